@@ -1,0 +1,2 @@
+//! The fairground command.
+fn main() {}

@@ -1,0 +1,16 @@
+//! What the hardware is: the machine model, its file format and the presets.
+//!
+//! A [`Machine`] is one object; scheduling domains, distances, speeds and prices are all derived from it and from
+//! nothing else. This crate knows no scheduler and no workload.
+
+mod mask;
+mod model;
+
+pub use mask::{CpuMask, MASK_WORDS};
+pub use model::*;
+
+/// Dense id of a logical CPU.
+pub type CpuId = u32;
+
+/// The most CPUs a machine may have.
+pub const NR_CPUS: usize = 1024;

@@ -1,0 +1,332 @@
+//! The one in-memory machine object. Everything that needs a topology derives it from here.
+
+use crate::{CpuId, CpuMask};
+
+/// A machine: what the hardware is. CPU ids are dense, `cpus[i].id == i`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Machine {
+    /// Short name, as typed on the command line.
+    pub name: String,
+    /// What board or system this is.
+    pub title: String,
+    /// All CPUs, by id; 1 to [`crate::NR_CPUS`].
+    pub cpus: Vec<Cpu>,
+    /// Core types, indexed by [`Cpu::cpu_type`].
+    pub cpu_types: Vec<CpuType>,
+    /// CPUs of each physical core (SMT siblings), indexed by [`Cpu::core`].
+    pub cores: Vec<CpuMask>,
+    /// CPUs of each cluster (as the kernel's cluster id, or the group that can power down together),
+    /// indexed by [`Cpu::cluster`].
+    pub clusters: Vec<Cluster>,
+    /// CPUs behind each last-level cache, indexed by [`Cpu::llc`].
+    pub llcs: Vec<CpuMask>,
+    /// CPUs of each physical package, indexed by [`Cpu::package`].
+    pub packages: Vec<CpuMask>,
+    /// CPUs of each NUMA node, indexed by [`Cpu::node`].
+    pub nodes: Vec<CpuMask>,
+    /// SLIT distances `[from][to]`, 10 = local.
+    pub numa_distance: Vec<Vec<u32>>,
+    /// Groups of CPUs that share a clock.
+    pub freq_domains: Vec<FreqDomain>,
+    /// What operations cost.
+    pub costs: Costs,
+    /// Where every figure comes from, in file order.
+    pub figures: Vec<Figure>,
+}
+
+/// One logical CPU (a hardware thread).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cpu {
+    /// Dense id.
+    pub id: CpuId,
+    /// Index into [`Machine::cores`].
+    pub core: u32,
+    /// Index into [`Machine::clusters`].
+    pub cluster: u32,
+    /// Index into [`Machine::llcs`].
+    pub llc: u32,
+    /// Index into [`Machine::packages`].
+    pub package: u32,
+    /// Index into [`Machine::nodes`].
+    pub node: u32,
+    /// Index into [`Machine::freq_domains`].
+    pub freq_domain: u32,
+    /// Index into [`Machine::cpu_types`].
+    pub cpu_type: u32,
+    /// Capacity at top frequency, 1..=1024; some CPU has 1024 (arch_scale_cpu_capacity).
+    pub capacity: u32,
+}
+
+/// A kind of core: what all CPUs of this kind share.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CpuType {
+    /// Name, e.g. `Cortex-A73`.
+    pub name: String,
+    /// Idle states, shallowest first. Never empty; index 0 is entered when nothing deeper pays.
+    pub idle_states: Vec<IdleState>,
+    /// Throughput of a core with 1, 2, ... busy threads, in thousandths of one busy thread; `[1000]` without SMT.
+    pub smt_throughput: Vec<u32>,
+}
+
+/// What must be idle together for a state to be entered in hardware.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdleScope {
+    /// The CPU alone.
+    Cpu,
+    /// Every CPU of the cluster must ask for this state or a deeper one; until then the deepest CPU state holds.
+    Cluster,
+}
+
+/// An idle state as the kernel sees it and as the hardware behaves.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IdleState {
+    /// Name, e.g. `WFI`, `cpu-sleep`.
+    pub name: String,
+    /// Whether the CPU alone or its cluster enters it.
+    pub scope: IdleScope,
+    /// Time to get in, ns; a wake during entry waits for its end.
+    pub entry_ns: u64,
+    /// Time from a wake event until the CPU runs instructions again, ns.
+    pub wake_ns: u64,
+    /// Worst-case exit latency that the kernel is told, ns (device tree: wakeup-latency, else entry + exit).
+    pub exit_latency_ns: u64,
+    /// Minimum stay that saves energy, as the kernel is told, ns.
+    pub target_residency_ns: u64,
+    /// Power of one CPU in this state, mW.
+    pub power_mw: f64,
+    /// Energy of one entry and exit beyond power x time, uJ.
+    pub transition_uj: f64,
+    /// The CPU spins instead of stopping: a wake needs no interrupt.
+    pub polling: bool,
+}
+
+/// CPUs that can power down together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cluster {
+    /// Members.
+    pub cpus: CpuMask,
+    /// Whether the kernel is told of this cluster as a level of its own (cpu-map or PPTT cluster that shares
+    /// less than the last-level cache, e.g. Kunpeng 920's CCL).
+    pub shares_cache: bool,
+    /// Static power while any member is not in a cluster idle state, mW.
+    pub active_mw: f64,
+    /// Static power while all members are in a cluster idle state, mW.
+    pub idle_mw: f64,
+}
+
+/// CPUs that share a clock.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FreqDomain {
+    /// Members.
+    pub cpus: CpuMask,
+    /// Operating points, rising frequency; never empty.
+    pub opps: Vec<Opp>,
+    /// Time of one change, ns.
+    pub transition_ns: u64,
+}
+
+/// An operating point of a frequency domain.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Opp {
+    /// Frequency, kHz.
+    pub khz: u32,
+    /// Power of one running CPU, mW.
+    pub active_mw: f64,
+}
+
+/// How close two CPUs are: the nearest thing they share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Distance {
+    /// The same CPU.
+    Same,
+    /// Threads of one core.
+    Smt,
+    /// One cluster (of those that share a cache or its tags).
+    Cluster,
+    /// One last-level cache.
+    Llc,
+    /// One NUMA node.
+    Node,
+    /// Another node of the same package.
+    Package,
+    /// Another package.
+    Remote,
+}
+
+impl Distance {
+    /// Number of distances, for tables indexed by `distance as usize`.
+    pub const COUNT: usize = 7;
+    /// All, nearest first.
+    pub const ALL: [Distance; Self::COUNT] = [
+        Distance::Same,
+        Distance::Smt,
+        Distance::Cluster,
+        Distance::Llc,
+        Distance::Node,
+        Distance::Package,
+        Distance::Remote,
+    ];
+}
+
+/// Kinds of software work with a price. Each is ns on a CPU of capacity 1024 at its top frequency and is
+/// stretched by 1024 / (current capacity) elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum SoftCost {
+    /// System call entry and exit.
+    Syscall,
+    /// Pipe write beyond the system call: locks, buffer handling.
+    PipeWrite,
+    /// Pipe read beyond the system call, also the return path of a reader that was woken.
+    PipeRead,
+    /// AF_UNIX stream send beyond the system call.
+    SockSend,
+    /// AF_UNIX stream receive beyond the system call.
+    SockRecv,
+    /// Copying 1 KiB between user and kernel.
+    CopyKib,
+    /// A futex, mutex, barrier, condition variable or semaphore operation that enters the kernel.
+    Futex,
+    /// The same served in user space without contention.
+    LockFast,
+    /// Arming a high-resolution timer and going to sleep.
+    TimerArm,
+    /// Hard interrupt entry and exit of a timer.
+    TimerIrq,
+    /// Hard interrupt entry and exit of an IPI.
+    IpiIrq,
+    /// try_to_wake_up besides what is counted separately, including CPU selection's fixed part.
+    Wakeup,
+    /// Looking at one CPU in a placement scan.
+    Probe,
+    /// Looking at one CPU in group statistics (fork, exec, balance).
+    GroupCpu,
+    /// Putting a task on a run queue.
+    Enqueue,
+    /// Taking a task off a run queue.
+    Dequeue,
+    /// Sending an IPI.
+    IpiSend,
+    /// schedule() and picking the next task.
+    Pick,
+    /// Switching to a task of the same address space, or to or from the idle task.
+    SwitchThread,
+    /// Switching to a task of another address space.
+    SwitchProcess,
+    /// Moving a task's accounting to another CPU, cache refill not included.
+    Migrate,
+    /// The scheduler tick.
+    Tick,
+    /// The balance softirq besides GroupCpu.
+    Balance,
+    /// Creating a thread.
+    CloneThread,
+    /// Creating a process.
+    Fork,
+    /// exec of a new program.
+    Exec,
+    /// Exit of a task.
+    Exit,
+    /// sched_yield and attribute changes.
+    SchedCall,
+}
+
+impl SoftCost {
+    /// Number of kinds, for tables indexed by `kind as usize`.
+    pub const COUNT: usize = 28;
+}
+
+/// What operations cost on this machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Costs {
+    /// ns at capacity 1024, by [`SoftCost`]. Already multiplied by the fitted scale, if the file records one.
+    pub soft_ns: [f64; SoftCost::COUNT],
+    /// IPI flight: send to the target's interrupt line, ns, by [`Distance`]; not scaled.
+    pub ipi_ns: [u64; Distance::COUNT],
+    /// Moving one modified cache line between two CPUs, ns, by [`Distance`]; not scaled.
+    pub line_ns: [u64; Distance::COUNT],
+    /// Refilling 1 KiB of a migrated task's footprint, ns, by the [`Distance`] to the CPU it left; not scaled.
+    pub refill_kib_ns: [u64; Distance::COUNT],
+}
+
+impl Costs {
+    /// The price of one unit of `kind`, ns at capacity 1024.
+    pub fn soft(&self, kind: SoftCost) -> f64 {
+        self.soft_ns[kind as usize]
+    }
+}
+
+/// Where a figure of the machine file comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// Dotted path in the file, e.g. `cpu_type.a73.idle.cpu-sleep.exit_us`.
+    pub path: String,
+    /// Value as written, with unit.
+    pub value: String,
+    /// Evidence.
+    pub source: Source,
+}
+
+/// Evidence of a figure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A published or measured source, expanded from the file's `sources` table.
+    Published(String),
+    /// Reasoned, not published.
+    Estimate(String),
+    /// Fitted to the named baseline cell (design decision 6).
+    Fitted(String),
+}
+
+impl Machine {
+    /// Number of CPUs.
+    pub fn nr_cpus(&self) -> usize {
+        self.cpus.len()
+    }
+
+    /// All CPUs.
+    pub fn all_cpus(&self) -> CpuMask {
+        CpuMask::first_n(self.nr_cpus())
+    }
+
+    /// The nearest thing that two CPUs share.
+    pub fn distance(&self, a: CpuId, b: CpuId) -> Distance {
+        let (x, y) = (&self.cpus[a as usize], &self.cpus[b as usize]);
+        if a == b {
+            Distance::Same
+        } else if x.core == y.core {
+            Distance::Smt
+        } else if x.cluster == y.cluster && self.clusters[x.cluster as usize].shares_cache {
+            Distance::Cluster
+        } else if x.llc == y.llc {
+            Distance::Llc
+        } else if x.node == y.node {
+            Distance::Node
+        } else if x.package == y.package {
+            Distance::Package
+        } else {
+            Distance::Remote
+        }
+    }
+
+    /// The core type of a CPU.
+    pub fn type_of(&self, cpu: CpuId) -> &CpuType {
+        &self.cpu_types[self.cpus[cpu as usize].cpu_type as usize]
+    }
+
+    /// The idle states of a CPU, shallowest first.
+    pub fn idle_states(&self, cpu: CpuId) -> &[IdleState] {
+        &self.type_of(cpu).idle_states
+    }
+
+    /// The frequency domain of a CPU.
+    pub fn freq_domain_of(&self, cpu: CpuId) -> &FreqDomain {
+        &self.freq_domains[self.cpus[cpu as usize].freq_domain as usize]
+    }
+
+    /// Whether some core has two or more threads.
+    pub fn has_smt(&self) -> bool {
+        self.cores.iter().any(|c| c.count() > 1)
+    }
+}
