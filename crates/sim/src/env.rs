@@ -1,0 +1,239 @@
+//! What a scheduler sees of the hardware, and how it asks for things.
+
+use std::sync::Arc;
+
+use fairground_machine::{CpuId, Machine, SoftCost};
+
+use crate::event::{Decision, MigrateCause};
+use crate::sched::Ipi;
+use crate::{TaskId, Time};
+
+/// The idle state that the idle loop has recorded for a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdleView {
+    /// Index into the machine's idle states of this CPU.
+    pub index: u8,
+    /// When it was entered.
+    pub since: Time,
+    /// As the kernel is told, ns.
+    pub exit_latency_ns: u64,
+    /// As the kernel is told, ns.
+    pub target_residency_ns: u64,
+}
+
+/// What the engine publishes of one CPU.
+#[derive(Clone, Debug)]
+pub struct CpuView {
+    /// The recorded idle state; none while busy, polling or between two entries.
+    pub idle: Option<IdleView>,
+    /// Current over top frequency, 1..=1024 (arch_scale_freq_capacity).
+    pub freq_scale: u32,
+    /// Current speed: capacity x frequency x SMT share, 2^20 = capacity 1024 at top frequency.
+    pub speed_q20: u64,
+    /// Time spent in interrupts so far, ns.
+    pub irq_ns: u64,
+    /// Cost charged in the present call and not yet passed, ns.
+    pub charged_ns: u64,
+}
+
+/// Something a scheduler asked for. The engine carries these out, in order, after the call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Reschedule this CPU: at the end of the instant if it is the caller's own, by IPI otherwise.
+    Resched {
+        /// CPU of the call.
+        from: CpuId,
+        /// CPU to reschedule.
+        to: CpuId,
+        /// When the sender gets to it: the instant plus what the call had charged by then.
+        sent: Time,
+    },
+    /// Send an IPI.
+    Ipi {
+        /// Sender.
+        from: CpuId,
+        /// Receiver; not the sender.
+        to: CpuId,
+        /// Kind.
+        ipi: Ipi,
+        /// When it leaves.
+        sent: Time,
+    },
+    /// Run the balance softirq on this CPU within this instant.
+    Balance(CpuId),
+    /// Run the stopper on this CPU: [`crate::Scheduler::schedule`] will answer [`crate::Pick::Stopper`].
+    Stop {
+        /// CPU of the call.
+        from: CpuId,
+        /// CPU to stop.
+        to: CpuId,
+        /// When the sender gets to it.
+        sent: Time,
+    },
+    /// A task is on a run queue after a wakeup or birth.
+    Enqueued {
+        /// The task.
+        task: TaskId,
+        /// Its run queue.
+        cpu: CpuId,
+    },
+    /// A task's CPU changed.
+    Migrated {
+        /// The task.
+        task: TaskId,
+        /// Old CPU.
+        from: CpuId,
+        /// New CPU.
+        to: CpuId,
+        /// Why.
+        cause: MigrateCause,
+    },
+    /// A placement was decided.
+    Decided(Decision),
+}
+
+/// The scheduler's view of time and hardware during one call.
+#[derive(Clone, Debug)]
+pub struct Env {
+    now: Time,
+    cpu: CpuId,
+    hz: u32,
+    seed: u64,
+    machine: Arc<Machine>,
+    cpus: Vec<CpuView>,
+    requests: Vec<Request>,
+}
+
+impl Env {
+    /// At time 0, every CPU running at top frequency. `hz`: 100, 250, 300 or 1000.
+    pub fn new(machine: Arc<Machine>, hz: u32, seed: u64) -> Self {
+        let cpus = machine
+            .cpus
+            .iter()
+            .map(|c| CpuView {
+                idle: None,
+                freq_scale: 1024,
+                speed_q20: u64::from(c.capacity) << 10,
+                irq_ns: 0,
+                charged_ns: 0,
+            })
+            .collect();
+        Env { now: 0, cpu: 0, hz, seed, machine, cpus, requests: Vec::new() }
+    }
+
+    /// Time of this instant, ns.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// The instant plus what this call has charged to `cpu` so far: what sched_clock would show there.
+    pub fn clock(&self, cpu: CpuId) -> Time {
+        self.now + self.cpus[cpu as usize].charged_ns
+    }
+
+    /// Ticks per second.
+    pub fn hz(&self) -> u32 {
+        self.hz
+    }
+
+    /// Length of a tick, ns.
+    pub fn tick_ns(&self) -> u64 {
+        1_000_000_000 / u64::from(self.hz)
+    }
+
+    /// The jiffies counter: whole ticks since time 0.
+    pub fn jiffies(&self) -> u64 {
+        self.now / self.tick_ns()
+    }
+
+    /// The seed of the run.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The machine.
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// What is known of a CPU.
+    pub fn cpu(&self, cpu: CpuId) -> &CpuView {
+        &self.cpus[cpu as usize]
+    }
+
+    /// Charges `n` units of work to `cpu` at its present speed; returns the ns it takes.
+    pub fn charge(&mut self, cpu: CpuId, kind: SoftCost, n: u32) -> u64 {
+        let ns = self.price(cpu, kind, n);
+        self.cpus[cpu as usize].charged_ns += ns;
+        ns
+    }
+
+    /// What `n` units of work would take on `cpu` now, ns.
+    pub fn price(&self, cpu: CpuId, kind: SoftCost, n: u32) -> u64 {
+        let ns = self.machine.costs.soft(kind) * f64::from(n);
+        (ns * (1u64 << 20) as f64 / self.cpus[cpu as usize].speed_q20 as f64) as u64
+    }
+
+    /// Asks for a reschedule of `cpu`; sends an IPI if it is not the CPU of this call.
+    pub fn resched(&mut self, cpu: CpuId) {
+        if cpu != self.cpu {
+            self.charge(self.cpu, SoftCost::IpiSend, 1);
+        }
+        self.requests.push(Request::Resched { from: self.cpu, to: cpu, sent: self.clock(self.cpu) });
+    }
+
+    /// Sends an IPI. To the CPU of this call itself: not allowed.
+    pub fn send_ipi(&mut self, to: CpuId, ipi: Ipi) {
+        debug_assert_ne!(to, self.cpu);
+        self.charge(self.cpu, SoftCost::IpiSend, 1);
+        self.requests.push(Request::Ipi { from: self.cpu, to, ipi, sent: self.clock(self.cpu) });
+    }
+
+    /// Asks for the balance softirq on `cpu`, within this instant. `cpu` is the CPU of this call.
+    pub fn raise_balance(&mut self, cpu: CpuId) {
+        self.requests.push(Request::Balance(cpu));
+    }
+
+    /// Asks for the stopper on `cpu`.
+    pub fn stop(&mut self, cpu: CpuId) {
+        self.requests.push(Request::Stop { from: self.cpu, to: cpu, sent: self.clock(self.cpu) });
+    }
+
+    /// Reports that a woken or new task is on the run queue of `cpu`.
+    pub fn enqueued(&mut self, task: TaskId, cpu: CpuId) {
+        self.requests.push(Request::Enqueued { task, cpu });
+    }
+
+    /// Reports that a task's CPU changed.
+    pub fn migrated(&mut self, task: TaskId, from: CpuId, to: CpuId, cause: MigrateCause) {
+        self.requests.push(Request::Migrated { task, from, to, cause });
+    }
+
+    /// Reports a placement decision.
+    pub fn decided(&mut self, decision: Decision) {
+        self.requests.push(Request::Decided(decision));
+    }
+
+    /// Begins a call on `cpu` at `now`. For the engine and for tests of schedulers.
+    pub fn begin(&mut self, now: Time, cpu: CpuId) {
+        debug_assert!(self.requests.is_empty());
+        self.now = now;
+        self.cpu = cpu;
+    }
+
+    /// Takes the requests of the call, oldest first, into `into` (which is emptied first).
+    pub fn drain(&mut self, into: &mut Vec<Request>) {
+        into.clear();
+        std::mem::swap(into, &mut self.requests);
+    }
+
+    /// Takes what was charged to `cpu`, ns.
+    pub fn take_charge(&mut self, cpu: CpuId) -> u64 {
+        std::mem::take(&mut self.cpus[cpu as usize].charged_ns)
+    }
+
+    /// For the engine and for tests: what schedulers shall see of a CPU.
+    pub fn cpu_mut(&mut self, cpu: CpuId) -> &mut CpuView {
+        &mut self.cpus[cpu as usize]
+    }
+}

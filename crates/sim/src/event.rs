@@ -1,0 +1,161 @@
+//! What a run reports, in time order. The run's hash is taken over these.
+
+use fairground_machine::CpuId;
+use fairground_workload::Mark;
+
+use crate::{TaskId, Time};
+
+/// Something that happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Virtual time, ns. Never decreases within a run.
+    pub time: Time,
+    /// The CPU on which it happened.
+    pub cpu: CpuId,
+    /// What.
+    pub kind: EventKind,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    /// A task came into being (sched_process_fork).
+    Fork {
+        /// Who made it; none for tasks that exist at time 0.
+        parent: Option<TaskId>,
+        /// The new task.
+        child: TaskId,
+    },
+    /// A task replaced its program.
+    Exec {
+        /// The task.
+        task: TaskId,
+    },
+    /// A task ended.
+    Exit {
+        /// The task.
+        task: TaskId,
+    },
+    /// A sleeping task is about to be placed (sched_waking): `prev` is where it last ran.
+    Waking {
+        /// The task.
+        task: TaskId,
+        /// Its previous CPU.
+        prev: CpuId,
+    },
+    /// A task was placed: the decision and what it cost to make.
+    Decision(Decision),
+    /// A woken or new task is on the run queue of `target` (sched_wakeup, sched_wakeup_new).
+    Wakeup {
+        /// The task.
+        task: TaskId,
+        /// Its run queue.
+        target: CpuId,
+    },
+    /// A task's CPU changed (sched_migrate_task).
+    Migrate {
+        /// The task.
+        task: TaskId,
+        /// Old CPU.
+        from: CpuId,
+        /// New CPU.
+        to: CpuId,
+        /// Why.
+        cause: MigrateCause,
+    },
+    /// The CPU switched from one to another (sched_switch); `None` is the idle task.
+    Switch {
+        /// Who stops.
+        prev: Option<TaskId>,
+        /// In what state it is left.
+        prev_state: SwitchState,
+        /// Who starts.
+        next: Option<TaskId>,
+    },
+    /// The per-CPU stopper starts (true) or has done its work.
+    Stopper(bool),
+    /// The CPU enters idle state `state` (cpu_idle), or leaves idle (`None`).
+    Idle {
+        /// Index of the state.
+        state: Option<u8>,
+    },
+    /// The CPU's frequency is now this, kHz (cpu_frequency).
+    Frequency {
+        /// kHz.
+        khz: u32,
+    },
+    /// A program's mark.
+    Mark {
+        /// Whose.
+        task: TaskId,
+        /// Which.
+        mark: Mark,
+    },
+}
+
+/// Why a task's CPU changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum MigrateCause {
+    /// Placed elsewhere at wakeup.
+    Wake,
+    /// Placed elsewhere at birth.
+    Fork,
+    /// Placed elsewhere at exec.
+    Exec,
+    /// Pulled by load balancing.
+    Balance,
+    /// Pushed by the stopper for load balancing.
+    Active,
+    /// Its CPU is no longer allowed.
+    Affinity,
+}
+
+/// State in which a task leaves a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum SwitchState {
+    /// Still runnable (preempted or yielded).
+    Runnable,
+    /// Sleeping.
+    Sleeping,
+    /// Exited.
+    Dead,
+}
+
+/// What a placement decision was for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum DecisionKind {
+    /// A wakeup.
+    Wake,
+    /// A new task.
+    Fork,
+    /// An exec.
+    Exec,
+}
+
+/// A placement decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// What for.
+    pub kind: DecisionKind,
+    /// The task.
+    pub task: TaskId,
+    /// Where it was.
+    pub prev: CpuId,
+    /// Where it goes.
+    pub chosen: CpuId,
+    /// The rule that decided; the scheduler's own numbering, named by [`crate::Scheduler::rule_name`].
+    pub rule: u16,
+    /// CPUs probed.
+    pub probes: u32,
+    /// CPUs looked at in group statistics.
+    pub group_cpus: u32,
+}
+
+/// Somebody who is told of every event: checkers, statistics, the hash, exporters.
+pub trait Observer {
+    /// One event; times never decrease.
+    fn event(&mut self, event: &Event);
+}

@@ -1,0 +1,136 @@
+//! What a scheduler under test must answer. Our own scheduler and the real kernel's both stand behind this.
+//!
+//! The engine owns time, programs, interrupts and what a CPU physically does; the scheduler owns run queues and
+//! decisions. A call happens on a CPU at an instant ([`Env::now`]); the scheduler answers through return values and
+//! through requests on [`Env`]. Order of calls around one wakeup:
+//!
+//! ```text
+//! wake(waker's cpu) -> env.decided, env.migrated -> same LLC: env.enqueued, env.resched(target)
+//!                                                -> else    : env.send_ipi(target, WakeQueue)
+//! ipi(target, WakeQueue)  -> env.enqueued, env.resched(target)
+//! schedule(target)        -> the engine switches
+//! ```
+
+use fairground_machine::{CpuId, CpuMask};
+use fairground_workload::SchedAttr;
+
+use crate::env::{Env, IdleView};
+use crate::TaskId;
+
+/// What a scheduler knows of a task from its birth.
+#[derive(Clone, Debug)]
+pub struct TaskInfo {
+    /// Dense id, never reused within a run.
+    pub id: TaskId,
+    /// Policy, nice, priority, clamps.
+    pub attr: SchedAttr,
+    /// CPUs it may use, never empty.
+    pub affinity: CpuMask,
+    /// Bound as a per-CPU kernel thread.
+    pub kthread_cpu: Option<CpuId>,
+}
+
+/// The circumstances of a wakeup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WakeContext {
+    /// The waking code runs on this CPU.
+    pub cpu: CpuId,
+    /// In the context of this task; `None` from an interrupt.
+    pub waker: Option<TaskId>,
+    /// The waker says it is about to sleep (WF_SYNC).
+    pub sync: bool,
+}
+
+/// Inter-processor interrupts a scheduler sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Ipi {
+    /// Reschedule.
+    Resched,
+    /// Drain the remote-wakeup queue.
+    WakeQueue,
+    /// Do idle balancing on behalf of idle CPUs.
+    NohzKick,
+}
+
+/// What a CPU does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pick {
+    /// Runs this task (it may be the one that was running).
+    Task(TaskId),
+    /// Nothing to run.
+    Idle,
+    /// Stop work is pending: the engine will call [`Scheduler::stopper`].
+    Stopper,
+}
+
+/// A change of a living task.
+#[derive(Clone, Debug)]
+pub enum Change {
+    /// Policy, nice, priority, clamps.
+    Attr(SchedAttr),
+    /// CPUs it may use, never empty.
+    Affinity(CpuMask),
+}
+
+/// A scheduler under test.
+pub trait Scheduler {
+    /// A new task: place it, put it on a run queue and report it. `parent` is current on `cpu`, unless the task
+    /// exists from time 0.
+    fn fork(&mut self, env: &mut Env, cpu: CpuId, parent: Option<TaskId>, child: &TaskInfo);
+
+    /// The current task of `cpu` starts a new program: it may be moved through [`Env::stop`].
+    fn exec(&mut self, env: &mut Env, cpu: CpuId, task: TaskId);
+
+    /// A sleeping task becomes runnable.
+    fn wake(&mut self, env: &mut Env, ctx: WakeContext, task: TaskId);
+
+    /// The current task of `cpu` goes to sleep. [`Self::schedule`] follows within the instant.
+    fn block(&mut self, env: &mut Env, cpu: CpuId, task: TaskId);
+
+    /// The current task of `cpu` has ended. [`Self::schedule`] follows within the instant; the id is dead after it.
+    fn exit(&mut self, env: &mut Env, cpu: CpuId, task: TaskId);
+
+    /// The current task of `cpu` yields. [`Self::schedule`] follows within the instant.
+    fn yield_now(&mut self, env: &mut Env, cpu: CpuId, task: TaskId);
+
+    /// A task's attributes change; `cpu` is where the caller runs.
+    fn change(&mut self, env: &mut Env, cpu: CpuId, task: TaskId, change: &Change);
+
+    /// Picks what `cpu` does next. Called when a reschedule was asked for or the current task left.
+    fn schedule(&mut self, env: &mut Env, cpu: CpuId) -> Pick;
+
+    /// The stopper runs on `cpu`: do the work asked for through [`Env::stop`]. A reschedule follows.
+    fn stopper(&mut self, env: &mut Env, cpu: CpuId);
+
+    /// The periodic tick on a CPU whose tick is not stopped.
+    fn tick(&mut self, env: &mut Env, cpu: CpuId);
+
+    /// An IPI sent by [`Env::send_ipi`] arrives. [`Ipi::Resched`] needs no answer beyond bookkeeping: the engine
+    /// calls [`Self::schedule`] if one is still wanted.
+    fn ipi(&mut self, env: &mut Env, cpu: CpuId, ipi: Ipi);
+
+    /// The balance softirq asked for by [`Env::raise_balance`].
+    fn balance(&mut self, env: &mut Env, cpu: CpuId);
+
+    /// The idle loop of `cpu` is about to enter hardware idle in this state.
+    fn idle_enter(&mut self, env: &mut Env, cpu: CpuId, state: IdleView);
+
+    /// The CPU has left hardware idle (interrupts are handled after this).
+    fn idle_exit(&mut self, env: &mut Env, cpu: CpuId);
+
+    /// The idle CPU stops its tick (true) or restarts it.
+    fn tick_stopped(&mut self, env: &mut Env, cpu: CpuId, stopped: bool);
+
+    /// The name of a rule in [`crate::Decision::rule`], e.g. `A2`.
+    fn rule_name(&self, rule: u16) -> &str;
+
+    /// Notes that every output of a run must carry, e.g. `balance: passive`.
+    fn notes(&self) -> Vec<String>;
+
+    /// Checks the scheduler's own books (run queue membership, signals in range) at the end of an instant.
+    ///
+    /// # Errors
+    /// What is wrong, in words.
+    fn audit(&self, env: &Env) -> Result<(), String>;
+}

@@ -1,0 +1,359 @@
+//! The program model: what one thread does, step by step, and the objects threads meet at.
+//!
+//! The engine interprets these; nothing here knows time or CPUs beyond plain numbers. Work is stated in *work
+//! nanoseconds*: the time the work takes alone on a CPU of capacity 1024 at its top frequency.
+
+use std::sync::Arc;
+
+use fairground_machine::{CpuId, CpuMask};
+
+/// Index into [`Workload::objects`].
+pub type ObjId = u32;
+/// Index into [`Workload::tasks`].
+pub type SpecId = u32;
+
+/// Everything a run needs to know about what its threads do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Workload {
+    /// Name with its options, as a user would type it.
+    pub name: String,
+    /// Pipes, sockets, locks and the like.
+    pub objects: Vec<Object>,
+    /// Thread templates.
+    pub tasks: Vec<TaskSpec>,
+    /// Threads that exist at time 0, in order of creation.
+    pub start: Vec<Start>,
+    /// Interrupts from devices.
+    pub irqs: Vec<IrqSource>,
+    /// End of the run, ns; `None`: when every thread that is not a daemon has exited.
+    pub duration_ns: Option<u64>,
+    /// Statistics begin here, ns; ignored where a program sets [`Mark::Begin`].
+    pub warmup_ns: u64,
+    /// What the workload reports of itself.
+    pub score: Score,
+}
+
+/// How a workload's own figure of merit is read from its marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Score {
+    /// Nothing of its own.
+    None,
+    /// [`Mark::Op`]s between [`Mark::Begin`] and [`Mark::End`] per second, and migrations per op after
+    /// [`Mark::Steady`].
+    OpsPerSec,
+}
+
+/// Threads that exist at time 0.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Start {
+    /// Template.
+    pub spec: SpecId,
+    /// How many.
+    pub count: u32,
+    /// CPU they are forked from (the launching shell's); the scheduler places them.
+    pub cpu: CpuId,
+}
+
+/// A thread template.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TaskSpec {
+    /// Thread name (comm), at most 15 bytes as the kernel keeps it.
+    pub name: String,
+    /// Scheduling attributes at birth.
+    pub attr: SchedAttr,
+    /// CPUs it may use; `None` = all.
+    pub affinity: Option<CpuMask>,
+    /// The CPU it is bound to as a per-CPU kernel thread (then affinity is that CPU).
+    pub kthread_cpu: Option<CpuId>,
+    /// Working set that a migration must refill, KiB.
+    pub footprint_kib: u32,
+    /// Does not keep the run alive.
+    pub daemon: bool,
+    /// What it does. The thread exits at the end.
+    pub program: Arc<[Op]>,
+}
+
+/// Scheduling policy, as sched_setscheduler knows them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Policy {
+    /// SCHED_OTHER.
+    Other,
+    /// SCHED_BATCH.
+    Batch,
+    /// SCHED_IDLE.
+    Idle,
+    /// SCHED_FIFO.
+    Fifo,
+    /// SCHED_RR.
+    Rr,
+}
+
+/// Scheduling attributes of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SchedAttr {
+    /// Policy.
+    pub policy: Policy,
+    /// -20..=19; used by the fair policies.
+    pub nice: i8,
+    /// 1..=99 for FIFO and RR, 0 otherwise.
+    pub rt_priority: u8,
+    /// Requested utilisation floor, 0..=1024.
+    pub uclamp_min: u16,
+    /// Requested utilisation ceiling, 0..=1024.
+    pub uclamp_max: u16,
+}
+
+impl Default for SchedAttr {
+    fn default() -> Self {
+        SchedAttr { policy: Policy::Other, nice: 0, rt_priority: 0, uclamp_min: 0, uclamp_max: 1024 }
+    }
+}
+
+/// An amount that may vary: uniform in `base..=base + jitter`, drawn per use from the run's seed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Amount {
+    /// Least value.
+    pub base: u64,
+    /// Width.
+    pub jitter: u64,
+}
+
+impl Amount {
+    /// A fixed amount.
+    pub const fn fixed(base: u64) -> Self {
+        Amount { base, jitter: 0 }
+    }
+}
+
+/// Where threads meet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Object {
+    /// A pipe of 4096-byte slots: a writer blocks when all are used, and is released when the reader has drained a
+    /// whole slot. Wakes are exclusive and sync (Linux fs/pipe.c since 5.5).
+    Pipe {
+        /// Number of slots, 16 by default.
+        slots: u32,
+    },
+    /// A connected AF_UNIX stream socket, one direction: each message is charged to the send buffer; a blocked
+    /// sender is released when the charge falls to a quarter.
+    Socket {
+        /// Send buffer, bytes; 212992 by default.
+        sndbuf: u32,
+        /// Bookkeeping charge per message on top of its bytes.
+        overhead: u32,
+    },
+    /// A futex word.
+    Futex {
+        /// Initial value.
+        value: u32,
+    },
+    /// A pthread mutex.
+    Mutex,
+    /// A pthread condition variable. It has no memory.
+    Cond,
+    /// A barrier; the last of `parties` releases the others.
+    Barrier {
+        /// Number of threads it waits for, at least 1.
+        parties: u32,
+    },
+    /// A counting semaphore.
+    Semaphore {
+        /// Initial count.
+        value: u32,
+    },
+    /// A periodic timer's phase. Shared by all users, unless `per_task`.
+    Timer {
+        /// Each thread has a phase of its own.
+        per_task: bool,
+    },
+}
+
+/// One step of a program. Steps that take no time run at once.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Op {
+    /// Compute: work nanoseconds.
+    Run(Amount),
+    /// Compute until this much wall time has passed, preempted or not, ns.
+    RunWall(Amount),
+    /// clock_nanosleep for this long, ns.
+    Sleep(Amount),
+    /// Sleep until this absolute time; nothing if past, ns.
+    SleepUntil(u64),
+    /// Wait for the next period of a [`Object::Timer`].
+    TimerWait {
+        /// The timer.
+        timer: ObjId,
+        /// Period, ns.
+        period_ns: u64,
+        /// A missed period restarts from now (rt-app `relative`) instead of catching up (`absolute`).
+        relative: bool,
+    },
+    /// Blocking write of one message to a pipe.
+    PipeWrite {
+        /// The pipe.
+        pipe: ObjId,
+        /// Message size, 1..=4096.
+        bytes: u32,
+    },
+    /// Blocking read of exactly this many bytes.
+    PipeRead {
+        /// The pipe.
+        pipe: ObjId,
+        /// Bytes, at least 1.
+        bytes: u32,
+    },
+    /// Blocking send of one message.
+    SockSend {
+        /// The socket.
+        sock: ObjId,
+        /// Message size, at least 1.
+        bytes: u32,
+    },
+    /// Blocking receive of exactly this many bytes.
+    SockRecv {
+        /// The socket.
+        sock: ObjId,
+        /// Bytes, at least 1.
+        bytes: u32,
+    },
+    /// Stores into a futex word without a system call.
+    FutexStore {
+        /// The futex.
+        futex: ObjId,
+        /// New value.
+        value: u32,
+    },
+    /// Sleeps while the word has the expected value.
+    FutexWait {
+        /// The futex.
+        futex: ObjId,
+        /// Value to sleep on.
+        expected: u32,
+    },
+    /// Wakes up to `count` sleepers, longest waiting first.
+    FutexWake {
+        /// The futex.
+        futex: ObjId,
+        /// How many.
+        count: u32,
+    },
+    /// Locks a mutex.
+    Lock(ObjId),
+    /// Unlocks a mutex that this thread holds.
+    Unlock(ObjId),
+    /// Releases the mutex, waits for a signal, takes the mutex again. Without a mutex: just waits.
+    CondWait {
+        /// The condition variable.
+        cond: ObjId,
+        /// A mutex this thread holds.
+        mutex: Option<ObjId>,
+    },
+    /// Wakes one waiter, if any.
+    Signal(ObjId),
+    /// Wakes all waiters.
+    Broadcast(ObjId),
+    /// Waits at a barrier.
+    BarrierWait(ObjId),
+    /// Takes one from a semaphore, waiting while it is 0.
+    SemWait(ObjId),
+    /// Adds one to a semaphore.
+    SemPost(ObjId),
+    /// sched_yield.
+    Yield,
+    /// Creates `count` children.
+    Spawn {
+        /// Their template.
+        spec: SpecId,
+        /// How many, created one after another.
+        count: u32,
+        /// Threads of this address space; processes otherwise.
+        thread: bool,
+    },
+    /// Replaces the program's address space (exec balance happens); the program goes on.
+    Exec,
+    /// Waits until all children, and theirs that they waited for, have exited.
+    WaitChildren,
+    /// Exits now.
+    Exit,
+    /// Changes policy, nice, priority and clamps.
+    SetAttr(SchedAttr),
+    /// Changes affinity.
+    SetAffinity(CpuMask),
+    /// Runs the steps up to the matching [`Op::EndLoop`] this many times; `None`: for ever.
+    Loop {
+        /// Repetitions; 0 skips the body.
+        times: Option<u64>,
+        /// Index of the step after the matching [`Op::EndLoop`].
+        end: u32,
+    },
+    /// End of a loop body.
+    EndLoop {
+        /// Index of the matching [`Op::Loop`].
+        begin: u32,
+    },
+    /// Tells the statistics something.
+    Mark(Mark),
+}
+
+/// What a program tells the statistics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mark {
+    /// Measurement begins.
+    Begin,
+    /// The start-up transient is over (counted from here: migrations per op).
+    Steady,
+    /// One operation is done.
+    Op,
+    /// Measurement ends.
+    End,
+}
+
+/// A device that interrupts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IrqSource {
+    /// Name.
+    pub name: String,
+    /// CPU that takes the interrupt.
+    pub cpu: CpuId,
+    /// Time between interrupts, ns; at least 1000.
+    pub period: Amount,
+    /// Time in the handler, work ns.
+    pub busy: Amount,
+    /// A semaphore the handler posts (a wake from interrupt context).
+    pub posts: Option<ObjId>,
+}
+
+/// Builds a program with properly nested loops.
+#[derive(Default)]
+pub struct ProgramBuilder {
+    ops: Vec<Op>,
+}
+
+impl ProgramBuilder {
+    /// An empty program.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Appends a step. Use [`Self::repeat`] for loops.
+    pub fn op(&mut self, op: Op) -> &mut Self {
+        self.ops.push(op);
+        self
+    }
+
+    /// Appends a loop whose body `f` writes.
+    pub fn repeat(&mut self, times: Option<u64>, f: impl FnOnce(&mut Self)) -> &mut Self {
+        let begin = self.ops.len();
+        self.ops.push(Op::Loop { times, end: 0 });
+        f(self);
+        self.ops.push(Op::EndLoop { begin: begin as u32 });
+        let end = self.ops.len() as u32;
+        self.ops[begin] = Op::Loop { times, end };
+        self
+    }
+
+    /// The finished program.
+    pub fn build(&mut self) -> Arc<[Op]> {
+        std::mem::take(&mut self.ops).into()
+    }
+}
