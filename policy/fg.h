@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Fairground's placement policy: the state it reads and the questions it answers.
+ *
+ * The structs below are the storage of whoever runs the policy; nothing is copied for a decision. A decision reads
+ * them through const pointers and fills a verdict; only fg_commit_* and the accounting functions write. Kernel names
+ * are kept where the kernel has one. No globals, no allocation, no libc; loops end at FG_NR_CPUS; no signed division.
+ *
+ * build.rs of crates/fair reads the struct declarations in this file and writes their Rust twins, so they keep to a
+ * plain form: one member a line, types u8..u64, s8..s64, struct fg_x, pointers to those, one-dimensional arrays.
+ */
+#ifndef FG_H
+#define FG_H
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef signed char s8;
+typedef signed short s16;
+typedef signed int s32;
+typedef signed long long s64;
+
+#define FG_NR_CPUS 1024
+#define FG_MASK_WORDS 16
+#define FG_NICE_0_LOAD 1024
+#define FG_CAPACITY_SCALE 1024
+
+/* What differs between kernel versions and patches: one byte each, see features.h. */
+enum fg_feature_id {
+#define FG_FEATURE(id, name, values, mail, since, text) FG_##id,
+#include "features.h"
+#undef FG_FEATURE
+	FG_NR_FEATURES
+};
+
+#define FG_MAX_FEATURES 128
+
+struct fg_features {
+	u8 value[FG_MAX_FEATURES];
+};
+
+struct fg_mask {
+	u64 bits[FG_MASK_WORDS];
+};
+
+/* A PELT signal. Sums in 1024 ns units as spec 2.2; load 0 and the like where an object has no such part. */
+struct fg_avg {
+	u64 last_update;	/* ns of the signal's own clock */
+	u64 load_sum;
+	u64 runnable_sum;
+	u64 util_sum;
+	u64 load_avg;
+	u64 runnable_avg;
+	u64 util_avg;
+	u32 period_contrib;	/* 0..1023 */
+	u32 pad;
+};
+
+struct fg_util_est {
+	u32 enqueued;
+	u32 ewma;
+};
+
+/* Scheduling policies, numbered as the kernel does. */
+#define FG_SCHED_OTHER 0
+#define FG_SCHED_FIFO 1
+#define FG_SCHED_RR 2
+#define FG_SCHED_BATCH 3
+#define FG_SCHED_IDLE 5
+
+/* fg_task.flags */
+#define FG_TASK_PERCPU_KTHREAD 1
+#define FG_TASK_EXITING 2
+#define FG_TASK_EST_CURRENT 4	/* util_avg not updated since the last dequeue */
+#define FG_TASK_NEW 8		/* never enqueued yet */
+#define FG_TASK_MIGRATED 16	/* last_update restarts at the next enqueue */
+
+struct fg_task {
+	u32 id;
+	s32 cpu;		/* where it is or last was queued */
+	s32 recent_used;	/* recent_used_cpu */
+	u32 flags;
+	u8 policy;
+	u8 on_rq;		/* queued or current */
+	u8 on_cpu;		/* current somewhere */
+	u8 rt_prio;
+	s32 nice;
+	u32 uclamp_min;
+	u32 uclamp_max;
+	u32 nr_allowed;
+	u32 weight;		/* load weight, 1024 at nice 0 */
+	u32 last_wakee;		/* id + 1, 0: none */
+	u32 wakee_flips;
+	u64 wakee_flip_ts;	/* ns */
+	struct fg_avg avg;
+	struct fg_util_est est;
+	u64 vruntime;
+	u64 exec_start;		/* rq clock_task, ns; 0: cold */
+	u64 sum_exec;		/* ns */
+	u64 prev_sum_exec;	/* sum_exec when it was last picked */
+	struct fg_mask allowed;
+};
+
+/* What CPUs behind one last-level cache share. */
+struct fg_llc {
+	u32 nr_busy_cpus;
+	u32 has_idle_cores;
+	u32 nr_idle_scan;
+	u32 pad;
+};
+
+/* Domain flags. */
+#define FG_SD_BALANCE_NEWIDLE 0x0001
+#define FG_SD_BALANCE_EXEC 0x0002
+#define FG_SD_BALANCE_FORK 0x0004
+#define FG_SD_BALANCE_WAKE 0x0008
+#define FG_SD_WAKE_AFFINE 0x0010
+#define FG_SD_ASYM_CPUCAPACITY 0x0020
+#define FG_SD_ASYM_CPUCAPACITY_FULL 0x0040
+#define FG_SD_SHARE_CPUCAPACITY 0x0080
+#define FG_SD_CLUSTER 0x0100
+#define FG_SD_SHARE_LLC 0x0200
+#define FG_SD_SERIALIZE 0x0400
+#define FG_SD_ASYM_PACKING 0x0800
+#define FG_SD_PREFER_SIBLING 0x1000
+#define FG_SD_OVERLAP 0x2000
+#define FG_SD_NUMA 0x4000
+
+/* Levels, bottom to top; NUMA levels count up from FG_LEVEL_NUMA. */
+#define FG_LEVEL_SMT 0
+#define FG_LEVEL_CLS 1
+#define FG_LEVEL_MC 2
+#define FG_LEVEL_PKG 3
+#define FG_LEVEL_NUMA 4
+
+struct fg_group {
+	struct fg_group *next;	/* ring; a domain's first group is the local one */
+	u32 weight;
+	u32 flags;		/* of the child domain it was made from, 0 for single CPUs */
+	u64 capacity;		/* spec 1.8, sum of its CPUs */
+	u64 min_capacity;
+	u64 max_capacity;
+	u64 next_update;	/* jiffies */
+	s32 balance_cpu;
+	s32 asym_prefer_cpu;
+	u32 imbalance;		/* flag of spec 6.5 */
+	u32 cores;
+	struct fg_mask span;
+	struct fg_mask balance_mask;
+};
+
+struct fg_domain {
+	struct fg_domain *parent;
+	struct fg_domain *child;
+	struct fg_group *groups;
+	struct fg_llc *shared;	/* set where this is the sd_llc of its CPUs */
+	u32 level;
+	u32 flags;
+	u32 weight;		/* CPUs in span */
+	u32 imbalance_pct;
+	u32 busy_factor;
+	u32 cache_nice_tries;
+	u32 min_interval;	/* ms */
+	u32 max_interval;	/* ms */
+	u32 balance_interval;	/* ms */
+	u32 nr_balance_failed;
+	u32 imb_numa_nr;
+	u32 nr_groups;
+	u64 last_balance;	/* jiffies */
+	u64 max_newidle_lb_cost;	/* ns */
+	u64 next_decay;		/* jiffies */
+	u64 avg_scan_cost;	/* ns */
+	struct fg_mask span;
+};
+
+/* What a partition (root domain) shares. */
+struct fg_root {
+	struct fg_mask span;
+	u64 max_cpu_capacity;
+	u32 overload;
+	u32 overutilized;
+};
+
+/* A run queue and what is known of its CPU. */
+struct fg_cpu {
+	s32 id;
+	u32 nr_running;		/* all classes */
+	u32 h_nr_running;	/* fair tasks */
+	u32 idle_h_nr_running;	/* of these SCHED_IDLE */
+	u32 rt_nr_running;
+	u8 curr_is_idle;	/* the idle task is current */
+	u8 ttwu_pending;	/* a remote wakeup is on its way */
+	u8 tick_stopped;
+	u8 idle_balance;	/* idle at the last tick */
+	struct fg_task *curr;	/* current fair or RT task, null while idle or stopper */
+	struct fg_task *next;	/* next buddy */
+	struct fg_task *last;	/* last buddy */
+	struct fg_task *skip;	/* skip buddy */
+
+	u64 clock;		/* ns */
+	u64 clock_task;		/* minus interrupts */
+	u64 clock_pelt;		/* scaled by capacity and frequency while busy */
+	u64 lost_idle_time;
+	u64 prev_irq_ns;	/* interrupt time seen at the last clock update */
+
+	u64 load_weight;	/* of queued fair entities */
+	u64 min_vruntime;
+	struct fg_avg cfs;
+	u32 est_enqueued;
+	u32 removed_nr;
+	u64 removed_load;
+	u64 removed_runnable;
+	u64 removed_util;
+	struct fg_avg rt;
+	struct fg_avg dl;
+	struct fg_avg irq;
+	struct fg_avg thermal;
+
+	u32 cpu_capacity_orig;	/* orig(c), 1..1024 */
+	u32 cpu_capacity;	/* cap(c) */
+	u32 freq_scale;		/* current / top frequency, 1..1024 */
+	u32 thermal_pressure;	/* tp(c), instantaneous */
+	u64 misfit_task_load;
+
+	u64 idle_stamp;		/* ns, 0 while busy */
+	u64 avg_idle;
+	u64 max_idle_balance_cost;	/* ns */
+	u64 next_balance;	/* jiffies */
+	u64 last_blocked;	/* jiffies of the last blocked update */
+	u32 has_blocked_load;
+	s32 idle_state;		/* index, -1: none recorded */
+	u64 idle_exit_latency;	/* ns, of the recorded state */
+	u64 idle_residency;	/* ns */
+	u64 idle_entered;	/* ns */
+
+	struct fg_root *rd;
+	struct fg_domain *sd;	/* lowest domain, null if isolated */
+	struct fg_domain *sd_llc;
+	struct fg_domain *sd_asym_cpucapacity;
+	struct fg_domain *sd_numa;
+	struct fg_llc *llc;	/* of sd_llc */
+	s32 sd_llc_id;
+	u32 sd_llc_size;
+	s32 sd_share_id;
+	u32 pad;
+	struct fg_mask core;	/* SMT siblings with itself, online ones */
+};
+
+/* The machine and the version under test. */
+struct fg_sys {
+	struct fg_cpu *cpus;	/* nr_cpus of them */
+	u32 nr_cpus;
+	u32 hz;
+	u8 asym_key;		/* some partition has an ASYM_CPUCAPACITY domain */
+	u8 smt_key;
+	u8 cluster_key;
+	u8 uclamp_used;
+	u32 nohz_has_blocked;
+	u64 nohz_next_balance;	/* jiffies */
+	u64 nohz_next_blocked;	/* jiffies */
+	u32 nohz_nr_cpus;
+	u32 pad;
+	struct fg_mask nohz_idle;	/* CPUs whose tick is stopped */
+	struct fg_mask active;
+	struct fg_features feat;
+};
+
+/* ---- placement ---------------------------------------------------------------------------------------------- */
+
+#define FG_WF_EXEC 0x02
+#define FG_WF_FORK 0x04
+#define FG_WF_TTWU 0x08
+#define FG_WF_SYNC 0x10
+#define FG_WF_IRQ 0x100		/* from interrupt context */
+
+/* The circumstances of a placement. */
+struct fg_wake {
+	const struct fg_task *current;	/* current of this_cpu, null while it idles */
+	u64 now;		/* ns */
+	s32 this_cpu;
+	u32 flags;		/* FG_WF_* */
+};
+
+/* Rules, named in rules.h. */
+enum fg_rule_id {
+#define FG_RULE(id, name, text) FG_RULE_##id,
+#include "rules.h"
+#undef FG_RULE
+	FG_NR_RULES
+};
+
+/* fg_verdict.writes: what the caller is to commit. */
+#define FG_W_SYNC 0x01		/* decay p to its run queue's last update */
+#define FG_W_RECENT 0x02	/* p.recent_used = recent_used */
+#define FG_W_WAKER_RECENT 0x04	/* the waker's recent_used = this_cpu */
+#define FG_W_NO_IDLE_CORES 0x08	/* has_idle_cores of target's LLC = 0 */
+#define FG_W_SCAN_COST 0x10	/* this CPU's sd_llc.avg_scan_cost takes scan_ns in */
+#define FG_W_RECORD 0x20	/* record_wakee of the waker */
+
+struct fg_verdict {
+	s32 cpu;
+	u32 rule;		/* enum fg_rule_id */
+	u32 writes;		/* FG_W_* */
+	s32 recent_used;
+	s32 target;		/* what wake_affine left */
+	u32 probes;		/* CPUs probed in scans and early checks */
+	u32 scanned;		/* of these, in the timed LLC scan */
+	u32 group_cpus;		/* CPUs looked at in group statistics */
+};
+
+/* Where p goes. p->cpu is prev. Writes nothing but *v. */
+void fg_select_task_rq(const struct fg_sys *sys, const struct fg_task *p, const struct fg_wake *w,
+		       struct fg_verdict *v);
+/* Carries out v->writes. scan_ns: what the timed scan took, ns. waker may be null. */
+void fg_commit_select(struct fg_sys *sys, struct fg_task *p, struct fg_task *waker, const struct fg_wake *w,
+		      const struct fg_verdict *v, u64 scan_ns);
+
+/* ---- clocks and signals ------------------------------------------------------------------------------------- */
+
+/* Brings clock, clock_task, clock_pelt and the irq signal up to now. irq_ns: interrupt time of the CPU so far. */
+void fg_update_rq_clock(const struct fg_sys *sys, struct fg_cpu *rq, u64 now, u64 irq_ns);
+/* One PELT step (spec 2.2); returns 1 if averages were renewed. weight: of load_avg, 1 for a run queue. */
+u32 fg_pelt_update(struct fg_avg *sa, u64 now, u64 load, u32 runnable, u32 running);
+void fg_pelt_averages(struct fg_avg *sa, u64 weight);
+u64 fg_decay_load(u64 val, u64 n);
+/* rt, dl, irq and thermal signals and blocked load of an idle or busy CPU; returns 1 while something decays. */
+u32 fg_update_blocked_averages(const struct fg_sys *sys, struct fg_cpu *rq);
+/* The util of a task born on rq (spec 2.5). */
+void fg_post_init_util(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
+u64 fg_task_util_est(const struct fg_sys *sys, const struct fg_task *p);
+u64 fg_cpu_util(const struct fg_cpu *rq);
+
+/* ---- the fair run queue (spec 9.1); the caller keeps the tree ------------------------------------------------ */
+
+/* enqueue flags */
+#define FG_ENQUEUE_WAKEUP 1
+#define FG_ENQUEUE_MIGRATED 2	/* p came from another CPU */
+#define FG_ENQUEUE_INITIAL 4	/* first time */
+#define FG_DEQUEUE_SLEEP 1
+#define FG_DEQUEUE_MOVE 2	/* leaves for another run queue while runnable */
+
+/* Charges the current fair task; left: leftmost queued entity or null, not the current one. */
+void fg_update_curr(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *left);
+/* p joins (before the caller inserts it) / leaves (after the caller removed it). curr is charged by the caller first. */
+void fg_enqueue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 flags);
+void fg_dequeue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 flags);
+/* The averages of a sleeping p leave old for another CPU (spec 2.4, wakeup migration). */
+void fg_migrate_task(const struct fg_sys *sys, struct fg_cpu *old, struct fg_task *p);
+/* p, which the caller took off the tree, becomes current / the current p is put back (before the caller inserts it). */
+void fg_set_next_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
+void fg_put_prev_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
+/* Which of leftmost and second (either may be null) or curr or a buddy runs next; null: none. */
+struct fg_task *fg_pick_entity(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_task *left,
+			       struct fg_task *second);
+/* 1: the tick wants a reschedule. */
+u32 fg_entity_tick(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *left);
+/* 1: p, just queued on rq, preempts its fair current. Sets the buddies as the kernel does. */
+u32 fg_check_preempt_wakeup(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
+void fg_yield(const struct fg_sys *sys, struct fg_cpu *rq);
+/* Weight and clamps follow policy and nice; p is not queued. */
+void fg_set_load_weight(struct fg_task *p);
+
+/* ---- RT and idle --------------------------------------------------------------------------------------------- */
+
+/* The rt signal: the RT class has (running = 1) or had the CPU until rq's clock. */
+void fg_update_rt(const struct fg_sys *sys, struct fg_cpu *rq, u32 running);
+/* The CPU goes idle / p is put on a run queue that idled (avg_idle, spec 4.5). */
+void fg_enter_idle(const struct fg_sys *sys, struct fg_cpu *rq);
+void fg_wake_from_idle(const struct fg_sys *sys, struct fg_cpu *rq);
+/* has_idle_cores after the CPU went idle. */
+void fg_update_idle_core(struct fg_sys *sys, struct fg_cpu *rq);
+void fg_update_misfit_status(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *p);
+u32 fg_cpu_overutilized(const struct fg_sys *sys, const struct fg_cpu *rq);
+
+/* ---- the balance pass (spec 6.1, 1.8, 6.10) ------------------------------------------------------------------ */
+
+#define FG_CPU_NOT_IDLE 0
+#define FG_CPU_IDLE 1
+#define FG_CPU_NEWLY_IDLE 2
+
+/* cap(c) and the capacities of the local group of sd as seen by cpu. */
+void fg_update_group_capacity(const struct fg_sys *sys, struct fg_domain *sd, struct fg_cpu *rq);
+/* Whether dst is the one to balance sd. */
+u32 fg_should_we_balance(const struct fg_sys *sys, const struct fg_domain *sd, const struct fg_cpu *dst, u32 kind);
+/* The interval of sd now, jiffies. */
+u64 fg_balance_interval(const struct fg_sys *sys, const struct fg_domain *sd, u32 busy);
+/* Newly idle: 1 if the gate of spec 6.9 lets balancing happen. */
+u32 fg_newidle_gate(const struct fg_sys *sys, const struct fg_cpu *rq);
+/* Kick test of a busy CPU's tick: 0 none, 1 statistics only, 2 balance. */
+u32 fg_nohz_kick(const struct fg_sys *sys, const struct fg_cpu *rq, u64 jiffies);
+
+#endif
