@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Same inputs, same bytes: twice, in debug and release builds, and with any number of jobs.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+cargo build --quiet -p fairground-cli
+cargo build --quiet --release -p fairground-cli
+target=${CARGO_TARGET_DIR:-target}
+debug=$target/debug/fairground
+release=$target/release/fairground
+
+cases=0
+same() { # same WHAT A B
+	cases=$((cases + 1))
+	[ "$2" = "$3" ] && return
+	echo "NOT THE SAME: $1"
+	diff <(echo "$2") <(echo "$3") | head -n 10
+	exit 1
+}
+
+# Every built-in workload and every preset of schedulers appears in some line.
+while read -r machine workload sched; do
+	args=(run "$machine" "$workload" --sched "$sched" --seed 7 --format json)
+	first=$("$release" "${args[@]}")
+	same "$machine $workload $sched, twice" "$first" "$("$release" "${args[@]}")"
+	same "$machine $workload $sched, debug and release" "$first" "$("$debug" "${args[@]}")"
+done <<'LINES'
+hikey960     sched-pipe:loops=2000,threads        fair:v5.9
+hikey960     sched-pipe:loops=2000,threads        fair:v5.9+asym-prev-first
+hikey960     sched-pipe:loops=1000,processes      fair:v5.11
+hikey        sched-pipe:loops=2000,threads        fair:v5.9
+rpi5         periodic:tasks=12,duty=30,duration=1 fair:v5.11
+juno-r2      periodic:tasks=20,duty=20,duration=1 fair:v5.9
+epyc-7742-2p periodic:tasks=300,duty=15,duration=1 fair:v5.11
+hikey960     workloads/producer-consumer.json     fair:v5.11
+LINES
+
+args=(compare hikey960 sched-pipe:loops=1000,threads --seeds 5 --format json)
+one=$("$release" "${args[@]}" --jobs 1)
+for jobs in 2 8; do
+	same "--jobs 1 and $jobs" "$one" "$("$release" "${args[@]}" --jobs $jobs)"
+done
+"$release" "${args[@]}" --check-determinism >/dev/null
+echo "determinism: $((cases + 1)) comparisons, all the same"
