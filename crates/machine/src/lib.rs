@@ -3,9 +3,18 @@
 //! A [`Machine`] is one object; scheduling domains, distances, speeds and prices are all derived from it and from
 //! nothing else. This crate knows no scheduler and no workload.
 
+mod builder;
+mod derive;
+mod error;
+mod file;
+mod load;
 mod mask;
 mod model;
+mod names;
+pub mod testing;
 
+pub use error::{FileError, MachineError};
+pub use load::{preset_text, presets};
 pub use mask::{CpuMask, MASK_WORDS};
 pub use model::*;
 
