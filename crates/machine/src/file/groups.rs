@@ -38,12 +38,12 @@ impl Levels {
     /// The groups that `node` writes.
     pub fn groups(&self, node: &Node) -> FileResult<Vec<CpuMask>> {
         match &node.tree.data {
-            Data::Text(text) => self.from_text(node, text.trim()),
+            Data::Text(text) => self.text_groups(node, text.trim()),
             Data::Array(_) => {
                 let elements = node.elements()?;
                 elements.iter().map(|e| self.cpu_list(e, e.text()?)).collect()
             }
-            Data::Table(_) => self.from_threads(node),
+            Data::Table(_) => self.thread_groups(node),
             _ => Err(node
                 .fault(format!("expected groups of CPUs, found {}", node.tree.kind()))
                 .hint(r#"expected "all", "0-3", ["0-3", "4-7"], or "4 cores""#)),
@@ -55,7 +55,7 @@ impl Levels {
         Ok(self.groups(node)?.iter().fold(CpuMask::EMPTY, |all, group| all.or(group)))
     }
 
-    fn from_text(&self, node: &Node, text: &str) -> FileResult<Vec<CpuMask>> {
+    fn text_groups(&self, node: &Node, text: &str) -> FileResult<Vec<CpuMask>> {
         if text == "all" {
             return Ok(vec![CpuMask::first_n(self.n_cpus)]);
         }
@@ -85,7 +85,7 @@ impl Levels {
     }
 
     /// `{ threads = t, apart = a }`, see [`threads_apart`].
-    fn from_threads(&self, node: &Node) -> FileResult<Vec<CpuMask>> {
+    fn thread_groups(&self, node: &Node) -> FileResult<Vec<CpuMask>> {
         let fields = node.table(&["threads", "apart"])?;
         let n = self.n_cpus as u32;
         let threads = fields.need("threads")?.integer(1, 8)?;

@@ -19,6 +19,7 @@ use crate::{Cpu, CpuMask, Machine};
 use groups::Levels;
 use node::{Fields, File, Node};
 
+pub(crate) use topology::show_slit;
 pub(crate) use write::write;
 
 /// The format this loader reads.

@@ -83,23 +83,22 @@ fn require_slit(slit: &[Vec<u32>], nodes: usize, node: &Node) -> FileResult<()> 
         let problem = format!("a distance matrix of {} rows", slit.len());
         return Err(node.fault(problem).hint(format!("expected {nodes} rows of {nodes}, one of each per node")));
     }
-    for a in 0..nodes {
-        for b in 0..nodes {
-            if (slit[a][b] == 10) != (a == b) {
-                let problem = format!("the distance from node {a} to node {b} is {}", slit[a][b]);
-                return Err(node.fault(problem).hint("a node is 10 from itself and farther from any other"));
-            }
-            if slit[a][b] != slit[b][a] {
-                let problem = format!("node {a} to {b} is {}, but {b} to {a} is {}", slit[a][b], slit[b][a]);
-                return Err(node.fault(problem).hint("distances must be symmetric"));
-            }
+    for (a, b) in (0..nodes).flat_map(|a| (0..nodes).map(move |b| (a, b))) {
+        let (there, back) = (slit[a][b], slit[b][a]);
+        if (there == 10) != (a == b) {
+            let problem = format!("the distance from node {a} to node {b} is {there}");
+            return Err(node.fault(problem).hint("a node is 10 from itself and farther from any other"));
+        }
+        if there != back {
+            let problem = format!("node {a} to {b} is {there}, but {b} to {a} is {back}");
+            return Err(node.fault(problem).hint("distances must be symmetric"));
         }
     }
     Ok(())
 }
 
 /// SLIT rows as reports show them.
-pub(super) fn show_slit(slit: &[Vec<u32>]) -> String {
+pub(crate) fn show_slit(slit: &[Vec<u32>]) -> String {
     let row = |row: &Vec<u32>| row.iter().map(u32::to_string).collect::<Vec<_>>().join(" ");
     slit.iter().map(row).collect::<Vec<_>>().join(" / ")
 }
