@@ -159,6 +159,14 @@ fn a_cpu_in_two_groups_or_in_none() {
     assert!(refusal(&types).contains("`cpu_type`: CPU 3 is in no cpu_type"));
 }
 
+/// Entries that each make a group per CPU must not fill the memory before they are found to overlap.
+#[test]
+fn endless_entries_are_cut_short() {
+    let cluster = "[[cluster]]\ncpus = \"1 cpu\"\nactive = { mW = 1, source = \"estimate\" }\nidle = { mW = 1, source = \"estimate\" }\n";
+    let text = Machine::symmetric(1024).to_toml() + &cluster.repeat(5000);
+    assert!(refusal(&text).contains("CPU 0 is in two clusters"));
+}
+
 #[test]
 fn levels_that_cross() {
     let llcs = "llcs = \"4 cpus\"";
@@ -192,7 +200,8 @@ fn node_distances() {
     case("[[10, 10], [10, 10]]", &["node 0 to node 1 is 10"]);
     case("[[10, 32], [33, 10]]", &["0 to 1 is 32, but 1 to 0 is 33", "symmetric"]);
     case("[[10, 300], [300, 10]]", &["300 is out of range", "10 to 254"]);
-    let line = "distances = { slit = [[10, 32], [32, 10]], source = \"F\" }";
+    let text = preset_text("epyc-7742-2p").expect("a preset");
+    let line = text.lines().find(|l| l.starts_with("distances =")).expect("a line");
     refused("epyc-7742-2p", line, "", "[topology]", &["missing key `distances`"]);
 }
 

@@ -26,6 +26,9 @@ pub(super) fn read(node: &Node, levels: &Levels) -> FileResult<Clocks> {
     let mut domains = Vec::new();
     let mut groups = Vec::new();
     for entry in node.elements()? {
+        if groups.len() > levels.n_cpus {
+            break; // some CPU is in two domains; no need to collect more
+        }
         let fields = entry.table(&["cpus", "transition", "opps"])?;
         let cpus = fields.need("cpus")?;
         let of_entry = levels.groups(&cpus)?;

@@ -108,6 +108,9 @@ pub(super) fn read_clusters(node: &Node, levels: &mut Levels) -> FileResult<Vec<
     let mut clusters = Vec::new();
     let mut groups = Vec::new();
     for entry in node.elements()? {
+        if groups.len() > levels.n_cpus {
+            break; // some CPU is in two clusters; no need to collect more
+        }
         let fields = entry.table(&["cpus", "shares_cache", "active", "idle"])?;
         let cpus = fields.need("cpus")?;
         let of_entry = levels.groups(&cpus)?;
