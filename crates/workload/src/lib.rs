@@ -2,7 +2,7 @@
 //!
 //! A [`Workload`] is a list of thread templates with programs of [`Op`]s and the objects they meet at. It comes from
 //! a built-in with options (`sched-pipe:loops=50000,threads`, see [`builtins`]) or from a file in rt-app's grammar
-//! (`rtapp`); [`Workload::find`] takes either, checks it against a machine ([`Workload::validate`]) and returns
+//! (see [`rtapp`]); [`Workload::find`] takes either, checks it against a machine ([`Workload::validate`]) and returns
 //! it with every [`Warning`] the user should see. This crate executes nothing: time, CPUs and costs are the engine's.
 //!
 //! ```
@@ -21,6 +21,7 @@ pub mod json;
 mod options;
 mod program;
 pub mod rtapp;
+mod splice;
 pub mod testing;
 mod validate;
 mod warning;

@@ -11,6 +11,7 @@ use super::Builtin;
 use crate::error::WorkloadError;
 use crate::options::{OptionInfo, OptionKind, Options};
 use crate::program::*;
+use crate::splice::shifted;
 
 pub(super) const BUILTIN: Builtin = Builtin {
     name: "sched-pipe",
@@ -131,15 +132,6 @@ fn main_of_processes(loops: u64) -> Arc<[Op]> {
     p.op(Op::WaitChildren);
     p.op(Op::Mark(Mark::End));
     p.build()
-}
-
-/// A step moved `by` places down its program.
-fn shifted(op: &Op, by: u32) -> Op {
-    match op {
-        Op::Loop { times, end } => Op::Loop { times: *times, end: end + by },
-        Op::EndLoop { begin } => Op::EndLoop { begin: begin + by },
-        other => other.clone(),
-    }
 }
 
 /// Reads from A, answers on B.

@@ -49,7 +49,7 @@ impl Workload {
     /// As [`Self::validate`], for callers that know where each step is written.
     pub(crate) fn check(&self, machine: &Machine) -> Result<Vec<Remark>, Problem> {
         ranges::check(self, machine)?;
-        programs::check(self)?;
+        programs::check(self, machine)?;
         let mut remarks = Vec::new();
         ranges::remarks(self, machine, &mut remarks);
         locks::check(self, &mut remarks)?;

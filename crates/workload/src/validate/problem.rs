@@ -98,7 +98,7 @@ pub enum Problem {
         /// Where, if in a program.
         step: Option<Step>,
         /// What it asks for.
-        mask: CpuMask,
+        mask: Box<CpuMask>,
     },
     /// Loops that are not properly nested or point to the wrong place.
     #[error("`{task}`: step {} is a loop whose ends do not match", step.op)]

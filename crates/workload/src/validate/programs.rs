@@ -1,5 +1,7 @@
 //! The shape of each program: loops that match, that take time, and whose times fit.
 
+use fairground_machine::{Machine, SoftCost};
+
 use super::{Problem, Step};
 use crate::program::*;
 
@@ -13,10 +15,10 @@ pub const MAX_SPIN_STEPS: u64 = 1_000_000;
 pub const MAX_TIME_NS: u128 = i64::MAX as u128;
 
 /// Checks every program. Values are in range.
-pub(super) fn check(w: &Workload) -> Result<(), Problem> {
+pub(super) fn check(w: &Workload, machine: &Machine) -> Result<(), Problem> {
     for (spec, task) in w.tasks.iter().enumerate() {
         loops_match(task, spec as SpecId)?;
-        let whole = weigh(task, spec as SpecId)?;
+        let whole = weigh(task, spec as SpecId, machine)?;
         if whole.ns > MAX_TIME_NS {
             return Err(Problem::TimeOverflow { task: task.name.clone(), step: None });
         }
@@ -78,7 +80,7 @@ impl Weight {
 }
 
 /// Sums up a program whose loops match. A loop for ever counts once: its times fit if one round's do.
-fn weigh(task: &TaskSpec, spec: SpecId) -> Result<Weight, Problem> {
+fn weigh(task: &TaskSpec, spec: SpecId, machine: &Machine) -> Result<Weight, Problem> {
     let mut stack = vec![Weight::default()];
     for op in task.program.iter() {
         match op {
@@ -100,7 +102,7 @@ fn weigh(task: &TaskSpec, spec: SpecId) -> Result<Weight, Problem> {
             }
             _ => {
                 if let Some(inner) = stack.last_mut() {
-                    inner.add(of_step(op));
+                    inner.add(of_step(op, machine));
                 }
             }
         }
@@ -118,7 +120,7 @@ fn spins(body: Weight, times: Option<u64>) -> bool {
     times.is_none_or(|n| steps.saturating_mul(n.into()) > MAX_SPIN_STEPS.into())
 }
 
-fn of_step(op: &Op) -> Weight {
+fn of_step(op: &Op, machine: &Machine) -> Weight {
     let told = |a: &Amount| {
         let ns = u128::from(a.base) + u128::from(a.jitter);
         Weight { ns, steps: 1, takes_time: ns > 0 }
@@ -126,7 +128,7 @@ fn of_step(op: &Op) -> Weight {
     match op {
         Op::Run(a) | Op::RunWall(a) | Op::Sleep(a) => told(a),
         Op::TimerWait { period_ns, .. } => told(&Amount::fixed(*period_ns)),
-        other => Weight { ns: 0, steps: 1, takes_time: can_block(other) },
+        other => Weight { ns: 0, steps: 1, takes_time: can_block(other) || is_dear(other, machine) },
     }
 }
 
@@ -145,4 +147,17 @@ fn can_block(op: &Op) -> bool {
             | Op::WaitChildren
             | Op::Exit
     )
+}
+
+/// Steps that spend all their time in the kernel, on a machine where that has a price. Cheaper system calls in a loop
+/// for ever are a mistake more often than a workload.
+fn is_dear(op: &Op, machine: &Machine) -> bool {
+    let kind = match op {
+        Op::Yield => SoftCost::SchedCall,
+        Op::Spawn { thread: true, .. } => SoftCost::CloneThread,
+        Op::Spawn { thread: false, .. } => SoftCost::Fork,
+        Op::Exec => SoftCost::Exec,
+        _ => return false,
+    };
+    machine.costs.soft(kind) >= 1.0
 }

@@ -56,7 +56,7 @@ impl At<'_> {
         if mask.intersects(&machine.all_cpus()) {
             return Ok(());
         }
-        Err(Problem::NoCpuAllowed { task: self.subject.into(), step: self.step, mask: *mask })
+        Err(Problem::NoCpuAllowed { task: self.subject.into(), step: self.step, mask: Box::new(*mask) })
     }
 
     fn cpu(&self, cpu: CpuId, machine: &Machine) -> Result<(), Problem> {
@@ -95,6 +95,9 @@ fn kind_of(o: &Object) -> &'static str {
 
 /// Checks every value of the workload.
 pub(super) fn check(w: &Workload, machine: &Machine) -> Result<(), Problem> {
+    if w.start.iter().all(|s| s.count == 0) {
+        return Err(Problem::NoThreads);
+    }
     let whole = At { subject: &w.name, step: None };
     whole.amount(Amount::fixed(w.duration_ns.unwrap_or(0)))?;
     whole.amount(Amount::fixed(w.warmup_ns))?;
@@ -105,9 +108,6 @@ pub(super) fn check(w: &Workload, machine: &Machine) -> Result<(), Problem> {
     w.tasks.iter().try_for_each(|t| task(t, machine))?;
     w.start.iter().try_for_each(|s| start(w, s, machine))?;
     w.irqs.iter().try_for_each(|i| irq(w, i, machine))?;
-    if w.start.iter().all(|s| s.count == 0) {
-        return Err(Problem::NoThreads);
-    }
     w.steps().try_for_each(|(step, op)| {
         let at = At { subject: &w.tasks[step.spec as usize].name, step: Some(step) };
         op_objects(w, op, &at)?;

@@ -137,6 +137,15 @@ fn a_loop_must_take_time_unless_it_is_short() {
 }
 
 #[test]
+fn yielding_takes_time_where_it_has_a_price() {
+    let w = workload(&[], &[&looped(None, &[Op::Yield])]);
+    assert!(matches!(problem(&w), Problem::Spins { .. }));
+    let mut machine = small_machine(4);
+    machine.costs.soft_ns[fairground_machine::SoftCost::SchedCall as usize] = 200.0;
+    assert!(w.validate(&machine).is_ok());
+}
+
+#[test]
 fn times_must_fit_63_bits() {
     let max = i64::MAX as u64;
     assert_eq!(check(&workload(&[], &[&[Op::Sleep(Amount::fixed(max))]])), Ok(vec![]));
