@@ -359,6 +359,20 @@ fn rt_apps_own_examples_are_read() {
     }
 }
 
+#[test]
+fn the_files_we_ship_are_read_without_suspicion() {
+    let mut files = Vec::new();
+    json_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads"), &mut files);
+    assert!(files.len() >= 3);
+    for file in files {
+        let (w, warnings) = Workload::find(&file.to_string_lossy(), &small_machine(4)).unwrap();
+        assert_eq!(lines(&warnings, WarningKind::Suspicious), [], "{}", w.name);
+        assert_eq!(lines(&warnings, WarningKind::Ignored), [], "{}", w.name);
+        let again = format!("{}:duration=0.5,last-wins", file.display());
+        assert_eq!(Workload::find(&again, &small_machine(4)).unwrap().0.duration_ns, Some(500 * MS));
+    }
+}
+
 const SAMPLE: &str = include_str!("../../../../workloads/rt-app-tour.json");
 
 proptest! {

@@ -80,7 +80,7 @@ impl At<'_> {
 }
 
 /// What an object is, in a word.
-fn kind_of(o: &Object) -> &'static str {
+pub(super) fn kind_of(o: &Object) -> &'static str {
     match o {
         Object::Pipe { .. } => "pipe",
         Object::Socket { .. } => "socket",

@@ -33,7 +33,7 @@ fn workload(objects: &[Object], programs: &[&[Op]]) -> Workload {
 }
 
 fn check(w: &Workload) -> Result<Vec<String>, Problem> {
-    w.check(&small_machine(4)).map(|r| r.into_iter().map(|r| r.message).collect())
+    w.check(&small_machine(4), &[]).map(|r| r.into_iter().map(|r| r.message).collect())
 }
 
 fn problem(w: &Workload) -> Problem {
@@ -191,14 +191,14 @@ fn waits_that_nobody_ends_are_told() {
     let objects = [Object::Mutex, Object::Cond, Object::Semaphore { value: 0 }, Object::Pipe { slots: 1 }];
     let suspend = [Op::Lock(0), WAIT, Op::Unlock(0)];
     let told = |programs: &[&[Op]]| check(&workload(&objects, programs)).unwrap();
-    assert_eq!(told(&[&suspend]), ["waits for object 1, which nobody ever signals"]);
+    assert_eq!(told(&[&suspend]), ["waits for condition variable 1, which nobody ever signals"]);
     assert_eq!(told(&[&suspend, &[Op::Signal(1)]]), [""; 0]);
     let own = [Op::Lock(0), WAIT, Op::Signal(1), Op::Unlock(0)];
-    assert_eq!(told(&[&own]), ["waits for object 1, which no other thread ever signals"]);
-    assert_eq!(told(&[&[Op::SemWait(2)]]), ["waits for object 2, which nobody ever posts"]);
-    assert_eq!(told(&[&[Op::PipeRead { pipe: 3, bytes: 1 }]]), ["reads from object 3, which nobody ever writes to"]);
+    assert_eq!(told(&[&own]), ["waits for condition variable 1, which no other thread ever signals"]);
+    assert_eq!(told(&[&[Op::SemWait(2)]]), ["waits for semaphore 2, which nobody ever posts"]);
+    assert_eq!(told(&[&[Op::PipeRead { pipe: 3, bytes: 1 }]]), ["reads from pipe 3, which nobody ever writes to"]);
     let write = [Op::PipeWrite { pipe: 3, bytes: 1 }];
-    assert_eq!(told(&[&write]), ["writes to object 3, which nobody ever reads from: it fills up"]);
+    assert_eq!(told(&[&write]), ["writes to pipe 3, which nobody ever reads from: it fills up"]);
     let mut w = workload(&objects, &[&[Op::SemWait(2)]]);
     w.irqs.push(IrqSource {
         name: "nic".into(),

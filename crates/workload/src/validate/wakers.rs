@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::ranges::kind_of;
 use super::spawns::Population;
-use super::{Problem, Remark, Step};
+use super::{label, Problem, Remark, Step};
 use crate::program::*;
 
 /// Who does one thing at one object.
@@ -35,7 +36,12 @@ struct Meeting {
 
 /// Finds barriers that cannot fill (an error) and waits that nobody ends (a remark: rt-app's own examples have them,
 /// and they are run as written).
-pub(super) fn check(w: &Workload, population: &Population, remarks: &mut Vec<Remark>) -> Result<(), Problem> {
+pub(super) fn check(
+    w: &Workload,
+    population: &Population,
+    names: &[String],
+    remarks: &mut Vec<Remark>,
+) -> Result<(), Problem> {
     let mut meetings: Vec<Meeting> = w.objects.iter().map(|_| Meeting::default()).collect();
     for (step, op) in w.steps() {
         let threads = population.threads[step.spec as usize];
@@ -51,7 +57,10 @@ pub(super) fn check(w: &Workload, population: &Population, remarks: &mut Vec<Rem
         match object {
             Object::Barrier { parties } => barrier(id as ObjId, *parties, &meeting.waiters)?,
             Object::Semaphore { value } if *value > 0 => {}
-            _ => lonely(w, id as ObjId, object, meeting, remarks),
+            _ => {
+                let what = format!("{} {}", kind_of(object), label(names, id as ObjId));
+                lonely(w, &what, object, meeting, remarks);
+            }
         }
     }
     Ok(())
@@ -83,7 +92,7 @@ fn barrier(object: ObjId, parties: u32, waiters: &Users) -> Result<(), Problem> 
     }
 }
 
-fn lonely(w: &Workload, id: ObjId, object: &Object, meeting: &Meeting, remarks: &mut Vec<Remark>) {
+fn lonely(w: &Workload, what: &str, object: &Object, meeting: &Meeting, remarks: &mut Vec<Remark>) {
     let (waits, wakes) = match object {
         Object::Pipe { .. } => ("reads from", "writes to"),
         Object::Socket { .. } => ("receives from", "sends to"),
@@ -98,14 +107,14 @@ fn lonely(w: &Workload, id: ObjId, object: &Object, meeting: &Meeting, remarks: 
     let (waiters, wakers) = (&meeting.waiters, &meeting.wakers);
     if let Some(step) = waiters.first {
         if wakers.first.is_none() {
-            remark(step, format!("{waits} object {id}, which nobody ever {wakes}"));
+            remark(step, format!("{waits} {what}, which nobody ever {wakes}"));
         } else if is_one_thread(waiters, wakers) && matches!(object, Object::Cond | Object::Futex { .. }) {
-            remark(step, format!("{waits} object {id}, which no other thread ever {wakes}"));
+            remark(step, format!("{waits} {what}, which no other thread ever {wakes}"));
         }
     }
     let fills = matches!(object, Object::Pipe { .. } | Object::Socket { .. });
     if let (Some(step), None, true) = (wakers.first, waiters.first, fills) {
-        remark(step, format!("{wakes} object {id}, which nobody ever {waits}: it fills up"));
+        remark(step, format!("{wakes} {what}, which nobody ever {waits}: it fills up"));
     }
 }
 

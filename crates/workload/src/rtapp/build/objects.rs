@@ -26,6 +26,8 @@ pub(super) enum Kind {
 /// The objects named so far.
 pub(super) struct Objects {
     list: Vec<Object>,
+    /// Their names, for messages.
+    names: Vec<String>,
     ids: BTreeMap<(Kind, String), ObjId>,
     /// Timers by task and name: each thread has its own.
     unique_timers: BTreeMap<(String, String), ObjId>,
@@ -60,7 +62,8 @@ impl Objects {
             })
             .collect();
         let start = Object::Barrier { parties: threads };
-        Objects { list: vec![start], ids: BTreeMap::new(), unique_timers: BTreeMap::new(), parties, absolute }
+        let names = vec!["start".into()];
+        Objects { list: vec![start], names, ids: BTreeMap::new(), unique_timers: BTreeMap::new(), parties, absolute }
     }
 
     /// The object of that kind and name.
@@ -68,6 +71,7 @@ impl Objects {
         let next = self.list.len() as ObjId;
         let id = *self.ids.entry((kind, name.into())).or_insert(next);
         if id == next {
+            self.names.push(name.into());
             self.list.push(match kind {
                 Kind::Mutex => Object::Mutex,
                 Kind::Cond => Object::Cond,
@@ -90,13 +94,15 @@ impl Objects {
         let next = self.list.len() as ObjId;
         let id = *self.unique_timers.entry((task.name.clone(), name.into())).or_insert(next);
         if id == next {
+            self.names.push(name.into());
             self.list.push(Object::Timer { per_task: true });
         }
         (id, relative)
     }
 
-    pub fn into_list(self) -> Vec<Object> {
-        self.list
+    /// The objects, and their names by index.
+    pub fn into_parts(self) -> (Vec<Object>, Vec<String>) {
+        (self.list, self.names)
     }
 }
 
