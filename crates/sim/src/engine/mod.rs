@@ -68,6 +68,8 @@ pub enum IdleGovernor {
     Menu,
     /// Always the shallowest state, tick always kept.
     Shallowest,
+    /// Always the deepest state, tick always stopped.
+    Deepest,
 }
 
 /// Everything about a run that is neither machine nor workload nor scheduler.
