@@ -10,19 +10,21 @@ use proptest::prelude::*;
 const NR_CPUS_MAX: u32 = 6;
 
 fn machines() -> impl Strategy<Value = fairground_machine::Machine> {
-    (1..=NR_CPUS_MAX, 1..=2u32, any::<bool>(), any::<bool>(), 1..=1024u32).prop_map(|(n, threads, costs, poll, cap)| {
-        let mut m = testing::machine(n, threads);
-        if costs {
-            m = testing::with_costs(m);
-        }
-        m.cpus[0].capacity = cap;
-        let states = &mut m.cpu_types[0].idle_states;
-        (states[0].polling, states[0].wake_ns, states[0].power_mw) = (poll, 300, 5.0);
-        let mut deep = idle_state("sleep", 50_000, 100_000);
-        (deep.scope, deep.entry_ns, deep.wake_ns) = (IdleScope::Cluster, 5_000, 20_000);
-        states.push(deep);
-        m
-    })
+    (1..=NR_CPUS_MAX, 1..=2u32, any::<bool>(), any::<bool>(), 256..=1024u32).prop_map(
+        |(n, threads, costs, poll, cap)| {
+            let mut m = testing::machine(n, threads);
+            if costs {
+                m = testing::with_costs(m);
+            }
+            m.cpus[0].capacity = cap;
+            let states = &mut m.cpu_types[0].idle_states;
+            (states[0].polling, states[0].wake_ns, states[0].power_mw) = (poll, 300, 5.0);
+            let mut deep = idle_state("sleep", 50_000, 100_000);
+            (deep.scope, deep.entry_ns, deep.wake_ns) = (IdleScope::Cluster, 5_000, 20_000);
+            states.push(deep);
+            m
+        },
+    )
 }
 
 /// A step that cannot block for ever.
@@ -111,7 +113,7 @@ fn run(m: &fairground_machine::Machine, w: &Workload, config: Config) -> (Result
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
     fn runs_end_well_and_repeat(
