@@ -113,7 +113,7 @@ fn run(m: &fairground_machine::Machine, w: &Workload, config: Config) -> (Result
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
 
     #[test]
     fn runs_end_well_and_repeat(

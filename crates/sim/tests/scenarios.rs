@@ -274,6 +274,15 @@ fn wall_clock_spinning_counts_preempted_time() {
     assert_eq!(outcome.totals.time[0].task_ns, 14_000_000);
 }
 
+/// The third thread queues behind the first on CPU 0 until 1000; CPU 1 idles from 101, when the second exits.
+#[test]
+fn a_thread_that_waits_while_a_cpu_idles_is_waste() {
+    let task = |n| spec("t", vec![ns(n)]);
+    let (outcome, seen) = run(machine(2, 1), workload(vec![], vec![task(1000), task(100), task(1000)]));
+    assert_eq!(seen.exits(), [(101, 1), (1000, 0), (2000, 2)]);
+    assert_eq!(outcome.totals.wasted_ns, 899);
+}
+
 /// A parent makes two children, waits for both, and executes another program.
 #[test]
 fn families_wait_for_each_other() {
