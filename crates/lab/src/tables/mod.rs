@@ -12,7 +12,7 @@ mod text;
 use std::fmt;
 use std::str::FromStr;
 
-pub use self::text::{nearest, number, percent};
+pub use self::text::{finish, nearest, number, percent};
 use crate::comparison::Report;
 
 /// A layout.

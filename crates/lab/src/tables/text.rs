@@ -52,10 +52,16 @@ pub fn trailer(out: &mut String, report: &Report, prefix: &str) {
     }
 }
 
-/// The finished table: never wrapped to some terminal, no blanks at line ends, and a newline.
+/// The finished table: never wrapped to some terminal, without outer padding, and a newline.
 pub fn finish(table: &mut Table) -> String {
     table.set_content_arrangement(ContentArrangement::Disabled);
-    table.lines().map(|line| line.trim().to_owned() + "\n").collect()
+    table
+        .lines()
+        .map(|line| {
+            let line = line.strip_prefix(' ').unwrap_or(&line);
+            line.trim_end().to_owned() + "\n"
+        })
+        .collect()
 }
 
 #[cfg(test)]
