@@ -71,9 +71,9 @@ pub struct Pair {
     /// The seed.
     pub seed: u64,
     /// Base run.
-    pub base: u64,
+    pub base: u128,
     /// Test run.
-    pub test: u64,
+    pub test: u128,
 }
 
 /// A run that failed.

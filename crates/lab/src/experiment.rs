@@ -12,7 +12,7 @@ pub struct RunReport {
     /// Its figures, in the order in which tables show them.
     pub readings: Vec<Reading>,
     /// Hash of the event stream.
-    pub hash: u64,
+    pub hash: u128,
     /// What every output of this run must say, e.g. `balance: passive`.
     pub notes: Vec<String>,
 }
@@ -83,7 +83,7 @@ fn checked(runner: &dyn Runner, sched: usize, seed: u64, twice: bool) -> Result<
         let second = guarded(runner, sched, seed)?;
         if first.hash != second.hash {
             return Err(format!(
-                "not deterministic: the same run gave event streams {:016x} and {:016x}",
+                "not deterministic: the same run gave event streams {:032x} and {:032x}",
                 first.hash, second.hash
             ));
         }
@@ -117,7 +117,7 @@ mod tests {
             }
             let metric = Metric { name: "x".into(), unit: "count".into(), better: Better::Higher };
             let readings = vec![Reading { metric, value: (sched * 100) as f64 + seed as f64 }];
-            Ok(RunReport { readings, hash: seed, notes: vec![] })
+            Ok(RunReport { readings, hash: seed.into(), notes: vec![] })
         }
     }
 
@@ -155,7 +155,7 @@ mod tests {
 
     impl Runner for Drifting {
         fn run(&self, _: usize, _: u64) -> Result<RunReport, String> {
-            Ok(RunReport { readings: vec![], hash: self.0.fetch_add(1, Ordering::Relaxed), notes: vec![] })
+            Ok(RunReport { readings: vec![], hash: self.0.fetch_add(1, Ordering::Relaxed).into(), notes: vec![] })
         }
     }
 

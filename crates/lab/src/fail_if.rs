@@ -11,7 +11,8 @@ use std::str::FromStr;
 use miette::Diagnostic;
 use thiserror::Error;
 
-use crate::comparison::{Report, Row};
+use crate::comparison::{Comparison as Compared, Report, Row};
+use crate::metric::Metric;
 use crate::tables::{nearest, number, percent};
 
 /// A condition, parsed.
@@ -95,20 +96,28 @@ impl fmt::Display for FailIf {
 }
 
 impl FailIf {
-    /// One line for every test for which the condition holds.
+    /// Whether the metric is one of `metrics`: known before anything has run.
     ///
     /// # Errors
-    /// If a comparison with results does not report the metric.
-    pub fn held(&self, report: &Report) -> Result<Vec<String>, FailIfError> {
-        let mut held = Vec::new();
-        for comparison in report.comparisons.iter().filter(|c| !c.rows.is_empty()) {
-            let row = comparison.rows.iter().find(|r| r.metric.name == self.metric);
-            let row = row.ok_or_else(|| self.unknown(&comparison.rows))?;
-            if self.holds(row) {
-                held.push(format!("{self} holds for {}: {}", comparison.test, self.shown(row)));
-            }
+    /// If it is not, with the nearest.
+    pub fn check(&self, metrics: &[Metric]) -> Result<(), FailIfError> {
+        if metrics.iter().any(|m| m.name == self.metric) {
+            return Ok(());
         }
-        Ok(held)
+        let names: Vec<&str> = metrics.iter().map(|m| m.name.as_str()).collect();
+        let near = nearest(&self.metric, names.iter().copied()).map(|n| format!("did you mean {n}? "));
+        let help = format!("{}it reports: {}", near.unwrap_or_default(), names.join(", "));
+        Err(FailIfError::UnknownMetric { text: self.to_string(), metric: self.metric.clone(), help })
+    }
+
+    /// One line for every test for which the condition holds. A test without the metric (no pair of its runs
+    /// completed) does not hold it.
+    pub fn held(&self, report: &Report) -> Vec<String> {
+        let of = |c: &Compared| {
+            let row = c.rows.iter().find(|r| r.metric.name == self.metric)?;
+            self.holds(row).then(|| format!("{self} holds for {}: {}", c.test, self.shown(row)))
+        };
+        report.comparisons.iter().filter_map(of).collect()
     }
 
     fn holds(&self, row: &Row) -> bool {
@@ -137,20 +146,12 @@ impl FailIf {
             format!("{} {}", number(row.test_summary().mean), row.metric.unit)
         }
     }
-
-    fn unknown(&self, rows: &[Row]) -> FailIfError {
-        let names: Vec<&str> = rows.iter().map(|r| r.metric.name.as_str()).collect();
-        let near = nearest(&self.metric, names.iter().copied()).map(|n| format!("did you mean {n}? "));
-        let help = format!("{}it reports: {}", near.unwrap_or_default(), names.join(", "));
-        FailIfError::UnknownMetric { text: self.to_string(), metric: self.metric.clone(), help }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::comparison::Comparison as Compared;
-    use crate::metric::{Better, Metric};
+    use crate::metric::Better;
 
     fn report() -> Report {
         let row = |name: &str, unit: &str, better, base: f64, test: f64| {
@@ -174,7 +175,7 @@ mod tests {
     }
 
     fn holds(text: &str) -> bool {
-        !text.parse::<FailIf>().unwrap().held(&report()).unwrap().is_empty()
+        !text.parse::<FailIf>().unwrap().held(&report()).is_empty()
     }
 
     #[test]
@@ -197,7 +198,8 @@ mod tests {
 
     #[test]
     fn an_unknown_metric_names_the_nearest() {
-        let error = "ops_per_sce<0%".parse::<FailIf>().unwrap().held(&report()).unwrap_err();
+        let metrics: Vec<Metric> = report().comparisons[0].rows.iter().map(|r| r.metric.clone()).collect();
+        let error = "ops_per_sce<0%".parse::<FailIf>().unwrap().check(&metrics).unwrap_err();
         assert!(matches!(error, FailIfError::UnknownMetric { ref help, .. } if help.contains("mean ops_per_sec?")));
     }
 

@@ -22,7 +22,7 @@ use crate::comparison::{Comparison, Report, Row};
 use crate::published::{Mail, PublishedRow, RunSpec};
 use crate::stats::FEW_SEEDS;
 
-pub use self::table::render;
+pub use self::table::{json, render};
 
 /// What a run specification gave.
 #[derive(Clone, Debug)]

@@ -2,15 +2,19 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
+use fairground_fair::{Fair, FairError, Features, Options};
+use fairground_machine::Machine;
+use fairground_sim::Scheduler;
 use miette::Diagnostic;
 use thiserror::Error;
 
 /// A scheduler under test, as typed and checked.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct SchedSpec {
-    /// What stands after `fair:`.
-    features: String,
+    text: String,
+    features: Features,
 }
 
 /// Why a scheduler's name is not understood.
@@ -36,14 +40,9 @@ pub enum SpecError {
     #[diagnostic(help("our own scheduler is fair:PRESET, for example fair:v5.9"))]
     LinuxNotYet(String),
     /// The preset or a feature.
-    #[error("scheduler {text:?}: {problem}")]
-    #[diagnostic(help("fairground feature list shows presets and features"))]
-    Features {
-        /// As typed.
-        text: String,
-        /// What the scheduler says.
-        problem: String,
-    },
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Fair(#[from] FairError),
 }
 
 impl FromStr for SchedSpec {
@@ -54,7 +53,7 @@ impl FromStr for SchedSpec {
             return Err(SpecError::NoFamily(text.into()));
         };
         match family {
-            "fair" => Ok(SchedSpec { features: rest.into() }),
+            "fair" => Ok(SchedSpec { text: text.into(), features: Features::parse(text)? }),
             "linux" => Err(SpecError::LinuxNotYet(text.into())),
             _ => Err(SpecError::UnknownFamily {
                 text: text.into(),
@@ -65,15 +64,30 @@ impl FromStr for SchedSpec {
     }
 }
 
+impl SchedSpec {
+    /// A fresh instance for one run on `machine` with `hz` ticks per second.
+    ///
+    /// # Errors
+    /// If the scheduler cannot serve this machine.
+    pub fn build(&self, machine: &Arc<Machine>, hz: u32) -> Result<Box<dyn Scheduler>, FairError> {
+        let options = Options { hz, ..Options::default() };
+        Ok(Box::new(Fair::new(machine, self.features.clone(), options)?))
+    }
+}
+
 impl fmt::Display for SchedSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "fair:{}", self.features)
+        f.write_str(&self.text)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn refused(text: &str) -> SpecError {
+        text.parse::<SchedSpec>().err().expect("refused")
+    }
 
     #[test]
     fn a_scheduler_prints_as_typed() {
@@ -83,13 +97,13 @@ mod tests {
 
     #[test]
     fn linux_is_refused_by_name() {
-        let error = "linux:v6.12".parse::<SchedSpec>().unwrap_err();
-        assert_eq!(error, SpecError::LinuxNotYet("linux:v6.12".into()));
+        assert_eq!(refused("linux:v6.12"), SpecError::LinuxNotYet("linux:v6.12".into()));
     }
 
     #[test]
     fn other_names_are_not_guessed() {
-        assert!(matches!("v5.9".parse::<SchedSpec>(), Err(SpecError::NoFamily(_))));
-        assert!(matches!("fare:v5.9".parse::<SchedSpec>(), Err(SpecError::UnknownFamily { .. })));
+        assert!(matches!(refused("v5.9"), SpecError::NoFamily(_)));
+        assert!(matches!(refused("fare:v5.9"), SpecError::UnknownFamily { .. }));
+        assert!(matches!(refused("fair:v5.9+asym-prev-frist"), SpecError::Fair(_)));
     }
 }

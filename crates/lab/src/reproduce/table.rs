@@ -7,6 +7,12 @@ use comfy_table::{presets, CellAlignment, Table};
 use super::{Kind, ReproducedRow, Reproduction};
 use crate::tables::{finish, number, percent};
 
+/// The documented schema.
+pub fn json(result: &Reproduction) -> String {
+    // Plain structs of strings and finite numbers: there is nothing that could fail.
+    serde_json::to_string_pretty(result).map(|t| t + "\n").unwrap_or_else(|e| unreachable!("{e}"))
+}
+
 /// The table, the score, and what every number is; ends with a newline.
 pub fn render(result: &Reproduction) -> String {
     let mut table = Table::new();

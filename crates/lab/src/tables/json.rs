@@ -74,8 +74,8 @@ fn document<'a>(report: &'a Report, comparison: &'a Comparison) -> Document<'a> 
             .iter()
             .map(|p| RunPair {
                 seed: p.seed,
-                base_hash: format!("{:016x}", p.base),
-                test_hash: format!("{:016x}", p.test),
+                base_hash: format!("{:032x}", p.base),
+                test_hash: format!("{:032x}", p.test),
             })
             .collect(),
         notes: &report.notes,

@@ -29,7 +29,9 @@ fn report() -> Report {
             base: "fair:v5.9".into(),
             test: "fair:v5.9+asym-prev-first".into(),
             rows,
-            pairs: (1..=3).map(|seed| Pair { seed, base: 0xabc0 + seed, test: 0xdef0 + seed }).collect(),
+            pairs: (1..=3)
+                .map(|seed| Pair { seed, base: 0xabc0 + u128::from(seed), test: 0xdef0 + u128::from(seed) })
+                .collect(),
         }],
         notes: vec!["balance: passive".into()],
         failures: vec![Failure { sched: "fair:v5.9".into(), seed: 4, message: "task 7 lost".into() }],
