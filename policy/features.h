@@ -1,13 +1,128 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Every deviation between kernel versions and every patch under discussion, one line each:
- * FG_FEATURE(id, name, values, mail, since, text)
+ * Every deviation between kernel versions and every patch under discussion, one entry each:
+ * FG_FEATURE(id, name, values, mail, since, ready, text)
  *   values  "" for a switch (0 or 1), else the words for 0, 1, 2 ... separated by |
  *   mail    first three digits of the mail that discusses it, or "-"
- *   since   release that has it by default
+ *   since   release that has it by default; "<=vX" for a quirk that ended with vX, "-" for what never landed
+ *   ready   1 if the policy has the code for it (fg_feature_ready() knows single values)
  * The presets in crates/fair say which value each release has.
+ *
+ * A preset keeps its values of features that are not ready: they describe the release and take effect when their code
+ * arrives. To ask for one explicitly (+name, -name, name=value) is an error as long as fg_feature_ready() says 0.
+ * All that touch only which task a balance pass moves (spec 6.3-6.7) are in that state: the pass is passive today.
  */
-FG_FEATURE(ASYM_SCAN, "asym-scan", "", "000", "v5.7",
+
+/* Owned by a mail: spec 10.1. */
+FG_FEATURE(ASYM_SCAN, "asym-scan", "", "000", "v5.7", 1,
 	   "wakeups on asymmetric machines scan for an idle CPU that fits instead of taking the slow path")
-FG_FEATURE(ASYM_PREV_FIRST, "asym-prev-first", "", "000", "v5.10",
+FG_FEATURE(ASYM_PREV_FIRST, "asym-prev-first", "", "000", "v5.10", 1,
 	   "try target, previous and recent CPU with a capacity test before the asymmetric scan")
+FG_FEATURE(ASYM_CHECK_SCOPE, "asym-check-scope", "llc|asym", "000", "-", 1,
+	   "how far the early previous/recent checks reach: the target's LLC or its asymmetric domain")
+FG_FEATURE(BREAK_EVEN, "break-even", "off|exit-latency|target-residency", "001", "-", 0,
+	   "rank equally deep idle CPUs of a group by their break-even deadline")
+FG_FEATURE(BREAK_EVEN_NULLBUG, "break-even-nullbug", "fixed|v1", "001", "-", 0,
+	   "v1 leaves a stale idle state visible after the CPU woke")
+FG_FEATURE(LB_P01, "lb-p01", "", "002", "v5.5", 0, "asym packing decided while picking the busiest group")
+FG_FEATURE(LB_P02, "lb-p02", "", "002", "v5.5", 0, "sum_nr_running becomes sum_h_nr_running; no effect")
+FG_FEATURE(LB_P03, "lb-p03", "", "002", "v5.5", 0, "small imbalances are no longer forced")
+FG_FEATURE(LB_P04, "lb-p04", "", "002", "v5.5", 0, "load balance by group type and kind of migration")
+FG_FEATURE(LB_P05, "lb-p05", "", "002", "v5.5", 0, "groups count the tasks of all classes")
+FG_FEATURE(LB_P06, "lb-p06", "", "002", "v5.5", 0, "load balance uses load with blocked load instead of runnable load")
+FG_FEATURE(LB_P07, "lb-p07", "", "002", "v5.5", 0, "tasks spread evenly while nothing is overloaded")
+FG_FEATURE(LB_P08, "lb-p08", "", "002", "v5.5", 0, "misfit tasks are selected by utilization")
+FG_FEATURE(LB_P09, "lb-p09", "", "002", "v5.5", 0, "the wakeup path uses load instead of runnable load")
+FG_FEATURE(LB_P10, "lb-p10", "", "002", "v5.5", 0, "find_idlest_group compares one load metric")
+FG_FEATURE(LB_P11, "lb-p11", "", "002", "v5.5", 0, "find_idlest_group decides by group type")
+FG_FEATURE(UFC, "ufc", "", "003", "v6.2", 0, "util_fits_cpu: clamps are compared without the 80 % margin")
+FG_FEATURE(UFC_THERMAL, "ufc-thermal", "", "003", "v6.2", 0, "util_fits_cpu subtracts thermal pressure")
+FG_FEATURE(CAP_INVERSION, "cap-inversion", "", "003", "v6.2", 0,
+	   "a CPU throttled below another performance domain counts as that small; only in v6.2")
+FG_FEATURE(MISFIT_UNLINK, "misfit-unlink", "", "003", "v6.3", 0,
+	   "fits but not the requested minimum: misfit without being overutilized")
+FG_FEATURE(MU_TRISTATE, "mu-tristate", "", "003", "v6.3", 0, "part of misfit-unlink: util_fits_cpu answers -1")
+FG_FEATURE(MU_GATE, "mu-gate", "", "003", "v6.3", 0, "part of misfit-unlink: misfit is balanced before the EAS gate")
+FG_FEATURE(MU_OU, "mu-ou", "", "003", "v6.3", 0, "part of misfit-unlink: -1 is not overutilized")
+FG_FEATURE(MU_FEEC, "mu-feec", "", "003", "v6.3", 0, "part of misfit-unlink: find_energy_efficient_cpu ranks -1")
+FG_FEATURE(MU_SIC, "mu-sic", "", "003", "v6.3", 0, "part of misfit-unlink: select_idle_capacity ranks -1")
+FG_FEATURE(CLS_DOMAIN, "cls-domain", "", "004", "v5.16", 0, "clusters are a domain level")
+FG_FEATURE(CLS_SELECT, "cls-select", "none|loop|levels|landed", "004", "v6.7", 0,
+	   "idle CPUs of the target's cluster are tried first")
+FG_FEATURE(LEVELS_NR, "levels-nr", "llc|cluster", "004", "-", 0, "weight that the budget of cls-select=levels is made from")
+
+/* Versions, placement: spec 10.2. */
+FG_FEATURE(WAKE_CAP, "wake-cap", "", "-", "<=v5.6", 0,
+	   "a task too big for waker and previous CPU takes the slow path (implies BALANCE_WAKE below asymmetric domains)")
+FG_FEATURE(PERCPU_KTHREAD, "percpu-kthread", "", "-", "v5.6", 1, "a task woken by a per-CPU kthread stays with it")
+FG_FEATURE(KTHREAD_FIT, "kthread-fit", "", "-", "v5.17", 0,
+	   "the per-CPU kthread rule needs task context and a fitting CPU")
+FG_FEATURE(SI_FIRST, "si-first", "", "-", "v5.6", 1, "a CPU with only SCHED_IDLE tasks is taken at once")
+FG_FEATURE(WA_PREV_IDLE, "wa-prev-idle", "", "-", "v5.11", 1, "wake_affine keeps an idle previous CPU")
+FG_FEATURE(RECENT_PREV, "recent-prev", "", "-", "v5.14", 0,
+	   "recent_used becomes prev whenever the recent check is reached; the waker's is left alone")
+FG_FEATURE(SIS_MODE, "sis-mode", "prop54|prop|prop-aged|util", "-", "v4.13", 1, "what limits the LLC scan")
+FG_FEATURE(SIS_MERGED, "sis-merged", "", "-", "v5.12", 0, "idle-core and idle-CPU scan are one loop")
+FG_FEATURE(SIS_SMT_PREV, "sis-smt-prev", "", "-", "v5.13", 0,
+	   "the SMT scan looks at prev's core before the LLC scan instead of target's after it")
+FG_FEATURE(SMT_IN_LLC, "smt-in-llc", "", "-", "v5.10", 1, "select_idle_smt takes only siblings inside the LLC domain")
+FG_FEATURE(SCAN_NEXT, "scan-next", "", "-", "v5.15", 0, "the LLC scan starts after target")
+FG_FEATURE(CAPSCAN_NEXT, "capscan-next", "", "-", "v6.3", 0, "the asymmetric scan starts after target; up to v6.5")
+FG_FEATURE(FIG_WITHOUT_P, "fig-without-p", "", "-", "v5.5", 1, "find_idlest_group leaves the task out of all statistics")
+FG_FEATURE(FIG_WEIGHT_FIX, "fig-weight-fix", "", "-", "v5.6", 1, "find_idlest_group knows the weight of a group")
+FG_FEATURE(FIG_AVGLOAD_FIX, "fig-avgload-fix", "", "-", "v5.7", 1,
+	   "find_idlest_group computes avg_load for busy groups, not for the others")
+FG_FEATURE(FIG_UTIL_TIE, "fig-util-tie", "", "-", "v5.9", 1, "equally idle groups are ranked by utilization")
+FG_FEATURE(FIG_WRAP, "fig-wrap", "", "-", "<=v5.4", 0, "find_idlest_group adds to an infinite local load and wraps")
+
+/* Versions, capacity and signals: spec 10.2. */
+FG_FEATURE(UCLAMP_FIT, "uclamp-fit", "", "-", "v5.6", 1, "capacity tests use the clamped utilization")
+FG_FEATURE(THERMAL_IN_CAP, "thermal-in-cap", "", "-", "v5.7", 1, "thermal pressure lowers the capacity left for fair tasks")
+FG_FEATURE(HW_PRESSURE, "hw-pressure", "", "-", "v6.10", 0, "capacity is reduced by hardware and cpufreq pressure first")
+FG_FEATURE(PINNED_NO_MISFIT, "pinned-no-misfit", "", "-", "v5.11", 1, "a task with one allowed CPU is no misfit")
+FG_FEATURE(MAX_ALLOWED_CAP, "max-allowed-cap", "", "-", "v6.10", 0,
+	   "a task on the biggest CPU its affinity allows is no misfit")
+FG_FEATURE(UTIL_EST, "util-est", "ewma|fastup|v68", "-", "v5.5", 1, "how the utilization estimate learns")
+FG_FEATURE(EST_LSB, "est-lsb", "", "-", "<=v5.12", 1, "bit 0 of the estimate is a flag, so estimates are odd")
+FG_FEATURE(NEWTASK_W1024, "newtask-w1024", "", "-", "<=v6.8", 1,
+	   "the initial utilization of a task uses a weight 1024 times too large")
+FG_FEATURE(PELT_SUM_FLOOR, "pelt-sum-floor", "", "-", "v5.17", 1,
+	   "removing a task's averages keeps every sum above what its average needs")
+FG_FEATURE(RUNNABLE_BOOST, "runnable-boost", "", "-", "v6.5", 0, "runnable time boosts utilization")
+FG_FEATURE(FEEC, "feec", "margin|margin515|delta|tri", "-", "v5.0", 0, "how the energy-aware wakeup decides")
+FG_FEATURE(FEEC_ZERO_SPARE, "feec-zero-spare", "", "-", "v6.7", 0, "a CPU without spare capacity can be the candidate")
+FG_FEATURE(FEEC_STALE_UCLAMP, "feec-stale-uclamp", "", "-", "-", 0,
+	   "clamps of one CPU leak into the next of its performance domain (v6.2-v6.12, off by default)")
+FG_FEATURE(FREQ_PERF_V2, "freq-perf-v2", "", "-", "v6.8", 0, "no frequency headroom on clamps")
+
+/* Versions, balance: spec 10.2, 6.8. */
+FG_FEATURE(IMB_PCT_117, "imb-pct-117", "", "-", "v5.10", 1, "default imbalance_pct 117 instead of 125")
+FG_FEATURE(BUSY_FACTOR_16, "busy-factor-16", "", "-", "v5.10", 1, "busy CPUs balance 16 times less often, not 32")
+FG_FEATURE(BUSY_MINUS1, "busy-minus1", "", "-", "v5.10", 1, "busy balance intervals are a jiffy shorter")
+FG_FEATURE(LLC_SPREAD, "llc-spread", "", "-", "v5.10", 0, "inside an LLC spare capacity is filled by task count")
+FG_FEATURE(LOAD_SHIFT, "load-shift", "", "-", "v5.10", 0, "failures halve the load a task may have to be moved")
+FG_FEATURE(SMT_NEVER_HOT, "smt-never-hot", "", "-", "v5.10", 0, "moves between siblings ignore cache heat")
+FG_FEATURE(FAILED_RELAX, "failed-relax", "", "-", "v5.5", 0, "after failures tasks with too much load may move; to v5.9")
+FG_FEATURE(SPARE_TIE, "spare-tie", "", "-", "v5.6", 0, "of equally idle groups the one with more tasks is busier")
+FG_FEATURE(RUNNABLE_CLASS, "runnable-class", "", "-", "v5.7", 1, "runnable time can make a group overloaded")
+FG_FEATURE(UTIL_SKIP_SINGLE, "util-skip-single", "", "-", "v5.7", 0, "queues with one task are no source of utilization")
+FG_FEATURE(LB_AVG_GUARD, "lb-avg-guard", "", "-", "v5.7", 0, "nothing moves to a group as loaded as the source")
+FG_FEATURE(NUMA_IMB, "numa-imb", "none|pair|quarter|llc", "-", "v5.6", 1, "imbalance between nodes that is left alone")
+FG_FEATURE(ACTIVE_LB_TASK, "active-lb-task", "", "-", "v5.12", 0, "repeated failures start active balance only for tasks")
+FG_FEATURE(ASYM_CAP_FULL, "asym-cap-full", "", "-", "v5.14", 0, "asymmetric domains are told from those with all capacities")
+FG_FEATURE(CAP_GREATER, "cap-greater", "", "-", "v5.14", 0, "groups are compared with a 5 % capacity margin")
+FG_FEATURE(NEWIDLE_COST, "newidle-cost", "", "-", "v5.16", 0, "the newly idle gate compares with the measured cost")
+FG_FEATURE(NI_RANDOM, "ni-random", "", "-", "-", 0, "newly idle balance runs in proportion to its success (6.12 stable)")
+FG_FEATURE(REDUCED_CAP, "reduced-cap", "", "-", "v6.0", 0, "a single task on a CPU of reduced capacity is pulled away")
+FG_FEATURE(SWB_NR, "swb-nr", "", "-", "v6.0", 0, "newly idle balance ends when the CPU got tasks")
+FG_FEATURE(LOAD_NOWRAP, "load-nowrap", "", "-", "v6.3", 0, "a group above the average load pulls no load")
+FG_FEATURE(SMT_BALANCE, "smt-balance", "", "-", "v6.6", 0, "idle cores pull from busy siblings")
+FG_FEATURE(SIB_RATIO, "sib-ratio", "", "-", "v6.6", 0, "sibling groups share tasks in proportion to cores")
+FG_FEATURE(SWB_CORE, "swb-core", "", "-", "v6.6", 0, "a CPU of an idle core balances first")
+FG_FEATURE(PSIB_BUSIEST, "psib-busiest", "", "-", "v6.7", 0, "prefer-sibling is read from the busiest group")
+FG_FEATURE(UTIL_SHIFT, "util-shift", "", "-", "v6.7", 0, "failures halve the utilization a task may have to be moved")
+FG_FEATURE(MISFIT_NO_BACKOFF, "misfit-no-backoff", "", "-", "v6.10", 0, "failed misfit balance does not lengthen the interval")
+
+/* Versions, run queue: spec 9. */
+FG_FEATURE(RQ, "rq", "cfs|eevdf|eevdf612", "-", "v2.6.23", 1, "the run queue of fair tasks")
+FG_FEATURE(BASE_SLICE, "base-slice", "", "-", "v5.13", 0, "a slice is never shorter than the minimum granularity")

@@ -28,7 +28,7 @@ typedef signed long long s64;
 
 /* What differs between kernel versions and patches: one byte each, see features.h. */
 enum fg_feature_id {
-#define FG_FEATURE(id, name, values, mail, since, text) FG_##id,
+#define FG_FEATURE(id, name, values, mail, since, ready, text) FG_##id,
 #include "features.h"
 #undef FG_FEATURE
 	FG_NR_FEATURES
@@ -39,6 +39,23 @@ enum fg_feature_id {
 struct fg_features {
 	u8 value[FG_MAX_FEATURES];
 };
+
+/* Words of the features with values, in the order of features.h. */
+#define FG_SIS_PROP54 0
+#define FG_SIS_PROP 1
+#define FG_SIS_PROP_AGED 2
+#define FG_SIS_UTIL 3
+#define FG_UTIL_EST_EWMA 0
+#define FG_UTIL_EST_FASTUP 1
+#define FG_UTIL_EST_V68 2
+#define FG_NUMA_IMB_NONE 0
+#define FG_NUMA_IMB_PAIR 1
+#define FG_NUMA_IMB_QUARTER 2
+#define FG_NUMA_IMB_LLC 3
+#define FG_RQ_CFS 0
+
+/* 1: the policy has the code for this value of this feature. */
+u32 fg_feature_ready(u32 id, u32 value);
 
 struct fg_mask {
 	u64 bits[FG_MASK_WORDS];
@@ -73,8 +90,8 @@ struct fg_util_est {
 #define FG_TASK_PERCPU_KTHREAD 1
 #define FG_TASK_EXITING 2
 #define FG_TASK_EST_CURRENT 4	/* util_avg not updated since the last dequeue */
-#define FG_TASK_NEW 8		/* never enqueued yet */
-#define FG_TASK_MIGRATED 16	/* last_update restarts at the next enqueue */
+#define FG_TASK_NEW 8		/* never enqueued yet; the caller sets it at birth, fg_enqueue_entity clears it */
+#define FG_TASK_MIGRATED 16	/* its averages are on no run queue; the next enqueue attaches them */
 
 struct fg_task {
 	u32 id;
@@ -243,7 +260,10 @@ struct fg_cpu {
 	s32 sd_llc_id;
 	u32 sd_llc_size;
 	s32 sd_share_id;
+	u32 idle_last_wakee;	/* the idle task as a waker: as in fg_task */
+	u32 idle_wakee_flips;
 	u32 pad;
+	u64 idle_wakee_flip_ts;	/* ns */
 	struct fg_mask core;	/* SMT siblings with itself, online ones */
 };
 
@@ -276,7 +296,7 @@ struct fg_sys {
 
 /* The circumstances of a placement. */
 struct fg_wake {
-	const struct fg_task *current;	/* current of this_cpu, null while it idles */
+	const struct fg_task *current;	/* current of this_cpu (interrupted or not), null while it idles */
 	u64 now;		/* ns */
 	s32 this_cpu;
 	u32 flags;		/* FG_WF_* */
@@ -309,39 +329,79 @@ struct fg_verdict {
 	u32 group_cpus;		/* CPUs looked at in group statistics */
 };
 
-/* Where p goes. p->cpu is prev. Writes nothing but *v. */
+/*
+ * Where p goes. p->cpu is prev (at a fork the parent's CPU). Exactly one of FG_WF_EXEC, FORK and TTWU is set.
+ * Writes nothing but *v.
+ */
 void fg_select_task_rq(const struct fg_sys *sys, const struct fg_task *p, const struct fg_wake *w,
 		       struct fg_verdict *v);
-/* Carries out v->writes. scan_ns: what the timed scan took, ns. waker may be null. */
+/*
+ * Carries out v->writes, before fg_migrate_task. scan_ns: what the timed scan took, ns. waker is the same task as
+ * w->current, null while this_cpu idles: then the idle task's wakees are recorded in fg_cpu.
+ */
+#ifndef __bpf__
 void fg_commit_select(struct fg_sys *sys, struct fg_task *p, struct fg_task *waker, const struct fg_wake *w,
 		      const struct fg_verdict *v, u64 scan_ns);
+#endif
+/* The same in two steps of at most five arguments, which is what BPF can pass: all but the scan cost, the scan cost. */
+void fg_commit_writes(struct fg_sys *sys, struct fg_task *p, struct fg_task *waker, const struct fg_wake *w,
+		      const struct fg_verdict *v);
+void fg_commit_scan(struct fg_sys *sys, const struct fg_wake *w, const struct fg_verdict *v, u64 scan_ns);
 
 /* ---- clocks and signals ------------------------------------------------------------------------------------- */
 
 /* Brings clock, clock_task, clock_pelt and the irq signal up to now. irq_ns: interrupt time of the CPU so far. */
 void fg_update_rq_clock(const struct fg_sys *sys, struct fg_cpu *rq, u64 now, u64 irq_ns);
-/* One PELT step (spec 2.2); returns 1 if averages were renewed. weight: of load_avg, 1 for a run queue. */
+/*
+ * One PELT step on the sums (spec 2.2); returns 1 if a period ended, and then the caller renews the averages with
+ * fg_pelt_averages. weight: of load_avg, 1 for a run queue.
+ */
 u32 fg_pelt_update(struct fg_avg *sa, u64 now, u64 load, u32 runnable, u32 running);
 void fg_pelt_averages(struct fg_avg *sa, u64 weight);
 u64 fg_decay_load(u64 val, u64 n);
-/* rt, dl, irq and thermal signals and blocked load of an idle or busy CPU; returns 1 while something decays. */
+/*
+ * rt, dl, irq and thermal signals and blocked load of an idle or busy CPU; returns 1 while something decays, and
+ * clears has_blocked_load when nothing does. The caller notes last_blocked.
+ */
 u32 fg_update_blocked_averages(const struct fg_sys *sys, struct fg_cpu *rq);
-/* The util of a task born on rq (spec 2.5). */
+/* The thermal signal, at every tick whatever runs (fg_entity_tick does it for fair tasks). */
+void fg_update_thermal(const struct fg_sys *sys, struct fg_cpu *rq);
+/* Load and util of a task born on rq (spec 2.5), attached to it; after the choice of the CPU, before the enqueue. */
 void fg_post_init_util(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 u64 fg_task_util_est(const struct fg_sys *sys, const struct fg_task *p);
 u64 fg_cpu_util(const struct fg_cpu *rq);
 
 /* ---- the fair run queue (spec 9.1); the caller keeps the tree ------------------------------------------------ */
 
+/*
+ * The policy keeps, for fair tasks: p->on_rq, on_cpu, vruntime, exec_start, sums, averages and estimate; of the run
+ * queue nr_running, h_nr_running, idle_h_nr_running, load_weight, min_vruntime, curr, buddies, est_enqueued, the cfs
+ * signal, misfit_task_load, rd->overload and rd->overutilized. The caller keeps the tree, p->cpu, curr_is_idle,
+ * ttwu_pending and whatever belongs to RT tasks (their nr_running and curr included). Clocks are brought up to date
+ * (fg_update_rq_clock) before any of these calls. Sequences:
+ *
+ *   fork	fg_task_fork on the parent's run queue, fg_select_task_rq, p->cpu, fg_post_init_util, then enqueue
+ *   enqueue	fg_update_curr, fg_enqueue_entity, tree insert, fg_check_preempt_wakeup
+ *   dequeue	fg_update_curr, tree remove unless current, fg_dequeue_entity, fg_update_min_vruntime
+ *   switch	fg_update_curr, fg_pick_entity; if it is not the current one: fg_put_prev_entity, tree insert if still
+ *		on_rq, tree remove of the next, fg_set_next_entity; if it is: fg_clear_buddies
+ *   wake elsewhere	fg_commit_select, fg_migrate_task(old), p->cpu, enqueue with WAKEUP | MIGRATED
+ *   move	dequeue with MOVE, p->cpu, enqueue with flags 0
+ */
+
 /* enqueue flags */
 #define FG_ENQUEUE_WAKEUP 1
-#define FG_ENQUEUE_MIGRATED 2	/* p came from another CPU */
-#define FG_ENQUEUE_INITIAL 4	/* first time */
+#define FG_ENQUEUE_MIGRATED 2	/* with WAKEUP: p slept on another CPU */
+#define FG_ENQUEUE_INITIAL 4	/* first time; without WAKEUP */
 #define FG_DEQUEUE_SLEEP 1
 #define FG_DEQUEUE_MOVE 2	/* leaves for another run queue while runnable */
 
 /* Charges the current fair task; left: leftmost queued entity or null, not the current one. */
 void fg_update_curr(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *left);
+/* min_vruntime after a dequeue; left as above. */
+void fg_update_min_vruntime(struct fg_cpu *rq, const struct fg_task *left);
+/* vruntime of a child p of rq's current task, relative to min_vruntime as that of every task off the queue. */
+void fg_task_fork(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 /* p joins (before the caller inserts it) / leaves (after the caller removed it). curr is charged by the caller first. */
 void fg_enqueue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 flags);
 void fg_dequeue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 flags);
@@ -353,9 +413,14 @@ void fg_put_prev_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_t
 /* Which of leftmost and second (either may be null) or curr or a buddy runs next; null: none. */
 struct fg_task *fg_pick_entity(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_task *left,
 			       struct fg_task *second);
-/* 1: the tick wants a reschedule. */
+/* p was picked, or leaves: it is nobody's buddy. */
+void fg_clear_buddies(struct fg_cpu *rq, const struct fg_task *p);
+/* The tick of a running fair task, charged before; misfit and overutilized follow. 1: it wants a reschedule. */
 u32 fg_entity_tick(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *left);
-/* 1: p, just queued on rq, preempts its fair current. Sets the buddies as the kernel does. */
+/*
+ * 1: p, just queued on rq, preempts its fair current. Sets the buddies as the kernel does. Not asked while a
+ * reschedule of rq is already pending; an idle or RT current is the caller's business.
+ */
 u32 fg_check_preempt_wakeup(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 void fg_yield(const struct fg_sys *sys, struct fg_cpu *rq);
 /* Weight and clamps follow policy and nice; p is not queued. */
@@ -379,8 +444,12 @@ u32 fg_cpu_overutilized(const struct fg_sys *sys, const struct fg_cpu *rq);
 #define FG_CPU_IDLE 1
 #define FG_CPU_NEWLY_IDLE 2
 
-/* cap(c) and the capacities of the local group of sd as seen by cpu. */
+/* cap(c) of spec 2.7 from the signals; writes nothing. */
+u64 fg_scale_capacity(const struct fg_sys *sys, const struct fg_cpu *rq);
+/* cap(c) and the capacities of the local group of rq's domain sd. The caller then sets its next_update: */
 void fg_update_group_capacity(const struct fg_sys *sys, struct fg_domain *sd, struct fg_cpu *rq);
+/* jiffies until newly idle balancing refreshes the capacities of sd again (spec 1.8). */
+u64 fg_group_capacity_interval(const struct fg_sys *sys, const struct fg_domain *sd);
 /* Whether dst is the one to balance sd. */
 u32 fg_should_we_balance(const struct fg_sys *sys, const struct fg_domain *sd, const struct fg_cpu *dst, u32 kind);
 /* The interval of sd now, jiffies. */

@@ -4,3 +4,41 @@
  * FG_RULE(id, name, text)
  */
 FG_RULE(NONE, "none", "no rule applied")
+
+/* The entry: spec 3. */
+FG_RULE(ONLY_CPU, "only-cpu", "affinity allows a single CPU")
+FG_RULE(FALLBACK, "fallback", "the chosen CPU is not allowed or not active: first one that is, own node first")
+FG_RULE(STAY_PREV, "stay-prev", "no domain balances this request: the previous CPU stays")
+
+/* The slow path: spec 5. */
+FG_RULE(SLOW_PREV, "slow-prev", "no CPU of the domain is allowed: the previous CPU stays")
+FG_RULE(FORK_LOCAL, "fork-local", "no group is idler than the parent's: the child starts on the parent's CPU")
+FG_RULE(FORK_IDLEST, "fork-idlest", "the child starts on the idlest CPU of the idlest group")
+FG_RULE(EXEC_LOCAL, "exec-local", "no group is idler than the caller's: exec stays")
+FG_RULE(EXEC_IDLEST, "exec-idlest", "exec moves to the idlest CPU of the idlest group")
+FG_RULE(WAKE_LOCAL, "wake-local", "slow wakeup: no group is idler than the waker's")
+FG_RULE(WAKE_IDLEST, "wake-idlest", "slow wakeup: the idlest CPU of the idlest group")
+
+/* The fast path before mail 000: spec 4.1. */
+FG_RULE(B1, "B1", "asymmetric machine: first idle CPU that fits, else the biggest idle one, else target")
+FG_RULE(B2, "B2", "target is free")
+FG_RULE(B3, "B3", "the previous CPU shares target's cache and is free")
+FG_RULE(B4, "B4", "woken by a per-CPU kthread on the previous CPU")
+FG_RULE(B5, "B5", "the recently used CPU shares target's cache and is free")
+FG_RULE(B6, "B6", "target has no cache domain to search")
+FG_RULE(B7, "B7", "an idle core")
+FG_RULE(B8, "B8", "a free CPU of the LLC")
+FG_RULE(B9, "B9", "a free thread of target's core")
+FG_RULE(B10, "B10", "nothing is free: target")
+
+/* The fast path after mail 000: spec 4.2. */
+FG_RULE(A1, "A1", "target is free and fits")
+FG_RULE(A2, "A2", "the previous CPU shares target's cache, is free and fits")
+FG_RULE(A3, "A3", "woken by a per-CPU kthread on the previous CPU")
+FG_RULE(A4, "A4", "the recently used CPU shares target's cache, is free and fits")
+FG_RULE(A5, "A5", "asymmetric machine: first idle CPU that fits, else the biggest idle one, else target")
+FG_RULE(A6, "A6", "target has no cache domain to search")
+FG_RULE(A7, "A7", "an idle core")
+FG_RULE(A8, "A8", "a free CPU of the LLC")
+FG_RULE(A9, "A9", "a free thread of target's core")
+FG_RULE(A10, "A10", "nothing is free: target")

@@ -1,1 +1,43 @@
-//! See Cargo.toml.
+//! Our own scheduler, `fair:PRESET+feature-feature`: the C policy of `policy/` with the topology, the run queues and
+//! the passes around it.
+//!
+//! Everything that decides or computes is C over explicit structs, and those structs are the storage here (`World`);
+//! this crate keeps what the policy leaves to its caller: the containers, the order of events, time and its price.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`features`](Features), [`presets`](Preset) | scheduler names, the table of features, what each release has |
+//! | [`Topology`] | machine -> scheduling domains and groups (spec 1) |
+//! | [`ffi`] | Rust twins of `policy/fg.h`, written by build.rs |
+//! | [`Fair`] | [`fairground_sim::Scheduler`] over all of it |
+//!
+//! ```
+//! use fairground_fair::{Features, features};
+//! let scheduler = Features::parse("fair:v5.9+asym-prev-first").unwrap();
+//! assert_eq!(scheduler.to_string(), "fair:v5.9+asym-prev-first");
+//! assert!(features().iter().any(|f| f.name == "asym-prev-first"));
+//! ```
+
+mod audit;
+mod balance;
+mod change;
+mod error;
+mod features;
+pub mod ffi;
+mod place;
+mod presets;
+mod queue;
+mod rq;
+mod rt;
+mod sched;
+mod storage;
+mod topology;
+mod world;
+
+pub use error::FairError;
+pub use features::{features, Features};
+pub use ffi::FeatureInfo;
+pub use presets::{Preset, PRESETS};
+pub use rq::FairQueue;
+pub use sched::Fair;
+pub use topology::{Options, Topology};

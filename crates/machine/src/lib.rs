@@ -2,10 +2,39 @@
 //!
 //! A [`Machine`] is one object; scheduling domains, distances, speeds and prices are all derived from it and from
 //! nothing else. This crate knows no scheduler and no workload.
+//!
+//! Machines come from presets ([`Machine::preset`]), files ([`Machine::load`], format in `machines/README.md`), or
+//! code ([`Machine::symmetric`], [`testing`]). A file is parsed into a tree that knows its places, read section by
+//! section with faults that name file, line and key ([`FileError`]), and every figure is kept with its source
+//! ([`Figure`]); [`Machine::to_toml`] is the way back.
+//!
+//! ```
+//! use fairground_machine::{Distance, Machine};
+//!
+//! let machine = Machine::find("hikey960")?;
+//! assert_eq!(machine.cpus[0].capacity, 462);
+//! assert_eq!(machine.within(4, Distance::Llc).to_string(), "4-7");
+//!
+//! let error = Machine::find("hikey690").unwrap_err();
+//! assert_eq!(error.to_string(), "unknown machine `hikey690`: no preset and no file of that name");
+//! # Ok::<(), fairground_machine::MachineError>(())
+//! ```
 
+mod builder;
+mod check;
+mod derive;
+mod error;
+mod file;
+mod load;
 mod mask;
 mod model;
+mod names;
+mod show;
+pub mod testing;
 
+pub use check::Warning;
+pub use error::{FileError, MachineError};
+pub use load::{preset_text, presets};
 pub use mask::{CpuMask, MASK_WORDS};
 pub use model::*;
 

@@ -30,7 +30,8 @@ pub struct Machine {
     pub freq_domains: Vec<FreqDomain>,
     /// What operations cost.
     pub costs: Costs,
-    /// Where every figure comes from, in file order.
+    /// Where every figure comes from, section by section as the format describes them. Empty for a machine made in
+    /// code until [`Machine::restate_figures`].
     pub figures: Vec<Figure>,
 }
 
@@ -260,7 +261,8 @@ impl Costs {
 /// Where a figure of the machine file comes from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// Dotted path in the file, e.g. `cpu_type.a73.idle.cpu-sleep.exit_us`.
+    /// Dotted path in the file, e.g. `cpu_type.Cortex-A73.idle.cpu-sleep.wake`; entries of arrays of tables go by
+    /// the CPUs of their first group, e.g. `freq_domain[4-7].transition`.
     pub path: String,
     /// Value as written, with unit.
     pub value: String,

@@ -102,6 +102,8 @@ pub struct Env {
     machine: Arc<Machine>,
     cpus: Vec<CpuView>,
     requests: Vec<Request>,
+    /// CPUs other than the caller's that were charged in this call.
+    charged_others: Vec<CpuId>,
 }
 
 impl Env {
@@ -118,7 +120,7 @@ impl Env {
                 charged_ns: 0,
             })
             .collect();
-        Env { now: 0, cpu: 0, hz, seed, machine, cpus, requests: Vec::new() }
+        Env { now: 0, cpu: 0, hz, seed, machine, cpus, requests: Vec::new(), charged_others: Vec::new() }
     }
 
     /// Time of this instant, ns.
@@ -146,6 +148,11 @@ impl Env {
         self.now / self.tick_ns()
     }
 
+    /// Whole ticks from time 0 to `time`.
+    pub fn jiffies_at(&self, time: Time) -> u64 {
+        time / self.tick_ns()
+    }
+
     /// The seed of the run.
     pub fn seed(&self) -> u64 {
         self.seed
@@ -164,6 +171,9 @@ impl Env {
     /// Charges `n` units of work to `cpu` at its present speed; returns the ns it takes.
     pub fn charge(&mut self, cpu: CpuId, kind: SoftCost, n: u32) -> u64 {
         let ns = self.price(cpu, kind, n);
+        if cpu != self.cpu && self.cpus[cpu as usize].charged_ns == 0 {
+            self.charged_others.push(cpu);
+        }
         self.cpus[cpu as usize].charged_ns += ns;
         ns
     }
@@ -221,10 +231,20 @@ impl Env {
         self.cpu = cpu;
     }
 
+    /// The CPU of the present call.
+    pub fn caller(&self) -> CpuId {
+        self.cpu
+    }
+
     /// Takes the requests of the call, oldest first, into `into` (which is emptied first).
     pub fn drain(&mut self, into: &mut Vec<Request>) {
         into.clear();
         std::mem::swap(into, &mut self.requests);
+    }
+
+    /// Takes the next CPU besides the caller's that was charged in this call; [`Self::take_charge`] tells how much.
+    pub fn take_charged_other(&mut self) -> Option<CpuId> {
+        self.charged_others.pop()
     }
 
     /// Takes what was charged to `cpu`, ns.

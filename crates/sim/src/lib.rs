@@ -1,11 +1,43 @@
 //! Time and physics: what CPUs do while a scheduler decides. Defines [`Scheduler`] and knows no policy.
+//!
+//! An [`Engine`] takes a machine, a workload, a scheduler and a [`Config`]; [`Engine::run`] gives an [`Outcome`] and
+//! tells [`Observer`]s of every [`Event`]. A run is a pure function of these: same inputs, same bytes.
+//!
+//! ```
+//! use fairground_sim::{testing, Config, HashObserver};
+//! use fairground_workload::{Amount, Op};
+//!
+//! let spin = testing::spec("spin", vec![Op::Run(Amount::fixed(1_000_000))]);
+//! let workload = testing::workload(vec![], vec![spin.clone(), spin]);
+//! let mut hash = HashObserver::new();
+//! let config = Config { start_phase: false, ..Config::default() };
+//! let mut engine = testing::engine(testing::machine(2, 1), workload, config);
+//! let outcome = engine.run(&mut [&mut hash]).unwrap();
+//! // The second thread is placed on CPU 1 and started by an IPI of 1 ns.
+//! assert_eq!(outcome.end, 1_000_001);
+//! ```
 
+mod checkers;
+mod draw;
+mod engine;
 mod env;
+mod error;
 mod event;
+mod hash;
+mod hist;
+mod metrics;
 mod sched;
+pub mod testing;
 
+pub use checkers::{EventChecker, WasteMeter};
+pub use draw::{draw, in_amount, Purpose};
+pub use engine::{Account, Config, Engine, Governor, IdleGovernor, IdleStats, Outcome, Totals};
 pub use env::{CpuView, Env, IdleView, Request};
+pub use error::SimError;
 pub use event::*;
+pub use hash::HashObserver;
+pub use hist::Histogram;
+pub use metrics::{Delay, Meters, MetricsObserver, RuleCount, RunMetrics, NR_CAUSES};
 pub use sched::*;
 
 /// Virtual time, ns since the run began.

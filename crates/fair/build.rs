@@ -1,0 +1,55 @@
+//! Builds the C policy and writes the Rust twins of its header.
+//!
+//! `policy/fg.h` is the one declaration of every struct, constant and question; `features.h` and `rules.h` are the
+//! tables of features and rules. This script reads them (`build/header.rs`), writes `$OUT_DIR/fg.rs`
+//! (`build/twins.rs`), and compiles a table of `sizeof` and `offsetof` with the policy, which `ffi::check_layout`
+//! compares with Rust's own.
+
+#[path = "build/header.rs"]
+mod header;
+#[path = "build/twins.rs"]
+mod twins;
+
+use std::path::{Path, PathBuf};
+use std::{env, fs, process};
+
+fn main() {
+    if let Err(message) = build() {
+        eprintln!("error: {message}");
+        process::exit(1);
+    }
+}
+
+fn build() -> Result<(), String> {
+    let here = PathBuf::from(env::var("CARGO_MANIFEST_DIR").map_err(|e| e.to_string())?);
+    let out = PathBuf::from(env::var("OUT_DIR").map_err(|e| e.to_string())?);
+    let policy = here.join("../../policy");
+    println!("cargo:rerun-if-changed={}", policy.display());
+    println!("cargo:rerun-if-changed=build");
+
+    let header = header::Header::parse("policy/fg.h", &read(&policy.join("fg.h"))?)?;
+    let features = header::macro_calls("policy/features.h", &read(&policy.join("features.h"))?, "FG_FEATURE")?;
+    let rules = header::macro_calls("policy/rules.h", &read(&policy.join("rules.h"))?, "FG_RULE")?;
+    write(&out.join("fg.rs"), &twins::rust(&header, &features, &rules)?)?;
+    let layout = out.join("layout.c");
+    write(&layout, &twins::layout_c(&header))?;
+
+    cc::Build::new()
+        .include(&policy)
+        .file(policy.join("policy.c"))
+        .file(&layout)
+        .std("c11")
+        .opt_level(2)
+        .flag("-fno-strict-aliasing")
+        .flag_if_supported("-Wno-missing-field-initializers")
+        .compile("fgpolicy");
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()))
+}

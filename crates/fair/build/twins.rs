@@ -1,0 +1,164 @@
+//! Writes Rust for what the header declares, and C for the layout table.
+
+use std::fmt::Write;
+
+use crate::header::{Function, Header, Member, Pointer, Struct, Type};
+
+/// The struct whose twin is `fairground_machine::CpuMask`.
+const MASK: &str = "fg_mask";
+
+/// `fg.rs`.
+pub fn rust(header: &Header, features: &[Vec<String>], rules: &[Vec<String>]) -> Result<String, String> {
+    let mut out = String::from("// Written by build.rs from policy/fg.h, features.h and rules.h.\n");
+    for (name, value) in &header.constants {
+        let _ = writeln!(out, "pub const {name}: u32 = {value};");
+    }
+    header.structs.iter().filter(|s| s.name != MASK).for_each(|s| structure(&mut out, s));
+    out.push_str("extern \"C\" {\n");
+    header.functions.iter().for_each(|f| function(&mut out, f));
+    out.push_str("}\n");
+    layout_rust(&mut out, header, features.len(), rules.len());
+    feature_table(&mut out, header, features)?;
+    rule_table(&mut out, header, rules)?;
+    Ok(out)
+}
+
+/// `fg_task` -> `FgTask`.
+fn camel(name: &str) -> String {
+    if name == MASK {
+        return "CpuMask".into();
+    }
+    let capital = |w: &str| w[..1].to_uppercase() + &w[1..];
+    name.split('_').filter(|w| !w.is_empty()).map(capital).collect()
+}
+
+fn base(ty: &Type) -> String {
+    match ty.base.strip_prefix('s').filter(|_| !ty.base.starts_with("fg_")) {
+        Some(bits) => format!("i{bits}"),
+        None if ty.base.starts_with("fg_") => camel(&ty.base),
+        None => ty.base.clone(),
+    }
+}
+
+fn full(ty: &Type) -> String {
+    match ty.pointer {
+        None => base(ty),
+        Some(Pointer::Mut) => format!("*mut {}", base(ty)),
+        Some(Pointer::Const) => format!("*const {}", base(ty)),
+    }
+}
+
+fn member_type(m: &Member) -> String {
+    match m.count {
+        Some(n) => format!("[{}; {n}]", full(&m.ty)),
+        None => full(&m.ty),
+    }
+}
+
+fn zero(m: &Member) -> String {
+    let one = match (m.ty.pointer, m.ty.base.as_str()) {
+        (Some(Pointer::Mut), _) => "std::ptr::null_mut()".to_string(),
+        (Some(Pointer::Const), _) => "std::ptr::null()".to_string(),
+        (None, MASK) => "CpuMask::EMPTY".to_string(),
+        (None, b) if b.starts_with("fg_") => format!("{}::zeroed()", camel(b)),
+        (None, _) => "0".to_string(),
+    };
+    match m.count {
+        Some(n) => format!("[{one}; {n}]"),
+        None => one,
+    }
+}
+
+fn structure(out: &mut String, s: &Struct) {
+    let name = camel(&s.name);
+    let _ = writeln!(out, "#[repr(C)]\n#[derive(Clone, Debug)]\npub struct {name} {{");
+    for m in &s.members {
+        let _ = writeln!(out, "    pub {}: {},", m.name, member_type(m));
+    }
+    let _ = writeln!(out, "}}\nimpl {name} {{\n    pub const fn zeroed() -> Self {{\n        {name} {{");
+    for m in &s.members {
+        let _ = writeln!(out, "            {}: {},", m.name, zero(m));
+    }
+    out.push_str("        }\n    }\n}\n");
+}
+
+fn function(out: &mut String, f: &Function) {
+    let params: Vec<String> = f.params.iter().map(|(name, ty)| format!("{name}: {}", full(ty))).collect();
+    let result = f.result.as_ref().map_or(String::new(), |ty| format!(" -> {}", full(ty)));
+    let _ = writeln!(out, "    pub fn {}({}){result};", f.name, params.join(", "));
+}
+
+/// The table that `layout.c` fills, as Rust sees it. The mask's member is private: its size must do.
+fn layout_rust(out: &mut String, header: &Header, nr_features: usize, nr_rules: usize) {
+    let mut rows = vec![
+        format!("(\"FG_NR_FEATURES\", {nr_features})"),
+        format!("(\"FG_NR_RULES\", {nr_rules})"),
+    ];
+    for s in &header.structs {
+        let name = camel(&s.name);
+        rows.push(format!("(\"sizeof {}\", std::mem::size_of::<{name}>())", s.name));
+        for m in s.members.iter().filter(|_| s.name != MASK) {
+            rows.push(format!("(\"{}.{}\", std::mem::offset_of!({name}, {}))", s.name, m.name, m.name));
+        }
+    }
+    let _ = writeln!(out, "pub(crate) const LAYOUT: [(&str, usize); {}] = [", rows.len());
+    rows.iter().for_each(|row| {
+        let _ = writeln!(out, "    {row},");
+    });
+    let _ = writeln!(out, "];\nextern \"C\" {{ pub(crate) static fairground_layout: [u64; {}]; }}", rows.len());
+}
+
+/// `layout.c`.
+pub fn layout_c(header: &Header) -> String {
+    let mut out = String::from("#include <stddef.h>\n#include \"fg.h\"\nextern const u64 fairground_layout[];\n");
+    out.push_str("const u64 fairground_layout[] = {\n\tFG_NR_FEATURES,\n\tFG_NR_RULES,\n");
+    for s in &header.structs {
+        let _ = writeln!(out, "\tsizeof(struct {}),", s.name);
+        for m in s.members.iter().filter(|_| s.name != MASK) {
+            let _ = writeln!(out, "\toffsetof(struct {}, {}),", s.name, m.name);
+        }
+    }
+    out.push_str("};\n");
+    out
+}
+
+/// A macro call's argument by the name that fg.h gives the parameter.
+fn argument<'a>(header: &Header, name: &str, call: &'a [String], param: &str) -> Result<&'a str, String> {
+    let params = header.macros.get(name).ok_or_else(|| format!("policy/fg.h: no `#define {name}(...)`"))?;
+    if params.len() != call.len() {
+        return Err(format!("{name}({}...): {} arguments, fg.h names {}", call[0], call.len(), params.len()));
+    }
+    let at = params.iter().position(|p| p == param);
+    at.map(|i| call[i].as_str()).ok_or_else(|| format!("policy/fg.h: {name} has no parameter `{param}`"))
+}
+
+fn feature_table(out: &mut String, header: &Header, features: &[Vec<String>]) -> Result<(), String> {
+    let mut rows = String::new();
+    for (i, call) in features.iter().enumerate() {
+        let arg = |param| argument(header, "FG_FEATURE", call, param);
+        let _ = writeln!(out, "pub const FG_{}: usize = {i};", arg("id")?);
+        let words: Vec<&str> = arg("values")?.split('|').filter(|w| !w.is_empty()).collect();
+        let _ = writeln!(
+            rows,
+            "    FeatureInfo {{ name: {:?}, values: &{words:?}, mail: {:?}, since: {:?}, ready: {:?}, text: {:?} }},",
+            arg("name")?,
+            arg("mail")?,
+            arg("since")?,
+            arg("ready")?,
+            arg("text")?
+        );
+    }
+    let _ = writeln!(out, "pub(crate) static FEATURES: [FeatureInfo; {}] = [\n{rows}];", features.len());
+    Ok(())
+}
+
+fn rule_table(out: &mut String, header: &Header, rules: &[Vec<String>]) -> Result<(), String> {
+    let mut rows = String::new();
+    for (i, call) in rules.iter().enumerate() {
+        let arg = |param| argument(header, "FG_RULE", call, param);
+        let _ = writeln!(out, "pub const FG_RULE_{}: u32 = {i};", arg("id")?);
+        let _ = writeln!(rows, "    ({:?}, {:?}),", arg("name")?, arg("text")?);
+    }
+    let _ = writeln!(out, "pub(crate) static RULES: [(&str, &str); {}] = [\n{rows}];", rules.len());
+    Ok(())
+}

@@ -1,0 +1,134 @@
+//! Changes of a living task: attributes, affinity, and the stopper that carries moves out.
+
+use fairground_machine::{CpuId, CpuMask};
+use fairground_sim::{Env, MigrateCause, TaskId};
+use fairground_workload::{Policy, SchedAttr};
+
+use crate::ffi::*;
+use crate::rq::StopWork;
+use crate::rt::is_rt;
+use crate::Fair;
+
+impl Fair {
+    /// Writes attributes into the struct; the task is on no queue.
+    pub(crate) fn write_attr(&mut self, task: TaskId, attr: &SchedAttr) {
+        let p = self.world.task_mut(task);
+        p.policy = match attr.policy {
+            Policy::Other => FG_SCHED_OTHER,
+            Policy::Batch => FG_SCHED_BATCH,
+            Policy::Idle => FG_SCHED_IDLE,
+            Policy::Fifo => FG_SCHED_FIFO,
+            Policy::Rr => FG_SCHED_RR,
+        } as u8;
+        p.nice = i32::from(attr.nice);
+        p.rt_prio = attr.rt_priority;
+        p.uclamp_min = u32::from(attr.uclamp_min);
+        p.uclamp_max = u32::from(attr.uclamp_max);
+        self.world.set_load_weight(task);
+        if attr.uclamp_min > 0 || u32::from(attr.uclamp_max) < FG_CAPACITY_SCALE {
+            self.world.sys_mut().uclamp_used = 1;
+        }
+    }
+
+    /// Writes the allowed CPUs, those of this machine.
+    pub(crate) fn write_affinity(&mut self, task: TaskId, allowed: &CpuMask) {
+        let allowed = allowed.and(&self.world.sys().active);
+        let p = self.world.task_mut(task);
+        p.allowed = allowed;
+        p.nr_allowed = allowed.count() as u32;
+    }
+
+    /// __sched_setscheduler: off the queue, changed, back on.
+    ///
+    /// DEVIATION: the kernel rescales load_avg to a new weight at once (reweight_task); here it follows with the
+    /// signal.
+    pub(crate) fn set_attr(&mut self, env: &mut Env, task: TaskId, attr: &SchedAttr) {
+        let p = self.world.task(task);
+        let (cpu, queued, was_rt) = (p.cpu as usize, p.on_rq != 0, is_rt(p));
+        let running = self.world.curr(cpu) == Some(task);
+        self.clock(env, cpu);
+        if queued {
+            self.dequeue(env, cpu, task, FG_DEQUEUE_MOVE);
+        }
+        if running {
+            self.put_prev(cpu);
+        }
+        self.write_attr(task, attr);
+        self.states[task as usize].rr_ticks = 0;
+        if !queued {
+            self.leave_fair(cpu, task, was_rt);
+            return;
+        }
+        self.enqueue(env, cpu, task, 0);
+        if running {
+            self.set_next(cpu, task, was_rt);
+            self.resched(env, cpu);
+        } else {
+            self.check_preempt(env, cpu, task);
+        }
+    }
+
+    /// A sleeping task that becomes RT takes its load along.
+    fn leave_fair(&mut self, cpu: usize, task: TaskId, was_rt: bool) {
+        let p = self.world.task(task);
+        if !was_rt && is_rt(p) && p.flags & (FG_TASK_MIGRATED | FG_TASK_NEW) == 0 {
+            self.world.migrate_task(cpu, task);
+        }
+    }
+
+    fn set_next(&mut self, cpu: usize, task: TaskId, was_rt: bool) {
+        if is_rt(self.world.task(task)) {
+            self.set_next_rt(cpu, task, was_rt);
+        } else {
+            self.set_next_fair(cpu, task);
+        }
+    }
+
+    /// __set_cpus_allowed_ptr.
+    pub(crate) fn set_affinity(&mut self, env: &mut Env, task: TaskId, allowed: &CpuMask) {
+        self.write_affinity(task, allowed);
+        self.leave_forbidden(env, task);
+    }
+
+    /// Moves a runnable task off a CPU that it may not use any more: a running one by the stopper.
+    pub(crate) fn leave_forbidden(&mut self, env: &mut Env, task: TaskId) {
+        let p = self.world.task(task);
+        let cpu = p.cpu as usize;
+        if p.on_rq == 0 || p.allowed.test(cpu as CpuId) {
+            return;
+        }
+        let allowed = p.allowed;
+        let Some(dest) = self.distribute(&allowed) else { return };
+        if self.world.curr(cpu) == Some(task) {
+            self.ask_stopper(env, cpu, StopWork { task, dest, cause: MigrateCause::Affinity });
+        } else {
+            self.move_queued(env, task, dest, MigrateCause::Affinity);
+        }
+    }
+
+    /// cpumask_any_and_distribute: the next CPU of `allowed` after the last one chosen here.
+    fn distribute(&mut self, allowed: &CpuMask) -> Option<CpuId> {
+        let last = &mut self.rqs[self.here as usize].distribute_prev;
+        let next = allowed.iter().find(|c| *c > *last).or(allowed.first())?;
+        *last = next;
+        Some(next)
+    }
+
+    /// migration_cpu_stop for every piece of work asked for.
+    pub(crate) fn run_stopper(&mut self, env: &mut Env, cpu: usize) {
+        let mut work = std::mem::take(&mut self.rqs[cpu].stop_work);
+        if std::mem::take(&mut self.rqs[cpu].stopper) {
+            self.world.cpus[cpu].nr_running -= 1;
+        }
+        for StopWork { task, dest, cause } in work.drain(..) {
+            let p = self.world.task(task);
+            let here = p.on_rq != 0 && p.cpu as usize == cpu && self.world.curr(cpu) != Some(task);
+            if here && dest as usize != cpu && p.allowed.test(dest) {
+                self.move_queued(env, task, dest, cause);
+            }
+        }
+        if self.rqs[cpu].stop_work.is_empty() {
+            self.rqs[cpu].stop_work = work;
+        }
+    }
+}

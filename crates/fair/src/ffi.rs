@@ -1,0 +1,50 @@
+//! The C policy as Rust sees it: twins of every struct, constant and question of `policy/fg.h`, written by build.rs.
+//!
+//! Names and meanings are those of the header. Other crates that show the policy foreign state (the real kernel's)
+//! fill these structs themselves.
+#![allow(missing_docs)]
+
+use fairground_machine::{CpuMask, MASK_WORDS, NR_CPUS};
+
+use crate::FairError;
+
+/// A feature of `policy/features.h`: one deviation between kernel versions, or one patch under discussion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FeatureInfo {
+    /// As typed after `+` or `-`.
+    pub name: &'static str,
+    /// Words for the values 0, 1, 2, ...; empty for a switch.
+    pub values: &'static [&'static str],
+    /// First three digits of the mail that discusses it, or `-`.
+    pub mail: &'static str,
+    /// Release that has it by default.
+    pub since: &'static str,
+    /// `1`: the policy has its code; else `0`. Single values: `fg_feature_ready`.
+    pub ready: &'static str,
+    /// One line on what it changes.
+    pub text: &'static str,
+}
+
+include!(concat!(env!("OUT_DIR"), "/fg.rs"));
+
+const _: () = assert!(FG_NR_CPUS as usize == NR_CPUS && FG_MASK_WORDS as usize == MASK_WORDS);
+const _: () = assert!(FEATURES.len() <= FG_MAX_FEATURES as usize);
+
+/// Compares the C compiler's layout of every struct with ours.
+///
+/// # Errors
+/// The first size or offset that differs.
+pub fn check_layout() -> Result<(), FairError> {
+    // SAFETY: a constant array of this length, written by build.rs from the same list as LAYOUT.
+    let theirs = unsafe { &fairground_layout };
+    match LAYOUT.iter().zip(theirs).find(|((_, ours), theirs)| *ours as u64 != **theirs) {
+        None => Ok(()),
+        Some(((what, ours), theirs)) => Err(FairError::Layout { what: (*what).into(), ours: *ours, theirs: *theirs }),
+    }
+}
+
+/// Whether the policy has the code for this value of this feature.
+pub(crate) fn feature_ready(id: usize, value: u8) -> bool {
+    // SAFETY: plain numbers in and out.
+    unsafe { fg_feature_ready(id as u32, u32::from(value)) != 0 }
+}

@@ -1,0 +1,206 @@
+//! Placement: a birth, a wakeup, an exec, and the way to another CPU's run queue.
+
+use fairground_machine::{CpuId, SoftCost};
+use fairground_sim::{Decision, DecisionKind, Env, Ipi, MigrateCause, TaskId, TaskInfo, WakeContext};
+
+use crate::ffi::*;
+use crate::rq::{RemoteWake, StopWork};
+use crate::rt::is_rt;
+use crate::sched::TaskState;
+use crate::world::WakeArgs;
+use crate::Fair;
+
+impl Fair {
+    /// select_task_rq with its price: the policy's verdict, committed, and reported as a decision.
+    fn select(&mut self, env: &mut Env, task: TaskId, kind: DecisionKind, flags: u32) -> CpuId {
+        let prev = self.world.task(task).cpu as CpuId;
+        let mut decision = Decision { kind, task, prev, chosen: prev, rule: 0, probes: 0, group_cpus: 0 };
+        if is_rt(self.world.task(task)) {
+            let (cpu, rule) = match kind {
+                DecisionKind::Exec => (prev, 0),
+                _ => self.select_rt(task),
+            };
+            decision.chosen = cpu;
+            decision.rule = (RULES.len() + rule) as u16;
+        } else {
+            let verdict = self.select_fair(env, task, flags);
+            decision.chosen = verdict.cpu as CpuId;
+            decision.rule = verdict.rule as u16;
+            decision.probes = verdict.probes;
+            decision.group_cpus = verdict.group_cpus;
+        }
+        env.decided(decision);
+        decision.chosen
+    }
+
+    fn select_fair(&mut self, env: &mut Env, task: TaskId, flags: u32) -> FgVerdict {
+        let here = self.here;
+        let current = self.world.curr(here as usize);
+        let args = WakeArgs { current, now: env.clock(here), this_cpu: here, flags };
+        let verdict = self.world.select(task, &args);
+        env.charge(here, SoftCost::Probe, verdict.probes);
+        env.charge(here, SoftCost::GroupCpu, verdict.group_cpus);
+        let scan_ns = env.price(here, SoftCost::Probe, verdict.scanned);
+        self.world.commit(task, &args, &verdict, scan_ns);
+        verdict
+    }
+
+    /// sched_fork and wake_up_new_task.
+    pub(crate) fn place_child(&mut self, env: &mut Env, parent: Option<TaskId>, child: &TaskInfo) {
+        let (here, task) = (self.here as usize, child.id);
+        self.new_task(child);
+        self.clock(env, here);
+        if !is_rt(self.world.task(task)) && parent.is_some() {
+            self.update_curr(here);
+        }
+        self.world.task_fork(here, task);
+        let cpu = self.select(env, task, DecisionKind::Fork, FG_WF_FORK);
+        if cpu as usize != here {
+            self.set_task_cpu(env, task, cpu, MigrateCause::Fork);
+        }
+        let cpu = cpu as usize;
+        self.clock(env, cpu);
+        self.world.post_init_util(cpu, task);
+        self.enqueue(env, cpu, task, FG_ENQUEUE_INITIAL);
+        env.enqueued(task, cpu as CpuId);
+        self.check_preempt(env, cpu, task);
+    }
+
+    /// The structs of a task born on this CPU.
+    fn new_task(&mut self, info: &TaskInfo) {
+        let (here, index) = (self.here, info.id as usize);
+        self.world.tasks.grow_to(index);
+        if self.states.len() <= index {
+            self.states.resize(index + 1, TaskState::default());
+        }
+        self.states[index] = TaskState::default();
+        let mut p = FgTask::zeroed();
+        p.id = info.id;
+        p.cpu = here as i32;
+        p.recent_used = here as i32;
+        p.flags = FG_TASK_NEW | if info.kthread_cpu.is_some() { FG_TASK_PERCPU_KTHREAD } else { 0 };
+        *self.world.task_mut(info.id) = p;
+        self.write_affinity(info.id, &info.affinity);
+        self.write_attr(info.id, &info.attr);
+    }
+
+    /// sched_exec: the stopper moves the running task if another CPU is better.
+    pub(crate) fn place_exec(&mut self, env: &mut Env, task: TaskId) {
+        let here = self.here;
+        let cpu = self.select(env, task, DecisionKind::Exec, FG_WF_EXEC);
+        if cpu != here {
+            self.ask_stopper(env, here as usize, StopWork { task, dest: cpu, cause: MigrateCause::Exec });
+        }
+    }
+
+    /// Asks the stopper of `cpu` to move a task.
+    pub(crate) fn ask_stopper(&mut self, env: &mut Env, cpu: usize, work: StopWork) {
+        self.rqs[cpu].stop_work.push(work);
+        env.stop(cpu as CpuId);
+    }
+
+    /// try_to_wake_up.
+    ///
+    /// ```text
+    /// runnable already            -> preemption check only
+    /// still being switched away   -> its own CPU's wake list, or after the switch (the kernel spins)
+    /// asleep                      -> select, commit, migrate -> wake list of a CPU behind another cache
+    ///                                                        -> run queue otherwise
+    /// ```
+    pub(crate) fn try_to_wake_up(&mut self, env: &mut Env, ctx: WakeContext, task: TaskId) {
+        env.charge(self.here, SoftCost::Wakeup, 1);
+        let (state, p) = (self.states[task as usize], self.world.task(task));
+        if state.on_wake_list || state.deferred {
+            return;
+        }
+        let cpu = p.cpu as usize;
+        if p.on_rq != 0 {
+            self.clock(env, cpu);
+            if self.world.curr(cpu) != Some(task) {
+                self.check_preempt(env, cpu, task);
+            }
+            env.enqueued(task, cpu as CpuId);
+        } else if self.world.curr(cpu) == Some(task) {
+            self.wake_on_cpu(env, ctx, task, cpu);
+        } else {
+            self.place_sleeper(env, ctx, task);
+        }
+    }
+
+    /// The task has blocked but schedule() has not run yet (WF_ON_CPU).
+    fn wake_on_cpu(&mut self, env: &mut Env, ctx: WakeContext, task: TaskId, cpu: usize) {
+        if cpu != self.here as usize && self.world.cpus[cpu].nr_running <= 1 {
+            self.queue_remote(env, cpu, RemoteWake { task, migrated: false });
+        } else {
+            self.states[task as usize].deferred = true;
+            self.rqs[cpu].deferred.push((ctx, task));
+        }
+    }
+
+    /// Wakeups that waited for the switch on `cpu`, which is the CPU of this call.
+    pub(crate) fn deferred_wakes(&mut self, env: &mut Env, cpu: usize) {
+        for i in 0..self.rqs[cpu].deferred.len() {
+            let (ctx, task) = self.rqs[cpu].deferred[i];
+            self.states[task as usize].deferred = false;
+            self.place_sleeper(env, ctx, task);
+        }
+        self.rqs[cpu].deferred.clear();
+    }
+
+    fn place_sleeper(&mut self, env: &mut Env, ctx: WakeContext, task: TaskId) {
+        let prev = self.world.task(task).cpu as CpuId;
+        let sync = if ctx.sync { FG_WF_SYNC } else { 0 };
+        let irq = if ctx.waker.is_none() { FG_WF_IRQ } else { 0 };
+        let cpu = self.select(env, task, DecisionKind::Wake, FG_WF_TTWU | sync | irq);
+        let migrated = cpu != prev;
+        if migrated {
+            if !is_rt(self.world.task(task)) {
+                self.world.migrate_task(prev as usize, task);
+            }
+            self.set_task_cpu(env, task, cpu, MigrateCause::Wake);
+        }
+        if self.share_llc(self.here, cpu) {
+            self.activate(env, cpu as usize, task, migrated);
+        } else {
+            self.queue_remote(env, cpu as usize, RemoteWake { task, migrated });
+        }
+    }
+
+    fn share_llc(&self, a: CpuId, b: CpuId) -> bool {
+        let id = |c: CpuId| self.world.cpus[c as usize].sd_llc_id;
+        a == b || id(a) == id(b)
+    }
+
+    /// ttwu_queue_wakelist: the target enqueues it itself; an interrupt for the first of a list.
+    fn queue_remote(&mut self, env: &mut Env, cpu: usize, wake: RemoteWake) {
+        self.states[wake.task as usize].on_wake_list = true;
+        self.world.cpus[cpu].ttwu_pending = 1;
+        self.rqs[cpu].wake_list.push(wake);
+        if self.rqs[cpu].wake_list.len() == 1 {
+            env.send_ipi(cpu as CpuId, Ipi::WakeQueue);
+        }
+    }
+
+    /// sched_ttwu_pending, on the target.
+    pub(crate) fn drain_wake_list(&mut self, env: &mut Env, cpu: usize) {
+        self.world.cpus[cpu].ttwu_pending = 0;
+        let mut list = std::mem::take(&mut self.rqs[cpu].wake_list);
+        for wake in &list {
+            self.states[wake.task as usize].on_wake_list = false;
+            self.activate(env, cpu, wake.task, wake.migrated);
+            self.leave_forbidden(env, wake.task);
+        }
+        list.clear();
+        self.rqs[cpu].wake_list = list;
+    }
+
+    /// ttwu_do_activate.
+    fn activate(&mut self, env: &mut Env, cpu: usize, task: TaskId, migrated: bool) {
+        self.clock(env, cpu);
+        let flags = FG_ENQUEUE_WAKEUP | if migrated { FG_ENQUEUE_MIGRATED } else { 0 };
+        self.enqueue(env, cpu, task, flags);
+        env.enqueued(task, cpu as CpuId);
+        self.check_preempt(env, cpu, task);
+        self.world.wake_from_idle(cpu);
+    }
+}

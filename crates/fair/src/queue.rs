@@ -1,0 +1,111 @@
+//! Tasks on and off run queues: the sequences that `policy/fg.h` prescribes around its accounting functions.
+
+use fairground_machine::{CpuId, SoftCost};
+use fairground_sim::{Env, MigrateCause, TaskId};
+
+use crate::ffi::*;
+use crate::rt::is_rt;
+use crate::Fair;
+
+impl Fair {
+    /// Charges the current task with the time it ran.
+    pub(crate) fn update_curr(&mut self, cpu: usize) {
+        match self.world.curr(cpu) {
+            Some(task) if is_rt(self.world.task(task)) => self.update_curr_rt(cpu, task),
+            _ => {
+                let left = self.rqs[cpu].fair.left();
+                self.world.update_curr(cpu, left);
+            }
+        }
+    }
+
+    /// Puts a task on the run queue of `cpu`, whose clock is up to date.
+    pub(crate) fn enqueue(&mut self, env: &mut Env, cpu: usize, task: TaskId, flags: u32) {
+        env.charge(self.here, SoftCost::Enqueue, 1);
+        if is_rt(self.world.task(task)) {
+            self.enqueue_rt(cpu, task);
+            return;
+        }
+        self.update_curr(cpu);
+        self.world.enqueue_entity(cpu, task, flags);
+        self.rqs[cpu].fair.insert(self.world.task(task).vruntime, task);
+    }
+
+    /// Takes a queued or current task off the run queue of `cpu`, whose clock is up to date.
+    pub(crate) fn dequeue(&mut self, env: &mut Env, cpu: usize, task: TaskId, flags: u32) {
+        env.charge(self.here, SoftCost::Dequeue, 1);
+        if is_rt(self.world.task(task)) {
+            self.update_curr(cpu);
+            self.dequeue_rt(cpu, task);
+            return;
+        }
+        self.update_curr(cpu);
+        if self.world.curr(cpu) != Some(task) {
+            self.remove_from_tree(cpu, task);
+        }
+        self.world.dequeue_entity(cpu, task, flags);
+        let left = self.rqs[cpu].fair.left();
+        self.world.update_min_vruntime(cpu, left);
+    }
+
+    pub(crate) fn remove_from_tree(&mut self, cpu: usize, task: TaskId) {
+        let found = self.rqs[cpu].fair.remove(self.world.task(task).vruntime, task);
+        debug_assert!(found, "task {task} is not queued on CPU {cpu}");
+    }
+
+    pub(crate) fn insert_if_queued(&mut self, cpu: usize, task: TaskId) {
+        let p = self.world.task(task);
+        if p.on_rq != 0 {
+            self.rqs[cpu].fair.insert(p.vruntime, task);
+        }
+    }
+
+    /// check_preempt_curr: a reschedule of `cpu` if `task`, just queued there, is to run before the current one.
+    pub(crate) fn check_preempt(&mut self, env: &mut Env, cpu: usize, task: TaskId) {
+        if self.rqs[cpu].stopper {
+            return;
+        }
+        let preempts = match self.world.curr(cpu).map(|c| self.world.task(c)) {
+            None => true,
+            Some(curr) => {
+                let p = self.world.task(task);
+                match (is_rt(curr), is_rt(p)) {
+                    (true, true) => p.rt_prio > curr.rt_prio,
+                    (true, false) => false,
+                    (false, true) => true,
+                    (false, false) => !self.rqs[cpu].resched && self.world.check_preempt_wakeup(cpu, task),
+                }
+            }
+        };
+        if preempts {
+            self.resched(env, cpu);
+        }
+    }
+
+    /// move_queued_task: a runnable task that is not current goes to another run queue.
+    pub(crate) fn move_queued(&mut self, env: &mut Env, task: TaskId, to: CpuId, cause: MigrateCause) {
+        let from = self.world.task(task).cpu as CpuId;
+        self.clock(env, from as usize);
+        self.dequeue(env, from as usize, task, FG_DEQUEUE_MOVE);
+        self.set_task_cpu(env, task, to, cause);
+        self.clock(env, to as usize);
+        self.enqueue(env, to as usize, task, 0);
+        self.check_preempt(env, to as usize, task);
+    }
+
+    /// set_task_cpu and its price.
+    pub(crate) fn set_task_cpu(&mut self, env: &mut Env, task: TaskId, to: CpuId, cause: MigrateCause) {
+        let from = std::mem::replace(&mut self.world.task_mut(task).cpu, to as i32) as CpuId;
+        env.charge(self.here, SoftCost::Migrate, 1);
+        env.migrated(task, from, to, cause);
+    }
+
+    /// The tick of a running fair task.
+    pub(crate) fn tick_fair(&mut self, env: &mut Env, cpu: usize) {
+        self.update_curr(cpu);
+        let left = self.rqs[cpu].fair.left();
+        if self.world.entity_tick(cpu, left) {
+            self.resched(env, cpu);
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! The containers of one CPU's run queue. What is in them is decided elsewhere.
+
+use fairground_sim::{TaskId, WakeContext};
+
+/// Queued fair tasks by virtual runtime; equal ones in the order of arrival. The current task is not among them.
+///
+/// A sorted vector, leftmost last: taking the leftmost moves nothing, and with the queue lengths that occur (up to
+/// some hundreds) shifting 16-byte entries is cheaper than a tree's nodes; `benches/policy.rs` has both.
+#[derive(Default)]
+pub struct FairQueue {
+    /// Falling (key, arrival).
+    entries: Vec<(i64, TaskId)>,
+}
+
+impl FairQueue {
+    /// Virtual runtime wraps around at 2^64 and starts just below it; as a signed number it has an order.
+    fn key(vruntime: u64) -> i64 {
+        vruntime as i64
+    }
+
+    /// Adds a task behind those of equal virtual runtime.
+    pub fn insert(&mut self, vruntime: u64, task: TaskId) {
+        let key = Self::key(vruntime);
+        let at = self.entries.partition_point(|(k, _)| *k > key);
+        self.entries.insert(at, (key, task));
+    }
+
+    /// Removes a task; false if it is not there with this virtual runtime.
+    pub fn remove(&mut self, vruntime: u64, task: TaskId) -> bool {
+        let key = Self::key(vruntime);
+        let start = self.entries.partition_point(|(k, _)| *k > key);
+        let equal = self.entries[start..].iter().take_while(|(k, _)| *k == key);
+        match equal.zip(start..).find(|((_, t), _)| *t == task) {
+            Some((_, at)) => {
+                self.entries.remove(at);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// The task with the smallest virtual runtime.
+    pub fn left(&self) -> Option<TaskId> {
+        self.entries.last().map(|(_, task)| *task)
+    }
+
+    /// The one after it.
+    pub fn second(&self) -> Option<TaskId> {
+        self.entries.len().checked_sub(2).map(|at| self.entries[at].1)
+    }
+
+    /// Keys and tasks, rightmost first.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, TaskId)> + '_ {
+        self.entries.iter().map(|(key, task)| (*key as u64, *task))
+    }
+
+    /// Number of tasks.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+}
+
+/// Runnable RT tasks, the running one included: highest priority first, equal ones in their order of service.
+#[derive(Default)]
+pub struct RtQueue {
+    entries: Vec<(u8, TaskId)>,
+}
+
+impl RtQueue {
+    /// Adds a task behind those of equal priority.
+    pub fn push(&mut self, prio: u8, task: TaskId) {
+        let at = self.entries.partition_point(|(p, _)| *p >= prio);
+        self.entries.insert(at, (prio, task));
+    }
+
+    /// Removes a task.
+    pub fn remove(&mut self, task: TaskId) {
+        self.entries.retain(|(_, t)| *t != task);
+    }
+
+    /// Who runs.
+    pub fn first(&self) -> Option<TaskId> {
+        self.entries.first().map(|(_, task)| *task)
+    }
+
+    /// The highest priority queued, 0 if none.
+    pub fn top_prio(&self) -> u8 {
+        self.entries.first().map_or(0, |(prio, _)| *prio)
+    }
+
+    /// Whether another task has this priority too.
+    pub fn has_peer(&self, prio: u8) -> bool {
+        self.entries.iter().filter(|(p, _)| *p == prio).count() > 1
+    }
+
+    /// Number of tasks.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Tasks in order.
+    pub fn iter(&self) -> impl Iterator<Item = TaskId> + '_ {
+        self.entries.iter().map(|(_, task)| *task)
+    }
+}
+
+/// A woken task on its way to another CPU.
+#[derive(Clone, Copy, Debug)]
+pub struct RemoteWake {
+    /// The task.
+    pub task: TaskId,
+    /// It slept on another CPU.
+    pub migrated: bool,
+}
+
+/// Work for the stopper: move `task` to `dest` if it is still here.
+#[derive(Clone, Copy, Debug)]
+pub struct StopWork {
+    /// The task.
+    pub task: TaskId,
+    /// Where to.
+    pub dest: u32,
+    /// What the move is reported as.
+    pub cause: fairground_sim::MigrateCause,
+}
+
+/// What a CPU has besides `FgCpu`.
+#[derive(Default)]
+pub struct RunQueue {
+    /// Queued fair tasks.
+    pub fair: FairQueue,
+    /// Runnable RT tasks.
+    pub rt: RtQueue,
+    /// Remote wakeups, oldest first (wake_list).
+    pub wake_list: Vec<RemoteWake>,
+    /// Wakeups of a task that is still being switched away from; carried out when that is done.
+    pub deferred: Vec<(WakeContext, TaskId)>,
+    /// Work for the stopper, oldest first.
+    pub stop_work: Vec<StopWork>,
+    /// The stopper is current.
+    pub stopper: bool,
+    /// A reschedule is pending (TIF_NEED_RESCHED of the current task).
+    pub resched: bool,
+    /// NOHZ_KICK_MASK: why idle balancing was asked for, by the kick's sender and as taken over.
+    pub nohz_kick: u32,
+    /// As taken over from `nohz_kick` when the interrupt arrived.
+    pub nohz_pending: u32,
+    /// Last CPU chosen here by cpumask_any_and_distribute.
+    pub distribute_prev: u32,
+}

@@ -1,0 +1,153 @@
+//! The RT class: FIFO and RR, priorities 1..=99, above the fair class.
+//!
+//! DEVIATION: no push and pull of RT tasks, no RT bandwidth limit, no capacity test for clamped RT tasks: rows of the
+//! fair scheduler see RT tasks as pressure only (spec 11.3).
+
+use fairground_machine::{CpuId, CpuMask};
+use fairground_sim::{Env, TaskId};
+
+use crate::ffi::*;
+use crate::Fair;
+
+/// RR_TIMESLICE, ns.
+const RR_SLICE_NS: u64 = 100_000_000;
+
+/// Rules of RT placement, numbered behind the policy's.
+pub(crate) const RT_RULES: [&str; 2] = ["rt-prev", "rt-lowest"];
+
+/// Whether a policy number is of the RT class.
+pub(crate) fn is_rt(p: &FgTask) -> bool {
+    matches!(u32::from(p.policy), FG_SCHED_FIFO | FG_SCHED_RR)
+}
+
+impl Fair {
+    /// select_task_rq_rt: the CPU and the rule, an index into [`RT_RULES`]. It stays unless a current RT task there
+    /// has the same priority or a higher one, or can go nowhere else.
+    pub(crate) fn select_rt(&self, task: TaskId) -> (CpuId, usize) {
+        let p = self.world.task(task);
+        let prev = p.cpu as usize;
+        let stays = match self.world.curr(prev).map(|c| self.world.task(c)) {
+            Some(curr) if is_rt(curr) => curr.nr_allowed > 1 && curr.rt_prio < p.rt_prio,
+            _ => true,
+        };
+        if p.allowed.test(prev as CpuId) && (stays || p.nr_allowed == 1) {
+            return (prev as CpuId, 0);
+        }
+        match self.lowest_rt_cpu(task) {
+            Some(cpu) => (cpu, 1),
+            None if p.allowed.test(prev as CpuId) => (prev as CpuId, 0),
+            None => (p.allowed.first().unwrap_or(prev as CpuId), 1),
+        }
+    }
+
+    /// find_lowest_rq: among the allowed CPUs those whose highest RT priority is lowest and below the task's; of
+    /// these the previous CPU, this CPU if a domain of the previous one spans it, the nearest, the first.
+    fn lowest_rt_cpu(&self, task: TaskId) -> Option<CpuId> {
+        let p = self.world.task(task);
+        let candidates = || p.allowed.iter().filter(|c| (*c as usize) < self.rqs.len());
+        let prio = |c: CpuId| self.rqs[c as usize].rt.top_prio();
+        let lowest = candidates().map(prio).min().filter(|lowest| *lowest < p.rt_prio)?;
+        let mask: CpuMask = candidates().filter(|c| prio(*c) == lowest).collect();
+        if mask.test(p.cpu as CpuId) {
+            return Some(p.cpu as CpuId);
+        }
+        for sd in self.world.chain(p.cpu as usize) {
+            let sd = &self.world.domains[sd];
+            if sd.flags & FG_SD_WAKE_AFFINE == 0 {
+                continue;
+            }
+            if mask.test(self.here) && sd.span.test(self.here) {
+                return Some(self.here);
+            }
+            if let Some(near) = mask.and(&sd.span).first() {
+                return Some(near);
+            }
+        }
+        if mask.test(self.here) {
+            return Some(self.here);
+        }
+        mask.first()
+    }
+
+    pub(crate) fn enqueue_rt(&mut self, cpu: usize, task: TaskId) {
+        self.rqs[cpu].rt.push(self.world.task(task).rt_prio, task);
+        self.world.task_mut(task).on_rq = 1;
+        let rq = &mut self.world.cpus[cpu];
+        rq.rt_nr_running += 1;
+        self.add_nr_running(cpu);
+    }
+
+    pub(crate) fn dequeue_rt(&mut self, cpu: usize, task: TaskId) {
+        self.rqs[cpu].rt.remove(task);
+        self.world.task_mut(task).on_rq = 0;
+        let rq = &mut self.world.cpus[cpu];
+        rq.rt_nr_running -= 1;
+        rq.nr_running -= 1;
+    }
+
+    /// One more task of another class than fair; two make the root domain overloaded (spec 6.1).
+    pub(crate) fn add_nr_running(&mut self, cpu: usize) {
+        let rq = &mut self.world.cpus[cpu];
+        rq.nr_running += 1;
+        if rq.nr_running == 2 {
+            self.world.root(cpu).overload = 1;
+        }
+    }
+
+    /// Charges the current RT task.
+    pub(crate) fn update_curr_rt(&mut self, cpu: usize, task: TaskId) {
+        let clock = self.world.cpus[cpu].clock_task;
+        let p = self.world.task_mut(task);
+        p.sum_exec += clock.saturating_sub(p.exec_start);
+        p.exec_start = clock;
+    }
+
+    /// An RT task becomes current; `had` says whether the RT class had the CPU.
+    pub(crate) fn set_next_rt(&mut self, cpu: usize, task: TaskId, had: bool) {
+        if !had {
+            self.world.update_rt(cpu, false);
+        }
+        let clock = self.world.cpus[cpu].clock_task;
+        let p = self.world.task_mut(task);
+        p.exec_start = clock;
+        p.prev_sum_exec = p.sum_exec;
+        p.on_cpu = 1;
+        self.world.set_curr(cpu, Some(task));
+    }
+
+    /// The current RT task stops being current.
+    pub(crate) fn put_prev_rt(&mut self, cpu: usize, task: TaskId) {
+        self.update_curr_rt(cpu, task);
+        self.world.update_rt(cpu, true);
+        self.world.task_mut(task).on_cpu = 0;
+        self.world.set_curr(cpu, None);
+    }
+
+    /// The tick of a running RT task: RR tasks take turns every 100 ms.
+    pub(crate) fn tick_rt(&mut self, env: &mut Env, cpu: usize, task: TaskId) {
+        self.update_curr_rt(cpu, task);
+        self.world.update_rt(cpu, true);
+        let p = self.world.task(task);
+        if u32::from(p.policy) != FG_SCHED_RR {
+            return;
+        }
+        let prio = p.rt_prio;
+        let state = &mut self.states[task as usize];
+        state.rr_ticks += 1;
+        if u64::from(state.rr_ticks) * env.tick_ns() < RR_SLICE_NS {
+            return;
+        }
+        state.rr_ticks = 0;
+        if self.rqs[cpu].rt.has_peer(prio) {
+            self.requeue_rt(cpu, task);
+            self.resched(env, cpu);
+        }
+    }
+
+    /// Puts a task behind its peers.
+    pub(crate) fn requeue_rt(&mut self, cpu: usize, task: TaskId) {
+        let prio = self.world.task(task).rt_prio;
+        self.rqs[cpu].rt.remove(task);
+        self.rqs[cpu].rt.push(prio, task);
+    }
+}

@@ -1,0 +1,308 @@
+//! [`Fair`]: what the engine calls, and the path of one schedule().
+
+use std::sync::Arc;
+
+use fairground_machine::{CpuId, Machine, SoftCost};
+use fairground_sim::{Change, Env, IdleView, Ipi, Pick, Scheduler, TaskId, TaskInfo, WakeContext};
+
+use crate::ffi::*;
+use crate::rq::RunQueue;
+use crate::rt::{is_rt, RT_RULES};
+use crate::topology::{Options, Topology};
+use crate::world::World;
+use crate::{ffi, FairError, Features};
+
+/// HZ of the first group capacities, until the engine's is known.
+const DEFAULT_HZ: u32 = 250;
+
+/// What is known of a task besides `FgTask`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TaskState {
+    /// Woken, on its way to the CPU in `FgTask::cpu`.
+    pub on_wake_list: bool,
+    /// Its wakeup waits until it is switched away from.
+    pub deferred: bool,
+    /// Ended; gone after the next schedule().
+    pub dead: bool,
+    /// Ticks of its RR slice so far.
+    pub rr_ticks: u32,
+}
+
+/// The scheduler. Owns all of its state: many of them run in one process.
+pub struct Fair {
+    features: Features,
+    topology: Topology,
+    pub(crate) world: World,
+    pub(crate) rqs: Vec<RunQueue>,
+    pub(crate) states: Vec<TaskState>,
+    /// CPU of the present call.
+    pub(crate) here: CpuId,
+}
+
+impl Fair {
+    /// A scheduler for `machine`, nothing running.
+    ///
+    /// # Errors
+    /// Partitions that the machine does not have, a machine whose levels do not nest, a C policy built with another
+    /// struct layout.
+    pub fn new(machine: Arc<Machine>, features: Features, options: Options) -> Result<Fair, FairError> {
+        ffi::check_layout()?;
+        let topology = Topology::new(&machine, &features, &options)?;
+        let world = World::new(&machine, &features, &topology, DEFAULT_HZ);
+        let rqs = (0..machine.nr_cpus()).map(|_| RunQueue::default()).collect();
+        Ok(Fair { features, topology, world, rqs, states: Vec::new(), here: 0 })
+    }
+
+    /// What it is.
+    pub fn features(&self) -> &Features {
+        &self.features
+    }
+
+    /// Its scheduling domains.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// What the policy sees of a CPU.
+    pub fn cpu(&self, cpu: CpuId) -> &FgCpu {
+        &self.world.cpus[cpu as usize]
+    }
+
+    /// What the policy sees of a task. Panics if there never was such a task.
+    pub fn task(&self, task: TaskId) -> &FgTask {
+        self.world.task(task)
+    }
+
+    /// Starts a call on `cpu`.
+    pub(crate) fn enter(&mut self, env: &Env, cpu: CpuId) -> usize {
+        self.here = cpu;
+        self.world.sys_mut().hz = env.hz();
+        cpu as usize
+    }
+
+    /// Brings the clocks of a run queue up to what this CPU sees.
+    pub(crate) fn clock(&mut self, env: &Env, cpu: usize) {
+        let view = env.cpu(cpu as CpuId);
+        self.world.cpus[cpu].freq_scale = view.freq_scale;
+        self.world.update_rq_clock(cpu, env.clock(self.here), view.irq_ns);
+    }
+
+    /// resched_curr: once, until schedule() runs there.
+    pub(crate) fn resched(&mut self, env: &mut Env, cpu: usize) {
+        if !self.rqs[cpu].resched {
+            self.rqs[cpu].resched = true;
+            env.resched(cpu as CpuId);
+        }
+    }
+
+    /// Takes the current task of `cpu` off it; back into the queue if it is still runnable.
+    pub(crate) fn put_prev(&mut self, cpu: usize) {
+        let Some(prev) = self.world.curr(cpu) else { return };
+        if is_rt(self.world.task(prev)) {
+            self.put_prev_rt(cpu, prev);
+        } else {
+            self.update_curr(cpu);
+            self.world.put_prev_entity(cpu, prev);
+            self.insert_if_queued(cpu, prev);
+        }
+    }
+
+    /// Makes a queued fair task current.
+    pub(crate) fn set_next_fair(&mut self, cpu: usize, next: TaskId) {
+        self.remove_from_tree(cpu, next);
+        self.world.set_next_entity(cpu, next);
+    }
+
+    fn pick(&mut self, env: &mut Env, cpu: usize) -> Pick {
+        let prev = self.world.curr(cpu);
+        let prev_rt = prev.is_some_and(|p| is_rt(self.world.task(p)));
+        if let Some(next) = self.rqs[cpu].rt.first() {
+            if prev != Some(next) {
+                self.put_prev(cpu);
+                self.set_next_rt(cpu, next, prev_rt);
+            }
+            return Pick::Task(next);
+        }
+        if prev_rt {
+            self.put_prev(cpu);
+        }
+        if self.world.cpus[cpu].h_nr_running > 0 {
+            return self.pick_fair(cpu);
+        }
+        self.put_prev(cpu);
+        self.newly_idle(env, cpu);
+        Pick::Idle
+    }
+
+    fn pick_fair(&mut self, cpu: usize) -> Pick {
+        self.update_curr(cpu);
+        let (left, second) = (self.rqs[cpu].fair.left(), self.rqs[cpu].fair.second());
+        let Some(next) = self.world.pick_entity(cpu, left, second) else { return Pick::Idle };
+        if self.world.curr(cpu) == Some(next) {
+            self.world.clear_buddies(cpu, next);
+        } else {
+            self.put_prev(cpu);
+            self.set_next_fair(cpu, next);
+        }
+        Pick::Task(next)
+    }
+
+    fn start_stopper(&mut self, cpu: usize) -> Pick {
+        self.put_prev(cpu);
+        if !self.rqs[cpu].stopper {
+            self.rqs[cpu].stopper = true;
+            self.add_nr_running(cpu);
+        }
+        Pick::Stopper
+    }
+
+    /// finish_task_switch: the task that was current is off the CPU now.
+    fn finish_switch(&mut self, env: &mut Env, cpu: usize, prev: Option<TaskId>) {
+        let Some(prev) = prev.filter(|p| self.world.curr(cpu) != Some(*p)) else { return };
+        if self.states[prev as usize].dead {
+            if !is_rt(self.world.task(prev)) {
+                self.world.migrate_task(cpu, prev);
+            }
+        } else if self.states[prev as usize].deferred {
+            self.deferred_wakes(env, cpu);
+        }
+    }
+}
+
+impl Scheduler for Fair {
+    fn fork(&mut self, env: &mut Env, cpu: CpuId, parent: Option<TaskId>, child: &TaskInfo) {
+        self.enter(env, cpu);
+        self.place_child(env, parent, child);
+    }
+
+    fn exec(&mut self, env: &mut Env, cpu: CpuId, task: TaskId) {
+        self.enter(env, cpu);
+        self.place_exec(env, task);
+    }
+
+    fn wake(&mut self, env: &mut Env, ctx: WakeContext, task: TaskId) {
+        self.enter(env, ctx.cpu);
+        self.try_to_wake_up(env, ctx, task);
+    }
+
+    fn block(&mut self, env: &mut Env, cpu: CpuId, task: TaskId) {
+        let cpu = self.enter(env, cpu);
+        self.clock(env, cpu);
+        self.dequeue(env, cpu, task, FG_DEQUEUE_SLEEP);
+    }
+
+    fn exit(&mut self, env: &mut Env, cpu: CpuId, task: TaskId) {
+        let cpu = self.enter(env, cpu);
+        self.clock(env, cpu);
+        self.world.task_mut(task).flags |= FG_TASK_EXITING;
+        self.states[task as usize].dead = true;
+        self.dequeue(env, cpu, task, FG_DEQUEUE_SLEEP);
+    }
+
+    fn yield_now(&mut self, env: &mut Env, cpu: CpuId, task: TaskId) {
+        let cpu = self.enter(env, cpu);
+        self.clock(env, cpu);
+        if is_rt(self.world.task(task)) {
+            self.requeue_rt(cpu, task);
+        } else {
+            self.update_curr(cpu);
+            self.world.yield_entity(cpu);
+        }
+    }
+
+    fn change(&mut self, env: &mut Env, cpu: CpuId, task: TaskId, change: &Change) {
+        self.enter(env, cpu);
+        match change {
+            Change::Attr(attr) => self.set_attr(env, task, attr),
+            Change::Affinity(allowed) => self.set_affinity(env, task, allowed),
+        }
+    }
+
+    fn schedule(&mut self, env: &mut Env, cpu: CpuId) -> Pick {
+        let cpu = self.enter(env, cpu);
+        env.charge(cpu as CpuId, SoftCost::Pick, 1);
+        self.clock(env, cpu);
+        self.rqs[cpu].resched = false;
+        let prev = self.world.curr(cpu);
+        let pick = match self.rqs[cpu].stop_work.is_empty() {
+            true => self.pick(env, cpu),
+            false => self.start_stopper(cpu),
+        };
+        self.world.cpus[cpu].curr_is_idle = u8::from(pick == Pick::Idle);
+        self.finish_switch(env, cpu, prev);
+        pick
+    }
+
+    fn stopper(&mut self, env: &mut Env, cpu: CpuId) {
+        let cpu = self.enter(env, cpu);
+        self.run_stopper(env, cpu);
+    }
+
+    fn tick(&mut self, env: &mut Env, cpu: CpuId) {
+        let cpu = self.enter(env, cpu);
+        env.charge(cpu as CpuId, SoftCost::Tick, 1);
+        self.clock(env, cpu);
+        match self.world.curr(cpu) {
+            Some(task) if is_rt(self.world.task(task)) => {
+                self.world.update_thermal(cpu);
+                self.tick_rt(env, cpu, task);
+            }
+            Some(_) => self.tick_fair(env, cpu),
+            None => self.world.update_thermal(cpu),
+        }
+        self.trigger_balance(env, cpu);
+    }
+
+    fn ipi(&mut self, env: &mut Env, cpu: CpuId, ipi: Ipi) {
+        let cpu = self.enter(env, cpu);
+        match ipi {
+            Ipi::Resched => {}
+            Ipi::WakeQueue => self.drain_wake_list(env, cpu),
+            Ipi::NohzKick => self.take_nohz_kick(env, cpu),
+        }
+    }
+
+    fn balance(&mut self, env: &mut Env, cpu: CpuId) {
+        let cpu = self.enter(env, cpu);
+        self.balance_softirq(env, cpu);
+    }
+
+    fn idle_enter(&mut self, env: &mut Env, cpu: CpuId, state: IdleView) {
+        let cpu = self.enter(env, cpu);
+        let rq = &mut self.world.cpus[cpu];
+        rq.idle_state = i32::from(state.index);
+        rq.idle_exit_latency = state.exit_latency_ns;
+        rq.idle_residency = state.target_residency_ns;
+        rq.idle_entered = state.since;
+    }
+
+    fn idle_exit(&mut self, env: &mut Env, cpu: CpuId) {
+        let cpu = self.enter(env, cpu);
+        self.world.cpus[cpu].idle_state = -1;
+    }
+
+    fn tick_stopped(&mut self, env: &mut Env, cpu: CpuId, stopped: bool) {
+        let cpu = self.enter(env, cpu);
+        if stopped {
+            self.nohz_enter_idle(cpu);
+        }
+    }
+
+    fn rule_name(&self, rule: u16) -> &str {
+        let rule = usize::from(rule);
+        match RULES.get(rule) {
+            Some((name, _)) => name,
+            None => RT_RULES.get(rule - RULES.len()).copied().unwrap_or("unknown"),
+        }
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = vec!["balance: passive".to_string()];
+        notes.extend(self.topology.partitions().iter().skip(1).map(|p| format!("partition: {p}")));
+        notes
+    }
+
+    fn audit(&self, env: &Env) -> Result<(), String> {
+        self.audit_books(env)
+    }
+}

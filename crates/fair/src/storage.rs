@@ -1,0 +1,117 @@
+//! Memory that the policy's structs live in: addresses never change, pointers may stay inside.
+//!
+//! Everything is reached through raw pointers made once, so a reference handed out here and a pointer kept inside a
+//! struct never contradict each other: references are short, and no call into C happens while one is alive.
+
+use std::ops::{Index, IndexMut};
+use std::ptr::NonNull;
+
+/// A fixed array with stable addresses.
+pub struct Slab<T> {
+    base: NonNull<T>,
+    len: usize,
+}
+
+impl<T> Slab<T> {
+    /// Takes the elements over.
+    pub fn new(items: Vec<T>) -> Self {
+        let items = Box::leak(items.into_boxed_slice());
+        Slab { len: items.len(), base: NonNull::from(items).cast() }
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The address of an element. Panics if there is no such element.
+    pub fn ptr(&self, index: usize) -> *mut T {
+        assert!(index < self.len, "element {index} of {}", self.len);
+        // SAFETY: within the allocation, as just checked.
+        unsafe { self.base.as_ptr().add(index) }
+    }
+
+    /// The elements in order.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        (0..self.len).map(|i| &self[i])
+    }
+
+    /// Which element `ptr` points at; none for null. Panics if it points elsewhere.
+    pub fn index_of(&self, ptr: *const T) -> Option<usize> {
+        if ptr.is_null() {
+            return None;
+        }
+        let index = (ptr as usize).wrapping_sub(self.base.as_ptr() as usize) / std::mem::size_of::<T>();
+        assert!(std::ptr::eq(self.ptr(index), ptr), "pointer into another arena");
+        Some(index)
+    }
+}
+
+impl<T> Index<usize> for Slab<T> {
+    type Output = T;
+
+    fn index(&self, index: usize) -> &T {
+        // SAFETY: a live element; shared by the borrow of self.
+        unsafe { &*self.ptr(index) }
+    }
+}
+
+impl<T> IndexMut<usize> for Slab<T> {
+    fn index_mut(&mut self, index: usize) -> &mut T {
+        // SAFETY: a live element; exclusive by the borrow of self.
+        unsafe { &mut *self.ptr(index) }
+    }
+}
+
+impl<T> Drop for Slab<T> {
+    fn drop(&mut self) {
+        // SAFETY: the box leaked in `new`.
+        drop(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(self.base.as_ptr(), self.len)) });
+    }
+}
+
+// SAFETY: a slab owns its elements as a Vec would. Pointers inside elements point into slabs of the same World, which
+// moves to another thread as a whole.
+unsafe impl<T> Send for Slab<T> {}
+
+/// Chunk size of a [`Pool`], a power of two.
+const CHUNK: usize = 64;
+
+/// A growing array with stable addresses.
+pub struct Pool<T> {
+    chunks: Vec<Slab<T>>,
+    make: fn() -> T,
+}
+
+impl<T> Pool<T> {
+    /// An empty pool whose elements start as `make` says.
+    pub fn new(make: fn() -> T) -> Self {
+        Pool { chunks: Vec::new(), make }
+    }
+
+    /// Makes sure that element `index` exists.
+    pub fn grow_to(&mut self, index: usize) {
+        while self.chunks.len() <= index / CHUNK {
+            self.chunks.push(Slab::new((0..CHUNK).map(|_| (self.make)()).collect()));
+        }
+    }
+
+    /// The address of an element. Panics if there is no such element.
+    pub fn ptr(&self, index: usize) -> *mut T {
+        self.chunks[index / CHUNK].ptr(index % CHUNK)
+    }
+}
+
+impl<T> Index<usize> for Pool<T> {
+    type Output = T;
+
+    fn index(&self, index: usize) -> &T {
+        &self.chunks[index / CHUNK][index % CHUNK]
+    }
+}
+
+impl<T> IndexMut<usize> for Pool<T> {
+    fn index_mut(&mut self, index: usize) -> &mut T {
+        &mut self.chunks[index / CHUNK][index % CHUNK]
+    }
+}

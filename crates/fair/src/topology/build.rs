@@ -1,0 +1,37 @@
+//! Spec 1.2: a domain for each CPU and level of a partition.
+
+use fairground_machine::{CpuId, CpuMask, Machine};
+
+use super::asym;
+use super::levels::{Level, Shape};
+use super::plan::{DomainNode, Plan};
+use crate::ffi::*;
+
+/// Adds the domains of partition `map` to the plan, groups not yet.
+pub fn build(plan: &mut Plan, machine: &Machine, levels: &[Level], shape: &Shape, map: &CpuMask) {
+    let asym = asym::Rule::new(machine, levels, shape, map);
+    for cpu in map.iter() {
+        for (index, level) in levels.iter().enumerate() {
+            let span = level.masks[cpu as usize].and(map);
+            add_domain(plan, cpu, index, level.domain(cpu, span, shape), asym.flags(machine, index, &span));
+            if span == *map {
+                break;
+            }
+        }
+    }
+}
+
+/// Puts a domain on top of the CPU's chain; spec 1.3, adjustment 1.
+fn add_domain(plan: &mut Plan, cpu: CpuId, level: usize, mut sd: FgDomain, asym: u32) {
+    let id = plan.domains.len();
+    let child = plan.built[cpu as usize].last().copied();
+    sd.flags |= asym;
+    if let Some(child) = child {
+        plan.domains[child].parent = Some(id);
+        if asym & FG_SD_ASYM_CPUCAPACITY != 0 {
+            plan.domains[child].sd.flags &= !FG_SD_PREFER_SIBLING;
+        }
+    }
+    plan.built[cpu as usize].push(id);
+    plan.domains.push(DomainNode { cpu, level, parent: None, child, ring: 0, first: 0, sd });
+}

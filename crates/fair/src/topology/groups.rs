@@ -1,0 +1,115 @@
+//! Spec 1.6: the groups of each domain, as rings that start with the local group.
+
+use fairground_machine::{CpuId, CpuMask, Machine};
+
+use super::plan::{Plan, Ring, RingId};
+use crate::ffi::*;
+
+/// Gives every domain of partition `map` its groups.
+pub fn build(plan: &mut Plan, machine: &Machine, map: &CpuMask) {
+    let tallest = map.iter().map(|c| plan.built[c as usize].len()).max().unwrap_or(0);
+    for level in 0..tallest {
+        let mut rings = Vec::new();
+        for cpu in map.iter() {
+            add_groups(plan, machine, cpu, level, &mut rings);
+        }
+    }
+}
+
+/// Which CPUs' domains use a ring: those of equal span, with equal groups.
+struct Shared {
+    spans: Vec<CpuMask>,
+    ring: RingId,
+}
+
+fn add_groups(plan: &mut Plan, machine: &Machine, cpu: CpuId, level: usize, rings: &mut Vec<Shared>) {
+    let Some(id) = plan.built[cpu as usize].get(level).copied() else { return };
+    let spans = match plan.domains[id].sd.flags & FG_SD_OVERLAP {
+        0 => child_spans(plan, cpu, level),
+        _ => overlapping_spans(plan, cpu, level),
+    };
+    let (ring, first) = match rings.iter().find_map(|r| Some((r.ring, rotation(&r.spans, &spans)?))) {
+        Some(found) => found,
+        None => {
+            let ring = make_ring(plan, machine, level, &spans);
+            plan.rings.push(ring);
+            rings.push(Shared { spans, ring: plan.rings.len() - 1 });
+            (plan.rings.len() - 1, 0)
+        }
+    };
+    let node = &mut plan.domains[id];
+    (node.ring, node.first) = (ring, first);
+    node.sd.nr_groups = plan.rings[ring].len() as u32;
+}
+
+/// By how much `ring` must be turned to read as `spans`.
+fn rotation(ring: &[CpuMask], spans: &[CpuMask]) -> Option<usize> {
+    let n = ring.len();
+    let at = ring.iter().position(|s| *s == spans[0]).filter(|_| n == spans.len())?;
+    (0..n).all(|i| ring[(at + i) % n] == spans[i]).then_some(at)
+}
+
+/// build_sched_groups: one group for each child span, from the CPU's own in wrapping id order.
+fn child_spans(plan: &Plan, cpu: CpuId, level: usize) -> Vec<CpuMask> {
+    let mut left = plan.domains[plan.built[cpu as usize][level]].sd.span;
+    cover(cpu, left, |i| {
+        let span = left.test(i).then(|| plan.child_span(i, level))?;
+        left = left.minus(&span);
+        Some(span)
+    })
+}
+
+/// build_overlap_sched_groups: child spans, which may overlap, until the domain is covered.
+fn overlapping_spans(plan: &Plan, cpu: CpuId, level: usize) -> Vec<CpuMask> {
+    let mut left = plan.domains[plan.built[cpu as usize][level]].sd.span;
+    let whole = left;
+    cover(cpu, whole, |i| {
+        if !left.test(i) {
+            return None;
+        }
+        // A sibling that is not in its own domain's span exists on broken SLITs only; one without a domain this
+        // high spans the partition already.
+        let span = plan.at(i, level).map_or(whole, |_| plan.child_span(i, level));
+        left = left.minus(&span);
+        Some(span)
+    })
+}
+
+fn cover(cpu: CpuId, span: CpuMask, group_of: impl FnMut(CpuId) -> Option<CpuMask>) -> Vec<CpuMask> {
+    span.iter_wrap(cpu).filter_map(group_of).collect()
+}
+
+fn make_ring(plan: &Plan, machine: &Machine, level: usize, spans: &[CpuMask]) -> Ring {
+    spans.iter().map(|span| make_group(plan, machine, level, span)).collect()
+}
+
+fn make_group(plan: &Plan, machine: &Machine, level: usize, span: &CpuMask) -> FgGroup {
+    let mut group = FgGroup::zeroed();
+    group.span = *span;
+    group.weight = span.count() as u32;
+    group.balance_mask = balance_mask(plan, level, span);
+    let balance_cpu = group.balance_mask.first().or(span.first()).unwrap_or(0);
+    group.balance_cpu = balance_cpu as i32;
+    group.asym_prefer_cpu = span.first().unwrap_or(0) as i32;
+    group.cores = cores(machine, span);
+    group.flags = match level.checked_sub(1).and_then(|below| plan.at(balance_cpu, below)) {
+        Some(child) => child.sd.flags,
+        None => 0,
+    };
+    let full = u64::from(FG_CAPACITY_SCALE);
+    (group.capacity, group.min_capacity, group.max_capacity) = (full * u64::from(group.weight), full, full);
+    group
+}
+
+/// CPUs of the group whose own domain at this level has exactly this group first.
+fn balance_mask(plan: &Plan, level: usize, span: &CpuMask) -> CpuMask {
+    span.iter().filter(|c| plan.at(*c, level).is_some() && plan.child_span(*c, level) == *span).collect()
+}
+
+fn cores(machine: &Machine, span: &CpuMask) -> u32 {
+    let first_of_core = |c: &CpuId| {
+        let siblings = machine.cores[machine.cpus[*c as usize].core as usize].and(span);
+        siblings.first() == Some(*c)
+    };
+    span.iter().filter(first_of_core).count() as u32
+}

@@ -1,0 +1,190 @@
+//! Spec 1.1 and 1.3: the levels of a machine, bottom to top, and which CPUs each CPU shares them with.
+
+use fairground_machine::{CpuId, CpuMask, Machine};
+
+use crate::ffi::*;
+use crate::FairError;
+
+/// RECLAIM_DISTANCE: beyond it NUMA domains lose the affinity flags. The kernel's default.
+const NODE_RECLAIM_DISTANCE: u32 = 30;
+
+/// One level: who shares it with whom, and what its domains start from.
+#[derive(Clone, Debug)]
+pub struct Level {
+    /// `SMT`, `CLS`, `MC`, `PKG`, `NODE`, `NUMA12`, ...
+    pub name: String,
+    /// `FG_LEVEL_*`; NUMA levels count up.
+    pub id: u32,
+    /// What the level says of its CPUs.
+    pub flags: u32,
+    /// For each CPU, whom it shares the level with, itself included.
+    pub masks: Vec<CpuMask>,
+    /// SLIT distance, for NUMA levels.
+    pub distance: Option<u32>,
+}
+
+/// What of [`crate::Features`] shapes the domains.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// The cluster level exists (CLS_DOMAIN).
+    pub cluster_level: bool,
+    /// Cluster domains carry the CLUSTER flag (v6.7).
+    pub cluster_flag: bool,
+    /// Default imbalance_pct 117 instead of 125 (IMB_PCT_117).
+    pub imb_pct_117: bool,
+    /// busy_factor 16 instead of 32 (BUSY_FACTOR_16).
+    pub busy_factor_16: bool,
+    /// Every level is classified on its own (ASYM_CAP_FULL).
+    pub asym_cap_full: bool,
+}
+
+/// All levels of the machine, bottom to top.
+///
+/// # Errors
+/// Levels below NUMA whose masks overlap without being equal.
+pub fn levels(machine: &Machine, shape: &Shape) -> Result<Vec<Level>, FairError> {
+    let per_cpu = |mask: &dyn Fn(CpuId) -> CpuMask| (0..machine.nr_cpus() as CpuId).map(mask).collect::<Vec<_>>();
+    let mut levels = Vec::new();
+    let mut push = |name: &str, id, flags, masks| {
+        levels.push(Level { name: name.into(), id, flags, masks, distance: None });
+    };
+    if machine.has_smt() {
+        push("SMT", FG_LEVEL_SMT, FG_SD_SHARE_CPUCAPACITY | FG_SD_SHARE_LLC, per_cpu(&|c| core(machine, c)));
+    }
+    if shape.cluster_level {
+        let flags = FG_SD_SHARE_LLC | if shape.cluster_flag { FG_SD_CLUSTER } else { 0 };
+        push("CLS", FG_LEVEL_CLS, flags, per_cpu(&|c| clustergroup(machine, c)));
+    }
+    push("MC", FG_LEVEL_MC, FG_SD_SHARE_LLC, per_cpu(&|c| coregroup(machine, shape, c)));
+    push("PKG", FG_LEVEL_PKG, 0, per_cpu(&|c| node(machine, c)));
+    levels.iter().try_for_each(check_nesting)?;
+    levels.extend(numa_levels(machine));
+    Ok(levels)
+}
+
+fn core(machine: &Machine, cpu: CpuId) -> CpuMask {
+    machine.cores[machine.cpus[cpu as usize].core as usize]
+}
+
+/// What the kernel is told of the cluster: the CPU's core where it is told nothing.
+fn cluster(machine: &Machine, cpu: CpuId) -> CpuMask {
+    let cluster = &machine.clusters[machine.cpus[cpu as usize].cluster as usize];
+    if cluster.shares_cache {
+        cluster.cpus
+    } else {
+        core(machine, cpu)
+    }
+}
+
+fn node(machine: &Machine, cpu: CpuId) -> CpuMask {
+    machine.nodes[machine.cpus[cpu as usize].node as usize]
+}
+
+/// cpu_coregroup_mask: the span of MC.
+fn coregroup(machine: &Machine, shape: &Shape, cpu: CpuId) -> CpuMask {
+    let at = &machine.cpus[cpu as usize];
+    let mut mask = node(machine, cpu);
+    for narrower in [machine.packages[at.package as usize], machine.llcs[at.llc as usize]] {
+        if narrower.is_subset(&mask) {
+            mask = narrower;
+        }
+    }
+    let cluster = cluster(machine, cpu);
+    if shape.cluster_level && mask.is_subset(&cluster) {
+        mask = cluster;
+    }
+    mask
+}
+
+/// cpu_clustergroup_mask: the span of CLS. Where MC is no larger, the core, so that CLS degenerates.
+fn clustergroup(machine: &Machine, cpu: CpuId) -> CpuMask {
+    let with_clusters = Shape {
+        cluster_level: true,
+        cluster_flag: false,
+        imb_pct_117: false,
+        busy_factor_16: false,
+        asym_cap_full: false,
+    };
+    let cluster = cluster(machine, cpu);
+    if coregroup(machine, &with_clusters, cpu).is_subset(&cluster) {
+        core(machine, cpu)
+    } else {
+        cluster
+    }
+}
+
+/// NODE and one level for each distance above it. None on machines with one distance.
+fn numa_levels(machine: &Machine) -> Vec<Level> {
+    let mut distances: Vec<u32> = machine.numa_distance.iter().flatten().copied().collect();
+    distances.sort_unstable();
+    distances.dedup();
+    if distances.len() < 2 {
+        return Vec::new();
+    }
+    let within = |limit: u32| move |cpu: CpuId| nodes_within(machine, cpu, limit);
+    let all = 0..machine.nr_cpus() as CpuId;
+    let make = |(k, distance): (usize, &u32)| Level {
+        name: if k == 0 { "NODE".into() } else { format!("NUMA{distance}") },
+        id: if k == 0 { FG_LEVEL_PKG } else { FG_LEVEL_NUMA + k as u32 - 1 },
+        flags: if k == 0 { 0 } else { FG_SD_NUMA | FG_SD_OVERLAP },
+        masks: all.clone().map(within(*distance)).collect(),
+        distance: (k > 0).then_some(*distance),
+    };
+    distances.iter().enumerate().map(make).collect()
+}
+
+fn nodes_within(machine: &Machine, cpu: CpuId, limit: u32) -> CpuMask {
+    let row = &machine.numa_distance[machine.cpus[cpu as usize].node as usize];
+    let near = machine.nodes.iter().zip(row).filter(|(_, distance)| **distance <= limit);
+    near.fold(CpuMask::EMPTY, |all, (cpus, _)| all.or(cpus))
+}
+
+fn check_nesting(level: &Level) -> Result<(), FairError> {
+    for (cpu, first) in level.masks.iter().enumerate() {
+        for other in first.iter().filter(|other| *other != cpu as CpuId) {
+            let second = level.masks[other as usize];
+            if *first != second {
+                return Err(FairError::BrokenTopology { level: level.name.clone(), first: *first, second });
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Level {
+    /// A domain of this level for `cpu`, spanning `span`, with the fields of spec 1.3 and no neighbours yet.
+    pub fn domain(&self, cpu: CpuId, span: CpuMask, shape: &Shape) -> FgDomain {
+        let width = self.masks[cpu as usize].count() as u32;
+        let mut sd = FgDomain::zeroed();
+        sd.level = self.id;
+        sd.span = span;
+        sd.weight = span.count() as u32;
+        sd.flags = self.flags
+            | FG_SD_BALANCE_NEWIDLE
+            | FG_SD_BALANCE_EXEC
+            | FG_SD_BALANCE_FORK
+            | FG_SD_WAKE_AFFINE
+            | FG_SD_PREFER_SIBLING;
+        sd.min_interval = width;
+        sd.max_interval = 2 * width;
+        sd.balance_interval = width;
+        sd.busy_factor = if shape.busy_factor_16 { 16 } else { 32 };
+        (sd.imbalance_pct, sd.cache_nice_tries) = match self.flags {
+            f if f & FG_SD_SHARE_CPUCAPACITY != 0 => (110, 0),
+            f if f & FG_SD_SHARE_LLC != 0 => (117, 1),
+            f => (if shape.imb_pct_117 { 117 } else { 125 }, if f & FG_SD_NUMA != 0 { 2 } else { 1 }),
+        };
+        self.adjust_numa(&mut sd);
+        sd
+    }
+
+    /// Spec 1.3, adjustment 2.
+    fn adjust_numa(&self, sd: &mut FgDomain) {
+        let Some(distance) = self.distance else { return };
+        sd.flags &= !FG_SD_PREFER_SIBLING;
+        sd.flags |= FG_SD_SERIALIZE;
+        if distance > NODE_RECLAIM_DISTANCE {
+            sd.flags &= !(FG_SD_BALANCE_EXEC | FG_SD_BALANCE_FORK | FG_SD_WAKE_AFFINE);
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! From the machine to scheduling domains (spec 1), as one pipeline over a [`Plan`]:
+//!
+//! ```text
+//! machine -> levels -> build (a domain per CPU and level) -> groups -> imb_numa_nr -> degenerate -> Topology
+//! ```
+//! Nothing here has pointers; `World` copies the plan into the policy's structs and links them.
+
+mod asym;
+mod build;
+mod degenerate;
+mod describe;
+mod groups;
+mod levels;
+mod numa;
+mod plan;
+
+pub(crate) use plan::DomainNode;
+
+use fairground_machine::{CpuId, CpuMask, Machine};
+use levels::{Level, Shape};
+use plan::Plan;
+
+use crate::ffi::*;
+use crate::{FairError, Features};
+
+/// How the machine is divided.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Exclusive cpusets, each a partition with domains of its own. CPUs in none of them form one more partition.
+    pub partitions: Vec<CpuMask>,
+    /// CPUs without domains (isolcpus).
+    pub isolated: CpuMask,
+}
+
+/// The domains of a machine, with those that decide nothing removed.
+pub struct Topology {
+    levels: Vec<Level>,
+    plan: Plan,
+    partitions: Vec<CpuMask>,
+    isolated: CpuMask,
+}
+
+impl Topology {
+    /// Builds the domains of `machine` as the version described by `features` would.
+    ///
+    /// # Errors
+    /// Partitions that overlap, are empty or name CPUs that do not exist; cores, clusters or caches that overlap.
+    pub fn new(machine: &Machine, features: &Features, options: &Options) -> Result<Topology, FairError> {
+        let shape = shape(features);
+        let levels = levels::levels(machine, &shape)?;
+        let partitions = partitions(machine, options)?;
+        let nr_cpus = machine.nr_cpus();
+        let mut plan = Plan { built: vec![Vec::new(); nr_cpus], lowest: vec![None; nr_cpus], ..Plan::default() };
+        for map in &partitions {
+            build::build(&mut plan, machine, &levels, &shape, map);
+            groups::build(&mut plan, machine, map);
+            numa::allowed_imbalance(&mut plan, map);
+            degenerate::degenerate(&mut plan, map);
+        }
+        Ok(Topology { levels, plan, partitions, isolated: options.isolated })
+    }
+
+    /// The load-balance partitions: exclusive cpusets, then the rest.
+    pub fn partitions(&self) -> &[CpuMask] {
+        &self.partitions
+    }
+
+    pub(crate) fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The highest domain of `cpu` whose CPUs share their last-level cache.
+    pub(crate) fn llc(&self, cpu: CpuId) -> Option<&DomainNode> {
+        self.plan.chain(cpu).take_while(|d| d.sd.flags & FG_SD_SHARE_LLC != 0).last()
+    }
+
+    /// The lowest domain of `cpu` with `flag`.
+    pub(crate) fn lowest_with(&self, cpu: CpuId, flag: u32) -> Option<&DomainNode> {
+        self.plan.chain(cpu).find(|d| d.sd.flags & flag != 0)
+    }
+
+    /// Whether some domain of some CPU has `flag`.
+    pub(crate) fn has(&self, flag: u32) -> bool {
+        (0..self.plan.lowest.len() as CpuId).any(|c| self.lowest_with(c, flag).is_some())
+    }
+}
+
+fn shape(features: &Features) -> Shape {
+    Shape {
+        cluster_level: features.on(FG_CLS_DOMAIN),
+        cluster_flag: features.on(FG_CLS_DOMAIN) && features.is(FG_CLS_SELECT, "landed"),
+        imb_pct_117: features.on(FG_IMB_PCT_117),
+        busy_factor_16: features.on(FG_BUSY_FACTOR_16),
+        asym_cap_full: features.on(FG_ASYM_CAP_FULL),
+    }
+}
+
+/// Spec 1.10: the exclusive cpusets, and the CPUs that are left.
+fn partitions(machine: &Machine, options: &Options) -> Result<Vec<CpuMask>, FairError> {
+    let all = machine.all_cpus();
+    let bad = |partition: &CpuMask| FairError::BadPartition { partition: *partition, nr_cpus: machine.nr_cpus() };
+    if !options.isolated.is_subset(&all) {
+        return Err(bad(&options.isolated));
+    }
+    let mut taken: Vec<CpuMask> = vec![options.isolated];
+    for partition in &options.partitions {
+        if partition.is_empty() || !partition.is_subset(&all) {
+            return Err(bad(partition));
+        }
+        if let Some(other) = taken.iter().find(|other| other.intersects(partition)) {
+            let shared = other.and(partition);
+            return Err(FairError::PartitionsOverlap { first: *other, second: *partition, shared });
+        }
+        taken.push(*partition);
+    }
+    let rest = taken.iter().fold(all, |left, mask| left.minus(mask));
+    Ok(options.partitions.iter().copied().chain(Some(rest).filter(|r| !r.is_empty())).collect())
+}

@@ -1,0 +1,76 @@
+//! The domains of a machine while they are being built: nodes that refer to each other by index.
+
+use fairground_machine::{CpuId, CpuMask};
+
+use crate::ffi::{FgDomain, FgGroup};
+
+/// Index of a domain in [`Plan::domains`].
+pub type DomainId = usize;
+/// Index of a ring in [`Plan::rings`].
+pub type RingId = usize;
+
+/// One CPU's domain at one level.
+#[derive(Clone, Debug)]
+pub struct DomainNode {
+    /// Its CPU.
+    pub cpu: CpuId,
+    /// Index into the levels.
+    pub level: usize,
+    /// Next larger domain.
+    pub parent: Option<DomainId>,
+    /// Next smaller domain.
+    pub child: Option<DomainId>,
+    /// Its groups.
+    pub ring: RingId,
+    /// Which group of the ring comes first: the local one.
+    pub first: usize,
+    /// The struct; its pointers are set when the plan is installed.
+    pub sd: FgDomain,
+}
+
+/// Groups in ring order.
+pub type Ring = Vec<FgGroup>;
+
+/// All domains of all partitions.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// Arena of domains.
+    pub domains: Vec<DomainNode>,
+    /// Arena of rings. CPUs of one span share a ring and differ in where it starts.
+    pub rings: Vec<Ring>,
+    /// For each CPU its domain at each level as built, bottom to top.
+    pub built: Vec<Vec<DomainId>>,
+    /// For each CPU its lowest domain after degeneration.
+    pub lowest: Vec<Option<DomainId>>,
+}
+
+impl Plan {
+    /// The chain of domains of a CPU, bottom to top.
+    pub fn chain(&self, cpu: CpuId) -> impl Iterator<Item = &DomainNode> {
+        let mut next = self.lowest[cpu as usize];
+        std::iter::from_fn(move || {
+            let node = &self.domains[next?];
+            next = node.parent;
+            Some(node)
+        })
+    }
+
+    /// The domain of `cpu` at level `level`, if built that high.
+    pub fn at(&self, cpu: CpuId, level: usize) -> Option<&DomainNode> {
+        self.built[cpu as usize].get(level).map(|id| &self.domains[*id])
+    }
+
+    /// The span of the domain below that of `cpu` at `level`; the CPU alone at the bottom.
+    pub fn child_span(&self, cpu: CpuId, level: usize) -> CpuMask {
+        match level.checked_sub(1).and_then(|below| self.at(cpu, below)) {
+            Some(child) => child.sd.span,
+            None => CpuMask::of(cpu),
+        }
+    }
+
+    /// The local group of a domain.
+    pub fn local_group(&mut self, id: DomainId) -> &mut FgGroup {
+        let node = &self.domains[id];
+        &mut self.rings[node.ring][node.first]
+    }
+}

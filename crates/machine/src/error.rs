@@ -1,0 +1,125 @@
+//! What can be wrong with a machine file, said so that a user can act on it.
+
+use std::ops::Range;
+use std::path::PathBuf;
+
+use miette::{Diagnostic, NamedSource, SourceSpan};
+
+/// Why there is no machine.
+#[derive(Debug, thiserror::Error, Diagnostic)]
+pub enum MachineError {
+    /// The file cannot be opened or read.
+    #[error("cannot read machine file `{path}`: {cause}")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        cause: std::io::Error,
+    },
+    /// The file is not text.
+    #[error("{path}:{line}: not UTF-8: byte {offset} starts no character")]
+    #[diagnostic(help("a machine file is TOML, which is UTF-8 text"))]
+    NotUtf8 {
+        /// The file.
+        path: PathBuf,
+        /// Line of the first bad byte, from 1.
+        line: usize,
+        /// Offset of the first bad byte, from 0.
+        offset: usize,
+    },
+    /// Neither a preset nor a file.
+    #[error("unknown machine `{name}`: no preset and no file of that name")]
+    #[diagnostic(help("{help}"))]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// The nearest preset, or all of them.
+        help: String,
+    },
+    /// The text of the file is wrong at a known place.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Invalid(#[from] Box<FileError>),
+}
+
+/// A fault at one place of a machine file.
+#[derive(Debug, thiserror::Error, Diagnostic)]
+#[error("{file}:{line}:{column}: {}{problem}", in_key(.key))]
+pub struct FileError {
+    /// Name of the file.
+    pub file: String,
+    /// Line of the fault, from 1.
+    pub line: usize,
+    /// Column of the fault in characters, from 1.
+    pub column: usize,
+    /// Dotted path of the key, e.g. `topology.cpus`; empty where no key could be read.
+    pub key: String,
+    /// What is wrong.
+    pub problem: String,
+    /// What was expected, and the nearest valid name.
+    #[help]
+    pub help: Option<String>,
+    /// The whole text.
+    #[source_code]
+    pub source_code: NamedSource<String>,
+    /// Where in the text.
+    #[label("here")]
+    pub span: SourceSpan,
+}
+
+fn in_key(key: &str) -> String {
+    if key.is_empty() {
+        String::new()
+    } else {
+        format!("`{key}`: ")
+    }
+}
+
+/// Result of reading a part of a machine file.
+pub(crate) type FileResult<T> = Result<T, Box<FileError>>;
+
+impl FileError {
+    /// A fault at `span` of `text`. A span beyond the text is cut to it.
+    pub(crate) fn at(file: &str, text: &str, span: Range<usize>, key: &str, problem: impl Into<String>) -> Box<Self> {
+        let start = (0..=span.start.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
+        let before = &text[..start];
+        let line_start = before.rfind('\n').map_or(0, |i| i + 1);
+        let length = span.end.min(text.len()).saturating_sub(start);
+        Box::new(FileError {
+            file: file.to_string(),
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+            key: key.to_string(),
+            problem: problem.into(),
+            help: None,
+            source_code: NamedSource::new(file, text.to_string()).with_language("TOML"),
+            span: (start, length).into(),
+        })
+    }
+
+    /// Adds what was expected.
+    pub(crate) fn hint(mut self: Box<Self>, help: impl Into<String>) -> Box<Self> {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// The valid name nearest to `name`, if one is near enough to be meant.
+pub(crate) fn nearest<'a>(name: &str, valid: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let scored = valid.into_iter().map(|v| (strsim::damerau_levenshtein(&name.to_lowercase(), &v.to_lowercase()), v));
+    let best = scored.min_by_key(|(distance, _)| *distance)?;
+    (best.0 <= 1 + name.chars().count() / 3).then_some(best.1)
+}
+
+/// `did you mean X? ` where a name is near, and the list of what is valid.
+pub(crate) fn suggest<'a>(name: &str, valid: impl IntoIterator<Item = &'a str> + Clone) -> String {
+    let list: Vec<&str> = valid.clone().into_iter().collect();
+    let expected =
+        if list.is_empty() { "nothing is expected here".into() } else { format!("expected {}", list.join(", ")) };
+    // A name of unbounded length is nobody's typo, and comparing it would take for ever.
+    match if name.len() <= 64 { nearest(name, valid) } else { None } {
+        Some(near) => format!("did you mean `{near}`? {expected}"),
+        None => expected,
+    }
+}

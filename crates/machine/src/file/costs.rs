@@ -1,0 +1,75 @@
+//! `[costs]`: what operations cost.
+
+use crate::error::FileResult;
+use crate::{Costs, Distance, SoftCost};
+
+use super::figure::{Fit, Quantity, FACTOR, TIME};
+use super::node::{Fields, Node};
+
+/// Prices of software work: ns at capacity 1024, at most one second.
+pub(super) const PRICE: Quantity = Quantity { units: TIME.units, max: 1e9, whole: false };
+/// Times of the hardware by distance: whole ns, at most one second.
+pub(super) const HOP: Quantity = Quantity { units: TIME.units, max: 1e9, whole: true };
+
+/// The tables by distance, in the order they are read and written.
+pub(super) const BY_DISTANCE: [&str; 3] = ["ipi", "line", "refill_kib"];
+
+/// Everything for nothing, to be filled in.
+pub(super) fn none() -> Costs {
+    let zero = [0; Distance::COUNT];
+    Costs { soft_ns: [0.0; SoftCost::COUNT], ipi_ns: zero, line_ns: zero, refill_kib_ns: zero }
+}
+
+/// Reads `[costs]` of a machine on which `occurring` distances occur.
+pub(super) fn read(node: &Node, occurring: &[Distance]) -> FileResult<Costs> {
+    let fields = node.table(&["scale", "soft", "ipi", "line", "refill_kib"])?;
+    let scale = read_scale(&fields)?;
+    let mut costs = none();
+    costs.soft_ns = read_soft(&fields.need("soft")?, scale)?;
+    let [ipi, line, refill_kib] = BY_DISTANCE;
+    costs.ipi_ns = read_by_distance(&fields.need(ipi)?, occurring)?;
+    costs.line_ns = read_by_distance(&fields.need(line)?, occurring)?;
+    costs.refill_kib_ns = read_by_distance(&fields.need(refill_kib)?, occurring)?;
+    Ok(costs)
+}
+
+/// The factor that a fit may turn; 1 if the file has none.
+fn read_scale(fields: &Fields) -> FileResult<f64> {
+    let Some(node) = fields.get("scale") else { return Ok(1.0) };
+    let scale = node.figure(&FACTOR, "costs.scale".into(), Fit::Allowed)?;
+    if scale < 0.001 {
+        return Err(node.fault(format!("a scale of {scale}")).hint("expected 0.001 to 1000"));
+    }
+    Ok(scale)
+}
+
+/// Reads `[costs.soft]`; all kinds must be there. A fit may touch only what `scale` multiplies.
+fn read_soft(node: &Node, scale: f64) -> FileResult<[f64; SoftCost::COUNT]> {
+    let names: Vec<&str> = SoftCost::all().map(SoftCost::name).collect();
+    let fields = node.table(&names)?;
+    let mut soft = [0.0; SoftCost::COUNT];
+    for kind in SoftCost::all() {
+        let (factor, fit) = if kind.is_scaled() { (scale, Fit::Allowed) } else { (1.0, Fit::Never) };
+        let path = format!("{}.{}", node.path, kind.name());
+        soft[kind as usize] = fields.need(kind.name())?.figure(&PRICE, path, fit)? * factor;
+    }
+    Ok(soft)
+}
+
+/// Reads a table by distance. Distances that do not occur on the machine may be left out; they take the figure of
+/// the next nearer one, and `same` is 0.
+fn read_by_distance(node: &Node, occurring: &[Distance]) -> FileResult<[u64; Distance::COUNT]> {
+    let fields = node.table(&Distance::ALL.map(Distance::name))?;
+    let mut table = [0; Distance::COUNT];
+    let mut nearer = 0;
+    for distance in Distance::ALL {
+        let node_of = fields.get(distance.name());
+        if let Some(node) = &node_of {
+            nearer = node.figure(&HOP, node.path.clone(), Fit::Never)? as u64;
+        } else if distance != Distance::Same && occurring.contains(&distance) {
+            fields.need(distance.name())?;
+        }
+        table[distance as usize] = nearer;
+    }
+    Ok(table)
+}

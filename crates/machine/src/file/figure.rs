@@ -1,0 +1,139 @@
+//! Figures: a number, its unit and its source, e.g. `{ us = 650, source = "K: hi3660.dtsi" }`.
+
+use crate::error::{suggest, FileResult};
+use crate::{Figure, Source};
+
+use super::node::Node;
+
+/// A kind of quantity.
+pub(super) struct Quantity {
+    /// Units and their size in the first, which is the model's.
+    pub units: &'static [(&'static str, f64)],
+    /// The largest value that makes sense, in the model's unit.
+    pub max: f64,
+    /// Whether the model counts whole units; others are rounded.
+    pub whole: bool,
+}
+
+/// Times; the model counts ns. An hour is more than any cost on any machine and far from overflow.
+pub(super) const TIME: Quantity =
+    Quantity { units: &[("ns", 1.0), ("us", 1e3), ("ms", 1e6)], max: 3.6e12, whole: true };
+/// Powers; the model counts mW. At most 1 MW.
+pub(super) const POWER: Quantity = Quantity { units: &[("mW", 1.0), ("W", 1e3)], max: 1e9, whole: false };
+/// Energies; the model counts uJ. At most 1 kJ.
+pub(super) const ENERGY: Quantity =
+    Quantity { units: &[("uJ", 1.0), ("nJ", 1e-3), ("mJ", 1e3)], max: 1e9, whole: false };
+/// Throughput per clock relative to other core types (device tree: capacity-dmips-mhz).
+pub(super) const EFFICIENCY: Quantity = Quantity { units: &[("dmips_per_mhz", 1.0)], max: 1e6, whole: false };
+/// Capacity at top frequency on the kernel's scale.
+pub(super) const CAPACITY: Quantity = Quantity { units: &[("of_1024", 1.0)], max: 1024.0, whole: false };
+/// Dimensionless factors.
+pub(super) const FACTOR: Quantity = Quantity { units: &[("factor", 1.0)], max: 1e3, whole: false };
+
+impl Quantity {
+    fn unit_names(&self) -> impl Iterator<Item = &'static str> + Clone + '_ {
+        self.units.iter().map(|(name, _)| *name)
+    }
+
+    fn in_model(&self, value: f64) -> f64 {
+        if self.whole {
+            value.round()
+        } else {
+            value
+        }
+    }
+
+    /// Reads a figure as [`Figure::value`] shows it, e.g. `650 us`.
+    pub fn parse(&self, shown: &str) -> Option<f64> {
+        let (number, unit) = shown.split_once(' ')?;
+        let (_, scale) = self.units.iter().find(|(name, _)| *name == unit)?;
+        Some(self.in_model(number.parse::<f64>().ok()? * scale))
+    }
+}
+
+/// Whether a figure may be the result of a fit (design decision 6).
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fit {
+    Allowed,
+    Never,
+}
+
+impl<'a> Node<'a> {
+    /// This figure in the model's unit; its source is recorded under `path`.
+    pub fn figure(&self, quantity: &Quantity, path: String, fit: Fit) -> FileResult<f64> {
+        let (value, shown) = self.quantity(quantity)?;
+        self.record(path, shown, fit)?;
+        Ok(value)
+    }
+
+    /// A time in whole ns.
+    pub fn time(&self, path: String) -> FileResult<u64> {
+        Ok(self.figure(&TIME, path, Fit::Never)? as u64)
+    }
+
+    /// The number of this figure in the model's unit, and number and unit as written.
+    fn quantity(&self, quantity: &Quantity) -> FileResult<(f64, String)> {
+        let mut found = None;
+        for (key, node) in self.entries()? {
+            if key == "source" {
+                continue;
+            }
+            let Some((unit, scale)) = quantity.units.iter().find(|(name, _)| *name == key) else {
+                let valid = quantity.unit_names().chain(["source"]);
+                return Err(node.fault_at_key(format!("unknown unit `{key}`")).hint(suggest(key, valid)));
+            };
+            if found.is_some() {
+                return Err(node.fault_at_key("a second number in one figure").hint("expected one unit and `source`"));
+            }
+            let (number, written) = node.number()?;
+            let value = quantity.in_model(number * scale);
+            if value > quantity.max {
+                let most = quantity.max / scale;
+                return Err(node.fault(format!("{written} {unit} is too much")).hint(format!("at most {most} {unit}")));
+            }
+            found = Some((value, format!("{written} {unit}")));
+        }
+        found.ok_or_else(|| {
+            let units: Vec<&str> = quantity.unit_names().collect();
+            self.fault("a figure without number")
+                .hint(format!("expected a number under its unit: {}", units.join(", ")))
+        })
+    }
+
+    /// Records the source of this table's figures, which are shown as `value`.
+    pub fn record(&self, path: String, value: String, fit: Fit) -> FileResult<()> {
+        let source = self.entries()?.into_iter().find(|(key, _)| *key == "source");
+        let Some((_, source)) = source else {
+            let help =
+                "every number states where it comes from: a tag of [sources], `TAG: detail`, or `estimate: reason`";
+            return Err(self.fault("missing key `source`").hint(help));
+        };
+        let source = source.source(fit)?;
+        self.file.figures.borrow_mut().push(Figure { path, value, source });
+        Ok(())
+    }
+
+    /// Evidence: `TAG`, `TAG: detail`, `estimate`, `estimate: reason` or `fitted: cell`.
+    fn source(&self, fit: Fit) -> FileResult<Source> {
+        let text = self.text()?;
+        let (tag, detail) = text.split_once(':').map_or((text.trim(), ""), |(tag, rest)| (tag.trim(), rest.trim()));
+        match (tag, fit) {
+            ("estimate", _) => Ok(Source::Estimate(detail.into())),
+            ("fitted", Fit::Never) => Err(self.fault("this figure may not be fitted").hint(
+                "only `costs.scale` and the costs it multiplies are free; state other grounds or `estimate: reason`",
+            )),
+            ("fitted", Fit::Allowed) if detail.is_empty() => {
+                Err(self.fault("a fit without its cell").hint("expected `fitted: ` and the published baseline cell"))
+            }
+            ("fitted", Fit::Allowed) => Ok(Source::Fitted(detail.into())),
+            _ => match self.file.sources.get(tag) {
+                Some(full) if detail.is_empty() => Ok(Source::Published(full.clone())),
+                Some(full) => Ok(Source::Published(format!("{full}: {detail}"))),
+                None => {
+                    let valid = self.file.sources.keys().map(String::as_str).chain(["estimate", "fitted"]);
+                    Err(self.fault(format!("unknown source `{tag}`")).hint(suggest(tag, valid)))
+                }
+            },
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! The machine file, format 1: TOML to [`Machine`]. See `machines/README.md` for the format itself.
+
+mod clocks;
+mod costs;
+mod figure;
+mod groups;
+mod node;
+mod topology;
+mod tree;
+mod types;
+mod write;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use crate::error::FileResult;
+use crate::{Cpu, CpuMask, Machine};
+
+use groups::Levels;
+use node::{Fields, File, Node};
+
+pub(crate) use topology::show_slit;
+pub(crate) use write::write;
+
+/// The format this loader reads.
+const FORMAT: u32 = 1;
+
+const TOP_KEYS: [&str; 9] =
+    ["format", "name", "title", "sources", "topology", "cluster", "cpu_type", "freq_domain", "costs"];
+
+/// Reads a machine from the text of a file called `file_name`.
+pub(crate) fn load(file_name: &str, text: &str) -> FileResult<Machine> {
+    let tree = tree::Tree::parse(file_name, text)?;
+    let mut file = File { name: file_name, text, sources: BTreeMap::new(), figures: RefCell::default() };
+    require_format(&Node::root(&file, &tree))?;
+    file.sources = read_sources(&Node::root(&file, &tree).table(&TOP_KEYS)?)?;
+    let mut machine = read_machine(&Node::root(&file, &tree).table(&TOP_KEYS)?)?;
+    machine.figures = file.figures.into_inner();
+    Ok(machine)
+}
+
+/// Another format may have other keys, so this comes before anything else is judged.
+fn require_format(root: &Node) -> FileResult<()> {
+    let format = root.entries()?.into_iter().find(|(key, _)| *key == "format");
+    let Some((_, node)) = format else {
+        return Err(root
+            .fault_at_key("missing key `format`")
+            .hint(format!("a machine file begins with `format = {FORMAT}`")));
+    };
+    node.integer(0, u32::MAX).and_then(|version| match version {
+        FORMAT => Ok(()),
+        _ => {
+            Err(node.fault(format!("unsupported format {version}")).hint(format!("this program reads format {FORMAT}")))
+        }
+    })
+}
+
+/// `[sources]`: tag = "what it stands for".
+fn read_sources(top: &Fields) -> FileResult<BTreeMap<String, String>> {
+    let Some(node) = top.get("sources") else { return Ok(BTreeMap::new()) };
+    let mut sources = BTreeMap::new();
+    for (tag, value) in node.entries()? {
+        if tag == "estimate" || tag == "fitted" || tag.contains(':') || tag.trim() != tag || tag.is_empty() {
+            return Err(value.fault_at_key(format!("`{tag}` cannot be a source tag")).hint(
+                "`estimate` and `fitted` have meanings of their own; a tag has no colon and no space around it",
+            ));
+        }
+        sources.insert(tag.to_string(), value.text()?.to_string());
+    }
+    Ok(sources)
+}
+
+fn read_machine(top: &Fields) -> FileResult<Machine> {
+    let name = read_name(&top.need("name")?)?;
+    let title = top.need("title")?.text()?.to_string();
+    let (mut levels, numa_distance) = topology::read(&top.need("topology")?)?;
+    let clusters = topology::read_clusters(&top.need("cluster")?, &mut levels)?;
+    let clocks = clocks::read(&top.need("freq_domain")?, &levels)?;
+    let types = types::read(&top.need("cpu_type")?, &levels, &clocks)?;
+    let cpus: Vec<Cpu> = (0..levels.n_cpus).map(|i| cpu(i, &levels, &clocks, &types)).collect();
+    let groups = |level: &str| -> Vec<CpuMask> { levels.level(level).groups.clone() };
+    let mut machine = Machine {
+        name,
+        title,
+        cpus,
+        cpu_types: types.types,
+        cores: groups("core"),
+        clusters,
+        llcs: groups("llc"),
+        packages: groups("package"),
+        nodes: groups("node"),
+        numa_distance,
+        freq_domains: clocks.domains,
+        costs: costs::none(),
+        figures: Vec::new(),
+    };
+    machine.costs = costs::read(&top.need("costs")?, &machine.distances())?;
+    Ok(machine)
+}
+
+fn cpu(i: usize, levels: &Levels, clocks: &clocks::Clocks, types: &types::Types) -> Cpu {
+    let of = |level: &str| levels.level(level).of[i];
+    Cpu {
+        id: i as u32,
+        core: of("core"),
+        cluster: of("cluster"),
+        llc: of("llc"),
+        package: of("package"),
+        node: of("node"),
+        freq_domain: clocks.level.of[i],
+        cpu_type: types.of[i],
+        capacity: types.capacities[i],
+    }
+}
+
+/// Names are typed on command lines and used in file names.
+fn read_name(node: &Node) -> FileResult<String> {
+    let name = node.text()?;
+    if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b)) {
+        return Err(node.fault(format!("`{name}` is no name")).hint("expected letters, digits, `-`, `_` and `.`"));
+    }
+    Ok(name.to_string())
+}

@@ -1,0 +1,149 @@
+//! A place in a machine file: typed access to values, with errors that name the place.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::error::{suggest, FileError, FileResult};
+use crate::Figure;
+
+use super::tree::{Data, Tree};
+
+/// What all nodes of one file share.
+pub(super) struct File<'a> {
+    pub name: &'a str,
+    pub text: &'a str,
+    /// Expansions of source tags.
+    pub sources: BTreeMap<String, String>,
+    /// Figures read so far.
+    pub figures: RefCell<Vec<Figure>>,
+}
+
+/// A value, its path and its key.
+#[derive(Clone)]
+pub(super) struct Node<'a> {
+    pub file: &'a File<'a>,
+    pub path: String,
+    pub key_span: Range<usize>,
+    pub tree: &'a Tree,
+}
+
+impl<'a> Node<'a> {
+    /// The whole file.
+    pub fn root(file: &'a File<'a>, tree: &'a Tree) -> Self {
+        Node { file, path: String::new(), key_span: 0..0, tree }
+    }
+
+    /// A fault at this value.
+    pub fn fault(&self, problem: impl Into<String>) -> Box<FileError> {
+        FileError::at(self.file.name, self.file.text, self.tree.span.clone(), &self.path, problem)
+    }
+
+    /// A fault at this node's key.
+    pub fn fault_at_key(&self, problem: impl Into<String>) -> Box<FileError> {
+        FileError::at(self.file.name, self.file.text, self.key_span.clone(), &self.path, problem)
+    }
+
+    fn wrong_type(&self, expected: &str) -> Box<FileError> {
+        self.fault(format!("expected {expected}, found {}", self.tree.kind()))
+    }
+
+    /// The entries of this table in file order, with their keys.
+    pub fn entries(&self) -> FileResult<Vec<(&'a str, Node<'a>)>> {
+        let Data::Table(entries) = &self.tree.data else { return Err(self.wrong_type("a table")) };
+        let child = |e: &'a super::tree::Entry| {
+            let path = if self.path.is_empty() { e.key.clone() } else { format!("{}.{}", self.path, e.key) };
+            (e.key.as_str(), Node { file: self.file, path, key_span: e.key_span.clone(), tree: &e.value })
+        };
+        Ok(entries.iter().map(child).collect())
+    }
+
+    /// This table, whose keys must be among `known`.
+    pub fn table(&self, known: &[&'static str]) -> FileResult<Fields<'a>> {
+        let entries = self.entries()?;
+        for (key, node) in &entries {
+            if !known.contains(key) {
+                let fault = node.fault_at_key(format!("unknown key `{key}`"));
+                return Err(fault.hint(suggest(key, known.iter().copied())));
+            }
+        }
+        Ok(Fields { of: self.clone(), entries })
+    }
+
+    /// The elements of this array, `path[0]` and so on.
+    pub fn elements(&self) -> FileResult<Vec<Node<'a>>> {
+        let Data::Array(items) = &self.tree.data else { return Err(self.wrong_type("an array")) };
+        let element = |(i, tree): (usize, &'a Tree)| {
+            let path = format!("{}[{i}]", self.path);
+            Node { file: self.file, path, key_span: tree.span.clone(), tree }
+        };
+        Ok(items.iter().enumerate().map(element).collect())
+    }
+
+    /// This string.
+    pub fn text(&self) -> FileResult<&'a str> {
+        match &self.tree.data {
+            Data::Text(text) => Ok(text),
+            _ => Err(self.wrong_type("a string")),
+        }
+    }
+
+    /// This boolean.
+    pub fn boolean(&self) -> FileResult<bool> {
+        match self.tree.data {
+            Data::Bool(value) => Ok(value),
+            _ => Err(self.wrong_type("true or false")),
+        }
+    }
+
+    /// This integer, `lo..=hi`.
+    pub fn integer(&self, lo: u32, hi: u32) -> FileResult<u32> {
+        let Data::Int(value) = self.tree.data else { return Err(self.wrong_type("an integer")) };
+        u32::try_from(value)
+            .ok()
+            .filter(|v| (lo..=hi).contains(v))
+            .ok_or_else(|| self.fault(format!("{value} is out of range")).hint(format!("expected {lo} to {hi}")))
+    }
+
+    /// This number, finite and not negative, and how it is written.
+    pub fn number(&self) -> FileResult<(f64, String)> {
+        let (value, written) = match self.tree.data {
+            Data::Int(value) => (value as f64, value.to_string()),
+            // Adding zero turns -0.0 into 0.0.
+            Data::Float(value) => (value + 0.0, (value + 0.0).to_string()),
+            _ => return Err(self.wrong_type("a number")),
+        };
+        if !value.is_finite() {
+            return Err(self.fault(format!("{written} is no figure")).hint("expected a finite number, zero or more"));
+        }
+        if value < 0.0 {
+            return Err(self.fault(format!("{written} is negative")).hint("expected zero or more"));
+        }
+        Ok((value, written))
+    }
+}
+
+/// A table whose keys are known to be valid.
+pub(super) struct Fields<'a> {
+    pub of: Node<'a>,
+    entries: Vec<(&'a str, Node<'a>)>,
+}
+
+impl<'a> Fields<'a> {
+    /// The value of `key`, if there.
+    pub fn get(&self, key: &str) -> Option<Node<'a>> {
+        self.entries.iter().find(|(k, _)| *k == key).map(|(_, node)| node.clone())
+    }
+
+    /// The value of `key`, which must be there.
+    pub fn need(&self, key: &str) -> FileResult<Node<'a>> {
+        self.get(key).ok_or_else(|| {
+            let table = if self.of.path.is_empty() { "the file".into() } else { format!("`{}`", self.of.path) };
+            let mut fault = self.of.fault(format!("missing key `{key}`"));
+            if self.of.path.is_empty() {
+                fault = self.of.fault_at_key(format!("missing key `{key}`"));
+            }
+            fault.hint(format!("{table} needs `{key}`"))
+        })
+    }
+}

@@ -1,0 +1,252 @@
+//! `[cpu_type.NAME]`: capacity, SMT throughput and idle states of a kind of core.
+
+use crate::error::{suggest, FileError, FileResult};
+use crate::{CpuMask, CpuType, IdleScope, IdleState};
+
+use super::clocks::Clocks;
+use super::figure::{Fit, CAPACITY, EFFICIENCY, ENERGY, POWER};
+use super::groups::Levels;
+use super::node::{Fields, Node};
+
+/// Core types, and the type and capacity of each CPU.
+pub(super) struct Types {
+    pub types: Vec<CpuType>,
+    pub of: Vec<u32>,
+    pub capacities: Vec<u32>,
+}
+
+/// How a type states its capacity.
+enum Strength {
+    /// capacity-dmips-mhz; capacity follows from the top frequency.
+    Efficiency(f64),
+    /// Given, by groups of CPUs.
+    Capacity(Vec<(u32, CpuMask)>),
+}
+
+/// Reads all `[cpu_type.NAME]`.
+pub(super) fn read(node: &Node, levels: &Levels, clocks: &Clocks) -> FileResult<Types> {
+    let mut types = Vec::new();
+    let mut groups = Vec::new();
+    let mut strengths = Vec::new();
+    for (name, entry) in node.entries()? {
+        let fields = entry.table(&["cpus", "capacity", "efficiency", "smt_throughput", "idle"])?;
+        let cpus_node = fields.need("cpus")?;
+        let cpus = levels.cpus(&cpus_node)?;
+        strengths.push((read_strength(&fields, levels, &cpus)?, cpus, entry.clone()));
+        let smt_throughput = read_smt(&fields, threads_of(levels, &cpus))?;
+        let idle_states = read_idle_states(&fields.need("idle")?)?;
+        types.push(CpuType { name: name.to_string(), idle_states, smt_throughput });
+        groups.push((cpus, cpus_node));
+    }
+    let level = levels.partition("cpu_type", groups, node)?;
+    levels.require_within(levels.level("core"), &level, node)?;
+    let capacities = capacities(&strengths, levels, clocks, node)?;
+    Ok(Types { types, of: level.of, capacities })
+}
+
+/// The most threads of a core among `cpus`.
+fn threads_of(levels: &Levels, cpus: &CpuMask) -> usize {
+    let cores = levels.level("core").groups.iter().filter(|core| core.intersects(cpus));
+    cores.map(CpuMask::count).max().unwrap_or(1)
+}
+
+fn read_strength(fields: &Fields, levels: &Levels, cpus: &CpuMask) -> FileResult<Strength> {
+    let path = |key: &str| format!("{}.{key}", fields.of.path);
+    match (fields.get("efficiency"), fields.get("capacity")) {
+        (Some(node), None) => Ok(Strength::Efficiency(node.figure(&EFFICIENCY, path("efficiency"), Fit::Never)?)),
+        (None, Some(node)) => Ok(Strength::Capacity(read_capacity(&node, path("capacity"), levels, cpus)?)),
+        (Some(_), Some(node)) => {
+            Err(node.fault_at_key("both `capacity` and `efficiency`").hint("state one; efficiency implies capacity"))
+        }
+        (None, None) => Err(fields
+            .of
+            .fault_at_key("neither `capacity` nor `efficiency`")
+            .hint("expected `efficiency = { dmips_per_mhz = N, ... }` or `capacity = { of_1024 = N, ... }`")),
+    }
+}
+
+/// `{ of_1024 = 462, ... }`, or `{ rows = [["0-3", 400], ["4-7", 462]], ... }` where the CPUs of a type differ.
+fn read_capacity(node: &Node, path: String, levels: &Levels, cpus: &CpuMask) -> FileResult<Vec<(u32, CpuMask)>> {
+    if !node.entries()?.iter().any(|(key, _)| *key == "rows") {
+        let value = node.figure(&CAPACITY, path, Fit::Never)?;
+        if value < 1.0 || value.fract() != 0.0 {
+            return Err(node.fault(format!("a capacity of {value}")).hint("expected a whole number, 1 to 1024"));
+        }
+        return Ok(vec![(value as u32, *cpus)]);
+    }
+    let mut rows = Vec::new();
+    let mut rest = *cpus;
+    for row in node.table(&["rows", "source"])?.need("rows")?.elements()? {
+        let [group, capacity] = &row.elements()?[..] else {
+            return Err(row.fault("no pair of CPUs and capacity").hint(r#"expected e.g. ["0-3", 462]"#));
+        };
+        let mask = levels.cpus(group)?;
+        if !mask.is_subset(&rest) {
+            let fault = group.fault(format!("{} of no such type, or named twice", mask.minus(&rest)));
+            return Err(fault.hint(format!("expected CPUs of {cpus}, each once")));
+        }
+        rest = rest.minus(&mask);
+        rows.push((capacity.integer(1, 1024)?, mask));
+    }
+    if let Some(cpu) = rest.first() {
+        return Err(node.fault(format!("CPU {cpu} has no capacity")).hint(format!("expected all CPUs of {cpus}")));
+    }
+    node.record(path, show_capacities(&rows), Fit::Never)?;
+    Ok(rows)
+}
+
+/// Capacities by CPU as reports show them.
+pub(super) fn show_capacities(rows: &[(u32, CpuMask)]) -> String {
+    rows.iter().map(|(capacity, cpus)| format!("{cpus}: {capacity} of_1024")).collect::<Vec<_>>().join(", ")
+}
+
+/// Capacity from efficiency x fmax, normalised so that the largest, `top`, is 1024; rounded down as
+/// drivers/base/arch_topology.c does.
+pub(super) fn capacity_from(raw: f64, top: f64) -> u32 {
+    (raw * 1024.0 / top) as u32
+}
+
+/// Capacity of each CPU.
+fn capacities(
+    strengths: &[(Strength, CpuMask, Node)],
+    levels: &Levels,
+    clocks: &Clocks,
+    node: &Node,
+) -> FileResult<Vec<u32>> {
+    let mut top: f64 = 0.0;
+    for (strength, cpus, _) in strengths {
+        if let Strength::Efficiency(dmips) = strength {
+            let fastest = clocks.max_khz_of(cpus).into_iter().max().unwrap_or(0);
+            top = top.max(dmips * f64::from(fastest));
+        }
+    }
+    let mut capacities = vec![0; levels.n_cpus];
+    for (strength, cpus, place) in strengths {
+        for cpu in cpus.iter().map(|c| c as usize) {
+            capacities[cpu] = match strength {
+                Strength::Efficiency(dmips) => capacity_from(dmips * f64::from(clocks.max_khz(cpu)), top),
+                Strength::Capacity(rows) => {
+                    rows.iter().find(|(_, group)| group.test(cpu as u32)).map_or(0, |(capacity, _)| *capacity)
+                }
+            };
+            if capacities[cpu] == 0 {
+                return Err(zero_capacity(place, cpu));
+            }
+        }
+    }
+    match capacities.iter().max() {
+        Some(1024) => Ok(capacities),
+        most => Err(node
+            .fault(format!("the largest capacity is {}", most.unwrap_or(&0)))
+            .hint("the strongest CPU has 1024; the others are stated relative to it")),
+    }
+}
+
+fn zero_capacity(place: &Node, cpu: usize) -> Box<FileError> {
+    place.fault_at_key(format!("CPU {cpu} has zero capacity")).hint("every CPU has a capacity of at least 1 of 1024")
+}
+
+/// `smt_throughput = { ratio = [1.0, 1.25], source = "..." }`, needed where cores have several threads.
+fn read_smt(fields: &Fields, threads: usize) -> FileResult<Vec<u32>> {
+    let Some(node) = fields.get("smt_throughput") else {
+        return match threads {
+            1 => Ok(vec![1000]),
+            _ => Err(fields.of.fault("missing key `smt_throughput`").hint(format!(
+                "cores of this type have {threads} threads: expected `smt_throughput = {{ ratio = [1.0, ...], source = ... }}`"
+            ))),
+        };
+    };
+    let ratio = node.table(&["ratio", "source"])?.need("ratio")?;
+    let mut permille: Vec<u32> = Vec::new();
+    for cell in ratio.elements()? {
+        let (value, written) = cell.number()?;
+        let value = (value * 1000.0).round();
+        let least = f64::from(permille.last().copied().unwrap_or(1000));
+        if value < least || value > 16_000.0 || (permille.is_empty() && value != 1000.0) {
+            let fault = cell.fault(format!("a throughput of {written} out of order"));
+            return Err(fault.hint("expected 1.0 for one busy thread, then values that do not fall, up to 16"));
+        }
+        permille.push(value as u32);
+    }
+    if permille.len() != threads {
+        let problem = format!("{} throughputs for {threads} threads", permille.len());
+        return Err(ratio.fault(problem).hint("expected one value per busy thread of a core"));
+    }
+    node.record(format!("{}.smt_throughput", fields.of.path), show_smt(&permille), Fit::Never)?;
+    Ok(permille)
+}
+
+/// SMT throughputs as reports show them.
+pub(super) fn show_smt(permille: &[u32]) -> String {
+    permille.iter().map(|p| (f64::from(*p) / 1000.0).to_string()).collect::<Vec<_>>().join(" ")
+}
+
+/// Reads `idle.NAME` tables, shallowest first.
+fn read_idle_states(node: &Node) -> FileResult<Vec<IdleState>> {
+    let mut states: Vec<IdleState> = Vec::new();
+    for (name, entry) in node.entries()? {
+        let state = read_idle_state(name, &entry)?;
+        if let Some(last) = states.last() {
+            require_deeper(&state, last, &entry)?;
+        } else if state.scope == IdleScope::Cluster {
+            return Err(entry
+                .fault_at_key("the first idle state is one of the cluster")
+                .hint("expected a state of the CPU alone first: it holds until the whole cluster is idle"));
+        }
+        states.push(state);
+    }
+    if states.is_empty() {
+        return Err(node.fault("no idle state").hint("every CPU can stop somehow; state at least WFI, HLT or POLL"));
+    }
+    Ok(states)
+}
+
+fn read_idle_state(name: &str, entry: &Node) -> FileResult<IdleState> {
+    let keys = ["scope", "polling", "entry", "wake", "exit_latency", "residency", "power", "transition"];
+    let fields = entry.table(&keys)?;
+    let path = |key: &str| format!("{}.{key}", entry.path);
+    let time = |key: &str| fields.need(key)?.time(path(key));
+    let entry_ns = time("entry")?;
+    let wake_ns = time("wake")?;
+    let exit_latency_ns = match fields.get("exit_latency") {
+        Some(node) => node.time(path("exit_latency"))?,
+        None => entry_ns + wake_ns,
+    };
+    let target_residency_ns = time("residency")?;
+    let scope = fields.get("scope").map_or(Ok(IdleScope::Cpu), |node| read_scope(&node))?;
+    Ok(IdleState {
+        name: name.to_string(),
+        scope,
+        entry_ns,
+        wake_ns,
+        exit_latency_ns,
+        target_residency_ns,
+        power_mw: fields.need("power")?.figure(&POWER, path("power"), Fit::Never)?,
+        transition_uj: fields.need("transition")?.figure(&ENERGY, path("transition"), Fit::Never)?,
+        polling: fields.get("polling").map_or(Ok(false), |node| node.boolean())?,
+    })
+}
+
+fn read_scope(node: &Node) -> FileResult<IdleScope> {
+    match node.text()? {
+        "cpu" => Ok(IdleScope::Cpu),
+        "cluster" => Ok(IdleScope::Cluster),
+        other => Err(node.fault(format!("unknown scope `{other}`")).hint(suggest(other, ["cpu", "cluster"]))),
+    }
+}
+
+/// A later state costs at least as much to leave, pays after at least as long, and needs at least as many CPUs.
+fn require_deeper(state: &IdleState, last: &IdleState, entry: &Node) -> FileResult<()> {
+    let wrong = if state.exit_latency_ns < last.exit_latency_ns {
+        format!("exit latency {} ns after {} ns", state.exit_latency_ns, last.exit_latency_ns)
+    } else if state.target_residency_ns < last.target_residency_ns {
+        format!("residency {} ns after {} ns", state.target_residency_ns, last.target_residency_ns)
+    } else if state.scope == IdleScope::Cpu && last.scope == IdleScope::Cluster {
+        format!("a state of the CPU alone after `{}` of the cluster", last.name)
+    } else {
+        return Ok(());
+    };
+    Err(entry
+        .fault_at_key(format!("idle states out of order: {wrong}"))
+        .hint(format!("expected the shallowest first; `{}` comes before `{}`", last.name, state.name)))
+}

@@ -1,0 +1,84 @@
+//! From names, files and text to machines, and back.
+
+use std::path::Path;
+
+use crate::error::{suggest, MachineError};
+use crate::{file, Machine};
+
+/// Name and text of each preset.
+const PRESETS: [(&str, &str); 5] = [
+    ("hikey960", include_str!("../../../machines/hikey960.toml")),
+    ("hikey", include_str!("../../../machines/hikey.toml")),
+    ("rpi5", include_str!("../../../machines/rpi5.toml")),
+    ("juno-r2", include_str!("../../../machines/juno-r2.toml")),
+    ("epyc-7742-2p", include_str!("../../../machines/epyc-7742-2p.toml")),
+];
+
+/// The names of the machines that come with the program.
+pub fn presets() -> impl Iterator<Item = &'static str> + Clone {
+    PRESETS.iter().map(|(name, _)| *name)
+}
+
+/// The text of a preset's file, to copy and edit.
+pub fn preset_text(name: &str) -> Option<&'static str> {
+    PRESETS.iter().find(|(preset, _)| *preset == name).map(|(_, text)| *text)
+}
+
+impl Machine {
+    /// Reads a machine from TOML; `name` stands for the file in errors.
+    ///
+    /// # Errors
+    /// [`MachineError::Invalid`] with the place of the first fault.
+    pub fn from_toml(name: &str, text: &str) -> Result<Machine, MachineError> {
+        Ok(file::load(name, text)?)
+    }
+
+    /// Reads a machine file.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is not UTF-8, or describes no machine.
+    pub fn load(path: impl AsRef<Path>) -> Result<Machine, MachineError> {
+        let path = path.as_ref();
+        let bytes = std::fs::read(path).map_err(|cause| MachineError::Unreadable { path: path.into(), cause })?;
+        let text = String::from_utf8(bytes).map_err(|e| {
+            let offset = e.utf8_error().valid_up_to();
+            let line = 1 + e.as_bytes()[..offset].iter().filter(|b| **b == b'\n').count();
+            MachineError::NotUtf8 { path: path.into(), line, offset }
+        })?;
+        Machine::from_toml(&path.display().to_string(), &text)
+    }
+
+    /// A machine that comes with the program, see [`presets`].
+    ///
+    /// # Errors
+    /// [`MachineError::Unknown`] with the nearest name.
+    pub fn preset(name: &str) -> Result<Machine, MachineError> {
+        let text = preset_text(name)
+            .ok_or_else(|| MachineError::Unknown { name: name.into(), help: suggest(name, presets()) })?;
+        Machine::from_toml(&format!("machines/{name}.toml"), text)
+    }
+
+    /// A preset by name, else a file by path. A name with a `/` or ending in `.toml` is always a path.
+    ///
+    /// # Errors
+    /// As [`Machine::preset`] and [`Machine::load`].
+    pub fn find(name_or_path: &str) -> Result<Machine, MachineError> {
+        let is_path = name_or_path.contains('/') || name_or_path.ends_with(".toml");
+        if !is_path && (preset_text(name_or_path).is_some() || !Path::new(name_or_path).is_file()) {
+            return Machine::preset(name_or_path);
+        }
+        Machine::load(name_or_path)
+    }
+
+    /// This machine as the text of a file. Loading it gives the same machine, sources included; comments and the tags
+    /// of sources are not kept.
+    pub fn to_toml(&self) -> String {
+        file::write(self).0
+    }
+
+    /// Brings [`Machine::figures`] in line with the machine after changes in code: values are restated, sources kept,
+    /// figures without one become estimates.
+    pub fn restate_figures(&mut self) {
+        self.figures = file::write(self).1;
+    }
+}

@@ -1,0 +1,126 @@
+//! A machine in words, for people.
+
+use std::fmt::Write;
+
+use crate::{CpuMask, Distance, IdleScope, Machine, SoftCost, Source};
+
+/// Groups shown before the rest is only counted.
+const GROUPS_SHOWN: usize = 8;
+
+impl Machine {
+    /// Topology by level, capacities, OPPs, idle states and costs, then every figure with its source.
+    pub fn describe(&self) -> String {
+        let sections =
+            [self.show_topology(), self.show_clocks(), self.show_idle(), self.show_costs(), self.show_figures()];
+        format!("{}: {}\n\n{}", self.name, self.title, sections.join("\n"))
+    }
+
+    fn show_topology(&self) -> String {
+        let clusters: Vec<CpuMask> = self.clusters.iter().map(|c| c.cpus).collect();
+        let clocks: Vec<CpuMask> = self.freq_domains.iter().map(|d| d.cpus).collect();
+        let levels = [
+            ("packages", &self.packages),
+            ("nodes", &self.nodes),
+            ("llcs", &self.llcs),
+            ("clusters", &clusters),
+            ("cores", &self.cores),
+            ("clocks", &clocks),
+        ];
+        let mut out = format!("Topology: {} CPUs\n", self.nr_cpus());
+        for (name, groups) in levels {
+            let _ = writeln!(out, "  {name:<9} {:>4}  {}", groups.len(), show_groups(groups));
+        }
+        if self.nodes.len() > 1 {
+            let _ = writeln!(out, "  distances       {}", crate::file::show_slit(&self.numa_distance));
+        }
+        out
+    }
+
+    /// One table per run of clocks that differ in nothing but their CPUs.
+    fn show_clocks(&self) -> String {
+        let mut out = String::from("Capacities and operating points\n");
+        let kind = |d: usize| {
+            let cpu = self.freq_domains[d].cpus.first().map_or(0, |c| c as usize);
+            (&self.freq_domains[d].opps, self.cpus[cpu].cpu_type, self.cpus[cpu].capacity)
+        };
+        let mut d = 0;
+        while d < self.freq_domains.len() {
+            let run = (d..self.freq_domains.len()).take_while(|i| kind(*i) == kind(d)).count();
+            let cpus = self.freq_domains[d..d + run].iter().fold(CpuMask::EMPTY, |all, f| all.or(&f.cpus));
+            self.show_clock(&mut out, d, cpus);
+            d += run;
+        }
+        out
+    }
+
+    fn show_clock(&self, out: &mut String, d: usize, cpus: CpuMask) {
+        let Some(cpu) = self.freq_domains[d].cpus.first() else { return };
+        let capacity = self.cpus[cpu as usize].capacity;
+        let _ = writeln!(out, "  {cpus}: {}, capacity {capacity}", self.type_of(cpu).name);
+        let _ = writeln!(out, "    {:>9} {:>9} {:>10}", "MHz", "capacity", "mW");
+        for opp in &self.freq_domains[d].opps {
+            let mhz = f64::from(opp.khz) / 1000.0;
+            let _ = writeln!(out, "    {mhz:>9} {:>9.0} {:>10}", self.capacity_at(cpu, opp.khz), opp.active_mw);
+        }
+    }
+
+    fn show_idle(&self) -> String {
+        let mut out = String::from("Idle states, us: entry, physical wake; told to the kernel: exit, residency\n");
+        let us = |ns: u64| ns as f64 / 1000.0;
+        for cpu_type in &self.cpu_types {
+            let _ = writeln!(out, "  {}", cpu_type.name);
+            for s in &cpu_type.idle_states {
+                let scope = if s.scope == IdleScope::Cluster { "cluster" } else { "cpu" };
+                let times = [s.entry_ns, s.wake_ns, s.exit_latency_ns, s.target_residency_ns].map(us);
+                let [entry, wake, exit, residency] = times;
+                let _ = writeln!(
+                    out,
+                    "    {:<14} {scope:<8} {entry:>7} {wake:>7} {exit:>7} {residency:>7}   {} mW",
+                    s.name, s.power_mw
+                );
+            }
+        }
+        out
+    }
+
+    fn show_costs(&self) -> String {
+        let mut out = String::from("Software costs, ns at capacity 1024, scale applied\n");
+        for kind in SoftCost::all() {
+            let _ = writeln!(out, "  {:<15} {:>10.1}", kind.name(), self.costs.soft(kind));
+        }
+        let _ = writeln!(out, "By distance, ns\n  {:<9} {:>8} {:>8} {:>12}", "", "ipi", "line", "refill 1 KiB");
+        for d in self.distances().into_iter().filter(|d| *d != Distance::Same) {
+            let (ipi, line) = (self.costs.ipi_ns[d as usize], self.costs.line_ns[d as usize]);
+            let _ = writeln!(out, "  {:<9} {ipi:>8} {line:>8} {:>12}", d.name(), self.costs.refill_kib_ns[d as usize]);
+        }
+        out
+    }
+
+    fn show_figures(&self) -> String {
+        let width = self.figures.iter().map(|f| f.path.len()).max().unwrap_or(0);
+        let mut out = String::from("Figures and their sources\n");
+        for figure in &self.figures {
+            let _ = writeln!(out, "  {:<width$}  {}  [{}]", figure.path, figure.value, figure.source);
+        }
+        out
+    }
+}
+
+/// `estimate: reason`, `fitted: cell`, or the published source.
+impl std::fmt::Display for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Source::Published(source) => f.write_str(source),
+            Source::Estimate(reason) if reason.is_empty() => f.write_str("estimate"),
+            Source::Estimate(reason) => write!(f, "estimate: {reason}"),
+            Source::Fitted(cell) => write!(f, "fitted: {cell}"),
+        }
+    }
+}
+
+fn show_groups(groups: &[CpuMask]) -> String {
+    let shown: Vec<String> = groups.iter().take(GROUPS_SHOWN).map(CpuMask::to_string).collect();
+    let rest = groups.len().saturating_sub(GROUPS_SHOWN);
+    let more = if rest > 0 { format!(" | {rest} more") } else { String::new() };
+    shown.join(" | ") + &more
+}

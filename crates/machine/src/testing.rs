@@ -1,0 +1,240 @@
+//! Random valid machines for property tests.
+//!
+//! A [`Shape`] is a handful of small numbers; [`Shape::build`] turns any of them into a valid machine. With the cargo
+//! feature `testing`, `machines()` is a proptest strategy that shrinks towards one CPU.
+
+use crate::{Cluster, Costs, Cpu, CpuId, CpuMask, CpuType, FreqDomain, IdleScope, IdleState, Machine, Opp, SoftCost};
+
+/// The most CPUs that [`Shape::build`] makes.
+pub const MAX_CPUS: u32 = 64;
+
+/// The shape of a regular machine: how many of each level the next one holds. Zeros count as one; a shape beyond
+/// [`MAX_CPUS`] loses packages first, then whatever else is too much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Packages.
+    pub packages: u32,
+    /// NUMA nodes in a package.
+    pub nodes: u32,
+    /// Last-level caches in a node.
+    pub llcs: u32,
+    /// Clusters behind a last-level cache.
+    pub clusters: u32,
+    /// Cores in a cluster.
+    pub cores: u32,
+    /// Threads of a core.
+    pub threads: u32,
+    /// Whether sibling threads have distant ids (as on x86 servers) instead of adjacent ones.
+    pub siblings_last: bool,
+    /// Whether clusters are a level that the kernel is told of.
+    pub clusters_share_cache: bool,
+    /// Core types, 1..=3, dealt to clusters in turn.
+    pub types: u32,
+    /// Idle states per type, 1..=3.
+    pub idle_states: u32,
+    /// Varies capacities, powers, latencies and costs.
+    pub salt: u64,
+}
+
+impl Shape {
+    /// A shape drawn from `seed`; equal seeds give equal shapes.
+    pub fn from_seed(seed: u64) -> Shape {
+        let draw = |n: u64, below: u64| mix(seed, n) % below;
+        Shape {
+            packages: 1 + draw(0, 2) as u32,
+            nodes: 1 + draw(1, 2) as u32,
+            llcs: 1 + draw(2, 3) as u32,
+            clusters: 1 + draw(3, 3) as u32,
+            cores: 1 + draw(4, 4) as u32,
+            threads: 1 + (draw(5, 4) / 2) as u32,
+            siblings_last: draw(6, 2) == 1,
+            clusters_share_cache: draw(7, 2) == 1,
+            types: 1 + draw(8, 3) as u32,
+            idle_states: 1 + draw(9, 3) as u32,
+            salt: mix(seed, 10),
+        }
+    }
+
+    /// The machine of this shape; always valid.
+    pub fn build(self) -> Machine {
+        Builder::new(self.fitted()).build()
+    }
+
+    /// This shape cut to what [`MAX_CPUS`] and the other limits allow.
+    fn fitted(mut self) -> Shape {
+        let mut room = MAX_CPUS;
+        let levels = [
+            &mut self.threads,
+            &mut self.cores,
+            &mut self.clusters,
+            &mut self.llcs,
+            &mut self.nodes,
+            &mut self.packages,
+        ];
+        for count in levels {
+            *count = (*count).clamp(1, room);
+            room /= *count;
+        }
+        self.threads = self.threads.min(8);
+        self.types = self.types.clamp(1, 3);
+        self.idle_states = self.idle_states.clamp(1, 3);
+        self
+    }
+}
+
+/// A random valid machine; equal seeds give equal machines.
+pub fn machine_from_seed(seed: u64) -> Machine {
+    Shape::from_seed(seed).build()
+}
+
+/// Random valid machines of 1 to [`MAX_CPUS`] CPUs: SMT, clusters, several last-level caches, nodes and packages,
+/// asymmetric capacities. Shrinks towards one CPU.
+#[cfg(feature = "testing")]
+pub fn machines() -> impl proptest::strategy::Strategy<Value = Machine> {
+    use proptest::prelude::*;
+    let counts = (1..3u32, 1..3u32, 1..4u32, 1..4u32, 1..5u32, 1..3u32);
+    let kinds = (any::<bool>(), any::<bool>(), 1..4u32, 1..4u32, any::<u64>());
+    (counts, kinds).prop_map(|((packages, nodes, llcs, clusters, cores, threads), kinds)| {
+        let (siblings_last, clusters_share_cache, types, idle_states, salt) = kinds;
+        let shape = Shape {
+            packages,
+            nodes,
+            llcs,
+            clusters,
+            cores,
+            threads,
+            siblings_last,
+            clusters_share_cache,
+            types,
+            idle_states,
+            salt,
+        };
+        shape.build()
+    })
+}
+
+/// A well-mixed function of two numbers (splitmix64's finaliser).
+fn mix(seed: u64, n: u64) -> u64 {
+    let mut z = seed.wrapping_add(n.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// Builds one machine; `shape` is within limits.
+struct Builder {
+    shape: Shape,
+    n_clusters: u32,
+    n_cores: u32,
+    capacities: Vec<u32>,
+}
+
+impl Builder {
+    fn new(shape: Shape) -> Builder {
+        let n_clusters = shape.packages * shape.nodes * shape.llcs * shape.clusters;
+        let types = shape.types.min(n_clusters);
+        // The last type is the biggest, so that some CPU has 1024.
+        let smaller = (1..types).map(|t| 100 + (mix(shape.salt, u64::from(t)) % 900) as u32);
+        let capacities = smaller.chain([1024]).collect();
+        Builder { shape, n_clusters, n_cores: n_clusters * shape.cores, capacities }
+    }
+
+    fn build(&self) -> Machine {
+        let s = self.shape;
+        let cpus: Vec<Cpu> = (0..self.n_cores * s.threads).map(|id| self.cpu(id)).collect();
+        let n_llcs = self.n_clusters / s.clusters;
+        let n_nodes = n_llcs / s.llcs;
+        let clusters = groups(&cpus, self.n_clusters, |c| c.cluster);
+        let mut machine = Machine {
+            name: format!("random-{:x}", s.salt),
+            title: format!("{} CPUs of a random shape", cpus.len()),
+            cpu_types: (0..self.capacities.len() as u32).map(|t| self.cpu_type(t)).collect(),
+            cores: groups(&cpus, self.n_cores, |c| c.core),
+            llcs: groups(&cpus, n_llcs, |c| c.llc),
+            packages: groups(&cpus, s.packages, |c| c.package),
+            nodes: groups(&cpus, n_nodes, |c| c.node),
+            numa_distance: self.slit(n_nodes),
+            freq_domains: clusters.iter().zip(0..).map(|(cpus, i)| self.freq_domain(*cpus, i)).collect(),
+            clusters: clusters.iter().zip(0..).map(|(cpus, i)| self.cluster(*cpus, i)).collect(),
+            costs: self.costs(),
+            figures: Vec::new(),
+            cpus,
+        };
+        machine.restate_figures();
+        machine
+    }
+
+    fn cpu(&self, id: CpuId) -> Cpu {
+        let s = self.shape;
+        let core = if s.siblings_last { id % self.n_cores } else { id / s.threads };
+        let cluster = core / s.cores;
+        let llc = cluster / s.clusters;
+        let node = llc / s.llcs;
+        let cpu_type = cluster % self.capacities.len() as u32;
+        let capacity = self.capacities[cpu_type as usize];
+        Cpu { id, core, cluster, llc, package: node / s.nodes, node, freq_domain: cluster, cpu_type, capacity }
+    }
+
+    fn vary(&self, purpose: u64, n: u32, below: u64) -> u64 {
+        mix(self.shape.salt ^ purpose << 32, u64::from(n)) % below
+    }
+
+    fn cpu_type(&self, t: u32) -> CpuType {
+        let us = 1000 * (1 + self.vary(1, t, 500));
+        let deeper = [("cpu-sleep", IdleScope::Cpu, 1), ("cluster-sleep", IdleScope::Cluster, 3)];
+        let deeper =
+            deeper.into_iter().take(self.shape.idle_states as usize - 1).map(|(name, scope, depth)| IdleState {
+                name: name.into(),
+                scope,
+                entry_ns: us * depth,
+                wake_ns: 2 * us * depth,
+                exit_latency_ns: 3 * us * depth,
+                target_residency_ns: 10 * us * depth,
+                power_mw: 0.0,
+                transition_uj: 0.25 * depth as f64,
+                polling: false,
+            });
+        let gain = self.vary(2, t, 600) as u32 / self.shape.threads;
+        CpuType {
+            name: format!("type-{t}"),
+            idle_states: std::iter::once(IdleState::wfi()).chain(deeper).collect(),
+            smt_throughput: (0..self.shape.threads).map(|extra| 1000 + gain * extra).collect(),
+        }
+    }
+
+    fn freq_domain(&self, cpus: CpuMask, i: u32) -> FreqDomain {
+        let t = i % self.capacities.len() as u32;
+        let step = 200_000 + 1000 * self.vary(3, t, 400) as u32;
+        let opps = 1..=1 + self.vary(4, t, 5) as u32;
+        let opps = opps.map(|n| Opp { khz: n * step, active_mw: f64::from(n * n) * 17.5 }).collect();
+        FreqDomain { cpus, opps, transition_ns: 1000 * self.vary(5, t, 500) }
+    }
+
+    fn cluster(&self, cpus: CpuMask, i: u32) -> Cluster {
+        let active_mw = self.vary(6, i % 2, 200) as f64 / 2.0;
+        Cluster { cpus, shares_cache: self.shape.clusters_share_cache, active_mw, idle_mw: active_mw / 4.0 }
+    }
+
+    fn slit(&self, n_nodes: u32) -> Vec<Vec<u32>> {
+        let distance = |a: u32, b: u32| match (a == b, a / self.shape.nodes == b / self.shape.nodes) {
+            (true, _) => 10,
+            (_, true) => 12,
+            _ => 20 + a.abs_diff(b),
+        };
+        (0..n_nodes).map(|a| (0..n_nodes).map(|b| distance(a, b)).collect()).collect()
+    }
+
+    fn costs(&self) -> Costs {
+        let mut costs = Costs::plausible();
+        for kind in SoftCost::all() {
+            costs.soft_ns[kind as usize] *= 0.5 + self.vary(7, kind as u32, 256) as f64 / 128.0;
+        }
+        costs
+    }
+}
+
+fn groups(cpus: &[Cpu], n: u32, of: impl Fn(&Cpu) -> u32) -> Vec<CpuMask> {
+    let mut groups = vec![CpuMask::EMPTY; n as usize];
+    cpus.iter().for_each(|cpu| groups[of(cpu) as usize].set(cpu.id));
+    groups
+}

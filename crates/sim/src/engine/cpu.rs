@@ -1,0 +1,475 @@
+//! What one CPU physically does: the task's work, kernel overhead, the stopper, idle; and how it switches.
+//!
+//! ```text
+//!            busy_until      due
+//! now ----=======|wwwwwwwwwww|        Mode::Task: overhead, then work, which ends at `due`
+//! now ----=======|                    Mode::Awake: the idle loop; then idle is entered. Mode::Stopper: likewise
+//! now ----xxxxxxx|                    Mode::Exiting: leaving an idle state
+//! now ----iiiiiiiiiiiii...            Mode::Asleep: until an interrupt
+//! ```
+//!
+//! `due` moves when overhead is added or the speed changes. The queue holds at most one live event per CPU, at
+//! `event_at <= due`; one that comes too early pushes itself on, so that moving `due` later costs nothing.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use fairground_machine::{CpuId, SoftCost};
+
+use super::idle::{Menu, Stay};
+use super::queue::What;
+use super::task::State;
+use super::{Engine, Pending};
+use crate::{EventKind, IdleStats, MigrateCause, Pick, SwitchState, TaskId, Time};
+
+/// What a CPU is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Task,
+    Stopper,
+    Awake,
+    Asleep,
+    Exiting,
+}
+
+pub(crate) struct Cpu {
+    pub mode: Mode,
+    /// The current task; none: the idle task or the stopper.
+    pub curr: Option<TaskId>,
+    /// Overhead lasts until here; interrupts wait for it.
+    pub busy_until: Time,
+    /// The current task has made progress up to here.
+    pub progressed: Time,
+    pub due: Time,
+    /// Time of the live event in the queue; `Time::MAX`: none.
+    pub event_at: Time,
+    pub need_resched: bool,
+    /// A reschedule IPI is on its way.
+    pub resched_ipi: bool,
+    pub pending: Pending,
+    /// Threads queued here.
+    pub nr_queued: u32,
+    /// The queued thread for which this idle CPU is being woken.
+    pub promised: Option<TaskId>,
+    pub tick_at: Time,
+    pub tick_stopped: bool,
+    /// Timers armed here.
+    pub timers: BinaryHeap<Reverse<Time>>,
+    /// When a timer interrupt was last taken: several at one instant are one interrupt.
+    pub timer_irq_at: Option<Time>,
+    pub menu: Menu,
+    pub stay: Stay,
+    /// The tick ended the present stay.
+    pub woken_by_tick: bool,
+    pub idle_stats: Vec<IdleStats>,
+    pub task_ns: u64,
+    pub overhead_ns: u64,
+    pub idle_ns: u64,
+    pub irq_ns: u64,
+    /// Energy accounted up to `energy_at`, mW x ns.
+    pub energy: f64,
+    pub energy_at: Time,
+}
+
+impl Cpu {
+    pub(crate) fn new(nr_states: usize) -> Self {
+        Cpu {
+            mode: Mode::Awake,
+            curr: None,
+            busy_until: 0,
+            progressed: 0,
+            due: Time::MAX,
+            event_at: Time::MAX,
+            need_resched: false,
+            resched_ipi: false,
+            pending: Pending::new(),
+            nr_queued: 0,
+            promised: None,
+            tick_at: Time::MAX,
+            tick_stopped: false,
+            timers: BinaryHeap::new(),
+            timer_irq_at: None,
+            menu: Menu::default(),
+            stay: Stay::default(),
+            woken_by_tick: false,
+            idle_stats: vec![IdleStats::default(); nr_states],
+            task_ns: 0,
+            overhead_ns: 0,
+            idle_ns: 0,
+            irq_ns: 0,
+            energy: 0.0,
+            energy_at: 0,
+        }
+    }
+
+    /// The idle task is current (asleep or not).
+    pub(crate) fn is_idle(&self) -> bool {
+        self.curr.is_none() && matches!(self.mode, Mode::Awake | Mode::Asleep | Mode::Exiting)
+    }
+}
+
+impl Engine {
+    /// Credits the current task with the work done up to now.
+    pub(super) fn settle(&mut self, cpu: CpuId) {
+        let c = &mut self.cpus[cpu as usize];
+        if c.mode != Mode::Task || self.now <= c.progressed {
+            return;
+        }
+        let dt = self.now - c.progressed;
+        c.progressed = self.now;
+        c.task_ns += dt;
+        if let Some(task) = c.curr {
+            self.tasks[task as usize].progress(dt, self.env.cpu(cpu).speed_q20);
+        }
+    }
+
+    /// Overhead lasts until `until` at least. The caller retimes.
+    pub(super) fn extend_overhead(&mut self, cpu: CpuId, until: Time) {
+        let c = &mut self.cpus[cpu as usize];
+        let from = c.busy_until.max(self.now);
+        if until > from {
+            c.overhead_ns += until - from;
+            c.busy_until = until;
+        }
+    }
+
+    /// Adds overhead of the engine's own.
+    pub(super) fn charge(&mut self, cpu: CpuId, kind: SoftCost) {
+        let ns = self.env.price(cpu, kind, 1);
+        self.add_overhead(cpu, ns);
+    }
+
+    pub(super) fn add_overhead(&mut self, cpu: CpuId, ns: u64) {
+        self.settle(cpu);
+        let from = self.cpus[cpu as usize].busy_until.max(self.now);
+        self.extend_overhead(cpu, from + ns);
+    }
+
+    /// The scheduler charged a CPU that it was not called on. One that sleeps is not delayed by it.
+    pub(super) fn charge_other(&mut self, cpu: CpuId, ns: u64) {
+        if matches!(self.cpus[cpu as usize].mode, Mode::Asleep | Mode::Exiting) {
+            return;
+        }
+        self.add_overhead(cpu, ns);
+        self.retime(cpu);
+    }
+
+    /// Computes anew when this CPU is done with what it does. Work must be settled.
+    pub(super) fn retime(&mut self, cpu: CpuId) {
+        let flagged = self.is_flagged(cpu);
+        let c = &mut self.cpus[cpu as usize];
+        let free = c.busy_until.max(self.now);
+        let due = match c.mode {
+            Mode::Awake | Mode::Stopper => free,
+            Mode::Exiting => c.due,
+            Mode::Asleep => Time::MAX,
+            Mode::Task => {
+                c.progressed = free;
+                match c.curr {
+                    _ if !c.pending.is_empty() => free,
+                    // About to be rescheduled, which retimes again.
+                    _ if flagged => return,
+                    Some(task) => self.tasks[task as usize].done_at(free, self.env.cpu(cpu).speed_q20),
+                    None => Time::MAX,
+                }
+            }
+        };
+        self.set_due(cpu, due);
+    }
+
+    pub(super) fn set_due(&mut self, cpu: CpuId, due: Time) {
+        let c = &mut self.cpus[cpu as usize];
+        c.due = due;
+        if due < c.event_at {
+            c.event_at = due;
+            self.queue.push(due, What::Cpu(cpu));
+        }
+    }
+
+    /// A CPU's event has come: if it is done, go on to what follows.
+    pub(super) fn cpu_due(&mut self, cpu: CpuId) {
+        let c = &mut self.cpus[cpu as usize];
+        if c.event_at != self.now {
+            return;
+        }
+        c.event_at = Time::MAX;
+        if c.due > self.now {
+            if c.due < Time::MAX {
+                let due = c.due;
+                self.set_due(cpu, due);
+            }
+            return;
+        }
+        c.due = Time::MAX;
+        self.settle(cpu);
+        match self.cpus[cpu as usize].mode {
+            Mode::Exiting => self.finish_exit(cpu),
+            Mode::Stopper => self.run_stopper(cpu),
+            Mode::Asleep => {}
+            Mode::Task | Mode::Awake => {
+                if self.take_pending(cpu) {
+                    self.after_interrupt(cpu);
+                } else if let Some(task) = self.cpus[cpu as usize].curr {
+                    self.advance(cpu, task);
+                } else {
+                    self.enter_idle(cpu);
+                }
+            }
+        }
+    }
+
+    /// Interrupts are handled: reschedule if wanted, else go on where the CPU was.
+    pub(super) fn after_interrupt(&mut self, cpu: CpuId) {
+        if self.cpus[cpu as usize].need_resched {
+            self.flag(cpu);
+        }
+        self.retime(cpu);
+    }
+
+    /// The stop work itself. The stopper was switched to before.
+    fn run_stopper(&mut self, cpu: CpuId) {
+        self.call(cpu, |s, e| s.stopper(e, cpu));
+        self.emit(cpu, EventKind::Stopper(false));
+        self.cpus[cpu as usize].mode = Mode::Awake;
+        self.take_pending(cpu);
+        self.flag(cpu);
+        self.retime(cpu);
+    }
+
+    /// One call of schedule() and the switch that follows.
+    pub(super) fn reschedule(&mut self, cpu: CpuId) {
+        self.unflag(cpu);
+        match self.cpus[cpu as usize].mode {
+            Mode::Asleep => return self.begin_exit(cpu),
+            // These reschedule when they are done.
+            Mode::Exiting | Mode::Stopper => return,
+            Mode::Task | Mode::Awake => {}
+        }
+        let pick = self.call(cpu, |s, e| s.schedule(e, cpu));
+        self.unflag(cpu);
+        self.cpus[cpu as usize].need_resched = false;
+        match pick {
+            Pick::Task(task) if self.may_run(task, cpu) => self.switch_to(cpu, task),
+            Pick::Task(_) => {}
+            Pick::Idle => self.switch_to_idle(cpu),
+            Pick::Stopper => self.switch_to_stopper(cpu),
+        }
+        self.retime(cpu);
+    }
+
+    /// Whether a pick is one that a correct scheduler may make; fails the run if not.
+    fn may_run(&mut self, task: TaskId, cpu: CpuId) -> bool {
+        let Some(t) = self.tasks.get(task as usize) else {
+            self.fail_invariant(format!("CPU {cpu} picked task {task}, which was never born"));
+            return false;
+        };
+        let wrong = match t.state {
+            State::Running if t.on_cpu == Some(cpu) => return true,
+            State::Running => format!("which is current on CPU {}", t.on_cpu.unwrap_or(t.rq)),
+            State::Queued if t.rq != cpu => format!("which is queued on CPU {}", t.rq),
+            State::Queued if !t.affinity.test(cpu) => format!("which may only run on {}", t.affinity),
+            State::Queued => return true,
+            State::Blocked(_) => "which is asleep".into(),
+            State::Dead => "which has exited".into(),
+            State::Placing => "whose wakeup was not reported as enqueued".into(),
+        };
+        self.fail_invariant(format!("CPU {cpu} picked {}, {wrong}", self.name_of(task)));
+        false
+    }
+
+    fn switch_to(&mut self, cpu: CpuId, task: TaskId) {
+        let prev = self.cpus[cpu as usize].curr;
+        if prev == Some(task) {
+            return;
+        }
+        let (prev_space, prev_state) = self.put_current(cpu);
+        let space = self.tasks[task as usize].space;
+        let same = prev.is_none() || prev_space.is_none() || space.is_none() || prev_space == space;
+        self.charge(cpu, if same { SoftCost::SwitchThread } else { SoftCost::SwitchProcess });
+        self.leave_queue(task);
+        self.waste.set_idle(self.now, cpu, false);
+        self.emit(cpu, EventKind::Switch { prev, prev_state, next: Some(task) });
+        let c = &mut self.cpus[cpu as usize];
+        c.curr = Some(task);
+        c.mode = Mode::Task;
+        c.progressed = c.busy_until.max(self.now);
+        self.break_promise(cpu);
+        self.restart_tick(cpu);
+        self.bring_in(cpu, task);
+    }
+
+    /// The new current task: where it is, what it waited, what its cache needs.
+    fn bring_in(&mut self, cpu: CpuId, task: TaskId) {
+        let runs_from = self.cpus[cpu as usize].busy_until.max(self.now);
+        let warm_on = self.tasks[task as usize].warm_on.unwrap_or(cpu);
+        let distance = self.distance_of(warm_on, cpu);
+        let footprint = self.workload.tasks[self.tasks[task as usize].spec as usize].footprint_kib;
+        let t = &mut self.tasks[task as usize];
+        t.state = State::Running;
+        t.on_cpu = Some(cpu);
+        t.warm_on = Some(cpu);
+        t.first_ran.get_or_insert(runs_from);
+        if warm_on != cpu {
+            t.stall_ns += self.machine.costs.refill_kib_ns[distance as usize] * u64::from(footprint);
+        }
+        self.meters.run_delay.record(runs_from - t.queued_at);
+        if let Some(woken) = t.woken_at.take() {
+            self.meters.wakeup_latency.record(runs_from - woken);
+        }
+    }
+
+    /// Takes the current task off the CPU; its address space and the state it leaves in.
+    fn put_current(&mut self, cpu: CpuId) -> (Option<u32>, SwitchState) {
+        let Some(task) = self.cpus[cpu as usize].curr.take() else { return (None, SwitchState::Runnable) };
+        let t = &mut self.tasks[task as usize];
+        t.on_cpu = None;
+        let space = t.space;
+        let state = match t.state {
+            State::Running => {
+                t.preemptions += 1;
+                t.state = State::Queued;
+                t.queued_at = self.now;
+                self.join_queue(task, cpu);
+                SwitchState::Runnable
+            }
+            State::Dead => SwitchState::Dead,
+            _ => SwitchState::Sleeping,
+        };
+        (space, state)
+    }
+
+    fn switch_to_idle(&mut self, cpu: CpuId) {
+        if let Some(prev) = self.cpus[cpu as usize].curr {
+            let (_, prev_state) = self.put_current(cpu);
+            self.charge(cpu, SoftCost::SwitchThread);
+            self.emit(cpu, EventKind::Switch { prev: Some(prev), prev_state, next: None });
+        }
+        self.cpus[cpu as usize].mode = Mode::Awake;
+        if self.cpus[cpu as usize].nr_queued > 0 {
+            let lost = self.tasks.iter().position(|t| t.state == State::Queued && t.rq == cpu);
+            let who = self.name_of(lost.unwrap_or(usize::MAX) as TaskId);
+            self.fail_invariant(format!("CPU {cpu} goes idle while {who} is on its run queue"));
+        }
+        self.waste.set_idle(self.now, cpu, true);
+    }
+
+    fn switch_to_stopper(&mut self, cpu: CpuId) {
+        if let Some(prev) = self.cpus[cpu as usize].curr {
+            // `next: None` is not idle here: Stopper(true) follows at once.
+            self.cpus[cpu as usize].mode = Mode::Stopper;
+            let (_, prev_state) = self.put_current(cpu);
+            self.emit(cpu, EventKind::Switch { prev: Some(prev), prev_state, next: None });
+        }
+        self.waste.set_idle(self.now, cpu, false);
+        self.cpus[cpu as usize].mode = Mode::Stopper;
+        self.break_promise(cpu);
+        self.restart_tick(cpu);
+        self.charge(cpu, SoftCost::SwitchThread);
+        self.emit(cpu, EventKind::Stopper(true));
+    }
+
+    /// A thread starts to wait on a run queue. The first on a CPU that idles is what that CPU will wake for: neither
+    /// the one nor the other is waste.
+    fn join_queue(&mut self, task: TaskId, cpu: CpuId) {
+        let c = &mut self.cpus[cpu as usize];
+        c.nr_queued += 1;
+        if c.is_idle() && c.promised.is_none() {
+            c.promised = Some(task);
+            self.waste.set_idle(self.now, cpu, false);
+        } else {
+            self.waste.add_waiting(self.now, self.tasks[task as usize].class, 1);
+        }
+    }
+
+    /// The CPU runs something else than the thread it woke for, which now waits like any other.
+    fn break_promise(&mut self, cpu: CpuId) {
+        if let Some(task) = self.cpus[cpu as usize].promised.take() {
+            self.waste.add_waiting(self.now, self.tasks[task as usize].class, 1);
+        }
+    }
+
+    fn leave_queue(&mut self, task: TaskId) {
+        let (cpu, class) = (self.tasks[task as usize].rq, self.tasks[task as usize].class);
+        let c = &mut self.cpus[cpu as usize];
+        c.nr_queued -= 1;
+        if c.promised == Some(task) {
+            c.promised = None;
+            let idle = c.is_idle();
+            self.waste.set_idle(self.now, cpu, idle);
+        } else {
+            self.waste.add_waiting(self.now, class, -1);
+        }
+    }
+
+    /// The scheduler reports a woken or new thread on a run queue.
+    pub(super) fn task_enqueued(&mut self, task: TaskId, cpu: CpuId) {
+        let known = self.tasks.get(task as usize).is_some_and(|t| t.state == State::Placing);
+        if !known || cpu as usize >= self.cpus.len() {
+            let who = self.name_of(task);
+            return self.fail_invariant(format!("{who} reported as enqueued on CPU {cpu}, but it is not being woken"));
+        }
+        let t = &mut self.tasks[task as usize];
+        if t.rq != cpu {
+            let rq = t.rq;
+            let who = self.name_of(task);
+            return self.fail_invariant(format!("{who} enqueued on CPU {cpu}, but its CPU is {rq}: not migrated"));
+        }
+        t.state = State::Queued;
+        t.queued_at = self.now;
+        self.emit(self.env_cpu(), EventKind::Wakeup { task, target: cpu });
+        self.join_queue(task, cpu);
+    }
+
+    /// The scheduler reports that a thread's CPU changed.
+    pub(super) fn task_migrated(&mut self, task: TaskId, from: CpuId, to: CpuId, cause: MigrateCause) {
+        let state = self.tasks.get(task as usize).map(|t| (t.rq, t.state));
+        let movable = matches!(state, Some((rq, State::Queued | State::Placing)) if rq == from);
+        if !movable || to as usize >= self.cpus.len() {
+            let who = self.name_of(task);
+            return self.fail_invariant(format!("{who} migrated from CPU {from} to {to}, but it is {state:?}"));
+        }
+        let queued = self.tasks[task as usize].state == State::Queued;
+        if queued {
+            self.leave_queue(task);
+        }
+        self.tasks[task as usize].rq = to;
+        if queued {
+            self.join_queue(task, to);
+        }
+        self.emit(self.env_cpu(), EventKind::Migrate { task, from, to, cause });
+    }
+
+    /// The CPU starts or stops competing for its core.
+    pub(super) fn set_busy(&mut self, cpu: CpuId, busy: bool) {
+        let core = self.machine.cpus[cpu as usize].core as usize;
+        if busy {
+            self.core_busy[core] += 1;
+        } else {
+            self.core_busy[core] -= 1;
+        }
+        if self.siblings[core].len() > 1 {
+            for i in 0..self.siblings[core].len() {
+                self.update_speed(self.siblings[core][i]);
+            }
+        }
+    }
+
+    /// Speed = capacity x frequency x SMT share. A CPU that idles is shown the speed it would have.
+    pub(super) fn update_speed(&mut self, cpu: CpuId) {
+        let hw = &self.machine.cpus[cpu as usize];
+        let domain = &self.machine.freq_domains[hw.freq_domain as usize];
+        let khz = u64::from(domain.opps[self.opp[hw.freq_domain as usize] as usize].khz);
+        let top = domain.opps.last().map_or(khz, |o| u64::from(o.khz));
+        let idles = matches!(self.cpus[cpu as usize].mode, Mode::Asleep | Mode::Exiting);
+        let threads = u64::from(self.core_busy[hw.core as usize]) + u64::from(idles);
+        let shares = &self.machine.cpu_types[hw.cpu_type as usize].smt_throughput;
+        let throughput = shares.get((threads.max(1) - 1) as usize).or(shares.last()).map_or(1000, |s| u64::from(*s));
+        let alone = (u64::from(hw.capacity) << 10) * khz / top;
+        let speed = (alone * throughput / (1000 * threads.max(1))).max(1);
+        if speed != self.env.cpu(cpu).speed_q20 {
+            self.settle(cpu);
+            self.env.cpu_mut(cpu).speed_q20 = speed;
+            self.retime(cpu);
+        }
+    }
+}

@@ -1,0 +1,724 @@
+//! Programs: what a thread's step does when its work is done.
+//!
+//! A step is a few phases; each sets some work (ordinary, preemptible) and takes effect when that is done. A blocking
+//! step: pre-cost, then look; nothing there: sleep, and when switched in again pay the return half and look again.
+//! Effects with a wake happen at the instant; what the scheduler charges for it delays what follows.
+
+use std::sync::Arc;
+
+use fairground_machine::{CpuId, CpuMask, SoftCost};
+use fairground_workload::{Amount, Mark, ObjId, Op, SchedAttr, SpecId};
+
+use super::objects::{Obj, Taken};
+use super::task::{State, Wait};
+use super::Engine;
+use crate::draw::{draw, Purpose};
+use crate::{Change, EventKind, TaskId, Time, WakeContext};
+
+/// Steps of one thread at one instant after which time is taken to stand still.
+const INSTANT_STEPS_MAX: u32 = 1 << 20;
+
+/// What a phase leads to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Flow {
+    /// Work is set; the next phase comes when it is done.
+    Work,
+    /// The step is over.
+    Next,
+    /// As [`Flow::Next`], and the next step is this one.
+    Jump(u32),
+    /// The thread left the CPU, or may be about to.
+    Stop,
+}
+
+impl Engine {
+    /// The current task's work is done: takes its steps until one takes time.
+    pub(super) fn advance(&mut self, cpu: CpuId, task: TaskId) {
+        let workload = Arc::clone(&self.workload);
+        let program: &[Op] = &workload.tasks[self.tasks[task as usize].spec as usize].program;
+        for _ in 0..INSTANT_STEPS_MAX {
+            let t = &self.tasks[task as usize];
+            let op = program.get(t.pc as usize).unwrap_or(&Op::Exit);
+            if t.phase == 0 && acts_at_once(op) && self.cpus[cpu as usize].busy_until > self.now {
+                return self.retime(cpu);
+            }
+            let flow = self.step(cpu, task, op);
+            let free = self.cpus[cpu as usize].busy_until <= self.now;
+            let t = &mut self.tasks[task as usize];
+            match flow {
+                Flow::Next | Flow::Jump(_) => {
+                    t.pc = if let Flow::Jump(pc) = flow { pc } else { t.pc + 1 };
+                    t.phase = 0;
+                    t.scratch = 0;
+                    t.slept = false;
+                }
+                Flow::Work if free && t.is_done(self.now) => {}
+                Flow::Work | Flow::Stop => return self.retime(cpu),
+            }
+            if self.is_flagged(cpu) || self.failure.is_some() {
+                return self.retime(cpu);
+            }
+        }
+        let t = &self.tasks[task as usize];
+        let what = format!("{} loops at step {} without using any time", self.name_of(task), t.pc);
+        self.fail_livelock(what);
+    }
+
+    fn step(&mut self, cpu: CpuId, task: TaskId, op: &Op) -> Flow {
+        let phase = self.tasks[task as usize].phase;
+        match *op {
+            Op::Run(amount) => self.compute(task, phase, amount),
+            Op::RunWall(amount) => self.run_wall(task, phase, amount),
+            Op::Sleep(amount) => self.sleep(cpu, task, phase, amount),
+            Op::SleepUntil(at) => self.sleep_until(cpu, task, phase, at),
+            Op::TimerWait { timer, period_ns, relative } => {
+                self.timer_wait(cpu, task, phase, timer, period_ns, relative)
+            }
+            Op::PipeWrite { pipe, bytes } => self.pipe_write(cpu, task, phase, pipe, bytes),
+            Op::PipeRead { pipe, bytes } => self.pipe_read(cpu, task, phase, pipe, bytes),
+            Op::SockSend { sock, bytes } => self.sock_send(cpu, task, phase, sock, bytes),
+            Op::SockRecv { sock, bytes } => self.sock_recv(cpu, task, phase, sock, bytes),
+            Op::FutexStore { futex, value } => self.futex_store(futex, value),
+            Op::FutexWait { futex, expected } => self.futex_wait(cpu, task, phase, futex, expected),
+            Op::FutexWake { futex, count } => self.futex_wake(cpu, task, phase, futex, count),
+            Op::Lock(mutex) => self.lock(cpu, task, phase, mutex),
+            Op::Unlock(mutex) => self.unlock(cpu, task, phase, mutex),
+            Op::CondWait { cond, mutex } => self.cond_wait(cpu, task, phase, cond, mutex),
+            Op::Signal(cond) => self.cond_wake(cpu, task, phase, cond, 1),
+            Op::Broadcast(cond) => self.cond_wake(cpu, task, phase, cond, usize::MAX),
+            Op::BarrierWait(barrier) => self.barrier_wait(cpu, task, phase, barrier),
+            Op::SemWait(sem) => self.sem_wait(cpu, task, phase, sem),
+            Op::SemPost(sem) => self.sem_post(cpu, task, phase, sem),
+            Op::Yield => self.sched_yield(cpu, task, phase),
+            Op::Spawn { spec, count, thread } => self.spawn(cpu, task, phase, spec, count, thread),
+            Op::Exec => self.exec(cpu, task, phase),
+            Op::WaitChildren => self.wait_children(cpu, task, phase),
+            Op::Exit => self.exit(cpu, task, phase),
+            Op::SetAttr(attr) => self.set_attr(cpu, task, phase, attr),
+            Op::SetAffinity(mask) => self.set_affinity(cpu, task, phase, mask),
+            Op::Loop { times: Some(0), end } => Flow::Jump(end),
+            Op::Loop { times, .. } => {
+                self.tasks[task as usize].loops.push(times);
+                Flow::Next
+            }
+            Op::EndLoop { begin } => self.end_loop(task, begin),
+            Op::Mark(mark) => self.mark(cpu, task, mark),
+        }
+    }
+
+    /// Sets soft work, and the phase that follows it.
+    fn work(&mut self, task: TaskId, then: u8, kinds: &[SoftCost]) -> Flow {
+        let work = kinds.iter().map(|k| self.soft_q20[*k as usize]).sum();
+        let t = &mut self.tasks[task as usize];
+        t.work_q20 = work;
+        t.phase = then;
+        Flow::Work
+    }
+
+    fn copy_q20(&self, bytes: u32) -> u64 {
+        (u128::from(self.soft_q20[SoftCost::CopyKib as usize]) * u128::from(bytes) / 1024) as u64
+    }
+
+    /// The current task goes to sleep. When it runs again it pays `back`, then takes `phase`.
+    fn block(&mut self, cpu: CpuId, task: TaskId, wait: Wait, phase: u8, back: &[SoftCost]) -> Flow {
+        self.work(task, phase, back);
+        self.tasks[task as usize].state = State::Blocked(wait);
+        self.nr_awake -= 1;
+        self.call(cpu, |s, e| s.block(e, cpu, task));
+        self.flag(cpu);
+        Flow::Stop
+    }
+
+    fn wake_from(&mut self, cpu: CpuId, waker: TaskId, sync: bool, wakee: Option<TaskId>) {
+        if let Some(wakee) = wakee {
+            self.wake(WakeContext { cpu, waker: Some(waker), sync }, wakee);
+        }
+    }
+
+    fn compute(&mut self, task: TaskId, phase: u8, amount: Amount) -> Flow {
+        if phase == 1 {
+            return Flow::Next;
+        }
+        let work = self.draw_for(task, amount).saturating_mul(1 << 20);
+        let t = &mut self.tasks[task as usize];
+        t.work_q20 = work;
+        t.phase = 1;
+        Flow::Work
+    }
+
+    fn run_wall(&mut self, task: TaskId, phase: u8, amount: Amount) -> Flow {
+        if phase == 1 {
+            return Flow::Next;
+        }
+        let until = self.now.saturating_add(self.draw_for(task, amount));
+        let t = &mut self.tasks[task as usize];
+        t.wall_until = until;
+        t.phase = 1;
+        Flow::Work
+    }
+
+    fn sleep(&mut self, cpu: CpuId, task: TaskId, phase: u8, amount: Amount) -> Flow {
+        match phase {
+            0 => self.work(task, 1, &[SoftCost::Syscall, SoftCost::TimerArm]),
+            1 => {
+                let at = self.now.saturating_add(self.draw_for(task, amount));
+                self.sleep_till(cpu, task, at)
+            }
+            _ => Flow::Next,
+        }
+    }
+
+    fn sleep_until(&mut self, cpu: CpuId, task: TaskId, phase: u8, at: Time) -> Flow {
+        match phase {
+            0 if at <= self.now => self.work(task, 2, &[SoftCost::Syscall]),
+            0 => self.work(task, 1, &[SoftCost::Syscall, SoftCost::TimerArm]),
+            1 => self.sleep_till(cpu, task, at),
+            _ => Flow::Next,
+        }
+    }
+
+    /// Sleeps until `at`, then takes phase 2; goes on if that is past.
+    fn sleep_till(&mut self, cpu: CpuId, task: TaskId, at: Time) -> Flow {
+        if at <= self.now {
+            return Flow::Next;
+        }
+        self.arm_timer(cpu, task, at);
+        self.block(cpu, task, Wait::Timer(at), 2, &[])
+    }
+
+    /// Phase 0 moves the timer on; a missed period costs nothing (the program only reads the clock).
+    fn timer_wait(&mut self, cpu: CpuId, task: TaskId, phase: u8, timer: ObjId, period: u64, relative: bool) -> Flow {
+        match phase {
+            0 => {
+                let next = self.last_expiry(task, timer).saturating_add(period);
+                let missed = next <= self.now;
+                let at = if missed && relative { self.now } else { next };
+                self.set_expiry(task, timer, at);
+                if missed {
+                    return Flow::Next;
+                }
+                self.tasks[task as usize].scratch = next;
+                self.work(task, 1, &[SoftCost::Syscall, SoftCost::TimerArm])
+            }
+            1 => self.sleep_till(cpu, task, self.tasks[task as usize].scratch),
+            _ => Flow::Next,
+        }
+    }
+
+    /// Where the timer's next period starts; at first when its first user first ran.
+    fn last_expiry(&self, task: TaskId, timer: ObjId) -> Time {
+        let t = &self.tasks[task as usize];
+        let last = match self.objects[timer as usize] {
+            Obj::Timer { per_task: false, last } => last,
+            _ => t.timers.iter().find(|(id, _)| *id == timer).map(|(_, at)| *at),
+        };
+        last.or(t.first_ran).unwrap_or(self.now)
+    }
+
+    fn set_expiry(&mut self, task: TaskId, timer: ObjId, at: Time) {
+        if let Obj::Timer { per_task: false, last } = &mut self.objects[timer as usize] {
+            *last = Some(at);
+            return;
+        }
+        let timers = &mut self.tasks[task as usize].timers;
+        match timers.iter_mut().find(|(id, _)| *id == timer) {
+            Some(slot) => slot.1 = at,
+            None => timers.push((timer, at)),
+        }
+    }
+
+    fn pipe(&mut self, id: ObjId) -> &mut super::objects::Pipe {
+        match &mut self.objects[id as usize] {
+            Obj::Pipe(p) => p,
+            other => unreachable!("validated: object {id} is a pipe, not a {}", other.kind()),
+        }
+    }
+
+    fn socket(&mut self, id: ObjId) -> &mut super::objects::Socket {
+        match &mut self.objects[id as usize] {
+            Obj::Socket(s) => s,
+            other => unreachable!("validated: object {id} is a socket, not a {}", other.kind()),
+        }
+    }
+
+    /// 0: the call and the copy. 1: find room, or sleep for it; wake a reader if there was nothing before.
+    /// DEVIATION: the pipe's mutex is not contended: writers of one pipe copy at the same time.
+    fn pipe_write(&mut self, cpu: CpuId, task: TaskId, phase: u8, id: ObjId, bytes: u32) -> Flow {
+        if phase == 0 {
+            let flow = self.work(task, 1, &[SoftCost::Syscall, SoftCost::PipeWrite]);
+            self.tasks[task as usize].work_q20 += self.copy_q20(bytes);
+            return flow;
+        }
+        let slept = self.tasks[task as usize].slept;
+        let pipe = self.pipe(id);
+        let Some(was_empty) = pipe.write(bytes, cpu, slept) else {
+            pipe.writers.push_back(task);
+            self.tasks[task as usize].slept = true;
+            return self.block(cpu, task, Wait::Space(id), 1, &[SoftCost::PipeWrite]);
+        };
+        let reader = if was_empty { pipe.readers.pop_front() } else { None };
+        let next = if slept && !pipe.is_full() { pipe.writers.pop_front() } else { None };
+        self.wake_from(cpu, task, true, reader);
+        self.wake_from(cpu, task, true, next);
+        Flow::Next
+    }
+
+    /// 0: the call. 1: take what is there, or sleep for it. 2, 3: copied; wake a writer (3), pass on a wake.
+    fn pipe_read(&mut self, cpu: CpuId, task: TaskId, phase: u8, id: ObjId, bytes: u32) -> Flow {
+        if phase == 0 {
+            self.want_bytes(task, bytes);
+            return self.work(task, 1, &[SoftCost::Syscall, SoftCost::PipeRead]);
+        }
+        if phase == 1 {
+            if self.pipe(id).is_empty() {
+                self.pipe(id).readers.push_back(task);
+                self.tasks[task as usize].slept = true;
+                return self.block(cpu, task, Wait::Data(id), 1, &[SoftCost::PipeRead]);
+            }
+            let want = self.tasks[task as usize].scratch as u32;
+            let mut taken = self.take_from(cpu, id, want);
+            taken.released |= taken.was_full && self.config.pipe_eager_writer_wake;
+            return self.copy_out(task, taken);
+        }
+        let slept = self.tasks[task as usize].slept;
+        let pipe = self.pipe(id);
+        let writer = if phase == 3 { pipe.writers.pop_front() } else { None };
+        let next = if slept && !pipe.is_empty() { pipe.readers.pop_front() } else { None };
+        self.wake_from(cpu, task, true, writer);
+        self.wake_from(cpu, task, true, next);
+        self.read_on(task)
+    }
+
+    /// 0: the call and the copy. 1: find room, or sleep for it; a sleeping reader is always woken.
+    fn sock_send(&mut self, cpu: CpuId, task: TaskId, phase: u8, id: ObjId, bytes: u32) -> Flow {
+        if phase == 0 {
+            let flow = self.work(task, 1, &[SoftCost::Syscall, SoftCost::SockSend]);
+            self.tasks[task as usize].work_q20 += self.copy_q20(bytes);
+            return flow;
+        }
+        let sock = self.socket(id);
+        if !sock.send(bytes, cpu) {
+            sock.writers.push_back(task);
+            return self.block(cpu, task, Wait::Space(id), 1, &[SoftCost::SockSend]);
+        }
+        let reader = sock.readers.pop_front();
+        self.wake_from(cpu, task, true, reader);
+        Flow::Next
+    }
+
+    /// As [`Self::pipe_read`]; when the buffer is free enough all blocked senders are woken.
+    fn sock_recv(&mut self, cpu: CpuId, task: TaskId, phase: u8, id: ObjId, bytes: u32) -> Flow {
+        if phase == 0 {
+            self.want_bytes(task, bytes);
+            return self.work(task, 1, &[SoftCost::Syscall, SoftCost::SockRecv]);
+        }
+        if phase == 1 {
+            if self.socket(id).is_empty() {
+                self.socket(id).readers.push_back(task);
+                return self.block(cpu, task, Wait::Data(id), 1, &[SoftCost::SockRecv]);
+            }
+            let want = self.tasks[task as usize].scratch as u32;
+            let taken = self.take_from(cpu, id, want);
+            return self.copy_out(task, taken);
+        }
+        if phase == 3 {
+            // Those who block again while this goes on are not woken twice.
+            for _ in 0..self.socket(id).writers.len() {
+                let writer = self.socket(id).writers.pop_front();
+                self.wake_from(cpu, task, true, writer);
+            }
+        }
+        self.read_on(task)
+    }
+
+    /// A read begins, or goes on with what is left.
+    fn want_bytes(&mut self, task: TaskId, bytes: u32) {
+        let t = &mut self.tasks[task as usize];
+        if t.scratch == 0 {
+            t.scratch = bytes.into();
+        }
+    }
+
+    fn take_from(&mut self, cpu: CpuId, id: ObjId, want: u32) -> Taken {
+        let (n, row) = (self.cpus.len(), cpu as usize);
+        let (distance, line_ns) = (&self.distance, &self.machine.costs.line_ns);
+        let price = |from: CpuId| line_ns[distance[row * n + from as usize] as usize];
+        match &mut self.objects[id as usize] {
+            Obj::Pipe(p) => p.read(want, &price),
+            Obj::Socket(s) => s.recv(want, &price),
+            other => unreachable!("validated: object {id} is not a {}", other.kind()),
+        }
+    }
+
+    /// Pays for bringing the message over. Then phase 3 if somebody is to be released, else 2.
+    fn copy_out(&mut self, task: TaskId, taken: Taken) -> Flow {
+        let work = self.copy_q20(taken.bytes);
+        let t = &mut self.tasks[task as usize];
+        t.scratch -= u64::from(taken.bytes);
+        t.work_q20 = work;
+        t.stall_ns += taken.stall_ns;
+        t.phase = if taken.released { 3 } else { 2 };
+        Flow::Work
+    }
+
+    /// Another read call if the message is not complete.
+    fn read_on(&mut self, task: TaskId) -> Flow {
+        let t = &mut self.tasks[task as usize];
+        if t.scratch == 0 {
+            return Flow::Next;
+        }
+        t.slept = false;
+        self.work(task, 0, &[])
+    }
+
+    fn futex_store(&mut self, id: ObjId, new: u32) -> Flow {
+        if let Obj::Futex { value, .. } = &mut self.objects[id as usize] {
+            *value = new;
+        }
+        Flow::Next
+    }
+
+    fn futex_wait(&mut self, cpu: CpuId, task: TaskId, phase: u8, id: ObjId, expected: u32) -> Flow {
+        match (phase, &mut self.objects[id as usize]) {
+            (0, _) => self.work(task, 1, &[SoftCost::Syscall, SoftCost::Futex]),
+            (1, Obj::Futex { value, waiters }) if *value == expected => {
+                waiters.push_back(task);
+                self.block(cpu, task, Wait::Object(id), 2, &[SoftCost::Futex])
+            }
+            _ => Flow::Next,
+        }
+    }
+
+    fn futex_wake(&mut self, cpu: CpuId, task: TaskId, phase: u8, id: ObjId, count: u32) -> Flow {
+        if phase == 0 {
+            return self.work(task, 1, &[SoftCost::Syscall, SoftCost::Futex]);
+        }
+        self.wake_waiters(cpu, task, id, count as usize);
+        Flow::Next
+    }
+
+    /// Wakes up to `count` of those who wait now, longest waiting first.
+    fn wake_waiters(&mut self, cpu: CpuId, task: TaskId, id: ObjId, count: usize) {
+        let waiting = self.waiters(id).len();
+        for _ in 0..count.min(waiting) {
+            let wakee = self.waiters(id).pop_front();
+            self.wake_from(cpu, task, false, wakee);
+        }
+    }
+
+    fn waiters(&mut self, id: ObjId) -> &mut std::collections::VecDeque<TaskId> {
+        match &mut self.objects[id as usize] {
+            Obj::Futex { waiters, .. }
+            | Obj::Mutex { waiters, .. }
+            | Obj::Cond { waiters }
+            | Obj::Semaphore { waiters, .. } => waiters,
+            other => unreachable!("validated: object {id} is not a {}", other.kind()),
+        }
+    }
+
+    /// Takes a free mutex.
+    fn try_lock(&mut self, task: TaskId, id: ObjId) -> bool {
+        match &mut self.objects[id as usize] {
+            Obj::Mutex { owner: owner @ None, .. } => {
+                *owner = Some(task);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// 0: the fast path. 1: taken, or into the kernel. 2: look again, or sleep. As glibc's normal mutex: one that is
+    /// woken competes again with those who come by (no handoff), and queues at the end if it loses.
+    fn lock(&mut self, cpu: CpuId, task: TaskId, phase: u8, id: ObjId) -> Flow {
+        match phase {
+            0 => self.work(task, 1, &[SoftCost::LockFast]),
+            _ if self.try_lock(task, id) => Flow::Next,
+            1 => self.work(task, 2, &[SoftCost::Syscall, SoftCost::Futex]),
+            _ => self.sleep_on(cpu, task, id, phase),
+        }
+    }
+
+    /// Sleeps in the queue of a lock and takes `phase` when back.
+    fn sleep_on(&mut self, cpu: CpuId, task: TaskId, id: ObjId, phase: u8) -> Flow {
+        self.waiters(id).push_back(task);
+        self.block(cpu, task, Wait::Object(id), phase, &[SoftCost::Futex])
+    }
+
+    fn unlock(&mut self, cpu: CpuId, task: TaskId, phase: u8, id: ObjId) -> Flow {
+        match phase {
+            0 => self.work(task, 1, &[SoftCost::LockFast]),
+            1 if !self.release(task, id) => Flow::Stop,
+            1 if self.waiters(id).is_empty() => Flow::Next,
+            1 => self.work(task, 2, &[SoftCost::Syscall, SoftCost::Futex]),
+            _ => {
+                self.wake_waiters(cpu, task, id, 1);
+                Flow::Next
+            }
+        }
+    }
+
+    /// Gives a mutex up; an error of the program if the thread does not hold it.
+    fn release(&mut self, task: TaskId, id: ObjId) -> bool {
+        if let Obj::Mutex { owner, .. } = &mut self.objects[id as usize] {
+            if *owner == Some(task) {
+                *owner = None;
+                return true;
+            }
+        }
+        let what = format!("{} unlocks mutex {id}, which it does not hold", self.name_of(task));
+        let workload = self.workload.name.clone();
+        self.fail(crate::SimError::Program { workload, what });
+        false
+    }
+
+    /// 0: the call. 1: give up the mutex and sleep, at one instant. 2: back; 3, 4: take the mutex as in `lock`.
+    fn cond_wait(&mut self, cpu: CpuId, task: TaskId, phase: u8, cond: ObjId, mutex: Option<ObjId>) -> Flow {
+        match (phase, mutex) {
+            (0, _) => self.work(task, 1, &[SoftCost::Syscall, SoftCost::Futex]),
+            (1, Some(m)) if !self.release(task, m) => Flow::Stop,
+            (1, _) => {
+                if let Some(m) = mutex {
+                    self.wake_waiters(cpu, task, m, 1);
+                }
+                self.sleep_on(cpu, task, cond, 2)
+            }
+            (_, None) => Flow::Next,
+            (2, _) => self.work(task, 3, &[SoftCost::LockFast]),
+            (_, Some(m)) if self.try_lock(task, m) => Flow::Next,
+            (3, _) => self.work(task, 4, &[SoftCost::Syscall, SoftCost::Futex]),
+            (_, Some(m)) => self.sleep_on(cpu, task, m, 4),
+        }
+    }
+
+    /// Signal and broadcast: the kernel is entered only if somebody waits. Nobody there: nothing is remembered.
+    fn cond_wake(&mut self, cpu: CpuId, task: TaskId, phase: u8, id: ObjId, count: usize) -> Flow {
+        match phase {
+            0 => self.work(task, 1, &[SoftCost::LockFast]),
+            1 if self.waiters(id).is_empty() => Flow::Next,
+            1 => self.work(task, 2, &[SoftCost::Syscall, SoftCost::Futex]),
+            _ => {
+                self.wake_waiters(cpu, task, id, count);
+                Flow::Next
+            }
+        }
+    }
+
+    /// 0: the fast path. 1: arrive. 2: not the last: sleep unless released meanwhile. 3: the last: wake the others.
+    fn barrier_wait(&mut self, cpu: CpuId, task: TaskId, phase: u8, id: ObjId) -> Flow {
+        if phase == 0 {
+            return self.work(task, 1, &[SoftCost::LockFast]);
+        }
+        let Obj::Barrier { parties, arrived, generation, waiters } = &mut self.objects[id as usize] else {
+            unreachable!("validated: object {id} is a barrier")
+        };
+        match phase {
+            1 if *arrived + 1 < *parties => {
+                *arrived += 1;
+                self.tasks[task as usize].scratch = *generation;
+                self.work(task, 2, &[SoftCost::Syscall, SoftCost::Futex])
+            }
+            1 => {
+                *arrived = 0;
+                *generation += 1;
+                if *parties == 1 {
+                    return Flow::Next;
+                }
+                self.work(task, 3, &[SoftCost::Syscall, SoftCost::Futex])
+            }
+            2 if *generation == self.tasks[task as usize].scratch => {
+                waiters.push_back((task, *generation));
+                self.block(cpu, task, Wait::Object(id), 4, &[SoftCost::Futex])
+            }
+            3 => {
+                while let Some(wakee) = self.released_from_barrier(id) {
+                    self.wake_from(cpu, task, false, Some(wakee));
+                }
+                Flow::Next
+            }
+            _ => Flow::Next,
+        }
+    }
+
+    /// The next thread that waits for a generation that is over.
+    fn released_from_barrier(&mut self, id: ObjId) -> Option<TaskId> {
+        let Obj::Barrier { generation, waiters, .. } = &mut self.objects[id as usize] else { return None };
+        waiters.front().filter(|(_, g)| g < generation)?;
+        waiters.pop_front().map(|(task, _)| task)
+    }
+
+    fn try_take(&mut self, id: ObjId) -> bool {
+        match &mut self.objects[id as usize] {
+            Obj::Semaphore { value, .. } if *value > 0 => {
+                *value -= 1;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn sem_wait(&mut self, cpu: CpuId, task: TaskId, phase: u8, id: ObjId) -> Flow {
+        match phase {
+            0 => self.work(task, 1, &[SoftCost::LockFast]),
+            _ if self.try_take(id) => Flow::Next,
+            1 => self.work(task, 2, &[SoftCost::Syscall, SoftCost::Futex]),
+            _ => self.sleep_on(cpu, task, id, phase),
+        }
+    }
+
+    fn sem_post(&mut self, cpu: CpuId, task: TaskId, phase: u8, id: ObjId) -> Flow {
+        if phase == 1 {
+            if let Obj::Semaphore { value, .. } = &mut self.objects[id as usize] {
+                *value += 1;
+            }
+        }
+        match phase {
+            0 => self.work(task, 1, &[SoftCost::LockFast]),
+            1 if self.waiters(id).is_empty() => Flow::Next,
+            1 => self.work(task, 2, &[SoftCost::Syscall, SoftCost::Futex]),
+            _ => {
+                self.wake_waiters(cpu, task, id, 1);
+                Flow::Next
+            }
+        }
+    }
+
+    fn sched_yield(&mut self, cpu: CpuId, task: TaskId, phase: u8) -> Flow {
+        if phase == 0 {
+            return self.work(task, 1, &[SoftCost::Syscall, SoftCost::SchedCall]);
+        }
+        self.call(cpu, |s, e| s.yield_now(e, cpu, task));
+        self.flag(cpu);
+        Flow::Next
+    }
+
+    /// 1: one more child, if any; `scratch` counts. 2: it is made.
+    fn spawn(&mut self, cpu: CpuId, task: TaskId, phase: u8, spec: SpecId, count: u32, thread: bool) -> Flow {
+        let made = self.tasks[task as usize].scratch;
+        if phase == 2 {
+            self.tasks[task as usize].scratch += 1;
+            self.spawn_one(cpu, task, spec, thread);
+            return self.work(task, 1, &[]);
+        }
+        if made == u64::from(count) {
+            return Flow::Next;
+        }
+        self.work(task, 2, &[SoftCost::Syscall, if thread { SoftCost::CloneThread } else { SoftCost::Fork }])
+    }
+
+    fn spawn_one(&mut self, cpu: CpuId, task: TaskId, spec: SpecId, thread: bool) {
+        let t = &mut self.tasks[task as usize];
+        t.live_children += 1;
+        t.born += 1;
+        let lineage = draw(self.config.seed, Purpose::Lineage, t.lineage, t.born);
+        let space = match t.space {
+            Some(space) if thread => space,
+            _ => {
+                self.nr_spaces += 1;
+                self.nr_spaces - 1
+            }
+        };
+        self.give_birth(spec, cpu, Some(task), thread, space, lineage);
+    }
+
+    /// 1: the scheduler may move the thread, which has no working set now. 2: loaded, in an address space of its own.
+    fn exec(&mut self, cpu: CpuId, task: TaskId, phase: u8) -> Flow {
+        match phase {
+            0 => self.work(task, 1, &[SoftCost::Syscall]),
+            1 => {
+                self.tasks[task as usize].warm_on = None;
+                self.call(cpu, |s, e| s.exec(e, cpu, task));
+                self.work(task, 2, &[SoftCost::Exec])
+            }
+            _ => {
+                let t = &mut self.tasks[task as usize];
+                t.warm_on = Some(cpu);
+                if t.space.is_some() {
+                    t.space = Some(self.nr_spaces);
+                    self.nr_spaces += 1;
+                }
+                self.emit(cpu, EventKind::Exec { task });
+                Flow::Next
+            }
+        }
+    }
+
+    fn wait_children(&mut self, cpu: CpuId, task: TaskId, phase: u8) -> Flow {
+        match phase {
+            0 => self.work(task, 1, &[SoftCost::Syscall]),
+            _ if self.tasks[task as usize].live_children == 0 => Flow::Next,
+            _ => self.block(cpu, task, Wait::Children, 1, &[SoftCost::Syscall]),
+        }
+    }
+
+    /// 1: the last child wakes a waiting parent (sync for a process, as the kernel does); then the thread is gone.
+    fn exit(&mut self, cpu: CpuId, task: TaskId, phase: u8) -> Flow {
+        if phase == 0 {
+            return self.work(task, 1, &[SoftCost::Exit]);
+        }
+        self.emit(cpu, EventKind::Exit { task });
+        let (parent, sync) = (self.tasks[task as usize].parent, !self.tasks[task as usize].thread);
+        if let Some(parent) = parent {
+            let p = &mut self.tasks[parent as usize];
+            p.live_children -= 1;
+            if p.live_children == 0 && p.state == State::Blocked(Wait::Children) {
+                self.wake_from(cpu, task, sync, Some(parent));
+            }
+        }
+        let t = &mut self.tasks[task as usize];
+        t.state = State::Dead;
+        self.nr_awake -= 1;
+        self.nr_vital -= u64::from(!self.workload.tasks[t.spec as usize].daemon);
+        self.call(cpu, |s, e| s.exit(e, cpu, task));
+        self.flag(cpu);
+        Flow::Stop
+    }
+
+    fn set_attr(&mut self, cpu: CpuId, task: TaskId, phase: u8, attr: SchedAttr) -> Flow {
+        if phase == 0 {
+            return self.work(task, 1, &[SoftCost::Syscall, SoftCost::SchedCall]);
+        }
+        self.tasks[task as usize].attr = attr;
+        self.call(cpu, |s, e| s.change(e, cpu, task, &Change::Attr(attr)));
+        Flow::Next
+    }
+
+    fn set_affinity(&mut self, cpu: CpuId, task: TaskId, phase: u8, mask: CpuMask) -> Flow {
+        if phase == 0 {
+            return self.work(task, 1, &[SoftCost::Syscall, SoftCost::SchedCall]);
+        }
+        self.tasks[task as usize].class = self.waste.class_of(&mask);
+        self.tasks[task as usize].affinity = mask;
+        self.call(cpu, |s, e| s.change(e, cpu, task, &Change::Affinity(mask)));
+        Flow::Next
+    }
+
+    fn end_loop(&mut self, task: TaskId, begin: u32) -> Flow {
+        let loops = &mut self.tasks[task as usize].loops;
+        match loops.last_mut() {
+            Some(None) => Flow::Jump(begin + 1),
+            Some(Some(left)) if *left > 1 => {
+                *left -= 1;
+                Flow::Jump(begin + 1)
+            }
+            _ => {
+                loops.pop();
+                Flow::Next
+            }
+        }
+    }
+
+    fn mark(&mut self, cpu: CpuId, task: TaskId, mark: Mark) -> Flow {
+        self.emit(cpu, EventKind::Mark { task, mark });
+        match mark {
+            Mark::Begin => self.begin_statistics(),
+            Mark::End => self.end_statistics(),
+            Mark::Steady | Mark::Op => {}
+        }
+        Flow::Next
+    }
+}
+
+/// Steps that act or read the clock before any work: they wait for the end of overhead.
+fn acts_at_once(op: &Op) -> bool {
+    matches!(op, Op::Mark(_) | Op::FutexStore { .. } | Op::RunWall(_) | Op::SleepUntil(_) | Op::TimerWait { .. })
+}

@@ -1,0 +1,307 @@
+//! Interrupts: timers, ticks, IPIs, devices; entering and leaving idle. A CPU in overhead takes them at its end; one
+//! that sleeps wakes up first.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use fairground_machine::{CpuId, SoftCost};
+
+use super::cpu::Mode;
+use super::idle::{book_stay, Outlook, Stay, FAR_NS};
+use super::objects::Obj;
+use super::queue::What;
+use super::task::State;
+use super::{Engine, IdleGovernor};
+use crate::draw::{draw, in_amount, Purpose};
+use crate::{EventKind, IdleView, Ipi, TaskId, Time, WakeContext};
+
+/// An interrupt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Irq {
+    /// The sleep of this task ends.
+    Timer(TaskId),
+    Tick,
+    /// `polled`: seen in memory by a CPU that polls, no interrupt.
+    Ipi {
+        ipi: Ipi,
+        polled: bool,
+    },
+    Device(u32),
+}
+
+impl Engine {
+    /// An interrupt reaches a CPU.
+    pub(super) fn deliver(&mut self, cpu: CpuId, irq: Irq) {
+        let c = &mut self.cpus[cpu as usize];
+        match c.mode {
+            Mode::Asleep => {
+                c.pending.push_back(irq);
+                c.woken_by_tick = irq == Irq::Tick;
+                self.begin_exit(cpu);
+            }
+            Mode::Exiting => c.pending.push_back(irq),
+            _ if c.busy_until > self.now => {
+                c.pending.push_back(irq);
+                let until = c.busy_until;
+                if until < c.due {
+                    self.set_due(cpu, until);
+                }
+            }
+            _ => {
+                self.settle(cpu);
+                self.take(cpu, irq);
+                self.after_interrupt(cpu);
+            }
+        }
+    }
+
+    /// Takes the interrupts that waited, if any.
+    pub(super) fn take_pending(&mut self, cpu: CpuId) -> bool {
+        let mut any = false;
+        while let Some(irq) = self.cpus[cpu as usize].pending.pop_front() {
+            self.take(cpu, irq);
+            any = true;
+        }
+        any
+    }
+
+    fn take(&mut self, cpu: CpuId, irq: Irq) {
+        let before = self.cpus[cpu as usize].busy_until.max(self.now);
+        match irq {
+            Irq::Timer(task) => {
+                self.cpus[cpu as usize].timers.pop();
+                self.nr_timers -= 1;
+                self.charge_timer_irq(cpu);
+                self.wake(WakeContext { cpu, waker: None, sync: false }, task);
+            }
+            Irq::Tick => {
+                self.charge_timer_irq(cpu);
+                self.call(cpu, |s, e| s.tick(e, cpu));
+            }
+            Irq::Ipi { ipi, polled } => {
+                if ipi == Ipi::Resched {
+                    self.cpus[cpu as usize].resched_ipi = false;
+                }
+                if !polled {
+                    self.charge(cpu, SoftCost::IpiIrq);
+                }
+                self.call(cpu, |s, e| s.ipi(e, cpu, ipi));
+            }
+            Irq::Device(i) => self.serve_device(cpu, i),
+        }
+        let c = &mut self.cpus[cpu as usize];
+        let spent = c.busy_until.max(self.now) - before;
+        c.irq_ns += spent;
+        self.env.cpu_mut(cpu).irq_ns += spent;
+    }
+
+    /// Timers that expire together are one interrupt.
+    fn charge_timer_irq(&mut self, cpu: CpuId) {
+        if self.cpus[cpu as usize].timer_irq_at.replace(self.now) != Some(self.now) {
+            self.charge(cpu, SoftCost::TimerIrq);
+        }
+    }
+
+    /// A sleeping task becomes runnable. One that is still on a CPU, blocked in this very instant, is first switched
+    /// out there.
+    pub(super) fn wake(&mut self, ctx: WakeContext, task: TaskId) {
+        if !self.tasks[task as usize].is_blocked() {
+            return;
+        }
+        if let Some(on) = self.tasks[task as usize].on_cpu {
+            self.reschedule(on);
+        }
+        let t = &mut self.tasks[task as usize];
+        t.state = State::Placing;
+        t.woken_at = Some(self.now);
+        let prev = t.rq;
+        self.nr_awake += 1;
+        self.emit(ctx.cpu, EventKind::Waking { task, prev });
+        self.call(ctx.cpu, |s, e| s.wake(e, ctx, task));
+    }
+
+    /// A reschedule of `to` is wanted. Remote: by IPI, unless one is coming or `to` will look anyway; a CPU that
+    /// polls in idle sees the flag as soon as its cache line arrives.
+    pub(super) fn request_resched(&mut self, from: CpuId, to: CpuId, sent: Time) {
+        let Some(c) = self.cpus.get_mut(to as usize) else {
+            return self.fail_invariant(format!("a reschedule was sent to CPU {to}, which does not exist"));
+        };
+        if from == to {
+            return self.flag(to);
+        }
+        if c.need_resched || c.resched_ipi {
+            c.need_resched = true;
+            return;
+        }
+        c.need_resched = true;
+        c.resched_ipi = true;
+        self.send_ipi(from, to, Ipi::Resched, sent);
+    }
+
+    pub(super) fn send_ipi(&mut self, from: CpuId, to: CpuId, ipi: Ipi, sent: Time) {
+        if to as usize >= self.cpus.len() {
+            return self.fail_invariant(format!("an IPI was sent to CPU {to}, which does not exist"));
+        }
+        let polled = self.is_polling(to);
+        let costs = &self.machine.costs;
+        let table = if polled { &costs.line_ns } else { &costs.ipi_ns };
+        let flight = table[self.distance_of(from, to) as usize].max(1);
+        self.queue.push(sent.max(self.now) + flight, What::Ipi { to, ipi, polled });
+    }
+
+    fn is_polling(&self, cpu: CpuId) -> bool {
+        let c = &self.cpus[cpu as usize];
+        c.mode == Mode::Asleep && self.machine.idle_states(cpu)[c.stay.asked].polling
+    }
+
+    /// Starts a sleep of the current task until `at`, on the CPU it runs on.
+    pub(super) fn arm_timer(&mut self, cpu: CpuId, task: TaskId, at: Time) {
+        self.nr_timers += 1;
+        self.cpus[cpu as usize].timers.push(Reverse(at));
+        self.queue.push(at, What::Timer { cpu, task });
+    }
+
+    /// Sets the next tick of a CPU.
+    pub(super) fn arm_tick(&mut self, cpu: CpuId) {
+        let at = (self.env.jiffies_at(self.now) + 1) * self.env.tick_ns();
+        self.cpus[cpu as usize].tick_at = at;
+        self.queue.push(at, What::Tick(cpu));
+    }
+
+    pub(super) fn tick_fires(&mut self, cpu: CpuId) {
+        if self.cpus[cpu as usize].tick_at != self.now {
+            return;
+        }
+        self.arm_tick(cpu);
+        self.deliver(cpu, Irq::Tick);
+    }
+
+    pub(super) fn restart_tick(&mut self, cpu: CpuId) {
+        if std::mem::take(&mut self.cpus[cpu as usize].tick_stopped) {
+            self.arm_tick(cpu);
+            self.call(cpu, |s, e| s.tick_stopped(e, cpu, false));
+        }
+    }
+
+    fn stop_tick(&mut self, cpu: CpuId) {
+        let c = &mut self.cpus[cpu as usize];
+        if !c.tick_stopped {
+            c.tick_stopped = true;
+            c.tick_at = Time::MAX;
+            self.call(cpu, |s, e| s.tick_stopped(e, cpu, true));
+        }
+    }
+
+    pub(super) fn balance_softirq(&mut self, cpu: CpuId) {
+        if cpu as usize >= self.cpus.len() {
+            return self.fail_invariant(format!("a balance softirq was raised on CPU {cpu}, which does not exist"));
+        }
+        self.call(cpu, |s, e| s.balance(e, cpu));
+        self.after_interrupt(cpu);
+    }
+
+    pub(super) fn arm_device(&mut self, i: u32) {
+        self.device_draws[i as usize] += 1;
+        let n = self.device_draws[i as usize];
+        let raw = draw(self.config.seed, Purpose::DevicePeriod, i.into(), n);
+        let period = in_amount(self.workload.irqs[i as usize].period, raw);
+        self.queue.push(self.now + period, What::Device(i));
+    }
+
+    pub(super) fn device_fires(&mut self, i: u32) {
+        self.arm_device(i);
+        self.deliver(self.workload.irqs[i as usize].cpu, Irq::Device(i));
+    }
+
+    /// The handler: `busy` is all of it, entry and exit included; then the post.
+    fn serve_device(&mut self, cpu: CpuId, i: u32) {
+        let source = &self.workload.irqs[i as usize];
+        let (busy, posts) = (source.busy, source.posts);
+        let raw = draw(self.config.seed, Purpose::DeviceBusy, i.into(), self.device_draws[i as usize]);
+        let work_q20 = in_amount(busy, raw).saturating_mul(1 << 20);
+        self.add_overhead(cpu, work_q20.div_ceil(self.env.cpu(cpu).speed_q20));
+        let Some(sem) = posts else { return };
+        let Obj::Semaphore { value, waiters } = &mut self.objects[sem as usize] else { return };
+        *value += 1;
+        if let Some(task) = waiters.pop_front() {
+            self.wake(WakeContext { cpu, waker: None, sync: false }, task);
+        }
+    }
+
+    /// The idle loop has nothing left to do: choose a state and go in.
+    pub(super) fn enter_idle(&mut self, cpu: CpuId) {
+        if self.cpus[cpu as usize].need_resched {
+            return self.flag(cpu);
+        }
+        let machine = Arc::clone(&self.machine);
+        let states = machine.idle_states(cpu);
+        let (asked, stop_tick) = self.select_state(cpu);
+        if stop_tick {
+            self.stop_tick(cpu);
+        }
+        let state = &states[asked];
+        let view = IdleView {
+            index: asked as u8,
+            since: self.now,
+            exit_latency_ns: state.exit_latency_ns,
+            target_residency_ns: state.target_residency_ns,
+        };
+        self.env.cpu_mut(cpu).idle = Some(view);
+        self.emit(cpu, EventKind::Idle { state: Some(asked as u8) });
+        self.call(cpu, |s, e| s.idle_enter(e, cpu, view));
+        let from = self.cpus[cpu as usize].busy_until.max(self.now);
+        let c = &mut self.cpus[cpu as usize];
+        c.mode = Mode::Asleep;
+        c.stay = Stay { asked, from, entered: from };
+        c.woken_by_tick = false;
+        self.set_busy(cpu, false);
+        self.energy_asleep(cpu);
+        let held = self.held_state(cpu);
+        self.cpus[cpu as usize].stay.entered = from + states[held].entry_ns;
+    }
+
+    fn select_state(&mut self, cpu: CpuId) -> (usize, bool) {
+        if self.config.idle == IdleGovernor::Shallowest {
+            return (0, false);
+        }
+        let c = &mut self.cpus[cpu as usize];
+        let timer = c.timers.peek().map_or(FAR_NS, |t| t.0.saturating_sub(self.now));
+        let outlook = Outlook {
+            timer_ns: timer,
+            tick_ns: timer.min(c.tick_at.saturating_sub(self.now)),
+            period_ns: self.env.tick_ns(),
+            tick_stopped: c.tick_stopped,
+            latency_limit_ns: self.config.latency_limit_ns,
+        };
+        c.menu.select(self.machine.idle_states(cpu), &outlook)
+    }
+
+    /// Something wakes the CPU: wait for the end of entry, then leave the state the hardware is in.
+    pub(super) fn begin_exit(&mut self, cpu: CpuId) {
+        let held = self.held_state(cpu);
+        let state = &self.machine.idle_states(cpu)[held];
+        let (wake_ns, transition_uj) = (state.wake_ns, state.transition_uj);
+        let starts = self.cpus[cpu as usize].stay.entered.max(self.now);
+        self.energy_awake(cpu, starts, transition_uj);
+        self.cpus[cpu as usize].mode = Mode::Exiting;
+        self.set_due(cpu, starts + wake_ns);
+    }
+
+    /// Awake: books the stay, then interrupts are handled and the CPU reschedules or goes back to idle.
+    pub(super) fn finish_exit(&mut self, cpu: CpuId) {
+        let machine = Arc::clone(&self.machine);
+        let states = machine.idle_states(cpu);
+        let c = &mut self.cpus[cpu as usize];
+        c.mode = Mode::Awake;
+        let slept = self.now.saturating_sub(c.stay.from);
+        c.idle_ns += slept;
+        book_stay(&mut c.idle_stats, states, c.stay.asked, slept);
+        c.menu.reflect(&states[c.stay.asked], slept, c.woken_by_tick, self.env.tick_ns());
+        self.env.cpu_mut(cpu).idle = None;
+        self.set_busy(cpu, true);
+        self.emit(cpu, EventKind::Idle { state: None });
+        self.call(cpu, |s, e| s.idle_exit(e, cpu));
+        self.take_pending(cpu);
+        self.after_interrupt(cpu);
+    }
+}

@@ -1,0 +1,545 @@
+//! The engine: virtual time, what CPUs physically do, programs, interrupts. It asks the scheduler and obeys.
+//!
+//! Where the costs of one wakeup fall. Effects happen at the instant (`*`), their cost follows (`=`); a CPU in `=`
+//! has interrupts off. `e` entering, `i` idle, `x` leaving an idle state, `w` work of a task, `~` IPI in flight.
+//!
+//! ```text
+//!            t0                                t0: write() has done its work; the reader is woken:
+//! waker  wwww*==wakeup,probe,enqueue,ipi_send==wwww   Scheduler::wake, then the waker goes on
+//!             |                            ^ sent: the instant plus what was charged until then
+//!                                          ~~~~~|
+//! target iiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiii*xxxxxxx*===ipi_irq,pick,switch===ssww
+//!                                               |       |                          ^ reader runs: stall (refill),
+//!                                          arrival     awake: idle_exit, ipi,        then its return half,
+//!                                                      schedule, all at one instant  then it looks for data again
+//! ```
+//!
+//! One instant: all events in (class, sequence) order, then one reschedule per flagged CPU in id order, and again
+//! while the instant yields more. Nothing here decides where a task runs.
+
+mod cpu;
+mod energy;
+mod idle;
+mod interp;
+mod irq;
+mod objects;
+mod queue;
+mod report;
+mod task;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use fairground_machine::{CpuId, CpuMask, Distance, Machine, SoftCost};
+use fairground_workload::{Mark, SpecId, Workload};
+
+use crate::checkers::{EventChecker, WasteMeter};
+use crate::draw::{draw, in_amount, Purpose};
+use crate::env::Request;
+use crate::metrics::Meters;
+use crate::{Env, Event, EventKind, Observer, Scheduler, SimError, TaskId, TaskInfo, Time};
+
+use cpu::Cpu;
+use energy::ClusterState;
+pub use idle::IdleStats;
+use objects::Obj;
+use queue::{Queue, What};
+pub use report::{Account, Outcome, Totals};
+use task::{State, Task};
+
+/// Events of one instant after which time is taken to stand still.
+const INSTANT_EVENTS_MAX: u64 = 10_000_000;
+/// Reschedules of one instant after which time is taken to stand still.
+const INSTANT_RESCHEDS_MAX: u64 = 1_000_000;
+
+/// Who chooses frequencies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Governor {
+    /// Every domain at its top operating point.
+    Performance,
+    /// Every domain at its bottom operating point.
+    Powersave,
+}
+
+/// Who chooses idle states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdleGovernor {
+    /// After Linux's menu governor.
+    Menu,
+    /// Always the shallowest state, tick always kept.
+    Shallowest,
+}
+
+/// Everything about a run that is neither machine nor workload nor scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Ticks per second: 100, 250, 300 or 1000.
+    pub hz: u32,
+    /// Seed of all random draws.
+    pub seed: u64,
+    /// Frequencies.
+    pub governor: Governor,
+    /// Idle states.
+    pub idle: IdleGovernor,
+    /// Longest exit latency that the idle governor may choose, ns.
+    pub latency_limit_ns: u64,
+    /// Start the workload at a point of the first tick drawn from the seed, instead of at its beginning.
+    pub start_phase: bool,
+    /// A reader of a full pipe wakes a writer even if it has not drained a page, who then sleeps again: Linux 5.5 to
+    /// 6.13 ("pipe_read: don't wake up the writer if the pipe is still full" landed in 6.14).
+    pub pipe_eager_writer_wake: bool,
+    /// The run fails if it takes longer, ns of virtual time.
+    pub max_time_ns: Time,
+    /// The run fails if it takes more events.
+    pub max_events: u64,
+    /// How often [`Scheduler::audit`] is consulted, ns of virtual time.
+    pub audit_every_ns: u64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config {
+            hz: 250,
+            seed: 1,
+            governor: Governor::Performance,
+            idle: IdleGovernor::Menu,
+            latency_limit_ns: u64::MAX,
+            start_phase: true,
+            pipe_eager_writer_wake: false,
+            max_time_ns: 3_600_000_000_000,
+            max_events: 20_000_000_000,
+            audit_every_ns: 100_000_000,
+        }
+    }
+}
+
+/// One run: machine x workload x scheduler x configuration. Used once.
+pub struct Engine {
+    machine: Arc<Machine>,
+    workload: Arc<Workload>,
+    sched: Box<dyn Scheduler>,
+    config: Config,
+    env: Env,
+    now: Time,
+    queue: Queue,
+    nr_events: u64,
+    cpus: Vec<Cpu>,
+    tasks: Vec<Task>,
+    objects: Vec<Obj>,
+    clusters: Vec<ClusterState>,
+    /// Busy threads of each core.
+    core_busy: Vec<u32>,
+    /// Threads of each core.
+    siblings: Vec<Vec<CpuId>>,
+    /// Operating point of each frequency domain.
+    opp: Vec<u32>,
+    /// `distance[a * n + b]`.
+    distance: Vec<u8>,
+    /// Work of each [`SoftCost`], work ns x 2^20.
+    soft_q20: [u64; SoftCost::COUNT],
+    /// CPUs to reschedule at the end of the instant.
+    flagged: Vec<u64>,
+    /// Interrupts taken so far, by device.
+    device_draws: Vec<u64>,
+    nr_spaces: u32,
+    /// Live threads that keep the run alive.
+    nr_vital: u64,
+    /// Threads that are neither asleep nor dead.
+    nr_awake: u64,
+    /// Timers that will wake somebody.
+    nr_timers: u64,
+    requests: Vec<Request>,
+    events: Vec<Event>,
+    waste: WasteMeter,
+    meters: Meters,
+    failure: Option<SimError>,
+    started: bool,
+    next_audit: Time,
+    /// Statistics begin at a mark of the program.
+    begins_by_mark: bool,
+    begin: Option<Totals>,
+    end: Option<Totals>,
+}
+
+impl Engine {
+    /// A run that has not begun. The workload is checked when it does.
+    pub fn new(machine: Arc<Machine>, workload: Arc<Workload>, sched: Box<dyn Scheduler>, config: Config) -> Self {
+        let n = machine.nr_cpus();
+        let nr = n as CpuId;
+        let distance = (0..nr).flat_map(|a| (0..nr).map(move |b| (a, b))).map(|(a, b)| machine.distance(a, b) as u8);
+        let opp = machine.freq_domains.iter().map(|d| match config.governor {
+            Governor::Performance => d.opps.len() as u32 - 1,
+            Governor::Powersave => 0,
+        });
+        let marks = |m: Mark| workload.tasks.iter().any(|t| t.program.contains(&fairground_workload::Op::Mark(m)));
+        Engine {
+            env: Env::new(Arc::clone(&machine), config.hz, config.seed),
+            now: 0,
+            queue: Queue::default(),
+            nr_events: 0,
+            cpus: (0..nr).map(|c| Cpu::new(machine.idle_states(c).len())).collect(),
+            tasks: Vec::new(),
+            objects: workload.objects.iter().map(Obj::new).collect(),
+            clusters: machine.clusters.iter().map(|c| ClusterState::new(&machine, c)).collect(),
+            core_busy: vec![0; machine.cores.len()],
+            siblings: machine.cores.iter().map(|c| c.iter().collect()).collect(),
+            opp: opp.collect(),
+            distance: distance.collect(),
+            soft_q20: machine.costs.soft_ns.map(|ns| (ns * (1u64 << 20) as f64) as u64),
+            flagged: vec![0; n.div_ceil(64)],
+            device_draws: vec![0; workload.irqs.len()],
+            nr_spaces: 1,
+            nr_vital: 0,
+            nr_awake: 0,
+            nr_timers: 0,
+            requests: Vec::new(),
+            events: Vec::new(),
+            waste: WasteMeter::new(n),
+            meters: Meters::default(),
+            failure: None,
+            started: false,
+            next_audit: config.audit_every_ns,
+            begins_by_mark: marks(Mark::Begin),
+            begin: None,
+            end: None,
+            machine,
+            workload,
+            sched,
+            config,
+        }
+    }
+
+    /// The scheduler under test, e.g. to name its rules.
+    pub fn scheduler(&self) -> &dyn Scheduler {
+        &*self.sched
+    }
+
+    /// Orders a frequency change: the domain runs at operating point `opp` from `at` plus its transition time.
+    /// Unknown domains and points are ignored.
+    pub fn set_frequency(&mut self, at: Time, domain: u32, opp: u32) {
+        let known = self.machine.freq_domains.get(domain as usize);
+        if let Some(d) = known.filter(|d| (opp as usize) < d.opps.len()) {
+            self.queue.push(at.max(self.now) + d.transition_ns, What::Frequency { domain, opp });
+        }
+    }
+
+    /// Runs to the end and tells the observers of every event, in order.
+    ///
+    /// # Errors
+    /// See [`SimError`].
+    pub fn run(&mut self, observers: &mut [&mut dyn Observer]) -> Result<Outcome, SimError> {
+        objects::validate(&self.workload, self.machine.nr_cpus())?;
+        let mut checker = EventChecker::new(self.machine.nr_cpus());
+        self.prepare();
+        let end = loop {
+            let limit = self.workload.duration_ns.unwrap_or(Time::MAX).min(self.config.max_time_ns);
+            match self.queue.next_time() {
+                Some(t) if t <= limit => self.now = t,
+                Some(_) => break self.past_limit(limit),
+                None => break self.ran_dry(limit),
+            }
+            self.instant();
+            self.deliver_events(&mut checker, observers);
+            if let Some(failure) = self.failure.take() {
+                return Err(failure);
+            }
+            if self.started && self.nr_vital == 0 && self.workload.duration_ns.is_none() {
+                break Ok(self.now);
+            }
+        }?;
+        self.now = end;
+        let outcome = self.outcome();
+        outcome.check(&self.machine).map_err(|what| SimError::Invariant { at: end, what })?;
+        Ok(outcome)
+    }
+
+    fn past_limit(&self, limit: Time) -> Result<Time, SimError> {
+        if self.workload.duration_ns == Some(limit) {
+            return Ok(limit);
+        }
+        Err(SimError::TimeLimit { at: limit, report: self.report_threads() })
+    }
+
+    /// No event is left: fine if all have exited and the run has a fixed length.
+    fn ran_dry(&self, limit: Time) -> Result<Time, SimError> {
+        if self.nr_vital == 0 {
+            return Ok(if self.workload.duration_ns.is_some() { limit } else { self.now });
+        }
+        let what = format!("a runnable thread was forgotten by the scheduler\n{}", self.report_threads());
+        Err(SimError::Invariant { at: self.now, what })
+    }
+
+    /// Time 0: every CPU is in its idle loop, devices and ticks are armed.
+    fn prepare(&mut self) {
+        for domain in 0..self.machine.freq_domains.len() {
+            self.apply_frequency(domain as u32, self.opp[domain]);
+        }
+        for cpu in 0..self.cpus.len() as CpuId {
+            self.set_busy(cpu, true);
+            self.waste.set_idle(0, cpu, true);
+            self.arm_tick(cpu);
+            self.retime(cpu);
+        }
+        for i in 0..self.workload.irqs.len() {
+            self.arm_device(i as u32);
+        }
+        if !self.begins_by_mark {
+            self.queue.push(self.workload.warmup_ns, What::WarmedUp);
+        }
+        let phase = draw(self.config.seed, Purpose::StartPhase, 0, 0) % self.env.tick_ns();
+        self.queue.push(if self.config.start_phase { phase } else { 0 }, What::Start);
+    }
+
+    /// All that happens at `now`.
+    fn instant(&mut self) {
+        let (mut events, mut rescheds) = (0, 0);
+        loop {
+            while let Some(what) = self.queue.pop_at(self.now) {
+                self.dispatch(what);
+                events += 1;
+                if self.failure.is_some() || self.over_limit(events, what) {
+                    return;
+                }
+            }
+            while let Some(cpu) = self.next_flagged() {
+                self.reschedule(cpu);
+                rescheds += 1;
+                if rescheds > INSTANT_RESCHEDS_MAX {
+                    self.fail_livelock(format!("CPU {cpu} is rescheduled over and over"));
+                }
+                if self.failure.is_some() {
+                    return;
+                }
+            }
+            if self.queue.next_time() != Some(self.now) {
+                break;
+            }
+        }
+        self.end_of_instant();
+    }
+
+    /// Counts an event; true if there have been too many.
+    fn over_limit(&mut self, in_instant: u64, what: What) -> bool {
+        self.nr_events += 1;
+        if in_instant > INSTANT_EVENTS_MAX {
+            self.fail_livelock(format!("{what:?} comes over and over"));
+        } else if self.nr_events >= self.config.max_events {
+            let (at, events) = (self.now, self.nr_events);
+            self.fail(SimError::EventLimit { at, events, what: format!("{what:?}") });
+        }
+        self.failure.is_some()
+    }
+
+    fn end_of_instant(&mut self) {
+        if self.started && self.nr_awake == 0 && self.nr_timers == 0 && self.nr_vital > 0 && !self.devices_post() {
+            let at = self.now;
+            self.fail(SimError::Deadlock { at, report: self.report_threads() });
+        }
+        if self.now >= self.next_audit {
+            self.next_audit = self.now + self.config.audit_every_ns;
+            if let Err(what) = self.sched.audit(&self.env) {
+                self.fail_invariant(format!("the scheduler's own audit: {what}"));
+            }
+        }
+    }
+
+    fn devices_post(&self) -> bool {
+        self.workload.irqs.iter().any(|irq| irq.posts.is_some())
+    }
+
+    fn deliver_events(&mut self, checker: &mut EventChecker, observers: &mut [&mut dyn Observer]) {
+        for event in self.events.drain(..) {
+            checker.event(&event);
+            for o in observers.iter_mut() {
+                o.event(&event);
+            }
+        }
+        if let Some(what) = checker.take_error() {
+            self.fail_invariant(what);
+        }
+    }
+
+    fn dispatch(&mut self, what: What) {
+        match what {
+            What::Cpu(cpu) => self.cpu_due(cpu),
+            What::Timer { cpu, task } => self.deliver(cpu, irq::Irq::Timer(task)),
+            What::Device(i) => self.device_fires(i),
+            What::Frequency { domain, opp } => self.apply_frequency(domain, opp),
+            What::WarmedUp => self.begin_statistics(),
+            What::Start => self.start(),
+            What::Ipi { to, ipi, polled } => self.deliver(to, irq::Irq::Ipi { ipi, polled }),
+            What::Tick(cpu) => self.tick_fires(cpu),
+            What::Balance(cpu) => self.balance_softirq(cpu),
+        }
+    }
+
+    /// Brings the initial threads into being. What placing them costs is nobody's: they exist from the start.
+    fn start(&mut self) {
+        self.started = true;
+        let workload = Arc::clone(&self.workload);
+        for (i, start) in workload.start.iter().enumerate() {
+            for n in 0..start.count {
+                let entity = (i as u64) << 32 | u64::from(n);
+                let lineage = draw(self.config.seed, Purpose::Lineage, entity, 0);
+                let space = 0;
+                let (busy, overhead) = {
+                    let c = &self.cpus[start.cpu as usize];
+                    (c.busy_until, c.overhead_ns)
+                };
+                self.give_birth(start.spec, start.cpu, None, true, space, lineage);
+                let c = &mut self.cpus[start.cpu as usize];
+                (c.busy_until, c.overhead_ns) = (busy, overhead);
+                self.retime(start.cpu);
+                if self.failure.is_some() {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// A new thread, placed by the scheduler from `cpu`.
+    fn give_birth(&mut self, spec: SpecId, cpu: CpuId, parent: Option<TaskId>, thread: bool, space: u32, lineage: u64) {
+        let template = &self.workload.tasks[spec as usize];
+        let id = self.tasks.len() as TaskId;
+        let affinity = match (template.kthread_cpu, template.affinity) {
+            (Some(bound), _) => CpuMask::of(bound),
+            (None, mask) => mask.unwrap_or_else(|| self.machine.all_cpus()),
+        };
+        let space = template.kthread_cpu.is_none().then_some(space);
+        self.tasks.push(Task {
+            spec,
+            attr: template.attr,
+            affinity,
+            class: self.waste.class_of(&affinity),
+            space,
+            parent,
+            thread,
+            live_children: 0,
+            born: 0,
+            lineage,
+            draws: 0,
+            state: State::Placing,
+            rq: cpu,
+            on_cpu: None,
+            warm_on: None,
+            pc: 0,
+            phase: 0,
+            scratch: 0,
+            slept: false,
+            loops: Vec::new(),
+            timers: Vec::new(),
+            stall_ns: 0,
+            work_q20: 0,
+            wall_until: 0,
+            first_ran: None,
+            woken_at: None,
+            queued_at: self.now,
+            run_ns: 0,
+            preemptions: 0,
+        });
+        let info = TaskInfo { id, attr: template.attr, affinity, kthread_cpu: template.kthread_cpu };
+        self.nr_vital += u64::from(!template.daemon);
+        self.nr_awake += 1;
+        self.emit(cpu, EventKind::Fork { parent, child: id });
+        self.call(cpu, |s, e| s.fork(e, cpu, parent, &info));
+    }
+
+    /// Calls the scheduler on `cpu` and carries out what it asked for.
+    fn call<R>(&mut self, cpu: CpuId, f: impl FnOnce(&mut dyn Scheduler, &mut Env) -> R) -> R {
+        self.settle(cpu);
+        self.env.begin(self.now, cpu);
+        self.env.cpu_mut(cpu).charged_ns = self.cpus[cpu as usize].busy_until.saturating_sub(self.now);
+        let answer = f(&mut *self.sched, &mut self.env);
+        let charged = self.env.take_charge(cpu);
+        self.extend_overhead(cpu, self.now + charged);
+        while let Some(other) = self.env.take_charged_other() {
+            let ns = self.env.take_charge(other);
+            self.charge_other(other, ns);
+        }
+        let mut requests = std::mem::take(&mut self.requests);
+        self.env.drain(&mut requests);
+        for request in &requests {
+            self.carry_out(request);
+        }
+        self.requests = requests;
+        answer
+    }
+
+    fn carry_out(&mut self, request: &Request) {
+        match *request {
+            Request::Resched { from, to, sent } => self.request_resched(from, to, sent),
+            Request::Stop { from, to, sent } => self.request_resched(from, to, sent),
+            Request::Ipi { from, to, ipi, sent } => self.send_ipi(from, to, ipi, sent),
+            Request::Balance(cpu) => self.queue.push(self.now, What::Balance(cpu)),
+            Request::Enqueued { task, cpu } => self.task_enqueued(task, cpu),
+            Request::Migrated { task, from, to, cause } => self.task_migrated(task, from, to, cause),
+            Request::Decided(decision) => self.emit(self.env_cpu(), EventKind::Decision(decision)),
+        }
+    }
+
+    fn env_cpu(&self) -> CpuId {
+        self.env.caller()
+    }
+
+    fn emit(&mut self, cpu: CpuId, kind: EventKind) {
+        self.events.push(Event { time: self.now, cpu, kind });
+    }
+
+    /// Keeps the first failure; the run ends before the next event.
+    fn fail(&mut self, error: SimError) {
+        self.failure.get_or_insert(error);
+    }
+
+    fn fail_invariant(&mut self, what: String) {
+        self.fail(SimError::Invariant { at: self.now, what });
+    }
+
+    fn fail_livelock(&mut self, what: String) {
+        self.fail(SimError::Livelock { at: self.now, what });
+    }
+
+    fn distance_of(&self, a: CpuId, b: CpuId) -> Distance {
+        Distance::ALL[self.distance[a as usize * self.cpus.len() + b as usize] as usize]
+    }
+
+    /// Draws a value for a thread's program.
+    fn draw_for(&mut self, task: TaskId, amount: fairground_workload::Amount) -> u64 {
+        let t = &mut self.tasks[task as usize];
+        t.draws += 1;
+        if amount.jitter == 0 {
+            return amount.base;
+        }
+        in_amount(amount, draw(self.config.seed, Purpose::Program, t.lineage, t.draws))
+    }
+
+    /// The thread as messages name it.
+    fn name_of(&self, task: TaskId) -> String {
+        match self.tasks.get(task as usize) {
+            Some(t) => format!("{}/{task}", self.workload.tasks[t.spec as usize].name),
+            None => format!("?/{task}"),
+        }
+    }
+
+    fn flag(&mut self, cpu: CpuId) {
+        self.cpus[cpu as usize].need_resched = true;
+        self.flagged[cpu as usize / 64] |= 1 << (cpu % 64);
+    }
+
+    fn is_flagged(&self, cpu: CpuId) -> bool {
+        self.flagged[cpu as usize / 64] >> (cpu % 64) & 1 == 1
+    }
+
+    fn unflag(&mut self, cpu: CpuId) {
+        self.flagged[cpu as usize / 64] &= !(1 << (cpu % 64));
+    }
+
+    fn next_flagged(&mut self) -> Option<CpuId> {
+        let word = self.flagged.iter().position(|w| *w != 0)?;
+        let cpu = word as CpuId * 64 + self.flagged[word].trailing_zeros();
+        self.unflag(cpu);
+        Some(cpu)
+    }
+}
+
+/// An empty queue of interrupts; named so that the type is written once.
+type Pending = VecDeque<irq::Irq>;

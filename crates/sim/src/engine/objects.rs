@@ -1,0 +1,373 @@
+//! What threads meet at: the state of pipes, sockets and locks. Pure data: who is to be woken is answered, not done.
+
+use std::collections::VecDeque;
+
+use fairground_machine::CpuId;
+use fairground_workload::{ObjId, Object, Op, TaskSpec, Workload};
+
+use crate::{SimError, TaskId, Time};
+
+/// Bytes of a pipe slot (a page).
+pub(crate) const SLOT_BYTES: u32 = 4096;
+/// Bytes of a cache line.
+pub(crate) const LINE_BYTES: u32 = 64;
+/// Lines of the channel itself that a reader on another CPU fetches besides the data: the one with head, tail and
+/// wait queues, and the one with the mutex (struct pipe_inode_info spans about three lines; the third is read-only).
+pub(crate) const CONTROL_LINES: u64 = 2;
+
+/// State of an [`Object`].
+#[derive(Debug)]
+pub(crate) enum Obj {
+    Pipe(Pipe),
+    Socket(Socket),
+    Futex { value: u32, waiters: VecDeque<TaskId> },
+    Mutex { owner: Option<TaskId>, waiters: VecDeque<TaskId> },
+    Cond { waiters: VecDeque<TaskId> },
+    Barrier { parties: u32, arrived: u32, generation: u64, waiters: VecDeque<(TaskId, u64)> },
+    Semaphore { value: u64, waiters: VecDeque<TaskId> },
+    Timer { per_task: bool, last: Option<Time> },
+}
+
+impl Obj {
+    pub(crate) fn new(object: &Object) -> Self {
+        match *object {
+            Object::Pipe { slots } => Obj::Pipe(Pipe::new(slots)),
+            Object::Socket { sndbuf, overhead } => Obj::Socket(Socket::new(sndbuf, overhead)),
+            Object::Futex { value } => Obj::Futex { value, waiters: VecDeque::new() },
+            Object::Mutex => Obj::Mutex { owner: None, waiters: VecDeque::new() },
+            Object::Cond => Obj::Cond { waiters: VecDeque::new() },
+            Object::Barrier { parties } => {
+                Obj::Barrier { parties, arrived: 0, generation: 0, waiters: VecDeque::new() }
+            }
+            Object::Semaphore { value } => Obj::Semaphore { value: value.into(), waiters: VecDeque::new() },
+            Object::Timer { per_task } => Obj::Timer { per_task, last: None },
+        }
+    }
+
+    /// As a report names it.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Obj::Pipe(_) => "pipe",
+            Obj::Socket(_) => "socket",
+            Obj::Futex { .. } => "futex",
+            Obj::Mutex { .. } => "mutex",
+            Obj::Cond { .. } => "condition variable",
+            Obj::Barrier { .. } => "barrier",
+            Obj::Semaphore { .. } => "semaphore",
+            Obj::Timer { .. } => "timer",
+        }
+    }
+}
+
+/// Bytes in a row that were written on the same CPU.
+#[derive(Clone, Copy, Debug)]
+struct Chunk {
+    cpu: CpuId,
+    bytes: u32,
+}
+
+/// What a read took out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Taken {
+    pub bytes: u32,
+    /// A blocked writer should be woken.
+    pub released: bool,
+    /// The channel was full before.
+    pub was_full: bool,
+    /// Time for the lines to come over, ns.
+    pub stall_ns: u64,
+}
+
+/// Takes up to `want` bytes off the chunks; `line_ns` gives the price of a line from a CPU.
+fn take_chunks(chunks: &mut VecDeque<Chunk>, want: u32, line_ns: &dyn Fn(CpuId) -> u64) -> (u32, u64) {
+    let (mut taken, mut stall_ns) = (0, 0);
+    while taken < want {
+        let Some(front) = chunks.front_mut() else { break };
+        let bytes = front.bytes.min(want - taken);
+        let control = if taken == 0 { CONTROL_LINES } else { 0 };
+        stall_ns += line_ns(front.cpu) * (u64::from(bytes.div_ceil(LINE_BYTES)) + control);
+        taken += bytes;
+        front.bytes -= bytes;
+        if front.bytes == 0 {
+            chunks.pop_front();
+        }
+    }
+    (taken, stall_ns)
+}
+
+fn put_chunk(chunks: &mut VecDeque<Chunk>, cpu: CpuId, bytes: u32) {
+    match chunks.back_mut() {
+        Some(last) if last.cpu == cpu => last.bytes += bytes,
+        _ => chunks.push_back(Chunk { cpu, bytes }),
+    }
+}
+
+/// A page of a pipe: bytes `read..written` are data; what is before them is lost until the page is drained.
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
+    read: u32,
+    written: u32,
+}
+
+/// A pipe of pages (Linux fs/pipe.c since 5.5).
+#[derive(Debug)]
+pub(crate) struct Pipe {
+    capacity: usize,
+    slots: VecDeque<Slot>,
+    chunks: VecDeque<Chunk>,
+    pub readers: VecDeque<TaskId>,
+    pub writers: VecDeque<TaskId>,
+}
+
+impl Pipe {
+    fn new(slots: u32) -> Self {
+        Pipe {
+            capacity: slots as usize,
+            slots: VecDeque::with_capacity(slots as usize),
+            chunks: VecDeque::new(),
+            readers: VecDeque::new(),
+            writers: VecDeque::new(),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// No slot is free. A small message may still fit into the newest.
+    pub(crate) fn is_full(&self) -> bool {
+        self.slots.len() >= self.capacity
+    }
+
+    /// Writes one message, unless it must wait; says whether the pipe was empty. A writer that has slept does not
+    /// try the newest slot again, as the kernel does not.
+    pub(crate) fn write(&mut self, bytes: u32, cpu: CpuId, slept: bool) -> Option<bool> {
+        let (was_empty, is_full) = (self.is_empty(), self.is_full());
+        match self.slots.back_mut() {
+            Some(last) if !slept && bytes < SLOT_BYTES && last.written + bytes <= SLOT_BYTES => {
+                last.written += bytes;
+            }
+            _ if is_full => return None,
+            _ => self.slots.push_back(Slot { read: 0, written: bytes }),
+        }
+        put_chunk(&mut self.chunks, cpu, bytes);
+        Some(was_empty)
+    }
+
+    /// Reads up to `want` bytes.
+    pub(crate) fn read(&mut self, want: u32, line_ns: &dyn Fn(CpuId) -> u64) -> Taken {
+        let was_full = self.is_full();
+        let (bytes, stall_ns) = take_chunks(&mut self.chunks, want, line_ns);
+        let (mut left, mut freed) = (bytes, false);
+        while left > 0 {
+            let Some(slot) = self.slots.front_mut() else { break };
+            let n = left.min(slot.written - slot.read);
+            slot.read += n;
+            left -= n;
+            if slot.read == slot.written {
+                self.slots.pop_front();
+                freed = true;
+            }
+        }
+        Taken { bytes, released: was_full && freed, was_full, stall_ns }
+    }
+}
+
+/// One direction of an AF_UNIX stream socket pair.
+#[derive(Debug)]
+pub(crate) struct Socket {
+    sndbuf: u64,
+    overhead: u64,
+    /// What is charged to the send buffer now, bytes.
+    charged: u64,
+    messages: VecDeque<(Chunk, u32)>,
+    pub readers: VecDeque<TaskId>,
+    pub writers: VecDeque<TaskId>,
+}
+
+impl Socket {
+    fn new(sndbuf: u32, overhead: u32) -> Self {
+        Socket {
+            sndbuf: sndbuf.into(),
+            overhead: overhead.into(),
+            charged: 0,
+            messages: VecDeque::new(),
+            readers: VecDeque::new(),
+            writers: VecDeque::new(),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    /// Sends a message, unless the buffer is used up; the last one may overshoot it, as in the kernel.
+    pub(crate) fn send(&mut self, bytes: u32, cpu: CpuId) -> bool {
+        if self.charged >= self.sndbuf {
+            return false;
+        }
+        self.charged += u64::from(bytes) + self.overhead;
+        self.messages.push_back((Chunk { cpu, bytes }, bytes));
+        true
+    }
+
+    /// Receives up to `want` bytes. Blocked senders are released when a message is freed and at most a quarter of
+    /// the buffer is charged.
+    pub(crate) fn recv(&mut self, want: u32, line_ns: &dyn Fn(CpuId) -> u64) -> Taken {
+        let mut taken = Taken { was_full: self.charged >= self.sndbuf, ..Taken::default() };
+        let mut freed = false;
+        while taken.bytes < want {
+            let Some((rest, whole)) = self.messages.front_mut() else { break };
+            let bytes = rest.bytes.min(want - taken.bytes);
+            let control = if taken.bytes == 0 { CONTROL_LINES } else { 0 };
+            taken.stall_ns += line_ns(rest.cpu) * (u64::from(bytes.div_ceil(LINE_BYTES)) + control);
+            taken.bytes += bytes;
+            rest.bytes -= bytes;
+            if rest.bytes == 0 {
+                self.charged -= u64::from(*whole) + self.overhead;
+                freed = true;
+                self.messages.pop_front();
+            }
+        }
+        taken.released = freed && self.charged * 4 <= self.sndbuf;
+        taken
+    }
+}
+
+/// Checks all that the interpreter relies on, so that it need not look again.
+pub(crate) fn validate(w: &Workload, nr_cpus: usize) -> Result<(), SimError> {
+    let fail = |what: String| Err(SimError::Program { workload: w.name.clone(), what });
+    for (i, object) in w.objects.iter().enumerate() {
+        let zero = match object {
+            Object::Pipe { slots: 0 } => "slots",
+            Object::Socket { sndbuf: 0, .. } => "sndbuf",
+            Object::Barrier { parties: 0 } => "parties",
+            _ => continue,
+        };
+        return fail(format!("object {i}: {zero} must be at least 1"));
+    }
+    for start in &w.start {
+        if start.spec as usize >= w.tasks.len() || start.cpu as usize >= nr_cpus {
+            return fail(format!("a start names template {} and CPU {}", start.spec, start.cpu));
+        }
+    }
+    for irq in &w.irqs {
+        if irq.cpu as usize >= nr_cpus || irq.period.base < 1000 {
+            return fail(format!("interrupt {}: CPU {} or period {} ns", irq.name, irq.cpu, irq.period.base));
+        }
+        if irq.posts.is_some_and(|s| !matches!(w.objects.get(s as usize), Some(Object::Semaphore { .. }))) {
+            return fail(format!("interrupt {}: posts something that is not a semaphore", irq.name));
+        }
+    }
+    for spec in &w.tasks {
+        for mask in spec.affinity.iter().chain(spec.kthread_cpu.map(fairground_machine::CpuMask::of).iter()) {
+            if mask.is_empty() || mask.iter().any(|c| c as usize >= nr_cpus) {
+                return fail(format!("thread {}: affinity {mask} on {nr_cpus} CPUs", spec.name));
+            }
+        }
+        for (pc, op) in spec.program.iter().enumerate() {
+            if let Err(what) = validate_op(w, spec, op, pc, nr_cpus) {
+                return fail(format!("thread {}, step {pc} ({op:?}): {what}", spec.name));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn validate_op(w: &Workload, spec: &TaskSpec, op: &Op, pc: usize, nr_cpus: usize) -> Result<(), String> {
+    let want = |id: ObjId, kind: &str| {
+        let found = w.objects.get(id as usize).map(|o| Obj::new(o).kind());
+        match found {
+            Some(k) if k == kind => Ok(()),
+            Some(k) => Err(format!("object {id} is a {k}, not a {kind}")),
+            None => Err(format!("there is no object {id}")),
+        }
+    };
+    match op {
+        Op::PipeWrite { pipe, bytes } if (1..=SLOT_BYTES).contains(bytes) => want(*pipe, "pipe"),
+        Op::PipeWrite { bytes, .. } => Err(format!("{bytes} bytes; a message has 1 to {SLOT_BYTES}")),
+        Op::PipeRead { bytes: 0, .. } | Op::SockSend { bytes: 0, .. } | Op::SockRecv { bytes: 0, .. } => {
+            Err("0 bytes".into())
+        }
+        Op::PipeRead { pipe, .. } => want(*pipe, "pipe"),
+        Op::SockSend { sock, .. } | Op::SockRecv { sock, .. } => want(*sock, "socket"),
+        Op::FutexStore { futex, .. } | Op::FutexWait { futex, .. } | Op::FutexWake { futex, .. } => {
+            want(*futex, "futex")
+        }
+        Op::Lock(m) | Op::Unlock(m) => want(*m, "mutex"),
+        Op::CondWait { cond, mutex } => {
+            want(*cond, "condition variable")?;
+            mutex.map_or(Ok(()), |m| want(m, "mutex"))
+        }
+        Op::Signal(c) | Op::Broadcast(c) => want(*c, "condition variable"),
+        Op::BarrierWait(b) => want(*b, "barrier"),
+        Op::SemWait(s) | Op::SemPost(s) => want(*s, "semaphore"),
+        Op::TimerWait { timer, .. } => want(*timer, "timer"),
+        Op::Spawn { spec, .. } if *spec as usize >= w.tasks.len() => Err(format!("no template {spec}")),
+        Op::SetAffinity(mask) if mask.is_empty() || mask.iter().any(|c| c as usize >= nr_cpus) => {
+            Err(format!("affinity {mask} on {nr_cpus} CPUs"))
+        }
+        Op::Loop { end, .. } => {
+            let closes = (*end as usize).checked_sub(1).and_then(|e| spec.program.get(e));
+            match closes {
+                Some(Op::EndLoop { begin }) if *begin as usize == pc => Ok(()),
+                _ => Err("has no matching end".into()),
+            }
+        }
+        Op::EndLoop { begin } => match spec.program.get(*begin as usize) {
+            Some(Op::Loop { end, .. }) if *end as usize == pc + 1 => Ok(()),
+            _ => Err("has no matching begin".into()),
+        },
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 40 messages of 100 bytes fit a page of 4096; 16 pages take 640. The 641st must wait until all 40 messages of
+    /// the oldest page are read, not just one.
+    #[test]
+    fn a_pipe_takes_640_messages_of_100_bytes_and_frees_40_at_a_time() {
+        let mut p = Pipe::new(16);
+        assert_eq!(p.write(100, 0, false), Some(true));
+        for _ in 1..640 {
+            assert_eq!(p.write(100, 0, false), Some(false));
+        }
+        assert_eq!(p.write(100, 0, false), None);
+        for i in 1..=40 {
+            let taken = p.read(100, &|_| 0);
+            assert_eq!((taken.bytes, taken.released), (100, i == 40));
+        }
+        assert_eq!(p.write(100, 0, true), Some(false));
+    }
+
+    /// 2 lines of data and 2 of the pipe itself at 10 ns a line.
+    #[test]
+    fn a_message_from_another_cpu_costs_its_lines() {
+        let mut p = Pipe::new(16);
+        p.write(100, 3, false);
+        assert_eq!(p.read(100, &|cpu| if cpu == 3 { 10 } else { 0 }).stall_ns, 40);
+    }
+
+    /// 100 + 768 bytes a message: 212992 / 868 = 245.4, so 246 go in (the last overshoots). A quarter is 53248 =
+    /// 61.3 messages: senders are released when 61 are left, after 185 reads.
+    #[test]
+    fn a_socket_releases_its_sender_at_a_quarter() {
+        let mut s = Socket::new(212_992, 768);
+        assert_eq!((0..1000).take_while(|_| s.send(100, 0)).count(), 246);
+        let reads = (1..).find(|_| s.recv(100, &|_| 0).released);
+        assert_eq!(reads, Some(185));
+    }
+
+    #[test]
+    fn a_page_of_its_own_is_never_shared() {
+        let mut p = Pipe::new(2);
+        p.write(4096, 0, false);
+        p.write(1, 0, false);
+        assert_eq!(p.slots.len(), 2);
+        assert!(p.is_full());
+        assert_eq!(p.write(100, 0, false), Some(false), "fits behind the one byte");
+    }
+}

@@ -1,0 +1,165 @@
+//! What the engine knows of a thread.
+
+use fairground_machine::{CpuId, CpuMask};
+use fairground_workload::{ObjId, SchedAttr, SpecId};
+
+use crate::{TaskId, Time};
+
+/// Where a thread is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Born or woken, not yet on a run queue (perhaps on its way in a remote wake queue).
+    Placing,
+    /// On a run queue, not running.
+    Queued,
+    /// Current on a CPU.
+    Running,
+    /// Asleep.
+    Blocked(Wait),
+    /// Gone.
+    Dead,
+}
+
+/// What a sleeping thread waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wait {
+    Timer(Time),
+    Data(ObjId),
+    Space(ObjId),
+    Object(ObjId),
+    Children,
+}
+
+/// A thread.
+#[derive(Debug)]
+pub(crate) struct Task {
+    pub spec: SpecId,
+    pub attr: SchedAttr,
+    pub affinity: CpuMask,
+    /// Class of its affinity in the waste meter.
+    pub class: u16,
+    /// Address space; `None` for kernel threads, which borrow any.
+    pub space: Option<u32>,
+    pub parent: Option<TaskId>,
+    /// Created as a thread of its parent's address space.
+    pub thread: bool,
+    pub live_children: u32,
+    pub born: u64,
+    /// Identity for random draws: the same in two runs even if births interleave differently.
+    pub lineage: u64,
+    pub draws: u64,
+
+    pub state: State,
+    /// Its run queue, where it last was if asleep.
+    pub rq: CpuId,
+    /// The CPU on which it is current, from switch-in to switch-out.
+    pub on_cpu: Option<CpuId>,
+    /// Where its working set is; `None`: nowhere (new, or a new program).
+    pub warm_on: Option<CpuId>,
+
+    pub pc: u32,
+    /// Progress within the step; 0 at its start.
+    pub phase: u8,
+    /// Memory of the step: bytes still to read, children made, barrier generation.
+    pub scratch: u64,
+    /// Slept within this pipe or socket call.
+    pub slept: bool,
+    /// Remaining repetitions of the loops it is in, innermost last; `None`: for ever.
+    pub loops: Vec<Option<u64>>,
+    /// Own phases of per-task timers.
+    pub timers: Vec<(ObjId, Time)>,
+
+    /// Time that passes regardless of speed before the work goes on (cache lines, refill), ns.
+    pub stall_ns: u64,
+    /// Work left of the present piece, work ns x 2^20.
+    pub work_q20: u64,
+    /// The piece ends no earlier than this.
+    pub wall_until: Time,
+
+    pub first_ran: Option<Time>,
+    /// When the pending wakeup began.
+    pub woken_at: Option<Time>,
+    pub queued_at: Time,
+    /// Time on a CPU, overhead not included, ns.
+    pub run_ns: u64,
+    pub preemptions: u64,
+}
+
+impl Task {
+    /// Lets `dt` ns pass at a speed: stall first, then work.
+    pub fn progress(&mut self, dt: u64, speed_q20: u64) {
+        let stalled = dt.min(self.stall_ns);
+        self.stall_ns -= stalled;
+        self.work_q20 = self.work_q20.saturating_sub((dt - stalled).saturating_mul(speed_q20));
+        self.run_ns += dt;
+    }
+
+    /// When the present piece ends if it goes on at `start` at this speed.
+    pub fn done_at(&self, start: Time, speed_q20: u64) -> Time {
+        (start + self.stall_ns + self.work_q20.div_ceil(speed_q20)).max(self.wall_until)
+    }
+
+    /// Whether nothing of the present piece is left.
+    pub fn is_done(&self, now: Time) -> bool {
+        self.stall_ns == 0 && self.work_q20 == 0 && self.wall_until <= now
+    }
+
+    pub fn is_live(&self) -> bool {
+        self.state != State::Dead
+    }
+
+    /// Sleeping, and nothing has woken it yet.
+    pub fn is_blocked(&self) -> bool {
+        matches!(self.state, State::Blocked(_))
+    }
+}
+
+#[cfg(test)]
+pub(crate) fn blank() -> Task {
+    Task {
+        spec: 0,
+        attr: SchedAttr::default(),
+        affinity: CpuMask::of(0),
+        class: 0,
+        space: None,
+        parent: None,
+        thread: true,
+        live_children: 0,
+        born: 0,
+        lineage: 0,
+        draws: 0,
+        state: State::Placing,
+        rq: 0,
+        on_cpu: None,
+        warm_on: None,
+        pc: 0,
+        phase: 0,
+        scratch: 0,
+        slept: false,
+        loops: Vec::new(),
+        timers: Vec::new(),
+        stall_ns: 0,
+        work_q20: 0,
+        wall_until: 0,
+        first_ran: None,
+        woken_at: None,
+        queued_at: 0,
+        run_ns: 0,
+        preemptions: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 1000 work ns behind a stall of 100 ns, at half speed: 100 + 2000 ns. After 600 ns: 250 work ns are done.
+    #[test]
+    fn a_stall_passes_before_the_work_and_regardless_of_speed() {
+        let mut t = Task { stall_ns: 100, work_q20: 1000 << 20, ..blank() };
+        assert_eq!(t.done_at(0, 1 << 19), 2100);
+        t.progress(600, 1 << 19);
+        assert_eq!((t.stall_ns, t.work_q20 >> 20), (0, 750));
+        assert_eq!(t.done_at(600, 1 << 20), 1350);
+    }
+}

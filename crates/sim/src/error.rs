@@ -1,0 +1,60 @@
+//! Why a run could not be finished.
+
+use thiserror::Error;
+
+use crate::Time;
+
+/// A run that failed. Every variant names what a person can act on.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SimError {
+    /// The workload cannot be interpreted.
+    #[error("workload {workload}: {what}")]
+    Program {
+        /// The workload's name.
+        workload: String,
+        /// What is wrong, naming the thread template and step.
+        what: String,
+    },
+    /// Threads are blocked and nothing can ever wake them.
+    #[error("deadlock at {at} ns: no thread can ever run again\n{report}")]
+    Deadlock {
+        /// When.
+        at: Time,
+        /// One line per blocked thread: what it waits for, and for whom.
+        report: String,
+    },
+    /// The scheduler under test broke a rule that no scheduler may break.
+    #[error("broken invariant at {at} ns: {what}")]
+    Invariant {
+        /// When.
+        at: Time,
+        /// Which rule, and by whom.
+        what: String,
+    },
+    /// Something goes round without time passing.
+    #[error("time stands still at {at} ns: {what}")]
+    Livelock {
+        /// When.
+        at: Time,
+        /// Where it spins.
+        what: String,
+    },
+    /// The run did not end within [`crate::Config::max_time_ns`].
+    #[error("the workload has not ended after {at} ns of virtual time\n{report}")]
+    TimeLimit {
+        /// The limit.
+        at: Time,
+        /// What the threads were doing.
+        report: String,
+    },
+    /// The run did not end within [`crate::Config::max_events`].
+    #[error("the run has not ended after {events} events, at {at} ns; the last one was {what}")]
+    EventLimit {
+        /// When.
+        at: Time,
+        /// The limit.
+        events: u64,
+        /// The last event.
+        what: String,
+    },
+}

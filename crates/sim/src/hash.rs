@@ -1,0 +1,111 @@
+//! The run's hash: xxh3-128 over every field of every event, so that two runs are the same iff their hashes are.
+//!
+//! Encoding, little-endian: time u64, cpu u32, kind u8, then the kind's fields in the order of their declaration;
+//! task and CPU ids u32, enums u8, frequency u32, an absent task `0xffff_ffff`, an absent idle state `0xff`.
+
+use fairground_workload::Mark;
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::{Event, EventKind, Observer, TaskId};
+
+/// Hashes the event stream.
+#[derive(Clone, Default)]
+pub struct HashObserver {
+    state: Xxh3,
+}
+
+impl HashObserver {
+    /// Of the empty stream.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The hash so far.
+    pub fn value(&self) -> u128 {
+        self.state.digest128()
+    }
+
+    /// The hash so far, as 32 hex digits.
+    pub fn hex(&self) -> String {
+        format!("{:032x}", self.value())
+    }
+}
+
+/// One event's bytes.
+struct Record {
+    bytes: [u8; 48],
+    len: usize,
+}
+
+impl Record {
+    fn put(&mut self, bytes: &[u8]) -> &mut Self {
+        self.bytes[self.len..self.len + bytes.len()].copy_from_slice(bytes);
+        self.len += bytes.len();
+        self
+    }
+
+    fn u8(&mut self, v: u8) -> &mut Self {
+        self.put(&[v])
+    }
+
+    fn u32(&mut self, v: u32) -> &mut Self {
+        self.put(&v.to_le_bytes())
+    }
+
+    fn task(&mut self, v: Option<TaskId>) -> &mut Self {
+        self.u32(v.unwrap_or(u32::MAX))
+    }
+}
+
+impl Observer for HashObserver {
+    fn event(&mut self, event: &Event) {
+        let mut r = Record { bytes: [0; 48], len: 0 };
+        r.put(&event.time.to_le_bytes()).u32(event.cpu);
+        match event.kind {
+            EventKind::Fork { parent, child } => r.u8(0).task(parent).u32(child),
+            EventKind::Exec { task } => r.u8(1).u32(task),
+            EventKind::Exit { task } => r.u8(2).u32(task),
+            EventKind::Waking { task, prev } => r.u8(3).u32(task).u32(prev),
+            EventKind::Decision(d) => {
+                r.u8(4).u8(d.kind as u8).u32(d.task).u32(d.prev).u32(d.chosen);
+                r.put(&d.rule.to_le_bytes()).u32(d.probes).u32(d.group_cpus)
+            }
+            EventKind::Wakeup { task, target } => r.u8(5).u32(task).u32(target),
+            EventKind::Migrate { task, from, to, cause } => r.u8(6).u32(task).u32(from).u32(to).u8(cause as u8),
+            EventKind::Switch { prev, prev_state, next } => r.u8(7).task(prev).u8(prev_state as u8).task(next),
+            EventKind::Stopper(starts) => r.u8(8).u8(starts.into()),
+            EventKind::Idle { state } => r.u8(9).u8(state.unwrap_or(u8::MAX)),
+            EventKind::Frequency { khz } => r.u8(10).u32(khz),
+            EventKind::Mark { task, mark } => r.u8(11).u32(task).u8(mark_code(mark)),
+        };
+        self.state.update(&r.bytes[..r.len]);
+    }
+}
+
+fn mark_code(mark: Mark) -> u8 {
+    match mark {
+        Mark::Begin => 0,
+        Mark::Steady => 1,
+        Mark::Op => 2,
+        Mark::End => 3,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_field_counts_and_the_encoding_is_fixed() {
+        let hash = |time, cpu, task| {
+            let mut h = HashObserver::new();
+            h.event(&Event { time, cpu, kind: EventKind::Exit { task } });
+            h.hex()
+        };
+        let all = [hash(1, 2, 3), hash(2, 2, 3), hash(1, 3, 3), hash(1, 2, 4)];
+        assert!((0..4).all(|i| (0..i).all(|j| all[i] != all[j])));
+        // time 1, cpu 2, kind 2, task 3.
+        let bytes = [1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 2, 3, 0, 0, 0];
+        assert_eq!(all[0], format!("{:032x}", xxhash_rust::xxh3::xxh3_128(&bytes)));
+    }
+}

@@ -1,0 +1,256 @@
+//! What a run is judged by. [`MetricsObserver`] counts events; with the [`Outcome`] it gives [`RunMetrics`].
+
+use std::sync::Arc;
+
+use fairground_machine::{Distance, Machine};
+use fairground_workload::{Mark, Op, Workload};
+
+use crate::hist::Histogram;
+use crate::{DecisionKind, Event, EventKind, IdleStats, MigrateCause, Observer, Outcome, Scheduler, Time};
+
+/// Number of [`MigrateCause`]s.
+pub const NR_CAUSES: usize = 6;
+
+/// Delays that only the engine can measure, since a switch's cost falls after its event. From the begin of the window.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Meters {
+    /// From the start of a wakeup until the woken thread's first work can run (switch included), ns.
+    pub wakeup_latency: Histogram,
+    /// From being queued (woken, born or preempted) until work can run, ns.
+    pub run_delay: Histogram,
+}
+
+/// A distribution in short, ns. Percentiles have the resolution of [`Histogram`] (1 %).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Delay {
+    /// Number of samples.
+    pub count: u64,
+    /// Mean.
+    pub mean: f64,
+    /// Median.
+    pub p50: u64,
+    /// 95th percentile.
+    pub p95: u64,
+    /// 99th percentile.
+    pub p99: u64,
+    /// Greatest.
+    pub max: u64,
+    /// Sum.
+    pub total: u128,
+}
+
+impl From<&Histogram> for Delay {
+    fn from(h: &Histogram) -> Self {
+        Delay {
+            count: h.count(),
+            mean: h.mean(),
+            p50: h.permille(500),
+            p95: h.permille(950),
+            p99: h.permille(990),
+            max: h.max(),
+            total: h.sum(),
+        }
+    }
+}
+
+/// How often a rule decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuleCount {
+    /// Wake, fork or exec.
+    pub kind: DecisionKind,
+    /// The rule's name.
+    pub rule: String,
+    /// Decisions.
+    pub count: u64,
+}
+
+/// What a run is judged by. Counts and sums are of the measured window (see [`Outcome::window`]).
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunMetrics {
+    /// When the run ended, ns.
+    pub end_ns: Time,
+    /// Length of the measured window, ns.
+    pub window_ns: u64,
+    /// [`Mark::Op`]s in the window.
+    pub ops: u64,
+    /// Per second of the window; none without ops.
+    pub ops_per_sec: Option<f64>,
+    /// Migrations per op after [`Mark::Steady`] (after the begin, without one); none without ops.
+    pub migrations_per_op: Option<f64>,
+    /// Changes of CPU.
+    pub migrations: u64,
+    /// The same by [`MigrateCause`].
+    pub migrations_by_cause: [u64; NR_CAUSES],
+    /// The same by distance.
+    pub migrations_by_distance: [u64; Distance::COUNT],
+    /// Waking until running.
+    pub wakeup_latency: Delay,
+    /// Queued until running.
+    pub run_delay: Delay,
+    /// Idle states by core type, then by index: summed over its CPUs.
+    pub idle: Vec<Vec<IdleStats>>,
+    /// Stays too short for their state.
+    pub idle_above: u64,
+    /// Stays too long for their state.
+    pub idle_below: u64,
+    /// Wasted core time, s.
+    pub wasted_core_s: f64,
+    /// Energy, J.
+    pub energy_j: f64,
+    /// Switches from or to a task.
+    pub switches: u64,
+    /// Decisions by kind and rule.
+    pub decisions: Vec<RuleCount>,
+}
+
+impl RunMetrics {
+    /// Migrations of one cause.
+    pub fn migrations_for(&self, cause: MigrateCause) -> u64 {
+        self.migrations_by_cause[cause as usize]
+    }
+}
+
+/// What is counted from events.
+#[derive(Clone, Debug, Default)]
+struct Counts {
+    ops: u64,
+    by_cause: [u64; NR_CAUSES],
+    by_distance: [u64; Distance::COUNT],
+    switches: u64,
+    /// `[kind][rule]`
+    decisions: [Vec<u64>; 3],
+    /// Ops and migrations since the steady mark.
+    steady: Option<(u64, u64)>,
+}
+
+impl Counts {
+    fn migrations(&self) -> u64 {
+        self.by_cause.iter().sum()
+    }
+}
+
+/// Counts events of the measured window.
+pub struct MetricsObserver {
+    machine: Arc<Machine>,
+    /// Begin of the window, if time decides; a mark otherwise.
+    warmup: Option<Time>,
+    measuring: bool,
+    now: Counts,
+    /// As it stood at the last end mark.
+    at_end: Option<Counts>,
+}
+
+impl MetricsObserver {
+    /// For one run.
+    pub fn new(machine: Arc<Machine>, workload: &Workload) -> Self {
+        let by_mark = workload.tasks.iter().any(|t| t.program.contains(&Op::Mark(Mark::Begin)));
+        MetricsObserver {
+            machine,
+            warmup: (!by_mark).then_some(workload.warmup_ns),
+            measuring: false,
+            now: Counts::default(),
+            at_end: None,
+        }
+    }
+
+    /// The metrics of the finished run. `sched` names the rules.
+    pub fn finish(&self, outcome: &Outcome, sched: &dyn Scheduler) -> RunMetrics {
+        let c = self.at_end.as_ref().unwrap_or(&self.now);
+        let w = &outcome.window;
+        let idle = self.idle_by_type(outcome);
+        let all = || idle.iter().flatten();
+        let (ops, migrations) = c.steady.unwrap_or((c.ops, c.migrations()));
+        RunMetrics {
+            end_ns: outcome.end,
+            window_ns: w.at,
+            ops: c.ops,
+            ops_per_sec: (c.ops > 0 && w.at > 0).then(|| c.ops as f64 * 1e9 / w.at as f64),
+            migrations_per_op: (ops > 0).then(|| migrations as f64 / ops as f64),
+            migrations: c.migrations(),
+            migrations_by_cause: c.by_cause,
+            migrations_by_distance: c.by_distance,
+            wakeup_latency: (&outcome.meters.wakeup_latency).into(),
+            run_delay: (&outcome.meters.run_delay).into(),
+            idle_above: all().map(|s| s.above).sum(),
+            idle_below: all().map(|s| s.below).sum(),
+            idle,
+            wasted_core_s: w.wasted_ns as f64 / 1e9,
+            energy_j: w.energy_j(),
+            switches: c.switches,
+            decisions: rule_counts(&c.decisions, sched),
+        }
+    }
+
+    fn idle_by_type(&self, outcome: &Outcome) -> Vec<Vec<IdleStats>> {
+        let states = |t: &fairground_machine::CpuType| vec![IdleStats::default(); t.idle_states.len()];
+        let mut sums: Vec<_> = self.machine.cpu_types.iter().map(states).collect();
+        for (cpu, stats) in self.machine.cpus.iter().zip(&outcome.window.idle) {
+            for (sum, s) in sums[cpu.cpu_type as usize].iter_mut().zip(stats) {
+                sum.add(s);
+            }
+        }
+        sums
+    }
+
+    fn mark(&mut self, mark: Mark) {
+        match mark {
+            Mark::Begin => self.measuring = true,
+            Mark::Steady if self.measuring => self.now.steady = Some((0, 0)),
+            Mark::Op if self.measuring => {
+                self.now.ops += 1;
+                if let Some((ops, _)) = &mut self.now.steady {
+                    *ops += 1;
+                }
+            }
+            Mark::End => self.at_end = Some(self.now.clone()),
+            Mark::Steady | Mark::Op => {}
+        }
+    }
+
+    fn count(&mut self, kind: &EventKind) {
+        let c = &mut self.now;
+        match *kind {
+            EventKind::Switch { .. } => c.switches += 1,
+            EventKind::Migrate { from, to, cause, .. } => {
+                c.by_cause[cause as usize] += 1;
+                c.by_distance[self.machine.distance(from, to) as usize] += 1;
+                if let Some((_, migrations)) = &mut c.steady {
+                    *migrations += 1;
+                }
+            }
+            EventKind::Decision(d) => {
+                let rules = &mut c.decisions[d.kind as usize];
+                if rules.len() <= d.rule as usize {
+                    rules.resize(d.rule as usize + 1, 0);
+                }
+                rules[d.rule as usize] += 1;
+            }
+            _ => {}
+        }
+    }
+}
+
+fn rule_counts(decisions: &[Vec<u64>; 3], sched: &dyn Scheduler) -> Vec<RuleCount> {
+    let kinds = [DecisionKind::Wake, DecisionKind::Fork, DecisionKind::Exec];
+    let mut counts = Vec::new();
+    for kind in kinds {
+        for (rule, count) in decisions[kind as usize].iter().enumerate().filter(|(_, n)| **n > 0) {
+            counts.push(RuleCount { kind, rule: sched.rule_name(rule as u16).to_string(), count: *count });
+        }
+    }
+    counts
+}
+
+impl Observer for MetricsObserver {
+    fn event(&mut self, event: &Event) {
+        if self.warmup.is_some_and(|t| event.time >= t) {
+            self.warmup = None;
+            self.measuring = true;
+        }
+        if let EventKind::Mark { mark, .. } = event.kind {
+            self.mark(mark);
+        } else if self.measuring {
+            self.count(&event.kind);
+        }
+    }
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Which features, and which values of them, this policy has code for. */
+#include "sched.h"
+
+static u32 feature_has_code(u32 id)
+{
+	switch (id) {
+#define FG_FEATURE(id, name, values, mail, since, ready, text)                                                         \
+	case FG_##id:                                                                                                  \
+		return ready;
+#include "features.h"
+#undef FG_FEATURE
+	}
+	return 0;
+}
+
+u32 fg_feature_ready(u32 id, u32 value)
+{
+	if (!feature_has_code(id))
+		return 0;
+	switch (id) {
+	case FG_SIS_MODE:
+		return value <= FG_SIS_PROP;
+	case FG_UTIL_EST:
+		return value <= FG_UTIL_EST_FASTUP;
+	case FG_NUMA_IMB:
+		return value <= FG_NUMA_IMB_LLC;
+	case FG_RQ:
+		return value == FG_RQ_CFS;
+	}
+	return value <= 1;
+}

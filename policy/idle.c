@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* How long CPUs stay idle, and which cores are wholly idle: spec 4.5. */
+#include "sched.h"
+
+void fg_enter_idle(const struct fg_sys *sys, struct fg_cpu *rq)
+{
+	(void)sys;
+	rq->idle_stamp = rq->clock;
+	update_idle_rq_clock_pelt(rq);
+}
+
+void fg_wake_from_idle(const struct fg_sys *sys, struct fg_cpu *rq)
+{
+	(void)sys;
+	if (!rq->idle_stamp)
+		return;
+	rq->avg_idle = update_avg(rq->avg_idle, pos_sub(rq->clock, rq->idle_stamp));
+	rq->avg_idle = min_u64(rq->avg_idle, 2 * rq->max_idle_balance_cost);
+	rq->idle_stamp = 0;
+}
+
+/* All threads of c's core are idle. */
+static u32 core_is_idle(const struct fg_sys *sys, const struct fg_cpu *c)
+{
+	u32 t;
+
+	for_each_cpu(t, &c->core, sys->nr_cpus) {
+		if (!idle_rq(cpu_rq(sys, t)))
+			return 0;
+	}
+	return 1;
+}
+
+void fg_update_idle_core(struct fg_sys *sys, struct fg_cpu *rq)
+{
+	u32 t;
+
+	if (!sys->smt_key || !rq->llc || rq->llc->has_idle_cores)
+		return;
+	/* rq itself is on its way to idle. */
+	for_each_cpu(t, &rq->core, sys->nr_cpus) {
+		if ((s32)t != rq->id && !idle_rq(cpu_rq(sys, t)))
+			return;
+	}
+	rq->llc->has_idle_cores = 1;
+}

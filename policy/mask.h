@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Sets of CPUs. Everything goes word by word and stops at the number of CPUs there are, so that a small machine pays
+ * for one word of the sixteen.
+ */
+#ifndef FG_MASK_H
+#define FG_MASK_H
+
+#include "fg.h"
+
+static inline u32 mask_words(u32 nr_cpus)
+{
+	u32 n = (nr_cpus + 63) / 64;
+
+	return n < FG_MASK_WORDS ? n : FG_MASK_WORDS;
+}
+
+static inline u32 mask_test(const struct fg_mask *m, s32 cpu)
+{
+	u32 c = (u32)cpu;
+
+	if (c >= FG_NR_CPUS)
+		return 0;
+	return (u32)(m->bits[c / 64] >> (c % 64)) & 1;
+}
+
+/* First member of a and b in [from, limit), else limit. limit is at most FG_NR_CPUS. */
+static inline u32 mask_next_and(const struct fg_mask *a, const struct fg_mask *b, u32 from, u32 limit)
+{
+	u32 k = from / 64;
+	u64 skip = ~0ull << (from % 64);
+
+	for (; k < FG_MASK_WORDS && k * 64 < limit; k++) {
+		u64 w = a->bits[k] & b->bits[k] & skip;
+
+		if (w) {
+			u32 c = k * 64 + (u32)__builtin_ctzll(w);
+
+			return c < limit ? c : limit;
+		}
+		skip = ~0ull;
+	}
+	return limit;
+}
+
+static inline u32 mask_intersects(const struct fg_mask *a, const struct fg_mask *b, u32 nr_cpus)
+{
+	return mask_next_and(a, b, 0, nr_cpus) < nr_cpus;
+}
+
+/* dst = a and b; words beyond nr_cpus are left as they are and must not be looked at. */
+static inline void mask_and(struct fg_mask *dst, const struct fg_mask *a, const struct fg_mask *b, u32 nr_cpus)
+{
+	u32 n = mask_words(nr_cpus);
+
+	for (u32 k = 0; k < FG_MASK_WORDS && k < n; k++)
+		dst->bits[k] = a->bits[k] & b->bits[k];
+}
+
+static inline void mask_remove(struct fg_mask *dst, const struct fg_mask *gone, u32 nr_cpus)
+{
+	u32 n = mask_words(nr_cpus);
+
+	for (u32 k = 0; k < FG_MASK_WORDS && k < n; k++)
+		dst->bits[k] &= ~gone->bits[k];
+}
+
+/*
+ * wrap(S, k) of spec 0: ids rising from start, then from 0 up to start. The caller walks with
+ *
+ *	struct mask_wrap it = mask_wrap_begin(start, nr_cpus);
+ *	while (mask_wrap_next(&it, a, b)) ... it.cpu ...
+ */
+struct mask_wrap {
+	u32 cpu; /* current member */
+	u32 pos; /* next id to look at */
+	u32 limit; /* end of this leg */
+	u32 again; /* end of the second leg, 0 once on it */
+};
+
+static inline struct mask_wrap mask_wrap_begin(s32 start, u32 nr_cpus)
+{
+	u32 first = (u32)start < nr_cpus ? (u32)start : 0;
+	struct mask_wrap it = { 0, first, nr_cpus, first };
+
+	return it;
+}
+
+static inline u32 mask_wrap_next(struct mask_wrap *it, const struct fg_mask *a, const struct fg_mask *b)
+{
+	u32 c = mask_next_and(a, b, it->pos, it->limit);
+
+	if (c >= it->limit && it->again) {
+		it->pos = 0;
+		it->limit = it->again;
+		it->again = 0;
+		c = mask_next_and(a, b, 0, it->limit);
+	}
+	if (c >= it->limit)
+		return 0;
+	it->cpu = c;
+	it->pos = c + 1;
+	return 1;
+}
+
+#define for_each_cpu_and(cpu, a, b, nr)                                                                                \
+	for ((cpu) = mask_next_and(a, b, 0, nr); (cpu) < (nr); (cpu) = mask_next_and(a, b, (cpu) + 1, nr))
+
+#define for_each_cpu(cpu, m, nr) for_each_cpu_and(cpu, m, m, nr)
+
+#endif

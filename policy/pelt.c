@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Per-entity load tracking: spec 2.1 to 2.5.
+ *
+ * Time is cut into periods of 1024 us (1 us is taken as 1024 ns). A period that is n periods old weighs y^n, and
+ * y^32 = 1/2. A step from last_update to now covers, in general, the rest of a period that had begun (1), whole
+ * periods (2) and the beginning of the current one (3):
+ *
+ *	     (1)        (2)              (3)
+ *	 |<------>|<------------->|<--------->|
+ *	 ... |---x---|------| ... |------|-----x (now)
+ *
+ * The old sums decay by p, the number of period boundaries crossed, and the step itself is worth
+ *
+ *	(1) * y^p  +  1024 * sum(y^n, n = 1 .. p-1)  +  (3)
+ *
+ * The geometric sum is what the series to infinity (LOAD_AVG_MAX) has lost after p periods, less its n = 0 term.
+ */
+#include "sched.h"
+
+#define LOAD_AVG_PERIOD 32
+#define LOAD_AVG_MAX 47742
+#define PELT_MIN_DIVIDER (LOAD_AVG_MAX - 1024)
+
+/*
+ * floor((2^32 - 1) * y^i). The kernel's table has this 2^32 - 1, which is also why entry 0 loses a unit at each decay;
+ * floor(2^32 * y^i) would be one larger in most places.
+ */
+static const u32 pelt_inverse[LOAD_AVG_PERIOD] = {
+	0xffffffff, 0xfa83b2da, 0xf5257d14, 0xefe4b99a, 0xeac0c6e6, 0xe5b906e6, 0xe0ccdeeb, 0xdbfbb796,
+	0xd744fcc9, 0xd2a81d91, 0xce248c14, 0xc9b9bd85, 0xc5672a10, 0xc12c4cc9, 0xbd08a39e, 0xb8fbaf46,
+	0xb504f333, 0xb123f581, 0xad583ee9, 0xa9a15ab4, 0xa5fed6a9, 0xa2704302, 0x9ef5325f, 0x9b8d39b9,
+	0x9837f050, 0x94f4efa8, 0x91c3d373, 0x8ea4398a, 0x8b95c1e3, 0x88980e80, 0x85aac367, 0x82cd8698,
+};
+
+static u32 pelt_divider(const struct fg_avg *sa)
+{
+	return PELT_MIN_DIVIDER + sa->period_contrib;
+}
+
+/* val * y^n */
+u64 fg_decay_load(u64 val, u64 n)
+{
+	u64 inv;
+
+	if (n > LOAD_AVG_PERIOD * 63)
+		return 0;
+	val >>= n / LOAD_AVG_PERIOD;
+	inv = pelt_inverse[n % LOAD_AVG_PERIOD];
+	/* 64 x 32 bits in two halves: the high one cannot overflow, inv is below 2^32. */
+	return (val >> 32) * inv + (((val & 0xffffffff) * inv) >> 32);
+}
+
+/* What a busy step is worth that crosses periods boundaries: (1), (2) and (3) above, d1 and d3 in us. */
+static u64 accumulate_segments(u64 periods, u64 d1, u64 d3)
+{
+	u64 c1 = fg_decay_load(d1, periods);
+	u64 c2 = LOAD_AVG_MAX - fg_decay_load(LOAD_AVG_MAX, periods) - 1024;
+
+	return c1 + c2 + d3;
+}
+
+u32 fg_pelt_update(struct fg_avg *sa, u64 now, u64 load, u32 runnable, u32 running)
+{
+	u64 delta, periods, contrib;
+
+	/* A clock that went back (rq clocks differ a little) only moves the reference. */
+	if (now < sa->last_update) {
+		sa->last_update = now;
+		return 0;
+	}
+	delta = (now - sa->last_update) >> 10;
+	if (!delta)
+		return 0;
+	sa->last_update += delta << 10;
+
+	/* What is not even queued cannot be waiting or running. */
+	if (!load) {
+		runnable = 0;
+		running = 0;
+	}
+
+	contrib = delta;
+	delta += sa->period_contrib;
+	periods = delta / 1024;
+	if (periods) {
+		sa->load_sum = fg_decay_load(sa->load_sum, periods);
+		sa->runnable_sum = fg_decay_load(sa->runnable_sum, periods);
+		sa->util_sum = fg_decay_load(sa->util_sum, periods);
+		delta %= 1024;
+		contrib = accumulate_segments(periods, 1024 - sa->period_contrib, delta);
+	}
+	sa->period_contrib = (u32)delta;
+
+	if (load)
+		sa->load_sum += load * contrib;
+	if (runnable)
+		sa->runnable_sum += runnable * contrib << 10;
+	if (running)
+		sa->util_sum += contrib << 10;
+	return periods != 0;
+}
+
+void fg_pelt_averages(struct fg_avg *sa, u64 weight)
+{
+	u32 divider = pelt_divider(sa);
+
+	sa->load_avg = weight * sa->load_sum / divider;
+	sa->runnable_avg = sa->runnable_sum / divider;
+	sa->util_avg = sa->util_sum / divider;
+}
+
+/* The signals of the fair class run on this clock: it stands still while the queue could not keep up anyway. */
+static u64 rq_clock_pelt(const struct fg_cpu *rq)
+{
+	return rq->clock_pelt - rq->lost_idle_time;
+}
+
+/* sync(p) and the like: sa slept from its last update until now. */
+static void pelt_decay_blocked(struct fg_avg *sa, u64 now, u64 weight)
+{
+	if (fg_pelt_update(sa, now, 0, 0, 0))
+		fg_pelt_averages(sa, weight);
+}
+
+/* One average of tasks that left by a wakeup elsewhere goes off avg and sum (spec 2.4). */
+static u64 remove_sum(u64 sum, u64 left_avg, u64 removed, u32 divider, u32 floor)
+{
+	sum = pos_sub(sum, removed * divider);
+	return floor ? max_u64(sum, left_avg * PELT_MIN_DIVIDER) : sum;
+}
+
+static void apply_removed(const struct fg_sys *sys, struct fg_cpu *rq)
+{
+	struct fg_avg *sa = &rq->cfs;
+	u32 divider = pelt_divider(sa);
+	u32 floor = feat(sys, FG_PELT_SUM_FLOOR);
+
+	sa->load_avg = pos_sub(sa->load_avg, rq->removed_load);
+	sa->load_sum = remove_sum(sa->load_sum, sa->load_avg, rq->removed_load, divider, floor);
+	sa->util_avg = pos_sub(sa->util_avg, rq->removed_util);
+	sa->util_sum = remove_sum(sa->util_sum, sa->util_avg, rq->removed_util, divider, floor);
+	sa->runnable_avg = pos_sub(sa->runnable_avg, rq->removed_runnable);
+	sa->runnable_sum = remove_sum(sa->runnable_sum, sa->runnable_avg, rq->removed_runnable, divider, floor);
+	rq->removed_nr = 0;
+	rq->removed_load = 0;
+	rq->removed_util = 0;
+	rq->removed_runnable = 0;
+}
+
+static void update_cfs_rq_load_avg(const struct fg_sys *sys, struct fg_cpu *rq)
+{
+	if (rq->removed_nr)
+		apply_removed(sys, rq);
+	if (fg_pelt_update(&rq->cfs, rq_clock_pelt(rq), rq->load_weight, rq->h_nr_running, fair_curr(rq) != 0))
+		fg_pelt_averages(&rq->cfs, 1);
+}
+
+/* p's own signals and those of its queue, up to now. Any change of util_avg makes the estimate stale (spec 2.6). */
+static void update_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
+{
+	if (!is_detached(p) && fg_pelt_update(&p->avg, rq_clock_pelt(rq), p->on_rq, p->on_rq, rq->curr == p)) {
+		fg_pelt_averages(&p->avg, p->weight);
+		p->flags &= ~(u32)FG_TASK_EST_CURRENT;
+	}
+	update_cfs_rq_load_avg(sys, rq);
+}
+
+/*
+ * p's averages join rq's. The sums are made anew from the averages with the divider of the run queue, or else they
+ * would not match the point in the period at which the run queue stands.
+ */
+static void attach_entity_load_avg(struct fg_cpu *rq, struct fg_task *p)
+{
+	struct fg_avg *sa = &p->avg;
+	u64 divider = pelt_divider(&rq->cfs);
+
+	sa->last_update = rq->cfs.last_update;
+	sa->period_contrib = rq->cfs.period_contrib;
+	sa->util_sum = sa->util_avg * divider;
+	sa->runnable_sum = sa->runnable_avg * divider;
+	sa->load_sum = nonzero(sa->load_avg * divider / nonzero(p->weight));
+
+	rq->cfs.load_avg += sa->load_avg;
+	rq->cfs.load_sum += p->weight * sa->load_sum;
+	rq->cfs.util_avg += sa->util_avg;
+	rq->cfs.util_sum += sa->util_sum;
+	rq->cfs.runnable_avg += sa->runnable_avg;
+	rq->cfs.runnable_sum += sa->runnable_sum;
+	p->flags &= ~(u32)FG_TASK_MIGRATED;
+}
+
+static void detach_entity_load_avg(struct fg_cpu *rq, struct fg_task *p)
+{
+	const struct fg_avg *sa = &p->avg;
+
+	rq->cfs.load_avg = pos_sub(rq->cfs.load_avg, sa->load_avg);
+	rq->cfs.load_sum = pos_sub(rq->cfs.load_sum, p->weight * sa->load_sum);
+	rq->cfs.util_avg = pos_sub(rq->cfs.util_avg, sa->util_avg);
+	rq->cfs.util_sum = pos_sub(rq->cfs.util_sum, sa->util_sum);
+	rq->cfs.runnable_avg = pos_sub(rq->cfs.runnable_avg, sa->runnable_avg);
+	rq->cfs.runnable_sum = pos_sub(rq->cfs.runnable_sum, sa->runnable_sum);
+	p->flags |= FG_TASK_MIGRATED;
+}
+
+/*
+ * A sleeping p is woken on another CPU. The old run queue is not locked then: p is brought up to the queue's last
+ * update, and what it leaves is noted for the queue's next one.
+ */
+void fg_migrate_task(const struct fg_sys *sys, struct fg_cpu *old, struct fg_task *p)
+{
+	(void)sys;
+	if (p->flags & FG_TASK_NEW)
+		return;
+	p->vruntime -= old->min_vruntime;
+	p->exec_start = 0;
+	if (is_detached(p))
+		return;
+	pelt_decay_blocked(&p->avg, old->cfs.last_update, p->weight);
+	old->removed_nr++;
+	old->removed_load += p->avg.load_avg;
+	old->removed_runnable += p->avg.runnable_avg;
+	old->removed_util += p->avg.util_avg;
+	p->flags |= FG_TASK_MIGRATED;
+}
+
+/*
+ * A new task: full load, and half of the utilization that is left on the CPU it starts on (spec 2.5). The queue's own
+ * ratio of utilization to load may say less, but up to v6.8 the weight in it is 1024 times too large and it never does.
+ */
+void fg_post_init_util(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
+{
+	struct fg_avg *sa = &p->avg;
+	u64 head = pos_sub(rq->cpu_capacity_orig, rq->cfs.util_avg) / 2;
+	u64 weight = feat(sys, FG_NEWTASK_W1024) ? (u64)p->weight * 1024 : p->weight;
+
+	sa->load_avg = p->weight;
+	sa->util_avg = 0;
+	if (head) {
+		sa->util_avg = head;
+		if (rq->cfs.util_avg)
+			sa->util_avg = min_u64(head, rq->cfs.util_avg * weight / (rq->cfs.load_avg + 1));
+	}
+	sa->runnable_avg = sa->util_avg;
+
+	if (!is_fair(p)) {
+		sa->last_update = rq_clock_pelt(rq);
+		return;
+	}
+	update_cfs_rq_load_avg(sys, rq);
+	attach_entity_load_avg(rq, p);
+}
+
+/* An interrupt of ns length ended now: the signal idles until it began and runs until now (spec 2.7). */
+static void update_irq_load_avg(struct fg_cpu *rq, u64 ns)
+{
+	u32 decayed;
+
+	/* In capacity of the biggest CPU at top frequency, as clock_pelt does for tasks. */
+	ns = (ns * rq->freq_scale) >> 10;
+	ns = (ns * rq->cpu_capacity_orig) >> 10;
+	decayed = fg_pelt_update(&rq->irq, pos_sub(rq->clock, ns), 0, 0, 0);
+	decayed |= fg_pelt_update(&rq->irq, rq->clock, 1, 1, 1);
+	if (decayed)
+		fg_pelt_averages(&rq->irq, 1);
+}
+
+static void update_class_avg(struct fg_avg *sa, u64 now, u32 running)
+{
+	if (fg_pelt_update(sa, now, running, running, running))
+		fg_pelt_averages(sa, 1);
+}
+
+void fg_update_rt(const struct fg_sys *sys, struct fg_cpu *rq, u32 running)
+{
+	(void)sys;
+	update_class_avg(&rq->rt, rq_clock_pelt(rq), running != 0);
+}
+
+/* Heat takes capacity whether or not a task runs, so its clock is never scaled. */
+void fg_update_thermal(const struct fg_sys *sys, struct fg_cpu *rq)
+{
+	u32 pressure = rq->thermal_pressure;
+
+	(void)sys;
+	if (fg_pelt_update(&rq->thermal, rq->clock_task, pressure, pressure, pressure))
+		fg_pelt_averages(&rq->thermal, 1);
+}
+
+u32 fg_update_blocked_averages(const struct fg_sys *sys, struct fg_cpu *rq)
+{
+	u32 blocked;
+
+	update_cfs_rq_load_avg(sys, rq);
+	fg_update_rt(sys, rq, is_rt(rq->curr));
+	update_class_avg(&rq->dl, rq_clock_pelt(rq), 0);
+	fg_update_thermal(sys, rq);
+	update_irq_load_avg(rq, 0);
+
+	blocked = rq->cfs.load_avg || rq->cfs.util_avg || rq->rt.util_avg || rq->dl.util_avg || rq->irq.util_avg ||
+		  rq->thermal.load_avg;
+	if (!blocked)
+		rq->has_blocked_load = 0;
+	return blocked;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The policy as one translation unit: every helper is static, every fg_ function is a question of fg.h. What a file
+ * uses stands above it.
+ */
+#include "sched.h"
+
+#include "features.c"
+
+/* signals */
+#include "pelt.c"
+#include "clock.c"
+#include "util.c"
+#include "capacity.c"
+
+/* run queue */
+#include "idle.c"
+#include "cfs.c"
+
+/* placement */
+#include "wake.c"
+#include "idle_sibling.c"
+#include "slow.c"
+#include "select.c"
+
+/* balance */
+#include "balance.c"

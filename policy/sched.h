@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the files of the policy share among themselves. */
+#ifndef FG_SCHED_H
+#define FG_SCHED_H
+
+#include "fg.h"
+#include "mask.h"
+
+#define FG_NSEC_PER_SEC 1000000000ull
+#define FG_MIGRATION_COST 500000ull /* ns, sysctl_sched_migration_cost */
+#define FG_MAX_DOMAINS 64 /* more levels than any machine has: bounds every walk */
+
+/* Domains of one CPU, bottom-up. */
+#define for_each_domain(sd, first)                                                                                     \
+	for (u32 sd##_level = ((sd) = (first), 0); (sd) && sd##_level < FG_MAX_DOMAINS;                                \
+	     (sd) = (sd)->parent, sd##_level++)
+
+static inline u32 feat(const struct fg_sys *sys, enum fg_feature_id id)
+{
+	return sys->feat.value[id];
+}
+
+static inline u64 min_u64(u64 a, u64 b)
+{
+	return a < b ? a : b;
+}
+
+static inline u64 max_u64(u64 a, u64 b)
+{
+	return a > b ? a : b;
+}
+
+static inline u64 clamp_u64(u64 v, u64 lo, u64 hi)
+{
+	return min_u64(max_u64(v, lo), hi);
+}
+
+/* pos_sub(x, y) of spec 0. */
+static inline u64 pos_sub(u64 x, u64 y)
+{
+	return x > y ? x - y : 0;
+}
+
+/* A divisor that a broken input cannot make zero. */
+static inline u64 nonzero(u64 v)
+{
+	return v ? v : 1;
+}
+
+/* upd8 of spec 0: an eighth of the way towards sample, the step rounded towards zero in both directions. */
+static inline u64 update_avg(u64 avg, u64 sample)
+{
+	if (sample < avg)
+		return avg - (avg - sample) / 8;
+	return avg + (sample - avg) / 8;
+}
+
+/* fits(u, C) of spec 0: u is below 80 % of C. */
+static inline u32 fits_capacity(u64 util, u64 capacity)
+{
+	return util * 1280 < capacity * 1024;
+}
+
+static inline struct fg_cpu *cpu_rq(const struct fg_sys *sys, u32 cpu)
+{
+	return &sys->cpus[cpu];
+}
+
+static inline u32 valid_cpu(const struct fg_sys *sys, s32 cpu)
+{
+	return (u32)cpu < sys->nr_cpus && (u32)cpu < FG_NR_CPUS;
+}
+
+static inline u32 is_fair(const struct fg_task *p)
+{
+	return p && p->policy != FG_SCHED_FIFO && p->policy != FG_SCHED_RR;
+}
+
+static inline u32 is_rt(const struct fg_task *p)
+{
+	return p && !is_fair(p);
+}
+
+/* The current fair task, null if there is none. */
+static inline struct fg_task *fair_curr(const struct fg_cpu *rq)
+{
+	return is_fair(rq->curr) ? rq->curr : 0;
+}
+
+/* p's averages are part of no run queue. */
+static inline u32 is_detached(const struct fg_task *p)
+{
+	return (p->flags & (FG_TASK_NEW | FG_TASK_MIGRATED)) != 0;
+}
+
+/* idle(c) of spec 0. aidle(c) is the same: there are no preempted virtual CPUs here. */
+static inline u32 idle_rq(const struct fg_cpu *rq)
+{
+	return rq->curr_is_idle && !rq->nr_running && !rq->ttwu_pending;
+}
+
+/* sidle(c): something is queued and all of it is SCHED_IDLE. */
+static inline u32 sched_idle_rq(const struct fg_cpu *rq)
+{
+	return rq->nr_running && rq->nr_running == rq->idle_h_nr_running;
+}
+
+/* free(c) */
+static inline u32 free_rq(const struct fg_cpu *rq)
+{
+	return idle_rq(rq) || sched_idle_rq(rq);
+}
+
+/* reduced(c): interrupts, RT or heat took so much that it shows at sd's imbalance_pct. */
+static inline u32 capacity_reduced(const struct fg_cpu *rq, const struct fg_domain *sd)
+{
+	return (u64)rq->cpu_capacity * sd->imbalance_pct < (u64)rq->cpu_capacity_orig * 100;
+}
+
+/* pelt.c */
+static u64 rq_clock_pelt(const struct fg_cpu *rq);
+static void pelt_decay_blocked(struct fg_avg *sa, u64 now, u64 weight);
+static void update_cfs_rq_load_avg(const struct fg_sys *sys, struct fg_cpu *rq);
+static void update_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
+static void attach_entity_load_avg(struct fg_cpu *rq, struct fg_task *p);
+static void detach_entity_load_avg(struct fg_cpu *rq, struct fg_task *p);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Who wakes whom, and whether the wakee comes to the waker: spec 3.2, 3.4. */
+#include "select.h"
+
+/* The wakee switches of one waker, halved once a second without being looked at. */
+struct wakee_flips {
+	u32 last_wakee;
+	u32 flips;
+	u64 ts;
+};
+
+static void count_wakee(struct wakee_flips *f, const struct fg_task *p, u64 now)
+{
+	if (now > f->ts + FG_NSEC_PER_SEC) {
+		f->flips >>= 1;
+		f->ts = now;
+	}
+	if (f->last_wakee != p->id + 1) {
+		f->last_wakee = p->id + 1;
+		f->flips++;
+	}
+}
+
+static struct wakee_flips flips_of_task(const struct fg_task *waker)
+{
+	struct wakee_flips f = { waker->last_wakee, waker->wakee_flips, waker->wakee_flip_ts };
+
+	return f;
+}
+
+/* An interrupt on an idle CPU wakes in the name of the idle task. */
+static struct wakee_flips flips_of_idle(const struct fg_cpu *rq)
+{
+	struct wakee_flips f = { rq->idle_last_wakee, rq->idle_wakee_flips, rq->idle_wakee_flip_ts };
+
+	return f;
+}
+
+static void record_wakee(struct fg_sys *sys, struct fg_task *waker, const struct fg_task *p, const struct fg_wake *w)
+{
+	struct fg_cpu *rq = cpu_rq(sys, (u32)w->this_cpu);
+	struct wakee_flips f = waker ? flips_of_task(waker) : flips_of_idle(rq);
+
+	count_wakee(&f, p, w->now);
+	if (waker) {
+		waker->last_wakee = f.last_wakee;
+		waker->wakee_flips = f.flips;
+		waker->wakee_flip_ts = f.ts;
+	} else {
+		rq->idle_last_wakee = f.last_wakee;
+		rq->idle_wakee_flips = f.flips;
+		rq->idle_wakee_flip_ts = f.ts;
+	}
+}
+
+/* One waker of so many wakees that they would not fit its cache: spread them. As it will be after record_wakee. */
+static u32 wake_wide(const struct select_ctx *s)
+{
+	const struct fg_task *waker = s->w->current;
+	const struct fg_cpu *rq = rq_of(s, s->w->this_cpu);
+	struct wakee_flips f = waker ? flips_of_task(waker) : flips_of_idle(rq);
+	u64 factor = rq->sd_llc_size;
+	u64 hi, lo;
+
+	count_wakee(&f, s->p, s->w->now);
+	hi = max_u64(f.flips, s->p->wakee_flips);
+	lo = min_u64(f.flips, s->p->wakee_flips);
+	return lo >= factor && hi >= lo * factor;
+}
+
+/* Idle CPUs decide first. -1: no opinion. */
+static s32 wake_affine_idle(const struct select_ctx *s)
+{
+	s32 this_cpu = s->w->this_cpu, prev = s->prev;
+
+	/* An idle waker is an interrupt; its CPU is as good as prev if they share a cache, but prev has p's data. */
+	if (share_llc(s, this_cpu, prev) && probe_idle(s, this_cpu))
+		return probe_idle(s, prev) ? prev : this_cpu;
+	/* this CPU is about to be idle. */
+	if (s->sync && rq_of(s, this_cpu)->nr_running == 1)
+		return this_cpu;
+	if (feat(s->sys, FG_WA_PREV_IDLE) && probe_idle(s, prev))
+		return prev;
+	return -1;
+}
+
+/* Which CPU would be less loaded for its capacity with p on it; half of imbalance_pct in favour of the waker's. */
+static s32 wake_affine_weight(const struct select_ctx *s, const struct fg_domain *sd)
+{
+	const struct fg_cpu *this_rq = rq_of(s, s->w->this_cpu);
+	const struct fg_cpu *prev_rq = rq_of(s, s->prev);
+	s64 this_load = (s64)cpu_load(this_rq);
+	s64 prev_load = (s64)cpu_load(prev_rq);
+	s64 task_load = (s64)task_h_load(s->sys, s->p);
+	u32 bias = 100 + (u32)pos_sub(sd->imbalance_pct, 100) / 2;
+
+	if (s->sync && s->w->current) {
+		s64 leaving = (s64)task_h_load(s->sys, s->w->current);
+
+		if (leaving > this_load)
+			return s->w->this_cpu;
+		this_load -= leaving;
+	}
+	this_load = (this_load + task_load) * 100 * (s64)prev_rq->cpu_capacity;
+	prev_load = (prev_load - task_load) * (s64)bias * (s64)this_rq->cpu_capacity;
+	if (s->sync)
+		prev_load += 1;
+	return this_load < prev_load ? s->w->this_cpu : -1;
+}
+
+/* this_cpu or prev. */
+static s32 wake_affine(const struct select_ctx *s, const struct fg_domain *sd)
+{
+	s32 cpu = wake_affine_idle(s);
+
+	if (cpu < 0)
+		cpu = wake_affine_weight(s, sd);
+	return cpu == s->w->this_cpu ? cpu : s->prev;
+}
