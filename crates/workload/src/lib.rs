@@ -1,5 +1,34 @@
 //! What the threads do: the program model, built-in benchmarks and rt-app import.
+//!
+//! A [`Workload`] is a list of thread templates with programs of [`Op`]s and the objects they meet at. It comes from
+//! a built-in with options (`sched-pipe:loops=50000,threads`, see [`builtins`]) or from a file in rt-app's grammar
+//! (see [`rtapp`]); [`Workload::find`] takes either, checks it against a machine ([`Workload::validate`]) and returns
+//! it with every [`Warning`] the user should see. This crate executes nothing: time, CPUs and costs are the engine's.
+//!
+//! ```
+//! use fairground_workload::{builtins, json};
+//!
+//! assert!(builtins().iter().any(|b| b.name == "sched-pipe"));
+//! // rt-app files are JSON with liberties: order, duplicates and bare keys carry meaning.
+//! let tree = json::parse(r#"{ "suspend", "run": 5, "run": 7, /* twice */ }"#).unwrap();
+//! assert_eq!(tree.root.members().unwrap().len(), 3);
+//! ```
 
+pub mod builtin;
+mod error;
+mod find;
+pub mod json;
+mod options;
 mod program;
+pub mod rtapp;
+mod splice;
+pub mod testing;
+mod validate;
+mod warning;
 
+pub use builtin::{builtins, Builtin};
+pub use error::{FileError, WorkloadError};
+pub use options::{OptionInfo, OptionKind};
 pub use program::*;
+pub use validate::{Problem, Step, MAX_LOOP_DEPTH, MAX_SPIN_STEPS, MAX_TASKS, MAX_TIME_NS};
+pub use warning::{Position, Warning, WarningKind};

@@ -1,0 +1,101 @@
+//! The built-in workloads, as data: what each measures, how it misleads, and what can be set.
+
+mod periodic;
+mod sched_pipe;
+
+use std::fmt::Write;
+
+use crate::error::WorkloadError;
+use crate::options::{OptionInfo, Options};
+use crate::program::Workload;
+
+/// A built-in workload.
+pub struct Builtin {
+    /// As typed.
+    pub name: &'static str,
+    /// One line for a list.
+    pub title: &'static str,
+    /// What it does and measures.
+    pub measures: &'static str,
+    /// What its figure does not say, and what it is sensitive to.
+    pub misleads: &'static str,
+    /// What can be set.
+    pub options: &'static [OptionInfo],
+    pub(crate) build: fn(&Options) -> Result<Workload, WorkloadError>,
+}
+
+/// All built-ins, by name.
+pub fn builtins() -> &'static [Builtin] {
+    static BUILTINS: &[Builtin] = &[periodic::BUILTIN, sched_pipe::BUILTIN];
+    BUILTINS
+}
+
+impl Builtin {
+    /// The built-in of that name.
+    pub fn by_name(name: &str) -> Option<&'static Builtin> {
+        builtins().iter().find(|b| b.name == name)
+    }
+
+    /// Everything above in plain text, for `workload show`.
+    pub fn describe(&self) -> String {
+        let mut text = format!("{}: {}\n\n{}\n\n{}\n\nOptions:\n", self.name, self.title, self.measures, self.misleads);
+        for option in self.options {
+            let default = if option.default.is_empty() { "-" } else { option.default };
+            // Writing to a String cannot fail.
+            let _ = writeln!(
+                text,
+                "  {:<10} {} ({}; default {default})",
+                option.name,
+                option.meaning,
+                option.kind.expected()
+            );
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::small_machine;
+
+    #[test]
+    fn every_table_is_sound_and_every_default_runs() {
+        let machine = small_machine(4);
+        for b in builtins() {
+            for other in b.options.iter().filter_map(|o| o.excludes) {
+                assert!(b.options.iter().any(|o| o.name == other), "{}: {other}", b.name);
+            }
+            let (workload, warnings) = Workload::find(b.name, &machine).unwrap();
+            assert_eq!(workload.name, b.name);
+            assert_eq!(warnings, [], "{}", b.name);
+            assert!(b.describe().contains(b.title) && !b.misleads.is_empty());
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_understood_names_itself_and_its_neighbour() {
+        let machine = small_machine(4);
+        let cases = [
+            ("shed-pipe", "no workload `shed-pipe`", "did you mean `sched-pipe`?"),
+            ("sched-pipe:loop=5", "no option `loop`", "did you mean `loops`?"),
+            ("sched-pipe:loops=0", "0 is out of range", "1 to"),
+            ("sched-pipe:loops=x", "`x` is not a whole number", "whole number"),
+            ("sched-pipe:loops", "needs a value", "whole number"),
+            ("sched-pipe:loops=5,loops=6", "given twice", "whole number"),
+            ("sched-pipe:threads=1", "takes no value", "no value"),
+            ("sched-pipe:threads,processes", "together with `threads`", "default"),
+            ("sched-pipe:start-cpu=4", "no CPU of small4, which has 0 to 3", "CPU"),
+            ("periodic:duty=101", "`101` is out of range", "0.001 to 100"),
+            ("periodic:duty=10,run=5", "together with `duty`", "us"),
+            ("periodic:periods=5++8", "`` is not a decimal number", "joined by `+`"),
+        ];
+        for (spec, message, help) in cases {
+            let error = Workload::find(spec, &machine).unwrap_err();
+            assert!(error.to_string().contains(message), "{spec}: {error}");
+            let given = miette::Diagnostic::help(&error).unwrap().to_string();
+            assert!(given.contains(help), "{spec}: {given}");
+        }
+        assert!(matches!(Workload::find("no/such.json", &machine), Err(WorkloadError::Read { .. })));
+    }
+}

@@ -1,0 +1,128 @@
+//! Why a workload cannot be run.
+
+use miette::{Diagnostic, NamedSource, SourceSpan};
+use thiserror::Error;
+
+use crate::validate::Problem;
+use crate::warning::Position;
+
+/// Why there is no workload.
+#[derive(Debug, Error, Diagnostic)]
+pub enum WorkloadError {
+    /// The name is neither a built-in nor a file.
+    #[error("no workload `{name}`: neither a built-in nor a file of that name")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// The nearest name and the list.
+        #[help]
+        help: String,
+    },
+    /// The workload has no such option.
+    #[error("`{workload}` has no option `{option}`")]
+    UnknownOption {
+        /// The workload.
+        workload: String,
+        /// What was asked for.
+        option: String,
+        /// The nearest name and the list.
+        #[help]
+        help: String,
+    },
+    /// An option's value is missing, malformed, out of range or excluded by another option.
+    #[error("option `{option}` of `{workload}`: {problem}")]
+    BadOption {
+        /// The workload.
+        workload: String,
+        /// The option.
+        option: String,
+        /// What is wrong with the value.
+        problem: String,
+        /// What is expected.
+        #[help]
+        help: String,
+    },
+    /// The file cannot be read.
+    #[error("cannot read {file}")]
+    Read {
+        /// The file.
+        file: String,
+        /// What the system says.
+        #[source]
+        cause: std::io::Error,
+    },
+    /// The file is longer than any sensible workload.
+    #[error("{file} is larger than {limit_mib} MiB")]
+    TooLarge {
+        /// The file.
+        file: String,
+        /// The limit, MiB.
+        limit_mib: u64,
+    },
+    /// The file is not text.
+    #[error("{at}: not UTF-8: byte {byte:#04x}")]
+    #[diagnostic(help("rt-app files are UTF-8 text; this one may be compressed or in another encoding"))]
+    NotUtf8 {
+        /// Where.
+        at: Position,
+        /// The first offending byte.
+        byte: u8,
+    },
+    /// Something in the file is wrong.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    File(Box<FileError>),
+    /// The workload contradicts itself or the machine.
+    #[error("workload `{workload}`: {problem}")]
+    Invalid {
+        /// The workload.
+        workload: String,
+        /// What is wrong.
+        problem: Box<Problem>,
+        /// What to do about it.
+        #[help]
+        help: String,
+    },
+}
+
+/// A mistake in a file, with the place.
+#[derive(Debug, Error, Diagnostic)]
+#[error("{at}: {message}")]
+pub struct FileError {
+    /// Where.
+    pub at: Position,
+    /// What is wrong, naming the key.
+    pub message: String,
+    /// The text around it.
+    #[source_code]
+    pub source_code: NamedSource<String>,
+    /// The place in the text, bytes.
+    #[label("{label}")]
+    pub span: SourceSpan,
+    /// What was expected there.
+    pub label: String,
+    /// The nearest valid name, or what to do.
+    #[help]
+    pub help: Option<String>,
+}
+
+/// "did you mean" with the nearest name (if one is near), and all names.
+pub(crate) fn nearest<'a>(given: &str, what: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.into_iter().collect();
+    let list = format!("{what}: {}", names.join(", "));
+    match nearest_name(given, &names) {
+        Some(name) => format!("did you mean `{name}`? {list}"),
+        None => list,
+    }
+}
+
+/// The name most like `given`, if it is like it at all.
+pub(crate) fn nearest_name<'a>(given: &str, names: &[&'a str]) -> Option<&'a str> {
+    /// Jaro-Winkler similarity from which a suggestion helps more than it confuses; found by trying typing slips.
+    const NEAR: f64 = 0.7;
+    // Outside data may be huge; no name of ours is.
+    let given: String = given.chars().take(64).collect();
+    let score = |name: &str| strsim::jaro_winkler(&given.to_lowercase(), &name.to_lowercase());
+    let best = names.iter().copied().max_by(|a, b| score(a).total_cmp(&score(b)))?;
+    (score(best) >= NEAR).then_some(best)
+}

@@ -1,0 +1,59 @@
+//! From what the user typed to a checked workload.
+
+use std::path::Path;
+
+use fairground_machine::Machine;
+
+use crate::builtin::{builtins, Builtin};
+use crate::error::{nearest, WorkloadError};
+use crate::options::Options;
+use crate::program::Workload;
+use crate::rtapp;
+use crate::warning::Warning;
+
+impl Workload {
+    /// The workload that `spec` asks for, checked against `machine`.
+    ///
+    /// `spec` is a built-in with options, `NAME[:OPTION[=VALUE],...]`, or the path of a file in rt-app's grammar,
+    /// optionally followed by `:` and the options of [`rtapp::FILE_OPTIONS`]. A built-in's name wins over a file of
+    /// the same name; write `./NAME` for the file.
+    ///
+    /// # Errors
+    /// Everything that keeps it from running, with the nearest valid name where a name is wrong.
+    pub fn find(spec: &str, machine: &Machine) -> Result<(Workload, Vec<Warning>), WorkloadError> {
+        let (name, options) = spec.split_once(':').unwrap_or((spec, ""));
+        if let Some(builtin) = builtins().iter().find(|b| b.name == name) {
+            return from_builtin(builtin, options, machine);
+        }
+        if Path::new(spec).is_file() {
+            return rtapp::load(spec, &rtapp::Dialect::default(), machine);
+        }
+        if let Some((path, options)) = spec.rsplit_once(':').filter(|(path, _)| Path::new(path).is_file()) {
+            let options = Options::parse("rt-app file", rtapp::FILE_OPTIONS, options, machine)?;
+            return rtapp::load(path, &rtapp::Dialect::from_options(&options), machine);
+        }
+        if looks_like_a_path(spec) {
+            return rtapp::load(spec, &rtapp::Dialect::default(), machine);
+        }
+        Err(WorkloadError::Unknown {
+            name: name.into(),
+            help: nearest(name, "the built-ins are", builtins().iter().map(|b| b.name)),
+        })
+    }
+}
+
+fn from_builtin(
+    builtin: &Builtin,
+    options: &str,
+    machine: &Machine,
+) -> Result<(Workload, Vec<Warning>), WorkloadError> {
+    let options = Options::parse(builtin.name, builtin.options, options, machine)?;
+    let workload = (builtin.build)(&options)?;
+    let warnings = workload.validate(machine)?;
+    Ok((workload, warnings))
+}
+
+/// Then the complaint is about the file, not about the list of built-ins.
+fn looks_like_a_path(spec: &str) -> bool {
+    spec.contains('/') || spec.ends_with(".json")
+}

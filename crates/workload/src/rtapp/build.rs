@@ -1,0 +1,198 @@
+//! From the tree of tasks to a [`Workload`].
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use fairground_machine::Machine;
+
+use super::event::{Action, Event};
+use super::global::Global;
+use super::source::Source;
+use super::task::Task;
+use crate::error::WorkloadError;
+use crate::json::Span;
+use crate::program::*;
+use crate::validate::Step;
+use crate::warning::WarningKind;
+
+mod objects;
+mod program;
+
+use objects::Objects;
+
+/// Working set of an rt-app thread besides its buffers, KiB; an estimate: the calibrated loop works in registers, what
+/// remains is the stack and the log line it formats.
+const FOOTPRINT_KIB: u32 = 8;
+
+/// Everything a program is built from.
+struct Build<'a> {
+    global: &'a Global,
+    machine: &'a Machine,
+    objects: Objects,
+    /// Template of the threads that `fork` makes of a task, by the task's name.
+    forked: BTreeMap<String, SpecId>,
+}
+
+/// A program, and where each step is written.
+#[derive(Clone, Default)]
+struct Program {
+    ops: Vec<Op>,
+    spans: Vec<Span>,
+}
+
+/// Builds and checks.
+pub(super) fn workload(
+    source: &mut Source,
+    tasks: &[Task],
+    global: &Global,
+    machine: &Machine,
+) -> Result<Workload, WorkloadError> {
+    warn_of_names(source, tasks);
+    let threads: u32 = tasks.iter().map(|t| t.instances).sum();
+    let forked = forked_specs(source, tasks, threads)?;
+    let mut build = Build { global, machine, objects: Objects::new(threads, tasks), forked };
+    let mut workload = Workload {
+        name: source.file().into(),
+        objects: Vec::new(),
+        tasks: Vec::new(),
+        start: (0..threads).map(|spec| Start { spec, count: 1, cpu: 0 }).collect(),
+        irqs: Vec::new(),
+        duration_ns: global.duration_ns,
+        warmup_ns: 0,
+        score: score(tasks),
+    };
+    let mut places: Vec<Arc<[Span]>> = Vec::new();
+    for task in tasks.iter().filter(|t| t.instances > 0) {
+        let program = build.program(source, task, false)?;
+        let (ops, spans): (Arc<[Op]>, Arc<[Span]>) = (program.ops.into(), program.spans.into());
+        for _ in 0..task.instances {
+            let name = format!("{}-{}", task.name, workload.tasks.len());
+            workload.tasks.push(spec(task, &name, ops.clone(), global));
+            places.push(spans.clone());
+        }
+    }
+    for task in tasks.iter().filter(|t| build.forked.contains_key(&t.name)).collect::<Vec<_>>() {
+        let program = build.program(source, task, true)?;
+        workload.tasks.push(spec(task, &format!("{}-fork", task.name), program.ops.into(), global));
+        places.push(program.spans.into());
+    }
+    let names;
+    (workload.objects, names) = build.objects.into_parts();
+    check(source, &workload, (&places, &names), machine)?;
+    Ok(workload)
+}
+
+fn spec(task: &Task, name: &str, program: Arc<[Op]>, global: &Global) -> TaskSpec {
+    let events = task.phases.iter().flat_map(|p| &p.events);
+    let buffer = events.map(|e| match e.action {
+        Action::Mem { bytes } | Action::IoRun { bytes } => bytes.min(global.mem_buffer),
+        Action::MemRun { bytes, .. } => bytes,
+        _ => 0,
+    });
+    let buffer_kib = buffer.max().unwrap_or(0).div_ceil(1024) as u32;
+    TaskSpec {
+        name: comm(name),
+        attr: task.attr,
+        affinity: task.cpus,
+        kthread_cpu: None,
+        footprint_kib: FOOTPRINT_KIB + buffer_kib,
+        daemon: false,
+        program,
+    }
+}
+
+/// What the kernel keeps of a name: 15 bytes.
+fn comm(name: &str) -> String {
+    let end = (0..=name.len().min(15)).rev().find(|i| name.is_char_boundary(*i)).unwrap_or(0);
+    name[..end].into()
+}
+
+fn score(tasks: &[Task]) -> Score {
+    let mut events = tasks.iter().flat_map(|t| &t.phases).flat_map(|p| &p.events);
+    match events.any(|e| matches!(e.action, Action::Mark(_))) {
+        true => Score::OpsPerSec,
+        false => Score::None,
+    }
+}
+
+fn events(tasks: &[Task]) -> impl Iterator<Item = (&Task, &Event)> {
+    tasks.iter().flat_map(|t| t.phases.iter().flat_map(move |p| p.events.iter().map(move |e| (t, e))))
+}
+
+/// Templates of forked threads, after those of the start, in the order of the file.
+fn forked_specs(source: &Source, tasks: &[Task], first: SpecId) -> Result<BTreeMap<String, SpecId>, WorkloadError> {
+    let mut forked: BTreeMap<String, SpecId> = BTreeMap::new();
+    for (_, event) in events(tasks) {
+        let Action::Fork(name) = &event.action else { continue };
+        if !tasks.iter().any(|t| t.name == *name) {
+            let help = crate::error::nearest(name, "the tasks are", tasks.iter().map(|t| t.name.as_str()));
+            let text = format!("`{}` names no task: `{name}`", event.key);
+            return Err(source.error_with_help(event.span, text, "expected a task's name", Some(help)));
+        }
+        forked.insert(name.clone(), 0);
+    }
+    let order = tasks.iter().filter(|t| forked.contains_key(&t.name)).map(|t| t.name.clone());
+    Ok(order.collect::<Vec<_>>().into_iter().zip(first..).collect())
+}
+
+/// Warns of names that do not meet, and of barriers among forked threads.
+fn warn_of_names(source: &mut Source, tasks: &[Task]) {
+    let by_name = source.dialect.named_suspend;
+    let suspended_on = |task: &Task, given: &Option<String>| match given {
+        Some(name) if by_name => name.clone(),
+        _ => task.name.clone(),
+    };
+    let mut suspends: BTreeSet<String> = BTreeSet::new();
+    for (task, event) in events(tasks) {
+        let Action::Suspend(given) = &event.action else { continue };
+        suspends.insert(suspended_on(task, given));
+        if let Some(name) = given.as_ref().filter(|n| !by_name && **n != task.name) {
+            let text = format!(
+                "says `{name}`, but rt-app ignores the string: it waits for a resume of `{}` (the option \
+                 `named-suspend` honours it)",
+                task.name
+            );
+            source.warn(WarningKind::Suspicious, event.span, &event.key, text);
+        }
+    }
+    for (_, event) in events(tasks) {
+        match &event.action {
+            Action::Resume(name) if !suspends.contains(name) => {
+                let text = format!("wakes nobody: no task suspends on `{name}`");
+                source.warn(WarningKind::Suspicious, event.span, &event.key, text);
+            }
+            _ => {}
+        }
+    }
+    let forks: BTreeSet<&String> =
+        events(tasks).filter_map(|(_, e)| if let Action::Fork(name) = &e.action { Some(name) } else { None }).collect();
+    for (task, event) in events(tasks) {
+        if matches!(event.action, Action::Barrier(_)) && forks.contains(&task.name) {
+            let text = "is used by forked threads, whom the barrier does not count";
+            source.warn(WarningKind::Suspicious, event.span, &event.key, text);
+        }
+    }
+}
+
+/// Validates, and puts lines and the objects' names to what it finds.
+fn check(
+    source: &mut Source,
+    workload: &Workload,
+    (places, names): (&[Arc<[Span]>], &[String]),
+    machine: &Machine,
+) -> Result<(), WorkloadError> {
+    let place = |step: Option<Step>| {
+        let step = step?;
+        places.get(step.spec as usize)?.get(step.op as usize).copied()
+    };
+    let whole = Span { start: 0, end: 0 };
+    let remarks = workload.check(machine, names).map_err(|problem| {
+        let span = place(problem.step()).unwrap_or(whole);
+        source.error_with_help(span, problem.to_string(), "here", Some(problem.help()))
+    })?;
+    for remark in remarks {
+        let span = place(remark.step).unwrap_or(whole);
+        source.warn(WarningKind::Suspicious, span, &remark.subject, remark.message);
+    }
+    Ok(())
+}

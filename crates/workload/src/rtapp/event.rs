@@ -1,0 +1,227 @@
+//! One event: its word, and what its value says.
+
+use super::fields::Fields;
+use super::source::Source;
+use crate::error::{nearest, WorkloadError};
+use crate::json::{Member, Node, Span, Value};
+use crate::program::Mark;
+use crate::warning::WarningKind;
+
+/// The words of rt-app. A key that begins with one of them is that event; of two words that fit, the longer.
+pub const EVENTS: &[&str] = &[
+    "lock", "unlock", "wait", "signal", "broad", "sync", "sleep", "runtime", "run", "timer", "suspend", "resume",
+    "memrun", "mem", "iorun", "yield", "barrier", "fork", "sem_post", "sem_wait",
+];
+
+/// Our words, matched in the same way.
+///
+/// `pipe_write` and `pipe_read`: `{ "ref": NAME, "bytes": N }` (1..=4096); `socket_send` and `socket_recv`: the same
+/// over an AF_UNIX stream; `execve`: a new program image, any value; `mark`: `"begin"`, `"steady"`, `"op"` or `"end"`
+/// for the workload's own score.
+pub const EXTENSIONS: &[&str] = &["pipe_write", "pipe_read", "socket_send", "socket_recv", "execve", "mark"];
+
+/// An event of a phase.
+pub(super) struct Event {
+    /// Its key, for messages.
+    pub key: String,
+    /// Where it is.
+    pub span: Span,
+    pub action: Action,
+}
+
+/// What an event does. Times in us.
+pub(super) enum Action {
+    Run(u64),
+    RunTime(u64),
+    Sleep(u64),
+    Timer { name: String, unique: bool, period: u64, absolute: bool },
+    Lock(String),
+    Unlock(String),
+    Wait { cond: String, mutex: Option<String>, signal_first: bool },
+    Signal(String),
+    Broadcast(String),
+    Suspend(Option<String>),
+    Resume(String),
+    Mem { bytes: u64 },
+    IoRun { bytes: u64 },
+    MemRun { bytes: u64, accesses: u64, random: bool },
+    SemPost(String),
+    SemWait(String),
+    Yield,
+    Barrier(String),
+    Fork(String),
+    PipeWrite { pipe: String, bytes: u32 },
+    PipeRead { pipe: String, bytes: u32 },
+    SockSend { sock: String, bytes: u32 },
+    SockRecv { sock: String, bytes: u32 },
+    Execve,
+    Mark(Mark),
+}
+
+/// The event word a key begins with.
+pub(super) fn word_of(key: &str) -> Option<&'static str> {
+    let fitting = EVENTS.iter().chain(EXTENSIONS).filter(|w| key.starts_with(**w));
+    fitting.copied().max_by_key(|w| w.len())
+}
+
+/// Reads the event that `word` names.
+pub(super) fn read(source: &mut Source, word: &'static str, m: &Member) -> Result<Event, WorkloadError> {
+    if m.value.value == Value::Missing && word != "suspend" {
+        let text = format!("`{}` has no value", m.key);
+        return Err(source.error(m.key_span, text, "expected `:` and a value; only `suspend` may stand alone"));
+    }
+    let action = match word {
+        "run" | "runtime" | "sleep" | "mem" | "iorun" => counted(source, word, m)?,
+        "timer" => timer(source, m)?,
+        "wait" | "sync" => wait(source, word == "sync", m)?,
+        "memrun" => memrun(source, m)?,
+        "pipe_write" | "pipe_read" | "socket_send" | "socket_recv" => message(source, word, m)?,
+        "suspend" => Action::Suspend(match &m.value.value {
+            Value::String(name) => Some(name.clone()),
+            Value::Missing => None,
+            _ => return Err(source.mismatch(m, "expected a string, or nothing")),
+        }),
+        "yield" => Action::Yield,
+        "execve" => Action::Execve,
+        "mark" => mark(source, m)?,
+        _ => named(source, word, m)?,
+    };
+    Ok(Event { key: m.key.clone(), span: m.key_span, action })
+}
+
+/// Events whose value is a number of us or bytes.
+fn counted(source: &Source, word: &str, m: &Member) -> Result<Action, WorkloadError> {
+    let n = source.int(m, 0, i64::MAX)? as u64;
+    Ok(match word {
+        "run" => Action::Run(n),
+        "runtime" => Action::RunTime(n),
+        "sleep" => Action::Sleep(n),
+        "mem" => Action::Mem { bytes: n },
+        _ => Action::IoRun { bytes: n },
+    })
+}
+
+/// Events whose value is the name of an object or task.
+fn named(source: &Source, word: &'static str, m: &Member) -> Result<Action, WorkloadError> {
+    if m.key == "lock_pages" {
+        let help = "`lock_pages` belongs into `global`; here rt-app takes it for a `lock` event".to_string();
+        return Err(source.error_with_help(m.key_span, "`lock_pages` in a task", "read as `lock`", Some(help)));
+    }
+    let name = source.string(m)?.to_string();
+    Ok(match word {
+        "lock" => Action::Lock(name),
+        "unlock" => Action::Unlock(name),
+        "signal" => Action::Signal(name),
+        "broad" => Action::Broadcast(name),
+        "resume" => Action::Resume(name),
+        "sem_post" => Action::SemPost(name),
+        "sem_wait" => Action::SemWait(name),
+        "barrier" => Action::Barrier(name),
+        _ => Action::Fork(name),
+    })
+}
+
+/// The parts of an event whose value is an object.
+struct Parts<'a> {
+    event: &'a str,
+    node: &'a Node,
+    keys: Fields<'a>,
+}
+
+impl<'a> Parts<'a> {
+    fn of(source: &mut Source, m: &'a Member) -> Result<Self, WorkloadError> {
+        let keys = Fields::of(source, &m.value, &format!("the value of `{}`", m.key))?;
+        Ok(Parts { event: &m.key, node: &m.value, keys })
+    }
+
+    fn string(&mut self, source: &Source, key: &str) -> Result<Option<String>, WorkloadError> {
+        self.keys.get(key).map(|m| source.string(m).map(str::to_string)).transpose()
+    }
+
+    /// A name that rt-app defaults to "unknown".
+    fn name(&mut self, source: &mut Source) -> Result<String, WorkloadError> {
+        if let Some(name) = self.string(source, "ref")? {
+            return Ok(name);
+        }
+        let text = "has no `ref`; rt-app then takes the name \"unknown\"";
+        source.warn(WarningKind::Suspicious, self.node.span, self.event, text);
+        Ok("unknown".into())
+    }
+
+    fn int(&mut self, source: &Source, key: &str, min: i64, max: i64, default: i64) -> Result<u64, WorkloadError> {
+        let value = self.keys.get(key).map(|m| source.int(m, min, max)).transpose()?;
+        Ok(value.unwrap_or(default) as u64)
+    }
+
+    fn finish(self, source: &mut Source, known: &[&str]) {
+        self.keys.warn_rest(source, known, &format!("is no part of `{}` and is not read", self.event));
+    }
+}
+
+fn timer(source: &mut Source, m: &Member) -> Result<Action, WorkloadError> {
+    let mut parts = Parts::of(source, m)?;
+    let name = parts.name(source)?;
+    let period = parts.int(source, "period", 0, i64::MAX, 0)?;
+    let mode = parts.string(source, "mode")?.unwrap_or_else(|| "relative".into());
+    let absolute = mode.starts_with("absolute");
+    if !absolute && mode != "relative" {
+        let text = format!("`mode` is `{mode}`, which rt-app takes for `relative`; the modes are relative, absolute");
+        source.warn(WarningKind::Suspicious, m.key_span, &m.key, text);
+    }
+    parts.finish(source, &["ref", "period", "mode"]);
+    Ok(Action::Timer { unique: name.starts_with("unique"), name, period, absolute })
+}
+
+fn wait(source: &mut Source, signal_first: bool, m: &Member) -> Result<Action, WorkloadError> {
+    let mut parts = Parts::of(source, m)?;
+    let cond = parts.name(source)?;
+    let mutex = parts.string(source, "mutex")?;
+    parts.finish(source, &["ref", "mutex"]);
+    Ok(Action::Wait { cond, mutex, signal_first })
+}
+
+fn memrun(source: &mut Source, m: &Member) -> Result<Action, WorkloadError> {
+    let mut parts = Parts::of(source, m)?;
+    let kind = parts.string(source, "type")?.unwrap_or_else(|| "read".into());
+    let pattern = parts.string(source, "pattern")?.unwrap_or_else(|| "sequential".into());
+    let bytes = parts.int(source, "size", 1, i64::MAX, 4_194_304)?;
+    let accesses = parts.int(source, "count", 0, i64::MAX, 1)?;
+    parts.int(source, "stride", 1, i64::MAX, 64)?;
+    parts.string(source, "ref")?;
+    parts.finish(source, &["type", "size", "count", "stride", "pattern", "ref"]);
+    for (value, known) in [(&kind, &["read", "write", "chase"][..]), (&pattern, &["random", "sequential"])] {
+        if !known.contains(&value.as_str()) {
+            let help = nearest(value, "expected one of", known.iter().copied());
+            let text = format!("`{}` has unknown `{value}`", m.key);
+            return Err(source.error_with_help(m.value.span, text, "type or pattern", Some(help)));
+        }
+    }
+    Ok(Action::MemRun { bytes, accesses, random: kind == "chase" || pattern == "random" })
+}
+
+fn message(source: &mut Source, word: &str, m: &Member) -> Result<Action, WorkloadError> {
+    let mut parts = Parts::of(source, m)?;
+    let name = parts.name(source)?;
+    let max = if word == "pipe_write" { 4096 } else { i64::MAX };
+    let bytes = parts.int(source, "bytes", 1, max, 1)? as u32;
+    parts.finish(source, &["ref", "bytes"]);
+    Ok(match word {
+        "pipe_write" => Action::PipeWrite { pipe: name, bytes },
+        "pipe_read" => Action::PipeRead { pipe: name, bytes },
+        "socket_send" => Action::SockSend { sock: name, bytes },
+        _ => Action::SockRecv { sock: name, bytes },
+    })
+}
+
+fn mark(source: &Source, m: &Member) -> Result<Action, WorkloadError> {
+    const MARKS: &[(&str, Mark)] =
+        &[("begin", Mark::Begin), ("steady", Mark::Steady), ("op", Mark::Op), ("end", Mark::End)];
+    let name = source.string(m)?;
+    match MARKS.iter().find(|(n, _)| *n == name) {
+        Some((_, mark)) => Ok(Action::Mark(*mark)),
+        None => {
+            let help = nearest(name, "the marks are", MARKS.iter().map(|(n, _)| *n));
+            Err(source.error_with_help(m.value.span, format!("unknown mark `{name}`"), "expected a mark", Some(help)))
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Files in rt-app's grammar, read as rt-app reads them.
+//!
+//! The grammar is that of rt-app's source as of May 2026, quirks included: events are keys that *begin* with an event
+//! word, in the order of the text; a phase's `loop` of 0 or less runs for ever; priority and clamps stay as the last
+//! phase left them while `cpus` reverts to the task's; `suspend` waits for its own task's name whatever its string
+//! says. Every key and event is run, or named with its line in a [`Warning`].
+//!
+//! rt-app users write duplicate keys and the bare `"suspend",`. rt-app itself cannot read the latter and keeps only the
+//! last of the former; its companion doc/workgen renames duplicates (`run`, `run1`) and completes `suspend` before
+//! rt-app sees the file. We read a file as that pair does, because a file with duplicates was written for it; the
+//! option `last-wins` reads as rt-app alone. (workgen goes by lines, we go by objects: a file that writes several keys
+//! on one line reads the same as with one key a line.)
+//!
+//! Beyond rt-app's words there are ours, for which it has none: [`EXTENSIONS`]. None begins with a word of rt-app's,
+//! so rt-app ignores them all.
+//!
+//! Where we differ: values outside a C int, and events rt-app would take with a negative time, are errors here;
+//! a thread has its policy and CPUs from birth instead of setting them itself after the start; forked threads of a
+//! task all have the name `TASK-fork`; logging, page locking, priority inheritance, task groups, memory policy and
+//! custom slices do not exist; SCHED_DEADLINE is refused.
+//!
+//! Floors, bottom up: [`source`] places messages, [`fields`] looks keys up, [`global`], [`sched`], [`event`] and
+//! [`task`] read their parts of the tree, and [`build`] turns the tree into a [`Workload`].
+
+mod build;
+mod event;
+mod fields;
+mod global;
+mod sched;
+mod source;
+mod task;
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::io::Read;
+
+use fairground_machine::Machine;
+
+use crate::error::WorkloadError;
+use crate::json;
+use crate::options::{OptionInfo, OptionKind, Options, MICRO};
+use crate::program::Workload;
+use crate::warning::{Position, Warning, WarningKind};
+use fields::Fields;
+use source::Source;
+
+pub use event::{EVENTS, EXTENSIONS};
+
+/// Largest file that is read, MiB. The largest public rt-app file has some 100 KiB.
+const MAX_FILE_MIB: u64 = 64;
+
+/// Options that may follow a file's name after a colon.
+pub const FILE_OPTIONS: &[OptionInfo] = &[
+    OptionInfo {
+        name: "last-wins",
+        kind: OptionKind::Flag,
+        default: "",
+        meaning: "of duplicate keys only the last counts, as for rt-app without workgen",
+        excludes: None,
+    },
+    OptionInfo {
+        name: "named-suspend",
+        kind: OptionKind::Flag,
+        default: "",
+        meaning: "`suspend` waits for the name in its string, as up to rt-app 1.0",
+        excludes: None,
+    },
+    OptionInfo {
+        name: "duration",
+        kind: OptionKind::Decimal { unit: "s", min: MICRO / 1000, max: 100_000 * MICRO },
+        default: "",
+        meaning: "length of the run, instead of the file's",
+        excludes: None,
+    },
+];
+
+/// How a file is read. The default is rt-app's newest source after workgen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Dialect {
+    /// Of duplicate keys only the last counts, at the place of the first (json-c); otherwise all events count, and of
+    /// other keys the first (workgen).
+    pub last_wins: bool,
+    /// `suspend` honours its string.
+    pub named_suspend: bool,
+    /// Length of the run instead of the file's, ns.
+    pub duration_ns: Option<u64>,
+}
+
+impl Dialect {
+    pub(crate) fn from_options(options: &Options) -> Self {
+        Dialect {
+            last_wins: options.is_given("last-wins"),
+            named_suspend: options.is_given("named-suspend"),
+            duration_ns: options.is_given("duration").then(|| options.millionths("duration") * 1000),
+        }
+    }
+}
+
+/// Reads and checks the file at `path`.
+///
+/// # Errors
+/// What keeps it from being read or run, with its line.
+pub fn load(path: &str, dialect: &Dialect, machine: &Machine) -> Result<(Workload, Vec<Warning>), WorkloadError> {
+    let unreadable = |cause| WorkloadError::Read { file: path.into(), cause };
+    let limit = MAX_FILE_MIB << 20;
+    let mut bytes = Vec::new();
+    File::open(path).and_then(|f| f.take(limit + 1).read_to_end(&mut bytes)).map_err(unreadable)?;
+    if bytes.len() as u64 > limit {
+        return Err(WorkloadError::TooLarge { file: path.into(), limit_mib: MAX_FILE_MIB });
+    }
+    import(path, &bytes, dialect, machine)
+}
+
+/// Reads and checks the text of a file; `file` is its name in messages and of the workload.
+///
+/// # Errors
+/// What keeps it from being read or run, with its line.
+pub fn import(
+    file: &str,
+    bytes: &[u8],
+    dialect: &Dialect,
+    machine: &Machine,
+) -> Result<(Workload, Vec<Warning>), WorkloadError> {
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(e) => {
+            let valid = String::from_utf8_lossy(&bytes[..e.valid_up_to()]);
+            let (line, column) = json::line_column(&valid, valid.len());
+            let at = Position { file: file.into(), line, column };
+            return Err(WorkloadError::NotUtf8 { at, byte: bytes[e.valid_up_to()] });
+        }
+    };
+    let mut source = Source::new(file, text, *dialect);
+    let document =
+        json::parse(text).map_err(|e| source.error(e.span, e.message, format!("expected {}", e.expected)))?;
+    if let Some(tail) = document.trailing {
+        source.warn(WarningKind::Ignored, tail, "end of file", "what follows the closing brace is not read");
+    }
+    let mut top = Fields::of(&mut source, &document.root, "the file")?;
+    let global = global::read(&mut source, top.get("global"), machine)?;
+    global::check_resources(&mut source, top.get("resources"))?;
+    let Some(tasks) = top.get("tasks") else {
+        return Err(source.error(document.root.span, "no `tasks` in the file", "expected a key `tasks` here"));
+    };
+    let tasks = task::read_all(&mut source, &tasks.value, &global, machine)?;
+    top.warn_rest(&mut source, &["tasks", "global", "resources"], "is no section of an rt-app file and is not read");
+    let workload = build::workload(&mut source, &tasks, &global, machine)?;
+    Ok((workload, source.into_warnings()))
+}

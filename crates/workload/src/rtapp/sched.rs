@@ -1,0 +1,168 @@
+//! Policy, priority, clamps and CPUs: of a task, and as phases change them.
+
+use fairground_machine::{CpuId, CpuMask, Machine};
+
+use super::fields::Fields;
+use super::source::Source;
+use crate::error::{nearest, WorkloadError};
+use crate::json::{Member, Span};
+use crate::program::{Policy, SchedAttr};
+use crate::warning::WarningKind;
+
+const POLICIES: &[(&str, Option<Policy>)] = &[
+    ("SCHED_OTHER", Some(Policy::Other)),
+    ("SCHED_BATCH", Some(Policy::Batch)),
+    ("SCHED_IDLE", Some(Policy::Idle)),
+    ("SCHED_RR", Some(Policy::Rr)),
+    ("SCHED_FIFO", Some(Policy::Fifo)),
+    ("SCHED_DEADLINE", None),
+];
+
+/// rt-app's priority for FIFO and RR.
+const RT_PRIORITY: i64 = 10;
+
+/// What an object says about scheduling; absent is unchanged.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Change {
+    /// Policy. With it always comes a priority.
+    pub policy: Option<Policy>,
+    /// Nice value or real-time priority, and where it is written.
+    pub priority: Option<(i64, Span)>,
+    pub util_min: Option<u16>,
+    pub util_max: Option<u16>,
+}
+
+impl Change {
+    pub fn is_empty(&self) -> bool {
+        self.priority.is_none() && self.util_min.is_none() && self.util_max.is_none()
+    }
+}
+
+/// A policy by its name.
+pub(super) fn policy(source: &Source, m: &Member) -> Result<Policy, WorkloadError> {
+    let name = source.string(m)?;
+    match POLICIES.iter().find(|(n, _)| *n == name) {
+        Some((_, Some(policy))) => Ok(*policy),
+        Some((_, None)) => Err(source.error_with_help(
+            m.value.span,
+            format!("`{}` is SCHED_DEADLINE, which is not modelled", m.key),
+            "expected a fair or real-time policy",
+            Some("the subject here is the fair scheduler; a periodic SCHED_FIFO task comes nearest".into()),
+        )),
+        None => {
+            let help = nearest(name, "the policies are", POLICIES.iter().map(|(n, _)| *n));
+            let text = format!("unknown policy `{name}`");
+            Err(source.error_with_help(m.value.span, text, "expected a policy", Some(help)))
+        }
+    }
+}
+
+/// Reads `policy`, `priority` and the clamps; `default` is the policy if none is stated (`None` in a phase).
+pub(super) fn read(
+    source: &mut Source,
+    keys: &mut Fields,
+    default: Option<Policy>,
+    at: Span,
+) -> Result<Change, WorkloadError> {
+    let mut change = Change { policy: default, ..Change::default() };
+    let mut place = at;
+    if let Some(m) = keys.get("policy") {
+        change.policy = Some(policy(source, m)?);
+        place = m.value.span;
+    }
+    change.priority = match (keys.get("priority"), change.policy) {
+        (Some(m), _) => Some((source.int(m, i64::from(i32::MIN), i64::MAX)?, m.value.span)),
+        (None, None) => None,
+        (None, Some(Policy::Fifo | Policy::Rr)) => Some((RT_PRIORITY, place)),
+        (None, Some(_)) => Some((0, place)),
+    };
+    change.util_min = clamp(source, keys, "util_min")?;
+    change.util_max = clamp(source, keys, "util_max")?;
+    for key in ["dl-runtime", "dl-period", "dl-deadline"] {
+        if let Some(m) = keys.get(key) {
+            source.int(m, 0, i64::MAX)?;
+            let text = "is a custom slice or belongs to SCHED_DEADLINE; neither is modelled";
+            source.warn(WarningKind::Ignored, m.key_span, &m.key, text);
+        }
+    }
+    Ok(change)
+}
+
+/// -1 leaves a clamp as it is.
+fn clamp(source: &Source, keys: &mut Fields, key: &str) -> Result<Option<u16>, WorkloadError> {
+    let Some(m) = keys.get(key) else { return Ok(None) };
+    Ok(u16::try_from(source.int(m, -1, 1024)?).ok())
+}
+
+/// The attributes after `change`, as set_thread_param() of rt-app sets them.
+pub(super) fn apply(source: &Source, old: SchedAttr, change: &Change) -> Result<SchedAttr, WorkloadError> {
+    let mut new = old;
+    if let Some((priority, span)) = change.priority {
+        new.policy = change.policy.unwrap_or(old.policy);
+        let (min, max) = match new.policy {
+            Policy::Fifo | Policy::Rr => (1, 99),
+            Policy::Other | Policy::Batch => (-20, 19),
+            // rt-app does not set it.
+            Policy::Idle => (i64::MIN, i64::MAX),
+        };
+        if !(min..=max).contains(&priority) {
+            let text = format!("`priority` is {priority}, out of range for {}", name_of(new.policy));
+            return Err(source.error(span, text, format!("expected {min} to {max}")));
+        }
+        new.rt_priority = 0;
+        match new.policy {
+            Policy::Fifo | Policy::Rr => new.rt_priority = priority as u8,
+            Policy::Other | Policy::Batch => new.nice = priority as i8,
+            Policy::Idle => {}
+        }
+    }
+    new.uclamp_min = change.util_min.unwrap_or(old.uclamp_min);
+    new.uclamp_max = change.util_max.unwrap_or(old.uclamp_max);
+    Ok(new)
+}
+
+pub(super) fn name_of(policy: Policy) -> &'static str {
+    POLICIES.iter().find(|(_, p)| *p == Some(policy)).map_or("?", |(n, _)| n)
+}
+
+/// The `cpus` of a task or phase.
+pub(super) fn cpus(source: &Source, keys: &mut Fields, machine: &Machine) -> Result<Option<CpuMask>, WorkloadError> {
+    let Some(m) = keys.get("cpus") else { return Ok(None) };
+    let list = source.numbers(m, machine.nr_cpus() as i64, "CPU")?;
+    if list.is_empty() {
+        return Err(source.error(m.value.span, "`cpus` is empty", "expected at least one CPU"));
+    }
+    Ok(Some(list.into_iter().map(|c| c as CpuId).collect()))
+}
+
+/// Reads the properties that are not modelled. `policy` is the one in force.
+pub(super) fn unmodelled(
+    source: &mut Source,
+    keys: &mut Fields,
+    policy: Policy,
+    machine: &Machine,
+) -> Result<(), WorkloadError> {
+    if let Some(m) = keys.get("nodes_membind") {
+        source.numbers(m, machine.nodes.len() as i64, "node")?;
+        source.warn(WarningKind::Ignored, m.key_span, &m.key, "memory placement is not modelled");
+    }
+    let Some(m) = keys.get("taskgroup") else { return Ok(()) };
+    let name = source.string(m)?;
+    if name.is_empty() {
+        return Ok(());
+    }
+    if !name.starts_with('/') {
+        return Err(source.error(m.value.span, format!("`taskgroup` is `{name}`"), "expected a path from `/`"));
+    }
+    if matches!(policy, Policy::Fifo | Policy::Rr) {
+        let text = format!("`taskgroup` under {}", name_of(policy));
+        return Err(source.error(m.value.span, text, "only fair policies have task groups"));
+    }
+    source.warn(
+        WarningKind::Ignored,
+        m.key_span,
+        &m.key,
+        "task groups are not modelled: the thread stays in the root group",
+    );
+    Ok(())
+}

@@ -1,0 +1,405 @@
+//! Small files with the steps rt-app would take, worked out by hand.
+
+use std::path::{Path, PathBuf};
+
+use fairground_machine::{CpuMask, Machine};
+use proptest::prelude::*;
+
+use super::*;
+use crate::program::*;
+use crate::testing::small_machine;
+
+/// Four CPUs; CPU 3 is of half the capacity.
+fn machine() -> Machine {
+    let mut machine = small_machine(4);
+    machine.cpus[3].capacity = 512;
+    machine
+}
+
+fn read(text: &str) -> (Workload, Vec<Warning>) {
+    read_as(text, Dialect::default())
+}
+
+fn read_as(text: &str, dialect: Dialect) -> (Workload, Vec<Warning>) {
+    import("f.json", text.as_bytes(), &dialect, &machine()).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn refused(text: &str) -> String {
+    import("f.json", text.as_bytes(), &Dialect::default(), &machine()).unwrap_err().to_string()
+}
+
+/// The steps of the only task of a file with `body`, after the start barrier.
+fn steps(body: &str) -> Vec<Op> {
+    let (w, _) = read(&format!("{{ \"tasks\": {{ \"t\": {{ {body} }} }}, \"global\": {{ \"duration\": 1 }} }}"));
+    assert_eq!(w.tasks[0].program[0], Op::BarrierWait(0));
+    w.tasks[0].program[1..].to_vec()
+}
+
+fn lines(warnings: &[Warning], kind: WarningKind) -> Vec<(usize, &str)> {
+    let of_kind = warnings.iter().filter(|w| w.kind == kind);
+    of_kind.map(|w| (w.at.as_ref().map_or(0, |at| at.line), w.subject.as_str())).collect()
+}
+
+const MS: u64 = 1_000_000;
+
+fn run(ms: u64) -> Op {
+    Op::Run(Amount::fixed(ms * MS))
+}
+
+fn forever(end: u32) -> Op {
+    Op::Loop { times: None, end }
+}
+
+#[test]
+fn a_task_without_phases_and_loop_runs_for_ever() {
+    let timer = Op::TimerWait { timer: 1, period_ns: 100 * MS, relative: true };
+    let expected = [forever(5), run(10), timer, Op::EndLoop { begin: 1 }];
+    assert_eq!(steps(r#""run": 10000, "timer": { "ref": "unique", "period": 100000 }"#), expected);
+}
+
+#[test]
+fn loop_of_a_task_without_phases_is_its_phases() {
+    let expected = [Op::Loop { times: Some(3), end: 4 }, run(1), Op::EndLoop { begin: 1 }];
+    assert_eq!(steps(r#""loop": 3, "run": 1000"#), expected);
+    assert_eq!(steps(r#""loop": -1, "run": 1000"#)[0], forever(4));
+}
+
+#[test]
+fn phases_loop_inside_the_task() {
+    let body = r#""loop": 2, "phases": { "a": { "loop": 5, "run": 1000 }, "b": { "sleep": 2000 } }"#;
+    let expected = [
+        Op::Loop { times: Some(2), end: 7 },
+        Op::Loop { times: Some(5), end: 5 },
+        run(1),
+        Op::EndLoop { begin: 2 },
+        Op::Sleep(Amount::fixed(2 * MS)),
+        Op::EndLoop { begin: 1 },
+    ];
+    assert_eq!(steps(body), expected);
+    assert_eq!(steps(r#""loop": 0, "phases": { "a": { "run": 1000 } }"#), []);
+}
+
+#[test]
+fn a_phase_with_loop_zero_runs_for_ever() {
+    let text = "{ \"tasks\": { \"t\": { \"loop\": 1, \"phases\": {\n\"a\": {\n\"loop\": 0, \"run\": 1 },\n\"b\": { \"run\": 2 } } } },\n\"global\": { \"duration\": 1 } }";
+    let (w, warnings) = read(text);
+    let work = |us: u64| Op::Run(Amount::fixed(us * 1000));
+    assert_eq!(w.tasks[0].program[1..], [forever(4), work(1), Op::EndLoop { begin: 1 }]);
+    assert_eq!(lines(&warnings, WarningKind::Suspicious), [(2, "t"), (3, "loop")]);
+}
+
+#[test]
+fn prefixes_make_events_and_the_longer_word_wins() {
+    let words =
+        [("run0", "run"), ("runtimeX", "runtime"), ("memrun1", "memrun"), ("memory", "mem"), ("sem_post2", "sem_post")];
+    for (key, word) in words {
+        assert_eq!(event::word_of(key), Some(word));
+    }
+    assert_eq!(event::word_of("xrun"), None);
+    for ours in EXTENSIONS {
+        assert!(!EVENTS.iter().any(|w| ours.starts_with(w)), "{ours}");
+    }
+}
+
+#[test]
+fn every_event_is_run() {
+    let body = r#""loop": 1, "runtime": 2000, "lock": "m", "sync": { "ref": "q", "mutex": "m" }, "broad": "q",
+        "signal": "q", "unlock": "m", "sem_post": "s", "sem_wait": "s", "yield": "", "barrier": "b",
+        "timerA": { "ref": "clock", "period": 1000, "mode": "absolute" },
+        "timerB": { "ref": "clock", "period": 2000 }, "pipe_write": { "ref": "p", "bytes": 8 },
+        "pipe_read": { "ref": "p", "bytes": 8 }, "socket_send": { "ref": "p", "bytes": 9 },
+        "socket_recv": { "ref": "p", "bytes": 9 }, "execve": 1, "mem": 10000000, "iorun": 8388608, "mark": "op""#;
+    // Objects in order of appearance: 0 start, 1 m, 2 q, 3 s, 4 b, 5 clock, 6 pipe p, 7 socket p.
+    let expected = [
+        Op::RunWall(Amount::fixed(2 * MS)),
+        Op::Lock(1),
+        Op::Signal(2),
+        Op::CondWait { cond: 2, mutex: Some(1) },
+        Op::Broadcast(2),
+        Op::Signal(2),
+        Op::Unlock(1),
+        Op::SemPost(3),
+        Op::SemWait(3),
+        Op::Yield,
+        Op::BarrierWait(4),
+        // `absolute` belongs to the timer, so it holds for both.
+        Op::TimerWait { timer: 5, period_ns: MS, relative: false },
+        Op::TimerWait { timer: 5, period_ns: 2 * MS, relative: false },
+        Op::PipeWrite { pipe: 6, bytes: 8 },
+        Op::PipeRead { pipe: 6, bytes: 8 },
+        Op::SockSend { sock: 7, bytes: 9 },
+        Op::SockRecv { sock: 7, bytes: 9 },
+        Op::Exec,
+        // 10 MB at 10 GB/s; two buffers of 4 MiB.
+        run(1),
+        Op::Run(Amount::fixed(600)),
+        Op::Mark(Mark::Op),
+    ];
+    assert_eq!(steps(body), expected);
+}
+
+#[test]
+fn suspend_waits_for_the_own_name_and_resume_wakes_all() {
+    let text = "{ \"tasks\": { \"a\": { \"loop\": 1, \"suspend\", \"run\": 1000 },\n\"b\": { \"loop\": 1, \"suspend\": \"a\" },\n\"c\": { \"loop\": 1, \"resume\": \"a\",\n\"resume\": \"nobody\" } } }";
+    let (w, warnings) = read(text);
+    // Objects: 0 start, 1 and 2 mutex and condition of a, 3 and 4 of b, 5 and 6 of nobody.
+    let suspend = |m, c| vec![Op::Lock(m), Op::CondWait { cond: c, mutex: Some(m) }, Op::Unlock(m)];
+    assert_eq!(w.tasks[0].program[1..4], suspend(1, 2));
+    assert_eq!(w.tasks[1].program[1..], suspend(3, 4));
+    assert_eq!(w.tasks[2].program[1..4], [Op::Lock(1), Op::Broadcast(2), Op::Unlock(1)]);
+    let suspicious = lines(&warnings, WarningKind::Suspicious);
+    // b's string is ignored and nobody resumes b; line 4 resumes nobody.
+    assert_eq!(suspicious, [(2, "suspend"), (2, "b-1"), (4, "resume")]);
+    let named = Dialect { named_suspend: true, ..Dialect::default() };
+    assert_eq!(read_as(text, named).0.tasks[1].program[1..], suspend(1, 2));
+}
+
+#[test]
+fn duplicates_all_count_unless_the_last_wins() {
+    let text = "{ \"tasks\": { \"t\": { \"loop\": 1,\n\"run\": 1000,\n\"sleep\": 1000,\n\"run\": 3000 },\n\"t\": { \"loop\": 1, \"run\": 7000 } } }";
+    let sleep = Op::Sleep(Amount::fixed(MS));
+    let (w, warnings) = read(text);
+    assert_eq!(w.tasks[0].program[1..], [run(1), sleep.clone(), run(3)]);
+    assert_eq!((w.tasks[1].name.as_str(), &w.tasks[1].program[1..]), ("t1-1", &[run(7)][..]));
+    assert_eq!(warnings, []);
+    let one_task = text.replace("\"t\": { \"loop\": 1, \"run\": 7000 }", "");
+    let (w, warnings) = read_as(&one_task, Dialect { last_wins: true, ..Dialect::default() });
+    assert_eq!(w.tasks[0].program[1..], [run(3), sleep]);
+    assert_eq!(lines(&warnings, WarningKind::Ignored), [(2, "run")]);
+}
+
+#[test]
+fn threads_are_numbered_over_the_file_and_start_together() {
+    let text = r#"{ "tasks": { "first": { "instance": 2, "loop": 1, "run": 1 }, "child": { "instance": 0, "loop": 1,
+        "run": 1 }, "a_very_long_name": { "delay": 5000, "loop": 1, "fork": "child", "run": 1 } } }"#;
+    let (w, warnings) = read(text);
+    let names: Vec<&str> = w.tasks.iter().map(|t| t.name.as_str()).collect();
+    assert_eq!(names, ["first-0", "first-1", "a_very_long_nam", "child-fork"]);
+    assert_eq!(w.objects, [Object::Barrier { parties: 3 }]);
+    assert_eq!(w.start.len(), 3);
+    let us = Op::Run(Amount::fixed(1000));
+    let spawn = Op::Spawn { spec: 3, count: 1, thread: true };
+    assert_eq!(*w.tasks[2].program, [Op::BarrierWait(0), Op::SleepUntil(5 * MS), spawn, us.clone()]);
+    assert_eq!(*w.tasks[3].program, [us]);
+    assert_eq!(warnings, []);
+}
+
+#[test]
+fn barriers_wait_for_the_instances_of_all_their_tasks() {
+    let text = r#"{ "tasks": { "a": { "instance": 3, "loop": 1, "barrier": "B", "barrier2": "B" },
+        "b": { "loop": 1, "barrier": "B" } } }"#;
+    assert_eq!(read(text).0.objects[1], Object::Barrier { parties: 4 });
+}
+
+#[test]
+fn work_is_counted_at_the_speed_of_the_calibration_cpu() {
+    let text = |calibration: &str| {
+        format!(
+            r#"{{ "tasks": {{ "t": {{ "loop": 1, "run": 1000 }} }}, "global": {{ "calibration": {calibration} }} }}"#
+        )
+    };
+    let work = |calibration: &str| read(&text(calibration)).0.tasks[0].program[1].clone();
+    assert_eq!(work("\"CPU0\""), run(1));
+    assert_eq!(work("\"CPU3\""), Op::Run(Amount::fixed(MS / 2)));
+    assert_eq!(work("128"), run(1));
+    assert_eq!(read(&text("128")).1[0].kind, WarningKind::Approximated);
+    assert_eq!(refused(&text("\"CPU4\"")), "f.json:1:76: `calibration` names CPU 4, which the machine lacks");
+}
+
+#[test]
+fn cpus_revert_and_priorities_stay() {
+    let body = r#""cpus": [0], "priority": 5, "loop": -1, "phases": {
+        "a": { "cpus": [1, 2], "priority": -5, "util_min": 100, "run": 1000 },
+        "b": { "run": 2000 },
+        "c": { "policy": "SCHED_FIFO", "run": 3000 } }"#;
+    let attr = |policy, nice, rt_priority, uclamp_min| {
+        Op::SetAttr(SchedAttr { policy, nice, rt_priority, uclamp_min, uclamp_max: 1024 })
+    };
+    let expected = [
+        forever(11),
+        Op::SetAffinity(CpuMask::parse_list("1-2").unwrap()),
+        // Also after c: rt-app remembers that a's policy was SCHED_OTHER when it first ran.
+        attr(Policy::Other, -5, 0, 100),
+        run(1),
+        Op::SetAffinity(CpuMask::of(0)),
+        run(2),
+        attr(Policy::Fifo, -5, 10, 100),
+        run(3),
+        Op::EndLoop { begin: 1 },
+    ];
+    assert_eq!(steps(body), {
+        let mut e = expected.to_vec();
+        e[0] = forever(10);
+        e
+    });
+}
+
+#[test]
+fn the_first_round_is_written_out_where_it_differs() {
+    let body =
+        r#""loop": 3, "phases": { "a": { "util_min": 10, "run": 1000 }, "b": { "util_max": 500, "run": 2000 } }"#;
+    let attr = |uclamp_min, uclamp_max| Op::SetAttr(SchedAttr { uclamp_min, uclamp_max, ..SchedAttr::default() });
+    let expected = [
+        attr(10, 1024),
+        run(1),
+        attr(10, 500),
+        run(2),
+        Op::Loop { times: Some(2), end: 9 },
+        run(1),
+        run(2),
+        Op::EndLoop { begin: 5 },
+    ];
+    assert_eq!(steps(body), expected);
+}
+
+#[test]
+fn what_is_not_run_is_named_with_its_line() {
+    let text = "{ \"tasks\": { \"t\": {\n\"taskgroup\": \"/a\",\n\"nodes_membind\": [0],\n\"dl-runtime\": 5,\n\"lop\": 3,\n\"exec\": 5,\n\"run\": 1 } },\n\"global\": {\n\"duration\": 1,\n\"logdir\": \"/\",\n\"durations\": 1,\n\"pi_enabled\": true,\n\"ftrace\": \"run\" },\n\"extra\": 1 } trailing";
+    let (_, warnings) = read(text);
+    let ignored = lines(&warnings, WarningKind::Ignored);
+    let expected = [
+        (2, "taskgroup"),
+        (3, "nodes_membind"),
+        (4, "dl-runtime"),
+        (5, "lop"),
+        (6, "exec"),
+        (11, "durations"),
+        (12, "pi_enabled"),
+        (14, "extra"),
+        (14, "end of file"),
+    ];
+    assert_eq!(ignored, expected);
+    assert_eq!(lines(&warnings, WarningKind::NoEffect), [(10, "logdir"), (13, "ftrace")]);
+    assert_eq!(lines(&warnings, WarningKind::Suspicious), [(13, "ftrace")]);
+    let lop = warnings.iter().find(|w| w.subject == "lop").unwrap().to_string();
+    assert!(lop.starts_with("f.json:5:1: `lop`: ") && lop.ends_with("did you mean `loop`?"), "{lop}");
+}
+
+#[test]
+fn mistakes_are_refused_with_their_place() {
+    let task = |body: &str| format!("{{ \"tasks\": {{ \"t\": {{\n{body} }} }} }}");
+    let cases = [
+        (task("\"policy\": \"SCHED_DEADLINE\", \"run\": 1"), "f.json:2:11: `policy` is SCHED_DEADLINE, which"),
+        (task("\"policy\": \"SCHED_FIF\", \"run\": 1"), "f.json:2:11: unknown policy `SCHED_FIF`"),
+        (task("\"lock_pages\": true, \"run\": 1"), "f.json:2:1: `lock_pages` in a task"),
+        (task("\"run\": \"1\""), "f.json:2:8: `run` has a string"),
+        (task("\"run\": -1"), "f.json:2:8: `run` is -1, out of range"),
+        (task("\"run\": 2147483648"), "f.json:2:8: `run` is 2147483648, out of range"),
+        (task("\"run\""), "f.json:2:1: `run` has no value"),
+        (task("\"loop\": 5"), "f.json:1:14: `t` has no event"),
+        (task("\"phases\": {}"), "f.json:2:11: `phases` is empty"),
+        (task("\"cpus\": [4], \"run\": 1"), "f.json:2:10: `cpus` names CPU 4, which the machine lacks"),
+        (task("\"priority\": 20, \"run\": 1"), "f.json:2:13: `priority` is 20, out of range for SCHED_OTHER"),
+        (task("\"util_min\": 1025, \"run\": 1"), "f.json:2:13: `util_min` is 1025, out of range"),
+        (task("\"util_min\": 9, \"util_max\": 8, \"run\": 1"), "f.json:1:1: util_min of `t-0` is 9"),
+        (task("\"fork\": \"u\""), "f.json:2:1: `fork` names no task: `u`"),
+        (task("\"loop\": 1, \"fork\": \"t\""), "f.json:2:12: `t-fork` creates itself without end"),
+        (task("\"run\": 1, \"unlock\": \"m\""), "f.json:2:11: `t-0` unlocks mutex 1, which it does not hold"),
+        (task("\"yield\": 1"), "f.json:1:14: `t-0` loops for ever without"),
+        (task("\"taskgroup\": \"a\", \"run\": 1"), "f.json:2:14: `taskgroup` is `a`"),
+        (task("\"instance\": 1000001, \"run\": 1"), "f.json:1:14: with `t` there are 1000001 threads"),
+        (task("\"instance\": 0, \"run\": 1"), "f.json:1:1: it starts no thread"),
+        ("{ \"global\": {} }".into(), "f.json:1:1: no `tasks` in the file"),
+        ("[]".into(), "f.json:1:1: the file is a list"),
+        ("{ \"tasks\" : 3 }".into(), "f.json:1:13: `tasks` is a whole number"),
+        ("{ \"tasks\": {}, ".into(), "f.json:1:16: the text ends too early"),
+    ];
+    for (text, expected) in cases {
+        let message = refused(&text);
+        assert!(message.starts_with(expected), "{text}\n{message}\n{expected}");
+    }
+    let bytes = b"{ \"tasks\":\n \xff }";
+    let e = import("f.json", bytes, &Dialect::default(), &machine()).unwrap_err();
+    assert_eq!(e.to_string(), "f.json:2:2: not UTF-8: byte 0xff");
+}
+
+#[test]
+fn a_files_duration_can_be_replaced() {
+    let text = r#"{ "tasks": { "t": { "run": 1 } }, "global": { "duration": 5 } }"#;
+    assert_eq!(read(text).0.duration_ns, Some(5_000 * MS));
+    let dialect = Dialect { duration_ns: Some(MS), ..Dialect::default() };
+    assert_eq!(read_as(text, dialect).0.duration_ns, Some(MS));
+    let (w, warnings) = read(&text.replace('5', "-1"));
+    assert_eq!(w.duration_ns, None);
+    assert_eq!(lines(&warnings, WarningKind::Suspicious), [(1, "t-0")]);
+}
+
+fn json_files(dir: &Path, into: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            json_files(&path, into);
+        } else if path.extension().is_some_and(|e| e == "json") {
+            into.push(path);
+        }
+    }
+    into.sort();
+}
+
+/// The files of Debian's package rt-app. Those in merge/ are parts of a file in the grammar of 2009, which rt-app
+/// refuses too.
+#[test]
+fn rt_apps_own_examples_are_read() {
+    let mut files = Vec::new();
+    json_files(Path::new("/usr/share/doc/rt-app/examples"), &mut files);
+    if files.is_empty() {
+        eprintln!("SKIPPED: package rt-app is not installed, its examples were not read");
+        return;
+    }
+    let machine = small_machine(8);
+    for file in files {
+        let text = std::fs::read_to_string(&file).unwrap();
+        json::parse(&text).unwrap_or_else(|e| panic!("{}: {e:?}", file.display()));
+        let result = import(&file.to_string_lossy(), text.as_bytes(), &Dialect::default(), &machine);
+        let is_part = file.parent().is_some_and(|p| p.ends_with("merge"));
+        match result {
+            Ok((w, _)) => assert!(!is_part && !w.tasks.is_empty(), "{}", file.display()),
+            Err(e) => assert!(is_part && matches!(e, WorkloadError::File(_)), "{e}"),
+        }
+    }
+}
+
+#[test]
+fn the_files_we_ship_are_read_without_suspicion() {
+    let mut files = Vec::new();
+    json_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads"), &mut files);
+    assert!(files.len() >= 3);
+    for file in files {
+        let (w, warnings) = Workload::find(&file.to_string_lossy(), &small_machine(4)).unwrap();
+        assert_eq!(lines(&warnings, WarningKind::Suspicious), [], "{}", w.name);
+        assert_eq!(lines(&warnings, WarningKind::Ignored), [], "{}", w.name);
+        let again = format!("{}:duration=0.5,last-wins", file.display());
+        assert_eq!(Workload::find(&again, &small_machine(4)).unwrap().0.duration_ns, Some(500 * MS));
+    }
+}
+
+const SAMPLE: &str = include_str!("../../../../workloads/rt-app-tour.json");
+
+proptest! {
+    #[test]
+    fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        let _ = import("f", &bytes, &Dialect::default(), &machine());
+    }
+
+    #[test]
+    fn mutated_files_are_read_or_refused(
+        edits in proptest::collection::vec((any::<prop::sample::Index>(), 0usize..12, "[-{}\\[\\]\",:0-9a-z\\\\é]{0,6}"), 1..6),
+        last_wins: bool,
+    ) {
+        let mut text = SAMPLE.to_string();
+        for (at, cut, insert) in edits {
+            let mut ends = [at.index(text.len()), 0];
+            ends[1] = (ends[0] + cut).min(text.len());
+            for end in &mut ends {
+                while !text.is_char_boundary(*end) {
+                    *end -= 1;
+                }
+            }
+            text.replace_range(ends[0]..ends[1], &insert);
+        }
+        let dialect = Dialect { last_wins, ..Dialect::default() };
+        if let Ok((w, _)) = import("f", text.as_bytes(), &dialect, &machine()) {
+            prop_assert!(w.validate(&machine()).is_ok());
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! Random numbers and the steps that need nobody else.
+
+use fairground_machine::{CpuId, CpuMask};
+
+use super::{deadlocking, finite};
+use crate::program::*;
+
+/// Draws workloads. The same seed gives the same workloads.
+pub struct Random {
+    state: u64,
+}
+
+impl Random {
+    /// From a seed.
+    pub fn new(seed: u64) -> Self {
+        Random { state: seed }
+    }
+
+    /// The next 64 bits (splitmix64, Steele et al. 2014).
+    pub fn bits(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `n`, which is not 0.
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.bits() % n
+    }
+
+    /// A workload whose threads all exit, under any scheduler that keeps running what can run: 1 to 6 tasks that
+    /// meet at pipes, sockets, mutexes, semaphores, barriers and futexes, in loops of a few rounds, with less than a
+    /// second of work. `cpus`: CPUs of the machine, at least 1.
+    pub fn workload(&mut self, cpus: usize) -> Workload {
+        finite::workload(self, cpus)
+    }
+
+    /// A workload of bounded programs whose threads may wait for each other for ever. It lasts 100 ms.
+    pub fn deadlocking_workload(&mut self, cpus: usize) -> Workload {
+        deadlocking::workload(self, cpus)
+    }
+
+    /// A step that a thread does by itself. Timer 0 is an object of its own kind.
+    pub(super) fn step(&mut self, cpus: usize) -> Op {
+        const US: u64 = 1000;
+        let amount = |r: &mut Self, max_us: u64| Amount { base: r.below(max_us) * US, jitter: r.below(max_us) };
+        match self.below(10) {
+            0..=3 => Op::Run(amount(self, 500)),
+            4 => Op::RunWall(amount(self, 100)),
+            5 | 6 => Op::Sleep(amount(self, 500)),
+            7 => Op::TimerWait { timer: TIMER, period_ns: (1 + self.below(1000)) * US, relative: self.below(2) == 0 },
+            8 => match self.below(3) {
+                0 => Op::SetAttr(self.attr()),
+                1 => Op::SetAffinity(self.cpus(cpus)),
+                _ => Op::Exec,
+            },
+            _ => Op::Yield,
+        }
+    }
+
+    /// Fair attributes.
+    pub(super) fn attr(&mut self) -> SchedAttr {
+        let policy = [Policy::Other, Policy::Other, Policy::Batch, Policy::Idle][self.below(4) as usize];
+        let uclamp_min = self.below(1025) as u16;
+        let uclamp_max = uclamp_min + self.below(u64::from(1025 - uclamp_min)) as u16;
+        SchedAttr { policy, nice: self.below(40) as i8 - 20, rt_priority: 0, uclamp_min, uclamp_max }
+    }
+
+    /// Some of the CPUs, at least one.
+    pub(super) fn cpus(&mut self, cpus: usize) -> CpuMask {
+        let mut mask: CpuMask = (0..cpus as CpuId).filter(|_| self.below(2) == 0).collect();
+        mask.set(self.below(cpus as u64) as CpuId);
+        mask
+    }
+
+    /// A template for `program`, mostly plain.
+    pub(super) fn spec(&mut self, name: String, program: Vec<Op>, cpus: usize) -> TaskSpec {
+        let plain = self.below(3) > 0;
+        TaskSpec {
+            name,
+            attr: if plain { SchedAttr::default() } else { self.attr() },
+            affinity: (!plain).then(|| self.cpus(cpus)),
+            kthread_cpu: None,
+            footprint_kib: self.below(64) as u32,
+            daemon: false,
+            program: program.into(),
+        }
+    }
+
+    /// A workload that starts one thread of each template in `started`.
+    pub(super) fn assemble(
+        &mut self,
+        objects: Vec<Object>,
+        tasks: Vec<TaskSpec>,
+        started: u32,
+        cpus: usize,
+    ) -> Workload {
+        let start = (0..started).map(|spec| Start { spec, count: 1, cpu: self.below(cpus as u64) as CpuId });
+        Workload {
+            name: "random".into(),
+            objects,
+            tasks,
+            start: start.collect(),
+            irqs: Vec::new(),
+            duration_ns: None,
+            warmup_ns: 0,
+            score: Score::None,
+        }
+    }
+}
+
+/// The timer every random workload has.
+pub(super) const TIMER: ObjId = 0;
+
+/// Ends the loop that was opened with `Op::Loop` at `begin`, or removes it if it is empty.
+pub(super) fn close_loop(program: &mut Vec<Op>, begin: usize) {
+    if program.len() == begin + 1 {
+        program.pop();
+        return;
+    }
+    program.push(Op::EndLoop { begin: begin as u32 });
+    let after = program.len() as u32;
+    if let Op::Loop { end, .. } = &mut program[begin] {
+        *end = after;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::small_machine;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_is_drawn_is_valid_and_repeats(seed: u64, cpus in 1usize..9) {
+            let machine = small_machine(cpus);
+            let (mut a, mut b) = (Random::new(seed), Random::new(seed));
+            let finite = a.workload(cpus);
+            prop_assert_eq!(finite.validate(&machine).unwrap(), []);
+            prop_assert_eq!(&finite, &b.workload(cpus));
+            let other = a.deadlocking_workload(cpus);
+            prop_assert!(other.validate(&machine).is_ok(), "{:?}", other.validate(&machine));
+            prop_assert_eq!(&other, &b.deadlocking_workload(cpus));
+            for op in finite.tasks.iter().chain(&other.tasks).flat_map(|t| t.program.iter()) {
+                let endless = matches!(op, Op::Loop { times: None, .. });
+                prop_assert!(!endless);
+            }
+        }
+
+        #[test]
+        fn finite_workloads_finish(seed: u64) {
+            finish(&Random::new(seed).workload(4));
+        }
+    }
+
+    #[test]
+    fn every_kind_of_meeting_is_drawn() {
+        let mut r = Random::new(1);
+        let all: Vec<Op> = (0..200).flat_map(|_| r.workload(4).tasks).flat_map(|t| t.program.to_vec()).collect();
+        let has = |f: fn(&Op) -> bool| assert!(all.iter().any(f));
+        has(|o| matches!(o, Op::PipeRead { .. }));
+        has(|o| matches!(o, Op::SockRecv { .. }));
+        has(|o| matches!(o, Op::SemWait(_)));
+        has(|o| matches!(o, Op::BarrierWait(_)));
+        has(|o| matches!(o, Op::FutexWait { .. }));
+        has(|o| matches!(o, Op::Lock(_)));
+        has(|o| matches!(o, Op::WaitChildren));
+        has(|o| matches!(o, Op::Loop { .. }));
+    }
+
+    /// Runs the started threads in turn without time, one step each, until all have exited. Panics on deadlock.
+    /// Children are ignored: they meet nobody. Pipes are given no room beyond one message, the hardest case.
+    fn finish(w: &Workload) {
+        let mut level: Vec<i64> = w.objects.iter().map(|_| 0).collect();
+        let mut owner: Vec<Option<usize>> = vec![None; w.objects.len()];
+        let mut at = vec![0usize; w.start.len()];
+        let mut rounds: Vec<Vec<u64>> = vec![Vec::new(); w.start.len()];
+        let mut here: Vec<Vec<usize>> = vec![Vec::new(); w.objects.len()];
+        loop {
+            let mut moved = false;
+            for t in 0..at.len() {
+                let program = &w.tasks[w.start[t].spec as usize].program;
+                let Some(op) = program.get(at[t]) else { continue };
+                let go = match op {
+                    Op::PipeWrite { pipe: o, bytes } | Op::SockSend { sock: o, bytes } if level[*o as usize] == 0 => {
+                        level[*o as usize] = (*bytes).into();
+                        true
+                    }
+                    Op::PipeRead { pipe: o, bytes } | Op::SockRecv { sock: o, bytes } if level[*o as usize] > 0 => {
+                        assert_eq!(level[*o as usize], i64::from(*bytes));
+                        level[*o as usize] = 0;
+                        true
+                    }
+                    Op::PipeWrite { .. } | Op::SockSend { .. } | Op::PipeRead { .. } | Op::SockRecv { .. } => false,
+                    Op::SemPost(s) => {
+                        level[*s as usize] += 1;
+                        true
+                    }
+                    Op::SemWait(s) => {
+                        let free = level[*s as usize] > 0;
+                        level[*s as usize] -= i64::from(free);
+                        free
+                    }
+                    Op::FutexStore { futex, value } => {
+                        level[*futex as usize] = (*value).into();
+                        true
+                    }
+                    Op::FutexWait { futex, expected } => level[*futex as usize] != i64::from(*expected),
+                    Op::Lock(m) => {
+                        let free = owner[*m as usize].is_none();
+                        if free {
+                            owner[*m as usize] = Some(t);
+                        }
+                        free
+                    }
+                    Op::Unlock(m) => {
+                        assert_eq!(owner[*m as usize].take(), Some(t));
+                        true
+                    }
+                    Op::BarrierWait(b) => {
+                        let Object::Barrier { parties } = w.objects[*b as usize] else { panic!() };
+                        let waiting = &mut here[*b as usize];
+                        if !waiting.contains(&t) {
+                            waiting.push(t);
+                        }
+                        if waiting.len() == parties as usize {
+                            for other in waiting.drain(..).filter(|o| *o != t) {
+                                at[other] += 1;
+                            }
+                            true
+                        } else {
+                            false
+                        }
+                    }
+                    Op::Loop { times, .. } => {
+                        rounds[t].push(times.unwrap());
+                        true
+                    }
+                    Op::EndLoop { begin } => {
+                        let left = rounds[t].last_mut().unwrap();
+                        *left -= 1;
+                        if *left > 0 {
+                            at[t] = *begin as usize;
+                        } else {
+                            rounds[t].pop();
+                        }
+                        true
+                    }
+                    _ => true,
+                };
+                at[t] += usize::from(go);
+                moved |= go;
+            }
+            if (0..at.len()).all(|t| at[t] >= w.tasks[w.start[t].spec as usize].program.len()) {
+                return;
+            }
+            assert!(moved, "deadlock at {at:?} in {w:#?}");
+        }
+    }
+}

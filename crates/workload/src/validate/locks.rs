@@ -1,0 +1,92 @@
+//! Mutexes along each program, as far as they can be followed without running it.
+
+use super::{label, Problem, Remark, Step};
+use crate::program::*;
+
+/// Walks every program once. A loop body that is left holding another set of mutexes than it was entered with cannot
+/// be entered twice in that state: it takes a mutex it holds, or releases one it does not. So one pass decides.
+pub(super) fn check(w: &Workload, names: &[String], remarks: &mut Vec<Remark>) -> Result<(), Problem> {
+    for (spec, task) in w.tasks.iter().enumerate() {
+        Walk { task, spec: spec as SpecId, held: Vec::new(), names, remarks }.run()?;
+    }
+    Ok(())
+}
+
+struct Walk<'a> {
+    task: &'a TaskSpec,
+    spec: SpecId,
+    held: Vec<ObjId>,
+    names: &'a [String],
+    remarks: &'a mut Vec<Remark>,
+}
+
+impl Walk<'_> {
+    fn run(&mut self) -> Result<(), Problem> {
+        let mut entered: Vec<Vec<ObjId>> = Vec::new();
+        let mut i = 0;
+        while let Some(op) = self.task.program.get(i) {
+            match op {
+                Op::Exit => return Ok(()),
+                Op::Loop { times: Some(0), end } => i = *end as usize - 1,
+                Op::Loop { .. } => entered.push(self.held.clone()),
+                Op::EndLoop { begin } => {
+                    let before = entered.pop().unwrap_or_default();
+                    let Op::Loop { times, .. } = self.task.program[*begin as usize] else { return Ok(()) };
+                    if times != Some(1) {
+                        self.again(&before, *begin)?;
+                    }
+                    if times.is_none() {
+                        return Ok(());
+                    }
+                }
+                other => self.step(other, i as u32)?,
+            }
+            i += 1;
+        }
+        Ok(())
+    }
+
+    /// The body of the loop at `begin`, entered holding `before`, is about to be entered again.
+    fn again(&mut self, before: &[ObjId], begin: u32) -> Result<(), Problem> {
+        if let Some(lost) = before.iter().find(|m| !self.held.contains(m)) {
+            return Err(self.not_held(begin, *lost, "releases, in every round of a loop,"));
+        }
+        if let Some(gained) = self.held.iter().find(|m| !before.contains(m)) {
+            let gained = label(self.names, *gained);
+            let message = format!("takes mutex {gained} again in the next round of a loop and waits for itself");
+            self.remark(begin, message);
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, op: &Op, at: u32) -> Result<(), Problem> {
+        match op {
+            Op::Lock(m) if self.held.contains(m) => {
+                let m = label(self.names, *m);
+                self.remark(at, format!("locks mutex {m}, which it holds, and waits for itself"));
+            }
+            Op::Lock(m) => self.held.push(*m),
+            Op::Unlock(m) => match self.held.iter().position(|h| h == m) {
+                Some(i) => {
+                    self.held.remove(i);
+                }
+                None => return Err(self.not_held(at, *m, "unlocks")),
+            },
+            Op::CondWait { mutex: Some(m), .. } if !self.held.contains(m) => {
+                return Err(self.not_held(at, *m, "waits with"));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn not_held(&self, op: u32, object: ObjId, action: &'static str) -> Problem {
+        let step = Step { spec: self.spec, op };
+        Problem::NotHeld { task: self.task.name.clone(), step, object, action }
+    }
+
+    fn remark(&mut self, op: u32, message: String) {
+        let step = Some(Step { spec: self.spec, op });
+        self.remarks.push(Remark { step, subject: self.task.name.clone(), message });
+    }
+}

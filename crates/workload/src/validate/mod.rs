@@ -1,0 +1,78 @@
+//! What is checked before any workload runs, built-in or file.
+//!
+//! Checks go from the small to the large: each value ([`ranges`]), the shape of each program ([`programs`]), mutexes
+//! along each program ([`locks`]), then who creates ([`spawns`]) and who wakes ([`wakers`]) whom. A later check may
+//! rely on the earlier ones.
+
+mod locks;
+mod problem;
+mod programs;
+mod ranges;
+mod spawns;
+#[cfg(test)]
+mod tests;
+mod wakers;
+
+use fairground_machine::Machine;
+
+use crate::error::WorkloadError;
+use crate::program::{ObjId, Op, SpecId, Workload};
+use crate::warning::{Warning, WarningKind};
+
+pub use problem::{Problem, Step};
+pub use programs::{MAX_LOOP_DEPTH, MAX_SPIN_STEPS, MAX_TIME_NS};
+pub use spawns::MAX_TASKS;
+
+/// A remark on a step, before a file and line are put to it.
+pub(crate) struct Remark {
+    pub step: Option<Step>,
+    pub subject: String,
+    pub message: String,
+}
+
+impl Workload {
+    /// Checks that the workload is consistent in itself and fits the machine.
+    ///
+    /// # Errors
+    /// The first [`Problem`] that keeps it from running.
+    pub fn validate(&self, machine: &Machine) -> Result<Vec<Warning>, WorkloadError> {
+        let remarks = self.check(machine, &[]).map_err(|problem| WorkloadError::Invalid {
+            workload: self.name.clone(),
+            help: problem.help(),
+            problem: Box::new(problem),
+        })?;
+        let warning =
+            |r: Remark| Warning { kind: WarningKind::Suspicious, at: None, subject: r.subject, message: r.message };
+        Ok(remarks.into_iter().map(warning).collect())
+    }
+
+    /// As [`Self::validate`], for callers that know where each step is written and, by index, what the objects are
+    /// called.
+    pub(crate) fn check(&self, machine: &Machine, names: &[String]) -> Result<Vec<Remark>, Problem> {
+        ranges::check(self, machine)?;
+        programs::check(self, machine)?;
+        let mut remarks = Vec::new();
+        ranges::remarks(self, machine, &mut remarks);
+        locks::check(self, names, &mut remarks)?;
+        let population = spawns::check(self, &mut remarks)?;
+        wakers::check(self, &population, names, &mut remarks)?;
+        Ok(remarks)
+    }
+
+    /// All steps with their places.
+    fn steps(&self) -> impl Iterator<Item = (Step, &Op)> {
+        self.tasks.iter().enumerate().flat_map(|(spec, t)| {
+            t.program.iter().enumerate().map(move |(op, o)| (Step { spec: spec as SpecId, op: op as u32 }, o))
+        })
+    }
+
+    /// The name of a template, for messages.
+    fn name_of(&self, spec: SpecId) -> String {
+        self.tasks.get(spec as usize).map_or_else(|| format!("task {spec}"), |t| t.name.clone())
+    }
+}
+
+/// An object in words: its name if it has one, else its index.
+fn label(names: &[String], id: ObjId) -> String {
+    names.get(id as usize).map_or_else(|| id.to_string(), |name| format!("`{name}`"))
+}

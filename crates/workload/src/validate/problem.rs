@@ -1,0 +1,219 @@
+//! What can be wrong with a workload.
+
+use fairground_machine::{CpuId, CpuMask};
+use thiserror::Error;
+
+use crate::program::{ObjId, SpecId};
+
+/// A step of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Step {
+    /// Index into the workload's tasks.
+    pub spec: SpecId,
+    /// Index into its program.
+    pub op: u32,
+}
+
+/// What keeps a workload from running. `task` is a thread's name.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Problem {
+    /// No thread ever starts.
+    #[error("it starts no thread")]
+    NoThreads,
+    /// A step or an interrupt names an object that does not exist.
+    #[error("`{task}` uses object {object}, of which there is none")]
+    NoSuchObject {
+        /// Who.
+        task: String,
+        /// Where.
+        step: Option<Step>,
+        /// The index.
+        object: ObjId,
+    },
+    /// A step uses an object as what it is not.
+    #[error("`{task}` uses object {object} as a {wanted}, but it is a {found}")]
+    WrongObject {
+        /// Who.
+        task: String,
+        /// Where.
+        step: Option<Step>,
+        /// The index.
+        object: ObjId,
+        /// What the step needs.
+        wanted: &'static str,
+        /// What it is.
+        found: &'static str,
+    },
+    /// A thread template that does not exist is started or spawned.
+    #[error("there is no task {spec} to create")]
+    NoSuchTask {
+        /// Where; `None`: at the start.
+        step: Option<Step>,
+        /// The index.
+        spec: SpecId,
+    },
+    /// A value is outside its range.
+    #[error("{what} of `{subject}` is {value}, not in {min}..={max}")]
+    OutOfRange {
+        /// Whose.
+        subject: String,
+        /// Which value.
+        what: &'static str,
+        /// Where, if in a program.
+        step: Option<Step>,
+        /// The value.
+        value: i128,
+        /// Least allowed.
+        min: i128,
+        /// Greatest allowed.
+        max: i128,
+    },
+    /// The utilisation clamps contradict each other.
+    #[error("util_min of `{task}` is {min}, above its util_max of {max}")]
+    ClampsCross {
+        /// Whose.
+        task: String,
+        /// Where, if in a program.
+        step: Option<Step>,
+        /// Floor.
+        min: u16,
+        /// Ceiling.
+        max: u16,
+    },
+    /// A CPU that the machine lacks.
+    #[error("`{subject}` names CPU {cpu}, but the machine has 0 to {last}")]
+    NoSuchCpu {
+        /// Who.
+        subject: String,
+        /// The CPU.
+        cpu: CpuId,
+        /// The machine's last.
+        last: CpuId,
+    },
+    /// An affinity without any CPU of the machine.
+    #[error("`{task}` may use only CPUs {mask}, none of which the machine has")]
+    NoCpuAllowed {
+        /// Who.
+        task: String,
+        /// Where, if in a program.
+        step: Option<Step>,
+        /// What it asks for.
+        mask: Box<CpuMask>,
+    },
+    /// Loops that are not properly nested or point to the wrong place.
+    #[error("`{task}`: step {} is a loop whose ends do not match", step.op)]
+    BadLoop {
+        /// Who.
+        task: String,
+        /// Where.
+        step: Step,
+    },
+    /// Loops nested too deeply.
+    #[error("`{task}`: loops nested more than {} deep", super::MAX_LOOP_DEPTH)]
+    TooDeep {
+        /// Who.
+        task: String,
+        /// Where.
+        step: Step,
+    },
+    /// A loop that takes no time.
+    #[error("`{task}` loops {} without computing, sleeping or blocking", times.map_or("for ever".into(), |n| format!("{n} times")))]
+    Spins {
+        /// Who.
+        task: String,
+        /// Where.
+        step: Step,
+        /// How often; `None`: for ever.
+        times: Option<u64>,
+    },
+    /// Times beyond what 63 bits of nanoseconds hold.
+    #[error("the times of `{task}` add up to more than 2^63 ns (292 years)")]
+    TimeOverflow {
+        /// Who.
+        task: String,
+        /// Where, if at one step.
+        step: Option<Step>,
+    },
+    /// A barrier that waits for more threads than ever come.
+    #[error("barrier {object} waits for {parties} threads, but at most {users} ever come")]
+    BarrierNeverFills {
+        /// A step that waits there.
+        step: Step,
+        /// The barrier.
+        object: ObjId,
+        /// Whom it waits for.
+        parties: u32,
+        /// Who comes.
+        users: u64,
+    },
+    /// A mutex is released or waited with by a thread that does not hold it.
+    #[error("`{task}` {action} mutex {object}, which it does not hold")]
+    NotHeld {
+        /// Who.
+        task: String,
+        /// Where.
+        step: Step,
+        /// The mutex.
+        object: ObjId,
+        /// What it does with it.
+        action: &'static str,
+    },
+    /// Threads that create themselves, directly or by way of others.
+    #[error("`{task}` creates itself without end")]
+    EndlessSpawn {
+        /// Who.
+        task: String,
+        /// The step that closes the circle.
+        step: Step,
+    },
+    /// More threads than a run can hold.
+    #[error("it creates {tasks} threads, more than {}", super::MAX_TASKS)]
+    TooManyTasks {
+        /// How many; `u64::MAX` if more.
+        tasks: u64,
+    },
+}
+
+impl Problem {
+    /// The step at fault.
+    pub fn step(&self) -> Option<Step> {
+        use Problem::*;
+        match self {
+            NoThreads | NoSuchCpu { .. } | TooManyTasks { .. } => None,
+            NoSuchObject { step, .. }
+            | WrongObject { step, .. }
+            | NoSuchTask { step, .. }
+            | OutOfRange { step, .. }
+            | ClampsCross { step, .. }
+            | NoCpuAllowed { step, .. }
+            | TimeOverflow { step, .. } => *step,
+            BadLoop { step, .. }
+            | TooDeep { step, .. }
+            | Spins { step, .. }
+            | BarrierNeverFills { step, .. }
+            | NotHeld { step, .. }
+            | EndlessSpawn { step, .. } => Some(*step),
+        }
+    }
+
+    /// What to do about it.
+    pub fn help(&self) -> String {
+        use Problem::*;
+        match self {
+            NoThreads => "give at least one task one or more instances",
+            NoSuchObject { .. } | WrongObject { .. } | NoSuchTask { .. } | BadLoop { .. } => {
+                "programs are built with ProgramBuilder; indices point into the workload's lists"
+            }
+            OutOfRange { .. } | ClampsCross { .. } => "the kernel would refuse this value",
+            NoSuchCpu { .. } | NoCpuAllowed { .. } => "choose CPUs of this machine, or another machine",
+            TooDeep { .. } => "unroll inner loops",
+            Spins { .. } => "put a run, a sleep or a blocking step into the loop, or bound it",
+            TimeOverflow { .. } => "loop for ever and give the run a duration instead",
+            BarrierNeverFills { .. } => "let as many threads come as the barrier waits for",
+            NotHeld { .. } => "lock it earlier in the same thread",
+            EndlessSpawn { .. } => "a thread may not create its own ancestors",
+            TooManyTasks { .. } => "create fewer threads, or let a few loop",
+        }
+        .into()
+    }
+}

@@ -1,0 +1,163 @@
+//! The shape of each program: loops that match, that take time, and whose times fit.
+
+use fairground_machine::{Machine, SoftCost};
+
+use super::{Problem, Step};
+use crate::program::*;
+
+/// Deepest nesting of loops.
+pub const MAX_LOOP_DEPTH: usize = 64;
+
+/// The most steps a program may take in a row without computing, sleeping or blocking.
+pub const MAX_SPIN_STEPS: u64 = 1_000_000;
+
+/// The longest time a program may be told to take, ns.
+pub const MAX_TIME_NS: u128 = i64::MAX as u128;
+
+/// Checks every program. Values are in range.
+pub(super) fn check(w: &Workload, machine: &Machine) -> Result<(), Problem> {
+    for (spec, task) in w.tasks.iter().enumerate() {
+        loops_match(task, spec as SpecId)?;
+        let whole = weigh(task, spec as SpecId, machine)?;
+        if whole.ns > MAX_TIME_NS {
+            return Err(Problem::TimeOverflow { task: task.name.clone(), step: None });
+        }
+    }
+    Ok(())
+}
+
+/// Every loop ends where it says, and inside the loop around it.
+fn loops_match(task: &TaskSpec, spec: SpecId) -> Result<(), Problem> {
+    let mut open: Vec<usize> = Vec::new();
+    for (i, op) in task.program.iter().enumerate() {
+        let step = Step { spec, op: i as u32 };
+        let bad = || Problem::BadLoop { task: task.name.clone(), step };
+        match op {
+            Op::Loop { .. } if open.len() == MAX_LOOP_DEPTH => {
+                return Err(Problem::TooDeep { task: task.name.clone(), step });
+            }
+            Op::Loop { .. } => open.push(i),
+            Op::EndLoop { begin } => {
+                let loop_at = open.pop().filter(|b| *b == *begin as usize).ok_or_else(bad)?;
+                if !matches!(task.program[loop_at], Op::Loop { end, .. } if end as usize == i + 1) {
+                    return Err(bad());
+                }
+            }
+            _ => {}
+        }
+    }
+    match open.last() {
+        Some(op) => Err(Problem::BadLoop { task: task.name.clone(), step: Step { spec, op: *op as u32 } }),
+        None => Ok(()),
+    }
+}
+
+/// What a stretch of steps amounts to.
+#[derive(Clone, Copy, Default)]
+struct Weight {
+    /// Told time at most, ns.
+    ns: u128,
+    /// Steps.
+    steps: u128,
+    /// Whether some step takes time or can block.
+    takes_time: bool,
+}
+
+impl Weight {
+    fn add(&mut self, other: Weight) {
+        self.ns = self.ns.saturating_add(other.ns);
+        self.steps = self.steps.saturating_add(other.steps);
+        self.takes_time |= other.takes_time;
+    }
+
+    fn repeated(self, times: u64) -> Weight {
+        Weight {
+            ns: self.ns.saturating_mul(times.into()),
+            steps: self.steps.saturating_mul(times.into()),
+            takes_time: self.takes_time && times > 0,
+        }
+    }
+}
+
+/// Sums up a program whose loops match. A loop for ever counts once: its times fit if one round's do.
+fn weigh(task: &TaskSpec, spec: SpecId, machine: &Machine) -> Result<Weight, Problem> {
+    let mut stack = vec![Weight::default()];
+    for op in task.program.iter() {
+        match op {
+            Op::Loop { .. } => stack.push(Weight::default()),
+            Op::EndLoop { begin } => {
+                let body = stack.pop().unwrap_or_default();
+                let Op::Loop { times, .. } = task.program[*begin as usize] else { continue };
+                let step = Step { spec, op: *begin };
+                if spins(body, times) {
+                    return Err(Problem::Spins { task: task.name.clone(), step, times });
+                }
+                let all = body.repeated(times.unwrap_or(1));
+                if all.ns > MAX_TIME_NS {
+                    return Err(Problem::TimeOverflow { task: task.name.clone(), step: Some(step) });
+                }
+                if let Some(outer) = stack.last_mut() {
+                    outer.add(all);
+                }
+            }
+            _ => {
+                if let Some(inner) = stack.last_mut() {
+                    inner.add(of_step(op, machine));
+                }
+            }
+        }
+    }
+    Ok(stack.pop().unwrap_or_default())
+}
+
+/// Whether a loop around `body` would hold the engine at one instant.
+fn spins(body: Weight, times: Option<u64>) -> bool {
+    if body.takes_time {
+        return false;
+    }
+    // An empty body still costs the engine a step a round.
+    let steps = body.steps.max(1);
+    times.is_none_or(|n| steps.saturating_mul(n.into()) > MAX_SPIN_STEPS.into())
+}
+
+fn of_step(op: &Op, machine: &Machine) -> Weight {
+    let told = |a: &Amount| {
+        let ns = u128::from(a.base) + u128::from(a.jitter);
+        Weight { ns, steps: 1, takes_time: ns > 0 }
+    };
+    match op {
+        Op::Run(a) | Op::RunWall(a) | Op::Sleep(a) => told(a),
+        Op::TimerWait { period_ns, .. } => told(&Amount::fixed(*period_ns)),
+        other => Weight { ns: 0, steps: 1, takes_time: can_block(other) || is_dear(other, machine) },
+    }
+}
+
+/// Steps at which a thread may have to wait for another, or that end it.
+fn can_block(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::PipeWrite { .. }
+            | Op::PipeRead { .. }
+            | Op::SockSend { .. }
+            | Op::SockRecv { .. }
+            | Op::FutexWait { .. }
+            | Op::CondWait { .. }
+            | Op::BarrierWait(_)
+            | Op::SemWait(_)
+            | Op::WaitChildren
+            | Op::Exit
+    )
+}
+
+/// Steps that spend all their time in the kernel, on a machine where that has a price. Cheaper system calls in a loop
+/// for ever are a mistake more often than a workload.
+fn is_dear(op: &Op, machine: &Machine) -> bool {
+    let kind = match op {
+        Op::Yield => SoftCost::SchedCall,
+        Op::Spawn { thread: true, .. } => SoftCost::CloneThread,
+        Op::Spawn { thread: false, .. } => SoftCost::Fork,
+        Op::Exec => SoftCost::Exec,
+        _ => return false,
+    };
+    machine.costs.soft(kind) >= 1.0
+}

@@ -1,0 +1,222 @@
+//! Each value by itself: references, ranges, CPUs.
+
+use fairground_machine::{CpuId, CpuMask, Machine};
+
+use super::{Problem, Remark, Step, MAX_TIME_NS};
+use crate::program::*;
+
+/// The kernel keeps 15 bytes of a thread's name.
+const MAX_NAME: usize = 15;
+/// What a pipe message may have, bytes; beyond it a write is not atomic.
+const MAX_MESSAGE: i128 = 4096;
+/// Slots of a pipe at the greatest size a privileged user may set by default, 1 MiB.
+const MAX_SLOTS: i128 = 256;
+/// Shortest time between interrupts of a device, ns.
+const MIN_IRQ_PERIOD_NS: i128 = 1000;
+const MAX_U32: i128 = u32::MAX as i128;
+
+/// Where a value is, for messages.
+struct At<'a> {
+    subject: &'a str,
+    step: Option<Step>,
+}
+
+impl At<'_> {
+    fn range(&self, what: &'static str, value: impl Into<i128>, min: i128, max: i128) -> Result<(), Problem> {
+        let value = value.into();
+        if (min..=max).contains(&value) {
+            return Ok(());
+        }
+        Err(Problem::OutOfRange { subject: self.subject.into(), what, step: self.step, value, min, max })
+    }
+
+    fn amount(&self, amount: Amount) -> Result<(), Problem> {
+        match amount.base.checked_add(amount.jitter) {
+            Some(most) if u128::from(most) <= MAX_TIME_NS => Ok(()),
+            _ => Err(Problem::TimeOverflow { task: self.subject.into(), step: self.step }),
+        }
+    }
+
+    fn attr(&self, a: SchedAttr) -> Result<(), Problem> {
+        self.range("nice", a.nice, -20, 19)?;
+        match a.policy {
+            Policy::Fifo | Policy::Rr => self.range("priority", a.rt_priority, 1, 99)?,
+            _ => self.range("rt_priority", a.rt_priority, 0, 0)?,
+        }
+        self.range("util_min", a.uclamp_min, 0, 1024)?;
+        self.range("util_max", a.uclamp_max, 0, 1024)?;
+        if a.uclamp_min > a.uclamp_max {
+            let (min, max) = (a.uclamp_min, a.uclamp_max);
+            return Err(Problem::ClampsCross { task: self.subject.into(), step: self.step, min, max });
+        }
+        Ok(())
+    }
+
+    fn affinity(&self, mask: &CpuMask, machine: &Machine) -> Result<(), Problem> {
+        if mask.intersects(&machine.all_cpus()) {
+            return Ok(());
+        }
+        Err(Problem::NoCpuAllowed { task: self.subject.into(), step: self.step, mask: Box::new(*mask) })
+    }
+
+    fn cpu(&self, cpu: CpuId, machine: &Machine) -> Result<(), Problem> {
+        let last = machine.nr_cpus().saturating_sub(1) as CpuId;
+        if (cpu as usize) < machine.nr_cpus() {
+            return Ok(());
+        }
+        Err(Problem::NoSuchCpu { subject: self.subject.into(), cpu, last })
+    }
+
+    fn object(&self, w: &Workload, object: ObjId, wanted: &'static str) -> Result<(), Problem> {
+        let Some(o) = w.objects.get(object as usize) else {
+            return Err(Problem::NoSuchObject { task: self.subject.into(), step: self.step, object });
+        };
+        let found = kind_of(o);
+        if found == wanted {
+            return Ok(());
+        }
+        Err(Problem::WrongObject { task: self.subject.into(), step: self.step, object, wanted, found })
+    }
+}
+
+/// What an object is, in a word.
+pub(super) fn kind_of(o: &Object) -> &'static str {
+    match o {
+        Object::Pipe { .. } => "pipe",
+        Object::Socket { .. } => "socket",
+        Object::Futex { .. } => "futex",
+        Object::Mutex => "mutex",
+        Object::Cond => "condition variable",
+        Object::Barrier { .. } => "barrier",
+        Object::Semaphore { .. } => "semaphore",
+        Object::Timer { .. } => "timer",
+    }
+}
+
+/// Checks every value of the workload.
+pub(super) fn check(w: &Workload, machine: &Machine) -> Result<(), Problem> {
+    if w.start.iter().all(|s| s.count == 0) {
+        return Err(Problem::NoThreads);
+    }
+    let whole = At { subject: &w.name, step: None };
+    whole.amount(Amount::fixed(w.duration_ns.unwrap_or(0)))?;
+    whole.amount(Amount::fixed(w.warmup_ns))?;
+    if let Some(duration) = w.duration_ns {
+        whole.range("duration in ns", duration, 1, i128::MAX)?;
+    }
+    w.objects.iter().try_for_each(|o| object_ranges(o, &whole))?;
+    w.tasks.iter().try_for_each(|t| task(t, machine))?;
+    w.start.iter().try_for_each(|s| start(w, s, machine))?;
+    w.irqs.iter().try_for_each(|i| irq(w, i, machine))?;
+    w.steps().try_for_each(|(step, op)| {
+        let at = At { subject: &w.tasks[step.spec as usize].name, step: Some(step) };
+        op_objects(w, op, &at)?;
+        op_ranges(w, op, &at, machine)
+    })
+}
+
+fn object_ranges(o: &Object, at: &At) -> Result<(), Problem> {
+    match o {
+        Object::Pipe { slots } => at.range("slots of a pipe", *slots, 1, MAX_SLOTS),
+        Object::Socket { sndbuf, .. } => at.range("sndbuf of a socket", *sndbuf, 1, MAX_U32),
+        Object::Barrier { parties } => at.range("parties of a barrier", *parties, 1, MAX_U32),
+        Object::Futex { .. } | Object::Mutex | Object::Cond | Object::Semaphore { .. } | Object::Timer { .. } => Ok(()),
+    }
+}
+
+fn task(t: &TaskSpec, machine: &Machine) -> Result<(), Problem> {
+    let at = At { subject: &t.name, step: None };
+    at.range("length of the name", t.name.len() as i128, 0, MAX_NAME as i128)?;
+    at.attr(t.attr)?;
+    if let Some(mask) = &t.affinity {
+        at.affinity(mask, machine)?;
+    }
+    match t.kthread_cpu {
+        Some(cpu) => at.cpu(cpu, machine),
+        None => Ok(()),
+    }
+}
+
+fn start(w: &Workload, s: &Start, machine: &Machine) -> Result<(), Problem> {
+    if s.spec as usize >= w.tasks.len() {
+        return Err(Problem::NoSuchTask { step: None, spec: s.spec });
+    }
+    At { subject: &w.tasks[s.spec as usize].name, step: None }.cpu(s.cpu, machine)
+}
+
+fn irq(w: &Workload, i: &IrqSource, machine: &Machine) -> Result<(), Problem> {
+    let at = At { subject: &i.name, step: None };
+    at.cpu(i.cpu, machine)?;
+    at.amount(i.period)?;
+    at.amount(i.busy)?;
+    at.range("period in ns", i.period.base, MIN_IRQ_PERIOD_NS, i128::MAX)?;
+    i.posts.map_or(Ok(()), |sem| at.object(w, sem, "semaphore"))
+}
+
+/// The objects and templates a step names.
+fn op_objects(w: &Workload, op: &Op, at: &At) -> Result<(), Problem> {
+    match op {
+        Op::TimerWait { timer, .. } => at.object(w, *timer, "timer"),
+        Op::PipeWrite { pipe, .. } | Op::PipeRead { pipe, .. } => at.object(w, *pipe, "pipe"),
+        Op::SockSend { sock, .. } | Op::SockRecv { sock, .. } => at.object(w, *sock, "socket"),
+        Op::FutexStore { futex, .. } | Op::FutexWait { futex, .. } | Op::FutexWake { futex, .. } => {
+            at.object(w, *futex, "futex")
+        }
+        Op::Lock(m) | Op::Unlock(m) => at.object(w, *m, "mutex"),
+        Op::CondWait { cond, mutex } => {
+            at.object(w, *cond, "condition variable")?;
+            mutex.map_or(Ok(()), |m| at.object(w, m, "mutex"))
+        }
+        Op::Signal(c) | Op::Broadcast(c) => at.object(w, *c, "condition variable"),
+        Op::BarrierWait(b) => at.object(w, *b, "barrier"),
+        Op::SemWait(s) | Op::SemPost(s) => at.object(w, *s, "semaphore"),
+        Op::Spawn { spec, .. } if *spec as usize >= w.tasks.len() => {
+            Err(Problem::NoSuchTask { step: at.step, spec: *spec })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The numbers and CPUs of a step.
+fn op_ranges(w: &Workload, op: &Op, at: &At, machine: &Machine) -> Result<(), Problem> {
+    match op {
+        Op::Run(a) | Op::RunWall(a) | Op::Sleep(a) => at.amount(*a),
+        Op::SleepUntil(t) => at.amount(Amount::fixed(*t)),
+        Op::TimerWait { period_ns, .. } => {
+            at.amount(Amount::fixed(*period_ns))?;
+            at.range("period in ns", *period_ns, 1, i128::MAX)
+        }
+        Op::PipeWrite { bytes, .. } => at.range("message size", *bytes, 1, MAX_MESSAGE),
+        Op::SockSend { sock, bytes } => {
+            // A message that the empty buffer cannot take would block for ever.
+            let room = match w.objects[*sock as usize] {
+                Object::Socket { sndbuf, overhead } => i128::from(sndbuf) - i128::from(overhead),
+                _ => MAX_U32,
+            };
+            at.range("message size", *bytes, 1, room)
+        }
+        Op::PipeRead { bytes, .. } | Op::SockRecv { bytes, .. } => at.range("message size", *bytes, 1, MAX_U32),
+        Op::SetAttr(a) => at.attr(*a),
+        Op::SetAffinity(mask) => at.affinity(mask, machine),
+        _ => Ok(()),
+    }
+}
+
+/// Affinities that name some CPUs the machine has and some it has not.
+pub(super) fn remarks(w: &Workload, machine: &Machine, out: &mut Vec<Remark>) {
+    let mut look = |task: &str, step: Option<Step>, mask: &CpuMask| {
+        let absent = mask.minus(&machine.all_cpus());
+        if !absent.is_empty() {
+            let message = format!("may use CPUs {mask}, of which {} has no {absent}", machine.name);
+            out.push(Remark { step, subject: task.into(), message });
+        }
+    };
+    for t in &w.tasks {
+        t.affinity.iter().for_each(|mask| look(&t.name, None, mask));
+    }
+    for (step, op) in w.steps() {
+        if let Op::SetAffinity(mask) = op {
+            look(&w.tasks[step.spec as usize].name, Some(step), mask);
+        }
+    }
+}

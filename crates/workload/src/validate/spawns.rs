@@ -1,0 +1,114 @@
+//! Who creates whom, and how many threads there are in the end.
+
+use super::{Problem, Remark, Step};
+use crate::program::*;
+
+/// The most threads a run may create.
+pub const MAX_TASKS: u64 = 1_000_000;
+
+/// How many threads of each template a whole run creates.
+pub(super) struct Population {
+    /// By template; loops for ever saturate.
+    pub threads: Vec<u64>,
+}
+
+/// A way in which one thread of a template creates others.
+struct Birth {
+    step: Step,
+    child: SpecId,
+    /// How many; `None`: without end.
+    count: Option<u64>,
+}
+
+/// Counts all threads. Programs have matching loops and name existing templates.
+pub(super) fn check(w: &Workload, remarks: &mut Vec<Remark>) -> Result<Population, Problem> {
+    let births: Vec<Vec<Birth>> = (0..w.tasks.len()).map(|spec| births(w, spec as SpecId)).collect();
+    let mut threads = vec![0u64; w.tasks.len()];
+    for s in &w.start {
+        let t = &mut threads[s.spec as usize];
+        *t = t.saturating_add(s.count.into());
+    }
+    for spec in parents_first(w, &births)? {
+        for b in &births[spec as usize] {
+            let parents = threads[spec as usize];
+            let t = &mut threads[b.child as usize];
+            *t = t
+                .saturating_add(b.count.map_or(if parents == 0 { 0 } else { u64::MAX }, |n| parents.saturating_mul(n)));
+        }
+    }
+    for b in births.iter().flatten().filter(|b| b.count.is_none() && threads[b.step.spec as usize] > 0) {
+        let message = format!("creates `{}` for ever; the run fails if {MAX_TASKS} come together", w.name_of(b.child));
+        remarks.push(Remark { step: Some(b.step), subject: w.name_of(b.step.spec), message });
+    }
+    let endless = births.iter().flatten().any(|b| b.count.is_none());
+    let total = threads.iter().fold(0u64, |sum, n| sum.saturating_add(*n));
+    if total > MAX_TASKS && !(endless && total == u64::MAX) {
+        return Err(Problem::TooManyTasks { tasks: total });
+    }
+    never_ends(w, &threads, remarks);
+    Ok(Population { threads })
+}
+
+/// The spawns that one thread of `spec` reaches.
+fn births(w: &Workload, spec: SpecId) -> Vec<Birth> {
+    let program = &w.tasks[spec as usize].program;
+    let mut births = Vec::new();
+    let mut times: Vec<Option<u64>> = vec![Some(1)];
+    let mut i = 0;
+    while let Some(op) = program.get(i) {
+        let around = times.last().copied().flatten();
+        match op {
+            Op::Exit => break,
+            Op::Loop { times: Some(0), end } => i = *end as usize - 1,
+            Op::Loop { times: t, .. } => times.push(around.zip(*t).map(|(a, t)| a.saturating_mul(t))),
+            Op::EndLoop { begin } => {
+                times.pop();
+                if matches!(program[*begin as usize], Op::Loop { times: None, .. }) {
+                    break;
+                }
+            }
+            Op::Spawn { spec: child, count, .. } if *count > 0 => {
+                let count = around.map(|a| a.saturating_mul((*count).into()));
+                births.push(Birth { step: Step { spec, op: i as u32 }, child: *child, count });
+            }
+            _ => {}
+        }
+        i += 1;
+    }
+    births
+}
+
+/// Templates ordered so that each comes after all that create it.
+fn parents_first(w: &Workload, births: &[Vec<Birth>]) -> Result<Vec<SpecId>, Problem> {
+    let mut waiting_for = vec![0usize; births.len()];
+    births.iter().flatten().for_each(|b| waiting_for[b.child as usize] += 1);
+    let mut order: Vec<SpecId> = (0..births.len() as SpecId).filter(|s| waiting_for[*s as usize] == 0).collect();
+    let mut next = 0;
+    while let Some(spec) = order.get(next).copied() {
+        next += 1;
+        for b in &births[spec as usize] {
+            waiting_for[b.child as usize] -= 1;
+            if waiting_for[b.child as usize] == 0 {
+                order.push(b.child);
+            }
+        }
+    }
+    let stuck = |b: &&Birth| waiting_for[b.step.spec as usize] > 0 && waiting_for[b.child as usize] > 0;
+    match births.iter().flatten().find(stuck) {
+        Some(b) => Err(Problem::EndlessSpawn { task: w.name_of(b.child), step: b.step }),
+        None => Ok(order),
+    }
+}
+
+/// Remarks on a run that nothing ends.
+fn never_ends(w: &Workload, threads: &[u64], remarks: &mut Vec<Remark>) {
+    if w.duration_ns.is_some() {
+        return;
+    }
+    let for_ever = |t: &TaskSpec| t.program.iter().any(|op| matches!(op, Op::Loop { times: None, .. }));
+    let mut alive = w.tasks.iter().zip(threads).filter(|(t, n)| **n > 0 && !t.daemon);
+    if let Some((t, _)) = alive.find(|(t, _)| for_ever(t)) {
+        let message = "loops for ever, and the workload has no duration: give the run one".into();
+        remarks.push(Remark { step: None, subject: t.name.clone(), message });
+    }
+}

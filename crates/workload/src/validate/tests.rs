@@ -1,0 +1,238 @@
+//! One scenario per behaviour. A workload is given as programs; each starts one thread unless said otherwise.
+
+use fairground_machine::CpuMask;
+
+use super::*;
+use crate::program::*;
+use crate::testing::small_machine;
+
+fn task(program: &[Op]) -> TaskSpec {
+    TaskSpec {
+        name: "t".into(),
+        attr: SchedAttr::default(),
+        affinity: None,
+        kthread_cpu: None,
+        footprint_kib: 0,
+        daemon: false,
+        program: program.into(),
+    }
+}
+
+fn workload(objects: &[Object], programs: &[&[Op]]) -> Workload {
+    let tasks: Vec<TaskSpec> = programs.iter().map(|p| task(p)).collect();
+    Workload {
+        name: "test".into(),
+        objects: objects.into(),
+        start: (0..tasks.len() as u32).map(|spec| Start { spec, count: 1, cpu: 0 }).collect(),
+        tasks,
+        irqs: Vec::new(),
+        duration_ns: Some(1_000_000_000),
+        warmup_ns: 0,
+        score: Score::None,
+    }
+}
+
+fn check(w: &Workload) -> Result<Vec<String>, Problem> {
+    w.check(&small_machine(4), &[]).map(|r| r.into_iter().map(|r| r.message).collect())
+}
+
+fn problem(w: &Workload) -> Problem {
+    check(w).unwrap_err()
+}
+
+const RUN: Op = Op::Run(Amount::fixed(1000));
+const WAIT: Op = Op::CondWait { cond: 1, mutex: Some(0) };
+
+fn looped(times: Option<u64>, body: &[Op]) -> Vec<Op> {
+    let mut ops = vec![Op::Loop { times, end: body.len() as u32 + 2 }];
+    ops.extend_from_slice(body);
+    ops.push(Op::EndLoop { begin: 0 });
+    ops
+}
+
+#[test]
+fn references_must_exist_and_be_of_the_right_kind() {
+    let w = workload(&[], &[&[Op::Lock(0)]]);
+    assert!(matches!(problem(&w), Problem::NoSuchObject { object: 0, step: Some(Step { spec: 0, op: 0 }), .. }));
+    let w = workload(&[Object::Cond], &[&[RUN, Op::Lock(0)]]);
+    let found = problem(&w);
+    assert_eq!(found.to_string(), "`t` uses object 0 as a mutex, but it is a condition variable");
+    assert_eq!(found.step(), Some(Step { spec: 0, op: 1 }));
+    let w = workload(&[], &[&[Op::Spawn { spec: 7, count: 1, thread: true }]]);
+    assert!(matches!(problem(&w), Problem::NoSuchTask { spec: 7, .. }));
+    let mut w = workload(&[], &[&[RUN]]);
+    w.start[0].spec = 1;
+    assert!(matches!(problem(&w), Problem::NoSuchTask { step: None, spec: 1 }));
+    w.start.clear();
+    assert_eq!(problem(&w), Problem::NoThreads);
+}
+
+#[test]
+fn values_must_be_what_the_kernel_takes() {
+    let attr = |f: fn(&mut SchedAttr)| {
+        let mut a = SchedAttr::default();
+        f(&mut a);
+        Op::SetAttr(a)
+    };
+    let pipe = [Object::Pipe { slots: 16 }, Object::Timer { per_task: true }];
+    let cases = [
+        (attr(|a| a.nice = 20), "nice of `t` is 20, not in -20..=19"),
+        (attr(|a| a.nice = -21), "nice of `t` is -21, not in -20..=19"),
+        (attr(|a| a.policy = Policy::Fifo), "priority of `t` is 0, not in 1..=99"),
+        (attr(|a| a.rt_priority = 1), "rt_priority of `t` is 1, not in 0..=0"),
+        (attr(|a| a.uclamp_max = 1025), "util_max of `t` is 1025, not in 0..=1024"),
+        (Op::PipeWrite { pipe: 0, bytes: 4097 }, "message size of `t` is 4097, not in 1..=4096"),
+        (Op::PipeRead { pipe: 0, bytes: 0 }, "message size of `t` is 0, not in 1..=4294967295"),
+    ];
+    for (op, message) in cases {
+        assert_eq!(problem(&workload(&pipe, &[&[op]])).to_string(), message);
+    }
+    let op = Op::TimerWait { timer: 1, period_ns: 0, relative: true };
+    assert!(problem(&workload(&pipe, &[&[op]])).to_string().starts_with("period in ns of `t` is 0"));
+    let crossed = attr(|a| (a.uclamp_min, a.uclamp_max) = (512, 511));
+    assert!(matches!(problem(&workload(&pipe, &[&[crossed]])), Problem::ClampsCross { min: 512, max: 511, .. }));
+    let socket = [Object::Socket { sndbuf: 1000, overhead: 768 }];
+    let send = |bytes| workload(&socket, &[&[Op::SockSend { sock: 0, bytes }], &[Op::SockRecv { sock: 0, bytes }]]);
+    assert!(check(&send(232)).is_ok());
+    assert!(matches!(problem(&send(233)), Problem::OutOfRange { max: 232, .. }));
+}
+
+#[test]
+fn cpus_must_be_of_the_machine() {
+    let mut w = workload(&[], &[&[Op::SetAffinity(CpuMask::of(4))]]);
+    assert!(matches!(problem(&w), Problem::NoCpuAllowed { step: Some(_), .. }));
+    w = workload(&[], &[&[Op::SetAffinity(CpuMask::parse_list("3-4").unwrap())]]);
+    assert_eq!(check(&w).unwrap(), ["may use CPUs 3-4, of which small4 has no 4"]);
+    w.start[0].cpu = 4;
+    assert_eq!(problem(&w).to_string(), "`t` names CPU 4, but the machine has 0 to 3");
+}
+
+#[test]
+fn loops_must_match() {
+    let bad: [&[Op]; 4] = [
+        &[Op::Loop { times: None, end: 1 }],
+        &[Op::EndLoop { begin: 0 }],
+        &[Op::Loop { times: None, end: 2 }, RUN, Op::EndLoop { begin: 0 }],
+        &[RUN, Op::Loop { times: None, end: 3 }, Op::EndLoop { begin: 0 }],
+    ];
+    for program in bad {
+        assert!(matches!(problem(&workload(&[], &[program])), Problem::BadLoop { .. }), "{program:?}");
+    }
+}
+
+#[test]
+fn a_loop_must_take_time_unless_it_is_short() {
+    let spin = |times, body: &[Op]| check(&workload(&[Object::Mutex], &[&looped(times, body)]));
+    let locks = [Op::Lock(0), Op::Unlock(0)];
+    assert!(matches!(spin(None, &locks), Err(Problem::Spins { times: None, .. })));
+    assert!(matches!(spin(None, &[]), Err(Problem::Spins { .. })));
+    assert!(matches!(spin(None, &[Op::Run(Amount::fixed(0))]), Err(Problem::Spins { .. })));
+    // Two steps a round: 500,000 rounds are the limit.
+    assert_eq!(spin(Some(500_000), &locks), Ok(vec![]));
+    assert!(matches!(spin(Some(500_001), &locks), Err(Problem::Spins { times: Some(500_001), .. })));
+    assert_eq!(spin(None, &[Op::Run(Amount { base: 0, jitter: 1 })]), Ok(vec![]));
+    // An inner loop that is skipped takes no time.
+    let inner = [Op::Loop { times: Some(0), end: 4 }, RUN, Op::EndLoop { begin: 1 }];
+    assert!(matches!(spin(None, &inner), Err(Problem::Spins { .. })));
+}
+
+#[test]
+fn yielding_takes_time_where_it_has_a_price() {
+    let w = workload(&[], &[&looped(None, &[Op::Yield])]);
+    assert!(matches!(problem(&w), Problem::Spins { .. }));
+    let mut machine = small_machine(4);
+    machine.costs.soft_ns[fairground_machine::SoftCost::SchedCall as usize] = 200.0;
+    assert!(w.validate(&machine).is_ok());
+}
+
+#[test]
+fn times_must_fit_63_bits() {
+    let max = i64::MAX as u64;
+    assert_eq!(check(&workload(&[], &[&[Op::Sleep(Amount::fixed(max))]])), Ok(vec![]));
+    let too_long: [&[Op]; 3] = [
+        &[Op::Sleep(Amount { base: max, jitter: 1 })],
+        &[Op::Sleep(Amount::fixed(max)), Op::Sleep(Amount::fixed(1))],
+        &looped(Some(max / 1000 + 1), &[RUN]),
+    ];
+    for program in too_long {
+        assert!(matches!(problem(&workload(&[], &[program])), Problem::TimeOverflow { .. }), "{program:?}");
+    }
+}
+
+#[test]
+fn a_barrier_must_be_able_to_fill() {
+    let objects = [Object::Barrier { parties: 3 }];
+    let mut w = workload(&objects, &[&[Op::BarrierWait(0)], &[Op::BarrierWait(0)]]);
+    let found = problem(&w);
+    assert_eq!(found.to_string(), "barrier 0 waits for 3 threads, but at most 2 ever come");
+    w.start[1].count = 2;
+    assert_eq!(check(&w), Ok(vec![]));
+}
+
+#[test]
+fn mutexes_are_followed_through_loops() {
+    let objects = [Object::Mutex, Object::Cond];
+    let run = |program: &[Op]| check(&workload(&objects, &[program, &[Op::Broadcast(1)]]));
+    assert!(matches!(run(&[Op::Unlock(0)]), Err(Problem::NotHeld { action: "unlocks", .. })));
+    assert!(matches!(run(&[WAIT]), Err(Problem::NotHeld { action: "waits with", .. })));
+    assert_eq!(run(&[Op::Lock(0), WAIT, Op::Unlock(0)]), Ok(vec![]));
+    assert_eq!(run(&[Op::Lock(0), Op::Lock(0)]).unwrap(), ["locks mutex 0, which it holds, and waits for itself"]);
+    let again = run(&looped(Some(2), &[Op::Lock(0)])).unwrap();
+    assert_eq!(again, ["takes mutex 0 again in the next round of a loop and waits for itself"]);
+    let mut hand_over = vec![Op::Lock(0)];
+    hand_over.extend([Op::Loop { times: None, end: 6 }, RUN, Op::Unlock(0), Op::Lock(0), Op::EndLoop { begin: 1 }]);
+    assert_eq!(run(&hand_over), Ok(vec![]));
+    let lost = [Op::Lock(0), Op::Loop { times: Some(2), end: 4 }, Op::Unlock(0), Op::EndLoop { begin: 1 }];
+    assert!(matches!(run(&lost), Err(Problem::NotHeld { .. })));
+}
+
+#[test]
+fn waits_that_nobody_ends_are_told() {
+    let objects = [Object::Mutex, Object::Cond, Object::Semaphore { value: 0 }, Object::Pipe { slots: 1 }];
+    let suspend = [Op::Lock(0), WAIT, Op::Unlock(0)];
+    let told = |programs: &[&[Op]]| check(&workload(&objects, programs)).unwrap();
+    assert_eq!(told(&[&suspend]), ["waits for condition variable 1, which nobody ever signals"]);
+    assert_eq!(told(&[&suspend, &[Op::Signal(1)]]), [""; 0]);
+    let own = [Op::Lock(0), WAIT, Op::Signal(1), Op::Unlock(0)];
+    assert_eq!(told(&[&own]), ["waits for condition variable 1, which no other thread ever signals"]);
+    assert_eq!(told(&[&[Op::SemWait(2)]]), ["waits for semaphore 2, which nobody ever posts"]);
+    assert_eq!(told(&[&[Op::PipeRead { pipe: 3, bytes: 1 }]]), ["reads from pipe 3, which nobody ever writes to"]);
+    let write = [Op::PipeWrite { pipe: 3, bytes: 1 }];
+    assert_eq!(told(&[&write]), ["writes to pipe 3, which nobody ever reads from: it fills up"]);
+    let mut w = workload(&objects, &[&[Op::SemWait(2)]]);
+    w.irqs.push(IrqSource {
+        name: "nic".into(),
+        cpu: 0,
+        period: Amount::fixed(1000),
+        busy: Amount::fixed(0),
+        posts: Some(2),
+    });
+    assert_eq!(check(&w), Ok(vec![]));
+}
+
+#[test]
+fn spawning_must_end_and_stay_within_bounds() {
+    let spawn = |spec, count| Op::Spawn { spec, count, thread: true };
+    let mut w = workload(&[], &[&[spawn(1, 2)], &[spawn(2, 3)], &[spawn(1, 1)]]);
+    assert!(matches!(problem(&w), Problem::EndlessSpawn { .. }));
+    w = workload(&[], &[&[spawn(0, 1)]]);
+    assert!(matches!(problem(&w), Problem::EndlessSpawn { step: Step { spec: 0, op: 0 }, .. }));
+    w = workload(&[], &[&[Op::Exit, spawn(0, 1)]]);
+    assert_eq!(check(&w), Ok(vec![]));
+    w = workload(&[], &[&looped(Some(1000), &[spawn(1, 1000), RUN]), &[RUN]]);
+    assert_eq!(problem(&w), Problem::TooManyTasks { tasks: 1_000_002 });
+    w.start = vec![Start { spec: 0, count: u32::MAX, cpu: 0 }];
+    assert!(matches!(problem(&w), Problem::TooManyTasks { .. }));
+    w = workload(&[], &[&looped(None, &[spawn(1, 1), RUN]), &[RUN]]);
+    assert_eq!(check(&w).unwrap(), ["creates `t` for ever; the run fails if 1000000 come together"]);
+}
+
+#[test]
+fn a_run_that_nothing_ends_is_told() {
+    let mut w = workload(&[], &[&looped(None, &[RUN])]);
+    assert_eq!(check(&w), Ok(vec![]));
+    w.duration_ns = None;
+    assert_eq!(check(&w).unwrap(), ["loops for ever, and the workload has no duration: give the run one"]);
+    w.tasks[0].daemon = true;
+    assert_eq!(check(&w), Ok(vec![]));
+}

@@ -1,0 +1,124 @@
+//! Who waits where, and whether anybody can ever wake them.
+
+use std::collections::BTreeMap;
+
+use super::ranges::kind_of;
+use super::spawns::Population;
+use super::{label, Problem, Remark, Step};
+use crate::program::*;
+
+/// Who does one thing at one object.
+#[derive(Default)]
+struct Users {
+    /// The first step that does it.
+    first: Option<Step>,
+    /// Threads that come by, by template.
+    threads: BTreeMap<SpecId, u64>,
+}
+
+impl Users {
+    fn add(&mut self, step: Step, threads: u64) {
+        self.first.get_or_insert(step);
+        self.threads.insert(step.spec, threads);
+    }
+
+    fn total(&self) -> u64 {
+        self.threads.values().fold(0, |sum, n| sum.saturating_add(*n))
+    }
+}
+
+/// Waiting and waking at one object. Writing to a pipe is waking its reader, and waiting for it.
+#[derive(Default)]
+struct Meeting {
+    waiters: Users,
+    wakers: Users,
+}
+
+/// Finds barriers that cannot fill (an error) and waits that nobody ends (a remark: rt-app's own examples have them,
+/// and they are run as written).
+pub(super) fn check(
+    w: &Workload,
+    population: &Population,
+    names: &[String],
+    remarks: &mut Vec<Remark>,
+) -> Result<(), Problem> {
+    let mut meetings: Vec<Meeting> = w.objects.iter().map(|_| Meeting::default()).collect();
+    for (step, op) in w.steps() {
+        let threads = population.threads[step.spec as usize];
+        if threads > 0 {
+            note(&mut meetings, step, op, threads);
+        }
+    }
+    for sem in w.irqs.iter().filter_map(|i| i.posts) {
+        let device = Step { spec: SpecId::MAX, op: 0 };
+        meetings[sem as usize].wakers.add(device, 1);
+    }
+    for (id, (object, meeting)) in w.objects.iter().zip(&meetings).enumerate() {
+        match object {
+            Object::Barrier { parties } => barrier(id as ObjId, *parties, &meeting.waiters)?,
+            Object::Semaphore { value } if *value > 0 => {}
+            _ => {
+                let what = format!("{} {}", kind_of(object), label(names, id as ObjId));
+                lonely(w, &what, object, meeting, remarks);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn note(meetings: &mut [Meeting], step: Step, op: &Op, threads: u64) {
+    let (object, waits) = match op {
+        Op::PipeRead { pipe: o, .. } | Op::SockRecv { sock: o, .. } => (*o, true),
+        Op::PipeWrite { pipe: o, .. } | Op::SockSend { sock: o, .. } => (*o, false),
+        Op::FutexWait { futex, .. } => (*futex, true),
+        Op::FutexWake { futex, count } if *count > 0 => (*futex, false),
+        Op::CondWait { cond, .. } => (*cond, true),
+        Op::Signal(c) | Op::Broadcast(c) => (*c, false),
+        Op::BarrierWait(b) => (*b, true),
+        Op::SemWait(s) => (*s, true),
+        Op::SemPost(s) => (*s, false),
+        _ => return,
+    };
+    let meeting = &mut meetings[object as usize];
+    if waits { &mut meeting.waiters } else { &mut meeting.wakers }.add(step, threads);
+}
+
+fn barrier(object: ObjId, parties: u32, waiters: &Users) -> Result<(), Problem> {
+    match waiters.first {
+        Some(step) if waiters.total() < parties.into() => {
+            Err(Problem::BarrierNeverFills { step, object, parties, users: waiters.total() })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn lonely(w: &Workload, what: &str, object: &Object, meeting: &Meeting, remarks: &mut Vec<Remark>) {
+    let (waits, wakes) = match object {
+        Object::Pipe { .. } => ("reads from", "writes to"),
+        Object::Socket { .. } => ("receives from", "sends to"),
+        Object::Cond => ("waits for", "signals"),
+        Object::Futex { .. } => ("sleeps on", "wakes"),
+        Object::Semaphore { .. } => ("waits for", "posts"),
+        Object::Mutex | Object::Barrier { .. } | Object::Timer { .. } => return,
+    };
+    let mut remark = |step: Step, message: String| {
+        remarks.push(Remark { step: Some(step), subject: w.name_of(step.spec), message });
+    };
+    let (waiters, wakers) = (&meeting.waiters, &meeting.wakers);
+    if let Some(step) = waiters.first {
+        if wakers.first.is_none() {
+            remark(step, format!("{waits} {what}, which nobody ever {wakes}"));
+        } else if is_one_thread(waiters, wakers) && matches!(object, Object::Cond | Object::Futex { .. }) {
+            remark(step, format!("{waits} {what}, which no other thread ever {wakes}"));
+        }
+    }
+    let fills = matches!(object, Object::Pipe { .. } | Object::Socket { .. });
+    if let (Some(step), None, true) = (wakers.first, waiters.first, fills) {
+        remark(step, format!("{wakes} {what}, which nobody ever {waits}: it fills up"));
+    }
+}
+
+/// Whether one and the same thread does all the waiting and waking.
+fn is_one_thread(waiters: &Users, wakers: &Users) -> bool {
+    waiters.threads == wakers.threads && waiters.total() == 1
+}

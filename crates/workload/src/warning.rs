@@ -1,0 +1,55 @@
+//! What a user should know about a workload that runs all the same.
+
+use std::fmt;
+
+/// Where something is written.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position {
+    /// The file as it was named to us.
+    pub file: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
+/// How much a warning matters, least first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum WarningKind {
+    /// Concerns rt-app's own logging and memory, of which there is none here. Nothing is lost.
+    NoEffect,
+    /// Is run, by an approximation the message states.
+    Approximated,
+    /// Is not run: neither rt-app nor we know it, or we do not model it.
+    Ignored,
+    /// Is run as written, and probably not what was meant.
+    Suspicious,
+}
+
+/// One finding that does not stop a workload from running.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// How much it matters.
+    pub kind: WarningKind,
+    /// Where; `None` for a workload that has no file.
+    pub at: Option<Position>,
+    /// The key, event, thread or object in question.
+    pub subject: String,
+    /// What about it, in one sentence.
+    pub message: String,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(at) = &self.at {
+            write!(f, "{at}: ")?;
+        }
+        write!(f, "`{}`: {}", self.subject, self.message)
+    }
+}
