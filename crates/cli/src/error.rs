@@ -41,12 +41,11 @@ pub fn run_failed(message: impl std::fmt::Display) -> Failure {
 pub fn install() {
     let terminal = std::io::stderr().is_terminal();
     let color = terminal && std::env::var_os("NO_COLOR").is_none();
-    let handler = move |_: &dyn Diagnostic| -> Box<dyn miette::ReportHandler> {
+    // Fails only if a hook is there already.
+    let _ = miette::set_hook(Box::new(move |_| {
         let options = MietteHandlerOpts::new().terminal_links(false).unicode(terminal).color(color).width(120);
         Box::new(options.build())
-    };
-    // Fails only if a hook is there already.
-    let _ = miette::set_hook(Box::new(handler));
+    }));
 }
 
 /// Prints the error, if any.

@@ -122,7 +122,7 @@ impl Measured {
         let spec = format!("periodic:tasks={},periods=5+8+10+16+20+25+40,duty=15,duration={sim_s:.3}", row.tasks);
         let (workload, _) = Workload::find(&spec, &machine).map_err(|e| e.to_string())?;
         let config = Config::default();
-        let sched = sched.build(&machine, config.hz).map_err(|e| e.to_string())?;
+        let sched = sched.build(&machine).map_err(|e| e.to_string())?;
         let (timed_sched, meter) = Timed::new(sched);
         // The plain run does not pass through the meter at all.
         let sched = if timed { Box::new(timed_sched) } else { timed_sched.into_inner() };

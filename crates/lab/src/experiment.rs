@@ -115,7 +115,8 @@ mod tests {
             if (sched, seed) == (1, 3) {
                 return Err("task 7 lost".into());
             }
-            let metric = Metric { name: "x".into(), unit: "count".into(), better: Better::Higher };
+            let metric =
+                Metric { name: "x".into(), unit: "count".into(), better: Better::Higher, meaning: String::new() };
             let readings = vec![Reading { metric, value: (sched * 100) as f64 + seed as f64 }];
             Ok(RunReport { readings, hash: seed.into(), notes: vec![] })
         }

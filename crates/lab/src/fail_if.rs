@@ -155,7 +155,7 @@ mod tests {
 
     fn report() -> Report {
         let row = |name: &str, unit: &str, better, base: f64, test: f64| {
-            let metric = Metric { name: name.into(), unit: unit.into(), better };
+            let metric = Metric { name: name.into(), unit: unit.into(), better, meaning: String::new() };
             Row::new(metric, vec![base; 8], vec![test; 8])
         };
         let rows = vec![

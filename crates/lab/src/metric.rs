@@ -39,6 +39,8 @@ pub struct Metric {
     pub unit: String,
     /// Which way is better.
     pub better: Better,
+    /// What it measures, in one line.
+    pub meaning: String,
 }
 
 /// A figure of one run.

@@ -36,7 +36,7 @@ impl Setup {
     /// If the scheduler cannot serve the machine.
     pub fn engine(&self, sched: &SchedSpec, seed: u64) -> Result<Engine, FairError> {
         let config = Config { seed, ..self.config };
-        let sched = sched.build(&self.machine, config.hz)?;
+        let sched = sched.build(&self.machine)?;
         Ok(Engine::new(Arc::clone(&self.machine), Arc::clone(&self.workload), sched, config))
     }
 

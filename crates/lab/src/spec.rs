@@ -65,13 +65,12 @@ impl FromStr for SchedSpec {
 }
 
 impl SchedSpec {
-    /// A fresh instance for one run on `machine` with `hz` ticks per second.
+    /// A fresh instance for one run on `machine`.
     ///
     /// # Errors
     /// If the scheduler cannot serve this machine.
-    pub fn build(&self, machine: &Arc<Machine>, hz: u32) -> Result<Box<dyn Scheduler>, FairError> {
-        let options = Options { hz, ..Options::default() };
-        Ok(Box::new(Fair::new(machine, self.features.clone(), options)?))
+    pub fn build(&self, machine: &Arc<Machine>) -> Result<Box<dyn Scheduler>, FairError> {
+        Ok(Box::new(Fair::new(Arc::clone(machine), self.features.clone(), Options::default())?))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use clap::Subcommand;
-use fairground_fair::{features, presets};
+use fairground_fair::{features, PRESETS};
 
 use crate::error::{End, Failure};
 use crate::output::print;
@@ -25,7 +25,7 @@ impl FeatureCommand {
 
 fn list() -> String {
     let mut out = String::from("presets\n");
-    for preset in presets() {
+    for preset in &PRESETS {
         let _ = writeln!(out, "  {:<18} {}", preset.name, preset.text);
     }
     out.push_str("\nfeatures (mail that discusses it, release that has it by default)\n");

@@ -88,8 +88,8 @@ impl Run {
         let width = report.readings.iter().map(|r| r.metric.name.len()).max().unwrap_or(0);
         for reading in &report.readings {
             let metric = &reading.metric;
-            let (value, better) = (number(reading.value), metric.better.word());
-            let _ = writeln!(out, "{:width$}  {value:>12} {:6} ({better} is better)", metric.name, metric.unit);
+            let (value, unit) = (number(reading.value), &metric.unit);
+            let _ = writeln!(out, "{:width$}  {value:>12} {unit:6} {}", metric.name, metric.meaning);
         }
         let _ = writeln!(out, "\nhash  {:032x}  of the event stream", report.hash);
         for note in &report.notes {

@@ -4,7 +4,7 @@ use crate::metric::{Better, Metric};
 /// What a run of a row would give: two metrics over `seeds` seeds.
 fn executed(ops: [f64; 2], migrations: [f64; 2], seeds: usize, sources: Vec<Source>) -> Executed {
     let row = |name: &str, better, [base, test]: [f64; 2]| {
-        let metric = Metric { name: name.into(), unit: String::new(), better };
+        let metric = Metric { name: name.into(), unit: String::new(), better, meaning: String::new() };
         Row::new(metric, vec![base; seeds], vec![test; seeds])
     };
     let rows = vec![row("ops_per_sec", Better::Higher, ops), row("migrations", Better::Lower, migrations)];

@@ -14,6 +14,7 @@ pub fn render(report: &Report) -> String {
         heading(&mut out, report, comparison);
         let _ = writeln!(out, "{}", table(comparison));
     }
+    meanings(&mut out, report);
     legend(&mut out);
     trailer(&mut out, report, "");
     out
@@ -85,6 +86,16 @@ impl std::fmt::Display for Plain {
         let sign = if f.sign_plus() && self.0 > 0.0 { "+" } else { "" };
         write!(f, "{sign}{}", number(self.0))
     }
+}
+
+/// What the metrics of the first table are; those of the others are the same.
+fn meanings(out: &mut String, report: &Report) {
+    let rows = report.comparisons.first().map_or(&[][..], |c| &c.rows);
+    let width = rows.iter().map(|r| r.metric.name.len()).max().unwrap_or(0);
+    for row in rows {
+        let _ = writeln!(out, "{:width$}  {}", row.metric.name, row.metric.meaning);
+    }
+    out.push('\n');
 }
 
 fn legend(out: &mut String) {

@@ -3,7 +3,11 @@ use crate::comparison::{Comparison, Failure, Pair, Row};
 use crate::metric::{Better, Metric};
 
 fn row(name: &str, unit: &str, better: Better, base: &[f64], test: &[f64]) -> Row {
-    Row::new(Metric { name: name.into(), unit: unit.into(), better }, base.into(), test.into())
+    Row::new(
+        Metric { name: name.into(), unit: unit.into(), better, meaning: format!("what {name} is") },
+        base.into(),
+        test.into(),
+    )
 }
 
 /// A clear gain, a count that falls to nothing, a change from zero, noise, and a constant.
