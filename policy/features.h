@@ -49,11 +49,12 @@ FG_FEATURE(MU_SIC, "mu-sic", "", "003", "v6.3", 0, "part of misfit-unlink: selec
 FG_FEATURE(CLS_DOMAIN, "cls-domain", "", "004", "v5.16", 0, "clusters are a domain level")
 FG_FEATURE(CLS_SELECT, "cls-select", "none|loop|levels|landed", "004", "v6.7", 0,
 	   "idle CPUs of the target's cluster are tried first")
-FG_FEATURE(LEVELS_NR, "levels-nr", "llc|cluster", "004", "-", 0, "weight that the budget of cls-select=levels is made from")
+FG_FEATURE(LEVELS_NR, "levels-nr", "llc|cluster", "004", "-", 0,
+	   "weight that the budget of cls-select=levels is made from")
 
 /* Versions, placement: spec 10.2. */
 FG_FEATURE(WAKE_CAP, "wake-cap", "", "-", "<=v5.6", 0,
-	   "a task too big for waker and previous CPU takes the slow path (implies BALANCE_WAKE below asymmetric domains)")
+	   "a task too big for waker and previous CPU takes the slow path (implies asym-balance-wake)")
 FG_FEATURE(PERCPU_KTHREAD, "percpu-kthread", "", "-", "v5.6", 1, "a task woken by a per-CPU kthread stays with it")
 FG_FEATURE(KTHREAD_FIT, "kthread-fit", "", "-", "v5.17", 0,
 	   "the per-CPU kthread rule needs task context and a fitting CPU")
@@ -68,7 +69,8 @@ FG_FEATURE(SIS_SMT_PREV, "sis-smt-prev", "", "-", "v5.13", 0,
 FG_FEATURE(SMT_IN_LLC, "smt-in-llc", "", "-", "v5.10", 1, "select_idle_smt takes only siblings inside the LLC domain")
 FG_FEATURE(SCAN_NEXT, "scan-next", "", "-", "v5.15", 0, "the LLC scan starts after target")
 FG_FEATURE(CAPSCAN_NEXT, "capscan-next", "", "-", "v6.3", 0, "the asymmetric scan starts after target; up to v6.5")
-FG_FEATURE(FIG_WITHOUT_P, "fig-without-p", "", "-", "v5.5", 1, "find_idlest_group leaves the task out of all statistics")
+FG_FEATURE(FIG_WITHOUT_P, "fig-without-p", "", "-", "v5.5", 1,
+	   "find_idlest_group leaves the task out of all statistics")
 FG_FEATURE(FIG_WEIGHT_FIX, "fig-weight-fix", "", "-", "v5.6", 1, "find_idlest_group knows the weight of a group")
 FG_FEATURE(FIG_AVGLOAD_FIX, "fig-avgload-fix", "", "-", "v5.7", 1,
 	   "find_idlest_group computes avg_load for busy groups, not for the others")
@@ -77,8 +79,10 @@ FG_FEATURE(FIG_WRAP, "fig-wrap", "", "-", "<=v5.4", 0, "find_idlest_group adds t
 
 /* Versions, capacity and signals: spec 10.2. */
 FG_FEATURE(UCLAMP_FIT, "uclamp-fit", "", "-", "v5.6", 1, "capacity tests use the clamped utilization")
-FG_FEATURE(THERMAL_IN_CAP, "thermal-in-cap", "", "-", "v5.7", 1, "thermal pressure lowers the capacity left for fair tasks")
-FG_FEATURE(HW_PRESSURE, "hw-pressure", "", "-", "v6.10", 0, "capacity is reduced by hardware and cpufreq pressure first")
+FG_FEATURE(THERMAL_IN_CAP, "thermal-in-cap", "", "-", "v5.7", 1,
+	   "thermal pressure lowers the capacity left for fair tasks")
+FG_FEATURE(HW_PRESSURE, "hw-pressure", "", "-", "v6.10", 0,
+	   "capacity is reduced by hardware and cpufreq pressure first")
 FG_FEATURE(PINNED_NO_MISFIT, "pinned-no-misfit", "", "-", "v5.11", 1, "a task with one allowed CPU is no misfit")
 FG_FEATURE(MAX_ALLOWED_CAP, "max-allowed-cap", "", "-", "v6.10", 0,
 	   "a task on the biggest CPU its affinity allows is no misfit")
@@ -102,17 +106,22 @@ FG_FEATURE(BUSY_MINUS1, "busy-minus1", "", "-", "v5.10", 1, "busy balance interv
 FG_FEATURE(LLC_SPREAD, "llc-spread", "", "-", "v5.10", 0, "inside an LLC spare capacity is filled by task count")
 FG_FEATURE(LOAD_SHIFT, "load-shift", "", "-", "v5.10", 0, "failures halve the load a task may have to be moved")
 FG_FEATURE(SMT_NEVER_HOT, "smt-never-hot", "", "-", "v5.10", 0, "moves between siblings ignore cache heat")
-FG_FEATURE(FAILED_RELAX, "failed-relax", "", "-", "v5.5", 0, "after failures tasks with too much load may move; to v5.9")
+FG_FEATURE(FAILED_RELAX, "failed-relax", "", "-", "v5.5", 0,
+	   "after failures tasks with too much load may move; to v5.9")
 FG_FEATURE(SPARE_TIE, "spare-tie", "", "-", "v5.6", 0, "of equally idle groups the one with more tasks is busier")
 FG_FEATURE(RUNNABLE_CLASS, "runnable-class", "", "-", "v5.7", 1, "runnable time can make a group overloaded")
-FG_FEATURE(UTIL_SKIP_SINGLE, "util-skip-single", "", "-", "v5.7", 0, "queues with one task are no source of utilization")
+FG_FEATURE(UTIL_SKIP_SINGLE, "util-skip-single", "", "-", "v5.7", 0,
+	   "queues with one task are no source of utilization")
 FG_FEATURE(LB_AVG_GUARD, "lb-avg-guard", "", "-", "v5.7", 0, "nothing moves to a group as loaded as the source")
 FG_FEATURE(NUMA_IMB, "numa-imb", "none|pair|quarter|llc", "-", "v5.6", 1, "imbalance between nodes that is left alone")
-FG_FEATURE(ACTIVE_LB_TASK, "active-lb-task", "", "-", "v5.12", 0, "repeated failures start active balance only for tasks")
-FG_FEATURE(ASYM_CAP_FULL, "asym-cap-full", "", "-", "v5.14", 0, "asymmetric domains are told from those with all capacities")
+FG_FEATURE(ACTIVE_LB_TASK, "active-lb-task", "", "-", "v5.12", 0,
+	   "repeated failures start active balance only for tasks")
+FG_FEATURE(ASYM_CAP_FULL, "asym-cap-full", "", "-", "v5.14", 0,
+	   "asymmetric domains are told from those with all capacities")
 FG_FEATURE(CAP_GREATER, "cap-greater", "", "-", "v5.14", 0, "groups are compared with a 5 % capacity margin")
 FG_FEATURE(NEWIDLE_COST, "newidle-cost", "", "-", "v5.16", 0, "the newly idle gate compares with the measured cost")
-FG_FEATURE(NI_RANDOM, "ni-random", "", "-", "-", 0, "newly idle balance runs in proportion to its success (6.12 stable)")
+FG_FEATURE(NI_RANDOM, "ni-random", "", "-", "-", 0,
+	   "newly idle balance runs in proportion to its success (6.12 stable)")
 FG_FEATURE(REDUCED_CAP, "reduced-cap", "", "-", "v6.0", 0, "a single task on a CPU of reduced capacity is pulled away")
 FG_FEATURE(SWB_NR, "swb-nr", "", "-", "v6.0", 0, "newly idle balance ends when the CPU got tasks")
 FG_FEATURE(LOAD_NOWRAP, "load-nowrap", "", "-", "v6.3", 0, "a group above the average load pulls no load")
@@ -121,7 +130,8 @@ FG_FEATURE(SIB_RATIO, "sib-ratio", "", "-", "v6.6", 0, "sibling groups share tas
 FG_FEATURE(SWB_CORE, "swb-core", "", "-", "v6.6", 0, "a CPU of an idle core balances first")
 FG_FEATURE(PSIB_BUSIEST, "psib-busiest", "", "-", "v6.7", 0, "prefer-sibling is read from the busiest group")
 FG_FEATURE(UTIL_SHIFT, "util-shift", "", "-", "v6.7", 0, "failures halve the utilization a task may have to be moved")
-FG_FEATURE(MISFIT_NO_BACKOFF, "misfit-no-backoff", "", "-", "v6.10", 0, "failed misfit balance does not lengthen the interval")
+FG_FEATURE(MISFIT_NO_BACKOFF, "misfit-no-backoff", "", "-", "v6.10", 0,
+	   "failed misfit balance does not lengthen the interval")
 
 /* Versions, run queue: spec 9. */
 FG_FEATURE(RQ, "rq", "cfs|eevdf|eevdf612", "-", "v2.6.23", 1, "the run queue of fair tasks")

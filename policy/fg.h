@@ -12,6 +12,9 @@
 #ifndef FG_H
 #define FG_H
 
+/* Comments of members stand in a column: */
+/* clang-format off */
+
 typedef unsigned char u8;
 typedef unsigned short u16;
 typedef unsigned int u32;
@@ -458,5 +461,7 @@ u64 fg_balance_interval(const struct fg_sys *sys, const struct fg_domain *sd, u3
 u32 fg_newidle_gate(const struct fg_sys *sys, const struct fg_cpu *rq);
 /* Kick test of a busy CPU's tick: 0 none, 1 statistics only, 2 balance. */
 u32 fg_nohz_kick(const struct fg_sys *sys, const struct fg_cpu *rq, u64 jiffies);
+
+/* clang-format on */
 
 #endif

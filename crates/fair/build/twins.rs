@@ -90,10 +90,7 @@ fn function(out: &mut String, f: &Function) {
 
 /// The table that `layout.c` fills, as Rust sees it. The mask's member is private: its size must do.
 fn layout_rust(out: &mut String, header: &Header, nr_features: usize, nr_rules: usize) {
-    let mut rows = vec![
-        format!("(\"FG_NR_FEATURES\", {nr_features})"),
-        format!("(\"FG_NR_RULES\", {nr_rules})"),
-    ];
+    let mut rows = vec![format!("(\"FG_NR_FEATURES\", {nr_features})"), format!("(\"FG_NR_RULES\", {nr_rules})")];
     for s in &header.structs {
         let name = camel(&s.name);
         rows.push(format!("(\"sizeof {}\", std::mem::size_of::<{name}>())", s.name));

@@ -195,9 +195,8 @@ impl fmt::Debug for Features {
 
 /// The longest of `names` that `text` begins with and that ends at a sign or the end.
 fn longest<'a>(text: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let fits = |name: &&str| {
-        text.strip_prefix(*name).is_some_and(|rest| rest.is_empty() || rest.starts_with(['+', '-', '=']))
-    };
+    let fits =
+        |name: &&str| text.strip_prefix(*name).is_some_and(|rest| rest.is_empty() || rest.starts_with(['+', '-', '=']));
     names.filter(fits).max_by_key(|name| name.len())
 }
 

@@ -8,10 +8,12 @@ use crate::rt::is_rt;
 use crate::Fair;
 
 impl Fair {
-    /// Charges the current task with the time it ran.
+    /// Charges the current task with the time it ran, unless it has left the queue.
     pub(crate) fn update_curr(&mut self, cpu: usize) {
-        match self.world.curr(cpu) {
-            Some(task) if is_rt(self.world.task(task)) => self.update_curr_rt(cpu, task),
+        let Some(task) = self.world.curr(cpu) else { return };
+        match self.world.task(task) {
+            p if p.on_rq == 0 => {}
+            p if is_rt(p) => self.update_curr_rt(cpu, task),
             _ => {
                 let left = self.rqs[cpu].fair.left();
                 self.world.update_curr(cpu, left);

@@ -31,11 +31,6 @@ impl<T> Slab<T> {
         unsafe { self.base.as_ptr().add(index) }
     }
 
-    /// The elements in order.
-    pub fn iter(&self) -> impl Iterator<Item = &T> {
-        (0..self.len).map(|i| &self[i])
-    }
-
     /// Which element `ptr` points at; none for null. Panics if it points elsewhere.
     pub fn index_of(&self, ptr: *const T) -> Option<usize> {
         if ptr.is_null() {

@@ -1,8 +1,9 @@
-//! Simulated seconds per wall second with the toy scheduler: `cargo run --release -p fairground-sim --example speed`.
+//! Simulated seconds per wall second with the toy scheduler, metrics and hash: `cargo run --release -p fairground-sim --example speed`.
 
+use std::sync::Arc;
 use std::time::Instant;
 
-use fairground_sim::{testing, Config};
+use fairground_sim::{testing, Config, HashObserver, MetricsObserver};
 use fairground_workload::{Amount, Object, Op, ProgramBuilder};
 
 /// Periodic threads of 15 % load: 1.5 ms of every 10 ms.
@@ -24,9 +25,12 @@ fn periodic(nr_tasks: u32, seconds: u64) -> fairground_workload::Workload {
 fn main() {
     for (cpus, tasks, seconds) in [(8, 40, 100), (128, 640, 10)] {
         let machine = testing::with_costs(testing::machine(cpus, 1));
-        let mut engine = testing::engine(machine, periodic(tasks, seconds), Config::default());
+        let workload = periodic(tasks, seconds);
+        let mut metrics = MetricsObserver::new(Arc::new(machine.clone()), &workload);
+        let mut hash = HashObserver::new();
+        let mut engine = testing::engine(machine, workload, Config::default());
         let begin = Instant::now();
-        match engine.run(&mut []) {
+        match engine.run(&mut [&mut metrics, &mut hash]) {
             Ok(outcome) => {
                 let wall = begin.elapsed().as_secs_f64();
                 let (speed, rate) = (seconds as f64 / wall, outcome.nr_events as f64 / wall / 1e6);

@@ -33,5 +33,5 @@ fn add_domain(plan: &mut Plan, cpu: CpuId, level: usize, mut sd: FgDomain, asym:
         }
     }
     plan.built[cpu as usize].push(id);
-    plan.domains.push(DomainNode { cpu, level, parent: None, child, ring: 0, first: 0, sd });
+    plan.domains.push(DomainNode { level, parent: None, child, ring: 0, first: 0, sd });
 }

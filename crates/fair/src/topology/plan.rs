@@ -12,8 +12,6 @@ pub type RingId = usize;
 /// One CPU's domain at one level.
 #[derive(Clone, Debug)]
 pub struct DomainNode {
-    /// Its CPU.
-    pub cpu: CpuId,
     /// Index into the levels.
     pub level: usize,
     /// Next larger domain.

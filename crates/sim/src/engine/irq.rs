@@ -261,8 +261,10 @@ impl Engine {
     }
 
     fn select_state(&mut self, cpu: CpuId) -> (usize, bool) {
-        if self.config.idle == IdleGovernor::Shallowest {
-            return (0, false);
+        match self.config.idle {
+            IdleGovernor::Shallowest => return (0, false),
+            IdleGovernor::Deepest => return (self.machine.idle_states(cpu).len() - 1, true),
+            IdleGovernor::Menu => {}
         }
         let c = &mut self.cpus[cpu as usize];
         let timer = c.timers.peek().map_or(FAR_NS, |t| t.0.saturating_sub(self.now));

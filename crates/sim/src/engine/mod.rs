@@ -16,6 +16,13 @@
 //!
 //! One instant: all events in (class, sequence) order, then one reschedule per flagged CPU in id order, and again
 //! while the instant yields more. Nothing here decides where a task runs.
+//!
+//! Every event bears the instant's time, not the instant plus the cost so far: a switch is seen where it is decided,
+//! its cost follows. Delays that must contain the cost are measured here ([`Meters`]).
+//!
+//! DEVIATION: a task may be woken onto another CPU while its old CPU still pays for switching it out (the kernel
+//! waits for on_cpu to clear, under a microsecond). DEVIATION: timers fire on the CPU that armed them, without slack.
+//! DEVIATION: the tick runs at its time even where the kernel would merge it with a late interrupt.
 
 mod cpu;
 mod energy;
@@ -68,6 +75,8 @@ pub enum IdleGovernor {
     Menu,
     /// Always the shallowest state, tick always kept.
     Shallowest,
+    /// Always the deepest state, tick always stopped.
+    Deepest,
 }
 
 /// Everything about a run that is neither machine nor workload nor scheduler.

@@ -180,7 +180,7 @@ impl Engine {
             task_ns: c.task_ns,
             overhead_ns: c.overhead_ns - ahead,
             idle_ns: c.idle_ns + staying,
-            irq_ns: c.irq_ns.saturating_sub(ahead),
+            irq_ns: c.irq_ns.min(c.overhead_ns - ahead),
         }
     }
 

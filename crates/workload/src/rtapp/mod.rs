@@ -19,8 +19,8 @@
 //! task all have the name `TASK-fork`; logging, page locking, priority inheritance, task groups, memory policy and
 //! custom slices do not exist; SCHED_DEADLINE is refused.
 //!
-//! Floors, bottom up: [`source`] places messages, [`fields`] looks keys up, [`global`], [`sched`], [`event`] and
-//! [`task`] read their parts of the tree, and [`build`] turns the tree into a [`Workload`].
+//! Floors, bottom up: `source` places messages, `fields` looks keys up, `global`, `sched`, `event` and
+//! `task` read their parts of the tree, and `build` turns the tree into a [`Workload`].
 
 mod build;
 mod event;

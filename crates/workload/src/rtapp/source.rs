@@ -1,12 +1,13 @@
 //! The file: its text, how it is read, and everything that is said about it.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 
 use miette::NamedSource;
 
 use super::Dialect;
 use crate::error::{FileError, WorkloadError};
-use crate::json::{self, Member, Node, Span, Value};
+use crate::json::{Member, Node, Span, Value};
 use crate::warning::{Position, Warning, WarningKind};
 
 /// What rt-app keeps its numbers in.
@@ -17,6 +18,8 @@ pub(super) struct Source<'a> {
     text: &'a str,
     /// Byte offsets at which lines begin.
     lines: Vec<usize>,
+    /// The last place looked up: its line's start, its offset, its column. Saves counting a long line again.
+    last: Cell<(usize, usize, usize)>,
     pub dialect: Dialect,
     warnings: BTreeSet<(usize, String, String)>,
     list: Vec<Warning>,
@@ -25,7 +28,7 @@ pub(super) struct Source<'a> {
 impl<'a> Source<'a> {
     pub fn new(file: &'a str, text: &'a str, dialect: Dialect) -> Self {
         let lines = std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| i + 1)).collect();
-        Source { file, text, lines, dialect, warnings: BTreeSet::new(), list: Vec::new() }
+        Source { file, text, lines, last: Cell::new((0, 0, 1)), dialect, warnings: BTreeSet::new(), list: Vec::new() }
     }
 
     /// The name of the file.
@@ -36,7 +39,11 @@ impl<'a> Source<'a> {
     fn position(&self, span: Span) -> Position {
         let line = self.lines.partition_point(|start| *start <= span.start);
         let line_start = self.lines[line - 1];
-        let (_, column) = json::line_column(&self.text[line_start..], span.start - line_start);
+        let (known_line, known, known_column) = self.last.get();
+        let (from, base) =
+            if known_line == line_start && known <= span.start { (known, known_column) } else { (line_start, 1) };
+        let column = base + self.text.get(from..span.start).map_or(0, |t| t.chars().count());
+        self.last.set((line_start, span.start, column));
         Position { file: self.file.into(), line, column }
     }
 

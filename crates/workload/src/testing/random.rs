@@ -170,93 +170,107 @@ mod tests {
         has(|o| matches!(o, Op::Loop { .. }));
     }
 
-    /// Runs the started threads in turn without time, one step each, until all have exited. Panics on deadlock.
-    /// Children are ignored: they meet nobody. Pipes are given no room beyond one message, the hardest case.
+    /// Where a hand-made run stands. Children are ignored: they meet nobody.
+    struct Play<'a> {
+        w: &'a Workload,
+        /// By object: bytes in a pipe or socket, count, or value.
+        level: Vec<i64>,
+        /// By object: who holds the mutex, and who is at the barrier.
+        here: Vec<Vec<usize>>,
+        /// By thread: the next step, and the rounds left of each loop around it.
+        at: Vec<usize>,
+        rounds: Vec<Vec<u64>>,
+    }
+
+    /// Runs the started threads in turn, one step each and without time, until all have exited.
     fn finish(w: &Workload) {
-        let mut level: Vec<i64> = w.objects.iter().map(|_| 0).collect();
-        let mut owner: Vec<Option<usize>> = vec![None; w.objects.len()];
-        let mut at = vec![0usize; w.start.len()];
-        let mut rounds: Vec<Vec<u64>> = vec![Vec::new(); w.start.len()];
-        let mut here: Vec<Vec<usize>> = vec![Vec::new(); w.objects.len()];
-        loop {
-            let mut moved = false;
-            for t in 0..at.len() {
-                let program = &w.tasks[w.start[t].spec as usize].program;
-                let Some(op) = program.get(at[t]) else { continue };
-                let go = match op {
-                    Op::PipeWrite { pipe: o, bytes } | Op::SockSend { sock: o, bytes } if level[*o as usize] == 0 => {
-                        level[*o as usize] = (*bytes).into();
-                        true
+        let (objects, threads) = (w.objects.len(), w.start.len());
+        let level = vec![0; objects];
+        let mut play =
+            Play { w, level, here: vec![vec![]; objects], at: vec![0; threads], rounds: vec![vec![]; threads] };
+        let length = |t: usize| w.tasks[w.start[t].spec as usize].program.len();
+        while (0..threads).any(|t| play.at[t] < length(t)) {
+            let before = (play.at.clone(), play.rounds.clone());
+            (0..threads).for_each(|t| play.turn(t));
+            assert!(before != (play.at.clone(), play.rounds.clone()), "deadlock at {:?} in {w:#?}", play.at);
+        }
+    }
+
+    impl Play<'_> {
+        fn turn(&mut self, t: usize) {
+            let program = self.w.tasks[self.w.start[t].spec as usize].program.clone();
+            let goes_on = match program.get(self.at[t]) {
+                None => false,
+                Some(Op::BarrierWait(b)) => return self.barrier(t, *b as usize),
+                Some(Op::Loop { times, .. }) => {
+                    self.rounds[t].extend(times);
+                    true
+                }
+                Some(Op::EndLoop { begin }) => {
+                    let left = self.rounds[t].pop().unwrap() - 1;
+                    if left > 0 {
+                        self.rounds[t].push(left);
+                        self.at[t] = *begin as usize;
                     }
-                    Op::PipeRead { pipe: o, bytes } | Op::SockRecv { sock: o, bytes } if level[*o as usize] > 0 => {
-                        assert_eq!(level[*o as usize], i64::from(*bytes));
-                        level[*o as usize] = 0;
-                        true
+                    true
+                }
+                Some(op) => self.meet(t, op),
+            };
+            self.at[t] += usize::from(goes_on);
+        }
+
+        /// Whether the step could be done. Pipes take one message at a time, the hardest case.
+        fn meet(&mut self, t: usize, op: &Op) -> bool {
+            match op {
+                Op::PipeWrite { pipe: o, bytes } | Op::SockSend { sock: o, bytes } => {
+                    let level = &mut self.level[*o as usize];
+                    let empty = *level == 0;
+                    *level = if empty { (*bytes).into() } else { *level };
+                    empty
+                }
+                Op::PipeRead { pipe: o, bytes } | Op::SockRecv { sock: o, bytes } => {
+                    let got = std::mem::take(&mut self.level[*o as usize]);
+                    assert!(got == 0 || got == i64::from(*bytes));
+                    got > 0
+                }
+                Op::SemPost(s) => {
+                    self.level[*s as usize] += 1;
+                    true
+                }
+                Op::SemWait(s) => {
+                    let free = self.level[*s as usize] > 0;
+                    self.level[*s as usize] -= i64::from(free);
+                    free
+                }
+                Op::FutexStore { futex, value } => {
+                    self.level[*futex as usize] = (*value).into();
+                    true
+                }
+                Op::FutexWait { futex, expected } => self.level[*futex as usize] != i64::from(*expected),
+                Op::Lock(m) => {
+                    let free = self.here[*m as usize].is_empty();
+                    if free {
+                        self.here[*m as usize].push(t);
                     }
-                    Op::PipeWrite { .. } | Op::SockSend { .. } | Op::PipeRead { .. } | Op::SockRecv { .. } => false,
-                    Op::SemPost(s) => {
-                        level[*s as usize] += 1;
-                        true
-                    }
-                    Op::SemWait(s) => {
-                        let free = level[*s as usize] > 0;
-                        level[*s as usize] -= i64::from(free);
-                        free
-                    }
-                    Op::FutexStore { futex, value } => {
-                        level[*futex as usize] = (*value).into();
-                        true
-                    }
-                    Op::FutexWait { futex, expected } => level[*futex as usize] != i64::from(*expected),
-                    Op::Lock(m) => {
-                        let free = owner[*m as usize].is_none();
-                        if free {
-                            owner[*m as usize] = Some(t);
-                        }
-                        free
-                    }
-                    Op::Unlock(m) => {
-                        assert_eq!(owner[*m as usize].take(), Some(t));
-                        true
-                    }
-                    Op::BarrierWait(b) => {
-                        let Object::Barrier { parties } = w.objects[*b as usize] else { panic!() };
-                        let waiting = &mut here[*b as usize];
-                        if !waiting.contains(&t) {
-                            waiting.push(t);
-                        }
-                        if waiting.len() == parties as usize {
-                            for other in waiting.drain(..).filter(|o| *o != t) {
-                                at[other] += 1;
-                            }
-                            true
-                        } else {
-                            false
-                        }
-                    }
-                    Op::Loop { times, .. } => {
-                        rounds[t].push(times.unwrap());
-                        true
-                    }
-                    Op::EndLoop { begin } => {
-                        let left = rounds[t].last_mut().unwrap();
-                        *left -= 1;
-                        if *left > 0 {
-                            at[t] = *begin as usize;
-                        } else {
-                            rounds[t].pop();
-                        }
-                        true
-                    }
-                    _ => true,
-                };
-                at[t] += usize::from(go);
-                moved |= go;
+                    free
+                }
+                Op::Unlock(m) => {
+                    assert_eq!(self.here[*m as usize].pop(), Some(t));
+                    true
+                }
+                _ => true,
             }
-            if (0..at.len()).all(|t| at[t] >= w.tasks[w.start[t].spec as usize].program.len()) {
-                return;
+        }
+
+        fn barrier(&mut self, t: usize, barrier: usize) {
+            let Object::Barrier { parties } = self.w.objects[barrier] else { panic!("no barrier") };
+            let waiting = &mut self.here[barrier];
+            if !waiting.contains(&t) {
+                waiting.push(t);
             }
-            assert!(moved, "deadlock at {at:?} in {w:#?}");
+            if waiting.len() == parties as usize {
+                waiting.drain(..).for_each(|released| self.at[released] += 1);
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What is checked before any workload runs, built-in or file.
 //!
-//! Checks go from the small to the large: each value ([`ranges`]), the shape of each program ([`programs`]), mutexes
-//! along each program ([`locks`]), then who creates ([`spawns`]) and who wakes ([`wakers`]) whom. A later check may
+//! Checks go from the small to the large: each value (`ranges`), the shape of each program (`programs`), mutexes
+//! along each program (`locks`), then who creates (`spawns`) and who wakes (`wakers`) whom. A later check may
 //! rely on the earlier ones.
 
 mod locks;

@@ -1,0 +1,66 @@
+//! The books checked against each other at the end of an instant.
+
+use fairground_sim::Env;
+
+use crate::ffi::*;
+use crate::rt::is_rt;
+use crate::Fair;
+
+/// util_avg may pass 1024 by rounding.
+const UTIL_MAX: u64 = 1024 + 8;
+
+impl Fair {
+    pub(crate) fn audit_books(&self, _env: &Env) -> Result<(), String> {
+        (0..self.rqs.len()).try_for_each(|cpu| self.audit_cpu(cpu).map_err(|what| format!("CPU {cpu}: {what}")))
+    }
+
+    fn audit_cpu(&self, cpu: usize) -> Result<(), String> {
+        let (rq, queues) = (&self.world.cpus[cpu], &self.rqs[cpu]);
+        let curr = self.world.curr(cpu).map(|p| self.world.task(p));
+        let fair_curr = curr.filter(|p| !is_rt(p) && p.on_rq != 0);
+        self.audit_members(cpu)?;
+        let queued = queues.fair.iter().map(|(_, p)| self.world.task(p));
+        let (count, weight) = queued.chain(fair_curr).fold((0, 0), |(n, w), p| (n + 1, w + u64::from(p.weight)));
+        same("h_nr_running", u64::from(rq.h_nr_running), count)?;
+        same("load_weight", rq.load_weight, weight)?;
+        same("rt_nr_running", u64::from(rq.rt_nr_running), queues.rt.len() as u64)?;
+        let all = rq.h_nr_running + rq.rt_nr_running + u32::from(queues.stopper);
+        same("nr_running", u64::from(rq.nr_running), u64::from(all))?;
+        same("ttwu_pending", u64::from(rq.ttwu_pending), u64::from(!queues.wake_list.is_empty()))?;
+        same("curr_is_idle with a current task", u64::from(rq.curr_is_idle != 0 && curr.is_some()), 0)?;
+        in_range("cfs util_avg", rq.cfs.util_avg)?;
+        in_range("rt util_avg", rq.rt.util_avg)?;
+        curr.map_or(Ok(()), |p| in_range("util_avg of the current task", p.avg.util_avg))
+    }
+
+    /// Who is queued is runnable, belongs here, and is in order.
+    fn audit_members(&self, cpu: usize) -> Result<(), String> {
+        let curr = self.world.curr(cpu);
+        for (vruntime, task) in self.rqs[cpu].fair.iter() {
+            let p = self.world.task(task);
+            if p.on_rq == 0 || p.cpu as usize != cpu || is_rt(p) || curr == Some(task) {
+                return Err(format!("task {task} is queued: on_rq {}, cpu {}, policy {}", p.on_rq, p.cpu, p.policy));
+            }
+            same("vruntime of a queued task against its key", p.vruntime, vruntime)?;
+            in_range("util_avg of a queued task", p.avg.util_avg)?;
+        }
+        match self.rqs[cpu].rt.iter().find(|p| self.world.task(*p).cpu as usize != cpu) {
+            Some(task) => Err(format!("RT task {task} is queued, it belongs to CPU {}", self.world.task(task).cpu)),
+            None => Ok(()),
+        }
+    }
+}
+
+fn same(what: &str, is: u64, should: u64) -> Result<(), String> {
+    if is == should {
+        return Ok(());
+    }
+    Err(format!("{what} is {is}, should be {should}"))
+}
+
+fn in_range(what: &str, util: u64) -> Result<(), String> {
+    if util <= UTIL_MAX {
+        return Ok(());
+    }
+    Err(format!("{what} is {util}, above {}", FG_CAPACITY_SCALE))
+}

@@ -1,0 +1,230 @@
+//! Domains of known machines against expectations worked out by hand from spec 1.
+
+use fairground_fair::{FairError, Features, Options, Topology};
+use fairground_machine::testing::Shape;
+use fairground_machine::{CpuMask, Machine};
+
+fn preset(name: &str) -> Machine {
+    Machine::preset(name).unwrap()
+}
+
+fn shape(packages: u32, nodes: u32, llcs: u32, clusters: u32, cores: u32, threads: u32) -> Shape {
+    Shape {
+        packages,
+        nodes,
+        llcs,
+        clusters,
+        cores,
+        threads,
+        siblings_last: false,
+        clusters_share_cache: false,
+        types: 1,
+        idle_states: 1,
+        salt: 1,
+    }
+}
+
+fn build(machine: &Machine, scheduler: &str, options: &Options) -> Topology {
+    Topology::new(machine, &Features::parse(scheduler).unwrap(), options).unwrap()
+}
+
+fn describe(machine: &Machine, scheduler: &str) -> Vec<String> {
+    let topology = build(machine, scheduler, &Options::default());
+    topology.describe().lines().map(String::from).collect()
+}
+
+fn mask(list: &str) -> CpuMask {
+    CpuMask::parse_list(list).unwrap()
+}
+
+#[test]
+fn hikey960_is_two_clusters_and_an_asymmetric_package() {
+    let expected = [
+        "0-3: MC 0-3 (0 1 2 3) pct 117 4-8 ms NEWIDLE EXEC FORK AFFINE LLC",
+        "     PKG 0-7 (0-3 4-7) pct 125 8-16 ms NEWIDLE EXEC FORK AFFINE ASYM SIBLING",
+        "4-7: MC 4-7 (4 5 6 7) pct 117 4-8 ms NEWIDLE EXEC FORK AFFINE LLC",
+        "     PKG 0-7 (4-7 0-3) pct 125 8-16 ms NEWIDLE EXEC FORK AFFINE ASYM SIBLING",
+    ];
+    assert_eq!(describe(&preset("hikey960"), "v5.9"), expected);
+}
+
+#[test]
+fn v5_11_lowers_the_default_imbalance_pct() {
+    let lines = describe(&preset("hikey960"), "v5.11");
+    assert_eq!(lines[1], "     PKG 0-7 (0-3 4-7) pct 117 8-16 ms NEWIDLE EXEC FORK AFFINE ASYM SIBLING");
+}
+
+#[test]
+fn hikey_is_symmetric_so_both_levels_prefer_siblings() {
+    let expected = [
+        "0-3: MC 0-3 (0 1 2 3) pct 117 4-8 ms NEWIDLE EXEC FORK AFFINE LLC SIBLING",
+        "     PKG 0-7 (0-3 4-7) pct 125 8-16 ms NEWIDLE EXEC FORK AFFINE SIBLING",
+        "4-7: MC 4-7 (4 5 6 7) pct 117 4-8 ms NEWIDLE EXEC FORK AFFINE LLC SIBLING",
+        "     PKG 0-7 (4-7 0-3) pct 125 8-16 ms NEWIDLE EXEC FORK AFFINE SIBLING",
+    ];
+    assert_eq!(describe(&preset("hikey"), "v5.9"), expected);
+}
+
+/// Spec 1.1: 24 CPUs a node, clusters of 4 (intervals 4/8), MC of 24 (24/48).
+fn two_nodes_of_six_clusters() -> Machine {
+    Shape { clusters_share_cache: true, ..shape(2, 1, 1, 6, 4, 1) }.build()
+}
+
+#[test]
+fn kunpeng_without_the_cluster_level_has_mc_and_numa() {
+    let machine = two_nodes_of_six_clusters();
+    let topology = build(&machine, "v5.9", &Options::default());
+    assert_eq!(topology.summary(0), "MC 0-23, NUMA21 0-47");
+    assert_eq!(topology.summary(47), "MC 24-47, NUMA21 0-47");
+    let lines = describe(&machine, "v5.9");
+    assert!(lines[0].ends_with(" pct 117 24-48 ms NEWIDLE EXEC FORK AFFINE LLC SIBLING"), "{}", lines[0]);
+    let numa = "NUMA21 0-47 (0-23 24-47) pct 125 48-96 ms NEWIDLE EXEC FORK AFFINE SERIALIZE OVERLAP NUMA";
+    assert_eq!(lines[1].trim(), numa);
+}
+
+#[test]
+fn kunpeng_with_the_cluster_level_has_clusters_below_mc() {
+    let machine = two_nodes_of_six_clusters();
+    let topology = build(&machine, "v5.9+cls-domain", &Options::default());
+    assert_eq!(topology.summary(5), "CLS 4-7, MC 0-23, NUMA21 0-47");
+    let lines = describe(&machine, "v5.9+cls-domain");
+    let cluster = "0-3: CLS 0-3 (0 1 2 3) pct 117 4-8 ms NEWIDLE EXEC FORK AFFINE LLC SIBLING";
+    assert_eq!(lines[0], cluster);
+    let mc = "MC 0-23 (0-3 4-7 8-11 12-15 16-19 20-23) pct 117 24-48 ms NEWIDLE EXEC FORK AFFINE LLC SIBLING";
+    assert_eq!(lines[1].trim(), mc);
+}
+
+#[test]
+fn a_cluster_as_large_as_the_cache_is_no_level() {
+    let machine = Shape { clusters_share_cache: true, ..shape(2, 1, 1, 1, 4, 1) }.build();
+    let topology = build(&machine, "v5.9+cls-domain", &Options::default());
+    assert_eq!(topology.summary(0), "MC 0-3, NUMA21 0-7");
+}
+
+#[test]
+fn clusters_of_one_cpu_vanish() {
+    let machine = Shape { clusters_share_cache: true, ..shape(1, 1, 1, 4, 1, 1) }.build();
+    assert_eq!(build(&machine, "v5.9+cls-domain", &Options::default()).summary(0), "MC 0-3");
+}
+
+#[test]
+fn two_sockets_with_smt_have_threads_cache_and_numa() {
+    let machine = shape(2, 1, 1, 1, 4, 2).build();
+    let expected = [
+        "0-1: SMT 0-1 (0 1) pct 110 2-4 ms NEWIDLE EXEC FORK AFFINE SMT LLC SIBLING",
+        "     MC 0-7 (0-1 2-3 4-5 6-7) pct 117 8-16 ms NEWIDLE EXEC FORK AFFINE LLC SIBLING",
+        "     NUMA21 0-15 (0-7 8-15) pct 125 16-32 ms NEWIDLE EXEC FORK AFFINE SERIALIZE OVERLAP NUMA",
+    ];
+    assert_eq!(describe(&machine, "v5.9")[..3], expected);
+}
+
+#[test]
+fn several_caches_in_a_node_make_a_package_level() {
+    let machine = shape(1, 1, 2, 1, 4, 1).build();
+    assert_eq!(build(&machine, "v5.9", &Options::default()).summary(0), "MC 0-3, PKG 0-7");
+}
+
+#[test]
+fn thunderx2_like_cores_have_four_threads() {
+    let machine = Shape { siblings_last: true, ..shape(2, 1, 1, 1, 8, 4) }.build();
+    let topology = build(&machine, "v5.9", &Options::default());
+    assert_eq!(topology.summary(0), "SMT 0,16,32,48, MC 0-7,16-23,32-39,48-55, NUMA21 0-63");
+    let lines = describe(&machine, "v5.9");
+    assert_eq!(
+        lines[0],
+        "0,16,32,48: SMT 0,16,32,48 (0 16 32 48) pct 110 4-8 ms NEWIDLE EXEC FORK AFFINE SMT LLC SIBLING"
+    );
+}
+
+/// The SLIT of machines.md 6: physical chain 1-0-2-3.
+fn chain_of_four_nodes() -> Machine {
+    let mut machine = shape(2, 2, 1, 1, 2, 1).build();
+    let slit = [[10, 12, 20, 22], [12, 10, 22, 24], [20, 22, 10, 12], [22, 24, 12, 10]];
+    machine.numa_distance = slit.iter().map(|row| row.to_vec()).collect();
+    machine
+}
+
+#[test]
+fn a_numa_chain_has_overlapping_groups_that_cover_each_level() {
+    let lines = describe(&chain_of_four_nodes(), "v5.9");
+    // Node 0 (CPUs 0-1) reaches node 1 at 12, node 2 at 20, node 3 at 22; node 1 reaches node 3 at 24 only.
+    let spans: Vec<&str> = lines.iter().map(|l| l.split(" pct").next().unwrap().trim()).collect();
+    let expected = [
+        "0-1: MC 0-1 (0 1)",
+        "NUMA12 0-3 (0-1 2-3)",
+        "NUMA20 0-5 (0-3 4-7)",
+        "NUMA22 0-7 (0-5 4-7)",
+        "2-3: MC 2-3 (2 3)",
+        "NUMA12 0-3 (2-3 0-1)",
+        "NUMA22 0-5 (0-3 0-1,4-7)",
+        "NUMA24 0-7 (0-5 0-1,4-7)",
+        "4-5: MC 4-5 (4 5)",
+        "NUMA12 4-7 (4-5 6-7)",
+        "NUMA20 0-1,4-7 (4-7 0-3)",
+        "NUMA22 0-7 (0-1,4-7 0-3)",
+        "6-7: MC 6-7 (6 7)",
+        "NUMA12 4-7 (6-7 4-5)",
+        "NUMA22 0-1,4-7 (4-7 0-5)",
+        "NUMA24 0-7 (0-1,4-7 0-5)",
+    ];
+    assert_eq!(spans, expected);
+}
+
+#[test]
+fn a_single_cpu_has_no_domain() {
+    let machine = Machine::symmetric(1);
+    assert_eq!(describe(&machine, "v5.9"), ["0: no domain (alone)"]);
+}
+
+#[test]
+fn equal_cpus_behind_one_cache_have_one_domain() {
+    let machine = Machine::symmetric(8);
+    let expected = ["0-7: MC 0-7 (0 1 2 3 4 5 6 7) pct 117 8-16 ms NEWIDLE EXEC FORK AFFINE LLC SIBLING".to_string()];
+    assert_eq!(describe(&machine, "v5.9"), expected);
+}
+
+#[test]
+fn a_partition_of_equal_cpus_is_a_symmetric_island() {
+    let options = Options { partitions: vec![mask("4-7")], isolated: CpuMask::EMPTY };
+    let topology = build(&preset("hikey960"), "v5.9", &options);
+    assert_eq!(topology.summary(4), "MC 4-7");
+    assert_eq!(topology.summary(0), "MC 0-3");
+    assert!(!topology.describe().contains("ASYM"));
+    // An island of big CPUs beside a partition that is still asymmetric.
+    let options = Options { partitions: vec![mask("6-7")], isolated: CpuMask::EMPTY };
+    let topology = build(&preset("hikey960"), "v5.9", &options);
+    assert_eq!(topology.summary(6), "MC 6-7");
+    assert_eq!(topology.summary(4), "MC 4-5, PKG 0-5");
+}
+
+#[test]
+fn isolated_cpus_have_no_domain() {
+    let options = Options { partitions: vec![], isolated: mask("0,4") };
+    let topology = build(&preset("hikey960"), "v5.9", &options);
+    assert_eq!(topology.summary(1), "MC 1-3, PKG 1-3,5-7");
+    assert!(topology.describe().starts_with("0,4: no domain (isolated)\n"));
+}
+
+/// One cache, three capacities: A at MC (v5.13), and every level on its own (v5.14).
+#[test]
+fn asymmetric_flags_follow_the_version() {
+    let mut machine = shape(1, 1, 2, 1, 2, 1).build();
+    for (cpu, capacity) in [(0, 400), (1, 1024), (2, 400), (3, 1024)] {
+        machine.cpus[cpu].capacity = capacity;
+    }
+    let lines = describe(&machine, "v5.9");
+    assert!(lines[0].contains("ASYM") && !lines[1].contains("ASYM"), "{lines:?}");
+    let lines = describe(&machine, "v5.9+asym-cap-full");
+    assert!(lines[0].contains("ASYM ASYM_FULL") && lines[1].contains("ASYM ASYM_FULL"), "{lines:?}");
+}
+
+#[test]
+fn bad_partitions_are_named() {
+    let machine = preset("hikey960");
+    let features = Features::parse("v5.9").unwrap();
+    let overlap = Options { partitions: vec![mask("0-3"), mask("3-5")], isolated: CpuMask::EMPTY };
+    let error = Topology::new(&machine, &features, &overlap).err().unwrap();
+    assert_eq!(error.to_string(), "partitions 0-3 and 3-5 share CPUs 3: exclusive cpusets are disjoint");
+    let beyond = Options { partitions: vec![mask("7-8")], isolated: CpuMask::EMPTY };
+    assert!(matches!(Topology::new(&machine, &features, &beyond), Err(FairError::BadPartition { .. })));
+}

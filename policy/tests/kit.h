@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Machines for tests. kit_init() makes idle CPUs without domains; kit_level() puts one domain level on top of what
+ * there is; kit_finish() derives what the kernel caches of domains (spec 1.4) and the group capacities.
+ */
+#ifndef FG_KIT_H
+#define FG_KIT_H
+
+#include "../policy.c"
+
+#include <string.h>
+
+#include "test.h"
+
+#define KIT_LEVELS 4
+#define SD_DEFAULT                                                                                                     \
+	(FG_SD_BALANCE_NEWIDLE | FG_SD_BALANCE_EXEC | FG_SD_BALANCE_FORK | FG_SD_WAKE_AFFINE | FG_SD_PREFER_SIBLING)
+#define SD_SMT (SD_DEFAULT | FG_SD_SHARE_CPUCAPACITY | FG_SD_SHARE_LLC)
+#define SD_MC (SD_DEFAULT | FG_SD_SHARE_LLC)
+#define SD_NUMA ((SD_DEFAULT & ~FG_SD_PREFER_SIBLING) | FG_SD_SERIALIZE | FG_SD_NUMA)
+
+static struct fg_sys sys;
+static struct fg_cpu cpus[FG_NR_CPUS];
+static struct fg_domain domains[FG_NR_CPUS][KIT_LEVELS];
+static struct fg_group groups[FG_NR_CPUS * KIT_LEVELS];
+static struct fg_llc llcs[FG_NR_CPUS];
+static struct fg_root root;
+static u32 nr_groups;
+/* Something to be current on a busy CPU. */
+static struct fg_task filler[FG_NR_CPUS];
+
+static void mask_set(struct fg_mask *m, u32 c)
+{
+	m->bits[c / 64] |= 1ull << (c % 64);
+}
+
+static void kit_preset_v59(void)
+{
+	u8 *f = sys.feat.value;
+
+	memset(f, 0, FG_MAX_FEATURES);
+	f[FG_ASYM_SCAN] = 1;
+	f[FG_PERCPU_KTHREAD] = 1;
+	f[FG_SI_FIRST] = 1;
+	f[FG_SIS_MODE] = FG_SIS_PROP;
+	f[FG_THERMAL_IN_CAP] = 1;
+	f[FG_UCLAMP_FIT] = 1;
+	f[FG_FIG_WITHOUT_P] = 1;
+	f[FG_FIG_WEIGHT_FIX] = 1;
+	f[FG_FIG_AVGLOAD_FIX] = 1;
+	f[FG_FIG_UTIL_TIE] = 1;
+	f[FG_RUNNABLE_CLASS] = 1;
+	f[FG_NUMA_IMB] = FG_NUMA_IMB_PAIR;
+	f[FG_EST_LSB] = 1;
+	f[FG_NEWTASK_W1024] = 1;
+	f[FG_UTIL_EST] = FG_UTIL_EST_FASTUP;
+}
+
+static void kit_preset_v511(void)
+{
+	u8 *f = sys.feat.value;
+
+	kit_preset_v59();
+	f[FG_ASYM_PREV_FIRST] = 1;
+	f[FG_WA_PREV_IDLE] = 1;
+	f[FG_SMT_IN_LLC] = 1;
+	f[FG_IMB_PCT_117] = 1;
+	f[FG_BUSY_FACTOR_16] = 1;
+	f[FG_BUSY_MINUS1] = 1;
+	f[FG_NUMA_IMB] = FG_NUMA_IMB_QUARTER;
+	f[FG_PINNED_NO_MISFIT] = 1;
+}
+
+static void kit_init(u32 nr)
+{
+	memset(&sys, 0, sizeof(sys));
+	memset(cpus, 0, sizeof(cpus));
+	memset(domains, 0, sizeof(domains));
+	memset(groups, 0, sizeof(groups));
+	memset(llcs, 0, sizeof(llcs));
+	memset(&root, 0, sizeof(root));
+	nr_groups = 0;
+	sys.cpus = cpus;
+	sys.nr_cpus = nr;
+	sys.hz = 250;
+	root.max_cpu_capacity = 1024;
+	for (u32 c = 0; c < nr; c++) {
+		struct fg_cpu *rq = &cpus[c];
+
+		rq->id = (s32)c;
+		rq->curr_is_idle = 1;
+		rq->cpu_capacity_orig = 1024;
+		rq->cpu_capacity = 1024;
+		rq->freq_scale = 1024;
+		rq->avg_idle = 1000000;
+		rq->max_idle_balance_cost = 500000;
+		rq->idle_state = -1;
+		rq->rd = &root;
+		rq->sd_llc_id = (s32)c;
+		rq->sd_llc_size = 1;
+		mask_set(&rq->core, c);
+		mask_set(&sys.active, c);
+		mask_set(&root.span, c);
+	}
+	kit_preset_v59();
+}
+
+static void kit_capacity(u32 first, u32 last, u32 capacity)
+{
+	for (u32 c = first; c <= last; c++) {
+		cpus[c].cpu_capacity_orig = capacity;
+		cpus[c].cpu_capacity = capacity;
+	}
+}
+
+/* Threads of a core are stride apart: n CPUs c, c + stride, ... */
+static void kit_smt(u32 n, u32 stride)
+{
+	sys.smt_key = 1;
+	for (u32 c = 0; c < sys.nr_cpus; c++) {
+		u32 first = c / (n * stride) * (n * stride) + c % stride;
+
+		for (u32 t = 0; t < n; t++)
+			mask_set(&cpus[c].core, first + t * stride);
+	}
+}
+
+static struct fg_domain *kit_top(u32 c)
+{
+	struct fg_domain *sd = cpus[c].sd;
+
+	while (sd && sd->parent)
+		sd = sd->parent;
+	return sd;
+}
+
+static struct fg_group *kit_group(u32 c, const struct fg_domain *child)
+{
+	struct fg_group *g = &groups[nr_groups++];
+
+	if (child) {
+		g->span = child->span;
+		g->flags = child->flags;
+		g->weight = child->weight;
+	} else {
+		mask_set(&g->span, c);
+		g->weight = 1;
+	}
+	g->balance_mask = g->span;
+	g->balance_cpu = (s32)mask_next_and(&g->span, &g->span, 0, sys.nr_cpus);
+	g->min_capacity = ~0ull;
+	for (u32 i = 0; i < sys.nr_cpus; i++) {
+		if (mask_test(&g->span, (s32)i))
+			add_capacity(g, cpus[i].cpu_capacity, cpus[i].cpu_capacity, cpus[i].cpu_capacity);
+	}
+	return g;
+}
+
+/* A domain over each size consecutive CPUs on top of the present ones. */
+static void kit_level(u32 level, u32 flags, u32 pct, u32 size)
+{
+	for (u32 first = 0; first < sys.nr_cpus; first += size) {
+		struct fg_group *ring = 0, *last = 0;
+		u32 end = first + size < sys.nr_cpus ? first + size : sys.nr_cpus, n = 0;
+		struct fg_mask span;
+
+		memset(&span, 0, sizeof(span));
+		for (u32 c = first; c < end; c++)
+			mask_set(&span, c);
+		for (u32 c = first; c < end; c++) {
+			struct fg_domain *child = kit_top(c);
+
+			if (child && mask_next_and(&child->span, &child->span, 0, sys.nr_cpus) != c)
+				continue;
+			struct fg_group *g = kit_group(c, child);
+
+			if (last)
+				last->next = g;
+			else
+				ring = g;
+			last = g;
+			n++;
+		}
+		last->next = ring;
+		for (u32 c = first; c < end; c++) {
+			struct fg_domain *child = kit_top(c), *sd = &domains[c][0];
+
+			if (child) {
+				sd = child + 1;
+				child->parent = sd;
+				sd->child = child;
+			} else {
+				cpus[c].sd = sd;
+			}
+			sd->level = level;
+			sd->flags = flags;
+			sd->weight = end - first;
+			sd->imbalance_pct = pct;
+			sd->busy_factor = 32;
+			sd->min_interval = sd->balance_interval = end - first;
+			sd->max_interval = 2 * (end - first);
+			sd->nr_groups = n;
+			sd->span = span;
+			sd->groups = ring;
+			while (!mask_test(&sd->groups->span, (s32)c))
+				sd->groups = sd->groups->next;
+		}
+	}
+}
+
+static void kit_finish(void)
+{
+	for (u32 c = 0; c < sys.nr_cpus; c++) {
+		struct fg_cpu *rq = &cpus[c];
+
+		for (struct fg_domain *sd = rq->sd; sd; sd = sd->parent) {
+			if (sd->flags & FG_SD_SHARE_LLC)
+				rq->sd_llc = sd;
+			if ((sd->flags & FG_SD_ASYM_CPUCAPACITY) && !rq->sd_asym_cpucapacity) {
+				rq->sd_asym_cpucapacity = sd;
+				sys.asym_key = 1;
+			}
+		}
+		if (rq->sd_llc) {
+			rq->sd_llc_id = (s32)mask_next_and(&rq->sd_llc->span, &rq->sd_llc->span, 0, sys.nr_cpus);
+			rq->sd_llc_size = rq->sd_llc->weight;
+			rq->llc = &llcs[rq->sd_llc_id];
+			rq->llc->nr_busy_cpus = rq->sd_llc->weight;
+			rq->sd_llc->shared = rq->llc;
+		}
+		rq->sd_share_id = rq->sd_llc_id;
+	}
+}
+
+static void kit_allow(struct fg_task *p, u32 first, u32 last)
+{
+	memset(&p->allowed, 0, sizeof(p->allowed));
+	p->nr_allowed = last - first + 1;
+	for (u32 c = first; c <= last; c++)
+		mask_set(&p->allowed, c);
+}
+
+/* A sleeping task that last ran on cpu. */
+static struct fg_task kit_task(u32 id, u32 cpu)
+{
+	struct fg_task p;
+
+	memset(&p, 0, sizeof(p));
+	p.id = id;
+	p.cpu = (s32)cpu;
+	p.recent_used = (s32)cpu;
+	p.weight = 1024;
+	p.uclamp_max = 1024;
+	kit_allow(&p, 0, sys.nr_cpus - 1);
+	return p;
+}
+
+static void kit_util(struct fg_task *p, u32 util)
+{
+	p->avg.util_avg = util;
+	p->avg.util_sum = (u64)util * PELT_MIN_DIVIDER;
+	p->est.enqueued = util;
+	p->est.ewma = util;
+}
+
+static void kit_busy(u32 c)
+{
+	struct fg_cpu *rq = &cpus[c];
+
+	filler[c] = kit_task(10000 + c, c);
+	filler[c].on_rq = 1;
+	filler[c].on_cpu = 1;
+	rq->curr = &filler[c];
+	rq->curr_is_idle = 0;
+	rq->nr_running = 1;
+	rq->h_nr_running = 1;
+	rq->load_weight = 1024;
+}
+
+static void kit_busy_range(u32 first, u32 last)
+{
+	for (u32 c = first; c <= last; c++)
+		kit_busy(c);
+}
+
+static void kit_idle(u32 c)
+{
+	struct fg_cpu *rq = &cpus[c];
+
+	rq->curr = 0;
+	rq->curr_is_idle = 1;
+	rq->nr_running = rq->h_nr_running = rq->idle_h_nr_running = 0;
+	rq->load_weight = 0;
+}
+
+/* Runs a SCHED_IDLE task and nothing else. */
+static void kit_sched_idle(u32 c)
+{
+	kit_busy(c);
+	filler[c].policy = FG_SCHED_IDLE;
+	cpus[c].idle_h_nr_running = 1;
+}
+
+static struct fg_verdict kit_wake(const struct fg_task *p, u32 this_cpu, u32 flags)
+{
+	struct fg_wake w = { cpus[this_cpu].curr, 1000000, (s32)this_cpu, flags };
+	struct fg_verdict v;
+
+	fg_select_task_rq(&sys, p, &w, &v);
+	return v;
+}
+
+#endif
