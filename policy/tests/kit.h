@@ -274,6 +274,7 @@ static void kit_busy(u32 c)
 	rq->curr_is_idle = 0;
 	rq->nr_running = 1;
 	rq->h_nr_running = 1;
+	rq->idle_h_nr_running = 0;
 	rq->load_weight = 1024;
 }
 
