@@ -1,0 +1,96 @@
+//! Options that several commands share, and what is looked up by name.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+use fairground_lab::setup::Setup;
+use fairground_lab::spec::SchedSpec;
+use fairground_machine::Machine;
+use fairground_sim::{Config, Governor};
+use fairground_workload::Workload;
+
+use crate::error::Failure;
+use crate::output::complain;
+
+/// Circumstances of runs.
+#[derive(Args, Clone, Debug)]
+pub struct Circumstances {
+    /// Ticks per second
+    #[arg(long, default_value = "250", value_parser = parse_hz)]
+    hz: u32,
+    /// Who chooses frequencies
+    #[arg(long, value_enum, default_value_t)]
+    governor: GovernorName,
+}
+
+fn parse_hz(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(hz @ (100 | 250 | 300 | 1000)) => Ok(hz),
+        _ => Err("expected 100, 250, 300 or 1000, as kernels are configured".into()),
+    }
+}
+
+/// As typed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum GovernorName {
+    /// Every clock at its top
+    #[default]
+    Performance,
+    /// Every clock at its bottom
+    Powersave,
+}
+
+impl Circumstances {
+    /// The circumstances of `governor`, all else by default.
+    pub fn with_governor(governor: GovernorName) -> Circumstances {
+        Circumstances { hz: Config::default().hz, governor }
+    }
+
+    fn config(&self) -> Config {
+        let governor = match self.governor {
+            GovernorName::Performance => Governor::Performance,
+            GovernorName::Powersave => Governor::Powersave,
+        };
+        Config { hz: self.hz, governor, ..Config::default() }
+    }
+
+    /// What is not as by default, for the notes of a report.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.hz != Config::default().hz {
+            notes.push(format!("hz: {}", self.hz));
+        }
+        if self.governor != GovernorName::default() {
+            notes.push("governor: powersave".into());
+        }
+        notes
+    }
+
+    /// Looks machine, workload and schedulers up. Warnings go to standard error.
+    pub fn setup(&self, machine: &str, workload: &str, scheds: &[String]) -> Result<Setup, Failure> {
+        let machine = Machine::find(machine)?;
+        let (workload, warnings) = Workload::find(workload, &machine)?;
+        for warning in warnings {
+            complain(&format!("warning: {warning}"));
+        }
+        let scheds = scheds.iter().map(|s| s.parse()).collect::<Result<Vec<SchedSpec>, _>>()?;
+        Ok(Setup { machine: Arc::new(machine), workload: Arc::new(workload), scheds, config: self.config() })
+    }
+}
+
+/// Threads to run on.
+#[derive(Args, Clone, Debug)]
+pub struct Jobs {
+    /// Threads to run on; results do not depend on it [default: all CPUs]
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+}
+
+impl Jobs {
+    /// As asked for, or as many as the machine has CPUs.
+    pub fn count(&self) -> usize {
+        let default = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        self.jobs.map_or_else(default, NonZeroUsize::get)
+    }
+}

@@ -1,0 +1,111 @@
+//! `fairground compare`.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use fairground_lab::comparison::Report;
+use fairground_lab::experiment::{self, Plan};
+use fairground_lab::fail_if::FailIf;
+use fairground_lab::setup::Setup;
+use fairground_lab::tables::Format;
+
+use crate::circumstances::{Circumstances, Jobs};
+use crate::error::{run_failed, End, Failure};
+use crate::output::{complain, print, OutputFile};
+use crate::progress::Progress;
+
+/// Compares schedulers on a machine under a workload, paired over seeds.
+///
+/// --fail-if METRIC<THRESHOLD (or <=, >, >=) exits with 3 if it holds for any test: with % the threshold is an
+/// improvement (positive is better, in percent of base): ops_per_sec<-2%; without, the mean of test in the metric's
+/// unit: wakeup_latency_p99_us>500.
+#[derive(Args)]
+pub struct Compare {
+    /// Preset or file
+    machine: String,
+    /// Built-in with options (sched-pipe:loops=50000,threads) or an rt-app file
+    workload: String,
+    /// Scheduler to compare against
+    #[arg(long, value_name = "SCHED", default_value = "fair:v5.9")]
+    base: String,
+    /// Scheduler under test; may be given several times
+    #[arg(long, value_name = "SCHED", default_value = "fair:v5.9+asym-prev-first")]
+    test: Vec<String>,
+    /// Pairs of runs: seeds 1 to N
+    #[arg(long, value_name = "N", default_value = "8", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    seeds: u64,
+    /// own, mmtests, amd, arm, markdown, csv or json
+    #[arg(long, default_value_t = Format::Own)]
+    format: Format,
+    #[command(flatten)]
+    jobs: Jobs,
+    /// Exit with 3 if this holds, e.g. ops_per_sec<-2%; may be given several times
+    #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
+    fail_if: Vec<String>,
+    /// Run everything twice; a run whose events differ has failed
+    #[arg(long)]
+    check_determinism: bool,
+    #[command(flatten)]
+    circumstances: Circumstances,
+    /// Write the result to this file instead, whole or not at all
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+impl Compare {
+    pub fn run(self) -> Result<End, Failure> {
+        let conditions = self.fail_if.iter().map(|c| c.parse()).collect::<Result<Vec<FailIf>, _>>()?;
+        let scheds: Vec<String> = std::iter::once(&self.base).chain(&self.test).cloned().collect();
+        let setup = self.circumstances.setup(&self.machine, &self.workload, &scheds)?;
+        for condition in &conditions {
+            condition.check(&setup.metrics())?;
+        }
+        let output = self.output.as_deref().map(OutputFile::create).transpose()?;
+        let report = self.report(&setup, &scheds)?;
+        deliver(&self.format.render(&report), output)?;
+        Ok(end(&report, &conditions))
+    }
+
+    fn report(&self, setup: &Setup, scheds: &[String]) -> Result<Report, Failure> {
+        let plan = Plan {
+            scheds: scheds.len(),
+            seeds: (1..=self.seeds).collect(),
+            jobs: self.jobs.count(),
+            check_determinism: self.check_determinism,
+        };
+        let mut report = compare(setup, &plan, [&self.machine, &self.workload], scheds)?;
+        for note in self.circumstances.notes() {
+            report.note(note);
+        }
+        Ok(report)
+    }
+}
+
+/// Runs a plan under a progress bar. `names`: machine and workload, as typed.
+pub fn compare(setup: &Setup, plan: &Plan, names: [&str; 2], scheds: &[String]) -> Result<Report, Failure> {
+    let progress = Progress::new(plan.scheds * plan.seeds.len());
+    let results = experiment::run(plan, setup, &|| progress.step())?;
+    drop(progress);
+    Ok(Report::new(names[0], names[1], scheds, &plan.seeds, &results))
+}
+
+/// To the file, or to standard output.
+pub fn deliver(text: &str, output: Option<OutputFile>) -> Result<(), Failure> {
+    let Some(mut file) = output else { return print(text) };
+    file.write_all(text.as_bytes()).map_err(|e| run_failed(format!("cannot write the result: {e}")))?;
+    file.finish()
+}
+
+fn end(report: &Report, conditions: &[FailIf]) -> End {
+    for f in &report.failures {
+        complain(&format!("run failed: {} seed {}: {}", f.sched, f.seed, f.message));
+    }
+    let held: Vec<String> = conditions.iter().flat_map(|c| c.held(report)).collect();
+    held.iter().for_each(|line| complain(line));
+    match (report.failures.is_empty(), held.is_empty()) {
+        (false, _) => End::RunFailed,
+        (true, false) => End::ConditionHeld,
+        (true, true) => End::Done,
+    }
+}

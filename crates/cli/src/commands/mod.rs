@@ -1,0 +1,50 @@
+//! One module per command.
+
+mod bench;
+mod compare;
+mod feature;
+mod machine;
+mod reproduce;
+mod run;
+mod workload;
+
+use clap::Subcommand;
+
+use crate::error::{End, Failure};
+
+/// What to do.
+#[derive(Subcommand)]
+pub enum Command {
+    /// Compare schedulers on a machine under a workload, paired over seeds
+    Compare(compare::Compare),
+    /// Run one scheduler once; print its figures and the hash of its events
+    Run(run::Run),
+    /// Repeat published figures and print ours beside them
+    Reproduce(reproduce::Reproduce),
+    /// Machines: hardware as data
+    #[command(subcommand)]
+    Machine(machine::MachineCommand),
+    /// Workloads: what threads do
+    #[command(subcommand)]
+    Workload(workload::WorkloadCommand),
+    /// Features: what differs between kernels, and patches under discussion
+    #[command(subcommand)]
+    Feature(feature::FeatureCommand),
+    /// Measure our own speed
+    Bench(bench::Bench),
+}
+
+impl Command {
+    /// Does it.
+    pub fn run(self) -> Result<End, Failure> {
+        match self {
+            Command::Compare(command) => command.run(),
+            Command::Run(command) => command.run(),
+            Command::Reproduce(command) => command.run(),
+            Command::Machine(command) => command.run(),
+            Command::Workload(command) => command.run(),
+            Command::Feature(command) => command.run(),
+            Command::Bench(command) => command.run(),
+        }
+    }
+}

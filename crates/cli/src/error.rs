@@ -1,0 +1,62 @@
+//! How commands end, and how errors look.
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+use miette::{Diagnostic, MietteHandlerOpts, Report};
+
+/// How a command ends when it does not fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// 0.
+    Done,
+    /// 1: some runs failed; what was computed has been printed.
+    RunFailed,
+    /// 3: a `--fail-if` condition held.
+    ConditionHeld,
+}
+
+/// Why a command fails.
+#[derive(Debug)]
+pub enum Failure {
+    /// 1.
+    Run(Report),
+    /// 2.
+    Input(Report),
+}
+
+/// Any diagnostic is bad input unless said otherwise.
+impl<E: Diagnostic + Send + Sync + 'static> From<E> for Failure {
+    fn from(error: E) -> Failure {
+        Failure::Input(Report::new(error))
+    }
+}
+
+/// A run that failed, or a result that could not be written.
+pub fn run_failed(message: impl std::fmt::Display) -> Failure {
+    Failure::Run(Report::msg(message.to_string()))
+}
+
+/// Errors are drawn on a terminal, and plain where they are piped or `NO_COLOR` is set.
+pub fn install() {
+    let terminal = std::io::stderr().is_terminal();
+    let color = terminal && std::env::var_os("NO_COLOR").is_none();
+    // Fails only if a hook is there already.
+    let _ = miette::set_hook(Box::new(move |_| {
+        let options = MietteHandlerOpts::new().terminal_links(false).unicode(terminal).color(color).width(120);
+        Box::new(options.build())
+    }));
+}
+
+/// Prints the error, if any.
+pub fn exit_code(outcome: Result<End, Failure>) -> ExitCode {
+    let (code, report) = match outcome {
+        Ok(End::Done) => return ExitCode::SUCCESS,
+        Ok(End::RunFailed) => return ExitCode::from(1),
+        Ok(End::ConditionHeld) => return ExitCode::from(3),
+        Err(Failure::Run(report)) => (1, report),
+        Err(Failure::Input(report)) => (2, report),
+    };
+    crate::output::complain(&format!("{report:?}"));
+    ExitCode::from(code)
+}

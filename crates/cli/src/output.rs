@@ -1,0 +1,126 @@
+//! Where results go: standard output or a file, whole or not at all.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use miette::Diagnostic;
+use tempfile::NamedTempFile;
+use thiserror::Error;
+
+use crate::error::{run_failed, Failure};
+
+/// Temporary files that an interrupt must remove.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// A file that cannot be written.
+#[derive(Debug, Error, Diagnostic)]
+#[error("cannot write {path}: {cause}")]
+struct CannotWrite {
+    path: String,
+    cause: io::Error,
+}
+
+/// Ctrl-C leaves neither half a result nor a temporary file.
+pub fn remove_unfinished_on_interrupt() {
+    let clean_up = || {
+        if let Ok(files) = UNFINISHED.lock() {
+            for file in files.iter() {
+                let _ = std::fs::remove_file(file);
+            }
+        }
+        // As a shell reports death by SIGINT.
+        std::process::exit(130);
+    };
+    // Fails only if a handler is there already.
+    let _ = ctrlc::set_handler(clean_up);
+}
+
+/// Prints a result. A reader that has gone away (`| head`) is no error.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(run_failed(format!("cannot write the result: {e}"))),
+        _ => Ok(()),
+    }
+}
+
+/// Tells the user something beside the result. Nobody listening is no error.
+pub fn complain(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{}", text.trim_end());
+}
+
+/// A file that appears whole, under its name, or not at all. What exists and is no regular file (a pipe, `/dev/null`)
+/// is written directly.
+pub struct OutputFile {
+    path: PathBuf,
+    target: Target,
+}
+
+enum Target {
+    Renamed(BufWriter<NamedTempFile>),
+    Direct(BufWriter<File>),
+}
+
+impl OutputFile {
+    /// Opened before the work begins, so that a bad path is known at once.
+    pub fn create(path: &Path) -> Result<OutputFile, Failure> {
+        let fail = |cause| CannotWrite { path: path.display().to_string(), cause };
+        let special = std::fs::metadata(path).is_ok_and(|m| !m.is_file());
+        let target = if special {
+            Target::Direct(BufWriter::new(File::options().write(true).open(path).map_err(fail)?))
+        } else {
+            let dir = path.parent().filter(|d| !d.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let file = temporary(dir).map_err(fail)?;
+            if let Ok(mut files) = UNFINISHED.lock() {
+                files.push(file.path().to_owned());
+            }
+            Target::Renamed(BufWriter::new(file))
+        };
+        Ok(OutputFile { path: path.to_owned(), target })
+    }
+
+    /// Gives the file its name.
+    pub fn finish(self) -> Result<(), Failure> {
+        let done = match self.target {
+            Target::Direct(mut file) => file.flush(),
+            Target::Renamed(file) => rename(file, &self.path),
+        };
+        done.map_err(|e| run_failed(format!("cannot write {}: {e}", self.path.display())))
+    }
+}
+
+fn rename(file: BufWriter<NamedTempFile>, path: &Path) -> io::Result<()> {
+    let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+    file.as_file().sync_all()?;
+    file.persist(path).map(drop).map_err(|e| e.error)
+}
+
+/// Readable by others as far as the umask allows, as any file a command writes.
+fn temporary(dir: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".fairground-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(dir)
+}
+
+impl Write for OutputFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.target {
+            Target::Renamed(file) => file.write(bytes),
+            Target::Direct(file) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.target {
+            Target::Renamed(file) => file.flush(),
+            Target::Direct(file) => file.flush(),
+        }
+    }
+}

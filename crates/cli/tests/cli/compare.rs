@@ -1,0 +1,59 @@
+use super::{fairground, files, json, succeeds};
+
+const SMALL: &str = "compare hikey960 sched-pipe:loops=200,threads --seeds 2";
+
+#[test]
+fn defaults_are_the_patch_of_mail_000_against_v5_9() {
+    let table = succeeds(SMALL);
+    assert!(table.contains("base      fair:v5.9\n"), "{table}");
+    assert!(table.contains("test      fair:v5.9+asym-prev-first\n"), "{table}");
+}
+
+#[test]
+fn a_scheduler_against_itself_does_not_differ() {
+    let result = json(&format!("{SMALL} --test fair:v5.9 --format json"));
+    for metric in result["metrics"].as_array().unwrap() {
+        assert_eq!(metric["improvement_pct"], 0.0, "{metric}");
+        assert_eq!(metric["ci95"], serde_json::json!([0.0, 0.0]), "{metric}");
+        assert_eq!(metric["significant"], false, "{metric}");
+    }
+    for run in result["runs"].as_array().unwrap() {
+        assert_eq!(run["base_hash"], run["test_hash"]);
+    }
+}
+
+#[test]
+fn several_tests_give_a_list() {
+    let result = json(&format!("{SMALL} --test fair:v5.9 --test fair:v5.11 --format json"));
+    let tests: Vec<_> = result.as_array().unwrap().iter().map(|c| c["test"].clone()).collect();
+    assert_eq!(tests, ["fair:v5.9", "fair:v5.11"]);
+}
+
+#[test]
+fn a_condition_that_holds_exits_with_3_after_the_table() {
+    let ran = fairground(&format!("{SMALL} --test fair:v5.9 --fail-if ops_per_sec<1%"));
+    assert_eq!(ran.code, 3);
+    assert!(ran.stdout.contains("ops_per_sec"), "{}", ran.stdout);
+    assert!(ran.stderr.contains("ops_per_sec<1% holds for fair:v5.9"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_condition_that_does_not_hold_exits_with_0() {
+    succeeds(&format!("{SMALL} --test fair:v5.9 --fail-if ops_per_sec<-2% --fail-if energy_j>1000000"));
+}
+
+#[test]
+fn output_appears_whole_and_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("result.csv");
+    let printed = succeeds(&format!("{SMALL} --format csv"));
+    assert_eq!(succeeds(&format!("{SMALL} --format csv --output {}", path.display())), "");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), printed);
+    assert_eq!(files(dir.path()), ["result.csv"]);
+}
+
+#[test]
+fn governor_is_noted_when_it_is_not_the_default() {
+    let table = succeeds(&format!("{SMALL} --governor powersave --hz 1000"));
+    assert!(table.contains("note: governor: powersave") && table.contains("note: hz: 1000"), "{table}");
+}

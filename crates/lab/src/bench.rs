@@ -1,0 +1,143 @@
+//! Our own speed: fixed runs without a trace, checkers on, measured in host time.
+//!
+//! Both rows are sets of periodic tasks at 15 % each, five per CPU (75 % load): W8 is 40 tasks on 8
+//! equal CPUs, W128 is 640 on 128. Virtual time is extended until the host has worked for the time asked for.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use fairground_machine::Machine;
+use fairground_sim::Config;
+use fairground_workload::Workload;
+use miette::Diagnostic;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+mod timed;
+
+use self::timed::Timed;
+use crate::spec::{SchedSpec, SpecError};
+
+/// Name and version of the schema.
+pub const SCHEMA: &str = "fairground-bench-1";
+
+/// What is measured.
+pub const ROWS: [BenchSpec; 2] =
+    [BenchSpec { name: "W8", cpus: 8, tasks: 40 }, BenchSpec { name: "W128", cpus: 128, tasks: 640 }];
+
+/// The scheduler that is measured.
+pub const SCHED: &str = "fair:v5.11";
+
+/// One fixed run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BenchSpec {
+    /// Name of the row.
+    pub name: &'static str,
+    /// Equal CPUs.
+    pub cpus: usize,
+    /// Periodic tasks.
+    pub tasks: u32,
+}
+
+/// What was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BenchRow {
+    /// Name of the row.
+    pub name: String,
+    /// Virtual seconds per second of host time.
+    pub sim_s_per_wall_s: f64,
+    /// Engine events per second of host time.
+    pub core_events_per_s: f64,
+    /// Host time in the scheduler per wakeup or fork, ns: deciding and committing, clock reading subtracted. From a
+    /// second run, so that taking times does not slow the first.
+    pub ns_per_decision: f64,
+    /// Peak resident memory of the process, MiB; none where the system does not tell.
+    pub rss_mib: Option<f64>,
+    /// Virtual seconds that were run.
+    pub sim_s: f64,
+    /// Host seconds that it took.
+    pub wall_s: f64,
+}
+
+/// Why nothing was measured.
+#[derive(Debug, Error, Diagnostic)]
+pub enum BenchError {
+    /// No such row.
+    #[error("no bench row {0:?}")]
+    #[diagnostic(help("there are W8 and W128"))]
+    UnknownRow(String),
+    /// The scheduler.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Sched(#[from] SpecError),
+    /// The run.
+    #[error("bench row {row}: {problem}")]
+    Run {
+        /// The row.
+        row: &'static str,
+        /// What went wrong.
+        problem: String,
+    },
+}
+
+/// Measures one row for about `seconds` of host time. Meant for a process of its own: memory is the process's peak.
+///
+/// # Errors
+/// If there is no such row, or it cannot be run.
+pub fn measure(name: &str, seconds: f64) -> Result<BenchRow, BenchError> {
+    let row = *ROWS.iter().find(|r| r.name == name).ok_or_else(|| BenchError::UnknownRow(name.into()))?;
+    let sched: SchedSpec = SCHED.parse()?;
+    let run = |sim_s: f64, timed: bool| {
+        Measured::of(&row, &sched, sim_s, timed).map_err(|problem| BenchError::Run { row: row.name, problem })
+    };
+    // A short run tells how much virtual time fits.
+    let probe = run(0.2, false)?;
+    let rate = 0.2 / probe.wall.as_secs_f64().max(1e-6);
+    let sim_s = (rate * seconds).clamp(0.2, 10_000.0);
+    let main = run(sim_s, false)?;
+    let rss_mib = peak_rss_mib();
+    let timed = run((sim_s / 4.0).max(0.2), true)?;
+    let wall_s = main.wall.as_secs_f64();
+    Ok(BenchRow {
+        name: row.name.into(),
+        sim_s_per_wall_s: main.sim_s / wall_s,
+        core_events_per_s: main.events as f64 / wall_s,
+        ns_per_decision: timed.decision_ns,
+        rss_mib,
+        sim_s: main.sim_s,
+        wall_s,
+    })
+}
+
+struct Measured {
+    sim_s: f64,
+    wall: Duration,
+    events: u64,
+    decision_ns: f64,
+}
+
+impl Measured {
+    fn of(row: &BenchSpec, sched: &SchedSpec, sim_s: f64, timed: bool) -> Result<Measured, String> {
+        let machine = Arc::new(Machine::symmetric(row.cpus));
+        let spec = format!("periodic:tasks={},periods=5+8+10+16+20+25+40,duty=15,duration={sim_s:.3}", row.tasks);
+        let (workload, _) = Workload::find(&spec, &machine).map_err(|e| e.to_string())?;
+        let config = Config::default();
+        let sched = sched.build(&machine).map_err(|e| e.to_string())?;
+        let (timed_sched, meter) = Timed::new(sched);
+        // The plain run does not pass through the meter at all.
+        let sched = if timed { Box::new(timed_sched) } else { timed_sched.into_inner() };
+        let mut engine = fairground_sim::Engine::new(machine, Arc::new(workload), sched, config);
+        let start = Instant::now();
+        let outcome = engine.run(&mut []).map_err(|e| e.to_string())?;
+        let wall = start.elapsed();
+        Ok(Measured { sim_s: outcome.end as f64 / 1e9, wall, events: outcome.nr_events, decision_ns: meter.mean_ns() })
+    }
+}
+
+/// VmHWM of this process.
+fn peak_rss_mib() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
+    let kib: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib / 1024.0)
+}

@@ -1,0 +1,135 @@
+//! A scheduler whose wakeups and forks are timed in host time. Everything is passed on.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use fairground_machine::CpuId;
+use fairground_sim::{Change, Env, IdleView, Ipi, Pick, Scheduler, TaskId, TaskInfo, WakeContext};
+
+/// Host time spent in timed calls.
+#[derive(Default)]
+pub struct Meter {
+    total: Cell<Duration>,
+    calls: Cell<u64>,
+}
+
+impl Meter {
+    fn add(&self, time: Duration) {
+        self.total.set(self.total.get() + time);
+        self.calls.set(self.calls.get() + 1);
+    }
+
+    /// ns per call, without what reading the clock takes; 0 without calls.
+    pub fn mean_ns(&self) -> f64 {
+        if self.calls.get() == 0 {
+            return 0.0;
+        }
+        let mean = self.total.get().as_nanos() as f64 / self.calls.get() as f64;
+        (mean - clock_ns()).max(0.0)
+    }
+}
+
+/// What an empty measurement shows, ns.
+fn clock_ns() -> f64 {
+    const N: u32 = 10_000;
+    let total: Duration = (0..N).map(|_| Instant::now().elapsed()).sum();
+    total.as_nanos() as f64 / f64::from(N)
+}
+
+/// The scheduler around another.
+pub struct Timed {
+    inner: Box<dyn Scheduler>,
+    meter: Rc<Meter>,
+}
+
+impl Timed {
+    /// Around `inner`; the meter can be read after the run.
+    pub fn new(inner: Box<dyn Scheduler>) -> (Timed, Rc<Meter>) {
+        let meter = Rc::new(Meter::default());
+        (Timed { inner, meter: Rc::clone(&meter) }, meter)
+    }
+
+    /// The scheduler inside.
+    pub fn into_inner(self) -> Box<dyn Scheduler> {
+        self.inner
+    }
+}
+
+impl Scheduler for Timed {
+    fn fork(&mut self, env: &mut Env, cpu: CpuId, parent: Option<TaskId>, child: &TaskInfo) {
+        let start = Instant::now();
+        self.inner.fork(env, cpu, parent, child);
+        self.meter.add(start.elapsed());
+    }
+
+    fn wake(&mut self, env: &mut Env, ctx: WakeContext, task: TaskId) {
+        let start = Instant::now();
+        self.inner.wake(env, ctx, task);
+        self.meter.add(start.elapsed());
+    }
+
+    fn exec(&mut self, env: &mut Env, cpu: CpuId, task: TaskId) {
+        self.inner.exec(env, cpu, task);
+    }
+
+    fn block(&mut self, env: &mut Env, cpu: CpuId, task: TaskId) {
+        self.inner.block(env, cpu, task);
+    }
+
+    fn exit(&mut self, env: &mut Env, cpu: CpuId, task: TaskId) {
+        self.inner.exit(env, cpu, task);
+    }
+
+    fn yield_now(&mut self, env: &mut Env, cpu: CpuId, task: TaskId) {
+        self.inner.yield_now(env, cpu, task);
+    }
+
+    fn change(&mut self, env: &mut Env, cpu: CpuId, task: TaskId, change: &Change) {
+        self.inner.change(env, cpu, task, change);
+    }
+
+    fn schedule(&mut self, env: &mut Env, cpu: CpuId) -> Pick {
+        self.inner.schedule(env, cpu)
+    }
+
+    fn stopper(&mut self, env: &mut Env, cpu: CpuId) {
+        self.inner.stopper(env, cpu);
+    }
+
+    fn tick(&mut self, env: &mut Env, cpu: CpuId) {
+        self.inner.tick(env, cpu);
+    }
+
+    fn ipi(&mut self, env: &mut Env, cpu: CpuId, ipi: Ipi) {
+        self.inner.ipi(env, cpu, ipi);
+    }
+
+    fn balance(&mut self, env: &mut Env, cpu: CpuId) {
+        self.inner.balance(env, cpu);
+    }
+
+    fn idle_enter(&mut self, env: &mut Env, cpu: CpuId, state: IdleView) {
+        self.inner.idle_enter(env, cpu, state);
+    }
+
+    fn idle_exit(&mut self, env: &mut Env, cpu: CpuId) {
+        self.inner.idle_exit(env, cpu);
+    }
+
+    fn tick_stopped(&mut self, env: &mut Env, cpu: CpuId, stopped: bool) {
+        self.inner.tick_stopped(env, cpu, stopped);
+    }
+
+    fn rule_name(&self, rule: u16) -> &str {
+        self.inner.rule_name(rule)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.inner.notes()
+    }
+
+    fn audit(&self, env: &Env) -> Result<(), String> {
+        self.inner.audit(env)
+    }
+}

@@ -1,0 +1,212 @@
+//! Conditions that turn an experiment into a gate: `METRIC COMPARISON THRESHOLD`, e.g. `ops_per_sec<-2%`.
+//!
+//! With `%` the improvement is compared (positive is better, in percent of base): `ops_per_sec<-2%` holds if test is
+//! more than 2 % worse. Without, the mean of test in the metric's own unit: `wakeup_latency_p99_us>500`. Comparisons:
+//! `<`, `<=`, `>`, `>=`. A change from a base of 0 counts as infinitely better or worse. With several tests the
+//! condition holds if it holds for any of them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use miette::Diagnostic;
+use thiserror::Error;
+
+use crate::comparison::{Comparison as Compared, Report, Row};
+use crate::metric::Metric;
+use crate::tables::{nearest, number, percent};
+
+/// A condition, parsed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FailIf {
+    metric: String,
+    comparison: Comparison,
+    threshold: f64,
+    percent: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Comparison {
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+}
+
+/// Longest first, so that `<=` is not read as `<`.
+const COMPARISONS: [(&str, Comparison); 4] = [
+    ("<=", Comparison::LessEqual),
+    (">=", Comparison::GreaterEqual),
+    ("<", Comparison::Less),
+    (">", Comparison::Greater),
+];
+
+/// Why a condition makes no sense.
+#[derive(Clone, Debug, Error, Diagnostic, PartialEq, Eq)]
+pub enum FailIfError {
+    /// It does not parse.
+    #[error("--fail-if {text:?}: {problem}")]
+    #[diagnostic(help("write METRIC<NUMBER or METRIC<NUMBER%, with one of < <= > >=, for example ops_per_sec<-2%"))]
+    Syntax {
+        /// As typed.
+        text: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// No such metric.
+    #[error("--fail-if {text:?}: this workload does not report metric {metric:?}")]
+    #[diagnostic(help("{help}"))]
+    UnknownMetric {
+        /// As typed.
+        text: String,
+        /// The metric.
+        metric: String,
+        /// The nearest, and all.
+        help: String,
+    },
+}
+
+impl FromStr for FailIf {
+    type Err = FailIfError;
+
+    fn from_str(text: &str) -> Result<FailIf, FailIfError> {
+        let fault = |problem: &str| FailIfError::Syntax { text: text.into(), problem: problem.into() };
+        let at = text.find(['<', '>']).ok_or_else(|| fault("no comparison"))?;
+        let (metric, rest) = text.split_at(at);
+        let found = COMPARISONS.iter().find_map(|(sign, c)| Some((rest.strip_prefix(sign)?, *c)));
+        let (number, comparison) = found.ok_or_else(|| fault("no comparison"))?;
+        let number = number.trim();
+        let (number, percent) = number.strip_suffix('%').map_or((number, false), |n| (n.trim(), true));
+        let threshold: f64 = number.parse().map_err(|_| fault("the threshold is not a number"))?;
+        if metric.trim().is_empty() {
+            return Err(fault("no metric"));
+        }
+        if !threshold.is_finite() {
+            return Err(fault("the threshold is not a finite number"));
+        }
+        Ok(FailIf { metric: metric.trim().into(), comparison, threshold, percent })
+    }
+}
+
+impl fmt::Display for FailIf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = COMPARISONS.iter().find(|(_, c)| *c == self.comparison).map_or("", |(s, _)| s);
+        let unit = if self.percent { "%" } else { "" };
+        write!(f, "{}{sign}{}{unit}", self.metric, self.threshold)
+    }
+}
+
+impl FailIf {
+    /// Whether the metric is one of `metrics`: known before anything has run.
+    ///
+    /// # Errors
+    /// If it is not, with the nearest.
+    pub fn check(&self, metrics: &[Metric]) -> Result<(), FailIfError> {
+        if metrics.iter().any(|m| m.name == self.metric) {
+            return Ok(());
+        }
+        let names: Vec<&str> = metrics.iter().map(|m| m.name.as_str()).collect();
+        let near = nearest(&self.metric, names.iter().copied()).map(|n| format!("did you mean {n}? "));
+        let help = format!("{}it reports: {}", near.unwrap_or_default(), names.join(", "));
+        Err(FailIfError::UnknownMetric { text: self.to_string(), metric: self.metric.clone(), help })
+    }
+
+    /// One line for every test for which the condition holds. A test without the metric (no pair of its runs
+    /// completed) does not hold it.
+    pub fn held(&self, report: &Report) -> Vec<String> {
+        let of = |c: &Compared| {
+            let row = c.rows.iter().find(|r| r.metric.name == self.metric)?;
+            self.holds(row).then(|| format!("{self} holds for {}: {}", c.test, self.shown(row)))
+        };
+        report.comparisons.iter().filter_map(of).collect()
+    }
+
+    fn holds(&self, row: &Row) -> bool {
+        let value = self.value(row);
+        match self.comparison {
+            Comparison::Less => value < self.threshold,
+            Comparison::LessEqual => value <= self.threshold,
+            Comparison::Greater => value > self.threshold,
+            Comparison::GreaterEqual => value >= self.threshold,
+        }
+    }
+
+    fn value(&self, row: &Row) -> f64 {
+        if !self.percent {
+            return row.test_summary().mean;
+        }
+        let direction = row.metric.better.sign() * row.change.diff;
+        let without_base = if direction > 0.0 { f64::INFINITY } else { f64::NEG_INFINITY };
+        row.change.improvement_pct.unwrap_or(without_base)
+    }
+
+    fn shown(&self, row: &Row) -> String {
+        if self.percent && row.change.improvement_pct.is_some() {
+            percent(row.change.improvement_pct)
+        } else {
+            format!("{} {}", number(row.test_summary().mean), row.metric.unit)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metric::Better;
+
+    fn report() -> Report {
+        let row = |name: &str, unit: &str, better, base: f64, test: f64| {
+            let metric = Metric { name: name.into(), unit: unit.into(), better, meaning: String::new() };
+            Row::new(metric, vec![base; 8], vec![test; 8])
+        };
+        let rows = vec![
+            row("ops_per_sec", "ops/s", Better::Higher, 1000.0, 975.0),
+            row("wakeup_latency_p99_us", "us", Better::Lower, 400.0, 500.0),
+            row("migrations", "count", Better::Lower, 0.0, 3.0),
+        ];
+        let compared = Compared { base: "fair:a".into(), test: "fair:b".into(), rows, pairs: vec![] };
+        Report {
+            machine: "m".into(),
+            workload: "w".into(),
+            seeds: (1..=8).collect(),
+            comparisons: vec![compared],
+            notes: vec![],
+            failures: vec![],
+        }
+    }
+
+    fn holds(text: &str) -> bool {
+        !text.parse::<FailIf>().unwrap().held(&report()).is_empty()
+    }
+
+    #[test]
+    fn percentages_are_improvements() {
+        assert!(holds("ops_per_sec<-2%") && !holds("ops_per_sec<-3%"));
+        assert!(holds("ops_per_sec <= -2.5 %") && !holds("ops_per_sec<-2.5%"));
+        assert!(holds("wakeup_latency_p99_us<-24%"));
+    }
+
+    #[test]
+    fn plain_numbers_are_the_test_mean() {
+        assert!(holds("wakeup_latency_p99_us>499") && !holds("wakeup_latency_p99_us>500"));
+        assert!(holds("wakeup_latency_p99_us>=500"));
+    }
+
+    #[test]
+    fn a_change_from_zero_is_infinitely_worse() {
+        assert!(holds("migrations<-1000000%"));
+    }
+
+    #[test]
+    fn an_unknown_metric_names_the_nearest() {
+        let metrics: Vec<Metric> = report().comparisons[0].rows.iter().map(|r| r.metric.clone()).collect();
+        let error = "ops_per_sce<0%".parse::<FailIf>().unwrap().check(&metrics).unwrap_err();
+        assert!(matches!(error, FailIfError::UnknownMetric { ref help, .. } if help.contains("mean ops_per_sec?")));
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for text in ["", "ops_per_sec", "<3", "ops_per_sec<", "ops_per_sec<x%", "ops_per_sec=3", "ops_per_sec<inf"] {
+            assert!(text.parse::<FailIf>().is_err(), "{text}");
+        }
+    }
+}

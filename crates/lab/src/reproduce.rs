@@ -1,0 +1,387 @@
+//! Published rows, repeated: theirs beside ours, and whether we hit (design, decisions 6 and 7).
+//!
+//! **Rule for hits.** sigma = sqrt(err_base^2 + err_test^2) of the published row in percent; 2 where the mail prints
+//! no error. If the published change exceeds 2 sigma, a hit has its sign, and our 95 % interval overlaps
+//! published ± max(3 points, 2 sigma). Otherwise a hit is within max(1 point, 2 sigma) of zero.
+//!
+//! **Not scored** (`hit: null`, and no part of the RMS errors): rows that are not run; rows whose mail contradicts
+//! itself; rows whose published base is 0, because a change from 0 has no percentage (both columns are still shown);
+//! rows of which a patched cell fitted a figure; anything run with fewer than 8 seeds.
+//!
+//! **Cells.** A base cell that a machine file names as `fitted: ID/base` is `fitted`, every other cell of ours is
+//! `predicted`. A row's kind is that of its change: a baseline fit leaves it `predicted`.
+
+mod table;
+
+use fairground_machine::Source;
+use miette::Diagnostic;
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::comparison::{Comparison, Report, Row};
+use crate::published::{Mail, PublishedRow, RunSpec};
+use crate::stats::FEW_SEEDS;
+
+pub use self::table::{json, render};
+
+/// What a run specification gave.
+#[derive(Clone, Debug)]
+pub struct Executed {
+    /// Base against the one test.
+    pub report: Report,
+    /// Evidence of the machine's figures.
+    pub sources: Vec<Source>,
+}
+
+/// Where a number comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Taken from the mail.
+    Given,
+    /// A figure of the machine was fitted to it.
+    Fitted,
+    /// Ours alone.
+    Predicted,
+}
+
+/// The outcome, in the documented schema.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Reproduction {
+    /// Name and version of the schema.
+    pub schema: &'static str,
+    /// One per published row.
+    pub rows: Vec<ReproducedRow>,
+    /// Rows scored as hits.
+    pub hits: usize,
+    /// Rows scored.
+    pub scored: usize,
+    /// Root mean square of our changes minus the published ones over the scored rows, percentage points.
+    pub rms_ours: Option<f64>,
+    /// The same of predicting no change at all.
+    pub rms_zero: Option<f64>,
+    /// What must be said beside the figures.
+    pub notes: Vec<String>,
+    /// At least one run failed.
+    #[serde(skip)]
+    pub failed: bool,
+}
+
+/// One published row beside ours.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ReproducedRow {
+    /// Mail.
+    pub mail: String,
+    /// Row.
+    pub id: String,
+    /// Machine, as the mail describes it.
+    pub machine: String,
+    /// Benchmark.
+    pub benchmark: String,
+    /// Parameters.
+    pub params: String,
+    /// Metric.
+    pub metric: String,
+    /// Unit.
+    pub unit: String,
+    /// Theirs.
+    pub published: PublishedFigures,
+    /// Ours; none for rows that are not run or whose runs failed.
+    pub ours: Option<OurFigures>,
+    /// Of the change.
+    pub kind: Kind,
+    /// Of our two cells.
+    pub cells: Cells,
+    /// Hit; none where not scored.
+    pub hit: Option<bool>,
+    /// The reason for `hit`, in words.
+    pub why: String,
+    /// What a reader must know to compare.
+    pub note: Option<String>,
+}
+
+/// Theirs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PublishedFigures {
+    /// As printed.
+    pub base: f64,
+    /// As printed.
+    pub test: f64,
+    /// Percent, positive = better; none where base is 0.
+    pub improvement_pct: Option<f64>,
+    /// Percentage points.
+    pub sigma_pct: f64,
+}
+
+/// Ours: means over the seeds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OurFigures {
+    /// Mean.
+    pub base: f64,
+    /// Mean.
+    pub test: f64,
+    /// Percent, positive = better.
+    pub improvement_pct: Option<f64>,
+    /// 95 % interval of it.
+    pub ci95: Option<[f64; 2]>,
+    /// Pairs of runs.
+    pub n: usize,
+}
+
+/// Kinds of the two cells of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Cells {
+    /// Base.
+    pub base: Kind,
+    /// Test.
+    pub test: Kind,
+}
+
+/// Why a reproduction makes no sense.
+#[derive(Debug, Error, Diagnostic)]
+pub enum ReproduceError {
+    /// A machine was fitted to something that is not there.
+    #[error("machine {machine} has a figure fitted to {cell:?}, which is no cell of published/{mail}.toml")]
+    #[diagnostic(help("cells are {example} and so on"))]
+    UnknownCell {
+        /// The machine.
+        machine: String,
+        /// What its file says.
+        cell: String,
+        /// The mail.
+        mail: String,
+        /// A valid one.
+        example: String,
+    },
+    /// Our runs do not report the metric.
+    #[error("row {row} asks for metric {metric:?}, which {workload} does not report")]
+    NoMetric {
+        /// The row.
+        row: String,
+        /// The metric.
+        metric: String,
+        /// The workload.
+        workload: String,
+    },
+}
+
+/// Name and version of the schema.
+pub const SCHEMA: &str = "fairground-reproduce-1";
+
+/// The distinct runs that the rows of a mail need.
+pub fn runs_of(mail: &Mail) -> Vec<RunSpec> {
+    let mut runs: Vec<RunSpec> = Vec::new();
+    for run in mail.rows.iter().filter_map(|r| r.run.as_ref()) {
+        if !runs.iter().any(|known| same_run(known, run)) {
+            runs.push(run.clone());
+        }
+    }
+    runs
+}
+
+/// Whether two rows are answered by the same runs: all but the metric.
+fn same_run(a: &RunSpec, b: &RunSpec) -> bool {
+    let key = |r: &RunSpec| (r.machine.clone(), r.workload.clone(), r.base.clone(), r.test.clone(), r.governor.clone());
+    key(a) == key(b)
+}
+
+/// Sets the published rows of `mails` beside what their runs gave.
+///
+/// # Errors
+/// If a machine file claims a fit to a cell that does not exist, or a row asks for a metric that does not.
+pub fn reproduce(mails: &[Mail], executed: &[(RunSpec, Executed)]) -> Result<Reproduction, ReproduceError> {
+    let mut rows = Vec::new();
+    let mut notes: Vec<String> = Vec::new();
+    for mail in mails {
+        notes.extend(mail.note.clone());
+        for row in &mail.rows {
+            let run = row.run.as_ref().and_then(|run| executed.iter().find(|(spec, _)| same_run(spec, run)));
+            if let Some((spec, executed)) = run {
+                check_cells(mail, spec, executed)?;
+            }
+            rows.push(reproduce_row(mail, row, run.map(|(_, executed)| executed))?);
+        }
+    }
+    for note in executed.iter().flat_map(|(_, e)| &e.report.notes) {
+        if !notes.contains(note) {
+            notes.push(note.clone());
+        }
+    }
+    for f in executed.iter().flat_map(|(_, e)| &e.report.failures) {
+        notes.push(format!("FAILED: {} seed {}: {}", f.sched, f.seed, f.message));
+    }
+    let failed = executed.iter().any(|(_, e)| !e.report.failures.is_empty());
+    Ok(score(rows, notes, failed))
+}
+
+fn score(rows: Vec<ReproducedRow>, notes: Vec<String>, failed: bool) -> Reproduction {
+    let changes: Vec<(f64, f64)> = rows
+        .iter()
+        .filter(|r| r.hit.is_some())
+        .filter_map(|r| Some((r.published.improvement_pct?, r.ours.as_ref()?.improvement_pct?)))
+        .collect();
+    Reproduction {
+        schema: SCHEMA,
+        hits: rows.iter().filter(|r| r.hit == Some(true)).count(),
+        scored: rows.iter().filter(|r| r.hit.is_some()).count(),
+        rms_ours: rms(changes.iter().map(|(theirs, ours)| ours - theirs)),
+        rms_zero: rms(changes.iter().map(|(theirs, _)| *theirs)),
+        rows,
+        notes,
+        failed,
+    }
+}
+
+fn rms(errors: impl ExactSizeIterator<Item = f64>) -> Option<f64> {
+    let n = errors.len();
+    (n > 0).then(|| (errors.map(|e| e * e).sum::<f64>() / n as f64).sqrt())
+}
+
+fn reproduce_row(
+    mail: &Mail,
+    row: &PublishedRow,
+    executed: Option<&Executed>,
+) -> Result<ReproducedRow, ReproduceError> {
+    let ours = match executed {
+        Some(executed) => our_row(row, &executed.report)?,
+        None => None,
+    };
+    let cells = cells(row, executed);
+    let (hit, why) = verdict(row, cells, ours);
+    Ok(ReproducedRow {
+        mail: mail.mail.clone(),
+        id: row.id.clone(),
+        machine: row.machine.clone(),
+        benchmark: row.benchmark.clone(),
+        params: row.params.clone(),
+        metric: row.metric.clone(),
+        unit: row.unit.clone(),
+        published: PublishedFigures {
+            base: row.base.value,
+            test: row.test.value,
+            improvement_pct: row.improvement_pct(),
+            sigma_pct: row.sigma_pct(),
+        },
+        ours: ours.map(|r| OurFigures {
+            base: r.base_summary().mean,
+            test: r.test_summary().mean,
+            improvement_pct: r.change.improvement_pct,
+            ci95: r.change.ci95,
+            n: r.base.len(),
+        }),
+        kind: change_kind(row, cells),
+        cells,
+        hit,
+        why,
+        note: row.note.clone(),
+    })
+}
+
+/// Our figures of a row; none if no pair of runs completed.
+fn our_row<'a>(row: &PublishedRow, report: &'a Report) -> Result<Option<&'a Row>, ReproduceError> {
+    let Some(Comparison { rows, .. }) = report.comparisons.first().filter(|c| !c.rows.is_empty()) else {
+        return Ok(None);
+    };
+    let metric = row.run.as_ref().map(|r| r.metric.as_str()).unwrap_or_default();
+    let found = rows.iter().find(|r| r.metric.name == metric);
+    found.map(Some).ok_or_else(|| ReproduceError::NoMetric {
+        row: row.id.clone(),
+        metric: metric.into(),
+        workload: report.workload.clone(),
+    })
+}
+
+/// Cells the machine's file says it was fitted to.
+fn fitted_cells(executed: &Executed) -> impl Iterator<Item = &str> {
+    executed.sources.iter().filter_map(|source| match source {
+        Source::Fitted(cell) => Some(cell.split_whitespace().next().unwrap_or_default()),
+        _ => None,
+    })
+}
+
+fn cells(row: &PublishedRow, executed: Option<&Executed>) -> Cells {
+    let kind = |column: &str| {
+        let id = format!("{}/{column}", row.id);
+        match executed {
+            None => Kind::Given,
+            Some(executed) if fitted_cells(executed).any(|cell| cell == id) => Kind::Fitted,
+            Some(_) => Kind::Predicted,
+        }
+    };
+    Cells { base: kind("base"), test: kind("test") }
+}
+
+/// A fit to the base cell alone says nothing of the change.
+fn change_kind(row: &PublishedRow, cells: Cells) -> Kind {
+    if row.run.is_none() {
+        Kind::Given
+    } else {
+        cells.test
+    }
+}
+
+fn check_cells(mail: &Mail, spec: &RunSpec, executed: &Executed) -> Result<(), ReproduceError> {
+    let of_this_mail = |cell: &&str| cell.starts_with(&format!("{}/", mail.mail));
+    let known = |cell: &str| {
+        mail.rows.iter().any(|r| [format!("{}/base", r.id), format!("{}/test", r.id)].iter().any(|id| id == cell))
+    };
+    match fitted_cells(executed).filter(of_this_mail).find(|cell| !known(cell)) {
+        None => Ok(()),
+        Some(cell) => Err(ReproduceError::UnknownCell {
+            machine: spec.machine.clone(),
+            cell: cell.into(),
+            mail: mail.mail.clone(),
+            example: mail.rows.first().map(|r| format!("{}/base", r.id)).unwrap_or_default(),
+        }),
+    }
+}
+
+/// Hit or not, or why not scored.
+fn verdict(row: &PublishedRow, cells: Cells, ours: Option<&Row>) -> (Option<bool>, String) {
+    if let Some(reason) = &row.not_run {
+        return (None, format!("not run: {reason}"));
+    }
+    let Some(ours) = ours else {
+        return (None, "no pair of our runs completed".into());
+    };
+    if let Some(reason) = &row.not_scored {
+        return (None, format!("not scored: {reason}"));
+    }
+    if cells.test == Kind::Fitted {
+        return (None, "not scored: its patched cell fitted a figure of the machine".into());
+    }
+    let Some(published) = row.improvement_pct() else {
+        return (None, "not scored: the published base is 0, a change from it has no percentage".into());
+    };
+    if ours.base.len() < FEW_SEEDS {
+        return (None, format!("not scored: {} pairs of runs, at least {FEW_SEEDS} are needed", ours.base.len()));
+    }
+    let (Some(change), Some(ci)) = (ours.change.improvement_pct, ours.change.ci95) else {
+        return (Some(false), "miss: our base is 0, theirs is not".into());
+    };
+    let (hit, why) = judge(published, row.sigma_pct(), change, ci);
+    (Some(hit), why)
+}
+
+/// The rule for hits. All in percent of base, positive = better.
+fn judge(published: f64, sigma: f64, ours: f64, [lo, hi]: [f64; 2]) -> (bool, String) {
+    if published.abs() > 2.0 * sigma {
+        let margin = (2.0 * sigma).max(3.0);
+        let sign = published * ours > 0.0;
+        let overlap = lo <= published + margin && hi >= published - margin;
+        let why = match (sign, overlap) {
+            (true, true) => format!("hit: our interval overlaps theirs ± {margin:.1}"),
+            (true, false) => format!("miss: right sign, our interval does not overlap theirs ± {margin:.1}"),
+            (false, _) => "miss: wrong sign".into(),
+        };
+        (sign && overlap, why)
+    } else {
+        let margin = (2.0 * sigma).max(1.0);
+        let hit = ours.abs() <= margin;
+        let (word, is) = if hit { ("hit", "within") } else { ("miss", "not within") };
+        (hit, format!("{word}: theirs is no change (within 2 sigma), ours is {is} {margin:.1} of zero"))
+    }
+}
+
+#[cfg(test)]
+mod tests;

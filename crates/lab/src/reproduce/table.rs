@@ -1,0 +1,108 @@
+//! The reproduction for people: published beside ours.
+
+use std::fmt::Write;
+
+use comfy_table::{presets, CellAlignment, Table};
+
+use super::{Kind, ReproducedRow, Reproduction};
+use crate::tables::{finish, number, percent};
+
+/// The documented schema.
+pub fn json(result: &Reproduction) -> String {
+    // Plain structs of strings and finite numbers: there is nothing that could fail.
+    serde_json::to_string_pretty(result).map(|t| t + "\n").unwrap_or_else(|e| unreachable!("{e}"))
+}
+
+/// The table, the score, and what every number is; ends with a newline.
+pub fn render(result: &Reproduction) -> String {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING);
+    table.set_header(["row", "", "base", "test", "improvement", "95 % interval or sigma", "kind", "hit"]);
+    for row in &result.rows {
+        table.add_row(published(row));
+        table.add_row(ours(row));
+    }
+    for column in 2..=5 {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let mut out = finish(&mut table);
+    reasons(&mut out, result);
+    totals(&mut out, result);
+    out
+}
+
+fn published(row: &ReproducedRow) -> [String; 8] {
+    let p = &row.published;
+    [
+        row.id.clone(),
+        "published".into(),
+        number(p.base),
+        number(p.test),
+        percent(p.improvement_pct),
+        format!("± {:.2}", p.sigma_pct),
+        word(Kind::Given).into(),
+        String::new(),
+    ]
+}
+
+fn ours(row: &ReproducedRow) -> [String; 8] {
+    let hit = match row.hit {
+        Some(true) => "yes",
+        Some(false) => "NO",
+        None => "-",
+    };
+    let Some(o) = &row.ours else {
+        return ["", "ours", "-", "-", "-", "-", "-", hit].map(String::from);
+    };
+    let cell = |value, kind| if kind == Kind::Fitted { format!("{} (fitted)", number(value)) } else { number(value) };
+    [
+        String::new(),
+        "ours".into(),
+        cell(o.base, row.cells.base),
+        cell(o.test, row.cells.test),
+        percent(o.improvement_pct),
+        o.ci95.map_or("-".into(), |c| c.map(|x| percent(Some(x))).join(" .. ")),
+        word(row.kind).into(),
+        hit.into(),
+    ]
+}
+
+fn word(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Given => "given",
+        Kind::Fitted => "fitted",
+        Kind::Predicted => "predicted",
+    }
+}
+
+fn reasons(out: &mut String, result: &Reproduction) {
+    out.push('\n');
+    for row in &result.rows {
+        let _ = writeln!(out, "{}: {}", row.id, row.why);
+        if let Some(note) = &row.note {
+            let _ = writeln!(out, "    {note}");
+        }
+    }
+}
+
+fn totals(out: &mut String, result: &Reproduction) {
+    let points = |x: Option<f64>| x.map_or("-".into(), |x| format!("{x:.2} points"));
+    let _ = writeln!(out, "\nhits      {} of {} rows scored", result.hits, result.scored);
+    let _ = writeln!(out, "rms ours  {}  of our changes against the published ones", points(result.rms_ours));
+    let _ = writeln!(
+        out,
+        "rms zero  {}  of predicting no change at all; ours means something below it",
+        points(result.rms_zero)
+    );
+    out.push_str(
+        "\nimprovement  positive is better, in percent of base; ours: mean over the seeds, same seeds on both sides\n\
+         kind         given: from the mail; fitted: a figure of the machine was fitted to it; predicted: ours alone\n\
+         hit          published change above 2 sigma: same sign, and our interval overlaps it ± max(3, 2 sigma);\n\
+         \x20            otherwise: our change within max(1, 2 sigma) of zero\n",
+    );
+    for note in &result.notes {
+        let _ = writeln!(out, "note: {note}");
+    }
+}

@@ -1,0 +1,127 @@
+use super::*;
+use crate::metric::{Better, Metric};
+
+/// What a run of a row would give: two metrics over `seeds` seeds.
+fn executed(ops: [f64; 2], migrations: [f64; 2], seeds: usize, sources: Vec<Source>) -> Executed {
+    let row = |name: &str, better, [base, test]: [f64; 2]| {
+        let metric = Metric { name: name.into(), unit: String::new(), better, meaning: String::new() };
+        Row::new(metric, vec![base; seeds], vec![test; seeds])
+    };
+    let rows = vec![row("ops_per_sec", Better::Higher, ops), row("migrations", Better::Lower, migrations)];
+    let comparison = Comparison { base: "fair:v5.9".into(), test: "fair:v5.9+x".into(), rows, pairs: vec![] };
+    let report = Report {
+        machine: "m".into(),
+        workload: "w".into(),
+        seeds: (1..=seeds as u64).collect(),
+        comparisons: vec![comparison],
+        notes: vec!["balance: passive".into()],
+        failures: vec![],
+    };
+    Executed { report, sources }
+}
+
+fn reproduce_000(hikey960: Executed, hikey: Executed) -> Result<Reproduction, ReproduceError> {
+    let mail = Mail::find("000").unwrap();
+    let runs = runs_of(&mail);
+    let machines: Vec<_> = runs.iter().map(|r| r.machine.as_str()).collect();
+    assert_eq!(machines, ["hikey960", "hikey"]);
+    reproduce(&[mail], &runs.into_iter().zip([hikey960, hikey]).collect::<Vec<_>>())
+}
+
+#[test]
+fn a_good_simulation_hits_every_scored_row() {
+    let fitted = vec![Source::Fitted("000/hikey960/sched-pipe/ops_per_sec/base".into())];
+    let result = reproduce_000(
+        executed([149_313.0, 182_000.0], [99_936.0, 0.0], 8, fitted),
+        executed([47_721.0, 47_721.0], [0.0, 0.0], 8, vec![]),
+    )
+    .unwrap();
+    let hits: Vec<_> = result.rows.iter().map(|r| r.hit).collect();
+    assert_eq!(hits, [Some(true), Some(true), None, Some(true), None, None]);
+    assert_eq!((result.hits, result.scored), (3, 3));
+    assert!(result.rms_ours.unwrap() < 1.0 && result.rms_zero.unwrap() > 50.0);
+}
+
+#[test]
+fn a_baseline_fit_marks_its_cell_and_not_the_change() {
+    let fitted = vec![Source::Fitted("000/hikey960/sched-pipe/ops_per_sec/base".into())];
+    let result =
+        reproduce_000(executed([1.0, 1.0], [1.0, 0.0], 8, fitted), executed([1.0, 1.0], [0.0, 0.0], 8, vec![]))
+            .unwrap();
+    let row = &result.rows[1];
+    assert_eq!((row.kind, row.cells.base, row.cells.test), (Kind::Predicted, Kind::Fitted, Kind::Predicted));
+    assert_eq!(result.rows[0].cells.base, Kind::Predicted);
+    assert_eq!(result.rows[5].kind, Kind::Given);
+}
+
+#[test]
+fn a_row_whose_patched_cell_was_fitted_is_not_scored() {
+    let fitted = vec![Source::Fitted("000/hikey960/sched-pipe/ops_per_sec/test".into())];
+    let result = reproduce_000(
+        executed([149_313.0, 182_587.0], [1.0, 0.0], 8, fitted),
+        executed([1.0, 1.0], [0.0, 0.0], 8, vec![]),
+    )
+    .unwrap();
+    assert_eq!((result.rows[1].kind, result.rows[1].hit), (Kind::Fitted, None));
+}
+
+#[test]
+fn a_fit_to_an_unknown_cell_is_refused() {
+    let fitted = vec![Source::Fitted("000/hikey960/sched-pipe/opsec/base".into())];
+    let result =
+        reproduce_000(executed([1.0, 1.0], [1.0, 0.0], 8, fitted), executed([1.0, 1.0], [0.0, 0.0], 8, vec![]));
+    assert!(matches!(result, Err(ReproduceError::UnknownCell { .. })));
+}
+
+#[test]
+fn few_seeds_are_shown_and_not_scored() {
+    let result = reproduce_000(
+        executed([149_313.0, 182_587.0], [1.0, 0.0], 7, vec![]),
+        executed([1.0, 1.0], [0.0, 0.0], 7, vec![]),
+    )
+    .unwrap();
+    assert_eq!((result.scored, result.rms_ours), (0, None));
+    assert!(result.rows[1].ours.is_some());
+}
+
+#[test]
+fn the_rule_for_a_published_change() {
+    let hit = |ours: f64, half: f64| judge(22.285, 0.488, ours, [ours - half, ours + half]).0;
+    assert!(hit(22.0, 0.1));
+    assert!(hit(25.0, 0.1)); // 24.9 < 25.285
+    assert!(!hit(25.4, 0.1)); // 25.3 > 25.285
+    assert!(hit(26.0, 1.0));
+    assert!(!hit(-22.0, 50.0)); // wrong sign, whatever the interval
+}
+
+#[test]
+fn wide_errors_widen_the_margin() {
+    assert!(judge(30.0, 5.0, 21.0, [20.5, 21.5]).0); // 2 sigma = 10 > 3
+    assert!(!judge(30.0, 5.0, 18.0, [17.5, 18.5]).0);
+}
+
+#[test]
+fn the_rule_for_no_published_change() {
+    let hit = |ours: f64| judge(0.373, 0.944, ours, [ours, ours]).0; // 2 sigma = 1.888
+    assert!(hit(0.0) && hit(-1.8) && hit(1.8));
+    assert!(!hit(1.9) && !hit(-1.9));
+    assert!(judge(0.1, 0.2, 0.9, [0.9, 0.9]).0); // at least one point
+    assert!(!judge(0.1, 0.2, 1.1, [1.1, 1.1]).0);
+}
+
+#[test]
+fn every_row_has_the_keys_of_the_contract() {
+    let result = reproduce_000(
+        executed([149_313.0, 182_000.0], [99_936.0, 0.0], 8, vec![]),
+        executed([47_721.0, 47_721.0], [0.0, 0.0], 8, vec![]),
+    )
+    .unwrap();
+    let json = serde_json::to_value(&result).unwrap();
+    assert!(json.get("rms_ours").is_some() && json.get("rms_zero").is_some());
+    for row in json["rows"].as_array().unwrap() {
+        for key in ["mail", "machine", "benchmark", "params", "metric", "published", "ours", "kind", "hit", "why"] {
+            assert!(row.get(key).is_some(), "{key}");
+        }
+    }
+    insta::assert_snapshot!(crate::reproduce::render(&result));
+}

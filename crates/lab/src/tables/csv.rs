@@ -1,0 +1,67 @@
+//! Comma-separated: one line per metric and test. An empty field is a figure that does not exist. Notes and failed
+//! runs are not part of it; take JSON for those.
+
+use crate::comparison::{Comparison, Report, Row};
+
+const HEADER: [&str; 19] = [
+    "machine",
+    "workload",
+    "base",
+    "test",
+    "metric",
+    "unit",
+    "better",
+    "base_mean",
+    "base_sd",
+    "base_n",
+    "test_mean",
+    "test_sd",
+    "test_n",
+    "improvement_pct",
+    "ci95_lo",
+    "ci95_hi",
+    "significant",
+    "pairs_better",
+    "pairs_worse",
+];
+
+pub fn render(report: &Report) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let rows = report.comparisons.iter().flat_map(|c| c.rows.iter().map(move |r| record(report, c, r)));
+    let written = writer.write_record(HEADER).and_then(|()| {
+        for row in rows {
+            writer.write_record(&row)?;
+        }
+        Ok(())
+    });
+    // Records of equal length written to memory: there is nothing that could fail.
+    debug_assert!(written.is_ok());
+    let bytes = writer.into_inner().unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn record(report: &Report, comparison: &Comparison, row: &Row) -> [String; 19] {
+    let (base, test, change) = (row.base_summary(), row.test_summary(), &row.change);
+    let maybe = |x: Option<f64>| x.map_or(String::new(), |x| x.to_string());
+    [
+        report.machine.clone(),
+        report.workload.clone(),
+        comparison.base.clone(),
+        comparison.test.clone(),
+        row.metric.name.clone(),
+        row.metric.unit.clone(),
+        row.metric.better.word().into(),
+        base.mean.to_string(),
+        base.sd.to_string(),
+        base.n.to_string(),
+        test.mean.to_string(),
+        test.sd.to_string(),
+        test.n.to_string(),
+        maybe(change.improvement_pct),
+        maybe(change.ci95.map(|c| c[0])),
+        maybe(change.ci95.map(|c| c[1])),
+        change.significant.to_string(),
+        change.signs[0].to_string(),
+        change.signs[1].to_string(),
+    ]
+}

@@ -1,0 +1,102 @@
+//! The documented schema of `compare`: one object, or a list of them with several tests.
+
+use serde::Serialize;
+
+use crate::comparison::{Comparison, Failure, Report, Row};
+use crate::metric::Better;
+use crate::stats::Summary;
+
+/// Name and version of the schema; the number rises when a key changes its meaning.
+pub const SCHEMA: &str = "fairground-compare-1";
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    machine: &'a str,
+    workload: &'a str,
+    base: &'a str,
+    test: &'a str,
+    /// Number of seeds asked for.
+    seeds: usize,
+    metrics: Vec<MetricEntry<'a>>,
+    runs: Vec<RunPair>,
+    notes: &'a [String],
+    failures: Vec<&'a Failure>,
+}
+
+#[derive(Serialize)]
+struct MetricEntry<'a> {
+    name: &'a str,
+    unit: &'a str,
+    better: Better,
+    base: Summary,
+    test: Summary,
+    improvement_pct: Option<f64>,
+    ci95: Option<[f64; 2]>,
+    significant: bool,
+    /// Test - base, in the metric's unit.
+    diff: f64,
+    diff_ci95: Option<[f64; 2]>,
+    pairs_better: usize,
+    pairs_worse: usize,
+}
+
+/// The two event streams of a seed.
+#[derive(Serialize)]
+struct RunPair {
+    seed: u64,
+    base_hash: String,
+    test_hash: String,
+}
+
+pub fn render(report: &Report) -> String {
+    let documents: Vec<Document> = report.comparisons.iter().map(|c| document(report, c)).collect();
+    let text = match documents.as_slice() {
+        [one] => serde_json::to_string_pretty(one),
+        several => serde_json::to_string_pretty(several),
+    };
+    // Plain structs of strings and finite numbers: there is nothing that could fail.
+    text.map(|t| t + "\n").unwrap_or_else(|e| unreachable!("{e}"))
+}
+
+fn document<'a>(report: &'a Report, comparison: &'a Comparison) -> Document<'a> {
+    let concerns = |f: &&Failure| f.sched == comparison.base || f.sched == comparison.test;
+    Document {
+        schema: SCHEMA,
+        machine: &report.machine,
+        workload: &report.workload,
+        base: &comparison.base,
+        test: &comparison.test,
+        seeds: report.seeds.len(),
+        metrics: comparison.rows.iter().map(metric).collect(),
+        runs: comparison
+            .pairs
+            .iter()
+            .map(|p| RunPair {
+                seed: p.seed,
+                base_hash: format!("{:032x}", p.base),
+                test_hash: format!("{:032x}", p.test),
+            })
+            .collect(),
+        notes: &report.notes,
+        failures: report.failures.iter().filter(concerns).collect(),
+    }
+}
+
+fn metric(row: &Row) -> MetricEntry<'_> {
+    let change = &row.change;
+    MetricEntry {
+        name: &row.metric.name,
+        unit: &row.metric.unit,
+        better: row.metric.better,
+        base: row.base_summary(),
+        test: row.test_summary(),
+        improvement_pct: change.improvement_pct,
+        ci95: change.ci95,
+        significant: change.significant,
+        diff: change.diff,
+        diff_ci95: change.diff_ci95,
+        pairs_better: change.signs[0],
+        pairs_worse: change.signs[1],
+    }
+}

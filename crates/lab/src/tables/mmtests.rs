@@ -1,0 +1,92 @@
+//! As mmtests' compare-mmtests prints: mean, spread and extremes, one block per metric. Positive is better.
+//!
+//! mmtests stars a row when the two columns' own intervals do not overlap; ours are paired, so the star means what it
+//! means everywhere here: the interval of the paired difference excludes zero.
+
+use std::fmt::Write;
+
+use super::text::trailer;
+use crate::comparison::{Comparison, Report, Row};
+use crate::metric::Better;
+
+pub fn render(report: &Report) -> String {
+    let mut out = format!("{} on {}\n\n", report.workload, report.machine);
+    let width = name_width(report);
+    for comparison in &report.comparisons {
+        let (base, test) = (&comparison.base, &comparison.test);
+        let column = base.len().max(test.len()).max(24);
+        let _ = writeln!(out, "{:width$} {:>column$} {:>column$}", "", "base", "test");
+        let _ = writeln!(out, "{:width$} {base:>column$} {test:>column$}", "");
+        block(&mut out, width, column, comparison);
+        out.push('\n');
+    }
+    let _ = writeln!(out, "(  n%) change, positive is better; *  n%* the 95% interval of the paired change excludes 0");
+    trailer(&mut out, report, "");
+    out
+}
+
+fn name_width(report: &Report) -> usize {
+    let names = report.comparisons.iter().flat_map(|c| &c.rows).map(|r| r.metric.name.len());
+    names.max().unwrap_or(0) + "CoeffVar ".len()
+}
+
+fn block(out: &mut String, width: usize, column: usize, comparison: &Comparison) {
+    for row in &comparison.rows {
+        for (statistic, base, test, better) in statistics(row) {
+            let name = format!("{statistic:<8} {}", row.metric.name);
+            let change = change_pct(base, test, better);
+            let marked = statistic.ends_with("mean") && row.change.significant;
+            let (open, close) = if marked { ('*', '*') } else { ('(', ')') };
+            let base = format!("{base:.2} (   0.00%)");
+            let test = format!("{test:.2} {open}{change}{close}");
+            let _ = writeln!(out, "{name:width$} {base:>column$} {test:>column$}");
+        }
+    }
+}
+
+/// mmtests takes the harmonic mean of rates and the arithmetic mean of times and counts.
+fn statistics(row: &Row) -> [(&'static str, f64, f64, Better); 5] {
+    let better = row.metric.better;
+    let (base, test) = (row.base_summary(), row.test_summary());
+    let (name, mean): (_, fn(&[f64]) -> f64) = match better {
+        Better::Higher => ("Hmean", harmonic_mean),
+        Better::Lower => ("Amean", |c| crate::stats::Summary::of(c).mean),
+    };
+    [
+        ("Min", least(&row.base), least(&row.test), better),
+        (name, mean(&row.base), mean(&row.test), better),
+        ("Stddev", base.sd, test.sd, Better::Lower),
+        ("CoeffVar", base.cv_pct(), test.cv_pct(), Better::Lower),
+        ("Max", -least(&negated(&row.base)), -least(&negated(&row.test)), better),
+    ]
+}
+
+fn least(column: &[f64]) -> f64 {
+    column.iter().copied().reduce(f64::min).unwrap_or(0.0)
+}
+
+fn negated(column: &[f64]) -> Vec<f64> {
+    column.iter().map(|x| -x).collect()
+}
+
+/// 0 if any value is 0, as in the limit.
+fn harmonic_mean(column: &[f64]) -> f64 {
+    if column.is_empty() || column.contains(&0.0) {
+        return 0.0;
+    }
+    if column.iter().all(|x| *x == column[0]) {
+        return column[0];
+    }
+    column.len() as f64 / column.iter().map(|x| 1.0 / x).sum::<f64>()
+}
+
+/// mmtests' pdiff and pndiff; `inf` where base is 0 and test is not.
+fn change_pct(base: f64, test: f64, better: Better) -> String {
+    if base == test {
+        return format!("{:>7.2}%", 0.0);
+    }
+    if base == 0.0 {
+        return format!("{:>8}", if better.sign() * test > 0.0 { "inf" } else { "-inf" });
+    }
+    format!("{:>7.2}%", better.sign() * (test - base) / base.abs() * 100.0 + 0.0)
+}

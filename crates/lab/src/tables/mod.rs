@@ -1,0 +1,88 @@
+//! Layouts of a report: our own, and those that mailing lists are used to.
+
+mod amd;
+mod arm;
+mod csv;
+mod json;
+mod markdown;
+mod mmtests;
+mod own;
+mod text;
+
+use std::fmt;
+use std::str::FromStr;
+
+pub use self::text::{finish, nearest, number, percent};
+use crate::comparison::Report;
+
+/// A layout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Ours: everything, in words.
+    Own,
+    /// As mmtests' compare-mmtests prints.
+    Mmtests,
+    /// As AMD's scheduler mails print: normalized, `[pct imp](CV)`.
+    Amd,
+    /// As Arm's scheduler mails print: boxed, long form.
+    Arm,
+    /// A Markdown table.
+    Markdown,
+    /// Comma-separated, one line per metric and test.
+    Csv,
+    /// The documented schema.
+    Json,
+}
+
+impl Format {
+    /// All layouts.
+    pub const ALL: [Format; 7] =
+        [Format::Own, Format::Mmtests, Format::Amd, Format::Arm, Format::Markdown, Format::Csv, Format::Json];
+
+    /// As typed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Own => "own",
+            Format::Mmtests => "mmtests",
+            Format::Amd => "amd",
+            Format::Arm => "arm",
+            Format::Markdown => "markdown",
+            Format::Csv => "csv",
+            Format::Json => "json",
+        }
+    }
+
+    /// Lays a report out; ends with a newline.
+    pub fn render(self, report: &Report) -> String {
+        match self {
+            Format::Own => own::render(report),
+            Format::Mmtests => mmtests::render(report),
+            Format::Amd => amd::render(report),
+            Format::Arm => arm::render(report),
+            Format::Markdown => markdown::render(report),
+            Format::Csv => csv::render(report),
+            Format::Json => json::render(report),
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Format, String> {
+        Format::ALL.into_iter().find(|f| f.name() == text).ok_or_else(|| {
+            let hint = nearest(text, Format::ALL.map(Format::name)).map(|n| format!("; did you mean {n}?"));
+            let all = Format::ALL.map(Format::name).join(", ");
+            format!("no format {text:?}{} (known: {all})", hint.unwrap_or_default())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+//! Our own layout: what was run, the figures, and what every printed number is.
+
+use std::fmt::Write;
+
+use comfy_table::{presets, CellAlignment, Table};
+
+use super::text::{finish, number, percent, trailer};
+use crate::comparison::{Comparison, Report, Row};
+use crate::stats::{Summary, RESAMPLES};
+
+pub fn render(report: &Report) -> String {
+    let mut out = String::new();
+    for comparison in &report.comparisons {
+        heading(&mut out, report, comparison);
+        let _ = writeln!(out, "{}", table(comparison));
+    }
+    meanings(&mut out, report);
+    legend(&mut out);
+    trailer(&mut out, report, "");
+    out
+}
+
+fn heading(out: &mut String, report: &Report, comparison: &Comparison) {
+    let _ = writeln!(out, "machine   {}", report.machine);
+    let _ = writeln!(out, "workload  {}", report.workload);
+    let _ = writeln!(out, "base      {}", comparison.base);
+    let _ = writeln!(out, "test      {}", comparison.test);
+    let _ = writeln!(out, "seeds     {} (pairs of runs: {})\n", seed_range(&report.seeds), comparison.pairs.len());
+}
+
+/// `1-8`, or a list where they do not follow each other.
+fn seed_range(seeds: &[u64]) -> String {
+    match seeds {
+        [first, .., last] if seeds.windows(2).all(|w| w[0].checked_add(1) == Some(w[1])) => format!("{first}-{last}"),
+        _ => seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(" "),
+    }
+}
+
+fn table(comparison: &Comparison) -> String {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING);
+    table.set_header(["metric", "unit", "better", "base", "test", "improvement", "95 % interval", ""]);
+    for row in &comparison.rows {
+        table.add_row(cells(row));
+    }
+    for column in 3..=6 {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    finish(&mut table)
+}
+
+fn cells(row: &Row) -> [String; 8] {
+    let change = &row.change;
+    // Where base is 0 there is no percentage: the difference in the metric's own unit stands in.
+    let (improvement, interval) = match change.improvement_pct {
+        Some(_) => (percent(change.improvement_pct), change.ci95.map(|c| c.map(|x| percent(Some(x))))),
+        None => (format!("{:+}", Plain(change.diff)), change.diff_ci95.map(|c| c.map(|x| Plain(x).to_string()))),
+    };
+    [
+        row.metric.name.clone(),
+        row.metric.unit.clone(),
+        row.metric.better.word().into(),
+        spread(row.base_summary()),
+        spread(row.test_summary()),
+        improvement,
+        interval.map_or("-".into(), |[lo, hi]| format!("{lo} .. {hi}")),
+        if change.significant { "*" } else { "" }.into(),
+    ]
+}
+
+fn spread(s: Summary) -> String {
+    if s.sd == 0.0 {
+        number(s.mean)
+    } else {
+        format!("{} ± {}", number(s.mean), number(s.sd))
+    }
+}
+
+/// A difference in a metric's own unit.
+struct Plain(f64);
+
+impl std::fmt::Display for Plain {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let sign = if f.sign_plus() && self.0 > 0.0 { "+" } else { "" };
+        write!(f, "{sign}{}", number(self.0))
+    }
+}
+
+/// What the metrics of the first table are; those of the others are the same.
+fn meanings(out: &mut String, report: &Report) {
+    let rows = report.comparisons.first().map_or(&[][..], |c| &c.rows);
+    let width = rows.iter().map(|r| r.metric.name.len()).max().unwrap_or(0);
+    for row in rows {
+        let _ = writeln!(out, "{:width$}  {}", row.metric.name, row.metric.meaning);
+    }
+    out.push('\n');
+}
+
+fn legend(out: &mut String) {
+    let _ = writeln!(
+        out,
+        "base, test     mean ± standard deviation over the seeds; one run per seed\n\
+         improvement    mean of test - base, same seed on both sides, in percent of base's mean; positive is better;\n\
+         \x20              without % where base is 0: test - base in the metric's unit\n\
+         95 % interval  of the improvement: bootstrap of the paired differences, {RESAMPLES} resamples, percentiles\n\
+         *              the interval excludes zero"
+    );
+}

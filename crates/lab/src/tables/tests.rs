@@ -1,0 +1,79 @@
+use super::*;
+use crate::comparison::{Comparison, Failure, Pair, Row};
+use crate::metric::{Better, Metric};
+
+fn row(name: &str, unit: &str, better: Better, base: &[f64], test: &[f64]) -> Row {
+    Row::new(
+        Metric { name: name.into(), unit: unit.into(), better, meaning: format!("what {name} is") },
+        base.into(),
+        test.into(),
+    )
+}
+
+/// A clear gain, a count that falls to nothing, a change from zero, noise, and a constant.
+fn report() -> Report {
+    let rows = vec![
+        row(
+            "ops_per_sec",
+            "ops/s",
+            Better::Higher,
+            &[149_310.0, 149_290.5, 149_400.25],
+            &[182_580.0, 182_500.0, 182_700.0],
+        ),
+        row("migrations", "count", Better::Lower, &[99_936.0, 99_936.0, 99_936.0], &[0.0, 0.0, 0.0]),
+        row("wasted_core_s", "s", Better::Lower, &[0.0, 0.0, 0.0], &[0.25, 0.25, 0.5]),
+        row("wakeup_latency_p99_us", "us", Better::Lower, &[3.5, 3.25, 3.75], &[3.75, 3.25, 3.5]),
+        row("energy_j", "J", Better::Lower, &[0.5, 0.5, 0.5], &[0.5, 0.5, 0.5]),
+    ];
+    Report {
+        machine: "hikey960".into(),
+        workload: "sched-pipe:loops=50000,threads".into(),
+        seeds: vec![1, 2, 3, 4],
+        comparisons: vec![Comparison {
+            base: "fair:v5.9".into(),
+            test: "fair:v5.9+asym-prev-first".into(),
+            rows,
+            pairs: (1..=3)
+                .map(|seed| Pair { seed, base: 0xabc0 + u128::from(seed), test: 0xdef0 + u128::from(seed) })
+                .collect(),
+        }],
+        notes: vec!["balance: passive".into()],
+        failures: vec![Failure { sched: "fair:v5.9".into(), seed: 4, message: "task 7 lost".into() }],
+    }
+}
+
+#[test]
+fn every_layout_as_it_was() {
+    for format in Format::ALL {
+        insta::assert_snapshot!(format.name(), format.render(&report()));
+    }
+}
+
+#[test]
+fn several_tests_are_a_list_in_json() {
+    let mut report = report();
+    report.comparisons.push(report.comparisons[0].clone());
+    let json: serde_json::Value = serde_json::from_str(&Format::Json.render(&report)).unwrap();
+    assert_eq!(json.as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn json_keeps_the_contract() {
+    let json: serde_json::Value = serde_json::from_str(&Format::Json.render(&report())).unwrap();
+    let keys = ["schema", "machine", "workload", "base", "test", "seeds", "metrics"];
+    assert!(keys.iter().all(|k| json.get(k).is_some()), "{json}");
+    let metric = &json["metrics"][0];
+    let keys = ["name", "unit", "better", "base", "test", "improvement_pct", "ci95", "significant"];
+    assert!(keys.iter().all(|k| metric.get(k).is_some()), "{metric}");
+    assert_eq!(metric["better"], "higher");
+    assert_eq!(metric["base"]["n"], 3);
+    assert_eq!(json["metrics"][2]["improvement_pct"], serde_json::Value::Null);
+}
+
+#[test]
+fn formats_are_named_as_typed_and_others_are_refused_with_a_hint() {
+    for format in Format::ALL {
+        assert_eq!(format.name().parse(), Ok(format));
+    }
+    assert!("jsno".parse::<Format>().unwrap_err().contains("did you mean json?"));
+}

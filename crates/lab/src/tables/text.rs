@@ -1,0 +1,91 @@
+//! Numbers, names and trailers as people read them.
+
+use std::fmt::Write;
+
+use comfy_table::{ContentArrangement, Table};
+
+use crate::comparison::Report;
+
+/// About four significant digits; whole numbers as such.
+pub fn number(x: f64) -> String {
+    let size = x.abs();
+    if x == 0.0 || (size < 1e15 && size.trunc() == size) {
+        return format!("{:.0}", x + 0.0);
+    }
+    match size {
+        s if s >= 1000.0 => format!("{x:.0}"),
+        s if s >= 100.0 => format!("{x:.1}"),
+        s if s >= 10.0 => format!("{x:.2}"),
+        s if s >= 1.0 => format!("{x:.3}"),
+        s if s >= 0.01 => format!("{x:.4}"),
+        s if s >= 1e-6 => format!("{x:.7}"),
+        _ => format!("{x:.2e}"),
+    }
+}
+
+/// A percentage with its sign and two decimals; a dash where there is none. Never `-0.00`.
+pub fn percent(x: Option<f64>) -> String {
+    match x {
+        None => "-".into(),
+        Some(x) if x.abs() < 0.005 => "0.00 %".into(),
+        Some(x) => format!("{x:+.2} %"),
+    }
+}
+
+/// The known name most like `name`, if one is close enough to be meant.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .into_iter()
+        .map(|k| (strsim::damerau_levenshtein(name, k), k))
+        .filter(|(distance, k)| *distance <= 2.max(k.len() / 3))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, k)| k)
+}
+
+/// Notes and failed runs below a table, each line after `prefix`.
+pub fn trailer(out: &mut String, report: &Report, prefix: &str) {
+    for note in &report.notes {
+        let _ = writeln!(out, "{prefix}note: {note}");
+    }
+    for f in &report.failures {
+        let _ = writeln!(out, "{prefix}FAILED: {} seed {}: {}", f.sched, f.seed, f.message);
+    }
+}
+
+/// The finished table: never wrapped to some terminal, without outer padding, and a newline.
+pub fn finish(table: &mut Table) -> String {
+    table.set_content_arrangement(ContentArrangement::Disabled);
+    table
+        .lines()
+        .map(|line| {
+            let line = line.strip_prefix(' ').unwrap_or(&line);
+            line.trim_end().to_owned() + "\n"
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_four_digits() {
+        let shown: Vec<_> =
+            [0.0, -0.0, 3.0, 149_313.0, 149_313.4, 1.0 / 3.0, 12.345, 123.45, 0.001_234, 3e-9].map(number).into();
+        let expected = ["0", "0", "3", "149313", "149313", "0.3333", "12.35", "123.5", "0.0012340", "3.00e-9"];
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn percentages_have_no_negative_zero() {
+        assert_eq!(percent(Some(-0.001)), "0.00 %");
+        assert_eq!(percent(Some(22.285)), "+22.29 %");
+        assert_eq!(percent(None), "-");
+    }
+
+    #[test]
+    fn only_near_names_are_suggested() {
+        assert_eq!(nearest("ops_per_sce", ["ops_per_sec", "energy_j"]), Some("ops_per_sec"));
+        assert_eq!(nearest("zzz", ["ops_per_sec", "energy_j"]), None);
+    }
+}

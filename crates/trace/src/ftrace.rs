@@ -1,0 +1,301 @@
+//! The event stream as raw ftrace text.
+//!
+//! ```text
+//! COMM-PID [CPU] SECONDS.NANOSECONDS: EVENT: FIELDS
+//! ```
+//!
+//! The context (`COMM-PID`) is what the CPU runs at that moment. As in the kernel, `sched_waking` comes before the
+//! placement and its `target_cpu` is the *previous* CPU; `sched_wakeup`'s is the placement. Priorities are those at
+//! birth. What the kernel has no event for (the decision behind a placement, a program's marks, the stopper's work) is
+//! a `print` line as a process would write through trace_marker.
+
+use std::io::{self, Write};
+
+use fairground_machine::CpuId;
+use fairground_sim::{Decision, DecisionKind, Event, EventKind, Observer, SwitchState, TaskId, Time};
+
+use crate::Names;
+
+/// pid of task 0; idle tasks are pid 0, as in the kernel.
+const FIRST_PID: u32 = 1000;
+
+/// `state` of cpu_idle when a CPU leaves idle: PWR_EVENT_EXIT, (u32)-1.
+const IDLE_EXIT: u32 = u32::MAX;
+
+/// Writes events as they come. [`Self::finish`] tells whether all could be written.
+pub struct FtraceText<W: Write> {
+    out: W,
+    names: Names,
+    /// Names of the scheduler's rules, by number.
+    rules: Vec<String>,
+    /// Who runs, by CPU.
+    current: Vec<Option<TaskId>>,
+    /// Tasks whose next wakeup is their first.
+    newborn: Vec<bool>,
+    /// The first failure to write; nothing is written after it.
+    error: Option<io::Error>,
+}
+
+impl<W: Write> FtraceText<W> {
+    /// Onto `out`, which should be buffered. `rules`: names of the scheduler's rules, by number.
+    pub fn new(out: W, nr_cpus: usize, names: Names, rules: Vec<String>) -> Self {
+        FtraceText { out, names, rules, current: vec![None; nr_cpus], newborn: Vec::new(), error: None }
+    }
+
+    /// Flushes and gives the writer back.
+    ///
+    /// # Errors
+    /// The first failure to write.
+    pub fn finish(mut self) -> io::Result<W> {
+        match self.error.take() {
+            Some(error) => Err(error),
+            None => {
+                self.out.flush()?;
+                Ok(self.out)
+            }
+        }
+    }
+
+    fn write(&mut self, event: &Event) -> io::Result<()> {
+        match &event.kind {
+            EventKind::Fork { parent, child } => self.fork(event, *parent, *child),
+            EventKind::Exec { task } => {
+                let fields = format!("filename={} pid={p} old_pid={p}", self.names.comm(*task), p = pid(*task));
+                self.line(event, "sched_process_exec", &fields)
+            }
+            EventKind::Exit { task } => self.line(event, "sched_process_exit", &self.task(*task)),
+            EventKind::Waking { task, prev } => self.wake(event, "sched_waking", *task, *prev),
+            EventKind::Decision(decision) => self.decision(event, decision),
+            EventKind::Wakeup { task, target } => {
+                let first = self.newborn.get_mut(*task as usize).is_some_and(std::mem::take);
+                let name = if first { "sched_wakeup_new" } else { "sched_wakeup" };
+                self.wake(event, name, *task, *target)
+            }
+            EventKind::Migrate { task, from, to, .. } => {
+                let fields = format!("{} orig_cpu={from} dest_cpu={to}", self.task(*task));
+                self.line(event, "sched_migrate_task", &fields)
+            }
+            EventKind::Switch { prev, prev_state, next } => self.switch(event, *prev, *prev_state, *next),
+            EventKind::Stopper(starts) => {
+                let what = if *starts { "start" } else { "end" };
+                self.print(event, &format!("fairground_stopper: event={what}"))
+            }
+            EventKind::Idle { state } => {
+                let state = state.map_or(IDLE_EXIT, u32::from);
+                self.line(event, "cpu_idle", &format!("state={state} cpu_id={}", event.cpu))
+            }
+            EventKind::Frequency { khz } => {
+                self.line(event, "cpu_frequency", &format!("state={khz} cpu_id={}", event.cpu))
+            }
+            EventKind::Mark { task, mark } => {
+                let fields = format!("fairground_mark: {} mark={mark:?}", self.task(*task));
+                self.print(event, &fields)
+            }
+        }
+    }
+
+    fn fork(&mut self, event: &Event, parent: Option<TaskId>, child: TaskId) -> io::Result<()> {
+        self.names.fork(parent, child);
+        self.newborn.resize(child as usize + 1, false);
+        self.newborn[child as usize] = true;
+        let (comm, pid_) = self.who(parent, event.cpu);
+        let fields = format!("comm={comm} pid={pid_} child_comm={} child_pid={}", self.names.comm(child), pid(child));
+        self.line(event, "sched_process_fork", &fields)
+    }
+
+    fn wake(&mut self, event: &Event, name: &str, task: TaskId, cpu: CpuId) -> io::Result<()> {
+        let fields = format!("{} success=1 target_cpu={cpu}", self.task(task));
+        self.line(event, name, &fields)
+    }
+
+    fn switch(
+        &mut self,
+        event: &Event,
+        prev: Option<TaskId>,
+        state: SwitchState,
+        next: Option<TaskId>,
+    ) -> io::Result<()> {
+        // The numbers of TASK_RUNNING, TASK_INTERRUPTIBLE and EXIT_DEAD.
+        let state = match state {
+            SwitchState::Runnable => 0,
+            SwitchState::Sleeping => 1,
+            SwitchState::Dead => 16,
+        };
+        let (prev_comm, prev_pid) = self.who(prev, event.cpu);
+        let (next_comm, next_pid) = self.who(next, event.cpu);
+        let (prev_prio, next_prio) = (self.prio(prev), self.prio(next));
+        let fields = format!(
+            "prev_comm={prev_comm} prev_pid={prev_pid} prev_prio={prev_prio} prev_state={state} \
+             next_comm={next_comm} next_pid={next_pid} next_prio={next_prio}"
+        );
+        self.line(event, "sched_switch", &fields)?;
+        if let Some(current) = self.current.get_mut(event.cpu as usize) {
+            *current = next;
+        }
+        Ok(())
+    }
+
+    fn decision(&mut self, event: &Event, d: &Decision) -> io::Result<()> {
+        let kind = match d.kind {
+            DecisionKind::Wake => "wake",
+            DecisionKind::Fork => "fork",
+            DecisionKind::Exec => "exec",
+        };
+        let rule = self.rules.get(d.rule as usize).map_or("?", String::as_str);
+        let fields = format!(
+            "fairground_decision: kind={kind} {} prev_cpu={} cpu={} rule={rule} probes={} group_cpus={}",
+            self.task(d.task),
+            d.prev,
+            d.chosen,
+            d.probes,
+            d.group_cpus
+        );
+        self.print(event, &fields)
+    }
+
+    fn task(&self, task: TaskId) -> String {
+        format!("comm={} pid={} prio={}", self.names.comm(task), pid(task), self.names.prio(task))
+    }
+
+    /// Name and pid of a task, or of the idle task of `cpu`.
+    fn who(&self, task: Option<TaskId>, cpu: CpuId) -> (String, u32) {
+        match task {
+            Some(task) => (self.names.comm(task).to_owned(), pid(task)),
+            None => (format!("swapper/{cpu}"), 0),
+        }
+    }
+
+    fn prio(&self, task: Option<TaskId>) -> i32 {
+        task.map_or(120, |t| self.names.prio(t))
+    }
+
+    /// As if a process had written this to trace_marker.
+    fn print(&mut self, event: &Event, text: &str) -> io::Result<()> {
+        self.line(event, "print", &format!("tracing_mark_write: {text}"))
+    }
+
+    fn line(&mut self, event: &Event, name: &str, fields: &str) -> io::Result<()> {
+        let current = self.current.get(event.cpu as usize).copied().flatten();
+        let (seconds, ns) = split(event.time);
+        match current {
+            Some(task) => write!(self.out, "{}-{}", self.names.comm(task), pid(task))?,
+            None => write!(self.out, "<idle>-0")?,
+        }
+        writeln!(self.out, " [{:03}] {seconds}.{ns:09}: {name}: {fields}", event.cpu)
+    }
+}
+
+fn pid(task: TaskId) -> u32 {
+    FIRST_PID + task
+}
+
+/// Whole seconds, and ns beyond.
+fn split(time: Time) -> (u64, u64) {
+    (time / 1_000_000_000, time % 1_000_000_000)
+}
+
+impl<W: Write> Observer for FtraceText<W> {
+    fn event(&mut self, event: &Event) {
+        if self.error.is_none() {
+            self.error = self.write(event).err();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use fairground_sim::MigrateCause;
+    use fairground_workload::{ProgramBuilder, SchedAttr, Score, Start, TaskSpec, Workload};
+
+    use super::*;
+
+    fn names() -> Names {
+        let task = TaskSpec {
+            name: "reader".into(),
+            attr: SchedAttr::default(),
+            affinity: None,
+            kthread_cpu: None,
+            footprint_kib: 0,
+            daemon: false,
+            program: ProgramBuilder::new().build(),
+        };
+        Names::new(Arc::new(Workload {
+            name: "w".into(),
+            objects: vec![],
+            tasks: vec![task],
+            start: vec![Start { spec: 0, count: 1, cpu: 4 }],
+            irqs: vec![],
+            duration_ns: None,
+            warmup_ns: 0,
+            score: Score::None,
+        }))
+    }
+
+    fn exported(events: &[(Time, CpuId, EventKind)]) -> String {
+        let rules = vec!["none".into(), "A2".into()];
+        let mut exporter = FtraceText::new(Vec::new(), 8, names(), rules);
+        for (time, cpu, kind) in events {
+            exporter.event(&Event { time: *time, cpu: *cpu, kind: *kind });
+        }
+        String::from_utf8(exporter.finish().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_wakeup_reads_as_the_kernel_would_have_traced_it() {
+        let decision =
+            Decision { kind: DecisionKind::Wake, task: 0, prev: 5, chosen: 6, rule: 1, probes: 3, group_cpus: 0 };
+        let text = exported(&[
+            (0, 4, EventKind::Fork { parent: None, child: 0 }),
+            (0, 4, EventKind::Wakeup { task: 0, target: 5 }),
+            (1_500, 5, EventKind::Idle { state: None }),
+            (2_000, 5, EventKind::Switch { prev: None, prev_state: SwitchState::Runnable, next: Some(0) }),
+            (3_000, 5, EventKind::Switch { prev: Some(0), prev_state: SwitchState::Sleeping, next: None }),
+            (3_000, 5, EventKind::Idle { state: Some(0) }),
+            (1_000_004_000, 4, EventKind::Waking { task: 0, prev: 5 }),
+            (1_000_004_000, 4, EventKind::Decision(decision)),
+            (1_000_004_000, 4, EventKind::Migrate { task: 0, from: 5, to: 6, cause: MigrateCause::Wake }),
+            (1_000_004_010, 4, EventKind::Wakeup { task: 0, target: 6 }),
+            (1_000_005_000, 6, EventKind::Switch { prev: None, prev_state: SwitchState::Runnable, next: Some(0) }),
+            (1_000_006_000, 6, EventKind::Exit { task: 0 }),
+            (1_000_006_000, 6, EventKind::Switch { prev: Some(0), prev_state: SwitchState::Dead, next: None }),
+            (1_000_007_000, 0, EventKind::Frequency { khz: 1_844_000 }),
+        ]);
+        let expected = "\
+<idle>-0 [004] 0.000000000: sched_process_fork: comm=swapper/4 pid=0 child_comm=reader child_pid=1000
+<idle>-0 [004] 0.000000000: sched_wakeup_new: comm=reader pid=1000 prio=120 success=1 target_cpu=5
+<idle>-0 [005] 0.000001500: cpu_idle: state=4294967295 cpu_id=5
+<idle>-0 [005] 0.000002000: sched_switch: prev_comm=swapper/5 prev_pid=0 prev_prio=120 prev_state=0 next_comm=reader next_pid=1000 next_prio=120
+reader-1000 [005] 0.000003000: sched_switch: prev_comm=reader prev_pid=1000 prev_prio=120 prev_state=1 next_comm=swapper/5 next_pid=0 next_prio=120
+<idle>-0 [005] 0.000003000: cpu_idle: state=0 cpu_id=5
+<idle>-0 [004] 1.000004000: sched_waking: comm=reader pid=1000 prio=120 success=1 target_cpu=5
+<idle>-0 [004] 1.000004000: print: tracing_mark_write: fairground_decision: kind=wake comm=reader pid=1000 prio=120 prev_cpu=5 cpu=6 rule=A2 probes=3 group_cpus=0
+<idle>-0 [004] 1.000004000: sched_migrate_task: comm=reader pid=1000 prio=120 orig_cpu=5 dest_cpu=6
+<idle>-0 [004] 1.000004010: sched_wakeup: comm=reader pid=1000 prio=120 success=1 target_cpu=6
+<idle>-0 [006] 1.000005000: sched_switch: prev_comm=swapper/6 prev_pid=0 prev_prio=120 prev_state=0 next_comm=reader next_pid=1000 next_prio=120
+reader-1000 [006] 1.000006000: sched_process_exit: comm=reader pid=1000 prio=120
+reader-1000 [006] 1.000006000: sched_switch: prev_comm=reader prev_pid=1000 prev_prio=120 prev_state=16 next_comm=swapper/6 next_pid=0 next_prio=120
+<idle>-0 [000] 1.000007000: cpu_frequency: state=1844000 cpu_id=0
+";
+        assert_eq!(text, expected);
+    }
+
+    struct Full;
+
+    impl Write for Full {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::Error::other("disk full"))
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_failure_to_write_is_reported_at_the_end() {
+        let mut exporter = FtraceText::new(Full, 8, names(), vec![]);
+        exporter.event(&Event { time: 0, cpu: 0, kind: EventKind::Idle { state: Some(0) } });
+        assert_eq!(exporter.finish().err().map(|e| e.to_string()), Some("disk full".into()));
+    }
+}

@@ -1,0 +1,160 @@
+//! Names and priorities of the tasks of a run, derived from its workload.
+//!
+//! The event stream numbers tasks and says who made whom. A program has no conditions, so the templates that a task
+//! spawns come in an order that its program alone decides: walking it gives every child its template.
+
+use std::sync::Arc;
+
+use fairground_sim::TaskId;
+use fairground_workload::{Op, Policy, SpecId, TaskSpec, Workload};
+
+/// Names tasks as they are forked.
+pub struct Names {
+    workload: Arc<Workload>,
+    /// Templates of the tasks of time 0 that are still to come, last first.
+    to_start: Vec<SpecId>,
+    /// By task id.
+    tasks: Vec<Walk>,
+}
+
+/// Where a task stands in the list of what it spawns.
+struct Walk {
+    spec: SpecId,
+    /// Next step of the program to look at.
+    step: usize,
+    /// Repetitions left of the loops around `step`, outermost first; `None`: for ever.
+    loops: Vec<Option<u64>>,
+    /// Children left of the spawn before `step`, and their template.
+    pending: (u32, SpecId),
+}
+
+impl Names {
+    /// Before the run begins.
+    pub fn new(workload: Arc<Workload>) -> Names {
+        let starts = workload.start.iter().flat_map(|s| std::iter::repeat_n(s.spec, s.count as usize));
+        let mut to_start: Vec<SpecId> = starts.collect();
+        to_start.reverse();
+        Names { workload, to_start, tasks: Vec::new() }
+    }
+
+    /// A task came into being. Ids are dense and rise.
+    pub fn fork(&mut self, parent: Option<TaskId>, child: TaskId) {
+        debug_assert_eq!(child as usize, self.tasks.len(), "task ids are dense");
+        let spec = match parent.and_then(|p| self.tasks.get_mut(p as usize)) {
+            Some(parent) => parent.next_child(&self.workload.tasks),
+            None => self.to_start.pop(),
+        };
+        self.tasks.push(Walk { spec: spec.unwrap_or(SpecId::MAX), step: 0, loops: Vec::new(), pending: (0, 0) });
+    }
+
+    /// The thread name.
+    pub fn comm(&self, task: TaskId) -> &str {
+        self.spec(task).map_or("?", |s| &s.name)
+    }
+
+    /// Kernel priority at birth: 120 + nice for the fair policies, 99 - rt priority for FIFO and RR.
+    pub fn prio(&self, task: TaskId) -> i32 {
+        self.spec(task).map_or(120, |s| match s.attr.policy {
+            Policy::Fifo | Policy::Rr => 99 - i32::from(s.attr.rt_priority),
+            Policy::Other | Policy::Batch | Policy::Idle => 120 + i32::from(s.attr.nice),
+        })
+    }
+
+    fn spec(&self, task: TaskId) -> Option<&TaskSpec> {
+        let walk = self.tasks.get(task as usize)?;
+        self.workload.tasks.get(walk.spec as usize)
+    }
+}
+
+impl Walk {
+    /// The template of the next child; none if the program spawns no more.
+    fn next_child(&mut self, specs: &[TaskSpec]) -> Option<SpecId> {
+        let program = &specs.get(self.spec as usize)?.program;
+        while self.pending.0 == 0 {
+            self.walk(program.get(self.step)?);
+        }
+        self.pending.0 -= 1;
+        Some(self.pending.1)
+    }
+
+    /// Passes one step.
+    fn walk(&mut self, op: &Op) {
+        self.step += 1;
+        match op {
+            Op::Spawn { spec, count, .. } => self.pending = (*count, *spec),
+            Op::Loop { times: Some(0), end } => self.step = *end as usize,
+            Op::Loop { times, .. } => self.loops.push(*times),
+            Op::EndLoop { begin } => match self.loops.last_mut() {
+                Some(Some(left)) if *left > 1 => {
+                    *left -= 1;
+                    self.step = *begin as usize + 1;
+                }
+                Some(None) => self.step = *begin as usize + 1,
+                _ => {
+                    self.loops.pop();
+                }
+            },
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairground_workload::{ProgramBuilder, SchedAttr, Score, Start};
+
+    use super::*;
+
+    fn spec(name: &str, program: Arc<[Op]>) -> TaskSpec {
+        TaskSpec {
+            name: name.into(),
+            attr: SchedAttr::default(),
+            affinity: None,
+            kthread_cpu: None,
+            footprint_kib: 0,
+            daemon: false,
+            program,
+        }
+    }
+
+    fn spawn(spec: SpecId, count: u32) -> Op {
+        Op::Spawn { spec, count, thread: true }
+    }
+
+    /// main: 2 x (one a, two b), then one c.
+    #[test]
+    fn children_are_named_by_the_order_of_the_program() {
+        let mut main = ProgramBuilder::new();
+        main.repeat(Some(0), |b| {
+            b.op(spawn(3, 9));
+        });
+        main.repeat(Some(2), |b| {
+            b.op(spawn(1, 1)).op(Op::Yield).op(spawn(2, 2));
+        });
+        main.op(spawn(3, 1));
+        let none = ProgramBuilder::new().build();
+        let mut fifo = spec("c", none.clone());
+        fifo.attr.policy = Policy::Fifo;
+        fifo.attr.rt_priority = 10;
+        let workload = Workload {
+            name: "w".into(),
+            objects: vec![],
+            tasks: vec![spec("main", main.build()), spec("a", none.clone()), spec("b", none), fifo],
+            start: vec![Start { spec: 0, count: 1, cpu: 0 }, Start { spec: 2, count: 1, cpu: 0 }],
+            irqs: vec![],
+            duration_ns: None,
+            warmup_ns: 0,
+            score: Score::None,
+        };
+        let mut names = Names::new(Arc::new(workload));
+        names.fork(None, 0);
+        names.fork(None, 1);
+        for child in 2..9 {
+            names.fork(Some(0), child);
+        }
+        names.fork(Some(0), 9); // more than the program spawns
+        let comms: Vec<_> = (0..10).map(|t| names.comm(t)).collect();
+        assert_eq!(comms, ["main", "b", "a", "b", "b", "a", "b", "b", "c", "?"]);
+        assert_eq!((names.prio(0), names.prio(8)), (120, 89));
+    }
+}
