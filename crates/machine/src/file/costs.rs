@@ -25,8 +25,8 @@ pub(super) fn read(node: &Node, occurring: &[Distance]) -> FileResult<Costs> {
     let fields = node.table(&["scale", "jitter", "soft", "ipi", "line", "refill_kib"])?;
     let scale = read_scale(&fields)?;
     let mut costs = none();
-    costs.soft_ns = read_soft(&fields.need("soft")?, scale)?;
     costs.jitter = read_jitter(&fields)?;
+    costs.soft_ns = read_soft(&fields.need("soft")?, scale)?;
     let [ipi, line, refill_kib] = BY_DISTANCE;
     costs.ipi_ns = read_by_distance(&fields.need(ipi)?, occurring)?;
     costs.line_ns = read_by_distance(&fields.need(line)?, occurring)?;
