@@ -12,7 +12,7 @@ clang_format=${CLANG_FORMAT:-clang-format-19}
 need() {
 	command -v "$1" >/dev/null || { echo "policy/check.sh: needs $1" >&2; exit 1; }
 }
-for tool in gcc clang nm "$bpf_clang" "$clang_format"; do need "$tool"; done
+for tool in gcc clang nm readelf "$bpf_clang" "$clang_format"; do need "$tool"; done
 
 "$clang_format" --dry-run -Werror ./*.c ./*.h tests/*.c tests/*.h
 echo "format: clean"
@@ -27,7 +27,14 @@ for cc in gcc clang; do
 	fi
 	echo "build $cc: clean"
 done
-"$bpf_clang" -target bpf -mcpu=v3 -O2 -Wall -Werror -c policy.c -o "$out/policy-bpf.o"
+# A chain of calls has 512 bytes; the deepest is a choice of CPU and one frame below it.
+"$bpf_clang" -target bpf -mcpu=v3 -O2 -Wall -Werror -Wframe-larger-than=352 -c policy.c -o "$out/policy-bpf.o"
+# Symbol 0 of every object is undefined and nameless.
+undefined=$(readelf -Ws "$out/policy-bpf.o" | awk '$7 == "UND" && $8 != "" { print $8 }')
+if [ -n "$undefined" ]; then
+	echo "policy/check.sh: bpf: calls outside the policy: $undefined" >&2
+	exit 1
+fi
 echo "build bpf: clean"
 
 flags="-std=gnu11 -g -Wall -Wextra -Werror -Wno-unused-function"

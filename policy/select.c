@@ -105,18 +105,6 @@ static s32 select_fallback_rq(const struct select_ctx *s)
 	return cpu < nr ? (s32)cpu : s->prev;
 }
 
-static void copy_avg(struct fg_avg *to, const struct fg_avg *from)
-{
-	to->last_update = from->last_update;
-	to->load_sum = from->load_sum;
-	to->runnable_sum = from->runnable_sum;
-	to->util_sum = from->util_sum;
-	to->load_avg = from->load_avg;
-	to->runnable_avg = from->runnable_avg;
-	to->util_avg = from->util_avg;
-	to->period_contrib = from->period_contrib;
-}
-
 static void init_verdict(struct fg_verdict *v, const struct fg_task *p, s32 prev)
 {
 	v->cpu = prev;
@@ -142,7 +130,9 @@ void fg_select_task_rq(const struct fg_sys *sys, const struct fg_task *p, const 
 	s.sync = (w->flags & FG_WF_SYNC) && !(w->current && (w->current->flags & FG_TASK_EXITING));
 	s.synced = 0;
 	s.util = 0;
-	copy_avg(&s.avg, &p->avg);
+	s.util_avg = p->avg.util_avg;
+	s.load_avg = p->avg.load_avg;
+	s.runnable_avg = p->avg.runnable_avg;
 	init_verdict(v, p, s.prev);
 
 	if (p->nr_allowed > 1) {

@@ -21,7 +21,7 @@ static s32 sis(const struct fg_task *p, s32 prev, s32 target)
 	s.v = &v_sis;
 	s.prev = prev;
 	s.target = target;
-	s.avg = p->avg;
+	s.util_avg = p->avg.util_avg;
 	v_sis.target = target;
 	return select_idle_sibling(&s);
 }
