@@ -7,7 +7,7 @@ use fairground_machine::testing::Shape;
 use fairground_machine::{CpuMask, Machine};
 use fairground_sim::{Config, Decision, Engine, Event, EventKind, HashObserver, MetricsObserver, Observer, RunMetrics};
 use fairground_workload::testing::Random;
-use fairground_workload::Workload;
+use fairground_workload::{Amount, Op, Policy, ProgramBuilder, SchedAttr, Start, Workload};
 use proptest::prelude::*;
 
 /// Decisions in order, without their rules.
@@ -100,6 +100,58 @@ fn runs_say_that_balance_is_passive() {
     assert_eq!(fairground_sim::Scheduler::notes(&fair), ["balance: passive"]);
 }
 
+/// A random workload with what random workloads lack: RT threads, changes to RT, and more threads than CPUs.
+fn busy_workload(seed: u64, nr_cpus: usize) -> Workload {
+    let mut random = Random::new(seed);
+    let mut workload = random.workload(nr_cpus);
+    for task in &mut workload.tasks {
+        if random.below(4) == 0 {
+            task.attr = rt_attr(&mut random);
+        }
+        let mut program = task.program.to_vec();
+        for op in &mut program {
+            if matches!(op, Op::SetAttr(_)) && random.below(2) == 0 {
+                *op = Op::SetAttr(rt_attr(&mut random));
+            }
+        }
+        task.program = program.into();
+    }
+    add_crowd(&mut workload, &mut random);
+    workload
+}
+
+fn rt_attr(random: &mut Random) -> SchedAttr {
+    let policy = [Policy::Fifo, Policy::Rr][random.below(2) as usize];
+    SchedAttr { policy, rt_priority: 1 + random.below(3) as u8, ..SchedAttr::default() }
+}
+
+/// Threads that compute and sleep, some of them RT, some moved about by their own affinity calls.
+fn add_crowd(workload: &mut Workload, random: &mut Random) {
+    let mut program = ProgramBuilder::new();
+    program.repeat(Some(20), |p| {
+        p.op(Op::Run(Amount { base: 10_000, jitter: 2_000_000 }));
+        p.op(Op::Sleep(Amount { base: 1_000, jitter: 500_000 }));
+        p.op(Op::SetAttr(SchedAttr::default()));
+        p.op(Op::Run(Amount { base: 10_000, jitter: 100_000 }));
+        p.op(Op::SetAttr(rt_attr(random)));
+    });
+    let mut task = fairground_sim::testing::spec("crowd", Vec::new());
+    task.program = program.build();
+    workload.tasks.push(task);
+    let count = 1 + random.below(12) as u32;
+    workload.start.push(Start { spec: workload.tasks.len() as u32 - 1, count, cpu: 0 });
+}
+
+/// Every other time a machine cut into a partition, an isolated CPU and the rest.
+fn drawn_options(seed: u64, nr_cpus: usize) -> Options {
+    let mut random = Random::new(seed ^ 0x5eed);
+    if nr_cpus < 4 || random.below(2) == 0 {
+        return Options::default();
+    }
+    let cut = 1 + random.below(nr_cpus as u64 - 2) as u32;
+    Options { partitions: vec![(0..cut).collect()], isolated: CpuMask::of(cut) }
+}
+
 /// A machine small enough for many runs, of the drawn shape.
 fn small(seed: u64, types: u32) -> Machine {
     let mut shape = Shape::from_seed(seed);
@@ -116,15 +168,15 @@ proptest! {
     #[test]
     fn random_runs_keep_their_books(seed in any::<u64>(), types in 1..4u32, which in 0..SCHEDULERS.len()) {
         let machine = small(seed, types);
-        let workload = Random::new(seed).workload(machine.nr_cpus());
-        let first = run(&machine, &workload, SCHEDULERS[which], Options::default(), seed);
+        let workload = busy_workload(seed, machine.nr_cpus());
+        let first = run(&machine, &workload, SCHEDULERS[which], drawn_options(seed, machine.nr_cpus()), seed);
         prop_assert!(first.is_ok(), "{}", first.err().unwrap_or_default());
     }
 
     #[test]
     fn equal_inputs_give_equal_bytes(seed in any::<u64>()) {
         let machine = small(seed, 2);
-        let workload = Random::new(seed).workload(machine.nr_cpus());
+        let workload = busy_workload(seed, machine.nr_cpus());
         let hash = || run(&machine, &workload, "v5.11", Options::default(), seed).map(|r| r.hash);
         prop_assert_eq!(hash(), hash());
     }
@@ -133,7 +185,7 @@ proptest! {
     #[test]
     fn symmetric_machines_do_not_notice_asym_prev_first(seed in any::<u64>()) {
         let machine = small(seed, 1);
-        let workload = Random::new(seed).workload(machine.nr_cpus());
+        let workload = busy_workload(seed, machine.nr_cpus());
         let decisions = |s: &str| run(&machine, &workload, s, Options::default(), seed).map(|r| r.decisions);
         prop_assert_eq!(decisions("v5.9"), decisions("v5.9+asym-prev-first"));
     }
