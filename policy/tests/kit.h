@@ -95,6 +95,7 @@ static void kit_init(u32 nr)
 		rq->avg_idle = 1000000;
 		rq->max_idle_balance_cost = 500000;
 		rq->idle_state = -1;
+		rq->idle_stamp = 1;
 		rq->rd = &root;
 		rq->sd_llc_id = (s32)c;
 		rq->sd_llc_size = 1;
@@ -272,8 +273,10 @@ static void kit_busy(u32 c)
 	filler[c].on_cpu = 1;
 	rq->curr = &filler[c];
 	rq->curr_is_idle = 0;
+	rq->idle_stamp = 0;
 	rq->nr_running = 1;
 	rq->h_nr_running = 1;
+	rq->idle_h_nr_running = 0;
 	rq->load_weight = 1024;
 }
 
@@ -289,6 +292,7 @@ static void kit_idle(u32 c)
 
 	rq->curr = 0;
 	rq->curr_is_idle = 1;
+	rq->idle_stamp = 1;
 	rq->nr_running = rq->h_nr_running = rq->idle_h_nr_running = 0;
 	rq->load_weight = 0;
 }

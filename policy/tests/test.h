@@ -10,7 +10,7 @@
 
 static unsigned test_passed, test_failed, test_bad;
 
-#define TEST(name) static void name(void)
+#define TEST(name) static void test_##name(void)
 
 #define CHECK(cond)                                                                                                    \
 	do {                                                                                                           \
@@ -33,7 +33,7 @@ static unsigned test_passed, test_failed, test_bad;
 #define RUN(name)                                                                                                      \
 	do {                                                                                                           \
 		test_bad = 0;                                                                                          \
-		name();                                                                                                \
+		test_##name();                                                                                         \
 		test_bad ? test_failed++ : test_passed++;                                                              \
 	} while (0)
 

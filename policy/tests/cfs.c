@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The CFS run queue of spec 9.1. Eight CPUs: latency 24 ms, minimum 3 ms, wakeup 4 ms. */
+#include "kit.h"
+
+#define MS 1000000ull
+
+static struct fg_cpu *rq;
+
+static void queue(void)
+{
+	kit_init(8);
+	rq = &cpus[0];
+	rq->clock_task = 1000 * MS;
+	rq->min_vruntime = 1000 * MS;
+}
+
+static struct fg_task task(u32 id, u64 vruntime)
+{
+	struct fg_task p = kit_task(id, 0);
+
+	p.vruntime = vruntime;
+	return p;
+}
+
+/* p is queued, with its vruntime as it is. */
+static void enqueue(struct fg_task *p)
+{
+	u64 v = p->vruntime;
+
+	fg_enqueue_entity(&sys, rq, p, 0);
+	p->vruntime = v;
+}
+
+static void run(struct fg_task *p)
+{
+	rq->curr_is_idle = 0;
+	fg_set_next_entity(&sys, rq, p);
+}
+
+TEST(weights_follow_nice_and_policy)
+{
+	struct fg_task p;
+
+	kit_init(1);
+	p = kit_task(1, 0);
+	p.nice = -20;
+	fg_set_load_weight(&p);
+	CHECK_EQ(p.weight, 88761);
+	p.nice = 0;
+	fg_set_load_weight(&p);
+	CHECK_EQ(p.weight, 1024);
+	p.nice = 19;
+	fg_set_load_weight(&p);
+	CHECK_EQ(p.weight, 15);
+	p.nice = 100;
+	fg_set_load_weight(&p);
+	CHECK_EQ(p.weight, 15);
+	p.policy = FG_SCHED_IDLE;
+	fg_set_load_weight(&p);
+	CHECK_EQ(p.weight, 3);
+}
+
+TEST(latency_grows_with_cpus_up_to_eight)
+{
+	static const u32 v[][2] = { { 1, 1 }, { 2, 2 }, { 3, 2 }, { 4, 3 }, { 7, 3 }, { 8, 4 }, { 1024, 4 } };
+
+	for (u32 i = 0; i < 7; i++) {
+		kit_init(v[i][0]);
+		CHECK_EQ(cfs_factor(&sys), v[i][1]);
+	}
+}
+
+TEST(running_is_charged_by_weight)
+{
+	struct fg_task a, left;
+
+	queue();
+	a = task(1, 1000 * MS);
+	left = task(2, 1002 * MS);
+	a.weight = 512;
+	enqueue(&a);
+	run(&a);
+	rq->clock_task += 3 * MS;
+	fg_update_curr(&sys, rq, &left);
+	CHECK_EQ(a.sum_exec, 3 * MS);
+	CHECK_EQ(a.vruntime, 1006 * MS);
+	/* follows the leftmost, never back */
+	CHECK_EQ(rq->min_vruntime, 1002 * MS);
+	left.vruntime = 900 * MS;
+	fg_update_min_vruntime(rq, &left);
+	CHECK_EQ(rq->min_vruntime, 1002 * MS);
+	fg_update_curr(&sys, rq, &left);
+	CHECK_EQ(a.sum_exec, 3 * MS);
+}
+
+TEST(vruntimes_may_wrap)
+{
+	CHECK(vruntime_before(~0ull - 5, 10));
+	CHECK_EQ(vruntime_max(~0ull - 5, 10), 10);
+	CHECK_EQ(vruntime_min(~0ull - 5, 10), ~0ull - 5);
+}
+
+TEST(sleepers_get_half_a_latency_children_wait_a_slice)
+{
+	struct fg_task a, p, child;
+
+	queue();
+	p = task(1, 10 * MS);
+	fg_enqueue_entity(&sys, rq, &p, FG_ENQUEUE_WAKEUP);
+	CHECK_EQ(p.vruntime, 988 * MS);
+	fg_dequeue_entity(&sys, rq, &p, FG_DEQUEUE_SLEEP);
+	/* slept less than that: own vruntime */
+	p.vruntime = 995 * MS;
+	fg_enqueue_entity(&sys, rq, &p, FG_ENQUEUE_WAKEUP);
+	CHECK_EQ(p.vruntime, 995 * MS);
+	fg_dequeue_entity(&sys, rq, &p, FG_DEQUEUE_SLEEP);
+
+	a = task(2, 1001 * MS);
+	enqueue(&a);
+	run(&a);
+	child = task(3, 0);
+	child.flags = FG_TASK_NEW;
+	/* two tasks of equal weight: a slice is 12 ms */
+	fg_task_fork(&sys, rq, &child);
+	CHECK_EQ(child.vruntime, 12 * MS);
+	/* on another CPU it is as far behind */
+	cpus[1].min_vruntime = 50 * MS;
+	fg_enqueue_entity(&sys, &cpus[1], &child, FG_ENQUEUE_INITIAL);
+	CHECK_EQ(child.vruntime, 62 * MS);
+	CHECK(!(child.flags & FG_TASK_NEW));
+	/* a parent further ahead than a slice takes the child with it */
+	a.vruntime = 1020 * MS;
+	child = task(4, 0);
+	fg_task_fork(&sys, rq, &child);
+	CHECK_EQ(child.vruntime, 20 * MS);
+}
+
+TEST(migration_keeps_the_distance_to_min_vruntime)
+{
+	struct fg_task p;
+
+	queue();
+	p = task(1, 1007 * MS);
+	cpus[1].min_vruntime = 5000 * MS;
+	fg_migrate_task(&sys, rq, &p);
+	CHECK_EQ(p.vruntime, 7 * MS);
+	fg_enqueue_entity(&sys, &cpus[1], &p, FG_ENQUEUE_WAKEUP | FG_ENQUEUE_MIGRATED);
+	CHECK_EQ(p.vruntime, 5007 * MS);
+	fg_dequeue_entity(&sys, &cpus[1], &p, FG_DEQUEUE_MOVE);
+	CHECK_EQ(p.vruntime, 7 * MS);
+	CHECK_EQ(p.exec_start, 0);
+	fg_enqueue_entity(&sys, rq, &p, 0);
+	CHECK_EQ(p.vruntime, 1007 * MS);
+}
+
+TEST(counts_and_flags_of_the_queue)
+{
+	struct fg_task a, b;
+
+	queue();
+	a = task(1, 0);
+	b = task(2, 0);
+	b.policy = FG_SCHED_IDLE;
+	fg_set_load_weight(&b);
+	enqueue(&a);
+	CHECK_EQ(root.overload, 0);
+	enqueue(&b);
+	CHECK_EQ(root.overload, 1);
+	CHECK_EQ(rq->nr_running, 2);
+	CHECK_EQ(rq->h_nr_running, 2);
+	CHECK_EQ(rq->idle_h_nr_running, 1);
+	CHECK_EQ(rq->load_weight, 1027);
+	fg_dequeue_entity(&sys, rq, &a, FG_DEQUEUE_SLEEP);
+	CHECK_EQ(rq->load_weight, 3);
+	CHECK(sched_idle_rq(rq));
+	fg_dequeue_entity(&sys, rq, &b, FG_DEQUEUE_SLEEP);
+	CHECK_EQ(rq->nr_running, 0);
+	CHECK_EQ(rq->idle_h_nr_running, 0);
+}
+
+TEST(pick_takes_the_leftmost_or_a_buddy_near_it)
+{
+	struct fg_task a, b, c;
+
+	queue();
+	CHECK(!fg_pick_entity(&sys, rq, 0, 0));
+	a = task(1, 1000 * MS);
+	b = task(2, 1003 * MS);
+	c = task(3, 1004 * MS);
+	enqueue(&a);
+	enqueue(&b);
+	enqueue(&c);
+	CHECK(fg_pick_entity(&sys, rq, &a, &b) == &a);
+	/* last within the wakeup granularity of 4 ms, beyond it not; next before last */
+	rq->last = &c;
+	CHECK(fg_pick_entity(&sys, rq, &a, &b) == &c);
+	c.vruntime++;
+	CHECK(fg_pick_entity(&sys, rq, &a, &b) == &a);
+	c.vruntime--;
+	rq->next = &b;
+	CHECK(fg_pick_entity(&sys, rq, &a, &b) == &b);
+	/* a heavy leftmost grants less */
+	a.weight = 2048;
+	CHECK(fg_pick_entity(&sys, rq, &a, &b) == &a);
+	a.weight = 1024;
+	fg_clear_buddies(rq, &b);
+	fg_clear_buddies(rq, &c);
+	CHECK(fg_pick_entity(&sys, rq, &a, &b) == &a);
+	/* skip */
+	rq->skip = &a;
+	CHECK(fg_pick_entity(&sys, rq, &a, &b) == &b);
+	b.vruntime = 1005 * MS;
+	CHECK(fg_pick_entity(&sys, rq, &a, &b) == &a);
+	/* current competes while it is on the queue */
+	rq->skip = 0;
+	run(&a);
+	a.vruntime = 1010 * MS;
+	CHECK(fg_pick_entity(&sys, rq, &c, &b) == &c);
+	a.vruntime = 999 * MS;
+	CHECK(fg_pick_entity(&sys, rq, &c, &b) == &a);
+	CHECK(fg_pick_entity(&sys, rq, 0, 0) == &a);
+	a.on_rq = 0;
+	CHECK(fg_pick_entity(&sys, rq, &c, &b) == &c);
+	CHECK(!fg_pick_entity(&sys, rq, 0, 0));
+}
+
+TEST(yield_lets_the_next_one_run_if_that_is_fair)
+{
+	struct fg_task a, b;
+
+	queue();
+	a = task(1, 1000 * MS);
+	b = task(2, 1002 * MS);
+	enqueue(&a);
+	run(&a);
+	fg_yield(&sys, rq);
+	CHECK(!rq->skip);
+	enqueue(&b);
+	rq->next = &a;
+	fg_yield(&sys, rq);
+	CHECK(rq->skip == &a);
+	CHECK(!rq->next);
+	CHECK(fg_pick_entity(&sys, rq, &b, 0) == &b);
+	b.vruntime = 1005 * MS;
+	CHECK(fg_pick_entity(&sys, rq, &b, 0) == &a);
+}
+
+TEST(the_tick_ends_slices)
+{
+	struct fg_task a, b;
+
+	queue();
+	a = task(1, 1000 * MS);
+	b = task(2, 1000 * MS);
+	enqueue(&a);
+	run(&a);
+	a.sum_exec = 100 * MS;
+	CHECK_EQ(fg_entity_tick(&sys, rq, 0), 0);
+	enqueue(&b);
+	a.sum_exec = 12 * MS;
+	CHECK_EQ(fg_entity_tick(&sys, rq, &b), 0);
+	rq->last = &a;
+	a.sum_exec = 12 * MS + 1;
+	CHECK_EQ(fg_entity_tick(&sys, rq, &b), 1);
+	CHECK(!rq->last);
+	/* a whole slice ahead of the leftmost, but not before the minimum */
+	a.vruntime = 1012 * MS + 1;
+	a.sum_exec = 3 * MS - 1;
+	CHECK_EQ(fg_entity_tick(&sys, rq, &b), 0);
+	a.sum_exec = 3 * MS;
+	CHECK_EQ(fg_entity_tick(&sys, rq, &b), 1);
+	a.vruntime--;
+	CHECK_EQ(fg_entity_tick(&sys, rq, &b), 0);
+	/* nine tasks: period 27 ms, 3 ms each */
+	rq->h_nr_running = 9;
+	rq->load_weight = 9 * 1024;
+	CHECK_EQ(sched_slice(&sys, rq, &a), 3 * MS);
+	rq->h_nr_running = 8;
+	rq->load_weight = 8 * 1024;
+	CHECK_EQ(sched_slice(&sys, rq, &a), 3 * MS);
+}
+
+TEST(wakeups_preempt_by_granularity_and_policy)
+{
+	struct fg_task a, p;
+
+	queue();
+	a = task(1, 1004 * MS);
+	p = task(2, 1000 * MS);
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p), 0); /* no current */
+	enqueue(&a);
+	run(&a);
+	enqueue(&p);
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p), 0);
+	a.vruntime++;
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p), 1);
+	CHECK(rq->next == &p);
+	CHECK(!rq->last);
+	/* light wakees need more */
+	p.weight = 512;
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p), 0);
+	a.vruntime = 1008 * MS + 1;
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p), 1);
+	/* from eight tasks on the preempted one is remembered */
+	rq->h_nr_running = 8;
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p), 1);
+	CHECK(rq->last == &a);
+	/* batch wakees wait */
+	p.policy = FG_SCHED_BATCH;
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p), 0);
+	/* a SCHED_IDLE current always yields, without buddies */
+	rq->next = rq->last = 0;
+	a.policy = FG_SCHED_IDLE;
+	a.vruntime = 0;
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p), 1);
+	CHECK(!rq->next);
+	CHECK(!rq->last);
+	p.policy = FG_SCHED_IDLE;
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p), 0);
+}
+
+TEST(misfit_and_overutilized)
+{
+	struct fg_task p;
+
+	queue();
+	sys.asym_key = 1;
+	kit_capacity(0, 0, 462);
+	p = task(1, 0);
+	kit_util(&p, 369);
+	rq->cfs.load_avg = 1024;
+	p.avg.load_avg = 1024;
+	fg_update_misfit_status(&sys, rq, &p);
+	CHECK_EQ(rq->misfit_task_load, 0);
+	kit_util(&p, 371);
+	fg_update_misfit_status(&sys, rq, &p);
+	CHECK_EQ(rq->misfit_task_load, 1024 * 1024 / 1025);
+	p.avg.load_avg = 0;
+	fg_update_misfit_status(&sys, rq, &p);
+	CHECK_EQ(rq->misfit_task_load, 1);
+	/* v5.11 */
+	p.nr_allowed = 1;
+	fg_update_misfit_status(&sys, rq, &p);
+	CHECK_EQ(rq->misfit_task_load, 1);
+	sys.feat.value[FG_PINNED_NO_MISFIT] = 1;
+	fg_update_misfit_status(&sys, rq, &p);
+	CHECK_EQ(rq->misfit_task_load, 0);
+	rq->misfit_task_load = 5;
+	fg_update_misfit_status(&sys, rq, 0);
+	CHECK_EQ(rq->misfit_task_load, 0);
+	rq->misfit_task_load = 5;
+	sys.asym_key = 0;
+	fg_update_misfit_status(&sys, rq, 0);
+	CHECK_EQ(rq->misfit_task_load, 5);
+
+	rq->cfs.util_avg = 369;
+	CHECK_EQ(fg_cpu_overutilized(&sys, rq), 0);
+	rq->est_enqueued = 370;
+	CHECK_EQ(fg_cpu_overutilized(&sys, rq), 1);
+	/* at enqueue, unless the task is new */
+	fg_enqueue_entity(&sys, rq, &p, FG_ENQUEUE_INITIAL);
+	CHECK_EQ(root.overutilized, 0);
+	fg_dequeue_entity(&sys, rq, &p, FG_DEQUEUE_SLEEP);
+	rq->est_enqueued = 370;
+	fg_enqueue_entity(&sys, rq, &p, FG_ENQUEUE_WAKEUP);
+	CHECK_EQ(root.overutilized, 1);
+}
+
+int main(void)
+{
+	RUN(weights_follow_nice_and_policy);
+	RUN(latency_grows_with_cpus_up_to_eight);
+	RUN(running_is_charged_by_weight);
+	RUN(vruntimes_may_wrap);
+	RUN(sleepers_get_half_a_latency_children_wait_a_slice);
+	RUN(migration_keeps_the_distance_to_min_vruntime);
+	RUN(counts_and_flags_of_the_queue);
+	RUN(pick_takes_the_leftmost_or_a_buddy_near_it);
+	RUN(yield_lets_the_next_one_run_if_that_is_fair);
+	RUN(the_tick_ends_slices);
+	RUN(wakeups_preempt_by_granularity_and_policy);
+	RUN(misfit_and_overutilized);
+	return test_report();
+}

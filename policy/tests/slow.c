@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Fork and exec: find_idlest_group and its CPU, with the vectors F1 and F2 of spec 11.1 as far as they concern P11. */
+#include "kit.h"
+
+/* Two packages' worth of four CPUs each, or more; pct 125. */
+static void packages(u32 nr, u32 flags)
+{
+	kit_init(nr);
+	kit_level(FG_LEVEL_MC, SD_MC, 117, 4);
+	kit_level(FG_LEVEL_PKG, flags, 125, nr);
+	kit_finish();
+}
+
+/* avg of load on each of four CPUs with two tasks and no spare utilization: the group is overloaded. */
+static void overload(u32 first, u64 load)
+{
+	for (u32 c = first; c < first + 4; c++) {
+		kit_busy(c);
+		cpus[c].nr_running = cpus[c].h_nr_running = 2;
+		cpus[c].cfs.load_avg = load;
+		cpus[c].cfs.util_avg = 1024;
+	}
+}
+
+static struct fg_task newborn(u32 cpu)
+{
+	struct fg_task p = kit_task(1, cpu);
+
+	p.flags = FG_TASK_NEW;
+	return p;
+}
+
+TEST(f1_fork_stays_with_more_idle_cpus)
+{
+	struct fg_task p;
+	struct fg_verdict v;
+
+	packages(8, SD_DEFAULT);
+	kit_busy(0);
+	cpus[0].cfs.load_avg = 4000;
+	kit_busy_range(4, 6);
+	for (u32 c = 4; c < 7; c++)
+		cpus[c].cfs.load_avg = 1000;
+	p = newborn(0);
+	/* at the package level: local, three idle against one; below it an idle CPU of the parent's LLC */
+	v = kit_wake(&p, 0, FG_WF_FORK);
+	CHECK_EQ(v.cpu, 1);
+	CHECK_EQ(v.rule, FG_RULE_FORK_IDLEST);
+	CHECK_EQ(v.group_cpus, 8 + 4);
+	CHECK_EQ(v.writes, 0);
+	/* the other way round it leaves, for the idle CPU there */
+	kit_busy_range(0, 3);
+	v = kit_wake(&p, 0, FG_WF_FORK);
+	CHECK_EQ(v.cpu, 7);
+}
+
+TEST(fork_stays_where_everything_is_equally_busy)
+{
+	struct fg_task p;
+	struct fg_verdict v;
+
+	packages(8, SD_DEFAULT);
+	overload(0, 1000);
+	overload(4, 1000);
+	p = newborn(2);
+	v = kit_wake(&p, 2, FG_WF_FORK);
+	CHECK_EQ(v.cpu, 2);
+	CHECK_EQ(v.rule, FG_RULE_FORK_LOCAL);
+}
+
+TEST(f2_overloaded_groups_compare_their_load)
+{
+	struct fg_task p;
+
+	packages(12, SD_DEFAULT);
+	overload(0, 3000);
+	overload(4, 1000);
+	overload(8, 500);
+	p = newborn(0);
+	CHECK_EQ(kit_wake(&p, 0, FG_WF_FORK).cpu, 8);
+	/* up to v5.6 0 is compared with 0: local */
+	sys.feat.value[FG_FIG_AVGLOAD_FIX] = 0;
+	CHECK_EQ(kit_wake(&p, 0, FG_WF_FORK).cpu, 0);
+	/* the threshold: 1000 * 125 / 100 */
+	sys.feat.value[FG_FIG_AVGLOAD_FIX] = 1;
+	overload(8, 1000);
+	overload(0, 1250);
+	CHECK(kit_wake(&p, 0, FG_WF_FORK).cpu < 4);
+	overload(0, 1251);
+	CHECK_EQ(kit_wake(&p, 0, FG_WF_FORK).cpu, 4);
+}
+
+/* The decision alone, at its edges. */
+TEST(f2_threshold)
+{
+	struct sg_stats local, idlest;
+	struct fg_domain sd;
+
+	memset(&sd, 0, sizeof(sd));
+	init_stats(&local);
+	init_stats(&idlest);
+	sd.imbalance_pct = 125;
+	idlest.avg_load = 1000;
+	local.avg_load = 1250;
+	CHECK(local_load_wins(&sd, &local, &idlest));
+	local.avg_load = 1251;
+	CHECK(!local_load_wins(&sd, &local, &idlest));
+	/* between nodes an allowance more, 256 for pct 125 */
+	sd.flags = FG_SD_NUMA;
+	local.avg_load = 1256;
+	CHECK(local_load_wins(&sd, &local, &idlest));
+	local.avg_load = 1257;
+	CHECK(!local_load_wins(&sd, &local, &idlest));
+	/* 117: 174 */
+	sd.imbalance_pct = 117;
+	idlest.avg_load = 100;
+	local.avg_load = 274;
+	CHECK(local_load_wins(&sd, &local, &idlest));
+	local.avg_load = 275;
+	CHECK(!local_load_wins(&sd, &local, &idlest));
+	/* 110: 102 */
+	sd.imbalance_pct = 110;
+	local.avg_load = 202;
+	CHECK(local_load_wins(&sd, &local, &idlest));
+	local.avg_load = 203;
+	CHECK(!local_load_wins(&sd, &local, &idlest));
+}
+
+TEST(f2_group_weight_bug)
+{
+	struct fg_task p;
+
+	/* local: nr 2, utilization 3300 of 4096 is above 4096 * 100 / 125; remote: nr 4, utilization 1000 */
+	packages(8, SD_DEFAULT);
+	kit_busy_range(0, 1);
+	cpus[0].cfs.util_avg = cpus[1].cfs.util_avg = cpus[2].cfs.util_avg = 1024;
+	cpus[3].cfs.util_avg = 228;
+	kit_busy_range(4, 7);
+	for (u32 c = 4; c < 8; c++)
+		cpus[c].cfs.util_avg = 250;
+	p = newborn(0);
+	CHECK(kit_wake(&p, 0, FG_WF_FORK).cpu < 4);
+	sys.feat.value[FG_FIG_WEIGHT_FIX] = 0;
+	CHECK(kit_wake(&p, 0, FG_WF_FORK).cpu >= 4);
+}
+
+TEST(classification_vectors)
+{
+	struct fg_group g;
+	struct sg_stats st;
+	struct select_ctx s;
+
+	kit_init(1);
+	memset(&g, 0, sizeof(g));
+	memset(&s, 0, sizeof(s));
+	s.sys = &sys;
+	init_stats(&st);
+	st.capacity = 4096;
+	st.weight = 4;
+	st.nr = 5;
+	st.util = 3500;
+	CHECK_EQ(group_classify(&s, 117, &g, &st), group_has_spare);
+	st.util = 3501;
+	CHECK_EQ(group_classify(&s, 117, &g, &st), group_overloaded);
+	st.util = 0;
+	st.runnable = 4792;
+	CHECK_EQ(group_classify(&s, 117, &g, &st), group_has_spare);
+	st.runnable = 4793;
+	CHECK_EQ(group_classify(&s, 117, &g, &st), group_overloaded);
+	sys.feat.value[FG_RUNNABLE_CLASS] = 0;
+	CHECK_EQ(group_classify(&s, 117, &g, &st), group_has_spare);
+	st.nr = 4;
+	st.util = 4096;
+	CHECK_EQ(group_classify(&s, 117, &g, &st), group_fully_busy);
+	st.misfit = 1;
+	CHECK_EQ(group_classify(&s, 117, &g, &st), group_misfit_task);
+	g.imbalance = 1;
+	CHECK_EQ(group_classify(&s, 117, &g, &st), group_imbalanced);
+}
+
+TEST(exec_counts_without_the_task_itself)
+{
+	struct fg_task p;
+	struct fg_verdict v;
+
+	packages(8, SD_DEFAULT);
+	/* p alone runs on CPU 0: its package has as many idle CPUs as the other one */
+	p = kit_task(1, 0);
+	p.on_rq = 1;
+	kit_busy(0);
+	cpus[0].curr = &p;
+	cpus[0].cfs.util_avg = p.avg.util_avg = 600;
+	v = kit_wake(&p, 0, FG_WF_EXEC);
+	CHECK_EQ(v.cpu, 0);
+	CHECK_EQ(v.rule, FG_RULE_EXEC_LOCAL);
+	CHECK_EQ(v.writes, FG_W_SYNC);
+	/* with itself counted it runs away from itself */
+	sys.feat.value[FG_FIG_WITHOUT_P] = 0;
+	v = kit_wake(&p, 0, FG_WF_EXEC);
+	CHECK(v.cpu >= 4);
+	CHECK_EQ(v.rule, FG_RULE_EXEC_IDLEST);
+}
+
+TEST(equally_idle_groups_are_ranked_by_utilization)
+{
+	struct fg_task p;
+
+	packages(12, SD_DEFAULT);
+	overload(0, 1000);
+	cpus[5].cfs.util_avg = 100;
+	p = newborn(0);
+	CHECK_EQ(kit_wake(&p, 0, FG_WF_FORK).cpu, 8);
+	sys.feat.value[FG_FIG_UTIL_TIE] = 0;
+	CHECK_EQ(kit_wake(&p, 0, FG_WF_FORK).cpu, 4);
+}
+
+TEST(affinity_decides_before_load)
+{
+	struct fg_task p;
+	struct fg_verdict v;
+
+	packages(8, SD_DEFAULT);
+	p = newborn(0);
+	kit_busy_range(4, 7);
+	kit_allow(&p, 5, 6);
+	/* the local group has no allowed CPU */
+	v = kit_wake(&p, 0, FG_WF_FORK);
+	CHECK(v.cpu == 5 || v.cpu == 6);
+	CHECK_EQ(v.rule, FG_RULE_FORK_IDLEST);
+	/* no CPU of any domain of the caller */
+	kit_init(8);
+	kit_level(FG_LEVEL_MC, SD_MC, 117, 4);
+	kit_finish();
+	p = newborn(1);
+	kit_allow(&p, 5, 6);
+	v = kit_wake(&p, 0, FG_WF_FORK);
+	CHECK_EQ(v.cpu, 5);
+	CHECK_EQ(v.rule, FG_RULE_FALLBACK);
+}
+
+TEST(between_nodes_a_task_stays_while_there_is_room)
+{
+	struct fg_task p;
+	u8 *numa = &sys.feat.value[FG_NUMA_IMB];
+
+	packages(8, SD_NUMA);
+	kit_busy(0);
+	p = newborn(0);
+	/* pair, up to v5.10: any idle CPU keeps it home */
+	CHECK(kit_wake(&p, 0, FG_WF_FORK).cpu < 4);
+	/* quarter: 1 < 8 / 4 */
+	*numa = FG_NUMA_IMB_QUARTER;
+	CHECK(kit_wake(&p, 0, FG_WF_FORK).cpu < 4);
+	kit_busy(1);
+	CHECK(kit_wake(&p, 0, FG_WF_FORK).cpu >= 4);
+	*numa = FG_NUMA_IMB_PAIR;
+	CHECK(kit_wake(&p, 0, FG_WF_FORK).cpu < 4);
+	/* v6.0: 2 + 1 <= imb_numa_nr and a difference of two */
+	*numa = FG_NUMA_IMB_LLC;
+	kit_top(0)->imb_numa_nr = 3;
+	CHECK(kit_wake(&p, 0, FG_WF_FORK).cpu < 4);
+	kit_top(0)->imb_numa_nr = 2;
+	CHECK(kit_wake(&p, 0, FG_WF_FORK).cpu >= 4);
+}
+
+TEST(a_big_task_forks_to_a_group_that_fits)
+{
+	struct fg_task p;
+
+	kit_init(8);
+	kit_capacity(0, 3, 462);
+	kit_level(FG_LEVEL_MC, SD_MC & ~FG_SD_PREFER_SIBLING, 117, 4);
+	kit_level(FG_LEVEL_PKG, SD_DEFAULT | FG_SD_ASYM_CPUCAPACITY, 125, 8);
+	kit_finish();
+	kit_busy(4);
+	p = kit_task(1, 0);
+	kit_util(&p, 500);
+	CHECK(kit_wake(&p, 0, FG_WF_EXEC).cpu >= 4);
+	kit_util(&p, 300);
+	CHECK(kit_wake(&p, 0, FG_WF_EXEC).cpu < 4);
+}
+
+/* One group of four CPUs, seen from another. */
+static s32 group_cpu(const struct fg_task *p)
+{
+	struct fg_wake w = { 0, 0, 0, FG_WF_FORK };
+	struct fg_verdict v;
+	struct select_ctx s;
+
+	memset(&s, 0, sizeof(s));
+	memset(&v, 0, sizeof(v));
+	s.sys = &sys;
+	s.p = p;
+	s.w = &w;
+	s.v = &v;
+	return find_idlest_group_cpu(&s, kit_top(0)->groups->next, 0);
+}
+
+static void idle_state(u32 cpu, s32 state, u64 exit_us, u64 stamp)
+{
+	cpus[cpu].idle_state = state;
+	cpus[cpu].idle_exit_latency = exit_us * 1000;
+	cpus[cpu].idle_stamp = stamp;
+}
+
+TEST(the_idlest_cpu_of_a_group)
+{
+	struct fg_task p;
+
+	packages(8, SD_DEFAULT);
+	p = newborn(0);
+	/* shallowest state */
+	idle_state(4, 1, 50, 100);
+	idle_state(5, 0, 1, 10);
+	idle_state(6, 2, 500, 900);
+	idle_state(7, 1, 50, 800);
+	CHECK_EQ(group_cpu(&p), 5);
+	/* of equal states the one entered last */
+	for (u32 c = 4; c < 8; c++)
+		idle_state(c, 1, 50, 10000 * (c - 3));
+	CHECK_EQ(group_cpu(&p), 7);
+	/* no state recorded yet: by time alone */
+	idle_state(5, -1, 0, 50000);
+	CHECK_EQ(group_cpu(&p), 5);
+	/* exit latencies are compared in us */
+	for (u32 c = 4; c < 8; c++)
+		idle_state(c, 1, 50, 100 - c);
+	cpus[6].idle_exit_latency = 50999;
+	CHECK_EQ(group_cpu(&p), 4);
+	/* a CPU with SCHED_IDLE tasks only, before all idle ones; until v5.5 after them */
+	kit_sched_idle(6);
+	CHECK_EQ(group_cpu(&p), 6);
+	sys.feat.value[FG_SI_FIRST] = 0;
+	CHECK_EQ(group_cpu(&p), 4);
+	kit_busy(4);
+	kit_busy(5);
+	kit_busy(7);
+	CHECK_EQ(group_cpu(&p), 6);
+	/* all busy: least load, first of equals */
+	kit_busy(6);
+	cpus[4].cfs.load_avg = 30;
+	cpus[5].cfs.load_avg = 20;
+	cpus[6].cfs.load_avg = 20;
+	cpus[7].cfs.load_avg = 40;
+	CHECK_EQ(group_cpu(&p), 5);
+	/* within affinity; nothing allowed: the caller's */
+	kit_allow(&p, 7, 7);
+	CHECK_EQ(group_cpu(&p), 7);
+	kit_allow(&p, 0, 1);
+	CHECK_EQ(group_cpu(&p), 0);
+	/* idle without state or time is skipped, not compared for load */
+	kit_allow(&p, 4, 7);
+	kit_idle(6);
+	idle_state(6, -1, 0, 0);
+	CHECK_EQ(group_cpu(&p), 5);
+}
+
+int main(void)
+{
+	RUN(f1_fork_stays_with_more_idle_cpus);
+	RUN(fork_stays_where_everything_is_equally_busy);
+	RUN(f2_overloaded_groups_compare_their_load);
+	RUN(f2_threshold);
+	RUN(f2_group_weight_bug);
+	RUN(classification_vectors);
+	RUN(exec_counts_without_the_task_itself);
+	RUN(equally_idle_groups_are_ranked_by_utilization);
+	RUN(affinity_decides_before_load);
+	RUN(between_nodes_a_task_stays_while_there_is_room);
+	RUN(a_big_task_forks_to_a_group_that_fits);
+	RUN(the_idlest_cpu_of_a_group);
+	return test_report();
+}
