@@ -1,1 +1,148 @@
-fn main() {}
+//! What a decision costs the host: `cargo bench -p fairground-fair`.
+
+use std::collections::BTreeSet;
+use std::hint::black_box;
+use std::sync::Arc;
+
+use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion};
+use fairground_fair::{ffi, Fair, FairQueue, Features, Options, Topology};
+use fairground_machine::Machine;
+use fairground_sim::{testing, Config, Engine, Env, Request, Scheduler, TaskInfo};
+use fairground_workload::{Amount, Object, Op, ProgramBuilder, SchedAttr, Workload};
+
+fn fair(machine: &Arc<Machine>, scheduler: &str) -> Fair {
+    let features = Features::parse(scheduler).expect("a scheduler name");
+    Fair::new(Arc::clone(machine), features, Options::default()).expect("a machine of our own")
+}
+
+fn end_call(env: &mut Env, cpu: u32, requests: &mut Vec<Request>) {
+    env.drain(requests);
+    env.take_charge(cpu);
+}
+
+/// A scheduler with `nr_tasks` sleeping tasks, all forked on CPU 0.
+fn with_sleepers(machine: &Arc<Machine>, scheduler: &str, nr_tasks: u32) -> Fair {
+    let mut fair = fair(machine, scheduler);
+    let mut env = Env::new(Arc::clone(machine), 250, 1);
+    let mut requests = Vec::new();
+    for id in 0..nr_tasks {
+        env.begin(u64::from(id + 1) * 1_000_000, 0);
+        let info = TaskInfo { id, attr: SchedAttr::default(), affinity: machine.all_cpus(), kthread_cpu: None };
+        fair.fork(&mut env, 0, None, &info);
+        end_call(&mut env, 0, &mut requests);
+        let cpu = fair.task(id).cpu as u32;
+        for step in 0..3 {
+            env.begin(u64::from(id + 1) * 1_000_000 + 100_000 * (step + 1), cpu);
+            match step {
+                1 => fair.block(&mut env, cpu, id),
+                _ => drop(fair.schedule(&mut env, cpu)),
+            }
+            end_call(&mut env, cpu, &mut requests);
+        }
+    }
+    fair
+}
+
+fn select(c: &mut Criterion) {
+    let preset = Machine::preset("hikey960").expect("a preset");
+    let cases = [
+        ("wake, previous CPU idle", "v5.11", Machine::symmetric(8), ffi::FG_WF_TTWU),
+        ("wake, capacity scan", "v5.9", preset, ffi::FG_WF_TTWU),
+        ("fork, 8 CPUs", "v5.9", Machine::symmetric(8), ffi::FG_WF_FORK),
+        ("fork, 128 CPUs", "v5.9", Machine::symmetric(128), ffi::FG_WF_FORK),
+    ];
+    for (name, scheduler, machine, flags) in cases {
+        let fair = with_sleepers(&Arc::new(machine), scheduler, 2);
+        let wake = ffi::FgWake { current: std::ptr::null(), now: 10_000_000, this_cpu: 1, flags };
+        c.bench_function(&format!("select/{name}"), |b| {
+            b.iter(|| {
+                let mut verdict = ffi::FgVerdict::zeroed();
+                // SAFETY: the structs of a scheduler that nobody else uses meanwhile.
+                unsafe { ffi::fg_select_task_rq(fair.sys(), fair.task(1), black_box(&wake), &mut verdict) };
+                verdict.cpu
+            })
+        });
+    }
+}
+
+fn pelt(c: &mut Criterion) {
+    c.bench_function("pelt/update of 1 ms", |b| {
+        let mut avg = ffi::FgAvg::zeroed();
+        let mut now = 0;
+        b.iter(|| {
+            now += 1_000_000;
+            // SAFETY: a signal of our own.
+            unsafe { ffi::fg_pelt_update(&mut avg, black_box(now), 1, 1, 1) }
+        })
+    });
+}
+
+fn topology(c: &mut Criterion) {
+    let features = Features::parse("v5.9").expect("a scheduler name");
+    for name in ["hikey960", "epyc-7742-2p"] {
+        let machine = Machine::preset(name).expect("a preset");
+        c.bench_with_input(BenchmarkId::new("topology", name), &machine, |b, machine| {
+            b.iter(|| Topology::new(machine, &features, &Options::default()).map(|t| t.partitions().len()))
+        });
+    }
+}
+
+/// One wakeup and one pick on a queue of `n`: our container, and a tree.
+fn queues(c: &mut Criterion) {
+    for n in [4u64, 64, 1024] {
+        c.bench_with_input(BenchmarkId::new("queue/sorted vector", n), &n, |b, n| {
+            let mut queue = FairQueue::default();
+            (0..*n).for_each(|i| queue.insert(i * 1000, i as u32));
+            let mut v = 0u64;
+            b.iter(|| {
+                v += 1000;
+                let left = queue.left().unwrap_or(0);
+                queue.remove(v - 1000, left);
+                queue.insert(v + (n - 1) * 1000, left);
+            })
+        });
+        c.bench_with_input(BenchmarkId::new("queue/BTreeSet", n), &n, |b, n| {
+            let mut queue: BTreeSet<(i64, u32)> = (0..*n).map(|i| (i as i64 * 1000, i as u32)).collect();
+            let mut v = 0i64;
+            b.iter(|| {
+                v += 1000;
+                let left = queue.pop_first().map_or(0, |e| e.1);
+                queue.insert((v + (*n as i64 - 1) * 1000, left));
+            })
+        });
+    }
+}
+
+/// Periodic threads of 15 % load, five for each CPU, for 100 ms.
+fn periodic(nr_tasks: u32) -> Workload {
+    let mut program = ProgramBuilder::new();
+    program.op(Op::Sleep(Amount { base: 0, jitter: 10_000_000 })).repeat(None, |p| {
+        p.op(Op::Run(Amount { base: 1_400_000, jitter: 200_000 }));
+        p.op(Op::TimerWait { timer: 0, period_ns: 10_000_000, relative: true });
+    });
+    let mut task = testing::spec("periodic", vec![]);
+    task.program = program.build();
+    let mut workload = testing::workload(vec![Object::Timer { per_task: true }], vec![task]);
+    workload.start[0].count = nr_tasks;
+    workload.duration_ns = Some(100_000_000);
+    workload
+}
+
+fn whole_run(c: &mut Criterion) {
+    for cpus in [8u32, 128] {
+        let machine = Arc::new(Machine::symmetric(cpus as usize));
+        let workload = Arc::new(periodic(5 * cpus));
+        let run = || {
+            let fair = Box::new(fair(&machine, "v5.9"));
+            let mut engine = Engine::new(Arc::clone(&machine), Arc::clone(&workload), fair, Config::default());
+            engine.run(&mut []).map_or(0, |outcome| outcome.nr_events)
+        };
+        let mut group = c.benchmark_group("run");
+        group.sample_size(20).throughput(criterion::Throughput::Elements(run()));
+        group.bench_function(format!("100 ms of {cpus} CPUs"), |b| b.iter(run));
+        group.finish();
+    }
+}
+
+criterion_group!(benches, select, pelt, topology, queues, whole_run);
+criterion_main!(benches);

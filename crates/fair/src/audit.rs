@@ -28,7 +28,7 @@ impl Fair {
         same("nr_running", u64::from(rq.nr_running), u64::from(all))?;
         same("ttwu_pending", u64::from(rq.ttwu_pending), u64::from(!queues.wake_list.is_empty()))?;
         same("curr_is_idle with a current task", u64::from(rq.curr_is_idle != 0 && curr.is_some()), 0)?;
-        in_range("cfs util_avg", rq.cfs.util_avg)?;
+        // The sum of a queue may pass 1024 for a while, when tasks come from other CPUs with their averages.
         in_range("rt util_avg", rq.rt.util_avg)?;
         curr.map_or(Ok(()), |p| in_range("util_avg of the current task", p.avg.util_avg))
     }

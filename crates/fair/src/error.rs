@@ -1,6 +1,5 @@
 //! What can be wrong with what a user asks for.
 
-use fairground_machine::CpuMask;
 use miette::Diagnostic;
 use thiserror::Error;
 
@@ -73,17 +72,17 @@ pub enum FairError {
     #[error("partitions {first} and {second} share CPUs {shared}: exclusive cpusets are disjoint")]
     PartitionsOverlap {
         /// One.
-        first: CpuMask,
+        first: String,
         /// Another.
-        second: CpuMask,
+        second: String,
         /// What they share.
-        shared: CpuMask,
+        shared: String,
     },
     /// A partition without CPUs, or with CPUs that the machine does not have.
     #[error("partition `{partition}` on a machine with {nr_cpus} CPUs: expected CPUs below {nr_cpus}, at least one")]
     BadPartition {
         /// The partition.
-        partition: CpuMask,
+        partition: String,
         /// CPUs of the machine.
         nr_cpus: usize,
     },
@@ -93,9 +92,9 @@ pub enum FairError {
         /// Name of the level.
         level: String,
         /// One mask.
-        first: CpuMask,
+        first: String,
         /// Another.
-        second: CpuMask,
+        second: String,
     },
     /// C and Rust disagree on a struct.
     #[error("layout of the C policy: {what} is {theirs} in C and {ours} in Rust; rebuild with one compiler")]

@@ -226,7 +226,8 @@ fn honoured(id: usize, value: u8) -> Result<(), FairError> {
         return Ok(());
     }
     let info = &FEATURES[id];
-    let balance = id >= ffi::FG_IMB_PCT_117 && id <= ffi::FG_MISFIT_NO_BACKOFF || info.name.starts_with("lb-p");
+    let of_balance = ffi::FG_IMB_PCT_117..=ffi::FG_MISFIT_NO_BACKOFF;
+    let balance = of_balance.contains(&id) || info.name.starts_with("lb-p");
     let needs = match balance {
         true => "load balancing, which this version does not have: balance is passive",
         false => "policy code that this version does not have",

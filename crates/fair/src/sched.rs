@@ -63,6 +63,11 @@ impl Fair {
         &self.topology
     }
 
+    /// What the policy sees of the whole, for asking it questions beside a run.
+    pub fn sys(&self) -> &FgSys {
+        self.world.sys()
+    }
+
     /// What the policy sees of a CPU.
     pub fn cpu(&self, cpu: CpuId) -> &FgCpu {
         &self.world.cpus[cpu as usize]

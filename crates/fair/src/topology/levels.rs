@@ -144,7 +144,8 @@ fn check_nesting(level: &Level) -> Result<(), FairError> {
         for other in first.iter().filter(|other| *other != cpu as CpuId) {
             let second = level.masks[other as usize];
             if *first != second {
-                return Err(FairError::BrokenTopology { level: level.name.clone(), first: *first, second });
+                let (level, first, second) = (level.name.clone(), first.to_string(), second.to_string());
+                return Err(FairError::BrokenTopology { level, first, second });
             }
         }
     }

@@ -98,7 +98,8 @@ fn shape(features: &Features) -> Shape {
 /// Spec 1.10: the exclusive cpusets, and the CPUs that are left.
 fn partitions(machine: &Machine, options: &Options) -> Result<Vec<CpuMask>, FairError> {
     let all = machine.all_cpus();
-    let bad = |partition: &CpuMask| FairError::BadPartition { partition: *partition, nr_cpus: machine.nr_cpus() };
+    let bad =
+        |partition: &CpuMask| FairError::BadPartition { partition: partition.to_string(), nr_cpus: machine.nr_cpus() };
     if !options.isolated.is_subset(&all) {
         return Err(bad(&options.isolated));
     }
@@ -108,8 +109,11 @@ fn partitions(machine: &Machine, options: &Options) -> Result<Vec<CpuMask>, Fair
             return Err(bad(partition));
         }
         if let Some(other) = taken.iter().find(|other| other.intersects(partition)) {
-            let shared = other.and(partition);
-            return Err(FairError::PartitionsOverlap { first: *other, second: *partition, shared });
+            return Err(FairError::PartitionsOverlap {
+                first: other.to_string(),
+                second: partition.to_string(),
+                shared: other.and(partition).to_string(),
+            });
         }
         taken.push(*partition);
     }
