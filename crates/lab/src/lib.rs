@@ -2,7 +2,7 @@
 //!
 //! A [`setup::Setup`] is everything but the seed; [`experiment::run`] runs its schedulers with every seed, in parallel;
 //! a [`comparison::Report`] sets base against test, pair by pair ([`stats`]), and [`tables::Format`] lays it out.
-//! [`published`] holds figures from mails, [`reproduce`] repeats them, [`fail_if`] turns a report into a gate, [`bench`]
+//! [`published`] holds figures from mails, [`reproduce`] repeats them, [`fail_if`] turns a report into a gate, [`mod@bench`]
 //! measures our own speed.
 //!
 //! ```
