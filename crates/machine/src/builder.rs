@@ -73,6 +73,7 @@ impl Costs {
     pub fn plausible() -> Costs {
         Costs {
             soft_ns: std::array::from_fn(|i| plausible_ns(SoftCost::all().nth(i))),
+            jitter: 0.1,
             ipi_ns: [0, 150, 200, 250, 400, 600, 900],
             line_ns: [0, 10, 30, 50, 100, 150, 250],
             refill_kib_ns: [0, 20, 60, 150, 500, 800, 1400],

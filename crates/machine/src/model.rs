@@ -243,6 +243,9 @@ impl SoftCost {
 pub struct Costs {
     /// ns at capacity 1024, by [`SoftCost`]. Already multiplied by the fitted scale, if the file records one.
     pub soft_ns: [f64; SoftCost::COUNT],
+    /// Half width of the spread of one software step of a task, as a share of its cost, 0 to 1: each step takes
+    /// uniformly between `1 - jitter` and `1 + jitter` of its price (caches, TLBs, branch predictors).
+    pub jitter: f64,
     /// IPI flight: send to the target's interrupt line, ns, by [`Distance`]; not scaled.
     pub ipi_ns: [u64; Distance::COUNT],
     /// Moving one modified cache line between two CPUs, ns, by [`Distance`]; not scaled.

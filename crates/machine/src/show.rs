@@ -88,6 +88,7 @@ impl Machine {
         for kind in SoftCost::all() {
             let _ = writeln!(out, "  {:<15} {:>10.1}", kind.name(), self.costs.soft(kind));
         }
+        let _ = writeln!(out, "  jitter of a step +- {} %", self.costs.jitter * 100.0);
         let _ = writeln!(out, "By distance, ns\n  {:<9} {:>8} {:>8} {:>12}", "", "ipi", "line", "refill 1 KiB");
         for d in self.distances().into_iter().filter(|d| *d != Distance::Same) {
             let (ipi, line) = (self.costs.ipi_ns[d as usize], self.costs.line_ns[d as usize]);

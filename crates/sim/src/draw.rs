@@ -17,6 +17,8 @@ pub enum Purpose {
     StartPhase = 4,
     /// Identity of a thread from its parent's and its birth order.
     Lineage = 5,
+    /// Spread of one software step; entity = the thread's lineage key.
+    StepCost = 6,
 }
 
 /// SplitMix64's finaliser: every input bit reaches every output bit.
@@ -38,6 +40,12 @@ pub fn in_amount(amount: Amount, raw: u64) -> u64 {
     amount.base.saturating_add(((u128::from(raw) * width) >> 64) as u64)
 }
 
+/// A price spread uniformly over `1 - jitter .. 1 + jitter` of itself; `jitter_q20`: at most 2^20.
+pub fn spread(price: u64, jitter_q20: u64, raw: u64) -> u64 {
+    let half = ((u128::from(price) * u128::from(jitter_q20)) >> 20) as u64;
+    in_amount(Amount { base: price - half, jitter: 2 * half }, raw)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,6 +62,15 @@ mod tests {
         ] {
             assert_ne!(base, other);
         }
+    }
+
+    #[test]
+    fn a_spread_price_reaches_both_ends_and_no_further() {
+        let tenth = (1 << 20) / 10;
+        assert_eq!(spread(1 << 20, tenth, 0), (1 << 20) - tenth);
+        assert_eq!(spread(1 << 20, tenth, u64::MAX), (1 << 20) + tenth);
+        assert_eq!(spread(1000, 0, 77), 1000);
+        assert_eq!(spread(1000, 1 << 20, 0), 0);
     }
 
     #[test]

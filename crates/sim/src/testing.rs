@@ -239,6 +239,7 @@ pub fn machine(nr_cpus: u32, threads: u32) -> Machine {
         }],
         costs: Costs {
             soft_ns: [0.0; SoftCost::COUNT],
+            jitter: 0.0,
             ipi_ns: [1; Distance::COUNT],
             line_ns: [0; Distance::COUNT],
             refill_kib_ns: [0; Distance::COUNT],

@@ -17,15 +17,16 @@ pub(super) const BY_DISTANCE: [&str; 3] = ["ipi", "line", "refill_kib"];
 /// Everything for nothing, to be filled in.
 pub(super) fn none() -> Costs {
     let zero = [0; Distance::COUNT];
-    Costs { soft_ns: [0.0; SoftCost::COUNT], ipi_ns: zero, line_ns: zero, refill_kib_ns: zero }
+    Costs { soft_ns: [0.0; SoftCost::COUNT], jitter: 0.0, ipi_ns: zero, line_ns: zero, refill_kib_ns: zero }
 }
 
 /// Reads `[costs]` of a machine on which `occurring` distances occur.
 pub(super) fn read(node: &Node, occurring: &[Distance]) -> FileResult<Costs> {
-    let fields = node.table(&["scale", "soft", "ipi", "line", "refill_kib"])?;
+    let fields = node.table(&["scale", "jitter", "soft", "ipi", "line", "refill_kib"])?;
     let scale = read_scale(&fields)?;
     let mut costs = none();
     costs.soft_ns = read_soft(&fields.need("soft")?, scale)?;
+    costs.jitter = read_jitter(&fields)?;
     let [ipi, line, refill_kib] = BY_DISTANCE;
     costs.ipi_ns = read_by_distance(&fields.need(ipi)?, occurring)?;
     costs.line_ns = read_by_distance(&fields.need(line)?, occurring)?;
@@ -41,6 +42,16 @@ fn read_scale(fields: &Fields) -> FileResult<f64> {
         return Err(node.fault(format!("a scale of {scale}")).hint("expected 0.001 to 1000"));
     }
     Ok(scale)
+}
+
+/// The spread of a task's software steps; none if the file has none.
+fn read_jitter(fields: &Fields) -> FileResult<f64> {
+    let Some(node) = fields.get("jitter") else { return Ok(0.0) };
+    let jitter = node.figure(&FACTOR, "costs.jitter".into(), Fit::Never)?;
+    if jitter > 1.0 {
+        return Err(node.fault(format!("a jitter of {jitter}")).hint("expected 0 to 1, the share of a step's cost"));
+    }
+    Ok(jitter)
 }
 
 /// Reads `[costs.soft]`; all kinds must be there. A fit may touch only what `scale` multiplies.

@@ -244,6 +244,9 @@ impl<'a> Writer<'a> {
         if let Some(scale) = scale {
             self.key_figure("costs", "scale", scale, &FACTOR);
         }
+        if costs.jitter != 0.0 {
+            self.key_figure("costs", "jitter", costs.jitter, &FACTOR);
+        }
         self.line("\n[costs.soft]");
         for kind in SoftCost::all() {
             let factor = if kind.is_scaled() { scale.unwrap_or(1.0) } else { 1.0 };

@@ -12,7 +12,7 @@ use fairground_workload::{Amount, Mark, ObjId, Op, SchedAttr, SpecId};
 use super::objects::{Obj, Taken};
 use super::task::{State, Wait};
 use super::Engine;
-use crate::draw::{draw, Purpose};
+use crate::draw::{draw, spread, Purpose};
 use crate::{Change, EventKind, TaskId, Time, WakeContext};
 
 /// Steps of one thread at one instant after which time is taken to stand still.
@@ -108,9 +108,13 @@ impl Engine {
 
     /// Sets soft work, and the phase that follows it.
     fn work(&mut self, task: TaskId, then: u8, kinds: &[SoftCost]) -> Flow {
-        let work = kinds.iter().map(|k| self.soft_q20[*k as usize]).sum();
+        let price: u64 = kinds.iter().map(|k| self.soft_q20[*k as usize]).sum();
         let t = &mut self.tasks[task as usize];
-        t.work_q20 = work;
+        t.steps += 1;
+        t.work_q20 = match self.jitter_q20 {
+            0 => price,
+            jitter => spread(price, jitter, draw(self.config.seed, Purpose::StepCost, t.lineage, t.steps)),
+        };
         t.phase = then;
         Flow::Work
     }

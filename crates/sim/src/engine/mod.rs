@@ -146,6 +146,8 @@ pub struct Engine {
     distance: Vec<u8>,
     /// Work of each [`SoftCost`], work ns x 2^20.
     soft_q20: [u64; SoftCost::COUNT],
+    /// Spread of a task's software steps, share of the price x 2^20.
+    jitter_q20: u64,
     /// CPUs to reschedule at the end of the instant.
     flagged: Vec<u64>,
     /// Interrupts taken so far, by device.
@@ -194,6 +196,7 @@ impl Engine {
             siblings: machine.cores.iter().map(|c| c.iter().collect()).collect(),
             opp: opp.collect(),
             distance: distance.collect(),
+            jitter_q20: (machine.costs.jitter * (1u64 << 20) as f64) as u64,
             soft_q20: machine.costs.soft_ns.map(|ns| (ns * (1u64 << 20) as f64) as u64),
             flagged: vec![0; n.div_ceil(64)],
             device_draws: vec![0; workload.irqs.len()],
@@ -427,6 +430,7 @@ impl Engine {
             born: 0,
             lineage,
             draws: 0,
+            steps: 0,
             state: State::Placing,
             rq: cpu,
             on_cpu: None,

@@ -48,6 +48,8 @@ pub(crate) struct Task {
     /// Identity for random draws: the same in two runs even if births interleave differently.
     pub lineage: u64,
     pub draws: u64,
+    /// Software steps taken, for the draw of their spread.
+    pub steps: u64,
 
     pub state: State,
     /// Its run queue, where it last was if asleep.
@@ -128,6 +130,7 @@ pub(crate) fn blank() -> Task {
         born: 0,
         lineage: 0,
         draws: 0,
+        steps: 0,
         state: State::Placing,
         rq: 0,
         on_cpu: None,

@@ -46,6 +46,7 @@ pub fn small_machine(n: usize) -> Machine {
         }],
         costs: Costs {
             soft_ns: [0.0; SoftCost::COUNT],
+            jitter: 0.0,
             ipi_ns: [0; Distance::COUNT],
             line_ns: [0; Distance::COUNT],
             refill_kib_ns: [0; Distance::COUNT],
