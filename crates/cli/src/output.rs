@@ -19,7 +19,8 @@ static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 #[error("cannot write {path}: {cause}")]
 struct CannotWrite {
     path: String,
-    cause: io::Error,
+    /// Not the whole error: that names a temporary file the user never asked for.
+    cause: io::ErrorKind,
 }
 
 /// Ctrl-C leaves neither half a result nor a temporary file.
@@ -66,7 +67,7 @@ enum Target {
 impl OutputFile {
     /// Opened before the work begins, so that a bad path is known at once.
     pub fn create(path: &Path) -> Result<OutputFile, Failure> {
-        let fail = |cause| CannotWrite { path: path.display().to_string(), cause };
+        let fail = |e: io::Error| CannotWrite { path: path.display().to_string(), cause: e.kind() };
         let special = std::fs::metadata(path).is_ok_and(|m| !m.is_file());
         let target = if special {
             Target::Direct(BufWriter::new(File::options().write(true).open(path).map_err(fail)?))

@@ -119,7 +119,9 @@ impl Report {
 
     fn note_on_seeds(&mut self) {
         let Some(pairs) = self.comparisons.iter().map(|c| c.pairs.len()).min() else { return };
-        if pairs == 1 {
+        if pairs == 0 {
+            self.note("no pair of runs completed: there is nothing to compare");
+        } else if pairs == 1 {
             self.note("one pair of runs: no interval, nothing is significant");
         } else if pairs < FEW_SEEDS {
             self.note(format!("{pairs} pairs of runs: below {FEW_SEEDS} the 95 % interval is too narrow"));

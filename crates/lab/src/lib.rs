@@ -1,4 +1,32 @@
 //! Experiments, statistics, published rows and reports, on runs of the simulator.
+//!
+//! A [`setup::Setup`] is everything but the seed; [`experiment::run`] runs its schedulers with every seed, in parallel;
+//! a [`comparison::Report`] sets base against test, pair by pair ([`stats`]), and [`tables::Format`] lays it out.
+//! [`published`] holds figures from mails, [`reproduce`] repeats them, [`fail_if`] turns a report into a gate, [`mod@bench`]
+//! measures our own speed.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use fairground_lab::{comparison::Report, experiment, setup::Setup, tables::Format};
+//! use fairground_machine::Machine;
+//! use fairground_workload::Workload;
+//!
+//! let machine = Machine::find("hikey960")?;
+//! let (workload, _) = Workload::find("sched-pipe:loops=100,threads", &machine)?;
+//! let scheds = ["fair:v5.9", "fair:v5.9+asym-prev-first"];
+//! let setup = Setup {
+//!     machine: Arc::new(machine),
+//!     workload: Arc::new(workload),
+//!     scheds: scheds.iter().map(|s| s.parse()).collect::<Result<_, _>>()?,
+//!     config: Default::default(),
+//! };
+//! let plan = experiment::Plan { scheds: 2, seeds: vec![1, 2], jobs: 1, check_determinism: false };
+//! let results = experiment::run(&plan, &setup, &|| ())?;
+//! let names = scheds.map(String::from);
+//! let report = Report::new("hikey960", "sched-pipe", &names, &plan.seeds, &results);
+//! assert!(Format::Own.render(&report).contains("ops_per_sec"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod bench;
 pub mod comparison;

@@ -51,7 +51,7 @@ impl Setup {
         for observer in observers {
             all.push(&mut **observer);
         }
-        let outcome = engine.run(&mut all).map_err(|e| e.to_string())?;
+        let outcome = engine.run(&mut all).map_err(|e| e.to_string().trim_end().to_owned())?;
         outcome.check(&self.machine)?;
         Ok(RunReport {
             readings: readings(&self.workload, &metrics.finish(&outcome, engine.scheduler())),

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::process::{Command, Stdio};
 
 use clap::Args;
-use fairground_lab::bench::{measure, BenchRow, ROWS, SCHED, SCHEMA};
+use fairground_lab::bench::{measure, BenchError, BenchRow, ROWS, SCHED, SCHEMA};
 use fairground_lab::tables::number;
 use serde_json::json;
 
@@ -36,7 +36,10 @@ fn parse_seconds(text: &str) -> Result<f64, String> {
 impl Bench {
     pub fn run(self) -> Result<End, Failure> {
         if let Some(row) = &self.row {
-            let row = measure(row, self.seconds)?;
+            let row = measure(row, self.seconds).map_err(|e| match e {
+                BenchError::Run { .. } => run_failed(e),
+                BenchError::UnknownRow(_) | BenchError::Sched(_) => e.into(),
+            })?;
             print(&format!("{}\n", json!(row)))?;
             return Ok(End::Done);
         }
@@ -57,7 +60,7 @@ impl Bench {
             .output()
             .map_err(|e| failed(format!("cannot start: {e}")))?;
         if !child.status.success() {
-            return Err(failed(child.status.to_string()));
+            return Err(failed(format!("its process ended with {}", child.status)));
         }
         serde_json::from_slice(&child.stdout).map_err(|e| failed(format!("unreadable result: {e}")))
     }

@@ -16,10 +16,6 @@ use crate::output::{complain, print, OutputFile};
 use crate::progress::Progress;
 
 /// Compares schedulers on a machine under a workload, paired over seeds.
-///
-/// --fail-if METRIC<THRESHOLD (or <=, >, >=) exits with 3 if it holds for any test: with % the threshold is an
-/// improvement (positive is better, in percent of base): ops_per_sec<-2%; without, the mean of test in the metric's
-/// unit: wakeup_latency_p99_us>500.
 #[derive(Args)]
 pub struct Compare {
     /// Preset or file
@@ -40,7 +36,11 @@ pub struct Compare {
     format: Format,
     #[command(flatten)]
     jobs: Jobs,
-    /// Exit with 3 if this holds, e.g. ops_per_sec<-2%; may be given several times
+    /// Exit with 3 if this holds for any test, e.g. ops_per_sec<-2%; may be given several times
+    ///
+    /// METRIC, one of < <= > >=, NUMBER. With % the number is an improvement in percent of base, positive is better:
+    /// ops_per_sec<-2% holds if test is more than 2 % worse. Without, it is the mean of test in the metric's unit:
+    /// wakeup_latency_p99_us>500.
     #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
     fail_if: Vec<String>,
     /// Run everything twice; a run whose events differ has failed

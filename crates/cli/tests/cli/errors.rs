@@ -56,3 +56,34 @@ fn errors_are_plain_where_they_are_piped() {
     let message = fairground("compare hikey690 sched-pipe").stderr;
     assert!(message.is_ascii() && !message.contains('\x1b'), "{message}");
 }
+
+/// A thread that waits for a signal nobody sends: legal, warned of, and a deadlock.
+const DEADLOCK: &str = r#"{
+    "tasks": { "a": { "run": 1000, "lock": "m", "wait": { "ref": "x", "mutex": "m" }, "unlock": "m" } },
+    "global": { "duration": -1 }
+}"#;
+
+#[test]
+fn a_run_that_fails_exits_with_1_and_says_why() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("deadlock.json");
+    std::fs::write(&path, DEADLOCK).unwrap();
+    let trace = dir.path().join("trace.txt");
+    let words = format!("run hikey {} --sched fair:v5.9 --trace {}", path.display(), trace.display());
+    let ran = fairground(&words);
+    assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{}", ran.stderr);
+    assert!(ran.stderr.contains("deadlock"), "{}", ran.stderr);
+    assert_eq!(files(dir.path()), ["deadlock.json"], "no half a trace");
+}
+
+#[test]
+fn failed_runs_are_part_of_the_result() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("deadlock.json");
+    std::fs::write(&path, DEADLOCK).unwrap();
+    let ran = fairground(&format!("compare hikey {} --seeds 2 --format json", path.display()));
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    let result: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(result["failures"].as_array().map(Vec::len), Some(4));
+    assert!(ran.stderr.contains("run failed: fair:v5.9 seed 1: deadlock"), "{}", ran.stderr);
+}

@@ -1,3 +1,5 @@
+use std::process::{Command, Stdio};
+
 use super::{files, json, succeeds};
 
 #[test]
@@ -39,4 +41,36 @@ fn a_trace_does_not_change_the_run_and_is_whole() {
 fn a_trace_may_go_to_a_device() {
     succeeds("run hikey sched-pipe:loops=20 --sched fair:v5.9 --trace /dev/null");
     assert!(!std::fs::metadata("/dev/null").unwrap().is_file());
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_error() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_fairground"))
+        .args(["machine", "show", "epyc-7742-2p"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
+}
+
+/// SIGINT in the middle of a long run.
+#[cfg(unix)]
+#[test]
+fn an_interrupt_leaves_no_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_fairground"))
+        .args(["run", "hikey", "periodic:duration=10000", "--sched", "fair:v5.9", "--trace"])
+        .arg(dir.path().join("trace.txt"))
+        .spawn()
+        .unwrap();
+    while files(dir.path()).is_empty() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(files(dir.path()).is_empty());
 }
