@@ -154,7 +154,7 @@ void fg_commit_writes(struct fg_sys *sys, struct fg_task *p, struct fg_task *wak
 {
 	if (v->writes & FG_W_RECORD)
 		record_wakee(sys, waker, p, w);
-	if (v->writes & FG_W_SYNC)
+	if ((v->writes & FG_W_SYNC) && valid_cpu(sys, p->cpu))
 		pelt_decay_blocked(&p->avg, cpu_rq(sys, (u32)p->cpu)->cfs.last_update, p->weight);
 	if (v->writes & FG_W_RECENT)
 		p->recent_used = v->recent_used;

@@ -78,7 +78,7 @@ static void add_cpu_stats(const struct select_ctx *s, const struct fg_cpu *rq, s
 {
 	st->util += cpu_util_without(s, rq);
 	if (feat(s->sys, FG_FIG_WITHOUT_P)) {
-		u32 nr = rq->nr_running - task_running_on(s, rq);
+		u32 nr = (u32)pos_sub(rq->nr_running, task_running_on(s, rq));
 
 		st->load += cpu_load_without(s, rq);
 		st->runnable += cpu_runnable_without(s, rq);

@@ -1,5 +1,7 @@
 //! What a decision costs the host: `cargo bench -p fairground-fair`.
 
+#![allow(missing_docs)]
+
 use std::collections::BTreeSet;
 use std::hint::black_box;
 use std::sync::Arc;

@@ -137,11 +137,11 @@ fn feature_table(out: &mut String, header: &Header, features: &[Vec<String>]) ->
         let words: Vec<&str> = arg("values")?.split('|').filter(|w| !w.is_empty()).collect();
         let _ = writeln!(
             rows,
-            "    FeatureInfo {{ name: {:?}, values: &{words:?}, mail: {:?}, since: {:?}, ready: {:?}, text: {:?} }},",
+            "    FeatureInfo {{ name: {:?}, values: &{words:?}, mail: {:?}, since: {:?}, in_policy: {}, text: {:?} }},",
             arg("name")?,
             arg("mail")?,
             arg("since")?,
-            arg("ready")?,
+            arg("ready")? == "1",
             arg("text")?
         );
     }

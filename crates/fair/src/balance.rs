@@ -6,7 +6,7 @@
 //! DEVIATION: nothing is pulled, so no domain is ever found imbalanced: nr_balance_failed stays 0 and every interval
 //! doubles to its maximum, where the kernel resets it to its minimum whenever it moved a task.
 
-use fairground_machine::{CpuId, SoftCost};
+use fairground_machine::{CpuId, CpuMask, SoftCost};
 use fairground_sim::{Env, Ipi};
 
 use crate::ffi::*;
@@ -64,11 +64,11 @@ impl Fair {
         }
         let idle = sys.nohz_idle;
         let Some(balancer) = idle.iter().find(|c| *c as usize != cpu && self.is_idle(*c as usize)) else { return };
-        let asked = std::mem::replace(&mut self.rqs[balancer as usize].nohz_kick, kick.max(KICK_STATS));
-        if asked == 0 {
+        let asked = &mut self.rqs[balancer as usize].nohz_kick;
+        let first = *asked == 0;
+        *asked = (*asked).max(kick);
+        if first {
             env.send_ipi(balancer, Ipi::NohzKick);
-        } else {
-            self.rqs[balancer as usize].nohz_kick = asked.max(kick);
         }
     }
 
@@ -132,51 +132,56 @@ impl Fair {
     /// update_blocked_averages.
     fn update_blocked(&mut self, env: &Env, cpu: usize) {
         self.clock(env, cpu);
-        self.update_curr(cpu);
         self.world.update_blocked_averages(cpu);
         self.world.cpus[cpu].last_blocked = env.jiffies();
     }
 
-    /// _nohz_idle_balance: for each CPU whose tick is stopped, this one last.
+    /// _nohz_idle_balance: for each CPU whose tick is stopped, this one last; ends early if this one gets work.
     fn nohz_idle_balance(&mut self, env: &mut Env, cpu: usize, kick: u32, kind: u32) {
         let jiffies = env.jiffies();
         self.world.sys_mut().nohz_has_blocked = 0;
+        let mut next_balance = u64::MAX;
         let mut blocked = false;
-        let mut next_balance = None;
         let idle = self.world.sys().nohz_idle;
-        let mut aborted = false;
         for other in idle.iter_wrap(cpu as CpuId + 1).filter(|c| *c as usize != cpu) {
             if !self.is_idle(other as usize) {
                 continue;
             }
-            aborted = self.rqs[cpu].resched;
-            if aborted {
-                break;
+            if self.rqs[cpu].resched {
+                self.end_nohz(true, next_balance);
+                return;
             }
             blocked |= self.nohz_update(env, other as usize);
             if kick == KICK_BALANCE && jiffies >= self.world.cpus[other as usize].next_balance {
                 self.balance_domains(env, other as usize, FG_CPU_IDLE);
             }
-            let next = self.world.cpus[other as usize].next_balance;
-            next_balance = Some(next_balance.map_or(next, |n: u64| n.min(next)));
+            next_balance = next_balance.min(self.world.cpus[other as usize].next_balance);
         }
-        if !aborted {
-            if kind != FG_CPU_NEWLY_IDLE {
-                self.update_blocked(env, cpu);
-                blocked |= self.world.cpus[cpu].has_blocked_load != 0;
-            }
-            if kick == KICK_BALANCE {
-                self.balance_domains(env, cpu, FG_CPU_IDLE);
-            }
-            let sys = self.world.sys_mut();
-            sys.nohz_next_blocked = jiffies + ms_to_jiffies(sys.hz, BLOCKED_PERIOD_MS);
+        if kind != FG_CPU_NEWLY_IDLE {
+            self.update_blocked(env, cpu);
+            blocked |= self.world.cpus[cpu].has_blocked_load != 0;
         }
+        if kick == KICK_BALANCE {
+            self.balance_domains(env, cpu, FG_CPU_IDLE);
+        }
+        self.nohz_looked(jiffies);
+        self.end_nohz(blocked, next_balance);
+    }
+
+    /// The blocked load of idle CPUs is up to date; next time in 32 ms.
+    fn nohz_looked(&mut self, jiffies: u64) {
         let sys = self.world.sys_mut();
-        if blocked || aborted {
+        sys.nohz_next_blocked = jiffies + ms_to_jiffies(sys.hz, BLOCKED_PERIOD_MS);
+    }
+
+    /// `next_balance`: the earliest of the CPUs seen, u64::MAX if there was none.
+    fn end_nohz(&mut self, blocked: bool, next_balance: u64) {
+        let sys = self.world.sys_mut();
+        if blocked {
             sys.nohz_has_blocked = 1;
         }
-        if let (true, Some(next)) = (kick == KICK_BALANCE, next_balance) {
-            sys.nohz_next_balance = next;
+        if next_balance != u64::MAX {
+            sys.nohz_next_balance = next_balance;
         }
     }
 
@@ -264,6 +269,9 @@ impl Fair {
             self.world.update_group_capacity(sd, cpu, jiffies);
         }
         let span = self.world.domains[sd].span;
+        if kind == FG_CPU_NEWLY_IDLE {
+            self.newidle_blocked(env, &span);
+        }
         let top = self.world.domains[sd].parent.is_null();
         let overutilized = span.iter().any(|c| self.world.cpu_overutilized(c as usize));
         let overload = top && span.iter().any(|c| self.world.cpus[c as usize].nr_running > 1);
@@ -273,6 +281,22 @@ impl Fair {
             root.overutilized = u32::from(overutilized);
         } else if overutilized {
             root.overutilized = 1;
+        }
+    }
+
+    /// LBF_NOHZ_STATS: newly idle balancing brings the blocked load of the idle CPUs it looks at up to date.
+    fn newidle_blocked(&mut self, env: &mut Env, span: &CpuMask) {
+        let sys = self.world.sys();
+        if sys.nohz_has_blocked == 0 {
+            return;
+        }
+        let idle = sys.nohz_idle;
+        let mut left = false;
+        for cpu in idle.and(span).iter() {
+            left |= self.nohz_update(env, cpu as usize);
+        }
+        if left && idle.is_subset(span) {
+            self.nohz_looked(env.jiffies());
         }
     }
 

@@ -58,6 +58,13 @@ const RULES: [Rule; 12] = [
 /// Features that this crate honours by itself: they shape domains and their pointers, the policy never asks.
 const OF_TOPOLOGY: [usize; 2] = [ffi::FG_CLS_DOMAIN, ffi::FG_ASYM_CAP_FULL];
 
+impl FeatureInfo {
+    /// Whether this version honours the feature, for one of its values at least.
+    pub fn is_ready(&self) -> bool {
+        self.in_policy || OF_TOPOLOGY.iter().any(|id| FEATURES[*id].name == self.name)
+    }
+}
+
 impl Features {
     /// The features of a preset.
     ///

@@ -19,8 +19,8 @@ pub struct FeatureInfo {
     pub mail: &'static str,
     /// Release that has it by default.
     pub since: &'static str,
-    /// `1`: the policy has its code; else `0`. Single values: `fg_feature_ready`.
-    pub ready: &'static str,
+    /// The policy has code for it. See also [`FeatureInfo::is_ready`].
+    pub in_policy: bool,
     /// One line on what it changes.
     pub text: &'static str,
 }

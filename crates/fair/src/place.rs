@@ -50,17 +50,22 @@ impl Fair {
         let (here, task) = (self.here as usize, child.id);
         self.new_task(child);
         self.clock(env, here);
-        if !is_rt(self.world.task(task)) && parent.is_some() {
+        if parent.is_some() {
             self.update_curr(here);
         }
-        self.world.task_fork(here, task);
+        let fair = !is_rt(self.world.task(task));
+        if fair {
+            self.world.task_fork(here, task);
+        }
         let cpu = self.select(env, task, DecisionKind::Fork, FG_WF_FORK);
         if cpu as usize != here {
             self.set_task_cpu(env, task, cpu, MigrateCause::Fork);
         }
         let cpu = cpu as usize;
         self.clock(env, cpu);
-        self.world.post_init_util(cpu, task);
+        if fair {
+            self.world.post_init_util(cpu, task);
+        }
         self.enqueue(env, cpu, task, FG_ENQUEUE_INITIAL);
         env.enqueued(task, cpu as CpuId);
         self.check_preempt(env, cpu, task);
@@ -82,6 +87,11 @@ impl Fair {
         *self.world.task_mut(info.id) = p;
         self.write_affinity(info.id, &info.affinity);
         self.write_attr(info.id, &info.attr);
+        if is_rt(self.world.task(info.id)) {
+            // It has no load; should it become fair, its next enqueue attaches none.
+            let p = self.world.task_mut(info.id);
+            p.flags = p.flags & !FG_TASK_NEW | FG_TASK_MIGRATED;
+        }
     }
 
     /// sched_exec: the stopper moves the running task if another CPU is better.

@@ -1,0 +1,292 @@
+//! Scenarios call by call, as the engine would make them: what is asked of the engine, and who runs.
+
+use std::sync::Arc;
+
+use fairground_fair::{Fair, Features, Options};
+use fairground_machine::testing::Shape;
+use fairground_machine::{CpuId, CpuMask, Machine};
+use fairground_sim::{
+    Change, Env, IdleView, Ipi, MigrateCause, Pick, Request, Scheduler, TaskId, TaskInfo, WakeContext,
+};
+use fairground_workload::{Policy, SchedAttr};
+
+const MS: u64 = 1_000_000;
+
+/// A scheduler and the requests of its last call.
+struct Rig {
+    fair: Fair,
+    env: Env,
+    now: u64,
+    requests: Vec<Request>,
+}
+
+impl Rig {
+    fn new(machine: Machine, scheduler: &str) -> Rig {
+        let machine = Arc::new(machine);
+        let features = Features::parse(scheduler).unwrap();
+        let fair = Fair::new(Arc::clone(&machine), features, Options::default()).unwrap();
+        Rig { fair, env: Env::new(machine, 250, 1), now: MS, requests: Vec::new() }
+    }
+
+    fn call<R>(&mut self, cpu: CpuId, f: impl FnOnce(&mut Fair, &mut Env) -> R) -> R {
+        self.env.begin(self.now, cpu);
+        let result = f(&mut self.fair, &mut self.env);
+        self.env.drain(&mut self.requests);
+        self.env.take_charge(cpu);
+        self.fair.audit(&self.env).unwrap();
+        result
+    }
+
+    fn fork(&mut self, id: TaskId, attr: SchedAttr, affinity: CpuMask) {
+        let info = TaskInfo { id, attr, affinity, kthread_cpu: None };
+        self.call(0, |f, e| f.fork(e, 0, None, &info));
+    }
+
+    fn fair_task(&mut self, id: TaskId, affinity: &str) {
+        self.fork(id, SchedAttr::default(), CpuMask::parse_list(affinity).unwrap());
+    }
+
+    fn rt_task(&mut self, id: TaskId, policy: Policy, prio: u8, affinity: &str) {
+        let attr = SchedAttr { policy, rt_priority: prio, ..SchedAttr::default() };
+        self.fork(id, attr, CpuMask::parse_list(affinity).unwrap());
+    }
+
+    fn schedule(&mut self, cpu: CpuId) -> Pick {
+        self.call(cpu, |f, e| f.schedule(e, cpu))
+    }
+
+    fn sleep(&mut self, cpu: CpuId, task: TaskId) -> Pick {
+        self.call(cpu, |f, e| f.block(e, cpu, task));
+        self.schedule(cpu)
+    }
+
+    fn wake(&mut self, cpu: CpuId, waker: Option<TaskId>, task: TaskId) {
+        let ctx = WakeContext { cpu, waker, sync: false };
+        self.call(cpu, |f, e| f.wake(e, ctx, task));
+    }
+
+    fn asked(&self, wanted: impl Fn(&Request) -> bool) -> bool {
+        self.requests.iter().any(wanted)
+    }
+
+    fn resched_of(&self, cpu: CpuId) -> bool {
+        self.asked(|r| matches!(r, Request::Resched { to, .. } if *to == cpu))
+    }
+}
+
+fn two_caches() -> Machine {
+    let mut shape = Shape::from_seed(1);
+    (shape.packages, shape.nodes, shape.llcs, shape.clusters) = (1, 1, 2, 1);
+    (shape.cores, shape.threads, shape.types) = (2, 1, 1);
+    shape.build()
+}
+
+#[test]
+fn a_wakeup_behind_another_cache_goes_through_the_wake_queue() {
+    let mut rig = Rig::new(two_caches(), "v5.9");
+    rig.fair_task(0, "2");
+    assert_eq!(rig.schedule(2), Pick::Task(0));
+    rig.now += MS;
+    assert_eq!(rig.sleep(2, 0), Pick::Idle);
+    rig.now += MS;
+    rig.wake(0, None, 0);
+    assert!(rig.asked(|r| matches!(r, Request::Ipi { to: 2, ipi: Ipi::WakeQueue, .. })));
+    assert!(!rig.asked(|r| matches!(r, Request::Enqueued { .. })));
+    assert_eq!(rig.fair.cpu(2).ttwu_pending, 1);
+    rig.call(2, |f, e| f.ipi(e, 2, Ipi::WakeQueue));
+    assert!(rig.asked(|r| matches!(r, Request::Enqueued { task: 0, cpu: 2 })));
+    assert!(rig.resched_of(2));
+    assert_eq!(rig.fair.cpu(2).ttwu_pending, 0);
+    assert_eq!(rig.schedule(2), Pick::Task(0));
+}
+
+#[test]
+fn a_wakeup_behind_the_same_cache_enqueues_at_once() {
+    let mut rig = Rig::new(Machine::symmetric(2), "v5.9");
+    rig.fair_task(0, "1");
+    rig.schedule(1);
+    rig.now += MS;
+    rig.sleep(1, 0);
+    rig.now += MS;
+    rig.wake(0, None, 0);
+    assert!(rig.asked(|r| matches!(r, Request::Enqueued { task: 0, cpu: 1 })));
+    assert!(rig.resched_of(1));
+}
+
+/// WF_ON_CPU: the wakeup comes between block() and schedule() of the same instant.
+#[test]
+fn a_task_still_being_switched_away_is_woken_on_its_own_cpu() {
+    let mut rig = Rig::new(Machine::symmetric(2), "v5.9");
+    rig.fair_task(0, "0-1");
+    let cpu = rig.fair.task(0).cpu as CpuId;
+    rig.schedule(cpu);
+    rig.now += MS;
+    rig.call(cpu, |f, e| f.block(e, cpu, 0));
+    rig.wake(1 - cpu, None, 0);
+    assert!(rig.asked(|r| matches!(r, Request::Ipi { ipi: Ipi::WakeQueue, .. })));
+    assert_eq!(rig.schedule(cpu), Pick::Idle);
+    rig.call(cpu, |f, e| f.ipi(e, cpu, Ipi::WakeQueue));
+    assert_eq!(rig.schedule(cpu), Pick::Task(0));
+}
+
+/// The same with the interrupt on the task's own CPU: the wakeup is carried out after the switch.
+#[test]
+fn a_task_woken_by_an_interrupt_before_its_switch_is_placed_after_it() {
+    let mut rig = Rig::new(Machine::symmetric(1), "v5.9");
+    rig.fair_task(0, "0");
+    rig.schedule(0);
+    rig.now += MS;
+    rig.call(0, |f, e| f.block(e, 0, 0));
+    rig.wake(0, None, 0);
+    assert!(rig.requests.is_empty());
+    assert_eq!(rig.schedule(0), Pick::Idle);
+    assert!(rig.resched_of(0));
+    assert_eq!(rig.schedule(0), Pick::Task(0));
+}
+
+#[test]
+fn rt_runs_before_fair_and_higher_priorities_before_lower() {
+    let mut rig = Rig::new(Machine::symmetric(1), "v5.9");
+    rig.fair_task(0, "0");
+    assert_eq!(rig.schedule(0), Pick::Task(0));
+    rig.rt_task(1, Policy::Fifo, 10, "0");
+    assert!(rig.resched_of(0));
+    assert_eq!(rig.schedule(0), Pick::Task(1));
+    rig.rt_task(2, Policy::Fifo, 10, "0");
+    assert!(!rig.resched_of(0), "equal priority waits");
+    rig.rt_task(3, Policy::Fifo, 20, "0");
+    assert_eq!(rig.schedule(0), Pick::Task(3));
+    assert_eq!(rig.sleep(0, 3), Pick::Task(1));
+    assert_eq!(rig.sleep(0, 1), Pick::Task(2));
+    assert_eq!(rig.sleep(0, 2), Pick::Task(0));
+}
+
+#[test]
+fn rr_tasks_take_turns_every_100_ms() {
+    let mut rig = Rig::new(Machine::symmetric(1), "v5.9");
+    rig.rt_task(0, Policy::Rr, 10, "0");
+    rig.rt_task(1, Policy::Rr, 10, "0");
+    assert_eq!(rig.schedule(0), Pick::Task(0));
+    let mut ticks = 0;
+    loop {
+        rig.now += 4 * MS;
+        ticks += 1;
+        rig.call(0, |f, e| f.tick(e, 0));
+        if rig.resched_of(0) {
+            break;
+        }
+    }
+    assert_eq!(ticks, 25);
+    assert_eq!(rig.schedule(0), Pick::Task(1));
+}
+
+#[test]
+fn a_waking_rt_task_leaves_a_cpu_with_an_equal_one() {
+    let mut rig = Rig::new(Machine::symmetric(2), "v5.9");
+    rig.rt_task(0, Policy::Fifo, 10, "0");
+    rig.schedule(0);
+    rig.rt_task(1, Policy::Fifo, 10, "0-1");
+    assert_eq!(rig.fair.task(1).cpu, 1);
+    let rule = rig.requests.iter().find_map(|r| if let Request::Decided(d) = r { Some(d.rule) } else { None });
+    assert_eq!(rig.fair.rule_name(rule.unwrap()), "rt-lowest");
+}
+
+#[test]
+fn a_running_task_leaves_a_forbidden_cpu_through_the_stopper() {
+    let mut rig = Rig::new(Machine::symmetric(2), "v5.9");
+    rig.fair_task(0, "0-1");
+    let cpu = rig.fair.task(0).cpu as CpuId;
+    rig.schedule(cpu);
+    rig.now += MS;
+    rig.call(cpu, |f, e| f.change(e, cpu, 0, &Change::Affinity(CpuMask::of(1 - cpu))));
+    assert!(rig.asked(|r| matches!(r, Request::Stop { to, .. } if *to == cpu)));
+    assert_eq!(rig.schedule(cpu), Pick::Stopper);
+    rig.call(cpu, |f, e| f.stopper(e, cpu));
+    let cause = MigrateCause::Affinity;
+    assert!(rig.asked(|r| *r == Request::Migrated { task: 0, from: cpu, to: 1 - cpu, cause }));
+    assert_eq!(rig.schedule(cpu), Pick::Idle);
+    assert_eq!(rig.schedule(1 - cpu), Pick::Task(0));
+}
+
+#[test]
+fn a_waiting_task_leaves_a_forbidden_cpu_at_once() {
+    let mut rig = Rig::new(Machine::symmetric(2), "v5.9");
+    rig.fair_task(0, "0");
+    rig.schedule(0);
+    rig.fair_task(1, "0");
+    rig.call(0, |f, e| f.change(e, 0, 1, &Change::Affinity(CpuMask::of(1))));
+    assert!(rig.asked(|r| matches!(r, Request::Migrated { task: 1, from: 0, to: 1, .. })));
+    assert!(rig.resched_of(1));
+}
+
+/// Mail 000 at unit level: prev is idle and fits, and the scan starts at the target, which is the waker's busy CPU.
+#[test]
+fn hikey960_wakes_rotate_to_the_next_big_cpu_or_stay_on_prev() {
+    for (scheduler, expected, rule) in [("v5.9", 7, "B1"), ("v5.9+asym-prev-first", 5, "A2")] {
+        let mut rig = Rig::new(Machine::preset("hikey960").unwrap(), scheduler);
+        // The wakee slept on 5 after enough work not to fit a little CPU; the waker runs on 6 beside a task on 4.
+        for (task, cpu) in [(0, "5"), (1, "6"), (2, "4")] {
+            rig.fair_task(task, cpu);
+            rig.schedule(cpu.parse().unwrap());
+        }
+        rig.now += 40 * MS;
+        rig.sleep(5, 0);
+        rig.call(6, |f, e| f.change(e, 6, 0, &Change::Affinity(CpuMask::first_n(8))));
+        let ctx = WakeContext { cpu: 6, waker: Some(1), sync: true };
+        rig.call(6, |f, e| f.wake(e, ctx, 0));
+        let decision = rig.requests.iter().find_map(|r| if let Request::Decided(d) = r { Some(*d) } else { None });
+        let decision = decision.unwrap();
+        assert_eq!((decision.prev, decision.chosen), (5, expected), "{scheduler}");
+        assert_eq!(rig.fair.rule_name(decision.rule), rule);
+    }
+}
+
+#[test]
+fn the_recorded_idle_state_is_seen_until_the_cpu_leaves_it() {
+    let mut rig = Rig::new(Machine::symmetric(2), "v5.9");
+    let state = IdleView { index: 2, since: MS, exit_latency_ns: 5_000, target_residency_ns: 9_000 };
+    rig.call(1, |f, e| f.idle_enter(e, 1, state));
+    assert_eq!((rig.fair.cpu(1).idle_state, rig.fair.cpu(1).idle_exit_latency), (2, 5_000));
+    rig.call(1, |f, e| f.idle_exit(e, 1));
+    assert_eq!(rig.fair.cpu(1).idle_state, -1);
+}
+
+/// Spec 6.1: MC of 8 CPUs, interval 8 ms idle (2 jiffies at 250 Hz), 256 ms busy (x 32).
+#[test]
+fn the_periodic_pass_keeps_the_intervals_of_its_domains() {
+    let mut rig = Rig::new(Machine::symmetric(8), "v5.9");
+    rig.fair_task(0, "0");
+    rig.schedule(0);
+    let mut passes = Vec::new();
+    for jiffy in 1..200 {
+        rig.now = jiffy * 4 * MS;
+        rig.call(0, |f, e| f.tick(e, 0));
+        if rig.asked(|r| matches!(r, Request::Balance(0))) {
+            rig.call(0, |f, e| f.balance(e, 0));
+            passes.push(jiffy);
+        }
+    }
+    // The first look finds nothing due before jiffy 64; that pass is balanced, and the interval doubles to 16 ms.
+    assert_eq!(passes, [1, 64, 192]);
+}
+
+/// Spec 6.10: the tick of a CPU with two tasks wakes an idle CPU for a balance, at most once per nohz.next_balance.
+#[test]
+fn a_busy_cpu_kicks_an_idle_one() {
+    let mut rig = Rig::new(Machine::symmetric(4), "v5.9");
+    for task in 0..2 {
+        rig.fair_task(task, "0");
+    }
+    rig.schedule(0);
+    for cpu in 2..4 {
+        rig.call(cpu, |f, e| f.tick_stopped(e, cpu, true));
+    }
+    rig.now = 100 * MS;
+    rig.call(0, |f, e| f.tick(e, 0));
+    assert!(rig.asked(|r| matches!(r, Request::Ipi { to: 2, ipi: Ipi::NohzKick, .. })));
+    rig.call(2, |f, e| f.ipi(e, 2, Ipi::NohzKick));
+    assert!(rig.asked(|r| *r == Request::Balance(2)));
+    rig.call(2, |f, e| f.balance(e, 2));
+    rig.call(0, |f, e| f.tick(e, 0));
+    assert!(!rig.asked(|r| matches!(r, Request::Ipi { .. })), "not again within the jiffy");
+}
