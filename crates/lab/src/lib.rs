@@ -2,7 +2,8 @@
 //!
 //! A [`setup::Setup`] is everything but the seed; [`experiment::run`] runs its schedulers with every seed, in parallel;
 //! a [`comparison::Report`] sets base against test, pair by pair ([`stats`]), and [`tables::Format`] lays it out.
-//! [`published`] holds figures from mails, [`reproduce`] repeats them, [`fail_if`] turns a report into a gate, [`mod@bench`]
+//! [`published`] holds figures from mails, [`reproduce`] repeats them, [`calibrate`] the fits behind them, [`terms`] split
+//! a change by the cost that carries it, [`fail_if`] turns a report into a gate, [`mod@bench`]
 //! measures our own speed.
 //!
 //! ```
@@ -29,6 +30,7 @@
 //! ```
 
 pub mod bench;
+pub mod calibrate;
 pub mod comparison;
 pub mod experiment;
 pub mod fail_if;
@@ -40,3 +42,4 @@ pub mod setup;
 pub mod spec;
 pub mod stats;
 pub mod tables;
+pub mod terms;

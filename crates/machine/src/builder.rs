@@ -72,6 +72,7 @@ impl Costs {
     /// reader it wakes on an idle neighbour.
     pub fn plausible() -> Costs {
         Costs {
+            scale: 1.0,
             soft_ns: std::array::from_fn(|i| plausible_ns(SoftCost::all().nth(i))),
             jitter: 0.1,
             ipi_ns: [0, 150, 200, 250, 400, 600, 900],

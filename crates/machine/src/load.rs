@@ -76,6 +76,15 @@ impl Machine {
         file::write(self).0
     }
 
+    /// The text of a machine file with `costs.scale` fitted to a published cell; all else, comments too, is kept.
+    ///
+    /// # Errors
+    /// If the text describes no machine.
+    pub fn refitted(name: &str, text: &str, scale: f64, cell: &str) -> Result<String, MachineError> {
+        Machine::from_toml(name, text)?;
+        Ok(file::refitted(text, scale, cell))
+    }
+
     /// Brings [`Machine::figures`] in line with the machine after changes in code: values are restated, sources kept,
     /// figures without one become estimates.
     pub fn restate_figures(&mut self) {

@@ -241,7 +241,9 @@ impl SoftCost {
 /// What operations cost on this machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Costs {
-    /// ns at capacity 1024, by [`SoftCost`]. Already multiplied by the fitted scale, if the file records one.
+    /// The factor that a fit turns, 1 if nothing was fitted. [`Costs::rescale`] changes it.
+    pub scale: f64,
+    /// ns at capacity 1024, by [`SoftCost`]; `scale` is applied where [`SoftCost::is_scaled`].
     pub soft_ns: [f64; SoftCost::COUNT],
     /// Half width of the spread of one software step of a task, as a share of its cost, 0 to 1: each step takes
     /// uniformly between `1 - jitter` and `1 + jitter` of its price (caches, TLBs, branch predictors).
@@ -258,6 +260,13 @@ impl Costs {
     /// The price of one unit of `kind`, ns at capacity 1024.
     pub fn soft(&self, kind: SoftCost) -> f64 {
         self.soft_ns[kind as usize]
+    }
+
+    /// Turns the fitted factor to `scale` (above 0).
+    pub fn rescale(&mut self, scale: f64) {
+        let factor = scale / self.scale;
+        SoftCost::all().filter(|kind| kind.is_scaled()).for_each(|kind| self.soft_ns[kind as usize] *= factor);
+        self.scale = scale;
     }
 }
 

@@ -238,6 +238,7 @@ pub fn machine(nr_cpus: u32, threads: u32) -> Machine {
             transition_ns: 0,
         }],
         costs: Costs {
+            scale: 1.0,
             soft_ns: [0.0; SoftCost::COUNT],
             jitter: 0.0,
             ipi_ns: [1; Distance::COUNT],

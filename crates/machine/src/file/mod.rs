@@ -5,6 +5,7 @@ mod costs;
 mod figure;
 mod groups;
 mod node;
+mod refit;
 mod topology;
 mod tree;
 mod types;
@@ -19,6 +20,7 @@ use crate::{Cpu, CpuMask, Machine};
 use groups::Levels;
 use node::{Fields, File, Node};
 
+pub(crate) use refit::refitted;
 pub(crate) use topology::show_slit;
 pub(crate) use write::write;
 

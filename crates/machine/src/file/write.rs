@@ -267,7 +267,8 @@ impl<'a> Writer<'a> {
 
     /// The scale that the file stated, if it still gives all costs from the stated ones.
     fn scale(&self, costs: &Costs) -> Option<f64> {
-        let scale = FACTOR.parse(&self.known_figure("costs.scale")?.value)?;
+        self.known_figure("costs.scale")?;
+        let scale = costs.scale;
         let mut scaled = SoftCost::all().filter(|kind| kind.is_scaled());
         scaled.all(|kind| self.stated(kind).map(|ns| ns * scale) == Some(costs.soft(kind))).then_some(scale)
     }

@@ -45,6 +45,7 @@ pub fn small_machine(n: usize) -> Machine {
             transition_ns: 0,
         }],
         costs: Costs {
+            scale: 1.0,
             soft_ns: [0.0; SoftCost::COUNT],
             jitter: 0.0,
             ipi_ns: [0; Distance::COUNT],
