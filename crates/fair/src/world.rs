@@ -4,6 +4,8 @@
 //! All pointers inside the structs point into the slabs below, which live as long as the world. Each method takes
 //! `&mut self` where the policy writes, so no reference into a slab is alive during a call.
 
+use std::sync::Arc;
+
 use fairground_machine::{CpuId, CpuMask, Machine};
 
 use crate::ffi::*;
@@ -25,6 +27,8 @@ pub(crate) struct World {
     /// For each group the others that stand for the same CPUs at the same level in other CPUs' rings: the kernel
     /// keeps their capacity in one object (sched_group_capacity).
     twins: Vec<Vec<usize>>,
+    /// The domains of each CPU, bottom to top.
+    chains: Vec<Arc<[usize]>>,
 }
 
 impl World {
@@ -40,6 +44,7 @@ impl World {
             roots: Slab::new(new_roots(machine, topology)),
             tasks: Pool::new(FgTask::zeroed),
             twins: Vec::new(),
+            chains: (0..nr_cpus).map(|c| topology.plan().chain_ids(c as CpuId).collect()).collect(),
         };
         world.fill_sys(machine, features, topology, hz);
         world.link_domains(topology);
@@ -109,40 +114,28 @@ impl World {
             let Some(domain) = topology.llc(cpu as CpuId) else { continue };
             let Ok(index) = spans.binary_search(&domain.sd.span) else { continue };
             let llc = self.llcs.ptr(index);
-            self.cpus[cpu].llc = llc;
-            let sd = self.cpu_domain(topology, cpu, |d| d.sd.flags & FG_SD_SHARE_LLC != 0 && d.sd.span == spans[index]);
-            self.cpus[cpu].sd_llc = sd;
-            // SAFETY: a domain of the slab, just looked up; no reference into it is alive.
-            unsafe { (*sd).shared = llc };
+            let flag = FG_SD_SHARE_LLC;
+            let highest = |id: &&usize| self.domains[**id].flags & flag != 0 && self.domains[**id].span == spans[index];
+            let Some(sd) = self.chains[cpu].iter().find(highest).copied() else { continue };
+            self.domains[sd].shared = llc;
+            (self.cpus[cpu].llc, self.cpus[cpu].sd_llc) = (llc, self.domains.ptr(sd));
         }
     }
 
-    fn cpu_domain(
-        &self,
-        topology: &Topology,
-        cpu: usize,
-        wanted: impl Fn(&crate::topology::DomainNode) -> bool,
-    ) -> *mut FgDomain {
-        let plan = topology.plan();
-        let mut next = plan.lowest[cpu];
-        while let Some(id) = next {
-            if wanted(&plan.domains[id]) {
-                return self.domains.ptr(id);
-            }
-            next = plan.domains[id].parent;
-        }
-        std::ptr::null_mut()
+    /// The lowest domain of a CPU that has one of `flags`, null if there is none.
+    fn lowest_with(&self, cpu: usize, flags: u32) -> *mut FgDomain {
+        let found = self.chains[cpu].iter().find(|id| self.domains[**id].flags & flags != 0);
+        found.map_or(std::ptr::null_mut(), |id| self.domains.ptr(*id))
     }
 
     /// The cached pointers of spec 1.4.
     fn link_cpus(&mut self, topology: &Topology) {
-        // SAFETY: one byte of the only element.
         let full = self.sys().feat.value[FG_ASYM_CAP_FULL] != 0;
         let asym = if full { FG_SD_ASYM_CPUCAPACITY_FULL } else { FG_SD_ASYM_CPUCAPACITY };
         for cpu in 0..self.cpus.len() {
             let id = cpu as CpuId;
-            let with = |flag: u32| self.cpu_domain(topology, cpu, |d| d.sd.flags & flag != 0);
-            let (lowest, asym, numa) = (self.cpu_domain(topology, cpu, |_| true), with(asym), with(FG_SD_NUMA));
+            let lowest = self.chains[cpu].first().map_or(std::ptr::null_mut(), |id| self.domains.ptr(*id));
+            let (asym, numa) = (self.lowest_with(cpu, asym), self.lowest_with(cpu, FG_SD_NUMA));
             let root = topology.partitions().iter().position(|p| p.test(id));
             let root = self.roots.ptr(root.unwrap_or(topology.partitions().len()));
             let llc = topology.llc(id).map(|d| d.sd.span);
@@ -159,7 +152,7 @@ impl World {
     /// Spec 1.8 once for every group, by its balance CPU, as build_sched_domains does: from the last CPU to the first.
     fn first_capacities(&mut self) {
         for cpu in (0..self.cpus.len()).rev() {
-            for sd in self.chain(cpu) {
+            for sd in self.chain(cpu).iter().copied() {
                 if self.local_group(sd).balance_cpu == cpu as i32 {
                     self.update_group_capacity(sd, cpu, 0);
                 }
@@ -211,16 +204,8 @@ impl World {
     }
 
     /// The domains of a CPU, bottom to top.
-    pub fn chain(&self, cpu: usize) -> impl Iterator<Item = usize> {
-        let (mut sd, domains) = (self.cpus[cpu].sd, &self.domains);
-        let mut ids = [0usize; FG_MAX_LEVELS];
-        let mut n = 0;
-        while let Some(id) = domains.index_of(sd).filter(|_| n < FG_MAX_LEVELS) {
-            ids[n] = id;
-            n += 1;
-            sd = domains[id].parent;
-        }
-        ids.into_iter().take(n)
+    pub fn chain(&self, cpu: usize) -> Arc<[usize]> {
+        Arc::clone(&self.chains[cpu])
     }
 
     /// The first group of a domain.
@@ -420,9 +405,6 @@ impl World {
         unsafe { fg_nohz_kick(self.sys.ptr(0), self.cpus.ptr(cpu), jiffies) }
     }
 }
-
-/// More levels than any chain has: SMT, CLS, MC, PKG, NODE and NUMA distances.
-const FG_MAX_LEVELS: usize = 24;
 
 /// The circumstances of a placement, by ids.
 #[derive(Clone, Copy, Debug)]
