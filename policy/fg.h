@@ -455,7 +455,7 @@ void fg_update_group_capacity(const struct fg_sys *sys, struct fg_domain *sd, st
 u64 fg_group_capacity_interval(const struct fg_sys *sys, const struct fg_domain *sd);
 /* Whether dst is the one to balance sd. */
 u32 fg_should_we_balance(const struct fg_sys *sys, const struct fg_domain *sd, const struct fg_cpu *dst, u32 kind);
-/* The interval of sd now, jiffies. */
+/* The interval of sd now, jiffies. busy: the CPU does not idle and has more than SCHED_IDLE tasks (spec 6.1). */
 u64 fg_balance_interval(const struct fg_sys *sys, const struct fg_domain *sd, u32 busy);
 /* Newly idle: 1 if the gate of spec 6.9 lets balancing happen. */
 u32 fg_newidle_gate(const struct fg_sys *sys, const struct fg_cpu *rq);

@@ -8,13 +8,6 @@
 
 #include "fg.h"
 
-static inline u32 mask_words(u32 nr_cpus)
-{
-	u32 n = (nr_cpus + 63) / 64;
-
-	return n < FG_MASK_WORDS ? n : FG_MASK_WORDS;
-}
-
 static inline u32 mask_test(const struct fg_mask *m, s32 cpu)
 {
 	u32 c = (u32)cpu;
@@ -46,23 +39,6 @@ static inline u32 mask_next_and(const struct fg_mask *a, const struct fg_mask *b
 static inline u32 mask_intersects(const struct fg_mask *a, const struct fg_mask *b, u32 nr_cpus)
 {
 	return mask_next_and(a, b, 0, nr_cpus) < nr_cpus;
-}
-
-/* dst = a and b; words beyond nr_cpus are left as they are and must not be looked at. */
-static inline void mask_and(struct fg_mask *dst, const struct fg_mask *a, const struct fg_mask *b, u32 nr_cpus)
-{
-	u32 n = mask_words(nr_cpus);
-
-	for (u32 k = 0; k < FG_MASK_WORDS && k < n; k++)
-		dst->bits[k] = a->bits[k] & b->bits[k];
-}
-
-static inline void mask_remove(struct fg_mask *dst, const struct fg_mask *gone, u32 nr_cpus)
-{
-	u32 n = mask_words(nr_cpus);
-
-	for (u32 k = 0; k < FG_MASK_WORDS && k < n; k++)
-		dst->bits[k] &= ~gone->bits[k];
 }
 
 /*

@@ -15,6 +15,9 @@
 	for (u32 sd##_level = ((sd) = (first), 0); (sd) && sd##_level < FG_MAX_DOMAINS;                                \
 	     (sd) = (sd)->parent, sd##_level++)
 
+/* BPF gives a chain of calls 512 bytes of stack: what is needed only for a moment gets a frame of its own. */
+#define noinline __attribute__((noinline))
+
 static inline u32 feat(const struct fg_sys *sys, enum fg_feature_id id)
 {
 	return sys->feat.value[id];

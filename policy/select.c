@@ -105,18 +105,6 @@ static s32 select_fallback_rq(const struct select_ctx *s)
 	return cpu < nr ? (s32)cpu : s->prev;
 }
 
-static void copy_avg(struct fg_avg *to, const struct fg_avg *from)
-{
-	to->last_update = from->last_update;
-	to->load_sum = from->load_sum;
-	to->runnable_sum = from->runnable_sum;
-	to->util_sum = from->util_sum;
-	to->load_avg = from->load_avg;
-	to->runnable_avg = from->runnable_avg;
-	to->util_avg = from->util_avg;
-	to->period_contrib = from->period_contrib;
-}
-
 static void init_verdict(struct fg_verdict *v, const struct fg_task *p, s32 prev)
 {
 	v->cpu = prev;
@@ -142,7 +130,9 @@ void fg_select_task_rq(const struct fg_sys *sys, const struct fg_task *p, const 
 	s.sync = (w->flags & FG_WF_SYNC) && !(w->current && (w->current->flags & FG_TASK_EXITING));
 	s.synced = 0;
 	s.util = 0;
-	copy_avg(&s.avg, &p->avg);
+	s.util_avg = p->avg.util_avg;
+	s.load_avg = p->avg.load_avg;
+	s.runnable_avg = p->avg.runnable_avg;
 	init_verdict(v, p, s.prev);
 
 	if (p->nr_allowed > 1) {
@@ -164,7 +154,7 @@ void fg_commit_writes(struct fg_sys *sys, struct fg_task *p, struct fg_task *wak
 {
 	if (v->writes & FG_W_RECORD)
 		record_wakee(sys, waker, p, w);
-	if (v->writes & FG_W_SYNC)
+	if ((v->writes & FG_W_SYNC) && valid_cpu(sys, p->cpu))
 		pelt_decay_blocked(&p->avg, cpu_rq(sys, (u32)p->cpu)->cfs.last_update, p->weight);
 	if (v->writes & FG_W_RECENT)
 		p->recent_used = v->recent_used;

@@ -15,7 +15,10 @@ struct select_ctx {
 	u32 sync; /* the waker is about to sleep */
 	u32 synced; /* avg below is decayed */
 	u64 util; /* of p as capacity tests see it, see select_sync() */
-	struct fg_avg avg; /* p's averages, decayed up to the choice once synced */
+	/* p's averages, decayed up to the choice once synced */
+	u64 util_avg;
+	u64 load_avg;
+	u64 runnable_avg;
 };
 
 static inline struct fg_cpu *rq_of(const struct select_ctx *s, s32 cpu)
@@ -46,22 +49,38 @@ static inline u32 cpu_allowed(const struct select_ctx *s, s32 cpu)
 	return mask_test(&s->p->allowed, cpu);
 }
 
-/*
- * sync(p) of spec 2.4, on a copy: looking changes nothing. The commit repeats it on the task. util is then what
- * capacity tests compare.
- */
-static void select_sync(struct select_ctx *s)
+/* sync(p) of spec 2.4, on a copy: looking changes nothing. The commit repeats it on the task. */
+static noinline void decay_copy(struct select_ctx *s)
 {
-	const struct fg_task *p = s->p;
+	const struct fg_avg *from = &s->p->avg;
+	struct fg_avg sa;
 
+	/* Member by member: the compiler shall not call memcpy. */
+	sa.last_update = from->last_update;
+	sa.load_sum = from->load_sum;
+	sa.runnable_sum = from->runnable_sum;
+	sa.util_sum = from->util_sum;
+	sa.load_avg = from->load_avg;
+	sa.runnable_avg = from->runnable_avg;
+	sa.util_avg = from->util_avg;
+	sa.period_contrib = from->period_contrib;
+	pelt_decay_blocked(&sa, rq_of(s, s->prev)->cfs.last_update, s->p->weight);
+	s->util_avg = sa.util_avg;
+	s->load_avg = sa.load_avg;
+	s->runnable_avg = sa.runnable_avg;
+}
+
+/* Once for a placement, before the first capacity test. util is then what those compare. */
+static inline void select_sync(struct select_ctx *s)
+{
 	if (!s->synced) {
 		s->synced = 1;
-		if (!is_detached(p)) {
-			pelt_decay_blocked(&s->avg, rq_of(s, p->cpu)->cfs.last_update, p->weight);
+		if (!is_detached(s->p)) {
+			decay_copy(s);
 			s->v->writes |= FG_W_SYNC;
 		}
 	}
-	s->util = uclamp_util(s->sys, p, task_util_est_at(s->sys, p, s->avg.util_avg));
+	s->util = uclamp_util(s->sys, s->p, task_util_est_at(s->sys, s->p, s->util_avg));
 }
 
 #endif

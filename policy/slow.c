@@ -13,17 +13,26 @@ enum group_type {
 	group_overloaded,
 };
 
+/* Sums over a group's CPUs. */
 struct sg_stats {
 	u64 load;
 	u64 util;
 	u64 runnable;
 	u64 capacity;
-	u64 avg_load;
 	u32 nr; /* tasks of all classes */
 	u32 idle_cpus;
 	u32 weight;
 	u32 misfit; /* no CPU of the group is big enough */
+};
+
+/* What groups are compared by. */
+struct sg_rank {
+	u64 avg_load;
+	u64 util;
+	u32 nr;
+	u32 idle_cpus;
 	u32 type;
+	u32 pad;
 };
 
 /* p is queued or current on rq: it leaves there, so it does not count. */
@@ -37,7 +46,7 @@ static u64 cpu_util_without(const struct select_ctx *s, const struct fg_cpu *rq)
 	u64 util = rq->cfs.util_avg, est = rq->est_enqueued;
 
 	if (rq->id == s->p->cpu && !is_detached(s->p)) {
-		util = pos_sub(util, s->avg.util_avg);
+		util = pos_sub(util, s->util_avg);
 		/* A sleeper's estimate left with it. */
 		if (s->p->on_rq || rq->curr == s->p)
 			est = pos_sub(est, util_est(s->sys, s->p));
@@ -49,14 +58,14 @@ static u64 cpu_load_without(const struct select_ctx *s, const struct fg_cpu *rq)
 {
 	if (rq->id != s->p->cpu || is_detached(s->p))
 		return cpu_load(rq);
-	return pos_sub(cpu_load(rq), h_load(rq, s->avg.load_avg));
+	return pos_sub(cpu_load(rq), h_load(rq, s->load_avg));
 }
 
 static u64 cpu_runnable_without(const struct select_ctx *s, const struct fg_cpu *rq)
 {
 	if (rq->id != s->p->cpu || is_detached(s->p))
 		return rq->cfs.runnable_avg;
-	return pos_sub(rq->cfs.runnable_avg, s->avg.runnable_avg);
+	return pos_sub(rq->cfs.runnable_avg, s->runnable_avg);
 }
 
 /* Idle but for p. */
@@ -69,7 +78,7 @@ static void add_cpu_stats(const struct select_ctx *s, const struct fg_cpu *rq, s
 {
 	st->util += cpu_util_without(s, rq);
 	if (feat(s->sys, FG_FIG_WITHOUT_P)) {
-		u32 nr = rq->nr_running - task_running_on(s, rq);
+		u32 nr = (u32)pos_sub(rq->nr_running, task_running_on(s, rq));
 
 		st->load += cpu_load_without(s, rq);
 		st->runnable += cpu_runnable_without(s, rq);
@@ -116,46 +125,41 @@ static u32 group_classify(const struct select_ctx *s, u32 pct, const struct fg_g
 	return group_has_spare;
 }
 
-static void init_stats(struct sg_stats *st)
+static noinline void update_sg_wakeup_stats(const struct select_ctx *s, const struct fg_domain *sd,
+					    const struct fg_group *g, struct sg_rank *rank)
 {
-	st->load = 0;
-	st->util = 0;
-	st->runnable = 0;
-	st->capacity = 1;
-	st->avg_load = 0;
-	st->nr = 0;
-	st->idle_cpus = 0;
-	st->weight = 0;
-	st->misfit = 0;
-	st->type = group_has_spare;
-}
-
-static void update_sg_wakeup_stats(const struct select_ctx *s, const struct fg_domain *sd, const struct fg_group *g,
-				   struct sg_stats *st)
-{
+	struct sg_stats st;
 	u32 cpu, busy;
 
-	init_stats(st);
+	st.load = 0;
+	st.util = 0;
+	st.runnable = 0;
+	st.nr = 0;
+	st.idle_cpus = 0;
 	for_each_cpu(cpu, &g->span, s->sys->nr_cpus) {
-		add_cpu_stats(s, cpu_rq(s->sys, cpu), st);
+		add_cpu_stats(s, cpu_rq(s->sys, cpu), &st);
 		s->v->group_cpus++;
 	}
 
-	st->capacity = nonzero(g->capacity);
+	st.capacity = nonzero(g->capacity);
 	/* 002/P11 and v5.5 never filled the weight in (spec 5.3). */
-	st->weight = feat(s->sys, FG_FIG_WEIGHT_FIX) ? g->weight : 0;
-	st->misfit = (sd->flags & FG_SD_ASYM_CPUCAPACITY) && !fits_capacity(s->util, g->max_capacity);
-	st->type = group_classify(s, sd->imbalance_pct, g, st);
+	st.weight = feat(s->sys, FG_FIG_WEIGHT_FIX) ? g->weight : 0;
+	st.misfit = (sd->flags & FG_SD_ASYM_CPUCAPACITY) && !fits_capacity(s->util, g->max_capacity);
 
+	rank->type = group_classify(s, sd->imbalance_pct, g, &st);
+	rank->util = st.util;
+	rank->nr = st.nr;
+	rank->idle_cpus = st.idle_cpus;
+	rank->avg_load = 0;
 	/* ... and computed the load of exactly the groups that are not compared by it, until v5.7. */
-	busy = st->type == group_fully_busy || st->type == group_overloaded;
-	if (feat(s->sys, FG_FIG_AVGLOAD_FIX) ? busy : st->type < group_fully_busy)
-		st->avg_load = st->load * FG_CAPACITY_SCALE / st->capacity;
+	busy = rank->type == group_fully_busy || rank->type == group_overloaded;
+	if (feat(s->sys, FG_FIG_AVGLOAD_FIX) ? busy : rank->type < group_fully_busy)
+		rank->avg_load = st.load * FG_CAPACITY_SCALE / st.capacity;
 }
 
 /* g beats idlest, both remote. */
-static u32 update_pick_idlest(const struct select_ctx *s, const struct fg_group *idlest, const struct sg_stats *best,
-			      const struct fg_group *g, const struct sg_stats *st)
+static u32 update_pick_idlest(const struct select_ctx *s, const struct fg_group *idlest, const struct sg_rank *best,
+			      const struct fg_group *g, const struct sg_rank *st)
 {
 	if (st->type != best->type)
 		return st->type < best->type;
@@ -176,7 +180,7 @@ static u32 update_pick_idlest(const struct select_ctx *s, const struct fg_group 
 }
 
 /* Overloaded or fully busy on both sides: the task stays unless the remote load is clearly lower. */
-static u32 local_load_wins(const struct fg_domain *sd, const struct sg_stats *local, const struct sg_stats *idlest)
+static u32 local_load_wins(const struct fg_domain *sd, const struct sg_rank *local, const struct sg_rank *idlest)
 {
 	u64 imbalance = FG_NICE_0_LOAD * pos_sub(sd->imbalance_pct, 100) / 100;
 
@@ -199,7 +203,7 @@ static u32 nr_allowed_in(const struct select_ctx *s, const struct fg_group *g)
 
 /* Between nodes a fork or exec stays home while there is room by the version's idea of it. */
 static u32 numa_keeps_local(const struct select_ctx *s, const struct fg_domain *sd, const struct fg_group *local_group,
-			    const struct sg_stats *local, const struct sg_stats *idlest)
+			    const struct sg_rank *local, const struct sg_rank *idlest)
 {
 	u32 diff, imb_numa_nr;
 
@@ -218,7 +222,7 @@ static u32 numa_keeps_local(const struct select_ctx *s, const struct fg_domain *
 }
 
 static u32 idlest_wins(const struct select_ctx *s, const struct fg_domain *sd, const struct fg_group *const group[2],
-		       const struct sg_stats *local, const struct sg_stats *idlest)
+		       const struct sg_rank *local, const struct sg_rank *idlest)
 {
 	if (local->type != idlest->type)
 		return local->type > idlest->type;
@@ -237,18 +241,12 @@ static u32 idlest_wins(const struct select_ctx *s, const struct fg_domain *sd, c
 	return 0;
 }
 
-/* Explicit, member by member: the compiler shall not call memcpy. */
-static void copy_stats(struct sg_stats *to, const struct sg_stats *from)
+static void copy_rank(struct sg_rank *to, const struct sg_rank *from)
 {
-	to->load = from->load;
-	to->util = from->util;
-	to->runnable = from->runnable;
-	to->capacity = from->capacity;
 	to->avg_load = from->avg_load;
+	to->util = from->util;
 	to->nr = from->nr;
 	to->idle_cpus = from->idle_cpus;
-	to->weight = from->weight;
-	to->misfit = from->misfit;
 	to->type = from->type;
 }
 
@@ -257,13 +255,15 @@ static const struct fg_group *find_idlest_group(const struct select_ctx *s, cons
 {
 	const struct fg_group *group[2] = { 0, 0 }; /* local, idlest */
 	const struct fg_group *g = sd->groups;
-	struct sg_stats local, idlest, st;
+	struct sg_rank local, idlest, rank;
 
 	/* Any group beats this. */
-	init_stats(&idlest);
 	idlest.type = group_overloaded;
 	idlest.avg_load = ~0ull;
-	init_stats(&local);
+	idlest.util = 0;
+	idlest.nr = 0;
+	idlest.idle_cpus = 0;
+	copy_rank(&local, &idlest);
 
 	for (u32 i = 0; g && i < sd->nr_groups && i < FG_NR_CPUS; i++, g = g->next) {
 		if (!mask_intersects(&g->span, &s->p->allowed, s->sys->nr_cpus))
@@ -273,10 +273,10 @@ static const struct fg_group *find_idlest_group(const struct select_ctx *s, cons
 			update_sg_wakeup_stats(s, sd, g, &local);
 			continue;
 		}
-		update_sg_wakeup_stats(s, sd, g, &st);
-		if (update_pick_idlest(s, group[1], &idlest, g, &st)) {
+		update_sg_wakeup_stats(s, sd, g, &rank);
+		if (update_pick_idlest(s, group[1], &idlest, g, &rank)) {
 			group[1] = g;
-			copy_stats(&idlest, &st);
+			copy_rank(&idlest, &rank);
 		}
 	}
 	if (!group[1])

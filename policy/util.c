@@ -103,8 +103,3 @@ static u64 h_load(const struct fg_cpu *rq, u64 load_avg)
 {
 	return load_avg * rq->cfs.load_avg / (rq->cfs.load_avg + 1);
 }
-
-static u64 task_h_load(const struct fg_sys *sys, const struct fg_task *p)
-{
-	return h_load(cpu_rq(sys, (u32)p->cpu), p->avg.load_avg);
-}

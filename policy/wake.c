@@ -91,11 +91,11 @@ static s32 wake_affine_weight(const struct select_ctx *s, const struct fg_domain
 	const struct fg_cpu *prev_rq = rq_of(s, s->prev);
 	s64 this_load = (s64)cpu_load(this_rq);
 	s64 prev_load = (s64)cpu_load(prev_rq);
-	s64 task_load = (s64)task_h_load(s->sys, s->p);
+	s64 task_load = (s64)h_load(prev_rq, s->p->avg.load_avg);
 	u32 bias = 100 + (u32)pos_sub(sd->imbalance_pct, 100) / 2;
 
 	if (s->sync && s->w->current) {
-		s64 leaving = (s64)task_h_load(s->sys, s->w->current);
+		s64 leaving = (s64)h_load(this_rq, s->w->current->avg.load_avg);
 
 		if (leaving > this_load)
 			return s->w->this_cpu;

@@ -46,6 +46,7 @@ TEST(decay_halves_each_32_periods_and_ends)
 {
 	CHECK_EQ(fg_decay_load(1000, 0), 999); /* entry 0 loses a unit */
 	CHECK_EQ(fg_decay_load(1ull << 40, 32), (1ull << 39) - 128);
+	CHECK_EQ(fg_decay_load(~0ull, 2015), 1);
 	CHECK_EQ(fg_decay_load(47742, 2016), 0);
 	CHECK_EQ(fg_decay_load(~0ull, 2017), 0);
 	CHECK_EQ(fg_decay_load(~0ull, 1000000), 0);

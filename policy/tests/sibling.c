@@ -21,7 +21,7 @@ static s32 sis(const struct fg_task *p, s32 prev, s32 target)
 	s.v = &v_sis;
 	s.prev = prev;
 	s.target = target;
-	s.avg = p->avg;
+	s.util_avg = p->avg.util_avg;
 	v_sis.target = target;
 	return select_idle_sibling(&s);
 }
@@ -396,6 +396,11 @@ TEST(sis_prop_vectors)
 	cpus[0].sd_llc->avg_scan_cost = 8000;
 	v = kit_wake(&p, 0, FG_WF_TTWU);
 	CHECK_EQ(v.scanned, 3);
+	/* cost 2180 counts as 2181: 24000 / 2181 = 11; a nanosecond more and it is 10 */
+	cpus[0].sd_llc->avg_scan_cost = 2180;
+	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU).scanned, 10);
+	cpus[0].sd_llc->avg_scan_cost = 2181;
+	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU).scanned, 9);
 	/* the eleventh CPU is not seen, the tenth is */
 	cpus[0].sd_llc->avg_scan_cost = 2000;
 	kit_idle(10);
@@ -616,6 +621,13 @@ TEST(affinity_at_the_entry)
 	/* ... that is active */
 	sys.active.bits[0] &= ~(1ull << 3);
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU).cpu, 4);
+	/* prev is allowed but not active */
+	kit_allow(&p, 0, 15);
+	p.cpu = 3;
+	v = kit_wake(&p, 3, FG_WF_TTWU);
+	CHECK_EQ(v.cpu, 0);
+	CHECK_EQ(v.rule, FG_RULE_FALLBACK);
+	p.cpu = 0;
 	/* nothing allowed at all */
 	memset(&p.allowed, 0, sizeof(p.allowed));
 	p.nr_allowed = 0;

@@ -93,12 +93,12 @@ TEST(f2_overloaded_groups_compare_their_load)
 /* The decision alone, at its edges. */
 TEST(f2_threshold)
 {
-	struct sg_stats local, idlest;
+	struct sg_rank local, idlest;
 	struct fg_domain sd;
 
 	memset(&sd, 0, sizeof(sd));
-	init_stats(&local);
-	init_stats(&idlest);
+	memset(&local, 0, sizeof(local));
+	memset(&idlest, 0, sizeof(idlest));
 	sd.imbalance_pct = 125;
 	idlest.avg_load = 1000;
 	local.avg_load = 1250;
@@ -154,7 +154,7 @@ TEST(classification_vectors)
 	memset(&g, 0, sizeof(g));
 	memset(&s, 0, sizeof(s));
 	s.sys = &sys;
-	init_stats(&st);
+	memset(&st, 0, sizeof(st));
 	st.capacity = 4096;
 	st.weight = 4;
 	st.nr = 5;

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Random machines in random states: a placement changes nothing it looks at, ends on a CPU the task may use, and the
+ * fast path agrees with tables 4.1 and 4.2 written down once more as plainly as possible (no masks, no early tricks).
+ */
+#include "kit.h"
+
+static u64 seed = 42;
+
+static u32 rnd(u32 n)
+{
+	seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+	return (u32)(seed >> 33) % n;
+}
+
+static u32 plain_idle(s32 c)
+{
+	return cpus[c].curr_is_idle && cpus[c].nr_running == 0 && !cpus[c].ttwu_pending;
+}
+
+static u32 plain_free(s32 c)
+{
+	return plain_idle(c) || (cpus[c].nr_running > 0 && cpus[c].nr_running == cpus[c].idle_h_nr_running);
+}
+
+static u32 in(const struct fg_mask *m, u32 c)
+{
+	return m->bits[c / 64] >> (c % 64) & 1;
+}
+
+/* util: what the task needs, already clamped. Returns the CPU and its row: 1..10 of B, 101..110 of A. */
+static s32 plain_sibling(const struct fg_task *p, const struct fg_wake *w, s32 target, u32 util, u32 *row)
+{
+	u32 after = sys.feat.value[FG_ASYM_PREV_FIRST], n = sys.nr_cpus;
+	u32 base = after ? 99 : 0; /* A1 is B2's twin */
+	s32 prev = p->cpu, r = p->recent_used, best = -1;
+	const struct fg_domain *asym = sys.asym_key ? cpus[target].sd_asym_cpucapacity : 0;
+	const struct fg_domain *llc = cpus[target].sd_llc, *this_llc = cpus[w->this_cpu].sd_llc;
+	u32 best_cap = 0;
+
+#define FIT(c) (!after || !sys.asym_key || util * 1280 < cpus[c].cpu_capacity * 1024)
+#define NEAR(c) (cpus[c].sd_llc_id == cpus[target].sd_llc_id)
+	for (u32 pass = 0; pass < 2; pass++) {
+		if (pass == after && asym) {
+			*row = after ? 105 : 1;
+			for (u32 i = 0; i < n; i++) {
+				u32 c = ((u32)target + i) % n;
+
+				if (!in(&asym->span, c) || !in(&p->allowed, c) || !plain_free((s32)c))
+					continue;
+				if (util * 1280 < cpus[c].cpu_capacity * 1024)
+					return (s32)c;
+				if (cpus[c].cpu_capacity > best_cap) {
+					best_cap = cpus[c].cpu_capacity;
+					best = (s32)c;
+				}
+			}
+			return best < 0 ? target : best;
+		}
+		if (pass)
+			break;
+		if (!after && asym)
+			continue;
+		*row = base + 2;
+		if (plain_free(target) && FIT(target))
+			return target;
+		*row = base + 3;
+		if (prev != target && NEAR(prev) && plain_free(prev) && FIT(prev))
+			return prev;
+		*row = base + 4;
+		if (w->current && (w->current->flags & FG_TASK_PERCPU_KTHREAD) && prev == w->this_cpu &&
+		    cpus[prev].nr_running <= 1)
+			return prev;
+		*row = base + 5;
+		if (r != prev && r != target && NEAR(r) && plain_free(r) && in(&p->allowed, (u32)r) && FIT(r))
+			return r;
+	}
+	base = after ? 100 : 0;
+	*row = base + 6;
+	if (!llc)
+		return target;
+	*row = base + 7;
+	for (u32 i = 0; sys.smt_key && cpus[target].llc->has_idle_cores && i < n; i++) {
+		u32 c = ((u32)target + i) % n, idle = 1;
+
+		if (!in(&llc->span, c) || !in(&p->allowed, c))
+			continue;
+		for (u32 t = 0; t < n; t++)
+			idle &= !in(&cpus[c].core, t) || plain_idle((s32)t);
+		if (idle)
+			return (s32)c;
+	}
+	*row = base + 8;
+	if (this_llc) {
+		u64 span = llc->weight * (cpus[w->this_cpu].avg_idle / 512), cost = this_llc->avg_scan_cost + 1;
+		u64 nr = span > 4 * cost ? span / cost : 4;
+
+		for (u32 i = 0; i < n; i++) {
+			u32 c = ((u32)target + i) % n;
+
+			if (!in(&llc->span, c) || !in(&p->allowed, c))
+				continue;
+			if (--nr == 0)
+				break;
+			if (plain_free((s32)c))
+				return (s32)c;
+		}
+	}
+	*row = base + 9;
+	for (u32 c = 0; sys.smt_key && c < n; c++) {
+		if (!in(&cpus[target].core, c) || !in(&p->allowed, c) || !plain_free((s32)c))
+			continue;
+		if (!sys.feat.value[FG_SMT_IN_LLC] || in(&llc->span, c))
+			return (s32)c;
+	}
+	*row = base + 10;
+	return target;
+}
+
+static u32 rule_row(u32 rule)
+{
+	if (rule >= FG_RULE_A1)
+		return 101 + rule - FG_RULE_A1;
+	return 1 + rule - FG_RULE_B1;
+}
+
+static void random_machine(void)
+{
+	static const u32 sizes[] = { 1, 2, 6, 8, 16, 70, 130 };
+	u32 n = sizes[rnd(7)], smt = rnd(2) && n % 2 == 0, llc = n <= 2 || rnd(2) ? n : n / 2, asym = rnd(2);
+
+	kit_init(n);
+	if (smt)
+		kit_smt(2, rnd(2) ? 1 : n / 2);
+	if (asym) {
+		kit_capacity(0, n / 2, 462);
+		kit_capacity(0, n / 4, 160);
+	}
+	if (rnd(10)) {
+		kit_level(FG_LEVEL_MC, SD_MC | (asym && llc == n ? FG_SD_ASYM_CPUCAPACITY : 0), 117, llc);
+		if (llc != n)
+			kit_level(FG_LEVEL_PKG, (rnd(2) ? SD_DEFAULT : SD_NUMA) | (asym ? FG_SD_ASYM_CPUCAPACITY : 0),
+				  125, n);
+	}
+	kit_finish();
+	sys.asym_key |= rnd(8) == 0;
+	if (rnd(2))
+		kit_preset_v511();
+}
+
+static void random_state(void)
+{
+	u32 busy = rnd(100);
+
+	for (u32 c = 0; c < sys.nr_cpus; c++) {
+		struct fg_cpu *rq = &cpus[c];
+
+		kit_idle(c);
+		if (rnd(100) < busy)
+			rnd(8) ? kit_busy(c) : kit_sched_idle(c);
+		if (!rq->curr_is_idle) {
+			rq->nr_running += rnd(3) == 0;
+			filler[c].flags = rnd(8) == 0 ? FG_TASK_PERCPU_KTHREAD : 0;
+			filler[c].avg.load_avg = rnd(2000);
+		}
+		rq->ttwu_pending = rnd(16) == 0;
+		rq->cfs.load_avg = rnd(4000);
+		rq->cfs.util_avg = rnd(1100);
+		rq->cfs.runnable_avg = rnd(1500);
+		rq->est_enqueued = rnd(1100);
+		rq->cfs.last_update = rnd(2) ? 0 : (u64)rnd(100) << 20;
+		rq->avg_idle = rnd(3) ? rnd(1000000) : 0;
+		rq->idle_state = (s32)rnd(4) - 1;
+		rq->idle_exit_latency = rnd(3) * 1000;
+		rq->idle_stamp = rnd(100);
+		if (rq->llc)
+			rq->llc->has_idle_cores = rnd(2);
+		if (rq->sd_llc)
+			rq->sd_llc->avg_scan_cost = rnd(5000);
+	}
+}
+
+static struct fg_task random_task(void)
+{
+	struct fg_task p = kit_task(1, rnd(sys.nr_cpus));
+
+	kit_util(&p, rnd(1024));
+	p.avg.load_avg = rnd(2000);
+	p.recent_used = (s32)rnd(sys.nr_cpus);
+	p.wakee_flips = rnd(20);
+	if (rnd(2)) {
+		memset(&p.allowed, 0, sizeof(p.allowed));
+		p.nr_allowed = 0;
+		for (u32 c = 0; c < sys.nr_cpus; c++) {
+			if (rnd(2)) {
+				mask_set(&p.allowed, c);
+				p.nr_allowed++;
+			}
+		}
+	}
+	return p;
+}
+
+/* A sum over everything a placement may look at; it may not change. */
+static u64 hash(const void *data, size_t bytes, u64 h)
+{
+	const u8 *d = data;
+
+	for (size_t i = 0; i < bytes; i++)
+		h = (h ^ d[i]) * 1099511628211ull;
+	return h;
+}
+
+static u64 state_hash(const struct fg_task *p)
+{
+	u32 n = sys.nr_cpus;
+	u64 h = hash(&sys, sizeof(sys), 1);
+
+	h = hash(cpus, n * sizeof(cpus[0]), h);
+	h = hash(domains, n * sizeof(domains[0]), h);
+	h = hash(groups, nr_groups * sizeof(groups[0]), h);
+	h = hash(llcs, n * sizeof(llcs[0]), h);
+	h = hash(filler, n * sizeof(filler[0]), h);
+	return hash(p, sizeof(*p), h);
+}
+
+TEST(the_fast_path_is_the_tables)
+{
+	u32 seen[128] = { 0 };
+
+	for (u32 i = 0; i < 6000; i++) {
+		struct fg_task p;
+		struct fg_wake w;
+		struct fg_verdict v;
+		struct select_ctx s;
+		struct fg_avg avg;
+		u32 row = 0, util;
+		s32 want, got;
+
+		if (i % 20 == 0)
+			random_machine();
+		random_state();
+		p = random_task();
+		w.this_cpu = rnd(3) ? p.cpu : (s32)rnd(sys.nr_cpus);
+		w.current = cpus[w.this_cpu].curr;
+		w.now = 0;
+		w.flags = FG_WF_TTWU;
+		memset(&s, 0, sizeof(s));
+		memset(&v, 0, sizeof(v));
+		s.sys = &sys;
+		s.p = &p;
+		s.w = &w;
+		s.v = &v;
+		s.prev = p.cpu;
+		s.target = rnd(2) ? p.cpu : w.this_cpu;
+		s.util_avg = p.avg.util_avg;
+		avg = p.avg;
+		pelt_decay_blocked(&avg, cpus[p.cpu].cfs.last_update, p.weight);
+		util = (u32)(avg.util_avg > p.est.enqueued ? avg.util_avg : p.est.enqueued) | 1;
+		if (avg.util_avg > (p.est.enqueued | 1))
+			util = (u32)avg.util_avg;
+		want = plain_sibling(&p, &w, s.target, util, &row);
+		got = select_idle_sibling(&s);
+		CHECK_EQ(got, want);
+		CHECK_EQ(rule_row(v.rule), row);
+		seen[row]++;
+		if (test_bad)
+			return;
+	}
+	/* every row had its turn */
+	for (u32 row = 1; row <= 10; row++) {
+		CHECK(seen[row] > 0);
+		CHECK(seen[100 + row] > 0);
+	}
+}
+
+TEST(placements_look_and_do_not_touch)
+{
+	static const u32 flags[] = { FG_WF_TTWU, FG_WF_TTWU | FG_WF_SYNC, FG_WF_FORK, FG_WF_EXEC };
+
+	for (u32 i = 0; i < 3000; i++) {
+		struct fg_task p;
+		struct fg_verdict v, again;
+		u32 this_cpu, how;
+		u64 before;
+
+		if (i % 20 == 0)
+			random_machine();
+		random_state();
+		p = random_task();
+		this_cpu = rnd(sys.nr_cpus);
+		how = flags[rnd(4)];
+		if (how == FG_WF_FORK)
+			p.flags = FG_TASK_NEW;
+		before = state_hash(&p);
+		v = kit_wake(&p, this_cpu, how);
+		CHECK(state_hash(&p) == before);
+		again = kit_wake(&p, this_cpu, how);
+		CHECK(!memcmp(&v, &again, sizeof(v)));
+		CHECK(v.cpu >= 0 && (u32)v.cpu < sys.nr_cpus);
+		CHECK(p.nr_allowed == 0 || in(&p.allowed, (u32)v.cpu));
+		CHECK(v.rule != FG_RULE_NONE);
+		CHECK(v.scanned <= v.probes);
+		if (test_bad)
+			return;
+	}
+}
+
+int main(void)
+{
+	RUN(the_fast_path_is_the_tables);
+	RUN(placements_look_and_do_not_touch);
+	return test_report();
+}
