@@ -204,7 +204,7 @@ impl Fair {
         let busy = kind != FG_CPU_IDLE && !self.is_sched_idle(cpu);
         let mut next_balance = jiffies + 60 * u64::from(env.hz());
         let (mut balancing, mut decayed, mut costs, mut found) = (true, false, 0, false);
-        for sd in self.world.chain(cpu) {
+        for sd in self.world.chain(cpu).iter().copied() {
             decayed |= self.decay_newidle_cost(sd, jiffies, env.hz());
             costs += self.world.domains[sd].max_newidle_lb_cost;
             if !balancing {
@@ -310,7 +310,7 @@ impl Fair {
             self.update_blocked(env, cpu);
             self.newidle_domains(env, cpu, &mut next_balance);
         } else {
-            if let Some(sd) = self.world.chain(cpu).next() {
+            if let Some(sd) = self.world.chain(cpu).first().copied() {
                 self.pull_in_next_balance(sd, &mut next_balance);
             }
             self.nohz_newidle(env, cpu);
@@ -322,7 +322,7 @@ impl Fair {
 
     fn newidle_domains(&mut self, env: &mut Env, cpu: usize, next_balance: &mut u64) {
         let mut spent = 0;
-        for sd in self.world.chain(cpu) {
+        for sd in self.world.chain(cpu).iter().copied() {
             let expected = spent + self.world.domains[sd].max_newidle_lb_cost;
             if self.world.cpus[cpu].avg_idle < expected {
                 self.pull_in_next_balance(sd, next_balance);

@@ -96,8 +96,11 @@ fn make_group(plan: &Plan, machine: &Machine, level: usize, span: &CpuMask) -> F
         Some(child) => child.sd.flags,
         None => 0,
     };
-    let full = u64::from(FG_CAPACITY_SCALE);
-    (group.capacity, group.min_capacity, group.max_capacity) = (full * u64::from(group.weight), full, full);
+    // As long as nothing but the hardware limits it.
+    let capacities = || span.iter().map(|c| u64::from(machine.cpus[c as usize].capacity));
+    group.capacity = capacities().sum();
+    group.min_capacity = capacities().min().unwrap_or(0);
+    group.max_capacity = capacities().max().unwrap_or(0);
     group
 }
 

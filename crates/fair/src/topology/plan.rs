@@ -42,15 +42,18 @@ pub struct Plan {
     pub lowest: Vec<Option<DomainId>>,
 }
 
+// SAFETY: the pointers in a plan's structs are null.
+unsafe impl Send for Plan {}
+
 impl Plan {
     /// The chain of domains of a CPU, bottom to top.
     pub fn chain(&self, cpu: CpuId) -> impl Iterator<Item = &DomainNode> {
-        let mut next = self.lowest[cpu as usize];
-        std::iter::from_fn(move || {
-            let node = &self.domains[next?];
-            next = node.parent;
-            Some(node)
-        })
+        self.chain_ids(cpu).map(|id| &self.domains[id])
+    }
+
+    /// The same as indices.
+    pub fn chain_ids(&self, cpu: CpuId) -> impl Iterator<Item = DomainId> + '_ {
+        std::iter::successors(self.lowest[cpu as usize], |id| self.domains[*id].parent)
     }
 
     /// The domain of `cpu` at level `level`, if built that high.

@@ -1,0 +1,192 @@
+//! The policy's questions as methods; names and contracts as in `policy/fg.h`.
+//!
+//! SAFETY, for all of them: every pointer handed over, and every pointer in what it points at, is null or an element
+//! of the world's slabs; no Rust reference into them is alive, since the methods take `&mut self` and pass addresses
+//! only.
+
+use super::{WakeArgs, World};
+use crate::ffi::*;
+
+impl World {
+    pub fn select(&mut self, task: u32, wake: &WakeArgs) -> FgVerdict {
+        let mut verdict = FgVerdict::zeroed();
+        let wake = self.wake(wake);
+        // SAFETY: see above.
+        unsafe { fg_select_task_rq(self.sys.ptr(0), self.tasks.ptr(task as usize), &wake, &mut verdict) };
+        verdict
+    }
+
+    pub fn commit(&mut self, task: u32, wake: &WakeArgs, verdict: &FgVerdict, scan_ns: u64) {
+        let args = self.wake(wake);
+        let waker = self.task_ptr(wake.current);
+        // SAFETY: see above.
+        unsafe { fg_commit_select(self.sys.ptr(0), self.tasks.ptr(task as usize), waker, &args, verdict, scan_ns) };
+    }
+
+    fn wake(&self, args: &WakeArgs) -> FgWake {
+        FgWake {
+            current: self.task_ptr(args.current),
+            now: args.now,
+            this_cpu: args.this_cpu as i32,
+            flags: args.flags,
+        }
+    }
+
+    pub fn update_rq_clock(&mut self, cpu: usize, now: u64, irq_ns: u64) {
+        // SAFETY: see above.
+        unsafe { fg_update_rq_clock(self.sys.ptr(0), self.cpus.ptr(cpu), now, irq_ns) }
+    }
+
+    pub fn update_blocked_averages(&mut self, cpu: usize) -> bool {
+        // SAFETY: see above.
+        unsafe { fg_update_blocked_averages(self.sys.ptr(0), self.cpus.ptr(cpu)) != 0 }
+    }
+
+    pub fn update_thermal(&mut self, cpu: usize) {
+        // SAFETY: see above.
+        unsafe { fg_update_thermal(self.sys.ptr(0), self.cpus.ptr(cpu)) }
+    }
+
+    pub fn post_init_util(&mut self, cpu: usize, task: u32) {
+        // SAFETY: see above.
+        unsafe { fg_post_init_util(self.sys.ptr(0), self.cpus.ptr(cpu), self.tasks.ptr(task as usize)) }
+    }
+
+    pub fn task_fork(&mut self, cpu: usize, task: u32) {
+        // SAFETY: see above.
+        unsafe { fg_task_fork(self.sys.ptr(0), self.cpus.ptr(cpu), self.tasks.ptr(task as usize)) }
+    }
+
+    pub fn update_curr(&mut self, cpu: usize, left: Option<u32>) {
+        // SAFETY: see above.
+        unsafe { fg_update_curr(self.sys.ptr(0), self.cpus.ptr(cpu), self.task_ptr(left)) }
+    }
+
+    pub fn update_min_vruntime(&mut self, cpu: usize, left: Option<u32>) {
+        // SAFETY: see above.
+        unsafe { fg_update_min_vruntime(self.cpus.ptr(cpu), self.task_ptr(left)) }
+    }
+
+    pub fn enqueue_entity(&mut self, cpu: usize, task: u32, flags: u32) {
+        // SAFETY: see above.
+        unsafe { fg_enqueue_entity(self.sys.ptr(0), self.cpus.ptr(cpu), self.tasks.ptr(task as usize), flags) }
+    }
+
+    pub fn dequeue_entity(&mut self, cpu: usize, task: u32, flags: u32) {
+        // SAFETY: see above.
+        unsafe { fg_dequeue_entity(self.sys.ptr(0), self.cpus.ptr(cpu), self.tasks.ptr(task as usize), flags) }
+    }
+
+    pub fn migrate_task(&mut self, old: usize, task: u32) {
+        // SAFETY: see above.
+        unsafe { fg_migrate_task(self.sys.ptr(0), self.cpus.ptr(old), self.tasks.ptr(task as usize)) }
+    }
+
+    pub fn set_next_entity(&mut self, cpu: usize, task: u32) {
+        // SAFETY: see above.
+        unsafe { fg_set_next_entity(self.sys.ptr(0), self.cpus.ptr(cpu), self.tasks.ptr(task as usize)) }
+    }
+
+    pub fn put_prev_entity(&mut self, cpu: usize, task: u32) {
+        // SAFETY: see above.
+        unsafe { fg_put_prev_entity(self.sys.ptr(0), self.cpus.ptr(cpu), self.tasks.ptr(task as usize)) }
+    }
+
+    pub fn pick_entity(&mut self, cpu: usize, left: Option<u32>, second: Option<u32>) -> Option<u32> {
+        let (left, second) = (self.task_ptr(left), self.task_ptr(second));
+        // SAFETY: see above; the answer is null or a task of the pool.
+        unsafe { fg_pick_entity(self.sys.ptr(0), self.cpus.ptr(cpu), left, second).as_ref() }.map(|p| p.id)
+    }
+
+    pub fn clear_buddies(&mut self, cpu: usize, task: u32) {
+        // SAFETY: see above.
+        unsafe { fg_clear_buddies(self.cpus.ptr(cpu), self.tasks.ptr(task as usize)) }
+    }
+
+    pub fn entity_tick(&mut self, cpu: usize, left: Option<u32>) -> bool {
+        // SAFETY: see above.
+        unsafe { fg_entity_tick(self.sys.ptr(0), self.cpus.ptr(cpu), self.task_ptr(left)) != 0 }
+    }
+
+    pub fn check_preempt_wakeup(&mut self, cpu: usize, task: u32) -> bool {
+        // SAFETY: see above.
+        unsafe { fg_check_preempt_wakeup(self.sys.ptr(0), self.cpus.ptr(cpu), self.tasks.ptr(task as usize)) != 0 }
+    }
+
+    pub fn yield_entity(&mut self, cpu: usize) {
+        // SAFETY: see above.
+        unsafe { fg_yield(self.sys.ptr(0), self.cpus.ptr(cpu)) }
+    }
+
+    pub fn set_load_weight(&mut self, task: u32) {
+        // SAFETY: see above.
+        unsafe { fg_set_load_weight(self.tasks.ptr(task as usize)) }
+    }
+
+    pub fn update_rt(&mut self, cpu: usize, running: bool) {
+        // SAFETY: see above.
+        unsafe { fg_update_rt(self.sys.ptr(0), self.cpus.ptr(cpu), u32::from(running)) }
+    }
+
+    pub fn enter_idle(&mut self, cpu: usize) {
+        // SAFETY: see above.
+        unsafe { fg_enter_idle(self.sys.ptr(0), self.cpus.ptr(cpu)) }
+    }
+
+    pub fn wake_from_idle(&mut self, cpu: usize) {
+        // SAFETY: see above.
+        unsafe { fg_wake_from_idle(self.sys.ptr(0), self.cpus.ptr(cpu)) }
+    }
+
+    pub fn update_idle_core(&mut self, cpu: usize) {
+        // SAFETY: see above.
+        unsafe { fg_update_idle_core(self.sys.ptr(0), self.cpus.ptr(cpu)) }
+    }
+
+    pub fn update_misfit_status(&mut self, cpu: usize, task: Option<u32>) {
+        // SAFETY: see above.
+        unsafe { fg_update_misfit_status(self.sys.ptr(0), self.cpus.ptr(cpu), self.task_ptr(task)) }
+    }
+
+    pub fn cpu_overutilized(&mut self, cpu: usize) -> bool {
+        // SAFETY: see above.
+        unsafe { fg_cpu_overutilized(self.sys.ptr(0), self.cpus.ptr(cpu)) != 0 }
+    }
+
+    /// Spec 1.8 for the local group of a domain, and for the groups that stand for the same CPUs elsewhere.
+    pub fn update_group_capacity(&mut self, sd: usize, cpu: usize, jiffies: u64) {
+        // SAFETY: see above.
+        let interval = unsafe {
+            fg_update_group_capacity(self.sys.ptr(0), self.domains.ptr(sd), self.cpus.ptr(cpu));
+            fg_group_capacity_interval(self.sys.ptr(0), self.domains.ptr(sd))
+        };
+        let Some(id) = self.groups.index_of(self.domains[sd].groups) else { return };
+        self.groups[id].next_update = jiffies + interval;
+        let g = &self.groups[id];
+        let (capacity, min, max, next) = (g.capacity, g.min_capacity, g.max_capacity, g.next_update);
+        for i in 0..self.twins[id].len() {
+            let twin = &mut self.groups[self.twins[id][i]];
+            (twin.capacity, twin.min_capacity, twin.max_capacity, twin.next_update) = (capacity, min, max, next);
+        }
+    }
+
+    pub fn should_we_balance(&mut self, sd: usize, cpu: usize, kind: u32) -> bool {
+        // SAFETY: see above.
+        unsafe { fg_should_we_balance(self.sys.ptr(0), self.domains.ptr(sd), self.cpus.ptr(cpu), kind) != 0 }
+    }
+
+    pub fn balance_interval(&mut self, sd: usize, busy: bool) -> u64 {
+        // SAFETY: see above.
+        unsafe { fg_balance_interval(self.sys.ptr(0), self.domains.ptr(sd), u32::from(busy)) }
+    }
+
+    pub fn newidle_gate(&mut self, cpu: usize) -> bool {
+        // SAFETY: see above.
+        unsafe { fg_newidle_gate(self.sys.ptr(0), self.cpus.ptr(cpu)) != 0 }
+    }
+
+    pub fn nohz_kick(&mut self, cpu: usize, jiffies: u64) -> u32 {
+        // SAFETY: see above.
+        unsafe { fg_nohz_kick(self.sys.ptr(0), self.cpus.ptr(cpu), jiffies) }
+    }
+}

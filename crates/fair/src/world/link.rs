@@ -1,0 +1,168 @@
+//! Laying the structs out and linking them: the plan of the topology becomes the policy's domains and groups.
+
+use fairground_machine::{CpuId, CpuMask, Machine};
+
+use super::World;
+use crate::ffi::*;
+use crate::storage::{Pool, Slab};
+use crate::topology::Topology;
+use crate::Features;
+
+/// half a millisecond: sysctl_sched_migration_cost, where max_idle_balance_cost and half of avg_idle start (spec 4.5).
+const MIGRATION_COST_NS: u64 = 500_000;
+
+impl World {
+    /// Lays out the structs of a machine and links them.
+    pub fn new(machine: &Machine, features: &Features, topology: &Topology, hz: u32) -> World {
+        let nr_cpus = machine.nr_cpus();
+        let mut world = World {
+            sys: Slab::new(vec![FgSys::zeroed()]),
+            cpus: Slab::new((0..nr_cpus as CpuId).map(|c| new_cpu(machine, c)).collect()),
+            domains: Slab::new(topology.plan().domains.iter().map(|d| d.sd.clone()).collect()),
+            groups: Slab::new(topology.plan().rings.iter().flatten().cloned().collect()),
+            llcs: Slab::new(Vec::new()),
+            roots: Slab::new(new_roots(machine, topology)),
+            tasks: Pool::new(FgTask::zeroed),
+            twins: Vec::new(),
+            chains: (0..nr_cpus).map(|c| topology.plan().chain_ids(c as CpuId).collect()).collect(),
+        };
+        world.fill_sys(machine, features, topology, hz);
+        world.link_domains(topology);
+        world.link_llcs(topology);
+        world.link_cpus(topology);
+        world.first_capacities();
+        world
+    }
+
+    fn fill_sys(&mut self, machine: &Machine, features: &Features, topology: &Topology, hz: u32) {
+        let cpus = self.cpus.ptr(0);
+        let sys = &mut self.sys[0];
+        sys.cpus = cpus;
+        sys.nr_cpus = machine.nr_cpus() as u32;
+        sys.hz = hz;
+        sys.asym_key = u8::from(topology.has(FG_SD_ASYM_CPUCAPACITY));
+        sys.smt_key = u8::from(machine.has_smt());
+        sys.cluster_key = u8::from(topology.has(FG_SD_CLUSTER));
+        sys.active = machine.all_cpus();
+        sys.feat = features.raw().clone();
+    }
+
+    /// Parents, children, group rings.
+    fn link_domains(&mut self, topology: &Topology) {
+        let plan = topology.plan();
+        let mut starts = Vec::new();
+        let mut start = 0;
+        for ring in &plan.rings {
+            starts.push(start);
+            for i in 0..ring.len() {
+                let next = self.groups.ptr(start + (i + 1) % ring.len());
+                self.groups[start + i].next = next;
+            }
+            start += ring.len();
+        }
+        for (id, node) in plan.domains.iter().enumerate() {
+            let at = |id: Option<usize>| id.map_or(std::ptr::null_mut(), |id| self.domains.ptr(id));
+            let (parent, child) = (at(node.parent), at(node.child));
+            let sd = &mut self.domains[id];
+            (sd.parent, sd.child) = (parent, child);
+            sd.groups = self.groups.ptr(starts[node.ring] + node.first);
+        }
+        self.find_twins(topology);
+    }
+
+    fn find_twins(&mut self, topology: &Topology) {
+        let plan = topology.plan();
+        let mut level_of_ring = vec![0; plan.rings.len()];
+        plan.domains.iter().for_each(|d| level_of_ring[d.ring] = d.level);
+        let rings = plan.rings.iter().zip(&level_of_ring);
+        let keys: Vec<_> = rings.flat_map(|(ring, level)| ring.iter().map(move |g| (*level, g.balance_cpu))).collect();
+        let mut of_key = std::collections::BTreeMap::<_, Vec<usize>>::new();
+        keys.iter().enumerate().for_each(|(id, key)| of_key.entry(key).or_default().push(id));
+        let others = |id: usize| of_key[&keys[id]].iter().copied().filter(|other| *other != id).collect();
+        self.twins = (0..keys.len()).map(others).collect();
+    }
+
+    /// One shared object for each set of CPUs behind a last-level cache (spec 1.4).
+    fn link_llcs(&mut self, topology: &Topology) {
+        let nr_cpus = self.cpus.len();
+        let mut spans: Vec<CpuMask> = (0..nr_cpus as CpuId).filter_map(|c| Some(topology.llc(c)?.sd.span)).collect();
+        spans.sort_unstable();
+        spans.dedup();
+        let llc = |span: &CpuMask| FgLlc { nr_busy_cpus: span.count() as u32, ..FgLlc::zeroed() };
+        self.llcs = Slab::new(spans.iter().map(llc).collect());
+        for cpu in 0..nr_cpus {
+            let Some(domain) = topology.llc(cpu as CpuId) else { continue };
+            let Ok(index) = spans.binary_search(&domain.sd.span) else { continue };
+            let llc = self.llcs.ptr(index);
+            let flag = FG_SD_SHARE_LLC;
+            let highest = |id: &&usize| self.domains[**id].flags & flag != 0 && self.domains[**id].span == spans[index];
+            let Some(sd) = self.chains[cpu].iter().find(highest).copied() else { continue };
+            self.domains[sd].shared = llc;
+            (self.cpus[cpu].llc, self.cpus[cpu].sd_llc) = (llc, self.domains.ptr(sd));
+        }
+    }
+
+    /// The lowest domain of a CPU that has one of `flags`, null if there is none.
+    fn lowest_with(&self, cpu: usize, flags: u32) -> *mut FgDomain {
+        let found = self.chains[cpu].iter().find(|id| self.domains[**id].flags & flags != 0);
+        found.map_or(std::ptr::null_mut(), |id| self.domains.ptr(*id))
+    }
+
+    /// The cached pointers of spec 1.4.
+    fn link_cpus(&mut self, topology: &Topology) {
+        let full = self.sys().feat.value[FG_ASYM_CAP_FULL] != 0;
+        let asym = if full { FG_SD_ASYM_CPUCAPACITY_FULL } else { FG_SD_ASYM_CPUCAPACITY };
+        for cpu in 0..self.cpus.len() {
+            let id = cpu as CpuId;
+            let lowest = self.chains[cpu].first().map_or(std::ptr::null_mut(), |id| self.domains.ptr(*id));
+            let (asym, numa) = (self.lowest_with(cpu, asym), self.lowest_with(cpu, FG_SD_NUMA));
+            let root = topology.partitions().iter().position(|p| p.test(id));
+            let root = self.roots.ptr(root.unwrap_or(topology.partitions().len()));
+            let llc = topology.llc(id).map(|d| d.sd.span);
+            let llc_id = llc.and_then(|span| span.first()).unwrap_or(id);
+            let share = topology.lowest_with(id, FG_SD_CLUSTER).and_then(|d| d.sd.span.first());
+            let rq = &mut self.cpus[cpu];
+            (rq.sd, rq.sd_asym_cpucapacity, rq.sd_numa, rq.rd) = (lowest, asym, numa, root);
+            rq.sd_llc_size = llc.map_or(1, |span| span.count() as u32);
+            rq.sd_llc_id = llc_id as i32;
+            rq.sd_share_id = share.unwrap_or(llc_id) as i32;
+        }
+    }
+
+    /// Spec 1.8 once for every group, by its balance CPU, as build_sched_domains does: from the last CPU to the first.
+    fn first_capacities(&mut self) {
+        for cpu in (0..self.cpus.len()).rev() {
+            for sd in self.chain(cpu).iter().copied() {
+                if self.local_group(sd).balance_cpu == cpu as i32 {
+                    self.update_group_capacity(sd, cpu, 0);
+                }
+            }
+        }
+    }
+}
+
+fn new_cpu(machine: &Machine, cpu: CpuId) -> FgCpu {
+    let hardware = &machine.cpus[cpu as usize];
+    let mut rq = FgCpu::zeroed();
+    rq.id = cpu as i32;
+    rq.curr_is_idle = 1;
+    rq.cpu_capacity_orig = hardware.capacity;
+    rq.cpu_capacity = hardware.capacity;
+    rq.freq_scale = FG_CAPACITY_SCALE;
+    rq.avg_idle = 2 * MIGRATION_COST_NS;
+    rq.max_idle_balance_cost = MIGRATION_COST_NS;
+    rq.idle_state = -1;
+    rq.core = machine.cores[hardware.core as usize];
+    rq
+}
+
+/// One root domain for each partition and one for isolated CPUs.
+fn new_roots(machine: &Machine, topology: &Topology) -> Vec<FgRoot> {
+    let rest = topology.partitions().iter().fold(machine.all_cpus(), |left, p| left.minus(p));
+    let root = |span: &CpuMask| FgRoot {
+        span: *span,
+        max_cpu_capacity: span.iter().map(|c| u64::from(machine.cpus[c as usize].capacity)).max().unwrap_or(0),
+        ..FgRoot::zeroed()
+    };
+    topology.partitions().iter().chain([&rest]).map(root).collect()
+}

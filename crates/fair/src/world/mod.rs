@@ -1,0 +1,99 @@
+//! The policy's world: every struct it reads, at its place, with its pointers; and the policy's questions as safe
+//! methods.
+//!
+//! All pointers inside the structs point into the slabs below, which live as long as the world. Each method takes
+//! `&mut self` where the policy writes, so no reference into a slab is alive during a call.
+
+mod calls;
+mod link;
+
+use std::sync::Arc;
+
+use fairground_machine::CpuId;
+
+use crate::ffi::*;
+use crate::storage::{Pool, Slab};
+
+pub(crate) struct World {
+    sys: Slab<FgSys>,
+    pub cpus: Slab<FgCpu>,
+    pub domains: Slab<FgDomain>,
+    groups: Slab<FgGroup>,
+    llcs: Slab<FgLlc>,
+    roots: Slab<FgRoot>,
+    pub tasks: Pool<FgTask>,
+    /// For each group the others that stand for the same CPUs at the same level in other CPUs' rings: the kernel
+    /// keeps their capacity in one object (sched_group_capacity).
+    twins: Vec<Vec<usize>>,
+    /// The domains of each CPU, bottom to top.
+    chains: Vec<Arc<[usize]>>,
+}
+
+impl World {
+    /// The system.
+    pub fn sys(&self) -> &FgSys {
+        &self.sys[0]
+    }
+
+    /// The system, to be changed.
+    pub fn sys_mut(&mut self) -> &mut FgSys {
+        &mut self.sys[0]
+    }
+
+    /// A task.
+    pub fn task(&self, task: u32) -> &FgTask {
+        &self.tasks[task as usize]
+    }
+
+    /// A task, to be changed.
+    pub fn task_mut(&mut self, task: u32) -> &mut FgTask {
+        &mut self.tasks[task as usize]
+    }
+
+    /// What `cpu` runs, if that is a fair or RT task.
+    pub fn curr(&self, cpu: usize) -> Option<u32> {
+        // SAFETY: null, or a task of the pool.
+        unsafe { self.cpus[cpu].curr.as_ref() }.map(|p| p.id)
+    }
+
+    /// Says what `cpu` runs.
+    pub fn set_curr(&mut self, cpu: usize, task: Option<u32>) {
+        self.cpus[cpu].curr = self.task_ptr(task);
+    }
+
+    /// The root domain of a CPU.
+    pub fn root(&mut self, cpu: usize) -> &mut FgRoot {
+        // SAFETY: link_cpus points it at a root of the slab; exclusive by the borrow of self.
+        unsafe { &mut *self.cpus[cpu].rd }
+    }
+
+    /// What the CPUs behind the cache of `cpu` share.
+    pub fn llc(&mut self, cpu: usize) -> Option<&mut FgLlc> {
+        // SAFETY: null, or an object of the slab; exclusive by the borrow of self.
+        unsafe { self.cpus[cpu].llc.as_mut() }
+    }
+
+    /// The domains of a CPU, bottom to top.
+    pub fn chain(&self, cpu: usize) -> Arc<[usize]> {
+        Arc::clone(&self.chains[cpu])
+    }
+
+    /// The first group of a domain.
+    pub fn local_group(&self, sd: usize) -> &FgGroup {
+        // SAFETY: link_domains points it at a group of the slab.
+        unsafe { &*self.domains[sd].groups }
+    }
+
+    fn task_ptr(&self, task: Option<u32>) -> *mut FgTask {
+        task.map_or(std::ptr::null_mut(), |p| self.tasks.ptr(p as usize))
+    }
+}
+
+/// The circumstances of a placement, by ids.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WakeArgs {
+    pub current: Option<u32>,
+    pub now: u64,
+    pub this_cpu: CpuId,
+    pub flags: u32,
+}
