@@ -10,10 +10,19 @@ pub struct Progress(ProgressBar);
 impl Progress {
     /// For `runs` runs.
     pub fn new(runs: usize) -> Progress {
+        Progress::with(Some(runs as u64), "{bar:40} {pos}/{len} runs, {eta} left")
+    }
+
+    /// For nobody knows how many.
+    pub fn endless() -> Progress {
+        Progress::with(None, "{spinner} {pos} runs")
+    }
+
+    fn with(runs: Option<u64>, template: &str) -> Progress {
         let terminal = std::io::stderr().is_terminal();
         let target = if terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(Some(runs as u64), target);
-        if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} runs, {eta} left") {
+        let bar = ProgressBar::with_draw_target(runs, target);
+        if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
         Progress(bar)

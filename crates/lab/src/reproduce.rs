@@ -21,6 +21,7 @@ use thiserror::Error;
 use crate::comparison::{Comparison, Report, Row};
 use crate::published::{Mail, PublishedRow, RunSpec};
 use crate::stats::FEW_SEEDS;
+use crate::terms::{self, TermShare};
 
 pub use self::table::{json, render};
 
@@ -31,6 +32,8 @@ pub struct Executed {
     pub report: Report,
     /// Evidence of the machine's figures.
     pub sources: Vec<Source>,
+    /// The same without each term, see [`crate::terms::runs`]; empty if that was not asked for.
+    pub without: Vec<Report>,
 }
 
 /// Where a number comes from.
@@ -96,6 +99,8 @@ pub struct ReproducedRow {
     pub hit: Option<bool>,
     /// The reason for `hit`, in words.
     pub why: String,
+    /// Our change split by the physical term that carries it; empty if that was not asked for.
+    pub terms: Vec<TermShare>,
     /// What a reader must know to compare.
     pub note: Option<String>,
 }
@@ -248,6 +253,12 @@ fn reproduce_row(
     };
     let cells = cells(row, executed);
     let (hit, why) = verdict(row, cells, ours);
+    let terms = match (executed, ours) {
+        (Some(executed), Some(ours)) => {
+            terms::shares(&executed.without, &ours.metric.name, ours.change.improvement_pct)
+        }
+        _ => Vec::new(),
+    };
     Ok(ReproducedRow {
         mail: mail.mail.clone(),
         id: row.id.clone(),
@@ -273,6 +284,7 @@ fn reproduce_row(
         cells,
         hit,
         why,
+        terms,
         note: row.note.clone(),
     })
 }

@@ -59,32 +59,33 @@ pub struct TermShare {
     pub share_points: Option<f64>,
 }
 
-/// Splits the change of `metric` between the two schedulers of `setup`, `whole_pct` with everything, by term.
+/// The runs of `setup` again, once for each of [`TERMS`] without it.
 ///
 /// # Errors
-/// If the threads cannot be had. Runs that fail leave their term without figures.
-pub fn split(
-    setup: &Setup,
-    plan: &Plan,
-    metric: &str,
-    whole_pct: Option<f64>,
-    progress: &(dyn Fn() + Sync),
-) -> Result<Vec<TermShare>, ExperimentError> {
+/// If the threads cannot be had. Runs that fail are named in their report.
+pub fn runs(setup: &Setup, plan: &Plan, progress: &(dyn Fn() + Sync)) -> Result<Vec<Report>, ExperimentError> {
     let names: Vec<String> = setup.scheds.iter().map(|s| s.to_string()).collect();
-    let one = |term: &Term| {
+    let without = |term: &Term| {
         let results = experiment::run(plan, &setup.with_machine(term.off), progress)?;
-        let report = Report::new(&setup.machine.name, &setup.workload.name, &names, &plan.seeds, &results);
+        Ok(Report::new(&setup.machine.name, &setup.workload.name, &names, &plan.seeds, &results))
+    };
+    TERMS.iter().map(without).collect()
+}
+
+/// What carries the change of `metric`, which is `whole_pct` with everything. `reports`: of [`runs`].
+pub fn shares(reports: &[Report], metric: &str, whole_pct: Option<f64>) -> Vec<TermShare> {
+    let share = |(term, report): (&Term, &Report)| {
         let rows = report.comparisons.first().map(|c| c.rows.as_slice()).unwrap_or_default();
         let change = rows.iter().find(|r| r.metric.name == metric).map(|r| &r.change);
         let without_pct = change.and_then(|c| c.improvement_pct);
-        Ok(TermShare {
+        TermShare {
             term: term.name,
             without_pct,
             ci95: change.and_then(|c| c.ci95),
             share_points: whole_pct.zip(without_pct).map(|(whole, without)| whole - without),
-        })
+        }
     };
-    TERMS.iter().map(one).collect()
+    TERMS.iter().zip(reports).map(share).collect()
 }
 
 #[cfg(test)]
@@ -104,7 +105,7 @@ mod tests {
             config: Default::default(),
         };
         let plan = Plan { scheds: 2, seeds: vec![1, 2], jobs: 1, check_determinism: false };
-        let shares = split(&setup, &plan, "ops_per_sec", Some(30.0), &|| ()).unwrap();
+        let shares = shares(&runs(&setup, &plan, &|| ()).unwrap(), "ops_per_sec", Some(30.0));
         let without = |term: &str| shares.iter().find(|s| s.term == term).unwrap().without_pct.unwrap();
         // A migration per wakeup stops, so without the refill less is gained; every term gains something at most.
         assert!(without("refill") < without("scan"));

@@ -1,6 +1,7 @@
 //! One module per command.
 
 mod bench;
+mod calibrate;
 mod compare;
 mod feature;
 mod machine;
@@ -21,6 +22,8 @@ pub enum Command {
     Run(run::Run),
     /// Repeat published figures and print ours beside them
     Reproduce(reproduce::Reproduce),
+    /// Repeat the fit that a machine file records
+    Calibrate(calibrate::Calibrate),
     /// Machines: hardware as data
     #[command(subcommand)]
     Machine(machine::MachineCommand),
@@ -41,6 +44,7 @@ impl Command {
             Command::Compare(command) => command.run(),
             Command::Run(command) => command.run(),
             Command::Reproduce(command) => command.run(),
+            Command::Calibrate(command) => command.run(),
             Command::Machine(command) => command.run(),
             Command::Workload(command) => command.run(),
             Command::Feature(command) => command.run(),

@@ -1,9 +1,12 @@
 //! `fairground reproduce`.
 
 use clap::Args;
+use fairground_lab::comparison::Report;
 use fairground_lab::experiment::Plan;
 use fairground_lab::published::{Mail, RunSpec};
 use fairground_lab::reproduce::{self, Executed};
+use fairground_lab::setup::Setup;
+use fairground_lab::terms::{self, TERMS};
 use miette::Diagnostic;
 use thiserror::Error;
 
@@ -12,6 +15,7 @@ use super::run::RunFormat;
 use crate::circumstances::{Circumstances, GovernorName, Jobs};
 use crate::error::{End, Failure};
 use crate::output::print;
+use crate::progress::Progress;
 
 /// Repeats published figures and prints ours beside them.
 #[derive(Args)]
@@ -25,6 +29,9 @@ pub struct Reproduce {
     /// How to print the rows
     #[arg(long, value_enum, default_value_t)]
     format: RunFormat,
+    /// Split each row's change by the physical term that carries it: the row again, once per term without it
+    #[arg(long)]
+    terms: bool,
     #[command(flatten)]
     jobs: Jobs,
 }
@@ -54,13 +61,9 @@ impl Reproduce {
     }
 
     fn execute(&self, spec: &RunSpec) -> Result<Executed, Failure> {
-        let governor = match spec.governor.as_str() {
-            "performance" => GovernorName::Performance,
-            "powersave" => GovernorName::Powersave,
-            other => return Err(UnknownGovernor(other.into()).into()),
-        };
         let scheds = [spec.base.clone(), spec.test.clone()];
-        let setup = Circumstances::with_governor(governor).setup(&spec.machine, &spec.workload, &scheds)?;
+        let setup =
+            Circumstances::with_governor(governor(&spec.governor)?).setup(&spec.machine, &spec.workload, &scheds)?;
         let plan = Plan {
             scheds: scheds.len(),
             seeds: (1..=self.seeds).collect(),
@@ -69,6 +72,21 @@ impl Reproduce {
         };
         let report = compare(&setup, &plan, [&spec.machine, &spec.workload], &scheds)?;
         let sources = setup.machine.figures.iter().map(|f| f.source.clone()).collect();
-        Ok(Executed { report, sources })
+        let without = if self.terms { self.without_terms(&setup, &plan)? } else { Vec::new() };
+        Ok(Executed { report, sources, without })
+    }
+
+    fn without_terms(&self, setup: &Setup, plan: &Plan) -> Result<Vec<Report>, Failure> {
+        let progress = Progress::new(TERMS.len() * plan.scheds * plan.seeds.len());
+        Ok(terms::runs(setup, plan, &|| progress.step())?)
+    }
+}
+
+/// The governor that a published row names.
+pub fn governor(name: &str) -> Result<GovernorName, Failure> {
+    match name {
+        "performance" => Ok(GovernorName::Performance),
+        "powersave" => Ok(GovernorName::Powersave),
+        other => Err(UnknownGovernor(other.into()).into()),
     }
 }

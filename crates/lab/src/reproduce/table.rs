@@ -6,6 +6,7 @@ use comfy_table::{presets, CellAlignment, Table};
 
 use super::{Kind, ReproducedRow, Reproduction};
 use crate::tables::{finish, number, percent};
+use crate::terms::TERMS;
 
 /// The documented schema.
 pub fn json(result: &Reproduction) -> String {
@@ -29,8 +30,32 @@ pub fn render(result: &Reproduction) -> String {
     }
     let mut out = finish(&mut table);
     reasons(&mut out, result);
+    term_shares(&mut out, result);
     totals(&mut out, result);
     out
+}
+
+/// What each term carries, of the rows that were split and changed.
+fn term_shares(out: &mut String, result: &Reproduction) {
+    let mut split = result.rows.iter().filter(|r| !r.terms.is_empty()).peekable();
+    if split.peek().is_none() {
+        return;
+    }
+    out.push_str(
+        "\nsplit by term: the change of a row on a machine where the term costs nothing, and what is missing then\n",
+    );
+    for row in split {
+        let whole = row.ours.as_ref().and_then(|o| o.improvement_pct);
+        let _ = writeln!(out, "{}: {}", row.id, percent(whole));
+        for t in &row.terms {
+            let share = t.share_points.map_or("-".into(), |x| format!("{x:+.2} points"));
+            let interval = t.ci95.map_or("-".into(), |c| c.map(|x| percent(Some(x))).join(" .. "));
+            let _ = writeln!(out, "    without {:<10} {:>10}  {interval:<24}  {share}", t.term, percent(t.without_pct));
+        }
+    }
+    for t in &TERMS {
+        let _ = writeln!(out, "{:<10} {}", t.name, t.meaning);
+    }
 }
 
 fn published(row: &ReproducedRow) -> [String; 8] {

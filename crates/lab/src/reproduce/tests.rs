@@ -17,7 +17,7 @@ fn executed(ops: [f64; 2], migrations: [f64; 2], seeds: usize, sources: Vec<Sour
         notes: vec!["balance: passive".into()],
         failures: vec![],
     };
-    Executed { report, sources }
+    Executed { report, sources, without: vec![] }
 }
 
 fn reproduce_000(hikey960: Executed, hikey: Executed) -> Result<Reproduction, ReproduceError> {
