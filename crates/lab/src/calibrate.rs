@@ -159,7 +159,7 @@ pub fn fit(setup: &Setup, plan: &Plan, target: &Target, progress: &(dyn Fn() + S
         }
         let slope = (1.0 / at_b - 1.0 / at_a) / (b - a);
         let next = rounded(b + (1.0 / goal - 1.0 / at_b) / slope);
-        if !next.is_finite() || next < 0.001 || next > 1000.0 || next == b {
+        if !(0.001..=1000.0).contains(&next) || next == b {
             break;
         }
         (a, at_a) = (b, at_b);

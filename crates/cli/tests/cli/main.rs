@@ -1,5 +1,6 @@
 //! The command as a user runs it: one binary, modules by theme.
 
+mod calibrate;
 mod compare;
 mod determinism;
 mod errors;

@@ -1,0 +1,49 @@
+//! `fairground calibrate`.
+
+use super::{fairground, files, refuses, succeeds};
+
+/// All seeds of all recorded fits are repeated, to the digit, by `./test published`.
+#[test]
+fn a_recorded_fit_repeats() {
+    let out = succeeds("calibrate hikey --seeds 1");
+    let scale = |word: &str| -> f64 {
+        let line = out.lines().find(|l| l.starts_with(word)).expect(word);
+        line.rsplit(' ').next().unwrap_or_default().parse().expect("a number")
+    };
+    assert!((scale("recorded") - scale("fitted")).abs() < 0.002, "{out}");
+    assert!(out.contains("000/hikey/sched-pipe/ops_per_sec/base"));
+}
+
+#[test]
+fn a_fit_is_written_into_the_file_and_nothing_else_changes() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("mine.toml");
+    let text = fairground_machine::preset_text("hikey").expect("a preset");
+    std::fs::write(&path, text).expect("written");
+    succeeds(&format!("calibrate {} --seeds 1 --write", path.display()));
+    let new = std::fs::read_to_string(&path).expect("read");
+    let changed: Vec<_> = text.lines().zip(new.lines()).filter(|(a, b)| a != b).map(|(_, b)| b).collect();
+    assert!(changed.len() == 1 && changed[0].starts_with("scale = "), "{changed:?}");
+    assert_eq!(files(dir.path()), ["mine.toml"]);
+}
+
+#[test]
+fn presets_are_not_written_and_patched_cells_not_fitted() {
+    refuses("calibrate hikey --write", &["hikey", "machines/hikey.toml"]);
+    refuses("calibrate rpi5", &["records no fit", "--cell"]);
+    refuses(
+        "calibrate hikey960 --cell 000/hikey960/sched-pipe/ops_per_sec/test",
+        &["only baseline cells", "did you mean 000/hikey960/sched-pipe/ops_per_sec/base?"],
+    );
+}
+
+#[test]
+fn a_fit_out_of_reach_says_so() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("slow.toml");
+    let text = fairground_machine::preset_text("hikey").expect("a preset");
+    std::fs::write(&path, text.replace("probe = { ns = ", "probe = { ns = 9")).expect("written");
+    let ran = fairground(&format!("calibrate {} --seeds 1", path.display()));
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("no scale gives"), "{}", ran.stderr);
+}
