@@ -97,7 +97,7 @@ pub struct Config {
     /// A reader of a full pipe wakes a writer even if it has not drained a page, who then sleeps again: Linux 5.5 to
     /// 6.13 ("pipe_read: don't wake up the writer if the pipe is still full" landed in 6.14).
     pub pipe_eager_writer_wake: bool,
-    /// The run fails if it takes longer, ns of virtual time.
+    /// A run whose workload has no duration of its own fails if it takes longer, ns of virtual time.
     pub max_time_ns: Time,
     /// The run fails if it takes more events.
     pub max_events: u64,
@@ -244,7 +244,7 @@ impl Engine {
         let mut checker = EventChecker::new(self.machine.nr_cpus());
         self.prepare();
         let end = loop {
-            let limit = self.workload.duration_ns.unwrap_or(Time::MAX).min(self.config.max_time_ns);
+            let limit = self.workload.duration_ns.unwrap_or(self.config.max_time_ns);
             match self.queue.next_time() {
                 Some(t) if t <= limit => self.now = t,
                 Some(_) => break self.past_limit(limit),
@@ -266,10 +266,10 @@ impl Engine {
     }
 
     fn past_limit(&self, limit: Time) -> Result<Time, SimError> {
-        if self.workload.duration_ns == Some(limit) {
-            return Ok(limit);
+        match self.workload.duration_ns {
+            Some(end) => Ok(end),
+            None => Err(SimError::TimeLimit { at: limit, report: self.report_threads() }),
         }
-        Err(SimError::TimeLimit { at: limit, report: self.report_threads() })
     }
 
     /// No event is left: fine if all have exited and the run has a fixed length.
