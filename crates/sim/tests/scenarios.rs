@@ -247,6 +247,44 @@ fn the_governor_learns_which_state_pays() {
     assert!(deep >= 85 && shallow < 40, "{shallow} {deep}");
 }
 
+/// The times at which a thread that sleeps 5000 ns, then works 100 in every period of 1000, starts to work.
+fn periods_after(lead: Vec<Op>, config: Config) -> Vec<Time> {
+    let mut p = ProgramBuilder::new();
+    lead.into_iter().for_each(|op| {
+        p.op(op);
+    });
+    p.repeat(Some(3), |p| {
+        p.op(Op::Mark(Mark::Op)).op(ns(100)).op(Op::TimerWait { timer: 0, period_ns: 1000, relative: true });
+    });
+    let mut a = spec("a", vec![]);
+    a.program = p.build();
+    let objects = vec![Object::Timer { per_task: true }, Object::Barrier { parties: 1 }];
+    let (outcome, seen) = run_with(machine(1, 1), workload(objects, vec![a]), config);
+    outcome.expect("the run ends well");
+    seen.marks(Mark::Op)
+}
+
+/// Periods count from the end of the waits at the head of the program, not from the thread's first time on a CPU: else
+/// the second period would begin at once, and threads with different delays would fall into step.
+#[test]
+fn a_timer_counts_from_the_end_of_the_leading_wait() {
+    let sleep = Op::Sleep(Amount::fixed(5_000));
+    for lead in [sleep.clone(), Op::SleepUntil(5_000)] {
+        assert_eq!(periods_after(vec![Op::BarrierWait(1), lead], plain()), [5_000, 6_000, 7_000]);
+    }
+    // A sleep behind work is part of the first period: 5100 later, then a late period restarts.
+    assert_eq!(periods_after(vec![ns(100), sleep], plain()), [5_100, 5_200, 6_200]);
+}
+
+/// The start of the workload is drawn from the seed; delays are counted from there.
+#[test]
+fn a_delay_counts_from_the_start_of_the_workload() {
+    let config = Config { start_phase: true, ..plain() };
+    let start = periods_after(vec![], config)[0];
+    assert!(start > 0);
+    assert_eq!(periods_after(vec![Op::SleepUntil(5_000)], config)[0], start + 5_000);
+}
+
 /// The thread is preempted by an affinity change of its own: the stopper moves it, its cache is refilled.
 /// 100 ns of work, then CPU 1 by IPI (1 ns): 64 KiB x 3 ns of stall, then 50 ns.
 #[test]

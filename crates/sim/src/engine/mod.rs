@@ -164,7 +164,8 @@ pub struct Engine {
     waste: WasteMeter,
     meters: Meters,
     failure: Option<SimError>,
-    started: bool,
+    /// When the initial threads came into being.
+    started: Option<Time>,
     next_audit: Time,
     /// Statistics begin at a mark of the program.
     begins_by_mark: bool,
@@ -209,7 +210,7 @@ impl Engine {
             waste: WasteMeter::new(n),
             meters: Meters::default(),
             failure: None,
-            started: false,
+            started: None,
             next_audit: config.audit_every_ns,
             begins_by_mark: marks(Mark::Begin),
             begin: None,
@@ -255,7 +256,7 @@ impl Engine {
             if let Some(failure) = self.failure.take() {
                 return Err(failure);
             }
-            if self.started && self.nr_vital == 0 && self.workload.duration_ns.is_none() {
+            if self.started.is_some() && self.nr_vital == 0 && self.workload.duration_ns.is_none() {
                 break Ok(self.now);
             }
         }?;
@@ -343,7 +344,7 @@ impl Engine {
     }
 
     fn end_of_instant(&mut self) {
-        if self.started && self.nr_awake == 0 && self.nr_timers == 0 && self.nr_vital > 0 && !self.devices_post() {
+        if self.started.is_some() && self.nr_awake == 0 && self.nr_timers == 0 && self.nr_vital > 0 && !self.devices_post() {
             let at = self.now;
             self.fail(SimError::Deadlock { at, report: self.report_threads() });
         }
@@ -387,7 +388,7 @@ impl Engine {
 
     /// Brings the initial threads into being. What placing them costs is nobody's: they exist from the start.
     fn start(&mut self) {
-        self.started = true;
+        self.started = Some(self.now);
         let workload = Arc::clone(&self.workload);
         for (i, start) in workload.start.iter().enumerate() {
             for n in 0..start.count {
@@ -444,7 +445,8 @@ impl Engine {
             stall_ns: 0,
             work_q20: 0,
             wall_until: 0,
-            first_ran: None,
+            first_period: self.now,
+            leading: true,
             woken_at: None,
             queued_at: self.now,
             run_ns: 0,

@@ -23,7 +23,7 @@ pub(crate) enum Obj {
     Futex { value: u32, waiters: VecDeque<TaskId> },
     Mutex { owner: Option<TaskId>, waiters: VecDeque<TaskId> },
     Cond { waiters: VecDeque<TaskId> },
-    Barrier { parties: u32, arrived: u32, generation: u64, waiters: VecDeque<(TaskId, u64)> },
+    Barrier { parties: u32, arrived: u32, generation: u64, released_at: Time, waiters: VecDeque<(TaskId, u64)> },
     Semaphore { value: u64, waiters: VecDeque<TaskId> },
     Timer { per_task: bool, last: Option<Time> },
 }
@@ -37,7 +37,7 @@ impl Obj {
             Object::Mutex => Obj::Mutex { owner: None, waiters: VecDeque::new() },
             Object::Cond => Obj::Cond { waiters: VecDeque::new() },
             Object::Barrier { parties } => {
-                Obj::Barrier { parties, arrived: 0, generation: 0, waiters: VecDeque::new() }
+                Obj::Barrier { parties, arrived: 0, generation: 0, released_at: 0, waiters: VecDeque::new() }
             }
             Object::Semaphore { value } => Obj::Semaphore { value: value.into(), waiters: VecDeque::new() },
             Object::Timer { per_task } => Obj::Timer { per_task, last: None },
