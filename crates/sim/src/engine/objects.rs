@@ -351,14 +351,14 @@ mod tests {
         assert_eq!(p.read(100, &|cpu| if cpu == 3 { 10 } else { 0 }).stall_ns, 40);
     }
 
-    /// 100 + 768 bytes a message: 212992 / 868 = 245.4, so 246 go in (the last overshoots). A quarter is 53248 =
-    /// 61.3 messages: senders are released when 61 are left, after 185 reads.
+    /// 100 + 668 bytes a message: 212992 / 768 = 277.3, so 278 go in (the last overshoots). A quarter is 53248 =
+    /// 69.3 messages: senders are released when 69 are left, after 209 reads.
     #[test]
     fn a_socket_releases_its_sender_at_a_quarter() {
-        let mut s = Socket::new(212_992, 768);
-        assert_eq!((0..1000).take_while(|_| s.send(100, 0)).count(), 246);
+        let mut s = Socket::new(212_992, 668);
+        assert_eq!((0..1000).take_while(|_| s.send(100, 0)).count(), 278);
         let reads = (1..).find(|_| s.recv(100, &|_| 0).released);
-        assert_eq!(reads, Some(185));
+        assert_eq!(reads, Some(209));
     }
 
     #[test]
