@@ -152,10 +152,12 @@ fn a_deadlock_names_who_holds_the_mutex() {
     let objects = vec![Object::Mutex, Object::Mutex];
     let a = spec("a", vec![Op::Lock(0), ns(100), Op::Lock(1)]);
     let b = spec("b", vec![Op::Lock(1), ns(100), Op::Lock(0)]);
-    let (outcome, _) = run_with(machine(2, 1), workload(objects, vec![a, b]), plain());
+    let mut w = workload(objects, vec![a, b]);
+    w.object_names = vec!["left".into()];
+    let (outcome, _) = run_with(machine(2, 1), w, plain());
     let Err(SimError::Deadlock { report, .. }) = outcome else { panic!("{outcome:?}") };
     assert!(report.contains("a/0 at step 2: waiting for mutex 1, held by b/1"), "{report}");
-    assert!(report.contains("b/1 at step 2: waiting for mutex 0, held by a/0"), "{report}");
+    assert!(report.contains("b/1 at step 2: waiting for mutex `left`, held by a/0"), "{report}");
 }
 
 /// Two threads of a core get 1250/2000 of it each. The first works alone for 1 ns, then 999 work ns at 0.625 take

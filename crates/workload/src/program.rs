@@ -19,6 +19,8 @@ pub struct Workload {
     pub name: String,
     /// Pipes, sockets, locks and the like.
     pub objects: Vec<Object>,
+    /// What the objects are called, by index; those beyond its end have no name.
+    pub object_names: Vec<String>,
     /// Thread templates.
     pub tasks: Vec<TaskSpec>,
     /// Threads that exist at time 0, in order of creation.

@@ -486,7 +486,8 @@ impl Engine {
                 return true;
             }
         }
-        let what = format!("{} unlocks mutex {id}, which it does not hold", self.name_of(task));
+        let what =
+            format!("{} unlocks mutex {}, which it does not hold", self.name_of(task), self.workload.object_label(id));
         let workload = self.workload.name.clone();
         self.fail(crate::SimError::Program { workload, what });
         false

@@ -92,6 +92,7 @@ fn build(options: &Options) -> Result<Workload, WorkloadError> {
     Ok(Workload {
         name: options.full_name(),
         objects: vec![Object::Timer { per_task: true }],
+        object_names: Vec::new(),
         tasks: specs,
         start: (0..tasks).map(|spec| Start { spec, count: 1, cpu: 0 }).collect(),
         irqs: Vec::new(),

@@ -23,6 +23,7 @@ fn workload(objects: &[Object], programs: &[&[Op]]) -> Workload {
     Workload {
         name: "test".into(),
         objects: objects.into(),
+        object_names: Vec::new(),
         start: (0..tasks.len() as u32).map(|spec| Start { spec, count: 1, cpu: 0 }).collect(),
         tasks,
         irqs: Vec::new(),
@@ -33,7 +34,7 @@ fn workload(objects: &[Object], programs: &[&[Op]]) -> Workload {
 }
 
 fn check(w: &Workload) -> Result<Vec<String>, Problem> {
-    w.check(&small_machine(4), &[]).map(|r| r.into_iter().map(|r| r.message).collect())
+    w.check(&small_machine(4)).map(|r| r.into_iter().map(|r| r.message).collect())
 }
 
 fn problem(w: &Workload) -> Problem {
