@@ -334,6 +334,31 @@ fn families_wait_for_each_other() {
 }
 
 #[test]
+fn a_duration_that_no_run_may_take_is_refused_at_once() {
+    let mut w = workload(vec![], vec![spec("a", vec![ns(1)])]);
+    w.duration_ns = Some(7_200_000_000_000);
+    let (outcome, seen) = run_with(machine(1, 1), w, plain());
+    let Err(SimError::Program { what, .. }) = outcome else { panic!("{outcome:?}") };
+    assert_eq!((what.as_str(), seen.0.len()), ("its duration is 7200 s; a run may take 3600 s", 0));
+}
+
+/// Dead threads keep their ids, so a run that forks for ever would eat all memory.
+#[test]
+fn a_run_that_forks_for_ever_fails() {
+    let mut p = ProgramBuilder::new();
+    p.repeat(None, |p| {
+        p.op(Op::Spawn { spec: 1, count: 1, thread: true }).op(ns(1));
+    });
+    let mut parent = spec("parent", vec![]);
+    parent.program = p.build();
+    let mut w = workload(vec![], vec![parent, spec("child", vec![])]);
+    w.start.truncate(1);
+    let (outcome, _) = run_with(machine(1, 1), w, plain());
+    let Err(SimError::TooManyThreads { max: 1_000_000, name, .. }) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(name, "child");
+}
+
+#[test]
 fn a_loop_that_takes_no_time_is_named() {
     let mut p = ProgramBuilder::new();
     p.repeat(None, |p| {

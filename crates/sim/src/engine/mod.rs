@@ -38,7 +38,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use fairground_machine::{CpuId, CpuMask, Distance, Machine, SoftCost};
-use fairground_workload::{Mark, SpecId, Workload};
+use fairground_workload::{Mark, SpecId, Workload, MAX_TASKS};
 
 use crate::checkers::{EventChecker, WasteMeter};
 use crate::draw::{draw, in_amount, Purpose};
@@ -242,6 +242,7 @@ impl Engine {
     /// See [`SimError`].
     pub fn run(&mut self, observers: &mut [&mut dyn Observer]) -> Result<Outcome, SimError> {
         objects::validate(&self.workload, self.machine.nr_cpus())?;
+        self.refuse_endless()?;
         let mut checker = EventChecker::new(self.machine.nr_cpus());
         self.prepare();
         let end = loop {
@@ -264,6 +265,19 @@ impl Engine {
         let outcome = self.outcome();
         outcome.check(&self.machine).map_err(|what| SimError::Invariant { at: end, what })?;
         Ok(outcome)
+    }
+
+    /// Said at once instead of after as long as a run may take.
+    fn refuse_endless(&self) -> Result<(), SimError> {
+        match self.workload.duration_ns.filter(|d| *d > self.config.max_time_ns) {
+            None => Ok(()),
+            Some(duration) => {
+                let s = |ns: Time| ns as f64 / 1e9;
+                let what =
+                    format!("its duration is {} s; a run may take {} s", s(duration), s(self.config.max_time_ns));
+                Err(SimError::Program { workload: self.workload.name.clone(), what })
+            }
+        }
     }
 
     fn past_limit(&self, limit: Time) -> Result<Time, SimError> {
@@ -344,7 +358,12 @@ impl Engine {
     }
 
     fn end_of_instant(&mut self) {
-        if self.started.is_some() && self.nr_awake == 0 && self.nr_timers == 0 && self.nr_vital > 0 && !self.devices_post() {
+        if self.started.is_some()
+            && self.nr_awake == 0
+            && self.nr_timers == 0
+            && self.nr_vital > 0
+            && !self.devices_post()
+        {
             let at = self.now;
             self.fail(SimError::Deadlock { at, report: self.report_threads() });
         }
@@ -414,6 +433,10 @@ impl Engine {
     fn give_birth(&mut self, spec: SpecId, cpu: CpuId, parent: Option<TaskId>, thread: bool, space: u32, lineage: u64) {
         let template = &self.workload.tasks[spec as usize];
         let id = self.tasks.len() as TaskId;
+        if self.tasks.len() as u64 >= MAX_TASKS {
+            // Ids are never reused, so that the dead take memory too.
+            return self.fail(SimError::TooManyThreads { at: self.now, max: MAX_TASKS, name: template.name.clone() });
+        }
         let affinity = match (template.kthread_cpu, template.affinity) {
             (Some(bound), _) => CpuMask::of(bound),
             (None, mask) => mask.unwrap_or_else(|| self.machine.all_cpus()),

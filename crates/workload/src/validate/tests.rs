@@ -225,7 +225,7 @@ fn spawning_must_end_and_stay_within_bounds() {
     w.start = vec![Start { spec: 0, count: u32::MAX, cpu: 0 }];
     assert!(matches!(problem(&w), Problem::TooManyTasks { .. }));
     w = workload(&[], &[&looped(None, &[spawn(1, 1), RUN]), &[RUN]]);
-    assert_eq!(check(&w).unwrap(), ["creates `t` for ever; the run fails if 1000000 come together"]);
+    assert_eq!(check(&w).unwrap(), ["creates `t` for ever; the run fails when 1000000 threads have been created"]);
 }
 
 #[test]
@@ -233,7 +233,10 @@ fn a_run_that_nothing_ends_is_told() {
     let mut w = workload(&[], &[&looped(None, &[RUN])]);
     assert_eq!(check(&w), Ok(vec![]));
     w.duration_ns = None;
-    assert_eq!(check(&w).unwrap(), ["loops for ever, and the workload has no duration: give the run one"]);
+    assert_eq!(
+        check(&w).unwrap(),
+        ["loops for ever, and the workload has no duration: give it one, as in FILE:duration=10"]
+    );
     w.tasks[0].daemon = true;
     assert_eq!(check(&w), Ok(vec![]));
 }
