@@ -32,7 +32,8 @@ hikey        sched-pipe:loops=2000,threads        fair:v5.9
 rpi5         periodic:tasks=12,duty=30,duration=1 fair:v5.11
 juno-r2      periodic:tasks=20,duty=20,duration=1 fair:v5.9
 epyc-7742-2p periodic:tasks=300,duty=15,duration=1 fair:v5.11
-hikey960     workloads/producer-consumer.json     fair:v5.11
+hikey960     workloads/little-and-big.json        fair:v5.11
+hikey960     workloads/rt-app-tour.json           fair:v5.9
 LINES
 
 args=(compare hikey960 sched-pipe:loops=1000,threads --seeds 5 --format json)
