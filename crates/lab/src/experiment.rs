@@ -44,7 +44,7 @@ pub enum ExperimentError {
     #[error("cannot start {jobs} threads: {cause}")]
     #[diagnostic(help("use a smaller --jobs"))]
     Threads {
-        /// As asked for.
+        /// How many.
         jobs: usize,
         /// What the system says.
         cause: String,
@@ -60,10 +60,12 @@ pub type Results = Vec<Vec<Result<RunReport, String>>>;
 /// # Errors
 /// If the threads cannot be had.
 pub fn run(plan: &Plan, runner: &dyn Runner, progress: &(dyn Fn() + Sync)) -> Result<Results, ExperimentError> {
+    // More threads than runs would only take time and memory.
+    let threads = plan.jobs.min(plan.scheds * plan.seeds.len()).max(1);
     let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(plan.jobs)
+        .num_threads(threads)
         .build()
-        .map_err(|e| ExperimentError::Threads { jobs: plan.jobs, cause: e.to_string() })?;
+        .map_err(|e| ExperimentError::Threads { jobs: threads, cause: e.to_string() })?;
     let jobs: Vec<(usize, u64)> =
         (0..plan.scheds).flat_map(|sched| plan.seeds.iter().map(move |seed| (sched, *seed))).collect();
     let one = |&(sched, seed): &(usize, u64)| {
@@ -131,6 +133,7 @@ mod tests {
         let of = |jobs| run(&plan(jobs), &Fake, &|| ()).unwrap();
         assert_eq!(of(1), of(2));
         assert_eq!(of(1), of(8));
+        assert_eq!(of(1), of(10_000_000), "no more threads than runs");
     }
 
     #[test]

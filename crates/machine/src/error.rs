@@ -9,13 +9,21 @@ use miette::{Diagnostic, NamedSource, SourceSpan};
 #[derive(Debug, thiserror::Error, Diagnostic)]
 pub enum MachineError {
     /// The file cannot be opened or read.
-    #[error("cannot read machine file `{path}`: {cause}")]
+    #[error("cannot read machine file `{path}`")]
     Unreadable {
         /// The file.
         path: PathBuf,
         /// What the system said.
         #[source]
         cause: std::io::Error,
+    },
+    /// The file is longer than any sensible machine, or has no end.
+    #[error("machine file `{path}` is larger than {limit_mib} MiB")]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// Most that is read, MiB.
+        limit_mib: u64,
     },
     /// The file is not text.
     #[error("{path}:{line}: not UTF-8: byte {offset} starts no character")]

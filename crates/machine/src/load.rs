@@ -1,5 +1,7 @@
 //! From names, files and text to machines, and back.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use crate::error::{suggest, MachineError};
@@ -24,6 +26,9 @@ pub fn preset_text(name: &str) -> Option<&'static str> {
     PRESETS.iter().find(|(preset, _)| *preset == name).map(|(_, text)| *text)
 }
 
+/// Largest file that is read, MiB. The greatest table there can be, distances of 1024 nodes, takes about 5.
+const MAX_FILE_MIB: u64 = 16;
+
 impl Machine {
     /// Reads a machine from TOML; `name` stands for the file in errors.
     ///
@@ -39,7 +44,13 @@ impl Machine {
     /// If the file cannot be read, is not UTF-8, or describes no machine.
     pub fn load(path: impl AsRef<Path>) -> Result<Machine, MachineError> {
         let path = path.as_ref();
-        let bytes = std::fs::read(path).map_err(|cause| MachineError::Unreadable { path: path.into(), cause })?;
+        let unreadable = |cause| MachineError::Unreadable { path: path.into(), cause };
+        let limit = MAX_FILE_MIB << 20;
+        let mut bytes = Vec::new();
+        File::open(path).and_then(|f| f.take(limit + 1).read_to_end(&mut bytes)).map_err(unreadable)?;
+        if bytes.len() as u64 > limit {
+            return Err(MachineError::TooLarge { path: path.into(), limit_mib: MAX_FILE_MIB });
+        }
         let text = String::from_utf8(bytes).map_err(|e| {
             let offset = e.utf8_error().valid_up_to();
             let line = 1 + e.as_bytes()[..offset].iter().filter(|b| **b == b'\n').count();

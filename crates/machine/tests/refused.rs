@@ -337,6 +337,10 @@ fn files_that_cannot_be_read() {
     assert!(message.starts_with("cannot read machine file `") && message.contains("none.toml"), "{message}");
     let message = Machine::load(dir.path()).expect_err("a directory").to_string();
     assert!(message.starts_with("cannot read machine file `"), "{message}");
+    let path = dir.path().join("endless.toml");
+    std::fs::File::create(&path).and_then(|f| f.set_len((16 << 20) + 1)).expect("a file");
+    let message = Machine::load(&path).expect_err("too large").to_string();
+    assert!(message.ends_with("endless.toml` is larger than 16 MiB"), "{message}");
     let path = dir.path().join("latin1.toml");
     std::fs::write(&path, b"format = 1\ntitle = \"\xe9\"\n").expect("a file");
     let message = Machine::load(&path).expect_err("not UTF-8").to_string();

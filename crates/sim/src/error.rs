@@ -39,6 +39,16 @@ pub enum SimError {
         /// Where it spins.
         what: String,
     },
+    /// The run has created as many threads as a run may.
+    #[error("the run has created {max} threads at {at} ns, more than which a run may not; the next is a {name}")]
+    TooManyThreads {
+        /// When.
+        at: Time,
+        /// [`fairground_workload::MAX_TASKS`].
+        max: u64,
+        /// What would have been next.
+        name: String,
+    },
     /// The run did not end within [`crate::Config::max_time_ns`].
     #[error("the workload has not ended after {at} ns of virtual time\n{report}")]
     TimeLimit {

@@ -278,6 +278,7 @@ pub fn workload(objects: Vec<Object>, tasks: Vec<TaskSpec>) -> Workload {
     Workload {
         name: "toy".into(),
         objects,
+        object_names: Vec::new(),
         start: (0..tasks.len() as u32).map(start).collect(),
         tasks,
         irqs: Vec::new(),

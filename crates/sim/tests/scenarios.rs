@@ -152,10 +152,12 @@ fn a_deadlock_names_who_holds_the_mutex() {
     let objects = vec![Object::Mutex, Object::Mutex];
     let a = spec("a", vec![Op::Lock(0), ns(100), Op::Lock(1)]);
     let b = spec("b", vec![Op::Lock(1), ns(100), Op::Lock(0)]);
-    let (outcome, _) = run_with(machine(2, 1), workload(objects, vec![a, b]), plain());
+    let mut w = workload(objects, vec![a, b]);
+    w.object_names = vec!["left".into()];
+    let (outcome, _) = run_with(machine(2, 1), w, plain());
     let Err(SimError::Deadlock { report, .. }) = outcome else { panic!("{outcome:?}") };
     assert!(report.contains("a/0 at step 2: waiting for mutex 1, held by b/1"), "{report}");
-    assert!(report.contains("b/1 at step 2: waiting for mutex 0, held by a/0"), "{report}");
+    assert!(report.contains("b/1 at step 2: waiting for mutex `left`, held by a/0"), "{report}");
 }
 
 /// Two threads of a core get 1250/2000 of it each. The first works alone for 1 ns, then 999 work ns at 0.625 take
@@ -247,6 +249,44 @@ fn the_governor_learns_which_state_pays() {
     assert!(deep >= 85 && shallow < 40, "{shallow} {deep}");
 }
 
+/// The times at which a thread that sleeps 5000 ns, then works 100 in every period of 1000, starts to work.
+fn periods_after(lead: Vec<Op>, config: Config) -> Vec<Time> {
+    let mut p = ProgramBuilder::new();
+    lead.into_iter().for_each(|op| {
+        p.op(op);
+    });
+    p.repeat(Some(3), |p| {
+        p.op(Op::Mark(Mark::Op)).op(ns(100)).op(Op::TimerWait { timer: 0, period_ns: 1000, relative: true });
+    });
+    let mut a = spec("a", vec![]);
+    a.program = p.build();
+    let objects = vec![Object::Timer { per_task: true }, Object::Barrier { parties: 1 }];
+    let (outcome, seen) = run_with(machine(1, 1), workload(objects, vec![a]), config);
+    outcome.expect("the run ends well");
+    seen.marks(Mark::Op)
+}
+
+/// Periods count from the end of the waits at the head of the program, not from the thread's first time on a CPU: else
+/// the second period would begin at once, and threads with different delays would fall into step.
+#[test]
+fn a_timer_counts_from_the_end_of_the_leading_wait() {
+    let sleep = Op::Sleep(Amount::fixed(5_000));
+    for lead in [sleep.clone(), Op::SleepUntil(5_000)] {
+        assert_eq!(periods_after(vec![Op::BarrierWait(1), lead], plain()), [5_000, 6_000, 7_000]);
+    }
+    // A sleep behind work is part of the first period: 5100 later, then a late period restarts.
+    assert_eq!(periods_after(vec![ns(100), sleep], plain()), [5_100, 5_200, 6_200]);
+}
+
+/// The start of the workload is drawn from the seed; delays are counted from there.
+#[test]
+fn a_delay_counts_from_the_start_of_the_workload() {
+    let config = Config { start_phase: true, ..plain() };
+    let start = periods_after(vec![], config)[0];
+    assert!(start > 0);
+    assert_eq!(periods_after(vec![Op::SleepUntil(5_000)], config)[0], start + 5_000);
+}
+
 /// The thread is preempted by an affinity change of its own: the stopper moves it, its cache is refilled.
 /// 100 ns of work, then CPU 1 by IPI (1 ns): 64 KiB x 3 ns of stall, then 50 ns.
 #[test]
@@ -291,6 +331,31 @@ fn families_wait_for_each_other() {
     w.start.truncate(1);
     let (_, seen) = run(machine(4, 1), w);
     assert_eq!(seen.exits(), [(501, 1), (501, 2), (502, 0)]);
+}
+
+#[test]
+fn a_duration_that_no_run_may_take_is_refused_at_once() {
+    let mut w = workload(vec![], vec![spec("a", vec![ns(1)])]);
+    w.duration_ns = Some(7_200_000_000_000);
+    let (outcome, seen) = run_with(machine(1, 1), w, plain());
+    let Err(SimError::Program { what, .. }) = outcome else { panic!("{outcome:?}") };
+    assert_eq!((what.as_str(), seen.0.len()), ("its duration is 7200 s; a run may take 3600 s", 0));
+}
+
+/// Dead threads keep their ids, so a run that forks for ever would eat all memory.
+#[test]
+fn a_run_that_forks_for_ever_fails() {
+    let mut p = ProgramBuilder::new();
+    p.repeat(None, |p| {
+        p.op(Op::Spawn { spec: 1, count: 1, thread: true }).op(ns(1));
+    });
+    let mut parent = spec("parent", vec![]);
+    parent.program = p.build();
+    let mut w = workload(vec![], vec![parent, spec("child", vec![])]);
+    w.start.truncate(1);
+    let (outcome, _) = run_with(machine(1, 1), w, plain());
+    let Err(SimError::TooManyThreads { max: 1_000_000, name, .. }) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(name, "child");
 }
 
 #[test]

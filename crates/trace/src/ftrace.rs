@@ -224,6 +224,7 @@ mod tests {
         Names::new(Arc::new(Workload {
             name: "w".into(),
             objects: vec![],
+            object_names: vec![],
             tasks: vec![task],
             start: vec![Start { spec: 0, count: 1, cpu: 4 }],
             irqs: vec![],

@@ -139,6 +139,7 @@ mod tests {
         let workload = Workload {
             name: "w".into(),
             objects: vec![],
+            object_names: vec![],
             tasks: vec![spec("main", main.build()), spec("a", none.clone()), spec("b", none), fifo],
             start: vec![Start { spec: 0, count: 1, cpu: 0 }, Start { spec: 2, count: 1, cpu: 0 }],
             irqs: vec![],

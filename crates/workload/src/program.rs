@@ -19,6 +19,8 @@ pub struct Workload {
     pub name: String,
     /// Pipes, sockets, locks and the like.
     pub objects: Vec<Object>,
+    /// What the objects are called, by index; those beyond its end have no name.
+    pub object_names: Vec<String>,
     /// Thread templates.
     pub tasks: Vec<TaskSpec>,
     /// Threads that exist at time 0, in order of creation.
@@ -161,7 +163,9 @@ pub enum Object {
         /// Initial count.
         value: u32,
     },
-    /// A periodic timer's phase. Shared by all users, unless `per_task`.
+    /// A periodic timer's phase. Shared by all users, unless `per_task`. Its first period begins where those of its
+    /// first user do: at the thread's birth or, later, when the last sleep or barrier at the head of its program ends
+    /// (before any loop), whenever the thread then gets a CPU.
     Timer {
         /// Each thread has a phase of its own.
         per_task: bool,
@@ -177,7 +181,7 @@ pub enum Op {
     RunWall(Amount),
     /// clock_nanosleep for this long, ns.
     Sleep(Amount),
-    /// Sleep until this absolute time; nothing if past, ns.
+    /// Sleep until this long after the start of the workload; nothing if past, ns.
     SleepUntil(u64),
     /// Wait for the next period of a [`Object::Timer`].
     TimerWait {

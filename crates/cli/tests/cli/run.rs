@@ -62,7 +62,7 @@ fn a_reader_that_leaves_is_no_error() {
 fn an_interrupt_leaves_no_file() {
     let dir = tempfile::tempdir().unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_fairground"))
-        .args(["run", "hikey", "periodic:duration=10000", "--sched", "fair:v5.9", "--trace"])
+        .args(["run", "hikey", "periodic:duration=3600", "--sched", "fair:v5.9", "--trace"])
         .arg(dir.path().join("trace.txt"))
         .spawn()
         .unwrap();

@@ -308,7 +308,6 @@ impl Engine {
         t.state = State::Running;
         t.on_cpu = Some(cpu);
         t.warm_on = Some(cpu);
-        t.first_ran.get_or_insert(runs_from);
         if warm_on != cpu {
             t.stall_ns += self.machine.costs.refill_kib_ns[distance as usize] * u64::from(footprint);
         }

@@ -65,7 +65,9 @@ impl Engine {
     }
 
     fn step(&mut self, cpu: CpuId, task: TaskId, op: &Op) -> Flow {
-        let phase = self.tasks[task as usize].phase;
+        let t = &mut self.tasks[task as usize];
+        t.leading &= may_lead(op);
+        let phase = t.phase;
         match *op {
             Op::Run(amount) => self.compute(task, phase, amount),
             Op::RunWall(amount) => self.run_wall(task, phase, amount),
@@ -172,9 +174,14 @@ impl Engine {
         }
     }
 
-    fn sleep_until(&mut self, cpu: CpuId, task: TaskId, phase: u8, at: Time) -> Flow {
+    /// `after` counts from the start of the workload, which is not time 0 ([`super::Config::start_phase`]).
+    fn sleep_until(&mut self, cpu: CpuId, task: TaskId, phase: u8, after: Time) -> Flow {
+        let at = self.started.unwrap_or(0).saturating_add(after);
         match phase {
-            0 if at <= self.now => self.work(task, 2, &[SoftCost::Syscall]),
+            0 if at <= self.now => {
+                self.lead_until(task, at);
+                self.work(task, 2, &[SoftCost::Syscall])
+            }
             0 => self.work(task, 1, &[SoftCost::Syscall, SoftCost::TimerArm]),
             1 => self.sleep_till(cpu, task, at),
             _ => Flow::Next,
@@ -183,6 +190,7 @@ impl Engine {
 
     /// Sleeps until `at`, then takes phase 2; goes on if that is past.
     fn sleep_till(&mut self, cpu: CpuId, task: TaskId, at: Time) -> Flow {
+        self.lead_until(task, at);
         if at <= self.now {
             return Flow::Next;
         }
@@ -209,14 +217,14 @@ impl Engine {
         }
     }
 
-    /// Where the timer's next period starts; at first when its first user first ran.
+    /// Where the timer's next period starts; at first where those of its first user do.
     fn last_expiry(&self, task: TaskId, timer: ObjId) -> Time {
         let t = &self.tasks[task as usize];
         let last = match self.objects[timer as usize] {
             Obj::Timer { per_task: false, last } => last,
             _ => t.timers.iter().find(|(id, _)| *id == timer).map(|(_, at)| *at),
         };
-        last.or(t.first_ran).unwrap_or(self.now)
+        last.unwrap_or(t.first_period)
     }
 
     fn set_expiry(&mut self, task: TaskId, timer: ObjId, at: Time) {
@@ -228,6 +236,15 @@ impl Engine {
         match timers.iter_mut().find(|(id, _)| *id == timer) {
             Some(slot) => slot.1 = at,
             None => timers.push((timer, at)),
+        }
+    }
+
+    /// A leading wait of the thread ends at `at` (or would have, had the thread been in time): as rt-app counts the
+    /// periods of a thread from when it was told to start, not from when it got a CPU.
+    fn lead_until(&mut self, task: TaskId, at: Time) {
+        let t = &mut self.tasks[task as usize];
+        if t.leading {
+            t.first_period = at;
         }
     }
 
@@ -469,7 +486,8 @@ impl Engine {
                 return true;
             }
         }
-        let what = format!("{} unlocks mutex {id}, which it does not hold", self.name_of(task));
+        let what =
+            format!("{} unlocks mutex {}, which it does not hold", self.name_of(task), self.workload.object_label(id));
         let workload = self.workload.name.clone();
         self.fail(crate::SimError::Program { workload, what });
         false
@@ -512,9 +530,11 @@ impl Engine {
         if phase == 0 {
             return self.work(task, 1, &[SoftCost::LockFast]);
         }
-        let Obj::Barrier { parties, arrived, generation, waiters } = &mut self.objects[id as usize] else {
+        let now = self.now;
+        let Obj::Barrier { parties, arrived, generation, released_at, waiters } = &mut self.objects[id as usize] else {
             unreachable!("validated: object {id} is a barrier")
         };
+        let released = *released_at;
         match phase {
             1 if *arrived + 1 < *parties => {
                 *arrived += 1;
@@ -524,7 +544,10 @@ impl Engine {
             1 => {
                 *arrived = 0;
                 *generation += 1;
-                if *parties == 1 {
+                *released_at = now;
+                let alone = *parties == 1;
+                self.lead_until(task, now);
+                if alone {
                     return Flow::Next;
                 }
                 self.work(task, 3, &[SoftCost::Syscall, SoftCost::Futex])
@@ -539,7 +562,10 @@ impl Engine {
                 }
                 Flow::Next
             }
-            _ => Flow::Next,
+            _ => {
+                self.lead_until(task, released);
+                Flow::Next
+            }
         }
     }
 
@@ -720,6 +746,14 @@ impl Engine {
         }
         Flow::Next
     }
+}
+
+/// Steps that may stand before the part of a program that a timer's periods count from.
+fn may_lead(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Sleep(_) | Op::SleepUntil(_) | Op::BarrierWait(_) | Op::SetAttr(_) | Op::SetAffinity(_) | Op::Mark(_)
+    )
 }
 
 /// Steps that act or read the clock before any work: they wait for the end of overhead.

@@ -38,7 +38,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use fairground_machine::{CpuId, CpuMask, Distance, Machine, SoftCost};
-use fairground_workload::{Mark, SpecId, Workload};
+use fairground_workload::{Mark, SpecId, Workload, MAX_TASKS};
 
 use crate::checkers::{EventChecker, WasteMeter};
 use crate::draw::{draw, in_amount, Purpose};
@@ -164,7 +164,8 @@ pub struct Engine {
     waste: WasteMeter,
     meters: Meters,
     failure: Option<SimError>,
-    started: bool,
+    /// When the initial threads came into being.
+    started: Option<Time>,
     next_audit: Time,
     /// Statistics begin at a mark of the program.
     begins_by_mark: bool,
@@ -209,7 +210,7 @@ impl Engine {
             waste: WasteMeter::new(n),
             meters: Meters::default(),
             failure: None,
-            started: false,
+            started: None,
             next_audit: config.audit_every_ns,
             begins_by_mark: marks(Mark::Begin),
             begin: None,
@@ -241,6 +242,7 @@ impl Engine {
     /// See [`SimError`].
     pub fn run(&mut self, observers: &mut [&mut dyn Observer]) -> Result<Outcome, SimError> {
         objects::validate(&self.workload, self.machine.nr_cpus())?;
+        self.refuse_endless()?;
         let mut checker = EventChecker::new(self.machine.nr_cpus());
         self.prepare();
         let end = loop {
@@ -255,7 +257,7 @@ impl Engine {
             if let Some(failure) = self.failure.take() {
                 return Err(failure);
             }
-            if self.started && self.nr_vital == 0 && self.workload.duration_ns.is_none() {
+            if self.started.is_some() && self.nr_vital == 0 && self.workload.duration_ns.is_none() {
                 break Ok(self.now);
             }
         }?;
@@ -263,6 +265,19 @@ impl Engine {
         let outcome = self.outcome();
         outcome.check(&self.machine).map_err(|what| SimError::Invariant { at: end, what })?;
         Ok(outcome)
+    }
+
+    /// Said at once instead of after as long as a run may take.
+    fn refuse_endless(&self) -> Result<(), SimError> {
+        match self.workload.duration_ns.filter(|d| *d > self.config.max_time_ns) {
+            None => Ok(()),
+            Some(duration) => {
+                let s = |ns: Time| ns as f64 / 1e9;
+                let what =
+                    format!("its duration is {} s; a run may take {} s", s(duration), s(self.config.max_time_ns));
+                Err(SimError::Program { workload: self.workload.name.clone(), what })
+            }
+        }
     }
 
     fn past_limit(&self, limit: Time) -> Result<Time, SimError> {
@@ -343,7 +358,12 @@ impl Engine {
     }
 
     fn end_of_instant(&mut self) {
-        if self.started && self.nr_awake == 0 && self.nr_timers == 0 && self.nr_vital > 0 && !self.devices_post() {
+        if self.started.is_some()
+            && self.nr_awake == 0
+            && self.nr_timers == 0
+            && self.nr_vital > 0
+            && !self.devices_post()
+        {
             let at = self.now;
             self.fail(SimError::Deadlock { at, report: self.report_threads() });
         }
@@ -387,7 +407,7 @@ impl Engine {
 
     /// Brings the initial threads into being. What placing them costs is nobody's: they exist from the start.
     fn start(&mut self) {
-        self.started = true;
+        self.started = Some(self.now);
         let workload = Arc::clone(&self.workload);
         for (i, start) in workload.start.iter().enumerate() {
             for n in 0..start.count {
@@ -413,6 +433,10 @@ impl Engine {
     fn give_birth(&mut self, spec: SpecId, cpu: CpuId, parent: Option<TaskId>, thread: bool, space: u32, lineage: u64) {
         let template = &self.workload.tasks[spec as usize];
         let id = self.tasks.len() as TaskId;
+        if self.tasks.len() as u64 >= MAX_TASKS {
+            // Ids are never reused, so that the dead take memory too.
+            return self.fail(SimError::TooManyThreads { at: self.now, max: MAX_TASKS, name: template.name.clone() });
+        }
         let affinity = match (template.kthread_cpu, template.affinity) {
             (Some(bound), _) => CpuMask::of(bound),
             (None, mask) => mask.unwrap_or_else(|| self.machine.all_cpus()),
@@ -444,7 +468,8 @@ impl Engine {
             stall_ns: 0,
             work_q20: 0,
             wall_until: 0,
-            first_ran: None,
+            first_period: self.now,
+            leading: true,
             woken_at: None,
             queued_at: self.now,
             run_ns: 0,

@@ -23,7 +23,7 @@ pub(crate) enum Obj {
     Futex { value: u32, waiters: VecDeque<TaskId> },
     Mutex { owner: Option<TaskId>, waiters: VecDeque<TaskId> },
     Cond { waiters: VecDeque<TaskId> },
-    Barrier { parties: u32, arrived: u32, generation: u64, waiters: VecDeque<(TaskId, u64)> },
+    Barrier { parties: u32, arrived: u32, generation: u64, released_at: Time, waiters: VecDeque<(TaskId, u64)> },
     Semaphore { value: u64, waiters: VecDeque<TaskId> },
     Timer { per_task: bool, last: Option<Time> },
 }
@@ -37,7 +37,7 @@ impl Obj {
             Object::Mutex => Obj::Mutex { owner: None, waiters: VecDeque::new() },
             Object::Cond => Obj::Cond { waiters: VecDeque::new() },
             Object::Barrier { parties } => {
-                Obj::Barrier { parties, arrived: 0, generation: 0, waiters: VecDeque::new() }
+                Obj::Barrier { parties, arrived: 0, generation: 0, released_at: 0, waiters: VecDeque::new() }
             }
             Object::Semaphore { value } => Obj::Semaphore { value: value.into(), waiters: VecDeque::new() },
             Object::Timer { per_task } => Obj::Timer { per_task, last: None },
@@ -351,14 +351,14 @@ mod tests {
         assert_eq!(p.read(100, &|cpu| if cpu == 3 { 10 } else { 0 }).stall_ns, 40);
     }
 
-    /// 100 + 768 bytes a message: 212992 / 868 = 245.4, so 246 go in (the last overshoots). A quarter is 53248 =
-    /// 61.3 messages: senders are released when 61 are left, after 185 reads.
+    /// 100 + 668 bytes a message: 212992 / 768 = 277.3, so 278 go in (the last overshoots). A quarter is 53248 =
+    /// 69.3 messages: senders are released when 69 are left, after 209 reads.
     #[test]
     fn a_socket_releases_its_sender_at_a_quarter() {
-        let mut s = Socket::new(212_992, 768);
-        assert_eq!((0..1000).take_while(|_| s.send(100, 0)).count(), 246);
+        let mut s = Socket::new(212_992, 668);
+        assert_eq!((0..1000).take_while(|_| s.send(100, 0)).count(), 278);
         let reads = (1..).find(|_| s.recv(100, &|_| 0).released);
-        assert_eq!(reads, Some(185));
+        assert_eq!(reads, Some(209));
     }
 
     #[test]

@@ -217,12 +217,15 @@ impl Engine {
     fn describe_object(&self, id: u32) -> String {
         let object = &self.objects[id as usize];
         let detail = match object {
-            Obj::Mutex { owner: Some(owner), .. } => format!(", held by {}", self.name_of(*owner)),
+            Obj::Mutex { owner: Some(owner), .. } => {
+                let gone = if self.tasks[*owner as usize].is_live() { "" } else { ", which has exited" };
+                format!(", held by {}{gone}", self.name_of(*owner))
+            }
             Obj::Barrier { parties, arrived, .. } => format!(", {arrived} of {parties} have arrived"),
             Obj::Futex { value, .. } => format!(", whose value is {value}"),
             Obj::Semaphore { value, .. } => format!(", whose value is {value}"),
             _ => String::new(),
         };
-        format!("{} {id}{detail}", object.kind())
+        format!("{} {}{detail}", object.kind(), self.workload.object_label(id))
     }
 }

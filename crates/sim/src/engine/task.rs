@@ -78,7 +78,10 @@ pub(crate) struct Task {
     /// The piece ends no earlier than this.
     pub wall_until: Time,
 
-    pub first_ran: Option<Time>,
+    /// Where the periods of its timers begin: its birth or, later, the end of its last leading wait.
+    pub first_period: Time,
+    /// Only waits and settings of its own so far: `first_period` may still move.
+    pub leading: bool,
     /// When the pending wakeup began.
     pub woken_at: Option<Time>,
     pub queued_at: Time,
@@ -144,7 +147,8 @@ pub(crate) fn blank() -> Task {
         stall_ns: 0,
         work_q20: 0,
         wall_until: 0,
-        first_ran: None,
+        first_period: 0,
+        leading: true,
         woken_at: None,
         queued_at: 0,
         run_ns: 0,

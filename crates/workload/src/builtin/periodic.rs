@@ -67,7 +67,7 @@ const OPTIONS: &[OptionInfo] = &[
     },
     OptionInfo {
         name: "duration",
-        kind: OptionKind::Decimal { unit: "s", min: MICRO / 1000, max: 100_000 * MICRO },
+        kind: OptionKind::Decimal { unit: "s", min: MICRO / 1000, max: 3_600 * MICRO },
         default: "10",
         meaning: "length of the run; statistics begin after a tenth of it, but no later than after 1 s",
         excludes: None,
@@ -92,6 +92,7 @@ fn build(options: &Options) -> Result<Workload, WorkloadError> {
     Ok(Workload {
         name: options.full_name(),
         objects: vec![Object::Timer { per_task: true }],
+        object_names: Vec::new(),
         tasks: specs,
         start: (0..tasks).map(|spec| Start { spec, count: 1, cpu: 0 }).collect(),
         irqs: Vec::new(),

@@ -91,6 +91,7 @@ fn build(options: &Options) -> Result<Workload, WorkloadError> {
     Ok(Workload {
         name: options.full_name(),
         objects: vec![Object::Pipe { slots: 16 }, Object::Pipe { slots: 16 }],
+        object_names: Vec::new(),
         tasks,
         start: vec![Start { spec: MAIN, count: 1, cpu: options.int("start-cpu") as CpuId }],
         irqs: Vec::new(),

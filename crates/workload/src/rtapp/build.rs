@@ -54,6 +54,7 @@ pub(super) fn workload(
     let mut workload = Workload {
         name: source.file().into(),
         objects: Vec::new(),
+        object_names: Vec::new(),
         tasks: Vec::new(),
         start: (0..threads).map(|spec| Start { spec, count: 1, cpu: 0 }).collect(),
         irqs: Vec::new(),
@@ -76,9 +77,8 @@ pub(super) fn workload(
         workload.tasks.push(spec(task, &format!("{}-fork", task.name), program.ops.into(), global));
         places.push(program.spans.into());
     }
-    let names;
-    (workload.objects, names) = build.objects.into_parts();
-    check(source, &workload, (&places, &names), machine)?;
+    (workload.objects, workload.object_names) = build.objects.into_parts();
+    check(source, &workload, &places, machine)?;
     Ok(workload)
 }
 
@@ -174,11 +174,11 @@ fn warn_of_names(source: &mut Source, tasks: &[Task]) {
     }
 }
 
-/// Validates, and puts lines and the objects' names to what it finds.
+/// Validates, and puts lines to what it finds.
 fn check(
     source: &mut Source,
     workload: &Workload,
-    (places, names): (&[Arc<[Span]>], &[String]),
+    places: &[Arc<[Span]>],
     machine: &Machine,
 ) -> Result<(), WorkloadError> {
     let place = |step: Option<Step>| {
@@ -186,7 +186,7 @@ fn check(
         places.get(step.spec as usize)?.get(step.op as usize).copied()
     };
     let whole = Span { start: 0, end: 0 };
-    let remarks = workload.check(machine, names).map_err(|problem| {
+    let remarks = workload.check(machine).map_err(|problem| {
         let span = place(problem.step()).unwrap_or(whole);
         source.error_with_help(span, problem.to_string(), "here", Some(problem.help()))
     })?;

@@ -68,7 +68,7 @@ pub const FILE_OPTIONS: &[OptionInfo] = &[
     },
     OptionInfo {
         name: "duration",
-        kind: OptionKind::Decimal { unit: "s", min: MICRO / 1000, max: 100_000 * MICRO },
+        kind: OptionKind::Decimal { unit: "s", min: MICRO / 1000, max: 3_600 * MICRO },
         default: "",
         meaning: "length of the run, instead of the file's",
         excludes: None,

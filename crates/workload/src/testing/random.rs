@@ -100,6 +100,7 @@ impl Random {
         Workload {
             name: "random".into(),
             objects,
+            object_names: Vec::new(),
             tasks,
             start: start.collect(),
             irqs: Vec::new(),

@@ -1,22 +1,22 @@
 //! Mutexes along each program, as far as they can be followed without running it.
 
-use super::{label, Problem, Remark, Step};
+use super::{Problem, Remark, Step};
 use crate::program::*;
 
 /// Walks every program once. A loop body that is left holding another set of mutexes than it was entered with cannot
 /// be entered twice in that state: it takes a mutex it holds, or releases one it does not. So one pass decides.
-pub(super) fn check(w: &Workload, names: &[String], remarks: &mut Vec<Remark>) -> Result<(), Problem> {
+pub(super) fn check(w: &Workload, remarks: &mut Vec<Remark>) -> Result<(), Problem> {
     for (spec, task) in w.tasks.iter().enumerate() {
-        Walk { task, spec: spec as SpecId, held: Vec::new(), names, remarks }.run()?;
+        Walk { w, task, spec: spec as SpecId, held: Vec::new(), remarks }.run()?;
     }
     Ok(())
 }
 
 struct Walk<'a> {
+    w: &'a Workload,
     task: &'a TaskSpec,
     spec: SpecId,
     held: Vec<ObjId>,
-    names: &'a [String],
     remarks: &'a mut Vec<Remark>,
 }
 
@@ -52,7 +52,7 @@ impl Walk<'_> {
             return Err(self.not_held(begin, *lost, "releases, in every round of a loop,"));
         }
         if let Some(gained) = self.held.iter().find(|m| !before.contains(m)) {
-            let gained = label(self.names, *gained);
+            let gained = self.w.object_label(*gained);
             let message = format!("takes mutex {gained} again in the next round of a loop and waits for itself");
             self.remark(begin, message);
         }
@@ -62,7 +62,7 @@ impl Walk<'_> {
     fn step(&mut self, op: &Op, at: u32) -> Result<(), Problem> {
         match op {
             Op::Lock(m) if self.held.contains(m) => {
-                let m = label(self.names, *m);
+                let m = self.w.object_label(*m);
                 self.remark(at, format!("locks mutex {m}, which it holds, and waits for itself"));
             }
             Op::Lock(m) => self.held.push(*m),

@@ -36,7 +36,7 @@ impl Workload {
     /// # Errors
     /// The first [`Problem`] that keeps it from running.
     pub fn validate(&self, machine: &Machine) -> Result<Vec<Warning>, WorkloadError> {
-        let remarks = self.check(machine, &[]).map_err(|problem| WorkloadError::Invalid {
+        let remarks = self.check(machine).map_err(|problem| WorkloadError::Invalid {
             workload: self.name.clone(),
             help: problem.help(),
             problem: Box::new(problem),
@@ -46,16 +46,15 @@ impl Workload {
         Ok(remarks.into_iter().map(warning).collect())
     }
 
-    /// As [`Self::validate`], for callers that know where each step is written and, by index, what the objects are
-    /// called.
-    pub(crate) fn check(&self, machine: &Machine, names: &[String]) -> Result<Vec<Remark>, Problem> {
+    /// As [`Self::validate`], for callers that know where each step is written.
+    pub(crate) fn check(&self, machine: &Machine) -> Result<Vec<Remark>, Problem> {
         ranges::check(self, machine)?;
         programs::check(self, machine)?;
         let mut remarks = Vec::new();
         ranges::remarks(self, machine, &mut remarks);
-        locks::check(self, names, &mut remarks)?;
+        locks::check(self, &mut remarks)?;
         let population = spawns::check(self, &mut remarks)?;
-        wakers::check(self, &population, names, &mut remarks)?;
+        wakers::check(self, &population, &mut remarks)?;
         Ok(remarks)
     }
 
@@ -70,9 +69,9 @@ impl Workload {
     fn name_of(&self, spec: SpecId) -> String {
         self.tasks.get(spec as usize).map_or_else(|| format!("task {spec}"), |t| t.name.clone())
     }
-}
 
-/// An object in words: its name if it has one, else its index.
-fn label(names: &[String], id: ObjId) -> String {
-    names.get(id as usize).map_or_else(|| id.to_string(), |name| format!("`{name}`"))
+    /// An object as messages call it: its name if it has one, else its index.
+    pub fn object_label(&self, id: ObjId) -> String {
+        self.object_names.get(id as usize).map_or_else(|| id.to_string(), |name| format!("`{name}`"))
+    }
 }

@@ -37,7 +37,10 @@ pub(super) fn check(w: &Workload, remarks: &mut Vec<Remark>) -> Result<Populatio
         }
     }
     for b in births.iter().flatten().filter(|b| b.count.is_none() && threads[b.step.spec as usize] > 0) {
-        let message = format!("creates `{}` for ever; the run fails if {MAX_TASKS} come together", w.name_of(b.child));
+        let message = format!(
+            "creates `{}` for ever; the run fails when {MAX_TASKS} threads have been created",
+            w.name_of(b.child)
+        );
         remarks.push(Remark { step: Some(b.step), subject: w.name_of(b.step.spec), message });
     }
     let endless = births.iter().flatten().any(|b| b.count.is_none());
@@ -108,7 +111,7 @@ fn never_ends(w: &Workload, threads: &[u64], remarks: &mut Vec<Remark>) {
     let for_ever = |t: &TaskSpec| t.program.iter().any(|op| matches!(op, Op::Loop { times: None, .. }));
     let mut alive = w.tasks.iter().zip(threads).filter(|(t, n)| **n > 0 && !t.daemon);
     if let Some((t, _)) = alive.find(|(t, _)| for_ever(t)) {
-        let message = "loops for ever, and the workload has no duration: give the run one".into();
+        let message = "loops for ever, and the workload has no duration: give it one, as in FILE:duration=10".into();
         remarks.push(Remark { step: None, subject: t.name.clone(), message });
     }
 }

@@ -23,6 +23,7 @@ fn workload(objects: &[Object], programs: &[&[Op]]) -> Workload {
     Workload {
         name: "test".into(),
         objects: objects.into(),
+        object_names: Vec::new(),
         start: (0..tasks.len() as u32).map(|spec| Start { spec, count: 1, cpu: 0 }).collect(),
         tasks,
         irqs: Vec::new(),
@@ -33,7 +34,7 @@ fn workload(objects: &[Object], programs: &[&[Op]]) -> Workload {
 }
 
 fn check(w: &Workload) -> Result<Vec<String>, Problem> {
-    w.check(&small_machine(4), &[]).map(|r| r.into_iter().map(|r| r.message).collect())
+    w.check(&small_machine(4)).map(|r| r.into_iter().map(|r| r.message).collect())
 }
 
 fn problem(w: &Workload) -> Problem {
@@ -224,7 +225,7 @@ fn spawning_must_end_and_stay_within_bounds() {
     w.start = vec![Start { spec: 0, count: u32::MAX, cpu: 0 }];
     assert!(matches!(problem(&w), Problem::TooManyTasks { .. }));
     w = workload(&[], &[&looped(None, &[spawn(1, 1), RUN]), &[RUN]]);
-    assert_eq!(check(&w).unwrap(), ["creates `t` for ever; the run fails if 1000000 come together"]);
+    assert_eq!(check(&w).unwrap(), ["creates `t` for ever; the run fails when 1000000 threads have been created"]);
 }
 
 #[test]
@@ -232,7 +233,10 @@ fn a_run_that_nothing_ends_is_told() {
     let mut w = workload(&[], &[&looped(None, &[RUN])]);
     assert_eq!(check(&w), Ok(vec![]));
     w.duration_ns = None;
-    assert_eq!(check(&w).unwrap(), ["loops for ever, and the workload has no duration: give the run one"]);
+    assert_eq!(
+        check(&w).unwrap(),
+        ["loops for ever, and the workload has no duration: give it one, as in FILE:duration=10"]
+    );
     w.tasks[0].daemon = true;
     assert_eq!(check(&w), Ok(vec![]));
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::ranges::kind_of;
 use super::spawns::Population;
-use super::{label, Problem, Remark, Step};
+use super::{Problem, Remark, Step};
 use crate::program::*;
 
 /// Who does one thing at one object.
@@ -36,12 +36,7 @@ struct Meeting {
 
 /// Finds barriers that cannot fill (an error) and waits that nobody ends (a remark: rt-app's own examples have them,
 /// and they are run as written).
-pub(super) fn check(
-    w: &Workload,
-    population: &Population,
-    names: &[String],
-    remarks: &mut Vec<Remark>,
-) -> Result<(), Problem> {
+pub(super) fn check(w: &Workload, population: &Population, remarks: &mut Vec<Remark>) -> Result<(), Problem> {
     let mut meetings: Vec<Meeting> = w.objects.iter().map(|_| Meeting::default()).collect();
     for (step, op) in w.steps() {
         let threads = population.threads[step.spec as usize];
@@ -58,7 +53,7 @@ pub(super) fn check(
             Object::Barrier { parties } => barrier(id as ObjId, *parties, &meeting.waiters)?,
             Object::Semaphore { value } if *value > 0 => {}
             _ => {
-                let what = format!("{} {}", kind_of(object), label(names, id as ObjId));
+                let what = format!("{} {}", kind_of(object), w.object_label(id as ObjId));
                 lonely(w, &what, object, meeting, remarks);
             }
         }
