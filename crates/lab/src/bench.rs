@@ -93,7 +93,7 @@ pub fn measure(name: &str, seconds: f64) -> Result<BenchRow, BenchError> {
     // A short run tells how much virtual time fits.
     let probe = run(0.2, false)?;
     let rate = 0.2 / probe.wall.as_secs_f64().max(1e-6);
-    let sim_s = (rate * seconds).clamp(0.2, 10_000.0);
+    let sim_s = (rate * seconds).clamp(0.2, 3_600.0);
     let main = run(sim_s, false)?;
     let rss_mib = peak_rss_mib();
     let timed = run((sim_s / 4.0).max(0.2), true)?;
