@@ -136,7 +136,7 @@ fn thunderx2_like_cores_have_four_threads() {
     );
 }
 
-/// The SLIT of machines.md 6: physical chain 1-0-2-3.
+/// Kunpeng 920, 4 nodes: physical chain 1-0-2-3.
 fn chain_of_four_nodes() -> Machine {
     let mut machine = shape(2, 2, 1, 1, 2, 1).build();
     let slit = [[10, 12, 20, 22], [12, 10, 22, 24], [20, 22, 10, 12], [22, 24, 12, 10]];
