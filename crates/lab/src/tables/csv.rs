@@ -1,9 +1,9 @@
-//! Comma-separated: one line per metric and test. An empty field is a figure that does not exist. Notes and failed
-//! runs are not part of it; take JSON for those.
+//! Comma-separated: one line per metric and test. An empty field is a figure that does not exist; notes are joined by
+//! semicolons. Failed runs are not part of it; take JSON for those.
 
 use crate::comparison::{Comparison, Report, Row};
 
-const HEADER: [&str; 19] = [
+const HEADER: [&str; 20] = [
     "machine",
     "workload",
     "base",
@@ -23,6 +23,7 @@ const HEADER: [&str; 19] = [
     "significant",
     "pairs_better",
     "pairs_worse",
+    "notes",
 ];
 
 pub fn render(report: &Report) -> String {
@@ -40,7 +41,7 @@ pub fn render(report: &Report) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-fn record(report: &Report, comparison: &Comparison, row: &Row) -> [String; 19] {
+fn record(report: &Report, comparison: &Comparison, row: &Row) -> [String; 20] {
     let (base, test, change) = (row.base_summary(), row.test_summary(), &row.change);
     let maybe = |x: Option<f64>| x.map_or(String::new(), |x| x.to_string());
     [
@@ -63,5 +64,6 @@ fn record(report: &Report, comparison: &Comparison, row: &Row) -> [String; 19] {
         change.significant.to_string(),
         change.signs[0].to_string(),
         change.signs[1].to_string(),
+        report.notes.join("; "),
     ]
 }
