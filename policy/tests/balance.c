@@ -167,6 +167,9 @@ TEST(features_say_what_they_can)
 	CHECK_EQ(fg_feature_ready(FG_ASYM_PREV_FIRST, 1), 1);
 	CHECK_EQ(fg_feature_ready(FG_ASYM_PREV_FIRST, 2), 0);
 	CHECK_EQ(fg_feature_ready(FG_LB_P04, 1), 0);
+	/* what shapes domains only */
+	CHECK_EQ(fg_feature_ready(FG_CLS_DOMAIN, 1), 1);
+	CHECK_EQ(fg_feature_ready(FG_ASYM_CAP_FULL, 1), 1);
 	CHECK_EQ(fg_feature_ready(FG_SIS_MODE, FG_SIS_PROP), 1);
 	CHECK_EQ(fg_feature_ready(FG_SIS_MODE, FG_SIS_UTIL), 0);
 	CHECK_EQ(fg_feature_ready(FG_RQ, 1), 0);
