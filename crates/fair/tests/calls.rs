@@ -270,6 +270,20 @@ fn the_periodic_pass_keeps_the_intervals_of_its_domains() {
     assert_eq!(passes, [1, 64, 192]);
 }
 
+/// Spec 1.8: next_update of a new group is an interval away, in the engine's jiffies.
+#[test]
+fn the_first_capacities_count_in_the_engine_s_jiffies() {
+    for (hz, jiffies) in [(100, 1), (250, 2), (1000, 8)] {
+        let mut rig = Rig::new(Machine::symmetric(8), "v5.9");
+        rig.env = Env::new(Arc::new(Machine::symmetric(8)), hz, 1);
+        rig.schedule(0);
+        assert_eq!(rig.fair.sys().hz, hz);
+        // SAFETY: linked to a group of the scheduler, which lives.
+        let next_update = unsafe { (*(*rig.fair.cpu(0).sd).groups).next_update };
+        assert_eq!(next_update, jiffies);
+    }
+}
+
 /// Spec 6.10: the tick of a CPU with two tasks wakes an idle CPU for a balance, at most once per nohz.next_balance.
 #[test]
 fn a_busy_cpu_kicks_an_idle_one() {
