@@ -249,16 +249,17 @@ impl Fair {
     /// load_balance up to the point where it would look for something to move, then the end of a balanced one.
     /// False: another CPU balances this domain.
     fn balance_domain(&mut self, env: &mut Env, sd: usize, cpu: usize, kind: u32) -> bool {
-        if !self.world.should_we_balance(sd, cpu, kind) {
-            return false;
+        let ours = self.world.should_we_balance(sd, cpu, kind);
+        if ours {
+            self.update_statistics(env, sd, cpu, kind);
         }
-        self.update_statistics(env, sd, cpu, kind);
+        // out_balanced: whoever leaves the domain to another CPU takes this way too.
         let sd = &mut self.world.domains[sd];
         sd.nr_balance_failed = 0;
         if kind != FG_CPU_NEWLY_IDLE && sd.balance_interval < sd.max_interval {
             sd.balance_interval *= 2;
         }
-        true
+        ours
     }
 
     /// update_sd_lb_stats: capacities of the local group, the root domain's flags.
@@ -274,7 +275,7 @@ impl Fair {
         }
         let top = self.world.domains[sd].parent.is_null();
         let overutilized = span.iter().any(|c| self.world.cpu_overutilized(c as usize));
-        let overload = top && span.iter().any(|c| self.world.cpus[c as usize].nr_running > 1);
+        let overload = top && self.overloaded(sd);
         let root = self.world.root(cpu);
         if top {
             root.overload = u32::from(overload);
@@ -282,6 +283,17 @@ impl Fair {
         } else if overutilized {
             root.overutilized = 1;
         }
+    }
+
+    /// SG_OVERLOAD: some CPU of the domain has more than one task, or one of another group has a misfit (spec 6.3).
+    fn overloaded(&self, sd: usize) -> bool {
+        let domain = &self.world.domains[sd];
+        let asym = domain.flags & FG_SD_ASYM_CPUCAPACITY != 0;
+        let local = self.world.local_group(sd).span;
+        domain.span.iter().any(|c| {
+            let rq = &self.world.cpus[c as usize];
+            rq.nr_running > 1 || (asym && rq.misfit_task_load > 0 && !local.test(c) && !self.is_idle(c as usize))
+        })
     }
 
     /// LBF_NOHZ_STATS: newly idle balancing brings the blocked load of the idle CPUs it looks at up to date.

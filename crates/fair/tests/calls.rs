@@ -65,6 +65,12 @@ impl Rig {
         self.call(cpu, |f, e| f.wake(e, ctx, task));
     }
 
+    /// The overload flag of the first partition.
+    fn overload(&self) -> u32 {
+        // SAFETY: linked to a root of the scheduler, which lives.
+        unsafe { (*self.fair.cpu(0).rd).overload }
+    }
+
     fn asked(&self, wanted: impl Fn(&Request) -> bool) -> bool {
         self.requests.iter().any(wanted)
     }
@@ -268,6 +274,45 @@ fn the_periodic_pass_keeps_the_intervals_of_its_domains() {
     }
     // The first look finds nothing due before jiffy 64; that pass is balanced, and the interval doubles to 16 ms.
     assert_eq!(passes, [1, 64, 192]);
+}
+
+/// out_balanced: a CPU that leaves a domain to another one doubles its interval as well.
+#[test]
+fn whoever_is_not_to_balance_waits_longer_too() {
+    let mut rig = Rig::new(two_caches(), "v5.9");
+    for task in 0..2 {
+        rig.fair_task(task, &task.to_string());
+        rig.schedule(task);
+    }
+    for jiffy in 1..50 {
+        rig.now = jiffy * 4 * MS;
+        rig.call(1, |f, e| f.tick(e, 1));
+        if rig.asked(|r| matches!(r, Request::Balance(1))) {
+            rig.call(1, |f, e| f.balance(e, 1));
+        }
+    }
+    // SAFETY: linked to a domain of the scheduler, which lives. PKG of 4 CPUs; busy CPU 0 balances for the group 0-1.
+    let package = unsafe { &*(*rig.fair.cpu(1).sd).parent };
+    assert_eq!((package.weight, package.balance_interval), (4, 8));
+}
+
+/// Spec 6.3: a misfit in another group keeps the partition's overload flag, and with it newly idle balancing, on.
+#[test]
+fn a_misfit_task_is_an_overload() {
+    let mut rig = Rig::new(Machine::preset("hikey960").unwrap(), "v5.9");
+    rig.fair_task(0, "0");
+    rig.schedule(0);
+    for jiffy in 1..200 {
+        rig.now = jiffy * 4 * MS;
+        for cpu in [0, 4] {
+            rig.call(cpu, |f, e| f.tick(e, cpu));
+            if rig.asked(|r| matches!(r, Request::Balance(_))) {
+                rig.call(cpu, |f, e| f.balance(e, cpu));
+            }
+        }
+    }
+    assert!(rig.fair.cpu(0).misfit_task_load > 0);
+    assert_eq!(rig.overload(), 1);
 }
 
 /// Spec 1.8: next_update of a new group is an interval away, in the engine's jiffies.
