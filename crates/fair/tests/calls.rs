@@ -150,6 +150,40 @@ fn a_task_woken_by_an_interrupt_before_its_switch_is_placed_after_it() {
     assert_eq!(rig.schedule(0), Pick::Task(0));
 }
 
+/// ... and another CPU that spins for the switch places it as itself: its waker is recorded, not who runs next there.
+#[test]
+fn a_spinning_waker_is_the_waker() {
+    let mut rig = Rig::new(Machine::symmetric(2), "v5.9");
+    rig.fair_task(0, "1");
+    rig.schedule(1);
+    rig.fair_task(1, "1");
+    rig.fair_task(2, "1");
+    rig.fair_task(3, "0");
+    rig.schedule(0);
+    rig.call(1, |f, e| f.change(e, 1, 0, &Change::Affinity(CpuMask::first_n(2))));
+    rig.now += MS;
+    rig.call(1, |f, e| f.block(e, 1, 0));
+    rig.wake(0, Some(3), 0);
+    assert!(rig.requests.is_empty(), "two more tasks on CPU 1: it spins");
+    rig.schedule(1);
+    assert_eq!(rig.fair.task(3).last_wakee, 1, "task 0");
+    assert_eq!(rig.fair.task(1).last_wakee, 0);
+}
+
+/// ttwu_queue_cond: behind another cache the wake list takes it however much runs there.
+#[test]
+fn a_task_being_switched_away_behind_another_cache_is_queued_there() {
+    let mut rig = Rig::new(two_caches(), "v5.9");
+    for task in 0..3 {
+        rig.fair_task(task, "2");
+    }
+    assert_eq!(rig.schedule(2), Pick::Task(0));
+    rig.now += MS;
+    rig.call(2, |f, e| f.block(e, 2, 0));
+    rig.wake(0, None, 0);
+    assert!(rig.asked(|r| matches!(r, Request::Ipi { to: 2, ipi: Ipi::WakeQueue, .. })));
+}
+
 #[test]
 fn rt_runs_before_fair_and_higher_priorities_before_lower() {
     let mut rig = Rig::new(Machine::symmetric(1), "v5.9");
