@@ -137,6 +137,12 @@ TEST(nohz_kick)
 	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), 2);
 	rq->cpu_capacity = 876;
 	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), 0);
+	/* reduced capacity is a reason only for a fair task */
+	rq->cpu_capacity = 875;
+	rq->h_nr_running = 0;
+	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), 0);
+	rq->h_nr_running = 1;
+	rq->cpu_capacity = 876;
 	/* another busy CPU of the LLC */
 	llcs[4].nr_busy_cpus = 2;
 	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), 2);
