@@ -148,7 +148,7 @@ impl Fair {
                 continue;
             }
             if self.rqs[cpu].resched {
-                self.end_nohz(true, next_balance);
+                self.world.sys_mut().nohz_has_blocked = 1;
                 return;
             }
             blocked |= self.nohz_update(env, other as usize);
@@ -156,6 +156,10 @@ impl Fair {
                 self.balance_domains(env, other as usize, FG_CPU_IDLE);
             }
             next_balance = next_balance.min(self.world.cpus[other as usize].next_balance);
+        }
+        // Before its own domains, which may pull it in (5.9; a round cut short says nothing about it).
+        if next_balance != u64::MAX {
+            self.world.sys_mut().nohz_next_balance = next_balance;
         }
         if kind != FG_CPU_NEWLY_IDLE {
             self.update_blocked(env, cpu);
@@ -165,24 +169,15 @@ impl Fair {
             self.balance_domains(env, cpu, FG_CPU_IDLE);
         }
         self.nohz_looked(jiffies);
-        self.end_nohz(blocked, next_balance);
+        if blocked {
+            self.world.sys_mut().nohz_has_blocked = 1;
+        }
     }
 
     /// The blocked load of idle CPUs is up to date; next time in 32 ms.
     fn nohz_looked(&mut self, jiffies: u64) {
         let sys = self.world.sys_mut();
         sys.nohz_next_blocked = jiffies + ms_to_jiffies(sys.hz, BLOCKED_PERIOD_MS);
-    }
-
-    /// `next_balance`: the earliest of the CPUs seen, u64::MAX if there was none.
-    fn end_nohz(&mut self, blocked: bool, next_balance: u64) {
-        let sys = self.world.sys_mut();
-        if blocked {
-            sys.nohz_has_blocked = 1;
-        }
-        if next_balance != u64::MAX {
-            sys.nohz_next_balance = next_balance;
-        }
     }
 
     /// update_nohz_stats: the blocked load of an idle CPU, at most once a jiffy; whether some is left.

@@ -363,6 +363,140 @@ fn the_first_capacities_count_in_the_engine_s_jiffies() {
     }
 }
 
+/// A wakeup elsewhere: the old queue is told what to forget, the new one takes it over, and the CPU's idle time counts.
+#[test]
+fn a_wakeup_elsewhere_takes_the_averages_along() {
+    let mut rig = Rig::new(Machine::symmetric(2), "v5.9");
+    rig.fair_task(0, "1");
+    rig.schedule(1);
+    rig.fair_task(1, "1");
+    rig.now += 20 * MS;
+    assert_eq!(rig.sleep(1, 0), Pick::Task(1));
+    rig.call(1, |f, e| f.change(e, 1, 0, &Change::Affinity(CpuMask::first_n(2))));
+    let ahead = rig.fair.task(0).vruntime - rig.fair.cpu(1).min_vruntime;
+    assert_eq!(rig.schedule(0), Pick::Idle);
+    assert_ne!(rig.fair.cpu(0).idle_stamp, 0);
+    rig.now += MS / 5;
+    rig.wake(0, None, 0);
+    let (old, new, task) = (rig.fair.cpu(1), rig.fair.cpu(0), rig.fair.task(0));
+    assert_eq!((task.cpu, old.removed_nr, old.removed_util), (0, 1, task.avg.util_avg));
+    assert_eq!(new.cfs.util_avg, task.avg.util_avg);
+    assert_eq!(task.vruntime - new.min_vruntime, ahead, "as far ahead as it was");
+    // An eighth of the way from 1 ms to 0.2 ms.
+    assert_eq!((new.idle_stamp, new.avg_idle / 10_000), (0, 90));
+}
+
+/// enqueue_entity and dequeue_entity: the current task is charged first, and min_vruntime follows who is left.
+#[test]
+fn the_current_task_is_charged_before_the_queue_changes() {
+    let mut rig = Rig::new(Machine::symmetric(1), "v5.9");
+    rig.fair_task(0, "0");
+    rig.schedule(0);
+    rig.fair_task(1, "0");
+    rig.now += 2 * MS;
+    assert_eq!(rig.sleep(0, 0), Pick::Task(1));
+    assert_eq!(rig.fair.cpu(0).min_vruntime, rig.fair.task(1).vruntime);
+    rig.now += 3 * MS;
+    rig.wake(0, Some(1), 0);
+    assert_eq!(rig.fair.task(1).sum_exec / 10_000, 300);
+}
+
+#[test]
+fn a_dead_task_leaves_the_queue_s_averages() {
+    let mut rig = Rig::new(Machine::symmetric(1), "v5.9");
+    rig.fair_task(0, "0");
+    rig.schedule(0);
+    rig.now += 10 * MS;
+    rig.call(0, |f, e| f.exit(e, 0, 0));
+    rig.schedule(0);
+    assert_eq!((rig.fair.cpu(0).removed_nr, rig.fair.cpu(0).removed_util), (1, rig.fair.task(0).avg.util_avg));
+}
+
+#[test]
+fn a_yield_is_forgotten_once_it_was_considered() {
+    let mut rig = Rig::new(Machine::symmetric(8), "v5.9");
+    rig.fair_task(0, "0");
+    rig.schedule(0);
+    rig.now += MS;
+    rig.call(0, |f, e| f.tick(e, 0));
+    // A child is a slice behind: too far to run instead.
+    rig.fair_task(1, "0");
+    rig.call(0, |f, e| f.yield_now(e, 0, 0));
+    assert!(!rig.fair.cpu(0).skip.is_null());
+    assert!(!rig.fair.cpu(0).skip.is_null());
+    assert_eq!(rig.schedule(0), Pick::Task(0));
+    assert!(rig.fair.cpu(0).skip.is_null());
+}
+
+/// The rt signal runs to the end of an RT stint and decays to the beginning of the next.
+#[test]
+fn rt_time_is_seen_at_every_switch() {
+    let mut rig = Rig::new(Machine::symmetric(1), "v5.9");
+    rig.rt_task(0, Policy::Fifo, 10, "0");
+    rig.schedule(0);
+    rig.now += 32 * MS;
+    assert_eq!(rig.sleep(0, 0), Pick::Idle);
+    let ran = rig.fair.cpu(0).rt.util_avg;
+    assert!((480..520).contains(&ran), "{ran}");
+    rig.now += 33 * MS;
+    rig.wake(0, None, 0);
+    assert_eq!(rig.schedule(0), Pick::Task(0));
+    let decayed = rig.fair.cpu(0).rt.util_avg;
+    assert!((ran / 2 - 15..ran / 2 + 5).contains(&decayed), "{decayed}");
+}
+
+#[test]
+fn the_last_thread_of_a_core_to_idle_says_so() {
+    let mut shape = Shape::from_seed(1);
+    (shape.packages, shape.nodes, shape.llcs, shape.clusters) = (1, 1, 1, 1);
+    (shape.cores, shape.threads, shape.types, shape.siblings_last) = (2, 2, 1, false);
+    let mut rig = Rig::new(shape.build(), "v5.9");
+    for task in 0..2 {
+        rig.fair_task(task, &task.to_string());
+        rig.schedule(task);
+    }
+    // SAFETY: linked to an object of the scheduler, which lives.
+    let hint = |rig: &Rig| unsafe { (*rig.fair.cpu(0).llc).has_idle_cores };
+    rig.now += MS;
+    rig.sleep(0, 0);
+    assert_eq!(hint(&rig), 0);
+    rig.sleep(1, 1);
+    assert_eq!(hint(&rig), 1);
+}
+
+#[test]
+fn a_misfit_is_none_while_it_sleeps() {
+    let mut rig = Rig::new(Machine::preset("hikey960").unwrap(), "v5.9");
+    rig.fair_task(0, "0");
+    rig.schedule(0);
+    rig.now += 100 * MS;
+    rig.call(0, |f, e| f.tick(e, 0));
+    assert!(rig.fair.cpu(0).misfit_task_load > 0);
+    rig.sleep(0, 0);
+    assert_eq!(rig.fair.cpu(0).misfit_task_load, 0);
+}
+
+/// _nohz_idle_balance: nohz.next_balance is the earliest of the others, unless the balancer's own domains are earlier.
+#[test]
+fn an_idle_balancer_s_own_domains_pull_in_the_next_round() {
+    let mut rig = Rig::new(Machine::symmetric(4), "v5.9");
+    for task in 0..2 {
+        rig.fair_task(task, "0");
+    }
+    rig.schedule(0);
+    // CPU 2 balances for itself at 25, for 3 at 26, where its own turn is not before 27.
+    for (jiffy, joins) in [(25, 2), (26, 3)] {
+        rig.call(joins, |f, e| f.tick_stopped(e, joins, true));
+        rig.now = jiffy * 4 * MS;
+        rig.call(0, |f, e| f.tick(e, 0));
+        assert!(rig.asked(|r| matches!(r, Request::Ipi { to: 2, ipi: Ipi::NohzKick, .. })));
+        rig.call(2, |f, e| f.ipi(e, 2, Ipi::NohzKick));
+        rig.call(2, |f, e| f.balance(e, 2));
+    }
+    assert_eq!((rig.fair.cpu(2).next_balance, rig.fair.cpu(3).next_balance), (27, 28));
+    assert_eq!(rig.fair.sys().nohz_next_balance, 27);
+}
+
 /// Spec 6.10: the tick of a CPU with two tasks wakes an idle CPU for a balance, at most once per nohz.next_balance.
 #[test]
 fn a_busy_cpu_kicks_an_idle_one() {
