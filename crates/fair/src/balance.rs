@@ -28,7 +28,7 @@ impl Fair {
     }
 
     /// sidle(c) of spec 0.
-    fn is_sched_idle(&self, cpu: usize) -> bool {
+    pub(crate) fn is_sched_idle(&self, cpu: usize) -> bool {
         let rq = &self.world.cpus[cpu];
         rq.nr_running > 0 && rq.nr_running == rq.idle_h_nr_running
     }

@@ -392,10 +392,14 @@ fn the_current_task_is_charged_before_the_queue_changes() {
     let mut rig = Rig::new(Machine::symmetric(1), "v5.9");
     rig.fair_task(0, "0");
     rig.schedule(0);
+    rig.now += MS;
+    rig.call(0, |f, e| f.tick(e, 0));
     rig.fair_task(1, "0");
     rig.now += 2 * MS;
-    assert_eq!(rig.sleep(0, 0), Pick::Task(1));
+    rig.call(0, |f, e| f.block(e, 0, 0));
+    assert!(rig.fair.task(1).vruntime > rig.fair.task(0).vruntime);
     assert_eq!(rig.fair.cpu(0).min_vruntime, rig.fair.task(1).vruntime);
+    assert_eq!(rig.schedule(0), Pick::Task(1));
     rig.now += 3 * MS;
     rig.wake(0, Some(1), 0);
     assert_eq!(rig.fair.task(1).sum_exec / 10_000, 300);
@@ -495,6 +499,22 @@ fn an_idle_balancer_s_own_domains_pull_in_the_next_round() {
     }
     assert_eq!((rig.fair.cpu(2).next_balance, rig.fair.cpu(3).next_balance), (27, 28));
     assert_eq!(rig.fair.sys().nohz_next_balance, 27);
+}
+
+/// dequeue_task_fair, v5.6: a CPU left with SCHED_IDLE tasks looks for better ones at its next tick.
+#[test]
+fn a_cpu_left_with_idle_tasks_balances_early() {
+    let mut rig = Rig::new(Machine::symmetric(8), "v5.9");
+    rig.fair_task(0, "0");
+    rig.fork(1, SchedAttr { policy: Policy::Idle, ..SchedAttr::default() }, CpuMask::of(0));
+    rig.schedule(0);
+    rig.now = 4 * MS;
+    rig.call(0, |f, e| f.tick(e, 0));
+    rig.call(0, |f, e| f.balance(e, 0));
+    assert!(rig.fair.cpu(0).next_balance > 60);
+    rig.now = 5 * 4 * MS;
+    assert_eq!(rig.sleep(0, 0), Pick::Task(1));
+    assert_eq!(rig.fair.cpu(0).next_balance, 5);
 }
 
 /// Spec 6.10: the tick of a CPU with two tasks wakes an idle CPU for a balance, at most once per nohz.next_balance.
