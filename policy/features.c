@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Which features, and which values of them, this policy has code for. */
+/* Which features, and which values of them, there is code for: the one answer, for the topology of crates/fair too. */
 #include "sched.h"
 
 static u32 feature_has_code(u32 id)

@@ -5,7 +5,8 @@
  *   values  "" for a switch (0 or 1), else the words for 0, 1, 2 ... separated by |
  *   mail    first three digits of the mail that discusses it, or "-"
  *   since   release that has it by default; "<=vX" for a quirk that ended with vX, "-" for what never landed
- *   ready   1 if the policy has the code for it (fg_feature_ready() knows single values)
+ *   ready   1 if there is code for it: in the policy, or, for what only shapes domains, in the topology of crates/fair
+ *           (fg_feature_ready() knows single values)
  * The presets in crates/fair say which value each release has.
  *
  * A preset keeps its values of features that are not ready: they describe the release and take effect when their code
@@ -46,7 +47,7 @@ FG_FEATURE(MU_GATE, "mu-gate", "", "003", "v6.3", 0, "part of misfit-unlink: mis
 FG_FEATURE(MU_OU, "mu-ou", "", "003", "v6.3", 0, "part of misfit-unlink: -1 is not overutilized")
 FG_FEATURE(MU_FEEC, "mu-feec", "", "003", "v6.3", 0, "part of misfit-unlink: find_energy_efficient_cpu ranks -1")
 FG_FEATURE(MU_SIC, "mu-sic", "", "003", "v6.3", 0, "part of misfit-unlink: select_idle_capacity ranks -1")
-FG_FEATURE(CLS_DOMAIN, "cls-domain", "", "004", "v5.16", 0, "clusters are a domain level")
+FG_FEATURE(CLS_DOMAIN, "cls-domain", "", "004", "v5.16", 1, "clusters are a domain level")
 FG_FEATURE(CLS_SELECT, "cls-select", "none|loop|levels|landed", "004", "v6.7", 0,
 	   "idle CPUs of the target's cluster are tried first")
 FG_FEATURE(LEVELS_NR, "levels-nr", "llc|cluster", "004", "-", 0,
@@ -116,7 +117,7 @@ FG_FEATURE(LB_AVG_GUARD, "lb-avg-guard", "", "-", "v5.7", 0, "nothing moves to a
 FG_FEATURE(NUMA_IMB, "numa-imb", "none|pair|quarter|llc", "-", "v5.6", 1, "imbalance between nodes that is left alone")
 FG_FEATURE(ACTIVE_LB_TASK, "active-lb-task", "", "-", "v5.12", 0,
 	   "repeated failures start active balance only for tasks")
-FG_FEATURE(ASYM_CAP_FULL, "asym-cap-full", "", "-", "v5.14", 0,
+FG_FEATURE(ASYM_CAP_FULL, "asym-cap-full", "", "-", "v5.14", 1,
 	   "asymmetric domains are told from those with all capacities")
 FG_FEATURE(CAP_GREATER, "cap-greater", "", "-", "v5.14", 0, "groups are compared with a 5 % capacity margin")
 FG_FEATURE(NEWIDLE_COST, "newidle-cost", "", "-", "v5.16", 0, "the newly idle gate compares with the measured cost")

@@ -57,7 +57,7 @@ struct fg_features {
 #define FG_NUMA_IMB_LLC 3
 #define FG_RQ_CFS 0
 
-/* 1: the policy has the code for this value of this feature. */
+/* 1: there is code for this value of this feature, see features.h. */
 u32 fg_feature_ready(u32 id, u32 value);
 
 struct fg_mask {

@@ -137,6 +137,12 @@ TEST(nohz_kick)
 	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), 2);
 	rq->cpu_capacity = 876;
 	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), 0);
+	/* reduced capacity is a reason only for a fair task */
+	rq->cpu_capacity = 875;
+	rq->h_nr_running = 0;
+	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), 0);
+	rq->h_nr_running = 1;
+	rq->cpu_capacity = 876;
 	/* another busy CPU of the LLC */
 	llcs[4].nr_busy_cpus = 2;
 	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), 2);
@@ -167,6 +173,9 @@ TEST(features_say_what_they_can)
 	CHECK_EQ(fg_feature_ready(FG_ASYM_PREV_FIRST, 1), 1);
 	CHECK_EQ(fg_feature_ready(FG_ASYM_PREV_FIRST, 2), 0);
 	CHECK_EQ(fg_feature_ready(FG_LB_P04, 1), 0);
+	/* what shapes domains only */
+	CHECK_EQ(fg_feature_ready(FG_CLS_DOMAIN, 1), 1);
+	CHECK_EQ(fg_feature_ready(FG_ASYM_CAP_FULL, 1), 1);
 	CHECK_EQ(fg_feature_ready(FG_SIS_MODE, FG_SIS_PROP), 1);
 	CHECK_EQ(fg_feature_ready(FG_SIS_MODE, FG_SIS_UTIL), 0);
 	CHECK_EQ(fg_feature_ready(FG_RQ, 1), 0);

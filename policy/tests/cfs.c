@@ -305,6 +305,12 @@ TEST(wakeups_preempt_by_granularity_and_policy)
 	rq->h_nr_running = 8;
 	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p), 1);
 	CHECK(rq->last == &a);
+	/* not one that has just left the queue */
+	rq->last = 0;
+	a.on_rq = 0;
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p), 1);
+	CHECK(!rq->last);
+	a.on_rq = 1;
 	/* batch wakees wait */
 	p.policy = FG_SCHED_BATCH;
 	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p), 0);
@@ -366,6 +372,145 @@ TEST(misfit_and_overutilized)
 	CHECK_EQ(root.overutilized, 1);
 }
 
+/* A slice is counted from the last pick; every hand-over brings the signals up to then. */
+TEST(hand_overs_keep_the_books)
+{
+	struct fg_task a, b;
+
+	queue();
+	sys.asym_key = 1;
+	a = task(1, 1000 * MS);
+	b = task(2, 1000 * MS);
+	enqueue(&a);
+	enqueue(&b);
+	a.sum_exec = 50 * MS;
+	rq->next = &a;
+	rq->clock_pelt = 64ull << 20;
+	kit_capacity(0, 0, 100);
+	kit_util(&a, 0);
+	a.est.ewma = 500;
+	run(&a);
+	CHECK_EQ(a.prev_sum_exec, 50 * MS);
+	CHECK_EQ(a.exec_start, rq->clock_task);
+	CHECK(!rq->next);
+	CHECK(rq->misfit_task_load > 0);
+	/* it waited until now: runnable, not running */
+	CHECK(a.avg.runnable_avg > 700);
+	CHECK_EQ(a.avg.util_avg, 0);
+	/* an hour backwards is no time */
+	a.exec_start = rq->clock_task + 3600000 * MS;
+	fg_update_curr(&sys, rq, &b);
+	CHECK_EQ(a.sum_exec, 50 * MS);
+	a.exec_start = rq->clock_task;
+	/* preempted: it ran until now */
+	rq->clock_pelt = 128ull << 20;
+	fg_put_prev_entity(&sys, rq, &a);
+	CHECK(a.avg.util_avg > 700);
+	CHECK(!rq->curr && !a.on_cpu);
+	/* asleep: the dequeue did that already, the hand-over finds nothing to do */
+	run(&a);
+	rq->clock_pelt = 192ull << 20;
+	rq->last = &a;
+	a.est.enqueued = a.est.ewma = 0;
+	fg_dequeue_entity(&sys, rq, &a, FG_DEQUEUE_SLEEP);
+	CHECK_EQ(a.avg.last_update, 192ull << 20);
+	CHECK_EQ(a.est.enqueued, a.avg.util_avg | 1);
+	CHECK(!rq->last);
+	rq->clock_pelt = 256ull << 20;
+	fg_put_prev_entity(&sys, rq, &a);
+	CHECK_EQ(a.avg.last_update, 192ull << 20);
+	/* a move is no sleep: nothing is learned from it */
+	b.est.enqueued = b.est.ewma = 0;
+	b.avg.util_avg = 300;
+	fg_dequeue_entity(&sys, rq, &b, FG_DEQUEUE_MOVE);
+	CHECK_EQ(b.est.ewma, 0);
+}
+
+TEST(sleep_keeps_the_vruntime_and_only_wakeups_are_placed)
+{
+	struct fg_task p;
+
+	queue();
+	p = task(1, 1003 * MS);
+	enqueue(&p);
+	fg_dequeue_entity(&sys, rq, &p, FG_DEQUEUE_SLEEP);
+	CHECK_EQ(p.vruntime, 1003 * MS);
+	/* a move brings it back as far behind as it was, however far */
+	p.vruntime = (u64)-500 * MS;
+	fg_enqueue_entity(&sys, rq, &p, 0);
+	CHECK_EQ(p.vruntime, 500 * MS);
+	/* a current task that left the queue holds min_vruntime back no more */
+	run(&p);
+	p.on_rq = 0;
+	p.vruntime = 2000 * MS;
+	fg_update_min_vruntime(rq, 0);
+	CHECK_EQ(rq->min_vruntime, 1000 * MS);
+}
+
+/* A ninth task makes the period longer before it is counted. */
+TEST(a_slice_counts_the_task_that_is_to_come)
+{
+	struct fg_task p;
+
+	queue();
+	p = task(1, 0);
+	rq->h_nr_running = 8;
+	rq->load_weight = 8 * 1024;
+	CHECK_EQ(sched_slice(&sys, rq, &p), 27 * MS / 9);
+	p.weight = 2048;
+	CHECK_EQ(sched_slice(&sys, rq, &p), 27 * MS * 2 / 10);
+}
+
+TEST(ticks_refresh_signals_and_flags)
+{
+	struct fg_task a;
+
+	queue();
+	sys.asym_key = 1;
+	a = task(1, 1000 * MS);
+	enqueue(&a);
+	run(&a);
+	rq->clock_pelt = rq->clock_task = 2000 * MS;
+	rq->thermal_pressure = 100;
+	rq->cpu_capacity = 500;
+	CHECK_EQ(rq->misfit_task_load, 0);
+	CHECK_EQ(root.overutilized, 0);
+	fg_entity_tick(&sys, rq, 0);
+	CHECK(a.avg.util_avg > 1000);
+	CHECK(rq->misfit_task_load > 0);
+	CHECK_EQ(root.overutilized, 1);
+	CHECK(rq->thermal.load_avg > 90);
+}
+
+/* RT tasks count for "alone on the CPU"; a yielding current is skipped for whoever comes first after it. */
+TEST(yield_with_company)
+{
+	struct fg_task a, b, c;
+
+	queue();
+	a = task(1, 1000 * MS);
+	b = task(2, 1001 * MS);
+	c = task(3, 1002 * MS);
+	enqueue(&a);
+	run(&a);
+	rq->nr_running = 2;
+	rq->last = &a;
+	fg_yield(&sys, rq);
+	CHECK(rq->skip == &a);
+	CHECK(!rq->last);
+	rq->nr_running = 1;
+	enqueue(&b);
+	enqueue(&c);
+	/* current first and skipped: the leftmost, not the one after it */
+	CHECK(fg_pick_entity(&sys, rq, &b, &c) == &b);
+	/* the leftmost skipped: the current one if it is before the second */
+	rq->skip = &b;
+	a.vruntime = 1001 * MS + 1;
+	CHECK(fg_pick_entity(&sys, rq, &b, &c) == &a);
+	a.vruntime = 1003 * MS;
+	CHECK(fg_pick_entity(&sys, rq, &b, &c) == &c);
+}
+
 int main(void)
 {
 	RUN(weights_follow_nice_and_policy);
@@ -380,5 +525,10 @@ int main(void)
 	RUN(the_tick_ends_slices);
 	RUN(wakeups_preempt_by_granularity_and_policy);
 	RUN(misfit_and_overutilized);
+	RUN(hand_overs_keep_the_books);
+	RUN(sleep_keeps_the_vruntime_and_only_wakeups_are_placed);
+	RUN(a_slice_counts_the_task_that_is_to_come);
+	RUN(ticks_refresh_signals_and_flags);
+	RUN(yield_with_company);
 	return test_report();
 }

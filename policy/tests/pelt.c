@@ -357,6 +357,255 @@ TEST(the_estimate_rises_at_once_and_falls_by_quarters)
 	CHECK_EQ(p.est.enqueued, 725);
 }
 
+/* Attach makes the sums from the averages with the queue's divider; detach takes the same amounts off. */
+TEST(attach_and_detach_are_exact)
+{
+	struct fg_task p;
+	struct fg_avg *cfs;
+	u64 divider = PELT_MIN_DIVIDER + 500;
+
+	kit_init(1);
+	cfs = &cpus[0].cfs;
+	cfs->period_contrib = 500;
+	cfs->last_update = 1 << 20;
+	p = kit_task(1, 0);
+	p.weight = 512;
+	p.avg.load_avg = 256;
+	p.avg.util_avg = 300;
+	p.avg.runnable_avg = 400;
+	attach_entity_load_avg(&cpus[0], &p);
+	CHECK_EQ(p.avg.period_contrib, 500);
+	CHECK_EQ(p.avg.last_update, 1 << 20);
+	CHECK_EQ(p.avg.load_sum, divider / 2);
+	CHECK_EQ(cfs->load_sum, 512 * (divider / 2));
+	CHECK_EQ(cfs->util_sum, 300 * divider);
+	CHECK_EQ(cfs->runnable_sum, 400 * divider);
+	CHECK_EQ(cfs->load_avg, 256);
+	CHECK_EQ(cfs->util_avg, 300);
+	CHECK_EQ(cfs->runnable_avg, 400);
+	detach_entity_load_avg(&cpus[0], &p);
+	CHECK_EQ(cfs->load_sum, 0);
+	CHECK_EQ(cfs->util_sum, 0);
+	CHECK_EQ(cfs->runnable_sum, 0);
+	CHECK_EQ(cfs->load_avg, 0);
+	CHECK_EQ(cfs->util_avg, 0);
+	CHECK_EQ(cfs->runnable_avg, 0);
+	/* an entity without load still has a sum to divide by */
+	p.avg.load_avg = 0;
+	attach_entity_load_avg(&cpus[0], &p);
+	CHECK_EQ(p.avg.load_sum, 1);
+}
+
+TEST(removed_averages_go_off_once)
+{
+	struct fg_task p;
+	struct fg_avg *cfs;
+	u64 divider = PELT_MIN_DIVIDER + 500;
+
+	for (u32 floor = 0; floor < 2; floor++) {
+		kit_init(1);
+		sys.feat.value[FG_PELT_SUM_FLOOR] = (u8)floor;
+		cfs = &cpus[0].cfs;
+		cfs->period_contrib = 500;
+		cfs->load_avg = 1000;
+		cfs->util_avg = 300;
+		cfs->runnable_avg = 400;
+		cfs->load_sum = 1000 * divider;
+		/* the sum is a bit short, as after rounding */
+		cfs->util_sum = 290 * divider;
+		cfs->runnable_sum = 400 * divider;
+		p = kit_task(1, 0);
+		p.exec_start = 7;
+		p.avg.load_avg = 600;
+		p.avg.util_avg = 100;
+		p.avg.runnable_avg = 150;
+		fg_migrate_task(&sys, &cpus[0], &p);
+		CHECK_EQ(p.exec_start, 0);
+		CHECK_EQ(cpus[0].removed_nr, 1);
+		for (u32 again = 0; again < 2; again++) {
+			update_cfs_rq_load_avg(&sys, &cpus[0]);
+			CHECK_EQ(cfs->load_avg, 400);
+			CHECK_EQ(cfs->load_sum, 400 * divider);
+			CHECK_EQ(cfs->util_avg, 200);
+			/* v5.17: never below what the average needs at least */
+			CHECK_EQ(cfs->util_sum, floor ? 200ull * PELT_MIN_DIVIDER : 190 * divider);
+			CHECK_EQ(cfs->runnable_avg, 250);
+			CHECK_EQ(cfs->runnable_sum, 250 * divider);
+			cpus[0].removed_nr = again == 0;
+		}
+		/* a child that never ran has nothing here and its vruntime is relative already */
+		p = kit_task(2, 0);
+		p.flags = FG_TASK_NEW;
+		p.vruntime = 5;
+		cpus[0].min_vruntime = 3;
+		fg_migrate_task(&sys, &cpus[0], &p);
+		CHECK_EQ(p.vruntime, 5);
+		CHECK_EQ(cpus[0].removed_nr, 0);
+	}
+}
+
+/* Waiting, running, asleep; under RT; and what the queue itself counts. */
+TEST(who_runs_and_who_waits)
+{
+	struct fg_task p, rt;
+	struct fg_cpu *rq;
+
+	kit_init(1);
+	rq = &cpus[0];
+	p = kit_task(1, 0);
+	p.on_rq = 1;
+	p.flags = FG_TASK_EST_CURRENT;
+	rt = kit_task(2, 0);
+	rt.policy = FG_SCHED_FIFO;
+	rq->curr = &rt;
+	rq->curr_is_idle = 0;
+	rq->load_weight = 1024;
+	rq->h_nr_running = 1;
+	rq->nr_running = 2;
+	/* it waits behind an RT task: runnable, not running; one fair task, whoever else is there */
+	rq->clock_pelt = 64ull << 20;
+	update_load_avg(&sys, rq, &p);
+	CHECK(p.avg.load_avg > 700 && p.avg.runnable_avg > 700);
+	CHECK_EQ(p.avg.util_avg, 0);
+	CHECK_EQ(rq->cfs.util_avg, 0);
+	CHECK(rq->cfs.runnable_avg > 700 && rq->cfs.runnable_avg < 1025);
+	CHECK_EQ(p.flags, 0);
+	/* runs */
+	rq->curr = &p;
+	rq->clock_pelt = 128ull << 20;
+	update_load_avg(&sys, rq, &p);
+	CHECK(p.avg.util_avg > 700 && rq->cfs.util_avg > 700);
+	/* off the queue it neither waits nor runs, current or not; time lost to idle does not pass for signals */
+	p.on_rq = 0;
+	rq->clock_pelt += 32ull << 20;
+	rq->lost_idle_time = 32ull << 20;
+	rt.avg = p.avg;
+	update_load_avg(&sys, rq, &p);
+	CHECK_EQ(p.avg.util_avg, rt.avg.util_avg);
+	rq->clock_pelt += 32ull << 20;
+	update_load_avg(&sys, rq, &p);
+	CHECK(p.avg.util_avg <= (rt.avg.util_avg + 1) / 2 && p.avg.runnable_avg <= (rt.avg.runnable_avg + 1) / 2);
+}
+
+TEST(births_meet_a_queue_that_is_up_to_date)
+{
+	struct fg_task p;
+
+	kit_init(1);
+	cpus[0].cfs.util_avg = 512;
+	cpus[0].cfs.util_sum = 512ull * PELT_MIN_DIVIDER;
+	cpus[0].clock_pelt = 32ull << 20;
+	p = kit_task(1, 0);
+	p.flags = FG_TASK_NEW;
+	fg_post_init_util(&sys, &cpus[0], &p);
+	/* its own from the old value, joined with the decayed one */
+	CHECK_EQ(p.avg.util_avg, 256);
+	CHECK(cpus[0].cfs.util_avg >= 511 && cpus[0].cfs.util_avg <= 512);
+	CHECK_EQ(p.avg.last_update, 32ull << 20);
+	/* an RT task joins nothing */
+	kit_init(1);
+	p = kit_task(1, 0);
+	p.policy = FG_SCHED_RR;
+	fg_post_init_util(&sys, &cpus[0], &p);
+	CHECK_EQ(p.avg.util_avg, 512);
+	CHECK_EQ(cpus[0].cfs.util_avg, 0);
+}
+
+TEST(interrupts_heat_and_deadlines_in_the_passes)
+{
+	struct fg_cpu *rq;
+	struct fg_task rt;
+	u64 full = 0;
+
+	/* half the speed by capacity and by frequency: a quarter of the pressure */
+	for (u32 slow = 0; slow < 2; slow++) {
+		kit_init(1);
+		kit_busy(0);
+		rq = &cpus[0];
+		rq->cpu_capacity_orig = slow ? 512 : 1024;
+		rq->freq_scale = slow ? 512 : 1024;
+		for (u64 t = 1; t <= 500; t++)
+			fg_update_rq_clock(&sys, rq, t * 1000000, t * 400000);
+		if (slow)
+			CHECK(rq->irq.util_avg * 4 > full - 40 && rq->irq.util_avg * 4 < full + 40);
+		full = rq->irq.util_avg;
+	}
+	/* an interrupt not over yet counts later, and only once */
+	kit_init(1);
+	rq = &cpus[0];
+	fg_update_rq_clock(&sys, rq, 1000000, 3000000);
+	CHECK_EQ(rq->clock_task, 0);
+	CHECK_EQ(rq->prev_irq_ns, 1000000);
+	fg_update_rq_clock(&sys, rq, 3500000, 3000000);
+	CHECK_EQ(rq->clock_task, 500000);
+
+	/* the blocked pass: rt runs on while an RT task is current, all others decay; heat by clock_task */
+	kit_init(1);
+	rq = &cpus[0];
+	rt = kit_task(1, 0);
+	rt.policy = FG_SCHED_FIFO;
+	rq->curr = &rt;
+	rq->dl.util_avg = rq->irq.util_avg = 500;
+	rq->dl.util_sum = rq->irq.util_sum = 500ull * PELT_MIN_DIVIDER;
+	rq->thermal_pressure = 100;
+	rq->clock = rq->clock_task = 64ull << 20;
+	rq->clock_pelt = 32ull << 20;
+	CHECK_EQ(fg_update_blocked_averages(&sys, rq), 1);
+	CHECK(rq->rt.util_avg > 500 && rq->rt.util_avg < 520);
+	CHECK(rq->dl.util_avg == 250 || rq->dl.util_avg == 249);
+	CHECK(rq->irq.util_avg == 125 || rq->irq.util_avg == 124);
+	CHECK(rq->thermal.load_avg > 70);
+	/* deadline tasks take capacity, and count for a full signal, like RT ones */
+	rq->rt.util_avg = rq->irq.util_avg = rq->thermal.load_avg = 0;
+	CHECK_EQ(fg_scale_capacity(&sys, rq), 1024 - rq->dl.util_avg);
+	rq->rt.util_sum = 0;
+	rq->dl.util_sum = ((u64)PELT_MIN_DIVIDER << 10) - LOAD_AVG_MAX;
+	rq->lost_idle_time = 0;
+	fg_enter_idle(&sys, rq);
+	CHECK_EQ(rq->lost_idle_time, 32ull << 20);
+	/* interrupts take their share of what is there, here half of 512 */
+	rq->dl.util_avg = 0;
+	rq->cpu_capacity_orig = 512;
+	rq->irq.util_avg = 256;
+	CHECK_EQ(fg_scale_capacity(&sys, rq), 256);
+}
+
+TEST(estimates_at_their_edges)
+{
+	struct fg_task p;
+
+	kit_init(1);
+	p = kit_task(1, 0);
+	p.est.enqueued = p.est.ewma = 411;
+	/* 402 is stored as 403, and 411 - 403 is noise */
+	p.avg.util_avg = 402;
+	util_est_update(&sys, &cpus[0], &p);
+	CHECK_EQ(p.est.enqueued, 411);
+	/* 401 is exactly ten less: no noise */
+	p.avg.util_avg = 400;
+	util_est_update(&sys, &cpus[0], &p);
+	CHECK_EQ(p.est.enqueued, 401);
+	CHECK_EQ(p.est.ewma, (3 * 411 + 401) / 4);
+	/* a rise from 410 to 410 | 1 is one */
+	p = kit_task(1, 0);
+	p.est.ewma = p.avg.util_avg = 410;
+	util_est_update(&sys, &cpus[0], &p);
+	CHECK_EQ(p.est.enqueued, 411);
+	CHECK_EQ(p.est.ewma, 411);
+	/* exactly what the CPU has may be learned from */
+	p = kit_task(1, 0);
+	p.est.ewma = 800;
+	p.avg.util_avg = cpus[0].cpu_capacity_orig = 500;
+	util_est_update(&sys, &cpus[0], &p);
+	CHECK_EQ(p.est.enqueued, 501);
+	/* a queue's estimate is of what every reader sees, and never above the CPU */
+	p = kit_task(1, 0);
+	util_est_enqueue(&sys, &cpus[0], &p);
+	CHECK_EQ(cpus[0].est_enqueued, 1);
+	cpus[0].est_enqueued = 501;
+	CHECK_EQ(fg_cpu_util(&cpus[0]), 500);
+}
+
 int main(void)
 {
 	RUN(table_is_the_power_of_y);
@@ -373,5 +622,11 @@ int main(void)
 	RUN(rt_irq_and_thermal_signals_lower_the_capacity);
 	RUN(estimates_are_odd_until_v512);
 	RUN(the_estimate_rises_at_once_and_falls_by_quarters);
+	RUN(attach_and_detach_are_exact);
+	RUN(removed_averages_go_off_once);
+	RUN(who_runs_and_who_waits);
+	RUN(births_meet_a_queue_that_is_up_to_date);
+	RUN(interrupts_heat_and_deadlines_in_the_passes);
+	RUN(estimates_at_their_edges);
 	return test_report();
 }

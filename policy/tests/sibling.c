@@ -706,6 +706,99 @@ TEST(idle_tracking)
 	CHECK_EQ(cpus[4].avg_idle, 1000000);
 }
 
+/* Load over capacity: two CPUs equally loaded, one with half the capacity left. */
+TEST(wake_affine_weighs_load_by_capacity)
+{
+	struct fg_task p;
+
+	two_llcs(125);
+	p = kit_task(1, 4);
+	cpus[0].cfs.load_avg = cpus[4].cfs.load_avg = 1000;
+	cpus[4].cpu_capacity = 512;
+	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU).target, 0);
+	cpus[4].cpu_capacity = 1024;
+	cpus[0].cpu_capacity = 512;
+	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU).target, 4);
+	/* p's share of a queue with little load of its own is smaller than its load_avg: 512 of 1 is 256 */
+	two_llcs(125);
+	p.avg.load_avg = 512;
+	cpus[4].cfs.load_avg = 1;
+	cpus[0].cfs.load_avg = 0;
+	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU).target, 4);
+	CHECK_EQ(h_load(&cpus[4], 512), 256);
+	/* a waker as heavy as its queue does not decide alone: 1 + 0 against 0 with its one for sync */
+	two_llcs(125);
+	p.avg.load_avg = 0;
+	cpus[0].nr_running = 2;
+	filler[0].avg.load_avg = 1000;
+	cpus[0].cfs.load_avg = h_load(&cpus[0], 1000);
+	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU | FG_WF_SYNC).target, 0);
+}
+
+TEST(flips_decay_after_more_than_a_second)
+{
+	struct fg_task p, waker;
+	struct fg_wake w;
+
+	kit_init(2);
+	p = kit_task(1, 0);
+	waker = kit_task(2, 0);
+	waker.wakee_flips = 8;
+	waker.last_wakee = p.id + 1;
+	w = (struct fg_wake){ &waker, 1000000000, 0, FG_WF_TTWU };
+	record_wakee(&sys, &waker, &p, &w);
+	CHECK_EQ(waker.wakee_flips, 8);
+	w.now = 1000000001;
+	record_wakee(&sys, &waker, &p, &w);
+	CHECK_EQ(waker.wakee_flips, 4);
+	w.now = 2000000001;
+	record_wakee(&sys, &waker, &p, &w);
+	CHECK_EQ(waker.wakee_flips, 4);
+	w.now = 2000000002;
+	record_wakee(&sys, &waker, &p, &w);
+	CHECK_EQ(waker.wakee_flips, 2);
+}
+
+/* The budget is this CPU's time over this LLC's cost, spent on the size of target's LLC. */
+TEST(the_scan_budget_mixes_two_llcs)
+{
+	struct fg_task p;
+	struct fg_verdict v;
+
+	kit_init(24);
+	kit_level(FG_LEVEL_MC, SD_MC, 117, 16);
+	kit_level(FG_LEVEL_PKG, SD_DEFAULT, 125, 24);
+	kit_finish();
+	kit_busy_range(0, 23);
+	/* this CPU 0 in the LLC of 16, target 16 in that of 8 */
+	p = kit_task(1, 16);
+	cpus[0].cfs.load_avg = 100000;
+	cpus[0].avg_idle = 512000;
+	cpus[16].avg_idle = 0;
+	cpus[0].sd_llc->avg_scan_cost = 1599;
+	cpus[16].sd_llc->avg_scan_cost = 100;
+	v = kit_wake(&p, 0, FG_WF_TTWU);
+	CHECK_EQ(v.target, 16);
+	/* 8 * 1000 / 1600 = 5 */
+	CHECK_EQ(v.scanned, 4);
+}
+
+/* It is the target's partition that is asymmetric or not, not the waker's. */
+TEST(an_island_woken_from_outside)
+{
+	struct fg_task p;
+
+	asym_machine(8);
+	for (u32 c = 4; c < 8; c++)
+		cpus[c].sd_asym_cpucapacity = 0;
+	p = kit_task(1, 0);
+	kit_util(&p, 300);
+	CHECK_EQ(sis(&p, 0, 5), 5);
+	CHECK_EQ(v_sis.rule, FG_RULE_B2);
+	CHECK_EQ(sis(&p, 5, 0), 0);
+	CHECK_EQ(v_sis.rule, FG_RULE_B1);
+}
+
 int main(void)
 {
 	RUN(rows_B2_to_B10);
@@ -729,5 +822,9 @@ int main(void)
 	RUN(one_cpu);
 	RUN(a_thousand_and_twenty_four_cpus);
 	RUN(idle_tracking);
+	RUN(wake_affine_weighs_load_by_capacity);
+	RUN(flips_decay_after_more_than_a_second);
+	RUN(the_scan_budget_mixes_two_llcs);
+	RUN(an_island_woken_from_outside);
 	return test_report();
 }

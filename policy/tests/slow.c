@@ -327,6 +327,8 @@ TEST(the_idlest_cpu_of_a_group)
 		idle_state(c, 1, 50, 100 - c);
 	cpus[6].idle_exit_latency = 50999;
 	CHECK_EQ(group_cpu(&p), 4);
+	cpus[6].idle_stamp = 200;
+	CHECK_EQ(group_cpu(&p), 6);
 	/* a CPU with SCHED_IDLE tasks only, before all idle ones; until v5.5 after them */
 	kit_sched_idle(6);
 	CHECK_EQ(group_cpu(&p), 6);
@@ -355,6 +357,91 @@ TEST(the_idlest_cpu_of_a_group)
 	CHECK_EQ(group_cpu(&p), 5);
 }
 
+/* What of a CPU is the task's own, and what it left behind asleep. */
+TEST(cpu_signals_without_the_task)
+{
+	struct fg_task p;
+	struct fg_wake w = { 0, 0, 0, FG_WF_EXEC };
+	struct fg_verdict v;
+	struct select_ctx s;
+	struct fg_cpu *rq;
+
+	kit_init(2);
+	rq = &cpus[0];
+	memset(&s, 0, sizeof(s));
+	p = kit_task(1, 0);
+	s.sys = &sys;
+	s.p = &p;
+	s.w = &w;
+	s.v = &v;
+	s.util_avg = 100;
+	s.load_avg = 200;
+	s.runnable_avg = 300;
+	p.est.enqueued = 400;
+	rq->cfs.util_avg = 150;
+	rq->cfs.load_avg = 1999;
+	rq->cfs.runnable_avg = 700;
+	rq->est_enqueued = 401;
+	/* asleep: its estimate is not there any more */
+	CHECK_EQ(cpu_util_without(&s, rq), 401);
+	CHECK_EQ(cpu_load_without(&s, rq), 1999 - 200 * 1999 / 2000);
+	CHECK_EQ(cpu_runnable_without(&s, rq), 400);
+	CHECK_EQ(task_running_on(&s, rq), 0);
+	p.on_rq = 1;
+	CHECK_EQ(cpu_util_without(&s, rq), 50);
+	CHECK_EQ(task_running_on(&s, rq), 1);
+	/* of another CPU, or without averages on any: as it is */
+	p.flags = FG_TASK_MIGRATED;
+	CHECK_EQ(cpu_util_without(&s, rq), 401);
+	CHECK_EQ(cpu_load_without(&s, rq), 1999);
+	CHECK_EQ(cpu_runnable_without(&s, rq), 700);
+	CHECK_EQ(task_running_on(&s, rq), 0);
+	p.flags = 0;
+	p.cpu = 1;
+	CHECK_EQ(cpu_util_without(&s, rq), 401);
+	CHECK_EQ(cpu_load_without(&s, rq), 1999);
+	CHECK_EQ(cpu_runnable_without(&s, rq), 700);
+	/* idle but for it, unless somebody is on the way */
+	p.cpu = 0;
+	rq->curr = &p;
+	rq->curr_is_idle = 0;
+	CHECK_EQ(idle_rq_without(&s, rq), 1);
+	rq->ttwu_pending = 1;
+	CHECK_EQ(idle_rq_without(&s, rq), 0);
+}
+
+/* Little, middle and big groups, none of which fits: the biggest of them, if it is bigger than the own. */
+TEST(a_task_too_big_for_all_goes_to_the_biggest)
+{
+	struct fg_task p;
+	u32 nr[3] = { 200, 400, 300 };
+
+	for (u32 asym = 0; asym < 2; asym++) {
+		kit_init(12);
+		for (u32 i = 0; i < 3; i++)
+			kit_capacity(4 * i, 4 * i + 3, nr[i]);
+		kit_level(FG_LEVEL_MC, SD_MC & ~FG_SD_PREFER_SIBLING, 117, 4);
+		kit_level(FG_LEVEL_PKG, SD_DEFAULT | (asym ? FG_SD_ASYM_CPUCAPACITY : 0), 125, 12);
+		kit_finish();
+		p = kit_task(1, 0);
+		kit_util(&p, 900);
+		/* without the flag capacities are no matter: all four CPUs idle everywhere, it stays */
+		CHECK_EQ(kit_wake(&p, 0, FG_WF_EXEC).cpu / 4, asym ? 1 : 0);
+		p.cpu = 8;
+		CHECK_EQ(kit_wake(&p, 8, FG_WF_EXEC).cpu / 4, asym ? 1 : 2);
+		p.cpu = 4;
+		CHECK_EQ(kit_wake(&p, 4, FG_WF_EXEC).cpu / 4, 1);
+	}
+	/* equally big: stays */
+	kit_init(8);
+	kit_level(FG_LEVEL_MC, SD_MC, 117, 4);
+	kit_level(FG_LEVEL_PKG, SD_DEFAULT | FG_SD_ASYM_CPUCAPACITY, 125, 8);
+	kit_finish();
+	p = kit_task(1, 0);
+	kit_util(&p, 900);
+	CHECK(kit_wake(&p, 0, FG_WF_EXEC).cpu < 4);
+}
+
 int main(void)
 {
 	RUN(f1_fork_stays_with_more_idle_cpus);
@@ -369,5 +456,7 @@ int main(void)
 	RUN(between_nodes_a_task_stays_while_there_is_room);
 	RUN(a_big_task_forks_to_a_group_that_fits);
 	RUN(the_idlest_cpu_of_a_group);
+	RUN(cpu_signals_without_the_task);
+	RUN(a_task_too_big_for_all_goes_to_the_biggest);
 	return test_report();
 }

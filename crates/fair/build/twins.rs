@@ -137,7 +137,7 @@ fn feature_table(out: &mut String, header: &Header, features: &[Vec<String>]) ->
         let words: Vec<&str> = arg("values")?.split('|').filter(|w| !w.is_empty()).collect();
         let _ = writeln!(
             rows,
-            "    FeatureInfo {{ name: {:?}, values: &{words:?}, mail: {:?}, since: {:?}, in_policy: {}, text: {:?} }},",
+            "    FeatureInfo {{ name: {:?}, values: &{words:?}, mail: {:?}, since: {:?}, ready: {}, text: {:?} }},",
             arg("name")?,
             arg("mail")?,
             arg("since")?,

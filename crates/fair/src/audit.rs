@@ -23,6 +23,12 @@ impl Fair {
         let (count, weight) = queued.chain(fair_curr).fold((0, 0), |(n, w), p| (n + 1, w + u64::from(p.weight)));
         same("h_nr_running", u64::from(rq.h_nr_running), count)?;
         same("load_weight", rq.load_weight, weight)?;
+        let idle = queues.fair.iter().map(|(_, p)| self.world.task(p)).chain(fair_curr);
+        let (idle, est) = idle.fold((0, 0), |(n, sum), p| {
+            (n + u64::from(u32::from(p.policy) == FG_SCHED_IDLE), sum + u64::from(self.estimate(p)))
+        });
+        same("idle_h_nr_running", u64::from(rq.idle_h_nr_running), idle)?;
+        same("est_enqueued", u64::from(rq.est_enqueued), est)?;
         same("rt_nr_running", u64::from(rq.rt_nr_running), queues.rt.len() as u64)?;
         let all = rq.h_nr_running + rq.rt_nr_running + u32::from(queues.stopper);
         same("nr_running", u64::from(rq.nr_running), u64::from(all))?;
@@ -31,6 +37,11 @@ impl Fair {
         // The sum of a queue may pass 1024 for a while, when tasks come from other CPUs with their averages.
         in_range("rt util_avg", rq.rt.util_avg)?;
         curr.map_or(Ok(()), |p| in_range("util_avg of the current task", p.avg.util_avg))
+    }
+
+    /// What a queued task adds to the estimate of its queue (spec 2.6).
+    fn estimate(&self, p: &FgTask) -> u32 {
+        p.est.enqueued.max(p.est.ewma) | u32::from(self.features().on(FG_EST_LSB))
     }
 
     /// Who is queued is runnable, belongs here, and is in order.

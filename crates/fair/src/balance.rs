@@ -28,7 +28,7 @@ impl Fair {
     }
 
     /// sidle(c) of spec 0.
-    fn is_sched_idle(&self, cpu: usize) -> bool {
+    pub(crate) fn is_sched_idle(&self, cpu: usize) -> bool {
         let rq = &self.world.cpus[cpu];
         rq.nr_running > 0 && rq.nr_running == rq.idle_h_nr_running
     }
@@ -148,7 +148,7 @@ impl Fair {
                 continue;
             }
             if self.rqs[cpu].resched {
-                self.end_nohz(true, next_balance);
+                self.world.sys_mut().nohz_has_blocked = 1;
                 return;
             }
             blocked |= self.nohz_update(env, other as usize);
@@ -156,6 +156,10 @@ impl Fair {
                 self.balance_domains(env, other as usize, FG_CPU_IDLE);
             }
             next_balance = next_balance.min(self.world.cpus[other as usize].next_balance);
+        }
+        // Before its own domains, which may pull it in (5.9; a round cut short says nothing about it).
+        if next_balance != u64::MAX {
+            self.world.sys_mut().nohz_next_balance = next_balance;
         }
         if kind != FG_CPU_NEWLY_IDLE {
             self.update_blocked(env, cpu);
@@ -165,24 +169,15 @@ impl Fair {
             self.balance_domains(env, cpu, FG_CPU_IDLE);
         }
         self.nohz_looked(jiffies);
-        self.end_nohz(blocked, next_balance);
+        if blocked {
+            self.world.sys_mut().nohz_has_blocked = 1;
+        }
     }
 
     /// The blocked load of idle CPUs is up to date; next time in 32 ms.
     fn nohz_looked(&mut self, jiffies: u64) {
         let sys = self.world.sys_mut();
         sys.nohz_next_blocked = jiffies + ms_to_jiffies(sys.hz, BLOCKED_PERIOD_MS);
-    }
-
-    /// `next_balance`: the earliest of the CPUs seen, u64::MAX if there was none.
-    fn end_nohz(&mut self, blocked: bool, next_balance: u64) {
-        let sys = self.world.sys_mut();
-        if blocked {
-            sys.nohz_has_blocked = 1;
-        }
-        if next_balance != u64::MAX {
-            sys.nohz_next_balance = next_balance;
-        }
     }
 
     /// update_nohz_stats: the blocked load of an idle CPU, at most once a jiffy; whether some is left.
@@ -249,16 +244,17 @@ impl Fair {
     /// load_balance up to the point where it would look for something to move, then the end of a balanced one.
     /// False: another CPU balances this domain.
     fn balance_domain(&mut self, env: &mut Env, sd: usize, cpu: usize, kind: u32) -> bool {
-        if !self.world.should_we_balance(sd, cpu, kind) {
-            return false;
+        let ours = self.world.should_we_balance(sd, cpu, kind);
+        if ours {
+            self.update_statistics(env, sd, cpu, kind);
         }
-        self.update_statistics(env, sd, cpu, kind);
+        // out_balanced: whoever leaves the domain to another CPU takes this way too.
         let sd = &mut self.world.domains[sd];
         sd.nr_balance_failed = 0;
         if kind != FG_CPU_NEWLY_IDLE && sd.balance_interval < sd.max_interval {
             sd.balance_interval *= 2;
         }
-        true
+        ours
     }
 
     /// update_sd_lb_stats: capacities of the local group, the root domain's flags.
@@ -274,7 +270,7 @@ impl Fair {
         }
         let top = self.world.domains[sd].parent.is_null();
         let overutilized = span.iter().any(|c| self.world.cpu_overutilized(c as usize));
-        let overload = top && span.iter().any(|c| self.world.cpus[c as usize].nr_running > 1);
+        let overload = top && self.overloaded(sd);
         let root = self.world.root(cpu);
         if top {
             root.overload = u32::from(overload);
@@ -282,6 +278,17 @@ impl Fair {
         } else if overutilized {
             root.overutilized = 1;
         }
+    }
+
+    /// SG_OVERLOAD: some CPU of the domain has more than one task, or one of another group has a misfit (spec 6.3).
+    fn overloaded(&self, sd: usize) -> bool {
+        let domain = &self.world.domains[sd];
+        let asym = domain.flags & FG_SD_ASYM_CPUCAPACITY != 0;
+        let local = self.world.local_group(sd).span;
+        domain.span.iter().any(|c| {
+            let rq = &self.world.cpus[c as usize];
+            rq.nr_running > 1 || (asym && rq.misfit_task_load > 0 && !local.test(c) && !self.is_idle(c as usize))
+        })
     }
 
     /// LBF_NOHZ_STATS: newly idle balancing brings the blocked load of the idle CPUs it looks at up to date.

@@ -40,6 +40,9 @@ impl Fair {
 
     /// __sched_setscheduler: off the queue, changed, back on.
     ///
+    /// DEVIATION: the averages of a task that is RT for a while stand still; the kernel lets them decay (switched_to_fair
+    /// ages them), and gives a task born RT the load of its weight, which decays likewise.
+    ///
     /// DEVIATION: the kernel rescales load_avg to a new weight at once (reweight_task); here it follows with the
     /// signal.
     pub(crate) fn set_attr(&mut self, env: &mut Env, task: TaskId, attr: &SchedAttr) {

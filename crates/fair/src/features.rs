@@ -55,16 +55,6 @@ const RULES: [Rule; 12] = [
     excludes(ffi::FG_FAILED_RELAX, ffi::FG_LOAD_SHIFT),
 ];
 
-/// Features that this crate honours by itself: they shape domains and their pointers, the policy never asks.
-const OF_TOPOLOGY: [usize; 2] = [ffi::FG_CLS_DOMAIN, ffi::FG_ASYM_CAP_FULL];
-
-impl FeatureInfo {
-    /// Whether this version honours the feature, for one of its values at least.
-    pub fn is_ready(&self) -> bool {
-        self.in_policy || OF_TOPOLOGY.iter().any(|id| FEATURES[*id].name == self.name)
-    }
-}
-
 impl Features {
     /// The features of a preset.
     ///
@@ -229,7 +219,7 @@ fn value<'a>(info: &FeatureInfo, text: &'a str) -> Result<(u8, &'a str), FairErr
 
 /// Refuses what neither the policy nor this crate has code for, whatever the value in the preset.
 fn honoured(id: usize, value: u8) -> Result<(), FairError> {
-    if OF_TOPOLOGY.contains(&id) || ffi::feature_ready(id, value) {
+    if ffi::feature_ready(id, value) {
         return Ok(());
     }
     let info = &FEATURES[id];

@@ -19,8 +19,8 @@ pub struct FeatureInfo {
     pub mail: &'static str,
     /// Release that has it by default.
     pub since: &'static str,
-    /// The policy has code for it. See also [`FeatureInfo::is_ready`].
-    pub in_policy: bool,
+    /// This version honours it, for one of its values at least.
+    pub ready: bool,
     /// One line on what it changes.
     pub text: &'static str,
 }

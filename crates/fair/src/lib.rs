@@ -11,7 +11,7 @@
 //! | [`ffi`] | Rust twins of `policy/fg.h`, written by build.rs |
 //! | [`Fair`] | [`fairground_sim::Scheduler`] over all of it |
 //!
-//! What it is not, yet: the balance pass moves no task (`balance: passive` in [`Fair`]'s notes), RT tasks are not
+//! DEVIATION: what it is not, yet (spec 11.3): the balance pass moves no task (`balance: passive` in [`Fair`]'s notes), RT tasks are not
 //! pushed or pulled, there are no task groups, no bandwidth control, no NUMA faults, no energy-aware wakeups; the
 //! engine tells schedulers of no thermal pressure. `DEVIATION:` marks each place in the code.
 //!

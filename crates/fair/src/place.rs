@@ -11,8 +11,14 @@ use crate::world::WakeArgs;
 use crate::Fair;
 
 impl Fair {
-    /// select_task_rq with its price: the policy's verdict, committed, and reported as a decision.
-    fn select(&mut self, env: &mut Env, task: TaskId, kind: DecisionKind, flags: u32) -> CpuId {
+    /// select_task_rq with its price: the policy's verdict, committed, and reported as a decision. `flags` are
+    /// FG_WF_*; `current` is whose code runs on this CPU, interrupted or not.
+    fn select(&mut self, env: &mut Env, task: TaskId, flags: u32, current: Option<TaskId>) -> CpuId {
+        let kind = match flags {
+            f if f & FG_WF_FORK != 0 => DecisionKind::Fork,
+            f if f & FG_WF_EXEC != 0 => DecisionKind::Exec,
+            _ => DecisionKind::Wake,
+        };
         let prev = self.world.task(task).cpu as CpuId;
         let mut decision = Decision { kind, task, prev, chosen: prev, rule: 0, probes: 0, group_cpus: 0 };
         if is_rt(self.world.task(task)) {
@@ -23,7 +29,7 @@ impl Fair {
             decision.chosen = cpu;
             decision.rule = (RULES.len() + rule) as u16;
         } else {
-            let verdict = self.select_fair(env, task, flags);
+            let verdict = self.select_fair(env, task, flags, current);
             decision.chosen = verdict.cpu as CpuId;
             decision.rule = verdict.rule as u16;
             decision.probes = verdict.probes;
@@ -33,9 +39,8 @@ impl Fair {
         decision.chosen
     }
 
-    fn select_fair(&mut self, env: &mut Env, task: TaskId, flags: u32) -> FgVerdict {
+    fn select_fair(&mut self, env: &mut Env, task: TaskId, flags: u32, current: Option<TaskId>) -> FgVerdict {
         let here = self.here;
-        let current = self.world.curr(here as usize);
         let args = WakeArgs { current, now: env.clock(here), this_cpu: here, flags };
         let verdict = self.world.select(task, &args);
         env.charge(here, SoftCost::Probe, verdict.probes);
@@ -57,7 +62,7 @@ impl Fair {
         if fair {
             self.world.task_fork(here, task);
         }
-        let cpu = self.select(env, task, DecisionKind::Fork, FG_WF_FORK);
+        let cpu = self.select(env, task, FG_WF_FORK, self.world.curr(here));
         if cpu as usize != here {
             self.set_task_cpu(env, task, cpu, MigrateCause::Fork);
         }
@@ -97,7 +102,7 @@ impl Fair {
     /// sched_exec: the stopper moves the running task if another CPU is better.
     pub(crate) fn place_exec(&mut self, env: &mut Env, task: TaskId) {
         let here = self.here;
-        let cpu = self.select(env, task, DecisionKind::Exec, FG_WF_EXEC);
+        let cpu = self.select(env, task, FG_WF_EXEC, Some(task));
         if cpu != here {
             self.ask_stopper(env, here as usize, StopWork { task, dest: cpu, cause: MigrateCause::Exec });
         }
@@ -139,7 +144,10 @@ impl Fair {
 
     /// The task has blocked but schedule() has not run yet (WF_ON_CPU).
     fn wake_on_cpu(&mut self, env: &mut Env, ctx: WakeContext, task: TaskId, cpu: usize) {
-        if cpu != self.here as usize && self.world.cpus[cpu].nr_running <= 1 {
+        // ttwu_queue_cond: behind another cache anyway; behind this one if the CPU has nothing else to do.
+        let here = self.here;
+        let queue = !self.share_llc(here, cpu as CpuId) || self.world.cpus[cpu].nr_running <= 1;
+        if cpu != here as usize && queue {
             self.queue_remote(env, cpu, RemoteWake { task, migrated: false });
         } else {
             self.states[task as usize].deferred = true;
@@ -147,12 +155,15 @@ impl Fair {
         }
     }
 
-    /// Wakeups that waited for the switch on `cpu`, which is the CPU of this call.
+    /// Wakeups that waited for the switch on `cpu`, which is the CPU of this call. The waker has been spinning on its
+    /// own CPU since: it is that CPU's view that counts.
     pub(crate) fn deferred_wakes(&mut self, env: &mut Env, cpu: usize) {
         for i in 0..self.rqs[cpu].deferred.len() {
             let (ctx, task) = self.rqs[cpu].deferred[i];
             self.states[task as usize].deferred = false;
+            let here = std::mem::replace(&mut self.here, ctx.cpu);
             self.place_sleeper(env, ctx, task);
+            self.here = here;
         }
         self.rqs[cpu].deferred.clear();
     }
@@ -161,7 +172,8 @@ impl Fair {
         let prev = self.world.task(task).cpu as CpuId;
         let sync = if ctx.sync { FG_WF_SYNC } else { 0 };
         let irq = if ctx.waker.is_none() { FG_WF_IRQ } else { 0 };
-        let cpu = self.select(env, task, DecisionKind::Wake, FG_WF_TTWU | sync | irq);
+        let current = ctx.waker.or(self.world.curr(self.here as usize));
+        let cpu = self.select(env, task, FG_WF_TTWU | sync | irq, current);
         let migrated = cpu != prev;
         if migrated {
             if !is_rt(self.world.task(task)) {

@@ -12,9 +12,6 @@ use crate::topology::{Options, Topology};
 use crate::world::World;
 use crate::{ffi, FairError, Features};
 
-/// HZ of the first group capacities, until the engine's is known.
-const DEFAULT_HZ: u32 = 250;
-
 /// What is known of a task besides `FgTask`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TaskState {
@@ -48,7 +45,7 @@ impl Fair {
     pub fn new(machine: Arc<Machine>, features: Features, options: Options) -> Result<Fair, FairError> {
         ffi::check_layout()?;
         let topology = Topology::new(&machine, &features, &options)?;
-        let world = World::new(&machine, &features, &topology, DEFAULT_HZ);
+        let world = World::new(&machine, &features, &topology);
         let rqs = (0..machine.nr_cpus()).map(|_| RunQueue::default()).collect();
         Ok(Fair { features, topology, world, rqs, states: Vec::new(), here: 0 })
     }
@@ -81,7 +78,9 @@ impl Fair {
     /// Starts a call on `cpu`.
     pub(crate) fn enter(&mut self, env: &Env, cpu: CpuId) -> usize {
         self.here = cpu;
-        self.world.sys_mut().hz = env.hz();
+        if self.world.sys().hz != env.hz() {
+            self.world.set_hz(env.hz());
+        }
         cpu as usize
     }
 

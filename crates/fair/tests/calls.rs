@@ -65,6 +65,12 @@ impl Rig {
         self.call(cpu, |f, e| f.wake(e, ctx, task));
     }
 
+    /// The overload flag of the first partition.
+    fn overload(&self) -> u32 {
+        // SAFETY: linked to a root of the scheduler, which lives.
+        unsafe { (*self.fair.cpu(0).rd).overload }
+    }
+
     fn asked(&self, wanted: impl Fn(&Request) -> bool) -> bool {
         self.requests.iter().any(wanted)
     }
@@ -142,6 +148,40 @@ fn a_task_woken_by_an_interrupt_before_its_switch_is_placed_after_it() {
     assert_eq!(rig.schedule(0), Pick::Idle);
     assert!(rig.resched_of(0));
     assert_eq!(rig.schedule(0), Pick::Task(0));
+}
+
+/// ... and another CPU that spins for the switch places it as itself: its waker is recorded, not who runs next there.
+#[test]
+fn a_spinning_waker_is_the_waker() {
+    let mut rig = Rig::new(Machine::symmetric(2), "v5.9");
+    rig.fair_task(0, "1");
+    rig.schedule(1);
+    rig.fair_task(1, "1");
+    rig.fair_task(2, "1");
+    rig.fair_task(3, "0");
+    rig.schedule(0);
+    rig.call(1, |f, e| f.change(e, 1, 0, &Change::Affinity(CpuMask::first_n(2))));
+    rig.now += MS;
+    rig.call(1, |f, e| f.block(e, 1, 0));
+    rig.wake(0, Some(3), 0);
+    assert!(rig.requests.is_empty(), "two more tasks on CPU 1: it spins");
+    rig.schedule(1);
+    assert_eq!(rig.fair.task(3).last_wakee, 1, "task 0");
+    assert_eq!(rig.fair.task(1).last_wakee, 0);
+}
+
+/// ttwu_queue_cond: behind another cache the wake list takes it however much runs there.
+#[test]
+fn a_task_being_switched_away_behind_another_cache_is_queued_there() {
+    let mut rig = Rig::new(two_caches(), "v5.9");
+    for task in 0..3 {
+        rig.fair_task(task, "2");
+    }
+    assert_eq!(rig.schedule(2), Pick::Task(0));
+    rig.now += MS;
+    rig.call(2, |f, e| f.block(e, 2, 0));
+    rig.wake(0, None, 0);
+    assert!(rig.asked(|r| matches!(r, Request::Ipi { to: 2, ipi: Ipi::WakeQueue, .. })));
 }
 
 #[test]
@@ -268,6 +308,213 @@ fn the_periodic_pass_keeps_the_intervals_of_its_domains() {
     }
     // The first look finds nothing due before jiffy 64; that pass is balanced, and the interval doubles to 16 ms.
     assert_eq!(passes, [1, 64, 192]);
+}
+
+/// out_balanced: a CPU that leaves a domain to another one doubles its interval as well.
+#[test]
+fn whoever_is_not_to_balance_waits_longer_too() {
+    let mut rig = Rig::new(two_caches(), "v5.9");
+    for task in 0..2 {
+        rig.fair_task(task, &task.to_string());
+        rig.schedule(task);
+    }
+    for jiffy in 1..50 {
+        rig.now = jiffy * 4 * MS;
+        rig.call(1, |f, e| f.tick(e, 1));
+        if rig.asked(|r| matches!(r, Request::Balance(1))) {
+            rig.call(1, |f, e| f.balance(e, 1));
+        }
+    }
+    // SAFETY: linked to a domain of the scheduler, which lives. PKG of 4 CPUs; busy CPU 0 balances for the group 0-1.
+    let package = unsafe { &*(*rig.fair.cpu(1).sd).parent };
+    assert_eq!((package.weight, package.balance_interval), (4, 8));
+}
+
+/// Spec 6.3: a misfit in another group keeps the partition's overload flag, and with it newly idle balancing, on.
+#[test]
+fn a_misfit_task_is_an_overload() {
+    let mut rig = Rig::new(Machine::preset("hikey960").unwrap(), "v5.9");
+    rig.fair_task(0, "0");
+    rig.schedule(0);
+    for jiffy in 1..200 {
+        rig.now = jiffy * 4 * MS;
+        for cpu in [0, 4] {
+            rig.call(cpu, |f, e| f.tick(e, cpu));
+            if rig.asked(|r| matches!(r, Request::Balance(_))) {
+                rig.call(cpu, |f, e| f.balance(e, cpu));
+            }
+        }
+    }
+    assert!(rig.fair.cpu(0).misfit_task_load > 0);
+    assert_eq!(rig.overload(), 1);
+}
+
+/// Spec 1.8: next_update of a new group is an interval away, in the engine's jiffies.
+#[test]
+fn the_first_capacities_count_in_the_engine_s_jiffies() {
+    for (hz, jiffies) in [(100, 1), (250, 2), (1000, 8)] {
+        let mut rig = Rig::new(Machine::symmetric(8), "v5.9");
+        rig.env = Env::new(Arc::new(Machine::symmetric(8)), hz, 1);
+        rig.schedule(0);
+        assert_eq!(rig.fair.sys().hz, hz);
+        // SAFETY: linked to a group of the scheduler, which lives.
+        let next_update = unsafe { (*(*rig.fair.cpu(0).sd).groups).next_update };
+        assert_eq!(next_update, jiffies);
+    }
+}
+
+/// A wakeup elsewhere: the old queue is told what to forget, the new one takes it over, and the CPU's idle time counts.
+#[test]
+fn a_wakeup_elsewhere_takes_the_averages_along() {
+    let mut rig = Rig::new(Machine::symmetric(2), "v5.9");
+    rig.fair_task(0, "1");
+    rig.schedule(1);
+    rig.fair_task(1, "1");
+    rig.now += 20 * MS;
+    assert_eq!(rig.sleep(1, 0), Pick::Task(1));
+    rig.call(1, |f, e| f.change(e, 1, 0, &Change::Affinity(CpuMask::first_n(2))));
+    let ahead = rig.fair.task(0).vruntime - rig.fair.cpu(1).min_vruntime;
+    assert_eq!(rig.schedule(0), Pick::Idle);
+    assert_ne!(rig.fair.cpu(0).idle_stamp, 0);
+    rig.now += MS / 5;
+    rig.wake(0, None, 0);
+    let (old, new, task) = (rig.fair.cpu(1), rig.fair.cpu(0), rig.fair.task(0));
+    assert_eq!((task.cpu, old.removed_nr, old.removed_util), (0, 1, task.avg.util_avg));
+    assert_eq!(new.cfs.util_avg, task.avg.util_avg);
+    assert_eq!(task.vruntime - new.min_vruntime, ahead, "as far ahead as it was");
+    // An eighth of the way from 1 ms to 0.2 ms.
+    assert_eq!((new.idle_stamp, new.avg_idle / 10_000), (0, 90));
+}
+
+/// enqueue_entity and dequeue_entity: the current task is charged first, and min_vruntime follows who is left.
+#[test]
+fn the_current_task_is_charged_before_the_queue_changes() {
+    let mut rig = Rig::new(Machine::symmetric(1), "v5.9");
+    rig.fair_task(0, "0");
+    rig.schedule(0);
+    rig.now += MS;
+    rig.call(0, |f, e| f.tick(e, 0));
+    rig.fair_task(1, "0");
+    rig.now += 2 * MS;
+    rig.call(0, |f, e| f.block(e, 0, 0));
+    assert!(rig.fair.task(1).vruntime > rig.fair.task(0).vruntime);
+    assert_eq!(rig.fair.cpu(0).min_vruntime, rig.fair.task(1).vruntime);
+    assert_eq!(rig.schedule(0), Pick::Task(1));
+    rig.now += 3 * MS;
+    rig.wake(0, Some(1), 0);
+    assert_eq!(rig.fair.task(1).sum_exec / 10_000, 300);
+}
+
+#[test]
+fn a_dead_task_leaves_the_queue_s_averages() {
+    let mut rig = Rig::new(Machine::symmetric(1), "v5.9");
+    rig.fair_task(0, "0");
+    rig.schedule(0);
+    rig.now += 10 * MS;
+    rig.call(0, |f, e| f.exit(e, 0, 0));
+    rig.schedule(0);
+    assert_eq!((rig.fair.cpu(0).removed_nr, rig.fair.cpu(0).removed_util), (1, rig.fair.task(0).avg.util_avg));
+}
+
+#[test]
+fn a_yield_is_forgotten_once_it_was_considered() {
+    let mut rig = Rig::new(Machine::symmetric(8), "v5.9");
+    rig.fair_task(0, "0");
+    rig.schedule(0);
+    rig.now += MS;
+    rig.call(0, |f, e| f.tick(e, 0));
+    // A child is a slice behind: too far to run instead.
+    rig.fair_task(1, "0");
+    rig.call(0, |f, e| f.yield_now(e, 0, 0));
+    assert!(!rig.fair.cpu(0).skip.is_null());
+    assert!(!rig.fair.cpu(0).skip.is_null());
+    assert_eq!(rig.schedule(0), Pick::Task(0));
+    assert!(rig.fair.cpu(0).skip.is_null());
+}
+
+/// The rt signal runs to the end of an RT stint and decays to the beginning of the next.
+#[test]
+fn rt_time_is_seen_at_every_switch() {
+    let mut rig = Rig::new(Machine::symmetric(1), "v5.9");
+    rig.rt_task(0, Policy::Fifo, 10, "0");
+    rig.schedule(0);
+    rig.now += 32 * MS;
+    assert_eq!(rig.sleep(0, 0), Pick::Idle);
+    let ran = rig.fair.cpu(0).rt.util_avg;
+    assert!((480..520).contains(&ran), "{ran}");
+    rig.now += 33 * MS;
+    rig.wake(0, None, 0);
+    assert_eq!(rig.schedule(0), Pick::Task(0));
+    let decayed = rig.fair.cpu(0).rt.util_avg;
+    assert!((ran / 2 - 15..ran / 2 + 5).contains(&decayed), "{decayed}");
+}
+
+#[test]
+fn the_last_thread_of_a_core_to_idle_says_so() {
+    let mut shape = Shape::from_seed(1);
+    (shape.packages, shape.nodes, shape.llcs, shape.clusters) = (1, 1, 1, 1);
+    (shape.cores, shape.threads, shape.types, shape.siblings_last) = (2, 2, 1, false);
+    let mut rig = Rig::new(shape.build(), "v5.9");
+    for task in 0..2 {
+        rig.fair_task(task, &task.to_string());
+        rig.schedule(task);
+    }
+    // SAFETY: linked to an object of the scheduler, which lives.
+    let hint = |rig: &Rig| unsafe { (*rig.fair.cpu(0).llc).has_idle_cores };
+    rig.now += MS;
+    rig.sleep(0, 0);
+    assert_eq!(hint(&rig), 0);
+    rig.sleep(1, 1);
+    assert_eq!(hint(&rig), 1);
+}
+
+#[test]
+fn a_misfit_is_none_while_it_sleeps() {
+    let mut rig = Rig::new(Machine::preset("hikey960").unwrap(), "v5.9");
+    rig.fair_task(0, "0");
+    rig.schedule(0);
+    rig.now += 100 * MS;
+    rig.call(0, |f, e| f.tick(e, 0));
+    assert!(rig.fair.cpu(0).misfit_task_load > 0);
+    rig.sleep(0, 0);
+    assert_eq!(rig.fair.cpu(0).misfit_task_load, 0);
+}
+
+/// _nohz_idle_balance: nohz.next_balance is the earliest of the others, unless the balancer's own domains are earlier.
+#[test]
+fn an_idle_balancer_s_own_domains_pull_in_the_next_round() {
+    let mut rig = Rig::new(Machine::symmetric(4), "v5.9");
+    for task in 0..2 {
+        rig.fair_task(task, "0");
+    }
+    rig.schedule(0);
+    // CPU 2 balances for itself at 25, for 3 at 26, where its own turn is not before 27.
+    for (jiffy, joins) in [(25, 2), (26, 3)] {
+        rig.call(joins, |f, e| f.tick_stopped(e, joins, true));
+        rig.now = jiffy * 4 * MS;
+        rig.call(0, |f, e| f.tick(e, 0));
+        assert!(rig.asked(|r| matches!(r, Request::Ipi { to: 2, ipi: Ipi::NohzKick, .. })));
+        rig.call(2, |f, e| f.ipi(e, 2, Ipi::NohzKick));
+        rig.call(2, |f, e| f.balance(e, 2));
+    }
+    assert_eq!((rig.fair.cpu(2).next_balance, rig.fair.cpu(3).next_balance), (27, 28));
+    assert_eq!(rig.fair.sys().nohz_next_balance, 27);
+}
+
+/// dequeue_task_fair, v5.6: a CPU left with SCHED_IDLE tasks looks for better ones at its next tick.
+#[test]
+fn a_cpu_left_with_idle_tasks_balances_early() {
+    let mut rig = Rig::new(Machine::symmetric(8), "v5.9");
+    rig.fair_task(0, "0");
+    rig.fork(1, SchedAttr { policy: Policy::Idle, ..SchedAttr::default() }, CpuMask::of(0));
+    rig.schedule(0);
+    rig.now = 4 * MS;
+    rig.call(0, |f, e| f.tick(e, 0));
+    rig.call(0, |f, e| f.balance(e, 0));
+    assert!(rig.fair.cpu(0).next_balance > 60);
+    rig.now = 5 * 4 * MS;
+    assert_eq!(rig.sleep(0, 0), Pick::Task(1));
+    assert_eq!(rig.fair.cpu(0).next_balance, 5);
 }
 
 /// Spec 6.10: the tick of a CPU with two tasks wakes an idle CPU for a balance, at most once per nohz.next_balance.

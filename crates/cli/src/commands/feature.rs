@@ -30,7 +30,7 @@ fn list() -> String {
     }
     out.push_str("\nfeatures (mail that discusses it, release that has it by default)\n");
     for f in features() {
-        let ready = if f.is_ready() { "" } else { " (not ready: refused)" };
+        let ready = if f.ready { "" } else { " (not ready: refused)" };
         let values = if f.values.is_empty() { String::new() } else { format!(" [{}]", f.values.join("|")) };
         let _ = writeln!(out, "  {:<18} {:<4} {:<8} {}{values}{ready}", f.name, f.mail, f.since, f.text);
     }

@@ -12,8 +12,8 @@ use crate::Features;
 const MIGRATION_COST_NS: u64 = 500_000;
 
 impl World {
-    /// Lays out the structs of a machine and links them.
-    pub fn new(machine: &Machine, features: &Features, topology: &Topology, hz: u32) -> World {
+    /// Lays out the structs of a machine and links them. [`Self::set_hz`] completes it.
+    pub fn new(machine: &Machine, features: &Features, topology: &Topology) -> World {
         let nr_cpus = machine.nr_cpus();
         let mut world = World {
             sys: Slab::new(vec![FgSys::zeroed()]),
@@ -26,25 +26,29 @@ impl World {
             twins: Vec::new(),
             chains: (0..nr_cpus).map(|c| topology.plan().chain_ids(c as CpuId).collect()).collect(),
         };
-        world.fill_sys(machine, features, topology, hz);
+        world.fill_sys(machine, features, topology);
         world.link_domains(topology);
         world.link_llcs(topology);
         world.link_cpus(topology);
-        world.first_capacities();
         world
     }
 
-    fn fill_sys(&mut self, machine: &Machine, features: &Features, topology: &Topology, hz: u32) {
+    fn fill_sys(&mut self, machine: &Machine, features: &Features, topology: &Topology) {
         let cpus = self.cpus.ptr(0);
         let sys = &mut self.sys[0];
         sys.cpus = cpus;
         sys.nr_cpus = machine.nr_cpus() as u32;
-        sys.hz = hz;
         sys.asym_key = u8::from(topology.has(FG_SD_ASYM_CPUCAPACITY));
         sys.smt_key = u8::from(machine.has_smt());
         sys.cluster_key = u8::from(topology.has(FG_SD_CLUSTER));
         sys.active = machine.all_cpus();
         sys.feat = features.raw().clone();
+    }
+
+    /// The engine's HZ, at its first call, and what the kernel computes in jiffies when it builds the domains.
+    pub fn set_hz(&mut self, hz: u32) {
+        self.sys_mut().hz = hz;
+        self.first_capacities();
     }
 
     /// Parents, children, group rings.
