@@ -7,6 +7,7 @@ use fairground_machine::Machine;
 
 use super::event::{Action, Event};
 use super::global::Global;
+use super::interrupts::Device;
 use super::source::Source;
 use super::task::Task;
 use crate::error::WorkloadError;
@@ -18,7 +19,7 @@ use crate::warning::WarningKind;
 mod objects;
 mod program;
 
-use objects::Objects;
+use objects::{Kind, Objects};
 
 /// Working set of an rt-app thread besides its buffers, KiB; an estimate: the calibrated loop works in registers, what
 /// remains is the stack and the log line it formats.
@@ -44,6 +45,7 @@ struct Program {
 pub(super) fn workload(
     source: &mut Source,
     tasks: &[Task],
+    devices: Vec<Device>,
     global: &Global,
     machine: &Machine,
 ) -> Result<Workload, WorkloadError> {
@@ -77,9 +79,23 @@ pub(super) fn workload(
         workload.tasks.push(spec(task, &format!("{}-fork", task.name), program.ops.into(), global));
         places.push(program.spans.into());
     }
+    workload.irqs = devices.into_iter().map(|d| irq(source, d, &build.objects)).collect();
     (workload.objects, workload.object_names) = build.objects.into_parts();
     check(source, &workload, &places, machine)?;
     Ok(workload)
+}
+
+/// A device with the semaphore it posts, if some task uses one of that name.
+fn irq(source: &mut Source, device: Device, objects: &Objects) -> IrqSource {
+    let posts = device.posts.and_then(|(name, span)| {
+        let known = objects.find(Kind::Semaphore, &name);
+        if known.is_none() {
+            let text = format!("no task waits for the semaphore `{name}`: nothing is posted");
+            source.warn(WarningKind::Suspicious, span, &device.irq.name, &text);
+        }
+        known
+    });
+    IrqSource { posts, ..device.irq }
 }
 
 fn spec(task: &Task, name: &str, program: Arc<[Op]>, global: &Global) -> TaskSpec {
@@ -94,7 +110,7 @@ fn spec(task: &Task, name: &str, program: Arc<[Op]>, global: &Global) -> TaskSpe
         name: comm(name),
         attr: task.attr,
         affinity: task.cpus,
-        kthread_cpu: None,
+        kthread_cpu: task.kthread_cpu,
         footprint_kib: FOOTPRINT_KIB + buffer_kib,
         daemon: false,
         program,

@@ -11,8 +11,9 @@
 //! option `last-wins` reads as rt-app alone. (workgen goes by lines, we go by objects: a file that writes several keys
 //! on one line reads the same as with one key a line.)
 //!
-//! Beyond rt-app's words there are ours, for which it has none: [`EXTENSIONS`]. None begins with a word of rt-app's,
-//! so rt-app ignores them all.
+//! Beyond rt-app's words there are ours, for which it has none: [`EXTENSIONS`] among events, `kthread_cpu` of a task (a
+//! per-CPU kernel thread), and the section `interrupts` (devices, see `interrupts.rs`). None begins with a word of
+//! rt-app's, so rt-app ignores them all.
 //!
 //! Where we differ: values outside a C int, and events rt-app would take with a negative time, are errors here;
 //! a thread has its policy and CPUs from birth instead of setting them itself after the start; forked threads of a
@@ -26,6 +27,7 @@ mod build;
 mod event;
 mod fields;
 mod global;
+mod interrupts;
 mod sched;
 mod source;
 mod task;
@@ -144,7 +146,12 @@ pub fn import(
         return Err(source.error(document.root.span, "no `tasks` in the file", "expected a key `tasks` here"));
     };
     let tasks = task::read_all(&mut source, &tasks.value, &global, machine)?;
-    top.warn_rest(&mut source, &["tasks", "global", "resources"], "is no section of an rt-app file and is not read");
-    let workload = build::workload(&mut source, &tasks, &global, machine)?;
+    let devices = interrupts::read(&mut source, top.get("interrupts"), machine)?;
+    top.warn_rest(
+        &mut source,
+        &["tasks", "global", "resources", "interrupts"],
+        "is no section of an rt-app file and is not read",
+    );
+    let workload = build::workload(&mut source, &tasks, devices, &global, machine)?;
     Ok((workload, source.into_warnings()))
 }

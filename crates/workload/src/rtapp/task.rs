@@ -1,6 +1,6 @@
 //! Tasks and their phases, as rt-app sees them.
 
-use fairground_machine::{CpuMask, Machine};
+use fairground_machine::{CpuId, CpuMask, Machine};
 
 use super::event::{self, Event, EVENTS, EXTENSIONS};
 use super::fields::Fields;
@@ -24,6 +24,8 @@ pub(super) struct Task {
     /// Attributes at the start.
     pub attr: SchedAttr,
     pub cpus: Option<CpuMask>,
+    /// The CPU it is bound to as a per-CPU kernel thread; `cpus` is that CPU then.
+    pub kthread_cpu: Option<CpuId>,
     /// How often the phases run; `None`: for ever.
     pub times: Option<u64>,
     pub phases: Vec<Phase>,
@@ -41,7 +43,7 @@ pub(super) struct Phase {
 }
 
 /// Keys of a task that a phase has not.
-const TASK_KEYS: &[&str] = &["instance", "delay", "phases"];
+const TASK_KEYS: &[&str] = &["instance", "delay", "phases", "kthread_cpu"];
 /// Keys of a phase besides events.
 const PHASE_KEYS: &[&str] = &[
     "loop",
@@ -90,11 +92,12 @@ fn read(
     let mut keys = Fields::of(source, &member.value, &format!("task `{name}`"))?;
     let instances = int_or(source, &mut keys, "instance", 0, 1)? as u32;
     let delay = int_or(source, &mut keys, "delay", i64::from(i32::MIN), 0)?.max(0) as u64;
-    let cpus = sched::cpus(source, &mut keys, machine)?;
+    let kthread_cpu = kthread_cpu(source, &mut keys, machine)?;
+    let cpus = sched::cpus(source, &mut keys, machine)?.or(kthread_cpu.map(CpuMask::of));
     let change = sched::read(source, &mut keys, Some(global.policy), span)?;
     let attr = sched::apply(source, SchedAttr::default(), &change)?;
     sched::unmodelled(source, &mut keys, attr.policy, machine)?;
-    let mut task = Task { name, span, instances, delay, attr, cpus, times: None, phases: Vec::new() };
+    let mut task = Task { name, span, instances, delay, attr, cpus, kthread_cpu, times: None, phases: Vec::new() };
     match keys.get("phases") {
         Some(phases) => {
             task.times = times(source, &mut keys, None)?;
@@ -111,6 +114,16 @@ fn read(
         }
     }
     Ok(task)
+}
+
+/// Ours: the task is a kernel thread of that CPU, and has no `cpus` of its own.
+fn kthread_cpu(source: &Source, keys: &mut Fields, machine: &Machine) -> Result<Option<CpuId>, WorkloadError> {
+    let Some(m) = keys.get("kthread_cpu") else { return Ok(None) };
+    if let Some(cpus) = keys.get("cpus") {
+        let text = "`cpus` beside `kthread_cpu`";
+        return Err(source.error(cpus.key_span, text, "expected one of them: a kernel thread has its CPU"));
+    }
+    Ok(Some(source.int(m, 0, machine.nr_cpus() as i64 - 1)? as CpuId))
 }
 
 fn beside_phases() -> &'static str {

@@ -403,3 +403,43 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn devices_interrupt_and_post_what_tasks_wait_for() {
+    let text = r#"{
+        "tasks": { "rx": { "kthread_cpu": 2, "loop": 5, "sem_wait": "packet", "run": 10 } },
+        "interrupts": {
+            "eth0": { "cpu": 1, "period": 500, "jitter": 100, "busy": 20, "posts": "packet" },
+            "noise": { "period": 1000, "busi": 3, "posts": "pocket" }
+        }
+    }"#;
+    let (w, warnings) = read(text);
+    let packet = w.objects.iter().position(|o| matches!(o, Object::Semaphore { .. })).map(|i| i as u32);
+    let eth0 = IrqSource {
+        name: "eth0".into(),
+        cpu: 1,
+        period: Amount { base: 500_000, jitter: 100_000 },
+        busy: Amount::fixed(20_000),
+        posts: packet,
+    };
+    assert!(packet.is_some());
+    assert_eq!(w.irqs[0], eth0);
+    assert_eq!((w.irqs[1].cpu, w.irqs[1].posts), (0, None));
+    assert_eq!((w.tasks[0].kthread_cpu, w.tasks[0].affinity), (Some(2), Some(CpuMask::of(2))));
+    assert_eq!(lines(&warnings, WarningKind::Ignored), [(5, "busi")]);
+    assert_eq!(lines(&warnings, WarningKind::Suspicious), [(5, "noise")]);
+}
+
+#[test]
+fn a_device_needs_a_period_and_a_kernel_thread_one_cpu() {
+    let with = |task: &str, device: &str| {
+        format!(
+            r#"{{ "tasks": {{ "t": {{ {task} "run": 1, "loop": 1 }} }}, "interrupts": {{ "d": {{ {device} }} }} }}"#
+        )
+    };
+    assert!(refused(&with("", r#""cpu": 1"#)).contains("device `d` has no `period`"));
+    assert!(refused(&with("", r#""period": 0"#)).contains("period"));
+    assert!(refused(&with("", r#""period": 10, "cpu": 4"#)).contains("cpu"));
+    assert!(refused(&with(r#""kthread_cpu": 1, "cpus": [1],"#, r#""period": 10"#)).contains("`cpus` beside"));
+    assert!(refused(&with(r#""kthread_cpu": 9,"#, r#""period": 10"#)).contains("kthread_cpu"));
+}

@@ -86,6 +86,11 @@ impl Objects {
         id
     }
 
+    /// The object of that kind and name, if an event named it.
+    pub fn find(&self, kind: Kind, name: &str) -> Option<ObjId> {
+        self.ids.get(&(kind, name.into())).copied()
+    }
+
     /// The timer of that name, and whether a missed period restarts it.
     pub fn timer(&mut self, task: &Task, name: &str, unique: bool) -> (ObjId, bool) {
         let relative = !self.absolute.contains(&timer_key(task, name, unique));
