@@ -20,8 +20,9 @@ const RESOLUTION: u64 = 1024;
 const DECAY: u64 = 8;
 /// Longer stays are not told apart, ns.
 const MAX_INTERESTING_NS: u64 = 50_000_000;
-/// "No timer": beyond any residency, small enough to be multiplied by a correction.
-pub(crate) const FAR_NS: u64 = 1 << 48;
+/// The farthest timer the governor is told of, ns: a kernel with default options arms its lockup watchdog on every CPU
+/// each 4 s (watchdog_thresh 10 s x 2 / 5). The watchdog itself is not simulated.
+pub(crate) const FAR_NS: u64 = 4_000_000_000;
 
 /// What the governor is told.
 #[derive(Clone, Copy, Debug)]

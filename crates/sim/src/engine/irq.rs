@@ -267,7 +267,7 @@ impl Engine {
             IdleGovernor::Menu => {}
         }
         let c = &mut self.cpus[cpu as usize];
-        let timer = c.timers.peek().map_or(FAR_NS, |t| t.0.saturating_sub(self.now));
+        let timer = c.timers.peek().map_or(FAR_NS, |t| t.0.saturating_sub(self.now)).min(FAR_NS);
         let outlook = Outlook {
             timer_ns: timer,
             tick_ns: timer.min(c.tick_at.saturating_sub(self.now)),
