@@ -228,3 +228,17 @@ fn bad_partitions_are_named() {
     let beyond = Options { partitions: vec![mask("7-8")], isolated: CpuMask::EMPTY };
     assert!(matches!(Topology::new(&machine, &features, &beyond), Err(FairError::BadPartition { .. })));
 }
+
+/// SLIT 32 is beyond the kernel's default of 30, and not beyond the 32 that it sets on Zen.
+#[test]
+fn forks_and_wakeups_cross_nodes_up_to_the_reclaim_distance() {
+    let mut machine = preset("epyc-7742-2p");
+    let top = |machine: &Machine| {
+        let lines = describe(machine, "v5.11");
+        lines.into_iter().find(|line| line.contains("NUMA32")).unwrap()
+    };
+    assert!(top(&machine).contains("NEWIDLE EXEC FORK AFFINE"), "{}", top(&machine));
+    machine.node_reclaim_distance = 30;
+    let far = top(&machine);
+    assert!(far.contains("NEWIDLE") && !["EXEC", "FORK", "AFFINE"].iter().any(|flag| far.contains(flag)), "{far}");
+}

@@ -37,6 +37,7 @@ impl Machine {
             packages: vec![all],
             nodes: vec![all],
             numa_distance: vec![vec![10]],
+            node_reclaim_distance: crate::NODE_RECLAIM_DISTANCE,
             freq_domains: vec![FreqDomain {
                 cpus: all,
                 opps: vec![Opp { khz: 1_000_000, active_mw: 300.0 }, Opp { khz: 2_000_000, active_mw: 1000.0 }],

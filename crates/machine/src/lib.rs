@@ -41,5 +41,8 @@ pub use model::*;
 /// Dense id of a logical CPU.
 pub type CpuId = u32;
 
+/// The kernel's default of [`Machine::node_reclaim_distance`] (RECLAIM_DISTANCE).
+pub const NODE_RECLAIM_DISTANCE: u32 = 30;
+
 /// The most CPUs a machine may have.
 pub const NR_CPUS: usize = 1024;

@@ -26,6 +26,9 @@ pub struct Machine {
     pub nodes: Vec<CpuMask>,
     /// SLIT distances `[from][to]`, 10 = local.
     pub numa_distance: Vec<Vec<u32>>,
+    /// Beyond this SLIT distance the kernel neither forks, execs nor wakes across nodes (node_reclaim_distance):
+    /// [`crate::NODE_RECLAIM_DISTANCE`] unless the architecture sets another.
+    pub node_reclaim_distance: u32,
     /// Groups of CPUs that share a clock.
     pub freq_domains: Vec<FreqDomain>,
     /// What operations cost.

@@ -32,6 +32,7 @@ impl Machine {
         }
         if self.nodes.len() > 1 {
             let _ = writeln!(out, "  distances       {}", crate::file::show_slit(&self.numa_distance));
+            let _ = writeln!(out, "  reclaim at      {}", self.node_reclaim_distance);
         }
         out
     }

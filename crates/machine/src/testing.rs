@@ -154,6 +154,7 @@ impl Builder {
             packages: groups(&cpus, s.packages, |c| c.package),
             nodes: groups(&cpus, n_nodes, |c| c.node),
             numa_distance: self.slit(n_nodes),
+            node_reclaim_distance: crate::NODE_RECLAIM_DISTANCE,
             freq_domains: clusters.iter().zip(0..).map(|(cpus, i)| self.freq_domain(*cpus, i)).collect(),
             clusters: clusters.iter().zip(0..).map(|(cpus, i)| self.cluster(*cpus, i)).collect(),
             costs: self.costs(),

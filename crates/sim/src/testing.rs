@@ -232,6 +232,7 @@ pub fn machine(nr_cpus: u32, threads: u32) -> Machine {
         packages: vec![all],
         nodes: vec![all],
         numa_distance: vec![vec![10]],
+        node_reclaim_distance: fairground_machine::NODE_RECLAIM_DISTANCE,
         freq_domains: vec![FreqDomain {
             cpus: all,
             opps: vec![Opp { khz: 500_000, active_mw: 100.0 }, Opp { khz: 1_000_000, active_mw: 400.0 }],

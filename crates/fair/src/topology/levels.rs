@@ -5,9 +5,6 @@ use fairground_machine::{CpuId, CpuMask, Machine};
 use crate::ffi::*;
 use crate::FairError;
 
-/// RECLAIM_DISTANCE: beyond it NUMA domains lose the affinity flags. The kernel's default.
-const NODE_RECLAIM_DISTANCE: u32 = 30;
-
 /// One level: who shares it with whom, and what its domains start from.
 #[derive(Clone, Debug)]
 pub struct Level {
@@ -21,6 +18,8 @@ pub struct Level {
     pub masks: Vec<CpuMask>,
     /// SLIT distance, for NUMA levels.
     pub distance: Option<u32>,
+    /// That distance is beyond the machine's node reclaim distance.
+    pub is_far: bool,
 }
 
 /// What of [`crate::Features`] shapes the domains.
@@ -46,7 +45,7 @@ pub fn levels(machine: &Machine, shape: &Shape) -> Result<Vec<Level>, FairError>
     let per_cpu = |mask: &dyn Fn(CpuId) -> CpuMask| (0..machine.nr_cpus() as CpuId).map(mask).collect::<Vec<_>>();
     let mut levels = Vec::new();
     let mut push = |name: &str, id, flags, masks| {
-        levels.push(Level { name: name.into(), id, flags, masks, distance: None });
+        levels.push(Level { name: name.into(), id, flags, masks, distance: None, is_far: false });
     };
     if machine.has_smt() {
         push("SMT", FG_LEVEL_SMT, FG_SD_SHARE_CPUCAPACITY | FG_SD_SHARE_LLC, per_cpu(&|c| core(machine, c)));
@@ -129,6 +128,7 @@ fn numa_levels(machine: &Machine) -> Vec<Level> {
         flags: if k == 0 { 0 } else { FG_SD_NUMA | FG_SD_OVERLAP },
         masks: all.clone().map(within(*distance)).collect(),
         distance: (k > 0).then_some(*distance),
+        is_far: *distance > machine.node_reclaim_distance,
     };
     distances.iter().enumerate().map(make).collect()
 }
@@ -181,10 +181,12 @@ impl Level {
 
     /// Spec 1.3, adjustment 2.
     fn adjust_numa(&self, sd: &mut FgDomain) {
-        let Some(distance) = self.distance else { return };
+        if self.distance.is_none() {
+            return;
+        }
         sd.flags &= !FG_SD_PREFER_SIBLING;
         sd.flags |= FG_SD_SERIALIZE;
-        if distance > NODE_RECLAIM_DISTANCE {
+        if self.is_far {
             sd.flags &= !(FG_SD_BALANCE_EXEC | FG_SD_BALANCE_FORK | FG_SD_WAKE_AFFINE);
         }
     }

@@ -27,6 +27,8 @@ pub(super) const ENERGY: Quantity =
 pub(super) const EFFICIENCY: Quantity = Quantity { units: &[("dmips_per_mhz", 1.0)], max: 1e6, whole: false };
 /// Capacity at top frequency on the kernel's scale.
 pub(super) const CAPACITY: Quantity = Quantity { units: &[("of_1024", 1.0)], max: 1024.0, whole: false };
+/// NUMA distances as firmware tables state them.
+pub(super) const SLIT: Quantity = Quantity { units: &[("slit", 1.0)], max: 254.0, whole: true };
 /// Dimensionless factors.
 pub(super) const FACTOR: Quantity = Quantity { units: &[("factor", 1.0)], max: 1e3, whole: false };
 

@@ -75,7 +75,7 @@ fn read_sources(top: &Fields) -> FileResult<BTreeMap<String, String>> {
 fn read_machine(top: &Fields) -> FileResult<Machine> {
     let name = read_name(&top.need("name")?)?;
     let title = top.need("title")?.text()?.to_string();
-    let (mut levels, numa_distance) = topology::read(&top.need("topology")?)?;
+    let (mut levels, numa) = topology::read(&top.need("topology")?)?;
     let clusters = topology::read_clusters(&top.need("cluster")?, &mut levels)?;
     let clocks = clocks::read(&top.need("freq_domain")?, &levels)?;
     let types = types::read(&top.need("cpu_type")?, &levels, &clocks)?;
@@ -91,7 +91,8 @@ fn read_machine(top: &Fields) -> FileResult<Machine> {
         llcs: groups("llc"),
         packages: groups("package"),
         nodes: groups("node"),
-        numa_distance,
+        numa_distance: numa.slit,
+        node_reclaim_distance: numa.reclaim_distance,
         freq_domains: clocks.domains,
         costs: costs::none(),
         figures: Vec::new(),

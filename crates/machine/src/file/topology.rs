@@ -1,15 +1,24 @@
 //! `[topology]` and `[[cluster]]`: which CPUs share what.
 
 use crate::error::FileResult;
-use crate::{Cluster, CpuMask, NR_CPUS};
+use crate::{Cluster, CpuMask, NODE_RECLAIM_DISTANCE, NR_CPUS};
 
-use super::figure::{Fit, POWER};
+use super::figure::{Fit, POWER, SLIT};
 use super::groups::{Level, Levels};
 use super::node::{Fields, Node};
 
+/// What `[topology]` says of nodes besides who is in them.
+pub(super) struct Numa {
+    /// SLIT rows.
+    pub slit: Vec<Vec<u32>>,
+    /// See [`crate::Machine::node_reclaim_distance`].
+    pub reclaim_distance: u32,
+}
+
 /// Reads `[topology]`: the levels besides clusters, and the SLIT distances.
-pub(super) fn read(node: &Node) -> FileResult<(Levels, Vec<Vec<u32>>)> {
-    let fields = node.table(&["source", "cpus", "cores", "llcs", "nodes", "packages", "distances"])?;
+pub(super) fn read(node: &Node) -> FileResult<(Levels, Numa)> {
+    let keys = ["source", "cpus", "cores", "llcs", "nodes", "packages", "distances", "reclaim_distance"];
+    let fields = node.table(&keys)?;
     let n_cpus = read_count(&fields.need("cpus")?)?;
     node.record("topology".into(), format!("{n_cpus} cpus"), Fit::Never)?;
     let mut levels = Levels::new(n_cpus);
@@ -19,7 +28,13 @@ pub(super) fn read(node: &Node) -> FileResult<(Levels, Vec<Vec<u32>>)> {
     read_level(&fields, &mut levels, "node", "nodes", "all")?;
     read_level(&fields, &mut levels, "package", "packages", "all")?;
     let slit = read_distances(&fields, levels.level("node").groups.len())?;
-    Ok((levels, slit))
+    Ok((levels, Numa { slit, reclaim_distance: read_reclaim_distance(&fields)? }))
+}
+
+/// `reclaim_distance = { slit = 32, source = "..." }` where the architecture changes the kernel's default.
+fn read_reclaim_distance(fields: &Fields) -> FileResult<u32> {
+    let Some(node) = fields.get("reclaim_distance") else { return Ok(NODE_RECLAIM_DISTANCE) };
+    Ok(node.figure(&SLIT, "topology.reclaim_distance".into(), Fit::Never)? as u32)
 }
 
 fn read_count(node: &Node) -> FileResult<usize> {

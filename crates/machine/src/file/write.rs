@@ -2,11 +2,13 @@
 
 use std::fmt::Write;
 
-use crate::{Costs, CpuMask, CpuType, Distance, Figure, IdleScope, IdleState, Machine, SoftCost, Source};
+use crate::{
+    Costs, CpuMask, CpuType, Distance, Figure, IdleScope, IdleState, Machine, SoftCost, Source, NODE_RECLAIM_DISTANCE,
+};
 
 use super::clocks::show_opps;
 use super::costs::{BY_DISTANCE, HOP, PRICE};
-use super::figure::{Quantity, CAPACITY, EFFICIENCY, ENERGY, FACTOR, POWER, TIME};
+use super::figure::{Quantity, CAPACITY, EFFICIENCY, ENERGY, FACTOR, POWER, SLIT, TIME};
 use super::topology::{entry_path, show_slit};
 use super::types::{capacity_from, show_smt};
 use super::FORMAT;
@@ -115,6 +117,10 @@ impl<'a> Writer<'a> {
         if m.nodes.len() > 1 || self.known_figure("topology.distances").is_some() {
             let source = self.source("topology.distances".into(), show_slit(&m.numa_distance));
             self.line(format!("distances = {{ slit = {:?}, source = {source} }}", m.numa_distance));
+        }
+        let is_stated = self.known_figure("topology.reclaim_distance").is_some();
+        if is_stated || m.node_reclaim_distance != NODE_RECLAIM_DISTANCE {
+            self.key_figure("topology", "reclaim_distance", m.node_reclaim_distance.into(), &SLIT);
         }
         known
     }

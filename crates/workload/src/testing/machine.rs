@@ -39,6 +39,7 @@ pub fn small_machine(n: usize) -> Machine {
         packages: vec![all],
         nodes: vec![all],
         numa_distance: vec![vec![10]],
+        node_reclaim_distance: fairground_machine::NODE_RECLAIM_DISTANCE,
         freq_domains: vec![FreqDomain {
             cpus: all,
             opps: vec![Opp { khz: 1_000_000, active_mw: 0.0 }],
