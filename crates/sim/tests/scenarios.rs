@@ -408,6 +408,19 @@ fn metrics_cover_the_window_between_the_marks() {
     assert!((result.energy_j - 0.4 * 100e-6).abs() < 1e-12);
 }
 
+/// One wakeup between the marks, and two behind them that do not count.
+#[test]
+fn delays_stop_at_the_end_mark() {
+    let waker = |after: Vec<Op>| {
+        let mut ops = vec![Op::Mark(Mark::Begin), ns(500), Op::Sleep(Amount::fixed(1_000)), Op::Mark(Mark::End)];
+        ops.extend(after);
+        run(machine(1, 1), workload(vec![], vec![spec("a", ops)])).0.meters
+    };
+    let later = waker(vec![Op::Sleep(Amount::fixed(1_000)), ns(1), Op::Sleep(Amount::fixed(1_000))]);
+    assert_eq!(later, waker(vec![]));
+    assert_eq!((later.wakeup_latency.count(), later.run_delay.count()), (1, 1));
+}
+
 /// The start phase and the jitter come from the seed; the same seed gives the same bytes.
 #[test]
 fn the_seed_is_all_that_varies() {

@@ -170,7 +170,7 @@ pub struct Engine {
     /// Statistics begin at a mark of the program.
     begins_by_mark: bool,
     begin: Option<Totals>,
-    end: Option<Totals>,
+    end: Option<(Totals, Meters)>,
 }
 
 impl Engine {
