@@ -379,6 +379,26 @@ fn a_program_that_names_the_wrong_object_is_an_error() {
     assert!(what.contains("thread a, step 0") && what.contains("is a condition variable, not a mutex"), "{what}");
 }
 
+/// While a thread waits for the device, it may yet wake the other. Once it has exited nothing can change any more,
+/// however often the device posts.
+#[test]
+fn a_device_does_not_hide_a_deadlock_of_others() {
+    let served = spec("served", vec![Op::SemWait(0), Op::SemWait(0)]);
+    let stuck = spec("stuck", vec![Op::CondWait { cond: 1, mutex: None }]);
+    let mut w = workload(vec![Object::Semaphore { value: 0 }, Object::Cond], vec![served, stuck]);
+    w.irqs.push(IrqSource {
+        name: "eth0".into(),
+        cpu: 0,
+        period: Amount::fixed(1000),
+        busy: Amount::fixed(100),
+        posts: Some(0),
+    });
+    let (outcome, seen) = run_with(machine(2, 1), w, plain());
+    let Err(SimError::Deadlock { at: 2_100, report }) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(seen.exits(), [(2_100, 0)]);
+    assert_eq!(report, "  stuck/1 at step 0: waiting for condition variable 1\n");
+}
+
 #[test]
 fn a_run_that_does_not_end_says_what_it_was_doing() {
     let config = Config { max_time_ns: 10_000, ..plain() };

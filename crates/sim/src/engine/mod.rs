@@ -362,7 +362,7 @@ impl Engine {
             && self.nr_awake == 0
             && self.nr_timers == 0
             && self.nr_vital > 0
-            && !self.devices_post()
+            && !self.awaits_device()
         {
             let at = self.now;
             self.fail(SimError::Deadlock { at, report: self.report_threads() });
@@ -375,8 +375,10 @@ impl Engine {
         }
     }
 
-    fn devices_post(&self) -> bool {
-        self.workload.irqs.iter().any(|irq| irq.posts.is_some())
+    /// Whether a thread sleeps that a device will wake. Others may then be woken by it.
+    fn awaits_device(&self) -> bool {
+        let mut posted = self.workload.irqs.iter().filter_map(|irq| irq.posts);
+        posted.any(|s| matches!(&self.objects[s as usize], Obj::Semaphore { waiters, .. } if !waiters.is_empty()))
     }
 
     fn deliver_events(&mut self, checker: &mut EventChecker, observers: &mut [&mut dyn Observer]) {
