@@ -362,10 +362,11 @@ fn a_run_that_forks_for_ever_fails() {
 fn a_loop_that_takes_no_time_is_named() {
     let mut p = ProgramBuilder::new();
     p.repeat(None, |p| {
-        p.op(Op::FutexStore { futex: 0, value: 1 });
+        p.op(Op::FutexWait { futex: 0, expected: 1 });
     });
     let mut a = spec("spinner", vec![]);
     a.program = p.build();
+    // It might have slept, so that it is not refused.
     let (outcome, _) = run_with(machine(1, 1), workload(vec![Object::Futex { value: 0 }], vec![a]), plain());
     let Err(SimError::Livelock { what, .. }) = outcome else { panic!("{outcome:?}") };
     assert!(what.contains("spinner/0"), "{what}");
@@ -376,7 +377,29 @@ fn a_program_that_names_the_wrong_object_is_an_error() {
     let (outcome, _) =
         run_with(machine(1, 1), workload(vec![Object::Cond], vec![spec("a", vec![Op::Lock(0)])]), plain());
     let Err(SimError::Program { what, .. }) = outcome else { panic!("{outcome:?}") };
-    assert!(what.contains("thread a, step 0") && what.contains("is a condition variable, not a mutex"), "{what}");
+    assert_eq!(what, "`a` uses object 0 as a mutex, but it is a condition variable");
+}
+
+/// Nobody needs memory for what is refused.
+#[test]
+fn a_pipe_of_absurd_size_is_an_error() {
+    let slots = u32::MAX;
+    let w = workload(vec![Object::Pipe { slots }], vec![spec("a", vec![])]);
+    let (outcome, _) = run_with(machine(1, 1), w, plain());
+    assert!(matches!(outcome, Err(SimError::Program { .. })), "{outcome:?}");
+}
+
+/// As a kernel takes a mask: what of it exists counts.
+#[test]
+fn absent_cpus_of_an_affinity_are_passed_over() {
+    let some = CpuMask::parse_list("1,5-9").unwrap();
+    let mut bound = spec("bound", vec![ns(100)]);
+    bound.affinity = Some(some);
+    let moved = spec("moved", vec![Op::SetAffinity(some), ns(100)]);
+    let (_, seen) = run(machine(2, 1), workload(vec![], vec![bound, moved]));
+    assert_eq!(seen.exits().len(), 2);
+    let ran = seen.0.iter().filter(|e| matches!(e.kind, EventKind::Exit { .. })).map(|e| e.cpu);
+    assert_eq!(ran.collect::<Vec<_>>(), [1, 1]);
 }
 
 /// While a thread waits for the device, it may yet wake the other. Once it has exited nothing can change any more,

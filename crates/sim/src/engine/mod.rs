@@ -241,8 +241,7 @@ impl Engine {
     /// # Errors
     /// See [`SimError`].
     pub fn run(&mut self, observers: &mut [&mut dyn Observer]) -> Result<Outcome, SimError> {
-        objects::validate(&self.workload, self.machine.nr_cpus())?;
-        self.refuse_endless()?;
+        self.refuse()?;
         let mut checker = EventChecker::new(self.machine.nr_cpus());
         self.prepare();
         let end = loop {
@@ -267,16 +266,17 @@ impl Engine {
         Ok(outcome)
     }
 
-    /// Said at once instead of after as long as a run may take.
-    fn refuse_endless(&self) -> Result<(), SimError> {
-        match self.workload.duration_ns.filter(|d| *d > self.config.max_time_ns) {
+    /// What the interpreter relies on, so that it need not look again, and a duration that no run may take, said at
+    /// once instead of after as long as a run may take.
+    fn refuse(&self) -> Result<(), SimError> {
+        let fail = |what: String| Err(SimError::Program { workload: self.workload.name.clone(), what });
+        if let Err(problem) = self.workload.problem(&self.machine) {
+            return fail(problem.to_string());
+        }
+        let (s, max) = (|ns: Time| ns as f64 / 1e9, self.config.max_time_ns);
+        match self.workload.duration_ns.filter(|d| *d > max) {
             None => Ok(()),
-            Some(duration) => {
-                let s = |ns: Time| ns as f64 / 1e9;
-                let what =
-                    format!("its duration is {} s; a run may take {} s", s(duration), s(self.config.max_time_ns));
-                Err(SimError::Program { workload: self.workload.name.clone(), what })
-            }
+            Some(duration) => fail(format!("its duration is {} s; a run may take {} s", s(duration), s(max))),
         }
     }
 
@@ -441,7 +441,7 @@ impl Engine {
         }
         let affinity = match (template.kthread_cpu, template.affinity) {
             (Some(bound), _) => CpuMask::of(bound),
-            (None, mask) => mask.unwrap_or_else(|| self.machine.all_cpus()),
+            (None, mask) => mask.map_or(self.machine.all_cpus(), |m| m.and(&self.machine.all_cpus())),
         };
         let space = template.kthread_cpu.is_none().then_some(space);
         self.tasks.push(Task {

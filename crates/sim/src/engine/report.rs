@@ -219,6 +219,6 @@ impl Engine {
             Obj::Semaphore { value, .. } => format!(", whose value is {value}"),
             _ => String::new(),
         };
-        format!("{} {}{detail}", object.kind(), self.workload.object_label(id))
+        format!("{} {}{detail}", self.workload.objects[id as usize].kind(), self.workload.object_label(id))
     }
 }
