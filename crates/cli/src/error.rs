@@ -34,7 +34,7 @@ impl<E: Diagnostic + Send + Sync + 'static> From<E> for Failure {
 
 /// A run that failed, or a result that could not be written.
 pub fn run_failed(message: impl std::fmt::Display) -> Failure {
-    Failure::Run(Report::msg(message.to_string()))
+    Failure::Run(Report::msg(message.to_string().trim_end().to_owned()))
 }
 
 /// Errors are drawn on a terminal, and plain where they are piped or `NO_COLOR` is set.

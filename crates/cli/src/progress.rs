@@ -1,7 +1,8 @@
-//! A progress bar on a terminal, and nothing elsewhere.
+//! Signs of life on a terminal, and nothing elsewhere.
 
 use std::io::IsTerminal;
 
+use fairground_sim::{Event, Observer};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Counts finished runs on standard error; gone when dropped.
@@ -37,5 +38,64 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.0.finish_and_clear();
+    }
+}
+
+/// Events between two looks at the clock: well under a millisecond of work.
+const EVENTS_PER_LOOK: u32 = 4096;
+
+/// Virtual time reached by a single run, on standard error; gone when dropped.
+pub struct Spinner {
+    bar: ProgressBar,
+    /// Events until the next look.
+    left: u32,
+}
+
+impl Spinner {
+    /// None where standard error is no terminal: the run is then not observed at all.
+    pub fn on_terminal() -> Option<Spinner> {
+        std::io::stderr().is_terminal().then(|| Spinner::new(ProgressDrawTarget::stderr()))
+    }
+
+    fn new(target: ProgressDrawTarget) -> Spinner {
+        let bar = ProgressBar::with_draw_target(None, target);
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
+            bar.set_style(style);
+        }
+        Spinner { bar, left: EVENTS_PER_LOOK }
+    }
+}
+
+impl Observer for Spinner {
+    fn event(&mut self, event: &Event) {
+        self.left -= 1;
+        if self.left == 0 {
+            self.left = EVENTS_PER_LOOK;
+            self.bar.set_message(format!("{:.3} s of virtual time", event.time as f64 / 1e9));
+            self.bar.tick();
+        }
+    }
+}
+
+impl Drop for Spinner {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairground_sim::EventKind;
+
+    use super::*;
+
+    #[test]
+    fn the_spinner_tells_virtual_time_now_and_then() {
+        let mut spinner = Spinner::new(ProgressDrawTarget::hidden());
+        let event = |time| Event { time, cpu: 0, kind: EventKind::Frequency { khz: 1 } };
+        (1..EVENTS_PER_LOOK).for_each(|_| spinner.event(&event(1)));
+        assert_eq!(spinner.bar.message(), "");
+        spinner.event(&event(1_250_000_000));
+        assert_eq!(spinner.bar.message(), "1.250 s of virtual time");
     }
 }

@@ -21,7 +21,7 @@ use crate::{Event, EventKind, Observer, SwitchState, TaskId, Time};
 pub struct WasteMeter {
     groups: Vec<Group>,
     /// Groups that contain each CPU.
-    of_cpu: Vec<Vec<u16>>,
+    of_cpu: Vec<Vec<usize>>,
     idle: Vec<bool>,
     nr_idle: u64,
     /// The sum in the formula.
@@ -58,11 +58,11 @@ impl WasteMeter {
     }
 
     /// The group of an affinity. Linear in the number of different affinities; asked at birth and on change only.
-    pub fn class_of(&mut self, mask: &CpuMask) -> u16 {
+    pub fn class_of(&mut self, mask: &CpuMask) -> usize {
         if let Some(known) = self.groups.iter().position(|g| g.mask == *mask) {
-            return known as u16;
+            return known;
         }
-        let id = self.groups.len() as u16;
+        let id = self.groups.len();
         let mut idle = 0;
         let known = self.of_cpu.len();
         for cpu in mask.iter().filter(|c| (*c as usize) < known) {
@@ -86,7 +86,7 @@ impl WasteMeter {
         self.advance(now);
         self.nr_idle = self.nr_idle.wrapping_add_signed(if idle { 1 } else { -1 });
         for id in &self.of_cpu[cpu as usize] {
-            let g = &mut self.groups[*id as usize];
+            let g = &mut self.groups[*id];
             self.placeable -= g.placeable();
             g.idle = g.idle.wrapping_add_signed(if idle { 1 } else { -1 });
             self.placeable += g.placeable();
@@ -94,9 +94,9 @@ impl WasteMeter {
     }
 
     /// A thread of a group starts (+1) or ceases (-1) to wait.
-    pub fn add_waiting(&mut self, now: Time, class: u16, change: i64) {
+    pub fn add_waiting(&mut self, now: Time, class: usize, change: i64) {
         self.advance(now);
-        let g = &mut self.groups[class as usize];
+        let g = &mut self.groups[class];
         self.placeable -= g.placeable();
         g.waiting = g.waiting.wrapping_add_signed(change);
         self.placeable += g.placeable();
@@ -221,6 +221,13 @@ mod tests {
         assert_eq!(w.total_ns(50), 0);
         w.set_idle(50, 0, true);
         assert_eq!(w.total_ns(57), 7);
+    }
+
+    #[test]
+    fn affinities_beyond_16_bits_keep_apart() {
+        let mut w = WasteMeter::new(2);
+        w.groups = vec![Group { mask: CpuMask::of(0), waiting: 0, idle: 0 }; 1 << 16];
+        assert_eq!((w.class_of(&CpuMask::of(1)), w.class_of(&CpuMask::of(0))), (1 << 16, 0));
     }
 
     #[test]

@@ -11,7 +11,8 @@ use crate::{DecisionKind, Event, EventKind, IdleStats, MigrateCause, Observer, O
 /// Number of [`MigrateCause`]s.
 pub const NR_CAUSES: usize = 6;
 
-/// Delays that only the engine can measure, since a switch's cost falls after its event. From the begin of the window.
+/// Delays that only the engine can measure, since a switch's cost falls after its event. Of the measured
+/// window.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Meters {
     /// From the start of a wakeup until the woken thread's first work can run (switch included), ns.

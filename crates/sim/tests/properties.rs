@@ -92,7 +92,7 @@ fn build(programs: Vec<Vec<Vec<Op>>>, messages: u64, bytes: u32, nr_cpus: u32) -
         Object::Semaphore { value: 1 },
         Object::Futex { value: 0 },
         Object::Pipe { slots: 2 },
-        Object::Socket { sndbuf: 4096, overhead: 768 },
+        Object::Socket { sndbuf: 8192, overhead: 768 },
     ];
     let mut w = workload(objects, tasks);
     w.start.remove(0);
@@ -110,6 +110,124 @@ fn run(m: &fairground_machine::Machine, w: &Workload, config: Config) -> (Result
     let mut hash = HashObserver::new();
     let outcome = testing::engine(m.clone(), w.clone(), config).run(&mut [&mut hash]);
     (outcome, hash.value())
+}
+
+/// Mostly sensible, sometimes absurd.
+fn number() -> impl Strategy<Value = u64> {
+    prop_oneof![40 => 1..4u64, 40 => 1_000..1_000_000u64, 1 => any::<u64>(), 1 => 0..=0u64, 1 => Just(1 << 62)]
+}
+
+fn wild_amount() -> impl Strategy<Value = Amount> {
+    (number(), number()).prop_map(|(base, jitter)| Amount { base, jitter })
+}
+
+fn wild_mask() -> impl Strategy<Value = CpuMask> {
+    any::<u8>().prop_map(|bits| (0..8).filter(|c| bits >> c & 1 == 1).collect())
+}
+
+/// Where [`wild_workload`] has its objects.
+const MUTEX: u32 = 0;
+const TIMER: u32 = 1;
+const COND: u32 = 2;
+const SEM: u32 = 3;
+const FUTEX: u32 = 4;
+const PIPE: u32 = 5;
+const SOCK: u32 = 6;
+const BARRIER: u32 = 7;
+
+/// Any step, mostly about the right kind of object.
+fn wild_op() -> impl Strategy<Value = Op> {
+    let id = |right: u32| prop_oneof![30 => Just(right), 1 => 0..8u32, 1 => any::<u32>()];
+    let small = || prop_oneof![40 => 1..4u32, 1 => any::<u32>()];
+    prop_oneof![
+        8 => wild_amount().prop_map(Op::Run),
+        8 => wild_amount().prop_map(Op::RunWall),
+        8 => wild_amount().prop_map(Op::Sleep),
+        8 => number().prop_map(Op::SleepUntil),
+        8 => (id(TIMER), number(), any::<bool>()).prop_map(|(timer, period_ns, relative)| Op::TimerWait {
+            timer,
+            period_ns,
+            relative
+        }),
+        8 => (id(PIPE), small()).prop_map(|(pipe, bytes)| Op::PipeWrite { pipe, bytes }),
+        8 => (id(PIPE), small()).prop_map(|(pipe, bytes)| Op::PipeRead { pipe, bytes }),
+        8 => (id(SOCK), small()).prop_map(|(sock, bytes)| Op::SockSend { sock, bytes }),
+        8 => (id(SOCK), small()).prop_map(|(sock, bytes)| Op::SockRecv { sock, bytes }),
+        8 => (id(FUTEX), small()).prop_map(|(futex, expected)| Op::FutexWait { futex, expected }),
+        8 => (id(FUTEX), small()).prop_map(|(futex, count)| Op::FutexWake { futex, count }),
+        8 => id(MUTEX).prop_map(Op::Lock),
+        8 => id(MUTEX).prop_map(Op::Unlock),
+        8 => (id(COND), prop::option::of(id(MUTEX))).prop_map(|(cond, mutex)| Op::CondWait { cond, mutex }),
+        8 => id(COND).prop_map(Op::Broadcast),
+        8 => id(BARRIER).prop_map(Op::BarrierWait),
+        8 => prop_oneof![id(SEM).prop_map(Op::SemWait), id(SEM).prop_map(Op::SemPost)],
+        8 => prop_oneof![Just(Op::Yield), Just(Op::Exec), Just(Op::WaitChildren), Just(Op::Exit)],
+        8 => (0..4u32, 0..3u32, any::<bool>()).prop_map(|(spec, count, thread)| Op::Spawn { spec, count, thread }),
+        8 => wild_mask().prop_map(Op::SetAffinity),
+        1 => (prop::option::of(number()), small()).prop_map(|(times, end)| Op::Loop { times, end }),
+        1 => small().prop_map(|begin| Op::EndLoop { begin }),
+    ]
+}
+
+/// Nothing about it needs to make sense: objects are in the order of their kinds.
+fn wild_workload() -> impl Strategy<Value = Workload> {
+    let ops = prop::collection::vec(wild_op(), 0..5);
+    let program = (ops, prop::option::of(wild_mask()), any::<bool>(), prop::option::of(number()));
+    let posts = prop::option::of(prop_oneof![20 => Just(SEM), 1 => any::<u32>()]);
+    let irq = (wild_amount(), wild_amount(), posts, prop_oneof![20 => Just(0u32), 1 => 0..8u32]);
+    let programs = prop::collection::vec(program, 1..5);
+    (programs, prop::option::of(irq), prop::option::of(number()), number(), number()).prop_map(
+        |(programs, irq, duration_ns, warmup_ns, size)| {
+            let size = size as u32;
+            let objects = vec![
+                Object::Mutex,
+                Object::Timer { per_task: true },
+                Object::Cond,
+                Object::Semaphore { value: size },
+                Object::Futex { value: size },
+                Object::Pipe { slots: size % 300 },
+                Object::Socket { sndbuf: size, overhead: size / 8 },
+                Object::Barrier { parties: 1 + size % 4 },
+            ];
+            let task = |(ops, affinity, daemon, times): (Vec<Op>, _, _, _)| {
+                let mut p = ProgramBuilder::new();
+                p.repeat(times, |p| {
+                    ops.into_iter().for_each(|op| {
+                        p.op(op);
+                    });
+                });
+                let mut t = spec("wild", vec![]);
+                t.program = p.build();
+                (t.affinity, t.daemon, t.footprint_kib) = (affinity, daemon, size);
+                t
+            };
+            let mut w = workload(objects, programs.into_iter().map(task).collect());
+            (w.duration_ns, w.warmup_ns) = (duration_ns, warmup_ns);
+            w.irqs.extend(irq.map(|(period, busy, posts, cpu)| IrqSource {
+                name: "d".into(),
+                cpu,
+                period,
+                busy,
+                posts,
+            }));
+            w
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 10_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_workload_makes_the_engine_panic(w in wild_workload(), costs in any::<bool>(), n in 1..=4u32) {
+        let m = testing::machine(n, 1);
+        let m = if costs { testing::with_costs(m) } else { m };
+        let config = Config { max_events: 3_000, ..Config::default() };
+        let (outcome, _) = run(&m, &w, config);
+        let refused = matches!(outcome, Err(SimError::Program { .. }));
+        let fits = w.duration_ns.is_none_or(|d| d <= config.max_time_ns);
+        prop_assert_eq!(refused, w.problem(&m).is_err() || !fits);
+    }
 }
 
 proptest! {

@@ -362,10 +362,11 @@ fn a_run_that_forks_for_ever_fails() {
 fn a_loop_that_takes_no_time_is_named() {
     let mut p = ProgramBuilder::new();
     p.repeat(None, |p| {
-        p.op(Op::FutexStore { futex: 0, value: 1 });
+        p.op(Op::FutexWait { futex: 0, expected: 1 });
     });
     let mut a = spec("spinner", vec![]);
     a.program = p.build();
+    // It might have slept, so that it is not refused.
     let (outcome, _) = run_with(machine(1, 1), workload(vec![Object::Futex { value: 0 }], vec![a]), plain());
     let Err(SimError::Livelock { what, .. }) = outcome else { panic!("{outcome:?}") };
     assert!(what.contains("spinner/0"), "{what}");
@@ -376,7 +377,49 @@ fn a_program_that_names_the_wrong_object_is_an_error() {
     let (outcome, _) =
         run_with(machine(1, 1), workload(vec![Object::Cond], vec![spec("a", vec![Op::Lock(0)])]), plain());
     let Err(SimError::Program { what, .. }) = outcome else { panic!("{outcome:?}") };
-    assert!(what.contains("thread a, step 0") && what.contains("is a condition variable, not a mutex"), "{what}");
+    assert_eq!(what, "`a` uses object 0 as a mutex, but it is a condition variable");
+}
+
+/// Nobody needs memory for what is refused.
+#[test]
+fn a_pipe_of_absurd_size_is_an_error() {
+    let slots = u32::MAX;
+    let w = workload(vec![Object::Pipe { slots }], vec![spec("a", vec![])]);
+    let (outcome, _) = run_with(machine(1, 1), w, plain());
+    assert!(matches!(outcome, Err(SimError::Program { .. })), "{outcome:?}");
+}
+
+/// As a kernel takes a mask: what of it exists counts.
+#[test]
+fn absent_cpus_of_an_affinity_are_passed_over() {
+    let some = CpuMask::parse_list("1,5-9").unwrap();
+    let mut bound = spec("bound", vec![ns(100)]);
+    bound.affinity = Some(some);
+    let moved = spec("moved", vec![Op::SetAffinity(some), ns(100)]);
+    let (_, seen) = run(machine(2, 1), workload(vec![], vec![bound, moved]));
+    assert_eq!(seen.exits().len(), 2);
+    let ran = seen.0.iter().filter(|e| matches!(e.kind, EventKind::Exit { .. })).map(|e| e.cpu);
+    assert_eq!(ran.collect::<Vec<_>>(), [1, 1]);
+}
+
+/// While a thread waits for the device, it may yet wake the other. Once it has exited nothing can change any more,
+/// however often the device posts.
+#[test]
+fn a_device_does_not_hide_a_deadlock_of_others() {
+    let served = spec("served", vec![Op::SemWait(0), Op::SemWait(0)]);
+    let stuck = spec("stuck", vec![Op::CondWait { cond: 1, mutex: None }]);
+    let mut w = workload(vec![Object::Semaphore { value: 0 }, Object::Cond], vec![served, stuck]);
+    w.irqs.push(IrqSource {
+        name: "eth0".into(),
+        cpu: 0,
+        period: Amount::fixed(1000),
+        busy: Amount::fixed(100),
+        posts: Some(0),
+    });
+    let (outcome, seen) = run_with(machine(2, 1), w, plain());
+    let Err(SimError::Deadlock { at: 2_100, report }) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(seen.exits(), [(2_100, 0)]);
+    assert_eq!(report, "  stuck/1 at step 0: waiting for condition variable 1\n");
 }
 
 #[test]
@@ -406,6 +449,19 @@ fn metrics_cover_the_window_between_the_marks() {
     assert_eq!((result.window_ns, result.ops), (100_000, 100));
     assert_eq!((result.ops_per_sec, result.migrations_per_op), (Some(1e6), Some(0.0)));
     assert!((result.energy_j - 0.4 * 100e-6).abs() < 1e-12);
+}
+
+/// One wakeup between the marks, and two behind them that do not count.
+#[test]
+fn delays_stop_at_the_end_mark() {
+    let waker = |after: Vec<Op>| {
+        let mut ops = vec![Op::Mark(Mark::Begin), ns(500), Op::Sleep(Amount::fixed(1_000)), Op::Mark(Mark::End)];
+        ops.extend(after);
+        run(machine(1, 1), workload(vec![], vec![spec("a", ops)])).0.meters
+    };
+    let later = waker(vec![Op::Sleep(Amount::fixed(1_000)), ns(1), Op::Sleep(Amount::fixed(1_000))]);
+    assert_eq!(later, waker(vec![]));
+    assert_eq!((later.wakeup_latency.count(), later.run_delay.count()), (1, 1));
 }
 
 /// The start phase and the jitter come from the seed; the same seed gives the same bytes.

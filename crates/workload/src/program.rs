@@ -172,6 +172,22 @@ pub enum Object {
     },
 }
 
+impl Object {
+    /// What it is, in a word.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Object::Pipe { .. } => "pipe",
+            Object::Socket { .. } => "socket",
+            Object::Futex { .. } => "futex",
+            Object::Mutex => "mutex",
+            Object::Cond => "condition variable",
+            Object::Barrier { .. } => "barrier",
+            Object::Semaphore { .. } => "semaphore",
+            Object::Timer { .. } => "timer",
+        }
+    }
+}
+
 /// One step of a program. Steps that take no time run at once.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Op {

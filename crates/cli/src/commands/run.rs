@@ -7,12 +7,14 @@ use clap::{Args, ValueEnum};
 use fairground_lab::experiment::RunReport;
 use fairground_lab::setup::Setup;
 use fairground_lab::tables::number;
+use fairground_sim::{Observer, SimError};
 use fairground_trace::{FtraceText, Names};
 use serde_json::json;
 
 use crate::circumstances::Circumstances;
 use crate::error::{run_failed, End, Failure};
-use crate::output::{print, OutputFile};
+use crate::output::{complain, print, OutputFile};
+use crate::progress::Spinner;
 
 /// Name and version of the schema.
 const SCHEMA: &str = "fairground-run-1";
@@ -33,7 +35,7 @@ pub struct Run {
     /// Seed of all random draws
     #[arg(long, value_name = "N", default_value = "1")]
     seed: u64,
-    /// Write the events to this file, as raw ftrace text
+    /// Write the events to this file, as raw ftrace text; of a run that fails, up to there
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
     /// How to print the figures
@@ -123,17 +125,39 @@ impl Run {
 
 fn plain(setup: &Setup, seed: u64) -> Result<RunReport, Failure> {
     let engine = setup.engine(&setup.scheds[0], seed)?;
-    setup.observe(engine, &mut []).map_err(run_failed)
+    let mut spinner = Spinner::on_terminal();
+    let mut observers: Vec<&mut dyn Observer> = Vec::new();
+    observers.extend(spinner.as_mut().map(|s| s as &mut dyn Observer));
+    setup.observe(engine, &mut observers).map_err(run_failed)
 }
 
-/// The trace appears only if the run completes.
+/// The trace appears if the run completes or fails on its way; a run that is refused or interrupted leaves none.
 fn traced(setup: &Setup, seed: u64, path: &Path) -> Result<RunReport, Failure> {
     let engine = setup.engine(&setup.scheds[0], seed)?;
     let rules = (0..RULES_MAX).map(|rule| engine.scheduler().rule_name(rule).to_owned()).collect();
     let names = Names::new(setup.workload.clone());
     let mut exporter = FtraceText::new(OutputFile::create(path)?, setup.machine.nr_cpus(), names, rules);
-    let report = setup.observe(engine, &mut [&mut exporter]).map_err(run_failed)?;
+    let outcome = {
+        let mut spinner = Spinner::on_terminal();
+        let mut observers: Vec<&mut dyn Observer> = vec![&mut exporter];
+        observers.extend(spinner.as_mut().map(|s| s as &mut dyn Observer));
+        setup.observe(engine, &mut observers)
+    };
+    match outcome {
+        Ok(report) => keep(exporter, path).map(|()| report),
+        Err(refused @ SimError::Program { .. }) => Err(run_failed(refused)),
+        Err(error) => {
+            complain(&match keep(exporter, path) {
+                Ok(()) => format!("note: the trace {} ends where the run failed", path.display()),
+                Err(_) => format!("note: the trace {} could not be written either", path.display()),
+            });
+            Err(run_failed(error))
+        }
+    }
+}
+
+/// Gives the trace its name.
+fn keep(exporter: FtraceText<OutputFile>, path: &Path) -> Result<(), Failure> {
     let file = exporter.finish().map_err(|e| run_failed(format!("cannot write {}: {e}", path.display())))?;
-    file.finish()?;
-    Ok(report)
+    file.finish()
 }

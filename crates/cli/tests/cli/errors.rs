@@ -64,7 +64,7 @@ const DEADLOCK: &str = r#"{
 }"#;
 
 #[test]
-fn a_run_that_fails_exits_with_1_and_says_why() {
+fn a_run_that_fails_exits_with_1_says_why_and_keeps_its_trace() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("deadlock.json");
     std::fs::write(&path, DEADLOCK).unwrap();
@@ -73,7 +73,12 @@ fn a_run_that_fails_exits_with_1_and_says_why() {
     let ran = fairground(&words);
     assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{}", ran.stderr);
     assert!(ran.stderr.contains("deadlock"), "{}", ran.stderr);
-    assert_eq!(files(dir.path()), ["deadlock.json"], "no half a trace");
+    assert!(ran.stderr.contains("trace.txt ends where the run failed"), "{}", ran.stderr);
+    assert_eq!(files(dir.path()), ["deadlock.json", "trace.txt"]);
+    let text = std::fs::read_to_string(&trace).unwrap();
+    assert!(text.ends_with('\n'), "whole lines");
+    let last = text.lines().rfind(|l| l.contains(": sched_switch: ")).unwrap();
+    assert!(last.contains("prev_comm=a-0") && last.contains("prev_state=1"), "the thread goes to sleep: {last}");
 }
 
 #[test]

@@ -57,8 +57,11 @@ fn refuses(words: &str, parts: &[&str]) {
     }
 }
 
-/// Names of the files in a directory.
+/// Names of the files in a directory, sorted.
 fn files(dir: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(dir).expect("a directory");
-    entries.map(|e| e.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
+    let mut names: Vec<String> =
+        entries.map(|e| e.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
 }

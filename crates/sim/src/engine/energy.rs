@@ -114,6 +114,9 @@ impl Engine {
     }
 
     /// A CPU starts (+1) or ceases (-1) to ask for its state; the cluster follows.
+    ///
+    /// DEVIATION: the cluster's static power changes when the last CPU asks, not when that CPU has finished entering:
+    /// at most `entry_ns` (tens of microseconds) too early a stay, and an event of its own would be needed for it.
     fn ask(&mut self, cpu: CpuId, change: i32) {
         let asked = self.cpus[cpu as usize].stay.asked;
         if self.machine.idle_states(cpu)[asked].scope != IdleScope::Cluster {

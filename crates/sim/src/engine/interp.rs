@@ -251,14 +251,14 @@ impl Engine {
     fn pipe(&mut self, id: ObjId) -> &mut super::objects::Pipe {
         match &mut self.objects[id as usize] {
             Obj::Pipe(p) => p,
-            other => unreachable!("validated: object {id} is a pipe, not a {}", other.kind()),
+            other => unreachable!("validated: object {id} is a pipe, not {other:?}"),
         }
     }
 
     fn socket(&mut self, id: ObjId) -> &mut super::objects::Socket {
         match &mut self.objects[id as usize] {
             Obj::Socket(s) => s,
-            other => unreachable!("validated: object {id} is a socket, not a {}", other.kind()),
+            other => unreachable!("validated: object {id} is a socket, not {other:?}"),
         }
     }
 
@@ -367,7 +367,7 @@ impl Engine {
         match &mut self.objects[id as usize] {
             Obj::Pipe(p) => p.read(want, &price),
             Obj::Socket(s) => s.recv(want, &price),
-            other => unreachable!("validated: object {id} is not a {}", other.kind()),
+            other => unreachable!("validated: object {id} is not {other:?}"),
         }
     }
 
@@ -433,7 +433,7 @@ impl Engine {
             | Obj::Mutex { waiters, .. }
             | Obj::Cond { waiters }
             | Obj::Semaphore { waiters, .. } => waiters,
-            other => unreachable!("validated: object {id} is not a {}", other.kind()),
+            other => unreachable!("validated: object {id} is not {other:?}"),
         }
     }
 
@@ -716,6 +716,7 @@ impl Engine {
         if phase == 0 {
             return self.work(task, 1, &[SoftCost::Syscall, SoftCost::SchedCall]);
         }
+        let mask = mask.and(&self.machine.all_cpus());
         self.tasks[task as usize].class = self.waste.class_of(&mask);
         self.tasks[task as usize].affinity = mask;
         self.call(cpu, |s, e| s.change(e, cpu, task, &Change::Affinity(mask)));

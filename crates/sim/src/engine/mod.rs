@@ -170,7 +170,7 @@ pub struct Engine {
     /// Statistics begin at a mark of the program.
     begins_by_mark: bool,
     begin: Option<Totals>,
-    end: Option<Totals>,
+    end: Option<(Totals, Meters)>,
 }
 
 impl Engine {
@@ -241,8 +241,7 @@ impl Engine {
     /// # Errors
     /// See [`SimError`].
     pub fn run(&mut self, observers: &mut [&mut dyn Observer]) -> Result<Outcome, SimError> {
-        objects::validate(&self.workload, self.machine.nr_cpus())?;
-        self.refuse_endless()?;
+        self.refuse()?;
         let mut checker = EventChecker::new(self.machine.nr_cpus());
         self.prepare();
         let end = loop {
@@ -267,16 +266,17 @@ impl Engine {
         Ok(outcome)
     }
 
-    /// Said at once instead of after as long as a run may take.
-    fn refuse_endless(&self) -> Result<(), SimError> {
-        match self.workload.duration_ns.filter(|d| *d > self.config.max_time_ns) {
+    /// What the interpreter relies on, so that it need not look again, and a duration that no run may take, said at
+    /// once instead of after as long as a run may take.
+    fn refuse(&self) -> Result<(), SimError> {
+        let fail = |what: String| Err(SimError::Program { workload: self.workload.name.clone(), what });
+        if let Err(problem) = self.workload.problem(&self.machine) {
+            return fail(problem.to_string());
+        }
+        let (s, max) = (|ns: Time| ns as f64 / 1e9, self.config.max_time_ns);
+        match self.workload.duration_ns.filter(|d| *d > max) {
             None => Ok(()),
-            Some(duration) => {
-                let s = |ns: Time| ns as f64 / 1e9;
-                let what =
-                    format!("its duration is {} s; a run may take {} s", s(duration), s(self.config.max_time_ns));
-                Err(SimError::Program { workload: self.workload.name.clone(), what })
-            }
+            Some(duration) => fail(format!("its duration is {} s; a run may take {} s", s(duration), s(max))),
         }
     }
 
@@ -362,7 +362,7 @@ impl Engine {
             && self.nr_awake == 0
             && self.nr_timers == 0
             && self.nr_vital > 0
-            && !self.devices_post()
+            && !self.awaits_device()
         {
             let at = self.now;
             self.fail(SimError::Deadlock { at, report: self.report_threads() });
@@ -375,8 +375,10 @@ impl Engine {
         }
     }
 
-    fn devices_post(&self) -> bool {
-        self.workload.irqs.iter().any(|irq| irq.posts.is_some())
+    /// Whether a thread sleeps that a device will wake. Others may then be woken by it.
+    fn awaits_device(&self) -> bool {
+        let mut posted = self.workload.irqs.iter().filter_map(|irq| irq.posts);
+        posted.any(|s| matches!(&self.objects[s as usize], Obj::Semaphore { waiters, .. } if !waiters.is_empty()))
     }
 
     fn deliver_events(&mut self, checker: &mut EventChecker, observers: &mut [&mut dyn Observer]) {
@@ -439,7 +441,7 @@ impl Engine {
         }
         let affinity = match (template.kthread_cpu, template.affinity) {
             (Some(bound), _) => CpuMask::of(bound),
-            (None, mask) => mask.unwrap_or_else(|| self.machine.all_cpus()),
+            (None, mask) => mask.map_or(self.machine.all_cpus(), |m| m.and(&self.machine.all_cpus())),
         };
         let space = template.kthread_cpu.is_none().then_some(space);
         self.tasks.push(Task {

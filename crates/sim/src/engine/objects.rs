@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 
 use fairground_machine::CpuId;
-use fairground_workload::{ObjId, Object, Op, TaskSpec, Workload};
+use fairground_workload::Object;
 
-use crate::{SimError, TaskId, Time};
+use crate::{TaskId, Time};
 
 /// Bytes of a pipe slot (a page).
 pub(crate) const SLOT_BYTES: u32 = 4096;
@@ -41,20 +41,6 @@ impl Obj {
             }
             Object::Semaphore { value } => Obj::Semaphore { value: value.into(), waiters: VecDeque::new() },
             Object::Timer { per_task } => Obj::Timer { per_task, last: None },
-        }
-    }
-
-    /// As a report names it.
-    pub(crate) fn kind(&self) -> &'static str {
-        match self {
-            Obj::Pipe(_) => "pipe",
-            Obj::Socket(_) => "socket",
-            Obj::Futex { .. } => "futex",
-            Obj::Mutex { .. } => "mutex",
-            Obj::Cond { .. } => "condition variable",
-            Obj::Barrier { .. } => "barrier",
-            Obj::Semaphore { .. } => "semaphore",
-            Obj::Timer { .. } => "timer",
         }
     }
 }
@@ -123,7 +109,7 @@ impl Pipe {
     fn new(slots: u32) -> Self {
         Pipe {
             capacity: slots as usize,
-            slots: VecDeque::with_capacity(slots as usize),
+            slots: VecDeque::new(),
             chunks: VecDeque::new(),
             readers: VecDeque::new(),
             writers: VecDeque::new(),
@@ -174,6 +160,10 @@ impl Pipe {
 }
 
 /// One direction of an AF_UNIX stream socket pair.
+///
+/// DEVIATION: a message is charged its bytes plus a fixed overhead; the kernel charges `skb->truesize`, which rounds
+/// the data up to a size class of its allocator (powers of two, mostly). The overhead is chosen for the messages of the
+/// benchmarks (100 bytes); with others a few more or fewer fit into the buffer.
 #[derive(Debug)]
 pub(crate) struct Socket {
     sndbuf: u64,
@@ -231,94 +221,6 @@ impl Socket {
         }
         taken.released = freed && self.charged * 4 <= self.sndbuf;
         taken
-    }
-}
-
-/// Checks all that the interpreter relies on, so that it need not look again.
-pub(crate) fn validate(w: &Workload, nr_cpus: usize) -> Result<(), SimError> {
-    let fail = |what: String| Err(SimError::Program { workload: w.name.clone(), what });
-    for (i, object) in w.objects.iter().enumerate() {
-        let zero = match object {
-            Object::Pipe { slots: 0 } => "slots",
-            Object::Socket { sndbuf: 0, .. } => "sndbuf",
-            Object::Barrier { parties: 0 } => "parties",
-            _ => continue,
-        };
-        return fail(format!("object {i}: {zero} must be at least 1"));
-    }
-    for start in &w.start {
-        if start.spec as usize >= w.tasks.len() || start.cpu as usize >= nr_cpus {
-            return fail(format!("a start names template {} and CPU {}", start.spec, start.cpu));
-        }
-    }
-    for irq in &w.irqs {
-        if irq.cpu as usize >= nr_cpus || irq.period.base < 1000 {
-            return fail(format!("interrupt {}: CPU {} or period {} ns", irq.name, irq.cpu, irq.period.base));
-        }
-        if irq.posts.is_some_and(|s| !matches!(w.objects.get(s as usize), Some(Object::Semaphore { .. }))) {
-            return fail(format!("interrupt {}: posts something that is not a semaphore", irq.name));
-        }
-    }
-    for spec in &w.tasks {
-        for mask in spec.affinity.iter().chain(spec.kthread_cpu.map(fairground_machine::CpuMask::of).iter()) {
-            if mask.is_empty() || mask.iter().any(|c| c as usize >= nr_cpus) {
-                return fail(format!("thread {}: affinity {mask} on {nr_cpus} CPUs", spec.name));
-            }
-        }
-        for (pc, op) in spec.program.iter().enumerate() {
-            if let Err(what) = validate_op(w, spec, op, pc, nr_cpus) {
-                return fail(format!("thread {}, step {pc} ({op:?}): {what}", spec.name));
-            }
-        }
-    }
-    Ok(())
-}
-
-fn validate_op(w: &Workload, spec: &TaskSpec, op: &Op, pc: usize, nr_cpus: usize) -> Result<(), String> {
-    let want = |id: ObjId, kind: &str| {
-        let found = w.objects.get(id as usize).map(|o| Obj::new(o).kind());
-        match found {
-            Some(k) if k == kind => Ok(()),
-            Some(k) => Err(format!("object {id} is a {k}, not a {kind}")),
-            None => Err(format!("there is no object {id}")),
-        }
-    };
-    match op {
-        Op::PipeWrite { pipe, bytes } if (1..=SLOT_BYTES).contains(bytes) => want(*pipe, "pipe"),
-        Op::PipeWrite { bytes, .. } => Err(format!("{bytes} bytes; a message has 1 to {SLOT_BYTES}")),
-        Op::PipeRead { bytes: 0, .. } | Op::SockSend { bytes: 0, .. } | Op::SockRecv { bytes: 0, .. } => {
-            Err("0 bytes".into())
-        }
-        Op::PipeRead { pipe, .. } => want(*pipe, "pipe"),
-        Op::SockSend { sock, .. } | Op::SockRecv { sock, .. } => want(*sock, "socket"),
-        Op::FutexStore { futex, .. } | Op::FutexWait { futex, .. } | Op::FutexWake { futex, .. } => {
-            want(*futex, "futex")
-        }
-        Op::Lock(m) | Op::Unlock(m) => want(*m, "mutex"),
-        Op::CondWait { cond, mutex } => {
-            want(*cond, "condition variable")?;
-            mutex.map_or(Ok(()), |m| want(m, "mutex"))
-        }
-        Op::Signal(c) | Op::Broadcast(c) => want(*c, "condition variable"),
-        Op::BarrierWait(b) => want(*b, "barrier"),
-        Op::SemWait(s) | Op::SemPost(s) => want(*s, "semaphore"),
-        Op::TimerWait { timer, .. } => want(*timer, "timer"),
-        Op::Spawn { spec, .. } if *spec as usize >= w.tasks.len() => Err(format!("no template {spec}")),
-        Op::SetAffinity(mask) if mask.is_empty() || mask.iter().any(|c| c as usize >= nr_cpus) => {
-            Err(format!("affinity {mask} on {nr_cpus} CPUs"))
-        }
-        Op::Loop { end, .. } => {
-            let closes = (*end as usize).checked_sub(1).and_then(|e| spec.program.get(e));
-            match closes {
-                Some(Op::EndLoop { begin }) if *begin as usize == pc => Ok(()),
-                _ => Err("has no matching end".into()),
-            }
-        }
-        Op::EndLoop { begin } => match spec.program.get(*begin as usize) {
-            Some(Op::Loop { end, .. }) if *end as usize == pc + 1 => Ok(()),
-            _ => Err("has no matching begin".into()),
-        },
-        _ => Ok(()),
     }
 }
 

@@ -83,7 +83,7 @@ pub struct Outcome {
     /// The measured window: from [`fairground_workload::Mark::Begin`] (else the warm-up) to the last
     /// [`fairground_workload::Mark::End`] (else the end).
     pub window: Totals,
-    /// Delays since the window began.
+    /// Delays that ended in the window.
     pub meters: Meters,
     /// The scheduler's notes.
     pub notes: Vec<String>,
@@ -136,24 +136,17 @@ impl Engine {
 
     /// The measured window ends here, unless a later mark says otherwise.
     pub(super) fn end_statistics(&mut self) {
-        self.end = Some(self.totals());
+        self.end = Some((self.totals(), self.meters.clone()));
     }
 
     pub(super) fn outcome(&mut self) -> Outcome {
         let totals = self.totals();
-        let end = self.end.take().unwrap_or_else(|| totals.clone());
+        let (end, meters) = self.end.take().unwrap_or_else(|| (totals.clone(), std::mem::take(&mut self.meters)));
         let window = match &self.begin {
             Some(begin) if begin.at <= end.at => end.since(begin),
             _ => end,
         };
-        Outcome {
-            end: self.now,
-            nr_events: self.nr_events,
-            totals,
-            window,
-            meters: std::mem::take(&mut self.meters),
-            notes: self.sched.notes(),
-        }
+        Outcome { end: self.now, nr_events: self.nr_events, totals, window, meters, notes: self.sched.notes() }
     }
 
     fn totals(&mut self) -> Totals {
@@ -226,6 +219,6 @@ impl Engine {
             Obj::Semaphore { value, .. } => format!(", whose value is {value}"),
             _ => String::new(),
         };
-        format!("{} {}{detail}", object.kind(), self.workload.object_label(id))
+        format!("{} {}{detail}", self.workload.objects[id as usize].kind(), self.workload.object_label(id))
     }
 }

@@ -37,7 +37,7 @@ pub(crate) struct Task {
     pub attr: SchedAttr,
     pub affinity: CpuMask,
     /// Class of its affinity in the waste meter.
-    pub class: u16,
+    pub class: usize,
     /// Address space; `None` for kernel threads, which borrow any.
     pub space: Option<u32>,
     pub parent: Option<TaskId>,

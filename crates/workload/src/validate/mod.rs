@@ -1,4 +1,5 @@
-//! What is checked before any workload runs, built-in or file.
+//! What is checked before any workload runs, built-in or file. The engine relies on it and checks again, so that one
+//! that was built by hand cannot trip it either.
 //!
 //! Checks go from the small to the large: each value (`ranges`), the shape of each program (`programs`), mutexes
 //! along each program (`locks`), then who creates (`spawns`) and who wakes (`wakers`) whom. A later check may
@@ -44,6 +45,14 @@ impl Workload {
         let warning =
             |r: Remark| Warning { kind: WarningKind::Suspicious, at: None, subject: r.subject, message: r.message };
         Ok(remarks.into_iter().map(warning).collect())
+    }
+
+    /// As [`Self::validate`], for callers that have been told the remarks before.
+    ///
+    /// # Errors
+    /// The first [`Problem`] that keeps it from running.
+    pub fn problem(&self, machine: &Machine) -> Result<(), Problem> {
+        self.check(machine).map(drop)
     }
 
     /// As [`Self::validate`], for callers that know where each step is written.

@@ -71,25 +71,11 @@ impl At<'_> {
         let Some(o) = w.objects.get(object as usize) else {
             return Err(Problem::NoSuchObject { task: self.subject.into(), step: self.step, object });
         };
-        let found = kind_of(o);
+        let found = o.kind();
         if found == wanted {
             return Ok(());
         }
         Err(Problem::WrongObject { task: self.subject.into(), step: self.step, object, wanted, found })
-    }
-}
-
-/// What an object is, in a word.
-pub(super) fn kind_of(o: &Object) -> &'static str {
-    match o {
-        Object::Pipe { .. } => "pipe",
-        Object::Socket { .. } => "socket",
-        Object::Futex { .. } => "futex",
-        Object::Mutex => "mutex",
-        Object::Cond => "condition variable",
-        Object::Barrier { .. } => "barrier",
-        Object::Semaphore { .. } => "semaphore",
-        Object::Timer { .. } => "timer",
     }
 }
 

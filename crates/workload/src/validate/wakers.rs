@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::ranges::kind_of;
 use super::spawns::Population;
 use super::{Problem, Remark, Step};
 use crate::program::*;
@@ -53,7 +52,7 @@ pub(super) fn check(w: &Workload, population: &Population, remarks: &mut Vec<Rem
             Object::Barrier { parties } => barrier(id as ObjId, *parties, &meeting.waiters)?,
             Object::Semaphore { value } if *value > 0 => {}
             _ => {
-                let what = format!("{} {}", kind_of(object), w.object_label(id as ObjId));
+                let what = format!("{} {}", object.kind(), w.object_label(id as ObjId));
                 lonely(w, &what, object, meeting, remarks);
             }
         }
