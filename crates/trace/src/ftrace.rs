@@ -6,8 +6,8 @@
 //!
 //! The context (`COMM-PID`) is what the CPU runs at that moment. As in the kernel, `sched_waking` comes before the
 //! placement and its `target_cpu` is the *previous* CPU; `sched_wakeup`'s is the placement. Priorities are those at
-//! birth. What the kernel has no event for (the decision behind a placement, a program's marks, the stopper's work) is
-//! a `print` line as a process would write through trace_marker.
+//! birth. What the kernel has no event for (the decision behind a placement, a program's marks, the stopper's work,
+//! what must be said of the scheduler) is a `print` line as a process would write through trace_marker.
 
 use std::io::{self, Write};
 
@@ -40,6 +40,13 @@ impl<W: Write> FtraceText<W> {
     /// Onto `out`, which should be buffered. `rules`: names of the scheduler's rules, by number.
     pub fn new(out: W, nr_cpus: usize, names: Names, rules: Vec<String>) -> Self {
         FtraceText { out, names, rules, current: vec![None; nr_cpus], newborn: Vec::new(), error: None }
+    }
+
+    /// Says at time 0 what every output of the run must carry, e.g. `balance: passive`.
+    pub fn note(&mut self, note: &str) {
+        if self.error.is_none() {
+            self.error = self.print(0, 0, &format!("fairground_note: {note}")).err();
+        }
     }
 
     /// Flushes and gives the writer back.
@@ -78,7 +85,7 @@ impl<W: Write> FtraceText<W> {
             EventKind::Switch { prev, prev_state, next } => self.switch(event, *prev, *prev_state, *next),
             EventKind::Stopper(starts) => {
                 let what = if *starts { "start" } else { "end" };
-                self.print(event, &format!("fairground_stopper: event={what}"))
+                self.print(event.time, event.cpu, &format!("fairground_stopper: event={what}"))
             }
             EventKind::Idle { state } => {
                 let state = state.map_or(IDLE_EXIT, u32::from);
@@ -89,7 +96,7 @@ impl<W: Write> FtraceText<W> {
             }
             EventKind::Mark { task, mark } => {
                 let fields = format!("fairground_mark: {} mark={mark:?}", self.task(*task));
-                self.print(event, &fields)
+                self.print(event.time, event.cpu, &fields)
             }
         }
     }
@@ -150,7 +157,7 @@ impl<W: Write> FtraceText<W> {
             d.probes,
             d.group_cpus
         );
-        self.print(event, &fields)
+        self.print(event.time, event.cpu, &fields)
     }
 
     fn task(&self, task: TaskId) -> String {
@@ -170,18 +177,22 @@ impl<W: Write> FtraceText<W> {
     }
 
     /// As if a process had written this to trace_marker.
-    fn print(&mut self, event: &Event, text: &str) -> io::Result<()> {
-        self.line(event, "print", &format!("tracing_mark_write: {text}"))
+    fn print(&mut self, time: Time, cpu: CpuId, text: &str) -> io::Result<()> {
+        self.line_at(time, cpu, "print", &format!("tracing_mark_write: {text}"))
     }
 
     fn line(&mut self, event: &Event, name: &str, fields: &str) -> io::Result<()> {
-        let current = self.current.get(event.cpu as usize).copied().flatten();
-        let (seconds, ns) = split(event.time);
+        self.line_at(event.time, event.cpu, name, fields)
+    }
+
+    fn line_at(&mut self, time: Time, cpu: CpuId, name: &str, fields: &str) -> io::Result<()> {
+        let current = self.current.get(cpu as usize).copied().flatten();
+        let (seconds, ns) = split(time);
         match current {
             Some(task) => write!(self.out, "{}-{}", self.names.comm(task), pid(task))?,
             None => write!(self.out, "<idle>-0")?,
         }
-        writeln!(self.out, " [{:03}] {seconds}.{ns:09}: {name}: {fields}", event.cpu)
+        writeln!(self.out, " [{cpu:03}] {seconds}.{ns:09}: {name}: {fields}")
     }
 }
 
@@ -241,6 +252,15 @@ mod tests {
             exporter.event(&Event { time: *time, cpu: *cpu, kind: *kind });
         }
         String::from_utf8(exporter.finish().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn notes_stand_at_the_head() {
+        let mut exporter = FtraceText::new(Vec::new(), 8, names(), vec![]);
+        exporter.note("balance: passive");
+        let text = String::from_utf8(exporter.finish().unwrap()).unwrap();
+        let expected = "<idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_note: balance: passive\n";
+        assert_eq!(text, expected);
     }
 
     #[test]

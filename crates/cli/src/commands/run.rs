@@ -134,9 +134,11 @@ fn plain(setup: &Setup, seed: u64) -> Result<RunReport, Failure> {
 /// The trace appears if the run completes or fails on its way; a run that is refused or interrupted leaves none.
 fn traced(setup: &Setup, seed: u64, path: &Path) -> Result<RunReport, Failure> {
     let engine = setup.engine(&setup.scheds[0], seed)?;
+    let notes = engine.scheduler().notes();
     let rules = (0..RULES_MAX).map(|rule| engine.scheduler().rule_name(rule).to_owned()).collect();
     let names = Names::new(setup.workload.clone());
     let mut exporter = FtraceText::new(OutputFile::create(path)?, setup.machine.nr_cpus(), names, rules);
+    notes.iter().for_each(|note| exporter.note(note));
     let outcome = {
         let mut spinner = Spinner::on_terminal();
         let mut observers: Vec<&mut dyn Observer> = vec![&mut exporter];
