@@ -8,16 +8,17 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use crate::experiment::{self, ExperimentError, Plan};
+use crate::metric::Better;
 use crate::published::{Mail, PublishedError, PublishedRow, RunSpec};
 use crate::setup::Setup;
 use crate::tables::nearest;
 
-/// Steps of the search, each a set of runs.
-const STEPS_MAX: usize = 12;
-/// Relative miss at which the search stops: well inside any published error.
-const CLOSE_ENOUGH: f64 = 2e-4;
+/// Relative miss that is still a fit: well inside any published error.
+const CLOSE_ENOUGH: f64 = 2e-3;
 /// Digits that a fitted scale is written with: 1e4 means four after the point.
 const SCALE_STEPS: f64 = 1e4;
+/// Scales that are tried, in steps: 0.01 to 16.
+const SCALE_RANGE: (u64, u64) = (100, 160_000);
 
 /// A published baseline cell and how we run it.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +29,8 @@ pub struct Target {
     pub published: f64,
     /// Its unit.
     pub unit: String,
+    /// Which way is better.
+    pub better: Better,
     /// How we run it.
     pub run: RunSpec,
 }
@@ -79,11 +82,13 @@ pub enum CalibrateError {
     Run(String),
     /// No factor gives the published figure.
     #[error("no scale gives {published}: at {scale} ours is {ours}")]
-    #[diagnostic(help("costs that are not fitted are already slower, or faster, than the published figure allows"))]
+    #[diagnostic(help(
+        "the nearest is shown; costs that are not fitted leave no room, or a rhythm of the workload snaps there"
+    ))]
     OutOfReach {
         /// Theirs.
         published: f64,
-        /// Where the search ended.
+        /// The nearest.
         scale: f64,
         /// Ours there.
         ours: f64,
@@ -106,6 +111,7 @@ fn target(row: &PublishedRow, machine: &str) -> Option<Target> {
         cell: format!("{}/base", row.id),
         published: row.base.value,
         unit: row.unit.clone(),
+        better: row.better,
         run: run.clone(),
     })
 }
@@ -147,30 +153,32 @@ fn recorded(machine: &Machine) -> Option<&str> {
 /// If a run fails or no scale reaches the target.
 pub fn fit(setup: &Setup, plan: &Plan, target: &Target, progress: &(dyn Fn() + Sync)) -> Result<Fit, CalibrateError> {
     let plan = Plan { scheds: 1, ..plan.clone() };
-    let at = |scale: f64| baseline(setup, &plan, &target.run.metric, scale, progress);
+    let at = |steps: u64| baseline(setup, &plan, &target.run.metric, steps as f64 / SCALE_STEPS, progress);
     let goal = target.published;
-    let rounded = |scale: f64| (scale * SCALE_STEPS).round() / SCALE_STEPS;
-    // Secant on the reciprocal: time per operation is nearly linear in the scale.
-    let (mut a, mut b) = (1.0, 0.8);
-    let (mut at_a, mut at_b) = (at(a)?, at(b)?);
-    for _ in 0..STEPS_MAX {
-        if ((at_b - goal) / goal).abs() < CLOSE_ENOUGH {
-            return Ok(Fit { scale: b, ours: at_b });
+    let miss = |ours: f64| ((ours - goal) / goal).abs();
+    // Every cost that the scale multiplies makes the baseline worse, so halving finds the place. It need not be
+    // continuous there: rhythms of a workload may snap.
+    let (mut low, mut high) = SCALE_RANGE;
+    let mut best = Fit { scale: f64::NAN, ours: f64::INFINITY };
+    while low <= high {
+        let middle = if low == SCALE_RANGE.0 && high == SCALE_RANGE.1 { SCALE_STEPS as u64 } else { (low + high) / 2 };
+        let ours = at(middle)?;
+        if miss(ours) < miss(best.ours) {
+            best = Fit { scale: middle as f64 / SCALE_STEPS, ours };
         }
-        let slope = (1.0 / at_b - 1.0 / at_a) / (b - a);
-        let next = rounded(b + (1.0 / goal - 1.0 / at_b) / slope);
-        if !(0.001..=1000.0).contains(&next) || next == b {
+        let too_slow = (ours < goal) == (target.better == Better::Higher);
+        if ours == goal {
             break;
+        } else if too_slow {
+            high = middle - 1;
+        } else {
+            low = middle + 1;
         }
-        (a, at_a) = (b, at_b);
-        b = next;
-        at_b = at(b)?;
     }
-    // The nearest of the four-digit factors may miss by a little more than asked for.
-    if ((at_b - goal) / goal).abs() < 10.0 * CLOSE_ENOUGH {
-        return Ok(Fit { scale: b, ours: at_b });
+    if miss(best.ours) > CLOSE_ENOUGH {
+        return Err(CalibrateError::OutOfReach { published: goal, scale: best.scale, ours: best.ours });
     }
-    Err(CalibrateError::OutOfReach { published: goal, scale: b, ours: at_b })
+    Ok(best)
 }
 
 /// Mean of a metric over the seeds with the machine's costs at `scale`.

@@ -42,7 +42,7 @@ fn a_fit_out_of_reach_says_so() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("slow.toml");
     let text = fairground_machine::preset_text("hikey").expect("a preset");
-    std::fs::write(&path, text.replace("probe = { ns = ", "probe = { ns = 9")).expect("written");
+    std::fs::write(&path, text.replace("probe = { ns = ", "probe = { ns = 900")).expect("written");
     let ran = fairground(&format!("calibrate {} --seeds 1", path.display()));
     assert_eq!(ran.code, 2, "{}", ran.stderr);
     assert!(ran.stderr.contains("no scale gives"), "{}", ran.stderr);
