@@ -21,7 +21,7 @@ use crate::program::{ObjId, Op, SpecId, Workload};
 use crate::warning::{Warning, WarningKind};
 
 pub use problem::{Problem, Step};
-pub use programs::{MAX_LOOP_DEPTH, MAX_SPIN_STEPS, MAX_TIME_NS};
+pub use programs::{MAX_DURATION_NS, MAX_LOOP_DEPTH, MAX_SPIN_STEPS, MAX_TIME_NS};
 pub use spawns::MAX_TASKS;
 
 /// A remark on a step, before a file and line are put to it.
