@@ -23,6 +23,11 @@ fn schedulers_are_refused_by_name() {
 fn senseless_numbers_are_refused() {
     refuses("compare hikey sched-pipe --seeds 0", &["--seeds"]);
     refuses("compare hikey sched-pipe --jobs 0", &["--jobs"]);
+    refuses(
+        "run hikey sched-pipe --sched fair:v5.9 --seed -1",
+        &["invalid value '-1' for '--seed <N>'", "expected 0 to"],
+    );
+    refuses("compare hikey sched-pipe --seeds -1", &["invalid value '-1' for '--seeds <N>'"]);
     refuses("compare hikey sched-pipe --hz 123", &["--hz", "250"]);
     refuses("compare hikey sched-pipe --fail-if ops_per_sec", &["no comparison"]);
     refuses("bench --seconds 0", &["--seconds"]);
@@ -30,7 +35,10 @@ fn senseless_numbers_are_refused() {
 
 #[test]
 fn a_file_that_cannot_be_written_is_known_before_the_work() {
-    refuses("compare hikey sched-pipe --output nowhere/at/all.txt", &["cannot write nowhere/at/all.txt"]);
+    refuses(
+        "compare hikey sched-pipe --output nowhere/at/all.txt",
+        &["cannot write nowhere/at/all.txt: there is no directory nowhere/at"],
+    );
     refuses("run hikey sched-pipe --sched fair:v5.9 --trace nowhere/at/all.txt", &["cannot write"]);
 }
 
