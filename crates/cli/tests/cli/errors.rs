@@ -1,4 +1,4 @@
-use super::{fairground, files, refuses};
+use super::{fairground, files, refuses, succeeds};
 
 #[test]
 fn unknown_names_suggest_the_nearest() {
@@ -67,7 +67,7 @@ fn errors_are_plain_where_they_are_piped() {
 
 /// A thread that waits for a signal nobody sends: legal, warned of, and a deadlock.
 const DEADLOCK: &str = r#"{
-    "tasks": { "a": { "run": 1000, "lock": "m", "wait": { "ref": "x", "mutex": "m" }, "unlock": "m" } },
+    "tasks": { "a": { "run": 1000, "lock": "m", "wait": { "ref": "x", "mutex": "m" }, "unlock": "m", "loop": 1 } },
     "global": { "duration": -1 }
 }"#;
 
@@ -87,6 +87,20 @@ fn a_run_that_fails_exits_with_1_says_why_and_keeps_its_trace() {
     assert!(text.ends_with('\n'), "whole lines");
     let last = text.lines().rfind(|l| l.contains(": sched_switch: ")).unwrap();
     assert!(last.contains("prev_comm=a-0") && last.contains("prev_state=1"), "the thread goes to sleep: {last}");
+}
+
+#[test]
+fn a_workload_that_nothing_ends_is_refused_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("endless.json");
+    std::fs::write(&path, "{ \"tasks\": {\n \"a\": { \"run\": 1000 } } }").unwrap();
+    let file = path.display();
+    let parts = ["endless.json:2:2", "`a-0`: loops for ever", "FILE:duration=10"];
+    refuses(&format!("run hikey {file} --sched fair:v5.9"), &parts);
+    refuses(&format!("compare hikey {file}"), &parts);
+    succeeds(&format!("run hikey {file}:duration=0.01 --sched fair:v5.9"));
+    let told = succeeds(&format!("workload check {file}"));
+    assert!(told.contains("loops for ever") && told.contains("1 thread template, 1 warning\n"), "{told}");
 }
 
 #[test]
