@@ -8,10 +8,17 @@ use fairground_lab::setup::Setup;
 use fairground_lab::spec::SchedSpec;
 use fairground_machine::Machine;
 use fairground_sim::{Config, Governor};
-use fairground_workload::Workload;
+use fairground_workload::{Warning, WarningKind, Workload};
+use miette::Diagnostic;
+use thiserror::Error;
 
 use crate::error::Failure;
 use crate::output::complain;
+
+/// A workload that no run can finish. The warning says where, and what to do.
+#[derive(Debug, Error, Diagnostic)]
+#[error("{0}")]
+struct NeverEnds(Warning);
 
 /// Circumstances of runs.
 #[derive(Args, Clone, Debug)]
@@ -67,12 +74,16 @@ impl Circumstances {
         notes
     }
 
-    /// Looks machine, workload and schedulers up. Warnings go to standard error.
+    /// Looks machine, workload and schedulers up. Warnings go to standard error; a workload that would never end is
+    /// refused, instead of failing after an hour of virtual time.
     pub fn setup(&self, machine: &str, workload: &str, scheds: &[String]) -> Result<Setup, Failure> {
         let machine = Machine::find(machine)?;
         let (workload, warnings) = Workload::find(workload, &machine)?;
         for warning in warnings {
-            complain(&format!("warning: {warning}"));
+            match warning.kind {
+                WarningKind::NeverEnds => return Err(NeverEnds(warning).into()),
+                _ => complain(&format!("warning: {warning}")),
+            }
         }
         let scheds = scheds.iter().map(|s| s.parse()).collect::<Result<Vec<SchedSpec>, _>>()?;
         Ok(Setup { machine: Arc::new(machine), workload: Arc::new(workload), scheds, config: self.config() })

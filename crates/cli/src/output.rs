@@ -19,8 +19,23 @@ static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 #[error("cannot write {path}: {cause}")]
 struct CannotWrite {
     path: String,
-    /// Not the whole error: that names a temporary file the user never asked for.
-    cause: io::ErrorKind,
+    cause: String,
+}
+
+impl CannotWrite {
+    fn new(path: &Path, error: &io::Error) -> CannotWrite {
+        let cause = match error.kind() {
+            io::ErrorKind::NotFound => format!("there is no directory {}", directory(path).display()),
+            // Not the whole error: that names a temporary file the user never asked for.
+            kind => kind.to_string(),
+        };
+        CannotWrite { path: path.display().to_string(), cause }
+    }
+}
+
+/// Where a file is to be.
+fn directory(path: &Path) -> &Path {
+    path.parent().filter(|d| !d.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Ctrl-C leaves neither half a result nor a temporary file.
@@ -67,13 +82,12 @@ enum Target {
 impl OutputFile {
     /// Opened before the work begins, so that a bad path is known at once.
     pub fn create(path: &Path) -> Result<OutputFile, Failure> {
-        let fail = |e: io::Error| CannotWrite { path: path.display().to_string(), cause: e.kind() };
+        let fail = |e: io::Error| CannotWrite::new(path, &e);
         let special = std::fs::metadata(path).is_ok_and(|m| !m.is_file());
         let target = if special {
             Target::Direct(BufWriter::new(File::options().write(true).open(path).map_err(fail)?))
         } else {
-            let dir = path.parent().filter(|d| !d.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            let file = temporary(dir).map_err(fail)?;
+            let file = temporary(directory(path)).map_err(fail)?;
             if let Ok(mut files) = UNFINISHED.lock() {
                 files.push(file.path().to_owned());
             }

@@ -6,7 +6,8 @@
 //!
 //! **Not scored** (`hit: null`, and no part of the RMS errors): rows that are not run; rows whose mail contradicts
 //! itself; rows whose published base is 0, because a change from 0 has no percentage (both columns are still shown);
-//! rows of which a patched cell fitted a figure; anything run with fewer than 8 seeds.
+//! rows of which a patched cell fitted a figure; anything run with fewer than 8 seeds. A scored row in which *ours* is
+//! a change from 0 is a miss, but no part of the RMS errors either: it has no percentage.
 //!
 //! **Cells.** A base cell that a machine file names as `fitted: ID/base` is `fitted`, every other cell of ours is
 //! `predicted`. A row's kind is that of its change: a baseline fit leaves it `predicted`.
@@ -59,9 +60,10 @@ pub struct Reproduction {
     pub hits: usize,
     /// Rows scored.
     pub scored: usize,
-    /// Root mean square of our changes minus the published ones over the scored rows, percentage points.
+    /// Root mean square of our changes minus the published ones, percentage points; over the scored rows but
+    /// those in which ours is a change from 0: a miss that has no percentage.
     pub rms_ours: Option<f64>,
-    /// The same of predicting no change at all.
+    /// The same of predicting no change at all, over the same rows.
     pub rms_zero: Option<f64>,
     /// What must be said beside the figures.
     pub notes: Vec<String>,

@@ -30,5 +30,5 @@ pub use builtin::{builtins, Builtin};
 pub use error::{FileError, WorkloadError};
 pub use options::{OptionInfo, OptionKind};
 pub use program::*;
-pub use validate::{Problem, Step, MAX_LOOP_DEPTH, MAX_SPIN_STEPS, MAX_TASKS, MAX_TIME_NS};
+pub use validate::{Problem, Step, MAX_DURATION_NS, MAX_LOOP_DEPTH, MAX_SPIN_STEPS, MAX_TASKS, MAX_TIME_NS};
 pub use warning::{Position, Warning, WarningKind};

@@ -30,6 +30,8 @@ pub enum WarningKind {
     Ignored,
     /// Is run as written, and probably not what was meant.
     Suspicious,
+    /// Nothing ends a run of it: `run` and `compare` refuse it.
+    NeverEnds,
 }
 
 /// One finding that does not stop a workload from running.

@@ -29,7 +29,7 @@ pub struct Compare {
     #[arg(long, value_name = "SCHED", default_value = "fair:v5.9+asym-prev-first")]
     test: Vec<String>,
     /// Pairs of runs: seeds 1 to N
-    #[arg(long, value_name = "N", default_value = "8", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", default_value = "8", allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     seeds: u64,
     /// own, mmtests, amd, arm, markdown, csv or json
     #[arg(long, default_value_t = Format::Own)]

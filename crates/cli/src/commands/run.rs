@@ -33,7 +33,7 @@ pub struct Run {
     #[arg(long, value_name = "SCHED")]
     sched: String,
     /// Seed of all random draws
-    #[arg(long, value_name = "N", default_value = "1")]
+    #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true, value_parser = parse_seed)]
     seed: u64,
     /// Write the events to this file, as raw ftrace text; of a run that fails, up to there
     #[arg(long, value_name = "FILE")]
@@ -46,6 +46,10 @@ pub struct Run {
     check_determinism: bool,
     #[command(flatten)]
     circumstances: Circumstances,
+}
+
+fn parse_seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("expected 0 to {}", u64::MAX))
 }
 
 /// Layouts of a run.

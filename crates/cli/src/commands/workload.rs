@@ -82,6 +82,8 @@ fn check(spec: &str, machine: &str) -> Result<String, Failure> {
     for warning in &warnings {
         let _ = writeln!(out, "warning: {warning}");
     }
-    let _ = writeln!(out, "{}: {} thread templates, {} warnings", workload.name, workload.tasks.len(), warnings.len());
+    let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    let (templates, warned) = (count(workload.tasks.len(), "thread template"), count(warnings.len(), "warning"));
+    let _ = writeln!(out, "{}: {templates}, {warned}", workload.name);
     Ok(out)
 }

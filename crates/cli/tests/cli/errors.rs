@@ -1,4 +1,4 @@
-use super::{fairground, files, refuses};
+use super::{fairground, files, refuses, succeeds};
 
 #[test]
 fn unknown_names_suggest_the_nearest() {
@@ -23,6 +23,11 @@ fn schedulers_are_refused_by_name() {
 fn senseless_numbers_are_refused() {
     refuses("compare hikey sched-pipe --seeds 0", &["--seeds"]);
     refuses("compare hikey sched-pipe --jobs 0", &["--jobs"]);
+    refuses(
+        "run hikey sched-pipe --sched fair:v5.9 --seed -1",
+        &["invalid value '-1' for '--seed <N>'", "expected 0 to"],
+    );
+    refuses("compare hikey sched-pipe --seeds -1", &["invalid value '-1' for '--seeds <N>'"]);
     refuses("compare hikey sched-pipe --hz 123", &["--hz", "250"]);
     refuses("compare hikey sched-pipe --fail-if ops_per_sec", &["no comparison"]);
     refuses("bench --seconds 0", &["--seconds"]);
@@ -30,7 +35,10 @@ fn senseless_numbers_are_refused() {
 
 #[test]
 fn a_file_that_cannot_be_written_is_known_before_the_work() {
-    refuses("compare hikey sched-pipe --output nowhere/at/all.txt", &["cannot write nowhere/at/all.txt"]);
+    refuses(
+        "compare hikey sched-pipe --output nowhere/at/all.txt",
+        &["cannot write nowhere/at/all.txt: there is no directory nowhere/at"],
+    );
     refuses("run hikey sched-pipe --sched fair:v5.9 --trace nowhere/at/all.txt", &["cannot write"]);
 }
 
@@ -59,7 +67,7 @@ fn errors_are_plain_where_they_are_piped() {
 
 /// A thread that waits for a signal nobody sends: legal, warned of, and a deadlock.
 const DEADLOCK: &str = r#"{
-    "tasks": { "a": { "run": 1000, "lock": "m", "wait": { "ref": "x", "mutex": "m" }, "unlock": "m" } },
+    "tasks": { "a": { "run": 1000, "lock": "m", "wait": { "ref": "x", "mutex": "m" }, "unlock": "m", "loop": 1 } },
     "global": { "duration": -1 }
 }"#;
 
@@ -79,6 +87,20 @@ fn a_run_that_fails_exits_with_1_says_why_and_keeps_its_trace() {
     assert!(text.ends_with('\n'), "whole lines");
     let last = text.lines().rfind(|l| l.contains(": sched_switch: ")).unwrap();
     assert!(last.contains("prev_comm=a-0") && last.contains("prev_state=1"), "the thread goes to sleep: {last}");
+}
+
+#[test]
+fn a_workload_that_nothing_ends_is_refused_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("endless.json");
+    std::fs::write(&path, "{ \"tasks\": {\n \"a\": { \"run\": 1000 } } }").unwrap();
+    let file = path.display();
+    let parts = ["endless.json:2:2", "`a-0`: loops for ever", "FILE:duration=10"];
+    refuses(&format!("run hikey {file} --sched fair:v5.9"), &parts);
+    refuses(&format!("compare hikey {file}"), &parts);
+    succeeds(&format!("run hikey {file}:duration=0.01 --sched fair:v5.9"));
+    let told = succeeds(&format!("workload check {file}"));
+    assert!(told.contains("loops for ever") && told.contains("1 thread template, 1 warning\n"), "{told}");
 }
 
 #[test]

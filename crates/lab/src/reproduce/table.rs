@@ -125,7 +125,8 @@ fn totals(out: &mut String, result: &Reproduction) {
         "\nimprovement  positive is better, in percent of base; ours: mean over the seeds, same seeds on both sides\n\
          kind         given: from the mail; fitted: a figure of the machine was fitted to it; predicted: ours alone\n\
          hit          published change above 2 sigma: same sign, and our interval overlaps it ± max(3, 2 sigma);\n\
-         \x20            otherwise: our change within max(1, 2 sigma) of zero\n",
+         \x20            otherwise: our change within max(1, 2 sigma) of zero\n\
+         rms          over the scored rows but those in which ours is a change from 0: a miss without a percentage\n",
     );
     for note in &result.notes {
         let _ = writeln!(out, "note: {note}");

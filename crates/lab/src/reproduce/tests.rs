@@ -85,6 +85,19 @@ fn few_seeds_are_shown_and_not_scored() {
 }
 
 #[test]
+fn a_change_of_ours_from_0_is_a_miss_and_in_no_rms() {
+    let run = |migrations| {
+        let hikey = executed([47_721.0, 47_721.0], [0.0, 0.0], 8, vec![]);
+        reproduce_000(executed([149_313.0, 182_000.0], migrations, 8, vec![]), hikey).unwrap()
+    };
+    let (with, without) = (run([99_936.0, 0.0]), run([0.0, 5.0]));
+    let missed = without.rows.iter().find(|r| r.why == "miss: our base is 0, theirs is not").unwrap();
+    assert_eq!((missed.hit, without.scored, without.hits), (Some(false), with.scored, with.hits - 1));
+    assert!(with.rms_zero.unwrap() > 50.0 && without.rms_zero.unwrap() < 20.0, "{:?}", without.rms_zero);
+    assert!(crate::reproduce::render(&without).contains("but those in which ours is a change from 0"));
+}
+
+#[test]
 fn the_rule_for_a_published_change() {
     let hit = |ours: f64, half: f64| judge(22.285, 0.488, ours, [ours - half, ours + half]).0;
     assert!(hit(22.0, 0.1));

@@ -38,7 +38,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use fairground_machine::{CpuId, CpuMask, Distance, Machine, SoftCost};
-use fairground_workload::{Mark, SpecId, Workload, MAX_TASKS};
+use fairground_workload::{Mark, SpecId, Workload, MAX_DURATION_NS, MAX_TASKS};
 
 use crate::checkers::{EventChecker, WasteMeter};
 use crate::draw::{draw, in_amount, Purpose};
@@ -115,7 +115,7 @@ impl Default for Config {
             latency_limit_ns: u64::MAX,
             start_phase: true,
             pipe_eager_writer_wake: false,
-            max_time_ns: 3_600_000_000_000,
+            max_time_ns: MAX_DURATION_NS,
             max_events: 20_000_000_000,
             audit_every_ns: 100_000_000,
         }

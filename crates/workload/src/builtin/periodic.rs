@@ -4,6 +4,7 @@ use super::Builtin;
 use crate::error::WorkloadError;
 use crate::options::{OptionInfo, OptionKind, Options, MICRO};
 use crate::program::*;
+use crate::validate::MAX_DURATION_NS;
 
 pub(super) const BUILTIN: Builtin = Builtin {
     name: "periodic",
@@ -67,7 +68,7 @@ const OPTIONS: &[OptionInfo] = &[
     },
     OptionInfo {
         name: "duration",
-        kind: OptionKind::Decimal { unit: "s", min: MICRO / 1000, max: 3_600 * MICRO },
+        kind: OptionKind::Decimal { unit: "s", min: MICRO / 1000, max: MAX_DURATION_NS / 1000 },
         default: "10",
         meaning: "length of the run; statistics begin after a tenth of it, but no later than after 1 s",
         excludes: None,

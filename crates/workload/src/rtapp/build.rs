@@ -13,7 +13,7 @@ use super::task::Task;
 use crate::error::WorkloadError;
 use crate::json::Span;
 use crate::program::*;
-use crate::validate::Step;
+use crate::validate::{Place, Step};
 use crate::warning::WarningKind;
 
 mod objects;
@@ -64,20 +64,20 @@ pub(super) fn workload(
         warmup_ns: 0,
         score: score(tasks),
     };
-    let mut places: Vec<Arc<[Span]>> = Vec::new();
+    let mut places: Vec<(Span, Arc<[Span]>)> = Vec::new();
     for task in tasks.iter().filter(|t| t.instances > 0) {
         let program = build.program(source, task, false)?;
         let (ops, spans): (Arc<[Op]>, Arc<[Span]>) = (program.ops.into(), program.spans.into());
         for _ in 0..task.instances {
             let name = format!("{}-{}", task.name, workload.tasks.len());
             workload.tasks.push(spec(task, &name, ops.clone(), global));
-            places.push(spans.clone());
+            places.push((task.span, spans.clone()));
         }
     }
     for task in tasks.iter().filter(|t| build.forked.contains_key(&t.name)).collect::<Vec<_>>() {
         let program = build.program(source, task, true)?;
         workload.tasks.push(spec(task, &format!("{}-fork", task.name), program.ops.into(), global));
-        places.push(program.spans.into());
+        places.push((task.span, program.spans.into()));
     }
     workload.irqs = devices.into_iter().map(|d| irq(source, d, &build.objects)).collect();
     (workload.objects, workload.object_names) = build.objects.into_parts();
@@ -190,25 +190,25 @@ fn warn_of_names(source: &mut Source, tasks: &[Task]) {
     }
 }
 
-/// Validates, and puts lines to what it finds.
+/// Validates, and puts lines to what it finds. `places`: of each template, where it and its steps are written.
 fn check(
     source: &mut Source,
     workload: &Workload,
-    places: &[Arc<[Span]>],
+    places: &[(Span, Arc<[Span]>)],
     machine: &Machine,
 ) -> Result<(), WorkloadError> {
-    let place = |step: Option<Step>| {
-        let step = step?;
-        places.get(step.spec as usize)?.get(step.op as usize).copied()
-    };
+    let of_step = |step: Step| places.get(step.spec as usize)?.1.get(step.op as usize).copied();
     let whole = Span { start: 0, end: 0 };
     let remarks = workload.check(machine).map_err(|problem| {
-        let span = place(problem.step()).unwrap_or(whole);
+        let span = problem.step().and_then(of_step).unwrap_or(whole);
         source.error_with_help(span, problem.to_string(), "here", Some(problem.help()))
     })?;
     for remark in remarks {
-        let span = place(remark.step).unwrap_or(whole);
-        source.warn(WarningKind::Suspicious, span, &remark.subject, remark.message);
+        let span = match remark.place {
+            Place::Task(spec) => places.get(spec as usize).map(|(task, _)| *task),
+            Place::Step(step) => of_step(step),
+        };
+        source.warn(remark.kind, span.unwrap_or(whole), &remark.subject, remark.message);
     }
     Ok(())
 }

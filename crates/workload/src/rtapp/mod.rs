@@ -43,6 +43,7 @@ use crate::error::WorkloadError;
 use crate::json;
 use crate::options::{OptionInfo, OptionKind, Options, MICRO};
 use crate::program::Workload;
+use crate::validate::MAX_DURATION_NS;
 use crate::warning::{Position, Warning, WarningKind};
 use fields::Fields;
 use source::Source;
@@ -70,7 +71,7 @@ pub const FILE_OPTIONS: &[OptionInfo] = &[
     },
     OptionInfo {
         name: "duration",
-        kind: OptionKind::Decimal { unit: "s", min: MICRO / 1000, max: 3_600 * MICRO },
+        kind: OptionKind::Decimal { unit: "s", min: MICRO / 1000, max: MAX_DURATION_NS / 1000 },
         default: "",
         meaning: "length of the run, instead of the file's",
         excludes: None,

@@ -319,9 +319,16 @@ fn a_files_duration_can_be_replaced() {
     assert_eq!(read(text).0.duration_ns, Some(5_000 * MS));
     let dialect = Dialect { duration_ns: Some(MS), ..Dialect::default() };
     assert_eq!(read_as(text, dialect).0.duration_ns, Some(MS));
-    let (w, warnings) = read(&text.replace('5', "-1"));
+}
+
+#[test]
+fn a_task_that_nothing_ends_is_pointed_at() {
+    let text = "{ \"tasks\": { \"s\": { \"run\": 1, \"loop\": 1 },\n  \"t\": { \"run\": 1 } } }";
+    let (w, warnings) = read(text);
     assert_eq!(w.duration_ns, None);
-    assert_eq!(lines(&warnings, WarningKind::Suspicious), [(1, "t-0")]);
+    let [warning] = warnings.as_slice() else { panic!("{warnings:?}") };
+    assert_eq!(warning.kind, WarningKind::NeverEnds);
+    assert!(warning.to_string().starts_with("f.json:2:3: `t-1`: loops for ever"), "{warning}");
 }
 
 fn json_files(dir: &Path, into: &mut Vec<PathBuf>) {

@@ -86,7 +86,7 @@ impl Walk<'_> {
     }
 
     fn remark(&mut self, op: u32, message: String) {
-        let step = Some(Step { spec: self.spec, op });
-        self.remarks.push(Remark { step, subject: self.task.name.clone(), message });
+        let step = Step { spec: self.spec, op };
+        self.remarks.push(Remark::suspicious(step, self.task.name.clone(), message));
     }
 }

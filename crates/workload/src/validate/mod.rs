@@ -21,14 +21,29 @@ use crate::program::{ObjId, Op, SpecId, Workload};
 use crate::warning::{Warning, WarningKind};
 
 pub use problem::{Problem, Step};
-pub use programs::{MAX_LOOP_DEPTH, MAX_SPIN_STEPS, MAX_TIME_NS};
+pub use programs::{MAX_DURATION_NS, MAX_LOOP_DEPTH, MAX_SPIN_STEPS, MAX_TIME_NS};
 pub use spawns::MAX_TASKS;
 
-/// A remark on a step, before a file and line are put to it.
+/// What a remark is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Task(SpecId),
+    Step(Step),
+}
+
+/// A remark, before a file and line are put to it.
 pub(crate) struct Remark {
-    pub step: Option<Step>,
+    pub kind: WarningKind,
+    pub place: Place,
     pub subject: String,
     pub message: String,
+}
+
+impl Remark {
+    /// That something at `step` is probably not what was meant.
+    fn suspicious(step: Step, subject: String, message: String) -> Remark {
+        Remark { kind: WarningKind::Suspicious, place: Place::Step(step), subject, message }
+    }
 }
 
 impl Workload {
@@ -42,8 +57,7 @@ impl Workload {
             help: problem.help(),
             problem: Box::new(problem),
         })?;
-        let warning =
-            |r: Remark| Warning { kind: WarningKind::Suspicious, at: None, subject: r.subject, message: r.message };
+        let warning = |r: Remark| Warning { kind: r.kind, at: None, subject: r.subject, message: r.message };
         Ok(remarks.into_iter().map(warning).collect())
     }
 

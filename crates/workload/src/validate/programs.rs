@@ -11,6 +11,9 @@ pub const MAX_LOOP_DEPTH: usize = 64;
 /// The most steps a program may take in a row without computing, sleeping or blocking.
 pub const MAX_SPIN_STEPS: u64 = 1_000_000;
 
+/// The longest duration that may be asked for, and the longest a run without one may take, ns of virtual time: an hour.
+pub const MAX_DURATION_NS: u64 = 3_600_000_000_000;
+
 /// The longest time a program may be told to take, ns.
 pub const MAX_TIME_NS: u128 = i64::MAX as u128;
 

@@ -2,8 +2,9 @@
 
 use fairground_machine::{CpuId, CpuMask, Machine};
 
-use super::{Problem, Remark, Step, MAX_TIME_NS};
+use super::{Place, Problem, Remark, Step, MAX_TIME_NS};
 use crate::program::*;
+use crate::warning::WarningKind;
 
 /// The kernel keeps 15 bytes of a thread's name.
 const MAX_NAME: usize = 15;
@@ -190,19 +191,19 @@ fn op_ranges(w: &Workload, op: &Op, at: &At, machine: &Machine) -> Result<(), Pr
 
 /// Affinities that name some CPUs the machine has and some it has not.
 pub(super) fn remarks(w: &Workload, machine: &Machine, out: &mut Vec<Remark>) {
-    let mut look = |task: &str, step: Option<Step>, mask: &CpuMask| {
+    let mut look = |task: &TaskSpec, place: Place, mask: &CpuMask| {
         let absent = mask.minus(&machine.all_cpus());
         if !absent.is_empty() {
             let message = format!("may use CPUs {mask}, of which {} has no {absent}", machine.name);
-            out.push(Remark { step, subject: task.into(), message });
+            out.push(Remark { kind: WarningKind::Suspicious, place, subject: task.name.clone(), message });
         }
     };
-    for t in &w.tasks {
-        t.affinity.iter().for_each(|mask| look(&t.name, None, mask));
+    for (spec, t) in w.tasks.iter().enumerate() {
+        t.affinity.iter().for_each(|mask| look(t, Place::Task(spec as SpecId), mask));
     }
     for (step, op) in w.steps() {
         if let Op::SetAffinity(mask) = op {
-            look(&w.tasks[step.spec as usize].name, Some(step), mask);
+            look(&w.tasks[step.spec as usize], Place::Step(step), mask);
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Who creates whom, and how many threads there are in the end.
 
-use super::{Problem, Remark, Step};
+use super::{Place, Problem, Remark, Step};
 use crate::program::*;
+use crate::warning::WarningKind;
 
 /// The most threads a run may create.
 pub const MAX_TASKS: u64 = 1_000_000;
@@ -41,7 +42,7 @@ pub(super) fn check(w: &Workload, remarks: &mut Vec<Remark>) -> Result<Populatio
             "creates `{}` for ever; the run fails when {MAX_TASKS} threads have been created",
             w.name_of(b.child)
         );
-        remarks.push(Remark { step: Some(b.step), subject: w.name_of(b.step.spec), message });
+        remarks.push(Remark::suspicious(b.step, w.name_of(b.step.spec), message));
     }
     let endless = births.iter().flatten().any(|b| b.count.is_none());
     let total = threads.iter().fold(0u64, |sum, n| sum.saturating_add(*n));
@@ -108,10 +109,25 @@ fn never_ends(w: &Workload, threads: &[u64], remarks: &mut Vec<Remark>) {
     if w.duration_ns.is_some() {
         return;
     }
-    let for_ever = |t: &TaskSpec| t.program.iter().any(|op| matches!(op, Op::Loop { times: None, .. }));
-    let mut alive = w.tasks.iter().zip(threads).filter(|(t, n)| **n > 0 && !t.daemon);
-    if let Some((t, _)) = alive.find(|(t, _)| for_ever(t)) {
+    let mut alive = w.tasks.iter().enumerate().filter(|(spec, t)| threads[*spec] > 0 && !t.daemon);
+    if let Some((spec, t)) = alive.find(|(_, t)| is_endless(&t.program)) {
         let message = "loops for ever, and the workload has no duration: give it one, as in FILE:duration=10".into();
-        remarks.push(Remark { step: None, subject: t.name.clone(), message });
+        let (kind, place) = (WarningKind::NeverEnds, Place::Task(spec as SpecId));
+        remarks.push(Remark { kind, place, subject: t.name.clone(), message });
     }
+}
+
+/// Whether a thread of this program comes to the end of a loop for ever.
+fn is_endless(program: &[Op]) -> bool {
+    let mut i = 0;
+    while let Some(op) = program.get(i) {
+        match op {
+            Op::Exit => return false,
+            Op::Loop { times: Some(0), end } => i = *end as usize - 1,
+            Op::EndLoop { begin } if matches!(program[*begin as usize], Op::Loop { times: None, .. }) => return true,
+            _ => {}
+        }
+        i += 1;
+    }
+    false
 }

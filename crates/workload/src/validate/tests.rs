@@ -240,3 +240,26 @@ fn a_run_that_nothing_ends_is_told() {
     w.tasks[0].daemon = true;
     assert_eq!(check(&w), Ok(vec![]));
 }
+
+#[test]
+fn a_loop_for_ever_that_is_left_or_not_entered_ends() {
+    let ends = |program: &[Op]| {
+        let w = Workload { duration_ns: None, ..workload(&[], &[program]) };
+        check(&w).unwrap().is_empty()
+    };
+    assert!(ends(&looped(None, &[RUN, Op::Exit])));
+    assert!(ends(&[&[Op::Exit], looped_at(1, &[RUN]).as_slice()].concat()));
+    let mut skipped = vec![Op::Loop { times: Some(0), end: 5 }];
+    skipped.extend(looped_at(1, &[RUN]));
+    skipped.push(Op::EndLoop { begin: 0 });
+    assert!(ends(&skipped));
+    assert!(!ends(&[looped(None, &[RUN]).as_slice(), &[Op::Exit]].concat()));
+}
+
+/// A loop for ever that begins at this step.
+fn looped_at(begin: u32, body: &[Op]) -> Vec<Op> {
+    let mut ops = vec![Op::Loop { times: None, end: begin + body.len() as u32 + 2 }];
+    ops.extend_from_slice(body);
+    ops.push(Op::EndLoop { begin });
+    ops
+}

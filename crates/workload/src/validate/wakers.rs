@@ -96,7 +96,7 @@ fn lonely(w: &Workload, what: &str, object: &Object, meeting: &Meeting, remarks:
         Object::Mutex | Object::Barrier { .. } | Object::Timer { .. } => return,
     };
     let mut remark = |step: Step, message: String| {
-        remarks.push(Remark { step: Some(step), subject: w.name_of(step.spec), message });
+        remarks.push(Remark::suspicious(step, w.name_of(step.spec), message));
     };
     let (waiters, wakers) = (&meeting.waiters, &meeting.wakers);
     if let Some(step) = waiters.first {
