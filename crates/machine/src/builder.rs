@@ -1,7 +1,8 @@
 //! Machines made in code: equal CPUs for benches and tests, and the parts that other builders share.
 
 use crate::{
-    Cluster, Costs, Cpu, CpuId, CpuMask, CpuType, FreqDomain, IdleScope, IdleState, Machine, Opp, SoftCost, NR_CPUS,
+    Cluster, Costs, Cpu, CpuId, CpuMask, CpuType, Distance, FreqDomain, IdleScope, IdleState, Machine, Opp, SoftCost,
+    NR_CPUS,
 };
 
 impl Machine {
@@ -69,6 +70,19 @@ impl IdleState {
 }
 
 impl Costs {
+    /// Everything for nothing: to be filled in, or for tests that are about something else.
+    pub fn free() -> Costs {
+        let zero = [0; Distance::COUNT];
+        Costs {
+            scale: 1.0,
+            soft_ns: [0.0; SoftCost::COUNT],
+            jitter: 0.0,
+            ipi_ns: zero,
+            line_ns: zero,
+            refill_kib_ns: zero,
+        }
+    }
+
     /// Round figures of a 2 GHz out-of-order core, all estimates: about 2.5 us from a pipe write to the return of the
     /// reader it wakes on an idle neighbour.
     pub fn plausible() -> Costs {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use fairground_machine::{
-    Cluster, Costs, Cpu, CpuId, CpuMask, CpuType, Distance, FreqDomain, IdleScope, IdleState, Machine, Opp, SoftCost,
+    Cluster, Costs, CpuId, CpuMask, Distance, FreqDomain, IdleScope, IdleState, Machine, Opp, SoftCost,
 };
 use fairground_workload::{Object, Op, SchedAttr, Score, Start, TaskSpec, Workload};
 
@@ -204,50 +204,19 @@ pub fn idle_state(name: &str, exit_latency_ns: u64, target_residency_ns: u64) ->
 /// `nr_cpus` equal CPUs in cores of `threads`; one cluster, cache, node and clock; WFI only; nothing costs anything
 /// but an IPI, 1 ns. Tests change what they are about.
 pub fn machine(nr_cpus: u32, threads: u32) -> Machine {
-    let cpu = |id| Cpu {
-        id,
-        core: id / threads,
-        cluster: 0,
-        llc: 0,
-        package: 0,
-        node: 0,
-        freq_domain: 0,
-        cpu_type: 0,
-        capacity: 1024,
-    };
-    let all = CpuMask::first_n(nr_cpus as usize);
+    let mut machine = Machine::symmetric(nr_cpus as usize);
+    machine.cpus.iter_mut().for_each(|cpu| cpu.core = cpu.id / threads);
     let core = |c: u32| (c * threads..(c * threads + threads).min(nr_cpus)).collect();
-    Machine {
-        name: "toy".into(),
-        title: "test machine".into(),
-        cpus: (0..nr_cpus).map(cpu).collect(),
-        cpu_types: vec![CpuType {
-            name: "toy".into(),
-            idle_states: vec![idle_state("WFI", 1_000, 1_000)],
-            smt_throughput: if threads > 1 { vec![1000, 1250] } else { vec![1000] },
-        }],
-        cores: (0..nr_cpus.div_ceil(threads)).map(core).collect(),
-        clusters: vec![Cluster { cpus: all, shares_cache: true, active_mw: 0.0, idle_mw: 0.0 }],
-        llcs: vec![all],
-        packages: vec![all],
-        nodes: vec![all],
-        numa_distance: vec![vec![10]],
-        node_reclaim_distance: fairground_machine::NODE_RECLAIM_DISTANCE,
-        freq_domains: vec![FreqDomain {
-            cpus: all,
-            opps: vec![Opp { khz: 500_000, active_mw: 100.0 }, Opp { khz: 1_000_000, active_mw: 400.0 }],
-            transition_ns: 0,
-        }],
-        costs: Costs {
-            scale: 1.0,
-            soft_ns: [0.0; SoftCost::COUNT],
-            jitter: 0.0,
-            ipi_ns: [1; Distance::COUNT],
-            line_ns: [0; Distance::COUNT],
-            refill_kib_ns: [0; Distance::COUNT],
-        },
-        figures: Vec::new(),
-    }
+    machine.cores = (0..nr_cpus.div_ceil(threads)).map(core).collect();
+    let kind = &mut machine.cpu_types[0];
+    kind.idle_states = vec![idle_state("WFI", 1_000, 1_000)];
+    kind.smt_throughput = if threads > 1 { vec![1000, 1250] } else { vec![1000] };
+    let all = machine.all_cpus();
+    machine.clusters = vec![Cluster { cpus: all, shares_cache: true, active_mw: 0.0, idle_mw: 0.0 }];
+    let opps = vec![Opp { khz: 500_000, active_mw: 100.0 }, Opp { khz: 1_000_000, active_mw: 400.0 }];
+    machine.freq_domains = vec![FreqDomain { cpus: all, opps, transition_ns: 0 }];
+    machine.costs = Costs { ipi_ns: [1; Distance::COUNT], ..Costs::free() };
+    machine
 }
 
 /// Plausible costs, so that everything takes some time: 100 ns an operation, 1 us an IPI, 50 ns a line.

@@ -14,17 +14,11 @@ pub(super) const HOP: Quantity = Quantity { units: TIME.units, max: 1e9, whole: 
 /// The tables by distance, in the order they are read and written.
 pub(super) const BY_DISTANCE: [&str; 3] = ["ipi", "line", "refill_kib"];
 
-/// Everything for nothing, to be filled in.
-pub(super) fn none() -> Costs {
-    let zero = [0; Distance::COUNT];
-    Costs { scale: 1.0, soft_ns: [0.0; SoftCost::COUNT], jitter: 0.0, ipi_ns: zero, line_ns: zero, refill_kib_ns: zero }
-}
-
 /// Reads `[costs]` of a machine on which `occurring` distances occur.
 pub(super) fn read(node: &Node, occurring: &[Distance]) -> FileResult<Costs> {
     let fields = node.table(&["scale", "jitter", "soft", "ipi", "line", "refill_kib"])?;
     let scale = read_scale(&fields)?;
-    let mut costs = none();
+    let mut costs = Costs::free();
     costs.scale = scale;
     costs.jitter = read_jitter(&fields)?;
     costs.soft_ns = read_soft(&fields.need("soft")?, scale)?;

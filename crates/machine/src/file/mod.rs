@@ -15,7 +15,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use crate::error::FileResult;
-use crate::{Cpu, CpuMask, Machine};
+use crate::{Costs, Cpu, CpuMask, Machine};
 
 use groups::Levels;
 use node::{Fields, File, Node};
@@ -94,7 +94,7 @@ fn read_machine(top: &Fields) -> FileResult<Machine> {
         numa_distance: numa.slit,
         node_reclaim_distance: numa.reclaim_distance,
         freq_domains: clocks.domains,
-        costs: costs::none(),
+        costs: Costs::free(),
         figures: Vec::new(),
     };
     machine.costs = costs::read(&top.need("costs")?, &machine.distances())?;

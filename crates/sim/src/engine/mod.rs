@@ -52,7 +52,7 @@ pub use idle::IdleStats;
 use objects::Obj;
 use queue::{Queue, What};
 pub use report::{Account, Outcome, Totals};
-use task::{State, Task};
+use task::Task;
 
 /// Events of one instant after which time is taken to stand still.
 const INSTANT_EVENTS_MAX: u64 = 10_000_000;
@@ -452,30 +452,11 @@ impl Engine {
             space,
             parent,
             thread,
-            live_children: 0,
-            born: 0,
             lineage,
-            draws: 0,
-            steps: 0,
-            state: State::Placing,
             rq: cpu,
-            on_cpu: None,
-            warm_on: None,
-            pc: 0,
-            phase: 0,
-            scratch: 0,
-            slept: false,
-            loops: Vec::new(),
-            timers: Vec::new(),
-            stall_ns: 0,
-            work_q20: 0,
-            wall_until: 0,
             first_period: self.now,
-            leading: true,
-            woken_at: None,
             queued_at: self.now,
-            run_ns: 0,
-            preemptions: 0,
+            ..task::unborn()
         });
         let info = TaskInfo { id, attr: template.attr, affinity, kthread_cpu: template.kthread_cpu };
         self.nr_vital += u64::from(!template.daemon);

@@ -119,8 +119,8 @@ impl Task {
     }
 }
 
-#[cfg(test)]
-pub(crate) fn blank() -> Task {
+/// A task that nothing is known of yet.
+pub(crate) fn unborn() -> Task {
     Task {
         spec: 0,
         attr: SchedAttr::default(),
@@ -163,7 +163,7 @@ mod tests {
     /// 1000 work ns behind a stall of 100 ns, at half speed: 100 + 2000 ns. After 600 ns: 250 work ns are done.
     #[test]
     fn a_stall_passes_before_the_work_and_regardless_of_speed() {
-        let mut t = Task { stall_ns: 100, work_q20: 1000 << 20, ..blank() };
+        let mut t = Task { stall_ns: 100, work_q20: 1000 << 20, ..unborn() };
         assert_eq!(t.done_at(0, 1 << 19), 2100);
         t.progress(600, 1 << 19);
         assert_eq!((t.stall_ns, t.work_q20 >> 20), (0, 750));

@@ -85,7 +85,7 @@ mod tests {
             ("sched-pipe:loops=5,loops=6", "given twice", "whole number"),
             ("sched-pipe:threads=1", "takes no value", "no value"),
             ("sched-pipe:threads,processes", "together with `threads`", "default"),
-            ("sched-pipe:start-cpu=4", "no CPU of small4, which has 0 to 3", "CPU"),
+            ("sched-pipe:start-cpu=4", "no CPU of equal-4, which has 0 to 3", "CPU"),
             ("periodic:duty=101", "`101` is out of range", "0.001 to 100"),
             ("periodic:duty=10,run=5", "together with `duty`", "us"),
             ("periodic:periods=5++8", "`` is not a decimal number", "joined by `+`"),

@@ -103,7 +103,7 @@ fn cpus_must_be_of_the_machine() {
     let mut w = workload(&[], &[&[Op::SetAffinity(CpuMask::of(4))]]);
     assert!(matches!(problem(&w), Problem::NoCpuAllowed { step: Some(_), .. }));
     w = workload(&[], &[&[Op::SetAffinity(CpuMask::parse_list("3-4").unwrap())]]);
-    assert_eq!(check(&w).unwrap(), ["may use CPUs 3-4, of which small4 has no 4"]);
+    assert_eq!(check(&w).unwrap(), ["may use CPUs 3-4, of which equal-4 has no 4"]);
     w.start[0].cpu = 4;
     assert_eq!(problem(&w).to_string(), "`t` names CPU 4, but the machine has 0 to 3");
 }
