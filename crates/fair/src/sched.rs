@@ -288,7 +288,7 @@ impl Scheduler for Fair {
     fn tick_stopped(&mut self, env: &mut Env, cpu: CpuId, stopped: bool) {
         let cpu = self.enter(env, cpu);
         if stopped {
-            self.nohz_enter_idle(cpu);
+            self.world.nohz_balance_enter_idle(cpu);
         }
     }
 

@@ -67,12 +67,6 @@ impl World {
         unsafe { &mut *self.cpus[cpu].rd }
     }
 
-    /// What the CPUs behind the cache of `cpu` share.
-    pub fn llc(&mut self, cpu: usize) -> Option<&mut FgLlc> {
-        // SAFETY: null, or an object of the slab; exclusive by the borrow of self.
-        unsafe { self.cpus[cpu].llc.as_mut() }
-    }
-
     /// The domains of a CPU, bottom to top.
     pub fn chain(&self, cpu: usize) -> Arc<[usize]> {
         Arc::clone(&self.chains[cpu])
