@@ -9,7 +9,7 @@ mod link;
 
 use std::sync::Arc;
 
-use fairground_machine::CpuId;
+use fairground_machine::{CpuId, CpuMask};
 
 use crate::ffi::*;
 use crate::storage::{Pool, Slab};
@@ -65,6 +65,12 @@ impl World {
     pub fn root(&mut self, cpu: usize) -> &mut FgRoot {
         // SAFETY: link_cpus points it at a root of the slab; exclusive by the borrow of self.
         unsafe { &mut *self.cpus[cpu].rd }
+    }
+
+    /// The CPUs of a CPU's partition.
+    pub fn root_span(&self, cpu: usize) -> &CpuMask {
+        // SAFETY: link_cpus points it at a root of the slab.
+        unsafe { &(*self.cpus[cpu].rd).span }
     }
 
     /// The domains of a CPU, bottom to top.
