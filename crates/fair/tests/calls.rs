@@ -422,6 +422,19 @@ fn the_current_task_is_charged_before_the_queue_changes() {
     assert_eq!(rig.fair.task(1).sum_exec / 10_000, 300);
 }
 
+/// task_fork_fair charges whoever is current, the child's parent or (a birth from outside) somebody else.
+#[test]
+fn a_birth_charges_the_current_task() {
+    let mut rig = Rig::new(Machine::symmetric(1), "v5.9");
+    rig.fair_task(0, "0");
+    rig.schedule(0);
+    let start = rig.fair.task(0).exec_start;
+    rig.now += 3 * MS;
+    rig.fair_task(1, "0");
+    assert_eq!(rig.fair.task(0).exec_start, rig.now);
+    assert_eq!(rig.fair.task(0).sum_exec, rig.now - start);
+}
+
 #[test]
 fn a_dead_task_leaves_the_queue_s_averages() {
     let mut rig = Rig::new(Machine::symmetric(1), "v5.9");
