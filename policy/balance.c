@@ -1,5 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* When CPUs balance and what the pass refreshes on its way: spec 1.8, 6.1, 6.2, 6.9, 6.10. Nothing moves here. */
+/*
+ * When CPUs balance and what the pass refreshes on its way: spec 1.8, 6.1, 6.2, 6.9. Nothing moves here.
+ *
+ * The caller walks a CPU's domains bottom-up, periodically or newly idle, with a struct fg_balance_walk:
+ *
+ *	fg_rebalance_begin			fg_newidle_begin, fg_newidle_gate
+ *	  fg_rebalance_domain			  fg_newidle_domain		each domain: stop, skip or balance?
+ *	    should_we_balance, statistics, (find and detach), fg_balance_backoff
+ *	  fg_rebalanced_domain			  fg_newidled_domain		if it was balance
+ *	fg_rebalance_end			fg_newidle_end
+ */
 #include "sched.h"
 
 static u64 msecs_to_jiffies(const struct fg_sys *sys, u64 ms)
@@ -26,7 +36,8 @@ u64 fg_balance_interval(const struct fg_sys *sys, const struct fg_domain *sd, u3
 	return clamp_u64(interval, 1, max_balance_interval(sys));
 }
 
-u64 fg_group_capacity_interval(const struct fg_sys *sys, const struct fg_domain *sd)
+/* jiffies until newly idle balancing refreshes the capacities of sd's local group again. */
+static u64 group_capacity_interval(const struct fg_sys *sys, const struct fg_domain *sd)
 {
 	return clamp_u64(msecs_to_jiffies(sys, sd->balance_interval), 1, max_balance_interval(sys));
 }
@@ -48,7 +59,12 @@ static void add_capacity(struct fg_group *g, u64 capacity, u64 min, u64 max)
 	g->max_capacity = max_u64(g->max_capacity, max);
 }
 
-void fg_update_group_capacity(const struct fg_sys *sys, struct fg_domain *sd, struct fg_cpu *rq)
+u32 fg_group_capacity_due(const struct fg_domain *sd, u32 kind, u64 jiffies)
+{
+	return kind != FG_CPU_NEWLY_IDLE || (sd->groups && jiffies >= sd->groups->next_update);
+}
+
+void fg_update_group_capacity(const struct fg_sys *sys, struct fg_domain *sd, struct fg_cpu *rq, u64 jiffies)
 {
 	struct fg_group *local = sd->groups;
 	const struct fg_domain *child = sd->child;
@@ -57,6 +73,7 @@ void fg_update_group_capacity(const struct fg_sys *sys, struct fg_domain *sd, st
 
 	if (!local)
 		return;
+	local->next_update = jiffies + group_capacity_interval(sys, sd);
 	if (!child) {
 		update_cpu_capacity(sys, rq, local);
 		return;
@@ -97,62 +114,197 @@ u32 fg_should_we_balance(const struct fg_sys *sys, const struct fg_domain *sd, c
 	return local->balance_cpu == dst->id;
 }
 
-u32 fg_newidle_gate(const struct fg_sys *sys, const struct fg_cpu *rq)
+/* SG_* of the kernel: what statistics say about the partition beside the groups. */
+#define SG_OVERLOAD 1
+#define SG_OVERUTILIZED 2
+
+/* A task that waits, or one that is too big for its CPU; a misfit counts in the groups that dst is not in (spec 6.3). */
+static u32 rq_overloaded(const struct fg_cpu *rq, const struct fg_domain *sd)
 {
-	(void)sys;
-	return rq->avg_idle >= FG_MIGRATION_COST && rq->rd && rq->rd->overload;
+	if (rq->nr_running > 1)
+		return 1;
+	return (sd->flags & FG_SD_ASYM_CPUCAPACITY) && rq->misfit_task_load && !idle_rq(rq) &&
+	       !mask_test(&sd->groups->span, rq->id);
 }
 
-/* The highest domain of rq in which some CPUs are preferred. */
-static const struct fg_domain *asym_packing_domain(const struct fg_cpu *rq)
+static u32 sd_status(const struct fg_sys *sys, const struct fg_domain *sd)
 {
-	const struct fg_domain *tmp, *sd = 0;
+	u32 cpu, status = 0;
 
-	for_each_domain(tmp, rq->sd) {
-		if (tmp->flags & FG_SD_ASYM_PACKING)
-			sd = tmp;
+	for_each_cpu(cpu, &sd->span, sys->nr_cpus) {
+		const struct fg_cpu *rq = cpu_rq(sys, cpu);
+
+		if (rq_overloaded(rq, sd))
+			status |= SG_OVERLOAD;
+		if (fg_cpu_overutilized(sys, rq))
+			status |= SG_OVERUTILIZED;
 	}
-	return sd;
+	return status;
 }
 
-/* Lower ids are preferred: is there one among the idle? */
-static u32 preferred_cpu_idles(const struct fg_sys *sys, const struct fg_cpu *rq)
+/* The top domain sees the whole partition, and only it may take a flag back; the others may add that it is short. */
+void fg_update_root_status(const struct fg_sys *sys, const struct fg_domain *sd, struct fg_root *rd)
 {
-	const struct fg_domain *sd = asym_packing_domain(rq);
+	u32 status;
 
-	return sd && mask_next_and(&sd->span, &sys->nohz_idle, 0, sys->nr_cpus) < (u32)rq->id;
+	if (!rd || !sd->groups)
+		return;
+	status = sd_status(sys, sd);
+	if (!sd->parent) {
+		rd->overload = (status & SG_OVERLOAD) != 0;
+		rd->overutilized = (status & SG_OVERUTILIZED) != 0;
+	} else if (status & SG_OVERUTILIZED) {
+		rd->overutilized = 1;
+	}
 }
 
-/* rq's task is too big for it, and somewhere may be a CPU that is not. */
-static u32 check_misfit_status(const struct fg_cpu *rq, const struct fg_domain *sd)
+void fg_balance_backoff(struct fg_domain *sd, u32 kind)
 {
-	return rq->misfit_task_load &&
-	       ((rq->rd && rq->cpu_capacity_orig < rq->rd->max_cpu_capacity) || capacity_reduced(rq, sd));
+	sd->nr_balance_failed = 0;
+	/* Newly idle balancing comes whenever a CPU runs dry, the interval is not its own. */
+	if (kind != FG_CPU_NEWLY_IDLE && sd->balance_interval < sd->max_interval)
+		sd->balance_interval *= 2;
 }
 
-/* A reason to wake an idle CPU for a full balance. */
-static u32 needs_balance(const struct fg_sys *sys, const struct fg_cpu *rq)
+/* ---- the periodic pass ---- */
+
+u32 fg_update_idle_balance(struct fg_cpu *rq)
 {
-	if (rq->nr_running >= 2)
-		return 1;
-	if (rq->h_nr_running && rq->sd && capacity_reduced(rq, rq->sd))
-		return 1;
-	if (preferred_cpu_idles(sys, rq))
-		return 1;
-	/* With unequal CPUs many busy ones are no reason: the big ones may be meant to idle. */
-	if (rq->sd_asym_cpucapacity)
-		return check_misfit_status(rq, rq->sd_asym_cpucapacity);
-	return rq->llc && rq->llc->nr_busy_cpus > 1;
+	rq->idle_balance = (u8)idle_rq(rq);
+	return rq->idle_balance;
 }
 
-u32 fg_nohz_kick(const struct fg_sys *sys, const struct fg_cpu *rq, u64 jiffies)
+u32 fg_rebalance_due(const struct fg_cpu *rq, u64 jiffies)
 {
-	u32 stats;
+	return jiffies >= rq->next_balance;
+}
 
-	if (rq->idle_balance || !sys->nohz_nr_cpus)
+u32 fg_rebalance_kind(const struct fg_cpu *rq)
+{
+	return rq->idle_balance ? FG_CPU_IDLE : FG_CPU_NOT_IDLE;
+}
+
+void fg_dequeue_next_balance(struct fg_cpu *rq, u32 was_sched_idle, u64 jiffies)
+{
+	if (!was_sched_idle && sched_idle_rq(rq))
+		rq->next_balance = jiffies;
+}
+
+u32 fg_sched_idle_rq(const struct fg_cpu *rq)
+{
+	return sched_idle_rq(rq);
+}
+
+u32 fg_idle_rq(const struct fg_cpu *rq)
+{
+	return idle_rq(rq);
+}
+
+static void walk_begin(struct fg_balance_walk *w, u64 next_balance)
+{
+	w->next_balance = next_balance;
+	w->cost = 0;
+	w->busy = 0;
+	w->stopped = 0;
+	w->need_decay = 0;
+	w->update_next_balance = 0;
+	w->blocked = 0;
+}
+
+/* sd's next turn, if it comes before those of the domains seen so far. */
+static void update_next_balance(const struct fg_sys *sys, const struct fg_domain *sd, struct fg_balance_walk *w)
+{
+	w->next_balance = min_u64(w->next_balance, sd->last_balance + fg_balance_interval(sys, sd, w->busy));
+	w->update_next_balance = 1;
+}
+
+void fg_rebalance_begin(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_balance_walk *w)
+{
+	walk_begin(w, w->jiffies + 60 * (u64)sys->hz);
+	w->busy = w->kind != FG_CPU_IDLE && !sched_idle_rq(rq);
+}
+
+/* Once a second a domain forgets a hundredth of what newly idle balancing cost. */
+static u32 decay_newidle_cost(const struct fg_sys *sys, struct fg_domain *sd, u64 jiffies)
+{
+	if (jiffies <= sd->next_decay)
 		return 0;
-	stats = sys->nohz_has_blocked && jiffies > sys->nohz_next_blocked;
-	if (jiffies >= sys->nohz_next_balance && needs_balance(sys, rq))
-		return 2;
-	return stats;
+	sd->max_newidle_lb_cost = sd->max_newidle_lb_cost * 253 / 256;
+	sd->next_decay = jiffies + sys->hz;
+	return 1;
+}
+
+u32 fg_rebalance_domain(const struct fg_sys *sys, struct fg_domain *sd, struct fg_balance_walk *w)
+{
+	w->need_decay |= decay_newidle_cost(sys, sd, w->jiffies);
+	w->cost += sd->max_newidle_lb_cost;
+	/* Another CPU balances from here on; what is left is to add up the costs, if they changed. */
+	if (w->stopped)
+		return w->need_decay ? FG_BALANCE_SKIP : FG_BALANCE_STOP;
+	if (w->jiffies >= sd->last_balance + fg_balance_interval(sys, sd, w->busy))
+		return FG_BALANCE_NOW;
+	update_next_balance(sys, sd, w);
+	return FG_BALANCE_SKIP;
+}
+
+void fg_rebalanced_domain(const struct fg_sys *sys, struct fg_domain *sd, struct fg_balance_walk *w, u32 ours)
+{
+	w->stopped = !ours;
+	sd->last_balance = w->jiffies;
+	update_next_balance(sys, sd, w);
+}
+
+void fg_rebalance_end(struct fg_sys *sys, struct fg_cpu *rq, const struct fg_balance_walk *w)
+{
+	if (w->need_decay)
+		rq->max_idle_balance_cost = max_u64(FG_MIGRATION_COST, w->cost);
+	if (!w->update_next_balance)
+		return;
+	rq->next_balance = w->next_balance;
+	/* An idle CPU without a tick gets its turn from whoever balances for all of them. */
+	if (w->kind == FG_CPU_IDLE)
+		sys->nohz_next_balance = min_u64(sys->nohz_next_balance, w->next_balance);
+}
+
+/* ---- newly idle ---- */
+
+void fg_newidle_begin(const struct fg_sys *sys, struct fg_balance_walk *w)
+{
+	walk_begin(w, w->jiffies + sys->hz);
+	w->kind = FG_CPU_NEWLY_IDLE;
+}
+
+u32 fg_newidle_gate(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_balance_walk *w)
+{
+	if (rq->avg_idle >= FG_MIGRATION_COST && rq->rd && rq->rd->overload)
+		return 1;
+	/* Passed over; the lowest domain still says when its turn is. */
+	if (rq->sd)
+		update_next_balance(sys, rq->sd, w);
+	return 0;
+}
+
+u32 fg_newidle_domain(const struct fg_sys *sys, const struct fg_domain *sd, const struct fg_cpu *rq,
+		      struct fg_balance_walk *w)
+{
+	/* No longer than the CPU is expected to idle. */
+	u32 affordable = rq->avg_idle >= w->cost + sd->max_newidle_lb_cost;
+
+	if (affordable && (sd->flags & FG_SD_BALANCE_NEWIDLE))
+		return FG_BALANCE_NOW;
+	update_next_balance(sys, sd, w);
+	return affordable ? FG_BALANCE_SKIP : FG_BALANCE_STOP;
+}
+
+void fg_newidled_domain(const struct fg_sys *sys, struct fg_domain *sd, struct fg_balance_walk *w, u64 cost)
+{
+	sd->max_newidle_lb_cost = max_u64(sd->max_newidle_lb_cost, cost);
+	w->cost += cost;
+	update_next_balance(sys, sd, w);
+}
+
+void fg_newidle_end(struct fg_cpu *rq, const struct fg_balance_walk *w)
+{
+	rq->max_idle_balance_cost = max_u64(rq->max_idle_balance_cost, w->cost);
+	rq->next_balance = min_u64(rq->next_balance, w->next_balance);
 }

@@ -28,6 +28,7 @@ typedef signed long long s64;
 #define FG_MASK_WORDS 16
 #define FG_NICE_0_LOAD 1024
 #define FG_CAPACITY_SCALE 1024
+#define FG_MIGRATION_COST 500000 /* ns, sysctl_sched_migration_cost */
 
 /* What differs between kernel versions and patches: one byte each, see features.h. */
 enum fg_feature_id {
@@ -441,26 +442,119 @@ void fg_update_idle_core(struct fg_sys *sys, struct fg_cpu *rq);
 void fg_update_misfit_status(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *p);
 u32 fg_cpu_overutilized(const struct fg_sys *sys, const struct fg_cpu *rq);
 
-/* ---- the balance pass (spec 6.1, 1.8, 6.10) ------------------------------------------------------------------ */
+/* ---- the balance pass (spec 6.1, 6.2, 6.9, 1.8) ---------------------------------------------------------------- */
+
+/* idle(c), sidle(c) of spec 0. */
+u32 fg_idle_rq(const struct fg_cpu *rq);
+u32 fg_sched_idle_rq(const struct fg_cpu *rq);
 
 #define FG_CPU_NOT_IDLE 0
 #define FG_CPU_IDLE 1
 #define FG_CPU_NEWLY_IDLE 2
 
-/* cap(c) of spec 2.7 from the signals; writes nothing. */
-u64 fg_scale_capacity(const struct fg_sys *sys, const struct fg_cpu *rq);
-/* cap(c) and the capacities of the local group of rq's domain sd. The caller then sets its next_update: */
-void fg_update_group_capacity(const struct fg_sys *sys, struct fg_domain *sd, struct fg_cpu *rq);
-/* jiffies until newly idle balancing refreshes the capacities of sd again (spec 1.8). */
-u64 fg_group_capacity_interval(const struct fg_sys *sys, const struct fg_domain *sd);
+/* The answer for one domain of a walk. */
+#define FG_BALANCE_STOP 0	/* nor those above it */
+#define FG_BALANCE_SKIP 1
+#define FG_BALANCE_NOW 2
+
+/* What a walk over the domains of a CPU, or over idle CPUs, carries along. The caller sets jiffies and kind. */
+struct fg_balance_walk {
+	u64 jiffies;
+	u64 next_balance;	/* jiffies, the earliest turn seen */
+	u64 cost;		/* ns of newly idle balancing: as remembered, or newly idle as spent in this walk */
+	u32 kind;		/* FG_CPU_* */
+	u32 busy;		/* intervals are the long ones (spec 6.1) */
+	u32 stopped;		/* another CPU balances the domains from here on */
+	u32 need_decay;		/* some max_newidle_lb_cost decayed */
+	u32 update_next_balance;	/* next_balance says something */
+	u32 blocked;		/* some idle CPU has blocked load left */
+};
+
+/*
+ * Sequences of the caller, who walks, charges costs, and raises softirqs and IPIs:
+ *
+ *   tick	fg_update_idle_balance, softirq if fg_rebalance_due, fg_nohz_balancer_kick, fg_kick_ilb if it says so
+ *   softirq	kind by fg_rebalance_kind, fg_rebalance_begin; each domain bottom-up until STOP: fg_rebalance_domain; if
+ *		NOW: load_balance, fg_rebalanced_domain; fg_rebalance_end
+ *   newly idle	fg_newidle_begin, fg_newidle_gate; if open each domain until STOP: fg_newidle_domain; if NOW: load_balance,
+ *		fg_newidled_domain with what that took; always fg_newidle_end
+ *   load_balance	fg_should_we_balance; if so fg_update_group_capacity if due, fg_update_root_status; what finds
+ *		nothing to move, or was not to look, ends with fg_balance_backoff
+ */
+
+/* Notes at a tick or kick whether the CPU idles, and says so. */
+u32 fg_update_idle_balance(struct fg_cpu *rq);
+/* 1: a domain of rq may be due. */
+u32 fg_rebalance_due(const struct fg_cpu *rq, u64 jiffies);
+/* FG_CPU_IDLE or NOT_IDLE, as noted. */
+u32 fg_rebalance_kind(const struct fg_cpu *rq);
+/* After a dequeue: a CPU left with SCHED_IDLE tasks is due at once (v5.6). was: fg_sched_idle_rq before it. */
+void fg_dequeue_next_balance(struct fg_cpu *rq, u32 was_sched_idle, u64 jiffies);
+/* rebalance_domains, see above. ours: fg_should_we_balance. */
+void fg_rebalance_begin(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_balance_walk *w);
+u32 fg_rebalance_domain(const struct fg_sys *sys, struct fg_domain *sd, struct fg_balance_walk *w);
+void fg_rebalanced_domain(const struct fg_sys *sys, struct fg_domain *sd, struct fg_balance_walk *w, u32 ours);
+void fg_rebalance_end(struct fg_sys *sys, struct fg_cpu *rq, const struct fg_balance_walk *w);
+/* newidle_balance. The gate of spec 6.9: 1 if balancing is to happen. */
+void fg_newidle_begin(const struct fg_sys *sys, struct fg_balance_walk *w);
+u32 fg_newidle_gate(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_balance_walk *w);
+u32 fg_newidle_domain(const struct fg_sys *sys, const struct fg_domain *sd, const struct fg_cpu *rq,
+		      struct fg_balance_walk *w);
+/* cost: ns. */
+void fg_newidled_domain(const struct fg_sys *sys, struct fg_domain *sd, struct fg_balance_walk *w, u64 cost);
+void fg_newidle_end(struct fg_cpu *rq, const struct fg_balance_walk *w);
+
 /* Whether dst is the one to balance sd. */
 u32 fg_should_we_balance(const struct fg_sys *sys, const struct fg_domain *sd, const struct fg_cpu *dst, u32 kind);
+/* cap(c) of spec 2.7 from the signals; writes nothing. */
+u64 fg_scale_capacity(const struct fg_sys *sys, const struct fg_cpu *rq);
+/* 1: a balance of this kind refreshes the capacities of sd's local group. */
+u32 fg_group_capacity_due(const struct fg_domain *sd, u32 kind, u64 jiffies);
+/* cap(c), and capacities and next_update of the local group of rq's domain sd. */
+void fg_update_group_capacity(const struct fg_sys *sys, struct fg_domain *sd, struct fg_cpu *rq, u64 jiffies);
+/* Overload and overutilized of the root domain, from the CPUs of sd (spec 6.3, 7.5). */
+void fg_update_root_status(const struct fg_sys *sys, const struct fg_domain *sd, struct fg_root *rd);
+/* sd is balanced: no failures, and the next time later (spec 6.5). */
+void fg_balance_backoff(struct fg_domain *sd, u32 kind);
 /* The interval of sd now, jiffies. busy: the CPU does not idle and has more than SCHED_IDLE tasks (spec 6.1). */
 u64 fg_balance_interval(const struct fg_sys *sys, const struct fg_domain *sd, u32 busy);
-/* Newly idle: 1 if the gate of spec 6.9 lets balancing happen. */
-u32 fg_newidle_gate(const struct fg_sys *sys, const struct fg_cpu *rq);
-/* Kick test of a busy CPU's tick: 0 none, 1 statistics only, 2 balance. */
+
+/* ---- CPUs without a tick (spec 6.10) -------------------------------------------------------------------------- */
+
+#define FG_NOHZ_NO_KICK 0
+#define FG_NOHZ_STATS_KICK 1	/* to bring blocked load up to date */
+#define FG_NOHZ_BALANCE_KICK 2	/* and to balance */
+
+/*
+ *   kicked	fg_update_idle_balance; softirq if it idles
+ *   softirq	fg_nohz_idle_begin; each idle CPU but its own: fg_nohz_idle_abort and away if this one got work, blocked
+ *		averages if fg_nohz_stats_due, its domains if fg_nohz_idle_cpu, fg_nohz_idled_cpu;
+ *		fg_nohz_idle_others_end; own blocked averages unless newly idle, own domains if fg_nohz_idle_self;
+ *		fg_nohz_idle_end
+ *   newly idle	behind a closed gate the same for statistics only, if fg_nohz_newidle_due
+ */
+
+/* rq's tick stops. */
+void fg_nohz_balance_enter_idle(struct fg_sys *sys, struct fg_cpu *rq);
+/* Kick test of a busy CPU's tick: FG_NOHZ_*_KICK. */
 u32 fg_nohz_kick(const struct fg_sys *sys, const struct fg_cpu *rq, u64 jiffies);
+/* The same at a tick, after fg_update_idle_balance; a busy CPU has its tick again. */
+u32 fg_nohz_balancer_kick(struct fg_sys *sys, struct fg_cpu *rq, u64 jiffies);
+/* Whom rq wakes for a kick, -1: nobody. */
+s32 fg_kick_ilb(struct fg_sys *sys, const struct fg_cpu *rq, u32 kick, u64 jiffies);
+/* 1: the blocked averages of an idle CPU are to be updated, at most once a jiffy. */
+u32 fg_nohz_stats_due(const struct fg_cpu *rq, u64 jiffies);
+/* nohz_idle_balance, see above. */
+void fg_nohz_idle_begin(struct fg_sys *sys, struct fg_balance_walk *w);
+void fg_nohz_idle_abort(struct fg_sys *sys);
+u32 fg_nohz_idle_cpu(const struct fg_cpu *rq, u32 kick, struct fg_balance_walk *w);
+void fg_nohz_idled_cpu(const struct fg_cpu *rq, struct fg_balance_walk *w);
+void fg_nohz_idle_others_end(struct fg_sys *sys, const struct fg_balance_walk *w);
+u32 fg_nohz_idle_self(const struct fg_cpu *rq, u32 kick, struct fg_balance_walk *w);
+void fg_nohz_idle_end(struct fg_sys *sys, const struct fg_balance_walk *w);
+u32 fg_nohz_newidle_due(const struct fg_sys *sys, const struct fg_cpu *rq, u64 jiffies);
+/* A newly idle CPU brought the idle CPUs of sd up to date; blocked: some have blocked load left. */
+void fg_nohz_stats_end(struct fg_sys *sys, const struct fg_domain *sd, u32 blocked, u64 jiffies);
 
 /* clang-format on */
 

@@ -19,18 +19,6 @@ void fg_wake_from_idle(const struct fg_sys *sys, struct fg_cpu *rq)
 	rq->idle_stamp = 0;
 }
 
-/* All threads of c's core are idle. */
-static u32 core_is_idle(const struct fg_sys *sys, const struct fg_cpu *c)
-{
-	u32 t;
-
-	for_each_cpu(t, &c->core, sys->nr_cpus) {
-		if (!idle_rq(cpu_rq(sys, t)))
-			return 0;
-	}
-	return 1;
-}
-
 void fg_update_idle_core(struct fg_sys *sys, struct fg_cpu *rq)
 {
 	u32 t;

@@ -81,6 +81,18 @@ static u32 first_of_core(const struct select_ctx *s, const struct fg_domain *sd,
 	return 1;
 }
 
+/* All threads of c's core are idle; the first busy one ends the look. */
+static u32 probe_idle_core(const struct select_ctx *s, const struct fg_cpu *c)
+{
+	u32 t;
+
+	for_each_cpu(t, &c->core, s->sys->nr_cpus) {
+		if (!probe_idle(s, (s32)t))
+			return 0;
+	}
+	return 1;
+}
+
 /* A core without a busy thread; the id is that of the first thread met, whichever of them p may use. */
 static s32 select_idle_core(const struct select_ctx *s, const struct fg_domain *sd)
 {
@@ -93,8 +105,7 @@ static s32 select_idle_core(const struct select_ctx *s, const struct fg_domain *
 	while (mask_wrap_next(&it, &sd->span, &s->p->allowed)) {
 		if (!first_of_core(s, sd, it.cpu))
 			continue;
-		s->v->probes++;
-		if (core_is_idle(s->sys, cpu_rq(s->sys, it.cpu)))
+		if (probe_idle_core(s, cpu_rq(s->sys, it.cpu)))
 			return (s32)it.cpu;
 	}
 	/* The hint was wrong. */

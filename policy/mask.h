@@ -17,6 +17,22 @@ static inline u32 mask_test(const struct fg_mask *m, s32 cpu)
 	return (u32)(m->bits[c / 64] >> (c % 64)) & 1;
 }
 
+static inline void mask_set(struct fg_mask *m, s32 cpu)
+{
+	u32 c = (u32)cpu;
+
+	if (c < FG_NR_CPUS)
+		m->bits[c / 64] |= 1ull << (c % 64);
+}
+
+static inline void mask_clear(struct fg_mask *m, s32 cpu)
+{
+	u32 c = (u32)cpu;
+
+	if (c < FG_NR_CPUS)
+		m->bits[c / 64] &= ~(1ull << (c % 64));
+}
+
 /* First member of a and b in [from, limit), else limit. limit is at most FG_NR_CPUS. */
 static inline u32 mask_next_and(const struct fg_mask *a, const struct fg_mask *b, u32 from, u32 limit)
 {

@@ -25,3 +25,4 @@
 
 /* balance */
 #include "balance.c"
+#include "nohz.c"

@@ -7,7 +7,6 @@
 #include "mask.h"
 
 #define FG_NSEC_PER_SEC 1000000000ull
-#define FG_MIGRATION_COST 500000ull /* ns, sysctl_sched_migration_cost */
 #define FG_MAX_DOMAINS 64 /* more levels than any machine has: bounds every walk */
 
 /* Domains of one CPU, bottom-up. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* When balancing happens and what it refreshes: spec 1.8, 6.1, 6.2, 6.9, 6.10; and the feature table. */
+/* When balancing happens and what it refreshes: spec 1.8, 6.1, 6.2, 6.9; and the feature table. */
 #include "kit.h"
 
 static void machine(void)
@@ -30,7 +30,7 @@ TEST(intervals)
 	/* at most a tenth of a second for each CPU, at least one jiffy */
 	mc->balance_interval = 100000;
 	CHECK_EQ(fg_balance_interval(&sys, mc, 1), 200);
-	CHECK_EQ(fg_group_capacity_interval(&sys, mc), 200);
+	CHECK_EQ(group_capacity_interval(&sys, mc), 200);
 	mc->balance_interval = 0;
 	CHECK_EQ(fg_balance_interval(&sys, mc, 1), 1);
 }
@@ -43,12 +43,12 @@ TEST(group_capacities_of_the_local_group)
 	mc = cpus[1].sd;
 	pkg = mc->parent;
 	cpus[1].rt.util_avg = 62;
-	fg_update_group_capacity(&sys, mc, &cpus[1]);
+	fg_update_group_capacity(&sys, mc, &cpus[1], 7);
 	CHECK_EQ(cpus[1].cpu_capacity, 400);
 	CHECK_EQ(mc->groups->capacity, 400);
 	CHECK_EQ(mc->groups->min_capacity, 400);
 	CHECK_EQ(pkg->groups->capacity, 4 * 462);
-	fg_update_group_capacity(&sys, pkg, &cpus[1]);
+	fg_update_group_capacity(&sys, pkg, &cpus[1], 7);
 	CHECK_EQ(pkg->groups->capacity, 400 + 3 * 462);
 	CHECK_EQ(pkg->groups->min_capacity, 400);
 	CHECK_EQ(pkg->groups->max_capacity, 462);
@@ -56,12 +56,12 @@ TEST(group_capacities_of_the_local_group)
 	/* overlapping children: by CPUs, whatever their groups say */
 	mc->flags |= FG_SD_OVERLAP;
 	mc->groups->capacity = 7;
-	fg_update_group_capacity(&sys, pkg, &cpus[1]);
+	fg_update_group_capacity(&sys, pkg, &cpus[1], 7);
 	CHECK_EQ(pkg->groups->capacity, 400 + 3 * 462);
 	mc->flags &= ~(u32)FG_SD_OVERLAP;
 	/* never 0 */
 	cpus[1].rt.util_avg = 1024;
-	fg_update_group_capacity(&sys, mc, &cpus[1]);
+	fg_update_group_capacity(&sys, mc, &cpus[1], 7);
 	CHECK_EQ(mc->groups->capacity, 1);
 }
 
@@ -84,87 +84,265 @@ TEST(one_cpu_of_a_group_balances)
 	CHECK_EQ(fg_should_we_balance(&sys, pkg, &cpus[0], FG_CPU_NOT_IDLE), 1);
 }
 
-TEST(newidle_gate)
+/* MC of 4 CPUs: 1 jiffy idle, 32 busy; PKG of 8: 2 and 64. */
+static struct fg_balance_walk walk(u32 kind)
 {
+	struct fg_balance_walk w = { .jiffies = 1000, .kind = kind };
+
 	machine();
-	CHECK_EQ(fg_newidle_gate(&sys, &cpus[0]), 0);
-	root.overload = 1;
-	cpus[0].avg_idle = 500000;
-	CHECK_EQ(fg_newidle_gate(&sys, &cpus[0]), 1);
-	cpus[0].avg_idle = 499999;
-	CHECK_EQ(fg_newidle_gate(&sys, &cpus[0]), 0);
-	cpus[0].rd = 0;
-	cpus[0].avg_idle = 500000;
-	CHECK_EQ(fg_newidle_gate(&sys, &cpus[0]), 0);
+	sys.nohz_next_balance = 5000;
+	return w;
 }
 
-/* A busy CPU in the big LLC, with one idle CPU whose tick is stopped. */
-static struct fg_cpu *kick_machine(void)
+TEST(group_capacities_are_always_due_but_newly_idle)
 {
+	struct fg_domain *mc;
+
+	machine();
+	mc = cpus[1].sd;
+	fg_update_group_capacity(&sys, mc->parent, &cpus[1], 100);
+	/* 8 ms are 2 jiffies */
+	CHECK_EQ(mc->parent->groups->next_update, 102);
+	CHECK_EQ(fg_group_capacity_due(mc->parent, FG_CPU_NEWLY_IDLE, 101), 0);
+	CHECK_EQ(fg_group_capacity_due(mc->parent, FG_CPU_NEWLY_IDLE, 102), 1);
+	CHECK_EQ(fg_group_capacity_due(mc->parent, FG_CPU_NOT_IDLE, 101), 1);
+	CHECK_EQ(fg_group_capacity_due(mc->parent, FG_CPU_IDLE, 101), 1);
+}
+
+TEST(a_balanced_domain_waits_twice_as_long)
+{
+	struct fg_domain *mc;
+
+	machine();
+	mc = cpus[0].sd;
+	mc->nr_balance_failed = 3;
+	fg_balance_backoff(mc, FG_CPU_NEWLY_IDLE);
+	CHECK_EQ(mc->nr_balance_failed, 0);
+	CHECK_EQ(mc->balance_interval, 4);
+	fg_balance_backoff(mc, FG_CPU_NOT_IDLE);
+	CHECK_EQ(mc->balance_interval, 8);
+	/* while below the maximum of 8 */
+	fg_balance_backoff(mc, FG_CPU_IDLE);
+	CHECK_EQ(mc->balance_interval, 8);
+}
+
+TEST(a_busy_cpu_walks_its_domains)
+{
+	struct fg_balance_walk w = walk(FG_CPU_NOT_IDLE);
+	struct fg_domain *mc = cpus[0].sd, *pkg = mc->parent;
+
+	kit_busy(0);
+	mc->last_balance = 968;
+	mc->next_decay = 1000;
+	mc->max_newidle_lb_cost = 2560;
+	pkg->last_balance = 937;
+	pkg->next_decay = 999;
+	pkg->max_newidle_lb_cost = 512000;
+
+	fg_rebalance_begin(&sys, &cpus[0], &w);
+	CHECK_EQ(w.busy, 1);
+	CHECK_EQ(w.next_balance, 1000 + 60 * 250);
+	/* due at 968 + 32; balanced: the next time in 256 ms */
+	CHECK_EQ(fg_rebalance_domain(&sys, mc, &w), FG_BALANCE_NOW);
+	fg_balance_backoff(mc, w.kind);
+	fg_rebalanced_domain(&sys, mc, &w, 1);
+	CHECK_EQ(mc->last_balance, 1000);
+	CHECK_EQ(w.next_balance, 1064);
+	/* due at 937 + 64; a second is over, 512000 * 253 / 256 */
+	CHECK_EQ(fg_rebalance_domain(&sys, pkg, &w), FG_BALANCE_SKIP);
+	CHECK_EQ(mc->max_newidle_lb_cost, 2560);
+	CHECK_EQ(pkg->max_newidle_lb_cost, 506000);
+	CHECK_EQ(pkg->next_decay, 1250);
+	CHECK_EQ(pkg->last_balance, 937);
+	fg_rebalance_end(&sys, &cpus[0], &w);
+	CHECK_EQ(cpus[0].next_balance, 1001);
+	CHECK_EQ(cpus[0].max_idle_balance_cost, 2560 + 506000);
+	CHECK_EQ(sys.nohz_next_balance, 5000);
+}
+
+TEST(the_costs_of_a_cpu_are_at_least_half_a_millisecond)
+{
+	struct fg_balance_walk w = walk(FG_CPU_IDLE);
+
+	cpus[0].max_idle_balance_cost = 900000;
+	fg_rebalance_begin(&sys, &cpus[0], &w);
+	cpus[0].sd->next_decay = 1000;
+	cpus[0].sd->max_newidle_lb_cost = 1000;
+	fg_rebalance_domain(&sys, cpus[0].sd, &w);
+	fg_rebalance_end(&sys, &cpus[0], &w);
+	/* nothing decayed, nothing to renew */
+	CHECK_EQ(cpus[0].max_idle_balance_cost, 900000);
+	cpus[0].sd->next_decay = 999;
+	fg_rebalance_domain(&sys, cpus[0].sd, &w);
+	fg_rebalance_end(&sys, &cpus[0], &w);
+	CHECK_EQ(cpus[0].max_idle_balance_cost, 500000);
+}
+
+TEST(who_is_not_to_balance_stops_there)
+{
+	struct fg_balance_walk w = walk(FG_CPU_IDLE);
+	struct fg_domain *mc = cpus[1].sd, *pkg = mc->parent;
+
+	mc->next_decay = pkg->next_decay = 1000;
+	mc->last_balance = 999;
+	fg_rebalance_begin(&sys, &cpus[1], &w);
+	CHECK_EQ(w.busy, 0);
+	CHECK_EQ(fg_rebalance_domain(&sys, mc, &w), FG_BALANCE_NOW);
+	fg_rebalanced_domain(&sys, mc, &w, 0);
+	CHECK_EQ(mc->last_balance, 1000);
+	CHECK_EQ(fg_rebalance_domain(&sys, pkg, &w), FG_BALANCE_STOP);
+	/* but goes on for the costs, whatever is due */
+	pkg->next_decay = 999;
+	CHECK_EQ(fg_rebalance_domain(&sys, pkg, &w), FG_BALANCE_SKIP);
+	CHECK_EQ(w.need_decay, 1);
+	fg_rebalance_end(&sys, &cpus[1], &w);
+	CHECK_EQ(cpus[1].next_balance, 1001);
+	/* idle CPUs get their turn from the nohz balancer */
+	CHECK_EQ(sys.nohz_next_balance, 1001);
+}
+
+TEST(sched_idle_tasks_do_not_make_a_cpu_busy)
+{
+	struct fg_balance_walk w = walk(FG_CPU_NOT_IDLE);
+
+	kit_sched_idle(0);
+	fg_rebalance_begin(&sys, &cpus[0], &w);
+	CHECK_EQ(w.busy, 0);
+	/* the last ordinary task left: due at once */
+	cpus[0].next_balance = 2000;
+	fg_dequeue_next_balance(&cpus[0], 1, 1000);
+	CHECK_EQ(cpus[0].next_balance, 2000);
+	fg_dequeue_next_balance(&cpus[0], 0, 1000);
+	CHECK_EQ(cpus[0].next_balance, 1000);
+	CHECK_EQ(fg_rebalance_due(&cpus[0], 999), 0);
+	CHECK_EQ(fg_rebalance_due(&cpus[0], 1000), 1);
+	kit_busy(0);
+	fg_dequeue_next_balance(&cpus[0], 0, 900);
+	CHECK_EQ(cpus[0].next_balance, 1000);
+}
+
+TEST(the_kind_is_that_of_the_last_tick)
+{
+	machine();
+	CHECK_EQ(fg_update_idle_balance(&cpus[0]), 1);
+	kit_busy(0);
+	CHECK_EQ(fg_rebalance_kind(&cpus[0]), FG_CPU_IDLE);
+	CHECK_EQ(fg_update_idle_balance(&cpus[0]), 0);
+	CHECK_EQ(fg_rebalance_kind(&cpus[0]), FG_CPU_NOT_IDLE);
+}
+
+TEST(root_status)
+{
+	struct fg_domain *mc, *pkg;
+
 	machine();
 	kit_busy_range(0, 7);
-	kit_idle(5);
-	mask_set(&sys.nohz_idle, 5);
-	sys.nohz_nr_cpus = 1;
-	sys.nohz_next_balance = 100;
-	llcs[4].nr_busy_cpus = 1;
-	return &cpus[6];
+	mc = cpus[4].sd;
+	pkg = mc->parent;
+	root.overload = 1;
+	root.overutilized = 1;
+	/* only the top domain takes flags back */
+	fg_update_root_status(&sys, mc, &root);
+	CHECK_EQ(root.overload, 1);
+	CHECK_EQ(root.overutilized, 1);
+	fg_update_root_status(&sys, pkg, &root);
+	CHECK_EQ(root.overload, 0);
+	CHECK_EQ(root.overutilized, 0);
+	/* 820 * 1280 >= 1024 * 1024; two tasks are the top domain's business */
+	cpus[5].cfs.util_avg = 819;
+	cpus[6].nr_running = 2;
+	fg_update_root_status(&sys, mc, &root);
+	CHECK_EQ(root.overutilized, 0);
+	cpus[5].cfs.util_avg = 820;
+	fg_update_root_status(&sys, mc, &root);
+	CHECK_EQ(root.overload, 0);
+	CHECK_EQ(root.overutilized, 1);
+	fg_update_root_status(&sys, pkg, &root);
+	CHECK_EQ(root.overload, 1);
+	CHECK_EQ(root.overutilized, 1);
 }
 
-TEST(nohz_kick)
+TEST(a_misfit_of_another_group_is_an_overload)
 {
-	struct fg_cpu *rq = kick_machine();
+	struct fg_domain *pkg;
 
-	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), 0);
-	/* statistics only */
-	sys.nohz_has_blocked = 1;
-	sys.nohz_next_blocked = 99;
-	CHECK_EQ(fg_nohz_kick(&sys, rq, 99), 0);
-	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), 1);
-	/* two tasks, if it is time */
-	rq->nr_running = 2;
-	CHECK_EQ(fg_nohz_kick(&sys, rq, 99), 0);
-	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), 2);
-	/* nobody to kick, nobody to kick for */
-	rq->idle_balance = 1;
-	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), 0);
-	rq->idle_balance = 0;
-	sys.nohz_nr_cpus = 0;
-	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), 0);
-
-	rq = kick_machine();
-	rq->cpu_capacity = 875; /* * 117 < 102400 */
-	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), 2);
-	rq->cpu_capacity = 876;
-	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), 0);
-	/* reduced capacity is a reason only for a fair task */
-	rq->cpu_capacity = 875;
-	rq->h_nr_running = 0;
-	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), 0);
-	rq->h_nr_running = 1;
-	rq->cpu_capacity = 876;
-	/* another busy CPU of the LLC */
-	llcs[4].nr_busy_cpus = 2;
-	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), 2);
-	/* a preferred CPU idles */
-	llcs[4].nr_busy_cpus = 1;
-	rq->sd->flags |= FG_SD_ASYM_PACKING;
-	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), 2);
-	CHECK_EQ(fg_nohz_kick(&sys, &cpus[4], 100), 0);
+	machine();
+	kit_busy_range(0, 7);
+	pkg = cpus[4].sd->parent;
+	cpus[0].misfit_task_load = 1;
+	fg_update_root_status(&sys, pkg, &root);
+	CHECK_EQ(root.overload, 0);
+	pkg->flags |= FG_SD_ASYM_CPUCAPACITY;
+	fg_update_root_status(&sys, pkg, &root);
+	CHECK_EQ(root.overload, 1);
+	/* seen from its own group, or once its CPU idles, it is none */
+	cpus[1].sd->parent->flags |= FG_SD_ASYM_CPUCAPACITY;
+	fg_update_root_status(&sys, cpus[1].sd->parent, &root);
+	CHECK_EQ(root.overload, 0);
+	kit_idle(0);
+	fg_update_root_status(&sys, pkg, &root);
+	CHECK_EQ(root.overload, 0);
 }
 
-TEST(nohz_kick_on_asymmetric_machines_is_for_misfits)
+TEST(newidle_gate)
 {
-	struct fg_cpu *rq = kick_machine();
+	struct fg_balance_walk w = walk(0);
 
-	rq->sd_asym_cpucapacity = rq->sd->parent;
-	llcs[4].nr_busy_cpus = 3;
-	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), 0);
-	/* a misfit on a CPU of full size goes nowhere better */
-	rq->misfit_task_load = 1;
-	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), 0);
-	rq->cpu_capacity_orig = rq->cpu_capacity = 1000;
-	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), 2);
+	fg_newidle_begin(&sys, &w);
+	CHECK_EQ(w.kind, FG_CPU_NEWLY_IDLE);
+	CHECK_EQ(w.next_balance, 1250);
+	root.overload = 1;
+	cpus[0].avg_idle = 500000;
+	CHECK_EQ(fg_newidle_gate(&sys, &cpus[0], &w), 1);
+	CHECK_EQ(w.next_balance, 1250);
+	/* passed over; the lowest domain's turn is an idle interval after its last */
+	cpus[0].sd->last_balance = 1100;
+	cpus[0].avg_idle = 499999;
+	CHECK_EQ(fg_newidle_gate(&sys, &cpus[0], &w), 0);
+	CHECK_EQ(w.next_balance, 1101);
+	cpus[0].avg_idle = 500000;
+	root.overload = 0;
+	CHECK_EQ(fg_newidle_gate(&sys, &cpus[0], &w), 0);
+	root.overload = 1;
+	cpus[0].rd = 0;
+	CHECK_EQ(fg_newidle_gate(&sys, &cpus[0], &w), 0);
+	cpus[0].sd = 0;
+	CHECK_EQ(fg_newidle_gate(&sys, &cpus[0], &w), 0);
+}
+
+TEST(newly_idle_as_far_as_the_idle_time_pays)
+{
+	struct fg_balance_walk w = walk(0);
+	struct fg_domain *mc = cpus[0].sd, *pkg = mc->parent;
+
+	cpus[0].avg_idle = 1000000;
+	cpus[0].next_balance = 1200;
+	mc->last_balance = pkg->last_balance = 1000;
+	mc->max_newidle_lb_cost = 600000;
+	pkg->max_newidle_lb_cost = 300001;
+	fg_newidle_begin(&sys, &w);
+	CHECK_EQ(fg_newidle_domain(&sys, mc, &cpus[0], &w), FG_BALANCE_NOW);
+	fg_newidled_domain(&sys, mc, &w, 700000);
+	CHECK_EQ(mc->max_newidle_lb_cost, 700000);
+	CHECK_EQ(w.next_balance, 1001);
+	/* 700000 + 300001 is more than the CPU will idle */
+	CHECK_EQ(fg_newidle_domain(&sys, pkg, &cpus[0], &w), FG_BALANCE_STOP);
+	pkg->max_newidle_lb_cost = 300000;
+	CHECK_EQ(fg_newidle_domain(&sys, pkg, &cpus[0], &w), FG_BALANCE_NOW);
+	pkg->flags &= ~(u32)FG_SD_BALANCE_NEWIDLE;
+	CHECK_EQ(fg_newidle_domain(&sys, pkg, &cpus[0], &w), FG_BALANCE_SKIP);
+	/* what is remembered is the highest cost */
+	fg_newidled_domain(&sys, pkg, &w, 1000);
+	CHECK_EQ(pkg->max_newidle_lb_cost, 300000);
+	fg_newidle_end(&cpus[0], &w);
+	CHECK_EQ(cpus[0].max_idle_balance_cost, 701000);
+	CHECK_EQ(cpus[0].next_balance, 1001);
+	/* pulled in, never put off */
+	w.next_balance = 1100;
+	w.cost = 0;
+	fg_newidle_end(&cpus[0], &w);
+	CHECK_EQ(cpus[0].max_idle_balance_cost, 701000);
+	CHECK_EQ(cpus[0].next_balance, 1001);
 }
 
 TEST(features_say_what_they_can)
@@ -188,9 +366,17 @@ int main(void)
 	RUN(intervals);
 	RUN(group_capacities_of_the_local_group);
 	RUN(one_cpu_of_a_group_balances);
+	RUN(group_capacities_are_always_due_but_newly_idle);
+	RUN(a_balanced_domain_waits_twice_as_long);
+	RUN(a_busy_cpu_walks_its_domains);
+	RUN(the_costs_of_a_cpu_are_at_least_half_a_millisecond);
+	RUN(who_is_not_to_balance_stops_there);
+	RUN(sched_idle_tasks_do_not_make_a_cpu_busy);
+	RUN(the_kind_is_that_of_the_last_tick);
+	RUN(root_status);
+	RUN(a_misfit_of_another_group_is_an_overload);
 	RUN(newidle_gate);
-	RUN(nohz_kick);
-	RUN(nohz_kick_on_asymmetric_machines_is_for_misfits);
+	RUN(newly_idle_as_far_as_the_idle_time_pays);
 	RUN(features_say_what_they_can);
 	return test_report();
 }

@@ -29,11 +29,6 @@ static u32 nr_groups;
 /* Something to be current on a busy CPU. */
 static struct fg_task filler[FG_NR_CPUS];
 
-static void mask_set(struct fg_mask *m, u32 c)
-{
-	m->bits[c / 64] |= 1ull << (c % 64);
-}
-
 static void kit_preset_v59(void)
 {
 	u8 *f = sys.feat.value;
@@ -99,9 +94,9 @@ static void kit_init(u32 nr)
 		rq->rd = &root;
 		rq->sd_llc_id = (s32)c;
 		rq->sd_llc_size = 1;
-		mask_set(&rq->core, c);
-		mask_set(&sys.active, c);
-		mask_set(&root.span, c);
+		mask_set(&rq->core, (s32)c);
+		mask_set(&sys.active, (s32)c);
+		mask_set(&root.span, (s32)c);
 	}
 	kit_preset_v59();
 }
@@ -122,7 +117,7 @@ static void kit_smt(u32 n, u32 stride)
 		u32 first = c / (n * stride) * (n * stride) + c % stride;
 
 		for (u32 t = 0; t < n; t++)
-			mask_set(&cpus[c].core, first + t * stride);
+			mask_set(&cpus[c].core, (s32)(first + t * stride));
 	}
 }
 
@@ -144,7 +139,7 @@ static struct fg_group *kit_group(u32 c, const struct fg_domain *child)
 		g->flags = child->flags;
 		g->weight = child->weight;
 	} else {
-		mask_set(&g->span, c);
+		mask_set(&g->span, (s32)c);
 		g->weight = 1;
 	}
 	g->balance_mask = g->span;
@@ -167,7 +162,7 @@ static void kit_level(u32 level, u32 flags, u32 pct, u32 size)
 
 		memset(&span, 0, sizeof(span));
 		for (u32 c = first; c < end; c++)
-			mask_set(&span, c);
+			mask_set(&span, (s32)c);
 		for (u32 c = first; c < end; c++) {
 			struct fg_domain *child = kit_top(c);
 
@@ -238,7 +233,7 @@ static void kit_allow(struct fg_task *p, u32 first, u32 last)
 	memset(&p->allowed, 0, sizeof(p->allowed));
 	p->nr_allowed = last - first + 1;
 	for (u32 c = first; c <= last; c++)
-		mask_set(&p->allowed, c);
+		mask_set(&p->allowed, (s32)c);
 }
 
 /* A sleeping task that last ran on cpu. */

@@ -799,6 +799,26 @@ TEST(an_island_woken_from_outside)
 	CHECK_EQ(v_sis.rule, FG_RULE_B1);
 }
 
+/* Cores 0-1, 2-3 and 4-5 are given up at their first busy thread, of 6-7 both are looked at; and target before. */
+TEST(the_search_for_an_idle_core_counts_threads)
+{
+	struct fg_task p;
+	struct fg_verdict v;
+
+	kit_init(8);
+	kit_smt(2, 1);
+	kit_level(FG_LEVEL_SMT, SD_SMT, 110, 2);
+	kit_level(FG_LEVEL_MC, SD_MC, 117, 8);
+	kit_finish();
+	kit_busy_range(0, 4);
+	llcs[0].has_idle_cores = 1;
+	p = kit_task(1, 0);
+	v = kit_wake(&p, 0, FG_WF_TTWU);
+	CHECK_EQ(v.cpu, 6);
+	CHECK_EQ(v.rule, FG_RULE_B7);
+	CHECK_EQ(v.probes, 1 + 3 + 2);
+}
+
 int main(void)
 {
 	RUN(rows_B2_to_B10);
@@ -826,5 +846,6 @@ int main(void)
 	RUN(flips_decay_after_more_than_a_second);
 	RUN(the_scan_budget_mixes_two_llcs);
 	RUN(an_island_woken_from_outside);
+	RUN(the_search_for_an_idle_core_counts_threads);
 	return test_report();
 }

@@ -51,13 +51,11 @@ impl Fair {
     }
 
     /// sched_fork and wake_up_new_task.
-    pub(crate) fn place_child(&mut self, env: &mut Env, parent: Option<TaskId>, child: &TaskInfo) {
+    pub(crate) fn place_child(&mut self, env: &mut Env, child: &TaskInfo) {
         let (here, task) = (self.here as usize, child.id);
         self.new_task(child);
         self.clock(env, here);
-        if parent.is_some() {
-            self.update_curr(here);
-        }
+        self.update_curr(here);
         let fair = !is_rt(self.world.task(task));
         if fair {
             self.world.task_fork(here, task);

@@ -45,12 +45,9 @@ impl Fair {
         if self.world.curr(cpu) != Some(task) {
             self.remove_from_tree(cpu, task);
         }
-        let was_sched_idle = self.is_sched_idle(cpu);
+        let was_sched_idle = self.world.sched_idle(cpu);
         self.world.dequeue_entity(cpu, task, flags);
-        if !was_sched_idle && self.is_sched_idle(cpu) {
-            // v5.6: whoever is left with SCHED_IDLE tasks looks for better ones early.
-            self.world.cpus[cpu].next_balance = env.jiffies();
-        }
+        self.world.dequeue_next_balance(cpu, was_sched_idle, env.jiffies());
         let left = self.rqs[cpu].fair.left();
         self.world.update_min_vruntime(cpu, left);
     }

@@ -40,11 +40,12 @@ impl Fair {
         }
     }
 
-    /// find_lowest_rq: among the allowed CPUs those whose highest RT priority is lowest and below the task's; of
+    /// find_lowest_rq: among the allowed CPUs of the task's partition those whose highest RT priority is lowest and below the task's; of
     /// these the previous CPU, this CPU if a domain of the previous one spans it, the nearest, the first.
     fn lowest_rt_cpu(&self, task: TaskId) -> Option<CpuId> {
         let p = self.world.task(task);
-        let candidates = || p.allowed.iter().filter(|c| (*c as usize) < self.rqs.len());
+        let reachable = p.allowed.and(self.world.root_span(p.cpu as usize));
+        let candidates = || reachable.iter();
         let prio = |c: CpuId| self.rqs[c as usize].rt.top_prio();
         let lowest = candidates().map(prio).min().filter(|lowest| *lowest < p.rt_prio)?;
         let mask: CpuMask = candidates().filter(|c| prio(*c) == lowest).collect();

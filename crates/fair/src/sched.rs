@@ -174,9 +174,9 @@ impl Fair {
 }
 
 impl Scheduler for Fair {
-    fn fork(&mut self, env: &mut Env, cpu: CpuId, parent: Option<TaskId>, child: &TaskInfo) {
+    fn fork(&mut self, env: &mut Env, cpu: CpuId, _parent: Option<TaskId>, child: &TaskInfo) {
         self.enter(env, cpu);
-        self.place_child(env, parent, child);
+        self.place_child(env, child);
     }
 
     fn exec(&mut self, env: &mut Env, cpu: CpuId, task: TaskId) {
@@ -288,7 +288,7 @@ impl Scheduler for Fair {
     fn tick_stopped(&mut self, env: &mut Env, cpu: CpuId, stopped: bool) {
         let cpu = self.enter(env, cpu);
         if stopped {
-            self.nohz_enter_idle(cpu);
+            self.world.nohz_balance_enter_idle(cpu);
         }
     }
 

@@ -6,6 +6,8 @@
 use std::ops::{Index, IndexMut};
 use std::ptr::NonNull;
 
+use crate::ffi::*;
+
 /// A fixed array with stable addresses.
 pub struct Slab<T> {
     base: NonNull<T>,
@@ -65,9 +67,23 @@ impl<T> Drop for Slab<T> {
     }
 }
 
-// SAFETY: a slab owns its elements as a Vec would. Pointers inside elements point into slabs of the same World, which
-// moves to another thread as a whole.
-unsafe impl<T> Send for Slab<T> {}
+/// What the policy's world consists of.
+///
+/// # Safety
+/// Pointers inside the type point into slabs of the same World, which moves to another thread as a whole, and
+/// everything else in it may be sent.
+pub unsafe trait Struct {}
+
+macro_rules! structs {
+    ($($name:ident)*) => {
+        // SAFETY: numbers, and pointers that link.rs and calls.rs aim at slabs of their own World.
+        $(unsafe impl Struct for $name {})*
+    };
+}
+structs!(FgSys FgCpu FgDomain FgGroup FgLlc FgRoot FgTask);
+
+// SAFETY: a slab owns its elements as a Vec would; their pointers are as `Struct` promises.
+unsafe impl<T: Struct> Send for Slab<T> {}
 
 /// Chunk size of a [`Pool`], a power of two.
 const CHUNK: usize = 64;

@@ -22,9 +22,13 @@ struct Rig {
 
 impl Rig {
     fn new(machine: Machine, scheduler: &str) -> Rig {
+        Rig::with(machine, scheduler, Options::default())
+    }
+
+    fn with(machine: Machine, scheduler: &str, options: Options) -> Rig {
         let machine = Arc::new(machine);
         let features = Features::parse(scheduler).unwrap();
-        let fair = Fair::new(Arc::clone(&machine), features, Options::default()).unwrap();
+        let fair = Fair::new(Arc::clone(&machine), features, options).unwrap();
         Rig { fair, env: Env::new(machine, 250, 1), now: MS, requests: Vec::new() }
     }
 
@@ -231,6 +235,19 @@ fn a_waking_rt_task_leaves_a_cpu_with_an_equal_one() {
     assert_eq!(rig.fair.rule_name(rule.unwrap()), "rt-lowest");
 }
 
+/// cpupri is the root domain's: an RT task does not leave its partition for a lower priority.
+#[test]
+fn a_waking_rt_task_stays_in_its_partition() {
+    let options = Options { partitions: vec![CpuMask::first_n(2)], isolated: CpuMask::EMPTY };
+    let mut rig = Rig::with(Machine::symmetric(4), "v5.9", options);
+    rig.rt_task(0, Policy::Fifo, 10, "0");
+    rig.schedule(0);
+    rig.rt_task(1, Policy::Fifo, 10, "1");
+    rig.schedule(1);
+    rig.rt_task(2, Policy::Fifo, 10, "0-3");
+    assert_eq!(rig.fair.task(2).cpu, 0);
+}
+
 #[test]
 fn a_running_task_leaves_a_forbidden_cpu_through_the_stopper() {
     let mut rig = Rig::new(Machine::symmetric(2), "v5.9");
@@ -403,6 +420,19 @@ fn the_current_task_is_charged_before_the_queue_changes() {
     rig.now += 3 * MS;
     rig.wake(0, Some(1), 0);
     assert_eq!(rig.fair.task(1).sum_exec / 10_000, 300);
+}
+
+/// task_fork_fair charges whoever is current, the child's parent or (a birth from outside) somebody else.
+#[test]
+fn a_birth_charges_the_current_task() {
+    let mut rig = Rig::new(Machine::symmetric(1), "v5.9");
+    rig.fair_task(0, "0");
+    rig.schedule(0);
+    let start = rig.fair.task(0).exec_start;
+    rig.now += 3 * MS;
+    rig.fair_task(1, "0");
+    assert_eq!(rig.fair.task(0).exec_start, rig.now);
+    assert_eq!(rig.fair.task(0).sum_exec, rig.now - start);
 }
 
 #[test]

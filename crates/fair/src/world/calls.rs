@@ -1,8 +1,10 @@
 //! The policy's questions as methods; names and contracts as in `policy/fg.h`.
 //!
 //! SAFETY, for all of them: every pointer handed over, and every pointer in what it points at, is null or an element
-//! of the world's slabs; no Rust reference into them is alive, since the methods take `&mut self` and pass addresses
-//! only.
+//! of the world's slabs; no Rust reference into them is alive, since the methods take `&mut self`, or only read,
+//! and pass addresses only.
+
+use fairground_machine::CpuId;
 
 use super::{WakeArgs, World};
 use crate::ffi::*;
@@ -148,20 +150,100 @@ impl World {
         unsafe { fg_update_misfit_status(self.sys.ptr(0), self.cpus.ptr(cpu), self.task_ptr(task)) }
     }
 
-    pub fn cpu_overutilized(&mut self, cpu: usize) -> bool {
+    pub fn idle(&self, cpu: usize) -> bool {
         // SAFETY: see above.
-        unsafe { fg_cpu_overutilized(self.sys.ptr(0), self.cpus.ptr(cpu)) != 0 }
+        unsafe { fg_idle_rq(self.cpus.ptr(cpu)) != 0 }
+    }
+
+    pub fn sched_idle(&self, cpu: usize) -> bool {
+        // SAFETY: see above.
+        unsafe { fg_sched_idle_rq(self.cpus.ptr(cpu)) != 0 }
+    }
+
+    pub fn update_idle_balance(&mut self, cpu: usize) -> bool {
+        // SAFETY: see above.
+        unsafe { fg_update_idle_balance(self.cpus.ptr(cpu)) != 0 }
+    }
+
+    pub fn rebalance_due(&self, cpu: usize, jiffies: u64) -> bool {
+        // SAFETY: see above.
+        unsafe { fg_rebalance_due(self.cpus.ptr(cpu), jiffies) != 0 }
+    }
+
+    pub fn rebalance_kind(&self, cpu: usize) -> u32 {
+        // SAFETY: see above.
+        unsafe { fg_rebalance_kind(self.cpus.ptr(cpu)) }
+    }
+
+    pub fn dequeue_next_balance(&mut self, cpu: usize, was_sched_idle: bool, jiffies: u64) {
+        // SAFETY: see above.
+        unsafe { fg_dequeue_next_balance(self.cpus.ptr(cpu), u32::from(was_sched_idle), jiffies) }
+    }
+
+    pub fn rebalance_begin(&mut self, cpu: usize, kind: u32, jiffies: u64) -> FgBalanceWalk {
+        let mut walk = FgBalanceWalk { jiffies, kind, ..FgBalanceWalk::zeroed() };
+        // SAFETY: see above.
+        unsafe { fg_rebalance_begin(self.sys.ptr(0), self.cpus.ptr(cpu), &mut walk) };
+        walk
+    }
+
+    pub fn rebalance_domain(&mut self, sd: usize, walk: &mut FgBalanceWalk) -> u32 {
+        // SAFETY: see above.
+        unsafe { fg_rebalance_domain(self.sys.ptr(0), self.domains.ptr(sd), walk) }
+    }
+
+    pub fn rebalanced_domain(&mut self, sd: usize, walk: &mut FgBalanceWalk, ours: bool) {
+        // SAFETY: see above.
+        unsafe { fg_rebalanced_domain(self.sys.ptr(0), self.domains.ptr(sd), walk, u32::from(ours)) }
+    }
+
+    pub fn rebalance_end(&mut self, cpu: usize, walk: &FgBalanceWalk) {
+        // SAFETY: see above.
+        unsafe { fg_rebalance_end(self.sys.ptr(0), self.cpus.ptr(cpu), walk) }
+    }
+
+    pub fn newidle_begin(&mut self, jiffies: u64) -> FgBalanceWalk {
+        let mut walk = FgBalanceWalk { jiffies, ..FgBalanceWalk::zeroed() };
+        // SAFETY: see above.
+        unsafe { fg_newidle_begin(self.sys.ptr(0), &mut walk) };
+        walk
+    }
+
+    pub fn newidle_gate(&mut self, cpu: usize, walk: &mut FgBalanceWalk) -> bool {
+        // SAFETY: see above.
+        unsafe { fg_newidle_gate(self.sys.ptr(0), self.cpus.ptr(cpu), walk) != 0 }
+    }
+
+    pub fn newidle_domain(&mut self, sd: usize, cpu: usize, walk: &mut FgBalanceWalk) -> u32 {
+        // SAFETY: see above.
+        unsafe { fg_newidle_domain(self.sys.ptr(0), self.domains.ptr(sd), self.cpus.ptr(cpu), walk) }
+    }
+
+    pub fn newidled_domain(&mut self, sd: usize, walk: &mut FgBalanceWalk, cost_ns: u64) {
+        // SAFETY: see above.
+        unsafe { fg_newidled_domain(self.sys.ptr(0), self.domains.ptr(sd), walk, cost_ns) }
+    }
+
+    pub fn newidle_end(&mut self, cpu: usize, walk: &FgBalanceWalk) {
+        // SAFETY: see above.
+        unsafe { fg_newidle_end(self.cpus.ptr(cpu), walk) }
+    }
+
+    pub fn should_we_balance(&mut self, sd: usize, cpu: usize, kind: u32) -> bool {
+        // SAFETY: see above.
+        unsafe { fg_should_we_balance(self.sys.ptr(0), self.domains.ptr(sd), self.cpus.ptr(cpu), kind) != 0 }
+    }
+
+    pub fn group_capacity_due(&self, sd: usize, kind: u32, jiffies: u64) -> bool {
+        // SAFETY: see above.
+        unsafe { fg_group_capacity_due(self.domains.ptr(sd), kind, jiffies) != 0 }
     }
 
     /// Spec 1.8 for the local group of a domain, and for the groups that stand for the same CPUs elsewhere.
     pub fn update_group_capacity(&mut self, sd: usize, cpu: usize, jiffies: u64) {
         // SAFETY: see above.
-        let interval = unsafe {
-            fg_update_group_capacity(self.sys.ptr(0), self.domains.ptr(sd), self.cpus.ptr(cpu));
-            fg_group_capacity_interval(self.sys.ptr(0), self.domains.ptr(sd))
-        };
+        unsafe { fg_update_group_capacity(self.sys.ptr(0), self.domains.ptr(sd), self.cpus.ptr(cpu), jiffies) };
         let Some(id) = self.groups.index_of(self.domains[sd].groups) else { return };
-        self.groups[id].next_update = jiffies + interval;
         let g = &self.groups[id];
         let (capacity, min, max, next) = (g.capacity, g.min_capacity, g.max_capacity, g.next_update);
         for i in 0..self.twins[id].len() {
@@ -170,23 +252,81 @@ impl World {
         }
     }
 
-    pub fn should_we_balance(&mut self, sd: usize, cpu: usize, kind: u32) -> bool {
+    pub fn update_root_status(&mut self, sd: usize, cpu: usize) {
         // SAFETY: see above.
-        unsafe { fg_should_we_balance(self.sys.ptr(0), self.domains.ptr(sd), self.cpus.ptr(cpu), kind) != 0 }
+        unsafe { fg_update_root_status(self.sys.ptr(0), self.domains.ptr(sd), self.cpus[cpu].rd) }
     }
 
-    pub fn balance_interval(&mut self, sd: usize, busy: bool) -> u64 {
+    pub fn balance_backoff(&mut self, sd: usize, kind: u32) {
         // SAFETY: see above.
-        unsafe { fg_balance_interval(self.sys.ptr(0), self.domains.ptr(sd), u32::from(busy)) }
+        unsafe { fg_balance_backoff(self.domains.ptr(sd), kind) }
     }
 
-    pub fn newidle_gate(&mut self, cpu: usize) -> bool {
+    pub fn nohz_balance_enter_idle(&mut self, cpu: usize) {
         // SAFETY: see above.
-        unsafe { fg_newidle_gate(self.sys.ptr(0), self.cpus.ptr(cpu)) != 0 }
+        unsafe { fg_nohz_balance_enter_idle(self.sys.ptr(0), self.cpus.ptr(cpu)) }
     }
 
-    pub fn nohz_kick(&mut self, cpu: usize, jiffies: u64) -> u32 {
+    pub fn nohz_balancer_kick(&mut self, cpu: usize, jiffies: u64) -> u32 {
         // SAFETY: see above.
-        unsafe { fg_nohz_kick(self.sys.ptr(0), self.cpus.ptr(cpu), jiffies) }
+        unsafe { fg_nohz_balancer_kick(self.sys.ptr(0), self.cpus.ptr(cpu), jiffies) }
+    }
+
+    pub fn kick_ilb(&mut self, cpu: usize, kick: u32, jiffies: u64) -> Option<CpuId> {
+        // SAFETY: see above.
+        let balancer = unsafe { fg_kick_ilb(self.sys.ptr(0), self.cpus.ptr(cpu), kick, jiffies) };
+        CpuId::try_from(balancer).ok()
+    }
+
+    pub fn nohz_stats_due(&self, cpu: usize, jiffies: u64) -> bool {
+        // SAFETY: see above.
+        unsafe { fg_nohz_stats_due(self.cpus.ptr(cpu), jiffies) != 0 }
+    }
+
+    pub fn nohz_idle_begin(&mut self, kind: u32, jiffies: u64) -> FgBalanceWalk {
+        let mut walk = FgBalanceWalk { jiffies, kind, ..FgBalanceWalk::zeroed() };
+        // SAFETY: see above.
+        unsafe { fg_nohz_idle_begin(self.sys.ptr(0), &mut walk) };
+        walk
+    }
+
+    pub fn nohz_idle_abort(&mut self) {
+        // SAFETY: see above.
+        unsafe { fg_nohz_idle_abort(self.sys.ptr(0)) }
+    }
+
+    pub fn nohz_idle_cpu(&mut self, cpu: usize, kick: u32, walk: &mut FgBalanceWalk) -> bool {
+        // SAFETY: see above.
+        unsafe { fg_nohz_idle_cpu(self.cpus.ptr(cpu), kick, walk) != 0 }
+    }
+
+    pub fn nohz_idled_cpu(&mut self, cpu: usize, walk: &mut FgBalanceWalk) {
+        // SAFETY: see above.
+        unsafe { fg_nohz_idled_cpu(self.cpus.ptr(cpu), walk) }
+    }
+
+    pub fn nohz_idle_others_end(&mut self, walk: &FgBalanceWalk) {
+        // SAFETY: see above.
+        unsafe { fg_nohz_idle_others_end(self.sys.ptr(0), walk) }
+    }
+
+    pub fn nohz_idle_self(&mut self, cpu: usize, kick: u32, walk: &mut FgBalanceWalk) -> bool {
+        // SAFETY: see above.
+        unsafe { fg_nohz_idle_self(self.cpus.ptr(cpu), kick, walk) != 0 }
+    }
+
+    pub fn nohz_idle_end(&mut self, walk: &FgBalanceWalk) {
+        // SAFETY: see above.
+        unsafe { fg_nohz_idle_end(self.sys.ptr(0), walk) }
+    }
+
+    pub fn nohz_newidle_due(&self, cpu: usize, jiffies: u64) -> bool {
+        // SAFETY: see above.
+        unsafe { fg_nohz_newidle_due(self.sys.ptr(0), self.cpus.ptr(cpu), jiffies) != 0 }
+    }
+
+    pub fn nohz_stats_end(&mut self, sd: usize, blocked: bool, jiffies: u64) {
+        // SAFETY: see above.
+        unsafe { fg_nohz_stats_end(self.sys.ptr(0), self.domains.ptr(sd), u32::from(blocked), jiffies) }
     }
 }

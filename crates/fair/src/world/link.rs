@@ -8,9 +8,6 @@ use crate::storage::{Pool, Slab};
 use crate::topology::Topology;
 use crate::Features;
 
-/// half a millisecond: sysctl_sched_migration_cost, where max_idle_balance_cost and half of avg_idle start (spec 4.5).
-const MIGRATION_COST_NS: u64 = 500_000;
-
 impl World {
     /// Lays out the structs of a machine and links them. [`Self::set_hz`] completes it.
     pub fn new(machine: &Machine, features: &Features, topology: &Topology) -> World {
@@ -153,8 +150,9 @@ fn new_cpu(machine: &Machine, cpu: CpuId) -> FgCpu {
     rq.cpu_capacity_orig = hardware.capacity;
     rq.cpu_capacity = hardware.capacity;
     rq.freq_scale = FG_CAPACITY_SCALE;
-    rq.avg_idle = 2 * MIGRATION_COST_NS;
-    rq.max_idle_balance_cost = MIGRATION_COST_NS;
+    // Spec 4.5.
+    rq.avg_idle = 2 * u64::from(FG_MIGRATION_COST);
+    rq.max_idle_balance_cost = u64::from(FG_MIGRATION_COST);
     rq.idle_state = -1;
     rq.core = machine.cores[hardware.core as usize];
     rq

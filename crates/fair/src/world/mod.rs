@@ -9,7 +9,7 @@ mod link;
 
 use std::sync::Arc;
 
-use fairground_machine::CpuId;
+use fairground_machine::{CpuId, CpuMask};
 
 use crate::ffi::*;
 use crate::storage::{Pool, Slab};
@@ -67,10 +67,10 @@ impl World {
         unsafe { &mut *self.cpus[cpu].rd }
     }
 
-    /// What the CPUs behind the cache of `cpu` share.
-    pub fn llc(&mut self, cpu: usize) -> Option<&mut FgLlc> {
-        // SAFETY: null, or an object of the slab; exclusive by the borrow of self.
-        unsafe { self.cpus[cpu].llc.as_mut() }
+    /// The CPUs of a CPU's partition.
+    pub fn root_span(&self, cpu: usize) -> &CpuMask {
+        // SAFETY: link_cpus points it at a root of the slab.
+        unsafe { &(*self.cpus[cpu].rd).span }
     }
 
     /// The domains of a CPU, bottom to top.
