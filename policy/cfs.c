@@ -35,6 +35,31 @@ void fg_set_load_weight(struct fg_task *p)
 	p->weight = p->policy == FG_SCHED_IDLE ? WEIGHT_IDLEPRIO : sched_prio_to_weight[(u32)(p->nice + 20)];
 }
 
+/*
+ * load_avg is weight * load_sum / divider (spec 2.2), and does not wait for the next period to follow a weight. A task
+ * that becomes SCHED_IDLE gets its weight and keeps its load_avg until then, as up to v6.9.
+ */
+void fg_reweight_task(struct fg_cpu *rq, struct fg_task *p)
+{
+	u32 attached = !is_detached(p);
+
+	if (p->policy == FG_SCHED_IDLE) {
+		fg_set_load_weight(p);
+		return;
+	}
+	if (attached)
+		dequeue_load_avg(rq, p);
+	fg_set_load_weight(p);
+	p->avg.load_avg = p->weight * p->avg.load_sum / pelt_divider(&p->avg);
+	if (attached)
+		enqueue_load_avg(rq, p);
+}
+
+void fg_switched_to_fair(const struct fg_cpu *rq, struct fg_task *p)
+{
+	p->vruntime += rq->min_vruntime;
+}
+
 /* F of spec 9.1: more CPUs, longer latency, but only up to eight of them. */
 static u64 cfs_factor(const struct fg_sys *sys)
 {

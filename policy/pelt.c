@@ -166,6 +166,18 @@ static void update_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct 
 	update_cfs_rq_load_avg(sys, rq);
 }
 
+static void enqueue_load_avg(struct fg_cpu *rq, const struct fg_task *p)
+{
+	rq->cfs.load_avg += p->avg.load_avg;
+	rq->cfs.load_sum += p->weight * p->avg.load_sum;
+}
+
+static void dequeue_load_avg(struct fg_cpu *rq, const struct fg_task *p)
+{
+	rq->cfs.load_avg = pos_sub(rq->cfs.load_avg, p->avg.load_avg);
+	rq->cfs.load_sum = pos_sub(rq->cfs.load_sum, p->weight * p->avg.load_sum);
+}
+
 /*
  * p's averages join rq's. The sums are made anew from the averages with the divider of the run queue, or else they
  * would not match the point in the period at which the run queue stands.
@@ -181,8 +193,7 @@ static void attach_entity_load_avg(struct fg_cpu *rq, struct fg_task *p)
 	sa->runnable_sum = sa->runnable_avg * divider;
 	sa->load_sum = nonzero(sa->load_avg * divider / nonzero(p->weight));
 
-	rq->cfs.load_avg += sa->load_avg;
-	rq->cfs.load_sum += p->weight * sa->load_sum;
+	enqueue_load_avg(rq, p);
 	rq->cfs.util_avg += sa->util_avg;
 	rq->cfs.util_sum += sa->util_sum;
 	rq->cfs.runnable_avg += sa->runnable_avg;
@@ -194,8 +205,7 @@ static void detach_entity_load_avg(struct fg_cpu *rq, struct fg_task *p)
 {
 	const struct fg_avg *sa = &p->avg;
 
-	rq->cfs.load_avg = pos_sub(rq->cfs.load_avg, sa->load_avg);
-	rq->cfs.load_sum = pos_sub(rq->cfs.load_sum, p->weight * sa->load_sum);
+	dequeue_load_avg(rq, p);
 	rq->cfs.util_avg = pos_sub(rq->cfs.util_avg, sa->util_avg);
 	rq->cfs.util_sum = pos_sub(rq->cfs.util_sum, sa->util_sum);
 	rq->cfs.runnable_avg = pos_sub(rq->cfs.runnable_avg, sa->runnable_avg);

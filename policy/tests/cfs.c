@@ -511,6 +511,37 @@ TEST(yield_with_company)
 	CHECK(fg_pick_entity(&sys, rq, &b, &c) == &c);
 }
 
+/* 47742 - 1024 + 512 = 47230 is the divider: half of it at weight 1024 is 512, at 526 (nice 3) 263. */
+TEST(a_new_weight_changes_the_load_at_once)
+{
+	struct fg_task p;
+
+	kit_init(1);
+	p = kit_task(1, 0);
+	p.avg.period_contrib = 512;
+	p.avg.load_sum = 23615;
+	p.avg.load_avg = 512;
+	cpus[0].cfs.load_avg = 700;
+	cpus[0].cfs.load_sum = 1024 * 23615 + 9;
+	p.nice = 3;
+	fg_reweight_task(&cpus[0], &p);
+	CHECK_EQ(p.weight, 526);
+	CHECK_EQ(p.avg.load_avg, 263);
+	CHECK_EQ(cpus[0].cfs.load_avg, 188 + 263);
+	CHECK_EQ(cpus[0].cfs.load_sum, 526 * 23615 + 9);
+	/* on its way its load is nobody's */
+	p.flags = FG_TASK_MIGRATED;
+	p.nice = 0;
+	fg_reweight_task(&cpus[0], &p);
+	CHECK_EQ(p.avg.load_avg, 512);
+	CHECK_EQ(cpus[0].cfs.load_avg, 188 + 263);
+	/* up to v6.9 a task that becomes SCHED_IDLE is only given its weight */
+	p.policy = FG_SCHED_IDLE;
+	fg_reweight_task(&cpus[0], &p);
+	CHECK_EQ(p.weight, 3);
+	CHECK_EQ(p.avg.load_avg, 512);
+}
+
 int main(void)
 {
 	RUN(weights_follow_nice_and_policy);
@@ -530,5 +561,6 @@ int main(void)
 	RUN(a_slice_counts_the_task_that_is_to_come);
 	RUN(ticks_refresh_signals_and_flags);
 	RUN(yield_with_company);
+	RUN(a_new_weight_changes_the_load_at_once);
 	return test_report();
 }

@@ -10,8 +10,14 @@ use crate::rt::is_rt;
 use crate::Fair;
 
 impl Fair {
-    /// Writes attributes into the struct; the task is on no queue.
+    /// Writes the attributes of a new task into the struct.
     pub(crate) fn write_attr(&mut self, task: TaskId, attr: &SchedAttr) {
+        self.write_params(task, attr);
+        self.world.set_load_weight(task);
+    }
+
+    /// The attributes without what follows from them; the task is on no queue.
+    fn write_params(&mut self, task: TaskId, attr: &SchedAttr) {
         let p = self.world.task_mut(task);
         p.policy = match attr.policy {
             Policy::Other => FG_SCHED_OTHER,
@@ -24,7 +30,6 @@ impl Fair {
         p.rt_prio = attr.rt_priority;
         p.uclamp_min = u32::from(attr.uclamp_min);
         p.uclamp_max = u32::from(attr.uclamp_max);
-        self.world.set_load_weight(task);
         if attr.uclamp_min > 0 || u32::from(attr.uclamp_max) < FG_CAPACITY_SCALE {
             self.world.sys_mut().uclamp_used = 1;
         }
@@ -42,9 +47,6 @@ impl Fair {
     ///
     /// DEVIATION: the averages of a task that is RT for a while stand still; the kernel lets them decay (switched_to_fair
     /// ages them), and gives a task born RT the load of its weight, which decays likewise.
-    ///
-    /// DEVIATION: the kernel rescales load_avg to a new weight at once (reweight_task); here it follows with the
-    /// signal.
     pub(crate) fn set_attr(&mut self, env: &mut Env, task: TaskId, attr: &SchedAttr) {
         let p = self.world.task(task);
         let (cpu, queued, was_rt) = (p.cpu as usize, p.on_rq != 0, is_rt(p));
@@ -56,10 +58,14 @@ impl Fair {
         if running {
             self.put_prev(cpu);
         }
-        self.write_attr(task, attr);
+        self.write_params(task, attr);
+        match was_rt {
+            true => self.world.set_load_weight(task),
+            false => self.world.reweight_task(cpu, task),
+        }
         self.states[task as usize].rr_ticks = 0;
         if !queued {
-            self.leave_fair(cpu, task, was_rt);
+            self.switch_sleeper(cpu, task, was_rt);
             return;
         }
         self.enqueue(env, cpu, task, 0);
@@ -71,11 +77,17 @@ impl Fair {
         }
     }
 
-    /// A sleeping task that becomes RT takes its load along.
-    fn leave_fair(&mut self, cpu: usize, task: TaskId, was_rt: bool) {
+    /// A sleeping task that becomes RT takes its load along; one that becomes fair is of this queue again, unless it is
+    /// on its way from another one, and then its enqueue does that.
+    fn switch_sleeper(&mut self, cpu: usize, task: TaskId, was_rt: bool) {
         let p = self.world.task(task);
-        if !was_rt && is_rt(p) && p.flags & (FG_TASK_MIGRATED | FG_TASK_NEW) == 0 {
+        let (to_rt, attached) = (!was_rt && is_rt(p), p.flags & (FG_TASK_MIGRATED | FG_TASK_NEW) == 0);
+        let to_fair = was_rt && !is_rt(p);
+        if to_rt && attached {
             self.world.migrate_task(cpu, task);
+        }
+        if to_fair && !self.rqs[cpu].wake_list.iter().any(|w| w.task == task && w.migrated) {
+            self.world.switched_to_fair(cpu, task);
         }
     }
 

@@ -422,6 +422,34 @@ fn the_current_task_is_charged_before_the_queue_changes() {
     assert_eq!(rig.fair.task(1).sum_exec / 10_000, 300);
 }
 
+/// switched_from_fair and switched_to_fair: asleep, it is as far from min_vruntime after a spell as RT as before.
+#[test]
+fn a_sleeper_that_was_rt_is_of_its_queue_again() {
+    let mut rig = Rig::new(Machine::symmetric(1), "v5.9");
+    rig.fair_task(0, "0");
+    rig.schedule(0);
+    rig.fair_task(1, "0");
+    rig.now += 20 * MS;
+    assert_eq!(rig.sleep(0, 0), Pick::Task(1));
+    let before = rig.fair.task(0).vruntime;
+    let rt = SchedAttr { policy: Policy::Fifo, rt_priority: 1, ..SchedAttr::default() };
+    rig.call(0, |f, e| f.change(e, 0, 0, &Change::Attr(rt)));
+    rig.call(0, |f, e| f.change(e, 0, 0, &Change::Attr(SchedAttr::default())));
+    assert_eq!(rig.fair.task(0).vruntime, before);
+}
+
+/// reweight_task: nice 5 is a weight of 335.
+#[test]
+fn a_nice_change_rescales_the_load_at_once() {
+    let mut rig = Rig::new(Machine::symmetric(1), "v5.9");
+    rig.fair_task(0, "0");
+    rig.schedule(0);
+    assert_eq!(rig.fair.task(0).avg.load_avg, 1024);
+    rig.call(0, |f, e| f.change(e, 0, 0, &Change::Attr(SchedAttr { nice: 5, ..SchedAttr::default() })));
+    let (task, queue) = (rig.fair.task(0), rig.fair.cpu(0));
+    assert_eq!((task.weight, task.avg.load_avg, queue.cfs.load_avg), (335, 335, 335));
+}
+
 /// task_fork_fair charges whoever is current, the child's parent or (a birth from outside) somebody else.
 #[test]
 fn a_birth_charges_the_current_task() {

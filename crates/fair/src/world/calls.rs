@@ -125,6 +125,16 @@ impl World {
         unsafe { fg_set_load_weight(self.tasks.ptr(task as usize)) }
     }
 
+    pub fn reweight_task(&mut self, cpu: usize, task: u32) {
+        // SAFETY: see above.
+        unsafe { fg_reweight_task(self.cpus.ptr(cpu), self.tasks.ptr(task as usize)) }
+    }
+
+    pub fn switched_to_fair(&mut self, cpu: usize, task: u32) {
+        // SAFETY: see above.
+        unsafe { fg_switched_to_fair(self.cpus.ptr(cpu), self.tasks.ptr(task as usize)) }
+    }
+
     pub fn update_rt(&mut self, cpu: usize, running: bool) {
         // SAFETY: see above.
         unsafe { fg_update_rt(self.sys.ptr(0), self.cpus.ptr(cpu), u32::from(running)) }
