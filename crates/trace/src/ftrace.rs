@@ -217,32 +217,13 @@ impl<W: Write> Observer for FtraceText<W> {
 mod tests {
     use std::sync::Arc;
 
+    use fairground_sim::testing::{spec, workload};
     use fairground_sim::MigrateCause;
-    use fairground_workload::{ProgramBuilder, SchedAttr, Score, Start, TaskSpec, Workload};
 
     use super::*;
 
     fn names() -> Names {
-        let task = TaskSpec {
-            name: "reader".into(),
-            attr: SchedAttr::default(),
-            affinity: None,
-            kthread_cpu: None,
-            footprint_kib: 0,
-            daemon: false,
-            program: ProgramBuilder::new().build(),
-        };
-        Names::new(Arc::new(Workload {
-            name: "w".into(),
-            objects: vec![],
-            object_names: vec![],
-            tasks: vec![task],
-            start: vec![Start { spec: 0, count: 1, cpu: 4 }],
-            irqs: vec![],
-            duration_ns: None,
-            warmup_ns: 0,
-            score: Score::None,
-        }))
+        Names::new(Arc::new(workload(vec![], vec![spec("reader", vec![])])))
     }
 
     fn exported(events: &[(Time, CpuId, EventKind)]) -> String {

@@ -101,21 +101,10 @@ impl Walk {
 
 #[cfg(test)]
 mod tests {
-    use fairground_workload::{ProgramBuilder, SchedAttr, Score, Start};
+    use fairground_sim::testing::{spec, workload};
+    use fairground_workload::{ProgramBuilder, Start};
 
     use super::*;
-
-    fn spec(name: &str, program: Arc<[Op]>) -> TaskSpec {
-        TaskSpec {
-            name: name.into(),
-            attr: SchedAttr::default(),
-            affinity: None,
-            kthread_cpu: None,
-            footprint_kib: 0,
-            daemon: false,
-            program,
-        }
-    }
 
     fn spawn(spec: SpecId, count: u32) -> Op {
         Op::Spawn { spec, count, thread: true }
@@ -132,21 +121,12 @@ mod tests {
             b.op(spawn(1, 1)).op(Op::Yield).op(spawn(2, 2));
         });
         main.op(spawn(3, 1));
-        let none = ProgramBuilder::new().build();
-        let mut fifo = spec("c", none.clone());
+        let mut fifo = spec("c", vec![]);
         fifo.attr.policy = Policy::Fifo;
         fifo.attr.rt_priority = 10;
-        let workload = Workload {
-            name: "w".into(),
-            objects: vec![],
-            object_names: vec![],
-            tasks: vec![spec("main", main.build()), spec("a", none.clone()), spec("b", none), fifo],
-            start: vec![Start { spec: 0, count: 1, cpu: 0 }, Start { spec: 2, count: 1, cpu: 0 }],
-            irqs: vec![],
-            duration_ns: None,
-            warmup_ns: 0,
-            score: Score::None,
-        };
+        let templates = vec![spec("main", main.build().to_vec()), spec("a", vec![]), spec("b", vec![]), fifo];
+        let start = vec![Start { spec: 0, count: 1, cpu: 0 }, Start { spec: 2, count: 1, cpu: 0 }];
+        let workload = Workload { start, ..workload(vec![], templates) };
         let mut names = Names::new(Arc::new(workload));
         names.fork(None, 0);
         names.fork(None, 1);
