@@ -161,7 +161,7 @@ pub fn fit(setup: &Setup, plan: &Plan, target: &Target, progress: &(dyn Fn() + S
     let (mut low, mut high) = SCALE_RANGE;
     let mut best = Fit { scale: f64::NAN, ours: f64::INFINITY };
     while low <= high {
-        let middle = if low == SCALE_RANGE.0 && high == SCALE_RANGE.1 { SCALE_STEPS as u64 } else { (low + high) / 2 };
+        let middle = (low + high) / 2;
         let ours = at(middle)?;
         if miss(ours) < miss(best.ours) {
             best = Fit { scale: middle as f64 / SCALE_STEPS, ours };
