@@ -298,20 +298,47 @@ struct fg_sys {
 #define FG_WF_SYNC 0x10
 #define FG_WF_IRQ 0x100		/* from interrupt context */
 
-/* The circumstances of a placement. */
-struct fg_wake {
-	const struct fg_task *current;	/* current of this_cpu (interrupted or not), null while it idles */
-	u64 now;		/* ns */
-	s32 this_cpu;
-	u32 flags;		/* FG_WF_* */
-};
-
 /* Rules, named in rules.h. */
 enum fg_rule_id {
 #define FG_RULE(id, name, text) FG_RULE_##id,
 #include "rules.h"
 #undef FG_RULE
 	FG_NR_RULES
+};
+
+/* What a placement looked at on its way, in words in notes.h. */
+enum fg_note_id {
+#define FG_NOTE(id, text) FG_NOTE_##id,
+#include "notes.h"
+#undef FG_NOTE
+	FG_NR_NOTES
+};
+
+struct fg_note {
+	u16 id;			/* enum fg_note_id */
+	u16 rule;		/* enum fg_rule_id, the one being tried */
+	s32 cpu;		/* {cpu} of the text; -1: none */
+	u64 a;			/* {a}, {b}, {c} of the text */
+	u64 b;
+	u64 c;
+};
+
+#define FG_MAX_WHY 1024
+
+/* Filled by a placement for whoever asks why, oldest first. The caller empties it. */
+struct fg_why {
+	u32 nr;
+	u32 lost;		/* notes that had no room */
+	struct fg_note note[FG_MAX_WHY];
+};
+
+/* The circumstances of a placement. */
+struct fg_wake {
+	const struct fg_task *current;	/* current of this_cpu (interrupted or not), null while it idles */
+	u64 now;		/* ns */
+	s32 this_cpu;
+	u32 flags;		/* FG_WF_* */
+	struct fg_why *why;	/* null: nobody asks, and nothing is noted */
 };
 
 /* fg_verdict.writes: what the caller is to commit. */
@@ -335,7 +362,7 @@ struct fg_verdict {
 
 /*
  * Where p goes. p->cpu is prev (at a fork the parent's CPU). Exactly one of FG_WF_EXEC, FORK and TTWU is set.
- * Writes nothing but *v.
+ * Writes nothing but *v, and *w->why if there is one.
  */
 void fg_select_task_rq(const struct fg_sys *sys, const struct fg_task *p, const struct fg_wake *w,
 		       struct fg_verdict *v);

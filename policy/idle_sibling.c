@@ -17,17 +17,11 @@
  */
 #include "select.h"
 
-static void set_rule(const struct select_ctx *s, u32 before, u32 after)
+/* From here on this rule is tried; it is the one that decided if the placement ends before the next. */
+static void try_rule(struct select_ctx *s, u32 before, u32 after)
 {
-	s->v->rule = feat(s->sys, FG_ASYM_PREV_FIRST) ? after : before;
-}
-
-/* fit(c) of spec 4: only once mail 000 is in, and only where asymmetric machines exist at all. */
-static u32 asym_fits(const struct select_ctx *s, s32 cpu)
-{
-	if (!s->sys->asym_key || !feat(s->sys, FG_ASYM_PREV_FIRST))
-		return 1;
-	return fits_capacity(s->util, rq_of(s, cpu)->cpu_capacity);
+	s->row = feat(s->sys, FG_ASYM_PREV_FIRST) ? after : before;
+	s->v->rule = s->row;
 }
 
 /*
@@ -41,28 +35,6 @@ static u32 early_check_near(const struct select_ctx *s, s32 cpu)
 	if (feat(s->sys, FG_ASYM_CHECK_SCOPE) && feat(s->sys, FG_ASYM_PREV_FIRST) && s->sys->asym_key && sd)
 		return mask_test(&sd->span, cpu);
 	return share_llc(s, cpu, s->target);
-}
-
-/* First free CPU of sd that fits p; without one, the free CPU with most capacity (spec 4.6). */
-static s32 select_idle_capacity(const struct select_ctx *s, const struct fg_domain *sd)
-{
-	struct mask_wrap it = mask_wrap_begin(s->target, s->sys->nr_cpus);
-	u64 best_cap = 0;
-	s32 best = -1;
-
-	while (mask_wrap_next(&it, &sd->span, &s->p->allowed)) {
-		u64 cap = cpu_rq(s->sys, it.cpu)->cpu_capacity;
-
-		if (!probe_free(s, (s32)it.cpu))
-			continue;
-		if (fits_capacity(s->util, cap))
-			return (s32)it.cpu;
-		if (cap > best_cap) {
-			best_cap = cap;
-			best = (s32)it.cpu;
-		}
-	}
-	return best;
 }
 
 /*
@@ -180,7 +152,7 @@ static s32 select_idle_smt(const struct select_ctx *s, const struct fg_domain *s
 }
 
 /* B1, A5: where the capacities differ the scan over them has the last word. */
-static s32 select_asym(const struct select_ctx *s)
+static s32 select_asym(struct select_ctx *s)
 {
 	const struct fg_domain *sd;
 	s32 cpu;
@@ -191,68 +163,89 @@ static s32 select_asym(const struct select_ctx *s)
 	sd = rq_of(s, s->target)->sd_asym_cpucapacity;
 	if (!sd)
 		return -1;
+	try_rule(s, FG_RULE_B1, FG_RULE_A5);
 	cpu = select_idle_capacity(s, sd);
-	set_rule(s, FG_RULE_B1, FG_RULE_A5);
 	return cpu < 0 ? s->target : cpu;
 }
 
-/* B2 to B5, A1 to A4: the CPUs p knows. */
-static s32 select_early(const struct select_ctx *s)
+/* A known CPU that p may take: near target, free and big enough. */
+static u32 early_check(const struct select_ctx *s, s32 cpu)
+{
+	if (!early_check_near(s, cpu)) {
+		note(s, FG_NOTE_FAR, cpu, (u64)s->target, 0);
+		return 0;
+	}
+	return probe_free(s, cpu) && asym_fits(s, cpu);
+}
+
+/* IO completion by a bound worker: it sleeps in a moment, p need not go elsewhere for that. No fit test here. */
+static u32 woken_by_percpu_kthread(const struct select_ctx *s)
 {
 	const struct fg_task *waker = s->w->current;
+
+	return feat(s->sys, FG_PERCPU_KTHREAD) && waker && (waker->flags & FG_TASK_PERCPU_KTHREAD) &&
+	       s->prev == s->w->this_cpu && rq_of(s, s->prev)->nr_running <= 1;
+}
+
+static u32 recent_check(const struct select_ctx *s, s32 recent)
+{
+	if (recent == s->prev || recent == s->target || !valid_cpu(s->sys, recent)) {
+		note(s, FG_NOTE_SAME, recent, 0, 0);
+		return 0;
+	}
+	if (!cpu_allowed(s, recent)) {
+		note(s, FG_NOTE_FORBIDDEN, recent, 0, 0);
+		return 0;
+	}
+	return early_check(s, recent);
+}
+
+/* B2 to B5, A1 to A4: the CPUs p knows. */
+static s32 select_early(struct select_ctx *s)
+{
 	s32 prev = s->prev, target = s->target, recent = s->p->recent_used;
 
-	if (probe_free(s, target) && asym_fits(s, target)) {
-		set_rule(s, FG_RULE_B2, FG_RULE_A1);
+	try_rule(s, FG_RULE_B2, FG_RULE_A1);
+	if (early_check(s, target))
 		return target;
-	}
-	if (prev != target && early_check_near(s, prev) && probe_free(s, prev) && asym_fits(s, prev)) {
-		set_rule(s, FG_RULE_B3, FG_RULE_A2);
+	try_rule(s, FG_RULE_B3, FG_RULE_A2);
+	if (prev != target && early_check(s, prev))
 		return prev;
-	}
-	/* IO completion by a bound worker: it sleeps in a moment, p need not go elsewhere for that. No fit test here. */
-	if (feat(s->sys, FG_PERCPU_KTHREAD) && waker && (waker->flags & FG_TASK_PERCPU_KTHREAD) &&
-	    prev == s->w->this_cpu && rq_of(s, prev)->nr_running <= 1) {
-		set_rule(s, FG_RULE_B4, FG_RULE_A3);
+	try_rule(s, FG_RULE_B4, FG_RULE_A3);
+	if (woken_by_percpu_kthread(s))
 		return prev;
-	}
-	if (recent != prev && recent != target && valid_cpu(s->sys, recent) && early_check_near(s, recent) &&
-	    probe_free(s, recent) && cpu_allowed(s, recent) && asym_fits(s, recent)) {
+	try_rule(s, FG_RULE_B5, FG_RULE_A4);
+	if (recent_check(s, recent)) {
 		/* prev is the next candidate: p goes back and forth between the two. */
 		s->v->writes |= FG_W_RECENT;
 		s->v->recent_used = prev;
-		set_rule(s, FG_RULE_B5, FG_RULE_A4);
 		return recent;
 	}
 	return -1;
 }
 
 /* B6 to B10, A6 to A10: search the CPUs behind target's cache. */
-static s32 select_in_llc(const struct select_ctx *s)
+static s32 select_in_llc(struct select_ctx *s)
 {
 	const struct fg_domain *sd = rq_of(s, s->target)->sd_llc;
 	s32 cpu;
 
-	if (!sd) {
-		set_rule(s, FG_RULE_B6, FG_RULE_A6);
+	try_rule(s, FG_RULE_B6, FG_RULE_A6);
+	if (!sd)
 		return s->target;
-	}
+	try_rule(s, FG_RULE_B7, FG_RULE_A7);
 	cpu = select_idle_core(s, sd);
-	if (cpu >= 0) {
-		set_rule(s, FG_RULE_B7, FG_RULE_A7);
+	if (cpu >= 0)
 		return cpu;
-	}
+	try_rule(s, FG_RULE_B8, FG_RULE_A8);
 	cpu = select_idle_cpu(s, sd);
-	if (cpu >= 0) {
-		set_rule(s, FG_RULE_B8, FG_RULE_A8);
+	if (cpu >= 0)
 		return cpu;
-	}
+	try_rule(s, FG_RULE_B9, FG_RULE_A9);
 	cpu = select_idle_smt(s, sd);
-	if (cpu >= 0) {
-		set_rule(s, FG_RULE_B9, FG_RULE_A9);
+	if (cpu >= 0)
 		return cpu;
-	}
-	set_rule(s, FG_RULE_B10, FG_RULE_A10);
+	try_rule(s, FG_RULE_B10, FG_RULE_A10);
 	return s->target;
 }
 

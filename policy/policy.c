@@ -19,6 +19,7 @@
 
 /* placement */
 #include "wake.c"
+#include "idle_capacity.c"
 #include "idle_sibling.c"
 #include "slow.c"
 #include "select.c"

@@ -127,6 +127,7 @@ void fg_select_task_rq(const struct fg_sys *sys, const struct fg_task *p, const 
 	s.v = v;
 	s.prev = valid_cpu(sys, p->cpu) ? p->cpu : w->this_cpu;
 	s.target = s.prev;
+	s.row = FG_RULE_NONE;
 	s.sync = (w->flags & FG_WF_SYNC) && !(w->current && (w->current->flags & FG_TASK_EXITING));
 	s.synced = 0;
 	s.util = 0;

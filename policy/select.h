@@ -12,6 +12,7 @@ struct select_ctx {
 	struct fg_verdict *v;
 	s32 prev;
 	s32 target;
+	u32 row; /* enum fg_rule_id: the rule being tried */
 	u32 sync; /* the waker is about to sleep */
 	u32 synced; /* avg below is decayed */
 	u64 util; /* of p as capacity tests see it, see select_sync() */
@@ -26,17 +27,57 @@ static inline struct fg_cpu *rq_of(const struct select_ctx *s, s32 cpu)
 	return cpu_rq(s->sys, (u32)cpu);
 }
 
+static noinline void note_numbers(const struct select_ctx *s, u32 id, s32 cpu, u64 a, u64 b)
+{
+	struct fg_why *why = s->w->why;
+	struct fg_note *note;
+
+	if (why->nr >= FG_MAX_WHY) {
+		why->lost++;
+		return;
+	}
+	note = &why->note[why->nr++];
+	note->id = (u16)id;
+	note->rule = (u16)s->row;
+	note->cpu = cpu;
+	note->a = a;
+	note->b = b;
+	note->c = 0;
+}
+
+/* The third number of the note just made. */
+static inline void note_third(const struct select_ctx *s, u64 c)
+{
+	struct fg_why *why = s->w->why;
+
+	if (why && why->nr && why->nr <= FG_MAX_WHY)
+		why->note[why->nr - 1].c = c;
+}
+
+/* For whoever asks why; one test of a pointer while nobody does. */
+static inline void note(const struct select_ctx *s, u32 id, s32 cpu, u64 a, u64 b)
+{
+	if (__builtin_expect(s->w->why != 0, 0))
+		note_numbers(s, id, cpu, a, b);
+}
+
 /* A probe is a look at whether a CPU is free: the unit of scan work. */
 static inline u32 probe_idle(const struct select_ctx *s, s32 cpu)
 {
+	u32 idle = idle_rq(rq_of(s, cpu));
+
 	s->v->probes++;
-	return idle_rq(rq_of(s, cpu));
+	note(s, idle ? FG_NOTE_FREE : FG_NOTE_BUSY, cpu, rq_of(s, cpu)->nr_running, 0);
+	return idle;
 }
 
 static inline u32 probe_free(const struct select_ctx *s, s32 cpu)
 {
+	u32 free = free_rq(rq_of(s, cpu));
+
 	s->v->probes++;
-	return free_rq(rq_of(s, cpu));
+	note(s, free ? FG_NOTE_FREE : FG_NOTE_BUSY, cpu, rq_of(s, cpu)->nr_running, 0);
+	return free;
 }
 
 static inline u32 share_llc(const struct select_ctx *s, s32 a, s32 b)

@@ -1,7 +1,7 @@
 //! Builds the C policy and writes the Rust twins of its header.
 //!
-//! `policy/fg.h` is the one declaration of every struct, constant and question; `features.h` and `rules.h` are the
-//! tables of features and rules. This script reads them (`build/header.rs`), writes `$OUT_DIR/fg.rs`
+//! `policy/fg.h` is the one declaration of every struct, constant and question; `features.h`, `rules.h` and
+//! `notes.h` are the tables of features, of rules and of what a decision notes. This script reads them (`build/header.rs`), writes `$OUT_DIR/fg.rs`
 //! (`build/twins.rs`), and compiles a table of `sizeof` and `offsetof` with the policy, which `ffi::check_layout`
 //! compares with Rust's own.
 
@@ -30,7 +30,8 @@ fn build() -> Result<(), String> {
     let header = header::Header::parse("policy/fg.h", &read(&policy.join("fg.h"))?)?;
     let features = header::macro_calls("policy/features.h", &read(&policy.join("features.h"))?, "FG_FEATURE")?;
     let rules = header::macro_calls("policy/rules.h", &read(&policy.join("rules.h"))?, "FG_RULE")?;
-    write(&out.join("fg.rs"), &twins::rust(&header, &features, &rules)?)?;
+    let notes = header::macro_calls("policy/notes.h", &read(&policy.join("notes.h"))?, "FG_NOTE")?;
+    write(&out.join("fg.rs"), &twins::rust(&header, &features, &rules, &notes)?)?;
     let layout = out.join("layout.c");
     write(&layout, &twins::layout_c(&header))?;
 

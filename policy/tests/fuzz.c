@@ -245,6 +245,7 @@ TEST(the_fast_path_is_the_tables)
 		w.current = cpus[w.this_cpu].curr;
 		w.now = 0;
 		w.flags = FG_WF_TTWU;
+		w.why = 0;
 		memset(&s, 0, sizeof(s));
 		memset(&v, 0, sizeof(v));
 		s.sys = &sys;

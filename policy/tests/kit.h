@@ -302,7 +302,7 @@ static void kit_sched_idle(u32 c)
 
 static struct fg_verdict kit_wake(const struct fg_task *p, u32 this_cpu, u32 flags)
 {
-	struct fg_wake w = { cpus[this_cpu].curr, 1000000, (s32)this_cpu, flags };
+	struct fg_wake w = { cpus[this_cpu].curr, 1000000, (s32)this_cpu, flags, 0 };
 	struct fg_verdict v;
 
 	fg_select_task_rq(&sys, p, &w, &v);

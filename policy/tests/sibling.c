@@ -10,7 +10,7 @@ static struct fg_verdict v_sis;
 
 static s32 sis(const struct fg_task *p, s32 prev, s32 target)
 {
-	struct fg_wake w = { cpus[prev].curr, 1000000, prev, FG_WF_TTWU };
+	struct fg_wake w = { cpus[prev].curr, 1000000, prev, FG_WF_TTWU, 0 };
 	struct select_ctx s;
 
 	memset(&s, 0, sizeof(s));
@@ -549,7 +549,7 @@ TEST(wide_wakers_leave_the_task_where_it_was)
 	CHECK_EQ(v.target, 4);
 	CHECK_EQ(filler[0].wakee_flips, 15);
 	CHECK_EQ(filler[0].last_wakee, 9);
-	w = (struct fg_wake){ &filler[0], 1000000, 0, FG_WF_TTWU };
+	w = (struct fg_wake){ &filler[0], 1000000, 0, FG_WF_TTWU, 0 };
 	fg_commit_select(&sys, &p, &filler[0], &w, &v, 0);
 	CHECK_EQ(filler[0].wakee_flips, 16);
 	CHECK_EQ(filler[0].last_wakee, 2);
@@ -573,7 +573,7 @@ TEST(commit_writes_what_the_verdict_says)
 	p.recent_used = 7;
 	kit_idle(7);
 	v = kit_wake(&p, 0, FG_WF_TTWU);
-	w = (struct fg_wake){ &filler[0], 1000000, 0, FG_WF_TTWU };
+	w = (struct fg_wake){ &filler[0], 1000000, 0, FG_WF_TTWU, 0 };
 	CHECK_EQ(p.recent_used, 7);
 	fg_commit_select(&sys, &p, &filler[0], &w, &v, 0);
 	CHECK_EQ(p.recent_used, 0);
@@ -745,7 +745,7 @@ TEST(flips_decay_after_more_than_a_second)
 	waker = kit_task(2, 0);
 	waker.wakee_flips = 8;
 	waker.last_wakee = p.id + 1;
-	w = (struct fg_wake){ &waker, 1000000000, 0, FG_WF_TTWU };
+	w = (struct fg_wake){ &waker, 1000000000, 0, FG_WF_TTWU, 0 };
 	record_wakee(&sys, &waker, &p, &w);
 	CHECK_EQ(waker.wakee_flips, 8);
 	w.now = 1000000001;

@@ -283,7 +283,7 @@ TEST(a_big_task_forks_to_a_group_that_fits)
 /* One group of four CPUs, seen from another. */
 static s32 group_cpu(const struct fg_task *p)
 {
-	struct fg_wake w = { 0, 0, 0, FG_WF_FORK };
+	struct fg_wake w = { 0, 0, 0, FG_WF_FORK, 0 };
 	struct fg_verdict v;
 	struct select_ctx s;
 
@@ -361,7 +361,7 @@ TEST(the_idlest_cpu_of_a_group)
 TEST(cpu_signals_without_the_task)
 {
 	struct fg_task p;
-	struct fg_wake w = { 0, 0, 0, FG_WF_EXEC };
+	struct fg_wake w = { 0, 0, 0, FG_WF_EXEC, 0 };
 	struct fg_verdict v;
 	struct select_ctx s;
 	struct fg_cpu *rq;

@@ -55,7 +55,8 @@ fn select(c: &mut Criterion) {
     ];
     for (name, scheduler, machine, flags) in cases {
         let fair = with_sleepers(&Arc::new(machine), scheduler, 2);
-        let wake = ffi::FgWake { current: std::ptr::null(), now: 10_000_000, this_cpu: 1, flags };
+        let wake =
+            ffi::FgWake { current: std::ptr::null(), now: 10_000_000, this_cpu: 1, flags, why: std::ptr::null_mut() };
         c.bench_function(&format!("select/{name}"), |b| {
             b.iter(|| {
                 let mut verdict = ffi::FgVerdict::zeroed();

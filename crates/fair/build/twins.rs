@@ -7,9 +7,17 @@ use crate::header::{Function, Header, Member, Pointer, Struct, Type};
 /// The struct whose twin is `fairground_machine::CpuMask`.
 const MASK: &str = "fg_mask";
 
+/// What the header counts of the tables beside it: the layout table begins with these.
+const NUMBERS: [&str; 3] = ["FG_NR_FEATURES", "FG_NR_RULES", "FG_NR_NOTES"];
+
 /// `fg.rs`.
-pub fn rust(header: &Header, features: &[Vec<String>], rules: &[Vec<String>]) -> Result<String, String> {
-    let mut out = String::from("// Written by build.rs from policy/fg.h, features.h and rules.h.\n");
+pub fn rust(
+    header: &Header,
+    features: &[Vec<String>],
+    rules: &[Vec<String>],
+    notes: &[Vec<String>],
+) -> Result<String, String> {
+    let mut out = String::from("// Written by build.rs from policy/fg.h, features.h, rules.h and notes.h.\n");
     for (name, value) in &header.constants {
         let _ = writeln!(out, "pub const {name}: u32 = {value};");
     }
@@ -17,9 +25,10 @@ pub fn rust(header: &Header, features: &[Vec<String>], rules: &[Vec<String>]) ->
     out.push_str("extern \"C\" {\n");
     header.functions.iter().for_each(|f| function(&mut out, f));
     out.push_str("}\n");
-    layout_rust(&mut out, header, features.len(), rules.len());
+    layout_rust(&mut out, header, [features.len(), rules.len(), notes.len()]);
     feature_table(&mut out, header, features)?;
     rule_table(&mut out, header, rules)?;
+    note_table(&mut out, header, notes)?;
     Ok(out)
 }
 
@@ -64,7 +73,7 @@ fn zero(m: &Member) -> String {
         (None, _) => "0".to_string(),
     };
     match m.count {
-        Some(n) => format!("[{one}; {n}]"),
+        Some(n) => format!("[const {{ {one} }}; {n}]"),
         None => one,
     }
 }
@@ -89,8 +98,8 @@ fn function(out: &mut String, f: &Function) {
 }
 
 /// The table that `layout.c` fills, as Rust sees it. The mask's member is private: its size must do.
-fn layout_rust(out: &mut String, header: &Header, nr_features: usize, nr_rules: usize) {
-    let mut rows = vec![format!("(\"FG_NR_FEATURES\", {nr_features})"), format!("(\"FG_NR_RULES\", {nr_rules})")];
+fn layout_rust(out: &mut String, header: &Header, numbers: [usize; 3]) {
+    let mut rows: Vec<String> = NUMBERS.iter().zip(numbers).map(|(name, n)| format!("({name:?}, {n})")).collect();
     for s in &header.structs {
         let name = camel(&s.name);
         rows.push(format!("(\"sizeof {}\", std::mem::size_of::<{name}>())", s.name));
@@ -108,7 +117,7 @@ fn layout_rust(out: &mut String, header: &Header, nr_features: usize, nr_rules: 
 /// `layout.c`.
 pub fn layout_c(header: &Header) -> String {
     let mut out = String::from("#include <stddef.h>\n#include \"fg.h\"\nextern const u64 fairground_layout[];\n");
-    out.push_str("const u64 fairground_layout[] = {\n\tFG_NR_FEATURES,\n\tFG_NR_RULES,\n");
+    let _ = writeln!(out, "const u64 fairground_layout[] = {{\n\t{},", NUMBERS.join(",\n\t"));
     for s in &header.structs {
         let _ = writeln!(out, "\tsizeof(struct {}),", s.name);
         for m in s.members.iter().filter(|_| s.name != MASK) {
@@ -157,5 +166,14 @@ fn rule_table(out: &mut String, header: &Header, rules: &[Vec<String>]) -> Resul
         let _ = writeln!(rows, "    ({:?}, {:?}),", arg("name")?, arg("text")?);
     }
     let _ = writeln!(out, "pub(crate) static RULES: [(&str, &str); {}] = [\n{rows}];", rules.len());
+    Ok(())
+}
+
+fn note_table(out: &mut String, header: &Header, notes: &[Vec<String>]) -> Result<(), String> {
+    let mut rows = String::new();
+    for call in notes {
+        let _ = writeln!(rows, "    {:?},", argument(header, "FG_NOTE", call, "text")?);
+    }
+    let _ = writeln!(out, "pub static NOTES: [&str; {}] = [\n{rows}];", notes.len());
     Ok(())
 }

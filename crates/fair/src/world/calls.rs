@@ -31,6 +31,7 @@ impl World {
             now: args.now,
             this_cpu: args.this_cpu as i32,
             flags: args.flags,
+            why: std::ptr::null_mut(),
         }
     }
 
