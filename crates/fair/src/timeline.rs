@@ -87,6 +87,7 @@ pub const TIMELINES: &[(&str, &str)] = &[
     ("est-lsb",           "v5.4=1 v5.13=0"),
     ("newtask-w1024",     "v5.4=1 v6.9=0"),
     ("pelt-sum-floor",    "v5.17=1"),
+    ("migrate-lag",       "v6.0=1"),
     ("runnable-boost",    "v6.5=1"),
     ("feec",              "v5.13=margin515 v6.0=delta v6.3=tri"),
     ("feec-zero-spare",   "v6.7=1"),
