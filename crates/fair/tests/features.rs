@@ -1,6 +1,6 @@
 //! Scheduler names, good and bad.
 
-use fairground_fair::{features, Features};
+use fairground_fair::{features, Features, PRESETS};
 
 fn canonical(text: &str) -> String {
     Features::parse(text).unwrap().to_string()
@@ -21,6 +21,13 @@ fn names_with_dashes_are_read_longest_first() {
 #[test]
 fn what_a_preset_has_already_is_not_repeated() {
     assert_eq!(canonical("v5.11+asym-prev-first"), "fair:v5.11");
+}
+
+#[test]
+fn every_preset_can_be_asked_for() {
+    for preset in &PRESETS {
+        assert_eq!(canonical(preset.name), format!("fair:{}", preset.name));
+    }
 }
 
 #[test]
