@@ -278,12 +278,12 @@ fn honoured(id: usize, value: u8) -> Result<(), FairError> {
 
 fn unknown_preset(name: &str, text: &str) -> FairError {
     let known: Vec<&str> = presets::PRESETS.iter().map(|p| p.name).collect();
-    FairError::UnknownPreset {
-        name: name.into(),
-        text: text.into(),
-        nearest: nearest(name, known.iter().copied()),
-        known: known.join(", "),
-    }
+    // Releases from the first one on are all found; this one is older.
+    let nearest = match Release::read(name) {
+        Some((_, "")) => Some(known[0].to_string()),
+        _ => nearest(name, known.iter().copied()),
+    };
+    FairError::UnknownPreset { name: name.into(), text: text.into(), nearest, known: known.join(", ") }
 }
 
 fn unknown_feature(body: &str, text: &str) -> FairError {
