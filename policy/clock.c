@@ -9,10 +9,18 @@
  */
 #include "sched.h"
 
+/* What fg_migrate_lag needs to guess how late it is for an idle CPU. */
+static void sync_idle_clock_pelt(struct fg_cpu *rq)
+{
+	rq->clock_pelt = rq->clock_task;
+	rq->clock_idle = rq->clock;
+	rq->clock_pelt_idle = rq_clock_pelt(rq);
+}
+
 static void update_rq_clock_pelt(struct fg_cpu *rq, u64 delta)
 {
 	if (rq->curr_is_idle) {
-		rq->clock_pelt = rq->clock_task;
+		sync_idle_clock_pelt(rq);
 		return;
 	}
 	delta = (delta * rq->cpu_capacity_orig) >> 10;
@@ -51,4 +59,5 @@ static void update_idle_rq_clock_pelt(struct fg_cpu *rq)
 
 	if (rq->cfs.util_sum + rq->rt.util_sum + rq->dl.util_sum >= full)
 		rq->lost_idle_time += rq->clock_task - rq->clock_pelt;
+	sync_idle_clock_pelt(rq);
 }

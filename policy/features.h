@@ -93,6 +93,8 @@ FG_FEATURE(NEWTASK_W1024, "newtask-w1024", "", "-", "<=v6.8", 1,
 	   "the initial utilization of a task uses a weight 1024 times too large")
 FG_FEATURE(PELT_SUM_FLOOR, "pelt-sum-floor", "", "-", "v5.17", 1,
 	   "removing a task's averages keeps every sum above what its average needs")
+FG_FEATURE(MIGRATE_LAG, "migrate-lag", "", "-", "v6.0", 1,
+	   "a task woken away from an idle CPU decays for the time that CPU's clock stood")
 FG_FEATURE(RUNNABLE_BOOST, "runnable-boost", "", "-", "v6.5", 0, "runnable time boosts utilization")
 FG_FEATURE(FEEC, "feec", "margin|margin515|delta|tri", "-", "v5.0", 0, "how the energy-aware wakeup decides")
 FG_FEATURE(FEEC_ZERO_SPARE, "feec-zero-spare", "", "-", "v6.7", 0, "a CPU without spare capacity can be the candidate")

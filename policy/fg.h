@@ -223,6 +223,8 @@ struct fg_cpu {
 	u64 clock_task;		/* minus interrupts */
 	u64 clock_pelt;		/* scaled by capacity and frequency while busy */
 	u64 lost_idle_time;
+	u64 clock_idle;		/* clock and the signals' clock when the idle CPU was last brought up to date */
+	u64 clock_pelt_idle;
 	u64 prev_irq_ns;	/* interrupt time seen at the last clock update */
 
 	u64 load_weight;	/* of queued fair entities */
@@ -416,7 +418,7 @@ u64 fg_cpu_util(const struct fg_cpu *rq);
  *   dequeue	fg_update_curr, tree remove unless current, fg_dequeue_entity, fg_update_min_vruntime
  *   switch	fg_update_curr, fg_pick_entity; if it is not the current one: fg_put_prev_entity, tree insert if still
  *		on_rq, tree remove of the next, fg_set_next_entity; if it is: fg_clear_buddies
- *   wake elsewhere	fg_commit_select, fg_migrate_task(old), p->cpu, enqueue with WAKEUP | MIGRATED
+ *   wake elsewhere	fg_commit_select, fg_migrate_task(old), fg_migrate_lag(old), p->cpu, enqueue with WAKEUP | MIGRATED
  *   move	dequeue with MOVE, p->cpu, enqueue with flags 0
  */
 
@@ -438,6 +440,8 @@ void fg_enqueue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_ta
 void fg_dequeue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 flags);
 /* The averages of a sleeping p leave old for another CPU (spec 2.4, wakeup migration). */
 void fg_migrate_task(const struct fg_sys *sys, struct fg_cpu *old, struct fg_task *p);
+/* After it: what p has missed if old idles. now: ns, the waker's clock. */
+void fg_migrate_lag(const struct fg_sys *sys, const struct fg_cpu *old, struct fg_task *p, u64 now);
 /* p, which the caller took off the tree, becomes current / the current p is put back (before the caller inserts it). */
 void fg_set_next_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 void fg_put_prev_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);

@@ -235,6 +235,22 @@ void fg_migrate_task(const struct fg_sys *sys, struct fg_cpu *old, struct fg_tas
 }
 
 /*
+ * The clock of an idle CPU stands since it was last brought up to date, so the p that fg_migrate_task took from there
+ * missed the decay of that time. It gets it by estimate, now being what the waker's clock shows (v6.0). Where the CPU
+ * is busy the gap is small and nobody pays for closing it.
+ */
+void fg_migrate_lag(const struct fg_sys *sys, const struct fg_cpu *old, struct fg_task *p, u64 now)
+{
+	u64 pelt = old->clock_pelt_idle;
+
+	if (!feat(sys, FG_MIGRATE_LAG) || !old->curr_is_idle || !(p->flags & FG_TASK_MIGRATED))
+		return;
+	if (pelt < old->cfs.last_update)
+		return;
+	pelt_decay_blocked(&p->avg, pelt + pos_sub(now, old->clock_idle), p->weight);
+}
+
+/*
  * A new task: full load, and half of the utilization that is left on the CPU it starts on (spec 2.5). The queue's own
  * ratio of utilization to load may say less, but up to v6.8 the weight in it is 1024 times too large and it never does.
  */

@@ -35,6 +35,20 @@ epyc-7742-2p periodic:tasks=300,duty=15,duration=1 fair:v5.11
 hikey960     workloads/little-and-big.json        fair:v5.11
 hikey        workloads/ping-pong.json             fair:v5.9
 juno-r2      workloads/rt-app-tour.json           fair:v5.11
+hikey960     sched-pipe:loops=1000,threads        fair:v5.4
+hikey960     periodic:tasks=12,duty=30,duration=1 fair:v5.5
+hikey960     periodic:tasks=12,duty=30,duration=1 fair:v5.6
+juno-r2      periodic:tasks=20,duty=20,duration=1 fair:v5.7
+hikey960     sched-pipe:loops=1000,threads        fair:v5.10
+epyc-7742-2p periodic:tasks=300,duty=15,duration=1 fair:v5.16
+juno-r2      periodic:tasks=20,duty=20,duration=1 fair:v6.1
+hikey960     workloads/little-and-big.json        fair:v6.2
+rpi5         periodic:tasks=12,duty=30,duration=1 fair:v6.3
+epyc-7742-2p periodic:tasks=300,duty=15,duration=1 fair:v6.7
+epyc-7742-2p periodic:tasks=300,duty=15,duration=1 fair:v6.12
+juno-r2      workloads/rt-app-tour.json           fair:v6.12
+hikey960     sched-pipe:loops=1000,threads        fair:debian-6.1.192
+hikey960     sched-pipe:loops=1000,threads        fair:debian-6.12.117
 LINES
 
 args=(compare hikey960 sched-pipe:loops=1000,threads --seeds 5 --format json)

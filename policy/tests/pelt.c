@@ -177,6 +177,8 @@ TEST(a_full_signal_loses_no_time_to_idle)
 	rq->cfs.util_sum = ((u64)PELT_MIN_DIVIDER << 10) - LOAD_AVG_MAX - 1;
 	fg_enter_idle(&sys, rq);
 	CHECK_EQ(rq->lost_idle_time, 0);
+	CHECK_EQ(rq->clock_pelt, 2000000);
+	rq->clock_pelt = 500000;
 	rq->rt.util_sum = 1;
 	fg_enter_idle(&sys, rq);
 	CHECK_EQ(rq->lost_idle_time, 1500000);
@@ -252,6 +254,38 @@ TEST(a_task_takes_its_averages_along)
 	CHECK_EQ(cpus[1].cfs.load_avg, 0);
 	fg_enqueue_entity(&sys, &cpus[0], &p, 0);
 	CHECK(cpus[0].cfs.util_avg >= p.avg.util_avg);
+}
+
+/* CPU 0 idles since 40 ms, nobody has looked at its clock since, and 32 more ms have passed: half of everything. */
+TEST(a_task_woken_away_from_an_idle_cpu_ages_by_the_time_its_clock_stood)
+{
+	struct fg_task p;
+
+	for (u32 on = 0; on < 2; on++) {
+		kit_init(2);
+		sys.feat.value[FG_MIGRATE_LAG] = (u8)on;
+		fg_update_rq_clock(&sys, &cpus[0], 40 * 1024 * 1024, 0);
+		cpus[0].cfs.last_update = 40 * 1024 * 1024;
+		p = kit_task(1, 0);
+		kit_util(&p, 400);
+		p.avg.last_update = 40 * 1024 * 1024;
+		fg_migrate_task(&sys, &cpus[0], &p);
+		fg_migrate_lag(&sys, &cpus[0], &p, 72 * 1024 * 1024);
+		CHECK_EQ(cpus[0].removed_util, 400);
+		CHECK_EQ(p.avg.util_avg, on ? 199 : 400);
+	}
+
+	/* Busy, or with a queue that is younger than the clock says: as it is. */
+	for (u32 busy = 0; busy < 2; busy++) {
+		cpus[0].curr_is_idle = !busy;
+		cpus[0].cfs.last_update = busy ? 40 * 1024 * 1024 : 41 * 1024 * 1024;
+		p = kit_task(1, 0);
+		kit_util(&p, 400);
+		p.avg.last_update = cpus[0].cfs.last_update;
+		fg_migrate_task(&sys, &cpus[0], &p);
+		fg_migrate_lag(&sys, &cpus[0], &p, 72 * 1024 * 1024);
+		CHECK_EQ(p.avg.util_avg, 400);
+	}
 }
 
 TEST(blocked_load_decays_to_nothing)
@@ -618,6 +652,7 @@ int main(void)
 	RUN(a_full_signal_loses_no_time_to_idle);
 	RUN(new_tasks_take_half_of_what_is_left);
 	RUN(a_task_takes_its_averages_along);
+	RUN(a_task_woken_away_from_an_idle_cpu_ages_by_the_time_its_clock_stood);
 	RUN(blocked_load_decays_to_nothing);
 	RUN(rt_irq_and_thermal_signals_lower_the_capacity);
 	RUN(estimates_are_odd_until_v512);

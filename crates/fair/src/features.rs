@@ -3,6 +3,9 @@
 //! ```text
 //! name    = ["fair:"] PRESET { "+" FEATURE [ "=" VALUE ] | "-" FEATURE }
 //! ```
+//! A release without a preset of its own (`v6.5`, `v5.10.7`) runs as the last one before it, and [`Features::notes`]
+//! names what is known to differ.
+//!
 //! `+name` switches a feature on, `-name` off (value 0), `+name=value` picks one of several values. Feature, value and
 //! preset names contain dashes themselves, so each is read as the longest known name that ends where the text ends or
 //! where `+`, `-` or `=` follows: `v5.9+asym-prev-first-wa-prev-idle` switches one on and one off.
@@ -11,13 +14,16 @@ use std::fmt;
 
 use crate::ffi::{self, FeatureInfo, FgFeatures, FEATURES};
 use crate::presets::{self, Preset};
+use crate::timeline::{self, Release, TIMELINES};
 use crate::FairError;
 
 /// The value of every feature: a preset with changes.
 #[derive(Clone)]
 pub struct Features {
-    preset: &'static str,
+    preset: &'static Preset,
     values: FgFeatures,
+    /// What was asked for, where that is a release without a preset.
+    stands_for: Option<String>,
 }
 
 /// All features, in the table's order.
@@ -62,13 +68,13 @@ impl Features {
     /// Unknown preset.
     pub fn preset(name: &str) -> Result<Features, FairError> {
         match Preset::find(name) {
-            Some(preset) => Ok(Self::of(preset)),
+            Some(preset) => Ok(Self::of(preset, None)),
             None => Err(unknown_preset(name, name)),
         }
     }
 
-    fn of(preset: &'static Preset) -> Features {
-        Features { preset: preset.name, values: preset.values() }
+    fn of(preset: &'static Preset, stands_for: Option<String>) -> Features {
+        Features { preset, values: preset.values(), stands_for }
     }
 
     /// Reads a scheduler name, with or without `fair:`.
@@ -78,19 +84,31 @@ impl Features {
     /// that exclude or miss each other, and features that this version cannot honour.
     pub fn parse(text: &str) -> Result<Features, FairError> {
         let body = text.strip_prefix("fair:").unwrap_or(text);
-        let names = presets::PRESETS.iter().map(|p| p.name);
-        let Some(name) = longest(body, names) else {
+        let (mut features, mut rest) = Self::start(body).ok_or_else(|| {
             let given = body.split('+').next().unwrap_or(body);
-            return Err(unknown_preset(given, text));
-        };
-        let mut features = Self::preset(name)?;
-        let mut rest = &body[name.len()..];
+            unknown_preset(given, text)
+        })?;
         let mut seen = Vec::new();
         while !rest.is_empty() {
             rest = features.change(rest, text, &mut seen)?;
         }
         features.check()?;
         Ok(features)
+    }
+
+    /// The preset that `body` begins with, or the nearest to the release that it begins with, and the rest.
+    fn start(body: &str) -> Option<(Features, &str)> {
+        if let Some(name) = longest(body, presets::PRESETS.iter().map(|p| p.name)) {
+            return Some((Self::preset(name).ok()?, &body[name.len()..]));
+        }
+        let (release, mut rest) = Release::read(body)?;
+        if let Some((_, after)) = rest.strip_prefix('.').and_then(timeline::number) {
+            rest = after;
+        }
+        let ends = rest.is_empty() || rest.starts_with(['+', '-']);
+        let preset = Preset::nearest_to(release).filter(|_| ends)?;
+        let asked = &body[..body.len() - rest.len()];
+        Some((Self::of(preset, Some(asked.into())), rest))
     }
 
     /// Carries out the change that `rest` begins with and returns what follows it.
@@ -156,7 +174,16 @@ impl Features {
 
     /// The preset it started from.
     pub fn preset_name(&self) -> &'static str {
-        self.preset
+        self.preset.name
+    }
+
+    /// What every output must say of it: that it is not quite what was asked for.
+    pub fn notes(&self) -> Vec<String> {
+        let note = self.stands_for.as_ref().map(|asked| {
+            let differs = differences(self.preset.release(), asked);
+            format!("{asked} has no preset and runs as {}; {differs}", self.preset.name)
+        });
+        note.into_iter().collect()
     }
 
     pub(crate) fn raw(&self) -> &FgFeatures {
@@ -167,11 +194,11 @@ impl Features {
 /// The canonical name: `fair:`, the preset, then changes in the table's order.
 impl fmt::Display for Features {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "fair:{}", self.preset)?;
-        let base = Preset::find(self.preset).map(Preset::values);
+        write!(f, "fair:{}", self.preset.name)?;
+        let base = self.preset.values();
         for (id, info) in FEATURES.iter().enumerate() {
             let value = self.values.value[id];
-            if base.as_ref().is_some_and(|b| b.value[id] == value) {
+            if base.value[id] == value {
                 continue;
             }
             match (value, info.values.get(value as usize)) {
@@ -187,6 +214,23 @@ impl fmt::Display for Features {
 impl fmt::Debug for Features {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Features({self})")
+    }
+}
+
+/// What is known to differ between a preset's release and the release `asked`, in words.
+fn differences(release: Release, asked: &str) -> String {
+    let Some((asked, point)) = Release::read(asked) else { return String::new() };
+    let later = |name: &str, row: &str| {
+        let changes = timeline::entries(row).filter(|(from, _)| *from > release && *from <= asked);
+        changes.map(|(from, value)| format!("{name}={value} since {from}")).collect::<Vec<_>>()
+    };
+    let known: Vec<String> = TIMELINES.iter().flat_map(|(name, row)| later(name, row)).collect();
+    let last = presets::PRESETS.iter().map(|p| p.release()).max().unwrap_or(release);
+    match (known.as_slice(), asked > last, point.is_empty()) {
+        (_, true, _) => "what changed after it is not known".into(),
+        ([], _, true) => "no difference is known".into(),
+        ([], _, false) => "what its stable tree took back is not known".into(),
+        (known, ..) => format!("known to differ: {}", known.join(", ")),
     }
 }
 
@@ -234,12 +278,12 @@ fn honoured(id: usize, value: u8) -> Result<(), FairError> {
 
 fn unknown_preset(name: &str, text: &str) -> FairError {
     let known: Vec<&str> = presets::PRESETS.iter().map(|p| p.name).collect();
-    FairError::UnknownPreset {
-        name: name.into(),
-        text: text.into(),
-        nearest: nearest(name, known.iter().copied()),
-        known: known.join(", "),
-    }
+    // Releases from the first one on are all found; this one is older.
+    let nearest = match Release::read(name) {
+        Some((_, "")) => Some(known[0].to_string()),
+        _ => nearest(name, known.iter().copied()),
+    };
+    FairError::UnknownPreset { name: name.into(), text: text.into(), nearest, known: known.join(", ") }
 }
 
 fn unknown_feature(body: &str, text: &str) -> FairError {

@@ -6,7 +6,7 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`features`](Features), [`presets`](Preset) | scheduler names, the table of features, what each release has |
+//! | [`features`](Features), [`presets`](Preset), `timeline` | scheduler names, the table of features, what each release has |
 //! | [`Topology`] | machine -> scheduling domains and groups (spec 1) |
 //! | [`ffi`] | Rust twins of `policy/fg.h`, written by build.rs |
 //! | [`Fair`] | [`fairground_sim::Scheduler`] over all of it |
@@ -35,6 +35,7 @@ mod rq;
 mod rt;
 mod sched;
 mod storage;
+mod timeline;
 mod topology;
 mod world;
 

@@ -176,6 +176,7 @@ impl Fair {
         if migrated {
             if !is_rt(self.world.task(task)) {
                 self.world.migrate_task(prev as usize, task);
+                self.world.migrate_lag(prev as usize, task, env.clock(self.here));
             }
             self.set_task_cpu(env, task, cpu, MigrateCause::Wake);
         }

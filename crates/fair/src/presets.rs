@@ -1,7 +1,8 @@
-//! Which value each release gives each feature.
+//! Kernel releases as sets of feature values.
 
 use crate::features::find;
 use crate::ffi::{FgFeatures, FEATURES};
+use crate::timeline::{self, Release, TIMELINES};
 
 /// A kernel release as a set of feature values.
 #[derive(Debug)]
@@ -10,62 +11,42 @@ pub struct Preset {
     pub name: &'static str,
     /// What it stands for and where its values come from.
     pub text: &'static str,
-    column: usize,
+    release: Release,
+    /// What a stable tree took back from later releases, as `feature=value` with spaces between.
+    backports: &'static str,
+}
+
+const fn release(name: &'static str, major: u16, minor: u16, text: &'static str) -> Preset {
+    Preset { name, text, release: Release { major, minor }, backports: "" }
 }
 
 /// All presets, oldest first.
-pub static PRESETS: [Preset; 2] = [
-    Preset { name: "v5.9", text: "Linux 5.9: spec 10.3, read in the tree of 5.9.1", column: 0 },
-    Preset { name: "v5.11", text: "Linux 5.11: spec 10.3, read in the trees of 5.10.7 and 5.11.5", column: 1 },
-];
-
-/// Spec 10.3, one row a feature: its value in each preset, in the order of [`PRESETS`]. A feature without a row has
-/// value 0 in all of them. smt-in-llc and pelt-sum-floor are not in 10.3: 4.3 and 2.4.
-#[rustfmt::skip]
-const TABLE: &[(&str, [&str; 2])] = &[
-    // feature            v5.9      v5.11
-    ("asym-scan",        ["1",      "1"]),
-    ("asym-prev-first",  ["0",      "1"]),
-    ("lb-p01",           ["1",      "1"]),
-    ("lb-p02",           ["1",      "1"]),
-    ("lb-p03",           ["1",      "1"]),
-    ("lb-p04",           ["1",      "1"]),
-    ("lb-p05",           ["1",      "1"]),
-    ("lb-p06",           ["1",      "1"]),
-    ("lb-p07",           ["1",      "1"]),
-    ("lb-p08",           ["1",      "1"]),
-    ("lb-p09",           ["1",      "1"]),
-    ("lb-p10",           ["1",      "1"]),
-    ("lb-p11",           ["1",      "1"]),
-    ("percpu-kthread",   ["1",      "1"]),
-    ("si-first",         ["1",      "1"]),
-    ("wa-prev-idle",     ["0",      "1"]),
-    ("sis-mode",         ["prop",   "prop"]),
-    ("smt-in-llc",       ["0",      "1"]),
-    ("fig-without-p",    ["1",      "1"]),
-    ("fig-weight-fix",   ["1",      "1"]),
-    ("fig-avgload-fix",  ["1",      "1"]),
-    ("fig-util-tie",     ["1",      "1"]),
-    ("uclamp-fit",       ["1",      "1"]),
-    ("thermal-in-cap",   ["1",      "1"]),
-    ("pinned-no-misfit", ["0",      "1"]),
-    ("util-est",         ["fastup", "fastup"]),
-    ("est-lsb",          ["1",      "1"]),
-    ("newtask-w1024",    ["1",      "1"]),
-    ("feec",             ["margin", "margin"]),
-    ("imb-pct-117",      ["0",      "1"]),
-    ("busy-factor-16",   ["0",      "1"]),
-    ("busy-minus1",      ["0",      "1"]),
-    ("llc-spread",       ["0",      "1"]),
-    ("load-shift",       ["0",      "1"]),
-    ("smt-never-hot",    ["0",      "1"]),
-    ("failed-relax",     ["1",      "0"]),
-    ("spare-tie",        ["1",      "1"]),
-    ("runnable-class",   ["1",      "1"]),
-    ("util-skip-single", ["1",      "1"]),
-    ("lb-avg-guard",     ["1",      "1"]),
-    ("numa-imb",         ["pair",   "quarter"]),
-    ("rq",               ["cfs",    "cfs"]),
+pub static PRESETS: [Preset; 15] = [
+    release("v5.4", 5, 4, "Linux 5.4, read in the tree of 5.4.59"),
+    release("v5.5", 5, 5, "Linux 5.5, from its mails and the trees of 5.4.59 and 5.6.4 on both sides"),
+    release("v5.6", 5, 6, "Linux 5.6, read in the tree of 5.6.4"),
+    release("v5.7", 5, 7, "Linux 5.7, read in the tree of 5.7.14"),
+    release("v5.9", 5, 9, "Linux 5.9, read in the tree of 5.9.1"),
+    release("v5.10", 5, 10, "Linux 5.10, read in the tree of 5.10.7"),
+    release("v5.11", 5, 11, "Linux 5.11, read in the tree of 5.11.5"),
+    release("v5.16", 5, 16, "Linux 5.16, between the trees of 5.15.16 and 6.1.192"),
+    release("v6.1", 6, 1, "Linux 6.1; its stable tree has much of 6.2 and 6.3, see debian-6.1.192"),
+    release("v6.2", 6, 2, "Linux 6.2, read in the tree of 6.2.1"),
+    release("v6.3", 6, 3, "Linux 6.3, read in the tree of 6.3.8"),
+    release("v6.7", 6, 7, "Linux 6.7, between the trees of 6.3.8 and 6.8.1"),
+    release("v6.12", 6, 12, "Linux 6.12, read in the tree of 6.12.117 less its back-ports"),
+    Preset {
+        name: "debian-6.1.192",
+        text: "Debian 12's linux-source-6.1 at 6.1.192, read there",
+        release: Release { major: 6, minor: 1 },
+        backports: "ufc=1 ufc-thermal=1 misfit-unlink=1 uclamp-fit=0 ni-random=1",
+    },
+    Preset {
+        name: "debian-6.12.117",
+        text: "Debian's linux-source-6.12 at 6.12.117, read there",
+        release: Release { major: 6, minor: 12 },
+        backports: "ni-random=1",
+    },
 ];
 
 impl Preset {
@@ -74,22 +55,63 @@ impl Preset {
         PRESETS.iter().find(|p| p.name == name)
     }
 
+    /// The release preset nearest to a release that has none of its own: the last one not after it.
+    pub(crate) fn nearest_to(release: Release) -> Option<&'static Preset> {
+        PRESETS.iter().filter(|p| p.is_release() && p.release <= release).next_back()
+    }
+
+    /// A release as Linus made it, not a stable tree.
+    pub fn is_release(&self) -> bool {
+        self.backports.is_empty()
+    }
+
+    /// Whether both descend from the same release.
+    pub fn same_release(&self, other: &Preset) -> bool {
+        self.release == other.release
+    }
+
+    /// `v6.12` for both v6.12 and what descends from it.
+    pub(crate) fn release(&self) -> Release {
+        self.release
+    }
+
     /// The value of every feature.
     pub(crate) fn values(&self) -> FgFeatures {
         let mut values = FgFeatures::zeroed();
-        for (name, words) in TABLE {
-            if let Some((id, value)) = find(name).and_then(|id| Some((id, number(id, words[self.column])?))) {
-                values.value[id] = value;
+        for (name, row) in TIMELINES {
+            if let Some(word) = timeline::value_in(row, self.release) {
+                set(&mut values, name, word);
+            }
+        }
+        for change in self.backports.split(' ') {
+            if let Some((name, word)) = change.split_once('=') {
+                set(&mut values, name, word);
             }
         }
         values
+    }
+
+    /// The word for this preset's value of feature `id`: `0` or `1` for a switch.
+    pub fn word(&self, id: usize) -> &'static str {
+        let value = self.values().value[id];
+        match FEATURES[id].values.get(usize::from(value)) {
+            Some(word) => word,
+            None => ["0", "1"][usize::from(value != 0)],
+        }
+    }
+}
+
+/// Names and words are checked by a test below.
+fn set(values: &mut FgFeatures, name: &str, word: &str) {
+    if let Some((id, value)) = find(name).and_then(|id| Some((id, number(id, word)?))) {
+        values.value[id] = value;
     }
 }
 
 /// The number that a word stands for.
 fn number(id: usize, word: &str) -> Option<u8> {
     match FEATURES[id].values {
-        [] => word.parse().ok(),
+        [] => word.parse().ok().filter(|n| *n <= 1),
         words => words.iter().position(|w| *w == word).map(|n| n as u8),
     }
 }
@@ -100,31 +122,34 @@ mod tests {
 
     #[test]
     fn every_row_names_a_feature_and_its_values() {
-        for (name, words) in TABLE {
+        let rows = TIMELINES.iter().flat_map(|(name, row)| timeline::entries(row).map(|(_, word)| (*name, word)));
+        let backports = PRESETS.iter().flat_map(|p| p.backports.split(' ').filter_map(|c| c.split_once('=')));
+        for (name, word) in rows.chain(backports) {
             let id = find(name).unwrap_or_else(|| panic!("{name}: no such feature"));
-            words.iter().for_each(|word| assert!(number(id, word).is_some(), "{name}={word}"));
+            assert!(number(id, word).is_some(), "{name}={word}");
         }
+    }
+
+    /// What changed between two presets, as `name=word`.
+    fn changed(old: &str, new: &str) -> Vec<String> {
+        let (old, new) = (Preset::find(old).unwrap(), Preset::find(new).unwrap());
+        let ids = (0..FEATURES.len()).filter(|id| old.word(*id) != new.word(*id));
+        ids.map(|id| format!("{}={}", FEATURES[id].name, new.word(id))).collect()
     }
 
     #[test]
     fn releases_differ_in_what_landed_between_them() {
-        let (old, new) = (PRESETS[0].values(), PRESETS[1].values());
-        let changed = FEATURES.iter().enumerate().filter(|(id, _)| old.value[*id] != new.value[*id]);
-        let names: Vec<&str> = changed.map(|(_, f)| f.name).collect();
-        let expected = [
-            "asym-prev-first",
-            "wa-prev-idle",
-            "smt-in-llc",
-            "pinned-no-misfit",
-            "imb-pct-117",
-            "busy-factor-16",
-            "busy-minus1",
-            "llc-spread",
-            "load-shift",
-            "smt-never-hot",
-            "failed-relax",
-            "numa-imb",
-        ];
-        assert_eq!(names, expected);
+        let expected = ["wa-prev-idle=1", "pinned-no-misfit=1", "numa-imb=quarter"];
+        assert_eq!(changed("v5.10", "v5.11"), expected);
+        let expected = ["ufc=1", "ufc-thermal=1", "cap-inversion=1", "uclamp-fit=0"];
+        assert_eq!(changed("v6.1", "v6.2").iter().filter(|c| expected.contains(&c.as_str())).count(), 4);
+        assert!(changed("v6.2", "v6.3").contains(&"cap-inversion=0".to_string()));
+    }
+
+    #[test]
+    fn a_stable_tree_is_its_release_and_what_it_took_back() {
+        let taken = changed("v6.1", "debian-6.1.192");
+        assert!(taken.contains(&"misfit-unlink=1".to_string()), "{taken:?}");
+        assert!(!taken.iter().any(|c| c.starts_with("capscan-next")), "{taken:?}");
     }
 }

@@ -302,6 +302,7 @@ impl Scheduler for Fair {
 
     fn notes(&self) -> Vec<String> {
         let mut notes = vec!["balance: passive".to_string()];
+        notes.extend(self.features.notes());
         notes.extend(self.topology.partitions().iter().skip(1).map(|p| format!("partition: {p}")));
         notes
     }

@@ -1,6 +1,6 @@
 //! Scheduler names, good and bad.
 
-use fairground_fair::{features, Features};
+use fairground_fair::{features, Features, PRESETS};
 
 fn canonical(text: &str) -> String {
     Features::parse(text).unwrap().to_string()
@@ -24,6 +24,13 @@ fn what_a_preset_has_already_is_not_repeated() {
 }
 
 #[test]
+fn every_preset_can_be_asked_for() {
+    for preset in &PRESETS {
+        assert_eq!(canonical(preset.name), format!("fair:{}", preset.name));
+    }
+}
+
+#[test]
 fn values_are_given_by_name() {
     assert_eq!(canonical("v5.9+sis-mode=prop54"), "fair:v5.9-sis-mode");
     assert_eq!(canonical("v5.9+numa-imb=quarter-si-first"), "fair:v5.9-si-first+numa-imb=quarter");
@@ -39,7 +46,9 @@ fn canonical_names_read_back() {
 
 #[test]
 fn unknown_names_come_with_the_nearest() {
-    assert_eq!(error("v5.8"), "unknown preset `v5.8` in `v5.8`; did you mean `v5.9`?");
+    assert_eq!(error("v5.3"), "unknown preset `v5.3` in `v5.3`; did you mean `v5.4`?");
+    assert!(error("v5.9x").starts_with("unknown preset `v5.9x`"));
+    assert!(error("v5.").starts_with("unknown preset `v5.`"));
     assert_eq!(
         error("v5.9+asym-prev-frist"),
         "unknown feature `asym-prev-frist` in `v5.9+asym-prev-frist`; did you mean `asym-prev-first`?"
@@ -83,4 +92,17 @@ fn every_feature_has_a_unique_name() {
     for (i, name) in names.iter().enumerate() {
         assert!(!names[..i].contains(name), "{name} twice");
     }
+}
+
+#[test]
+fn a_release_without_a_preset_runs_as_the_nearest_and_says_so() {
+    let features = Features::parse("fair:v6.5+si-first").unwrap();
+    assert_eq!(features.to_string(), "fair:v6.3");
+    assert_eq!(features.notes(), ["v6.5 has no preset and runs as v6.3; known to differ: runnable-boost=1 since v6.5"]);
+    let note = |text: &str| Features::parse(text).unwrap().notes().join("");
+    assert_eq!(note("v5.8"), "v5.8 has no preset and runs as v5.7; no difference is known");
+    assert_eq!(note("v5.10.7"), "v5.10.7 has no preset and runs as v5.10; what its stable tree took back is not known");
+    assert_eq!(note("v7.1-si-first"), "v7.1 has no preset and runs as v6.12; what changed after it is not known");
+    assert_eq!(note("v6.12"), "");
+    assert_eq!(note("debian-6.12.117"), "");
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fairground_fair::{Fair, Features, Options};
+use fairground_fair::{features, Fair, Features, Options, PRESETS};
 use fairground_machine::testing::Shape;
 use fairground_machine::{CpuMask, Machine};
 use fairground_sim::{Config, Decision, Engine, Event, EventKind, HashObserver, MetricsObserver, Observer, RunMetrics};
@@ -182,28 +182,44 @@ fn small(seed: u64, types: u32) -> Machine {
     shape.build()
 }
 
-const SCHEDULERS: [&str; 6] =
-    ["v5.9", "v5.11", "v5.9+asym-prev-first", "v5.11+cls-domain", "v5.9+asym-cap-full", "v5.11+sis-mode=prop54"];
+/// A preset with up to five features changed, as far as they can be.
+fn drawn_scheduler(seed: u64) -> String {
+    let mut random = Random::new(seed ^ 0xfea7);
+    let mut name = PRESETS[random.below(PRESETS.len() as u64) as usize].name.to_string();
+    for _ in 0..random.below(6) {
+        let feature = &features()[random.below(features().len() as u64) as usize];
+        let changed = match feature.values {
+            [] => format!("{name}{}{}", ["+", "-"][random.below(2) as usize], feature.name),
+            words => format!("{name}+{}={}", feature.name, words[random.below(words.len() as u64) as usize]),
+        };
+        if Features::parse(&changed).is_ok() {
+            name = changed;
+        }
+    }
+    name
+}
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn random_runs_keep_their_books(seed in any::<u64>(), types in 1..4u32, which in 0..SCHEDULERS.len()) {
+    fn random_runs_keep_their_books(seed in any::<u64>(), types in 1..4u32) {
         let machine = small(seed, types);
         let workload = busy_workload(seed, machine.nr_cpus());
-        let first = run(&machine, &workload, SCHEDULERS[which], drawn_options(seed, machine.nr_cpus()), seed);
-        prop_assert!(first.is_ok(), "{}", first.err().unwrap_or_default());
+        let scheduler = drawn_scheduler(seed);
+        let first = run(&machine, &workload, &scheduler, drawn_options(seed, machine.nr_cpus()), seed);
+        prop_assert!(first.is_ok(), "{scheduler}: {}", first.err().unwrap_or_default());
     }
 
     #[test]
     fn equal_inputs_give_equal_bytes(seed in any::<u64>()) {
         let machine = small(seed, 2);
         let workload = busy_workload(seed, machine.nr_cpus());
-        let hash = || run(&machine, &workload, "v5.11", Options::default(), seed).map(|r| r.hash);
+        let scheduler = drawn_scheduler(seed);
+        let hash = || run(&machine, &workload, &scheduler, Options::default(), seed).map(|r| r.hash);
         let first = hash();
-        prop_assert!(first.is_ok(), "{:?}", first);
-        prop_assert_eq!(first, hash());
+        prop_assert!(first.is_ok(), "{}: {:?}", scheduler, first);
+        prop_assert_eq!(first, hash(), "{}", scheduler);
     }
 
     /// 000: without asymmetry the patch decides nothing differently.

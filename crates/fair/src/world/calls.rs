@@ -85,6 +85,11 @@ impl World {
         unsafe { fg_migrate_task(self.sys.ptr(0), self.cpus.ptr(old), self.tasks.ptr(task as usize)) }
     }
 
+    pub fn migrate_lag(&mut self, old: usize, task: u32, now: u64) {
+        // SAFETY: see above.
+        unsafe { fg_migrate_lag(self.sys.ptr(0), self.cpus.ptr(old), self.tasks.ptr(task as usize), now) }
+    }
+
     pub fn set_next_entity(&mut self, cpu: usize, task: u32) {
         // SAFETY: see above.
         unsafe { fg_set_next_entity(self.sys.ptr(0), self.cpus.ptr(cpu), self.tasks.ptr(task as usize)) }

@@ -1,0 +1,182 @@
+//! When each feature changed, from Linux 5.4 on.
+//!
+//! One row a feature, one entry a release that changed it: `v5.6=pair v5.11=quarter` is value 0 up to v5.5, `pair` from
+//! v5.6, `quarter` from v5.11. An entry at v5.4 says what 5.4 had already. A feature without a row has value 0 in every
+//! release. Facts as in the behaviour specification, sections 2.4, 4.3, 6.8, 10.1 and 10.2; where it names no landing
+//! version the first tree that shows the change counts.
+
+use std::fmt;
+
+/// A release by its first two numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Release {
+    /// 6 of v6.12.
+    pub major: u16,
+    /// 12 of v6.12.
+    pub minor: u16,
+}
+
+impl Release {
+    /// Reads `v6.12`; whatever follows is returned with it.
+    pub fn read(text: &str) -> Option<(Release, &str)> {
+        let (major, rest) = number(text.strip_prefix('v')?)?;
+        let (minor, rest) = number(rest.strip_prefix('.')?)?;
+        Some((Release { major, minor }, rest))
+    }
+}
+
+/// The decimal number that `text` begins with, and the rest.
+pub(crate) fn number(text: &str) -> Option<(u16, &str)> {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    Some((text[..end].parse().ok()?, &text[end..]))
+}
+
+impl fmt::Display for Release {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "v{}.{}", self.major, self.minor)
+    }
+}
+
+/// Feature and its changes, oldest first.
+#[rustfmt::skip]
+pub const TIMELINES: &[(&str, &str)] = &[
+    ("asym-scan",         "v5.7=1"),
+    ("asym-prev-first",   "v5.10=1"),
+    ("lb-p01",            "v5.5=1"),
+    ("lb-p02",            "v5.5=1"),
+    ("lb-p03",            "v5.5=1"),
+    ("lb-p04",            "v5.5=1"),
+    ("lb-p05",            "v5.5=1"),
+    ("lb-p06",            "v5.5=1"),
+    ("lb-p07",            "v5.5=1"),
+    ("lb-p08",            "v5.5=1"),
+    ("lb-p09",            "v5.5=1"),
+    ("lb-p10",            "v5.5=1"),
+    ("lb-p11",            "v5.5=1"),
+    ("ufc",               "v6.2=1"),
+    ("ufc-thermal",       "v6.2=1"),
+    ("cap-inversion",     "v6.2=1 v6.3=0"),
+    ("misfit-unlink",     "v6.3=1"),
+    ("cls-domain",        "v5.16=1"),
+    ("cls-select",        "v6.7=landed"),
+
+    ("wake-cap",          "v5.4=1 v5.7=0"),
+    ("percpu-kthread",    "v5.6=1"),
+    ("kthread-fit",       "v5.17=1"),
+    ("si-first",          "v5.6=1"),
+    ("wa-prev-idle",      "v5.11=1"),
+    ("recent-prev",       "v5.14=1"),
+    ("sis-mode",          "v5.6=prop v5.14=prop-aged v6.0=util"),
+    ("sis-merged",        "v5.12=1"),
+    ("sis-smt-prev",      "v5.13=1"),
+    ("smt-in-llc",        "v5.10=1 v6.2=0 v6.12=1"),
+    ("scan-next",         "v5.15=1"),
+    ("capscan-next",      "v6.3=1 v6.6=0"),
+    ("fig-without-p",     "v5.5=1"),
+    ("fig-weight-fix",    "v5.6=1"),
+    ("fig-avgload-fix",   "v5.7=1"),
+    ("fig-util-tie",      "v5.9=1"),
+    ("fig-wrap",          "v5.4=1 v5.5=0"),
+
+    ("uclamp-fit",        "v5.6=1 v6.2=0"),
+    ("thermal-in-cap",    "v5.7=1 v6.10=0"),
+    ("hw-pressure",       "v6.10=1"),
+    ("pinned-no-misfit",  "v5.11=1"),
+    ("max-allowed-cap",   "v6.10=1"),
+    ("util-est",          "v5.5=fastup v6.8=v68"),
+    ("est-lsb",           "v5.4=1 v5.13=0"),
+    ("newtask-w1024",     "v5.4=1 v6.9=0"),
+    ("pelt-sum-floor",    "v5.17=1"),
+    ("migrate-lag",       "v6.0=1"),
+    ("runnable-boost",    "v6.5=1"),
+    ("feec",              "v5.13=margin515 v6.0=delta v6.3=tri"),
+    ("feec-zero-spare",   "v6.7=1"),
+    ("freq-perf-v2",      "v6.8=1"),
+
+    ("imb-pct-117",       "v5.10=1"),
+    ("busy-factor-16",    "v5.10=1"),
+    ("busy-minus1",       "v5.10=1"),
+    ("llc-spread",        "v5.10=1"),
+    ("load-shift",        "v5.10=1"),
+    ("smt-never-hot",     "v5.10=1"),
+    ("failed-relax",      "v5.5=1 v5.10=0"),
+    ("spare-tie",         "v5.6=1"),
+    ("runnable-class",    "v5.7=1"),
+    ("util-skip-single",  "v5.7=1"),
+    ("lb-avg-guard",      "v5.7=1"),
+    ("numa-imb",          "v5.6=pair v5.11=quarter v6.0=llc"),
+    ("active-lb-task",    "v5.12=1"),
+    ("asym-cap-full",     "v5.14=1"),
+    ("cap-greater",       "v5.14=1"),
+    ("newidle-cost",      "v5.16=1"),
+    ("reduced-cap",       "v6.0=1"),
+    ("swb-nr",            "v6.0=1"),
+    ("load-nowrap",       "v6.3=1"),
+    ("smt-balance",       "v6.6=1"),
+    ("sib-ratio",         "v6.6=1"),
+    ("swb-core",          "v6.6=1"),
+    ("psib-busiest",      "v6.7=1"),
+    ("util-shift",        "v6.7=1"),
+    ("misfit-no-backoff", "v6.10=1"),
+
+    ("rq",                "v6.6=eevdf v6.12=eevdf612"),
+    ("base-slice",        "v5.13=1"),
+];
+
+/// The entries of one row, `(release, value)`.
+pub fn entries(row: &str) -> impl Iterator<Item = (Release, &str)> {
+    row.split(' ').filter_map(|entry| {
+        let (release, rest) = Release::read(entry)?;
+        Some((release, rest.strip_prefix('=')?))
+    })
+}
+
+/// The value that a row gives a release; none before its first entry.
+pub fn value_in(row: &str, release: Release) -> Option<&str> {
+    entries(row).take_while(|(from, _)| *from <= release).last().map(|(_, value)| value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::features;
+
+    #[test]
+    fn entries_are_well_formed_and_rise() {
+        for (name, row) in TIMELINES {
+            assert_eq!(entries(row).count(), row.split(' ').count(), "{name}: {row}");
+            let releases: Vec<Release> = entries(row).map(|(r, _)| r).collect();
+            assert!(releases.windows(2).all(|w| w[0] < w[1]), "{name}: {row}");
+        }
+    }
+
+    #[test]
+    fn every_feature_has_at_most_one_row() {
+        for (i, (name, _)) in TIMELINES.iter().enumerate() {
+            assert!(TIMELINES[..i].iter().all(|(other, _)| other != name), "{name} twice");
+        }
+    }
+
+    /// `since` in policy/features.h and the rows here say the same.
+    #[test]
+    fn since_is_the_first_change() {
+        for f in features() {
+            let row = TIMELINES.iter().find(|(name, _)| *name == f.name).map_or("", |(_, row)| row);
+            let changes: Vec<(Release, &str)> = entries(row).collect();
+            match (f.since.strip_prefix("<="), Release::read(f.since)) {
+                // A quirk: there in v5.4, or from some release on, and gone in the release after that.
+                (Some(last), _) => {
+                    let (last, _) = Release::read(last).unwrap();
+                    let (gone, value) = *changes.last().unwrap();
+                    assert_eq!((gone.major, gone.minor, value), (last.major, last.minor + 1, "0"), "{}", f.name);
+                }
+                (None, Some((since, _))) if since >= (Release { major: 5, minor: 5 }) => {
+                    assert_eq!(changes.first().map(|c| c.0), Some(since), "{}", f.name);
+                }
+                // Older than v5.4, or never landed.
+                (None, Some(_)) => {}
+                (None, None) => assert!(f.since == "-" && changes.is_empty(), "{}", f.name),
+            }
+        }
+    }
+}
