@@ -158,6 +158,30 @@ void fg_update_root_status(const struct fg_sys *sys, const struct fg_domain *sd,
 	}
 }
 
+/* Spec 4.5: of w CPUs with a mean utilization x, (1 - (x * pct)^2) * w may be worth a look. */
+static u32 idle_cpus_expected(u64 sum_util, const struct fg_domain *sd)
+{
+	u64 weight = nonzero(sd->weight);
+	u64 x = sum_util / weight * sd->imbalance_pct;
+	u64 busy = min_u64(x * x / (10000 * FG_CAPACITY_SCALE), FG_CAPACITY_SCALE);
+
+	return (u32)((FG_CAPACITY_SCALE - busy) * weight / FG_CAPACITY_SCALE);
+}
+
+void fg_update_idle_cpu_scan(const struct fg_sys *sys, const struct fg_domain *sd, struct fg_cpu *dst, u32 kind)
+{
+	u64 sum_util = 0;
+	u32 cpu;
+
+	if (feat(sys, FG_SIS_MODE) != FG_SIS_UTIL || kind == FG_CPU_NEWLY_IDLE)
+		return;
+	if (!dst->llc || sd->weight != dst->sd_llc_size)
+		return;
+	for_each_cpu(cpu, &sd->span, sys->nr_cpus)
+		sum_util += fg_cpu_util(cpu_rq(sys, cpu));
+	dst->llc->nr_idle_scan = idle_cpus_expected(sum_util, sd);
+}
+
 void fg_balance_backoff(struct fg_domain *sd, u32 kind)
 {
 	sd->nr_balance_failed = 0;

@@ -20,7 +20,9 @@ u32 fg_feature_ready(u32 id, u32 value)
 		return 0;
 	switch (id) {
 	case FG_SIS_MODE:
-		return value <= FG_SIS_PROP;
+		return value <= FG_SIS_UTIL;
+	case FG_CLS_SELECT:
+		return value <= FG_CLS_LANDED;
 	case FG_UTIL_EST:
 		return value <= FG_UTIL_EST_FASTUP;
 	case FG_NUMA_IMB:

@@ -48,27 +48,33 @@ FG_FEATURE(MU_OU, "mu-ou", "", "003", "v6.3", 0, "part of misfit-unlink: -1 is n
 FG_FEATURE(MU_FEEC, "mu-feec", "", "003", "v6.3", 0, "part of misfit-unlink: find_energy_efficient_cpu ranks -1")
 FG_FEATURE(MU_SIC, "mu-sic", "", "003", "v6.3", 0, "part of misfit-unlink: select_idle_capacity ranks -1")
 FG_FEATURE(CLS_DOMAIN, "cls-domain", "", "004", "v5.16", 1, "clusters are a domain level")
-FG_FEATURE(CLS_SELECT, "cls-select", "none|loop|levels|landed", "004", "v6.7", 0,
+FG_FEATURE(CLS_SELECT, "cls-select", "none|loop|levels|landed", "004", "v6.7", 1,
 	   "idle CPUs of the target's cluster are tried first")
-FG_FEATURE(LEVELS_NR, "levels-nr", "llc|cluster", "004", "-", 0,
+FG_FEATURE(LEVELS_NR, "levels-nr", "llc|cluster", "004", "-", 1,
 	   "weight that the budget of cls-select=levels is made from")
 
 /* Versions, placement: spec 10.2. */
 FG_FEATURE(WAKE_CAP, "wake-cap", "", "-", "<=v5.6", 0,
 	   "a task too big for waker and previous CPU takes the slow path (implies asym-balance-wake)")
 FG_FEATURE(PERCPU_KTHREAD, "percpu-kthread", "", "-", "v5.6", 1, "a task woken by a per-CPU kthread stays with it")
-FG_FEATURE(KTHREAD_FIT, "kthread-fit", "", "-", "v5.17", 0,
+FG_FEATURE(KTHREAD_FIT, "kthread-fit", "", "-", "v5.17", 1,
 	   "the per-CPU kthread rule needs task context and a fitting CPU")
 FG_FEATURE(SI_FIRST, "si-first", "", "-", "v5.6", 1, "a CPU with only SCHED_IDLE tasks is taken at once")
 FG_FEATURE(WA_PREV_IDLE, "wa-prev-idle", "", "-", "v5.11", 1, "wake_affine keeps an idle previous CPU")
-FG_FEATURE(RECENT_PREV, "recent-prev", "", "-", "v5.14", 0,
+FG_FEATURE(WAKE_CURRENT_CPU, "wake-current-cpu", "", "-", "v6.6", 1,
+	   "a waker can ask for its wakee to run where it does itself")
+FG_FEATURE(RECENT_PREV, "recent-prev", "", "-", "v5.14", 1,
 	   "recent_used becomes prev whenever the recent check is reached; the waker's is left alone")
 FG_FEATURE(SIS_MODE, "sis-mode", "prop54|prop|prop-aged|util", "-", "v4.13", 1, "what limits the LLC scan")
-FG_FEATURE(SIS_MERGED, "sis-merged", "", "-", "v5.12", 0, "idle-core and idle-CPU scan are one loop")
-FG_FEATURE(SIS_SMT_PREV, "sis-smt-prev", "", "-", "v5.13", 0,
+FG_FEATURE(SIS_MERGED, "sis-merged", "", "-", "v5.12", 1, "idle-core and idle-CPU scan are one loop")
+FG_FEATURE(CORE_PROBE_LEFT, "core-probe-left", "", "-", "-", 1,
+	   "of a busy core the merged scan remembers a thread of the LLC only, not any allowed one (6.12 stable)")
+FG_FEATURE(SIS_SMT_PREV, "sis-smt-prev", "", "-", "v5.13", 1,
 	   "the SMT scan looks at prev's core before the LLC scan instead of target's after it")
 FG_FEATURE(SMT_IN_LLC, "smt-in-llc", "", "-", "v5.10", 1, "select_idle_smt takes only siblings inside the LLC domain")
-FG_FEATURE(SCAN_NEXT, "scan-next", "", "-", "v5.15", 0, "the LLC scan starts after target")
+FG_FEATURE(SMT_NOT_SELF, "smt-not-self", "", "-", "v6.2", 1,
+	   "select_idle_smt leaves out the CPU whose siblings it looks at")
+FG_FEATURE(SCAN_NEXT, "scan-next", "", "-", "v5.15", 1, "the LLC scan starts after target")
 FG_FEATURE(CAPSCAN_NEXT, "capscan-next", "", "-", "v6.3", 0, "the asymmetric scan starts after target; up to v6.5")
 FG_FEATURE(FIG_WITHOUT_P, "fig-without-p", "", "-", "v5.5", 1,
 	   "find_idlest_group leaves the task out of all statistics")

@@ -49,6 +49,12 @@ struct fg_features {
 #define FG_SIS_PROP 1
 #define FG_SIS_PROP_AGED 2
 #define FG_SIS_UTIL 3
+#define FG_CLS_NONE 0
+#define FG_CLS_LOOP 1
+#define FG_CLS_LEVELS 2
+#define FG_CLS_LANDED 3
+#define FG_LEVELS_NR_LLC 0
+#define FG_LEVELS_NR_CLUSTER 1
 #define FG_UTIL_EST_EWMA 0
 #define FG_UTIL_EST_FASTUP 1
 #define FG_UTIL_EST_V68 2
@@ -249,6 +255,8 @@ struct fg_cpu {
 	u64 idle_stamp;		/* ns, 0 while busy */
 	u64 avg_idle;
 	u64 max_idle_balance_cost;	/* ns */
+	u64 wake_avg_idle;	/* ns, what wakeups may still spend on scans (v5.14) */
+	u64 wake_stamp;		/* jiffies, when it was right */
 	u64 next_balance;	/* jiffies */
 	u64 last_blocked;	/* jiffies of the last blocked update */
 	u32 has_blocked_load;
@@ -298,6 +306,7 @@ struct fg_sys {
 #define FG_WF_FORK 0x04
 #define FG_WF_TTWU 0x08
 #define FG_WF_SYNC 0x10
+#define FG_WF_CURRENT_CPU 0x40	/* the wakee is to run where its waker does (v6.6) */
 #define FG_WF_IRQ 0x100		/* from interrupt context */
 
 /* Rules, named in rules.h. */
@@ -337,7 +346,7 @@ struct fg_why {
 /* The circumstances of a placement. */
 struct fg_wake {
 	const struct fg_task *current;	/* current of this_cpu (interrupted or not), null while it idles */
-	u64 now;		/* ns */
+	u64 now;		/* ns, clock of this_cpu; its jiffy is now's (wake_stamp) */
 	s32 this_cpu;
 	u32 flags;		/* FG_WF_* */
 	struct fg_why *why;	/* null: nobody asks, and nothing is noted */
@@ -348,7 +357,7 @@ struct fg_wake {
 #define FG_W_RECENT 0x02	/* p.recent_used = recent_used */
 #define FG_W_WAKER_RECENT 0x04	/* the waker's recent_used = this_cpu */
 #define FG_W_NO_IDLE_CORES 0x08	/* has_idle_cores of target's LLC = 0 */
-#define FG_W_SCAN_COST 0x10	/* this CPU's sd_llc.avg_scan_cost takes scan_ns in */
+#define FG_W_SCAN_COST 0x10	/* this CPU's sd_llc.avg_scan_cost and wake_avg_idle take scan_ns in */
 #define FG_W_RECORD 0x20	/* record_wakee of the waker */
 
 struct fg_verdict {
@@ -358,7 +367,7 @@ struct fg_verdict {
 	s32 recent_used;
 	s32 target;		/* what wake_affine left */
 	u32 probes;		/* CPUs probed in scans and early checks */
-	u32 scanned;		/* of these, in the timed LLC scan */
+	u32 scanned;		/* of these, in the scan of the LLC for a free CPU: what is timed */
 	u32 group_cpus;		/* CPUs looked at in group statistics */
 };
 
@@ -513,8 +522,8 @@ struct fg_balance_walk {
  *		NOW: load_balance, fg_rebalanced_domain; fg_rebalance_end
  *   newly idle	fg_newidle_begin, fg_newidle_gate; if open each domain until STOP: fg_newidle_domain; if NOW: load_balance,
  *		fg_newidled_domain with what that took; always fg_newidle_end
- *   load_balance	fg_should_we_balance; if so fg_update_group_capacity if due, fg_update_root_status; what finds
- *		nothing to move, or was not to look, ends with fg_balance_backoff
+ *   load_balance	fg_should_we_balance; if so fg_update_group_capacity if due, fg_update_root_status,
+ *		fg_update_idle_cpu_scan; what finds nothing to move, or was not to look, ends with fg_balance_backoff
  */
 
 /* Notes at a tick or kick whether the CPU idles, and says so. */
@@ -549,6 +558,11 @@ u32 fg_group_capacity_due(const struct fg_domain *sd, u32 kind, u64 jiffies);
 void fg_update_group_capacity(const struct fg_sys *sys, struct fg_domain *sd, struct fg_cpu *rq, u64 jiffies);
 /* Overload and overutilized of the root domain, from the CPUs of sd (spec 6.3, 7.5). */
 void fg_update_root_status(const struct fg_sys *sys, const struct fg_domain *sd, struct fg_root *rd);
+/*
+ * nr_idle_scan of dst's LLC, if sd is as large as that and dst balances it in its turn (SIS_UTIL, spec 4.5): after
+ * fg_update_root_status, from the same CPUs.
+ */
+void fg_update_idle_cpu_scan(const struct fg_sys *sys, const struct fg_domain *sd, struct fg_cpu *dst, u32 kind);
 /* sd is balanced: no failures, and the next time later (spec 6.5). */
 void fg_balance_backoff(struct fg_domain *sd, u32 kind);
 /* The interval of sd now, jiffies. busy: the CPU does not idle and has more than SCHED_IDLE tasks (spec 6.1). */

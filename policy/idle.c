@@ -2,6 +2,12 @@
 /* How long CPUs stay idle, and which cores are wholly idle: spec 4.5. */
 #include "sched.h"
 
+/* jiffies at clock, ns. */
+static u64 clock_jiffies(const struct fg_sys *sys, u64 clock)
+{
+	return clock / nonzero(FG_NSEC_PER_SEC / nonzero(sys->hz));
+}
+
 void fg_enter_idle(const struct fg_sys *sys, struct fg_cpu *rq)
 {
 	(void)sys;
@@ -11,12 +17,14 @@ void fg_enter_idle(const struct fg_sys *sys, struct fg_cpu *rq)
 
 void fg_wake_from_idle(const struct fg_sys *sys, struct fg_cpu *rq)
 {
-	(void)sys;
 	if (!rq->idle_stamp)
 		return;
 	rq->avg_idle = update_avg(rq->avg_idle, pos_sub(rq->clock, rq->idle_stamp));
 	rq->avg_idle = min_u64(rq->avg_idle, 2 * rq->max_idle_balance_cost);
 	rq->idle_stamp = 0;
+	/* Half of what it expects to idle it may spend looking for idle CPUs (v5.14). */
+	rq->wake_avg_idle = rq->avg_idle / 2;
+	rq->wake_stamp = clock_jiffies(sys, rq->clock);
 }
 
 void fg_update_idle_core(struct fg_sys *sys, struct fg_cpu *rq)

@@ -2,27 +2,28 @@
 /*
  * The fast path of a wakeup: an idle CPU near target (spec 4).
  *
- *	before mail 000			after it (ASYM_PREV_FIRST)
+ *	before mail 000		after it (ASYM_PREV_FIRST)	clusters landed (CLS_SELECT)
  *	B1  asymmetric scan: final
- *	B2  target			A1  target, fits
- *	B3  prev			A2  prev, fits
- *	B4  per-CPU kthread		A3  per-CPU kthread
- *	B5  recently used		A4  recently used, fits
- *					A5  asymmetric scan: final
- *	B6  no cache domain		A6
- *	B7  idle core			A7
- *	B8  LLC scan			A8
- *	B9  SMT scan			A9
- *	B10 target			A10
+ *	B2  target		A1  target, fits		C1
+ *	B3  prev		A2  prev, fits			C2   and in target's cluster, else kept for C9
+ *	B4  per-CPU kthread	A3  per-CPU kthread		C3
+ *	B5  recently used	A4  recently used, fits		C4   and in target's cluster, else kept for C10
+ *				A5  asymmetric scan: final	C5
+ *	B6  no cache domain	A6				C6
+ *	B9p prev's core		A9p				C7   SIS_SMT_PREV
+ *	B7  idle core		A7				C8i  SIS_MERGED: the same loop as the LLC scan
+ *	B7c posted loop		A7c				     CLS_SELECT=loop
+ *								C8c  target's cluster
+ *	B8  LLC scan		A8				C8
+ *	B9  target's core	A9				     until SIS_SMT_PREV
+ *								C9   prev
+ *								C10  recently used
+ *	B10 target		A10				C11
+ *
+ * Where the specification leaves a choice: the recently used CPU of C10 becomes the next one to swap with as it does in
+ * C4, should clusters be combined with versions that write it only when it is used.
  */
-#include "select.h"
-
-/* From here on this rule is tried; it is the one that decided if the placement ends before the next. */
-static void try_rule(struct select_ctx *s, u32 before, u32 after)
-{
-	s->row = feat(s->sys, FG_ASYM_PREV_FIRST) ? after : before;
-	s->v->rule = s->row;
-}
+#include "idle_rows.h"
 
 /*
  * Whether cpu is near enough to target for the early checks: mail 000 v2 kept the LLC where v1 had the asymmetric
@@ -37,121 +38,22 @@ static u32 early_check_near(const struct select_ctx *s, s32 cpu)
 	return share_llc(s, cpu, s->target);
 }
 
-/*
- * Whether cpu is the first of its core that the scan from target meets: the others need no look. (Taking the core's
- * threads off a copy of the mask says the same, but the copy is a quarter of the stack that BPF has.)
- */
-static u32 first_of_core(const struct select_ctx *s, const struct fg_domain *sd, u32 cpu)
+/* Mail 004 as posted: an idle CPU of target's cluster, whatever the budget; with SMT it gives way. */
+static s32 select_idle_cluster(const struct select_ctx *s, const struct fg_domain *sd)
 {
 	struct mask_wrap it = mask_wrap_begin(s->target, s->sys->nr_cpus);
-	const struct fg_cpu *rq = cpu_rq(s->sys, cpu);
+	const struct fg_domain *cluster = sd->child;
 
-	while (mask_wrap_next(&it, &rq->core, &s->p->allowed)) {
-		if (mask_test(&sd->span, (s32)it.cpu))
-			return it.cpu == cpu;
-	}
-	return 1;
-}
-
-/* All threads of c's core are idle; the first busy one ends the look. */
-static u32 probe_idle_core(const struct select_ctx *s, const struct fg_cpu *c)
-{
-	u32 t;
-
-	for_each_cpu(t, &c->core, s->sys->nr_cpus) {
-		if (!probe_idle(s, (s32)t))
-			return 0;
-	}
-	return 1;
-}
-
-/* A core without a busy thread; the id is that of the first thread met, whichever of them p may use. */
-static s32 select_idle_core(const struct select_ctx *s, const struct fg_domain *sd)
-{
-	const struct fg_cpu *target = rq_of(s, s->target);
-	struct mask_wrap it = mask_wrap_begin(s->target, s->sys->nr_cpus);
-
-	if (!s->sys->smt_key || !target->llc || !target->llc->has_idle_cores)
+	if (s->sys->smt_key || !cluster || cluster->level != FG_LEVEL_CLS)
 		return -1;
-
-	while (mask_wrap_next(&it, &sd->span, &s->p->allowed)) {
-		if (!first_of_core(s, sd, it.cpu))
-			continue;
-		if (probe_idle_core(s, cpu_rq(s->sys, it.cpu)))
+	while (mask_wrap_next(&it, &cluster->span, &s->p->allowed)) {
+		if (probe_idle(s, (s32)it.cpu))
 			return (s32)it.cpu;
 	}
-	/* The hint was wrong. */
-	s->v->writes |= FG_W_NO_IDLE_CORES;
 	return -1;
 }
 
-/*
- * SIS_PROP: as many CPUs as this CPU's average idle time pays for, at least four. One less is probed, the test comes
- * before the look (spec 4.5).
- */
-static u64 scan_limit(const struct select_ctx *s, const struct fg_domain *sd, const struct fg_domain *this_sd)
-{
-	u64 avg_idle = rq_of(s, s->w->this_cpu)->avg_idle / 512;
-	u64 avg_cost = this_sd->avg_scan_cost + 1;
-	u64 span_avg = sd->weight * avg_idle;
-
-	return span_avg > 4 * avg_cost ? span_avg / avg_cost : 4;
-}
-
-static s32 select_idle_cpu(const struct select_ctx *s, const struct fg_domain *sd)
-{
-	const struct fg_domain *this_sd = rq_of(s, s->w->this_cpu)->sd_llc;
-	struct mask_wrap it = mask_wrap_begin(s->target, s->sys->nr_cpus);
-	u32 wants_idle = feat(s->sys, FG_SIS_MODE) == FG_SIS_PROP54;
-	s32 found = -1, sched_idle = -1;
-	u64 nr;
-
-	if (!this_sd)
-		return -1;
-	nr = scan_limit(s, sd, this_sd);
-
-	while (found < 0 && mask_wrap_next(&it, &sd->span, &s->p->allowed)) {
-		const struct fg_cpu *rq = cpu_rq(s->sys, it.cpu);
-
-		/* Out of budget: not a scan that says what scans cost. Until v5.5 a SCHED_IDLE CPU is used only here. */
-		if (!--nr)
-			return sched_idle;
-		s->v->probes++;
-		s->v->scanned++;
-		if (idle_rq(rq) || (!wants_idle && sched_idle_rq(rq)))
-			found = (s32)it.cpu;
-		else if (wants_idle && sched_idle < 0 && sched_idle_rq(rq))
-			sched_idle = (s32)it.cpu;
-	}
-	s->v->writes |= FG_W_SCAN_COST;
-	return found;
-}
-
-/* A free thread of target's own core. */
-static s32 select_idle_smt(const struct select_ctx *s, const struct fg_domain *sd)
-{
-	const struct fg_cpu *core = rq_of(s, s->target);
-	s32 sched_idle = -1;
-	u32 t;
-
-	if (!s->sys->smt_key)
-		return -1;
-	for_each_cpu_and(t, &core->core, &s->p->allowed, s->sys->nr_cpus) {
-		const struct fg_cpu *rq = cpu_rq(s->sys, t);
-
-		/* An isolated sibling is not in the domain. */
-		if (feat(s->sys, FG_SMT_IN_LLC) && !mask_test(&sd->span, (s32)t))
-			continue;
-		s->v->probes++;
-		if (idle_rq(rq) || (feat(s->sys, FG_SI_FIRST) && sched_idle_rq(rq)))
-			return (s32)t;
-		if (sched_idle < 0 && sched_idle_rq(rq))
-			sched_idle = (s32)t;
-	}
-	return sched_idle;
-}
-
-/* B1, A5: where the capacities differ the scan over them has the last word. */
+/* B1, A5, C5: where the capacities differ the scan over them has the last word. */
 static s32 select_asym(struct select_ctx *s)
 {
 	const struct fg_domain *sd;
@@ -163,7 +65,7 @@ static s32 select_asym(struct select_ctx *s)
 	sd = rq_of(s, s->target)->sd_asym_cpucapacity;
 	if (!sd)
 		return -1;
-	try_rule(s, FG_RULE_B1, FG_RULE_A5);
+	try_row(s, ROW_CAPACITY);
 	cpu = select_idle_capacity(s, sd);
 	return cpu < 0 ? s->target : cpu;
 }
@@ -178,13 +80,18 @@ static u32 early_check(const struct select_ctx *s, s32 cpu)
 	return probe_free(s, cpu) && asym_fits(s, cpu);
 }
 
-/* IO completion by a bound worker: it sleeps in a moment, p need not go elsewhere for that. No fit test here. */
+/* IO completion by a bound worker: it sleeps in a moment, p need not go elsewhere for that. */
 static u32 woken_by_percpu_kthread(const struct select_ctx *s)
 {
 	const struct fg_task *waker = s->w->current;
 
-	return feat(s->sys, FG_PERCPU_KTHREAD) && waker && (waker->flags & FG_TASK_PERCPU_KTHREAD) &&
-	       s->prev == s->w->this_cpu && rq_of(s, s->prev)->nr_running <= 1;
+	if (!feat(s->sys, FG_PERCPU_KTHREAD) || !waker || !(waker->flags & FG_TASK_PERCPU_KTHREAD))
+		return 0;
+	note(s, FG_NOTE_KTHREAD, s->w->this_cpu, rq_of(s, s->w->this_cpu)->nr_running, 0);
+	if (s->prev != s->w->this_cpu || rq_of(s, s->prev)->nr_running > 1)
+		return 0;
+	/* v5.17: an interrupt only borrows the kthread, and prev may be too small. */
+	return !feat(s->sys, FG_KTHREAD_FIT) || (!(s->w->flags & FG_WF_IRQ) && asym_fits(s, s->prev));
 }
 
 static u32 recent_check(const struct select_ctx *s, s32 recent)
@@ -200,53 +107,124 @@ static u32 recent_check(const struct select_ctx *s, s32 recent)
 	return early_check(s, recent);
 }
 
-/* B2 to B5, A1 to A4: the CPUs p knows. */
-static s32 select_early(struct select_ctx *s)
+/* Since clusters landed a free CPU in another cluster than target's is only the last resort. */
+static u32 in_target_cluster(const struct select_ctx *s, s32 cpu)
 {
-	s32 prev = s->prev, target = s->target, recent = s->p->recent_used;
+	if (!clusters_landed(s) || !s->sys->cluster_key || share_resources(s, cpu, s->target))
+		return 1;
+	note(s, FG_NOTE_OTHER_CLUSTER, cpu, (u64)s->target, 0);
+	return 0;
+}
 
-	try_rule(s, FG_RULE_B2, FG_RULE_A1);
-	if (early_check(s, target))
-		return target;
-	try_rule(s, FG_RULE_B3, FG_RULE_A2);
-	if (prev != target && early_check(s, prev))
-		return prev;
-	try_rule(s, FG_RULE_B4, FG_RULE_A3);
-	if (woken_by_percpu_kthread(s))
-		return prev;
-	try_rule(s, FG_RULE_B5, FG_RULE_A4);
-	if (recent_check(s, recent)) {
-		/* prev is the next candidate: p goes back and forth between the two. */
-		s->v->writes |= FG_W_RECENT;
-		s->v->recent_used = prev;
-		return recent;
-	}
+/* prev is the next candidate: p goes back and forth between the two. */
+static s32 use_recent(struct select_ctx *s, s32 recent)
+{
+	s->v->writes |= FG_W_RECENT;
+	s->v->recent_used = s->prev;
+	return recent;
+}
+
+static s32 try_prev(struct select_ctx *s)
+{
+	if (s->prev == s->target || !early_check(s, s->prev))
+		return -1;
+	if (in_target_cluster(s, s->prev))
+		return s->prev;
+	s->prev_aff = s->prev;
 	return -1;
 }
 
-/* B6 to B10, A6 to A10: search the CPUs behind target's cache. */
+static s32 try_recent(struct select_ctx *s)
+{
+	s32 recent = s->p->recent_used;
+
+	/* v5.14: whether the recent CPU is any good or not. */
+	if (feat(s->sys, FG_RECENT_PREV))
+		use_recent(s, recent);
+	if (!recent_check(s, recent))
+		return -1;
+	if (in_target_cluster(s, recent))
+		return use_recent(s, recent);
+	s->recent_aff = recent;
+	return -1;
+}
+
+/* B2 to B5, A1 to A4, C1 to C4: the CPUs p knows. */
+static s32 select_early(struct select_ctx *s)
+{
+	s32 cpu;
+
+	try_row(s, ROW_TARGET);
+	if (early_check(s, s->target))
+		return s->target;
+	try_row(s, ROW_PREV);
+	cpu = try_prev(s);
+	if (cpu >= 0)
+		return cpu;
+	try_row(s, ROW_KTHREAD);
+	if (woken_by_percpu_kthread(s))
+		return s->prev;
+	try_row(s, ROW_RECENT);
+	return try_recent(s);
+}
+
+/* The rows between a domain to search and the scan of it, each for some versions. */
+static s32 select_before_scan(struct select_ctx *s, const struct fg_domain *sd)
+{
+	s32 cpu = -1;
+
+	if (feat(s->sys, FG_SIS_SMT_PREV)) {
+		try_row(s, ROW_PREV_CORE);
+		cpu = select_prev_core(s, sd);
+	}
+	if (cpu < 0 && !feat(s->sys, FG_SIS_MERGED)) {
+		try_row(s, ROW_IDLE_CORE);
+		cpu = select_idle_core(s, sd);
+	}
+	if (cpu < 0 && feat(s->sys, FG_CLS_SELECT) == FG_CLS_LOOP) {
+		try_row(s, ROW_CLUSTER_LOOP);
+		cpu = select_idle_cluster(s, sd);
+	}
+	return cpu;
+}
+
+/* And those after it: the last resorts. */
+static s32 select_after_scan(struct select_ctx *s, const struct fg_domain *sd)
+{
+	s32 cpu;
+
+	if (s->sys->smt_key && !feat(s->sys, FG_SIS_SMT_PREV)) {
+		try_row(s, ROW_TARGET_CORE);
+		cpu = select_idle_smt(s, sd, s->target);
+		if (cpu >= 0)
+			return cpu;
+	}
+	if (s->prev_aff >= 0) {
+		try_row(s, ROW_PREV_AFF);
+		return s->prev_aff;
+	}
+	if (s->recent_aff >= 0) {
+		try_row(s, ROW_RECENT_AFF);
+		return use_recent(s, s->recent_aff);
+	}
+	try_row(s, ROW_NOTHING);
+	return s->target;
+}
+
+/* B6 to B10, A6 to A10, C6 to C11: search the CPUs behind target's cache. */
 static s32 select_in_llc(struct select_ctx *s)
 {
 	const struct fg_domain *sd = rq_of(s, s->target)->sd_llc;
 	s32 cpu;
 
-	try_rule(s, FG_RULE_B6, FG_RULE_A6);
-	if (!sd)
+	if (!sd) {
+		try_row(s, ROW_NO_LLC);
 		return s->target;
-	try_rule(s, FG_RULE_B7, FG_RULE_A7);
-	cpu = select_idle_core(s, sd);
-	if (cpu >= 0)
-		return cpu;
-	try_rule(s, FG_RULE_B8, FG_RULE_A8);
-	cpu = select_idle_cpu(s, sd);
-	if (cpu >= 0)
-		return cpu;
-	try_rule(s, FG_RULE_B9, FG_RULE_A9);
-	cpu = select_idle_smt(s, sd);
-	if (cpu >= 0)
-		return cpu;
-	try_rule(s, FG_RULE_B10, FG_RULE_A10);
-	return s->target;
+	}
+	cpu = select_before_scan(s, sd);
+	if (cpu < 0)
+		cpu = select_idle_cpu(s, sd);
+	return cpu < 0 ? select_after_scan(s, sd) : cpu;
 }
 
 static s32 select_idle_sibling(struct select_ctx *s)
@@ -254,6 +232,8 @@ static s32 select_idle_sibling(struct select_ctx *s)
 	u32 prev_first = feat(s->sys, FG_ASYM_PREV_FIRST);
 	s32 cpu;
 
+	s->prev_aff = -1;
+	s->recent_aff = -1;
 	if (s->sys->asym_key &&
 	    (prev_first || (feat(s->sys, FG_ASYM_SCAN) && rq_of(s, s->target)->sd_asym_cpucapacity)))
 		select_sync(s);

@@ -20,6 +20,8 @@
 /* placement */
 #include "wake.c"
 #include "idle_capacity.c"
+#include "idle_core.c"
+#include "idle_scan.c"
 #include "idle_sibling.c"
 #include "slow.c"
 #include "select.c"

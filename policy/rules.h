@@ -10,6 +10,8 @@ FG_RULE(ONLY_CPU, "only-cpu", "affinity allows a single CPU")
 FG_RULE(FALLBACK, "fallback", "the chosen CPU is not allowed or not active: first one that is, own node first")
 FG_RULE(STAY_PREV, "stay-prev", "no domain balances this request: the previous CPU stays")
 
+FG_RULE(CURRENT_CPU, "current-cpu", "the waker asked for its own CPU")
+
 /* The slow path: spec 5. */
 FG_RULE(SLOW_PREV, "slow-prev", "no CPU of the domain is allowed: the previous CPU stays")
 FG_RULE(FORK_LOCAL, "fork-local", "no group is idler than the parent's: the child starts on the parent's CPU")
@@ -27,8 +29,10 @@ FG_RULE(B4, "B4", "woken by a per-CPU kthread on the previous CPU")
 FG_RULE(B5, "B5", "the recently used CPU shares target's cache and is free")
 FG_RULE(B6, "B6", "target has no cache domain to search")
 FG_RULE(B7, "B7", "an idle core")
+FG_RULE(B7C, "B7c", "an idle CPU of target's cluster, in mail 004's posted loop")
 FG_RULE(B8, "B8", "a free CPU of the LLC")
 FG_RULE(B9, "B9", "a free thread of target's core")
+FG_RULE(B9P, "B9p", "a free thread of the previous CPU's core")
 FG_RULE(B10, "B10", "nothing is free: target")
 
 /* The fast path after mail 000: spec 4.2. */
@@ -39,6 +43,23 @@ FG_RULE(A4, "A4", "the recently used CPU shares target's cache, is free and fits
 FG_RULE(A5, "A5", "asymmetric machine: first idle CPU that fits, else the biggest idle one, else target")
 FG_RULE(A6, "A6", "target has no cache domain to search")
 FG_RULE(A7, "A7", "an idle core")
+FG_RULE(A7C, "A7c", "an idle CPU of target's cluster, in mail 004's posted loop")
 FG_RULE(A8, "A8", "a free CPU of the LLC")
 FG_RULE(A9, "A9", "a free thread of target's core")
+FG_RULE(A9P, "A9p", "a free thread of the previous CPU's core")
 FG_RULE(A10, "A10", "nothing is free: target")
+
+/* The fast path with clusters as they landed: spec 4.4. */
+FG_RULE(C1, "C1", "target is free and fits")
+FG_RULE(C2, "C2", "the previous CPU shares target's cluster (without clusters: its cache), is free and fits")
+FG_RULE(C3, "C3", "woken by a per-CPU kthread on the previous CPU")
+FG_RULE(C4, "C4", "the recently used CPU shares target's cluster (without clusters: its cache), is free and fits")
+FG_RULE(C5, "C5", "asymmetric machine: first idle CPU that fits, else the biggest idle one, else target")
+FG_RULE(C6, "C6", "target has no cache domain to search")
+FG_RULE(C7, "C7", "a free thread of the previous CPU's core")
+FG_RULE(C8I, "C8i", "an idle core")
+FG_RULE(C8C, "C8c", "a free CPU or an idle core of target's cluster")
+FG_RULE(C8, "C8", "a free CPU of the LLC")
+FG_RULE(C9, "C9", "nothing near is free: the previous CPU, in another cluster of the LLC, is")
+FG_RULE(C10, "C10", "nothing near is free: the recently used CPU, in another cluster of the LLC, is")
+FG_RULE(C11, "C11", "nothing is free: target")

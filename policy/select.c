@@ -34,6 +34,12 @@ static s32 select_slow(struct select_ctx *s, const struct fg_domain *sd, u32 fla
 	return cpu;
 }
 
+/* The waker hands its CPU over for what it waits for (v6.6). */
+static u32 runs_with_waker(const struct select_ctx *s)
+{
+	return feat(s->sys, FG_WAKE_CURRENT_CPU) && (s->w->flags & FG_WF_CURRENT_CPU) && cpu_allowed(s, s->w->this_cpu);
+}
+
 static s32 select_task_rq_fair(struct select_ctx *s)
 {
 	u32 flag = s->w->flags & FG_WF_SD_FLAGS;
@@ -45,6 +51,10 @@ static s32 select_task_rq_fair(struct select_ctx *s)
 
 	if (ttwu) {
 		s->v->writes |= FG_W_RECORD;
+		if (runs_with_waker(s)) {
+			s->v->rule = FG_RULE_CURRENT_CPU;
+			return this_cpu;
+		}
 		want_affine = !wake_wide(s) && cpu_allowed(s, this_cpu);
 	}
 
@@ -68,6 +78,7 @@ static s32 select_task_rq_fair(struct select_ctx *s)
 		return s->prev;
 	}
 	s->v->target = s->target;
+	note(s, FG_NOTE_TARGET, s->target, 0, 0);
 	cpu = select_idle_sibling(s);
 	/* Where the waker works is worth a look when it is woken itself. */
 	if (want_affine && !feat(s->sys, FG_RECENT_PREV))
@@ -127,6 +138,8 @@ void fg_select_task_rq(const struct fg_sys *sys, const struct fg_task *p, const 
 	s.v = v;
 	s.prev = valid_cpu(sys, p->cpu) ? p->cpu : w->this_cpu;
 	s.target = s.prev;
+	s.prev_aff = -1;
+	s.recent_aff = -1;
 	s.row = FG_RULE_NONE;
 	s.sync = (w->flags & FG_WF_SYNC) && !(w->current && (w->current->flags & FG_TASK_EXITING));
 	s.synced = 0;
@@ -167,10 +180,14 @@ void fg_commit_writes(struct fg_sys *sys, struct fg_task *p, struct fg_task *wak
 
 void fg_commit_scan(struct fg_sys *sys, const struct fg_wake *w, const struct fg_verdict *v, u64 scan_ns)
 {
-	struct fg_domain *sd = cpu_rq(sys, (u32)w->this_cpu)->sd_llc;
+	struct fg_cpu *rq = cpu_rq(sys, (u32)w->this_cpu);
 
-	if ((v->writes & FG_W_SCAN_COST) && sd)
-		sd->avg_scan_cost = update_avg(sd->avg_scan_cost, scan_ns);
+	if (!(v->writes & FG_W_SCAN_COST) || !rq->sd_llc)
+		return;
+	rq->sd_llc->avg_scan_cost = update_avg(rq->sd_llc->avg_scan_cost, scan_ns);
+	/* Jiffies that passed have halved it; the scan takes its part of what is left. */
+	rq->wake_avg_idle = pos_sub(aged_wake_idle(sys, rq, w->now), scan_ns);
+	rq->wake_stamp = clock_jiffies(sys, w->now);
 }
 
 #ifndef __bpf__

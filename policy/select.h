@@ -12,6 +12,8 @@ struct select_ctx {
 	struct fg_verdict *v;
 	s32 prev;
 	s32 target;
+	s32 prev_aff; /* prev and recent CPU that are free but in another cluster, see select_early(); else -1 */
+	s32 recent_aff;
 	u32 row; /* enum fg_rule_id: the rule being tried */
 	u32 sync; /* the waker is about to sleep */
 	u32 synced; /* avg below is decayed */
@@ -83,6 +85,12 @@ static inline u32 probe_free(const struct select_ctx *s, s32 cpu)
 static inline u32 share_llc(const struct select_ctx *s, s32 a, s32 b)
 {
 	return a == b || rq_of(s, a)->sd_llc_id == rq_of(s, b)->sd_llc_id;
+}
+
+/* share_res of spec 0: the same cluster, where there are such, else the same LLC. */
+static inline u32 share_resources(const struct select_ctx *s, s32 a, s32 b)
+{
+	return a == b || rq_of(s, a)->sd_share_id == rq_of(s, b)->sd_share_id;
 }
 
 static inline u32 cpu_allowed(const struct select_ctx *s, s32 cpu)

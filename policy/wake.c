@@ -61,11 +61,15 @@ static u32 wake_wide(const struct select_ctx *s)
 	struct wakee_flips f = waker ? flips_of_task(waker) : flips_of_idle(rq);
 	u64 factor = rq->sd_llc_size;
 	u64 hi, lo;
+	u32 wide;
 
 	count_wakee(&f, s->p, s->w->now);
 	hi = max_u64(f.flips, s->p->wakee_flips);
 	lo = min_u64(f.flips, s->p->wakee_flips);
-	return lo >= factor && hi >= lo * factor;
+	wide = lo >= factor && hi >= lo * factor;
+	note(s, wide ? FG_NOTE_WIDE : FG_NOTE_NOT_WIDE, s->w->this_cpu, f.flips, s->p->wakee_flips);
+	note_third(s, factor);
+	return wide;
 }
 
 /* Idle CPUs decide first. -1: no opinion. */
@@ -77,8 +81,13 @@ static s32 wake_affine_idle(const struct select_ctx *s)
 	if (share_llc(s, this_cpu, prev) && probe_idle(s, this_cpu))
 		return probe_idle(s, prev) ? prev : this_cpu;
 	/* this CPU is about to be idle. */
-	if (s->sync && rq_of(s, this_cpu)->nr_running == 1)
-		return this_cpu;
+	if (s->sync) {
+		u32 nr_running = rq_of(s, this_cpu)->nr_running;
+
+		note(s, FG_NOTE_SYNC, this_cpu, nr_running, 0);
+		if (nr_running == 1)
+			return this_cpu;
+	}
 	if (feat(s->sys, FG_WA_PREV_IDLE) && probe_idle(s, prev))
 		return prev;
 	return -1;
@@ -97,10 +106,16 @@ static s32 wake_affine_weight(const struct select_ctx *s, const struct fg_domain
 	if (s->sync && s->w->current) {
 		s64 leaving = (s64)h_load(this_rq, s->w->current->avg.load_avg);
 
-		if (leaving > this_load)
+		if (leaving > this_load) {
+			note(s, FG_NOTE_WAKER_LOAD, s->w->this_cpu, (u64)leaving, (u64)this_load);
 			return s->w->this_cpu;
+		}
 		this_load -= leaving;
 	}
+	note(s, FG_NOTE_LOAD_THIS, s->w->this_cpu, (u64)this_load, (u64)task_load);
+	note_third(s, this_rq->cpu_capacity);
+	note(s, FG_NOTE_LOAD_PREV, s->prev, (u64)prev_load, prev_rq->cpu_capacity);
+	note_third(s, bias);
 	this_load = (this_load + task_load) * 100 * (s64)prev_rq->cpu_capacity;
 	prev_load = (prev_load - task_load) * (s64)bias * (s64)this_rq->cpu_capacity;
 	if (s->sync)

@@ -354,8 +354,10 @@ TEST(features_say_what_they_can)
 	/* what shapes domains only */
 	CHECK_EQ(fg_feature_ready(FG_CLS_DOMAIN, 1), 1);
 	CHECK_EQ(fg_feature_ready(FG_ASYM_CAP_FULL, 1), 1);
-	CHECK_EQ(fg_feature_ready(FG_SIS_MODE, FG_SIS_PROP), 1);
-	CHECK_EQ(fg_feature_ready(FG_SIS_MODE, FG_SIS_UTIL), 0);
+	CHECK_EQ(fg_feature_ready(FG_SIS_MODE, FG_SIS_UTIL), 1);
+	CHECK_EQ(fg_feature_ready(FG_SIS_MODE, FG_SIS_UTIL + 1), 0);
+	CHECK_EQ(fg_feature_ready(FG_CLS_SELECT, FG_CLS_LANDED), 1);
+	CHECK_EQ(fg_feature_ready(FG_CLS_SELECT, FG_CLS_LANDED + 1), 0);
 	CHECK_EQ(fg_feature_ready(FG_RQ, 1), 0);
 	CHECK_EQ(fg_feature_ready(FG_NR_FEATURES, 0), 0);
 	CHECK(FG_NR_FEATURES <= FG_MAX_FEATURES);

@@ -119,9 +119,18 @@ static s32 plain_sibling(const struct fg_task *p, const struct fg_wake *w, s32 t
 
 static u32 rule_row(u32 rule)
 {
-	if (rule >= FG_RULE_A1)
-		return 101 + rule - FG_RULE_A1;
-	return 1 + rule - FG_RULE_B1;
+	static const u32 before[] = { FG_RULE_B1, FG_RULE_B2, FG_RULE_B3, FG_RULE_B4, FG_RULE_B5,
+				      FG_RULE_B6, FG_RULE_B7, FG_RULE_B8, FG_RULE_B9, FG_RULE_B10 };
+	static const u32 after[] = { FG_RULE_A1, FG_RULE_A2, FG_RULE_A3, FG_RULE_A4, FG_RULE_A5,
+				     FG_RULE_A6, FG_RULE_A7, FG_RULE_A8, FG_RULE_A9, FG_RULE_A10 };
+
+	for (u32 i = 0; i < 10; i++) {
+		if (rule == before[i])
+			return 1 + i;
+		if (rule == after[i])
+			return 101 + i;
+	}
+	return 0;
 }
 
 static void random_machine(void)

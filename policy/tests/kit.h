@@ -17,6 +17,7 @@
 	(FG_SD_BALANCE_NEWIDLE | FG_SD_BALANCE_EXEC | FG_SD_BALANCE_FORK | FG_SD_WAKE_AFFINE | FG_SD_PREFER_SIBLING)
 #define SD_SMT (SD_DEFAULT | FG_SD_SHARE_CPUCAPACITY | FG_SD_SHARE_LLC)
 #define SD_MC (SD_DEFAULT | FG_SD_SHARE_LLC)
+#define SD_CLS (SD_MC | FG_SD_CLUSTER) /* v6.7; before it a cluster domain is like MC */
 #define SD_NUMA ((SD_DEFAULT & ~FG_SD_PREFER_SIBLING) | FG_SD_SERIALIZE | FG_SD_NUMA)
 
 static struct fg_sys sys;
@@ -66,6 +67,59 @@ static void kit_preset_v511(void)
 	f[FG_PINNED_NO_MISFIT] = 1;
 }
 
+static void kit_preset_v516(void)
+{
+	u8 *f = sys.feat.value;
+
+	kit_preset_v511();
+	f[FG_SIS_MERGED] = 1;
+	f[FG_SIS_SMT_PREV] = 1;
+	f[FG_SIS_MODE] = FG_SIS_PROP_AGED;
+	f[FG_RECENT_PREV] = 1;
+	f[FG_SCAN_NEXT] = 1;
+	f[FG_CLS_DOMAIN] = 1;
+	f[FG_ASYM_CAP_FULL] = 1;
+	f[FG_EST_LSB] = 0;
+}
+
+static void kit_preset_v61(void)
+{
+	u8 *f = sys.feat.value;
+
+	kit_preset_v516();
+	f[FG_KTHREAD_FIT] = 1;
+	f[FG_PELT_SUM_FLOOR] = 1;
+	f[FG_SIS_MODE] = FG_SIS_UTIL;
+	f[FG_NUMA_IMB] = FG_NUMA_IMB_LLC;
+}
+
+/* What the fast path of equal CPUs has of it. */
+static void kit_preset_v63(void)
+{
+	u8 *f = sys.feat.value;
+
+	kit_preset_v61();
+	f[FG_SMT_IN_LLC] = 0;
+	f[FG_SMT_NOT_SELF] = 1;
+}
+
+static void kit_preset_v67(void)
+{
+	u8 *f = sys.feat.value;
+
+	kit_preset_v63();
+	f[FG_WAKE_CURRENT_CPU] = 1;
+	f[FG_CLS_SELECT] = FG_CLS_LANDED;
+}
+
+static void kit_preset_v612(void)
+{
+	u8 *f = sys.feat.value;
+
+	kit_preset_v67();
+	f[FG_SMT_IN_LLC] = 1;
+}
+
 static void kit_init(u32 nr)
 {
 	memset(&sys, 0, sizeof(sys));
@@ -88,6 +142,7 @@ static void kit_init(u32 nr)
 		rq->cpu_capacity = 1024;
 		rq->freq_scale = 1024;
 		rq->avg_idle = 1000000;
+		rq->wake_avg_idle = 1000000;
 		rq->max_idle_balance_cost = 500000;
 		rq->idle_state = -1;
 		rq->idle_stamp = 1;
@@ -209,9 +264,14 @@ static void kit_finish(void)
 	for (u32 c = 0; c < sys.nr_cpus; c++) {
 		struct fg_cpu *rq = &cpus[c];
 
+		rq->sd_share_id = -1;
 		for (struct fg_domain *sd = rq->sd; sd; sd = sd->parent) {
 			if (sd->flags & FG_SD_SHARE_LLC)
 				rq->sd_llc = sd;
+			if ((sd->flags & FG_SD_CLUSTER) && rq->sd_share_id < 0) {
+				rq->sd_share_id = (s32)mask_next_and(&sd->span, &sd->span, 0, sys.nr_cpus);
+				sys.cluster_key = 1;
+			}
 			if ((sd->flags & FG_SD_ASYM_CPUCAPACITY) && !rq->sd_asym_cpucapacity) {
 				rq->sd_asym_cpucapacity = sd;
 				sys.asym_key = 1;
@@ -224,7 +284,8 @@ static void kit_finish(void)
 			rq->llc->nr_busy_cpus = rq->sd_llc->weight;
 			rq->sd_llc->shared = rq->llc;
 		}
-		rq->sd_share_id = rq->sd_llc_id;
+		if (rq->sd_share_id < 0)
+			rq->sd_share_id = rq->sd_llc_id;
 	}
 }
 

@@ -819,6 +819,61 @@ TEST(the_search_for_an_idle_core_counts_threads)
 	CHECK_EQ(v.probes, 1 + 3 + 2);
 }
 
+/* v5.14: prev is the recent CPU as soon as the row of the recent CPU is reached, and the waker's is left alone. */
+TEST(prev_becomes_the_recent_cpu)
+{
+	struct fg_task p;
+	struct fg_verdict v;
+
+	for (u32 on = 0; on < 2; on++) {
+		smt_machine();
+		kit_preset_v511();
+		sys.feat.value[FG_RECENT_PREV] = (u8)on;
+		p = kit_task(1, 2);
+		p.recent_used = 7;
+		/* the recent CPU is busy: the scan finds another */
+		kit_idle(5);
+		v = kit_wake(&p, 0, FG_WF_TTWU | FG_WF_SYNC);
+		CHECK_EQ(v.rule, FG_RULE_A8);
+		CHECK_EQ(v.writes & (FG_W_RECENT | FG_W_WAKER_RECENT), on ? FG_W_RECENT : FG_W_WAKER_RECENT);
+		CHECK_EQ(v.recent_used, on ? 2 : 7);
+		/* not reached */
+		kit_idle(2);
+		v = kit_wake(&p, 0, FG_WF_TTWU | FG_WF_SYNC);
+		CHECK_EQ(v.rule, FG_RULE_A2);
+		CHECK(!(v.writes & FG_W_RECENT));
+		/* found */
+		kit_busy(2);
+		kit_idle(7);
+		v = kit_wake(&p, 0, FG_WF_TTWU | FG_WF_SYNC);
+		CHECK_EQ(v.rule, FG_RULE_A4);
+		CHECK_EQ(v.recent_used, 2);
+	}
+}
+
+/* v6.6: whatever idles, and whatever wake_affine would say. */
+TEST(a_waker_can_hand_over_its_cpu)
+{
+	struct fg_task p;
+	struct fg_verdict v;
+
+	smt_machine();
+	kit_preset_v67();
+	p = kit_task(1, 2);
+	kit_idle(2);
+	v = kit_wake(&p, 0, FG_WF_TTWU | FG_WF_CURRENT_CPU);
+	CHECK_EQ(v.cpu, 0);
+	CHECK_EQ(v.rule, FG_RULE_CURRENT_CPU);
+	CHECK_EQ(v.writes, FG_W_RECORD);
+	CHECK_EQ(v.probes, 0);
+	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU).cpu, 2);
+	mask_clear(&p.allowed, 0);
+	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU | FG_WF_CURRENT_CPU).cpu, 2);
+	kit_preset_v63();
+	mask_set(&p.allowed, 0);
+	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU | FG_WF_CURRENT_CPU).cpu, 2);
+}
+
 int main(void)
 {
 	RUN(rows_B2_to_B10);
@@ -847,5 +902,7 @@ int main(void)
 	RUN(the_scan_budget_mixes_two_llcs);
 	RUN(an_island_woken_from_outside);
 	RUN(the_search_for_an_idle_core_counts_threads);
+	RUN(prev_becomes_the_recent_cpu);
+	RUN(a_waker_can_hand_over_its_cpu);
 	return test_report();
 }

@@ -97,7 +97,7 @@ impl Fair {
         ours
     }
 
-    /// update_sd_lb_stats: capacities of the local group, the root domain's flags.
+    /// update_sd_lb_stats: capacities of the local group, the root domain's flags, how far scans of the LLC go.
     fn update_statistics(&mut self, env: &mut Env, sd: usize, cpu: usize, kind: u32) {
         let jiffies = env.jiffies();
         env.charge(self.here, SoftCost::GroupCpu, self.world.domains[sd].weight);
@@ -108,6 +108,7 @@ impl Fair {
             self.newidle_blocked(env, sd);
         }
         self.world.update_root_status(sd, cpu);
+        self.world.update_idle_cpu_scan(sd, cpu, kind);
     }
 
     /// newidle_balance and the rest of going idle.

@@ -31,22 +31,38 @@ pub fn features() -> &'static [FeatureInfo] {
     &FEATURES
 }
 
-/// What a feature requires or forbids when it has another value than 0.
+/// What a feature requires or forbids when it has another value than 0, or this very one.
 struct Rule {
     feature: usize,
+    value: Option<u32>,
     relation: &'static str,
     other: usize,
 }
 
 const fn needs(feature: usize, other: usize) -> Rule {
-    Rule { feature, relation: "needs", other }
+    Rule { feature, value: None, relation: "needs", other }
+}
+
+const fn value_needs(feature: usize, value: u32, other: usize) -> Rule {
+    Rule { feature, value: Some(value), relation: "needs", other }
 }
 
 const fn excludes(feature: usize, other: usize) -> Rule {
-    Rule { feature, relation: "excludes", other }
+    Rule { feature, value: None, relation: "excludes", other }
 }
 
-const RULES: [Rule; 12] = [
+impl Rule {
+    /// The feature, with the value if that is what matters.
+    fn what(&self) -> String {
+        let info = &FEATURES[self.feature];
+        match self.value.and_then(|v| info.values.get(v as usize)) {
+            Some(word) => format!("{}={word}", info.name),
+            None => info.name.into(),
+        }
+    }
+}
+
+const RULES: [Rule; 19] = [
     needs(ffi::FG_ASYM_PREV_FIRST, ffi::FG_ASYM_SCAN),
     needs(ffi::FG_ASYM_CHECK_SCOPE, ffi::FG_ASYM_PREV_FIRST),
     needs(ffi::FG_CAPSCAN_NEXT, ffi::FG_ASYM_SCAN),
@@ -55,7 +71,16 @@ const RULES: [Rule; 12] = [
     needs(ffi::FG_UFC_THERMAL, ffi::FG_UFC),
     needs(ffi::FG_CAP_INVERSION, ffi::FG_UFC_THERMAL),
     needs(ffi::FG_MISFIT_UNLINK, ffi::FG_UFC),
+    needs(ffi::FG_CLS_SELECT, ffi::FG_CLS_DOMAIN),
+    // The table of spec 4.4 has no row for what these replaced.
+    value_needs(ffi::FG_CLS_SELECT, ffi::FG_CLS_LANDED, ffi::FG_ASYM_PREV_FIRST),
+    value_needs(ffi::FG_CLS_SELECT, ffi::FG_CLS_LANDED, ffi::FG_SIS_MERGED),
+    value_needs(ffi::FG_CLS_SELECT, ffi::FG_CLS_LANDED, ffi::FG_SIS_SMT_PREV),
     needs(ffi::FG_LEVELS_NR, ffi::FG_CLS_SELECT),
+    // Not prop54, whose way with SCHED_IDLE CPUs the merged scan cannot have.
+    needs(ffi::FG_SIS_MERGED, ffi::FG_SIS_MODE),
+    value_needs(ffi::FG_SIS_MODE, ffi::FG_SIS_UTIL, ffi::FG_SIS_MERGED),
+    needs(ffi::FG_CORE_PROBE_LEFT, ffi::FG_SIS_MERGED),
     needs(ffi::FG_KTHREAD_FIT, ffi::FG_PERCPU_KTHREAD),
     excludes(ffi::FG_HW_PRESSURE, ffi::FG_THERMAL_IN_CAP),
     excludes(ffi::FG_FAILED_RELAX, ffi::FG_LOAD_SHIFT),
@@ -145,12 +170,13 @@ impl Features {
     fn check(&self) -> Result<(), FairError> {
         let broken = RULES.iter().find(|r| {
             let other = self.get(r.other) != 0;
-            self.get(r.feature) != 0 && other == (r.relation == "excludes")
+            let value = u32::from(self.get(r.feature));
+            r.value.map_or(value != 0, |v| value == v) && other == (r.relation == "excludes")
         });
         match broken {
             None => Ok(()),
             Some(r) => Err(FairError::Conflict {
-                feature: FEATURES[r.feature].name.into(),
+                feature: r.what(),
                 relation: r.relation,
                 other: FEATURES[r.other].name.into(),
             }),

@@ -78,12 +78,22 @@ fn what_cannot_be_honoured_is_refused_by_name() {
         "feature `load-shift` needs load balancing, which this version does not have: balance is passive"
     );
     assert!(error("v5.11-lb-p04").contains("balance is passive"));
-    assert!(error("v5.9+sis-mode=util").starts_with("feature `sis-mode` needs policy code"));
+    assert!(error("v5.9+util-est=v68").starts_with("feature `util-est` needs policy code"));
 }
 
 #[test]
 fn features_that_need_another_say_so() {
     assert_eq!(error("v5.11-asym-scan"), "feature `asym-prev-first` needs `asym-scan`");
+    assert_eq!(error("v5.9+sis-mode=util"), "feature `sis-mode=util` needs `sis-merged`");
+    assert_eq!(error("v5.9+sis-merged-sis-mode"), "feature `sis-merged` needs `sis-mode`");
+    assert_eq!(error("v5.9+cls-select=loop"), "feature `cls-select` needs `cls-domain`");
+    let landed = "+cls-domain+cls-select=landed";
+    assert_eq!(error(&format!("v5.9{landed}")), "feature `cls-select=landed` needs `asym-prev-first`");
+    assert_eq!(error(&format!("v5.11{landed}")), "feature `cls-select=landed` needs `sis-merged`");
+    assert_eq!(error(&format!("v5.11+sis-merged{landed}")), "feature `cls-select=landed` needs `sis-smt-prev`");
+    for variant in ["loop", "levels"] {
+        canonical(&format!("v5.9+cls-domain+cls-select={variant}"));
+    }
 }
 
 #[test]

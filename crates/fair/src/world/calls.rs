@@ -273,6 +273,11 @@ impl World {
         unsafe { fg_update_root_status(self.sys.ptr(0), self.domains.ptr(sd), self.cpus[cpu].rd) }
     }
 
+    pub fn update_idle_cpu_scan(&mut self, sd: usize, cpu: usize, kind: u32) {
+        // SAFETY: see above.
+        unsafe { fg_update_idle_cpu_scan(self.sys.ptr(0), self.domains.ptr(sd), self.cpus.ptr(cpu), kind) }
+    }
+
     pub fn balance_backoff(&mut self, sd: usize, kind: u32) {
         // SAFETY: see above.
         unsafe { fg_balance_backoff(self.domains.ptr(sd), kind) }

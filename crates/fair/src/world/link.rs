@@ -152,6 +152,7 @@ fn new_cpu(machine: &Machine, cpu: CpuId) -> FgCpu {
     rq.freq_scale = FG_CAPACITY_SCALE;
     // Spec 4.5.
     rq.avg_idle = 2 * u64::from(FG_MIGRATION_COST);
+    rq.wake_avg_idle = rq.avg_idle;
     rq.max_idle_balance_cost = u64::from(FG_MIGRATION_COST);
     rq.idle_state = -1;
     rq.core = machine.cores[hardware.core as usize];

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The scan of target's LLC for a free CPU, and what it may cost (spec 4.5, 4.7).
+ *
+ *	budget		prop, prop-aged: the time the waking CPU expects to idle, over what a scan has cost so far
+ *			util: what the last balance of the LLC left, the fewer the busier it was
+ *	order		wrapping ids from target (v5.15: after it), of these in turn
+ *			  none, loop	the LLC
+ *			  landed	target's cluster, the rest of the LLC
+ *			  levels	each domain of target that shares a cache, from the lowest above SMT, less the
+ *					one before
+ *	a look		a free CPU ends the scan; merged, with a hint that a core is idle: only a whole idle core does,
+ *			and costs no budget, while a free thread met on the way is remembered for the end
+ *
+ * Where the specification leaves a choice:
+ * - levels starts above SMT and a find ends everything, as its author meant (11.2, 4); mail 004's review has both wrong.
+ *   Its budget is made from the size of the LLC unless levels-nr says cluster.
+ * - The posted loop (11.2, 5) keeps what a reviewer disliked: no SCHED_IDLE CPUs, nothing at all with SMT.
+ * - Without a domain of the waking CPU's own cache to pay from, prop scans nothing, with a hint neither; util does not
+ *   ask for it (v6.2).
+ * - A core found in target's cluster is the cluster's find (C8c), one beyond it an idle core (C8i).
+ */
+#include "idle_rows.h"
+
+#define SCAN_NO_LIMIT (~0ull)
+
+struct scan {
+	const struct fg_mask *done; /* looked at already; null: nothing */
+	u64 nr; /* looks left, and one more: the test comes before the look */
+	s32 cpu; /* found, or remembered */
+	s32 start;
+	u32 cores; /* an idle core is wanted */
+	u32 wants_idle; /* until v5.5: SCHED_IDLE CPUs only if the budget ends the scan */
+};
+
+/* How a part of a scan ended. */
+#define SCAN_ON 0
+#define SCAN_FOUND 1
+#define SCAN_SPENT 2
+
+/* Time for scans is halved with each jiffy that passes without the CPU becoming idle again. */
+static u64 aged_wake_idle(const struct fg_sys *sys, const struct fg_cpu *rq, u64 now)
+{
+	u64 jiffies = pos_sub(clock_jiffies(sys, now), rq->wake_stamp);
+
+	return rq->wake_avg_idle >> min_u64(jiffies, 63);
+}
+
+/* What this CPU may spend, ns. prop takes but a 512th of its average idle time, which varies widely. */
+static u64 scan_time(const struct select_ctx *s)
+{
+	const struct fg_cpu *rq = rq_of(s, s->w->this_cpu);
+
+	if (feat(s->sys, FG_SIS_MODE) == FG_SIS_PROP_AGED)
+		return aged_wake_idle(s->sys, rq, s->w->now);
+	return rq->avg_idle / 512;
+}
+
+/* SIS_PROP: as many CPUs as that time pays for, at least four. 0: there is nothing to pay from. */
+static u64 prop_limit(const struct select_ctx *s, u32 weight)
+{
+	const struct fg_domain *this_sd = rq_of(s, s->w->this_cpu)->sd_llc;
+	u64 time, cost, span_avg, nr;
+
+	if (!this_sd) {
+		note(s, FG_NOTE_NO_PURSE, s->w->this_cpu, 0, 0);
+		return 0;
+	}
+	time = scan_time(s);
+	cost = this_sd->avg_scan_cost + 1;
+	span_avg = weight * time;
+	nr = span_avg > 4 * cost ? span_avg / cost : 4;
+	note(s, FG_NOTE_BUDGET, s->w->this_cpu, nr - 1, time);
+	note_third(s, cost);
+	return nr;
+}
+
+/* SIS_UTIL: as many CPUs as the last balance thought could be idle. */
+static u64 util_limit(const struct select_ctx *s, const struct fg_domain *sd)
+{
+	const struct fg_llc *llc = rq_of(s, s->target)->llc;
+
+	if (!llc)
+		return SCAN_NO_LIMIT;
+	note(s, FG_NOTE_IDLE_SCAN, s->target, llc->nr_idle_scan, sd->weight);
+	return (u64)llc->nr_idle_scan + 1;
+}
+
+/* levels: where the scan of target begins, the lowest domain that shares a cache without being a core. */
+static const struct fg_domain *first_level(const struct select_ctx *s, const struct fg_domain *sd)
+{
+	const struct fg_domain *tmp;
+
+	for_each_domain(tmp, rq_of(s, s->target)->sd) {
+		if (!(tmp->flags & FG_SD_SHARE_CPUCAPACITY))
+			break;
+	}
+	return tmp && (tmp->flags & FG_SD_SHARE_LLC) ? tmp : sd;
+}
+
+static u32 scan_weight(const struct select_ctx *s, const struct fg_domain *sd)
+{
+	if (feat(s->sys, FG_CLS_SELECT) == FG_CLS_LEVELS && feat(s->sys, FG_LEVELS_NR) == FG_LEVELS_NR_CLUSTER)
+		return first_level(s, sd)->weight;
+	return sd->weight;
+}
+
+/* 0: no scan at all. */
+static u64 scan_limit(const struct select_ctx *s, const struct fg_domain *sd, u32 cores)
+{
+	u64 nr;
+
+	/* An LLC too busy to be scanned is not worth a search for idle cores either. */
+	if (feat(s->sys, FG_SIS_MODE) == FG_SIS_UTIL) {
+		nr = util_limit(s, sd);
+		return nr == 1 ? 0 : nr;
+	}
+	nr = prop_limit(s, scan_weight(s, sd));
+	return nr && cores ? SCAN_NO_LIMIT : nr;
+}
+
+/* Whether a thread that p may have counts as met: the 6.12 stable tree asks the set that is being scanned. */
+static u32 may_remember(const struct select_ctx *s, const struct scan *scan, s32 cpu)
+{
+	const struct fg_domain *sd = rq_of(s, s->target)->sd_llc;
+
+	if (!cpu_allowed(s, cpu))
+		return 0;
+	if (!feat(s->sys, FG_CORE_PROBE_LEFT))
+		return 1;
+	return mask_test(&sd->span, cpu) && !(scan->done && mask_test(scan->done, cpu));
+}
+
+static void remember(const struct select_ctx *s, struct scan *scan, s32 cpu)
+{
+	scan->cpu = cpu;
+	note(s, FG_NOTE_REMEMBERED, cpu, 0, 0);
+}
+
+/*
+ * core_probe of spec 4.5: whether the core is wholly idle. With a free thread in hand its first busy thread ends the
+ * look, without one the look goes on for one.
+ */
+static u32 probe_core(const struct select_ctx *s, struct scan *scan, const struct fg_cpu *c)
+{
+	u32 t, idle = 1;
+
+	for_each_cpu(t, &c->core, s->sys->nr_cpus) {
+		s32 cpu = (s32)t;
+
+		if (probe_idle(s, cpu)) {
+			if (scan->cpu < 0 && may_remember(s, scan, cpu))
+				remember(s, scan, cpu);
+			continue;
+		}
+		idle = 0;
+		if (scan->cpu >= 0)
+			break;
+		if (sched_idle_rq(cpu_rq(s->sys, t)) && may_remember(s, scan, cpu)) {
+			remember(s, scan, cpu);
+			break;
+		}
+	}
+	if (idle)
+		note(s, FG_NOTE_IDLE_CORE, c->id, 0, 0);
+	return idle;
+}
+
+static u32 scan_core(const struct select_ctx *s, struct scan *scan, const struct fg_mask *span, s32 cpu)
+{
+	if (!first_of_core(s, span, scan->start, (u32)cpu) || !probe_core(s, scan, rq_of(s, cpu)))
+		return SCAN_ON;
+	scan->cpu = cpu;
+	return SCAN_FOUND;
+}
+
+static u32 scan_cpu(const struct select_ctx *s, struct scan *scan, s32 cpu)
+{
+	if (!--scan->nr) {
+		note(s, FG_NOTE_SPENT, cpu, 0, 0);
+		return SCAN_SPENT;
+	}
+	s->v->scanned++;
+	if (probe_takes(s, cpu, scan->wants_idle)) {
+		scan->cpu = cpu;
+		return SCAN_FOUND;
+	}
+	if (scan->wants_idle && scan->cpu < 0 && sched_idle_rq(rq_of(s, cpu)))
+		remember(s, scan, cpu);
+	return SCAN_ON;
+}
+
+/* One part of the scan. */
+static u32 scan_span(const struct select_ctx *s, struct scan *scan, const struct fg_mask *span)
+{
+	struct mask_wrap it = mask_wrap_begin(scan->start, s->sys->nr_cpus);
+	u32 end = SCAN_ON;
+
+	while (end == SCAN_ON && mask_wrap_next(&it, span, &s->p->allowed)) {
+		s32 cpu = (s32)it.cpu;
+
+		if (scan->done && mask_test(scan->done, cpu))
+			continue;
+		end = scan->cores ? scan_core(s, scan, span, cpu) : scan_cpu(s, scan, cpu);
+	}
+	return end;
+}
+
+static u32 scan_levels(const struct select_ctx *s, struct scan *scan, const struct fg_domain *sd)
+{
+	const struct fg_domain *tmp;
+	u32 end = SCAN_ON;
+
+	for_each_domain(tmp, first_level(s, sd)) {
+		end = scan_span(s, scan, &tmp->span);
+		if (end != SCAN_ON || tmp == sd)
+			break;
+		scan->done = &tmp->span;
+	}
+	return end;
+}
+
+/* landed: the first group of an LLC of clusters is target's own. */
+static u32 scan_cluster(struct select_ctx *s, struct scan *scan, const struct fg_domain *sd)
+{
+	const struct fg_group *g = sd->groups;
+	u32 end;
+
+	if (!clusters_landed(s) || !s->sys->cluster_key || !g || !(g->flags & FG_SD_CLUSTER))
+		return SCAN_ON;
+	try_row(s, ROW_CLUSTER);
+	end = scan_span(s, scan, &g->span);
+	scan->done = &g->span;
+	return end;
+}
+
+static u32 scan_llc(struct select_ctx *s, struct scan *scan, const struct fg_domain *sd)
+{
+	try_row(s, scan->cores ? ROW_IDLE_CORE : ROW_LLC);
+	if (feat(s->sys, FG_CLS_SELECT) == FG_CLS_LEVELS)
+		return scan_levels(s, scan, sd);
+	return scan_span(s, scan, &sd->span);
+}
+
+/* Whether there is a scan at all. */
+static u32 scan_begin(const struct select_ctx *s, struct scan *scan, const struct fg_domain *sd)
+{
+	scan->done = 0;
+	scan->cpu = -1;
+	scan->start = s->target + (s32)feat(s->sys, FG_SCAN_NEXT);
+	scan->cores = feat(s->sys, FG_SIS_MERGED) && test_idle_cores(s);
+	scan->wants_idle = feat(s->sys, FG_SIS_MODE) == FG_SIS_PROP54;
+	scan->nr = scan_limit(s, sd, scan->cores);
+	return scan->nr != 0;
+}
+
+static s32 select_idle_cpu(struct select_ctx *s, const struct fg_domain *sd)
+{
+	struct scan scan;
+	u32 end;
+
+	try_row(s, ROW_LLC);
+	if (!scan_begin(s, &scan, sd))
+		return -1;
+	end = scan_cluster(s, &scan, sd);
+	if (end == SCAN_ON)
+		end = scan_llc(s, &scan, sd);
+	if (end == SCAN_SPENT)
+		return scan.cpu;
+	/* Only a scan that could end says what scans cost, and util does not ask. */
+	if (!scan.cores && feat(s->sys, FG_SIS_MODE) != FG_SIS_UTIL)
+		s->v->writes |= FG_W_SCAN_COST;
+	if (end == SCAN_FOUND)
+		return scan.cpu;
+	if (scan.cores) {
+		clear_idle_cores(s);
+		try_row(s, ROW_LLC);
+	}
+	/* Until v5.5 the SCHED_IDLE CPU met in a scan that had the time to end is forgotten. */
+	return scan.wants_idle ? -1 : scan.cpu;
+}
