@@ -21,6 +21,8 @@
 #include "wake.c"
 #include "idle_capacity.c"
 #include "idle_sibling.c"
+#include "slow_type.c"
+#include "slow_load.c"
 #include "slow.c"
 #include "select.c"
 

@@ -4,7 +4,7 @@
  *
  *	only one CPU allowed -> it
  *	domains of this CPU, bottom-up:
- *		affine and prev is inside -> target = wake_affine, fast path
+ *		affine (not wide, allowed here, not too big) and prev is inside -> target = wake_affine, fast path
  *		balances this kind of request -> remember, go on
  *	remembered -> slow path; else a wakeup -> fast path from prev; else stay
  *	not allowed there -> fallback
@@ -28,6 +28,7 @@ static s32 select_slow(struct select_ctx *s, const struct fg_domain *sd, u32 fla
 	s32 cpu;
 
 	s->v->rule = FG_RULE_NONE;
+	s->row = slow_rule(flag, 1);
 	cpu = find_idlest_cpu(s, sd, s->w->this_cpu, flag);
 	if (s->v->rule == FG_RULE_NONE)
 		s->v->rule = slow_rule(flag, cpu != s->w->this_cpu);
@@ -45,7 +46,7 @@ static s32 select_task_rq_fair(struct select_ctx *s)
 
 	if (ttwu) {
 		s->v->writes |= FG_W_RECORD;
-		want_affine = !wake_wide(s) && cpu_allowed(s, this_cpu);
+		want_affine = !wake_wide(s) && cpu_allowed(s, this_cpu) && !wake_cap(s);
 	}
 
 	for_each_domain(tmp, rq_of(s, this_cpu)->sd) {
