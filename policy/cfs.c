@@ -196,6 +196,7 @@ void fg_enqueue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_ta
 	update_load_avg(sys, rq, p);
 	if (p->flags & FG_TASK_MIGRATED)
 		attach_entity_load_avg(rq, p);
+	enqueue_runnable_load_avg(sys, rq, p);
 	account_entity_enqueue(rq, p);
 	if (flags & FG_ENQUEUE_WAKEUP)
 		p->vruntime = place_entity(sys, rq, p, 0);
@@ -220,6 +221,7 @@ void fg_clear_buddies(struct fg_cpu *rq, const struct fg_task *p)
 void fg_dequeue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 flags)
 {
 	update_load_avg(sys, rq, p);
+	dequeue_runnable_load_avg(sys, rq, p);
 	fg_clear_buddies(rq, p);
 	p->on_rq = 0;
 	account_entity_dequeue(rq, p);

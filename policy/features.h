@@ -33,9 +33,9 @@ FG_FEATURE(LB_P05, "lb-p05", "", "002", "v5.5", 0, "groups count the tasks of al
 FG_FEATURE(LB_P06, "lb-p06", "", "002", "v5.5", 0, "load balance uses load with blocked load instead of runnable load")
 FG_FEATURE(LB_P07, "lb-p07", "", "002", "v5.5", 0, "tasks spread evenly while nothing is overloaded")
 FG_FEATURE(LB_P08, "lb-p08", "", "002", "v5.5", 0, "misfit tasks are selected by utilization")
-FG_FEATURE(LB_P09, "lb-p09", "", "002", "v5.5", 0, "the wakeup path uses load instead of runnable load")
-FG_FEATURE(LB_P10, "lb-p10", "", "002", "v5.5", 0, "find_idlest_group compares one load metric")
-FG_FEATURE(LB_P11, "lb-p11", "", "002", "v5.5", 0, "find_idlest_group decides by group type")
+FG_FEATURE(LB_P09, "lb-p09", "", "002", "v5.5", 1, "the wakeup path uses load instead of runnable load")
+FG_FEATURE(LB_P10, "lb-p10", "", "002", "v5.5", 1, "find_idlest_group compares one load metric")
+FG_FEATURE(LB_P11, "lb-p11", "", "002", "v5.5", 1, "find_idlest_group decides by group type")
 FG_FEATURE(UFC, "ufc", "", "003", "v6.2", 0, "util_fits_cpu: clamps are compared without the 80 % margin")
 FG_FEATURE(UFC_THERMAL, "ufc-thermal", "", "003", "v6.2", 0, "util_fits_cpu subtracts thermal pressure")
 FG_FEATURE(CAP_INVERSION, "cap-inversion", "", "003", "v6.2", 0,
@@ -54,7 +54,7 @@ FG_FEATURE(LEVELS_NR, "levels-nr", "llc|cluster", "004", "-", 1,
 	   "weight that the budget of cls-select=levels is made from")
 
 /* Versions, placement: spec 10.2. */
-FG_FEATURE(WAKE_CAP, "wake-cap", "", "-", "<=v5.6", 0,
+FG_FEATURE(WAKE_CAP, "wake-cap", "", "-", "<=v5.6", 1,
 	   "a task too big for waker and previous CPU takes the slow path (implies asym-balance-wake)")
 FG_FEATURE(PERCPU_KTHREAD, "percpu-kthread", "", "-", "v5.6", 1, "a task woken by a per-CPU kthread stays with it")
 FG_FEATURE(KTHREAD_FIT, "kthread-fit", "", "-", "v5.17", 1,
@@ -82,7 +82,7 @@ FG_FEATURE(FIG_WEIGHT_FIX, "fig-weight-fix", "", "-", "v5.6", 1, "find_idlest_gr
 FG_FEATURE(FIG_AVGLOAD_FIX, "fig-avgload-fix", "", "-", "v5.7", 1,
 	   "find_idlest_group computes avg_load for busy groups, not for the others")
 FG_FEATURE(FIG_UTIL_TIE, "fig-util-tie", "", "-", "v5.9", 1, "equally idle groups are ranked by utilization")
-FG_FEATURE(FIG_WRAP, "fig-wrap", "", "-", "<=v5.4", 0, "find_idlest_group adds to an infinite local load and wraps")
+FG_FEATURE(FIG_WRAP, "fig-wrap", "", "-", "<=v5.4", 1, "find_idlest_group adds to an infinite local load and wraps")
 
 /* Versions, capacity and signals: spec 10.2. */
 FG_FEATURE(UCLAMP_FIT, "uclamp-fit", "", "-", "v5.6", 1, "capacity tests use the clamped utilization")

@@ -236,6 +236,7 @@ struct fg_cpu {
 	u64 load_weight;	/* of queued fair entities */
 	u64 min_vruntime;
 	struct fg_avg cfs;
+	struct fg_avg queued;	/* load_sum and load_avg of queued tasks alone (runnable_load_avg), if a feature asks */
 	u32 est_enqueued;
 	u32 removed_nr;
 	u64 removed_load;

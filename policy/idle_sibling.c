@@ -227,7 +227,7 @@ static s32 select_in_llc(struct select_ctx *s)
 	return cpu < 0 ? select_after_scan(s, sd) : cpu;
 }
 
-static s32 select_idle_sibling(struct select_ctx *s)
+static noinline s32 select_idle_sibling(struct select_ctx *s)
 {
 	u32 prev_first = feat(s->sys, FG_ASYM_PREV_FIRST);
 	s32 cpu;

@@ -148,10 +148,40 @@ static void apply_removed(const struct fg_sys *sys, struct fg_cpu *rq)
 	rq->removed_runnable = 0;
 }
 
+/* Up to v5.6 some ask for the load of queued tasks alone (spec 2.2). It costs as much as another signal. */
+static u32 has_runnable_load(const struct fg_sys *sys)
+{
+	return !feat(sys, FG_LB_P09) || !feat(sys, FG_LB_P06);
+}
+
+/* It grows by what all load grows by, and at the same times: what is blocked only decays. */
+static void update_runnable_load_avg(const struct fg_sys *sys, struct fg_cpu *rq)
+{
+	if (has_runnable_load(sys) && fg_pelt_update(&rq->queued, rq_clock_pelt(rq), rq->load_weight, 0, 0))
+		fg_pelt_averages(&rq->queued, 1);
+}
+
+static void enqueue_runnable_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *p)
+{
+	if (!has_runnable_load(sys))
+		return;
+	rq->queued.load_avg += p->avg.load_avg;
+	rq->queued.load_sum += p->weight * p->avg.load_sum;
+}
+
+static void dequeue_runnable_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *p)
+{
+	if (!has_runnable_load(sys))
+		return;
+	rq->queued.load_avg = pos_sub(rq->queued.load_avg, p->avg.load_avg);
+	rq->queued.load_sum = pos_sub(rq->queued.load_sum, p->weight * p->avg.load_sum);
+}
+
 static void update_cfs_rq_load_avg(const struct fg_sys *sys, struct fg_cpu *rq)
 {
 	if (rq->removed_nr)
 		apply_removed(sys, rq);
+	update_runnable_load_avg(sys, rq);
 	if (fg_pelt_update(&rq->cfs, rq_clock_pelt(rq), rq->load_weight, rq->h_nr_running, fair_curr(rq) != 0))
 		fg_pelt_averages(&rq->cfs, 1);
 }

@@ -23,6 +23,8 @@
 #include "idle_core.c"
 #include "idle_scan.c"
 #include "idle_sibling.c"
+#include "slow_type.c"
+#include "slow_load.c"
 #include "slow.c"
 #include "select.c"
 

@@ -123,6 +123,8 @@ static inline u32 capacity_reduced(const struct fg_cpu *rq, const struct fg_doma
 static u32 pelt_divider(const struct fg_avg *sa);
 static void enqueue_load_avg(struct fg_cpu *rq, const struct fg_task *p);
 static void dequeue_load_avg(struct fg_cpu *rq, const struct fg_task *p);
+static void enqueue_runnable_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *p);
+static void dequeue_runnable_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *p);
 static u64 rq_clock_pelt(const struct fg_cpu *rq);
 static void pelt_decay_blocked(struct fg_avg *sa, u64 now, u64 weight);
 static void update_cfs_rq_load_avg(const struct fg_sys *sys, struct fg_cpu *rq);

@@ -4,7 +4,7 @@
  *
  *	only one CPU allowed -> it
  *	domains of this CPU, bottom-up:
- *		affine and prev is inside -> target = wake_affine, fast path
+ *		affine (not wide, allowed here, not too big) and prev is inside -> target = wake_affine, fast path
  *		balances this kind of request -> remember, go on
  *	remembered -> slow path; else a wakeup -> fast path from prev; else stay
  *	not allowed there -> fallback
@@ -23,11 +23,12 @@ static u32 slow_rule(u32 flag, u32 moved)
 	return moved ? FG_RULE_WAKE_IDLEST : FG_RULE_WAKE_LOCAL;
 }
 
-static s32 select_slow(struct select_ctx *s, const struct fg_domain *sd, u32 flag)
+static noinline s32 select_slow(struct select_ctx *s, const struct fg_domain *sd, u32 flag)
 {
 	s32 cpu;
 
 	s->v->rule = FG_RULE_NONE;
+	s->row = slow_rule(flag, 1);
 	cpu = find_idlest_cpu(s, sd, s->w->this_cpu, flag);
 	if (s->v->rule == FG_RULE_NONE)
 		s->v->rule = slow_rule(flag, cpu != s->w->this_cpu);
@@ -55,7 +56,7 @@ static s32 select_task_rq_fair(struct select_ctx *s)
 			s->v->rule = FG_RULE_CURRENT_CPU;
 			return this_cpu;
 		}
-		want_affine = !wake_wide(s) && cpu_allowed(s, this_cpu);
+		want_affine = !wake_wide(s) && cpu_allowed(s, this_cpu) && !wake_cap(s);
 	}
 
 	for_each_domain(tmp, rq_of(s, this_cpu)->sd) {

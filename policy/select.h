@@ -82,6 +82,12 @@ static inline u32 probe_free(const struct select_ctx *s, s32 cpu)
 	return free;
 }
 
+/* What wakeups, forks and execs take for the load of a CPU: until 002/P09 that of what is queued there. */
+static inline u64 wake_load(const struct select_ctx *s, const struct fg_cpu *rq)
+{
+	return feat(s->sys, FG_LB_P09) ? cpu_load(rq) : rq->queued.load_avg;
+}
+
 static inline u32 share_llc(const struct select_ctx *s, s32 a, s32 b)
 {
 	return a == b || rq_of(s, a)->sd_llc_id == rq_of(s, b)->sd_llc_id;

@@ -72,6 +72,29 @@ static u32 wake_wide(const struct select_ctx *s)
 	return wide;
 }
 
+/*
+ * Up to v5.6: p is too big for the smaller of waker's and previous CPU, and somewhere is a clearly bigger one. Then
+ * neither of the two is a place to look around from.
+ */
+static u32 wake_cap(struct select_ctx *s)
+{
+	const struct fg_cpu *this_rq = rq_of(s, s->w->this_cpu);
+	const struct fg_cpu *prev_rq = rq_of(s, s->prev);
+	const struct fg_cpu *small = prev_rq->cpu_capacity_orig < this_rq->cpu_capacity_orig ? prev_rq : this_rq;
+	u64 max, min = small->cpu_capacity_orig;
+	u32 fits;
+
+	if (!feat(s->sys, FG_WAKE_CAP) || !s->sys->asym_key || !this_rq->rd)
+		return 0;
+	max = this_rq->rd->max_cpu_capacity;
+	if (pos_sub(max, min) < max >> 3)
+		return 0;
+	select_sync(s);
+	fits = fits_capacity(s->util, min);
+	note(s, fits ? FG_NOTE_FITS : FG_NOTE_TOO_SMALL, small->id, s->util, min);
+	return !fits;
+}
+
 /* Idle CPUs decide first. -1: no opinion. */
 static s32 wake_affine_idle(const struct select_ctx *s)
 {
@@ -98,8 +121,8 @@ static s32 wake_affine_weight(const struct select_ctx *s, const struct fg_domain
 {
 	const struct fg_cpu *this_rq = rq_of(s, s->w->this_cpu);
 	const struct fg_cpu *prev_rq = rq_of(s, s->prev);
-	s64 this_load = (s64)cpu_load(this_rq);
-	s64 prev_load = (s64)cpu_load(prev_rq);
+	s64 this_load = (s64)wake_load(s, this_rq);
+	s64 prev_load = (s64)wake_load(s, prev_rq);
 	s64 task_load = (s64)h_load(prev_rq, s->p->avg.load_avg);
 	u32 bias = 100 + (u32)pos_sub(sd->imbalance_pct, 100) / 2;
 

@@ -157,6 +157,23 @@ static void random_machine(void)
 		kit_preset_v511();
 }
 
+/* Up to v5.6: the slow path for big tasks, and 002's last patches as far as they are in. */
+static void random_old_version(void)
+{
+	u8 *f = sys.feat.value;
+
+	f[FG_ASYM_SCAN] = f[FG_ASYM_PREV_FIRST] = 0;
+	f[FG_WAKE_CAP] = 1;
+	f[FG_LB_P09] = (u8)rnd(2);
+	f[FG_LB_P10] = f[FG_LB_P09] && rnd(2);
+	f[FG_LB_P11] = f[FG_LB_P09] && rnd(2);
+	f[FG_FIG_WRAP] = (u8)rnd(2);
+	for (u32 c = 0; sys.asym_key && c < sys.nr_cpus; c++) {
+		for (struct fg_domain *sd = cpus[c].sd; sd; sd = sd->parent)
+			sd->flags |= FG_SD_BALANCE_WAKE;
+	}
+}
+
 static void random_state(void)
 {
 	u32 busy = rnd(100);
@@ -174,6 +191,7 @@ static void random_state(void)
 		}
 		rq->ttwu_pending = rnd(16) == 0;
 		rq->cfs.load_avg = rnd(4000);
+		rq->queued.load_avg = rq->cfs.load_avg / (1 + c % 3);
 		rq->cfs.util_avg = rnd(1100);
 		rq->cfs.runnable_avg = rnd(1500);
 		rq->est_enqueued = rnd(1100);
@@ -288,14 +306,17 @@ TEST(placements_look_and_do_not_touch)
 {
 	static const u32 flags[] = { FG_WF_TTWU, FG_WF_TTWU | FG_WF_SYNC, FG_WF_FORK, FG_WF_EXEC };
 
-	for (u32 i = 0; i < 3000; i++) {
+	for (u32 i = 0; i < 4000; i++) {
 		struct fg_task p;
 		struct fg_verdict v, again;
 		u32 this_cpu, how;
 		u64 before;
 
-		if (i % 20 == 0)
+		if (i % 20 == 0) {
 			random_machine();
+			if (rnd(3) == 0)
+				random_old_version();
+		}
 		random_state();
 		p = random_task();
 		this_cpu = rnd(sys.nr_cpus);

@@ -30,12 +30,28 @@ static u32 nr_groups;
 /* Something to be current on a busy CPU. */
 static struct fg_task filler[FG_NR_CPUS];
 
+static void kit_preset_v54(void)
+{
+	u8 *f = sys.feat.value;
+
+	memset(f, 0, FG_MAX_FEATURES);
+	f[FG_WAKE_CAP] = 1;
+	f[FG_SIS_MODE] = FG_SIS_PROP54;
+	f[FG_FIG_WRAP] = 1;
+	f[FG_UTIL_EST] = FG_UTIL_EST_EWMA;
+	f[FG_EST_LSB] = 1;
+	f[FG_NEWTASK_W1024] = 1;
+	f[FG_NUMA_IMB] = FG_NUMA_IMB_NONE;
+}
+
 static void kit_preset_v59(void)
 {
 	u8 *f = sys.feat.value;
 
 	memset(f, 0, FG_MAX_FEATURES);
 	f[FG_ASYM_SCAN] = 1;
+	for (u32 id = FG_LB_P01; id <= FG_LB_P11; id++)
+		f[id] = 1;
 	f[FG_PERCPU_KTHREAD] = 1;
 	f[FG_SI_FIRST] = 1;
 	f[FG_SIS_MODE] = FG_SIS_PROP;

@@ -78,6 +78,15 @@ TEST(nohz_kick_on_asymmetric_machines_is_for_misfits)
 	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), 0);
 	rq->cpu_capacity_orig = rq->cpu_capacity = 1000;
 	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), FG_NOHZ_BALANCE_KICK);
+	/* it does if the CPU has lost much, by the asymmetric domain's measure: 930 * 110 < 102400 < 931 * 110 */
+	rq->cpu_capacity_orig = 1024;
+	rq->sd_asym_cpucapacity->imbalance_pct = 110;
+	rq->cpu_capacity = 931;
+	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), 0);
+	rq->cpu_capacity = 930;
+	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), FG_NOHZ_BALANCE_KICK);
+	rq->misfit_task_load = 0;
+	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), 0);
 }
 
 TEST(the_set_of_cpus_without_a_tick)

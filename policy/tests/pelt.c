@@ -640,6 +640,162 @@ TEST(estimates_at_their_edges)
 	CHECK_EQ(fg_cpu_util(&cpus[0]), 500);
 }
 
+/* Enqueue adds a task's load, dequeue takes it off, nobody's sleep counts; only where a feature asks. */
+TEST(queued_load_comes_and_goes_with_the_tasks)
+{
+	struct fg_task p, q;
+	struct fg_cpu *rq;
+
+	kit_init(1);
+	kit_preset_v54();
+	rq = &cpus[0];
+	p = kit_task(1, 0);
+	p.flags = FG_TASK_NEW;
+	fg_post_init_util(&sys, rq, &p);
+	CHECK_EQ(rq->queued.load_avg, 0);
+	fg_enqueue_entity(&sys, rq, &p, FG_ENQUEUE_INITIAL);
+	/* a new task brings its weight */
+	CHECK_EQ(rq->queued.load_avg, 1024);
+	CHECK_EQ(rq->queued.load_sum, 1024 * p.avg.load_sum);
+	q = kit_task(2, 0);
+	q.weight = 335; /* nice 5 */
+	q.flags = FG_TASK_NEW;
+	fg_post_init_util(&sys, rq, &q);
+	fg_enqueue_entity(&sys, rq, &q, FG_ENQUEUE_INITIAL);
+	CHECK_EQ(rq->queued.load_avg, 1024 + 335);
+	fg_dequeue_entity(&sys, rq, &p, FG_DEQUEUE_SLEEP);
+	CHECK_EQ(rq->queued.load_avg, 335);
+	CHECK_EQ(rq->queued.load_sum, 335 * q.avg.load_sum);
+	/* all of it is still here */
+	CHECK_EQ(rq->cfs.load_avg, 1024 + 335);
+	/* moved away: gone from both */
+	fg_dequeue_entity(&sys, rq, &q, FG_DEQUEUE_MOVE);
+	CHECK_EQ(rq->queued.load_avg, 0);
+	CHECK_EQ(rq->cfs.load_avg, 1024);
+	/* never below nothing */
+	rq->queued.load_avg = rq->queued.load_sum = 5;
+	dequeue_runnable_load_avg(&sys, rq, &p);
+	CHECK_EQ(rq->queued.load_avg, 0);
+	CHECK_EQ(rq->queued.load_sum, 0);
+
+	/* v5.7 has none; either of the two that read it is enough */
+	for (u32 reader = 0; reader < 3; reader++) {
+		kit_init(1);
+		sys.feat.value[FG_LB_P06] = reader != 1;
+		sys.feat.value[FG_LB_P09] = reader != 2;
+		p = kit_task(1, 0);
+		p.flags = FG_TASK_NEW;
+		fg_post_init_util(&sys, rq, &p);
+		fg_enqueue_entity(&sys, rq, &p, FG_ENQUEUE_INITIAL);
+		CHECK_EQ(rq->queued.load_avg, reader ? 1024 : 0);
+		fg_update_rq_clock(&sys, rq, 100 << 20, 0);
+		update_cfs_rq_load_avg(&sys, rq);
+		CHECK_EQ(rq->queued.last_update, reader ? 100 << 20 : 0);
+	}
+}
+
+/* The load of the queued tasks at rq's clock, each brought up to it on a copy. */
+static u64 sum_of_queued(const struct fg_cpu *rq, const struct fg_task *p, u32 nr)
+{
+	u64 sum = 0;
+
+	for (u32 i = 0; i < nr; i++) {
+		struct fg_avg sa = p[i].avg;
+
+		if (!p[i].on_rq || p[i].cpu != rq->id)
+			continue;
+		fg_pelt_update(&sa, rq_clock_pelt(rq), 1, 1, rq->curr == &p[i]);
+		sum += p[i].weight * sa.load_sum;
+	}
+	return sum / pelt_divider(&rq->cfs);
+}
+
+/* By more than rounding: a hundredth, or a unit a task. */
+static u32 differ(u64 a, u64 b)
+{
+	u64 more = a > b ? a : b, diff = a > b ? a - b : b - a;
+
+	return diff > more / 100 + 6;
+}
+
+TEST(queued_load_is_the_sum_of_the_queued_tasks)
+{
+	static const u32 weights[] = { 1024, 15, 335, 3121, 3, 9548 };
+	struct fg_task p[6];
+	u64 seed = 5, now = 0;
+	u32 blocked = 0;
+
+	kit_init(2);
+	kit_preset_v54();
+	cpus[1].cpu_capacity_orig = 462;
+	for (u32 i = 0; i < 6; i++) {
+		p[i] = kit_task(i, i % 2);
+		p[i].weight = weights[i];
+		p[i].flags = FG_TASK_NEW;
+	}
+	for (u32 step = 0; step < 20000; step++) {
+		struct fg_task *t;
+		struct fg_cpu *rq;
+
+		seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+		now += (seed >> 33) % ((seed >> 58) == 0 ? 60000000 : 3000000);
+		t = &p[(seed >> 25) % 6];
+		for (u32 c = 0; c < 2; c++) {
+			fg_update_rq_clock(&sys, &cpus[c], now, 0);
+			fg_update_curr(&sys, &cpus[c], 0);
+		}
+		rq = &cpus[t->cpu];
+		if (!t->on_rq) {
+			u32 flags = t->flags & FG_TASK_NEW ? FG_ENQUEUE_INITIAL : FG_ENQUEUE_WAKEUP;
+
+			if (flags == FG_ENQUEUE_INITIAL)
+				fg_post_init_util(&sys, rq, t);
+			/* every other time on the other CPU */
+			if (flags == FG_ENQUEUE_WAKEUP && (seed >> 21 & 1)) {
+				fg_migrate_task(&sys, rq, t);
+				t->cpu = !t->cpu;
+				rq = &cpus[t->cpu];
+				flags |= FG_ENQUEUE_MIGRATED;
+			}
+			fg_enqueue_entity(&sys, rq, t, flags);
+			if (rq->curr_is_idle) {
+				fg_set_next_entity(&sys, rq, t);
+				rq->curr_is_idle = 0;
+			}
+		} else if (seed >> 21 & 1) {
+			fg_dequeue_entity(&sys, rq, t, FG_DEQUEUE_SLEEP);
+			if (rq->curr == t) {
+				fg_put_prev_entity(&sys, rq, t);
+				for (u32 i = 0; i < 6; i++) {
+					if (!rq->curr && p[i].on_rq && p[i].cpu == rq->id)
+						fg_set_next_entity(&sys, rq, &p[i]);
+				}
+				rq->curr_is_idle = !rq->curr;
+			}
+		} else {
+			fg_entity_tick(&sys, rq, 0);
+		}
+		for (u32 c = 0; c < 2; c++) {
+			struct fg_avg *queued = &cpus[c].queued;
+			u64 want, sum, period = queued->last_update >> 20;
+
+			update_cfs_rq_load_avg(&sys, &cpus[c]);
+			want = sum_of_queued(&cpus[c], p, 6);
+			sum = queued->load_sum / pelt_divider(queued);
+			CHECK(!differ(sum, want));
+			/* a period ended: the average says the same */
+			if (queued->last_update >> 20 != period)
+				CHECK_EQ(queued->load_avg, sum);
+			CHECK_EQ(cpus[c].queued.period_contrib, cpus[c].cfs.period_contrib);
+			blocked += cpus[c].cfs.load_avg > 2 * want + 100;
+		}
+		if (test_bad)
+			return;
+	}
+	/* it is something else than all load */
+	CHECK(blocked > 1000);
+}
+
 int main(void)
 {
 	RUN(table_is_the_power_of_y);
@@ -663,5 +819,7 @@ int main(void)
 	RUN(births_meet_a_queue_that_is_up_to_date);
 	RUN(interrupts_heat_and_deadlines_in_the_passes);
 	RUN(estimates_at_their_edges);
+	RUN(queued_load_comes_and_goes_with_the_tasks);
+	RUN(queued_load_is_the_sum_of_the_queued_tasks);
 	return test_report();
 }

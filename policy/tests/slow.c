@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Fork and exec: find_idlest_group and its CPU, with the vectors F1 and F2 of spec 11.1 as far as they concern P11. */
+/*
+ * The walk of the slow path (spec 5.1), the idlest group from 002/P11 on (5.3) and the idlest CPU of a group (5.4), with
+ * the vectors F1 and F2 of spec 11.1 as far as they concern P11.
+ */
 #include "kit.h"
 
 /* Two packages' worth of four CPUs each, or more; pct 125. */
@@ -176,6 +179,133 @@ TEST(classification_vectors)
 	CHECK_EQ(group_classify(&s, 117, &g, &st), group_misfit_task);
 	g.imbalance = 1;
 	CHECK_EQ(group_classify(&s, 117, &g, &st), group_imbalanced);
+	/* 002/P11 and v5.5 know no weight, only utilization: 2925 * 140 = 4095 * 100 */
+	g.imbalance = st.misfit = 0;
+	st.weight = 0;
+	st.capacity = 4095;
+	st.util = 2924;
+	CHECK_EQ(group_classify(&s, 140, &g, &st), group_has_spare);
+	st.util = 2925;
+	CHECK_EQ(group_classify(&s, 140, &g, &st), group_fully_busy);
+	st.util = 2926;
+	CHECK_EQ(group_classify(&s, 140, &g, &st), group_overloaded);
+	st.nr = 0;
+	CHECK_EQ(group_classify(&s, 140, &g, &st), group_fully_busy);
+}
+
+/* The table of 5.3: what wins among remote groups, what against the local one. */
+static u32 beats(u32 type, struct sg_rank a, struct sg_rank b)
+{
+	struct fg_group group[2] = { { .max_capacity = a.nr }, { .max_capacity = b.nr } };
+	struct select_ctx s = { .sys = &sys };
+
+	a.type = b.type = type;
+	return update_pick_idlest(&s, &group[1], &b, &group[0], &a);
+}
+
+static u32 leaves(u32 type, struct sg_rank local, struct sg_rank idlest)
+{
+	struct fg_group group[2] = { { .max_capacity = local.nr }, { .max_capacity = idlest.nr } };
+	const struct fg_group *const both[2] = { &group[0], &group[1] };
+	struct fg_domain sd = { .imbalance_pct = 125 };
+	struct fg_wake w = { 0 };
+	struct select_ctx s = { .sys = &sys, .w = &w };
+
+	local.type = idlest.type = type;
+	return idlest_wins(&s, &sd, both, &local, &idlest);
+}
+
+TEST(what_groups_of_a_type_are_compared_by)
+{
+	/* nr doubles as the biggest capacity */
+	struct sg_rank low = { .avg_load = 1000, .util = 10, .idle_cpus = 1, .nr = 500 };
+	struct sg_rank high = { .avg_load = 2000, .util = 20, .idle_cpus = 2, .nr = 600 };
+
+	kit_init(1);
+	for (u32 type = group_has_spare; type <= group_overloaded; type++) {
+		u32 by_load = type == group_overloaded || type == group_fully_busy;
+		u32 more = type == group_misfit_task || type == group_has_spare;
+
+		/* load: the less loaded; misfit and spare: the bigger, the one with more idle CPUs; others: the first */
+		CHECK_EQ(beats(type, low, high), by_load);
+		CHECK_EQ(beats(type, high, low), more);
+		CHECK_EQ(beats(type, low, low), 0);
+		/* away from local */
+		CHECK_EQ(leaves(type, high, low), by_load);
+		CHECK_EQ(leaves(type, low, high), more);
+		CHECK_EQ(leaves(type, low, low), 0);
+	}
+	/* equally many idle CPUs: the less utilized, from v5.9 on */
+	low.idle_cpus = 2;
+	CHECK_EQ(beats(group_has_spare, low, high), 1);
+	CHECK_EQ(beats(group_has_spare, high, low), 0);
+	sys.feat.value[FG_FIG_UTIL_TIE] = 0;
+	CHECK_EQ(beats(group_has_spare, low, high), 0);
+}
+
+TEST(the_less_busy_type_wins)
+{
+	struct select_ctx s = { .sys = &sys };
+	struct fg_wake w = { 0 };
+	struct fg_domain sd = { .imbalance_pct = 125 };
+	struct fg_group g = { 0 };
+	const struct fg_group *const both[2] = { &g, &g };
+	struct sg_rank a = { .avg_load = 9000, .util = 900 }, b = { .idle_cpus = 9 };
+
+	kit_init(1);
+	s.w = &w;
+	for (a.type = 0; a.type <= group_overloaded; a.type++) {
+		for (b.type = 0; b.type <= group_overloaded; b.type++) {
+			if (a.type == b.type)
+				continue;
+			CHECK_EQ(update_pick_idlest(&s, &g, &b, &g, &a), a.type < b.type);
+			CHECK_EQ(idlest_wins(&s, &sd, both, &a, &b), b.type < a.type);
+		}
+	}
+}
+
+/* Flagged groups on both sides: nothing is compared, idle CPUs there or not. */
+TEST(a_fork_stays_among_imbalanced_groups)
+{
+	struct fg_task p;
+
+	packages(8, SD_DEFAULT);
+	kit_busy_range(0, 3);
+	p = newborn(0);
+	CHECK(kit_wake(&p, 0, FG_WF_FORK).cpu >= 4);
+	kit_top(0)->groups->imbalance = 1;
+	kit_top(0)->groups->next->imbalance = 1;
+	CHECK_EQ(kit_wake(&p, 0, FG_WF_FORK).cpu, 0);
+	/* on one side: the other one is less busy */
+	kit_top(0)->groups->next->imbalance = 0;
+	CHECK(kit_wake(&p, 0, FG_WF_FORK).cpu >= 4);
+}
+
+/* Mail 002 as posted, on v5.4: with both bugs of patch 11, and p in all statistics but utilization. */
+TEST(f2_as_mailed)
+{
+	struct fg_task p;
+
+	packages(12, SD_DEFAULT);
+	kit_preset_v54();
+	sys.feat.value[FG_LB_P09] = sys.feat.value[FG_LB_P10] = sys.feat.value[FG_LB_P11] = 1;
+	overload(0, 3000);
+	overload(4, 1000);
+	overload(8, 500);
+	p = newborn(0);
+	CHECK(kit_wake(&p, 0, FG_WF_FORK).cpu < 4);
+	/* both repaired: as intended */
+	sys.feat.value[FG_FIG_WEIGHT_FIX] = sys.feat.value[FG_FIG_AVGLOAD_FIX] = 1;
+	CHECK(kit_wake(&p, 0, FG_WF_FORK).cpu >= 8);
+	/* idle and nearly idle groups: p makes its own one busy */
+	packages(8, SD_DEFAULT);
+	kit_preset_v54();
+	sys.feat.value[FG_LB_P09] = sys.feat.value[FG_LB_P10] = sys.feat.value[FG_LB_P11] = 1;
+	p = kit_task(1, 0);
+	p.on_rq = 1;
+	kit_busy(0);
+	cpus[0].curr = &p;
+	CHECK(kit_wake(&p, 0, FG_WF_EXEC).cpu >= 4);
 }
 
 TEST(exec_counts_without_the_task_itself)
@@ -227,6 +357,11 @@ TEST(affinity_decides_before_load)
 	v = kit_wake(&p, 0, FG_WF_FORK);
 	CHECK(v.cpu == 5 || v.cpu == 6);
 	CHECK_EQ(v.rule, FG_RULE_FORK_IDLEST);
+	/* even where it is crowded */
+	overload(4, 1000);
+	v = kit_wake(&p, 0, FG_WF_FORK);
+	CHECK(v.cpu == 5 || v.cpu == 6);
+	CHECK_EQ(v.rule, FG_RULE_FORK_IDLEST);
 	/* no CPU of any domain of the caller */
 	kit_init(8);
 	kit_level(FG_LEVEL_MC, SD_MC, 117, 4);
@@ -261,6 +396,72 @@ TEST(between_nodes_a_task_stays_while_there_is_room)
 	CHECK(kit_wake(&p, 0, FG_WF_FORK).cpu < 4);
 	kit_top(0)->imb_numa_nr = 2;
 	CHECK(kit_wake(&p, 0, FG_WF_FORK).cpu >= 4);
+	/* a difference of three */
+	kit_busy(2);
+	kit_top(0)->imb_numa_nr = 8;
+	CHECK(kit_wake(&p, 0, FG_WF_FORK).cpu >= 4);
+	/* pinned, to two CPUs at home: 2 + 1 > 2 */
+	kit_idle(2);
+	CHECK(kit_wake(&p, 0, FG_WF_FORK).cpu < 4);
+	kit_allow(&p, 2, 7);
+	CHECK(kit_wake(&p, 0, FG_WF_FORK).cpu >= 4);
+	kit_allow(&p, 1, 7);
+	CHECK(kit_wake(&p, 0, FG_WF_FORK).cpu < 4);
+}
+
+/* The walk goes on below where it is: around the CPU it has come to, in smaller domains than the last. */
+TEST(the_walk_ends_on_an_idle_cpu_of_an_idle_core)
+{
+	struct fg_task p;
+	struct fg_verdict v;
+
+	kit_init(16);
+	kit_smt(2, 1);
+	kit_level(FG_LEVEL_SMT, SD_SMT, 110, 2);
+	kit_level(FG_LEVEL_MC, SD_MC, 117, 8);
+	kit_level(FG_LEVEL_PKG, SD_DEFAULT, 125, 16);
+	kit_finish();
+	kit_busy_range(0, 8);
+	kit_busy(10);
+	kit_busy(13);
+	/* in package 8-15 CPU 9 idled last, but its core is half busy: from there to core 14 */
+	cpus[9].idle_stamp = 9;
+	cpus[14].idle_stamp = cpus[15].idle_stamp = 3;
+	p = newborn(0);
+	v = kit_wake(&p, 0, FG_WF_FORK);
+	CHECK_EQ(v.cpu, 14);
+	/* without the flag a domain is passed over */
+	for (u32 c = 8; c < 16; c++)
+		cpus[c].sd->parent->flags &= ~(u32)FG_SD_BALANCE_FORK;
+	CHECK_EQ(kit_wake(&p, 0, FG_WF_FORK).cpu, 9);
+	/* on the way down from a package that keeps the child, too: its MC level has idle CPUs, the parent's core none */
+	kit_busy_range(8, 15);
+	kit_idle(4);
+	kit_idle(5);
+	CHECK_EQ(kit_wake(&p, 0, FG_WF_FORK).cpu, 4);
+	cpus[0].sd->parent->flags &= ~(u32)FG_SD_BALANCE_FORK;
+	CHECK_EQ(kit_wake(&p, 0, FG_WF_FORK).cpu, 0);
+}
+
+/* What an exec decays to is what counts. A child has nothing to decay. */
+TEST(an_exec_is_judged_by_its_utilization_now)
+{
+	struct fg_task p;
+
+	kit_init(8);
+	kit_capacity(0, 3, 462);
+	kit_level(FG_LEVEL_MC, SD_MC & ~FG_SD_PREFER_SIBLING, 117, 4);
+	kit_level(FG_LEVEL_PKG, SD_DEFAULT | FG_SD_ASYM_CPUCAPACITY, 125, 8);
+	kit_finish();
+	p = kit_task(1, 0);
+	p.avg.util_avg = 600;
+	p.avg.util_sum = 600ull * PELT_MIN_DIVIDER;
+	CHECK(kit_wake(&p, 0, FG_WF_EXEC).cpu >= 4);
+	cpus[0].cfs.last_update = 32ull << 20;
+	CHECK(kit_wake(&p, 0, FG_WF_EXEC).cpu < 4);
+	p.flags = FG_TASK_NEW;
+	CHECK(kit_wake(&p, 0, FG_WF_FORK).cpu >= 4);
+	CHECK_EQ(kit_wake(&p, 0, FG_WF_FORK).writes, 0);
 }
 
 TEST(a_big_task_forks_to_a_group_that_fits)
@@ -345,6 +546,12 @@ TEST(the_idlest_cpu_of_a_group)
 	cpus[6].cfs.load_avg = 20;
 	cpus[7].cfs.load_avg = 40;
 	CHECK_EQ(group_cpu(&p), 5);
+	/* up to v5.4 by what is queued */
+	sys.feat.value[FG_LB_P09] = 0;
+	for (u32 c = 4; c < 8; c++)
+		cpus[c].queued.load_avg = 10 - c;
+	CHECK_EQ(group_cpu(&p), 7);
+	sys.feat.value[FG_LB_P09] = 1;
 	/* within affinity; nothing allowed: the caller's */
 	kit_allow(&p, 7, 7);
 	CHECK_EQ(group_cpu(&p), 7);
@@ -442,6 +649,74 @@ TEST(a_task_too_big_for_all_goes_to_the_biggest)
 	CHECK(kit_wake(&p, 0, FG_WF_EXEC).cpu < 4);
 }
 
+static struct fg_why why;
+
+static u32 noted(u32 id, s32 cpu, u64 a, u64 b, u64 c)
+{
+	for (u32 i = 0; i < why.nr; i++) {
+		const struct fg_note *n = &why.note[i];
+
+		if (n->id == id && n->cpu == cpu && n->a == a && n->b == b && n->c == c)
+			return 1;
+	}
+	return 0;
+}
+
+static struct fg_verdict ask_why(const struct fg_task *p, u32 this_cpu, u32 flags)
+{
+	struct fg_wake w = { cpus[this_cpu].curr, 1000000, (s32)this_cpu, flags, &why };
+	struct fg_verdict v, quiet = kit_wake(p, this_cpu, flags);
+
+	why.nr = why.lost = 0;
+	fg_select_task_rq(&sys, p, &w, &v);
+	CHECK(!memcmp(&v, &quiet, sizeof(v)));
+	for (u32 i = 0; i < why.nr; i++)
+		CHECK_EQ(why.note[i].rule, flags & FG_WF_FORK ? FG_RULE_FORK_IDLEST : FG_RULE_EXEC_IDLEST);
+	return v;
+}
+
+TEST(placements_say_what_they_looked_at)
+{
+	struct fg_task p;
+
+	packages(12, SD_DEFAULT);
+	overload(0, 3000);
+	overload(4, 1000);
+	kit_busy_range(8, 10);
+	cpus[8].cfs.util_avg = 300;
+	idle_state(11, 2, 70, 500);
+	p = newborn(0);
+	CHECK_EQ(ask_why(&p, 0, FG_WF_FORK).cpu, 11);
+	CHECK(noted(FG_NOTE_WALK, 0, 12, 0, 0));
+	CHECK(noted(FG_NOTE_GROUP_OVERLOADED, 0, 3000, 4096, 4096));
+	CHECK(noted(FG_NOTE_GROUP_OVERLOADED, 4, 1000, 4096, 4096));
+	CHECK(noted(FG_NOTE_GROUP_HAS_SPARE, 8, 1, 300, 4096));
+	CHECK(noted(FG_NOTE_GROUP_BEST, 8, 0, 0, 0));
+	CHECK(noted(FG_NOTE_LEAVE_TYPE, 8, 0, 0, 0));
+	CHECK(noted(FG_NOTE_CPU_LOAD, 9, 0, 0, 0));
+	CHECK(noted(FG_NOTE_IDLE_STATE, 11, 500, 2, 70));
+	CHECK(noted(FG_NOTE_WALK, 11, 4, 0, 0));
+	/* all the same: stays */
+	overload(8, 3000);
+	overload(4, 3000);
+	CHECK_EQ(ask_why(&p, 0, FG_WF_FORK).cpu, 0);
+	CHECK(noted(FG_NOTE_STAY_LOAD, 4, 3000, 3000, 0));
+	/* v5.4 */
+	kit_preset_v54();
+	cpus[0].queued.load_avg = 400;
+	cpus[8].cfs.util_avg = 24;
+	p = kit_task(1, 0);
+	p.avg.util_avg = 100;
+	kit_allow(&p, 0, 3);
+	mask_set(&p.allowed, 9);
+	CHECK_EQ(ask_why(&p, 0, FG_WF_EXEC).cpu, 9);
+	CHECK(noted(FG_NOTE_GROUP_FORBIDDEN, 4, 0, 0, 0));
+	/* the local one: without p's 100 there are 100 to spare; 400 * 1024 / 4096 queued */
+	CHECK(noted(FG_NOTE_GROUP_LOAD, 0, 100, 3000, 100));
+	CHECK(noted(FG_NOTE_GROUP_LOAD, 8, 0, 3000, 1000));
+	CHECK(noted(FG_NOTE_LEAVE_SPARE, 8, 1000, 100, 100));
+}
+
 int main(void)
 {
 	RUN(f1_fork_stays_with_more_idle_cpus);
@@ -458,5 +733,12 @@ int main(void)
 	RUN(the_idlest_cpu_of_a_group);
 	RUN(cpu_signals_without_the_task);
 	RUN(a_task_too_big_for_all_goes_to_the_biggest);
+	RUN(what_groups_of_a_type_are_compared_by);
+	RUN(the_less_busy_type_wins);
+	RUN(a_fork_stays_among_imbalanced_groups);
+	RUN(f2_as_mailed);
+	RUN(the_walk_ends_on_an_idle_cpu_of_an_idle_core);
+	RUN(an_exec_is_judged_by_its_utilization_now);
+	RUN(placements_say_what_they_looked_at);
 	return test_report();
 }

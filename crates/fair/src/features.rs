@@ -62,11 +62,14 @@ impl Rule {
     }
 }
 
-const RULES: [Rule; 19] = [
+const RULES: &[Rule] = &[
     needs(ffi::FG_ASYM_PREV_FIRST, ffi::FG_ASYM_SCAN),
     needs(ffi::FG_ASYM_CHECK_SCOPE, ffi::FG_ASYM_PREV_FIRST),
     needs(ffi::FG_CAPSCAN_NEXT, ffi::FG_ASYM_SCAN),
     excludes(ffi::FG_WAKE_CAP, ffi::FG_ASYM_SCAN),
+    // Patch 11 is also based on patch 4 of its series, but on the text only: what it takes from there comes with it.
+    needs(ffi::FG_LB_P10, ffi::FG_LB_P09),
+    needs(ffi::FG_LB_P11, ffi::FG_LB_P09),
     needs(ffi::FG_BREAK_EVEN_NULLBUG, ffi::FG_BREAK_EVEN),
     needs(ffi::FG_UFC_THERMAL, ffi::FG_UFC),
     needs(ffi::FG_CAP_INVERSION, ffi::FG_UFC_THERMAL),

@@ -94,6 +94,18 @@ fn features_that_need_another_say_so() {
     for variant in ["loop", "levels"] {
         canonical(&format!("v5.9+cls-domain+cls-select={variant}"));
     }
+    assert_eq!(error("v5.9+wake-cap"), "feature `wake-cap` excludes `asym-scan`");
+    assert_eq!(error("v5.9-lb-p09"), "feature `lb-p10` needs `lb-p09`");
+    assert_eq!(error("v5.9-lb-p10-lb-p09"), "feature `lb-p11` needs `lb-p09`");
+}
+
+/// Of mail 002 the patches of the wakeup path; those of load balancing are another matter.
+#[test]
+fn wakeup_patches_of_mail_002_come_off_one_by_one() {
+    for text in ["v5.9-lb-p11", "v5.9-lb-p10-lb-p11", "v5.9-lb-p09-lb-p10-lb-p11+fig-wrap"] {
+        assert_eq!(canonical(text), format!("fair:{text}"));
+    }
+    assert!(error("v5.9-lb-p06").contains("balance is passive"));
 }
 
 #[test]

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use fairground_fair::{features, Fair, Features, Options, PRESETS};
 use fairground_machine::testing::Shape;
 use fairground_machine::{CpuMask, Machine};
-use fairground_sim::{Config, Decision, Engine, Event, EventKind, HashObserver, MetricsObserver, Observer, RunMetrics};
+use fairground_sim::{
+    Config, Decision, DecisionKind, Engine, Event, EventKind, HashObserver, MetricsObserver, Observer, RunMetrics,
+};
 use fairground_workload::testing::Random;
 use fairground_workload::{Amount, Op, Policy, ProgramBuilder, SchedAttr, Start, Workload};
 use proptest::prelude::*;
@@ -67,6 +69,35 @@ fn hikey_pipe_does_not_rotate_with_either() {
     for scheduler in ["v5.9", "v5.9+asym-prev-first"] {
         let pipe = pipe_on("hikey", scheduler);
         assert!(per_op(&pipe) < 0.01, "{scheduler}: {}", per_op(&pipe));
+    }
+}
+
+/// A task that grows big on little CPU 1 (capacity 462), then may go anywhere and sleeps: its timer wakes it there.
+fn grown_on_a_little_cpu(machine: &Machine, scheduler: &str) -> Run {
+    let mut program = ProgramBuilder::new();
+    program.op(Op::SetAffinity(CpuMask::of(1)));
+    program.op(Op::Run(Amount { base: 200_000_000, jitter: 0 }));
+    program.op(Op::SetAffinity(machine.all_cpus()));
+    program.op(Op::Sleep(Amount { base: 1_000_000, jitter: 0 }));
+    program.op(Op::Run(Amount { base: 1_000_000, jitter: 0 }));
+    let mut task = fairground_sim::testing::spec("grows", Vec::new());
+    task.program = program.build();
+    let workload = fairground_sim::testing::workload(Vec::new(), vec![task]);
+    run(machine, &workload, scheduler, Options::default(), 1).unwrap()
+}
+
+/// Spec 3.3: up to v5.6 a task too big for waker and previous CPU is woken through the slow path, the only way up then.
+#[test]
+fn wake_cap_sends_big_tasks_up_by_the_slow_path() {
+    let machine = Machine::preset("hikey960").unwrap();
+    for (scheduler, rule, big) in
+        [("v5.9-asym-scan+wake-cap", "wake-idlest", true), ("v5.9-asym-scan", "B2", false), ("v5.9", "B1", true)]
+    {
+        let run = grown_on_a_little_cpu(&machine, scheduler);
+        let wakes: Vec<_> = run.decisions.iter().filter(|(_, d)| d.kind == DecisionKind::Wake).collect();
+        let (_, last) = wakes.last().unwrap();
+        assert_eq!((last.prev, last.chosen >= 4), (1, big), "{scheduler}");
+        assert!(rules(&run.metrics).contains(&rule), "{scheduler}: {:?}", rules(&run.metrics));
     }
 }
 

@@ -48,6 +48,27 @@ fn hikey960_is_two_clusters_and_an_asymmetric_package() {
     assert_eq!(describe(&preset("hikey960"), "v5.9"), expected);
 }
 
+/// Spec 1.3: the asymmetric domain and all below it balance on wakeups, those above it do not.
+#[test]
+fn wake_cap_makes_asymmetric_domains_balance_on_wakeups() {
+    const OLD: &str = "v5.9-asym-scan+wake-cap";
+    let expected = [
+        "0-3: MC 0-3 (0 1 2 3) pct 117 4-8 ms NEWIDLE EXEC FORK WAKE AFFINE LLC",
+        "     PKG 0-7 (0-3 4-7) pct 125 8-16 ms NEWIDLE EXEC FORK WAKE AFFINE ASYM SIBLING",
+        "4-7: MC 4-7 (4 5 6 7) pct 117 4-8 ms NEWIDLE EXEC FORK WAKE AFFINE LLC",
+        "     PKG 0-7 (4-7 0-3) pct 125 8-16 ms NEWIDLE EXEC FORK WAKE AFFINE ASYM SIBLING",
+    ];
+    assert_eq!(describe(&preset("hikey960"), OLD), expected);
+    assert_eq!(describe(&preset("hikey"), OLD), describe(&preset("hikey"), "v5.9"));
+    let mut machine = shape(1, 1, 2, 1, 2, 1).build();
+    for (cpu, capacity) in [(0, 400), (1, 1024), (2, 400), (3, 1024)] {
+        machine.cpus[cpu].capacity = capacity;
+    }
+    let lines = describe(&machine, OLD);
+    assert!(lines[0].contains("ASYM") && lines[0].contains("WAKE"), "{lines:?}");
+    assert!(lines[1].contains("PKG") && !lines[1].contains("WAKE"), "{lines:?}");
+}
+
 #[test]
 fn v5_11_lowers_the_default_imbalance_pct() {
     let lines = describe(&preset("hikey960"), "v5.11");

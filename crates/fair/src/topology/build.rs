@@ -13,7 +13,11 @@ pub fn build(plan: &mut Plan, machine: &Machine, levels: &[Level], shape: &Shape
     for cpu in map.iter() {
         for (index, level) in levels.iter().enumerate() {
             let span = level.masks[cpu as usize].and(map);
-            add_domain(plan, cpu, index, level.domain(cpu, span, shape), asym.flags(machine, index, &span));
+            let asym = asym.flags(machine, index, &span);
+            add_domain(plan, cpu, index, level.domain(cpu, span, shape), asym);
+            if shape.asym_balance_wake && asym & FG_SD_ASYM_CPUCAPACITY != 0 {
+                balance_wakeups(plan, cpu);
+            }
             if span == *map {
                 break;
             }
@@ -34,4 +38,11 @@ fn add_domain(plan: &mut Plan, cpu: CpuId, level: usize, mut sd: FgDomain, asym:
     }
     plan.built[cpu as usize].push(id);
     plan.domains.push(DomainNode { level, parent: None, child, ring: 0, first: 0, sd });
+}
+
+/// Up to v5.6 wakeups look for a big enough CPU on the slow path: in all domains of the CPU so far.
+fn balance_wakeups(plan: &mut Plan, cpu: CpuId) {
+    for &id in &plan.built[cpu as usize] {
+        plan.domains[id].sd.flags |= FG_SD_BALANCE_WAKE;
+    }
 }

@@ -35,6 +35,8 @@ pub struct Shape {
     pub busy_factor_16: bool,
     /// Every level is classified on its own (ASYM_CAP_FULL).
     pub asym_cap_full: bool,
+    /// Asymmetric domains and those below them balance on wakeups (WAKE_CAP).
+    pub asym_balance_wake: bool,
 }
 
 /// All levels of the machine, bottom to top.
@@ -103,6 +105,7 @@ fn clustergroup(machine: &Machine, cpu: CpuId) -> CpuMask {
         imb_pct_117: false,
         busy_factor_16: false,
         asym_cap_full: false,
+        asym_balance_wake: false,
     };
     let cluster = cluster(machine, cpu);
     if coregroup(machine, &with_clusters, cpu).is_subset(&cluster) {

@@ -92,6 +92,7 @@ fn shape(features: &Features) -> Shape {
         imb_pct_117: features.on(FG_IMB_PCT_117),
         busy_factor_16: features.on(FG_BUSY_FACTOR_16),
         asym_cap_full: features.on(FG_ASYM_CAP_FULL),
+        asym_balance_wake: features.on(FG_WAKE_CAP),
     }
 }
 
