@@ -236,7 +236,6 @@ struct fg_cpu {
 	u64 load_weight;	/* of queued fair entities */
 	u64 min_vruntime;
 	struct fg_avg cfs;
-	struct fg_avg queued;	/* load_sum and load_avg of queued tasks alone (runnable_load_avg), if a feature asks */
 	u32 est_enqueued;
 	u32 removed_nr;
 	u64 removed_load;
@@ -246,6 +245,7 @@ struct fg_cpu {
 	struct fg_avg dl;
 	struct fg_avg irq;
 	struct fg_avg thermal;
+	struct fg_avg queued;	/* load_sum and load_avg of queued tasks alone (runnable_load_avg), if a feature asks */
 
 	u32 cpu_capacity_orig;	/* orig(c), 1..1024 */
 	u32 cpu_capacity;	/* cap(c) */

@@ -324,6 +324,10 @@ TEST(exec_counts_without_the_task_itself)
 	CHECK_EQ(v.cpu, 0);
 	CHECK_EQ(v.rule, FG_RULE_EXEC_LOCAL);
 	CHECK_EQ(v.writes, FG_W_SYNC);
+	/* somebody waits behind it: its CPU would not idle */
+	cpus[0].nr_running = 2;
+	CHECK(kit_wake(&p, 0, FG_WF_EXEC).cpu >= 4);
+	cpus[0].nr_running = 1;
 	/* with itself counted it runs away from itself */
 	sys.feat.value[FG_FIG_WITHOUT_P] = 0;
 	v = kit_wake(&p, 0, FG_WF_EXEC);
@@ -434,13 +438,30 @@ TEST(the_walk_ends_on_an_idle_cpu_of_an_idle_core)
 	for (u32 c = 8; c < 16; c++)
 		cpus[c].sd->parent->flags &= ~(u32)FG_SD_BALANCE_FORK;
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_FORK).cpu, 9);
-	/* on the way down from a package that keeps the child, too: its MC level has idle CPUs, the parent's core none */
-	kit_busy_range(8, 15);
-	kit_idle(4);
-	kit_idle(5);
-	CHECK_EQ(kit_wake(&p, 0, FG_WF_FORK).cpu, 4);
-	cpus[0].sd->parent->flags &= ~(u32)FG_SD_BALANCE_FORK;
-	CHECK_EQ(kit_wake(&p, 0, FG_WF_FORK).cpu, 0);
+}
+
+/* Below a domain that answers one may not: the walk goes through it. */
+TEST(the_walk_goes_through_domains_that_do_not_answer)
+{
+	struct fg_task p;
+
+	kit_init(32);
+	kit_smt(2, 1);
+	kit_level(FG_LEVEL_SMT, SD_SMT, 110, 2);
+	kit_level(FG_LEVEL_MC, SD_MC, 117, 8);
+	kit_level(FG_LEVEL_PKG, SD_DEFAULT, 125, 16);
+	kit_level(FG_LEVEL_NUMA, SD_NUMA, 125, 32);
+	kit_finish();
+	kit_busy_range(0, 31);
+	kit_idle(16);
+	kit_idle(18);
+	kit_idle(19);
+	cpus[16].idle_stamp = 9;
+	p = newborn(0);
+	/* to node 1, where CPU 16 idled last; its package keeps it there, its cache has an idle core */
+	CHECK_EQ(kit_wake(&p, 0, FG_WF_FORK).cpu, 18);
+	cpus[16].sd->parent->flags &= ~(u32)FG_SD_BALANCE_FORK;
+	CHECK_EQ(kit_wake(&p, 0, FG_WF_FORK).cpu, 16);
 }
 
 /* What an exec decays to is what counts. A child has nothing to decay. */
@@ -738,6 +759,7 @@ int main(void)
 	RUN(a_fork_stays_among_imbalanced_groups);
 	RUN(f2_as_mailed);
 	RUN(the_walk_ends_on_an_idle_cpu_of_an_idle_core);
+	RUN(the_walk_goes_through_domains_that_do_not_answer);
 	RUN(an_exec_is_judged_by_its_utilization_now);
 	RUN(placements_say_what_they_looked_at);
 	return test_report();
