@@ -67,8 +67,8 @@ FG_FEATURE(RECENT_PREV, "recent-prev", "", "-", "v5.14", 1,
 	   "recent_used becomes prev whenever the recent check is reached; the waker's is left alone")
 FG_FEATURE(SIS_MODE, "sis-mode", "prop54|prop|prop-aged|util", "-", "v4.13", 1, "what limits the LLC scan")
 FG_FEATURE(SIS_MERGED, "sis-merged", "", "-", "v5.12", 1, "idle-core and idle-CPU scan are one loop")
-FG_FEATURE(CORE_PROBE_LEFT, "core-probe-left", "", "-", "-", 1,
-	   "of a busy core the merged scan remembers a thread of the LLC only, not any allowed one (6.12 stable)")
+FG_FEATURE(CORE_PROBE_LEFT, "core-probe-left", "", "-", "v6.9", 1,
+	   "of a busy core the merged scan remembers a thread of the LLC only, not any allowed one")
 FG_FEATURE(SIS_SMT_PREV, "sis-smt-prev", "", "-", "v5.13", 1,
 	   "the SMT scan looks at prev's core before the LLC scan instead of target's after it")
 FG_FEATURE(SMT_IN_LLC, "smt-in-llc", "", "-", "v5.10", 1, "select_idle_smt takes only siblings inside the LLC domain")
