@@ -106,6 +106,11 @@ TEST(a_wakeup_over_a_hint)
 	kit_allow(&p, 0, 2);
 	CHECK_EQ(ask(&p, 0, FG_WF_TTWU).rule, FG_RULE_A8);
 	CHECK_NOTES(want);
+	/* v5.16: the same, but a search for cores has no limit to tell of */
+	kit_preset_v516();
+	ask(&p, 0, FG_WF_TTWU);
+	CHECK_EQ(why.nr, sizeof(want) / sizeof(want[0]) - 1);
+	CHECK_EQ(why.note[6].id, FG_NOTE_BUSY);
 }
 
 /* Two LLCs of 4, waker and prev in different ones. */
