@@ -61,7 +61,7 @@ static u64 scan_time(const struct select_ctx *s)
 	return rq->avg_idle / 512;
 }
 
-/* SIS_PROP: as many CPUs as that time pays for, at least four. 0: there is nothing to pay from. */
+/* SIS_PROP: as many CPUs as that time pays for, at least four; cores without limit. 0: there is nothing to pay from. */
 static u64 prop_limit(const struct select_ctx *s, u32 weight, u32 cores)
 {
 	const struct fg_domain *this_sd = rq_of(s, s->w->this_cpu)->sd_llc;
