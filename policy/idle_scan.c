@@ -33,6 +33,11 @@ struct scan {
 	u32 wants_idle; /* until v5.5: SCHED_IDLE CPUs only if the budget ends the scan */
 };
 
+static inline u32 scan_seen(const struct scan *scan, s32 cpu)
+{
+	return scan->done && mask_test(scan->done, cpu);
+}
+
 /* How a part of a scan ended. */
 #define SCAN_ON 0
 #define SCAN_FOUND 1
@@ -56,8 +61,8 @@ static u64 scan_time(const struct select_ctx *s)
 	return rq->avg_idle / 512;
 }
 
-/* SIS_PROP: as many CPUs as that time pays for, at least four. 0: there is nothing to pay from. */
-static u64 prop_limit(const struct select_ctx *s, u32 weight)
+/* SIS_PROP: as many CPUs as that time pays for, at least four; cores without limit. 0: there is nothing to pay from. */
+static u64 prop_limit(const struct select_ctx *s, u32 weight, u32 cores)
 {
 	const struct fg_domain *this_sd = rq_of(s, s->w->this_cpu)->sd_llc;
 	u64 time, cost, span_avg, nr;
@@ -66,6 +71,8 @@ static u64 prop_limit(const struct select_ctx *s, u32 weight)
 		note(s, FG_NOTE_NO_PURSE, s->w->this_cpu, 0, 0);
 		return 0;
 	}
+	if (cores)
+		return SCAN_NO_LIMIT;
 	time = scan_time(s);
 	cost = this_sd->avg_scan_cost + 1;
 	span_avg = weight * time;
@@ -110,13 +117,11 @@ static u64 scan_limit(const struct select_ctx *s, const struct fg_domain *sd, u3
 {
 	u64 nr;
 
+	if (feat(s->sys, FG_SIS_MODE) != FG_SIS_UTIL)
+		return prop_limit(s, scan_weight(s, sd), cores);
 	/* An LLC too busy to be scanned is not worth a search for idle cores either. */
-	if (feat(s->sys, FG_SIS_MODE) == FG_SIS_UTIL) {
-		nr = util_limit(s, sd);
-		return nr == 1 ? 0 : nr;
-	}
-	nr = prop_limit(s, scan_weight(s, sd));
-	return nr && cores ? SCAN_NO_LIMIT : nr;
+	nr = util_limit(s, sd);
+	return nr == 1 ? 0 : nr;
 }
 
 /* Whether a thread that p may have counts as met: the 6.12 stable tree asks the set that is being scanned. */
@@ -128,7 +133,7 @@ static u32 may_remember(const struct select_ctx *s, const struct scan *scan, s32
 		return 0;
 	if (!feat(s->sys, FG_CORE_PROBE_LEFT))
 		return 1;
-	return mask_test(&sd->span, cpu) && !(scan->done && mask_test(scan->done, cpu));
+	return mask_test(&sd->span, cpu) && !scan_seen(scan, cpu);
 }
 
 static void remember(const struct select_ctx *s, struct scan *scan, s32 cpu)
@@ -166,44 +171,52 @@ static u32 probe_core(const struct select_ctx *s, struct scan *scan, const struc
 	return idle;
 }
 
-static u32 scan_core(const struct select_ctx *s, struct scan *scan, const struct fg_mask *span, s32 cpu)
+/* With a hint: whole cores of a part of the scan. */
+static u32 scan_cores(const struct select_ctx *s, struct scan *scan, const struct fg_mask *span)
 {
-	if (!first_of_core(s, span, scan->start, (u32)cpu) || !probe_core(s, scan, rq_of(s, cpu)))
-		return SCAN_ON;
-	scan->cpu = cpu;
-	return SCAN_FOUND;
-}
+	struct mask_wrap it = mask_wrap_begin(scan->start, s->sys->nr_cpus);
 
-static u32 scan_cpu(const struct select_ctx *s, struct scan *scan, s32 cpu)
-{
-	if (!--scan->nr) {
-		note(s, FG_NOTE_SPENT, cpu, 0, 0);
-		return SCAN_SPENT;
+	while (mask_wrap_next(&it, span, &s->p->allowed)) {
+		s32 cpu = (s32)it.cpu;
+
+		if (scan_seen(scan, cpu) || !first_of_core(s, span, scan->start, it.cpu))
+			continue;
+		if (probe_core(s, scan, rq_of(s, cpu))) {
+			scan->cpu = cpu;
+			return SCAN_FOUND;
+		}
 	}
-	s->v->scanned++;
-	if (probe_takes(s, cpu, scan->wants_idle)) {
-		scan->cpu = cpu;
-		return SCAN_FOUND;
-	}
-	if (scan->wants_idle && scan->cpu < 0 && sched_idle_rq(rq_of(s, cpu)))
-		remember(s, scan, cpu);
 	return SCAN_ON;
 }
 
-/* One part of the scan. */
-static u32 scan_span(const struct select_ctx *s, struct scan *scan, const struct fg_mask *span)
+/* Without one: its CPUs, as long as the budget lasts. */
+static u32 scan_cpus(const struct select_ctx *s, struct scan *scan, const struct fg_mask *span)
 {
 	struct mask_wrap it = mask_wrap_begin(scan->start, s->sys->nr_cpus);
-	u32 end = SCAN_ON;
 
-	while (end == SCAN_ON && mask_wrap_next(&it, span, &s->p->allowed)) {
+	while (mask_wrap_next(&it, span, &s->p->allowed)) {
 		s32 cpu = (s32)it.cpu;
 
-		if (scan->done && mask_test(scan->done, cpu))
+		if (scan_seen(scan, cpu))
 			continue;
-		end = scan->cores ? scan_core(s, scan, span, cpu) : scan_cpu(s, scan, cpu);
+		if (!--scan->nr) {
+			note(s, FG_NOTE_SPENT, cpu, 0, 0);
+			return SCAN_SPENT;
+		}
+		s->v->scanned++;
+		if (probe_takes(s, cpu, scan->wants_idle)) {
+			scan->cpu = cpu;
+			return SCAN_FOUND;
+		}
+		if (scan->wants_idle && scan->cpu < 0 && sched_idle_rq(rq_of(s, cpu)))
+			remember(s, scan, cpu);
 	}
-	return end;
+	return SCAN_ON;
+}
+
+static u32 scan_span(const struct select_ctx *s, struct scan *scan, const struct fg_mask *span)
+{
+	return scan->cores ? scan_cores(s, scan, span) : scan_cpus(s, scan, span);
 }
 
 static u32 scan_levels(const struct select_ctx *s, struct scan *scan, const struct fg_domain *sd)

@@ -57,6 +57,8 @@ static s32 select_task_rq_fair(struct select_ctx *s)
 			return this_cpu;
 		}
 		want_affine = !wake_wide(s) && cpu_allowed(s, this_cpu) && !wake_cap(s);
+		if (!cpu_allowed(s, this_cpu))
+			note(s, FG_NOTE_FORBIDDEN, this_cpu, 0, 0);
 	}
 
 	for_each_domain(tmp, rq_of(s, this_cpu)->sd) {

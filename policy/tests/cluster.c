@@ -218,9 +218,12 @@ TEST(rows_C8_search_the_cluster_first)
 	v = kit_wake(&p, 2, FG_WF_TTWU);
 	CHECK_EQ(v.rule, FG_RULE_C11);
 	CHECK_EQ(v.scanned, 3);
-	/* without clusters in this LLC, though others have some: in order of ids from 3 on */
+	/* without clusters at all, and without clusters in this LLC, though others have some: in order of ids from 3 on */
 	llcs[0].nr_idle_scan = 12;
 	kit_idle(1);
+	sys.cluster_key = 0;
+	CHECK_EQ(kit_wake(&p, 2, FG_WF_TTWU).cpu, 4);
+	sys.cluster_key = 1;
 	for (struct fg_group *g = cpus[2].sd_llc->groups; g->flags; g = g->next)
 		g->flags = 0;
 	v = kit_wake(&p, 2, FG_WF_TTWU);

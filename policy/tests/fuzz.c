@@ -302,6 +302,18 @@ TEST(the_fast_path_is_the_tables)
 	}
 }
 
+/* The same question from somebody who also wants to know why. */
+static struct fg_verdict ask_why(const struct fg_task *p, u32 this_cpu, u32 flags)
+{
+	static struct fg_why why;
+	struct fg_wake w = { cpus[this_cpu].curr, 1000000, (s32)this_cpu, flags, &why };
+	struct fg_verdict v;
+
+	why.nr = 0;
+	fg_select_task_rq(&sys, p, &w, &v);
+	return v;
+}
+
 TEST(placements_look_and_do_not_touch)
 {
 	static const u32 flags[] = { FG_WF_TTWU, FG_WF_TTWU | FG_WF_SYNC, FG_WF_FORK, FG_WF_EXEC };
@@ -327,6 +339,8 @@ TEST(placements_look_and_do_not_touch)
 		v = kit_wake(&p, this_cpu, how);
 		CHECK(state_hash(&p) == before);
 		again = kit_wake(&p, this_cpu, how);
+		CHECK(!memcmp(&v, &again, sizeof(v)));
+		again = ask_why(&p, this_cpu, how);
 		CHECK(!memcmp(&v, &again, sizeof(v)));
 		CHECK(v.cpu >= 0 && (u32)v.cpu < sys.nr_cpus);
 		CHECK(p.nr_allowed == 0 || in(&p.allowed, (u32)v.cpu));

@@ -106,6 +106,11 @@ TEST(a_wakeup_over_a_hint)
 	kit_allow(&p, 0, 2);
 	CHECK_EQ(ask(&p, 0, FG_WF_TTWU).rule, FG_RULE_A8);
 	CHECK_NOTES(want);
+	/* v5.16: the same, but a search for cores has no limit to tell of */
+	kit_preset_v516();
+	ask(&p, 0, FG_WF_TTWU);
+	CHECK_EQ(why.nr, sizeof(want) / sizeof(want[0]) - 1);
+	CHECK_EQ(why.note[6].id, FG_NOTE_BUSY);
 }
 
 /* Two LLCs of 4, waker and prev in different ones. */
@@ -189,6 +194,36 @@ TEST(a_waker_of_many)
 	ask(&p, 0, FG_WF_TTWU);
 	why.nr = 2;
 	CHECK_NOTES(want);
+	/* nor does it come to where it may not be */
+	p.wakee_flips = 0;
+	kit_allow(&p, 4, 7);
+	ask(&p, 0, FG_WF_TTWU);
+	CHECK_EQ(why.note[1].id, FG_NOTE_FORBIDDEN);
+	CHECK_EQ(why.note[1].cpu, 0);
+	CHECK_EQ(why.note[2].id, FG_NOTE_TARGET);
+	CHECK_EQ(why.note[2].cpu, 4);
+}
+
+/* A note too many is counted, and the answer is the same. */
+TEST(a_full_page)
+{
+	struct fg_wake w;
+	struct fg_task p;
+	struct fg_verdict v, full;
+	u32 notes;
+
+	two_llcs();
+	p = kit_task(1, 4);
+	v = kit_wake(&p, 0, FG_WF_TTWU);
+	ask(&p, 0, FG_WF_TTWU);
+	notes = why.nr;
+	w = (struct fg_wake){ cpus[0].curr, 1000000, 0, FG_WF_TTWU, &why };
+	why.nr = FG_MAX_WHY - 2;
+	why.lost = 0;
+	fg_select_task_rq(&sys, &p, &w, &full);
+	CHECK_EQ(why.nr, FG_MAX_WHY);
+	CHECK_EQ(why.lost, notes - 2);
+	CHECK(!memcmp(&v, &full, sizeof(v)));
 }
 
 int main(void)
@@ -198,5 +233,6 @@ int main(void)
 	RUN(a_target_by_load);
 	RUN(a_waker_heavier_than_its_cpu);
 	RUN(a_waker_of_many);
+	RUN(a_full_page);
 	return test_report();
 }

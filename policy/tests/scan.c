@@ -417,8 +417,16 @@ TEST(the_core_of_prev_comes_before_the_scan_since_v513)
 	/* before v5.13, and then nothing of target's core after the scan either */
 	sys.feat.value[FG_SIS_SMT_PREV] = 0;
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU | FG_WF_SYNC).cpu, 1);
-	/* prev behind another cache */
-	sys.feat.value[FG_SIS_SMT_PREV] = 1;
+	/* and it replaces the look at target's core: with no looks for the scan nobody sees 1 */
+	kit_preset_v61();
+	mask_clear(&p.allowed, 7);
+	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU | FG_WF_SYNC).rule, FG_RULE_A10);
+	sys.feat.value[FG_SIS_SMT_PREV] = 0;
+	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU | FG_WF_SYNC).rule, FG_RULE_A9);
+	mask_set(&p.allowed, 7);
+	kit_preset_v516();
+	/* prev behind another cache, be its sibling looked for in the LLC only or not */
+	sys.feat.value[FG_SMT_IN_LLC] = 0;
 	kit_idle(15);
 	p.cpu = 14;
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU | FG_WF_SYNC).cpu, 1);
@@ -451,7 +459,9 @@ TEST(the_core_of_prev_by_version)
 	sys.feat.value[FG_SI_FIRST] = 0;
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU | FG_WF_SYNC).cpu, 5);
 	kit_busy(5);
-	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU | FG_WF_SYNC).cpu, 4);
+	v = kit_wake(&p, 0, FG_WF_TTWU | FG_WF_SYNC);
+	CHECK_EQ(v.cpu, 4);
+	CHECK_EQ(v.rule, FG_RULE_A9P);
 
 	/* prev is free but too small for p (500 on 462): v5.16 takes it here all the same, v6.2 its sibling */
 	kit_preset_v516();

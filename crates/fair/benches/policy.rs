@@ -2,13 +2,14 @@
 
 #![allow(missing_docs)]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hint::black_box;
 use std::sync::Arc;
 
 use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion};
 use fairground_fair::{ffi, Fair, FairQueue, Features, Options, Topology};
-use fairground_machine::Machine;
+use fairground_machine::testing::Shape;
+use fairground_machine::{CpuId, CpuMask, Machine};
 use fairground_sim::{testing, Config, Engine, Env, Request, Scheduler, TaskInfo};
 use fairground_workload::{Amount, Object, Op, ProgramBuilder, SchedAttr, Workload};
 
@@ -65,6 +66,115 @@ fn select(c: &mut Criterion) {
                 verdict.cpu
             })
         });
+    }
+}
+
+/// The fast path of v6.12 as features of the preset before it.
+const LIKE_V6_12: &str = "v5.11+recent-prev+sis-mode=util+sis-merged+sis-smt-prev+scan-next+kthread-fit\
+    +cls-domain+cls-select=landed+asym-cap-full";
+
+/// Two nodes of 24 CPUs in clusters of 4, and two of 28 cores with four threads each.
+fn servers() -> [(&'static str, Machine); 2] {
+    let shape = Shape { packages: 2, nodes: 1, llcs: 1, types: 1, siblings_last: false, ..Shape::from_seed(1) };
+    let clustered = Shape { clusters: 6, cores: 4, threads: 1, clusters_share_cache: true, ..shape };
+    let threaded = Shape { clusters: 1, cores: 28, threads: 4, clusters_share_cache: false, ..shape };
+    [("48 CPUs", clustered.build()), ("224 CPUs", threaded.build())]
+}
+
+/// Equal seeds, equal draws.
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, n: u32) -> u32 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as u32 % n
+    }
+}
+
+/// A scheduler with one task running on each of about `percent` of the CPUs, and what wakeups read of LLCs set to match:
+/// whether some core is idle, and as many CPUs to scan as balancing would leave.
+fn busy(machine: &Arc<Machine>, scheduler: &str, percent: u32) -> Fair {
+    let mut fair = fair(machine, scheduler);
+    let mut env = Env::new(Arc::clone(machine), 250, 1);
+    let (mut requests, mut draw, mut id) = (Vec::new(), Draw(1), 0);
+    for cpu in machine.all_cpus().iter().filter(|_| draw.below(100) < percent) {
+        let info = TaskInfo { id, attr: SchedAttr::default(), affinity: CpuMask::of(cpu), kthread_cpu: None };
+        env.begin(1_000_000, 0);
+        fair.fork(&mut env, 0, None, &info);
+        end_call(&mut env, 0, &mut requests);
+        env.begin(2_000_000, cpu);
+        fair.schedule(&mut env, cpu);
+        end_call(&mut env, cpu, &mut requests);
+        id += 1;
+    }
+    let idle = |cpu: CpuId| fair.cpu(cpu).curr_is_idle != 0;
+    for core in &machine.cores {
+        let cpu = fair.cpu(core.first().unwrap_or(0));
+        // SAFETY: an LLC of the scheduler, which nobody else uses meanwhile.
+        if let Some(llc) = unsafe { cpu.llc.as_mut() } {
+            llc.has_idle_cores |= u32::from(core.iter().all(idle));
+            llc.nr_idle_scan = cpu.sd_llc_size * (10_000 - percent * percent) / 10_000;
+        }
+    }
+    fair
+}
+
+/// Sleepers that ran anywhere, and who wakes them from where.
+fn wakeups(fair: &Fair, nr_cpus: u32) -> Vec<(ffi::FgTask, ffi::FgWake)> {
+    let mut draw = Draw(2);
+    let mut one = |_| {
+        let mut p = fair.task(0).clone();
+        p.id = 1_000_000;
+        (p.on_rq, p.on_cpu, p.nr_allowed, p.allowed) = (0, 0, nr_cpus, fair.sys().active);
+        (p.cpu, p.recent_used) = (draw.below(nr_cpus) as i32, draw.below(nr_cpus) as i32);
+        let this_cpu = draw.below(nr_cpus);
+        let sync = if draw.below(2) == 0 { ffi::FG_WF_SYNC } else { 0 };
+        let current = fair.cpu(this_cpu).curr;
+        let (this_cpu, flags) = (this_cpu as i32, ffi::FG_WF_TTWU | sync);
+        (p, ffi::FgWake { current, now: 10_000_000, this_cpu, flags, why: std::ptr::null_mut() })
+    };
+    (0..1024).map(&mut one).collect()
+}
+
+fn decide(fair: &Fair, wakeup: &(ffi::FgTask, ffi::FgWake)) -> ffi::FgVerdict {
+    let mut verdict = ffi::FgVerdict::zeroed();
+    // SAFETY: the structs of a scheduler that nobody else uses meanwhile, and copies of them.
+    unsafe { ffi::fg_select_task_rq(fair.sys(), &wakeup.0, black_box(&wakeup.1), &mut verdict) };
+    verdict
+}
+
+/// How often each rule decides, and how much it looks at.
+fn print_mix(name: &str, fair: &Fair, wakeups: &[(ffi::FgTask, ffi::FgWake)]) {
+    let mut mix = BTreeMap::<&str, u32>::new();
+    let mut probes = 0;
+    for verdict in wakeups.iter().map(|w| decide(fair, w)) {
+        *mix.entry(fair.rule_name(verdict.rule as u16)).or_default() += 1;
+        probes += verdict.probes;
+    }
+    let share = |(rule, n): (&&str, &u32)| format!("{rule} {}", 100 * n / wakeups.len() as u32);
+    let shares: Vec<String> = mix.iter().map(share).collect();
+    println!("{name}: {} CPUs looked at in the mean; rules in %: {}", probes / wakeups.len() as u32, shares.join(", "));
+}
+
+/// Wakeups on servers of which some or nearly all CPUs are busy.
+fn select_on_servers(c: &mut Criterion) {
+    for (size, machine) in servers() {
+        let (machine, nr_cpus) = (Arc::new(machine.clone()), machine.nr_cpus() as u32);
+        for (version, scheduler) in [("v5.11", "v5.11"), ("like v6.12", LIKE_V6_12)] {
+            for percent in [50, 90, 100] {
+                let fair = busy(&machine, scheduler, percent);
+                let wakeups = wakeups(&fair, nr_cpus);
+                let name = format!("select/wake, {size}, {percent} % busy, {version}");
+                print_mix(&name, &fair, &wakeups);
+                let mut next = 0;
+                c.bench_function(&name, |b| {
+                    b.iter(|| {
+                        next = (next + 1) % wakeups.len();
+                        decide(&fair, &wakeups[next]).cpu
+                    })
+                });
+            }
+        }
     }
 }
 
@@ -147,5 +257,5 @@ fn whole_run(c: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, select, pelt, topology, queues, whole_run);
+criterion_group!(benches, select, select_on_servers, pelt, topology, queues, whole_run);
 criterion_main!(benches);

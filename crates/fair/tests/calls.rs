@@ -595,3 +595,65 @@ fn a_busy_cpu_kicks_an_idle_one() {
     rig.call(0, |f, e| f.tick(e, 0));
     assert!(!rig.asked(|r| matches!(r, Request::Ipi { .. })), "not again within the jiffy");
 }
+
+fn clustered(llcs: u32, clusters: u32) -> Machine {
+    let mut shape = Shape::from_seed(1);
+    (shape.packages, shape.nodes, shape.llcs, shape.clusters) = (2, 1, llcs, clusters);
+    (shape.cores, shape.threads, shape.types, shape.clusters_share_cache) = (4, 1, 1, true);
+    shape.build()
+}
+
+/// Spec 1.4: ids of clusters and LLCs, and whether there are clusters at all.
+#[test]
+fn clusters_have_ids_where_they_are_smaller_than_the_cache() {
+    let ids = |machine: Machine, scheduler: &str| {
+        let rig = Rig::new(machine, scheduler);
+        (rig.fair.sys().cluster_key, [0, 3, 7, 23].map(|c| (rig.fair.cpu(c).sd_share_id, rig.fair.cpu(c).sd_llc_id)))
+    };
+    let landed = "v5.11+sis-merged+sis-smt-prev+cls-domain+cls-select=landed";
+    // Kunpeng: three clusters of four behind each of two caches.
+    assert_eq!(ids(clustered(1, 3), landed), (1, [(0, 0), (0, 0), (4, 0), (20, 12)]));
+    // Until v6.7 the domain says nothing of clusters.
+    assert_eq!(ids(clustered(1, 3), "v5.11+cls-domain"), (0, [(0, 0), (0, 0), (0, 0), (12, 12)]));
+    // A cluster that is all of its cache is none.
+    assert_eq!(ids(clustered(3, 1), landed), (0, [(0, 0), (0, 0), (4, 4), (20, 20)]));
+}
+
+/// Mean utilization 1000 / 8 = 125: 125^2 * 117^2 / (10000 * 1024) = 20, (1024 - 20) * 8 / 1024 = 7. And 0 before.
+#[test]
+fn a_periodic_pass_says_how_far_scans_go() {
+    for (scheduler, expected) in [("v5.11+sis-merged+sis-mode=util", 7), ("v5.11", 0)] {
+        let mut rig = Rig::new(Machine::symmetric(8), scheduler);
+        // SAFETY: linked to an object of the scheduler, which lives.
+        let nr_idle_scan = |rig: &Rig| unsafe { (*rig.fair.cpu(0).llc).nr_idle_scan };
+        rig.fair_task(0, "0");
+        rig.schedule(0);
+        assert_eq!(nr_idle_scan(&rig), 0);
+        for jiffy in 1..70 {
+            rig.now = jiffy * 4 * MS;
+            rig.call(0, |f, e| f.tick(e, 0));
+            if rig.asked(|r| matches!(r, Request::Balance(0))) {
+                rig.call(0, |f, e| f.balance(e, 0));
+            }
+        }
+        assert_eq!(nr_idle_scan(&rig), expected, "{scheduler}");
+    }
+}
+
+/// A worker bound to its CPU keeps whom it wakes; an interrupt that hits it does not (v5.17).
+#[test]
+fn an_interrupt_does_not_wake_in_the_name_of_a_kthread() {
+    for (waker, rule) in [(Some(1), "A3"), (None, "A8")] {
+        let mut rig = Rig::new(Machine::symmetric(2), "v5.11+kthread-fit");
+        rig.fair_task(0, "0");
+        rig.schedule(0);
+        rig.sleep(0, 0);
+        rig.call(0, |f, e| f.change(e, 0, 0, &Change::Affinity(CpuMask::first_n(2))));
+        let kthread = TaskInfo { id: 1, attr: SchedAttr::default(), affinity: CpuMask::of(0), kthread_cpu: Some(0) };
+        rig.call(0, |f, e| f.fork(e, 0, None, &kthread));
+        assert_eq!(rig.schedule(0), Pick::Task(1));
+        rig.wake(0, waker, 0);
+        let decision = rig.requests.iter().find_map(|r| if let Request::Decided(d) = r { Some(*d) } else { None });
+        assert_eq!(rig.fair.rule_name(decision.unwrap().rule), rule);
+    }
+}

@@ -264,3 +264,26 @@ proptest! {
         prop_assert_eq!(base, decisions("v5.9+asym-prev-first"));
     }
 }
+
+/// Mail 004 on two nodes of 12 CPUs in clusters of four: what is woken stays in the cluster more often.
+#[test]
+fn clusters_are_kept_to_when_idle_cpus_are_picked() {
+    let mut shape = Shape::from_seed(1);
+    (shape.packages, shape.nodes, shape.llcs, shape.clusters) = (2, 1, 1, 3);
+    (shape.cores, shape.threads, shape.types, shape.clusters_share_cache) = (4, 1, 1, true);
+    let machine = shape.build();
+    let crowd = workload("periodic:tasks=80,periods=5+2.5+3,duty=20,duration=1", &machine);
+    let base = "v5.11+recent-prev+sis-mode=util+sis-merged+sis-smt-prev+scan-next+cls-domain";
+    let near = |cls: &str| {
+        let run = run(&machine, &crowd, &format!("{base}{cls}"), Options::default(), 1).unwrap();
+        let wakes = run.decisions.iter().filter(|(_, d)| d.kind == DecisionKind::Wake && d.chosen != d.prev);
+        let (near, all) =
+            wakes.fold((0, 0), |(near, all), (_, d)| (near + u32::from(d.chosen / 4 == d.prev / 4), all + 1));
+        assert!(all > 100, "{all}");
+        (100 * near / all, run.metrics)
+    };
+    let ((none, _), (landed, metrics)) = (near(""), near("+cls-select=landed"));
+    assert!(landed > none, "{none} % and {landed} %");
+    let rules = rules(&metrics);
+    assert!(rules.contains(&"C8c") && rules.contains(&"C11"), "{rules:?}");
+}
