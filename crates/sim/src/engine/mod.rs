@@ -44,7 +44,7 @@ use crate::checkers::{EventChecker, WasteMeter};
 use crate::draw::{draw, in_amount, Purpose};
 use crate::env::Request;
 use crate::metrics::Meters;
-use crate::{Env, Event, EventKind, Observer, Scheduler, SimError, TaskId, TaskInfo, Time};
+use crate::{Env, Event, EventKind, Observer, Reason, Scheduler, SimError, TaskId, TaskInfo, Time};
 
 use cpu::Cpu;
 use energy::ClusterState;
@@ -161,6 +161,9 @@ pub struct Engine {
     nr_timers: u64,
     requests: Vec<Request>,
     events: Vec<Event>,
+    /// What led to decisions among `events`, and for each such event its index and how many of these are its.
+    reasons: Vec<Reason>,
+    reasons_of: Vec<(usize, usize)>,
     waste: WasteMeter,
     meters: Meters,
     failure: Option<SimError>,
@@ -207,6 +210,8 @@ impl Engine {
             nr_timers: 0,
             requests: Vec::new(),
             events: Vec::new(),
+            reasons: Vec::new(),
+            reasons_of: Vec::new(),
             waste: WasteMeter::new(n),
             meters: Meters::default(),
             failure: None,
@@ -242,6 +247,7 @@ impl Engine {
     /// See [`SimError`].
     pub fn run(&mut self, observers: &mut [&mut dyn Observer]) -> Result<Outcome, SimError> {
         self.refuse()?;
+        self.env.want_reasons(observers.iter().any(|o| o.wants_reasons()));
         let mut checker = EventChecker::new(self.machine.nr_cpus());
         self.prepare();
         let end = loop {
@@ -382,12 +388,21 @@ impl Engine {
     }
 
     fn deliver_events(&mut self, checker: &mut EventChecker, observers: &mut [&mut dyn Observer]) {
-        for event in self.events.drain(..) {
+        let mut reasons = self.reasons.as_slice();
+        let mut reasons_of = self.reasons_of.drain(..).peekable();
+        for (i, event) in self.events.drain(..).enumerate() {
             checker.event(&event);
+            if let Some((_, n)) = reasons_of.next_if(|(at, _)| *at == i) {
+                let (its, rest) = reasons.split_at(n);
+                observers.iter_mut().for_each(|o| o.reasons(&event, its));
+                reasons = rest;
+            }
             for o in observers.iter_mut() {
                 o.event(&event);
             }
         }
+        drop(reasons_of);
+        self.reasons.clear();
         if let Some(what) = checker.take_error() {
             self.fail_invariant(what);
         }
@@ -479,6 +494,9 @@ impl Engine {
         }
         let mut requests = std::mem::take(&mut self.requests);
         self.env.drain(&mut requests);
+        if self.env.wants_reasons() {
+            self.env.drain_reasons(&mut self.reasons);
+        }
         for request in &requests {
             self.carry_out(request);
         }
@@ -494,6 +512,7 @@ impl Engine {
             Request::Balance(cpu) => self.queue.push(self.now, What::Balance(cpu)),
             Request::Enqueued { task, cpu } => self.task_enqueued(task, cpu),
             Request::Migrated { task, from, to, cause } => self.task_migrated(task, from, to, cause),
+            Request::Reasons(n) => self.reasons_of.push((self.events.len(), n)),
             Request::Decided(decision) => self.emit(self.env_cpu(), EventKind::Decision(decision)),
         }
     }
