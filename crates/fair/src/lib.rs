@@ -36,6 +36,7 @@ mod rt;
 mod sched;
 mod storage;
 mod topology;
+mod why;
 mod world;
 
 pub use error::FairError;

@@ -1,0 +1,61 @@
+//! Why a placement ended where it did: the policy's own notes, and the circumstances around them, told to [`Env`].
+
+use fairground_machine::CpuId;
+use fairground_sim::{Env, Reason, NO_RULE};
+
+use crate::ffi::*;
+use crate::world::WakeArgs;
+
+/// What this crate notes; numbered behind the policy's [`NOTES`].
+const OWN_NOTES: [&str; 4] = [
+    "sync: the waker is about to sleep",
+    "woken from an interrupt",
+    "target is CPU {cpu}",
+    "{a} further looks are not kept",
+];
+const SYNC: usize = 0;
+const INTERRUPT: usize = 1;
+const TARGET: usize = 2;
+const LOST: usize = 3;
+
+/// Rules of a wakeup that ends before a target is chosen (spec 3).
+const WITHOUT_TARGET: [u32; 4] = [FG_RULE_ONLY_CPU, FG_RULE_SLOW_PREV, FG_RULE_WAKE_LOCAL, FG_RULE_WAKE_IDLEST];
+
+/// The words of a note; empty for an unknown one.
+pub(crate) fn note_text(note: u16) -> &'static str {
+    let note = usize::from(note);
+    NOTES.get(note).or_else(|| OWN_NOTES.get(note.checked_sub(NOTES.len())?)).copied().unwrap_or("")
+}
+
+/// An empty list for one placement, kept in `slot` between placements.
+pub(crate) fn take(slot: &mut Option<Box<FgWhy>>) -> Box<FgWhy> {
+    let mut why = slot.take().unwrap_or_else(|| Box::new(FgWhy::zeroed()));
+    (why.nr, why.lost) = (0, 0);
+    why
+}
+
+/// Tells what led to a verdict.
+pub(crate) fn tell(env: &mut Env, args: &WakeArgs, verdict: &FgVerdict, why: &FgWhy) {
+    let wakeup = args.flags & FG_WF_TTWU != 0;
+    if args.flags & FG_WF_SYNC != 0 {
+        env.reason(own(SYNC, None, 0));
+    }
+    if args.flags & FG_WF_IRQ != 0 {
+        env.reason(own(INTERRUPT, None, 0));
+    }
+    if wakeup && !WITHOUT_TARGET.contains(&verdict.rule) {
+        env.reason(own(TARGET, CpuId::try_from(verdict.target).ok(), 0));
+    }
+    for note in why.note.iter().take(why.nr as usize) {
+        let rule = if u32::from(note.rule) == FG_RULE_NONE { NO_RULE } else { note.rule };
+        let cpu = CpuId::try_from(note.cpu).ok();
+        env.reason(Reason { note: note.id, rule, cpu, numbers: [note.a, note.b, note.c] });
+    }
+    if why.lost > 0 {
+        env.reason(own(LOST, None, u64::from(why.lost)));
+    }
+}
+
+fn own(note: usize, cpu: Option<CpuId>, a: u64) -> Reason {
+    Reason { note: (NOTES.len() + note) as u16, rule: NO_RULE, cpu, numbers: [a, 0, 0] }
+}
