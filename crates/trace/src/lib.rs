@@ -6,6 +6,8 @@
 
 mod ftrace;
 mod names;
+mod words;
 
 pub use ftrace::FtraceText;
 pub use names::Names;
+pub use words::Words;
