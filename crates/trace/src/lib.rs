@@ -6,8 +6,10 @@
 
 mod ftrace;
 mod names;
+mod text;
 mod words;
 
 pub use ftrace::FtraceText;
 pub use names::Names;
+pub use text::{Left, Reader, Thread, TraceError, TraceEvent, What};
 pub use words::Words;
