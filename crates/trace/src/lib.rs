@@ -5,6 +5,7 @@
 //! come, nothing is kept.
 
 mod ftrace;
+pub mod latency;
 mod names;
 mod text;
 mod words;

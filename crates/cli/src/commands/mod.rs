@@ -7,6 +7,7 @@ mod feature;
 mod machine;
 mod reproduce;
 mod run;
+mod stats;
 mod workload;
 
 use clap::Subcommand;
@@ -20,6 +21,8 @@ pub enum Command {
     Compare(compare::Compare),
     /// Run one scheduler once; print its figures and the hash of its events
     Run(run::Run),
+    /// Print statistics of a trace: how long tasks wait for a CPU
+    Stats(stats::Stats),
     /// Repeat published figures and print ours beside them
     Reproduce(reproduce::Reproduce),
     /// Repeat the fit that a machine file records
@@ -43,6 +46,7 @@ impl Command {
         match self {
             Command::Compare(command) => command.run(),
             Command::Run(command) => command.run(),
+            Command::Stats(command) => command.run(),
             Command::Reproduce(command) => command.run(),
             Command::Calibrate(command) => command.run(),
             Command::Machine(command) => command.run(),
