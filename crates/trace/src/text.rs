@@ -20,6 +20,7 @@ use std::io::{BufRead, Read};
 use miette::Diagnostic;
 use thiserror::Error;
 
+pub(crate) use fields::{named, value};
 pub use fields::{Left, What};
 use line::Line;
 

@@ -138,7 +138,7 @@ fn runtime(fields: &str) -> Option<What<'_>> {
 }
 
 /// `NAME pid=PID REST`: the thread, and the rest.
-fn named<'a>(text: &'a str, pid: &str) -> Option<(Thread<'a>, &'a str)> {
+pub fn named<'a>(text: &'a str, pid: &str) -> Option<(Thread<'a>, &'a str)> {
     let (comm, rest) = text.rsplit_once(pid)?;
     let (pid, rest) = rest.trim_start().split_once(' ').unwrap_or((rest, ""));
     Some((Thread { comm, pid: number(pid)? }, rest))
@@ -153,7 +153,7 @@ fn cooked(text: &str) -> Option<(Thread<'_>, &str)> {
 }
 
 /// What stands behind `key` in a list of words.
-fn value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+pub fn value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     text.split_whitespace().find_map(|word| word.strip_prefix(key))
 }
 
