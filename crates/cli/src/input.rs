@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::Path;
 
+use fairground_trace::placements::Placements;
 use fairground_trace::Reader;
 use miette::Diagnostic;
 use thiserror::Error;
@@ -18,6 +19,9 @@ struct CannotRead {
     path: String,
     cause: String,
 }
+
+/// A trace to explain.
+pub type Trace = Placements<BufReader<File>>;
 
 /// Opens a trace.
 pub fn open_trace(path: &Path) -> Result<Reader<BufReader<File>>, Failure> {

@@ -34,26 +34,29 @@ pub(crate) fn take(slot: &mut Option<Box<FgWhy>>) -> Box<FgWhy> {
     why
 }
 
-/// Tells what led to a verdict.
+/// Tells what led to a verdict: the circumstances, what was looked at to find target, target, the rules tried.
 pub(crate) fn tell(env: &mut Env, args: &WakeArgs, verdict: &FgVerdict, why: &FgWhy) {
-    let wakeup = args.flags & FG_WF_TTWU != 0;
     if args.flags & FG_WF_SYNC != 0 {
         env.reason(own(SYNC, None, 0));
     }
     if args.flags & FG_WF_IRQ != 0 {
         env.reason(own(INTERRUPT, None, 0));
     }
-    if wakeup && !WITHOUT_TARGET.contains(&verdict.rule) {
+    let notes = why.note.get(..why.nr as usize).unwrap_or(&why.note);
+    let (before, rules) = notes.split_at(notes.iter().take_while(|n| u32::from(n.rule) == FG_RULE_NONE).count());
+    before.iter().for_each(|note| env.reason(reason(note)));
+    if args.flags & FG_WF_TTWU != 0 && !WITHOUT_TARGET.contains(&verdict.rule) {
         env.reason(own(TARGET, CpuId::try_from(verdict.target).ok(), 0));
     }
-    for note in why.note.iter().take(why.nr as usize) {
-        let rule = if u32::from(note.rule) == FG_RULE_NONE { NO_RULE } else { note.rule };
-        let cpu = CpuId::try_from(note.cpu).ok();
-        env.reason(Reason { note: note.id, rule, cpu, numbers: [note.a, note.b, note.c] });
-    }
+    rules.iter().for_each(|note| env.reason(reason(note)));
     if why.lost > 0 {
         env.reason(own(LOST, None, u64::from(why.lost)));
     }
+}
+
+fn reason(note: &FgNote) -> Reason {
+    let rule = if u32::from(note.rule) == FG_RULE_NONE { NO_RULE } else { note.rule };
+    Reason { note: note.id, rule, cpu: CpuId::try_from(note.cpu).ok(), numbers: [note.a, note.b, note.c] }
 }
 
 fn own(note: usize, cpu: Option<CpuId>, a: u64) -> Reason {

@@ -96,6 +96,13 @@ pub struct Shift {
     pub test: u64,
 }
 
+impl Shift {
+    /// Decisions more in test.
+    pub fn shift(&self) -> i64 {
+        self.test as i64 - self.base as i64
+    }
+}
+
 /// Base against test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diff {

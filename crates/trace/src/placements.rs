@@ -244,7 +244,11 @@ fn rule(fields: &str) -> Option<Ours> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::explain::{in_short, in_words};
+    use crate::text::tests::damaged;
 
     const HEAD: &str = "\
 <idle>-0 [000] 0.0: print: tracing_mark_write: fairground_meta: machine=my board.toml
@@ -253,8 +257,8 @@ mod tests {
 <idle>-0 [000] 0.0: print: tracing_mark_write: fairground_mark: comm=x pid=1 prio=120 mark=Op
 ";
 
-    fn read(text: &str) -> Result<(Vec<Placement>, Head), TraceError> {
-        let mut placements = Placements::new(Reader::new("t", text.as_bytes()));
+    fn read(text: impl AsRef<[u8]>) -> Result<(Vec<Placement>, Head), TraceError> {
+        let mut placements = Placements::new(Reader::new("t", text.as_ref()));
         let mut all = Vec::new();
         while let Some(placement) = placements.next_placement()? {
             all.push(placement);
@@ -316,6 +320,24 @@ a reader-7 [005] 1.6: print: tracing_mark_write: fairground_decision: kind=fork 
         assert_eq!(head.meta, [("machine".to_owned(), "my board.toml".to_owned())]);
         assert_eq!((head.rule_text("A2"), head.rule_text("A3")), ("the previous CPU", ""));
         assert_eq!((head.notes.as_slice(), head.why), (&["balance: passive".to_owned()][..], true));
+    }
+
+    const SAMPLE: &str = "\
+w-8 [004] 1.5: sched_waking: comm=a pid=7 prio=120 target_cpu=005
+w-8 [004] 1.5: print: tracing_mark_write: fairground_rule: name=A2 text=x
+w-8 [004] 1.5: print: tracing_mark_write: fairground_why: pid=7 rule=A2 note=2 cpu=5 a=12 b=462 c=0 text=CPU 5 fits
+w-8 [004] 1.5: print: tracing_mark_write: fairground_decision: kind=wake comm=a pid=7 prio=120 prev_cpu=5 cpu=6 rule=A2 probes=2 group_cpus=1
+";
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn any_damage_is_explained_or_refused(bytes in damaged(SAMPLE)) {
+            if let Ok((placements, head)) = read(bytes) {
+                placements.iter().for_each(|p| drop((in_words(p, &head), in_short(p))));
+            }
+        }
     }
 
     #[test]

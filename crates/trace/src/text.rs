@@ -146,7 +146,8 @@ impl<R: BufRead> Reader<R> {
 
     /// An error at the present line.
     pub(crate) fn unexpected(&self, expected: &str) -> TraceError {
-        let found = self.line.chars().take(SHOWN_MAX).collect();
+        let shown = |c| if c == char::REPLACEMENT_CHARACTER { '?' } else { c };
+        let found = self.line.chars().take(SHOWN_MAX).map(shown).collect();
         TraceError::Line { file: self.name.clone(), line: self.number, expected: expected.into(), found }
     }
 
@@ -204,4 +205,4 @@ fn lost_events(text: &str) -> Option<u64> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
