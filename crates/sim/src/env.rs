@@ -277,9 +277,9 @@ impl Env {
         std::mem::swap(into, &mut self.requests);
     }
 
-    /// Takes the reasons of the call, oldest first, behind what is in `onto`.
+    /// Takes the reasons of decisions reported so far, oldest first, behind what is in `onto`.
     pub fn drain_reasons(&mut self, onto: &mut Vec<Reason>) {
-        onto.append(&mut self.reasons);
+        onto.extend(self.reasons.drain(..self.reported));
         self.reported = 0;
     }
 

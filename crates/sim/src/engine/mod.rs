@@ -388,24 +388,45 @@ impl Engine {
     }
 
     fn deliver_events(&mut self, checker: &mut EventChecker, observers: &mut [&mut dyn Observer]) {
-        let mut reasons = self.reasons.as_slice();
-        let mut reasons_of = self.reasons_of.drain(..).peekable();
-        for (i, event) in self.events.drain(..).enumerate() {
+        if !self.reasons_of.is_empty() {
+            self.deliver_with_reasons(checker, observers);
+        }
+        for event in self.events.drain(..) {
             checker.event(&event);
-            if let Some((_, n)) = reasons_of.next_if(|(at, _)| *at == i) {
-                let (its, rest) = reasons.split_at(n);
-                observers.iter_mut().for_each(|o| o.reasons(&event, its));
-                reasons = rest;
-            }
             for o in observers.iter_mut() {
                 o.event(&event);
             }
         }
-        drop(reasons_of);
-        self.reasons.clear();
         if let Some(what) = checker.take_error() {
             self.fail_invariant(what);
         }
+    }
+
+    /// The events up to the last one that has reasons. Apart, so that runs without reasons do not pay for it.
+    #[cold]
+    fn deliver_with_reasons(&mut self, checker: &mut EventChecker, observers: &mut [&mut dyn Observer]) {
+        let mut reasons = self.reasons.drain(..);
+        let mut delivered = 0;
+        for (at, n) in self.reasons_of.drain(..) {
+            let its: Vec<Reason> = reasons.by_ref().take(n).collect();
+            for event in self.events.drain(..at + 1 - delivered) {
+                checker.event(&event);
+                for o in observers.iter_mut() {
+                    if delivered == at {
+                        o.reasons(&event, &its);
+                    }
+                    o.event(&event);
+                }
+                delivered += 1;
+            }
+        }
+    }
+
+    /// So many reasons belong to the next event.
+    #[cold]
+    fn keep_reasons(&mut self, n: usize) {
+        self.env.drain_reasons(&mut self.reasons);
+        self.reasons_of.push((self.events.len(), n));
     }
 
     fn dispatch(&mut self, what: What) {
@@ -494,9 +515,6 @@ impl Engine {
         }
         let mut requests = std::mem::take(&mut self.requests);
         self.env.drain(&mut requests);
-        if self.env.wants_reasons() {
-            self.env.drain_reasons(&mut self.reasons);
-        }
         for request in &requests {
             self.carry_out(request);
         }
@@ -512,7 +530,7 @@ impl Engine {
             Request::Balance(cpu) => self.queue.push(self.now, What::Balance(cpu)),
             Request::Enqueued { task, cpu } => self.task_enqueued(task, cpu),
             Request::Migrated { task, from, to, cause } => self.task_migrated(task, from, to, cause),
-            Request::Reasons(n) => self.reasons_of.push((self.events.len(), n)),
+            Request::Reasons(n) => self.keep_reasons(n),
             Request::Decided(decision) => self.emit(self.env_cpu(), EventKind::Decision(decision)),
         }
     }
