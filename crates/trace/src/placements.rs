@@ -343,7 +343,7 @@ w-8 [004] 1.5: print: tracing_mark_write: fairground_decision: kind=wake comm=a 
     #[test]
     fn a_broken_line_of_ours_is_refused() {
         let message = |line: &str| {
-            read(&format!("{HEAD}x-1 [0] 1.0: print: tracing_mark_write: fairground_{line}\n")).unwrap_err().to_string()
+            read(format!("{HEAD}x-1 [0] 1.0: print: tracing_mark_write: fairground_{line}\n")).unwrap_err().to_string()
         };
         assert!(message("decision: kind=wake comm=a pid=x").starts_with("t:5: expected fairground_decision with"));
         let other_kind = "decision: kind=nap comm=a pid=1 prio=120 prev_cpu=0 cpu=0 rule=A2 probes=0 group_cpus=0";
