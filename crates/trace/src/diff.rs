@@ -184,26 +184,32 @@ mod tests {
     /// first comes to CPU 1 by another rule; its fork has no counterpart.
     #[test]
     fn decisions_are_paired_by_task_kind_and_turn() {
-        let base =
-            side(&[("fork", "b", 0, "F"), ("wake", "a", 1, "B1"), ("wake", "a", 2, "B1"), ("wake", "b", 9, "B2")]);
+        let base = side(&[
+            ("fork", "b", 0, "F"),
+            ("wake", "a", 1, "B1"),
+            ("wake", "a", 2, "B1"),
+            ("wake", "b", 9, "B2"),
+            ("wake", "a", 4, "B1"),
+        ]);
         let test = side(&[
             ("fork", "b", 0, "F"),
             ("wake", "a", 1, "A2"),
             ("wake", "b", 8, "A2"),
             ("wake", "a", 3, "A2"),
             ("fork", "a", 3, "F"),
+            ("wake", "a", 4, "B1"),
         ]);
         let shift = |rule: &str, base, test| Shift { rule: rule.into(), base, test };
         let expected = Diff {
-            pairs: 4,
-            agree: 2,
+            pairs: 5,
+            agree: 3,
             other_rule: 1,
             agree_before: 2,
             first: Some((2, 3)),
-            shifts: vec![shift("F", 1, 2), shift("B1", 2, 0), shift("B2", 1, 0), shift("A2", 0, 3)],
+            shifts: vec![shift("F", 1, 2), shift("B1", 3, 1), shift("B2", 1, 0), shift("A2", 0, 3)],
         };
         assert_eq!(Diff::new(&base, &test), expected);
-        assert_eq!((base.count(), test.count()), (4, 5));
+        assert_eq!((base.count(), test.count()), (5, 6));
     }
 
     #[test]

@@ -340,6 +340,19 @@ w-8 [004] 1.5: print: tracing_mark_write: fairground_decision: kind=wake comm=a 
         }
     }
 
+    /// A wakeup of a task that is runnable is no placement: neither its waker nor a reason of another's belongs to the
+    /// exec that follows.
+    #[test]
+    fn a_placement_has_nothing_of_others() {
+        let text = "\
+w-8 [002] 1.0: sched_waking: comm=a pid=7 prio=120 target_cpu=005
+a-7 [005] 1.5: print: tracing_mark_write: fairground_why: pid=9 rule=- note=9 cpu=-1 a=0 b=0 c=0 text=sync
+a-7 [005] 1.5: print: tracing_mark_write: fairground_decision: kind=exec comm=a pid=7 prio=120 prev_cpu=5 cpu=6 rule=x probes=0 group_cpus=4
+";
+        let (all, _) = read(text).unwrap();
+        assert_eq!((all[0].on_cpu, all[0].by.pid, all[0].steps.len()), (5, 7, 0));
+    }
+
     #[test]
     fn a_broken_line_of_ours_is_refused() {
         let message = |line: &str| {

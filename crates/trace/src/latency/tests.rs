@@ -68,11 +68,23 @@ fn tasks_of_one_name_are_taken_together() {
 #[test]
 fn run_time_is_what_the_kernel_says_if_it_does() {
     let runtime = |ns: u64| format!("a-7 [0] 1.3: sched_stat_runtime: comm=a pid=7 runtime={ns} [ns]\n");
-    let text =
-        [switch("1.1", 0, "swapper/0:0", "R", "a:7"), runtime(5), runtime(6), switch("1.4", 0, "a:7", "S", "b:8")];
+    let text = [switch("1.1", 0, "x:0", "R", "a:7"), runtime(5), runtime(6), switch("1.4", 0, "a:7", "S", "b:8")];
+    // b runs for 0.2 s of which the kernel tells nothing.
+    let text = [text.concat(), switch("1.6", 0, "b:8", "S", "x:0")];
     let rows = read(&text.concat()).rows(By::Pid);
     assert_eq!((rows[0].name.as_str(), rows[0].waits.runtime), ("a:7", 11));
     assert_eq!((rows[1].name.as_str(), rows[1].waits.runtime), ("b:8", 0));
+}
+
+#[test]
+fn of_equal_waits_the_first_is_the_longest() {
+    let text = [
+        wakeup("1.0", "w:7"),
+        switch("1.1", 0, "x:0", "R", "w:7"),
+        switch("1.2", 0, "w:7", "R", "x:0"),
+        switch("1.3", 0, "x:0", "R", "w:7"),
+    ];
+    assert_eq!(read(&text.concat()).rows(By::Comm)[0].waits.max_start, 1_000_000_000);
 }
 
 #[test]
