@@ -51,6 +51,21 @@ hikey960     sched-pipe:loops=1000,threads        fair:debian-6.1.192
 hikey960     sched-pipe:loops=1000,threads        fair:debian-6.12.117
 LINES
 
+# Traces with their reasons, and what is told from them.
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+args=(run hikey960 periodic:tasks=12,duty=30,duration=0.3 --sched fair:v5.11 --format json)
+hash=$("$release" "${args[@]}")
+for build in release debug release; do
+	same "a run and the same asked why ($build)" "$hash" "$("${!build}" "${args[@]}" --trace "$dir/why.txt" --why)"
+	[ -f "$dir/first.txt" ] || cp "$dir/why.txt" "$dir/first.txt"
+	same "traces asked why ($build)" "$(cksum <"$dir/first.txt")" "$(cksum <"$dir/why.txt")"
+	for words in "explain" "explain --by task" "explain --at 0.1" "stats"; do
+		first=$("$release" ${words} "$dir/first.txt")
+		same "$words ($build)" "$first" "$("${!build}" ${words} "$dir/first.txt")"
+	done
+done
+
 args=(compare hikey960 sched-pipe:loops=1000,threads --seeds 5 --format json)
 one=$("$release" "${args[@]}" --jobs 1)
 for jobs in 2 8; do

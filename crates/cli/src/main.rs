@@ -3,6 +3,7 @@
 mod circumstances;
 mod commands;
 mod error;
+mod input;
 mod output;
 mod progress;
 

@@ -37,6 +37,7 @@ mod sched;
 mod storage;
 mod timeline;
 mod topology;
+mod why;
 mod world;
 
 pub use error::FairError;

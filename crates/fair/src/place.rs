@@ -8,7 +8,7 @@ use crate::rq::{RemoteWake, StopWork};
 use crate::rt::is_rt;
 use crate::sched::TaskState;
 use crate::world::WakeArgs;
-use crate::Fair;
+use crate::{why, Fair};
 
 impl Fair {
     /// select_task_rq with its price: the policy's verdict, committed, and reported as a decision. `flags` are
@@ -42,7 +42,12 @@ impl Fair {
     fn select_fair(&mut self, env: &mut Env, task: TaskId, flags: u32, current: Option<TaskId>) -> FgVerdict {
         let here = self.here;
         let args = WakeArgs { current, now: env.clock(here), this_cpu: here, flags };
-        let verdict = self.world.select(task, &args);
+        let mut why = env.wants_reasons().then(|| why::take(&mut self.why));
+        let verdict = self.world.select(task, &args, why.as_deref_mut());
+        if let Some(why) = why {
+            why::tell(env, &args, &why);
+            self.why = Some(why);
+        }
         env.charge(here, SoftCost::Probe, verdict.probes);
         env.charge(here, SoftCost::GroupCpu, verdict.group_cpus);
         let scan_ns = env.price(here, SoftCost::Probe, verdict.scanned);

@@ -58,7 +58,7 @@ impl Preset {
 
     /// The release preset nearest to a release that has none of its own: the last one not after it.
     pub(crate) fn nearest_to(release: Release) -> Option<&'static Preset> {
-        PRESETS.iter().filter(|p| p.is_release() && p.release <= release).next_back()
+        PRESETS.iter().rfind(|p| p.is_release() && p.release <= release)
     }
 
     /// A release as Linus made it, not a stable tree.

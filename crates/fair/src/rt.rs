@@ -13,7 +13,10 @@ use crate::Fair;
 const RR_SLICE_NS: u64 = 100_000_000;
 
 /// Rules of RT placement, numbered behind the policy's.
-pub(crate) const RT_RULES: [&str; 2] = ["rt-prev", "rt-lowest"];
+pub(crate) const RT_RULES: [(&str, &str); 2] = [
+    ("rt-prev", "RT: the previous CPU, where no RT task is in the way, or there is nowhere better"),
+    ("rt-lowest", "RT: of the CPUs with the lowest RT priority the previous one, this one, or the nearest"),
+];
 
 /// Whether a policy number is of the RT class.
 pub(crate) fn is_rt(p: &FgTask) -> bool {

@@ -10,7 +10,7 @@ use crate::rq::RunQueue;
 use crate::rt::{is_rt, RT_RULES};
 use crate::topology::{Options, Topology};
 use crate::world::World;
-use crate::{ffi, FairError, Features};
+use crate::{ffi, why, FairError, Features};
 
 /// What is known of a task besides `FgTask`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,6 +34,8 @@ pub struct Fair {
     pub(crate) states: Vec<TaskState>,
     /// CPU of the present call.
     pub(crate) here: CpuId,
+    /// Room for what the policy notes, while somebody asks why.
+    pub(crate) why: Option<Box<FgWhy>>,
 }
 
 impl Fair {
@@ -47,7 +49,7 @@ impl Fair {
         let topology = Topology::new(&machine, &features, &options)?;
         let world = World::new(&machine, &features, &topology);
         let rqs = (0..machine.nr_cpus()).map(|_| RunQueue::default()).collect();
-        Ok(Fair { features, topology, world, rqs, states: Vec::new(), here: 0 })
+        Ok(Fair { features, topology, world, rqs, states: Vec::new(), here: 0, why: None })
     }
 
     /// What it is.
@@ -173,6 +175,11 @@ impl Fair {
     }
 }
 
+/// Name and text of a rule: the policy's, then those of RT placement.
+fn rule_words(rule: u16) -> Option<(&'static str, &'static str)> {
+    RULES.iter().chain(&RT_RULES).nth(usize::from(rule)).copied()
+}
+
 impl Scheduler for Fair {
     fn fork(&mut self, env: &mut Env, cpu: CpuId, _parent: Option<TaskId>, child: &TaskInfo) {
         self.enter(env, cpu);
@@ -293,11 +300,15 @@ impl Scheduler for Fair {
     }
 
     fn rule_name(&self, rule: u16) -> &str {
-        let rule = usize::from(rule);
-        match RULES.get(rule) {
-            Some((name, _)) => name,
-            None => RT_RULES.get(rule - RULES.len()).copied().unwrap_or("unknown"),
-        }
+        rule_words(rule).map_or("unknown", |(name, _)| name)
+    }
+
+    fn rule_text(&self, rule: u16) -> &str {
+        rule_words(rule).map_or("", |(_, text)| text)
+    }
+
+    fn note_text(&self, note: u16) -> &str {
+        why::note_text(note)
     }
 
     fn notes(&self) -> Vec<String> {

@@ -6,7 +6,8 @@ use fairground_fair::{features, Fair, Features, Options, PRESETS};
 use fairground_machine::testing::Shape;
 use fairground_machine::{CpuMask, Machine};
 use fairground_sim::{
-    Config, Decision, DecisionKind, Engine, Event, EventKind, HashObserver, MetricsObserver, Observer, RunMetrics,
+    Config, Decision, DecisionKind, Engine, Event, EventKind, HashObserver, MetricsObserver, Observer, Reason,
+    RunMetrics, NO_RULE,
 };
 use fairground_workload::testing::Random;
 use fairground_workload::{Amount, Op, Policy, ProgramBuilder, SchedAttr, Start, Workload};
@@ -24,6 +25,23 @@ impl Observer for Decisions {
     }
 }
 
+/// Asks why, and keeps the answers: decision, reasons.
+#[derive(Default)]
+struct Why(Vec<(Decision, Vec<Reason>)>);
+
+impl Observer for Why {
+    fn event(&mut self, _: &Event) {}
+
+    fn wants_reasons(&self) -> bool {
+        true
+    }
+
+    fn reasons(&mut self, event: &Event, reasons: &[Reason]) {
+        let EventKind::Decision(decision) = event.kind else { panic!("reasons without a decision: {event:?}") };
+        self.0.push((decision, reasons.to_vec()));
+    }
+}
+
 struct Run {
     metrics: RunMetrics,
     decisions: Vec<(u64, Decision)>,
@@ -31,6 +49,17 @@ struct Run {
 }
 
 fn run(machine: &Machine, workload: &Workload, scheduler: &str, options: Options, seed: u64) -> Result<Run, String> {
+    run_observed(machine, workload, scheduler, options, seed, &mut Decisions::default())
+}
+
+fn run_observed(
+    machine: &Machine,
+    workload: &Workload,
+    scheduler: &str,
+    options: Options,
+    seed: u64,
+    observer: &mut dyn Observer,
+) -> Result<Run, String> {
     let features = Features::parse(scheduler).map_err(|e| e.to_string())?;
     let machine = Arc::new(machine.clone());
     let fair = Fair::new(Arc::clone(&machine), features, options).map_err(|e| e.to_string())?;
@@ -38,7 +67,7 @@ fn run(machine: &Machine, workload: &Workload, scheduler: &str, options: Options
     let mut metrics = MetricsObserver::new(Arc::clone(&machine), workload);
     let (mut hash, mut decisions) = (HashObserver::new(), Decisions::default());
     let mut engine = Engine::new(machine, Arc::new(workload.clone()), Box::new(fair), config);
-    let outcome = engine.run(&mut [&mut metrics, &mut hash, &mut decisions]).map_err(|e| e.to_string())?;
+    let outcome = engine.run(&mut [&mut metrics, &mut hash, &mut decisions, observer]).map_err(|e| e.to_string())?;
     let metrics = metrics.finish(&outcome, engine.scheduler());
     Ok(Run { metrics, decisions: decisions.0, hash: hash.hex() })
 }
@@ -147,6 +176,43 @@ fn runs_in_parallel_equal_runs_in_turn() {
     assert_eq!(in_turn, in_parallel);
 }
 
+/// 000: the last sync wakeup of the pipe finds the wakee's previous CPU, which shares target's cache, free and big
+/// enough: A2 decides.
+#[test]
+fn the_reasons_of_a_wakeup_are_its_circumstances_and_looks() {
+    let machine = Machine::preset("hikey960").unwrap();
+    let mut why = Why::default();
+    let pipe = workload("sched-pipe:loops=20,threads", &machine);
+    run_observed(&machine, &pipe, "v5.9+asym-prev-first", Options::default(), 1, &mut why).unwrap();
+    let features = Features::parse("v5.9").unwrap();
+    let fair = Fair::new(Arc::new(machine), features, Options::default()).unwrap();
+    let sched: &dyn fairground_sim::Scheduler = &fair;
+    let is_sync = |r: &Reason| sched.note_text(r.note) == "sync: the waker is about to sleep";
+    let (decision, reasons) = why.0.iter().rfind(|(_, reasons)| is_sync(&reasons[0])).expect("sync wakeups");
+    assert_eq!(sched.rule_name(decision.rule), "A2");
+    let (circumstances, looks) = reasons.split_at(reasons.iter().position(|r| r.rule != NO_RULE).unwrap());
+    let words: Vec<&str> = circumstances.iter().map(|r| sched.note_text(r.note)).collect();
+    assert!(words.contains(&"target is CPU {cpu}"), "{words:?}");
+    // The last look is that at the chosen CPU: it fits.
+    let last = looks.last().unwrap();
+    assert_eq!((sched.rule_name(last.rule), last.cpu), ("A2", Some(decision.chosen)));
+    assert!(sched.note_text(last.note).contains("fits"), "{}", sched.note_text(last.note));
+    assert!(last.numbers[0] * 1280 < last.numbers[1] * 1024, "utilization on capacity: {last:?}");
+}
+
+#[test]
+fn every_rule_and_note_has_words() {
+    let fair =
+        Fair::new(Arc::new(Machine::symmetric(2)), Features::parse("v5.9").unwrap(), Options::default()).unwrap();
+    let sched: &dyn fairground_sim::Scheduler = &fair;
+    for rule in 0..=u16::MAX {
+        assert_eq!(sched.rule_name(rule) == "unknown", sched.rule_text(rule).is_empty(), "rule {rule}");
+    }
+    let notes = (0..u16::MAX).take_while(|note| !sched.note_text(*note).is_empty()).count();
+    assert!(notes > fairground_fair::ffi::NOTES.len(), "{notes}");
+    assert!((notes as u16..=u16::MAX).all(|note| sched.note_text(note).is_empty()));
+}
+
 #[test]
 fn runs_say_that_balance_is_passive() {
     let machine = Arc::new(Machine::symmetric(2));
@@ -251,6 +317,19 @@ proptest! {
         let first = hash();
         prop_assert!(first.is_ok(), "{}: {:?}", scheduler, first);
         prop_assert_eq!(first, hash(), "{}", scheduler);
+    }
+
+    #[test]
+    fn asking_why_changes_nothing(seed in any::<u64>(), types in 1..4u32) {
+        let machine = small(seed, types);
+        let workload = busy_workload(seed, machine.nr_cpus());
+        let options = drawn_options(seed, machine.nr_cpus());
+        let scheduler = drawn_scheduler(seed);
+        let plain = run(&machine, &workload, &scheduler, options.clone(), seed).map(|r| r.hash);
+        let mut why = Why::default();
+        let asked = run_observed(&machine, &workload, &scheduler, options, seed, &mut why).map(|r| r.hash);
+        prop_assert_eq!(plain, asked);
+        prop_assert!(!why.0.is_empty());
     }
 
     /// 000: without asymmetry the patch decides nothing differently.

@@ -1,13 +1,14 @@
 //! Our own speed: fixed runs without a trace, checkers on, measured in host time.
 //!
-//! Both rows are sets of periodic tasks at 15 % each, five per CPU (75 % load): W8 is 40 tasks on 8
-//! equal CPUs, W128 is 640 on 128. Virtual time is extended until the host has worked for the time asked for.
+//! All rows are sets of periodic tasks at 15 % each, five per CPU (75 % load): W8 is 40 tasks on 8
+//! equal CPUs, W128 is 640 on 128; W8-why is W8 with somebody who asks for the reasons of every placement. Virtual time
+//! is extended until the host has worked for the time asked for.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fairground_machine::Machine;
-use fairground_sim::Config;
+use fairground_sim::{Config, Event, Observer, Reason};
 use fairground_workload::Workload;
 use miette::Diagnostic;
 use serde::{Deserialize, Serialize};
@@ -22,8 +23,11 @@ use crate::spec::{SchedSpec, SpecError};
 pub const SCHEMA: &str = "fairground-bench-1";
 
 /// What is measured.
-pub const ROWS: [BenchSpec; 2] =
-    [BenchSpec { name: "W8", cpus: 8, tasks: 40 }, BenchSpec { name: "W128", cpus: 128, tasks: 640 }];
+pub const ROWS: [BenchSpec; 3] = [
+    BenchSpec { name: "W8", cpus: 8, tasks: 40, why: false },
+    BenchSpec { name: "W128", cpus: 128, tasks: 640, why: false },
+    BenchSpec { name: "W8-why", cpus: 8, tasks: 40, why: true },
+];
 
 /// The scheduler that is measured.
 pub const SCHED: &str = "fair:v5.11";
@@ -37,6 +41,8 @@ pub struct BenchSpec {
     pub cpus: usize,
     /// Periodic tasks.
     pub tasks: u32,
+    /// Somebody asks why.
+    pub why: bool,
 }
 
 /// What was measured.
@@ -64,7 +70,7 @@ pub struct BenchRow {
 pub enum BenchError {
     /// No such row.
     #[error("no bench row {0:?}")]
-    #[diagnostic(help("there are W8 and W128"))]
+    #[diagnostic(help("there are W8, W128 and W8-why"))]
     UnknownRow(String),
     /// The scheduler.
     #[error(transparent)]
@@ -127,10 +133,28 @@ impl Measured {
         // The plain run does not pass through the meter at all.
         let sched = if timed { Box::new(timed_sched) } else { timed_sched.into_inner() };
         let mut engine = fairground_sim::Engine::new(machine, Arc::new(workload), sched, config);
+        let mut asking = Asking::default();
+        let mut observers: Vec<&mut dyn Observer> = if row.why { vec![&mut asking] } else { Vec::new() };
         let start = Instant::now();
-        let outcome = engine.run(&mut []).map_err(|e| e.to_string())?;
+        let outcome = engine.run(&mut observers).map_err(|e| e.to_string())?;
         let wall = start.elapsed();
         Ok(Measured { sim_s: outcome.end as f64 / 1e9, wall, events: outcome.nr_events, decision_ns: meter.mean_ns() })
+    }
+}
+
+/// Asks for reasons and only counts them.
+#[derive(Default)]
+struct Asking(u64);
+
+impl Observer for Asking {
+    fn event(&mut self, _: &Event) {}
+
+    fn wants_reasons(&self) -> bool {
+        true
+    }
+
+    fn reasons(&mut self, _: &Event, reasons: &[Reason]) {
+        self.0 += reasons.len() as u64;
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fairground_machine::{CpuId, Machine, SoftCost};
 
-use crate::event::{Decision, MigrateCause};
+use crate::event::{Decision, MigrateCause, Reason};
 use crate::sched::Ipi;
 use crate::{TaskId, Time};
 
@@ -90,6 +90,8 @@ pub enum Request {
     },
     /// A placement was decided.
     Decided(Decision),
+    /// So many of the reasons that [`Env::drain_reasons`] gives belong to the decision that follows.
+    Reasons(usize),
 }
 
 /// The scheduler's view of time and hardware during one call.
@@ -104,6 +106,10 @@ pub struct Env {
     requests: Vec<Request>,
     /// CPUs other than the caller's that were charged in this call.
     charged_others: Vec<CpuId>,
+    wants_reasons: bool,
+    /// Reasons given in this call, and how many of them belong to decisions already reported.
+    reasons: Vec<Reason>,
+    reported: usize,
 }
 
 impl Env {
@@ -120,7 +126,19 @@ impl Env {
                 charged_ns: 0,
             })
             .collect();
-        Env { now: 0, cpu: 0, hz, seed, machine, cpus, requests: Vec::new(), charged_others: Vec::new() }
+        Env {
+            now: 0,
+            cpu: 0,
+            hz,
+            seed,
+            machine,
+            cpus,
+            requests: Vec::new(),
+            charged_others: Vec::new(),
+            wants_reasons: false,
+            reasons: Vec::new(),
+            reported: 0,
+        }
     }
 
     /// Time of this instant, ns.
@@ -219,9 +237,26 @@ impl Env {
         self.requests.push(Request::Migrated { task, from, to, cause });
     }
 
-    /// Reports a placement decision.
+    /// Reports a placement decision, with the reasons given since the last one.
     pub fn decided(&mut self, decision: Decision) {
+        let new = self.reasons.len() - self.reported;
+        if new > 0 {
+            self.reported = self.reasons.len();
+            self.requests.push(Request::Reasons(new));
+        }
         self.requests.push(Request::Decided(decision));
+    }
+
+    /// Whether somebody asks why: if not, reasons are dropped. The answer must not change a decision.
+    pub fn wants_reasons(&self) -> bool {
+        self.wants_reasons
+    }
+
+    /// Something looked at on the way to the next decision.
+    pub fn reason(&mut self, reason: Reason) {
+        if self.wants_reasons {
+            self.reasons.push(reason);
+        }
     }
 
     /// Begins a call on `cpu` at `now`. For the engine and for tests of schedulers.
@@ -240,6 +275,17 @@ impl Env {
     pub fn drain(&mut self, into: &mut Vec<Request>) {
         into.clear();
         std::mem::swap(into, &mut self.requests);
+    }
+
+    /// Takes the reasons of decisions reported so far, oldest first, behind what is in `onto`.
+    pub fn drain_reasons(&mut self, onto: &mut Vec<Reason>) {
+        onto.extend(self.reasons.drain(..self.reported));
+        self.reported = 0;
+    }
+
+    /// For the engine and for tests of schedulers: somebody asks why, or nobody does.
+    pub fn want_reasons(&mut self, wanted: bool) {
+        self.wants_reasons = wanted;
     }
 
     /// Takes the next CPU besides the caller's that was charged in this call; [`Self::take_charge`] tells how much.

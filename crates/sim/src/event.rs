@@ -154,8 +154,33 @@ pub struct Decision {
     pub group_cpus: u32,
 }
 
+/// Something that a scheduler looked at on its way to a decision. The numbering is its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reason {
+    /// What was seen, in words by [`crate::Scheduler::note_text`].
+    pub note: u16,
+    /// The rule that was being tried, named by [`crate::Scheduler::rule_name`]; [`NO_RULE`] outside of any.
+    pub rule: u16,
+    /// The CPU it is about.
+    pub cpu: Option<CpuId>,
+    /// The numbers compared.
+    pub numbers: [u64; 3],
+}
+
+/// [`Reason::rule`] of what belongs to no rule.
+pub const NO_RULE: u16 = u16::MAX;
+
 /// Somebody who is told of every event: checkers, statistics, the hash, exporters.
 pub trait Observer {
     /// One event; times never decrease.
     fn event(&mut self, event: &Event);
+
+    /// Asked once, before the run: whether schedulers shall note what they look at.
+    fn wants_reasons(&self) -> bool {
+        false
+    }
+
+    /// What led to the decision that comes as the next event, oldest first. Told to all as soon as one wants it; not
+    /// told where the scheduler noted nothing.
+    fn reasons(&mut self, _decision: &Event, _reasons: &[Reason]) {}
 }

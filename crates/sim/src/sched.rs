@@ -125,6 +125,17 @@ pub trait Scheduler {
     /// The name of a rule in [`crate::Decision::rule`], e.g. `A2`.
     fn rule_name(&self, rule: u16) -> &str;
 
+    /// What a rule says, as a clause; empty if there are no words for it.
+    fn rule_text(&self, _rule: u16) -> &str {
+        ""
+    }
+
+    /// A note of [`crate::Reason::note`] as a clause, in which `{cpu}` stands for the reason's CPU and `{a}`, `{b}`,
+    /// `{c}` for its numbers; empty if there are no words for it.
+    fn note_text(&self, _note: u16) -> &str {
+        ""
+    }
+
     /// Notes that every output of a run must carry, e.g. `balance: passive`.
     fn notes(&self) -> Vec<String>;
 

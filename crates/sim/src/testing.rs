@@ -9,7 +9,8 @@ use fairground_machine::{
 use fairground_workload::{Object, Op, SchedAttr, Score, Start, TaskSpec, Workload};
 
 use crate::{
-    Change, Decision, DecisionKind, Env, IdleView, Ipi, MigrateCause, Pick, Scheduler, TaskId, TaskInfo, WakeContext,
+    Change, Decision, DecisionKind, Env, IdleView, Ipi, MigrateCause, Pick, Reason, Scheduler, TaskId, TaskInfo,
+    WakeContext,
 };
 
 /// Round robin per CPU, a slice of one tick; places on the previous CPU if it idles, else on the lowest idle one,
@@ -60,6 +61,8 @@ impl RoundRobin {
         let (chosen, rule) = self.choose(task);
         let prev = self.tasks[task as usize].cpu;
         env.charge(cpu, SoftCost::Probe, 1);
+        let queued = self.queues[prev as usize].len() as u64;
+        env.reason(Reason { note: 0, rule, cpu: Some(prev), numbers: [queued, 0, 0] });
         env.decided(Decision { kind, task, prev, chosen, rule, probes: 1, group_cpus: 0 });
         let cause = if kind == DecisionKind::Fork { MigrateCause::Fork } else { MigrateCause::Wake };
         self.put(env, task, chosen, cause);
@@ -167,6 +170,10 @@ impl Scheduler for RoundRobin {
 
     fn rule_name(&self, rule: u16) -> &str {
         ["prev-idle", "lowest-idle", "prev-busy"].get(rule as usize).unwrap_or(&"?")
+    }
+
+    fn note_text(&self, note: u16) -> &str {
+        ["CPU {cpu} has {a} queued"].get(note as usize).unwrap_or(&"")
     }
 
     fn notes(&self) -> Vec<String> {

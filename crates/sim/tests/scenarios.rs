@@ -4,8 +4,8 @@
 use fairground_machine::{CpuMask, IdleScope, SoftCost};
 use fairground_sim::testing::{self, idle_state, machine, spec, workload};
 use fairground_sim::{
-    Config, Event, EventKind, HashObserver, IdleGovernor, MetricsObserver, MigrateCause, Observer, Outcome, SimError,
-    TaskId, Time,
+    Config, Event, EventKind, HashObserver, IdleGovernor, MetricsObserver, MigrateCause, Observer, Outcome, Reason,
+    SimError, TaskId, Time,
 };
 use fairground_workload::{Amount, IrqSource, Mark, Object, Op, ProgramBuilder, Workload};
 
@@ -479,4 +479,51 @@ fn the_seed_is_all_that_varies() {
     };
     assert_eq!(hash(1), hash(1));
     assert_ne!(hash(1), hash(2));
+}
+
+/// Counts the reasons before each decision.
+#[derive(Default)]
+struct Why {
+    wants: bool,
+    /// Reasons told and not yet followed by their decision.
+    open: Option<(Event, usize)>,
+    decisions: Vec<usize>,
+}
+
+impl Observer for Why {
+    fn event(&mut self, event: &Event) {
+        if matches!(event.kind, EventKind::Decision(_)) {
+            let told = self.open.take().map(|(of, n)| {
+                assert_eq!(of, *event, "reasons come with their decision");
+                n
+            });
+            self.decisions.push(told.unwrap_or(0));
+        }
+        assert_eq!(self.open, None, "nothing comes between reasons and their decision");
+    }
+
+    fn wants_reasons(&self) -> bool {
+        self.wants
+    }
+
+    fn reasons(&mut self, decision: &Event, reasons: &[Reason]) {
+        self.open = Some((*decision, reasons.len()));
+    }
+}
+
+/// Two births and two wakeups; the toy scheduler gives one reason for each.
+#[test]
+fn reasons_come_right_before_their_decision_and_change_nothing() {
+    let sleeper = spec("sleeper", vec![Op::Sleep(Amount::fixed(1_000)), Op::Run(Amount::fixed(500))]);
+    let told = |wants: bool| {
+        let (mut why, mut other, mut hash) = (Why { wants, ..Why::default() }, Why::default(), HashObserver::new());
+        let mut engine =
+            testing::engine(machine(2, 1), workload(vec![], vec![sleeper.clone(), sleeper.clone()]), plain());
+        engine.run(&mut [&mut other, &mut why, &mut hash]).expect("the run ends well");
+        assert_eq!(why.decisions, other.decisions, "everybody is told");
+        (why.decisions, hash.value())
+    };
+    let (with, hash) = told(true);
+    assert_eq!(with, [1, 1, 1, 1]);
+    assert_eq!(told(false), (vec![0, 0, 0, 0], hash), "nobody asks");
 }

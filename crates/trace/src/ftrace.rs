@@ -7,14 +7,25 @@
 //! The context (`COMM-PID`) is what the CPU runs at that moment. As in the kernel, `sched_waking` comes before the
 //! placement and its `target_cpu` is the *previous* CPU; `sched_wakeup`'s is the placement. Priorities are those at
 //! birth. What the kernel has no event for (the decision behind a placement, a program's marks, the stopper's work,
-//! what must be said of the scheduler) is a `print` line as a process would write through trace_marker.
+//! what must be said of the run) is a `print` line as a process would write through trace_marker:
+//!
+//! ```text
+//! fairground_meta: KEY=VALUE                       at time 0: machine, workload, sched, seed, ...
+//! fairground_rule: name=NAME text=TEXT             at time 0: what a rule says
+//! fairground_note: TEXT                            at time 0: what every output of the run must carry
+//! fairground_why: pid=PID rule=NAME note=N cpu=CPU a=N b=N c=N text=TEXT
+//!                                                  on request, before its decision; rule - and cpu -1: none
+//! fairground_decision: kind=wake|fork|exec comm=COMM pid=PID prio=N prev_cpu=N cpu=N rule=NAME probes=N group_cpus=N
+//! fairground_mark: comm=COMM pid=PID prio=N mark=MARK
+//! fairground_stopper: event=start|end
+//! ```
 
 use std::io::{self, Write};
 
 use fairground_machine::CpuId;
-use fairground_sim::{Decision, DecisionKind, Event, EventKind, Observer, SwitchState, TaskId, Time};
+use fairground_sim::{Decision, DecisionKind, Event, EventKind, Observer, Reason, SwitchState, TaskId, Time, NO_RULE};
 
-use crate::Names;
+use crate::{Names, Words};
 
 /// pid of task 0; idle tasks are pid 0, as in the kernel.
 const FIRST_PID: u32 = 1000;
@@ -26,8 +37,9 @@ const IDLE_EXIT: u32 = u32::MAX;
 pub struct FtraceText<W: Write> {
     out: W,
     names: Names,
-    /// Names of the scheduler's rules, by number.
-    rules: Vec<String>,
+    words: Words,
+    /// Reasons are asked for.
+    why: bool,
     /// Who runs, by CPU.
     current: Vec<Option<TaskId>>,
     /// Tasks whose next wakeup is their first.
@@ -37,16 +49,26 @@ pub struct FtraceText<W: Write> {
 }
 
 impl<W: Write> FtraceText<W> {
-    /// Onto `out`, which should be buffered. `rules`: names of the scheduler's rules, by number.
-    pub fn new(out: W, nr_cpus: usize, names: Names, rules: Vec<String>) -> Self {
-        FtraceText { out, names, rules, current: vec![None; nr_cpus], newborn: Vec::new(), error: None }
+    /// Onto `out`, which should be buffered. `words`: the scheduler's. `why`: ask for the reasons of decisions.
+    pub fn new(out: W, nr_cpus: usize, names: Names, words: Words, why: bool) -> Self {
+        FtraceText { out, names, words, why, current: vec![None; nr_cpus], newborn: Vec::new(), error: None }
     }
 
-    /// Says at time 0 what every output of the run must carry, e.g. `balance: passive`.
-    pub fn note(&mut self, note: &str) {
+    /// Says at time 0 what the run is (machine, workload, sched, seed, each with its value), what the scheduler's
+    /// rules say, and what every output must carry, e.g. `balance: passive`.
+    pub fn head(&mut self, meta: &[(&str, &str)], notes: &[String]) {
         if self.error.is_none() {
-            self.error = self.print(0, 0, &format!("fairground_note: {note}")).err();
+            self.error = self.write_head(meta, notes).err();
         }
+    }
+
+    fn write_head(&mut self, meta: &[(&str, &str)], notes: &[String]) -> io::Result<()> {
+        let meta = meta.iter().map(|(key, value)| format!("fairground_meta: {key}={}", one_line(value)));
+        let rules = self.words.rules().filter(|(_, text)| !text.is_empty());
+        let rules = rules.map(|(name, text)| format!("fairground_rule: name={name} text={text}"));
+        let notes = notes.iter().map(|note| format!("fairground_note: {}", one_line(note)));
+        let lines: Vec<String> = meta.chain(rules).chain(notes).collect();
+        lines.iter().try_for_each(|line| self.print(0, 0, line))
     }
 
     /// Flushes and gives the writer back.
@@ -148,7 +170,7 @@ impl<W: Write> FtraceText<W> {
             DecisionKind::Fork => "fork",
             DecisionKind::Exec => "exec",
         };
-        let rule = self.rules.get(d.rule as usize).map_or("?", String::as_str);
+        let rule = self.words.rule(d.rule);
         let fields = format!(
             "fairground_decision: kind={kind} {} prev_cpu={} cpu={} rule={rule} probes={} group_cpus={}",
             self.task(d.task),
@@ -158,6 +180,21 @@ impl<W: Write> FtraceText<W> {
             d.group_cpus
         );
         self.print(event.time, event.cpu, &fields)
+    }
+
+    fn write_reasons(&mut self, event: &Event, task: TaskId, reasons: &[Reason]) -> io::Result<()> {
+        for r in reasons {
+            let rule = if r.rule == NO_RULE { "-" } else { self.words.rule(r.rule) };
+            let (cpu, [a, b, c]) = (r.cpu.map_or(-1, i64::from), r.numbers);
+            let text = self.words.clause(r);
+            let fields = format!(
+                "fairground_why: pid={} rule={rule} note={} cpu={cpu} a={a} b={b} c={c} text={text}",
+                pid(task),
+                r.note
+            );
+            self.print(event.time, event.cpu, &fields)?;
+        }
+        Ok(())
     }
 
     fn task(&self, task: TaskId) -> String {
@@ -205,10 +242,25 @@ fn split(time: Time) -> (u64, u64) {
     (time / 1_000_000_000, time % 1_000_000_000)
 }
 
+/// A value typed by somebody, fit for a line.
+fn one_line(text: &str) -> String {
+    text.replace(char::is_control, " ")
+}
+
 impl<W: Write> Observer for FtraceText<W> {
     fn event(&mut self, event: &Event) {
         if self.error.is_none() {
             self.error = self.write(event).err();
+        }
+    }
+
+    fn wants_reasons(&self) -> bool {
+        self.why
+    }
+
+    fn reasons(&mut self, decision: &Event, reasons: &[Reason]) {
+        if let (EventKind::Decision(d), true, None) = (&decision.kind, self.why, &self.error) {
+            self.error = self.write_reasons(decision, d.task, reasons).err();
         }
     }
 }
@@ -226,9 +278,14 @@ mod tests {
         Names::new(Arc::new(workload(vec![], vec![spec("reader", vec![])])))
     }
 
+    fn exporter(why: bool) -> FtraceText<Vec<u8>> {
+        let rules = [("none", "no rule applied"), ("A2", "the previous CPU"), ("A3", "")];
+        let notes = ["CPU {cpu} is free", "CPU {cpu} fits: {a} on {b}"];
+        FtraceText::new(Vec::new(), 8, names(), Words::new(&rules, &notes), why)
+    }
+
     fn exported(events: &[(Time, CpuId, EventKind)]) -> String {
-        let rules = vec!["none".into(), "A2".into()];
-        let mut exporter = FtraceText::new(Vec::new(), 8, names(), rules);
+        let mut exporter = exporter(false);
         for (time, cpu, kind) in events {
             exporter.event(&Event { time: *time, cpu: *cpu, kind: *kind });
         }
@@ -236,12 +293,52 @@ mod tests {
     }
 
     #[test]
-    fn notes_stand_at_the_head() {
-        let mut exporter = FtraceText::new(Vec::new(), 8, names(), vec![]);
-        exporter.note("balance: passive");
+    fn what_the_run_is_stands_at_the_head() {
+        let mut exporter = exporter(false);
+        exporter.head(&[("machine", "my\nboard.toml"), ("seed", "1")], &["balance: passive".into()]);
         let text = String::from_utf8(exporter.finish().unwrap()).unwrap();
-        let expected = "<idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_note: balance: passive\n";
+        let expected = "\
+<idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_meta: machine=my board.toml
+<idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_meta: seed=1
+<idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_rule: name=none text=no rule applied
+<idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_rule: name=A2 text=the previous CPU
+<idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_note: balance: passive
+";
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn reasons_stand_before_their_decision() {
+        let mut exporter = exporter(true);
+        exporter.event(&Event { time: 0, cpu: 4, kind: EventKind::Fork { parent: None, child: 0 } });
+        let decision =
+            Decision { kind: DecisionKind::Fork, task: 0, prev: 4, chosen: 4, rule: 1, probes: 1, group_cpus: 0 };
+        let decision = Event { time: 7, cpu: 4, kind: EventKind::Decision(decision) };
+        let reasons = [
+            Reason { note: 9, rule: NO_RULE, cpu: None, numbers: [0; 3] },
+            Reason { note: 1, rule: 1, cpu: Some(4), numbers: [12, 462, 0] },
+        ];
+        exporter.reasons(&decision, &reasons);
+        exporter.event(&decision);
+        let text = String::from_utf8(exporter.finish().unwrap()).unwrap();
+        let lines: Vec<&str> = text.lines().skip(1).map(|l| l.split_once("fairground_").unwrap().1).collect();
+        let expected = [
+            "why: pid=1000 rule=- note=9 cpu=-1 a=0 b=0 c=0 text=note 9: 0, 0, 0",
+            "why: pid=1000 rule=A2 note=1 cpu=4 a=12 b=462 c=0 text=CPU 4 fits: 12 on 462",
+            "decision: kind=fork comm=reader pid=1000 prio=120 prev_cpu=4 cpu=4 rule=A2 probes=1 group_cpus=0",
+        ];
+        assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn reasons_are_written_only_on_request() {
+        assert!(exporter(true).wants_reasons() && !exporter(false).wants_reasons());
+        let mut exporter = exporter(false);
+        let decision =
+            Decision { kind: DecisionKind::Wake, task: 0, prev: 0, chosen: 0, rule: 1, probes: 0, group_cpus: 0 };
+        let event = Event { time: 0, cpu: 0, kind: EventKind::Decision(decision) };
+        exporter.reasons(&event, &[Reason { note: 0, rule: 1, cpu: Some(0), numbers: [0; 3] }]);
+        assert!(exporter.finish().unwrap().is_empty());
     }
 
     #[test]
@@ -296,7 +393,7 @@ reader-1000 [006] 1.000006000: sched_switch: prev_comm=reader prev_pid=1000 prev
 
     #[test]
     fn a_failure_to_write_is_reported_at_the_end() {
-        let mut exporter = FtraceText::new(Full, 8, names(), vec![]);
+        let mut exporter = FtraceText::new(Full, 8, names(), Words::new(&[], &[]), false);
         exporter.event(&Event { time: 0, cpu: 0, kind: EventKind::Idle { state: Some(0) } });
         assert_eq!(exporter.finish().err().map(|e| e.to_string()), Some("disk full".into()));
     }

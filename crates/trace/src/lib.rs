@@ -1,11 +1,21 @@
-//! What happened, for other tools: exporters of the event stream.
+//! What happened: writers and readers of the event stream, and what can be told from it.
 //!
 //! [`FtraceText`] writes the kernel's own events in ftrace's raw text form, as `trace-cmd report -R` prints them and
 //! as LISA's `TxtTraceParser` and Perfetto read them. It is a [`fairground_sim::Observer`]: events are written as they
-//! come, nothing is kept.
+//! come, nothing is kept. [`Reader`] reads such text, ours and the kernel's. On it stand [`latency`] (how long tasks
+//! wait), [`placements`] (each decision with what led to it), [`explain`] (in words and numbers) and [`diff`] (two
+//! traces side by side).
 
+pub mod diff;
+pub mod explain;
 mod ftrace;
+pub mod latency;
 mod names;
+pub mod placements;
+mod text;
+mod words;
 
 pub use ftrace::FtraceText;
 pub use names::Names;
+pub use text::{Left, Reader, Thread, TraceError, TraceEvent, What};
+pub use words::Words;

@@ -84,7 +84,8 @@ fn table(rows: &[BenchRow]) -> String {
     }
     let _ = write!(
         out,
-        "\nperiodic tasks of 15 % each, five per CPU, under {SCHED}: W8 on 8 equal CPUs, W128 on 128; no trace, checkers on\n\
+        "\nperiodic tasks of 15 % each, five per CPU, under {SCHED}: W8 on 8 equal CPUs, W128 on 128; no trace, checkers on;\n\
+         W8-why as W8 with the reasons of every placement asked for\n\
          core_events_per_s  engine events per second of host time\n\
          ns_per_decision    host time in the scheduler per wakeup or fork, from a second run\n\
          rss_mib            peak resident memory of the row's own process\n"

@@ -3,10 +3,12 @@
 mod bench;
 mod calibrate;
 mod compare;
+mod explain;
 mod feature;
 mod machine;
 mod reproduce;
 mod run;
+mod stats;
 mod workload;
 
 use clap::Subcommand;
@@ -20,6 +22,10 @@ pub enum Command {
     Compare(compare::Compare),
     /// Run one scheduler once; print its figures and the hash of its events
     Run(run::Run),
+    /// Explain the placements of a trace: by which rule, and why; or what differs between two traces
+    Explain(explain::Explain),
+    /// Print statistics of a trace: how long tasks wait for a CPU
+    Stats(stats::Stats),
     /// Repeat published figures and print ours beside them
     Reproduce(reproduce::Reproduce),
     /// Repeat the fit that a machine file records
@@ -43,6 +49,8 @@ impl Command {
         match self {
             Command::Compare(command) => command.run(),
             Command::Run(command) => command.run(),
+            Command::Explain(command) => command.run(),
+            Command::Stats(command) => command.run(),
             Command::Reproduce(command) => command.run(),
             Command::Calibrate(command) => command.run(),
             Command::Machine(command) => command.run(),

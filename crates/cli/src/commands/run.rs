@@ -7,8 +7,8 @@ use clap::{Args, ValueEnum};
 use fairground_lab::experiment::RunReport;
 use fairground_lab::setup::Setup;
 use fairground_lab::tables::number;
-use fairground_sim::{Observer, SimError};
-use fairground_trace::{FtraceText, Names};
+use fairground_sim::{Observer, Scheduler, SimError};
+use fairground_trace::{FtraceText, Names, Words};
 use serde_json::json;
 
 use crate::circumstances::Circumstances;
@@ -18,9 +18,6 @@ use crate::progress::Spinner;
 
 /// Name and version of the schema.
 const SCHEMA: &str = "fairground-run-1";
-
-/// Rules a scheduler may number.
-const RULES_MAX: u16 = 256;
 
 /// Runs one scheduler once; prints its figures and the hash of its events.
 #[derive(Args)]
@@ -38,6 +35,9 @@ pub struct Run {
     /// Write the events to this file, as raw ftrace text; of a run that fails, up to there
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
+    /// Write the reasons of every placement too, for `fairground explain`
+    #[arg(long, requires = "trace")]
+    why: bool,
     /// How to print the figures
     #[arg(long, value_enum, default_value_t)]
     format: RunFormat,
@@ -67,7 +67,7 @@ impl Run {
         let setup = self.circumstances.setup(&self.machine, &self.workload, std::slice::from_ref(&self.sched))?;
         let trace = self.trace.take();
         let mut report = match &trace {
-            Some(path) => traced(&setup, self.seed, path)?,
+            Some(path) => self.traced(&setup, path)?,
             None => plain(&setup, self.seed)?,
         };
         if self.check_determinism {
@@ -125,6 +125,39 @@ impl Run {
         });
         format!("{document:#}\n")
     }
+
+    /// The trace appears if the run completes or fails on its way; a run that is refused or interrupted leaves none.
+    fn traced(&self, setup: &Setup, path: &Path) -> Result<RunReport, Failure> {
+        let engine = setup.engine(&setup.scheds[0], self.seed)?;
+        let mut exporter = self.exporter(setup, engine.scheduler(), OutputFile::create(path)?);
+        let outcome = {
+            let mut spinner = Spinner::on_terminal();
+            let mut observers: Vec<&mut dyn Observer> = vec![&mut exporter];
+            observers.extend(spinner.as_mut().map(|s| s as &mut dyn Observer));
+            setup.observe(engine, &mut observers)
+        };
+        match outcome {
+            Ok(report) => keep(exporter, path).map(|()| report),
+            Err(refused @ SimError::Program { .. }) => Err(run_failed(refused)),
+            Err(error) => {
+                complain(&match keep(exporter, path) {
+                    Ok(()) => format!("note: the trace {} ends where the run failed", path.display()),
+                    Err(_) => format!("note: the trace {} could not be written either", path.display()),
+                });
+                Err(run_failed(error))
+            }
+        }
+    }
+
+    fn exporter(&self, setup: &Setup, sched: &dyn Scheduler, file: OutputFile) -> FtraceText<OutputFile> {
+        let names = Names::new(setup.workload.clone());
+        let mut exporter = FtraceText::new(file, setup.machine.nr_cpus(), names, Words::of(sched), self.why);
+        let seed = self.seed.to_string();
+        let meta = [("machine", &self.machine), ("workload", &self.workload), ("sched", &self.sched), ("seed", &seed)];
+        let notes = [sched.notes(), self.circumstances.notes()].concat();
+        exporter.head(&meta.map(|(key, value)| (key, value.as_str())), &notes);
+        exporter
+    }
 }
 
 fn plain(setup: &Setup, seed: u64) -> Result<RunReport, Failure> {
@@ -133,33 +166,6 @@ fn plain(setup: &Setup, seed: u64) -> Result<RunReport, Failure> {
     let mut observers: Vec<&mut dyn Observer> = Vec::new();
     observers.extend(spinner.as_mut().map(|s| s as &mut dyn Observer));
     setup.observe(engine, &mut observers).map_err(run_failed)
-}
-
-/// The trace appears if the run completes or fails on its way; a run that is refused or interrupted leaves none.
-fn traced(setup: &Setup, seed: u64, path: &Path) -> Result<RunReport, Failure> {
-    let engine = setup.engine(&setup.scheds[0], seed)?;
-    let notes = engine.scheduler().notes();
-    let rules = (0..RULES_MAX).map(|rule| engine.scheduler().rule_name(rule).to_owned()).collect();
-    let names = Names::new(setup.workload.clone());
-    let mut exporter = FtraceText::new(OutputFile::create(path)?, setup.machine.nr_cpus(), names, rules);
-    notes.iter().for_each(|note| exporter.note(note));
-    let outcome = {
-        let mut spinner = Spinner::on_terminal();
-        let mut observers: Vec<&mut dyn Observer> = vec![&mut exporter];
-        observers.extend(spinner.as_mut().map(|s| s as &mut dyn Observer));
-        setup.observe(engine, &mut observers)
-    };
-    match outcome {
-        Ok(report) => keep(exporter, path).map(|()| report),
-        Err(refused @ SimError::Program { .. }) => Err(run_failed(refused)),
-        Err(error) => {
-            complain(&match keep(exporter, path) {
-                Ok(()) => format!("note: the trace {} ends where the run failed", path.display()),
-                Err(_) => format!("note: the trace {} could not be written either", path.display()),
-            });
-            Err(run_failed(error))
-        }
-    }
 }
 
 /// Gives the trace its name.

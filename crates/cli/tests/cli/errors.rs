@@ -53,7 +53,7 @@ fn a_refused_command_leaves_no_file() {
 #[test]
 fn commands_that_are_not_there_do_not_pretend() {
     let help = fairground("--help").stdout;
-    for absent in ["explain", "stats", "kernel", "import", "export"] {
+    for absent in ["kernel", "import", "export"] {
         assert!(!help.contains(&format!("\n  {absent} ")), "{help}");
         refuses(absent, &["unrecognized subcommand"]);
     }

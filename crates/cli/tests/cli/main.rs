@@ -4,9 +4,11 @@ mod calibrate;
 mod compare;
 mod determinism;
 mod errors;
+mod explain;
 mod formats;
 mod reproduce;
 mod run;
+mod stats;
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,6 +1,6 @@
 use std::process::{Command, Stdio};
 
-use super::{files, json, succeeds};
+use super::{files, json, refuses, succeeds};
 
 #[test]
 fn a_run_prints_its_metrics_and_hash() {
@@ -35,6 +35,30 @@ fn a_trace_does_not_change_the_run_and_is_whole() {
     }
     assert!(trace.contains("fairground_decision: kind=wake comm=sched-pipe"), "{trace}");
     assert!(!trace.contains("comm=?"), "every task has a name");
+}
+
+#[test]
+fn asking_why_changes_neither_the_run_nor_the_other_lines() {
+    let dir = tempfile::tempdir().unwrap();
+    let words = "run hikey960 sched-pipe:loops=20,threads --sched fair:v5.11 --format json";
+    let traced = |file: &str, why: &str| {
+        let path = dir.path().join(file);
+        let result = succeeds(&format!("{words} --trace {} {why}", path.display()));
+        (result, std::fs::read_to_string(&path).unwrap())
+    };
+    let (plain, without) = traced("plain.txt", "");
+    let (asked, with) = traced("why.txt", "--why");
+    assert_eq!(plain, asked);
+    assert!(!without.contains("fairground_why"));
+    let others: Vec<&str> = with.lines().filter(|l| !l.contains("fairground_why")).collect();
+    assert_eq!(others, without.lines().collect::<Vec<_>>());
+    assert_eq!(with, traced("again.txt", "--why").1, "same inputs, same bytes");
+    for head in
+        ["fairground_meta: machine=hikey960", "fairground_meta: sched=fair:v5.11", "fairground_rule: name=A2 text="]
+    {
+        assert!(with.contains(head), "no {head}");
+    }
+    refuses(&format!("{words} --why"), &["--trace"]);
 }
 
 #[test]

@@ -10,9 +10,11 @@ use super::{WakeArgs, World};
 use crate::ffi::*;
 
 impl World {
-    pub fn select(&mut self, task: u32, wake: &WakeArgs) -> FgVerdict {
+    /// `why`: where the policy is to note what it looks at.
+    pub fn select(&mut self, task: u32, wake: &WakeArgs, why: Option<&mut FgWhy>) -> FgVerdict {
         let mut verdict = FgVerdict::zeroed();
-        let wake = self.wake(wake);
+        let mut wake = self.wake(wake);
+        wake.why = why.map_or(std::ptr::null_mut(), std::ptr::from_mut);
         // SAFETY: see above.
         unsafe { fg_select_task_rq(self.sys.ptr(0), self.tasks.ptr(task as usize), &wake, &mut verdict) };
         verdict

@@ -125,6 +125,14 @@ impl Scheduler for Timed {
         self.inner.rule_name(rule)
     }
 
+    fn rule_text(&self, rule: u16) -> &str {
+        self.inner.rule_text(rule)
+    }
+
+    fn note_text(&self, note: u16) -> &str {
+        self.inner.note_text(note)
+    }
+
     fn notes(&self) -> Vec<String> {
         self.inner.notes()
     }

@@ -44,7 +44,7 @@ use crate::checkers::{EventChecker, WasteMeter};
 use crate::draw::{draw, in_amount, Purpose};
 use crate::env::Request;
 use crate::metrics::Meters;
-use crate::{Env, Event, EventKind, Observer, Scheduler, SimError, TaskId, TaskInfo, Time};
+use crate::{Env, Event, EventKind, Observer, Reason, Scheduler, SimError, TaskId, TaskInfo, Time};
 
 use cpu::Cpu;
 use energy::ClusterState;
@@ -161,6 +161,9 @@ pub struct Engine {
     nr_timers: u64,
     requests: Vec<Request>,
     events: Vec<Event>,
+    /// What led to decisions among `events`, and for each such event its index and how many of these are its.
+    reasons: Vec<Reason>,
+    reasons_of: Vec<(usize, usize)>,
     waste: WasteMeter,
     meters: Meters,
     failure: Option<SimError>,
@@ -207,6 +210,8 @@ impl Engine {
             nr_timers: 0,
             requests: Vec::new(),
             events: Vec::new(),
+            reasons: Vec::new(),
+            reasons_of: Vec::new(),
             waste: WasteMeter::new(n),
             meters: Meters::default(),
             failure: None,
@@ -242,6 +247,7 @@ impl Engine {
     /// See [`SimError`].
     pub fn run(&mut self, observers: &mut [&mut dyn Observer]) -> Result<Outcome, SimError> {
         self.refuse()?;
+        self.env.want_reasons(observers.iter().any(|o| o.wants_reasons()));
         let mut checker = EventChecker::new(self.machine.nr_cpus());
         self.prepare();
         let end = loop {
@@ -382,6 +388,9 @@ impl Engine {
     }
 
     fn deliver_events(&mut self, checker: &mut EventChecker, observers: &mut [&mut dyn Observer]) {
+        if !self.reasons_of.is_empty() {
+            self.deliver_with_reasons(checker, observers);
+        }
         for event in self.events.drain(..) {
             checker.event(&event);
             for o in observers.iter_mut() {
@@ -391,6 +400,33 @@ impl Engine {
         if let Some(what) = checker.take_error() {
             self.fail_invariant(what);
         }
+    }
+
+    /// The events up to the last one that has reasons. Apart, so that runs without reasons do not pay for it.
+    #[cold]
+    fn deliver_with_reasons(&mut self, checker: &mut EventChecker, observers: &mut [&mut dyn Observer]) {
+        let mut reasons = self.reasons.drain(..);
+        let mut delivered = 0;
+        for (at, n) in self.reasons_of.drain(..) {
+            let its: Vec<Reason> = reasons.by_ref().take(n).collect();
+            for event in self.events.drain(..at + 1 - delivered) {
+                checker.event(&event);
+                for o in observers.iter_mut() {
+                    if delivered == at {
+                        o.reasons(&event, &its);
+                    }
+                    o.event(&event);
+                }
+                delivered += 1;
+            }
+        }
+    }
+
+    /// So many reasons belong to the next event.
+    #[cold]
+    fn keep_reasons(&mut self, n: usize) {
+        self.env.drain_reasons(&mut self.reasons);
+        self.reasons_of.push((self.events.len(), n));
     }
 
     fn dispatch(&mut self, what: What) {
@@ -494,6 +530,7 @@ impl Engine {
             Request::Balance(cpu) => self.queue.push(self.now, What::Balance(cpu)),
             Request::Enqueued { task, cpu } => self.task_enqueued(task, cpu),
             Request::Migrated { task, from, to, cause } => self.task_migrated(task, from, to, cause),
+            Request::Reasons(n) => self.keep_reasons(n),
             Request::Decided(decision) => self.emit(self.env_cpu(), EventKind::Decision(decision)),
         }
     }

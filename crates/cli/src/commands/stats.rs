@@ -1,0 +1,133 @@
+//! `fairground stats`.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use fairground_trace::latency::{total, By, Latency, Row, Waits};
+use serde_json::{json, Value};
+
+use super::run::RunFormat;
+use crate::error::{End, Failure};
+use crate::input::{open_trace, trace_notes};
+use crate::output::print;
+
+/// Name and version of the schema.
+const SCHEMA: &str = "fairground-stats-1";
+
+/// Prints statistics of a trace.
+#[derive(Args)]
+pub struct Stats {
+    /// Trace: ours, or what trace-cmd report, perf script or the kernel print
+    file: PathBuf,
+    /// Which statistics
+    #[arg(value_enum, default_value_t)]
+    kind: Kind,
+    /// What a row stands for
+    #[arg(long, value_enum, default_value_t)]
+    by: ByName,
+    /// How to print the rows
+    #[arg(long, value_enum, default_value_t)]
+    format: RunFormat,
+}
+
+/// As typed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    /// How long tasks wait for a CPU, as perf sched latency prints it
+    #[default]
+    Latency,
+}
+
+/// As typed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum ByName {
+    /// All threads of a name
+    #[default]
+    Comm,
+    /// Each thread
+    Pid,
+    /// Each CPU
+    Cpu,
+}
+
+impl Stats {
+    pub fn run(self) -> Result<End, Failure> {
+        let text = match self.kind {
+            Kind::Latency => self.latency()?,
+        };
+        print(&text)?;
+        Ok(End::Done)
+    }
+
+    fn latency(&self) -> Result<String, Failure> {
+        let mut trace = open_trace(&self.file)?;
+        let latency = Latency::read(&mut trace)?;
+        let (by, title) = match self.by {
+            ByName::Comm => (By::Comm, "Task"),
+            ByName::Pid => (By::Pid, "Task"),
+            ByName::Cpu => (By::Cpu, "CPU"),
+        };
+        let rows = latency.rows(by);
+        let notes = [trace.notes(), latency.notes()].concat();
+        trace_notes(&notes);
+        Ok(match self.format {
+            RunFormat::Text => table(title, &rows),
+            RunFormat::Json => {
+                let rows: Vec<Value> = rows.iter().map(row_json).collect();
+                let file = self.file.display().to_string();
+                let document =
+                    json!({ "schema": SCHEMA, "kind": "latency", "file": file, "rows": rows, "notes": notes });
+                format!("{document:#}\n")
+            }
+        })
+    }
+}
+
+/// Column by column what `perf sched latency` prints.
+fn table(title: &str, rows: &[Row]) -> String {
+    let rule = |n: usize| format!(" {}\n", "-".repeat(n));
+    let head = format!(
+        "  {title:<21} |   Runtime ms  |  Count   | Avg delay ms    | Max delay ms    | Max delay start           | \
+         Max delay end          |\n"
+    );
+    let mut out = format!("\n{}{head}{}", rule(139), rule(139));
+    for Row { name, waits: w } in rows {
+        let _ = writeln!(
+            out,
+            "  {name:<21} |{:>11} ms |{:>9} | avg:{:>8} ms | max:{:>8} ms | max start: {:>12} s | max end: {:>12} s",
+            millis(w.runtime),
+            w.count,
+            millis(w.mean()),
+            millis(w.max),
+            micros(w.max_start),
+            micros(w.max_end)
+        );
+    }
+    let Waits { runtime, count, .. } = total(rows);
+    let _ = writeln!(out, "{}  TOTAL:                |{:>11} ms |{count:>9} |", rule(113), millis(runtime));
+    out + &rule(51) + "\n"
+}
+
+/// ms, rounded to us.
+fn millis(ns: u64) -> String {
+    format!("{:.3}", ns as f64 / 1e6)
+}
+
+/// s, cut to us.
+fn micros(ns: u64) -> String {
+    format!("{}.{:06}", ns / 1_000_000_000, ns % 1_000_000_000 / 1_000)
+}
+
+fn row_json(row: &Row) -> Value {
+    let w = &row.waits;
+    json!({
+        "name": row.name,
+        "runtime_ns": w.runtime,
+        "count": w.count,
+        "delay_avg_ns": w.mean(),
+        "delay_max_ns": w.max,
+        "delay_max_start_ns": w.max_start,
+        "delay_max_end_ns": w.max_end,
+    })
+}

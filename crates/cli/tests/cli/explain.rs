@@ -1,0 +1,205 @@
+use std::path::PathBuf;
+
+use tempfile::TempDir;
+
+use super::{fairground, json, refuses, succeeds};
+
+/// What a trace of ours begins with.
+const HEAD: &str = "\
+<idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_meta: machine=board
+<idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_meta: sched=fair:NAME
+<idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_rule: name=A1 text=target is free and fits
+<idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_rule: name=A2 text=the previous CPU
+<idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_note: balance: passive
+";
+
+/// A wakeup of `a reader`, with one reason or without.
+fn wakeup(at: &str, cpu: u32, rule: &str, why: Option<&str>) -> String {
+    let begin = format!("writer-1001 [004] {at}: ");
+    let print = format!("{begin}print: tracing_mark_write: fairground_");
+    let why = why.map_or(String::new(), |text| {
+        format!("{print}why: pid=1000 rule={rule} note=1 cpu={cpu} a=12 b=462 c=0 text={text}\n")
+    });
+    format!(
+        "{begin}sched_waking: comm=a reader pid=1000 prio=120 success=1 target_cpu=5\n{why}{print}decision: kind=wake \
+         comm=a reader pid=1000 prio=120 prev_cpu=5 cpu={cpu} rule={rule} probes=2 group_cpus=0\n"
+    )
+}
+
+fn write(dir: &TempDir, name: &str, text: &str) -> PathBuf {
+    let path = dir.path().join(name);
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+fn three(dir: &TempDir) -> String {
+    let lines = [
+        wakeup("1.000000000", 5, "A2", Some("CPU 5 is free")),
+        wakeup("2.500000000", 4, "A1", Some("CPU 4 is free")),
+        wakeup("3.000000000", 5, "A2", None),
+    ];
+    write(dir, "three.txt", &format!("{HEAD}{}", lines.concat())).display().to_string()
+}
+
+#[test]
+fn a_trace_is_summed_up_by_rule() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = three(&dir);
+    let expected = "\
+machine   board
+sched     fair:NAME
+decisions 3
+
+rule             count    share  meaning
+A2                   2   66.7 %  the previous CPU
+A1                   1   33.3 %  target is free and fits
+
+note: balance: passive
+";
+    assert_eq!(succeeds(&format!("explain {file}")), expected);
+    let by_cpu = succeeds(&format!("explain {file} --by cpu"));
+    let row = "CPU 4  A1                   1  100.0 %  target is free and fits\n";
+    assert!(by_cpu.contains(row), "{by_cpu}");
+    let by_task = succeeds(&format!("explain {file} --by task --cpu 5"));
+    assert!(by_task.contains("a reader  A2                   2  100.0 %  the previous CPU\n"), "{by_task}");
+}
+
+#[test]
+fn a_task_has_its_placements_listed() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = three(&dir);
+    let listed = succeeds(&format!("explain {file} --task 1000"));
+    let lines: Vec<&str> = listed.lines().collect();
+    assert_eq!(lines.len(), 3);
+    assert_eq!(lines[1], "2.500000000  wake  a reader-1000           CPU   5 -> 4    A1              2 probes");
+    assert_eq!(succeeds(&format!("explain {file} --task 1000 --cpu 4")), format!("{}\n", lines[1]));
+}
+
+#[test]
+fn one_placement_is_told_in_full() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = three(&dir);
+    let expected = "\
+2.500000000  a reader-1000 woken on CPU 4, which runs writer-1001; previous CPU 5
+  A1  CPU 4 is free
+CPU 4 chosen by A1 after 2 probes
+  A1: target is free and fits
+";
+    assert_eq!(succeeds(&format!("explain {file} --at 1500ms")), expected, "the first one after that time");
+    assert_eq!(succeeds(&format!("explain {file} --at 2.5 --task 1000 --cpu 4")), expected, "at that time");
+}
+
+#[test]
+fn what_is_not_there_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = three(&dir);
+    refuses(
+        &format!("explain {file} --task reader"),
+        &["no placement of task \"reader\"", "did you mean \"a reader\"?"],
+    );
+    refuses(&format!("explain {file} --cpu 7"), &["no placement onto CPU 7"]);
+    refuses(
+        &format!("explain {file} --at 4s"),
+        &["no such placement at 4.000000000 s or after", "is at 3.000000000 s"],
+    );
+    refuses(&format!("explain {file} --at soon"), &["--at", "1250ms"]);
+    refuses("explain nowhere.txt", &["cannot read nowhere.txt"]);
+    refuses("explain", &["<FILE>"]);
+    refuses(&format!("explain {file} --diff {file}"), &["--diff"]);
+    let kernel = write(&dir, "kernel.txt", "a-1 [000] d..2. 1.0: sched_waking: comm=b pid=2 prio=120 target_cpu=000\n");
+    refuses(&format!("explain {}", kernel.display()), &["no placement decisions", "fairground run"]);
+    let broken = write(&dir, "broken.txt", "a-1 [000] 1.0: sched_waking: comm=b\n");
+    refuses(&format!("explain {}", broken.display()), &["broken.txt:1: expected sched_waking with comm"]);
+}
+
+#[test]
+fn a_trace_without_reasons_says_how_to_get_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let bare = write(&dir, "bare.txt", &format!("{HEAD}{}", wakeup("1.0", 5, "A2", None)));
+    for words in ["", "--at 0", "--task 1000"] {
+        let told = succeeds(&format!("explain {} {words}", bare.display()));
+        assert!(told.ends_with("`fairground run ... --trace FILE --why` records them\n"), "{told}");
+    }
+}
+
+#[test]
+fn two_traces_are_set_side_by_side() {
+    let dir = tempfile::tempdir().unwrap();
+    let base = three(&dir);
+    let lines = [wakeup("1.0", 5, "A1", Some("CPU 5 is idle")), wakeup("2.25", 6, "A2", Some("CPU 6 is free"))];
+    let test = write(&dir, "test.txt", &format!("{HEAD}{}", lines.concat())).display().to_string();
+    let told = succeeds(&format!("explain --diff {base} {test}"));
+    let expected = format!(
+        "\
+base  {base}: 3 decisions (machine board, sched fair:NAME)
+test  {test}: 2 decisions (machine board, sched fair:NAME)
+
+pairs: the same task's n-th wakeup, fork or exec in each
+1 of 2 choose the same CPU, 1 of them by rules of other names; the first that does not comes after 1:
+
+base  2.500000000  a reader-1000 woken on CPU 4, which runs writer-1001; previous CPU 5
+        A1  CPU 4 is free
+      CPU 4 chosen by A1 after 2 probes
+        A1: target is free and fits
+
+test  2.250000000  a reader-1000 woken on CPU 4, which runs writer-1001; previous CPU 5
+        A2  CPU 6 is free
+      CPU 6 chosen by A2 after 2 probes
+        A2: the previous CPU
+
+rule              base      test     shift  meaning
+A2                   2         1        -1  the previous CPU
+A1                   1         1         0  target is free and fits
+
+note: {base}: balance: passive
+note: {test}: balance: passive
+"
+    );
+    assert_eq!(told, expected);
+    let result = json(&format!("explain --diff {base} {test} --format json"));
+    assert_eq!(result["schema"], "fairground-explain-diff-1");
+    assert_eq!((result["pairs"].as_u64(), result["agree_before"].as_u64()), (Some(2), Some(1)));
+    assert_eq!(result["first"]["test"]["cpu"], 6);
+    assert_eq!(result["rules"][0]["shift"], -1);
+    let same = json(&format!("explain --diff {base} {base} --format json"));
+    assert!(same["first"].is_null(), "{same}");
+}
+
+#[test]
+fn explain_keeps_its_contract() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = three(&dir);
+    let of = |words: &str| json(&format!("explain {file} {words} --format json"));
+    let tally = of("--by cpu");
+    assert_eq!((tally["schema"].as_str(), tally["count"].as_u64()), (Some("fairground-explain-1"), Some(3)));
+    assert_eq!((tally["meta"]["machine"].as_str(), tally["reasons"].as_bool()), (Some("board"), Some(true)));
+    let row = &tally["rules"][0];
+    assert_eq!((row["cpu"].as_u64(), row["rule"].as_str(), row["count"].as_u64()), (Some(4), Some("A1"), Some(1)));
+    assert_eq!(row["text"], "target is free and fits");
+    let list = of("--task 1000");
+    assert_eq!(list["decisions"].as_array().map(Vec::len), Some(3));
+    let one = &of("--at 1")["decision"];
+    assert_eq!((one["time_ns"].as_u64(), one["kind"].as_str()), (Some(1_000_000_000), Some("wake")));
+    assert_eq!((one["by"]["task"].as_str(), one["prev_cpu"].as_u64()), (Some("writer"), Some(5)));
+    let reason = &one["reasons"][0];
+    assert_eq!((reason["rule"].as_str(), reason["cpu"].as_u64()), (Some("A2"), Some(5)));
+    assert_eq!(reason["numbers"], serde_json::json!([12, 462, 0]));
+}
+
+/// Every decision of a run has its reasons, and the one that decided is the last rule tried.
+#[test]
+fn a_run_of_ours_can_be_explained() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("pipe.txt");
+    let file = path.display();
+    succeeds(&format!("run hikey960 sched-pipe:loops=30,threads --sched fair:v5.11 --trace {file} --why"));
+    let list = json(&format!("explain {file} --task sched-pipe-0 --format json"));
+    let last = list["decisions"].as_array().and_then(|d| d.last()).unwrap().clone();
+    let at = last["time_ns"].as_u64().unwrap();
+    let one = json(&format!("explain {file} --task sched-pipe-0 --at {at}ns --format json"))["decision"].clone();
+    assert_eq!((&one["rule"], &one["cpu"]), (&last["rule"], &last["cpu"]));
+    let reason = one["reasons"].as_array().and_then(|r| r.last()).unwrap();
+    assert_eq!((&reason["rule"], &reason["cpu"]), (&one["rule"], &one["cpu"]));
+    let ran = fairground(&format!("explain {file} --task sched-pipe-0 --at {at}ns"));
+    assert!(!ran.stdout.contains("note: the trace has no reasons"), "{}", ran.stdout);
+}

@@ -1,0 +1,79 @@
+use super::{fairground, json, refuses, succeeds};
+
+/// As the kernel's `trace` file shows it. pipe waits 12 us and 500 us, dd not at all.
+const TRACE: &str = "\
+# tracer: nop
+          <idle>-0       [000] d.h3.     1.000000: sched_wakeup: comm=my pipe pid=7 prio=120 target_cpu=001
+          <idle>-0       [001] d..2.     1.000012: sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=my pipe next_pid=7 next_prio=120
+         my pipe-7       [001] d..2.     1.001012: sched_switch: prev_comm=my pipe prev_pid=7 prev_prio=120 prev_state=R+ ==> next_comm=dd next_pid=8 next_prio=120
+              dd-8       [001] d..2.     1.001512: sched_switch: prev_comm=dd prev_pid=8 prev_prio=120 prev_state=S ==> next_comm=my pipe next_pid=7 next_prio=120
+         my pipe-7       [001] d..2.     1.001612: sched_switch: prev_comm=my pipe prev_pid=7 prev_prio=120 prev_state=S ==> next_comm=swapper/1 next_pid=0 next_prio=120
+";
+
+fn with_trace(text: &str, test: impl FnOnce(&str)) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("trace.txt");
+    std::fs::write(&path, text).unwrap();
+    test(&path.display().to_string());
+}
+
+/// Widths and words are those that perf of Linux 6.1 prints, but for its column "Switches", which later ones call "Count".
+/// Average: (12 + 500) / 2 us; run time of my pipe 1 + 0.1 ms, of dd 0.5 ms.
+#[test]
+fn latency_is_printed_as_perf_prints_it() {
+    let expected = "
+ -------------------------------------------------------------------------------------------------------------------------------------------
+  Task                  |   Runtime ms  |  Count   | Avg delay ms    | Max delay ms    | Max delay start           | Max delay end          |
+ -------------------------------------------------------------------------------------------------------------------------------------------
+  my pipe:7             |      1.100 ms |        2 | avg:   0.256 ms | max:   0.500 ms | max start:     1.001012 s | max end:     1.001512 s
+  dd:8                  |      0.500 ms |        1 | avg:   0.000 ms | max:   0.000 ms | max start:     0.000000 s | max end:     0.000000 s
+ -----------------------------------------------------------------------------------------------------------------
+  TOTAL:                |      1.600 ms |        3 |
+ ---------------------------------------------------
+
+";
+    with_trace(TRACE, |file| {
+        assert_eq!(succeeds(&format!("stats {file}")), expected);
+        assert_eq!(succeeds(&format!("stats {file} latency --by pid")), expected);
+    });
+}
+
+#[test]
+fn latency_can_be_told_by_cpu() {
+    with_trace(TRACE, |file| {
+        let table = succeeds(&format!("stats {file} latency --by cpu"));
+        let row = "  CPU 1                 |      1.600 ms |        3 | avg:   0.171 ms | max:   0.500 ms |";
+        assert!(table.contains(row), "{table}");
+    });
+}
+
+#[test]
+fn stats_keep_their_contract() {
+    with_trace(TRACE, |file| {
+        let result = json(&format!("stats {file} --format json"));
+        assert_eq!((result["schema"].as_str(), result["kind"].as_str()), (Some("fairground-stats-1"), Some("latency")));
+        let row = &result["rows"][0];
+        assert_eq!((row["name"].as_str(), row["count"].as_u64()), (Some("my pipe:7"), Some(2)));
+        assert_eq!((row["runtime_ns"].as_u64(), row["delay_avg_ns"].as_u64()), (Some(1_100_000), Some(256_000)));
+        assert_eq!(row["delay_max_ns"].as_u64(), Some(500_000));
+        assert_eq!(row["delay_max_end_ns"].as_u64(), Some(1_001_512_000));
+    });
+}
+
+#[test]
+fn a_trace_that_is_cut_off_is_told() {
+    with_trace(&TRACE[..TRACE.len() - 40], |file| {
+        let ran = fairground(&format!("stats {file}"));
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        assert!(ran.stderr.contains("trace.txt:6: the last line has no end"), "{}", ran.stderr);
+    });
+}
+
+#[test]
+fn an_unknown_kind_is_told_what_there_is() {
+    with_trace(TRACE, |file| {
+        refuses(&format!("stats {file} latncy"), &["latncy", "latency"]);
+        refuses(&format!("stats {file} --by color"), &["color", "comm", "pid", "cpu"]);
+    });
+    refuses("stats nowhere.txt", &["cannot read nowhere.txt"]);
+}

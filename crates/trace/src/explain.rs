@@ -1,0 +1,246 @@
+//! A placement in the words of somebody who works on schedulers, and how often which rule decided.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use crate::placements::{Cause, Head, Placement};
+
+/// `SECONDS.NANOSECONDS`.
+pub fn seconds(ns: u64) -> String {
+    format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000)
+}
+
+/// One placement in full, several lines.
+pub fn in_words(p: &Placement, head: &Head) -> String {
+    let mut out = format!("{}  {}\n", seconds(p.time), occasion(p));
+    let width = p.steps.iter().filter_map(|s| s.rule.as_ref()).map(String::len).max().unwrap_or(0);
+    let mut last = None;
+    for step in &p.steps {
+        // A rule is named where its looks begin.
+        let rule = step.rule.as_deref().filter(|rule| last != Some(*rule)).unwrap_or("");
+        let _ = writeln!(out, "  {rule:<width$}  {}", step.text);
+        last = step.rule.as_deref();
+    }
+    let _ = writeln!(out, "CPU {} chosen by {}{}", p.chosen, p.rule, work(p));
+    let text = head.rule_text(&p.rule);
+    if !text.is_empty() {
+        let _ = writeln!(out, "  {}: {text}", p.rule);
+    }
+    out
+}
+
+/// What happened to whom, where and by whom.
+fn occasion(p: &Placement) -> String {
+    let (task, cpu, prev) = (&p.task, p.on_cpu, p.prev);
+    let there = if p.by.pid == 0 { "which idles".into() } else { format!("which runs {}", p.by) };
+    match p.cause {
+        Cause::Wake => format!("{task} woken on CPU {cpu}, {there}; previous CPU {prev}"),
+        Cause::Fork => format!("{task} born on CPU {cpu}, {there}"),
+        Cause::Exec => format!("{task} starts a new program on CPU {cpu}"),
+    }
+}
+
+/// What it took.
+fn work(p: &Placement) -> String {
+    let count = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    match (p.probes, p.group_cpus) {
+        (0, 0) => ", without a probe".into(),
+        (probes, 0) => format!(" after {}", count(probes, "probe")),
+        (0, cpus) => format!(" after group statistics of {}", count(cpus, "CPU")),
+        (probes, cpus) => format!(" after {} and group statistics of {}", count(probes, "probe"), count(cpus, "CPU")),
+    }
+}
+
+/// One placement on a line.
+pub fn in_short(p: &Placement) -> String {
+    let (time, cause, probes) = (seconds(p.time), p.cause.word(), p.probes);
+    format!(
+        "{time}  {cause}  {:<22}  CPU {:>3} -> {:<3}  {:<12} {probes:>4} probes",
+        p.task.to_string(),
+        p.prev,
+        p.chosen,
+        p.rule
+    )
+}
+
+/// What a tally splits by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Split {
+    /// By nothing.
+    None,
+    /// By the name of the task.
+    Task,
+    /// By the chosen CPU.
+    Cpu,
+}
+
+/// What decisions are counted under; groups of numbers before groups of names.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Group {
+    /// All.
+    All,
+    /// A CPU.
+    Cpu(u32),
+    /// A name.
+    Task(String),
+}
+
+impl std::fmt::Display for Group {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Group::All => Ok(()),
+            Group::Cpu(cpu) => write!(f, "CPU {cpu}"),
+            Group::Task(comm) => f.write_str(comm),
+        }
+    }
+}
+
+/// How often which rule decided.
+#[derive(Default)]
+pub struct Tally {
+    counts: BTreeMap<Group, BTreeMap<String, u64>>,
+    total: u64,
+}
+
+/// A row of a tally.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RuleRow {
+    /// Whose.
+    pub group: Group,
+    /// The rule.
+    pub rule: String,
+    /// Decisions.
+    pub count: u64,
+    /// Of the group's decisions, percent.
+    pub share_pct: f64,
+}
+
+impl Tally {
+    /// One more decision.
+    pub fn add(&mut self, placement: &Placement, split: Split) {
+        let group = match split {
+            Split::None => Group::All,
+            Split::Task => Group::Task(placement.task.comm.clone()),
+            Split::Cpu => Group::Cpu(placement.chosen),
+        };
+        let rules = self.counts.entry(group).or_default();
+        match rules.get_mut(&placement.rule) {
+            Some(count) => *count += 1,
+            None => drop(rules.insert(placement.rule.clone(), 1)),
+        }
+        self.total += 1;
+    }
+
+    /// Decisions counted.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Group by group, most frequent rule first.
+    pub fn rows(&self) -> Vec<RuleRow> {
+        let mut rows = Vec::new();
+        for (group, rules) in &self.counts {
+            let all: u64 = rules.values().sum();
+            let mut its: Vec<_> = rules.iter().collect();
+            its.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+            rows.extend(its.into_iter().map(|(rule, count)| RuleRow {
+                group: group.clone(),
+                rule: rule.clone(),
+                count: *count,
+                share_pct: *count as f64 * 100.0 / all as f64,
+            }));
+        }
+        rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::placements::{Step, Task};
+
+    fn step(rule: Option<&str>, text: &str) -> Step {
+        Step { rule: rule.map(str::to_owned), note: 0, cpu: None, numbers: [0; 3], text: text.into() }
+    }
+
+    fn wakeup(comm: &str, chosen: u32, rule: &str) -> Placement {
+        Placement {
+            time: 1_000_004_000,
+            cause: Cause::Wake,
+            task: Task { comm: comm.into(), pid: 1000 },
+            on_cpu: 4,
+            by: Task { comm: "writer".into(), pid: 1001 },
+            prev: 5,
+            chosen,
+            rule: rule.into(),
+            probes: 2,
+            group_cpus: 0,
+            steps: Vec::new(),
+        }
+    }
+
+    fn head() -> Head {
+        let text = "the previous CPU shares target's cache, is free and fits";
+        Head { rules: [("A2".to_owned(), text.to_owned())].into(), ..Head::default() }
+    }
+
+    #[test]
+    fn a_wakeup_is_told_from_its_occasion_to_its_end() {
+        let steps = vec![
+            step(None, "sync: the waker is about to sleep"),
+            step(None, "target is CPU 4"),
+            step(Some("A1"), "CPU 4 is busy with 1 tasks"),
+            step(Some("A2"), "CPU 5 is free"),
+            step(Some("A2"), "CPU 5 fits: utilization 12 on capacity 462"),
+        ];
+        let told = in_words(&Placement { steps, ..wakeup("reader", 5, "A2") }, &head());
+        let expected = "\
+1.000004000  reader-1000 woken on CPU 4, which runs writer-1001; previous CPU 5
+      sync: the waker is about to sleep
+      target is CPU 4
+  A1  CPU 4 is busy with 1 tasks
+  A2  CPU 5 is free
+      CPU 5 fits: utilization 12 on capacity 462
+CPU 5 chosen by A2 after 2 probes
+  A2: the previous CPU shares target's cache, is free and fits
+";
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn births_execs_and_interrupts_on_idle_cpus_are_told_apart() {
+        let base = wakeup("a", 1, "x");
+        let told = |p: Placement| in_words(&p, &head());
+        let idle = Task { comm: "<idle>".into(), pid: 0 };
+        assert_eq!(
+            told(Placement { by: idle, probes: 1, ..base.clone() }),
+            "1.000004000  a-1000 woken on CPU 4, which idles; previous CPU 5\nCPU 1 chosen by x after 1 probe\n"
+        );
+        let fork = Placement { cause: Cause::Fork, probes: 0, group_cpus: 12, ..base.clone() };
+        assert_eq!(
+            told(fork),
+            "1.000004000  a-1000 born on CPU 4, which runs writer-1001\n\
+             CPU 1 chosen by x after group statistics of 12 CPUs\n"
+        );
+        let exec = Placement { cause: Cause::Exec, probes: 0, ..base };
+        assert_eq!(
+            told(exec),
+            "1.000004000  a-1000 starts a new program on CPU 4\nCPU 1 chosen by x, without a probe\n"
+        );
+    }
+
+    #[test]
+    fn a_tally_counts_within_its_groups() {
+        let all = [wakeup("b", 1, "A1"), wakeup("a", 10, "A2"), wakeup("b", 2, "A2"), wakeup("b", 2, "A2")];
+        let rows = |split| {
+            let mut tally = Tally::default();
+            all.iter().for_each(|p| tally.add(p, split));
+            assert_eq!(tally.total(), 4);
+            let short = |r: &RuleRow| format!("{} {} {} {:.1}", r.group, r.rule, r.count, r.share_pct);
+            tally.rows().iter().map(short).collect::<Vec<_>>()
+        };
+        assert_eq!(rows(Split::None), [" A2 3 75.0", " A1 1 25.0"]);
+        assert_eq!(rows(Split::Task), ["a A2 1 100.0", "b A2 2 66.7", "b A1 1 33.3"]);
+        assert_eq!(rows(Split::Cpu), ["CPU 1 A1 1 100.0", "CPU 2 A2 2 100.0", "CPU 10 A2 1 100.0"]);
+    }
+}

@@ -1,0 +1,263 @@
+//! How long tasks wait for a CPU, as `perf sched latency` counts it.
+//!
+//! A wait begins when a sleeper is woken (sched_wakeup, sched_wakeup_new), or when a task is switched away while
+//! runnable, and ends when it is switched to. A wakeup of a task that is not asleep counts for nothing. A task first
+//! met as it is switched to has waited 0. Run time is the sum of sched_stat_runtime if the trace has such events, and
+//! else the time from switch to switch.
+//!
+//! DEVIATION from perf of Linux 6.1: a task whose state is R+ (preempted) is runnable; that perf takes it for asleep.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::io::BufRead;
+
+use crate::{Left, Reader, Thread, TraceError, TraceEvent, What};
+
+/// The waits of one task, or of several taken together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Waits {
+    /// Time on a CPU, ns.
+    pub runtime: u64,
+    /// Waits that ended.
+    pub count: u64,
+    /// Their sum, ns.
+    pub total: u64,
+    /// The longest, ns.
+    pub max: u64,
+    /// When it began, ns.
+    pub max_start: u64,
+    /// When it ended, ns.
+    pub max_end: u64,
+}
+
+impl Waits {
+    fn add(&mut self, start: u64, end: u64) {
+        let wait = end - start;
+        self.count += 1;
+        self.total = self.total.saturating_add(wait);
+        if wait > self.max {
+            (self.max, self.max_start, self.max_end) = (wait, start, end);
+        }
+    }
+
+    fn merge(&mut self, other: &Waits) {
+        self.runtime = self.runtime.saturating_add(other.runtime);
+        self.count += other.count;
+        self.total = self.total.saturating_add(other.total);
+        if other.max > self.max {
+            (self.max, self.max_start, self.max_end) = (other.max, other.max_start, other.max_end);
+        }
+    }
+
+    /// ns; 0 without waits.
+    pub fn mean(&self) -> u64 {
+        self.total.checked_div(self.count).unwrap_or(0)
+    }
+}
+
+/// What a row stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// All tasks of a name.
+    Comm,
+    /// One task.
+    Pid,
+    /// The CPU on which a wait ended.
+    Cpu,
+}
+
+/// A row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// `name:pid`, `name:(tasks)` or `CPU n`.
+    pub name: String,
+    /// Its waits.
+    pub waits: Waits,
+}
+
+/// Where a task stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Not on a run queue.
+    Asleep,
+    /// Runnable since.
+    Waiting(u64),
+    /// On this CPU since.
+    Running(u32, u64),
+}
+
+struct Task {
+    comm: String,
+    state: State,
+    /// By CPU.
+    waits: BTreeMap<u32, Waits>,
+    /// By CPU, from sched_stat_runtime.
+    stat_runtime: BTreeMap<u32, u64>,
+}
+
+/// The waits of a trace.
+#[derive(Default)]
+pub struct Latency {
+    tasks: BTreeMap<u32, Task>,
+    /// sched_stat_runtime was seen.
+    has_runtime: bool,
+    /// Events that came earlier than what they end.
+    backwards: u64,
+}
+
+impl Latency {
+    /// Of a whole trace.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn read<R: BufRead>(reader: &mut Reader<R>) -> Result<Latency, TraceError> {
+        let mut latency = Latency::default();
+        while let Some(event) = reader.next_event()? {
+            latency.event(&event);
+        }
+        Ok(latency)
+    }
+
+    /// One more event.
+    pub fn event(&mut self, event: &TraceEvent) {
+        match event.what {
+            What::Switch { prev, left, next } => {
+                // The idle tasks share pid 0 and never wait.
+                if prev.pid != 0 {
+                    self.switch_out(event, prev, left);
+                }
+                if next.pid != 0 {
+                    self.switch_in(event, next);
+                }
+            }
+            What::Wakeup { task, .. } => self.wake(event, task),
+            What::Runtime { task, ns } => {
+                self.has_runtime = true;
+                let runtime = self.task(task, State::Waiting(event.time)).stat_runtime.entry(event.cpu).or_default();
+                *runtime = runtime.saturating_add(ns);
+            }
+            What::Waking { .. } | What::Migrate { .. } | What::Print(_) => {}
+        }
+    }
+
+    fn task(&mut self, thread: Thread, first: State) -> &mut Task {
+        let new = || Task { comm: String::new(), state: first, waits: BTreeMap::new(), stat_runtime: BTreeMap::new() };
+        let task = self.tasks.entry(thread.pid).or_insert_with(new);
+        if task.comm != thread.comm {
+            thread.comm.clone_into(&mut task.comm);
+        }
+        task
+    }
+
+    fn switch_out(&mut self, event: &TraceEvent, prev: Thread, left: Left) {
+        let after = match left {
+            Left::Runnable => State::Waiting(event.time),
+            Left::Sleeping => State::Asleep,
+        };
+        let task = self.task(prev, after);
+        if let State::Running(cpu, since) = std::mem::replace(&mut task.state, after) {
+            let waits = task.waits.entry(cpu).or_default();
+            waits.runtime = waits.runtime.saturating_add(event.time.saturating_sub(since));
+        }
+    }
+
+    fn switch_in(&mut self, event: &TraceEvent, next: Thread) {
+        let task = self.task(next, State::Waiting(event.time));
+        let before = std::mem::replace(&mut task.state, State::Running(event.cpu, event.time));
+        match before {
+            State::Waiting(start) if start <= event.time => {
+                task.waits.entry(event.cpu).or_default().add(start, event.time);
+            }
+            State::Waiting(_) => self.backwards += 1,
+            State::Asleep | State::Running(..) => {}
+        }
+    }
+
+    fn wake(&mut self, event: &TraceEvent, woken: Thread) {
+        let task = self.task(woken, State::Asleep);
+        if task.state == State::Asleep {
+            task.state = State::Waiting(event.time);
+        }
+    }
+
+    /// Pid, CPU, and the task's waits and run time there.
+    fn cells(&self) -> impl Iterator<Item = (u32, u32, Waits)> + '_ {
+        self.tasks.iter().flat_map(|(pid, task)| {
+            let mut cells = task.waits.clone();
+            if self.has_runtime {
+                cells.values_mut().for_each(|w| w.runtime = 0);
+                for (cpu, ns) in &task.stat_runtime {
+                    cells.entry(*cpu).or_default().runtime = *ns;
+                }
+            }
+            cells.into_iter().map(|(cpu, waits)| (*pid, cpu, waits))
+        })
+    }
+
+    /// Rows that waited, as perf sorts them: by average, longest, count and run time, greatest first; what is equal in
+    /// all of these by name, last first.
+    pub fn rows(&self, by: By) -> Vec<Row> {
+        let mut rows = match by {
+            By::Cpu => self.by_cpu(),
+            By::Pid => self.by_pid().into_iter().map(|(pid, (comm, w))| row(format!("{comm}:{pid}"), w)).collect(),
+            By::Comm => self.by_comm(),
+        };
+        rows.retain(|r: &Row| r.waits.count > 0);
+        rows.reverse();
+        rows.sort_by_key(|r| Reverse((r.waits.mean(), r.waits.max, r.waits.count, r.waits.runtime)));
+        rows
+    }
+
+    fn by_cpu(&self) -> Vec<Row> {
+        let mut sums = BTreeMap::<u32, Waits>::new();
+        self.cells().for_each(|(_, cpu, waits)| sums.entry(cpu).or_default().merge(&waits));
+        sums.into_iter().map(|(cpu, waits)| row(format!("CPU {cpu}"), waits)).collect()
+    }
+
+    /// Every task, waiting or not: perf counts them all in `name:(tasks)`.
+    fn by_pid(&self) -> BTreeMap<u32, (&str, Waits)> {
+        let tasks = self.tasks.iter().map(|(pid, task)| (*pid, (task.comm.as_str(), Waits::default())));
+        let mut sums: BTreeMap<_, _> = tasks.collect();
+        self.cells().for_each(|(pid, _, cell)| {
+            if let Some((_, waits)) = sums.get_mut(&pid) {
+                waits.merge(&cell);
+            }
+        });
+        sums
+    }
+
+    fn by_comm(&self) -> Vec<Row> {
+        let mut sums = BTreeMap::<&str, (Vec<u32>, Waits)>::new();
+        for (pid, (comm, waits)) in self.by_pid() {
+            let (pids, sum) = sums.entry(comm).or_default();
+            pids.push(pid);
+            sum.merge(&waits);
+        }
+        let name = |comm: &str, pids: &[u32]| match pids {
+            [pid] => format!("{comm}:{pid}"),
+            _ => format!("{comm}:({})", pids.len()),
+        };
+        sums.into_iter().map(|(comm, (pids, waits))| row(name(comm, &pids), waits)).collect()
+    }
+
+    /// What must be said beside the rows.
+    pub fn notes(&self) -> Vec<String> {
+        let told =
+            format!("{} waits end before they begin and are left out: the trace is not in time order", self.backwards);
+        (self.backwards > 0).then_some(told).into_iter().collect()
+    }
+}
+
+/// All rows together.
+pub fn total(rows: &[Row]) -> Waits {
+    let mut sum = Waits::default();
+    rows.iter().for_each(|row| sum.merge(&row.waits));
+    sum
+}
+
+fn row(name: String, waits: Waits) -> Row {
+    Row { name, waits }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,368 @@
+//! The placements of a trace of ours, each with what led to it: the `fairground_` lines put together again.
+
+use std::collections::BTreeMap;
+use std::io::BufRead;
+
+use crate::text::{named, value, Reader, Thread, TraceError, What};
+
+/// What a placement was for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    /// A wakeup.
+    Wake,
+    /// A birth.
+    Fork,
+    /// A new program.
+    Exec,
+}
+
+impl Cause {
+    /// As traces write it.
+    pub fn word(self) -> &'static str {
+        ["wake", "fork", "exec"][self as usize]
+    }
+}
+
+/// A thread; pid 0 is a CPU's idle task.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Task {
+    /// Its name.
+    pub comm: String,
+    /// Its id.
+    pub pid: u32,
+}
+
+impl From<Thread<'_>> for Task {
+    fn from(thread: Thread) -> Task {
+        Task { comm: thread.comm.to_owned(), pid: thread.pid }
+    }
+}
+
+/// `comm-pid`.
+impl std::fmt::Display for Task {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}-{}", self.comm, self.pid)
+    }
+}
+
+/// Something looked at on the way to a decision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The rule that was being tried, if any.
+    pub rule: Option<String>,
+    /// The scheduler's number of the note.
+    pub note: u16,
+    /// The CPU it is about.
+    pub cpu: Option<u32>,
+    /// The numbers compared.
+    pub numbers: [u64; 3],
+    /// In words.
+    pub text: String,
+}
+
+/// A decision where a task goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placement {
+    /// ns.
+    pub time: u64,
+    /// What for.
+    pub cause: Cause,
+    /// Who is placed.
+    pub task: Task,
+    /// On which CPU the wakeup, fork or exec happened.
+    pub on_cpu: u32,
+    /// What ran there: who woke it, or whom the interrupt met that did.
+    pub by: Task,
+    /// Where the task was.
+    pub prev: u32,
+    /// Where it goes.
+    pub chosen: u32,
+    /// The rule that decided.
+    pub rule: String,
+    /// CPUs probed.
+    pub probes: u64,
+    /// CPUs looked at in group statistics.
+    pub group_cpus: u64,
+    /// What led to it, oldest first; empty in a trace without reasons.
+    pub steps: Vec<Step>,
+}
+
+/// What a trace says of its run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Head {
+    /// machine, workload, sched, seed, with their values.
+    pub meta: Vec<(String, String)>,
+    /// What rules say.
+    pub rules: BTreeMap<String, String>,
+    /// What every output of the run must carry.
+    pub notes: Vec<String>,
+    /// Reasons are recorded.
+    pub why: bool,
+}
+
+impl Head {
+    /// What a rule says; empty if the trace does not tell.
+    pub fn rule_text(&self, rule: &str) -> &str {
+        self.rules.get(rule).map_or("", String::as_str)
+    }
+}
+
+/// Gives the placements of a trace one by one.
+pub struct Placements<R> {
+    reader: Reader<R>,
+    head: Head,
+    /// Of the placement to come, and whose it is.
+    steps: Vec<(u32, Step)>,
+    /// Where and by whom a task was last woken, by pid, until it is placed.
+    wakers: BTreeMap<u32, (u32, Task)>,
+}
+
+impl<R: BufRead> Placements<R> {
+    /// Of a trace from its beginning.
+    pub fn new(reader: Reader<R>) -> Placements<R> {
+        Placements { reader, head: Head::default(), steps: Vec::new(), wakers: BTreeMap::new() }
+    }
+
+    /// What the trace has said of its run so far; all of it once the first placement has come.
+    pub fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// What must be said of the trace and its run, once it has been read.
+    pub fn notes(&self) -> Vec<String> {
+        [self.head.notes.clone(), self.reader.notes()].concat()
+    }
+
+    /// The next placement; none at the end.
+    ///
+    /// # Errors
+    /// If the trace cannot be read.
+    pub fn next_placement(&mut self) -> Result<Option<Placement>, TraceError> {
+        while let Some(event) = self.reader.next_event()? {
+            let ours = match event.what {
+                What::Waking { task, .. } => {
+                    self.wakers.insert(task.pid, (event.cpu, event.context.into()));
+                    continue;
+                }
+                What::Print(text) => ours(text),
+                _ => continue,
+            };
+            let (time, cpu, context) = (event.time, event.cpu, event.context);
+            match ours {
+                Ok(Ours::Decision(mut placement)) => {
+                    placement.time = time;
+                    let waker = self.wakers.remove(&placement.task.pid);
+                    let waker = waker.filter(|_| placement.cause == Cause::Wake);
+                    (placement.on_cpu, placement.by) = waker.unwrap_or_else(|| (cpu, context.into()));
+                    let pid = placement.task.pid;
+                    placement.steps = self.steps.drain(..).filter(|(of, _)| *of == pid).map(|(_, step)| step).collect();
+                    return Ok(Some(*placement));
+                }
+                Ok(Ours::Why(pid, step)) => {
+                    self.head.why = true;
+                    self.steps.push((pid, step));
+                }
+                Ok(Ours::Meta(key, value)) => self.head.meta.push((key, value)),
+                Ok(Ours::Rule(name, text)) => drop(self.head.rules.insert(name, text)),
+                Ok(Ours::Note(note)) => self.head.notes.push(note),
+                Ok(Ours::Other) => {}
+                Err(expected) => return Err(self.reader.unexpected(expected)),
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// A line that we wrote.
+enum Ours {
+    Decision(Box<Placement>),
+    Why(u32, Step),
+    Meta(String, String),
+    Rule(String, String),
+    Note(String),
+    Other,
+}
+
+fn ours(text: &str) -> Result<Ours, &'static str> {
+    let Some((kind, fields)) = text.strip_prefix("fairground_").and_then(|t| t.split_once(": ")) else {
+        return Ok(Ours::Other);
+    };
+    let (parsed, expected) = match kind {
+        "decision" => {
+            (decision(fields), "fairground_decision with kind, comm, pid, prev_cpu, cpu, rule, probes, group_cpus")
+        }
+        "why" => (why(fields), "fairground_why with pid, rule, note, cpu, a, b, c, text"),
+        "meta" => {
+            let parts = fields.split_once('=');
+            (parts.map(|(key, value)| Ours::Meta(key.into(), value.into())), "fairground_meta with KEY=VALUE")
+        }
+        "rule" => (rule(fields), "fairground_rule with name, text"),
+        "note" => (Some(Ours::Note(fields.into())), ""),
+        _ => (Some(Ours::Other), ""),
+    };
+    parsed.ok_or(expected)
+}
+
+fn decision(fields: &str) -> Option<Ours> {
+    let (kind, fields) = fields.strip_prefix("kind=")?.split_once(' ')?;
+    let cause = [Cause::Wake, Cause::Fork, Cause::Exec].into_iter().find(|c| c.word() == kind)?;
+    let (task, rest) = named(fields.strip_prefix("comm=")?, " pid=")?;
+    Some(Ours::Decision(Box::new(Placement {
+        time: 0,
+        cause,
+        task: task.into(),
+        on_cpu: 0,
+        by: Task::default(),
+        prev: value(rest, "prev_cpu=")?.parse().ok()?,
+        chosen: value(rest, "cpu=")?.parse().ok()?,
+        rule: value(rest, "rule=")?.to_owned(),
+        probes: value(rest, "probes=")?.parse().ok()?,
+        group_cpus: value(rest, "group_cpus=")?.parse().ok()?,
+        steps: Vec::new(),
+    })))
+}
+
+fn why(fields: &str) -> Option<Ours> {
+    let (fields, text) = fields.split_once(" text=")?;
+    let number = |key| value(fields, key)?.parse().ok();
+    let rule = Some(value(fields, "rule=")?).filter(|rule| *rule != "-");
+    let cpu = Some(value(fields, "cpu=")?).filter(|cpu| *cpu != "-1");
+    let step = Step {
+        rule: rule.map(str::to_owned),
+        note: value(fields, "note=")?.parse().ok()?,
+        cpu: cpu.map(str::parse).transpose().ok()?,
+        numbers: [number("a=")?, number("b=")?, number("c=")?],
+        text: text.to_owned(),
+    };
+    Some(Ours::Why(value(fields, "pid=")?.parse().ok()?, step))
+}
+
+fn rule(fields: &str) -> Option<Ours> {
+    let (name, text) = fields.strip_prefix("name=")?.split_once(" text=")?;
+    Some(Ours::Rule(name.into(), text.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::explain::{in_short, in_words};
+    use crate::text::tests::damaged;
+
+    const HEAD: &str = "\
+<idle>-0 [000] 0.0: print: tracing_mark_write: fairground_meta: machine=my board.toml
+<idle>-0 [000] 0.0: print: tracing_mark_write: fairground_rule: name=A2 text=the previous CPU
+<idle>-0 [000] 0.0: print: tracing_mark_write: fairground_note: balance: passive
+<idle>-0 [000] 0.0: print: tracing_mark_write: fairground_mark: comm=x pid=1 prio=120 mark=Op
+";
+
+    fn read(text: impl AsRef<[u8]>) -> Result<(Vec<Placement>, Head), TraceError> {
+        let mut placements = Placements::new(Reader::new("t", text.as_ref()));
+        let mut all = Vec::new();
+        while let Some(placement) = placements.next_placement()? {
+            all.push(placement);
+        }
+        Ok((all, placements.head().clone()))
+    }
+
+    /// A wakeup that the waker's CPU began, decided where the sleeper was still being switched away: the waker counts.
+    #[test]
+    fn a_placement_has_its_waker_and_its_steps() {
+        let text = format!(
+            "{HEAD}\
+my writer-8 [004] 1.5: sched_waking: comm=a reader pid=7 prio=120 target_cpu=005
+a reader-7 [005] 1.5: print: tracing_mark_write: fairground_why: pid=7 rule=- note=9 cpu=-1 a=0 b=0 c=0 text=sync
+a reader-7 [005] 1.5: print: tracing_mark_write: fairground_why: pid=7 rule=A2 note=2 cpu=5 a=12 b=462 c=0 text=CPU 5 fits: 12 text=1
+a reader-7 [005] 1.5: print: tracing_mark_write: fairground_decision: kind=wake comm=a reader pid=7 prio=120 prev_cpu=5 cpu=6 rule=A2 probes=2 group_cpus=0
+a reader-7 [005] 1.6: print: tracing_mark_write: fairground_decision: kind=fork comm=child pid=9 prio=120 prev_cpu=5 cpu=5 rule=fork-local probes=0 group_cpus=12
+"
+        );
+        let (all, head) = read(&text).unwrap();
+        let task = |comm: &str, pid| Task { comm: comm.into(), pid };
+        let step = |rule: Option<&str>, note, cpu, a, b, text: &str| Step {
+            rule: rule.map(str::to_owned),
+            note,
+            cpu,
+            numbers: [a, b, 0],
+            text: text.into(),
+        };
+        let wakeup = Placement {
+            time: 1_500_000_000,
+            cause: Cause::Wake,
+            task: task("a reader", 7),
+            on_cpu: 4,
+            by: task("my writer", 8),
+            prev: 5,
+            chosen: 6,
+            rule: "A2".into(),
+            probes: 2,
+            group_cpus: 0,
+            steps: vec![
+                step(None, 9, None, 0, 0, "sync"),
+                step(Some("A2"), 2, Some(5), 12, 462, "CPU 5 fits: 12 text=1"),
+            ],
+        };
+        let fork = Placement {
+            time: 1_600_000_000,
+            cause: Cause::Fork,
+            task: task("child", 9),
+            on_cpu: 5,
+            by: task("a reader", 7),
+            chosen: 5,
+            rule: "fork-local".into(),
+            probes: 0,
+            group_cpus: 12,
+            steps: vec![],
+            ..wakeup.clone()
+        };
+        assert_eq!(all, [wakeup, fork]);
+        assert_eq!(head.meta, [("machine".to_owned(), "my board.toml".to_owned())]);
+        assert_eq!((head.rule_text("A2"), head.rule_text("A3")), ("the previous CPU", ""));
+        assert_eq!((head.notes.as_slice(), head.why), (&["balance: passive".to_owned()][..], true));
+    }
+
+    const SAMPLE: &str = "\
+w-8 [004] 1.5: sched_waking: comm=a pid=7 prio=120 target_cpu=005
+w-8 [004] 1.5: print: tracing_mark_write: fairground_rule: name=A2 text=x
+w-8 [004] 1.5: print: tracing_mark_write: fairground_why: pid=7 rule=A2 note=2 cpu=5 a=12 b=462 c=0 text=CPU 5 fits
+w-8 [004] 1.5: print: tracing_mark_write: fairground_decision: kind=wake comm=a pid=7 prio=120 prev_cpu=5 cpu=6 rule=A2 probes=2 group_cpus=1
+";
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn any_damage_is_explained_or_refused(bytes in damaged(SAMPLE)) {
+            if let Ok((placements, head)) = read(bytes) {
+                placements.iter().for_each(|p| drop((in_words(p, &head), in_short(p))));
+            }
+        }
+    }
+
+    /// A wakeup of a task that is runnable is no placement: neither its waker nor a reason of another's belongs to the
+    /// exec that follows.
+    #[test]
+    fn a_placement_has_nothing_of_others() {
+        let text = "\
+w-8 [002] 1.0: sched_waking: comm=a pid=7 prio=120 target_cpu=005
+a-7 [005] 1.5: print: tracing_mark_write: fairground_why: pid=9 rule=- note=9 cpu=-1 a=0 b=0 c=0 text=sync
+a-7 [005] 1.5: print: tracing_mark_write: fairground_decision: kind=exec comm=a pid=7 prio=120 prev_cpu=5 cpu=6 rule=x probes=0 group_cpus=4
+";
+        let (all, _) = read(text).unwrap();
+        assert_eq!((all[0].on_cpu, all[0].by.pid, all[0].steps.len()), (5, 7, 0));
+    }
+
+    #[test]
+    fn a_broken_line_of_ours_is_refused() {
+        let message = |line: &str| {
+            read(format!("{HEAD}x-1 [0] 1.0: print: tracing_mark_write: fairground_{line}\n")).unwrap_err().to_string()
+        };
+        assert!(message("decision: kind=wake comm=a pid=x").starts_with("t:5: expected fairground_decision with"));
+        let other_kind = "decision: kind=nap comm=a pid=1 prio=120 prev_cpu=0 cpu=0 rule=A2 probes=0 group_cpus=0";
+        assert!(message(other_kind).contains("expected fairground_decision"));
+        assert!(message("why: pid=1 rule=- note=70000 cpu=0 a=0 b=0 c=0 text=x").contains("expected fairground_why"));
+        assert!(message("rule: A2").contains("expected fairground_rule"));
+        assert!(message("meta: machine").contains("expected fairground_meta"));
+    }
+}

@@ -1,0 +1,208 @@
+//! Reads ftrace text: as [`crate::FtraceText`] writes it, as the kernel's `trace` file, `trace-cmd report` with and
+//! without `-R`, and `perf script` print it.
+//!
+//! ```
+//! use fairground_trace::{Reader, What};
+//! let text = "bash-7 [001] d..2. 5.000001: sched_migrate_task: comm=a b pid=9 prio=120 orig_cpu=1 dest_cpu=0\n";
+//! let mut reader = Reader::new("trace.txt", text.as_bytes());
+//! let event = reader.next_event()?.expect("an event");
+//! assert_eq!((event.time, event.cpu, event.context.comm), (5_000_001_000, 1, "bash"));
+//! assert!(matches!(event.what, What::Migrate { task, from: 1, to: 0 } if task.comm == "a b"));
+//! assert!(reader.next_event()?.is_none());
+//! # Ok::<(), fairground_trace::TraceError>(())
+//! ```
+
+mod fields;
+mod line;
+
+use std::io::{BufRead, Read};
+
+use miette::Diagnostic;
+use thiserror::Error;
+
+pub(crate) use fields::{named, value};
+pub use fields::{Left, What};
+use line::Line;
+
+/// A longer line is no line of text.
+const LINE_MAX: u64 = 65_536;
+
+/// Characters of a line that an error shows.
+const SHOWN_MAX: usize = 80;
+
+/// A thread as a trace names it; pid 0 is a CPU's idle task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Thread<'a> {
+    /// Its name.
+    pub comm: &'a str,
+    /// Its id.
+    pub pid: u32,
+}
+
+/// One event of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceEvent<'a> {
+    /// ns.
+    pub time: u64,
+    /// Where.
+    pub cpu: u32,
+    /// What ran there.
+    pub context: Thread<'a>,
+    /// What happened.
+    pub what: What<'a>,
+}
+
+/// Why a trace cannot be read.
+#[derive(Debug, Error, Diagnostic)]
+pub enum TraceError {
+    /// A line that is no event, or an event without what it must have.
+    #[error("{file}:{line}: expected {expected}, found {found:?}")]
+    #[diagnostic(help("{}", hint(found)))]
+    Line {
+        /// The file.
+        file: String,
+        /// Counted from 1.
+        line: u64,
+        /// What should be there.
+        expected: String,
+        /// What is there.
+        found: String,
+    },
+    /// The file.
+    #[error("cannot read {file}: {cause}")]
+    Io {
+        /// The file.
+        file: String,
+        /// What the system says.
+        cause: String,
+    },
+}
+
+/// Binary traces are known by how they begin.
+fn hint(found: &str) -> &'static str {
+    match found {
+        f if f.starts_with("\u{17}\u{8}Dtracing") => "this is trace-cmd's own file; `trace-cmd report FILE` makes text",
+        f if f.starts_with("PERFILE2") => "this is perf's own file; `perf script -i FILE` makes text",
+        _ => "traces are text as `fairground run --trace`, `trace-cmd report`, `perf script` or the kernel write it",
+    }
+}
+
+/// Gives the events of a trace one by one.
+pub struct Reader<R> {
+    name: String,
+    input: R,
+    bytes: Vec<u8>,
+    line: String,
+    number: u64,
+    unknown: u64,
+    lost: u64,
+    /// The last line has no end.
+    cut: bool,
+}
+
+impl<R: BufRead> Reader<R> {
+    /// `name` is what errors call the trace.
+    pub fn new(name: &str, input: R) -> Reader<R> {
+        let name = name.to_owned();
+        Reader { name, input, bytes: Vec::new(), line: String::new(), number: 0, unknown: 0, lost: 0, cut: false }
+    }
+
+    /// The next event that is known; none at the end.
+    ///
+    /// # Errors
+    /// A line that is none of a trace, or a known event that lacks a field. A last line without an end is no error.
+    pub fn next_event(&mut self) -> Result<Option<TraceEvent<'_>>, TraceError> {
+        loop {
+            if !self.next_line()? {
+                return Ok(None);
+            }
+            match parse(&self.line) {
+                Ok(Some(_)) => break,
+                Ok(None) => self.skip(),
+                Err(_) if self.cut => return Ok(None),
+                Err(expected) => return Err(self.unexpected(expected)),
+            }
+        }
+        // Once more: what is borrowed inside the loop cannot leave it.
+        Ok(parse(&self.line).ok().flatten())
+    }
+
+    /// Events of other kinds that were passed over so far.
+    pub fn unknown(&self) -> u64 {
+        self.unknown
+    }
+
+    /// What must be said of the trace, once it has been read.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.cut {
+            notes.push(format!("{}:{}: the last line has no end: the trace is cut off", self.name, self.number));
+        }
+        if self.lost > 0 {
+            notes.push(format!("{}: {} events were lost while it was recorded", self.name, self.lost));
+        }
+        notes
+    }
+
+    /// An error at the present line.
+    pub(crate) fn unexpected(&self, expected: &str) -> TraceError {
+        let shown = |c| if c == char::REPLACEMENT_CHARACTER { '?' } else { c };
+        let found = self.line.chars().take(SHOWN_MAX).map(shown).collect();
+        TraceError::Line { file: self.name.clone(), line: self.number, expected: expected.into(), found }
+    }
+
+    fn next_line(&mut self) -> Result<bool, TraceError> {
+        self.bytes.clear();
+        let read = (&mut self.input).take(LINE_MAX).read_until(b'\n', &mut self.bytes);
+        let n = read.map_err(|e| TraceError::Io { file: self.name.clone(), cause: e.to_string() })?;
+        if n == 0 {
+            return Ok(false);
+        }
+        self.number += 1;
+        let ended = self.bytes.last() == Some(&b'\n');
+        self.line.clear();
+        self.line.push_str(String::from_utf8_lossy(&self.bytes).trim_end_matches(['\n', '\r']));
+        if !ended && n as u64 == LINE_MAX {
+            return Err(self.unexpected("a line of text"));
+        }
+        self.cut = !ended;
+        Ok(true)
+    }
+
+    /// Counts a line that is no known event.
+    fn skip(&mut self) {
+        match lost_events(&self.line) {
+            Some(n) => self.lost = self.lost.saturating_add(n),
+            None if is_comment(&self.line) => {}
+            None => self.unknown += 1,
+        }
+    }
+}
+
+/// Known event, other line of a trace, or what was expected instead.
+fn parse(text: &str) -> Result<Option<TraceEvent<'_>>, &'static str> {
+    if is_comment(text) || lost_events(text).is_some() {
+        return Ok(None);
+    }
+    let line = Line::parse(text).ok_or("COMM-PID [CPU] SECONDS.FRACTION: EVENT: FIELDS")?;
+    let Line { time, cpu, context, .. } = line;
+    Ok(What::parse(line.event, line.fields)?.map(|what| TraceEvent { time, cpu, context, what }))
+}
+
+/// What tools print around events.
+fn is_comment(text: &str) -> bool {
+    let text = text.trim_start();
+    let empty_cpu = text.starts_with("CPU ") && text.ends_with("is empty");
+    text.is_empty() || empty_cpu || ["#", "=>", "cpus=", "version = "].iter().any(|start| text.starts_with(start))
+}
+
+/// `CPU:1 [LOST 12 EVENTS]` of the kernel, `CPU:1 [12 EVENTS DROPPED]` of trace-cmd.
+fn lost_events(text: &str) -> Option<u64> {
+    let (_, what) = text.trim().strip_prefix("CPU:")?.split_once('[')?;
+    let what = what.strip_suffix(']')?;
+    let n = what.strip_prefix("LOST ").and_then(|w| w.strip_suffix(" EVENTS"));
+    n.or_else(|| what.strip_suffix(" EVENTS DROPPED"))?.parse().ok()
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,173 @@
+//! The fields of the events that are known, in the forms in which tools print them:
+//!
+//! ```text
+//! prev_comm=a b prev_pid=1 prev_prio=120 prev_state=1 next_comm=c next_pid=2 next_prio=120     raw
+//! prev_comm=a b prev_pid=1 prev_prio=120 prev_state=S ==> next_comm=c next_pid=2 next_prio=120 the kernel's
+//! a b:1 [120] S ==> c:2 [120]                                                                  cooked by trace-cmd
+//! comm=a b pid=1 prio=120 target_cpu=003
+//! a b:1 [120] success=1 CPU:003
+//! ```
+//!
+//! A name may hold anything: what follows it is looked for from the end.
+
+use super::line::digits;
+use super::Thread;
+
+/// What an event says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What<'a> {
+    /// sched_switch.
+    Switch {
+        /// Who stops.
+        prev: Thread<'a>,
+        /// In what state it is left.
+        left: Left,
+        /// Who starts.
+        next: Thread<'a>,
+    },
+    /// sched_waking: about to be placed.
+    Waking {
+        /// Who.
+        task: Thread<'a>,
+        /// Its CPU before.
+        cpu: u32,
+    },
+    /// sched_wakeup, sched_wakeup_new: on a run queue.
+    Wakeup {
+        /// Who.
+        task: Thread<'a>,
+        /// Where.
+        cpu: u32,
+        /// For the first time.
+        new: bool,
+    },
+    /// sched_migrate_task.
+    Migrate {
+        /// Who.
+        task: Thread<'a>,
+        /// Old CPU.
+        from: u32,
+        /// New CPU.
+        to: u32,
+    },
+    /// sched_stat_runtime: it has run so long since the last one.
+    Runtime {
+        /// Who.
+        task: Thread<'a>,
+        /// How long.
+        ns: u64,
+    },
+    /// What somebody wrote through trace_marker.
+    Print(&'a str),
+}
+
+/// How a task leaves its CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// Still runnable: preempted, or it yielded.
+    Runnable,
+    /// Asleep, in whatever way, or dead.
+    Sleeping,
+}
+
+impl What<'_> {
+    /// None if the event is not known; else what was expected of it.
+    pub fn parse<'a>(event: &str, fields: &'a str) -> Result<Option<What<'a>>, &'static str> {
+        let (parsed, expected) = match event {
+            "sched_switch" => (switch(fields), "sched_switch with the name and pid of both tasks and the state of one"),
+            "sched_waking" => (
+                wakeup(fields).map(|(task, cpu)| What::Waking { task, cpu }),
+                "sched_waking with comm, pid, target_cpu",
+            ),
+            "sched_wakeup" | "sched_wakeup_new" => {
+                let new = event == "sched_wakeup_new";
+                let what = wakeup(fields).map(|(task, cpu)| What::Wakeup { task, cpu, new });
+                (what, "sched_wakeup with comm, pid, target_cpu")
+            }
+            "sched_migrate_task" => (migrate(fields), "sched_migrate_task with comm, pid, orig_cpu, dest_cpu"),
+            "sched_stat_runtime" => (runtime(fields), "sched_stat_runtime with comm, pid, runtime"),
+            "print" | "tracing_mark_write" => {
+                (Some(What::Print(fields.strip_prefix("tracing_mark_write: ").unwrap_or(fields))), "")
+            }
+            _ => return Ok(None),
+        };
+        parsed.map(Some).ok_or(expected)
+    }
+}
+
+fn switch(fields: &str) -> Option<What<'_>> {
+    match fields.strip_prefix("prev_comm=") {
+        Some(fields) => {
+            let (left, right) = fields.rsplit_once("next_comm=")?;
+            let (prev, rest) = named(left, " prev_pid=")?;
+            let (next, _) = named(right, " next_pid=")?;
+            Some(What::Switch { prev, left: state(value(rest, "prev_state=")?)?, next })
+        }
+        None => {
+            let (left, right) = fields.rsplit_once(" ==> ")?;
+            let (prev, rest) = cooked(left)?;
+            let (next, _) = cooked(right)?;
+            Some(What::Switch { prev, left: state(rest.rsplit(' ').next()?)?, next })
+        }
+    }
+}
+
+/// Task and CPU.
+fn wakeup(fields: &str) -> Option<(Thread<'_>, u32)> {
+    match fields.strip_prefix("comm=") {
+        Some(fields) => {
+            let (task, rest) = named(fields, " pid=")?;
+            Some((task, number(value(rest, "target_cpu=")?)?))
+        }
+        None => {
+            let (task, rest) = cooked(fields)?;
+            Some((task, number(value(rest, "CPU:")?)?))
+        }
+    }
+}
+
+fn migrate(fields: &str) -> Option<What<'_>> {
+    let (task, rest) = named(fields.strip_prefix("comm=")?, " pid=")?;
+    let cpu = |key| number(value(rest, key)?);
+    Some(What::Migrate { task, from: cpu("orig_cpu=")?, to: cpu("dest_cpu=")? })
+}
+
+fn runtime(fields: &str) -> Option<What<'_>> {
+    let (task, rest) = named(fields.strip_prefix("comm=")?, " pid=")?;
+    Some(What::Runtime { task, ns: digits(value(rest, "runtime=")?)? })
+}
+
+/// `NAME pid=PID REST`: the thread, and the rest.
+pub fn named<'a>(text: &'a str, pid: &str) -> Option<(Thread<'a>, &'a str)> {
+    let (comm, rest) = text.rsplit_once(pid)?;
+    let (pid, rest) = rest.trim_start().split_once(' ').unwrap_or((rest, ""));
+    Some((Thread { comm, pid: number(pid)? }, rest))
+}
+
+/// `NAME:PID [PRIO] REST`: the thread, and the rest.
+fn cooked(text: &str) -> Option<(Thread<'_>, &str)> {
+    let (thread, rest) = text.rsplit_once(" [")?;
+    let (comm, pid) = thread.rsplit_once(':')?;
+    let (_, rest) = rest.split_once(']')?;
+    Some((Thread { comm, pid: number(pid)? }, rest))
+}
+
+/// What stands behind `key` in a list of words.
+pub fn value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    text.split_whitespace().find_map(|word| word.strip_prefix(key))
+}
+
+fn number(text: &str) -> Option<u32> {
+    digits(text)?.try_into().ok()
+}
+
+/// Letters, R first if it is runnable; or the number, whose low byte is 0 if it is (above that byte stands preempted).
+fn state(text: &str) -> Option<Left> {
+    let hex = text.strip_prefix("0x").map(|h| u64::from_str_radix(h, 16).ok());
+    let runnable = match (hex, digits(text)) {
+        (Some(hex), _) => hex? & 0xff == 0,
+        (None, Some(state)) => state & 0xff == 0,
+        (None, None) => text.chars().next().filter(char::is_ascii_alphabetic)? == 'R',
+    };
+    Some(if runnable { Left::Runnable } else { Left::Sleeping })
+}

@@ -1,0 +1,90 @@
+//! What all lines of a trace have in common.
+//!
+//! ```text
+//! COMM-PID [CPU] SECONDS.FRACTION: EVENT: FIELDS                        ours, trace-cmd report
+//! COMM-PID ( TGID) [CPU] FLAGS SECONDS.FRACTION: EVENT: FIELDS          the kernel's, with columns as configured
+//! COMM PID/TID [CPU] SECONDS.FRACTION: SUBSYSTEM:EVENT: FIELDS          perf script
+//! ```
+
+use super::Thread;
+
+/// The parts of a line.
+pub struct Line<'a> {
+    pub context: Thread<'a>,
+    pub cpu: u32,
+    /// ns.
+    pub time: u64,
+    /// Empty if it has no name (a traced function, a stack).
+    pub event: &'a str,
+    pub fields: &'a str,
+}
+
+impl Line<'_> {
+    /// The first `[CPU]` that has a thread before it and a time behind it: names may hold brackets too.
+    pub fn parse(text: &str) -> Option<Line<'_>> {
+        text.match_indices('[').find_map(|(at, _)| {
+            let (cpu, rest) = text[at + 1..].split_once(']')?;
+            let cpu = digits(cpu)?.try_into().ok()?;
+            let context = thread(text[..at].strip_suffix(char::is_whitespace)?)?;
+            let (time, rest) = time_after_flags(rest.strip_prefix(char::is_whitespace)?)?;
+            let (event, fields) = event(rest);
+            Some(Line { context, cpu, time, event, fields })
+        })
+    }
+}
+
+/// Digits only.
+pub fn digits(text: &str) -> Option<u64> {
+    let text = text.trim();
+    text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
+}
+
+/// `COMM-PID`, with the thread group behind it or not, or `COMM PID`.
+fn thread(text: &str) -> Option<Thread<'_>> {
+    let mut text = text.trim();
+    if let Some((before, group)) = text.strip_suffix(')').and_then(|t| t.rsplit_once('(')) {
+        if group.bytes().all(|b| b.is_ascii_digit() || b == b' ' || b == b'-') {
+            text = before.trim_end();
+        }
+    }
+    let pid = |text: &str| digits(text).and_then(|pid| u32::try_from(pid).ok());
+    let dashed = text.rsplit_once('-').and_then(|(comm, id)| Some((comm, pid(id)?)));
+    let (comm, pid) = dashed.or_else(|| {
+        let (comm, ids) = text.rsplit_once(char::is_whitespace)?;
+        Some((comm, pid(ids.rsplit('/').next()?)?))
+    })?;
+    Some(Thread { comm: comm.trim(), pid })
+}
+
+/// The time, which one column of flags may precede.
+fn time_after_flags(text: &str) -> Option<(u64, &str)> {
+    let (first, rest) = split_word(text)?;
+    let timed = |word: &str, rest| time(word).map(|time| (time, rest));
+    timed(first, rest).or_else(|| split_word(rest).and_then(|(second, rest)| timed(second, rest)))
+}
+
+/// `SECONDS.FRACTION:` in ns.
+fn time(word: &str) -> Option<u64> {
+    let (seconds, fraction) = word.strip_suffix(':')?.split_once('.')?;
+    if seconds.is_empty() || fraction.is_empty() || fraction.len() > 9 {
+        return None;
+    }
+    let ns = digits(fraction)? * 10_u64.pow(9 - fraction.len() as u32);
+    digits(seconds)?.checked_mul(1_000_000_000)?.checked_add(ns)
+}
+
+fn event(text: &str) -> (&str, &str) {
+    let text = text.trim();
+    let (word, rest) = split_word(text).unwrap_or((text, ""));
+    match word.strip_suffix(':') {
+        Some(name) => (name.rsplit(':').next().unwrap_or(name), rest.trim()),
+        None => ("", text),
+    }
+}
+
+/// The first word and what follows it.
+fn split_word(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim_start();
+    let end = text.find(char::is_whitespace).unwrap_or(text.len());
+    (end > 0).then(|| text.split_at(end))
+}

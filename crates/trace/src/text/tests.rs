@@ -1,0 +1,209 @@
+use proptest::prelude::*;
+
+use super::*;
+
+/// Every event of a trace as words, and what is said of it at the end.
+fn read(text: &[u8]) -> Result<(Vec<String>, Vec<String>), TraceError> {
+    let mut reader = Reader::new("t", text);
+    let mut events = Vec::new();
+    while let Some(e) = reader.next_event()? {
+        events.push(format!("{} {}-{}@{} {}", e.time, e.context.comm, e.context.pid, e.cpu, words(&e.what)));
+    }
+    Ok((events, reader.notes()))
+}
+
+fn words(what: &What) -> String {
+    let t = |t: &Thread| format!("{}-{}", t.comm, t.pid);
+    match what {
+        What::Switch { prev, left, next } => format!("{} {left:?} {}", t(prev), t(next)),
+        What::Waking { task, cpu } => format!("waking {} {cpu}", t(task)),
+        What::Wakeup { task, cpu, new } => format!("wakeup {} {cpu} {new}", t(task)),
+        What::Migrate { task, from, to } => format!("migrate {} {from} {to}", t(task)),
+        What::Runtime { task, ns } => format!("runtime {} {ns}", t(task)),
+        What::Print(text) => format!("print {text}"),
+    }
+}
+
+fn events(text: &str) -> Vec<String> {
+    let (events, notes) = read(text.as_bytes()).unwrap();
+    assert_eq!(notes, [""; 0]);
+    events
+}
+
+#[test]
+fn the_kernels_own_file_is_read() {
+    // Linux 6.18; the second line with the thread group, as `record-tgid` adds it.
+    let text = "\
+# tracer: nop
+#           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION
+            bash-28465   [000] d..2.  2302.162915: sched_wakeup_new: comm=bash pid=28471 prio=120 target_cpu=001
+            bash-28465   (  28465) [000] d.s3.  2302.162974: sched_migrate_task: comm=rcu_preempt pid=15 prio=120 orig_cpu=1 dest_cpu=0
+          <idle>-0       (-----) [000] d.s3.  2302.170970: sched_waking: comm=rcu_preempt pid=15 prio=120 target_cpu=000
+            bash-28465   [000] d..2.  2302.171000: sched_switch: prev_comm=bash prev_pid=28465 prev_prio=120 prev_state=R+ ==> next_comm=rcu_preempt next_pid=15 next_prio=120
+     rcu_preempt-15      [000] d..2.  2302.171001: sched_switch: prev_comm=rcu_preempt prev_pid=15 prev_prio=120 prev_state=I ==> next_comm=swapper/0 next_pid=0 next_prio=120
+            bash-28465   [000] ...1.  2302.364464: tracing_mark_write: hello world
+            bash-28465   [000] d..1.  2302.364465: mutex_unlock <-rb_simple_write
+            bash-28465   [000] d..1.  2302.364466: <stack trace>
+ => mutex_unlock
+ => ksys_write
+            bash-28465   [000] d..1.  2302.364467: softirq_raise: vec=9 [action=RCU]
+";
+    let expected = [
+        "2302162915000 bash-28465@0 wakeup bash-28471 1 true",
+        "2302162974000 bash-28465@0 migrate rcu_preempt-15 1 0",
+        "2302170970000 <idle>-0@0 waking rcu_preempt-15 0",
+        "2302171000000 bash-28465@0 bash-28465 Runnable rcu_preempt-15",
+        "2302171001000 rcu_preempt-15@0 rcu_preempt-15 Sleeping swapper/0-0",
+        "2302364464000 bash-28465@0 print hello world",
+    ];
+    assert_eq!(events(text), expected);
+}
+
+#[test]
+fn trace_cmd_is_read_raw_and_cooked() {
+    let text = "\
+cpus=2
+CPU 1 is empty
+          <idle>-0     [001]  1234.567890123: sched_switch:         prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=0x0 next_comm=ls next_pid=9 next_prio=120
+              ls-9     [001]  1234.567890: sched_switch:         ls:9 [120] R ==> my ed:12 [120]
+           my ed-12    [001] d..2.  1234.567891: sched_switch:         my ed:12 [120] S ==> swapper/1:0 [120]
+          <idle>-0     [001]  1234.567892: sched_wakeup:         my ed:12 [120] success=1 CPU:003
+          <idle>-0     [001]  1234.567892: sched_wakeup:         my ed:12 [120] CPU:002
+          <idle>-0     [001]  1234.567893: sched_waking:         comm=my ed pid=12 prio=120 success=1 target_cpu=2
+          <idle>-0     [001]  1234.567894: print:                tracing_mark_write: hello
+";
+    let expected = [
+        "1234567890123 <idle>-0@1 swapper/1-0 Runnable ls-9",
+        "1234567890000 ls-9@1 ls-9 Runnable my ed-12",
+        "1234567891000 my ed-12@1 my ed-12 Sleeping swapper/1-0",
+        "1234567892000 <idle>-0@1 wakeup my ed-12 3 false",
+        "1234567892000 <idle>-0@1 wakeup my ed-12 2 false",
+        "1234567893000 <idle>-0@1 waking my ed-12 2",
+        "1234567894000 <idle>-0@1 print hello",
+    ];
+    assert_eq!(events(text), expected);
+}
+
+#[test]
+fn perf_script_is_read() {
+    let text = "\
+     migration/0    18 [000]  1517.086554:       sched:sched_waking: comm=perf pid=15545 prio=120 target_cpu=000
+            perf 15545/15545 [000]  1517.086540509: sched:sched_stat_runtime: comm=perf pid=15545 runtime=48533 [ns]
+";
+    let expected =
+        ["1517086554000 migration/0-18@0 waking perf-15545 0", "1517086540509 perf-15545@0 runtime perf-15545 48533"];
+    assert_eq!(events(text), expected);
+}
+
+#[test]
+fn names_may_hold_anything() {
+    let text = "\
+a [001] 1.0: b-c-7 [003] 1.5: sched_switch: prev_comm=a [001] 1.0: b-c prev_pid=7 prev_prio=120 prev_state=D ==> next_comm=x pid=3 next_pid=8 next_prio=120
+-9 [000] 2.0: sched_waking: comm=a pid=1 b pid=8 prio=120 target_cpu=1
+";
+    let expected = [
+        "1500000000 a [001] 1.0: b-c-7@3 a [001] 1.0: b-c-7 Sleeping x pid=3-8",
+        "2000000000 -9@0 waking a pid=1 b-8 1",
+    ];
+    assert_eq!(events(text), expected);
+}
+
+/// TASK_RUNNING is 0; preempted stands at bit 8 (since 4.14), bit 10 or above before.
+#[test]
+fn states_are_letters_or_numbers() {
+    for (state, runnable) in [
+        ("R", true),
+        ("R+", true),
+        ("0", true),
+        ("256", true),
+        ("0x100", true),
+        ("1024", true),
+        ("S", false),
+        ("D|W", false),
+        ("x", false),
+        ("1", false),
+        ("0x2", false),
+        ("130", false),
+        ("16", false),
+    ] {
+        let text = format!("a-1 [0] 1.0: sched_switch: a:1 [120] {state} ==> b:2 [120]\n");
+        let left = if runnable { "Runnable" } else { "Sleeping" };
+        assert_eq!(events(&text), [format!("1000000000 a-1@0 a-1 {left} b-2")], "{state}");
+    }
+}
+
+#[test]
+fn an_error_names_file_line_and_what_was_expected() {
+    let message = |text: &str| read(text.as_bytes()).unwrap_err().to_string();
+    assert_eq!(
+        message("# fine\n\nsome words\n"),
+        "t:3: expected COMM-PID [CPU] SECONDS.FRACTION: EVENT: FIELDS, found \"some words\""
+    );
+    let text = "a-1 [0] 1.0: sched_waking: comm=a prio=120 target_cpu=0\n";
+    assert!(message(text).starts_with("t:1: expected sched_waking with comm, pid, target_cpu, found \"a-1"));
+    assert!(message("a-1 [0] 1.0: sched_switch: a:1 [120] R b:2 [120]\n").contains("t:1: expected sched_switch"));
+    assert!(message("a-1 [4294967296] 1.0: x: y\n").contains("expected COMM-PID [CPU]"), "a CPU beyond u32");
+    assert!(message("a-1 [0] 99999999999.0: x: y\n").contains("expected COMM-PID [CPU]"), "a time beyond u64");
+    let help = |text: &[u8]| miette::Diagnostic::help(&read(text).unwrap_err()).unwrap().to_string();
+    assert!(help(b"\x17\x08\x44tracing6\0\n\n").contains("trace-cmd report"));
+    assert!(help(b"PERFILE2\x01\x02\n\n").contains("perf script"));
+    assert!(read(&[b'x'; 70_000]).unwrap_err().to_string().contains("a line of text"));
+}
+
+#[test]
+fn a_trace_that_is_cut_off_is_read_up_to_there() {
+    let whole = "a-1 [0] 1.0: sched_waking: comm=b pid=2 prio=120 target_cpu=0\n";
+    let cut = format!("{whole}{}", &whole[..30]);
+    let (events, notes) = read(cut.as_bytes()).unwrap();
+    assert_eq!(events.len(), 1);
+    assert_eq!(notes, ["t:2: the last line has no end: the trace is cut off"]);
+}
+
+#[test]
+fn lost_events_are_told() {
+    let (events, notes) = read(b"CPU:1 [LOST 12 EVENTS]\nCPU:0 [3 EVENTS DROPPED]\n").unwrap();
+    assert!(events.is_empty());
+    assert_eq!(notes, ["t: 15 events were lost while it was recorded"]);
+}
+
+const SAMPLE: &str = "\
+a b-1 [000] 1.000000001: sched_switch: prev_comm=a b prev_pid=1 prev_prio=120 prev_state=1 next_comm=c next_pid=2 next_prio=120
+c-2 [000] 1.000000002: sched_wakeup: comm=a b pid=1 prio=120 success=1 target_cpu=3
+c-2 [000] d..2. 1.000003: sched_switch: c:2 [120] R ==> a b:1 [120]
+c-2 [000] 1.000000004: sched_migrate_task: comm=a b pid=1 prio=120 orig_cpu=3 dest_cpu=0
+c 2/2 [000] 1.000005: sched:sched_stat_runtime: comm=c pid=2 runtime=5 [ns]
+CPU:1 [LOST 12 EVENTS]
+";
+
+/// A text with some bytes replaced, put in and taken out.
+pub(crate) fn damaged(text: &str) -> impl Strategy<Value = Vec<u8>> {
+    let text = text.as_bytes().to_vec();
+    let damage = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..4u8), 1..12);
+    damage.prop_map(move |damage| {
+        let mut bytes = text.clone();
+        for (at, byte, how) in damage {
+            let at = at.index(bytes.len());
+            match how {
+                0 => bytes[at] = byte,
+                1 => bytes.insert(at, byte),
+                2 => bytes[at] = b" [].:=-\n"[usize::from(byte % 8)],
+                _ => drop(bytes.remove(at)),
+            }
+        }
+        bytes
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        let _ = read(&bytes);
+    }
+
+    #[test]
+    fn any_damage_is_read_or_refused(bytes in damaged(SAMPLE)) {
+        let _ = read(&bytes);
+    }
+}

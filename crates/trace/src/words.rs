@@ -1,0 +1,68 @@
+//! What a scheduler's rules and notes are called, copied out of it: it is busy running while a trace is written.
+
+use fairground_sim::{Reason, Scheduler};
+
+/// Numbers that a scheduler may give to rules and notes.
+const NUMBERS_MAX: u16 = 1024;
+
+/// Names and texts of rules, texts of notes, by number.
+#[derive(Clone, Debug)]
+pub struct Words {
+    rules: Vec<(String, String)>,
+    notes: Vec<String>,
+}
+
+impl Words {
+    /// Of rules with a name and a text, and of notes.
+    pub fn new(rules: &[(&str, &str)], notes: &[&str]) -> Words {
+        Words {
+            rules: rules.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect(),
+            notes: notes.iter().map(|text| (*text).to_owned()).collect(),
+        }
+    }
+
+    /// Of a scheduler.
+    pub fn of(sched: &dyn Scheduler) -> Words {
+        let rules: Vec<_> = (0..NUMBERS_MAX).map(|r| (sched.rule_name(r), sched.rule_text(r))).collect();
+        let notes: Vec<_> = (0..NUMBERS_MAX).map(|n| sched.note_text(n)).collect();
+        Words::new(&rules, &notes)
+    }
+
+    /// Name and text of each rule.
+    pub fn rules(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.rules.iter().map(|(name, text)| (name.as_str(), text.as_str()))
+    }
+
+    /// The name of a rule.
+    pub fn rule(&self, rule: u16) -> &str {
+        self.rules.get(usize::from(rule)).map_or("?", |(name, _)| name)
+    }
+
+    /// A reason as a clause.
+    pub fn clause(&self, reason: &Reason) -> String {
+        let [a, b, c] = reason.numbers;
+        match self.notes.get(usize::from(reason.note)).filter(|text| !text.is_empty()) {
+            Some(text) => {
+                let cpu = reason.cpu.map_or("?".to_owned(), |cpu| cpu.to_string());
+                let values = [("{cpu}", cpu), ("{a}", a.to_string()), ("{b}", b.to_string()), ("{c}", c.to_string())];
+                values.iter().fold(text.clone(), |text, (place, value)| text.replace(place, value))
+            }
+            None => format!("note {}: {a}, {b}, {c}", reason.note),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clause_holds_its_cpu_and_numbers() {
+        let words = Words::new(&[], &["{cpu} {c} {a} {a} {b}", ""]);
+        let reason = |note, cpu| Reason { note, rule: 0, cpu, numbers: [1, 2, 3] };
+        assert_eq!(words.clause(&reason(0, Some(7))), "7 3 1 1 2");
+        assert_eq!(words.clause(&reason(0, None)), "? 3 1 1 2");
+        assert_eq!(words.clause(&reason(1, None)), "note 1: 1, 2, 3", "no words");
+        assert_eq!(words.clause(&reason(2, None)), "note 2: 1, 2, 3", "unknown");
+    }
+}
