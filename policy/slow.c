@@ -125,6 +125,20 @@ static u32 group_classify(const struct select_ctx *s, u32 pct, const struct fg_g
 	return group_has_spare;
 }
 
+/* Some CPU of g is big enough for p; up to v6.1 the biggest speaks for the group. */
+static noinline u32 group_fits(const struct select_ctx *s, const struct fg_group *g)
+{
+	u32 cpu;
+
+	if (!feat(s->sys, FG_UFC))
+		return fits_capacity(uclamp_util(s->sys, &s->want), g->max_capacity);
+	for_each_cpu(cpu, &g->span, s->sys->nr_cpus) {
+		if (task_fits_cpu(s->sys, &s->want, cpu_rq(s->sys, cpu)) == 1)
+			return 1;
+	}
+	return 0;
+}
+
 static noinline void update_sg_wakeup_stats(const struct select_ctx *s, const struct fg_domain *sd,
 					    const struct fg_group *g, struct sg_rank *rank)
 {
@@ -144,7 +158,7 @@ static noinline void update_sg_wakeup_stats(const struct select_ctx *s, const st
 	st.capacity = nonzero(g->capacity);
 	/* 002/P11 and v5.5 never filled the weight in (spec 5.3). */
 	st.weight = feat(s->sys, FG_FIG_WEIGHT_FIX) ? g->weight : 0;
-	st.misfit = (sd->flags & FG_SD_ASYM_CPUCAPACITY) && !fits_capacity(s->util, g->max_capacity);
+	st.misfit = (sd->flags & FG_SD_ASYM_CPUCAPACITY) && !group_fits(s, g);
 
 	rank->type = group_classify(s, sd->imbalance_pct, g, &st);
 	rank->util = st.util;
@@ -368,7 +382,7 @@ static s32 find_idlest_cpu(struct select_ctx *s, const struct fg_domain *sd, s32
 	if (!(flag & FG_SD_BALANCE_FORK))
 		select_sync(s);
 	else
-		s->util = uclamp_util(s->sys, s->p, fg_task_util_est(s->sys, s->p));
+		select_want(s);
 
 	/* Each turn goes down a level or to a smaller domain. */
 	for (u32 i = 0; sd && i < 2 * FG_MAX_DOMAINS; i++) {
