@@ -57,13 +57,9 @@ static u32 uclamp_idle_value(struct fg_cpu *rq, u32 id, u32 value)
 static void uclamp_dec_id(struct fg_cpu *rq, u32 id, u32 value)
 {
 	struct fg_uclamp *uc = &rq->uclamp[id];
-	struct fg_uclamp_bucket *bucket = &uc->bucket[uclamp_bucket_id(value)];
 
-	if (bucket->tasks)
-		bucket->tasks--;
 	/* With company in the bucket its value stays, even if it was this task's. */
-	if (bucket->tasks || bucket->value < uc->value)
-		return;
+	uc->bucket[uclamp_bucket_id(value)].tasks--;
 	for (u32 i = FG_UCLAMP_BUCKETS; i-- > 0;) {
 		if (uc->bucket[i].tasks) {
 			uc->value = uc->bucket[i].value;

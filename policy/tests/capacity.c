@@ -52,8 +52,7 @@ static void throttle(u32 cpu, u32 tp)
 {
 	cpus[cpu].thermal_pressure = tp;
 	cpus[cpu].thermal.load_avg = tp;
-	cpus[cpu].cpu_capacity = (u32)fg_scale_capacity(&sys, &cpus[cpu]);
-	update_capacity_inversion(&sys, &cpus[cpu]);
+	fg_update_group_capacity(&sys, cpus[cpu].sd, &cpus[cpu], 0);
 }
 
 TEST(a_boosted_small_task_on_each_cpu)
@@ -129,14 +128,15 @@ TEST(a_big_cpu_inverted_by_heat)
 	/* as a maximum it is compared with 424 as well; and being no 1024 it is not saturated */
 	CHECK_EQ(fits(B, 400, 0, 425), 0);
 	CHECK_EQ(fits(B, 400, 0, 424), 1);
-	/* equal ones by what is left of them: CPU 5 has a clock of its own, and more left */
+	/* not against one on the same clock; equal ones on another by what is left of them */
 	pixel6();
 	sys.feat.value[FG_CAP_INVERSION] = 1;
 	sys.eas = 1;
 	throttle(5, 100);
+	CHECK_EQ(cpus[5].cpu_capacity_inverted, 0);
+	cpus[5].pd = 5;
 	throttle(B, 100);
 	CHECK_EQ(cpus[B].cpu_capacity_inverted, 0);
-	cpus[5].pd = 5;
 	throttle(5, 99);
 	throttle(B, 100);
 	CHECK_EQ(cpus[B].cpu_capacity_inverted, 924);
@@ -337,6 +337,11 @@ TEST(the_scan_ranks_by_what_each_state_is_about)
 	/* all 0: by cap */
 	cpus[B].cpu_capacity = 240;
 	CHECK_EQ(sic(L, 0), M);
+	/* a -1 seen first is not beaten by a 0 with more: M's heat on average leaves 98 of 498 */
+	cpus[M].cpu_capacity = 300;
+	cpus[M].thermal.load_avg = 400;
+	CHECK_EQ(sic(L, 0), M);
+	cpus[M].thermal.load_avg = 0;
 	/* v6.10: what is left of B is 1024 - max(624, 900) */
 	preset(1, 0, 1);
 	sys.feat.value[FG_HW_PRESSURE] = 1;

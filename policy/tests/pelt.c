@@ -641,6 +641,9 @@ TEST(from_v68_on_the_estimate_is_one_value_that_waiting_does_not_lower)
 	CHECK_EQ(p.flags, FG_TASK_EST_CURRENT);
 	cpus[0].cpu_capacity_orig = 1024;
 	CHECK_EQ(learn_v68(&p, 502, 502), 509);
+	CHECK_EQ(learn_v68(&p, 479, 479), 501);
+	/* a small rise is one */
+	CHECK_EQ(learn_v68(&p, 509, 509), 509);
 	/* not updated since: skipped */
 	p.avg.util_avg = 100;
 	util_est_update(&sys, &cpus[0], &p);

@@ -109,7 +109,7 @@ TEST(nothing_is_counted_before_the_first_request)
 	struct fg_task early, late;
 
 	queue();
-	early = task(0, 1024);
+	early = task(310, 409);
 	late = task(300, 400);
 	sys.uclamp_used = 0;
 	fg_uclamp_rq_inc(&sys, rq, &early);
