@@ -35,6 +35,7 @@ epyc-7742-2p periodic:tasks=300,duty=15,duration=1 fair:v5.11
 hikey960     workloads/little-and-big.json        fair:v5.11
 hikey        workloads/ping-pong.json             fair:v5.9
 juno-r2      workloads/rt-app-tour.json           fair:v5.11
+hikey960     workloads/throttled.json             fair:v5.11+ufc+ufc-thermal+misfit-unlink
 LINES
 
 args=(compare hikey960 sched-pipe:loops=1000,threads --seeds 5 --format json)

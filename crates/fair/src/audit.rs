@@ -29,6 +29,7 @@ impl Fair {
         });
         same("idle_h_nr_running", u64::from(rq.idle_h_nr_running), idle)?;
         same("est_enqueued", u64::from(rq.est_enqueued), est)?;
+        self.audit_clamps(cpu)?;
         same("rt_nr_running", u64::from(rq.rt_nr_running), queues.rt.len() as u64)?;
         let all = rq.h_nr_running + rq.rt_nr_running + u32::from(queues.stopper);
         same("nr_running", u64::from(rq.nr_running), u64::from(all))?;
@@ -37,6 +38,25 @@ impl Fair {
         // The sum of a queue may pass 1024 for a while, when tasks come from other CPUs with their averages.
         in_range("rt util_avg", rq.rt.util_avg)?;
         curr.map_or(Ok(()), |p| in_range("util_avg of the current task", p.avg.util_avg))
+    }
+
+    /// The clamps of the queue against a maximum over its runnable tasks: in the same fifth of the scale, and not below.
+    fn audit_clamps(&self, cpu: usize) -> Result<(), String> {
+        let (rq, queues) = (&self.world.cpus[cpu], &self.rqs[cpu]);
+        let fair_curr = self.world.curr(cpu).filter(|p| !is_rt(self.world.task(*p)) && self.world.task(*p).on_rq != 0);
+        let queued = queues.fair.iter().map(|(_, task)| task).chain(queues.rt.iter()).chain(fair_curr);
+        let counted: Vec<&FgTask> = queued.map(|task| self.world.task(task)).filter(|p| p.uclamp_active != 0).collect();
+        let clamps: [(&str, fn(&FgTask) -> u32); 2] = [("min", |p| p.uclamp_min), ("max", |p| p.uclamp_max)];
+        for ((name, clamp), uclamp) in clamps.into_iter().zip(&rq.uclamp) {
+            let tasks: u32 = uclamp.bucket.iter().map(|b| b.tasks).sum();
+            same(&format!("tasks in the buckets of uclamp {name}"), u64::from(tasks), counted.len() as u64)?;
+            let Some(max) = counted.iter().map(|p| clamp(p)).max() else { continue };
+            let fifth = |value: u32| (value / 205).min(4);
+            if uclamp.value < max || fifth(uclamp.value) != fifth(max) {
+                return Err(format!("uclamp {name} is {}, the largest of its tasks {max}", uclamp.value));
+            }
+        }
+        Ok(())
     }
 
     /// What a queued task adds to the estimate of its queue (spec 2.6).

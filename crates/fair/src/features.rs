@@ -40,7 +40,7 @@ const fn excludes(feature: usize, other: usize) -> Rule {
     Rule { feature, relation: "excludes", other }
 }
 
-const RULES: [Rule; 12] = [
+const RULES: [Rule; 17] = [
     needs(ffi::FG_ASYM_PREV_FIRST, ffi::FG_ASYM_SCAN),
     needs(ffi::FG_ASYM_CHECK_SCOPE, ffi::FG_ASYM_PREV_FIRST),
     needs(ffi::FG_CAPSCAN_NEXT, ffi::FG_ASYM_SCAN),
@@ -49,6 +49,12 @@ const RULES: [Rule; 12] = [
     needs(ffi::FG_UFC_THERMAL, ffi::FG_UFC),
     needs(ffi::FG_CAP_INVERSION, ffi::FG_UFC_THERMAL),
     needs(ffi::FG_MISFIT_UNLINK, ffi::FG_UFC),
+    needs(ffi::FG_MU_TRISTATE, ffi::FG_UFC),
+    needs(ffi::FG_MU_OU, ffi::FG_MU_TRISTATE),
+    needs(ffi::FG_MU_SIC, ffi::FG_MU_TRISTATE),
+    // The whole has all its parts.
+    excludes(ffi::FG_MU_TRISTATE, ffi::FG_MISFIT_UNLINK),
+    excludes(ffi::FG_CAP_INVERSION, ffi::FG_HW_PRESSURE),
     needs(ffi::FG_LEVELS_NR, ffi::FG_CLS_SELECT),
     needs(ffi::FG_KTHREAD_FIT, ffi::FG_PERCPU_KTHREAD),
     excludes(ffi::FG_HW_PRESSURE, ffi::FG_THERMAL_IN_CAP),

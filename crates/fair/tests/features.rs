@@ -78,6 +78,17 @@ fn features_that_need_another_say_so() {
 }
 
 #[test]
+fn the_parts_of_misfit_unlink_stand_without_the_whole() {
+    assert_eq!(canonical("v5.11+ufc+mu-tristate+mu-ou"), "fair:v5.11+ufc+mu-tristate+mu-ou");
+    assert_eq!(error("v5.11+mu-tristate"), "feature `mu-tristate` needs `ufc`");
+    assert_eq!(error("v5.11+ufc+mu-sic"), "feature `mu-sic` needs `mu-tristate`");
+    let both = "v5.11+ufc+misfit-unlink+mu-tristate";
+    assert_eq!(error(both), "feature `mu-tristate` excludes `misfit-unlink`");
+    assert!(error("v5.11+ufc+mu-gate").starts_with("feature `mu-gate` needs policy code"));
+    assert_eq!(error("v5.11+hw-pressure"), "feature `hw-pressure` excludes `thermal-in-cap`");
+}
+
+#[test]
 fn every_feature_has_a_unique_name() {
     let names: Vec<&str> = features().iter().map(|f| f.name).collect();
     for (i, name) in names.iter().enumerate() {

@@ -182,8 +182,17 @@ fn small(seed: u64, types: u32) -> Machine {
     shape.build()
 }
 
-const SCHEDULERS: [&str; 6] =
-    ["v5.9", "v5.11", "v5.9+asym-prev-first", "v5.11+cls-domain", "v5.9+asym-cap-full", "v5.11+sis-mode=prop54"];
+const SCHEDULERS: [&str; 9] = [
+    "v5.9",
+    "v5.11",
+    "v5.9+asym-prev-first",
+    "v5.11+cls-domain",
+    "v5.9+asym-cap-full",
+    "v5.11+sis-mode=prop54",
+    "v5.11+ufc+ufc-thermal+cap-inversion",
+    "v5.11+ufc+ufc-thermal+misfit-unlink+capscan-next",
+    "v5.11+ufc+misfit-unlink+util-est=v68-est-lsb-thermal-in-cap+hw-pressure+max-allowed-cap+ou-eas-only",
+];
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
