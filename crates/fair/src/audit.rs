@@ -40,23 +40,15 @@ impl Fair {
         curr.map_or(Ok(()), |p| in_range("util_avg of the current task", p.avg.util_avg))
     }
 
-    /// The clamps of the queue against a maximum over its runnable tasks: in the same fifth of the scale, and not below.
+    /// The clamps of the queue against its runnable tasks.
     fn audit_clamps(&self, cpu: usize) -> Result<(), String> {
         let (rq, queues) = (&self.world.cpus[cpu], &self.rqs[cpu]);
         let fair_curr = self.world.curr(cpu).filter(|p| !is_rt(self.world.task(*p)) && self.world.task(*p).on_rq != 0);
         let queued = queues.fair.iter().map(|(_, task)| task).chain(queues.rt.iter()).chain(fair_curr);
-        let counted: Vec<&FgTask> = queued.map(|task| self.world.task(task)).filter(|p| p.uclamp_active != 0).collect();
-        let clamps: [(&str, fn(&FgTask) -> u32); 2] = [("min", |p| p.uclamp_min), ("max", |p| p.uclamp_max)];
-        for ((name, clamp), uclamp) in clamps.into_iter().zip(&rq.uclamp) {
-            let tasks: u32 = uclamp.bucket.iter().map(|b| b.tasks).sum();
-            same(&format!("tasks in the buckets of uclamp {name}"), u64::from(tasks), counted.len() as u64)?;
-            let Some(max) = counted.iter().map(|p| clamp(p)).max() else { continue };
-            let fifth = |value: u32| (value / 205).min(4);
-            if uclamp.value < max || fifth(uclamp.value) != fifth(max) {
-                return Err(format!("uclamp {name} is {}, the largest of its tasks {max}", uclamp.value));
-            }
-        }
-        Ok(())
+        let counted = queued.map(|task| self.world.task(task)).filter(|p| p.uclamp_active != 0);
+        let (min, max): (Vec<u32>, Vec<u32>) = counted.map(|p| (p.uclamp_min, p.uclamp_max)).unzip();
+        audit_clamp("min", &rq.uclamp[FG_UCLAMP_MIN as usize], &min)?;
+        audit_clamp("max", &rq.uclamp[FG_UCLAMP_MAX as usize], &max)
     }
 
     /// What a queued task adds to the estimate of its queue (spec 2.6).
@@ -87,6 +79,18 @@ fn same(what: &str, is: u64, should: u64) -> Result<(), String> {
         return Ok(());
     }
     Err(format!("{what} is {is}, should be {should}"))
+}
+
+/// One clamp against the plain maximum: in the same fifth of the scale, and not below it.
+fn audit_clamp(name: &str, uclamp: &FgUclamp, counted: &[u32]) -> Result<(), String> {
+    let tasks: u32 = uclamp.bucket.iter().map(|b| b.tasks).sum();
+    same(&format!("tasks in the buckets of uclamp {name}"), u64::from(tasks), counted.len() as u64)?;
+    let Some(largest) = counted.iter().copied().max() else { return Ok(()) };
+    let fifth = |value: u32| (value / 205).min(4);
+    if uclamp.value >= largest && fifth(uclamp.value) == fifth(largest) {
+        return Ok(());
+    }
+    Err(format!("uclamp {name} is {}, the largest of its tasks {largest}", uclamp.value))
 }
 
 fn in_range(what: &str, util: u64) -> Result<(), String> {
