@@ -47,6 +47,7 @@ static void update_cpu_capacity(const struct fg_sys *sys, struct fg_cpu *rq, str
 	u64 capacity = fg_scale_capacity(sys, rq);
 
 	rq->cpu_capacity = (u32)capacity;
+	update_capacity_inversion(sys, rq);
 	g->capacity = capacity;
 	g->min_capacity = capacity;
 	g->max_capacity = capacity;

@@ -192,6 +192,7 @@ void fg_enqueue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_ta
 	if (!(flags & FG_ENQUEUE_WAKEUP) || (flags & FG_ENQUEUE_MIGRATED))
 		p->vruntime += rq->min_vruntime;
 
+	fg_uclamp_rq_inc(sys, rq, p);
 	util_est_enqueue(sys, rq, p);
 	update_load_avg(sys, rq, p);
 	if (p->flags & FG_TASK_MIGRATED)
@@ -220,6 +221,7 @@ void fg_clear_buddies(struct fg_cpu *rq, const struct fg_task *p)
 
 void fg_dequeue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 flags)
 {
+	fg_uclamp_rq_dec(rq, p);
 	update_load_avg(sys, rq, p);
 	dequeue_runnable_load_avg(sys, rq, p);
 	fg_clear_buddies(rq, p);

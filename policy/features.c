@@ -24,7 +24,7 @@ u32 fg_feature_ready(u32 id, u32 value)
 	case FG_CLS_SELECT:
 		return value <= FG_CLS_LANDED;
 	case FG_UTIL_EST:
-		return value <= FG_UTIL_EST_FASTUP;
+		return value <= FG_UTIL_EST_V68;
 	case FG_NUMA_IMB:
 		return value <= FG_NUMA_IMB_LLC;
 	case FG_RQ:

@@ -36,17 +36,24 @@ FG_FEATURE(LB_P08, "lb-p08", "", "002", "v5.5", 0, "misfit tasks are selected by
 FG_FEATURE(LB_P09, "lb-p09", "", "002", "v5.5", 1, "the wakeup path uses load instead of runnable load")
 FG_FEATURE(LB_P10, "lb-p10", "", "002", "v5.5", 1, "find_idlest_group compares one load metric")
 FG_FEATURE(LB_P11, "lb-p11", "", "002", "v5.5", 1, "find_idlest_group decides by group type")
-FG_FEATURE(UFC, "ufc", "", "003", "v6.2", 0, "util_fits_cpu: clamps are compared without the 80 % margin")
-FG_FEATURE(UFC_THERMAL, "ufc-thermal", "", "003", "v6.2", 0, "util_fits_cpu subtracts thermal pressure")
-FG_FEATURE(CAP_INVERSION, "cap-inversion", "", "003", "v6.2", 0,
-	   "a CPU throttled below another performance domain counts as that small; only in v6.2")
-FG_FEATURE(MISFIT_UNLINK, "misfit-unlink", "", "003", "v6.3", 0,
+FG_FEATURE(UFC, "ufc", "", "003", "v6.2", 1,
+	   "util_fits_cpu: clamps are compared without the 80 % margin (takes the place of uclamp-fit)")
+FG_FEATURE(UFC_THERMAL, "ufc-thermal", "", "003", "v6.2", 1, "util_fits_cpu subtracts thermal pressure")
+FG_FEATURE(
+	CAP_INVERSION, "cap-inversion", "", "003", "v6.2", 1,
+	"a CPU throttled below another performance domain counts as that small; only in v6.2, needs energy awareness")
+/*
+ * The merged patch is misfit-unlink, which means all of its parts, those without code yet as they arrive. For ablation
+ * the parts are asked for one by one without it: -misfit-unlink+mu-tristate+mu-sic is the patch with neither mu-ou nor
+ * the rest. Whoever lacks its part takes -1 as v6.2 took 0: it does not fit. All parts stand on mu-tristate.
+ */
+FG_FEATURE(MISFIT_UNLINK, "misfit-unlink", "", "003", "v6.3", 1,
 	   "fits but not the requested minimum: misfit without being overutilized")
-FG_FEATURE(MU_TRISTATE, "mu-tristate", "", "003", "v6.3", 0, "part of misfit-unlink: util_fits_cpu answers -1")
-FG_FEATURE(MU_GATE, "mu-gate", "", "003", "v6.3", 0, "part of misfit-unlink: misfit is balanced before the EAS gate")
-FG_FEATURE(MU_OU, "mu-ou", "", "003", "v6.3", 0, "part of misfit-unlink: -1 is not overutilized")
-FG_FEATURE(MU_FEEC, "mu-feec", "", "003", "v6.3", 0, "part of misfit-unlink: find_energy_efficient_cpu ranks -1")
-FG_FEATURE(MU_SIC, "mu-sic", "", "003", "v6.3", 0, "part of misfit-unlink: select_idle_capacity ranks -1")
+FG_FEATURE(MU_TRISTATE, "mu-tristate", "", "003", "-", 1, "part of misfit-unlink: util_fits_cpu answers -1")
+FG_FEATURE(MU_GATE, "mu-gate", "", "003", "-", 0, "part of misfit-unlink: misfit is balanced before the EAS gate")
+FG_FEATURE(MU_OU, "mu-ou", "", "003", "-", 1, "part of misfit-unlink: -1 is not overutilized")
+FG_FEATURE(MU_FEEC, "mu-feec", "", "003", "-", 0, "part of misfit-unlink: find_energy_efficient_cpu ranks -1")
+FG_FEATURE(MU_SIC, "mu-sic", "", "003", "-", 1, "part of misfit-unlink: select_idle_capacity ranks -1")
 FG_FEATURE(CLS_DOMAIN, "cls-domain", "", "004", "v5.16", 1, "clusters are a domain level")
 FG_FEATURE(CLS_SELECT, "cls-select", "none|loop|levels|landed", "004", "v6.7", 1,
 	   "idle CPUs of the target's cluster are tried first")
@@ -75,7 +82,7 @@ FG_FEATURE(SMT_IN_LLC, "smt-in-llc", "", "-", "v5.10", 1, "select_idle_smt takes
 FG_FEATURE(SMT_NOT_SELF, "smt-not-self", "", "-", "v6.2", 1,
 	   "select_idle_smt leaves out the CPU whose siblings it looks at")
 FG_FEATURE(SCAN_NEXT, "scan-next", "", "-", "v5.15", 1, "the LLC scan starts after target")
-FG_FEATURE(CAPSCAN_NEXT, "capscan-next", "", "-", "v6.3", 0, "the asymmetric scan starts after target; up to v6.5")
+FG_FEATURE(CAPSCAN_NEXT, "capscan-next", "", "-", "v6.3", 1, "the asymmetric scan starts after target; up to v6.5")
 FG_FEATURE(FIG_WITHOUT_P, "fig-without-p", "", "-", "v5.5", 1,
 	   "find_idlest_group leaves the task out of all statistics")
 FG_FEATURE(FIG_WEIGHT_FIX, "fig-weight-fix", "", "-", "v5.6", 1, "find_idlest_group knows the weight of a group")
@@ -88,11 +95,14 @@ FG_FEATURE(FIG_WRAP, "fig-wrap", "", "-", "<=v5.4", 1, "find_idlest_group adds t
 FG_FEATURE(UCLAMP_FIT, "uclamp-fit", "", "-", "v5.6", 1, "capacity tests use the clamped utilization")
 FG_FEATURE(THERMAL_IN_CAP, "thermal-in-cap", "", "-", "v5.7", 1,
 	   "thermal pressure lowers the capacity left for fair tasks")
-FG_FEATURE(HW_PRESSURE, "hw-pressure", "", "-", "v6.10", 0,
-	   "capacity is reduced by hardware and cpufreq pressure first")
+FG_FEATURE(
+	HW_PRESSURE, "hw-pressure", "", "-", "v6.10", 1,
+	"capacity is reduced by hardware and cpufreq pressure first (takes the place of thermal-in-cap, ufc-thermal)")
 FG_FEATURE(PINNED_NO_MISFIT, "pinned-no-misfit", "", "-", "v5.11", 1, "a task with one allowed CPU is no misfit")
-FG_FEATURE(MAX_ALLOWED_CAP, "max-allowed-cap", "", "-", "v6.10", 0,
+FG_FEATURE(MAX_ALLOWED_CAP, "max-allowed-cap", "", "-", "v6.10", 1,
 	   "a task on the biggest CPU its affinity allows is no misfit")
+FG_FEATURE(OU_EAS_ONLY, "ou-eas-only", "", "-", "v6.10", 1,
+	   "CPUs are marked overutilized only where wakeups are energy-aware")
 FG_FEATURE(UTIL_EST, "util-est", "ewma|fastup|v68", "-", "v5.5", 1, "how the utilization estimate learns")
 FG_FEATURE(EST_LSB, "est-lsb", "", "-", "<=v5.12", 1, "bit 0 of the estimate is a flag, so estimates are odd")
 FG_FEATURE(NEWTASK_W1024, "newtask-w1024", "", "-", "<=v6.8", 1,

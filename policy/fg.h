@@ -113,9 +113,11 @@ struct fg_task {
 	u8 on_cpu;		/* current somewhere */
 	u8 rt_prio;
 	s32 nice;
-	u32 uclamp_min;
+	u32 uclamp_min;		/* as requested; in force is what uclamp_eff() says */
 	u32 uclamp_max;
 	u32 nr_allowed;
+	u32 max_allowed_capacity;	/* largest orig(c) among the allowed CPUs */
+	u32 uclamp_active;	/* its clamps are counted in its run queue */
 	u32 weight;		/* load weight, 1024 at nice 0 */
 	u32 last_wakee;		/* id + 1, 0: none */
 	u32 wakee_flips;
@@ -127,6 +129,23 @@ struct fg_task {
 	u64 sum_exec;		/* ns */
 	u64 prev_sum_exec;	/* sum_exec when it was last picked */
 	struct fg_mask allowed;
+};
+
+#define FG_UCLAMP_MIN 0
+#define FG_UCLAMP_MAX 1
+#define FG_NR_UCLAMPS 2
+#define FG_UCLAMP_BUCKETS 5
+
+/* Runnable tasks whose clamp lies in one fifth of the scale. */
+struct fg_uclamp_bucket {
+	u32 value;		/* largest clamp since it was last empty */
+	u32 tasks;
+};
+
+/* A clamp of a run queue: the largest among its runnable tasks, as the buckets know it (spec 2.8). */
+struct fg_uclamp {
+	u32 value;
+	struct fg_uclamp_bucket bucket[FG_UCLAMP_BUCKETS];
 };
 
 /* What CPUs behind one last-level cache share. */
@@ -250,7 +269,14 @@ struct fg_cpu {
 	u32 cpu_capacity_orig;	/* orig(c), 1..1024 */
 	u32 cpu_capacity;	/* cap(c) */
 	u32 freq_scale;		/* current / top frequency, 1..1024 */
-	u32 thermal_pressure;	/* tp(c), instantaneous */
+	u32 cpu_capacity_inverted;	/* inv(c), 0: not inverted */
+	/* Capacity that limits of the clock take now, see fg_set_frequency_limits(). */
+	u32 thermal_pressure;	/* tp(c): hardware and cooling devices, as told up to v6.9 */
+	u32 hw_pressure;	/* hardware alone, as told since v6.10 */
+	u32 cpufreq_pressure;	/* cpufreq's maximum */
+	s32 pd;			/* performance domain: lowest CPU on the same clock */
+	struct fg_uclamp uclamp[FG_NR_UCLAMPS];	/* maximum initially 1024 */
+	u32 uclamp_idle;	/* the maximum is that of the last task that left; initially 1 */
 	u64 misfit_task_load;
 
 	u64 idle_stamp;		/* ns, 0 while busy */
@@ -295,7 +321,7 @@ struct fg_sys {
 	u64 nohz_next_balance;	/* jiffies */
 	u64 nohz_next_blocked;	/* jiffies */
 	u32 nohz_nr_cpus;
-	u32 pad;
+	u32 eas;		/* wakeups are energy-aware (spec 1.11); 0 as long as feec has no code */
 	struct fg_mask nohz_idle;	/* CPUs whose tick is stopped */
 	struct fg_mask active;
 	struct fg_features feat;
@@ -407,6 +433,16 @@ u64 fg_decay_load(u64 val, u64 n);
  * clears has_blocked_load when nothing does. The caller notes last_blocked.
  */
 u32 fg_update_blocked_averages(const struct fg_sys *sys, struct fg_cpu *rq);
+/* How far the clock of a CPU goes now, kHz; what does not limit it says top. */
+struct fg_frequency_limits {
+	u32 top;		/* highest operating point */
+	u32 hardware;		/* what the hardware keeps to on its own */
+	u32 cooling;		/* what cooling devices allow */
+	u32 policy;		/* cpufreq's maximum: what cooling devices and the user allow */
+};
+
+/* The limits are these from now on: the pressures of spec 2.7. */
+void fg_set_frequency_limits(struct fg_cpu *rq, const struct fg_frequency_limits *limits);
 /* The thermal signal, at every tick whatever runs (fg_entity_tick does it for fair tasks). */
 void fg_update_thermal(const struct fg_sys *sys, struct fg_cpu *rq);
 /* Load and util of a task born on rq (spec 2.5), attached to it; after the choice of the CPU, before the enqueue. */
@@ -419,7 +455,7 @@ u64 fg_cpu_util(const struct fg_cpu *rq);
 /*
  * The policy keeps, for fair tasks: p->on_rq, on_cpu, vruntime, exec_start, sums, averages and estimate; of the run
  * queue nr_running, h_nr_running, idle_h_nr_running, load_weight, min_vruntime, curr, buddies, est_enqueued, the cfs
- * signal, misfit_task_load, rd->overload and rd->overutilized. The caller keeps the tree, p->cpu, curr_is_idle,
+ * signal, the clamps, misfit_task_load, rd->overload and rd->overutilized. The caller keeps the tree, p->cpu, curr_is_idle,
  * ttwu_pending and whatever belongs to RT tasks (their nr_running and curr included). Clocks are brought up to date
  * (fg_update_rq_clock) before any of these calls. Sequences:
  *
@@ -468,6 +504,11 @@ u32 fg_entity_tick(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_
  */
 u32 fg_check_preempt_wakeup(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 void fg_yield(const struct fg_sys *sys, struct fg_cpu *rq);
+/* The clamps of a p of any class join and leave those of rq; fair tasks do it in their enqueue and dequeue. */
+void fg_uclamp_rq_inc(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
+void fg_uclamp_rq_dec(struct fg_cpu *rq, struct fg_task *p);
+/* After a change of p->allowed. */
+void fg_set_max_allowed_capacity(const struct fg_sys *sys, struct fg_task *p);
 /* Weight and clamps follow policy and nice; p is not queued. */
 void fg_set_load_weight(struct fg_task *p);
 /* The same for a task that was fair before the change: its load, here or carried along, takes the new weight. */

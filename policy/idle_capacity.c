@@ -2,13 +2,33 @@
 /* CPUs of different capacity: which of them fit p, and the scan for an idle one (spec 4, 4.6). */
 #include "select.h"
 
-/* The look at whether p fits cpu. */
-static u32 probe_fits(const struct select_ctx *s, s32 cpu)
+/* What the look at cpu compared; the reason of the clamps is told apart from that of utilization. */
+static noinline void note_fit(const struct select_ctx *s, s32 cpu, s32 fits)
 {
-	u64 capacity = rq_of(s, cpu)->cpu_capacity;
-	u32 fits = fits_capacity(s->util, capacity);
+	const struct fg_cpu *rq = rq_of(s, cpu);
+	u64 util = feat(s->sys, FG_UFC) ? s->want.util : uclamp_util(s->sys, &s->want);
+	u64 min = min_u64(s->want.min, s->want.max);
+	u32 by_util = fits_capacity(util, rq->cpu_capacity);
 
-	note(s, fits ? FG_NOTE_FITS : FG_NOTE_TOO_SMALL, cpu, s->util, capacity);
+	if (fits < 0)
+		note(s, FG_NOTE_ALMOST_FITS, cpu, min, ufc_capacity_min(s->sys, rq));
+	else if (fits && by_util)
+		note(s, FG_NOTE_FITS, cpu, util, rq->cpu_capacity);
+	else if (fits)
+		note(s, FG_NOTE_FITS_CAPPED, cpu, s->want.max, ufc_capacity_max(s->sys, rq));
+	else if (by_util)
+		note(s, FG_NOTE_BELOW_MIN, cpu, min, ufc_capacity_min(s->sys, rq));
+	else
+		note(s, FG_NOTE_TOO_SMALL, cpu, util, rq->cpu_capacity);
+}
+
+/* The look at whether p fits cpu. */
+static s32 probe_fits(const struct select_ctx *s, s32 cpu)
+{
+	s32 fits = task_fits_cpu(s->sys, &s->want, rq_of(s, cpu));
+
+	if (__builtin_expect(s->w->why != 0, 0))
+		note_fit(s, cpu, fits);
 	return fits;
 }
 
@@ -17,27 +37,57 @@ static u32 asym_fits(const struct select_ctx *s, s32 cpu)
 {
 	if (!s->sys->asym_key || !feat(s->sys, FG_ASYM_PREV_FIRST))
 		return 1;
-	return probe_fits(s, cpu);
+	return probe_fits(s, cpu) == 1;
 }
 
-/* First free CPU of sd that fits p; without one, the free CPU with most capacity (spec 4.6). */
+/* The best CPU seen so far that does not quite fit. */
+struct capacity_choice {
+	s32 cpu;
+	s32 fits; /* -1 beats 0 */
+	u64 capacity;
+};
+
+/* Among CPUs that lack only the minimum the one that gives most for it; else the one with most capacity left. */
+static u64 fallback_capacity(const struct select_ctx *s, const struct fg_cpu *rq, s32 fits)
+{
+	if (fits == 0)
+		return rq->cpu_capacity;
+	return feat(s->sys, FG_HW_PRESSURE) ? actual_cpu_capacity(rq) : cool_capacity(rq);
+}
+
+static void consider_capacity(const struct select_ctx *s, s32 cpu, s32 fits, struct capacity_choice *best)
+{
+	u64 capacity;
+
+	if (!misfit_unlink(s->sys, FG_MU_SIC))
+		fits = 0;
+	capacity = fallback_capacity(s, rq_of(s, cpu), fits);
+	if (fits < best->fits || (fits == best->fits && capacity > best->capacity)) {
+		best->cpu = cpu;
+		best->fits = fits;
+		best->capacity = capacity;
+	}
+}
+
+/*
+ * First free CPU of sd that fits p, else the best that does not (spec 4.6). Up to v5.9 what p wants is read anew for
+ * every CPU; it is the same each time, for nothing changes during a placement.
+ */
 static s32 select_idle_capacity(const struct select_ctx *s, const struct fg_domain *sd)
 {
-	struct mask_wrap it = mask_wrap_begin(s->target, s->sys->nr_cpus);
-	u64 best_cap = 0;
-	s32 best = -1;
+	s32 start = feat(s->sys, FG_CAPSCAN_NEXT) ? s->target + 1 : s->target;
+	struct mask_wrap it = mask_wrap_begin(start, s->sys->nr_cpus);
+	struct capacity_choice best = { -1, 0, 0 };
 
 	while (mask_wrap_next(&it, &sd->span, &s->p->allowed)) {
-		u64 cap = cpu_rq(s->sys, it.cpu)->cpu_capacity;
+		s32 cpu = (s32)it.cpu, fits;
 
-		if (!probe_free(s, (s32)it.cpu))
+		if (!probe_free(s, cpu))
 			continue;
-		if (probe_fits(s, (s32)it.cpu))
-			return (s32)it.cpu;
-		if (cap > best_cap) {
-			best_cap = cap;
-			best = (s32)it.cpu;
-		}
+		fits = probe_fits(s, cpu);
+		if (fits == 1)
+			return cpu;
+		consider_capacity(s, cpu, fits, &best);
 	}
-	return best;
+	return best.cpu;
 }

@@ -8,8 +8,12 @@
 /* Any look at a CPU. */
 FG_NOTE(FREE, "CPU {cpu} is free")
 FG_NOTE(BUSY, "CPU {cpu} is busy with {a} tasks")
+FG_NOTE(WANTS, "it wants a utilization of {a}, at least {b} and at most {c}")
 FG_NOTE(FITS, "CPU {cpu} fits: utilization {a} on capacity {b}")
+FG_NOTE(FITS_CAPPED, "CPU {cpu} fits: at most {a} is asked for, its capacity is {b}")
 FG_NOTE(TOO_SMALL, "CPU {cpu} is too small: utilization {a} on capacity {b}")
+FG_NOTE(BELOW_MIN, "CPU {cpu} is smaller than the minimum: {a} is asked for, its capacity is {b}")
+FG_NOTE(ALMOST_FITS, "CPU {cpu} fits but for the minimum: {a} is asked for, its capacity is {b}")
 FG_NOTE(FAR, "CPU {cpu} shares no last-level cache with CPU {a}")
 FG_NOTE(FORBIDDEN, "CPU {cpu} is not allowed")
 FG_NOTE(SAME, "CPU {cpu} was looked at already")

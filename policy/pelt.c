@@ -336,9 +336,8 @@ void fg_update_rt(const struct fg_sys *sys, struct fg_cpu *rq, u32 running)
 /* Heat takes capacity whether or not a task runs, so its clock is never scaled. */
 void fg_update_thermal(const struct fg_sys *sys, struct fg_cpu *rq)
 {
-	u32 pressure = rq->thermal_pressure;
+	u32 pressure = feat(sys, FG_HW_PRESSURE) ? rq->hw_pressure : rq->thermal_pressure;
 
-	(void)sys;
 	if (fg_pelt_update(&rq->thermal, rq->clock_task, pressure, pressure, pressure))
 		fg_pelt_averages(&rq->thermal, 1);
 }

@@ -10,6 +10,7 @@
 /* signals */
 #include "pelt.c"
 #include "clock.c"
+#include "uclamp.c"
 #include "util.c"
 #include "capacity.c"
 

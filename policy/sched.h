@@ -57,6 +57,13 @@ static inline u64 update_avg(u64 avg, u64 sample)
 	return avg + (sample - avg) / 8;
 }
 
+/* What a task or a whole run queue wants of a CPU: utilization as it is, and the clamps in force. */
+struct clamped_util {
+	u64 util;
+	u64 min;
+	u64 max;
+};
+
 /* fits(u, C) of spec 0: u is below 80 % of C. */
 static inline u32 fits_capacity(u64 util, u64 capacity)
 {

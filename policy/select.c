@@ -146,7 +146,9 @@ void fg_select_task_rq(const struct fg_sys *sys, const struct fg_task *p, const 
 	s.row = FG_RULE_NONE;
 	s.sync = (w->flags & FG_WF_SYNC) && !(w->current && (w->current->flags & FG_TASK_EXITING));
 	s.synced = 0;
-	s.util = 0;
+	s.want.util = 0;
+	s.want.min = 0;
+	s.want.max = 0;
 	s.util_avg = p->avg.util_avg;
 	s.load_avg = p->avg.load_avg;
 	s.runnable_avg = p->avg.runnable_avg;

@@ -17,7 +17,7 @@ struct select_ctx {
 	u32 row; /* enum fg_rule_id: the rule being tried */
 	u32 sync; /* the waker is about to sleep */
 	u32 synced; /* avg below is decayed */
-	u64 util; /* of p as capacity tests see it, see select_sync() */
+	struct clamped_util want; /* of p, for capacity tests, see select_want() */
 	/* p's averages, decayed up to the choice once synced */
 	u64 util_avg;
 	u64 load_avg;
@@ -125,17 +125,27 @@ static noinline void decay_copy(struct select_ctx *s)
 	s->runnable_avg = sa.runnable_avg;
 }
 
-/* Once for a placement, before the first capacity test. util is then what those compare. */
+/* What p wants, remembered for all capacity tests of the placement. */
+static inline void select_want(struct select_ctx *s)
+{
+	task_clamped_util(s->sys, s->p, s->util_avg, &s->want);
+	if (s->sys->asym_key) {
+		note(s, FG_NOTE_WANTS, -1, s->want.util, s->want.min);
+		note_third(s, s->want.max);
+	}
+}
+
+/* Once for a placement, before the first capacity test: p as it is now, and what it wants. */
 static inline void select_sync(struct select_ctx *s)
 {
-	if (!s->synced) {
-		s->synced = 1;
-		if (!is_detached(s->p)) {
-			decay_copy(s);
-			s->v->writes |= FG_W_SYNC;
-		}
+	if (s->synced)
+		return;
+	s->synced = 1;
+	if (!is_detached(s->p)) {
+		decay_copy(s);
+		s->v->writes |= FG_W_SYNC;
 	}
-	s->util = uclamp_util(s->sys, s->p, task_util_est_at(s->sys, s->p, s->util_avg));
+	select_want(s);
 }
 
 #endif

@@ -123,7 +123,7 @@ static noinline void note_rank_numbers(const struct select_ctx *s, const struct 
 		note_group(s, FG_NOTE_GROUP_FULLY_BUSY, g, rank->avg_load, rank->util);
 		break;
 	case group_misfit_task:
-		note_group(s, FG_NOTE_GROUP_TOO_SMALL, g, s->util, g->max_capacity);
+		note_group(s, FG_NOTE_GROUP_TOO_SMALL, g, uclamp_util(s->sys, &s->want), g->max_capacity);
 		break;
 	case group_imbalanced:
 		note_group(s, FG_NOTE_GROUP_IMBALANCED, g, rank->nr, rank->util);
@@ -138,6 +138,20 @@ static void note_rank(const struct select_ctx *s, const struct fg_group *g, cons
 {
 	if (__builtin_expect(s->w->why != 0, 0))
 		note_rank_numbers(s, g, rank);
+}
+
+/* Some CPU of g is big enough for p; up to v6.1 the biggest speaks for the group. */
+static noinline u32 group_fits(const struct select_ctx *s, const struct fg_group *g)
+{
+	u32 cpu;
+
+	if (!feat(s->sys, FG_UFC))
+		return fits_capacity(uclamp_util(s->sys, &s->want), g->max_capacity);
+	for_each_cpu(cpu, &g->span, s->sys->nr_cpus) {
+		if (task_fits_cpu(s->sys, &s->want, cpu_rq(s->sys, cpu)) == 1)
+			return 1;
+	}
+	return 0;
 }
 
 static noinline void update_sg_wakeup_stats(const struct select_ctx *s, const struct fg_domain *sd,
@@ -159,7 +173,7 @@ static noinline void update_sg_wakeup_stats(const struct select_ctx *s, const st
 	st.capacity = nonzero(g->capacity);
 	/* 002/P11 and v5.5 never filled the weight in (spec 5.3). */
 	st.weight = feat(s->sys, FG_FIG_WEIGHT_FIX) ? g->weight : 0;
-	st.misfit = (sd->flags & FG_SD_ASYM_CPUCAPACITY) && !fits_capacity(s->util, g->max_capacity);
+	st.misfit = (sd->flags & FG_SD_ASYM_CPUCAPACITY) && !group_fits(s, g);
 
 	rank->type = group_classify(s, sd->imbalance_pct, g, &st);
 	rank->util = st.util;

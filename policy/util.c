@@ -24,12 +24,13 @@ u64 fg_task_util_est(const struct fg_sys *sys, const struct fg_task *p)
 	return task_util_est_at(sys, p, p->avg.util_avg);
 }
 
-/* uclamp_task_util: an upper clamp below the lower one wins. Without clamps on the system or in this version: as is. */
-static u64 uclamp_util(const struct fg_sys *sys, const struct fg_task *p, u64 util_est)
+/* What p wants, for a util_avg as above. */
+static void task_clamped_util(const struct fg_sys *sys, const struct fg_task *p, u64 util_avg,
+			      struct clamped_util *want)
 {
-	if (!feat(sys, FG_UCLAMP_FIT) || !sys->uclamp_used)
-		return util_est;
-	return clamp_u64(util_est, p->uclamp_min, p->uclamp_max);
+	want->util = task_util_est_at(sys, p, util_avg);
+	want->min = uclamp_eff(p, FG_UCLAMP_MIN);
+	want->max = uclamp_eff(p, FG_UCLAMP_MAX);
 }
 
 static void util_est_enqueue(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *p)
@@ -47,19 +48,32 @@ static u32 within_margin(u32 a, u32 b)
 	return (a > b ? a - b : b - a) < UTIL_EST_MARGIN;
 }
 
-/* p goes to sleep: learn from what it used this time. Fast up, slowly down. */
-static void util_est_update(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_task *p)
+/* A quarter of the way from the average to sample. */
+static u32 util_est_average(const struct fg_task *p, u32 sample)
+{
+	return (u32)((3 * (u64)p->est.ewma + sample) / 4);
+}
+
+/* v6.8: one value, in ewma. Fast up, slowly down, and not down for want of CPU time. */
+static void util_est_update_v68(const struct fg_cpu *rq, struct fg_task *p, u32 sample)
 {
 	u32 util = (u32)p->avg.util_avg;
-	u32 sample = util;
 
-	/* It slept so short that its utilization is the same as last time. */
-	if (p->flags & FG_TASK_EST_CURRENT)
-		return;
-	/* Up to v5.12 bit 0 of the stored value says so. */
-	if (feat(sys, FG_EST_LSB))
-		sample |= 1;
+	if (p->est.ewma <= sample) {
+		p->est.ewma = sample;
+	} else if (!within_margin(p->est.ewma, sample)) {
+		if (util > rq->cpu_capacity_orig)
+			return;
+		/* It waited: had it run instead, it would have used more. */
+		if (util + UTIL_EST_MARGIN >= p->avg.runnable_avg)
+			p->est.ewma = util_est_average(p, sample);
+	}
+	p->flags |= FG_TASK_EST_CURRENT;
+}
 
+/* Up to v6.7: the last value and an average. */
+static void util_est_update_pair(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_task *p, u32 sample)
+{
 	if (feat(sys, FG_UTIL_EST) >= FG_UTIL_EST_FASTUP && p->est.ewma < sample) {
 		p->est.enqueued = sample;
 		p->est.ewma = sample;
@@ -75,11 +89,28 @@ static void util_est_update(const struct fg_sys *sys, const struct fg_cpu *rq, s
 		return;
 	}
 	/* More than the CPU has: it was not alone, or the CPU was throttled. */
-	if (util > rq->cpu_capacity_orig)
+	if (p->avg.util_avg > rq->cpu_capacity_orig)
 		return;
 	p->est.enqueued = sample;
-	p->est.ewma = (u32)((3 * (u64)p->est.ewma + sample) / 4);
+	p->est.ewma = util_est_average(p, sample);
 	p->flags |= FG_TASK_EST_CURRENT;
+}
+
+/* p goes to sleep: learn from what it used this time. */
+static void util_est_update(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_task *p)
+{
+	u32 sample = (u32)p->avg.util_avg;
+
+	/* It slept so short that its utilization is the same as last time. */
+	if (p->flags & FG_TASK_EST_CURRENT)
+		return;
+	/* Up to v5.12 bit 0 of the stored value says so. */
+	if (feat(sys, FG_EST_LSB))
+		sample |= 1;
+	if (feat(sys, FG_UTIL_EST) == FG_UTIL_EST_V68)
+		util_est_update_v68(rq, p, sample);
+	else
+		util_est_update_pair(sys, rq, p, sample);
 }
 
 /* cpu_util(c) from the two parts. */

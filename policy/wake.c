@@ -81,7 +81,7 @@ static u32 wake_cap(struct select_ctx *s)
 	const struct fg_cpu *this_rq = rq_of(s, s->w->this_cpu);
 	const struct fg_cpu *prev_rq = rq_of(s, s->prev);
 	const struct fg_cpu *small = prev_rq->cpu_capacity_orig < this_rq->cpu_capacity_orig ? prev_rq : this_rq;
-	u64 max, min = small->cpu_capacity_orig;
+	u64 util, max, min = small->cpu_capacity_orig;
 	u32 fits;
 
 	if (!feat(s->sys, FG_WAKE_CAP) || !s->sys->asym_key || !this_rq->rd)
@@ -90,8 +90,9 @@ static u32 wake_cap(struct select_ctx *s)
 	if (pos_sub(max, min) < max >> 3)
 		return 0;
 	select_sync(s);
-	fits = fits_capacity(s->util, min);
-	note(s, fits ? FG_NOTE_FITS : FG_NOTE_TOO_SMALL, small->id, s->util, min);
+	util = uclamp_util(s->sys, &s->want);
+	fits = fits_capacity(util, min);
+	note(s, fits ? FG_NOTE_FITS : FG_NOTE_TOO_SMALL, small->id, util, min);
 	return !fits;
 }
 

@@ -49,6 +49,7 @@ epyc-7742-2p periodic:tasks=300,duty=15,duration=1 fair:v6.12
 juno-r2      workloads/rt-app-tour.json           fair:v6.12
 hikey960     sched-pipe:loops=1000,threads        fair:debian-6.1.192
 hikey960     sched-pipe:loops=1000,threads        fair:debian-6.12.117
+hikey960     workloads/throttled.json             fair:v5.11+ufc+ufc-thermal+misfit-unlink
 LINES
 
 # Traces with their reasons, and what is told from them.

@@ -228,6 +228,25 @@ static struct fg_task random_task(void)
 	return p;
 }
 
+/* Any version of the capacity tests, clamps and limits included. */
+static void random_capacity_tests(struct fg_task *p)
+{
+	static const u32 id[] = { FG_UCLAMP_FIT, FG_UFC,   FG_UFC_THERMAL, FG_MISFIT_UNLINK, FG_MU_TRISTATE,
+				  FG_MU_SIC,	 FG_MU_OU, FG_HW_PRESSURE, FG_CAPSCAN_NEXT };
+
+	for (u32 i = 0; i < sizeof(id) / sizeof(id[0]); i++)
+		sys.feat.value[id[i]] = (u8)rnd(2);
+	sys.uclamp_used = (u8)rnd(2);
+	p->uclamp_min = rnd(2) ? 0 : rnd(1025);
+	p->uclamp_max = rnd(2) ? 1024 : rnd(1025);
+	for (u32 c = 0; c < sys.nr_cpus; c++) {
+		cpus[c].thermal_pressure = rnd(3) ? 0 : rnd(1200);
+		cpus[c].cpufreq_pressure = rnd(3) ? 0 : rnd(1200);
+		cpus[c].thermal.load_avg = rnd(3) ? 0 : rnd(1200);
+		cpus[c].cpu_capacity_inverted = rnd(4) ? 0 : rnd(1024);
+	}
+}
+
 /* A sum over everything a placement may look at; it may not change. */
 static u64 hash(const void *data, size_t bytes, u64 h)
 {
@@ -331,6 +350,7 @@ TEST(placements_look_and_do_not_touch)
 		}
 		random_state();
 		p = random_task();
+		random_capacity_tests(&p);
 		this_cpu = rnd(sys.nr_cpus);
 		how = flags[rnd(4)];
 		if (how == FG_WF_FORK)

@@ -157,6 +157,9 @@ static void kit_init(u32 nr)
 		rq->cpu_capacity_orig = 1024;
 		rq->cpu_capacity = 1024;
 		rq->freq_scale = 1024;
+		rq->pd = (s32)c;
+		rq->uclamp[FG_UCLAMP_MAX].value = 1024;
+		rq->uclamp_idle = 1;
 		rq->avg_idle = 1000000;
 		rq->wake_avg_idle = 1000000;
 		rq->max_idle_balance_cost = 500000;

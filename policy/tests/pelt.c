@@ -796,6 +796,51 @@ TEST(queued_load_is_the_sum_of_the_queued_tasks)
 	CHECK(blocked > 1000);
 }
 
+static u32 learn_v68(struct fg_task *p, u32 util, u32 runnable)
+{
+	p->flags = 0;
+	p->avg.util_avg = util;
+	p->avg.runnable_avg = runnable;
+	util_est_update(&sys, &cpus[0], p);
+	CHECK_EQ(fg_task_util_est(&sys, p), p->est.ewma > util ? p->est.ewma : util);
+	return p->est.ewma;
+}
+
+TEST(from_v68_on_the_estimate_is_one_value_that_waiting_does_not_lower)
+{
+	struct fg_task p;
+
+	kit_init(1);
+	cpus[0].cpu_capacity_orig = 500;
+	sys.feat.value[FG_EST_LSB] = 0;
+	sys.feat.value[FG_UTIL_EST] = FG_UTIL_EST_V68;
+	p = kit_task(1, 0);
+	/* up at once, whatever the CPU has */
+	CHECK_EQ(learn_v68(&p, 600, 600), 600);
+	CHECK_EQ(p.flags, FG_TASK_EST_CURRENT);
+	/* not down from more than the CPU has, and that is not learned: the next dequeue tries again */
+	CHECK_EQ(learn_v68(&p, 501, 501), 600);
+	CHECK_EQ(p.flags, 0);
+	/* (4 x 600 - 200) / 4 = 550, (4 x 550 - 150) / 4 = 512.5 */
+	CHECK_EQ(learn_v68(&p, 400, 410), 550);
+	CHECK_EQ(learn_v68(&p, 400, 410), 512);
+	/* 400 + 10 < 411: it waited. 512 - 503 is noise. Both are learned from */
+	CHECK_EQ(learn_v68(&p, 400, 411), 512);
+	CHECK_EQ(p.flags, FG_TASK_EST_CURRENT);
+	CHECK_EQ(learn_v68(&p, 503, 503), 512);
+	CHECK_EQ(p.flags, FG_TASK_EST_CURRENT);
+	cpus[0].cpu_capacity_orig = 1024;
+	CHECK_EQ(learn_v68(&p, 502, 502), 509);
+	CHECK_EQ(learn_v68(&p, 479, 479), 501);
+	/* a small rise is one */
+	CHECK_EQ(learn_v68(&p, 509, 509), 509);
+	/* not updated since: skipped */
+	p.avg.util_avg = 100;
+	util_est_update(&sys, &cpus[0], &p);
+	CHECK_EQ(p.est.ewma, 509);
+	CHECK_EQ(p.est.enqueued, 0);
+}
+
 int main(void)
 {
 	RUN(table_is_the_power_of_y);
@@ -821,5 +866,6 @@ int main(void)
 	RUN(estimates_at_their_edges);
 	RUN(queued_load_comes_and_goes_with_the_tasks);
 	RUN(queued_load_is_the_sum_of_the_queued_tasks);
+	RUN(from_v68_on_the_estimate_is_one_value_that_waiting_does_not_lower);
 	return test_report();
 }

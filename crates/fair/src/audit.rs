@@ -29,6 +29,7 @@ impl Fair {
         });
         same("idle_h_nr_running", u64::from(rq.idle_h_nr_running), idle)?;
         same("est_enqueued", u64::from(rq.est_enqueued), est)?;
+        self.audit_clamps(cpu)?;
         same("rt_nr_running", u64::from(rq.rt_nr_running), queues.rt.len() as u64)?;
         let all = rq.h_nr_running + rq.rt_nr_running + u32::from(queues.stopper);
         same("nr_running", u64::from(rq.nr_running), u64::from(all))?;
@@ -37,6 +38,17 @@ impl Fair {
         // The sum of a queue may pass 1024 for a while, when tasks come from other CPUs with their averages.
         in_range("rt util_avg", rq.rt.util_avg)?;
         curr.map_or(Ok(()), |p| in_range("util_avg of the current task", p.avg.util_avg))
+    }
+
+    /// The clamps of the queue against its runnable tasks.
+    fn audit_clamps(&self, cpu: usize) -> Result<(), String> {
+        let (rq, queues) = (&self.world.cpus[cpu], &self.rqs[cpu]);
+        let fair_curr = self.world.curr(cpu).filter(|p| !is_rt(self.world.task(*p)) && self.world.task(*p).on_rq != 0);
+        let queued = queues.fair.iter().map(|(_, task)| task).chain(queues.rt.iter()).chain(fair_curr);
+        let counted = queued.map(|task| self.world.task(task)).filter(|p| p.uclamp_active != 0);
+        let (min, max): (Vec<u32>, Vec<u32>) = counted.map(|p| (p.uclamp_min, p.uclamp_max)).unzip();
+        audit_clamp("min", &rq.uclamp[FG_UCLAMP_MIN as usize], &min)?;
+        audit_clamp("max", &rq.uclamp[FG_UCLAMP_MAX as usize], &max)
     }
 
     /// What a queued task adds to the estimate of its queue (spec 2.6).
@@ -67,6 +79,18 @@ fn same(what: &str, is: u64, should: u64) -> Result<(), String> {
         return Ok(());
     }
     Err(format!("{what} is {is}, should be {should}"))
+}
+
+/// One clamp against the plain maximum: in the same fifth of the scale, and not below it.
+fn audit_clamp(name: &str, uclamp: &FgUclamp, counted: &[u32]) -> Result<(), String> {
+    let tasks: u32 = uclamp.bucket.iter().map(|b| b.tasks).sum();
+    same(&format!("tasks in the buckets of uclamp {name}"), u64::from(tasks), counted.len() as u64)?;
+    let Some(largest) = counted.iter().copied().max() else { return Ok(()) };
+    let fifth = |value: u32| (value / 205).min(4);
+    if uclamp.value >= largest && fifth(uclamp.value) == fifth(largest) {
+        return Ok(());
+    }
+    Err(format!("uclamp {name} is {}, the largest of its tasks {largest}", uclamp.value))
 }
 
 fn in_range(what: &str, util: u64) -> Result<(), String> {

@@ -41,6 +41,7 @@ impl Fair {
         let p = self.world.task_mut(task);
         p.allowed = allowed;
         p.nr_allowed = allowed.count() as u32;
+        self.world.set_max_allowed_capacity(task);
     }
 
     /// __sched_setscheduler: off the queue, changed, back on.

@@ -79,6 +79,12 @@ const RULES: &[Rule] = &[
     value_needs(ffi::FG_CLS_SELECT, ffi::FG_CLS_LANDED, ffi::FG_ASYM_PREV_FIRST),
     value_needs(ffi::FG_CLS_SELECT, ffi::FG_CLS_LANDED, ffi::FG_SIS_MERGED),
     value_needs(ffi::FG_CLS_SELECT, ffi::FG_CLS_LANDED, ffi::FG_SIS_SMT_PREV),
+    needs(ffi::FG_MU_TRISTATE, ffi::FG_UFC),
+    needs(ffi::FG_MU_OU, ffi::FG_MU_TRISTATE),
+    needs(ffi::FG_MU_SIC, ffi::FG_MU_TRISTATE),
+    // The whole has all its parts.
+    excludes(ffi::FG_MU_TRISTATE, ffi::FG_MISFIT_UNLINK),
+    excludes(ffi::FG_CAP_INVERSION, ffi::FG_HW_PRESSURE),
     needs(ffi::FG_LEVELS_NR, ffi::FG_CLS_SELECT),
     // Not prop54, whose way with SCHED_IDLE CPUs the merged scan cannot have.
     needs(ffi::FG_SIS_MERGED, ffi::FG_SIS_MODE),

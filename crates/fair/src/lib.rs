@@ -12,8 +12,8 @@
 //! | [`Fair`] | [`fairground_sim::Scheduler`] over all of it |
 //!
 //! DEVIATION: what it is not, yet (spec 11.3): the balance pass moves no task (`balance: passive` in [`Fair`]'s notes), RT tasks are not
-//! pushed or pulled, there are no task groups, no bandwidth control, no NUMA faults, no energy-aware wakeups; the
-//! engine tells schedulers of no thermal pressure. `DEVIATION:` marks each place in the code.
+//! pushed or pulled, there are no task groups, no bandwidth control, no NUMA faults, no energy-aware wakeups.
+//! `DEVIATION:` marks each place in the code.
 //!
 //! ```
 //! use fairground_fair::{Features, features};

@@ -39,7 +39,7 @@ pub static PRESETS: [Preset; 15] = [
         name: "debian-6.1.192",
         text: "Debian 12's linux-source-6.1 at 6.1.192, read there",
         release: Release { major: 6, minor: 1 },
-        backports: "ufc=1 ufc-thermal=1 misfit-unlink=1 uclamp-fit=0 core-probe-left=1 smt-in-llc=1 smt-not-self=1 \
+        backports: "ufc=1 ufc-thermal=1 misfit-unlink=1 uclamp-fit=0 ou-eas-only=1 core-probe-left=1 smt-in-llc=1 smt-not-self=1 \
                     ni-random=1",
     },
     Preset {

@@ -74,6 +74,7 @@ impl Fair {
     }
 
     pub(crate) fn enqueue_rt(&mut self, cpu: usize, task: TaskId) {
+        self.world.uclamp_rq_inc(cpu, task);
         self.rqs[cpu].rt.push(self.world.task(task).rt_prio, task);
         self.world.task_mut(task).on_rq = 1;
         let rq = &mut self.world.cpus[cpu];
@@ -82,6 +83,7 @@ impl Fair {
     }
 
     pub(crate) fn dequeue_rt(&mut self, cpu: usize, task: TaskId) {
+        self.world.uclamp_rq_dec(cpu, task);
         self.rqs[cpu].rt.remove(task);
         self.world.task_mut(task).on_rq = 0;
         let rq = &mut self.world.cpus[cpu];

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fairground_machine::{CpuId, Machine, SoftCost};
+use fairground_machine::{CpuId, CpuMask, Machine, SoftCost};
 use fairground_sim::{Change, Env, IdleView, Ipi, Pick, Scheduler, TaskId, TaskInfo, WakeContext};
 
 use crate::ffi::*;
@@ -296,6 +296,19 @@ impl Scheduler for Fair {
         let cpu = self.enter(env, cpu);
         if stopped {
             self.world.nohz_balance_enter_idle(cpu);
+        }
+    }
+
+    fn frequency_limits(&mut self, env: &mut Env, cpus: &CpuMask) {
+        for cpu in cpus.iter() {
+            let limits = env.cpu(cpu).limits;
+            let limits = FgFrequencyLimits {
+                top: env.machine().max_khz(cpu),
+                hardware: limits.hardware_khz,
+                cooling: limits.cooling_khz,
+                policy: limits.policy_khz,
+            };
+            self.world.set_frequency_limits(cpu as usize, &limits);
         }
     }
 

@@ -87,6 +87,7 @@ pub const TIMELINES: &[(&str, &str)] = &[
     ("hw-pressure",       "v6.10=1"),
     ("pinned-no-misfit",  "v5.11=1"),
     ("max-allowed-cap",   "v6.10=1"),
+    ("ou-eas-only",       "v6.10=1"),
     ("util-est",          "v5.5=fastup v6.8=v68"),
     ("est-lsb",           "v5.4=1 v5.13=0"),
     ("newtask-w1024",     "v5.4=1 v6.9=0"),

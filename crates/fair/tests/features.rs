@@ -78,7 +78,7 @@ fn what_cannot_be_honoured_is_refused_by_name() {
         "feature `load-shift` needs load balancing, which this version does not have: balance is passive"
     );
     assert!(error("v5.11-lb-p04").contains("balance is passive"));
-    assert!(error("v5.9+util-est=v68").starts_with("feature `util-est` needs policy code"));
+    assert!(error("v5.9+runnable-boost").starts_with("feature `runnable-boost` needs policy code"));
 }
 
 #[test]
@@ -106,6 +106,17 @@ fn wakeup_patches_of_mail_002_come_off_one_by_one() {
         assert_eq!(canonical(text), format!("fair:{text}"));
     }
     assert!(error("v5.9-lb-p06").contains("balance is passive"));
+}
+
+#[test]
+fn the_parts_of_misfit_unlink_stand_without_the_whole() {
+    assert_eq!(canonical("v5.11+ufc+mu-tristate+mu-ou"), "fair:v5.11+ufc+mu-tristate+mu-ou");
+    assert_eq!(error("v5.11+mu-tristate"), "feature `mu-tristate` needs `ufc`");
+    assert_eq!(error("v5.11+ufc+mu-sic"), "feature `mu-sic` needs `mu-tristate`");
+    let both = "v5.11+ufc+misfit-unlink+mu-tristate";
+    assert_eq!(error(both), "feature `mu-tristate` excludes `misfit-unlink`");
+    assert!(error("v5.11+ufc+mu-gate").starts_with("feature `mu-gate` needs policy code"));
+    assert_eq!(error("v5.11+hw-pressure"), "feature `hw-pressure` excludes `thermal-in-cap`");
 }
 
 #[test]

@@ -21,6 +21,29 @@ pub struct IdleView {
     pub target_residency_ns: u64,
 }
 
+/// How far the clock of a CPU may go, kHz; its highest operating point where there is no limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrequencyLimits {
+    /// What the hardware keeps to on its own.
+    pub hardware_khz: u32,
+    /// What cooling devices allow.
+    pub cooling_khz: u32,
+    /// cpufreq's maximum: what cooling devices and the user allow.
+    pub policy_khz: u32,
+}
+
+impl FrequencyLimits {
+    /// No limit below `khz`.
+    pub fn none(khz: u32) -> Self {
+        FrequencyLimits { hardware_khz: khz, cooling_khz: khz, policy_khz: khz }
+    }
+
+    /// What the clock keeps to, kHz.
+    pub fn lowest_khz(&self) -> u32 {
+        self.hardware_khz.min(self.policy_khz)
+    }
+}
+
 /// What the engine publishes of one CPU.
 #[derive(Clone, Debug)]
 pub struct CpuView {
@@ -28,6 +51,8 @@ pub struct CpuView {
     pub idle: Option<IdleView>,
     /// Current over top frequency, 1..=1024 (arch_scale_freq_capacity).
     pub freq_scale: u32,
+    /// Limits of its frequency; [`crate::Scheduler::frequency_limits`] tells of a change.
+    pub limits: FrequencyLimits,
     /// Current speed: capacity x frequency x SMT share, 2^20 = capacity 1024 at top frequency.
     pub speed_q20: u64,
     /// Time spent in interrupts so far, ns.
@@ -121,6 +146,7 @@ impl Env {
             .map(|c| CpuView {
                 idle: None,
                 freq_scale: 1024,
+                limits: FrequencyLimits::none(machine.max_khz(c.id)),
                 speed_q20: u64::from(c.capacity) << 10,
                 irq_ns: 0,
                 charged_ns: 0,

@@ -122,6 +122,9 @@ pub trait Scheduler {
     /// The idle CPU stops its tick (true) or restarts it.
     fn tick_stopped(&mut self, env: &mut Env, cpu: CpuId, stopped: bool);
 
+    /// The limits of the frequency of `cpus` have changed, see [`crate::CpuView::limits`].
+    fn frequency_limits(&mut self, env: &mut Env, cpus: &CpuMask);
+
     /// The name of a rule in [`crate::Decision::rule`], e.g. `A2`.
     fn rule_name(&self, rule: u16) -> &str;
 

@@ -168,6 +168,8 @@ impl Scheduler for RoundRobin {
 
     fn tick_stopped(&mut self, _env: &mut Env, _cpu: CpuId, _stopped: bool) {}
 
+    fn frequency_limits(&mut self, _env: &mut Env, _cpus: &CpuMask) {}
+
     fn rule_name(&self, rule: u16) -> &str {
         ["prev-idle", "lowest-idle", "prev-busy"].get(rule as usize).unwrap_or(&"?")
     }
@@ -259,6 +261,7 @@ pub fn workload(objects: Vec<Object>, tasks: Vec<TaskSpec>) -> Workload {
         start: (0..tasks.len() as u32).map(start).collect(),
         tasks,
         irqs: Vec::new(),
+        frequency_caps: Vec::new(),
         duration_ns: None,
         warmup_ns: 0,
         score: Score::None,

@@ -52,6 +52,9 @@ impl Scheduler for Liar {
     fn idle_enter(&mut self, _env: &mut Env, _cpu: CpuId, _state: IdleView) {}
     fn idle_exit(&mut self, _env: &mut Env, _cpu: CpuId) {}
     fn tick_stopped(&mut self, _env: &mut Env, _cpu: CpuId, _stopped: bool) {}
+    fn frequency_limits(&mut self, env: &mut Env, cpus: &CpuMask) {
+        self.honest.frequency_limits(env, cpus);
+    }
     fn rule_name(&self, rule: u16) -> &str {
         self.honest.rule_name(rule)
     }

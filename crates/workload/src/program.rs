@@ -27,6 +27,8 @@ pub struct Workload {
     pub start: Vec<Start>,
     /// Interrupts from devices.
     pub irqs: Vec<IrqSource>,
+    /// Limits of frequencies that come and go.
+    pub frequency_caps: Vec<FrequencyCap>,
     /// End of the run, ns; `None`: when every thread that is not a daemon has exited.
     pub duration_ns: Option<u64>,
     /// Statistics begin here, ns; ignored where a program sets [`Mark::Begin`].
@@ -341,6 +343,32 @@ pub struct IrqSource {
     pub busy: Amount,
     /// A semaphore the handler posts (a wake from interrupt context).
     pub posts: Option<ObjId>,
+}
+
+/// Who limits a frequency. Schedulers are told in different ways.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CapSource {
+    /// A cooling device, through cpufreq.
+    Cooling,
+    /// The hardware or its firmware, on its own.
+    Hardware,
+    /// The user, through cpufreq (scaling_max_freq).
+    User,
+}
+
+/// A limit of the frequency of some CPUs, for a while.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FrequencyCap {
+    /// CPUs; with each all that share its clock.
+    pub cpus: CpuMask,
+    /// Highest frequency, kHz: the highest operating point not above it is the last in use.
+    pub max_khz: u32,
+    /// Begins at this virtual time, ns.
+    pub from_ns: u64,
+    /// Ends then, ns; `None`: never.
+    pub to_ns: Option<u64>,
+    /// Who.
+    pub by: CapSource,
 }
 
 /// Builds a program with properly nested loops.

@@ -47,6 +47,26 @@ impl World {
         unsafe { fg_update_blocked_averages(self.sys.ptr(0), self.cpus.ptr(cpu)) != 0 }
     }
 
+    pub fn set_frequency_limits(&mut self, cpu: usize, limits: &FgFrequencyLimits) {
+        // SAFETY: see above.
+        unsafe { fg_set_frequency_limits(self.cpus.ptr(cpu), limits) }
+    }
+
+    pub fn uclamp_rq_inc(&mut self, cpu: usize, task: u32) {
+        // SAFETY: see above.
+        unsafe { fg_uclamp_rq_inc(self.sys.ptr(0), self.cpus.ptr(cpu), self.tasks.ptr(task as usize)) }
+    }
+
+    pub fn uclamp_rq_dec(&mut self, cpu: usize, task: u32) {
+        // SAFETY: see above.
+        unsafe { fg_uclamp_rq_dec(self.cpus.ptr(cpu), self.tasks.ptr(task as usize)) }
+    }
+
+    pub fn set_max_allowed_capacity(&mut self, task: u32) {
+        // SAFETY: see above.
+        unsafe { fg_set_max_allowed_capacity(self.sys.ptr(0), self.tasks.ptr(task as usize)) }
+    }
+
     pub fn update_thermal(&mut self, cpu: usize) {
         // SAFETY: see above.
         unsafe { fg_update_thermal(self.sys.ptr(0), self.cpus.ptr(cpu)) }

@@ -150,6 +150,10 @@ fn new_cpu(machine: &Machine, cpu: CpuId) -> FgCpu {
     rq.cpu_capacity_orig = hardware.capacity;
     rq.cpu_capacity = hardware.capacity;
     rq.freq_scale = FG_CAPACITY_SCALE;
+    rq.pd = machine.freq_domain_of(cpu).cpus.first().unwrap_or(cpu) as i32;
+    // No task has been there: nothing is asked for, and nothing forbidden (spec 2.8).
+    rq.uclamp[FG_UCLAMP_MAX as usize].value = FG_CAPACITY_SCALE;
+    rq.uclamp_idle = 1;
     // Spec 4.5.
     rq.avg_idle = 2 * u64::from(FG_MIGRATION_COST);
     rq.wake_avg_idle = rq.avg_idle;

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use fairground_machine::CpuId;
+use fairground_machine::{CpuId, CpuMask};
 use fairground_sim::{Change, Env, IdleView, Ipi, Pick, Scheduler, TaskId, TaskInfo, WakeContext};
 
 /// Host time spent in timed calls.
@@ -119,6 +119,10 @@ impl Scheduler for Timed {
 
     fn tick_stopped(&mut self, env: &mut Env, cpu: CpuId, stopped: bool) {
         self.inner.tick_stopped(env, cpu, stopped);
+    }
+
+    fn frequency_limits(&mut self, env: &mut Env, cpus: &CpuMask) {
+        self.inner.frequency_limits(env, cpus);
     }
 
     fn rule_name(&self, rule: u16) -> &str {

@@ -29,6 +29,7 @@ mod energy;
 mod idle;
 mod interp;
 mod irq;
+mod limits;
 mod objects;
 mod queue;
 mod report;
@@ -142,6 +143,8 @@ pub struct Engine {
     siblings: Vec<Vec<CpuId>>,
     /// Operating point of each frequency domain.
     opp: Vec<u32>,
+    /// What its governor wants, limits apart.
+    wished_opp: Vec<u32>,
     /// `distance[a * n + b]`.
     distance: Vec<u8>,
     /// Work of each [`SoftCost`], work ns x 2^20.
@@ -186,6 +189,7 @@ impl Engine {
             Governor::Performance => d.opps.len() as u32 - 1,
             Governor::Powersave => 0,
         });
+        let opp: Vec<u32> = opp.collect();
         let marks = |m: Mark| workload.tasks.iter().any(|t| t.program.contains(&fairground_workload::Op::Mark(m)));
         Engine {
             env: Env::new(Arc::clone(&machine), config.hz, config.seed),
@@ -198,7 +202,8 @@ impl Engine {
             clusters: machine.clusters.iter().map(|c| ClusterState::new(&machine, c)).collect(),
             core_busy: vec![0; machine.cores.len()],
             siblings: machine.cores.iter().map(|c| c.iter().collect()).collect(),
-            opp: opp.collect(),
+            wished_opp: opp.clone(),
+            opp,
             distance: distance.collect(),
             jitter_q20: (machine.costs.jitter * (1u64 << 20) as f64) as u64,
             soft_q20: machine.costs.soft_ns.map(|ns| (ns * (1u64 << 20) as f64) as u64),
@@ -304,8 +309,9 @@ impl Engine {
 
     /// Time 0: every CPU is in its idle loop, devices and ticks are armed.
     fn prepare(&mut self) {
-        for domain in 0..self.machine.freq_domains.len() {
-            self.apply_frequency(domain as u32, self.opp[domain]);
+        self.arm_caps();
+        for domain in 0..self.machine.freq_domains.len() as u32 {
+            self.apply_frequency(domain, self.permitted_opp(domain));
         }
         for cpu in 0..self.cpus.len() as CpuId {
             self.set_busy(cpu, true);
@@ -434,7 +440,12 @@ impl Engine {
             What::Cpu(cpu) => self.cpu_due(cpu),
             What::Timer { cpu, task } => self.deliver(cpu, irq::Irq::Timer(task)),
             What::Device(i) => self.device_fires(i),
-            What::Frequency { domain, opp } => self.apply_frequency(domain, opp),
+            What::Frequency { domain, opp } => {
+                self.wished_opp[domain as usize] = opp;
+                self.apply_frequency(domain, self.permitted_opp(domain));
+            }
+            What::Limits { domain } => self.limits_change(domain),
+            What::Reclock { domain } => self.reclock(domain),
             What::WarmedUp => self.begin_statistics(),
             What::Start => self.start(),
             What::Ipi { to, ipi, polled } => self.deliver(to, irq::Irq::Ipi { ipi, polled }),

@@ -18,6 +18,10 @@ pub(crate) enum What {
     Device(u32),
     /// A frequency domain reaches an operating point.
     Frequency { domain: u32, opp: u32 },
+    /// A limit of a frequency domain comes or goes.
+    Limits { domain: u32 },
+    /// The clock of a frequency domain follows its limits.
+    Reclock { domain: u32 },
     /// The warm-up is over.
     WarmedUp,
     /// The initial threads come into being.
@@ -36,7 +40,8 @@ impl What {
     fn class(self) -> u64 {
         match self {
             What::Cpu(_) => 0,
-            What::Timer { .. } | What::Device(_) | What::Frequency { .. } | What::WarmedUp | What::Start => 1,
+            What::Timer { .. } | What::Device(_) | What::WarmedUp | What::Start => 1,
+            What::Frequency { .. } | What::Limits { .. } | What::Reclock { .. } => 1,
             What::Ipi { polled: false, .. } => 2,
             What::Ipi { polled: true, .. } => 3,
             What::Tick(_) => 4,

@@ -97,6 +97,7 @@ fn build(options: &Options) -> Result<Workload, WorkloadError> {
         tasks: specs,
         start: (0..tasks).map(|spec| Start { spec, count: 1, cpu: 0 }).collect(),
         irqs: Vec::new(),
+        frequency_caps: Vec::new(),
         duration_ns: Some(duration_ns),
         warmup_ns: (duration_ns / 10).min(NS_PER_S),
         score: Score::None,

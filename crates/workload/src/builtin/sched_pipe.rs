@@ -95,6 +95,7 @@ fn build(options: &Options) -> Result<Workload, WorkloadError> {
         tasks,
         start: vec![Start { spec: MAIN, count: 1, cpu: options.int("start-cpu") as CpuId }],
         irqs: Vec::new(),
+        frequency_caps: Vec::new(),
         duration_ns: None,
         warmup_ns: 0,
         score: Score::OpsPerSec,

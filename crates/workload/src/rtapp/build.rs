@@ -60,6 +60,7 @@ pub(super) fn workload(
         tasks: Vec::new(),
         start: (0..threads).map(|spec| Start { spec, count: 1, cpu: 0 }).collect(),
         irqs: Vec::new(),
+        frequency_caps: Vec::new(),
         duration_ns: global.duration_ns,
         warmup_ns: 0,
         score: score(tasks),

@@ -12,8 +12,8 @@
 //! on one line reads the same as with one key a line.)
 //!
 //! Beyond rt-app's words there are ours, for which it has none: [`EXTENSIONS`] among events, `kthread_cpu` of a task (a
-//! per-CPU kernel thread), and the section `interrupts` (devices, see `interrupts.rs`). None begins with a word of
-//! rt-app's, so rt-app ignores them all.
+//! per-CPU kernel thread), and the sections `interrupts` (devices, see `interrupts.rs`) and `thermal_caps` (limits of
+//! frequencies, see `thermal_caps.rs`). None begins with a word of rt-app's, so rt-app ignores them all.
 //!
 //! Where we differ: values outside a C int, and events rt-app would take with a negative time, are errors here;
 //! a thread has its policy and CPUs from birth instead of setting them itself after the start; forked threads of a
@@ -33,6 +33,7 @@ mod source;
 mod task;
 #[cfg(test)]
 mod tests;
+mod thermal_caps;
 
 use std::fs::File;
 use std::io::Read;
@@ -148,11 +149,12 @@ pub fn import(
     };
     let tasks = task::read_all(&mut source, &tasks.value, &global, machine)?;
     let devices = interrupts::read(&mut source, top.get("interrupts"), machine)?;
+    let frequency_caps = thermal_caps::read(&mut source, top.get("thermal_caps"), machine)?;
     top.warn_rest(
         &mut source,
-        &["tasks", "global", "resources", "interrupts"],
+        &["tasks", "global", "resources", "interrupts", "thermal_caps"],
         "is no section of an rt-app file and is not read",
     );
     let workload = build::workload(&mut source, &tasks, devices, &global, machine)?;
-    Ok((workload, source.into_warnings()))
+    Ok((Workload { frequency_caps, ..workload }, source.into_warnings()))
 }

@@ -371,12 +371,13 @@ fn the_files_we_ship_are_read_without_suspicion() {
     let mut files = Vec::new();
     json_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads"), &mut files);
     assert!(files.len() >= 3);
+    let machine = Machine::preset("hikey960").unwrap();
     for file in files {
-        let (w, warnings) = Workload::find(&file.to_string_lossy(), &small_machine(4)).unwrap();
+        let (w, warnings) = Workload::find(&file.to_string_lossy(), &machine).unwrap();
         assert_eq!(lines(&warnings, WarningKind::Suspicious), [], "{}", w.name);
         assert_eq!(lines(&warnings, WarningKind::Ignored), [], "{}", w.name);
         let again = format!("{}:duration=0.5,last-wins", file.display());
-        assert_eq!(Workload::find(&again, &small_machine(4)).unwrap().0.duration_ns, Some(500 * MS));
+        assert_eq!(Workload::find(&again, &machine).unwrap().0.duration_ns, Some(500 * MS));
     }
 }
 
@@ -435,6 +436,69 @@ fn devices_interrupt_and_post_what_tasks_wait_for() {
     assert_eq!((w.tasks[0].kthread_cpu, w.tasks[0].affinity), (Some(2), Some(CpuMask::of(2))));
     assert_eq!(lines(&warnings, WarningKind::Ignored), [(5, "busi")]);
     assert_eq!(lines(&warnings, WarningKind::Suspicious), [(5, "noise")]);
+}
+
+fn capped(caps: &str) -> String {
+    format!(r#"{{ "tasks": {{ "t": {{ "run": 1, "loop": 1 }} }}, "thermal_caps": {caps} }}"#)
+}
+
+/// The machine has one clock for CPUs 0 to 3.
+fn own_clock_for_cpu_3() -> Machine {
+    let mut machine = machine();
+    let opp = |khz| fairground_machine::Opp { khz, active_mw: 1.0 };
+    let mut other = machine.freq_domains[0].clone();
+    (machine.freq_domains[0].cpus, other.cpus) = (CpuMask::first_n(3), CpuMask::of(3));
+    machine.freq_domains[0].opps = vec![opp(500_000), opp(1_000_000)];
+    other.opps = vec![opp(800_000), opp(2_000_000)];
+    machine.freq_domains.push(other);
+    machine.cpus[3].freq_domain = 1;
+    machine
+}
+
+#[test]
+fn caps_limit_whole_clocks_for_a_while() {
+    let text = capped(
+        r#"[ { "cpus": "0-2", "max_khz": 700000, "from": 100, "to": 2000 },
+             { "cpus": [3], "max_khz": 900000, "by": "hardware", "until": 3 },
+             { "cpus": "0-3", "max_khz": 2000000, "by": "user" } ]"#,
+    );
+    let (w, warnings) = import("f.json", text.as_bytes(), &Dialect::default(), &own_clock_for_cpu_3()).unwrap();
+    let cap = |cpus: &str, max_khz, from_ns, to_ns, by| FrequencyCap {
+        cpus: CpuMask::parse_list(cpus).unwrap(),
+        max_khz,
+        from_ns,
+        to_ns,
+        by,
+    };
+    let expected = [
+        cap("0-2", 700_000, 100_000, Some(2_000_000), CapSource::Cooling),
+        cap("3", 900_000, 0, None, CapSource::Hardware),
+        cap("0-3", 2_000_000, 0, None, CapSource::User),
+    ];
+    assert_eq!(w.frequency_caps, expected);
+    assert_eq!(lines(&warnings, WarningKind::Ignored), [(2, "until")]);
+    assert_eq!(lines(&warnings, WarningKind::Suspicious), [(3, "max_khz")]);
+}
+
+#[test]
+fn caps_that_cannot_be_say_what_can() {
+    let error = |cap: &str| {
+        let text = capped(&format!("[ {cap} ]"));
+        let e = import("f.json", text.as_bytes(), &Dialect::default(), &own_clock_for_cpu_3()).unwrap_err();
+        let WorkloadError::File(e) = e else { panic!("{e}") };
+        format!("{e}; {}", e.help.as_deref().unwrap_or_default())
+    };
+    assert!(error(r#"{ "cpus": "0-1", "max_khz": 600000 }"#).contains("CPUs 0-1 leaves out CPUs 2, which share"));
+    let low = error(r#"{ "cpus": "0-3", "max_khz": 600000 }"#);
+    assert!(low.contains("CPUs 3 cannot run at 600000 kHz: their lowest operating point is 800000 kHz"), "{low}");
+    assert!(error(r#"{ "cpus": "2-4", "max_khz": 800000 }"#).contains("CPU 4, but the machine has 0 to 3"));
+    assert!(error(r#"{ "cpus": "", "max_khz": 800000 }"#).contains("number of CPUs"));
+    assert!(error(r#"{ "cpus": "3-", "max_khz": 800000 }"#).contains("`cpus` has `3-`"));
+    assert!(error(r#"{ "cpus": [3], "max_khz": 800000, "from": 5, "to": 5 }"#).contains("end in ns"));
+    assert!(error(r#"{ "cpus": [3], "max_khz": 800000, "by": "colling" }"#).contains("did you mean `cooling`?"));
+    assert!(error(r#"{ "cpus": [3] }"#).contains("without `cpus` or `max_khz`"));
+    assert!(refused(&capped("{}")).contains("`thermal_caps`"));
+    assert!(refused(&capped("[ 3 ]")).contains("a cap is"));
 }
 
 #[test]

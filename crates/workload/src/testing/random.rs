@@ -104,6 +104,7 @@ impl Random {
             tasks,
             start: start.collect(),
             irqs: Vec::new(),
+            frequency_caps: Vec::new(),
             duration_ns: None,
             warmup_ns: 0,
             score: Score::None,

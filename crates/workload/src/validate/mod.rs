@@ -22,6 +22,7 @@ use crate::warning::{Warning, WarningKind};
 
 pub use problem::{Problem, Step};
 pub use programs::{MAX_DURATION_NS, MAX_LOOP_DEPTH, MAX_SPIN_STEPS, MAX_TIME_NS};
+pub(crate) use ranges::frequency_cap;
 pub use spawns::MAX_TASKS;
 
 /// What a remark is about.

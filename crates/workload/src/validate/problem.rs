@@ -90,6 +90,24 @@ pub enum Problem {
         /// The machine's last.
         last: CpuId,
     },
+    /// A frequency cap of some of the CPUs that share a clock.
+    #[error("a frequency cap of CPUs {cpus} leaves out CPUs {others}, which share their clock")]
+    SplitsClock {
+        /// Whom it names.
+        cpus: Box<CpuMask>,
+        /// Whom it does not.
+        others: Box<CpuMask>,
+    },
+    /// A frequency cap below what the CPUs can run at.
+    #[error("CPUs {cpus} cannot run at {khz} kHz: their lowest operating point is {lowest} kHz")]
+    CapTooLow {
+        /// Who.
+        cpus: Box<CpuMask>,
+        /// The cap.
+        khz: u32,
+        /// The nearest cap that can be.
+        lowest: u32,
+    },
     /// An affinity without any CPU of the machine.
     #[error("`{task}` may use only CPUs {mask}, none of which the machine has")]
     NoCpuAllowed {
@@ -179,7 +197,7 @@ impl Problem {
     pub fn step(&self) -> Option<Step> {
         use Problem::*;
         match self {
-            NoThreads | NoSuchCpu { .. } | TooManyTasks { .. } => None,
+            NoThreads | NoSuchCpu { .. } | TooManyTasks { .. } | SplitsClock { .. } | CapTooLow { .. } => None,
             NoSuchObject { step, .. }
             | WrongObject { step, .. }
             | NoSuchTask { step, .. }
@@ -206,6 +224,8 @@ impl Problem {
             }
             OutOfRange { .. } | ClampsCross { .. } => "the kernel would refuse this value",
             NoSuchCpu { .. } | NoCpuAllowed { .. } => "choose CPUs of this machine, or another machine",
+            SplitsClock { .. } => "cap all CPUs of a clock together",
+            CapTooLow { .. } => "choose that operating point or a higher one",
             TooDeep { .. } => "unroll inner loops",
             Spins { .. } => "put a run, a sleep or a blocking step into the loop, or bound it",
             TimeOverflow { .. } => "loop for ever and give the run a duration instead",

@@ -95,6 +95,7 @@ pub(super) fn check(w: &Workload, machine: &Machine) -> Result<(), Problem> {
     w.tasks.iter().try_for_each(|t| task(t, machine))?;
     w.start.iter().try_for_each(|s| start(w, s, machine))?;
     w.irqs.iter().try_for_each(|i| irq(w, i, machine))?;
+    w.frequency_caps.iter().try_for_each(|c| frequency_cap(c, machine))?;
     w.steps().try_for_each(|(step, op)| {
         let at = At { subject: &w.tasks[step.spec as usize].name, step: Some(step) };
         op_objects(w, op, &at)?;
@@ -138,6 +139,27 @@ fn irq(w: &Workload, i: &IrqSource, machine: &Machine) -> Result<(), Problem> {
     at.amount(i.busy)?;
     at.range("period in ns", i.period.base, MIN_IRQ_PERIOD_NS, i128::MAX)?;
     i.posts.map_or(Ok(()), |sem| at.object(w, sem, "semaphore"))
+}
+
+/// Checks a frequency cap by itself.
+pub(crate) fn frequency_cap(cap: &FrequencyCap, machine: &Machine) -> Result<(), Problem> {
+    let at = At { subject: "a frequency cap", step: None };
+    at.range("number of CPUs", cap.cpus.count() as i128, 1, machine.nr_cpus() as i128)?;
+    cap.cpus.iter().try_for_each(|cpu| at.cpu(cpu, machine))?;
+    for domain in machine.freq_domains.iter().filter(|d| d.cpus.intersects(&cap.cpus)) {
+        let (cpus, others) = (Box::new(domain.cpus.and(&cap.cpus)), Box::new(domain.cpus.minus(&cap.cpus)));
+        if !others.is_empty() {
+            return Err(Problem::SplitsClock { cpus, others });
+        }
+        let lowest = domain.opps.first().map_or(0, |o| o.khz);
+        if cap.max_khz < lowest {
+            return Err(Problem::CapTooLow { cpus, khz: cap.max_khz, lowest });
+        }
+    }
+    at.amount(Amount::fixed(cap.from_ns))?;
+    let Some(to) = cap.to_ns else { return Ok(()) };
+    at.amount(Amount::fixed(to))?;
+    at.range("end in ns", to, i128::from(cap.from_ns) + 1, i128::MAX)
 }
 
 /// The objects and templates a step names.

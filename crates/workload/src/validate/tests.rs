@@ -27,6 +27,7 @@ fn workload(objects: &[Object], programs: &[&[Op]]) -> Workload {
         start: (0..tasks.len() as u32).map(|spec| Start { spec, count: 1, cpu: 0 }).collect(),
         tasks,
         irqs: Vec::new(),
+        frequency_caps: Vec::new(),
         duration_ns: Some(1_000_000_000),
         warmup_ns: 0,
         score: Score::None,

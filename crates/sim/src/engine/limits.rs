@@ -1,0 +1,85 @@
+//! Limits of frequencies: the caps that a workload brings along, and what a clock then does.
+//!
+//! ```text
+//! cap begins  *  schedulers are told, pressure rises at once
+//!             ~~~~~~~~~*  the clock is there after its transition time, and speed and power with it
+//! ```
+
+use fairground_machine::Opp;
+use fairground_workload::CapSource;
+
+use super::queue::What;
+use super::Engine;
+use crate::{FrequencyLimits, Time};
+
+impl Engine {
+    /// Time 0: caps that hold from the beginning are there already, the others are awaited.
+    pub(super) fn arm_caps(&mut self) {
+        for cap in &self.workload.frequency_caps {
+            let domains = self.machine.freq_domains.iter().enumerate();
+            for (domain, _) in domains.filter(|(_, d)| d.cpus.intersects(&cap.cpus)) {
+                let change = What::Limits { domain: domain as u32 };
+                [Some(cap.from_ns), cap.to_ns].into_iter().flatten().for_each(|at| self.queue.push(at, change));
+            }
+        }
+        for domain in 0..self.machine.freq_domains.len() as u32 {
+            self.publish_limits(domain);
+        }
+    }
+
+    /// A cap of this domain begins or ends.
+    pub(super) fn limits_change(&mut self, domain: u32) {
+        if self.publish_limits(domain) {
+            let transition_ns = self.machine.freq_domains[domain as usize].transition_ns;
+            self.queue.push(self.now + transition_ns, What::Reclock { domain });
+        }
+    }
+
+    /// Shows and tells schedulers the limits of now; false if they are the same as before.
+    fn publish_limits(&mut self, domain: u32) -> bool {
+        let cpus = self.machine.freq_domains[domain as usize].cpus;
+        let limits = self.limits_at(self.now, domain);
+        let Some(first) = cpus.first().filter(|cpu| self.env.cpu(*cpu).limits != limits) else { return false };
+        cpus.iter().for_each(|cpu| self.env.cpu_mut(cpu).limits = limits);
+        self.call(first, |s, e| s.frequency_limits(e, &cpus));
+        true
+    }
+
+    fn limits_at(&self, now: Time, domain: u32) -> FrequencyLimits {
+        let domain = &self.machine.freq_domains[domain as usize];
+        let mut limits = FrequencyLimits::none(domain.opps.last().map_or(0, |o| o.khz));
+        let caps = self.workload.frequency_caps.iter().filter(|c| c.cpus.intersects(&domain.cpus));
+        for cap in caps.filter(|c| c.from_ns <= now && c.to_ns.is_none_or(|to| now < to)) {
+            let khz = domain.opps[highest_below(&domain.opps, cap.max_khz)].khz;
+            match cap.by {
+                CapSource::Hardware => limits.hardware_khz = limits.hardware_khz.min(khz),
+                CapSource::Cooling => limits.cooling_khz = limits.cooling_khz.min(khz),
+                CapSource::User => {}
+            }
+            if cap.by != CapSource::Hardware {
+                limits.policy_khz = limits.policy_khz.min(khz);
+            }
+        }
+        limits
+    }
+
+    /// The operating point that a domain takes: the governor's, or the highest that its limits allow.
+    pub(super) fn permitted_opp(&self, domain: u32) -> u32 {
+        let hardware = &self.machine.freq_domains[domain as usize];
+        let limit = hardware.cpus.first().map_or(u32::MAX, |cpu| self.env.cpu(cpu).limits.lowest_khz());
+        self.wished_opp[domain as usize].min(highest_below(&hardware.opps, limit) as u32)
+    }
+
+    /// The clock has had its time to follow the limits.
+    pub(super) fn reclock(&mut self, domain: u32) {
+        let opp = self.permitted_opp(domain);
+        if opp != self.opp[domain as usize] {
+            self.apply_frequency(domain, opp);
+        }
+    }
+}
+
+/// Index of the highest operating point not above `khz`; the lowest if there is none.
+fn highest_below(opps: &[Opp], khz: u32) -> usize {
+    opps.iter().rposition(|o| o.khz <= khz).unwrap_or(0)
+}
