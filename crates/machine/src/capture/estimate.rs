@@ -29,7 +29,7 @@ impl Curve {
         self.points.last().map_or(0.0, |(_, mw)| *mw)
     }
 
-    /// mW at a frequency, kHz: on the line between the points around it, beyond the ends in proportion to the frequency.
+    /// mW at a frequency, kHz: on the line between the points around it; beyond the ends in proportion to it.
     pub fn at(&self, khz: f64) -> f64 {
         let above = self.points.iter().position(|(point, _)| *point >= khz);
         let mw = match above {
