@@ -73,4 +73,13 @@ for jobs in 2 8; do
 	same "--jobs 1 and $jobs" "$one" "$("$release" "${args[@]}" --jobs $jobs)"
 done
 "$release" "${args[@]}" --check-determinism >/dev/null
+
+# This machine, where it shows itself.
+if [ -e /sys/devices/system/cpu/online ]; then
+	first=$("$release" machine capture 2>/dev/null)
+	same "machine capture, twice" "$first" "$("$release" machine capture 2>/dev/null)"
+	same "machine capture, debug and release" "$first" "$("$debug" machine capture 2>/dev/null)"
+else
+	echo "SKIPPED: machine capture, /sys shows no CPUs"
+fi
 echo "determinism: $((cases + 1)) comparisons, all the same"

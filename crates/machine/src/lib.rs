@@ -3,8 +3,8 @@
 //! A [`Machine`] is one object; scheduling domains, distances, speeds and prices are all derived from it and from
 //! nothing else. This crate knows no scheduler and no workload.
 //!
-//! Machines come from presets ([`Machine::preset`]), files ([`Machine::load`], format in `machines/README.md`), or
-//! code ([`Machine::symmetric`], [`testing`]). A file is parsed into a tree that knows its places, read section by
+//! Machines come from presets ([`Machine::preset`]), files ([`Machine::load`], format in `machines/README.md`), sysfs
+//! ([`capture`](capture())), or code ([`Machine::symmetric`], [`testing`]). A file is parsed into a tree that knows its places, read section by
 //! section with faults that name file, line and key ([`FileError`]), and every figure is kept with its source
 //! ([`Figure`]); [`Machine::to_toml`] is the way back.
 //!
@@ -21,6 +21,7 @@
 //! ```
 
 mod builder;
+mod capture;
 mod check;
 mod derive;
 mod error;
@@ -32,6 +33,7 @@ mod names;
 mod show;
 pub mod testing;
 
+pub use capture::{capture, CaptureError, CaptureOptions, Captured};
 pub use check::Warning;
 pub use error::{FileError, MachineError};
 pub use load::{preset_text, presets};

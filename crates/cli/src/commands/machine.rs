@@ -1,12 +1,14 @@
 //! `fairground machine`.
 
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::PathBuf;
 
-use clap::Subcommand;
-use fairground_machine::{presets, Machine};
+use clap::{Args, Subcommand};
+use fairground_machine::{capture, presets, CaptureOptions, Machine};
 
-use crate::error::{End, Failure};
-use crate::output::print;
+use crate::error::{run_failed, End, Failure};
+use crate::output::{complain, print, OutputFile};
 
 /// Machines: hardware as data.
 #[derive(Subcommand)]
@@ -26,6 +28,28 @@ pub enum MachineCommand {
         /// Preset or file
         machine: String,
     },
+    /// Describe the machine of a sysfs tree; prints a machine file, notes go to standard error
+    Capture(Capture),
+}
+
+/// Describes the machine of a sysfs tree.
+#[derive(Args)]
+pub struct Capture {
+    /// What is mounted on /sys, or a copy of it
+    #[arg(long, value_name = "DIR", default_value = "/sys")]
+    sysfs: PathBuf,
+    /// What is mounted on /sys/kernel/debug, or a copy of it [default: kernel/debug of the sysfs tree]
+    #[arg(long, value_name = "DIR")]
+    debugfs: Option<PathBuf>,
+    /// Name of the machine
+    #[arg(long, default_value = "captured")]
+    name: String,
+    /// Write the machine file here instead of printing it
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Preset or file that lends the figures that sysfs does not give [default: the nearest preset]
+    #[arg(long, value_name = "MACHINE")]
+    like: Option<String>,
 }
 
 impl MachineCommand {
@@ -35,8 +59,27 @@ impl MachineCommand {
             MachineCommand::Show { machine, toml: false } => Machine::find(&machine)?.describe(),
             MachineCommand::Show { machine, toml: true } => Machine::find(&machine)?.to_toml(),
             MachineCommand::Check { machine } => check(&Machine::find(&machine)?),
+            MachineCommand::Capture(capture) => return capture.run(),
         };
         print(&text)?;
+        Ok(End::Done)
+    }
+}
+
+impl Capture {
+    fn run(self) -> Result<End, Failure> {
+        let like = self.like.as_deref().map(Machine::find).transpose()?;
+        let out = self.out.as_deref().map(OutputFile::create).transpose()?;
+        let options = CaptureOptions { sysfs: self.sysfs, debugfs: self.debugfs, name: self.name, like };
+        let captured = capture(&options)?;
+        captured.notes.iter().for_each(|note| complain(&format!("note: {note}")));
+        match out {
+            None => print(&captured.to_toml())?,
+            Some(mut file) => {
+                file.write_all(captured.to_toml().as_bytes()).map_err(run_failed)?;
+                file.finish()?;
+            }
+        }
         Ok(End::Done)
     }
 }

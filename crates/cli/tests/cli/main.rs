@@ -1,6 +1,7 @@
 //! The command as a user runs it: one binary, modules by theme.
 
 mod calibrate;
+mod capture;
 mod compare;
 mod determinism;
 mod errors;

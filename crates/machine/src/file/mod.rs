@@ -117,9 +117,13 @@ fn cpu(i: usize, levels: &Levels, clocks: &clocks::Clocks, types: &types::Types)
 }
 
 /// Names are typed on command lines and used in file names.
+pub(crate) fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
+}
+
 fn read_name(node: &Node) -> FileResult<String> {
     let name = node.text()?;
-    if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b)) {
+    if !is_name(name) {
         return Err(node.fault(format!("`{name}` is no name")).hint("expected letters, digits, `-`, `_` and `.`"));
     }
     Ok(name.to_string())

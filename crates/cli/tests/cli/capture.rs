@@ -1,0 +1,68 @@
+use std::path::Path;
+
+use super::{fairground, files, refuses, succeeds};
+
+/// The least of a sysfs tree: two CPUs.
+fn tiny(dir: &Path) -> String {
+    let cpu = dir.join("devices/system/cpu");
+    std::fs::create_dir_all(&cpu).unwrap();
+    std::fs::write(cpu.join("online"), "0-1\n").unwrap();
+    dir.display().to_string()
+}
+
+/// The captured file is what `machine capture` is for: it must load, pass its check and run.
+fn describes_a_machine_that_runs(words: &str) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("captured.toml");
+    let text = succeeds(words);
+    assert_eq!(text, succeeds(words), "twice the same");
+    std::fs::write(&path, text).unwrap();
+    let file = path.display();
+    let check = succeeds(&format!("machine check {file}"));
+    assert!(check.ends_with(", 0 warnings\n"), "{check}");
+    succeeds(&format!("run {file} periodic:tasks=4,duration=1 --sched fair:v5.11"));
+}
+
+#[test]
+fn this_machine_is_captured_and_runs() {
+    if !Path::new("/sys/devices/system/cpu/cpu0/topology").is_dir() {
+        eprintln!("SKIPPED: /sys shows no topology of this machine");
+        return;
+    }
+    describes_a_machine_that_runs("machine capture");
+}
+
+#[test]
+fn a_copied_tree_is_captured_and_runs() {
+    let dir = tempfile::tempdir().unwrap();
+    describes_a_machine_that_runs(&format!("machine capture --sysfs {} --name tiny", tiny(dir.path())));
+}
+
+#[test]
+fn notes_go_to_standard_error_and_into_the_file() {
+    let (dir, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let path = out.path().join("board.toml");
+    let words = format!("machine capture --sysfs {} --out {} --like juno-r2", tiny(dir.path()), path.display());
+    let ran = fairground(&words);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let note = "no cpuidle for CPUs 0-1: they are taken to have one shallow state\n";
+    assert!(ran.stderr.contains(&format!("note: {note}")), "{}", ran.stderr);
+    assert!(text.contains(&format!("# - {note}")) && text.contains("\"estimate: from juno-r2\""), "{text}");
+}
+
+#[test]
+fn a_tree_that_cannot_be_captured_leaves_no_file() {
+    let (dir, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let tree = tiny(dir.path());
+    let words = |tree: &str, more: &str| {
+        format!("machine capture --sysfs {tree} --out {}/board.toml {more}", out.path().display())
+    };
+    refuses(&words("nowhere", ""), &["`nowhere` is no sysfs tree", "mounted on /sys"]);
+    refuses(&words(&tree, "--like hikey690"), &["did you mean `hikey960`"]);
+    refuses(&words(&tree, "--name a/b"), &["`a/b` is no name", "letters"]);
+    refuses(&words(&tree, "--debugfs nowhere"), &["`nowhere` is no debugfs tree"]);
+    std::fs::write(dir.path().join("devices/system/cpu/online"), "0-one").unwrap();
+    refuses(&words(&tree, ""), &["devices/system/cpu/online", "found `0-one`", "0-3,8"]);
+    assert!(files(out.path()).is_empty());
+}

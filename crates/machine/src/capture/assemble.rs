@@ -1,0 +1,271 @@
+//! From what a tree says, and a machine that lends the rest, to a machine.
+
+use crate::{
+    Cluster, Costs, Cpu, CpuId, CpuMask, CpuType, Figure, FreqDomain, IdleState, Machine, Opp, Source,
+    NODE_RECLAIM_DISTANCE,
+};
+
+use super::clocks::Clock;
+use super::estimate::{Core, Curve, Lender};
+use super::{energy, idle, Seen};
+
+/// node_reclaim_distance of AMD's and Hygon's Zen.
+const ZEN_RECLAIM_DISTANCE: u32 = 32;
+
+/// The machine, with the source of each figure.
+pub(super) fn machine(seen: &Seen, name: &str, lender: &Lender) -> Machine {
+    let kinds = kinds(seen);
+    let mut parts = Parts { seen, lender, kinds: &kinds, figures: Vec::new() };
+    let freq_domains = parts.freq_domains();
+    let clusters = parts.clusters(&freq_domains);
+    let cpu_types = parts.cpu_types(&freq_domains);
+    let topology = &seen.topology;
+    let mut machine = Machine {
+        name: name.into(),
+        title: seen.title.clone(),
+        cpus: parts.cpus(&clusters, &freq_domains),
+        cpu_types,
+        cores: topology.cores.clone(),
+        clusters,
+        llcs: topology.llcs.clone(),
+        packages: topology.packages.clone(),
+        nodes: topology.nodes.clone(),
+        numa_distance: topology.slit.clone(),
+        node_reclaim_distance: parts.reclaim_distance(),
+        freq_domains,
+        costs: Costs::free(),
+        figures: Vec::new(),
+    };
+    let (costs, figures) = lender.costs(&machine.distances());
+    machine.costs = costs;
+    parts.figures.extend(figures);
+    machine.figures = parts.figures;
+    machine.restate_figures();
+    for figure in &mut machine.figures {
+        if figure.source == Source::Estimate(String::new()) {
+            figure.source = Source::Estimate(format!("from {}", lender.name()));
+        }
+        if !figure.path.starts_with("costs.") {
+            figure.value = in_us(&figure.value);
+        }
+    }
+    machine
+}
+
+/// Times of idle states and clocks in us where those are whole, as kernels and presets state them.
+fn in_us(value: &str) -> String {
+    let ns = value.strip_suffix(" ns").and_then(|ns| ns.parse::<u64>().ok());
+    ns.filter(|ns| ns % 1000 == 0).map_or_else(|| value.into(), |ns| format!("{} us", ns / 1000))
+}
+
+/// A kind of core: equal name, capacity and idle states.
+struct Kind {
+    name: String,
+    cpus: CpuMask,
+    core_name: Option<&'static str>,
+    capacity: u32,
+    states: Vec<idle::State>,
+}
+
+/// The kinds of cores by their first CPUs; a core is of the kind of its first thread.
+fn kinds(seen: &Seen) -> Vec<Kind> {
+    let mut kinds: Vec<Kind> = Vec::new();
+    for core in &seen.topology.cores {
+        let first = core.first().unwrap_or(0) as usize;
+        let (core_name, capacity, states) = (seen.core_names[first], seen.capacities[first], &seen.idle[first]);
+        let same = |k: &&mut Kind| (k.core_name, k.capacity, &k.states) == (core_name, capacity, states);
+        match kinds.iter_mut().find(same) {
+            Some(kind) => kind.cpus = kind.cpus.or(core),
+            None => {
+                let name = core_name.unwrap_or_else(|| seen.isa.map_or("cpu", |isa| isa.name()));
+                kinds.push(Kind { name: name.into(), cpus: *core, core_name, capacity, states: states.clone() });
+            }
+        }
+    }
+    kinds.sort_by_key(|kind| kind.cpus.first());
+    name_apart(&mut kinds);
+    kinds
+}
+
+/// Kinds of one name are told apart by their capacities, and those of one capacity by their first CPU.
+fn name_apart(kinds: &mut [Kind]) {
+    for suffix in [|kind: &Kind| kind.capacity, |kind: &Kind| kind.cpus.first().unwrap_or(0)] {
+        let names: Vec<String> = kinds.iter().map(|kind| kind.name.clone()).collect();
+        for kind in kinds.iter_mut().filter(|kind| names.iter().filter(|name| **name == kind.name).count() > 1) {
+            kind.name = format!("{}-{}", kind.name, suffix(kind));
+        }
+    }
+}
+
+/// What a figure rests on, and where in the tree.
+fn published(place: &str) -> Source {
+    Source::Published(format!("sysfs, {place}"))
+}
+
+struct Parts<'a> {
+    seen: &'a Seen,
+    lender: &'a Lender<'a>,
+    kinds: &'a [Kind],
+    figures: Vec<Figure>,
+}
+
+impl<'a> Parts<'a> {
+    /// States where the figure at `path` is from; its value is restated at the end.
+    fn state(&mut self, path: String, source: Source) {
+        self.figures.push(Figure { path, value: String::new(), source });
+    }
+
+    /// The lender's core that stands for that of a CPU.
+    fn lent(&self, cpu: CpuId) -> Core<'a> {
+        let kind = self.kinds.iter().find(|kind| kind.cpus.test(cpu)).unwrap_or(&self.kinds[0]);
+        self.lender.core(kind.core_name, kind.capacity)
+    }
+
+    /// How much more a core draws here at its top than the one that lends its figures.
+    fn power(&self, cpu: CpuId, domains: &[FreqDomain]) -> f64 {
+        let here = domains.iter().find(|domain| domain.cpus.test(cpu)).and_then(|domain| domain.opps.last());
+        let there = self.lent(cpu).top_mw();
+        here.filter(|_| there > 0.0).map_or(1.0, |top| top.active_mw / there)
+    }
+
+    fn reclaim_distance(&mut self) -> u32 {
+        self.state("topology".into(), published("devices/system/cpu/cpuN/topology, cpuN/cache, devices/system/node"));
+        if self.seen.topology.nodes.len() < 2 {
+            return NODE_RECLAIM_DISTANCE;
+        }
+        self.state("topology.distances".into(), published("devices/system/node/nodeN/distance"));
+        if !self.seen.is_zen {
+            return NODE_RECLAIM_DISTANCE;
+        }
+        let source = "modalias; Linux sets node_reclaim_distance of Zen in arch/x86/kernel/cpu since v5.4";
+        self.state("topology.reclaim_distance".into(), published(source));
+        ZEN_RECLAIM_DISTANCE
+    }
+
+    fn cpus(&self, clusters: &[Cluster], domains: &[FreqDomain]) -> Vec<Cpu> {
+        let topology = &self.seen.topology;
+        let index = |groups: &[CpuMask], id: CpuId| groups.iter().position(|g| g.test(id)).unwrap_or(0) as u32;
+        let clusters: Vec<CpuMask> = clusters.iter().map(|cluster| cluster.cpus).collect();
+        let domains: Vec<CpuMask> = domains.iter().map(|domain| domain.cpus).collect();
+        let kinds: Vec<CpuMask> = self.kinds.iter().map(|kind| kind.cpus).collect();
+        let cpu = |id: CpuId| Cpu {
+            id,
+            core: index(&topology.cores, id),
+            cluster: index(&clusters, id),
+            llc: index(&topology.llcs, id),
+            package: index(&topology.packages, id),
+            node: index(&topology.nodes, id),
+            freq_domain: index(&domains, id),
+            cpu_type: index(&kinds, id),
+            capacity: self.kinds[index(&kinds, id) as usize].capacity,
+        };
+        (0..self.seen.capacities.len() as CpuId).map(cpu).collect()
+    }
+
+    /// The clocks. Of equal ones in a row the first speaks for all, as in a file.
+    fn freq_domains(&mut self) -> Vec<FreqDomain> {
+        let mut domains: Vec<FreqDomain> = Vec::new();
+        let mut before: Option<[Source; 2]> = None;
+        for clock in &self.seen.clocks {
+            let (domain, sources) = self.freq_domain(clock);
+            let same = |last: &FreqDomain| (&last.opps, last.transition_ns) == (&domain.opps, domain.transition_ns);
+            if !domains.last().is_some_and(same) || before.as_ref() != Some(&sources) {
+                let [transition, opps] = sources.clone();
+                self.state(format!("freq_domain[{}].transition", domain.cpus), transition);
+                self.state(format!("freq_domain[{}].opps", domain.cpus), opps);
+            }
+            before = Some(sources);
+            domains.push(domain);
+        }
+        domains
+    }
+
+    /// A clock, and the sources of its transition and of its operating points.
+    fn freq_domain(&self, clock: &Clock) -> (FreqDomain, [Source; 2]) {
+        let lent = self.lent(clock.cpus.first().unwrap_or(0));
+        let from = |what: &str| Source::Estimate(format!("from {}, {}{what}", self.lender.name(), lent.kind.name));
+        let (transition_ns, transition) = match clock.transition_ns {
+            Some(ns) => (ns, published("cpufreq/policyN/cpuinfo_transition_latency")),
+            None => (lent.transition_ns(), from("")),
+        };
+        let first = clock.cpus.first().unwrap_or(0);
+        let (opps, source) = match self.seen.energy.iter().find(|domain| domain.cpus.test(first)) {
+            Some(model) => self.modelled(clock, model),
+            None if clock.khz.is_empty() => (vec![lent.fixed_opp()], from(": clock and power at the top")),
+            None if clock.is_assumed => (lent.opps(&clock.khz), from(": power; steps between cpufreq's ends assumed")),
+            None => (lent.opps(&clock.khz), from(": power; frequencies from cpufreq")),
+        };
+        (FreqDomain { cpus: clock.cpus, opps, transition_ns }, [transition, source])
+    }
+
+    /// Operating points of a clock of which the kernel has an energy model.
+    fn modelled(&self, clock: &Clock, model: &energy::Domain) -> (Vec<Opp>, Source) {
+        let khz: Vec<u32> =
+            if clock.khz.is_empty() { model.states.iter().map(|(khz, _)| *khz).collect() } else { clock.khz.clone() };
+        let scale = if model.is_abstract { self.abstract_unit() } else { 1.0 };
+        let states = model.states.iter().map(|(khz, power)| (*khz, power * scale));
+        let all_known = khz.iter().all(|khz| model.states.iter().any(|(known, _)| known == khz));
+        let source = match (model.is_abstract, all_known) {
+            (false, true) => Source::Published("debugfs, energy_model".into()),
+            (false, false) => Source::Estimate("debugfs, energy_model, and between its states on a line".into()),
+            (true, _) => Source::Estimate(format!("from {}: scale of the abstract energy model", self.lender.name())),
+        };
+        let curve = Curve::new(states);
+        (khz.into_iter().map(|khz| Opp { khz, active_mw: curve.at(f64::from(khz)) }).collect(), source)
+    }
+
+    /// mW of one unit of an abstract energy model: the strongest core draws at its top what the lender's does.
+    fn abstract_unit(&self) -> f64 {
+        let top = |domain: &&energy::Domain| domain.states.last().map_or(0.0, |(_, power)| *power);
+        let models = self.seen.energy.iter().filter(|domain| domain.is_abstract);
+        let strongest = models.max_by(|a, b| top(a).total_cmp(&top(b)));
+        let lent = |domain: &energy::Domain| self.lent(domain.cpus.first().unwrap_or(0)).top_mw();
+        strongest.filter(|domain| top(domain) > 0.0).map_or(1.0, |domain| lent(domain) / top(&domain))
+    }
+
+    fn clusters(&self, domains: &[FreqDomain]) -> Vec<Cluster> {
+        let cluster = |seen: &super::topology::Cluster| {
+            let first = seen.cpus.first().unwrap_or(0);
+            let (active_mw, idle_mw) = self.lent(first).cluster_mw(self.power(first, domains));
+            Cluster { cpus: seen.cpus, shares_cache: seen.shares_cache, active_mw, idle_mw }
+        };
+        self.seen.topology.clusters.iter().map(cluster).collect()
+    }
+
+    fn cpu_types(&mut self, domains: &[FreqDomain]) -> Vec<CpuType> {
+        self.kinds.iter().map(|kind| self.cpu_type(kind, domains)).collect()
+    }
+
+    fn cpu_type(&mut self, kind: &Kind, domains: &[FreqDomain]) -> CpuType {
+        let section = format!("cpu_type.{}", kind.name);
+        let capacity = match self.seen.has_capacities {
+            true => published("devices/system/cpu/cpuN/cpu_capacity"),
+            false => Source::Estimate("no cpu_capacity: the kernel takes all CPUs for equal".into()),
+        };
+        self.state(format!("{section}.capacity"), capacity);
+        let lent = self.lender.core(kind.core_name, kind.capacity);
+        let threads = self.seen.topology.cores.iter().filter(|core| core.intersects(&kind.cpus)).map(CpuMask::count);
+        let threads = threads.max().unwrap_or(1);
+        let (smt_throughput, is_lent) = lent.smt_throughput(threads);
+        if threads > 1 && !is_lent {
+            let reason = format!("round figures, no core of {} has {threads} threads", self.lender.name());
+            self.state(format!("{section}.smt_throughput"), Source::Estimate(reason));
+        }
+        CpuType { name: kind.name.clone(), idle_states: self.idle_states(kind, &lent, domains), smt_throughput }
+    }
+
+    fn idle_states(&mut self, kind: &Kind, lent: &Core, domains: &[FreqDomain]) -> Vec<IdleState> {
+        let first = kind.cpus.first().unwrap_or(0);
+        let power = self.power(first, domains);
+        let domain = domains.iter().find(|domain| domain.cpus.test(first));
+        let lowest_mw = domain.and_then(|domain| domain.opps.first()).map_or(0.0, |opp| opp.active_mw);
+        if kind.states.is_empty() {
+            return vec![lent.only_state(power, lowest_mw)];
+        }
+        for (state, file) in kind.states.iter().flat_map(|s| [(s, "exit_latency"), (s, "residency")]) {
+            let source = published("devices/system/cpu/cpuN/cpuidle/stateN");
+            self.state(format!("cpu_type.{}.idle.{}.{file}", kind.name, state.name), source);
+        }
+        lent.idle_states(&kind.states, power, lowest_mw)
+    }
+}

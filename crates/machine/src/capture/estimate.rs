@@ -1,0 +1,236 @@
+//! The figures that sysfs does not give, from a machine that has them.
+
+use crate::{Costs, CpuType, Distance, Figure, FreqDomain, IdleState, Machine, Opp, Source};
+
+use super::idle::State;
+
+/// Throughput of a core with 1, 2, ... busy threads, thousandths, where the preset's cores have fewer threads: round
+/// figures for code with many system calls.
+const SMT_THROUGHPUT: [u32; 8] = [1000, 1250, 1400, 1500, 1550, 1600, 1600, 1600];
+
+/// Power over frequency.
+pub(super) struct Curve {
+    /// kHz and mW, rising frequency; never empty.
+    points: Vec<(f64, f64)>,
+}
+
+impl Curve {
+    pub fn new(points: impl IntoIterator<Item = (u32, f64)>) -> Curve {
+        Curve { points: points.into_iter().map(|(khz, mw)| (f64::from(khz), mw)).collect() }
+    }
+
+    /// The greatest frequency, kHz.
+    fn top_khz(&self) -> f64 {
+        self.points.last().map_or(1.0, |(khz, _)| *khz)
+    }
+
+    /// The power at the greatest frequency, mW.
+    fn top_mw(&self) -> f64 {
+        self.points.last().map_or(0.0, |(_, mw)| *mw)
+    }
+
+    /// mW at a frequency, kHz: on the line between the points around it; beyond the ends in proportion to it.
+    pub fn at(&self, khz: f64) -> f64 {
+        let above = self.points.iter().position(|(point, _)| *point >= khz);
+        let mw = match above {
+            Some(i) if self.points[i].0 == khz => self.points[i].1,
+            Some(0) => self.points[0].1 * khz / self.points[0].0,
+            Some(i) => {
+                let ((lo, lo_mw), (hi, hi_mw)) = (self.points[i - 1], self.points[i]);
+                lo_mw + (hi_mw - lo_mw) * (khz - lo) / (hi - lo)
+            }
+            None => self.top_mw() * khz / self.top_khz(),
+        };
+        mw.min(MOST)
+    }
+}
+
+/// The greatest power and energy that a machine file can state, mW and uJ.
+const MOST: f64 = 1e9;
+
+/// Three digits: an estimate has no more.
+fn rounded(x: f64) -> f64 {
+    format!("{x:.2e}").parse().map_or(x, |x: f64| x.min(MOST))
+}
+
+/// A machine that lends figures.
+pub(super) struct Lender<'a> {
+    machine: &'a Machine,
+}
+
+/// A kind of core of the lender, as it is compared with a captured one.
+pub(super) struct Core<'a> {
+    pub kind: &'a CpuType,
+    domain: &'a FreqDomain,
+    cluster: &'a crate::Cluster,
+    curve: Curve,
+}
+
+impl<'a> Lender<'a> {
+    pub fn new(machine: &'a Machine) -> Lender<'a> {
+        Lender { machine }
+    }
+
+    pub fn name(&self) -> &'a str {
+        &self.machine.name
+    }
+
+    /// The kind of core that stands for a captured one: of the same name, else of the nearest capacity.
+    pub fn core(&self, name: Option<&str>, capacity: u32) -> Core<'a> {
+        let m = self.machine;
+        let first = |kind: usize| m.cpus.iter().find(|cpu| cpu.cpu_type as usize == kind).unwrap_or(&m.cpus[0]);
+        let kinds = 0..m.cpu_types.len();
+        let named = kinds.clone().find(|kind| Some(m.cpu_types[*kind].name.as_str()) == name);
+        let kind = named.or_else(|| kinds.min_by_key(|kind| first(*kind).capacity.abs_diff(capacity))).unwrap_or(0);
+        let cpu = first(kind);
+        let domain = m.freq_domain_of(cpu.id);
+        Core {
+            kind: &m.cpu_types[kind],
+            domain,
+            cluster: &m.clusters[cpu.cluster as usize],
+            curve: Curve::new(domain.opps.iter().map(|opp| (opp.khz, opp.active_mw))),
+        }
+    }
+
+    /// All costs of a machine on which `occurring` distances occur, and their figures.
+    pub fn costs(&self, occurring: &[Distance]) -> (Costs, Vec<Figure>) {
+        let mut costs = self.machine.costs.clone();
+        let from = Source::Estimate(format!("from {}", self.name()));
+        let theirs = self.machine.figures.iter().filter(|figure| figure.path.starts_with("costs."));
+        let mut figures: Vec<Figure> = theirs.map(|figure| Figure { source: from.clone(), ..figure.clone() }).collect();
+        let round = Costs::plausible();
+        let tables = [
+            ("ipi", &mut costs.ipi_ns, round.ipi_ns),
+            ("line", &mut costs.line_ns, round.line_ns),
+            ("refill_kib", &mut costs.refill_kib_ns, round.refill_kib_ns),
+        ];
+        let known = self.machine.distances();
+        for (name, table, round) in tables {
+            let lent = Distance::ALL.map(|d| self.by_distance(d, table, &round, &known));
+            let mut nearer = 0;
+            for distance in Distance::ALL {
+                let path = format!("costs.{name}.{}", distance.name());
+                if !occurring.contains(&distance) {
+                    // As a file without this distance is read.
+                    table[distance as usize] = nearer;
+                    figures.retain(|figure| figure.path != path);
+                } else if !known.contains(&distance) {
+                    let source = Source::Estimate(format!("a round figure, {} has no such distance", self.name()));
+                    figures.push(Figure { path, value: String::new(), source });
+                    table[distance as usize] = lent[distance as usize];
+                }
+                nearer = table[distance as usize];
+            }
+        }
+        (costs, figures)
+    }
+
+    /// The lender's figure for a distance; where that does not occur there, a round one between its neighbours.
+    fn by_distance(
+        &self,
+        distance: Distance,
+        table: &[u64; Distance::COUNT],
+        round: &[u64; Distance::COUNT],
+        known: &[Distance],
+    ) -> u64 {
+        let least = known.iter().rfind(|d| **d <= distance).map_or(0, |d| table[*d as usize]);
+        let most = known.iter().find(|d| **d >= distance).map_or(u64::MAX, |d| table[*d as usize]);
+        round[distance as usize].min(most).max(least)
+    }
+}
+
+impl Core<'_> {
+    /// Time of a change of the clock, ns.
+    pub fn transition_ns(&self) -> u64 {
+        self.domain.transition_ns
+    }
+
+    /// The operating point of a clock that cannot change.
+    pub fn fixed_opp(&self) -> Opp {
+        Opp { khz: self.curve.top_khz() as u32, active_mw: self.top_mw() }
+    }
+
+    /// Power at the top frequency, mW.
+    pub fn top_mw(&self) -> f64 {
+        self.curve.top_mw()
+    }
+
+    /// Operating points: power as at the same share of the top frequency here.
+    pub fn opps(&self, khz: &[u32]) -> Vec<Opp> {
+        let top = khz.last().copied().map_or(1.0, f64::from);
+        let mw = |khz: u32| rounded(self.curve.at(f64::from(khz) / top * self.curve.top_khz()));
+        khz.iter().map(|khz| Opp { khz: *khz, active_mw: mw(*khz) }).collect()
+    }
+
+    /// Power of a cluster while it is in use and while it is not, mW; `power` is the captured core's over this one's.
+    pub fn cluster_mw(&self, power: f64) -> (f64, f64) {
+        (rounded(self.cluster.active_mw * power), rounded(self.cluster.idle_mw * power))
+    }
+
+    /// Throughput of a core with up to `threads` busy threads, thousandths; whether it is this core's.
+    pub fn smt_throughput(&self, threads: usize) -> (Vec<u32>, bool) {
+        match self.kind.smt_throughput.get(..threads) {
+            Some(known) => (known.to_vec(), true),
+            None => (SMT_THROUGHPUT[..threads.min(SMT_THROUGHPUT.len())].to_vec(), false),
+        }
+    }
+
+    /// Idle states: what the kernel is told is as captured, the rest as of the state of this core that is nearest. Its
+    /// times scale with the exit latency, its power with `power`, the captured core's over this one's; an idle core
+    /// draws no more than one that runs at its lowest frequency, `lowest_mw`.
+    pub fn idle_states(&self, states: &[State], power: f64, lowest_mw: f64) -> Vec<IdleState> {
+        let mut shallowest = 0;
+        let mut all = Vec::new();
+        for state in states {
+            let index = self.nearest_state(state, shallowest);
+            shallowest = index;
+            all.push(idle_state(state, &self.kind.idle_states[index], power, lowest_mw));
+        }
+        all
+    }
+
+    /// The one state of a CPU without cpuidle.
+    pub fn only_state(&self, power: f64, lowest_mw: f64) -> IdleState {
+        let states = &self.kind.idle_states;
+        let shallow = states.iter().find(|state| !state.polling).unwrap_or(&states[0]);
+        let power_mw = rounded(shallow.power_mw * power).min(lowest_mw);
+        IdleState { name: "default".into(), power_mw, ..shallow.clone() }
+    }
+
+    /// The state of the same name, else that of the same kind with the nearest exit latency; none shallower than
+    /// `shallowest`.
+    fn nearest_state(&self, state: &State, shallowest: usize) -> usize {
+        let states = &self.kind.idle_states;
+        let deeper = shallowest..states.len();
+        let named = deeper.clone().find(|i| states[*i].name == state.name);
+        let latency_ns = state.exit_latency_us * 1000;
+        // The ratio of the latencies, in thousandths; a us more keeps zeros apart.
+        let apart = |i: &usize| {
+            let (a, b) = (latency_ns + 1000, states[*i].exit_latency_ns + 1000);
+            let ratio = 1000 * u128::from(a.max(b)) / u128::from(a.min(b));
+            (states[*i].polling != state.is_polling, ratio)
+        };
+        named.or_else(|| deeper.min_by_key(apart)).unwrap_or(shallowest)
+    }
+}
+
+fn idle_state(state: &State, like: &IdleState, power: f64, lowest_mw: f64) -> IdleState {
+    let exit_latency_ns = state.exit_latency_us * 1000;
+    let told = like.exit_latency_ns.max(1);
+    // Of a state that is left at once, nothing can be scaled.
+    let share = |ns: u64| (u128::from(ns) * u128::from(exit_latency_ns) / u128::from(told)).min(exit_latency_ns.into());
+    let longer = exit_latency_ns as f64 / told as f64;
+    // A loop runs: without one to go by, it draws what the lowest frequency does.
+    let lent_mw = if state.is_polling && !like.polling { lowest_mw } else { rounded(like.power_mw * power) };
+    IdleState {
+        name: state.name.clone(),
+        scope: if state.is_of_cluster { crate::IdleScope::Cluster } else { crate::IdleScope::Cpu },
+        entry_ns: share(like.entry_ns) as u64,
+        wake_ns: share(like.wake_ns) as u64,
+        exit_latency_ns,
+        target_residency_ns: state.residency_us * 1000,
+        power_mw: lent_mw.min(lowest_mw),
+        transition_uj: rounded(like.transition_uj * power * longer),
+        polling: state.is_polling,
+    }
+}

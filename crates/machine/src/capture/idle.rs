@@ -1,0 +1,82 @@
+//! cpuidle: the states of each CPU as the kernel is told of them.
+
+use crate::CpuMask;
+
+use super::cpus::Cpus;
+use super::tree::Tree;
+use super::{CaptureError, Notes};
+
+/// An hour, us: the longest time that a machine file can state.
+const MAX_US: i64 = 3_600_000_000;
+
+/// An idle state of a CPU.
+#[derive(Clone, PartialEq)]
+pub(super) struct State {
+    pub name: String,
+    pub exit_latency_us: u64,
+    pub residency_us: u64,
+    pub is_polling: bool,
+    /// Whether the cluster enters it. sysfs does not say; the name may.
+    pub is_of_cluster: bool,
+}
+
+/// The enabled states of each CPU, shallowest first; none where there is no cpuidle.
+pub(super) fn read(tree: &Tree, cpus: &Cpus, notes: &mut Notes) -> Result<Vec<Vec<State>>, CaptureError> {
+    let mut off: Vec<(String, CpuMask)> = Vec::new();
+    let mut all = Vec::new();
+    for cpu in cpus.iter() {
+        let dir = format!("{}/cpuidle", cpus.dir(cpu));
+        let mut states: Vec<State> = Vec::new();
+        for index in tree.numbered(&dir, "state") {
+            let dir = format!("{dir}/state{index}");
+            let state = read_state(tree, &dir, index, &states)?;
+            if tree.number(&format!("{dir}/disable"), 0..=i64::MAX)?.unwrap_or(0) == 0 {
+                states.push(state);
+            } else if let Some((_, cpus)) = off.iter_mut().find(|(name, _)| *name == state.name) {
+                cpus.set(cpu);
+            } else {
+                off.push((state.name, CpuMask::of(cpu)));
+            }
+        }
+        all.push(states);
+    }
+    for (name, of) in off {
+        notes.add(format!("idle state `{name}` is disabled on CPUs {} and is left out", cpus.kernel(&of)));
+    }
+    let without: CpuMask = cpus.iter().filter(|cpu| all[*cpu as usize].is_empty()).collect();
+    if !without.is_empty() {
+        notes.add(format!("no cpuidle for CPUs {}: they are taken to have one shallow state", cpus.kernel(&without)));
+    }
+    if all.iter().flatten().any(|state| state.is_of_cluster) {
+        notes.add("cpuidle does not say which states a cluster enters as a whole: those with `cluster` in the name");
+    }
+    Ok(all)
+}
+
+fn read_state(tree: &Tree, dir: &str, index: u32, before: &[State]) -> Result<State, CaptureError> {
+    let name = tree.name(&format!("{dir}/name"))?.unwrap_or_else(|| format!("state{index}"));
+    let describes = |word: &str| name.to_lowercase().contains(word);
+    let is_polling = name.starts_with("POLL") || name.starts_with("snooze");
+    // The first state of a CPU is its own: it holds until the whole cluster is idle.
+    let is_of_cluster = before.last().is_some_and(|last| describes("cluster") || last.is_of_cluster);
+    let mut unique = name.clone();
+    while before.iter().any(|state| state.name == unique) {
+        unique = format!("{unique}-{index}");
+    }
+    let time = |file: &str, least: u64| -> Result<u64, CaptureError> {
+        let path = format!("{dir}/{file}");
+        let us = tree.number(&path, 0..=MAX_US)?.map_or(least, |us| us as u64);
+        if us < least {
+            let expected = format!("at least the {least} us of the state before: the shallowest comes first");
+            return Err(tree.garbled(&path, format!("found {us} us"), expected));
+        }
+        Ok(us)
+    };
+    Ok(State {
+        exit_latency_us: time("latency", before.last().map_or(0, |last| last.exit_latency_us))?,
+        residency_us: time("residency", before.last().map_or(0, |last| last.residency_us))?,
+        name: unique,
+        is_polling,
+        is_of_cluster,
+    })
+}

@@ -1,0 +1,134 @@
+//! A sysfs or debugfs tree, live or copied: small files of text, any of which may be missing.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+
+use crate::{CpuMask, NR_CPUS};
+
+use super::CaptureError;
+
+/// The most that is read of a file; sysfs gives a page.
+const MAX_FILE: u64 = 64 << 10;
+
+/// The root of a tree. Paths are relative to it.
+pub(super) struct Tree {
+    root: PathBuf,
+}
+
+impl Tree {
+    pub fn new(root: impl Into<PathBuf>) -> Tree {
+        Tree { root: root.into() }
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Whether there is a directory.
+    pub fn has_dir(&self, path: &str) -> bool {
+        self.root.join(path).is_dir()
+    }
+
+    /// A fault in a file of this tree.
+    pub fn garbled(&self, path: &str, problem: impl Into<String>, expected: impl Into<String>) -> CaptureError {
+        CaptureError::Garbled { path: self.root.join(path), problem: problem.into(), expected: expected.into() }
+    }
+
+    /// The trimmed text of a file. None where it is missing, masked (by another kind of file, or by permissions),
+    /// empty, or says `<not supported>` and the like. Only regular files are opened: another could wait for ever.
+    pub fn text(&self, path: &str) -> Result<Option<String>, CaptureError> {
+        let full = self.root.join(path);
+        if !full.is_file() {
+            return Ok(None);
+        }
+        let mut bytes = Vec::new();
+        match File::open(&full).and_then(|file| file.take(MAX_FILE + 1).read_to_end(&mut bytes)) {
+            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied) => return Ok(None),
+            Err(cause) => return Err(CaptureError::Unreadable { path: full, cause }),
+            Ok(_) => {}
+        }
+        if bytes.len() as u64 > MAX_FILE {
+            let expected = format!("at most {} KiB, as sysfs gives", MAX_FILE >> 10);
+            return Err(self.garbled(path, "larger than any file of sysfs", expected));
+        }
+        // A device tree's strings end with a NUL.
+        let text = String::from_utf8(bytes).map_err(|_| self.garbled(path, "not UTF-8", "text"))?;
+        let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+        Ok(Some(text.to_string()).filter(|text| !text.is_empty() && !text.starts_with('<')))
+    }
+
+    /// A name: printable, at most 64 characters.
+    pub fn name(&self, path: &str) -> Result<Option<String>, CaptureError> {
+        let Some(text) = self.text(path)? else { return Ok(None) };
+        if text.chars().count() > 64 || text.chars().any(char::is_control) {
+            return Err(self.garbled(path, "no name", "up to 64 printable characters"));
+        }
+        Ok(Some(text))
+    }
+
+    /// A decimal number.
+    pub fn number(&self, path: &str, range: RangeInclusive<i64>) -> Result<Option<i64>, CaptureError> {
+        self.text(path)?.map(|text| self.parse(path, &text, &range)).transpose()
+    }
+
+    /// Decimal numbers between spaces; none where the file is missing.
+    pub fn numbers(&self, path: &str, range: RangeInclusive<i64>) -> Result<Vec<i64>, CaptureError> {
+        let text = self.text(path)?.unwrap_or_default();
+        text.split_whitespace().map(|word| self.parse(path, word, &range)).collect()
+    }
+
+    fn parse(&self, path: &str, word: &str, range: &RangeInclusive<i64>) -> Result<i64, CaptureError> {
+        word.parse().ok().filter(|number| range.contains(number)).ok_or_else(|| {
+            let expected = format!("a number from {} to {}", range.start(), range.end());
+            self.garbled(path, format!("found `{}`", shortened(word)), expected)
+        })
+    }
+
+    /// A hexadecimal number.
+    pub fn hex(&self, path: &str) -> Result<Option<u64>, CaptureError> {
+        let Some(text) = self.text(path)? else { return Ok(None) };
+        let digits = text.strip_prefix("0x").unwrap_or(&text);
+        let number = u64::from_str_radix(digits, 16);
+        let fault = |_| self.garbled(path, format!("found `{}`", shortened(&text)), "a hexadecimal number of 64 bits");
+        number.map(Some).map_err(fault)
+    }
+
+    /// CPUs in the kernel's list format, by the kernel's ids. cpufreq lists them with spaces between.
+    pub fn cpu_list(&self, path: &str) -> Result<Option<CpuMask>, CaptureError> {
+        let Some(text) = self.text(path)? else { return Ok(None) };
+        let list = text.split_whitespace().collect::<Vec<_>>().join(",");
+        CpuMask::parse_list(&list).map(Some).map_err(|piece| {
+            let expected = format!("a list of CPUs such as 0-3,8, all below {NR_CPUS}");
+            self.garbled(path, format!("found `{}`", shortened(&piece)), expected)
+        })
+    }
+
+    /// The numbers of the entries `PREFIXn` of a directory, rising.
+    pub fn numbered(&self, dir: &str, prefix: &str) -> Vec<u32> {
+        let names = self.names(dir);
+        let number = |name: &String| {
+            let digits = name.strip_prefix(prefix)?;
+            // `cpu07` is not the kernel's.
+            digits.parse().ok().filter(|n: &u32| n.to_string() == digits)
+        };
+        let mut numbers: Vec<u32> = names.iter().filter_map(number).collect();
+        numbers.sort_unstable();
+        numbers
+    }
+
+    /// The names in a directory, sorted; none where it is missing or cannot be read.
+    pub fn names(&self, dir: &str) -> Vec<String> {
+        let entries = std::fs::read_dir(self.root.join(dir)).into_iter().flatten().flatten();
+        let mut names: Vec<String> = entries.filter_map(|e| e.file_name().into_string().ok()).collect();
+        names.sort_unstable();
+        names
+    }
+}
+
+/// What a message quotes of garbage.
+fn shortened(text: &str) -> String {
+    let cut = text.char_indices().nth(40).map(|(at, _)| at);
+    cut.map_or_else(|| text.escape_debug().to_string(), |at| format!("{}...", text[..at].escape_debug()))
+}

@@ -1,0 +1,7 @@
+//! Machines captured from fake sysfs trees.
+
+mod kit;
+mod machines;
+mod mutilated;
+mod refused;
+mod trees;
