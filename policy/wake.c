@@ -68,6 +68,12 @@ static u32 wake_wide(const struct select_ctx *s)
 	return lo >= factor && hi >= lo * factor;
 }
 
+/* Tasks on rq that a sync waker counts: itself, and whoever would run after it. */
+static u32 nr_beside_waker(const struct select_ctx *s, const struct fg_cpu *rq)
+{
+	return rq->nr_running - (feat(s->sys, FG_SYNC_DELAYED) ? rq->h_nr_delayed : 0);
+}
+
 /* Idle CPUs decide first. -1: no opinion. */
 static s32 wake_affine_idle(const struct select_ctx *s)
 {
@@ -77,7 +83,7 @@ static s32 wake_affine_idle(const struct select_ctx *s)
 	if (share_llc(s, this_cpu, prev) && probe_idle(s, this_cpu))
 		return probe_idle(s, prev) ? prev : this_cpu;
 	/* this CPU is about to be idle. */
-	if (s->sync && rq_of(s, this_cpu)->nr_running == 1)
+	if (s->sync && nr_beside_waker(s, rq_of(s, this_cpu)) == 1)
 		return this_cpu;
 	if (feat(s->sys, FG_WA_PREV_IDLE) && probe_idle(s, prev))
 		return prev;

@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion};
-use fairground_fair::{ffi, Fair, FairQueue, Features, Options, Topology};
+use fairground_fair::{ffi, Fair, Features, Options, Topology, VruntimeQueue};
 use fairground_machine::Machine;
 use fairground_sim::{testing, Config, Engine, Env, Request, Scheduler, TaskInfo};
 use fairground_workload::{Amount, Object, Op, ProgramBuilder, SchedAttr, Workload};
@@ -94,7 +94,7 @@ fn topology(c: &mut Criterion) {
 fn queues(c: &mut Criterion) {
     for n in [4u64, 64, 1024] {
         c.bench_with_input(BenchmarkId::new("queue/sorted vector", n), &n, |b, n| {
-            let mut queue = FairQueue::default();
+            let mut queue = VruntimeQueue::default();
             (0..*n).for_each(|i| queue.insert(i * 1000, i as u32));
             let mut v = 0u64;
             b.iter(|| {

@@ -182,8 +182,17 @@ fn small(seed: u64, types: u32) -> Machine {
     shape.build()
 }
 
-const SCHEDULERS: [&str; 6] =
-    ["v5.9", "v5.11", "v5.9+asym-prev-first", "v5.11+cls-domain", "v5.9+asym-cap-full", "v5.11+sis-mode=prop54"];
+const SCHEDULERS: [&str; 9] = [
+    "v5.9",
+    "v5.11",
+    "v5.9+asym-prev-first",
+    "v5.11+cls-domain",
+    "v5.9+asym-cap-full",
+    "v5.11+sis-mode=prop54",
+    "v5.11+base-slice",
+    "v5.11+rq=eevdf",
+    "v5.11+rq=eevdf612+slice-700+sync-delayed",
+];
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
