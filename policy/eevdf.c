@@ -218,7 +218,7 @@ static struct fg_task *eevdf_pick_entity(const struct fg_cpu *rq, struct fg_task
 	return pick_eevdf(rq, first);
 }
 
-/* PREEMPT_SHORT: p asks for less, and it is its turn rather than curr's. */
+/* PREEMPT_SHORT, v6.12, before which all slices are equal: p asks for less, and it is its turn rather than curr's. */
 static u32 preempts_short(const struct fg_sys *sys, const struct fg_cpu *rq, const struct fg_task *curr,
 			  const struct fg_task *p)
 {
@@ -238,7 +238,7 @@ static u32 eevdf_check_preempt_wakeup(const struct fg_sys *sys, struct fg_cpu *r
 	/* Batch and idle tasks wait for the end of the slice. */
 	if (p->policy != FG_SCHED_OTHER)
 		return 0;
-	if (is_eevdf612(sys) && preempts_short(sys, rq, curr, p))
+	if (preempts_short(sys, rq, curr, p))
 		curr->flags &= ~(u32)FG_TASK_PROTECTED;
 	return pick_eevdf(rq, first) == p;
 }
