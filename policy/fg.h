@@ -423,8 +423,8 @@ u64 fg_cpu_util(const struct fg_cpu *rq);
  *
  *   fork	fg_task_fork on the parent's run queue, fg_select_task_rq, p->cpu, fg_post_init_util, then enqueue
  *   enqueue	fg_update_curr, fg_enqueue_entity, tree insert, fg_check_preempt_wakeup
- *   dequeue	fg_update_curr, tree remove unless current, fg_dequeue_entity, fg_update_min_vruntime; if p is still
- *		on_rq (FG_TASK_DELAYED) and not current, tree insert
+ *   dequeue	fg_update_curr, tree remove unless current, fg_dequeue_entity, fg_update_min_vruntime; who goes to sleep
+ *		is current, and may still be on_rq after it (FG_TASK_DELAYED)
  *   switch	fg_update_curr, fg_pick_entity; if it is FG_TASK_DELAYED: dequeue with SLEEP | DELAYED, and again; if it
  *		is not the current one: fg_put_prev_entity, tree insert if still on_rq, tree remove of the next,
  *		fg_set_next_entity; if it is: fg_clear_buddies

@@ -57,10 +57,9 @@ impl Fair {
         self.leave(env, cpu, task, flags);
     }
 
-    /// The part of a dequeue after the current task was charged. A task that goes to sleep may stay queued, delayed.
+    /// The part of a dequeue after the current task was charged. Who goes to sleep is current, and may stay queued, delayed.
     fn leave(&mut self, env: &mut Env, cpu: usize, task: TaskId, flags: u32) {
-        let in_tree = self.world.curr(cpu) != Some(task);
-        if in_tree {
+        if self.world.curr(cpu) != Some(task) {
             self.remove_from_tree(cpu, task);
         }
         let was_sched_idle = self.world.sched_idle(cpu);
@@ -68,9 +67,6 @@ impl Fair {
         self.world.dequeue_next_balance(cpu, was_sched_idle, env.jiffies());
         let left = self.rqs[cpu].fair.left();
         self.world.update_min_vruntime(cpu, left);
-        if in_tree {
-            self.insert_if_queued(cpu, task);
-        }
     }
 
     /// A delayed sleeper is asleep in earnest: it was picked, or leaves the fair class.

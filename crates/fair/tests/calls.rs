@@ -11,14 +11,7 @@ use fairground_machine::{CpuId, CpuMask, Machine};
 use fairground_sim::{Change, Env, IdleView, Ipi, MigrateCause, Pick, Request, Scheduler, WakeContext};
 use fairground_workload::{Policy, SchedAttr};
 
-use rig::{Rig, MS};
-
-fn two_caches() -> Machine {
-    let mut shape = Shape::from_seed(1);
-    (shape.packages, shape.nodes, shape.llcs, shape.clusters) = (1, 1, 2, 1);
-    (shape.cores, shape.threads, shape.types) = (2, 1, 1);
-    shape.build()
-}
+use rig::{two_caches, Rig, MS};
 
 #[test]
 fn a_wakeup_behind_another_cache_goes_through_the_wake_queue() {

@@ -10,7 +10,7 @@ use fairground_machine::{CpuMask, Machine};
 use fairground_sim::{testing, Change, Config, Engine, Event, EventKind, Observer, Pick, Request, Scheduler};
 use fairground_workload::{Amount, Op, Policy, ProgramBuilder, SchedAttr, TaskSpec};
 
-use rig::{Rig, MS};
+use rig::{two_caches, Rig, MS};
 
 const VERSIONS: [&str; 2] = ["v5.11+rq=eevdf", "v5.11+rq=eevdf612"];
 
@@ -76,7 +76,7 @@ fn a_delayed_sleeper_that_is_picked_goes() {
     rig.sleep(0, 0);
     rig.now += 76 * MS / 100;
     rig.call(0, |f, e| f.tick(e, 0));
-    assert!(rig.resched_of(0), "a slice of 0.75 ms is over");
+    assert!(rig.resched_of(0), "a new task's slice of 0.375 ms is over");
     // 1 has run 0.76 ms, 0 only 0.4: it would be 0's turn.
     assert_eq!(rig.schedule(0), Pick::Task(1));
     assert!(!is_delayed(&rig, 0));
@@ -96,21 +96,33 @@ fn a_delayed_sleeper_still_current_is_woken_after_the_switch() {
     assert!(!is_delayed(&rig, 0) && rig.fair.task(0).on_rq != 0);
 }
 
-/// The same alone on the CPU: schedule() dequeues it first, and its wakeup is like any other.
+/// The same if the waker is behind another cache, from where a sleeper's wakeup would be sent to its CPU, and if an RT
+/// task comes in between.
 #[test]
-fn a_current_sleeper_that_pays_in_full_is_placed_anew() {
-    let mut rig = in_debt(1, VERSIONS[1]);
-    rig.call(0, |f, e| f.change(e, 0, 1, &Change::Attr(fifo())));
-    assert_eq!(rig.schedule(0), Pick::Task(1));
-    assert_eq!(rig.sleep(0, 1), Pick::Task(0));
-    rig.fair_task(2, "0");
-    rig.now += MS / 5;
+fn so_it_is_from_far_and_beside_rt_tasks() {
+    let mut rig = Rig::new(two_caches(), VERSIONS[1]);
+    rig.fair_task(0, "0");
+    rig.fair_task(1, "0");
+    rig.schedule(0);
+    rig.now += 2 * MS / 5;
     rig.call(0, |f, e| f.block(e, 0, 0));
-    assert!(is_delayed(&rig, 0));
-    rig.call(0, |f, e| f.change(e, 0, 2, &Change::Attr(fifo())));
-    rig.wake(0, None, 0);
+    rig.wake(2, None, 0);
+    assert!(!rig.asked(|r| matches!(r, Request::Enqueued { .. } | Request::Ipi { .. })));
+    rig.rt_task(2, Policy::Fifo, 1, "0");
     assert_eq!(rig.schedule(0), Pick::Task(2));
     assert!(rig.asked(|r| *r == Request::Enqueued { task: 0, cpu: 0 }));
+}
+
+/// The wakeup of a delayed sleeper charges the current task, whose slice, half a one of a new task, is over after 0.375 ms.
+#[test]
+fn waking_a_delayed_sleeper_can_end_a_slice() {
+    for (us, over) in [(370, false), (380, true)] {
+        let mut rig = in_debt(1, VERSIONS[1]);
+        rig.sleep(0, 0);
+        rig.now += us * MS / 1000;
+        rig.wake(0, None, 0);
+        assert_eq!(rig.resched_of(0), over, "{us} us");
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use fairground_fair::{Fair, Features, Options};
+use fairground_machine::testing::Shape;
 use fairground_machine::{CpuId, CpuMask, Machine};
 use fairground_sim::{Env, Pick, Request, Scheduler, TaskId, TaskInfo, WakeContext};
 use fairground_workload::{Policy, SchedAttr};
@@ -79,4 +80,12 @@ impl Rig {
     pub fn resched_of(&self, cpu: CpuId) -> bool {
         self.asked(|r| matches!(r, Request::Resched { to, .. } if *to == cpu))
     }
+}
+
+/// Four CPUs, 0 and 1 behind one cache, 2 and 3 behind another.
+pub fn two_caches() -> Machine {
+    let mut shape = Shape::from_seed(1);
+    (shape.packages, shape.nodes, shape.llcs, shape.clusters) = (1, 1, 2, 1);
+    (shape.cores, shape.threads, shape.types) = (2, 1, 1);
+    shape.build()
 }
