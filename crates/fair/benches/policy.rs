@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion};
-use fairground_fair::{ffi, Fair, Features, Options, Topology, VruntimeQueue};
+use fairground_fair::{ffi, DeadlineQueue, Fair, Features, Options, Topology, VruntimeQueue};
 use fairground_machine::Machine;
 use fairground_sim::{testing, Config, Engine, Env, Request, Scheduler, TaskInfo};
 use fairground_workload::{Amount, Object, Op, ProgramBuilder, SchedAttr, Workload};
@@ -116,6 +116,81 @@ fn queues(c: &mut Criterion) {
     }
 }
 
+/// As many tasks as a queue has, at random places in two slices, and V in their middle: half of them are eligible.
+struct Switches {
+    tasks: Vec<(u64, u64)>,
+    next: usize,
+}
+
+impl Switches {
+    const V: u64 = 3_000_000;
+
+    fn new(n: usize) -> Switches {
+        let mut seed = 1u64;
+        let mut draw = || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) % (2 * Self::V)
+        };
+        // Twice as many as are queued at a time.
+        let mut task = |_| {
+            let v = draw();
+            (v + draw(), v)
+        };
+        Switches { tasks: (0..2 * n).map(&mut task).collect(), next: 0 }
+    }
+
+    /// Who comes in.
+    fn next(&mut self) -> (usize, u64, u64) {
+        self.next = (self.next + 1) % self.tasks.len();
+        let (deadline, vruntime) = self.tasks[self.next];
+        (self.next, deadline, vruntime)
+    }
+
+    /// Who goes out, `n` steps later.
+    fn oldest(&self, n: usize) -> (usize, u64) {
+        let at = (self.next + self.tasks.len() - n) % self.tasks.len();
+        (at, self.tasks[at].0)
+    }
+}
+
+/// One switch on an EEVDF queue of `n`: a task comes, one goes, and the first eligible one is found. Our blocks, and a
+/// vector in which everybody is looked at.
+fn eligible(c: &mut Criterion) {
+    for n in [2usize, 8, 64, 512] {
+        c.bench_with_input(BenchmarkId::new("eligible/blocks", n), &n, |b, &n| {
+            let (mut queue, mut switches) = (DeadlineQueue::default(), Switches::new(n));
+            (0..n).for_each(|_| {
+                let (task, deadline, vruntime) = switches.next();
+                queue.insert(deadline, vruntime, task as u32);
+            });
+            b.iter(|| {
+                let (task, deadline, vruntime) = switches.next();
+                queue.insert(deadline, vruntime, task as u32);
+                let (gone, deadline) = switches.oldest(n);
+                queue.remove(deadline, gone as u32);
+                queue.first_within(black_box(Switches::V))
+            })
+        });
+        c.bench_with_input(BenchmarkId::new("eligible/plain scan", n), &n, |b, &n| {
+            let (mut queue, mut switches) = (Vec::<(u64, u64, u32)>::new(), Switches::new(n));
+            (0..n).for_each(|_| {
+                let (task, deadline, vruntime) = switches.next();
+                queue.push((deadline, vruntime, task as u32));
+            });
+            b.iter(|| {
+                let (task, deadline, vruntime) = switches.next();
+                queue.push((deadline, vruntime, task as u32));
+                let (gone, _) = switches.oldest(n);
+                if let Some(at) = queue.iter().position(|t| t.2 == gone as u32) {
+                    queue.swap_remove(at);
+                }
+                let bound = black_box(Switches::V);
+                queue.iter().filter(|t| t.1 <= bound).min_by_key(|t| t.0).map(|t| t.2)
+            })
+        });
+    }
+}
+
 /// Periodic threads of 15 % load, five for each CPU, for 100 ms.
 fn periodic(nr_tasks: u32) -> Workload {
     let mut program = ProgramBuilder::new();
@@ -147,5 +222,5 @@ fn whole_run(c: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, select, pelt, topology, queues, whole_run);
+criterion_group!(benches, select, pelt, topology, queues, eligible, whole_run);
 criterion_main!(benches);

@@ -40,7 +40,7 @@ const fn excludes(feature: usize, other: usize) -> Rule {
     Rule { feature, relation: "excludes", other }
 }
 
-const RULES: [Rule; 12] = [
+const RULES: &[Rule] = &[
     needs(ffi::FG_ASYM_PREV_FIRST, ffi::FG_ASYM_SCAN),
     needs(ffi::FG_ASYM_CHECK_SCOPE, ffi::FG_ASYM_PREV_FIRST),
     needs(ffi::FG_CAPSCAN_NEXT, ffi::FG_ASYM_SCAN),
@@ -53,6 +53,8 @@ const RULES: [Rule; 12] = [
     needs(ffi::FG_KTHREAD_FIT, ffi::FG_PERCPU_KTHREAD),
     excludes(ffi::FG_HW_PRESSURE, ffi::FG_THERMAL_IN_CAP),
     excludes(ffi::FG_FAILED_RELAX, ffi::FG_LOAD_SHIFT),
+    needs(ffi::FG_SLICE_700, ffi::FG_RQ),
+    needs(ffi::FG_SYNC_DELAYED, ffi::FG_RQ),
 ];
 
 impl Features {

@@ -75,6 +75,9 @@ fn what_cannot_be_honoured_is_refused_by_name() {
 #[test]
 fn features_that_need_another_say_so() {
     assert_eq!(error("v5.11-asym-scan"), "feature `asym-prev-first` needs `asym-scan`");
+    assert_eq!(error("v5.11+slice-700"), "feature `slice-700` needs `rq`");
+    assert_eq!(error("v5.11+sync-delayed"), "feature `sync-delayed` needs `rq`");
+    assert_eq!(canonical("v5.11+rq=eevdf612+slice-700"), "fair:v5.11+rq=eevdf612+slice-700");
 }
 
 #[test]
