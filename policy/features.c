@@ -28,7 +28,7 @@ u32 fg_feature_ready(u32 id, u32 value)
 	case FG_NUMA_IMB:
 		return value <= FG_NUMA_IMB_LLC;
 	case FG_RQ:
-		return value == FG_RQ_CFS;
+		return value <= FG_RQ_EEVDF612;
 	}
 	return value <= 1;
 }

@@ -154,4 +154,8 @@ FG_FEATURE(MISFIT_NO_BACKOFF, "misfit-no-backoff", "", "-", "v6.10", 0,
 
 /* Versions, run queue: spec 9. */
 FG_FEATURE(RQ, "rq", "cfs|eevdf|eevdf612", "-", "v2.6.23", 1, "the run queue of fair tasks")
-FG_FEATURE(BASE_SLICE, "base-slice", "", "-", "v5.13", 0, "a slice is never shorter than the minimum granularity")
+FG_FEATURE(BASE_SLICE, "base-slice", "", "-", "v5.13", 1,
+	   "a slice of CFS is never shorter than the minimum granularity")
+FG_FEATURE(SLICE_700, "slice-700", "", "-", "-", 1, "the base slice of EEVDF is 0.70 ms, not 0.75 (6.12 stable)")
+FG_FEATURE(SYNC_DELAYED, "sync-delayed", "", "-", "-", 1,
+	   "a sync waker is alone on its CPU if all others there are delayed sleepers (6.12 stable)")

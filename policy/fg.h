@@ -63,6 +63,8 @@ struct fg_features {
 #define FG_NUMA_IMB_QUARTER 2
 #define FG_NUMA_IMB_LLC 3
 #define FG_RQ_CFS 0
+#define FG_RQ_EEVDF 1
+#define FG_RQ_EEVDF612 2
 
 /* 1: there is code for this value of this feature, see features.h. */
 u32 fg_feature_ready(u32 id, u32 value);
@@ -102,6 +104,9 @@ struct fg_util_est {
 #define FG_TASK_EST_CURRENT 4	/* util_avg not updated since the last dequeue */
 #define FG_TASK_NEW 8		/* never enqueued yet; the caller sets it at birth, fg_enqueue_entity clears it */
 #define FG_TASK_MIGRATED 16	/* its averages are on no run queue; the next enqueue attaches them */
+#define FG_TASK_DELAYED 32	/* asleep, but still queued until its debt is paid (spec 9.2) */
+#define FG_TASK_PROTECTED 64	/* may finish the slice it was picked for */
+#define FG_TASK_REL_DEADLINE 128	/* off the queue: deadline is relative to vruntime */
 
 struct fg_task {
 	u32 id;
@@ -125,6 +130,9 @@ struct fg_task {
 	struct fg_avg avg;
 	struct fg_util_est est;
 	u64 vruntime;
+	u64 deadline;		/* EEVDF, in virtual time */
+	s64 vlag;		/* EEVDF, off the queue: V - vruntime when it left */
+	u64 custom_slice;	/* ns asked for by sched_setattr(), 0: none */
 	u64 exec_start;		/* rq clock_task, ns; 0: cold */
 	u64 sum_exec;		/* ns */
 	u64 prev_sum_exec;	/* sum_exec when it was last picked */
@@ -234,6 +242,7 @@ struct fg_cpu {
 	u32 nr_running;		/* all classes */
 	u32 h_nr_running;	/* fair tasks */
 	u32 idle_h_nr_running;	/* of these SCHED_IDLE */
+	u32 h_nr_delayed;	/* of these asleep, FG_TASK_DELAYED */
 	u32 rt_nr_running;
 	u8 curr_is_idle;	/* the idle task is current */
 	u8 ttwu_pending;	/* a remote wakeup is on its way */
@@ -254,6 +263,7 @@ struct fg_cpu {
 
 	u64 load_weight;	/* of queued fair entities */
 	u64 min_vruntime;
+	s64 avg_vruntime;	/* EEVDF: sum of weight * (vruntime - min_vruntime) of queued fair entities */
 	struct fg_avg cfs;
 	u32 est_enqueued;
 	u32 removed_nr;
@@ -450,22 +460,29 @@ void fg_post_init_util(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_ta
 u64 fg_task_util_est(const struct fg_sys *sys, const struct fg_task *p);
 u64 fg_cpu_util(const struct fg_cpu *rq);
 
-/* ---- the fair run queue (spec 9.1); the caller keeps the tree ------------------------------------------------ */
+/* ---- the fair run queue (spec 9); the caller keeps the tree --------------------------------------------------- */
 
 /*
- * The policy keeps, for fair tasks: p->on_rq, on_cpu, vruntime, exec_start, sums, averages and estimate; of the run
- * queue nr_running, h_nr_running, idle_h_nr_running, load_weight, min_vruntime, curr, buddies, est_enqueued, the cfs
- * signal, the clamps, misfit_task_load, rd->overload and rd->overutilized. The caller keeps the tree, p->cpu, curr_is_idle,
- * ttwu_pending and whatever belongs to RT tasks (their nr_running and curr included). Clocks are brought up to date
- * (fg_update_rq_clock) before any of these calls. Sequences:
+ * The policy keeps, for fair tasks: p->on_rq, on_cpu, vruntime, deadline, vlag, exec_start, sums, averages and estimate; of
+ * the run queue nr_running, h_nr_running, idle_h_nr_running, h_nr_delayed, load_weight, min_vruntime, avg_vruntime, curr,
+ * buddies, est_enqueued, the cfs signal, the clamps, misfit_task_load, rd->overload and rd->overutilized. The caller keeps the tree,
+ * p->cpu, curr_is_idle, ttwu_pending and whatever belongs to RT tasks (their nr_running and curr included). Clocks are
+ * brought up to date (fg_update_rq_clock) before any of these calls. Sequences:
  *
  *   fork	fg_task_fork on the parent's run queue, fg_select_task_rq, p->cpu, fg_post_init_util, then enqueue
  *   enqueue	fg_update_curr, fg_enqueue_entity, tree insert, fg_check_preempt_wakeup
- *   dequeue	fg_update_curr, tree remove unless current, fg_dequeue_entity, fg_update_min_vruntime
- *   switch	fg_update_curr, fg_pick_entity; if it is not the current one: fg_put_prev_entity, tree insert if still
- *		on_rq, tree remove of the next, fg_set_next_entity; if it is: fg_clear_buddies
+ *   dequeue	fg_update_curr, tree remove unless current, fg_dequeue_entity, fg_update_min_vruntime; who goes to sleep
+ *		is current, and may still be on_rq after it (FG_TASK_DELAYED)
+ *   switch	fg_update_curr, fg_pick_entity; if it is FG_TASK_DELAYED: dequeue with SLEEP | DELAYED, and again; if it
+ *		is not the current one: fg_put_prev_entity, tree insert if still on_rq, tree remove of the next,
+ *		fg_set_next_entity; if it is: fg_clear_buddies
  *   wake elsewhere	fg_commit_select, fg_migrate_task(old), fg_migrate_lag(old), p->cpu, enqueue with WAKEUP | MIGRATED
+ *   wake delayed	no choice of a CPU: tree remove, fg_requeue_delayed, tree insert, fg_check_preempt_wakeup
  *   move	dequeue with MOVE, p->cpu, enqueue with flags 0
+ *
+ * CFS orders the tree by vruntime: below, left and first are the leftmost queued entity, second the next. EEVDF orders
+ * it by deadline: first is the first of those whose vruntime is not beyond fg_avg_vruntime, the others are not asked
+ * for. Each may be null, and none is the current task.
  */
 
 /* enqueue flags */
@@ -474,16 +491,21 @@ u64 fg_cpu_util(const struct fg_cpu *rq);
 #define FG_ENQUEUE_INITIAL 4	/* first time; without WAKEUP */
 #define FG_DEQUEUE_SLEEP 1
 #define FG_DEQUEUE_MOVE 2	/* leaves for another run queue while runnable */
+#define FG_DEQUEUE_DELAYED 4	/* with SLEEP: p is FG_TASK_DELAYED, and stays no longer */
 
-/* Charges the current fair task; left: leftmost queued entity or null, not the current one. */
-void fg_update_curr(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *left);
-/* min_vruntime after a dequeue; left as above. */
-void fg_update_min_vruntime(struct fg_cpu *rq, const struct fg_task *left);
+/* V (spec 9.2), rounded down: up to here a vruntime is eligible. After fg_update_curr. */
+u64 fg_avg_vruntime(const struct fg_cpu *rq);
+/* Charges the current fair task. 1: it wants a reschedule. */
+u32 fg_update_curr(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *left);
+/* min_vruntime after a dequeue. */
+void fg_update_min_vruntime(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *left);
 /* vruntime of a child p of rq's current task, relative to min_vruntime as that of every task off the queue. */
 void fg_task_fork(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 /* p joins (before the caller inserts it) / leaves (after the caller removed it). curr is charged by the caller first. */
 void fg_enqueue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 flags);
 void fg_dequeue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 flags);
+/* A FG_TASK_DELAYED p is woken. It keeps its place, unless it stayed longer than its debt. curr is not charged first. */
+void fg_requeue_delayed(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 /* The averages of a sleeping p leave old for another CPU (spec 2.4, wakeup migration). */
 void fg_migrate_task(const struct fg_sys *sys, struct fg_cpu *old, struct fg_task *p);
 /* After it: what p has missed if old idles. now: ns, the waker's clock. */
@@ -491,18 +513,19 @@ void fg_migrate_lag(const struct fg_sys *sys, const struct fg_cpu *old, struct f
 /* p, which the caller took off the tree, becomes current / the current p is put back (before the caller inserts it). */
 void fg_set_next_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 void fg_put_prev_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
-/* Which of leftmost and second (either may be null) or curr or a buddy runs next; null: none. */
-struct fg_task *fg_pick_entity(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_task *left,
+/* Which of first and second or curr or a buddy runs next; null: none. */
+struct fg_task *fg_pick_entity(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_task *first,
 			       struct fg_task *second);
 /* p was picked, or leaves: it is nobody's buddy. */
 void fg_clear_buddies(struct fg_cpu *rq, const struct fg_task *p);
 /* The tick of a running fair task, charged before; misfit and overutilized follow. 1: it wants a reschedule. */
 u32 fg_entity_tick(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *left);
 /*
- * 1: p, just queued on rq, preempts its fair current. Sets the buddies as the kernel does. Not asked while a
- * reschedule of rq is already pending; an idle or RT current is the caller's business.
+ * 1: p, just queued on rq, preempts its fair current, which the caller has charged. Sets the buddies as the kernel does.
+ * Not asked while a reschedule of rq is already pending; an idle or RT current is the caller's business.
  */
-u32 fg_check_preempt_wakeup(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
+u32 fg_check_preempt_wakeup(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, struct fg_task *first);
+/* The current task, charged before, yields. */
 void fg_yield(const struct fg_sys *sys, struct fg_cpu *rq);
 /* The clamps of a p of any class join and leave those of rq; fair tasks do it in their enqueue and dequeue. */
 void fg_uclamp_rq_inc(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);

@@ -182,14 +182,17 @@ static void update_cfs_rq_load_avg(const struct fg_sys *sys, struct fg_cpu *rq)
 	if (rq->removed_nr)
 		apply_removed(sys, rq);
 	update_runnable_load_avg(sys, rq);
-	if (fg_pelt_update(&rq->cfs, rq_clock_pelt(rq), rq->load_weight, rq->h_nr_running, fair_curr(rq) != 0))
+	if (fg_pelt_update(&rq->cfs, rq_clock_pelt(rq), rq->load_weight, rq->h_nr_running - rq->h_nr_delayed,
+			   fair_curr(rq) != 0))
 		fg_pelt_averages(&rq->cfs, 1);
 }
 
 /* p's own signals and those of its queue, up to now. Any change of util_avg makes the estimate stale (spec 2.6). */
 static void update_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
 {
-	if (!is_detached(p) && fg_pelt_update(&p->avg, rq_clock_pelt(rq), p->on_rq, p->on_rq, rq->curr == p)) {
+	u32 runnable = p->on_rq && !(p->flags & FG_TASK_DELAYED);
+
+	if (!is_detached(p) && fg_pelt_update(&p->avg, rq_clock_pelt(rq), p->on_rq, runnable, rq->curr == p)) {
 		fg_pelt_averages(&p->avg, p->weight);
 		p->flags &= ~(u32)FG_TASK_EST_CURRENT;
 	}
@@ -249,10 +252,11 @@ static void detach_entity_load_avg(struct fg_cpu *rq, struct fg_task *p)
  */
 void fg_migrate_task(const struct fg_sys *sys, struct fg_cpu *old, struct fg_task *p)
 {
-	(void)sys;
 	if (p->flags & FG_TASK_NEW)
 		return;
-	p->vruntime -= old->min_vruntime;
+	/* EEVDF places it by its lag. */
+	if (feat(sys, FG_RQ) == FG_RQ_CFS)
+		p->vruntime -= old->min_vruntime;
 	p->exec_start = 0;
 	if (is_detached(p))
 		return;

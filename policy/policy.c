@@ -16,7 +16,10 @@
 
 /* run queue */
 #include "idle.c"
+#include "vruntime.c"
 #include "cfs.c"
+#include "eevdf.c"
+#include "fair.c"
 
 /* placement */
 #include "wake.c"

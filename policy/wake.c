@@ -96,6 +96,12 @@ static u32 wake_cap(struct select_ctx *s)
 	return !fits;
 }
 
+/* Tasks on rq that a sync waker counts: itself, and whoever would run after it. */
+static u32 nr_beside_waker(const struct select_ctx *s, const struct fg_cpu *rq)
+{
+	return rq->nr_running - (feat(s->sys, FG_SYNC_DELAYED) ? rq->h_nr_delayed : 0);
+}
+
 /* Idle CPUs decide first. -1: no opinion. */
 static s32 wake_affine_idle(const struct select_ctx *s)
 {
@@ -106,7 +112,7 @@ static s32 wake_affine_idle(const struct select_ctx *s)
 		return probe_idle(s, prev) ? prev : this_cpu;
 	/* this CPU is about to be idle. */
 	if (s->sync) {
-		u32 nr_running = rq_of(s, this_cpu)->nr_running;
+		u32 nr_running = nr_beside_waker(s, rq_of(s, this_cpu));
 
 		note(s, FG_NOTE_SYNC, this_cpu, nr_running, 0);
 		if (nr_running == 1)

@@ -358,7 +358,8 @@ TEST(features_say_what_they_can)
 	CHECK_EQ(fg_feature_ready(FG_SIS_MODE, FG_SIS_UTIL + 1), 0);
 	CHECK_EQ(fg_feature_ready(FG_CLS_SELECT, FG_CLS_LANDED), 1);
 	CHECK_EQ(fg_feature_ready(FG_CLS_SELECT, FG_CLS_LANDED + 1), 0);
-	CHECK_EQ(fg_feature_ready(FG_RQ, 1), 0);
+	CHECK_EQ(fg_feature_ready(FG_RQ, FG_RQ_EEVDF612), 1);
+	CHECK_EQ(fg_feature_ready(FG_RQ, FG_RQ_EEVDF612 + 1), 0);
 	CHECK_EQ(fg_feature_ready(FG_NR_FEATURES, 0), 0);
 	CHECK(FG_NR_FEATURES <= FG_MAX_FEATURES);
 }

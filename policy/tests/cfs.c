@@ -66,7 +66,7 @@ TEST(latency_grows_with_cpus_up_to_eight)
 
 	for (u32 i = 0; i < 7; i++) {
 		kit_init(v[i][0]);
-		CHECK_EQ(cfs_factor(&sys), v[i][1]);
+		CHECK_EQ(tunable_factor(&sys), v[i][1]);
 	}
 }
 
@@ -87,7 +87,7 @@ TEST(running_is_charged_by_weight)
 	/* follows the leftmost, never back */
 	CHECK_EQ(rq->min_vruntime, 1002 * MS);
 	left.vruntime = 900 * MS;
-	fg_update_min_vruntime(rq, &left);
+	fg_update_min_vruntime(&sys, rq, &left);
 	CHECK_EQ(rq->min_vruntime, 1002 * MS);
 	fg_update_curr(&sys, rq, &left);
 	CHECK_EQ(a.sum_exec, 3 * MS);
@@ -287,42 +287,42 @@ TEST(wakeups_preempt_by_granularity_and_policy)
 	queue();
 	a = task(1, 1004 * MS);
 	p = task(2, 1000 * MS);
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p), 0); /* no current */
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0), 0); /* no current */
 	enqueue(&a);
 	run(&a);
 	enqueue(&p);
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p), 0);
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0), 0);
 	a.vruntime++;
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p), 1);
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0), 1);
 	CHECK(rq->next == &p);
 	CHECK(!rq->last);
 	/* light wakees need more */
 	p.weight = 512;
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p), 0);
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0), 0);
 	a.vruntime = 1008 * MS + 1;
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p), 1);
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0), 1);
 	/* from eight tasks on the preempted one is remembered */
 	rq->h_nr_running = 8;
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p), 1);
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0), 1);
 	CHECK(rq->last == &a);
 	/* not one that has just left the queue */
 	rq->last = 0;
 	a.on_rq = 0;
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p), 1);
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0), 1);
 	CHECK(!rq->last);
 	a.on_rq = 1;
 	/* batch wakees wait */
 	p.policy = FG_SCHED_BATCH;
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p), 0);
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0), 0);
 	/* a SCHED_IDLE current always yields, without buddies */
 	rq->next = rq->last = 0;
 	a.policy = FG_SCHED_IDLE;
 	a.vruntime = 0;
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p), 1);
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0), 1);
 	CHECK(!rq->next);
 	CHECK(!rq->last);
 	p.policy = FG_SCHED_IDLE;
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p), 0);
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0), 0);
 }
 
 TEST(misfit_and_overutilized)
@@ -443,7 +443,7 @@ TEST(sleep_keeps_the_vruntime_and_only_wakeups_are_placed)
 	run(&p);
 	p.on_rq = 0;
 	p.vruntime = 2000 * MS;
-	fg_update_min_vruntime(rq, 0);
+	fg_update_min_vruntime(&sys, rq, 0);
 	CHECK_EQ(rq->min_vruntime, 1000 * MS);
 }
 
@@ -459,6 +459,23 @@ TEST(a_slice_counts_the_task_that_is_to_come)
 	CHECK_EQ(sched_slice(&sys, rq, &p), 27 * MS / 9);
 	p.weight = 2048;
 	CHECK_EQ(sched_slice(&sys, rq, &p), 27 * MS * 2 / 10);
+}
+
+/* v5.13. Eight CPUs: 24 ms for two tasks, of which weight 15 has 24 * 15 / 1039 = 0.346 ms; the minimum is 3 ms. */
+TEST(a_base_slice_is_no_shorter_than_the_minimum)
+{
+	struct fg_task a, p;
+
+	queue();
+	a = task(1, 1000 * MS);
+	p = task(2, 1000 * MS);
+	p.weight = 15;
+	enqueue(&a);
+	enqueue(&p);
+	CHECK_EQ(sched_slice(&sys, rq, &p), 24 * MS * 15 / 1039);
+	sys.feat.value[FG_BASE_SLICE] = 1;
+	CHECK_EQ(sched_slice(&sys, rq, &p), 3 * MS);
+	CHECK_EQ(sched_slice(&sys, rq, &a), 24 * MS * 1024 / 1039);
 }
 
 TEST(ticks_refresh_signals_and_flags)
@@ -559,6 +576,7 @@ int main(void)
 	RUN(hand_overs_keep_the_books);
 	RUN(sleep_keeps_the_vruntime_and_only_wakeups_are_placed);
 	RUN(a_slice_counts_the_task_that_is_to_come);
+	RUN(a_base_slice_is_no_shorter_than_the_minimum);
 	RUN(ticks_refresh_signals_and_flags);
 	RUN(yield_with_company);
 	RUN(a_new_weight_changes_the_load_at_once);

@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion};
-use fairground_fair::{ffi, Fair, FairQueue, Features, Options, Topology};
+use fairground_fair::{ffi, DeadlineQueue, Fair, Features, Options, Topology, VruntimeQueue};
 use fairground_machine::testing::Shape;
 use fairground_machine::{CpuId, CpuMask, Machine};
 use fairground_sim::{testing, Config, Engine, Env, Request, Scheduler, TaskInfo};
@@ -204,7 +204,7 @@ fn topology(c: &mut Criterion) {
 fn queues(c: &mut Criterion) {
     for n in [4u64, 64, 1024] {
         c.bench_with_input(BenchmarkId::new("queue/sorted vector", n), &n, |b, n| {
-            let mut queue = FairQueue::default();
+            let mut queue = VruntimeQueue::default();
             (0..*n).for_each(|i| queue.insert(i * 1000, i as u32));
             let mut v = 0u64;
             b.iter(|| {
@@ -221,6 +221,81 @@ fn queues(c: &mut Criterion) {
                 v += 1000;
                 let left = queue.pop_first().map_or(0, |e| e.1);
                 queue.insert((v + (*n as i64 - 1) * 1000, left));
+            })
+        });
+    }
+}
+
+/// As many tasks as a queue has, at random places in two slices, and V in their middle: half of them are eligible.
+struct Switches {
+    tasks: Vec<(u64, u64)>,
+    next: usize,
+}
+
+impl Switches {
+    const V: u64 = 3_000_000;
+
+    fn new(n: usize) -> Switches {
+        let mut seed = 1u64;
+        let mut draw = || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) % (2 * Self::V)
+        };
+        // Twice as many as are queued at a time.
+        let mut task = |_| {
+            let v = draw();
+            (v + draw(), v)
+        };
+        Switches { tasks: (0..2 * n).map(&mut task).collect(), next: 0 }
+    }
+
+    /// Who comes in.
+    fn next(&mut self) -> (usize, u64, u64) {
+        self.next = (self.next + 1) % self.tasks.len();
+        let (deadline, vruntime) = self.tasks[self.next];
+        (self.next, deadline, vruntime)
+    }
+
+    /// Who goes out, `n` steps later.
+    fn oldest(&self, n: usize) -> (usize, u64) {
+        let at = (self.next + self.tasks.len() - n) % self.tasks.len();
+        (at, self.tasks[at].0)
+    }
+}
+
+/// One switch on an EEVDF queue of `n`: a task comes, one goes, and the first eligible one is found. Our blocks, and a
+/// vector in which everybody is looked at.
+fn eligible(c: &mut Criterion) {
+    for n in [2usize, 8, 64, 512] {
+        c.bench_with_input(BenchmarkId::new("eligible/blocks", n), &n, |b, &n| {
+            let (mut queue, mut switches) = (DeadlineQueue::default(), Switches::new(n));
+            (0..n).for_each(|_| {
+                let (task, deadline, vruntime) = switches.next();
+                queue.insert(deadline, vruntime, task as u32);
+            });
+            b.iter(|| {
+                let (task, deadline, vruntime) = switches.next();
+                queue.insert(deadline, vruntime, task as u32);
+                let (gone, deadline) = switches.oldest(n);
+                queue.remove(deadline, gone as u32);
+                queue.first_within(black_box(Switches::V))
+            })
+        });
+        c.bench_with_input(BenchmarkId::new("eligible/plain scan", n), &n, |b, &n| {
+            let (mut queue, mut switches) = (Vec::<(u64, u64, u32)>::new(), Switches::new(n));
+            (0..n).for_each(|_| {
+                let (task, deadline, vruntime) = switches.next();
+                queue.push((deadline, vruntime, task as u32));
+            });
+            b.iter(|| {
+                let (task, deadline, vruntime) = switches.next();
+                queue.push((deadline, vruntime, task as u32));
+                let (gone, _) = switches.oldest(n);
+                if let Some(at) = queue.iter().position(|t| t.2 == gone as u32) {
+                    queue.swap_remove(at);
+                }
+                let bound = black_box(Switches::V);
+                queue.iter().filter(|t| t.1 <= bound).min_by_key(|t| t.0).map(|t| t.2)
             })
         });
     }
@@ -257,5 +332,5 @@ fn whole_run(c: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, select, select_on_servers, pelt, topology, queues, whole_run);
+criterion_group!(benches, select, select_on_servers, pelt, topology, queues, eligible, whole_run);
 criterion_main!(benches);

@@ -1,5 +1,7 @@
 //! The books checked against each other at the end of an instant.
 
+use std::fmt::Display;
+
 use fairground_sim::Env;
 
 use crate::ffi::*;
@@ -19,17 +21,21 @@ impl Fair {
         let curr = self.world.curr(cpu).map(|p| self.world.task(p));
         let fair_curr = curr.filter(|p| !is_rt(p) && p.on_rq != 0);
         self.audit_members(cpu)?;
-        let queued = queues.fair.iter().map(|(_, p)| self.world.task(p));
-        let (count, weight) = queued.chain(fair_curr).fold((0, 0), |(n, w), p| (n + 1, w + u64::from(p.weight)));
-        same("h_nr_running", u64::from(rq.h_nr_running), count)?;
-        same("load_weight", rq.load_weight, weight)?;
-        let idle = queues.fair.iter().map(|(_, p)| self.world.task(p)).chain(fair_curr);
-        let (idle, est) = idle.fold((0, 0), |(n, sum), p| {
-            (n + u64::from(u32::from(p.policy) == FG_SCHED_IDLE), sum + u64::from(self.estimate(p)))
-        });
+        let queued = || queues.fair.iter().map(|(_, p)| self.world.task(p)).chain(fair_curr);
+        let count = |wanted: fn(&FgTask) -> bool| queued().filter(|p| wanted(p)).count() as u64;
+        same("h_nr_running", u64::from(rq.h_nr_running), count(|_| true))?;
+        same("load_weight", rq.load_weight, queued().map(|p| u64::from(p.weight)).sum())?;
+        let idle = count(|p| u32::from(p.policy) == FG_SCHED_IDLE);
         same("idle_h_nr_running", u64::from(rq.idle_h_nr_running), idle)?;
-        same("est_enqueued", u64::from(rq.est_enqueued), est)?;
+        same("h_nr_delayed", u64::from(rq.h_nr_delayed), count(is_delayed))?;
+        let awake = queued().filter(|p| !is_delayed(p));
+        same("est_enqueued", u64::from(rq.est_enqueued), awake.map(|p| u64::from(self.estimate(p))).sum())?;
         self.audit_clamps(cpu)?;
+        if u32::from(self.features().get(FG_RQ)) != FG_RQ_CFS {
+            let terms =
+                queued().map(|p| i128::from(p.weight) * i128::from(p.vruntime.wrapping_sub(rq.min_vruntime) as i64));
+            same("avg_vruntime", i128::from(rq.avg_vruntime), terms.sum())?;
+        }
         same("rt_nr_running", u64::from(rq.rt_nr_running), queues.rt.len() as u64)?;
         let all = rq.h_nr_running + rq.rt_nr_running + u32::from(queues.stopper);
         same("nr_running", u64::from(rq.nr_running), u64::from(all))?;
@@ -59,12 +65,13 @@ impl Fair {
     /// Who is queued is runnable, belongs here, and is in order.
     fn audit_members(&self, cpu: usize) -> Result<(), String> {
         let curr = self.world.curr(cpu);
-        for (vruntime, task) in self.rqs[cpu].fair.iter() {
+        let queue = &self.rqs[cpu].fair;
+        for (key, task) in queue.iter() {
             let p = self.world.task(task);
             if p.on_rq == 0 || p.cpu as usize != cpu || is_rt(p) || curr == Some(task) {
                 return Err(format!("task {task} is queued: on_rq {}, cpu {}, policy {}", p.on_rq, p.cpu, p.policy));
             }
-            same("vruntime of a queued task against its key", p.vruntime, vruntime)?;
+            same("vruntime or deadline of a queued task against its key", queue.key(p), key)?;
             in_range("util_avg of a queued task", p.avg.util_avg)?;
         }
         match self.rqs[cpu].rt.iter().find(|p| self.world.task(*p).cpu as usize != cpu) {
@@ -74,7 +81,11 @@ impl Fair {
     }
 }
 
-fn same(what: &str, is: u64, should: u64) -> Result<(), String> {
+fn is_delayed(p: &FgTask) -> bool {
+    p.flags & FG_TASK_DELAYED != 0
+}
+
+fn same<T: PartialEq + Display>(what: &str, is: T, should: T) -> Result<(), String> {
     if is == should {
         return Ok(());
     }

@@ -30,6 +30,7 @@ impl Fair {
         p.rt_prio = attr.rt_priority;
         p.uclamp_min = u32::from(attr.uclamp_min);
         p.uclamp_max = u32::from(attr.uclamp_max);
+        p.custom_slice = attr.slice_ns;
         if attr.uclamp_min > 0 || u32::from(attr.uclamp_max) < FG_CAPACITY_SCALE {
             self.world.sys_mut().uclamp_used = 1;
         }
@@ -50,9 +51,15 @@ impl Fair {
     /// ages them), and gives a task born RT the load of its weight, which decays likewise.
     pub(crate) fn set_attr(&mut self, env: &mut Env, task: TaskId, attr: &SchedAttr) {
         let p = self.world.task(task);
-        let (cpu, queued, was_rt) = (p.cpu as usize, p.on_rq != 0, is_rt(p));
+        let (cpu, was_rt) = (p.cpu as usize, is_rt(p));
         let running = self.world.curr(cpu) == Some(task);
         self.clock(env, cpu);
+        let leaves_fair = matches!(attr.policy, Policy::Fifo | Policy::Rr);
+        if leaves_fair && self.world.task(task).flags & FG_TASK_DELAYED != 0 {
+            self.update_curr(env, cpu);
+            self.dequeue_delayed(env, cpu, task);
+        }
+        let queued = self.world.task(task).on_rq != 0;
         if queued {
             self.dequeue(env, cpu, task, FG_DEQUEUE_MOVE);
         }

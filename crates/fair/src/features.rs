@@ -93,6 +93,8 @@ const RULES: &[Rule] = &[
     needs(ffi::FG_KTHREAD_FIT, ffi::FG_PERCPU_KTHREAD),
     excludes(ffi::FG_HW_PRESSURE, ffi::FG_THERMAL_IN_CAP),
     excludes(ffi::FG_FAILED_RELAX, ffi::FG_LOAD_SHIFT),
+    needs(ffi::FG_SLICE_700, ffi::FG_RQ),
+    needs(ffi::FG_SYNC_DELAYED, ffi::FG_RQ),
 ];
 
 impl Features {

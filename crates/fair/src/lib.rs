@@ -25,6 +25,7 @@
 mod audit;
 mod balance;
 mod change;
+mod deadline;
 mod error;
 mod features;
 pub mod ffi;
@@ -40,10 +41,11 @@ mod topology;
 mod why;
 mod world;
 
+pub use deadline::DeadlineQueue;
 pub use error::FairError;
 pub use features::{features, Features};
 pub use ffi::FeatureInfo;
 pub use presets::{Preset, PRESETS};
-pub use rq::FairQueue;
+pub use rq::VruntimeQueue;
 pub use sched::Fair;
 pub use topology::{Options, Topology};

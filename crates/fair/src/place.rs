@@ -60,7 +60,7 @@ impl Fair {
         let (here, task) = (self.here as usize, child.id);
         self.new_task(child);
         self.clock(env, here);
-        self.update_curr(here);
+        self.update_curr(env, here);
         let fair = !is_rt(self.world.task(task));
         if fair {
             self.world.task_fork(here, task);
@@ -121,6 +121,7 @@ impl Fair {
     ///
     /// ```text
     /// runnable already            -> preemption check only
+    /// asleep but delayed          -> the same, a sleeper no more
     /// still being switched away   -> its own CPU's wake list, or after the switch (the kernel spins)
     /// asleep                      -> select, commit, migrate -> wake list of a CPU behind another cache
     ///                                                        -> run queue otherwise
@@ -131,25 +132,36 @@ impl Fair {
         if state.on_wake_list || state.deferred {
             return;
         }
-        let cpu = p.cpu as usize;
-        if p.on_rq != 0 {
-            self.clock(env, cpu);
-            if self.world.curr(cpu) != Some(task) {
-                self.check_preempt(env, cpu, task);
-            }
-            env.enqueued(task, cpu as CpuId);
-        } else if self.world.curr(cpu) == Some(task) {
+        let (cpu, delayed) = (p.cpu as usize, p.flags & FG_TASK_DELAYED != 0);
+        let current = self.world.curr(cpu) == Some(task);
+        if p.on_rq != 0 && !(delayed && current) {
+            self.wake_queued(env, task, cpu);
+        } else if current {
             self.wake_on_cpu(env, ctx, task, cpu);
         } else {
             self.place_sleeper(env, ctx, task);
         }
     }
 
+    /// ttwu_runnable: no choice of a CPU.
+    fn wake_queued(&mut self, env: &mut Env, task: TaskId, cpu: usize) {
+        self.clock(env, cpu);
+        if self.world.task(task).flags & FG_TASK_DELAYED != 0 {
+            self.requeue_delayed(env, cpu, task);
+        }
+        if self.world.curr(cpu) != Some(task) {
+            self.check_preempt(env, cpu, task);
+        }
+        env.enqueued(task, cpu as CpuId);
+    }
+
     /// The task has blocked but schedule() has not run yet (WF_ON_CPU).
     fn wake_on_cpu(&mut self, env: &mut Env, ctx: WakeContext, task: TaskId, cpu: usize) {
         // ttwu_queue_cond: behind another cache anyway; behind this one if the CPU has nothing else to do.
         let here = self.here;
-        let queue = !self.share_llc(here, cpu as CpuId) || self.world.cpus[cpu].nr_running <= 1;
+        // A delayed one is found queued, which the waker learns with the run queue's lock: after the switch.
+        let asleep = self.world.task(task).on_rq == 0;
+        let queue = asleep && (!self.share_llc(here, cpu as CpuId) || self.world.cpus[cpu].nr_running <= 1);
         if cpu != here as usize && queue {
             self.queue_remote(env, cpu, RemoteWake { task, migrated: false });
         } else {
@@ -165,7 +177,11 @@ impl Fair {
             let (ctx, task) = self.rqs[cpu].deferred[i];
             self.states[task as usize].deferred = false;
             let here = std::mem::replace(&mut self.here, ctx.cpu);
-            self.place_sleeper(env, ctx, task);
+            if self.world.task(task).on_rq != 0 {
+                self.wake_queued(env, task, cpu);
+            } else {
+                self.place_sleeper(env, ctx, task);
+            }
             self.here = here;
         }
         self.rqs[cpu].deferred.clear();

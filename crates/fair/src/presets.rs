@@ -46,7 +46,7 @@ pub static PRESETS: [Preset; 15] = [
         name: "debian-6.12.117",
         text: "Debian's linux-source-6.12 at 6.12.117, read there",
         release: Release { major: 6, minor: 12 },
-        backports: "ni-random=1",
+        backports: "slice-700=1 sync-delayed=1 ni-random=1",
     },
 ];
 

@@ -4,19 +4,31 @@ use fairground_machine::{CpuId, SoftCost};
 use fairground_sim::{Env, MigrateCause, TaskId};
 
 use crate::ffi::*;
+use crate::rq::FairQueue;
 use crate::rt::is_rt;
 use crate::Fair;
 
 impl Fair {
-    /// Charges the current task with the time it ran, unless it has left the queue.
-    pub(crate) fn update_curr(&mut self, cpu: usize) {
-        let Some(task) = self.world.curr(cpu) else { return };
+    /// Charges the current task with the time it ran; a reschedule if its slice ended with that.
+    pub(crate) fn update_curr(&mut self, env: &mut Env, cpu: usize) {
+        if self.charge_curr(cpu) {
+            self.resched(env, cpu);
+        }
+    }
+
+    /// Charges the current task, unless it has left the queue. Whether another one should run; a schedule() that is
+    /// under way finds that out for itself.
+    pub(crate) fn charge_curr(&mut self, cpu: usize) -> bool {
+        let Some(task) = self.world.curr(cpu) else { return false };
         match self.world.task(task) {
-            p if p.on_rq == 0 => {}
-            p if is_rt(p) => self.update_curr_rt(cpu, task),
+            p if p.on_rq == 0 => false,
+            p if is_rt(p) => {
+                self.update_curr_rt(cpu, task);
+                false
+            }
             _ => {
                 let left = self.rqs[cpu].fair.left();
-                self.world.update_curr(cpu, left);
+                self.world.update_curr(cpu, left)
             }
         }
     }
@@ -28,20 +40,25 @@ impl Fair {
             self.enqueue_rt(cpu, task);
             return;
         }
-        self.update_curr(cpu);
+        self.update_curr(env, cpu);
         self.world.enqueue_entity(cpu, task, flags);
-        self.rqs[cpu].fair.insert(self.world.task(task).vruntime, task);
+        self.insert_if_queued(cpu, task);
     }
 
     /// Takes a queued or current task off the run queue of `cpu`, whose clock is up to date.
     pub(crate) fn dequeue(&mut self, env: &mut Env, cpu: usize, task: TaskId, flags: u32) {
         env.charge(self.here, SoftCost::Dequeue, 1);
         if is_rt(self.world.task(task)) {
-            self.update_curr(cpu);
+            self.update_curr(env, cpu);
             self.dequeue_rt(cpu, task);
             return;
         }
-        self.update_curr(cpu);
+        self.update_curr(env, cpu);
+        self.leave(env, cpu, task, flags);
+    }
+
+    /// The part of a dequeue after the current task was charged. Who goes to sleep is current, and may stay queued, delayed.
+    fn leave(&mut self, env: &mut Env, cpu: usize, task: TaskId, flags: u32) {
         if self.world.curr(cpu) != Some(task) {
             self.remove_from_tree(cpu, task);
         }
@@ -52,16 +69,48 @@ impl Fair {
         self.world.update_min_vruntime(cpu, left);
     }
 
+    /// A delayed sleeper is asleep in earnest: it was picked, or leaves the fair class.
+    pub(crate) fn dequeue_delayed(&mut self, env: &mut Env, cpu: usize, task: TaskId) {
+        env.charge(self.here, SoftCost::Dequeue, 1);
+        self.leave(env, cpu, task, FG_DEQUEUE_SLEEP | FG_DEQUEUE_DELAYED);
+    }
+
+    /// A delayed sleeper is woken where it is queued.
+    pub(crate) fn requeue_delayed(&mut self, env: &mut Env, cpu: usize, task: TaskId) {
+        env.charge(self.here, SoftCost::Enqueue, 1);
+        self.remove_from_tree(cpu, task);
+        self.world.requeue_delayed(cpu, task);
+        self.insert_if_queued(cpu, task);
+    }
+
     pub(crate) fn remove_from_tree(&mut self, cpu: usize, task: TaskId) {
-        let found = self.rqs[cpu].fair.remove(self.world.task(task).vruntime, task);
+        let found = self.rqs[cpu].fair.remove(self.world.task(task));
         debug_assert!(found, "task {task} is not queued on CPU {cpu}");
     }
 
     pub(crate) fn insert_if_queued(&mut self, cpu: usize, task: TaskId) {
         let p = self.world.task(task);
         if p.on_rq != 0 {
-            self.rqs[cpu].fair.insert(p.vruntime, task);
+            self.rqs[cpu].fair.insert(p);
         }
+    }
+
+    /// Which queued tasks the policy picks from, see `policy/fg.h`. The current task has been charged.
+    pub(crate) fn candidates(&self, cpu: usize) -> (Option<TaskId>, Option<TaskId>) {
+        match &self.rqs[cpu].fair {
+            FairQueue::Vruntime(queue) => (queue.left(), queue.second()),
+            FairQueue::Deadline(queue) => (queue.first_within(self.world.avg_vruntime(cpu)), None),
+        }
+    }
+
+    /// check_preempt_wakeup between fair tasks.
+    fn fair_preempts(&mut self, env: &mut Env, cpu: usize, task: TaskId) -> bool {
+        if self.rqs[cpu].resched {
+            return false;
+        }
+        self.update_curr(env, cpu);
+        let (first, _) = self.candidates(cpu);
+        self.world.check_preempt_wakeup(cpu, task, first)
     }
 
     /// check_preempt_curr: a reschedule of `cpu` if `task`, just queued there, is to run before the current one.
@@ -77,7 +126,7 @@ impl Fair {
                     (true, true) => p.rt_prio > curr.rt_prio,
                     (true, false) => false,
                     (false, true) => true,
-                    (false, false) => !self.rqs[cpu].resched && self.world.check_preempt_wakeup(cpu, task),
+                    (false, false) => self.fair_preempts(env, cpu, task),
                 }
             }
         };
@@ -106,7 +155,7 @@ impl Fair {
 
     /// The tick of a running fair task.
     pub(crate) fn tick_fair(&mut self, env: &mut Env, cpu: usize) {
-        self.update_curr(cpu);
+        self.update_curr(env, cpu);
         let left = self.rqs[cpu].fair.left();
         if self.world.entity_tick(cpu, left) {
             self.resched(env, cpu);

@@ -2,17 +2,78 @@
 
 use fairground_sim::{TaskId, WakeContext};
 
-/// Queued fair tasks by virtual runtime; equal ones in the order of arrival. The current task is not among them.
+use crate::deadline::DeadlineQueue;
+use crate::ffi::*;
+
+/// Queued fair tasks in the order their run queue asks for. The current task is not among them.
+pub enum FairQueue {
+    /// Of CFS.
+    Vruntime(VruntimeQueue),
+    /// Of EEVDF.
+    Deadline(DeadlineQueue),
+}
+
+impl FairQueue {
+    /// An empty queue for this value of the feature `rq`.
+    pub fn new(rq: u8) -> FairQueue {
+        match u32::from(rq) {
+            FG_RQ_CFS => FairQueue::Vruntime(VruntimeQueue::default()),
+            _ => FairQueue::Deadline(DeadlineQueue::default()),
+        }
+    }
+
+    /// Adds a task behind its equals.
+    pub fn insert(&mut self, p: &FgTask) {
+        match self {
+            FairQueue::Vruntime(queue) => queue.insert(p.vruntime, p.id),
+            FairQueue::Deadline(queue) => queue.insert(p.deadline, p.vruntime, p.id),
+        }
+    }
+
+    /// Removes a task; false if it is not where it should be.
+    pub fn remove(&mut self, p: &FgTask) -> bool {
+        match self {
+            FairQueue::Vruntime(queue) => queue.remove(p.vruntime, p.id),
+            FairQueue::Deadline(queue) => queue.remove(p.deadline, p.id),
+        }
+    }
+
+    /// Leftmost by virtual runtime, for CFS, which alone asks for it.
+    pub fn left(&self) -> Option<TaskId> {
+        match self {
+            FairQueue::Vruntime(queue) => queue.left(),
+            FairQueue::Deadline(_) => None,
+        }
+    }
+
+    /// What a task is ordered by.
+    pub fn key(&self, p: &FgTask) -> u64 {
+        match self {
+            FairQueue::Vruntime(_) => p.vruntime,
+            FairQueue::Deadline(_) => p.deadline,
+        }
+    }
+
+    /// Keys and tasks.
+    pub fn iter(&self) -> Box<dyn Iterator<Item = (u64, TaskId)> + '_> {
+        match self {
+            FairQueue::Vruntime(queue) => Box::new(queue.iter()),
+            FairQueue::Deadline(queue) => Box::new(queue.iter()),
+        }
+    }
+}
+
+/// Tasks by virtual runtime; equal ones in the order of arrival.
 ///
 /// A sorted vector, leftmost last: taking the leftmost moves nothing, and with the queue lengths that occur (up to
 /// some hundreds) shifting 16-byte entries is cheaper than a tree's nodes; `benches/policy.rs` has both.
 #[derive(Default)]
-pub struct FairQueue {
+pub struct VruntimeQueue {
     /// Falling (key, arrival).
     entries: Vec<(i64, TaskId)>,
 }
 
-impl FairQueue {
+impl VruntimeQueue {
     /// Virtual runtime wraps around at 2^64 and starts just below it; as a signed number it has an order.
     fn key(vruntime: u64) -> i64 {
         vruntime as i64
@@ -130,7 +191,6 @@ pub struct StopWork {
 }
 
 /// What a CPU has besides `FgCpu`.
-#[derive(Default)]
 pub struct RunQueue {
     /// Queued fair tasks.
     pub fair: FairQueue,
@@ -152,4 +212,22 @@ pub struct RunQueue {
     pub nohz_pending: u32,
     /// Last CPU chosen here by cpumask_any_and_distribute.
     pub distribute_prev: u32,
+}
+
+impl RunQueue {
+    /// Nothing runnable, with fair tasks ordered for this value of the feature `rq`.
+    pub fn new(rq: u8) -> RunQueue {
+        RunQueue {
+            fair: FairQueue::new(rq),
+            rt: RtQueue::default(),
+            wake_list: Vec::new(),
+            deferred: Vec::new(),
+            stop_work: Vec::new(),
+            stopper: false,
+            resched: false,
+            nohz_kick: FG_NOHZ_NO_KICK,
+            nohz_pending: FG_NOHZ_NO_KICK,
+            distribute_prev: 0,
+        }
+    }
 }

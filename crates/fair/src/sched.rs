@@ -48,7 +48,7 @@ impl Fair {
         ffi::check_layout()?;
         let topology = Topology::new(&machine, &features, &options)?;
         let world = World::new(&machine, &features, &topology);
-        let rqs = (0..machine.nr_cpus()).map(|_| RunQueue::default()).collect();
+        let rqs = (0..machine.nr_cpus()).map(|_| RunQueue::new(features.get(FG_RQ))).collect();
         Ok(Fair { features, topology, world, rqs, states: Vec::new(), here: 0, why: None })
     }
 
@@ -107,7 +107,7 @@ impl Fair {
         if is_rt(self.world.task(prev)) {
             self.put_prev_rt(cpu, prev);
         } else {
-            self.update_curr(cpu);
+            self.charge_curr(cpu);
             self.world.put_prev_entity(cpu, prev);
             self.insert_if_queued(cpu, prev);
         }
@@ -132,25 +132,32 @@ impl Fair {
         if prev_rt {
             self.put_prev(cpu);
         }
-        if self.world.cpus[cpu].h_nr_running > 0 {
-            return self.pick_fair(cpu);
+        if let Some(next) = self.pick_fair(env, cpu) {
+            return Pick::Task(next);
         }
         self.put_prev(cpu);
         self.newly_idle(env, cpu);
         Pick::Idle
     }
 
-    fn pick_fair(&mut self, cpu: usize) -> Pick {
-        self.update_curr(cpu);
-        let (left, second) = (self.rqs[cpu].fair.left(), self.rqs[cpu].fair.second());
-        let Some(next) = self.world.pick_entity(cpu, left, second) else { return Pick::Idle };
+    /// pick_next_task_fair. Delayed sleepers whose turn comes are dequeued on the way.
+    fn pick_fair(&mut self, env: &mut Env, cpu: usize) -> Option<TaskId> {
+        self.charge_curr(cpu);
+        let next = loop {
+            let (first, second) = self.candidates(cpu);
+            let next = self.world.pick_entity(cpu, first, second)?;
+            if self.world.task(next).flags & FG_TASK_DELAYED == 0 {
+                break next;
+            }
+            self.dequeue_delayed(env, cpu, next);
+        };
         if self.world.curr(cpu) == Some(next) {
             self.world.clear_buddies(cpu, next);
         } else {
             self.put_prev(cpu);
             self.set_next_fair(cpu, next);
         }
-        Pick::Task(next)
+        Some(next)
     }
 
     fn start_stopper(&mut self, cpu: usize) -> Pick {
@@ -216,7 +223,7 @@ impl Scheduler for Fair {
         if is_rt(self.world.task(task)) {
             self.requeue_rt(cpu, task);
         } else {
-            self.update_curr(cpu);
+            self.update_curr(env, cpu);
             self.world.yield_entity(cpu);
         }
     }

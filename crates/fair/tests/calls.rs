@@ -1,95 +1,17 @@
 //! Scenarios call by call, as the engine would make them: what is asked of the engine, and who runs.
 
+#[allow(dead_code)] // each of its users leaves something out
+mod rig;
+
 use std::sync::Arc;
 
-use fairground_fair::{Fair, Features, Options};
+use fairground_fair::Options;
 use fairground_machine::testing::Shape;
 use fairground_machine::{CpuId, CpuMask, Machine};
-use fairground_sim::{
-    Change, Env, IdleView, Ipi, MigrateCause, Pick, Request, Scheduler, TaskId, TaskInfo, WakeContext,
-};
+use fairground_sim::{Change, Env, IdleView, Ipi, MigrateCause, Pick, Request, Scheduler, TaskInfo, WakeContext};
 use fairground_workload::{Policy, SchedAttr};
 
-const MS: u64 = 1_000_000;
-
-/// A scheduler and the requests of its last call.
-struct Rig {
-    fair: Fair,
-    env: Env,
-    now: u64,
-    requests: Vec<Request>,
-}
-
-impl Rig {
-    fn new(machine: Machine, scheduler: &str) -> Rig {
-        Rig::with(machine, scheduler, Options::default())
-    }
-
-    fn with(machine: Machine, scheduler: &str, options: Options) -> Rig {
-        let machine = Arc::new(machine);
-        let features = Features::parse(scheduler).unwrap();
-        let fair = Fair::new(Arc::clone(&machine), features, options).unwrap();
-        Rig { fair, env: Env::new(machine, 250, 1), now: MS, requests: Vec::new() }
-    }
-
-    fn call<R>(&mut self, cpu: CpuId, f: impl FnOnce(&mut Fair, &mut Env) -> R) -> R {
-        self.env.begin(self.now, cpu);
-        let result = f(&mut self.fair, &mut self.env);
-        self.env.drain(&mut self.requests);
-        self.env.take_charge(cpu);
-        self.fair.audit(&self.env).unwrap();
-        result
-    }
-
-    fn fork(&mut self, id: TaskId, attr: SchedAttr, affinity: CpuMask) {
-        let info = TaskInfo { id, attr, affinity, kthread_cpu: None };
-        self.call(0, |f, e| f.fork(e, 0, None, &info));
-    }
-
-    fn fair_task(&mut self, id: TaskId, affinity: &str) {
-        self.fork(id, SchedAttr::default(), CpuMask::parse_list(affinity).unwrap());
-    }
-
-    fn rt_task(&mut self, id: TaskId, policy: Policy, prio: u8, affinity: &str) {
-        let attr = SchedAttr { policy, rt_priority: prio, ..SchedAttr::default() };
-        self.fork(id, attr, CpuMask::parse_list(affinity).unwrap());
-    }
-
-    fn schedule(&mut self, cpu: CpuId) -> Pick {
-        self.call(cpu, |f, e| f.schedule(e, cpu))
-    }
-
-    fn sleep(&mut self, cpu: CpuId, task: TaskId) -> Pick {
-        self.call(cpu, |f, e| f.block(e, cpu, task));
-        self.schedule(cpu)
-    }
-
-    fn wake(&mut self, cpu: CpuId, waker: Option<TaskId>, task: TaskId) {
-        let ctx = WakeContext { cpu, waker, sync: false };
-        self.call(cpu, |f, e| f.wake(e, ctx, task));
-    }
-
-    /// The overload flag of the first partition.
-    fn overload(&self) -> u32 {
-        // SAFETY: linked to a root of the scheduler, which lives.
-        unsafe { (*self.fair.cpu(0).rd).overload }
-    }
-
-    fn asked(&self, wanted: impl Fn(&Request) -> bool) -> bool {
-        self.requests.iter().any(wanted)
-    }
-
-    fn resched_of(&self, cpu: CpuId) -> bool {
-        self.asked(|r| matches!(r, Request::Resched { to, .. } if *to == cpu))
-    }
-}
-
-fn two_caches() -> Machine {
-    let mut shape = Shape::from_seed(1);
-    (shape.packages, shape.nodes, shape.llcs, shape.clusters) = (1, 1, 2, 1);
-    (shape.cores, shape.threads, shape.types) = (2, 1, 1);
-    shape.build()
-}
+use rig::{two_caches, Rig, MS};
 
 #[test]
 fn a_wakeup_behind_another_cache_goes_through_the_wake_queue() {

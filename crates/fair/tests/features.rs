@@ -117,6 +117,9 @@ fn the_parts_of_misfit_unlink_stand_without_the_whole() {
     assert_eq!(error(both), "feature `mu-tristate` excludes `misfit-unlink`");
     assert!(error("v5.11+ufc+mu-gate").starts_with("feature `mu-gate` needs policy code"));
     assert_eq!(error("v5.11+hw-pressure"), "feature `hw-pressure` excludes `thermal-in-cap`");
+    assert_eq!(error("v5.11+slice-700"), "feature `slice-700` needs `rq`");
+    assert_eq!(error("v5.11+sync-delayed"), "feature `sync-delayed` needs `rq`");
+    assert_eq!(canonical("v5.11+rq=eevdf612+slice-700"), "fair:v5.11+rq=eevdf612+slice-700");
 }
 
 #[test]

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use fairground_machine::{CpuId, CpuMask};
 use fairground_sim::testing::{machine, spec, workload, RoundRobin};
 use fairground_sim::{
-    Change, Config, Engine, Env, IdleView, Ipi, MigrateCause, Pick, Scheduler, SimError, TaskId, TaskInfo, WakeContext,
+    Change, Config, Engine, Env, IdleView, Ipi, MigrateCause, Outcome, Pick, Scheduler, SimError, TaskId, TaskInfo,
+    WakeContext,
 };
 use fairground_workload::{Amount, Op};
 
@@ -66,15 +67,20 @@ impl Scheduler for Liar {
     }
 }
 
-/// Runs two threads on two CPUs, the second bound to CPU 1, under a liar; the rule that it breaks.
-fn broken_rule(lie: fn(&mut Env, CpuId, Pick) -> Pick) -> String {
+/// Runs two threads on two CPUs, the second bound to CPU 1, under a liar. Each works 1 us and sleeps 1 ms.
+fn run(lie: fn(&mut Env, CpuId, Pick) -> Pick) -> Result<Outcome, SimError> {
     let a = spec("a", vec![Op::Run(Amount::fixed(1_000)), Op::Sleep(Amount::fixed(1_000_000))]);
     let mut b = a.clone();
     (b.name, b.affinity) = ("b".into(), Some(CpuMask::of(1)));
     let sched = Liar { honest: RoundRobin::new(2), lie };
     let config = Config { start_phase: false, ..Config::default() };
     let w = workload(vec![], vec![a, b]);
-    match Engine::new(Arc::new(machine(2, 1)), Arc::new(w), Box::new(sched), config).run(&mut []) {
+    Engine::new(Arc::new(machine(2, 1)), Arc::new(w), Box::new(sched), config).run(&mut [])
+}
+
+/// The rule that a liar breaks.
+fn broken_rule(lie: fn(&mut Env, CpuId, Pick) -> Pick) -> String {
+    match run(lie) {
         Err(SimError::Invariant { what, .. }) => what,
         other => panic!("{other:?}"),
     }
@@ -128,6 +134,28 @@ fn moving_a_task_to_a_cpu_that_does_not_exist() {
         pick
     });
     assert!(what.starts_with("b/1 migrated from CPU 1 to 99"), "{what}");
+}
+
+/// Delayed dequeue: a scheduler may keep a sleeper queued, and so move it.
+#[test]
+fn moving_a_sleeper() {
+    let there_and_back = |env: &mut Env, cpu, pick| {
+        if cpu == 0 && pick == Pick::Idle && env.now() < 500_000 {
+            env.migrated(0, 0, 1, MigrateCause::Balance);
+            env.migrated(0, 1, 0, MigrateCause::Balance);
+        }
+        pick
+    };
+    run(there_and_back).expect("the run ends well");
+    // Not a dead one.
+    let what = broken_rule(|env, cpu, pick| {
+        if cpu == 0 && pick == Pick::Idle {
+            env.migrated(0, 0, 1, MigrateCause::Balance);
+            env.migrated(0, 1, 0, MigrateCause::Balance);
+        }
+        pick
+    });
+    assert!(what.starts_with("a/0 migrated from CPU 0 to 1, but it is"), "{what}");
 }
 
 #[test]

@@ -92,6 +92,11 @@ pub enum Policy {
     Rr,
 }
 
+/// Shortest slice a thread may ask for, ns.
+pub const MIN_SLICE_NS: u64 = 100_000;
+/// Longest slice a thread may ask for, ns.
+pub const MAX_SLICE_NS: u64 = 100_000_000;
+
 /// Scheduling attributes of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SchedAttr {
@@ -105,11 +110,13 @@ pub struct SchedAttr {
     pub uclamp_min: u16,
     /// Requested utilisation ceiling, 0..=1024.
     pub uclamp_max: u16,
+    /// Slice asked for, ns, [`MIN_SLICE_NS`] to [`MAX_SLICE_NS`]; 0: as the scheduler likes. Linux 6.12 hears it.
+    pub slice_ns: u64,
 }
 
 impl Default for SchedAttr {
     fn default() -> Self {
-        SchedAttr { policy: Policy::Other, nice: 0, rt_priority: 0, uclamp_min: 0, uclamp_max: 1024 }
+        SchedAttr { policy: Policy::Other, nice: 0, rt_priority: 0, uclamp_min: 0, uclamp_max: 1024, slice_ns: 0 }
     }
 }
 

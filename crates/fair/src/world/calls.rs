@@ -82,14 +82,19 @@ impl World {
         unsafe { fg_task_fork(self.sys.ptr(0), self.cpus.ptr(cpu), self.tasks.ptr(task as usize)) }
     }
 
-    pub fn update_curr(&mut self, cpu: usize, left: Option<u32>) {
+    pub fn avg_vruntime(&self, cpu: usize) -> u64 {
         // SAFETY: see above.
-        unsafe { fg_update_curr(self.sys.ptr(0), self.cpus.ptr(cpu), self.task_ptr(left)) }
+        unsafe { fg_avg_vruntime(self.cpus.ptr(cpu)) }
+    }
+
+    pub fn update_curr(&mut self, cpu: usize, left: Option<u32>) -> bool {
+        // SAFETY: see above.
+        unsafe { fg_update_curr(self.sys.ptr(0), self.cpus.ptr(cpu), self.task_ptr(left)) != 0 }
     }
 
     pub fn update_min_vruntime(&mut self, cpu: usize, left: Option<u32>) {
         // SAFETY: see above.
-        unsafe { fg_update_min_vruntime(self.cpus.ptr(cpu), self.task_ptr(left)) }
+        unsafe { fg_update_min_vruntime(self.sys.ptr(0), self.cpus.ptr(cpu), self.task_ptr(left)) }
     }
 
     pub fn enqueue_entity(&mut self, cpu: usize, task: u32, flags: u32) {
@@ -100,6 +105,11 @@ impl World {
     pub fn dequeue_entity(&mut self, cpu: usize, task: u32, flags: u32) {
         // SAFETY: see above.
         unsafe { fg_dequeue_entity(self.sys.ptr(0), self.cpus.ptr(cpu), self.tasks.ptr(task as usize), flags) }
+    }
+
+    pub fn requeue_delayed(&mut self, cpu: usize, task: u32) {
+        // SAFETY: see above.
+        unsafe { fg_requeue_delayed(self.sys.ptr(0), self.cpus.ptr(cpu), self.tasks.ptr(task as usize)) }
     }
 
     pub fn migrate_task(&mut self, old: usize, task: u32) {
@@ -122,10 +132,10 @@ impl World {
         unsafe { fg_put_prev_entity(self.sys.ptr(0), self.cpus.ptr(cpu), self.tasks.ptr(task as usize)) }
     }
 
-    pub fn pick_entity(&mut self, cpu: usize, left: Option<u32>, second: Option<u32>) -> Option<u32> {
-        let (left, second) = (self.task_ptr(left), self.task_ptr(second));
+    pub fn pick_entity(&mut self, cpu: usize, first: Option<u32>, second: Option<u32>) -> Option<u32> {
+        let (first, second) = (self.task_ptr(first), self.task_ptr(second));
         // SAFETY: see above; the answer is null or a task of the pool.
-        unsafe { fg_pick_entity(self.sys.ptr(0), self.cpus.ptr(cpu), left, second).as_ref() }.map(|p| p.id)
+        unsafe { fg_pick_entity(self.sys.ptr(0), self.cpus.ptr(cpu), first, second).as_ref() }.map(|p| p.id)
     }
 
     pub fn clear_buddies(&mut self, cpu: usize, task: u32) {
@@ -138,9 +148,10 @@ impl World {
         unsafe { fg_entity_tick(self.sys.ptr(0), self.cpus.ptr(cpu), self.task_ptr(left)) != 0 }
     }
 
-    pub fn check_preempt_wakeup(&mut self, cpu: usize, task: u32) -> bool {
+    pub fn check_preempt_wakeup(&mut self, cpu: usize, task: u32, first: Option<u32>) -> bool {
+        let (p, first) = (self.tasks.ptr(task as usize), self.task_ptr(first));
         // SAFETY: see above.
-        unsafe { fg_check_preempt_wakeup(self.sys.ptr(0), self.cpus.ptr(cpu), self.tasks.ptr(task as usize)) != 0 }
+        unsafe { fg_check_preempt_wakeup(self.sys.ptr(0), self.cpus.ptr(cpu), p, first) != 0 }
     }
 
     pub fn yield_entity(&mut self, cpu: usize) {

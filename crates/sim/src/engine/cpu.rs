@@ -419,10 +419,11 @@ impl Engine {
         self.join_queue(task, cpu);
     }
 
-    /// The scheduler reports that a thread's CPU changed.
+    /// The scheduler reports that a thread's CPU changed. It may keep a sleeping one on a run queue for a while (delayed
+    /// dequeue) and move it like any other.
     pub(super) fn task_migrated(&mut self, task: TaskId, from: CpuId, to: CpuId, cause: MigrateCause) {
         let state = self.tasks.get(task as usize).map(|t| (t.rq, t.state));
-        let movable = matches!(state, Some((rq, State::Queued | State::Placing)) if rq == from);
+        let movable = matches!(state, Some((rq, State::Queued | State::Placing | State::Blocked(_))) if rq == from);
         if !movable || to as usize >= self.cpus.len() {
             let who = self.name_of(task);
             return self.fail_invariant(format!("{who} migrated from CPU {from} to {to}, but it is {state:?}"));

@@ -12,13 +12,14 @@
 //! on one line reads the same as with one key a line.)
 //!
 //! Beyond rt-app's words there are ours, for which it has none: [`EXTENSIONS`] among events, `kthread_cpu` of a task (a
-//! per-CPU kernel thread), and the sections `interrupts` (devices, see `interrupts.rs`) and `thermal_caps` (limits of
-//! frequencies, see `thermal_caps.rs`). None begins with a word of rt-app's, so rt-app ignores them all.
+//! per-CPU kernel thread), `slice` of a task or phase, and the sections `interrupts` (devices, see `interrupts.rs`) and
+//! `thermal_caps` (limits of frequencies, see `thermal_caps.rs`). None begins with a word of rt-app's, so rt-app ignores
+//! them all.
 //!
 //! Where we differ: values outside a C int, and events rt-app would take with a negative time, are errors here;
 //! a thread has its policy and CPUs from birth instead of setting them itself after the start; forked threads of a
-//! task all have the name `TASK-fork`; logging, page locking, priority inheritance, task groups, memory policy and
-//! custom slices do not exist; SCHED_DEADLINE is refused.
+//! task all have the name `TASK-fork`; logging, page locking, priority inheritance, task groups and memory policy do
+//! not exist; a custom slice is our `slice`, not a runtime; SCHED_DEADLINE is refused.
 //!
 //! Floors, bottom up: `source` places messages, `fields` looks keys up, `global`, `sched`, `event` and
 //! `task` read their parts of the tree, and `build` turns the tree into a [`Workload`].

@@ -6,7 +6,7 @@ use super::fields::Fields;
 use super::source::Source;
 use crate::error::{nearest, WorkloadError};
 use crate::json::{Member, Span};
-use crate::program::{Policy, SchedAttr};
+use crate::program::{Policy, SchedAttr, MAX_SLICE_NS, MIN_SLICE_NS};
 use crate::warning::WarningKind;
 
 const POLICIES: &[(&str, Option<Policy>)] = &[
@@ -30,11 +30,14 @@ pub(super) struct Change {
     pub priority: Option<(i64, Span)>,
     pub util_min: Option<u16>,
     pub util_max: Option<u16>,
+    /// Custom slice, ns; 0: none any more.
+    pub slice_ns: Option<u64>,
 }
 
 impl Change {
     pub fn is_empty(&self) -> bool {
-        self.priority.is_none() && self.util_min.is_none() && self.util_max.is_none()
+        let clamps = self.util_min.is_some() || self.util_max.is_some();
+        self.priority.is_none() && !clamps && self.slice_ns.is_none()
     }
 }
 
@@ -78,10 +81,11 @@ pub(super) fn read(
     };
     change.util_min = clamp(source, keys, "util_min")?;
     change.util_max = clamp(source, keys, "util_max")?;
+    change.slice_ns = slice(source, keys)?;
     for key in ["dl-runtime", "dl-period", "dl-deadline"] {
         if let Some(m) = keys.get(key) {
             source.int(m, 0, i64::MAX)?;
-            let text = "is a custom slice or belongs to SCHED_DEADLINE; neither is modelled";
+            let text = "belongs to SCHED_DEADLINE, which is not modelled; a custom slice is asked for with `slice`";
             source.warn(WarningKind::Ignored, m.key_span, &m.key, text);
         }
     }
@@ -92,6 +96,18 @@ pub(super) fn read(
 fn clamp(source: &Source, keys: &mut Fields, key: &str) -> Result<Option<u16>, WorkloadError> {
     let Some(m) = keys.get(key) else { return Ok(None) };
     Ok(u16::try_from(source.int(m, -1, 1024)?).ok())
+}
+
+/// Ours: the slice that sched_setattr() is asked for, us; 0 takes it back.
+fn slice(source: &Source, keys: &mut Fields) -> Result<Option<u64>, WorkloadError> {
+    let Some(m) = keys.get("slice") else { return Ok(None) };
+    let us = source.int(m, 0, i64::MAX)? as u64;
+    let (min, max) = (MIN_SLICE_NS / 1000, MAX_SLICE_NS / 1000);
+    if us > 0 && !(min..=max).contains(&us) {
+        let expected = format!("expected {min} to {max} us, or 0 for the scheduler's own");
+        return Err(source.error(m.value.span, format!("`slice` is {us}, out of range"), expected));
+    }
+    Ok(Some(us * 1000))
 }
 
 /// The attributes after `change`, as set_thread_param() of rt-app sets them.
@@ -118,6 +134,7 @@ pub(super) fn apply(source: &Source, old: SchedAttr, change: &Change) -> Result<
     }
     new.uclamp_min = change.util_min.unwrap_or(old.uclamp_min);
     new.uclamp_max = change.util_max.unwrap_or(old.uclamp_max);
+    new.slice_ns = change.slice_ns.unwrap_or(old.slice_ns);
     Ok(new)
 }
 

@@ -56,6 +56,7 @@ const PHASE_KEYS: &[&str] = &[
     "nodes_membind",
     "util_min",
     "util_max",
+    "slice",
     "taskgroup",
 ];
 
@@ -138,7 +139,7 @@ fn known_keys() -> Vec<&'static str> {
 fn slice_of_runtime(source: &mut Source, task: &Node) {
     let runtime = task.members().into_iter().flatten().find(|m| m.key == "runtime");
     if let Some(m) = runtime.filter(|m| matches!(m.value.value, Value::Int(_))) {
-        let text = "is run; rt-app also sets it as the task's custom slice, which is not modelled";
+        let text = "is run; rt-app also sets it as the task's custom slice, which `slice` does here";
         source.warn(WarningKind::Approximated, m.key_span, &m.key, text);
     }
 }

@@ -213,7 +213,7 @@ fn cpus_revert_and_priorities_stay() {
         "b": { "run": 2000 },
         "c": { "policy": "SCHED_FIFO", "run": 3000 } }"#;
     let attr = |policy, nice, rt_priority, uclamp_min| {
-        Op::SetAttr(SchedAttr { policy, nice, rt_priority, uclamp_min, uclamp_max: 1024 })
+        Op::SetAttr(SchedAttr { policy, nice, rt_priority, uclamp_min, ..SchedAttr::default() })
     };
     let expected = [
         forever(11),
@@ -250,6 +250,17 @@ fn the_first_round_is_written_out_where_it_differs() {
         Op::EndLoop { begin: 5 },
     ];
     assert_eq!(steps(body), expected);
+}
+
+#[test]
+fn slices_last_until_they_are_taken_back() {
+    let body = r#""slice": 500, "loop": 2, "phases": {
+        "a": { "run": 1000 }, "b": { "slice": 100000, "run": 2000 }, "c": { "slice": 0, "run": 3000 } }"#;
+    let slice = |us: u64| Op::SetAttr(SchedAttr { slice_ns: us * 1000, ..SchedAttr::default() });
+    let round = [run(1), slice(100_000), run(2), slice(0), run(3)];
+    assert_eq!(steps(body)[1..6], round);
+    let (w, warnings) = read(&format!("{{ \"tasks\": {{ \"t\": {{ {body} }} }} }}"));
+    assert_eq!((w.tasks[0].attr.slice_ns, warnings.len()), (500_000, 0));
 }
 
 #[test]
@@ -292,6 +303,9 @@ fn mistakes_are_refused_with_their_place() {
         (task("\"priority\": 20, \"run\": 1"), "f.json:2:13: `priority` is 20, out of range for SCHED_OTHER"),
         (task("\"util_min\": 1025, \"run\": 1"), "f.json:2:13: `util_min` is 1025, out of range"),
         (task("\"util_min\": 9, \"util_max\": 8, \"run\": 1"), "f.json:1:1: util_min of `t-0` is 9"),
+        (task("\"slice\": 99, \"run\": 1"), "f.json:2:10: `slice` is 99, out of range"),
+        (task("\"slice\": 100001, \"run\": 1"), "f.json:2:10: `slice` is 100001, out of range"),
+        (task("\"slice\": -1, \"run\": 1"), "f.json:2:10: `slice` is -1, out of range"),
         (task("\"fork\": \"u\""), "f.json:2:1: `fork` names no task: `u`"),
         (task("\"loop\": 1, \"fork\": \"t\""), "f.json:2:12: `t-fork` creates itself without end"),
         (task("\"run\": 1, \"unlock\": \"m\""), "f.json:2:11: `t-0` unlocks mutex 1, which it does not hold"),

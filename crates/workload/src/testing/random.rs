@@ -64,7 +64,9 @@ impl Random {
         let policy = [Policy::Other, Policy::Other, Policy::Batch, Policy::Idle][self.below(4) as usize];
         let uclamp_min = self.below(1025) as u16;
         let uclamp_max = uclamp_min + self.below(u64::from(1025 - uclamp_min)) as u16;
-        SchedAttr { policy, nice: self.below(40) as i8 - 20, rt_priority: 0, uclamp_min, uclamp_max }
+        let nice = self.below(40) as i8 - 20;
+        let slice_ns = [0, 0, MIN_SLICE_NS, 3_000_000, MAX_SLICE_NS][self.below(5) as usize];
+        SchedAttr { policy, nice, rt_priority: 0, uclamp_min, uclamp_max, slice_ns }
     }
 
     /// Some of the CPUs, at least one.

@@ -46,6 +46,9 @@ impl At<'_> {
         }
         self.range("util_min", a.uclamp_min, 0, 1024)?;
         self.range("util_max", a.uclamp_max, 0, 1024)?;
+        if a.slice_ns > 0 {
+            self.range("slice in ns", a.slice_ns, MIN_SLICE_NS.into(), MAX_SLICE_NS.into())?;
+        }
         if a.uclamp_min > a.uclamp_max {
             let (min, max) = (a.uclamp_min, a.uclamp_max);
             return Err(Problem::ClampsCross { task: self.subject.into(), step: self.step, min, max });

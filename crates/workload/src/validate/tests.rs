@@ -82,6 +82,8 @@ fn values_must_be_what_the_kernel_takes() {
         (attr(|a| a.nice = -21), "nice of `t` is -21, not in -20..=19"),
         (attr(|a| a.policy = Policy::Fifo), "priority of `t` is 0, not in 1..=99"),
         (attr(|a| a.rt_priority = 1), "rt_priority of `t` is 1, not in 0..=0"),
+        (attr(|a| a.slice_ns = 99_999), "slice in ns of `t` is 99999, not in 100000..=100000000"),
+        (attr(|a| a.slice_ns = 100_000_001), "slice in ns of `t` is 100000001, not in 100000..=100000000"),
         (attr(|a| a.uclamp_max = 1025), "util_max of `t` is 1025, not in 0..=1024"),
         (Op::PipeWrite { pipe: 0, bytes: 4097 }, "message size of `t` is 4097, not in 1..=4096"),
         (Op::PipeRead { pipe: 0, bytes: 0 }, "message size of `t` is 0, not in 1..=4294967295"),

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The run queue from v6.6 on, earliest eligible virtual deadline first (spec 9.2). Each task asks for slices of CPU
+ * time. Its deadline is when, in virtual time, it should have had the present one if it ran all along; its lag is how
+ * much of its share it is behind:
+ *
+ *	V     = sum(w_i * v_i) / sum(w_i)		over all queued tasks, the current one included
+ *	lag_i = w_i * (V - v_i), and sum(lag_i) = 0
+ *
+ * Who has had more than its share (v_i > V) is not eligible; of the others the one with the earliest deadline runs. Lag
+ * is kept over sleep and migration, vruntime is not.
+ *
+ * V is kept as avg_vruntime = sum(w_i * (v_i - v0)) with v0 = min_vruntime and sum(w_i) = load_weight. v0 is moved to V
+ * whenever the current task is charged, so every term is a lag with its sign turned. A lag is clamped to two slices
+ * when its task leaves, 200 ms * 1024 < 2^38 at most, and comes back as it left; while the task is queued the others'
+ * slices bound it as well. A million of them fit into 63 bits.
+ *
+ * v6.12 adds (FG_RQ_EEVDF612): slices a task asks for, preemption in favour of the shorter one, deadlines that survive
+ * migration, and sleepers that stay on the queue until their debt is paid.
+ */
+#include "sched.h"
+
+/* ns, sysctl_sched_base_slice; times tunable_factor(). 6.12 stable has the shorter one. */
+#define EEVDF_BASE_SLICE 750000ull
+#define EEVDF_BASE_SLICE_700 700000ull
+/* ns, what sched_setattr() makes of the slice it is asked for. */
+#define EEVDF_MIN_SLICE 100000ull
+#define EEVDF_MAX_SLICE 100000000ull
+
+static u32 is_eevdf(const struct fg_sys *sys)
+{
+	return feat(sys, FG_RQ) != FG_RQ_CFS;
+}
+
+static u32 is_eevdf612(const struct fg_sys *sys)
+{
+	return feat(sys, FG_RQ) == FG_RQ_EEVDF612;
+}
+
+/* a * mul / div towards zero, without dividing signed numbers. */
+static s64 scale_signed(s64 a, u64 mul, u64 div)
+{
+	u64 magnitude = a < 0 ? 0 - (u64)a : (u64)a;
+
+	magnitude = magnitude * mul / nonzero(div);
+	return (s64)(a < 0 ? 0 - magnitude : magnitude);
+}
+
+/* r, ns of real time. */
+static u64 entity_slice(const struct fg_sys *sys, const struct fg_task *p)
+{
+	if (p->custom_slice && is_eevdf612(sys))
+		return clamp_u64(p->custom_slice, EEVDF_MIN_SLICE, EEVDF_MAX_SLICE);
+	return (feat(sys, FG_SLICE_700) ? EEVDF_BASE_SLICE_700 : EEVDF_BASE_SLICE) * tunable_factor(sys);
+}
+
+/* w * (v - v0) of p */
+static s64 weighted_key(const struct fg_cpu *rq, const struct fg_task *p)
+{
+	return (s64)(p->weight * (p->vruntime - rq->min_vruntime));
+}
+
+static void avg_vruntime_add(struct fg_cpu *rq, const struct fg_task *p)
+{
+	rq->avg_vruntime += weighted_key(rq, p);
+}
+
+static void avg_vruntime_sub(struct fg_cpu *rq, const struct fg_task *p)
+{
+	rq->avg_vruntime -= weighted_key(rq, p);
+}
+
+/*
+ * Rounded down, "to the left": then v <= V exactly if v is not beyond the unrounded average, since v has no fraction.
+ * Of an empty queue it is where the next task starts.
+ */
+u64 fg_avg_vruntime(const struct fg_cpu *rq)
+{
+	u64 load = nonzero(rq->load_weight);
+	s64 sum = rq->avg_vruntime;
+
+	if (sum >= 0)
+		return rq->min_vruntime + (u64)sum / load;
+	return rq->min_vruntime - (0 - (u64)sum + load - 1) / load;
+}
+
+/* v0 = V: keys stay small. */
+static void eevdf_update_min_vruntime(struct fg_cpu *rq)
+{
+	u64 v = fg_avg_vruntime(rq);
+
+	rq->avg_vruntime -= (s64)(rq->load_weight * (v - rq->min_vruntime));
+	rq->min_vruntime = v;
+}
+
+static u32 entity_eligible(const struct fg_cpu *rq, const struct fg_task *p)
+{
+	return !vruntime_before(fg_avg_vruntime(rq), p->vruntime);
+}
+
+static u32 deadline_before(const struct fg_task *a, const struct fg_task *b)
+{
+	return vruntime_before(a->deadline, b->deadline);
+}
+
+/* p->vlag of a p that is still queued. A credit or debt of more than two slices (or a tick) is forgotten. */
+static void update_entity_lag(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_task *p)
+{
+	u64 tick = FG_NSEC_PER_SEC / nonzero(sys->hz);
+	s64 limit = (s64)calc_delta_fair(max_u64(2 * entity_slice(sys, p), tick), p);
+	s64 lag = (s64)(fg_avg_vruntime(rq) - p->vruntime);
+
+	if (lag > limit)
+		lag = limit;
+	else if (lag < -limit)
+		lag = -limit;
+	p->vlag = lag;
+}
+
+/*
+ * Where p, not queued yet, joins: its lag is to be afterwards what it was when it left. p itself moves V, by
+ * w * vlag / (W + w), and so has to be put further away. To an empty queue it brings nothing.
+ */
+static void eevdf_place_entity(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_task *p, u32 flags)
+{
+	u64 vslice = calc_delta_fair(entity_slice(sys, p), p);
+	s64 lag = 0;
+
+	/* vlag * (W + w) / W in a form that cannot overflow */
+	if (rq->h_nr_running)
+		lag = p->vlag + scale_signed(p->vlag, p->weight, rq->load_weight);
+	p->vruntime = fg_avg_vruntime(rq) - (u64)lag;
+
+	if (p->flags & FG_TASK_REL_DEADLINE) {
+		p->deadline += p->vruntime;
+		p->flags &= ~(u32)FG_TASK_REL_DEADLINE;
+		return;
+	}
+	/* A new task starts with half a slice, to come into the competition early. */
+	if (flags & FG_ENQUEUE_INITIAL)
+		vslice /= 2;
+	p->deadline = p->vruntime + vslice;
+}
+
+/* p leaves, and takes its lag along. */
+static void eevdf_leave(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 flags)
+{
+	update_entity_lag(sys, rq, p);
+	avg_vruntime_sub(rq, p);
+	if (!is_eevdf612(sys))
+		return;
+	/* The slice of a task that only moves goes on. */
+	if (!(flags & FG_DEQUEUE_SLEEP)) {
+		p->deadline -= p->vruntime;
+		p->flags |= FG_TASK_REL_DEADLINE;
+	}
+	/* Who stayed to pay a debt gains nothing from having stayed too long. */
+	if ((flags & FG_DEQUEUE_DELAYED) && p->vlag > 0)
+		p->vlag = 0;
+}
+
+/* lag = w * vlag stays when w changes, and so does what is left of a slice. */
+static void eevdf_rescale(struct fg_task *p, u64 old_weight)
+{
+	p->vlag = scale_signed(p->vlag, old_weight, p->weight);
+	if (p->flags & FG_TASK_REL_DEADLINE)
+		p->deadline = (u64)scale_signed((s64)p->deadline, old_weight, p->weight);
+}
+
+/* The slice is over: the next one. */
+static u32 update_deadline(const struct fg_sys *sys, struct fg_task *p)
+{
+	if (vruntime_before(p->vruntime, p->deadline))
+		return 0;
+	p->deadline = p->vruntime + calc_delta_fair(entity_slice(sys, p), p);
+	p->flags &= ~(u32)FG_TASK_PROTECTED;
+	return 1;
+}
+
+/* v6.12: without protection, which a shorter slice or a yield took, it runs only while it is eligible. */
+static u32 lost_its_turn(const struct fg_sys *sys, const struct fg_cpu *rq, const struct fg_task *curr)
+{
+	return is_eevdf612(sys) && !(curr->flags & FG_TASK_PROTECTED) && !entity_eligible(rq, curr);
+}
+
+/* curr ran for delta of its virtual time. 1: it should be somebody else's turn. */
+static u32 eevdf_charge(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *curr, u64 delta)
+{
+	u32 renewed;
+
+	curr->vruntime += delta;
+	rq->avg_vruntime += (s64)(curr->weight * delta);
+	eevdf_update_min_vruntime(rq);
+	renewed = update_deadline(sys, curr);
+	if (rq->h_nr_running == 1 || !(renewed || lost_its_turn(sys, rq, curr)))
+		return 0;
+	fg_clear_buddies(rq, curr);
+	return 1;
+}
+
+/* first: of the queued who are eligible the one with the earliest deadline. */
+static struct fg_task *pick_eevdf(const struct fg_cpu *rq, struct fg_task *first)
+{
+	struct fg_task *curr = fair_curr(rq);
+
+	if (!curr || !curr->on_rq || !entity_eligible(rq, curr))
+		return first;
+	/* RUN_TO_PARITY: a slice that began is finished. */
+	if ((curr->flags & FG_TASK_PROTECTED) || !first)
+		return curr;
+	return deadline_before(curr, first) ? curr : first;
+}
+
+static struct fg_task *eevdf_pick_entity(const struct fg_cpu *rq, struct fg_task *first)
+{
+	if (rq->next && entity_eligible(rq, rq->next))
+		return rq->next;
+	return pick_eevdf(rq, first);
+}
+
+/* PREEMPT_SHORT, v6.12, before which all slices are equal: p asks for less, and it is its turn rather than curr's. */
+static u32 preempts_short(const struct fg_sys *sys, const struct fg_cpu *rq, const struct fg_task *curr,
+			  const struct fg_task *p)
+{
+	if (entity_slice(sys, p) >= entity_slice(sys, curr) || !entity_eligible(rq, p))
+		return 0;
+	return deadline_before(p, curr) || !entity_eligible(rq, curr);
+}
+
+/* 1: p preempts curr. */
+static u32 eevdf_check_preempt_wakeup(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *curr,
+				      struct fg_task *p, struct fg_task *first)
+{
+	if (curr->policy == FG_SCHED_IDLE && p->policy != FG_SCHED_IDLE) {
+		curr->flags &= ~(u32)FG_TASK_PROTECTED;
+		return 1;
+	}
+	/* Batch and idle tasks wait for the end of the slice. */
+	if (p->policy != FG_SCHED_OTHER)
+		return 0;
+	if (preempts_short(sys, rq, curr, p))
+		curr->flags &= ~(u32)FG_TASK_PROTECTED;
+	return pick_eevdf(rq, first) == p;
+}
+
+/* curr gives up its slice. */
+static void eevdf_yield(const struct fg_sys *sys, struct fg_task *curr)
+{
+	curr->deadline += calc_delta_fair(entity_slice(sys, curr), curr);
+	curr->flags &= ~(u32)FG_TASK_PROTECTED;
+}
+
+/* A sleeper in debt pays by competing on without running; one that exits is gone. */
+static u32 delays_dequeue(const struct fg_sys *sys, const struct fg_cpu *rq, const struct fg_task *p, u32 flags)
+{
+	if (!is_eevdf612(sys) || !(flags & FG_DEQUEUE_SLEEP) || (flags & FG_DEQUEUE_DELAYED))
+		return 0;
+	return !(p->flags & FG_TASK_EXITING) && !entity_eligible(rq, p);
+}
+
+/* Asleep for everybody but the queue. */
+static void set_delayed(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
+{
+	util_est_dequeue(sys, rq, p);
+	util_est_update(sys, rq, p);
+	p->flags |= FG_TASK_DELAYED;
+	rq->h_nr_delayed++;
+}
+
+/* A debt that is more than paid is forgotten, and the credit with it: p starts as if it came from nowhere. */
+static void forfeit_credit(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
+{
+	update_entity_lag(sys, rq, p);
+	if (p->vlag <= 0)
+		return;
+	avg_vruntime_sub(rq, p);
+	rq->load_weight -= p->weight;
+	p->vlag = 0;
+	eevdf_place_entity(sys, rq, p, 0);
+	rq->load_weight += p->weight;
+	avg_vruntime_add(rq, p);
+}
+
+void fg_requeue_delayed(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
+{
+	fg_uclamp_rq_inc(sys, rq, p);
+	util_est_enqueue(sys, rq, p);
+	forfeit_credit(sys, rq, p);
+	update_load_avg(sys, rq, p);
+	p->flags &= ~(u32)FG_TASK_DELAYED;
+	rq->h_nr_delayed--;
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The run queue of fair tasks: what CFS and EEVDF have in common, and the questions of fg.h about it (spec 9). */
+#include "sched.h"
+
+/*
+ * load_avg is weight * load_sum / divider (spec 2.2), and does not wait for the next period to follow a weight. A task
+ * that becomes SCHED_IDLE gets its weight and keeps its load_avg until then, as up to v6.9.
+ */
+void fg_reweight_task(struct fg_cpu *rq, struct fg_task *p)
+{
+	u32 attached = !is_detached(p);
+	u32 old_weight = p->weight;
+
+	if (p->policy == FG_SCHED_IDLE) {
+		fg_set_load_weight(p);
+		return;
+	}
+	if (attached)
+		dequeue_load_avg(rq, p);
+	fg_set_load_weight(p);
+	eevdf_rescale(p, old_weight);
+	p->avg.load_avg = p->weight * p->avg.load_sum / pelt_divider(&p->avg);
+	if (attached)
+		enqueue_load_avg(rq, p);
+}
+
+void fg_switched_to_fair(const struct fg_cpu *rq, struct fg_task *p)
+{
+	p->vruntime += rq->min_vruntime;
+}
+
+void fg_update_min_vruntime(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *left)
+{
+	if (is_eevdf(sys))
+		eevdf_update_min_vruntime(rq);
+	else
+		cfs_update_min_vruntime(rq, left);
+}
+
+u32 fg_update_curr(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *left)
+{
+	struct fg_task *curr = fair_curr(rq);
+	u64 delta;
+
+	if (!curr || !curr->on_rq || rq->clock_task <= curr->exec_start)
+		return 0;
+	delta = rq->clock_task - curr->exec_start;
+	curr->exec_start = rq->clock_task;
+	curr->sum_exec += delta;
+	delta = calc_delta_fair(delta, curr);
+	if (is_eevdf(sys))
+		return eevdf_charge(sys, rq, curr, delta);
+	curr->vruntime += delta;
+	cfs_update_min_vruntime(rq, left);
+	return 0;
+}
+
+void fg_task_fork(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
+{
+	/* With EEVDF it starts without lag, wherever it is enqueued. */
+	if (!is_eevdf(sys))
+		cfs_task_fork(sys, rq, p);
+}
+
+static void account_entity_enqueue(struct fg_cpu *rq, const struct fg_task *p)
+{
+	rq->load_weight += p->weight;
+	rq->h_nr_running++;
+	if (p->policy == FG_SCHED_IDLE)
+		rq->idle_h_nr_running++;
+	if (p->flags & FG_TASK_DELAYED)
+		rq->h_nr_delayed++;
+	rq->nr_running++;
+	/* Somebody waits: the partition may have something to balance. */
+	if (rq->nr_running == 2 && rq->rd)
+		rq->rd->overload = 1;
+}
+
+static void account_entity_dequeue(struct fg_cpu *rq, const struct fg_task *p)
+{
+	rq->load_weight = pos_sub(rq->load_weight, p->weight);
+	rq->h_nr_running--;
+	if (p->policy == FG_SCHED_IDLE)
+		rq->idle_h_nr_running--;
+	if (p->flags & FG_TASK_DELAYED)
+		rq->h_nr_delayed--;
+	rq->nr_running--;
+}
+
+void fg_enqueue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 flags)
+{
+	if (is_eevdf(sys)) {
+		eevdf_place_entity(sys, rq, p, flags);
+		avg_vruntime_add(rq, p);
+	} else {
+		cfs_place_entity(sys, rq, p, flags);
+	}
+	/* Estimate and clamps count who is awake. */
+	if (!(p->flags & FG_TASK_DELAYED)) {
+		fg_uclamp_rq_inc(sys, rq, p);
+		util_est_enqueue(sys, rq, p);
+	}
+	update_load_avg(sys, rq, p);
+	if (p->flags & FG_TASK_MIGRATED)
+		attach_entity_load_avg(rq, p);
+	enqueue_runnable_load_avg(sys, rq, p);
+	account_entity_enqueue(rq, p);
+	p->on_rq = 1;
+	p->flags &= ~(u32)FG_TASK_NEW;
+
+	/* A new task's utilization is a guess, not a reason to give up on energy awareness. */
+	if (!(flags & FG_ENQUEUE_INITIAL))
+		update_overutilized_status(sys, rq);
+}
+
+void fg_clear_buddies(struct fg_cpu *rq, const struct fg_task *p)
+{
+	if (rq->last == p)
+		rq->last = 0;
+	if (rq->next == p)
+		rq->next = 0;
+	if (rq->skip == p)
+		rq->skip = 0;
+}
+
+void fg_dequeue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 flags)
+{
+	u32 counted = !(p->flags & FG_TASK_DELAYED);
+
+	fg_uclamp_rq_dec(rq, p);
+	update_load_avg(sys, rq, p);
+	fg_clear_buddies(rq, p);
+	if (delays_dequeue(sys, rq, p, flags)) {
+		set_delayed(sys, rq, p);
+		return;
+	}
+	dequeue_runnable_load_avg(sys, rq, p);
+	if (is_eevdf(sys))
+		eevdf_leave(sys, rq, p, flags);
+	else if (!(flags & FG_DEQUEUE_SLEEP))
+		p->vruntime -= rq->min_vruntime;
+	p->on_rq = 0;
+	account_entity_dequeue(rq, p);
+	if (flags & FG_DEQUEUE_DELAYED)
+		p->flags &= ~(u32)FG_TASK_DELAYED;
+
+	if (counted)
+		util_est_dequeue(sys, rq, p);
+	if (counted && (flags & FG_DEQUEUE_SLEEP))
+		util_est_update(sys, rq, p);
+	if (flags & FG_DEQUEUE_MOVE) {
+		detach_entity_load_avg(rq, p);
+		p->exec_start = 0;
+	}
+}
+
+void fg_set_next_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
+{
+	fg_clear_buddies(rq, p);
+	/* Until now it waited. */
+	update_load_avg(sys, rq, p);
+	rq->curr = p;
+	p->on_cpu = 1;
+	p->exec_start = rq->clock_task;
+	p->prev_sum_exec = p->sum_exec;
+	if (is_eevdf(sys))
+		p->flags |= FG_TASK_PROTECTED;
+	fg_update_misfit_status(sys, rq, p);
+}
+
+void fg_put_prev_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
+{
+	if (p->on_rq)
+		update_load_avg(sys, rq, p);
+	if (rq->curr == p)
+		rq->curr = 0;
+	p->on_cpu = 0;
+}
+
+struct fg_task *fg_pick_entity(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_task *first,
+			       struct fg_task *second)
+{
+	if (is_eevdf(sys))
+		return eevdf_pick_entity(rq, first);
+	return cfs_pick_entity(sys, rq, first, second);
+}
+
+u32 fg_entity_tick(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *left)
+{
+	struct fg_task *curr = fair_curr(rq);
+	u32 resched = 0;
+
+	fg_update_thermal(sys, rq);
+	if (!curr)
+		return 0;
+	update_load_avg(sys, rq, curr);
+	/* With EEVDF charging the task has said it all. */
+	if (!is_eevdf(sys) && rq->h_nr_running > 1)
+		resched = check_preempt_tick(sys, rq, curr, left);
+	fg_update_misfit_status(sys, rq, curr);
+	update_overutilized_status(sys, rq);
+	return resched;
+}
+
+u32 fg_check_preempt_wakeup(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, struct fg_task *first)
+{
+	struct fg_task *curr = fair_curr(rq);
+
+	if (!curr || curr == p)
+		return 0;
+	if (is_eevdf(sys))
+		return eevdf_check_preempt_wakeup(sys, rq, curr, p, first);
+	return cfs_check_preempt_wakeup(sys, rq, curr, p);
+}
+
+void fg_yield(const struct fg_sys *sys, struct fg_cpu *rq)
+{
+	struct fg_task *curr = fair_curr(rq);
+
+	if (!curr || rq->nr_running == 1)
+		return;
+	fg_clear_buddies(rq, curr);
+	if (is_eevdf(sys))
+		eevdf_yield(sys, curr);
+	else
+		rq->skip = curr;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Virtual time, which both run queues of fair tasks count in (spec 9): the time a task ran divided by its weight.
+ * vruntimes and deadlines are compared by signed difference, they may wrap.
+ */
+#include "sched.h"
+
+#define WEIGHT_IDLEPRIO 3
+
+/* Each nice level is worth 10 % of CPU time: a factor of about 1.25. */
+static const u32 sched_prio_to_weight[40] = {
+	88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916, 9548, 7620, 6100, 4904,
+	3906,  3121,  2501,  1991,  1586,  1277,  1024,	 820,	655,   526,   423,  335,  272,	215,
+	172,   137,   110,   87,    70,	   56,	  45,	 36,	29,    23,    18,   15,
+};
+
+void fg_set_load_weight(struct fg_task *p)
+{
+	if (p->nice < -20)
+		p->nice = -20;
+	if (p->nice > 19)
+		p->nice = 19;
+	if (p->uclamp_min > FG_CAPACITY_SCALE)
+		p->uclamp_min = FG_CAPACITY_SCALE;
+	if (p->uclamp_max > FG_CAPACITY_SCALE)
+		p->uclamp_max = FG_CAPACITY_SCALE;
+	p->weight = p->policy == FG_SCHED_IDLE ? WEIGHT_IDLEPRIO : sched_prio_to_weight[(u32)(p->nice + 20)];
+}
+
+/* F of spec 9.1, 9.2: more CPUs, longer latency, but only up to eight of them. */
+static u64 tunable_factor(const struct fg_sys *sys)
+{
+	if (sys->nr_cpus >= 8)
+		return 4;
+	if (sys->nr_cpus >= 4)
+		return 3;
+	return sys->nr_cpus >= 2 ? 2 : 1;
+}
+
+/* ns of real time in p's vruntime. */
+static u64 calc_delta_fair(u64 delta, const struct fg_task *p)
+{
+	if (p->weight == FG_NICE_0_LOAD)
+		return delta;
+	return delta * FG_NICE_0_LOAD / nonzero(p->weight);
+}
+
+static u32 vruntime_before(u64 a, u64 b)
+{
+	return (s64)(a - b) < 0;
+}
+
+static u64 vruntime_max(u64 a, u64 b)
+{
+	return vruntime_before(a, b) ? b : a;
+}
+
+static u64 vruntime_min(u64 a, u64 b)
+{
+	return vruntime_before(a, b) ? a : b;
+}
