@@ -5,6 +5,8 @@
 /*
  * load_avg is weight * load_sum / divider (spec 2.2), and does not wait for the next period to follow a weight. A task
  * that becomes SCHED_IDLE gets its weight and keeps its load_avg until then, as up to v6.9.
+ *
+ * DEVIATION: with the run queue of v6.12 too, where such a task is reweighted, and its lag, like any other.
  */
 void fg_reweight_task(struct fg_cpu *rq, struct fg_task *p)
 {
