@@ -139,6 +139,8 @@ FG_FEATURE(ASYM_CAP_FULL, "asym-cap-full", "", "-", "v5.14", 1,
 	   "asymmetric domains are told from those with all capacities")
 FG_FEATURE(CAP_GREATER, "cap-greater", "", "-", "v5.14", 0, "groups are compared with a 5 % capacity margin")
 FG_FEATURE(NEWIDLE_COST, "newidle-cost", "", "-", "v5.16", 0, "the newly idle gate compares with the measured cost")
+FG_FEATURE(NEWIDLE_STATS, "newidle-stats", "", "-", "<=v5.11", 1,
+	   "newly idle balancing brings the idle CPUs it looks at up to date; later only a round over all of them does")
 FG_FEATURE(NI_RANDOM, "ni-random", "", "-", "-", 0,
 	   "newly idle balance runs in proportion to its success (6.12 stable)")
 FG_FEATURE(REDUCED_CAP, "reduced-cap", "", "-", "v6.0", 0, "a single task on a CPU of reduced capacity is pulled away")

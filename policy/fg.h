@@ -645,7 +645,8 @@ u64 fg_balance_interval(const struct fg_sys *sys, const struct fg_domain *sd, u3
  *		averages if fg_nohz_stats_due, its domains if fg_nohz_idle_cpu, fg_nohz_idled_cpu;
  *		fg_nohz_idle_others_end; own blocked averages unless newly idle, own domains if fg_nohz_idle_self;
  *		fg_nohz_idle_end
- *   newly idle	behind a closed gate the same for statistics only, if fg_nohz_newidle_due
+ *   newly idle	each domain's statistics: blocked averages of its idle CPUs if fg_newidle_stats, fg_nohz_stats_end; after
+ *		the domains, or behind a closed gate, the round above for statistics only, if fg_nohz_newidle_due
  */
 
 /* rq's tick stops. */
@@ -666,7 +667,10 @@ void fg_nohz_idled_cpu(const struct fg_cpu *rq, struct fg_balance_walk *w);
 void fg_nohz_idle_others_end(struct fg_sys *sys, const struct fg_balance_walk *w);
 u32 fg_nohz_idle_self(const struct fg_cpu *rq, u32 kick, struct fg_balance_walk *w);
 void fg_nohz_idle_end(struct fg_sys *sys, const struct fg_balance_walk *w);
-u32 fg_nohz_newidle_due(const struct fg_sys *sys, const struct fg_cpu *rq, u64 jiffies);
+/* 1: newly idle balancing brings the idle CPUs it looks at up to date (to v5.11). */
+u32 fg_newidle_stats(const struct fg_sys *sys);
+/* 1: the newly idle rq is to do it for all idle CPUs. balanced: the gate was open, and nothing found. */
+u32 fg_nohz_newidle_due(const struct fg_sys *sys, const struct fg_cpu *rq, u64 jiffies, u32 balanced);
 /* A newly idle CPU brought the idle CPUs of sd up to date; blocked: some have blocked load left. */
 void fg_nohz_stats_end(struct fg_sys *sys, const struct fg_domain *sd, u32 blocked, u64 jiffies);
 

@@ -173,8 +173,15 @@ void fg_nohz_idle_end(struct fg_sys *sys, const struct fg_balance_walk *w)
 		sys->nohz_has_blocked = 1;
 }
 
-u32 fg_nohz_newidle_due(const struct fg_sys *sys, const struct fg_cpu *rq, u64 jiffies)
+u32 fg_newidle_stats(const struct fg_sys *sys)
 {
+	return feat(sys, FG_NEWIDLE_STATS) && sys->nohz_has_blocked;
+}
+
+u32 fg_nohz_newidle_due(const struct fg_sys *sys, const struct fg_cpu *rq, u64 jiffies, u32 balanced)
+{
+	if (balanced && feat(sys, FG_NEWIDLE_STATS))
+		return 0;
 	/* Not if it will be needed before it is through. */
 	return rq->sd && rq->avg_idle >= FG_MIGRATION_COST && sys->nohz_has_blocked &&
 	       jiffies >= sys->nohz_next_blocked;

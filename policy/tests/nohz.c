@@ -208,16 +208,23 @@ TEST(a_newly_idle_cpu_looks_at_the_others_if_it_has_the_time)
 	sys.nohz_has_blocked = 1;
 	sys.nohz_next_blocked = 100;
 	cpus[0].avg_idle = 500000;
-	CHECK_EQ(fg_nohz_newidle_due(&sys, &cpus[0], 99), 0);
-	CHECK_EQ(fg_nohz_newidle_due(&sys, &cpus[0], 100), 1);
+	CHECK_EQ(fg_nohz_newidle_due(&sys, &cpus[0], 99, 0), 0);
+	CHECK_EQ(fg_nohz_newidle_due(&sys, &cpus[0], 100, 0), 1);
+	/* after a balance that found nothing only where that has not looked itself */
+	CHECK_EQ(fg_nohz_newidle_due(&sys, &cpus[0], 100, 1), 1);
+	CHECK_EQ(fg_newidle_stats(&sys), 0);
+	sys.feat.value[FG_NEWIDLE_STATS] = 1;
+	CHECK_EQ(fg_nohz_newidle_due(&sys, &cpus[0], 100, 1), 0);
+	CHECK_EQ(fg_nohz_newidle_due(&sys, &cpus[0], 100, 0), 1);
+	CHECK_EQ(fg_newidle_stats(&sys), 1);
 	cpus[0].avg_idle = 499999;
-	CHECK_EQ(fg_nohz_newidle_due(&sys, &cpus[0], 100), 0);
+	CHECK_EQ(fg_nohz_newidle_due(&sys, &cpus[0], 100, 0), 0);
 	cpus[0].avg_idle = 500000;
 	sys.nohz_has_blocked = 0;
-	CHECK_EQ(fg_nohz_newidle_due(&sys, &cpus[0], 100), 0);
+	CHECK_EQ(fg_nohz_newidle_due(&sys, &cpus[0], 100, 0), 0);
 	sys.nohz_has_blocked = 1;
 	cpus[0].sd = 0;
-	CHECK_EQ(fg_nohz_newidle_due(&sys, &cpus[0], 100), 0);
+	CHECK_EQ(fg_nohz_newidle_due(&sys, &cpus[0], 100, 0), 0);
 }
 
 TEST(a_domain_with_all_idle_cpus_puts_the_next_look_off)

@@ -104,7 +104,7 @@ impl Fair {
         if self.world.group_capacity_due(sd, kind, jiffies) {
             self.world.update_group_capacity(sd, cpu, jiffies);
         }
-        if kind == FG_CPU_NEWLY_IDLE {
+        if kind == FG_CPU_NEWLY_IDLE && self.world.newidle_stats() {
             self.newidle_blocked(env, sd);
         }
         self.world.update_root_status(sd, cpu);
@@ -116,11 +116,14 @@ impl Fair {
         self.world.update_misfit_status(cpu, None);
         self.world.enter_idle(cpu);
         let mut walk = self.world.newidle_begin(env.jiffies());
-        if self.world.newidle_gate(cpu, &mut walk) {
+        let balanced = self.world.newidle_gate(cpu, &mut walk);
+        if balanced {
             self.update_blocked(env, cpu);
             self.newidle_domains(env, cpu, &mut walk);
-        } else {
-            self.nohz_newidle(env, cpu);
+        }
+        if self.world.nohz_newidle_due(cpu, env.jiffies(), balanced) {
+            // nohz_newidle_balance: it expects to idle for long.
+            self.nohz_idle_balance(env, cpu, FG_NOHZ_STATS_KICK, FG_CPU_NEWLY_IDLE);
         }
         self.world.newidle_end(cpu, &walk);
         self.world.update_idle_core(cpu);
@@ -137,13 +140,6 @@ impl Fair {
                 }
                 _ => {}
             }
-        }
-    }
-
-    /// nohz_newidle_balance: a CPU that expects to idle for long brings the others' blocked load up to date.
-    fn nohz_newidle(&mut self, env: &mut Env, cpu: usize) {
-        if self.world.nohz_newidle_due(cpu, env.jiffies()) {
-            self.nohz_idle_balance(env, cpu, FG_NOHZ_STATS_KICK, FG_CPU_NEWLY_IDLE);
         }
     }
 
@@ -187,12 +183,8 @@ impl Fair {
 
     /// LBF_NOHZ_STATS: newly idle balancing brings the blocked load of the idle CPUs it looks at up to date.
     fn newidle_blocked(&mut self, env: &mut Env, sd: usize) {
-        let sys = self.world.sys();
-        if sys.nohz_has_blocked == 0 {
-            return;
-        }
         let mut left = false;
-        for cpu in sys.nohz_idle.and(&self.world.domains[sd].span).iter() {
+        for cpu in self.world.sys().nohz_idle.and(&self.world.domains[sd].span).iter() {
             left |= self.nohz_update(env, cpu as usize);
         }
         self.world.nohz_stats_end(sd, left, env.jiffies());

@@ -30,7 +30,7 @@ pub const ROWS: [BenchSpec; 3] = [
 ];
 
 /// The scheduler that is measured.
-pub const SCHED: &str = "fair:v5.11";
+pub const SCHED: &str = "fair:v6.12";
 
 /// One fixed run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

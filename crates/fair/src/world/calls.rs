@@ -374,9 +374,14 @@ impl World {
         unsafe { fg_nohz_idle_end(self.sys.ptr(0), walk) }
     }
 
-    pub fn nohz_newidle_due(&self, cpu: usize, jiffies: u64) -> bool {
+    pub fn newidle_stats(&self) -> bool {
         // SAFETY: see above.
-        unsafe { fg_nohz_newidle_due(self.sys.ptr(0), self.cpus.ptr(cpu), jiffies) != 0 }
+        unsafe { fg_newidle_stats(self.sys.ptr(0)) != 0 }
+    }
+
+    pub fn nohz_newidle_due(&self, cpu: usize, jiffies: u64, balanced: bool) -> bool {
+        // SAFETY: see above.
+        unsafe { fg_nohz_newidle_due(self.sys.ptr(0), self.cpus.ptr(cpu), jiffies, u32::from(balanced)) != 0 }
     }
 
     pub fn nohz_stats_end(&mut self, sd: usize, blocked: bool, jiffies: u64) {
