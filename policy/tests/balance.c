@@ -262,6 +262,20 @@ TEST(root_status)
 	CHECK_EQ(root.overutilized, 1);
 }
 
+/* Whoever the other one is: an RT task's fair company waits as well. */
+TEST(the_second_task_of_a_cpu_is_an_overload)
+{
+	for (u32 rt = 0; rt < 2; rt++) {
+		struct fg_task p;
+
+		kit_init(1);
+		p = kit_task(1, 0);
+		cpus[0].nr_running = cpus[0].rt_nr_running = rt;
+		fg_enqueue_entity(&sys, &cpus[0], &p, FG_ENQUEUE_WAKEUP);
+		CHECK_EQ(root.overload, rt);
+	}
+}
+
 TEST(a_misfit_of_another_group_is_an_overload)
 {
 	struct fg_domain *pkg;
@@ -377,6 +391,7 @@ int main(void)
 	RUN(sched_idle_tasks_do_not_make_a_cpu_busy);
 	RUN(the_kind_is_that_of_the_last_tick);
 	RUN(root_status);
+	RUN(the_second_task_of_a_cpu_is_an_overload);
 	RUN(a_misfit_of_another_group_is_an_overload);
 	RUN(newidle_gate);
 	RUN(newly_idle_as_far_as_the_idle_time_pays);
