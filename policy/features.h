@@ -105,6 +105,8 @@ FG_FEATURE(OU_EAS_ONLY, "ou-eas-only", "", "-", "v6.10", 1,
 	   "CPUs are marked overutilized only where wakeups are energy-aware")
 FG_FEATURE(UTIL_EST, "util-est", "ewma|fastup|v68", "-", "v5.5", 1, "how the utilization estimate learns")
 FG_FEATURE(EST_LSB, "est-lsb", "", "-", "<=v5.12", 1, "bit 0 of the estimate is a flag, so estimates are odd")
+FG_FEATURE(EST_STALE, "est-stale", "", "-", "v6.12", 1,
+	   "a sleeper's estimate learns before its utilization takes in the time since its last update")
 FG_FEATURE(NEWTASK_W1024, "newtask-w1024", "", "-", "<=v6.8", 1,
 	   "the initial utilization of a task uses a weight 1024 times too large")
 FG_FEATURE(PELT_SUM_FLOOR, "pelt-sum-floor", "", "-", "v5.17", 1,
@@ -161,3 +163,8 @@ FG_FEATURE(BASE_SLICE, "base-slice", "", "-", "v5.13", 1,
 FG_FEATURE(SLICE_700, "slice-700", "", "-", "-", 1, "the base slice of EEVDF is 0.70 ms, not 0.75 (6.12 stable)")
 FG_FEATURE(SYNC_DELAYED, "sync-delayed", "", "-", "-", 1,
 	   "a sync waker is alone on its CPU if all others there are delayed sleepers (6.12 stable)")
+FG_FEATURE(YIELD_FORFEIT, "yield-forfeit", "", "-", "-", 1,
+	   "with EEVDF who yields pays for the rest of its slice, unless it is in debt (6.12 stable)")
+FG_FEATURE(
+	IDLE_REWEIGHT, "idle-reweight", "", "-", "v6.11", 1,
+	"a task that becomes SCHED_IDLE is reweighted at once, its load and its lag, like any other (also 6.1 stable)")

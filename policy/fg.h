@@ -535,7 +535,7 @@ void fg_set_max_allowed_capacity(const struct fg_sys *sys, struct fg_task *p);
 /* Weight and clamps follow policy and nice; p is not queued. */
 void fg_set_load_weight(struct fg_task *p);
 /* The same for a task that was fair before the change: its load, here or carried along, takes the new weight. */
-void fg_reweight_task(struct fg_cpu *rq, struct fg_task *p);
+void fg_reweight_task(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 /* p, asleep, was RT and is fair now: its vruntime is of rq from here on. */
 void fg_switched_to_fair(const struct fg_cpu *rq, struct fg_task *p);
 

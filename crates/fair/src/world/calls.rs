@@ -166,7 +166,7 @@ impl World {
 
     pub fn reweight_task(&mut self, cpu: usize, task: u32) {
         // SAFETY: see above.
-        unsafe { fg_reweight_task(self.cpus.ptr(cpu), self.tasks.ptr(task as usize)) }
+        unsafe { fg_reweight_task(self.sys.ptr(0), self.cpus.ptr(cpu), self.tasks.ptr(task as usize)) }
     }
 
     pub fn switched_to_fair(&mut self, cpu: usize, task: u32) {
