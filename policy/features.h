@@ -143,6 +143,11 @@ FG_FEATURE(CAP_GREATER, "cap-greater", "", "-", "v5.14", 0, "groups are compared
 FG_FEATURE(NEWIDLE_COST, "newidle-cost", "", "-", "v5.16", 0, "the newly idle gate compares with the measured cost")
 FG_FEATURE(NEWIDLE_STATS, "newidle-stats", "", "-", "<=v5.11", 1,
 	   "newly idle balancing brings the idle CPUs it looks at up to date; later only a round over all of them does")
+FG_FEATURE(NEWIDLE_PENDING, "newidle-pending", "", "-", "v5.15", 1,
+	   "a CPU that runs dry does not balance while a remote wakeup is on its way, nor takes that for idle time")
+FG_FEATURE(
+	ILB_ONE_OF, "ilb-one-of", "", "-", "v5.12", 1,
+	"who balances for all idle CPUs is one of them, and a pass of its own does not bring their next turn forward")
 FG_FEATURE(NI_RANDOM, "ni-random", "", "-", "-", 0,
 	   "newly idle balance runs in proportion to its success (6.12 stable)")
 FG_FEATURE(REDUCED_CAP, "reduced-cap", "", "-", "v6.0", 0, "a single task on a CPU of reduced capacity is pulled away")

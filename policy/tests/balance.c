@@ -262,6 +262,53 @@ TEST(root_status)
 	CHECK_EQ(root.overutilized, 1);
 }
 
+TEST(a_wakeup_on_its_way_spares_newly_idle_balancing)
+{
+	kit_init(1);
+	cpus[0].clock = 5000;
+	cpus[0].idle_stamp = 0;
+	cpus[0].ttwu_pending = 1;
+	sys.feat.value[FG_NEWIDLE_PENDING] = 1;
+	CHECK_EQ(fg_newidle_spared(&sys, &cpus[0]), 1);
+	fg_enter_idle(&sys, &cpus[0]);
+	CHECK_EQ(cpus[0].idle_stamp, 0);
+	cpus[0].ttwu_pending = 0;
+	CHECK_EQ(fg_newidle_spared(&sys, &cpus[0]), 0);
+	fg_enter_idle(&sys, &cpus[0]);
+	CHECK_EQ(cpus[0].idle_stamp, 5000);
+	sys.feat.value[FG_NEWIDLE_PENDING] = 0;
+	cpus[0].ttwu_pending = 1;
+	cpus[0].clock = 6000;
+	CHECK_EQ(fg_newidle_spared(&sys, &cpus[0]), 0);
+	fg_enter_idle(&sys, &cpus[0]);
+	CHECK_EQ(cpus[0].idle_stamp, 6000);
+}
+
+/* To v5.11 an idle CPU's pass pulls the turn of all in, but never puts it off; a busy one has no say. */
+TEST(an_idle_pass_brings_the_turn_of_all_forward)
+{
+	static const struct {
+		u32 kind, one_of;
+		u64 before, after;
+	} v[] = {
+		{ FG_CPU_IDLE, 0, 900, 700 },
+		{ FG_CPU_IDLE, 0, 500, 500 },
+		{ FG_CPU_IDLE, 1, 900, 900 },
+		{ FG_CPU_NOT_IDLE, 0, 900, 900 },
+	};
+
+	for (u32 i = 0; i < 4; i++) {
+		struct fg_balance_walk w = { .kind = v[i].kind, .next_balance = 700, .update_next_balance = 1 };
+
+		kit_init(1);
+		sys.feat.value[FG_ILB_ONE_OF] = (u8)v[i].one_of;
+		sys.nohz_next_balance = v[i].before;
+		fg_rebalance_end(&sys, &cpus[0], &w);
+		CHECK_EQ(sys.nohz_next_balance, v[i].after);
+		CHECK_EQ(cpus[0].next_balance, 700);
+	}
+}
+
 /* Whoever the other one is: an RT task's fair company waits as well. */
 TEST(the_second_task_of_a_cpu_is_an_overload)
 {
@@ -391,6 +438,8 @@ int main(void)
 	RUN(sched_idle_tasks_do_not_make_a_cpu_busy);
 	RUN(the_kind_is_that_of_the_last_tick);
 	RUN(root_status);
+	RUN(a_wakeup_on_its_way_spares_newly_idle_balancing);
+	RUN(an_idle_pass_brings_the_turn_of_all_forward);
 	RUN(the_second_task_of_a_cpu_is_an_overload);
 	RUN(a_misfit_of_another_group_is_an_overload);
 	RUN(newidle_gate);

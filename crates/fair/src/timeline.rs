@@ -128,6 +128,8 @@ pub const TIMELINES: &[(&str, &str)] = &[
 
     ("rq",                "v6.6=eevdf v6.12=eevdf612"),
     ("base-slice",        "v5.13=1"),
+    ("newidle-pending",   "v5.15=1"),
+    ("ilb-one-of",        "v5.12=1"),
     ("idle-reweight",     "v6.11=1"),
 ];
 

@@ -258,6 +258,11 @@ impl World {
         walk
     }
 
+    pub fn newidle_spared(&self, cpu: usize) -> bool {
+        // SAFETY: see above.
+        unsafe { fg_newidle_spared(self.sys.ptr(0), self.cpus.ptr(cpu)) != 0 }
+    }
+
     pub fn newidle_gate(&mut self, cpu: usize, walk: &mut FgBalanceWalk) -> bool {
         // SAFETY: see above.
         unsafe { fg_newidle_gate(self.sys.ptr(0), self.cpus.ptr(cpu), walk) != 0 }
