@@ -262,6 +262,41 @@ TEST(root_status)
 	CHECK_EQ(root.overutilized, 1);
 }
 
+/* At 117 %: mean 512 is (512 * 117)^2 / 10240000 = 350 of 1024 busy, 674 * 4 / 1024 = 2.6; mean 875 leaves 1 of 1024. */
+TEST(scans_of_the_cache_go_as_far_as_it_idles)
+{
+	static const struct {
+		u32 util, kind, expected;
+	} v[] = {
+		{ 0, FG_CPU_IDLE, 4 },	 { 512, FG_CPU_IDLE, 2 },  { 512, FG_CPU_NOT_IDLE, 2 },
+		{ 875, FG_CPU_IDLE, 0 }, { 1024, FG_CPU_IDLE, 0 }, { 512, FG_CPU_NEWLY_IDLE, 9 },
+	};
+	struct fg_domain llc = { .weight = 4, .imbalance_pct = 117 };
+
+	for (u32 i = 0; i < 6; i++) {
+		kit_init(5);
+		sys.feat.value[FG_SIS_MODE] = FG_SIS_UTIL;
+		cpus[4].cfs.util_avg = 1024;
+		for (u32 c = 0; c < 4; c++) {
+			mask_set(&llc.span, (s32)c);
+			cpus[c].cfs.util_avg = v[i].util;
+		}
+		cpus[1].llc = &llcs[0];
+		cpus[1].sd_llc_size = 4;
+		llcs[0].nr_idle_scan = 9;
+		fg_update_idle_cpu_scan(&sys, &llc, &cpus[1], v[i].kind);
+		CHECK_EQ(llcs[0].nr_idle_scan, v[i].expected);
+	}
+	/* not from a part of it, nor without SIS_UTIL */
+	llcs[0].nr_idle_scan = 9;
+	cpus[1].sd_llc_size = 5;
+	fg_update_idle_cpu_scan(&sys, &llc, &cpus[1], FG_CPU_IDLE);
+	cpus[1].sd_llc_size = 4;
+	sys.feat.value[FG_SIS_MODE] = FG_SIS_PROP_AGED;
+	fg_update_idle_cpu_scan(&sys, &llc, &cpus[1], FG_CPU_IDLE);
+	CHECK_EQ(llcs[0].nr_idle_scan, 9);
+}
+
 TEST(a_wakeup_on_its_way_spares_newly_idle_balancing)
 {
 	kit_init(1);
@@ -438,6 +473,7 @@ int main(void)
 	RUN(sched_idle_tasks_do_not_make_a_cpu_busy);
 	RUN(the_kind_is_that_of_the_last_tick);
 	RUN(root_status);
+	RUN(scans_of_the_cache_go_as_far_as_it_idles);
 	RUN(a_wakeup_on_its_way_spares_newly_idle_balancing);
 	RUN(an_idle_pass_brings_the_turn_of_all_forward);
 	RUN(the_second_task_of_a_cpu_is_an_overload);

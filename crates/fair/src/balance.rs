@@ -6,6 +6,9 @@
 //!
 //! DEVIATION: nothing is pulled, so no domain is ever found imbalanced: nr_balance_failed stays 0 and every interval
 //! doubles to its maximum, where the kernel resets it to its minimum whenever it moved a task.
+//!
+//! DEVIATION: since v5.16 a CPU whose tick stops also has the next busy tick wake an idle CPU to collect the turns of all
+//! (NOHZ_NEXT_KICK). Here a turn that comes with it is seen at the next round, and that wakeup of an idle CPU is missing.
 
 use fairground_machine::{CpuId, SoftCost};
 use fairground_sim::{Env, Ipi};
