@@ -574,7 +574,7 @@ TEST(who_yields_goes_a_slice_back)
 	CHECK(fg_pick_entity(&sys, rq, &b, 0) == &b);
 }
 
-/* Equal weights, a at 0, b at 1 ms: V = 0.5 ms. a pays up to its deadline, 3 ms, and V comes to 2 ms. */
+/* Equal weights, a at 0.2 ms, b at 1 ms: V = 0.6 ms. a pays up to its deadline, 3 ms, and V comes to 2 ms. */
 TEST(who_yields_pays_for_its_slice_in_612_stable)
 {
 	struct fg_task a, b;
@@ -583,7 +583,7 @@ TEST(who_yields_pays_for_its_slice_in_612_stable)
 	sys.feat.value[FG_YIELD_FORFEIT] = 1;
 	a = task(1, 1024);
 	b = task(2, 1024);
-	put(&a, 0, 3 * MS);
+	put(&a, 200 * US, 2800 * US);
 	put(&b, 1 * MS, 1 * MS);
 	run(&a);
 	fg_yield(&sys, rq);
