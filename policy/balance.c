@@ -286,8 +286,8 @@ void fg_rebalance_end(struct fg_sys *sys, struct fg_cpu *rq, const struct fg_bal
 	if (!w->update_next_balance)
 		return;
 	rq->next_balance = w->next_balance;
-	/* An idle CPU without a tick gets its turn from whoever balances for all of them. */
-	if (w->kind == FG_CPU_IDLE)
+	/* Up to v5.11 any idle CPU brings the turn of those without a tick forward. */
+	if (w->kind == FG_CPU_IDLE && !feat(sys, FG_ILB_ONE_OF))
 		sys->nohz_next_balance = min_u64(sys->nohz_next_balance, w->next_balance);
 }
 
@@ -297,6 +297,11 @@ void fg_newidle_begin(const struct fg_sys *sys, struct fg_balance_walk *w)
 {
 	walk_begin(w, w->jiffies + sys->hz);
 	w->kind = FG_CPU_NEWLY_IDLE;
+}
+
+u32 fg_newidle_spared(const struct fg_sys *sys, const struct fg_cpu *rq)
+{
+	return feat(sys, FG_NEWIDLE_PENDING) && rq->ttwu_pending;
 }
 
 u32 fg_newidle_gate(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_balance_walk *w)

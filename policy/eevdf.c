@@ -159,12 +159,13 @@ static void eevdf_leave(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_t
 		p->vlag = 0;
 }
 
-/* lag = w * vlag stays when w changes, and so does what is left of a slice. */
+/*
+ * lag = w * vlag stays when w changes. A relative deadline is not converted: the rest of a slice becomes longer or
+ * shorter in real time. (Releases after v6.12 convert it.)
+ */
 static void eevdf_rescale(struct fg_task *p, u64 old_weight)
 {
 	p->vlag = scale_signed(p->vlag, old_weight, p->weight);
-	if (p->flags & FG_TASK_REL_DEADLINE)
-		p->deadline = (u64)scale_signed((s64)p->deadline, old_weight, p->weight);
 }
 
 /* The slice is over: the next one. */
@@ -243,9 +244,21 @@ static u32 eevdf_check_preempt_wakeup(const struct fg_sys *sys, struct fg_cpu *r
 	return pick_eevdf(rq, first) == p;
 }
 
-/* curr gives up its slice. */
-static void eevdf_yield(const struct fg_sys *sys, struct fg_task *curr)
+/*
+ * curr gives up its slice: its deadline is a slice later. 6.12 stable has it pay for what it gives up, as if it had run
+ * to its deadline; in debt already it pays no more, and stays protected.
+ */
+static void eevdf_yield(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *curr)
 {
+	if (feat(sys, FG_YIELD_FORFEIT)) {
+		if (!entity_eligible(rq, curr))
+			return;
+		avg_vruntime_sub(rq, curr);
+		curr->vruntime = curr->deadline;
+		avg_vruntime_add(rq, curr);
+		update_deadline(sys, curr);
+		return;
+	}
 	curr->deadline += calc_delta_fair(entity_slice(sys, curr), curr);
 	curr->flags &= ~(u32)FG_TASK_PROTECTED;
 }
@@ -259,10 +272,8 @@ static u32 delays_dequeue(const struct fg_sys *sys, const struct fg_cpu *rq, con
 }
 
 /* Asleep for everybody but the queue. */
-static void set_delayed(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
+static void set_delayed(struct fg_cpu *rq, struct fg_task *p)
 {
-	util_est_dequeue(sys, rq, p);
-	util_est_update(sys, rq, p);
 	p->flags |= FG_TASK_DELAYED;
 	rq->h_nr_delayed++;
 }

@@ -4,16 +4,14 @@
 
 /*
  * load_avg is weight * load_sum / divider (spec 2.2), and does not wait for the next period to follow a weight. A task
- * that becomes SCHED_IDLE gets its weight and keeps its load_avg until then, as up to v6.9.
- *
- * DEVIATION: with the run queue of v6.12 too, where such a task is reweighted, and its lag, like any other.
+ * that becomes SCHED_IDLE gets its weight and keeps its load_avg and lag until then, but for idle-reweight.
  */
-void fg_reweight_task(struct fg_cpu *rq, struct fg_task *p)
+void fg_reweight_task(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
 {
 	u32 attached = !is_detached(p);
 	u32 old_weight = p->weight;
 
-	if (p->policy == FG_SCHED_IDLE) {
+	if (p->policy == FG_SCHED_IDLE && !feat(sys, FG_IDLE_REWEIGHT)) {
 		fg_set_load_weight(p);
 		return;
 	}
@@ -110,8 +108,8 @@ void fg_enqueue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_ta
 	p->on_rq = 1;
 	p->flags &= ~(u32)FG_TASK_NEW;
 
-	/* A new task's utilization is a guess, not a reason to give up on energy awareness. */
-	if (!(flags & FG_ENQUEUE_INITIAL))
+	/* A new task's utilization is a guess, not a reason to give up on energy awareness; who only moves was here before. */
+	if (flags & FG_ENQUEUE_WAKEUP)
 		update_overutilized_status(sys, rq);
 }
 
@@ -128,12 +126,19 @@ void fg_clear_buddies(struct fg_cpu *rq, const struct fg_task *p)
 void fg_dequeue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 flags)
 {
 	u32 counted = !(p->flags & FG_TASK_DELAYED);
+	u32 learns = counted && (flags & FG_DEQUEUE_SLEEP);
 
 	fg_uclamp_rq_dec(rq, p);
+	if (counted)
+		util_est_dequeue(sys, rq, p);
+	if (learns && feat(sys, FG_EST_STALE))
+		util_est_update(sys, rq, p);
 	update_load_avg(sys, rq, p);
+	if (learns && !feat(sys, FG_EST_STALE))
+		util_est_update(sys, rq, p);
 	fg_clear_buddies(rq, p);
 	if (delays_dequeue(sys, rq, p, flags)) {
-		set_delayed(sys, rq, p);
+		set_delayed(rq, p);
 		return;
 	}
 	dequeue_runnable_load_avg(sys, rq, p);
@@ -146,10 +151,6 @@ void fg_dequeue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_ta
 	if (flags & FG_DEQUEUE_DELAYED)
 		p->flags &= ~(u32)FG_TASK_DELAYED;
 
-	if (counted)
-		util_est_dequeue(sys, rq, p);
-	if (counted && (flags & FG_DEQUEUE_SLEEP))
-		util_est_update(sys, rq, p);
 	if (flags & FG_DEQUEUE_MOVE) {
 		detach_entity_load_avg(rq, p);
 		p->exec_start = 0;
@@ -223,7 +224,7 @@ void fg_yield(const struct fg_sys *sys, struct fg_cpu *rq)
 		return;
 	fg_clear_buddies(rq, curr);
 	if (is_eevdf(sys))
-		eevdf_yield(sys, curr);
+		eevdf_yield(sys, rq, curr);
 	else
 		rq->skip = curr;
 }

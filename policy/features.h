@@ -105,6 +105,8 @@ FG_FEATURE(OU_EAS_ONLY, "ou-eas-only", "", "-", "v6.10", 1,
 	   "CPUs are marked overutilized only where wakeups are energy-aware")
 FG_FEATURE(UTIL_EST, "util-est", "ewma|fastup|v68", "-", "v5.5", 1, "how the utilization estimate learns")
 FG_FEATURE(EST_LSB, "est-lsb", "", "-", "<=v5.12", 1, "bit 0 of the estimate is a flag, so estimates are odd")
+FG_FEATURE(EST_STALE, "est-stale", "", "-", "v6.12", 1,
+	   "a sleeper's estimate learns before its utilization takes in the time since its last update")
 FG_FEATURE(NEWTASK_W1024, "newtask-w1024", "", "-", "<=v6.8", 1,
 	   "the initial utilization of a task uses a weight 1024 times too large")
 FG_FEATURE(PELT_SUM_FLOOR, "pelt-sum-floor", "", "-", "v5.17", 1,
@@ -141,6 +143,11 @@ FG_FEATURE(CAP_GREATER, "cap-greater", "", "-", "v5.14", 0, "groups are compared
 FG_FEATURE(NEWIDLE_COST, "newidle-cost", "", "-", "v5.16", 0, "the newly idle gate compares with the measured cost")
 FG_FEATURE(NEWIDLE_STATS, "newidle-stats", "", "-", "<=v5.11", 1,
 	   "newly idle balancing brings the idle CPUs it looks at up to date; later only a round over all of them does")
+FG_FEATURE(NEWIDLE_PENDING, "newidle-pending", "", "-", "v5.15", 1,
+	   "a CPU that runs dry does not balance while a remote wakeup is on its way, nor takes that for idle time")
+FG_FEATURE(
+	ILB_ONE_OF, "ilb-one-of", "", "-", "v5.12", 1,
+	"who balances for all idle CPUs is one of them, and a pass of its own does not bring their next turn forward")
 FG_FEATURE(NI_RANDOM, "ni-random", "", "-", "-", 0,
 	   "newly idle balance runs in proportion to its success (6.12 stable)")
 FG_FEATURE(REDUCED_CAP, "reduced-cap", "", "-", "v6.0", 0, "a single task on a CPU of reduced capacity is pulled away")
@@ -161,3 +168,8 @@ FG_FEATURE(BASE_SLICE, "base-slice", "", "-", "v5.13", 1,
 FG_FEATURE(SLICE_700, "slice-700", "", "-", "-", 1, "the base slice of EEVDF is 0.70 ms, not 0.75 (6.12 stable)")
 FG_FEATURE(SYNC_DELAYED, "sync-delayed", "", "-", "-", 1,
 	   "a sync waker is alone on its CPU if all others there are delayed sleepers (6.12 stable)")
+FG_FEATURE(YIELD_FORFEIT, "yield-forfeit", "", "-", "-", 1,
+	   "with EEVDF who yields pays for the rest of its slice, unless it is in debt (6.12 stable)")
+FG_FEATURE(
+	IDLE_REWEIGHT, "idle-reweight", "", "-", "v6.11", 1,
+	"a task that becomes SCHED_IDLE is reweighted at once, its load and its lag, like any other (also 6.1 stable)")

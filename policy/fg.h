@@ -535,7 +535,7 @@ void fg_set_max_allowed_capacity(const struct fg_sys *sys, struct fg_task *p);
 /* Weight and clamps follow policy and nice; p is not queued. */
 void fg_set_load_weight(struct fg_task *p);
 /* The same for a task that was fair before the change: its load, here or carried along, takes the new weight. */
-void fg_reweight_task(struct fg_cpu *rq, struct fg_task *p);
+void fg_reweight_task(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 /* p, asleep, was RT and is fair now: its vruntime is of rq from here on. */
 void fg_switched_to_fair(const struct fg_cpu *rq, struct fg_task *p);
 
@@ -585,7 +585,7 @@ struct fg_balance_walk {
  *   tick	fg_update_idle_balance, softirq if fg_rebalance_due, fg_nohz_balancer_kick, fg_kick_ilb if it says so
  *   softirq	kind by fg_rebalance_kind, fg_rebalance_begin; each domain bottom-up until STOP: fg_rebalance_domain; if
  *		NOW: load_balance, fg_rebalanced_domain; fg_rebalance_end
- *   newly idle	fg_newidle_begin, fg_newidle_gate; if open each domain until STOP: fg_newidle_domain; if NOW: load_balance,
+ *   newly idle	unless fg_newidle_spared: fg_newidle_begin, fg_newidle_gate; if open each domain until STOP: fg_newidle_domain; if NOW: load_balance,
  *		fg_newidled_domain with what that took; always fg_newidle_end
  *   load_balance	fg_should_we_balance; if so fg_update_group_capacity if due, fg_update_root_status,
  *		fg_update_idle_cpu_scan; what finds nothing to move, or was not to look, ends with fg_balance_backoff
@@ -604,6 +604,8 @@ void fg_rebalance_begin(const struct fg_sys *sys, const struct fg_cpu *rq, struc
 u32 fg_rebalance_domain(const struct fg_sys *sys, struct fg_domain *sd, struct fg_balance_walk *w);
 void fg_rebalanced_domain(const struct fg_sys *sys, struct fg_domain *sd, struct fg_balance_walk *w, u32 ours);
 void fg_rebalance_end(struct fg_sys *sys, struct fg_cpu *rq, const struct fg_balance_walk *w);
+/* 1: a task is on its way to rq, so it does not look for another one, nor is this counted as idle time (v5.15). */
+u32 fg_newidle_spared(const struct fg_sys *sys, const struct fg_cpu *rq);
 /* newidle_balance. The gate of spec 6.9: 1 if balancing is to happen. */
 void fg_newidle_begin(const struct fg_sys *sys, struct fg_balance_walk *w);
 u32 fg_newidle_gate(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_balance_walk *w);
@@ -641,10 +643,10 @@ u64 fg_balance_interval(const struct fg_sys *sys, const struct fg_domain *sd, u3
 
 /*
  *   kicked	fg_update_idle_balance; softirq if it idles
- *   softirq	fg_nohz_idle_begin; each idle CPU but its own: fg_nohz_idle_abort and away if this one got work, blocked
- *		averages if fg_nohz_stats_due, its domains if fg_nohz_idle_cpu, fg_nohz_idled_cpu;
- *		fg_nohz_idle_others_end; own blocked averages unless newly idle, own domains if fg_nohz_idle_self;
- *		fg_nohz_idle_end
+ *   softirq	fg_nohz_idle_begin; each idle CPU, its own last (ilb-one-of) or not: fg_nohz_idle_abort and away if this one
+ *		got work, blocked averages if fg_nohz_stats_due, its domains if fg_nohz_idle_cpu, fg_nohz_idled_cpu;
+ *		fg_nohz_idle_others_end; unless it was one of them own blocked averages if not newly idle, own
+ *		domains if fg_nohz_idle_self; fg_nohz_idle_end
  *   newly idle	each domain's statistics: blocked averages of its idle CPUs if fg_newidle_stats, fg_nohz_stats_end; after
  *		the domains, or behind a closed gate, the round above for statistics only, if fg_nohz_newidle_due
  */

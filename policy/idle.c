@@ -10,8 +10,8 @@ static u64 clock_jiffies(const struct fg_sys *sys, u64 clock)
 
 void fg_enter_idle(const struct fg_sys *sys, struct fg_cpu *rq)
 {
-	(void)sys;
-	rq->idle_stamp = rq->clock;
+	if (!fg_newidle_spared(sys, rq))
+		rq->idle_stamp = rq->clock;
 	update_idle_rq_clock_pelt(rq);
 }
 

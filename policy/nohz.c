@@ -56,9 +56,11 @@ static u32 preferred_cpu_idles(const struct fg_sys *sys, const struct fg_cpu *rq
 	return sd && mask_next_and(&sd->span, &sys->nohz_idle, 0, sys->nr_cpus) < (u32)rq->id;
 }
 
-/* rq's task is too big for it, and somewhere may be a CPU that is not. */
-static u32 check_misfit_status(const struct fg_cpu *rq, const struct fg_domain *sd)
+/* rq's task is too big for it, and somewhere may be a CPU that is not: with max-allowed-cap the mark says both. */
+static u32 check_misfit_status(const struct fg_sys *sys, const struct fg_cpu *rq, const struct fg_domain *sd)
 {
+	if (feat(sys, FG_MAX_ALLOWED_CAP))
+		return rq->misfit_task_load != 0;
 	return rq->misfit_task_load &&
 	       ((rq->rd && rq->cpu_capacity_orig < rq->rd->max_cpu_capacity) || capacity_reduced(rq, sd));
 }
@@ -74,7 +76,7 @@ static u32 needs_balance(const struct fg_sys *sys, const struct fg_cpu *rq)
 		return 1;
 	/* With unequal CPUs many busy ones are no reason: the big ones may be meant to idle. */
 	if (rq->sd_asym_cpucapacity)
-		return check_misfit_status(rq, rq->sd_asym_cpucapacity);
+		return check_misfit_status(sys, rq, rq->sd_asym_cpucapacity);
 	return rq->llc && rq->llc->nr_busy_cpus > 1;
 }
 

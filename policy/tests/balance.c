@@ -262,6 +262,102 @@ TEST(root_status)
 	CHECK_EQ(root.overutilized, 1);
 }
 
+/* At 117 %: mean 512 is (512 * 117)^2 / 10240000 = 350 of 1024 busy, 674 * 4 / 1024 = 2.6; mean 875 leaves 1 of 1024. */
+TEST(scans_of_the_cache_go_as_far_as_it_idles)
+{
+	static const struct {
+		u32 util, kind, expected;
+	} v[] = {
+		{ 0, FG_CPU_IDLE, 4 },	 { 512, FG_CPU_IDLE, 2 },  { 512, FG_CPU_NOT_IDLE, 2 },
+		{ 875, FG_CPU_IDLE, 0 }, { 1024, FG_CPU_IDLE, 0 }, { 512, FG_CPU_NEWLY_IDLE, 9 },
+	};
+	struct fg_domain llc = { .weight = 4, .imbalance_pct = 117 };
+
+	for (u32 i = 0; i < 6; i++) {
+		kit_init(5);
+		sys.feat.value[FG_SIS_MODE] = FG_SIS_UTIL;
+		cpus[4].cfs.util_avg = 1024;
+		for (u32 c = 0; c < 4; c++) {
+			mask_set(&llc.span, (s32)c);
+			cpus[c].cfs.util_avg = v[i].util;
+		}
+		cpus[1].llc = &llcs[0];
+		cpus[1].sd_llc_size = 4;
+		llcs[0].nr_idle_scan = 9;
+		fg_update_idle_cpu_scan(&sys, &llc, &cpus[1], v[i].kind);
+		CHECK_EQ(llcs[0].nr_idle_scan, v[i].expected);
+	}
+	/* not from a part of it, nor without SIS_UTIL */
+	llcs[0].nr_idle_scan = 9;
+	cpus[1].sd_llc_size = 5;
+	fg_update_idle_cpu_scan(&sys, &llc, &cpus[1], FG_CPU_IDLE);
+	cpus[1].sd_llc_size = 4;
+	sys.feat.value[FG_SIS_MODE] = FG_SIS_PROP_AGED;
+	fg_update_idle_cpu_scan(&sys, &llc, &cpus[1], FG_CPU_IDLE);
+	CHECK_EQ(llcs[0].nr_idle_scan, 9);
+}
+
+TEST(a_wakeup_on_its_way_spares_newly_idle_balancing)
+{
+	kit_init(1);
+	cpus[0].clock = 5000;
+	cpus[0].idle_stamp = 0;
+	cpus[0].ttwu_pending = 1;
+	sys.feat.value[FG_NEWIDLE_PENDING] = 1;
+	CHECK_EQ(fg_newidle_spared(&sys, &cpus[0]), 1);
+	fg_enter_idle(&sys, &cpus[0]);
+	CHECK_EQ(cpus[0].idle_stamp, 0);
+	cpus[0].ttwu_pending = 0;
+	CHECK_EQ(fg_newidle_spared(&sys, &cpus[0]), 0);
+	fg_enter_idle(&sys, &cpus[0]);
+	CHECK_EQ(cpus[0].idle_stamp, 5000);
+	sys.feat.value[FG_NEWIDLE_PENDING] = 0;
+	cpus[0].ttwu_pending = 1;
+	cpus[0].clock = 6000;
+	CHECK_EQ(fg_newidle_spared(&sys, &cpus[0]), 0);
+	fg_enter_idle(&sys, &cpus[0]);
+	CHECK_EQ(cpus[0].idle_stamp, 6000);
+}
+
+/* To v5.11 an idle CPU's pass pulls the turn of all in, but never puts it off; a busy one has no say. */
+TEST(an_idle_pass_brings_the_turn_of_all_forward)
+{
+	static const struct {
+		u32 kind, one_of;
+		u64 before, after;
+	} v[] = {
+		{ FG_CPU_IDLE, 0, 900, 700 },
+		{ FG_CPU_IDLE, 0, 500, 500 },
+		{ FG_CPU_IDLE, 1, 900, 900 },
+		{ FG_CPU_NOT_IDLE, 0, 900, 900 },
+	};
+
+	for (u32 i = 0; i < 4; i++) {
+		struct fg_balance_walk w = { .kind = v[i].kind, .next_balance = 700, .update_next_balance = 1 };
+
+		kit_init(1);
+		sys.feat.value[FG_ILB_ONE_OF] = (u8)v[i].one_of;
+		sys.nohz_next_balance = v[i].before;
+		fg_rebalance_end(&sys, &cpus[0], &w);
+		CHECK_EQ(sys.nohz_next_balance, v[i].after);
+		CHECK_EQ(cpus[0].next_balance, 700);
+	}
+}
+
+/* Whoever the other one is: an RT task's fair company waits as well. */
+TEST(the_second_task_of_a_cpu_is_an_overload)
+{
+	for (u32 rt = 0; rt < 2; rt++) {
+		struct fg_task p;
+
+		kit_init(1);
+		p = kit_task(1, 0);
+		cpus[0].nr_running = cpus[0].rt_nr_running = rt;
+		fg_enqueue_entity(&sys, &cpus[0], &p, FG_ENQUEUE_WAKEUP);
+		CHECK_EQ(root.overload, rt);
+	}
+}
+
 TEST(a_misfit_of_another_group_is_an_overload)
 {
 	struct fg_domain *pkg;
@@ -377,6 +473,10 @@ int main(void)
 	RUN(sched_idle_tasks_do_not_make_a_cpu_busy);
 	RUN(the_kind_is_that_of_the_last_tick);
 	RUN(root_status);
+	RUN(scans_of_the_cache_go_as_far_as_it_idles);
+	RUN(a_wakeup_on_its_way_spares_newly_idle_balancing);
+	RUN(an_idle_pass_brings_the_turn_of_all_forward);
+	RUN(the_second_task_of_a_cpu_is_an_overload);
 	RUN(a_misfit_of_another_group_is_an_overload);
 	RUN(newidle_gate);
 	RUN(newly_idle_as_far_as_the_idle_time_pays);

@@ -494,6 +494,23 @@ TEST(misfit_and_overutilized_are_unlinked)
 	}
 }
 
+/* Only a wakeup says that there is more to do than before. */
+TEST(who_moves_or_is_born_does_not_overutilize)
+{
+	static const u32 flags[] = { 0, FG_ENQUEUE_INITIAL, FG_ENQUEUE_WAKEUP | FG_ENQUEUE_MIGRATED };
+
+	for (u32 i = 0; i < 3; i++) {
+		struct fg_task p;
+
+		pixel6();
+		preset(1, 1, 1);
+		p = kit_task(1, M);
+		kit_util(&p, 490);
+		fg_enqueue_entity(&sys, &cpus[M], &p, flags[i]);
+		CHECK_EQ(root.overutilized, i == 2);
+	}
+}
+
 /* ---- the slow path, 5.3 ---- */
 
 /* Groups {L}, {M}, {B} of two CPUs; the parent is on L. Everything idle but what each case says. */
@@ -688,6 +705,7 @@ int main(void)
 	RUN(misfit_is_whoever_does_not_fit_fully_and_has_somewhere_to_go);
 	RUN(overutilized_by_version);
 	RUN(misfit_and_overutilized_are_unlinked);
+	RUN(who_moves_or_is_born_does_not_overutilize);
 	RUN(a_group_with_no_cpu_that_fits_is_misfit);
 	RUN(limits_of_the_clock_are_pressure);
 	RUN(pressure_takes_capacity_by_version);

@@ -541,7 +541,7 @@ TEST(a_new_weight_changes_the_load_at_once)
 	cpus[0].cfs.load_avg = 700;
 	cpus[0].cfs.load_sum = 1024 * 23615 + 9;
 	p.nice = 3;
-	fg_reweight_task(&cpus[0], &p);
+	fg_reweight_task(&sys, &cpus[0], &p);
 	CHECK_EQ(p.weight, 526);
 	CHECK_EQ(p.avg.load_avg, 263);
 	CHECK_EQ(cpus[0].cfs.load_avg, 188 + 263);
@@ -549,14 +549,18 @@ TEST(a_new_weight_changes_the_load_at_once)
 	/* on its way its load is nobody's */
 	p.flags = FG_TASK_MIGRATED;
 	p.nice = 0;
-	fg_reweight_task(&cpus[0], &p);
+	fg_reweight_task(&sys, &cpus[0], &p);
 	CHECK_EQ(p.avg.load_avg, 512);
 	CHECK_EQ(cpus[0].cfs.load_avg, 188 + 263);
-	/* up to v6.9 a task that becomes SCHED_IDLE is only given its weight */
+	/* up to v6.10 a task that becomes SCHED_IDLE is only given its weight */
 	p.policy = FG_SCHED_IDLE;
-	fg_reweight_task(&cpus[0], &p);
+	fg_reweight_task(&sys, &cpus[0], &p);
 	CHECK_EQ(p.weight, 3);
 	CHECK_EQ(p.avg.load_avg, 512);
+	/* 3 * 23615 / 47230 = 1 */
+	sys.feat.value[FG_IDLE_REWEIGHT] = 1;
+	fg_reweight_task(&sys, &cpus[0], &p);
+	CHECK_EQ(p.avg.load_avg, 1);
 }
 
 int main(void)

@@ -364,7 +364,7 @@ TEST(a_moved_task_goes_on_with_its_slice_in_v612)
 	}
 }
 
-/* From 1024 to nice 5, weight 335: 300 us * 1024 / 335 = 917 us (917014 ns); what is left of the slice, 1 ms, is 3056716 ns. */
+/* From 1024 to nice 5, weight 335: 300 us * 1024 / 335 = 917 us (917014 ns); what is left of the slice stays as it is. */
 TEST(a_new_weight_keeps_the_lag)
 {
 	struct fg_task p;
@@ -375,16 +375,21 @@ TEST(a_new_weight_keeps_the_lag)
 	p.deadline = 1 * MS;
 	p.flags = FG_TASK_REL_DEADLINE;
 	p.nice = 5;
-	fg_reweight_task(rq, &p);
+	fg_reweight_task(&sys, rq, &p);
 	CHECK_EQ(p.weight, 335);
 	CHECK_EQ(p.vlag, -917014);
-	CHECK_EQ(p.deadline, 3056716);
-	/* a deadline that is not relative stays */
-	p.flags = 0;
-	fg_reweight_task(rq, &p);
-	p.nice = 0;
-	fg_reweight_task(rq, &p);
-	CHECK_EQ(p.deadline, 3056716);
+	CHECK_EQ(p.deadline, 1 * MS);
+	CHECK(p.flags & FG_TASK_REL_DEADLINE);
+	/* SCHED_IDLE too, if it is reweighted at all: 917014 * 335 / 3 = 102399896 */
+	p.policy = FG_SCHED_IDLE;
+	fg_reweight_task(&sys, rq, &p);
+	CHECK_EQ(p.weight, 3);
+	CHECK_EQ(p.vlag, -917014);
+	p.weight = 335;
+	sys.feat.value[FG_IDLE_REWEIGHT] = 1;
+	fg_reweight_task(&sys, rq, &p);
+	CHECK_EQ(p.weight, 3);
+	CHECK_EQ(p.vlag, -102399896);
 }
 
 TEST(the_eligible_one_with_the_earliest_deadline_runs)
@@ -569,6 +574,33 @@ TEST(who_yields_goes_a_slice_back)
 	CHECK(fg_pick_entity(&sys, rq, &b, 0) == &b);
 }
 
+/* Equal weights, a at 0.2 ms, b at 1 ms: V = 0.6 ms. a pays up to its deadline, 3 ms, and V comes to 2 ms. */
+TEST(who_yields_pays_for_its_slice_in_612_stable)
+{
+	struct fg_task a, b;
+
+	queue(FG_RQ_EEVDF612);
+	sys.feat.value[FG_YIELD_FORFEIT] = 1;
+	a = task(1, 1024);
+	b = task(2, 1024);
+	put(&a, 200 * US, 2800 * US);
+	put(&b, 1 * MS, 1 * MS);
+	run(&a);
+	fg_yield(&sys, rq);
+	CHECK_EQ(at(&a), 3 * MS);
+	CHECK_EQ(a.deadline, START + 3 * MS + SLICE);
+	CHECK(!(a.flags & FG_TASK_PROTECTED));
+	CHECK_EQ(average(), 2 * MS);
+	CHECK(fg_pick_entity(&sys, rq, &b, 0) == &b);
+	/* again, without anybody else having run: nothing changes */
+	a.flags |= FG_TASK_PROTECTED;
+	fg_yield(&sys, rq);
+	CHECK_EQ(at(&a), 3 * MS);
+	CHECK_EQ(a.deadline, START + 3 * MS + SLICE);
+	CHECK(a.flags & FG_TASK_PROTECTED);
+	CHECK_EQ(average(), 2 * MS);
+}
+
 /* a is current at 1 ms, b queued at 0: V = 0.5 ms, a owes 0.5 ms. */
 static void in_debt(u8 version, struct fg_task *a, struct fg_task *b)
 {
@@ -613,6 +645,55 @@ TEST(a_sleeper_in_debt_stays_queued_in_v612)
 	a.flags |= FG_TASK_EXITING;
 	fg_dequeue_entity(&sys, rq, &a, FG_DEQUEUE_SLEEP);
 	CHECK(!a.on_rq && !rq->h_nr_delayed);
+}
+
+/* 32 periods bring it from 0 to 511. Learned before that the estimate is what it was, learned after it it is new. */
+TEST(a_stale_estimate_learns_before_the_last_stretch)
+{
+	for (u32 stale = 0; stale < 2; stale++) {
+		struct fg_task a;
+
+		queue(FG_RQ_EEVDF612);
+		sys.feat.value[FG_UTIL_EST] = FG_UTIL_EST_V68;
+		sys.feat.value[FG_EST_LSB] = 0;
+		sys.feat.value[FG_EST_STALE] = (u8)stale;
+		a = task(1, 1024);
+		put(&a, 0, SLICE);
+		run(&a);
+		rq->clock_pelt = 32ull << 20;
+		fg_dequeue_entity(&sys, rq, &a, FG_DEQUEUE_SLEEP);
+		CHECK(a.avg.util_avg > 500);
+		CHECK_EQ(fg_task_util_est(&sys, &a), a.avg.util_avg);
+		CHECK_EQ(a.est.ewma, stale ? 0 : a.avg.util_avg);
+		CHECK_EQ(a.flags & FG_TASK_EST_CURRENT, stale ? 0 : FG_TASK_EST_CURRENT);
+		CHECK_EQ(rq->est_enqueued, 0);
+		/* who only moves learns nothing */
+		put(&a, 0, SLICE);
+		run(&a);
+		rq->clock_pelt = 64ull << 20;
+		a.est.ewma = 7;
+		rq->est_enqueued = 7;
+		fg_dequeue_entity(&sys, rq, &a, FG_DEQUEUE_MOVE);
+		CHECK_EQ(a.est.ewma, 7);
+		CHECK_EQ(rq->est_enqueued, 0);
+	}
+}
+
+/* Exactly paid: there is nothing to forget, and the deadline stays. A later one shows it. */
+TEST(a_delayed_sleeper_without_debt_or_credit_keeps_its_place)
+{
+	struct fg_task a, b;
+
+	in_debt(FG_RQ_EEVDF612, &a, &b);
+	fg_dequeue_entity(&sys, rq, &a, FG_DEQUEUE_SLEEP);
+	fg_put_prev_entity(&sys, rq, &a);
+	run(&b);
+	charge(1 * MS);
+	a.deadline = START + 9 * MS;
+	fg_requeue_delayed(&sys, rq, &a);
+	CHECK_EQ(a.vlag, 0);
+	CHECK_EQ(at(&a), 1 * MS);
+	CHECK_EQ(a.deadline, START + 9 * MS);
 }
 
 /* Spec 2.2: load goes on, runnable does not. */
@@ -881,7 +962,7 @@ static void model_step(void)
 	} else if (!p->on_rq) {
 		if (rnd(8) == 0) {
 			p->nice = (s32)rnd(40) - 20;
-			fg_reweight_task(rq, p);
+			fg_reweight_task(&sys, rq, p);
 		}
 		fg_update_curr(&sys, rq, 0);
 		model_join(p, rnd(8) ? FG_ENQUEUE_WAKEUP : FG_ENQUEUE_INITIAL);
@@ -957,7 +1038,10 @@ int main(void)
 	RUN(a_sched_idle_current_makes_room_and_loses_protection);
 	RUN(a_shorter_slice_takes_protection_in_v612);
 	RUN(who_yields_goes_a_slice_back);
+	RUN(who_yields_pays_for_its_slice_in_612_stable);
 	RUN(a_sleeper_in_debt_stays_queued_in_v612);
+	RUN(a_stale_estimate_learns_before_the_last_stretch);
+	RUN(a_delayed_sleeper_without_debt_or_credit_keeps_its_place);
 	RUN(a_delayed_sleeper_is_load_but_not_runnable);
 	RUN(a_delayed_sleeper_leaves_when_picked_without_credit);
 	RUN(a_delayed_sleeper_woken_keeps_its_debt_and_no_credit);

@@ -87,6 +87,12 @@ TEST(nohz_kick_on_asymmetric_machines_is_for_misfits)
 	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), FG_NOHZ_BALANCE_KICK);
 	rq->misfit_task_load = 0;
 	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), 0);
+	/* v6.10: whoever is marked has somewhere to go */
+	sys.feat.value[FG_MAX_ALLOWED_CAP] = 1;
+	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), 0);
+	rq->cpu_capacity = 1024;
+	rq->misfit_task_load = 1;
+	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), FG_NOHZ_BALANCE_KICK);
 }
 
 TEST(the_set_of_cpus_without_a_tick)

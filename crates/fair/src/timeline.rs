@@ -90,6 +90,7 @@ pub const TIMELINES: &[(&str, &str)] = &[
     ("ou-eas-only",       "v6.10=1"),
     ("util-est",          "v5.5=fastup v6.8=v68"),
     ("est-lsb",           "v5.4=1 v5.13=0"),
+    ("est-stale",         "v6.12=1"),
     ("newtask-w1024",     "v5.4=1 v6.9=0"),
     ("pelt-sum-floor",    "v5.17=1"),
     ("migrate-lag",       "v6.0=1"),
@@ -127,6 +128,9 @@ pub const TIMELINES: &[(&str, &str)] = &[
 
     ("rq",                "v6.6=eevdf v6.12=eevdf612"),
     ("base-slice",        "v5.13=1"),
+    ("newidle-pending",   "v5.15=1"),
+    ("ilb-one-of",        "v5.12=1"),
+    ("idle-reweight",     "v6.11=1"),
 ];
 
 /// The entries of one row, `(release, value)`.

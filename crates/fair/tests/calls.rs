@@ -481,6 +481,43 @@ fn an_idle_balancer_s_own_domains_pull_in_the_next_round() {
     assert_eq!(rig.fair.sys().nohz_next_balance, 27);
 }
 
+/// v5.12: the balancer is one of those it balances for, so its turn, 27, is the next one and not just the next jiffy.
+#[test]
+fn the_balancer_is_one_of_the_idle_cpus() {
+    for (scheduler, next) in [("v5.9", 26), ("v5.9+ilb-one-of", 27)] {
+        let mut rig = Rig::new(Machine::symmetric(4), scheduler);
+        for task in 0..2 {
+            rig.fair_task(task, "0");
+        }
+        rig.schedule(0);
+        rig.call(2, |f, e| f.tick_stopped(e, 2, true));
+        rig.now = 25 * 4 * MS;
+        rig.call(0, |f, e| f.tick(e, 0));
+        rig.call(2, |f, e| f.ipi(e, 2, Ipi::NohzKick));
+        rig.call(2, |f, e| f.balance(e, 2));
+        assert_eq!(rig.fair.cpu(2).next_balance, 27, "{scheduler}");
+        assert_eq!(rig.fair.sys().nohz_next_balance, next, "{scheduler}");
+    }
+}
+
+/// newidle_balance, v5.15: with a wakeup in its wake list a CPU that runs dry is not idle, and its domains wait.
+#[test]
+fn a_pending_wakeup_is_no_idle_time() {
+    for (scheduler, idles) in [("v5.9", true), ("v5.9+newidle-pending", false)] {
+        let mut rig = Rig::new(Machine::symmetric(2), scheduler);
+        rig.fair_task(0, "1");
+        rig.schedule(1);
+        rig.now = 4000 * MS;
+        rig.call(1, |f, e| f.block(e, 1, 0));
+        rig.wake(0, None, 0);
+        assert_eq!(rig.fair.cpu(1).ttwu_pending, 1);
+        let before = rig.fair.cpu(1).idle_stamp;
+        assert_eq!(rig.schedule(1), Pick::Idle);
+        assert_eq!(rig.fair.cpu(1).idle_stamp != before, idles, "{scheduler}");
+        assert_eq!(rig.fair.cpu(1).idle_stamp, if idles { rig.fair.cpu(1).clock } else { before });
+    }
+}
+
 /// dequeue_task_fair, v5.6: a CPU left with SCHED_IDLE tasks looks for better ones at its next tick.
 #[test]
 fn a_cpu_left_with_idle_tasks_balances_early() {

@@ -166,7 +166,7 @@ impl World {
 
     pub fn reweight_task(&mut self, cpu: usize, task: u32) {
         // SAFETY: see above.
-        unsafe { fg_reweight_task(self.cpus.ptr(cpu), self.tasks.ptr(task as usize)) }
+        unsafe { fg_reweight_task(self.sys.ptr(0), self.cpus.ptr(cpu), self.tasks.ptr(task as usize)) }
     }
 
     pub fn switched_to_fair(&mut self, cpu: usize, task: u32) {
@@ -256,6 +256,11 @@ impl World {
         // SAFETY: see above.
         unsafe { fg_newidle_begin(self.sys.ptr(0), &mut walk) };
         walk
+    }
+
+    pub fn newidle_spared(&self, cpu: usize) -> bool {
+        // SAFETY: see above.
+        unsafe { fg_newidle_spared(self.sys.ptr(0), self.cpus.ptr(cpu)) != 0 }
     }
 
     pub fn newidle_gate(&mut self, cpu: usize, walk: &mut FgBalanceWalk) -> bool {
