@@ -79,7 +79,7 @@ FG_FEATURE(CORE_PROBE_LEFT, "core-probe-left", "", "-", "v6.9", 1,
 FG_FEATURE(SIS_SMT_PREV, "sis-smt-prev", "", "-", "v5.13", 1,
 	   "the SMT scan looks at prev's core before the LLC scan instead of target's after it")
 FG_FEATURE(SMT_IN_LLC, "smt-in-llc", "", "-", "v5.10", 1, "select_idle_smt takes only siblings inside the LLC domain")
-FG_FEATURE(SMT_NOT_SELF, "smt-not-self", "", "-", "v6.2", 1,
+FG_FEATURE(SMT_NOT_SELF, "smt-not-self", "", "-", "v6.1", 1,
 	   "select_idle_smt leaves out the CPU whose siblings it looks at")
 FG_FEATURE(SCAN_NEXT, "scan-next", "", "-", "v5.15", 1, "the LLC scan starts after target")
 FG_FEATURE(CAPSCAN_NEXT, "capscan-next", "", "-", "v6.3", 1, "the asymmetric scan starts after target; up to v6.5")

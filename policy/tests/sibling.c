@@ -869,7 +869,7 @@ TEST(a_waker_can_hand_over_its_cpu)
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU).cpu, 2);
 	mask_clear(&p.allowed, 0);
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU | FG_WF_CURRENT_CPU).cpu, 2);
-	kit_preset_v63();
+	kit_preset_v61();
 	mask_set(&p.allowed, 0);
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU | FG_WF_CURRENT_CPU).cpu, 2);
 }
