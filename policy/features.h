@@ -89,6 +89,8 @@ FG_FEATURE(FIG_WEIGHT_FIX, "fig-weight-fix", "", "-", "v5.6", 1, "find_idlest_gr
 FG_FEATURE(FIG_AVGLOAD_FIX, "fig-avgload-fix", "", "-", "v5.7", 1,
 	   "find_idlest_group computes avg_load for busy groups, not for the others")
 FG_FEATURE(FIG_UTIL_TIE, "fig-util-tie", "", "-", "v5.9", 1, "equally idle groups are ranked by utilization")
+FG_FEATURE(FIG_ALLOWED, "fig-allowed", "", "-", "-", 1,
+	   "find_idlest_group looks only at the CPUs of a group that the task may use (6.1 and 6.12 stable)")
 FG_FEATURE(FIG_WRAP, "fig-wrap", "", "-", "<=v5.4", 1, "find_idlest_group adds to an infinite local load and wraps")
 
 /* Versions, capacity and signals: spec 10.2. */

@@ -502,6 +502,56 @@ TEST(a_big_task_forks_to_a_group_that_fits)
 	CHECK(kit_wake(&p, 0, FG_WF_EXEC).cpu < 4);
 }
 
+/* 6.1 and 6.12 stable: what p may not use says nothing of a group. */
+TEST(groups_are_judged_by_the_cpus_that_the_task_may_use)
+{
+	struct fg_task p;
+	struct fg_verdict v;
+
+	packages(8, SD_DEFAULT);
+	kit_busy_range(0, 1);
+	kit_busy_range(6, 7);
+	p = newborn(0);
+	kit_allow(&p, 0, 1);
+	mask_set(&p.allowed, 4);
+	mask_set(&p.allowed, 5);
+	p.nr_allowed = 4;
+	/* two idle CPUs on each side */
+	CHECK_EQ(kit_wake(&p, 0, FG_WF_FORK).cpu, 0);
+	/* but only one side has any for p */
+	sys.feat.value[FG_FIG_ALLOWED] = 1;
+	v = kit_wake(&p, 0, FG_WF_FORK);
+	CHECK_EQ(v.cpu, 4);
+	CHECK_EQ(v.rule, FG_RULE_FORK_IDLEST);
+	/* 4 CPUs of the two groups, the two of group 4-7 it chooses from, and on the way down again only 4 and 5 */
+	CHECK_EQ(v.group_cpus, 4 + 2 + 2);
+}
+
+TEST(a_big_cpu_that_is_forbidden_makes_no_group_fit)
+{
+	struct fg_task p;
+
+	kit_init(8);
+	kit_capacity(0, 7, 462);
+	kit_capacity(3, 3, 1024);
+	kit_capacity(7, 7, 700);
+	kit_level(FG_LEVEL_MC, (SD_MC & ~FG_SD_PREFER_SIBLING) | FG_SD_ASYM_CPUCAPACITY, 117, 4);
+	kit_level(FG_LEVEL_PKG, SD_DEFAULT | FG_SD_ASYM_CPUCAPACITY, 125, 8);
+	kit_finish();
+	sys.feat.value[FG_UFC] = 1;
+	p = kit_task(1, 0);
+	kit_util(&p, 500);
+	kit_allow(&p, 0, 2);
+	for (s32 c = 4; c < 8; c++)
+		mask_set(&p.allowed, c);
+	p.nr_allowed = 7;
+	/* 3 is big enough for it, as is 7: it stays */
+	CHECK(kit_wake(&p, 0, FG_WF_EXEC).cpu < 3);
+	/* it may not have 3 */
+	sys.feat.value[FG_FIG_ALLOWED] = 1;
+	CHECK(kit_wake(&p, 0, FG_WF_EXEC).cpu >= 4);
+}
+
 /* One group of four CPUs, seen from another. */
 static s32 group_cpu(const struct fg_task *p)
 {
@@ -751,6 +801,8 @@ int main(void)
 	RUN(affinity_decides_before_load);
 	RUN(between_nodes_a_task_stays_while_there_is_room);
 	RUN(a_big_task_forks_to_a_group_that_fits);
+	RUN(groups_are_judged_by_the_cpus_that_the_task_may_use);
+	RUN(a_big_cpu_that_is_forbidden_makes_no_group_fit);
 	RUN(the_idlest_cpu_of_a_group);
 	RUN(cpu_signals_without_the_task);
 	RUN(a_task_too_big_for_all_goes_to_the_biggest);
