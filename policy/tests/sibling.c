@@ -218,6 +218,16 @@ TEST(rows_B6_and_A6_isolated_target)
 	v = kit_wake(&p, 0, FG_WF_TTWU);
 	CHECK_EQ(v.cpu, 2);
 	CHECK_EQ(v.rule, FG_RULE_A6);
+
+	/* caches of their own: p comes to its sync waker, and stays there */
+	kit_init(4);
+	kit_level(FG_LEVEL_PKG, SD_DEFAULT, 125, 4);
+	kit_finish();
+	kit_busy_range(0, 3);
+	kit_idle(3);
+	v = kit_wake(&p, 0, FG_WF_TTWU | FG_WF_SYNC);
+	CHECK_EQ(v.cpu, 0);
+	CHECK_EQ(v.rule, FG_RULE_B6);
 }
 
 TEST(row_B1_scans_before_anything_else)
@@ -396,6 +406,9 @@ TEST(sis_prop_vectors)
 	cpus[0].sd_llc->avg_scan_cost = 8000;
 	v = kit_wake(&p, 0, FG_WF_TTWU);
 	CHECK_EQ(v.scanned, 3);
+	/* four it is up to the quarter: 24000 is more than three times 7000, and would be 3 */
+	cpus[0].sd_llc->avg_scan_cost = 6999;
+	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU).scanned, 3);
 	/* cost 2180 counts as 2181: 24000 / 2181 = 11; a nanosecond more and it is 10 */
 	cpus[0].sd_llc->avg_scan_cost = 2180;
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU).scanned, 10);
@@ -412,6 +425,7 @@ TEST(sis_prop_vectors)
 	kit_busy(9);
 	kit_busy(10);
 	kit_sched_idle(3);
+	kit_sched_idle(5);
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU).cpu, 3);
 	cpus[0].sd_llc->avg_scan_cost = 0;
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU).cpu, 0);
