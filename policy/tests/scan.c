@@ -477,6 +477,16 @@ TEST(the_core_of_prev_by_version)
 	kit_preset_v61();
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU | FG_WF_SYNC).cpu, 7);
 
+	/* without SMT a core is no place to look: the scan, which meets 1 before prev */
+	kit_preset_v516();
+	sys.smt_key = 0;
+	kit_idle(1);
+	v = kit_wake(&p, 0, FG_WF_TTWU | FG_WF_SYNC);
+	CHECK_EQ(v.cpu, 1);
+	CHECK_EQ(v.rule, FG_RULE_A8);
+	sys.smt_key = 1;
+	kit_busy(1);
+
 	/* an isolated sibling: not up to v5.16, yes in v6.1 to v6.8, not in v6.12 */
 	isolate(7);
 	kit_busy(6);

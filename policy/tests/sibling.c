@@ -241,6 +241,14 @@ TEST(row_B1_scans_before_anything_else)
 	CHECK_EQ(sis(&p, 5, 0), 4);
 	CHECK_EQ(v_sis.rule, FG_RULE_B1);
 	CHECK(v_sis.writes & FG_W_SYNC);
+	/* a SCHED_IDLE task is no obstacle, affinity is */
+	kit_busy(4);
+	kit_sched_idle(5);
+	CHECK_EQ(sis(&p, 5, 0), 5);
+	kit_allow(&p, 0, 4);
+	mask_set(&p.allowed, 7);
+	CHECK_EQ(sis(&p, 5, 0), 7);
+	kit_allow(&p, 0, 7);
 	/* nothing that fits is free: the biggest free one, first met */
 	kit_busy_range(4, 7);
 	cpus[2].cpu_capacity = 463;

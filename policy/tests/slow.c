@@ -335,6 +335,55 @@ TEST(exec_counts_without_the_task_itself)
 	CHECK_EQ(v.rule, FG_RULE_EXEC_IDLEST);
 }
 
+TEST(exec_leaves_its_own_load_and_runnable_time_out)
+{
+	struct fg_task p;
+
+	/* overloaded on both sides: 1252 against 1000 with p, 1002 without */
+	packages(8, SD_DEFAULT);
+	overload(0, 1000);
+	overload(4, 1000);
+	p = kit_task(1, 0);
+	p.on_rq = 1;
+	p.avg.load_avg = 1000;
+	cpus[0].curr = &p;
+	cpus[0].cfs.load_avg = 2010;
+	CHECK(kit_wake(&p, 0, FG_WF_EXEC).cpu < 4);
+	sys.feat.value[FG_FIG_WITHOUT_P] = 0;
+	CHECK(kit_wake(&p, 0, FG_WF_EXEC).cpu >= 4);
+
+	/* nothing is idle: its own runnable time overloads the local group (5300 of 5120), without it there is room */
+	packages(8, SD_DEFAULT);
+	kit_busy_range(0, 7);
+	p.avg.load_avg = 0;
+	p.avg.runnable_avg = 1000;
+	cpus[0].curr = &p;
+	cpus[0].nr_running = cpus[0].h_nr_running = 3;
+	cpus[0].cfs.runnable_avg = 2000;
+	for (u32 c = 1; c < 4; c++)
+		cpus[c].cfs.runnable_avg = 1100;
+	CHECK_EQ(kit_wake(&p, 0, FG_WF_EXEC).cpu, 0);
+	sys.feat.value[FG_FIG_WITHOUT_P] = 0;
+	CHECK(kit_wake(&p, 0, FG_WF_EXEC).cpu >= 4);
+}
+
+/* Beyond a domain that does not balance forks nobody looks. */
+TEST(a_fork_stays_below_the_first_domain_that_does_not_answer)
+{
+	struct fg_task p;
+
+	kit_init(16);
+	kit_level(FG_LEVEL_MC, SD_MC, 117, 4);
+	kit_level(FG_LEVEL_PKG, SD_DEFAULT & ~FG_SD_BALANCE_FORK, 125, 8);
+	kit_level(FG_LEVEL_NUMA, SD_NUMA, 125, 16);
+	kit_finish();
+	kit_busy_range(0, 3);
+	p = newborn(0);
+	CHECK(kit_wake(&p, 0, FG_WF_FORK).cpu < 4);
+	cpus[0].sd->parent->flags |= FG_SD_BALANCE_FORK;
+	CHECK(kit_wake(&p, 0, FG_WF_FORK).cpu >= 4);
+}
+
 TEST(equally_idle_groups_are_ranked_by_utilization)
 {
 	struct fg_task p;
@@ -797,6 +846,8 @@ int main(void)
 	RUN(f2_group_weight_bug);
 	RUN(classification_vectors);
 	RUN(exec_counts_without_the_task_itself);
+	RUN(exec_leaves_its_own_load_and_runnable_time_out);
+	RUN(a_fork_stays_below_the_first_domain_that_does_not_answer);
 	RUN(equally_idle_groups_are_ranked_by_utilization);
 	RUN(affinity_decides_before_load);
 	RUN(between_nodes_a_task_stays_while_there_is_room);
