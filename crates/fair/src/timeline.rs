@@ -66,6 +66,7 @@ pub const TIMELINES: &[(&str, &str)] = &[
     ("si-first",          "v5.6=1"),
     ("wa-prev-idle",      "v5.11=1"),
     ("wake-current-cpu",  "v6.6=1"),
+    ("wake-list",         "v5.8=on-cpu v6.0=idle"),
     ("recent-prev",       "v5.14=1"),
     ("sis-mode",          "v5.6=prop v5.14=prop-aged v6.0=util"),
     ("sis-merged",        "v5.12=1"),
