@@ -288,6 +288,10 @@ TEST(the_merged_scan_with_a_hint_wants_a_whole_core_whatever_it_costs)
 	 * of 6: both.
 	 */
 	CHECK_EQ(v.probes, 1 + 2 + 2 + 1 + 2);
+	/* nobody has threads: what the hint says does not matter */
+	sys.smt_key = 0;
+	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU).cpu, 2);
+	sys.smt_key = 1;
 	/* the core counts although p may use one thread of it only, the one it is found by */
 	kit_allow(&p, 7, 15);
 	mask_set(&p.allowed, 0);

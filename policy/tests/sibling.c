@@ -593,6 +593,7 @@ TEST(commit_writes_what_the_verdict_says)
 	smt_machine();
 	p = kit_task(1, 0);
 	p.recent_used = 7;
+	filler[0].recent_used = 5;
 	kit_idle(7);
 	v = kit_wake(&p, 0, FG_WF_TTWU);
 	w = (struct fg_wake){ &filler[0], 1000000, 0, FG_WF_TTWU, 0 };
@@ -649,6 +650,21 @@ TEST(affinity_at_the_entry)
 	v = kit_wake(&p, 3, FG_WF_TTWU);
 	CHECK_EQ(v.cpu, 0);
 	CHECK_EQ(v.rule, FG_RULE_FALLBACK);
+	p.cpu = 0;
+	/* prev's node comes before the first CPU of all */
+	kit_init(8);
+	kit_level(FG_LEVEL_MC, SD_MC, 117, 4);
+	kit_level(FG_LEVEL_NUMA, SD_NUMA, 125, 8);
+	kit_finish();
+	kit_busy_range(0, 7);
+	p.cpu = 6;
+	kit_allow(&p, 1, 1);
+	mask_set(&p.allowed, 5);
+	p.nr_allowed = 2;
+	v = kit_wake(&p, 7, FG_WF_TTWU);
+	CHECK_EQ(v.cpu, 5);
+	CHECK_EQ(v.rule, FG_RULE_FALLBACK);
+	smt_machine();
 	p.cpu = 0;
 	/* nothing allowed at all */
 	memset(&p.allowed, 0, sizeof(p.allowed));
@@ -712,6 +728,12 @@ TEST(idle_tracking)
 	fg_update_idle_core(&sys, &cpus[5]);
 	CHECK_EQ(llcs[0].has_idle_cores, 1);
 	CHECK_EQ(llcs[8].has_idle_cores, 0);
+	/* without SMT there is nothing to say of cores */
+	llcs[0].has_idle_cores = 0;
+	sys.smt_key = 0;
+	fg_update_idle_core(&sys, &cpus[5]);
+	CHECK_EQ(llcs[0].has_idle_cores, 0);
+	sys.smt_key = 1;
 	/* avg_idle: 1 ms at most with the initial cost */
 	cpus[4].avg_idle = 800000;
 	cpus[4].clock = 1000;
