@@ -367,6 +367,27 @@ TEST(exec_leaves_its_own_load_and_runnable_time_out)
 	CHECK(kit_wake(&p, 0, FG_WF_EXEC).cpu >= 4);
 }
 
+/* A task on each CPU, all waiting a lot on one side: no room there, though utilization says so. */
+TEST(runnable_time_fills_a_group)
+{
+	struct fg_task p;
+
+	packages(8, SD_DEFAULT);
+	kit_busy_range(0, 7);
+	for (u32 c = 0; c < 4; c++)
+		cpus[c].cfs.runnable_avg = 1281;
+	p = newborn(0);
+	CHECK(kit_wake(&p, 0, FG_WF_FORK).cpu >= 4);
+	/* 5120 of 5120 is not beyond */
+	for (u32 c = 0; c < 4; c++)
+		cpus[c].cfs.runnable_avg = 1280;
+	CHECK(kit_wake(&p, 0, FG_WF_FORK).cpu < 4);
+	for (u32 c = 0; c < 4; c++)
+		cpus[c].cfs.runnable_avg = 1281;
+	sys.feat.value[FG_RUNNABLE_CLASS] = 0;
+	CHECK(kit_wake(&p, 0, FG_WF_FORK).cpu < 4);
+}
+
 /* Beyond a domain that does not balance forks nobody looks. */
 TEST(a_fork_stays_below_the_first_domain_that_does_not_answer)
 {
@@ -847,6 +868,7 @@ int main(void)
 	RUN(classification_vectors);
 	RUN(exec_counts_without_the_task_itself);
 	RUN(exec_leaves_its_own_load_and_runnable_time_out);
+	RUN(runnable_time_fills_a_group);
 	RUN(a_fork_stays_below_the_first_domain_that_does_not_answer);
 	RUN(equally_idle_groups_are_ranked_by_utilization);
 	RUN(affinity_decides_before_load);
