@@ -609,6 +609,7 @@ TEST(a_big_cpu_that_is_forbidden_makes_no_group_fit)
 	kit_level(FG_LEVEL_PKG, SD_DEFAULT | FG_SD_ASYM_CPUCAPACITY, 125, 8);
 	kit_finish();
 	sys.feat.value[FG_UFC] = 1;
+	kit_busy_range(4, 5);
 	p = kit_task(1, 0);
 	kit_util(&p, 500);
 	kit_allow(&p, 0, 2);
