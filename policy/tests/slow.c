@@ -398,11 +398,11 @@ TEST(a_fork_stays_below_the_first_domain_that_does_not_answer)
 	kit_level(FG_LEVEL_PKG, SD_DEFAULT & ~FG_SD_BALANCE_FORK, 125, 8);
 	kit_level(FG_LEVEL_NUMA, SD_NUMA, 125, 16);
 	kit_finish();
-	kit_busy_range(0, 3);
+	kit_busy_range(0, 7);
 	p = newborn(0);
 	CHECK(kit_wake(&p, 0, FG_WF_FORK).cpu < 4);
 	cpus[0].sd->parent->flags |= FG_SD_BALANCE_FORK;
-	CHECK(kit_wake(&p, 0, FG_WF_FORK).cpu >= 4);
+	CHECK(kit_wake(&p, 0, FG_WF_FORK).cpu >= 8);
 }
 
 TEST(equally_idle_groups_are_ranked_by_utilization)
