@@ -21,6 +21,8 @@ u32 fg_feature_ready(u32 id, u32 value)
 	switch (id) {
 	case FG_SIS_MODE:
 		return value <= FG_SIS_UTIL;
+	case FG_WAKE_LIST:
+		return value <= FG_WAKE_LIST_IDLE;
 	case FG_CLS_SELECT:
 		return value <= FG_CLS_LANDED;
 	case FG_UTIL_EST:

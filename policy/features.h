@@ -5,7 +5,8 @@
  *   values  "" for a switch (0 or 1), else the words for 0, 1, 2 ... separated by |
  *   mail    first three digits of the mail that discusses it, or "-"
  *   since   release that has it by default; "<=vX" for a quirk that ended with vX, "-" for what never landed
- *   ready   1 if there is code for it: in the policy, or, for what only shapes domains, in the topology of crates/fair
+ *   ready   1 if there is code for it: in the policy, or in crates/fair for what only shapes domains (its topology) or
+ *           carries a decision out
  *           (fg_feature_ready() knows single values)
  * The presets in crates/fair say which value each release has.
  *
@@ -70,6 +71,9 @@ FG_FEATURE(SI_FIRST, "si-first", "", "-", "v5.6", 1, "a CPU with only SCHED_IDLE
 FG_FEATURE(WA_PREV_IDLE, "wa-prev-idle", "", "-", "v5.11", 1, "wake_affine keeps an idle previous CPU")
 FG_FEATURE(WAKE_CURRENT_CPU, "wake-current-cpu", "", "-", "v6.6", 1,
 	   "a waker can ask for its wakee to run where it does itself")
+FG_FEATURE(WAKE_LIST, "wake-list", "llc|on-cpu|idle", "-", "v5.8", 1,
+	   "which CPUs enqueue a wakeup themselves: those behind another cache; the task's own that it is just leaving; "
+	   "and idle ones")
 FG_FEATURE(RECENT_PREV, "recent-prev", "", "-", "v5.14", 1,
 	   "recent_used becomes prev whenever the recent check is reached; the waker's is left alone")
 FG_FEATURE(SIS_MODE, "sis-mode", "prop54|prop|prop-aged|util", "-", "v4.13", 1, "what limits the LLC scan")
@@ -79,7 +83,7 @@ FG_FEATURE(CORE_PROBE_LEFT, "core-probe-left", "", "-", "v6.9", 1,
 FG_FEATURE(SIS_SMT_PREV, "sis-smt-prev", "", "-", "v5.13", 1,
 	   "the SMT scan looks at prev's core before the LLC scan instead of target's after it")
 FG_FEATURE(SMT_IN_LLC, "smt-in-llc", "", "-", "v5.10", 1, "select_idle_smt takes only siblings inside the LLC domain")
-FG_FEATURE(SMT_NOT_SELF, "smt-not-self", "", "-", "v6.2", 1,
+FG_FEATURE(SMT_NOT_SELF, "smt-not-self", "", "-", "v6.1", 1,
 	   "select_idle_smt leaves out the CPU whose siblings it looks at")
 FG_FEATURE(SCAN_NEXT, "scan-next", "", "-", "v5.15", 1, "the LLC scan starts after target")
 FG_FEATURE(CAPSCAN_NEXT, "capscan-next", "", "-", "v6.3", 1, "the asymmetric scan starts after target; up to v6.5")
@@ -89,6 +93,8 @@ FG_FEATURE(FIG_WEIGHT_FIX, "fig-weight-fix", "", "-", "v5.6", 1, "find_idlest_gr
 FG_FEATURE(FIG_AVGLOAD_FIX, "fig-avgload-fix", "", "-", "v5.7", 1,
 	   "find_idlest_group computes avg_load for busy groups, not for the others")
 FG_FEATURE(FIG_UTIL_TIE, "fig-util-tie", "", "-", "v5.9", 1, "equally idle groups are ranked by utilization")
+FG_FEATURE(FIG_ALLOWED, "fig-allowed", "", "-", "-", 1,
+	   "find_idlest_group looks only at the CPUs of a group that the task may use (6.1 and 6.12 stable)")
 FG_FEATURE(FIG_WRAP, "fig-wrap", "", "-", "<=v5.4", 1, "find_idlest_group adds to an infinite local load and wraps")
 
 /* Versions, capacity and signals: spec 10.2. */

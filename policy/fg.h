@@ -49,6 +49,9 @@ struct fg_features {
 #define FG_SIS_PROP 1
 #define FG_SIS_PROP_AGED 2
 #define FG_SIS_UTIL 3
+#define FG_WAKE_LIST_LLC 0
+#define FG_WAKE_LIST_ON_CPU 1
+#define FG_WAKE_LIST_IDLE 2
 #define FG_CLS_NONE 0
 #define FG_CLS_LOOP 1
 #define FG_CLS_LEVELS 2

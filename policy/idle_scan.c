@@ -17,7 +17,7 @@
  *   Its budget is made from the size of the LLC unless levels-nr says cluster.
  * - The posted loop (11.2, 5) keeps what a reviewer disliked: no SCHED_IDLE CPUs, nothing at all with SMT.
  * - Without a domain of the waking CPU's own cache to pay from, prop scans nothing, with a hint neither; util does not
- *   ask for it (v6.2).
+ *   ask for it (v6.1).
  * - A core found in target's cluster is the cluster's find (C8c), one beyond it an idle core (C8i).
  */
 #include "idle_rows.h"

@@ -140,6 +140,12 @@ static void note_rank(const struct select_ctx *s, const struct fg_group *g, cons
 		note_rank_numbers(s, g, rank);
 }
 
+/* Whether a CPU of a group counts for p. */
+static u32 group_cpu_counts(const struct select_ctx *s, u32 cpu)
+{
+	return !feat(s->sys, FG_FIG_ALLOWED) || cpu_allowed(s, (s32)cpu);
+}
+
 /* Some CPU of g is big enough for p; up to v6.1 the biggest speaks for the group. */
 static noinline u32 group_fits(const struct select_ctx *s, const struct fg_group *g)
 {
@@ -148,7 +154,7 @@ static noinline u32 group_fits(const struct select_ctx *s, const struct fg_group
 	if (!feat(s->sys, FG_UFC))
 		return fits_capacity(uclamp_util(s->sys, &s->want), g->max_capacity);
 	for_each_cpu(cpu, &g->span, s->sys->nr_cpus) {
-		if (task_fits_cpu(s->sys, &s->want, cpu_rq(s->sys, cpu)) == 1)
+		if (group_cpu_counts(s, cpu) && task_fits_cpu(s->sys, &s->want, cpu_rq(s->sys, cpu)) == 1)
 			return 1;
 	}
 	return 0;
@@ -166,10 +172,13 @@ static noinline void update_sg_wakeup_stats(const struct select_ctx *s, const st
 	st.nr = 0;
 	st.idle_cpus = 0;
 	for_each_cpu(cpu, &g->span, s->sys->nr_cpus) {
+		if (!group_cpu_counts(s, cpu))
+			continue;
 		add_cpu_stats(s, cpu_rq(s->sys, cpu), &st);
 		s->v->group_cpus++;
 	}
 
+	/* Those of the whole group, whichever CPUs count. */
 	st.capacity = nonzero(g->capacity);
 	/* 002/P11 and v5.5 never filled the weight in (spec 5.3). */
 	st.weight = feat(s->sys, FG_FIG_WEIGHT_FIX) ? g->weight : 0;

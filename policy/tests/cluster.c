@@ -72,7 +72,7 @@ TEST(rows_C1_and_C2)
 	CHECK_EQ(v.rule, FG_RULE_C2);
 	/* as it was before v6.7 */
 	sys.cluster_key = 1;
-	kit_preset_v63();
+	kit_preset_v61();
 	v = kit_wake(&p, 0, SYNC);
 	CHECK_EQ(v.cpu, 6);
 	CHECK_EQ(v.rule, FG_RULE_A2);

@@ -107,14 +107,6 @@ static void kit_preset_v61(void)
 	f[FG_PELT_SUM_FLOOR] = 1;
 	f[FG_SIS_MODE] = FG_SIS_UTIL;
 	f[FG_NUMA_IMB] = FG_NUMA_IMB_LLC;
-}
-
-/* What the fast path of equal CPUs has of it. */
-static void kit_preset_v63(void)
-{
-	u8 *f = sys.feat.value;
-
-	kit_preset_v61();
 	f[FG_SMT_IN_LLC] = 0;
 	f[FG_SMT_NOT_SELF] = 1;
 }
@@ -123,7 +115,7 @@ static void kit_preset_v67(void)
 {
 	u8 *f = sys.feat.value;
 
-	kit_preset_v63();
+	kit_preset_v61();
 	f[FG_WAKE_CURRENT_CPU] = 1;
 	f[FG_CLS_SELECT] = FG_CLS_LANDED;
 }

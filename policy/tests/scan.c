@@ -288,6 +288,10 @@ TEST(the_merged_scan_with_a_hint_wants_a_whole_core_whatever_it_costs)
 	 * of 6: both.
 	 */
 	CHECK_EQ(v.probes, 1 + 2 + 2 + 1 + 2);
+	/* nobody has threads: what the hint says does not matter */
+	sys.smt_key = 0;
+	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU).cpu, 2);
+	sys.smt_key = 1;
 	/* the core counts although p may use one thread of it only, the one it is found by */
 	kit_allow(&p, 7, 15);
 	mask_set(&p.allowed, 0);
@@ -463,7 +467,7 @@ TEST(the_core_of_prev_by_version)
 	CHECK_EQ(v.cpu, 4);
 	CHECK_EQ(v.rule, FG_RULE_A9P);
 
-	/* prev is free but too small for p (500 on 462): v5.16 takes it here all the same, v6.2 its sibling */
+	/* prev is free but too small for p (500 on 462): v5.16 takes it here all the same, v6.1 its sibling */
 	kit_preset_v516();
 	kit_busy(4);
 	kit_capacity(0, 7, 462);
@@ -474,15 +478,25 @@ TEST(the_core_of_prev_by_version)
 	v = kit_wake(&p, 0, FG_WF_TTWU | FG_WF_SYNC);
 	CHECK_EQ(v.cpu, 6);
 	CHECK_EQ(v.rule, FG_RULE_A9P);
-	kit_preset_v63();
+	kit_preset_v61();
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU | FG_WF_SYNC).cpu, 7);
 
-	/* an isolated sibling: not up to v5.15, yes in v6.2 to v6.8, not in v6.12 */
+	/* without SMT a core is no place to look: the scan, which meets 1 before prev */
+	kit_preset_v516();
+	sys.smt_key = 0;
+	kit_idle(1);
+	v = kit_wake(&p, 0, FG_WF_TTWU | FG_WF_SYNC);
+	CHECK_EQ(v.cpu, 1);
+	CHECK_EQ(v.rule, FG_RULE_A8);
+	sys.smt_key = 1;
+	kit_busy(1);
+
+	/* an isolated sibling: not up to v5.16, yes in v6.1 to v6.8, not in v6.12 */
 	isolate(7);
 	kit_busy(6);
 	kit_preset_v516();
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU | FG_WF_SYNC).cpu, 0);
-	kit_preset_v63();
+	kit_preset_v61();
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU | FG_WF_SYNC).cpu, 7);
 	kit_preset_v612();
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU | FG_WF_SYNC).cpu, 0);

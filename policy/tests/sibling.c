@@ -218,6 +218,16 @@ TEST(rows_B6_and_A6_isolated_target)
 	v = kit_wake(&p, 0, FG_WF_TTWU);
 	CHECK_EQ(v.cpu, 2);
 	CHECK_EQ(v.rule, FG_RULE_A6);
+
+	/* caches of their own: p comes to its sync waker, and stays there */
+	kit_init(4);
+	kit_level(FG_LEVEL_PKG, SD_DEFAULT, 125, 4);
+	kit_finish();
+	kit_busy_range(0, 3);
+	kit_idle(3);
+	v = kit_wake(&p, 0, FG_WF_TTWU | FG_WF_SYNC);
+	CHECK_EQ(v.cpu, 0);
+	CHECK_EQ(v.rule, FG_RULE_B6);
 }
 
 TEST(row_B1_scans_before_anything_else)
@@ -231,6 +241,14 @@ TEST(row_B1_scans_before_anything_else)
 	CHECK_EQ(sis(&p, 5, 0), 4);
 	CHECK_EQ(v_sis.rule, FG_RULE_B1);
 	CHECK(v_sis.writes & FG_W_SYNC);
+	/* a SCHED_IDLE task is no obstacle, affinity is */
+	kit_busy(4);
+	kit_sched_idle(5);
+	CHECK_EQ(sis(&p, 5, 0), 5);
+	kit_allow(&p, 0, 4);
+	mask_set(&p.allowed, 7);
+	CHECK_EQ(sis(&p, 5, 0), 7);
+	kit_allow(&p, 0, 7);
 	/* nothing that fits is free: the biggest free one, first met */
 	kit_busy_range(4, 7);
 	cpus[2].cpu_capacity = 463;
@@ -396,6 +414,9 @@ TEST(sis_prop_vectors)
 	cpus[0].sd_llc->avg_scan_cost = 8000;
 	v = kit_wake(&p, 0, FG_WF_TTWU);
 	CHECK_EQ(v.scanned, 3);
+	/* four it is up to the quarter: 24000 is more than three times 7000, and would be 3 */
+	cpus[0].sd_llc->avg_scan_cost = 6999;
+	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU).scanned, 3);
 	/* cost 2180 counts as 2181: 24000 / 2181 = 11; a nanosecond more and it is 10 */
 	cpus[0].sd_llc->avg_scan_cost = 2180;
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU).scanned, 10);
@@ -412,6 +433,7 @@ TEST(sis_prop_vectors)
 	kit_busy(9);
 	kit_busy(10);
 	kit_sched_idle(3);
+	kit_sched_idle(5);
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU).cpu, 3);
 	cpus[0].sd_llc->avg_scan_cost = 0;
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU).cpu, 0);
@@ -571,6 +593,7 @@ TEST(commit_writes_what_the_verdict_says)
 	smt_machine();
 	p = kit_task(1, 0);
 	p.recent_used = 7;
+	filler[0].recent_used = 5;
 	kit_idle(7);
 	v = kit_wake(&p, 0, FG_WF_TTWU);
 	w = (struct fg_wake){ &filler[0], 1000000, 0, FG_WF_TTWU, 0 };
@@ -627,6 +650,21 @@ TEST(affinity_at_the_entry)
 	v = kit_wake(&p, 3, FG_WF_TTWU);
 	CHECK_EQ(v.cpu, 0);
 	CHECK_EQ(v.rule, FG_RULE_FALLBACK);
+	p.cpu = 0;
+	/* prev's node comes before the first CPU of all */
+	kit_init(8);
+	kit_level(FG_LEVEL_MC, SD_MC, 117, 4);
+	kit_level(FG_LEVEL_NUMA, SD_NUMA, 125, 8);
+	kit_finish();
+	kit_busy_range(0, 7);
+	p.cpu = 6;
+	kit_allow(&p, 1, 1);
+	mask_set(&p.allowed, 5);
+	p.nr_allowed = 2;
+	v = kit_wake(&p, 7, FG_WF_TTWU);
+	CHECK_EQ(v.cpu, 5);
+	CHECK_EQ(v.rule, FG_RULE_FALLBACK);
+	smt_machine();
 	p.cpu = 0;
 	/* nothing allowed at all */
 	memset(&p.allowed, 0, sizeof(p.allowed));
@@ -690,6 +728,12 @@ TEST(idle_tracking)
 	fg_update_idle_core(&sys, &cpus[5]);
 	CHECK_EQ(llcs[0].has_idle_cores, 1);
 	CHECK_EQ(llcs[8].has_idle_cores, 0);
+	/* without SMT there is nothing to say of cores */
+	llcs[0].has_idle_cores = 0;
+	sys.smt_key = 0;
+	fg_update_idle_core(&sys, &cpus[5]);
+	CHECK_EQ(llcs[0].has_idle_cores, 0);
+	sys.smt_key = 1;
 	/* avg_idle: 1 ms at most with the initial cost */
 	cpus[4].avg_idle = 800000;
 	cpus[4].clock = 1000;
@@ -869,7 +913,7 @@ TEST(a_waker_can_hand_over_its_cpu)
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU).cpu, 2);
 	mask_clear(&p.allowed, 0);
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU | FG_WF_CURRENT_CPU).cpu, 2);
-	kit_preset_v63();
+	kit_preset_v61();
 	mask_set(&p.allowed, 0);
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU | FG_WF_CURRENT_CPU).cpu, 2);
 }

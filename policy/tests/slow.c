@@ -335,6 +335,76 @@ TEST(exec_counts_without_the_task_itself)
 	CHECK_EQ(v.rule, FG_RULE_EXEC_IDLEST);
 }
 
+TEST(exec_leaves_its_own_load_and_runnable_time_out)
+{
+	struct fg_task p;
+
+	/* overloaded on both sides: 1252 against 1000 with p, 1002 without */
+	packages(8, SD_DEFAULT);
+	overload(0, 1000);
+	overload(4, 1000);
+	p = kit_task(1, 0);
+	p.on_rq = 1;
+	p.avg.load_avg = 1000;
+	cpus[0].curr = &p;
+	cpus[0].cfs.load_avg = 2010;
+	CHECK(kit_wake(&p, 0, FG_WF_EXEC).cpu < 4);
+	sys.feat.value[FG_FIG_WITHOUT_P] = 0;
+	CHECK(kit_wake(&p, 0, FG_WF_EXEC).cpu >= 4);
+
+	/* nothing is idle: its own runnable time overloads the local group (5300 of 5120), without it there is room */
+	packages(8, SD_DEFAULT);
+	kit_busy_range(0, 7);
+	p.avg.load_avg = 0;
+	p.avg.runnable_avg = 1000;
+	cpus[0].curr = &p;
+	cpus[0].nr_running = cpus[0].h_nr_running = 3;
+	cpus[0].cfs.runnable_avg = 2000;
+	for (u32 c = 1; c < 4; c++)
+		cpus[c].cfs.runnable_avg = 1100;
+	CHECK_EQ(kit_wake(&p, 0, FG_WF_EXEC).cpu, 0);
+	sys.feat.value[FG_FIG_WITHOUT_P] = 0;
+	CHECK(kit_wake(&p, 0, FG_WF_EXEC).cpu >= 4);
+}
+
+/* A task on each CPU, all waiting a lot on one side: no room there, though utilization says so. */
+TEST(runnable_time_fills_a_group)
+{
+	struct fg_task p;
+
+	packages(8, SD_DEFAULT);
+	kit_busy_range(0, 7);
+	for (u32 c = 0; c < 4; c++)
+		cpus[c].cfs.runnable_avg = 1281;
+	p = newborn(0);
+	CHECK(kit_wake(&p, 0, FG_WF_FORK).cpu >= 4);
+	/* 5120 of 5120 is not beyond */
+	for (u32 c = 0; c < 4; c++)
+		cpus[c].cfs.runnable_avg = 1280;
+	CHECK(kit_wake(&p, 0, FG_WF_FORK).cpu < 4);
+	for (u32 c = 0; c < 4; c++)
+		cpus[c].cfs.runnable_avg = 1281;
+	sys.feat.value[FG_RUNNABLE_CLASS] = 0;
+	CHECK(kit_wake(&p, 0, FG_WF_FORK).cpu < 4);
+}
+
+/* Beyond a domain that does not balance forks nobody looks. */
+TEST(a_fork_stays_below_the_first_domain_that_does_not_answer)
+{
+	struct fg_task p;
+
+	kit_init(16);
+	kit_level(FG_LEVEL_MC, SD_MC, 117, 4);
+	kit_level(FG_LEVEL_PKG, SD_DEFAULT & ~FG_SD_BALANCE_FORK, 125, 8);
+	kit_level(FG_LEVEL_NUMA, SD_NUMA, 125, 16);
+	kit_finish();
+	kit_busy_range(0, 7);
+	p = newborn(0);
+	CHECK(kit_wake(&p, 0, FG_WF_FORK).cpu < 4);
+	cpus[0].sd->parent->flags |= FG_SD_BALANCE_FORK;
+	CHECK(kit_wake(&p, 0, FG_WF_FORK).cpu >= 8);
+}
+
 TEST(equally_idle_groups_are_ranked_by_utilization)
 {
 	struct fg_task p;
@@ -500,6 +570,57 @@ TEST(a_big_task_forks_to_a_group_that_fits)
 	CHECK(kit_wake(&p, 0, FG_WF_EXEC).cpu >= 4);
 	kit_util(&p, 300);
 	CHECK(kit_wake(&p, 0, FG_WF_EXEC).cpu < 4);
+}
+
+/* 6.1 and 6.12 stable: what p may not use says nothing of a group. */
+TEST(groups_are_judged_by_the_cpus_that_the_task_may_use)
+{
+	struct fg_task p;
+	struct fg_verdict v;
+
+	packages(8, SD_DEFAULT);
+	kit_busy_range(0, 1);
+	kit_busy_range(6, 7);
+	p = newborn(0);
+	kit_allow(&p, 0, 1);
+	mask_set(&p.allowed, 4);
+	mask_set(&p.allowed, 5);
+	p.nr_allowed = 4;
+	/* two idle CPUs on each side */
+	CHECK_EQ(kit_wake(&p, 0, FG_WF_FORK).cpu, 0);
+	/* but only one side has any for p */
+	sys.feat.value[FG_FIG_ALLOWED] = 1;
+	v = kit_wake(&p, 0, FG_WF_FORK);
+	CHECK_EQ(v.cpu, 4);
+	CHECK_EQ(v.rule, FG_RULE_FORK_IDLEST);
+	/* 4 CPUs of the two groups, the two of group 4-7 it chooses from, and on the way down again only 4 and 5 */
+	CHECK_EQ(v.group_cpus, 4 + 2 + 2);
+}
+
+TEST(a_big_cpu_that_is_forbidden_makes_no_group_fit)
+{
+	struct fg_task p;
+
+	kit_init(8);
+	kit_capacity(0, 7, 462);
+	kit_capacity(3, 3, 1024);
+	kit_capacity(7, 7, 700);
+	kit_level(FG_LEVEL_MC, (SD_MC & ~FG_SD_PREFER_SIBLING) | FG_SD_ASYM_CPUCAPACITY, 117, 4);
+	kit_level(FG_LEVEL_PKG, SD_DEFAULT | FG_SD_ASYM_CPUCAPACITY, 125, 8);
+	kit_finish();
+	sys.feat.value[FG_UFC] = 1;
+	kit_busy_range(4, 5);
+	p = kit_task(1, 0);
+	kit_util(&p, 500);
+	kit_allow(&p, 0, 2);
+	for (s32 c = 4; c < 8; c++)
+		mask_set(&p.allowed, c);
+	p.nr_allowed = 7;
+	/* 3 is big enough for it, as is 7: it stays */
+	CHECK(kit_wake(&p, 0, FG_WF_EXEC).cpu < 3);
+	/* it may not have 3 */
+	sys.feat.value[FG_FIG_ALLOWED] = 1;
+	CHECK(kit_wake(&p, 0, FG_WF_EXEC).cpu >= 4);
 }
 
 /* One group of four CPUs, seen from another. */
@@ -747,10 +868,15 @@ int main(void)
 	RUN(f2_group_weight_bug);
 	RUN(classification_vectors);
 	RUN(exec_counts_without_the_task_itself);
+	RUN(exec_leaves_its_own_load_and_runnable_time_out);
+	RUN(runnable_time_fills_a_group);
+	RUN(a_fork_stays_below_the_first_domain_that_does_not_answer);
 	RUN(equally_idle_groups_are_ranked_by_utilization);
 	RUN(affinity_decides_before_load);
 	RUN(between_nodes_a_task_stays_while_there_is_room);
 	RUN(a_big_task_forks_to_a_group_that_fits);
+	RUN(groups_are_judged_by_the_cpus_that_the_task_may_use);
+	RUN(a_big_cpu_that_is_forbidden_makes_no_group_fit);
 	RUN(the_idlest_cpu_of_a_group);
 	RUN(cpu_signals_without_the_task);
 	RUN(a_task_too_big_for_all_goes_to_the_biggest);

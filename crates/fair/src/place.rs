@@ -123,7 +123,7 @@ impl Fair {
     /// runnable already            -> preemption check only
     /// asleep but delayed          -> the same, a sleeper no more
     /// still being switched away   -> its own CPU's wake list, or after the switch (the kernel spins)
-    /// asleep                      -> select, commit, migrate -> wake list of a CPU behind another cache
+    /// asleep                      -> select, commit, migrate -> wake list of a CPU behind another cache, or idle (v6.0)
     ///                                                        -> run queue otherwise
     /// ```
     pub(crate) fn try_to_wake_up(&mut self, env: &mut Env, ctx: WakeContext, task: TaskId) {
@@ -139,7 +139,7 @@ impl Fair {
         } else if current {
             self.wake_on_cpu(env, ctx, task, cpu);
         } else {
-            self.place_sleeper(env, ctx, task);
+            self.place_sleeper(env, ctx, task, self.here);
         }
     }
 
@@ -157,12 +157,16 @@ impl Fair {
 
     /// The task has blocked but schedule() has not run yet (WF_ON_CPU).
     fn wake_on_cpu(&mut self, env: &mut Env, ctx: WakeContext, task: TaskId, cpu: usize) {
-        // ttwu_queue_cond: behind another cache anyway; behind this one if the CPU has nothing else to do.
-        let here = self.here;
         // A delayed one is found queued, which the waker learns with the run queue's lock: after the switch.
         let asleep = self.world.task(task).on_rq == 0;
-        let queue = asleep && (!self.share_llc(here, cpu as CpuId) || self.world.cpus[cpu].nr_running <= 1);
-        if cpu != here as usize && queue {
+        let queue = match u32::from(self.world.sys().feat.value[FG_WAKE_LIST]) {
+            FG_WAKE_LIST_LLC => false,
+            FG_WAKE_LIST_ON_CPU => {
+                cpu != self.here as usize && (self.behind_another_cache(cpu) || self.world.cpus[cpu].nr_running <= 1)
+            }
+            _ => self.enqueues_itself(cpu),
+        };
+        if asleep && queue {
             self.queue_remote(env, cpu, RemoteWake { task, migrated: false });
         } else {
             self.states[task as usize].deferred = true;
@@ -180,14 +184,16 @@ impl Fair {
             if self.world.task(task).on_rq != 0 {
                 self.wake_queued(env, task, cpu);
             } else {
-                self.place_sleeper(env, ctx, task);
+                self.place_sleeper(env, ctx, task, here);
             }
             self.here = here;
         }
         self.rqs[cpu].deferred.clear();
     }
 
-    fn place_sleeper(&mut self, env: &mut Env, ctx: WakeContext, task: TaskId) {
+    /// `caller` is the CPU of this call, which is not the waker's after a switch: past that it finds what is put on its
+    /// wake list without an IPI.
+    fn place_sleeper(&mut self, env: &mut Env, ctx: WakeContext, task: TaskId, caller: CpuId) {
         let prev = self.world.task(task).cpu as CpuId;
         let sync = if ctx.sync { FG_WF_SYNC } else { 0 };
         let irq = if ctx.waker.is_none() { FG_WF_IRQ } else { 0 };
@@ -201,16 +207,22 @@ impl Fair {
             }
             self.set_task_cpu(env, task, cpu, MigrateCause::Wake);
         }
-        if self.share_llc(self.here, cpu) {
-            self.activate(env, cpu as usize, task, migrated);
-        } else {
+        if cpu != caller && self.enqueues_itself(cpu as usize) {
             self.queue_remote(env, cpu as usize, RemoteWake { task, migrated });
+        } else {
+            self.activate(env, cpu as usize, task, migrated);
         }
     }
 
-    fn share_llc(&self, a: CpuId, b: CpuId) -> bool {
-        let id = |c: CpuId| self.world.cpus[c as usize].sd_llc_id;
-        a == b || id(a) == id(b)
+    /// ttwu_queue_cond of an asleep task: its data is far away, or (v6.0) the CPU has time to fetch it.
+    fn enqueues_itself(&self, cpu: usize) -> bool {
+        let to_idle = u32::from(self.world.sys().feat.value[FG_WAKE_LIST]) == FG_WAKE_LIST_IDLE;
+        self.behind_another_cache(cpu) || to_idle && cpu != self.here as usize && self.world.cpus[cpu].nr_running == 0
+    }
+
+    fn behind_another_cache(&self, cpu: usize) -> bool {
+        let (here, there) = (&self.world.cpus[self.here as usize], &self.world.cpus[cpu]);
+        here.id != there.id && here.sd_llc_id != there.sd_llc_id
     }
 
     /// ttwu_queue_wakelist: the target enqueues it itself; an interrupt for the first of a list.

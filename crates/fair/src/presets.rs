@@ -39,14 +39,14 @@ pub static PRESETS: [Preset; 15] = [
         name: "debian-6.1.192",
         text: "Debian 12's linux-source-6.1 at 6.1.192, read there",
         release: Release { major: 6, minor: 1 },
-        backports: "ufc=1 ufc-thermal=1 misfit-unlink=1 uclamp-fit=0 ou-eas-only=1 core-probe-left=1 smt-in-llc=1 smt-not-self=1 \
-                    ni-random=1 idle-reweight=1",
+        backports: "ufc=1 ufc-thermal=1 misfit-unlink=1 uclamp-fit=0 ou-eas-only=1 core-probe-left=1 smt-in-llc=1 \
+                    fig-allowed=1 feec=tri feec-zero-spare=1 load-nowrap=1 ni-random=1 idle-reweight=1",
     },
     Preset {
         name: "debian-6.12.117",
         text: "Debian's linux-source-6.12 at 6.12.117, read there",
         release: Release { major: 6, minor: 12 },
-        backports: "slice-700=1 sync-delayed=1 yield-forfeit=1 ni-random=1",
+        backports: "slice-700=1 sync-delayed=1 yield-forfeit=1 fig-allowed=1 ni-random=1",
     },
 ];
 
@@ -152,5 +152,10 @@ mod tests {
         let taken = changed("v6.1", "debian-6.1.192");
         assert!(taken.contains(&"misfit-unlink=1".to_string()), "{taken:?}");
         assert!(!taken.iter().any(|c| c.starts_with("capscan-next")), "{taken:?}");
+        // Merged patch 003 with the energy-aware part that goes with it.
+        assert!(taken.contains(&"feec=tri".to_string()), "{taken:?}");
+        for (release, stable) in [("v6.1", "debian-6.1.192"), ("v6.12", "debian-6.12.117")] {
+            assert!(changed(release, stable).contains(&"fig-allowed=1".to_string()), "{stable}");
+        }
     }
 }

@@ -66,14 +66,17 @@ pub const TIMELINES: &[(&str, &str)] = &[
     ("si-first",          "v5.6=1"),
     ("wa-prev-idle",      "v5.11=1"),
     ("wake-current-cpu",  "v6.6=1"),
+    ("wake-list",         "v5.8=on-cpu v6.0=idle"),
     ("recent-prev",       "v5.14=1"),
     ("sis-mode",          "v5.6=prop v5.14=prop-aged v6.0=util"),
     ("sis-merged",        "v5.12=1"),
-    // Absent in 6.8.1, present in 6.12.117 and, taken back, in 6.1.192; the same goes for smt-in-llc.
+    // Absent in 6.8.1, present in 6.12.117 and, taken back, in 6.1.192; the same goes for smt-in-llc coming back.
     ("core-probe-left",   "v6.9=1"),
     ("sis-smt-prev",      "v5.13=1"),
-    ("smt-in-llc",        "v5.10=1 v6.2=0 v6.9=1"),
-    ("smt-not-self",      "v6.2=1"),
+    // Without the one and with the other since the cleanup of the scan, which 6.1.192 has and 5.15.16 has not. Stable
+    // trees take no cleanups back: v6.1, though 6.1.192 has the test of smt-in-llc again.
+    ("smt-in-llc",        "v5.10=1 v6.1=0 v6.9=1"),
+    ("smt-not-self",      "v6.1=1"),
     ("scan-next",         "v5.15=1"),
     ("capscan-next",      "v6.3=1 v6.6=0"),
     ("fig-without-p",     "v5.5=1"),

@@ -45,6 +45,54 @@ fn a_wakeup_behind_the_same_cache_enqueues_at_once() {
     assert!(rig.resched_of(1));
 }
 
+/// v6.0: an idle CPU has the time to do it.
+#[test]
+fn an_idle_cpu_enqueues_a_wakeup_itself_since_v6_0() {
+    let mut rig = Rig::new(Machine::symmetric(3), "v6.1");
+    rig.fair_task(0, "1");
+    rig.schedule(1);
+    rig.now += MS;
+    rig.sleep(1, 0);
+    rig.now += MS;
+    rig.wake(0, None, 0);
+    assert!(rig.asked(|r| matches!(r, Request::Ipi { to: 1, ipi: Ipi::WakeQueue, .. })));
+    assert!(!rig.asked(|r| matches!(r, Request::Enqueued { .. })));
+    assert_eq!(rig.fair.cpu(1).ttwu_pending, 1);
+    rig.call(1, |f, e| f.ipi(e, 1, Ipi::WakeQueue));
+    assert!(rig.asked(|r| matches!(r, Request::Enqueued { task: 0, cpu: 1 })));
+    assert_eq!(rig.schedule(1), Pick::Task(0));
+    // A busy one does not, nor the waker's own.
+    rig.fair_task(1, "1");
+    rig.now += MS;
+    rig.sleep(1, 0);
+    rig.wake(0, None, 0);
+    assert!(rig.asked(|r| matches!(r, Request::Enqueued { task: 0, cpu: 1 })));
+    rig.fair_task(2, "2");
+    rig.schedule(2);
+    rig.now += MS;
+    rig.sleep(2, 2);
+    rig.wake(2, None, 2);
+    assert!(rig.asked(|r| matches!(r, Request::Enqueued { task: 2, cpu: 2 })));
+}
+
+/// Until v5.7 the waker waits for the switch, whatever cache it is behind.
+#[test]
+fn a_task_being_switched_away_is_waited_for_until_v5_7() {
+    for machine in [Machine::symmetric(3), two_caches()] {
+        let mut rig = Rig::new(machine, "v5.7");
+        rig.fair_task(0, "2");
+        rig.schedule(2);
+        rig.now += MS;
+        rig.call(2, |f, e| f.block(e, 2, 0));
+        rig.wake(0, None, 0);
+        assert!(!rig.asked(|r| matches!(r, Request::Ipi { .. } | Request::Enqueued { .. })));
+        // The CPU that calls sends no IPI to itself.
+        rig.schedule(2);
+        assert!(rig.asked(|r| matches!(r, Request::Enqueued { task: 0, cpu: 2 })));
+        assert_eq!(rig.schedule(2), Pick::Task(0));
+    }
+}
+
 /// WF_ON_CPU: the wakeup comes between block() and schedule() of the same instant.
 #[test]
 fn a_task_still_being_switched_away_is_woken_on_its_own_cpu() {

@@ -108,6 +108,32 @@ fn wakeup_patches_of_mail_002_come_off_one_by_one() {
     assert!(error("v5.9-lb-p06").contains("balance is passive"));
 }
 
+/// What the mails compare, each on its own base.
+#[test]
+fn the_mails_can_be_measured() {
+    let compared = [
+        "v5.9+asym-prev-first",
+        "v5.10-asym-prev-first",
+        "v5.9+asym-prev-first+asym-check-scope=asym",
+        "v5.4+lb-p09",
+        "v5.4+lb-p09+lb-p10",
+        "v5.4+lb-p09+lb-p10+lb-p11",
+        "v5.4+lb-p09+lb-p11",
+        "v6.1+ufc",
+        "v6.1+ufc+ufc-thermal",
+        "v6.1+ufc+ufc-thermal+cap-inversion",
+        "v6.1+ufc+ufc-thermal+misfit-unlink",
+        "v5.9+cls-domain",
+        "v5.9+cls-domain+cls-select=loop",
+        "v5.9+cls-domain+cls-select=levels",
+        "v5.9+cls-domain+cls-select=levels+levels-nr=cluster",
+        "v5.16+cls-select=landed",
+    ];
+    for text in compared {
+        assert_eq!(canonical(text), format!("fair:{text}"));
+    }
+}
+
 #[test]
 fn the_parts_of_misfit_unlink_stand_without_the_whole() {
     assert_eq!(canonical("v5.11+ufc+mu-tristate+mu-ou"), "fair:v5.11+ufc+mu-tristate+mu-ou");
@@ -136,7 +162,8 @@ fn a_release_without_a_preset_runs_as_the_nearest_and_says_so() {
     assert_eq!(features.to_string(), "fair:v6.3");
     assert_eq!(features.notes(), ["v6.5 has no preset and runs as v6.3; known to differ: runnable-boost=1 since v6.5"]);
     let note = |text: &str| Features::parse(text).unwrap().notes().join("");
-    assert_eq!(note("v5.8"), "v5.8 has no preset and runs as v5.7; no difference is known");
+    assert_eq!(note("v6.4"), "v6.4 has no preset and runs as v6.3; no difference is known");
+    assert_eq!(note("v5.8"), "v5.8 has no preset and runs as v5.7; known to differ: wake-list=on-cpu since v5.8");
     assert_eq!(note("v5.10.7"), "v5.10.7 has no preset and runs as v5.10; what its stable tree took back is not known");
     assert_eq!(note("v7.1-si-first"), "v7.1 has no preset and runs as v6.12; what changed after it is not known");
     assert_eq!(note("v6.12"), "");
