@@ -189,7 +189,7 @@ mod tests {
         let steps = vec![
             step(None, "sync: the waker is about to sleep"),
             step(None, "target is CPU 4"),
-            step(Some("A1"), "CPU 4 is busy with 1 tasks"),
+            step(Some("A1"), "CPU 4 is busy with 1 task"),
             step(Some("A2"), "CPU 5 is free"),
             step(Some("A2"), "CPU 5 fits: utilization 12 on capacity 462"),
         ];
@@ -198,7 +198,7 @@ mod tests {
 1.000004000  reader-1000 woken on CPU 4, which runs writer-1001; previous CPU 5
       sync: the waker is about to sleep
       target is CPU 4
-  A1  CPU 4 is busy with 1 tasks
+  A1  CPU 4 is busy with 1 task
   A2  CPU 5 is free
       CPU 5 fits: utilization 12 on capacity 462
 CPU 5 chosen by A2 after 2 probes
