@@ -40,9 +40,13 @@ fn occasion(p: &Placement) -> String {
     }
 }
 
+/// `1 probe`, `2 probes`.
+fn count(n: u64, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
 /// What it took.
 fn work(p: &Placement) -> String {
-    let count = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     match (p.probes, p.group_cpus) {
         (0, 0) => ", without a probe".into(),
         (probes, 0) => format!(" after {}", count(probes, "probe")),
@@ -53,14 +57,14 @@ fn work(p: &Placement) -> String {
 
 /// One placement on a line.
 pub fn in_short(p: &Placement) -> String {
-    let (time, cause, probes) = (seconds(p.time), p.cause.word(), p.probes);
-    format!(
-        "{time}  {cause}  {:<22}  CPU {:>3} -> {:<3}  {:<12} {probes:>4} probes",
-        p.task.to_string(),
-        p.prev,
-        p.chosen,
-        p.rule
-    )
+    let (time, cause) = (seconds(p.time), p.cause.word());
+    let work = match (p.probes, p.group_cpus) {
+        (probes, 0) => count(probes, "probe"),
+        (0, cpus) => format!("statistics of {}", count(cpus, "CPU")),
+        (probes, cpus) => format!("{}, statistics of {}", count(probes, "probe"), count(cpus, "CPU")),
+    };
+    let task = p.task.to_string();
+    format!("{time}  {cause}  {task:<22}  CPU {:>3} -> {:<3}  {:<12} {work}", p.prev, p.chosen, p.rule)
 }
 
 /// What a tally splits by.
@@ -218,9 +222,13 @@ CPU 5 chosen by A2 after 2 probes
         );
         let fork = Placement { cause: Cause::Fork, probes: 0, group_cpus: 12, ..base.clone() };
         assert_eq!(
-            told(fork),
+            told(fork.clone()),
             "1.000004000  a-1000 born on CPU 4, which runs writer-1001\n\
              CPU 1 chosen by x after group statistics of 12 CPUs\n"
+        );
+        assert_eq!(
+            in_short(&fork),
+            "1.000004000  fork  a-1000                  CPU   5 -> 1    x            statistics of 12 CPUs"
         );
         let exec = Placement { cause: Cause::Exec, probes: 0, ..base };
         assert_eq!(
