@@ -3,10 +3,17 @@
 #include "idle_rows.h"
 
 /* What is known, without a look, of the LLC of target: some core may be idle. */
-static u32 test_idle_cores(const struct select_ctx *s)
+static u32 has_idle_cores(const struct select_ctx *s)
 {
 	const struct fg_llc *llc = rq_of(s, s->target)->llc;
-	u32 hint = s->sys->smt_key && llc && llc->has_idle_cores;
+
+	return s->sys->smt_key && llc && llc->has_idle_cores;
+}
+
+/* The first time that it is asked. */
+static u32 test_idle_cores(const struct select_ctx *s)
+{
+	u32 hint = has_idle_cores(s);
 
 	if (s->sys->smt_key)
 		note(s, hint ? FG_NOTE_HINT : FG_NOTE_NO_HINT, s->target, 0, 0);

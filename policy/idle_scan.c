@@ -83,13 +83,14 @@ static u64 prop_limit(const struct select_ctx *s, u32 weight, u32 cores)
 }
 
 /* SIS_UTIL: as many CPUs as the last balance thought could be idle. */
-static u64 util_limit(const struct select_ctx *s, const struct fg_domain *sd)
+static u64 util_limit(const struct select_ctx *s, const struct fg_domain *sd, u32 cores)
 {
 	const struct fg_llc *llc = rq_of(s, s->target)->llc;
 
 	if (!llc)
 		return SCAN_NO_LIMIT;
-	note(s, FG_NOTE_IDLE_SCAN, s->target, llc->nr_idle_scan, sd->weight);
+	cores = cores && llc->nr_idle_scan;
+	note(s, cores ? FG_NOTE_IDLE_SCAN_CORES : FG_NOTE_IDLE_SCAN, s->target, llc->nr_idle_scan, sd->weight);
 	return (u64)llc->nr_idle_scan + 1;
 }
 
@@ -120,7 +121,7 @@ static u64 scan_limit(const struct select_ctx *s, const struct fg_domain *sd, u3
 	if (feat(s->sys, FG_SIS_MODE) != FG_SIS_UTIL)
 		return prop_limit(s, scan_weight(s, sd), cores);
 	/* An LLC too busy to be scanned is not worth a search for idle cores either. */
-	nr = util_limit(s, sd);
+	nr = util_limit(s, sd, cores);
 	return nr == 1 ? 0 : nr;
 }
 
@@ -261,7 +262,9 @@ static u32 scan_begin(const struct select_ctx *s, struct scan *scan, const struc
 	scan->done = 0;
 	scan->cpu = -1;
 	scan->start = s->target + (s32)feat(s->sys, FG_SCAN_NEXT);
-	scan->cores = feat(s->sys, FG_SIS_MERGED) && test_idle_cores(s);
+	/* SIS_SMT_PREV has asked already. */
+	scan->cores =
+		feat(s->sys, FG_SIS_MERGED) && (feat(s->sys, FG_SIS_SMT_PREV) ? has_idle_cores(s) : test_idle_cores(s));
 	scan->wants_idle = feat(s->sys, FG_SIS_MODE) == FG_SIS_PROP54;
 	scan->nr = scan_limit(s, sd, scan->cores);
 	return scan->nr != 0;

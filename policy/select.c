@@ -28,7 +28,6 @@ static noinline s32 select_slow(struct select_ctx *s, const struct fg_domain *sd
 	s32 cpu;
 
 	s->v->rule = FG_RULE_NONE;
-	s->row = slow_rule(flag, 1);
 	cpu = find_idlest_cpu(s, sd, s->w->this_cpu, flag);
 	if (s->v->rule == FG_RULE_NONE)
 		s->v->rule = slow_rule(flag, cpu != s->w->this_cpu);

@@ -63,13 +63,32 @@ static inline void note(const struct select_ctx *s, u32 id, s32 cpu, u64 a, u64 
 		note_numbers(s, id, cpu, a, b);
 }
 
+/* What a look at whether cpu is free saw. */
+static noinline void note_look_numbers(const struct select_ctx *s, s32 cpu, u32 free)
+{
+	const struct fg_cpu *rq = rq_of(s, cpu);
+	u32 id = FG_NOTE_BUSY;
+
+	if (free)
+		id = FG_NOTE_FREE;
+	else if (!rq->nr_running)
+		id = rq->ttwu_pending ? FG_NOTE_COMING : FG_NOTE_GOING;
+	note_numbers(s, id, cpu, rq->nr_running, 0);
+}
+
+static inline void note_look(const struct select_ctx *s, s32 cpu, u32 free)
+{
+	if (__builtin_expect(s->w->why != 0, 0))
+		note_look_numbers(s, cpu, free);
+}
+
 /* A probe is a look at whether a CPU is free: the unit of scan work. */
 static inline u32 probe_idle(const struct select_ctx *s, s32 cpu)
 {
 	u32 idle = idle_rq(rq_of(s, cpu));
 
 	s->v->probes++;
-	note(s, idle ? FG_NOTE_FREE : FG_NOTE_BUSY, cpu, rq_of(s, cpu)->nr_running, 0);
+	note_look(s, cpu, idle);
 	return idle;
 }
 
@@ -78,7 +97,7 @@ static inline u32 probe_free(const struct select_ctx *s, s32 cpu)
 	u32 free = free_rq(rq_of(s, cpu));
 
 	s->v->probes++;
-	note(s, free ? FG_NOTE_FREE : FG_NOTE_BUSY, cpu, rq_of(s, cpu)->nr_running, 0);
+	note_look(s, cpu, free);
 	return free;
 }
 

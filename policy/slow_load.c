@@ -143,7 +143,7 @@ static const struct fg_group *decide_by_load(const struct select_ctx *s, const s
 		return 0;
 	}
 	stays = local_queue_wins(s, sd, ls);
-	note_group(s, stays ? FG_NOTE_STAY_LOAD : FG_NOTE_LEAVE_LOAD, ls->idlest, ls->least.queued, ls->local.queued);
+	note_group(s, stays ? FG_NOTE_STAY_QUEUED : FG_NOTE_LEAVE_QUEUED, ls->idlest, ls->least.queued, ls->least.all);
 	return stays ? 0 : ls->idlest;
 }
 

@@ -287,6 +287,7 @@ static u32 idlest_wins(const struct select_ctx *s, const struct fg_domain *sd, c
 	case group_has_spare:
 		if ((sd->flags & FG_SD_NUMA) && numa_keeps_local(s, sd, group[0], local, idlest)) {
 			note_group(s, FG_NOTE_STAY_NODE, group[1], local->idle_cpus, local->nr);
+			note_third(s, idlest->idle_cpus);
 			return 0;
 		}
 		wins = local->idle_cpus < idlest->idle_cpus;

@@ -132,6 +132,7 @@ static s32 wake_affine_weight(const struct select_ctx *s, const struct fg_domain
 	s64 prev_load = (s64)wake_load(s, prev_rq);
 	s64 task_load = (s64)h_load(prev_rq, s->p->avg.load_avg);
 	u32 bias = 100 + (u32)pos_sub(sd->imbalance_pct, 100) / 2;
+	u32 id = FG_NOTE_LOAD_THIS;
 
 	if (s->sync && s->w->current) {
 		s64 leaving = (s64)h_load(this_rq, s->w->current->avg.load_avg);
@@ -141,8 +142,9 @@ static s32 wake_affine_weight(const struct select_ctx *s, const struct fg_domain
 			return s->w->this_cpu;
 		}
 		this_load -= leaving;
+		id = FG_NOTE_LOAD_LEFT;
 	}
-	note(s, FG_NOTE_LOAD_THIS, s->w->this_cpu, (u64)this_load, (u64)task_load);
+	note(s, id, s->w->this_cpu, (u64)this_load, (u64)task_load);
 	note_third(s, this_rq->cpu_capacity);
 	note(s, FG_NOTE_LOAD_PREV, s->prev, (u64)prev_load, prev_rq->cpu_capacity);
 	note_third(s, bias);

@@ -82,12 +82,17 @@ TEST(a_wakeup_over_clusters)
 TEST(a_wakeup_over_a_hint)
 {
 	const struct expected want[] = {
-		{ 0, FG_NOTE_NOT_WIDE, 0, 1, 0, 4 },	       { 0, FG_NOTE_TARGET, 0, 0, 0, 0 },
-		{ FG_RULE_A1, FG_NOTE_BUSY, 0, 1, 0, 0 },      { FG_RULE_A4, FG_NOTE_FORBIDDEN, 3, 0, 0, 0 },
-		{ FG_RULE_A9P, FG_NOTE_HINT, 0, 0, 0, 0 },     { FG_RULE_A8, FG_NOTE_HINT, 0, 0, 0, 0 },
-		{ FG_RULE_A8, FG_NOTE_IDLE_SCAN, 0, 4, 4, 0 }, { FG_RULE_A7, FG_NOTE_BUSY, 0, 1, 0, 0 },
-		{ FG_RULE_A7, FG_NOTE_FREE, 1, 0, 0, 0 },      { FG_RULE_A7, FG_NOTE_REMEMBERED, 1, 0, 0, 0 },
-		{ FG_RULE_A7, FG_NOTE_BUSY, 2, 1, 0, 0 },      { FG_RULE_A7, FG_NOTE_HINT_WRONG, 0, 0, 0, 0 },
+		{ 0, FG_NOTE_NOT_WIDE, 0, 1, 0, 4 },
+		{ 0, FG_NOTE_TARGET, 0, 0, 0, 0 },
+		{ FG_RULE_A1, FG_NOTE_BUSY, 0, 1, 0, 0 },
+		{ FG_RULE_A4, FG_NOTE_FORBIDDEN, 3, 0, 0, 0 },
+		{ FG_RULE_A9P, FG_NOTE_HINT, 0, 0, 0, 0 },
+		{ FG_RULE_A8, FG_NOTE_IDLE_SCAN_CORES, 0, 4, 4, 0 },
+		{ FG_RULE_A7, FG_NOTE_BUSY, 0, 1, 0, 0 },
+		{ FG_RULE_A7, FG_NOTE_FREE, 1, 0, 0, 0 },
+		{ FG_RULE_A7, FG_NOTE_REMEMBERED, 1, 0, 0, 0 },
+		{ FG_RULE_A7, FG_NOTE_BUSY, 2, 1, 0, 0 },
+		{ FG_RULE_A7, FG_NOTE_HINT_WRONG, 0, 0, 0, 0 },
 	};
 	struct fg_task p;
 
@@ -110,7 +115,7 @@ TEST(a_wakeup_over_a_hint)
 	kit_preset_v516();
 	ask(&p, 0, FG_WF_TTWU);
 	CHECK_EQ(why.nr, sizeof(want) / sizeof(want[0]) - 1);
-	CHECK_EQ(why.note[6].id, FG_NOTE_BUSY);
+	CHECK_EQ(why.note[5].id, FG_NOTE_BUSY);
 }
 
 /* Two LLCs of 4, waker and prev in different ones. */
@@ -136,7 +141,7 @@ TEST(a_target_by_load)
 	const struct expected want[] = {
 		{ 0, FG_NOTE_NOT_WIDE, 0, 1, 0, 4 },
 		{ 0, FG_NOTE_SYNC, 0, 2, 0, 0 },
-		{ 0, FG_NOTE_LOAD_THIS, 0, 1025, 511, 1024 },
+		{ 0, FG_NOTE_LOAD_LEFT, 0, 1025, 511, 1024 },
 		{ 0, FG_NOTE_LOAD_PREV, 4, 4096, 512, 112 },
 		{ 0, FG_NOTE_TARGET, 0, 0, 0, 0 },
 		{ FG_RULE_B2, FG_NOTE_BUSY, 0, 2, 0, 0 },
@@ -204,6 +209,31 @@ TEST(a_waker_of_many)
 	CHECK_EQ(why.note[2].cpu, 4);
 }
 
+/* A waker that stays counts in full; CPUs without a task are not free while one comes or the last one goes. */
+TEST(a_cpu_between_tasks)
+{
+	const struct expected want[] = {
+		{ 0, FG_NOTE_NOT_WIDE, 0, 1, 0, 4 },	     { 0, FG_NOTE_LOAD_THIS, 0, 2048, 511, 1024 },
+		{ 0, FG_NOTE_LOAD_PREV, 4, 4096, 512, 112 }, { 0, FG_NOTE_TARGET, 0, 0, 0, 0 },
+		{ FG_RULE_B2, FG_NOTE_BUSY, 0, 2, 0, 0 },    { FG_RULE_B3, FG_NOTE_FAR, 4, 0, 0, 0 },
+		{ FG_RULE_B5, FG_NOTE_SAME, 4, 0, 0, 0 },    { FG_RULE_B8, FG_NOTE_BUDGET, 0, 399, 100, 1 },
+		{ FG_RULE_B8, FG_NOTE_BUSY, 0, 2, 0, 0 },    { FG_RULE_B8, FG_NOTE_COMING, 1, 0, 0, 0 },
+		{ FG_RULE_B8, FG_NOTE_GOING, 2, 0, 0, 0 },   { FG_RULE_B8, FG_NOTE_BUSY, 3, 1, 0, 0 },
+	};
+	struct fg_task p;
+
+	two_llcs();
+	cpus[0].avg_idle = 51200;
+	kit_idle(1);
+	cpus[1].ttwu_pending = 1;
+	kit_idle(2);
+	cpus[2].curr_is_idle = 0;
+	p = kit_task(1, 4);
+	p.avg.load_avg = 512;
+	CHECK_EQ(ask(&p, 0, FG_WF_TTWU).rule, FG_RULE_B10);
+	CHECK_NOTES(want);
+}
+
 /* A note too many is counted, and the answer is the same. */
 TEST(a_full_page)
 {
@@ -233,6 +263,7 @@ int main(void)
 	RUN(a_target_by_load);
 	RUN(a_waker_heavier_than_its_cpu);
 	RUN(a_waker_of_many);
+	RUN(a_cpu_between_tasks);
 	RUN(a_full_page);
 	return test_report();
 }

@@ -812,8 +812,9 @@ static struct fg_verdict ask_why(const struct fg_task *p, u32 this_cpu, u32 flag
 	why.nr = why.lost = 0;
 	fg_select_task_rq(&sys, p, &w, &v);
 	CHECK(!memcmp(&v, &quiet, sizeof(v)));
+	/* which rule it will be is known at the end */
 	for (u32 i = 0; i < why.nr; i++)
-		CHECK_EQ(why.note[i].rule, flags & FG_WF_FORK ? FG_RULE_FORK_IDLEST : FG_RULE_EXEC_IDLEST);
+		CHECK_EQ(why.note[i].rule, FG_RULE_NONE);
 	return v;
 }
 
@@ -857,6 +858,13 @@ TEST(placements_say_what_they_looked_at)
 	CHECK(noted(FG_NOTE_GROUP_LOAD, 0, 100, 3000, 100));
 	CHECK(noted(FG_NOTE_GROUP_LOAD, 8, 0, 3000, 1000));
 	CHECK(noted(FG_NOTE_LEAVE_SPARE, 8, 1000, 100, 100));
+	/* a child stays at about the same load; it leaves for clearly less blocked load alone */
+	p = newborn(0);
+	CHECK(ask_why(&p, 0, FG_WF_FORK).cpu < 4);
+	CHECK(noted(FG_NOTE_STAY_QUEUED, 4, 0, 3000, 0));
+	overload(0, 4000);
+	CHECK(ask_why(&p, 0, FG_WF_FORK).cpu >= 4);
+	CHECK(noted(FG_NOTE_LEAVE_QUEUED, 4, 0, 3000, 0));
 }
 
 int main(void)

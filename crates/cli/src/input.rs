@@ -33,7 +33,11 @@ pub fn open_trace(path: &Path) -> Result<Reader<BufReader<File>>, Failure> {
             false => Ok(file),
         }
     };
-    let file = open().map_err(|e: io::Error| CannotRead { path: name.clone(), cause: e.kind().to_string() })?;
+    let cause = |e: io::Error| match e.kind() {
+        io::ErrorKind::NotFound => "there is no such file".into(),
+        kind => kind.to_string(),
+    };
+    let file = open().map_err(|e| CannotRead { path: name.clone(), cause: cause(e) })?;
     Ok(Reader::new(&name, BufReader::with_capacity(1 << 16, file)))
 }
 

@@ -99,10 +99,18 @@ impl OutputFile {
     /// Gives the file its name.
     pub fn finish(self) -> Result<(), Failure> {
         let done = match self.target {
-            Target::Direct(mut file) => file.flush(),
+            Target::Direct(mut file) => unless_gone(file.flush(), ()),
             Target::Renamed(file) => rename(file, &self.path),
         };
         done.map_err(|e| run_failed(format!("cannot write {}: {e}", self.path.display())))
+    }
+}
+
+/// What a pipe's reader that has gone away does not want is as good as written.
+fn unless_gone<T>(outcome: io::Result<T>, done: T) -> io::Result<T> {
+    match outcome {
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(done),
+        other => other,
     }
 }
 
@@ -128,14 +136,14 @@ impl Write for OutputFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.target {
             Target::Renamed(file) => file.write(bytes),
-            Target::Direct(file) => file.write(bytes),
+            Target::Direct(file) => unless_gone(file.write(bytes), bytes.len()),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.target {
             Target::Renamed(file) => file.flush(),
-            Target::Direct(file) => file.flush(),
+            Target::Direct(file) => unless_gone(file.flush(), ()),
         }
     }
 }

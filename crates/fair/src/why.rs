@@ -8,7 +8,7 @@ use crate::world::WakeArgs;
 
 /// What this crate notes; numbered behind the policy's [`NOTES`].
 const OWN_NOTES: [&str; 3] =
-    ["sync: the waker is about to sleep", "woken from an interrupt", "{a} further looks are not kept"];
+    ["sync: the waker is about to sleep", "woken from an interrupt", "not kept: {a:further look}"];
 const SYNC: usize = 0;
 const INTERRUPT: usize = 1;
 const LOST: usize = 2;

@@ -40,9 +40,13 @@ fn occasion(p: &Placement) -> String {
     }
 }
 
+/// `1 probe`, `2 probes`.
+fn count(n: u64, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
 /// What it took.
 fn work(p: &Placement) -> String {
-    let count = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     match (p.probes, p.group_cpus) {
         (0, 0) => ", without a probe".into(),
         (probes, 0) => format!(" after {}", count(probes, "probe")),
@@ -53,14 +57,14 @@ fn work(p: &Placement) -> String {
 
 /// One placement on a line.
 pub fn in_short(p: &Placement) -> String {
-    let (time, cause, probes) = (seconds(p.time), p.cause.word(), p.probes);
-    format!(
-        "{time}  {cause}  {:<22}  CPU {:>3} -> {:<3}  {:<12} {probes:>4} probes",
-        p.task.to_string(),
-        p.prev,
-        p.chosen,
-        p.rule
-    )
+    let (time, cause) = (seconds(p.time), p.cause.word());
+    let work = match (p.probes, p.group_cpus) {
+        (probes, 0) => count(probes, "probe"),
+        (0, cpus) => format!("statistics of {}", count(cpus, "CPU")),
+        (probes, cpus) => format!("{}, statistics of {}", count(probes, "probe"), count(cpus, "CPU")),
+    };
+    let task = p.task.to_string();
+    format!("{time}  {cause}  {task:<22}  CPU {:>3} -> {:<3}  {:<12} {work}", p.prev, p.chosen, p.rule)
 }
 
 /// What a tally splits by.
@@ -189,7 +193,7 @@ mod tests {
         let steps = vec![
             step(None, "sync: the waker is about to sleep"),
             step(None, "target is CPU 4"),
-            step(Some("A1"), "CPU 4 is busy with 1 tasks"),
+            step(Some("A1"), "CPU 4 is busy with 1 task"),
             step(Some("A2"), "CPU 5 is free"),
             step(Some("A2"), "CPU 5 fits: utilization 12 on capacity 462"),
         ];
@@ -198,7 +202,7 @@ mod tests {
 1.000004000  reader-1000 woken on CPU 4, which runs writer-1001; previous CPU 5
       sync: the waker is about to sleep
       target is CPU 4
-  A1  CPU 4 is busy with 1 tasks
+  A1  CPU 4 is busy with 1 task
   A2  CPU 5 is free
       CPU 5 fits: utilization 12 on capacity 462
 CPU 5 chosen by A2 after 2 probes
@@ -218,9 +222,13 @@ CPU 5 chosen by A2 after 2 probes
         );
         let fork = Placement { cause: Cause::Fork, probes: 0, group_cpus: 12, ..base.clone() };
         assert_eq!(
-            told(fork),
+            told(fork.clone()),
             "1.000004000  a-1000 born on CPU 4, which runs writer-1001\n\
              CPU 1 chosen by x after group statistics of 12 CPUs\n"
+        );
+        assert_eq!(
+            in_short(&fork),
+            "1.000004000  fork  a-1000                  CPU   5 -> 1    x            statistics of 12 CPUs"
         );
         let exec = Placement { cause: Cause::Exec, probes: 0, ..base };
         assert_eq!(

@@ -44,12 +44,25 @@ impl Words {
         match self.notes.get(usize::from(reason.note)).filter(|text| !text.is_empty()) {
             Some(text) => {
                 let cpu = reason.cpu.map_or("?".to_owned(), |cpu| cpu.to_string());
-                let values = [("{cpu}", cpu), ("{a}", a.to_string()), ("{b}", b.to_string()), ("{c}", c.to_string())];
-                values.iter().fold(text.clone(), |text, (place, value)| text.replace(place, value))
+                [("a", a), ("b", b), ("c", c)]
+                    .iter()
+                    .fold(text.replace("{cpu}", &cpu), |text, (name, value)| fill(&text, name, *value))
             }
             None => format!("note {}: {a}, {b}, {c}", reason.note),
         }
     }
+}
+
+/// Puts a number where a text names it: `{a}`, or `{a:task}` for `1 task` and `2 tasks`.
+fn fill(text: &str, name: &str, value: u64) -> String {
+    let mut text = text.replace(&format!("{{{name}}}"), &value.to_string());
+    let counted = format!("{{{name}:");
+    while let Some((before, (thing, after))) =
+        text.split_once(&counted).and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
+    {
+        text = format!("{before}{value} {thing}{}{after}", if value == 1 { "" } else { "s" });
+    }
+    text
 }
 
 #[cfg(test)]
@@ -62,6 +75,8 @@ mod tests {
         let reason = |note, cpu| Reason { note, rule: 0, cpu, numbers: [1, 2, 3] };
         assert_eq!(words.clause(&reason(0, Some(7))), "7 3 1 1 2");
         assert_eq!(words.clause(&reason(0, None)), "? 3 1 1 2");
+        let words = Words::new(&[], &["{a:idle CPU} of {b:CPU}, {c", ""]);
+        assert_eq!(words.clause(&reason(0, None)), "1 idle CPU of 2 CPUs, {c", "counted things");
         assert_eq!(words.clause(&reason(1, None)), "note 1: 1, 2, 3", "no words");
         assert_eq!(words.clause(&reason(2, None)), "note 2: 1, 2, 3", "unknown");
     }

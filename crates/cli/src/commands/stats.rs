@@ -69,7 +69,11 @@ impl Stats {
             ByName::Cpu => (By::Cpu, "CPU"),
         };
         let rows = latency.rows(by);
-        let notes = [trace.notes(), latency.notes()].concat();
+        let mut notes = [trace.notes(), latency.notes()].concat();
+        if rows.is_empty() {
+            let file = self.file.display();
+            notes.push(format!("{file}: no task is seen to wait; sched_switch and sched_wakeup say when one does"));
+        }
         trace_notes(&notes);
         Ok(match self.format {
             RunFormat::Text => table(title, &rows),

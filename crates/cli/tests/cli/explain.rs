@@ -71,7 +71,7 @@ fn a_task_has_its_placements_listed() {
     let listed = succeeds(&format!("explain {file} --task 1000"));
     let lines: Vec<&str> = listed.lines().collect();
     assert_eq!(lines.len(), 3);
-    assert_eq!(lines[1], "2.500000000  wake  a reader-1000           CPU   5 -> 4    A1              2 probes");
+    assert_eq!(lines[1], "2.500000000  wake  a reader-1000           CPU   5 -> 4    A1           2 probes");
     assert_eq!(succeeds(&format!("explain {file} --task 1000 --cpu 4")), format!("{}\n", lines[1]));
 }
 
@@ -156,6 +156,10 @@ note: {test}: balance: passive
 "
     );
     assert_eq!(told, expected);
+    let other = wakeup("1.0", 5, "A1", None).replace("a reader", "stranger");
+    let other = write(&dir, "other.txt", &format!("{HEAD}{other}")).display().to_string();
+    let told = succeeds(&format!("explain --diff {base} {other}"));
+    assert!(told.contains("\n\nno task's wakeup, fork or exec is in both: "), "{told}");
     let result = json(&format!("explain --diff {base} {test} --format json"));
     assert_eq!(result["schema"], "fairground-explain-diff-1");
     assert_eq!((result["pairs"].as_u64(), result["agree_before"].as_u64()), (Some(2), Some(1)));

@@ -69,15 +69,18 @@ fn a_trace_may_go_to_a_device() {
 
 #[test]
 fn a_reader_that_leaves_is_no_error() {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_fairground"))
-        .args(["machine", "show", "epyc-7742-2p"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    drop(child.stdout.take());
-    let output = child.wait_with_output().unwrap();
-    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
+    let traced = "run hikey sched-pipe:loops=20 --sched fair:v5.9 --trace /dev/stdout";
+    for words in ["machine show epyc-7742-2p", traced] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_fairground"))
+            .args(words.split(' '))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""), "{words}");
+    }
 }
 
 /// SIGINT in the middle of a long run.

@@ -70,10 +70,20 @@ fn a_trace_that_is_cut_off_is_told() {
 }
 
 #[test]
+fn a_trace_without_waits_is_told() {
+    let started = TRACE.lines().next().unwrap();
+    with_trace(&format!("{started}\n"), |file| {
+        let ran = fairground(&format!("stats {file}"));
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        assert!(ran.stderr.contains("no task is seen to wait; sched_switch"), "{}", ran.stderr);
+    });
+}
+
+#[test]
 fn an_unknown_kind_is_told_what_there_is() {
     with_trace(TRACE, |file| {
         refuses(&format!("stats {file} latncy"), &["latncy", "latency"]);
         refuses(&format!("stats {file} --by color"), &["color", "comm", "pid", "cpu"]);
     });
-    refuses("stats nowhere.txt", &["cannot read nowhere.txt"]);
+    refuses("stats nowhere.txt", &["cannot read nowhere.txt: there is no such file"]);
 }

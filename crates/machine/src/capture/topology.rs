@@ -106,7 +106,11 @@ impl Reader<'_> {
         let kernel = |mask: &CpuMask| self.cpus.kernel(mask);
         if !group.test(cpu) {
             let expected = format!("a list with CPU {} itself", kernel(&CpuMask::of(cpu)));
-            return Err(self.tree.garbled(path, format!("found {}", kernel(group)), expected));
+            let found = match group.first() {
+                Some(_) => kernel(group).to_string(),
+                None => "no CPU that is online".into(),
+            };
+            return Err(self.tree.garbled(path, format!("found {found}"), expected));
         }
         for other in group.iter() {
             if let Some((theirs, file)) = all[other as usize].as_ref().filter(|(theirs, _)| theirs != group) {

@@ -41,6 +41,7 @@ fn values_out_of_range() {
 fn lists_that_contradict_each_other() {
     let file = format!("{CPU0}/topology/package_cpus_list");
     garbled(&file, "1-7", &["found 1-7", "a list with CPU 0 itself"]);
+    garbled(&file, "900", &["found no CPU that is online", "a list with CPU 0 itself"]);
     garbled(&file, "0-6", &["found 0-6", "cpu1/topology/package_cpus_list says 0-7", "one list for all"]);
     let tree = trees::two_nodes();
     tree.put("devices/system/node/node1/cpulist", "0-7");

@@ -508,7 +508,8 @@ fn caps_that_cannot_be_say_what_can() {
     assert!(error(r#"{ "cpus": "2-4", "max_khz": 800000 }"#).contains("CPU 4, but the machine has 0 to 3"));
     assert!(error(r#"{ "cpus": "", "max_khz": 800000 }"#).contains("number of CPUs"));
     assert!(error(r#"{ "cpus": "3-", "max_khz": 800000 }"#).contains("`cpus` has `3-`"));
-    assert!(error(r#"{ "cpus": [3], "max_khz": 800000, "from": 5, "to": 5 }"#).contains("end in ns"));
+    let backwards = error(r#"{ "cpus": [3], "max_khz": 800000, "from": 5, "to": 5 }"#);
+    assert!(backwards.contains("CPUs 3 lasts from 5000 to 5000 ns; let it end after"), "{backwards}");
     assert!(error(r#"{ "cpus": [3], "max_khz": 800000, "by": "colling" }"#).contains("did you mean `cooling`?"));
     assert!(error(r#"{ "cpus": [3] }"#).contains("without `cpus` or `max_khz`"));
     assert!(refused(&capped("{}")).contains("`thermal_caps`"));

@@ -108,6 +108,16 @@ pub enum Problem {
         /// The nearest cap that can be.
         lowest: u32,
     },
+    /// A frequency cap that is over before it begins.
+    #[error("a frequency cap of CPUs {cpus} lasts from {from} to {to} ns")]
+    CapBackwards {
+        /// Whose.
+        cpus: Box<CpuMask>,
+        /// ns.
+        from: u64,
+        /// ns.
+        to: u64,
+    },
     /// An affinity without any CPU of the machine.
     #[error("`{task}` may use only CPUs {mask}, none of which the machine has")]
     NoCpuAllowed {
@@ -197,7 +207,12 @@ impl Problem {
     pub fn step(&self) -> Option<Step> {
         use Problem::*;
         match self {
-            NoThreads | NoSuchCpu { .. } | TooManyTasks { .. } | SplitsClock { .. } | CapTooLow { .. } => None,
+            NoThreads
+            | NoSuchCpu { .. }
+            | TooManyTasks { .. }
+            | SplitsClock { .. }
+            | CapTooLow { .. }
+            | CapBackwards { .. } => None,
             NoSuchObject { step, .. }
             | WrongObject { step, .. }
             | NoSuchTask { step, .. }
@@ -225,6 +240,7 @@ impl Problem {
             OutOfRange { .. } | ClampsCross { .. } => "the kernel would refuse this value",
             NoSuchCpu { .. } | NoCpuAllowed { .. } => "choose CPUs of this machine, or another machine",
             SplitsClock { .. } => "cap all CPUs of a clock together",
+            CapBackwards { .. } => "let it end after it begins, or leave `to` out",
             CapTooLow { .. } => "choose that operating point or a higher one",
             TooDeep { .. } => "unroll inner loops",
             Spins { .. } => "put a run, a sleep or a blocking step into the loop, or bound it",

@@ -98,6 +98,9 @@ fn no_reasons_in(base: &Trace, test: &Trace) -> &'static str {
 }
 
 fn verdict(diff: &Diff) -> String {
+    if diff.pairs == 0 {
+        return "no task's wakeup, fork or exec is in both: these are traces of different workloads".into();
+    }
     let rules = match diff.other_rule {
         0 => String::new(),
         n => format!(", {n} of them by rules of other names"),
