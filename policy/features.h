@@ -71,9 +71,10 @@ FG_FEATURE(SI_FIRST, "si-first", "", "-", "v5.6", 1, "a CPU with only SCHED_IDLE
 FG_FEATURE(WA_PREV_IDLE, "wa-prev-idle", "", "-", "v5.11", 1, "wake_affine keeps an idle previous CPU")
 FG_FEATURE(WAKE_CURRENT_CPU, "wake-current-cpu", "", "-", "v6.6", 1,
 	   "a waker can ask for its wakee to run where it does itself")
-FG_FEATURE(WAKE_LIST, "wake-list", "llc|on-cpu|idle", "-", "v5.8", 1,
-	   "which CPUs enqueue a wakeup themselves: those behind another cache; the task's own that it is just leaving; "
-	   "and idle ones")
+FG_FEATURE(
+	WAKE_LIST, "wake-list", "llc|on-cpu|idle", "-", "v5.8", 1,
+	"which CPUs enqueue a wakeup themselves: those behind another cache; the task's own that it is just leaving; "
+	"and idle ones")
 FG_FEATURE(RECENT_PREV, "recent-prev", "", "-", "v5.14", 1,
 	   "recent_used becomes prev whenever the recent check is reached; the waker's is left alone")
 FG_FEATURE(SIS_MODE, "sis-mode", "prop54|prop|prop-aged|util", "-", "v4.13", 1, "what limits the LLC scan")
