@@ -69,10 +69,6 @@ fn select(c: &mut Criterion) {
     }
 }
 
-/// The fast path of v6.12 as features of the preset before it.
-const LIKE_V6_12: &str = "v5.11+recent-prev+sis-mode=util+sis-merged+sis-smt-prev+scan-next+kthread-fit\
-    +cls-domain+cls-select=landed+asym-cap-full";
-
 /// Two nodes of 24 CPUs in clusters of 4, and two of 28 cores with four threads each.
 fn servers() -> [(&'static str, Machine); 2] {
     let shape = Shape { packages: 2, nodes: 1, llcs: 1, types: 1, siblings_last: false, ..Shape::from_seed(1) };
@@ -160,9 +156,9 @@ fn print_mix(name: &str, fair: &Fair, wakeups: &[(ffi::FgTask, ffi::FgWake)]) {
 fn select_on_servers(c: &mut Criterion) {
     for (size, machine) in servers() {
         let (machine, nr_cpus) = (Arc::new(machine.clone()), machine.nr_cpus() as u32);
-        for (version, scheduler) in [("v5.11", "v5.11"), ("like v6.12", LIKE_V6_12)] {
+        for version in ["v5.11", "v6.12"] {
             for percent in [50, 90, 100] {
-                let fair = busy(&machine, scheduler, percent);
+                let fair = busy(&machine, version, percent);
                 let wakeups = wakeups(&fair, nr_cpus);
                 let name = format!("select/wake, {size}, {percent} % busy, {version}");
                 print_mix(&name, &fair, &wakeups);
