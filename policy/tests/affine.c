@@ -2,21 +2,11 @@
 /* Whether a wakeup looks around waker and previous CPU at all: wake_affine and wake_cap (spec 3.3, 3.4). */
 #include "kit.h"
 
-/* Two LLCs of four under a package with imbalance_pct 125 (bias 112), all busy. */
-static void two_llcs(void)
-{
-	kit_init(8);
-	kit_level(FG_LEVEL_MC, SD_MC, 117, 4);
-	kit_level(FG_LEVEL_PKG, SD_DEFAULT, 125, 8);
-	kit_finish();
-	kit_busy_range(0, 7);
-}
-
 TEST(a_sync_waker_heavier_than_its_queue_decides_alone)
 {
 	struct fg_task p;
 
-	two_llcs();
+	kit_two_llcs(125);
 	p = kit_task(1, 4);
 	p.avg.load_avg = 1000;
 	cpus[0].nr_running = 2;
@@ -35,7 +25,7 @@ TEST(tasks_weigh_their_share_of_the_queue)
 {
 	struct fg_task p;
 
-	two_llcs();
+	kit_two_llcs(125);
 	p = kit_task(1, 4);
 	p.avg.load_avg = 512;
 	cpus[4].cfs.load_avg = 1000;
@@ -60,7 +50,7 @@ TEST(p09_weighs_load_instead_of_runnable_load)
 {
 	struct fg_task p;
 
-	two_llcs();
+	kit_two_llcs(125);
 	p = kit_task(1, 4);
 	cpus[0].cfs.load_avg = 5000;
 	cpus[0].queued.load_avg = 100;

@@ -372,6 +372,28 @@ static void kit_sched_idle(u32 c)
 	cpus[c].idle_h_nr_running = 1;
 }
 
+/* 16 CPUs, two threads a core, LLCs of 8, one package; everything busy. */
+static void kit_smt_machine(void)
+{
+	kit_init(16);
+	kit_smt(2, 1);
+	kit_level(FG_LEVEL_SMT, SD_SMT, 110, 2);
+	kit_level(FG_LEVEL_MC, SD_MC, 117, 8);
+	kit_level(FG_LEVEL_PKG, SD_DEFAULT, 125, 16);
+	kit_finish();
+	kit_busy_range(0, 15);
+}
+
+/* Two LLCs of four under a package of this imbalance_pct; everything busy. */
+static void kit_two_llcs(u32 pct)
+{
+	kit_init(8);
+	kit_level(FG_LEVEL_MC, SD_MC, 117, 4);
+	kit_level(FG_LEVEL_PKG, SD_DEFAULT, pct, 8);
+	kit_finish();
+	kit_busy_range(0, 7);
+}
+
 static struct fg_verdict kit_wake(const struct fg_task *p, u32 this_cpu, u32 flags)
 {
 	struct fg_wake w = { cpus[this_cpu].curr, 1000000, (s32)this_cpu, flags, 0 };

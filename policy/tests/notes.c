@@ -119,13 +119,9 @@ TEST(a_wakeup_over_a_hint)
 }
 
 /* Two LLCs of 4, waker and prev in different ones. */
-static void two_llcs(void)
+static void loaded_llcs(void)
 {
-	kit_init(8);
-	kit_level(FG_LEVEL_MC, SD_MC, 117, 4);
-	kit_level(FG_LEVEL_PKG, SD_DEFAULT, 125, 8);
-	kit_finish();
-	kit_busy_range(0, 7);
+	kit_two_llcs(125);
 	cpus[0].nr_running = 2;
 	cpus[0].cfs.load_avg = 2048;
 	cpus[4].cfs.load_avg = 4096;
@@ -156,7 +152,7 @@ TEST(a_target_by_load)
 	};
 	struct fg_task p;
 
-	two_llcs();
+	loaded_llcs();
 	filler[0].avg.load_avg = 1024;
 	cpus[0].avg_idle = 51200;
 	p = kit_task(1, 4);
@@ -174,7 +170,7 @@ TEST(a_waker_heavier_than_its_cpu)
 	};
 	struct fg_task p;
 
-	two_llcs();
+	loaded_llcs();
 	filler[0].avg.load_avg = 5001;
 	p = kit_task(1, 4);
 	CHECK_EQ(ask(&p, 0, FG_WF_TTWU | FG_WF_SYNC).target, 0);
@@ -191,7 +187,7 @@ TEST(a_waker_of_many)
 	};
 	struct fg_task p;
 
-	two_llcs();
+	loaded_llcs();
 	filler[0].wakee_flips = 16;
 	filler[0].last_wakee = 2;
 	p = kit_task(1, 4);
@@ -222,7 +218,7 @@ TEST(a_cpu_between_tasks)
 	};
 	struct fg_task p;
 
-	two_llcs();
+	loaded_llcs();
 	cpus[0].avg_idle = 51200;
 	kit_idle(1);
 	cpus[1].ttwu_pending = 1;
@@ -242,7 +238,7 @@ TEST(a_full_page)
 	struct fg_verdict v, full;
 	u32 notes;
 
-	two_llcs();
+	loaded_llcs();
 	p = kit_task(1, 4);
 	v = kit_wake(&p, 0, FG_WF_TTWU);
 	ask(&p, 0, FG_WF_TTWU);

@@ -14,18 +14,6 @@ static void flat_machine(u32 n)
 	kit_busy_range(0, n - 1);
 }
 
-/* 16 CPUs, two threads a core, LLCs of 8; everything busy. */
-static void smt_machine(void)
-{
-	kit_init(16);
-	kit_smt(2, 1);
-	kit_level(FG_LEVEL_SMT, SD_SMT, 110, 2);
-	kit_level(FG_LEVEL_MC, SD_MC, 117, 8);
-	kit_level(FG_LEVEL_PKG, SD_DEFAULT, 125, 16);
-	kit_finish();
-	kit_busy_range(0, 15);
-}
-
 /* CPU x is in its core and in no domain. */
 static void isolate(u32 x)
 {
@@ -137,7 +125,7 @@ TEST(nr_idle_scan_vectors)
 
 TEST(nr_idle_scan_is_left_by_the_periodic_balance_of_the_llc)
 {
-	smt_machine();
+	kit_smt_machine();
 	kit_preset_v61();
 	CHECK_EQ(llcs[8].nr_idle_scan, 0);
 	/* SMT is smaller, the package larger than the LLC */
@@ -270,7 +258,7 @@ TEST(the_merged_scan_with_a_hint_wants_a_whole_core_whatever_it_costs)
 	struct fg_task p;
 	struct fg_verdict v;
 
-	smt_machine();
+	kit_smt_machine();
 	kit_preset_v516();
 	cpus[0].wake_avg_idle = 0;
 	llcs[0].has_idle_cores = 1;
@@ -303,7 +291,7 @@ TEST(the_merged_scan_falls_back_to_the_thread_it_met)
 	struct fg_task p;
 	struct fg_verdict v;
 
-	smt_machine();
+	kit_smt_machine();
 	kit_preset_v516();
 	llcs[0].has_idle_cores = 1;
 	kit_idle(3);
@@ -338,7 +326,7 @@ TEST(unmerged_the_scan_begins_again)
 	struct fg_task p;
 	struct fg_verdict v;
 
-	smt_machine();
+	kit_smt_machine();
 	kit_preset_v511();
 	cpus[0].avg_idle = 0;
 	llcs[0].has_idle_cores = 1;
@@ -356,7 +344,7 @@ TEST(an_llc_too_busy_to_scan_is_not_searched_for_cores_either)
 	struct fg_task p;
 	struct fg_verdict v;
 
-	smt_machine();
+	kit_smt_machine();
 	kit_preset_v61();
 	llcs[0].has_idle_cores = 1;
 	kit_idle(4);
@@ -376,7 +364,7 @@ TEST(an_isolated_thread_is_remembered_until_612)
 {
 	struct fg_task p;
 
-	smt_machine();
+	kit_smt_machine();
 	kit_preset_v61();
 	llcs[0].has_idle_cores = 1;
 	llcs[0].nr_idle_scan = 8;
@@ -400,7 +388,7 @@ TEST(the_core_of_prev_comes_before_the_scan_since_v513)
 	struct fg_task p;
 	struct fg_verdict v;
 
-	smt_machine();
+	kit_smt_machine();
 	kit_preset_v516();
 	kit_idle(1);
 	kit_idle(7);
@@ -507,7 +495,7 @@ TEST(prop_needs_an_llc_of_the_waking_cpu)
 {
 	struct fg_task p;
 
-	smt_machine();
+	kit_smt_machine();
 	kit_preset_v516();
 	kit_idle(4);
 	kit_idle(5);

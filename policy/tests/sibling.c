@@ -26,18 +26,6 @@ static s32 sis(const struct fg_task *p, s32 prev, s32 target)
 	return select_idle_sibling(&s);
 }
 
-/* 16 CPUs, two threads a core, LLCs of 8, one package; everything busy. */
-static void smt_machine(void)
-{
-	kit_init(16);
-	kit_smt(2, 1);
-	kit_level(FG_LEVEL_SMT, SD_SMT, 110, 2);
-	kit_level(FG_LEVEL_MC, SD_MC, 117, 8);
-	kit_level(FG_LEVEL_PKG, SD_DEFAULT, 125, 16);
-	kit_finish();
-	kit_busy_range(0, 15);
-}
-
 /* hikey960: four little, four big CPUs, one LLC for each, asymmetric package. DynamIQ: the same with one LLC. */
 static void asym_machine(u32 llc)
 {
@@ -59,7 +47,7 @@ static void symmetric_rows(const u32 *rule)
 	struct fg_verdict v;
 
 	/* target is free: an interrupt on the idle previous CPU; a whole idle core elsewhere does not tempt */
-	smt_machine();
+	kit_smt_machine();
 	if (rule[0] == FG_RULE_A1)
 		kit_preset_v511();
 	kit_idle(2);
@@ -467,21 +455,11 @@ TEST(scans_wrap_from_the_target)
 	CHECK_EQ(kit_wake(&p, 70, FG_WF_TTWU).cpu, 3);
 }
 
-/* Two LLCs of four under a package; prev 4 and this 0 are in different ones. */
-static void two_llcs(u32 pct)
-{
-	kit_init(8);
-	kit_level(FG_LEVEL_MC, SD_MC, 117, 4);
-	kit_level(FG_LEVEL_PKG, SD_DEFAULT, pct, 8);
-	kit_finish();
-	kit_busy_range(0, 7);
-}
-
 TEST(wake_affine_idle)
 {
 	struct fg_task p;
 
-	two_llcs(125);
+	kit_two_llcs(125);
 	p = kit_task(1, 1);
 	/* interrupt on an idle CPU: prev if idle, else this */
 	kit_idle(0);
@@ -514,7 +492,7 @@ TEST(wake_affine_weight_bias)
 	struct fg_task p;
 
 	for (u32 i = 0; i < 3; i++) {
-		two_llcs(v[i][0]);
+		kit_two_llcs(v[i][0]);
 		p = kit_task(1, 4);
 		cpus[4].cfs.load_avg = 10000;
 		cpus[0].cfs.load_avg = v[i][1] * 100 - 1;
@@ -531,7 +509,7 @@ TEST(wake_affine_weight_takes_the_sync_waker_away)
 {
 	struct fg_task p;
 
-	two_llcs(125);
+	kit_two_llcs(125);
 	p = kit_task(1, 4);
 	p.avg.load_avg = 1024;
 	cpus[0].nr_running = 2;
@@ -554,7 +532,7 @@ TEST(wide_wakers_leave_the_task_where_it_was)
 	struct fg_wake w;
 	struct fg_verdict v;
 
-	two_llcs(125);
+	kit_two_llcs(125);
 	p = kit_task(1, 4);
 	p.wakee_flips = 4;
 	filler[0].wakee_flips = 16;
@@ -590,7 +568,7 @@ TEST(commit_writes_what_the_verdict_says)
 	struct fg_wake w;
 	struct fg_verdict v;
 
-	smt_machine();
+	kit_smt_machine();
 	p = kit_task(1, 0);
 	p.recent_used = 7;
 	filler[0].recent_used = 5;
@@ -629,7 +607,7 @@ TEST(affinity_at_the_entry)
 	struct fg_task p;
 	struct fg_verdict v;
 
-	smt_machine();
+	kit_smt_machine();
 	p = kit_task(1, 0);
 	kit_allow(&p, 9, 9);
 	v = kit_wake(&p, 0, FG_WF_TTWU);
@@ -664,7 +642,7 @@ TEST(affinity_at_the_entry)
 	v = kit_wake(&p, 7, FG_WF_TTWU);
 	CHECK_EQ(v.cpu, 5);
 	CHECK_EQ(v.rule, FG_RULE_FALLBACK);
-	smt_machine();
+	kit_smt_machine();
 	p.cpu = 0;
 	/* nothing allowed at all */
 	memset(&p.allowed, 0, sizeof(p.allowed));
@@ -720,7 +698,7 @@ TEST(a_thousand_and_twenty_four_cpus)
 
 TEST(idle_tracking)
 {
-	smt_machine();
+	kit_smt_machine();
 	/* the last thread of a core to idle sets the hint */
 	kit_idle(4);
 	fg_update_idle_core(&sys, &cpus[4]);
@@ -755,7 +733,7 @@ TEST(wake_affine_weighs_load_by_capacity)
 {
 	struct fg_task p;
 
-	two_llcs(125);
+	kit_two_llcs(125);
 	p = kit_task(1, 4);
 	cpus[0].cfs.load_avg = cpus[4].cfs.load_avg = 1000;
 	cpus[4].cpu_capacity = 512;
@@ -764,14 +742,14 @@ TEST(wake_affine_weighs_load_by_capacity)
 	cpus[0].cpu_capacity = 512;
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU).target, 4);
 	/* p's share of a queue with little load of its own is smaller than its load_avg: 512 of 1 is 256 */
-	two_llcs(125);
+	kit_two_llcs(125);
 	p.avg.load_avg = 512;
 	cpus[4].cfs.load_avg = 1;
 	cpus[0].cfs.load_avg = 0;
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU).target, 4);
 	CHECK_EQ(h_load(&cpus[4], 512), 256);
 	/* a waker as heavy as its queue does not decide alone: 1 + 0 against 0 with its one for sync */
-	two_llcs(125);
+	kit_two_llcs(125);
 	p.avg.load_avg = 0;
 	cpus[0].nr_running = 2;
 	filler[0].avg.load_avg = 1000;
@@ -870,7 +848,7 @@ TEST(prev_becomes_the_recent_cpu)
 	struct fg_verdict v;
 
 	for (u32 on = 0; on < 2; on++) {
-		smt_machine();
+		kit_smt_machine();
 		kit_preset_v511();
 		sys.feat.value[FG_RECENT_PREV] = (u8)on;
 		p = kit_task(1, 2);
@@ -901,7 +879,7 @@ TEST(a_waker_can_hand_over_its_cpu)
 	struct fg_task p;
 	struct fg_verdict v;
 
-	smt_machine();
+	kit_smt_machine();
 	kit_preset_v67();
 	p = kit_task(1, 2);
 	kit_idle(2);
