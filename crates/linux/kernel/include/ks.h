@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The border between a built kernel scheduler (libksched.so) and the host that drives it in virtual time.
+ *
+ * Both sides include this file, and nothing of the other side crosses it: numbers, strings, and the fg_* structs of
+ * policy/fg.h, which are what the kernel's state is read out into. One instance a process: the kernel's state is
+ * global. Calls come from one thread and never nest, but a call may call the host back.
+ *
+ * Times are ns of virtual time. CPUs and tasks are dense numbers from 0; task numbers are the host's, never reused.
+ */
+#ifndef KS_H
+#define KS_H
+
+#include "fg.h"
+
+#define KS_ABI 1
+#define KS_NONE (-1)
+
+/* A mask of CPUs. */
+#define KS_MASK_WORDS FG_MASK_WORDS
+
+/* clang-format off */
+
+/* ---- what the kernel asks of its host -------------------------------------------------------------------------- */
+
+/* Interrupts between CPUs. */
+#define KS_IPI_RESCHED 0	/* reschedule; also for the CPU of the call itself: it wants schedule() */
+#define KS_IPI_WAKE 1		/* call-function queue: remote wakeups */
+#define KS_IPI_CALL 2		/* call-function queue: anything else, e.g. a nohz balance kick */
+
+/* Work that takes time, counted where it happens and priced by the host. Kinds as SoftCost of crates/machine. */
+#define KS_WORK_WAKEUP 0
+#define KS_WORK_PROBE 1		/* another CPU's run queue is looked at by a placement of a wakeup */
+#define KS_WORK_GROUP_CPU 2	/* the same by fork, exec or balancing */
+#define KS_WORK_ENQUEUE 3
+#define KS_WORK_DEQUEUE 4
+#define KS_WORK_PICK 5
+#define KS_WORK_TICK 6
+#define KS_WORK_MIGRATE 7	/* a queued task is taken to another run queue */
+#define KS_NR_WORKS 8
+
+#define KS_WAKE 0
+#define KS_FORK 1
+#define KS_EXEC 2
+
+/* Why a task's CPU changes. */
+#define KS_CAUSE_FORK 0
+#define KS_CAUSE_EXEC 1
+#define KS_CAUSE_WAKE 2
+#define KS_CAUSE_BALANCE 3	/* periodic or nohz */
+#define KS_CAUSE_NEWIDLE 4
+#define KS_CAUSE_ACTIVE 5	/* the stopper, for the balancer */
+#define KS_CAUSE_AFFINITY 6
+#define KS_CAUSE_RT 7		/* push or pull */
+
+/* A placement: select_task_rq of a class. */
+struct ks_placement {
+	s32 kind;		/* KS_WAKE, FORK, EXEC */
+	s32 task;
+	s32 prev;		/* where it is */
+	s32 this_cpu;		/* the deciding code runs here */
+	s32 current;		/* task current there, KS_NONE: the idle task or another of the kernel's own */
+	u32 wake_flags;		/* FG_WF_* */
+	s32 is_fair;
+	s32 chosen;		/* KS_NONE before the decision */
+	u32 probes;		/* work counted during the decision */
+	u32 group_cpus;
+};
+
+/* What went wrong in the kernel's code; the host ends the process. */
+#define KS_FAULT_BUG 0		/* BUG(), a failed assertion of the kernel */
+#define KS_FAULT_PANIC 1
+#define KS_FAULT_LOCK 2		/* a held lock is taken, or a free one released */
+#define KS_FAULT_STUB 3		/* a function that the host does not provide was called */
+#define KS_FAULT_HOST 4		/* the shim found a state it cannot serve */
+
+struct ks_host {
+	u64 size;		/* of this struct: both sides must agree */
+	void *self;		/* first argument of all calls */
+	/* sched_clock() of a CPU: the instant plus what this call has cost there so far. */
+	u64 (*clock)(void *self, s32 cpu);
+	/* Time spent in interrupts by a CPU so far (irq_time_read). */
+	u64 (*irq_time)(void *self, s32 cpu);
+	/* n units of work on the CPU of the call. */
+	void (*work)(void *self, u32 kind, u32 n);
+	void (*ipi)(void *self, s32 cpu, u32 kind);
+	/* SCHED_SOFTIRQ is raised on the CPU of the call: ks_softirq() follows within the instant. */
+	void (*softirq)(void *self, s32 cpu);
+	/* The earliest of the kernel's own timers on this CPU: ks_timer() is due then. ~0: none any more. */
+	void (*timer)(void *self, s32 cpu, u64 when);
+	/* A placement is decided (chosen is set). For every task class, the stopper excluded. */
+	void (*placed)(void *self, const struct ks_placement *p);
+	void (*migrated)(void *self, s32 task, s32 from, s32 to, u32 cause);
+	/* A woken or new task is on the run queue of cpu. */
+	void (*enqueued)(void *self, s32 task, s32 cpu);
+	/* The frequency governor asks for a frequency of the clock of cpu, kHz. */
+	void (*frequency)(void *self, s32 cpu, u32 khz);
+	/* printk. level: 0 emergency .. 7 debug; one line, no newline. A WARN comes as 4 with warn = 1, first line only. */
+	void (*print)(void *self, u32 level, u32 warn, const char *line);
+	/* Does not return. */
+	void (*fault)(void *self, u32 kind, const char *what);
+
+	/*
+	 * For whoever watches; null: nobody does, and nothing is prepared for it. Called with the kernel's state as it
+	 * stands before the named code has side effects; ks_read_* may be called from within.
+	 */
+	void (*placing)(void *self, const struct ks_placement *p);
+	/* A fair pick on cpu: state is up to date; pick() afterwards tells whom (KS_NONE: nobody). */
+	void (*picking)(void *self, s32 cpu);
+	void (*picked)(void *self, s32 cpu, s32 task);
+	/* A PELT update, with the state before and after it; see struct ks_pelt. */
+	void (*pelt)(void *self, const void *update);
+	/* A pass of load balancing over one domain begins / has moved so many tasks. */
+	void (*balancing)(void *self, s32 cpu, u32 level, u32 kind);
+	void (*balanced)(void *self, s32 cpu, u32 level, u32 kind, u32 moved);
+};
+
+/* ---- what the host says of the machine ------------------------------------------------------------------------- */
+
+struct ks_cpu_desc {
+	u32 capacity;		/* 1..1024, at top frequency */
+	s32 node;
+	s32 package;
+	s32 pd;			/* performance domain: the lowest CPU on the same clock */
+	u64 smt[KS_MASK_WORDS];		/* cpu_smt_mask: itself included, as all of these */
+	u64 cluster[KS_MASK_WORDS];	/* cpu_clustergroup_mask */
+	u64 mc[KS_MASK_WORDS];		/* cpu_coregroup_mask */
+};
+
+/* An operating point of a performance domain. */
+struct ks_opp {
+	u32 khz;
+	u32 power_uw;		/* of one CPU, busy; 0: not known, and the domain gets no energy model */
+};
+
+struct ks_pd {
+	s32 cpu;		/* the lowest CPU on this clock */
+	u32 nr_opps;
+	const struct ks_opp *opps;	/* rising */
+	u32 transition_us;
+};
+
+struct ks_machine {
+	u64 size;
+	u32 nr_cpus;
+	u32 nr_nodes;
+	u32 node_reclaim_distance;
+	u32 nr_pds;
+	const struct ks_cpu_desc *cpus;
+	const u32 *distance;	/* nr_nodes x nr_nodes */
+	const struct ks_pd *pds;
+	u32 schedutil;		/* 1: cpufreq policies with the tree's schedutil, and energy models where known */
+	u32 smt;		/* some core has several threads */
+	u64 seed;		/* of the kernel's own random draws */
+};
+
+/* ---- tasks ------------------------------------------------------------------------------------------------------ */
+
+struct ks_attr {
+	u32 policy;		/* FG_SCHED_* */
+	s32 nice;
+	u32 rt_prio;
+	u32 uclamp_min;		/* 0..1024 */
+	u32 uclamp_max;
+	u32 uclamp_set;		/* bit 0: min, bit 1: max was asked for */
+	u64 slice;		/* ns, 0: default */
+};
+
+struct ks_birth {
+	s32 task;
+	s32 parent;		/* KS_NONE: at time 0 */
+	s32 kthread_cpu;	/* a kernel thread bound there, or KS_NONE */
+	s32 group;		/* 0: the root task group */
+	struct ks_attr attr;
+	u64 allowed[KS_MASK_WORDS];
+	char comm[16];
+};
+
+#define KS_PICK_IDLE (-1)
+#define KS_PICK_STOPPER (-2)
+
+/* ---- what a built kernel answers; the one exported symbol is ks_kernel() ---------------------------------------- */
+
+struct ks_kernel {
+	u64 size;
+	u32 abi;		/* KS_ABI */
+	u32 max_cpus;		/* CONFIG_NR_CPUS */
+	u32 hz;
+	const char *release;	/* e.g. 6.12.117 */
+
+	/* Boots on this machine; all CPUs idle. 0, or an error as the kernel spells it. */
+	s32 (*boot)(const struct ks_host *host, const struct ks_machine *machine);
+
+	/* Calls on a CPU. The host has brought its clock to the instant. */
+	void (*fork)(s32 cpu, const struct ks_birth *child);
+	void (*exec)(s32 cpu, s32 task);
+	/* waker: the current task, or KS_NONE from an interrupt. */
+	void (*wake)(s32 cpu, s32 waker, s32 task, u32 sync);
+	/* The current task will sleep, end or yield at the next schedule. */
+	void (*block)(s32 cpu);
+	void (*exit)(s32 cpu);
+	void (*yield)(s32 cpu);
+	/* 0 or an error as the kernel spells it. */
+	s32 (*set_attr)(s32 cpu, s32 task, const struct ks_attr *attr);
+	s32 (*set_allowed)(s32 cpu, s32 task, const u64 *allowed);
+	/* schedule(): the task that is current now, or KS_PICK_*. */
+	s32 (*schedule)(s32 cpu);
+	/* Runs the pending stop works of the CPU; the stopper then sleeps, a schedule follows. */
+	void (*stopper)(s32 cpu);
+	void (*tick)(s32 cpu);
+	void (*ipi)(s32 cpu, u32 kind);
+	void (*softirq)(s32 cpu);
+	void (*timer)(s32 cpu);
+	void (*idle_enter)(s32 cpu, u32 index, u64 exit_latency, u64 residency);
+	void (*idle_exit)(s32 cpu);
+	void (*tick_stopped)(s32 cpu, u32 stopped);
+	/* Current over top frequency, 1..1024 (arch_scale_freq_capacity). */
+	void (*freq_scale)(s32 cpu, u32 scale);
+	void (*frequency_limits)(s32 cpu, const struct fg_frequency_limits *limits);
+
+	/* Task groups: a number or a negative error. file: cpu.weight, cpu.max, cpu.uclamp.min, ... */
+	s32 (*group_new)(s32 parent);
+	s32 (*group_write)(s32 group, const char *file, const char *value);
+
+	/* Read-out. Everything that is a pointer in these structs is null; see read.h for what comes beside them. */
+	void (*read_cpu)(s32 cpu, struct fg_cpu *to);
+	void (*read_task)(s32 task, struct fg_task *to);
+};
+
+/* clang-format on */
+
+const struct ks_kernel *ks_kernel(void);
+
+#endif
