@@ -19,6 +19,8 @@ u32 fg_feature_ready(u32 id, u32 value)
 	if (!feature_has_code(id))
 		return 0;
 	switch (id) {
+	case FG_BREAK_EVEN:
+		return value <= FG_BREAK_EVEN_RESIDENCY;
 	case FG_SIS_MODE:
 		return value <= FG_SIS_UTIL;
 	case FG_WAKE_LIST:

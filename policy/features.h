@@ -22,9 +22,9 @@ FG_FEATURE(ASYM_PREV_FIRST, "asym-prev-first", "", "000", "v5.10", 1,
 	   "try target, previous and recent CPU with a capacity test before the asymmetric scan")
 FG_FEATURE(ASYM_CHECK_SCOPE, "asym-check-scope", "llc|asym", "000", "-", 1,
 	   "how far the early previous/recent checks reach: the target's LLC or its asymmetric domain")
-FG_FEATURE(BREAK_EVEN, "break-even", "off|exit-latency|target-residency", "001", "-", 0,
+FG_FEATURE(BREAK_EVEN, "break-even", "off|exit-latency|target-residency", "001", "-", 1,
 	   "rank equally deep idle CPUs of a group by their break-even deadline")
-FG_FEATURE(BREAK_EVEN_NULLBUG, "break-even-nullbug", "fixed|v1", "001", "-", 0,
+FG_FEATURE(BREAK_EVEN_NULLBUG, "break-even-nullbug", "fixed|v1", "001", "-", 1,
 	   "v1 leaves a stale idle state visible after the CPU woke")
 FG_FEATURE(LB_P01, "lb-p01", "", "002", "v5.5", 0, "asym packing decided while picking the busiest group")
 FG_FEATURE(LB_P02, "lb-p02", "", "002", "v5.5", 0, "sum_nr_running becomes sum_h_nr_running; no effect")

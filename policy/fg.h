@@ -49,6 +49,9 @@ struct fg_features {
 #define FG_SIS_PROP 1
 #define FG_SIS_PROP_AGED 2
 #define FG_SIS_UTIL 3
+#define FG_BREAK_EVEN_OFF 0
+#define FG_BREAK_EVEN_LATENCY 1
+#define FG_BREAK_EVEN_RESIDENCY 2
 #define FG_WAKE_LIST_LLC 0
 #define FG_WAKE_LIST_ON_CPU 1
 #define FG_WAKE_LIST_IDLE 2
@@ -303,7 +306,7 @@ struct fg_cpu {
 	s32 idle_state;		/* index, -1: none recorded */
 	u64 idle_exit_latency;	/* ns, of the recorded state */
 	u64 idle_residency;	/* ns */
-	u64 idle_entered;	/* ns */
+	u64 break_even;		/* ns: when the recorded state begins to pay (break-even); stays when the state is cleared */
 
 	struct fg_root *rd;
 	struct fg_domain *sd;	/* lowest domain, null if isolated */
@@ -546,6 +549,16 @@ void fg_switched_to_fair(const struct fg_cpu *rq, struct fg_task *p);
 
 /* The rt signal: the RT class has (running = 1) or had the CPU until rq's clock. */
 void fg_update_rt(const struct fg_sys *sys, struct fg_cpu *rq, u32 running);
+/* What the idle loop records of a CPU for the scheduler. */
+struct fg_idle_state {
+	s32 index;		/* -1: no state, the CPU is up */
+	u32 pad;
+	u64 exit_latency;	/* ns */
+	u64 residency;		/* ns, target residency */
+};
+
+/* The idle loop enters a state, or has left it. now: ns, of a clock that all CPUs share. */
+void fg_set_idle_state(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_idle_state *state, u64 now);
 /* The CPU goes idle / p is put on a run queue that idled (avg_idle, spec 4.5). */
 void fg_enter_idle(const struct fg_sys *sys, struct fg_cpu *rq);
 void fg_wake_from_idle(const struct fg_sys *sys, struct fg_cpu *rq);

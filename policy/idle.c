@@ -1,11 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* How long CPUs stay idle, and which cores are wholly idle: spec 4.5. */
+/* How long and how deep CPUs idle, and which cores are wholly idle: spec 4.5, 5.5. */
 #include "sched.h"
 
 /* jiffies at clock, ns. */
 static u64 clock_jiffies(const struct fg_sys *sys, u64 clock)
 {
 	return clock / nonzero(FG_NSEC_PER_SEC / nonzero(sys->hz));
+}
+
+/* Mail 001 says "when min residency is reached" and computes with the exit latency. */
+static u64 time_to_break_even(const struct fg_sys *sys, const struct fg_idle_state *state)
+{
+	return feat(sys, FG_BREAK_EVEN) == FG_BREAK_EVEN_RESIDENCY ? state->residency : state->exit_latency;
+}
+
+void fg_set_idle_state(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_idle_state *state, u64 now)
+{
+	if (state->index < 0) {
+		/* The first posting of mail 001 returned early here. */
+		if (!feat(sys, FG_BREAK_EVEN_NULLBUG))
+			rq->idle_state = -1;
+		return;
+	}
+	rq->idle_state = state->index;
+	rq->idle_exit_latency = state->exit_latency;
+	rq->idle_residency = state->residency;
+	rq->break_even = now + time_to_break_even(sys, state);
 }
 
 void fg_enter_idle(const struct fg_sys *sys, struct fg_cpu *rq)

@@ -20,7 +20,19 @@ struct idlest_cpu {
 	s32 cpu;
 	u64 latency; /* us */
 	u64 stamp;
+	u64 break_even; /* ns */
 };
+
+/* Mail 001: of equally deep CPUs the one whose state has paid, or will, first. Their stamps rank nothing. */
+static void consider_equally_deep_cpu(const struct select_ctx *s, const struct fg_cpu *rq, struct idlest_cpu *best,
+				      u64 latency)
+{
+	note(s, FG_NOTE_BREAK_EVEN, rq->id, rq->break_even, best->break_even);
+	if (latency == best->latency && rq->break_even < best->break_even) {
+		best->break_even = rq->break_even;
+		best->cpu = rq->id;
+	}
+}
 
 /* Shallowest idle state wins, then the CPU that went idle last: its cache is warmest. */
 static void consider_idle_cpu(const struct select_ctx *s, const struct fg_cpu *rq, struct idlest_cpu *best)
@@ -34,7 +46,10 @@ static void consider_idle_cpu(const struct select_ctx *s, const struct fg_cpu *r
 	if (has_state && latency < best->latency) {
 		best->latency = latency;
 		best->stamp = rq->idle_stamp;
+		best->break_even = rq->break_even;
 		best->cpu = rq->id;
+	} else if (feat(s->sys, FG_BREAK_EVEN) && has_state) {
+		consider_equally_deep_cpu(s, rq, best, latency);
 	} else if ((!has_state || latency == best->latency) && rq->idle_stamp > best->stamp) {
 		best->stamp = rq->idle_stamp;
 		best->cpu = rq->id;
@@ -43,7 +58,7 @@ static void consider_idle_cpu(const struct select_ctx *s, const struct fg_cpu *r
 
 static s32 find_idlest_group_cpu(const struct select_ctx *s, const struct fg_group *g, s32 this_cpu)
 {
-	struct idlest_cpu idle = { -1, 0xffffffff, 0 };
+	struct idlest_cpu idle = { -1, 0xffffffff, 0, ~0ull };
 	s32 least_loaded = this_cpu, sched_idle = -1;
 	u64 min_load = ~0ull;
 	u32 cpu;

@@ -287,16 +287,18 @@ impl Scheduler for Fair {
 
     fn idle_enter(&mut self, env: &mut Env, cpu: CpuId, state: IdleView) {
         let cpu = self.enter(env, cpu);
-        let rq = &mut self.world.cpus[cpu];
-        rq.idle_state = i32::from(state.index);
-        rq.idle_exit_latency = state.exit_latency_ns;
-        rq.idle_residency = state.target_residency_ns;
-        rq.idle_entered = state.since;
+        let entered = FgIdleState {
+            index: i32::from(state.index),
+            exit_latency: state.exit_latency_ns,
+            residency: state.target_residency_ns,
+            ..FgIdleState::zeroed()
+        };
+        self.world.set_idle_state(cpu, &entered, state.since);
     }
 
     fn idle_exit(&mut self, env: &mut Env, cpu: CpuId) {
         let cpu = self.enter(env, cpu);
-        self.world.cpus[cpu].idle_state = -1;
+        self.world.set_idle_state(cpu, &FgIdleState { index: -1, ..FgIdleState::zeroed() }, env.now());
     }
 
     fn tick_stopped(&mut self, env: &mut Env, cpu: CpuId, stopped: bool) {

@@ -67,6 +67,12 @@ impl World {
         unsafe { fg_set_max_allowed_capacity(self.sys.ptr(0), self.tasks.ptr(task as usize)) }
     }
 
+    /// `now`: the engine's time, which all CPUs share.
+    pub fn set_idle_state(&mut self, cpu: usize, state: &FgIdleState, now: u64) {
+        // SAFETY: see above.
+        unsafe { fg_set_idle_state(self.sys.ptr(0), self.cpus.ptr(cpu), state, now) }
+    }
+
     pub fn update_thermal(&mut self, cpu: usize) {
         // SAFETY: see above.
         unsafe { fg_update_thermal(self.sys.ptr(0), self.cpus.ptr(cpu)) }
