@@ -14,7 +14,11 @@ struct group {
 static struct group *groups[4096];
 static int nr_groups;
 
+/* Of all groups, as what is accounted to a cgroup is nobody's business: one without a parent is spared that. */
+static struct cgroup no_cgroup;
+
 struct css_set init_css_set = {
+	.dfl_cgrp = &no_cgroup,
 	.refcount = REFCOUNT_INIT(1),
 };
 
@@ -42,6 +46,7 @@ static struct group *add_group(struct cgroup_subsys_state *css, int parent)
 	group->css = css;
 	group->parent = parent;
 	refcount_set(&group->set.refcount, 1);
+	group->set.dfl_cgrp = &no_cgroup;
 	group->set.subsys[cpu_cgrp_id] = css;
 	groups[nr_groups++] = group;
 	return group;

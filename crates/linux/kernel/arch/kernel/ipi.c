@@ -114,6 +114,12 @@ static void flush_calls(void)
 		sched_ttwu_pending(wakes);
 }
 
+/* A stopper that moves a task looks first whether a wakeup of it is on its way. */
+void flush_smp_call_function_queue(void)
+{
+	flush_calls();
+}
+
 /* ---- softirqs: the scheduler has one --------------------------------------------------------------------------- */
 
 static void (*sched_action)(void *);

@@ -27,7 +27,7 @@ void ks_new_stopper(int cpu)
 	cpumask_copy(&p->cpus_mask, cpumask_of(cpu));
 	p->nr_cpus_allowed = 1;
 	sched_fork(0, p);
-	set_task_cpu(p, cpu);
+	__set_task_cpu(p, cpu);
 	WRITE_ONCE(p->__state, TASK_INTERRUPTIBLE);
 	sched_set_stop_task(cpu, p);
 	stopper->task = p;
