@@ -84,7 +84,7 @@ void ks_run_rcu(void)
 		rcu_first = (struct rcu_head *)head->next;
 		if (!rcu_first)
 			rcu_last = &rcu_first;
-		/* kfree_rcu() leaves the offset of the head in place of a function. */
+		/* An offset in place of a function: that of the head in what is to be freed. */
 		if ((unsigned long)head->func < 4096)
 			kfree((void *)head - (unsigned long)head->func);
 		else
@@ -92,9 +92,19 @@ void ks_run_rcu(void)
 	}
 }
 
-void kvfree_call_rcu(struct rcu_head *head, void *ptr)
+/*
+ * What is to be freed is given as the offset of its head in it, or by its address; nobody looks at either after this
+ * call of the host. Without a head the caller may sleep, so nobody reads any more.
+ */
+void ks_kvfree_call_rcu(struct rcu_head *head, void *what) asm("kvfree_call_rcu");
+void ks_kvfree_call_rcu(struct rcu_head *head, void *what)
 {
-	kfree(ptr);
+	if (!head)
+		kvfree(what);
+	else if ((unsigned long)what < 4096)
+		call_rcu(head, (rcu_callback_t)what);
+	else
+		call_rcu(head, (rcu_callback_t)((void *)head - what));
 }
 
 void synchronize_rcu(void)

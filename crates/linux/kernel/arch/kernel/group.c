@@ -59,6 +59,7 @@ void ks_init_groups(void)
 
 	add_group(css, KS_NONE);
 	init_css_set.subsys[cpu_cgrp_id] = css;
+	RCU_INIT_POINTER(init_task.cgroups, &init_css_set);
 	if (cpu_cgrp_subsys.css_online)
 		cpu_cgrp_subsys.css_online(css);
 }
