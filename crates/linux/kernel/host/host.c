@@ -83,6 +83,25 @@ int _printk_deferred(const char *fmt, ...)
 	return 0;
 }
 
+/* Of a device; there is one for each CPU, and which it is is not said. */
+#define DEV_PRINT(name, level)				\
+	void name(const void *dev, const char *fmt, ...);	\
+	void name(const void *dev, const char *fmt, ...)	\
+	{							\
+		char text[LINE];				\
+		va_list args;					\
+								\
+		(void)dev;					\
+		va_start(args, fmt);				\
+		format(text, sizeof(text), fmt, args);		\
+		va_end(args);					\
+		print(level, 0, text);				\
+	}
+
+DEV_PRINT(_dev_err, 3)
+DEV_PRINT(_dev_warn, 4)
+DEV_PRINT(_dev_info, 6)
+
 static const char *from_tree(const char *file)
 {
 	const char *at = strstr(file, "kernel/sched/");
@@ -199,9 +218,10 @@ ALLOC(vzalloc_noprof)
 ALLOC(__kmalloc_node_track_caller)
 ALLOC(__kmalloc_node_track_caller_noprof)
 
-/* These are given a cache as well, and the size at the end. */
+/* These are given a cache or a device first, and the size at the end. */
 #define ALLOC_AT(name, ...) void *name(void *cache, ##__VA_ARGS__, size_t size); \
 	void *name(void *cache, ##__VA_ARGS__, size_t size) { (void)cache; return zalloc(size); }
+ALLOC_AT(devm_kmalloc)
 ALLOC_AT(kmalloc_trace, unsigned int flags)
 ALLOC_AT(__kmalloc_cache_noprof, unsigned int flags)
 ALLOC_AT(kmem_cache_alloc_trace, unsigned int flags)
@@ -254,6 +274,18 @@ void kmem_cache_free(void *cache, void *p)
 {
 	(void)cache;
 	free(p);
+}
+
+void *kmemdup(const void *from, size_t size);
+void *kmemdup(const void *from, size_t size)
+{
+	return memcpy(zalloc(size), from, size);
+}
+
+void *kmemdup_noprof(const void *from, size_t size);
+void *kmemdup_noprof(const void *from, size_t size)
+{
+	return kmemdup(from, size);
 }
 
 void *kstrdup(const char *s);

@@ -53,6 +53,22 @@ NOTHING(wq_worker_tick)
 NOTHING(cap_task_setscheduler)
 NOTHING(idle_thread_set_boot_cpu)
 
+/* cpufreq, sysfs and debugfs around governors and energy models. */
+NOTHING(cpufreq_disable_fast_switch)
+NOTHING(cpufreq_driver_test_flags)
+NOTHING(cpufreq_driver_has_adjust_perf)
+YES(have_governor_per_policy)
+NOTHING(get_governor_parent_kobj)
+NOTHING(kobject_init_and_add)
+NOTHING(kobject_put)
+NOTHING(debugfs_create_dir)
+NOTHING(debugfs_create_file)
+NOTHING(debugfs_create_ulong)
+NOTHING(debugfs_lookup_and_remove)
+/* An energy model is looked at again for CPUs that come later; here they are all there. */
+NOTHING(queue_delayed_work_on)
+NOTHING(delayed_work_timer_fn)
+
 _Bool static_key_initialized = 1;
 _Bool cpuhp_tasks_frozen;
 int oops_in_progress;
@@ -64,6 +80,9 @@ BLOB(init_stack)
 BLOB(init_struct_pid)
 BLOB(init_uts_ns)
 BLOB(root_user)
+BLOB(cpu_subsys)
+BLOB(governor_sysfs_ops)
+void *system_wq, *system_percpu_wq;
 char __lock_text_start[1], __lock_text_end[1];
 char __sched_text_start[1], __sched_text_end[1];
 char __cpuidle_text_start[1], __cpuidle_text_end[1];

@@ -52,6 +52,8 @@ static struct task tasks[MAX_TASKS];
 static struct event heap[1 << 16];
 static u32 nr_cpus, nr_tasks, nr_events;
 static u64 now, seq, cost, tick_ns, hash, warns, moves[8], works[KS_NR_WORKS], placements, balances, moved_by_balance;
+static u64 ran_on[MAX_CPUS];
+static u32 lowest_asked = ~0u;
 static s32 calling;
 static const char *scenario;
 
@@ -184,6 +186,7 @@ static void host_enqueued(void *self, s32 task, s32 cpu)
 static void host_frequency(void *self, s32 cpu, u32 khz)
 {
 	mix((u64)cpu, khz);
+	lowest_asked = khz < lowest_asked ? khz : lowest_asked;
 }
 
 static void host_print(void *self, u32 level, u32 warn, const char *line)
@@ -242,6 +245,7 @@ static void charge(s32 cpu)
 	if (c->curr < 0)
 		return;
 	tasks[c->curr].ran += ran;
+	ran_on[cpu] += ran;
 	if (tasks[c->curr].burst)
 		tasks[c->curr].left -= ran < tasks[c->curr].left ? ran : tasks[c->curr].left;
 }
@@ -560,12 +564,32 @@ static void affinity(void)
 		fail("CPU of the hog", (u64)tasks[hog].cpu, 3);
 }
 
+/* Small tasks on a machine with an energy model: the little CPUs have them, at a low clock. */
+static void energy(void)
+{
+	u64 little = 0, all = 0;
+
+	boot(8, 1, 8, 1, 4, 1);
+	for (int i = 0; i < 4; i++)
+		spawn(0, 300 * US, 10 * MS, 0, FG_SCHED_OTHER, 0, 8);
+	run_until(now + 2000 * MS);
+	for (u32 cpu = 0; cpu < nr_cpus; cpu++) {
+		all += ran_on[cpu];
+		little += cpu < 4 ? ran_on[cpu] : 0;
+	}
+	if (little * 10 < all * 9)
+		fail("run time on little CPUs, us", little / US, all / US);
+	if (lowest_asked != 600000)
+		fail("lowest frequency asked for, kHz", lowest_asked, 600000);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
 } scenarios[] = {
 	{ "asymmetric", asymmetric }, { "clustered", clustered }, { "smt", smt }, { "weights", weights },
 	{ "bandwidth", bandwidth }, { "realtime", realtime }, { "misfit", misfit }, { "affinity", affinity },
+	{ "energy", energy },
 };
 
 /* One kernel a process: each scenario is a run of its own, twice, and both have to have the same trace. */

@@ -173,7 +173,7 @@ static void build_domains(void)
 	set_cpus_allowed_ptr(stopper, cpumask_of(0));
 	stopper->flags |= PF_NO_SETAFFINITY;
 	system_state = SYSTEM_RUNNING;
-	ks_energy_ready();
+	ks_start_governors();
 	WRITE_ONCE(stopper->__state, TASK_INTERRUPTIBLE);
 	schedule();
 }

@@ -1,7 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The border: what the host may call, see ks.h. */
 #include "sim.h"
+#include <linux/sched/nohz.h>
 #include <generated/utsrelease.h>
+
+/* The first thing that the idle task does. */
+static void begin_idle(int cpu)
+{
+#ifdef KS_HAS_NOHZ_RUN_IDLE_BALANCE
+	u32 look = ks_look_as(KS_WORK_GROUP_CPU);
+
+	nohz_run_idle_balance(cpu);
+	ks_look_as(look);
+#endif
+	ks_count_idle();
+}
 
 static s32 ks_schedule(s32 cpu)
 {
@@ -11,15 +24,8 @@ static s32 ks_schedule(s32 cpu)
 		schedule_idle();
 	else
 		schedule();
-#ifdef KS_HAS_NOHZ_RUN_IDLE_BALANCE
-	/* The first thing the idle task does. */
-	if (is_idle_task(current)) {
-		u32 look = ks_look_as(KS_WORK_GROUP_CPU);
-
-		nohz_run_idle_balance(cpu);
-		ks_look_as(look);
-	}
-#endif
+	if (is_idle_task(current))
+		begin_idle(cpu);
 	ks_leave();
 	if (is_idle_task(current))
 		return KS_PICK_IDLE;

@@ -58,6 +58,7 @@ s32 ks_set_allowed(s32 cpu, s32 number, const u64 *allowed);
 /* ---- boot.c ---------------------------------------------------------------------------------------------------- */
 
 void ks_seed_random(u64 seed);
+void ks_count_idle(void);
 void ks_tick_stopped(s32 cpu, u32 stopped);
 s32 ks_boot(const struct ks_host *host, const struct ks_machine *machine);
 
@@ -81,7 +82,11 @@ void ks_timer(s32 cpu);
 
 void ks_init_frequency(const struct ks_machine *machine);
 void ks_frequency_limits(s32 cpu, const struct fg_frequency_limits *limits);
-void ks_energy_ready(void);
+void ks_start_governors(void);
+
+/* ---- work.c ---------------------------------------------------------------------------------------------------- */
+
+void ks_run_works(void);
 
 /* ---- group.c --------------------------------------------------------------------------------------------------- */
 

@@ -55,6 +55,19 @@ bool tick_nohz_tick_stopped_cpu(int cpu)
 	return per_cpu(tick_is_stopped, cpu);
 }
 
+/* How often the CPU went idle. */
+static DEFINE_PER_CPU(unsigned long, idle_calls);
+
+void ks_count_idle(void)
+{
+	__this_cpu_inc(idle_calls);
+}
+
+unsigned long tick_nohz_get_idle_calls_cpu(int cpu)
+{
+	return per_cpu(idle_calls, cpu);
+}
+
 void ks_tick_stopped(s32 cpu, u32 stopped)
 {
 	bool was;

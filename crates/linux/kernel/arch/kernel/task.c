@@ -44,10 +44,23 @@ static void remember(int number, struct task_struct *p)
 	tasks[number] = p;
 }
 
+/*
+ * Structs of the dead are used again, and never given back: those whom they woke still point at them, as in the kernel,
+ * and who reads such a pointer finds some task or other.
+ */
+static LLIST_HEAD(dead);
+
+static struct task_struct *take_struct(void)
+{
+	struct llist_node *node = llist_del_first(&dead);
+
+	return node ? container_of(node, struct task_struct, wake_entry.llist) : kmalloc(sizeof(init_task), GFP_KERNEL);
+}
+
 /* A copy of the first task, which is what the tree's own initialisers made. */
 struct task_struct *ks_new_task(const char *comm, int pid)
 {
-	struct task_struct *p = kmalloc(sizeof(*p), GFP_KERNEL);
+	struct task_struct *p = take_struct();
 
 	memcpy(p, &init_task, sizeof(*p));
 	p->flags &= ~(PF_KTHREAD | PF_IDLE | PF_NO_SETAFFINITY);
@@ -71,7 +84,7 @@ void put_task_struct_rcu_user(struct task_struct *p)
 {
 	if (p->pid > 0)
 		tasks[p->pid - 1] = NULL;
-	kfree(p);
+	llist_add(&p->wake_entry.llist, &dead);
 }
 
 /* References of the scheduler's own; the task itself goes when it is dead and switched away from. */
@@ -209,6 +222,8 @@ void ks_fork(s32 cpu, const struct ks_birth *birth)
 	remember(birth->task, p);
 	ks_cause = KS_CAUSE_FORK;
 	wake_up_new_task(p);
+	if (task_cpu(p) != cpu)
+		ks_call(migrated, birth->task, cpu, task_cpu(p), KS_CAUSE_FORK);
 	ks_tell_enqueued(p);
 	ks_cause = KS_CAUSE_BALANCE;
 	ks_leave();
