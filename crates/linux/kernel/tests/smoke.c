@@ -579,6 +579,9 @@ static void energy(void)
 	}
 	if (little * 10 < all * 9)
 		fail("run time on little CPUs, us", little / US, all / US);
+	/* Whoever looks for the cheapest CPU looks at all of them. */
+	if (works[KS_WORK_PROBE] < placements * 7)
+		fail("CPUs looked at by placements", works[KS_WORK_PROBE], placements * 7);
 	if (lowest_asked != 600000)
 		fail("lowest frequency asked for, kHz", lowest_asked, 600000);
 }

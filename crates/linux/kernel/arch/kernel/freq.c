@@ -250,6 +250,9 @@ void ks_start_governors(void)
 		policy->governor = &schedutil_gov;
 		if (schedutil_gov.init(policy) || schedutil_gov.start(policy))
 			ks_call(fault, KS_FAULT_HOST, "schedutil does not start");
+#ifdef KS_HAS_GOVERNOR_CHANGE
+		sched_cpufreq_governor_change(policy, NULL);
+#endif
 	}
 	ks_run_works();
 }
