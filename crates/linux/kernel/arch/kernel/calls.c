@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The border: what the host may call, see ks.h. */
 #include "sim.h"
+#if __has_include("read.h")
+#include "read.h"
+#define KS_READ
+#endif
 #include <linux/sched/nohz.h>
 #include <generated/utsrelease.h>
 
@@ -115,6 +119,7 @@ static const struct ks_kernel kernel = {
 #ifdef KS_READ
 	.read_cpu = ks_read_cpu,
 	.read_task = ks_read_task,
+	.read = &ks_reader,
 #endif
 };
 

@@ -116,9 +116,18 @@ unsigned int cpufreq_driver_fast_switch(struct cpufreq_policy *policy, unsigned 
 	return khz;
 }
 
+/* How often a governor may ask. The multiplier is there as long as cpufreq went by it, until v6.9. */
 unsigned int cpufreq_policy_transition_delay_us(struct cpufreq_policy *policy)
 {
-	return policy->transition_delay_us ? policy->transition_delay_us : USEC_PER_MSEC;
+	unsigned int latency = policy->cpuinfo.transition_latency / NSEC_PER_USEC;
+
+	if (!latency)
+		return USEC_PER_MSEC;
+#ifdef LATENCY_MULTIPLIER
+	return min_t(unsigned int, latency * LATENCY_MULTIPLIER, 10 * USEC_PER_MSEC);
+#else
+	return latency + latency / 2;
+#endif
 }
 
 void gov_attr_set_init(struct gov_attr_set *set, struct list_head *node)
@@ -156,7 +165,7 @@ static void init_clock(struct clock *clock, const struct ks_pd *pd)
 	policy->min = policy->cpuinfo.min_freq = pd->opps[0].khz;
 	policy->max = policy->cpuinfo.max_freq = pd->opps[pd->nr_opps - 1].khz;
 	policy->cur = policy->max;
-	policy->transition_delay_us = pd->transition_us;
+	policy->cpuinfo.transition_latency = pd->transition_us * NSEC_PER_USEC;
 	policy->fast_switch_possible = true;
 	policy->dvfs_possible_from_any_cpu = true;
 }
