@@ -586,13 +586,77 @@ static void energy(void)
 		fail("lowest frequency asked for, kHz", lowest_asked, 600000);
 }
 
+/* One task's life on a machine whose CPU 0 is busy: it is born, clamped, yields, executes, sleeps and ends. */
+static void life(void)
+{
+	struct ks_attr attr = { .policy = FG_SCHED_OTHER, .nice = 5, .uclamp_min = 300, .uclamp_max = 600, .uclamp_set = 3 };
+	struct fg_frequency_limits limits = { .top = 1800000, .hardware = 1200000, .cooling = 1200000, .policy = 1500000 };
+	s32 child, cpu, group;
+
+	boot(8, 1, 4, 1, 4, 1);
+	group = kernel->group_new(0);
+	if (group < 1 || kernel->group_write(group, "cpu.uclamp.min", "25.5") || kernel->group_write(group, "cpu.uclamp.max", "max"))
+		fail("clamps of a group", (u64)group, 1);
+	if (kernel->group_write(group, "cpu.weight", "nonsense") >= 0 || kernel->group_write(group, "cpu.colour", "1") >= 0)
+		fail("a nonsensical write to a group", 0, 1);
+	for (cpu = 0; cpu < 8; cpu++)
+		kernel->frequency_limits(on(cpu), &limits);
+	kernel->idle_enter(on(1), 1, 300 * US, 1500 * US);
+	spawn(0, 0, 0, 0, FG_SCHED_OTHER, 0, 1);
+	child = spawn(0, 0, 0, group, FG_SCHED_OTHER, 0, 1);
+	kernel->idle_exit(on(1));
+	if (kernel->set_attr(on(0), child, &attr))
+		fail("set_attr", 1, 0);
+	attr.uclamp_min = 2000;
+	if (!kernel->set_attr(on(0), child, &attr))
+		fail("set_attr of a clamp out of range", 0, 1);
+	run_until(now + 3000 * MS);
+	near("ratio of runtimes of a task and a group of weight 100, percent", tasks[0].ran * 100 / tasks[child].ran, 100);
+	while (cpus[0].curr != child)
+		run_until(now + MS);
+	kernel->yield(on(0));
+	schedule(0);
+	while (cpus[0].curr != child)
+		run_until(now + MS);
+	tasks[child].allowed[0] = 0xff;
+	kernel->set_allowed(on(0), child, tasks[child].allowed);
+	kernel->exec(on(0), child);
+	reschedule_all();
+	run_until(now + MS);
+	cpu = tasks[child].cpu;
+	if (!cpu || !moves[KS_CAUSE_EXEC] || cpus[cpu].curr != child)
+		fail("CPU after an exec", (u64)cpu, 1);
+	kernel->exit(on(cpu));
+	schedule(cpu);
+	if (cpus[cpu].curr == child)
+		fail("current task after its end", (u64)child, 0);
+	run_until(now + 50 * MS);
+}
+
+/* Two RT tasks on one CPU: the second one is pushed away or pulled. */
+static void rt_balance(void)
+{
+	s32 a, b;
+
+	boot(4, 1, 1, 1, 0, 0);
+	a = spawn(1, 3 * MS, 1 * MS, 0, FG_SCHED_FIFO, 0, 4);
+	b = spawn(1, 3 * MS, 1 * MS, 0, FG_SCHED_FIFO, 0, 4);
+	for (int i = 0; i < 4; i++)
+		spawn(1, 3 * MS, 1 * MS, 0, FG_SCHED_FIFO, 0, 2);
+	run_until(now + 400 * MS);
+	near("bursts of the first RT task, ms", tasks[a].ran / MS, 300);
+	near("bursts of the second RT task, ms", tasks[b].ran / MS, 300);
+	if (!moves[KS_CAUSE_RT])
+		fail("pushes and pulls", 0, 1);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
 } scenarios[] = {
 	{ "asymmetric", asymmetric }, { "clustered", clustered }, { "smt", smt }, { "weights", weights },
 	{ "bandwidth", bandwidth }, { "realtime", realtime }, { "misfit", misfit }, { "affinity", affinity },
-	{ "energy", energy },
+	{ "energy", energy }, { "life", life }, { "rt_balance", rt_balance },
 };
 
 /* One kernel a process: each scenario is a run of its own, twice, and both have to have the same trace. */

@@ -45,6 +45,7 @@ void set_cpu_online(unsigned int cpu, bool online)
 
 static DEFINE_PER_CPU(bool, tick_is_stopped);
 
+#ifdef CONFIG_NO_HZ_COMMON
 bool tick_nohz_tick_stopped(void)
 {
 	return __this_cpu_read(tick_is_stopped);
@@ -54,6 +55,7 @@ bool tick_nohz_tick_stopped_cpu(int cpu)
 {
 	return per_cpu(tick_is_stopped, cpu);
 }
+#endif
 
 /* How often the CPU went idle. */
 static DEFINE_PER_CPU(unsigned long, idle_calls);
@@ -63,10 +65,12 @@ void ks_count_idle(void)
 	__this_cpu_inc(idle_calls);
 }
 
+#ifdef CONFIG_NO_HZ_COMMON
 unsigned long tick_nohz_get_idle_calls_cpu(int cpu)
 {
 	return per_cpu(idle_calls, cpu);
 }
+#endif
 
 void ks_tick_stopped(s32 cpu, u32 stopped)
 {

@@ -67,11 +67,9 @@ static u32 fg_wake_flags(int flags)
 	u32 to = preempt_count() & HARDIRQ_MASK ? FG_WF_IRQ : 0;
 
 	to |= flags & WF_SYNC ? FG_WF_SYNC : 0;
-#ifdef KS_HAS_WF_EXEC
 	to |= flags & WF_EXEC ? FG_WF_EXEC : 0;
 	to |= flags & WF_FORK ? FG_WF_FORK : 0;
 	to |= flags & WF_TTWU ? FG_WF_TTWU : 0;
-#endif
 #ifdef KS_HAS_WF_CURRENT_CPU
 	to |= flags & WF_CURRENT_CPU ? FG_WF_CURRENT_CPU : 0;
 #endif
