@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _ASM_SIM_SPINLOCK_H
+#define _ASM_SIM_SPINLOCK_H
+
+#include <linux/compiler.h>
+#include <asm/spinlock_types.h>
+
+/*
+ * One thread runs all CPUs and never leaves a critical section half way, so nobody can ever wait for a lock: who finds
+ * one held has found a deadlock.
+ */
+void ks_lock_fault(const char *what) __attribute__((noreturn, cold));
+
+#define arch_spin_is_locked(l) ((l)->held != 0)
+#define arch_spin_is_contended(l) 0
+#define arch_spin_value_unlocked(l) ((l).held == 0)
+
+static __always_inline void arch_spin_lock(arch_spinlock_t *l)
+{
+	if (unlikely(l->held))
+		ks_lock_fault("a spinlock that is already held is taken");
+	l->held = 1;
+}
+
+static __always_inline int arch_spin_trylock(arch_spinlock_t *l)
+{
+	if (l->held)
+		return 0;
+	l->held = 1;
+	return 1;
+}
+
+static __always_inline void arch_spin_unlock(arch_spinlock_t *l)
+{
+	if (unlikely(!l->held))
+		ks_lock_fault("a spinlock that nobody holds is released");
+	l->held = 0;
+}
+
+static __always_inline void arch_read_lock(arch_rwlock_t *l)
+{
+	if (unlikely(l->readers < 0))
+		ks_lock_fault("a rwlock held for writing is taken for reading");
+	l->readers++;
+}
+
+static __always_inline void arch_write_lock(arch_rwlock_t *l)
+{
+	if (unlikely(l->readers))
+		ks_lock_fault("a rwlock that is already held is taken for writing");
+	l->readers = -1;
+}
+
+static __always_inline int arch_read_trylock(arch_rwlock_t *l)
+{
+	return l->readers < 0 ? 0 : (l->readers++, 1);
+}
+
+static __always_inline int arch_write_trylock(arch_rwlock_t *l)
+{
+	return l->readers ? 0 : (l->readers = -1, 1);
+}
+
+static __always_inline void arch_read_unlock(arch_rwlock_t *l)
+{
+	if (unlikely(l->readers <= 0))
+		ks_lock_fault("a rwlock that nobody reads is released");
+	l->readers--;
+}
+
+static __always_inline void arch_write_unlock(arch_rwlock_t *l)
+{
+	if (unlikely(l->readers != -1))
+		ks_lock_fault("a rwlock that nobody writes is released");
+	l->readers = 0;
+}
+
+#endif

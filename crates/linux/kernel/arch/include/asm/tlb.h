@@ -1,0 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _ASM_SIM_TLB_H
+#define _ASM_SIM_TLB_H
+#endif

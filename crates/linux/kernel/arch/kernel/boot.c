@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* From the host's machine to booted CPUs, in the order of the kernel's own start. */
+#include "sim.h"
+#include <linux/sched/init.h>
+#include <linux/sched_clock.h>
+#include <linux/sched/topology.h>
+#include <linux/utsname.h>
+
+struct ks_topology ks_topology[NR_CPUS];
+cpumask_t ks_node_mask[MAX_NUMNODES];
+
+static u32 *distance;
+
+int ks_node_distance(int from, int to)
+{
+	return distance[from * nr_node_ids + to];
+}
+
+const struct cpumask *cpu_clustergroup_mask(int cpu)
+{
+	return &ks_topology[cpu].clustered;
+}
+
+const struct cpumask *cpu_coregroup_mask(int cpu)
+{
+	return &ks_topology[cpu].mc;
+}
+
+/* ---- per-CPU memory: as many copies of the link script's section, each with room for what is allocated ----------- */
+
+/* Address space; a page is real memory once it is written. */
+#define DYNAMIC_SIZE (8UL << 20)
+
+unsigned long __per_cpu_offset[NR_CPUS];
+extern char __per_cpu_start[], __per_cpu_end[];
+
+static unsigned long static_size, dynamic_used;
+
+void *ks_reserve(unsigned long size);	/* of the host: zeroed, never given back */
+
+static void init_percpu(void)
+{
+	unsigned long unit;
+	unsigned int cpu;
+	char *area;
+
+	static_size = ALIGN(__per_cpu_end - __per_cpu_start, PAGE_SIZE);
+	unit = static_size + DYNAMIC_SIZE;
+	area = ks_reserve(unit * ks_nr_cpus);
+	for (cpu = 0; cpu < ks_nr_cpus; cpu++) {
+		memcpy(area + unit * cpu, __per_cpu_start, __per_cpu_end - __per_cpu_start);
+		__per_cpu_offset[cpu] = (unsigned long)(area + unit * cpu) - (unsigned long)__per_cpu_start;
+	}
+}
+
+/* Aligned to its size, so what is asked for does not matter. Spellings, and what more they pass, vary. */
+void *ks_alloc_percpu(size_t size);
+void *ks_alloc_percpu(size_t size)
+{
+	unsigned long at = ALIGN(dynamic_used, size >= PAGE_SIZE ? PAGE_SIZE : roundup_pow_of_two(max(size, 8UL)));
+
+	if (size > DYNAMIC_SIZE - at)
+		return NULL;
+	dynamic_used = at + size;
+	return __per_cpu_start + static_size + at;
+}
+
+void *ks_pcpu_alloc(size_t size) asm("pcpu_alloc_noprof") __alias(ks_alloc_percpu);
+void *ks_alloc_percpu_gfp(size_t size) asm("__alloc_percpu_gfp") __alias(ks_alloc_percpu);
+void *ks_alloc_percpu_plain(size_t size) asm("__alloc_percpu") __alias(ks_alloc_percpu);
+
+/* Few are ever freed, and their sizes are not known here: they stay. */
+void free_percpu(void __percpu *p)
+{
+}
+
+/* ---- masks and nodes ------------------------------------------------------------------------------------------- */
+
+static void set_mask(const u64 *bits, struct cpumask *to)
+{
+	unsigned int cpu;
+
+	cpumask_clear(to);
+	for (cpu = 0; cpu < ks_nr_cpus; cpu++)
+		if (bits[cpu / 64] >> (cpu % 64) & 1)
+			cpumask_set_cpu(cpu, to);
+}
+
+static void init_cpu(unsigned int cpu, const struct ks_cpu_desc *desc)
+{
+	struct ks_topology *topology = &ks_topology[cpu];
+
+	set_mask(desc->smt, &topology->smt);
+	set_mask(desc->cluster, &topology->clustered);
+	set_mask(desc->mc, &topology->mc);
+	topology->package = desc->package;
+	topology->core = cpumask_first(&topology->smt);
+	topology->cluster = cpumask_first(&topology->clustered);
+	topology->capacity = desc->capacity;
+	topology->freq_scale = SCHED_CAPACITY_SCALE;
+	cpumask_set_cpu(cpu, &ks_node_mask[desc->node]);
+	cpumask_set_cpu(cpu, &__cpu_possible_mask);
+	cpumask_set_cpu(cpu, &__cpu_present_mask);
+}
+
+static void init_machine(const struct ks_machine *machine)
+{
+	unsigned int cpu, node;
+
+	nr_cpu_ids = ks_nr_cpus;
+	nr_node_ids = machine->nr_nodes;
+	nr_online_nodes = machine->nr_nodes;
+	node_reclaim_distance = machine->node_reclaim_distance;
+	distance = kcalloc(machine->nr_nodes * machine->nr_nodes, sizeof(*distance), GFP_KERNEL);
+	memcpy(distance, machine->distance, machine->nr_nodes * machine->nr_nodes * sizeof(*distance));
+	for (node = 0; node < machine->nr_nodes; node++) {
+		node_set(node, node_states[N_POSSIBLE]);
+		node_set(node, node_states[N_ONLINE]);
+		node_set(node, node_states[N_MEMORY]);
+		node_set(node, node_states[N_CPU]);
+	}
+	for (cpu = 0; cpu < ks_nr_cpus; cpu++)
+		init_cpu(cpu, &machine->cpus[cpu]);
+	init_percpu();
+	for (cpu = 0; cpu < ks_nr_cpus; cpu++)
+		per_cpu(numa_node, cpu) = machine->cpus[cpu].node;
+}
+
+/* ---- the start --------------------------------------------------------------------------------------------------- */
+
+static void online(unsigned int cpu)
+{
+	set_cpu_online(cpu, true);
+}
+
+/* Idle tasks of the other CPUs, made as the kernel does: copies of the first one, which has become that of CPU 0. */
+static void boot_other(unsigned int cpu)
+{
+	struct task_struct *idle = ks_new_task("swapper", 0);
+
+	idle->flags |= PF_IDLE;
+	cpumask_copy(&idle->cpus_mask, cpumask_of(cpu));
+	sched_fork(0, idle);
+	init_idle(idle, cpu);
+	idle->flags |= PF_IDLE;
+	ks_enter(cpu);
+	online(cpu);
+	sched_cpu_starting(cpu);
+}
+
+static void activate_all(void)
+{
+	unsigned int cpu;
+
+	for (cpu = 0; cpu < ks_nr_cpus; cpu++) {
+		ks_enter(cpu);
+		sched_cpu_activate(cpu);
+	}
+	ks_enter(0);
+}
+
+/*
+ * Domains are built by a task, which the kernel frees to run anywhere when they are there. Here it is the stopper of
+ * CPU 0, the one task that leaves no trace in any signal; it is bound to its CPU again.
+ */
+static void build_domains(void)
+{
+	struct task_struct *stopper = ks_stopper_task(0);
+
+	wake_up_process(stopper);
+	schedule_idle();
+	sched_init_smp();
+	set_cpus_allowed_ptr(stopper, cpumask_of(0));
+	stopper->flags |= PF_NO_SETAFFINITY;
+	system_state = SYSTEM_RUNNING;
+	ks_start_governors();
+	WRITE_ONCE(stopper->__state, TASK_INTERRUPTIBLE);
+	schedule();
+}
+
+s32 ks_boot(const struct ks_host *host, const struct ks_machine *machine)
+{
+	unsigned int cpu;
+
+	if (host->size != sizeof(*host) || machine->size != sizeof(*machine) || ks_host)
+		return -EINVAL;
+	if (!machine->nr_cpus || machine->nr_cpus > NR_CPUS || machine->nr_nodes > MAX_NUMNODES)
+		return -E2BIG;
+	ks_host = host;
+	ks_nr_cpus = machine->nr_cpus;
+	ks_seed_random(machine->seed);
+	init_machine(machine);
+	ks_init_timers();
+	set_cpu_online(0, true);
+	sched_init();
+	ks_init_groups();
+	sched_clock_init();
+	ks_watch_classes();
+	system_state = SYSTEM_SCHEDULING;
+	for (cpu = 1; cpu < ks_nr_cpus; cpu++)
+		boot_other(cpu);
+	ks_enter(0);
+	for (cpu = 0; cpu < ks_nr_cpus; cpu++)
+		ks_new_stopper(cpu);
+	enable_sched_clock_irqtime();
+	ks_init_frequency(machine);
+	activate_all();
+	build_domains();
+	ks_leave();
+	return 0;
+}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Clocks of the CPUs. Their limits, as drivers/base/arch_topology.c and cpufreq tell the scheduler of them; and as much
+ * of cpufreq as the tree's schedutil and its energy models need: a policy for each clock, whose frequencies the host
+ * sets when it is asked to.
+ *
+ * DEVIATION: frequencies are asked for from the scheduler's own path ("fast switch"), also where a driver would need a
+ * kernel thread for it.
+ */
+#include "sim.h"
+#include <linux/cpufreq.h>
+#include <linux/device.h>
+#include <linux/energy_model.h>
+
+#ifdef KS_HAS_CPUFREQ_PRESSURE
+DEFINE_PER_CPU(unsigned long, cpufreq_pressure);
+#endif
+
+extern struct cpufreq_governor schedutil_gov;
+
+/* A clock: its policy, and what its operating points take. */
+struct clock {
+	struct cpufreq_policy policy;
+	const struct ks_opp *opps;
+	u32 nr_opps;
+};
+
+static struct clock *clocks;
+static u32 nr_clocks;
+static struct clock **clock_of;	/* by CPU, if schedutil is to run */
+static struct device *devices;
+
+struct device *get_cpu_device(unsigned int cpu)
+{
+	return &devices[cpu];
+}
+
+/* ---- limits ------------------------------------------------------------------------------------------------------ */
+
+static unsigned long capacity_lost(int cpu, u32 top, u32 limit)
+{
+	unsigned long capacity = ks_topology[cpu].capacity;
+
+	if (limit >= top)
+		return 0;
+	return capacity - mult_frac(capacity, (unsigned long)limit, (unsigned long)top);
+}
+
+static void limit_policy(struct cpufreq_policy *policy, u32 khz)
+{
+	khz = clamp(khz, policy->cpuinfo.min_freq, policy->cpuinfo.max_freq);
+	if (policy->max == khz)
+		return;
+	policy->max = khz;
+	if (policy->governor && policy->governor->limits)
+		policy->governor->limits(policy);
+}
+
+void ks_frequency_limits(s32 cpu, const struct fg_frequency_limits *limits)
+{
+	ks_enter(cpu);
+#ifdef KS_HAS_CPUFREQ_PRESSURE
+	per_cpu(cpufreq_pressure, cpu) = capacity_lost(cpu, limits->top, limits->policy);
+	ks_topology[cpu].pressure = capacity_lost(cpu, limits->top, limits->hardware);
+#else
+	/* Cooling devices are told apart from the hardware only by trees that have a pressure for cpufreq. */
+	ks_topology[cpu].pressure = capacity_lost(cpu, limits->top, min(limits->hardware, limits->cooling));
+#endif
+	if (clock_of)
+		limit_policy(&clock_of[cpu]->policy, limits->policy);
+	ks_leave();
+}
+
+/* ---- what cpufreq does for governors ----------------------------------------------------------------------------- */
+
+struct cpufreq_policy *cpufreq_cpu_get(unsigned int cpu)
+{
+	return clock_of ? &clock_of[cpu]->policy : NULL;
+}
+
+void cpufreq_cpu_put(struct cpufreq_policy *policy)
+{
+}
+
+void cpufreq_enable_fast_switch(struct cpufreq_policy *policy)
+{
+	policy->fast_switch_enabled = true;
+}
+
+/* The lowest frequency that is enough, within the limits; inefficient ones are passed over. */
+unsigned int cpufreq_driver_resolve_freq(struct cpufreq_policy *policy, unsigned int khz)
+{
+	struct cpufreq_frequency_table *row;
+	unsigned int best = 0;
+
+	khz = clamp(khz, policy->min, policy->max);
+	for (row = policy->freq_table; row->frequency != CPUFREQ_TABLE_END; row++) {
+		if (row->frequency > policy->max)
+			break;
+#ifdef KS_HAS_EFFICIENCIES
+		if (policy->efficiencies_available && row->flags & CPUFREQ_INEFFICIENT_FREQ)
+			continue;
+#endif
+		best = row->frequency;
+		if (best >= khz)
+			break;
+	}
+	return best ? best : policy->freq_table[0].frequency;
+}
+
+unsigned int cpufreq_driver_fast_switch(struct cpufreq_policy *policy, unsigned int khz)
+{
+	khz = cpufreq_driver_resolve_freq(policy, khz);
+	policy->cur = khz;
+	ks_call(frequency, policy->cpu, khz);
+	return khz;
+}
+
+/* How often a governor may ask. The multiplier is there as long as cpufreq went by it, until v6.9. */
+unsigned int cpufreq_policy_transition_delay_us(struct cpufreq_policy *policy)
+{
+	unsigned int latency = policy->cpuinfo.transition_latency / NSEC_PER_USEC;
+
+	if (!latency)
+		return USEC_PER_MSEC;
+#ifdef LATENCY_MULTIPLIER
+	return min_t(unsigned int, latency * LATENCY_MULTIPLIER, 10 * USEC_PER_MSEC);
+#else
+	return latency + latency / 2;
+#endif
+}
+
+void gov_attr_set_init(struct gov_attr_set *set, struct list_head *node)
+{
+	INIT_LIST_HEAD(&set->policy_list);
+	set->usage_count = 1;
+	list_add(node, &set->policy_list);
+}
+
+/* ---- the start --------------------------------------------------------------------------------------------------- */
+
+static struct cpufreq_frequency_table *table_of(const struct ks_pd *pd)
+{
+	struct cpufreq_frequency_table *table = kcalloc(pd->nr_opps + 1, sizeof(*table), GFP_KERNEL);
+	u32 i;
+
+	for (i = 0; i < pd->nr_opps; i++)
+		table[i].frequency = pd->opps[i].khz;
+	table[i].frequency = CPUFREQ_TABLE_END;
+	return table;
+}
+
+static void init_clock(struct clock *clock, const struct ks_pd *pd)
+{
+	struct cpufreq_policy *policy = &clock->policy;
+
+	clock->opps = kmemdup(pd->opps, pd->nr_opps * sizeof(*pd->opps), GFP_KERNEL);
+	clock->nr_opps = pd->nr_opps;
+	zalloc_cpumask_var(&policy->cpus, GFP_KERNEL);
+	zalloc_cpumask_var(&policy->related_cpus, GFP_KERNEL);
+	zalloc_cpumask_var(&policy->real_cpus, GFP_KERNEL);
+	policy->cpu = pd->cpu;
+	policy->freq_table = table_of(pd);
+	policy->freq_table_sorted = CPUFREQ_TABLE_SORTED_ASCENDING;
+	policy->min = policy->cpuinfo.min_freq = pd->opps[0].khz;
+	policy->max = policy->cpuinfo.max_freq = pd->opps[pd->nr_opps - 1].khz;
+	policy->cur = policy->max;
+	policy->cpuinfo.transition_latency = pd->transition_us * NSEC_PER_USEC;
+	policy->fast_switch_possible = true;
+	policy->dvfs_possible_from_any_cpu = true;
+}
+
+static void cover_cpu(struct clock *clock, unsigned int cpu)
+{
+	ks_topology[cpu].freq_ref = clock->policy.cpuinfo.max_freq;
+	cpumask_set_cpu(cpu, clock->policy.cpus);
+	cpumask_set_cpu(cpu, clock->policy.related_cpus);
+	cpumask_set_cpu(cpu, clock->policy.real_cpus);
+}
+
+void ks_init_frequency(const struct ks_machine *machine)
+{
+	struct clock **of = kcalloc(ks_nr_cpus, sizeof(*of), GFP_KERNEL);
+	unsigned int cpu, covered = 0;
+	u32 i;
+
+	devices = kcalloc(ks_nr_cpus, sizeof(*devices), GFP_KERNEL);
+	nr_clocks = machine->nr_pds;
+	clocks = kcalloc(nr_clocks, sizeof(*clocks), GFP_KERNEL);
+	for (i = 0; i < nr_clocks; i++)
+		init_clock(&clocks[i], &machine->pds[i]);
+	for (cpu = 0; cpu < ks_nr_cpus; cpu++) {
+		devices[cpu].bus = &cpu_subsys;
+		for (i = 0; i < nr_clocks; i++) {
+			if (machine->pds[i].cpu != machine->cpus[cpu].pd)
+				continue;
+			cover_cpu(&clocks[i], cpu);
+			of[cpu] = &clocks[i];
+			covered++;
+		}
+	}
+	/* Governors are for all CPUs or for none. */
+	if (machine->schedutil && covered == ks_nr_cpus)
+		clock_of = of;
+	else
+		kfree(of);
+}
+
+#ifdef KS_HAS_EM_REGISTER
+static struct clock *clock_of_device(struct device *dev)
+{
+	return clock_of[dev - devices];
+}
+
+/* The lowest operating point that is not below *khz, and what a busy CPU takes there. */
+static int active_power(struct device *dev, unsigned long *power_uw, unsigned long *khz)
+{
+	struct clock *clock = clock_of_device(dev);
+	u32 i;
+
+	for (i = 0; i < clock->nr_opps; i++) {
+		if (clock->opps[i].khz < *khz)
+			continue;
+		*khz = clock->opps[i].khz;
+		*power_uw = clock->opps[i].power_uw;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static void add_energy_model(struct clock *clock)
+{
+	struct em_data_callback callback = EM_DATA_CB(active_power);
+	u32 i;
+
+	for (i = 0; i < clock->nr_opps; i++)
+		if (!clock->opps[i].power_uw)
+			return;
+	em_dev_register_perf_domain(get_cpu_device(clock->policy.cpu), clock->nr_opps, &callback, clock->policy.cpus, true);
+}
+#else
+static void add_energy_model(struct clock *clock)
+{
+}
+#endif
+
+/* When a governor is set the tree asks for its domains to be built anew, now with energy models. */
+void ks_start_governors(void)
+{
+	u32 i;
+
+	if (!clock_of)
+		return;
+	for (i = 0; i < nr_clocks; i++)
+		add_energy_model(&clocks[i]);
+	for (i = 0; i < nr_clocks; i++) {
+		struct cpufreq_policy *policy = &clocks[i].policy;
+
+		policy->governor = &schedutil_gov;
+		if (schedutil_gov.init(policy) || schedutil_gov.start(policy))
+			ks_call(fault, KS_FAULT_HOST, "schedutil does not start");
+#ifdef KS_HAS_GOVERNOR_CHANGE
+		sched_cpufreq_governor_change(policy, NULL);
+#endif
+	}
+	ks_run_works();
+}

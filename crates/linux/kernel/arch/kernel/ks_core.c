@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The tree's core.c, unchanged, and what has to see its private functions. */
+#include "looks.h"
+#include "hooked.h"
+#include "wait.h"
+
+/* Every change of a task's CPU but the first comes through here, see hooked.h. */
+static void hook_set_task_cpu(const char *caller, struct task_struct *p, unsigned int cpu);
+#define set_task_cpu(a, ...) KS_HOOKED(KS_TYPE_##a, set_task_cpu)(a, __VA_ARGS__)
+void tree_set_task_cpu(struct task_struct *p, unsigned int cpu);
+
+#include "../../../kernel/sched/core.c"
+
+#undef set_task_cpu
+
+void set_task_cpu(struct task_struct *p, unsigned int cpu)
+{
+	ks_task_moves(p, cpu);
+	tree_set_task_cpu(p, cpu);
+}
+
+static void hook_set_task_cpu(const char *caller, struct task_struct *p, unsigned int cpu)
+{
+	set_task_cpu(p, cpu);
+}
+
+/* What a child has from its parent. */
+void ks_inherit(struct task_struct *p, const struct ks_attr *attr)
+{
+	bool rt = attr->policy == SCHED_FIFO || attr->policy == SCHED_RR;
+
+	p->policy = attr->policy;
+	p->rt_priority = rt ? attr->rt_prio : 0;
+	p->static_prio = NICE_TO_PRIO(attr->nice);
+	p->normal_prio = rt ? MAX_RT_PRIO - 1 - attr->rt_prio : p->static_prio;
+	p->prio = p->normal_prio;
+	set_load_weight(p, false);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the files of this architecture share. Each of them may see the scheduler's own types. */
+#ifndef KS_SIM_H
+#define KS_SIM_H
+
+#include <linux/sched.h>
+#include <linux/mmu_context.h>
+#include <linux/sched/task.h>
+#include <linux/sched/clock.h>
+#include <linux/sched/cputime.h>
+#include <linux/sched/hotplug.h>
+#include <linux/cpumask.h>
+#include <linux/cpuidle.h>
+#include <linux/cgroup.h>
+#include <linux/completion.h>
+#include <linux/hrtimer.h>
+#include <linux/irq_work.h>
+#include <linux/jiffies.h>
+#include <linux/smp.h>
+#include <linux/slab.h>
+#include <linux/stop_machine.h>
+#include <linux/tick.h>
+#include <linux/topology.h>
+#include <uapi/linux/sched/types.h>
+#include <generated/ks_probes.h>
+#include "../../../kernel/sched/sched.h"
+#include "ks.h"
+#include "tasks.h"
+
+extern const struct ks_host *ks_host;
+extern unsigned int ks_nr_cpus;
+
+#define ks_call(fn, ...) (ks_host->fn(ks_host->self, ##__VA_ARGS__))
+#define ks_call_if(fn, ...) do { if (ks_host->fn) ks_call(fn, ##__VA_ARGS__); } while (0)
+
+/* ---- cpu.c: whose code runs ------------------------------------------------------------------------------------ */
+
+void ks_enter(int cpu);		/* in the name of the current task of cpu */
+void ks_enter_irq(int cpu);	/* and it is interrupted */
+void ks_leave(void);
+void ks_leave_irq(void);
+u64 ks_clock(void);
+void ks_run_rcu(void);
+
+/* ---- task.c, calls.c -------------------------------------------------------------------------------------------- */
+
+unsigned int ks_nr_tasks(void);
+struct task_struct *ks_task_if(int number);	/* NULL: it is dead; number < ks_nr_tasks() */
+struct task_struct *ks_new_task(const char *comm, int pid);
+void ks_fork(s32 cpu, const struct ks_birth *birth);
+void ks_exec(s32 cpu, s32 number);
+void ks_wake(s32 cpu, s32 waker, s32 number, u32 sync);
+void ks_block(s32 cpu);
+void ks_exit(s32 cpu);
+s32 ks_set_attr(s32 cpu, s32 number, const struct ks_attr *attr);
+s32 ks_set_allowed(s32 cpu, s32 number, const u64 *allowed);
+
+/* ---- boot.c ---------------------------------------------------------------------------------------------------- */
+
+void ks_seed_random(u64 seed);
+void ks_count_idle(void);
+void ks_tick_stopped(s32 cpu, u32 stopped);
+s32 ks_boot(const struct ks_host *host, const struct ks_machine *machine);
+
+/* ---- ipi.c, stop.c, wait.c ------------------------------------------------------------------------------------- */
+
+void ks_ipi(s32 cpu, u32 kind);
+void ks_softirq(s32 cpu);
+void ks_new_stopper(int cpu);
+void ks_stopper(s32 cpu);
+struct task_struct *ks_stopper_task(int cpu);
+void ks_may_wait(void (*fn)(void *arg), void *arg);	/* runs fn, which may wait for a stopper; returns at once */
+void ks_wait(void);				/* from within fn: go on after the next stopper has run */
+void ks_resume_waiters(void);
+
+/* ---- timer.c --------------------------------------------------------------------------------------------------- */
+
+void ks_init_timers(void);
+void ks_timer(s32 cpu);
+
+/* ---- freq.c ---------------------------------------------------------------------------------------------------- */
+
+void ks_init_frequency(const struct ks_machine *machine);
+void ks_frequency_limits(s32 cpu, const struct fg_frequency_limits *limits);
+void ks_start_governors(void);
+
+/* ---- work.c ---------------------------------------------------------------------------------------------------- */
+
+void ks_run_works(void);
+
+/* ---- group.c --------------------------------------------------------------------------------------------------- */
+
+void ks_init_groups(void);
+int ks_group_new(int parent);
+int ks_group_write(int group, const char *file, const char *value);
+struct css_set *ks_group_set(int group);
+
+/* ---- ks_core.c ------------------------------------------------------------------------------------------------- */
+
+void ks_inherit(struct task_struct *p, const struct ks_attr *attr);
+
+/* ---- watch.c: what is counted and told ------------------------------------------------------------------------- */
+
+/* Looks at other CPUs' run queues are counted as this kind of work; KS_NR_WORKS: not at all. */
+extern u32 ks_look_kind;
+extern int ks_look_last;
+void ks_count_look(int cpu);
+
+static inline struct rq *ks_look(int cpu)
+{
+	if (ks_look_kind != KS_NR_WORKS && cpu != ks_look_last && cpu != ks_cpu)
+		ks_count_look(cpu);
+	return &per_cpu(runqueues, cpu);
+}
+
+/* Sets what looks count as for a while; give the result to the next call. */
+static inline u32 ks_look_as(u32 kind)
+{
+	u32 was = ks_look_kind;
+
+	ks_look_kind = kind;
+	ks_look_last = -1;
+	return was;
+}
+
+/* Why tasks move while this is set. */
+extern u32 ks_cause;
+void ks_task_moves(struct task_struct *p, int to);
+void ks_watch_classes(void);
+/* The host knows that this one is queued: the last it was told of. */
+extern struct task_struct *ks_told;
+void ks_tell_enqueued(struct task_struct *p);
+
+#endif

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * High-resolution timers: one queue for each CPU, whose earliest entry the host knows. Timers fire where they were
+ * started.
+ */
+#include "sim.h"
+
+DEFINE_PER_CPU(struct hrtimer_cpu_base, hrtimer_bases);
+unsigned int hrtimer_resolution = 1;
+
+static struct hrtimer_clock_base *base_of(int cpu)
+{
+	return &per_cpu(hrtimer_bases, cpu).clock_base[HRTIMER_BASE_MONOTONIC];
+}
+
+static int cpu_of_base(struct hrtimer_clock_base *base)
+{
+	return base->cpu_base->cpu;
+}
+
+ktime_t ktime_get(void)
+{
+	return ns_to_ktime(ks_clock());
+}
+
+void ks_init_timers(void)
+{
+	unsigned int cpu;
+
+	for (cpu = 0; cpu < ks_nr_cpus; cpu++) {
+		struct hrtimer_cpu_base *cpu_base = &per_cpu(hrtimer_bases, cpu);
+
+		cpu_base->cpu = cpu;
+		cpu_base->hres_active = 1;
+		base_of(cpu)->cpu_base = cpu_base;
+		timerqueue_init_head(&base_of(cpu)->active);
+#ifdef KS_HAS_HRTIMER_GET_TIME
+		base_of(cpu)->get_time = ktime_get;
+#endif
+	}
+}
+
+static void tell(struct hrtimer_clock_base *base)
+{
+	struct timerqueue_node *first = timerqueue_getnext(&base->active);
+
+	ks_call(timer, cpu_of_base(base), first ? ktime_to_ns(first->expires) : ~0ULL);
+}
+
+static void enqueue(struct hrtimer *timer, struct hrtimer_clock_base *base)
+{
+	struct timerqueue_node *was = timerqueue_getnext(&base->active);
+
+	timer->base = base;
+	WRITE_ONCE(timer->state, HRTIMER_STATE_ENQUEUED);
+	timerqueue_add(&base->active, &timer->node);
+	if (timerqueue_getnext(&base->active) != was)
+		tell(base);
+}
+
+static void dequeue(struct hrtimer *timer)
+{
+	struct hrtimer_clock_base *base = timer->base;
+	struct timerqueue_node *was = timerqueue_getnext(&base->active);
+
+	timerqueue_del(&base->active, &timer->node);
+	WRITE_ONCE(timer->state, HRTIMER_STATE_INACTIVE);
+	if (was == &timer->node)
+		tell(base);
+}
+
+static void init(struct hrtimer *timer)
+{
+	memset(timer, 0, sizeof(*timer));
+	timer->base = base_of(ks_cpu);
+	timerqueue_init(&timer->node);
+}
+
+void hrtimer_init(struct hrtimer *timer, clockid_t clock, enum hrtimer_mode mode)
+{
+	init(timer);
+}
+
+#ifdef KS_HAS_HRTIMER_SETUP
+void hrtimer_setup(struct hrtimer *timer, enum hrtimer_restart (*function)(struct hrtimer *), clockid_t clock,
+		   enum hrtimer_mode mode)
+{
+	init(timer);
+	ACCESS_PRIVATE(timer, function) = function;
+}
+#endif
+
+void hrtimer_start_range_ns(struct hrtimer *timer, ktime_t time, u64 delta, const enum hrtimer_mode mode)
+{
+	if (hrtimer_is_queued(timer))
+		dequeue(timer);
+	if (mode & HRTIMER_MODE_REL)
+		time = ktime_add_safe(time, ktime_get());
+	hrtimer_set_expires_range_ns(timer, time, delta);
+	enqueue(timer, base_of(ks_cpu));
+}
+
+int hrtimer_try_to_cancel(struct hrtimer *timer)
+{
+	if (timer->base->running == timer)
+		return -1;
+	if (!hrtimer_is_queued(timer))
+		return 0;
+	dequeue(timer);
+	return 1;
+}
+
+int hrtimer_cancel(struct hrtimer *timer)
+{
+	return hrtimer_try_to_cancel(timer);
+}
+
+bool hrtimer_active(const struct hrtimer *timer)
+{
+	return hrtimer_is_queued((struct hrtimer *)timer) || timer->base->running == timer;
+}
+
+ktime_t __hrtimer_get_remaining(const struct hrtimer *timer, bool adjust)
+{
+	return ktime_sub(timer->node.expires, ktime_get());
+}
+
+/* The first expiry behind now in steps of interval; how many steps. */
+u64 hrtimer_forward(struct hrtimer *timer, ktime_t now, ktime_t interval)
+{
+	s64 late = ktime_to_ns(ktime_sub(now, hrtimer_get_expires(timer)));
+	u64 steps;
+
+	if (late < 0 || WARN_ON(hrtimer_is_queued(timer)))
+		return 0;
+	steps = div64_u64(late, max_t(u64, interval, 1)) + 1;
+	hrtimer_add_expires_ns(timer, interval * steps);
+	return steps;
+}
+
+void ks_timer(int cpu)
+{
+	struct hrtimer_clock_base *base = base_of(cpu);
+	u64 now;
+
+	ks_enter_irq(cpu);
+	now = ks_clock();
+	for (;;) {
+		struct timerqueue_node *node = timerqueue_getnext(&base->active);
+		struct hrtimer *timer = container_of(node, struct hrtimer, node);
+		enum hrtimer_restart restart;
+
+		if (!node || ktime_to_ns(timer->_softexpires) > now)
+			break;
+		timerqueue_del(&base->active, node);
+		WRITE_ONCE(timer->state, HRTIMER_STATE_INACTIVE);
+		base->running = timer;
+		restart = ACCESS_PRIVATE(timer, function)(timer);
+		base->running = NULL;
+		if (restart != HRTIMER_NORESTART && !hrtimer_is_queued(timer))
+			enqueue(timer, base);
+	}
+	tell(base);
+	ks_leave_irq();
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Calls that wait for a stopper: an affinity change of a running task, an exec. They run on a stack of their own. When
+ * they have to wait, that stack is left as it is and the call of the host returns; after each work of a stopper it is
+ * tried again.
+ *
+ * DEVIATION: the task in whose name the call was made does not sleep meanwhile. It goes on running, and what is left of
+ * its call costs it nothing.
+ */
+#include "sim.h"
+#include "wait.h"
+
+#define WAITERS 64
+
+struct waiter {
+	void *stack;		/* of the host, see host/stack.c */
+	void (*fn)(void *arg);
+	void *arg;
+	bool busy;
+	struct list_head node;	/* in waiting, oldest first */
+};
+
+void *ks_stack_new(void);
+void ks_stack_run(void *stack, void (*fn)(void *arg), void *arg);
+void ks_stack_leave(void *stack);
+void ks_stack_resume(void *stack);
+
+static struct waiter waiters[WAITERS];
+static struct waiter *running;
+static LIST_HEAD(waiting);
+
+static void run_waiter(void *arg)
+{
+	struct waiter *w = arg;
+
+	w->fn(w->arg);
+	w->busy = false;
+}
+
+static struct waiter *free_waiter(void)
+{
+	struct waiter *w;
+
+	for (w = waiters; w < waiters + WAITERS; w++) {
+		if (w->busy)
+			continue;
+		if (!w->stack)
+			w->stack = ks_stack_new();
+		return w;
+	}
+	ks_call(fault, KS_FAULT_HOST, "too many calls wait for stoppers at once");
+	return NULL;
+}
+
+void ks_may_wait(void (*fn)(void *arg), void *arg)
+{
+	struct waiter *w = free_waiter();
+
+	*w = (struct waiter){ .stack = w->stack, .fn = fn, .arg = arg, .busy = true };
+	running = w;
+	ks_stack_run(w->stack, run_waiter, w);
+	running = NULL;
+}
+
+void ks_wait(void)
+{
+	struct waiter *w = running;
+
+	if (!w)
+		ks_call(fault, KS_FAULT_HOST, "code that may not sleep waits");
+	list_add_tail(&w->node, &waiting);
+	ks_stack_leave(w->stack);
+	running = w;
+}
+
+/* Each that waits now has one try; who has to wait again queues up behind. */
+void ks_resume_waiters(void)
+{
+	LIST_HEAD(turn);
+
+	list_splice_init(&waiting, &turn);
+	while (!list_empty(&turn)) {
+		struct waiter *w = list_first_entry(&turn, struct waiter, node);
+
+		list_del(&w->node);
+		running = w;
+		ks_stack_resume(w->stack);
+		running = NULL;
+	}
+}
+
+/* ks_core.c has these in place of the tree's, whose callers would sleep. */
+void ks_wait_for_completion(struct completion *x)
+{
+	while (!x->done)
+		ks_wait();
+	if (x->done != UINT_MAX)
+		x->done--;
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the host is told as it happens: placements, queueing, moves, and the work counted on the way. The class methods
+ * are observed by taking their place in the classes, which the link script puts where they can be written.
+ */
+#include "sim.h"
+
+u32 ks_look_kind = KS_NR_WORKS;
+int ks_look_last = -1;
+u32 ks_cause = KS_CAUSE_BALANCE;
+struct task_struct *ks_told;
+
+/* Of the placement that is being decided. */
+static u32 probes, group_cpus;
+
+void ks_count_look(int cpu)
+{
+	ks_look_last = cpu;
+	if (ks_look_kind == KS_WORK_PROBE)
+		probes++;
+	else
+		group_cpus++;
+	ks_call(work, ks_look_kind, 1);
+}
+
+/* RT tasks are pushed and pulled from many places; what moves them otherwise has set its own cause. */
+void ks_task_moves(struct task_struct *p, int to)
+{
+	bool balancing = ks_cause == KS_CAUSE_BALANCE || ks_cause == KS_CAUSE_NEWIDLE || ks_cause == KS_CAUSE_ACTIVE;
+	int number = ks_task_number(p), from = task_cpu(p);
+
+	if (number == KS_NONE || from == to)
+		return;
+	if (READ_ONCE(p->on_rq))
+		ks_call(work, KS_WORK_MIGRATE, 1);
+	ks_call(migrated, number, from, to, balancing && rt_task(p) ? KS_CAUSE_RT : ks_cause);
+}
+
+void ks_tell_enqueued(struct task_struct *p)
+{
+	int number = ks_task_number(p);
+
+	ks_told = p;
+	if (number != KS_NONE)
+		ks_call(enqueued, number, task_cpu(p));
+}
+
+/* ---- placements ------------------------------------------------------------------------------------------------- */
+
+struct watched_class {
+	struct sched_class *class;
+	struct sched_class tree;	/* its methods as the tree has them */
+};
+
+static struct watched_class watched[] = {
+	{ (struct sched_class *)&fair_sched_class },
+	{ (struct sched_class *)&rt_sched_class },
+};
+
+static const struct sched_class *tree_class(const struct task_struct *p)
+{
+	return p->sched_class == watched[0].class ? &watched[0].tree : &watched[1].tree;
+}
+
+static u32 fg_wake_flags(int flags)
+{
+	u32 to = preempt_count() & HARDIRQ_MASK ? FG_WF_IRQ : 0;
+
+	to |= flags & WF_SYNC ? FG_WF_SYNC : 0;
+	to |= flags & WF_EXEC ? FG_WF_EXEC : 0;
+	to |= flags & WF_FORK ? FG_WF_FORK : 0;
+	to |= flags & WF_TTWU ? FG_WF_TTWU : 0;
+#ifdef KS_HAS_WF_CURRENT_CPU
+	to |= flags & WF_CURRENT_CPU ? FG_WF_CURRENT_CPU : 0;
+#endif
+	return to;
+}
+
+static int watch_select(struct task_struct *p, int prev, int flags)
+{
+	struct ks_placement placement = {
+		.task = ks_task_number(p),
+		.prev = prev,
+		.this_cpu = ks_cpu,
+		.current = ks_task_number(current),
+		.wake_flags = fg_wake_flags(flags),
+		.is_fair = p->sched_class == &fair_sched_class,
+		.chosen = KS_NONE,
+	};
+	u32 look;
+
+	placement.kind = placement.wake_flags & FG_WF_FORK ? KS_FORK : placement.wake_flags & FG_WF_EXEC ? KS_EXEC :
+									    KS_WAKE;
+	ks_call_if(placing, &placement);
+	probes = 0;
+	group_cpus = 0;
+	look = ks_look_as(placement.kind == KS_WAKE ? KS_WORK_PROBE : KS_WORK_GROUP_CPU);
+	placement.chosen = tree_class(p)->select_task_rq(p, prev, flags);
+	ks_look_as(look);
+	placement.probes = probes;
+	placement.group_cpus = group_cpus;
+	ks_call(placed, &placement);
+	return placement.chosen;
+}
+
+/* ---- queueing --------------------------------------------------------------------------------------------------- */
+
+static void watch_enqueue(struct rq *rq, struct task_struct *p, int flags)
+{
+	tree_class(p)->enqueue_task(rq, p, flags);
+	ks_call(work, KS_WORK_ENQUEUE, 1);
+	if (flags & ENQUEUE_WAKEUP)
+		ks_tell_enqueued(p);
+}
+
+#ifdef KS_HAS_DEQUEUE_BOOL
+static bool watch_dequeue(struct rq *rq, struct task_struct *p, int flags)
+{
+	ks_call(work, KS_WORK_DEQUEUE, 1);
+	return tree_class(p)->dequeue_task(rq, p, flags);
+}
+#else
+static void watch_dequeue(struct rq *rq, struct task_struct *p, int flags)
+{
+	ks_call(work, KS_WORK_DEQUEUE, 1);
+	tree_class(p)->dequeue_task(rq, p, flags);
+}
+#endif
+
+void ks_watch_classes(void)
+{
+	struct watched_class *w;
+
+	for (w = watched; w < watched + ARRAY_SIZE(watched); w++) {
+		w->tree = *w->class;
+		w->class->select_task_rq = watch_select;
+		w->class->enqueue_task = watch_enqueue;
+		w->class->dequeue_task = watch_dequeue;
+	}
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Work that is put off runs when the call of the host is over. The few who use it only want to be out of their locks. */
+#include "sim.h"
+#include <linux/workqueue.h>
+
+static LIST_HEAD(works);
+
+bool queue_work_on(int cpu, struct workqueue_struct *wq, struct work_struct *work)
+{
+	if (!list_empty(&work->entry))
+		return false;
+	list_add_tail(&work->entry, &works);
+	return true;
+}
+
+void ks_run_works(void)
+{
+	while (!list_empty(&works)) {
+		struct work_struct *work = list_first_entry(&works, struct work_struct, entry);
+
+		list_del_init(&work->entry);
+		work->func(work);
+	}
+}

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the kernel asks of itself and libc gives: memory, messages, the end. Nothing of the kernel's headers is seen. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "ks.h"
+
+extern const struct ks_host *ks_host;
+
+_Noreturn static void fault(u32 kind, const char *what)
+{
+	if (ks_host)
+		ks_host->fault(ks_host->self, kind, what);
+	abort();
+}
+
+/* ---- messages --------------------------------------------------------------------------------------------------- */
+
+#define LINE 512
+
+/* The kernel's own conversions behind %p print as a plain address would: as nothing that could differ between runs. */
+static void format(char *to, size_t size, const char *fmt, va_list args)
+{
+	char plain[LINE];
+	size_t n = 0;
+
+	for (; *fmt && n < sizeof(plain) - 1; fmt++) {
+		plain[n++] = *fmt;
+		if (*fmt == 'p' && n > 1 && (plain[n - 2] == '%' || plain[n - 2] == '*'))
+			while (fmt[1] >= 'A' && fmt[1] <= 'z')
+				fmt++;
+	}
+	plain[n] = 0;
+	vsnprintf(to, size, plain, args);
+}
+
+static void print(u32 level, u32 warn, const char *text)
+{
+	char line[LINE];
+	size_t n = strcspn(text, "\n");
+
+	snprintf(line, sizeof(line), "%.*s", (int)n, text);
+	if (ks_host && n)
+		ks_host->print(ks_host->self, level, warn, line);
+}
+
+static void print_fmt(const char *fmt, va_list args)
+{
+	char text[LINE];
+	u32 level = 4;
+
+	/* KERN_SOH and a digit. */
+	if (fmt[0] == 1 && fmt[1]) {
+		level = fmt[1] >= '0' && fmt[1] <= '7' ? (u32)(fmt[1] - '0') : level;
+		fmt += 2;
+	}
+	format(text, sizeof(text), fmt, args);
+	print(level, 0, text);
+}
+
+int _printk(const char *fmt, ...);
+int _printk(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	print_fmt(fmt, args);
+	va_end(args);
+	return 0;
+}
+
+int _printk_deferred(const char *fmt, ...);
+int _printk_deferred(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	print_fmt(fmt, args);
+	va_end(args);
+	return 0;
+}
+
+/* Of a device; there is one for each CPU, and which it is is not said. */
+#define DEV_PRINT(name, level)				\
+	void name(const void *dev, const char *fmt, ...);	\
+	void name(const void *dev, const char *fmt, ...)	\
+	{							\
+		char text[LINE];				\
+		va_list args;					\
+								\
+		(void)dev;					\
+		va_start(args, fmt);				\
+		format(text, sizeof(text), fmt, args);		\
+		va_end(args);					\
+		print(level, 0, text);				\
+	}
+
+DEV_PRINT(_dev_err, 3)
+DEV_PRINT(_dev_warn, 4)
+DEV_PRINT(_dev_info, 6)
+
+static const char *from_tree(const char *file)
+{
+	const char *at = strstr(file, "kernel/sched/");
+
+	return at ? at : file;
+}
+
+void warn_slowpath_fmt(const char *file, int line, unsigned int taint, const char *fmt, ...);
+void warn_slowpath_fmt(const char *file, int line, unsigned int taint, const char *fmt, ...)
+{
+	char text[LINE], what[LINE / 2] = "";
+	va_list args;
+
+	(void)taint;
+	if (fmt) {
+		va_start(args, fmt);
+		format(what, sizeof(what), fmt, args);
+		va_end(args);
+	}
+	snprintf(text, sizeof(text), "WARNING at %s:%d %s", from_tree(file), line, what);
+	print(4, 1, text);
+}
+
+void __warn_printk(const char *fmt, ...);
+void __warn_printk(const char *fmt, ...)
+{
+	char text[LINE];
+	va_list args;
+
+	va_start(args, fmt);
+	format(text, sizeof(text), fmt, args);
+	va_end(args);
+	print(4, 1, text);
+}
+
+void ks_bug(const char *file, int line, const char *function);
+void ks_bug(const char *file, int line, const char *function)
+{
+	char text[LINE];
+
+	snprintf(text, sizeof(text), "BUG at %s:%d %s()", from_tree(file), line, function);
+	fault(KS_FAULT_BUG, text);
+}
+
+void panic(const char *fmt, ...);
+void panic(const char *fmt, ...)
+{
+	char text[LINE];
+	va_list args;
+
+	va_start(args, fmt);
+	format(text, sizeof(text), fmt, args);
+	va_end(args);
+	fault(KS_FAULT_PANIC, text);
+}
+
+void ks_lock_fault(const char *what);
+void ks_lock_fault(const char *what)
+{
+	fault(KS_FAULT_LOCK, what);
+}
+
+void ks_stub(const char *symbol);
+void ks_stub(const char *symbol)
+{
+	fault(KS_FAULT_STUB, symbol);
+}
+
+/* ---- memory: always zeroed, as flags that ask for it need not be looked at then --------------------------------- */
+
+void *ks_reserve(unsigned long size);
+void *ks_reserve(unsigned long size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (p == MAP_FAILED)
+		fault(KS_FAULT_HOST, "out of memory");
+	return p;
+}
+
+static void *zalloc(size_t size)
+{
+	size_t align = size >= 64 ? 64 : 16;
+	void *p = aligned_alloc(align, (size + align - 1) / align * align + (size ? 0 : align));
+
+	if (!p)
+		fault(KS_FAULT_HOST, "out of memory");
+	return memset(p, 0, size);
+}
+
+/* A cache knows the size of its objects. */
+struct cache {
+	size_t size;
+};
+
+/* Spellings from v5.4 on; flags, nodes and callers do not matter here. */
+#define ALLOC(name) void *name(size_t size); void *name(size_t size) { return zalloc(size); }
+ALLOC(__kmalloc)
+ALLOC(__kmalloc_noprof)
+ALLOC(__kmalloc_node)
+ALLOC(__kmalloc_node_noprof)
+ALLOC(__kmalloc_large_noprof)
+ALLOC(__kmalloc_large_node_noprof)
+ALLOC(kmalloc_large)
+ALLOC(kmalloc_large_node)
+ALLOC(kmalloc_order)
+ALLOC(kvmalloc_node)
+ALLOC(kvmalloc_node_noprof)
+ALLOC(__kvmalloc_node_noprof)
+ALLOC(vmalloc)
+ALLOC(vzalloc)
+ALLOC(vmalloc_noprof)
+ALLOC(vzalloc_noprof)
+ALLOC(__kmalloc_node_track_caller)
+ALLOC(__kmalloc_node_track_caller_noprof)
+
+/* These are given a cache or a device first, and the size at the end. */
+#define ALLOC_AT(name, ...) void *name(void *cache, ##__VA_ARGS__, size_t size); \
+	void *name(void *cache, ##__VA_ARGS__, size_t size) { (void)cache; return zalloc(size); }
+ALLOC_AT(devm_kmalloc)
+ALLOC_AT(kmalloc_trace, unsigned int flags)
+ALLOC_AT(__kmalloc_cache_noprof, unsigned int flags)
+ALLOC_AT(kmem_cache_alloc_trace, unsigned int flags)
+ALLOC_AT(kmalloc_node_trace, unsigned int flags, int node)
+ALLOC_AT(__kmalloc_cache_node_noprof, unsigned int flags, int node)
+ALLOC_AT(kmem_cache_alloc_node_trace, unsigned int flags, int node)
+
+#define ALLOC_CACHE(name) void *name(struct cache *c); void *name(struct cache *c) { return zalloc(c->size); }
+ALLOC_CACHE(kmem_cache_alloc)
+ALLOC_CACHE(kmem_cache_alloc_noprof)
+ALLOC_CACHE(kmem_cache_alloc_node)
+ALLOC_CACHE(kmem_cache_alloc_node_noprof)
+
+static struct cache *new_cache(size_t size)
+{
+	struct cache *c = zalloc(sizeof(*c));
+
+	c->size = size;
+	return c;
+}
+
+void *kmem_cache_create(const char *name, unsigned int size);
+void *kmem_cache_create(const char *name, unsigned int size)
+{
+	(void)name;
+	return new_cache(size);
+}
+
+void *__kmem_cache_create_args(const char *name, unsigned int size);
+void *__kmem_cache_create_args(const char *name, unsigned int size)
+{
+	(void)name;
+	return new_cache(size);
+}
+
+void kfree(const void *p);
+void kfree(const void *p)
+{
+	free((void *)p);
+}
+
+void kvfree(const void *p);
+void kvfree(const void *p)
+{
+	free((void *)p);
+}
+
+void kmem_cache_free(void *cache, void *p);
+void kmem_cache_free(void *cache, void *p)
+{
+	(void)cache;
+	free(p);
+}
+
+void *kmemdup(const void *from, size_t size);
+void *kmemdup(const void *from, size_t size)
+{
+	return memcpy(zalloc(size), from, size);
+}
+
+void *kmemdup_noprof(const void *from, size_t size);
+void *kmemdup_noprof(const void *from, size_t size)
+{
+	return kmemdup(from, size);
+}
+
+void *kstrdup(const char *s);
+void *kstrdup(const char *s)
+{
+	return s ? memcpy(zalloc(strlen(s) + 1), s, strlen(s) + 1) : NULL;
+}
+
+/* Where sizes are known to the compiler the kernel looks up a cache first; nobody looks into it. */
+void *kmalloc_caches[64 * 32];

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* v6.12: a dequeue may be put off, and says so. */
+#include "tree.h"
+
+bool (*ks_probe(const struct sched_class *class))(struct rq *rq, struct task_struct *p, int flags);
+bool (*ks_probe(const struct sched_class *class))(struct rq *rq, struct task_struct *p, int flags)
+{
+	return class->dequeue_task;
+}
