@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use miette::Diagnostic;
 use thiserror::Error;
 
+use super::symbols::Stubbed;
+
 /// Why a kernel cannot be built or found.
 #[derive(Debug, Error, Diagnostic)]
 pub enum BuildError {
@@ -103,14 +105,14 @@ pub enum BuildError {
         log: PathBuf,
     },
     /// Symbols used as data, or in ways that cannot be told, that the shim has not.
-    #[error("the tree's scheduler needs what Fairground does not provide: {}", symbols.join("; "))]
+    #[error("the tree's scheduler needs what Fairground does not provide: {}", uses(symbols))]
     #[diagnostic(help(
         "a missing function would be stubbed (a run ends if it is called), but these are data, or not declared in C: \
          there is nothing to put in their place"
     ))]
     Unresolved {
-        /// `NAME, used by FILE`.
-        symbols: Vec<String>,
+        /// Each with its users.
+        symbols: Vec<Stubbed>,
     },
     /// The library was made and does not load.
     #[error("the built library does not load: {what}")]
@@ -155,6 +157,11 @@ fn packages(missing: &[(&str, &str)]) -> String {
     let mut packages: Vec<&str> = missing.iter().map(|(_, package)| *package).collect();
     packages.dedup();
     packages.join(" ")
+}
+
+fn uses(symbols: &[Stubbed]) -> String {
+    let line = |s: &Stubbed| format!("\n  {}, used by {}", s.symbol, s.used_by.join(", "));
+    symbols.iter().map(line).collect()
 }
 
 fn said(what: &str) -> String {

@@ -12,8 +12,6 @@ use super::{embedded, files, tools};
 
 /// The one name a library exports.
 const ENTRY: &str = "ks_kernel";
-/// What a hooked function of the tree is called afterwards; see the C side.
-const HOOKED: &str = "ks_text_";
 
 /// A library that is not yet the user's.
 pub(super) struct Linked {
@@ -21,7 +19,7 @@ pub(super) struct Linked {
     pub library: PathBuf,
     /// Functions that nobody provides and Fairground did not expect.
     pub stubbed: Vec<Stubbed>,
-    /// Functions to be observed that the tree lacks, sorted.
+    /// What would be observed and this tree does not show.
     pub not_observable: Vec<String>,
 }
 
@@ -68,9 +66,11 @@ fn compile(workshop: &mut Workshop, source: &str, stem: &str) -> Result<String, 
     Ok(object)
 }
 
-/// Where the border and the policy's header are, from the build directory.
-fn includes() -> [String; 2] {
-    ["include", "policy"].map(|dir| format!("-I../{}/{dir}", embedded::REST))
+/// Where the border and the policy's header are, from the build directory. For quoted names only: the policy's
+/// features.h is not the C library's.
+fn includes() -> [String; 4] {
+    let dir = |name| format!("../{}/{name}", embedded::REST);
+    ["-iquote".into(), dir("include"), "-iquote".into(), dir("policy")]
 }
 
 /// The linker script: the tree's own macros say in which order scheduling classes lie.
@@ -123,29 +123,28 @@ fn look_into(workshop: &mut Workshop, objects: &[String], new: &BTreeSet<String>
     let (_, said) = workshop.run(command, &mut |_| {})?;
     let mut users = symbols::users(&said, workshop);
     let data = symbols::no_functions(workshop, objects, new)?;
-    let used_by = |symbol: &String| users.remove(symbol).unwrap_or_default();
-    let all: Vec<Stubbed> = new.iter().cloned().map(used_by_of(used_by)).collect();
-    let refused: Vec<String> = all
-        .iter()
-        .filter(|s| data.contains(&s.symbol))
-        .map(|s| format!("{}, used by {}", s.symbol, s.used_by.join(", ")))
-        .collect();
+    let mut all = Vec::new();
+    for symbol in new {
+        // Tables have no lines: the file must do.
+        let used_by = match users.remove(symbol) {
+            Some(places) => places,
+            None => symbols::files_with(workshop, objects, symbol)?,
+        };
+        all.push(Stubbed { symbol: symbol.clone(), used_by });
+    }
+    let refused: Vec<Stubbed> = all.iter().filter(|s| data.contains(&s.symbol)).cloned().collect();
     match refused.is_empty() {
         true => Ok(all),
         false => Err(BuildError::Unresolved { symbols: refused }),
     }
 }
 
-fn used_by_of(mut users: impl FnMut(&String) -> Vec<String>) -> impl FnMut(String) -> Stubbed {
-    move |symbol| Stubbed { used_by: users(&symbol), symbol }
-}
-
-/// Hooked functions that are in no object.
+/// What the C side would observe and this tree does not show. An entry of `hooked` is a symbol that is in the objects
+/// if the tree calls it, and what it observes.
 fn not_observable(kernel: &Path) -> Result<Vec<String>, BuildError> {
     let defined = symbols::defined(kernel)?;
-    let names = embedded::entries("hooked").filter_map(|entry| entry.split_whitespace().next_back());
-    let lacking = names.filter(|name| !defined.contains(&format!("{HOOKED}{name}")));
-    Ok(lacking.map(String::from).collect::<BTreeSet<String>>().into_iter().collect())
+    let entries = embedded::entries("hooked").map(|e| e.split_once(char::is_whitespace).unwrap_or((e, e)));
+    Ok(entries.filter(|(symbol, _)| !defined.contains(*symbol)).map(|(_, what)| what.trim().to_string()).collect())
 }
 
 /// What a library says of itself.

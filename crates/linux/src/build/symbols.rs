@@ -10,19 +10,23 @@ use super::flags::Flags;
 use super::make::Workshop;
 use super::{embedded, files, tools};
 
+/// Places of use that are named for a symbol.
+const PLACES: usize = 3;
+
 /// A function that a stub stands for although Fairground's list does not expect it: the tree, or a patch, uses
 /// something new. A run that calls it ends there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stubbed {
     /// Its name.
     pub symbol: String,
-    /// Where it is used: `FILE:LINE` as the linker says, sorted.
+    /// Where it is used: the first `FILE:LINE` in the order of the files, and how many more; for tables the file.
     pub used_by: Vec<String>,
 }
 
 /// Undefined symbols of an object, weak ones left out.
 pub(super) fn undefined(object: &Path) -> Result<BTreeSet<String>, BuildError> {
-    let of = |line: &str| line.trim().strip_prefix("U ").map(String::from);
+    // The linker makes that one itself.
+    let of = |line: &str| line.trim().strip_prefix("U ").filter(|s| *s != "_GLOBAL_OFFSET_TABLE_").map(String::from);
     Ok(nm(object, &["-u"])?.lines().filter_map(of).collect())
 }
 
@@ -105,16 +109,42 @@ fn objects_to(line: &str, symbol: &str) -> bool {
     line.contains(&format!("KS_DATA {symbol} ")) || line.contains(&format!("'{symbol}' undeclared"))
 }
 
+/// Sources of the objects that use a symbol, as the user knows them.
+pub(super) fn files_with(workshop: &Workshop, objects: &[String], symbol: &str) -> Result<Vec<String>, BuildError> {
+    let mut files = Vec::new();
+    for object in objects {
+        if undefined(&workshop.build().join(object))?.contains(symbol) {
+            let source = Path::new("..").join(object).with_extension("c").display().to_string();
+            files.extend(workshop.for_user(&source));
+        }
+    }
+    Ok(files)
+}
+
 /// Who uses each symbol, from what a linker said that could not resolve them.
 pub(super) fn users(said: &[String], workshop: &Workshop) -> BTreeMap<String, Vec<String>> {
     let mut users: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for line in said {
         let Some((place, symbol)) = line.split_once(": undefined reference to `") else { continue };
         let place = place.rsplit(": ").next().unwrap_or(place);
+        if place.ends_with(')') {
+            // In no line of code, e.g. `kernel.o:(.data+0x10)`.
+            continue;
+        }
         let symbol = symbol.trim_end_matches('\'').to_string();
         users.entry(symbol).or_default().insert(source_place(place, workshop));
     }
-    users.into_iter().map(|(symbol, places)| (symbol, places.into_iter().collect())).collect()
+    users.into_iter().map(|(symbol, places)| (symbol, first(places))).collect()
+}
+
+/// The first few, and how many more.
+fn first(places: BTreeSet<String>) -> Vec<String> {
+    let more = places.len().saturating_sub(PLACES);
+    let mut first: Vec<String> = places.into_iter().take(PLACES).collect();
+    if more > 0 {
+        first.push(format!("{more} more places"));
+    }
+    first
 }
 
 /// `FILE:LINE` of a linker as the user knows the file. The linker's paths start at the overlay.
@@ -143,12 +173,14 @@ mod tests {
             Workshop::new(Path::new("/home/me/linux"), dir.path().join("o"), dir.path().join("log"), 1).unwrap();
         let said = [
             "/usr/bin/ld: ks/kernel.o: in function `select_task_rq_fair':",
+            "ks/kernel.o:(.data.rel+0x908): undefined reference to `init_cred'",
             "./build/../kernel/sched/fair.c:8601: undefined reference to `my_hint'",
             "/usr/bin/ld: ./build/../kernel/sched/fair.c:8600: undefined reference to `my_hint'",
         ];
         let users = users(&said.map(String::from), &workshop);
         let places = ["/home/me/linux/kernel/sched/fair.c:8600", "/home/me/linux/kernel/sched/fair.c:8601"];
         assert_eq!(users["my_hint"], places);
+        assert_eq!(users.len(), 1, "no line, no place");
     }
 
     #[test]
