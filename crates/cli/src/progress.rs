@@ -1,9 +1,21 @@
 //! Signs of life on a terminal, and nothing elsewhere.
 
 use std::io::IsTerminal;
+use std::time::Duration;
 
 use fairground_sim::{Event, Observer};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// On standard error where that is a terminal.
+fn bar(length: Option<u64>, template: &str) -> ProgressBar {
+    let terminal = std::io::stderr().is_terminal();
+    let target = if terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let bar = ProgressBar::with_draw_target(length, target);
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar
+}
 
 /// Counts finished runs on standard error; gone when dropped.
 pub struct Progress(ProgressBar);
@@ -11,22 +23,12 @@ pub struct Progress(ProgressBar);
 impl Progress {
     /// For `runs` runs.
     pub fn new(runs: usize) -> Progress {
-        Progress::with(Some(runs as u64), "{bar:40} {pos}/{len} runs, {eta} left")
+        Progress(bar(Some(runs as u64), "{bar:40} {pos}/{len} runs, {eta} left"))
     }
 
     /// For nobody knows how many.
     pub fn endless() -> Progress {
-        Progress::with(None, "{spinner} {pos} runs")
-    }
-
-    fn with(runs: Option<u64>, template: &str) -> Progress {
-        let terminal = std::io::stderr().is_terminal();
-        let target = if terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(runs, target);
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
-        }
-        Progress(bar)
+        Progress(bar(None, "{spinner} {pos} runs"))
     }
 
     /// One run is done.
@@ -80,6 +82,29 @@ impl Observer for Spinner {
 impl Drop for Spinner {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// What is being done now, on standard error; gone when dropped.
+pub struct Steps(ProgressBar);
+
+impl Steps {
+    /// Shown on a terminal only.
+    pub fn new() -> Steps {
+        let bar = bar(None, "{spinner} {msg}, {elapsed}");
+        bar.enable_steady_tick(Duration::from_millis(100));
+        Steps(bar)
+    }
+
+    /// Something else is being done now.
+    pub fn tell(&self, what: &str) {
+        self.0.set_message(what.to_owned());
+    }
+}
+
+impl Drop for Steps {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
     }
 }
 

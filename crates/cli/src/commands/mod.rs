@@ -5,6 +5,7 @@ mod calibrate;
 mod compare;
 mod explain;
 mod feature;
+mod kernel;
 mod machine;
 mod reproduce;
 mod run;
@@ -39,6 +40,9 @@ pub enum Command {
     /// Features: what differs between kernels, and patches under discussion
     #[command(subcommand)]
     Feature(feature::FeatureCommand),
+    /// Kernels: schedulers built from source trees, `linux:NAME`
+    #[command(subcommand)]
+    Kernel(kernel::KernelCommand),
     /// Measure our own speed
     Bench(bench::Bench),
 }
@@ -56,6 +60,7 @@ impl Command {
             Command::Machine(command) => command.run(),
             Command::Workload(command) => command.run(),
             Command::Feature(command) => command.run(),
+            Command::Kernel(command) => command.run(),
             Command::Bench(command) => command.run(),
         }
     }

@@ -7,6 +7,7 @@ mod determinism;
 mod errors;
 mod explain;
 mod formats;
+mod kernel;
 mod reproduce;
 mod run;
 mod stats;

@@ -1,0 +1,190 @@
+//! `fairground kernel`.
+
+use std::fmt::Write;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use clap::{Args, Subcommand};
+use fairground_linux::build::{BuiltKernel, Kernels, Record, Request, Step};
+use serde_json::{json, Value};
+
+use super::feature::ListFormat;
+use crate::error::{End, Failure};
+use crate::output::{complain, print};
+use crate::progress::Steps;
+
+/// Name and version of the schema.
+const SCHEMA: &str = "fairground-kernels-1";
+
+/// Kernels: schedulers built from source trees, `linux:NAME`.
+#[derive(Subcommand)]
+pub enum KernelCommand {
+    /// Build the scheduler of a kernel's source tree; does nothing if it is built and the tree unchanged
+    Build(Build),
+    /// List the kernels that are built, with their options and whether their trees have changed since
+    List {
+        /// How to print the list
+        #[arg(long, value_enum, default_value_t)]
+        format: ListFormat,
+    },
+}
+
+/// Builds the scheduler of a source tree.
+#[derive(Args)]
+pub struct Build {
+    /// Top directory of a Linux source tree; it is only read
+    tree: PathBuf,
+    /// Build linux:NAME [default: the tree's release, e.g. v6.12.117]
+    #[arg(long)]
+    name: Option<String>,
+    /// A kernel's .config: what it says of the scheduler is taken over
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Parallel jobs [default: as many as CPUs]
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+    /// Set an option, over what the .config says; repeatable
+    #[arg(long, value_name = "CONFIG_X=v")]
+    set: Vec<String>,
+}
+
+impl KernelCommand {
+    pub fn run(self) -> Result<End, Failure> {
+        match self {
+            KernelCommand::Build(build) => build.run(),
+            KernelCommand::List { format } => {
+                list(format)?;
+                Ok(End::Done)
+            }
+        }
+    }
+}
+
+impl Build {
+    fn run(self) -> Result<End, Failure> {
+        let Build { tree, name, config, jobs, set } = self;
+        let steps = Steps::new();
+        let mut tell = |step: Step| steps.tell(&step.to_string());
+        let built = Kernels::user()?.build(&Request { tree, name, config, set, jobs }, &mut tell)?;
+        drop(steps);
+        let how = if built.made { "built" } else { "unchanged" };
+        print(&summary(&built.kernel, how))?;
+        Ok(End::Done)
+    }
+}
+
+/// What was built, with what, and what of the wishes came to nothing.
+fn summary(kernel: &BuiltKernel, how: &str) -> String {
+    let record = &kernel.record;
+    let mut out = format!("linux:{}: {how}, release {}, {}\n", kernel.name, record.release, options(record));
+    let mut line = |title: &str, names: Vec<String>| {
+        if !names.is_empty() {
+            let _ = writeln!(out, "  {title}: {}", names.join(", "));
+        }
+    };
+    line("not observable in this tree", record.not_observable.clone());
+    for stubbed in &record.stubbed {
+        let users = stubbed.used_by.join(", ");
+        line("stubbed", vec![format!("{}, used by {users}: the run ends if it is called", stubbed.symbol)]);
+    }
+    for ignored in &record.ignored {
+        let what = format!("{}={}, built with {}: {}", ignored.option, ignored.wanted, ignored.got, ignored.reason);
+        line("ignored", vec![what]);
+    }
+    if record.unrelated > 0 {
+        line("ignored", vec![format!("{} options that do not concern the scheduler", record.unrelated)]);
+    }
+    out
+}
+
+/// `HZ 250, up to 512 CPUs, PREEMPT_NONE`.
+fn options(record: &Record) -> String {
+    let models = ["RT", "LAZY", "VOLUNTARY", "NONE"].map(|model| format!("CONFIG_PREEMPT_{model}"));
+    let model = models.iter().find(|m| record.options.contains_key(*m)).map_or("CONFIG_PREEMPT", String::as_str);
+    let model = model.trim_start_matches("CONFIG_");
+    format!("HZ {}, up to {} CPUs, {model}", record.hz, record.nr_cpus)
+}
+
+fn list(format: ListFormat) -> Result<(), Failure> {
+    let mut kernels = Vec::new();
+    for kernel in Kernels::user()?.list()? {
+        match kernel {
+            Ok(kernel) => kernels.push(kernel),
+            Err(error) => complain(&format!("note: {error}")),
+        }
+    }
+    print(&match format {
+        ListFormat::Text => kernels.iter().map(entry).collect(),
+        ListFormat::Json => {
+            let kernels: Vec<Value> = kernels.iter().map(document).collect();
+            format!("{:#}\n", json!({ "schema": SCHEMA, "kernels": kernels }))
+        }
+    })
+}
+
+fn entry(kernel: &BuiltKernel) -> String {
+    let record = &kernel.record;
+    let changed = if record.tree_changed() { ", changed since: build it again" } else { "" };
+    let size = library_bytes(kernel) / 1024;
+    let mut out = format!("linux:{:<16} release {}, {}\n", kernel.name, record.release, options(record));
+    let _ = writeln!(out, "    {}{changed}", record.tree.display());
+    let _ = writeln!(
+        out,
+        "    built {}, {size} KiB, {} of the configuration ignored",
+        age(record.built),
+        record.ignored.len()
+    );
+    out
+}
+
+/// How long ago, in the largest unit that is at least 1.
+fn age(built: u64) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs());
+    let seconds = now.saturating_sub(built);
+    let units = [(86400, "day"), (3600, "hour"), (60, "minute")];
+    match units.iter().find(|(length, _)| seconds >= *length) {
+        Some((length, unit)) if seconds / length == 1 => format!("1 {unit} ago"),
+        Some((length, unit)) => format!("{} {unit}s ago", seconds / length),
+        None => "just now".into(),
+    }
+}
+
+fn library_bytes(kernel: &BuiltKernel) -> u64 {
+    kernel.library.metadata().map_or(0, |meta| meta.len())
+}
+
+fn document(kernel: &BuiltKernel) -> Value {
+    let record = &kernel.record;
+    json!({
+        "name": kernel.name,
+        "release": record.release,
+        "tree": record.tree.display().to_string(),
+        "tree_changed": record.tree_changed(),
+        "key": record.key,
+        "library": kernel.library.display().to_string(),
+        "library_bytes": library_bytes(kernel),
+        "built_s": record.built,
+        "compiler": record.compiler,
+        "nr_cpus": record.nr_cpus,
+        "hz": record.hz,
+        "options": record.options,
+        "ignored": record.ignored,
+        "ignored_unrelated": record.unrelated,
+        "not_observable": record.not_observable,
+        "stubbed": record.stubbed,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_age_is_told_in_its_largest_unit() {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+        let told = [0, 59, 61, 7300, 90000].map(|seconds| age(now - seconds));
+        assert_eq!(told, ["just now", "just now", "1 minute ago", "2 hours ago", "1 day ago"]);
+        assert_eq!(age(now + 100), "just now");
+    }
+}

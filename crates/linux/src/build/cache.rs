@@ -1,0 +1,358 @@
+//! The user's built kernels: a directory for each, found by name.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{flock, FlockOperation};
+use serde::{Deserialize, Serialize};
+
+use super::config::Ignored;
+use super::error::BuildError;
+use super::inputs::{self, Input};
+use super::symbols::Stubbed;
+use super::{embedded, files};
+
+/// Name and version of a kernel's record.
+const SCHEMA: &str = "fairground-kernel-1";
+/// Name of the record.
+const RECORD: &str = "kernel.json";
+/// Most that is read of a record, bytes.
+const LIMIT: u64 = 64 << 20;
+
+/// A built kernel, ready to be loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BuiltKernel {
+    /// As in `linux:NAME`.
+    pub name: String,
+    /// Its library, a file whose content never changes.
+    pub library: PathBuf,
+    /// How and of what it was made.
+    pub record: Record,
+}
+
+/// What is kept of a build.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    pub(super) schema: String,
+    /// The tree's release, e.g. `6.12.117`.
+    pub release: String,
+    /// The source tree.
+    pub tree: PathBuf,
+    /// Number of all that went in by content, hex: equal keys, equal libraries.
+    pub key: String,
+    /// When it was built, seconds since 1970.
+    pub built: u64,
+    /// Compiler and linker.
+    pub compiler: String,
+    /// CONFIG_NR_CPUS: most CPUs of a machine.
+    pub nr_cpus: u32,
+    /// CONFIG_HZ: ticks per second.
+    pub hz: u32,
+    /// What is on of the configuration and concerns the scheduler; names with `CONFIG_`.
+    pub options: BTreeMap<String, String>,
+    /// What the user's configuration asked for in vain.
+    pub ignored: Vec<Ignored>,
+    /// Options of the user's configuration that do not concern the scheduler.
+    pub unrelated: usize,
+    /// Functions of the scheduler that would be observed but are not in this tree.
+    pub not_observable: Vec<String>,
+    /// Functions that the tree uses and Fairground neither has nor expects.
+    pub stubbed: Vec<Stubbed>,
+    /// Number of the border's text, hex: a program with another one cannot load the library.
+    pub(super) border: String,
+    /// Number of what was made with beside the tree's files, hex.
+    pub(super) made_with: String,
+    /// Number of all that was asked for of the configuration, also in vain, hex.
+    pub(super) asked: String,
+    /// Inputs older than this are trusted by size and date, ns since 1970.
+    pub(super) since: i64,
+    pub(super) inputs: Vec<Input>,
+}
+
+impl Record {
+    /// With what follows from the rest.
+    pub(super) fn sealed(self) -> Record {
+        let key = inputs::digest(&self.inputs, &[&self.made_with]);
+        Record { schema: SCHEMA.into(), key, border: border(), ..self }
+    }
+
+    /// Name of the library beside the record.
+    fn library(&self) -> String {
+        format!("libksched-{}.so", self.key)
+    }
+
+    /// Whether the tree holds other content than when this was built.
+    pub fn tree_changed(&self) -> bool {
+        !inputs::changed(&self.tree, &self.inputs, self.since).is_empty()
+    }
+}
+
+/// Number of the border between a library and its host.
+fn border() -> String {
+    let parts = ["include/ks.h", "policy/fg.h", "policy/features.h", "policy/rules.h", "policy/notes.h"];
+    inputs::hash(parts.map(embedded::text).join("\n").as_bytes())
+}
+
+/// The user's built kernels.
+#[derive(Clone, Debug)]
+pub struct Kernels {
+    dir: PathBuf,
+}
+
+impl Kernels {
+    /// Those of the user: `$FAIRGROUND_CACHE/kernels`, else `$XDG_CACHE_HOME/fairground/kernels`, else
+    /// `~/.cache/fairground/kernels`. Need not exist yet.
+    pub fn user() -> Result<Kernels, BuildError> {
+        let set = |name| env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+        let absolute = |name| set(name).filter(|p: &PathBuf| p.is_absolute());
+        let dir = match set("FAIRGROUND_CACHE") {
+            Some(dir) => std::path::absolute(&dir).map_err(files::fail("find", &dir))?,
+            None => absolute("XDG_CACHE_HOME")
+                .or_else(|| Some(absolute("HOME")?.join(".cache")))
+                .map(|cache| cache.join("fairground"))
+                .ok_or(BuildError::NoCache)?,
+        };
+        Ok(Kernels::at(dir.join("kernels")))
+    }
+
+    /// Those below a directory, an absolute path. Need not exist yet.
+    pub fn at(dir: PathBuf) -> Kernels {
+        Kernels { dir }
+    }
+
+    /// Names with a record, sorted.
+    fn names(&self) -> Result<Vec<String>, BuildError> {
+        let mut names = files::names(&self.dir)?;
+        names.retain(|name| self.dir.join(name).join(RECORD).is_file());
+        Ok(names)
+    }
+
+    /// All of them in the order of their names; an error for each that cannot be used.
+    pub fn list(&self) -> Result<Vec<Result<BuiltKernel, BuildError>>, BuildError> {
+        Ok(self.names()?.iter().map(|name| self.open(name)).collect())
+    }
+
+    /// The kernel `linux:NAME`. A release without its last number (`v6.12`) finds the one that completes it; the
+    /// result's name is the whole one.
+    pub fn find(&self, name: &str) -> Result<BuiltKernel, BuildError> {
+        let names = self.names()?;
+        if names.iter().any(|n| n == name) {
+            return self.open(name);
+        }
+        let completes = |full: &&String| {
+            is_release(name) && full.strip_prefix(name).is_some_and(|rest| rest.starts_with(['.', '-']))
+        };
+        let found: Vec<&String> = names.iter().filter(completes).collect();
+        match found.as_slice() {
+            [one] => self.open(one),
+            [] => Err(BuildError::Unknown { name: name.into(), help: help(name, &names) }),
+            many => {
+                let found = many.iter().map(|n| format!("linux:{n}")).collect();
+                Err(BuildError::Ambiguous { name: name.into(), found })
+            }
+        }
+    }
+
+    /// The kernel of just this name.
+    pub(super) fn open(&self, name: &str) -> Result<BuiltKernel, BuildError> {
+        let damaged = |problem: String| BuildError::Damaged { name: name.into(), problem };
+        let path = self.dir.join(name).join(RECORD);
+        let text = files::read_text(&path, LIMIT)?;
+        let record: Record = serde_json::from_str(&text).map_err(|e| damaged(format!("{}: {e}", path.display())))?;
+        if record.schema != SCHEMA || record.border != border() {
+            return Err(damaged("it was built by another version of Fairground".into()));
+        }
+        let library = self.dir.join(name).join(record.library());
+        if !library.is_file() {
+            return Err(damaged(format!("{} is gone", library.display())));
+        }
+        Ok(BuiltKernel { name: name.into(), library, record })
+    }
+
+    /// The directory of a name, held so that nobody else builds it. Tells before it has to wait.
+    pub(super) fn hold(&self, name: &str, waits: &mut dyn FnMut()) -> Result<Held, BuildError> {
+        let dir = self.dir.join(name);
+        let text = dir.display().to_string();
+        if text.contains([' ', ':', '\t', '\'', '"', '$', '#', '\\']) {
+            return Err(BuildError::CachePath { path: self.dir.clone() });
+        }
+        files::make_dir(&dir)?;
+        let path = dir.join("lock");
+        let lock = File::create(&path).map_err(files::fail("lock", &path))?;
+        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+            waits();
+            flock(&lock, FlockOperation::LockExclusive).map_err(|e| files::fail("lock", &path)(e.into()))?;
+        }
+        Ok(Held { dir, _lock: lock })
+    }
+}
+
+/// Only a whole name is a directory's name.
+pub(super) fn check_name(name: &str) -> Result<(), BuildError> {
+    let fits = |b: u8| b.is_ascii_alphanumeric() || b".-_".contains(&b);
+    match !name.is_empty() && name.len() <= 64 && name.bytes().all(fits) && name.as_bytes()[0].is_ascii_alphanumeric() {
+        true => Ok(()),
+        false => Err(BuildError::Name { name: name.chars().take(80).collect() }),
+    }
+}
+
+/// `v6.12`: a release that stable ones continue.
+fn is_release(name: &str) -> bool {
+    let mut numbers = name.strip_prefix('v').into_iter().flat_map(|n| n.split('.'));
+    let digits = |n: &str| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit());
+    numbers.clone().count() >= 2 && numbers.all(digits)
+}
+
+fn help(name: &str, names: &[String]) -> String {
+    let build = "build one: fairground kernel build TREE --name NAME";
+    match super::nearest(name, names.iter().map(String::as_str)) {
+        Some(near) => format!("did you mean `linux:{near}`? or {build}"),
+        None if names.is_empty() => format!("there is none yet; {build}"),
+        None => format!("there is {}; or {build}", names.join(", ")),
+    }
+}
+
+/// The directory of a kernel that is being built.
+#[derive(Debug)]
+pub(super) struct Held {
+    dir: PathBuf,
+    _lock: File,
+}
+
+impl Held {
+    /// Where overlay and objects are.
+    pub fn work(&self) -> PathBuf {
+        self.dir.join("work")
+    }
+
+    /// Everything that was said during the last build.
+    pub fn log(&self) -> PathBuf {
+        self.dir.join("build.log")
+    }
+
+    /// Makes a library the kernel of this name, all at once. The one before stays for those who have just found it,
+    /// older ones go.
+    pub fn publish(&self, library: &Path, record: &Record) -> Result<(), BuildError> {
+        let before = fs::read(self.dir.join(RECORD)).ok();
+        let before = before.and_then(|text| serde_json::from_slice::<Record>(&text).ok()).map(|r| r.library());
+        self.appear(&record.library(), |to| fs::copy(library, to).map(drop))?;
+        let text = serde_json::to_vec(record).map_err(|e| files::fail("write", &self.dir.join(RECORD))(e.into()))?;
+        self.appear(RECORD, |to| fs::write(to, text))?;
+        for name in files::names(&self.dir)? {
+            let old = name.starts_with("libksched-") && name != record.library() && Some(&name) != before.as_ref();
+            if old {
+                files::remove(&self.dir.join(name))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A file that is there whole or not at all.
+    fn appear(&self, name: &str, write: impl FnOnce(&Path) -> std::io::Result<()>) -> Result<(), BuildError> {
+        let (part, whole) = (self.dir.join(format!("{name}.part")), self.dir.join(name));
+        write(&part).map_err(files::fail("write", &part))?;
+        fs::rename(&part, &whole).map_err(files::fail("write", &whole))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build::fake;
+
+    #[test]
+    fn a_kernel_is_found_by_its_name() {
+        let cache = fake::cache(&["mine", "v6.12.117"]);
+        assert_eq!(cache.kernels.find("mine").unwrap().name, "mine");
+        assert!(cache.kernels.find("v6.12.117").unwrap().library.is_file());
+    }
+
+    #[test]
+    fn a_release_finds_its_only_stable_version() {
+        let cache = fake::cache(&["v6.1.192", "v6.12.117", "v6.12-fix.1"]);
+        assert_eq!(cache.kernels.find("v6.1").unwrap().name, "v6.1.192");
+        let error = cache.kernels.find("v6.12").unwrap_err();
+        assert_eq!(error.to_string(), "`linux:v6.12` could be linux:v6.12-fix.1 or linux:v6.12.117");
+        assert!(matches!(cache.kernels.find("v6"), Err(BuildError::Unknown { .. })), "no release");
+    }
+
+    #[test]
+    fn an_unknown_name_comes_with_the_nearest_and_how_to_build() {
+        let help = |names: &[&str], name: &str| {
+            let error = fake::cache(names).kernels.find(name).unwrap_err();
+            let help = miette::Diagnostic::help(&error).unwrap().to_string();
+            help
+        };
+        assert!(
+            help(&["mine", "other"], "mien").starts_with("did you mean `linux:mine`? or build one: fairground kernel")
+        );
+        assert!(help(&["mine", "other"], "v6.18.0").starts_with("there is mine, other; or build one"));
+        assert!(help(&[], "mine").starts_with("there is none yet; build one"));
+    }
+
+    #[test]
+    fn a_record_that_no_build_of_this_program_left_is_refused_with_what_to_do() {
+        let cache = fake::cache(&["mine"]);
+        let record = cache.dir.path().join("mine").join(RECORD);
+        let text = fs::read_to_string(&record).unwrap();
+        fs::write(&record, text.replace(&border(), "0")).unwrap();
+        let error = cache.kernels.find("mine").unwrap_err();
+        assert!(error.to_string().contains("another version of Fairground"), "{error}");
+        fs::write(&record, "{").unwrap();
+        assert!(matches!(cache.kernels.find("mine"), Err(BuildError::Damaged { .. })));
+    }
+
+    #[test]
+    fn a_library_that_is_gone_is_named() {
+        let cache = fake::cache(&["mine"]);
+        fs::remove_file(cache.kernels.find("mine").unwrap().library).unwrap();
+        let error = cache.kernels.find("mine").unwrap_err().to_string();
+        assert!(error.ends_with(".so is gone"), "{error}");
+    }
+
+    #[test]
+    fn publishing_keeps_the_library_before_and_no_other() {
+        let cache = fake::cache(&["mine"]);
+        let first = cache.kernels.find("mine").unwrap();
+        let held = cache.kernels.hold("mine", &mut || {}).unwrap();
+        let mut libraries = vec![first.library];
+        for content in ["second", "third"] {
+            let library = cache.dir.path().join("new.so");
+            fs::write(&library, content).unwrap();
+            held.publish(&library, &fake::record(content)).unwrap();
+            libraries.push(cache.kernels.find("mine").unwrap().library);
+        }
+        let there: Vec<bool> = libraries.iter().map(|l| l.exists()).collect();
+        assert_eq!(there, [false, true, true]);
+        assert_eq!(fs::read_to_string(&libraries[2]).unwrap(), "third");
+    }
+
+    #[test]
+    fn two_builds_of_a_name_go_one_after_the_other() {
+        let cache = fake::cache(&[]);
+        let first = cache.kernels.hold("mine", &mut || panic!("nobody holds it")).unwrap();
+        let (kernels, (waits, waiting)) = (cache.kernels.clone(), std::sync::mpsc::channel());
+        let second = std::thread::spawn(move || kernels.hold("mine", &mut || waits.send(()).unwrap()).map(drop));
+        waiting.recv().unwrap();
+        assert!(!second.is_finished());
+        drop(first);
+        second.join().unwrap().unwrap();
+    }
+
+    #[test]
+    fn names_that_could_leave_the_cache_are_refused() {
+        for name in ["", "..", "a/b", ".hidden", "-v", "a b", "ä", &"x".repeat(65)] {
+            assert!(check_name(name).is_err(), "{name}");
+        }
+        assert!(check_name("v6.12-fix_2").is_ok());
+    }
+
+    #[test]
+    fn a_cache_in_which_make_cannot_work_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let error = Kernels::at(dir.path().join("my cache")).hold("mine", &mut || {}).unwrap_err().to_string();
+        assert!(error.contains("allows neither spaces nor colons"), "{error}");
+    }
+}

@@ -1,0 +1,380 @@
+//! Kernel configuration: ours, with what a user's `.config` says of the scheduler laid over it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::error::BuildError;
+use super::{embedded, files, inputs};
+
+/// Most that is read of a configuration, bytes.
+const LIMIT: u64 = 4 << 20;
+
+/// What concerns the scheduler; `*` stands for any end.
+const RELEVANT: [&str; 25] = [
+    "CC_OPTIMIZE_FOR_*",
+    "CFS_BANDWIDTH",
+    "CGROUP_SCHED",
+    "CPUMASK_OFFSTACK",
+    "CPU_FREQ",
+    "CPU_FREQ_GOV_SCHEDUTIL",
+    "CPU_IDLE",
+    "ENERGY_MODEL",
+    "FAIR_GROUP_SCHED",
+    "GROUP_SCHED_*",
+    "HIGH_RES_TIMERS",
+    "HZ_*",
+    "IRQ_TIME_ACCOUNTING",
+    "NODES_SHIFT",
+    "NO_HZ_*",
+    "NR_CPUS",
+    "NUMA",
+    "NUMA_BALANCING*",
+    "PARAVIRT_TIME_ACCOUNTING",
+    "PREEMPT*",
+    "PSI*",
+    "RT_GROUP_SCHED*",
+    "SCHED_*",
+    "UCLAMP_*",
+    "VIRT_CPU_ACCOUNTING_*",
+];
+
+/// What a kernel without devices, memory and user space cannot do, and why.
+const NOT_HOSTED: [(&str, &str); 11] = [
+    ("NO_HZ_FULL", "no CPU is isolated"),
+    ("NUMA_BALANCING", "there are no page faults"),
+    ("NUMA_BALANCING_DEFAULT_ENABLED", "there are no page faults"),
+    ("PARAVIRT_TIME_ACCOUNTING", "there is no hypervisor"),
+    ("PREEMPT_DYNAMIC", "the model is fixed at build"),
+    ("PREEMPT_RT", "locks are never contended"),
+    ("PSI", "nothing stalls on memory or devices"),
+    ("SCHED_AUTOGROUP", "there are no sessions"),
+    ("SCHED_CLASS_EXT", "there is no BPF"),
+    ("SCHED_CORE", "nothing sets its cookies"),
+    ("VIRT_CPU_ACCOUNTING_GEN", "tasks have no kernel side"),
+];
+
+/// Options of which one only can be y.
+const CHOICES: [&[&str]; 4] = [
+    &["HZ_100", "HZ_250", "HZ_300", "HZ_1000"],
+    &["PREEMPT_NONE", "PREEMPT_VOLUNTARY", "PREEMPT", "PREEMPT_LAZY", "PREEMPT_RT"],
+    &["HZ_PERIODIC", "NO_HZ_IDLE", "NO_HZ_FULL"],
+    &["CC_OPTIMIZE_FOR_PERFORMANCE", "CC_OPTIMIZE_FOR_PERFORMANCE_O3", "CC_OPTIMIZE_FOR_SIZE"],
+];
+
+/// An option that was asked for and is not so in the built kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ignored {
+    /// With `CONFIG_`.
+    pub option: String,
+    /// What the user's file says.
+    pub wanted: String,
+    /// What the kernel was built with.
+    pub got: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// Options by name, without `CONFIG_`; values as Kconfig writes them, `n` for those that are not set.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Config(BTreeMap<String, String>);
+
+impl Config {
+    /// Of a file in the form of `.config`.
+    pub fn read(path: &Path) -> Result<Config, BuildError> {
+        let text = files::read_text(path, LIMIT)?;
+        let file = path.display().to_string();
+        if text.starts_with('\u{1f}') {
+            let problem = "compressed".into();
+            let help = format!("unpack it first: zcat {file} > config");
+            return Err(BuildError::Config { place: format!("{file}:1"), problem, help });
+        }
+        Config::parse(&file, &text)
+    }
+
+    /// `file` names the text in errors.
+    pub fn parse(file: &str, text: &str) -> Result<Config, BuildError> {
+        let mut config = Config::default();
+        for (at, line) in text.lines().enumerate() {
+            let line = line.trim();
+            let unset = line.strip_prefix("# CONFIG_").and_then(|rest| rest.strip_suffix(" is not set"));
+            match unset {
+                Some(name) => config.put(name, "n"),
+                None if line.is_empty() || line.starts_with('#') => {}
+                None => config.set(&format!("{file}:{}", at + 1), line)?,
+            }
+        }
+        Ok(config)
+    }
+
+    /// Of the arguments of `--set`.
+    pub fn of_settings(settings: &[String]) -> Result<Config, BuildError> {
+        let mut config = Config::default();
+        for setting in settings {
+            config.set("--set", setting)?;
+        }
+        match config.0.keys().find_map(|name| not_hosted(name).filter(|_| config.is_on(name)).map(|why| (name, why))) {
+            Some((name, why)) => Err(BuildError::Config {
+                place: "--set".into(),
+                problem: format!("CONFIG_{name} cannot be had here: {why}"),
+                help: "leave it out".into(),
+            }),
+            None => Ok(config),
+        }
+    }
+
+    fn set(&mut self, place: &str, assignment: &str) -> Result<(), BuildError> {
+        let (name, value) = split(assignment).ok_or_else(|| BuildError::Config {
+            place: place.into(),
+            problem: format!("`{}` sets no option", shorten(assignment)),
+            help: "expected CONFIG_NAME=value, the value being y, n, a number or a \"string\"".into(),
+        })?;
+        self.put(name, value);
+        Ok(())
+    }
+
+    fn put(&mut self, name: &str, value: &str) {
+        self.0.insert(name.into(), value.into());
+    }
+
+    /// The value of an option; `n` if it is not there.
+    pub fn get(&self, name: &str) -> &str {
+        self.0.get(name).map_or("n", String::as_str)
+    }
+
+    fn is_on(&self, name: &str) -> bool {
+        self.get(name) != "n"
+    }
+
+    /// `over` laid over this one. Where it chooses one of several that exclude each other, the others go.
+    fn with(mut self, over: &Config) -> Config {
+        for choice in CHOICES {
+            if choice.iter().any(|name| over.is_on(name)) {
+                choice.iter().for_each(|name| drop(self.0.remove(*name)));
+            }
+        }
+        self.0.extend(over.0.iter().map(|(name, value)| (name.clone(), value.clone())));
+        self
+    }
+
+    /// Those that concern the scheduler.
+    pub fn relevant(&self) -> Config {
+        Config(self.0.iter().filter(|(name, _)| is_relevant(name)).map(|(n, v)| (n.clone(), v.clone())).collect())
+    }
+
+    /// Those that are on, with `CONFIG_`.
+    pub fn on(&self) -> BTreeMap<String, String> {
+        let on = self.0.iter().filter(|(_, value)| *value != "n");
+        on.map(|(name, value)| (format!("CONFIG_{name}"), value.clone())).collect()
+    }
+
+    /// As a fragment for `KCONFIG_ALLCONFIG`.
+    fn to_text(&self) -> String {
+        self.0.iter().fold(String::new(), |mut text, (name, value)| {
+            let _ = match value.as_str() {
+                "n" => writeln!(text, "# CONFIG_{name} is not set"),
+                value => writeln!(text, "CONFIG_{name}={value}"),
+            };
+            text
+        })
+    }
+}
+
+/// What a kernel is to be configured with.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Wanted {
+    /// Of the user's file: what concerns the scheduler and can be hosted.
+    imported: Config,
+    /// Of `--set`.
+    set: Config,
+    /// What of the file cannot be hosted; `got` is known after Kconfig.
+    not_hosted: Vec<(String, String, &'static str)>,
+    /// Options of the file that do not concern the scheduler.
+    pub unrelated: usize,
+}
+
+impl Wanted {
+    /// `given`: the user's `.config`; `set`: what overrides it.
+    pub fn new(given: &Config, set: Config) -> Wanted {
+        let mut wanted = Wanted { set, ..Wanted::default() };
+        for (name, value) in &given.0 {
+            // Here is no modprobe: what is a module is there.
+            let value = if value == "m" { "y" } else { value };
+            match not_hosted(name) {
+                _ if !is_relevant(name) => wanted.unrelated += 1,
+                Some(why) if value != "n" => wanted.not_hosted.push((name.clone(), value.into(), why)),
+                Some(_) => {}
+                None => wanted.imported.put(name, value),
+            }
+        }
+        // A choice that cannot be had is no choice: ours stays, and its rivals' "not set" says nothing.
+        for (name, ..) in &wanted.not_hosted {
+            for choice in CHOICES.iter().filter(|c| c.contains(&name.as_str())) {
+                choice.iter().for_each(|other| drop(wanted.imported.0.remove(*other)));
+            }
+        }
+        wanted
+    }
+
+    /// The fragment: ours, the user's file, `--set`, the later over the earlier.
+    pub fn fragment(&self) -> Result<String, BuildError> {
+        let base = Config::parse("base.config", embedded::text("base.config"))?;
+        Ok(base.with(&self.imported).with(&self.set).to_text())
+    }
+
+    /// All that was asked for as one number, hex.
+    pub fn number(&self) -> String {
+        let foreign = self.not_hosted.iter().map(|(name, value, _)| format!("{name}={value}\n")).collect::<String>();
+        let parts = [self.imported.to_text(), self.set.to_text(), foreign, self.unrelated.to_string()];
+        inputs::digest(&[], &parts.each_ref().map(String::as_str))
+    }
+
+    /// What the file asked for and `built`, the configuration after Kconfig, has otherwise. What `--set` asked for and
+    /// did not get is an error.
+    pub fn ignored(&self, built: &Config) -> Result<Vec<Ignored>, BuildError> {
+        if let Some((name, wanted)) = self.set.0.iter().find(|(name, wanted)| built.get(name) != wanted.as_str()) {
+            return Err(not_taken(name, wanted, built));
+        }
+        let hosted = self.imported.0.iter().filter(|(name, _)| !self.set.0.contains_key(*name));
+        let refused = hosted.map(|(name, value)| (name, value, "the tree's Kconfig, or what Fairground itself needs"));
+        let foreign = self.not_hosted.iter().map(|(name, value, why)| (name, value, *why));
+        let mut all: Vec<Ignored> = refused
+            .chain(foreign)
+            .filter(|(name, value, _)| built.get(name) != value.as_str())
+            .map(|(name, wanted, reason)| Ignored {
+                option: format!("CONFIG_{name}"),
+                wanted: wanted.clone(),
+                got: built.get(name).into(),
+                reason: reason.into(),
+            })
+            .collect();
+        all.sort_by(|a, b| a.option.cmp(&b.option));
+        Ok(all)
+    }
+}
+
+fn not_taken(name: &str, wanted: &str, built: &Config) -> BuildError {
+    let help = match built.0.contains_key(name) {
+        true => "something it depends on, or its range, does not allow it".into(),
+        false => match super::nearest(name, built.0.keys().map(String::as_str)) {
+            Some(near) => format!("no such option is on offer; did you mean CONFIG_{near}?"),
+            None => "no such option is on offer: the tree lacks it, or something it depends on is off".into(),
+        },
+    };
+    BuildError::NotTaken { option: format!("CONFIG_{name}"), wanted: wanted.into(), got: built.get(name).into(), help }
+}
+
+fn is_relevant(name: &str) -> bool {
+    RELEVANT.iter().any(|pattern| match pattern.strip_suffix('*') {
+        Some(stem) => name.starts_with(stem),
+        None => name == *pattern,
+    })
+}
+
+fn not_hosted(name: &str) -> Option<&'static str> {
+    NOT_HOSTED.iter().find(|(option, _)| *option == name).map(|(_, why)| *why)
+}
+
+/// Name and value of `CONFIG_NAME=value`.
+fn split(assignment: &str) -> Option<(&str, &str)> {
+    let (name, value) = assignment.trim().strip_prefix("CONFIG_")?.split_once('=')?;
+    let word = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    let quoted = |s: &str| s.len() >= 2 && s.starts_with('"') && s.ends_with('"') && !s.contains('\n');
+    (word(name) && (word(value.strip_prefix('-').unwrap_or(value)) || quoted(value))).then_some((name, value))
+}
+
+/// At most so much of a line as says what is meant.
+fn shorten(line: &str) -> String {
+    line.chars().take(60).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Config {
+        Config::parse("config", text).unwrap()
+    }
+
+    #[test]
+    fn what_concerns_the_scheduler_is_taken_and_the_rest_counted() {
+        let given =
+            parse("CONFIG_HZ_1000=y\n# CONFIG_HZ_250 is not set\nCONFIG_EXT4_FS=m\nCONFIG_NR_CPUS=64\n# hello\n\n");
+        let wanted = Wanted::new(&given, Config::default());
+        assert_eq!(wanted.imported, parse("CONFIG_HZ_1000=y\n# CONFIG_HZ_250 is not set\nCONFIG_NR_CPUS=64\n"));
+        assert_eq!(wanted.unrelated, 1);
+    }
+
+    #[test]
+    fn a_choice_takes_the_place_of_ours() {
+        let ours = parse("CONFIG_HZ_250=y\nCONFIG_SMP=y\n");
+        let both = ours.with(&parse("CONFIG_HZ_1000=y\n"));
+        assert_eq!(both.to_text(), "CONFIG_HZ_1000=y\nCONFIG_SMP=y\n");
+    }
+
+    #[test]
+    fn what_cannot_be_hosted_is_named_with_its_reason_and_leaves_our_choice() {
+        let given = parse(
+            "CONFIG_NO_HZ_FULL=y\n# CONFIG_NO_HZ_IDLE is not set\nCONFIG_SCHED_CORE=y\n# CONFIG_PSI is not set\n",
+        );
+        let wanted = Wanted::new(&given, Config::default());
+        assert_eq!(wanted.imported, Config::default());
+        let ignored = wanted.ignored(&parse("CONFIG_NO_HZ_IDLE=y\n")).unwrap();
+        let lines: Vec<String> = ignored.iter().map(|i| format!("{} {}: {}", i.option, i.got, i.reason)).collect();
+        assert_eq!(lines, ["CONFIG_NO_HZ_FULL n: no CPU is isolated", "CONFIG_SCHED_CORE n: nothing sets its cookies"]);
+    }
+
+    #[test]
+    fn what_kconfig_decided_otherwise_is_listed_with_both_values() {
+        let given = parse("CONFIG_NR_CPUS=8192\nCONFIG_UCLAMP_TASK=y\nCONFIG_ENERGY_MODEL=m\n");
+        let wanted = Wanted::new(&given, Config::default());
+        let built = parse("CONFIG_NR_CPUS=512\nCONFIG_UCLAMP_TASK=y\nCONFIG_ENERGY_MODEL=y\n");
+        let ignored = wanted.ignored(&built).unwrap();
+        assert_eq!(ignored.len(), 1);
+        assert_eq!((ignored[0].wanted.as_str(), ignored[0].got.as_str()), ("8192", "512"));
+    }
+
+    #[test]
+    fn set_goes_over_the_file_and_must_hold() {
+        let set = Config::of_settings(&["CONFIG_NR_CPUS=32".into()]).unwrap();
+        let wanted = Wanted::new(&parse("CONFIG_NR_CPUS=64\n"), set);
+        assert!(wanted.fragment().unwrap().contains("CONFIG_NR_CPUS=32\n"));
+        assert_eq!(wanted.ignored(&parse("CONFIG_NR_CPUS=32\n")).unwrap(), []);
+        let error = wanted.ignored(&parse("CONFIG_NR_CPUS=512\n")).unwrap_err();
+        assert_eq!(error.to_string(), "--set CONFIG_NR_CPUS=32: the tree's Kconfig makes it 512");
+    }
+
+    #[test]
+    fn an_option_that_is_not_there_comes_with_the_nearest() {
+        let set = Config::of_settings(&["CONFIG_UCLAMP_TSK=y".into()]).unwrap();
+        let error = Wanted::new(&Config::default(), set).ignored(&parse("CONFIG_UCLAMP_TASK=y\n")).unwrap_err();
+        let help = miette::Diagnostic::help(&error).unwrap().to_string();
+        assert_eq!(help, "no such option is on offer; did you mean CONFIG_UCLAMP_TASK?");
+    }
+
+    #[test]
+    fn a_setting_that_cannot_be_hosted_is_refused() {
+        let error = Config::of_settings(&["CONFIG_SCHED_CORE=y".into()]).unwrap_err();
+        assert_eq!(error.to_string(), "--set: CONFIG_SCHED_CORE cannot be had here: nothing sets its cookies");
+    }
+
+    #[test]
+    fn a_line_that_sets_nothing_is_an_error_with_its_place() {
+        for line in
+            ["HZ=250", "CONFIG_=y", "CONFIG_HZ", "CONFIG_A=b c", "CONFIG_A=$(shell x)", "CONFIG_A=\"", "CONFIG_A="]
+        {
+            let error = Config::parse("my.config", &format!("CONFIG_SMP=y\n{line}\n")).unwrap_err();
+            assert_eq!(error.to_string(), format!("my.config:2: `{line}` sets no option"));
+        }
+    }
+
+    #[test]
+    fn a_compressed_file_is_told_apart() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), [0x1f, 0x8b, 8, 0]).unwrap();
+        let error = Config::read(file.path()).unwrap_err();
+        assert!(miette::Diagnostic::help(&error).unwrap().to_string().contains("zcat"));
+    }
+}

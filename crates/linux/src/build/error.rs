@@ -1,0 +1,176 @@
+//! Why there is no built kernel, said so that a user can act on it.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use miette::Diagnostic;
+use thiserror::Error;
+
+use super::symbols::Stubbed;
+
+/// Why a kernel cannot be built or found.
+#[derive(Debug, Error, Diagnostic)]
+pub enum BuildError {
+    /// A file of the tree, of the cache or of the user.
+    #[error("cannot {doing} {}: {cause}", path.display())]
+    File {
+        /// What was tried: `read`, `write`, ...
+        doing: &'static str,
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        cause: std::io::Error,
+    },
+    /// The environment names no place for built kernels.
+    #[error("no place for built kernels: neither FAIRGROUND_CACHE nor XDG_CACHE_HOME nor HOME is set")]
+    #[diagnostic(help("set FAIRGROUND_CACHE to a directory with 100 MB to spare for each kernel"))]
+    NoCache,
+    /// The cache lies where the kernel's own build refuses to work.
+    #[error("the cache {} cannot be used: the kernel's build allows neither spaces nor colons in its path", path.display())]
+    #[diagnostic(help("set FAIRGROUND_CACHE to another directory"))]
+    CachePath {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A name that could not be a directory or part of `linux:NAME`.
+    #[error("`{name}` is no name for a kernel")]
+    #[diagnostic(help("1 to 64 of a-z A-Z 0-9 . _ - , the first a letter or digit, e.g. mine or v6.12-fix"))]
+    Name {
+        /// What was given.
+        name: String,
+    },
+    /// Something else than a kernel's source tree.
+    #[error("{} is no kernel tree: it has no {}", tree.display(), missing.join(", "))]
+    #[diagnostic(help(
+        "give the top directory of a Linux source tree, the one that holds MAINTAINERS and kernel/sched"
+    ))]
+    NotATree {
+        /// What was given.
+        tree: PathBuf,
+        /// Files that are not there.
+        missing: Vec<String>,
+    },
+    /// Programs that are not installed.
+    #[error("a build needs programs that are not on the PATH: {}", names(missing))]
+    #[diagnostic(help("on Debian: apt install {}", packages(missing)))]
+    NoTools {
+        /// Program and Debian package.
+        missing: Vec<(&'static str, &'static str)>,
+    },
+    /// A line of a configuration file or a `--set` that says nothing.
+    #[error("{place}: {problem}")]
+    #[diagnostic(help("{help}"))]
+    Config {
+        /// `FILE:LINE`, or `--set`.
+        place: String,
+        /// What is wrong.
+        problem: String,
+        /// What was expected.
+        help: String,
+    },
+    /// An option asked for by `--set` that this tree does not give.
+    #[error("--set {option}={wanted}: the tree's Kconfig makes it {got}")]
+    #[diagnostic(help("{help}"))]
+    NotTaken {
+        /// With `CONFIG_`.
+        option: String,
+        /// The value asked for.
+        wanted: String,
+        /// The value after Kconfig; `n` also where there is no such option.
+        got: String,
+        /// The nearest option that there is, or what else to do.
+        help: String,
+    },
+    /// Features a tree must have and has not.
+    #[error("this tree (release {release}) cannot be built: {}", missing.join("; "))]
+    #[diagnostic(help("each is a small program that did not compile in this tree; the compiler's words are in {}", log.display()))]
+    Probes {
+        /// The tree's release.
+        release: String,
+        /// What each failed probe stands for.
+        missing: Vec<String>,
+        /// Everything the compiler said.
+        log: PathBuf,
+    },
+    /// The kernel's own build failed.
+    #[error("{step} failed: {}", said(what))]
+    #[diagnostic(help("the whole log: {}", log.display()))]
+    Make {
+        /// What was being done.
+        step: &'static str,
+        /// The first message, with the user's own paths; empty if none was found.
+        what: String,
+        /// Everything that was said.
+        log: PathBuf,
+    },
+    /// Symbols used as data, or in ways that cannot be told, that the shim has not.
+    #[error("the tree's scheduler needs what Fairground does not provide: {}", uses(symbols))]
+    #[diagnostic(help(
+        "a missing function would be stubbed (a run ends if it is called), but these are data, or not declared in C: \
+         there is nothing to put in their place"
+    ))]
+    Unresolved {
+        /// Each with its users.
+        symbols: Vec<Stubbed>,
+    },
+    /// The library was made and does not load.
+    #[error("the built library does not load: {what}")]
+    Load {
+        /// What the loader said.
+        what: String,
+    },
+    /// No kernel of that name.
+    #[error("unknown kernel `linux:{name}`")]
+    #[diagnostic(help("{help}"))]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// The nearest name or what there is, and how to build one.
+        help: String,
+    },
+    /// A release of which several stable versions are there.
+    #[error("`linux:{name}` could be {}", found.join(" or "))]
+    #[diagnostic(help("say which"))]
+    Ambiguous {
+        /// What was asked for.
+        name: String,
+        /// What it could be, sorted.
+        found: Vec<String>,
+    },
+    /// A directory of the cache that no build of ours left so.
+    #[error("the cached kernel `{name}` cannot be used: {problem}")]
+    #[diagnostic(help("build it again: fairground kernel build TREE --name {name}"))]
+    Damaged {
+        /// Its name.
+        name: String,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+fn names(missing: &[(&str, &str)]) -> String {
+    missing.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+}
+
+fn packages(missing: &[(&str, &str)]) -> String {
+    let mut packages: Vec<&str> = missing.iter().map(|(_, package)| *package).collect();
+    packages.dedup();
+    packages.join(" ")
+}
+
+fn uses(symbols: &[Stubbed]) -> String {
+    let line = |s: &Stubbed| format!("\n  {}, used by {}", s.symbol, s.used_by.join(", "));
+    symbols.iter().map(line).collect()
+}
+
+fn said(what: &str) -> String {
+    match what.trim_end() {
+        "" => "it said nothing of use".into(),
+        one if !one.contains('\n') => one.into(),
+        many => many.lines().fold(String::new(), |mut all, line| {
+            let _ = write!(all, "\n  {line}");
+            all
+        }),
+    }
+}

@@ -1,0 +1,177 @@
+//! Objects to library: the host's side, stubs, and the one exported symbol.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::error::BuildError;
+use super::flags::Flags;
+use super::make::Workshop;
+use super::symbols::{self, Stubbed};
+use super::{embedded, files, tools};
+
+/// The one name a library exports.
+const ENTRY: &str = "ks_kernel";
+
+/// A library that is not yet the user's.
+pub(super) struct Linked {
+    /// Where it is.
+    pub library: PathBuf,
+    /// Functions that nobody provides and Fairground did not expect.
+    pub stubbed: Vec<Stubbed>,
+    /// What would be observed and this tree does not show.
+    pub not_observable: Vec<String>,
+}
+
+/// Makes the library of `objects`, paths below the build directory.
+pub(super) fn link(workshop: &mut Workshop, objects: &[String]) -> Result<Linked, BuildError> {
+    files::make_dir(&at(workshop, ""))?;
+    let mut parts: Vec<String> = objects.to_vec();
+    for stem in embedded::stems("host") {
+        parts.push(compile(workshop, &format!("../{}/host/{stem}.c", embedded::REST), stem)?);
+    }
+    let script = script(workshop, objects)?;
+    gather(workshop, &["-T", &script], &parts, "kernel.o")?;
+    let kernel = at(workshop, "kernel.o");
+
+    let libc = symbols::of_libc()?;
+    let missing: BTreeSet<String> = symbols::undefined(&kernel)?.difference(&libc).cloned().collect();
+    let (_, new) = symbols::divide(&missing);
+    let stubbed = look_into(workshop, objects, &new)?;
+    files::write_changed(&at(workshop, "stubs.c"), symbols::stubs(&missing).as_bytes())?;
+    let stubs = compile(workshop, &local("stubs.c"), "stubs")?;
+    gather(workshop, &[], &[local("kernel.o"), stubs], "all.o")?;
+    hide(workshop)?;
+    let library = at(workshop, "libksched.so");
+    share(workshop, &local("all.o"), &local("libksched.so"))?;
+    Ok(Linked { library, stubbed, not_observable: not_observable(&kernel)? })
+}
+
+/// A file of ours below the build directory, as tools that run there name it.
+fn local(name: &str) -> String {
+    format!("{}/{name}", embedded::REST)
+}
+
+fn at(workshop: &Workshop, name: &str) -> PathBuf {
+    workshop.build().join(local(name))
+}
+
+/// Compiles a file of the host's side against the C library.
+fn compile(workshop: &mut Workshop, source: &str, stem: &str) -> Result<String, BuildError> {
+    let object = local(&format!("{stem}.o"));
+    let mut command = tools::command("gcc", &workshop.build());
+    command.args(["-std=gnu11", "-O2", "-fPIC", "-fno-strict-aliasing", "-Wall"]).args(workshop.flags().split(' '));
+    command.args(includes()).args(["-MMD", "-MF", &format!("{object}.d"), "-c", "-o", &object, source]);
+    workshop.must("compiling the host's side", command)?;
+    Ok(object)
+}
+
+/// Where the border and the policy's header are, from the build directory. For quoted names only: the policy's
+/// features.h is not the C library's.
+fn includes() -> [String; 4] {
+    let dir = |name| format!("../{}/{name}", embedded::REST);
+    ["-iquote".into(), dir("include"), "-iquote".into(), dir("policy")]
+}
+
+/// The linker script: the tree's own macros say in which order scheduling classes lie.
+fn script(workshop: &mut Workshop, objects: &[String]) -> Result<String, BuildError> {
+    let model = objects.iter().find(|o| o.starts_with(embedded::ARCH)).or(objects.first());
+    let flags = Flags::of(&workshop.build(), model.map_or("", String::as_str))?;
+    let (from, to) = (format!("../{}/link.lds", embedded::REST), local("link.lds"));
+    let assembler = ["-E", "-P", "-x", "assembler-with-cpp", "-D__ASSEMBLY__", "-DLINKER_SCRIPT", "-o", &to, &from];
+    let command = flags.command(&workshop.build(), &assembler);
+    workshop.must("preparing the linker script", command)?;
+    Ok(to)
+}
+
+/// Joins objects into one.
+fn gather(workshop: &mut Workshop, options: &[&str], objects: &[String], to: &str) -> Result<(), BuildError> {
+    let mut command = tools::command("ld", &workshop.build());
+    command.args(["-r", "-o", &local(to)]).args(options).args(objects);
+    workshop.must("linking", command)
+}
+
+/// Leaves the entry alone visible: kernel/sched has names that the C library has too. What describes exported symbols
+/// goes, it would need relocations in the text.
+fn hide(workshop: &mut Workshop) -> Result<(), BuildError> {
+    let mut command = tools::command("objcopy", &workshop.build());
+    command.arg(format!("--keep-global-symbol={ENTRY}"));
+    command.args(["--wildcard", "--remove-section=.export_symbol*", "--remove-section=.rela.export_symbol*"]);
+    command.arg(local("all.o"));
+    workshop.must("linking", command)
+}
+
+fn shared(workshop: &Workshop, from: &str, to: &str) -> Command {
+    let mut command = tools::command("gcc", &workshop.build());
+    let rules = ["-Wl,--build-id=none", "-Wl,-z,defs", "-Wl,-z,now", "-Wl,-z,text", "-Wl,-z,noexecstack"];
+    command.arg("-shared").args(rules).args(["-o", to, from]);
+    command
+}
+
+fn share(workshop: &mut Workshop, from: &str, to: &str) -> Result<(), BuildError> {
+    let command = shared(workshop, from, to);
+    workshop.must("linking", command)
+}
+
+/// Who uses each symbol that Fairground does not know, and whether it can be stubbed at all.
+fn look_into(workshop: &mut Workshop, objects: &[String], new: &BTreeSet<String>) -> Result<Vec<Stubbed>, BuildError> {
+    if new.is_empty() {
+        return Ok(Vec::new());
+    }
+    // The linker knows lines; it is let fail for them.
+    let command = shared(workshop, &local("kernel.o"), &local("unresolved.so"));
+    let (_, said) = workshop.run(command, &mut |_| {})?;
+    let mut users = symbols::users(&said, workshop);
+    let data = symbols::no_functions(workshop, objects, new)?;
+    let mut all = Vec::new();
+    for symbol in new {
+        // Tables have no lines: the file must do.
+        let used_by = match users.remove(symbol) {
+            Some(places) => places,
+            None => symbols::files_with(workshop, objects, symbol)?,
+        };
+        all.push(Stubbed { symbol: symbol.clone(), used_by });
+    }
+    let refused: Vec<Stubbed> = all.iter().filter(|s| data.contains(&s.symbol)).cloned().collect();
+    match refused.is_empty() {
+        true => Ok(all),
+        false => Err(BuildError::Unresolved { symbols: refused }),
+    }
+}
+
+/// What the C side would observe and this tree does not show. An entry of `hooked` is a symbol that is in the objects
+/// if the tree calls it, and what it observes.
+fn not_observable(kernel: &Path) -> Result<Vec<String>, BuildError> {
+    let defined = symbols::defined(kernel)?;
+    let entries = embedded::entries("hooked").map(|e| e.split_once(char::is_whitespace).unwrap_or((e, e)));
+    Ok(entries.filter(|(symbol, _)| !defined.contains(*symbol)).map(|(_, what)| what.trim().to_string()).collect())
+}
+
+/// What a library says of itself.
+pub(super) struct Loaded {
+    /// Most CPUs it can boot with.
+    pub max_cpus: u32,
+    /// Ticks per second.
+    pub hz: u32,
+}
+
+/// Loads the library in a process of its own.
+pub(super) fn load_test(workshop: &mut Workshop, library: &Path) -> Result<Loaded, BuildError> {
+    let source = at(workshop, "loadtest.c");
+    files::write_changed(&source, include_bytes!("loadtest.c"))?;
+    let mut command = tools::command("gcc", &workshop.build());
+    command.args(["-O1", "-o", &local("loadtest"), &local("loadtest.c"), "-ldl"]).args(includes());
+    workshop.must("compiling the load test", command)?;
+    let program = at(workshop, "loadtest");
+    let out = tools::command(&program.display().to_string(), &workshop.build()).arg(library).output();
+    let out = out.map_err(files::fail("run", &program))?;
+    let text = String::from_utf8_lossy(&out.stdout).into_owned();
+    let mut numbers = text.split_whitespace().map_while(|word| word.parse().ok());
+    match (out.status.success(), numbers.next(), numbers.next()) {
+        (true, Some(max_cpus), Some(hz)) => Ok(Loaded { max_cpus, hz }),
+        _ => {
+            let said = String::from_utf8_lossy(&out.stderr);
+            Err(BuildError::Load { what: format!("{} ({})", said.trim(), out.status) })
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! From a kernel's source tree to a scheduler that can be loaded: `fairground kernel build`.
+//!
+//! ```text
+//! TREE (only read) --links--> overlay + our arch/sim --the tree's own Kbuild--> objects --link--> libksched-KEY.so
+//!                               ^ configuration: base.config, the user's .config, --set
+//!                               ^ probes: what has this tree? -> include/generated/ks_probes.h
+//! ```
+//!
+//! [`Kernels`] is the user's cache: [`Kernels::build`] runs a [`Request`] and makes a [`BuiltKernel`], and
+//! [`Kernels::find`] gives it to whoever wants to run `linux:NAME`. A build is incremental, and nothing at all if no
+//! content has changed; it never writes to the tree, and one that fails leaves the library before in place.
+//!
+//! | file | what |
+//! |---|---|
+//! | `pipeline` | the steps in their order |
+//! | `tree`, `tools` | what a user must have |
+//! | `config` | options taken over, and those that are not |
+//! | `overlay`, `embedded` | where the tree's build works: links, and the C side |
+//! | `make`, `flags` | running it, and its first error |
+//! | `probes`, `objects`, `symbols`, `link` | what a tree has, what is made of it, what it lacks |
+//! | `inputs` | what went in, by content |
+//! | `cache` | built kernels by name |
+//!
+//! ```
+//! use fairground_linux::build::{BuildError, Kernels};
+//!
+//! let none = Kernels::at("/nowhere/kernels".into());
+//! assert!(matches!(none.find("v6.12"), Err(BuildError::Unknown { .. })));
+//! ```
+
+mod cache;
+mod config;
+mod embedded;
+mod error;
+#[cfg(test)]
+mod fake;
+mod files;
+mod flags;
+mod inputs;
+mod link;
+mod make;
+mod objects;
+mod overlay;
+mod pipeline;
+mod probes;
+mod symbols;
+mod tools;
+mod tree;
+
+pub use cache::{BuiltKernel, Kernels, Record};
+pub use config::Ignored;
+pub use error::BuildError;
+pub use pipeline::{Built, Request, Step};
+pub use symbols::Stubbed;
+
+/// The valid name nearest to `name`, if one is near enough to be meant.
+fn nearest<'a>(name: &str, valid: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    // A name of unbounded length is nobody's typo, and comparing it would take for ever.
+    if name.len() > 64 {
+        return None;
+    }
+    let scored = valid.map(|v| (strsim::damerau_levenshtein(name, v), v));
+    let (distance, best) = scored.min_by_key(|(distance, _)| *distance)?;
+    (distance <= 1 + name.chars().count() / 3).then_some(best)
+}

@@ -1,0 +1,103 @@
+//! Is it a kernel tree, and which?
+
+use std::path::{Path, PathBuf};
+
+use super::error::BuildError;
+use super::files;
+
+/// What every tree we can use has, beside its Makefile.
+const NEEDED: [&str; 5] =
+    ["Kconfig", "scripts/Kconfig.include", "include/linux/sched.h", "kernel/sched/sched.h", "kernel/sched/fair.c"];
+
+/// Most that is read of a top Makefile, bytes.
+const MAKEFILE_LIMIT: u64 = 4 << 20;
+
+/// A kernel's source tree. Never written to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Tree {
+    /// Absolute, links resolved.
+    pub path: PathBuf,
+    /// As `make kernelversion` prints it, e.g. `6.12.117` or `6.13.0-rc2`.
+    pub release: String,
+}
+
+impl Tree {
+    /// Looks whether all is there that a build needs.
+    pub fn open(path: &Path) -> Result<Tree, BuildError> {
+        let not_a_tree = |missing: Vec<String>| BuildError::NotATree { tree: path.to_owned(), missing };
+        let real = path.canonicalize().map_err(files::fail("open", path))?;
+        if !real.is_dir() {
+            return Err(not_a_tree(vec!["it is no directory".into()]));
+        }
+        let makefile = real.join("Makefile");
+        let release = match makefile.is_file() {
+            true => release(&files::read_text(&makefile, MAKEFILE_LIMIT)?).ok_or("Makefile with VERSION, PATCHLEVEL"),
+            false => Err("Makefile"),
+        };
+        let mut missing: Vec<String> =
+            NEEDED.iter().filter(|f| !real.join(f).is_file()).map(|f| f.to_string()).collect();
+        match release {
+            Ok(release) if missing.is_empty() => Ok(Tree { path: real, release }),
+            Ok(_) => Err(not_a_tree(missing)),
+            Err(what) => {
+                missing.insert(0, what.to_string());
+                Err(not_a_tree(missing))
+            }
+        }
+    }
+
+    /// The name a kernel gets if its user gives none.
+    pub fn default_name(&self) -> String {
+        format!("v{}", self.release)
+    }
+}
+
+/// The release that a kernel's top Makefile opens with.
+fn release(makefile: &str) -> Option<String> {
+    let value = |key: &str| {
+        let of = |line: &str| Some(line.strip_prefix(key)?.trim_start().strip_prefix('=')?.trim().to_string());
+        makefile.lines().take(100).find_map(of)
+    };
+    let number = |key: &str| value(key).filter(|v| !v.is_empty() && v.bytes().all(|b| b.is_ascii_digit()));
+    let (version, level) = (number("VERSION")?, number("PATCHLEVEL")?);
+    let sub = number("SUBLEVEL").map_or(String::new(), |s| format!(".{s}"));
+    Some(format!("{version}.{level}{sub}{}", value("EXTRAVERSION").unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build::fake;
+
+    #[test]
+    fn a_tree_tells_its_release() {
+        let dir = fake::tree("VERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 117\nEXTRAVERSION =\n");
+        let tree = Tree::open(dir.path()).unwrap();
+        assert_eq!(tree.release, "6.12.117");
+        assert_eq!(tree.default_name(), "v6.12.117");
+        let rc = release("# SPDX\nVERSION = 6\nPATCHLEVEL = 13\nSUBLEVEL = 0\nEXTRAVERSION = -rc2\n");
+        assert_eq!(rc.as_deref(), Some("6.13.0-rc2"));
+    }
+
+    #[test]
+    fn what_is_missing_in_a_tree_is_named() {
+        let dir = fake::tree("VERSION = 6\nPATCHLEVEL = 12\n");
+        std::fs::remove_file(dir.path().join("kernel/sched/fair.c")).unwrap();
+        std::fs::remove_file(dir.path().join("Kconfig")).unwrap();
+        let error = Tree::open(dir.path()).unwrap_err().to_string();
+        assert!(error.contains("is no kernel tree: it has no Kconfig, kernel/sched/fair.c"), "{error}");
+    }
+
+    #[test]
+    fn a_makefile_of_something_else_is_no_kernels() {
+        let dir = fake::tree("all:\n\techo VERSION = 6\n");
+        let error = Tree::open(dir.path()).unwrap_err().to_string();
+        assert!(error.contains("it has no Makefile with VERSION, PATCHLEVEL"), "{error}");
+    }
+
+    #[test]
+    fn a_directory_that_is_not_there_is_named() {
+        let error = Tree::open(Path::new("/nowhere/linux")).unwrap_err().to_string();
+        assert!(error.contains("cannot open /nowhere/linux"), "{error}");
+    }
+}
