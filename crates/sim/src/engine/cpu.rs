@@ -55,6 +55,10 @@ pub(crate) struct Cpu {
     pub tick_stopped: bool,
     /// Timers armed here.
     pub timers: BinaryHeap<Reverse<Time>>,
+    /// When the scheduler's own timer is due; `Time::MAX`: not set.
+    pub sched_timer_at: Time,
+    /// Time of its one event in the queue, no later than that; `Time::MAX`: none.
+    pub sched_timer_event: Time,
     /// When a timer interrupt was last taken: several at one instant are one interrupt.
     pub timer_irq_at: Option<Time>,
     pub menu: Menu,
@@ -88,6 +92,8 @@ impl Cpu {
             tick_at: Time::MAX,
             tick_stopped: false,
             timers: BinaryHeap::new(),
+            sched_timer_at: Time::MAX,
+            sched_timer_event: Time::MAX,
             timer_irq_at: None,
             menu: Menu::default(),
             stay: Stay::default(),
@@ -345,11 +351,19 @@ impl Engine {
         }
         self.cpus[cpu as usize].mode = Mode::Awake;
         if self.cpus[cpu as usize].nr_queued > 0 {
-            let lost = self.tasks.iter().position(|t| t.state == State::Queued && t.rq == cpu);
-            let who = self.name_of(lost.unwrap_or(usize::MAX) as TaskId);
-            self.fail_invariant(format!("CPU {cpu} goes idle while {who} is on its run queue"));
+            self.expect_none_waiting(cpu);
         }
         self.waste.set_idle(self.now, cpu, true);
+    }
+
+    /// An idle CPU whose run queue is not empty: right only if what waits there is held back.
+    fn expect_none_waiting(&mut self, cpu: CpuId) {
+        let waits = |(_, t): &(usize, &super::task::Task)| t.state == State::Queued && t.rq == cpu;
+        let mut waiting = self.tasks.iter().enumerate().filter(waits).map(|(id, _)| id as TaskId);
+        if let Some(lost) = waiting.find(|task| !self.sched.may_hold_back(*task)) {
+            let who = self.name_of(lost);
+            self.fail_invariant(format!("CPU {cpu} goes idle while {who} is on its run queue"));
+        }
     }
 
     fn switch_to_stopper(&mut self, cpu: CpuId) {
