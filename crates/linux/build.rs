@@ -1,0 +1,37 @@
+//! Writes the Rust twins of `kernel/include/ks.h`, the border to a built kernel, and compiles the C compiler's view of
+//! the same structs, which `abi::check_layout` compares with Rust's.
+
+#[path = "build/twins.rs"]
+mod twins;
+
+use std::path::{Path, PathBuf};
+use std::{env, fs, process};
+
+fn main() {
+    if let Err(message) = build() {
+        eprintln!("error: {message}");
+        process::exit(1);
+    }
+}
+
+fn build() -> Result<(), String> {
+    let here = PathBuf::from(env::var("CARGO_MANIFEST_DIR").map_err(|e| e.to_string())?);
+    let out = PathBuf::from(env::var("OUT_DIR").map_err(|e| e.to_string())?);
+    let (include, policy) = (here.join("kernel/include"), here.join("../../policy"));
+    let header = include.join("ks.h");
+    println!("cargo:rerun-if-changed={}", header.display());
+    println!("cargo:rerun-if-changed={}", policy.join("fg.h").display());
+    println!("cargo:rerun-if-changed=build");
+
+    let text = fs::read_to_string(&header).map_err(|e| format!("{}: {e}", header.display()))?;
+    let twins = twins::Twins::parse(&text)?;
+    write(&out.join("ks.rs"), &twins.rust())?;
+    let layout = out.join("ks_layout.c");
+    write(&layout, &twins.layout_c())?;
+    cc::Build::new().include(&include).include(&policy).file(&layout).std("c11").compile("fgkslayout");
+    Ok(())
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()))
+}
