@@ -1,6 +1,6 @@
 //! The host around a kernel that is none (`fake.c`): loading, every call and callback, and how a process ends.
-//!
-//! There is one kernel a process, so each test that boots one runs itself again as a child.
+
+mod support;
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -17,9 +17,7 @@ use fairground_sim::{
     TaskId,
 };
 use fairground_workload::{Amount, Object, Op, SchedAttr, TaskGroup, TaskSpec, Workload};
-
-/// Set in the child.
-const CHILD: &str = "FAIRGROUND_HOST_TEST_CHILD";
+use support::{alone, in_child};
 
 /// Compiles the fake with some of its defaults changed.
 fn fake(dir: &Path, defines: &[&str]) -> PathBuf {
@@ -43,24 +41,6 @@ fn fake(dir: &Path, defines: &[&str]) -> PathBuf {
 
 fn load(defines: &[&str]) -> Result<Kernel, LinuxError> {
     Kernel::load(&fake(tempfile::tempdir().unwrap().path(), defines))
-}
-
-/// Runs `body` in a process of its own, which is this test again.
-fn in_child(test: &str, body: impl FnOnce()) -> Option<Output> {
-    if std::env::var_os(CHILD).is_some() {
-        body();
-        return None;
-    }
-    let mut child = Command::new(std::env::current_exe().unwrap());
-    child.args(["--exact", test, "--nocapture"]).env(CHILD, "1");
-    Some(child.output().unwrap())
-}
-
-/// The same for a body that must end well.
-fn alone(test: &str, body: impl FnOnce()) {
-    if let Some(output) = in_child(test, body) {
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    }
 }
 
 fn linux() -> Linux {

@@ -46,6 +46,7 @@ pub(super) fn workload(
     source: &mut Source,
     tasks: &[Task],
     devices: Vec<Device>,
+    groups: Vec<TaskGroup>,
     global: &Global,
     machine: &Machine,
 ) -> Result<Workload, WorkloadError> {
@@ -61,7 +62,7 @@ pub(super) fn workload(
         start: (0..threads).map(|spec| Start { spec, count: 1, cpu: 0 }).collect(),
         irqs: Vec::new(),
         frequency_caps: Vec::new(),
-        groups: Vec::new(),
+        groups,
         duration_ns: global.duration_ns,
         warmup_ns: 0,
         score: score(tasks),

@@ -160,6 +160,6 @@ pub fn import(
         &["tasks", "global", "resources", "interrupts", "thermal_caps", "cgroups"],
         "is no section of an rt-app file and is not read",
     );
-    let workload = build::workload(&mut source, &tasks, devices, &global, machine)?;
-    Ok((Workload { frequency_caps, groups: groups.into_list(), ..workload }, source.into_warnings()))
+    let workload = build::workload(&mut source, &tasks, devices, groups.into_list(), &global, machine)?;
+    Ok((Workload { frequency_caps, ..workload }, source.into_warnings()))
 }
