@@ -4,7 +4,8 @@
  * and tells in its log, at level 4, what it was told.
  *
  * Threads of these names make it misbehave when they are born: warn, bug, panic, lock, stub, softirq (raised on another
- * CPU), cpu (placed on one that does not exist), again (another log line twice).
+ * CPU), cpu (placed on one that does not exist),
+ * again (the same line twice in the log), lost (read elsewhere than it was told).
  */
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +20,7 @@ struct task {
 	s32 group;
 	s32 runnable;
 	s32 fair;
+	s32 lost;
 	struct ks_attr attr;
 	u64 allowed[KS_MASK_WORDS];
 };
@@ -96,7 +98,8 @@ static void put(s32 task, s32 cpu, u32 cause)
 {
 	struct task *p = &tasks[task];
 
-	if (p->cpu != cpu)
+	/* Like the kernel, it does not say that a new task begins elsewhere. */
+	if (p->cpu != cpu && cause != KS_CAUSE_FORK)
 		host->migrated(host->self, task, p->cpu, cpu, cause);
 	p->cpu = cpu;
 	queue[cpu][nr[cpu]++] = task;
@@ -129,7 +132,7 @@ static void place(s32 this_cpu, s32 task, s32 kind)
 	host->ipi(host->self, d.chosen, KS_IPI_RESCHED);
 }
 
-static void misbehave(const char *comm, s32 cpu)
+static void misbehave(const char *comm, s32 cpu, s32 task)
 {
 	struct ks_placement nowhere = { .kind = KS_FORK, .task = 0, .prev = 0, .chosen = 1000 };
 
@@ -151,6 +154,7 @@ static void misbehave(const char *comm, s32 cpu)
 		say(4, 0, "said once");
 		say(4, 0, "said once");
 	}
+	tasks[task].lost = !strcmp(comm, "lost");
 }
 
 static void fork_task(s32 cpu, const struct ks_birth *child)
@@ -162,7 +166,7 @@ static void fork_task(s32 cpu, const struct ks_birth *child)
 	p->group = child->group;
 	p->attr = child->attr;
 	p->fair = child->attr.policy != FG_SCHED_FIFO && child->attr.policy != FG_SCHED_RR;
-	misbehave(child->comm, cpu);
+	misbehave(child->comm, cpu, child->task);
 	host->work(host->self, KS_WORK_WAKEUP, 1);
 	place(cpu, child->task, KS_FORK);
 	if (limited[p->group])
@@ -347,7 +351,7 @@ static void read_cpu(s32 cpu, struct fg_cpu *to)
 static void read_task(s32 task, struct fg_task *to)
 {
 	to->id = (u32)task;
-	to->cpu = tasks[task].cpu;
+	to->cpu = tasks[task].cpu + tasks[task].lost;
 }
 
 #ifndef FAKE_ABI

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use fairground_linux::abi::KsPlacement;
 use fairground_linux::{die, Interests, Kernel, Linux, LinuxError, Reader, Watch};
-use fairground_machine::{CpuId, Machine};
+use fairground_machine::{Cluster, CpuId, CpuMask, Machine};
 use fairground_sim::testing::{machine, spec, with_costs, workload};
 use fairground_sim::{
     Config, Decision, Engine, Event, EventKind, Governor, HashObserver, MigrateCause, Observer, Outcome, SimError,
@@ -216,6 +216,32 @@ fn the_kernel_is_told_of_the_machine() {
         says(format!("pd 4: {n} opps, top {} kHz {} uW, {us} us", top.khz, (top.active_mw * 1000.0) as u32));
         says("cpu 0 runs at 1024".into());
         assert!(!notes.iter().any(|n| n.contains("too quiet")));
+    });
+}
+
+#[test]
+fn the_kernel_is_told_of_clusters() {
+    alone("the_kernel_is_told_of_clusters", || {
+        let mut m = machine(4, 2);
+        let pair = |cpus: [CpuId; 2]| Cluster { cpus: cpus.into_iter().collect(), ..m.clusters[0].clone() };
+        m.clusters = vec![pair([0, 1]), pair([2, 3])];
+        (m.cores, m.cpu_types[0].smt_throughput) = ((0..4).map(CpuMask::of).collect(), vec![1000]);
+        m.cpus.iter_mut().for_each(|cpu| (cpu.core, cpu.cluster) = (cpu.id, cpu.id / 2));
+        let notes = run_on(m, linux(), busy(), Config::default(), &mut []).unwrap().notes;
+        let expected = "kernel says: cpu 3: capacity 1024 node 0 package 0 pd 0 smt 8 cluster c mc f";
+        assert!(notes.iter().any(|n| n == expected), "{notes:#?}");
+    });
+}
+
+#[test]
+fn a_task_that_is_not_where_it_was_reported_is_found_by_the_audit() {
+    alone("a_task_that_is_not_where_it_was_reported_is_found_by_the_audit", || {
+        match run(workload(vec![], vec![works("lost", 5 * MS)])) {
+            Err(SimError::Invariant { what, .. }) => {
+                assert!(what.ends_with("task 0 is on CPU 1 in the kernel, and was reported on CPU 0"), "{what}");
+            }
+            other => panic!("{other:?}"),
+        }
     });
 }
 

@@ -1,9 +1,9 @@
 //! What a scheduler does besides placing tasks: timers of its own, tasks held back, frequencies, a refusal.
-//! Nothing costs anything; one CPU, whose clock has 500 MHz and 1 GHz.
+//! Nothing costs anything but booting, which nobody pays; one CPU, whose clock has 500 MHz and 1 GHz.
 
 use std::sync::Arc;
 
-use fairground_machine::{CpuId, CpuMask};
+use fairground_machine::{CpuId, CpuMask, SoftCost};
 use fairground_sim::testing::{machine, spec, workload};
 use fairground_sim::{
     Change, Config, Engine, Env, Event, EventKind, Governor, IdleView, Ipi, Observer, Outcome, Pick, Scheduler,
@@ -28,6 +28,7 @@ impl Scheduler for Budget {
     fn boot(&mut self, env: &mut Env, _: &Workload, _: &Config) -> Result<(), String> {
         // Never heard of: the timer that the first task sets replaces it.
         env.set_timer(0, 10);
+        env.charge(0, SoftCost::Tick, 1);
         self.refusal.map_or(Ok(()), |what| Err(what.into()))
     }
     fn fork(&mut self, env: &mut Env, cpu: CpuId, _: Option<TaskId>, child: &TaskInfo) {
@@ -95,6 +96,7 @@ impl Observer for Clocks {
 fn run(sched: Budget, work: u64, governor: Governor) -> (Result<Outcome, SimError>, Vec<(Time, u32)>) {
     let mut m = machine(1, 1);
     m.freq_domains[0].transition_ns = 1_000;
+    m.costs.soft_ns[SoftCost::Tick as usize] = 700.0;
     let w = workload(vec![], vec![spec("t", vec![Op::Run(Amount::fixed(work))])]);
     let config = Config { start_phase: false, governor, ..Config::default() };
     let mut clocks = Clocks::default();

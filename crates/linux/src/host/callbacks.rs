@@ -38,6 +38,8 @@ pub(super) struct Desk {
     booting: Cell<bool>,
     nr_cpus: Cell<u32>,
     fatal: FatalSink,
+    /// The task that is being born, and where.
+    newborn: Cell<Option<(TaskId, CpuId)>>,
     /// Where each task is, by id.
     cpu_of: RefCell<Vec<CpuId>>,
     lines: RefCell<Vec<String>>,
@@ -77,6 +79,7 @@ impl Desk {
             booting: Cell::new(false),
             nr_cpus: Cell::new(0),
             fatal,
+            newborn: Cell::new(None),
             cpu_of: RefCell::default(),
             lines: RefCell::default(),
             watch: RefCell::default(),
@@ -144,6 +147,7 @@ impl Desk {
             cpu_of.resize(at + 1, 0);
         }
         cpu_of[at] = cpu;
+        self.newborn.set(Some((task, cpu)));
     }
 
     /// Where a task is, as far as we were told.
@@ -295,6 +299,12 @@ unsafe extern "C" fn migrated(this: *mut c_void, task: i32, from: i32, to: i32, 
 unsafe extern "C" fn enqueued(this: *mut c_void, task: i32, cpu: i32) {
     let desk = unsafe { desk(this) };
     let (task, cpu) = (desk.task(task), desk.cpu(cpu));
+    let born_on = desk.newborn.take().filter(|(born, _)| *born == task).map(|(_, cpu)| cpu);
+    // The kernel does not count it as a migration that a new task begins elsewhere.
+    if let Some(from) = born_on.filter(|from| *from != cpu && desk.cpu_of(task) == *from) {
+        desk.cpu_of.borrow_mut()[task as usize] = cpu;
+        desk.env(|env| env.migrated(task, from, cpu, MigrateCause::Fork));
+    }
     desk.env(|env| env.enqueued(task, cpu));
 }
 
