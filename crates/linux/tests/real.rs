@@ -4,13 +4,16 @@
 mod support;
 
 use std::path::PathBuf;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Instant;
 
 use fairground_linux::{die, Kernel, Linux};
+use fairground_machine::testing::Shape;
 use fairground_machine::{Cluster, CpuId, CpuMask, Machine};
 use fairground_sim::{Config, Engine, Governor, HashObserver};
-use fairground_workload::Workload;
+use fairground_workload::testing::Random;
+use fairground_workload::{Amount, Op, Policy, ProgramBuilder, SchedAttr, Start, Workload};
 use support::{alone, in_child};
 
 fn library() -> Option<PathBuf> {
@@ -120,6 +123,74 @@ fn the_same_run_gives_the_same_events_in_every_process() {
     let text = |o: &std::process::Output| String::from_utf8_lossy(&o.stdout).into_owned();
     let line = |o| text(o).lines().find(|l| l.starts_with("hash ")).map(String::from);
     assert!(line(&a).is_some() && line(&a) == line(&b), "{} {}", text(&a), text(&b));
+}
+
+/// Random programs (pipes, locks, forks, exec, affinity, attributes), some threads of them real-time, on random machines
+/// of every shape. `FAIRGROUND_RANDOM_RUNS` says how many, of them `FAIRGROUND_RANDOM_FIRST` the first.
+#[test]
+fn random_workloads_run_on_random_machines() {
+    let test = "random_workloads_run_on_random_machines";
+    let Some(library) = library() else { return };
+    if let Some(seed) = number("FAIRGROUND_RANDOM_SEED") {
+        let kernel = Kernel::load(&library).unwrap();
+        let m = Shape::from_seed(seed).build();
+        let w = random_workload(seed, m.nr_cpus());
+        let governor = if seed % 3 == 0 { Governor::Schedutil } else { Governor::Performance };
+        let config = Config { hz: kernel.hz(), governor, seed, audit_every_ns: 1_000_000, ..Config::default() };
+        let sched = Linux::new(kernel, die).unwrap();
+        let outcome = Engine::new(Arc::new(m), Arc::new(w), Box::new(sched), config).run(&mut []).unwrap();
+        assert_eq!(outcome.notes.len(), 1, "{:?}", outcome.notes);
+        return;
+    }
+    let first = number("FAIRGROUND_RANDOM_FIRST").unwrap_or(0);
+    for seed in first..first + number("FAIRGROUND_RANDOM_RUNS").unwrap_or(20) {
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", test, "--nocapture"]).env("FAIRGROUND_RANDOM_SEED", seed.to_string());
+        let output = child.output().unwrap();
+        assert!(output.status.success(), "seed {seed}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+fn number(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok()?.parse().ok()
+}
+
+fn random_workload(seed: u64, nr_cpus: usize) -> Workload {
+    let mut random = Random::new(seed);
+    let mut workload = random.workload(nr_cpus);
+    for task in &mut workload.tasks {
+        if random.below(4) == 0 {
+            task.attr = rt_attr(&mut random);
+        }
+    }
+    add_crowd(&mut workload, &mut random);
+    workload
+}
+
+fn rt_attr(random: &mut Random) -> SchedAttr {
+    let policy = [Policy::Fifo, Policy::Rr][random.below(2) as usize];
+    SchedAttr { policy, rt_priority: 1 + random.below(3) as u8, ..SchedAttr::default() }
+}
+
+/// More threads than CPUs, which compute and sleep, become real-time and fair again, and move about.
+fn add_crowd(workload: &mut Workload, random: &mut Random) {
+    let mut program = ProgramBuilder::new();
+    let (here, there) = (CpuMask::of(0), CpuMask::first_n(64));
+    program.repeat(Some(20), |p| {
+        p.op(Op::Run(Amount { base: 10_000, jitter: 2_000_000 }));
+        p.op(Op::Sleep(Amount { base: 1_000, jitter: 500_000 }));
+        p.op(Op::SetAttr(SchedAttr { nice: random.below(40) as i8 - 20, ..SchedAttr::default() }));
+        p.op(Op::SetAffinity(here));
+        p.op(Op::Run(Amount { base: 10_000, jitter: 100_000 }));
+        p.op(Op::SetAffinity(there));
+        p.op(Op::Exec);
+        p.op(Op::SetAttr(rt_attr(random)));
+    });
+    let mut task = fairground_sim::testing::spec("crowd", Vec::new());
+    task.program = program.build();
+    workload.tasks.push(task);
+    let count = 1 + random.below(40) as u32;
+    workload.start.push(Start { spec: workload.tasks.len() as u32 - 1, count, cpu: 0 });
 }
 
 /// A group with half a CPU gets half a CPU.

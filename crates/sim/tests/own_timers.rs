@@ -6,8 +6,8 @@ use std::sync::Arc;
 use fairground_machine::{CpuId, CpuMask, SoftCost};
 use fairground_sim::testing::{machine, spec, workload};
 use fairground_sim::{
-    Change, Config, Engine, Env, Event, EventKind, Governor, IdleView, Ipi, Observer, Outcome, Pick, Scheduler,
-    SimError, TaskId, TaskInfo, Time, WakeContext,
+    Change, Config, Engine, Env, Event, EventKind, Governor, IdleView, Ipi, MigrateCause, Observer, Outcome, Pick,
+    Scheduler, SimError, TaskId, TaskInfo, Time, WakeContext,
 };
 use fairground_workload::{Amount, Op, Workload};
 
@@ -22,6 +22,11 @@ struct Budget {
     /// Frequency to ask for when the task starts, kHz.
     wish: Option<u32>,
     refusal: Option<&'static str>,
+    /// Instead of holding the task back, pushes it to the other CPU as it takes it off the first.
+    pushes: bool,
+    /// And then picks it nevertheless.
+    confused: bool,
+    on: CpuId,
 }
 
 impl Scheduler for Budget {
@@ -44,7 +49,13 @@ impl Scheduler for Budget {
         env.set_timer(cpu, env.now() + MS);
     }
     fn schedule(&mut self, env: &mut Env, cpu: CpuId) -> Pick {
-        if self.throttled || !self.runnable {
+        if self.pushes && self.throttled && (cpu, self.on) == (0, 0) {
+            self.on = 1;
+            env.migrated(0, 0, 1, MigrateCause::Rt);
+            env.resched(1);
+            return if self.confused { Pick::Task(0) } else { Pick::Idle };
+        }
+        if self.throttled && !self.pushes || !self.runnable || cpu != self.on {
             return Pick::Idle;
         }
         self.wish.take().into_iter().for_each(|khz| env.request_frequency(cpu, khz));
@@ -94,7 +105,7 @@ impl Observer for Clocks {
 
 /// A task of `work` ns under `sched`.
 fn run(sched: Budget, work: u64, governor: Governor) -> (Result<Outcome, SimError>, Vec<(Time, u32)>) {
-    let mut m = machine(1, 1);
+    let mut m = machine(if sched.pushes { 2 } else { 1 }, 1);
     m.freq_domains[0].transition_ns = 1_000;
     m.costs.soft_ns[SoftCost::Tick as usize] = 700.0;
     let w = workload(vec![], vec![spec("t", vec![Op::Run(Amount::fixed(work))])]);
@@ -109,6 +120,24 @@ fn run(sched: Budget, work: u64, governor: Governor) -> (Result<Outcome, SimErro
 fn a_task_is_held_back_until_the_schedulers_timer_lets_it_go() {
     let (outcome, _) = run(Budget { admits_it: true, ..Budget::default() }, 5 * MS / 2, Governor::Performance);
     assert_eq!(outcome.unwrap().end, 9 * MS / 2);
+}
+
+/// 1 ms on CPU 0, then 1.5 ms on CPU 1, which an IPI of 1 ns wakes.
+#[test]
+fn a_task_is_pushed_on_in_the_call_that_takes_it_off_its_cpu() {
+    let (outcome, _) = run(Budget { pushes: true, ..Budget::default() }, 5 * MS / 2, Governor::Performance);
+    assert_eq!(outcome.unwrap().end, 5 * MS / 2 + 1);
+}
+
+#[test]
+fn a_task_that_stays_on_its_cpu_cannot_be_pushed_on() {
+    let sched = Budget { pushes: true, confused: true, ..Budget::default() };
+    match run(sched, 5 * MS / 2, Governor::Performance).0 {
+        Err(SimError::Invariant { at: MS, what }) => {
+            assert!(what.starts_with("t/0 migrated from CPU 0 to 1"), "{what}")
+        }
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]

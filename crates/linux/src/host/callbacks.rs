@@ -38,8 +38,8 @@ pub(super) struct Desk {
     booting: Cell<bool>,
     nr_cpus: Cell<u32>,
     fatal: FatalSink,
-    /// The task that is being born, and where.
-    newborn: Cell<Option<(TaskId, CpuId)>>,
+    /// The task that is being born.
+    newborn: Cell<Option<TaskId>>,
     /// Where each task is, by id.
     cpu_of: RefCell<Vec<CpuId>>,
     lines: RefCell<Vec<String>>,
@@ -147,7 +147,20 @@ impl Desk {
             cpu_of.resize(at + 1, 0);
         }
         cpu_of[at] = cpu;
-        self.newborn.set(Some((task, cpu)));
+        self.newborn.set(Some(task));
+    }
+
+    /// A task turns up on `cpu`. The kernel does not count it as a migration that a new one begins elsewhere than its
+    /// parent, so that this is the first we hear of it.
+    fn begins(&self, task: TaskId, cpu: CpuId) {
+        if self.newborn.get() != Some(task) {
+            return;
+        }
+        self.newborn.set(None);
+        let from = std::mem::replace(&mut self.cpu_of.borrow_mut()[task as usize], cpu);
+        if from != cpu {
+            self.env(|env| env.migrated(task, from, cpu, MigrateCause::Fork));
+        }
     }
 
     /// Where a task is, as far as we were told.
@@ -292,6 +305,7 @@ unsafe extern "C" fn migrated(this: *mut c_void, task: i32, from: i32, to: i32, 
     let Some(cause) = CAUSES.get(cause as usize) else {
         desk.die(&format!("the kernel moves a task for cause {cause}, which does not exist"));
     };
+    desk.begins(task, from);
     desk.cpu_of.borrow_mut()[task as usize] = to;
     desk.env(|env| env.migrated(task, from, to, *cause));
 }
@@ -299,12 +313,7 @@ unsafe extern "C" fn migrated(this: *mut c_void, task: i32, from: i32, to: i32, 
 unsafe extern "C" fn enqueued(this: *mut c_void, task: i32, cpu: i32) {
     let desk = unsafe { desk(this) };
     let (task, cpu) = (desk.task(task), desk.cpu(cpu));
-    let born_on = desk.newborn.take().filter(|(born, _)| *born == task).map(|(_, cpu)| cpu);
-    // The kernel does not count it as a migration that a new task begins elsewhere.
-    if let Some(from) = born_on.filter(|from| *from != cpu && desk.cpu_of(task) == *from) {
-        desk.cpu_of.borrow_mut()[task as usize] = cpu;
-        desk.env(|env| env.migrated(task, from, cpu, MigrateCause::Fork));
-    }
+    desk.begins(task, cpu);
     desk.env(|env| env.enqueued(task, cpu));
 }
 

@@ -251,7 +251,9 @@ impl Engine {
             Mode::Exiting | Mode::Stopper => return,
             Mode::Task | Mode::Awake => {}
         }
+        self.scheduling = Some(cpu);
         let pick = self.call(cpu, |s, e| s.schedule(e, cpu));
+        self.scheduling = None;
         self.unflag(cpu);
         self.cpus[cpu as usize].need_resched = false;
         match pick {
@@ -260,7 +262,19 @@ impl Engine {
             Pick::Idle => self.switch_to_idle(cpu),
             Pick::Stopper => self.switch_to_stopper(cpu),
         }
+        self.carry_out_put_off();
+        if pick == Pick::Idle && self.cpus[cpu as usize].nr_queued > 0 {
+            self.expect_none_waiting(cpu);
+        }
         self.retime(cpu);
+    }
+
+    /// Migrations that the last schedule() reported of the task it took off the CPU: a real-time task that is preempted
+    /// is pushed on at once.
+    fn carry_out_put_off(&mut self) {
+        for (task, from, to, cause) in std::mem::take(&mut self.put_off) {
+            self.task_migrated(task, from, to, cause);
+        }
     }
 
     /// Whether a pick is one that a correct scheduler may make; fails the run if not.
@@ -350,9 +364,6 @@ impl Engine {
             self.emit(cpu, EventKind::Switch { prev: Some(prev), prev_state, next: None });
         }
         self.cpus[cpu as usize].mode = Mode::Awake;
-        if self.cpus[cpu as usize].nr_queued > 0 {
-            self.expect_none_waiting(cpu);
-        }
         self.waste.set_idle(self.now, cpu, true);
     }
 
@@ -436,6 +447,10 @@ impl Engine {
     /// The scheduler reports that a thread's CPU changed. It may keep a sleeping one on a run queue for a while (delayed
     /// dequeue) and move it like any other.
     pub(super) fn task_migrated(&mut self, task: TaskId, from: CpuId, to: CpuId, cause: MigrateCause) {
+        let on_cpu = self.tasks.get(task as usize).and_then(|t| t.on_cpu);
+        if on_cpu.is_some() && on_cpu == self.scheduling {
+            return self.put_off.push((task, from, to, cause));
+        }
         let state = self.tasks.get(task as usize).map(|t| (t.rq, t.state));
         let movable = matches!(state, Some((rq, State::Queued | State::Placing | State::Blocked(_))) if rq == from);
         if !movable || to as usize >= self.cpus.len() {

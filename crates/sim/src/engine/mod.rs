@@ -45,7 +45,7 @@ use crate::checkers::{EventChecker, WasteMeter};
 use crate::draw::{draw, in_amount, Purpose};
 use crate::env::Request;
 use crate::metrics::Meters;
-use crate::{Env, Event, EventKind, Observer, Reason, Scheduler, SimError, TaskId, TaskInfo, Time};
+use crate::{Env, Event, EventKind, MigrateCause, Observer, Reason, Scheduler, SimError, TaskId, TaskInfo, Time};
 
 use cpu::Cpu;
 use energy::ClusterState;
@@ -167,6 +167,10 @@ pub struct Engine {
     /// Timers that will wake somebody.
     nr_timers: u64,
     requests: Vec<Request>,
+    /// The CPU whose schedule() is under way.
+    scheduling: Option<CpuId>,
+    /// Migrations of the task that is current there (task, from, to, cause): they follow the switch.
+    put_off: Vec<(TaskId, CpuId, CpuId, MigrateCause)>,
     events: Vec<Event>,
     /// What led to decisions among `events`, and for each such event its index and how many of these are its.
     reasons: Vec<Reason>,
@@ -219,6 +223,8 @@ impl Engine {
             nr_awake: 0,
             nr_timers: 0,
             requests: Vec::new(),
+            scheduling: None,
+            put_off: Vec::new(),
             events: Vec::new(),
             reasons: Vec::new(),
             reasons_of: Vec::new(),
