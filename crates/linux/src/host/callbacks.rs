@@ -150,8 +150,9 @@ impl Desk {
         self.newborn.set(Some(task));
     }
 
-    /// A task turns up on `cpu`. The kernel does not count it as a migration that a new one begins elsewhere than its
-    /// parent, so that this is the first we hear of it.
+    /// A task is on the run queue of `cpu`, a new one for the first time: the kernel does not count it as a migration
+    /// that it begins elsewhere than its parent. Moves before this (a real-time child is pushed on at once) are part of
+    /// that one.
     fn begins(&self, task: TaskId, cpu: CpuId) {
         if self.newborn.get() != Some(task) {
             return;
@@ -305,7 +306,9 @@ unsafe extern "C" fn migrated(this: *mut c_void, task: i32, from: i32, to: i32, 
     let Some(cause) = CAUSES.get(cause as usize) else {
         desk.die(&format!("the kernel moves a task for cause {cause}, which does not exist"));
     };
-    desk.begins(task, from);
+    if desk.newborn.get() == Some(task) {
+        return;
+    }
     desk.cpu_of.borrow_mut()[task as usize] = to;
     desk.env(|env| env.migrated(task, from, to, *cause));
 }
