@@ -151,8 +151,8 @@ static void misbehave(const char *comm, s32 cpu, s32 task)
 	if (!strcmp(comm, "cpu"))
 		host->placed(host->self, &nowhere);
 	if (!strcmp(comm, "again")) {
-		say(4, 0, "said once");
-		say(4, 0, "said once");
+		say(4, 0, "said once at 0x7f2720070440, flags 0x1317");
+		say(4, 0, "said once at 0x7f2720070440, flags 0x1317");
 	}
 	tasks[task].lost = !strcmp(comm, "lost");
 }

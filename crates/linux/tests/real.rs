@@ -11,7 +11,7 @@ use std::time::Instant;
 use fairground_linux::{die, Kernel, Linux};
 use fairground_machine::testing::Shape;
 use fairground_machine::{Cluster, CpuId, CpuMask, Machine};
-use fairground_sim::{Config, Engine, Governor, HashObserver};
+use fairground_sim::{Config, Engine, Event, EventKind, Governor, HashObserver, Observer};
 use fairground_workload::testing::Random;
 use fairground_workload::{Amount, Op, Policy, ProgramBuilder, SchedAttr, Start, Workload};
 use support::{alone, in_child};
@@ -42,15 +42,26 @@ fn server(nr_cpus: u32, nodes: u32, cluster: u32, threads: u32) -> Machine {
     m
 }
 
+/// Counts changes of clocks.
+#[derive(Default)]
+struct Clocks(u32);
+
+impl Observer for Clocks {
+    fn event(&mut self, event: &Event) {
+        self.0 += u32::from(event.time > 0 && matches!(event.kind, EventKind::Frequency { .. }));
+    }
+}
+
 /// One run; its hash, and a line on its speed.
 fn run(kernel: Kernel, m: Machine, workload: &str, governor: Governor) -> u128 {
     let (w, _) = Workload::find(workload, &m).unwrap();
     let config = Config { hz: kernel.hz(), governor, audit_every_ns: 10_000_000, ..Config::default() };
     let sched = Linux::new(kernel, die).unwrap();
-    let mut hash = HashObserver::new();
+    let (mut hash, mut clocks) = (HashObserver::new(), Clocks::default());
     let mut engine = Engine::new(Arc::new(m), Arc::new(w), Box::new(sched), config);
     let start = Instant::now();
-    let outcome = engine.run(&mut [&mut hash]).unwrap();
+    let outcome = engine.run(&mut [&mut hash, &mut clocks]).unwrap();
+    assert_eq!(clocks.0 > 100, governor == Governor::Schedutil, "{} changes of clocks", clocks.0);
     let (simulated, wall) = (outcome.end as f64 / 1e9, start.elapsed().as_secs_f64());
     println!("\n= {workload}: {simulated:.3} s in {wall:.3} s, {:.1} x; {:?}", simulated / wall, outcome.notes);
     assert_eq!(outcome.notes.len(), 1, "{:?}", outcome.notes);
@@ -138,8 +149,7 @@ fn random_workloads_run_on_random_machines() {
         let governor = if seed % 3 == 0 { Governor::Schedutil } else { Governor::Performance };
         let config = Config { hz: kernel.hz(), governor, seed, audit_every_ns: 1_000_000, ..Config::default() };
         let sched = Linux::new(kernel, die).unwrap();
-        let outcome = Engine::new(Arc::new(m), Arc::new(w), Box::new(sched), config).run(&mut []).unwrap();
-        assert_eq!(outcome.notes.len(), 1, "{:?}", outcome.notes);
+        Engine::new(Arc::new(m), Arc::new(w), Box::new(sched), config).run(&mut []).unwrap();
         return;
     }
     let first = number("FAIRGROUND_RANDOM_FIRST").unwrap_or(0);

@@ -17,6 +17,8 @@ use crate::abi::*;
 const MAX_LINES: usize = 32;
 /// Bytes kept of a line.
 const MAX_LINE: usize = 200;
+/// Longer hexadecimal numbers are addresses.
+const MAX_HEX: usize = 8;
 /// printk level up to which lines are kept.
 const WARNING: u32 = 4;
 
@@ -114,7 +116,7 @@ impl Desk {
         host.placing = wants.placements.then_some(placing as _);
         host.picking = wants.picks.then_some(picking as _);
         host.picked = wants.picks.then_some(picked as _);
-        host.pelt = wants.pelt.then_some(pelt as _);
+        host.pelt = if wants.pelt { Some(pelt) } else { None };
         host.balancing = wants.balance.then_some(balancing as _);
         host.balanced = wants.balance.then_some(balanced as _);
         drop(host);
@@ -359,7 +361,19 @@ unsafe fn text(line: *const c_char) -> String {
         return "(no words)".into();
     }
     let line = unsafe { CStr::from_ptr(line) }.to_string_lossy();
-    line.trim().chars().take(MAX_LINE).collect()
+    without_addresses(line.trim()).chars().take(MAX_LINE).collect()
+}
+
+/// Addresses differ from process to process, and results must not: `0x7f2720070440` becomes `0x..`.
+fn without_addresses(line: &str) -> String {
+    let mut out = String::new();
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once("0x") {
+        let digits = after.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(after.len());
+        out = out + before + "0x" + if digits > MAX_HEX { ".." } else { &after[..digits] };
+        rest = &after[digits..];
+    }
+    out + rest
 }
 
 unsafe extern "C" fn placing(this: *mut c_void, p: *const KsPlacement) {
@@ -379,9 +393,10 @@ unsafe extern "C" fn picked(this: *mut c_void, cpu: i32, task: i32) {
     desk.watcher(|w, reader| w.picked(reader, cpu, TaskId::try_from(task).ok()));
 }
 
-unsafe extern "C" fn pelt(this: *mut c_void, update: *const c_void) {
+/// `T`: as ks.h says.
+unsafe extern "C" fn pelt<T>(this: *mut c_void, update: *const T) {
     let desk = unsafe { desk(this) };
-    desk.watcher(|w, reader| w.pelt(reader, update));
+    desk.watcher(|w, reader| w.pelt(reader, update.cast()));
 }
 
 unsafe extern "C" fn balancing(this: *mut c_void, cpu: i32, level: u32, kind: u32) {
