@@ -1,54 +1,40 @@
-//! Embeds the C side (`kernel/`, and the headers of `policy/` that it includes), so that an installed program can
-//! build kernels. Writes `$OUT_DIR/embedded.rs`: a table of paths and contents, in the order of the paths.
+//! Writes the Rust twins of `kernel/include/ks.h`, the border to a built kernel, and compiles the C compiler's view of
+//! the same structs, which `abi::check_layout` compares with Rust's. Embeds the C side into the program.
 
-use std::fmt::Write;
+#[path = "build/embed.rs"]
+mod embed;
+#[path = "build/twins.rs"]
+mod twins;
+
 use std::path::{Path, PathBuf};
 use std::{env, fs, process};
 
-/// What the C side includes of `policy/`.
-const POLICY: [&str; 4] = ["fg.h", "features.h", "notes.h", "rules.h"];
-
 fn main() {
-    if let Err(message) = embed() {
+    if let Err(message) = build() {
         eprintln!("error: {message}");
         process::exit(1);
     }
 }
 
-fn embed() -> Result<(), String> {
+fn build() -> Result<(), String> {
     let here = PathBuf::from(env::var("CARGO_MANIFEST_DIR").map_err(|e| e.to_string())?);
     let out = PathBuf::from(env::var("OUT_DIR").map_err(|e| e.to_string())?);
-    let (kernel, policy) = (here.join("kernel"), here.join("../../policy"));
-    let mut files = Vec::new();
-    walk(&kernel, "", &mut files)?;
-    for header in POLICY {
-        files.push((format!("policy/{header}"), policy.join(header)));
-        println!("cargo:rerun-if-changed={}", policy.join(header).display());
-    }
-    files.sort();
-    println!("cargo:rerun-if-changed={}", kernel.display());
+    embed::embed(&here, &out)?;
+    let (include, policy) = (here.join("kernel/include"), here.join("../../policy"));
+    let header = include.join("ks.h");
+    println!("cargo:rerun-if-changed={}", header.display());
+    println!("cargo:rerun-if-changed={}", policy.join("fg.h").display());
+    println!("cargo:rerun-if-changed=build");
 
-    let mut text = String::from("static FILES: &[(&str, &[u8])] = &[\n");
-    for (name, path) in files {
-        let _ = writeln!(text, "    ({name:?}, include_bytes!({:?})),", path.display().to_string());
-    }
-    text.push_str("];\n");
-    let to = out.join("embedded.rs");
-    fs::write(&to, text).map_err(|e| format!("{}: {e}", to.display()))
+    let text = fs::read_to_string(&header).map_err(|e| format!("{}: {e}", header.display()))?;
+    let twins = twins::Twins::parse(&text)?;
+    write(&out.join("ks.rs"), &twins.rust())?;
+    let layout = out.join("ks_layout.c");
+    write(&layout, &twins.layout_c())?;
+    cc::Build::new().include(&include).include(&policy).file(&layout).std("c11").compile("fgkslayout");
+    Ok(())
 }
 
-/// The files below a directory. Tests stay at home.
-fn walk(dir: &Path, prefix: &str, files: &mut Vec<(String, PathBuf)>) -> Result<(), String> {
-    let fail = |e: std::io::Error| format!("{}: {e}", dir.display());
-    for entry in fs::read_dir(dir).map_err(fail)? {
-        let path = entry.map_err(fail)?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let name = format!("{prefix}{name}");
-        match path.is_dir() {
-            true if name == "tests" => {}
-            true => walk(&path, &format!("{name}/"), files)?,
-            false => files.push((name, path)),
-        }
-    }
-    Ok(())
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()))
 }

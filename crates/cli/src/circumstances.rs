@@ -46,6 +46,8 @@ pub enum GovernorName {
     Performance,
     /// Every clock at its bottom
     Powersave,
+    /// The kernel's own, driven by the scheduler: needs a linux: scheduler
+    Schedutil,
 }
 
 impl Circumstances {
@@ -58,6 +60,7 @@ impl Circumstances {
         let governor = match self.governor {
             GovernorName::Performance => Governor::Performance,
             GovernorName::Powersave => Governor::Powersave,
+            GovernorName::Schedutil => Governor::Schedutil,
         };
         Config { hz: self.hz, governor, ..Config::default() }
     }
@@ -68,8 +71,10 @@ impl Circumstances {
         if self.hz != Config::default().hz {
             notes.push(format!("hz: {}", self.hz));
         }
-        if self.governor != GovernorName::default() {
-            notes.push("governor: powersave".into());
+        match self.governor {
+            GovernorName::Performance => {}
+            GovernorName::Powersave => notes.push("governor: powersave".into()),
+            GovernorName::Schedutil => notes.push("governor: schedutil".into()),
         }
         notes
     }

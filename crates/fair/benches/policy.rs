@@ -30,7 +30,7 @@ fn with_sleepers(machine: &Arc<Machine>, scheduler: &str, nr_tasks: u32) -> Fair
     let mut requests = Vec::new();
     for id in 0..nr_tasks {
         env.begin(u64::from(id + 1) * 1_000_000, 0);
-        let info = TaskInfo { id, attr: SchedAttr::default(), affinity: machine.all_cpus(), kthread_cpu: None };
+        let info = TaskInfo::new(id, SchedAttr::default(), machine.all_cpus());
         fair.fork(&mut env, 0, None, &info);
         end_call(&mut env, 0, &mut requests);
         let cpu = fair.task(id).cpu as u32;
@@ -94,7 +94,7 @@ fn busy(machine: &Arc<Machine>, scheduler: &str, percent: u32) -> Fair {
     let mut env = Env::new(Arc::clone(machine), 250, 1);
     let (mut requests, mut draw, mut id) = (Vec::new(), Draw(1), 0);
     for cpu in machine.all_cpus().iter().filter(|_| draw.below(100) < percent) {
-        let info = TaskInfo { id, attr: SchedAttr::default(), affinity: CpuMask::of(cpu), kthread_cpu: None };
+        let info = TaskInfo::new(id, SchedAttr::default(), CpuMask::of(cpu));
         env.begin(1_000_000, 0);
         fair.fork(&mut env, 0, None, &info);
         end_call(&mut env, 0, &mut requests);

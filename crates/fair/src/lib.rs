@@ -48,4 +48,4 @@ pub use ffi::FeatureInfo;
 pub use presets::{Preset, PRESETS};
 pub use rq::VruntimeQueue;
 pub use sched::Fair;
-pub use topology::{Options, Topology};
+pub use topology::{CpuMasks, Options, Topology};

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use fairground_machine::{CpuId, CpuMask, Machine, SoftCost};
-use fairground_sim::{Change, Env, IdleView, Ipi, Pick, Scheduler, TaskId, TaskInfo, WakeContext};
+use fairground_sim::{Change, Config, Env, Governor, IdleView, Ipi, Pick, Scheduler, TaskId, TaskInfo, WakeContext};
+use fairground_workload::{TaskSpec, Workload};
 
 use crate::ffi::*;
 use crate::rq::RunQueue;
@@ -187,7 +188,25 @@ fn rule_words(rule: u16) -> Option<(&'static str, &'static str)> {
     RULES.iter().chain(&RT_RULES).nth(usize::from(rule)).copied()
 }
 
+/// What this scheduler cannot do yet: nothing of it is passed over in silence.
+fn refuse(workload: &Workload, config: &Config) -> Result<(), String> {
+    if config.governor == Governor::Schedutil {
+        return Err("the governor schedutil needs a linux: scheduler; fair: does not choose frequencies yet".into());
+    }
+    let in_group = |t: &TaskSpec| Some((t.name.clone(), workload.groups.get(t.group? as usize)?.path.clone()));
+    match workload.tasks.iter().find_map(in_group) {
+        None => Ok(()),
+        Some((task, group)) => Err(format!(
+            "thread `{task}` is in the task group `{group}`: task groups need a linux: scheduler, fair: has none yet"
+        )),
+    }
+}
+
 impl Scheduler for Fair {
+    fn boot(&mut self, _env: &mut Env, workload: &Workload, config: &Config) -> Result<(), String> {
+        refuse(workload, config)
+    }
+
     fn fork(&mut self, env: &mut Env, cpu: CpuId, _parent: Option<TaskId>, child: &TaskInfo) {
         self.enter(env, cpu);
         self.place_child(env, child);

@@ -656,7 +656,7 @@ fn an_interrupt_does_not_wake_in_the_name_of_a_kthread() {
         rig.schedule(0);
         rig.sleep(0, 0);
         rig.call(0, |f, e| f.change(e, 0, 0, &Change::Affinity(CpuMask::first_n(2))));
-        let kthread = TaskInfo { id: 1, attr: SchedAttr::default(), affinity: CpuMask::of(0), kthread_cpu: Some(0) };
+        let kthread = TaskInfo { kthread_cpu: Some(0), ..TaskInfo::new(1, SchedAttr::default(), CpuMask::of(0)) };
         rig.call(0, |f, e| f.fork(e, 0, None, &kthread));
         assert_eq!(rig.schedule(0), Pick::Task(1));
         rig.wake(0, waker, 0);

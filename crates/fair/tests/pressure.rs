@@ -43,7 +43,7 @@ impl Rig {
     }
 
     fn fork(&mut self, id: u32, attr: SchedAttr) {
-        let info = TaskInfo { id, attr, affinity: CpuMask::of(0), kthread_cpu: None };
+        let info = TaskInfo::new(id, attr, CpuMask::of(0));
         self.call(0, |f, e| f.fork(e, 0, None, &info));
     }
 

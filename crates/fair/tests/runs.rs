@@ -6,11 +6,11 @@ use fairground_fair::{features, Fair, Features, Options, PRESETS};
 use fairground_machine::testing::Shape;
 use fairground_machine::{CpuMask, Machine};
 use fairground_sim::{
-    Config, Decision, DecisionKind, Engine, Event, EventKind, HashObserver, MetricsObserver, Observer, Reason,
-    RunMetrics, NO_RULE,
+    Config, Decision, DecisionKind, Engine, Event, EventKind, Governor, HashObserver, MetricsObserver, Observer,
+    Reason, RunMetrics, SimError, NO_RULE,
 };
 use fairground_workload::testing::Random;
-use fairground_workload::{Amount, Op, Policy, ProgramBuilder, SchedAttr, Start, Workload};
+use fairground_workload::{Amount, Op, Policy, ProgramBuilder, SchedAttr, Start, TaskGroup, Workload};
 use proptest::prelude::*;
 
 /// Decisions in order, without their rules.
@@ -40,6 +40,31 @@ impl Observer for Why {
         let EventKind::Decision(decision) = event.kind else { panic!("reasons without a decision: {event:?}") };
         self.0.push((decision, reasons.to_vec()));
     }
+}
+
+/// Why a run of one thread is refused, after `change` has changed its workload.
+fn refusal(governor: Governor, change: impl FnOnce(&mut Workload)) -> String {
+    let machine = Arc::new(Machine::symmetric(2));
+    let (mut workload, _) = Workload::find("periodic:tasks=1,duration=0.1", &machine).unwrap();
+    change(&mut workload);
+    let features = Features::parse("fair:v6.12").unwrap();
+    let fair = Fair::new(Arc::clone(&machine), features, Options::default()).unwrap();
+    let config = Config { governor, ..Config::default() };
+    match Engine::new(machine, Arc::new(workload), Box::new(fair), config).run(&mut []) {
+        Err(SimError::Refused { what }) => what,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_needs_the_kernels_own_scheduler_is_refused_by_name() {
+    let grouped = refusal(Governor::Performance, |w| {
+        w.groups = vec![TaskGroup { path: "/apps".into(), parent: None, files: Vec::new() }];
+        w.tasks[0].group = Some(0);
+    });
+    assert!(grouped.contains("in the task group `/apps`: task groups need a linux: scheduler"), "{grouped}");
+    let governed = refusal(Governor::Schedutil, |_| {});
+    assert!(governed.starts_with("the governor schedutil needs a linux: scheduler"), "{governed}");
 }
 
 struct Run {

@@ -15,4 +15,8 @@
 //! `kernel/` holds the C side: an architecture `sim` that is laid over the user's tree, and what stands for the rest
 //! of the kernel. Nothing of a kernel tree is in this repository.
 
+pub mod abi;
 pub mod build;
+mod host;
+
+pub use host::{die, FatalSink, Interests, Kernel, Linux, LinuxError, Reader, Watch};

@@ -86,6 +86,22 @@ pub enum Request {
     },
     /// Run the balance softirq on this CPU within this instant.
     Balance(CpuId),
+    /// The scheduler's own timer of this CPU.
+    Timer {
+        /// Where it interrupts.
+        cpu: CpuId,
+        /// When; [`Time::MAX`]: not any more.
+        at: Time,
+    },
+    /// A frequency for the clock of this CPU.
+    Frequency {
+        /// Some CPU on that clock.
+        cpu: CpuId,
+        /// Wanted, kHz.
+        khz: u32,
+        /// When the scheduler got to it.
+        sent: Time,
+    },
     /// Run the stopper on this CPU: [`crate::Scheduler::schedule`] will answer [`crate::Pick::Stopper`].
     Stop {
         /// CPU of the call.
@@ -246,6 +262,18 @@ impl Env {
     /// Asks for the balance softirq on `cpu`, within this instant. `cpu` is the CPU of this call.
     pub fn raise_balance(&mut self, cpu: CpuId) {
         self.requests.push(Request::Balance(cpu));
+    }
+
+    /// Sets the scheduler's own timer of `cpu`, of which there is one: [`crate::Scheduler::timer`] is called at `at`, at
+    /// once if that is past. [`Time::MAX`]: not any more.
+    pub fn set_timer(&mut self, cpu: CpuId, at: Time) {
+        self.requests.push(Request::Timer { cpu, at });
+    }
+
+    /// Asks for a frequency of the clock of `cpu`, kHz: it takes the lowest operating point that is no slower, after
+    /// its transition time. For [`crate::Governor::Schedutil`].
+    pub fn request_frequency(&mut self, cpu: CpuId, khz: u32) {
+        self.requests.push(Request::Frequency { cpu, khz, sent: self.clock(self.cpu) });
     }
 
     /// Asks for the stopper on `cpu`.

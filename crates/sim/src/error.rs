@@ -15,6 +15,12 @@ pub enum SimError {
         /// What is wrong, naming the thread template and step.
         what: String,
     },
+    /// The scheduler under test cannot serve this workload under these circumstances.
+    #[error("{what}")]
+    Refused {
+        /// Why, in the scheduler's words.
+        what: String,
+    },
     /// Threads are blocked and nothing can ever wake them.
     #[error("deadlock at {at} ns: no thread can ever run again\n{report}")]
     Deadlock {

@@ -109,6 +109,8 @@ pub enum MigrateCause {
     Active,
     /// Its CPU is no longer allowed.
     Affinity,
+    /// Pushed or pulled between real-time run queues.
+    Rt,
 }
 
 /// State in which a task leaves a CPU.

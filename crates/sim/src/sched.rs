@@ -12,22 +12,33 @@
 //! ```
 
 use fairground_machine::{CpuId, CpuMask};
-use fairground_workload::SchedAttr;
+use fairground_workload::{GroupId, SchedAttr, Workload};
 
 use crate::env::{Env, IdleView};
-use crate::TaskId;
+use crate::{Config, TaskId};
 
 /// What a scheduler knows of a task from its birth.
 #[derive(Clone, Debug)]
 pub struct TaskInfo {
     /// Dense id, never reused within a run.
     pub id: TaskId,
+    /// Thread name (comm).
+    pub name: String,
     /// Policy, nice, priority, clamps.
     pub attr: SchedAttr,
     /// CPUs it may use, never empty.
     pub affinity: CpuMask,
     /// Bound as a per-CPU kernel thread.
     pub kthread_cpu: Option<CpuId>,
+    /// Its task group; `None`: the root group.
+    pub group: Option<GroupId>,
+}
+
+impl TaskInfo {
+    /// A nameless thread of the root group.
+    pub fn new(id: TaskId, attr: SchedAttr, affinity: CpuMask) -> TaskInfo {
+        TaskInfo { id, name: String::new(), attr, affinity, kthread_cpu: None, group: None }
+    }
 }
 
 /// The circumstances of a wakeup.
@@ -75,6 +86,14 @@ pub enum Change {
 
 /// A scheduler under test.
 pub trait Scheduler {
+    /// The run is about to begin: time 0, every CPU idle, no task exists. What this charges is nobody's.
+    ///
+    /// # Errors
+    /// Why the scheduler cannot serve this workload under these circumstances, in words; the run does not begin.
+    fn boot(&mut self, _env: &mut Env, _workload: &Workload, _config: &Config) -> Result<(), String> {
+        Ok(())
+    }
+
     /// A new task: place it, put it on a run queue and report it. `parent` is current on `cpu`, unless the task
     /// exists from time 0.
     fn fork(&mut self, env: &mut Env, cpu: CpuId, parent: Option<TaskId>, child: &TaskInfo);
@@ -110,6 +129,10 @@ pub trait Scheduler {
     /// calls [`Self::schedule`] if one is still wanted.
     fn ipi(&mut self, env: &mut Env, cpu: CpuId, ipi: Ipi);
 
+    /// The timer set by [`Env::set_timer`] on this CPU has expired, or one that was moved since then would have: the
+    /// scheduler looks which of its timers are due.
+    fn timer(&mut self, _env: &mut Env, _cpu: CpuId) {}
+
     /// The balance softirq asked for by [`Env::raise_balance`].
     fn balance(&mut self, env: &mut Env, cpu: CpuId);
 
@@ -124,6 +147,15 @@ pub trait Scheduler {
 
     /// The limits of the frequency of `cpus` have changed, see [`crate::CpuView::limits`].
     fn frequency_limits(&mut self, env: &mut Env, cpus: &CpuMask);
+
+    /// The clock of `cpus` has changed, see [`crate::CpuView::freq_scale`].
+    fn frequency_changed(&mut self, _env: &mut Env, _cpus: &CpuMask) {}
+
+    /// Whether a task may be on a run queue and yet be kept from an idle CPU by a limit of its bandwidth (cpu.max, RT
+    /// throttling). Of any other task that is an error of the scheduler.
+    fn may_hold_back(&self, _task: TaskId) -> bool {
+        false
+    }
 
     /// The name of a rule in [`crate::Decision::rule`], e.g. `A2`.
     fn rule_name(&self, rule: u16) -> &str;

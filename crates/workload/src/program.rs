@@ -11,6 +11,8 @@ use fairground_machine::{CpuId, CpuMask};
 pub type ObjId = u32;
 /// Index into [`Workload::tasks`].
 pub type SpecId = u32;
+/// Index into [`Workload::groups`].
+pub type GroupId = u32;
 
 /// Everything a run needs to know about what its threads do.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +25,8 @@ pub struct Workload {
     pub object_names: Vec<String>,
     /// Thread templates.
     pub tasks: Vec<TaskSpec>,
+    /// Task groups besides the root group, parents before their children.
+    pub groups: Vec<TaskGroup>,
     /// Threads that exist at time 0, in order of creation.
     pub start: Vec<Start>,
     /// Interrupts from devices.
@@ -47,6 +51,17 @@ pub enum Score {
     OpsPerSec,
 }
 
+/// A task group: a cgroup with the cpu controller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskGroup {
+    /// From the root group, e.g. `/a/b`.
+    pub path: String,
+    /// The group around it, earlier in the list; `None`: the root group.
+    pub parent: Option<GroupId>,
+    /// What is written to its files before any thread exists, in order: `("cpu.max", "50000 100000")`.
+    pub files: Vec<(String, String)>,
+}
+
 /// Threads that exist at time 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Start {
@@ -69,6 +84,8 @@ pub struct TaskSpec {
     pub affinity: Option<CpuMask>,
     /// The CPU it is bound to as a per-CPU kernel thread (then affinity is that CPU).
     pub kthread_cpu: Option<CpuId>,
+    /// Its task group; `None`: the root group.
+    pub group: Option<GroupId>,
     /// Working set that a migration must refill, KiB.
     pub footprint_kib: u32,
     /// Does not keep the run alive.

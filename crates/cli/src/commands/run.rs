@@ -138,7 +138,7 @@ impl Run {
         };
         match outcome {
             Ok(report) => keep(exporter, path).map(|()| report),
-            Err(refused @ SimError::Program { .. }) => Err(run_failed(refused)),
+            Err(refused @ (SimError::Program { .. } | SimError::Refused { .. })) => Err(run_failed(refused)),
             Err(error) => {
                 complain(&match keep(exporter, path) {
                     Ok(()) => format!("note: the trace {} ends where the run failed", path.display()),

@@ -39,6 +39,25 @@ pub struct Shape {
     pub asym_balance_wake: bool,
 }
 
+/// Whom a CPU shares the levels below its node with, itself included, on a kernel that knows clusters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CpuMasks {
+    /// cpu_smt_mask.
+    pub core: CpuMask,
+    /// cpu_clustergroup_mask.
+    pub cluster: CpuMask,
+    /// cpu_coregroup_mask.
+    pub coregroup: CpuMask,
+}
+
+impl CpuMasks {
+    /// The masks of a CPU of `machine`.
+    pub fn of(machine: &Machine, cpu: CpuId) -> CpuMasks {
+        let coregroup = coregroup(machine, true, cpu);
+        CpuMasks { core: core(machine, cpu), cluster: clustergroup(machine, cpu), coregroup }
+    }
+}
+
 /// All levels of the machine, bottom to top.
 ///
 /// # Errors
@@ -56,7 +75,7 @@ pub fn levels(machine: &Machine, shape: &Shape) -> Result<Vec<Level>, FairError>
         let flags = FG_SD_SHARE_LLC | if shape.cluster_flag { FG_SD_CLUSTER } else { 0 };
         push("CLS", FG_LEVEL_CLS, flags, per_cpu(&|c| clustergroup(machine, c)));
     }
-    push("MC", FG_LEVEL_MC, FG_SD_SHARE_LLC, per_cpu(&|c| coregroup(machine, shape, c)));
+    push("MC", FG_LEVEL_MC, FG_SD_SHARE_LLC, per_cpu(&|c| coregroup(machine, shape.cluster_level, c)));
     push("PKG", FG_LEVEL_PKG, 0, per_cpu(&|c| node(machine, c)));
     levels.iter().try_for_each(check_nesting)?;
     levels.extend(numa_levels(machine));
@@ -82,7 +101,7 @@ fn node(machine: &Machine, cpu: CpuId) -> CpuMask {
 }
 
 /// cpu_coregroup_mask: the span of MC.
-fn coregroup(machine: &Machine, shape: &Shape, cpu: CpuId) -> CpuMask {
+fn coregroup(machine: &Machine, cluster_level: bool, cpu: CpuId) -> CpuMask {
     let at = &machine.cpus[cpu as usize];
     let mut mask = node(machine, cpu);
     for narrower in [machine.packages[at.package as usize], machine.llcs[at.llc as usize]] {
@@ -91,7 +110,7 @@ fn coregroup(machine: &Machine, shape: &Shape, cpu: CpuId) -> CpuMask {
         }
     }
     let cluster = cluster(machine, cpu);
-    if shape.cluster_level && mask.is_subset(&cluster) {
+    if cluster_level && mask.is_subset(&cluster) {
         mask = cluster;
     }
     mask
@@ -99,16 +118,8 @@ fn coregroup(machine: &Machine, shape: &Shape, cpu: CpuId) -> CpuMask {
 
 /// cpu_clustergroup_mask: the span of CLS. Where MC is no larger, the core, so that CLS degenerates.
 fn clustergroup(machine: &Machine, cpu: CpuId) -> CpuMask {
-    let with_clusters = Shape {
-        cluster_level: true,
-        cluster_flag: false,
-        imb_pct_117: false,
-        busy_factor_16: false,
-        asym_cap_full: false,
-        asym_balance_wake: false,
-    };
     let cluster = cluster(machine, cpu);
-    if coregroup(machine, &with_clusters, cpu).is_subset(&cluster) {
+    if coregroup(machine, true, cpu).is_subset(&cluster) {
         core(machine, cpu)
     } else {
         cluster

@@ -14,6 +14,7 @@ mod levels;
 mod numa;
 mod plan;
 
+pub use levels::CpuMasks;
 pub(crate) use plan::DomainNode;
 
 use fairground_machine::{CpuId, CpuMask, Machine};

@@ -40,7 +40,7 @@ impl Rig {
     }
 
     pub fn fork(&mut self, id: TaskId, attr: SchedAttr, affinity: CpuMask) {
-        let info = TaskInfo { id, attr, affinity, kthread_cpu: None };
+        let info = TaskInfo::new(id, attr, affinity);
         self.call(0, |f, e| f.fork(e, 0, None, &info));
     }
 

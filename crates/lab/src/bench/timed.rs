@@ -5,7 +5,8 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use fairground_machine::{CpuId, CpuMask};
-use fairground_sim::{Change, Env, IdleView, Ipi, Pick, Scheduler, TaskId, TaskInfo, WakeContext};
+use fairground_sim::{Change, Config, Env, IdleView, Ipi, Pick, Scheduler, TaskId, TaskInfo, WakeContext};
+use fairground_workload::Workload;
 
 /// Host time spent in timed calls.
 #[derive(Default)]
@@ -59,6 +60,10 @@ impl Timed {
 }
 
 impl Scheduler for Timed {
+    fn boot(&mut self, env: &mut Env, workload: &Workload, config: &Config) -> Result<(), String> {
+        self.inner.boot(env, workload, config)
+    }
+
     fn fork(&mut self, env: &mut Env, cpu: CpuId, parent: Option<TaskId>, child: &TaskInfo) {
         let start = Instant::now();
         self.inner.fork(env, cpu, parent, child);
@@ -107,6 +112,10 @@ impl Scheduler for Timed {
         self.inner.ipi(env, cpu, ipi);
     }
 
+    fn timer(&mut self, env: &mut Env, cpu: CpuId) {
+        self.inner.timer(env, cpu);
+    }
+
     fn balance(&mut self, env: &mut Env, cpu: CpuId) {
         self.inner.balance(env, cpu);
     }
@@ -125,6 +134,14 @@ impl Scheduler for Timed {
 
     fn frequency_limits(&mut self, env: &mut Env, cpus: &CpuMask) {
         self.inner.frequency_limits(env, cpus);
+    }
+
+    fn frequency_changed(&mut self, env: &mut Env, cpus: &CpuMask) {
+        self.inner.frequency_changed(env, cpus);
+    }
+
+    fn may_hold_back(&self, task: TaskId) -> bool {
+        self.inner.may_hold_back(task)
     }
 
     fn rule_name(&self, rule: u16) -> &str {

@@ -55,6 +55,10 @@ pub(crate) struct Cpu {
     pub tick_stopped: bool,
     /// Timers armed here.
     pub timers: BinaryHeap<Reverse<Time>>,
+    /// When the scheduler's own timer is due; `Time::MAX`: not set.
+    pub sched_timer_at: Time,
+    /// Time of its one event in the queue, no later than that; `Time::MAX`: none.
+    pub sched_timer_event: Time,
     /// When a timer interrupt was last taken: several at one instant are one interrupt.
     pub timer_irq_at: Option<Time>,
     pub menu: Menu,
@@ -88,6 +92,8 @@ impl Cpu {
             tick_at: Time::MAX,
             tick_stopped: false,
             timers: BinaryHeap::new(),
+            sched_timer_at: Time::MAX,
+            sched_timer_event: Time::MAX,
             timer_irq_at: None,
             menu: Menu::default(),
             stay: Stay::default(),
@@ -245,7 +251,9 @@ impl Engine {
             Mode::Exiting | Mode::Stopper => return,
             Mode::Task | Mode::Awake => {}
         }
+        self.scheduling = Some(cpu);
         let pick = self.call(cpu, |s, e| s.schedule(e, cpu));
+        self.scheduling = None;
         self.unflag(cpu);
         self.cpus[cpu as usize].need_resched = false;
         match pick {
@@ -254,7 +262,19 @@ impl Engine {
             Pick::Idle => self.switch_to_idle(cpu),
             Pick::Stopper => self.switch_to_stopper(cpu),
         }
+        self.carry_out_put_off();
+        if pick == Pick::Idle && self.cpus[cpu as usize].nr_queued > 0 {
+            self.expect_none_waiting(cpu);
+        }
         self.retime(cpu);
+    }
+
+    /// Migrations that the last schedule() reported of the task it took off the CPU: a real-time task that is preempted
+    /// is pushed on at once.
+    fn carry_out_put_off(&mut self) {
+        for (task, from, to, cause) in std::mem::take(&mut self.put_off) {
+            self.task_migrated(task, from, to, cause);
+        }
     }
 
     /// Whether a pick is one that a correct scheduler may make; fails the run if not.
@@ -344,12 +364,17 @@ impl Engine {
             self.emit(cpu, EventKind::Switch { prev: Some(prev), prev_state, next: None });
         }
         self.cpus[cpu as usize].mode = Mode::Awake;
-        if self.cpus[cpu as usize].nr_queued > 0 {
-            let lost = self.tasks.iter().position(|t| t.state == State::Queued && t.rq == cpu);
-            let who = self.name_of(lost.unwrap_or(usize::MAX) as TaskId);
+        self.waste.set_idle(self.now, cpu, true);
+    }
+
+    /// An idle CPU whose run queue is not empty: right only if what waits there is held back.
+    fn expect_none_waiting(&mut self, cpu: CpuId) {
+        let waits = |(_, t): &(usize, &super::task::Task)| t.state == State::Queued && t.rq == cpu;
+        let mut waiting = self.tasks.iter().enumerate().filter(waits).map(|(id, _)| id as TaskId);
+        if let Some(lost) = waiting.find(|task| !self.sched.may_hold_back(*task)) {
+            let who = self.name_of(lost);
             self.fail_invariant(format!("CPU {cpu} goes idle while {who} is on its run queue"));
         }
-        self.waste.set_idle(self.now, cpu, true);
     }
 
     fn switch_to_stopper(&mut self, cpu: CpuId) {
@@ -422,6 +447,10 @@ impl Engine {
     /// The scheduler reports that a thread's CPU changed. It may keep a sleeping one on a run queue for a while (delayed
     /// dequeue) and move it like any other.
     pub(super) fn task_migrated(&mut self, task: TaskId, from: CpuId, to: CpuId, cause: MigrateCause) {
+        let on_cpu = self.tasks.get(task as usize).and_then(|t| t.on_cpu);
+        if on_cpu.is_some() && on_cpu == self.scheduling {
+            return self.put_off.push((task, from, to, cause));
+        }
         let state = self.tasks.get(task as usize).map(|t| (t.rq, t.state));
         let movable = matches!(state, Some((rq, State::Queued | State::Placing | State::Blocked(_))) if rq == from);
         if !movable || to as usize >= self.cpus.len() {

@@ -176,6 +176,9 @@ impl Engine {
             self.update_speed(cpu);
             self.emit(cpu, EventKind::Frequency { khz });
         }
+        if let Some(first) = members.first() {
+            self.call(first, |s, e| s.frequency_changed(e, &members));
+        }
     }
 }
 

@@ -20,6 +20,8 @@ use crate::{EventKind, IdleView, Ipi, TaskId, Time, WakeContext};
 pub(crate) enum Irq {
     /// The sleep of this task ends.
     Timer(TaskId),
+    /// The scheduler's own timer.
+    SchedTimer,
     Tick,
     /// `polled`: seen in memory by a CPU that polls, no interrupt.
     Ipi {
@@ -73,6 +75,10 @@ impl Engine {
                 self.nr_timers -= 1;
                 self.charge_timer_irq(cpu);
                 self.wake(WakeContext { cpu, waker: None, sync: false }, task);
+            }
+            Irq::SchedTimer => {
+                self.charge_timer_irq(cpu);
+                self.call(cpu, |s, e| s.timer(e, cpu));
             }
             Irq::Tick => {
                 self.charge_timer_irq(cpu);
@@ -159,6 +165,37 @@ impl Engine {
         self.nr_timers += 1;
         self.cpus[cpu as usize].timers.push(Reverse(at));
         self.queue.push(at, What::Timer { cpu, task });
+    }
+
+    /// The scheduler sets its own timer of a CPU. Moving it to later costs nothing: the event in the queue pushes itself
+    /// on when it comes too early.
+    pub(super) fn set_sched_timer(&mut self, cpu: CpuId, at: Time) {
+        let Some(c) = self.cpus.get_mut(cpu as usize) else {
+            return self.fail_invariant(format!("a timer was set on CPU {cpu}, which does not exist"));
+        };
+        c.sched_timer_at = at;
+        let at = at.max(self.now);
+        if at < c.sched_timer_event {
+            c.sched_timer_event = at;
+            self.queue.push(at, What::SchedTimer(cpu));
+        }
+    }
+
+    pub(super) fn sched_timer_fires(&mut self, cpu: CpuId) {
+        let c = &mut self.cpus[cpu as usize];
+        if c.sched_timer_event != self.now {
+            return;
+        }
+        c.sched_timer_event = Time::MAX;
+        let at = c.sched_timer_at;
+        if at > self.now {
+            if at < Time::MAX {
+                self.set_sched_timer(cpu, at);
+            }
+            return;
+        }
+        c.sched_timer_at = Time::MAX;
+        self.deliver(cpu, Irq::SchedTimer);
     }
 
     /// Sets the next tick of a CPU.
@@ -267,7 +304,8 @@ impl Engine {
             IdleGovernor::Menu => {}
         }
         let c = &mut self.cpus[cpu as usize];
-        let timer = c.timers.peek().map_or(FAR_NS, |t| t.0.saturating_sub(self.now)).min(FAR_NS);
+        let next = c.timers.peek().map_or(Time::MAX, |t| t.0).min(c.sched_timer_at);
+        let timer = next.saturating_sub(self.now).min(FAR_NS);
         let outlook = Outlook {
             timer_ns: timer,
             tick_ns: timer.min(c.tick_at.saturating_sub(self.now)),

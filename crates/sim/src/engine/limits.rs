@@ -1,15 +1,16 @@
-//! Limits of frequencies: the caps that a workload brings along, and what a clock then does.
+//! Wishes for frequencies and their limits: what a governor inside the scheduler asks for, the caps that a workload
+//! brings along, and what a clock then does.
 //!
 //! ```text
 //! cap begins  *  schedulers are told, pressure rises at once
 //!             ~~~~~~~~~*  the clock is there after its transition time, and speed and power with it
 //! ```
 
-use fairground_machine::Opp;
+use fairground_machine::{CpuId, Opp};
 use fairground_workload::CapSource;
 
 use super::queue::What;
-use super::Engine;
+use super::{Engine, Governor};
 use crate::{FrequencyLimits, Time};
 
 impl Engine {
@@ -68,6 +69,22 @@ impl Engine {
         let hardware = &self.machine.freq_domains[domain as usize];
         let limit = hardware.cpus.first().map_or(u32::MAX, |cpu| self.env.cpu(cpu).limits.lowest_khz());
         self.wished_opp[domain as usize].min(highest_below(&hardware.opps, limit) as u32)
+    }
+
+    /// A governor inside the scheduler asks for a frequency: the lowest operating point that is no slower.
+    pub(super) fn frequency_wished(&mut self, cpu: CpuId, khz: u32, sent: Time) {
+        let Some(domain) = self.machine.cpus.get(cpu as usize).map(|c| c.freq_domain) else {
+            return self.fail_invariant(format!("a frequency was asked for on CPU {cpu}, which does not exist"));
+        };
+        if self.config.governor != Governor::Schedutil {
+            let governor = self.config.governor;
+            return self.fail_invariant(format!("CPU {cpu} asked for {khz} kHz, but frequencies are {governor:?}'s"));
+        }
+        let opps = &self.machine.freq_domains[domain as usize].opps;
+        let opp = opps.iter().position(|o| o.khz >= khz).unwrap_or(opps.len() - 1) as u32;
+        if std::mem::replace(&mut self.asked_opp[domain as usize], opp) != opp {
+            self.set_frequency(sent, domain, opp);
+        }
     }
 
     /// The clock has had its time to follow the limits.

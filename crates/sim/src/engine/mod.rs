@@ -45,7 +45,7 @@ use crate::checkers::{EventChecker, WasteMeter};
 use crate::draw::{draw, in_amount, Purpose};
 use crate::env::Request;
 use crate::metrics::Meters;
-use crate::{Env, Event, EventKind, Observer, Reason, Scheduler, SimError, TaskId, TaskInfo, Time};
+use crate::{Env, Event, EventKind, MigrateCause, Observer, Reason, Scheduler, SimError, TaskId, TaskInfo, Time};
 
 use cpu::Cpu;
 use energy::ClusterState;
@@ -67,6 +67,8 @@ pub enum Governor {
     Performance,
     /// Every domain at its bottom operating point.
     Powersave,
+    /// The scheduler's own: it asks through [`Env::request_frequency`], and begins at the bottom.
+    Schedutil,
 }
 
 /// Who chooses idle states.
@@ -145,6 +147,8 @@ pub struct Engine {
     opp: Vec<u32>,
     /// What its governor wants, limits apart.
     wished_opp: Vec<u32>,
+    /// What the scheduler last asked for; reached after the transition time.
+    asked_opp: Vec<u32>,
     /// `distance[a * n + b]`.
     distance: Vec<u8>,
     /// Work of each [`SoftCost`], work ns x 2^20.
@@ -163,6 +167,10 @@ pub struct Engine {
     /// Timers that will wake somebody.
     nr_timers: u64,
     requests: Vec<Request>,
+    /// The CPU whose schedule() is under way.
+    scheduling: Option<CpuId>,
+    /// Migrations of the task that is current there (task, from, to, cause): they follow the switch.
+    put_off: Vec<(TaskId, CpuId, CpuId, MigrateCause)>,
     events: Vec<Event>,
     /// What led to decisions among `events`, and for each such event its index and how many of these are its.
     reasons: Vec<Reason>,
@@ -187,7 +195,7 @@ impl Engine {
         let distance = (0..nr).flat_map(|a| (0..nr).map(move |b| (a, b))).map(|(a, b)| machine.distance(a, b) as u8);
         let opp = machine.freq_domains.iter().map(|d| match config.governor {
             Governor::Performance => d.opps.len() as u32 - 1,
-            Governor::Powersave => 0,
+            Governor::Powersave | Governor::Schedutil => 0,
         });
         let opp: Vec<u32> = opp.collect();
         let marks = |m: Mark| workload.tasks.iter().any(|t| t.program.contains(&fairground_workload::Op::Mark(m)));
@@ -203,6 +211,7 @@ impl Engine {
             core_busy: vec![0; machine.cores.len()],
             siblings: machine.cores.iter().map(|c| c.iter().collect()).collect(),
             wished_opp: opp.clone(),
+            asked_opp: opp.clone(),
             opp,
             distance: distance.collect(),
             jitter_q20: (machine.costs.jitter * (1u64 << 20) as f64) as u64,
@@ -214,6 +223,8 @@ impl Engine {
             nr_awake: 0,
             nr_timers: 0,
             requests: Vec::new(),
+            scheduling: None,
+            put_off: Vec::new(),
             events: Vec::new(),
             reasons: Vec::new(),
             reasons_of: Vec::new(),
@@ -253,6 +264,7 @@ impl Engine {
     pub fn run(&mut self, observers: &mut [&mut dyn Observer]) -> Result<Outcome, SimError> {
         self.refuse()?;
         self.env.want_reasons(observers.iter().any(|o| o.wants_reasons()));
+        self.boot()?;
         let mut checker = EventChecker::new(self.machine.nr_cpus());
         self.prepare();
         let end = loop {
@@ -275,6 +287,14 @@ impl Engine {
         let outcome = self.outcome();
         outcome.check(&self.machine).map_err(|what| SimError::Invariant { at: end, what })?;
         Ok(outcome)
+    }
+
+    /// The scheduler sets itself up. Nobody pays for it.
+    fn boot(&mut self) -> Result<(), SimError> {
+        let (workload, config) = (Arc::clone(&self.workload), self.config);
+        let booted = self.call(0, |s, e| s.boot(e, &workload, &config));
+        self.cpus.iter_mut().for_each(|c| (c.busy_until, c.overhead_ns) = (0, 0));
+        booted.map_err(|what| SimError::Refused { what })
     }
 
     /// What the interpreter relies on, so that it need not look again, and a duration that no run may take, said at
@@ -439,6 +459,7 @@ impl Engine {
         match what {
             What::Cpu(cpu) => self.cpu_due(cpu),
             What::Timer { cpu, task } => self.deliver(cpu, irq::Irq::Timer(task)),
+            What::SchedTimer(cpu) => self.sched_timer_fires(cpu),
             What::Device(i) => self.device_fires(i),
             What::Frequency { domain, opp } => {
                 self.wished_opp[domain as usize] = opp;
@@ -505,7 +526,8 @@ impl Engine {
             queued_at: self.now,
             ..task::unborn()
         });
-        let info = TaskInfo { id, attr: template.attr, affinity, kthread_cpu: template.kthread_cpu };
+        let (name, kthread_cpu, group) = (template.name.clone(), template.kthread_cpu, template.group);
+        let info = TaskInfo { id, name, attr: template.attr, affinity, kthread_cpu, group };
         self.nr_vital += u64::from(!template.daemon);
         self.nr_awake += 1;
         self.emit(cpu, EventKind::Fork { parent, child: id });
@@ -539,6 +561,8 @@ impl Engine {
             Request::Stop { from, to, sent } => self.request_resched(from, to, sent),
             Request::Ipi { from, to, ipi, sent } => self.send_ipi(from, to, ipi, sent),
             Request::Balance(cpu) => self.queue.push(self.now, What::Balance(cpu)),
+            Request::Timer { cpu, at } => self.set_sched_timer(cpu, at),
+            Request::Frequency { cpu, khz, sent } => self.frequency_wished(cpu, khz, sent),
             Request::Enqueued { task, cpu } => self.task_enqueued(task, cpu),
             Request::Migrated { task, from, to, cause } => self.task_migrated(task, from, to, cause),
             Request::Reasons(n) => self.keep_reasons(n),

@@ -14,6 +14,8 @@ pub(crate) enum What {
     Cpu(CpuId),
     /// A sleep ends.
     Timer { cpu: CpuId, task: TaskId },
+    /// The scheduler's own timer; void if it was moved to later.
+    SchedTimer(CpuId),
     /// A device interrupts.
     Device(u32),
     /// A frequency domain reaches an operating point.
@@ -40,7 +42,7 @@ impl What {
     fn class(self) -> u64 {
         match self {
             What::Cpu(_) => 0,
-            What::Timer { .. } | What::Device(_) | What::WarmedUp | What::Start => 1,
+            What::Timer { .. } | What::SchedTimer(_) | What::Device(_) | What::WarmedUp | What::Start => 1,
             What::Frequency { .. } | What::Limits { .. } | What::Reclock { .. } => 1,
             What::Ipi { polled: false, .. } => 2,
             What::Ipi { polled: true, .. } => 3,

@@ -46,6 +46,7 @@ pub(super) fn workload(
     source: &mut Source,
     tasks: &[Task],
     devices: Vec<Device>,
+    groups: Vec<TaskGroup>,
     global: &Global,
     machine: &Machine,
 ) -> Result<Workload, WorkloadError> {
@@ -61,6 +62,7 @@ pub(super) fn workload(
         start: (0..threads).map(|spec| Start { spec, count: 1, cpu: 0 }).collect(),
         irqs: Vec::new(),
         frequency_caps: Vec::new(),
+        groups,
         duration_ns: global.duration_ns,
         warmup_ns: 0,
         score: score(tasks),
@@ -112,6 +114,7 @@ fn spec(task: &Task, name: &str, program: Arc<[Op]>, global: &Global) -> TaskSpe
         attr: task.attr,
         affinity: task.cpus,
         kthread_cpu: task.kthread_cpu,
+        group: task.group,
         footprint_kib: FOOTPRINT_KIB + buffer_kib,
         daemon: false,
         program,

@@ -12,14 +12,15 @@
 //! on one line reads the same as with one key a line.)
 //!
 //! Beyond rt-app's words there are ours, for which it has none: [`EXTENSIONS`] among events, `kthread_cpu` of a task (a
-//! per-CPU kernel thread), `slice` of a task or phase, and the sections `interrupts` (devices, see `interrupts.rs`) and
-//! `thermal_caps` (limits of frequencies, see `thermal_caps.rs`). None begins with a word of rt-app's, so rt-app ignores
+//! per-CPU kernel thread), `slice` of a task or phase, and the sections `interrupts` (devices, see `interrupts.rs`),
+//! `thermal_caps` (limits of frequencies, see `thermal_caps.rs`) and `cgroups` (settings of task groups, see
+//! `groups.rs`). None begins with a word of rt-app's, so rt-app ignores
 //! them all.
 //!
 //! Where we differ: values outside a C int, and events rt-app would take with a negative time, are errors here;
 //! a thread has its policy and CPUs from birth instead of setting them itself after the start; forked threads of a
-//! task all have the name `TASK-fork`; logging, page locking, priority inheritance, task groups and memory policy do
-//! not exist; a custom slice is our `slice`, not a runtime; SCHED_DEADLINE is refused.
+//! task all have the name `TASK-fork`; a thread has its task group from birth, and phases do not change it; logging,
+//! page locking, priority inheritance and memory policy do not exist; a custom slice is our `slice`, not a runtime; SCHED_DEADLINE is refused.
 //!
 //! Floors, bottom up: `source` places messages, `fields` looks keys up, `global`, `sched`, `event` and
 //! `task` read their parts of the tree, and `build` turns the tree into a [`Workload`].
@@ -28,6 +29,7 @@ mod build;
 mod event;
 mod fields;
 mod global;
+mod groups;
 mod interrupts;
 mod sched;
 mod source;
@@ -48,6 +50,7 @@ use crate::program::Workload;
 use crate::validate::MAX_DURATION_NS;
 use crate::warning::{Position, Warning, WarningKind};
 use fields::Fields;
+use groups::Groups;
 use source::Source;
 
 pub use event::{EVENTS, EXTENSIONS};
@@ -148,14 +151,15 @@ pub fn import(
     let Some(tasks) = top.get("tasks") else {
         return Err(source.error(document.root.span, "no `tasks` in the file", "expected a key `tasks` here"));
     };
-    let tasks = task::read_all(&mut source, &tasks.value, &global, machine)?;
+    let mut groups = Groups::read(&mut source, top.get("cgroups"))?;
+    let tasks = task::read_all(&mut source, &tasks.value, &global, &mut groups, machine)?;
     let devices = interrupts::read(&mut source, top.get("interrupts"), machine)?;
     let frequency_caps = thermal_caps::read(&mut source, top.get("thermal_caps"), machine)?;
     top.warn_rest(
         &mut source,
-        &["tasks", "global", "resources", "interrupts", "thermal_caps"],
+        &["tasks", "global", "resources", "interrupts", "thermal_caps", "cgroups"],
         "is no section of an rt-app file and is not read",
     );
-    let workload = build::workload(&mut source, &tasks, devices, &global, machine)?;
+    let workload = build::workload(&mut source, &tasks, devices, groups.into_list(), &global, machine)?;
     Ok((Workload { frequency_caps, ..workload }, source.into_warnings()))
 }

@@ -3,10 +3,11 @@
 use fairground_machine::{CpuId, CpuMask, Machine};
 
 use super::fields::Fields;
+use super::groups::Groups;
 use super::source::Source;
 use crate::error::{nearest, WorkloadError};
 use crate::json::{Member, Span};
-use crate::program::{Policy, SchedAttr, MAX_SLICE_NS, MIN_SLICE_NS};
+use crate::program::{GroupId, Policy, SchedAttr, MAX_SLICE_NS, MIN_SLICE_NS};
 use crate::warning::WarningKind;
 
 const POLICIES: &[(&str, Option<Policy>)] = &[
@@ -152,34 +153,27 @@ pub(super) fn cpus(source: &Source, keys: &mut Fields, machine: &Machine) -> Res
     Ok(Some(list.into_iter().map(|c| c as CpuId).collect()))
 }
 
-/// Reads the properties that are not modelled. `policy` is the one in force.
-pub(super) fn unmodelled(
-    source: &mut Source,
-    keys: &mut Fields,
-    policy: Policy,
-    machine: &Machine,
-) -> Result<(), WorkloadError> {
+/// Reads the properties that are not modelled.
+pub(super) fn unmodelled(source: &mut Source, keys: &mut Fields, machine: &Machine) -> Result<(), WorkloadError> {
     if let Some(m) = keys.get("nodes_membind") {
         source.numbers(m, machine.nodes.len() as i64, "node")?;
         source.warn(WarningKind::Ignored, m.key_span, &m.key, "memory placement is not modelled");
     }
-    let Some(m) = keys.get("taskgroup") else { return Ok(()) };
-    let name = source.string(m)?;
-    if name.is_empty() {
-        return Ok(());
-    }
-    if !name.starts_with('/') {
-        return Err(source.error(m.value.span, format!("`taskgroup` is `{name}`"), "expected a path from `/`"));
-    }
-    if matches!(policy, Policy::Fifo | Policy::Rr) {
+    Ok(())
+}
+
+/// The `taskgroup` of a task or phase, if it names one: `Some(None)` is the root group. `policy` is the one in force.
+pub(super) fn taskgroup(
+    source: &Source,
+    keys: &mut Fields,
+    policy: Policy,
+    groups: &mut Groups,
+) -> Result<Option<(Option<GroupId>, Span)>, WorkloadError> {
+    let Some(m) = keys.get("taskgroup") else { return Ok(None) };
+    let group = groups.id_of(source, source.string(m)?, m.value.span)?;
+    if group.is_some() && matches!(policy, Policy::Fifo | Policy::Rr) {
         let text = format!("`taskgroup` under {}", name_of(policy));
         return Err(source.error(m.value.span, text, "only fair policies have task groups"));
     }
-    source.warn(
-        WarningKind::Ignored,
-        m.key_span,
-        &m.key,
-        "task groups are not modelled: the thread stays in the root group",
-    );
-    Ok(())
+    Ok(Some((group, m.key_span)))
 }

@@ -5,11 +5,12 @@ use fairground_machine::{CpuId, CpuMask, Machine};
 use super::event::{self, Event, EVENTS, EXTENSIONS};
 use super::fields::Fields;
 use super::global::Global;
+use super::groups::Groups;
 use super::sched::{self, Change};
 use super::source::Source;
 use crate::error::WorkloadError;
 use crate::json::{Member, Node, Span, Value};
-use crate::program::{Policy, SchedAttr};
+use crate::program::{GroupId, Policy, SchedAttr};
 use crate::validate::MAX_TASKS;
 use crate::warning::WarningKind;
 
@@ -26,6 +27,8 @@ pub(super) struct Task {
     pub cpus: Option<CpuMask>,
     /// The CPU it is bound to as a per-CPU kernel thread; `cpus` is that CPU then.
     pub kthread_cpu: Option<CpuId>,
+    /// Its task group; `None`: the root group.
+    pub group: Option<GroupId>,
     /// How often the phases run; `None`: for ever.
     pub times: Option<u64>,
     pub phases: Vec<Phase>,
@@ -40,6 +43,8 @@ pub(super) struct Phase {
     /// What it changes. Policies are resolved as in rt-app: by what is in force when the phase first runs.
     pub change: Change,
     pub cpus: Option<CpuMask>,
+    /// The task group it names, and where.
+    pub group: Option<(Option<GroupId>, Span)>,
 }
 
 /// Keys of a task that a phase has not.
@@ -65,13 +70,14 @@ pub(super) fn read_all(
     source: &mut Source,
     section: &Node,
     global: &Global,
+    groups: &mut Groups,
     machine: &Machine,
 ) -> Result<Vec<Task>, WorkloadError> {
     let mut keys = Fields::of(source, section, "`tasks`")?;
     let mut tasks = Vec::new();
     let mut threads = 0u64;
     for (name, member) in keys.take(|_| true) {
-        let task = read(source, name, member, global, machine)?;
+        let task = read(source, name, member, global, groups, machine)?;
         threads += u64::from(task.instances);
         if threads > MAX_TASKS {
             let text = format!("with `{}` there are {threads} threads", task.name);
@@ -87,6 +93,7 @@ fn read(
     name: String,
     member: &Member,
     global: &Global,
+    groups: &mut Groups,
     machine: &Machine,
 ) -> Result<Task, WorkloadError> {
     let span = member.key_span;
@@ -97,24 +104,37 @@ fn read(
     let cpus = sched::cpus(source, &mut keys, machine)?.or(kthread_cpu.map(CpuMask::of));
     let change = sched::read(source, &mut keys, Some(global.policy), span)?;
     let attr = sched::apply(source, SchedAttr::default(), &change)?;
-    sched::unmodelled(source, &mut keys, attr.policy, machine)?;
-    let mut task = Task { name, span, instances, delay, attr, cpus, kthread_cpu, times: None, phases: Vec::new() };
+    sched::unmodelled(source, &mut keys, machine)?;
+    let own = sched::taskgroup(source, &mut keys, attr.policy, groups)?;
+    let mut task =
+        Task { name, span, instances, delay, attr, cpus, kthread_cpu, group: None, times: None, phases: Vec::new() };
     match keys.get("phases") {
         Some(phases) => {
             task.times = times(source, &mut keys, None)?;
-            task.phases = read_phases(source, phases, attr.policy, machine)?;
+            task.phases = read_phases(source, phases, attr.policy, groups, machine)?;
             keys.warn_rest(source, &[TASK_KEYS, PHASE_KEYS].concat(), beside_phases());
         }
         None => {
             task.times = keys.get("loop").map(|_| 1);
-            let phase = read_phase(source, &mut keys, span, &task.name, attr.policy, machine)?;
+            let phase = read_phase(source, &mut keys, span, &task.name, attr.policy, groups, machine)?;
             slice_of_runtime(source, &member.value);
             // Properties stand at the task already.
             task.phases = vec![Phase { change: Change::default(), cpus: None, ..phase }];
             keys.warn_rest(source, &known_keys(), "is no key of a task and is not read, as by rt-app");
         }
     }
+    task.group = group_at_birth(source, own, &task.phases);
     Ok(task)
+}
+
+/// A thread has the group that its task or its first phase names, and keeps it.
+fn group_at_birth(source: &mut Source, own: Option<(Option<GroupId>, Span)>, phases: &[Phase]) -> Option<GroupId> {
+    let (group, _) = own.or(phases.first()?.group)?;
+    for (_, span) in phases.iter().filter_map(|p| p.group).filter(|(other, _)| *other != group) {
+        let text = "of this phase is another: threads do not change their group during a run";
+        source.warn(WarningKind::Ignored, span, "taskgroup", text);
+    }
+    group
 }
 
 /// Ours: the task is a kernel thread of that CPU, and has no `cpus` of its own.
@@ -158,13 +178,14 @@ fn read_phases(
     source: &mut Source,
     member: &Member,
     mut policy: Policy,
+    groups: &mut Groups,
     machine: &Machine,
 ) -> Result<Vec<Phase>, WorkloadError> {
     let mut names = Fields::of(source, &member.value, "`phases`")?;
     let mut phases = Vec::new();
     for (name, m) in names.take(|_| true) {
         let mut keys = Fields::of(source, &m.value, &format!("phase `{name}`"))?;
-        let mut phase = read_phase(source, &mut keys, m.key_span, &name, policy, machine)?;
+        let mut phase = read_phase(source, &mut keys, m.key_span, &name, policy, groups, machine)?;
         keys.warn_rest(source, &known_keys(), "is no key of a phase and is not read, as by rt-app");
         if phase.change.priority.is_some() {
             policy = *phase.change.policy.get_or_insert(policy);
@@ -184,12 +205,14 @@ fn read_phase(
     span: Span,
     name: &str,
     policy: Policy,
+    groups: &mut Groups,
     machine: &Machine,
 ) -> Result<Phase, WorkloadError> {
     let times = phase_times(source, keys)?;
     let cpus = sched::cpus(source, keys, machine)?;
     let change = sched::read(source, keys, None, span)?;
-    sched::unmodelled(source, keys, change.policy.unwrap_or(policy), machine)?;
+    sched::unmodelled(source, keys, machine)?;
+    let group = sched::taskgroup(source, keys, change.policy.unwrap_or(policy), groups)?;
     let found = keys.take(|key| event::word_of(key).is_some());
     let events: Result<Vec<Event>, WorkloadError> = found
         .into_iter()
@@ -206,7 +229,7 @@ fn read_phase(
             Some(format!("events are {words}")),
         ));
     }
-    Ok(Phase { span, times, events, change, cpus })
+    Ok(Phase { span, times, events, change, cpus, group })
 }
 
 /// A phase's `loop`: rt-app counts up until it is equal, so that 0 and less are for ever.

@@ -265,11 +265,10 @@ fn slices_last_until_they_are_taken_back() {
 
 #[test]
 fn what_is_not_run_is_named_with_its_line() {
-    let text = "{ \"tasks\": { \"t\": {\n\"taskgroup\": \"/a\",\n\"nodes_membind\": [0],\n\"dl-runtime\": 5,\n\"lop\": 3,\n\"exec\": 5,\n\"run\": 1 } },\n\"global\": {\n\"duration\": 1,\n\"logdir\": \"/\",\n\"durations\": 1,\n\"pi_enabled\": true,\n\"ftrace\": \"run\" },\n\"extra\": 1 } trailing";
+    let text = "{ \"tasks\": { \"t\": {\n\n\"nodes_membind\": [0],\n\"dl-runtime\": 5,\n\"lop\": 3,\n\"exec\": 5,\n\"run\": 1 } },\n\"global\": {\n\"duration\": 1,\n\"logdir\": \"/\",\n\"durations\": 1,\n\"pi_enabled\": true,\n\"ftrace\": \"run\" },\n\"extra\": 1 } trailing";
     let (_, warnings) = read(text);
     let ignored = lines(&warnings, WarningKind::Ignored);
     let expected = [
-        (2, "taskgroup"),
         (3, "nodes_membind"),
         (4, "dl-runtime"),
         (5, "lop"),
@@ -310,7 +309,20 @@ fn mistakes_are_refused_with_their_place() {
         (task("\"loop\": 1, \"fork\": \"t\""), "f.json:2:12: `t-fork` creates itself without end"),
         (task("\"run\": 1, \"unlock\": \"m\""), "f.json:2:11: `t-0` unlocks mutex 1, which it does not hold"),
         (task("\"yield\": 1"), "f.json:1:14: `t-0` loops for ever without"),
-        (task("\"taskgroup\": \"a\", \"run\": 1"), "f.json:2:14: `taskgroup` is `a`"),
+        (
+            "{ \"tasks\": { \"t\": { \"run\": 1 } },\n\"cgroups\": { \"/a\": { \"cpu.wieght\": 1 } } }".into(),
+            "f.json:2:22: no file `cpu.wieght`",
+        ),
+        (
+            "{ \"tasks\": { \"t\": { \"run\": 1 } },\n\"cgroups\": { \"/a\": { \"cpu.max\": [1] } } }".into(),
+            "f.json:2:33: `cpu.max` has",
+        ),
+        (
+            "{ \"tasks\": { \"t\": { \"run\": 1 } },\n\"cgroups\": { \"/\": { \"cpu.max\": \"max\" } } }".into(),
+            "f.json:2:14: the root group",
+        ),
+        (task("\"taskgroup\": \"/a//b\", \"run\": 1"), "f.json:2:14: `/a//b` is no task group"),
+        (task("\"taskgroup\": \"a\", \"run\": 1"), "f.json:2:14: `a` is no task group"),
         (task("\"instance\": 1000001, \"run\": 1"), "f.json:1:14: with `t` there are 1000001 threads"),
         (task("\"instance\": 0, \"run\": 1"), "f.json:1:1: it starts no thread"),
         ("{ \"global\": {} }".into(), "f.json:1:1: no `tasks` in the file"),
@@ -528,4 +540,31 @@ fn a_device_needs_a_period_and_a_kernel_thread_one_cpu() {
     assert!(refused(&with("", r#""period": 10, "cpu": 4"#)).contains("cpu"));
     assert!(refused(&with(r#""kthread_cpu": 1, "cpus": [1],"#, r#""period": 10"#)).contains("`cpus` beside"));
     assert!(refused(&with(r#""kthread_cpu": 9,"#, r#""period": 10"#)).contains("kthread_cpu"));
+}
+
+#[test]
+fn threads_are_born_into_their_task_groups() {
+    let (w, warnings) = read(
+        r#"{ "cgroups": { "/a": { "cpu.weight": 300, "cpu.max": "50000 100000" } }, "tasks": {
+        "in_a": { "taskgroup": "/a", "run": 1 },
+        "deeper": { "phases": { "p": { "taskgroup": "/b/c", "run": 1 }, "q": { "taskgroup": "/b/c/", "run": 1 } } },
+        "root": { "taskgroup": "/", "run": 1 }, "none": { "run": 1 } } }"#,
+    );
+    assert_eq!(w.tasks.iter().map(|t| t.group).collect::<Vec<_>>(), [Some(0), Some(2), None, None]);
+    let group = |path: &str, parent, files| TaskGroup { path: path.into(), parent, files };
+    let settings = [("cpu.weight", "300"), ("cpu.max", "50000 100000")].map(|(f, v)| (f.into(), v.into()));
+    let expected = [group("/a", None, settings.into()), group("/b", None, vec![]), group("/b/c", Some(1), vec![])];
+    assert_eq!(w.groups, expected);
+    assert_eq!(lines(&warnings, WarningKind::Ignored), []);
+}
+
+#[test]
+fn a_phase_that_would_move_its_thread_to_another_group_is_named() {
+    let (w, warnings) = read(
+        r#"{ "tasks": { "t": { "taskgroup": "/a", "phases": {
+        "p": { "run": 1 },
+        "q": { "taskgroup": "/b", "run": 1 } } } } }"#,
+    );
+    assert_eq!(w.tasks[0].group, Some(0));
+    assert_eq!(lines(&warnings, WarningKind::Ignored), [(3, "taskgroup")]);
 }

@@ -3,7 +3,7 @@
 use fairground_machine::{CpuId, CpuMask};
 use thiserror::Error;
 
-use crate::program::{ObjId, SpecId};
+use crate::program::{GroupId, ObjId, SpecId};
 
 /// A step of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -51,6 +51,14 @@ pub enum Problem {
         step: Option<Step>,
         /// The index.
         spec: SpecId,
+    },
+    /// A thread template or a group is in a task group that does not exist, or comes later than the group in it.
+    #[error("`{subject}` is in task group {group}, which does not come before it")]
+    NoSuchGroup {
+        /// Who.
+        subject: String,
+        /// The index.
+        group: GroupId,
     },
     /// A value is outside its range.
     #[error("{what} of `{subject}` is {value}, not in {min}..={max}")]
@@ -208,6 +216,7 @@ impl Problem {
         use Problem::*;
         match self {
             NoThreads
+            | NoSuchGroup { .. }
             | NoSuchCpu { .. }
             | TooManyTasks { .. }
             | SplitsClock { .. }
@@ -234,7 +243,7 @@ impl Problem {
         use Problem::*;
         match self {
             NoThreads => "give at least one task one or more instances",
-            NoSuchObject { .. } | WrongObject { .. } | NoSuchTask { .. } | BadLoop { .. } => {
+            NoSuchObject { .. } | WrongObject { .. } | NoSuchTask { .. } | NoSuchGroup { .. } | BadLoop { .. } => {
                 "programs are built with ProgramBuilder; indices point into the workload's lists"
             }
             OutOfRange { .. } | ClampsCross { .. } => "the kernel would refuse this value",

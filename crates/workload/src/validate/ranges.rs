@@ -95,6 +95,8 @@ pub(super) fn check(w: &Workload, machine: &Machine) -> Result<(), Problem> {
         whole.range("duration in ns", duration, 1, i128::MAX)?;
     }
     w.objects.iter().try_for_each(|o| object_ranges(o, &whole))?;
+    w.groups.iter().enumerate().try_for_each(|(known, g)| group(&g.path, g.parent, known))?;
+    w.tasks.iter().try_for_each(|t| group(&t.name, t.group, w.groups.len()))?;
     w.tasks.iter().try_for_each(|t| task(t, machine))?;
     w.start.iter().try_for_each(|s| start(w, s, machine))?;
     w.irqs.iter().try_for_each(|i| irq(w, i, machine))?;
@@ -112,6 +114,14 @@ fn object_ranges(o: &Object, at: &At) -> Result<(), Problem> {
         Object::Socket { sndbuf, .. } => at.range("sndbuf of a socket", *sndbuf, 1, MAX_U32),
         Object::Barrier { parties } => at.range("parties of a barrier", *parties, 1, MAX_U32),
         Object::Futex { .. } | Object::Mutex | Object::Cond | Object::Semaphore { .. } | Object::Timer { .. } => Ok(()),
+    }
+}
+
+/// Whether a group may be named where `known` of them are known.
+fn group(subject: &str, group: Option<GroupId>, known: usize) -> Result<(), Problem> {
+    match group.filter(|g| *g as usize >= known) {
+        None => Ok(()),
+        Some(group) => Err(Problem::NoSuchGroup { subject: subject.into(), group }),
     }
 }
 

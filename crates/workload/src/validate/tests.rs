@@ -12,6 +12,7 @@ fn task(program: &[Op]) -> TaskSpec {
         attr: SchedAttr::default(),
         affinity: None,
         kthread_cpu: None,
+        group: None,
         footprint_kib: 0,
         daemon: false,
         program: program.into(),
@@ -28,6 +29,7 @@ fn workload(objects: &[Object], programs: &[&[Op]]) -> Workload {
         tasks,
         irqs: Vec::new(),
         frequency_caps: Vec::new(),
+        groups: Vec::new(),
         duration_ns: Some(1_000_000_000),
         warmup_ns: 0,
         score: Score::None,
@@ -40,6 +42,19 @@ fn check(w: &Workload) -> Result<Vec<String>, Problem> {
 
 fn problem(w: &Workload) -> Problem {
     check(w).unwrap_err()
+}
+
+#[test]
+fn task_groups_must_exist_before_what_is_in_them() {
+    let group = |parent| TaskGroup { path: "/a".into(), parent, files: Vec::new() };
+    let mut w = Workload { groups: vec![group(None), group(Some(0))], ..workload(&[], &[&[RUN]]) };
+    w.tasks[0].group = Some(1);
+    assert_eq!(check(&w), Ok(vec![]));
+    w.tasks[0].group = Some(2);
+    assert!(matches!(problem(&w), Problem::NoSuchGroup { group: 2, .. }));
+    w.tasks[0].group = None;
+    w.groups[0].parent = Some(1);
+    assert!(matches!(problem(&w), Problem::NoSuchGroup { group: 1, .. }));
 }
 
 const RUN: Op = Op::Run(Amount::fixed(1000));

@@ -1,0 +1,412 @@
+//! What the kernel asks of us: the functions of `struct ks_host`.
+//!
+//! SAFETY, for all of them: `this` is the [`Desk`] whose table the kernel was booted with, and lives as long as the
+//! process; pointers that come along are as ks.h describes them, for the time of the call. A `Desk` is only ever
+//! shared, since the kernel may call back while a watcher reads.
+
+use std::cell::{Cell, RefCell};
+use std::ffi::{c_char, c_void, CStr};
+
+use fairground_machine::{CpuId, SoftCost};
+use fairground_sim::{Decision, DecisionKind, Env, Ipi, MigrateCause, TaskId, Time};
+
+use super::{FatalSink, Reader, Watch};
+use crate::abi::*;
+
+/// Lines of the kernel's log that are kept: more of them repeat themselves.
+const MAX_LINES: usize = 32;
+/// Bytes kept of a line.
+const MAX_LINE: usize = 200;
+/// Longer hexadecimal numbers are addresses.
+const MAX_HEX: usize = 8;
+/// printk level up to which lines are kept.
+const WARNING: u32 = 4;
+
+/// What the kernel's code may reach during a call.
+#[derive(Clone, Copy)]
+enum Reach {
+    /// There is no call.
+    Nothing,
+    /// Clocks only.
+    Clocks(*const Env),
+    /// Everything.
+    All(*mut Env),
+}
+
+/// Where the kernel's calls arrive.
+pub(super) struct Desk {
+    reach: Cell<Reach>,
+    /// Nothing that the kernel does is part of the run yet.
+    booting: Cell<bool>,
+    nr_cpus: Cell<u32>,
+    fatal: FatalSink,
+    /// The task that is being born.
+    newborn: Cell<Option<TaskId>>,
+    /// Where each task is, by id.
+    cpu_of: RefCell<Vec<CpuId>>,
+    lines: RefCell<Vec<String>>,
+    pub watch: RefCell<Option<Box<dyn Watch>>>,
+    reader: Reader,
+    host: RefCell<KsHost>,
+}
+
+/// Work as the machine prices it, by `KS_WORK_*`.
+const WORKS: [SoftCost; KS_NR_WORKS as usize] = [
+    SoftCost::Wakeup,
+    SoftCost::Probe,
+    SoftCost::GroupCpu,
+    SoftCost::Enqueue,
+    SoftCost::Dequeue,
+    SoftCost::Pick,
+    SoftCost::Tick,
+    SoftCost::Migrate,
+];
+
+/// Causes by `KS_CAUSE_*`.
+const CAUSES: [MigrateCause; 8] = [
+    MigrateCause::Fork,
+    MigrateCause::Exec,
+    MigrateCause::Wake,
+    MigrateCause::Balance,
+    MigrateCause::Balance,
+    MigrateCause::Active,
+    MigrateCause::Affinity,
+    MigrateCause::Rt,
+];
+
+impl Desk {
+    pub fn new(reader: Reader, fatal: FatalSink) -> Box<Desk> {
+        let desk = Box::new(Desk {
+            reach: Cell::new(Reach::Nothing),
+            booting: Cell::new(false),
+            nr_cpus: Cell::new(0),
+            fatal,
+            newborn: Cell::new(None),
+            cpu_of: RefCell::default(),
+            lines: RefCell::default(),
+            watch: RefCell::default(),
+            reader,
+            host: RefCell::new(KsHost::zeroed()),
+        });
+        *desk.host.borrow_mut() = KsHost {
+            size: size_of::<KsHost>() as u64,
+            this: std::ptr::from_ref(&*desk).cast_mut().cast(),
+            clock: Some(clock),
+            irq_time: Some(irq_time),
+            work: Some(work),
+            ipi: Some(ipi),
+            softirq: Some(softirq),
+            timer: Some(timer),
+            placed: Some(placed),
+            migrated: Some(migrated),
+            enqueued: Some(enqueued),
+            frequency: Some(frequency),
+            print: Some(print),
+            fault: Some(fault),
+            ..KsHost::zeroed()
+        };
+        desk
+    }
+
+    /// The table that the kernel boots with, for a machine of so many CPUs. Watchers have been set.
+    pub fn open(&self, nr_cpus: u32) -> *const KsHost {
+        self.nr_cpus.set(nr_cpus);
+        let wants = self.watch.borrow().as_ref().map(|w| w.interests()).unwrap_or_default();
+        let mut host = self.host.borrow_mut();
+        host.placing = wants.placements.then_some(placing as _);
+        host.picking = wants.picks.then_some(picking as _);
+        host.picked = wants.picks.then_some(picked as _);
+        host.pelt = if wants.pelt { Some(pelt) } else { None };
+        host.balancing = wants.balance.then_some(balancing as _);
+        host.balanced = wants.balance.then_some(balanced as _);
+        drop(host);
+        self.host.as_ptr()
+    }
+
+    /// Runs the kernel's code, which may reach `env` until it returns. What it does at boot is not the run's.
+    pub fn call<R>(&self, env: &mut Env, booting: bool, f: impl FnOnce() -> R) -> R {
+        self.booting.set(booting);
+        self.reach.set(Reach::All(env));
+        let result = f();
+        self.reach.set(Reach::Nothing);
+        self.booting.set(false);
+        result
+    }
+
+    /// Runs the kernel's code, which may only look at clocks.
+    pub fn read<R>(&self, env: &Env, f: impl FnOnce(&Reader) -> R) -> R {
+        self.reach.set(Reach::Clocks(env));
+        let result = f(&self.reader);
+        self.reach.set(Reach::Nothing);
+        result
+    }
+
+    /// A task is about to be born; it is where its parent runs.
+    pub fn born(&self, task: TaskId, cpu: CpuId) {
+        let mut cpu_of = self.cpu_of.borrow_mut();
+        let at = task as usize;
+        if cpu_of.len() <= at {
+            cpu_of.resize(at + 1, 0);
+        }
+        cpu_of[at] = cpu;
+        self.newborn.set(Some(task));
+    }
+
+    /// A task is on the run queue of `cpu`, a new one for the first time: the kernel does not count it as a migration
+    /// that it begins elsewhere than its parent. Moves before this (a real-time child is pushed on at once) are part of
+    /// that one.
+    fn begins(&self, task: TaskId, cpu: CpuId) {
+        if self.newborn.get() != Some(task) {
+            return;
+        }
+        self.newborn.set(None);
+        let from = std::mem::replace(&mut self.cpu_of.borrow_mut()[task as usize], cpu);
+        if from != cpu {
+            self.env(|env| env.migrated(task, from, cpu, MigrateCause::Fork));
+        }
+    }
+
+    /// Where a task is, as far as we were told.
+    pub fn cpu_of(&self, task: TaskId) -> CpuId {
+        self.cpu_of.borrow()[task as usize]
+    }
+
+    /// Warnings of the kernel's log.
+    pub fn lines(&self) -> Vec<String> {
+        self.lines.borrow().clone()
+    }
+
+    /// Ends the process: the kernel's code cannot be unwound.
+    pub fn die(&self, why: &str) -> ! {
+        (self.fatal)(why)
+    }
+
+    /// What a placement, a wakeup or the like may ask for.
+    fn env<R>(&self, f: impl FnOnce(&mut Env) -> R) -> R {
+        match self.reach.get() {
+            // SAFETY: `call` holds the only other reference and does not use it meanwhile; callbacks do not nest here.
+            Reach::All(env) => f(unsafe { &mut *env }),
+            _ => self.die("the kernel's code acts while it was only asked to be read"),
+        }
+    }
+
+    fn clock(&self, look: impl FnOnce(&Env) -> u64) -> u64 {
+        match self.reach.get() {
+            // SAFETY: `call` and `read` hold references that outlive this.
+            Reach::All(env) => look(unsafe { &*env }),
+            Reach::Clocks(env) => look(unsafe { &*env }),
+            Reach::Nothing => self.die("the kernel's code runs outside of any call"),
+        }
+    }
+
+    fn cpu(&self, cpu: i32) -> CpuId {
+        match CpuId::try_from(cpu) {
+            Ok(id) if id < self.nr_cpus.get() => id,
+            _ => self.die(&format!("the kernel's code names CPU {cpu}, which does not exist")),
+        }
+    }
+
+    fn task(&self, task: i32) -> TaskId {
+        match TaskId::try_from(task) {
+            Ok(id) if (id as usize) < self.cpu_of.borrow().len() => id,
+            _ => self.die(&format!("the kernel's code names task {task}, which was never born")),
+        }
+    }
+
+    fn watcher<R>(&self, f: impl FnOnce(&mut dyn Watch, &Reader) -> R) -> Option<R> {
+        let Ok(mut watch) = self.watch.try_borrow_mut() else {
+            self.die("the kernel's code decides while it was only asked to be read");
+        };
+        watch.as_mut().map(|w| f(&mut **w, &self.reader))
+    }
+}
+
+/// The desk of a callback.
+///
+/// # Safety
+/// See the head of this file.
+unsafe fn desk<'a>(this: *mut c_void) -> &'a Desk {
+    unsafe { &*this.cast() }
+}
+
+unsafe extern "C" fn clock(this: *mut c_void, cpu: i32) -> u64 {
+    let desk = unsafe { desk(this) };
+    let cpu = desk.cpu(cpu);
+    desk.clock(|env| env.clock(cpu))
+}
+
+unsafe extern "C" fn irq_time(this: *mut c_void, cpu: i32) -> u64 {
+    let desk = unsafe { desk(this) };
+    let cpu = desk.cpu(cpu);
+    desk.clock(|env| env.cpu(cpu).irq_ns)
+}
+
+unsafe extern "C" fn work(this: *mut c_void, kind: u32, n: u32) {
+    let desk = unsafe { desk(this) };
+    let Some(cost) = WORKS.get(kind as usize) else {
+        desk.die(&format!("the kernel counts work of kind {kind}, which has no price"));
+    };
+    if !desk.booting.get() {
+        desk.env(|env| env.charge(env.caller(), *cost, n));
+    }
+}
+
+unsafe extern "C" fn ipi(this: *mut c_void, cpu: i32, kind: u32) {
+    let desk = unsafe { desk(this) };
+    let to = desk.cpu(cpu);
+    let ipi = match kind {
+        KS_IPI_RESCHED => return desk.env(|env| env.resched(to)),
+        KS_IPI_WAKE => Ipi::WakeQueue,
+        KS_IPI_CALL => Ipi::NohzKick,
+        _ => desk.die(&format!("the kernel sends an IPI of kind {kind}, which does not exist")),
+    };
+    desk.env(|env| match env.caller() == to {
+        false => env.send_ipi(to, ipi),
+        true => desk.die(&format!("CPU {cpu} sends itself an IPI of kind {kind}")),
+    })
+}
+
+unsafe extern "C" fn softirq(this: *mut c_void, cpu: i32) {
+    let desk = unsafe { desk(this) };
+    let cpu = desk.cpu(cpu);
+    desk.env(|env| match env.caller() == cpu {
+        true => env.raise_balance(cpu),
+        false => desk.die(&format!("CPU {} raises a softirq on CPU {cpu}", env.caller())),
+    })
+}
+
+unsafe extern "C" fn timer(this: *mut c_void, cpu: i32, when: Time) {
+    let desk = unsafe { desk(this) };
+    let cpu = desk.cpu(cpu);
+    desk.env(|env| env.set_timer(cpu, when));
+}
+
+unsafe extern "C" fn placed(this: *mut c_void, p: *const KsPlacement) {
+    let (desk, p) = unsafe { (desk(this), &*p) };
+    let rule = desk.watcher(|w, reader| w.placed(reader, p)).flatten();
+    let own = if p.is_fair != 0 { super::RULE_FAIR } else { super::RULE_RT };
+    let decision = Decision {
+        kind: match p.kind as u32 {
+            KS_WAKE => DecisionKind::Wake,
+            KS_FORK => DecisionKind::Fork,
+            KS_EXEC => DecisionKind::Exec,
+            kind => desk.die(&format!("the kernel places a task for reason {kind}, which does not exist")),
+        },
+        task: desk.task(p.task),
+        prev: desk.cpu(p.prev),
+        chosen: desk.cpu(p.chosen),
+        rule: rule.map_or(own, |rule| rule + super::NR_OWN_RULES),
+        probes: p.probes,
+        group_cpus: p.group_cpus,
+    };
+    desk.env(|env| env.decided(decision));
+}
+
+unsafe extern "C" fn migrated(this: *mut c_void, task: i32, from: i32, to: i32, cause: u32) {
+    let desk = unsafe { desk(this) };
+    let (task, from, to) = (desk.task(task), desk.cpu(from), desk.cpu(to));
+    let Some(cause) = CAUSES.get(cause as usize) else {
+        desk.die(&format!("the kernel moves a task for cause {cause}, which does not exist"));
+    };
+    if desk.newborn.get() == Some(task) {
+        return;
+    }
+    desk.cpu_of.borrow_mut()[task as usize] = to;
+    desk.env(|env| env.migrated(task, from, to, *cause));
+}
+
+unsafe extern "C" fn enqueued(this: *mut c_void, task: i32, cpu: i32) {
+    let desk = unsafe { desk(this) };
+    let (task, cpu) = (desk.task(task), desk.cpu(cpu));
+    desk.begins(task, cpu);
+    desk.env(|env| env.enqueued(task, cpu));
+}
+
+unsafe extern "C" fn frequency(this: *mut c_void, cpu: i32, khz: u32) {
+    let desk = unsafe { desk(this) };
+    let cpu = desk.cpu(cpu);
+    desk.env(|env| env.request_frequency(cpu, khz));
+}
+
+unsafe extern "C" fn print(this: *mut c_void, level: u32, warn: u32, line: *const c_char) {
+    let desk = unsafe { desk(this) };
+    let line: String = unsafe { text(line) };
+    if warn != 0 {
+        desk.die(&format!("the kernel warns: {line}"));
+    }
+    let mut lines = desk.lines.borrow_mut();
+    if level <= WARNING && lines.len() < MAX_LINES && !lines.contains(&line) {
+        lines.push(line);
+    }
+}
+
+unsafe extern "C" fn fault(this: *mut c_void, kind: u32, what: *const c_char) {
+    let desk = unsafe { desk(this) };
+    let what = unsafe { text(what) };
+    desk.die(&match kind {
+        KS_FAULT_BUG => format!("the kernel hits BUG: {what}"),
+        KS_FAULT_PANIC => format!("the kernel panics: {what}"),
+        KS_FAULT_LOCK => format!("the kernel would deadlock or loses a lock: {what}"),
+        KS_FAULT_STUB => format!("the kernel calls {what}, which its host does not provide"),
+        _ => format!("the kernel is in a state that cannot be served: {what}"),
+    })
+}
+
+/// A line of C, cut to a length one can show.
+///
+/// # Safety
+/// `line` is a C string, or null.
+unsafe fn text(line: *const c_char) -> String {
+    if line.is_null() {
+        return "(no words)".into();
+    }
+    let line = unsafe { CStr::from_ptr(line) }.to_string_lossy();
+    without_addresses(line.trim()).chars().take(MAX_LINE).collect()
+}
+
+/// Addresses differ from process to process, and results must not: `0x7f2720070440` becomes `0x..`.
+fn without_addresses(line: &str) -> String {
+    let mut out = String::new();
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once("0x") {
+        let digits = after.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(after.len());
+        out = out + before + "0x" + if digits > MAX_HEX { ".." } else { &after[..digits] };
+        rest = &after[digits..];
+    }
+    out + rest
+}
+
+unsafe extern "C" fn placing(this: *mut c_void, p: *const KsPlacement) {
+    let (desk, p) = unsafe { (desk(this), &*p) };
+    desk.watcher(|w, reader| w.placing(reader, p));
+}
+
+unsafe extern "C" fn picking(this: *mut c_void, cpu: i32) {
+    let desk = unsafe { desk(this) };
+    let cpu = desk.cpu(cpu);
+    desk.watcher(|w, reader| w.picking(reader, cpu));
+}
+
+unsafe extern "C" fn picked(this: *mut c_void, cpu: i32, task: i32) {
+    let desk = unsafe { desk(this) };
+    let cpu = desk.cpu(cpu);
+    desk.watcher(|w, reader| w.picked(reader, cpu, TaskId::try_from(task).ok()));
+}
+
+/// `T`: as ks.h says.
+unsafe extern "C" fn pelt<T>(this: *mut c_void, update: *const T) {
+    let desk = unsafe { desk(this) };
+    desk.watcher(|w, reader| w.pelt(reader, update.cast()));
+}
+
+unsafe extern "C" fn balancing(this: *mut c_void, cpu: i32, level: u32, kind: u32) {
+    let desk = unsafe { desk(this) };
+    let cpu = desk.cpu(cpu);
+    desk.watcher(|w, reader| w.balancing(reader, cpu, level, kind));
+}
+
+unsafe extern "C" fn balanced(this: *mut c_void, cpu: i32, level: u32, kind: u32, moved: u32) {
+    let desk = unsafe { desk(this) };
+    let cpu = desk.cpu(cpu);
+    desk.watcher(|w, reader| w.balanced(reader, cpu, level, kind, moved));
+}

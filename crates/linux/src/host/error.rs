@@ -1,0 +1,97 @@
+//! What keeps a built kernel from being loaded or booted.
+
+use std::path::PathBuf;
+
+use miette::Diagnostic;
+use thiserror::Error;
+
+/// Why a kernel cannot serve.
+#[derive(Debug, Error, Diagnostic)]
+pub enum LinuxError {
+    /// Rust and C do not agree on a struct of the border: this program is built wrongly.
+    #[error("{what} is {theirs} in C and {ours} in Rust: ks.h and its twins differ")]
+    Layout {
+        /// `sizeof` or `offsetof`.
+        what: String,
+        /// Ours.
+        ours: usize,
+        /// The C compiler's.
+        theirs: u64,
+    },
+    /// The dynamic linker refuses the library.
+    #[error("cannot load {}: {cause}", .path.display())]
+    Load {
+        /// The library.
+        path: PathBuf,
+        /// What the dynamic linker says.
+        cause: String,
+    },
+    /// The library is no kernel, or one built for another version of this program.
+    #[error("{} does not fit this program: {what}", .path.display())]
+    #[diagnostic(help("build it again: fairground kernel build TREE --name NAME"))]
+    Foreign {
+        /// The library.
+        path: PathBuf,
+        /// What was found and what was expected.
+        what: String,
+    },
+    /// There is a kernel in this process already, and its state is global.
+    #[error("a second kernel in one process: the kernel's state is global, so each needs a process of its own")]
+    Second,
+    /// The machine has more CPUs than the kernel was built for.
+    #[error("the machine has {cpus} CPUs, this kernel was built for {max}")]
+    #[diagnostic(help("build it with CONFIG_NR_CPUS={cpus} or more"))]
+    TooManyCpus {
+        /// Of the machine.
+        cpus: usize,
+        /// CONFIG_NR_CPUS.
+        max: u32,
+    },
+    /// The run ticks at another rate than the kernel.
+    #[error("the run has {run} ticks per second, this kernel was built with CONFIG_HZ={built}")]
+    #[diagnostic(help("run it with --hz {built}, or build it with CONFIG_HZ_{run}=y"))]
+    Hz {
+        /// Of the run.
+        run: u32,
+        /// CONFIG_HZ.
+        built: u32,
+    },
+    /// The kernel cannot boot on this machine.
+    #[error("the kernel does not boot on this machine: {}", errno(*.0))]
+    Boot(i32),
+    /// A task group cannot be made.
+    #[error("the kernel does not make the task group `{path}`: {}", errno(*.code))]
+    Group {
+        /// Its path.
+        path: String,
+        /// As the kernel spells it.
+        code: i32,
+    },
+    /// A file of a task group does not take its value.
+    #[error("the kernel does not take `{value}` for {file} of the task group `{path}`: {}", errno(*.code))]
+    GroupFile {
+        /// The group's path.
+        path: String,
+        /// The file.
+        file: String,
+        /// What was written.
+        value: String,
+        /// As the kernel spells it.
+        code: i32,
+    },
+}
+
+impl LinuxError {
+    /// Message and advice in one text, for a run's report.
+    pub fn full(&self) -> String {
+        match self.help() {
+            Some(help) => format!("{self}; {help}"),
+            None => self.to_string(),
+        }
+    }
+}
+
+/// An error as the kernel spells it, in words.
+pub(crate) fn errno(code: i32) -> String {
+    std::io::Error::from_raw_os_error(code.saturating_neg()).to_string()
+}

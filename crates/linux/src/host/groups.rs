@@ -1,0 +1,60 @@
+//! Task groups of a workload, made by the kernel's own code.
+
+use std::ffi::CString;
+
+use fairground_workload::TaskGroup;
+
+use super::LinuxError;
+use crate::abi::KsKernel;
+
+/// A group in the kernel.
+pub(super) struct Group {
+    /// Its number there.
+    pub id: i32,
+    /// It, or one around it, has a bandwidth limit.
+    pub limited: bool,
+}
+
+/// Makes the groups, parents first, and writes their files.
+///
+/// # Errors
+/// Which group or file the kernel refuses.
+///
+/// # Safety
+/// Within a call of the kernel's code.
+pub(super) unsafe fn make(kernel: &KsKernel, wanted: &[TaskGroup]) -> Result<Vec<Group>, LinuxError> {
+    let mut groups: Vec<Group> = Vec::new();
+    for group in wanted {
+        let parent = group.parent.map(|p| &groups[p as usize]);
+        let limited = parent.is_some_and(|p| p.limited) || group.files.iter().any(|(file, _)| file == "cpu.max");
+        // SAFETY: the caller's.
+        let id = unsafe { (kernel.group_new)(parent.map_or(0, |p| p.id)) };
+        if id < 0 {
+            return Err(LinuxError::Group { path: group.path.clone(), code: id });
+        }
+        for (file, value) in &group.files {
+            // SAFETY: the caller's.
+            unsafe { write(kernel, id, group, file, value) }?;
+        }
+        groups.push(Group { id, limited });
+    }
+    Ok(groups)
+}
+
+/// # Safety
+/// Within a call of the kernel's code.
+unsafe fn write(kernel: &KsKernel, id: i32, group: &TaskGroup, file: &str, value: &str) -> Result<(), LinuxError> {
+    let refused = |code| {
+        let (path, file, value) = (group.path.clone(), file.into(), value.into());
+        Err(LinuxError::GroupFile { path, file, value, code })
+    };
+    let (Ok(c_file), Ok(c_value)) = (CString::new(file), CString::new(value)) else {
+        // A zero byte: as the kernel would say.
+        return refused(-22);
+    };
+    // SAFETY: C strings for the time of the call.
+    match unsafe { (kernel.group_write)(id, c_file.as_ptr(), c_value.as_ptr()) } {
+        code if code < 0 => refused(code),
+        _ => Ok(()),
+    }
+}

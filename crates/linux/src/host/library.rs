@@ -1,0 +1,105 @@
+//! A built kernel, loaded and checked.
+
+use std::ffi::{c_void, CStr};
+use std::path::{Path, PathBuf};
+
+use fairground_machine::Machine;
+use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+
+use super::LinuxError;
+use crate::abi::{check_layout, KsKernel, FUNCTIONS, KS_ABI};
+
+/// A loaded kernel that has not booted. It stays loaded until the process ends.
+#[derive(Clone, Copy)]
+pub struct Kernel {
+    pub(super) abi: &'static KsKernel,
+}
+
+impl Kernel {
+    /// Loads `libksched.so` and checks that all of it is there. Its code does not run yet, besides constructors and the
+    /// one function that tells where the rest is.
+    ///
+    /// # Errors
+    /// What the dynamic linker says; a library of another size or version; the name of a function that is missing.
+    pub fn load(path: &Path) -> Result<Kernel, LinuxError> {
+        check_layout()?;
+        let cause = |e: libloading::Error| LinuxError::Load { path: path.into(), cause: e.to_string() };
+        // SAFETY: whoever names the library trusts its constructors; a built kernel has none.
+        let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.map_err(cause)?;
+        // SAFETY: the type of ks_kernel() in ks.h; what it returns is looked at before it is believed.
+        let table = unsafe {
+            let ks_kernel = library.get::<unsafe extern "C" fn() -> *const c_void>(b"ks_kernel\0").map_err(cause)?;
+            ks_kernel()
+        };
+        // The kernel's state lives in it.
+        std::mem::forget(library);
+        // SAFETY: a constant table of the library, which stays.
+        unsafe { checked(table) }.map(|abi| Kernel { abi }).map_err(|what| foreign(path, what))
+    }
+
+    /// Whether the kernel can serve this machine at this tick rate.
+    ///
+    /// # Errors
+    /// What it was not built for.
+    pub fn fits(&self, machine: &Machine, hz: u32) -> Result<(), LinuxError> {
+        let (cpus, max) = (machine.nr_cpus(), self.max_cpus());
+        if cpus > max as usize {
+            return Err(LinuxError::TooManyCpus { cpus, max });
+        }
+        match self.hz() == hz {
+            true => Ok(()),
+            false => Err(LinuxError::Hz { run: hz, built: self.hz() }),
+        }
+    }
+
+    /// CONFIG_HZ: what [`fairground_sim::Config::hz`] must be.
+    pub fn hz(&self) -> u32 {
+        self.abi.hz
+    }
+
+    /// CONFIG_NR_CPUS.
+    pub fn max_cpus(&self) -> u32 {
+        self.abi.max_cpus
+    }
+
+    /// As the tree calls itself, e.g. `6.12.117`.
+    pub fn release(&self) -> String {
+        // SAFETY: checked not to be null; a string constant of the library.
+        unsafe { CStr::from_ptr(self.abi.release) }.to_string_lossy().into_owned()
+    }
+}
+
+fn foreign(path: &Path, what: String) -> LinuxError {
+    LinuxError::Foreign { path: PathBuf::from(path), what }
+}
+
+/// The table, if it is ours and complete.
+///
+/// # Safety
+/// `table` is null or points to as many readable bytes as its first u64 says, at least 16 of them, for ever.
+unsafe fn checked(table: *const c_void) -> Result<&'static KsKernel, String> {
+    if table.is_null() {
+        return Err("ks_kernel() returns nothing".into());
+    }
+    // SAFETY: the first 16 bytes are there: u64 size, u32 abi.
+    let (size, abi) = unsafe { (*table.cast::<u64>(), *table.cast::<u32>().add(2)) };
+    if abi != KS_ABI {
+        return Err(format!("its border has version {abi}, expected {KS_ABI}"));
+    }
+    let expected = size_of::<KsKernel>();
+    if size != expected as u64 {
+        return Err(format!("its table has {size} bytes, expected {expected}"));
+    }
+    for (name, at) in FUNCTIONS {
+        // SAFETY: within the table, whose size is right; a pointer of a repr(C) struct, hence aligned.
+        if unsafe { (*table.byte_add(*at).cast::<*const c_void>()).is_null() } {
+            return Err(format!("the function {name} is missing"));
+        }
+    }
+    // SAFETY: as above.
+    if unsafe { (*table.byte_add(std::mem::offset_of!(KsKernel, release)).cast::<*const c_void>()).is_null() } {
+        return Err("its release is missing".into());
+    }
+    // SAFETY: size, version and every pointer are as the type says.
+    Ok(unsafe { &*table.cast() })
+}

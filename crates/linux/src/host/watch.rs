@@ -1,0 +1,82 @@
+//! Somebody who watches the kernel decide, e.g. the referee.
+
+use std::ffi::c_void;
+
+use fairground_fair::ffi::{FgCpu, FgTask};
+use fairground_machine::CpuId;
+use fairground_sim::TaskId;
+
+use crate::abi::{KsKernel, KsPlacement};
+
+/// What a watcher is told of. What nobody asks for costs nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Interests {
+    /// [`Watch::placing`].
+    pub placements: bool,
+    /// [`Watch::picking`] and [`Watch::picked`].
+    pub picks: bool,
+    /// [`Watch::pelt`].
+    pub pelt: bool,
+    /// [`Watch::balancing`] and [`Watch::balanced`].
+    pub balance: bool,
+}
+
+/// A watcher. The kernel's state stands before the side effects of what is announced. It may read, not act.
+pub trait Watch {
+    /// What it wants to be told of; asked once, before the boot.
+    fn interests(&self) -> Interests;
+
+    /// A placement is about to be decided.
+    fn placing(&mut self, _kernel: &Reader, _placement: &KsPlacement) {}
+
+    /// A placement is decided; the rule to name as its reason, an index into [`Self::rules`]. `None`: the
+    /// kernel's own code.
+    fn placed(&mut self, _kernel: &Reader, _placement: &KsPlacement) -> Option<u16> {
+        None
+    }
+
+    /// A fair pick on `cpu` begins.
+    fn picking(&mut self, _kernel: &Reader, _cpu: CpuId) {}
+
+    /// It is done.
+    fn picked(&mut self, _kernel: &Reader, _cpu: CpuId, _task: Option<TaskId>) {}
+
+    /// A PELT update; `update` as `struct ks_pelt` describes it.
+    fn pelt(&mut self, _kernel: &Reader, _update: *const c_void) {}
+
+    /// A pass of load balancing over one domain begins.
+    fn balancing(&mut self, _kernel: &Reader, _cpu: CpuId, _level: u32, _kind: u32) {}
+
+    /// It has moved so many tasks.
+    fn balanced(&mut self, _kernel: &Reader, _cpu: CpuId, _level: u32, _kind: u32, _moved: u32) {}
+
+    /// Names of the rules that [`Self::placed`] gives, by their number, each with what it says as a clause; asked once.
+    fn rules(&self) -> Vec<(&'static str, &'static str)> {
+        Vec::new()
+    }
+}
+
+/// Reads the kernel's state.
+#[derive(Clone, Copy)]
+pub struct Reader {
+    pub(super) kernel: &'static KsKernel,
+}
+
+impl Reader {
+    /// A CPU's run queue; pointers in it are null.
+    pub fn cpu(&self, cpu: CpuId, to: &mut FgCpu) {
+        // SAFETY: the kernel has booted, CPU numbers are its own; it fills the struct.
+        unsafe { (self.kernel.read_cpu)(cpu as i32, to) }
+    }
+
+    /// A task; pointers in it are null.
+    pub fn task(&self, task: TaskId, to: &mut FgTask) {
+        // SAFETY: as above; tasks are those that were forked.
+        unsafe { (self.kernel.read_task)(task as i32, to) }
+    }
+
+    /// The whole table, for what later versions of the border read.
+    pub fn kernel(&self) -> &'static KsKernel {
+        self.kernel
+    }
+}

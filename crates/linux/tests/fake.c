@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A kernel that is none, for tests of its host: round robin per CPU. It uses every call and every callback of ks.h,
+ * and tells in its log, at level 4, what it was told.
+ *
+ * Threads of these names make it misbehave when they are born: warn, bug, panic, lock, stub, softirq (raised on another
+ * CPU), cpu (placed on one that does not exist),
+ * again (the same line twice in the log), lost (read elsewhere than it was told).
+ */
+#include <stdio.h>
+#include <string.h>
+#include "ks.h"
+
+#define MAX_TASKS 256
+#define MAX_CPUS 64
+#define MS 1000000ull
+
+struct task {
+	s32 cpu;
+	s32 group;
+	s32 runnable;
+	s32 fair;
+	s32 lost;
+	struct ks_attr attr;
+	u64 allowed[KS_MASK_WORDS];
+};
+
+static const struct ks_host *host;
+static const struct ks_machine *machine;
+static struct task tasks[MAX_TASKS];
+static s32 queue[MAX_CPUS][MAX_TASKS], nr[MAX_CPUS], current[MAX_CPUS], evict[MAX_CPUS];
+static s32 nr_groups = 1, limited[16], throttled[MAX_CPUS];
+
+static void say(u32 level, u32 warn, const char *line)
+{
+	host->print(host->self, level, warn, line);
+}
+
+static void say_cpu(s32 cpu)
+{
+	const struct ks_cpu_desc *c = &machine->cpus[cpu];
+	char line[160];
+
+	snprintf(line, sizeof(line), "cpu %d: capacity %u node %d package %d pd %d smt %llx cluster %llx mc %llx", cpu,
+		 c->capacity, c->node, c->package, c->pd, c->smt[0], c->cluster[0], c->mc[0]);
+	say(4, 0, line);
+}
+
+static s32 boot(const struct ks_host *h, const struct ks_machine *m)
+{
+	char line[160];
+
+	host = h;
+	machine = m;
+	if (h->size != sizeof(*h) || m->size != sizeof(*m))
+		return -22;
+	for (u32 cpu = 0; cpu < m->nr_cpus; cpu++)
+		current[cpu] = evict[cpu] = KS_NONE;
+	h->work(h->self, KS_WORK_ENQUEUE, 1000);
+	say_cpu(0);
+	say_cpu((s32)m->nr_cpus - 1);
+	for (u32 i = 0; i < m->nr_pds; i++) {
+		const struct ks_pd *pd = &m->pds[i];
+
+		snprintf(line, sizeof(line), "pd %d: %u opps, top %u kHz %u uW, %u us", pd->cpu, pd->nr_opps,
+			 pd->opps[pd->nr_opps - 1].khz, pd->opps[pd->nr_opps - 1].power_uw, pd->transition_us);
+		say(4, 0, line);
+	}
+	say(6, 0, "too quiet to be kept");
+	return h->clock(h->self, 0) == 0 && h->irq_time(h->self, 0) == 0 ? 0 : -5;
+}
+
+static s32 allowed(const struct task *p, s32 cpu)
+{
+	return p->allowed[cpu / 64] >> (cpu % 64) & 1;
+}
+
+/* The allowed CPU with the fewest tasks. */
+static s32 choose(const struct task *p)
+{
+	s32 best = KS_NONE;
+
+	for (s32 cpu = 0; cpu < (s32)machine->nr_cpus; cpu++)
+		if (allowed(p, cpu) && (best < 0 || nr[cpu] < nr[best]))
+			best = cpu;
+	return best;
+}
+
+static s32 idle_cpu(const struct task *p)
+{
+	for (s32 cpu = 0; cpu < (s32)machine->nr_cpus; cpu++)
+		if (allowed(p, cpu) && !nr[cpu] && current[cpu] < 0)
+			return cpu;
+	return KS_NONE;
+}
+
+static void put(s32 task, s32 cpu, u32 cause)
+{
+	struct task *p = &tasks[task];
+
+	/* Like the kernel, it does not say that a new task begins elsewhere. */
+	if (p->cpu != cpu && cause != KS_CAUSE_FORK)
+		host->migrated(host->self, task, p->cpu, cpu, cause);
+	p->cpu = cpu;
+	queue[cpu][nr[cpu]++] = task;
+}
+
+static void take(s32 task, s32 cpu)
+{
+	s32 to = 0;
+
+	for (s32 i = 0; i < nr[cpu]; i++)
+		if (queue[cpu][i] != task)
+			queue[cpu][to++] = queue[cpu][i];
+	nr[cpu] = to;
+}
+
+static void place(s32 this_cpu, s32 task, s32 kind)
+{
+	struct task *p = &tasks[task];
+	struct ks_placement d = { .kind = kind, .task = task, .prev = p->cpu, .this_cpu = this_cpu, .chosen = KS_NONE,
+				  .current = current[this_cpu], .is_fair = p->fair, .probes = 3 };
+
+	if (host->placing)
+		host->placing(host->self, &d);
+	host->work(host->self, KS_WORK_PROBE, 3);
+	d.chosen = choose(p);
+	host->placed(host->self, &d);
+	p->runnable = 1;
+	put(task, d.chosen, kind == KS_FORK ? KS_CAUSE_FORK : KS_CAUSE_WAKE);
+	host->enqueued(host->self, task, d.chosen);
+	host->ipi(host->self, d.chosen, KS_IPI_RESCHED);
+}
+
+static void misbehave(const char *comm, s32 cpu, s32 task)
+{
+	struct ks_placement nowhere = { .kind = KS_FORK, .task = 0, .prev = 0, .chosen = 1000 };
+
+	if (!strcmp(comm, "warn"))
+		say(4, 1, "WARNING: at fake.c");
+	if (!strcmp(comm, "bug"))
+		host->fault(host->self, KS_FAULT_BUG, "fake.c:1");
+	if (!strcmp(comm, "panic"))
+		host->fault(host->self, KS_FAULT_PANIC, "no init");
+	if (!strcmp(comm, "lock"))
+		host->fault(host->self, KS_FAULT_LOCK, "rq lock taken twice");
+	if (!strcmp(comm, "stub"))
+		host->fault(host->self, KS_FAULT_STUB, "printk_deferred");
+	if (!strcmp(comm, "softirq"))
+		host->softirq(host->self, cpu + 1);
+	if (!strcmp(comm, "cpu"))
+		host->placed(host->self, &nowhere);
+	if (!strcmp(comm, "again")) {
+		say(4, 0, "said once at 0x7f2720070440, flags 0x1317");
+		say(4, 0, "said once at 0x7f2720070440, flags 0x1317");
+	}
+	tasks[task].lost = !strcmp(comm, "lost");
+}
+
+static void fork_task(s32 cpu, const struct ks_birth *child)
+{
+	struct task *p = &tasks[child->task];
+
+	memcpy(p->allowed, child->allowed, sizeof(p->allowed));
+	p->cpu = cpu;
+	p->group = child->group;
+	p->attr = child->attr;
+	p->fair = child->attr.policy != FG_SCHED_FIFO && child->attr.policy != FG_SCHED_RR;
+	misbehave(child->comm, cpu, child->task);
+	host->work(host->self, KS_WORK_WAKEUP, 1);
+	place(cpu, child->task, KS_FORK);
+	if (limited[p->group])
+		host->timer(host->self, p->cpu, MS);
+}
+
+static void exec_task(s32 cpu, s32 task)
+{
+	(void)cpu;
+	(void)task;
+}
+
+static void wake(s32 cpu, s32 waker, s32 task, u32 sync)
+{
+	(void)waker;
+	(void)sync;
+	place(cpu, task, KS_WAKE);
+}
+
+static void block(s32 cpu)
+{
+	tasks[current[cpu]].runnable = 0;
+}
+
+static void yield(s32 cpu)
+{
+	(void)cpu;
+}
+
+static s32 set_attr(s32 cpu, s32 task, const struct ks_attr *attr)
+{
+	(void)cpu;
+	tasks[task].attr = *attr;
+	return attr->nice < -19 ? -1 : 0;
+}
+
+static s32 set_allowed(s32 cpu, s32 task, const u64 *mask)
+{
+	memcpy(tasks[task].allowed, mask, sizeof(tasks[task].allowed));
+	if (!allowed(&tasks[task], cpu)) {
+		evict[cpu] = task;
+		host->ipi(host->self, cpu, KS_IPI_RESCHED);
+	}
+	return 0;
+}
+
+static s32 schedule(s32 cpu)
+{
+	s32 prev = current[cpu];
+
+	if (host->picking)
+		host->picking(host->self, cpu);
+	if (prev >= 0 && tasks[prev].runnable)
+		queue[cpu][nr[cpu]++] = prev;
+	current[cpu] = KS_NONE;
+	if (evict[cpu] >= 0)
+		return KS_PICK_STOPPER;
+	if (nr[cpu] && !(throttled[cpu] && limited[tasks[queue[cpu][0]].group])) {
+		current[cpu] = queue[cpu][0];
+		take(current[cpu], cpu);
+		if (machine->schedutil)
+			host->frequency(host->self, cpu, 0xffffffff);
+	}
+	if (host->picked)
+		host->picked(host->self, cpu, current[cpu]);
+	return current[cpu] >= 0 ? current[cpu] : KS_PICK_IDLE;
+}
+
+static void stopper(s32 cpu)
+{
+	s32 task = evict[cpu];
+
+	evict[cpu] = KS_NONE;
+	if (task < 0)
+		return;
+	take(task, cpu);
+	put(task, choose(&tasks[task]), KS_CAUSE_AFFINITY);
+	host->ipi(host->self, tasks[task].cpu, KS_IPI_RESCHED);
+}
+
+static void tick(s32 cpu)
+{
+	host->work(host->self, KS_WORK_TICK, 1);
+	if (nr[cpu])
+		host->ipi(host->self, cpu, KS_IPI_RESCHED);
+	host->softirq(host->self, cpu);
+}
+
+static void ipi(s32 cpu, u32 kind)
+{
+	(void)cpu;
+	(void)kind;
+}
+
+/* Balancing: the first of this queue goes to a CPU without any. */
+static void softirq(s32 cpu)
+{
+	s32 task, to;
+
+	if (host->balancing)
+		host->balancing(host->self, cpu, FG_LEVEL_MC, 1);
+	if (nr[cpu] && !limited[tasks[queue[cpu][0]].group]) {
+		task = queue[cpu][0];
+		to = idle_cpu(&tasks[task]);
+		if (to >= 0 && to != cpu) {
+			take(task, cpu);
+			put(task, to, KS_CAUSE_BALANCE);
+			host->ipi(host->self, to, KS_IPI_RESCHED);
+			host->ipi(host->self, to, KS_IPI_CALL);
+			host->ipi(host->self, to, KS_IPI_WAKE);
+		}
+	}
+	if (host->balanced)
+		host->balanced(host->self, cpu, FG_LEVEL_MC, 1, 0);
+}
+
+/* A limited group runs every other millisecond. */
+static void timer(s32 cpu)
+{
+	throttled[cpu] ^= 1;
+	host->ipi(host->self, cpu, KS_IPI_RESCHED);
+	host->timer(host->self, cpu, nr[cpu] || current[cpu] >= 0 ? host->clock(host->self, cpu) / MS * MS + MS : ~0ull);
+}
+
+static void idle_enter(s32 cpu, u32 index, u64 latency, u64 residency)
+{
+	(void)cpu;
+	(void)index;
+	(void)latency;
+	(void)residency;
+}
+
+static void on_cpu(s32 cpu)
+{
+	(void)cpu;
+}
+
+static void tick_stopped(s32 cpu, u32 stopped)
+{
+	(void)cpu;
+	(void)stopped;
+}
+
+static void freq_scale(s32 cpu, u32 scale)
+{
+	char line[80];
+
+	snprintf(line, sizeof(line), "cpu %d runs at %u", cpu, scale);
+	if (cpu == 0)
+		say(4, 0, line);
+}
+
+static void frequency_limits(s32 cpu, const struct fg_frequency_limits *limits)
+{
+	char line[80];
+
+	snprintf(line, sizeof(line), "cpu %d may run at %u of %u kHz", cpu, limits->policy, limits->top);
+	if (cpu == 0)
+		say(4, 0, line);
+}
+
+static s32 group_new(s32 parent)
+{
+	limited[nr_groups] = limited[parent];
+	return nr_groups++;
+}
+
+static s32 group_write(s32 group, const char *file, const char *value)
+{
+	if (!strcmp(file, "cpu.max"))
+		limited[group] = 1;
+	return strcmp(value, "nonsense") ? 0 : -22;
+}
+
+static void read_cpu(s32 cpu, struct fg_cpu *to)
+{
+	to->id = cpu;
+	to->nr_running = (u32)nr[cpu];
+	to->clock = host->clock(host->self, cpu);
+}
+
+static void read_task(s32 task, struct fg_task *to)
+{
+	to->id = (u32)task;
+	to->cpu = tasks[task].cpu + tasks[task].lost;
+}
+
+#ifndef FAKE_ABI
+#define FAKE_ABI KS_ABI
+#endif
+#ifndef FAKE_SIZE
+#define FAKE_SIZE sizeof(struct ks_kernel)
+#endif
+#ifndef FAKE_TICK
+#define FAKE_TICK tick
+#endif
+
+static const struct ks_kernel kernel = {
+	.size = FAKE_SIZE, .abi = FAKE_ABI, .max_cpus = MAX_CPUS, .hz = 250, .release = "0.0-fake", .boot = boot,
+	.fork = fork_task, .exec = exec_task, .wake = wake, .block = block, .exit = block, .yield = yield,
+	.set_attr = set_attr, .set_allowed = set_allowed, .schedule = schedule, .stopper = stopper, .tick = FAKE_TICK,
+	.ipi = ipi, .softirq = softirq, .timer = timer, .idle_enter = idle_enter, .idle_exit = on_cpu,
+	.tick_stopped = tick_stopped, .freq_scale = freq_scale, .frequency_limits = frequency_limits,
+	.group_new = group_new, .group_write = group_write, .read_cpu = read_cpu, .read_task = read_task,
+};
+
+const struct ks_kernel *ks_kernel(void)
+{
+	return &kernel;
+}

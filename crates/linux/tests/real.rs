@@ -1,0 +1,223 @@
+//! A kernel that was built from a tree, named by `FAIRGROUND_LIBKSCHED`, on machines of several shapes: no warning, no
+//! fault, checkers and audit quiet, the same events twice. Without that variable there is nothing to test.
+
+mod support;
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Instant;
+
+use fairground_linux::{die, Kernel, Linux};
+use fairground_machine::testing::Shape;
+use fairground_machine::{Cluster, CpuId, CpuMask, Machine};
+use fairground_sim::{Config, Engine, Event, EventKind, Governor, HashObserver, Observer};
+use fairground_workload::testing::Random;
+use fairground_workload::{Amount, Op, Policy, ProgramBuilder, SchedAttr, Start, Workload};
+use support::{alone, in_child};
+
+fn library() -> Option<PathBuf> {
+    std::env::var_os("FAIRGROUND_LIBKSCHED").map(PathBuf::from)
+}
+
+/// `nodes` packages of equal CPUs, in cores of `threads` with neighbouring ids, in clusters of `cluster` CPUs that
+/// share a cache (0: none), one last-level cache a node.
+fn server(nr_cpus: u32, nodes: u32, cluster: u32, threads: u32) -> Machine {
+    let mut m = Machine::symmetric(nr_cpus as usize);
+    let per_node = nr_cpus / nodes;
+    let part =
+        |size: u32| -> Vec<CpuMask> { (0..nr_cpus / size).map(|i| (i * size..(i + 1) * size).collect()).collect() };
+    for cpu in &mut m.cpus {
+        (cpu.core, cpu.node) = (cpu.id / threads, cpu.id / per_node);
+        (cpu.llc, cpu.package) = (cpu.node, cpu.node);
+        cpu.cluster = cpu.id.checked_div(cluster).unwrap_or(cpu.node);
+    }
+    m.cores = part(threads);
+    (m.nodes, m.llcs, m.packages) = (part(per_node), part(per_node), part(per_node));
+    let clusters = part(if cluster > 0 { cluster } else { per_node });
+    let whole = |cpus| Cluster { cpus, shares_cache: cluster > 0, active_mw: 50.0, idle_mw: 50.0 };
+    m.clusters = clusters.into_iter().map(whole).collect();
+    m.numa_distance = (0..nodes).map(|a| (0..nodes).map(|b| if a == b { 10 } else { 20 }).collect()).collect();
+    m.cpu_types[0].smt_throughput = if threads > 1 { vec![1000, 1250] } else { vec![1000] };
+    m
+}
+
+/// Counts changes of clocks.
+#[derive(Default)]
+struct Clocks(u32);
+
+impl Observer for Clocks {
+    fn event(&mut self, event: &Event) {
+        self.0 += u32::from(event.time > 0 && matches!(event.kind, EventKind::Frequency { .. }));
+    }
+}
+
+/// One run; its hash, and a line on its speed.
+fn run(kernel: Kernel, m: Machine, workload: &str, governor: Governor) -> u128 {
+    let (w, _) = Workload::find(workload, &m).unwrap();
+    let config = Config { hz: kernel.hz(), governor, audit_every_ns: 10_000_000, ..Config::default() };
+    let sched = Linux::new(kernel, die).unwrap();
+    let (mut hash, mut clocks) = (HashObserver::new(), Clocks::default());
+    let mut engine = Engine::new(Arc::new(m), Arc::new(w), Box::new(sched), config);
+    let start = Instant::now();
+    let outcome = engine.run(&mut [&mut hash, &mut clocks]).unwrap();
+    assert_eq!(clocks.0 > 100, governor == Governor::Schedutil, "{} changes of clocks", clocks.0);
+    let (simulated, wall) = (outcome.end as f64 / 1e9, start.elapsed().as_secs_f64());
+    println!("\n= {workload}: {simulated:.3} s in {wall:.3} s, {:.1} x; {:?}", simulated / wall, outcome.notes);
+    assert_eq!(outcome.notes.len(), 1, "{:?}", outcome.notes);
+    hash.value()
+}
+
+fn quiet(test: &str, m: impl FnOnce() -> Machine, workload: &str, governor: Governor) {
+    let Some(library) = library() else { return };
+    alone(test, || {
+        run(Kernel::load(&library).unwrap(), m(), workload, governor);
+    });
+}
+
+fn hikey960() -> Machine {
+    Machine::find("hikey960").unwrap()
+}
+
+#[test]
+fn big_little_runs_a_pipe() {
+    quiet("big_little_runs_a_pipe", hikey960, "sched-pipe:loops=20000", Governor::Performance);
+}
+
+#[test]
+fn big_little_runs_periodic_tasks_with_schedutil() {
+    let test = "big_little_runs_periodic_tasks_with_schedutil";
+    quiet(test, hikey960, "periodic:tasks=12,duty=20,duration=2", Governor::Schedutil);
+}
+
+#[test]
+fn clustered_nodes_run_a_pipe() {
+    quiet("clustered_nodes_run_a_pipe", || server(48, 2, 4, 1), "sched-pipe:loops=20000", Governor::Performance);
+}
+
+#[test]
+fn clustered_nodes_run_periodic_tasks() {
+    let test = "clustered_nodes_run_periodic_tasks";
+    quiet(test, || server(48, 2, 4, 1), "periodic:tasks=120,duty=30,duration=2", Governor::Performance);
+}
+
+#[test]
+fn many_threads_run_beyond_capacity() {
+    let test = "many_threads_run_beyond_capacity";
+    quiet(test, || server(16, 2, 4, 2), "periodic:tasks=64,duty=40,duration=2", Governor::Performance);
+}
+
+#[test]
+fn two_hundred_threads_run_periodic_tasks() {
+    let test = "two_hundred_threads_run_periodic_tasks";
+    quiet(test, || server(224, 2, 0, 2), "periodic:tasks=600,duty=15,duration=1", Governor::Performance);
+}
+
+#[test]
+fn the_bench_of_eight_cpus() {
+    let workload = "periodic:tasks=40,periods=5+8+10+16+20+25+40,duty=15,duration=20";
+    quiet("the_bench_of_eight_cpus", || Machine::symmetric(8), workload, Governor::Performance);
+}
+
+#[test]
+fn the_same_run_gives_the_same_events_in_every_process() {
+    let Some(library) = library() else { return };
+    let hashes = [0, 1].map(|_| {
+        in_child("the_same_run_gives_the_same_events_in_every_process", || {
+            let kernel = Kernel::load(&library).unwrap();
+            let workload = "periodic:tasks=60,duty=30,duration=0.5";
+            let hash = run(kernel, server(48, 2, 4, 1), workload, Governor::Performance);
+            println!("\nhash {hash:032x}");
+        })
+    });
+    let [Some(a), Some(b)] = hashes else { return };
+    let text = |o: &std::process::Output| String::from_utf8_lossy(&o.stdout).into_owned();
+    let line = |o| text(o).lines().find(|l| l.starts_with("hash ")).map(String::from);
+    assert!(line(&a).is_some() && line(&a) == line(&b), "{} {}", text(&a), text(&b));
+}
+
+/// Random programs (pipes, locks, forks, exec, affinity, attributes), some threads of them real-time, on random machines
+/// of every shape. `FAIRGROUND_RANDOM_RUNS` says how many, of them `FAIRGROUND_RANDOM_FIRST` the first.
+#[test]
+fn random_workloads_run_on_random_machines() {
+    let test = "random_workloads_run_on_random_machines";
+    let Some(library) = library() else { return };
+    if let Some(seed) = number("FAIRGROUND_RANDOM_SEED") {
+        let kernel = Kernel::load(&library).unwrap();
+        let m = Shape::from_seed(seed).build();
+        let w = random_workload(seed, m.nr_cpus());
+        let governor = if seed % 3 == 0 { Governor::Schedutil } else { Governor::Performance };
+        let config = Config { hz: kernel.hz(), governor, seed, audit_every_ns: 1_000_000, ..Config::default() };
+        let sched = Linux::new(kernel, die).unwrap();
+        Engine::new(Arc::new(m), Arc::new(w), Box::new(sched), config).run(&mut []).unwrap();
+        return;
+    }
+    let first = number("FAIRGROUND_RANDOM_FIRST").unwrap_or(0);
+    for seed in first..first + number("FAIRGROUND_RANDOM_RUNS").unwrap_or(20) {
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", test, "--nocapture"]).env("FAIRGROUND_RANDOM_SEED", seed.to_string());
+        let output = child.output().unwrap();
+        assert!(output.status.success(), "seed {seed}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+fn number(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok()?.parse().ok()
+}
+
+fn random_workload(seed: u64, nr_cpus: usize) -> Workload {
+    let mut random = Random::new(seed);
+    let mut workload = random.workload(nr_cpus);
+    for task in &mut workload.tasks {
+        if random.below(4) == 0 {
+            task.attr = rt_attr(&mut random);
+        }
+    }
+    add_crowd(&mut workload, &mut random);
+    workload
+}
+
+fn rt_attr(random: &mut Random) -> SchedAttr {
+    let policy = [Policy::Fifo, Policy::Rr][random.below(2) as usize];
+    SchedAttr { policy, rt_priority: 1 + random.below(3) as u8, ..SchedAttr::default() }
+}
+
+/// More threads than CPUs, which compute and sleep, become real-time and fair again, and move about.
+fn add_crowd(workload: &mut Workload, random: &mut Random) {
+    let mut program = ProgramBuilder::new();
+    let (here, there) = (CpuMask::of(0), CpuMask::first_n(64));
+    program.repeat(Some(20), |p| {
+        p.op(Op::Run(Amount { base: 10_000, jitter: 2_000_000 }));
+        p.op(Op::Sleep(Amount { base: 1_000, jitter: 500_000 }));
+        p.op(Op::SetAttr(SchedAttr { nice: random.below(40) as i8 - 20, ..SchedAttr::default() }));
+        p.op(Op::SetAffinity(here));
+        p.op(Op::Run(Amount { base: 10_000, jitter: 100_000 }));
+        p.op(Op::SetAffinity(there));
+        p.op(Op::Exec);
+        p.op(Op::SetAttr(rt_attr(random)));
+    });
+    let mut task = fairground_sim::testing::spec("crowd", Vec::new());
+    task.program = program.build();
+    workload.tasks.push(task);
+    let count = 1 + random.below(40) as u32;
+    workload.start.push(Start { spec: workload.tasks.len() as u32 - 1, count, cpu: 0 });
+}
+
+/// A group with half a CPU gets half a CPU.
+#[test]
+fn cpu_max_holds_a_group_back() {
+    let Some(library) = library() else { return };
+    alone("cpu_max_holds_a_group_back", || {
+        let kernel = Kernel::load(&library).unwrap();
+        let m = Machine::symmetric(2);
+        let file = r#"{ "cgroups": { "/half": { "cpu.max": "50000 100000" } }, "global": { "duration": 2 },
+            "tasks": { "hog": { "taskgroup": "/half", "loop": -1, "run": 1000 } } }"#;
+        let w = fairground_workload::rtapp::import("f.json", file.as_bytes(), &Default::default(), &m).unwrap().0;
+        let config = Config { hz: kernel.hz(), ..Config::default() };
+        let sched = Linux::new(kernel, die).unwrap();
+        let outcome = Engine::new(Arc::new(m), Arc::new(w), Box::new(sched), config).run(&mut []).unwrap();
+        let ran: u64 = (0..2).map(|cpu: CpuId| outcome.totals.time[cpu as usize].task_ns).sum();
+        let share = ran as f64 / outcome.end as f64;
+        assert!((0.48..0.54).contains(&share), "{share}");
+    });
+}

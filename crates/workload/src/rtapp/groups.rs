@@ -1,0 +1,94 @@
+//! The section `cgroups`, ours: what is written to the files of task groups, which rt-app leaves to a script.
+//!
+//! ```json
+//! "cgroups": { "/a": { "cpu.weight": 300, "cpu.max": "50000 100000" } }
+//! ```
+//!
+//! A group that a task names as its `taskgroup` needs no entry here: like rt-app, we make it, with its parents.
+
+use super::fields::Fields;
+use super::source::Source;
+use crate::error::{nearest, WorkloadError};
+use crate::json::{Member, Span, Value};
+use crate::program::{GroupId, TaskGroup};
+
+/// Files of the cpu controller that can be written.
+const FILES: &[&str] =
+    &["cpu.weight", "cpu.weight.nice", "cpu.max", "cpu.max.burst", "cpu.idle", "cpu.uclamp.min", "cpu.uclamp.max"];
+/// More groups than this in one file are taken for a mistake: each costs a run queue on every CPU.
+const MAX_GROUPS: usize = 1000;
+
+/// The task groups of a file, parents before their children.
+#[derive(Default)]
+pub(super) struct Groups {
+    list: Vec<TaskGroup>,
+}
+
+impl Groups {
+    /// Reads the section; none is no group yet.
+    pub fn read(source: &mut Source, section: Option<&Member>) -> Result<Groups, WorkloadError> {
+        let mut groups = Groups::default();
+        let Some(section) = section else { return Ok(groups) };
+        let mut paths = Fields::of(source, &section.value, "`cgroups`")?;
+        for (path, member) in paths.take(|_| true) {
+            let Some(group) = groups.id_of(source, &path, member.key_span)? else {
+                return Err(source.error(member.key_span, "the root group", "expected a group below `/`"));
+            };
+            let mut files = Fields::of(source, &member.value, &format!("group `{path}`"))?;
+            for (name, value) in files.take(|_| true) {
+                let file = file(source, &name, value)?;
+                groups.list[group as usize].files.push(file);
+            }
+        }
+        Ok(groups)
+    }
+
+    /// The group of that path, made if it is new; `None` for the root group.
+    pub fn id_of(&mut self, source: &Source, path: &str, at: Span) -> Result<Option<GroupId>, WorkloadError> {
+        if !path.is_empty() && !path.starts_with('/') {
+            return Err(source.error(at, format!("`{path}` is no task group"), "expected a path from `/`"));
+        }
+        let mut parent = None;
+        let mut whole = String::new();
+        for name in path.trim_end_matches('/').split('/').skip(1) {
+            if matches!(name, "" | "." | "..") {
+                return Err(source.error(at, format!("`{path}` is no task group"), "expected names between the `/`"));
+            }
+            whole = format!("{whole}/{name}");
+            let known = self.list.iter().position(|g| g.path == whole);
+            parent = Some(known.unwrap_or_else(|| self.add(&whole, parent)) as GroupId);
+        }
+        if self.list.len() > MAX_GROUPS {
+            return Err(source.error(
+                at,
+                format!("`{path}` is one group more"),
+                format!("expected {MAX_GROUPS} at most"),
+            ));
+        }
+        Ok(parent)
+    }
+
+    fn add(&mut self, path: &str, parent: Option<GroupId>) -> usize {
+        self.list.push(TaskGroup { path: path.into(), parent, files: Vec::new() });
+        self.list.len() - 1
+    }
+
+    /// All of them.
+    pub fn into_list(self) -> Vec<TaskGroup> {
+        self.list
+    }
+}
+
+fn file(source: &Source, name: &str, member: &Member) -> Result<(String, String), WorkloadError> {
+    if !FILES.contains(&name) {
+        let help = nearest(name, "the files are", FILES.iter().copied());
+        let text = format!("no file `{name}` in a task group");
+        return Err(source.error_with_help(member.key_span, text, "expected a file of the cpu controller", Some(help)));
+    }
+    let value = match &member.value.value {
+        Value::String(text) => text.clone(),
+        Value::Int(number) => number.to_string(),
+        _ => return Err(source.mismatch(member, "expected a number or a string, as one writes it to the file")),
+    };
+    Ok((name.into(), value))
+}
