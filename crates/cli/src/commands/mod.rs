@@ -41,6 +41,9 @@ pub enum Command {
     Feature(feature::FeatureCommand),
     /// Measure our own speed
     Bench(bench::Bench),
+    /// Serve one run of this program, told on standard input
+    #[command(hide = true)]
+    Worker,
 }
 
 impl Command {
@@ -57,6 +60,8 @@ impl Command {
             Command::Workload(command) => command.run(),
             Command::Feature(command) => command.run(),
             Command::Bench(command) => command.run(),
+            // Served by main, where nothing has been set up yet.
+            Command::Worker => Ok(End::Done),
         }
     }
 }

@@ -10,6 +10,7 @@ mod formats;
 mod reproduce;
 mod run;
 mod stats;
+mod worker;
 
 use std::path::Path;
 use std::process::{Command, Output};
