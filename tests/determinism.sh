@@ -74,6 +74,30 @@ for jobs in 2 8; do
 done
 "$release" "${args[@]}" --check-determinism >/dev/null
 
+# Runs in processes of their own: those of our scheduler give the same as here ...
+same "here and in workers" "$one" "$("$release" "${args[@]}" --in-worker)"
+# ... and those of built kernels, named in FAIRGROUND_TEST_KERNELS, repeat.
+if [ -z "${FAIRGROUND_TEST_KERNELS:-}" ]; then
+	echo "SKIPPED: linux:, FAIRGROUND_TEST_KERNELS names no built kernels"
+fi
+for kernel in ${FAIRGROUND_TEST_KERNELS:-}; do
+	for line in "hikey960 sched-pipe:loops=1000,threads" "epyc-7742-2p periodic:tasks=300,duty=15,duration=1"; do
+		args=(compare $line --base fair:v6.12 --test "linux:$kernel" --seeds 3 --format json)
+		one=$("$release" "${args[@]}" --jobs 1)
+		same "$line linux:$kernel, twice" "$one" "$("$release" "${args[@]}" --jobs 1)"
+		same "$line linux:$kernel, debug and release" "$one" "$("$debug" "${args[@]}" --jobs 2)"
+		for jobs in 2 8; do
+			same "$line linux:$kernel, --jobs 1 and $jobs" "$one" "$("$release" "${args[@]}" --jobs $jobs)"
+		done
+	done
+	args=(run hikey960 periodic:tasks=12,duty=30,duration=0.3 --sched "linux:$kernel" --format json)
+	hash=$("$release" "${args[@]}")
+	same "linux:$kernel traced" "$hash" "$("$release" "${args[@]}" --trace "$dir/kernel.txt" --why)"
+	first=$(cksum <"$dir/kernel.txt")
+	"$debug" "${args[@]}" --trace "$dir/kernel.txt" --why >/dev/null
+	same "traces of linux:$kernel" "$first" "$(cksum <"$dir/kernel.txt")"
+done
+
 # This machine, where it shows itself.
 if [ -e /sys/devices/system/cpu/online ]; then
 	first=$("$release" machine capture 2>/dev/null)

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 use fairground_lab::setup::Setup;
 use fairground_lab::spec::SchedSpec;
+use fairground_lab::worker::Workers;
 use fairground_machine::Machine;
 use fairground_sim::{Config, Governor};
 use fairground_workload::{Warning, WarningKind, Workload};
@@ -91,7 +92,13 @@ impl Circumstances {
             }
         }
         let scheds = scheds.iter().map(|s| s.parse()).collect::<Result<Vec<SchedSpec>, _>>()?;
-        Ok(Setup { machine: Arc::new(machine), workload: Arc::new(workload), scheds, config: self.config() })
+        Ok(Setup {
+            machine: Arc::new(machine),
+            workload: Arc::new(workload),
+            scheds,
+            config: self.config(),
+            workers: Workers::default(),
+        })
     }
 }
 

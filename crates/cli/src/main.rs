@@ -6,10 +6,12 @@ mod error;
 mod input;
 mod output;
 mod progress;
+mod workers;
 
 use std::process::ExitCode;
 
 use clap::Parser;
+use fairground_lab::worker;
 
 use crate::commands::Command;
 
@@ -24,8 +26,11 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
+    let command = Cli::parse().command;
+    if let Command::Worker = command {
+        return worker::serve(&worker::scheduler);
+    }
     error::install();
     output::remove_unfinished_on_interrupt();
-    let outcome = Cli::parse().command.run();
-    error::exit_code(outcome)
+    error::exit_code(command.run())
 }

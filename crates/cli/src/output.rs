@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use fairground_trace::UnlessGone;
 use miette::Diagnostic;
 use tempfile::NamedTempFile;
 use thiserror::Error;
@@ -76,7 +77,7 @@ pub struct OutputFile {
 
 enum Target {
     Renamed(BufWriter<NamedTempFile>),
-    Direct(BufWriter<File>),
+    Direct(BufWriter<UnlessGone<File>>),
 }
 
 impl OutputFile {
@@ -85,7 +86,8 @@ impl OutputFile {
         let fail = |e: io::Error| CannotWrite::new(path, &e);
         let special = std::fs::metadata(path).is_ok_and(|m| !m.is_file());
         let target = if special {
-            Target::Direct(BufWriter::new(File::options().write(true).open(path).map_err(fail)?))
+            let file = File::options().write(true).open(path).map_err(fail)?;
+            Target::Direct(BufWriter::new(UnlessGone(file)))
         } else {
             let file = temporary(directory(path)).map_err(fail)?;
             if let Ok(mut files) = UNFINISHED.lock() {
@@ -96,21 +98,22 @@ impl OutputFile {
         Ok(OutputFile { path: path.to_owned(), target })
     }
 
+    /// The same open file, for somebody else to write into. Nothing may have been written through this.
+    pub fn descriptor(&self) -> Result<File, Failure> {
+        let file = match &self.target {
+            Target::Renamed(file) => file.get_ref().as_file(),
+            Target::Direct(file) => &file.get_ref().0,
+        };
+        file.try_clone().map_err(|e| CannotWrite::new(&self.path, &e).into())
+    }
+
     /// Gives the file its name.
     pub fn finish(self) -> Result<(), Failure> {
         let done = match self.target {
-            Target::Direct(mut file) => unless_gone(file.flush(), ()),
+            Target::Direct(mut file) => file.flush(),
             Target::Renamed(file) => rename(file, &self.path),
         };
         done.map_err(|e| run_failed(format!("cannot write {}: {e}", self.path.display())))
-    }
-}
-
-/// What a pipe's reader that has gone away does not want is as good as written.
-fn unless_gone<T>(outcome: io::Result<T>, done: T) -> io::Result<T> {
-    match outcome {
-        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(done),
-        other => other,
     }
 }
 
@@ -136,14 +139,14 @@ impl Write for OutputFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.target {
             Target::Renamed(file) => file.write(bytes),
-            Target::Direct(file) => unless_gone(file.write(bytes), bytes.len()),
+            Target::Direct(file) => file.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.target {
             Target::Renamed(file) => file.flush(),
-            Target::Direct(file) => unless_gone(file.flush(), ()),
+            Target::Direct(file) => file.flush(),
         }
     }
 }

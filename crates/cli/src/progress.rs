@@ -3,7 +3,6 @@
 use std::io::IsTerminal;
 use std::time::Duration;
 
-use fairground_sim::{Event, Observer};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// On standard error where that is a terminal.
@@ -43,18 +42,11 @@ impl Drop for Progress {
     }
 }
 
-/// Events between two looks at the clock: well under a millisecond of work.
-const EVENTS_PER_LOOK: u32 = 4096;
-
 /// Virtual time reached by a single run, on standard error; gone when dropped.
-pub struct Spinner {
-    bar: ProgressBar,
-    /// Events until the next look.
-    left: u32,
-}
+pub struct Spinner(ProgressBar);
 
 impl Spinner {
-    /// None where standard error is no terminal: the run is then not observed at all.
+    /// None where standard error is no terminal.
     pub fn on_terminal() -> Option<Spinner> {
         std::io::stderr().is_terminal().then(|| Spinner::new(ProgressDrawTarget::stderr()))
     }
@@ -64,24 +56,19 @@ impl Spinner {
         if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
             bar.set_style(style);
         }
-        Spinner { bar, left: EVENTS_PER_LOOK }
+        Spinner(bar)
     }
-}
 
-impl Observer for Spinner {
-    fn event(&mut self, event: &Event) {
-        self.left -= 1;
-        if self.left == 0 {
-            self.left = EVENTS_PER_LOOK;
-            self.bar.set_message(format!("{:.3} s of virtual time", event.time as f64 / 1e9));
-            self.bar.tick();
-        }
+    /// The run is at this time, ns.
+    pub fn show(&self, time: u64) {
+        self.0.set_message(format!("{:.3} s of virtual time", time as f64 / 1e9));
+        self.0.tick();
     }
 }
 
 impl Drop for Spinner {
     fn drop(&mut self) {
-        self.bar.finish_and_clear();
+        self.0.finish_and_clear();
     }
 }
 
@@ -110,17 +97,12 @@ impl Drop for Steps {
 
 #[cfg(test)]
 mod tests {
-    use fairground_sim::EventKind;
-
     use super::*;
 
     #[test]
-    fn the_spinner_tells_virtual_time_now_and_then() {
-        let mut spinner = Spinner::new(ProgressDrawTarget::hidden());
-        let event = |time| Event { time, cpu: 0, kind: EventKind::Frequency { khz: 1 } };
-        (1..EVENTS_PER_LOOK).for_each(|_| spinner.event(&event(1)));
-        assert_eq!(spinner.bar.message(), "");
-        spinner.event(&event(1_250_000_000));
-        assert_eq!(spinner.bar.message(), "1.250 s of virtual time");
+    fn the_spinner_tells_virtual_time() {
+        let spinner = Spinner::new(ProgressDrawTarget::hidden());
+        spinner.show(1_250_000_000);
+        assert_eq!(spinner.0.message(), "1.250 s of virtual time");
     }
 }

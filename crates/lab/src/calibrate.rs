@@ -210,6 +210,7 @@ impl Setup {
             workload: Arc::clone(&self.workload),
             scheds: self.scheds.clone(),
             config: self.config,
+            workers: self.workers.clone(),
         }
     }
 }
@@ -244,6 +245,7 @@ mod tests {
             workload: Arc::new(workload),
             scheds: vec!["fair:v5.9".parse().unwrap()],
             config: Default::default(),
+            workers: Default::default(),
         };
         let plan = Plan { scheds: 1, seeds: vec![1, 2], jobs: 1, check_determinism: false };
         let first = fit(&setup, &plan, &target, &|| ()).unwrap();

@@ -2,19 +2,34 @@
 
 use miette::Diagnostic;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::metric::Reading;
 
 /// What one run gave.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunReport {
     /// Its figures, in the order in which tables show them.
     pub readings: Vec<Reading>,
     /// Hash of the event stream.
+    #[serde(with = "hex")]
     pub hash: u128,
     /// What every output of this run must say, e.g. `balance: passive`.
     pub notes: Vec<String>,
+}
+
+/// A hash as 32 hex digits: JSON has no integers of that size.
+mod hex {
+    use serde::{de::Error, Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(hash: &u128, to: S) -> Result<S::Ok, S::Error> {
+        format!("{hash:032x}").serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u128, D::Error> {
+        u128::from_str_radix(&String::deserialize(from)?, 16).map_err(D::Error::custom)
+    }
 }
 
 /// Something that can run a scheduler with a seed: a machine with a workload, or a fake in a test. A run is a pure
@@ -95,10 +110,15 @@ fn checked(runner: &dyn Runner, sched: usize, seed: u64, twice: bool) -> Result<
 
 /// A run that panics is a run that failed: it must not take the other runs with it.
 fn guarded(runner: &dyn Runner, sched: usize, seed: u64) -> Result<RunReport, String> {
-    std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| runner.run(sched, seed))).unwrap_or_else(|panic| {
+    contained(|| runner.run(sched, seed)).unwrap_or_else(Err)
+}
+
+/// What `f` gives, or the words of its panic.
+pub(crate) fn contained<T>(f: impl FnOnce() -> T) -> Result<T, String> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(f)).map_err(|panic| {
         let words = panic.downcast_ref::<String>().map(String::as_str);
         let words = words.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
-        Err(format!("the program failed: {words}"))
+        format!("the program failed: {words}")
     })
 }
 

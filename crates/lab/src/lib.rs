@@ -4,7 +4,7 @@
 //! a [`comparison::Report`] sets base against test, pair by pair ([`stats`]), and [`tables::Format`] lays it out.
 //! [`published`] holds figures from mails, [`reproduce`] repeats them, [`calibrate`] the fits behind them, [`terms`] split
 //! a change by the cost that carries it, [`fail_if`] turns a report into a gate, [`mod@bench`]
-//! measures our own speed.
+//! measures our own speed. Code that may do anything, a kernel's, runs in processes of their own ([`worker`]).
 //!
 //! ```
 //! use std::sync::Arc;
@@ -20,6 +20,7 @@
 //!     workload: Arc::new(workload),
 //!     scheds: scheds.iter().map(|s| s.parse()).collect::<Result<_, _>>()?,
 //!     config: Default::default(),
+//!     workers: Default::default(),
 //! };
 //! let plan = experiment::Plan { scheds: 2, seeds: vec![1, 2], jobs: 1, check_determinism: false };
 //! let results = experiment::run(&plan, &setup, &|| ())?;
@@ -29,6 +30,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod around;
 pub mod bench;
 pub mod calibrate;
 pub mod comparison;
@@ -43,3 +45,4 @@ pub mod spec;
 pub mod stats;
 pub mod tables;
 pub mod terms;
+pub mod worker;

@@ -1,9 +1,9 @@
 //! A figure that a run reports: its name, unit and which way is better.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Which way a metric improves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
     /// More is better.
@@ -31,7 +31,7 @@ impl Better {
 }
 
 /// What a figure is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Metric {
     /// Name as in tables, JSON and `--fail-if`, unit last: `wakeup_latency_p99_us`.
     pub name: String,
@@ -44,10 +44,24 @@ pub struct Metric {
 }
 
 /// A figure of one run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reading {
     /// What it is.
     pub metric: Metric,
     /// Its value; finite.
+    #[serde(with = "bits")]
     pub value: f64,
+}
+
+/// A number that comes out as it went in, bit by bit.
+mod bits {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
+        value.to_bits().serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+        u64::deserialize(from).map(f64::from_bits)
+    }
 }

@@ -1,16 +1,23 @@
 //! Machine, workload, schedulers and circumstances, ready to run.
 
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 
 use fairground_fair::FairError;
 use fairground_machine::Machine;
-use fairground_sim::{Config, Engine, HashObserver, MetricsObserver, Observer, SimError};
+use fairground_sim::{Config, Engine, Event, HashObserver, MetricsObserver, Observer, Scheduler, SimError, Time};
+use fairground_trace::{FtraceText, Names, UnlessGone, Words};
 use fairground_workload::Workload;
+use miette::Diagnostic;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 use crate::experiment::{RunReport, Runner};
 use crate::metric::Metric;
 use crate::readings::{metrics, readings};
-use crate::spec::SchedSpec;
+use crate::spec::{fair, SchedSpec};
+use crate::worker::Workers;
 
 /// Everything but the seed.
 pub struct Setup {
@@ -22,7 +29,70 @@ pub struct Setup {
     pub scheds: Vec<SchedSpec>,
     /// Circumstances; the seed in it is replaced by that of each run.
     pub config: Config,
+    /// Processes for runs that must not happen in this one.
+    pub workers: Workers,
 }
+
+/// Why there is no report.
+#[derive(Debug, Error, Diagnostic)]
+pub enum RunError {
+    /// Our scheduler cannot serve the machine.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Fair(#[from] FairError),
+    /// The run could not begin.
+    #[error("{0}")]
+    Refused(String),
+    /// It failed on its way.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl From<SimError> for RunError {
+    fn from(error: SimError) -> RunError {
+        let text = error.to_string().trim_end().to_owned();
+        match error {
+            SimError::Program { .. } | SimError::Refused { .. } => RunError::Refused(text),
+            _ => RunError::Failed(text),
+        }
+    }
+}
+
+/// A run that is over.
+pub struct Ran {
+    /// What it gave.
+    pub outcome: Result<RunReport, RunError>,
+    /// Whether its trace, if it was to have one, could be written as far as the run went.
+    pub trace: io::Result<()>,
+}
+
+impl From<RunError> for Ran {
+    fn from(error: RunError) -> Ran {
+        Ran { outcome: Err(error), trace: Ok(()) }
+    }
+}
+
+/// What a trace says of its run besides its events.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TraceHead {
+    /// Machine, workload, sched, seed, each with its value.
+    pub meta: Vec<(String, String)>,
+    /// What must be said of the circumstances.
+    pub notes: Vec<String>,
+    /// The reasons of every placement are wanted too.
+    pub why: bool,
+}
+
+/// A trace to be written.
+pub struct Trace {
+    /// Its head.
+    pub head: TraceHead,
+    /// Where it goes: from its present position on.
+    pub file: File,
+}
+
+/// Told of the virtual time that a run has reached, now and then.
+pub type Progress<'a> = &'a mut dyn FnMut(Time);
 
 impl Setup {
     /// What every run reports.
@@ -30,22 +100,48 @@ impl Setup {
         metrics(&self.workload)
     }
 
-    /// A run that has not begun.
-    ///
-    /// # Errors
-    /// If the scheduler cannot serve the machine.
-    pub fn engine(&self, sched: &SchedSpec, seed: u64) -> Result<Engine, FairError> {
-        let config = Config { seed, ..self.config };
-        let sched = sched.build(&self.machine)?;
-        Ok(Engine::new(Arc::clone(&self.machine), Arc::clone(&self.workload), sched, config))
+    /// One run of a scheduler with a seed: here, or in a worker where the scheduler asks for one.
+    pub fn carry_out(&self, sched: usize, seed: u64, trace: Option<Trace>, progress: Option<Progress>) -> Ran {
+        let spec = &self.scheds[sched];
+        let Some(features) = spec.features().filter(|_| !self.workers.always) else {
+            return self.workers.run(self, spec, seed, trace, progress);
+        };
+        match fair(features, &self.machine) {
+            Err(error) => RunError::from(error).into(),
+            Ok(sched) => {
+                let trace = trace.map(|t| (t.head, BufWriter::new(UnlessGone(t.file))));
+                self.finish(self.engine(sched, seed), trace, progress)
+            }
+        }
     }
 
-    /// Carries a run out, telling `observers` of every event beside the hash and the metrics.
-    ///
-    /// # Errors
-    /// Why it failed. The observers have seen all that came before, unless the workload was refused
-    /// ([`SimError::Program`]).
-    pub fn observe(&self, mut engine: Engine, observers: &mut [&mut dyn Observer]) -> Result<RunReport, SimError> {
+    /// A run that has not begun.
+    pub fn engine(&self, sched: Box<dyn Scheduler>, seed: u64) -> Engine {
+        let config = Config { seed, ..self.config };
+        Engine::new(Arc::clone(&self.machine), Arc::clone(&self.workload), sched, config)
+    }
+
+    /// Carries a run out in this process.
+    pub fn finish<W: Write>(&self, engine: Engine, trace: Option<(TraceHead, W)>, progress: Option<Progress>) -> Ran {
+        let mut exporter = trace.map(|(head, out)| self.exporter(&head, out, engine.scheduler()));
+        let mut looks = progress.map(Looks::new);
+        let mut observers: Vec<&mut dyn Observer> = Vec::new();
+        observers.extend(exporter.as_mut().map(|o| o as &mut dyn Observer));
+        observers.extend(looks.as_mut().map(|o| o as &mut dyn Observer));
+        let outcome = self.observe(engine, &mut observers).map_err(RunError::from);
+        Ran { outcome, trace: exporter.map_or(Ok(()), |e| e.finish().map(drop)) }
+    }
+
+    fn exporter<W: Write>(&self, head: &TraceHead, out: W, sched: &dyn Scheduler) -> FtraceText<W> {
+        let names = Names::new(Arc::clone(&self.workload));
+        let mut exporter = FtraceText::new(out, self.machine.nr_cpus(), names, Words::of(sched), head.why);
+        let meta: Vec<(&str, &str)> = head.meta.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+        exporter.head(&meta, &[sched.notes(), head.notes.clone()].concat());
+        exporter
+    }
+
+    /// The hash and the metrics of a run; `observers` are told of every event too.
+    fn observe(&self, mut engine: Engine, observers: &mut [&mut dyn Observer]) -> Result<RunReport, SimError> {
         let mut hash = HashObserver::new();
         let mut metrics = MetricsObserver::new(Arc::clone(&self.machine), &self.workload);
         let mut all: Vec<&mut dyn Observer> = vec![&mut hash, &mut metrics];
@@ -63,7 +159,50 @@ impl Setup {
 
 impl Runner for Setup {
     fn run(&self, sched: usize, seed: u64) -> Result<RunReport, String> {
-        let engine = self.engine(&self.scheds[sched], seed).map_err(|e| e.to_string())?;
-        self.observe(engine, &mut []).map_err(|e| e.to_string().trim_end().to_owned())
+        self.carry_out(sched, seed, None, None).outcome.map_err(|e| e.to_string())
+    }
+}
+
+/// Events between two looks at the time: well under a millisecond of work.
+const EVENTS_PER_LOOK: u32 = 4096;
+
+/// Tells progress.
+struct Looks<'a> {
+    progress: Progress<'a>,
+    /// Events until the next look.
+    left: u32,
+}
+
+impl<'a> Looks<'a> {
+    fn new(progress: Progress<'a>) -> Self {
+        Looks { progress, left: EVENTS_PER_LOOK }
+    }
+}
+
+impl Observer for Looks<'_> {
+    fn event(&mut self, event: &Event) {
+        self.left -= 1;
+        if self.left == 0 {
+            self.left = EVENTS_PER_LOOK;
+            (self.progress)(event.time);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairground_sim::EventKind;
+
+    use super::*;
+
+    #[test]
+    fn progress_is_told_now_and_then() {
+        let mut told = Vec::new();
+        let mut tell = |time| told.push(time);
+        let mut looks = Looks::new(&mut tell);
+        let event = |time| Event { time, cpu: 0, kind: EventKind::Frequency { khz: 1 } };
+        (1..EVENTS_PER_LOOK).for_each(|_| looks.event(&event(1)));
+        looks.event(&event(1_250_000_000));
+        assert_eq!(told, [1_250_000_000]);
     }
 }

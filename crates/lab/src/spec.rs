@@ -1,10 +1,14 @@
-//! Names of schedulers as typed: `fair:PRESET+feature-feature`.
+//! Names of schedulers as typed: `fair:PRESET+feature-feature` for our own, `linux:NAME` for a kernel built by
+//! `fairground kernel build`, `linux:PATH`, with a / in it, for the library of one.
 
 use std::fmt;
+use std::fs::File;
+use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
 use fairground_fair::{Fair, FairError, Features, Options};
+use fairground_linux::build::{BuildError, Kernels};
 use fairground_machine::Machine;
 use fairground_sim::Scheduler;
 use miette::Diagnostic;
@@ -14,31 +18,52 @@ use thiserror::Error;
 #[derive(Clone)]
 pub struct SchedSpec {
     text: String,
-    features: Features,
+    kind: Kind,
+}
+
+#[derive(Clone)]
+enum Kind {
+    /// Ours.
+    Fair(Features),
+    /// A built kernel. Opened once, so that all runs of a command are runs of the same code.
+    Linux(Arc<File>),
 }
 
 /// Why a scheduler's name is not understood.
-#[derive(Clone, Debug, Error, Diagnostic, PartialEq, Eq)]
+#[derive(Debug, Error, Diagnostic)]
 pub enum SpecError {
-    /// No `fair:` in front.
+    /// No family in front.
     #[error("scheduler {0:?} does not say whose it is")]
-    #[diagnostic(help("write fair:PRESET or fair:PRESET+feature-feature, for example fair:v5.9+asym-prev-first"))]
+    #[diagnostic(help(
+        "write fair:PRESET or fair:PRESET+feature-feature, for example fair:v5.9+asym-prev-first, or linux:NAME"
+    ))]
     NoFamily(String),
     /// Something else in front.
     #[error("scheduler {text:?}: there is no family {family:?}")]
-    #[diagnostic(help("{hint}"))]
+    #[diagnostic(help("write fair:{rest} for our own scheduler, linux:NAME for that of a built kernel"))]
     UnknownFamily {
         /// As typed.
         text: String,
         /// What stands before the colon.
         family: String,
-        /// What to write instead.
-        hint: String,
+        /// What stands behind it.
+        rest: String,
     },
-    /// The real kernel.
-    #[error("scheduler {0:?}: the real kernel's scheduler cannot be run yet")]
-    #[diagnostic(help("our own scheduler is fair:PRESET, for example fair:v5.9"))]
-    LinuxNotYet(String),
+    /// No such built kernel, or one that cannot be used.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Kernel(#[from] BuildError),
+    /// A library that cannot be had.
+    #[error("scheduler {text:?}: cannot read {path}: {cause}")]
+    #[diagnostic(help("linux:PATH takes the library of a built kernel"))]
+    Library {
+        /// As typed.
+        text: String,
+        /// The file.
+        path: String,
+        /// What the system says.
+        cause: String,
+    },
     /// The preset or a feature.
     #[error(transparent)]
     #[diagnostic(transparent)]
@@ -52,26 +77,55 @@ impl FromStr for SchedSpec {
         let Some((family, rest)) = text.split_once(':') else {
             return Err(SpecError::NoFamily(text.into()));
         };
-        match family {
-            "fair" => Ok(SchedSpec { text: text.into(), features: Features::parse(text)? }),
-            "linux" => Err(SpecError::LinuxNotYet(text.into())),
-            _ => Err(SpecError::UnknownFamily {
-                text: text.into(),
-                family: family.into(),
-                hint: format!("write fair:{rest}"),
-            }),
+        let kind = match family {
+            "fair" => Kind::Fair(Features::parse(text)?),
+            "linux" if rest.contains('/') => Kind::Linux(Arc::new(open(text, Path::new(rest))?)),
+            "linux" => Kind::Linux(Arc::new(open(text, &Kernels::user()?.find(rest)?.library)?)),
+            _ => {
+                let (text, family, rest) = (text.into(), family.into(), rest.into());
+                return Err(SpecError::UnknownFamily { text, family, rest });
+            }
+        };
+        Ok(SchedSpec { text: text.into(), kind })
+    }
+}
+
+fn open(text: &str, path: &Path) -> Result<File, SpecError> {
+    let refuse =
+        |cause: &str| SpecError::Library { text: text.into(), path: path.display().to_string(), cause: cause.into() };
+    // Asked first: opening a pipe would wait for its writer.
+    match std::fs::metadata(path) {
+        Ok(meta) if !meta.is_file() => return Err(refuse("it is no file")),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Err(refuse("there is no such file")),
+        _ => {}
+    }
+    File::open(path).map_err(|e| refuse(&e.kind().to_string()))
+}
+
+impl SchedSpec {
+    /// The features of our own scheduler; none if this is a kernel.
+    pub fn features(&self) -> Option<&Features> {
+        match &self.kind {
+            Kind::Fair(features) => Some(features),
+            Kind::Linux(_) => None,
+        }
+    }
+
+    /// The library of a built kernel; none if this is ours.
+    pub fn library(&self) -> Option<&Arc<File>> {
+        match &self.kind {
+            Kind::Fair(_) => None,
+            Kind::Linux(library) => Some(library),
         }
     }
 }
 
-impl SchedSpec {
-    /// A fresh instance for one run on `machine`.
-    ///
-    /// # Errors
-    /// If the scheduler cannot serve this machine.
-    pub fn build(&self, machine: &Arc<Machine>) -> Result<Box<dyn Scheduler>, FairError> {
-        Ok(Box::new(Fair::new(Arc::clone(machine), self.features.clone(), Options::default())?))
-    }
+/// A fresh instance of our own scheduler for one run on `machine`.
+///
+/// # Errors
+/// If it cannot serve this machine.
+pub fn fair(features: &Features, machine: &Arc<Machine>) -> Result<Box<dyn Scheduler>, FairError> {
+    Ok(Box::new(Fair::new(Arc::clone(machine), features.clone(), Options::default())?))
 }
 
 impl fmt::Display for SchedSpec {
@@ -90,13 +144,20 @@ mod tests {
 
     #[test]
     fn a_scheduler_prints_as_typed() {
-        let spec: SchedSpec = "fair:v5.9+asym-prev-first".parse().unwrap();
-        assert_eq!(spec.to_string(), "fair:v5.9+asym-prev-first");
+        for text in ["fair:v5.9+asym-prev-first", "linux:./Cargo.toml"] {
+            assert_eq!(text.parse::<SchedSpec>().expect("a scheduler").to_string(), text);
+        }
     }
 
     #[test]
-    fn linux_is_refused_by_name() {
-        assert_eq!(refused("linux:v6.12"), SpecError::LinuxNotYet("linux:v6.12".into()));
+    fn a_library_is_found_by_path_or_refused() {
+        let cause = |text| match refused(text) {
+            SpecError::Library { cause, .. } => cause,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(cause("linux:./no.so"), "there is no such file");
+        assert_eq!(cause("linux:./src"), "it is no file");
+        assert!(matches!(refused("linux:no-such-kernel"), SpecError::Kernel(BuildError::Unknown { .. })));
     }
 
     #[test]

@@ -103,6 +103,7 @@ mod tests {
             workload: Arc::new(workload),
             scheds: ["fair:v5.9", "fair:v5.9+asym-prev-first"].map(|s| s.parse().unwrap()).into(),
             config: Default::default(),
+            workers: Default::default(),
         };
         let plan = Plan { scheds: 2, seeds: vec![1, 2], jobs: 1, check_determinism: false };
         let shares = shares(&runs(&setup, &plan, &|| ()).unwrap(), "ops_per_sec", Some(30.0));

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::{CpuId, NR_CPUS};
 
 /// Words in a [`CpuMask`].
@@ -9,7 +11,7 @@ pub const MASK_WORDS: usize = NR_CPUS / 64;
 
 /// A set of CPU ids below [`NR_CPUS`]. Same layout as `struct fg_mask` of the policy.
 #[repr(C)]
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct CpuMask {
     bits: [u64; MASK_WORDS],
 }

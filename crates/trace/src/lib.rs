@@ -12,10 +12,12 @@ mod ftrace;
 pub mod latency;
 mod names;
 pub mod placements;
+mod reader_gone;
 mod text;
 mod words;
 
 pub use ftrace::FtraceText;
 pub use names::Names;
+pub use reader_gone::UnlessGone;
 pub use text::{Left, Reader, Thread, TraceError, TraceEvent, What};
 pub use words::Words;

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use fairground_machine::{CpuId, CpuMask};
+use serde::{Deserialize, Serialize};
 
 /// Index into [`Workload::objects`].
 pub type ObjId = u32;
@@ -15,7 +16,7 @@ pub type SpecId = u32;
 pub type GroupId = u32;
 
 /// Everything a run needs to know about what its threads do.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Workload {
     /// Name with its options, as a user would type it.
     pub name: String,
@@ -42,7 +43,7 @@ pub struct Workload {
 }
 
 /// How a workload's own figure of merit is read from its marks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Score {
     /// Nothing of its own.
     None,
@@ -52,7 +53,7 @@ pub enum Score {
 }
 
 /// A task group: a cgroup with the cpu controller.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskGroup {
     /// From the root group, e.g. `/a/b`.
     pub path: String,
@@ -63,7 +64,7 @@ pub struct TaskGroup {
 }
 
 /// Threads that exist at time 0.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Start {
     /// Template.
     pub spec: SpecId,
@@ -74,7 +75,7 @@ pub struct Start {
 }
 
 /// A thread template.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TaskSpec {
     /// Thread name (comm), at most 15 bytes as the kernel keeps it.
     pub name: String,
@@ -95,7 +96,7 @@ pub struct TaskSpec {
 }
 
 /// Scheduling policy, as sched_setscheduler knows them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Policy {
     /// SCHED_OTHER.
     Other,
@@ -115,7 +116,7 @@ pub const MIN_SLICE_NS: u64 = 100_000;
 pub const MAX_SLICE_NS: u64 = 100_000_000;
 
 /// Scheduling attributes of a thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SchedAttr {
     /// Policy.
     pub policy: Policy,
@@ -138,7 +139,7 @@ impl Default for SchedAttr {
 }
 
 /// An amount that may vary: uniform in `base..=base + jitter`, drawn per use from the run's seed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Amount {
     /// Least value.
     pub base: u64,
@@ -154,7 +155,7 @@ impl Amount {
 }
 
 /// Where threads meet.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Object {
     /// A pipe of 4096-byte slots: a writer blocks when all are used, and is released when the reader has drained a
     /// whole slot. Wakes are exclusive and sync (Linux fs/pipe.c since 5.5).
@@ -215,7 +216,7 @@ impl Object {
 }
 
 /// One step of a program. Steps that take no time run at once.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Op {
     /// Compute: work nanoseconds.
     Run(Amount),
@@ -342,7 +343,7 @@ pub enum Op {
 }
 
 /// What a program tells the statistics.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Mark {
     /// Measurement begins.
     Begin,
@@ -355,7 +356,7 @@ pub enum Mark {
 }
 
 /// A device that interrupts.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IrqSource {
     /// Name.
     pub name: String,
@@ -370,7 +371,7 @@ pub struct IrqSource {
 }
 
 /// Who limits a frequency. Schedulers are told in different ways.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CapSource {
     /// A cooling device, through cpufreq.
     Cooling,
@@ -381,7 +382,7 @@ pub enum CapSource {
 }
 
 /// A limit of the frequency of some CPUs, for a while.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrequencyCap {
     /// CPUs; with each all that share its clock.
     pub cpus: CpuMask,

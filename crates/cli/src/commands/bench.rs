@@ -5,12 +5,14 @@ use std::process::{Command, Stdio};
 
 use clap::Args;
 use fairground_lab::bench::{measure, BenchError, BenchRow, ROWS, SCHED, SCHEMA};
+use fairground_lab::spec::SchedSpec;
 use fairground_lab::tables::number;
 use serde_json::json;
 
 use super::run::RunFormat;
 use crate::error::{run_failed, End, Failure};
 use crate::output::print;
+use crate::workers::WorkerOptions;
 
 /// Measures our own speed; each row in a process of its own, so that its memory is its own.
 #[derive(Args)]
@@ -21,6 +23,11 @@ pub struct Bench {
     /// Host time per row, s
     #[arg(long, value_name = "S", default_value = "5", value_parser = parse_seconds)]
     seconds: f64,
+    /// Scheduler to measure
+    #[arg(long, value_name = "SCHED", default_value = SCHED)]
+    sched: String,
+    #[command(flatten)]
+    workers: WorkerOptions,
     /// Measure this row in this process and print it as JSON
     #[arg(long, hide = true)]
     row: Option<String>,
@@ -36,17 +43,19 @@ fn parse_seconds(text: &str) -> Result<f64, String> {
 impl Bench {
     pub fn run(self) -> Result<End, Failure> {
         if let Some(row) = &self.row {
-            let row = measure(row, self.seconds).map_err(|e| match e {
+            let sched: SchedSpec = self.sched.parse()?;
+            let row = measure(row, &sched, &self.workers.workers(), self.seconds).map_err(|e| match e {
                 BenchError::Run { .. } => run_failed(e),
-                BenchError::UnknownRow(_) | BenchError::Sched(_) => e.into(),
+                BenchError::UnknownRow(_) => e.into(),
             })?;
             print(&format!("{}\n", json!(row)))?;
             return Ok(End::Done);
         }
+        self.sched.parse::<SchedSpec>()?;
         let rows = ROWS.iter().map(|r| self.in_child(r.name)).collect::<Result<Vec<_>, _>>()?;
         print(&match self.format {
-            RunFormat::Text => table(&rows),
-            RunFormat::Json => format!("{:#}\n", json!({ "schema": SCHEMA, "sched": SCHED, "rows": rows })),
+            RunFormat::Text => table(&self.sched, &rows),
+            RunFormat::Json => format!("{:#}\n", json!({ "schema": SCHEMA, "sched": self.sched, "rows": rows })),
         })?;
         Ok(End::Done)
     }
@@ -55,7 +64,8 @@ impl Bench {
         let failed = |problem: String| run_failed(format!("bench row {row}: {problem}"));
         let program = std::env::current_exe().map_err(|e| failed(format!("cannot find myself: {e}")))?;
         let child = Command::new(program)
-            .args(["bench", "--row", row, "--seconds", &self.seconds.to_string()])
+            .args(["bench", "--row", row, "--seconds", &self.seconds.to_string(), "--sched", &self.sched])
+            .args(self.workers.arguments())
             .stderr(Stdio::inherit())
             .output()
             .map_err(|e| failed(format!("cannot start: {e}")))?;
@@ -66,7 +76,7 @@ impl Bench {
     }
 }
 
-fn table(rows: &[BenchRow]) -> String {
+fn table(sched: &str, rows: &[BenchRow]) -> String {
     let mut out = format!(
         "{:<6} {:>16} {:>17} {:>15} {:>8}\n",
         "row", "sim_s_per_wall_s", "core_events_per_s", "ns_per_decision", "rss_mib"
@@ -84,7 +94,7 @@ fn table(rows: &[BenchRow]) -> String {
     }
     let _ = write!(
         out,
-        "\nperiodic tasks of 15 % each, five per CPU, under {SCHED}: W8 on 8 equal CPUs, W128 on 128; no trace, checkers on;\n\
+        "\nperiodic tasks of 15 % each, five per CPU, under {sched}: W8 on 8 equal CPUs, W128 on 128, W224 on 224; no trace, checkers on;\n\
          W8-why as W8 with the reasons of every placement asked for\n\
          core_events_per_s  engine events per second of host time\n\
          ns_per_decision    host time in the scheduler per wakeup or fork, from a second run\n\

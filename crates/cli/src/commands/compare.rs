@@ -14,6 +14,7 @@ use crate::circumstances::{Circumstances, Jobs};
 use crate::error::{run_failed, End, Failure};
 use crate::output::{complain, print, OutputFile};
 use crate::progress::Progress;
+use crate::workers::WorkerOptions;
 
 /// Compares schedulers on a machine under a workload, paired over seeds.
 #[derive(Args)]
@@ -48,6 +49,8 @@ pub struct Compare {
     check_determinism: bool,
     #[command(flatten)]
     circumstances: Circumstances,
+    #[command(flatten)]
+    workers: WorkerOptions,
     /// Write the result to this file instead, whole or not at all
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -57,7 +60,8 @@ impl Compare {
     pub fn run(self) -> Result<End, Failure> {
         let conditions = self.fail_if.iter().map(|c| c.parse()).collect::<Result<Vec<FailIf>, _>>()?;
         let scheds: Vec<String> = std::iter::once(&self.base).chain(&self.test).cloned().collect();
-        let setup = self.circumstances.setup(&self.machine, &self.workload, &scheds)?;
+        let mut setup = self.circumstances.setup(&self.machine, &self.workload, &scheds)?;
+        setup.workers = self.workers.workers();
         for condition in &conditions {
             condition.check(&setup.metrics())?;
         }

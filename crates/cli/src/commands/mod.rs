@@ -45,6 +45,9 @@ pub enum Command {
     Kernel(kernel::KernelCommand),
     /// Measure our own speed
     Bench(bench::Bench),
+    /// Serve one run of this program, told on standard input
+    #[command(hide = true)]
+    Worker,
 }
 
 impl Command {
@@ -62,6 +65,8 @@ impl Command {
             Command::Feature(command) => command.run(),
             Command::Kernel(command) => command.run(),
             Command::Bench(command) => command.run(),
+            // Served by main, where nothing has been set up yet.
+            Command::Worker => Ok(End::Done),
         }
     }
 }

@@ -5,16 +5,15 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use fairground_lab::experiment::RunReport;
-use fairground_lab::setup::Setup;
+use fairground_lab::setup::{Progress, Ran, RunError, Setup, Trace, TraceHead};
 use fairground_lab::tables::number;
-use fairground_sim::{Observer, Scheduler, SimError};
-use fairground_trace::{FtraceText, Names, Words};
 use serde_json::json;
 
 use crate::circumstances::Circumstances;
 use crate::error::{run_failed, End, Failure};
 use crate::output::{complain, print, OutputFile};
 use crate::progress::Spinner;
+use crate::workers::WorkerOptions;
 
 /// Name and version of the schema.
 const SCHEMA: &str = "fairground-run-1";
@@ -46,6 +45,8 @@ pub struct Run {
     check_determinism: bool,
     #[command(flatten)]
     circumstances: Circumstances,
+    #[command(flatten)]
+    workers: WorkerOptions,
 }
 
 fn parse_seed(text: &str) -> Result<u64, String> {
@@ -64,7 +65,8 @@ pub enum RunFormat {
 
 impl Run {
     pub fn run(mut self) -> Result<End, Failure> {
-        let setup = self.circumstances.setup(&self.machine, &self.workload, std::slice::from_ref(&self.sched))?;
+        let mut setup = self.circumstances.setup(&self.machine, &self.workload, std::slice::from_ref(&self.sched))?;
+        setup.workers = self.workers.workers();
         let trace = self.trace.take();
         let mut report = match &trace {
             Some(path) => self.traced(&setup, path)?,
@@ -128,48 +130,48 @@ impl Run {
 
     /// The trace appears if the run completes or fails on its way; a run that is refused or interrupted leaves none.
     fn traced(&self, setup: &Setup, path: &Path) -> Result<RunReport, Failure> {
-        let engine = setup.engine(&setup.scheds[0], self.seed)?;
-        let mut exporter = self.exporter(setup, engine.scheduler(), OutputFile::create(path)?);
-        let outcome = {
-            let mut spinner = Spinner::on_terminal();
-            let mut observers: Vec<&mut dyn Observer> = vec![&mut exporter];
-            observers.extend(spinner.as_mut().map(|s| s as &mut dyn Observer));
-            setup.observe(engine, &mut observers)
-        };
+        let output = OutputFile::create(path)?;
+        let trace = Trace { head: self.head(), file: output.descriptor()? };
+        let Ran { outcome, trace } = carry_out(setup, self.seed, Some(trace));
+        if let Err(refused @ (RunError::Fair(_) | RunError::Refused(_))) = outcome {
+            return Err(failure(refused));
+        }
+        let cannot_write = |e| run_failed(format!("cannot write {}: {e}", path.display()));
+        let kept = trace.map_err(cannot_write).and_then(|()| output.finish());
         match outcome {
-            Ok(report) => keep(exporter, path).map(|()| report),
-            Err(refused @ (SimError::Program { .. } | SimError::Refused { .. })) => Err(run_failed(refused)),
+            Ok(report) => kept.map(|()| report),
             Err(error) => {
-                complain(&match keep(exporter, path) {
+                complain(&match kept {
                     Ok(()) => format!("note: the trace {} ends where the run failed", path.display()),
                     Err(_) => format!("note: the trace {} could not be written either", path.display()),
                 });
-                Err(run_failed(error))
+                Err(failure(error))
             }
         }
     }
 
-    fn exporter(&self, setup: &Setup, sched: &dyn Scheduler, file: OutputFile) -> FtraceText<OutputFile> {
-        let names = Names::new(setup.workload.clone());
-        let mut exporter = FtraceText::new(file, setup.machine.nr_cpus(), names, Words::of(sched), self.why);
+    fn head(&self) -> TraceHead {
         let seed = self.seed.to_string();
         let meta = [("machine", &self.machine), ("workload", &self.workload), ("sched", &self.sched), ("seed", &seed)];
-        let notes = [sched.notes(), self.circumstances.notes()].concat();
-        exporter.head(&meta.map(|(key, value)| (key, value.as_str())), &notes);
-        exporter
+        let meta = meta.map(|(key, value)| (key.to_owned(), value.clone())).into();
+        TraceHead { meta, notes: self.circumstances.notes(), why: self.why }
     }
 }
 
 fn plain(setup: &Setup, seed: u64) -> Result<RunReport, Failure> {
-    let engine = setup.engine(&setup.scheds[0], seed)?;
-    let mut spinner = Spinner::on_terminal();
-    let mut observers: Vec<&mut dyn Observer> = Vec::new();
-    observers.extend(spinner.as_mut().map(|s| s as &mut dyn Observer));
-    setup.observe(engine, &mut observers).map_err(run_failed)
+    carry_out(setup, seed, None).outcome.map_err(failure)
 }
 
-/// Gives the trace its name.
-fn keep(exporter: FtraceText<OutputFile>, path: &Path) -> Result<(), Failure> {
-    let file = exporter.finish().map_err(|e| run_failed(format!("cannot write {}: {e}", path.display())))?;
-    file.finish()
+fn carry_out(setup: &Setup, seed: u64, trace: Option<Trace>) -> Ran {
+    let spinner = Spinner::on_terminal();
+    let mut tell = spinner.as_ref().map(|spinner| |time| spinner.show(time));
+    setup.carry_out(0, seed, trace, tell.as_mut().map(|tell| tell as Progress))
+}
+
+/// A scheduler that cannot serve the machine is bad input; anything else is a run that failed.
+fn failure(error: RunError) -> Failure {
+    match error {
+        RunError::Fair(error) => error.into(),
+        RunError::Refused(_) | RunError::Failed(_) => run_failed(error),
+    }
 }

@@ -13,7 +13,9 @@ fn unknown_names_suggest_the_nearest() {
 
 #[test]
 fn schedulers_are_refused_by_name() {
-    refuses("run hikey sched-pipe --sched linux:v6.12", &["linux:v6.12", "real kernel"]);
+    refuses("run hikey sched-pipe --sched linux:v6.12", &["linux:v6.12", "no kernel of this name is built"]);
+    refuses("run hikey sched-pipe --sched linux:./no.so", &["linux:./no.so", "there is no such file"]);
+    refuses("bench --sched linux:./no.so", &["linux:./no.so", "there is no such file"]);
     refuses("run hikey sched-pipe --sched v5.9", &["v5.9", "fair:PRESET"]);
     refuses("run hikey sched-pipe --sched cfs:v5.9", &["cfs", "fair:v5.9"]);
     refuses("run hikey sched-pipe --sched fair:v5.9+asym-prev-frist", &["asym-prev-frist"]);
@@ -31,6 +33,8 @@ fn senseless_numbers_are_refused() {
     refuses("compare hikey sched-pipe --hz 123", &["--hz", "250"]);
     refuses("compare hikey sched-pipe --fail-if ops_per_sec", &["no comparison"]);
     refuses("bench --seconds 0", &["--seconds"]);
+    refuses("compare hikey sched-pipe --cpu-limit 0", &["--cpu-limit", "0.1 to 1000000"]);
+    refuses("run hikey sched-pipe --sched fair:v5.9 --memory-limit 1", &["--memory-limit", "256"]);
 }
 
 #[test]
@@ -66,7 +70,7 @@ fn errors_are_plain_where_they_are_piped() {
 }
 
 /// A thread that waits for a signal nobody sends: legal, warned of, and a deadlock.
-const DEADLOCK: &str = r#"{
+pub const DEADLOCK: &str = r#"{
     "tasks": { "a": { "run": 1000, "lock": "m", "wait": { "ref": "x", "mutex": "m" }, "unlock": "m", "loop": 1 } },
     "global": { "duration": -1 }
 }"#;

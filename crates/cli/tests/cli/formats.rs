@@ -32,7 +32,7 @@ fn compare_keeps_its_contract() {
 fn bench_keeps_its_contract() {
     let result = json("bench --seconds 0.05 --format json");
     let names: Vec<_> = result["rows"].as_array().unwrap().iter().map(|r| r["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["W8", "W128", "W8-why"]);
+    assert_eq!(names, ["W8", "W128", "W224", "W8-why"]);
     for row in result["rows"].as_array().unwrap() {
         for key in ["sim_s_per_wall_s", "core_events_per_s", "ns_per_decision"] {
             assert!(row[key].as_f64().is_some_and(|x| x > 0.0), "{key} of {row}");

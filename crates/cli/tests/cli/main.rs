@@ -11,6 +11,7 @@ mod kernel;
 mod reproduce;
 mod run;
 mod stats;
+mod worker;
 
 use std::path::Path;
 use std::process::{Command, Output};

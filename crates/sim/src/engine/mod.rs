@@ -40,6 +40,7 @@ use std::sync::Arc;
 
 use fairground_machine::{CpuId, CpuMask, Distance, Machine, SoftCost};
 use fairground_workload::{Mark, SpecId, Workload, MAX_DURATION_NS, MAX_TASKS};
+use serde::{Deserialize, Serialize};
 
 use crate::checkers::{EventChecker, WasteMeter};
 use crate::draw::{draw, in_amount, Purpose};
@@ -61,7 +62,7 @@ const INSTANT_EVENTS_MAX: u64 = 10_000_000;
 const INSTANT_RESCHEDS_MAX: u64 = 1_000_000;
 
 /// Who chooses frequencies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Governor {
     /// Every domain at its top operating point.
     Performance,
@@ -72,7 +73,7 @@ pub enum Governor {
 }
 
 /// Who chooses idle states.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum IdleGovernor {
     /// After Linux's menu governor.
     Menu,
@@ -83,7 +84,7 @@ pub enum IdleGovernor {
 }
 
 /// Everything about a run that is neither machine nor workload nor scheduler.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Config {
     /// Ticks per second: 100, 250, 300 or 1000.
     pub hz: u32,

@@ -1,0 +1,201 @@
+//! Runs in processes of their own, for code that may do anything: a kernel's.
+//!
+//! ```text
+//! parent (a thread a run)                 worker (`fairground worker`)
+//! Job as JSON ----------- stdin --------> serve: limits, signal handlers, the scheduler, the run
+//! watch: watchdogs  <---- memory -------- where it stands: call, CPU, task, time; the end of the trace
+//!                   <---- stdout, stderr  what the code under test prints; its end is shown if the run fails
+//!                   <---- a pipe -------- Reply as JSON, one line
+//! ```
+//!
+//! A worker serves one run and ends: a kernel's state is global. Whatever becomes of it ends its run with a reason and
+//! leaves the others alone. A parent that dies takes its workers along.
+
+mod death;
+mod job;
+mod place;
+mod serve;
+mod signals;
+mod watch;
+
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom, Write};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+
+use fairground_sim::Config;
+use nix::fcntl::{fcntl, FcntlArg, FdFlag, OFlag};
+use nix::sys::memfd::{memfd_create, MFdFlags};
+
+use crate::bench::Measured;
+use crate::setup::{Progress, Ran, RunError, Setup, Trace};
+use crate::spec::SchedSpec;
+
+use job::{Answer, Descriptors, Reply};
+pub use job::{Job, Limits, Order};
+use place::Place;
+pub use serve::{fault, scheduler, serve, Make};
+
+/// How to start workers, and how far they may go.
+#[derive(Clone, Debug)]
+pub struct Workers {
+    /// Arguments with which this very program becomes a worker.
+    pub arguments: Vec<String>,
+    /// Variables that workers get besides those of this process.
+    pub environment: Vec<(String, String)>,
+    /// How far each may go.
+    pub limits: Limits,
+    /// All runs happen in workers, also those that could happen here.
+    pub always: bool,
+}
+
+impl Default for Workers {
+    fn default() -> Self {
+        let limits = Limits::default();
+        Workers { arguments: vec!["worker".into()], environment: Vec::new(), limits, always: false }
+    }
+}
+
+impl Workers {
+    /// One run. `setup` is what it is a run of.
+    pub fn run(
+        &self,
+        setup: &Setup,
+        spec: &SchedSpec,
+        seed: u64,
+        trace: Option<Trace>,
+        progress: Option<Progress>,
+    ) -> Ran {
+        let (head, file) = trace.map_or((None, None), |t| (Some(t.head), Some(t.file)));
+        match self.send(setup, spec, seed, Order::Run(head), file, progress) {
+            Err(failure) => Ran { outcome: Err(RunError::Failed(failure.reason)), trace: failure.trace },
+            Ok(reply) => {
+                let outcome = match reply.answer {
+                    Answer::Report(report) => Ok(report),
+                    Answer::Refused(problem) => Err(RunError::Refused(problem)),
+                    Answer::Failed(problem) | Answer::Fault(problem) => Err(RunError::Failed(problem)),
+                    Answer::Measured(_) => Err(RunError::Failed("the worker has done another job".into())),
+                };
+                Ran { outcome, trace: reply.trace_error.map_or(Ok(()), |e| Err(io::Error::other(e))) }
+            }
+        }
+    }
+
+    /// Our own speed with a scheduler.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn measure(&self, setup: &Setup, spec: &SchedSpec, timed: bool, why: bool) -> Result<Measured, String> {
+        let order = Order::Measure { timed, why };
+        let reply = self.send(setup, spec, setup.config.seed, order, None, None).map_err(|f| f.reason)?;
+        match reply.answer {
+            Answer::Measured(measured) => Ok(measured),
+            Answer::Refused(problem) | Answer::Failed(problem) | Answer::Fault(problem) => Err(problem),
+            Answer::Report(_) => Err("the worker has done another job".into()),
+        }
+    }
+
+    fn send(
+        &self,
+        setup: &Setup,
+        spec: &SchedSpec,
+        seed: u64,
+        order: Order,
+        trace: Option<File>,
+        progress: Option<Progress>,
+    ) -> Result<Reply, Failure> {
+        let cannot = |e: io::Error| Failure { reason: format!("cannot start a worker: {e}"), trace: Ok(()) };
+        let started = Inheritance::new(spec, trace.as_ref()).and_then(|(inheritance, place, answers)| {
+            let job = Job {
+                machine: setup.machine.to_toml(),
+                workload: setup.workload.as_ref().clone(),
+                sched: spec.to_string(),
+                config: Config { seed, ..setup.config },
+                order,
+                limits: self.limits,
+                parent: std::process::id() as i32,
+                descriptors: inheritance.numbers(),
+            };
+            let (child, prints) = self.start(&job, inheritance)?;
+            Ok(watch::Watch::new(child, answers, prints, place, self.limits))
+        });
+        let mut watch = started.map_err(cannot)?;
+        watch.attend(progress).map_err(|reason| {
+            // What the worker held back belongs to the trace; a pipe's reader may have gone.
+            let rest = watch.held();
+            let trace = trace.map_or(Ok(()), |file| fairground_trace::UnlessGone(file).write_all(&rest));
+            Failure { reason, trace }
+        })
+    }
+
+    /// Starts the process; what it prints comes through the pipe.
+    fn start(&self, job: &Job, inheritance: Inheritance) -> io::Result<(Child, OwnedFd)> {
+        // As a file, so that no worker can keep us waiting.
+        let mut stdin = File::from(memfd_create("fairground-job", MFdFlags::MFD_CLOEXEC)?);
+        serde_json::to_writer(&stdin, job)?;
+        stdin.seek(SeekFrom::Start(0))?;
+        let (prints, out) = nix::unistd::pipe2(OFlag::O_CLOEXEC)?;
+        let err = out.try_clone()?;
+        let mut command = Command::new("/proc/self/exe");
+        command.args(&self.arguments).envs(self.environment.iter().map(|(k, v)| (k, v)));
+        command.stdin(stdin).stdout(Stdio::from(out)).stderr(Stdio::from(err));
+        let keep: Vec<OwnedFd> = inheritance.into_all();
+        // SAFETY: fcntl is async-signal-safe and nothing else happens.
+        unsafe {
+            command.pre_exec(move || keep.iter().try_for_each(keep_open));
+        }
+        Ok((command.spawn()?, prints))
+    }
+}
+
+/// Lets a file survive exec.
+fn keep_open(fd: &OwnedFd) -> io::Result<()> {
+    fcntl(fd, FcntlArg::F_SETFD(FdFlag::empty())).map(drop).map_err(io::Error::from)
+}
+
+/// A run without an answer.
+struct Failure {
+    /// Why.
+    reason: String,
+    /// Whether its trace was kept up to there.
+    trace: io::Result<()>,
+}
+
+/// Open files that a worker gets, under numbers that nothing else has there.
+struct Inheritance {
+    answers: OwnedFd,
+    place: OwnedFd,
+    trace: Option<OwnedFd>,
+    library: Option<OwnedFd>,
+}
+
+impl Inheritance {
+    /// For one worker; with it what stays here: the shared memory and the end of the pipe that gives the answer.
+    fn new(spec: &SchedSpec, trace: Option<&File>) -> io::Result<(Self, Place, OwnedFd)> {
+        let (place, memory) = Place::create()?;
+        let (answers, to_us) = nix::unistd::pipe2(OFlag::O_CLOEXEC)?;
+        let copy = |file: &File| file.as_fd().try_clone_to_owned();
+        let inheritance = Inheritance {
+            answers: to_us,
+            place: memory,
+            trace: trace.map(copy).transpose()?,
+            library: spec.library().map(Arc::as_ref).map(copy).transpose()?,
+        };
+        Ok((inheritance, place, answers))
+    }
+
+    fn numbers(&self) -> Descriptors {
+        Descriptors {
+            answers: self.answers.as_raw_fd(),
+            place: self.place.as_raw_fd(),
+            trace: self.trace.as_ref().map(AsRawFd::as_raw_fd),
+            library: self.library.as_ref().map(AsRawFd::as_raw_fd),
+        }
+    }
+
+    fn into_all(self) -> Vec<OwnedFd> {
+        [Some(self.answers), Some(self.place), self.trace, self.library].into_iter().flatten().collect()
+    }
+}

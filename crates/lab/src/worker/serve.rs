@@ -1,0 +1,181 @@
+//! The worker's side: one job, one run, one answer.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::{Arc, OnceLock};
+
+use fairground_linux::{Kernel, Linux};
+use fairground_machine::Machine;
+use fairground_sim::Scheduler;
+use fairground_trace::UnlessGone;
+use nix::fcntl::{fcntl, FcntlArg, FdFlag};
+use nix::sys::resource::{setrlimit, Resource};
+use nix::sys::signal::{signal, SigHandler, Signal};
+
+use super::job::{Answer, Job, Limits, Order, Reply};
+use super::place::{Held, Place};
+use super::signals;
+use crate::around::{Around, Call, Site};
+use crate::bench::Measured;
+use crate::experiment::contained;
+use crate::setup::{RunError, Setup};
+use crate::spec::{fair, SchedSpec, SpecError};
+
+/// Makes the scheduler of a job.
+pub type Make = dyn Fn(&Job, &Arc<Machine>) -> Result<Box<dyn Scheduler>, String>;
+
+/// Takes the answer, from wherever it comes.
+static ANSWERS: OnceLock<File> = OnceLock::new();
+
+/// Does the job on standard input.
+pub fn serve(make: &Make) -> ExitCode {
+    match receive() {
+        Ok((job, place)) => {
+            let failed = |words| Reply { answer: Answer::Failed(words), trace_error: None };
+            answer(&contained(|| work(&job, place, make)).unwrap_or_else(failed));
+            ExitCode::SUCCESS
+        }
+        Err(problem) => {
+            eprintln!("this command serves runs of `fairground` itself: {problem}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Ends this worker from within a call of its scheduler: the code under test has reported its own end.
+pub fn fault(what: &str) -> ! {
+    answer(&Reply { answer: Answer::Fault(what.to_owned()), trace_error: None });
+    // Nothing of the process can be relied on: no destructors, no handlers of exit.
+    // SAFETY: ends the process.
+    unsafe { libc::_exit(1) }
+}
+
+/// One line; nobody listening is nothing that a worker could act on.
+fn answer(reply: &Reply) {
+    let Some(mut answers) = ANSWERS.get() else { return };
+    let line = serde_json::to_string(reply).unwrap_or_default() + "\n";
+    let _ = answers.write_all(line.as_bytes());
+}
+
+/// Reads the job and makes this process fit for it.
+fn receive() -> Result<(Job, &'static Place), String> {
+    let mut text = String::new();
+    io::stdin().read_to_string(&mut text).map_err(|e| format!("no job on standard input: {e}"))?;
+    let job: Job = serde_json::from_str(&text).map_err(|e| format!("no job on standard input: {e}"))?;
+    let system = |e: io::Error| format!("cannot make a worker: {e}");
+    die_with(job.parent).map_err(system)?;
+    confine(&job.limits).map_err(system)?;
+    let answers = inherited(job.descriptors.answers).map_err(system)?;
+    ANSWERS.set(answers.into()).map_err(|_| "a worker serves one job")?;
+    let place = inherited(job.descriptors.place).and_then(|fd| Place::map(&fd)).map_err(system)?;
+    let place: &'static Place = Box::leak(Box::new(place));
+    signals::record_in(place).map_err(system)?;
+    Ok((job, place))
+}
+
+/// A worker without a parent works for nobody. An interrupt from the terminal is the parent's to handle.
+fn die_with(parent: i32) -> io::Result<()> {
+    nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
+    if nix::unistd::getppid().as_raw() != parent {
+        return Err(io::Error::other("the parent is gone"));
+    }
+    // SAFETY: no handler of ours.
+    unsafe { signal(Signal::SIGINT, SigHandler::SigIgn)? };
+    Ok(())
+}
+
+/// The parent watches CPU time too, and more closely: this is for the case that it cannot.
+fn confine(limits: &Limits) -> io::Result<()> {
+    let cpu = limits.cpu.as_secs().saturating_add(2);
+    setrlimit(Resource::RLIMIT_CPU, cpu, cpu)?;
+    let bytes = limits.memory_mib.saturating_mul(1 << 20);
+    setrlimit(Resource::RLIMIT_AS, bytes, bytes)?;
+    setrlimit(Resource::RLIMIT_CORE, 0, 0)?;
+    Ok(())
+}
+
+/// Takes an open file over from the parent.
+fn inherited(number: i32) -> io::Result<OwnedFd> {
+    if number <= 2 {
+        return Err(io::Error::other("a descriptor of another use"));
+    }
+    // SAFETY: checked right after; the parent passes each number once, and nobody else here knows it.
+    let fd = unsafe { OwnedFd::from_raw_fd(number) };
+    match fcntl(&fd, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC)) {
+        Ok(_) => Ok(fd),
+        Err(e) => {
+            std::mem::forget(fd);
+            Err(e.into())
+        }
+    }
+}
+
+/// Makes the scheduler of a job: a kernel from the library that was handed over, or our own.
+///
+/// # Errors
+/// If it cannot serve the machine.
+pub fn scheduler(job: &Job, machine: &Arc<Machine>) -> Result<Box<dyn Scheduler>, String> {
+    if let Some(library) = job.descriptors.library {
+        let path = format!("/proc/self/fd/{library}");
+        let kernel = Kernel::load(Path::new(&path)).map_err(|e| e.to_string())?;
+        kernel.fits(machine, job.config.hz).map_err(|e| e.to_string())?;
+        return Ok(Box::new(Linux::new(kernel, fault).map_err(|e| e.to_string())?));
+    }
+    let spec: SchedSpec = job.sched.parse().map_err(|e: SpecError| e.to_string())?;
+    let features = spec.features().ok_or("the kernel's library was not handed over")?;
+    fair(features, machine).map_err(|e| e.to_string())
+}
+
+fn work(job: &Job, place: &'static Place, make: &Make) -> Reply {
+    let refused = |problem: String| Reply { answer: Answer::Refused(problem), trace_error: None };
+    let machine = match Machine::from_toml("machine", &job.machine) {
+        Ok(machine) => Arc::new(machine),
+        Err(e) => return refused(e.to_string()),
+    };
+    place.enter(Site { call: Call::Boot, cpu: 0, task: None, time: 0 });
+    let sched = make(job, &machine);
+    place.leave();
+    let sched: Box<dyn Scheduler> = match sched {
+        Ok(sched) => Box::new(Around::new(sched, place)),
+        Err(problem) => return refused(problem),
+    };
+    let setup = Setup {
+        machine,
+        workload: Arc::new(job.workload.clone()),
+        scheds: Vec::new(),
+        config: job.config,
+        workers: Default::default(),
+    };
+    match &job.order {
+        Order::Run(_) => run(job, place, &setup, sched),
+        Order::Measure { timed, why } => measure(&setup, sched, *timed, *why),
+    }
+}
+
+fn run(job: &Job, place: &Place, setup: &Setup, sched: Box<dyn Scheduler>) -> Reply {
+    let trace = match (&job.order, job.descriptors.trace.map(inherited)) {
+        (Order::Run(Some(head)), Some(Ok(fd))) => Some((head.clone(), Held::new(place, UnlessGone(File::from(fd))))),
+        (_, Some(Err(e))) => {
+            return Reply { answer: Answer::Refused(format!("the trace: {e}")), trace_error: None };
+        }
+        _ => None,
+    };
+    let ran = setup.finish(setup.engine(sched, job.config.seed), trace, None);
+    let answer = match ran.outcome {
+        Ok(report) => Answer::Report(report),
+        Err(RunError::Failed(problem)) => Answer::Failed(problem),
+        Err(error) => Answer::Refused(error.to_string()),
+    };
+    Reply { answer, trace_error: ran.trace.err().map(|e| e.to_string()) }
+}
+
+fn measure(setup: &Setup, sched: Box<dyn Scheduler>, timed: bool, why: bool) -> Reply {
+    let answer = match Measured::of(setup, sched, timed, why) {
+        Ok(measured) => Answer::Measured(measured),
+        Err(problem) => Answer::Failed(problem),
+    };
+    Reply { answer, trace_error: None }
+}
