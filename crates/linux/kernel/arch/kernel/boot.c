@@ -193,6 +193,7 @@ s32 ks_boot(const struct ks_host *host, const struct ks_machine *machine)
 	ks_init_timers();
 	set_cpu_online(0, true);
 	sched_init();
+	init_task.flags |= PF_IDLE;
 	ks_init_groups();
 	sched_clock_init();
 	ks_watch_classes();
