@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What has nothing to do here, and data whose address alone is taken. Sleeping locks are never contended, as whoever
- * holds one does not sleep in it; there is no hotplug, no accounting, no user, no debugger. A tree may lack any of these.
+ * holds one does not sleep in it; there is no hotplug, no accounting, no user, no debugger. A tree may lack some.
  */
 
 #define NOTHING(name) long name(void); long name(void) { return 0; }

@@ -405,8 +405,8 @@ static void boot(u32 nr, u32 nodes, u32 cluster, u32 smt, u32 little, u32 schedu
 	}
 	for (u32 i = 0; i < machine.nr_pds; i++) {
 		for (u32 k = 0; k < 3; k++)
-			opps[i][k] = (struct ks_opp){ .khz = 600000 * (k + 1), .power_uw = (i ? 300000 : 100000) * (k + 1) * (k + 1) };
-		pds[i] = (struct ks_pd){ .cpu = i ? (s32)little : 0, .nr_opps = 3, .opps = opps[i], .transition_us = 500 };
+			opps[i][k] = (struct ks_opp){ 600000 * (k + 1), (i ? 300000 : 100000) * (k + 1) * (k + 1) };
+		pds[i] = (struct ks_pd){ i ? (s32)little : 0, 3, opps[i], 500 };
 	}
 	tick_ns = 1000000000ULL / kernel->hz;
 	error = kernel->boot(&host, &machine);
@@ -488,7 +488,9 @@ static void weights(void)
 	boot(4, 1, 1, 1, 0, 0);
 	a = kernel->group_new(0);
 	b = kernel->group_new(0);
-	if (a < 1 || b < 1 || kernel->group_write(a, "cpu.weight", "300") || kernel->group_write(b, "cpu.weight", "100"))
+	if (a < 1 || b < 1)
+		fail("groups", (u64)a, (u64)b);
+	if (kernel->group_write(a, "cpu.weight", "300") || kernel->group_write(b, "cpu.weight", "100"))
 		fail("groups", (u64)a, (u64)b);
 	a = spawn(1, 0, 0, a, FG_SCHED_OTHER, 1, 1);
 	b = spawn(1, 0, 0, b, FG_SCHED_OTHER, 1, 1);
@@ -589,15 +591,17 @@ static void energy(void)
 /* One task's life on a machine whose CPU 0 is busy: it is born, clamped, yields, executes, sleeps and ends. */
 static void life(void)
 {
-	struct ks_attr attr = { .policy = FG_SCHED_OTHER, .nice = 5, .uclamp_min = 300, .uclamp_max = 600, .uclamp_set = 3 };
-	struct fg_frequency_limits limits = { .top = 1800000, .hardware = 1200000, .cooling = 1200000, .policy = 1500000 };
+	struct ks_attr attr = { .nice = 5, .uclamp_min = 300, .uclamp_max = 600, .uclamp_set = 3 };
+	struct fg_frequency_limits limits = { 1800000, 1200000, 1200000, 1500000 };
 	s32 child, cpu, group;
 
 	boot(8, 1, 4, 1, 4, 1);
 	group = kernel->group_new(0);
-	if (group < 1 || kernel->group_write(group, "cpu.uclamp.min", "25.5") || kernel->group_write(group, "cpu.uclamp.max", "max"))
-		fail("clamps of a group", (u64)group, 1);
-	if (kernel->group_write(group, "cpu.weight", "nonsense") >= 0 || kernel->group_write(group, "cpu.colour", "1") >= 0)
+	if (group < 1)
+		fail("group", (u64)group, 1);
+	if (kernel->group_write(group, "cpu.uclamp.min", "25.5") || kernel->group_write(group, "cpu.uclamp.max", "max"))
+		fail("a write of clamps to a group", 1, 0);
+	if (!kernel->group_write(group, "cpu.weight", "nonsense") || !kernel->group_write(group, "cpu.colour", "1"))
 		fail("a nonsensical write to a group", 0, 1);
 	for (cpu = 0; cpu < 8; cpu++)
 		kernel->frequency_limits(on(cpu), &limits);
@@ -709,7 +713,8 @@ int main(int argc, char **argv)
 		no_warnings();
 		printf("%016llx\n", hash);
 		if (getenv("SMOKE_STATS")) {
-			fprintf(stderr, "%s: placements %llu balances %llu moved %llu causes", scenario, placements, balances, moved_by_balance);
+			fprintf(stderr, "%s: placements %llu balances %llu moved %llu causes", scenario, placements,
+				balances, moved_by_balance);
 			for (int k = 0; k < 8; k++)
 				fprintf(stderr, " %llu", moves[k]);
 			fprintf(stderr, " works");

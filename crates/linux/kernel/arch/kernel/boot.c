@@ -168,14 +168,14 @@ static void build_domains(void)
 	struct task_struct *stopper = ks_stopper_task(0);
 
 	wake_up_process(stopper);
-	schedule_idle();
+	ks_switch();
 	sched_init_smp();
 	set_cpus_allowed_ptr(stopper, cpumask_of(0));
 	stopper->flags |= PF_NO_SETAFFINITY;
 	system_state = SYSTEM_RUNNING;
 	ks_start_governors();
 	WRITE_ONCE(stopper->__state, TASK_INTERRUPTIBLE);
-	schedule();
+	ks_switch();
 }
 
 s32 ks_boot(const struct ks_host *host, const struct ks_machine *machine)
@@ -193,6 +193,7 @@ s32 ks_boot(const struct ks_host *host, const struct ks_machine *machine)
 	ks_init_timers();
 	set_cpu_online(0, true);
 	sched_init();
+	init_task.flags |= PF_IDLE;
 	ks_init_groups();
 	sched_clock_init();
 	ks_watch_classes();

@@ -24,10 +24,7 @@ static s32 ks_schedule(s32 cpu)
 {
 	ks_enter(cpu);
 	ks_call(work, KS_WORK_PICK, 1);
-	if (is_idle_task(current))
-		schedule_idle();
-	else
-		schedule();
+	ks_switch();
 	if (is_idle_task(current))
 		begin_idle(cpu);
 	ks_leave();

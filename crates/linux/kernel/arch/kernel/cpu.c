@@ -65,6 +65,19 @@ void ks_leave_irq(void)
 	ks_leave();
 }
 
+/*
+ * The current task schedules. A task comes back from its own schedule(), which is not always the same function as the
+ * one that left: what they do differently is the preemption count.
+ */
+void ks_switch(void)
+{
+	if (is_idle_task(current))
+		schedule_idle();
+	else
+		schedule();
+	preempt_count_set(is_idle_task(current) ? PREEMPT_DISABLED : PREEMPT_ENABLED);
+}
+
 /* ---- RCU: no reader outlives a call of the host, so a grace period is over when the call is ---------------------- */
 
 static struct rcu_head *rcu_first, **rcu_last = &rcu_first;

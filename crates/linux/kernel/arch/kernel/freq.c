@@ -236,7 +236,8 @@ static void add_energy_model(struct clock *clock)
 	for (i = 0; i < clock->nr_opps; i++)
 		if (!clock->opps[i].power_uw)
 			return;
-	em_dev_register_perf_domain(get_cpu_device(clock->policy.cpu), clock->nr_opps, &callback, clock->policy.cpus, true);
+	em_dev_register_perf_domain(get_cpu_device(clock->policy.cpu), clock->nr_opps, &callback, clock->policy.cpus,
+				    true);
 }
 #else
 static void add_energy_model(struct clock *clock)

@@ -39,6 +39,7 @@ void ks_enter(int cpu);		/* in the name of the current task of cpu */
 void ks_enter_irq(int cpu);	/* and it is interrupted */
 void ks_leave(void);
 void ks_leave_irq(void);
+void ks_switch(void);
 u64 ks_clock(void);
 void ks_run_rcu(void);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Work that is put off runs when the call of the host is over. The few who use it only want to be out of their locks. */
+/* Work that is put off runs when the call of the host is over: who uses it only wants to be out of its locks. */
 #include "sim.h"
 #include <linux/workqueue.h>
 
