@@ -61,7 +61,7 @@ fn run(kernel: Kernel, m: Machine, workload: &str, governor: Governor) -> u128 {
     let mut engine = Engine::new(Arc::new(m), Arc::new(w), Box::new(sched), config);
     let start = Instant::now();
     let outcome = engine.run(&mut [&mut hash, &mut clocks]).unwrap();
-    assert_eq!(clocks.0 > 100, governor == Governor::Schedutil, "{} changes of clocks", clocks.0);
+    assert_eq!(clocks.0 > 0, governor == Governor::Schedutil, "{} changes of clocks", clocks.0);
     let (simulated, wall) = (outcome.end as f64 / 1e9, start.elapsed().as_secs_f64());
     println!("\n= {workload}: {simulated:.3} s in {wall:.3} s, {:.1} x; {:?}", simulated / wall, outcome.notes);
     assert_eq!(outcome.notes.len(), 1, "{:?}", outcome.notes);
