@@ -61,7 +61,7 @@ fn run(kernel: Kernel, m: Machine, workload: &str, governor: Governor) -> u128 {
     let mut engine = Engine::new(Arc::new(m), Arc::new(w), Box::new(sched), config);
     let start = Instant::now();
     let outcome = engine.run(&mut [&mut hash, &mut clocks]).unwrap();
-    assert_eq!(clocks.0 > 100, governor == Governor::Schedutil, "{} changes of clocks", clocks.0);
+    assert_eq!(clocks.0 > 0, governor == Governor::Schedutil, "{} changes of clocks", clocks.0);
     let (simulated, wall) = (outcome.end as f64 / 1e9, start.elapsed().as_secs_f64());
     println!("\n= {workload}: {simulated:.3} s in {wall:.3} s, {:.1} x; {:?}", simulated / wall, outcome.notes);
     assert_eq!(outcome.notes.len(), 1, "{:?}", outcome.notes);
@@ -146,7 +146,9 @@ fn random_workloads_run_on_random_machines() {
         let kernel = Kernel::load(&library).unwrap();
         let m = Shape::from_seed(seed).build();
         let w = random_workload(seed, m.nr_cpus());
-        let governor = if seed % 3 == 0 { Governor::Schedutil } else { Governor::Performance };
+        // Of larger ones Linux 6.1 warns that their energy model is too complex.
+        let small = m.nr_cpus() <= 16;
+        let governor = if small && seed % 3 == 0 { Governor::Schedutil } else { Governor::Performance };
         let config = Config { hz: kernel.hz(), governor, seed, audit_every_ns: 1_000_000, ..Config::default() };
         let sched = Linux::new(kernel, die).unwrap();
         Engine::new(Arc::new(m), Arc::new(w), Box::new(sched), config).run(&mut []).unwrap();

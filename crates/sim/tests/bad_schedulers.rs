@@ -127,6 +127,26 @@ fn moving_a_task_to_where_it_may_not_run() {
     assert_eq!(what, "CPU 0 picked b/1, which may only run on 1");
 }
 
+/// Two threads take turns on CPU 0, a tick of 4 ms each, though the first forbids itself that CPU at 0. For a tick it
+/// may stay, since the stopper may be on its way; at 8 ms it may not.
+#[test]
+fn running_a_task_where_it_no_longer_may() {
+    let work = Op::Run(Amount::fixed(30_000_000));
+    let leaves = spec("a", vec![Op::SetAffinity(CpuMask::of(1)), work.clone()]);
+    let mut stays = spec("b", vec![work]);
+    stays.affinity = Some(CpuMask::of(0));
+    let turns = |env: &mut Env, cpu, _| match cpu {
+        0 => Pick::Task((env.now() / 4_000_000 % 2) as TaskId),
+        _ => Pick::Idle,
+    };
+    let sched = Liar { honest: RoundRobin::new(2), lie: turns };
+    let config = Config { start_phase: false, ..Config::default() };
+    let w = workload(vec![], vec![leaves, stays]);
+    let result = Engine::new(Arc::new(machine(2, 1)), Arc::new(w), Box::new(sched), config).run(&mut []);
+    let what = "CPU 0 picked a/0, which may only run on 1".into();
+    assert_eq!(result.unwrap_err(), SimError::Invariant { at: 8_000_000, what });
+}
+
 #[test]
 fn moving_a_task_to_a_cpu_that_does_not_exist() {
     let what = broken_rule(|env, _, pick| {

@@ -719,6 +719,7 @@ impl Engine {
         let mask = mask.and(&self.machine.all_cpus());
         self.tasks[task as usize].class = self.waste.class_of(&mask);
         self.tasks[task as usize].affinity = mask;
+        self.tasks[task as usize].moving_since = (!mask.test(cpu)).then_some(self.now);
         self.call(cpu, |s, e| s.change(e, cpu, task, &Change::Affinity(mask)));
         Flow::Next
     }

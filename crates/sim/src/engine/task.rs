@@ -54,6 +54,8 @@ pub(crate) struct Task {
     pub state: State,
     /// Its run queue, where it last was if asleep.
     pub rq: CpuId,
+    /// When it forbade itself the CPU on which it is.
+    pub moving_since: Option<Time>,
     /// The CPU on which it is current, from switch-in to switch-out.
     pub on_cpu: Option<CpuId>,
     /// Where its working set is; `None`: nowhere (new, or a new program).
@@ -136,6 +138,7 @@ pub(crate) fn unborn() -> Task {
         steps: 0,
         state: State::Placing,
         rq: 0,
+        moving_since: None,
         on_cpu: None,
         warm_on: None,
         pc: 0,
