@@ -12,6 +12,7 @@
 #define KS_H
 
 #include "fg.h"
+#include "read.h"
 
 #define KS_ABI 1
 #define KS_NONE (-1)
@@ -108,8 +109,8 @@ struct ks_host {
 	/* A fair pick on cpu: state is up to date; pick() afterwards tells whom (KS_NONE: nobody). */
 	void (*picking)(void *self, s32 cpu);
 	void (*picked)(void *self, s32 cpu, s32 task);
-	/* A PELT update, with the state before and after it; see struct ks_pelt. */
-	void (*pelt)(void *self, const void *update);
+	/* A PELT update, with the state before and after it. */
+	void (*pelt)(void *self, const struct ks_pelt *update);
 	/* A pass of load balancing over one domain begins / has moved so many tasks. */
 	void (*balancing)(void *self, s32 cpu, u32 level, u32 kind);
 	void (*balanced)(void *self, s32 cpu, u32 level, u32 kind, u32 moved);
@@ -222,9 +223,10 @@ struct ks_kernel {
 	s32 (*group_new)(s32 parent);
 	s32 (*group_write)(s32 group, const char *file, const char *value);
 
-	/* Read-out. Everything that is a pointer in these structs is null; see read.h for what comes beside them. */
+	/* Read-out, see read.h. */
 	void (*read_cpu)(s32 cpu, struct fg_cpu *to);
 	void (*read_task)(s32 task, struct fg_task *to);
+	const struct ks_read *read;	/* the rest of it */
 };
 
 /* clang-format on */
