@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Reading the kernel's state out, see include/read.h. Included behind the tree's text of fair.c, where its private
+ * Reading the kernel's state out, see include/ks.h. Included behind the tree's text of fair.c, where its private
  * types and its nohz state are visible. KS_HAS_*: what the probes found.
  *
  * A referee reads every CPU at every decision: plain loads and stores, no calls per member, nothing is cleared twice.
  */
 #include "read_avg.h"
 #include "tasks.h"
+
+/* cpu_rq() of a CPU that is not looked at by the scheduler, and not counted as such. */
+#define read_rq(cpu) (&per_cpu(runqueues, (cpu)))
 
 /* Jiffies since boot. Stamps that the kernel starts at 0 lie before it. */
 static u64 read_jiffies(unsigned long j)
@@ -345,7 +348,7 @@ static void read_idle(struct rq *rq, struct fg_cpu *to)
 
 void ks_read_cpu(s32 cpu, struct fg_cpu *to)
 {
-	struct rq *rq = cpu_rq(cpu);
+	struct rq *rq = read_rq(cpu);
 
 	to->nr_running = rq->nr_running;
 	to->rt_nr_running = rq->rt.rt_nr_running;
@@ -371,10 +374,11 @@ static s32 buddy_number(const struct sched_entity *se)
 
 static void read_refs(s32 cpu, struct ks_cpu_refs *to)
 {
-	const struct rq *rq = cpu_rq(cpu);
+	const struct rq *rq = read_rq(cpu);
 	const struct task_struct *curr = rcu_access_pointer(rq->curr);
 
 	to->curr = curr == rq->idle ? KS_NONE : ks_task_number(curr);
+	to->fair_curr = rq->cfs.curr ? buddy_number(rq->cfs.curr) : KS_NONE;
 	to->curr_is_own = curr != rq->idle && to->curr == KS_NONE;
 	to->next = KS_NONE;
 	to->last = KS_NONE;
@@ -390,7 +394,7 @@ static void read_refs(s32 cpu, struct ks_cpu_refs *to)
 
 static u32 read_queue(s32 cpu, s32 *to, u32 max)
 {
-	const struct rb_node *node = rb_first_cached(&cpu_rq(cpu)->cfs.tasks_timeline);
+	const struct rb_node *node = rb_first_cached(&read_rq(cpu)->cfs.tasks_timeline);
 	u32 n = 0;
 
 	for (; node; node = rb_next(node), n++) {
@@ -424,7 +428,7 @@ static void read_sys(struct ks_sys *to)
 
 static void read_root(s32 cpu, struct fg_root *to)
 {
-	const struct root_domain *rd = cpu_rq(cpu)->rd;
+	const struct root_domain *rd = read_rq(cpu)->rd;
 
 	read_mask(rd->span, &to->span);
 #ifdef KS_HAS_RD_MAX_CAPACITY
@@ -454,7 +458,7 @@ static s32 read_llc(s32 cpu, struct fg_llc *to)
 
 static struct sched_domain *nth_domain(s32 cpu, u32 n)
 {
-	struct sched_domain *sd = rcu_dereference_raw(cpu_rq(cpu)->sd);
+	struct sched_domain *sd = rcu_dereference_raw(read_rq(cpu)->sd);
 
 	while (sd && n--)
 		sd = rcu_dereference_raw(sd->parent);
@@ -467,7 +471,7 @@ static s32 domain_number(s32 cpu, const struct sched_domain *sd)
 	const struct sched_domain *tmp;
 	s32 n = 0;
 
-	for (tmp = rcu_dereference_raw(cpu_rq(cpu)->sd); tmp; tmp = rcu_dereference_raw(tmp->parent), n++) {
+	for (tmp = rcu_dereference_raw(read_rq(cpu)->sd); tmp; tmp = rcu_dereference_raw(tmp->parent), n++) {
 		if (tmp == sd)
 			return n;
 	}
@@ -528,18 +532,6 @@ static u32 read_sd_flags(s32 flags)
 	return to;
 }
 
-static u32 count_groups(const struct sched_domain *sd)
-{
-	const struct sched_group *sg = sd->groups;
-	u32 n = 0;
-
-	do {
-		n++;
-		sg = sg->next;
-	} while (sg != sd->groups);
-	return n;
-}
-
 static s32 read_domain(s32 cpu, u32 n, struct fg_domain *to)
 {
 	struct sched_domain *sd = nth_domain(cpu, n);
@@ -555,7 +547,6 @@ static s32 read_domain(s32 cpu, u32 n, struct fg_domain *to)
 	to->max_interval = sd->max_interval;
 	to->balance_interval = sd->balance_interval;
 	to->nr_balance_failed = sd->nr_balance_failed;
-	to->nr_groups = count_groups(sd);
 	to->last_balance = read_jiffies(sd->last_balance);
 	to->max_newidle_lb_cost = sd->max_newidle_lb_cost;
 #ifdef KS_HAS_IMB_NUMA_NR
@@ -573,17 +564,8 @@ static s32 read_domain(s32 cpu, u32 n, struct fg_domain *to)
 	return 0;
 }
 
-static s32 read_group(s32 cpu, u32 n, u32 g, struct fg_group *to)
+static void read_group(struct sched_group *sg, struct fg_group *to)
 {
-	struct sched_domain *sd = nth_domain(cpu, n);
-	struct sched_group *sg;
-
-	if (!sd)
-		return KS_NONE;
-	for (sg = sd->groups; g--; sg = sg->next) {
-		if (sg->next == sd->groups)
-			return KS_NONE;
-	}
 	to->weight = sg->group_weight;
 	to->flags = read_sd_flags(sg->flags);
 	to->capacity = sg->sgc->capacity;
@@ -598,63 +580,77 @@ static s32 read_group(s32 cpu, u32 n, u32 g, struct fg_group *to)
 #endif
 	read_mask(sched_group_span(sg), &to->span);
 	read_mask(group_balance_mask(sg), &to->balance_mask);
-	return 0;
+}
+
+static u32 read_groups(s32 cpu, u32 n, struct fg_group *to, u32 max)
+{
+	struct sched_domain *sd = nth_domain(cpu, n);
+	struct sched_group *sg = sd ? sd->groups : NULL;
+	u32 i = 0;
+
+	if (!sg)
+		return 0;
+	do {
+		if (i < max)
+			read_group(sg, &to[i]);
+		i++;
+		sg = sg->next;
+	} while (sg != sd->groups);
+	return i;
 }
 
 /* What a decision could ask for and this tree cannot tell. */
-static const char *unobserved(void)
-{
-	return "fg_cpu.queued fg_cpu.idle_entered fg_cpu.pd"
+static const char unobserved[] =
+	"fg_cpu.queued fg_cpu.idle_entered fg_cpu.pd"
 #ifndef KS_HAS_TTWU_PENDING
-	       " fg_cpu.ttwu_pending"
+	" fg_cpu.ttwu_pending"
 #endif
 #ifndef KS_HAS_CLOCK_IDLE
-	       " fg_cpu.clock_idle fg_cpu.clock_pelt_idle"
+	" fg_cpu.clock_idle fg_cpu.clock_pelt_idle"
 #endif
 #ifndef KS_HAS_WAKE_AVG_IDLE
-	       " fg_cpu.wake_avg_idle fg_cpu.wake_stamp"
+	" fg_cpu.wake_avg_idle fg_cpu.wake_stamp"
 #endif
 #ifndef KS_HAS_AVG_SCAN_COST
-	       " fg_domain.avg_scan_cost"
+	" fg_domain.avg_scan_cost"
 #endif
 #ifndef KS_HAS_NR_IDLE_SCAN
-	       " fg_llc.nr_idle_scan"
+	" fg_llc.nr_idle_scan"
 #endif
 #ifndef KS_HAS_IMB_NUMA_NR
-	       " fg_domain.imb_numa_nr"
+	" fg_domain.imb_numa_nr"
 #endif
 #ifndef KS_HAS_AVG_IRQ
-	       " fg_cpu.irq"
+	" fg_cpu.irq"
 #endif
 #if !defined(KS_HAS_AVG_HW) && !defined(KS_HAS_AVG_THERMAL)
-	       " fg_cpu.thermal"
+	" fg_cpu.thermal"
 #endif
 #ifndef KS_HAS_THERMAL_PRESSURE
-	       " fg_cpu.thermal_pressure"
+	" fg_cpu.thermal_pressure"
 #endif
 #ifndef KS_HAS_HW_PRESSURE
-	       " fg_cpu.hw_pressure"
+	" fg_cpu.hw_pressure"
 #endif
 #ifndef KS_HAS_CPUFREQ_PRESSURE
-	       " fg_cpu.cpufreq_pressure"
+	" fg_cpu.cpufreq_pressure"
 #endif
 #ifndef KS_HAS_CAPACITY_INVERTED
-	       " fg_cpu.cpu_capacity_inverted"
+	" fg_cpu.cpu_capacity_inverted"
 #endif
 #ifndef KS_HAS_UCLAMP
-	       " fg_cpu.uclamp"
+	" fg_cpu.uclamp"
 #endif
 #ifndef KS_HAS_MAX_ALLOWED_CAPACITY
-	       " fg_task.max_allowed_capacity"
+	" fg_task.max_allowed_capacity"
 #endif
 #ifndef KS_HAS_RD_MAX_CAPACITY
-	       " fg_root.max_cpu_capacity"
+	" fg_root.max_cpu_capacity"
 #endif
 #ifndef KS_HAS_GROUP_CORES
-	       " fg_group.cores"
+	" fg_group.cores"
 #endif
-		;
-}
+	;
 
 const struct ks_read ks_reader = {
 	.size = sizeof(struct ks_read),
@@ -664,7 +660,7 @@ const struct ks_read ks_reader = {
 	.root = read_root,
 	.llc = read_llc,
 	.domain = read_domain,
-	.group = read_group,
+	.groups = read_groups,
 	.queue = read_queue,
 	.unobserved = unobserved,
 };

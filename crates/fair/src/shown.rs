@@ -1,0 +1,172 @@
+//! [`Shown`]: our policy, shown a state that is not its own, and asked what it would do.
+
+use fairground_machine::{CpuId, Machine};
+
+use crate::ffi::{self, *};
+use crate::topology::{Options, Topology};
+use crate::world::{WakeArgs, World};
+use crate::{FairError, Features};
+
+/// The policy's structs of one machine, with our topology, to be overwritten with somebody else's state.
+///
+/// ```text
+/// Shown::new -> at each decision: cpu_mut, task_mut, ... <- the state of the real kernel
+///                                 point                  <- who is current, and the buddies
+///                                 select, pick           -> what we would do
+/// ```
+///
+/// Pointers in the structs are this object's: they are written by [`Self::new`] and [`Self::point`] alone.
+pub struct Shown {
+    topology: Topology,
+    world: World,
+}
+
+/// What the pointers of a CPU point at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pointers {
+    /// Current fair or RT task.
+    pub curr: Option<u32>,
+    /// Next buddy.
+    pub next: Option<u32>,
+    /// Last buddy.
+    pub last: Option<u32>,
+    /// Skip buddy.
+    pub skip: Option<u32>,
+}
+
+/// The circumstances of a placement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placing {
+    /// Who is placed; [`FgTask::cpu`] of it is where it was.
+    pub task: u32,
+    /// Whose code runs on `this_cpu`, interrupted or not; none while it idles.
+    pub current: Option<u32>,
+    /// ns, clock of `this_cpu`.
+    pub now: u64,
+    /// The deciding code runs here.
+    pub this_cpu: CpuId,
+    /// `FG_WF_*`.
+    pub flags: u32,
+}
+
+/// A set of groups that several domains share: they differ in which of them comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ring {
+    /// A CPU with a domain of these groups.
+    pub cpu: CpuId,
+    /// Which of its domains, from below.
+    pub domain: usize,
+}
+
+impl Shown {
+    /// The machine's CPUs, idle, with the domains that `features` gives them. `hz`: ticks per second.
+    ///
+    /// # Errors
+    /// A machine whose levels do not nest, a C policy built with another struct layout.
+    pub fn new(machine: &Machine, features: &Features, hz: u32) -> Result<Shown, FairError> {
+        ffi::check_layout()?;
+        let topology = Topology::new(machine, features, &Options::default())?;
+        let mut world = World::new(machine, features, &topology);
+        world.set_hz(hz);
+        Ok(Shown { topology, world })
+    }
+
+    /// The domains.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// Number of CPUs.
+    pub fn nr_cpus(&self) -> usize {
+        self.world.cpus.len()
+    }
+
+    /// The system, to be overwritten.
+    pub fn sys_mut(&mut self) -> &mut FgSys {
+        self.world.sys_mut()
+    }
+
+    /// A CPU, to be overwritten. Panics if there is no such CPU, as do all below.
+    pub fn cpu_mut(&mut self, cpu: CpuId) -> &mut FgCpu {
+        &mut self.world.cpus[cpu as usize]
+    }
+
+    /// A task, to be overwritten. It comes into being if it is new.
+    pub fn task_mut(&mut self, task: u32) -> &mut FgTask {
+        self.world.tasks.grow_to(task as usize);
+        self.world.task_mut(task)
+    }
+
+    /// The root domain of a CPU, to be overwritten.
+    pub fn root_mut(&mut self, cpu: CpuId) -> &mut FgRoot {
+        self.world.root(cpu as usize)
+    }
+
+    /// What the CPUs behind the last-level cache of `cpu` share, to be overwritten; none if it has no such domain.
+    pub fn llc_mut(&mut self, cpu: CpuId) -> Option<&mut FgLlc> {
+        self.world.llc_mut(cpu as usize)
+    }
+
+    /// Number of domains of a CPU.
+    pub fn nr_domains(&self, cpu: CpuId) -> usize {
+        self.world.chain(cpu as usize).len()
+    }
+
+    /// The `n`-th domain of a CPU from below, to be overwritten.
+    pub fn domain_mut(&mut self, cpu: CpuId, n: usize) -> &mut FgDomain {
+        let id = self.world.chain(cpu as usize)[n];
+        &mut self.world.domains[id]
+    }
+
+    /// The `g`-th group of the `n`-th domain of a CPU, counted from its local one, to be overwritten; none beyond the last.
+    pub fn group_mut(&mut self, cpu: CpuId, n: usize, g: usize) -> Option<&mut FgGroup> {
+        let domain = self.world.chain(cpu as usize)[n];
+        self.world.group_mut(domain, g)
+    }
+
+    /// All sets of groups, each once.
+    pub fn rings(&self) -> Vec<Ring> {
+        let plan = self.topology.plan();
+        let mut seen = vec![false; plan.rings.len()];
+        let mut rings = Vec::new();
+        for cpu in 0..self.nr_cpus() as CpuId {
+            for (domain, id) in plan.chain_ids(cpu).enumerate() {
+                if !std::mem::replace(&mut seen[plan.domains[id].ring], true) {
+                    rings.push(Ring { cpu, domain });
+                }
+            }
+        }
+        rings
+    }
+
+    /// Sets the pointers of a CPU.
+    pub fn point(&mut self, cpu: CpuId, to: &Pointers) {
+        for task in [to.curr, to.next, to.last, to.skip].into_iter().flatten() {
+            self.world.tasks.grow_to(task as usize);
+        }
+        self.world.point(cpu as usize, to);
+    }
+
+    /// Where the policy puts the task. `why`: where it is to note what it looks at. Changes nothing.
+    pub fn select(&mut self, placing: &Placing, why: Option<&mut FgWhy>) -> FgVerdict {
+        for task in std::iter::once(placing.task).chain(placing.current) {
+            self.world.tasks.grow_to(task as usize);
+        }
+        let args =
+            WakeArgs { current: placing.current, now: placing.now, this_cpu: placing.this_cpu, flags: placing.flags };
+        self.world.select(placing.task, &args, why)
+    }
+
+    /// Which task the policy runs next on `cpu`, of the current one and `queued`: the others in the order of the
+    /// kernel's tree. None: nobody.
+    pub fn pick(&mut self, cpu: CpuId, queued: &[u32]) -> Option<u32> {
+        let at = cpu as usize;
+        if self.world.sys().feat.value[FG_RQ] == FG_RQ_CFS as u8 {
+            return self.world.pick_entity(at, queued.first().copied(), queued.get(1).copied());
+        }
+        let limit = self.world.avg_vruntime(at);
+        let eligible = |task: &&u32| limit.wrapping_sub(self.world.task(**task).vruntime) as i64 >= 0;
+        let first = queued.iter().find(eligible).copied();
+        self.world.pick_entity(at, first, None)
+    }
+}
