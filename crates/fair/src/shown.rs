@@ -147,6 +147,11 @@ impl Shown {
         self.world.point(cpu as usize, to);
     }
 
+    /// The pointers of a CPU.
+    pub fn pointers(&self, cpu: CpuId) -> Pointers {
+        self.world.pointers(cpu as usize)
+    }
+
     /// Where the policy puts the task. `why`: where it is to note what it looks at. Changes nothing.
     pub fn select(&mut self, placing: &Placing, why: Option<&mut FgWhy>) -> FgVerdict {
         for task in std::iter::once(placing.task).chain(placing.current) {
@@ -168,5 +173,114 @@ impl Shown {
         let eligible = |task: &&u32| limit.wrapping_sub(self.world.task(**task).vruntime) as i64 >= 0;
         let first = queued.iter().find(eligible).copied();
         self.world.pick_entity(at, first, None)
+    }
+}
+
+/// One PELT step on the sums of a signal (spec 2.2). `now`: ns of its clock. True: the averages are due.
+pub fn pelt_update(sa: &mut FgAvg, now: u64, load: u64, runnable: u32, running: bool) -> bool {
+    // SAFETY: one struct of numbers, exclusive by its borrow.
+    unsafe { fg_pelt_update(sa, now, load, runnable, u32::from(running)) != 0 }
+}
+
+/// The averages of a signal, made anew from its sums. `weight`: of load_avg, 1 for a run queue.
+pub fn pelt_averages(sa: &mut FgAvg, weight: u64) {
+    // SAFETY: as above.
+    unsafe { fg_pelt_averages(sa, weight) }
+}
+
+/// The name of a rule in a verdict, e.g. `A2`.
+pub fn rule_name(rule: u32) -> &'static str {
+    RULES.get(rule as usize).map_or("unknown", |(name, _)| name)
+}
+
+/// A note of the policy in words: its text with the numbers in their places, and the rule that was being tried.
+pub fn note_words(note: &FgNote) -> String {
+    let mut words = format!("{}: ", rule_name(u32::from(note.rule)));
+    let mut rest = NOTES.get(usize::from(note.id)).copied().unwrap_or("unknown note");
+    while let Some((text, more)) = rest.split_once('{') {
+        words.push_str(text);
+        let (place, after) = more.split_once('}').unwrap_or((more, ""));
+        let (name, noun) = place.split_once(':').map_or((place, None), |(name, noun)| (name, Some(noun)));
+        let number = match name {
+            "cpu" => i128::from(note.cpu),
+            "a" => i128::from(note.a),
+            "b" => i128::from(note.b),
+            _ => i128::from(note.c),
+        };
+        words.push_str(&number.to_string());
+        if let Some(noun) = noun {
+            words.push_str(&format!(" {noun}{}", if number == 1 { "" } else { "s" }));
+        }
+        rest = after;
+    }
+    words + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn two_pairs() -> Shown {
+        let mut machine = Machine::symmetric(4);
+        machine.llcs = vec![fairground_machine::CpuMask::first_n(4)];
+        Shown::new(&machine, &Features::preset("debian-6.12.117").unwrap(), 250).unwrap()
+    }
+
+    fn sleeper(shown: &mut Shown, task: u32, cpu: i32) {
+        let p = shown.task_mut(task);
+        *p = FgTask::zeroed();
+        (p.id, p.cpu, p.recent_used, p.nr_allowed, p.weight) = (task, cpu, cpu, 4, 1024);
+        p.allowed = fairground_machine::CpuMask::first_n(4);
+    }
+
+    fn busy(shown: &mut Shown, cpu: CpuId, task: u32) {
+        sleeper(shown, task, cpu as i32);
+        let rq = shown.cpu_mut(cpu);
+        (rq.nr_running, rq.h_nr_running, rq.curr_is_idle) = (1, 1, 0);
+        shown.point(cpu, &Pointers { curr: Some(task), ..Pointers::default() });
+    }
+
+    #[test]
+    fn the_verdict_is_about_the_state_that_was_shown() {
+        let mut shown = two_pairs();
+        sleeper(&mut shown, 0, 2);
+        let placing = Placing { task: 0, current: None, now: 0, this_cpu: 0, flags: FG_WF_TTWU };
+        assert_eq!(shown.select(&placing, None).cpu, 2);
+        busy(&mut shown, 2, 1);
+        // The interrupted CPU is idle and shares the cache.
+        assert_eq!(shown.select(&placing, None).cpu, 0);
+        busy(&mut shown, 0, 2);
+        shown.llc_mut(0).unwrap().nr_idle_scan = 4;
+        let mut why = FgWhy::zeroed();
+        let verdict = shown.select(&Placing { current: Some(2), ..placing }, Some(&mut why));
+        assert_eq!((verdict.cpu, rule_name(verdict.rule)), (3, "C8"));
+        let last = note_words(&why.note[why.nr as usize - 1]);
+        assert!(last.starts_with("C8: ") && last.contains('3') && !last.contains('{'), "{last}");
+    }
+
+    #[test]
+    fn groups_of_all_domains_are_reached_by_their_rings() {
+        let mut shown = two_pairs();
+        assert_eq!(shown.rings(), [Ring { cpu: 0, domain: 0 }]);
+        shown.group_mut(0, 0, 1).unwrap().capacity = 7;
+        // The second group of CPU 0's ring is the first of CPU 1's.
+        assert_eq!(shown.group_mut(1, 0, 0).unwrap().capacity, 7);
+        assert!(shown.group_mut(0, 0, 4).is_none());
+    }
+
+    #[test]
+    fn of_queued_tasks_the_first_eligible_one_is_picked() {
+        let mut shown = two_pairs();
+        for (task, vruntime, deadline) in [(0, 500, 600), (1, 100, 700), (2, 0, 800)] {
+            sleeper(&mut shown, task, 0);
+            let p = shown.task_mut(task);
+            (p.on_rq, p.vruntime, p.deadline) = (1, vruntime, deadline);
+        }
+        let rq = shown.cpu_mut(0);
+        (rq.nr_running, rq.h_nr_running, rq.load_weight, rq.curr_is_idle) = (3, 3, 3 * 1024, 0);
+        // V = 200: the first by deadline has had more than that.
+        rq.avg_vruntime = 600 * 1024;
+        assert_eq!(shown.pick(0, &[0, 1, 2]), Some(1));
+        assert_eq!(shown.pick(0, &[]), None);
     }
 }

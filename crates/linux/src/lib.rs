@@ -14,3 +14,5 @@
 //!
 //! `kernel/` holds the C side: an architecture `sim` that is laid over the user's tree, and what stands for the rest
 //! of the kernel. Nothing of a kernel tree is in this repository.
+
+pub mod agree;

@@ -111,6 +111,14 @@ impl World {
         (rq.curr, rq.next, rq.last, rq.skip) = (curr, next, last, skip);
     }
 
+    /// What a CPU points at.
+    pub fn pointers(&self, cpu: usize) -> Pointers {
+        let rq = &self.cpus[cpu];
+        // SAFETY: each null, or a task of the pool.
+        let id = |p: *mut FgTask| unsafe { p.as_ref() }.map(|p| p.id);
+        Pointers { curr: id(rq.curr), next: id(rq.next), last: id(rq.last), skip: id(rq.skip) }
+    }
+
     fn task_ptr(&self, task: Option<u32>) -> *mut FgTask {
         task.map_or(std::ptr::null_mut(), |p| self.tasks.ptr(p as usize))
     }
