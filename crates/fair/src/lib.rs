@@ -50,5 +50,5 @@ pub use ffi::FeatureInfo;
 pub use presets::{Preset, PRESETS};
 pub use rq::VruntimeQueue;
 pub use sched::Fair;
-pub use shown::{note_words, pelt_averages, pelt_update, rule_name, Placing, Pointers, Ring, Shown};
+pub use shown::{note_words, pelt_averages, pelt_update, rule_name, rules, Placing, Pointers, Ring, Shown};
 pub use topology::{Options, Topology};

@@ -188,6 +188,11 @@ pub fn pelt_averages(sa: &mut FgAvg, weight: u64) {
     unsafe { fg_pelt_averages(sa, weight) }
 }
 
+/// The rules of verdicts by number: a name and what it says.
+pub fn rules() -> &'static [(&'static str, &'static str)] {
+    &RULES
+}
+
 /// The name of a rule in a verdict, e.g. `A2`.
 pub fn rule_name(rule: u32) -> &'static str {
     RULES.get(rule as usize).map_or("unknown", |(name, _)| name)

@@ -212,8 +212,8 @@ struct ks_sys {
 	u32 pad;
 	u64 nohz_next_balance;	/* jiffies */
 	u64 nohz_next_blocked;	/* jiffies */
-	struct fg_mask nohz_idle;
-	struct fg_mask active;
+	u64 nohz_idle[KS_MASK_WORDS];
+	u64 active[KS_MASK_WORDS];
 };
 
 /* Of a CPU's place in the topology. */
@@ -224,7 +224,7 @@ struct ks_place {
 	s32 sd_llc;		/* which of its domains, counted from the lowest; KS_NONE: none of them */
 	s32 sd_asym_cpucapacity;
 	s32 sd_numa;
-	struct fg_mask core;
+	u64 core[KS_MASK_WORDS];
 };
 
 #define KS_PELT_SUM 0		/* time passes: the sums */
@@ -232,7 +232,7 @@ struct ks_place {
 
 /* A step of a PELT update: what goes in, what was there, what is there afterwards. */
 struct ks_pelt {
-	const char *where;	/* the kernel's function that updates its signal */
+	const char *function;	/* the kernel's function that updates its signal */
 	u32 step;		/* KS_PELT_* */
 	u32 running;
 	u64 now;		/* ns of the signal's clock */
@@ -240,8 +240,8 @@ struct ks_pelt {
 	u64 runnable;
 	u32 renewed;		/* of sums: the averages are to follow */
 	u32 pad;
-	struct fg_avg before;
-	struct fg_avg after;
+	const struct fg_avg *before;
+	const struct fg_avg *after;
 };
 
 struct ks_read {

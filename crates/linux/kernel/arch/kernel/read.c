@@ -5,7 +5,7 @@
  *
  * A referee reads every CPU at every decision: plain loads and stores, no calls per member, nothing is cleared twice.
  */
-#include "read_avg.h"
+#include "read.h"
 #include "tasks.h"
 
 /* cpu_rq() of a CPU that is not looked at by the scheduler, and not counted as such. */
@@ -19,15 +19,16 @@ static u64 read_jiffies(unsigned long j)
 	return time_before(j, base) ? 0 : j - base;
 }
 
-static void read_mask(const struct cpumask *from, struct fg_mask *to)
+/* Masks at the end of domains and groups are as long as the machine asks for. */
+static void read_mask(const struct cpumask *from, u64 *to)
 {
 	const unsigned long *bits = cpumask_bits(from);
-	u32 i, words = BITS_TO_LONGS(NR_CPUS);
+	u32 i, words = BITS_TO_LONGS(nr_cpu_ids);
 
 	BUILD_BUG_ON(BITS_PER_LONG != 64);
 	BUILD_BUG_ON(NR_CPUS > FG_NR_CPUS);
 	for (i = 0; i < FG_MASK_WORDS; i++)
-		to->bits[i] = i < words ? bits[i] : 0;
+		to[i] = i < words ? bits[i] : 0;
 }
 
 /* ---- tasks ------------------------------------------------------------------------------------------------------ */
@@ -139,17 +140,13 @@ static void read_task_struct(struct task_struct *p, struct fg_task *to)
 		to->flags |= FG_TASK_EST_CURRENT;
 	read_avg(&se->avg, &to->avg);
 	read_task_clamps(p, to);
-	read_mask(p->cpus_ptr, &to->allowed);
+	read_mask(p->cpus_ptr, to->allowed.bits);
 }
 
 void ks_read_task(s32 task, struct fg_task *to)
 {
-	struct task_struct *p = ks_task(task);
-
-	if (!p)
-		return;
 	to->id = task;
-	read_task_struct(p, to);
+	read_task_struct(ks_task(task), to);
 }
 
 /* ---- CPUs ------------------------------------------------------------------------------------------------------- */
@@ -422,15 +419,15 @@ static void read_sys(struct ks_sys *to)
 	to->nohz_has_blocked = nohz.has_blocked;
 	to->nohz_next_balance = read_jiffies(nohz.next_balance);
 	to->nohz_next_blocked = read_jiffies(nohz.next_blocked);
-	read_mask(nohz.idle_cpus_mask, &to->nohz_idle);
-	read_mask(cpu_active_mask, &to->active);
+	read_mask(nohz.idle_cpus_mask, to->nohz_idle);
+	read_mask(cpu_active_mask, to->active);
 }
 
 static void read_root(s32 cpu, struct fg_root *to)
 {
 	const struct root_domain *rd = read_rq(cpu)->rd;
 
-	read_mask(rd->span, &to->span);
+	read_mask(rd->span, to->span.bits);
 #ifdef KS_HAS_RD_MAX_CAPACITY
 	to->max_cpu_capacity = rd->max_cpu_capacity;
 #endif
@@ -490,7 +487,7 @@ static void read_place(s32 cpu, struct ks_place *to)
 	to->sd_llc = domain_number(cpu, rcu_dereference_raw(per_cpu(sd_llc, cpu)));
 	to->sd_asym_cpucapacity = domain_number(cpu, rcu_dereference_raw(per_cpu(sd_asym_cpucapacity, cpu)));
 	to->sd_numa = domain_number(cpu, rcu_dereference_raw(per_cpu(sd_numa, cpu)));
-	read_mask(cpu_smt_mask(cpu), &to->core);
+	read_mask(cpu_smt_mask(cpu), to->core);
 }
 
 #ifdef KS_HAS_FLAG_SHARE_LLC
@@ -560,7 +557,7 @@ static s32 read_domain(s32 cpu, u32 n, struct fg_domain *to)
 #ifdef KS_HAS_AVG_SCAN_COST
 	to->avg_scan_cost = sd->avg_scan_cost;
 #endif
-	read_mask(sched_domain_span(sd), &to->span);
+	read_mask(sched_domain_span(sd), to->span.bits);
 	return 0;
 }
 
@@ -578,8 +575,8 @@ static void read_group(struct sched_group *sg, struct fg_group *to)
 #ifdef KS_HAS_GROUP_CORES
 	to->cores = sg->cores;
 #endif
-	read_mask(sched_group_span(sg), &to->span);
-	read_mask(group_balance_mask(sg), &to->balance_mask);
+	read_mask(sched_group_span(sg), to->span.bits);
+	read_mask(group_balance_mask(sg), to->balance_mask.bits);
 }
 
 static u32 read_groups(s32 cpu, u32 n, struct fg_group *to, u32 max)
