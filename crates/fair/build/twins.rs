@@ -89,6 +89,27 @@ fn structure(out: &mut String, s: &Struct) {
         let _ = writeln!(out, "            {}: {},", m.name, zero(m));
     }
     out.push_str("        }\n    }\n}\n");
+    fields(out, s);
+}
+
+/// The members by name, for whoever writes a struct down or reads it back. Pointers are none.
+fn fields(out: &mut String, s: &Struct) {
+    let name = camel(&s.name);
+    let _ = writeln!(out, "impl Fields for {name} {{");
+    let _ = writeln!(out, "    fn fields(&mut self, visit: &mut dyn FnMut(&'static str, Field<'_>)) {{");
+    for m in s.members.iter().filter(|m| m.ty.pointer.is_none()) {
+        let kind = match m.ty.base.as_str() {
+            MASK => "Mask",
+            base if base.starts_with("fg_") => "Struct",
+            _ => "Number",
+        };
+        let field = match m.count {
+            None => format!("Field::{kind}(&mut self.{})", m.name),
+            Some(_) => format!("Field::List(self.{}.iter_mut().map(|x| Field::{kind}(x)).collect())", m.name),
+        };
+        let _ = writeln!(out, "        visit({:?}, {field});", m.name);
+    }
+    out.push_str("    }\n}\n");
 }
 
 fn function(out: &mut String, f: &Function) {

@@ -25,6 +25,47 @@ pub struct FeatureInfo {
     pub text: &'static str,
 }
 
+/// A member of a struct, or an element of one that is an array.
+pub enum Field<'a> {
+    /// u8..u64, i8..i64.
+    Number(&'a mut dyn Number),
+    /// CPUs.
+    Mask(&'a mut CpuMask),
+    /// A struct in the struct.
+    Struct(&'a mut dyn Fields),
+    /// An array.
+    List(Vec<Field<'a>>),
+}
+
+/// A struct by its members.
+pub trait Fields {
+    /// Calls `visit` for each member that is no pointer, in the header's order.
+    fn fields(&mut self, visit: &mut dyn FnMut(&'static str, Field<'_>));
+}
+
+/// A number of some width.
+pub trait Number {
+    /// Its value.
+    fn get(&self) -> i128;
+    /// Takes a value; false if it has no room for it.
+    fn set(&mut self, value: i128) -> bool;
+}
+
+macro_rules! numbers {
+    ($($ty:ty)*) => {
+        $(impl Number for $ty {
+            fn get(&self) -> i128 {
+                i128::from(*self)
+            }
+
+            fn set(&mut self, value: i128) -> bool {
+                Self::try_from(value).map(|value| *self = value).is_ok()
+            }
+        })*
+    };
+}
+numbers!(u8 u16 u32 u64 i8 i16 i32 i64);
+
 include!(concat!(env!("OUT_DIR"), "/fg.rs"));
 
 const _: () = assert!(FG_NR_CPUS as usize == NR_CPUS && FG_MASK_WORDS as usize == MASK_WORDS);

@@ -9,6 +9,7 @@
 //! | [`features`](Features), [`presets`](Preset), `timeline` | scheduler names, the table of features, what each release has |
 //! | [`Topology`] | machine -> scheduling domains and groups (spec 1) |
 //! | [`ffi`] | Rust twins of `policy/fg.h`, written by build.rs |
+//! | [`Shown`] | the policy alone, shown a state that is not its own |
 //! | [`Fair`] | [`fairground_sim::Scheduler`] over all of it |
 //!
 //! DEVIATION: what it is not, yet (spec 11.3): the balance pass moves no task (`balance: passive` in [`Fair`]'s notes), RT tasks are not
@@ -35,6 +36,7 @@ mod queue;
 mod rq;
 mod rt;
 mod sched;
+mod shown;
 mod storage;
 mod timeline;
 mod topology;
@@ -48,4 +50,5 @@ pub use ffi::FeatureInfo;
 pub use presets::{Preset, PRESETS};
 pub use rq::VruntimeQueue;
 pub use sched::Fair;
+pub use shown::{note_words, pelt_averages, pelt_update, rule_name, rules, Placing, Pointers, Ring, Shown};
 pub use topology::{CpuMasks, Options, Topology};

@@ -16,6 +16,7 @@
 //! of the kernel. Nothing of a kernel tree is in this repository.
 
 pub mod abi;
+pub mod agree;
 pub mod build;
 mod host;
 

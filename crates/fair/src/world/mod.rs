@@ -12,6 +12,7 @@ use std::sync::Arc;
 use fairground_machine::{CpuId, CpuMask};
 
 use crate::ffi::*;
+use crate::shown::Pointers;
 use crate::storage::{Pool, Slab};
 
 pub(crate) struct World {
@@ -82,6 +83,40 @@ impl World {
     pub fn local_group(&self, sd: usize) -> &FgGroup {
         // SAFETY: link_domains points it at a group of the slab.
         unsafe { &*self.domains[sd].groups }
+    }
+
+    /// What the CPUs behind the last-level cache of `cpu` share.
+    pub fn llc_mut(&mut self, cpu: usize) -> Option<&mut FgLlc> {
+        // SAFETY: null, or an object of the slab; exclusive by the borrow of self.
+        unsafe { self.cpus[cpu].llc.as_mut() }
+    }
+
+    /// The `n`-th group of a domain's ring, the local one first; none beyond the last.
+    pub fn group_mut(&mut self, sd: usize, n: usize) -> Option<&mut FgGroup> {
+        let first = self.groups.index_of(self.domains[sd].groups)?;
+        let mut at = first;
+        for _ in 0..n {
+            at = self.groups.index_of(self.groups[at].next)?;
+            if at == first {
+                return None;
+            }
+        }
+        Some(&mut self.groups[at])
+    }
+
+    /// Sets what a CPU points at. The tasks exist.
+    pub fn point(&mut self, cpu: usize, to: &Pointers) {
+        let [curr, next, last, skip] = [to.curr, to.next, to.last, to.skip].map(|task| self.task_ptr(task));
+        let rq = &mut self.cpus[cpu];
+        (rq.curr, rq.next, rq.last, rq.skip) = (curr, next, last, skip);
+    }
+
+    /// What a CPU points at.
+    pub fn pointers(&self, cpu: usize) -> Pointers {
+        let rq = &self.cpus[cpu];
+        // SAFETY: each null, or a task of the pool.
+        let id = |p: *mut FgTask| unsafe { p.as_ref() }.map(|p| p.id);
+        Pointers { curr: id(rq.curr), next: id(rq.next), last: id(rq.last), skip: id(rq.skip) }
     }
 
     fn task_ptr(&self, task: Option<u32>) -> *mut FgTask {

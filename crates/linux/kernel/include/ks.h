@@ -74,6 +74,8 @@ struct ks_placement {
 #define KS_FAULT_STUB 3		/* a function that the host does not provide was called */
 #define KS_FAULT_HOST 4		/* the shim found a state it cannot serve */
 
+struct ks_pelt;
+
 struct ks_host {
 	u64 size;		/* of this struct: both sides must agree */
 	void *self;		/* first argument of all calls */
@@ -108,8 +110,8 @@ struct ks_host {
 	/* A fair pick on cpu: state is up to date; pick() afterwards tells whom (KS_NONE: nobody). */
 	void (*picking)(void *self, s32 cpu);
 	void (*picked)(void *self, s32 cpu, s32 task);
-	/* A PELT update, with the state before and after it; see struct ks_pelt. */
-	void (*pelt)(void *self, const void *update);
+	/* A PELT update, with the state before and after it. */
+	void (*pelt)(void *self, const struct ks_pelt *update);
 	/* A pass of load balancing over one domain begins / has moved so many tasks. */
 	void (*balancing)(void *self, s32 cpu, u32 level, u32 kind);
 	void (*balanced)(void *self, s32 cpu, u32 level, u32 kind, u32 moved);
@@ -179,6 +181,90 @@ struct ks_birth {
 #define KS_PICK_IDLE (-1)
 #define KS_PICK_STOPPER (-2)
 
+/* ---- reading the kernel's state out -----------------------------------------------------------------------------
+ *
+ * Reading has no side effect. Pointers in the fg_* structs are left alone, and so is what never changes after boot and
+ * is known from the machine: ids, performance domains, topology, the mask of the core. What a tree does not keep is
+ * left alone too, and named in ks_read.unobserved. Jiffies count from 0 at boot. A root run queue is shown without its
+ * task groups.
+ */
+
+/* What the pointers of fg_cpu point at: task numbers, KS_NONE for none and for the kernel's own tasks. */
+struct ks_cpu_refs {
+	s32 curr;
+	s32 next;
+	s32 last;
+	s32 skip;
+	s32 fair_curr;		/* of the fair class alone, as its root run queue sees it */
+	u32 curr_is_own;	/* a task of the kernel's own is current, e.g. the stopper; not the idle task */
+};
+
+/* What belongs to no CPU. */
+struct ks_sys {
+	u64 jiffies;
+	u32 asym_key;
+	u32 smt_key;
+	u32 cluster_key;
+	u32 uclamp_used;
+	u32 eas;		/* wakeups may be energy-aware: the key is on */
+	u32 nohz_nr_cpus;
+	u32 nohz_has_blocked;
+	u32 pad;
+	u64 nohz_next_balance;	/* jiffies */
+	u64 nohz_next_blocked;	/* jiffies */
+	u64 nohz_idle[KS_MASK_WORDS];
+	u64 active[KS_MASK_WORDS];
+};
+
+/* Of a CPU's place in the topology. */
+struct ks_place {
+	s32 sd_llc_id;
+	u32 sd_llc_size;
+	s32 sd_share_id;
+	s32 sd_llc;		/* which of its domains, counted from the lowest; KS_NONE: none of them */
+	s32 sd_asym_cpucapacity;
+	s32 sd_numa;
+	u64 core[KS_MASK_WORDS];
+};
+
+#define KS_PELT_SUM 0		/* time passes: the sums */
+#define KS_PELT_AVERAGES 1	/* the averages are made anew from them */
+
+/* A step of a PELT update: what goes in, what was there, what is there afterwards. */
+struct ks_pelt {
+	const char *function;	/* the kernel's function that updates its signal */
+	u32 step;		/* KS_PELT_* */
+	u32 running;
+	u64 now;		/* ns of the signal's clock */
+	u64 load;		/* of averages: the weight */
+	u64 runnable;
+	u32 renewed;		/* of sums: the averages are to follow */
+	u32 pad;
+	const struct fg_avg *before;
+	const struct fg_avg *after;
+};
+
+struct ks_read {
+	u64 size;
+	void (*refs)(s32 cpu, struct ks_cpu_refs *to);
+	void (*sys)(struct ks_sys *to);
+	void (*place)(s32 cpu, struct ks_place *to);
+	void (*root)(s32 cpu, struct fg_root *to);
+	/* What the CPUs behind cpu's last-level cache share. 0, or KS_NONE if it has no such domain. */
+	s32 (*llc)(s32 cpu, struct fg_llc *to);
+	/* The n-th domain of cpu from below. 0, or KS_NONE if there is none. */
+	s32 (*domain)(s32 cpu, u32 n, struct fg_domain *to);
+	/* Its groups from the local one. Returns how many there are, 0 without such a domain, and writes max at most. */
+	u32 (*groups)(s32 cpu, u32 n, struct fg_group *to, u32 max);
+	/*
+	 * Numbers of the fair tasks in the tree of the root run queue, in its order, the current one not among them;
+	 * KS_NONE stands for a task group. Returns how many there are, and writes max at most.
+	 */
+	u32 (*queue)(s32 cpu, s32 *to, u32 max);
+	/* Members that this tree does not keep, e.g. "fg_cpu.wake_avg_idle", separated by spaces. */
+	const char *unobserved;
+};
+
 /* ---- what a built kernel answers; the one exported symbol is ks_kernel() ---------------------------------------- */
 
 struct ks_kernel {
@@ -222,9 +308,10 @@ struct ks_kernel {
 	s32 (*group_new)(s32 parent);
 	s32 (*group_write)(s32 group, const char *file, const char *value);
 
-	/* Read-out. Everything that is a pointer in these structs is null; see read.h for what comes beside them. */
+	/* Read-out, see above. */
 	void (*read_cpu)(s32 cpu, struct fg_cpu *to);
 	void (*read_task)(s32 task, struct fg_task *to);
+	const struct ks_read *read;	/* the rest of it */
 };
 
 /* clang-format on */

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The border: what the host may call, see ks.h. */
 #include "sim.h"
-#if __has_include("read.h")
 #include "read.h"
-#define KS_READ
-#endif
 #include <linux/sched/nohz.h>
 #include <generated/utsrelease.h>
 
@@ -113,11 +110,9 @@ static const struct ks_kernel kernel = {
 	.frequency_limits = ks_frequency_limits,
 	.group_new = ks_group_new,
 	.group_write = ks_group_write,
-#ifdef KS_READ
 	.read_cpu = ks_read_cpu,
 	.read_task = ks_read_task,
 	.read = &ks_reader,
-#endif
 };
 
 const struct ks_kernel *ks_kernel(void)

@@ -2,13 +2,9 @@
 /* The tree's fair.c, unchanged, and what has to see its private types. */
 #include "looks.h"
 #include "hooked.h"
-#if __has_include("pick_hook.h")
 #include "pick_hook.h"
-#endif
 #include "balance_hook.h"
 #include "../../../kernel/sched/fair.c"
 #include "balance_hook.c"
-#if __has_include("read.c")
 #include "read.c"
 #include "pick_hook.c"
-#endif

@@ -1,0 +1,291 @@
+//! [`Shown`]: our policy, shown a state that is not its own, and asked what it would do.
+
+use fairground_machine::{CpuId, Machine};
+
+use crate::ffi::{self, *};
+use crate::topology::{Options, Topology};
+use crate::world::{WakeArgs, World};
+use crate::{FairError, Features};
+
+/// The policy's structs of one machine, with our topology, to be overwritten with somebody else's state.
+///
+/// ```text
+/// Shown::new -> at each decision: cpu_mut, task_mut, ... <- the state of the real kernel
+///                                 point                  <- who is current, and the buddies
+///                                 select, pick           -> what we would do
+/// ```
+///
+/// Pointers in the structs are this object's: they are written by [`Self::new`] and [`Self::point`] alone.
+pub struct Shown {
+    topology: Topology,
+    world: World,
+}
+
+/// What the pointers of a CPU point at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pointers {
+    /// Current fair or RT task.
+    pub curr: Option<u32>,
+    /// Next buddy.
+    pub next: Option<u32>,
+    /// Last buddy.
+    pub last: Option<u32>,
+    /// Skip buddy.
+    pub skip: Option<u32>,
+}
+
+/// The circumstances of a placement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placing {
+    /// Who is placed; [`FgTask::cpu`] of it is where it was.
+    pub task: u32,
+    /// Whose code runs on `this_cpu`, interrupted or not; none while it idles.
+    pub current: Option<u32>,
+    /// ns, clock of `this_cpu`.
+    pub now: u64,
+    /// The deciding code runs here.
+    pub this_cpu: CpuId,
+    /// `FG_WF_*`.
+    pub flags: u32,
+}
+
+/// A set of groups that several domains share: they differ in which of them comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ring {
+    /// A CPU with a domain of these groups.
+    pub cpu: CpuId,
+    /// Which of its domains, from below.
+    pub domain: usize,
+}
+
+impl Shown {
+    /// The machine's CPUs, idle, with the domains that `features` gives them. `hz`: ticks per second.
+    ///
+    /// # Errors
+    /// A machine whose levels do not nest, a C policy built with another struct layout.
+    pub fn new(machine: &Machine, features: &Features, hz: u32) -> Result<Shown, FairError> {
+        ffi::check_layout()?;
+        let topology = Topology::new(machine, features, &Options::default())?;
+        let mut world = World::new(machine, features, &topology);
+        world.set_hz(hz);
+        Ok(Shown { topology, world })
+    }
+
+    /// The domains.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// Number of CPUs.
+    pub fn nr_cpus(&self) -> usize {
+        self.world.cpus.len()
+    }
+
+    /// The system, to be overwritten.
+    pub fn sys_mut(&mut self) -> &mut FgSys {
+        self.world.sys_mut()
+    }
+
+    /// A CPU, to be overwritten. Panics if there is no such CPU, as do all below.
+    pub fn cpu_mut(&mut self, cpu: CpuId) -> &mut FgCpu {
+        &mut self.world.cpus[cpu as usize]
+    }
+
+    /// A task, to be overwritten. It comes into being if it is new.
+    pub fn task_mut(&mut self, task: u32) -> &mut FgTask {
+        self.world.tasks.grow_to(task as usize);
+        self.world.task_mut(task)
+    }
+
+    /// The root domain of a CPU, to be overwritten.
+    pub fn root_mut(&mut self, cpu: CpuId) -> &mut FgRoot {
+        self.world.root(cpu as usize)
+    }
+
+    /// What the CPUs behind the last-level cache of `cpu` share, to be overwritten; none if it has no such domain.
+    pub fn llc_mut(&mut self, cpu: CpuId) -> Option<&mut FgLlc> {
+        self.world.llc_mut(cpu as usize)
+    }
+
+    /// Number of domains of a CPU.
+    pub fn nr_domains(&self, cpu: CpuId) -> usize {
+        self.world.chain(cpu as usize).len()
+    }
+
+    /// The `n`-th domain of a CPU from below, to be overwritten.
+    pub fn domain_mut(&mut self, cpu: CpuId, n: usize) -> &mut FgDomain {
+        let id = self.world.chain(cpu as usize)[n];
+        &mut self.world.domains[id]
+    }
+
+    /// The `g`-th group of the `n`-th domain of a CPU, counted from its local one, to be overwritten; none beyond the last.
+    pub fn group_mut(&mut self, cpu: CpuId, n: usize, g: usize) -> Option<&mut FgGroup> {
+        let domain = self.world.chain(cpu as usize)[n];
+        self.world.group_mut(domain, g)
+    }
+
+    /// All sets of groups, each once.
+    pub fn rings(&self) -> Vec<Ring> {
+        let plan = self.topology.plan();
+        let mut seen = vec![false; plan.rings.len()];
+        let mut rings = Vec::new();
+        for cpu in 0..self.nr_cpus() as CpuId {
+            for (domain, id) in plan.chain_ids(cpu).enumerate() {
+                if !std::mem::replace(&mut seen[plan.domains[id].ring], true) {
+                    rings.push(Ring { cpu, domain });
+                }
+            }
+        }
+        rings
+    }
+
+    /// Sets the pointers of a CPU.
+    pub fn point(&mut self, cpu: CpuId, to: &Pointers) {
+        for task in [to.curr, to.next, to.last, to.skip].into_iter().flatten() {
+            self.world.tasks.grow_to(task as usize);
+        }
+        self.world.point(cpu as usize, to);
+    }
+
+    /// The pointers of a CPU.
+    pub fn pointers(&self, cpu: CpuId) -> Pointers {
+        self.world.pointers(cpu as usize)
+    }
+
+    /// Where the policy puts the task. `why`: where it is to note what it looks at. Changes nothing.
+    pub fn select(&mut self, placing: &Placing, why: Option<&mut FgWhy>) -> FgVerdict {
+        for task in std::iter::once(placing.task).chain(placing.current) {
+            self.world.tasks.grow_to(task as usize);
+        }
+        let args =
+            WakeArgs { current: placing.current, now: placing.now, this_cpu: placing.this_cpu, flags: placing.flags };
+        self.world.select(placing.task, &args, why)
+    }
+
+    /// Which task the policy runs next on `cpu`, of the current one and `queued`: the others in the order of the
+    /// kernel's tree. None: nobody.
+    pub fn pick(&mut self, cpu: CpuId, queued: &[u32]) -> Option<u32> {
+        let at = cpu as usize;
+        if self.world.sys().feat.value[FG_RQ] == FG_RQ_CFS as u8 {
+            return self.world.pick_entity(at, queued.first().copied(), queued.get(1).copied());
+        }
+        let limit = self.world.avg_vruntime(at);
+        let eligible = |task: &&u32| limit.wrapping_sub(self.world.task(**task).vruntime) as i64 >= 0;
+        let first = queued.iter().find(eligible).copied();
+        self.world.pick_entity(at, first, None)
+    }
+}
+
+/// One PELT step on the sums of a signal (spec 2.2). `now`: ns of its clock. True: the averages are due.
+pub fn pelt_update(sa: &mut FgAvg, now: u64, load: u64, runnable: u32, running: bool) -> bool {
+    // SAFETY: one struct of numbers, exclusive by its borrow.
+    unsafe { fg_pelt_update(sa, now, load, runnable, u32::from(running)) != 0 }
+}
+
+/// The averages of a signal, made anew from its sums. `weight`: of load_avg, 1 for a run queue.
+pub fn pelt_averages(sa: &mut FgAvg, weight: u64) {
+    // SAFETY: as above.
+    unsafe { fg_pelt_averages(sa, weight) }
+}
+
+/// The rules of verdicts by number: a name and what it says.
+pub fn rules() -> &'static [(&'static str, &'static str)] {
+    &RULES
+}
+
+/// The name of a rule in a verdict, e.g. `A2`.
+pub fn rule_name(rule: u32) -> &'static str {
+    RULES.get(rule as usize).map_or("unknown", |(name, _)| name)
+}
+
+/// A note of the policy in words: its text with the numbers in their places, and the rule that was being tried.
+pub fn note_words(note: &FgNote) -> String {
+    let mut words = format!("{}: ", rule_name(u32::from(note.rule)));
+    let mut rest = NOTES.get(usize::from(note.id)).copied().unwrap_or("unknown note");
+    while let Some((text, more)) = rest.split_once('{') {
+        words.push_str(text);
+        let (place, after) = more.split_once('}').unwrap_or((more, ""));
+        let (name, noun) = place.split_once(':').map_or((place, None), |(name, noun)| (name, Some(noun)));
+        let number = match name {
+            "cpu" => i128::from(note.cpu),
+            "a" => i128::from(note.a),
+            "b" => i128::from(note.b),
+            _ => i128::from(note.c),
+        };
+        words.push_str(&number.to_string());
+        if let Some(noun) = noun {
+            words.push_str(&format!(" {noun}{}", if number == 1 { "" } else { "s" }));
+        }
+        rest = after;
+    }
+    words + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn two_pairs() -> Shown {
+        let mut machine = Machine::symmetric(4);
+        machine.llcs = vec![fairground_machine::CpuMask::first_n(4)];
+        Shown::new(&machine, &Features::preset("debian-6.12.117").unwrap(), 250).unwrap()
+    }
+
+    fn sleeper(shown: &mut Shown, task: u32, cpu: i32) {
+        let p = shown.task_mut(task);
+        *p = FgTask::zeroed();
+        (p.id, p.cpu, p.recent_used, p.nr_allowed, p.weight) = (task, cpu, cpu, 4, 1024);
+        p.allowed = fairground_machine::CpuMask::first_n(4);
+    }
+
+    fn busy(shown: &mut Shown, cpu: CpuId, task: u32) {
+        sleeper(shown, task, cpu as i32);
+        let rq = shown.cpu_mut(cpu);
+        (rq.nr_running, rq.h_nr_running, rq.curr_is_idle) = (1, 1, 0);
+        shown.point(cpu, &Pointers { curr: Some(task), ..Pointers::default() });
+    }
+
+    #[test]
+    fn the_verdict_is_about_the_state_that_was_shown() {
+        let mut shown = two_pairs();
+        sleeper(&mut shown, 0, 2);
+        let placing = Placing { task: 0, current: None, now: 0, this_cpu: 0, flags: FG_WF_TTWU };
+        assert_eq!(shown.select(&placing, None).cpu, 2);
+        busy(&mut shown, 2, 1);
+        // The interrupted CPU is idle and shares the cache.
+        assert_eq!(shown.select(&placing, None).cpu, 0);
+        busy(&mut shown, 0, 2);
+        shown.llc_mut(0).unwrap().nr_idle_scan = 4;
+        let mut why = FgWhy::zeroed();
+        let verdict = shown.select(&Placing { current: Some(2), ..placing }, Some(&mut why));
+        assert_eq!((verdict.cpu, rule_name(verdict.rule)), (3, "C8"));
+        let last = note_words(&why.note[why.nr as usize - 1]);
+        assert!(last.starts_with("C8: ") && last.contains('3') && !last.contains('{'), "{last}");
+    }
+
+    #[test]
+    fn groups_of_all_domains_are_reached_by_their_rings() {
+        let mut shown = two_pairs();
+        assert_eq!(shown.rings(), [Ring { cpu: 0, domain: 0 }]);
+        shown.group_mut(0, 0, 1).unwrap().capacity = 7;
+        // The second group of CPU 0's ring is the first of CPU 1's.
+        assert_eq!(shown.group_mut(1, 0, 0).unwrap().capacity, 7);
+        assert!(shown.group_mut(0, 0, 4).is_none());
+    }
+
+    #[test]
+    fn of_queued_tasks_the_first_eligible_one_is_picked() {
+        let mut shown = two_pairs();
+        for (task, vruntime, deadline) in [(0, 500, 600), (1, 100, 700), (2, 0, 800)] {
+            sleeper(&mut shown, task, 0);
+            let p = shown.task_mut(task);
+            (p.on_rq, p.vruntime, p.deadline) = (1, vruntime, deadline);
+        }
+        let rq = shown.cpu_mut(0);
+        (rq.nr_running, rq.h_nr_running, rq.load_weight, rq.curr_is_idle) = (3, 3, 3 * 1024, 0);
+        // V = 200: the first by deadline has had more than that.
+        rq.avg_vruntime = 600 * 1024;
+        assert_eq!(shown.pick(0, &[0, 1, 2]), Some(1));
+        assert_eq!(shown.pick(0, &[]), None);
+    }
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Before the tree's build_policy.c: the two steps of every PELT update are shown to whoever watches. */
+#ifndef KS_PELT_HOOK_H
+#define KS_PELT_HOOK_H
+
+#include <linux/types.h>
+#include "hooked.h"
+
+struct sched_avg;
+
+static int hook____update_load_sum(const char *caller, u64 now, struct sched_avg *sa, unsigned long load,
+				   unsigned long runnable, int running);
+static void hook____update_load_avg(const char *caller, struct sched_avg *sa, unsigned long weight);
+
+#define ___update_load_sum(a, ...) KS_HOOKED(KS_TYPE_##a, ___update_load_sum)(a, __VA_ARGS__)
+/* Calls name the signal by its address, which is no token to tell a type by; the weight is. */
+#define ___update_load_avg(a, b) KS_HOOKED(KS_TYPE_##b, ___update_load_avg)(a, b)
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Behind the tree's fair.c, see pick_hook.h. Run queues of task groups are not shown. */
+
+static u32 pick_is_watched(struct cfs_rq *cfs_rq)
+{
+	return ks_host->picking && ks_host->picked && cfs_rq == &rq_of(cfs_rq)->cfs;
+}
+
+static struct sched_entity *show_pick(struct cfs_rq *cfs_rq, struct sched_entity *se)
+{
+	ks_host->picked(ks_host->self, cpu_of(rq_of(cfs_rq)), buddy_number(se));
+	return se;
+}
+
+#ifdef KS_HAS_SE_DEADLINE
+static struct sched_entity *hook_pick_eevdf(const char *caller, struct cfs_rq *cfs_rq)
+{
+	if (!pick_is_watched(cfs_rq))
+		return tree_pick_eevdf(cfs_rq);
+	ks_host->picking(ks_host->self, cpu_of(rq_of(cfs_rq)));
+	return show_pick(cfs_rq, tree_pick_eevdf(cfs_rq));
+}
+#else
+static struct sched_entity *hook_pick_next_entity(const char *caller, struct cfs_rq *cfs_rq,
+						  struct sched_entity *curr)
+{
+	if (!pick_is_watched(cfs_rq))
+		return tree_pick_next_entity(cfs_rq, curr);
+	ks_host->picking(ks_host->self, cpu_of(rq_of(cfs_rq)));
+	return show_pick(cfs_rq, tree_pick_next_entity(cfs_rq, curr));
+}
+#endif

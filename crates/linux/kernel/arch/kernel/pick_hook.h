@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Before the tree's fair.c: every choice of the next entity of a run queue is shown to whoever watches. */
+#ifndef KS_PICK_HOOK_H
+#define KS_PICK_HOOK_H
+
+#include "hooked.h"
+
+struct cfs_rq;
+struct sched_entity;
+
+#ifdef KS_HAS_SE_DEADLINE
+static struct sched_entity *hook_pick_eevdf(const char *caller, struct cfs_rq *cfs_rq);
+#define pick_eevdf(a, ...) KS_HOOKED(KS_TYPE_##a, pick_eevdf)(a, ##__VA_ARGS__)
+#else
+static struct sched_entity *hook_pick_next_entity(const char *caller, struct cfs_rq *cfs_rq,
+						  struct sched_entity *curr);
+#define pick_next_entity(a, ...) KS_HOOKED(KS_TYPE_##a, pick_next_entity)(a, ##__VA_ARGS__)
+#endif
+
+#endif

@@ -1,0 +1,663 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Reading the kernel's state out, see include/ks.h. Included behind the tree's text of fair.c, where its private
+ * types and its nohz state are visible. KS_HAS_*: what the probes found.
+ *
+ * A referee reads every CPU at every decision: plain loads and stores, no calls per member, nothing is cleared twice.
+ */
+#include "read.h"
+#include "tasks.h"
+
+/* cpu_rq() of a CPU that is not looked at by the scheduler, and not counted as such. */
+#define read_rq(cpu) (&per_cpu(runqueues, (cpu)))
+
+/* Jiffies since boot. Stamps that the kernel starts at 0 lie before it. */
+static u64 read_jiffies(unsigned long j)
+{
+	unsigned long base = (unsigned long)INITIAL_JIFFIES;
+
+	return time_before(j, base) ? 0 : j - base;
+}
+
+/* Masks at the end of domains and groups are as long as the machine asks for. */
+static void read_mask(const struct cpumask *from, u64 *to)
+{
+	const unsigned long *bits = cpumask_bits(from);
+	u32 i, words = BITS_TO_LONGS(nr_cpu_ids);
+
+	BUILD_BUG_ON(BITS_PER_LONG != 64);
+	BUILD_BUG_ON(NR_CPUS > FG_NR_CPUS);
+	for (i = 0; i < FG_MASK_WORDS; i++)
+		to[i] = i < words ? bits[i] : 0;
+}
+
+/* ---- tasks ------------------------------------------------------------------------------------------------------ */
+
+static u32 wakee_number(const struct task_struct *p)
+{
+	return p->last_wakee ? (u32)(ks_task_number(p->last_wakee) + 1) : 0;
+}
+
+static u64 wakee_stamp(const struct task_struct *p)
+{
+	return read_jiffies(p->wakee_flip_decay_ts) * TICK_NSEC;
+}
+
+/* The estimate without its flag bit; 1: util_avg has not changed since. */
+static u32 read_util_est(const struct sched_avg *sa, struct fg_util_est *to)
+{
+#ifdef KS_HAS_UTIL_EST_FLAT
+	to->enqueued = 0;
+	to->ewma = sa->util_est & ~UTIL_AVG_UNCHANGED;
+	return (sa->util_est & UTIL_AVG_UNCHANGED) != 0;
+#else
+	to->enqueued = sa->util_est.enqueued & ~UTIL_AVG_UNCHANGED;
+	to->ewma = sa->util_est.ewma;
+	return (sa->util_est.enqueued & UTIL_AVG_UNCHANGED) != 0;
+#endif
+}
+
+static void read_task_clamps(struct task_struct *p, struct fg_task *to)
+{
+#ifdef KS_HAS_UCLAMP
+	if (uclamp_is_used()) {
+		to->uclamp_min = uclamp_eff_value(p, UCLAMP_MIN);
+		to->uclamp_max = uclamp_eff_value(p, UCLAMP_MAX);
+		to->uclamp_active = p->uclamp[UCLAMP_MIN].active;
+		return;
+	}
+#endif
+	to->uclamp_min = 0;
+	to->uclamp_max = SCHED_CAPACITY_SCALE;
+	to->uclamp_active = 0;
+}
+
+/* Virtual times; returns the flags that go with them. */
+static u32 read_task_deadline(const struct sched_entity *se, struct fg_task *to)
+{
+	u32 flags = 0;
+
+#ifdef KS_HAS_SE_DEADLINE
+	to->deadline = se->deadline;
+	to->vlag = se->vlag;
+	/* On the CPU the lag has no meaning, and the deadline at the time of the pick is kept there. */
+	if (to->on_cpu && se->vlag == (s64)se->deadline)
+		flags |= FG_TASK_PROTECTED;
+#endif
+#ifdef KS_HAS_CUSTOM_SLICE
+	to->custom_slice = se->custom_slice ? se->slice : 0;
+#endif
+#ifdef KS_HAS_REL_DEADLINE
+	if (se->rel_deadline)
+		flags |= FG_TASK_REL_DEADLINE;
+#endif
+#ifdef KS_HAS_SCHED_DELAYED
+	if (se->sched_delayed)
+		flags |= FG_TASK_DELAYED;
+#endif
+	return flags;
+}
+
+static u32 read_task_flags(struct task_struct *p)
+{
+	u32 flags = 0;
+
+	if (is_per_cpu_kthread(p))
+		flags |= FG_TASK_PERCPU_KTHREAD;
+	if (p->flags & PF_EXITING)
+		flags |= FG_TASK_EXITING;
+	/* Its averages are on no run queue. */
+	if (!p->se.avg.last_update_time)
+		flags |= FG_TASK_MIGRATED;
+	return flags;
+}
+
+static void read_task_struct(struct task_struct *p, struct fg_task *to)
+{
+	const struct sched_entity *se = &p->se;
+
+	to->cpu = task_cpu(p);
+	to->recent_used = p->recent_used_cpu;
+	to->policy = p->policy;
+	to->on_rq = p->sched_class == &fair_sched_class ? se->on_rq != 0 : task_on_rq_queued(p);
+	to->on_cpu = task_current(task_rq(p), p);
+	to->rt_prio = p->rt_priority;
+	to->nice = task_nice(p);
+	to->nr_allowed = p->nr_cpus_allowed;
+#ifdef KS_HAS_MAX_ALLOWED_CAPACITY
+	to->max_allowed_capacity = p->max_allowed_capacity;
+#endif
+	to->weight = scale_load_down(se->load.weight);
+	to->last_wakee = wakee_number(p);
+	to->wakee_flips = p->wakee_flips;
+	to->wakee_flip_ts = wakee_stamp(p);
+	to->vruntime = se->vruntime;
+	to->exec_start = se->exec_start;
+	to->sum_exec = se->sum_exec_runtime;
+	to->prev_sum_exec = se->prev_sum_exec_runtime;
+	to->flags = read_task_flags(p) | read_task_deadline(se, to);
+	if (read_util_est(&se->avg, &to->est))
+		to->flags |= FG_TASK_EST_CURRENT;
+	read_avg(&se->avg, &to->avg);
+	read_task_clamps(p, to);
+	read_mask(p->cpus_ptr, to->allowed.bits);
+}
+
+void ks_read_task(s32 task, struct fg_task *to)
+{
+	to->id = task;
+	read_task_struct(ks_task(task), to);
+}
+
+/* ---- CPUs ------------------------------------------------------------------------------------------------------- */
+
+#ifdef KS_HAS_UCLAMP
+static void read_clamps(const struct rq *rq, struct fg_cpu *to)
+{
+	u32 id, i;
+
+	BUILD_BUG_ON(UCLAMP_BUCKETS != FG_UCLAMP_BUCKETS);
+	for (id = 0; id < FG_NR_UCLAMPS; id++) {
+		const struct uclamp_rq *from = &rq->uclamp[id == FG_UCLAMP_MIN ? UCLAMP_MIN : UCLAMP_MAX];
+
+		to->uclamp[id].value = from->value;
+		for (i = 0; i < FG_UCLAMP_BUCKETS; i++) {
+			to->uclamp[id].bucket[i].value = from->bucket[i].value;
+			to->uclamp[id].bucket[i].tasks = from->bucket[i].tasks;
+		}
+	}
+	to->uclamp_idle = (rq->uclamp_flags & UCLAMP_FLAG_IDLE) != 0;
+}
+#else
+static void read_clamps(const struct rq *rq, struct fg_cpu *to)
+{
+	to->uclamp[FG_UCLAMP_MAX].value = SCHED_CAPACITY_SCALE;
+}
+#endif
+
+static u32 nr_fair(const struct cfs_rq *cfs_rq)
+{
+#ifdef KS_HAS_H_NR_QUEUED
+	return cfs_rq->h_nr_queued;
+#else
+	return cfs_rq->h_nr_running;
+#endif
+}
+
+static u32 nr_delayed(const struct cfs_rq *cfs_rq)
+{
+#if defined(KS_HAS_H_NR_DELAYED)
+	return cfs_rq->h_nr_delayed;
+#elif defined(KS_HAS_H_NR_RUNNABLE)
+	return cfs_rq->h_nr_queued - cfs_rq->h_nr_runnable;
+#else
+	return 0;
+#endif
+}
+
+static u32 nr_sched_idle(const struct cfs_rq *cfs_rq)
+{
+#ifdef KS_HAS_H_NR_IDLE
+	return cfs_rq->h_nr_idle;
+#else
+	return cfs_rq->idle_h_nr_running;
+#endif
+}
+
+static u64 vruntime_base(const struct cfs_rq *cfs_rq)
+{
+#ifdef KS_HAS_ZERO_VRUNTIME
+	return cfs_rq->zero_vruntime;
+#else
+	return cfs_rq->min_vruntime;
+#endif
+}
+
+/* The kernel leaves the current entity out of the sum, the policy does not. */
+static s64 sum_vruntime(const struct cfs_rq *cfs_rq, u64 base)
+{
+#ifdef KS_HAS_AVG_VRUNTIME
+	const struct sched_entity *curr = cfs_rq->curr;
+	s64 sum = cfs_rq->avg_vruntime;
+
+	if (curr && curr->on_rq)
+		sum += (s64)(curr->vruntime - base) * (s64)scale_load_down(curr->load.weight);
+	return sum;
+#else
+	return 0;
+#endif
+}
+
+static void read_cfs(const struct cfs_rq *cfs_rq, struct fg_cpu *to)
+{
+	struct fg_util_est est;
+
+	to->h_nr_running = nr_fair(cfs_rq);
+	to->idle_h_nr_running = nr_sched_idle(cfs_rq);
+	to->h_nr_delayed = nr_delayed(cfs_rq);
+	to->load_weight = scale_load_down(cfs_rq->load.weight);
+	to->min_vruntime = vruntime_base(cfs_rq);
+	to->avg_vruntime = sum_vruntime(cfs_rq, to->min_vruntime);
+	read_avg(&cfs_rq->avg, &to->cfs);
+	/* A run queue has a sum, and no average of it. */
+	read_util_est(&cfs_rq->avg, &est);
+#ifdef KS_HAS_UTIL_EST_FLAT
+	to->est_enqueued = est.ewma;
+#else
+	to->est_enqueued = est.enqueued;
+#endif
+	to->removed_nr = cfs_rq->removed.nr;
+	to->removed_load = cfs_rq->removed.load_avg;
+	to->removed_runnable = cfs_rq->removed.runnable_avg;
+	to->removed_util = cfs_rq->removed.util_avg;
+}
+
+static void read_clocks(const struct rq *rq, struct fg_cpu *to)
+{
+	to->clock = rq->clock;
+	to->clock_task = rq->clock_task;
+	to->clock_pelt = rq->clock_pelt;
+	to->lost_idle_time = rq->lost_idle_time;
+#ifdef KS_HAS_CLOCK_IDLE
+	to->clock_idle = rq->clock_idle;
+	to->clock_pelt_idle = rq->clock_pelt_idle;
+#endif
+#ifdef CONFIG_IRQ_TIME_ACCOUNTING
+	to->prev_irq_ns = rq->prev_irq_time;
+#endif
+}
+
+static void read_other_signals(const struct rq *rq, struct fg_cpu *to)
+{
+	read_avg(&rq->avg_rt, &to->rt);
+	read_avg(&rq->avg_dl, &to->dl);
+#ifdef KS_HAS_AVG_IRQ
+	read_avg(&rq->avg_irq, &to->irq);
+#endif
+#if defined(KS_HAS_AVG_HW)
+	read_avg(&rq->avg_hw, &to->thermal);
+#elif defined(KS_HAS_AVG_THERMAL)
+	read_avg(&rq->avg_thermal, &to->thermal);
+#endif
+}
+
+static void read_capacity(const struct rq *rq, s32 cpu, struct fg_cpu *to)
+{
+	to->cpu_capacity_orig = arch_scale_cpu_capacity(cpu);
+	to->cpu_capacity = rq->cpu_capacity;
+	to->freq_scale = arch_scale_freq_capacity(cpu);
+#ifdef KS_HAS_CAPACITY_INVERTED
+	to->cpu_capacity_inverted = rq->cpu_capacity_inverted;
+#endif
+#ifdef KS_HAS_THERMAL_PRESSURE
+	to->thermal_pressure = arch_scale_thermal_pressure(cpu);
+#endif
+#ifdef KS_HAS_HW_PRESSURE
+	to->hw_pressure = arch_scale_hw_pressure(cpu);
+#endif
+#ifdef KS_HAS_CPUFREQ_PRESSURE
+	to->cpufreq_pressure = cpufreq_get_pressure(cpu);
+#endif
+}
+
+static void read_idle_state(struct rq *rq, struct fg_cpu *to)
+{
+	const struct cpuidle_state *state = idle_get_state(rq);
+
+	/* The index is the governor's business; that there is a state is what placement asks for. */
+	to->idle_state = state ? 0 : -1;
+	to->idle_exit_latency = 0;
+	to->idle_residency = 0;
+	if (!state)
+		return;
+#ifdef KS_HAS_IDLE_STATE_NS
+	to->idle_exit_latency = state->exit_latency_ns;
+	to->idle_residency = state->target_residency_ns;
+#else
+	to->idle_exit_latency = state->exit_latency * 1000ull;
+	to->idle_residency = state->target_residency * 1000ull;
+#endif
+}
+
+static void read_idle(struct rq *rq, struct fg_cpu *to)
+{
+	const struct task_struct *idle = rq->idle;
+
+	to->idle_stamp = rq->idle_stamp;
+	to->avg_idle = rq->avg_idle;
+	to->max_idle_balance_cost = rq->max_idle_balance_cost;
+#ifdef KS_HAS_WAKE_AVG_IDLE
+	to->wake_avg_idle = rq->wake_avg_idle;
+	to->wake_stamp = read_jiffies(rq->wake_stamp);
+#endif
+	to->next_balance = read_jiffies(rq->next_balance);
+#ifdef CONFIG_NO_HZ_COMMON
+	to->tick_stopped = rq->nohz_tick_stopped;
+	to->last_blocked = read_jiffies(rq->last_blocked_load_update_tick);
+	to->has_blocked_load = rq->has_blocked_load;
+#endif
+	to->idle_balance = rq->idle_balance;
+	to->idle_last_wakee = wakee_number(idle);
+	to->idle_wakee_flips = idle->wakee_flips;
+	to->idle_wakee_flip_ts = wakee_stamp(idle);
+	read_idle_state(rq, to);
+}
+
+void ks_read_cpu(s32 cpu, struct fg_cpu *to)
+{
+	struct rq *rq = read_rq(cpu);
+
+	to->nr_running = rq->nr_running;
+	to->rt_nr_running = rq->rt.rt_nr_running;
+	to->curr_is_idle = rcu_access_pointer(rq->curr) == rq->idle;
+#ifdef KS_HAS_TTWU_PENDING
+	to->ttwu_pending = rq->ttwu_pending != 0;
+#endif
+	to->misfit_task_load = rq->misfit_task_load;
+	read_cfs(&rq->cfs, to);
+	read_clocks(rq, to);
+	read_other_signals(rq, to);
+	read_capacity(rq, cpu, to);
+	read_clamps(rq, to);
+	read_idle(rq, to);
+}
+
+/* ---- what else a CPU points at ---------------------------------------------------------------------------------- */
+
+static s32 buddy_number(const struct sched_entity *se)
+{
+	return se && entity_is_task(se) ? ks_task_number(task_of((struct sched_entity *)se)) : KS_NONE;
+}
+
+static void read_refs(s32 cpu, struct ks_cpu_refs *to)
+{
+	const struct rq *rq = read_rq(cpu);
+	const struct task_struct *curr = rcu_access_pointer(rq->curr);
+
+	to->curr = curr == rq->idle ? KS_NONE : ks_task_number(curr);
+	to->fair_curr = rq->cfs.curr ? buddy_number(rq->cfs.curr) : KS_NONE;
+	to->curr_is_own = curr != rq->idle && to->curr == KS_NONE;
+	to->next = KS_NONE;
+	to->last = KS_NONE;
+	to->skip = KS_NONE;
+#ifdef KS_HAS_BUDDY_NEXT
+	to->next = buddy_number(rq->cfs.next);
+#endif
+#ifdef KS_HAS_BUDDY_LAST
+	to->last = buddy_number(rq->cfs.last);
+	to->skip = buddy_number(rq->cfs.skip);
+#endif
+}
+
+static u32 read_queue(s32 cpu, s32 *to, u32 max)
+{
+	const struct rb_node *node = rb_first_cached(&read_rq(cpu)->cfs.tasks_timeline);
+	u32 n = 0;
+
+	for (; node; node = rb_next(node), n++) {
+		if (n < max)
+			to[n] = buddy_number(rb_entry(node, struct sched_entity, run_node));
+	}
+	return n;
+}
+
+/* ---- the whole -------------------------------------------------------------------------------------------------- */
+
+static void read_sys(struct ks_sys *to)
+{
+	to->jiffies = read_jiffies(jiffies);
+	to->asym_key = sched_asym_cpucap_active();
+	to->smt_key = sched_smt_active();
+#ifdef KS_HAS_FLAG_CLUSTER
+	to->cluster_key = static_branch_unlikely(&sched_cluster_active);
+#else
+	to->cluster_key = 0;
+#endif
+	to->uclamp_used = uclamp_is_used();
+	to->eas = sched_energy_enabled();
+	to->nohz_nr_cpus = atomic_read(&nohz.nr_cpus);
+	to->nohz_has_blocked = nohz.has_blocked;
+	to->nohz_next_balance = read_jiffies(nohz.next_balance);
+	to->nohz_next_blocked = read_jiffies(nohz.next_blocked);
+	read_mask(nohz.idle_cpus_mask, to->nohz_idle);
+	read_mask(cpu_active_mask, to->active);
+}
+
+static void read_root(s32 cpu, struct fg_root *to)
+{
+	const struct root_domain *rd = read_rq(cpu)->rd;
+
+	read_mask(rd->span, to->span.bits);
+#ifdef KS_HAS_RD_MAX_CAPACITY
+	to->max_cpu_capacity = rd->max_cpu_capacity;
+#endif
+#ifdef KS_HAS_RD_OVERLOADED
+	to->overload = rd->overloaded;
+#else
+	to->overload = rd->overload;
+#endif
+	to->overutilized = rd->overutilized != 0;
+}
+
+static s32 read_llc(s32 cpu, struct fg_llc *to)
+{
+	const struct sched_domain_shared *sds = rcu_dereference_raw(per_cpu(sd_llc_shared, cpu));
+
+	if (!sds)
+		return KS_NONE;
+	to->nr_busy_cpus = atomic_read(&sds->nr_busy_cpus);
+	to->has_idle_cores = sds->has_idle_cores;
+#ifdef KS_HAS_NR_IDLE_SCAN
+	to->nr_idle_scan = sds->nr_idle_scan;
+#endif
+	return 0;
+}
+
+static struct sched_domain *nth_domain(s32 cpu, u32 n)
+{
+	struct sched_domain *sd = rcu_dereference_raw(read_rq(cpu)->sd);
+
+	while (sd && n--)
+		sd = rcu_dereference_raw(sd->parent);
+	return sd;
+}
+
+/* Which of cpu's domains sd is, from below. Cached pointers of isolated CPUs point at none. */
+static s32 domain_number(s32 cpu, const struct sched_domain *sd)
+{
+	const struct sched_domain *tmp;
+	s32 n = 0;
+
+	for (tmp = rcu_dereference_raw(read_rq(cpu)->sd); tmp; tmp = rcu_dereference_raw(tmp->parent), n++) {
+		if (tmp == sd)
+			return n;
+	}
+	return KS_NONE;
+}
+
+static void read_place(s32 cpu, struct ks_place *to)
+{
+	to->sd_llc_id = per_cpu(sd_llc_id, cpu);
+	to->sd_llc_size = per_cpu(sd_llc_size, cpu);
+#ifdef KS_HAS_SHARE_ID
+	to->sd_share_id = per_cpu(sd_share_id, cpu);
+#else
+	to->sd_share_id = to->sd_llc_id;
+#endif
+	to->sd_llc = domain_number(cpu, rcu_dereference_raw(per_cpu(sd_llc, cpu)));
+	to->sd_asym_cpucapacity = domain_number(cpu, rcu_dereference_raw(per_cpu(sd_asym_cpucapacity, cpu)));
+	to->sd_numa = domain_number(cpu, rcu_dereference_raw(per_cpu(sd_numa, cpu)));
+	read_mask(cpu_smt_mask(cpu), to->core);
+}
+
+#ifdef KS_HAS_FLAG_SHARE_LLC
+#define KS_SD_SHARE_LLC SD_SHARE_LLC
+#else
+#define KS_SD_SHARE_LLC SD_SHARE_PKG_RESOURCES
+#endif
+
+static u32 read_sd_flags(s32 flags)
+{
+	static const struct {
+		s32 kernel;
+		u32 fg;
+	} map[] = {
+		{ SD_BALANCE_NEWIDLE, FG_SD_BALANCE_NEWIDLE },
+		{ SD_BALANCE_EXEC, FG_SD_BALANCE_EXEC },
+		{ SD_BALANCE_FORK, FG_SD_BALANCE_FORK },
+		{ SD_BALANCE_WAKE, FG_SD_BALANCE_WAKE },
+		{ SD_WAKE_AFFINE, FG_SD_WAKE_AFFINE },
+		{ SD_ASYM_CPUCAPACITY, FG_SD_ASYM_CPUCAPACITY },
+#ifdef KS_HAS_FLAG_ASYM_FULL
+		{ SD_ASYM_CPUCAPACITY_FULL, FG_SD_ASYM_CPUCAPACITY_FULL },
+#endif
+		{ SD_SHARE_CPUCAPACITY, FG_SD_SHARE_CPUCAPACITY },
+#ifdef KS_HAS_FLAG_CLUSTER
+		{ SD_CLUSTER, FG_SD_CLUSTER },
+#endif
+		{ KS_SD_SHARE_LLC, FG_SD_SHARE_LLC },
+		{ SD_SERIALIZE, FG_SD_SERIALIZE },
+		{ SD_ASYM_PACKING, FG_SD_ASYM_PACKING },
+		{ SD_PREFER_SIBLING, FG_SD_PREFER_SIBLING },
+		{ SD_OVERLAP, FG_SD_OVERLAP },
+		{ SD_NUMA, FG_SD_NUMA },
+	};
+	u32 i, to = 0;
+
+	for (i = 0; i < ARRAY_SIZE(map); i++)
+		to |= flags & map[i].kernel ? map[i].fg : 0;
+	return to;
+}
+
+static s32 read_domain(s32 cpu, u32 n, struct fg_domain *to)
+{
+	struct sched_domain *sd = nth_domain(cpu, n);
+
+	if (!sd)
+		return KS_NONE;
+	to->flags = read_sd_flags(sd->flags);
+	to->weight = sd->span_weight;
+	to->imbalance_pct = sd->imbalance_pct;
+	to->busy_factor = sd->busy_factor;
+	to->cache_nice_tries = sd->cache_nice_tries;
+	to->min_interval = sd->min_interval;
+	to->max_interval = sd->max_interval;
+	to->balance_interval = sd->balance_interval;
+	to->nr_balance_failed = sd->nr_balance_failed;
+	to->last_balance = read_jiffies(sd->last_balance);
+	to->max_newidle_lb_cost = sd->max_newidle_lb_cost;
+#ifdef KS_HAS_IMB_NUMA_NR
+	to->imb_numa_nr = sd->imb_numa_nr;
+#endif
+#ifdef KS_HAS_LAST_DECAY
+	to->next_decay = read_jiffies(sd->last_decay_max_lb_cost) + HZ;
+#else
+	to->next_decay = read_jiffies(sd->next_decay_max_lb_cost);
+#endif
+#ifdef KS_HAS_AVG_SCAN_COST
+	to->avg_scan_cost = sd->avg_scan_cost;
+#endif
+	read_mask(sched_domain_span(sd), to->span.bits);
+	return 0;
+}
+
+static void read_group(struct sched_group *sg, struct fg_group *to)
+{
+	to->weight = sg->group_weight;
+	to->flags = read_sd_flags(sg->flags);
+	to->capacity = sg->sgc->capacity;
+	to->min_capacity = sg->sgc->min_capacity;
+	to->max_capacity = sg->sgc->max_capacity;
+	to->next_update = read_jiffies(sg->sgc->next_update);
+	to->balance_cpu = group_balance_cpu(sg);
+	to->asym_prefer_cpu = sg->asym_prefer_cpu;
+	to->imbalance = sg->sgc->imbalance;
+#ifdef KS_HAS_GROUP_CORES
+	to->cores = sg->cores;
+#endif
+	read_mask(sched_group_span(sg), to->span.bits);
+	read_mask(group_balance_mask(sg), to->balance_mask.bits);
+}
+
+static u32 read_groups(s32 cpu, u32 n, struct fg_group *to, u32 max)
+{
+	struct sched_domain *sd = nth_domain(cpu, n);
+	struct sched_group *sg = sd ? sd->groups : NULL;
+	u32 i = 0;
+
+	if (!sg)
+		return 0;
+	do {
+		if (i < max)
+			read_group(sg, &to[i]);
+		i++;
+		sg = sg->next;
+	} while (sg != sd->groups);
+	return i;
+}
+
+/* What a decision could ask for and this tree cannot tell. */
+static const char unobserved[] =
+	"fg_cpu.queued fg_cpu.idle_entered fg_cpu.pd"
+#ifndef KS_HAS_TTWU_PENDING
+	" fg_cpu.ttwu_pending"
+#endif
+#ifndef KS_HAS_CLOCK_IDLE
+	" fg_cpu.clock_idle fg_cpu.clock_pelt_idle"
+#endif
+#ifndef KS_HAS_WAKE_AVG_IDLE
+	" fg_cpu.wake_avg_idle fg_cpu.wake_stamp"
+#endif
+#ifndef KS_HAS_AVG_SCAN_COST
+	" fg_domain.avg_scan_cost"
+#endif
+#ifndef KS_HAS_NR_IDLE_SCAN
+	" fg_llc.nr_idle_scan"
+#endif
+#ifndef KS_HAS_IMB_NUMA_NR
+	" fg_domain.imb_numa_nr"
+#endif
+#ifndef KS_HAS_AVG_IRQ
+	" fg_cpu.irq"
+#endif
+#if !defined(KS_HAS_AVG_HW) && !defined(KS_HAS_AVG_THERMAL)
+	" fg_cpu.thermal"
+#endif
+#ifndef KS_HAS_THERMAL_PRESSURE
+	" fg_cpu.thermal_pressure"
+#endif
+#ifndef KS_HAS_HW_PRESSURE
+	" fg_cpu.hw_pressure"
+#endif
+#ifndef KS_HAS_CPUFREQ_PRESSURE
+	" fg_cpu.cpufreq_pressure"
+#endif
+#ifndef KS_HAS_CAPACITY_INVERTED
+	" fg_cpu.cpu_capacity_inverted"
+#endif
+#ifndef KS_HAS_UCLAMP
+	" fg_cpu.uclamp"
+#endif
+#ifndef KS_HAS_MAX_ALLOWED_CAPACITY
+	" fg_task.max_allowed_capacity"
+#endif
+#ifndef KS_HAS_RD_MAX_CAPACITY
+	" fg_root.max_cpu_capacity"
+#endif
+#ifndef KS_HAS_GROUP_CORES
+	" fg_group.cores"
+#endif
+	;
+
+const struct ks_read ks_reader = {
+	.size = sizeof(struct ks_read),
+	.refs = read_refs,
+	.sys = read_sys,
+	.place = read_place,
+	.root = read_root,
+	.llc = read_llc,
+	.domain = read_domain,
+	.groups = read_groups,
+	.queue = read_queue,
+	.unobserved = unobserved,
+};

@@ -1,0 +1,315 @@
+//! A disagreement as a file: the machine, the preset, all that the policy was shown, and what the kernel chose. A test
+//! replays it.
+
+use std::sync::Arc;
+
+use fairground_fair::ffi::*;
+use fairground_fair::{note_words, rule_name, FairError, Features, Placing, Pointers, Shown};
+use fairground_machine::{CpuId, Machine, MachineError};
+use miette::Diagnostic;
+use serde_json::{json, Map, Value};
+use thiserror::Error;
+
+use super::fields;
+use super::tally::Kind;
+
+/// What is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// Where a task goes.
+    Place(Placing),
+    /// Who of the queued tasks and the current one runs next on a CPU. Queued ones in the kernel's order.
+    Pick(CpuId, Vec<u32>),
+}
+
+/// A state that was shown, what was asked, and what the kernel answered.
+#[derive(Clone, Debug)]
+pub struct Case {
+    value: Value,
+}
+
+/// Why a file is no case.
+#[derive(Debug, Error, Diagnostic)]
+pub enum CaseError {
+    /// No JSON.
+    #[error("the case is no JSON: {0}")]
+    Json(#[from] serde_json::Error),
+    /// Something is missing or of another kind.
+    #[error("case: {0}")]
+    Form(String),
+    /// The machine in it.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Machine(#[from] MachineError),
+    /// The scheduler in it.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Fair(#[from] FairError),
+}
+
+/// What came of showing a case to the policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replay {
+    /// The kernel's choice: a CPU, or for a pick a task; -1: nobody.
+    pub kernel: i64,
+    /// Ours.
+    pub ours: i64,
+    /// By this rule.
+    pub rule: String,
+    /// What the policy looked at.
+    pub why: Vec<String>,
+}
+
+impl Case {
+    /// Writes down what `shown` has been shown. `tasks`: those that matter.
+    pub fn new(of: &About<'_>, shown: &mut Shown, question: &Question, kernel: i64) -> Case {
+        let answer = answer(shown, question);
+        let mut value = json!({
+            "about": of.about,
+            "kind": of.kind.word(),
+            "kernel": kernel,
+            "ours": { "chosen": answer.chosen, "rule": answer.rule, "why": answer.why },
+            "preset": of.features.to_string(),
+            "hz": shown.sys_mut().hz,
+        });
+        let state = state(shown, question);
+        if let Some(map) = value.as_object_mut() {
+            map.insert(question.word().into(), question.json());
+            map.extend(state);
+            map.insert("machine".into(), Value::String(of.machine.to_toml()));
+        }
+        Case { value }
+    }
+
+    /// The file.
+    pub fn json(&self) -> &Value {
+        &self.value
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// If it is no JSON.
+    pub fn parse(text: &str) -> Result<Case, CaseError> {
+        Ok(Case { value: serde_json::from_str(text)? })
+    }
+
+    /// Shows the state to the policy as it is today.
+    ///
+    /// # Errors
+    /// What of the file cannot be read.
+    pub fn replay(&self) -> Result<Replay, CaseError> {
+        let machine = Machine::from_toml("case", text(&self.value, "machine")?)?;
+        let features = Features::parse(text(&self.value, "preset")?)?;
+        let hz = u32::try_from(number(&self.value, "hz")?).map_err(|_| form("hz is too large"))?;
+        let mut shown = Shown::new(&machine, &features, hz)?;
+        load(&mut shown, &self.value)?;
+        let question = Question::from_json(&self.value, &shown)?;
+        let answer = answer(&mut shown, &question);
+        let kernel = number(&self.value, "kernel")?;
+        Ok(Replay { kernel, ours: answer.chosen, rule: answer.rule, why: answer.why })
+    }
+}
+
+/// What a case is about.
+pub struct About<'a> {
+    /// One line for whoever reads the file.
+    pub about: String,
+    /// What is decided.
+    pub kind: Kind,
+    /// The hardware.
+    pub machine: &'a Arc<Machine>,
+    /// Ours.
+    pub features: &'a Features,
+}
+
+struct Answer {
+    chosen: i64,
+    rule: String,
+    why: Vec<String>,
+}
+
+fn answer(shown: &mut Shown, question: &Question) -> Answer {
+    match question {
+        Question::Pick(cpu, queued) => {
+            let chosen = shown.pick(*cpu, queued).map_or(-1, i64::from);
+            Answer { chosen, rule: "pick".into(), why: Vec::new() }
+        }
+        Question::Place(placing) => {
+            let mut why = Box::new(FgWhy::zeroed());
+            let verdict = shown.select(placing, Some(&mut why));
+            let notes = why.note.iter().take(why.nr as usize).map(note_words).collect();
+            Answer { chosen: i64::from(verdict.cpu), rule: rule_name(verdict.rule).into(), why: notes }
+        }
+    }
+}
+
+/// The shown state. Tasks: all that a pointer or the question names.
+fn state(shown: &mut Shown, question: &Question) -> Map<String, Value> {
+    let mut sys = fields::write(shown.sys_mut());
+    sys.remove("feat");
+    let mut tasks = question.tasks();
+    let mut cpus = Vec::new();
+    for cpu in 0..shown.nr_cpus() as CpuId {
+        let pointers = shown.pointers(cpu);
+        tasks.extend(each(&pointers).filter_map(|(_, task)| task));
+        let mut map = fields::write(shown.cpu_mut(cpu));
+        let named = each(&pointers).filter_map(|(name, task)| Some((name.to_string(), json!(task?))));
+        map.insert("points".into(), Value::Object(named.collect()));
+        cpus.push(Value::Object(map));
+    }
+    tasks.sort_unstable();
+    tasks.dedup();
+    let tasks = tasks.into_iter().map(|task| Value::Object(fields::write(shown.task_mut(task)))).collect();
+    let mut llcs = Map::new();
+    for cpu in 0..shown.nr_cpus() as CpuId {
+        if let Some(llc) = shown.llc_mut(cpu).map(|llc| fields::write(llc)) {
+            llcs.insert(cpu.to_string(), Value::Object(llc));
+        }
+    }
+    let mut all = Map::new();
+    all.insert("sys".into(), Value::Object(sys));
+    all.insert("cpus".into(), Value::Array(cpus));
+    all.insert("tasks".into(), Value::Array(tasks));
+    all.insert("llcs".into(), Value::Object(llcs));
+    all.insert("groups".into(), groups(shown));
+    all
+}
+
+fn groups(shown: &mut Shown) -> Value {
+    let mut all = Vec::new();
+    for ring in shown.rings() {
+        for g in 0.. {
+            let Some(group) = shown.group_mut(ring.cpu, ring.domain, g) else { break };
+            let map = fields::write(group);
+            all.push(json!({ "cpu": ring.cpu, "domain": ring.domain, "group": g, "state": map }));
+        }
+    }
+    Value::Array(all)
+}
+
+fn each(p: &Pointers) -> impl Iterator<Item = (&'static str, Option<u32>)> {
+    [("curr", p.curr), ("next", p.next), ("last", p.last), ("skip", p.skip)].into_iter()
+}
+
+fn load(shown: &mut Shown, from: &Value) -> Result<(), CaseError> {
+    let feat = shown.sys_mut().feat.clone();
+    read("sys", shown.sys_mut(), &from["sys"])?;
+    shown.sys_mut().feat = feat;
+    for task in list(from, "tasks")? {
+        let id = task_id(task.get("id").unwrap_or(&json!(0)))?;
+        read("task", shown.task_mut(id), task)?;
+    }
+    let cpus = list(from, "cpus")?;
+    if cpus.len() != shown.nr_cpus() {
+        return Err(form(format!("the machine has {} CPUs, the state {}", shown.nr_cpus(), cpus.len())));
+    }
+    for (cpu, state) in cpus.iter().enumerate() {
+        let mut state = object("cpus", state)?.clone();
+        let points = state.remove("points").unwrap_or(Value::Null);
+        read("cpu", shown.cpu_mut(cpu as CpuId), &Value::Object(state))?;
+        shown.point(cpu as CpuId, &pointers(&points)?);
+    }
+    for (cpu, state) in object("llcs", &from["llcs"])? {
+        let cpu = cpu.parse().ok().filter(|c: &CpuId| (*c as usize) < shown.nr_cpus());
+        let cpu = cpu.ok_or_else(|| form("llcs are named by CPUs of the machine"))?;
+        let llc = shown.llc_mut(cpu).ok_or_else(|| form(format!("cpu{cpu} has no LLC")))?;
+        read("llc", llc, state)?;
+    }
+    list(from, "groups")?.iter().try_for_each(|group| load_group(shown, group))
+}
+
+fn load_group(shown: &mut Shown, from: &Value) -> Result<(), CaseError> {
+    let (cpu, domain, g) = (cpu_of(shown, from, "cpu")?, number(from, "domain")?, number(from, "group")?);
+    let missing = || form(format!("cpu{cpu} has no group {g} in its domain {domain}"));
+    let (domain, g) = (usize::try_from(domain).map_err(|_| missing())?, usize::try_from(g).map_err(|_| missing())?);
+    if domain >= shown.nr_domains(cpu) {
+        return Err(missing());
+    }
+    read("group", shown.group_mut(cpu, domain, g).ok_or_else(missing)?, &from["state"])
+}
+
+fn pointers(from: &Value) -> Result<Pointers, CaseError> {
+    let task = |name: &str| from.get(name).map(task_id).transpose();
+    Ok(Pointers { curr: task("curr")?, next: task("next")?, last: task("last")?, skip: task("skip")? })
+}
+
+impl Question {
+    fn word(&self) -> &'static str {
+        match self {
+            Question::Place(_) => "placing",
+            Question::Pick(..) => "picking",
+        }
+    }
+
+    fn tasks(&self) -> Vec<u32> {
+        match self {
+            Question::Place(p) => std::iter::once(p.task).chain(p.current).collect(),
+            Question::Pick(_, queued) => queued.clone(),
+        }
+    }
+
+    fn json(&self) -> Value {
+        match self {
+            Question::Place(p) => json!({
+                "task": p.task, "current": p.current, "now": p.now, "this_cpu": p.this_cpu, "flags": p.flags
+            }),
+            Question::Pick(cpu, queued) => json!({ "cpu": cpu, "queued": queued }),
+        }
+    }
+
+    fn from_json(case: &Value, shown: &Shown) -> Result<Question, CaseError> {
+        if let Some(pick) = case.get("picking") {
+            let queued = list(pick, "queued")?.iter().map(task_id).collect::<Result<_, _>>()?;
+            return Ok(Question::Pick(cpu_of(shown, pick, "cpu")?, queued));
+        }
+        let from = &case["placing"];
+        let flags = u32::try_from(number(from, "flags")?).map_err(|_| form("flags are too large"))?;
+        Ok(Question::Place(Placing {
+            task: task_id(&from["task"])?,
+            current: Some(&from["current"]).filter(|c| !c.is_null()).map(task_id).transpose()?,
+            now: from["now"].as_u64().ok_or_else(|| form("expected the number `now`"))?,
+            this_cpu: cpu_of(shown, from, "this_cpu")?,
+            flags,
+        }))
+    }
+}
+
+/// More tasks than a recorded state has.
+const MAX_TASK: u32 = 1 << 24;
+
+fn task_id(value: &Value) -> Result<u32, CaseError> {
+    let id = value.as_u64().and_then(|id| u32::try_from(id).ok()).filter(|id| *id < MAX_TASK);
+    id.ok_or_else(|| form(format!("expected a task's number, found {value}")))
+}
+
+fn cpu_of(shown: &Shown, from: &Value, key: &str) -> Result<CpuId, CaseError> {
+    let cpu = number(from, key)?;
+    let found = CpuId::try_from(cpu).ok().filter(|c| (*c as usize) < shown.nr_cpus());
+    found.ok_or_else(|| form(format!("{key}: the machine has no CPU {cpu}")))
+}
+
+fn read(what: &str, to: &mut dyn Fields, from: &Value) -> Result<(), CaseError> {
+    fields::read(to, object(what, from)?).map_err(|e| form(format!("{what}: {e}")))
+}
+
+fn object<'a>(what: &str, value: &'a Value) -> Result<&'a Map<String, Value>, CaseError> {
+    value.as_object().ok_or_else(|| form(format!("{what}: expected members by name, found {value}")))
+}
+
+fn list<'a>(from: &'a Value, key: &str) -> Result<&'a [Value], CaseError> {
+    let found = from.get(key).and_then(Value::as_array);
+    found.map(Vec::as_slice).ok_or_else(|| form(format!("expected the list `{key}`")))
+}
+
+fn number(from: &Value, key: &str) -> Result<i64, CaseError> {
+    from.get(key).and_then(Value::as_i64).ok_or_else(|| form(format!("expected the number `{key}`")))
+}
+
+fn text<'a>(from: &'a Value, key: &str) -> Result<&'a str, CaseError> {
+    from.get(key).and_then(Value::as_str).ok_or_else(|| form(format!("expected the text `{key}`")))
+}
+
+fn form(what: impl Into<String>) -> CaseError {
+    CaseError::Form(what.into())
+}

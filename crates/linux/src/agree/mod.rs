@@ -1,0 +1,39 @@
+//! The referee: at each decision of a real kernel our policy is shown the kernel's own state, captured before side
+//! effects, and must decide the same.
+//!
+//! ```text
+//! placing(P) -> the state is read into Shown -> our verdict
+//! placed(P)  -> the kernel's choice           -> agree, or a Disagreement with both states and both reasons
+//! picking, picked: the same for the choice of the next task of a run queue
+//! pelt: each step of each signal, our arithmetic on the same numbers
+//! ```
+//!
+//! | module | what |
+//! |---|---|
+//! | `state` | [`State`]: what can be asked of a kernel; who decides on what |
+//! | `show` | the state into the policy's structs |
+//! | `referee` | [`Referee`]: who is asked at each decision, and what becomes of the answer |
+//! | `tally` | [`Tally`]: agreement by kind and rule row |
+//! | `case` | [`Case`]: a disagreement as a file that a test replays |
+//! | `fields` | the policy's structs as JSON and back |
+//! | `topology` | our domains against the kernel's, once after boot |
+//! | `pelt` | [`PeltTally`] |
+//! | `preset` | which of our presets stands for a tree |
+
+mod case;
+mod fields;
+mod pelt;
+mod preset;
+mod referee;
+mod show;
+mod state;
+mod tally;
+mod topology;
+
+pub use case::{Case, CaseError, Replay};
+pub use pelt::{PeltStep, PeltTally};
+pub use preset::preset_for;
+pub use referee::{Disagreement, Referee};
+pub use state::{Place, Placement, Refs, State, SysState};
+pub use tally::{Kind, Tally};
+pub use topology::compare as compare_topology;

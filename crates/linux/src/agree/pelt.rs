@@ -1,0 +1,150 @@
+//! PELT in lock step: each step of each signal, by the kernel and by us, from the same numbers.
+
+use std::collections::BTreeMap;
+
+use fairground_fair::ffi::FgAvg;
+use fairground_fair::{pelt_averages, pelt_update};
+use serde_json::{json, Map, Value};
+
+use super::fields;
+
+/// What a step does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Time passes: the sums.
+    Sums {
+        /// ns of the signal's clock.
+        now: u64,
+        /// What load_sum grows by.
+        load: u64,
+        /// What runnable_sum grows by.
+        runnable: u64,
+        /// Whether util_sum grows.
+        running: bool,
+        /// The kernel says that the averages follow.
+        renewed: bool,
+    },
+    /// The averages are made anew.
+    Averages {
+        /// Of load_avg.
+        weight: u64,
+    },
+}
+
+/// A step of the kernel.
+#[derive(Clone, Debug)]
+pub struct PeltStep<'a> {
+    /// The kernel's function that updates the signal.
+    pub place: &'a str,
+    /// What it does.
+    pub step: Step,
+    /// The signal before it.
+    pub before: &'a FgAvg,
+    /// And after it.
+    pub after: &'a FgAvg,
+}
+
+/// Steps by the kernel's function, and the first that differ.
+#[derive(Clone, Debug, Default)]
+pub struct PeltTally {
+    steps: BTreeMap<String, (u64, u64)>,
+    differences: Vec<Value>,
+}
+
+/// As many differences are kept in full.
+const KEPT: usize = 8;
+
+impl PeltTally {
+    /// Repeats a step; false if the outcome differs.
+    pub fn check(&mut self, step: &PeltStep<'_>) -> bool {
+        let mut ours = step.before.clone();
+        let renewed = match step.step {
+            Step::Sums { now, load, runnable, running, renewed } => {
+                pelt_update(&mut ours, now, load, runnable as u32, running) == renewed
+            }
+            Step::Averages { weight } => {
+                pelt_averages(&mut ours, weight);
+                true
+            }
+        };
+        let same = renewed && numbers(&ours) == numbers(step.after);
+        if !self.steps.contains_key(step.place) {
+            self.steps.insert(step.place.to_string(), (0, 0));
+        }
+        if let Some((n, agree)) = self.steps.get_mut(step.place) {
+            *n += 1;
+            *agree += u64::from(same);
+        }
+        if !same && self.differences.len() < KEPT {
+            self.differences.push(difference(step, ours));
+        }
+        same
+    }
+
+    /// Steps, and those of them that came out the same.
+    pub fn total(&self) -> (u64, u64) {
+        self.steps.values().fold((0, 0), |(n, agree), of| (n + of.0, agree + of.1))
+    }
+
+    /// `{n, agree, signals: {FUNCTION: {n, agree}}, differences: [...]}`.
+    pub fn json(&self) -> Value {
+        let (n, agree) = self.total();
+        let signals: Map<String, Value> =
+            self.steps.iter().map(|(place, (n, agree))| (place.clone(), json!({ "n": n, "agree": agree }))).collect();
+        json!({ "n": n, "agree": agree, "signals": signals, "differences": self.differences })
+    }
+}
+
+fn numbers(sa: &FgAvg) -> [u64; 8] {
+    let sums = [sa.last_update, sa.load_sum, sa.runnable_sum, sa.util_sum];
+    let rest = [sa.load_avg, sa.runnable_avg, sa.util_avg, u64::from(sa.period_contrib)];
+    let mut all = [0; 8];
+    all[..4].copy_from_slice(&sums);
+    all[4..].copy_from_slice(&rest);
+    all
+}
+
+fn difference(step: &PeltStep<'_>, mut ours: FgAvg) -> Value {
+    let (mut before, mut after) = (step.before.clone(), step.after.clone());
+    json!({
+        "place": step.place,
+        "step": format!("{:?}", step.step),
+        "before": fields::write(&mut before),
+        "kernel": fields::write(&mut after),
+        "ours": fields::write(&mut ours),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step<'a>(before: &'a FgAvg, after: &'a FgAvg, renewed: bool) -> PeltStep<'a> {
+        let step = Step::Sums { now: 1 << 20, load: 1, runnable: 1, running: true, renewed };
+        PeltStep { place: "update_rt_rq_load_avg", step, before, after }
+    }
+
+    #[test]
+    fn a_step_that_comes_out_the_same_agrees_and_any_other_number_does_not() {
+        let before = FgAvg::zeroed();
+        let mut after = FgAvg::zeroed();
+        // One whole period: 1024 units.
+        (after.last_update, after.load_sum, after.runnable_sum, after.util_sum) = (1 << 20, 1024, 1 << 20, 1 << 20);
+        let mut tally = PeltTally::default();
+        // The first period does not decay: what it is worth is 1024 less the unit that table entry 0 loses.
+        let ours = {
+            let mut ours = before.clone();
+            pelt_update(&mut ours, 1 << 20, 1, 1, true);
+            ours
+        };
+        after.load_sum = ours.load_sum;
+        after.runnable_sum = ours.runnable_sum;
+        after.util_sum = ours.util_sum;
+        assert!(tally.check(&step(&before, &after, true)));
+        assert!(!tally.check(&step(&before, &after, false)));
+        after.util_sum += 1;
+        assert!(!tally.check(&step(&before, &after, true)));
+        assert_eq!(tally.total(), (3, 1));
+        assert_eq!(tally.json()["differences"].as_array().unwrap().len(), 2);
+    }
+}

@@ -1,0 +1,186 @@
+//! [`Referee`]: our policy beside a running kernel.
+
+use std::sync::Arc;
+
+use fairground_fair::ffi::*;
+use fairground_fair::{rule_name, FairError, Features, Placing, Shown};
+use fairground_machine::{CpuId, Machine};
+use serde_json::{json, Value};
+
+use super::case::{About, Case, Question};
+use super::show::Shower;
+use super::state::{Placement, State};
+use super::tally::{Kind, Tally};
+
+/// Disagreements kept of one kind and rule, and of all.
+const KEPT_OF_RULE: usize = 2;
+const KEPT: usize = 16;
+
+/// A decision that came out differently.
+#[derive(Clone, Debug)]
+pub struct Disagreement {
+    /// What was decided.
+    pub kind: Kind,
+    /// The rule our policy decided by.
+    pub rule: String,
+    /// Both choices in a line.
+    pub text: String,
+    /// Everything, to be replayed.
+    pub case: Case,
+}
+
+/// Our policy, asked at each decision of a kernel.
+pub struct Referee {
+    machine: Arc<Machine>,
+    features: Features,
+    shown: Shown,
+    shower: Shower,
+    /// All that the policy asks for is kept by the kernel.
+    observable: bool,
+    /// What is being decided, and our verdict.
+    pending: Option<Pending>,
+    tally: Tally,
+    disagreements: Vec<Disagreement>,
+}
+
+struct Pending {
+    kind: Kind,
+    question: Question,
+    ours: i64,
+    rule: &'static str,
+}
+
+impl Referee {
+    /// Beside a kernel on this machine, by these features of ours. `hz`: the kernel's ticks per second. `unobserved`: as
+    /// [`State::unobserved`] says.
+    ///
+    /// # Errors
+    /// A machine that our policy cannot serve.
+    pub fn new(
+        machine: Arc<Machine>,
+        features: Features,
+        hz: u32,
+        unobserved: &[String],
+    ) -> Result<Referee, FairError> {
+        let mut shown = Shown::new(&machine, &features, hz)?;
+        let shower = Shower::new(&mut shown);
+        let observable = !needs(&features).iter().any(|need| unobserved.iter().any(|u| u == need));
+        let (tally, disagreements) = (Tally::default(), Vec::new());
+        Ok(Referee { machine, features, shown, shower, observable, pending: None, tally, disagreements })
+    }
+
+    /// A placement is about to be decided: nothing of it has happened yet.
+    pub fn placing(&mut self, kernel: &dyn State, p: &Placement) {
+        let jiffies = self.shower.system(kernel, &mut self.shown);
+        let kind_flag = match p.kind {
+            Kind::Fork => FG_WF_FORK,
+            Kind::Exec => FG_WF_EXEC,
+            Kind::Wake | Kind::Pick => FG_WF_TTWU,
+        };
+        match p.kind {
+            Kind::Fork | Kind::Exec => self.shower.groups(kernel, &mut self.shown),
+            Kind::Wake | Kind::Pick => self.shower.domains(kernel, &mut self.shown, p.this_cpu),
+        }
+        for task in std::iter::once(p.task).chain(p.current) {
+            self.shower.task(kernel, &mut self.shown, task);
+        }
+        self.shown.task_mut(p.task).cpu = p.prev as i32;
+        // The kernel counts in jiffies here, so no finer clock than that.
+        let now = jiffies * self.shower.tick_ns();
+        let flags = p.flags | kind_flag;
+        let placing = Placing { task: p.task, current: p.current, now, this_cpu: p.this_cpu, flags };
+        let verdict = self.shown.select(&placing, None);
+        let (ours, rule) = (i64::from(verdict.cpu), rule_name(verdict.rule));
+        self.pending = Some(Pending { kind: p.kind, question: Question::Place(placing), ours, rule });
+    }
+
+    /// It is decided. The rule it went by: ours if we agree. None without [`Self::placing`] before it.
+    pub fn placed(&mut self, chosen: CpuId) -> Option<&'static str> {
+        self.judge(i64::from(chosen))
+    }
+
+    /// A fair pick on `cpu` is about to be decided.
+    pub fn picking(&mut self, kernel: &dyn State, cpu: CpuId) {
+        let Some(queued) = self.shower.queue(kernel, &mut self.shown, cpu) else {
+            self.pending = None;
+            self.tally.count(Kind::Pick, "task groups", false, false);
+            return;
+        };
+        let ours = self.shown.pick(cpu, &queued).map_or(-1, i64::from);
+        let rule = match queued.len() {
+            0 => "alone",
+            _ => "queue",
+        };
+        self.pending = Some(Pending { kind: Kind::Pick, question: Question::Pick(cpu, queued), ours, rule });
+    }
+
+    /// It is decided: this task, or nobody.
+    pub fn picked(&mut self, task: Option<u32>) {
+        self.judge(task.map_or(-1, i64::from));
+    }
+
+    fn judge(&mut self, kernel: i64) -> Option<&'static str> {
+        let pending = self.pending.take()?;
+        let agree = pending.ours == kernel;
+        self.tally.count(pending.kind, pending.rule, agree, self.observable);
+        if agree {
+            return Some(pending.rule);
+        }
+        self.keep(&pending, kernel);
+        None
+    }
+
+    /// The structs still hold what was shown.
+    fn keep(&mut self, pending: &Pending, kernel: i64) {
+        let alike = self.disagreements.iter().filter(|d| d.kind == pending.kind && d.rule == pending.rule);
+        if self.disagreements.len() >= KEPT || alike.count() >= KEPT_OF_RULE {
+            return;
+        }
+        let (kind, rule) = (pending.kind, pending.rule.to_string());
+        let text = format!("{}: kernel {kernel}, ours {} by {rule}", kind.word(), pending.ours);
+        let about = About { about: text.clone(), kind, machine: &self.machine, features: &self.features };
+        let case = Case::new(&about, &mut self.shown, &pending.question, kernel);
+        self.disagreements.push(Disagreement { kind, rule, text, case });
+    }
+
+    /// What was counted so far.
+    pub fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// The first disagreements.
+    pub fn disagreements(&self) -> &[Disagreement] {
+        &self.disagreements
+    }
+
+    /// The policy's structs, for [`super::compare_topology`].
+    pub fn shown_mut(&mut self) -> &mut Shown {
+        &mut self.shown
+    }
+}
+
+impl Disagreement {
+    /// For the `disagreements` of the JSON contract.
+    pub fn json(&self) -> Value {
+        json!({ "kind": self.kind.word(), "rule": self.rule, "text": self.text, "case": self.case.json() })
+    }
+}
+
+/// What a decision under these features asks for that not every kernel keeps.
+fn needs(features: &Features) -> Vec<&'static str> {
+    let mode = u32::from(features.get(FG_SIS_MODE));
+    let by_cost = mode != FG_SIS_UTIL;
+    let aged = mode == FG_SIS_PROP_AGED;
+    let by_llc = u32::from(features.get(FG_NUMA_IMB)) == FG_NUMA_IMB_LLC;
+    let needs = [
+        (by_cost, "fg_domain.avg_scan_cost"),
+        (aged, "fg_cpu.wake_avg_idle"),
+        (mode == FG_SIS_UTIL, "fg_llc.nr_idle_scan"),
+        (by_llc, "fg_domain.imb_numa_nr"),
+        (!features.on(FG_LB_P09), "fg_cpu.queued"),
+        (features.on(FG_BREAK_EVEN), "fg_cpu.idle_entered"),
+        (features.on(FG_CAP_INVERSION), "fg_cpu.cpu_capacity_inverted"),
+        (features.on(FG_WAKE_CAP), "fg_root.max_cpu_capacity"),
+    ];
+    needs.into_iter().filter(|(needed, _)| *needed).map(|(_, what)| what).collect()
+}

@@ -1,0 +1,102 @@
+//! What a referee asks of a kernel.
+
+use fairground_fair::ffi::{FgCpu, FgDomain, FgGroup, FgLlc, FgTask};
+use fairground_machine::{CpuId, CpuMask};
+
+use super::Kind;
+
+/// A kernel whose state can be read. Reading changes nothing. Members that the kernel does not keep are left as they
+/// are and named by [`State::unobserved`]; so are ids, pointers and what is known from the machine.
+pub trait State {
+    /// A CPU and its run queue.
+    fn cpu(&self, cpu: CpuId, to: &mut FgCpu);
+    /// What its pointers point at.
+    fn refs(&self, cpu: CpuId) -> Refs;
+    /// A task.
+    fn task(&self, task: u32, to: &mut FgTask);
+    /// The system.
+    fn sys(&self) -> SysState;
+    /// What the CPUs behind the last-level cache of `cpu` share; false if it has no such domain.
+    fn llc(&self, cpu: CpuId, to: &mut FgLlc) -> bool;
+    /// The `n`-th domain of a CPU from below; false if there is none.
+    fn domain(&self, cpu: CpuId, n: usize, to: &mut FgDomain) -> bool;
+    /// The groups of that domain, its local one first; none without a domain.
+    fn groups(&self, cpu: CpuId, n: usize, to: &mut Vec<FgGroup>);
+    /// A CPU's place in the topology.
+    fn place(&self, cpu: CpuId) -> Place;
+    /// The fair tasks in the tree of a run queue, in its order, the current one not among them; `None` stands for a
+    /// task group.
+    fn queue(&self, cpu: CpuId, to: &mut Vec<Option<u32>>);
+    /// Members the kernel does not keep, e.g. `fg_cpu.wake_avg_idle`.
+    fn unobserved(&self) -> Vec<String>;
+}
+
+/// Tasks that a CPU's pointers point at. None: nobody, or a task of the kernel's own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Refs {
+    /// Current fair or RT task.
+    pub curr: Option<u32>,
+    /// Current entity of the fair class, as its run queue sees it.
+    pub fair_curr: Option<u32>,
+    /// Next buddy.
+    pub next: Option<u32>,
+    /// Last buddy.
+    pub last: Option<u32>,
+    /// Skip buddy.
+    pub skip: Option<u32>,
+}
+
+/// What belongs to no CPU.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SysState {
+    /// Ticks since boot.
+    pub jiffies: u64,
+    /// Some partition has domains of unequal capacity.
+    pub asym_key: bool,
+    /// Some core has several threads online.
+    pub smt_key: bool,
+    /// Some CPU has a cluster domain.
+    pub cluster_key: bool,
+    /// Somebody asked for a clamp.
+    pub uclamp_used: bool,
+    /// Wakeups may be energy-aware.
+    pub eas: bool,
+    /// CPUs in use.
+    pub active: CpuMask,
+}
+
+/// A CPU's place in the topology: the cached ids, and which of its domains the cached pointers are, from below.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// sd_llc_id.
+    pub llc_id: i32,
+    /// sd_llc_size.
+    pub llc_size: u32,
+    /// sd_share_id.
+    pub share_id: i32,
+    /// sd_llc.
+    pub llc: Option<usize>,
+    /// sd_asym_cpucapacity.
+    pub asym: Option<usize>,
+    /// sd_numa.
+    pub numa: Option<usize>,
+    /// Threads of its core.
+    pub core: CpuMask,
+}
+
+/// A placement by the fair class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placement {
+    /// Wake, fork or exec.
+    pub kind: Kind,
+    /// Who is placed.
+    pub task: u32,
+    /// Where it was.
+    pub prev: CpuId,
+    /// The deciding code runs here.
+    pub this_cpu: CpuId,
+    /// Whose code that is; none: the idle task's.
+    pub current: Option<u32>,
+    /// `FG_WF_*` besides the kind.
+    pub flags: u32,
+}

@@ -1,0 +1,100 @@
+//! Our domains against the kernel's: once after boot, before anything runs.
+
+use fairground_fair::ffi::*;
+use fairground_fair::Shown;
+use fairground_machine::CpuId;
+
+use super::state::State;
+
+/// What differs, in words, e.g. `cpu4 domain 1: flags: kernel 0x1217, ours 0x1317`. The words are the same for all CPUs
+/// that differ alike only up to the CPU's number.
+pub fn compare(kernel: &dyn State, shown: &mut Shown) -> Vec<String> {
+    let mut found = Vec::new();
+    for cpu in 0..shown.nr_cpus() as CpuId {
+        compare_place(kernel, shown, cpu, &mut found);
+        let ours = shown.nr_domains(cpu);
+        let mut theirs = 0;
+        while kernel.domain(cpu, theirs, &mut FgDomain::zeroed()) {
+            theirs += 1;
+        }
+        if ours != theirs {
+            found.push(format!("cpu{cpu}: kernel has {theirs} domains, ours {ours}"));
+        }
+        for n in 0..ours.min(theirs) {
+            compare_domain(kernel, shown, (cpu, n), &mut found);
+            compare_groups(kernel, shown, (cpu, n), &mut found);
+        }
+    }
+    found
+}
+
+fn compare_place(kernel: &dyn State, shown: &mut Shown, cpu: CpuId, found: &mut Vec<String>) {
+    let place = kernel.place(cpu);
+    let mut theirs = FgCpu::zeroed();
+    kernel.cpu(cpu, &mut theirs);
+    let ours = shown.cpu_mut(cpu);
+    let numbers = [
+        ("sd_llc_id", i64::from(place.llc_id), i64::from(ours.sd_llc_id)),
+        ("sd_llc_size", i64::from(place.llc_size), i64::from(ours.sd_llc_size)),
+        ("sd_share_id", i64::from(place.share_id), i64::from(ours.sd_share_id)),
+        ("cpu_capacity_orig", i64::from(theirs.cpu_capacity_orig), i64::from(ours.cpu_capacity_orig)),
+        ("cpu_capacity", i64::from(theirs.cpu_capacity), i64::from(ours.cpu_capacity)),
+    ];
+    let differ = numbers.into_iter().filter(|(_, theirs, ours)| theirs != ours);
+    found.extend(differ.map(|(what, theirs, ours)| format!("cpu{cpu}: {what}: kernel {theirs}, ours {ours}")));
+    if place.core != ours.core {
+        found.push(format!("cpu{cpu}: threads of its core: kernel {}, ours {}", place.core, ours.core));
+    }
+}
+
+fn compare_domain(kernel: &dyn State, shown: &mut Shown, (cpu, n): (CpuId, usize), found: &mut Vec<String>) {
+    let mut theirs = FgDomain::zeroed();
+    kernel.domain(cpu, n, &mut theirs);
+    let ours = shown.domain_mut(cpu, n);
+    let at = format!("cpu{cpu} domain {n}");
+    if theirs.span != ours.span {
+        found.push(format!("{at}: span: kernel {}, ours {}", theirs.span, ours.span));
+    }
+    if theirs.flags != ours.flags {
+        found.push(format!("{at}: flags: kernel {:#06x}, ours {:#06x}", theirs.flags, ours.flags));
+    }
+    let numbers = [
+        ("weight", theirs.weight, ours.weight),
+        ("imbalance_pct", theirs.imbalance_pct, ours.imbalance_pct),
+        ("busy_factor", theirs.busy_factor, ours.busy_factor),
+        ("cache_nice_tries", theirs.cache_nice_tries, ours.cache_nice_tries),
+        ("min_interval", theirs.min_interval, ours.min_interval),
+        ("max_interval", theirs.max_interval, ours.max_interval),
+        ("imb_numa_nr", theirs.imb_numa_nr, ours.imb_numa_nr),
+    ];
+    let differ = numbers.into_iter().filter(|(_, theirs, ours)| theirs != ours);
+    found.extend(differ.map(|(what, theirs, ours)| format!("{at}: {what}: kernel {theirs}, ours {ours}")));
+}
+
+fn compare_groups(kernel: &dyn State, shown: &mut Shown, (cpu, n): (CpuId, usize), found: &mut Vec<String>) {
+    let mut theirs = Vec::new();
+    kernel.groups(cpu, n, &mut theirs);
+    for (g, theirs) in theirs.iter().enumerate() {
+        let at = format!("cpu{cpu} domain {n} group {g}");
+        let Some(ours) = shown.group_mut(cpu, n, g) else {
+            found.push(format!("{at}: ours has no such group"));
+            return;
+        };
+        if theirs.span != ours.span {
+            found.push(format!("{at}: span: kernel {}, ours {}", theirs.span, ours.span));
+        }
+        if theirs.flags != ours.flags {
+            found.push(format!("{at}: flags: kernel {:#06x}, ours {:#06x}", theirs.flags, ours.flags));
+        }
+        let numbers = [
+            ("capacity", theirs.capacity, ours.capacity),
+            ("min_capacity", theirs.min_capacity, ours.min_capacity),
+            ("max_capacity", theirs.max_capacity, ours.max_capacity),
+        ];
+        let differ = numbers.into_iter().filter(|(_, theirs, ours)| theirs != ours);
+        found.extend(differ.map(|(what, theirs, ours)| format!("{at}: {what}: kernel {theirs}, ours {ours}")));
+    }
+    if shown.group_mut(cpu, n, theirs.len()).is_some() {
+        found.push(format!("cpu{cpu} domain {n}: kernel has {} groups, ours more", theirs.len()));
+    }
+}
