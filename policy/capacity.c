@@ -175,7 +175,7 @@ void fg_update_misfit_status(const struct fg_sys *sys, struct fg_cpu *rq, const 
 	if (task_fits_cpu(sys, &want, rq) == 1)
 		return;
 	/* 0 means "no misfit", also for a task whose load has decayed to nothing. */
-	rq->misfit_task_load = nonzero(h_load(rq, p->avg.load_avg));
+	rq->misfit_task_load = nonzero(task_h_load(sys, rq, p->avg.load_avg, rq->clock));
 }
 
 /*

@@ -280,6 +280,8 @@ struct fg_cpu {
 	struct fg_avg dl;
 	struct fg_avg irq;
 	struct fg_avg thermal;
+	u64 h_load;		/* cfs.load_avg as task_h_load() has it: renewed on use, at most once a jiffy */
+	u64 h_load_stamp;	/* jiffy + 1 of its renewal, 0: never */
 	struct fg_avg queued;	/* load_sum and load_avg of queued tasks alone (runnable_load_avg), if a feature asks */
 
 	u32 cpu_capacity_orig;	/* orig(c), 1..1024 */
@@ -402,6 +404,8 @@ struct fg_wake {
 #define FG_W_NO_IDLE_CORES 0x08	/* has_idle_cores of target's LLC = 0 */
 #define FG_W_SCAN_COST 0x10	/* this CPU's sd_llc.avg_scan_cost and wake_avg_idle take scan_ns in */
 #define FG_W_RECORD 0x20	/* record_wakee of the waker */
+#define FG_W_H_LOAD_PREV 0x40	/* h_load of p's run queue was used and is as of now */
+#define FG_W_H_LOAD_THIS 0x80	/* the same of this CPU's */
 
 struct fg_verdict {
 	s32 cpu;

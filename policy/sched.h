@@ -126,6 +126,9 @@ static inline u32 capacity_reduced(const struct fg_cpu *rq, const struct fg_doma
 	return (u64)rq->cpu_capacity * sd->imbalance_pct < (u64)rq->cpu_capacity_orig * 100;
 }
 
+/* idle.c */
+static u64 clock_jiffies(const struct fg_sys *sys, u64 clock);
+
 /* pelt.c */
 static u32 pelt_divider(const struct fg_avg *sa);
 static void enqueue_load_avg(struct fg_cpu *rq, const struct fg_task *p);

@@ -323,7 +323,7 @@ TEST(exec_counts_without_the_task_itself)
 	v = kit_wake(&p, 0, FG_WF_EXEC);
 	CHECK_EQ(v.cpu, 0);
 	CHECK_EQ(v.rule, FG_RULE_EXEC_LOCAL);
-	CHECK_EQ(v.writes, FG_W_SYNC);
+	CHECK_EQ(v.writes, FG_W_SYNC | FG_W_H_LOAD_PREV);
 	/* somebody waits behind it: its CPU would not idle */
 	cpus[0].nr_running = 2;
 	CHECK(kit_wake(&p, 0, FG_WF_EXEC).cpu >= 4);

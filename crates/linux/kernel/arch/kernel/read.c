@@ -246,6 +246,12 @@ static void read_cfs(const struct cfs_rq *cfs_rq, struct fg_cpu *to)
 #else
 	to->est_enqueued = est.enqueued;
 #endif
+#ifdef KS_HAS_H_LOAD
+	to->h_load = cfs_rq->h_load;
+	/* Not the first jiffy, if it never was. */
+	to->h_load_stamp = time_before((unsigned long)cfs_rq->last_h_load_update, (unsigned long)INITIAL_JIFFIES) ?
+				   0 : read_jiffies(cfs_rq->last_h_load_update) + 1;
+#endif
 	to->removed_nr = cfs_rq->removed.nr;
 	to->removed_load = cfs_rq->removed.load_avg;
 	to->removed_runnable = cfs_rq->removed.runnable_avg;
