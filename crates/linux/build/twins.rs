@@ -21,8 +21,12 @@ struct Member {
     is_function: bool,
 }
 
-/// The struct whose functions must all be there; those of others may be null.
-const COMPLETE: &str = "ks_kernel";
+/// Structs whose functions must all be there, and what their list is called; those of others may be null.
+const COMPLETE: [(&str, &str); 2] = [("ks_kernel", "FUNCTIONS"), ("ks_read", "READ_FUNCTIONS")];
+
+fn is_complete(name: &str) -> bool {
+    COMPLETE.iter().any(|(complete, _)| *complete == name)
+}
 
 impl Twins {
     /// Errors name what was found and in which struct.
@@ -66,13 +70,15 @@ impl Twins {
 
     /// Names and places of the functions that a kernel must have.
     fn functions(&self, out: &mut String) {
-        let complete = self.structs.iter().filter(|s| s.name == COMPLETE);
-        out.push_str("pub(crate) const FUNCTIONS: &[(&str, usize)] = &[\n");
-        for (s, m) in complete.flat_map(|s| s.members.iter().filter(|m| m.is_function).map(move |m| (s, m))) {
-            let _ =
-                writeln!(out, "    ({:?}, std::mem::offset_of!({}, {})),", m.name, camel(&s.name), rust_name(&m.name));
+        for (name, list) in COMPLETE {
+            let complete = self.structs.iter().filter(|s| s.name == name);
+            let _ = writeln!(out, "pub(crate) const {list}: &[(&str, usize)] = &[");
+            for (s, m) in complete.flat_map(|s| s.members.iter().filter(|m| m.is_function).map(move |m| (s, m))) {
+                let (ty, member) = (camel(&s.name), rust_name(&m.name));
+                let _ = writeln!(out, "    ({:?}, std::mem::offset_of!({ty}, {member})),", m.name);
+            }
+            out.push_str("];\n");
         }
-        out.push_str("];\n");
     }
 
     /// The table that `fairground_ks_layout` names, in the order of `LAYOUT`.
@@ -93,14 +99,14 @@ impl Struct {
         let name = camel(&self.name);
         let _ = writeln!(out, "#[repr(C)]\n#[derive(Clone, Copy, Debug)]\npub struct {name} {{");
         for m in &self.members {
-            let ty = match m.is_function && self.name != COMPLETE {
+            let ty = match m.is_function && !is_complete(&self.name) {
                 true => format!("Option<{}>", m.ty),
                 false => m.ty.clone(),
             };
             let _ = writeln!(out, "    pub {}: {ty},", rust_name(&m.name));
         }
         out.push_str("}\n");
-        if self.name != COMPLETE {
+        if !is_complete(&self.name) {
             let _ = writeln!(out, "impl {name} {{\n    pub fn zeroed() -> Self {{");
             out.push_str("        // SAFETY: numbers, null pointers and functions that are not there.\n");
             out.push_str("        unsafe { std::mem::zeroed() }\n    }\n}\n");

@@ -18,6 +18,7 @@
 //! | `fields` | the policy's structs as JSON and back |
 //! | `topology` | our domains against the kernel's, once after boot |
 //! | `pelt` | [`PeltTally`] |
+//! | `watch` | all of it beside a hosted kernel |
 //! | `preset` | which of our presets stands for a tree |
 
 mod case;
@@ -29,6 +30,7 @@ mod show;
 mod state;
 mod tally;
 mod topology;
+mod watch;
 
 pub use case::{Case, CaseError, Replay};
 pub use pelt::{PeltStep, PeltTally};
@@ -37,3 +39,4 @@ pub use referee::{Disagreement, Referee};
 pub use state::{Place, Placement, Refs, State, SysState};
 pub use tally::{Kind, Tally};
 pub use topology::compare as compare_topology;
+pub use watch::{Agreement, Asked, KernelState, Watcher};

@@ -393,10 +393,9 @@ unsafe extern "C" fn picked(this: *mut c_void, cpu: i32, task: i32) {
     desk.watcher(|w, reader| w.picked(reader, cpu, TaskId::try_from(task).ok()));
 }
 
-/// `T`: as ks.h says.
-unsafe extern "C" fn pelt<T>(this: *mut c_void, update: *const T) {
-    let desk = unsafe { desk(this) };
-    desk.watcher(|w, reader| w.pelt(reader, update.cast()));
+unsafe extern "C" fn pelt(this: *mut c_void, update: *const KsPelt) {
+    let (desk, update) = unsafe { (desk(this), &*update) };
+    desk.watcher(|w, reader| w.pelt(reader, update));
 }
 
 unsafe extern "C" fn balancing(this: *mut c_void, cpu: i32, level: u32, kind: u32) {

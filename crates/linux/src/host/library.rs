@@ -7,7 +7,7 @@ use fairground_machine::Machine;
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
 use super::LinuxError;
-use crate::abi::{check_layout, KsKernel, FUNCTIONS, KS_ABI};
+use crate::abi::{check_layout, KsKernel, KsRead, FUNCTIONS, KS_ABI, READ_FUNCTIONS};
 
 /// A loaded kernel that has not booted. It stays loaded until the process ends.
 #[derive(Clone, Copy)]
@@ -62,6 +62,13 @@ impl Kernel {
         self.abi.max_cpus
     }
 
+    /// Members of the policy's structs that the tree does not keep, e.g. `fg_cpu.wake_avg_idle`.
+    pub fn unobserved(&self) -> Vec<String> {
+        // SAFETY: checked not to be null; both tables and the string are constants of the library.
+        let words = unsafe { CStr::from_ptr((*self.abi.read).unobserved) }.to_string_lossy();
+        words.split_whitespace().map(String::from).collect()
+    }
+
     /// As the tree calls itself, e.g. `6.12.117`.
     pub fn release(&self) -> String {
         // SAFETY: checked not to be null; a string constant of the library.
@@ -90,11 +97,19 @@ unsafe fn checked(table: *const c_void) -> Result<&'static KsKernel, String> {
     if size != expected as u64 {
         return Err(format!("its table has {size} bytes, expected {expected}"));
     }
-    for (name, at) in FUNCTIONS {
-        // SAFETY: within the table, whose size is right; a pointer of a repr(C) struct, hence aligned.
-        if unsafe { (*table.byte_add(*at).cast::<*const c_void>()).is_null() } {
-            return Err(format!("the function {name} is missing"));
-        }
+    // SAFETY: a table of the right size.
+    unsafe { complete(table, FUNCTIONS) }?;
+    // SAFETY: within the table.
+    let read = unsafe { *table.byte_add(std::mem::offset_of!(KsKernel, read)).cast::<*const c_void>() };
+    // SAFETY: null, or a table that says its size first.
+    if read.is_null() || unsafe { *read.cast::<u64>() } != size_of::<KsRead>() as u64 {
+        return Err("its table of reading functions is missing or of another size".into());
+    }
+    // SAFETY: a table of the right size.
+    unsafe { complete(read, READ_FUNCTIONS) }?;
+    // SAFETY: as above.
+    if unsafe { (*read.cast::<KsRead>()).unobserved.is_null() } {
+        return Err("it does not say what it cannot read".into());
     }
     // SAFETY: as above.
     if unsafe { (*table.byte_add(std::mem::offset_of!(KsKernel, release)).cast::<*const c_void>()).is_null() } {
@@ -102,4 +117,18 @@ unsafe fn checked(table: *const c_void) -> Result<&'static KsKernel, String> {
     }
     // SAFETY: size, version and every pointer are as the type says.
     Ok(unsafe { &*table.cast() })
+}
+
+/// Whether all functions of a table are there.
+///
+/// # Safety
+/// `table` is a repr(C) struct that has pointers at these places.
+unsafe fn complete(table: *const c_void, functions: &[(&str, usize)]) -> Result<(), String> {
+    for (name, at) in functions {
+        // SAFETY: within the table; a pointer of a repr(C) struct, hence aligned.
+        if unsafe { (*table.byte_add(*at).cast::<*const c_void>()).is_null() } {
+            return Err(format!("the function {name} is missing"));
+        }
+    }
+    Ok(())
 }

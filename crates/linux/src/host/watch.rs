@@ -1,12 +1,10 @@
 //! Somebody who watches the kernel decide, e.g. the referee.
 
-use std::ffi::c_void;
-
 use fairground_fair::ffi::{FgCpu, FgTask};
 use fairground_machine::CpuId;
 use fairground_sim::TaskId;
 
-use crate::abi::{KsKernel, KsPlacement};
+use crate::abi::{KsKernel, KsPelt, KsPlacement};
 
 /// What a watcher is told of. What nobody asks for costs nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,8 +39,8 @@ pub trait Watch {
     /// It is done.
     fn picked(&mut self, _kernel: &Reader, _cpu: CpuId, _task: Option<TaskId>) {}
 
-    /// A PELT update; `update` as `struct ks_pelt` describes it.
-    fn pelt(&mut self, _kernel: &Reader, _update: *const c_void) {}
+    /// A step of a PELT update.
+    fn pelt(&mut self, _kernel: &Reader, _update: &KsPelt) {}
 
     /// A pass of load balancing over one domain begins.
     fn balancing(&mut self, _kernel: &Reader, _cpu: CpuId, _level: u32, _kind: u32) {}

@@ -1,0 +1,255 @@
+//! The referee beside a hosted kernel: the border's calls and tables as [`State`] and [`Placement`].
+
+use std::cell::RefCell;
+use std::ffi::CStr;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use fairground_fair::ffi::{FgCpu, FgDomain, FgGroup, FgLlc, FgTask};
+use fairground_fair::{rules, FairError, Features};
+use fairground_machine::{CpuId, Machine};
+use fairground_sim::TaskId;
+use serde_json::{json, Value};
+
+use super::pelt::Step;
+use super::state::{Place, Placement, Refs, State, SysState};
+use super::{compare_topology, Kind, PeltStep, PeltTally, Referee};
+use crate::abi::*;
+use crate::{Interests, Reader, Watch};
+
+/// A kernel's tables of reading functions.
+#[derive(Clone, Copy)]
+pub struct KernelState {
+    kernel: &'static KsKernel,
+    read: &'static KsRead,
+}
+
+/// What a watcher asks about, besides placements.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// Picks.
+    pub picks: bool,
+    /// PELT.
+    pub pelt: bool,
+}
+
+/// All that was found.
+pub struct Agreement {
+    /// Our domains against the kernel's.
+    pub topology: Vec<String>,
+    /// Decisions.
+    pub referee: Referee,
+    /// Signals.
+    pub pelt: PeltTally,
+    asked: Asked,
+    /// The topology has been compared.
+    compared: bool,
+}
+
+/// Watches a kernel for an [`Agreement`].
+pub struct Watcher {
+    agreement: Rc<RefCell<Agreement>>,
+}
+
+impl Watcher {
+    /// For a kernel on this machine; `hz` and `unobserved` are the kernel's own.
+    ///
+    /// # Errors
+    /// A machine that our policy cannot serve.
+    pub fn new(
+        machine: &Arc<Machine>,
+        features: &Features,
+        hz: u32,
+        unobserved: &[String],
+        asked: Asked,
+    ) -> Result<(Watcher, Rc<RefCell<Agreement>>), FairError> {
+        let referee = Referee::new(Arc::clone(machine), features.clone(), hz, unobserved)?;
+        let (topology, pelt) = (Vec::new(), PeltTally::default());
+        let agreement = Rc::new(RefCell::new(Agreement { topology, referee, pelt, asked, compared: false }));
+        Ok((Watcher { agreement: Rc::clone(&agreement) }, agreement))
+    }
+}
+
+impl Agreement {
+    /// `{kinds, disagreements, topology, pelt}`, the first two as the JSON contract says.
+    pub fn json(&self) -> Value {
+        let disagreements: Vec<Value> = self.referee.disagreements().iter().map(|d| d.json()).collect();
+        json!({
+            "kinds": self.referee.tally().json(),
+            "disagreements": disagreements,
+            "topology": self.topology,
+            "pelt": self.pelt.json(),
+        })
+    }
+}
+
+impl Watch for Watcher {
+    fn interests(&self) -> Interests {
+        let asked = self.agreement.borrow().asked;
+        Interests { placements: true, picks: asked.picks, pelt: asked.pelt, balance: false }
+    }
+
+    fn placing(&mut self, kernel: &Reader, p: &KsPlacement) {
+        let (state, placement) = (KernelState::new(kernel.kernel()), placement(p));
+        let mut agreement = self.agreement.borrow_mut();
+        if !std::mem::replace(&mut agreement.compared, true) {
+            agreement.topology = compare_topology(&state, agreement.referee.shown_mut());
+        }
+        if p.is_fair != 0 {
+            agreement.referee.placing(&state, &placement);
+        }
+    }
+
+    fn placed(&mut self, _kernel: &Reader, p: &KsPlacement) -> Option<u16> {
+        if p.is_fair == 0 {
+            return None;
+        }
+        let rule = self.agreement.borrow_mut().referee.placed(p.chosen as CpuId);
+        let number = rule.and_then(|name| rules().iter().position(|(other, _)| *other == name));
+        Some(number.unwrap_or(rules().len()) as u16)
+    }
+
+    fn picking(&mut self, kernel: &Reader, cpu: CpuId) {
+        self.agreement.borrow_mut().referee.picking(&KernelState::new(kernel.kernel()), cpu);
+    }
+
+    fn picked(&mut self, _kernel: &Reader, _cpu: CpuId, task: Option<TaskId>) {
+        self.agreement.borrow_mut().referee.picked(task);
+    }
+
+    fn pelt(&mut self, _kernel: &Reader, update: &KsPelt) {
+        // SAFETY: the name of a function, a constant of the library.
+        let place = unsafe { CStr::from_ptr(update.function) }.to_str().unwrap_or("unknown");
+        let step = match update.step {
+            KS_PELT_SUM => Step::Sums {
+                now: update.now,
+                load: update.load,
+                runnable: update.runnable,
+                running: update.running != 0,
+                renewed: update.renewed != 0,
+            },
+            _ => Step::Averages { weight: update.load },
+        };
+        let step = PeltStep { place, step, before: unsafe { &*update.before }, after: unsafe { &*update.after } };
+        self.agreement.borrow_mut().pelt.check(&step);
+    }
+
+    fn rules(&self) -> Vec<(&'static str, &'static str)> {
+        let unexplained = ("unexplained", "our policy would have decided otherwise");
+        rules().iter().copied().chain([unexplained]).collect()
+    }
+}
+
+fn placement(p: &KsPlacement) -> Placement {
+    let kind = match p.kind as u32 {
+        KS_FORK => Kind::Fork,
+        KS_EXEC => Kind::Exec,
+        _ => Kind::Wake,
+    };
+    Placement {
+        kind,
+        task: p.task as TaskId,
+        prev: p.prev as CpuId,
+        this_cpu: p.this_cpu as CpuId,
+        current: id(p.current),
+        flags: p.wake_flags,
+    }
+}
+
+fn id(number: i32) -> Option<u32> {
+    u32::try_from(number).ok()
+}
+
+fn index(number: i32) -> Option<usize> {
+    usize::try_from(number).ok()
+}
+
+impl KernelState {
+    /// What a loaded kernel shows of itself.
+    pub fn new(kernel: &'static KsKernel) -> KernelState {
+        // SAFETY: Kernel::load has looked at the table.
+        KernelState { kernel, read: unsafe { &*kernel.read } }
+    }
+}
+
+/// SAFETY, for all of it: the kernel has booted, CPUs and tasks are its own numbers, and it fills what it is given.
+impl State for KernelState {
+    fn cpu(&self, cpu: CpuId, to: &mut FgCpu) {
+        unsafe { (self.kernel.read_cpu)(cpu as i32, to) }
+    }
+
+    fn refs(&self, cpu: CpuId) -> Refs {
+        let mut refs = KsCpuRefs::zeroed();
+        unsafe { (self.read.refs)(cpu as i32, &mut refs) };
+        let (curr, fair_curr) = (id(refs.curr), id(refs.fair_curr));
+        Refs { curr, fair_curr, next: id(refs.next), last: id(refs.last), skip: id(refs.skip) }
+    }
+
+    fn task(&self, task: u32, to: &mut FgTask) {
+        unsafe { (self.kernel.read_task)(task as i32, to) }
+    }
+
+    fn sys(&self) -> SysState {
+        let mut sys = KsSys::zeroed();
+        unsafe { (self.read.sys)(&mut sys) };
+        SysState {
+            jiffies: sys.jiffies,
+            asym_key: sys.asym_key != 0,
+            smt_key: sys.smt_key != 0,
+            cluster_key: sys.cluster_key != 0,
+            uclamp_used: sys.uclamp_used != 0,
+            eas: sys.eas != 0,
+            active: sys.active,
+        }
+    }
+
+    fn llc(&self, cpu: CpuId, to: &mut FgLlc) -> bool {
+        unsafe { (self.read.llc)(cpu as i32, to) == 0 }
+    }
+
+    fn domain(&self, cpu: CpuId, n: usize, to: &mut FgDomain) -> bool {
+        unsafe { (self.read.domain)(cpu as i32, n as u32, to) == 0 }
+    }
+
+    fn groups(&self, cpu: CpuId, n: usize, to: &mut Vec<FgGroup>) {
+        let (cpu, n) = (cpu as i32, n as u32);
+        let nr = unsafe { (self.read.groups)(cpu, n, to.as_mut_ptr(), to.len() as u32) };
+        if nr as usize != to.len() {
+            to.resize(nr as usize, FgGroup::zeroed());
+            unsafe { (self.read.groups)(cpu, n, to.as_mut_ptr(), nr) };
+        }
+    }
+
+    fn place(&self, cpu: CpuId) -> Place {
+        let mut place = KsPlace::zeroed();
+        unsafe { (self.read.place)(cpu as i32, &mut place) };
+        Place {
+            llc_id: place.sd_llc_id,
+            llc_size: place.sd_llc_size,
+            share_id: place.sd_share_id,
+            llc: index(place.sd_llc),
+            asym: index(place.sd_asym_cpucapacity),
+            numa: index(place.sd_numa),
+            core: place.core,
+        }
+    }
+
+    fn queue(&self, cpu: CpuId, to: &mut Vec<Option<u32>>) {
+        let mut numbers = [0i32; 64];
+        let mut nr = unsafe { (self.read.queue)(cpu as i32, numbers.as_mut_ptr(), numbers.len() as u32) } as usize;
+        to.clear();
+        if nr <= numbers.len() {
+            to.extend(numbers[..nr].iter().map(|n| id(*n)));
+            return;
+        }
+        let mut long = vec![0; nr];
+        nr = nr.min(unsafe { (self.read.queue)(cpu as i32, long.as_mut_ptr(), nr as u32) } as usize);
+        to.extend(long[..nr].iter().map(|n| id(*n)));
+    }
+
+    fn unobserved(&self) -> Vec<String> {
+        // SAFETY: a string constant of the library.
+        let words = unsafe { CStr::from_ptr(self.read.unobserved) }.to_string_lossy().into_owned();
+        words.split_whitespace().map(String::from).collect()
+    }
+}
