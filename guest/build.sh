@@ -14,7 +14,7 @@ out=$(cd "$2" && pwd)
 cross="clang-19 --target=aarch64-linux-gnu"
 bpf="clang-19 -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_arm64 -Wall -Werror"
 
-for tool in flex bison bc pahole bpftool clang-19 ld.lld-19 llvm-ar-19 cpio python3 dtc qemu-system-aarch64; do
+for tool in flex bison bc pahole bpftool clang-19 ld.lld-19 llvm-ar-19 llc-19 cpio python3 dtc qemu-system-aarch64; do
 	command -v $tool >/dev/null || { echo "guest/build.sh: needs $tool" >&2; exit 1; }
 done
 
@@ -71,10 +71,15 @@ bpf_library() {
 }
 
 programs() {
+	local policy=$here/../policy small="-DFG_NR_CPUS=64 -DFG_MASK_WORDS=1"
 	bpftool btf dump file "$out/kernel/vmlinux" format c >"$out/vmlinux.h"
 	$bpf -I"$out" -I"$out/libbpf/include" -c "$here/bpf/watch.bpf.c" -o "$out/watch.bpf.o"
-	$cross -O2 -Wall -Wextra -Werror -static -fuse-ld=lld -s -I"$out/libbpf/include" "$here/init.c" -o "$out/init" \
-		"$out/libbpf/libbpf.a" -L"$out/arm64/usr/lib/aarch64-linux-gnu" -lelf -lz
+	$bpf $small -fvisibility=hidden -iquote "$policy" -S -emit-llvm "$here/bpf/wake.bpf.c" -o "$out/wake.ll"
+	python3 "$here/bpf/arena.py" <"$out/wake.ll" >"$out/wake-arena.ll"
+	llc-19 -march=bpf -mcpu=v3 -filetype=obj "$out/wake-arena.ll" -o "$out/wake.bpf.o"
+	$cross -O2 -Wall -Wextra -Werror -Wno-unused-function -static -fuse-ld=lld -s $small -iquote "$policy" \
+		-I"$out/libbpf/include" "$here/init.c" "$here/verdicts.c" -Wl,-T,"$here/arena.ld" -o "$out/init" "$out/libbpf/libbpf.a" \
+		-L"$out/arm64/usr/lib/aarch64-linux-gnu" -lelf -lz
 }
 
 initramfs() {

@@ -25,31 +25,32 @@
 #include <bpf/libbpf.h>
 
 #include "bpf/watch.h"
+#include "verdicts.h"
 
 #define USEC 1000ull
 #define MSEC 1000000ull
 
 /* The timeline, from the instant at which the first task of a scenario starts. */
-#define QUIET (500 * MSEC)	/* before it: nobody runs, but for */
-#define ROUND (100 * MSEC)	/* the round, which starts so much before it */
+#define QUIET (500 * MSEC) /* before it: nobody runs, but for */
+#define ROUND (100 * MSEC) /* the round, which starts so much before it */
 #define ROUND_STEP (6 * MSEC)
-#define BURST (2 * MSEC)	/* CPU time of the sleeper before it sleeps */
+#define BURST (2 * MSEC) /* CPU time of the sleeper before it sleeps */
 #define WAKE_AT (200 * MSEC)
 #define END_AT (220 * MSEC)
 #define TICK (4 * MSEC)
-#define SEED_PHASE (700 * USEC)	/* seed n starts its scenarios so much times n after a tick of the clock */
+#define SEED_PHASE (700 * USEC) /* seed n starts its scenarios so much times n after a tick of the clock */
 
 struct scenario {
-	char kind[8];		/* futex, pipe, fork */
-	unsigned long hogs;	/* a hog is pinned on each of these CPUs */
-	int prev;		/* where the sleeper slept; fork: not used */
+	char kind[8]; /* futex, pipe, fork */
+	unsigned long hogs; /* a hog is pinned on each of these CPUs */
+	int prev; /* where the sleeper slept; fork: not used */
 	int waker;
 };
 
 /* Shared with the children. */
 struct shared {
-	int gate;		/* the word that the sleeper waits for */
-	unsigned long long slept;	/* ns of the monotonic clock: the sleeper went to sleep */
+	int gate; /* the word that the sleeper waits for */
+	unsigned long long slept; /* ns of the monotonic clock: the sleeper went to sleep */
 };
 
 static struct shared *shared;
@@ -301,7 +302,8 @@ static void start_watching(void)
 
 	if (!obj || bpf_object__load(obj))
 		die("watch.bpf.o");
-	bpf_object__for_each_program(prog, obj) {
+	bpf_object__for_each_program(prog, obj)
+	{
 		if (!bpf_program__attach(prog))
 			die("attach %s", bpf_program__name(prog));
 	}
@@ -341,7 +343,8 @@ static void print_topology(void)
 		for (int level = 0; level < 4; level++) {
 			snprintf(path, sizeof(path), "/sys/kernel/debug/sched/domains/cpu%d/domain%d/name", cpu, level);
 			print_file(path);
-			snprintf(path, sizeof(path), "/sys/kernel/debug/sched/domains/cpu%d/domain%d/flags", cpu, level);
+			snprintf(path, sizeof(path), "/sys/kernel/debug/sched/domains/cpu%d/domain%d/flags", cpu,
+				 level);
 			print_file(path);
 		}
 	}
@@ -369,6 +372,8 @@ int main(void)
 		die("mmap");
 	if (number("topology"))
 		print_topology();
+	if (number("verdicts"))
+		check_verdicts(number("verdicts"));
 	if (number("seed")) {
 		start_watching();
 		printf("# played %d\n", play_all("/scenarios", number("seed")));

@@ -19,7 +19,7 @@ guest_qemu() {
 	read -ra fields <<<"$(guest_line "$1")"
 	shift
 	cpus=$(tr ',' '\n' <<<"${fields[1]}" | wc -l)
-	node=${fields[4]} memory=512
+	node=${fields[4]} memory=2048
 	for ((first = 0; node < cpus && first < cpus; first += node)); do
 		local id=$((first / node)) share=$((memory * node / cpus))
 		numa+=(-object "memory-backend-ram,id=m$id,size=${share}M"

@@ -3,6 +3,7 @@
 # Plays scenarios.txt on every guest with five seeds and writes one file a guest, see README.md.
 # Usage: guest/record.sh BUILD [FOLDER]
 #        guest/record.sh --check BUILD [FOLDER]	plays them again: what was stable must be the same
+#        guest/record.sh --verdicts BUILD	the policy as a BPF program: accepted, and the same verdicts
 # BUILD is what guest/build.sh wrote; FOLDER is guest/recorded/RELEASE unless given.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -19,6 +20,13 @@ if [ "${1:-}" = play ]; then
 		tail -n 20 "$5/$2-$3.log" >&2
 		exit 1
 	}
+	exit
+fi
+
+if [ "${1:-}" = --verdicts ]; then
+	states=20000
+	guest_boot symmetric "${2:?what guest/build.sh wrote}" "verdicts=$states" | tr -d '\r' | grep -a '^# ' |
+		tee /dev/stderr | grep "^# $states verdicts are the same" >/dev/null
 	exit
 fi
 
