@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# A scenario as a workload for `fairground run`, with the timeline of init.c. t0 is 200 ms after the start.
+# A scenario as a workload for `fairground run`, with the timeline of init.c. t0 is 1.2 s after the start: a kernel that has
+# just booted has never balanced, and takes its caches for too busy to be searched until it has (nr_idle_scan), so all CPUs
+# first have a little to do for a while.
 # Usage: guest/workload.sh MACHINE KIND HOGS PREV WAKER		as in scenarios.txt and in the recorded files
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -29,7 +31,7 @@ phase() { printf '\t\t\t"%s" : { "cpus" : [%s], %s },\n' "$1" "$2" "$3"; }
 
 echo '{'
 printf '\t"tasks" : {\n\t\t"controller" : { "loop" : 1, "phases" : {\n'
-phase round0 0 '"sleep" : 100000'
+phase round0 0 '"sleep" : 1100000'
 for ((cpu = 1; cpu < nr; cpu++)); do phase "round$cpu" "$cpu" '"sleep" : 6000'; done
 phase start "$waker" "\"sleep\" : $((100000 - 6000 * (nr - 1)))"
 for cpu in "${hog_cpus[@]}"; do phase "start_hog$cpu" "$cpu" "\"fork\" : \"hog$cpu\""; done
@@ -37,6 +39,10 @@ for cpu in "${hog_cpus[@]}"; do phase "start_hog$cpu" "$cpu" "\"fork\" : \"hog$c
 phase start_waker "$waker" '"fork" : "waker"'
 phase end "$waker" '"sleep" : 220000'
 printf '\t\t} },\n'
+for ((cpu = 0; cpu < nr; cpu++)); do
+	printf '\t\t"warm%s" : { "cpus" : [%s], "loop" : 60, "run" : %s, "sleep" : 4500 },\n' \
+		"$cpu" "$cpu" $((1500 * capacity[cpu] / 1024))
+done
 for cpu in "${hog_cpus[@]}"; do
 	printf '\t\t"hog%s" : { "instance" : 0, "cpus" : [%s], "loop" : -1, "run" : 1000 },\n' "$cpu" "$cpu"
 done
@@ -52,4 +58,4 @@ printf '\t\t"waker" : { "instance" : 0, "cpus" : [%s], "loop" : 1, "phases" : {\
 phase wait "$waker" '"sleep" : 200000'
 [ "$kind" = fork ] || wakes="\"cpus\" : [$waker], $wakes"
 printf '\t\t\t"wake" : { %s },\n\t\t} },\n\t},\n' "$wakes"
-printf '\t"global" : { "duration" : 1, "calibration" : "CPU%s" },\n}\n' $((nr - 1))
+printf '\t"global" : { "duration" : 2, "calibration" : "CPU%s" },\n}\n' $((nr - 1))
