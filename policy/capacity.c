@@ -138,7 +138,8 @@ static u64 uclamp_util(const struct fg_sys *sys, const struct clamped_util *want
 }
 
 /* The capacity test of this version for a task: 1, 0 or -1 as above. */
-static s32 task_fits_cpu(const struct fg_sys *sys, const struct clamped_util *want, const struct fg_cpu *rq)
+global_func s32 task_fits_cpu(const struct fg_sys *sys state_arg, const struct clamped_util *want frame_arg,
+			      const struct fg_cpu *rq state_arg)
 {
 	if (feat(sys, FG_UFC))
 		return util_fits_cpu(sys, want, rq);

@@ -48,7 +48,8 @@ for cc in gcc clang; do
 	echo "build $cc: clean"
 done
 # A chain of calls has 512 bytes in a kernel of today. The deepest here (a slow-path choice, group statistics and their
-# notes) may take more: the verifier has the last word, this only keeps single frames from growing unseen.
+# notes) may take more: the verifier has the last word, and guest/check.sh asks it. This only keeps single frames from
+# growing unseen.
 "$bpf_clang" -target bpf -mcpu=v3 -O2 -Wall -Werror -Wframe-larger-than=352 -c policy.c -o "$out/policy-bpf.o"
 # Symbol 0 of every object is undefined and nameless.
 undefined=$(readelf -Ws "$out/policy-bpf.o" | awk '$7 == "UND" && $8 != "" { print $8 }')

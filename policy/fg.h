@@ -24,8 +24,11 @@ typedef signed short s16;
 typedef signed int s32;
 typedef signed long long s64;
 
+/* The most CPUs a machine may have, 64 to a word. Who needs less memory, as BPF programs do, defines both. */
+#ifndef FG_NR_CPUS
 #define FG_NR_CPUS 1024
 #define FG_MASK_WORDS 16
+#endif
 #define FG_NICE_0_LOAD 1024
 #define FG_CAPACITY_SCALE 1024
 #define FG_MIGRATION_COST 500000 /* ns, sysctl_sched_migration_cost */

@@ -73,7 +73,7 @@ static void consider_capacity(const struct select_ctx *s, s32 cpu, s32 fits, str
  * First free CPU of sd that fits p, else the best that does not (spec 4.6). Up to v5.9 what p wants is read anew for
  * every CPU; it is the same each time, for nothing changes during a placement.
  */
-static s32 select_idle_capacity(const struct select_ctx *s, const struct fg_domain *sd)
+global_func s32 select_idle_capacity(const struct select_ctx *s frame_arg, const struct fg_domain *sd state_arg)
 {
 	s32 start = feat(s->sys, FG_CAPSCAN_NEXT) ? s->target + 1 : s->target;
 	struct mask_wrap it = mask_wrap_begin(start, s->sys->nr_cpus);

@@ -31,7 +31,8 @@ static void clear_idle_cores(struct select_ctx *s)
  * Whether cpu is the first of its core that a scan of span from start meets: the others need no look. (Taking the
  * core's threads off a copy of the mask says the same, but the copy is a quarter of the stack that BPF has.)
  */
-static u32 first_of_core(const struct select_ctx *s, const struct fg_mask *span, s32 start, u32 cpu)
+global_func u32 first_of_core(const struct select_ctx *s frame_arg, const struct fg_mask *span state_arg, s32 start,
+			      u32 cpu)
 {
 	struct mask_wrap it = mask_wrap_begin(start, s->sys->nr_cpus);
 	const struct fg_cpu *rq = cpu_rq(s->sys, cpu);
@@ -44,7 +45,7 @@ static u32 first_of_core(const struct select_ctx *s, const struct fg_mask *span,
 }
 
 /* All threads of c's core are idle; the first busy one ends the look. */
-static u32 probe_idle_core(const struct select_ctx *s, const struct fg_cpu *c)
+global_func u32 probe_idle_core(const struct select_ctx *s frame_arg, const struct fg_cpu *c state_arg)
 {
 	u32 t;
 
@@ -57,7 +58,7 @@ static u32 probe_idle_core(const struct select_ctx *s, const struct fg_cpu *c)
 }
 
 /* Up to v5.11: a core without a busy thread; the id is that of the first thread met, whichever of them p may use. */
-static s32 select_idle_core(struct select_ctx *s, const struct fg_domain *sd)
+global_func s32 select_idle_core(struct select_ctx *s frame_arg, const struct fg_domain *sd state_arg)
 {
 	struct mask_wrap it = mask_wrap_begin(s->target, s->sys->nr_cpus);
 
@@ -85,19 +86,32 @@ static u32 smt_candidate(const struct select_ctx *s, const struct fg_domain *sd,
 	return 1;
 }
 
+#define THREAD_NO 0
+#define THREAD_FREE 1
+#define THREAD_SCHED_IDLE 2 /* not good enough for this version, unless nothing else is found */
+
+global_func u32 probe_thread(const struct select_ctx *s frame_arg, const struct fg_domain *sd state_arg, s32 cpu, s32 t)
+{
+	if (!smt_candidate(s, sd, cpu, t))
+		return THREAD_NO;
+	if (probe_takes(s, t, !feat(s->sys, FG_SI_FIRST)))
+		return THREAD_FREE;
+	return sched_idle_rq(rq_of(s, t)) ? THREAD_SCHED_IDLE : THREAD_NO;
+}
+
 /* A free thread of cpu's own core. */
-static s32 select_idle_smt(const struct select_ctx *s, const struct fg_domain *sd, s32 cpu)
+global_func s32 select_idle_smt(const struct select_ctx *s frame_arg, const struct fg_domain *sd state_arg, s32 cpu)
 {
 	const struct fg_cpu *core = rq_of(s, cpu);
 	s32 sched_idle = -1;
 	u32 t;
 
 	for_each_cpu_and(t, &core->core, &s->p->allowed, s->sys->nr_cpus) {
-		if (!smt_candidate(s, sd, cpu, (s32)t))
-			continue;
-		if (probe_takes(s, (s32)t, !feat(s->sys, FG_SI_FIRST)))
+		u32 look = probe_thread(s, sd, cpu, (s32)t);
+
+		if (look == THREAD_FREE)
 			return (s32)t;
-		if (sched_idle < 0 && sched_idle_rq(cpu_rq(s->sys, t)))
+		if (look == THREAD_SCHED_IDLE && sched_idle < 0)
 			sched_idle = (s32)t;
 	}
 	return sched_idle;

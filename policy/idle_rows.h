@@ -53,7 +53,7 @@ static inline u32 clusters_landed(const struct select_ctx *s)
 /* From here on this row is tried; it is the rule that decided if the placement ends before the next. */
 static inline void try_row(struct select_ctx *s, enum sibling_row row)
 {
-	u32 table = clusters_landed(s) ? 2 : feat(s->sys, FG_ASYM_PREV_FIRST);
+	u32 table = clusters_landed(s) ? 2 : feat(s->sys, FG_ASYM_PREV_FIRST) != 0;
 
 	s->row = row_names[row][table];
 	s->v->rule = s->row;

@@ -147,7 +147,8 @@ static void remember(const struct select_ctx *s, struct scan *scan, s32 cpu)
  * core_probe of spec 4.5: whether the core is wholly idle. With a free thread in hand its first busy thread ends the
  * look, without one the look goes on for one.
  */
-static u32 probe_core(const struct select_ctx *s, struct scan *scan, const struct fg_cpu *c)
+global_func u32 probe_core(const struct select_ctx *s frame_arg, struct scan *scan frame_arg,
+			   const struct fg_cpu *c state_arg)
 {
 	u32 t, idle = 1;
 
@@ -173,7 +174,8 @@ static u32 probe_core(const struct select_ctx *s, struct scan *scan, const struc
 }
 
 /* With a hint: whole cores of a part of the scan. */
-static u32 scan_cores(const struct select_ctx *s, struct scan *scan, const struct fg_mask *span)
+global_func u32 scan_cores(const struct select_ctx *s frame_arg, struct scan *scan frame_arg,
+			   const struct fg_mask *span state_arg)
 {
 	struct mask_wrap it = mask_wrap_begin(scan->start, s->sys->nr_cpus);
 
@@ -190,29 +192,35 @@ static u32 scan_cores(const struct select_ctx *s, struct scan *scan, const struc
 	return SCAN_ON;
 }
 
+/* Whether the scan ends with cpu. */
+global_func u32 scan_cpu(const struct select_ctx *s frame_arg, struct scan *scan frame_arg, s32 cpu)
+{
+	if (scan_seen(scan, cpu))
+		return SCAN_ON;
+	if (!--scan->nr) {
+		note(s, FG_NOTE_SPENT, cpu, 0, 0);
+		return SCAN_SPENT;
+	}
+	s->v->scanned++;
+	if (probe_takes(s, cpu, scan->wants_idle)) {
+		scan->cpu = cpu;
+		return SCAN_FOUND;
+	}
+	if (scan->wants_idle && scan->cpu < 0 && sched_idle_rq(rq_of(s, cpu)))
+		remember(s, scan, cpu);
+	return SCAN_ON;
+}
+
 /* Without one: its CPUs, as long as the budget lasts. */
-static u32 scan_cpus(const struct select_ctx *s, struct scan *scan, const struct fg_mask *span)
+global_func u32 scan_cpus(const struct select_ctx *s frame_arg, struct scan *scan frame_arg,
+			  const struct fg_mask *span state_arg)
 {
 	struct mask_wrap it = mask_wrap_begin(scan->start, s->sys->nr_cpus);
+	u32 end = SCAN_ON;
 
-	while (mask_wrap_next(&it, span, &s->p->allowed)) {
-		s32 cpu = (s32)it.cpu;
-
-		if (scan_seen(scan, cpu))
-			continue;
-		if (!--scan->nr) {
-			note(s, FG_NOTE_SPENT, cpu, 0, 0);
-			return SCAN_SPENT;
-		}
-		s->v->scanned++;
-		if (probe_takes(s, cpu, scan->wants_idle)) {
-			scan->cpu = cpu;
-			return SCAN_FOUND;
-		}
-		if (scan->wants_idle && scan->cpu < 0 && sched_idle_rq(rq_of(s, cpu)))
-			remember(s, scan, cpu);
-	}
-	return SCAN_ON;
+	while (end == SCAN_ON && mask_wrap_next(&it, span, &s->p->allowed))
+		end = scan_cpu(s, scan, (s32)it.cpu);
+	return end;
 }
 
 static u32 scan_span(const struct select_ctx *s, struct scan *scan, const struct fg_mask *span)
@@ -270,7 +278,7 @@ static u32 scan_begin(const struct select_ctx *s, struct scan *scan, const struc
 	return scan->nr != 0;
 }
 
-static s32 select_idle_cpu(struct select_ctx *s, const struct fg_domain *sd)
+global_func s32 select_idle_cpu(struct select_ctx *s frame_arg, const struct fg_domain *sd state_arg)
 {
 	struct scan scan;
 	u32 end;

@@ -71,7 +71,7 @@ static s32 select_asym(struct select_ctx *s)
 }
 
 /* A known CPU that p may take: near target, free and big enough. */
-static u32 early_check(const struct select_ctx *s, s32 cpu)
+global_func u32 early_check(const struct select_ctx *s frame_arg, s32 cpu)
 {
 	if (!early_check_near(s, cpu)) {
 		note(s, FG_NOTE_FAR, cpu, (u64)s->target, 0);
@@ -227,7 +227,7 @@ static s32 select_in_llc(struct select_ctx *s)
 	return cpu < 0 ? select_after_scan(s, sd) : cpu;
 }
 
-static noinline s32 select_idle_sibling(struct select_ctx *s)
+global_func noinline s32 select_idle_sibling(struct select_ctx *s frame_arg)
 {
 	u32 prev_first = feat(s->sys, FG_ASYM_PREV_FIRST);
 	s32 cpu;

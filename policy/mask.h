@@ -8,6 +8,27 @@
 
 #include "fg.h"
 
+/*
+ * Loops over lists and sets of which the BPF verifier knows nothing, so it cannot see that they end. There it counts the
+ * turns itself, up to millions. can_loop(i, limit) is for loops that have a bound of their own, against broken lists:
+ * turn i of at most limit; it takes the place of the bound, for with both the verifier would follow each turn.
+ */
+#ifdef __bpf__
+#define can_loop(i, limit)                                                                                             \
+	({                                                                                                             \
+		__label__ spent, go_on;                                                                                \
+		u32 more = ((void)(i), 1);                                                                             \
+		__asm__ volatile goto("may_goto %l[spent]" : : : : spent);                                             \
+		goto go_on;                                                                                            \
+	spent:                                                                                                         \
+		more = 0;                                                                                              \
+	go_on:;                                                                                                        \
+		more;                                                                                                  \
+	})
+#else
+#define can_loop(i, limit) ((i) < (limit))
+#endif
+
 static inline u32 mask_test(const struct fg_mask *m, s32 cpu)
 {
 	u32 c = (u32)cpu;
@@ -80,8 +101,11 @@ static inline struct mask_wrap mask_wrap_begin(s32 start, u32 nr_cpus)
 
 static inline u32 mask_wrap_next(struct mask_wrap *it, const struct fg_mask *a, const struct fg_mask *b)
 {
-	u32 c = mask_next_and(a, b, it->pos, it->limit);
+	u32 c;
 
+	if (!can_loop(0, 1))
+		return 0;
+	c = mask_next_and(a, b, it->pos, it->limit);
 	if (c >= it->limit && it->again) {
 		it->pos = 0;
 		it->limit = it->again;
@@ -96,7 +120,8 @@ static inline u32 mask_wrap_next(struct mask_wrap *it, const struct fg_mask *a, 
 }
 
 #define for_each_cpu_and(cpu, a, b, nr)                                                                                \
-	for ((cpu) = mask_next_and(a, b, 0, nr); (cpu) < (nr); (cpu) = mask_next_and(a, b, (cpu) + 1, nr))
+	for ((cpu) = mask_next_and(a, b, 0, nr); can_loop(0, 1) && (cpu) < (nr);                                       \
+	     (cpu) = mask_next_and(a, b, (cpu) + 1, nr))
 
 #define for_each_cpu(cpu, m, nr) for_each_cpu_and(cpu, m, m, nr)
 

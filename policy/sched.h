@@ -11,11 +11,26 @@
 
 /* Domains of one CPU, bottom-up. */
 #define for_each_domain(sd, first)                                                                                     \
-	for (u32 sd##_level = ((sd) = (first), 0); (sd) && sd##_level < FG_MAX_DOMAINS;                                \
+	for (u32 sd##_level = ((sd) = (first), 0); can_loop(sd##_level, FG_MAX_DOMAINS) && (sd);                       \
 	     (sd) = (sd)->parent, sd##_level++)
 
 /* BPF gives a chain of calls 512 bytes of stack: what is needed only for a moment gets a frame of its own. */
 #define noinline __attribute__((noinline))
+
+/*
+ * The BPF verifier follows every path through a program, and through a whole placement there are too many. A global_func
+ * it checks once and on its own, for any arguments; at its callers it looks no further. It must be told what the pointers
+ * among them are: state_arg, one of the structs of fg.h; frame_arg, something on the stack of a caller.
+ */
+#ifdef __bpf__
+#define global_func noinline __attribute__((visibility("default")))
+#define state_arg __attribute__((btf_decl_tag("arg:arena")))
+#define frame_arg __attribute__((nonnull, btf_decl_tag("arg:nonnull")))
+#else
+#define global_func static
+#define state_arg
+#define frame_arg
+#endif
 
 static inline u32 feat(const struct fg_sys *sys, enum fg_feature_id id)
 {

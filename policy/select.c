@@ -23,7 +23,7 @@ static u32 slow_rule(u32 flag, u32 moved)
 	return moved ? FG_RULE_WAKE_IDLEST : FG_RULE_WAKE_LOCAL;
 }
 
-static noinline s32 select_slow(struct select_ctx *s, const struct fg_domain *sd, u32 flag)
+static s32 select_slow(struct select_ctx *s, const struct fg_domain *sd, u32 flag)
 {
 	s32 cpu;
 
@@ -102,7 +102,7 @@ static const struct fg_domain *node_domain(const struct select_ctx *s)
 }
 
 /* First allowed and active CPU, prev's node first; prev if affinity leaves none. */
-static s32 select_fallback_rq(const struct select_ctx *s)
+global_func s32 select_fallback_rq(const struct select_ctx *s frame_arg)
 {
 	const struct fg_domain *node = node_domain(s);
 	u32 nr = s->sys->nr_cpus;

@@ -29,7 +29,7 @@ static inline struct fg_cpu *rq_of(const struct select_ctx *s, s32 cpu)
 	return cpu_rq(s->sys, (u32)cpu);
 }
 
-static noinline void note_numbers(const struct select_ctx *s, u32 id, s32 cpu, u64 a, u64 b)
+static inline void put_note(const struct select_ctx *s, u32 id, s32 cpu, u64 a, u64 b)
 {
 	struct fg_why *why = s->w->why;
 	struct fg_note *note;
@@ -45,6 +45,12 @@ static noinline void note_numbers(const struct select_ctx *s, u32 id, s32 cpu, u
 	note->a = a;
 	note->b = b;
 	note->c = 0;
+}
+
+/* Off the path of those who do not ask. */
+static noinline void note_numbers(const struct select_ctx *s, u32 id, s32 cpu, u64 a, u64 b)
+{
+	put_note(s, id, cpu, a, b);
 }
 
 /* The third number of the note just made. */
@@ -73,7 +79,7 @@ static noinline void note_look_numbers(const struct select_ctx *s, s32 cpu, u32 
 		id = FG_NOTE_FREE;
 	else if (!rq->nr_running)
 		id = rq->ttwu_pending ? FG_NOTE_COMING : FG_NOTE_GOING;
-	note_numbers(s, id, cpu, rq->nr_running, 0);
+	put_note(s, id, cpu, rq->nr_running, 0);
 }
 
 static inline void note_look(const struct select_ctx *s, s32 cpu, u32 free)

@@ -9,18 +9,27 @@
 static const struct fg_group *find_idlest_group(const struct select_ctx *s, const struct fg_domain *sd, s32 cpu,
 						u32 flag)
 {
+	const struct fg_group *idlest = 0;
+	u32 leave;
+
 	note(s, FG_NOTE_WALK, cpu, sd->weight, 0);
 	if (feat(s->sys, FG_LB_P11))
-		return idlest_group_by_type(s, sd, cpu);
-	return idlest_group_by_load(s, sd, cpu, flag);
+		leave = idlest_group_by_type(s, sd, cpu, &idlest);
+	else
+		leave = idlest_group_by_load(s, sd, cpu, flag, &idlest);
+	return leave ? idlest : 0;
 }
 
-/* The best idle CPU seen so far. */
+/* The best CPUs of a group seen so far; -1: none. */
 struct idlest_cpu {
-	s32 cpu;
-	u64 latency; /* us */
+	s32 idle;
+	s32 sched_idle;
+	s32 least_loaded;
+	u32 pad;
+	u64 latency; /* of idle, us */
 	u64 stamp;
 	u64 break_even; /* ns */
+	u64 load; /* of least_loaded */
 };
 
 /* Mail 001: of equally deep CPUs the one whose state has paid, or will, first. Their stamps rank nothing. */
@@ -30,7 +39,7 @@ static void consider_equally_deep_cpu(const struct select_ctx *s, const struct f
 	note(s, FG_NOTE_BREAK_EVEN, rq->id, rq->break_even, best->break_even);
 	if (latency == best->latency && rq->break_even < best->break_even) {
 		best->break_even = rq->break_even;
-		best->cpu = rq->id;
+		best->idle = rq->id;
 	}
 }
 
@@ -47,20 +56,47 @@ static void consider_idle_cpu(const struct select_ctx *s, const struct fg_cpu *r
 		best->latency = latency;
 		best->stamp = rq->idle_stamp;
 		best->break_even = rq->break_even;
-		best->cpu = rq->id;
+		best->idle = rq->id;
 	} else if (feat(s->sys, FG_BREAK_EVEN) && has_state) {
 		consider_equally_deep_cpu(s, rq, best, latency);
 	} else if ((!has_state || latency == best->latency) && rq->idle_stamp > best->stamp) {
 		best->stamp = rq->idle_stamp;
-		best->cpu = rq->id;
+		best->idle = rq->id;
 	}
 }
 
-static s32 find_idlest_group_cpu(const struct select_ctx *s, const struct fg_group *g, s32 this_cpu)
+static void consider_load(const struct select_ctx *s, const struct fg_cpu *rq, struct idlest_cpu *best)
 {
-	struct idlest_cpu idle = { -1, 0xffffffff, 0, ~0ull };
-	s32 least_loaded = this_cpu, sched_idle = -1;
-	u64 min_load = ~0ull;
+	u64 load = wake_load(s, rq);
+
+	note(s, FG_NOTE_CPU_LOAD, rq->id, load, 0);
+	if (load < best->load) {
+		best->load = load;
+		best->least_loaded = rq->id;
+	}
+}
+
+/* 1: nothing better than rq can follow. */
+global_func u32 consider_cpu(const struct select_ctx *s frame_arg, const struct fg_cpu *rq state_arg,
+			     struct idlest_cpu *best frame_arg)
+{
+	if (sched_idle_rq(rq)) {
+		note(s, FG_NOTE_SCHED_IDLE, rq->id, 0, 0);
+		if (best->sched_idle < 0)
+			best->sched_idle = rq->id;
+		return feat(s->sys, FG_SI_FIRST);
+	}
+	if (idle_rq(rq))
+		consider_idle_cpu(s, rq, best);
+	else if (best->idle < 0 && best->sched_idle < 0)
+		consider_load(s, rq, best);
+	return 0;
+}
+
+global_func s32 find_idlest_group_cpu(const struct select_ctx *s frame_arg, const struct fg_group *g state_arg,
+				      s32 this_cpu)
+{
+	struct idlest_cpu best = { -1, -1, this_cpu, 0, 0xffffffff, 0, ~0ull, ~0ull };
 	u32 cpu;
 
 	/* No choice; affinity is the caller's. */
@@ -68,30 +104,13 @@ static s32 find_idlest_group_cpu(const struct select_ctx *s, const struct fg_gro
 		return (s32)mask_next_and(&g->span, &g->span, 0, s->sys->nr_cpus);
 
 	for_each_cpu_and(cpu, &g->span, &s->p->allowed, s->sys->nr_cpus) {
-		const struct fg_cpu *rq = cpu_rq(s->sys, cpu);
-
 		s->v->group_cpus++;
-		if (sched_idle_rq(rq)) {
-			note(s, FG_NOTE_SCHED_IDLE, rq->id, 0, 0);
-			if (feat(s->sys, FG_SI_FIRST))
-				return (s32)cpu;
-			if (sched_idle < 0)
-				sched_idle = (s32)cpu;
-		} else if (idle_rq(rq)) {
-			consider_idle_cpu(s, rq, &idle);
-		} else if (idle.cpu < 0 && sched_idle < 0) {
-			u64 load = wake_load(s, rq);
-
-			note(s, FG_NOTE_CPU_LOAD, rq->id, load, 0);
-			if (load < min_load) {
-				min_load = load;
-				least_loaded = (s32)cpu;
-			}
-		}
+		if (consider_cpu(s, cpu_rq(s->sys, cpu), &best))
+			return (s32)cpu;
 	}
-	if (idle.cpu >= 0)
-		return idle.cpu;
-	return sched_idle >= 0 ? sched_idle : least_loaded;
+	if (best.idle >= 0)
+		return best.idle;
+	return best.sched_idle >= 0 ? best.sched_idle : best.least_loaded;
 }
 
 /* The highest domain of cpu that answers flag and is smaller than weight. */
@@ -109,7 +128,7 @@ static const struct fg_domain *highest_domain_below(const struct select_ctx *s, 
 }
 
 /* From sd down to a CPU; cpu is where the walk starts, and where it ends if nothing is idler. */
-static s32 find_idlest_cpu(struct select_ctx *s, const struct fg_domain *sd, s32 cpu, u32 flag)
+global_func s32 find_idlest_cpu(struct select_ctx *s frame_arg, const struct fg_domain *sd state_arg, s32 cpu, u32 flag)
 {
 	if (!mask_intersects(&sd->span, &s->p->allowed, s->sys->nr_cpus)) {
 		s->v->rule = FG_RULE_SLOW_PREV;
@@ -119,7 +138,7 @@ static s32 find_idlest_cpu(struct select_ctx *s, const struct fg_domain *sd, s32
 	select_sync(s);
 
 	/* Each turn goes down a level or to a smaller domain. */
-	for (u32 i = 0; sd && i < 2 * FG_MAX_DOMAINS; i++) {
+	for (u32 i = 0; can_loop(i, 2 * FG_MAX_DOMAINS) && sd; i++) {
 		const struct fg_group *g = 0;
 		s32 new_cpu = cpu;
 

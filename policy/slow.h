@@ -6,7 +6,7 @@
 #include "select.h"
 
 #define for_each_group(g, sd)                                                                                          \
-	for (u32 g##_nr = ((g) = (sd)->groups, 0); (g) && g##_nr < (sd)->nr_groups && g##_nr < FG_NR_CPUS;             \
+	for (u32 g##_nr = ((g) = (sd)->groups, 0); can_loop(g##_nr, FG_NR_CPUS) && (g) && g##_nr < (sd)->nr_groups;    \
 	     (g) = (g)->next, g##_nr++)
 
 static u64 cpu_util_without(const struct select_ctx *s, const struct fg_cpu *rq)
@@ -28,12 +28,17 @@ static u64 load_allowance(const struct fg_domain *sd)
 	return FG_NICE_0_LOAD * pos_sub(sd->imbalance_pct, 100) / 100;
 }
 
-static noinline void note_group_numbers(const struct select_ctx *s, u32 id, const struct fg_group *g, u64 a, u64 b)
+/* A group goes by its first CPU. */
+static s32 first_group_cpu(const struct select_ctx *s, const struct fg_group *g)
 {
-	note_numbers(s, id, (s32)mask_next_and(&g->span, &g->span, 0, s->sys->nr_cpus), a, b);
+	return (s32)mask_next_and(&g->span, &g->span, 0, s->sys->nr_cpus);
 }
 
-/* A note on a group, which goes by its first CPU. */
+static noinline void note_group_numbers(const struct select_ctx *s, u32 id, const struct fg_group *g, u64 a, u64 b)
+{
+	put_note(s, id, first_group_cpu(s, g), a, b);
+}
+
 static inline void note_group(const struct select_ctx *s, u32 id, const struct fg_group *g, u64 a, u64 b)
 {
 	if (__builtin_expect(s->w->why != 0, 0))

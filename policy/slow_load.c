@@ -25,7 +25,9 @@ struct load_search {
 	s32 cpu; /* of the local group */
 };
 
-static void update_sg_load(const struct select_ctx *s, const struct fg_group *g, struct sg_load *st)
+/* Fills st in; the load once more. */
+global_func u64 update_sg_load(const struct select_ctx *s frame_arg, const struct fg_group *g state_arg,
+			       struct sg_load *st frame_arg)
 {
 	u64 capacity = nonzero(g->capacity);
 	u32 cpu;
@@ -45,6 +47,7 @@ static void update_sg_load(const struct select_ctx *s, const struct fg_group *g,
 	st->all = st->all * FG_CAPACITY_SCALE / capacity;
 	note_group(s, FG_NOTE_GROUP_LOAD, g, st->queued, st->all);
 	note_third(s, st->spare);
+	return st->all;
 }
 
 /*
@@ -147,8 +150,10 @@ static const struct fg_group *decide_by_load(const struct select_ctx *s, const s
 	return stays ? 0 : ls->idlest;
 }
 
-static noinline const struct fg_group *idlest_group_by_load(const struct select_ctx *s, const struct fg_domain *sd,
-							    s32 cpu, u32 flag)
+/* 1: *to is the remote group of sd that p should go to; 0: p stays in the one with cpu. */
+global_func noinline u32 idlest_group_by_load(const struct select_ctx *s frame_arg,
+					      const struct fg_domain *sd state_arg, s32 cpu, u32 flag,
+					      const struct fg_group **to frame_arg)
 {
 	struct load_search ls;
 
@@ -165,5 +170,6 @@ static noinline const struct fg_group *idlest_group_by_load(const struct select_
 	ls.scale = 100 + (u32)pos_sub(sd->imbalance_pct, 100) / 2;
 
 	search_groups(s, sd, &ls);
-	return decide_by_load(s, sd, &ls, flag);
+	*to = decide_by_load(s, sd, &ls, flag);
+	return *to != 0;
 }

@@ -62,24 +62,24 @@ static u32 idle_rq_without(const struct select_ctx *s, const struct fg_cpu *rq)
 	return (rq->curr_is_idle || rq->curr == s->p) && !rq->ttwu_pending;
 }
 
-static void add_cpu_stats(const struct select_ctx *s, const struct fg_cpu *rq, struct sg_stats *st)
+/* 1: rq counts as idle. */
+global_func u32 add_cpu_stats(const struct select_ctx *s frame_arg, const struct fg_cpu *rq state_arg,
+			      struct sg_stats *st frame_arg)
 {
-	st->util += cpu_util_without(s, rq);
-	if (feat(s->sys, FG_FIG_WITHOUT_P)) {
-		u32 nr = (u32)pos_sub(rq->nr_running, task_running_on(s, rq));
+	u32 nr;
 
-		st->load += cpu_load_without(s, rq);
-		st->runnable += cpu_runnable_without(s, rq);
-		st->nr += nr;
-		if (!nr && idle_rq_without(s, rq))
-			st->idle_cpus++;
-		return;
+	st->util += cpu_util_without(s, rq);
+	if (!feat(s->sys, FG_FIG_WITHOUT_P)) {
+		st->load += cpu_load(rq);
+		st->runnable += rq->cfs.runnable_avg;
+		st->nr += rq->nr_running;
+		return idle_rq(rq);
 	}
-	st->load += cpu_load(rq);
-	st->runnable += rq->cfs.runnable_avg;
-	st->nr += rq->nr_running;
-	if (idle_rq(rq))
-		st->idle_cpus++;
+	nr = (u32)pos_sub(rq->nr_running, task_running_on(s, rq));
+	st->load += cpu_load_without(s, rq);
+	st->runnable += cpu_runnable_without(s, rq);
+	st->nr += nr;
+	return !nr && idle_rq_without(s, rq);
 }
 
 static u32 group_is_overloaded(const struct select_ctx *s, u32 pct, const struct sg_stats *st)
@@ -113,25 +113,30 @@ static u32 group_classify(const struct select_ctx *s, u32 pct, const struct fg_g
 	return group_has_spare;
 }
 
-/* Off the path of those who do not ask. */
 static noinline void note_rank_numbers(const struct select_ctx *s, const struct fg_group *g, const struct sg_rank *rank)
 {
+	u32 id = FG_NOTE_GROUP_OVERLOADED;
+	u64 a = rank->avg_load, b = rank->util;
+
 	switch (rank->type) {
 	case group_has_spare:
-		note_group(s, FG_NOTE_GROUP_HAS_SPARE, g, rank->idle_cpus, rank->util);
+		id = FG_NOTE_GROUP_HAS_SPARE;
+		a = rank->idle_cpus;
 		break;
 	case group_fully_busy:
-		note_group(s, FG_NOTE_GROUP_FULLY_BUSY, g, rank->avg_load, rank->util);
+		id = FG_NOTE_GROUP_FULLY_BUSY;
 		break;
 	case group_misfit_task:
-		note_group(s, FG_NOTE_GROUP_TOO_SMALL, g, uclamp_util(s->sys, &s->want), g->max_capacity);
+		id = FG_NOTE_GROUP_TOO_SMALL;
+		a = uclamp_util(s->sys, &s->want);
+		b = g->max_capacity;
 		break;
 	case group_imbalanced:
-		note_group(s, FG_NOTE_GROUP_IMBALANCED, g, rank->nr, rank->util);
+		id = FG_NOTE_GROUP_IMBALANCED;
+		a = rank->nr;
 		break;
-	default:
-		note_group(s, FG_NOTE_GROUP_OVERLOADED, g, rank->avg_load, rank->util);
 	}
+	put_note(s, id, first_group_cpu(s, g), a, b);
 	note_third(s, g->capacity);
 }
 
@@ -148,7 +153,7 @@ static u32 group_cpu_counts(const struct select_ctx *s, u32 cpu)
 }
 
 /* Some CPU of g is big enough for p; up to v6.1 the biggest speaks for the group. */
-static noinline u32 group_fits(const struct select_ctx *s, const struct fg_group *g)
+global_func noinline u32 group_fits(const struct select_ctx *s frame_arg, const struct fg_group *g state_arg)
 {
 	u32 cpu;
 
@@ -161,8 +166,10 @@ static noinline u32 group_fits(const struct select_ctx *s, const struct fg_group
 	return 0;
 }
 
-static noinline void update_sg_wakeup_stats(const struct select_ctx *s, const struct fg_domain *sd,
-					    const struct fg_group *g, struct sg_rank *rank)
+/* Fills rank in; the type once more. */
+global_func noinline u32 update_sg_wakeup_stats(const struct select_ctx *s frame_arg,
+						const struct fg_domain *sd state_arg,
+						const struct fg_group *g state_arg, struct sg_rank *rank frame_arg)
 {
 	struct sg_stats st;
 	u32 cpu, busy;
@@ -175,7 +182,7 @@ static noinline void update_sg_wakeup_stats(const struct select_ctx *s, const st
 	for_each_cpu(cpu, &g->span, s->sys->nr_cpus) {
 		if (!group_cpu_counts(s, cpu))
 			continue;
-		add_cpu_stats(s, cpu_rq(s->sys, cpu), &st);
+		st.idle_cpus += add_cpu_stats(s, cpu_rq(s->sys, cpu), &st);
 		s->v->group_cpus++;
 	}
 
@@ -195,6 +202,7 @@ static noinline void update_sg_wakeup_stats(const struct select_ctx *s, const st
 	if (feat(s->sys, FG_FIG_AVGLOAD_FIX) ? busy : rank->type < group_fully_busy)
 		rank->avg_load = st.load * FG_CAPACITY_SCALE / st.capacity;
 	note_rank(s, g, rank);
+	return rank->type;
 }
 
 /* g beats idlest, both remote. */
@@ -232,7 +240,7 @@ static u32 local_load_wins(const struct fg_domain *sd, const struct sg_rank *loc
 }
 
 /* CPUs of g that p may use. */
-static u32 nr_allowed_in(const struct select_ctx *s, const struct fg_group *g)
+global_func u32 nr_allowed_in(const struct select_ctx *s frame_arg, const struct fg_group *g state_arg)
 {
 	u32 cpu, n = 0;
 
@@ -309,8 +317,9 @@ static void copy_rank(struct sg_rank *to, const struct sg_rank *from)
 	to->type = from->type;
 }
 
-/* The remote group of sd that p should go to, null to stay in the one with cpu. */
-static const struct fg_group *idlest_group_by_type(const struct select_ctx *s, const struct fg_domain *sd, s32 cpu)
+/* 1: *to is the remote group of sd that p should go to; 0: p stays in the one with cpu. */
+global_func u32 idlest_group_by_type(const struct select_ctx *s frame_arg, const struct fg_domain *sd state_arg,
+				     s32 cpu, const struct fg_group **to frame_arg)
 {
 	const struct fg_group *group[2] = { 0, 0 }; /* local, idlest */
 	const struct fg_group *g;
@@ -346,10 +355,11 @@ static const struct fg_group *idlest_group_by_type(const struct select_ctx *s, c
 		note(s, FG_NOTE_STAY_ALONE, cpu, 0, 0);
 		return 0;
 	}
+	*to = group[1];
 	/* p may not use the local group. */
 	if (!group[0]) {
 		note_group(s, FG_NOTE_LEAVE_FORBIDDEN, group[1], 0, 0);
-		return group[1];
+		return 1;
 	}
-	return idlest_wins(s, sd, group, &local, &idlest) ? group[1] : 0;
+	return idlest_wins(s, sd, group, &local, &idlest);
 }

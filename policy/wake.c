@@ -54,7 +54,7 @@ static void record_wakee(struct fg_sys *sys, struct fg_task *waker, const struct
 }
 
 /* One waker of so many wakees that they would not fit its cache: spread them. As it will be after record_wakee. */
-static u32 wake_wide(const struct select_ctx *s)
+global_func u32 wake_wide(const struct select_ctx *s frame_arg)
 {
 	const struct fg_task *waker = s->w->current;
 	const struct fg_cpu *rq = rq_of(s, s->w->this_cpu);
@@ -158,7 +158,7 @@ static s32 wake_affine_weight(const struct select_ctx *s, const struct fg_domain
 }
 
 /* this_cpu or prev. */
-static s32 wake_affine(const struct select_ctx *s, const struct fg_domain *sd)
+global_func s32 wake_affine(const struct select_ctx *s frame_arg, const struct fg_domain *sd state_arg)
 {
 	s32 cpu = wake_affine_idle(s);
 

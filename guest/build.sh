@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Builds the guest from a kernel tree, which is only read: kernel, BPF library and programs, init, device trees.
+# Usage: guest/build.sh TREE OUT		OUT is kept: a second call builds what changed
+#
+# Debian 12: flex bison bc libelf-dev dwarves bpftool clang-19 llvm-19 lld-19 cpio python3 device-tree-compiler
+# qemu-system-arm libc6-dev-arm64-cross libgcc-12-dev-arm64-cross. libelf and zlib for arm64 are fetched by apt into OUT.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/qemu.sh"
+tree=$(cd "${1:?a kernel tree}" && pwd)
+mkdir -p "${2:?a folder to build in}"
+out=$(cd "$2" && pwd)
+cross="clang-19 --target=aarch64-linux-gnu"
+bpf="clang-19 -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_arm64 -Wall -Werror"
+
+for tool in flex bison bc pahole bpftool clang-19 ld.lld-19 llvm-ar-19 llc-19 cpio python3 dtc qemu-system-aarch64; do
+	command -v $tool >/dev/null || { echo "guest/build.sh: needs $tool" >&2; exit 1; }
+done
+
+# The same bytes, whoever builds and when.
+export KBUILD_BUILD_TIMESTAMP=2026-01-01 KBUILD_BUILD_USER=fairground KBUILD_BUILD_HOST=guest
+kbuild() { make -s -C "$tree" O="$out/kernel" ARCH=arm64 LLVM=-19 "$@"; }
+
+kernel() {
+	local option
+	mkdir -p "$out/kernel"
+	if ! cmp -s "$here/kernel.config" "$out/kernel.config"; then
+		kbuild tinyconfig
+		(cd "$tree" && scripts/kconfig/merge_config.sh -O "$out/kernel" -m "$out/kernel/.config" \
+			"$here/kernel.config" >/dev/null)
+		kbuild olddefconfig
+		cp "$here/kernel.config" "$out/kernel.config"
+	fi
+	grep '^CONFIG' "$here/kernel.config" | while read -r option; do
+		grep -qx "$option" "$out/kernel/.config" ||
+			{ echo "guest/build.sh: this tree has not $option of guest/kernel.config" >&2; exit 1; }
+	done
+	kbuild -j"$(nproc)" Image 2>&1 | grep -v 'resolve_btfids: unresolved symbol' || true
+	cp "$out/kernel/arch/arm64/boot/Image" "$out/Image"
+	kbuild kernelrelease >"$out/release"
+}
+
+# Packages of another architecture, unpacked beside everything else.
+foreign_libraries() {
+	local root=$out/arm64 apt
+	[ ! -e "$root/done" ] || return 0
+	mkdir -p "$root"/{state/lists/partial,cache/archives/partial,debs}
+	touch "$root/status"
+	apt="apt-get -qq -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o Dir::State=$root/state
+		-o Dir::State::status=$root/status -o Dir::Cache=$root/cache -o APT::Sandbox::User=root"
+	$apt update
+	(cd "$root/debs" && $apt download libelf-dev zlib1g-dev)
+	for deb in "$root"/debs/*.deb; do dpkg-deb -x "$deb" "$root"; done
+	touch "$root/done"
+}
+
+# The tree's own libbpf: Debian's is too old for arenas.
+bpf_library() {
+	local lib=$tree/tools/lib/bpf to=$out/libbpf
+	[ ! -e "$to/libbpf.a" ] || return 0
+	mkdir -p "$to/include/bpf"
+	grep -o '[a-z0-9_]*\.o' "$lib/Build" | sed 's/\.o$//' |
+		xargs -P "$(nproc)" -I{} $cross -O2 -D_LARGEFILE64_SOURCE \
+		-D_FILE_OFFSET_BITS=64 -I"$tree/tools/include" -I"$tree/tools/include/uapi" -I"$lib" \
+		-I"$out/arm64/usr/include" -c "$lib/{}.c" -o "$to/{}.o"
+	cp "$lib"/*.h "$to/include/bpf/"
+	python3 -B "$tree/scripts/bpf_doc.py" --header --file "$tree/include/uapi/linux/bpf.h" \
+		>"$to/include/bpf/bpf_helper_defs.h"
+	llvm-ar-19 rcs "$to/libbpf.a" "$to"/*.o
+}
+
+programs() {
+	local policy=$here/../policy small="-DFG_NR_CPUS=64 -DFG_MASK_WORDS=1"
+	bpftool btf dump file "$out/kernel/vmlinux" format c >"$out/vmlinux.h"
+	$bpf -I"$out" -I"$out/libbpf/include" -c "$here/bpf/watch.bpf.c" -o "$out/watch.bpf.o"
+	$bpf $small -fvisibility=hidden -iquote "$policy" -S -emit-llvm "$here/bpf/wake.bpf.c" -o "$out/wake.ll"
+	python3 "$here/bpf/arena.py" <"$out/wake.ll" >"$out/wake-arena.ll"
+	llc-19 -march=bpf -mcpu=v3 -filetype=obj "$out/wake-arena.ll" -o "$out/wake.bpf.o"
+	$cross -O2 -Wall -Wextra -Werror -Wno-unused-function -static -fuse-ld=lld -s $small -iquote "$policy" \
+		-I"$out/libbpf/include" "$here/init.c" "$here/verdicts.c" -Wl,-T,"$here/arena.ld" -o "$out/init" "$out/libbpf/libbpf.a" \
+		-L"$out/arm64/usr/lib/aarch64-linux-gnu" -lelf -lz
+}
+
+initramfs() {
+	local root=$out/initramfs
+	rm -rf "$root"
+	mkdir -p "$root"/{proc,sys,dev}
+	cp "$out/init" "$out"/*.bpf.o "$root/"
+	grep '^[a-z]' "$here/scenarios.txt" >"$root/scenarios"
+	find "$root" -exec touch -h -d 2026-01-01 {} +
+	(cd "$root" && find . | LC_ALL=C sort | cpio -o -H newc --quiet --reproducible | gzip -n9) >"$out/initrd.gz"
+}
+
+# What a recording was made with.
+recipe() {
+	echo "kernel $(cat "$out/release")"
+	echo "kernel.config sha256 $(sha256sum <"$here/kernel.config" | cut -d' ' -f1)"
+	echo ".config sha256 $(sha256sum <"$out/kernel/.config" | cut -d' ' -f1)"
+	for file in kernel/sched/fair.c kernel/sched/core.c kernel/sched/topology.c kernel/sched/pelt.c; do
+		echo "$file sha256 $(sha256sum <"$tree/$file" | cut -d' ' -f1)"
+	done
+	qemu-system-aarch64 --version | head -n 1
+	clang-19 --version | head -n 1
+	echo "icount shift 3 (8 ns an instruction), seeds 1 to 5"
+}
+
+kernel
+foreign_libraries
+bpf_library
+programs
+initramfs
+for machine in $(guest_machines); do "$here/devicetree.sh" "$machine" "$out/$machine.dtb"; done
+recipe >"$out/recipe.txt"

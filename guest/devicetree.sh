@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Writes the device tree of a guest: QEMU's own, with /cpus made from a line of machines.txt and without random seeds.
+# Usage: guest/devicetree.sh MACHINE OUT.dtb
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/qemu.sh"
+machine=$1 out=$2
+
+line=$(guest_line "$machine")
+guest_qemu "$machine" -M "virt,gic-version=3,dumpdtb=$out.qemu" >/dev/null 2>&1
+dtc -q -I dtb -O dts "$out.qemu" | awk -v line="$line" '
+	function indent(depth, text) { while (depth--) printf "\t"; print text }
+
+	# A node of the cpu-map for each cluster, and one of it for each core.
+	function cpu_map(   i) {
+		indent(2, "cpu-map {")
+		indent(3, "socket0 {")
+		for (i = 0; i < nr; i++) {
+			if (i % cluster == 0) indent(4, sprintf("cluster%d {", i / cluster))
+			indent(5, sprintf("core%d { cpu = <&cpu%d>; };", i % cluster, i))
+			if (i % cluster == cluster - 1) indent(4, "};")
+		}
+		indent(3, "};")
+		indent(2, "};")
+	}
+
+	function cpu(i) {
+		indent(2, sprintf("cpu%d: cpu@%x {", i, i))
+		indent(3, "device_type = \"cpu\";")
+		indent(3, "compatible = \"arm,cortex-a76\";")
+		indent(3, "enable-method = \"psci\";")
+		indent(3, sprintf("reg = <%d>;", i))
+		if (node < nr) indent(3, sprintf("numa-node-id = <%d>;", i / node))
+		indent(3, sprintf("capacity-dmips-mhz = <%d>;", capacity[i + 1]))
+		indent(3, sprintf("next-level-cache = <&l2_%d>;", i / cluster))
+		indent(2, "};")
+	}
+
+	function cache(label, level, above) {
+		indent(2, sprintf("%s: %s {", label, label))
+		indent(3, "compatible = \"cache\";")
+		indent(3, sprintf("cache-level = <%d>;", level))
+		indent(3, "cache-unified;")
+		if (above != "") indent(3, sprintf("next-level-cache = <&%s>;", above))
+		indent(2, "};")
+	}
+
+	function cpus(   i) {
+		indent(1, "cpus {")
+		indent(2, "#address-cells = <1>;")
+		indent(2, "#size-cells = <0>;")
+		cpu_map()
+		for (i = 0; i < nr; i++) cpu(i)
+		for (i = 0; i < nr; i += cluster)
+			cache("l2_" i / cluster, 2, llc > cluster ? "l3_" int(i / llc) : "")
+		if (llc > cluster)
+			for (i = 0; i < nr; i += llc) cache("l3_" i / llc, 3, "")
+		indent(1, "};")
+	}
+
+	BEGIN {
+		split(line, field)
+		nr = split(field[2], capacity, ",")
+		cluster = field[3]; llc = field[4]; node = field[5]
+	}
+	/^\tcpus \{/ { skip = 1; cpus() }
+	!skip && !/(rng|kaslr)-seed/
+	skip && /^\t\};/ { skip = 0 }
+' | dtc -q -I dts -O dtb -o "$out" -
+rm "$out.qemu"

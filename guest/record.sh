@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Plays scenarios.txt on every guest with five seeds and writes one file a guest, see README.md.
+# Usage: guest/record.sh BUILD [FOLDER]
+#        guest/record.sh --check BUILD [FOLDER]	plays them again: what was stable must be the same
+#        guest/record.sh --verdicts BUILD	the policy as a BPF program: accepted, and the same verdicts
+# BUILD is what guest/build.sh wrote; FOLDER is guest/recorded/RELEASE unless given.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/qemu.sh"
+seeds="1 2 3 4 5"
+columns=kind,hogs,prev,waker,seed,cpu,waker_cpu,slept_us,woken_us,task_load,task_util,recent_cpu,waker_flips
+columns+=,wakee_flips,nr_running,load_avg,util_avg,avg_idle_us,capacity,nr_idle_scan,nr_busy_cpus
+
+# One guest with one seed: play MACHINE SEED BUILD TO
+if [ "${1:-}" = play ]; then
+	guest_boot "$2" "$4" "seed=$3" "$3" >"$5/$2-$3.log"
+	grep -qa "^# played $(grep -c '^[a-z]' "$here/scenarios.txt")" "$5/$2-$3.log" || {
+		echo "guest/record.sh: $2, seed $3: not all scenarios were played; its console:" >&2
+		tail -n 20 "$5/$2-$3.log" >&2
+		exit 1
+	}
+	exit
+fi
+
+if [ "${1:-}" = --verdicts ]; then
+	states=20000
+	guest_boot symmetric "${2:?what guest/build.sh wrote}" "verdicts=$states" | tr -d '\r' | grep -a '^# ' |
+		tee /dev/stderr | grep "^# $states verdicts are the same" >/dev/null
+	exit
+fi
+
+check=no
+[ "${1:-}" != --check ] || { check=yes; shift; }
+build=${1:?what guest/build.sh wrote}
+release=$(cat "$build/release")
+folder=${2:-$here/recorded/$release}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+for machine in $(guest_machines); do
+	for seed in $seeds; do echo "play $machine $seed $build $work"; done
+done | nice xargs -P "$(nproc)" -L 1 "$here/record.sh"
+
+for machine in $(guest_machines); do
+	{
+		echo "$columns"
+		for seed in $seeds; do tr -d '\r' <"$work/$machine-$seed.log" | sed -n 's/^@//p'; done
+	} >"$work/$machine.csv"
+done
+
+# The scenarios with the same answer in all seeds, and that answer.
+stable() {
+	awk -F, -v seeds="$(wc -w <<<"$seeds")" '
+		NR == 1 { next }
+		{ k = $1 " " $2 " " $3 " " $4 }
+		!(k in cpu) { cpu[k] = $6; order[++nr] = k }
+		$6 == cpu[k] { same[k]++ }
+		END { for (i = 1; i <= nr; i++) if (same[order[i]] == seeds) print order[i], cpu[order[i]] }
+	' "$1"
+}
+
+if [ $check = yes ]; then
+	[ -d "$folder" ] || { echo "guest/record.sh: nothing is recorded for $release" >&2; exit 1; }
+	status=0
+	for machine in $(guest_machines); do
+		# Rows of the recording that this time were stable too, but otherwise, or not stable at all.
+		lost=$(comm -23 <(stable "$folder/$machine.csv" | sort) <(stable "$work/$machine.csv" | sort))
+		echo "$machine: $(stable "$folder/$machine.csv" | wc -l) stable scenarios, $(grep -c . <<<"$lost") differ"
+		[ -z "$lost" ] || { sed 's/^/  kind hogs prev waker cpu: /' <<<"$lost"; status=1; }
+	done
+	exit $status
+fi
+
+mkdir -p "$folder"
+cp "$work"/*.csv "$folder/"
+cp "$build/recipe.txt" "$folder/recipe.txt"
+for machine in $(guest_machines); do
+	echo "$machine: $(stable "$folder/$machine.csv" | wc -l) of $(grep -c '^[a-z]' "$here/scenarios.txt") scenarios are stable"
+done
