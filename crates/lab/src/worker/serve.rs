@@ -120,9 +120,9 @@ fn inherited(number: i32) -> io::Result<OwnedFd> {
 pub fn scheduler(job: &Job, machine: &Arc<Machine>) -> Result<Box<dyn Scheduler>, String> {
     if let Some(library) = job.descriptors.library {
         let path = format!("/proc/self/fd/{library}");
-        let kernel = Kernel::load(Path::new(&path)).map_err(|e| e.to_string())?;
-        kernel.fits(machine, job.config.hz).map_err(|e| e.to_string())?;
-        return Ok(Box::new(Linux::new(kernel, fault).map_err(|e| e.to_string())?));
+        let kernel = Kernel::load(Path::new(&path)).map_err(|e| e.full())?;
+        kernel.fits(machine, job.config.hz).map_err(|e| e.full())?;
+        return Ok(Box::new(Linux::new(kernel, fault).map_err(|e| e.full())?));
     }
     let spec: SchedSpec = job.sched.parse().map_err(|e: SpecError| e.to_string())?;
     let features = spec.features().ok_or("the kernel's library was not handed over")?;
