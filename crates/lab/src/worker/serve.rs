@@ -16,7 +16,7 @@ use nix::sys::resource::{setrlimit, Resource};
 use nix::sys::signal::{signal, SigHandler, Signal};
 
 use super::job::{Answer, Job, Limits, Order, Reply};
-use super::place::{Held, Place};
+use super::place::{Held, Place, OPEN_FILES};
 use super::signals;
 use crate::around::{Around, Call, Site};
 use crate::bench::Measured;
@@ -119,7 +119,7 @@ fn inherited(number: i32) -> io::Result<OwnedFd> {
 /// If it cannot serve the machine.
 pub fn scheduler(job: &Job, machine: &Arc<Machine>) -> Result<Box<dyn Scheduler>, String> {
     if let Some(library) = job.descriptors.library {
-        let path = format!("/proc/self/fd/{library}");
+        let path = format!("{OPEN_FILES}{library}");
         let kernel = Kernel::load(Path::new(&path)).map_err(|e| e.full())?;
         kernel.fits(machine, job.config.hz).map_err(|e| e.full())?;
         return Ok(Box::new(Linux::new(kernel, fault).map_err(|e| e.full())?));
