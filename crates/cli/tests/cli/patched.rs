@@ -10,16 +10,18 @@ use crate::Ran;
 /// Where `select_task_rq_fair` decides on a wakeup.
 const ON_WAKEUP: &str = "\t\trecord_wakee(p);\n";
 
-/// A copy of the tree that can be edited, a cache, and a kernel built before any edit.
+const FAIR: &str = "kernel/sched/fair.c";
+
+/// A copy of a tree that can be edited, and a cache.
 struct Bench {
     dir: tempfile::TempDir,
-    file: PathBuf,
-    text: String,
+    of: PathBuf,
+    tree: PathBuf,
 }
 
 impl Bench {
-    /// With a file of the tree to edit; none without a tree.
-    fn new(file: &str) -> Option<Bench> {
+    /// None without a tree.
+    fn new() -> Option<Bench> {
         let Some(of) = std::env::var_os("FAIRGROUND_TREE_6_12").filter(|v| !v.is_empty()) else {
             eprintln!("SKIPPED: FAIRGROUND_TREE_6_12 names no kernel tree");
             return None;
@@ -27,28 +29,32 @@ impl Bench {
         let dir = tempfile::tempdir().unwrap();
         let tree = dir.path().canonicalize().unwrap().join("tree");
         let of = Path::new(&of).canonicalize().unwrap();
-        // A tree of links in which one file is real.
         assert!(Command::new("cp").arg("-rs").arg(&of).arg(&tree).status().unwrap().success());
-        let text = fs::read_to_string(of.join(file)).unwrap();
-        fs::remove_file(tree.join(file)).unwrap();
-        fs::write(tree.join(file), &text).unwrap();
-        Some(Bench { dir, file: tree.join(file), text })
+        Some(Bench { dir, of, tree })
     }
 
-    /// Edits the file as it was, once.
-    fn edit(&self, what: &str, to: &str) {
-        assert_eq!(self.text.matches(what).count(), 1, "{what}");
-        fs::write(&self.file, self.text.replace(what, to)).unwrap();
+    /// A file as it was before all edits.
+    fn text(&self, file: &str) -> String {
+        fs::read_to_string(self.of.join(file)).unwrap()
+    }
+
+    /// Has a file hold its text with this edit alone.
+    fn edit(&self, file: &str, what: &str, to: &str) {
+        let text = self.text(file);
+        assert!(text.contains(what), "{what}");
+        // A real file now, not a link to the tree's.
+        fs::remove_file(self.tree.join(file)).unwrap();
+        fs::write(self.tree.join(file), text.replace(what, to)).unwrap();
     }
 
     /// On a wakeup this happens before anything else.
     fn patch(&self, code: &str) {
-        self.edit(ON_WAKEUP, &format!("\t\t{code}\n{ON_WAKEUP}"));
+        self.edit(FAIR, ON_WAKEUP, &format!("\t\t{code}\n{ON_WAKEUP}"));
     }
 
     /// The line of the patch.
     fn line(&self) -> usize {
-        self.text[..self.text.find(ON_WAKEUP).unwrap()].lines().count() + 1
+        self.text(FAIR).split(ON_WAKEUP).next().unwrap().lines().count() + 1
     }
 
     fn run(&self, words: &str) -> Ran {
@@ -77,10 +83,19 @@ fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// One after the other: each builds upon what the others have built.
 #[test]
-fn each_failure_ends_its_own_runs_with_the_reason_and_no_others() {
-    let Some(bench) = Bench::new("kernel/sched/fair.c") else { return };
+fn a_broken_tree_fails_with_the_reason_and_nothing_else_does() {
+    let Some(bench) = Bench::new() else { return };
     bench.builds(Some("plain.so"));
+    each_failure_ends_its_own_runs_and_no_others(&bench);
+    what_does_not_compile_is_told_by_the_users_own_file_and_line(&bench);
+    a_function_of_another_name_is_not_observable_and_all_else_works(&bench);
+    machines_and_tick_rates_that_a_kernel_was_not_built_for_are_refused(&bench);
+    a_tree_from_before_v5_11_is_told_what_it_lacks(&bench);
+}
+
+fn each_failure_ends_its_own_runs_and_no_others(bench: &Bench) {
     let (line, here) = (bench.line(), "in wake of task ");
     let at = |what: &str| format!("{what} kernel/sched/fair.c:{line}");
     let source = format!("in select_task_rq_fair (kernel/sched/fair.c:{line})");
@@ -97,10 +112,7 @@ fn each_failure_ends_its_own_runs_with_the_reason_and_no_others() {
             "raw_spin_rq_lock(cpu_rq(prev_cpu)); raw_spin_rq_lock(cpu_rq(prev_cpu));",
             vec!["the kernel would deadlock", here],
         ),
-        (
-            "{ extern void my_hint(int cpu); my_hint(prev_cpu); }",
-            vec!["the kernel calls my_hint, which its host does not provide", here],
-        ),
+        ("find_task_by_vpid(1);", vec!["the kernel calls find_task_by_vpid, which its host does not provide", here]),
     ]
     .map(|(code, reason)| (code, reason.into_iter().map(String::from).collect::<Vec<_>>()));
     for (code, reason) in failures {
@@ -120,23 +132,23 @@ fn each_failure_ends_its_own_runs_with_the_reason_and_no_others() {
     }
 }
 
-#[test]
-fn what_does_not_compile_is_told_by_the_users_own_file_and_line() {
-    let Some(bench) = Bench::new("kernel/sched/fair.c") else { return };
+fn what_does_not_compile_is_told_by_the_users_own_file_and_line(bench: &Bench) {
     bench.patch("no_such_thing++;");
     let ran = bench.build("--name mine");
-    let (said, place) = (flat(&ran.stderr), format!("{}:{}:", bench.file.display(), bench.line()));
+    let (said, place) = (flat(&ran.stderr), format!("{}:{}:", bench.tree.join(FAIR).display(), bench.line()));
     assert_eq!(ran.code, 2);
     // Long paths are broken at hyphens.
     let said = said.replace("- ", "-");
     assert!(said.contains(&place) && said.contains("'no_such_thing' undeclared"), "no {place} in {said}");
 }
 
-#[test]
-fn a_tree_from_before_v5_11_is_told_what_it_lacks() {
-    let Some(bench) = Bench::new("kernel/sched/sched.h") else { return };
+fn a_tree_from_before_v5_11_is_told_what_it_lacks(bench: &Bench) {
     let new = "(*select_task_rq)(struct task_struct *p, int task_cpu, int flags);";
-    bench.edit(new, "(*select_task_rq)(struct task_struct *p, int task_cpu, int sd_flag, int flags);");
+    bench.edit(
+        "kernel/sched/sched.h",
+        new,
+        "(*select_task_rq)(struct task_struct *p, int task_cpu, int sd_flag, int flags);",
+    );
     let ran = bench.build("--name mine");
     let said = flat(&ran.stderr);
     assert_eq!(ran.code, 2);
@@ -146,10 +158,8 @@ fn a_tree_from_before_v5_11_is_told_what_it_lacks() {
     );
 }
 
-#[test]
-fn a_function_of_another_name_is_not_observable_and_all_else_works() {
-    let Some(bench) = Bench::new("kernel/sched/fair.c") else { return };
-    fs::write(&bench.file, bench.text.replace("sched_balance_rq(", "my_balance_rq(")).unwrap();
+fn a_function_of_another_name_is_not_observable_and_all_else_works(bench: &Bench) {
+    bench.edit(FAIR, "sched_balance_rq(", "my_balance_rq(");
     let said = bench.builds(None);
     let expected = "not observable in this tree: passes of load balancing (load_balance, sched_balance_rq)\n";
     assert!(said.contains(expected), "{said}");
@@ -157,13 +167,10 @@ fn a_function_of_another_name_is_not_observable_and_all_else_works() {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
 }
 
-#[test]
-fn machines_and_tick_rates_that_a_kernel_was_not_built_for_are_refused() {
-    let Some(bench) = Bench::new("kernel/sched/fair.c") else { return };
+fn machines_and_tick_rates_that_a_kernel_was_not_built_for_are_refused(bench: &Bench) {
     let small = bench.build("--name small --set CONFIG_NR_CPUS=8 --set CONFIG_HZ_1000=y");
     assert_eq!(small.code, 0, "{}", small.stderr);
     assert!(small.stdout.contains("HZ 1000, up to 8 CPUs"), "{}", small.stdout);
-    bench.builds(Some("plain.so"));
     let refused = |words: &str, parts: &[&str]| {
         let ran = bench.run(words);
         let said = flat(&ran.stderr);
