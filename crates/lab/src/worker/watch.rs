@@ -144,7 +144,8 @@ impl Watch {
     fn ask_where(&mut self) {
         let _ = kill(Pid::from_raw(self.child.id() as i32), Signal::SIGABRT);
         for _ in 0..20 {
-            if !matches!(self.child.try_wait(), Ok(None)) {
+            let noted = self.place.crash().is_some_and(|crash| !crash.library.is_empty());
+            if noted || !matches!(self.child.try_wait(), Ok(None)) {
                 return;
             }
             std::thread::sleep(LOOK / 10);
