@@ -29,6 +29,7 @@ tree() {
 			--exclude="$source/arch/*.dts*" --exclude="$source/tools/*" \
 			--exclude="$source/Documentation/*."{rst,txt,yaml,svg}
 		mv "$kernels/unpacking/$source" "$dir"
+		rmdir "$kernels/unpacking"
 	fi
 	echo "$dir"
 }
@@ -42,8 +43,9 @@ tree612=$(tree 6.12)
 # The machines: big.LITTLE, two nodes of clusters, and more CPUs than fit into three words of a mask.
 shapes=$(mktemp -d -p "$kernels")
 trap 'rm -rf "$shapes"' EXIT
-sed -e '/^cores = /d' -e 's/^cpus = 256/cpus = 48/' -e 's/^llcs = .*/llcs = "24 cpus"/' \
-	-e 's/^nodes = .*/nodes = "24 cpus"/' -e 's/^cpus = "1 llc"/cpus = "4 cpus"/' -e 's/^name = .*/name = "clustered"/' \
+sed -e '/^cores = /d' -e 's/ratio = \[1.0, 1.25\]/ratio = [1.0]/' -e 's/^cpus = 256/cpus = 48/' \
+	-e 's/^llcs = .*/llcs = "24 cpus"/' -e 's/^nodes = .*/nodes = "24 cpus"/' -e 's/^name = .*/name = "clustered"/' \
+	-e 's/^cpus = "1 llc"/cpus = "4 cpus"\nshares_cache = true/' -e '/^llc = /{p;s/^llc/cluster/}' \
 	machines/epyc-7742-2p.toml >"$shapes/clustered.toml"
 sed -e 's/^cpus = 256/cpus = 224/' -e 's/apart = 128/apart = 112/' -e 's/^llcs = .*/llcs = "56 cores"/' \
 	-e 's/^nodes = .*/nodes = "56 cores"/' -e 's/^name = .*/name = "smt"/' machines/epyc-7742-2p.toml >"$shapes/smt.toml"
@@ -65,7 +67,7 @@ guide() {
 
 smoke() {
 	say "a toy host in C"
-	gcc -O1 -Wall -o "$shapes/smoke" crates/linux/kernel/tests/smoke.c -Icrates/linux/kernel/include -Ipolicy -ldl
+	gcc -O1 -Wall -o "$shapes/smoke" crates/linux/kernel/tests/smoke.c -iquote crates/linux/kernel/include -iquote policy -ldl
 	for name in "$@"; do
 		"$shapes/smoke" "$(library "$name")"
 	done
