@@ -1,5 +1,8 @@
 #!/usr/bin/env bash
 # Same inputs, same bytes: twice, in debug and release builds, and with any number of jobs.
+#
+#   tests/determinism.sh              our scheduler
+#   tests/determinism.sh KERNEL...    the built kernels of these names
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,6 +20,31 @@ same() { # same WHAT A B
 	diff <(echo "$2") <(echo "$3") | head -n 10
 	exit 1
 }
+
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+for kernel in "$@"; do
+	for line in "hikey960 sched-pipe:loops=1000,threads" "epyc-7742-2p periodic:tasks=300,duty=15,duration=1"; do
+		args=(compare $line --base fair:v6.12 --test "linux:$kernel" --seeds 3 --format json)
+		one=$("$release" "${args[@]}" --jobs 1)
+		same "$line linux:$kernel, twice" "$one" "$("$release" "${args[@]}" --jobs 1)"
+		same "$line linux:$kernel, debug and release" "$one" "$("$debug" "${args[@]}" --jobs 2)"
+		for jobs in 2 8; do
+			same "$line linux:$kernel, --jobs 1 and $jobs" "$one" "$("$release" "${args[@]}" --jobs $jobs)"
+		done
+	done
+	args=(run hikey960 periodic:tasks=12,duty=30,duration=0.3 --sched "linux:$kernel" --format json)
+	hash=$("$release" "${args[@]}")
+	same "linux:$kernel traced" "$hash" "$("$release" "${args[@]}" --trace "$dir/trace.txt" --why)"
+	first=$(cksum <"$dir/trace.txt")
+	"$debug" "${args[@]}" --trace "$dir/trace.txt" --why >/dev/null
+	same "traces of linux:$kernel" "$first" "$(cksum <"$dir/trace.txt")"
+done
+if [ $# -gt 0 ]; then
+	echo "determinism: $cases comparisons, all the same"
+	exit
+fi
 
 # Every built-in workload and every preset of schedulers appears in some line.
 while read -r machine workload sched; do
@@ -53,8 +81,6 @@ hikey960     workloads/throttled.json             fair:v5.11+ufc+ufc-thermal+mis
 LINES
 
 # Traces with their reasons, and what is told from them.
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
 args=(run hikey960 periodic:tasks=12,duty=30,duration=0.3 --sched fair:v5.11 --format json)
 hash=$("$release" "${args[@]}")
 for build in release debug release; do
@@ -74,29 +100,8 @@ for jobs in 2 8; do
 done
 "$release" "${args[@]}" --check-determinism >/dev/null
 
-# Runs in processes of their own: those of our scheduler give the same as here ...
+# Runs in processes of their own give the same as here.
 same "here and in workers" "$one" "$("$release" "${args[@]}" --in-worker)"
-# ... and those of built kernels, named in FAIRGROUND_TEST_KERNELS, repeat.
-if [ -z "${FAIRGROUND_TEST_KERNELS:-}" ]; then
-	echo "SKIPPED: linux:, FAIRGROUND_TEST_KERNELS names no built kernels"
-fi
-for kernel in ${FAIRGROUND_TEST_KERNELS:-}; do
-	for line in "hikey960 sched-pipe:loops=1000,threads" "epyc-7742-2p periodic:tasks=300,duty=15,duration=1"; do
-		args=(compare $line --base fair:v6.12 --test "linux:$kernel" --seeds 3 --format json)
-		one=$("$release" "${args[@]}" --jobs 1)
-		same "$line linux:$kernel, twice" "$one" "$("$release" "${args[@]}" --jobs 1)"
-		same "$line linux:$kernel, debug and release" "$one" "$("$debug" "${args[@]}" --jobs 2)"
-		for jobs in 2 8; do
-			same "$line linux:$kernel, --jobs 1 and $jobs" "$one" "$("$release" "${args[@]}" --jobs $jobs)"
-		done
-	done
-	args=(run hikey960 periodic:tasks=12,duty=30,duration=0.3 --sched "linux:$kernel" --format json)
-	hash=$("$release" "${args[@]}")
-	same "linux:$kernel traced" "$hash" "$("$release" "${args[@]}" --trace "$dir/kernel.txt" --why)"
-	first=$(cksum <"$dir/kernel.txt")
-	"$debug" "${args[@]}" --trace "$dir/kernel.txt" --why >/dev/null
-	same "traces of linux:$kernel" "$first" "$(cksum <"$dir/kernel.txt")"
-done
 
 # This machine, where it shows itself.
 if [ -e /sys/devices/system/cpu/online ]; then

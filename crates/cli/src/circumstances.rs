@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
+use fairground_lab::fit;
 use fairground_lab::setup::Setup;
 use fairground_lab::spec::SchedSpec;
 use fairground_lab::worker::Workers;
@@ -24,9 +25,9 @@ struct NeverEnds(Warning);
 /// Circumstances of runs.
 #[derive(Args, Clone, Debug)]
 pub struct Circumstances {
-    /// Ticks per second
-    #[arg(long, default_value = "250", value_parser = parse_hz)]
-    hz: u32,
+    /// Ticks per second [default: a linux: scheduler's own, else 250]
+    #[arg(long, value_parser = parse_hz)]
+    hz: Option<u32>,
     /// Who chooses frequencies
     #[arg(long, value_enum, default_value_t)]
     governor: GovernorName,
@@ -54,30 +55,16 @@ pub enum GovernorName {
 impl Circumstances {
     /// The circumstances of `governor`, all else by default.
     pub fn with_governor(governor: GovernorName) -> Circumstances {
-        Circumstances { hz: Config::default().hz, governor }
+        Circumstances { hz: None, governor }
     }
 
-    fn config(&self) -> Config {
+    fn config(&self, hz: u32) -> Config {
         let governor = match self.governor {
             GovernorName::Performance => Governor::Performance,
             GovernorName::Powersave => Governor::Powersave,
             GovernorName::Schedutil => Governor::Schedutil,
         };
-        Config { hz: self.hz, governor, ..Config::default() }
-    }
-
-    /// What is not as by default, for the notes of a report.
-    pub fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
-        if self.hz != Config::default().hz {
-            notes.push(format!("hz: {}", self.hz));
-        }
-        match self.governor {
-            GovernorName::Performance => {}
-            GovernorName::Powersave => notes.push("governor: powersave".into()),
-            GovernorName::Schedutil => notes.push("governor: schedutil".into()),
-        }
-        notes
+        Config { hz, governor, ..Config::default() }
     }
 
     /// Looks machine, workload and schedulers up. Warnings go to standard error; a workload that would never end is
@@ -92,14 +79,30 @@ impl Circumstances {
             }
         }
         let scheds = scheds.iter().map(|s| s.parse()).collect::<Result<Vec<SchedSpec>, _>>()?;
+        fit::size(&scheds, &machine)?;
+        let config = self.config(fit::hz(&scheds, self.hz)?);
         Ok(Setup {
             machine: Arc::new(machine),
             workload: Arc::new(workload),
             scheds,
-            config: self.config(),
+            config,
             workers: Workers::default(),
         })
     }
+}
+
+/// What is not as by default in the circumstances of runs, for the notes of a report.
+pub fn notes(config: &Config) -> Vec<String> {
+    let mut notes = Vec::new();
+    if config.hz != Config::default().hz {
+        notes.push(format!("hz: {}", config.hz));
+    }
+    match config.governor {
+        Governor::Performance => {}
+        Governor::Powersave => notes.push("governor: powersave".into()),
+        Governor::Schedutil => notes.push("governor: schedutil".into()),
+    }
+    notes
 }
 
 /// Threads to run on.

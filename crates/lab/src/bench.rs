@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use fairground_machine::Machine;
-use fairground_sim::{Event, Observer, Reason, Scheduler};
+use fairground_sim::{Config, Event, Observer, Reason, Scheduler};
 use fairground_workload::Workload;
 use miette::Diagnostic;
 use serde::{Deserialize, Serialize};
@@ -18,6 +18,7 @@ mod timed;
 
 use self::timed::Timing;
 use crate::around::Around;
+use crate::fit;
 use crate::setup::Setup;
 use crate::spec::{fair, SchedSpec};
 use crate::worker::Workers;
@@ -118,11 +119,13 @@ fn one(row: &BenchSpec, sched: &SchedSpec, workers: &Workers, sim_s: f64, timed:
     let machine = Machine::symmetric(row.cpus);
     let spec = format!("periodic:tasks={},periods=5+8+10+16+20+25+40,duty=15,duration={sim_s:.3}", row.tasks);
     let (workload, _) = Workload::find(&spec, &machine).map_err(|e| e.to_string())?;
+    fit::size(std::slice::from_ref(sched), &machine).map_err(|e| e.to_string())?;
+    let hz = fit::hz(std::slice::from_ref(sched), None).map_err(|e| e.to_string())?;
     let setup = Setup {
         machine: Arc::new(machine),
         workload: Arc::new(workload),
         scheds: Vec::new(),
-        config: Default::default(),
+        config: Config { hz, ..Config::default() },
         workers: workers.clone(),
     };
     match sched.features().filter(|_| !workers.always) {

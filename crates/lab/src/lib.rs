@@ -4,7 +4,7 @@
 //! a [`comparison::Report`] sets base against test, pair by pair ([`stats`]), and [`tables::Format`] lays it out.
 //! [`published`] holds figures from mails, [`reproduce`] repeats them, [`calibrate`] the fits behind them, [`terms`] split
 //! a change by the cost that carries it, [`fail_if`] turns a report into a gate, [`mod@bench`]
-//! measures our own speed. Code that may do anything, a kernel's, runs in processes of their own ([`worker`]).
+//! measures our own speed. [`fit`] asks whether kernels fit a machine and each other. Code that may do anything, a kernel's, runs in processes of their own ([`worker`]).
 //!
 //! ```
 //! use std::sync::Arc;
@@ -36,6 +36,7 @@ pub mod calibrate;
 pub mod comparison;
 pub mod experiment;
 pub mod fail_if;
+pub mod fit;
 pub mod metric;
 pub mod published;
 pub mod readings;

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use fairground_fair::{Fair, FairError, Features, Options};
-use fairground_linux::build::{BuildError, Kernels};
+use fairground_linux::build::{BuildError, BuiltKernel, Kernels};
 use fairground_machine::Machine;
 use fairground_sim::Scheduler;
 use miette::Diagnostic;
@@ -27,6 +27,8 @@ enum Kind {
     Fair(Features),
     /// A built kernel. Opened once, so that all runs of a command are runs of the same code.
     Linux(Arc<File>),
+    /// The same with what is on record of it.
+    Built(Arc<File>, Arc<BuiltKernel>),
 }
 
 /// Why a scheduler's name is not understood.
@@ -80,7 +82,7 @@ impl FromStr for SchedSpec {
         let kind = match family {
             "fair" => Kind::Fair(Features::parse(text)?),
             "linux" if rest.contains('/') => Kind::Linux(Arc::new(open(text, Path::new(rest))?)),
-            "linux" => Kind::Linux(Arc::new(open(text, &Kernels::user()?.find(rest)?.library)?)),
+            "linux" => return SchedSpec::named(text, Kernels::user()?.find(rest)?),
             _ => {
                 let (text, family, rest) = (text.into(), family.into(), rest.into());
                 return Err(SpecError::UnknownFamily { text, family, rest });
@@ -103,11 +105,25 @@ fn open(text: &str, path: &Path) -> Result<File, SpecError> {
 }
 
 impl SchedSpec {
+    /// A kernel on record.
+    fn named(text: &str, kernel: BuiltKernel) -> Result<SchedSpec, SpecError> {
+        let library = Arc::new(open(text, &kernel.library)?);
+        Ok(SchedSpec { text: text.into(), kind: Kind::Built(library, Arc::new(kernel)) })
+    }
+
+    /// What is on record of a kernel that was named; none of one given by its path.
+    pub fn built(&self) -> Option<&BuiltKernel> {
+        match &self.kind {
+            Kind::Fair(_) | Kind::Linux(_) => None,
+            Kind::Built(_, kernel) => Some(kernel),
+        }
+    }
+
     /// The features of our own scheduler; none if this is a kernel.
     pub fn features(&self) -> Option<&Features> {
         match &self.kind {
             Kind::Fair(features) => Some(features),
-            Kind::Linux(_) => None,
+            Kind::Linux(_) | Kind::Built(..) => None,
         }
     }
 
@@ -115,7 +131,7 @@ impl SchedSpec {
     pub fn library(&self) -> Option<&Arc<File>> {
         match &self.kind {
             Kind::Fair(_) => None,
-            Kind::Linux(library) => Some(library),
+            Kind::Linux(library) | Kind::Built(library, _) => Some(library),
         }
     }
 }
@@ -131,6 +147,14 @@ pub fn fair(features: &Features, machine: &Arc<Machine>) -> Result<Box<dyn Sched
 impl fmt::Display for SchedSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
+    }
+}
+
+#[cfg(test)]
+impl SchedSpec {
+    /// A kernel that no cache has.
+    pub fn of_built(kernel: BuiltKernel) -> Result<SchedSpec, SpecError> {
+        SchedSpec::named(&format!("linux:{}", kernel.name), kernel)
     }
 }
 

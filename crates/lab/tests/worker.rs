@@ -120,7 +120,7 @@ fn recurse(n: u64) -> u64 {
 fn setup(what: &str) -> Setup {
     let machine = Machine::find("hikey960").unwrap();
     let (workload, _) = Workload::find("sched-pipe:loops=200,threads", &machine).unwrap();
-    let limits = Limits { cpu: Duration::from_secs(60), call: Duration::from_millis(500), memory_mib: 1024 };
+    let limits = Limits { cpu: Duration::from_secs(60), call: Duration::from_millis(500), memory_mib: 512 };
     Setup {
         machine: Arc::new(machine),
         workload: Arc::new(workload),
@@ -200,7 +200,7 @@ fn a_death_by_signal_is_named_with_its_place() {
 
 #[test]
 fn memory_has_an_end() {
-    ends("allocate", &["died of SIGABRT", " of the 1024 MiB in use that it may have", "in wake of task "]);
+    ends("allocate", &["died of SIGABRT", " of the 512 MiB in use that it may have", "in wake of task "]);
 }
 
 #[test]

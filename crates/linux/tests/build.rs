@@ -89,6 +89,7 @@ fn a_tree_builds_untouched_and_the_same_tree_again_is_nothing_to_do() {
         let first = bench.build(&tree, "one").unwrap();
         assert!(first.made);
         assert_eq!(first.kernel.record.stubbed, [], "all that Debian's tree needs is expected");
+        assert_eq!(first.kernel.record.not_observable, [] as [&str; 0]);
         assert_eq!(snapshot(&tree), before);
 
         let start = Instant::now();

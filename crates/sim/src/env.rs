@@ -147,6 +147,9 @@ pub struct Env {
     requests: Vec<Request>,
     /// CPUs other than the caller's that were charged in this call.
     charged_others: Vec<CpuId>,
+    /// By kind: a speed, and what one unit takes at it. Most work is counted one by one on CPUs of equal speed, and a
+    /// division for each costs more than much of the work.
+    unit_prices: [(u64, u64); SoftCost::COUNT],
     wants_reasons: bool,
     /// Reasons given in this call, and how many of them belong to decisions already reported.
     reasons: Vec<Reason>,
@@ -177,6 +180,7 @@ impl Env {
             cpus,
             requests: Vec::new(),
             charged_others: Vec::new(),
+            unit_prices: [(0, 0); SoftCost::COUNT],
             wants_reasons: false,
             reasons: Vec::new(),
             reported: 0,
@@ -230,7 +234,7 @@ impl Env {
 
     /// Charges `n` units of work to `cpu` at its present speed; returns the ns it takes.
     pub fn charge(&mut self, cpu: CpuId, kind: SoftCost, n: u32) -> u64 {
-        let ns = self.price(cpu, kind, n);
+        let ns = if n == 1 { self.unit_price(cpu, kind) } else { self.price(cpu, kind, n) };
         if cpu != self.cpu && self.cpus[cpu as usize].charged_ns == 0 {
             self.charged_others.push(cpu);
         }
@@ -242,6 +246,14 @@ impl Env {
     pub fn price(&self, cpu: CpuId, kind: SoftCost, n: u32) -> u64 {
         let ns = self.machine.costs.soft(kind) * f64::from(n);
         (ns * (1u64 << 20) as f64 / self.cpus[cpu as usize].speed_q20 as f64) as u64
+    }
+
+    fn unit_price(&mut self, cpu: CpuId, kind: SoftCost) -> u64 {
+        let speed = self.cpus[cpu as usize].speed_q20;
+        if self.unit_prices[kind as usize].0 != speed {
+            self.unit_prices[kind as usize] = (speed, self.price(cpu, kind, 1));
+        }
+        self.unit_prices[kind as usize].1
     }
 
     /// Asks for a reschedule of `cpu`; sends an IPI if it is not the CPU of this call.
@@ -355,5 +367,27 @@ impl Env {
     /// For the engine and for tests: what schedulers shall see of a CPU.
     pub fn cpu_mut(&mut self, cpu: CpuId) -> &mut CpuView {
         &mut self.cpus[cpu as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_costs_each_cpu_what_its_own_speed_makes_of_it() {
+        let machine = Arc::new(Machine::find("hikey960").unwrap());
+        let mut env = Env::new(Arc::clone(&machine), 250, 1);
+        let kinds = [SoftCost::Probe, SoftCost::Tick];
+        let (mut one_by_one, mut asked) = (Vec::new(), Vec::new());
+        for (round, cpu) in [0, 4, 4, 0, 0, 4].into_iter().enumerate() {
+            // A clock that changes between two charges of a kind.
+            env.cpu_mut(0).speed_q20 = if round < 4 { 400 << 10 } else { 200 << 10 };
+            one_by_one.extend(kinds.map(|kind| env.charge(cpu, kind, 1)));
+            asked.extend(kinds.map(|kind| env.price(cpu, kind, 1)));
+        }
+        assert_eq!(one_by_one, asked);
+        assert_eq!(env.clock(0), one_by_one[..2].iter().chain(&one_by_one[6..10]).sum::<u64>());
+        assert!(asked[0] > asked[2] && asked[8] > asked[0]);
     }
 }

@@ -10,7 +10,7 @@ use fairground_lab::fail_if::FailIf;
 use fairground_lab::setup::Setup;
 use fairground_lab::tables::Format;
 
-use crate::circumstances::{Circumstances, Jobs};
+use crate::circumstances::{self, Circumstances, Jobs};
 use crate::error::{run_failed, End, Failure};
 use crate::output::{complain, print, OutputFile};
 use crate::progress::Progress;
@@ -79,7 +79,7 @@ impl Compare {
             check_determinism: self.check_determinism,
         };
         let mut report = compare(setup, &plan, [&self.machine, &self.workload], scheds)?;
-        for note in self.circumstances.notes() {
+        for note in circumstances::notes(&setup.config) {
             report.note(note);
         }
         Ok(report)

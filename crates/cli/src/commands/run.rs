@@ -7,9 +7,10 @@ use clap::{Args, ValueEnum};
 use fairground_lab::experiment::RunReport;
 use fairground_lab::setup::{Progress, Ran, RunError, Setup, Trace, TraceHead};
 use fairground_lab::tables::number;
+use fairground_sim::Config;
 use serde_json::json;
 
-use crate::circumstances::Circumstances;
+use crate::circumstances::{self, Circumstances};
 use crate::error::{run_failed, End, Failure};
 use crate::output::{complain, print, OutputFile};
 use crate::progress::Spinner;
@@ -79,7 +80,7 @@ impl Run {
                 return Err(run_failed(format!("not deterministic: the same run gave event streams {hashes}")));
             }
         }
-        report.notes.extend(self.circumstances.notes());
+        report.notes.extend(circumstances::notes(&setup.config));
         print(&match self.format {
             RunFormat::Text => self.text(&report),
             RunFormat::Json => self.json(&report),
@@ -131,7 +132,7 @@ impl Run {
     /// The trace appears if the run completes or fails on its way; a run that is refused or interrupted leaves none.
     fn traced(&self, setup: &Setup, path: &Path) -> Result<RunReport, Failure> {
         let output = OutputFile::create(path)?;
-        let trace = Trace { head: self.head(), file: output.descriptor()? };
+        let trace = Trace { head: self.head(&setup.config), file: output.descriptor()? };
         let Ran { outcome, trace } = carry_out(setup, self.seed, Some(trace));
         if let Err(refused @ (RunError::Fair(_) | RunError::Refused(_))) = outcome {
             return Err(failure(refused));
@@ -150,11 +151,11 @@ impl Run {
         }
     }
 
-    fn head(&self) -> TraceHead {
+    fn head(&self, config: &Config) -> TraceHead {
         let seed = self.seed.to_string();
         let meta = [("machine", &self.machine), ("workload", &self.workload), ("sched", &self.sched), ("seed", &seed)];
         let meta = meta.map(|(key, value)| (key.to_owned(), value.clone())).into();
-        TraceHead { meta, notes: self.circumstances.notes(), why: self.why }
+        TraceHead { meta, notes: circumstances::notes(config), why: self.why }
     }
 }
 

@@ -8,6 +8,7 @@ mod errors;
 mod explain;
 mod formats;
 mod kernel;
+mod patched;
 mod reproduce;
 mod run;
 mod stats;

@@ -45,6 +45,8 @@ pub struct Obituary {
     pub time: u64,
     /// Left by the handler of a deadly signal.
     pub crash: Option<Crash>,
+    /// What the instruction belongs to in the kernel's source.
+    pub source: Option<String>,
     /// How far it could go.
     pub limits: Limits,
 }
@@ -69,7 +71,8 @@ impl Obituary {
         match &self.end {
             End::Fault(what) => format!("{what}: {at}"),
             End::Looping => {
-                format!("the scheduler's code has been looping for {} s of CPU time: {at}", seconds(limits.call))
+                let limit = seconds(limits.call);
+                format!("the scheduler's code has been looping for {limit} s of CPU time{}: {at}", self.source())
             }
             End::Asleep(time) => format!("the scheduler's code has been waiting for {} s: {at}", seconds(*time)),
             End::CpuLimit => self.cpu_limit(),
@@ -103,10 +106,28 @@ impl Obituary {
             } else {
                 "".into()
             },
-            instruction(crash),
+            self.instruction(crash),
             if full { memory } else { "".into() },
             self.at()
         )
+    }
+
+    /// Where in the kernel's source it was, if that is known.
+    fn source(&self) -> String {
+        self.source.as_ref().map_or(String::new(), |source| format!(", in {source}"))
+    }
+
+    fn instruction(&self, crash: &Crash) -> String {
+        if self.source.is_some() {
+            return self.source();
+        }
+        let library = Path::new(&crash.library).file_name().map(|n| n.to_string_lossy().into_owned());
+        match (library, crash.instruction) {
+            (_, 0) => String::new(),
+            (Some(_), offset) if crash.in_kernel() => format!(" (instruction libksched+{offset:#x})"),
+            (None, address) => format!(" (instruction {address:#x})"),
+            (Some(library), offset) => format!(" (instruction {library}+{offset:#x})"),
+        }
     }
 
     /// Where the run stood.
@@ -125,13 +146,4 @@ impl Obituary {
 /// Whole seconds without a fraction.
 fn seconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e3).round() / 1e3
-}
-
-fn instruction(crash: &Crash) -> String {
-    let library = Path::new(&crash.library).file_name().map(|n| n.to_string_lossy().into_owned());
-    match (library, crash.instruction) {
-        (_, 0) => String::new(),
-        (None, address) => format!(" (instruction {address:#x})"),
-        (Some(library), offset) => format!(" (instruction {library}+{offset:#x})"),
-    }
 }

@@ -16,6 +16,7 @@ mod job;
 mod place;
 mod serve;
 mod signals;
+mod source;
 mod watch;
 
 use std::fs::File;
@@ -119,7 +120,7 @@ impl Workers {
                 descriptors: inheritance.numbers(),
             };
             let (child, prints) = self.start(&job, inheritance)?;
-            Ok(watch::Watch::new(child, answers, prints, place, self.limits))
+            Ok(watch::Watch::new(child, answers, prints, place, self.limits, spec.library().cloned()))
         });
         let mut watch = started.map_err(cannot)?;
         watch.attend(progress).map_err(|reason| {

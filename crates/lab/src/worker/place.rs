@@ -20,6 +20,9 @@ const HELD_MAX: usize = 1 << 16;
 /// Bytes of a name, its end marked by a 0.
 const NAME_MAX: usize = 128;
 
+/// Where a process finds its open files.
+pub const OPEN_FILES: &str = "/proc/self/fd/";
+
 /// Stands for no task.
 const NOBODY: u64 = u64::MAX;
 
@@ -179,6 +182,13 @@ pub struct Crash {
     pub in_use: u64,
     /// The file that holds the instruction.
     pub library: String,
+}
+
+impl Crash {
+    /// Whether the instruction is of the built kernel: it alone is loaded by the number of an open file.
+    pub fn in_kernel(&self) -> bool {
+        self.library.starts_with(OPEN_FILES)
+    }
 }
 
 /// A buffered writer whose buffer outlives the process.

@@ -16,7 +16,7 @@ use nix::sys::resource::{setrlimit, Resource};
 use nix::sys::signal::{signal, SigHandler, Signal};
 
 use super::job::{Answer, Job, Limits, Order, Reply};
-use super::place::{Held, Place};
+use super::place::{Held, Place, OPEN_FILES};
 use super::signals;
 use crate::around::{Around, Call, Site};
 use crate::bench::Measured;
@@ -119,10 +119,10 @@ fn inherited(number: i32) -> io::Result<OwnedFd> {
 /// If it cannot serve the machine.
 pub fn scheduler(job: &Job, machine: &Arc<Machine>) -> Result<Box<dyn Scheduler>, String> {
     if let Some(library) = job.descriptors.library {
-        let path = format!("/proc/self/fd/{library}");
-        let kernel = Kernel::load(Path::new(&path)).map_err(|e| e.to_string())?;
-        kernel.fits(machine, job.config.hz).map_err(|e| e.to_string())?;
-        return Ok(Box::new(Linux::new(kernel, fault).map_err(|e| e.to_string())?));
+        let path = format!("{OPEN_FILES}{library}");
+        let kernel = Kernel::load(Path::new(&path)).map_err(|e| e.full())?;
+        kernel.fits(machine, job.config.hz).map_err(|e| e.full())?;
+        return Ok(Box::new(Linux::new(kernel, fault).map_err(|e| e.full())?));
     }
     let spec: SchedSpec = job.sched.parse().map_err(|e: SpecError| e.to_string())?;
     let features = spec.features().ok_or("the kernel's library was not handed over")?;

@@ -1,18 +1,22 @@
 //! The parent's side of one worker: reads what comes, and ends what does not.
 
+use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Child, ExitStatus};
+use std::sync::Arc;
 use std::time::Duration;
 
 use nix::fcntl::{fcntl, FcntlArg, OFlag};
 use nix::poll::{poll, PollFd, PollFlags, PollTimeout};
+use nix::sys::signal::{kill, Signal};
 use nix::time::clock_getcpuclockid;
 use nix::unistd::Pid;
 
 use super::death::{End, Obituary};
 use super::job::{Answer, Limits, Reply};
 use super::place::Place;
+use super::source;
 use crate::setup::Progress;
 
 /// Between two looks at a worker.
@@ -31,6 +35,8 @@ pub struct Watch {
     prints: Source,
     place: Place,
     limits: Limits,
+    /// The built kernel that the worker has loaded, to look things up in.
+    library: Option<Arc<File>>,
     /// The call that was going on at the last look, and what it has taken since it was first seen.
     begun: u64,
     cpu_at_begin: Duration,
@@ -39,14 +45,22 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Over a process that has just been started.
-    pub fn new(child: Child, answers: OwnedFd, prints: OwnedFd, place: Place, limits: Limits) -> Self {
+    /// Over a process that has just been started; `library` is the built kernel that it runs.
+    pub fn new(
+        child: Child,
+        answers: OwnedFd,
+        prints: OwnedFd,
+        place: Place,
+        limits: Limits,
+        library: Option<Arc<File>>,
+    ) -> Self {
         Watch {
             child,
             answers: Source::new(answers, ANSWER_MAX),
             prints: Source::new(prints, PRINTS_MAX),
             place,
             limits,
+            library,
             begun: 0,
             cpu_at_begin: Duration::ZERO,
             asleep: Duration::ZERO,
@@ -78,6 +92,7 @@ impl Watch {
                 Err(e) => break self.kill(End::Lost(e.to_string())),
             }
             if let Some(end) = self.overrun() {
+                self.ask_where();
                 break self.kill(end);
             }
         };
@@ -88,9 +103,14 @@ impl Watch {
             Some(Err(_)) => End::Garbage,
             None => end,
         };
-        let place = &self.place;
-        Err(Obituary { end, site: place.site(), time: place.time(), crash: place.crash(), limits: self.limits }
-            .text(&self.prints.bytes))
+        Err(self.obituary(end).text(&self.prints.bytes))
+    }
+
+    fn obituary(&self, end: End) -> Obituary {
+        let (place, crash) = (&self.place, self.place.crash());
+        let source = crash.as_ref().filter(|c| c.in_kernel()).zip(self.library.as_ref());
+        let source = source.and_then(|(crash, library)| source::of(library, crash.instruction));
+        Obituary { end, site: place.site(), time: place.time(), crash, source, limits: self.limits }
     }
 
     /// The end of the trace that the worker did not bring into the file.
@@ -118,6 +138,18 @@ impl Watch {
             return End::Answered;
         }
         End::Died(status)
+    }
+
+    /// Has a worker that will be killed note the instruction at which it is. It may be unable to.
+    fn ask_where(&mut self) {
+        let _ = kill(Pid::from_raw(self.child.id() as i32), Signal::SIGABRT);
+        for _ in 0..20 {
+            let noted = self.place.crash().is_some_and(|crash| !crash.library.is_empty());
+            if noted || !matches!(self.child.try_wait(), Ok(None)) {
+                return;
+            }
+            std::thread::sleep(LOOK / 10);
+        }
     }
 
     fn kill(&mut self, end: End) -> End {
@@ -165,7 +197,7 @@ impl Drop for Watch {
 
 /// The reading end of a pipe, and the last bytes that came through it.
 struct Source {
-    fd: std::fs::File,
+    fd: File,
     bytes: Vec<u8>,
     max: usize,
     open: bool,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What the kernel asks of itself and libc gives: memory, messages, the end. Nothing of the kernel's headers is seen. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "format.h"
 #include "ks.h"
 
 extern const struct ks_host *ks_host;
@@ -20,22 +20,6 @@ _Noreturn static void fault(u32 kind, const char *what)
 /* ---- messages --------------------------------------------------------------------------------------------------- */
 
 #define LINE 512
-
-/* The kernel's own conversions behind %p print as a plain address would: as nothing that could differ between runs. */
-static void format(char *to, size_t size, const char *fmt, va_list args)
-{
-	char plain[LINE];
-	size_t n = 0;
-
-	for (; *fmt && n < sizeof(plain) - 1; fmt++) {
-		plain[n++] = *fmt;
-		if (*fmt == 'p' && n > 1 && (plain[n - 2] == '%' || plain[n - 2] == '*'))
-			while (fmt[1] >= 'A' && fmt[1] <= 'z')
-				fmt++;
-	}
-	plain[n] = 0;
-	vsnprintf(to, size, plain, args);
-}
 
 static void print(u32 level, u32 warn, const char *text)
 {
@@ -57,7 +41,7 @@ static void print_fmt(const char *fmt, va_list args)
 		level = fmt[1] >= '0' && fmt[1] <= '7' ? (u32)(fmt[1] - '0') : level;
 		fmt += 2;
 	}
-	format(text, sizeof(text), fmt, args);
+	ks_format(text, sizeof(text), fmt, args);
 	print(level, 0, text);
 }
 
@@ -93,7 +77,7 @@ int _printk_deferred(const char *fmt, ...)
 								\
 		(void)dev;					\
 		va_start(args, fmt);				\
-		format(text, sizeof(text), fmt, args);		\
+		ks_format(text, sizeof(text), fmt, args);		\
 		va_end(args);					\
 		print(level, 0, text);				\
 	}
@@ -118,7 +102,7 @@ void warn_slowpath_fmt(const char *file, int line, unsigned int taint, const cha
 	(void)taint;
 	if (fmt) {
 		va_start(args, fmt);
-		format(what, sizeof(what), fmt, args);
+		ks_format(what, sizeof(what), fmt, args);
 		va_end(args);
 	}
 	snprintf(text, sizeof(text), "WARNING at %s:%d %s", from_tree(file), line, what);
@@ -132,7 +116,7 @@ void __warn_printk(const char *fmt, ...)
 	va_list args;
 
 	va_start(args, fmt);
-	format(text, sizeof(text), fmt, args);
+	ks_format(text, sizeof(text), fmt, args);
 	va_end(args);
 	print(4, 1, text);
 }
@@ -153,7 +137,7 @@ void panic(const char *fmt, ...)
 	va_list args;
 
 	va_start(args, fmt);
-	format(text, sizeof(text), fmt, args);
+	ks_format(text, sizeof(text), fmt, args);
 	va_end(args);
 	fault(KS_FAULT_PANIC, text);
 }

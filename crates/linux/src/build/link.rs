@@ -139,12 +139,16 @@ fn look_into(workshop: &mut Workshop, objects: &[String], new: &BTreeSet<String>
     }
 }
 
-/// What the C side would observe and this tree does not show. An entry of `hooked` is a symbol that is in the objects
-/// if the tree calls it, and what it observes.
+/// What the C side would observe and this tree does not show, of the list `hooked`.
 fn not_observable(kernel: &Path) -> Result<Vec<String>, BuildError> {
-    let defined = symbols::defined(kernel)?;
-    let entries = embedded::entries("hooked").map(|e| e.split_once(char::is_whitespace).unwrap_or((e, e)));
-    Ok(entries.filter(|(symbol, _)| !defined.contains(*symbol)).map(|(_, what)| what.trim().to_string()).collect())
+    Ok(unhooked(embedded::entries("hooked"), &symbols::defined(kernel)?))
+}
+
+/// What the entries that have no symbol among `defined` stand for. An entry: `SYMBOL | SYMBOL: what`.
+fn unhooked<'a>(entries: impl Iterator<Item = &'a str>, defined: &BTreeSet<String>) -> Vec<String> {
+    let split = entries.map(|e| e.split_once(':').unwrap_or((e, e)));
+    let is_there = |symbol: &str| defined.contains(symbol.trim());
+    split.filter(|(hooks, _)| !hooks.split('|').any(is_there)).map(|(_, what)| what.trim().to_string()).collect()
 }
 
 /// What a library says of itself.
@@ -173,5 +177,29 @@ pub(super) fn load_test(workshop: &mut Workshop, library: &Path) -> Result<Loade
             let said = String::from_utf8_lossy(&out.stderr);
             Err(BuildError::Load { what: format!("{} ({})", said.trim(), out.status) })
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_hook_stands_for_is_not_observable() {
+        let defined = ["hook_a", "hook_old"].map(String::from).into();
+        let entries = ["hook_a: moves", "hook_b: passes (b)", "hook_new | hook_old: picks"];
+        assert_eq!(unhooked(entries.into_iter(), &defined), ["passes (b)"]);
+    }
+
+    #[test]
+    fn the_list_names_hooks_that_the_c_side_has() {
+        let sources: String =
+            ["balance", "pick", "pelt"].map(|n| embedded::text(&format!("arch/kernel/{n}_hook.h"))).concat()
+                + embedded::text("arch/kernel/ks_core.c");
+        let listed =
+            embedded::entries("hooked").filter_map(|e| e.split_once(':')).flat_map(|(hooks, _)| hooks.split('|'));
+        let listed: Vec<&str> = listed.map(str::trim).collect();
+        assert_eq!(listed.len(), 7);
+        assert!(listed.iter().all(|hook| sources.contains(&format!("{hook}("))), "{listed:?}");
     }
 }

@@ -30,9 +30,10 @@ pub(super) fn undefined(object: &Path) -> Result<BTreeSet<String>, BuildError> {
     Ok(nm(object, &["-u"])?.lines().filter_map(of).collect())
 }
 
-/// Defined symbols of an object, local ones included.
+/// Defined symbols of an object, local ones included; what a compiler made of a function counts as the function.
 pub(super) fn defined(object: &Path) -> Result<BTreeSet<String>, BuildError> {
-    let of = |line: &str| line.split_whitespace().next_back().map(String::from);
+    // `f.constprop.0` and the like.
+    let of = |line: &str| line.split_whitespace().next_back()?.split('.').next().map(String::from);
     Ok(nm(object, &["--defined-only"])?.lines().filter_map(of).collect())
 }
 

@@ -18,8 +18,11 @@ struct rq_flags;
 struct sched_domain;
 enum cpu_idle_type;
 
-static int hook_balance_rq(const char *caller, int cpu, struct rq *rq, struct sched_domain *sd,
-			   enum cpu_idle_type idle, int *continue_balancing);
-static int hook_balance_newidle(const char *caller, struct rq *rq, struct rq_flags *rf);
+static noinline int hook_balance_rq(const char *caller, int cpu, struct rq *rq, struct sched_domain *sd,
+				    enum cpu_idle_type idle, int *continue_balancing);
+static noinline int hook_balance_newidle(const char *caller, struct rq *rq, struct rq_flags *rf);
+static int tree_balance_rq(int cpu, struct rq *rq, struct sched_domain *sd, enum cpu_idle_type idle,
+			   int *continue_balancing);
+static int tree_balance_newidle(struct rq *rq, struct rq_flags *rf);
 
 #endif

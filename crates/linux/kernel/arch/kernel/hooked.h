@@ -6,7 +6,9 @@
  *
  *	#define f(a, ...) KS_HOOKED(KS_TYPE_##a, f)(a, ##__VA_ARGS__)
  *
- * then reads tree_f(...) in the definition, and in a call hook_f(__func__, ...), which is ours and calls tree_f.
+ * then reads tree_f(...) in the definition, and in a call hook_f(__func__, ...), which is ours and calls tree_f. Hooks are
+ * noinline: one that nobody calls is not in the objects, by which a build knows that a tree does not have the function
+ * (see ../../hooked); tree_f is declared all the same, so that the hook compiles.
  */
 #ifndef KS_HOOKED_H
 #define KS_HOOKED_H

@@ -5,7 +5,7 @@
 #include "wait.h"
 
 /* Every change of a task's CPU but the first comes through here, see hooked.h. */
-static void hook_set_task_cpu(const char *caller, struct task_struct *p, unsigned int cpu);
+static noinline void hook_set_task_cpu(const char *caller, struct task_struct *p, unsigned int cpu);
 #define set_task_cpu(a, ...) KS_HOOKED(KS_TYPE_##a, set_task_cpu)(a, __VA_ARGS__)
 void tree_set_task_cpu(struct task_struct *p, unsigned int cpu);
 

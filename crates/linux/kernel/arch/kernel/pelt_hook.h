@@ -8,9 +8,12 @@
 
 struct sched_avg;
 
-static int hook____update_load_sum(const char *caller, u64 now, struct sched_avg *sa, unsigned long load,
-				   unsigned long runnable, int running);
-static void hook____update_load_avg(const char *caller, struct sched_avg *sa, unsigned long weight);
+static noinline int hook____update_load_sum(const char *caller, u64 now, struct sched_avg *sa, unsigned long load,
+					    unsigned long runnable, int running);
+static noinline void hook____update_load_avg(const char *caller, struct sched_avg *sa, unsigned long weight);
+static int tree____update_load_sum(u64 now, struct sched_avg *sa, unsigned long load, unsigned long runnable,
+				   int running);
+static void tree____update_load_avg(struct sched_avg *sa, unsigned long weight);
 
 #define ___update_load_sum(a, ...) KS_HOOKED(KS_TYPE_##a, ___update_load_sum)(a, __VA_ARGS__)
 /* Calls name the signal by its address, which is no token to tell a type by; the weight is. */

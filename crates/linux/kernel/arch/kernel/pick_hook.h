@@ -9,11 +9,13 @@ struct cfs_rq;
 struct sched_entity;
 
 #ifdef KS_HAS_SE_DEADLINE
-static struct sched_entity *hook_pick_eevdf(const char *caller, struct cfs_rq *cfs_rq);
+static noinline struct sched_entity *hook_pick_eevdf(const char *caller, struct cfs_rq *cfs_rq);
+static struct sched_entity *tree_pick_eevdf(struct cfs_rq *cfs_rq);
 #define pick_eevdf(a, ...) KS_HOOKED(KS_TYPE_##a, pick_eevdf)(a, ##__VA_ARGS__)
 #else
-static struct sched_entity *hook_pick_next_entity(const char *caller, struct cfs_rq *cfs_rq,
-						  struct sched_entity *curr);
+static noinline struct sched_entity *hook_pick_next_entity(const char *caller, struct cfs_rq *cfs_rq,
+							   struct sched_entity *curr);
+static struct sched_entity *tree_pick_next_entity(struct cfs_rq *cfs_rq, struct sched_entity *curr);
 #define pick_next_entity(a, ...) KS_HOOKED(KS_TYPE_##a, pick_next_entity)(a, ##__VA_ARGS__)
 #endif
 

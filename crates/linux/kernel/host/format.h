@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef KS_FORMAT_H
+#define KS_FORMAT_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+/* As vsnprintf(), with what printk has more. */
+void ks_format(char *to, size_t size, const char *fmt, va_list args);
+
+#endif

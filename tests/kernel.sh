@@ -1,0 +1,126 @@
+#!/usr/bin/env bash
+# Real kernels: Debian's linux-source-6.1 and linux-source-6.12, in whatever point release apt has, and a patched copy.
+# They are built by the command, driven by a toy host in C, run on machines of three shapes, and everything else that
+# wants a tree or a library runs with them. No release is asserted.
+#
+#   tests/kernel.sh            what every change must pass
+#   tests/kernel.sh referee    our policy against both of them, all decisions
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+cargo build --quiet -p fairground-cli
+cargo build --quiet --release -p fairground-cli
+target=$(realpath "${CARGO_TARGET_DIR:-target}")
+kernels=$target/kernels
+export FAIRGROUND_CACHE=$kernels/cache PATH=$target/release:$PATH
+mkdir -p "$kernels"
+
+# tree RELEASE: the directory of an unpacked tree, unpacked once for each version of the package. Sources that no
+# scheduler is made of stay in the archive.
+tree() {
+	local source=linux-source-$1 version dir
+	version=$(dpkg-query -W -f '${Version}' "$source")
+	dir=$kernels/$source-${version//[^A-Za-z0-9.]/-}
+	if [ ! -d "$dir" ]; then
+		rm -rf "$kernels/$source"-* "$kernels/unpacking"
+		mkdir "$kernels/unpacking"
+		tar -xJf "/usr/src/$source.tar.xz" -C "$kernels/unpacking" --anchored \
+			--exclude="$source/"{drivers,sound,fs,net,arch,crypto,samples}'/*.[chS]' \
+			--exclude="$source/arch/*.dts*" --exclude="$source/tools/*" \
+			--exclude="$source/Documentation/*."{rst,txt,yaml,svg}
+		mv "$kernels/unpacking/$source" "$dir"
+		rmdir "$kernels/unpacking"
+	fi
+	echo "$dir"
+}
+
+say() { echo "--- $1 (after $SECONDS s)"; }
+
+say "trees"
+tree61=$(tree 6.1)
+tree612=$(tree 6.12)
+
+# The machines: big.LITTLE, two nodes of clusters, and more CPUs than fit into three words of a mask.
+shapes=$(mktemp -d -p "$kernels")
+trap 'rm -rf "$shapes"' EXIT
+sed -e '/^cores = /d' -e 's/ratio = \[1.0, 1.25\]/ratio = [1.0]/' -e 's/^cpus = 256/cpus = 48/' \
+	-e 's/^llcs = .*/llcs = "24 cpus"/' -e 's/^nodes = .*/nodes = "24 cpus"/' -e 's/^name = .*/name = "clustered"/' \
+	-e 's/^cpus = "1 llc"/cpus = "4 cpus"\nshares_cache = true/' -e '/^llc = /{p;s/^llc/cluster/}' \
+	machines/epyc-7742-2p.toml >"$shapes/clustered.toml"
+sed -e 's/^cpus = 256/cpus = 224/' -e 's/apart = 128/apart = 112/' -e 's/^llcs = .*/llcs = "56 cores"/' \
+	-e 's/^nodes = .*/nodes = "56 cores"/' -e 's/^name = .*/name = "smt"/' machines/epyc-7742-2p.toml >"$shapes/smt.toml"
+
+# library NAME: the file of linux:NAME.
+library() {
+	fairground kernel list --format json |
+		awk -v name="$1" -F '"' '$2 == "name" { at = $4 } $2 == "library" && at == name { print $4 }'
+}
+
+# The guide's commands, with the trees it speaks of: they leave linux:base and the patched linux:mine.
+guide() {
+	say "docs/kernel.md"
+	rm -rf "$kernels/guide"
+	mkdir "$kernels/guide"
+	cp -r "$tree612" "$kernels/guide/linux-source-6.12"
+	tests/docs.sh docs/kernel.md "$kernels/guide"
+}
+
+smoke() {
+	say "a toy host in C"
+	gcc -O1 -Wall -o "$shapes/smoke" crates/linux/kernel/tests/smoke.c -iquote crates/linux/kernel/include -iquote policy -ldl
+	for name in "$@"; do
+		"$shapes/smoke" "$(library "$name")"
+	done
+}
+
+# A WARN of any of them ends its run, and the comparison with 1.
+compare() {
+	say "three kernels on machines of three shapes"
+	while read -r machine workload more; do
+		fairground compare "$machine" "$workload" $more --base linux:v6.1 --test linux:base --test linux:mine \
+			--seeds 2 --check-determinism >"$shapes/table"
+		grep '^note: kernel says' "$shapes/table" || true
+	done <<LINES
+hikey960               sched-pipe:loops=5000
+hikey960               periodic:tasks=12,duty=25,duration=1  --governor schedutil
+$shapes/clustered.toml sched-pipe:loops=2000
+$shapes/clustered.toml periodic:tasks=120,duty=30,duration=1
+$shapes/smt.toml       periodic:tasks=600,duty=15,duration=0.3
+LINES
+}
+
+tests() {
+	say "cargo tests that want a tree or a library"
+	FAIRGROUND_TREE_6_12=$tree612 cargo test --quiet -p fairground-linux --test build
+	FAIRGROUND_TREE_6_12=$tree612 cargo test --quiet -p fairground-cli --test cli patched
+	for name in v6.1 base; do
+		FAIRGROUND_LIBKSCHED=$(library $name) cargo test --quiet -p fairground-linux --test real
+	done
+}
+
+referee() {
+	say "the referee"
+	fairground kernel build "$tree612" --name base
+	for name in v6.1 base; do
+		fairground kernel agree $name --pelt --picks
+	done
+	FAIRGROUND_TREE_6_1=$tree61 FAIRGROUND_TREE_6_12=$tree612 cargo test --release --quiet -p fairground-linux --tests
+}
+
+say "kernels"
+fairground kernel build "$tree61" --name v6.1
+case ${1:-} in
+"")
+	guide
+	smoke v6.1 base
+	compare
+	tests
+	say "same bytes"
+	tests/determinism.sh v6.1 base
+	;;
+referee) referee ;;
+*)
+	echo "kernel.sh: no $1; without a word, or: referee" >&2
+	exit 2
+	;;
+esac
