@@ -90,12 +90,12 @@ fn workload_help() -> String {
 
 impl Agree {
     pub fn run(&self) -> Result<End, Failure> {
+        let (places, loads) = (self.places()?, self.loads());
         let kernel = Kernels::user()?.find(self.name.strip_prefix("linux:").unwrap_or(&self.name))?;
         let features = match &self.preset {
             Some(spec) => Features::parse(spec)?,
             None => preset_for(&kernel.record.release)?,
         };
-        let (places, loads) = (self.places()?, self.loads());
         for (place, load) in places.iter().flat_map(|p| loads.iter().map(move |load| (p, load))) {
             load.workload(&place.machine, 1)?;
         }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use comfy_table::{presets, CellAlignment, Table};
-use fairground_linux::agree::Tally;
+use fairground_linux::agree::{PeltTally, Tally};
 use serde_json::Value;
 
 use super::sheet::{Found, Sheet, Sheets, ROW_MIN};
@@ -19,10 +19,11 @@ impl Sheets {
         for sheet in &self.sheets {
             let _ = write!(out, "\n{}", heading(sheet));
             out.push_str(&rows(&sheet.tally));
-            pelt(&mut out, sheet);
+            out.push_str(&pelt(&sheet.pelt));
         }
         if self.sheets.len() > 1 {
             let _ = write!(out, "\nall: {} machines\n{}", self.sheets.len(), rows(&self.tally()));
+            out.push_str(&pelt(&self.pelt()));
         }
         let thin = self.sheets.iter().any(|sheet| !sheet.thin_rows().is_empty());
         if thin {
@@ -68,10 +69,10 @@ fn rows(tally: &Tally) -> String {
     finish(&mut table)
 }
 
-fn pelt(out: &mut String, sheet: &Sheet) {
-    let (n, agree) = sheet.pelt.total();
-    if n > 0 {
-        let _ = writeln!(out, "  pelt: {n} steps, {} differ", n - agree);
+fn pelt(tally: &PeltTally) -> String {
+    match tally.total() {
+        (0, _) => String::new(),
+        (n, agree) => format!("  pelt: {n} steps, {} differ\n", n - agree),
     }
 }
 

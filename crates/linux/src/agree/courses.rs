@@ -45,6 +45,11 @@ pub const COURSES: &[Course] = &[
         source: Source::PerCpu(include_str!("../../referee/fan-out.json")),
     },
     Course {
+        name: "gather",
+        title: "the same with half the threads",
+        source: Source::PerCpu(include_str!("../../referee/gather.json")),
+    },
+    Course {
         name: "mix",
         title: "niceness, clamps, policies and affinities beside each other",
         source: Source::PerCpu(include_str!("../../referee/mix.json")),
