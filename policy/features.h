@@ -160,6 +160,8 @@ FG_FEATURE(NI_RANDOM, "ni-random", "", "-", "-", 0,
 FG_FEATURE(REDUCED_CAP, "reduced-cap", "", "-", "v6.0", 0, "a single task on a CPU of reduced capacity is pulled away")
 FG_FEATURE(SWB_NR, "swb-nr", "", "-", "v6.0", 0, "newly idle balance ends when the CPU got tasks")
 FG_FEATURE(LOAD_NOWRAP, "load-nowrap", "", "-", "v6.3", 0, "a group above the average load pulls no load")
+FG_FEATURE(GROUP_FLAGS, "group-flags", "", "-", "v6.6", 1,
+	   "groups of the domain above a removed one take over the flags of the one below")
 FG_FEATURE(SMT_BALANCE, "smt-balance", "", "-", "v6.6", 0, "idle cores pull from busy siblings")
 FG_FEATURE(SIB_RATIO, "sib-ratio", "", "-", "v6.6", 0, "sibling groups share tasks in proportion to cores")
 FG_FEATURE(SWB_CORE, "swb-core", "", "-", "v6.6", 0, "a CPU of an idle core balances first")

@@ -122,6 +122,7 @@ pub const TIMELINES: &[(&str, &str)] = &[
     ("reduced-cap",       "v6.0=1"),
     ("swb-nr",            "v6.0=1"),
     ("load-nowrap",       "v6.3=1"),
+    ("group-flags",       "v6.6=1"),
     ("smt-balance",       "v6.6=1"),
     ("sib-ratio",         "v6.6=1"),
     ("swb-core",          "v6.6=1"),

@@ -4,7 +4,8 @@
 //! a [`comparison::Report`] sets base against test, pair by pair ([`stats`]), and [`tables::Format`] lays it out.
 //! [`published`] holds figures from mails, [`reproduce`] repeats them, [`calibrate`] the fits behind them, [`terms`] split
 //! a change by the cost that carries it, [`fail_if`] turns a report into a gate, [`mod@bench`]
-//! measures our own speed. [`fit`] asks whether kernels fit a machine and each other. Code that may do anything, a kernel's, runs in processes of their own ([`worker`]).
+//! measures our own speed. [`fit`] asks whether kernels fit a machine and each other, [`mod@agree`] sets a kernel beside our
+//! policy. Code that may do anything, a kernel's, runs in processes of their own ([`worker`]).
 //!
 //! ```
 //! use std::sync::Arc;
@@ -30,6 +31,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod agree;
 pub mod around;
 pub mod bench;
 pub mod calibrate;

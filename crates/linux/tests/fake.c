@@ -354,6 +354,59 @@ static void read_task(s32 task, struct fg_task *to)
 	to->cpu = tasks[task].cpu + tasks[task].lost;
 }
 
+static void read_refs(s32 cpu, struct ks_cpu_refs *to)
+{
+	*to = (struct ks_cpu_refs){ current[cpu], KS_NONE, KS_NONE, KS_NONE, current[cpu], 0 };
+}
+
+static void read_sys(struct ks_sys *to)
+{
+	memset(to, 0, sizeof(*to));
+}
+
+static void read_place(s32 cpu, struct ks_place *to)
+{
+	memset(to, 0, sizeof(*to));
+	to->sd_llc_id = cpu;
+}
+
+static void read_root(s32 cpu, struct fg_root *to)
+{
+	(void)cpu;
+	(void)to;
+}
+
+static s32 read_llc(s32 cpu, struct fg_llc *to)
+{
+	(void)cpu;
+	(void)to;
+	return KS_NONE;
+}
+
+static s32 read_domain(s32 cpu, u32 n, struct fg_domain *to)
+{
+	(void)cpu;
+	(void)n;
+	(void)to;
+	return KS_NONE;
+}
+
+static u32 read_groups(s32 cpu, u32 n, struct fg_group *to, u32 max)
+{
+	(void)cpu;
+	(void)n;
+	(void)to;
+	(void)max;
+	return 0;
+}
+
+static u32 read_queue(s32 cpu, s32 *to, u32 max)
+{
+	for (s32 i = 0; i < nr[cpu] && i < (s32)max; i++)
+		to[i] = queue[cpu][i];
+	return (u32)nr[cpu];
+}
+
 #ifndef FAKE_ABI
 #define FAKE_ABI KS_ABI
 #endif
@@ -364,6 +417,19 @@ static void read_task(s32 task, struct fg_task *to)
 #define FAKE_TICK tick
 #endif
 
+#ifndef FAKE_CPU_SIZE
+#define FAKE_CPU_SIZE sizeof(struct fg_cpu)
+#endif
+
+static const struct ks_read reader = {
+	.size = sizeof(struct ks_read), .refs = read_refs, .sys = read_sys, .place = read_place, .root = read_root,
+	.llc = read_llc, .domain = read_domain, .groups = read_groups, .queue = read_queue,
+	.unobserved = "fg_cpu.queued fg_cpu.pd", .sizeof_cpu = FAKE_CPU_SIZE, .sizeof_task = sizeof(struct fg_task),
+	.sizeof_group = sizeof(struct fg_group), .sizeof_domain = sizeof(struct fg_domain),
+	.sizeof_llc = sizeof(struct fg_llc), .sizeof_root = sizeof(struct fg_root), .sizeof_avg = sizeof(struct fg_avg),
+	.sizeof_frequency_limits = sizeof(struct fg_frequency_limits),
+};
+
 static const struct ks_kernel kernel = {
 	.size = FAKE_SIZE, .abi = FAKE_ABI, .max_cpus = MAX_CPUS, .hz = 250, .release = "0.0-fake", .boot = boot,
 	.fork = fork_task, .exec = exec_task, .wake = wake, .block = block, .exit = block, .yield = yield,
@@ -371,6 +437,7 @@ static const struct ks_kernel kernel = {
 	.ipi = ipi, .softirq = softirq, .timer = timer, .idle_enter = idle_enter, .idle_exit = on_cpu,
 	.tick_stopped = tick_stopped, .freq_scale = freq_scale, .frequency_limits = frequency_limits,
 	.group_new = group_new, .group_write = group_write, .read_cpu = read_cpu, .read_task = read_task,
+	.read = &reader,
 };
 
 const struct ks_kernel *ks_kernel(void)

@@ -111,6 +111,7 @@ fn an_incomplete_library_is_refused_by_name() {
     assert_eq!(refusal(&["-DFAKE_TICK=0"]), "the function tick is missing");
     assert_eq!(refusal(&["-DFAKE_ABI=99"]), "its border has version 99, expected 1");
     assert!(refusal(&["-DFAKE_SIZE=8"]).starts_with("its table has 8 bytes, expected "));
+    assert!(refusal(&["-DFAKE_CPU_SIZE=8"]).starts_with("its struct fg_cpu has 8 bytes, expected "));
 }
 
 #[test]

@@ -9,6 +9,7 @@ use clap::{Args, Subcommand};
 use fairground_linux::build::{BuiltKernel, Kernels, Record, Request, Step};
 use serde_json::{json, Value};
 
+use super::agree::Agree;
 use super::feature::ListFormat;
 use crate::error::{End, Failure};
 use crate::output::{complain, print};
@@ -28,6 +29,8 @@ pub enum KernelCommand {
         #[arg(long, value_enum, default_value_t)]
         format: ListFormat,
     },
+    /// Show our policy a built kernel's state at each decision, and count by rule how often both choose alike
+    Agree(Box<Agree>),
 }
 
 /// Builds the scheduler of a source tree.
@@ -53,6 +56,7 @@ impl KernelCommand {
     pub fn run(self) -> Result<End, Failure> {
         match self {
             KernelCommand::Build(build) => build.run(),
+            KernelCommand::Agree(agree) => agree.run(),
             KernelCommand::List { format } => {
                 list(format)?;
                 Ok(End::Done)

@@ -1,5 +1,6 @@
 //! One module per command.
 
+mod agree;
 mod bench;
 mod calibrate;
 mod compare;

@@ -73,3 +73,13 @@ fn a_name_or_an_option_that_cannot_be_is_refused_before_anything_is_built() {
     );
     assert!(!cache.path().join("kernels").exists());
 }
+
+#[test]
+fn a_referee_without_a_kernel_or_a_machine_says_what_there_is() {
+    let cache = tempfile::tempdir().unwrap();
+    refuses(cache.path(), &["agree", "mine"], "linux:mine");
+    refuses(cache.path(), &["agree", "mine", "--shape", "two-node"], "did you mean two-nodes?");
+    refuses(cache.path(), &["agree", "mine", "--shape", "pentagon"], "the shapes are one-llc, smt, clustered");
+    refuses(cache.path(), &["agree", "mine", "--machine", "hikey690"], "hikey960");
+    refuses(cache.path(), &["agree", "mine", "--decisions", "0"], "--decisions");
+}

@@ -21,33 +21,38 @@ const NEEDS_GROUPS: u32 = FG_SD_BALANCE_NEWIDLE
     | FG_SD_OVERLAP
     | FG_SD_NUMA;
 
-/// Removes the useless domains of partition `map`.
-pub fn degenerate(plan: &mut Plan, map: &CpuMask) {
+/// Removes the useless domains of partition `map`. `renewed`: the groups above learn of it (GROUP_FLAGS).
+///
+/// DEVIATION: the groups of a NUMA domain exist once, so that all of them learn of it. A kernel has them once a CPU,
+/// and only the CPU's own learns; nobody reads the flag that then differs, SHARE_LLC.
+pub fn degenerate(plan: &mut Plan, map: &CpuMask, renewed: bool) {
     for cpu in map.iter() {
         plan.lowest[cpu as usize] = plan.built[cpu as usize].first().copied();
-        merge_parents(plan, cpu);
+        merge_parents(plan, cpu, renewed);
         drop_lowest(plan, cpu);
     }
 }
 
-fn merge_parents(plan: &mut Plan, cpu: CpuId) {
+fn merge_parents(plan: &mut Plan, cpu: CpuId, renewed: bool) {
     let Some(mut at) = plan.lowest[cpu as usize] else { return };
     while let Some(parent) = plan.domains[at].parent {
         if parent_useless(plan, at, parent) {
-            remove_parent(plan, at, parent);
+            remove_parent(plan, at, parent, renewed);
         } else {
             at = parent;
         }
     }
 }
 
-fn remove_parent(plan: &mut Plan, at: DomainId, parent: DomainId) {
+fn remove_parent(plan: &mut Plan, at: DomainId, parent: DomainId, renewed: bool) {
     let grand = plan.domains[parent].parent;
     let kept = plan.domains[parent].sd.flags & FG_SD_PREFER_SIBLING;
     plan.domains[at].parent = grand;
     if let Some(grand) = grand {
         plan.domains[grand].child = Some(at);
-        plan.local_group(grand).flags = plan.domains[at].sd.flags;
+        if renewed {
+            plan.local_group(grand).flags = plan.domains[at].sd.flags;
+        }
     }
     plan.domains[at].sd.flags |= kept;
 }

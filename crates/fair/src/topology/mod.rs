@@ -56,7 +56,7 @@ impl Topology {
             build::build(&mut plan, machine, &levels, &shape, map);
             groups::build(&mut plan, machine, map);
             numa::allowed_imbalance(&mut plan, map);
-            degenerate::degenerate(&mut plan, map);
+            degenerate::degenerate(&mut plan, map, features.on(FG_GROUP_FLAGS));
         }
         Ok(Topology { levels, plan, partitions, isolated: options.isolated })
     }

@@ -43,6 +43,15 @@ pub enum Order {
         /// Ask for reasons.
         why: bool,
     },
+    /// A kernel's decisions, judged by our policy.
+    Agree {
+        /// Features of ours.
+        preset: String,
+        /// Its picks too.
+        picks: bool,
+        /// And its steps of PELT.
+        pelt: bool,
+    },
 }
 
 /// How far a worker may go.
@@ -91,6 +100,8 @@ pub enum Answer {
     Report(RunReport),
     /// Our own speed.
     Measured(Measured),
+    /// What was judged, as [`fairground_linux::agree::Agreement::json`] says it.
+    Agreement(serde_json::Value),
     /// It could not begin.
     Refused(String),
     /// It failed on its way; the message says when.

@@ -11,6 +11,7 @@
 //! A worker serves one run and ends: a kernel's state is global. Whatever becomes of it ends its run with a reason and
 //! leaves the others alone. A parent that dies takes its workers along.
 
+mod agree;
 mod death;
 mod job;
 mod place;
@@ -29,6 +30,7 @@ use std::sync::Arc;
 use fairground_sim::Config;
 use nix::fcntl::{fcntl, FcntlArg, FdFlag, OFlag};
 use nix::sys::memfd::{memfd_create, MFdFlags};
+use serde_json::Value;
 
 use crate::bench::Measured;
 use crate::setup::{Progress, Ran, RunError, Setup, Trace};
@@ -59,6 +61,9 @@ impl Default for Workers {
     }
 }
 
+/// A worker's answer does not belong to what it was asked.
+const ANOTHER_JOB: &str = "the worker has done another job";
+
 impl Workers {
     /// One run. `setup` is what it is a run of.
     pub fn run(
@@ -77,7 +82,7 @@ impl Workers {
                     Answer::Report(report) => Ok(report),
                     Answer::Refused(problem) => Err(RunError::Refused(problem)),
                     Answer::Failed(problem) | Answer::Fault(problem) => Err(RunError::Failed(problem)),
-                    Answer::Measured(_) => Err(RunError::Failed("the worker has done another job".into())),
+                    Answer::Measured(_) | Answer::Agreement(_) => Err(RunError::Failed(ANOTHER_JOB.into())),
                 };
                 Ran { outcome, trace: reply.trace_error.map_or(Ok(()), |e| Err(io::Error::other(e))) }
             }
@@ -94,7 +99,21 @@ impl Workers {
         match reply.answer {
             Answer::Measured(measured) => Ok(measured),
             Answer::Refused(problem) | Answer::Failed(problem) | Answer::Fault(problem) => Err(problem),
-            Answer::Report(_) => Err("the worker has done another job".into()),
+            Answer::Report(_) | Answer::Agreement(_) => Err(ANOTHER_JOB.into()),
+        }
+    }
+
+    /// One run of a kernel with our policy beside it, as `order` asks: what
+    /// [`fairground_linux::agree::Agreement::json`] says of it.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn agree(&self, setup: &Setup, kernel: &SchedSpec, seed: u64, order: Order) -> Result<Value, String> {
+        let reply = self.send(setup, kernel, seed, order, None, None).map_err(|f| f.reason)?;
+        match reply.answer {
+            Answer::Agreement(found) => Ok(found),
+            Answer::Refused(problem) | Answer::Failed(problem) | Answer::Fault(problem) => Err(problem),
+            Answer::Report(_) | Answer::Measured(_) => Err(ANOTHER_JOB.into()),
         }
     }
 

@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn garbage_is_no_call() {
         let (place, _fd) = Place::create().unwrap();
-        for garbage in [18, u64::MAX] {
+        for garbage in [Call::ALL.len() as u64 + 1, u64::MAX] {
             place.shared().call.store(garbage, Relaxed);
             assert_eq!(place.site(), None);
         }

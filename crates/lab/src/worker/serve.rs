@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 
+use fairground_linux::agree::Asked;
 use fairground_linux::{Kernel, Linux};
 use fairground_machine::Machine;
 use fairground_sim::Scheduler;
@@ -15,6 +16,7 @@ use nix::fcntl::{fcntl, FcntlArg, FdFlag};
 use nix::sys::resource::{setrlimit, Resource};
 use nix::sys::signal::{signal, SigHandler, Signal};
 
+use super::agree;
 use super::job::{Answer, Job, Limits, Order, Reply};
 use super::place::{Held, Place, OPEN_FILES};
 use super::signals;
@@ -113,15 +115,21 @@ fn inherited(number: i32) -> io::Result<OwnedFd> {
     }
 }
 
+/// The kernel from the library that was handed over.
+pub(super) fn kernel(library: i32, job: &Job, machine: &Machine) -> Result<Kernel, String> {
+    let path = format!("{OPEN_FILES}{library}");
+    let kernel = Kernel::load(Path::new(&path)).map_err(|e| e.full())?;
+    kernel.fits(machine, job.config.hz).map_err(|e| e.full())?;
+    Ok(kernel)
+}
+
 /// Makes the scheduler of a job: a kernel from the library that was handed over, or our own.
 ///
 /// # Errors
 /// If it cannot serve the machine.
 pub fn scheduler(job: &Job, machine: &Arc<Machine>) -> Result<Box<dyn Scheduler>, String> {
     if let Some(library) = job.descriptors.library {
-        let path = format!("{OPEN_FILES}{library}");
-        let kernel = Kernel::load(Path::new(&path)).map_err(|e| e.full())?;
-        kernel.fits(machine, job.config.hz).map_err(|e| e.full())?;
+        let kernel = kernel(library, job, machine)?;
         return Ok(Box::new(Linux::new(kernel, fault).map_err(|e| e.full())?));
     }
     let spec: SchedSpec = job.sched.parse().map_err(|e: SpecError| e.to_string())?;
@@ -130,29 +138,35 @@ pub fn scheduler(job: &Job, machine: &Arc<Machine>) -> Result<Box<dyn Scheduler>
 }
 
 fn work(job: &Job, place: &'static Place, make: &Make) -> Reply {
-    let refused = |problem: String| Reply { answer: Answer::Refused(problem), trace_error: None };
-    let machine = match Machine::from_toml("machine", &job.machine) {
-        Ok(machine) => Arc::new(machine),
-        Err(e) => return refused(e.to_string()),
-    };
+    let answer = Machine::from_toml("machine", &job.machine).map_err(|e| e.to_string()).and_then(|machine| {
+        let machine = Arc::new(machine);
+        let setup = Setup {
+            machine: Arc::clone(&machine),
+            workload: Arc::new(job.workload.clone()),
+            scheds: Vec::new(),
+            config: job.config,
+            workers: Default::default(),
+        };
+        let made = || within_boot(place, || make(job, &machine)).map(|sched| Box::new(Around::new(sched, place)));
+        match &job.order {
+            Order::Run(_) => Ok(run(job, place, &setup, made()?)),
+            Order::Measure { timed, why } => Ok(measure(&setup, made()?, *timed, *why)),
+            Order::Agree { preset, picks, pelt } => {
+                let asked = Asked { picks: *picks, pelt: *pelt };
+                let (sched, found) = within_boot(place, || agree::watched(job, &machine, preset, asked))?;
+                Ok(agree::judge(setup.engine(Box::new(Around::new(sched, place)), job.config.seed), &found))
+            }
+        }
+    });
+    answer.unwrap_or_else(|problem| Reply { answer: Answer::Refused(problem), trace_error: None })
+}
+
+/// Says meanwhile that this worker boots its scheduler.
+fn within_boot<T>(place: &Place, f: impl FnOnce() -> T) -> T {
     place.enter(Site { call: Call::Boot, cpu: 0, task: None, time: 0 });
-    let sched = make(job, &machine);
+    let made = f();
     place.leave();
-    let sched: Box<dyn Scheduler> = match sched {
-        Ok(sched) => Box::new(Around::new(sched, place)),
-        Err(problem) => return refused(problem),
-    };
-    let setup = Setup {
-        machine,
-        workload: Arc::new(job.workload.clone()),
-        scheds: Vec::new(),
-        config: job.config,
-        workers: Default::default(),
-    };
-    match &job.order {
-        Order::Run(_) => run(job, place, &setup, sched),
-        Order::Measure { timed, why } => measure(&setup, sched, *timed, *why),
-    }
+    made
 }
 
 fn run(job: &Job, place: &Place, setup: &Setup, sched: Box<dyn Scheduler>) -> Reply {

@@ -23,8 +23,8 @@ use crate::setup::Progress;
 const LOOK: Duration = Duration::from_millis(50);
 /// Bytes that are kept of what a worker prints: its last words.
 const PRINTS_MAX: usize = 16 << 10;
-/// Longest answer that is read, bytes; notes of a run may be many, figures are few.
-const ANSWER_MAX: usize = 16 << 20;
+/// Longest answer that is read, bytes; notes of a run may be many, and the state of a large machine a few times over.
+const ANSWER_MAX: usize = 64 << 20;
 /// A call that waits, with hardly any CPU time, may do so this many times longer than one that works.
 const PATIENCE: u32 = 6;
 

@@ -263,6 +263,15 @@ struct ks_read {
 	u32 (*queue)(s32 cpu, s32 *to, u32 max);
 	/* Members that this tree does not keep, e.g. "fg_cpu.wake_avg_idle", separated by spaces. */
 	const char *unobserved;
+	/* Of the policy's structs as this library fills them: a header of another day has others. */
+	u32 sizeof_cpu;
+	u32 sizeof_task;
+	u32 sizeof_group;
+	u32 sizeof_domain;
+	u32 sizeof_llc;
+	u32 sizeof_root;
+	u32 sizeof_avg;
+	u32 sizeof_frequency_limits;
 };
 
 /* ---- what a built kernel answers; the one exported symbol is ks_kernel() ---------------------------------------- */

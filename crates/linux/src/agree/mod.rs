@@ -20,12 +20,16 @@
 //! | `pelt` | [`PeltTally`] |
 //! | `watch` | all of it beside a hosted kernel |
 //! | `preset` | which of our presets stands for a tree |
+//! | `shapes` | [`SHAPES`]: the machines on which kernels are refereed |
+//! | `courses` | [`COURSES`]: the workloads under which they are |
 
 mod case;
+mod courses;
 mod fields;
 mod pelt;
 mod preset;
 mod referee;
+mod shapes;
 mod show;
 mod state;
 mod tally;
@@ -33,9 +37,11 @@ mod topology;
 mod watch;
 
 pub use case::{Case, CaseError, Replay};
+pub use courses::{Course, COURSES};
 pub use pelt::{PeltStep, PeltTally};
 pub use preset::preset_for;
 pub use referee::{Disagreement, Referee};
+pub use shapes::{Shape, SHAPES};
 pub use state::{Place, Placement, Refs, State, SysState};
 pub use tally::{Kind, Tally};
 pub use topology::compare as compare_topology;

@@ -86,6 +86,26 @@ impl PeltTally {
         self.steps.values().fold((0, 0), |(n, agree), of| (n + of.0, agree + of.1))
     }
 
+    /// Takes another tally in.
+    pub fn add(&mut self, other: &PeltTally) {
+        for (place, (n, agree)) in &other.steps {
+            let steps = self.steps.entry(place.clone()).or_default();
+            steps.0 += n;
+            steps.1 += agree;
+        }
+        let room = KEPT.saturating_sub(self.differences.len());
+        self.differences.extend(other.differences.iter().take(room).cloned());
+    }
+
+    /// What [`Self::json`] wrote; none if it is something else.
+    pub fn from_json(value: &Value) -> Option<PeltTally> {
+        let mut tally = PeltTally { differences: value["differences"].as_array()?.clone(), ..PeltTally::default() };
+        for (place, of) in value["signals"].as_object()? {
+            tally.steps.insert(place.clone(), (of["n"].as_u64()?, of["agree"].as_u64()?));
+        }
+        Some(tally)
+    }
+
     /// `{n, agree, signals: {FUNCTION: {n, agree}}, differences: [...]}`.
     pub fn json(&self) -> Value {
         let (n, agree) = self.total();
@@ -146,5 +166,11 @@ mod tests {
         assert!(!tally.check(&step(&before, &after, true)));
         assert_eq!(tally.total(), (3, 1));
         assert_eq!(tally.json()["differences"].as_array().unwrap().len(), 2);
+
+        let mut sum = PeltTally::from_json(&tally.json()).unwrap();
+        assert_eq!(sum.json(), tally.json());
+        sum.add(&tally);
+        assert_eq!(sum.total(), (6, 2));
+        assert_eq!(sum.json()["differences"].as_array().unwrap().len(), 4);
     }
 }

@@ -3,6 +3,7 @@
 use std::ffi::{c_void, CStr};
 use std::path::{Path, PathBuf};
 
+use fairground_fair::ffi::*;
 use fairground_machine::Machine;
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
@@ -107,16 +108,36 @@ unsafe fn checked(table: *const c_void) -> Result<&'static KsKernel, String> {
     }
     // SAFETY: a table of the right size.
     unsafe { complete(read, READ_FUNCTIONS) }?;
-    // SAFETY: as above.
-    if unsafe { (*read.cast::<KsRead>()).unobserved.is_null() } {
+    // SAFETY: as above; all functions are there, and any number and pointer may stand in the rest.
+    let read = unsafe { &*read.cast::<KsRead>() };
+    if read.unobserved.is_null() {
         return Err("it does not say what it cannot read".into());
     }
+    same_structs(read)?;
     // SAFETY: as above.
     if unsafe { (*table.byte_add(std::mem::offset_of!(KsKernel, release)).cast::<*const c_void>()).is_null() } {
         return Err("its release is missing".into());
     }
     // SAFETY: size, version and every pointer are as the type says.
     Ok(unsafe { &*table.cast() })
+}
+
+/// Whether the library fills the policy's structs as they are here.
+fn same_structs(read: &KsRead) -> Result<(), String> {
+    let sizes = [
+        ("fg_cpu", read.sizeof_cpu, size_of::<FgCpu>()),
+        ("fg_task", read.sizeof_task, size_of::<FgTask>()),
+        ("fg_group", read.sizeof_group, size_of::<FgGroup>()),
+        ("fg_domain", read.sizeof_domain, size_of::<FgDomain>()),
+        ("fg_llc", read.sizeof_llc, size_of::<FgLlc>()),
+        ("fg_root", read.sizeof_root, size_of::<FgRoot>()),
+        ("fg_avg", read.sizeof_avg, size_of::<FgAvg>()),
+        ("fg_frequency_limits", read.sizeof_frequency_limits, size_of::<FgFrequencyLimits>()),
+    ];
+    match sizes.into_iter().find(|(_, theirs, ours)| *theirs as usize != *ours) {
+        None => Ok(()),
+        Some((name, theirs, ours)) => Err(format!("its struct {name} has {theirs} bytes, expected {ours}")),
+    }
 }
 
 /// Whether all functions of a table are there.

@@ -666,4 +666,12 @@ const struct ks_read ks_reader = {
 	.groups = read_groups,
 	.queue = read_queue,
 	.unobserved = unobserved,
+	.sizeof_cpu = sizeof(struct fg_cpu),
+	.sizeof_task = sizeof(struct fg_task),
+	.sizeof_group = sizeof(struct fg_group),
+	.sizeof_domain = sizeof(struct fg_domain),
+	.sizeof_llc = sizeof(struct fg_llc),
+	.sizeof_root = sizeof(struct fg_root),
+	.sizeof_avg = sizeof(struct fg_avg),
+	.sizeof_frequency_limits = sizeof(struct fg_frequency_limits),
 };

@@ -1,0 +1,174 @@
+//! The referee over many machines and workloads: a kernel's decisions, judged by our policy that is shown the kernel's
+//! own state ([`fairground_linux::agree`]).
+//!
+//! ```text
+//! Goal: N wakeups -> an equal share for each machine with each workload
+//! one such pair:  seed, seed + 1, ... a worker each, until the share is reached
+//! Sheet:          all of a machine, in the order of the workloads
+//! Sheets:         the result, as JSON or as text
+//! ```
+
+mod sheet;
+mod text;
+
+use std::sync::Arc;
+
+use fairground_linux::agree::{Course, Kind, Tally};
+use fairground_machine::Machine;
+use fairground_sim::Config;
+use fairground_workload::{Workload, WorkloadError};
+use rayon::prelude::*;
+use serde_json::Value;
+
+use crate::experiment::ExperimentError;
+use crate::setup::Setup;
+use crate::spec::SchedSpec;
+use crate::worker::{Order, Workers};
+
+pub use sheet::{Found, Named, Sheet, Sheets, ROW_MIN};
+
+/// What kernels are shown and asked.
+pub struct Goal {
+    /// The kernel.
+    pub kernel: SchedSpec,
+    /// Its ticks per second.
+    pub hz: u32,
+    /// Features of ours that should decide alike.
+    pub preset: String,
+    /// Wakeups to be judged, over all machines and workloads; a machine with a workload may bring fewer.
+    pub decisions: u64,
+    /// The first seed.
+    pub seed: u64,
+    /// Picks are judged too.
+    pub picks: bool,
+    /// And steps of PELT.
+    pub pelt: bool,
+}
+
+/// A machine, with the name by which it was asked for.
+pub struct Place {
+    /// Name of a shape or as typed.
+    pub name: String,
+    /// The hardware.
+    pub machine: Arc<Machine>,
+}
+
+/// A workload.
+pub enum Load {
+    /// Of the referee: it lasts as long as it is told.
+    Course(&'static Course),
+    /// As typed: it lasts as long as it says itself.
+    Spec(String),
+}
+
+impl Load {
+    /// As typed.
+    pub fn name(&self) -> &str {
+        match self {
+            Load::Course(course) => course.name,
+            Load::Spec(spec) => spec,
+        }
+    }
+
+    /// The workload on a machine, for a run that should bring `wakes` wakeups or be one of several.
+    ///
+    /// # Errors
+    /// A workload that the machine cannot run.
+    pub fn workload(&self, machine: &Machine, wakes: u64) -> Result<Workload, WorkloadError> {
+        match self {
+            Load::Course(course) => course.workload(machine, duration_ns(wakes)),
+            Load::Spec(spec) => Ok(Workload::find(spec, machine)?.0),
+        }
+    }
+}
+
+/// Courses wake 10 to 100 times a ms. A tenth of a second shows no balancing, and more than one shows nothing new:
+/// another seed does.
+fn duration_ns(wakes: u64) -> u64 {
+    (wakes * 100_000).clamp(100_000_000, 1_000_000_000)
+}
+
+/// A pair gives up after so many runs.
+const RUNS_MAX: u64 = 200;
+
+/// Judges a kernel on every machine with every workload. `progress` hears of every pair that is done. Runs that fail
+/// keep their message in their sheet.
+///
+/// # Errors
+/// If the threads cannot be had.
+pub fn judge(
+    goal: &Goal,
+    places: &[Place],
+    loads: &[Load],
+    workers: &Workers,
+    jobs: usize,
+    progress: &(dyn Fn() + Sync),
+) -> Result<Vec<Sheet>, ExperimentError> {
+    let pairs: Vec<(&Place, &Load)> = places.iter().flat_map(|place| loads.iter().map(move |l| (place, l))).collect();
+    let share = goal.decisions.div_ceil(pairs.len().max(1) as u64);
+    let threads = jobs.min(pairs.len()).max(1);
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .map_err(|e| ExperimentError::Threads { jobs: threads, cause: e.to_string() })?;
+    let one = |&(place, load): &(&Place, &Load)| {
+        let found = pair(goal, place, load, share, workers);
+        progress();
+        found
+    };
+    let found: Vec<Sheet> = pool.install(|| pairs.par_iter().with_max_len(1).map(one).collect());
+    let mut found = found.into_iter();
+    let merged = |place: &Place| {
+        let mut sheet = Sheet::new(place);
+        found.by_ref().take(loads.len()).for_each(|of_pair| sheet.add(of_pair));
+        sheet
+    };
+    Ok(places.iter().map(merged).collect())
+}
+
+/// Seed after seed until the share is reached, or a run brings nothing.
+fn pair(goal: &Goal, place: &Place, load: &Load, share: u64, workers: &Workers) -> Sheet {
+    let mut sheet = Sheet::new(place);
+    for seed in goal.seed..goal.seed.saturating_add(RUNS_MAX) {
+        let before = sheet.wakes();
+        match run(goal, place, load, share, seed, workers) {
+            Ok(found) => sheet.take(load.name(), seed, &found),
+            Err(problem) => {
+                sheet.fail(load.name(), seed, problem);
+                break;
+            }
+        }
+        if sheet.wakes() >= share || sheet.wakes() == before {
+            break;
+        }
+    }
+    sheet
+}
+
+fn run(goal: &Goal, place: &Place, load: &Load, share: u64, seed: u64, workers: &Workers) -> Result<Value, String> {
+    let workload = load.workload(&place.machine, share).map_err(|e| e.to_string())?;
+    let setup = Setup {
+        machine: Arc::clone(&place.machine),
+        workload: Arc::new(workload),
+        scheds: Vec::new(),
+        config: Config { hz: goal.hz, ..Config::default() },
+        workers: Workers::default(),
+    };
+    let order = Order::Agree { preset: goal.preset.clone(), picks: goal.picks, pelt: goal.pelt };
+    workers.agree(&setup, &goal.kernel, seed, order)
+}
+
+fn wakes(tally: &Tally) -> u64 {
+    tally.kind(Kind::Wake).map_or(0, |of| of.all.n)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_lasts_no_longer_than_its_share_of_wakeups_asks_for() {
+        let ms = |wakes| duration_ns(wakes) / 1_000_000;
+        assert_eq!((ms(10), ms(5_000), ms(1_000_000)), (100, 500, 1000));
+    }
+}

@@ -1,0 +1,145 @@
+//! The workloads under which kernels are refereed. Together they lead to every rule that a shape makes reachable.
+
+use fairground_machine::Machine;
+use fairground_workload::rtapp::{self, Dialect};
+use fairground_workload::{Workload, WorkloadError};
+
+/// A workload of the referee. None ends by itself: [`Course::workload`] is told how long it lasts.
+pub struct Course {
+    /// As typed.
+    pub name: &'static str,
+    /// What it does.
+    pub title: &'static str,
+    source: Source,
+}
+
+enum Source {
+    /// A built-in; its options depend on the machine.
+    Builtin(fn(&Machine) -> String),
+    /// A file for 8 CPUs. Larger machines get as many more threads, so that they are as busy.
+    PerCpu(&'static str),
+    /// A file as it is.
+    File(&'static str),
+}
+
+/// All of them.
+pub const COURSES: &[Course] = &[
+    Course {
+        name: "pipe",
+        title: "two tasks play ping-pong over two pipes",
+        source: Source::Builtin(|_| "sched-pipe:loops=1000000000".into()),
+    },
+    Course {
+        name: "periodic-below",
+        title: "independent periodic tasks, together 60 % of the machine",
+        source: Source::Builtin(|machine| periodic(machine, 60)),
+    },
+    Course {
+        name: "periodic-above",
+        title: "independent periodic tasks, together 130 % of the machine",
+        source: Source::Builtin(|machine| periodic(machine, 130)),
+    },
+    Course {
+        name: "fan-out",
+        title: "one thread wakes many at once, as a futex does",
+        source: Source::PerCpu(include_str!("../../referee/fan-out.json")),
+    },
+    Course {
+        name: "gather",
+        title: "the same with half the threads",
+        source: Source::PerCpu(include_str!("../../referee/gather.json")),
+    },
+    Course {
+        name: "mix",
+        title: "niceness, clamps, policies and affinities beside each other",
+        source: Source::PerCpu(include_str!("../../referee/mix.json")),
+    },
+    Course {
+        name: "storm",
+        title: "births and new programs",
+        source: Source::PerCpu(include_str!("../../referee/storm.json")),
+    },
+    Course {
+        name: "crowd",
+        title: "short runs on a machine that is almost full",
+        source: Source::PerCpu(include_str!("../../referee/crowd.json")),
+    },
+    Course {
+        name: "kthreads",
+        title: "requests that kernel threads of the same CPU answer",
+        source: Source::File(include_str!("../../referee/kthreads.json")),
+    },
+];
+
+impl Course {
+    /// The course of that name.
+    pub fn find(name: &str) -> Option<&'static Course> {
+        COURSES.iter().find(|course| course.name == name)
+    }
+
+    /// The workload, to last `duration_ns`.
+    ///
+    /// # Errors
+    /// A machine that it does not fit, e.g. with too few CPUs.
+    pub fn workload(&self, machine: &Machine, duration_ns: u64) -> Result<Workload, WorkloadError> {
+        let file = |text: &str| {
+            let dialect = Dialect { duration_ns: Some(duration_ns), ..Dialect::default() };
+            rtapp::import(self.name, text.as_bytes(), &dialect, machine)
+        };
+        let (mut workload, _) = match self.source {
+            Source::Builtin(spec) => Workload::find(&spec(machine), machine)?,
+            Source::File(text) => file(text)?,
+            Source::PerCpu(text) => file(text)?,
+        };
+        if let Source::PerCpu(_) = self.source {
+            let times = (machine.nr_cpus() as u32 / WRITTEN_FOR_CPUS).max(1);
+            workload.start.iter_mut().for_each(|start| start.count *= times);
+        }
+        workload.duration_ns = Some(duration_ns);
+        workload.warmup_ns = workload.warmup_ns.min(duration_ns);
+        Ok(workload)
+    }
+}
+
+/// CPUs for which the files are written.
+const WRITTEN_FOR_CPUS: u32 = 8;
+
+/// Three tasks a CPU, of periods that drift against each other; `percent` of what all CPUs can do.
+fn periodic(machine: &Machine, percent: u64) -> String {
+    let capacity: u64 = machine.cpus.iter().map(|cpu| u64::from(cpu.capacity)).sum();
+    let tasks = 3 * machine.nr_cpus() as u64;
+    let duty_thousandths = capacity * percent * 1000 / 1024 / tasks;
+    format!("periodic:tasks={tasks},periods=1+1.3+2.1+3.7+5.3,duty={:.3},jitter=40", duty_thousandths as f64 / 1000.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::SHAPES;
+    use super::*;
+
+    #[test]
+    fn every_course_runs_on_every_shape_for_as_long_as_is_asked() {
+        for shape in SHAPES {
+            let machine = shape.machine().unwrap();
+            for course in COURSES {
+                let workload = course.workload(&machine, 300_000_000).unwrap();
+                assert_eq!(workload.duration_ns, Some(300_000_000), "{} on {}", course.name, shape.name);
+                assert!(workload.validate(&machine).is_ok(), "{} on {}", course.name, shape.name);
+            }
+        }
+    }
+
+    #[test]
+    fn larger_machines_are_as_busy_as_small_ones() {
+        let threads = |course: &str, cpus| {
+            let machine = Machine::symmetric(cpus);
+            let workload = Course::find(course).unwrap().workload(&machine, 1_000_000_000).unwrap();
+            workload.start.iter().map(|start| start.count).sum::<u32>()
+        };
+        assert_eq!(threads("fan-out", 48), 6 * threads("fan-out", 8));
+        assert_eq!(threads("kthreads", 48), threads("kthreads", 8));
+        // 60 % of 8 CPUs in 24 tasks.
+        assert!(periodic(&Machine::symmetric(8), 60).contains("tasks=24,"));
+        assert!(periodic(&Machine::symmetric(8), 60).contains("duty=20.000,"));
+    }
+}

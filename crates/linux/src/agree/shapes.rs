@@ -1,0 +1,132 @@
+//! The machines on which kernels are refereed: each makes other rules of the placement reachable.
+
+use fairground_machine::{Cluster, CpuMask, Machine, MachineError};
+
+/// A machine of the referee.
+pub struct Shape {
+    /// As typed.
+    pub name: &'static str,
+    /// What it is.
+    pub title: &'static str,
+    build: fn() -> Result<Machine, MachineError>,
+}
+
+impl Shape {
+    /// The machine.
+    ///
+    /// # Errors
+    /// A preset that does not load.
+    pub fn machine(&self) -> Result<Machine, MachineError> {
+        let machine = (self.build)()?;
+        Ok(Machine { name: self.name.into(), title: self.title.into(), ..machine })
+    }
+
+    /// The shape of that name.
+    pub fn find(name: &str) -> Option<&'static Shape> {
+        SHAPES.iter().find(|shape| shape.name == name)
+    }
+}
+
+/// All of them. None but hikey960 is hardware that exists; costs are those of [`fairground_machine::Costs::plausible`].
+pub const SHAPES: &[Shape] = &[
+    Shape { name: "one-llc", title: "8 equal CPUs behind one cache", build: || Ok(Machine::symmetric(8)) },
+    Shape {
+        name: "smt",
+        title: "8 cores of 2 threads, 4 cores behind each of two caches",
+        build: || Ok(server(&Parts { cpus: 16, per_core: 2, per_cluster: 0, per_llc: 8, per_node: 16 })),
+    },
+    Shape {
+        name: "clustered",
+        title: "two nodes of 24 CPUs, each one cache and six clusters of four",
+        build: || Ok(server(&Parts { cpus: 48, per_core: 1, per_cluster: 4, per_llc: 24, per_node: 24 })),
+    },
+    Shape {
+        name: "hikey960",
+        title: "big.LITTLE: four CPUs of capacity 462 and four of 1024, a cache each",
+        build: || Machine::preset("hikey960"),
+    },
+    Shape {
+        name: "three-capacities",
+        title: "DynamIQ: CPUs of capacity 250, 600 and 1024 behind one cache",
+        build: || Ok(three_capacities()),
+    },
+    Shape {
+        name: "two-nodes",
+        title: "two NUMA nodes of 16 CPUs, one cache each",
+        build: || Ok(server(&Parts { cpus: 32, per_core: 1, per_cluster: 0, per_llc: 16, per_node: 16 })),
+    },
+];
+
+/// CPUs in each part of a regular machine.
+struct Parts {
+    cpus: u32,
+    per_core: u32,
+    /// 0: no clusters that share a cache.
+    per_cluster: u32,
+    per_llc: u32,
+    per_node: u32,
+}
+
+fn server(parts: &Parts) -> Machine {
+    let mut m = Machine::symmetric(parts.cpus as usize);
+    let cluster = if parts.per_cluster > 0 { parts.per_cluster } else { parts.per_node };
+    for cpu in &mut m.cpus {
+        let id = cpu.id;
+        (cpu.core, cpu.cluster, cpu.llc) = (id / parts.per_core, id / cluster, id / parts.per_llc);
+        (cpu.package, cpu.node) = (id / parts.per_node, id / parts.per_node);
+    }
+    let cut =
+        |size: u32| -> Vec<CpuMask> { (0..parts.cpus / size).map(|i| (i * size..(i + 1) * size).collect()).collect() };
+    (m.cores, m.llcs, m.packages, m.nodes) =
+        (cut(parts.per_core), cut(parts.per_llc), cut(parts.per_node), cut(parts.per_node));
+    let shares_cache = parts.per_cluster > 0;
+    let clusters = cut(cluster).into_iter();
+    m.clusters = clusters.map(|cpus| Cluster { cpus, shares_cache, active_mw: 50.0, idle_mw: 50.0 }).collect();
+    let nodes = m.nodes.len();
+    m.numa_distance = (0..nodes).map(|a| (0..nodes).map(|b| if a == b { 10 } else { 20 }).collect()).collect();
+    if parts.per_core > 1 {
+        m.cpu_types[0].smt_throughput = vec![1000, 1250];
+    }
+    m
+}
+
+fn three_capacities() -> Machine {
+    let mut m = Machine::symmetric(8);
+    for cpu in &mut m.cpus {
+        cpu.capacity = [250, 250, 250, 250, 600, 600, 1024, 1024][cpu.id as usize];
+    }
+    m
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shape_is_a_machine_that_can_be_written_and_read_back() {
+        for shape in SHAPES {
+            let machine = shape.machine().unwrap();
+            let again = Machine::from_toml(shape.name, &machine.to_toml()).unwrap();
+            assert_eq!(again.cpus, machine.cpus, "{}", shape.name);
+            assert_eq!(again.name, shape.name);
+        }
+    }
+
+    #[test]
+    fn shapes_have_the_parts_that_their_titles_name() {
+        let parts = |name: &str| {
+            let m = Shape::find(name).unwrap().machine().unwrap();
+            let clusters = m.clusters.iter().filter(|c| c.shares_cache).count();
+            let mut capacities: Vec<u32> = m.cpus.iter().map(|c| c.capacity).collect();
+            capacities.sort_unstable();
+            capacities.dedup();
+            (m.nr_cpus(), m.cores.len(), clusters, m.llcs.len(), m.nodes.len(), capacities)
+        };
+        assert_eq!(parts("one-llc"), (8, 8, 0, 1, 1, vec![1024]));
+        assert_eq!(parts("smt"), (16, 8, 0, 2, 1, vec![1024]));
+        assert_eq!(parts("clustered"), (48, 48, 12, 2, 2, vec![1024]));
+        assert_eq!(parts("hikey960").5, [462, 1024]);
+        assert_eq!(parts("three-capacities"), (8, 8, 0, 1, 1, vec![250, 600, 1024]));
+        assert_eq!(parts("two-nodes"), (32, 32, 0, 2, 2, vec![1024]));
+    }
+}
