@@ -36,6 +36,7 @@ pub mod calibrate;
 pub mod comparison;
 pub mod experiment;
 pub mod fail_if;
+pub mod free;
 pub mod metric;
 pub mod published;
 pub mod readings;

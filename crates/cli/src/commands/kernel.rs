@@ -10,9 +10,12 @@ use fairground_linux::build::{BuiltKernel, Kernels, Record, Request, Step};
 use serde_json::{json, Value};
 
 use super::feature::ListFormat;
+use super::kernel_free::Free;
+use crate::circumstances::Jobs;
 use crate::error::{End, Failure};
 use crate::output::{complain, print};
 use crate::progress::Steps;
+use crate::workers::WorkerOptions;
 
 /// Name and version of the schema.
 const SCHEMA: &str = "fairground-kernels-1";
@@ -28,6 +31,44 @@ pub enum KernelCommand {
         #[arg(long, value_enum, default_value_t)]
         format: ListFormat,
     },
+    /// Compare our own scheduler with a built kernel's
+    Agree(Agree),
+}
+
+/// Compares our own scheduler with a built kernel's.
+#[derive(Args)]
+pub struct Agree {
+    /// As `kernel build --name` called it
+    name: String,
+    /// Each runs on its own, with the same seeds
+    #[arg(long, required = true)]
+    free: bool,
+    /// Preset or file; repeatable
+    #[arg(long, value_name = "MACHINE")]
+    machine: Vec<String>,
+    /// Built-in with options or an rt-app file; repeatable
+    #[arg(long, value_name = "WORKLOAD")]
+    workload: Vec<String>,
+    /// Ours [default: the preset that stands for the kernel's release]
+    #[arg(long, value_name = "fair:SPEC")]
+    preset: Option<String>,
+    /// Runs of each: seeds 1 to N
+    #[arg(long, value_name = "N", default_value = "4", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    seeds: u64,
+    /// How to print what was found
+    #[arg(long, value_enum, default_value_t)]
+    format: ListFormat,
+    #[command(flatten)]
+    jobs: Jobs,
+    #[command(flatten)]
+    workers: WorkerOptions,
+}
+
+impl Agree {
+    fn run(self) -> Result<End, Failure> {
+        let Agree { name, machine: machines, workload: workloads, preset, seeds, format, jobs, workers, .. } = self;
+        Free { name, machines, workloads, preset, seeds, jobs, workers, format }.run()
+    }
 }
 
 /// Builds the scheduler of a source tree.
@@ -53,6 +94,7 @@ impl KernelCommand {
     pub fn run(self) -> Result<End, Failure> {
         match self {
             KernelCommand::Build(build) => build.run(),
+            KernelCommand::Agree(agree) => agree.run(),
             KernelCommand::List { format } => {
                 list(format)?;
                 Ok(End::Done)

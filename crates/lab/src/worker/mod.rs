@@ -30,6 +30,7 @@ use nix::fcntl::{fcntl, FcntlArg, FdFlag, OFlag};
 use nix::sys::memfd::{memfd_create, MFdFlags};
 
 use crate::bench::Measured;
+use crate::free::Placements;
 use crate::setup::{Progress, Ran, RunError, Setup, Trace};
 use crate::spec::SchedSpec;
 
@@ -76,7 +77,9 @@ impl Workers {
                     Answer::Report(report) => Ok(report),
                     Answer::Refused(problem) => Err(RunError::Refused(problem)),
                     Answer::Failed(problem) | Answer::Fault(problem) => Err(RunError::Failed(problem)),
-                    Answer::Measured(_) => Err(RunError::Failed("the worker has done another job".into())),
+                    Answer::Placements(_) | Answer::Measured(_) => {
+                        Err(RunError::Failed("the worker has done another job".into()))
+                    }
                 };
                 Ran { outcome, trace: reply.trace_error.map_or(Ok(()), |e| Err(io::Error::other(e))) }
             }
@@ -93,7 +96,20 @@ impl Workers {
         match reply.answer {
             Answer::Measured(measured) => Ok(measured),
             Answer::Refused(problem) | Answer::Failed(problem) | Answer::Fault(problem) => Err(problem),
-            Answer::Report(_) => Err("the worker has done another job".into()),
+            Answer::Report(_) | Answer::Placements(_) => Err("the worker has done another job".into()),
+        }
+    }
+
+    /// Every placement of a run.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn placements(&self, setup: &Setup, spec: &SchedSpec, seed: u64) -> Result<Placements, String> {
+        let reply = self.send(setup, spec, seed, Order::Placements, None, None).map_err(|f| f.reason)?;
+        match reply.answer {
+            Answer::Placements(placements) => Ok(placements),
+            Answer::Refused(problem) | Answer::Failed(problem) | Answer::Fault(problem) => Err(problem),
+            Answer::Report(_) | Answer::Measured(_) => Err("the worker has done another job".into()),
         }
     }
 
