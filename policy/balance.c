@@ -306,7 +306,10 @@ u32 fg_newidle_spared(const struct fg_sys *sys, const struct fg_cpu *rq)
 
 u32 fg_newidle_gate(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_balance_walk *w)
 {
-	if (rq->avg_idle >= FG_MIGRATION_COST && rq->rd && rq->rd->overload)
+	/* v5.16: what the lowest domain has cost, however little that is. */
+	u64 needed = !feat(sys, FG_NEWIDLE_COST) ? FG_MIGRATION_COST : rq->sd ? rq->sd->max_newidle_lb_cost : 0;
+
+	if (rq->avg_idle >= needed && rq->rd && rq->rd->overload)
 		return 1;
 	/* Passed over; the lowest domain still says when its turn is. */
 	if (rq->sd)
@@ -328,7 +331,14 @@ u32 fg_newidle_domain(const struct fg_sys *sys, const struct fg_domain *sd, cons
 
 void fg_newidled_domain(const struct fg_sys *sys, struct fg_domain *sd, struct fg_balance_walk *w, u64 cost)
 {
-	sd->max_newidle_lb_cost = max_u64(sd->max_newidle_lb_cost, cost);
+	if (cost > sd->max_newidle_lb_cost) {
+		sd->max_newidle_lb_cost = cost;
+		/* v5.16: it is forgotten from a second after it was seen. */
+		if (feat(sys, FG_NEWIDLE_COST))
+			sd->next_decay = w->jiffies + sys->hz;
+	} else if (feat(sys, FG_NEWIDLE_COST)) {
+		decay_newidle_cost(sys, sd, w->jiffies);
+	}
 	w->cost += cost;
 	update_next_balance(sys, sd, w);
 }

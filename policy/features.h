@@ -147,7 +147,8 @@ FG_FEATURE(ACTIVE_LB_TASK, "active-lb-task", "", "-", "v5.12", 0,
 FG_FEATURE(ASYM_CAP_FULL, "asym-cap-full", "", "-", "v5.14", 1,
 	   "asymmetric domains are told from those with all capacities")
 FG_FEATURE(CAP_GREATER, "cap-greater", "", "-", "v5.14", 0, "groups are compared with a 5 % capacity margin")
-FG_FEATURE(NEWIDLE_COST, "newidle-cost", "", "-", "v5.16", 0, "the newly idle gate compares with the measured cost")
+FG_FEATURE(NEWIDLE_COST, "newidle-cost", "", "-", "v5.16", 1,
+	   "newly idle balancing needs as much idle time as it has cost lately, not always 0.5 ms")
 FG_FEATURE(NEWIDLE_STATS, "newidle-stats", "", "-", "<=v5.11", 1,
 	   "newly idle balancing brings the idle CPUs it looks at up to date; later only a round over all of them does")
 FG_FEATURE(NEWIDLE_PENDING, "newidle-pending", "", "-", "v5.15", 1,

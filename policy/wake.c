@@ -108,7 +108,7 @@ static s32 wake_affine_idle(const struct select_ctx *s)
 	s32 this_cpu = s->w->this_cpu, prev = s->prev;
 
 	/* An idle waker is an interrupt; its CPU is as good as prev if they share a cache, but prev has p's data. */
-	if (share_llc(s, this_cpu, prev) && probe_idle(s, this_cpu))
+	if (probe_idle(s, this_cpu) && share_llc(s, this_cpu, prev))
 		return probe_idle(s, prev) ? prev : this_cpu;
 	/* this CPU is about to be idle. */
 	if (s->sync) {

@@ -406,6 +406,34 @@ TEST(newidle_gate)
 	CHECK_EQ(fg_newidle_gate(&sys, &cpus[0], &w), 0);
 }
 
+TEST(newidle_gate_by_measured_cost)
+{
+	struct fg_balance_walk w = walk(0);
+	struct fg_domain *mc = cpus[0].sd;
+
+	sys.feat.value[FG_NEWIDLE_COST] = 1;
+	fg_newidle_begin(&sys, &w);
+	root.overload = 1;
+	mc->max_newidle_lb_cost = 3000;
+	cpus[0].avg_idle = 3000;
+	CHECK_EQ(fg_newidle_gate(&sys, &cpus[0], &w), 1);
+	cpus[0].avg_idle = 2999;
+	CHECK_EQ(fg_newidle_gate(&sys, &cpus[0], &w), 0);
+	/* a new maximum stands for a second: jiffies 1000 + 250 */
+	mc->next_decay = 999;
+	fg_newidled_domain(&sys, mc, &w, 5120);
+	CHECK_EQ(mc->max_newidle_lb_cost, 5120);
+	CHECK_EQ(mc->next_decay, 1250);
+	fg_newidled_domain(&sys, mc, &w, 10);
+	CHECK_EQ(mc->max_newidle_lb_cost, 5120);
+	/* then cheaper passes wear it down: 5120 * 253 / 256 */
+	w.jiffies = 1251;
+	fg_newidled_domain(&sys, mc, &w, 10);
+	CHECK_EQ(mc->max_newidle_lb_cost, 5060);
+	cpus[0].sd = 0;
+	CHECK_EQ(fg_newidle_gate(&sys, &cpus[0], &w), 1);
+}
+
 TEST(newly_idle_as_far_as_the_idle_time_pays)
 {
 	struct fg_balance_walk w = walk(0);
@@ -479,6 +507,7 @@ int main(void)
 	RUN(the_second_task_of_a_cpu_is_an_overload);
 	RUN(a_misfit_of_another_group_is_an_overload);
 	RUN(newidle_gate);
+	RUN(newidle_gate_by_measured_cost);
 	RUN(newly_idle_as_far_as_the_idle_time_pays);
 	RUN(features_say_what_they_can);
 	return test_report();

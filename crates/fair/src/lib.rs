@@ -52,3 +52,4 @@ pub use rq::VruntimeQueue;
 pub use sched::Fair;
 pub use shown::{note_words, pelt_averages, pelt_update, rule_name, rules, Placing, Pointers, Ring, Shown};
 pub use topology::{CpuMasks, Options, Topology};
+pub use why::{note_text, reasons};

@@ -45,7 +45,7 @@ impl Fair {
         let mut why = env.wants_reasons().then(|| why::take(&mut self.why));
         let verdict = self.world.select(task, &args, why.as_deref_mut());
         if let Some(why) = why {
-            why::tell(env, &args, &why);
+            why::reasons(flags, &why).for_each(|reason| env.reason(reason));
             self.why = Some(why);
         }
         env.charge(here, SoftCost::Probe, verdict.probes);

@@ -5,7 +5,7 @@ use fairground_machine::{CpuId, Machine};
 use crate::ffi::{self, *};
 use crate::topology::{Options, Topology};
 use crate::world::{WakeArgs, World};
-use crate::{FairError, Features};
+use crate::{why, FairError, Features};
 
 /// The policy's structs of one machine, with our topology, to be overwritten with somebody else's state.
 ///
@@ -152,8 +152,12 @@ impl Shown {
         self.world.pointers(cpu as usize)
     }
 
-    /// Where the policy puts the task. `why`: where it is to note what it looks at. Changes nothing.
-    pub fn select(&mut self, placing: &Placing, why: Option<&mut FgWhy>) -> FgVerdict {
+    /// Where the policy puts the task. `why`: where it is to note what it looks at, in place of what is there. Changes
+    /// nothing.
+    pub fn select(&mut self, placing: &Placing, mut why: Option<&mut FgWhy>) -> FgVerdict {
+        if let Some(why) = &mut why {
+            why::clear(why);
+        }
         for task in std::iter::once(placing.task).chain(placing.current) {
             self.world.tasks.grow_to(task as usize);
         }

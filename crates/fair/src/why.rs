@@ -1,10 +1,9 @@
-//! Why a placement ended where it did: the policy's own notes, and the circumstances around them, told to [`Env`].
+//! Why a placement ended where it did: the policy's own notes, and the circumstances around them.
 
 use fairground_machine::CpuId;
-use fairground_sim::{Env, Reason, NO_RULE};
+use fairground_sim::{Reason, NO_RULE};
 
 use crate::ffi::*;
-use crate::world::WakeArgs;
 
 /// What this crate notes; numbered behind the policy's [`NOTES`].
 const OWN_NOTES: [&str; 3] =
@@ -13,8 +12,9 @@ const SYNC: usize = 0;
 const INTERRUPT: usize = 1;
 const LOST: usize = 2;
 
-/// The words of a note; empty for an unknown one.
-pub(crate) fn note_text(note: u16) -> &'static str {
+/// The words of a note of a [`Reason`] given by [`reasons`]; empty for an unknown one. Numbers have places in them, see
+/// [`fairground_sim::Scheduler::note_text`].
+pub fn note_text(note: u16) -> &'static str {
     let note = usize::from(note);
     NOTES.get(note).or_else(|| OWN_NOTES.get(note.checked_sub(NOTES.len())?)).copied().unwrap_or("")
 }
@@ -22,23 +22,23 @@ pub(crate) fn note_text(note: u16) -> &'static str {
 /// An empty list for one placement, kept in `slot` between placements.
 pub(crate) fn take(slot: &mut Option<Box<FgWhy>>) -> Box<FgWhy> {
     let mut why = slot.take().unwrap_or_else(|| Box::new(FgWhy::zeroed()));
-    (why.nr, why.lost) = (0, 0);
+    clear(&mut why);
     why
 }
 
-/// Tells what led to a verdict: the circumstances, then what the policy looked at.
-pub(crate) fn tell(env: &mut Env, args: &WakeArgs, why: &FgWhy) {
-    if args.flags & FG_WF_SYNC != 0 {
-        env.reason(own(SYNC, 0));
-    }
-    if args.flags & FG_WF_IRQ != 0 {
-        env.reason(own(INTERRUPT, 0));
-    }
+/// Makes a list empty.
+pub(crate) fn clear(why: &mut FgWhy) {
+    (why.nr, why.lost) = (0, 0);
+}
+
+/// What led to a verdict: the circumstances (`flags` are `FG_WF_*`), then what the policy looked at. Rules are numbered
+/// as by [`crate::rules`], notes as by [`note_text`].
+pub fn reasons(flags: u32, why: &FgWhy) -> impl Iterator<Item = Reason> + '_ {
+    let sync = (flags & FG_WF_SYNC != 0).then(|| own(SYNC, 0));
+    let interrupt = (flags & FG_WF_IRQ != 0).then(|| own(INTERRUPT, 0));
+    let lost = (why.lost > 0).then(|| own(LOST, u64::from(why.lost)));
     let notes = why.note.get(..why.nr as usize).unwrap_or(&why.note);
-    notes.iter().for_each(|note| env.reason(reason(note)));
-    if why.lost > 0 {
-        env.reason(own(LOST, u64::from(why.lost)));
-    }
+    sync.into_iter().chain(interrupt).chain(notes.iter().map(reason)).chain(lost)
 }
 
 fn reason(note: &FgNote) -> Reason {

@@ -75,23 +75,33 @@ pub type Results = Vec<Vec<Result<RunReport, String>>>;
 /// # Errors
 /// If the threads cannot be had.
 pub fn run(plan: &Plan, runner: &dyn Runner, progress: &(dyn Fn() + Sync)) -> Result<Results, ExperimentError> {
-    // More threads than runs would only take time and memory.
-    let threads = plan.jobs.min(plan.scheds * plan.seeds.len()).max(1);
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()
-        .map_err(|e| ExperimentError::Threads { jobs: threads, cause: e.to_string() })?;
-    let jobs: Vec<(usize, u64)> =
-        (0..plan.scheds).flat_map(|sched| plan.seeds.iter().map(move |seed| (sched, *seed))).collect();
-    let one = |&(sched, seed): &(usize, u64)| {
+    let one = |sched: usize, seed: u64| {
         let report = checked(runner, sched, seed, plan.check_determinism);
         progress();
         report
     };
+    each(plan.scheds, &plan.seeds, plan.jobs, &one)
+}
+
+/// What `one` gives for each of so many schedulers with each seed, on so many threads: `[scheduler][seed]`.
+pub(crate) fn each<T: Send>(
+    scheds: usize,
+    seeds: &[u64],
+    jobs: usize,
+    one: &(dyn Fn(usize, u64) -> T + Sync),
+) -> Result<Vec<Vec<T>>, ExperimentError> {
+    // More threads than runs would only take time and memory.
+    let threads = jobs.min(scheds * seeds.len()).max(1);
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .map_err(|e| ExperimentError::Threads { jobs: threads, cause: e.to_string() })?;
+    let runs: Vec<(usize, u64)> = (0..scheds).flat_map(|sched| seeds.iter().map(move |seed| (sched, *seed))).collect();
     // One run at a time per thread: runs differ in length, and collect() keeps their order.
-    let flat: Vec<_> = pool.install(|| jobs.par_iter().with_max_len(1).map(one).collect());
+    let flat: Vec<T> =
+        pool.install(|| runs.par_iter().with_max_len(1).map(|(sched, seed)| one(*sched, *seed)).collect());
     let mut flat = flat.into_iter();
-    Ok((0..plan.scheds).map(|_| flat.by_ref().take(plan.seeds.len()).collect()).collect())
+    Ok((0..scheds).map(|_| flat.by_ref().take(seeds.len()).collect()).collect())
 }
 
 fn checked(runner: &dyn Runner, sched: usize, seed: u64, twice: bool) -> Result<RunReport, String> {

@@ -39,6 +39,7 @@ pub mod comparison;
 pub mod experiment;
 pub mod fail_if;
 pub mod fit;
+pub mod free;
 pub mod metric;
 pub mod published;
 pub mod readings;

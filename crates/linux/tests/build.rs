@@ -1,22 +1,16 @@
 //! Builds of real trees. Each test needs a tree: FAIRGROUND_TREE_6_12 and FAIRGROUND_TREE_6_1 name one of Debian's
 //! linux-source-6.12 and linux-source-6.1, unpacked. A test whose tree is not named says so and passes.
 
+#[path = "support/trees.rs"]
+mod trees;
+
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use fairground_linux::build::{BuildError, Built, Kernels, Request};
 use tempfile::TempDir;
-
-/// A tree from the environment.
-fn tree(variable: &str) -> Option<PathBuf> {
-    let tree = std::env::var_os(variable).filter(|v| !v.is_empty()).map(PathBuf::from);
-    if tree.is_none() {
-        eprintln!("SKIPPED: {variable} names no kernel tree");
-    }
-    tree
-}
+use trees::{copy, tree};
 
 /// Everything below a directory that a build could write: names, sizes and dates.
 fn snapshot(dir: &Path) -> Vec<String> {
@@ -30,30 +24,6 @@ fn snapshot(dir: &Path) -> Vec<String> {
     }
     entries.sort();
     entries
-}
-
-/// A tree like `of` whose scheduler can be edited: the rest are links.
-fn copy(of: &Path) -> TempDir {
-    let dir = tempfile::tempdir().unwrap();
-    let link_all = |sub: &str, except: &str| {
-        fs::create_dir_all(dir.path().join(sub)).unwrap();
-        for entry in fs::read_dir(of.join(sub)).unwrap() {
-            let entry = entry.unwrap();
-            if entry.file_name() != except {
-                symlink(entry.path(), dir.path().join(sub).join(entry.file_name())).unwrap();
-            }
-        }
-    };
-    link_all("", "kernel");
-    link_all("kernel", "sched");
-    fs::create_dir(dir.path().join("kernel/sched")).unwrap();
-    for entry in fs::read_dir(of.join("kernel/sched")).unwrap() {
-        let entry = entry.unwrap();
-        if entry.path().is_file() {
-            fs::copy(entry.path(), dir.path().join("kernel/sched").join(entry.file_name())).unwrap();
-        }
-    }
-    dir
 }
 
 /// Appends C text to the tree's fair.c.

@@ -1,6 +1,8 @@
 //! A kernel that was built from a tree, named by `FAIRGROUND_LIBKSCHED`, on machines of several shapes: no warning, no
 //! fault, checkers and audit quiet, the same events twice. Without that variable there is nothing to test.
 
+#[path = "support/machines.rs"]
+mod machines;
 mod support;
 
 use std::path::PathBuf;
@@ -10,36 +12,15 @@ use std::time::Instant;
 
 use fairground_linux::{die, Kernel, Linux};
 use fairground_machine::testing::Shape;
-use fairground_machine::{Cluster, CpuId, CpuMask, Machine};
+use fairground_machine::{CpuId, CpuMask, Machine};
 use fairground_sim::{Config, Engine, Event, EventKind, Governor, HashObserver, Observer};
 use fairground_workload::testing::Random;
 use fairground_workload::{Amount, Op, Policy, ProgramBuilder, SchedAttr, Start, Workload};
+use machines::server;
 use support::{alone, in_child};
 
 fn library() -> Option<PathBuf> {
     std::env::var_os("FAIRGROUND_LIBKSCHED").map(PathBuf::from)
-}
-
-/// `nodes` packages of equal CPUs, in cores of `threads` with neighbouring ids, in clusters of `cluster` CPUs that
-/// share a cache (0: none), one last-level cache a node.
-fn server(nr_cpus: u32, nodes: u32, cluster: u32, threads: u32) -> Machine {
-    let mut m = Machine::symmetric(nr_cpus as usize);
-    let per_node = nr_cpus / nodes;
-    let part =
-        |size: u32| -> Vec<CpuMask> { (0..nr_cpus / size).map(|i| (i * size..(i + 1) * size).collect()).collect() };
-    for cpu in &mut m.cpus {
-        (cpu.core, cpu.node) = (cpu.id / threads, cpu.id / per_node);
-        (cpu.llc, cpu.package) = (cpu.node, cpu.node);
-        cpu.cluster = cpu.id.checked_div(cluster).unwrap_or(cpu.node);
-    }
-    m.cores = part(threads);
-    (m.nodes, m.llcs, m.packages) = (part(per_node), part(per_node), part(per_node));
-    let clusters = part(if cluster > 0 { cluster } else { per_node });
-    let whole = |cpus| Cluster { cpus, shares_cache: cluster > 0, active_mw: 50.0, idle_mw: 50.0 };
-    m.clusters = clusters.into_iter().map(whole).collect();
-    m.numa_distance = (0..nodes).map(|a| (0..nodes).map(|b| if a == b { 10 } else { 20 }).collect()).collect();
-    m.cpu_types[0].smt_throughput = if threads > 1 { vec![1000, 1250] } else { vec![1000] };
-    m
 }
 
 /// Counts changes of clocks.

@@ -313,7 +313,7 @@ impl Env {
         self.requests.push(Request::Decided(decision));
     }
 
-    /// Whether somebody asks why: if not, reasons are dropped. The answer must not change a decision.
+    /// Whether somebody asks why: if not, reasons are dropped. The answer must not change who goes where.
     pub fn wants_reasons(&self) -> bool {
         self.wants_reasons
     }

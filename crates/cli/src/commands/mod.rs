@@ -7,6 +7,7 @@ mod compare;
 mod explain;
 mod feature;
 mod kernel;
+mod kernel_free;
 mod machine;
 mod reproduce;
 mod run;

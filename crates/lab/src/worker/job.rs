@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bench::Measured;
 use crate::experiment::RunReport;
+use crate::free::Placements;
 use crate::setup::TraceHead;
 
 /// One run. Everything it depends on is in here: no file is read again.
@@ -36,6 +37,8 @@ pub struct Job {
 pub enum Order {
     /// Its figures, and its events if they are wanted.
     Run(Option<TraceHead>),
+    /// Every placement, by its rule.
+    Placements,
     /// Our own speed.
     Measure {
         /// Take the time of every wakeup and fork.
@@ -52,6 +55,22 @@ pub enum Order {
         /// And its steps of PELT.
         pelt: bool,
     },
+}
+
+impl Order {
+    /// The reasons of placements are wanted.
+    pub fn why(&self) -> bool {
+        match self {
+            Order::Run(head) => head.as_ref().is_some_and(|h| h.why),
+            Order::Placements | Order::Agree { .. } => false,
+            Order::Measure { why, .. } => *why,
+        }
+    }
+
+    /// So are their rules.
+    pub fn rules(&self) -> bool {
+        self.why() || matches!(self, Order::Placements)
+    }
 }
 
 /// How far a worker may go.
@@ -98,6 +117,8 @@ pub struct Reply {
 pub enum Answer {
     /// Its figures.
     Report(RunReport),
+    /// Every placement.
+    Placements(Placements),
     /// Our own speed.
     Measured(Measured),
     /// What was judged, as [`fairground_linux::agree::Agreement::json`] says it.

@@ -33,6 +33,7 @@ use nix::sys::memfd::{memfd_create, MFdFlags};
 use serde_json::Value;
 
 use crate::bench::Measured;
+use crate::free::Placements;
 use crate::setup::{Progress, Ran, RunError, Setup, Trace};
 use crate::spec::SchedSpec;
 
@@ -82,7 +83,9 @@ impl Workers {
                     Answer::Report(report) => Ok(report),
                     Answer::Refused(problem) => Err(RunError::Refused(problem)),
                     Answer::Failed(problem) | Answer::Fault(problem) => Err(RunError::Failed(problem)),
-                    Answer::Measured(_) | Answer::Agreement(_) => Err(RunError::Failed(ANOTHER_JOB.into())),
+                    Answer::Measured(_) | Answer::Agreement(_) | Answer::Placements(_) => {
+                        Err(RunError::Failed(ANOTHER_JOB.into()))
+                    }
                 };
                 Ran { outcome, trace: reply.trace_error.map_or(Ok(()), |e| Err(io::Error::other(e))) }
             }
@@ -99,7 +102,7 @@ impl Workers {
         match reply.answer {
             Answer::Measured(measured) => Ok(measured),
             Answer::Refused(problem) | Answer::Failed(problem) | Answer::Fault(problem) => Err(problem),
-            Answer::Report(_) | Answer::Agreement(_) => Err(ANOTHER_JOB.into()),
+            Answer::Report(_) | Answer::Agreement(_) | Answer::Placements(_) => Err(ANOTHER_JOB.into()),
         }
     }
 
@@ -113,7 +116,20 @@ impl Workers {
         match reply.answer {
             Answer::Agreement(found) => Ok(found),
             Answer::Refused(problem) | Answer::Failed(problem) | Answer::Fault(problem) => Err(problem),
-            Answer::Report(_) | Answer::Measured(_) => Err(ANOTHER_JOB.into()),
+            Answer::Report(_) | Answer::Measured(_) | Answer::Placements(_) => Err(ANOTHER_JOB.into()),
+        }
+    }
+
+    /// Every placement of a run.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn placements(&self, setup: &Setup, spec: &SchedSpec, seed: u64) -> Result<Placements, String> {
+        let reply = self.send(setup, spec, seed, Order::Placements, None, None).map_err(|f| f.reason)?;
+        match reply.answer {
+            Answer::Placements(placements) => Ok(placements),
+            Answer::Refused(problem) | Answer::Failed(problem) | Answer::Fault(problem) => Err(problem),
+            Answer::Report(_) | Answer::Measured(_) | Answer::Agreement(_) => Err(ANOTHER_JOB.into()),
         }
     }
 

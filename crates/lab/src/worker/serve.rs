@@ -1,5 +1,6 @@
 //! The worker's side: one job, one run, one answer.
 
+use std::error::Error;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{FromRawFd, OwnedFd};
@@ -7,7 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 
-use fairground_linux::agree::Asked;
+use fairground_linux::agree::{preset_for, Asked, Watcher};
 use fairground_linux::{Kernel, Linux};
 use fairground_machine::Machine;
 use fairground_sim::Scheduler;
@@ -23,6 +24,7 @@ use super::signals;
 use crate::around::{Around, Call, Site};
 use crate::bench::Measured;
 use crate::experiment::contained;
+use crate::free::Placements;
 use crate::setup::{RunError, Setup};
 use crate::spec::{fair, SchedSpec, SpecError};
 
@@ -130,11 +132,27 @@ pub(super) fn kernel(library: i32, job: &Job, machine: &Machine) -> Result<Kerne
 pub fn scheduler(job: &Job, machine: &Arc<Machine>) -> Result<Box<dyn Scheduler>, String> {
     if let Some(library) = job.descriptors.library {
         let kernel = kernel(library, job, machine)?;
-        return Ok(Box::new(Linux::new(kernel, fault).map_err(|e| e.full())?));
+        return linux(kernel, job, machine).map_err(|e| e.to_string());
     }
     let spec: SchedSpec = job.sched.parse().map_err(|e: SpecError| e.to_string())?;
     let features = spec.features().ok_or("the kernel's library was not handed over")?;
     fair(features, machine).map_err(|e| e.to_string())
+}
+
+/// A kernel under test. It names no rules and gives no reasons: if those are wanted, our policy decides beside it.
+fn linux(kernel: Kernel, job: &Job, machine: &Arc<Machine>) -> Result<Box<dyn Scheduler>, Box<dyn Error>> {
+    let watcher = if job.order.rules() {
+        let (features, unobserved) = (preset_for(&kernel.release())?, kernel.unobserved());
+        let (watcher, _) = Watcher::new(machine, &features, kernel.hz(), &unobserved, Asked::default())?;
+        Some(if job.order.why() { watcher.with_reasons() } else { watcher })
+    } else {
+        None
+    };
+    let mut linux = Linux::new(kernel, fault)?;
+    if let Some(watcher) = watcher {
+        linux.watch(Box::new(watcher));
+    }
+    Ok(Box::new(linux))
 }
 
 fn work(job: &Job, place: &'static Place, make: &Make) -> Reply {
@@ -150,6 +168,7 @@ fn work(job: &Job, place: &'static Place, make: &Make) -> Reply {
         let made = || within_boot(place, || make(job, &machine)).map(|sched| Box::new(Around::new(sched, place)));
         match &job.order {
             Order::Run(_) => Ok(run(job, place, &setup, made()?)),
+            Order::Placements => Ok(placements(&setup, made()?, job.config.seed)),
             Order::Measure { timed, why } => Ok(measure(&setup, made()?, *timed, *why)),
             Order::Agree { preset, picks, pelt } => {
                 let asked = Asked { picks: *picks, pelt: *pelt };
@@ -184,6 +203,14 @@ fn run(job: &Job, place: &Place, setup: &Setup, sched: Box<dyn Scheduler>) -> Re
         Err(error) => Answer::Refused(error.to_string()),
     };
     Reply { answer, trace_error: ran.trace.err().map(|e| e.to_string()) }
+}
+
+fn placements(setup: &Setup, sched: Box<dyn Scheduler>, seed: u64) -> Reply {
+    let answer = match Placements::of(setup, sched, seed) {
+        Ok(placements) => Answer::Placements(placements),
+        Err(problem) => Answer::Failed(problem),
+    };
+    Reply { answer, trace_error: None }
 }
 
 fn measure(setup: &Setup, sched: Box<dyn Scheduler>, timed: bool, why: bool) -> Reply {

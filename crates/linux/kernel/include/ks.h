@@ -30,13 +30,13 @@
 
 /* Work that takes time, counted where it happens and priced by the host. Kinds as SoftCost of crates/machine. */
 #define KS_WORK_WAKEUP 0
-#define KS_WORK_PROBE 1		/* another CPU's run queue is looked at by a placement of a wakeup */
-#define KS_WORK_GROUP_CPU 2	/* the same by fork, exec or balancing */
+#define KS_WORK_PROBE 1		/* a placement of a wakeup looks whether a CPU is free */
+#define KS_WORK_GROUP_CPU 2	/* fork, exec or balancing look at a CPU's load */
 #define KS_WORK_ENQUEUE 3
 #define KS_WORK_DEQUEUE 4
 #define KS_WORK_PICK 5
 #define KS_WORK_TICK 6
-#define KS_WORK_MIGRATE 7	/* a queued task is taken to another run queue */
+#define KS_WORK_MIGRATE 7	/* a task's CPU changes */
 #define KS_NR_WORKS 8
 
 #define KS_WAKE 0

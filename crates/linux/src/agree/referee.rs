@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use fairground_fair::ffi::*;
-use fairground_fair::{rule_name, FairError, Features, Placing, Shown};
+use fairground_fair::{reasons, rule_name, FairError, Features, Placing, Shown};
 use fairground_machine::{CpuId, Machine};
+use fairground_sim::Reason;
 use serde_json::{json, Value};
 
 use super::case::{About, Case, Question};
@@ -37,6 +38,8 @@ pub struct Referee {
     shower: Shower,
     /// All that the policy asks for is kept by the kernel.
     observable: bool,
+    /// What our policy looked at last, if that is wanted, and under which `FG_WF_*`.
+    noted: Option<(u32, Box<FgWhy>)>,
     /// What is being decided, and our verdict.
     pending: Option<Pending>,
     tally: Tally,
@@ -66,7 +69,18 @@ impl Referee {
         let shower = Shower::new(&mut shown);
         let observable = !needs(&features).iter().any(|need| unobserved.iter().any(|u| u == need));
         let (tally, disagreements) = (Tally::default(), Vec::new());
-        Ok(Referee { machine, features, shown, shower, observable, pending: None, tally, disagreements })
+        let (noted, pending) = (None, None);
+        Ok(Referee { machine, features, shown, shower, observable, noted, pending, tally, disagreements })
+    }
+
+    /// The reasons of placements are wanted, see [`Self::reasons`].
+    pub fn note_reasons(&mut self) {
+        self.noted = Some((0, Box::new(FgWhy::zeroed())));
+    }
+
+    /// What our policy looked at on its way to the verdict of the last placement; nothing unless it was told to note it.
+    pub fn reasons(&self) -> impl Iterator<Item = Reason> + '_ {
+        self.noted.iter().flat_map(|(flags, why)| reasons(*flags, why))
     }
 
     /// A placement is about to be decided: nothing of it has happened yet.
@@ -89,7 +103,11 @@ impl Referee {
         let now = jiffies * self.shower.tick_ns();
         let flags = p.flags | kind_flag;
         let placing = Placing { task: p.task, current: p.current, now, this_cpu: p.this_cpu, flags };
-        let verdict = self.shown.select(&placing, None);
+        let why = self.noted.as_mut().map(|(noted, why)| {
+            *noted = flags;
+            &mut **why
+        });
+        let verdict = self.shown.select(&placing, why);
         let (ours, rule) = (i64::from(verdict.cpu), rule_name(verdict.rule));
         self.pending = Some(Pending { kind: p.kind, question: Question::Place(placing), ours, rule });
     }
@@ -178,7 +196,7 @@ fn needs(features: &Features) -> Vec<&'static str> {
         (mode == FG_SIS_UTIL, "fg_llc.nr_idle_scan"),
         (by_llc, "fg_domain.imb_numa_nr"),
         (!features.on(FG_LB_P09), "fg_cpu.queued"),
-        (features.on(FG_BREAK_EVEN), "fg_cpu.idle_entered"),
+        (features.on(FG_BREAK_EVEN), "fg_cpu.break_even"),
         (features.on(FG_CAP_INVERSION), "fg_cpu.cpu_capacity_inverted"),
         (features.on(FG_WAKE_CAP), "fg_root.max_cpu_capacity"),
     ];

@@ -6,9 +6,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use fairground_fair::ffi::{FgCpu, FgDomain, FgGroup, FgLlc, FgTask};
-use fairground_fair::{rules, FairError, Features};
+use fairground_fair::{note_text, rules, FairError, Features};
 use fairground_machine::{CpuId, Machine};
-use fairground_sim::TaskId;
+use fairground_sim::{Reason, TaskId};
 use serde_json::{json, Value};
 
 use super::pelt::Step;
@@ -68,6 +68,12 @@ impl Watcher {
         let agreement = Rc::new(RefCell::new(Agreement { topology, referee, pelt, asked, compared: false }));
         Ok((Watcher { agreement: Rc::clone(&agreement) }, agreement))
     }
+
+    /// Gives the reasons of our policy too, to whoever asks why.
+    pub fn with_reasons(self) -> Watcher {
+        self.agreement.borrow_mut().referee.note_reasons();
+        self
+    }
 }
 
 impl Agreement {
@@ -109,6 +115,10 @@ impl Watch for Watcher {
         Some(number.unwrap_or(rules().len()) as u16)
     }
 
+    fn reasons(&mut self, tell: &mut dyn FnMut(Reason)) {
+        self.agreement.borrow().referee.reasons().for_each(tell);
+    }
+
     fn picking(&mut self, kernel: &Reader, cpu: CpuId) {
         self.agreement.borrow_mut().referee.picking(&KernelState::new(kernel.kernel()), cpu);
     }
@@ -137,6 +147,10 @@ impl Watch for Watcher {
     fn rules(&self) -> Vec<(&'static str, &'static str)> {
         let unexplained = ("unexplained", "our policy would have decided otherwise");
         rules().iter().copied().chain([unexplained]).collect()
+    }
+
+    fn note_text(&self, note: u16) -> &'static str {
+        note_text(note)
     }
 }
 

@@ -8,7 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::ffi::{c_char, c_void, CStr};
 
 use fairground_machine::{CpuId, SoftCost};
-use fairground_sim::{Decision, DecisionKind, Env, Ipi, MigrateCause, TaskId, Time};
+use fairground_sim::{Decision, DecisionKind, Env, Ipi, MigrateCause, Reason, TaskId, Time, NO_RULE};
 
 use super::{FatalSink, Reader, Watch};
 use crate::abi::*;
@@ -219,6 +219,20 @@ impl Desk {
         };
         watch.as_mut().map(|w| f(&mut **w, &self.reader))
     }
+
+    /// Of the placement that the watcher has just been told of.
+    fn tell_reasons(&self) {
+        if !self.env(|env| env.wants_reasons()) {
+            return;
+        }
+        let tell = |mut reason: Reason| {
+            if reason.rule != NO_RULE {
+                reason.rule += super::NR_OWN_RULES;
+            }
+            self.env(|env| env.reason(reason));
+        };
+        self.watcher(|w, _| w.reasons(&mut { tell }));
+    }
 }
 
 /// The desk of a callback.
@@ -299,6 +313,9 @@ unsafe extern "C" fn placed(this: *mut c_void, p: *const KsPlacement) {
         probes: p.probes,
         group_cpus: p.group_cpus,
     };
+    if rule.is_some() {
+        desk.tell_reasons();
+    }
     desk.env(|env| env.decided(decision));
 }
 

@@ -230,6 +230,10 @@ impl Scheduler for Linux {
         self.rules.get(rule as usize).map_or("", |(_, text)| text)
     }
 
+    fn note_text(&self, note: u16) -> &str {
+        self.desk.watch.borrow().as_ref().map_or("", |watcher| watcher.note_text(note))
+    }
+
     fn notes(&self) -> Vec<String> {
         let built = format!("linux: {}, HZ {}", self.kernel.release(), self.kernel.hz());
         let said = self.desk.lines().into_iter().map(|line| format!("kernel says: {line}"));

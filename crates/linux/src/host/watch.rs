@@ -2,7 +2,7 @@
 
 use fairground_fair::ffi::{FgCpu, FgTask};
 use fairground_machine::CpuId;
-use fairground_sim::TaskId;
+use fairground_sim::{Reason, TaskId};
 
 use crate::abi::{KsKernel, KsPelt, KsPlacement};
 
@@ -33,6 +33,10 @@ pub trait Watch {
         None
     }
 
+    /// Asked after a [`Self::placed`] that gave a rule, if somebody wants to know why: what spoke for the decision. Rules are numbered as by
+    /// [`Self::rules`], notes as by [`Self::note_text`].
+    fn reasons(&mut self, _tell: &mut dyn FnMut(Reason)) {}
+
     /// A fair pick on `cpu` begins.
     fn picking(&mut self, _kernel: &Reader, _cpu: CpuId) {}
 
@@ -51,6 +55,11 @@ pub trait Watch {
     /// Names of the rules that [`Self::placed`] gives, by their number, each with what it says as a clause; asked once.
     fn rules(&self) -> Vec<(&'static str, &'static str)> {
         Vec::new()
+    }
+
+    /// The words of a note of [`Self::reasons`], see [`fairground_sim::Scheduler::note_text`].
+    fn note_text(&self, _note: u16) -> &'static str {
+        ""
     }
 }
 

@@ -1,7 +1,7 @@
 # tree: 6.1 6.12
 # file: kernel/sched/fair.c
 # scheduler: fair:debian-TREE+break-even=exit-latency
-# shape: two-nodes
+# shape: two-nodes-equal-exits
 #
 # Equally deep idle CPUs of a group are ranked by the deadline that the run queue remembers, not by their time stamps.
 s/^\tunsigned int min_exit_latency = UINT_MAX;$/&\n\tu64 first_to_pay = U64_MAX;/

@@ -63,18 +63,20 @@ static void ks_idle_enter(s32 cpu, u32 index, u64 exit_latency, u64 residency)
 {
 	struct cpuidle_state *state = per_cpu_ptr(&idle_states, cpu);
 
+	ks_enter(cpu);
 	state->exit_latency = div_u64(exit_latency, NSEC_PER_USEC);
 	state->target_residency = div_u64(residency, NSEC_PER_USEC);
 #ifdef KS_HAS_IDLE_STATE_NS
 	state->exit_latency_ns = exit_latency;
 	state->target_residency_ns = residency;
 #endif
-	cpu_rq(cpu)->idle_state = state;
+	sched_idle_set_state(state);
 }
 
 static void ks_idle_exit(s32 cpu)
 {
-	cpu_rq(cpu)->idle_state = NULL;
+	ks_enter(cpu);
+	sched_idle_set_state(NULL);
 }
 
 static void ks_freq_scale(s32 cpu, u32 scale)

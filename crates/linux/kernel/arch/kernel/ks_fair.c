@@ -4,6 +4,9 @@
 #include "hooked.h"
 #include "pick_hook.h"
 #include "balance_hook.h"
+
+#define available_idle_cpu(cpu) (ks_count_probe(cpu), available_idle_cpu(cpu))
+
 #include "../../../kernel/sched/fair.c"
 #include "balance_hook.c"
 #include "read.c"

@@ -336,6 +336,9 @@ static void read_idle(struct rq *rq, struct fg_cpu *to)
 	to->wake_avg_idle = rq->wake_avg_idle;
 	to->wake_stamp = read_jiffies(rq->wake_stamp);
 #endif
+#ifdef KS_HAS_RQ_BREAK_EVEN
+	to->break_even = rq->break_even;
+#endif
 	to->next_balance = read_jiffies(rq->next_balance);
 #ifdef CONFIG_NO_HZ_COMMON
 	to->tick_stopped = rq->nohz_tick_stopped;
@@ -604,12 +607,15 @@ static u32 read_groups(s32 cpu, u32 n, struct fg_group *to, u32 max)
 
 /* What a decision could ask for and this tree cannot tell. */
 static const char unobserved[] =
-	"fg_cpu.queued fg_cpu.idle_entered fg_cpu.pd"
+	"fg_cpu.queued fg_cpu.pd"
 #ifndef KS_HAS_TTWU_PENDING
 	" fg_cpu.ttwu_pending"
 #endif
 #ifndef KS_HAS_CLOCK_IDLE
 	" fg_cpu.clock_idle fg_cpu.clock_pelt_idle"
+#endif
+#ifndef KS_HAS_RQ_BREAK_EVEN
+	" fg_cpu.break_even"
 #endif
 #ifndef KS_HAS_WAKE_AVG_IDLE
 	" fg_cpu.wake_avg_idle fg_cpu.wake_stamp"

@@ -102,17 +102,20 @@ void ks_inherit(struct task_struct *p, const struct ks_attr *attr);
 
 /* ---- watch.c: what is counted and told ------------------------------------------------------------------------- */
 
-/* Looks at other CPUs' run queues are counted as this kind of work; KS_NR_WORKS: not at all. */
+/* Looks at run queues are counted as this kind of work; KS_NR_WORKS: not at all. Several in a row at one are one look. */
 extern u32 ks_look_kind;
 extern int ks_look_last;
 void ks_count_look(int cpu);
 
 static inline struct rq *ks_look(int cpu)
 {
-	if (ks_look_kind != KS_NR_WORKS && cpu != ks_look_last && cpu != ks_cpu)
+	if (ks_look_kind != KS_NR_WORKS && cpu != ks_look_last)
 		ks_count_look(cpu);
 	return &per_cpu(runqueues, cpu);
 }
+
+/* A wakeup asks whether a CPU is free. */
+void ks_count_probe(int cpu);
 
 /* Sets what looks count as for a while; give the result to the next call. */
 static inline u32 ks_look_as(u32 kind)

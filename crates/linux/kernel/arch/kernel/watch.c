@@ -11,6 +11,7 @@ u32 ks_cause = KS_CAUSE_BALANCE;
 struct task_struct *ks_told;
 
 /* Of the placement that is being decided. */
+static bool is_wake;
 static u32 probes, group_cpus;
 
 void ks_count_look(int cpu)
@@ -23,6 +24,15 @@ void ks_count_look(int cpu)
 	ks_call(work, ks_look_kind, 1);
 }
 
+void ks_count_probe(int cpu)
+{
+	if (!is_wake)
+		return;
+	ks_look_last = cpu;
+	probes++;
+	ks_call(work, KS_WORK_PROBE, 1);
+}
+
 /* RT tasks are pushed and pulled from many places; what moves them otherwise has set its own cause. */
 void ks_task_moves(struct task_struct *p, int to)
 {
@@ -31,8 +41,7 @@ void ks_task_moves(struct task_struct *p, int to)
 
 	if (number == KS_NONE || from == to)
 		return;
-	if (READ_ONCE(p->on_rq))
-		ks_call(work, KS_WORK_MIGRATE, 1);
+	ks_call(work, KS_WORK_MIGRATE, 1);
 	ks_call(migrated, number, from, to, balancing && rt_task(p) ? KS_CAUSE_RT : ks_cause);
 }
 
@@ -76,6 +85,18 @@ static u32 fg_wake_flags(int flags)
 	return to;
 }
 
+/*
+ * What the looks of a placement count as. Forks and execs look at the statistics of groups. Of wakeups each question
+ * whether a CPU is free counts, see ks_count_probe(), and nothing else, but where energy is estimated from what all CPUs
+ * have to do.
+ */
+static u32 looks_of(u32 kind)
+{
+	if (kind != KS_WAKE)
+		return KS_WORK_GROUP_CPU;
+	return sched_energy_enabled() ? KS_WORK_PROBE : KS_NR_WORKS;
+}
+
 static int watch_select(struct task_struct *p, int prev, int flags)
 {
 	struct ks_placement placement = {
@@ -94,12 +115,17 @@ static int watch_select(struct task_struct *p, int prev, int flags)
 	ks_call_if(placing, &placement);
 	probes = 0;
 	group_cpus = 0;
-	look = ks_look_as(placement.kind == KS_WAKE ? KS_WORK_PROBE : KS_WORK_GROUP_CPU);
+	look = ks_look_as(looks_of(placement.kind));
+	is_wake = placement.kind == KS_WAKE;
 	placement.chosen = tree_class(p)->select_task_rq(p, prev, flags);
+	is_wake = false;
 	ks_look_as(look);
 	placement.probes = probes;
 	placement.group_cpus = group_cpus;
 	ks_call(placed, &placement);
+	/* The tree sets a child's CPU without set_task_cpu(). */
+	if (placement.kind == KS_FORK && placement.chosen != prev)
+		ks_call(work, KS_WORK_MIGRATE, 1);
 	return placement.chosen;
 }
 
@@ -107,8 +133,9 @@ static int watch_select(struct task_struct *p, int prev, int flags)
 
 static void watch_enqueue(struct rq *rq, struct task_struct *p, int flags)
 {
-	tree_class(p)->enqueue_task(rq, p, flags);
+	/* First, since queueing may ask for a reschedule. */
 	ks_call(work, KS_WORK_ENQUEUE, 1);
+	tree_class(p)->enqueue_task(rq, p, flags);
 	if (flags & ENQUEUE_WAKEUP)
 		ks_tell_enqueued(p);
 }

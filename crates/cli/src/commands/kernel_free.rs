@@ -1,0 +1,133 @@
+//! `fairground kernel agree --free`: a built kernel and our own scheduler, each on its own.
+
+use std::fmt::Write;
+
+use fairground_lab::free::{self, Agreement, Divergence};
+use fairground_linux::agree::preset_for;
+use fairground_linux::build::Kernels;
+use serde_json::{json, Value};
+
+use super::feature::ListFormat;
+use crate::circumstances::{Circumstances, GovernorName, Jobs};
+use crate::error::{run_failed, End, Failure};
+use crate::output::print;
+use crate::progress::Steps;
+use crate::workers::WorkerOptions;
+
+/// Name and version of the schema.
+const SCHEMA: &str = "fairground-free-1";
+
+/// Where placement matters and balancing does not: fewer runnable tasks than CPUs.
+const MACHINES: [&str; 2] = ["hikey960", "epyc-7742-2p"];
+const WORKLOADS: [&str; 3] =
+    ["sched-pipe:loops=5000,threads", "sched-pipe:loops=5000", "periodic:tasks=6,duty=15,duration=2"];
+
+/// What to compare.
+pub struct Free {
+    /// The kernel, a name in the cache.
+    pub name: String,
+    /// None: those where balancing does not matter.
+    pub machines: Vec<String>,
+    /// The same.
+    pub workloads: Vec<String>,
+    /// Ours; none: the preset that stands for the kernel's release.
+    pub preset: Option<String>,
+    /// Runs of each.
+    pub seeds: u64,
+    /// Threads.
+    pub jobs: Jobs,
+    /// How far each run may go.
+    pub workers: WorkerOptions,
+    /// Layout.
+    pub format: ListFormat,
+}
+
+/// One machine with one workload.
+struct Row {
+    machine: String,
+    workload: String,
+    agreement: Agreement,
+}
+
+impl Free {
+    pub fn run(self) -> Result<End, Failure> {
+        let kernel = Kernels::user()?.find(&self.name)?;
+        let ours = match &self.preset {
+            Some(preset) => preset.clone(),
+            None => preset_for(&kernel.record.release)?.to_string(),
+        };
+        let scheds = [format!("linux:{}", self.name), ours];
+        let seeds: Vec<u64> = (1..=self.seeds).collect();
+        let steps = Steps::new();
+        let mut rows = Vec::new();
+        for machine in or_default(&self.machines, &MACHINES) {
+            for workload in or_default(&self.workloads, &WORKLOADS) {
+                steps.tell(&format!("{machine}, {workload}"));
+                let mut setup =
+                    Circumstances::with_governor(GovernorName::default()).setup(&machine, &workload, &scheds)?;
+                setup.config.hz = kernel.record.hz;
+                setup.workers = self.workers.workers();
+                let failed = |why: String| run_failed(format!("{machine}, {workload}: {why}"));
+                let agreement = free::agree(&setup, &seeds, self.jobs.count())?.map_err(failed)?;
+                rows.push(Row { machine: machine.clone(), workload, agreement });
+            }
+        }
+        drop(steps);
+        print(&match self.format {
+            ListFormat::Text => rows.iter().map(|row| text(row, &scheds)).collect::<Vec<_>>().join("\n"),
+            ListFormat::Json => format!("{:#}\n", document(&rows, &scheds)),
+        })?;
+        Ok(End::Done)
+    }
+}
+
+fn or_default(given: &[String], default: &[&str]) -> Vec<String> {
+    match given {
+        [] => default.iter().map(|name| name.to_string()).collect(),
+        given => given.to_vec(),
+    }
+}
+
+fn text(row: &Row, scheds: &[String; 2]) -> String {
+    let Agreement { runs, wakeups, shares, figures, balanced_per_s, divergence } = &row.agreement;
+    let mut out = format!("{}, {}, {runs} runs of each\n", row.machine, row.workload);
+    let _ = writeln!(out, "  {:24} {:>16} {:>16}", "", scheds[0], "ours");
+    let _ = writeln!(out, "  {:24} {:>16} {:>16}", "wakeups", wakeups[0], wakeups[1]);
+    for share in shares {
+        let points = share.ours_pct - share.kernel_pct;
+        let name = format!("by {}, %", share.rule);
+        let verdict = if share.met { "" } else { "  OUTSIDE" };
+        let _ = writeln!(out, "  {name:24} {:16.2} {:16.2} {points:+8.2}{verdict}", share.kernel_pct, share.ours_pct);
+    }
+    for figure in figures {
+        let change = figure.change_pct.map_or(String::new(), |pct| format!("{pct:+8.2} %"));
+        let verdict = if figure.met == Some(false) { "  OUTSIDE" } else { "" };
+        let _ = writeln!(out, "  {:24} {:16.3} {:16.3} {change}{verdict}", figure.name, figure.kernel, figure.ours);
+    }
+    let _ = writeln!(out, "  {:24} {balanced_per_s:16.3} {:>16}", "of them by balancing", "passive");
+    out + &parting(divergence.as_ref())
+}
+
+/// Where the runs part.
+fn parting(divergence: Option<&Divergence>) -> String {
+    let Some(Divergence { after, late, kernel, ours }) = divergence else {
+        return "  the runs of seed 1 place alike from begin to end\n".into();
+    };
+    let ended = || "its run has ended".to_string();
+    let mut out = format!("  the runs of seed 1 part after {after} placements");
+    if let Some(late) = late {
+        let _ = write!(out, ", and differ in time after {late}");
+    }
+    let _ = writeln!(out, "\n    kernel  {}", kernel.clone().unwrap_or_else(ended));
+    let _ = writeln!(out, "    ours    {}", ours.clone().unwrap_or_else(ended));
+    out
+}
+
+fn document(rows: &[Row], scheds: &[String; 2]) -> Value {
+    let row = |row: &Row| {
+        let Row { machine, workload, agreement } = row;
+        json!({ "machine": machine, "workload": workload, "met": agreement.met(), "agreement": agreement })
+    };
+    let rows: Vec<Value> = rows.iter().map(row).collect();
+    json!({ "schema": SCHEMA, "kernel": scheds[0], "ours": scheds[1], "rows": rows })
+}

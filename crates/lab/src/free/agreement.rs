@@ -1,0 +1,229 @@
+//! [`Agreement`]: the runs of a kernel and of our own scheduler side by side.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::placements::{Placed, Placements};
+
+/// Points by which the share of a rule may differ.
+const SHARE_GOAL: f64 = 2.0;
+/// Per cent by which a figure may differ.
+const FIGURE_GOAL: f64 = 5.0;
+
+/// How far two schedulers that run freely agree.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Agreement {
+    /// Runs of each.
+    pub runs: usize,
+    /// Wakeups placed by the kernel, and by ours.
+    pub wakeups: [u64; 2],
+    /// Rules of wakeups, by name.
+    pub shares: Vec<Share>,
+    /// Rates and latencies.
+    pub figures: Vec<Figure>,
+    /// Of the kernel's migrations per second, those that load balancing made; ours makes none yet.
+    pub balanced_per_s: f64,
+    /// Where the runs of the first seed part; none if they never do.
+    pub divergence: Option<Divergence>,
+}
+
+/// How often a rule decides a wakeup, %.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Share {
+    /// The rule.
+    pub rule: String,
+    /// Of the kernel's wakeups: those that our policy decides alike, by this rule.
+    pub kernel_pct: f64,
+    /// Of ours.
+    pub ours_pct: f64,
+    /// Within the goal.
+    pub met: bool,
+}
+
+/// A figure of both.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Figure {
+    /// Name, unit last.
+    pub name: &'static str,
+    /// The kernel's.
+    pub kernel: f64,
+    /// Ours.
+    pub ours: f64,
+    /// Ours against the kernel's.
+    pub change_pct: Option<f64>,
+    /// Within the goal; none where there is no goal.
+    pub met: Option<bool>,
+}
+
+/// The first placement that differs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Divergence {
+    /// Placements before it.
+    pub after: usize,
+    /// The first of those whose times differ, if any do: what led to it has begun before that.
+    pub late: Option<usize>,
+    /// The kernel's, in words; none if its run has ended.
+    pub kernel: Option<String>,
+    /// Ours.
+    pub ours: Option<String>,
+}
+
+impl Agreement {
+    /// Of a kernel's runs and ours, with the same seeds in the same order.
+    pub fn new(kernel: &[Placements], ours: &[Placements]) -> Agreement {
+        let sides = [kernel, ours];
+        let counts = sides.map(rule_counts);
+        let wakeups = [0, 1].map(|side| counts[side].values().sum());
+        let sum = |of: &dyn Fn(&Placements) -> f64| sides.map(|runs| runs.iter().map(of).sum::<f64>());
+        let seconds = sum(&|p| p.seconds);
+        let per_second = |counts: [f64; 2]| [0, 1].map(|side| ratio(counts[side], seconds[side]));
+        let per_run = |sums: [f64; 2]| sums.map(|s| ratio(s, kernel.len() as f64));
+        let work = |wakes: bool| {
+            let counted = sum(&|p| looks(p, wakes)[0]);
+            let decisions = sum(&|p| looks(p, wakes)[1]);
+            [0, 1].map(|side| ratio(counted[side], decisions[side]))
+        };
+        let balanced = per_second(sum(&|p| p.balanced as f64));
+        let figures = vec![
+            figure("migrations_per_s", per_second(sum(&|p| p.migrations as f64)), true),
+            figure("wakeup_latency_p99_us", per_run(sum(&|p| p.wakeup_latency_p99_ns as f64 / 1e3)), true),
+            figure("wakeups_per_s", per_second(wakeups.map(|n: u64| n as f64)), false),
+            figure("probes_per_wakeup", work(true), false),
+            figure("cpus_per_fork", work(false), false),
+        ];
+        let divergence = kernel.first().zip(ours.first()).and_then(|(kernel, ours)| Divergence::of(kernel, ours));
+        let shares = compare(&counts);
+        Agreement { runs: kernel.len(), wakeups, shares, figures, balanced_per_s: balanced[0], divergence }
+    }
+
+    /// All goals are met.
+    pub fn met(&self) -> bool {
+        self.shares.iter().all(|s| s.met) && self.figures.iter().all(|f| f.met != Some(false))
+    }
+}
+
+/// Wakeups by rule.
+fn rule_counts(runs: &[Placements]) -> BTreeMap<String, u64> {
+    let mut counts = BTreeMap::new();
+    for run in runs {
+        for placed in run.all.iter().filter(|p| p.kind() == "wake") {
+            match counts.get_mut(run.rule(placed)) {
+                Some(count) => *count += 1,
+                None => drop(counts.insert(run.rule(placed).to_string(), 1)),
+            }
+        }
+    }
+    counts
+}
+
+/// CPUs looked at by wakeups (or by all others), and how many of them there are.
+fn looks(run: &Placements, wakes: bool) -> [f64; 2] {
+    let of = run.all.iter().filter(|p| (p.kind() == "wake") == wakes);
+    of.fold([0.0, 0.0], |[looks, n], p| [looks + f64::from(p.probes + p.group_cpus), n + 1.0])
+}
+
+fn compare(counts: &[BTreeMap<String, u64>; 2]) -> Vec<Share> {
+    let mut rules: Vec<&String> = counts.iter().flat_map(|c| c.keys()).collect();
+    rules.sort_unstable();
+    rules.dedup();
+    let pct = |side: usize, rule: &String| {
+        let all: u64 = counts[side].values().sum();
+        100.0 * ratio(counts[side].get(rule).copied().unwrap_or(0) as f64, all as f64)
+    };
+    let share = |rule: &String| {
+        let (kernel_pct, ours_pct) = (pct(0, rule), pct(1, rule));
+        Share { rule: rule.clone(), kernel_pct, ours_pct, met: (kernel_pct - ours_pct).abs() <= SHARE_GOAL }
+    };
+    rules.into_iter().map(share).collect()
+}
+
+fn figure(name: &'static str, [kernel, ours]: [f64; 2], goal: bool) -> Figure {
+    let change_pct = (kernel != 0.0).then(|| 100.0 * (ours / kernel - 1.0));
+    let within = change_pct.map_or(ours == 0.0, |pct| pct.abs() <= FIGURE_GOAL);
+    Figure { name, kernel, ours, change_pct, met: goal.then_some(within) }
+}
+
+/// 0 of nothing.
+fn ratio(a: f64, b: f64) -> f64 {
+    if b == 0.0 {
+        0.0
+    } else {
+        a / b
+    }
+}
+
+impl Divergence {
+    fn of(kernel: &Placements, ours: &Placements) -> Option<Divergence> {
+        let pairs = || kernel.all.iter().zip(&ours.all);
+        let both = kernel.all.len().min(ours.all.len());
+        let after = pairs().position(|(k, o)| !k.same(o)).unwrap_or(both);
+        if after == kernel.all.len() && after == ours.all.len() {
+            return None;
+        }
+        let late = pairs().take(after).position(|(k, o)| k.time != o.time);
+        let words = |run: &Placements| run.all.get(after).map(|placed| words(run, placed));
+        Some(Divergence { after, late, kernel: words(kernel), ours: words(ours) })
+    }
+}
+
+fn words(run: &Placements, p: &Placed) -> String {
+    let (time, kind, rule) = (p.time as f64 / 1e9, p.kind(), run.rule(p));
+    format!("{time:.9} s: {kind} of task {} from CPU {} to CPU {} by {rule}", p.task, p.prev, p.chosen)
+}
+
+#[cfg(test)]
+mod tests {
+    use fairground_sim::{Decision, DecisionKind};
+
+    use super::*;
+
+    /// Wakes of task 1 at 0 us, 1 us, ..., to these CPUs by these rules.
+    fn run(wakes: &[(u32, u16)], migrations: u64, p99_us: u64) -> Placements {
+        let wake = |(at, &(chosen, rule)): (usize, &(u32, u16))| {
+            let kind = DecisionKind::Wake;
+            let decision = Decision { kind, task: 1, prev: 0, chosen, rule, probes: 4, group_cpus: 0 };
+            Placed::new(1000 * at as u64, &decision)
+        };
+        Placements {
+            all: wakes.iter().enumerate().map(wake).collect(),
+            rules: ["A1", "A2"].map(String::from).to_vec(),
+            seconds: 2.0,
+            migrations,
+            balanced: 2,
+            wakeup_latency_p99_ns: 1000 * p99_us,
+        }
+    }
+
+    #[test]
+    fn shares_within_two_points_and_figures_within_five_per_cent_meet_the_goal() {
+        let mut wakes = vec![(0, 0); 98];
+        wakes.extend([(1, 1), (1, 1)]);
+        let kernel = run(&wakes, 100, 20);
+        let agreement = |ours| Agreement::new(&[kernel.clone()], &[ours]);
+        let all_a1 = agreement(run(&[(0, 0); 100], 105, 19));
+        assert!(all_a1.met(), "{all_a1:?}");
+        assert_eq!((all_a1.shares[1].kernel_pct, all_a1.shares[1].ours_pct), (2.0, 0.0));
+        assert_eq!((all_a1.figures[0].kernel, all_a1.balanced_per_s), (50.0, 1.0));
+        assert!(!agreement(run(&wakes, 106, 20)).met());
+        assert!(!agreement(run(&wakes, 100, 22)).met());
+        wakes[0] = (1, 1);
+        assert!(agreement(run(&wakes, 100, 20)).met());
+        (wakes[1], wakes[2]) = ((1, 1), (1, 1));
+        assert!(!agreement(run(&wakes, 100, 20)).met());
+    }
+
+    #[test]
+    fn runs_part_where_a_task_goes_elsewhere() {
+        let kernel = run(&[(0, 0), (1, 1), (2, 1)], 0, 0);
+        let part = |ours: &Placements| Agreement::new(&[kernel.clone()], &[ours.clone()]).divergence;
+        assert_eq!(part(&kernel), None);
+        let mut ours = run(&[(0, 0), (1, 1), (3, 0)], 0, 0);
+        ours.all[1].time += 1;
+        let found = part(&ours).unwrap();
+        assert_eq!((found.after, found.late), (2, Some(1)));
+        assert_eq!(found.kernel.unwrap(), "0.000002000 s: wake of task 1 from CPU 0 to CPU 2 by A2");
+        let shorter = part(&run(&[(0, 0)], 0, 0)).unwrap();
+        assert_eq!((shorter.after, shorter.ours), (1, None));
+    }
+}

@@ -1,0 +1,30 @@
+//! Free-running agreement: a kernel and our own scheduler, each on its own under the same machine, workload and seed.
+//!
+//! ```text
+//! Placements::of   all that one run decided, and its figures     (in a worker: Order::Placements)
+//! Agreement::new   the runs of both, seed by seed                -> rule shares, rates, latency, the first divergence
+//! ```
+//!
+//! The referee of `fairground_linux::agree` shows our policy the kernel's state at each decision; here each lives with the
+//! consequences of its own. What differs is then what surrounds decisions: queues, preemption, ticks, costs, balancing.
+
+mod agreement;
+mod placements;
+
+use crate::experiment::{self, ExperimentError};
+use crate::setup::Setup;
+
+pub use agreement::{Agreement, Divergence, Figure, Share};
+pub use placements::{Placed, Placements};
+
+/// Runs the two schedulers of `setup`, a kernel and ours, with each seed in workers, on so many threads. The inner error
+/// says why a run failed.
+///
+/// # Errors
+/// If the threads cannot be had.
+pub fn agree(setup: &Setup, seeds: &[u64], jobs: usize) -> Result<Result<Agreement, String>, ExperimentError> {
+    let one = |sched: usize, seed: u64| setup.workers.placements(setup, &setup.scheds[sched], seed);
+    let runs = experiment::each(setup.scheds.len(), seeds, jobs, &one)?;
+    let runs: Result<Vec<Vec<Placements>>, String> = runs.into_iter().map(|runs| runs.into_iter().collect()).collect();
+    Ok(runs.map(|runs| Agreement::new(&runs[0], &runs[1])))
+}
