@@ -13,8 +13,8 @@ use fairground_linux::{die, Interests, Kernel, Linux, LinuxError, Reader, Watch}
 use fairground_machine::{Cluster, CpuId, CpuMask, Machine};
 use fairground_sim::testing::{machine, spec, with_costs, workload};
 use fairground_sim::{
-    Config, Decision, Engine, Event, EventKind, Governor, HashObserver, MigrateCause, Observer, Outcome, SimError,
-    TaskId,
+    Config, Decision, Engine, Event, EventKind, Governor, HashObserver, MigrateCause, Observer, Outcome, Reason,
+    SimError, TaskId, NO_RULE,
 };
 use fairground_workload::{Amount, Object, Op, SchedAttr, TaskGroup, TaskSpec, Workload};
 use support::{alone, in_child};
@@ -382,6 +382,48 @@ impl Watch for Watcher {
     fn rules(&self) -> Vec<(&'static str, &'static str)> {
         vec![("mine", "because it is the first")]
     }
+    fn reasons(&mut self, tell: &mut dyn FnMut(Reason)) {
+        tell(Reason { note: 3, rule: 0, cpu: Some(1), numbers: [7, 0, 0] });
+        tell(Reason { note: 4, rule: NO_RULE, cpu: None, numbers: [0; 3] });
+    }
+    fn note_text(&self, note: u16) -> &'static str {
+        if note == 3 {
+            "{a} of my own"
+        } else {
+            ""
+        }
+    }
+}
+
+/// Asks why.
+#[derive(Default)]
+struct Curious(Vec<(TaskId, Vec<Reason>)>);
+
+impl Observer for Curious {
+    fn event(&mut self, _: &Event) {}
+    fn wants_reasons(&self) -> bool {
+        true
+    }
+    fn reasons(&mut self, decision: &Event, reasons: &[Reason]) {
+        let EventKind::Decision(d) = decision.kind else { panic!("{decision:?}") };
+        self.0.push((d.task, reasons.to_vec()));
+    }
+}
+
+#[test]
+fn a_watcher_gives_reasons_for_the_decisions_it_names_a_rule_of() {
+    alone("a_watcher_gives_reasons_for_the_decisions_it_names_a_rule_of", || {
+        let mut sched = linux();
+        sched.watch(Box::new(Watcher(Rc::default())));
+        let mut engine = Engine::new(Arc::new(machine(4, 1)), Arc::new(busy()), Box::new(sched), Config::default());
+        let mut curious = Curious::default();
+        engine.run(&mut [&mut curious]).unwrap();
+        assert!(curious.0.iter().all(|(task, _)| *task == 0) && !curious.0.is_empty());
+        let (of_rule, of_none) = (curious.0[0].1[0], curious.0[0].1[1]);
+        assert_eq!(engine.scheduler().rule_name(of_rule.rule), "mine");
+        assert_eq!(engine.scheduler().note_text(of_rule.note), "{a} of my own");
+        assert_eq!((of_rule.cpu, of_rule.numbers[0], of_none.rule), (Some(1), 7, NO_RULE));
+    });
 }
 
 #[test]
