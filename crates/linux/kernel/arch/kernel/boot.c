@@ -86,15 +86,22 @@ static void set_mask(const u64 *bits, struct cpumask *to)
 			cpumask_set_cpu(cpu, to);
 }
 
+static unsigned int first_cpu(const u64 *bits)
+{
+	struct cpumask mask;
+
+	set_mask(bits, &mask);
+	return cpumask_first(&mask);
+}
+
 static void init_cpu(unsigned int cpu, const struct ks_cpu_desc *desc)
 {
 	struct ks_topology *topology = &ks_topology[cpu];
 
-	set_mask(desc->smt, &topology->smt);
 	set_mask(desc->cluster, &topology->clustered);
 	set_mask(desc->mc, &topology->mc);
 	topology->package = desc->package;
-	topology->core = cpumask_first(&topology->smt);
+	topology->core = first_cpu(desc->smt);
 	topology->cluster = cpumask_first(&topology->clustered);
 	topology->capacity = desc->capacity;
 	topology->freq_scale = SCHED_CAPACITY_SCALE;
@@ -148,12 +155,29 @@ static void boot_other(unsigned int cpu)
 	sched_cpu_starting(cpu);
 }
 
-static void activate_all(void)
+/*
+ * Threads of a core see each other as they come up. The tree wants it so: what turns its SMT code on is a CPU that makes
+ * two of one.
+ */
+static void join_core(unsigned int cpu, const u64 *core)
+{
+	unsigned int thread;
+
+	for (thread = 0; thread <= cpu; thread++) {
+		if (!(core[thread / 64] >> (thread % 64) & 1))
+			continue;
+		cpumask_set_cpu(cpu, &ks_topology[thread].smt);
+		cpumask_set_cpu(thread, &ks_topology[cpu].smt);
+	}
+}
+
+static void activate_all(const struct ks_machine *machine)
 {
 	unsigned int cpu;
 
 	for (cpu = 0; cpu < ks_nr_cpus; cpu++) {
 		ks_enter(cpu);
+		join_core(cpu, machine->cpus[cpu].smt);
 		sched_cpu_activate(cpu);
 	}
 	ks_enter(0);
@@ -205,7 +229,7 @@ s32 ks_boot(const struct ks_host *host, const struct ks_machine *machine)
 		ks_new_stopper(cpu);
 	enable_sched_clock_irqtime();
 	ks_init_frequency(machine);
-	activate_all();
+	activate_all(machine);
 	build_domains();
 	ks_leave();
 	return 0;
