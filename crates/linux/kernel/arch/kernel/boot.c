@@ -135,26 +135,6 @@ static void init_machine(const struct ks_machine *machine)
 
 /* ---- the start --------------------------------------------------------------------------------------------------- */
 
-static void online(unsigned int cpu)
-{
-	set_cpu_online(cpu, true);
-}
-
-/* Idle tasks of the other CPUs, made as the kernel does: copies of the first one, which has become that of CPU 0. */
-static void boot_other(unsigned int cpu)
-{
-	struct task_struct *idle = ks_new_task("swapper", 0);
-
-	idle->flags |= PF_IDLE;
-	cpumask_copy(&idle->cpus_mask, cpumask_of(cpu));
-	sched_fork(0, idle);
-	init_idle(idle, cpu);
-	idle->flags |= PF_IDLE;
-	ks_enter(cpu);
-	online(cpu);
-	sched_cpu_starting(cpu);
-}
-
 /*
  * Threads of a core see each other as they come up. The tree wants it so: what turns its SMT code on is a CPU that makes
  * two of one.
@@ -171,16 +151,28 @@ static void join_core(unsigned int cpu, const u64 *core)
 	}
 }
 
-static void activate_all(const struct ks_machine *machine)
+/* Idle tasks of the other CPUs, made as the kernel does: copies of the first one, which has become that of CPU 0. */
+static void start_other(unsigned int cpu)
 {
-	unsigned int cpu;
+	struct task_struct *idle = ks_new_task("swapper", 0);
 
-	for (cpu = 0; cpu < ks_nr_cpus; cpu++) {
-		ks_enter(cpu);
-		join_core(cpu, machine->cpus[cpu].smt);
-		sched_cpu_activate(cpu);
-	}
-	ks_enter(0);
+	idle->flags |= PF_IDLE;
+	cpumask_copy(&idle->cpus_mask, cpumask_of(cpu));
+	sched_fork(0, idle);
+	init_idle(idle, cpu);
+	ks_enter(cpu);
+	set_cpu_online(cpu, true);
+	sched_cpu_starting(cpu);
+}
+
+static void bring_up(unsigned int cpu, const struct ks_cpu_desc *desc)
+{
+	join_core(cpu, desc->smt);
+	if (cpu)
+		start_other(cpu);
+	ks_new_stopper(cpu);
+	ks_enter(cpu);
+	sched_cpu_activate(cpu);
 }
 
 /*
@@ -222,14 +214,11 @@ s32 ks_boot(const struct ks_host *host, const struct ks_machine *machine)
 	sched_clock_init();
 	ks_watch_classes();
 	system_state = SYSTEM_SCHEDULING;
-	for (cpu = 1; cpu < ks_nr_cpus; cpu++)
-		boot_other(cpu);
-	ks_enter(0);
-	for (cpu = 0; cpu < ks_nr_cpus; cpu++)
-		ks_new_stopper(cpu);
 	enable_sched_clock_irqtime();
 	ks_init_frequency(machine);
-	activate_all(machine);
+	for (cpu = 0; cpu < ks_nr_cpus; cpu++)
+		bring_up(cpu, &machine->cpus[cpu]);
+	ks_enter(0);
 	build_domains();
 	ks_leave();
 	return 0;
