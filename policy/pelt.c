@@ -54,15 +54,30 @@ u64 fg_decay_load(u64 val, u64 n)
 /* What a busy step is worth that crosses periods boundaries: (1), (2) and (3) above, d1 and d3 in us. */
 static u64 accumulate_segments(u64 periods, u64 d1, u64 d3)
 {
-	u64 c1 = fg_decay_load(d1, periods);
-	u64 c2 = LOAD_AVG_MAX - fg_decay_load(LOAD_AVG_MAX, periods) - 1024;
+	u64 whole = LOAD_AVG_MAX - fg_decay_load(LOAD_AVG_MAX, periods) - 1024;
 
-	return c1 + c2 + d3;
+	return fg_decay_load(d1, periods) + whole + d3;
+}
+
+/* us pass: the sums decay by the boundaries crossed. The number of these; *worth is what a busy step adds. */
+static u64 pelt_step(struct fg_avg *sa, u64 us, u64 *worth)
+{
+	u64 begun = sa->period_contrib, crossed = (begun + us) / 1024, rest = (begun + us) % 1024;
+
+	sa->period_contrib = (u32)rest;
+	*worth = us;
+	if (!crossed)
+		return 0;
+	*worth = accumulate_segments(crossed, 1024 - begun, rest);
+	sa->util_sum = fg_decay_load(sa->util_sum, crossed);
+	sa->runnable_sum = fg_decay_load(sa->runnable_sum, crossed);
+	sa->load_sum = fg_decay_load(sa->load_sum, crossed);
+	return crossed;
 }
 
 u32 fg_pelt_update(struct fg_avg *sa, u64 now, u64 load, u32 runnable, u32 running)
 {
-	u64 delta, periods, contrib;
+	u64 delta, crossed, worth;
 
 	/* A clock that went back (rq clocks differ a little) only moves the reference. */
 	if (now < sa->last_update) {
@@ -74,31 +89,14 @@ u32 fg_pelt_update(struct fg_avg *sa, u64 now, u64 load, u32 runnable, u32 runni
 		return 0;
 	sa->last_update += delta << 10;
 
+	crossed = pelt_step(sa, delta, &worth);
 	/* What is not even queued cannot be waiting or running. */
-	if (!load) {
-		runnable = 0;
-		running = 0;
+	if (load) {
+		sa->load_sum += worth * load;
+		sa->runnable_sum += (worth * runnable) << 10;
+		sa->util_sum += running ? worth << 10 : 0;
 	}
-
-	contrib = delta;
-	delta += sa->period_contrib;
-	periods = delta / 1024;
-	if (periods) {
-		sa->load_sum = fg_decay_load(sa->load_sum, periods);
-		sa->runnable_sum = fg_decay_load(sa->runnable_sum, periods);
-		sa->util_sum = fg_decay_load(sa->util_sum, periods);
-		delta %= 1024;
-		contrib = accumulate_segments(periods, 1024 - sa->period_contrib, delta);
-	}
-	sa->period_contrib = (u32)delta;
-
-	if (load)
-		sa->load_sum += load * contrib;
-	if (runnable)
-		sa->runnable_sum += runnable * contrib << 10;
-	if (running)
-		sa->util_sum += contrib << 10;
-	return periods != 0;
+	return crossed != 0;
 }
 
 void fg_pelt_averages(struct fg_avg *sa, u64 weight)

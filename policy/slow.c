@@ -139,19 +139,11 @@ global_func s32 find_idlest_cpu(struct select_ctx *s frame_arg, const struct fg_
 
 	/* Each turn goes down a level or to a smaller domain. */
 	for (u32 i = 0; can_loop(i, 2 * FG_MAX_DOMAINS) && sd; i++) {
-		const struct fg_group *g = 0;
-		s32 new_cpu = cpu;
+		const struct fg_group *g = sd->flags & flag ? find_idlest_group(s, sd, cpu, flag) : 0;
+		s32 idlest = g ? find_idlest_group_cpu(s, g, cpu) : cpu;
 
-		if (sd->flags & flag)
-			g = find_idlest_group(s, sd, cpu, flag);
-		if (g)
-			new_cpu = find_idlest_group_cpu(s, g, cpu);
-		if (new_cpu == cpu) {
-			sd = sd->child;
-			continue;
-		}
-		cpu = new_cpu;
-		sd = highest_domain_below(s, cpu, sd->weight, flag);
+		sd = idlest == cpu ? sd->child : highest_domain_below(s, idlest, sd->weight, flag);
+		cpu = idlest;
 	}
 	return cpu;
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Stacks for calls that may have to wait, see arch/kernel/wait.c. */
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 
 #define STACK_SIZE (256 * 1024)
+/* Below it, of any page size: who needs more than the stack meets it, and not the memory of somebody else. */
+#define GUARD_SIZE (64 * 1024)
 
 struct stack {
 	ucontext_t inside, outside;
@@ -30,9 +33,11 @@ static void start(void)
 void *ks_stack_new(void)
 {
 	struct stack *s = calloc(1, sizeof(*s));
+	char *area = mmap(NULL, GUARD_SIZE + STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (!s || !(s->memory = malloc(STACK_SIZE)))
+	if (!s || area == MAP_FAILED || mprotect(area, GUARD_SIZE, PROT_NONE))
 		abort();
+	s->memory = area + GUARD_SIZE;
 	return s;
 }
 

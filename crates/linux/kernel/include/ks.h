@@ -13,7 +13,7 @@
 
 #include "fg.h"
 
-#define KS_ABI 1
+#define KS_ABI 2
 #define KS_NONE (-1)
 
 /* A mask of CPUs. */
@@ -152,7 +152,6 @@ struct ks_machine {
 	const u32 *distance;	/* nr_nodes x nr_nodes */
 	const struct ks_pd *pds;
 	u32 schedutil;		/* 1: cpufreq policies with the tree's schedutil, and energy models where known */
-	u32 smt;		/* some core has several threads */
 	u64 seed;		/* of the kernel's own random draws */
 };
 

@@ -383,7 +383,7 @@ static void boot(u32 nr, u32 nodes, u32 cluster, u32 smt, u32 little, u32 schedu
 {
 	struct ks_machine machine = {
 		.size = sizeof(machine), .nr_cpus = nr, .nr_nodes = nodes, .node_reclaim_distance = 30, .cpus = descs,
-		.distance = distances, .pds = pds, .nr_pds = little ? 2 : 1, .smt = smt > 1, .seed = 1,
+		.distance = distances, .pds = pds, .nr_pds = little ? 2 : 1, .seed = 1,
 		.schedutil = schedutil,
 	};
 	s32 error;
@@ -418,10 +418,11 @@ static void boot(u32 nr, u32 nodes, u32 cluster, u32 smt, u32 little, u32 schedu
 	}
 }
 
+/* The child of whoever runs there. */
 static s32 spawn(s32 cpu, u64 burst, u64 sleep, s32 group, u32 policy, u32 first, u32 nr)
 {
 	struct ks_birth birth = {
-		.task = (s32)nr_tasks, .parent = KS_NONE, .kthread_cpu = KS_NONE, .group = group, .comm = "smoke",
+		.task = (s32)nr_tasks, .parent = cpus[cpu].curr >= 0 ? cpus[cpu].curr : KS_NONE, .kthread_cpu = KS_NONE, .group = group, .comm = "smoke",
 		.attr = { .policy = policy, .rt_prio = policy == FG_SCHED_FIFO ? 10 : 0, .uclamp_max = 1024 },
 	};
 	struct task *t = &tasks[nr_tasks++];
@@ -478,6 +479,38 @@ static void smt(void)
 {
 	boot(224, 2, 2, 2, 0, 0);
 	mixed_load();
+}
+
+/* Four threads a core. */
+static void smt4(void)
+{
+	struct ks_sys sys;
+
+	boot(16, 1, 4, 4, 0, 0);
+	kernel->read->sys(&sys);
+	if (!sys.smt_key)
+		fail("SMT with four threads a core", sys.smt_key, 1);
+	mixed_load();
+}
+
+/* A child has its parent's wakees. */
+static void family(void)
+{
+	struct fg_task parent, child;
+	s32 a, b;
+
+	boot(4, 1, 1, 1, 0, 0);
+	a = spawn(0, 0, 0, 0, FG_SCHED_OTHER, 0, 1);
+	b = spawn(1, MS, 10000 * MS, 0, FG_SCHED_OTHER, 1, 3);
+	run_until(now + 5 * MS);
+	kernel->wake(on(0), a, b, 0);
+	reschedule_all();
+	kernel->read_task(a, &parent);
+	kernel->read_task(spawn(0, 0, 0, 0, FG_SCHED_OTHER, 0, 1), &child);
+	if (!parent.wakee_flips || child.wakee_flips != parent.wakee_flips)
+		fail("wakee flips of a child", child.wakee_flips, parent.wakee_flips);
+	if (child.last_wakee != parent.last_wakee)
+		fail("last wakee of a child", child.last_wakee, parent.last_wakee);
 }
 
 /* Two groups on one CPU, weights 300 and 100. */
@@ -658,7 +691,8 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } scenarios[] = {
-	{ "asymmetric", asymmetric }, { "clustered", clustered }, { "smt", smt }, { "weights", weights },
+	{ "asymmetric", asymmetric }, { "clustered", clustered }, { "smt", smt }, { "smt4", smt4 },
+	{ "family", family }, { "weights", weights },
 	{ "bandwidth", bandwidth }, { "realtime", realtime }, { "misfit", misfit }, { "affinity", affinity },
 	{ "energy", energy }, { "life", life }, { "rt_balance", rt_balance },
 };

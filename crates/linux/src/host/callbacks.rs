@@ -76,7 +76,7 @@ const CAUSES: [MigrateCause; 8] = [
 
 impl Desk {
     pub fn new(reader: Reader, fatal: FatalSink) -> Box<Desk> {
-        let desk = Box::new(Desk {
+        Box::new(Desk {
             reach: Cell::new(Reach::Nothing),
             booting: Cell::new(false),
             nr_cpus: Cell::new(0),
@@ -87,10 +87,16 @@ impl Desk {
             watch: RefCell::default(),
             reader,
             host: RefCell::new(KsHost::zeroed()),
-        });
-        *desk.host.borrow_mut() = KsHost {
+        })
+    }
+
+    /// The table that the kernel boots with, for a machine of so many CPUs. Watchers have been set.
+    pub fn open(&'static self, nr_cpus: u32) -> *const KsHost {
+        self.nr_cpus.set(nr_cpus);
+        let wants = self.watch.borrow().as_ref().map(|w| w.interests()).unwrap_or_default();
+        *self.host.borrow_mut() = KsHost {
             size: size_of::<KsHost>() as u64,
-            this: std::ptr::from_ref(&*desk).cast_mut().cast(),
+            this: std::ptr::from_ref(self).cast_mut().cast(),
             clock: Some(clock),
             irq_time: Some(irq_time),
             work: Some(work),
@@ -103,23 +109,13 @@ impl Desk {
             frequency: Some(frequency),
             print: Some(print),
             fault: Some(fault),
-            ..KsHost::zeroed()
+            placing: wants.placements.then_some(placing as _),
+            picking: wants.picks.then_some(picking as _),
+            picked: wants.picks.then_some(picked as _),
+            pelt: if wants.pelt { Some(pelt) } else { None },
+            balancing: wants.balance.then_some(balancing as _),
+            balanced: wants.balance.then_some(balanced as _),
         };
-        desk
-    }
-
-    /// The table that the kernel boots with, for a machine of so many CPUs. Watchers have been set.
-    pub fn open(&self, nr_cpus: u32) -> *const KsHost {
-        self.nr_cpus.set(nr_cpus);
-        let wants = self.watch.borrow().as_ref().map(|w| w.interests()).unwrap_or_default();
-        let mut host = self.host.borrow_mut();
-        host.placing = wants.placements.then_some(placing as _);
-        host.picking = wants.picks.then_some(picking as _);
-        host.picked = wants.picks.then_some(picked as _);
-        host.pelt = if wants.pelt { Some(pelt) } else { None };
-        host.balancing = wants.balance.then_some(balancing as _);
-        host.balanced = wants.balance.then_some(balanced as _);
-        drop(host);
         self.host.as_ptr()
     }
 
@@ -213,6 +209,17 @@ impl Desk {
         }
     }
 
+    /// What a placement asks. Watchers rely on its numbers.
+    fn question(&self, p: &KsPlacement) -> (DecisionKind, TaskId, CpuId) {
+        let kind = match p.kind as u32 {
+            KS_WAKE => DecisionKind::Wake,
+            KS_FORK => DecisionKind::Fork,
+            KS_EXEC => DecisionKind::Exec,
+            kind => self.die(&format!("the kernel places a task for reason {kind}, which does not exist")),
+        };
+        (kind, self.task(p.task), self.cpu(p.prev))
+    }
+
     fn watcher<R>(&self, f: impl FnOnce(&mut dyn Watch, &Reader) -> R) -> Option<R> {
         let Ok(mut watch) = self.watch.try_borrow_mut() else {
             self.die("the kernel's code decides while it was only asked to be read");
@@ -297,18 +304,15 @@ unsafe extern "C" fn timer(this: *mut c_void, cpu: i32, when: Time) {
 
 unsafe extern "C" fn placed(this: *mut c_void, p: *const KsPlacement) {
     let (desk, p) = unsafe { (desk(this), &*p) };
+    let (kind, task, prev) = desk.question(p);
+    let chosen = desk.cpu(p.chosen);
     let rule = desk.watcher(|w, reader| w.placed(reader, p)).flatten();
     let own = if p.is_fair != 0 { super::RULE_FAIR } else { super::RULE_RT };
     let decision = Decision {
-        kind: match p.kind as u32 {
-            KS_WAKE => DecisionKind::Wake,
-            KS_FORK => DecisionKind::Fork,
-            KS_EXEC => DecisionKind::Exec,
-            kind => desk.die(&format!("the kernel places a task for reason {kind}, which does not exist")),
-        },
-        task: desk.task(p.task),
-        prev: desk.cpu(p.prev),
-        chosen: desk.cpu(p.chosen),
+        kind,
+        task,
+        prev,
+        chosen,
         rule: rule.map_or(own, |rule| rule + super::NR_OWN_RULES),
         probes: p.probes,
         group_cpus: p.group_cpus,
@@ -395,6 +399,7 @@ fn without_addresses(line: &str) -> String {
 
 unsafe extern "C" fn placing(this: *mut c_void, p: *const KsPlacement) {
     let (desk, p) = unsafe { (desk(this), &*p) };
+    desk.question(p);
     desk.watcher(|w, reader| w.placing(reader, p));
 }
 

@@ -35,7 +35,6 @@ impl Description {
             distance: described.distance.as_ptr(),
             pds: described.pds.as_ptr(),
             schedutil: schedutil.into(),
-            smt: machine.has_smt().into(),
             seed,
         };
         described

@@ -86,15 +86,22 @@ static void set_mask(const u64 *bits, struct cpumask *to)
 			cpumask_set_cpu(cpu, to);
 }
 
+static unsigned int first_cpu(const u64 *bits)
+{
+	struct cpumask mask;
+
+	set_mask(bits, &mask);
+	return cpumask_first(&mask);
+}
+
 static void init_cpu(unsigned int cpu, const struct ks_cpu_desc *desc)
 {
 	struct ks_topology *topology = &ks_topology[cpu];
 
-	set_mask(desc->smt, &topology->smt);
 	set_mask(desc->cluster, &topology->clustered);
 	set_mask(desc->mc, &topology->mc);
 	topology->package = desc->package;
-	topology->core = cpumask_first(&topology->smt);
+	topology->core = first_cpu(desc->smt);
 	topology->cluster = cpumask_first(&topology->clustered);
 	topology->capacity = desc->capacity;
 	topology->freq_scale = SCHED_CAPACITY_SCALE;
@@ -128,13 +135,24 @@ static void init_machine(const struct ks_machine *machine)
 
 /* ---- the start --------------------------------------------------------------------------------------------------- */
 
-static void online(unsigned int cpu)
+/*
+ * Threads of a core see each other as they come up. The tree wants it so: what turns its SMT code on is a CPU that makes
+ * two of one.
+ */
+static void join_core(unsigned int cpu, const u64 *core)
 {
-	set_cpu_online(cpu, true);
+	unsigned int thread;
+
+	for (thread = 0; thread <= cpu; thread++) {
+		if (!(core[thread / 64] >> (thread % 64) & 1))
+			continue;
+		cpumask_set_cpu(cpu, &ks_topology[thread].smt);
+		cpumask_set_cpu(thread, &ks_topology[cpu].smt);
+	}
 }
 
 /* Idle tasks of the other CPUs, made as the kernel does: copies of the first one, which has become that of CPU 0. */
-static void boot_other(unsigned int cpu)
+static void start_other(unsigned int cpu)
 {
 	struct task_struct *idle = ks_new_task("swapper", 0);
 
@@ -142,21 +160,19 @@ static void boot_other(unsigned int cpu)
 	cpumask_copy(&idle->cpus_mask, cpumask_of(cpu));
 	sched_fork(0, idle);
 	init_idle(idle, cpu);
-	idle->flags |= PF_IDLE;
 	ks_enter(cpu);
-	online(cpu);
+	set_cpu_online(cpu, true);
 	sched_cpu_starting(cpu);
 }
 
-static void activate_all(void)
+static void bring_up(unsigned int cpu, const struct ks_cpu_desc *desc)
 {
-	unsigned int cpu;
-
-	for (cpu = 0; cpu < ks_nr_cpus; cpu++) {
-		ks_enter(cpu);
-		sched_cpu_activate(cpu);
-	}
-	ks_enter(0);
+	join_core(cpu, desc->smt);
+	if (cpu)
+		start_other(cpu);
+	ks_new_stopper(cpu);
+	ks_enter(cpu);
+	sched_cpu_activate(cpu);
 }
 
 /*
@@ -198,14 +214,11 @@ s32 ks_boot(const struct ks_host *host, const struct ks_machine *machine)
 	sched_clock_init();
 	ks_watch_classes();
 	system_state = SYSTEM_SCHEDULING;
-	for (cpu = 1; cpu < ks_nr_cpus; cpu++)
-		boot_other(cpu);
-	ks_enter(0);
-	for (cpu = 0; cpu < ks_nr_cpus; cpu++)
-		ks_new_stopper(cpu);
 	enable_sched_clock_irqtime();
 	ks_init_frequency(machine);
-	activate_all();
+	for (cpu = 0; cpu < ks_nr_cpus; cpu++)
+		bring_up(cpu, &machine->cpus[cpu]);
+	ks_enter(0);
 	build_domains();
 	ks_leave();
 	return 0;

@@ -14,7 +14,6 @@ static void begin_idle(int cpu)
 	nohz_run_idle_balance(cpu);
 	ks_look_as(look);
 #endif
-	ks_count_idle();
 }
 
 static s32 ks_schedule(s32 cpu)

@@ -52,6 +52,7 @@ void ks_enter_irq(int cpu)
 /* A reschedule of the CPU itself takes no interrupt; its host is told in the same way. */
 void ks_leave(void)
 {
+	ks_run_own_irq_works();
 	ks_run_works();
 	ks_run_rcu();
 	if (test_tsk_need_resched(current))

@@ -87,25 +87,35 @@ void cpufreq_enable_fast_switch(struct cpufreq_policy *policy)
 	policy->fast_switch_enabled = true;
 }
 
-/* The lowest frequency that is enough, within the limits; inefficient ones are passed over. */
+static bool is_inefficient(const struct cpufreq_policy *policy, const struct cpufreq_frequency_table *row)
+{
+#ifdef KS_HAS_EFFICIENCIES
+	return policy->efficiencies_available && row->flags & CPUFREQ_INEFFICIENT_FREQ;
+#else
+	return false;
+#endif
+}
+
+/*
+ * The lowest frequency that is enough, within the limits. Inefficient ones are passed over, unless the limits leave no
+ * efficient one that is enough.
+ */
 unsigned int cpufreq_driver_resolve_freq(struct cpufreq_policy *policy, unsigned int khz)
 {
-	struct cpufreq_frequency_table *row;
-	unsigned int best = 0;
+	struct cpufreq_frequency_table *row = policy->freq_table;
+	unsigned int highest = row->frequency, enough = 0;
 
 	khz = clamp(khz, policy->min, policy->max);
-	for (row = policy->freq_table; row->frequency != CPUFREQ_TABLE_END; row++) {
-		if (row->frequency > policy->max)
-			break;
-#ifdef KS_HAS_EFFICIENCIES
-		if (policy->efficiencies_available && row->flags & CPUFREQ_INEFFICIENT_FREQ)
+	for (; row->frequency != CPUFREQ_TABLE_END && row->frequency <= policy->max; row++) {
+		highest = row->frequency;
+		if (highest < khz)
 			continue;
-#endif
-		best = row->frequency;
-		if (best >= khz)
-			break;
+		if (!is_inefficient(policy, row))
+			return highest;
+		if (!enough)
+			enough = highest;
 	}
-	return best ? best : policy->freq_table[0].frequency;
+	return enough ? enough : highest;
 }
 
 unsigned int cpufreq_driver_fast_switch(struct cpufreq_policy *policy, unsigned int khz)

@@ -85,12 +85,13 @@ s32 ks_group_new(s32 number)
 		return -ENOSPC;
 	ks_enter(0);
 	css = cpu_cgrp_subsys.css_alloc(parent);
-	if (IS_ERR(css))
-		return PTR_ERR(css);
-	add_group(css, number);
-	css->parent = parent;
-	list_add_tail_rcu(&css->sibling, &parent->children);
-	error = cpu_cgrp_subsys.css_online ? cpu_cgrp_subsys.css_online(css) : 0;
+	error = PTR_ERR_OR_ZERO(css);
+	if (!error) {
+		add_group(css, number);
+		css->parent = parent;
+		list_add_tail_rcu(&css->sibling, &parent->children);
+		error = cpu_cgrp_subsys.css_online ? cpu_cgrp_subsys.css_online(css) : 0;
+	}
 	ks_leave();
 	return error ? error : nr_groups - 1;
 }

@@ -44,6 +44,9 @@ int smp_call_function_single_async(int cpu, call_single_data_t *csd)
 	return 0;
 }
 
+/* Of a CPU for itself: its interrupt comes as soon as the call of the host has interrupts on again. */
+static LLIST_HEAD(own_irq_works);
+
 bool irq_work_queue_on(struct irq_work *work, int cpu)
 {
 	int flags = atomic_read(&work->node.a_flags);
@@ -51,7 +54,10 @@ bool irq_work_queue_on(struct irq_work *work, int cpu)
 	if (flags & IRQ_WORK_PENDING)
 		return false;
 	atomic_set(&work->node.a_flags, flags | IRQ_WORK_CLAIMED | CSD_TYPE_IRQ_WORK);
-	send_call(cpu, &work->node.llist, KS_IPI_CALL);
+	if (cpu == ks_cpu)
+		llist_add(&work->node.llist, &own_irq_works);
+	else
+		send_call(cpu, &work->node.llist, KS_IPI_CALL);
 	return true;
 }
 
@@ -73,6 +79,24 @@ static void run_irq_work(struct irq_work *work)
 	flags = atomic_read(&work->node.a_flags);
 	if (!(flags & IRQ_WORK_PENDING))
 		atomic_set(&work->node.a_flags, flags & ~IRQ_WORK_BUSY);
+}
+
+void ks_run_own_irq_works(void)
+{
+	struct llist_node *node;
+
+	while ((node = llist_reverse_order(llist_del_all(&own_irq_works)))) {
+		ks_irqs_off = 1;
+		preempt_count_add(HARDIRQ_OFFSET);
+		while (node) {
+			struct irq_work *work = container_of(node, struct irq_work, node.llist);
+
+			node = node->next;
+			run_irq_work(work);
+		}
+		preempt_count_sub(HARDIRQ_OFFSET);
+		ks_irqs_off = 0;
+	}
 }
 
 static void run_call(struct __call_single_node *node)

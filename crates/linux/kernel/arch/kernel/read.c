@@ -9,7 +9,12 @@
 #include "tasks.h"
 
 /* cpu_rq() of a CPU that is not looked at by the scheduler, and not counted as such. */
-#define read_rq(cpu) (&per_cpu(runqueues, (cpu)))
+static struct rq *read_rq(s32 cpu)
+{
+	if (unlikely((u32)cpu >= nr_cpu_ids))
+		ks_call(fault, KS_FAULT_HOST, "the host reads a CPU that does not exist");
+	return &per_cpu(runqueues, cpu);
+}
 
 /* Jiffies since boot. Stamps that the kernel starts at 0 lie before it. */
 static u64 read_jiffies(unsigned long j)
@@ -450,7 +455,7 @@ static void read_root(s32 cpu, struct fg_root *to)
 
 static s32 read_llc(s32 cpu, struct fg_llc *to)
 {
-	const struct sched_domain_shared *sds = rcu_dereference_raw(per_cpu(sd_llc_shared, cpu));
+	const struct sched_domain_shared *sds = rcu_dereference_raw(per_cpu(sd_llc_shared, cpu_of(read_rq(cpu))));
 
 	if (!sds)
 		return KS_NONE;
@@ -486,6 +491,7 @@ static s32 domain_number(s32 cpu, const struct sched_domain *sd)
 
 static void read_place(s32 cpu, struct ks_place *to)
 {
+	cpu = cpu_of(read_rq(cpu));
 	to->sd_llc_id = per_cpu(sd_llc_id, cpu);
 	to->sd_llc_size = per_cpu(sd_llc_size, cpu);
 #ifdef KS_HAS_SHARE_ID

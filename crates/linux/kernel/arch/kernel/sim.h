@@ -59,7 +59,6 @@ s32 ks_set_allowed(s32 cpu, s32 number, const u64 *allowed);
 /* ---- boot.c ---------------------------------------------------------------------------------------------------- */
 
 void ks_seed_random(u64 seed);
-void ks_count_idle(void);
 void ks_tick_stopped(s32 cpu, u32 stopped);
 s32 ks_boot(const struct ks_host *host, const struct ks_machine *machine);
 
@@ -67,6 +66,7 @@ s32 ks_boot(const struct ks_host *host, const struct ks_machine *machine);
 
 void ks_ipi(s32 cpu, u32 kind);
 void ks_softirq(s32 cpu);
+void ks_run_own_irq_works(void);	/* with interrupts on */
 void ks_new_stopper(int cpu);
 void ks_stopper(s32 cpu);
 struct task_struct *ks_stopper_task(int cpu);

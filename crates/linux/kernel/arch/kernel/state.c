@@ -57,13 +57,8 @@ bool tick_nohz_tick_stopped_cpu(int cpu)
 }
 #endif
 
-/* How often the CPU went idle. */
+/* How often the CPU went idle for so long that its tick was to stop: a governor takes one that never does for busy. */
 static DEFINE_PER_CPU(unsigned long, idle_calls);
-
-void ks_count_idle(void)
-{
-	__this_cpu_inc(idle_calls);
-}
 
 #ifdef CONFIG_NO_HZ_COMMON
 unsigned long tick_nohz_get_idle_calls_cpu(int cpu)
@@ -79,6 +74,8 @@ void ks_tick_stopped(s32 cpu, u32 stopped)
 	ks_enter(cpu);
 	was = __this_cpu_read(tick_is_stopped);
 	__this_cpu_write(tick_is_stopped, stopped);
+	if (stopped)
+		__this_cpu_inc(idle_calls);
 	if (stopped && !was)
 		nohz_balance_enter_idle(cpu);
 	ks_leave();

@@ -196,12 +196,22 @@ static struct task_struct *make_task(const struct ks_birth *birth)
 	return p;
 }
 
+/* Whom the parent woke last and how often that changed: a fork copies the whole struct. */
+static void inherit_wakees(struct task_struct *p, const struct task_struct *parent)
+{
+	p->last_wakee = parent->last_wakee;
+	p->wakee_flips = parent->wakee_flips;
+	p->wakee_flip_decay_ts = parent->wakee_flip_decay_ts;
+}
+
 /* The attributes are inherited: as long as they are copied, the child's parent is the child itself. */
 static void fork_task(struct task_struct *p, const struct ks_birth *birth)
 {
 	struct kernel_clone_args args = { .cset = ks_group_set(birth->group) };
 	struct task_struct *parent = current;
 
+	if (birth->parent != KS_NONE)
+		inherit_wakees(p, ks_task(birth->parent));
 	ks_inherit(p, &birth->attr);
 	ks_current = p;
 	sched_fork(0, p);

@@ -129,12 +129,12 @@ ktime_t __hrtimer_get_remaining(const struct hrtimer *timer, bool adjust)
 u64 hrtimer_forward(struct hrtimer *timer, ktime_t now, ktime_t interval)
 {
 	s64 late = ktime_to_ns(ktime_sub(now, hrtimer_get_expires(timer)));
-	u64 steps;
+	u64 step = max_t(u64, interval, hrtimer_resolution), steps;
 
 	if (late < 0 || WARN_ON(hrtimer_is_queued(timer)))
 		return 0;
-	steps = div64_u64(late, max_t(u64, interval, 1)) + 1;
-	hrtimer_add_expires_ns(timer, interval * steps);
+	steps = div64_u64(late, step) + 1;
+	hrtimer_add_expires_ns(timer, step * steps);
 	return steps;
 }
 

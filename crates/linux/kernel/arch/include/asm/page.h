@@ -2,60 +2,61 @@
 #ifndef _ASM_SIM_PAGE_H
 #define _ASM_SIM_PAGE_H
 
-/* No page is ever mapped; headers want the types and the sizes. */
+#include <linux/const.h>
+
+/* No page is ever mapped; headers want types and sizes, and some inline functions want to be compiled. */
 #define PAGE_SHIFT 12
-#ifdef __ASSEMBLY__
-#define PAGE_SIZE (1 << PAGE_SHIFT)
-#else
-#define PAGE_SIZE (1UL << PAGE_SHIFT)
-#endif
-#define PAGE_MASK (~(PAGE_SIZE - 1))
-#define PAGE_OFFSET 0UL
+#define PAGE_SIZE (_AC(1, UL) << PAGE_SHIFT)
+#define PAGE_MASK (-PAGE_SIZE)
+#define PAGE_OFFSET _AC(0, UL)
 
 #ifndef __ASSEMBLY__
 
-typedef struct {
-	unsigned long pte;
-} pte_t;
-typedef struct {
-	unsigned long pmd[16];
-} pmd_t;
-typedef struct {
-	unsigned long pgd;
-} pgd_t;
-typedef struct {
-	unsigned long pgprot;
-} pgprot_t;
+/* A type for each level of tables that are never made. */
+#define KS_TABLE_ENTRY(name) typedef struct { unsigned long name; } name##_t
+KS_TABLE_ENTRY(pgd);
+KS_TABLE_ENTRY(pmd);
+KS_TABLE_ENTRY(pte);
+KS_TABLE_ENTRY(pgprot);
 typedef struct page *pgtable_t;
 
-#define pte_val(x) ((x).pte)
-#define pmd_val(x) ((&x)->pmd[0])
-#define pgd_val(x) ((x).pgd)
-#define pgprot_val(x) ((x).pgprot)
-#define __pte(x) ((pte_t){ (x) })
-#define __pgd(x) ((pgd_t){ (x) })
-#define __pgprot(x) ((pgprot_t){ (x) })
+#define pgd_val(entry) ((entry).pgd)
+#define pmd_val(entry) ((entry).pmd)
+#define pte_val(entry) ((entry).pte)
+#define pgprot_val(entry) ((entry).pgprot)
+#define __pgd(value) ((pgd_t){ value })
+#define __pte(value) ((pte_t){ value })
+#define __pgprot(value) ((pgprot_t){ value })
 
-#define clear_page(page) memset((page), 0, PAGE_SIZE)
-#define copy_page(to, from) memcpy((to), (from), PAGE_SIZE)
-#define clear_user_page(page, vaddr, pg) clear_page(page)
-#define copy_user_page(to, from, vaddr, pg) copy_page(to, from)
-
-#define __va(x) ((void *)(unsigned long)(x))
-#define __pa(x) ((unsigned long)(x))
-
-static inline unsigned long virt_to_pfn(const void *kaddr)
+static inline void clear_page(void *page)
 {
-	return __pa(kaddr) >> PAGE_SHIFT;
+	__builtin_memset(page, 0, PAGE_SIZE);
 }
 
-#define pfn_to_virt(pfn) __va((pfn) << PAGE_SHIFT)
-#define virt_to_page(addr) pfn_to_page(virt_to_pfn(addr))
-#define page_to_virt(page) pfn_to_virt(page_to_pfn(page))
-#define page_to_phys(page) ((dma_addr_t)page_to_pfn(page) << PAGE_SHIFT)
-#define virt_addr_valid(kaddr) (1)
+static inline void copy_page(void *to, const void *from)
+{
+	__builtin_memcpy(to, from, PAGE_SIZE);
+}
 
-#endif /* __ASSEMBLY__ */
+#define clear_user_page(page, user, struct_page) clear_page(page)
+#define copy_user_page(to, from, user, struct_page) copy_page(to, from)
+
+/* Addresses are what they are. */
+#define __pa(address) ((unsigned long)(address))
+#define __va(address) ((void *)__pa(address))
+#define virt_addr_valid(address) 1
+
+static inline unsigned long virt_to_pfn(const void *address)
+{
+	return __pa(address) / PAGE_SIZE;
+}
+
+#define pfn_to_virt(pfn) __va((pfn) * PAGE_SIZE)
+#define virt_to_page(address) pfn_to_page(virt_to_pfn(address))
+#define page_to_virt(page) pfn_to_virt(page_to_pfn(page))
+#define page_to_phys(page) ((phys_addr_t)page_to_pfn(page) * PAGE_SIZE)
+
+#endif
 
 #include <asm-generic/memory_model.h>
 #include <asm-generic/getorder.h>
