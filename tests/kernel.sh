@@ -89,9 +89,15 @@ $shapes/smt.toml       periodic:tasks=600,duty=15,duration=0.3
 LINES
 }
 
+# What a booted kernel decided is recorded for one release; another one's answers are shown, not judged.
+replay() {
+	say "the scenarios of a booted kernel"
+	guest/replay.sh linux:base || [ ! -d "guest/recorded/$(make -s -C "$tree612" kernelversion)" ]
+	guest/replay.sh fair:debian-6.12.117
+}
+
 tests() {
 	say "cargo tests that want a tree or a library"
-	FAIRGROUND_TREE_6_12=$tree612 cargo test --quiet -p fairground-linux --test build
 	FAIRGROUND_TREE_6_12=$tree612 cargo test --quiet -p fairground-cli --test cli patched
 	for name in v6.1 base; do
 		FAIRGROUND_LIBKSCHED=$(library $name) cargo test --quiet -p fairground-linux --test real
@@ -103,6 +109,7 @@ referee() {
 	fairground kernel build "$tree612" --name base
 	for name in v6.1 base; do
 		fairground kernel agree $name --pelt --picks
+		fairground kernel agree $name --free
 	done
 	FAIRGROUND_TREE_6_1=$tree61 FAIRGROUND_TREE_6_12=$tree612 cargo test --release --quiet -p fairground-linux --tests
 }
@@ -114,6 +121,7 @@ case ${1:-} in
 	guide
 	smoke v6.1 base
 	compare
+	replay
 	tests
 	say "same bytes"
 	tests/determinism.sh v6.1 base

@@ -55,10 +55,13 @@ impl Fair {
         verdict
     }
 
-    /// sched_fork and wake_up_new_task.
-    pub(crate) fn place_child(&mut self, env: &mut Env, child: &TaskInfo) {
+    /// sched_fork and wake_up_new_task. No parent: it exists from time 0.
+    pub(crate) fn place_child(&mut self, env: &mut Env, parent: Option<TaskId>, child: &TaskInfo) {
         let (here, task) = (self.here as usize, child.id);
         self.new_task(child);
+        if let Some(parent) = parent {
+            self.inherit_wakees(parent, task);
+        }
         self.clock(env, here);
         self.update_curr(env, here);
         let fair = !is_rt(self.world.task(task));
@@ -100,6 +103,14 @@ impl Fair {
             let p = self.world.task_mut(info.id);
             p.flags = p.flags & !FG_TASK_NEW | FG_TASK_MIGRATED;
         }
+    }
+
+    /// A child begins as a copy of its parent, whom it has woken and how often that changed included.
+    fn inherit_wakees(&mut self, parent: TaskId, child: TaskId) {
+        let parent = self.world.task(parent);
+        let wakees = (parent.last_wakee, parent.wakee_flips, parent.wakee_flip_ts);
+        let p = self.world.task_mut(child);
+        (p.last_wakee, p.wakee_flips, p.wakee_flip_ts) = wakees;
     }
 
     /// sched_exec: the stopper moves the running task if another CPU is better.

@@ -207,9 +207,9 @@ impl Scheduler for Fair {
         refuse(workload, config)
     }
 
-    fn fork(&mut self, env: &mut Env, cpu: CpuId, _parent: Option<TaskId>, child: &TaskInfo) {
+    fn fork(&mut self, env: &mut Env, cpu: CpuId, parent: Option<TaskId>, child: &TaskInfo) {
         self.enter(env, cpu);
-        self.place_child(env, child);
+        self.place_child(env, parent, child);
     }
 
     fn exec(&mut self, env: &mut Env, cpu: CpuId, task: TaskId) {

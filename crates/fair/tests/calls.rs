@@ -144,6 +144,30 @@ fn a_spinning_waker_is_the_waker() {
     assert_eq!(rig.fair.task(1).last_wakee, 0);
 }
 
+/// A fork copies its parent, so the child counts as a waker of many from the start if its parent did.
+#[test]
+fn a_child_has_its_parents_wakees() {
+    let mut rig = Rig::new(Machine::symmetric(2), "v6.12");
+    rig.fair_task(0, "1");
+    rig.schedule(1);
+    rig.fair_task(1, "0");
+    rig.schedule(0);
+    rig.call(1, |f, e| f.change(e, 1, 0, &Change::Affinity(CpuMask::first_n(2))));
+    rig.call(1, |f, e| f.block(e, 1, 0));
+    rig.schedule(1);
+    rig.now += MS;
+    rig.wake(0, Some(1), 0);
+    let wakees = |rig: &Rig, task| {
+        let p = rig.fair.task(task);
+        (p.last_wakee, p.wakee_flips, p.wakee_flip_ts)
+    };
+    let parent = wakees(&rig, 1);
+    assert_eq!((parent.0, parent.1), (1, 1), "task 0, the first change");
+    let info = TaskInfo::new(2, SchedAttr::default(), CpuMask::first_n(2));
+    rig.call(0, |f, e| f.fork(e, 0, Some(1), &info));
+    assert_eq!(wakees(&rig, 2), parent);
+}
+
 /// ttwu_queue_cond: behind another cache the wake list takes it however much runs there.
 #[test]
 fn a_task_being_switched_away_behind_another_cache_is_queued_there() {
