@@ -156,6 +156,9 @@ FG_FEATURE(NEWIDLE_PENDING, "newidle-pending", "", "-", "v5.15", 1,
 FG_FEATURE(
 	ILB_ONE_OF, "ilb-one-of", "", "-", "v5.12", 1,
 	"who balances for all idle CPUs is one of them, and a pass of its own does not bring their next turn forward")
+FG_FEATURE(NOHZ_NEXT_KICK, "nohz-next-kick", "", "-", "v5.16", 1,
+	   "after a tick stopped the next busy one wakes an idle CPU, if only to find out whose turn to balance comes "
+	   "first")
 FG_FEATURE(NI_RANDOM, "ni-random", "", "-", "-", 0,
 	   "newly idle balance runs in proportion to its success (6.12 stable)")
 FG_FEATURE(REDUCED_CAP, "reduced-cap", "", "-", "v6.0", 0, "a single task on a CPU of reduced capacity is pulled away")

@@ -342,7 +342,9 @@ struct fg_sys {
 	u64 nohz_next_balance;	/* jiffies */
 	u64 nohz_next_blocked;	/* jiffies */
 	u32 nohz_nr_cpus;
+	u32 nohz_needs_update;	/* a tick stopped since nohz_next_balance was collected (v5.16) */
 	u32 eas;		/* wakeups are energy-aware (spec 1.11); 0 as long as feec has no code */
+	u32 pad;
 	struct fg_mask nohz_idle;	/* CPUs whose tick is stopped */
 	struct fg_mask active;
 	struct fg_features feat;
@@ -660,16 +662,18 @@ u64 fg_balance_interval(const struct fg_sys *sys, const struct fg_domain *sd, u3
 
 /* ---- CPUs without a tick (spec 6.10) -------------------------------------------------------------------------- */
 
+/* Why an idle CPU is woken: one or several. */
 #define FG_NOHZ_NO_KICK 0
 #define FG_NOHZ_STATS_KICK 1	/* to bring blocked load up to date */
-#define FG_NOHZ_BALANCE_KICK 2	/* and to balance */
+#define FG_NOHZ_BALANCE_KICK 2	/* to balance; with STATS only */
+#define FG_NOHZ_TURN_KICK 4	/* to collect the turns of CPUs whose tick stopped (the kernel's NEXT, v5.16) */
 
 /*
  *   kicked	fg_update_idle_balance; softirq if it idles
  *   softirq	fg_nohz_idle_begin; each idle CPU, its own last (ilb-one-of) or not: fg_nohz_idle_abort and away if this one
- *		got work, blocked averages if fg_nohz_stats_due, its domains if fg_nohz_idle_cpu, fg_nohz_idled_cpu;
- *		fg_nohz_idle_others_end; unless it was one of them own blocked averages if not newly idle, own
- *		domains if fg_nohz_idle_self; fg_nohz_idle_end
+ *		got work, blocked averages if kicked for them and fg_nohz_stats_due, its domains if fg_nohz_idle_cpu,
+ *		fg_nohz_idled_cpu; fg_nohz_idle_others_end; unless it was one of them own blocked averages if kicked for
+ *		them and not newly idle, own domains if fg_nohz_idle_self; fg_nohz_idle_end
  *   newly idle	each domain's statistics: blocked averages of its idle CPUs if fg_newidle_stats, fg_nohz_stats_end; after
  *		the domains, or behind a closed gate, the round above for statistics only, if fg_nohz_newidle_due
  */
@@ -684,14 +688,14 @@ u32 fg_nohz_balancer_kick(struct fg_sys *sys, struct fg_cpu *rq, u64 jiffies);
 s32 fg_kick_ilb(struct fg_sys *sys, const struct fg_cpu *rq, u32 kick, u64 jiffies);
 /* 1: the blocked averages of an idle CPU are to be updated, at most once a jiffy. */
 u32 fg_nohz_stats_due(const struct fg_cpu *rq, u64 jiffies);
-/* nohz_idle_balance, see above. */
-void fg_nohz_idle_begin(struct fg_sys *sys, struct fg_balance_walk *w);
-void fg_nohz_idle_abort(struct fg_sys *sys);
+/* nohz_idle_balance, see above. kick: FG_NOHZ_*_KICK. */
+void fg_nohz_idle_begin(struct fg_sys *sys, u32 kick, struct fg_balance_walk *w);
+void fg_nohz_idle_abort(struct fg_sys *sys, u32 kick);
 u32 fg_nohz_idle_cpu(const struct fg_cpu *rq, u32 kick, struct fg_balance_walk *w);
 void fg_nohz_idled_cpu(const struct fg_cpu *rq, struct fg_balance_walk *w);
 void fg_nohz_idle_others_end(struct fg_sys *sys, const struct fg_balance_walk *w);
 u32 fg_nohz_idle_self(const struct fg_cpu *rq, u32 kick, struct fg_balance_walk *w);
-void fg_nohz_idle_end(struct fg_sys *sys, const struct fg_balance_walk *w);
+void fg_nohz_idle_end(struct fg_sys *sys, u32 kick, const struct fg_balance_walk *w);
 /* 1: newly idle balancing brings the idle CPUs it looks at up to date (to v5.11). */
 u32 fg_newidle_stats(const struct fg_sys *sys);
 /* 1: the newly idle rq is to do it for all idle CPUs. balanced: the gate was open, and nothing found. */

@@ -20,6 +20,8 @@ void fg_nohz_balance_enter_idle(struct fg_sys *sys, struct fg_cpu *rq)
 	rq->tick_stopped = 1;
 	mask_set(&sys->nohz_idle, rq->id);
 	sys->nohz_nr_cpus++;
+	/* Its turn to balance may come before that of all others. */
+	sys->nohz_needs_update = 1;
 	if (rq->llc)
 		rq->llc->nr_busy_cpus--;
 }
@@ -82,14 +84,17 @@ static u32 needs_balance(const struct fg_sys *sys, const struct fg_cpu *rq)
 
 u32 fg_nohz_kick(const struct fg_sys *sys, const struct fg_cpu *rq, u64 jiffies)
 {
-	u32 stats;
+	u32 kick = FG_NOHZ_NO_KICK;
 
 	if (rq->idle_balance || !sys->nohz_nr_cpus)
 		return FG_NOHZ_NO_KICK;
-	stats = sys->nohz_has_blocked && jiffies > sys->nohz_next_blocked;
+	if (sys->nohz_has_blocked && jiffies > sys->nohz_next_blocked)
+		kick = FG_NOHZ_STATS_KICK;
 	if (jiffies >= sys->nohz_next_balance && needs_balance(sys, rq))
-		return FG_NOHZ_BALANCE_KICK;
-	return stats ? FG_NOHZ_STATS_KICK : FG_NOHZ_NO_KICK;
+		kick = FG_NOHZ_STATS_KICK | FG_NOHZ_BALANCE_KICK;
+	if (feat(sys, FG_NOHZ_NEXT_KICK) && sys->nohz_needs_update)
+		kick |= FG_NOHZ_TURN_KICK;
+	return kick;
 }
 
 u32 fg_nohz_balancer_kick(struct fg_sys *sys, struct fg_cpu *rq, u64 jiffies)
@@ -115,7 +120,7 @@ static s32 find_new_ilb(const struct fg_sys *sys, const struct fg_cpu *rq)
 s32 fg_kick_ilb(struct fg_sys *sys, const struct fg_cpu *rq, u32 kick, u64 jiffies)
 {
 	/* Not every busy CPU's tick is to kick until the one that is woken has set the next turn. */
-	if (kick == FG_NOHZ_BALANCE_KICK)
+	if (kick & FG_NOHZ_BALANCE_KICK)
 		sys->nohz_next_balance = jiffies + 1;
 	return find_new_ilb(sys, rq);
 }
@@ -125,22 +130,29 @@ u32 fg_nohz_stats_due(const struct fg_cpu *rq, u64 jiffies)
 	return rq->has_blocked_load && jiffies > rq->last_blocked;
 }
 
-void fg_nohz_idle_begin(struct fg_sys *sys, struct fg_balance_walk *w)
+void fg_nohz_idle_begin(struct fg_sys *sys, u32 kick, struct fg_balance_walk *w)
 {
-	/* Whoever goes idle from now on sets it again. */
-	sys->nohz_has_blocked = 0;
+	/* Whoever goes idle from now on sets them again. */
+	if (kick & FG_NOHZ_STATS_KICK)
+		sys->nohz_has_blocked = 0;
+	if (kick & FG_NOHZ_TURN_KICK)
+		sys->nohz_needs_update = 0;
 	walk_begin(w, ~0ull);
 }
 
-void fg_nohz_idle_abort(struct fg_sys *sys)
+void fg_nohz_idle_abort(struct fg_sys *sys, u32 kick)
 {
-	sys->nohz_has_blocked = 1;
+	if (kick & FG_NOHZ_STATS_KICK)
+		sys->nohz_has_blocked = 1;
+	if (kick & FG_NOHZ_TURN_KICK)
+		sys->nohz_needs_update = 1;
 }
 
 u32 fg_nohz_idle_cpu(const struct fg_cpu *rq, u32 kick, struct fg_balance_walk *w)
 {
-	w->blocked |= rq->has_blocked_load;
-	return kick == FG_NOHZ_BALANCE_KICK && fg_rebalance_due(rq, w->jiffies);
+	if (kick & FG_NOHZ_STATS_KICK)
+		w->blocked |= rq->has_blocked_load;
+	return (kick & FG_NOHZ_BALANCE_KICK) && fg_rebalance_due(rq, w->jiffies);
 }
 
 void fg_nohz_idled_cpu(const struct fg_cpu *rq, struct fg_balance_walk *w)
@@ -158,9 +170,9 @@ void fg_nohz_idle_others_end(struct fg_sys *sys, const struct fg_balance_walk *w
 u32 fg_nohz_idle_self(const struct fg_cpu *rq, u32 kick, struct fg_balance_walk *w)
 {
 	/* Newly idle its averages are as old as its last tick: they say nothing. */
-	if (w->kind != FG_CPU_NEWLY_IDLE)
+	if ((kick & FG_NOHZ_STATS_KICK) && w->kind != FG_CPU_NEWLY_IDLE)
 		w->blocked |= rq->has_blocked_load;
-	return kick == FG_NOHZ_BALANCE_KICK;
+	return !!(kick & FG_NOHZ_BALANCE_KICK);
 }
 
 static void nohz_looked(struct fg_sys *sys, u64 jiffies)
@@ -168,9 +180,10 @@ static void nohz_looked(struct fg_sys *sys, u64 jiffies)
 	sys->nohz_next_blocked = jiffies + msecs_to_jiffies(sys, NOHZ_BLOCKED_PERIOD);
 }
 
-void fg_nohz_idle_end(struct fg_sys *sys, const struct fg_balance_walk *w)
+void fg_nohz_idle_end(struct fg_sys *sys, u32 kick, const struct fg_balance_walk *w)
 {
-	nohz_looked(sys, w->jiffies);
+	if (kick & FG_NOHZ_STATS_KICK)
+		nohz_looked(sys, w->jiffies);
 	if (w->blocked)
 		sys->nohz_has_blocked = 1;
 }

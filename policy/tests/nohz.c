@@ -2,6 +2,9 @@
 /* CPUs without a tick and who balances for them: spec 6.10. */
 #include "kit.h"
 
+/* What a kick to balance is for. */
+#define FULL_KICK (FG_NOHZ_STATS_KICK | FG_NOHZ_BALANCE_KICK)
+
 static void machine(void)
 {
 	kit_init(8);
@@ -37,7 +40,7 @@ TEST(nohz_kick)
 	/* two tasks, if it is time */
 	rq->nr_running = 2;
 	CHECK_EQ(fg_nohz_kick(&sys, rq, 99), 0);
-	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), FG_NOHZ_BALANCE_KICK);
+	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), FULL_KICK);
 	/* nobody to kick, nobody to kick for */
 	rq->idle_balance = 1;
 	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), 0);
@@ -47,7 +50,7 @@ TEST(nohz_kick)
 
 	rq = kick_machine();
 	rq->cpu_capacity = 875; /* * 117 < 102400 */
-	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), FG_NOHZ_BALANCE_KICK);
+	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), FULL_KICK);
 	rq->cpu_capacity = 876;
 	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), 0);
 	/* reduced capacity is a reason only for a fair task */
@@ -58,11 +61,11 @@ TEST(nohz_kick)
 	rq->cpu_capacity = 876;
 	/* another busy CPU of the LLC */
 	llcs[4].nr_busy_cpus = 2;
-	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), FG_NOHZ_BALANCE_KICK);
+	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), FULL_KICK);
 	/* a preferred CPU idles */
 	llcs[4].nr_busy_cpus = 1;
 	rq->sd->flags |= FG_SD_ASYM_PACKING;
-	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), FG_NOHZ_BALANCE_KICK);
+	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), FULL_KICK);
 	CHECK_EQ(fg_nohz_kick(&sys, &cpus[4], 100), 0);
 }
 
@@ -77,14 +80,14 @@ TEST(nohz_kick_on_asymmetric_machines_is_for_misfits)
 	rq->misfit_task_load = 1;
 	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), 0);
 	rq->cpu_capacity_orig = rq->cpu_capacity = 1000;
-	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), FG_NOHZ_BALANCE_KICK);
+	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), FULL_KICK);
 	/* it does if the CPU has lost much, by the asymmetric domain's measure: 930 * 110 < 102400 < 931 * 110 */
 	rq->cpu_capacity_orig = 1024;
 	rq->sd_asym_cpucapacity->imbalance_pct = 110;
 	rq->cpu_capacity = 931;
 	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), 0);
 	rq->cpu_capacity = 930;
-	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), FG_NOHZ_BALANCE_KICK);
+	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), FULL_KICK);
 	rq->misfit_task_load = 0;
 	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), 0);
 	/* v6.10: whoever is marked has somewhere to go */
@@ -92,7 +95,7 @@ TEST(nohz_kick_on_asymmetric_machines_is_for_misfits)
 	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), 0);
 	rq->cpu_capacity = 1024;
 	rq->misfit_task_load = 1;
-	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), FG_NOHZ_BALANCE_KICK);
+	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), FULL_KICK);
 }
 
 TEST(the_set_of_cpus_without_a_tick)
@@ -138,7 +141,7 @@ TEST(the_first_idle_cpu_balances_for_all)
 	sys.nohz_next_balance = 100;
 	CHECK_EQ(fg_kick_ilb(&sys, &cpus[6], FG_NOHZ_STATS_KICK, 200), 2);
 	CHECK_EQ(sys.nohz_next_balance, 100);
-	CHECK_EQ(fg_kick_ilb(&sys, &cpus[6], FG_NOHZ_BALANCE_KICK, 200), 2);
+	CHECK_EQ(fg_kick_ilb(&sys, &cpus[6], FULL_KICK, 200), 2);
 	CHECK_EQ(sys.nohz_next_balance, 201);
 	/* not itself, nor one that got work since its tick stopped */
 	CHECK_EQ(fg_kick_ilb(&sys, &cpus[2], FG_NOHZ_STATS_KICK, 200), 3);
@@ -164,23 +167,23 @@ TEST(a_round_for_all_idle_cpus)
 
 	machine();
 	sys.nohz_has_blocked = 1;
-	fg_nohz_idle_begin(&sys, &w);
+	fg_nohz_idle_begin(&sys, FULL_KICK, &w);
 	CHECK_EQ(sys.nohz_has_blocked, 0);
 	cpus[2].next_balance = 1000;
 	cpus[3].next_balance = 1001;
 	CHECK_EQ(fg_nohz_idle_cpu(&cpus[2], FG_NOHZ_STATS_KICK, &w), 0);
-	CHECK_EQ(fg_nohz_idle_cpu(&cpus[2], FG_NOHZ_BALANCE_KICK, &w), 1);
+	CHECK_EQ(fg_nohz_idle_cpu(&cpus[2], FULL_KICK, &w), 1);
 	cpus[2].next_balance = 1016;
 	fg_nohz_idled_cpu(&cpus[2], &w);
 	CHECK_EQ(w.blocked, 0);
 	cpus[3].has_blocked_load = 1;
-	CHECK_EQ(fg_nohz_idle_cpu(&cpus[3], FG_NOHZ_BALANCE_KICK, &w), 0);
+	CHECK_EQ(fg_nohz_idle_cpu(&cpus[3], FULL_KICK, &w), 0);
 	fg_nohz_idled_cpu(&cpus[3], &w);
 	fg_nohz_idle_others_end(&sys, &w);
 	CHECK_EQ(sys.nohz_next_balance, 1001);
-	CHECK_EQ(fg_nohz_idle_self(&cpus[1], FG_NOHZ_BALANCE_KICK, &w), 1);
+	CHECK_EQ(fg_nohz_idle_self(&cpus[1], FULL_KICK, &w), 1);
 	/* 32 ms are 8 jiffies; CPU 3 still has something that decays */
-	fg_nohz_idle_end(&sys, &w);
+	fg_nohz_idle_end(&sys, FULL_KICK, &w);
 	CHECK_EQ(sys.nohz_next_blocked, 1008);
 	CHECK_EQ(sys.nohz_has_blocked, 1);
 }
@@ -191,20 +194,67 @@ TEST(a_round_without_others_says_nothing_of_their_turn)
 
 	machine();
 	sys.nohz_next_balance = 1234;
-	fg_nohz_idle_begin(&sys, &w);
+	fg_nohz_idle_begin(&sys, FG_NOHZ_STATS_KICK, &w);
 	fg_nohz_idle_others_end(&sys, &w);
 	CHECK_EQ(sys.nohz_next_balance, 1234);
 	cpus[1].has_blocked_load = 1;
 	CHECK_EQ(fg_nohz_idle_self(&cpus[1], FG_NOHZ_STATS_KICK, &w), 0);
 	CHECK_EQ(w.blocked, 1);
 	/* cut short: what is left is not known */
-	fg_nohz_idle_abort(&sys);
+	fg_nohz_idle_abort(&sys, FG_NOHZ_STATS_KICK);
 	CHECK_EQ(sys.nohz_has_blocked, 1);
 	/* newly idle, its own averages are not looked at */
 	w.kind = FG_CPU_NEWLY_IDLE;
-	fg_nohz_idle_begin(&sys, &w);
+	fg_nohz_idle_begin(&sys, FG_NOHZ_STATS_KICK, &w);
 	fg_nohz_idle_self(&cpus[1], FG_NOHZ_STATS_KICK, &w);
-	fg_nohz_idle_end(&sys, &w);
+	fg_nohz_idle_end(&sys, FG_NOHZ_STATS_KICK, &w);
+	CHECK_EQ(sys.nohz_has_blocked, 0);
+}
+
+/* v5.16: a tick that stops brings a turn that nobody has counted. */
+TEST(a_stopped_tick_asks_for_the_next_turn)
+{
+	struct fg_balance_walk w = { .jiffies = 50, .kind = FG_CPU_IDLE };
+	struct fg_cpu *rq = kick_machine();
+
+	sys.nohz_next_blocked = 100;
+	fg_nohz_balance_enter_idle(&sys, &cpus[3]);
+	CHECK_EQ(fg_nohz_kick(&sys, rq, 50), 0);
+	sys.feat.value[FG_NOHZ_NEXT_KICK] = 1;
+	CHECK_EQ(fg_nohz_kick(&sys, rq, 50), FG_NOHZ_TURN_KICK);
+	/* it comes on top of what else is due */
+	CHECK_EQ(fg_nohz_kick(&sys, rq, 101), FG_NOHZ_TURN_KICK | FG_NOHZ_STATS_KICK);
+	rq->nr_running = 2;
+	CHECK_EQ(fg_nohz_kick(&sys, rq, 101), FG_NOHZ_TURN_KICK | FULL_KICK);
+	rq->nr_running = 1;
+	/* who is woken for it puts no balance off */
+	kit_idle(3);
+	CHECK_EQ(fg_kick_ilb(&sys, rq, FG_NOHZ_TURN_KICK, 50), 3);
+	CHECK_EQ(sys.nohz_next_balance, 100);
+
+	/* The round finds CPU 3's turn, balances nothing and leaves blocked load as it is. */
+	fg_nohz_idle_begin(&sys, FG_NOHZ_TURN_KICK, &w);
+	CHECK_EQ(fg_nohz_kick(&sys, rq, 50), 0);
+	cpus[3].next_balance = 40;
+	CHECK_EQ(fg_nohz_idle_cpu(&cpus[3], FG_NOHZ_TURN_KICK, &w), 0);
+	fg_nohz_idled_cpu(&cpus[3], &w);
+	fg_nohz_idle_others_end(&sys, &w);
+	fg_nohz_idle_end(&sys, FG_NOHZ_TURN_KICK, &w);
+	CHECK_EQ(w.blocked, 0);
+	CHECK_EQ(sys.nohz_next_balance, 40);
+	CHECK_EQ(sys.nohz_has_blocked, 1);
+	CHECK_EQ(sys.nohz_next_blocked, 100);
+
+	/* Another idle tick of a stopped one is no news; a round that does not collect takes no request back. */
+	fg_nohz_balance_enter_idle(&sys, &cpus[3]);
+	CHECK_EQ(fg_nohz_kick(&sys, rq, 30), 0);
+	fg_nohz_balance_enter_idle(&sys, &cpus[2]);
+	fg_nohz_idle_begin(&sys, FULL_KICK, &w);
+	CHECK_EQ(fg_nohz_kick(&sys, rq, 30), FG_NOHZ_TURN_KICK);
+	/* nor does one that is cut short, and that has promised no statistics */
+	fg_nohz_idle_begin(&sys, FG_NOHZ_TURN_KICK, &w);
+	fg_nohz_idle_abort(&sys, FG_NOHZ_TURN_KICK);
+	CHECK_EQ(fg_nohz_kick(&sys, rq, 30), FG_NOHZ_TURN_KICK);
 	CHECK_EQ(sys.nohz_has_blocked, 0);
 }
 
@@ -258,6 +308,7 @@ int main(void)
 	RUN(blocked_load_once_a_jiffy);
 	RUN(a_round_for_all_idle_cpus);
 	RUN(a_round_without_others_says_nothing_of_their_turn);
+	RUN(a_stopped_tick_asks_for_the_next_turn);
 	RUN(a_newly_idle_cpu_looks_at_the_others_if_it_has_the_time);
 	RUN(a_domain_with_all_idle_cpus_puts_the_next_look_off);
 	return test_report();

@@ -6,9 +6,6 @@
 //!
 //! DEVIATION: nothing is pulled, so no domain is ever found imbalanced: nr_balance_failed stays 0 and every interval
 //! doubles to its maximum, where the kernel resets it to its minimum whenever it moved a task.
-//!
-//! DEVIATION: since v5.16 a CPU whose tick stops also has the next busy tick wake an idle CPU to collect the turns of all
-//! (NOHZ_NEXT_KICK). Here a turn that comes with it is seen at the next round, and that wakeup of an idle CPU is missing.
 
 use fairground_machine::{CpuId, SoftCost};
 use fairground_sim::{Env, Ipi};
@@ -38,7 +35,7 @@ impl Fair {
         let Some(balancer) = self.world.kick_ilb(cpu, kick, env.jiffies()) else { return };
         let asked = &mut self.rqs[balancer as usize].nohz_kick;
         let first = *asked == FG_NOHZ_NO_KICK;
-        *asked = (*asked).max(kick);
+        *asked |= kick;
         if first {
             env.send_ipi(balancer, Ipi::NohzKick);
         }
@@ -154,7 +151,7 @@ impl Fair {
 
     /// _nohz_idle_balance: for each CPU whose tick is stopped, this one last; ends early if this one gets work.
     fn nohz_idle_balance(&mut self, env: &mut Env, cpu: usize, kick: u32, kind: u32) {
-        let mut walk = self.world.nohz_idle_begin(kind, env.jiffies());
+        let mut walk = self.world.nohz_idle_begin(kick, kind, env.jiffies());
         let stopped = self.world.sys().nohz_idle;
         let one_of = self.features().on(FG_ILB_ONE_OF);
         for other in stopped.iter_wrap(cpu as CpuId + 1).map(|c| c as usize).filter(|c| one_of || *c != cpu) {
@@ -162,10 +159,12 @@ impl Fair {
                 continue;
             }
             if self.rqs[cpu].resched {
-                self.world.nohz_idle_abort();
+                self.world.nohz_idle_abort(kick);
                 return;
             }
-            self.nohz_update(env, other);
+            if kick & FG_NOHZ_STATS_KICK != 0 {
+                self.nohz_update(env, other);
+            }
             if self.world.nohz_idle_cpu(other, kick, &mut walk) {
                 self.rebalance_domains(env, other, FG_CPU_IDLE);
             }
@@ -176,12 +175,12 @@ impl Fair {
         if !one_of {
             self.nohz_idle_self(env, cpu, kick, &mut walk);
         }
-        self.world.nohz_idle_end(&walk);
+        self.world.nohz_idle_end(kick, &walk);
     }
 
     /// Up to v5.11 the balancer's own turn comes last, and whether it is due or not.
     fn nohz_idle_self(&mut self, env: &mut Env, cpu: usize, kick: u32, walk: &mut FgBalanceWalk) {
-        if walk.kind != FG_CPU_NEWLY_IDLE {
+        if kick & FG_NOHZ_STATS_KICK != 0 && walk.kind != FG_CPU_NEWLY_IDLE {
             self.update_blocked(env, cpu);
         }
         if self.world.nohz_idle_self(cpu, kick, walk) {

@@ -206,7 +206,7 @@ pub struct RunQueue {
     pub stopper: bool,
     /// A reschedule is pending (TIF_NEED_RESCHED of the current task).
     pub resched: bool,
-    /// NOHZ_KICK_MASK: why idle balancing was asked for, by the kick's sender and as taken over.
+    /// NOHZ_KICK_MASK: why idle balancing was asked for (FG_NOHZ_*_KICK), by all who kicked since it was taken over.
     pub nohz_kick: u32,
     /// As taken over from `nohz_kick` when the interrupt arrived.
     pub nohz_pending: u32,

@@ -134,6 +134,7 @@ pub const TIMELINES: &[(&str, &str)] = &[
     ("base-slice",        "v5.13=1"),
     ("newidle-pending",   "v5.15=1"),
     ("ilb-one-of",        "v5.12=1"),
+    ("nohz-next-kick",    "v5.16=1"),
     ("idle-reweight",     "v6.11=1"),
 ];
 

@@ -572,6 +572,44 @@ fn the_balancer_is_one_of_the_idle_cpus() {
     }
 }
 
+/// v5.16: the first busy tick after CPU 3 stopped its own has the turns collected, though nothing else is due. CPU 3's
+/// comes before that of CPU 2, which was found earlier.
+#[test]
+fn a_stopped_tick_has_the_turns_collected() {
+    for (scheduler, kicked) in [("v5.9+ilb-one-of", false), ("v5.9+ilb-one-of+nohz-next-kick", true)] {
+        let mut rig = Rig::new(Machine::symmetric(4), scheduler);
+        rig.fair_task(0, "0");
+        rig.schedule(0);
+        // A full round: the next look at statistics is due after jiffy 9, the next balance at CPU 2's turn.
+        rig.now = 4 * MS;
+        rig.call(2, |f, e| f.tick_stopped(e, 2, true));
+        rig.call(0, |f, e| f.tick(e, 0));
+        assert!(rig.asked(is_nohz_kick), "{scheduler}");
+        rig.call(2, |f, e| f.ipi(e, 2, Ipi::NohzKick));
+        rig.call(2, |f, e| f.balance(e, 2));
+        let turn = rig.fair.cpu(2).next_balance;
+        assert_eq!((rig.fair.sys().nohz_next_blocked, rig.fair.sys().nohz_next_balance), (9, turn), "{scheduler}");
+
+        rig.now = 2 * 4 * MS;
+        rig.call(3, |f, e| f.tick_stopped(e, 3, true));
+        rig.call(0, |f, e| f.tick(e, 0));
+        assert_eq!(rig.asked(is_nohz_kick), kicked, "{scheduler}");
+        if kicked {
+            rig.call(2, |f, e| f.ipi(e, 2, Ipi::NohzKick));
+            rig.call(2, |f, e| f.balance(e, 2));
+            let first = rig.fair.cpu(3).next_balance;
+            assert!(first < turn);
+            // It balanced nothing, and looked at no statistics.
+            assert_eq!((rig.fair.cpu(2).next_balance, rig.fair.sys().nohz_next_balance), (turn, first));
+            assert_eq!((rig.fair.sys().nohz_next_blocked, rig.fair.sys().nohz_has_blocked), (9, 1));
+        }
+    }
+}
+
+fn is_nohz_kick(request: &Request) -> bool {
+    matches!(request, Request::Ipi { ipi: Ipi::NohzKick, .. })
+}
+
 /// newidle_balance, v5.15: with a wakeup in its wake list a CPU that runs dry is not idle, and its domains wait.
 #[test]
 fn a_pending_wakeup_is_no_idle_time() {

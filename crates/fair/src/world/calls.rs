@@ -348,16 +348,16 @@ impl World {
         unsafe { fg_nohz_stats_due(self.cpus.ptr(cpu), jiffies) != 0 }
     }
 
-    pub fn nohz_idle_begin(&mut self, kind: u32, jiffies: u64) -> FgBalanceWalk {
+    pub fn nohz_idle_begin(&mut self, kick: u32, kind: u32, jiffies: u64) -> FgBalanceWalk {
         let mut walk = FgBalanceWalk { jiffies, kind, ..FgBalanceWalk::zeroed() };
         // SAFETY: see above.
-        unsafe { fg_nohz_idle_begin(self.sys.ptr(0), &mut walk) };
+        unsafe { fg_nohz_idle_begin(self.sys.ptr(0), kick, &mut walk) };
         walk
     }
 
-    pub fn nohz_idle_abort(&mut self) {
+    pub fn nohz_idle_abort(&mut self, kick: u32) {
         // SAFETY: see above.
-        unsafe { fg_nohz_idle_abort(self.sys.ptr(0)) }
+        unsafe { fg_nohz_idle_abort(self.sys.ptr(0), kick) }
     }
 
     pub fn nohz_idle_cpu(&mut self, cpu: usize, kick: u32, walk: &mut FgBalanceWalk) -> bool {
@@ -380,9 +380,9 @@ impl World {
         unsafe { fg_nohz_idle_self(self.cpus.ptr(cpu), kick, walk) != 0 }
     }
 
-    pub fn nohz_idle_end(&mut self, walk: &FgBalanceWalk) {
+    pub fn nohz_idle_end(&mut self, kick: u32, walk: &FgBalanceWalk) {
         // SAFETY: see above.
-        unsafe { fg_nohz_idle_end(self.sys.ptr(0), walk) }
+        unsafe { fg_nohz_idle_end(self.sys.ptr(0), kick, walk) }
     }
 
     pub fn newidle_stats(&self) -> bool {
