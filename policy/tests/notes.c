@@ -136,6 +136,7 @@ TEST(a_target_by_load)
 {
 	const struct expected want[] = {
 		{ 0, FG_NOTE_NOT_WIDE, 0, 1, 0, 4 },
+		{ 0, FG_NOTE_BUSY, 0, 2, 0, 0 },
 		{ 0, FG_NOTE_SYNC, 0, 2, 0, 0 },
 		{ 0, FG_NOTE_LOAD_LEFT, 0, 1025, 511, 1024 },
 		{ 0, FG_NOTE_LOAD_PREV, 4, 4096, 512, 112 },
@@ -165,6 +166,7 @@ TEST(a_waker_heavier_than_its_cpu)
 {
 	const struct expected want[] = {
 		{ 0, FG_NOTE_NOT_WIDE, 0, 1, 0, 4 },
+		{ 0, FG_NOTE_BUSY, 0, 2, 0, 0 },
 		{ 0, FG_NOTE_SYNC, 0, 2, 0, 0 },
 		{ 0, FG_NOTE_WAKER_LOAD, 0, 4998, 2048, 0 }, /* 5001 * 2048 / 2049 = 4998.6 */
 	};
@@ -174,7 +176,7 @@ TEST(a_waker_heavier_than_its_cpu)
 	filler[0].avg.load_avg = 5001;
 	p = kit_task(1, 4);
 	CHECK_EQ(ask(&p, 0, FG_WF_TTWU | FG_WF_SYNC).target, 0);
-	why.nr = 3;
+	why.nr = 4;
 	CHECK_NOTES(want);
 }
 
@@ -209,12 +211,19 @@ TEST(a_waker_of_many)
 TEST(a_cpu_between_tasks)
 {
 	const struct expected want[] = {
-		{ 0, FG_NOTE_NOT_WIDE, 0, 1, 0, 4 },	     { 0, FG_NOTE_LOAD_THIS, 0, 2048, 511, 1024 },
-		{ 0, FG_NOTE_LOAD_PREV, 4, 4096, 512, 112 }, { 0, FG_NOTE_TARGET, 0, 0, 0, 0 },
-		{ FG_RULE_B2, FG_NOTE_BUSY, 0, 2, 0, 0 },    { FG_RULE_B3, FG_NOTE_FAR, 4, 0, 0, 0 },
-		{ FG_RULE_B5, FG_NOTE_SAME, 4, 0, 0, 0 },    { FG_RULE_B8, FG_NOTE_BUDGET, 0, 399, 100, 1 },
-		{ FG_RULE_B8, FG_NOTE_BUSY, 0, 2, 0, 0 },    { FG_RULE_B8, FG_NOTE_COMING, 1, 0, 0, 0 },
-		{ FG_RULE_B8, FG_NOTE_GOING, 2, 0, 0, 0 },   { FG_RULE_B8, FG_NOTE_BUSY, 3, 1, 0, 0 },
+		{ 0, FG_NOTE_NOT_WIDE, 0, 1, 0, 4 },
+		{ 0, FG_NOTE_BUSY, 0, 2, 0, 0 },
+		{ 0, FG_NOTE_LOAD_THIS, 0, 2048, 511, 1024 },
+		{ 0, FG_NOTE_LOAD_PREV, 4, 4096, 512, 112 },
+		{ 0, FG_NOTE_TARGET, 0, 0, 0, 0 },
+		{ FG_RULE_B2, FG_NOTE_BUSY, 0, 2, 0, 0 },
+		{ FG_RULE_B3, FG_NOTE_FAR, 4, 0, 0, 0 },
+		{ FG_RULE_B5, FG_NOTE_SAME, 4, 0, 0, 0 },
+		{ FG_RULE_B8, FG_NOTE_BUDGET, 0, 399, 100, 1 },
+		{ FG_RULE_B8, FG_NOTE_BUSY, 0, 2, 0, 0 },
+		{ FG_RULE_B8, FG_NOTE_COMING, 1, 0, 0, 0 },
+		{ FG_RULE_B8, FG_NOTE_GOING, 2, 0, 0, 0 },
+		{ FG_RULE_B8, FG_NOTE_BUSY, 3, 1, 0, 0 },
 	};
 	struct fg_task p;
 
