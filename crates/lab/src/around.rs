@@ -227,6 +227,10 @@ impl<H: Hooks> Scheduler for Around<H> {
         self.inner.may_hold_back(task)
     }
 
+    fn has_own_rules(&self) -> bool {
+        self.inner.has_own_rules()
+    }
+
     fn rule_name(&self, rule: u16) -> &str {
         self.inner.rule_name(rule)
     }

@@ -1,23 +1,31 @@
 //! The run's hash: xxh3-128 over every field of every event, so that two runs are the same iff their hashes are.
 //!
+//! Of a scheduler whose rules are not its own they count as 0 ([`crate::Scheduler::has_own_rules`]).
+//!
 //! Encoding, little-endian: time u64, cpu u32, kind u8, then the kind's fields in the order of their declaration;
 //! task and CPU ids u32, enums u8, frequency u32, an absent task `0xffff_ffff`, an absent idle state `0xff`.
 
 use fairground_workload::Mark;
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::{Event, EventKind, Observer, TaskId};
+use crate::{Event, EventKind, Observer, Scheduler, TaskId};
 
 /// Hashes the event stream.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct HashObserver {
     state: Xxh3,
+    rules: bool,
 }
 
 impl HashObserver {
     /// Of the empty stream.
     pub fn new() -> Self {
-        Self::default()
+        HashObserver { state: Xxh3::new(), rules: true }
+    }
+
+    /// The same, of a run of `sched`.
+    pub fn of(sched: &dyn Scheduler) -> Self {
+        HashObserver { rules: sched.has_own_rules(), ..Self::new() }
     }
 
     /// The hash so far.
@@ -28,6 +36,12 @@ impl HashObserver {
     /// The hash so far, as 32 hex digits.
     pub fn hex(&self) -> String {
         format!("{:032x}", self.value())
+    }
+}
+
+impl Default for HashObserver {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -68,7 +82,8 @@ impl Observer for HashObserver {
             EventKind::Waking { task, prev } => r.u8(3).u32(task).u32(prev),
             EventKind::Decision(d) => {
                 r.u8(4).u8(d.kind as u8).u32(d.task).u32(d.prev).u32(d.chosen);
-                r.put(&d.rule.to_le_bytes()).u32(d.probes).u32(d.group_cpus)
+                let rule = if self.rules { d.rule } else { 0 };
+                r.put(&rule.to_le_bytes()).u32(d.probes).u32(d.group_cpus)
             }
             EventKind::Wakeup { task, target } => r.u8(5).u32(task).u32(target),
             EventKind::Migrate { task, from, to, cause } => r.u8(6).u32(task).u32(from).u32(to).u8(cause as u8),

@@ -157,6 +157,12 @@ pub trait Scheduler {
         false
     }
 
+    /// The rules of its decisions are its own and happen whoever looks. False: somebody beside it explains, if asked, and
+    /// rules are no part of the run's hash.
+    fn has_own_rules(&self) -> bool {
+        true
+    }
+
     /// The name of a rule in [`crate::Decision::rule`], e.g. `A2`.
     fn rule_name(&self, rule: u16) -> &str;
 

@@ -234,6 +234,10 @@ impl Scheduler for Linux {
         self.desk.watch.borrow().as_ref().map_or("", |watcher| watcher.note_text(note))
     }
 
+    fn has_own_rules(&self) -> bool {
+        false
+    }
+
     fn notes(&self) -> Vec<String> {
         let built = format!("linux: {}, HZ {}", self.kernel.release(), self.kernel.hz());
         let said = self.desk.lines().into_iter().map(|line| format!("kernel says: {line}"));
