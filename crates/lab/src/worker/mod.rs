@@ -170,7 +170,7 @@ impl Workers {
     fn start(&self, job: &Job, inheritance: Inheritance) -> io::Result<(Child, OwnedFd)> {
         // As a file, so that no worker can keep us waiting.
         let mut stdin = File::from(memfd_create("fairground-job", MFdFlags::MFD_CLOEXEC)?);
-        serde_json::to_writer(&stdin, job)?;
+        stdin.write_all(&serde_json::to_vec(job)?)?;
         stdin.seek(SeekFrom::Start(0))?;
         let (prints, out) = nix::unistd::pipe2(OFlag::O_CLOEXEC)?;
         let err = out.try_clone()?;
