@@ -76,7 +76,7 @@ void free_percpu(void __percpu *p)
 
 /* ---- masks and nodes ------------------------------------------------------------------------------------------- */
 
-static void set_mask(const u64 *bits, struct cpumask *to)
+void ks_set_mask(const u64 *bits, struct cpumask *to)
 {
 	unsigned int cpu;
 
@@ -90,7 +90,7 @@ static unsigned int first_cpu(const u64 *bits)
 {
 	struct cpumask mask;
 
-	set_mask(bits, &mask);
+	ks_set_mask(bits, &mask);
 	return cpumask_first(&mask);
 }
 
@@ -98,8 +98,8 @@ static void init_cpu(unsigned int cpu, const struct ks_cpu_desc *desc)
 {
 	struct ks_topology *topology = &ks_topology[cpu];
 
-	set_mask(desc->cluster, &topology->clustered);
-	set_mask(desc->mc, &topology->mc);
+	ks_set_mask(desc->cluster, &topology->clustered);
+	ks_set_mask(desc->mc, &topology->mc);
 	topology->package = desc->package;
 	topology->core = first_cpu(desc->smt);
 	topology->cluster = cpumask_first(&topology->clustered);

@@ -241,13 +241,16 @@ static int active_power(struct device *dev, unsigned long *power_uw, unsigned lo
 static void add_energy_model(struct clock *clock)
 {
 	struct em_data_callback callback = EM_DATA_CB(active_power);
+	int error;
 	u32 i;
 
 	for (i = 0; i < clock->nr_opps; i++)
 		if (!clock->opps[i].power_uw)
 			return;
-	em_dev_register_perf_domain(get_cpu_device(clock->policy.cpu), clock->nr_opps, &callback, clock->policy.cpus,
-				    true);
+	error = em_dev_register_perf_domain(get_cpu_device(clock->policy.cpu), clock->nr_opps, &callback,
+					    clock->policy.cpus, true);
+	if (error)
+		pr_warn("CPU %u: no energy model, error %d\n", clock->policy.cpu, error);
 }
 #else
 static void add_energy_model(struct clock *clock)

@@ -29,6 +29,7 @@
 
 extern const struct ks_host *ks_host;
 extern unsigned int ks_nr_cpus;
+void ks_set_mask(const u64 *bits, struct cpumask *to);	/* as masks cross the border */
 
 #define ks_call(fn, ...) (ks_host->fn(ks_host->self, ##__VA_ARGS__))
 #define ks_call_if(fn, ...) do { if (ks_host->fn) ks_call(fn, ##__VA_ARGS__); } while (0)

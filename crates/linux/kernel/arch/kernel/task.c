@@ -130,16 +130,6 @@ s32 ks_set_attr(s32 cpu, s32 number, const struct ks_attr *attr)
 	return error;
 }
 
-static void mask_from(const u64 *bits, struct cpumask *to)
-{
-	unsigned int cpu;
-
-	cpumask_clear(to);
-	for (cpu = 0; cpu < ks_nr_cpus; cpu++)
-		if (bits[cpu / 64] >> (cpu % 64) & 1)
-			cpumask_set_cpu(cpu, to);
-}
-
 struct new_affinity {
 	struct task_struct *p;
 	struct cpumask allowed;
@@ -166,7 +156,7 @@ s32 ks_set_allowed(s32 cpu, s32 number, const u64 *allowed)
 
 	ks_enter(cpu);
 	new->p = ks_task(number);
-	mask_from(allowed, &new->allowed);
+	ks_set_mask(allowed, &new->allowed);
 	ks_cause = KS_CAUSE_AFFINITY;
 	ks_may_wait(change_affinity, new);
 	ks_cause = KS_CAUSE_BALANCE;
@@ -186,7 +176,7 @@ static struct task_struct *make_task(const struct ks_birth *birth)
 {
 	struct task_struct *p = ks_new_task(birth->comm, birth->task + 1);
 
-	mask_from(birth->allowed, &p->cpus_mask);
+	ks_set_mask(birth->allowed, &p->cpus_mask);
 	if (birth->kthread_cpu != KS_NONE) {
 		p->flags |= PF_KTHREAD | PF_NO_SETAFFINITY;
 		cpumask_copy(&p->cpus_mask, cpumask_of(birth->kthread_cpu));
