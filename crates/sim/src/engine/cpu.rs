@@ -16,10 +16,10 @@ use std::collections::BinaryHeap;
 
 use fairground_machine::{CpuId, SoftCost};
 
-use super::idle::{Menu, Stay};
+use super::idle::{self, Stay};
 use super::queue::What;
 use super::task::{State, Task};
-use super::{Engine, Pending};
+use super::{Engine, IdleGovernor, Pending};
 use crate::{EventKind, IdleStats, MigrateCause, Pick, SwitchState, TaskId, Time};
 
 /// What a CPU is doing.
@@ -61,7 +61,7 @@ pub(crate) struct Cpu {
     pub sched_timer_event: Time,
     /// When a timer interrupt was last taken: several at one instant are one interrupt.
     pub timer_irq_at: Option<Time>,
-    pub menu: Menu,
+    pub governor: idle::Governor,
     pub stay: Stay,
     /// The tick ended the present stay.
     pub woken_by_tick: bool,
@@ -76,7 +76,7 @@ pub(crate) struct Cpu {
 }
 
 impl Cpu {
-    pub(crate) fn new(nr_states: usize) -> Self {
+    pub(crate) fn new(which: IdleGovernor, nr_states: usize) -> Self {
         Cpu {
             mode: Mode::Awake,
             curr: None,
@@ -95,7 +95,7 @@ impl Cpu {
             sched_timer_at: Time::MAX,
             sched_timer_event: Time::MAX,
             timer_irq_at: None,
-            menu: Menu::default(),
+            governor: idle::Governor::new(which, nr_states),
             stay: Stay::default(),
             woken_by_tick: false,
             idle_stats: vec![IdleStats::default(); nr_states],

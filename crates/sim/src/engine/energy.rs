@@ -68,6 +68,19 @@ impl Engine {
         }
     }
 
+    /// What an idle state of a CPU saves over the next shallower one, mW. The first cluster state saves the CPU's part of
+    /// the cluster's static power too.
+    pub(super) fn saved_mw(&self, cpu: CpuId, state: usize) -> f64 {
+        let states = self.machine.idle_states(cpu);
+        let Some(shallower) = state.checked_sub(1).map(|i| &states[i]) else { return 0.0 };
+        let own = shallower.power_mw - states[state].power_mw;
+        if shallower.scope == states[state].scope {
+            return own;
+        }
+        let cluster = &self.machine.clusters[self.machine.cpus[cpu as usize].cluster as usize];
+        own + (cluster.active_mw - cluster.idle_mw) / cluster.cpus.count() as f64
+    }
+
     fn active_mw(&self, cpu: CpuId) -> f64 {
         let domain = self.machine.cpus[cpu as usize].freq_domain as usize;
         self.machine.freq_domains[domain].opps[self.opp[domain] as usize].active_mw
@@ -93,6 +106,7 @@ impl Engine {
         if until > self.cpus[cpu as usize].energy_at {
             let held = self.held_state(cpu);
             let c = &mut self.cpus[cpu as usize];
+            c.stay.reach(held);
             c.idle_stats[held].held_ns += until - c.energy_at;
             let power = self.machine.idle_states(cpu)[held].power_mw;
             self.add_energy(cpu, power, until);

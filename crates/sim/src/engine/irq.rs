@@ -7,11 +7,11 @@ use std::sync::Arc;
 use fairground_machine::{CpuId, SoftCost};
 
 use super::cpu::Mode;
-use super::idle::{book_stay, Outlook, Stay, FAR_NS};
+use super::idle::{book_stay, Outlook, Stay, Woken, FAR_NS};
 use super::objects::Obj;
 use super::queue::What;
 use super::task::State;
-use super::{Engine, IdleGovernor};
+use super::Engine;
 use crate::draw::{draw, in_amount, Purpose};
 use crate::{EventKind, IdleView, Ipi, TaskId, Time, WakeContext};
 
@@ -289,7 +289,7 @@ impl Engine {
         let from = self.cpus[cpu as usize].busy_until.max(self.now);
         let c = &mut self.cpus[cpu as usize];
         c.mode = Mode::Asleep;
-        c.stay = Stay { asked, from, entered: from };
+        c.stay = Stay { asked, from, entered: from, reached: 0 };
         c.woken_by_tick = false;
         self.set_busy(cpu, false);
         self.energy_asleep(cpu);
@@ -298,22 +298,18 @@ impl Engine {
     }
 
     fn select_state(&mut self, cpu: CpuId) -> (usize, bool) {
-        match self.config.idle {
-            IdleGovernor::Shallowest => return (0, false),
-            IdleGovernor::Deepest => return (self.machine.idle_states(cpu).len() - 1, true),
-            IdleGovernor::Menu => {}
-        }
         let c = &mut self.cpus[cpu as usize];
         let next = c.timers.peek().map_or(Time::MAX, |t| t.0).min(c.sched_timer_at);
         let timer = next.saturating_sub(self.now).min(FAR_NS);
         let outlook = Outlook {
+            now: self.now,
             timer_ns: timer,
             tick_ns: timer.min(c.tick_at.saturating_sub(self.now)),
             period_ns: self.env.tick_ns(),
             tick_stopped: c.tick_stopped,
             latency_limit_ns: self.config.latency_limit_ns,
         };
-        c.menu.select(self.machine.idle_states(cpu), &outlook)
+        c.governor.select(self.machine.idle_states(cpu), &outlook)
     }
 
     /// Something wakes the CPU: wait for the end of entry, then leave the state the hardware is in.
@@ -321,6 +317,7 @@ impl Engine {
         let held = self.held_state(cpu);
         let state = &self.machine.idle_states(cpu)[held];
         let (wake_ns, transition_uj) = (state.wake_ns, state.transition_uj);
+        self.cpus[cpu as usize].stay.reach(held);
         let starts = self.cpus[cpu as usize].stay.entered.max(self.now);
         self.energy_awake(cpu, starts, transition_uj);
         self.cpus[cpu as usize].mode = Mode::Exiting;
@@ -331,12 +328,14 @@ impl Engine {
     pub(super) fn finish_exit(&mut self, cpu: CpuId) {
         let machine = Arc::clone(&self.machine);
         let states = machine.idle_states(cpu);
+        let saved_mw = self.saved_mw(cpu, self.cpus[cpu as usize].stay.reached);
         let c = &mut self.cpus[cpu as usize];
         c.mode = Mode::Awake;
-        let slept = self.now.saturating_sub(c.stay.from);
-        c.idle_ns += slept;
-        book_stay(&mut c.idle_stats, states, c.stay.asked, slept);
-        c.menu.reflect(&states[c.stay.asked], slept, c.woken_by_tick, self.env.tick_ns());
+        let slept_ns = self.now.saturating_sub(c.stay.from);
+        c.idle_ns += slept_ns;
+        book_stay(&mut c.idle_stats, states, &c.stay, slept_ns, saved_mw);
+        let woken = Woken { now: self.now, slept_ns, by_tick: c.woken_by_tick, period_ns: self.env.tick_ns() };
+        c.governor.reflect(states, c.stay.asked, &woken);
         self.env.cpu_mut(cpu).idle = None;
         self.set_busy(cpu, true);
         self.emit(cpu, EventKind::Idle { state: None });

@@ -75,8 +75,10 @@ pub enum Governor {
 /// Who chooses idle states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum IdleGovernor {
-    /// After Linux's menu governor.
+    /// After Linux's menu governor: the pattern of past stays, and the next timer.
     Menu,
+    /// After Linux's timer events oriented governor: the next timer, unless stays were mostly cut before it.
+    Teo,
     /// Always the shallowest state, tick always kept.
     Shallowest,
     /// Always the deepest state, tick always stopped.
@@ -205,7 +207,7 @@ impl Engine {
             now: 0,
             queue: Queue::default(),
             nr_events: 0,
-            cpus: (0..nr).map(|c| Cpu::new(machine.idle_states(c).len())).collect(),
+            cpus: (0..nr).map(|c| Cpu::new(config.idle, machine.idle_states(c).len())).collect(),
             tasks: Vec::new(),
             objects: workload.objects.iter().map(Obj::new).collect(),
             clusters: machine.clusters.iter().map(|c| ClusterState::new(&machine, c)).collect(),

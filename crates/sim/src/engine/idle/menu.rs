@@ -1,17 +1,18 @@
-//! The idle governor: which state, and whether the tick stops. After Linux's menu governor (behaviour spec 8.3).
+//! After the menu governor as in Linux 5.4 to 6.11 (behaviour spec 8.3); tasks that wait for I/O are not told apart.
 //!
 //! Prediction = the lesser of
 //!   * the typical interval: the mean of the last 8 stays if they are steady (standard deviation below a sixth of
-//!     the mean over at least 6 of them, or below 20 us; the longest are dropped one by one as outliers), and
+//!     the mean over at least 6 of them, or at most 20 us; the longest are dropped one by one as outliers), and
 //!   * the time to this CPU's next timer times a correction learnt per order of magnitude (6 buckets, decay 1/8).
 //!
-//! State = the deepest whose target residency is within the prediction and whose exit latency is within the limit.
-//! The tick is kept where the prediction is shorter than a tick (or the state polls); the state must then pay before
-//! the next tick.
+//! State = the deepest whose target residency is within the prediction and whose exit latency is within the limit and,
+//! while the tick runs, within the prediction. The tick is kept where the prediction is shorter than a tick (or the
+//! state polls); the state must then pay before the next tick. Where timer or limit leave only the first state, it is
+//! taken without a look at the past, and the tick stops unless it polls.
 
 use fairground_machine::IdleState;
 
-use crate::Time;
+use super::{pays_within, Outlook, Woken};
 
 const INTERVALS: usize = 8;
 const BUCKETS: usize = 6;
@@ -20,23 +21,6 @@ const RESOLUTION: u64 = 1024;
 const DECAY: u64 = 8;
 /// Longer stays are not told apart, ns.
 const MAX_INTERESTING_NS: u64 = 50_000_000;
-/// The farthest timer the governor is told of, ns: a kernel with default options arms its lockup watchdog on every CPU
-/// each 4 s (watchdog_thresh 10 s x 2 / 5). The watchdog itself is not simulated.
-pub(crate) const FAR_NS: u64 = 4_000_000_000;
-
-/// What the governor is told.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Outlook {
-    /// Until this CPU's next timer, the tick not counted, ns.
-    pub timer_ns: u64,
-    /// Until the next event with the tick kept, ns.
-    pub tick_ns: u64,
-    /// Length of a tick, ns.
-    pub period_ns: u64,
-    pub tick_stopped: bool,
-    /// Longest exit latency that is tolerated, ns.
-    pub latency_limit_ns: u64,
-}
 
 /// The memory of one CPU's governor.
 #[derive(Clone, Debug)]
@@ -57,15 +41,14 @@ impl Default for Menu {
 
 impl Menu {
     /// The state to ask for, and whether to stop the tick.
-    pub(crate) fn select(&mut self, states: &[IdleState], o: &Outlook) -> (usize, bool) {
+    pub(super) fn select(&mut self, states: &[IdleState], o: &Outlook) -> (usize, bool) {
         self.timer_ns = o.timer_ns;
         self.bucket = bucket_of(o.timer_ns);
-        if states.len() == 1 {
+        let second = states.get(1).filter(|s| s.target_residency_ns <= o.timer_ns);
+        if o.latency_limit_ns == 0 || second.is_none_or(|s| s.exit_latency_ns > o.latency_limit_ns) {
             return (0, !states[0].polling);
         }
-        let unity = RESOLUTION * DECAY;
-        let by_timer = (u128::from(o.timer_ns) * u128::from(self.correction[self.bucket]) / u128::from(unity)) as u64;
-        let mut predicted = by_timer.min(self.typical_ns());
+        let mut predicted = self.predicted_ns();
         if o.tick_stopped && predicted < o.period_ns {
             // The tick will not end a stay that turns out longer: trust only the timer.
             predicted = o.timer_ns;
@@ -74,16 +57,15 @@ impl Menu {
         if settled || o.tick_stopped || !(states[idx].polling || predicted < o.period_ns) {
             return (idx, true);
         }
-        let within = |s: &IdleState| s.target_residency_ns <= o.tick_ns;
-        (states[..=idx].iter().rposition(within).unwrap_or(0), false)
+        (pays_within(states, idx, o.tick_ns), false)
     }
 
-    /// Learns from a stay of `slept_ns` (exit included) in a state; `by_tick`: the tick ended it.
-    pub(crate) fn reflect(&mut self, state: &IdleState, slept_ns: u64, by_tick: bool, period_ns: u64) {
+    /// Learns from a stay in a state.
+    pub(super) fn reflect(&mut self, state: &IdleState, woken: &Woken) {
         let exit = state.exit_latency_ns;
-        let mut stay = match slept_ns {
+        let mut stay = match woken.slept_ns {
             // Only the tick kept the CPU from sleeping much longer.
-            _ if by_tick && self.timer_ns > period_ns => MAX_INTERESTING_NS / 10 * 9,
+            _ if woken.by_tick && self.timer_ns > woken.period_ns => MAX_INTERESTING_NS / 10 * 9,
             t if t > 2 * exit => t - exit,
             t => t / 2,
         };
@@ -94,6 +76,14 @@ impl Menu {
             if self.timer_ns > 0 && stay < MAX_INTERESTING_NS { RESOLUTION * stay / self.timer_ns } else { RESOLUTION };
         self.intervals_us[self.at] = u32::try_from(stay / 1000).unwrap_or(u32::MAX);
         self.at = (self.at + 1) % INTERVALS;
+    }
+
+    /// How long the stay will be, in whole us.
+    fn predicted_ns(&self) -> u64 {
+        let us = u128::from(RESOLUTION * DECAY * 1000);
+        let by_timer = u128::from(self.timer_ns) * u128::from(self.correction[self.bucket]);
+        let by_timer_us = (by_timer + us / 2) / us;
+        (by_timer_us as u64 * 1000).min(self.typical_ns())
     }
 
     /// The typical stay, ns; `u64::MAX` if stays are not steady.
@@ -121,10 +111,11 @@ impl Menu {
 
 /// The deepest state within prediction and latency limit; the prediction as corrected; whether that is final.
 fn deepest(states: &[IdleState], mut predicted: u64, o: &Outlook) -> (usize, u64, bool) {
+    let limit_ns = if o.tick_stopped { o.latency_limit_ns } else { o.latency_limit_ns.min(predicted) };
     let mut idx = 0;
     for (i, s) in states.iter().enumerate().skip(1) {
         if s.target_residency_ns > predicted {
-            if states[idx].polling && s.exit_latency_ns <= o.latency_limit_ns && s.target_residency_ns <= o.timer_ns {
+            if states[idx].polling && s.exit_latency_ns <= limit_ns && s.target_residency_ns <= o.timer_ns {
                 // Rather stop than spin, unless a timer is near.
                 return (i, s.target_residency_ns, false);
             }
@@ -142,7 +133,7 @@ fn deepest(states: &[IdleState], mut predicted: u64, o: &Outlook) -> (usize, u64
             }
             return (idx, predicted, true);
         }
-        if s.exit_latency_ns > o.latency_limit_ns {
+        if s.exit_latency_ns > limit_ns {
             break;
         }
         idx = i;
@@ -155,74 +146,14 @@ fn bucket_of(ns: u64) -> usize {
     [10, 100, 1000, 10_000, 100_000].iter().filter(|limit| us >= **limit).count()
 }
 
-/// How one idle state of one CPU was used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct IdleStats {
-    /// Times it was asked for.
-    pub usage: u64,
-    /// Time for which it was asked for, entry and exit included, ns.
-    pub asked_ns: u64,
-    /// Time for which the hardware was in it, entry and exit not included, ns.
-    pub held_ns: u64,
-    /// Stays that were too short for it (a shallower state exists).
-    pub above: u64,
-    /// Stays that a deeper state would have suited.
-    pub below: u64,
-}
-
-impl IdleStats {
-    /// What was added since `earlier`.
-    pub fn since(&self, earlier: &Self) -> Self {
-        IdleStats {
-            usage: self.usage - earlier.usage,
-            asked_ns: self.asked_ns - earlier.asked_ns,
-            held_ns: self.held_ns - earlier.held_ns,
-            above: self.above - earlier.above,
-            below: self.below - earlier.below,
-        }
-    }
-
-    /// Adds another's counts.
-    pub fn add(&mut self, other: &Self) {
-        self.usage += other.usage;
-        self.asked_ns += other.asked_ns;
-        self.held_ns += other.held_ns;
-        self.above += other.above;
-        self.below += other.below;
-    }
-}
-
-/// Books a finished stay of `slept_ns` in `states[asked]`: above and below as cpuidle counts them.
-pub(crate) fn book_stay(stats: &mut [IdleStats], states: &[IdleState], asked: usize, slept_ns: u64) {
-    let state = &states[asked];
-    stats[asked].usage += 1;
-    stats[asked].asked_ns += slept_ns;
-    if slept_ns < state.target_residency_ns {
-        stats[asked].above += u64::from(asked > 0);
-    } else if let Some(deeper) = states.get(asked + 1) {
-        let useful = slept_ns.saturating_sub(state.exit_latency_ns);
-        stats[asked].below += u64::from(useful >= deeper.target_residency_ns);
-    }
-}
-
-/// An idle stay under way.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Stay {
-    /// Index of the state asked for.
-    pub asked: usize,
-    /// When idle began.
-    pub from: Time,
-    /// When the hardware is in; a wake waits for this.
-    pub entered: Time,
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::FAR_NS;
     use super::*;
     use crate::testing::idle_state;
 
     fn outlook(timer_ns: u64, tick_ns: u64) -> Outlook {
-        Outlook { timer_ns, tick_ns, period_ns: 4_000_000, tick_stopped: false, latency_limit_ns: u64::MAX }
+        Outlook { now: 0, timer_ns, tick_ns, period_ns: 4_000_000, tick_stopped: false, latency_limit_ns: u64::MAX }
     }
 
     fn steady(us: u32) -> Menu {
@@ -242,10 +173,42 @@ mod tests {
         assert_eq!(steady(40_000).select(&states, &limited).0, 0);
     }
 
+    /// A timer in 2 ms leaves room for the deep state, one in 800 us does not: then the past is not looked at.
     #[test]
     fn a_near_timer_outweighs_long_stays() {
         let states = [idle_state("WFI", 1_000, 1_000), idle_state("sleep", 500_000, 1_500_000)];
-        assert_eq!(steady(40_000).select(&states, &outlook(800_000, 800_000)), (0, false));
+        assert_eq!(steady(40_000).select(&states, &outlook(2_000_000, 2_000_000)), (1, false));
+        assert_eq!(steady(40_000).select(&states, &outlook(800_000, 800_000)), (0, true));
+        let mut polling = states;
+        polling[0].polling = true;
+        assert_eq!(steady(40_000).select(&polling, &outlook(800_000, 800_000)), (0, false));
+    }
+
+    /// Pays from 3.5 ms on but takes 3.7 ms to leave: no use for stays of 3.6 ms, unless the tick is stopped and cannot
+    /// end a stay that turns out longer.
+    #[test]
+    fn a_state_that_takes_longer_to_leave_than_the_stay_is_passed_over() {
+        let states = [idle_state("WFI", 1_000, 1_000), idle_state("off", 3_700_000, 3_500_000)];
+        assert_eq!(steady(3600).select(&states, &outlook(FAR_NS, 4_000_000)), (0, false));
+        assert_eq!(steady(3800).select(&states, &outlook(FAR_NS, 4_000_000)), (1, false));
+        let stopped = Outlook { tick_stopped: true, ..outlook(FAR_NS, FAR_NS) };
+        assert_eq!(steady(3600).select(&states, &stopped), (1, true));
+    }
+
+    /// A timer in 10 ms that always comes: the correction stays at unity. If wakes come after 5 ms it halves, by an eighth
+    /// of the way each time; after one: 8192 - 1024 + 512.
+    #[test]
+    fn the_correction_learns_how_often_the_timer_is_waited_for() {
+        let states = [idle_state("WFI", 0, 1_000), idle_state("sleep", 0, 1_500_000)];
+        let mut menu = steady(40_000);
+        let mut live = |slept_ns| {
+            menu.select(&states, &outlook(10_000_000, 4_000_000));
+            menu.reflect(&states[1], &Woken { now: 0, slept_ns, by_tick: false, period_ns: 4_000_000 });
+            menu.correction[4]
+        };
+        assert_eq!(live(10_000_000), 8192);
+        assert_eq!(live(5_000_000), 7680);
+        assert!((0..50).map(|_| live(5_000_000)).last().is_some_and(|c| (4096..4110).contains(&c)));
     }
 
     /// Seven stays of 1 ms and one of 50 ms: the outlier is dropped, 1 ms is typical.
@@ -256,17 +219,5 @@ mod tests {
         assert_eq!(menu.typical_ns(), 1_000_000);
         menu.intervals_us = [1, 1000, 20_000, 5, 70, 900, 30_000, 12];
         assert_eq!(menu.typical_ns(), u64::MAX);
-    }
-
-    /// Slept 1.4 ms where 1.5 was needed: above. In WFI for 2 ms where sleep needs 1.5: below.
-    #[test]
-    fn above_and_below_are_counted_as_cpuidle_does() {
-        let states = [idle_state("WFI", 1_000, 1_000), idle_state("sleep", 500_000, 1_500_000)];
-        let mut stats = [IdleStats::default(); 2];
-        book_stay(&mut stats, &states, 1, 1_400_000);
-        book_stay(&mut stats, &states, 0, 2_000_000);
-        book_stay(&mut stats, &states, 0, 500);
-        assert_eq!((stats[1].above, stats[1].below), (1, 0));
-        assert_eq!((stats[0].above, stats[0].below, stats[0].usage), (0, 1, 2));
     }
 }
