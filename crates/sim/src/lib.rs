@@ -27,6 +27,7 @@ mod hash;
 mod hist;
 mod metrics;
 mod sched;
+mod spread;
 pub mod testing;
 
 pub use checkers::{EventChecker, WasteMeter};
@@ -39,6 +40,7 @@ pub use hash::HashObserver;
 pub use hist::Histogram;
 pub use metrics::{Delay, Meters, MetricsObserver, RuleCount, RunMetrics, NR_CAUSES};
 pub use sched::*;
+pub use spread::SpreadMeter;
 
 /// Virtual time, ns since the run began.
 pub type Time = u64;

@@ -240,7 +240,9 @@ proptest! {
         messages in 1..300u64,
         bytes in 1..=4096u32,
         seed in any::<u64>(),
-        idle in prop_oneof![Just(IdleGovernor::Menu), Just(IdleGovernor::Shallowest), Just(IdleGovernor::Deepest)],
+        idle in prop::sample::select(vec![
+            IdleGovernor::Menu, IdleGovernor::Teo, IdleGovernor::Shallowest, IdleGovernor::Deepest,
+        ]),
         eager in any::<bool>(),
     ) {
         let w = build(programs, messages, bytes, m.nr_cpus() as u32);

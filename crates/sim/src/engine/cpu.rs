@@ -14,7 +14,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use fairground_machine::{CpuId, SoftCost};
+use fairground_machine::{CpuId, CpuMask, SoftCost};
 
 use super::idle::{self, Stay};
 use super::queue::What;
@@ -350,7 +350,7 @@ impl Engine {
         let Some(task) = self.cpus[cpu as usize].curr.take() else { return (None, SwitchState::Runnable) };
         let t = &mut self.tasks[task as usize];
         t.on_cpu = None;
-        let space = t.space;
+        let (space, class) = (t.space, t.class);
         let state = match t.state {
             State::Running => {
                 t.preemptions += 1;
@@ -362,6 +362,9 @@ impl Engine {
             State::Dead => SwitchState::Dead,
             _ => SwitchState::Sleeping,
         };
+        if state != SwitchState::Runnable {
+            self.spread.remove(self.now, class, cpu);
+        }
         (space, state)
     }
 
@@ -398,6 +401,15 @@ impl Engine {
         self.restart_tick(cpu);
         self.charge(cpu, SoftCost::SwitchThread);
         self.emit(cpu, EventKind::Stopper(true));
+    }
+
+    /// The class of an affinity in the meters.
+    pub(super) fn class_of(&mut self, affinity: &CpuMask) -> usize {
+        let class = self.waste.class_of(affinity);
+        if class == self.spread.nr_classes() {
+            self.spread.add_class(affinity);
+        }
+        class
     }
 
     /// A thread starts to wait on a run queue. The first on a CPU that idles is what that CPU will wake for: neither
@@ -448,6 +460,8 @@ impl Engine {
         }
         t.state = State::Queued;
         t.queued_at = self.now;
+        let class = t.class;
+        self.spread.add(self.now, class, cpu);
         self.emit(self.env_cpu(), EventKind::Wakeup { task, target: cpu });
         self.join_queue(task, cpu);
     }
@@ -472,6 +486,9 @@ impl Engine {
         self.tasks[task as usize].rq = to;
         self.tasks[task as usize].moving_since = None;
         if queued {
+            let class = self.tasks[task as usize].class;
+            self.spread.remove(self.now, class, from);
+            self.spread.add(self.now, class, to);
             self.join_queue(task, to);
         }
         self.emit(self.env_cpu(), EventKind::Migrate { task, from, to, cause });

@@ -717,7 +717,10 @@ impl Engine {
             return self.work(task, 1, &[SoftCost::Syscall, SoftCost::SchedCall]);
         }
         let mask = mask.and(&self.machine.all_cpus());
-        self.tasks[task as usize].class = self.waste.class_of(&mask);
+        let class = self.class_of(&mask);
+        let was = std::mem::replace(&mut self.tasks[task as usize].class, class);
+        self.spread.remove(self.now, was, cpu);
+        self.spread.add(self.now, class, cpu);
         self.tasks[task as usize].affinity = mask;
         self.tasks[task as usize].moving_since = (!mask.test(cpu)).then_some(self.now);
         self.call(cpu, |s, e| s.change(e, cpu, task, &Change::Affinity(mask)));

@@ -46,6 +46,7 @@ use crate::checkers::{EventChecker, WasteMeter};
 use crate::draw::{draw, in_amount, Purpose};
 use crate::env::Request;
 use crate::metrics::Meters;
+use crate::spread::SpreadMeter;
 use crate::{Env, Event, EventKind, MigrateCause, Observer, Reason, Scheduler, SimError, TaskId, TaskInfo, Time};
 
 use cpu::Cpu;
@@ -179,6 +180,7 @@ pub struct Engine {
     reasons: Vec<Reason>,
     reasons_of: Vec<(usize, usize)>,
     waste: WasteMeter,
+    spread: SpreadMeter,
     meters: Meters,
     failure: Option<SimError>,
     /// When the initial threads came into being.
@@ -232,6 +234,7 @@ impl Engine {
             reasons: Vec::new(),
             reasons_of: Vec::new(),
             waste: WasteMeter::new(n),
+            spread: SpreadMeter::new(&machine),
             meters: Meters::default(),
             failure: None,
             started: None,
@@ -504,7 +507,8 @@ impl Engine {
 
     /// A new thread, placed by the scheduler from `cpu`.
     fn give_birth(&mut self, spec: SpecId, cpu: CpuId, parent: Option<TaskId>, thread: bool, space: u32, lineage: u64) {
-        let template = &self.workload.tasks[spec as usize];
+        let workload = Arc::clone(&self.workload);
+        let template = &workload.tasks[spec as usize];
         let id = self.tasks.len() as TaskId;
         if self.tasks.len() as u64 >= MAX_TASKS {
             // Ids are never reused, so that the dead take memory too.
@@ -515,11 +519,12 @@ impl Engine {
             (None, mask) => mask.map_or(self.machine.all_cpus(), |m| m.and(&self.machine.all_cpus())),
         };
         let space = template.kthread_cpu.is_none().then_some(space);
+        let class = self.class_of(&affinity);
         self.tasks.push(Task {
             spec,
             attr: template.attr,
             affinity,
-            class: self.waste.class_of(&affinity),
+            class,
             space,
             parent,
             thread,

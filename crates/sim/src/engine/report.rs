@@ -42,6 +42,8 @@ pub struct Totals {
     pub cluster_j: Vec<f64>,
     /// Wasted core time, ns; see [`crate::WasteMeter`].
     pub wasted_ns: u64,
+    /// Threads away from a balanced placement x time, ns; see [`crate::SpreadMeter`].
+    pub misplaced_ns: u64,
 }
 
 impl Totals {
@@ -67,6 +69,7 @@ impl Totals {
             cpu_j: minus(&self.cpu_j, &earlier.cpu_j),
             cluster_j: minus(&self.cluster_j, &earlier.cluster_j),
             wasted_ns: self.wasted_ns - earlier.wasted_ns,
+            misplaced_ns: self.misplaced_ns - earlier.misplaced_ns,
         }
     }
 }
@@ -159,6 +162,7 @@ impl Engine {
             cpu_j,
             cluster_j,
             wasted_ns: self.waste.total_ns(self.now),
+            misplaced_ns: self.spread.total_ns(self.now),
         }
     }
 
