@@ -9,7 +9,7 @@ use fairground_lab::setup::Setup;
 use fairground_lab::spec::SchedSpec;
 use fairground_lab::worker::Workers;
 use fairground_machine::Machine;
-use fairground_sim::{Config, Governor};
+use fairground_sim::{Config, Governor, IdleGovernor};
 use fairground_workload::{Warning, WarningKind, Workload};
 use miette::Diagnostic;
 use thiserror::Error;
@@ -31,6 +31,9 @@ pub struct Circumstances {
     /// Who chooses frequencies
     #[arg(long, value_enum, default_value_t)]
     governor: GovernorName,
+    /// Who chooses idle states
+    #[arg(long, value_enum, default_value_t)]
+    idle_governor: IdleGovernorName,
 }
 
 fn parse_hz(text: &str) -> Result<u32, String> {
@@ -52,10 +55,20 @@ pub enum GovernorName {
     Schedutil,
 }
 
+/// As typed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum IdleGovernorName {
+    /// By the pattern of past sleeps and the next timer, as menu of Linux 5.4 to 6.11
+    #[default]
+    Menu,
+    /// By the next timer unless sleeps were mostly cut before it, as teo of Linux 6.12
+    Teo,
+}
+
 impl Circumstances {
     /// The circumstances of `governor`, all else by default.
     pub fn with_governor(governor: GovernorName) -> Circumstances {
-        Circumstances { hz: None, governor }
+        Circumstances { hz: None, governor, idle_governor: IdleGovernorName::default() }
     }
 
     fn config(&self, hz: u32) -> Config {
@@ -64,7 +77,11 @@ impl Circumstances {
             GovernorName::Powersave => Governor::Powersave,
             GovernorName::Schedutil => Governor::Schedutil,
         };
-        Config { hz, governor, ..Config::default() }
+        let idle = match self.idle_governor {
+            IdleGovernorName::Menu => IdleGovernor::Menu,
+            IdleGovernorName::Teo => IdleGovernor::Teo,
+        };
+        Config { hz, governor, idle, ..Config::default() }
     }
 
     /// Looks machine, workload and schedulers up. Warnings go to standard error; a workload that would never end is
@@ -101,6 +118,9 @@ pub fn notes(config: &Config) -> Vec<String> {
         Governor::Performance => {}
         Governor::Powersave => notes.push("governor: powersave".into()),
         Governor::Schedutil => notes.push("governor: schedutil".into()),
+    }
+    if config.idle == IdleGovernor::Teo {
+        notes.push("idle governor: teo".into());
     }
     notes
 }

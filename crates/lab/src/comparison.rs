@@ -2,6 +2,7 @@
 
 use crate::experiment::{Results, RunReport};
 use crate::metric::Metric;
+use crate::selection::Selected;
 use crate::stats::{Change, Summary, FEW_SEEDS};
 
 /// An experiment's outcome, ready for any of the layouts.
@@ -107,6 +108,11 @@ impl Report {
         };
         report.note_on_seeds();
         report
+    }
+
+    /// Leaves out what is not selected.
+    pub fn keep(&mut self, selected: &Selected) {
+        self.comparisons.iter_mut().for_each(|c| c.rows.retain(|row| selected.has(&row.metric.name)));
     }
 
     /// Adds a note that is not there yet.

@@ -96,6 +96,11 @@ impl fmt::Display for FailIf {
 }
 
 impl FailIf {
+    /// The metric.
+    pub fn metric(&self) -> &str {
+        &self.metric
+    }
+
     /// Whether the metric is one of `metrics`: known before anything has run.
     ///
     /// # Errors

@@ -44,6 +44,7 @@ pub mod metric;
 pub mod published;
 pub mod readings;
 pub mod reproduce;
+pub mod selection;
 pub mod setup;
 pub mod spec;
 pub mod stats;

@@ -1,81 +1,225 @@
-//! The figures of a run, in the order in which tables show them. Which they are depends on the workload alone.
+//! The figures of a run, in the order in which tables show them. Which they are depends on workload and machine alone.
+//!
+//! Names end in their unit; the name of a figure of one core type (and idle state) ends in that type (and state):
+//! `idle_cut_pct_cortex_a53`, `residency_pct_cortex_a53_cpu_sleep`.
 
-use fairground_sim::RunMetrics;
+use fairground_machine::{CpuType, Distance, Machine};
+use fairground_sim::{Delay, IdleStats, MigrateCause, RunMetrics};
 use fairground_workload::{Score, Workload};
 
 use crate::metric::{Better, Metric, Reading};
 
 /// One figure.
 struct Entry {
-    name: &'static str,
-    unit: &'static str,
-    better: Better,
-    meaning: &'static str,
-    read: fn(&RunMetrics) -> f64,
+    metric: Metric,
+    /// In tables that nobody asked for more.
+    usual: bool,
+    read: Box<dyn Fn(&RunMetrics) -> f64>,
 }
 
-const fn entry(
-    name: &'static str,
-    unit: &'static str,
-    better: Better,
-    meaning: &'static str,
-    read: fn(&RunMetrics) -> f64,
-) -> Entry {
-    Entry { name, unit, better, meaning, read }
+/// The list while it is made.
+struct Entries(Vec<Entry>);
+
+impl Entries {
+    fn add(
+        &mut self,
+        name: &str,
+        unit: &str,
+        meaning: &str,
+        read: impl Fn(&RunMetrics) -> f64 + 'static,
+    ) -> &mut Entry {
+        let metric = Metric { name: name.into(), unit: unit.into(), better: Better::Lower, meaning: meaning.into() };
+        self.0.push(Entry { metric, usual: false, read: Box::new(read) });
+        let last = self.0.len() - 1;
+        &mut self.0[last]
+    }
+
+    /// A distribution: mean, percentiles, greatest. Those of `usual` are usual.
+    fn add_delay(&mut self, name: &str, what: &str, usual: &[&str], read: fn(&RunMetrics) -> Delay) {
+        let parts: [(&str, &str, fn(Delay) -> f64); 5] = [
+            ("mean", "mean", |d| d.mean),
+            ("p50", "median", |d| d.p50 as f64),
+            ("p95", "95th percentile", |d| d.p95 as f64),
+            ("p99", "99th percentile", |d| d.p99 as f64),
+            ("max", "greatest", |d| d.max as f64),
+        ];
+        for (part, words, of) in parts {
+            let entry =
+                self.add(&format!("{name}_{part}_us"), "us", &format!("{what}: {words}"), move |m| of(read(m)) / 1e3);
+            entry.usual = usual.contains(&part);
+        }
+    }
 }
 
-/// Workloads that count operations.
-const OPS: [Entry; 2] = [
-    entry("ops_per_sec", "ops/s", Better::Higher, "operations per second of the measured window", |m| {
-        m.ops_per_sec.unwrap_or(0.0)
-    }),
-    entry("migrations_per_op", "1/op", Better::Lower, "changes of CPU per operation, start-up not counted", |m| {
-        m.migrations_per_op.unwrap_or(0.0)
-    }),
-];
+impl Entry {
+    fn usual(&mut self) -> &mut Self {
+        self.usual = true;
+        self
+    }
 
-/// All workloads.
-const COMMON: [Entry; 7] = [
-    entry("migrations", "count", Better::Lower, "changes of CPU by all tasks", |m| m.migrations as f64),
-    entry(
-        "wakeup_latency_mean_us",
-        "us",
-        Better::Lower,
-        "start of a wakeup until the woken task can work: mean",
-        |m| m.wakeup_latency.mean / 1e3,
-    ),
-    entry("wakeup_latency_p50_us", "us", Better::Lower, "the same: median", |m| m.wakeup_latency.p50 as f64 / 1e3),
-    entry("wakeup_latency_p99_us", "us", Better::Lower, "the same: 99th percentile", |m| {
-        m.wakeup_latency.p99 as f64 / 1e3
-    }),
-    entry(
-        "run_delay_p99_us",
-        "us",
-        Better::Lower,
-        "queued (woken, born, preempted) until working: 99th percentile",
-        |m| m.run_delay.p99 as f64 / 1e3,
-    ),
-    entry("wasted_core_s", "s", Better::Lower, "core time in which a task waited while a CPU it may use idled", |m| {
-        m.wasted_core_s
-    }),
-    entry("energy_j", "J", Better::Lower, "energy of CPUs and clusters in the measured window", |m| m.energy_j),
-];
-
-fn entries(workload: &Workload) -> impl Iterator<Item = &'static Entry> {
-    let ops: &[Entry] = if workload.score == Score::OpsPerSec { &OPS } else { &[] };
-    ops.iter().chain(&COMMON)
+    fn higher_is_better(&mut self) {
+        self.metric.better = Better::Higher;
+    }
 }
 
-fn metric(e: &Entry) -> Metric {
-    Metric { name: e.name.into(), unit: e.unit.into(), better: e.better, meaning: e.meaning.into() }
+fn entries(workload: &Workload, machine: &Machine) -> Vec<Entry> {
+    let mut list = Entries(Vec::new());
+    if workload.score == Score::OpsPerSec {
+        let per_sec = |m: &RunMetrics| m.ops_per_sec.unwrap_or(0.0);
+        list.add("ops_per_sec", "ops/s", "operations per second of the measured window", per_sec)
+            .usual()
+            .higher_is_better();
+        let per_op = |m: &RunMetrics| m.migrations_per_op.unwrap_or(0.0);
+        list.add("migrations_per_op", "1/op", "changes of CPU per operation, start-up not counted", per_op).usual();
+    }
+    list.add("migrations", "count", "changes of CPU by all tasks", |m| m.migrations as f64).usual();
+    add_delays(&mut list);
+    let wasted = "core time in which a task waited while a CPU it may use idled";
+    list.add("wasted_core_s", "s", wasted, |m| m.wasted_core_s).usual();
+    let misplaced = "tasks away from a balanced placement, mean over time";
+    list.add("misplaced_tasks", "tasks", misplaced, |m| m.misplaced).usual();
+    add_idle(&mut list);
+    list.add("energy_j", "J", "energy of CPUs and clusters in the measured window", |m| m.energy_j).usual();
+    list.add("energy_cluster_j", "J", "the clusters' static part of it", |m| m.cluster_j);
+    list.add("switches", "count", "switches from or to a task", |m| m.switches as f64);
+    add_migrations(&mut list);
+    for (i, cpu_type) in machine.cpu_types.iter().enumerate() {
+        add_type(&mut list, i, cpu_type);
+    }
+    list.0
 }
 
-/// What every run of `workload` reports.
-pub fn metrics(workload: &Workload) -> Vec<Metric> {
-    entries(workload).map(metric).collect()
+fn add_delays(list: &mut Entries) {
+    let latency = "start of a wakeup until the woken task can work";
+    list.add_delay("wakeup_latency", latency, &["mean", "p50", "p99"], |m| m.wakeup_latency);
+    let delay = "queued (woken, born, preempted) until working";
+    list.add_delay("run_delay", delay, &["p99"], |m| m.run_delay);
 }
 
-/// The figures of a run of `workload`.
-pub fn readings(workload: &Workload, run: &RunMetrics) -> Vec<Reading> {
-    entries(workload).map(|e| Reading { metric: metric(e), value: (e.read)(run) }).collect()
+fn add_idle(list: &mut Entries) {
+    let all = |m: &RunMetrics| sum(m.idle.iter().flatten());
+    list.add("idle_cut", "count", "sleeps that ended before break-even", move |m| all(m).cut as f64).usual();
+    let share = "share of these in all sleeps deeper than the shallowest";
+    list.add("idle_cut_pct", "%", share, |m| cut_pct(m.idle.iter()));
+    list.add("idle_lost_j", "J", "energy lost by these", move |m| lost_j(&all(m))).usual();
+    list.add("idle_above", "count", "sleeps too short for the state asked for", move |m| all(m).above as f64);
+    list.add("idle_below", "count", "sleeps long enough for a deeper state", move |m| all(m).below as f64);
+}
+
+fn add_migrations(list: &mut Entries) {
+    for cause in MigrateCause::ALL {
+        let word = cause.word();
+        let meaning = format!("changes of CPU, cause: {word}");
+        list.add(&format!("migrations_{word}"), "count", &meaning, move |m| m.migrations_for(cause) as f64);
+    }
+    for distance in Distance::ALL.into_iter().filter(|d| *d != Distance::Same) {
+        let word = distance.name();
+        let meaning = format!("changes of CPU, nearest thing shared: {word}");
+        let read = move |m: &RunMetrics| m.migrations_by_distance[distance as usize] as f64;
+        list.add(&format!("migrations_to_{word}"), "count", &meaning, read);
+    }
+}
+
+/// The figures of one core type.
+fn add_type(list: &mut Entries, i: usize, cpu_type: &CpuType) {
+    let core = &cpu_type.name;
+    let suffix = identifier(core);
+    let parts: [(&str, &str, fn(Delay) -> u64); 2] =
+        [("p50", "median", |d| d.p50), ("p99", "99th percentile", |d| d.p99)];
+    for (part, words, of) in parts {
+        let meaning = format!("{core}: start of a wakeup until the woken task can work: {words}");
+        let read = move |m: &RunMetrics| of(m.wakeup_latency_by_type[i]) as f64 / 1e3;
+        list.add(&format!("wakeup_latency_{part}_us_{suffix}"), "us", &meaning, read);
+    }
+    let cut = format!("{core}: sleeps that ended before break-even");
+    list.add(&format!("idle_cut_{suffix}"), "count", &cut, move |m| sum(&m.idle[i]).cut as f64);
+    let share = format!("{core}: share of these in all sleeps deeper than the shallowest");
+    list.add(&format!("idle_cut_pct_{suffix}"), "%", &share, move |m| cut_pct([&m.idle[i]]));
+    let lost = format!("{core}: energy lost by these");
+    list.add(&format!("idle_lost_j_{suffix}"), "J", &lost, move |m| lost_j(&sum(&m.idle[i])));
+    for (s, state) in cpu_type.idle_states.iter().enumerate() {
+        let name = format!("residency_pct_{suffix}_{}", identifier(&state.name));
+        let meaning = format!("{core}: share of time in {}", state.name);
+        let read = move |m: &RunMetrics| percent(m.idle[i][s].held_ns, m.type_ns[i]);
+        let entry = list.add(&name, "%", &meaning, read);
+        if s > 0 {
+            entry.higher_is_better();
+        }
+    }
+}
+
+fn sum<'a>(stats: impl IntoIterator<Item = &'a IdleStats>) -> IdleStats {
+    let mut sum = IdleStats::default();
+    stats.into_iter().for_each(|s| sum.add(s));
+    sum
+}
+
+/// `of_types`: states by core type. The shallowest cannot be left too early.
+fn cut_pct<'a>(of_types: impl IntoIterator<Item = &'a Vec<IdleStats>>) -> f64 {
+    let deep = sum(of_types.into_iter().flat_map(|states| states.iter().skip(1)));
+    percent(deep.cut, deep.reached)
+}
+
+fn lost_j(stats: &IdleStats) -> f64 {
+    stats.lost_pj as f64 / 1e12
+}
+
+/// 0 of nothing.
+fn percent(part: u64, whole: u64) -> f64 {
+    if whole == 0 {
+        return 0.0;
+    }
+    100.0 * part as f64 / whole as f64
+}
+
+/// `cpu-sleep` as part of a name: `cpu_sleep`.
+fn identifier(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect()
+}
+
+/// What every run of `workload` on `machine` reports.
+pub fn metrics(workload: &Workload, machine: &Machine) -> Vec<Metric> {
+    entries(workload, machine).into_iter().map(|e| e.metric).collect()
+}
+
+/// Names of those that are shown unless others are asked for.
+pub fn usual(workload: &Workload, machine: &Machine) -> Vec<String> {
+    entries(workload, machine).into_iter().filter(|e| e.usual).map(|e| e.metric.name).collect()
+}
+
+/// The figures of a run of `workload` on `machine`.
+pub fn readings(workload: &Workload, machine: &Machine, run: &RunMetrics) -> Vec<Reading> {
+    let read = |e: Entry| Reading { value: (e.read)(run), metric: e.metric };
+    entries(workload, machine).into_iter().map(read).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pipe_on(machine: &str) -> (Workload, Machine) {
+        let machine = Machine::preset(machine).unwrap();
+        (Workload::find("sched-pipe", &machine).unwrap().0, machine)
+    }
+
+    #[test]
+    fn names_are_unique_and_the_usual_ones_fit_a_screen() {
+        let (workload, machine) = pipe_on("hikey960");
+        let mut names: Vec<String> = metrics(&workload, &machine).into_iter().map(|m| m.name).collect();
+        assert!(names.contains(&"residency_pct_cortex_a73_cluster_sleep".into()), "{names:?}");
+        assert!(names.contains(&"idle_lost_j_cortex_a53".into()), "{names:?}");
+        assert!(usual(&workload, &machine).len() <= 12);
+        let all = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), all);
+    }
+
+    /// Three sleeps in deeper states, one of them cut; those in the shallowest do not count.
+    #[test]
+    fn the_share_of_cut_sleeps_is_of_those_that_could_be() {
+        let of = |reached, cut| IdleStats { reached, cut, ..IdleStats::default() };
+        assert_eq!(cut_pct([&vec![of(97, 0), of(2, 1)], &vec![of(50, 0), of(2, 0)]]), 25.0);
+        assert_eq!(cut_pct([&vec![of(97, 0)]]), 0.0);
+    }
 }

@@ -15,7 +15,8 @@ use thiserror::Error;
 
 use crate::experiment::{RunReport, Runner};
 use crate::metric::Metric;
-use crate::readings::{metrics, readings};
+use crate::readings::{metrics, readings, usual};
+use crate::selection::{Selected, Selection, SelectionError};
 use crate::spec::{fair, SchedSpec};
 use crate::worker::Workers;
 
@@ -97,7 +98,15 @@ pub type Progress<'a> = &'a mut dyn FnMut(Time);
 impl Setup {
     /// What every run reports.
     pub fn metrics(&self) -> Vec<Metric> {
-        metrics(&self.workload)
+        metrics(&self.workload, &self.machine)
+    }
+
+    /// The metrics that `selection` means.
+    ///
+    /// # Errors
+    /// One that runs do not report.
+    pub fn selected(&self, selection: &Selection) -> Result<Selected, SelectionError> {
+        selection.among(&self.metrics(), usual(&self.workload, &self.machine))
     }
 
     /// One run of a scheduler with a seed: here, or in a worker where the scheduler asks for one.
@@ -150,7 +159,7 @@ impl Setup {
         }
         let outcome = engine.run(&mut all)?;
         Ok(RunReport {
-            readings: readings(&self.workload, &metrics.finish(&outcome, engine.scheduler())),
+            readings: readings(&self.workload, &self.machine, &metrics.finish(&outcome, engine.scheduler())),
             hash: hash.value(),
             notes: outcome.notes,
         })

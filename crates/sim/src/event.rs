@@ -113,6 +113,24 @@ pub enum MigrateCause {
     Rt,
 }
 
+impl MigrateCause {
+    /// All of them.
+    pub const ALL: [MigrateCause; 7] = [
+        MigrateCause::Wake,
+        MigrateCause::Fork,
+        MigrateCause::Exec,
+        MigrateCause::Balance,
+        MigrateCause::Active,
+        MigrateCause::Affinity,
+        MigrateCause::Rt,
+    ];
+
+    /// In a word, as traces and tables write it.
+    pub fn word(self) -> &'static str {
+        ["wake", "fork", "exec", "balance", "active", "affinity", "rt"][self as usize]
+    }
+}
+
 /// State in which a task leaves a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]

@@ -47,6 +47,21 @@ impl Histogram {
         self.sum += u128::from(value);
     }
 
+    /// Adds the durations of another.
+    pub fn add(&mut self, other: &Histogram) {
+        if other.count == 0 {
+            return;
+        }
+        if other.buckets.len() > self.buckets.len() {
+            self.buckets.resize(other.buckets.len(), 0);
+        }
+        self.buckets.iter_mut().zip(&other.buckets).for_each(|(n, more)| *n += more);
+        self.min = if self.count == 0 { other.min } else { self.min.min(other.min) };
+        self.max = self.max.max(other.max);
+        self.count += other.count;
+        self.sum += other.sum;
+    }
+
     /// Number of durations.
     pub fn count(&self) -> u64 {
         self.count

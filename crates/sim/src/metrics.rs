@@ -9,16 +9,31 @@ use crate::hist::Histogram;
 use crate::{DecisionKind, Event, EventKind, IdleStats, MigrateCause, Observer, Outcome, Scheduler, Time};
 
 /// Number of [`MigrateCause`]s.
-pub const NR_CAUSES: usize = 7;
+pub const NR_CAUSES: usize = MigrateCause::ALL.len();
 
 /// Delays that only the engine can measure, since a switch's cost falls after its event. Of the measured
 /// window.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Meters {
-    /// From the start of a wakeup until the woken thread's first work can run (switch included), ns.
-    pub wakeup_latency: Histogram,
+    /// From the start of a wakeup until the woken thread's first work can run (switch included), ns; by the core type on
+    /// which it runs.
+    pub wakeup_latency: Vec<Histogram>,
     /// From being queued (woken, born or preempted) until work can run, ns.
     pub run_delay: Histogram,
+}
+
+impl Meters {
+    /// Without samples, for so many core types.
+    pub fn new(nr_types: usize) -> Self {
+        Meters { wakeup_latency: vec![Histogram::default(); nr_types], run_delay: Histogram::default() }
+    }
+
+    /// Wakeup latencies on all core types.
+    pub fn all_wakeup_latencies(&self) -> Histogram {
+        let mut all = Histogram::default();
+        self.wakeup_latency.iter().for_each(|h| all.add(h));
+        all
+    }
 }
 
 /// A distribution in short, ns. Percentiles have the resolution of [`Histogram`] (1 %).
@@ -86,18 +101,22 @@ pub struct RunMetrics {
     pub migrations_by_distance: [u64; Distance::COUNT],
     /// Waking until running.
     pub wakeup_latency: Delay,
+    /// The same by core type.
+    pub wakeup_latency_by_type: Vec<Delay>,
     /// Queued until running.
     pub run_delay: Delay,
     /// Idle states by core type, then by index: summed over its CPUs.
     pub idle: Vec<Vec<IdleStats>>,
-    /// Stays too short for their state.
-    pub idle_above: u64,
-    /// Stays too long for their state.
-    pub idle_below: u64,
+    /// CPU time of each core type: its CPUs x the window, ns.
+    pub type_ns: Vec<u64>,
     /// Wasted core time, s.
     pub wasted_core_s: f64,
+    /// Threads away from a balanced placement, mean over the window; see [`crate::SpreadMeter`].
+    pub misplaced: f64,
     /// Energy, J.
     pub energy_j: f64,
+    /// Part of it: static, of clusters.
+    pub cluster_j: f64,
     /// Switches from or to a task.
     pub switches: u64,
     /// Decisions by kind and rule.
@@ -159,7 +178,6 @@ impl MetricsObserver {
         let c = self.at_end.as_ref().unwrap_or(&self.now);
         let w = &outcome.window;
         let idle = self.idle_by_type(outcome);
-        let all = || idle.iter().flatten();
         let (ops, migrations) = c.steady.unwrap_or((c.ops, c.migrations()));
         RunMetrics {
             end_ns: outcome.end,
@@ -170,16 +188,22 @@ impl MetricsObserver {
             migrations: c.migrations(),
             migrations_by_cause: c.by_cause,
             migrations_by_distance: c.by_distance,
-            wakeup_latency: (&outcome.meters.wakeup_latency).into(),
+            wakeup_latency: (&outcome.meters.all_wakeup_latencies()).into(),
+            wakeup_latency_by_type: outcome.meters.wakeup_latency.iter().map(Delay::from).collect(),
             run_delay: (&outcome.meters.run_delay).into(),
-            idle_above: all().map(|s| s.above).sum(),
-            idle_below: all().map(|s| s.below).sum(),
             idle,
+            type_ns: self.machine.cpu_types.iter().enumerate().map(|(i, _)| w.at * self.nr_cpus_of(i)).collect(),
             wasted_core_s: w.wasted_ns as f64 / 1e9,
+            misplaced: if w.at > 0 { w.misplaced_ns as f64 / w.at as f64 } else { 0.0 },
             energy_j: w.energy_j(),
+            cluster_j: w.cluster_j.iter().sum(),
             switches: c.switches,
             decisions: rule_counts(&c.decisions, sched),
         }
+    }
+
+    fn nr_cpus_of(&self, cpu_type: usize) -> u64 {
+        self.machine.cpus.iter().filter(|c| c.cpu_type as usize == cpu_type).count() as u64
     }
 
     fn idle_by_type(&self, outcome: &Outcome) -> Vec<Vec<IdleStats>> {

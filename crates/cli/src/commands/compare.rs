@@ -7,6 +7,7 @@ use clap::Args;
 use fairground_lab::comparison::Report;
 use fairground_lab::experiment::{self, Plan};
 use fairground_lab::fail_if::FailIf;
+use fairground_lab::selection::Selection;
 use fairground_lab::setup::Setup;
 use fairground_lab::tables::Format;
 
@@ -35,6 +36,9 @@ pub struct Compare {
     /// own, mmtests, amd, arm, markdown, csv or json
     #[arg(long, default_value_t = Format::Own)]
     format: Format,
+    /// Which figures: usual, all, or names with commas between
+    #[arg(long, value_name = "LIST", default_value_t = Selection::Usual)]
+    metrics: Selection,
     #[command(flatten)]
     jobs: Jobs,
     /// Exit with 3 if this holds for any test, e.g. ops_per_sec<-2%; may be given several times
@@ -65,8 +69,11 @@ impl Compare {
         for condition in &conditions {
             condition.check(&setup.metrics())?;
         }
+        let selected = setup.selected(&self.metrics)?;
+        let selected = conditions.iter().fold(selected, |selected, c| selected.with(c.metric()));
         let output = self.output.as_deref().map(OutputFile::create).transpose()?;
-        let report = self.report(&setup, &scheds)?;
+        let mut report = self.report(&setup, &scheds)?;
+        report.keep(&selected);
         deliver(&self.format.render(&report), output)?;
         Ok(end(&report, &conditions))
     }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use fairground_lab::experiment::RunReport;
+use fairground_lab::selection::Selection;
 use fairground_lab::setup::{Progress, Ran, RunError, Setup, Trace, TraceHead};
 use fairground_lab::tables::number;
 use fairground_sim::Config;
@@ -38,6 +39,9 @@ pub struct Run {
     /// Write the reasons of every placement too, for `fairground explain`
     #[arg(long, requires = "trace")]
     why: bool,
+    /// Which figures: usual, all, or names with commas between
+    #[arg(long, value_name = "LIST", default_value_t = Selection::Usual)]
+    metrics: Selection,
     /// How to print the figures
     #[arg(long, value_enum, default_value_t)]
     format: RunFormat,
@@ -68,6 +72,7 @@ impl Run {
     pub fn run(mut self) -> Result<End, Failure> {
         let mut setup = self.circumstances.setup(&self.machine, &self.workload, std::slice::from_ref(&self.sched))?;
         setup.workers = self.workers.workers();
+        let selected = setup.selected(&self.metrics)?;
         let trace = self.trace.take();
         let mut report = match &trace {
             Some(path) => self.traced(&setup, path)?,
@@ -80,6 +85,7 @@ impl Run {
                 return Err(run_failed(format!("not deterministic: the same run gave event streams {hashes}")));
             }
         }
+        report.readings.retain(|r| selected.has(&r.metric.name));
         report.notes.extend(circumstances::notes(&setup.config));
         print(&match self.format {
             RunFormat::Text => self.text(&report),

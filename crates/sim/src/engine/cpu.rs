@@ -341,7 +341,8 @@ impl Engine {
         }
         self.meters.run_delay.record(runs_from - t.queued_at);
         if let Some(woken) = t.woken_at.take() {
-            self.meters.wakeup_latency.record(runs_from - woken);
+            let cpu_type = self.machine.cpus[cpu as usize].cpu_type as usize;
+            self.meters.wakeup_latency[cpu_type].record(runs_from - woken);
         }
     }
 

@@ -235,7 +235,7 @@ impl Engine {
             reasons_of: Vec::new(),
             waste: WasteMeter::new(n),
             spread: SpreadMeter::new(&machine),
-            meters: Meters::default(),
+            meters: Meters::new(machine.cpu_types.len()),
             failure: None,
             started: None,
             next_audit: config.audit_every_ns,

@@ -133,7 +133,7 @@ impl Engine {
     pub(super) fn begin_statistics(&mut self) {
         if self.begin.is_none() {
             self.begin = Some(self.totals());
-            self.meters = Meters::default();
+            self.meters = Meters::new(self.machine.cpu_types.len());
         }
     }
 
