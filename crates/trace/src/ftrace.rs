@@ -31,7 +31,7 @@ use crate::{Names, Words};
 const FIRST_PID: u32 = 1000;
 
 /// `state` of cpu_idle when a CPU leaves idle: PWR_EVENT_EXIT, (u32)-1.
-const IDLE_EXIT: u32 = u32::MAX;
+pub(crate) const IDLE_EXIT: u32 = u32::MAX;
 
 /// Writes events as they come. [`Self::finish`] tells whether all could be written.
 pub struct FtraceText<W: Write> {

@@ -3,7 +3,7 @@
 //! [`FtraceText`] writes the kernel's own events in ftrace's raw text form, as `trace-cmd report -R` prints them and
 //! as LISA's `TxtTraceParser` and Perfetto read them. It is a [`fairground_sim::Observer`]: events are written as they
 //! come, nothing is kept. [`Reader`] reads such text, ours and the kernel's. On it stand [`latency`] (how long tasks
-//! wait), [`placements`] (each decision with what led to it), [`explain`] (in words and numbers) and [`diff`] (two
+//! wait), [`residency`] (how long CPUs sleep), [`placements`] (each decision with what led to it), [`explain`] (in words and numbers) and [`diff`] (two
 //! traces side by side).
 
 pub mod diff;
@@ -13,6 +13,7 @@ pub mod latency;
 mod names;
 pub mod placements;
 mod reader_gone;
+pub mod residency;
 mod text;
 mod words;
 

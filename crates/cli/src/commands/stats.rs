@@ -1,11 +1,15 @@
 //! `fairground stats`.
 
+mod residency;
+
 use std::fmt::Write;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use fairground_trace::latency::{total, By, Latency, Row, Waits};
+use miette::Diagnostic;
 use serde_json::{json, Value};
+use thiserror::Error;
 
 use super::run::RunFormat;
 use crate::error::{End, Failure};
@@ -23,9 +27,12 @@ pub struct Stats {
     /// Which statistics
     #[arg(value_enum, default_value_t)]
     kind: Kind,
-    /// What a row stands for
-    #[arg(long, value_enum, default_value_t)]
-    by: ByName,
+    /// What a row stands for [default: comm; of residency: all CPUs]
+    #[arg(long, value_enum)]
+    by: Option<ByName>,
+    /// Of residency: the machine of the trace, preset or file, which says after how long each state pays
+    #[arg(long)]
+    machine: Option<String>,
     /// How to print the rows
     #[arg(long, value_enum, default_value_t)]
     format: RunFormat,
@@ -37,13 +44,25 @@ enum Kind {
     /// How long tasks wait for a CPU, as perf sched latency prints it
     #[default]
     Latency,
+    /// How long CPUs stay in idle states, by cpu_idle
+    Residency,
+}
+
+/// Options that do not go together.
+#[derive(Debug, Error, Diagnostic)]
+enum Mismatch {
+    #[error("sleeps have rows by state, or by CPU and state: not by task")]
+    #[diagnostic(help("leave --by out, or say --by cpu"))]
+    ResidencyByTask,
+    #[error("waits for a CPU have nothing to do with the machine file")]
+    #[diagnostic(help("leave --machine out, or ask for residency"))]
+    LatencyOfMachine,
 }
 
 /// As typed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ByName {
     /// All threads of a name
-    #[default]
     Comm,
     /// Each thread
     Pid,
@@ -55,15 +74,19 @@ impl Stats {
     pub fn run(self) -> Result<End, Failure> {
         let text = match self.kind {
             Kind::Latency => self.latency()?,
+            Kind::Residency => residency::residency(&self)?,
         };
         print(&text)?;
         Ok(End::Done)
     }
 
     fn latency(&self) -> Result<String, Failure> {
+        if self.machine.is_some() {
+            return Err(Mismatch::LatencyOfMachine.into());
+        }
         let mut trace = open_trace(&self.file)?;
         let latency = Latency::read(&mut trace)?;
-        let (by, title) = match self.by {
+        let (by, title) = match self.by.unwrap_or(ByName::Comm) {
             ByName::Comm => (By::Comm, "Task"),
             ByName::Pid => (By::Pid, "Task"),
             ByName::Cpu => (By::Cpu, "CPU"),

@@ -1,4 +1,4 @@
-use super::{fairground, files, json, succeeds};
+use super::{fairground, files, json, refuses, succeeds};
 
 const SMALL: &str = "compare hikey960 sched-pipe:loops=200,threads --seeds 2";
 
@@ -56,4 +56,37 @@ fn output_appears_whole_and_alone() {
 fn governor_is_noted_when_it_is_not_the_default() {
     let table = succeeds(&format!("{SMALL} --governor powersave --hz 1000"));
     assert!(table.contains("note: governor: powersave") && table.contains("note: hz: 1000"), "{table}");
+}
+
+#[test]
+fn the_idle_governor_is_noted_when_it_is_not_the_default() {
+    let hash = |governor: &str| {
+        let run =
+            format!("run hikey960 periodic:duration=1 --sched fair:v5.9 --idle-governor {governor} --format json");
+        let result = json(&run);
+        let noted = result["notes"].as_array().unwrap().iter().any(|n| n == "idle governor: teo");
+        assert_eq!(noted, governor == "teo");
+        result["hash"].as_str().unwrap().to_owned()
+    };
+    assert_ne!(hash("menu"), hash("teo"));
+    refuses(&format!("{SMALL} --idle-governor ladder"), &["ladder", "menu", "teo"]);
+}
+
+fn names(words: &str) -> Vec<String> {
+    let result = json(&format!("{SMALL} --format json {words}"));
+    result["metrics"].as_array().unwrap().iter().map(|m| m["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn the_metrics_to_show_can_be_chosen() {
+    let has = |all: &[String], name: &str| all.iter().any(|n| n == name);
+    let (usual, all) = (names(""), names("--metrics all"));
+    assert!(usual.len() <= 13 && all.len() > 50, "{usual:?} {}", all.len());
+    assert!(has(&usual, "misplaced_tasks") && has(&usual, "idle_cut") && has(&usual, "idle_lost_j"));
+    for name in ["migrations_wake", "migrations_to_cluster", "run_delay_p95_us", "residency_pct_cortex_a53_wfi"] {
+        assert!(has(&all, name) && !has(&usual, name), "{name}");
+    }
+    assert_eq!(names("--metrics switches,idle_cut"), ["idle_cut", "switches"]);
+    assert_eq!(names("--metrics idle_cut --fail-if switches<0"), ["idle_cut", "switches"]);
+    refuses(&format!("{SMALL} --metrics idle_cuts"), &["idle_cuts", "did you mean idle_cut?"]);
 }

@@ -87,3 +87,55 @@ fn an_unknown_kind_is_told_what_there_is() {
     });
     refuses("stats nowhere.txt", &["cannot read nowhere.txt: there is no such file"]);
 }
+
+/// CPU 0 of a hikey960 in cpu-sleep for 1 ms, where 1.5 would have paid, and for 2 ms; CPU 4 in WFI for 0.5 ms.
+const SLEEPS: &str = "\
+ <idle>-0 [000] d..1. 1.000000: cpu_idle: state=1 cpu_id=0
+ <idle>-0 [000] d..1. 1.001000: cpu_idle: state=4294967295 cpu_id=0
+ <idle>-0 [000] d..1. 1.002000: cpu_idle: state=1 cpu_id=0
+ <idle>-0 [004] d..1. 1.003000: cpu_idle: state=0 cpu_id=4
+ <idle>-0 [004] d..1. 1.003500: cpu_idle: state=4294967295 cpu_id=4
+ <idle>-0 [000] d..1. 1.004000: cpu_idle: state=4294967295 cpu_id=0
+";
+
+#[test]
+fn residency_is_told_by_state_and_by_cpu() {
+    with_trace(SLEEPS, |file| {
+        let by_state = "  cpu  state     sleeps     total ms  share %      mean ms       max ms
+  all      0          1        0.500    6.250        0.500        0.500
+  all      1          2        3.000    37.50        1.500        2.000
+";
+        assert_eq!(succeeds(&format!("stats {file} residency")), by_state);
+        let by_cpu = "  cpu  state     sleeps     total ms  share %      mean ms       max ms      early
+    0      1          2        3.000    75.00        1.500        2.000          1
+    4      0          1        0.500    12.50        0.500        0.500          0
+";
+        assert_eq!(succeeds(&format!("stats {file} residency --by cpu --machine hikey960")), by_cpu);
+    });
+}
+
+#[test]
+fn residency_keeps_its_contract() {
+    with_trace(SLEEPS, |file| {
+        let result = json(&format!("stats {file} residency --format json"));
+        assert_eq!(
+            (result["schema"].as_str(), result["kind"].as_str()),
+            (Some("fairground-stats-1"), Some("residency"))
+        );
+        let row = &result["rows"][1];
+        assert_eq!((row["state"].as_u64(), row["count"].as_u64()), (Some(1), Some(2)));
+        assert_eq!((row["total_ns"].as_u64(), row["max_ns"].as_u64()), (Some(3_000_000), Some(2_000_000)));
+        assert!(row["cpu"].is_null() && row["early"].is_null());
+    });
+}
+
+#[test]
+fn residency_says_what_it_cannot_tell() {
+    with_trace(TRACE, |file| {
+        let ran = fairground(&format!("stats {file} residency"));
+        assert!(ran.code == 0 && ran.stderr.contains("no CPU is seen to idle; cpu_idle"), "{}", ran.stderr);
+        refuses(&format!("stats {file} residency --by pid"), &["not by task", "--by cpu"]);
+        refuses(&format!("stats {file} --machine hikey960"), &["nothing to do with the machine", "residency"]);
+        refuses(&format!("stats {file} residency --machine hikey690"), &["hikey690"]);
+    });
+}

@@ -12,6 +12,7 @@
 
 use super::line::digits;
 use super::Thread;
+use crate::ftrace::IDLE_EXIT;
 
 /// What an event says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +58,13 @@ pub enum What<'a> {
         /// How long.
         ns: u64,
     },
+    /// cpu_idle.
+    Idle {
+        /// Which CPU.
+        cpu: u32,
+        /// The state that it asks for; none: it leaves idle.
+        state: Option<u32>,
+    },
     /// What somebody wrote through trace_marker.
     Print(&'a str),
 }
@@ -86,6 +94,7 @@ impl What<'_> {
             }
             "sched_migrate_task" => (migrate(fields), "sched_migrate_task with comm, pid, orig_cpu, dest_cpu"),
             "sched_stat_runtime" => (runtime(fields), "sched_stat_runtime with comm, pid, runtime"),
+            "cpu_idle" => (idle(fields), "cpu_idle with state, cpu_id"),
             "print" | "tracing_mark_write" => {
                 (Some(What::Print(fields.strip_prefix("tracing_mark_write: ").unwrap_or(fields))), "")
             }
@@ -135,6 +144,12 @@ fn migrate(fields: &str) -> Option<What<'_>> {
 fn runtime(fields: &str) -> Option<What<'_>> {
     let (task, rest) = named(fields.strip_prefix("comm=")?, " pid=")?;
     Some(What::Runtime { task, ns: digits(value(rest, "runtime=")?)? })
+}
+
+fn idle(fields: &str) -> Option<What<'_>> {
+    let number = |key| number(value(fields, key)?);
+    let state = number("state=")?;
+    Some(What::Idle { cpu: number("cpu_id=")?, state: (state != IDLE_EXIT).then_some(state) })
 }
 
 /// `NAME pid=PID REST`: the thread, and the rest.

@@ -1,0 +1,105 @@
+//! `fairground stats FILE residency`.
+
+use std::fmt::Write;
+
+use fairground_lab::tables::number;
+use fairground_machine::Machine;
+use fairground_trace::residency::{Residency, Stays};
+use serde_json::{json, Value};
+
+use super::super::run::RunFormat;
+use super::{millis, ByName, Mismatch, Stats, SCHEMA};
+use crate::error::Failure;
+use crate::input::{open_trace, trace_notes};
+
+/// The sleeps of a trace.
+pub fn residency(asked: &Stats) -> Result<String, Failure> {
+    if matches!(asked.by, Some(ByName::Comm | ByName::Pid)) {
+        return Err(Mismatch::ResidencyByTask.into());
+    }
+    let machine = asked.machine.as_deref().map(Machine::find).transpose()?;
+    let state_of = |cpu: u32, state: u32| {
+        let machine = machine.as_ref().filter(|m| (cpu as usize) < m.nr_cpus())?;
+        machine.idle_states(cpu).get(state as usize)
+    };
+    // The shallowest cannot be left too early.
+    let target = |cpu, state| state_of(cpu, state).filter(|_| state > 0).map(|s| s.target_residency_ns);
+    let mut trace = open_trace(&asked.file)?;
+    let residency = Residency::read(&mut trace, &target)?;
+    let sleeps: Vec<Sleeps> = match asked.by {
+        Some(_) => residency.by_cpu().map(|(cpu, state, stays)| Sleeps { cpu: Some(cpu), state, stays }).collect(),
+        None => residency.by_state().into_iter().map(|(state, stays)| Sleeps { cpu: None, state, stays }).collect(),
+    };
+    let mut notes = [trace.notes(), residency.notes()].concat();
+    if sleeps.is_empty() {
+        notes.push(format!("{}: no CPU is seen to idle; cpu_idle says when one does", asked.file.display()));
+    }
+    trace_notes(&notes);
+    let cpu_ns = residency.span().saturating_mul(residency.nr_cpus() as u64);
+    let whole = |s: &Sleeps| if s.cpu.is_some() { residency.span() } else { cpu_ns };
+    let rows = sleeps.iter().map(|s| (s, whole(s)));
+    Ok(match asked.format {
+        RunFormat::Text => residency_table(rows, machine.is_some()),
+        RunFormat::Json => {
+            let rows: Vec<Value> = rows.map(|(s, whole)| s.json(whole, machine.is_some())).collect();
+            let file = asked.file.display().to_string();
+            let document = json!({ "schema": SCHEMA, "kind": "residency", "file": file, "rows": rows, "notes": notes });
+            format!("{document:#}\n")
+        }
+    })
+}
+
+/// A row of residency.
+struct Sleeps {
+    /// All of them, without one.
+    cpu: Option<u32>,
+    state: u32,
+    stays: Stays,
+}
+
+impl Sleeps {
+    /// Percent of `whole` ns.
+    fn share(&self, whole: u64) -> f64 {
+        100.0 * self.stays.total as f64 / whole.max(1) as f64
+    }
+
+    fn json(&self, whole: u64, early: bool) -> Value {
+        let s = &self.stays;
+        json!({
+            "cpu": self.cpu,
+            "state": self.state,
+            "count": s.count,
+            "total_ns": s.total,
+            "share_pct": self.share(whole),
+            "mean_ns": s.mean(),
+            "max_ns": s.max,
+            "early": early.then_some(s.early),
+        })
+    }
+}
+
+/// `early`: whether it is known which sleeps ended before their state paid.
+fn residency_table<'a>(rows: impl Iterator<Item = (&'a Sleeps, u64)>, early: bool) -> String {
+    let mut out = format!(
+        "{:>5} {:>6} {:>10} {:>12} {:>8} {:>12} {:>12}",
+        "cpu", "state", "sleeps", "total ms", "share %", "mean ms", "max ms"
+    );
+    out += if early { "      early\n" } else { "\n" };
+    for (sleeps, whole) in rows {
+        let s = &sleeps.stays;
+        let cpu = sleeps.cpu.map_or("all".into(), |cpu| cpu.to_string());
+        let times = [s.mean(), s.max].map(millis);
+        let _ = write!(
+            out,
+            "{cpu:>5} {:>6} {:>10} {:>12} {:>8} {:>12} {:>12}",
+            sleeps.state,
+            s.count,
+            millis(s.total),
+            number(sleeps.share(whole)),
+            times[0],
+            times[1]
+        );
+        let _ = if early { writeln!(out, " {:>10}", s.early) } else { writeln!(out) };
+    }
+    out
+}

@@ -1,0 +1,170 @@
+//! How long CPUs stay in idle states, by cpu_idle.
+//!
+//! A stay begins with a state and ends when the CPU leaves idle or says another state. Only whole stays count: one that
+//! is under way where the trace begins or ends does not. States are those that were asked for; in which the hardware was
+//! a trace does not tell.
+
+use std::collections::BTreeMap;
+use std::io::BufRead;
+
+use crate::{Reader, TraceError, What};
+
+/// Stays in a state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stays {
+    /// How many.
+    pub count: u64,
+    /// Their sum, ns.
+    pub total: u64,
+    /// The longest, ns.
+    pub max: u64,
+    /// Shorter than the state's target residency, where that is known.
+    pub early: u64,
+}
+
+impl Stays {
+    fn add(&mut self, ns: u64, target: Option<u64>) {
+        self.count += 1;
+        self.total = self.total.saturating_add(ns);
+        self.max = self.max.max(ns);
+        self.early += u64::from(target.is_some_and(|target| ns < target));
+    }
+
+    fn merge(&mut self, other: &Stays) {
+        self.count += other.count;
+        self.total = self.total.saturating_add(other.total);
+        self.max = self.max.max(other.max);
+        self.early += other.early;
+    }
+
+    /// ns; 0 without stays.
+    pub fn mean(&self) -> u64 {
+        self.total.checked_div(self.count).unwrap_or(0)
+    }
+}
+
+/// The stays of a trace.
+#[derive(Clone, Debug, Default)]
+pub struct Residency {
+    /// By CPU and state.
+    stays: BTreeMap<(u32, u32), Stays>,
+    /// By CPU, the state it is in and since when, ns.
+    now: BTreeMap<u32, (u32, u64)>,
+    first: Option<u64>,
+    last: u64,
+    /// Stays that end before they begin.
+    backwards: u64,
+}
+
+impl Residency {
+    /// Of a whole trace. `target`: target residency of a state of a CPU, ns, where it is known.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn read<R: BufRead>(
+        reader: &mut Reader<R>,
+        target: &dyn Fn(u32, u32) -> Option<u64>,
+    ) -> Result<Residency, TraceError> {
+        let mut residency = Residency::default();
+        while let Some(event) = reader.next_event()? {
+            residency.first.get_or_insert(event.time);
+            residency.last = residency.last.max(event.time);
+            if let What::Idle { cpu, state } = event.what {
+                residency.leave(event.time, cpu, target);
+                if let Some(state) = state {
+                    residency.now.insert(cpu, (state, event.time));
+                }
+            }
+        }
+        Ok(residency)
+    }
+
+    fn leave(&mut self, time: u64, cpu: u32, target: &dyn Fn(u32, u32) -> Option<u64>) {
+        let Some((state, since)) = self.now.remove(&cpu) else { return };
+        match time.checked_sub(since) {
+            Some(ns) => self.stays.entry((cpu, state)).or_default().add(ns, target(cpu, state)),
+            None => self.backwards += 1,
+        }
+    }
+
+    /// From the first event to the last, ns.
+    pub fn span(&self) -> u64 {
+        self.first.map_or(0, |first| self.last.saturating_sub(first))
+    }
+
+    /// CPUs that were seen to idle.
+    pub fn nr_cpus(&self) -> usize {
+        let mut cpus: Vec<u32> = self.stays.keys().map(|(cpu, _)| *cpu).collect();
+        cpus.dedup();
+        cpus.len()
+    }
+
+    /// CPU, state, and the stays there.
+    pub fn by_cpu(&self) -> impl Iterator<Item = (u32, u32, Stays)> + '_ {
+        self.stays.iter().map(|((cpu, state), stays)| (*cpu, *state, *stays))
+    }
+
+    /// State, and the stays there of all CPUs.
+    pub fn by_state(&self) -> Vec<(u32, Stays)> {
+        let mut sums = BTreeMap::<u32, Stays>::new();
+        self.by_cpu().for_each(|(_, state, stays)| sums.entry(state).or_default().merge(&stays));
+        sums.into_iter().collect()
+    }
+
+    /// What must be said beside the rows.
+    pub fn notes(&self) -> Vec<String> {
+        let told =
+            format!("{} sleeps end before they begin and are left out: the trace is not in time order", self.backwards);
+        (self.backwards > 0).then_some(told).into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Residency {
+        let target = |cpu, state| (cpu == 0 && state == 1).then_some(3_000_000);
+        Residency::read(&mut Reader::new("t", text.as_bytes()), &target).unwrap()
+    }
+
+    fn idle(at: &str, cpu: u32, state: u32) -> String {
+        format!("<idle>-0 [{cpu}] {at}: cpu_idle: state={state} cpu_id={cpu}\n")
+    }
+
+    const EXIT: u32 = u32::MAX;
+
+    /// CPU 0: state 1 for 2 ms (3 would have paid), for 4 ms, straight on to state 0 for 1 ms. CPU 1 leaves a state that
+    /// it entered before the trace began and enters one that it is in when the trace ends.
+    #[test]
+    fn whole_stays_count() {
+        let text = [
+            idle("1.000", 1, EXIT),
+            idle("1.001", 0, 1),
+            idle("1.003", 0, EXIT),
+            idle("1.004", 0, 1),
+            idle("1.008", 0, 0),
+            idle("1.009", 0, EXIT),
+            idle("1.010", 1, 1),
+        ];
+        let residency = read(&text.concat());
+        let ms = 1_000_000;
+        let deep = Stays { count: 2, total: 6 * ms, max: 4 * ms, early: 1 };
+        let shallow = Stays { count: 1, total: ms, max: ms, early: 0 };
+        assert_eq!(residency.by_cpu().collect::<Vec<_>>(), [(0, 0, shallow), (0, 1, deep)]);
+        assert_eq!((residency.span(), residency.nr_cpus(), deep.mean()), (10 * ms, 1, 3 * ms));
+    }
+
+    #[test]
+    fn states_are_summed_over_cpus() {
+        let text = [idle("1.0", 0, 2), idle("1.0", 1, 2), idle("1.5", 0, EXIT), idle("1.75", 1, EXIT)].concat();
+        let both = Stays { count: 2, total: 1_250_000_000, max: 750_000_000, early: 0 };
+        assert_eq!(read(&text).by_state(), [(2, both)]);
+    }
+
+    #[test]
+    fn a_trace_out_of_order_is_told() {
+        let residency = read(&[idle("2.0", 0, 1), idle("1.0", 0, EXIT)].concat());
+        assert_eq!((residency.nr_cpus(), residency.notes().len()), (0, 1));
+    }
+}
