@@ -17,6 +17,21 @@ struct Entry {
     read: Box<dyn Fn(&RunMetrics) -> f64>,
 }
 
+/// One figure of a distribution.
+struct Part {
+    part: &'static str,
+    words: &'static str,
+    of: fn(Delay) -> f64,
+}
+
+const PARTS: [Part; 5] = [
+    Part { part: "mean", words: "mean", of: |d| d.mean },
+    Part { part: "p50", words: "median", of: |d| d.p50 as f64 },
+    Part { part: "p95", words: "95th percentile", of: |d| d.p95 as f64 },
+    Part { part: "p99", words: "99th percentile", of: |d| d.p99 as f64 },
+    Part { part: "max", words: "greatest", of: |d| d.max as f64 },
+];
+
 /// The list while it is made.
 struct Entries(Vec<Entry>);
 
@@ -36,14 +51,7 @@ impl Entries {
 
     /// A distribution: mean, percentiles, greatest. Those of `usual` are usual.
     fn add_delay(&mut self, name: &str, what: &str, usual: &[&str], read: fn(&RunMetrics) -> Delay) {
-        let parts: [(&str, &str, fn(Delay) -> f64); 5] = [
-            ("mean", "mean", |d| d.mean),
-            ("p50", "median", |d| d.p50 as f64),
-            ("p95", "95th percentile", |d| d.p95 as f64),
-            ("p99", "99th percentile", |d| d.p99 as f64),
-            ("max", "greatest", |d| d.max as f64),
-        ];
-        for (part, words, of) in parts {
+        for Part { part, words, of } in PARTS {
             let entry =
                 self.add(&format!("{name}_{part}_us"), "us", &format!("{what}: {words}"), move |m| of(read(m)) / 1e3);
             entry.usual = usual.contains(&part);
@@ -124,11 +132,9 @@ fn add_migrations(list: &mut Entries) {
 fn add_type(list: &mut Entries, i: usize, cpu_type: &CpuType) {
     let core = &cpu_type.name;
     let suffix = identifier(core);
-    let parts: [(&str, &str, fn(Delay) -> u64); 2] =
-        [("p50", "median", |d| d.p50), ("p99", "99th percentile", |d| d.p99)];
-    for (part, words, of) in parts {
+    for Part { part, words, of } in PARTS.into_iter().filter(|p| ["p50", "p99"].contains(&p.part)) {
         let meaning = format!("{core}: start of a wakeup until the woken task can work: {words}");
-        let read = move |m: &RunMetrics| of(m.wakeup_latency_by_type[i]) as f64 / 1e3;
+        let read = move |m: &RunMetrics| of(m.wakeup_latency_by_type[i]) / 1e3;
         list.add(&format!("wakeup_latency_{part}_us_{suffix}"), "us", &meaning, read);
     }
     let cut = format!("{core}: sleeps that ended before break-even");

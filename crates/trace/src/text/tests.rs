@@ -20,6 +20,7 @@ fn words(what: &What) -> String {
         What::Wakeup { task, cpu, new } => format!("wakeup {} {cpu} {new}", t(task)),
         What::Migrate { task, from, to } => format!("migrate {} {from} {to}", t(task)),
         What::Runtime { task, ns } => format!("runtime {} {ns}", t(task)),
+        What::Idle { cpu, state } => format!("idle cpu {cpu} {state:?}"),
         What::Print(text) => format!("print {text}"),
     }
 }
