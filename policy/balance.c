@@ -97,22 +97,43 @@ void fg_update_group_capacity(const struct fg_sys *sys, struct fg_domain *sd, st
 		add_capacity(local, g->capacity, g->min_capacity, g->max_capacity);
 }
 
-u32 fg_should_we_balance(const struct fg_sys *sys, const struct fg_domain *sd, const struct fg_cpu *dst, u32 kind)
+void fg_balance_begin(const struct fg_sys *sys, struct fg_balance *b)
 {
-	const struct fg_group *local = sd->groups;
+	b->busiest = 0;
+	b->dst_cpu = b->this_cpu;
+	b->new_dst_cpu = -1;
+	b->src_cpu = -1;
+	b->src_type = 0;
+	b->migration = FG_MIGRATE_LOAD;
+	b->flags = 0;
+	b->imbalance = 0;
+	b->looks = 0;
+	b->loop_max = 0;
+	b->loop_break = 0;
+	b->batch = 0;
+	b->moved = 0;
+	b->rule = FG_BALANCE_RULE_NONE;
+	b->group_cpus = 0;
+	for (u32 i = 0; i < FG_MASK_WORDS; i++)
+		b->cpus.bits[i] = b->sd->span.bits[i] & sys->active.bits[i];
+}
+
+u32 fg_should_we_balance(const struct fg_sys *sys, const struct fg_balance *b)
+{
+	const struct fg_group *local = b->sd->groups;
 	u32 cpu;
 
-	if (!local || !mask_test(&sys->active, dst->id))
+	if (!local || !mask_test(&sys->active, b->dst_cpu))
 		return 0;
 	/* Whoever runs dry helps itself. */
-	if (kind == FG_CPU_NEWLY_IDLE)
+	if (b->kind == FG_CPU_NEWLY_IDLE)
 		return 1;
 	/* Of a group one CPU balances: the first idle one, for it has the time. */
-	for_each_cpu_and(cpu, &local->balance_mask, &sys->active, sys->nr_cpus) {
+	for_each_cpu_and(cpu, &local->balance_mask, &b->cpus, sys->nr_cpus) {
 		if (idle_rq(cpu_rq(sys, cpu)))
-			return (s32)cpu == dst->id;
+			return (s32)cpu == b->dst_cpu;
 	}
-	return local->balance_cpu == dst->id;
+	return local->balance_cpu == b->dst_cpu;
 }
 
 /* SG_* of the kernel: what statistics say about the partition beside the groups. */

@@ -2,6 +2,17 @@
 /* When balancing happens and what it refreshes: spec 1.8, 6.1, 6.2, 6.9; and the feature table. */
 #include "kit.h"
 
+static u32 ours(struct fg_domain *sd, s32 cpu, u32 kind)
+{
+	struct fg_balance b;
+
+	b.sd = sd;
+	b.this_cpu = cpu;
+	b.kind = kind;
+	fg_balance_begin(&sys, &b);
+	return fg_should_we_balance(&sys, &b);
+}
+
 static void machine(void)
 {
 	kit_init(8);
@@ -72,16 +83,16 @@ TEST(one_cpu_of_a_group_balances)
 	machine();
 	pkg = cpus[0].sd->parent;
 	kit_busy_range(0, 7);
-	CHECK_EQ(fg_should_we_balance(&sys, pkg, &cpus[0], FG_CPU_NOT_IDLE), 1);
-	CHECK_EQ(fg_should_we_balance(&sys, cpus[1].sd->parent, &cpus[1], FG_CPU_NOT_IDLE), 0);
+	CHECK_EQ(ours(pkg, 0, FG_CPU_NOT_IDLE), 1);
+	CHECK_EQ(ours(cpus[1].sd->parent, 1, FG_CPU_NOT_IDLE), 0);
 	kit_idle(2);
-	CHECK_EQ(fg_should_we_balance(&sys, pkg, &cpus[0], FG_CPU_NOT_IDLE), 0);
-	CHECK_EQ(fg_should_we_balance(&sys, cpus[2].sd->parent, &cpus[2], FG_CPU_IDLE), 1);
-	CHECK_EQ(fg_should_we_balance(&sys, cpus[3].sd->parent, &cpus[3], FG_CPU_IDLE), 0);
-	CHECK_EQ(fg_should_we_balance(&sys, cpus[3].sd->parent, &cpus[3], FG_CPU_NEWLY_IDLE), 1);
+	CHECK_EQ(ours(pkg, 0, FG_CPU_NOT_IDLE), 0);
+	CHECK_EQ(ours(cpus[2].sd->parent, 2, FG_CPU_IDLE), 1);
+	CHECK_EQ(ours(cpus[3].sd->parent, 3, FG_CPU_IDLE), 0);
+	CHECK_EQ(ours(cpus[3].sd->parent, 3, FG_CPU_NEWLY_IDLE), 1);
 	sys.active.bits[0] &= ~4ull;
-	CHECK_EQ(fg_should_we_balance(&sys, cpus[2].sd->parent, &cpus[2], FG_CPU_IDLE), 0);
-	CHECK_EQ(fg_should_we_balance(&sys, pkg, &cpus[0], FG_CPU_NOT_IDLE), 1);
+	CHECK_EQ(ours(cpus[2].sd->parent, 2, FG_CPU_IDLE), 0);
+	CHECK_EQ(ours(pkg, 0, FG_CPU_NOT_IDLE), 1);
 }
 
 /* MC of 4 CPUs: 1 jiffy idle, 32 busy; PKG of 8: 2 and 64. */

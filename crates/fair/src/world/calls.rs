@@ -291,7 +291,11 @@ impl World {
 
     pub fn should_we_balance(&mut self, sd: usize, cpu: usize, kind: u32) -> bool {
         // SAFETY: see above.
-        unsafe { fg_should_we_balance(self.sys.ptr(0), self.domains.ptr(sd), self.cpus.ptr(cpu), kind) != 0 }
+        unsafe {
+            let mut b = FgBalance { this_cpu: cpu as i32, kind, sd: self.domains.ptr(sd), ..FgBalance::zeroed() };
+            fg_balance_begin(self.sys.ptr(0), &mut b);
+            fg_should_we_balance(self.sys.ptr(0), &b) != 0
+        }
     }
 
     pub fn group_capacity_due(&self, sd: usize, kind: u32, jiffies: u64) -> bool {
