@@ -179,15 +179,20 @@ pub struct RemoteWake {
     pub migrated: bool,
 }
 
-/// Work for the stopper: move `task` to `dest` if it is still here.
+/// Work for the stopper.
 #[derive(Clone, Copy, Debug)]
-pub struct StopWork {
-    /// The task.
-    pub task: TaskId,
-    /// Where to.
-    pub dest: u32,
-    /// What the move is reported as.
-    pub cause: fairground_sim::MigrateCause,
+pub enum StopWork {
+    /// Move a task if it is still here.
+    Move {
+        /// The task.
+        task: TaskId,
+        /// Where to.
+        dest: u32,
+        /// What the move is reported as.
+        cause: fairground_sim::MigrateCause,
+    },
+    /// Push some task to where active balance wants one.
+    Push,
 }
 
 /// What a CPU has besides `FgCpu`.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fairground_machine::{CpuId, Machine, SoftCost};
 
-use crate::event::{Decision, MigrateCause, Reason};
+use crate::event::{Balance, Decision, MigrateCause, Reason};
 use crate::sched::Ipi;
 use crate::{TaskId, Time};
 
@@ -131,6 +131,8 @@ pub enum Request {
     },
     /// A placement was decided.
     Decided(Decision),
+    /// Balancing found a source.
+    Balanced(Balance),
     /// So many of the reasons that [`Env::drain_reasons`] gives belong to the decision that follows.
     Reasons(usize),
 }
@@ -311,6 +313,11 @@ impl Env {
             self.requests.push(Request::Reasons(new));
         }
         self.requests.push(Request::Decided(decision));
+    }
+
+    /// Reports an attempt to balance that found a source, after the migrations that came of it.
+    pub fn balanced(&mut self, balance: Balance) {
+        self.requests.push(Request::Balanced(balance));
     }
 
     /// Whether somebody asks why: if not, reasons are dropped. The answer must not change who goes where.
