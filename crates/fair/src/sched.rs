@@ -6,6 +6,7 @@ use fairground_machine::{CpuId, CpuMask, Machine, SoftCost};
 use fairground_sim::{Change, Config, Env, Governor, IdleView, Ipi, Pick, Scheduler, TaskId, TaskInfo, WakeContext};
 use fairground_workload::{TaskSpec, Workload};
 
+use crate::balance::PUSH_RULE;
 use crate::ffi::*;
 use crate::order::TaskOrder;
 use crate::rq::RunQueue;
@@ -202,6 +203,11 @@ fn rule_words(rule: u16) -> Option<(&'static str, &'static str)> {
     RULES.iter().chain(&RT_RULES).nth(usize::from(rule)).copied()
 }
 
+/// The same of a rule of balancing.
+fn balance_rule_words(rule: u16) -> Option<(&'static str, &'static str)> {
+    BALANCE_RULES.iter().chain([&PUSH_RULE]).nth(usize::from(rule)).copied()
+}
+
 /// What this scheduler cannot do yet: nothing of it is passed over in silence.
 fn refuse(workload: &Workload, config: &Config) -> Result<(), String> {
     if config.governor == Governor::Schedutil {
@@ -365,11 +371,11 @@ impl Scheduler for Fair {
     }
 
     fn balance_rule_name(&self, rule: u16) -> &str {
-        BALANCE_RULES.get(usize::from(rule)).map_or("unknown", |(name, _)| name)
+        balance_rule_words(rule).map_or("unknown", |(name, _)| name)
     }
 
     fn balance_rule_text(&self, rule: u16) -> &str {
-        BALANCE_RULES.get(usize::from(rule)).map_or("", |(_, text)| text)
+        balance_rule_words(rule).map_or("", |(_, text)| text)
     }
 
     fn level_name(&self, level: u8) -> &str {

@@ -137,6 +137,11 @@ pub enum Request {
     Reasons(usize),
 }
 
+/// An attempt to balance whose outcome is still to be reported, within the call that began it.
+#[derive(Debug)]
+#[must_use]
+pub struct Balancing(usize);
+
 /// The scheduler's view of time and hardware during one call.
 #[derive(Clone, Debug)]
 pub struct Env {
@@ -315,9 +320,16 @@ impl Env {
         self.requests.push(Request::Decided(decision));
     }
 
-    /// Reports an attempt to balance that found a source, after the migrations that came of it.
-    pub fn balanced(&mut self, balance: Balance) {
-        self.requests.push(Request::Balanced(balance));
+    /// Reports an attempt to balance that has found a source, before it moves anything.
+    pub fn balancing(&mut self, found: Balance) -> Balancing {
+        self.requests.push(Request::Balanced(found));
+        Balancing(self.requests.len() - 1)
+    }
+
+    /// Completes the report of an attempt that this call began: what it came to.
+    pub fn balanced(&mut self, balancing: Balancing, balance: Balance) {
+        debug_assert!(matches!(self.requests[balancing.0], Request::Balanced(_)));
+        self.requests[balancing.0] = Request::Balanced(balance);
     }
 
     /// Whether somebody asks why: if not, reasons are dropped. The answer must not change who goes where.

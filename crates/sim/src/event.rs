@@ -63,7 +63,7 @@ pub enum EventKind {
         /// Why.
         cause: MigrateCause,
     },
-    /// Load balancing found a source; the migrations that came of it are reported before.
+    /// Load balancing found a source; the migrations that come of it follow.
     Balance(Balance),
     /// The CPU switched from one to another (sched_switch); `None` is the idle task.
     Switch {

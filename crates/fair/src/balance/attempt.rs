@@ -33,10 +33,11 @@ impl Fair {
                 break;
             }
             let mut found = self.found(sd, &b);
+            let report = env.balancing(found);
             let again = self.move_tasks(env, &mut b) == FG_LB_REDO;
             found.active = !again && self.world.balance_end(&mut b);
             found.moved = b.moved - found.moved;
-            env.balanced(found);
+            env.balanced(report, found);
             if found.active {
                 self.ask_stopper(env, found.src as usize, StopWork::Push);
             }

@@ -22,6 +22,8 @@ use fairground_sim::Env;
 use crate::ffi::*;
 use crate::Fair;
 
+pub(crate) use push::PUSH_RULE;
+
 impl Fair {
     /// The end of a tick: trigger_load_balance and nohz_balancer_kick.
     pub(crate) fn trigger_balance(&mut self, env: &mut Env, cpu: usize) {

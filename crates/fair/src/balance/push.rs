@@ -6,6 +6,9 @@ use fairground_sim::{Balance, BalanceKind, BalanceUnit, Env, MigrateCause};
 use crate::ffi::*;
 use crate::Fair;
 
+/// Name and text of the rule by which the stopper moves, numbered behind the policy's.
+pub(crate) const PUSH_RULE: (&str, &str) = ("push", "the stopper moves a task that could not be pulled");
+
 impl Fair {
     /// active_load_balance_cpu_stop, on the source.
     pub(crate) fn push_task(&mut self, env: &mut Env, src: usize) {
@@ -20,23 +23,22 @@ impl Fair {
         while let Some(task) = next.filter(|task| !self.world.can_migrate_task(b, *task)) {
             next = self.order.newer(task);
         }
+        let Some((task, sd)) = next.zip(self.world.domain_of(b)) else { return false };
         let dst = b.dst_cpu as CpuId;
-        if let Some(task) = next {
-            self.move_queued(env, task, dst, MigrateCause::Active);
-        }
-        if let Some(sd) = self.world.domain_of(b) {
-            env.balanced(Balance {
-                kind: BalanceKind::Active,
-                level: self.topology().level_of(sd),
-                src: src as CpuId,
-                dst,
-                unit: BalanceUnit::Task,
-                amount: 1,
-                rule: FG_BALANCE_RULE_NONE as u16,
-                moved: u32::from(next.is_some()),
-                active: false,
-            });
-        }
-        next.is_some()
+        let push = Balance {
+            kind: BalanceKind::Active,
+            level: self.topology().level_of(sd),
+            src: src as CpuId,
+            dst,
+            unit: BalanceUnit::Task,
+            amount: 1,
+            rule: BALANCE_RULES.len() as u16,
+            moved: 1,
+            active: false,
+        };
+        let report = env.balancing(push);
+        self.move_queued(env, task, dst, MigrateCause::Active);
+        env.balanced(report, push);
+        true
     }
 }
