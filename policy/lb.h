@@ -2,12 +2,15 @@
 /*
  * One attempt to balance a domain: what its steps share (spec 6.3 to 6.6).
  *
+ *	lb_begin.c	whose turn it is
+ *	lb_asym.c	CPUs preferred to others
  *	lb_stats.c	statistics of groups, and what the same look at every CPU says of the partition
  *	lb_old.c	the busiest group and the amount as up to v5.4
  *	lb_busiest.c	the busiest group as since 002/P04
  *	lb_amount.c	kind and amount of what is to be moved, since 002/P04
- *	lb_detach.c	the queue of the group, and the tasks of the queue
- *	lb_after.c	active balance and the bookkeeping
+ *	lb_queue.c	the queue of the group
+ *	lb_detach.c	the tasks of the queue
+ *	lb_after.c	other sources, active balance and the bookkeeping
  */
 #ifndef FG_LB_H
 #define FG_LB_H
@@ -64,13 +67,18 @@ static void sd_stats_end(const struct fg_sys *sys, const struct fg_balance *b, s
 /* A group by its statistics: more tasks than CPUs and not enough capacity; a CPU or capacity left. */
 static u32 lb_is_overloaded(const struct fg_sys *sys, const struct fg_balance *b, const struct sg_lb_stats *st);
 static u32 lb_has_capacity(const struct fg_sys *sys, const struct fg_balance *b, const struct sg_lb_stats *st);
-/* a is preferred to c where packing is asymmetric: the lower id. */
+/* lb_asym.c: a is preferred to c where packing is asymmetric: the lower id. */
 static u32 asym_prefer(s32 a, s32 c);
+/* 1: a look that ended by this rule (FG_BALANCE_RULE_*) wants something moved. */
+static inline u32 balance_rule_moves(u32 rule)
+{
+	return rule >= FG_BALANCE_RULE_MISFIT;
+}
 
 /*
  * lb_old.c: fg_find_busiest up to v5.4, without the queue. 1: b->busiest has b->imbalance (load) too much; b->migration,
  * src_type and rule are set as well.
  */
-static u32 find_busiest_old(const struct fg_sys *sys, struct fg_balance *b);
+static noinline u32 find_busiest_old(const struct fg_sys *sys, struct fg_balance *b);
 
 #endif
