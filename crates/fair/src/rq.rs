@@ -217,6 +217,8 @@ pub struct RunQueue {
     pub nohz_pending: u32,
     /// Last CPU chosen here by cpumask_any_and_distribute.
     pub distribute_prev: u32,
+    /// Dice thrown here, for domains that newly idle balancing may pass over (ni-random).
+    pub dice_thrown: u64,
 }
 
 impl RunQueue {
@@ -233,6 +235,7 @@ impl RunQueue {
             nohz_kick: FG_NOHZ_NO_KICK,
             nohz_pending: FG_NOHZ_NO_KICK,
             distribute_prev: 0,
+            dice_thrown: 0,
         }
     }
 }

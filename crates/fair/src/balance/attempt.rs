@@ -25,7 +25,7 @@ impl Fair {
         let mut b = self.world.balance_begin(sd, cpu, kind, env.jiffies(), now);
         loop {
             if !self.world.should_we_balance(&b) {
-                self.world.balance_not_ours(&mut b);
+                self.world.balance_not_ours(&b);
                 return Attempt { ours: false, moved: b.moved };
             }
             if !self.find_source(env, sd, &mut b) {

@@ -1,6 +1,6 @@
 //! Newly idle balancing (spec 6.9): a CPU with nothing left to run looks for work before it idles.
 
-use fairground_sim::Env;
+use fairground_sim::{draw, Env, Purpose};
 
 use crate::ffi::*;
 use crate::Fair;
@@ -42,18 +42,29 @@ impl Fair {
 
     fn newidle_domains(&mut self, env: &mut Env, cpu: usize, walk: &mut FgBalanceWalk) {
         for sd in self.world.chain(cpu).iter().copied() {
+            walk.dice = self.dice(env, cpu);
             match self.world.newidle_domain(sd, cpu, walk) {
                 FG_BALANCE_STOP => break,
                 FG_BALANCE_NOW => {
                     let before = env.clock(self.here);
-                    let attempt = self.load_balance(env, sd, cpu, FG_CPU_NEWLY_IDLE);
-                    self.world.newidled_domain(sd, walk, env.clock(self.here) - before);
-                    if attempt.moved > 0 || !attempt.ours || self.has_work(cpu) {
+                    walk.pulled = self.load_balance(env, sd, cpu, FG_CPU_NEWLY_IDLE).moved;
+                    let cost = env.clock(self.here) - before;
+                    if self.world.newidled_domain(sd, cpu, walk, cost) == FG_BALANCE_STOP {
                         break;
                     }
                 }
                 _ => {}
             }
         }
+    }
+
+    /// 0..1024, another one each time; not thrown where nobody looks at it.
+    fn dice(&mut self, env: &Env, cpu: usize) -> u32 {
+        if !self.features().on(FG_NI_RANDOM) {
+            return 0;
+        }
+        let throws = &mut self.rqs[cpu].dice_thrown;
+        *throws += 1;
+        (draw(env.seed(), Purpose::NewIdle, cpu as u64, *throws) % 1024) as u32
     }
 }

@@ -57,7 +57,7 @@ impl World {
         next
     }
 
-    pub fn balance_not_ours(&mut self, b: &mut FgBalance) {
+    pub fn balance_not_ours(&mut self, b: &FgBalance) {
         // SAFETY: see above.
         unsafe { fg_balance_not_ours(self.sys.ptr(0), b) }
     }

@@ -279,9 +279,9 @@ impl World {
         unsafe { fg_newidle_domain(self.sys.ptr(0), self.domains.ptr(sd), self.cpus.ptr(cpu), walk) }
     }
 
-    pub fn newidled_domain(&mut self, sd: usize, walk: &mut FgBalanceWalk, cost_ns: u64) {
+    pub fn newidled_domain(&mut self, sd: usize, cpu: usize, walk: &mut FgBalanceWalk, cost_ns: u64) -> u32 {
         // SAFETY: see above.
-        unsafe { fg_newidled_domain(self.sys.ptr(0), self.domains.ptr(sd), walk, cost_ns) }
+        unsafe { fg_newidled_domain(self.sys.ptr(0), self.domains.ptr(sd), self.cpus.ptr(cpu), walk, cost_ns) }
     }
 
     pub fn newidle_end(&mut self, cpu: usize, walk: &FgBalanceWalk) {
