@@ -91,8 +91,8 @@ impl Fair {
                 let (is, min) = (sd.balance_interval, sd.min_interval);
                 return Err(format!("{level}: balance_interval is {is} ms, should be within {min}..={longest}"));
             }
-            // It has its turn once a jiffy at most.
-            if u64::from(sd.nr_balance_failed) > jiffies + 1 {
+            // It has its turn once a jiffy at most, and who starts a push says that it failed often enough (up to v5.11).
+            if u64::from(sd.nr_balance_failed) > jiffies + u64::from(sd.cache_nice_tries) + 2 {
                 return Err(format!("{level}: {} failures by jiffy {jiffies}", sd.nr_balance_failed));
             }
             Ok(())
