@@ -97,13 +97,6 @@ static noinline void look_at_group_old(const struct fg_sys *sys, struct fg_balan
 		sd_stats_take(b, s, g);
 }
 
-static u32 nothing_overutilized(const struct fg_sys *sys, const struct fg_balance *b)
-{
-	const struct fg_root *rd = cpu_rq(sys, (u32)b->dst_cpu)->rd;
-
-	return sys->eas && rd && !rd->overutilized;
-}
-
 /* Before P01: all of the load, of whatever type the group is, unless its CPUs are preferred to dst. */
 static u32 packs_busiest(const struct fg_sys *sys, const struct fg_balance *b)
 {
@@ -116,7 +109,7 @@ static u32 decide_old(const struct fg_sys *sys, const struct fg_balance *b, cons
 {
 	const struct sg_lb_stats *local = s->local, *busiest = s->busiest;
 
-	if (nothing_overutilized(sys, b))
+	if (left_to_wakeups(sys, b))
 		return FG_BALANCE_RULE_EAS;
 	if (packs_busiest(sys, b))
 		return FG_BALANCE_RULE_ASYM;
@@ -253,7 +246,7 @@ static u32 look_for_imbalance_old(const struct fg_sys *sys, struct fg_balance *b
 	return b->imbalance != 0;
 }
 
-static u32 find_busiest_old(const struct fg_sys *sys, struct fg_balance *b)
+static noinline u32 find_busiest_old(const struct fg_sys *sys, struct fg_balance *b)
 {
 	struct sd_lb_stats s;
 	struct fg_group *g;
