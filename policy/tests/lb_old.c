@@ -222,6 +222,10 @@ TEST(o3_a_small_imbalance_is_refused)
 			CHECK_EQ(r.moved, 0);
 			CHECK_EQ(r.active, failures == 4);
 		}
+		/* after which no heat counts, and the next time is later; before, it came as soon as may be */
+		CHECK_EQ(domains[0][0].nr_balance_failed, 2);
+		CHECK_EQ(domains[0][0].balance_interval, 4);
+		CHECK_EQ(lb_attempt(0, 0, FG_CPU_NOT_IDLE).active, 0);
 	}
 }
 
@@ -623,6 +627,28 @@ TEST(bigger_cpus_keep_what_they_can_run)
 	CHECK_EQ(look(0, 1, FG_CPU_IDLE).group, 4);
 }
 
+/* Of unlike CPUs in a group the biggest says what a misfit could win, the smallest what others could lose. */
+TEST(groups_of_unlike_cpus)
+{
+	for (u32 biggest = 819; biggest <= 820; biggest++) {
+		machine(8);
+		kit_capacity(0, 2, 160);
+		kit_capacity(3, 3, biggest);
+		kit_capacity(7, 7, 446);
+		kit_level(FG_LEVEL_MC, SD_MC & ~FG_SD_PREFER_SIBLING, 117, 4);
+		kit_level(FG_LEVEL_PKG, SD_DEFAULT | FG_SD_ASYM_CPUCAPACITY, 125, 8);
+		kit_finish();
+		state(0, 1, 300, 160);
+		cpus[0].misfit_task_load = 300;
+		CHECK_EQ(look(5, 1, FG_CPU_IDLE).group, biggest == 819 ? 0 : -1);
+		/* here 160 is the smallest, there 446 */
+		states(0, 3, 0, 0, 0);
+		cpus[0].misfit_task_load = 0;
+		state(4, 1, 900, 900);
+		CHECK_EQ(look(1, 1, FG_CPU_IDLE).group, -1);
+	}
+}
+
 /* By type they win all the same. */
 TEST(bigger_cpus_that_are_overloaded_are_the_busiest)
 {
@@ -784,8 +810,9 @@ TEST(the_local_group_carries_enough)
 	CHECK_FORCED(look(0, 1, FG_CPU_NOT_IDLE), LOAD, 625);
 	patch(FG_LB_P03);
 	CHECK_FORCED(look(0, 1, FG_CPU_NOT_IDLE), LOAD, 4);
-	/* as much as the busiest */
+	/* as much as the busiest, though S is 2000 */
 	states(4, 7, 2, 1000, 1024);
+	states(8, 11, 1, 4000, 0);
 	CHECK_BALANCED(look(0, 1, FG_CPU_NOT_IDLE), LOCAL_LOAD);
 }
 
@@ -930,6 +957,24 @@ TEST(a_small_imbalance_counts_once_or_twice)
 	CHECK_FORCED(look(0, 0, FG_CPU_NOT_IDLE), LOAD, 199);
 }
 
+/* A core here, C 2048, and what is left of one there, C 1024: loads and tasks are for their capacities. */
+TEST(what_gets_done_is_for_the_capacity)
+{
+	for (u32 nr = 1; nr <= 2; nr++) {
+		cores();
+		no_prefer_sibling();
+		domains[1][1].imbalance_pct = 105;
+		domains[2][1].groups->capacity = 1024;
+		state(0, nr, 3000, 0);
+		state(2, 3, 1650, 0);
+		/*
+		 * avg 1500, 1650, S 1550: min(100 * 1024, 50 * 2048) / 1024 = 100 < pt 550; n 2, s 550: 2200 >= 2600 false.
+		 * One task of 3000: now 550 + 2 * 1500, then 550 + 2 * min(3000, 1500 + 275). Two of 1500 get all they ask for.
+		 */
+		CHECK_FORCED(look(1, 1, FG_CPU_NEWLY_IDLE), LOAD, nr == 1 ? 550 : 100);
+	}
+}
+
 /*
  * Nobody here, n is 2, and dst says what a task here is like. It has some only while it is no candidate, as for tasks that
  * may not run there. Here are threads 0 and 1 with a load of 3200 on 1; there are four tasks of 1000.
@@ -954,6 +999,150 @@ TEST(an_empty_group_goes_by_dst)
 	CHECK_FORCED(look(0, 1, FG_CPU_NEWLY_IDLE), LOAD, 400);
 }
 
+/* ---- the queue, and who is asked for ---- */
+
+/* A heavy task that fits says nothing. */
+TEST(the_queue_of_the_biggest_misfit)
+{
+	struct lb_report r;
+
+	big_and_little(446, 125);
+	lb_run(5, 100);
+	lb_run(0, 3000);
+	lb_run(1, 600);
+	cpus[0].misfit_task_load = 500;
+	cpus[1].misfit_task_load = 600;
+	r = lb_attempt(4, 1, FG_CPU_IDLE);
+	CHECK_EQ(r.rule, FG_BALANCE_RULE_MISFIT);
+	CHECK_EQ(r.src, 1);
+	CHECK_EQ(r.active, 1);
+	/* asked for by what the group is, so the interval stays short */
+	CHECK_EQ(domains[4][1].balance_interval, domains[4][1].min_interval);
+}
+
+/* An RT task makes two: a fair one of more than the amount, 512, is no reason to pass a queue over; only half of it counts. */
+TEST(tasks_of_all_classes_make_a_queue)
+{
+	struct lb_report r;
+
+	packages(2);
+	patch(FG_LB_P03);
+	lb_queues(1, 4, 1, 1024);
+	lb_run_rt(5);
+	lb_wait(5, 1024);
+	lb_queues(6, 7, 1, 1024);
+	r = lb_attempt(0, 1, FG_CPU_NEWLY_IDLE);
+	CHECK_EQ(r.amount, 512);
+	CHECK_EQ(r.src, 5);
+	CHECK_EQ(r.moved, 1);
+	CHECK_EQ(r.id[0], 4);
+}
+
+TEST(a_queue_is_one_of_load)
+{
+	packages(2);
+	lb_queue(4, 3, 0);
+	lb_queue(5, 2, 500);
+	CHECK_EQ(lb_attempt(0, 1, FG_CPU_IDLE).src, 5);
+	/* load for the capacity that is left */
+	packages(2);
+	lb_queue(4, 2, 600);
+	lb_queue(5, 2, 500);
+	cpus[5].cpu_capacity = 853; /* 1000 * 1024 / 853 = 1200.5 */
+	CHECK_EQ(lb_attempt(0, 1, FG_CPU_IDLE).src, 5);
+	packages(2);
+	lb_queue(4, 2, 600);
+	lb_queue(5, 2, 500);
+	cpus[5].cpu_capacity = 854; /* 1199.06 */
+	CHECK_EQ(lb_attempt(0, 1, FG_CPU_IDLE).src, 4);
+}
+
+/* Big CPUs, 7 > 0 + 1: avg 285, S 198: min(87 * 4096, 198 * 1784) / 1024 = 344 >= pt 162. CPU 4 has most, 300. */
+TEST(a_lone_task_does_not_go_to_a_smaller_cpu)
+{
+	for (u32 asym = 0; asym < 2; asym++) {
+		struct lb_report r;
+
+		big_and_little(446, 125);
+		if (!asym)
+			domains[0][1].flags &= ~(u32)FG_SD_ASYM_CPUCAPACITY;
+		lb_queue(4, 1, 300);
+		lb_queues(5, 7, 2, 140);
+		r = lb_attempt(0, 1, FG_CPU_IDLE);
+		CHECK_EQ(r.amount, 344);
+		CHECK_EQ(r.src, asym ? 5 : 4);
+		CHECK_EQ(r.moved, asym);
+	}
+}
+
+/*
+ * One task of 3000. Of a capacity of 500: avg 6144, 0, S 2015: min(4129 * 500, 2015 * 1024) / 1024 = 2015, and it is taken
+ * all the same: active balance at once. Of 876, 876 * 117 > 1024 * 100, it is not: S 1616, min(1890 * 876, 1616 * 1024).
+ */
+TEST(a_lone_task_leaves_a_cpu_of_reduced_capacity)
+{
+	static const u32 capacity[] = { 500, 876 };
+
+	for (u32 i = 0; i < 2; i++) {
+		struct lb_report r;
+
+		single_cpus(2, SD_MC, 117);
+		patch(FG_LB_P03);
+		lb_queue(1, 1, 3000);
+		cpus[1].cpu_capacity = capacity[i];
+		domains[1][0].groups->capacity = capacity[i];
+		CHECK_FORCED(look(0, 0, FG_CPU_NEWLY_IDLE), LOAD, i ? 1616 : 2015);
+		r = lb_attempt(0, 0, FG_CPU_NEWLY_IDLE);
+		CHECK_EQ(r.rule, i ? FG_BALANCE_RULE_NO_QUEUE : FG_BALANCE_RULE_LOAD);
+		CHECK_EQ(r.active, !i);
+	}
+}
+
+/* A misfit here, too, is one that the partition should know of; from 002/P04 on only those elsewhere are. */
+TEST(a_local_misfit_counts)
+{
+	for (u32 p04 = 0; p04 < 2; p04++) {
+		big_and_little(446, 125);
+		sys.feat.value[FG_LB_P04] = (u8)p04;
+		lb_run(0, 600);
+		cpus[0].misfit_task_load = 600;
+		lb_attempt(1, 1, FG_CPU_IDLE);
+		CHECK_EQ(root.overload, !p04);
+		/* big CPUs see it either way */
+		lb_attempt(4, 1, FG_CPU_IDLE);
+		CHECK_EQ(root.overload, 1);
+	}
+}
+
+/* O4 and O6 once more: without the forced small imbalances less moves, never more. */
+TEST(p03_alone_moves_less)
+{
+	void (*const scene[])(void) = { o4, o6_heavy };
+	static const u32 dst[] = { 1, 0 };
+	u32 moved[2] = { 0, 0 };
+
+	for (u32 p03 = 0; p03 < 2; p03++) {
+		for (u32 i = 0; i < 2; i++) {
+			scene[i]();
+			sys.feat.value[FG_LB_P03] = (u8)p03;
+			moved[p03] += lb_attempt(dst[i], 1, i ? FG_CPU_NOT_IDLE : FG_CPU_IDLE).moved;
+		}
+	}
+	CHECK_EQ(moved[0], 2);
+	CHECK_EQ(moved[1], 0);
+}
+
+/* P02 gives a count its right name, and that is all. */
+TEST(p02_changes_nothing)
+{
+	o4();
+	patch(FG_LB_P02);
+	CHECK_FORCED(look(1, 1, FG_CPU_IDLE), NO_CAPACITY, 1024);
+	o5(3);
+	patch(FG_LB_P02);
+	CHECK_FORCED(look(0, 1, FG_CPU_NOT_IDLE), IMBALANCED, 896);
+}
+
 int main(void)
 {
 	RUN(o1_the_idle_test_is_for_ticks_only);
@@ -975,6 +1164,7 @@ int main(void)
 	RUN(a_group_without_tasks_gives_nothing);
 	RUN(misfits_that_nobody_here_can_help);
 	RUN(bigger_cpus_keep_what_they_can_run);
+	RUN(groups_of_unlike_cpus);
 	RUN(bigger_cpus_that_are_overloaded_are_the_busiest);
 	RUN(misfit_groups_compare_their_load_and_their_misfits);
 	RUN(packing_empties_the_least_preferred_cpu_first);
@@ -992,6 +1182,15 @@ int main(void)
 	RUN(a_misfit_wraps_the_amount);
 	RUN(affinity_tells_little_of_the_load_of_a_task);
 	RUN(a_small_imbalance_counts_once_or_twice);
+	RUN(what_gets_done_is_for_the_capacity);
 	RUN(an_empty_group_goes_by_dst);
+	RUN(the_queue_of_the_biggest_misfit);
+	RUN(tasks_of_all_classes_make_a_queue);
+	RUN(a_queue_is_one_of_load);
+	RUN(a_lone_task_does_not_go_to_a_smaller_cpu);
+	RUN(a_lone_task_leaves_a_cpu_of_reduced_capacity);
+	RUN(a_local_misfit_counts);
+	RUN(p03_alone_moves_less);
+	RUN(p02_changes_nothing);
 	return test_report();
 }
