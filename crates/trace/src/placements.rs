@@ -143,8 +143,20 @@ pub struct Placements<R> {
     wakers: BTreeMap<u32, (u32, Task)>,
     /// The last attempt to balance on a CPU and its time, until it has moved what it moves.
     attempts: BTreeMap<u32, (u64, Attempt)>,
-    /// CPUs chosen for tasks that have not got there yet, by pid.
-    chosen: BTreeMap<u32, u32>,
+    /// CPUs chosen for tasks that have not got there yet and what for, by pid.
+    chosen: BTreeMap<u32, (u32, Cause)>,
+    moves: BTreeMap<Move, u64>,
+}
+
+/// A change of CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Move {
+    /// Why; none where the trace does not tell: for an affinity, or between RT queues, or the trace is not ours.
+    pub cause: Option<Cause>,
+    /// Old CPU.
+    pub from: u32,
+    /// New CPU.
+    pub to: u32,
 }
 
 impl<R: BufRead> Placements<R> {
@@ -157,12 +169,18 @@ impl<R: BufRead> Placements<R> {
             wakers: BTreeMap::new(),
             attempts: BTreeMap::new(),
             chosen: BTreeMap::new(),
+            moves: BTreeMap::new(),
         }
     }
 
     /// What the trace has said of its run so far; all of it once the first placement has come.
     pub fn head(&self) -> &Head {
         &self.head
+    }
+
+    /// The changes of CPU so far, and how many of each; all of them once the last placement has come.
+    pub fn moves(&self) -> &BTreeMap<Move, u64> {
+        &self.moves
     }
 
     /// What must be said of the trace and its run, once it has been read.
@@ -182,11 +200,11 @@ impl<R: BufRead> Placements<R> {
                     continue;
                 }
                 What::Migrate { task, from, to } => {
-                    // Placed before, and on its way.
-                    if self.chosen.remove(&task.pid) == Some(to) {
-                        continue;
-                    }
-                    let Some(moved) = moved(&mut self.attempts, &event, from) else { continue };
+                    let placed = self.chosen.remove(&task.pid).filter(|(chosen, _)| *chosen == to);
+                    let moved = if placed.is_none() { moved(&mut self.attempts, &event, from) } else { None };
+                    let cause = placed.map(|(_, cause)| cause).or(moved.as_ref().map(|m| m.cause));
+                    *self.moves.entry(Move { cause, from, to }).or_default() += 1;
+                    let Some(moved) = moved else { continue };
                     return Ok(Some(Placement { task: task.into(), prev: from, chosen: to, ..moved }));
                 }
                 What::Print(text) => ours(text),
@@ -202,7 +220,7 @@ impl<R: BufRead> Placements<R> {
                     let pid = placement.task.pid;
                     match placement.chosen == placement.prev {
                         true => self.chosen.remove(&pid),
-                        false => self.chosen.insert(pid, placement.chosen),
+                        false => self.chosen.insert(pid, (placement.chosen, placement.cause)),
                     };
                     placement.steps = self.steps.drain(..).filter(|(of, _)| *of == pid).map(|(_, step)| step).collect();
                     return Ok(Some(*placement));
@@ -481,6 +499,10 @@ a-7 [005] 1.5: print: tracing_mark_write: fairground_decision: kind=exec comm=a 
             migrate(9),
         );
         let (all, _) = read(&text).unwrap();
+        let mut trace = Placements::new(Reader::new("t", text.as_bytes()));
+        while trace.next_placement().unwrap().is_some() {}
+        let moves: Vec<_> = trace.moves().iter().map(|(m, n)| (m.cause, m.from, m.to, *n)).collect();
+        assert_eq!(moves, [(None, 3, 0, 1), (Some(Cause::Wake), 3, 0, 1), (Some(Cause::NewIdle), 3, 0, 1)]);
         let short: Vec<_> = all.iter().map(|p| (p.cause, p.task.pid, p.prev, p.chosen, p.rule.as_str())).collect();
         assert_eq!(short, [(Cause::Wake, 5, 3, 0, "A2"), (Cause::NewIdle, 7, 3, 0, "sibling")]);
         let pull = all[1].pull.clone().unwrap();

@@ -5,12 +5,16 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use fairground_trace::latency::{total, By, Latency, Row, Waits};
+use miette::Diagnostic;
 use serde_json::{json, Value};
+use thiserror::Error;
 
 use super::run::RunFormat;
 use crate::error::{End, Failure};
 use crate::input::{open_trace, trace_notes};
 use crate::output::print;
+
+mod migrations;
 
 /// Name and version of the schema.
 const SCHEMA: &str = "fairground-stats-1";
@@ -23,9 +27,9 @@ pub struct Stats {
     /// Which statistics
     #[arg(value_enum, default_value_t)]
     kind: Kind,
-    /// What a row stands for
-    #[arg(long, value_enum, default_value_t)]
-    by: ByName,
+    /// What a row of latency stands for [default: comm]
+    #[arg(long, value_enum)]
+    by: Option<ByName>,
     /// How to print the rows
     #[arg(long, value_enum, default_value_t)]
     format: RunFormat,
@@ -37,13 +41,14 @@ enum Kind {
     /// How long tasks wait for a CPU, as perf sched latency prints it
     #[default]
     Latency,
+    /// How often tasks change their CPU, by cause and distance
+    Migrations,
 }
 
 /// As typed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ByName {
     /// All threads of a name
-    #[default]
     Comm,
     /// Each thread
     Pid,
@@ -51,10 +56,17 @@ enum ByName {
     Cpu,
 }
 
+/// A column for the wrong table.
+#[derive(Debug, Error, Diagnostic)]
+#[error("--by is for latency; migrations go by cause")]
+struct ByOfLatency;
+
 impl Stats {
     pub fn run(self) -> Result<End, Failure> {
         let text = match self.kind {
             Kind::Latency => self.latency()?,
+            Kind::Migrations if self.by.is_some() => return Err(ByOfLatency.into()),
+            Kind::Migrations => migrations::migrations(&self.file, self.format)?,
         };
         print(&text)?;
         Ok(End::Done)
@@ -64,9 +76,9 @@ impl Stats {
         let mut trace = open_trace(&self.file)?;
         let latency = Latency::read(&mut trace)?;
         let (by, title) = match self.by {
-            ByName::Comm => (By::Comm, "Task"),
-            ByName::Pid => (By::Pid, "Task"),
-            ByName::Cpu => (By::Cpu, "CPU"),
+            None | Some(ByName::Comm) => (By::Comm, "Task"),
+            Some(ByName::Pid) => (By::Pid, "Task"),
+            Some(ByName::Cpu) => (By::Cpu, "CPU"),
         };
         let rows = latency.rows(by);
         let mut notes = [trace.notes(), latency.notes()].concat();
