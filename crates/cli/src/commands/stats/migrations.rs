@@ -61,11 +61,15 @@ fn table(rows: &[Row]) -> String {
     let columns = columns(rows);
     let all: u64 = rows.iter().map(|r| r.count).sum();
     let mut out = format!("{:<10} {:>10} {:>8}", "cause", "count", "share");
-    columns.iter().for_each(|d| drop(write!(out, " {:>10}", d.name())));
+    for d in &columns {
+        let _ = write!(out, " {:>10}", d.name());
+    }
     for row in rows {
         let share = row.count as f64 * 100.0 / all as f64;
         let _ = write!(out, "\n{:<10} {:>10} {share:>6.1} %", row.name(), row.count);
-        columns.iter().for_each(|d| drop(write!(out, " {:>10}", row.by_distance[*d as usize])));
+        for d in &columns {
+            let _ = write!(out, " {:>10}", row.by_distance[*d as usize]);
+        }
     }
     let _ = write!(out, "\n{:<10} {all:>10} {:>8}", "total", "");
     for d in columns {
