@@ -1090,15 +1090,21 @@ TEST(p03_alone_moves_less)
 	CHECK_EQ(moved[1], 0);
 }
 
-/* P02 gives a count its right name, and that is all. */
-TEST(p02_changes_nothing)
+/* P02 gives a count its right name, P09 is about wakeups: the load of queued tasks is what counts here. */
+TEST(p02_and_p09_change_nothing)
 {
-	o4();
-	lb_with(FG_LB_P02);
-	CHECK_FORCED(look(1, 1, FG_CPU_IDLE), NO_CAPACITY, 1024);
-	o5(3);
-	lb_with(FG_LB_P02);
-	CHECK_FORCED(look(0, 1, FG_CPU_NOT_IDLE), IMBALANCED, 896);
+	static const enum fg_feature_id id[] = { FG_LB_P02, FG_LB_P09 };
+
+	for (u32 i = 0; i < 2; i++) {
+		o4();
+		lb_with(id[i]);
+		CHECK_FORCED(look(1, 1, FG_CPU_IDLE), NO_CAPACITY, 1024);
+		CHECK_EQ(lb_attempt(1, 1, FG_CPU_IDLE).moved, 1);
+		o5(3);
+		lb_with(id[i]);
+		cpus[4].cfs.load_avg += 9000;
+		CHECK_FORCED(look(0, 1, FG_CPU_NOT_IDLE), IMBALANCED, 896);
+	}
 }
 
 int main(void)
@@ -1149,6 +1155,6 @@ int main(void)
 	RUN(a_lone_task_leaves_a_cpu_of_reduced_capacity);
 	RUN(a_local_misfit_counts);
 	RUN(p03_alone_moves_less);
-	RUN(p02_changes_nothing);
+	RUN(p02_and_p09_change_nothing);
 	return test_report();
 }
