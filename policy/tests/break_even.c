@@ -161,6 +161,12 @@ TEST(shallower_state_comes_before_any_deadline)
 		enter(c, 2, 500, 2000, c);
 	enter(7, 0, 1, 1, 1 << 30);
 	CHECK_EQ(fork_goes_to(), 7);
+	/* and keeps it, whatever comes after it */
+	machine(FG_BREAK_EVEN_LATENCY);
+	enter(4, 0, 1, 1, 1 << 30);
+	for (u32 c = 5; c < 8; c++)
+		enter(c, 2, 500, 2000, c);
+	CHECK_EQ(fork_goes_to(), 4);
 }
 
 /* They differ only where one latency goes with two residencies. 4: 10 + 50, 10 + 900; 5: 20 + 50, 20 + 200. */

@@ -98,7 +98,7 @@ static void lb_util(u32 first, u32 last, u64 util)
 struct lb_report {
 	u32 rule; /* FG_BALANCE_RULE_* */
 	u32 migration; /* FG_MIGRATE_* */
-	s64 amount; /* as first found */
+	s64 amount; /* as found with src */
 	s32 src; /* -1: none */
 	u32 moved;
 	u32 id[LB_TASKS]; /* of those who moved, in the order they were taken */
@@ -160,8 +160,7 @@ static u32 lb_find_and_detach(struct fg_balance *b, struct lb_report *r)
 			}
 			if (!fg_find_busiest(&sys, b))
 				return 1;
-			if (!r->amount)
-				r->amount = b->imbalance;
+			r->amount = b->imbalance;
 		}
 		/* Asked once for a source: what is left of it after a round is looked at even if it is one task. */
 		if (next == FG_LB_REDO && cpus[b->src_cpu].nr_running <= 1)

@@ -6,76 +6,32 @@
  * Numbers are those of the spec: avg the load for the capacity, S the average of the domain, pt load per task, U
  * utilization. Unless a test says otherwise CPU 0 balances, the first group is its own and the second is the busy one.
  */
-#include "lb_kit.h"
+#include "lb_version.h"
+
+#define V54 504
 
 /* ---- machines ---- */
 
-static void machine(u32 nr)
-{
-	kit_init(nr);
-	kit_preset_v54();
-	lb_reset();
-	for (u32 c = 0; c < nr; c++) {
-		for (u32 i = 0; i < KIT_LEVELS; i++)
-			domains[c][i].cache_nice_tries = 1;
-	}
-}
-
-/* Groups of one CPU under a domain without child. */
-static void single_cpus(u32 nr, u32 flags, u32 pct)
-{
-	machine(nr);
-	kit_level(FG_LEVEL_MC, flags, pct, nr);
-	kit_finish();
-}
-
-/* Packages of four CPUs, pct 125; level 1 is between them. */
-static void packages(u32 nr)
-{
-	machine(4 * nr);
-	kit_level(FG_LEVEL_MC, SD_MC, 117, 4);
-	kit_level(FG_LEVEL_PKG, SD_DEFAULT, 125, 4 * nr);
-	kit_finish();
-}
-
-/* Two cores of two threads, pct 117; level 1 is between them. */
-static void cores(void)
-{
-	machine(4);
-	kit_smt(2, 1);
-	kit_level(FG_LEVEL_SMT, SD_SMT, 110, 2);
-	kit_level(FG_LEVEL_MC, SD_MC, 117, 4);
-	kit_finish();
-}
-
 /* Four little CPUs, 0 to 3, and four big ones; level 1 is between them. */
-static void big_and_little(u32 little, u32 pct)
+static void big_and_little(u32 little)
 {
-	machine(8);
+	kit_init(8);
 	kit_capacity(0, 3, little);
 	kit_level(FG_LEVEL_MC, SD_MC, 117, 4);
-	kit_level(FG_LEVEL_PKG, SD_DEFAULT | FG_SD_ASYM_CPUCAPACITY, pct, 8);
-	kit_finish();
+	kit_level(FG_LEVEL_PKG, SD_DEFAULT | FG_SD_ASYM_CPUCAPACITY, 125, 8);
+	lb_finish(V54);
 }
 
 /* Single CPUs where the lower id is preferred. */
 static void packing_cpus(u32 nr)
 {
-	single_cpus(nr, SD_SMT | FG_SD_ASYM_PACKING, 110);
-	for (u32 i = 0; i < nr_groups; i++)
-		groups[i].asym_prefer_cpu = groups[i].balance_cpu;
+	lb_singles(nr, SD_SMT | FG_SD_ASYM_PACKING, 110, V54);
 }
 
 /* Groups of the level above do not share their tasks evenly. */
 static void no_prefer_sibling(void)
 {
-	for (u32 c = 0; c < sys.nr_cpus; c++)
-		domains[c][0].flags &= ~(u32)FG_SD_PREFER_SIBLING;
-}
-
-static void patch(enum fg_feature_id id)
-{
-	sys.feat.value[id] = 1;
+	lb_flags(0, 0, FG_SD_PREFER_SIBLING);
 }
 
 /*
@@ -84,13 +40,8 @@ static void patch(enum fg_feature_id id)
  */
 static void state(u32 cpu, u32 nr, u64 load, u64 util)
 {
-	kit_idle(cpu);
-	if (nr)
-		kit_busy(cpu);
-	cpus[cpu].nr_running = cpus[cpu].h_nr_running = nr;
+	lb_state(cpu, nr, 4 * load, util);
 	cpus[cpu].queued.load_avg = load;
-	cpus[cpu].cfs.load_avg = 4 * load;
-	cpus[cpu].cfs.util_avg = util;
 }
 
 static void states(u32 first, u32 last, u32 nr, u64 load, u64 util)
@@ -159,7 +110,7 @@ TEST(o1_the_idle_test_is_for_ticks_only)
 {
 	struct lb_report r;
 
-	single_cpus(2, SD_MC, 117);
+	lb_singles(2, SD_MC, 117, V54);
 	lb_queue(1, 2, 300);
 	lb_util(1, 1, 600);
 	/* idle 1 <= 0 + 1 */
@@ -181,7 +132,7 @@ TEST(o2_a_small_imbalance_is_forced)
 {
 	struct lb_report r;
 
-	packages(2);
+	lb_packages(2, 125, V54);
 	lb_queues(1, 7, 1, 1024);
 	/* avg 768, 1024, S 896: amount 512 < 1024; n 2, s 256: 1280 >= 1280 */
 	CHECK_FORCED(look(0, 1, FG_CPU_NEWLY_IDLE), LOAD, 1024);
@@ -192,7 +143,7 @@ TEST(o2_a_small_imbalance_is_forced)
 	/* idle 1 <= 0 + 1 */
 	CHECK_BALANCED(look(0, 1, FG_CPU_IDLE), IDLE_CPUS);
 	/* P03: 512 stays, and each queue has one task of more */
-	patch(FG_LB_P03);
+	lb_with(FG_LB_P03);
 	CHECK_FORCED(look(0, 1, FG_CPU_NEWLY_IDLE), LOAD, 512);
 	CHECK_EQ(lb_attempt(0, 1, FG_CPU_NEWLY_IDLE).rule, FG_BALANCE_RULE_NO_QUEUE);
 }
@@ -200,7 +151,7 @@ TEST(o2_a_small_imbalance_is_forced)
 /* One task of 700 here, two of 450 there, U 800; the CPU is busy. */
 static void o3(void)
 {
-	single_cpus(2, SD_MC, 117);
+	lb_singles(2, SD_MC, 117, V54);
 	lb_queue(0, 1, 700);
 	lb_queue(1, 2, 450);
 	lb_util(1, 1, 800);
@@ -232,7 +183,7 @@ TEST(o3_a_small_imbalance_is_refused)
 /* A task of 3121 here, three of 1024 there, two of them on one thread, U 1500. */
 static void o4(void)
 {
-	cores();
+	lb_cores(2, V54);
 	lb_queue(0, 1, 3121);
 	lb_queue(2, 2, 1024);
 	lb_queue(3, 1, 1024);
@@ -260,7 +211,7 @@ TEST(o4_siblings_share_tasks_whatever_they_weigh)
 	o4();
 	CHECK_BALANCED(look(1, 1, FG_CPU_NOT_IDLE), LOCAL_LOAD);
 	/* P03: 0 stays 0 */
-	patch(FG_LB_P03);
+	lb_with(FG_LB_P03);
 	CHECK_BALANCED(look(1, 1, FG_CPU_IDLE), NO_AMOUNT);
 	/* without the flag of the cores: 1560 >= 1536 */
 	o4();
@@ -273,7 +224,7 @@ TEST(o4_a_running_task_is_pushed_after_four_failures)
 {
 	struct lb_report r;
 
-	cores();
+	lb_cores(2, V54);
 	lb_queues(2, 3, 1, 1024);
 	/* 2 > 0 + 1. S 512: 512 * 2048 / 1024 */
 	for (u32 failures = 1; failures <= 4; failures++) {
@@ -290,7 +241,7 @@ TEST(o4_a_running_task_is_pushed_after_four_failures)
 /* Three tasks of 1024 here, four there on three CPUs; affinity left them so. An RT task keeps CPU 3 from idling. */
 static void o5(u32 nr)
 {
-	packages(2);
+	lb_packages(2, 125, V54);
 	lb_queues(0, nr - 1, 1, 1024);
 	if (nr < 4)
 		lb_run_rt(3);
@@ -313,13 +264,13 @@ TEST(o5_tasks_that_affinity_kept_together)
 	CHECK_EQ(r.id[0], 4);
 	/* P03: pt is nothing any more; 1023 / 2 <= 512 */
 	o5(3);
-	patch(FG_LB_P03);
+	lb_with(FG_LB_P03);
 	CHECK_FORCED(look(0, 1, FG_CPU_NOT_IDLE), IMBALANCED, 512);
 	CHECK_EQ(lb_attempt(0, 1, FG_CPU_NOT_IDLE).moved, 1);
 	/* as many here: 1024 <= S 1024; n 2, s 256: 1280 >= 1536 false; then 7168 > 8192 false */
 	o5(4);
 	CHECK_BALANCED(look(0, 1, FG_CPU_NOT_IDLE), NO_AMOUNT);
-	patch(FG_LB_P03);
+	lb_with(FG_LB_P03);
 	CHECK_BALANCED(look(0, 1, FG_CPU_NOT_IDLE), NO_AMOUNT);
 }
 
@@ -327,7 +278,7 @@ TEST(o6_between_overloaded_groups_no_cpu_is_emptied)
 {
 	struct lb_report r;
 
-	packages(2);
+	lb_packages(2, 125, V54);
 	lb_queues(0, 1, 2, 1024);
 	lb_queues(2, 3, 1, 1024);
 	lb_queues(4, 7, 3, 1024);
@@ -344,7 +295,7 @@ TEST(o6_between_overloaded_groups_no_cpu_is_emptied)
 
 static void o6_heavy(void)
 {
-	packages(2);
+	lb_packages(2, 125, V54);
 	lb_queue(0, 2, 1024);
 	lb_queues(1, 3, 1, 1024);
 	lb_queue(4, 2, 3121);
@@ -364,7 +315,7 @@ TEST(o6_heavy_tasks_count_as_one_a_cpu)
 	CHECK_EQ(r.moved, 1);
 	/* P03: 3120 / 2 > 1024 */
 	o6_heavy();
-	patch(FG_LB_P03);
+	lb_with(FG_LB_P03);
 	r = lb_attempt(0, 1, FG_CPU_NOT_IDLE);
 	CHECK_EQ(r.amount, 1024);
 	CHECK_EQ(r.src, 4);
@@ -416,7 +367,7 @@ TEST(o7_p01_misses_a_group_that_wins_by_type)
 	packing_cpus(2);
 	lb_queue(1, 2, 1024);
 	lb_util(1, 1, 1024);
-	patch(FG_LB_P01);
+	lb_with(FG_LB_P01);
 	l = look(0, 0, FG_CPU_IDLE);
 	CHECK_FORCED(l, NO_CAPACITY, 1024);
 	CHECK_EQ(l.type, group_overloaded);
@@ -426,11 +377,11 @@ TEST(o7_p01_misses_a_group_that_wins_by_type)
 /* N5 on v5.4: a little group, of which CPU 0 has work, and big CPUs 4 and 5, of which 5 has a task of 500. */
 static void n5(void)
 {
-	machine(6);
+	kit_init(6);
 	kit_capacity(0, 3, 446);
 	kit_level(FG_LEVEL_MC, SD_MC, 117, 4);
 	kit_level(FG_LEVEL_PKG, SD_DEFAULT | FG_SD_ASYM_CPUCAPACITY, 125, 6);
-	kit_finish();
+	lb_finish(V54);
 	lb_run(5, 500);
 	cpus[0].misfit_task_load = 1000;
 }
@@ -481,7 +432,7 @@ TEST(the_type_comes_before_the_load)
 {
 	struct look l;
 
-	single_cpus(4, SD_MC, 117);
+	lb_singles(4, SD_MC, 117, V54);
 	state(0, 1, 100, 0);
 	state(1, 1, 3000, 0);
 	state(2, 2, 10, 1024);
@@ -500,7 +451,7 @@ TEST(the_type_comes_before_the_load)
 /* Overloaded takes both: more tasks than CPUs, and more used than pct allows. 1024 * 100 / 117 = 875.2 */
 TEST(a_group_is_overloaded_by_tasks_and_utilization)
 {
-	single_cpus(3, SD_MC, 117);
+	lb_singles(3, SD_MC, 117, V54);
 	state(1, 1, 2000, 0);
 	state(2, 2, 1000, 876);
 	CHECK_EQ(look(0, 0, FG_CPU_IDLE).group, 2);
@@ -513,10 +464,10 @@ TEST(a_group_is_overloaded_by_tasks_and_utilization)
 /* CPU 1: overloaded; CPU 2: flagged; CPU 3: a misfit; CPU 4: neither, but loaded. Each is the busiest without those before. */
 TEST(types_in_their_order)
 {
-	machine(5);
+	kit_init(5);
 	kit_capacity(1, 4, 700);
 	kit_level(FG_LEVEL_MC, SD_MC | FG_SD_ASYM_CPUCAPACITY, 117, 5);
-	kit_finish();
+	lb_finish(V54);
 	state(1, 2, 10, 700);
 	state(2, 1, 20, 0);
 	state(3, 1, 30, 0);
@@ -545,7 +496,7 @@ TEST(types_in_their_order)
 
 TEST(a_group_without_load_is_never_the_busiest)
 {
-	single_cpus(2, SD_MC, 117);
+	lb_singles(2, SD_MC, 117, V54);
 	state(1, 1, 0, 300);
 	CHECK_BALANCED(look(0, 0, FG_CPU_NEWLY_IDLE), NO_GROUP);
 	/* some load is, S 1; IDLE: 1 <= 0 + 1 */
@@ -562,7 +513,7 @@ TEST(a_group_without_load_is_never_the_busiest)
 /* Tasks of a flagged group without one: chosen by type, and nobody there. */
 TEST(a_group_without_tasks_gives_nothing)
 {
-	single_cpus(2, SD_MC, 117);
+	lb_singles(2, SD_MC, 117, V54);
 	state(1, 0, 800, 0);
 	domains[1][0].groups->imbalance = 1;
 	CHECK_BALANCED(look(0, 0, FG_CPU_IDLE), NO_GROUP);
@@ -572,18 +523,18 @@ TEST(a_group_without_tasks_gives_nothing)
 /* Only a clearly bigger CPU helps a misfit, 819 * 1.25 < 1024, and only if there is room. */
 TEST(misfits_that_nobody_here_can_help)
 {
-	big_and_little(819, 125);
+	big_and_little(819);
 	state(4, 1, 300, 300);
 	state(0, 1, 300, 819);
 	cpus[0].misfit_task_load = 300;
 	CHECK_EQ(look(5, 1, FG_CPU_IDLE).rule, FG_BALANCE_RULE_MISFIT);
-	big_and_little(820, 125);
+	big_and_little(820);
 	state(4, 1, 300, 300);
 	state(0, 1, 300, 820);
 	cpus[0].misfit_task_load = 300;
 	CHECK_BALANCED(look(5, 1, FG_CPU_IDLE), NO_GROUP);
 	/* four tasks on four CPUs, and utilization up to 3276 of 4096 is room */
-	big_and_little(446, 125);
+	big_and_little(446);
 	state(0, 1, 300, 446);
 	cpus[0].misfit_task_load = 300;
 	states(4, 7, 1, 300, 819);
@@ -601,7 +552,7 @@ TEST(misfits_that_nobody_here_can_help)
 /* A group of CPUs clearly bigger than the smallest here, with no more than a task each, keeps them: 446 / 0.8 = 557.5 */
 TEST(bigger_cpus_keep_what_they_can_run)
 {
-	big_and_little(446, 125);
+	big_and_little(446);
 	no_prefer_sibling();
 	states(4, 7, 1, 900, 900);
 	CHECK_BALANCED(look(0, 1, FG_CPU_IDLE), NO_GROUP);
@@ -609,13 +560,13 @@ TEST(bigger_cpus_keep_what_they_can_run)
 	CHECK_EQ(look(0, 1, FG_CPU_IDLE).group, 4);
 	/* 820 is not clearly below 1024, 819 is */
 	for (u32 little = 819; little <= 820; little++) {
-		big_and_little(little, 125);
+		big_and_little(little);
 		no_prefer_sibling();
 		states(4, 7, 1, 900, 900);
 		CHECK_EQ(look(0, 1, FG_CPU_IDLE).group, little == 820 ? 4 : -1);
 	}
 	/* the smallest of its CPUs says how big it is */
-	big_and_little(446, 125);
+	big_and_little(446);
 	no_prefer_sibling();
 	states(4, 7, 1, 900, 900);
 	domains[4][1].groups->min_capacity = 557;
@@ -631,13 +582,13 @@ TEST(bigger_cpus_keep_what_they_can_run)
 TEST(groups_of_unlike_cpus)
 {
 	for (u32 biggest = 819; biggest <= 820; biggest++) {
-		machine(8);
+		kit_init(8);
 		kit_capacity(0, 2, 160);
 		kit_capacity(3, 3, biggest);
 		kit_capacity(7, 7, 446);
 		kit_level(FG_LEVEL_MC, SD_MC & ~FG_SD_PREFER_SIBLING, 117, 4);
 		kit_level(FG_LEVEL_PKG, SD_DEFAULT | FG_SD_ASYM_CPUCAPACITY, 125, 8);
-		kit_finish();
+		lb_finish(V54);
 		state(0, 1, 300, 160);
 		cpus[0].misfit_task_load = 300;
 		CHECK_EQ(look(5, 1, FG_CPU_IDLE).group, biggest == 819 ? 0 : -1);
@@ -652,7 +603,7 @@ TEST(groups_of_unlike_cpus)
 /* By type they win all the same. */
 TEST(bigger_cpus_that_are_overloaded_are_the_busiest)
 {
-	big_and_little(446, 125);
+	big_and_little(446);
 	states(4, 7, 1, 900, 1024);
 	cpus[4].nr_running = cpus[4].h_nr_running = 2;
 	CHECK_EQ(look(0, 1, FG_CPU_IDLE).rule, FG_BALANCE_RULE_NO_CAPACITY);
@@ -662,10 +613,10 @@ TEST(bigger_cpus_that_are_overloaded_are_the_busiest)
 TEST(misfit_groups_compare_their_load_and_their_misfits)
 {
 	for (u64 second = 699; second <= 700; second++) {
-		machine(3);
+		kit_init(3);
 		kit_capacity(1, 2, 446);
 		kit_level(FG_LEVEL_MC, SD_MC | FG_SD_ASYM_CPUCAPACITY, 117, 3);
-		kit_finish();
+		lb_finish(V54);
 		state(1, 1, 800, 446);
 		cpus[1].misfit_task_load = 700;
 		state(2, 1, 801, 446);
@@ -715,11 +666,18 @@ TEST(a_type_wins_without_being_asked_about_packing)
 /* Three CPUs for CPU 0: 1 overloaded with 2000, 2 overloaded with 3000. Only the second is picked by its load, and flagged. */
 TEST(p01_flags_whom_the_load_makes_the_busiest)
 {
-	packing_cpus(3);
-	patch(FG_LB_P01);
-	state(1, 2, 2000, 1024);
-	state(2, 2, 3000, 1024);
-	CHECK_FORCED(look(0, 0, FG_CPU_IDLE), ASYM, 3000);
+	for (u32 p01 = 0; p01 < 2; p01++) {
+		struct look l;
+
+		packing_cpus(3);
+		sys.feat.value[FG_LB_P01] = (u8)p01;
+		state(1, 2, 2000, 1024);
+		state(2, 2, 3000, 1024);
+		l = look(0, 0, FG_CPU_IDLE);
+		CHECK_FORCED(l, ASYM, 3000);
+		/* it tells the type as well */
+		CHECK_EQ(l.type, p01 ? group_overloaded : group_has_spare);
+	}
 	/* the other way round the first stays, by its type: S 1666: min(1334, 1666) < pt 1500; 3000 + s >= 0 + 2s */
 	state(1, 2, 3000, 1024);
 	state(2, 2, 2000, 1024);
@@ -757,7 +715,7 @@ TEST(energy_awareness_comes_before_everything)
 /* An idle CPU takes from a group without capacity if there is room here, even for a group with more load. */
 TEST(room_here_and_none_there_is_enough)
 {
-	packages(2);
+	lb_packages(2, 125, V54);
 	state(1, 1, 8000, 0);
 	states(4, 7, 2, 1000, 1024);
 	/* avg 2000, 1000, S 1500; both on the wrong side: 0 < pt 500; n 2, s 125: 1125 >= 2250 false */
@@ -781,7 +739,7 @@ TEST(room_here_and_none_there_is_enough)
 /* Two tasks more there, and room here. */
 TEST(the_excess_of_siblings_counts_from_two)
 {
-	packages(2);
+	lb_packages(2, 125, V54);
 	state(1, 1, 100, 0);
 	states(4, 5, 1, 1000, 0);
 	CHECK_EQ(look(0, 1, FG_CPU_IDLE).type, group_has_spare);
@@ -799,7 +757,7 @@ TEST(the_excess_of_siblings_counts_from_two)
 /* avg 1000 here, 1251 there, a third group that carries so much or so little that S lies where it is wanted. */
 TEST(the_local_group_carries_enough)
 {
-	packages(3);
+	lb_packages(3, 125, V54);
 	states(0, 3, 2, 1000, 1024);
 	states(4, 7, 2, 1251, 1024);
 	/* S 1000 = (1000 + 1251 + 749) / 3 */
@@ -808,7 +766,7 @@ TEST(the_local_group_carries_enough)
 	/* S 1001: min(250, above 1024) * 4 = 1000, min with 1 * 4 = 4 < pt 625; n 1: 1251 >= 1000 */
 	states(8, 11, 1, 752, 0);
 	CHECK_FORCED(look(0, 1, FG_CPU_NOT_IDLE), LOAD, 625);
-	patch(FG_LB_P03);
+	lb_with(FG_LB_P03);
 	CHECK_FORCED(look(0, 1, FG_CPU_NOT_IDLE), LOAD, 4);
 	/* as much as the busiest, though S is 2000 */
 	states(4, 7, 2, 1000, 1024);
@@ -819,7 +777,7 @@ TEST(the_local_group_carries_enough)
 /* pct 125: 1250 for 1000. Here is no room, so decision 6 does not come in. */
 TEST(imbalance_pct_for_all_but_ticks_on_idle_cpus)
 {
-	packages(3);
+	lb_packages(3, 125, V54);
 	states(0, 3, 2, 1000, 1024);
 	state(0, 0, 1000, 1024);
 	states(4, 7, 2, 1250, 1024);
@@ -836,7 +794,7 @@ TEST(imbalance_pct_for_all_but_ticks_on_idle_cpus)
 /* Idle CPUs: a tick on one of them wants two more than there are elsewhere. */
 TEST(idle_cpus_for_ticks_on_idle_cpus)
 {
-	packages(2);
+	lb_packages(2, 125, V54);
 	no_prefer_sibling();
 	states(2, 3, 1, 100, 0);
 	states(4, 6, 1, 1000, 0);
@@ -852,7 +810,7 @@ TEST(idle_cpus_for_ticks_on_idle_cpus)
 /* Load until the average, from the fuller or to the emptier side, for the capacity each has. */
 TEST(the_amount_is_what_the_nearer_side_lacks)
 {
-	packages(3);
+	lb_packages(3, 125, V54);
 	/* avg 0, 2000, 400: S 800, min(1200, 800) * 4 */
 	states(4, 7, 1, 2000, 0);
 	states(8, 11, 1, 400, 0);
@@ -865,13 +823,13 @@ TEST(the_amount_is_what_the_nearer_side_lacks)
 /* above: only if both are overloaded, and only beyond one task of 1024 for a capacity of 1024. */
 TEST(above_limits_what_leaves_an_overloaded_group)
 {
-	single_cpus(3, SD_MC, 117);
+	lb_singles(3, SD_MC, 117, V54);
 	state(0, 2, 1000, 1024);
 	state(1, 2, 9000, 1024);
 	state(2, 1, 2000, 0);
 	/* S 4000, pull min(5000, above 1024), min(1024, 3000) = 1024 < pt 4500: P03 shows it */
 	CHECK_FORCED(look(0, 0, FG_CPU_NOT_IDLE), LOAD, 4500);
-	patch(FG_LB_P03);
+	lb_with(FG_LB_P03);
 	CHECK_FORCED(look(0, 0, FG_CPU_NOT_IDLE), LOAD, 1024);
 	state(1, 3, 9000, 1024);
 	CHECK_FORCED(look(0, 0, FG_CPU_NOT_IDLE), LOAD, 2048);
@@ -893,10 +851,10 @@ TEST(above_limits_what_leaves_an_overloaded_group)
  */
 static void wrap(u64 local, u64 misfit, u64 other)
 {
-	machine(3);
+	kit_init(3);
 	kit_capacity(1, 1, 512);
 	kit_level(FG_LEVEL_MC, SD_MC | FG_SD_ASYM_CPUCAPACITY, 117, 3);
-	kit_finish();
+	lb_finish(V54);
 	state(0, 0, local, 0);
 	state(1, 1, misfit, 512);
 	cpus[1].misfit_task_load = misfit;
@@ -924,7 +882,7 @@ TEST(a_misfit_wraps_the_amount)
 /* The average task of a flagged group is no more than S: what is below it is small, what is not is left alone. */
 TEST(affinity_tells_little_of_the_load_of_a_task)
 {
-	packages(3);
+	lb_packages(3, 125, V54);
 	states(4, 4, 1, 4000, 0);
 	domains[4][1].groups->imbalance = 1;
 	state(0, 1, 400, 0);
@@ -938,7 +896,7 @@ TEST(affinity_tells_little_of_the_load_of_a_task)
 /* Light tasks there: n is 2 as long as those here are not lighter. */
 TEST(a_small_imbalance_counts_once_or_twice)
 {
-	single_cpus(2, SD_MC, 117);
+	lb_singles(2, SD_MC, 117, V54);
 	/* avg 800, 1000, S 900: 100 < pt 500; pt here 400: n 1: 1500 >= 1300 */
 	state(0, 2, 800, 0);
 	state(1, 2, 1000, 0);
@@ -947,7 +905,7 @@ TEST(a_small_imbalance_counts_once_or_twice)
 	state(0, 1, 800, 0);
 	CHECK_FORCED(look(0, 0, FG_CPU_NOT_IDLE), LOAD, 100);
 	/* as heavy as those there: n 2: 1500 >= 1000 + 800 false */
-	single_cpus(2, SD_MC, 117);
+	lb_singles(2, SD_MC, 117, V54);
 	state(0, 2, 802, 0);
 	state(1, 3, 1203, 0);
 	/* S 1002: 200 < pt 401; n 2: 1604 >= 802 + 802 */
@@ -961,7 +919,7 @@ TEST(a_small_imbalance_counts_once_or_twice)
 TEST(what_gets_done_is_for_the_capacity)
 {
 	for (u32 nr = 1; nr <= 2; nr++) {
-		cores();
+		lb_cores(2, V54);
 		no_prefer_sibling();
 		domains[1][1].imbalance_pct = 105;
 		domains[2][1].groups->capacity = 1024;
@@ -981,7 +939,7 @@ TEST(what_gets_done_is_for_the_capacity)
  */
 TEST(an_empty_group_goes_by_dst)
 {
-	cores();
+	lb_cores(2, V54);
 	no_prefer_sibling();
 	state(0, 2, 3200, 0);
 	state(1, 0, 3200, 0);
@@ -1006,7 +964,7 @@ TEST(the_queue_of_the_biggest_misfit)
 {
 	struct lb_report r;
 
-	big_and_little(446, 125);
+	big_and_little(446);
 	lb_run(5, 100);
 	lb_run(0, 3000);
 	lb_run(1, 600);
@@ -1025,8 +983,8 @@ TEST(tasks_of_all_classes_make_a_queue)
 {
 	struct lb_report r;
 
-	packages(2);
-	patch(FG_LB_P03);
+	lb_packages(2, 125, V54);
+	lb_with(FG_LB_P03);
 	lb_queues(1, 4, 1, 1024);
 	lb_run_rt(5);
 	lb_wait(5, 1024);
@@ -1040,17 +998,17 @@ TEST(tasks_of_all_classes_make_a_queue)
 
 TEST(a_queue_is_one_of_load)
 {
-	packages(2);
+	lb_packages(2, 125, V54);
 	lb_queue(4, 3, 0);
 	lb_queue(5, 2, 500);
 	CHECK_EQ(lb_attempt(0, 1, FG_CPU_IDLE).src, 5);
 	/* load for the capacity that is left */
-	packages(2);
+	lb_packages(2, 125, V54);
 	lb_queue(4, 2, 600);
 	lb_queue(5, 2, 500);
 	cpus[5].cpu_capacity = 853; /* 1000 * 1024 / 853 = 1200.5 */
 	CHECK_EQ(lb_attempt(0, 1, FG_CPU_IDLE).src, 5);
-	packages(2);
+	lb_packages(2, 125, V54);
 	lb_queue(4, 2, 600);
 	lb_queue(5, 2, 500);
 	cpus[5].cpu_capacity = 854; /* 1199.06 */
@@ -1063,7 +1021,7 @@ TEST(a_lone_task_does_not_go_to_a_smaller_cpu)
 	for (u32 asym = 0; asym < 2; asym++) {
 		struct lb_report r;
 
-		big_and_little(446, 125);
+		big_and_little(446);
 		if (!asym)
 			domains[0][1].flags &= ~(u32)FG_SD_ASYM_CPUCAPACITY;
 		lb_queue(4, 1, 300);
@@ -1086,8 +1044,8 @@ TEST(a_lone_task_leaves_a_cpu_of_reduced_capacity)
 	for (u32 i = 0; i < 2; i++) {
 		struct lb_report r;
 
-		single_cpus(2, SD_MC, 117);
-		patch(FG_LB_P03);
+		lb_singles(2, SD_MC, 117, V54);
+		lb_with(FG_LB_P03);
 		lb_queue(1, 1, 3000);
 		cpus[1].cpu_capacity = capacity[i];
 		domains[1][0].groups->capacity = capacity[i];
@@ -1102,7 +1060,7 @@ TEST(a_lone_task_leaves_a_cpu_of_reduced_capacity)
 TEST(a_local_misfit_counts)
 {
 	for (u32 p04 = 0; p04 < 2; p04++) {
-		big_and_little(446, 125);
+		big_and_little(446);
 		sys.feat.value[FG_LB_P04] = (u8)p04;
 		lb_run(0, 600);
 		cpus[0].misfit_task_load = 600;
@@ -1132,15 +1090,21 @@ TEST(p03_alone_moves_less)
 	CHECK_EQ(moved[1], 0);
 }
 
-/* P02 gives a count its right name, and that is all. */
-TEST(p02_changes_nothing)
+/* P02 gives a count its right name, P09 is about wakeups: the load of queued tasks is what counts here. */
+TEST(p02_and_p09_change_nothing)
 {
-	o4();
-	patch(FG_LB_P02);
-	CHECK_FORCED(look(1, 1, FG_CPU_IDLE), NO_CAPACITY, 1024);
-	o5(3);
-	patch(FG_LB_P02);
-	CHECK_FORCED(look(0, 1, FG_CPU_NOT_IDLE), IMBALANCED, 896);
+	static const enum fg_feature_id id[] = { FG_LB_P02, FG_LB_P09 };
+
+	for (u32 i = 0; i < 2; i++) {
+		o4();
+		lb_with(id[i]);
+		CHECK_FORCED(look(1, 1, FG_CPU_IDLE), NO_CAPACITY, 1024);
+		CHECK_EQ(lb_attempt(1, 1, FG_CPU_IDLE).moved, 1);
+		o5(3);
+		lb_with(id[i]);
+		cpus[4].cfs.load_avg += 9000;
+		CHECK_FORCED(look(0, 1, FG_CPU_NOT_IDLE), IMBALANCED, 896);
+	}
 }
 
 int main(void)
@@ -1191,6 +1155,6 @@ int main(void)
 	RUN(a_lone_task_leaves_a_cpu_of_reduced_capacity);
 	RUN(a_local_misfit_counts);
 	RUN(p03_alone_moves_less);
-	RUN(p02_changes_nothing);
+	RUN(p02_and_p09_change_nothing);
 	return test_report();
 }
