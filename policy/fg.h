@@ -71,6 +71,9 @@ struct fg_features {
 #define FG_NUMA_IMB_PAIR 1
 #define FG_NUMA_IMB_QUARTER 2
 #define FG_NUMA_IMB_LLC 3
+#define FG_ASYM_PRIO_CPU 0
+#define FG_ASYM_PRIO_SMT 1
+#define FG_ASYM_PRIO_CORE 2
 #define FG_RQ_CFS 0
 #define FG_RQ_EEVDF 1
 #define FG_RQ_EEVDF612 2
@@ -233,6 +236,10 @@ struct fg_domain {
 	u64 last_balance;	/* jiffies */
 	u64 max_newidle_lb_cost;	/* ns */
 	u64 next_decay;		/* jiffies */
+	u32 newidle_call;	/* ni-random: tries and successes of newly idle balancing since the last count, */
+	u32 newidle_success;
+	u32 newidle_ratio;	/* and successes of 1024 tries as last counted */
+	u32 pad;
 	u64 avg_scan_cost;	/* ns */
 	struct fg_mask span;
 };
@@ -257,6 +264,8 @@ struct fg_cpu {
 	u8 ttwu_pending;	/* a remote wakeup is on its way */
 	u8 tick_stopped;
 	u8 idle_balance;	/* idle at the last tick */
+	u32 active_balance;	/* the stopper is on its way to push a task of this CPU away */
+	s32 push_cpu;		/* where to */
 	struct fg_task *curr;	/* current fair or RT task, null while idle or stopper */
 	struct fg_task *next;	/* next buddy */
 	struct fg_task *last;	/* last buddy */
@@ -602,6 +611,10 @@ struct fg_balance_walk {
 	u32 need_decay;		/* some max_newidle_lb_cost decayed */
 	u32 update_next_balance;	/* next_balance says something */
 	u32 blocked;		/* some idle CPU has blocked load left */
+	u32 dice;		/* newly idle: 0..1023, set by the caller before each domain */
+	u32 stake;		/* newly idle: what moving something counts for (ni-random) */
+	u32 pulled;		/* newly idle: tasks moved by the attempt just made, set by the caller */
+	u32 pad;
 };
 
 /*
@@ -610,8 +623,9 @@ struct fg_balance_walk {
  *   tick	fg_update_idle_balance, softirq if fg_rebalance_due, fg_nohz_balancer_kick, fg_kick_ilb if it says so
  *   softirq	kind by fg_rebalance_kind, fg_rebalance_begin; each domain bottom-up until STOP: fg_rebalance_domain; if
  *		NOW: load_balance, fg_rebalanced_domain; fg_rebalance_end
- *   newly idle	unless fg_newidle_spared: fg_newidle_begin, fg_newidle_gate; if open each domain until STOP: fg_newidle_domain; if NOW: load_balance,
- *		fg_newidled_domain with what that took; always fg_newidle_end
+ *   newly idle	unless fg_newidle_spared: fg_newidle_begin, fg_newidle_gate; if open each domain until STOP: fg_newidle_domain (w->dice
+ *		drawn anew); if NOW: load_balance, fg_newidled_domain with what that took and moved, until that says STOP;
+ *		always fg_newidle_end
  *   load_balance	fg_should_we_balance; if so fg_update_group_capacity if due, fg_update_root_status,
  *		fg_update_idle_cpu_scan; what finds nothing to move, or was not to look, ends with fg_balance_backoff
  */
@@ -634,31 +648,110 @@ u32 fg_newidle_spared(const struct fg_sys *sys, const struct fg_cpu *rq);
 /* newidle_balance. The gate of spec 6.9: 1 if balancing is to happen. */
 void fg_newidle_begin(const struct fg_sys *sys, struct fg_balance_walk *w);
 u32 fg_newidle_gate(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_balance_walk *w);
-u32 fg_newidle_domain(const struct fg_sys *sys, const struct fg_domain *sd, const struct fg_cpu *rq,
+u32 fg_newidle_domain(const struct fg_sys *sys, struct fg_domain *sd, const struct fg_cpu *rq,
 		      struct fg_balance_walk *w);
-/* cost: ns. */
-void fg_newidled_domain(const struct fg_sys *sys, struct fg_domain *sd, struct fg_balance_walk *w, u64 cost);
+/* After an attempt that took cost ns. FG_BALANCE_STOP: something moved, or rq got work; else FG_BALANCE_SKIP. */
+u32 fg_newidled_domain(const struct fg_sys *sys, struct fg_domain *sd, const struct fg_cpu *rq,
+		       struct fg_balance_walk *w, u64 cost);
 void fg_newidle_end(struct fg_cpu *rq, const struct fg_balance_walk *w);
 
-/* Whether dst is the one to balance sd. */
-u32 fg_should_we_balance(const struct fg_sys *sys, const struct fg_domain *sd, const struct fg_cpu *dst, u32 kind);
 /* cap(c) of spec 2.7 from the signals; writes nothing. */
 u64 fg_scale_capacity(const struct fg_sys *sys, const struct fg_cpu *rq);
 /* 1: a balance of this kind refreshes the capacities of sd's local group. */
 u32 fg_group_capacity_due(const struct fg_domain *sd, u32 kind, u64 jiffies);
 /* cap(c), and capacities and next_update of the local group of rq's domain sd. */
 void fg_update_group_capacity(const struct fg_sys *sys, struct fg_domain *sd, struct fg_cpu *rq, u64 jiffies);
-/* Overload and overutilized of the root domain, from the CPUs of sd (spec 6.3, 7.5). */
-void fg_update_root_status(const struct fg_sys *sys, const struct fg_domain *sd, struct fg_root *rd);
-/*
- * nr_idle_scan of dst's LLC, if sd is as large as that and dst balances it in its turn (SIS_UTIL, spec 4.5): after
- * fg_update_root_status, from the same CPUs.
- */
-void fg_update_idle_cpu_scan(const struct fg_sys *sys, const struct fg_domain *sd, struct fg_cpu *dst, u32 kind);
-/* sd is balanced: no failures, and the next time later (spec 6.5). */
-void fg_balance_backoff(struct fg_domain *sd, u32 kind);
 /* The interval of sd now, jiffies. busy: the CPU does not idle and has more than SCHED_IDLE tasks (spec 6.1). */
 u64 fg_balance_interval(const struct fg_sys *sys, const struct fg_domain *sd, u32 busy);
+
+/* ---- one attempt to balance a domain (spec 6.2-6.8) -------------------------------------------------------------- */
+
+/* What is to be moved, and what fg_balance.imbalance counts. */
+#define FG_MIGRATE_LOAD 0
+#define FG_MIGRATE_UTIL 1
+#define FG_MIGRATE_TASK 2
+#define FG_MIGRATE_MISFIT 3
+
+/* fg_balance.flags */
+#define FG_LB_ALL_PINNED 1	/* no task of the source was seen that may run on dst */
+#define FG_LB_DST_PINNED 2	/* new_dst_cpu could take a task that dst may not */
+#define FG_LB_SOME_PINNED 4
+#define FG_LB_ACTIVE 8		/* by the stopper */
+
+/* How a look for imbalance ended, named in balance_rules.h. */
+enum fg_balance_rule_id {
+#define FG_BALANCE_RULE(id, name, text) FG_BALANCE_RULE_##id,
+#include "balance_rules.h"
+#undef FG_BALANCE_RULE
+	FG_NR_BALANCE_RULES
+};
+
+/* The circumstances and the state of an attempt. The caller sets the first block, fg_balance_begin() the rest. */
+struct fg_balance {
+	struct fg_domain *sd;
+	u64 jiffies;
+	u64 now;		/* ns, clock of this_cpu */
+	s32 this_cpu;		/* for whom */
+	u32 kind;		/* FG_CPU_* */
+
+	struct fg_group *busiest;	/* null: none */
+	s32 dst_cpu;		/* receives: this_cpu, or another CPU of its group for tasks that may not run there */
+	s32 new_dst_cpu;
+	s32 src_cpu;		/* -1: none */
+	u32 src_type;		/* of the busiest group */
+	u32 migration;		/* FG_MIGRATE_* */
+	u32 flags;		/* FG_LB_* */
+	s64 imbalance;		/* still to be moved */
+	u32 looks;		/* tasks of the source looked at, */
+	u32 loop_max;
+	u32 batch;		/* taken since fg_detach_begin(), */
+	u32 moved;		/* in all */
+	u32 rule;		/* enum fg_balance_rule_id */
+	u32 group_cpus;		/* CPUs looked at */
+	struct fg_mask cpus;	/* candidates */
+};
+
+/* What fg_balance_next() answers. */
+#define FG_LB_END 0
+#define FG_LB_MORE 1		/* again from the same source: fg_detach_begin() */
+#define FG_LB_REDO 2		/* look again: fg_find_busiest() */
+
+/*
+ *   attempt	fg_balance_begin; look: fg_should_we_balance, if not: fg_balance_not_ours, and that is all; fg_find_busiest, if
+ *		0: end. If the source has more than one task: detach, then by fg_balance_next: detach again (however many are
+ *		left), look again, or end. end: fg_balance_end; if 1: the stopper of src_cpu is asked, active balance
+ *   detach	source's clock up to date; fg_detach_begin; while fg_detach_more and a task is left that was not looked at: the
+ *		one that came or ran least recently; if fg_detach_task: dequeue with MOVE, p->cpu = dst_cpu, else it counts as the most
+ *		recent; then those taken are enqueued on dst_cpu, whose clock is brought up to date, the last taken first, each with
+ *		fg_check_preempt_wakeup
+ *   active	in the stopper of src: fg_active_begin (0: too late); source's clock up to date; tasks least recent first, each
+ *		until fg_can_migrate_task: moved to push_cpu; fg_active_end always
+ */
+void fg_balance_begin(const struct fg_sys *sys, struct fg_balance *b);
+/* Whether b->dst_cpu is the one to balance b->sd (v6.0: and still has nothing to do). */
+u32 fg_should_we_balance(const struct fg_sys *sys, const struct fg_balance *b);
+/*
+ * 1: b->src_cpu has b->imbalance too much. Refreshes capacities of the local group if due, overload and overutilized of the
+ * root domain, and nr_idle_scan of an LLC on the way.
+ */
+u32 fg_find_busiest(struct fg_sys *sys, struct fg_balance *b);
+void fg_detach_begin(const struct fg_sys *sys, struct fg_balance *b);
+/* 1: another task of the source may be looked at. */
+u32 fg_detach_more(const struct fg_sys *sys, struct fg_balance *b);
+/* 1: p, queued on the source and not looked at yet in this round, is to be moved; counted as taken. */
+u32 fg_detach_task(const struct fg_sys *sys, struct fg_balance *b, const struct fg_task *p);
+/* p may be moved from src_cpu to dst_cpu (spec 6.4); notes in b->flags what keeps it. */
+u32 fg_can_migrate_task(const struct fg_sys *sys, struct fg_balance *b, const struct fg_task *p);
+/* FG_LB_*; after the tasks of a round were enqueued. */
+u32 fg_balance_next(const struct fg_sys *sys, struct fg_balance *b);
+/* b->dst_cpu is not the one: the interval of sd grows as if it were balanced. */
+void fg_balance_not_ours(const struct fg_sys *sys, const struct fg_balance *b);
+/* Failures, interval, imbalanced flag (spec 6.5). b->moved is what the attempt amounts to. 1: start active balance. */
+u32 fg_balance_end(const struct fg_sys *sys, struct fg_balance *b);
+/* Of the stopper on src: fills b in, jiffies and now apart. 0: nothing is to be done. */
+u32 fg_active_begin(const struct fg_sys *sys, struct fg_cpu *src, struct fg_balance *b);
+/* pushed: tasks, 0 or 1. */
+void fg_active_end(struct fg_cpu *src, struct fg_balance *b, u32 pushed);
 
 /* ---- CPUs without a tick (spec 6.10) -------------------------------------------------------------------------- */
 

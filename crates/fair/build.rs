@@ -1,7 +1,7 @@
 //! Builds the C policy and writes the Rust twins of its header.
 //!
-//! `policy/fg.h` is the one declaration of every struct, constant and question; `features.h`, `rules.h` and
-//! `notes.h` are the tables of features, of rules and of what a decision notes. This script reads them (`build/header.rs`), writes `$OUT_DIR/fg.rs`
+//! `policy/fg.h` is the one declaration of every struct, constant and question; `features.h`, `rules.h`,
+//! `notes.h` and `balance_rules.h` are the tables of features, of rules, of what a decision notes and of how balancing ends. This script reads them (`build/header.rs`), writes `$OUT_DIR/fg.rs`
 //! (`build/twins.rs`), and compiles a table of `sizeof` and `offsetof` with the policy, which `ffi::check_layout`
 //! compares with Rust's own.
 
@@ -28,10 +28,17 @@ fn build() -> Result<(), String> {
     println!("cargo:rerun-if-changed=build");
 
     let header = header::Header::parse("policy/fg.h", &read(&policy.join("fg.h"))?)?;
-    let features = header::macro_calls("policy/features.h", &read(&policy.join("features.h"))?, "FG_FEATURE")?;
-    let rules = header::macro_calls("policy/rules.h", &read(&policy.join("rules.h"))?, "FG_RULE")?;
-    let notes = header::macro_calls("policy/notes.h", &read(&policy.join("notes.h"))?, "FG_NOTE")?;
-    write(&out.join("fg.rs"), &twins::rust(&header, &features, &rules, &notes)?)?;
+    let table = |file: &str, name| {
+        let path = format!("policy/{file}");
+        header::macro_calls(&path, &read(&policy.join(file))?, name)
+    };
+    let tables = twins::Tables {
+        features: table("features.h", "FG_FEATURE")?,
+        rules: table("rules.h", "FG_RULE")?,
+        notes: table("notes.h", "FG_NOTE")?,
+        balance_rules: table("balance_rules.h", "FG_BALANCE_RULE")?,
+    };
+    write(&out.join("fg.rs"), &twins::rust(&header, &tables)?)?;
     let layout = out.join("layout.c");
     write(&layout, &twins::layout_c(&header))?;
 

@@ -8,16 +8,23 @@ use crate::header::{Function, Header, Member, Pointer, Struct, Type};
 const MASK: &str = "fg_mask";
 
 /// What the header counts of the tables beside it: the layout table begins with these.
-const NUMBERS: [&str; 3] = ["FG_NR_FEATURES", "FG_NR_RULES", "FG_NR_NOTES"];
+const NUMBERS: [&str; 4] = ["FG_NR_FEATURES", "FG_NR_RULES", "FG_NR_NOTES", "FG_NR_BALANCE_RULES"];
+
+/// The calls of the tables beside the header, each with its arguments.
+pub struct Tables {
+    /// `features.h`.
+    pub features: Vec<Vec<String>>,
+    /// `rules.h`.
+    pub rules: Vec<Vec<String>>,
+    /// `notes.h`.
+    pub notes: Vec<Vec<String>>,
+    /// `balance_rules.h`.
+    pub balance_rules: Vec<Vec<String>>,
+}
 
 /// `fg.rs`.
-pub fn rust(
-    header: &Header,
-    features: &[Vec<String>],
-    rules: &[Vec<String>],
-    notes: &[Vec<String>],
-) -> Result<String, String> {
-    let mut out = String::from("// Written by build.rs from policy/fg.h, features.h, rules.h and notes.h.\n");
+pub fn rust(header: &Header, tables: &Tables) -> Result<String, String> {
+    let mut out = String::from("// Written by build.rs from policy/fg.h and the tables beside it.\n");
     for (name, value) in &header.constants {
         let _ = writeln!(out, "pub const {name}: u32 = {value};");
     }
@@ -25,10 +32,12 @@ pub fn rust(
     out.push_str("extern \"C\" {\n");
     header.functions.iter().for_each(|f| function(&mut out, f));
     out.push_str("}\n");
-    layout_rust(&mut out, header, [features.len(), rules.len(), notes.len()]);
-    feature_table(&mut out, header, features)?;
-    rule_table(&mut out, header, rules)?;
-    note_table(&mut out, header, notes)?;
+    let lengths = [&tables.features, &tables.rules, &tables.notes, &tables.balance_rules].map(Vec::len);
+    layout_rust(&mut out, header, lengths);
+    feature_table(&mut out, header, &tables.features)?;
+    rule_table(&mut out, header, "FG_RULE", "RULES", &tables.rules)?;
+    rule_table(&mut out, header, "FG_BALANCE_RULE", "BALANCE_RULES", &tables.balance_rules)?;
+    note_table(&mut out, header, &tables.notes)?;
     Ok(out)
 }
 
@@ -119,7 +128,7 @@ fn function(out: &mut String, f: &Function) {
 }
 
 /// The table that `layout.c` fills, as Rust sees it. The mask's member is private: its size must do.
-fn layout_rust(out: &mut String, header: &Header, numbers: [usize; 3]) {
+fn layout_rust(out: &mut String, header: &Header, numbers: [usize; 4]) {
     let mut rows: Vec<String> = NUMBERS.iter().zip(numbers).map(|(name, n)| format!("({name:?}, {n})")).collect();
     for s in &header.structs {
         let name = camel(&s.name);
@@ -179,14 +188,21 @@ fn feature_table(out: &mut String, header: &Header, features: &[Vec<String>]) ->
     Ok(())
 }
 
-fn rule_table(out: &mut String, header: &Header, rules: &[Vec<String>]) -> Result<(), String> {
+/// Names and texts of the calls of `macro_name`, and constants for their places in the table `table`.
+fn rule_table(
+    out: &mut String,
+    header: &Header,
+    macro_name: &str,
+    table: &str,
+    rules: &[Vec<String>],
+) -> Result<(), String> {
     let mut rows = String::new();
     for (i, call) in rules.iter().enumerate() {
-        let arg = |param| argument(header, "FG_RULE", call, param);
-        let _ = writeln!(out, "pub const FG_RULE_{}: u32 = {i};", arg("id")?);
+        let arg = |param| argument(header, macro_name, call, param);
+        let _ = writeln!(out, "pub const {macro_name}_{}: u32 = {i};", arg("id")?);
         let _ = writeln!(rows, "    ({:?}, {:?}),", arg("name")?, arg("text")?);
     }
-    let _ = writeln!(out, "pub(crate) static RULES: [(&str, &str); {}] = [\n{rows}];", rules.len());
+    let _ = writeln!(out, "pub(crate) static {table}: [(&str, &str); {}] = [\n{rows}];", rules.len());
     Ok(())
 }
 

@@ -20,8 +20,10 @@ struct Block {
 }
 
 impl Block {
-    fn of(entries: &[Entry]) -> Block {
-        let mut block = Block { entries: Vec::with_capacity(FULL), last_deadline: 0, min_vruntime: 0 };
+    /// `room`: empty, with room for a block or not.
+    fn of(entries: &[Entry], mut room: Vec<Entry>) -> Block {
+        room.reserve_exact(FULL);
+        let mut block = Block { entries: room, last_deadline: 0, min_vruntime: 0 };
         block.entries.extend_from_slice(entries);
         block.update();
         block
@@ -52,6 +54,8 @@ impl Block {
 #[derive(Default)]
 pub struct DeadlineQueue {
     blocks: Vec<Block>,
+    /// Of the block that was last emptied: short queues fill and drain all the time.
+    spare: Vec<Entry>,
 }
 
 impl DeadlineQueue {
@@ -61,7 +65,7 @@ impl DeadlineQueue {
         let entry = Entry { deadline: deadline as i64, vruntime: vruntime as i64, task };
         let behind = self.blocks.iter().position(|b| b.last_deadline > entry.deadline);
         let Some(at) = behind.or(self.blocks.len().checked_sub(1)) else {
-            self.blocks.push(Block::of(&[entry]));
+            self.blocks.push(Block::of(&[entry], std::mem::take(&mut self.spare)));
             return;
         };
         self.blocks[at].insert(entry);
@@ -115,7 +119,7 @@ impl DeadlineQueue {
 
     /// Makes two blocks of a full one.
     fn split(&mut self, at: usize) {
-        let second = Block::of(&self.blocks[at].entries[FULL / 2..]);
+        let second = Block::of(&self.blocks[at].entries[FULL / 2..], Vec::new());
         self.blocks[at].entries.truncate(FULL / 2);
         self.blocks[at].update();
         self.blocks.insert(at + 1, second);
@@ -124,7 +128,7 @@ impl DeadlineQueue {
     /// An entry has left a block. It goes if it is empty, and joins a neighbour if both are small.
     fn shrunk(&mut self, at: usize) {
         if self.blocks[at].entries.is_empty() {
-            self.blocks.remove(at);
+            self.spare = self.blocks.remove(at).entries;
             return;
         }
         self.blocks[at].update();

@@ -67,9 +67,33 @@ const RULES: &[Rule] = &[
     needs(ffi::FG_ASYM_CHECK_SCOPE, ffi::FG_ASYM_PREV_FIRST),
     needs(ffi::FG_CAPSCAN_NEXT, ffi::FG_ASYM_SCAN),
     excludes(ffi::FG_WAKE_CAP, ffi::FG_ASYM_SCAN),
+    needs(ffi::FG_LB_P04, ffi::FG_LB_P01),
+    needs(ffi::FG_LB_P04, ffi::FG_LB_P02),
+    needs(ffi::FG_LB_P04, ffi::FG_LB_P03),
+    needs(ffi::FG_LB_P05, ffi::FG_LB_P04),
+    needs(ffi::FG_LB_P06, ffi::FG_LB_P04),
+    needs(ffi::FG_LB_P07, ffi::FG_LB_P04),
+    needs(ffi::FG_LB_P08, ffi::FG_LB_P04),
     // Patch 11 is also based on patch 4 of its series, but on the text only: what it takes from there comes with it.
     needs(ffi::FG_LB_P10, ffi::FG_LB_P09),
     needs(ffi::FG_LB_P11, ffi::FG_LB_P09),
+    // What came later to groups by type and kinds of migration means nothing to balance by load alone.
+    needs(ffi::FG_LLC_SPREAD, ffi::FG_LB_P04),
+    needs(ffi::FG_LOAD_SHIFT, ffi::FG_LB_P04),
+    needs(ffi::FG_FAILED_RELAX, ffi::FG_LB_P04),
+    needs(ffi::FG_SPARE_TIE, ffi::FG_LB_P04),
+    needs(ffi::FG_UTIL_SKIP_SINGLE, ffi::FG_LB_P04),
+    needs(ffi::FG_LB_AVG_GUARD, ffi::FG_LB_P04),
+    needs(ffi::FG_ACTIVE_LB_TASK, ffi::FG_LB_P04),
+    needs(ffi::FG_REDUCED_CAP, ffi::FG_LB_P04),
+    needs(ffi::FG_LOAD_NOWRAP, ffi::FG_LB_P04),
+    needs(ffi::FG_SMT_BALANCE, ffi::FG_LB_P04),
+    needs(ffi::FG_SIB_RATIO, ffi::FG_LB_P04),
+    needs(ffi::FG_PSIB_BUSIEST, ffi::FG_LB_P04),
+    needs(ffi::FG_UTIL_SHIFT, ffi::FG_LB_P04),
+    needs(ffi::FG_MISFIT_NO_BACKOFF, ffi::FG_LB_P04),
+    needs(ffi::FG_MISFIT_LARGER, ffi::FG_LB_P04),
+    needs(ffi::FG_ASYM_EARLY, ffi::FG_LB_P04),
     needs(ffi::FG_BREAK_EVEN_NULLBUG, ffi::FG_BREAK_EVEN),
     needs(ffi::FG_UFC_THERMAL, ffi::FG_UFC),
     needs(ffi::FG_CAP_INVERSION, ffi::FG_UFC_THERMAL),
@@ -82,6 +106,7 @@ const RULES: &[Rule] = &[
     needs(ffi::FG_MU_TRISTATE, ffi::FG_UFC),
     needs(ffi::FG_MU_OU, ffi::FG_MU_TRISTATE),
     needs(ffi::FG_MU_SIC, ffi::FG_MU_TRISTATE),
+    needs(ffi::FG_MU_GATE, ffi::FG_MU_TRISTATE),
     // The whole has all its parts.
     excludes(ffi::FG_MU_TRISTATE, ffi::FG_MISFIT_UNLINK),
     excludes(ffi::FG_CAP_INVERSION, ffi::FG_HW_PRESSURE),
@@ -304,14 +329,8 @@ fn honoured(id: usize, value: u8) -> Result<(), FairError> {
     if ffi::feature_ready(id, value) {
         return Ok(());
     }
-    let info = &FEATURES[id];
-    let of_balance = ffi::FG_IMB_PCT_117..=ffi::FG_MISFIT_NO_BACKOFF;
-    let balance = of_balance.contains(&id) || info.name.starts_with("lb-p");
-    let needs = match balance {
-        true => "load balancing, which this version does not have: balance is passive",
-        false => "policy code that this version does not have",
-    };
-    Err(FairError::NotReady { feature: info.name.into(), needs: needs.into() })
+    let needs = "policy code that this version does not have";
+    Err(FairError::NotReady { feature: FEATURES[id].name.into(), needs: needs.into() })
 }
 
 fn unknown_preset(name: &str, text: &str) -> FairError {

@@ -12,8 +12,8 @@
 //! | [`Shown`] | the policy alone, shown a state that is not its own |
 //! | [`Fair`] | [`fairground_sim::Scheduler`] over all of it |
 //!
-//! DEVIATION: what it is not, yet (spec 11.3): the balance pass moves no task (`balance: passive` in [`Fair`]'s notes), RT tasks are not
-//! pushed or pulled, there are no task groups, no bandwidth control, no NUMA faults, no energy-aware wakeups.
+//! DEVIATION: what it is not, yet (spec 11.3): RT tasks are not pushed or pulled, there are no task groups, no bandwidth control,
+//! no NUMA faults, no energy-aware wakeups.
 //! `DEVIATION:` marks each place in the code.
 //!
 //! ```
@@ -30,6 +30,7 @@ mod deadline;
 mod error;
 mod features;
 pub mod ffi;
+mod order;
 mod place;
 mod presets;
 mod queue;

@@ -1,5 +1,6 @@
 //! `fairground stats`.
 
+mod migrations;
 mod residency;
 
 use std::fmt::Write;
@@ -46,6 +47,8 @@ enum Kind {
     Latency,
     /// How long CPUs stay in idle states, by cpu_idle
     Residency,
+    /// How often tasks change their CPU, by cause and distance
+    Migrations,
 }
 
 /// Options that do not go together.
@@ -54,9 +57,12 @@ enum Mismatch {
     #[error("sleeps have rows by state, or by CPU and state: not by task")]
     #[diagnostic(help("leave --by out, or say --by cpu"))]
     ResidencyByTask,
-    #[error("waits for a CPU have nothing to do with the machine file")]
+    #[error("--by is for latency and residency: migrations have rows by cause")]
+    #[diagnostic(help("leave --by out"))]
+    MigrationsBy,
+    #[error("--machine is for residency")]
     #[diagnostic(help("leave --machine out, or ask for residency"))]
-    LatencyOfMachine,
+    MachineOfOthers,
 }
 
 /// As typed.
@@ -75,21 +81,32 @@ impl Stats {
         let text = match self.kind {
             Kind::Latency => self.latency()?,
             Kind::Residency => residency::residency(&self)?,
+            Kind::Migrations => self.migrations()?,
         };
         print(&text)?;
         Ok(End::Done)
     }
 
+    fn migrations(&self) -> Result<String, Failure> {
+        if self.by.is_some() {
+            return Err(Mismatch::MigrationsBy.into());
+        }
+        if self.machine.is_some() {
+            return Err(Mismatch::MachineOfOthers.into());
+        }
+        migrations::migrations(&self.file, self.format)
+    }
+
     fn latency(&self) -> Result<String, Failure> {
         if self.machine.is_some() {
-            return Err(Mismatch::LatencyOfMachine.into());
+            return Err(Mismatch::MachineOfOthers.into());
         }
         let mut trace = open_trace(&self.file)?;
         let latency = Latency::read(&mut trace)?;
-        let (by, title) = match self.by.unwrap_or(ByName::Comm) {
-            ByName::Comm => (By::Comm, "Task"),
-            ByName::Pid => (By::Pid, "Task"),
-            ByName::Cpu => (By::Cpu, "CPU"),
+        let (by, title) = match self.by {
+            None | Some(ByName::Comm) => (By::Comm, "Task"),
+            Some(ByName::Pid) => (By::Pid, "Task"),
+            Some(ByName::Cpu) => (By::Cpu, "CPU"),
         };
         let rows = latency.rows(by);
         let mut notes = [trace.notes(), latency.notes()].concat();

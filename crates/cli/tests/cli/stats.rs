@@ -135,7 +135,38 @@ fn residency_says_what_it_cannot_tell() {
         let ran = fairground(&format!("stats {file} residency"));
         assert!(ran.code == 0 && ran.stderr.contains("no CPU is seen to idle; cpu_idle"), "{}", ran.stderr);
         refuses(&format!("stats {file} residency --by pid"), &["not by task", "--by cpu"]);
-        refuses(&format!("stats {file} --machine hikey960"), &["nothing to do with the machine", "residency"]);
+        refuses(&format!("stats {file} --machine hikey960"), &["--machine is for residency", "residency"]);
         refuses(&format!("stats {file} residency --machine hikey690"), &["hikey690"]);
+    });
+}
+
+/// Two CPUs of one cluster of hikey960, then one of each.
+#[test]
+fn migrations_are_told_by_cause_and_distance() {
+    let print = "<idle>-0 [000] 1.0: print: tracing_mark_write: fairground_";
+    let migrate = "<idle>-0 [000] 1.0: sched_migrate_task: comm=a pid=7 prio=120";
+    let trace = format!(
+        "{print}meta: machine=hikey960\n\
+         {print}balance: kind=newidle level=MC src_cpu=1 dst_cpu=0 unit=task amount=1 rule=spare moved=1 active=0\n\
+         {migrate} orig_cpu=1 dest_cpu=0\n{migrate} orig_cpu=0 dest_cpu=4\n"
+    );
+    with_trace(&trace, |file| {
+        let expected = "\
+cause           count    share    cluster       node
+newidle             1   50.0 %          1          0
+other               1   50.0 %          0          1
+total               2                   1          1
+";
+        assert_eq!(succeeds(&format!("stats {file} migrations")), expected);
+        let result = json(&format!("stats {file} migrations --format json"));
+        let row = &result["rows"][0];
+        assert_eq!((row["cause"].as_str(), row["by_distance"]["cluster"].as_u64()), (Some("newidle"), Some(1)));
+        refuses(&format!("stats {file} migrations --by cpu"), &["--by is for latency and residency"]);
+    });
+    with_trace(&format!("{migrate} orig_cpu=1 dest_cpu=0\n"), |file| {
+        let result = json(&format!("stats {file} migrations --format json"));
+        assert!(
+            result["rows"][0]["by_distance"].is_null() && result["notes"][0].as_str().unwrap().contains("no machine")
+        );
     });
 }

@@ -4,6 +4,7 @@
 //! All pointers inside the structs point into the slabs below, which live as long as the world. Each method takes
 //! `&mut self` where the policy writes, so no reference into a slab is alive during a call.
 
+mod balance;
 mod calls;
 mod link;
 
@@ -24,7 +25,7 @@ pub(crate) struct World {
     roots: Slab<FgRoot>,
     pub tasks: Pool<FgTask>,
     /// For each group the others that stand for the same CPUs at the same level in other CPUs' rings: the kernel
-    /// keeps their capacity in one object (sched_group_capacity).
+    /// keeps what they have in one object (sched_group_capacity).
     twins: Vec<Vec<usize>>,
     /// The domains of each CPU, bottom to top.
     chains: Vec<Arc<[usize]>>,

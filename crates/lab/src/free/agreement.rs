@@ -22,8 +22,8 @@ pub struct Agreement {
     pub shares: Vec<Share>,
     /// Rates and latencies.
     pub figures: Vec<Figure>,
-    /// Of the kernel's migrations per second, those that load balancing made; ours makes none yet.
-    pub balanced_per_s: f64,
+    /// Of the migrations per second those that load balancing made: the kernel's, and ours.
+    pub balanced_per_s: [f64; 2],
     /// Where the runs of the first seed part; none if they never do.
     pub divergence: Option<Divergence>,
 }
@@ -84,7 +84,7 @@ impl Agreement {
             let decisions = sum(&|p| looks(p, wakes)[1]);
             [0, 1].map(|side| ratio(counted[side], decisions[side]))
         };
-        let balanced = per_second(sum(&|p| p.balanced as f64));
+        let balanced_per_s = per_second(sum(&|p| p.balanced as f64));
         let figures = vec![
             figure("migrations_per_s", per_second(sum(&|p| p.migrations as f64)), true),
             figure("wakeup_latency_p99_us", per_run(sum(&|p| p.wakeup_latency_p99_ns as f64 / 1e3)), true),
@@ -94,7 +94,7 @@ impl Agreement {
         ];
         let divergence = kernel.first().zip(ours.first()).and_then(|(kernel, ours)| Divergence::of(kernel, ours));
         let shares = compare(&counts);
-        Agreement { runs: kernel.len(), wakeups, shares, figures, balanced_per_s: balanced[0], divergence }
+        Agreement { runs: kernel.len(), wakeups, shares, figures, balanced_per_s, divergence }
     }
 
     /// All goals are met.
@@ -206,7 +206,7 @@ mod tests {
         let all_a1 = agreement(run(&[(0, 0); 100], 104, 96));
         assert!(all_a1.met(), "{all_a1:?}");
         assert_eq!((all_a1.shares[1].kernel_pct, all_a1.shares[1].ours_pct), (2.0, 0.0));
-        assert_eq!((all_a1.figures[0].kernel, all_a1.balanced_per_s), (50.0, 1.0));
+        assert_eq!((all_a1.figures[0].kernel, all_a1.balanced_per_s), (50.0, [1.0, 1.0]));
         assert!(!agreement(run(&wakes, 106, 100)).met());
         assert!(!agreement(run(&wakes, 100, 106)).met());
         wakes[0] = (1, 1);

@@ -102,7 +102,7 @@ impl Placements {
             rules: (0..nr_rules).map(|rule| sched.rule_name(rule).to_string()).collect(),
             seconds: run.window_ns as f64 / 1e9,
             migrations: run.migrations,
-            balanced: cause(MigrateCause::Balance) + cause(MigrateCause::Active),
+            balanced: [MigrateCause::Balance, MigrateCause::NewIdle, MigrateCause::Active].map(cause).iter().sum(),
             wakeup_latency_p99_ns: run.wakeup_latency.p99,
         })
     }

@@ -1,0 +1,90 @@
+//! `fairground stats FILE migrations`.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use fairground_machine::{Distance, Machine};
+use fairground_trace::migrations::{rows, Row};
+use fairground_trace::placements::Placements;
+use serde_json::{json, Map, Value};
+
+use super::{RunFormat, SCHEMA};
+use crate::error::Failure;
+use crate::input::{open_trace, trace_notes};
+
+/// Reads the trace twice: what machine it was is said at its head.
+pub fn migrations(file: &Path, format: RunFormat) -> Result<String, Failure> {
+    let mut notes = Vec::new();
+    let machine = machine_of(file, &mut notes)?;
+    let mut trace = Placements::new(open_trace(file)?);
+    let rows = rows(&mut trace, machine.as_ref())?;
+    notes.extend(trace.notes());
+    if rows.is_empty() {
+        notes.push(format!("{}: no task changes its CPU; sched_migrate_task says when one does", file.display()));
+    }
+    trace_notes(&notes);
+    Ok(match format {
+        RunFormat::Text => table(&rows),
+        RunFormat::Json => {
+            let rows: Vec<Value> = rows.iter().map(|row| row_json(row, machine.is_some())).collect();
+            let file = file.display().to_string();
+            let document =
+                json!({ "schema": SCHEMA, "kind": "migrations", "file": file, "rows": rows, "notes": notes });
+            format!("{document:#}\n")
+        }
+    })
+}
+
+/// The machine of a run of ours, if it can still be had.
+fn machine_of(file: &Path, notes: &mut Vec<String>) -> Result<Option<Machine>, Failure> {
+    let mut trace = Placements::new(open_trace(file)?);
+    trace.next_placement()?;
+    let Some((_, name)) = trace.head().meta.iter().find(|(key, _)| key == "machine") else {
+        notes.push(format!("{}: no machine is named, so distances are not told", file.display()));
+        return Ok(None);
+    };
+    match Machine::find(name) {
+        Ok(machine) => Ok(Some(machine)),
+        Err(_) => {
+            notes.push(format!("{}: there is no machine {name}, so distances are not told", file.display()));
+            Ok(None)
+        }
+    }
+}
+
+/// Distances that occur.
+fn columns(rows: &[Row]) -> Vec<Distance> {
+    Distance::ALL.into_iter().filter(|d| rows.iter().any(|r| r.by_distance[*d as usize] > 0)).collect()
+}
+
+fn table(rows: &[Row]) -> String {
+    let columns = columns(rows);
+    let all: u64 = rows.iter().map(|r| r.count).sum();
+    let mut out = format!("{:<10} {:>10} {:>8}", "cause", "count", "share");
+    for d in &columns {
+        let _ = write!(out, " {:>10}", d.name());
+    }
+    for row in rows {
+        let share = row.count as f64 * 100.0 / all as f64;
+        let _ = write!(out, "\n{:<10} {:>10} {share:>6.1} %", row.name(), row.count);
+        for d in &columns {
+            let _ = write!(out, " {:>10}", row.by_distance[*d as usize]);
+        }
+    }
+    let _ = write!(out, "\n{:<10} {all:>10} {:>8}", "total", "");
+    for d in columns {
+        let sum: u64 = rows.iter().map(|r| r.by_distance[d as usize]).sum();
+        let _ = write!(out, " {sum:>10}");
+    }
+    out + "\n"
+}
+
+fn row_json(row: &Row, told: bool) -> Value {
+    let distances: Map<String, Value> =
+        Distance::ALL.into_iter().map(|d| (d.name().to_owned(), json!(row.by_distance[d as usize]))).collect();
+    json!({
+        "cause": row.name(),
+        "count": row.count,
+        "by_distance": if told { Value::Object(distances) } else { Value::Null },
+    })
+}
