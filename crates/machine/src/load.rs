@@ -8,12 +8,15 @@ use crate::error::{suggest, MachineError};
 use crate::{file, Machine};
 
 /// Name and text of each preset.
-const PRESETS: [(&str, &str); 5] = [
+const PRESETS: [(&str, &str); 8] = [
     ("hikey960", include_str!("../../../machines/hikey960.toml")),
     ("hikey", include_str!("../../../machines/hikey.toml")),
     ("rpi5", include_str!("../../../machines/rpi5.toml")),
     ("juno-r2", include_str!("../../../machines/juno-r2.toml")),
     ("epyc-7742-2p", include_str!("../../../machines/epyc-7742-2p.toml")),
+    ("synquacer", include_str!("../../../machines/synquacer.toml")),
+    ("synquacer-acpi", include_str!("../../../machines/synquacer-acpi.toml")),
+    ("thunderx2-224", include_str!("../../../machines/thunderx2-224.toml")),
 ];
 
 /// The names of the machines that come with the program.
