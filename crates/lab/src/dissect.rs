@@ -63,7 +63,7 @@ pub enum DissectError {
         /// The first that does not fit.
         feature: &'static str,
         /// Why.
-        cause: FairError,
+        cause: Box<FairError>,
     },
 }
 
@@ -184,7 +184,7 @@ impl Parts<'_> {
                 base: self.base.to_string(),
                 test: self.test.to_string(),
                 feature: name_of(*first),
-                cause,
+                cause: Box::new(cause),
             };
             let with = |id: &usize| self.base.with_values_of(&[&taken[..], &[*id]].concat(), self.test);
             let ready = left.iter().position(|id| with(id).is_ok()).unwrap_or(0);
