@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use crate::error::{suggest, MachineError};
-use crate::{file, Machine};
+use crate::{file, FreeCost, Machine};
 
 /// Name and text of each preset.
 const PRESETS: [(&str, &str); 8] = [
@@ -90,13 +90,13 @@ impl Machine {
         file::write(self).0
     }
 
-    /// The text of a machine file with `costs.scale` fitted to a published cell; all else, comments too, is kept.
+    /// The text of a machine file with `figures` fitted to a published cell; all else, comments too, is kept.
     ///
     /// # Errors
     /// If the text describes no machine.
-    pub fn refitted(name: &str, text: &str, scale: f64, cell: &str) -> Result<String, MachineError> {
+    pub fn refitted(name: &str, text: &str, figures: &[(FreeCost, f64)], cell: &str) -> Result<String, MachineError> {
         Machine::from_toml(name, text)?;
-        Ok(file::refitted(text, scale, cell))
+        Ok(file::refitted(text, figures, cell))
     }
 
     /// Brings [`Machine::figures`] in line with the machine after changes in code: values are restated, sources kept,
