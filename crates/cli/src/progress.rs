@@ -25,6 +25,13 @@ impl Progress {
         Progress(bar(Some(runs as u64), "{bar:40} {pos}/{len} runs, {eta} left"))
     }
 
+    /// For `runs` runs that are part of something larger: `what` stands before them.
+    pub fn of(what: String, runs: usize) -> Progress {
+        let bar = bar(Some(runs as u64), "{msg} {bar:20} {pos}/{len} runs, {eta} left");
+        bar.set_message(what);
+        Progress(bar)
+    }
+
     /// For nobody knows how many.
     pub fn endless() -> Progress {
         Progress(bar(None, "{spinner} {pos} runs"))

@@ -240,6 +240,22 @@ impl Features {
         self.preset.name
     }
 
+    /// The features (`ffi::FG_*`) whose values differ from those of `other`, in the table's order.
+    pub fn differing(&self, other: &Features) -> Vec<usize> {
+        (0..FEATURES.len()).filter(|id| self.get(*id) != other.get(*id)).collect()
+    }
+
+    /// These features with the values that `other` has of `ids`.
+    ///
+    /// # Errors
+    /// Features that then exclude or miss each other.
+    pub fn with_values_of(&self, ids: &[usize], other: &Features) -> Result<Features, FairError> {
+        let mut mixed = self.clone();
+        ids.iter().for_each(|id| mixed.values.value[*id] = other.get(*id));
+        mixed.check()?;
+        Ok(mixed)
+    }
+
     /// What every output must say of it: that it is not quite what was asked for.
     pub fn notes(&self) -> Vec<String> {
         let note = self.stands_for.as_ref().map(|asked| {

@@ -164,3 +164,18 @@ fn a_release_without_a_preset_runs_as_the_nearest_and_says_so() {
     assert_eq!(note("v6.12"), "");
     assert_eq!(note("debian-6.12.117"), "");
 }
+
+#[test]
+fn features_are_mixed_from_two_sets() {
+    let of = |text: &str| Features::parse(text).unwrap();
+    let (base, test) = (of("v5.9"), of("v5.9+asym-prev-first+wa-prev-idle-si-first"));
+    let ids = test.differing(&base);
+    let names: Vec<_> = ids.iter().map(|id| features()[*id].name).collect();
+    assert_eq!(names, ["asym-prev-first", "si-first", "wa-prev-idle"]);
+    assert_eq!(base.with_values_of(&ids, &test).unwrap().to_string(), test.to_string());
+    assert_eq!(base.with_values_of(&ids[1..], &test).unwrap().to_string(), "fair:v5.9-si-first+wa-prev-idle");
+    // asym-check-scope needs asym-prev-first, which is the first of them.
+    let scoped = of("v5.9+asym-prev-first+asym-check-scope=asym");
+    let ids = scoped.differing(&base);
+    assert!(base.with_values_of(&ids[1..], &scoped).is_err());
+}

@@ -1,9 +1,16 @@
-//! Repeating the fit that a machine file records (design, decision 6): one free figure, `costs.scale`, turned until
-//! our baseline gives the published one. Patched cells are refused.
+//! Repeating the fits that a machine file records (design, decision 6): costs of the machine turned until our baseline
+//! gives the published one. Patched cells are refused, and so are rows that are not scored.
+//!
+//! **What is free.** `costs.scale`, or costs of `[costs.soft]` that it multiplies. Costs that record the same cell are
+//! one free figure: they keep their ratio, and the first is turned. A machine may have one free figure for every three
+//! of its baseline cells, and one if it has fewer.
+//!
+//! **Search.** Every free cost makes a baseline worse, so halving finds the place, on a fixed grid: the scale in steps of
+//! 0.0001, ns in four digits. The path does not depend on what the file records, so that a fit repeats to the digit.
 
 use std::sync::Arc;
 
-use fairground_machine::{Machine, Source};
+use fairground_machine::{FreeCost, Machine, Source};
 use miette::Diagnostic;
 use thiserror::Error;
 
@@ -15,10 +22,8 @@ use crate::tables::nearest;
 
 /// Relative miss that is still a fit: well inside any published error.
 const CLOSE_ENOUGH: f64 = 2e-3;
-/// Digits that a fitted scale is written with: 1e4 means four after the point.
-const SCALE_STEPS: f64 = 1e4;
-/// Scales that are tried, in steps: 0.01 to 16.
-const SCALE_RANGE: (u64, u64) = (100, 160_000);
+/// Baseline cells of a machine for each free figure.
+const CELLS_PER_FIGURE: usize = 3;
 
 /// A published baseline cell and how we run it.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,12 +40,21 @@ pub struct Target {
     pub run: RunSpec,
 }
 
+/// A free figure and the cell that it is to meet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Job {
+    /// The cell.
+    pub target: Target,
+    /// Costs that are turned together; the scale stands alone.
+    pub figures: Vec<FreeCost>,
+}
+
 /// Outcome of a fit.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Fit {
-    /// The fitted factor, as it is to be written.
-    pub scale: f64,
-    /// Our baseline with it: mean over the seeds.
+    /// The fitted costs, as they are to be written.
+    pub figures: Vec<(FreeCost, f64)>,
+    /// Our baseline with them: mean over the seeds.
     pub ours: f64,
 }
 
@@ -58,7 +72,7 @@ pub enum CalibrateError {
     },
     /// The cell does not exist or may not be fitted.
     #[error("{machine} cannot be fitted to {cell:?}")]
-    #[diagnostic(help("only baseline cells that this machine runs may be fitted: {known}{near}"))]
+    #[diagnostic(help("{near}only baseline cells of scored rows may be fitted: {known}"))]
     NoSuchCell {
         /// The machine.
         machine: String,
@@ -68,6 +82,32 @@ pub enum CalibrateError {
         known: String,
         /// The nearest of these.
         near: String,
+    },
+    /// The figure does not exist or may not be fitted.
+    #[error("{figure:?} is no figure that may be fitted")]
+    #[diagnostic(help("{near}there are costs.scale and what it multiplies, e.g. costs.soft.fork"))]
+    NoSuchFigure {
+        /// What was asked for.
+        figure: String,
+        /// The nearest.
+        near: String,
+    },
+    /// The scale multiplies the others.
+    #[error("costs.scale is turned alone")]
+    #[diagnostic(help("it multiplies the others: fit it first, to a cell of its own"))]
+    ScaleWithOthers,
+    /// More is fitted than the published cells can bear.
+    #[error("{machine} would have {figures} fitted figures and has {cells} baseline cells")]
+    #[diagnostic(help(
+        "one figure for every {CELLS_PER_FIGURE} cells, and at least one: state the others on other grounds"
+    ))]
+    TooManyFigures {
+        /// The machine.
+        machine: String,
+        /// Free figures.
+        figures: usize,
+        /// Cells that it runs.
+        cells: usize,
     },
     /// The published rows do not load.
     #[error(transparent)]
@@ -80,16 +120,18 @@ pub enum CalibrateError {
     /// A run failed.
     #[error("a run of the fit failed: {0}")]
     Run(String),
-    /// No factor gives the published figure.
-    #[error("no scale gives {published}: at {scale} ours is {ours}")]
+    /// No value gives the published figure.
+    #[error("no value of {figure} gives {published}: at {value} ours is {ours}")]
     #[diagnostic(help(
         "the nearest is shown; costs that are not fitted leave no room, or a rhythm of the workload snaps there"
     ))]
     OutOfReach {
+        /// What was turned.
+        figure: String,
         /// Theirs.
         published: f64,
         /// The nearest.
-        scale: f64,
+        value: f64,
         /// Ours there.
         ours: f64,
     },
@@ -106,7 +148,8 @@ pub fn targets(name: &str) -> Result<Vec<Target>, PublishedError> {
 }
 
 fn target(row: &PublishedRow, machine: &str) -> Option<Target> {
-    let run = row.run.as_ref().filter(|run| run.machine == machine && row.base.value > 0.0)?;
+    let free = row.base.value > 0.0 && row.not_scored.is_none();
+    let run = row.run.as_ref().filter(|run| run.machine == machine && free)?;
     Some(Target {
         cell: format!("{}/base", row.id),
         published: row.base.value,
@@ -116,55 +159,132 @@ fn target(row: &PublishedRow, machine: &str) -> Option<Target> {
     })
 }
 
-/// The cell to fit: as asked for, else the one that the machine's file records.
+/// What to fit, in order: all that the machine's file records; or `cell` alone, by `figures`, or by those that the file
+/// records for it, or by the scale.
 ///
 /// # Errors
-/// If there is none, or it is none that may be fitted.
-pub fn choose(machine: &Machine, asked: Option<&str>) -> Result<Target, CalibrateError> {
+/// If there is nothing to fit, it may not be fitted, or it would be more than the machine's cells can bear.
+pub fn choose(machine: &Machine, cell: Option<&str>, figures: &[String]) -> Result<Vec<Job>, CalibrateError> {
     let targets = targets(&machine.name)?;
-    let known = || targets.iter().map(|t| t.cell.as_str()).collect::<Vec<_>>().join(", ");
-    let Some(cell) = asked.or_else(|| recorded(machine)) else {
-        return Err(CalibrateError::NothingRecorded { machine: machine.name.clone(), known: known() });
-    };
-    let found = targets.iter().find(|t| t.cell == cell).cloned();
-    found.ok_or_else(|| CalibrateError::NoSuchCell {
-        machine: machine.name.clone(),
-        cell: cell.into(),
-        known: known(),
-        near: nearest(cell, targets.iter().map(|t| t.cell.as_str()))
-            .map(|n| format!("; did you mean {n}?"))
-            .unwrap_or_default(),
+    let recorded = recorded(machine);
+    let mut wanted = recorded.clone();
+    if let Some(cell) = cell {
+        let figures = figures.iter().map(|name| find_figure(name)).collect::<Result<Vec<_>, _>>()?;
+        let of_file = recorded.iter().find(|(known, _)| known == cell).map(|(_, figures)| figures.clone());
+        let figures = if figures.is_empty() { of_file.unwrap_or(vec![FreeCost::Scale]) } else { figures };
+        wanted = vec![(cell.to_string(), figures)];
+    }
+    check_number(machine, &recorded, &wanted, targets.len())?;
+    if wanted.is_empty() {
+        let known = known(&targets);
+        return Err(CalibrateError::NothingRecorded { machine: machine.name.clone(), known });
+    }
+    wanted.into_iter().map(|(cell, figures)| job(machine, &targets, &cell, figures)).collect()
+}
+
+fn known(targets: &[Target]) -> String {
+    targets.iter().map(|t| t.cell.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+fn find_figure(name: &str) -> Result<FreeCost, CalibrateError> {
+    FreeCost::at(name).ok_or_else(|| {
+        let all: Vec<String> = FreeCost::all().map(|free| free.to_string()).collect();
+        let near = nearest(name, all.iter().map(String::as_str));
+        let near = near.map(|n| format!("did you mean {n}? ")).unwrap_or_default();
+        CalibrateError::NoSuchFigure { figure: name.into(), near }
     })
 }
 
-/// The cell that the machine's file says its scale was fitted to.
-fn recorded(machine: &Machine) -> Option<&str> {
-    let scale = machine.figures.iter().find(|f| f.path == "costs.scale")?;
-    match &scale.source {
-        Source::Fitted(cell) => cell.split_whitespace().next(),
-        _ => None,
+fn job(machine: &Machine, targets: &[Target], cell: &str, figures: Vec<FreeCost>) -> Result<Job, CalibrateError> {
+    if figures.len() > 1 && figures.contains(&FreeCost::Scale) {
+        return Err(CalibrateError::ScaleWithOthers);
     }
+    let found = targets.iter().find(|t| t.cell == cell).cloned();
+    let target = found.ok_or_else(|| CalibrateError::NoSuchCell {
+        machine: machine.name.clone(),
+        cell: cell.into(),
+        known: known(targets),
+        near: nearest(cell, targets.iter().map(|t| t.cell.as_str()))
+            .map(|n| format!("did you mean {n}? "))
+            .unwrap_or_default(),
+    })?;
+    Ok(Job { target, figures })
 }
 
-/// Turns the scale of `setup`'s machine until its base scheduler gives `target`. Deterministic. `progress` is called
-/// once per run.
+/// Cells that the machine's file records fits to, with their figures; the scale's first, then as in the file.
+pub fn recorded(machine: &Machine) -> Vec<(String, Vec<FreeCost>)> {
+    let mut cells: Vec<(String, Vec<FreeCost>)> = Vec::new();
+    for figure in &machine.figures {
+        let (Source::Fitted(source), Some(free)) = (&figure.source, FreeCost::at(&figure.path)) else { continue };
+        let cell = source.split_whitespace().next().unwrap_or_default();
+        match cells.iter_mut().find(|(known, _)| known == cell) {
+            Some((_, figures)) => figures.push(free),
+            None => cells.push((cell.into(), vec![free])),
+        }
+    }
+    cells.sort_by_key(|(_, figures)| !figures.contains(&FreeCost::Scale));
+    cells
+}
+
+/// One figure for every three cells, counting what the file records and what is wanted beside it.
+fn check_number(
+    machine: &Machine,
+    recorded: &[(String, Vec<FreeCost>)],
+    wanted: &[(String, Vec<FreeCost>)],
+    cells: usize,
+) -> Result<(), CalibrateError> {
+    let replaced =
+        |(_, old): &&(String, Vec<FreeCost>)| wanted.iter().any(|(_, new)| old.iter().all(|f| new.contains(f)));
+    let stays = recorded.iter().filter(|old| !replaced(old)).count();
+    let figures = stays + wanted.len();
+    if figures <= (cells / CELLS_PER_FIGURE).max(1) {
+        return Ok(());
+    }
+    Err(CalibrateError::TooManyFigures { machine: machine.name.clone(), figures, cells })
+}
+
+/// Turns the job's figures on `setup`'s machine until its base scheduler gives the target. Deterministic. `progress` is
+/// called once per run.
 ///
 /// # Errors
-/// If a run fails or no scale reaches the target.
-pub fn fit(setup: &Setup, plan: &Plan, target: &Target, progress: &(dyn Fn() + Sync)) -> Result<Fit, CalibrateError> {
+/// If a run fails or no value reaches the target.
+pub fn fit(setup: &Setup, plan: &Plan, job: &Job, progress: &(dyn Fn() + Sync)) -> Result<Fit, CalibrateError> {
     let plan = Plan { scheds: 1, ..plan.clone() };
-    let at = |steps: u64| baseline(setup, &plan, &target.run.metric, steps as f64 / SCALE_STEPS, progress);
+    let knob = Knob::of(&setup.machine, &job.figures);
+    let at = |step: u64| {
+        let turned = setup.with_machine(|machine| {
+            knob.values(step).iter().for_each(|(free, value)| machine.costs.turn(*free, *value));
+        });
+        baseline(&turned, &plan, &job.target.run.metric, progress)
+    };
+    let (step, ours) = halve(knob.steps(), &job.target, at)?;
+    let figures = knob.values(step);
+    let published = job.target.published;
+    if miss(ours, published) > CLOSE_ENOUGH {
+        let (figure, value) = figures.first().map(|(free, value)| (free.to_string(), *value)).unwrap_or_default();
+        return Err(CalibrateError::OutOfReach { figure, published, value, ours });
+    }
+    Ok(Fit { figures, ours })
+}
+
+fn miss(ours: f64, published: f64) -> f64 {
+    ((ours - published) / published).abs()
+}
+
+/// The step between the two, both included, whose outcome is nearest to the target, with that outcome. More is worse,
+/// but need not be everywhere: rhythms of a workload may snap.
+fn halve(
+    (mut low, mut high): (u64, u64),
+    target: &Target,
+    at: impl Fn(u64) -> Result<f64, CalibrateError>,
+) -> Result<(u64, f64), CalibrateError> {
     let goal = target.published;
-    let miss = |ours: f64| ((ours - goal) / goal).abs();
-    // Every cost that the scale multiplies makes the baseline worse, so halving finds the place. It need not be
-    // continuous there: rhythms of a workload may snap.
-    let (mut low, mut high) = SCALE_RANGE;
-    let mut best = Fit { scale: f64::NAN, ours: f64::INFINITY };
+    let mut best = (low, f64::INFINITY);
     while low <= high {
         let middle = (low + high) / 2;
         let ours = at(middle)?;
-        if miss(ours) < miss(best.ours) {
-            best = Fit { scale: middle as f64 / SCALE_STEPS, ours };
+        if miss(ours, goal) < miss(best.1, goal) {
+            best = (middle, ours);
         }
         let too_slow = (ours < goal) == (target.better == Better::Higher);
         if ours == goal {
@@ -175,22 +295,74 @@ pub fn fit(setup: &Setup, plan: &Plan, target: &Target, progress: &(dyn Fn() + S
             low = middle + 1;
         }
     }
-    if miss(best.ours) > CLOSE_ENOUGH {
-        return Err(CalibrateError::OutOfReach { published: goal, scale: best.scale, ours: best.ours });
-    }
     Ok(best)
 }
 
-/// Mean of a metric over the seeds with the machine's costs at `scale`.
-fn baseline(
-    setup: &Setup,
-    plan: &Plan,
-    metric: &str,
-    scale: f64,
-    progress: &(dyn Fn() + Sync),
-) -> Result<f64, CalibrateError> {
-    let turned = setup.with_machine(|machine| machine.costs.rescale(scale));
-    let runs = experiment::run(plan, &turned, progress)?.swap_remove(0);
+/// Costs that turn together, on a grid.
+enum Knob {
+    /// Steps of 0.0001.
+    Scale,
+    /// The first in ns of four digits; each with its ratio to the first.
+    Soft(Vec<(FreeCost, f64)>),
+}
+
+impl Knob {
+    fn of(machine: &Machine, figures: &[FreeCost]) -> Knob {
+        if figures.contains(&FreeCost::Scale) {
+            return Knob::Scale;
+        }
+        let stated = |free: &FreeCost| machine.costs.stated(*free);
+        // A cost of nothing has no ratio; then all are equal.
+        let first = figures.first().map(stated).filter(|ns| *ns > 0.0);
+        Knob::Soft(figures.iter().map(|free| (*free, first.map_or(1.0, |first| stated(free) / first))).collect())
+    }
+
+    /// First and last step: 0.01 to 16, or 1 ns to 10 ms.
+    fn steps(&self) -> (u64, u64) {
+        match self {
+            Knob::Scale => (100, 160_000),
+            Knob::Soft(_) => (1, 7 * STEPS_PER_DECADE),
+        }
+    }
+
+    fn values(&self, step: u64) -> Vec<(FreeCost, f64)> {
+        match self {
+            Knob::Scale => vec![(FreeCost::Scale, step as f64 / 1e4)],
+            Knob::Soft(figures) => {
+                let first = decade_step(step);
+                figures.iter().map(|(free, ratio)| (*free, four_digits(first * ratio))).collect()
+            }
+        }
+    }
+}
+
+/// From 1.000 to 9.999.
+const STEPS_PER_DECADE: u64 = 9000;
+
+/// 1.000, 1.001, ... 9.999, 10.00, 10.01, ...: a grid of four digits.
+fn decade_step(step: u64) -> f64 {
+    let (decade, digits) = (step / STEPS_PER_DECADE, 1000 + step % STEPS_PER_DECADE);
+    (digits * 10u64.pow(decade.min(12) as u32)) as f64 / 1000.0
+}
+
+/// `value` in four digits; at least 0.001.
+fn four_digits(value: f64) -> f64 {
+    let mut unit = 0.001;
+    while value / unit >= 10_000.0 {
+        unit *= 10.0;
+    }
+    // Dividing by a whole number gives the nearest number to what is printed.
+    let digits = (value / unit).round().max(1.0);
+    if unit < 1.0 {
+        digits / (1.0 / unit).round()
+    } else {
+        digits * unit.round()
+    }
+}
+
+/// Mean of a metric over the seeds.
+fn baseline(setup: &Setup, plan: &Plan, metric: &str, progress: &(dyn Fn() + Sync)) -> Result<f64, CalibrateError> {
+    let runs = experiment::run(plan, setup, progress)?.swap_remove(0);
     let mut sum = 0.0;
     for run in &runs {
         let report = run.as_ref().map_err(|message| CalibrateError::Run(message.clone()))?;
@@ -217,28 +389,131 @@ impl Setup {
 
 #[cfg(test)]
 mod tests {
+    use fairground_machine::SoftCost;
+
     use super::*;
 
+    fn cells(name: &str) -> Vec<String> {
+        targets(name).unwrap().into_iter().map(|t| t.cell).collect()
+    }
+
+    fn chosen(name: &str, cell: &str, figures: &[&str]) -> Result<Vec<Job>, CalibrateError> {
+        let figures: Vec<String> = figures.iter().map(|f| f.to_string()).collect();
+        choose(&Machine::preset(name).unwrap(), Some(cell), &figures)
+    }
+
+    const PIPE: &str = "000/hikey/sched-pipe/ops_per_sec/base";
+    const SOCKETS: [&str; 2] = ["costs.soft.sock_send", "costs.soft.sock_recv"];
+
     #[test]
-    fn only_baseline_cells_may_be_fitted() {
-        let cells: Vec<String> = targets("hikey960").unwrap().into_iter().map(|t| t.cell).collect();
-        assert!(cells.contains(&"000/hikey960/sched-pipe/ops_per_sec/base".to_string()));
-        assert!(cells.iter().all(|c| c.ends_with("/base")));
-        let machine = Machine::preset("hikey960").unwrap();
-        let patched = choose(&machine, Some("000/hikey960/sched-pipe/ops_per_sec/test")).unwrap_err();
+    fn only_baseline_cells_of_scored_rows_may_be_fitted() {
+        assert!(cells("hikey960").contains(&"000/hikey960/sched-pipe/ops_per_sec/base".to_string()));
+        assert!(cells("hikey").iter().all(|c| c.ends_with("/base")));
+        let patched = chosen("hikey960", "000/hikey960/sched-pipe/ops_per_sec/test", &[]).unwrap_err();
         assert!(matches!(patched, CalibrateError::NoSuchCell { .. }));
+        // Its mail contradicts itself: which of its figures is mistyped is not known.
+        let slip = chosen("hikey", "002/hikey/hackbench-8/elapsed/base", &SOCKETS).unwrap_err();
+        assert!(matches!(slip, CalibrateError::NoSuchCell { .. }));
+    }
+
+    #[test]
+    fn one_figure_for_every_three_cells() {
+        // hikey960 has two cells: one figure, which is taken.
+        assert_eq!(cells("hikey960").len(), 2);
+        let second = chosen("hikey960", "000/hikey960/sched-pipe/ops_per_sec/base", &["costs.soft.fork"]).unwrap_err();
+        assert!(matches!(second, CalibrateError::TooManyFigures { figures: 2, cells: 2, .. }), "{second}");
+        // hikey has seven: two.
+        assert_eq!(cells("hikey").len(), 7);
+        assert!(chosen("hikey", "002/hikey/hackbench-16/elapsed/base", &SOCKETS).is_ok());
+        // The same figure again is not one more.
+        assert!(chosen("hikey960", "000/hikey960/sched-pipe/ops_per_sec/base", &["costs.scale"]).is_ok());
+    }
+
+    #[test]
+    fn no_preset_has_more_fits_than_its_cells_bear() {
+        for name in fairground_machine::presets() {
+            let machine = Machine::preset(name).unwrap();
+            let recorded = recorded(&machine);
+            assert!(check_number(&machine, &[], &recorded, cells(name).len()).is_ok(), "{name}");
+            for (cell, figures) in recorded {
+                assert!(job(&machine, &targets(name).unwrap(), &cell, figures).is_ok(), "{name}: {cell}");
+            }
+        }
+    }
+
+    #[test]
+    fn figures_are_found_by_their_paths_or_refused() {
+        let refused = |figures: &[&str]| chosen("hikey", PIPE, figures).unwrap_err();
+        let CalibrateError::NoSuchFigure { near, .. } = refused(&["costs.soft.sock_sent"]) else { panic!() };
+        assert_eq!(near, "did you mean costs.soft.sock_send? ");
+        assert!(matches!(refused(&["costs.soft.probe"]), CalibrateError::NoSuchFigure { .. }));
+        assert!(matches!(refused(&["costs.scale", "costs.soft.fork"]), CalibrateError::ScaleWithOthers));
     }
 
     #[test]
     fn a_machine_without_a_fit_says_what_could_be_fitted() {
-        let error = choose(&Machine::preset("rpi5").unwrap(), None).unwrap_err();
+        let error = choose(&Machine::preset("rpi5").unwrap(), None, &[]).unwrap_err();
         assert!(matches!(error, CalibrateError::NothingRecorded { .. }));
     }
 
     #[test]
+    fn fits_are_read_from_the_file_the_scale_first() {
+        let text = fairground_machine::preset_text("hikey").unwrap();
+        let sockets = [SoftCost::SockSend, SoftCost::SockRecv].map(FreeCost::Soft);
+        let values = [(sockets[0], 3000.0), (sockets[1], 2455.0)];
+        let text = Machine::refitted("x.toml", text, &values, "002/hikey/hackbench-16/elapsed/base = 1.176 s").unwrap();
+        let machine = Machine::from_toml("x.toml", &text).unwrap();
+        let jobs = choose(&machine, None, &[]).unwrap();
+        let found: Vec<_> = jobs.iter().map(|j| (j.target.cell.as_str(), j.figures.clone())).collect();
+        let hackbench = "002/hikey/hackbench-16/elapsed/base";
+        assert_eq!(found, [(PIPE, vec![FreeCost::Scale]), (hackbench, sockets.to_vec())]);
+        // Named by its cell alone, the figures are those of the file.
+        assert_eq!(choose(&machine, Some(hackbench), &[]).unwrap(), jobs[1..]);
+    }
+
+    #[test]
+    fn grids_have_four_digits() {
+        assert_eq!([0, 1, 8999, 9000, 9001, 18_000].map(decade_step), [1.0, 1.001, 9.999, 10.0, 10.01, 100.0]);
+        assert_eq!([3410.4, 0.12345, 123_456.0, 9999.6].map(four_digits), [3410.0, 0.123, 123_500.0, 10_000.0]);
+        let ratio = four_digits(3350.6) / 4096.0;
+        assert_eq!(four_digits(4096.0 * ratio), 3351.0, "what was written comes out again");
+    }
+
+    /// A round trip of a pipe is two writes and two reads beside all else.
+    #[test]
+    fn costs_that_share_a_cell_keep_their_ratio_and_repeat() {
+        let (mut setup, plan, job) = pipe(&["costs.soft.pipe_write", "costs.soft.pipe_read"]);
+        let first = fit(&setup, &plan, &job, &|| ()).unwrap();
+        let [(_, write), (_, read)] = first.figures[..] else { panic!("{first:?}") };
+        assert!((write / read / (1554.0 / 924.0) - 1.0).abs() < 1e-3, "{first:?}");
+        assert!((first.ours / 47721.0 - 1.0).abs() < CLOSE_ENOUGH, "{first:?}");
+        setup = setup.with_machine(|m| first.figures.iter().for_each(|(free, value)| m.costs.turn(*free, *value)));
+        assert_eq!(fit(&setup, &plan, &job, &|| ()).unwrap(), first);
+    }
+
+    #[test]
+    fn a_target_that_no_value_gives_is_out_of_reach() {
+        let (setup, plan, mut job) = pipe(&["costs.soft.pipe_write"]);
+        job.target.published = 1e9;
+        let CalibrateError::OutOfReach { figure, value, .. } = fit(&setup, &plan, &job, &|| ()).unwrap_err() else {
+            panic!()
+        };
+        assert!(figure == "costs.soft.pipe_write" && value < 20.0, "the nearest is next to nothing: {value}");
+    }
+
+    #[test]
     fn a_fit_repeats_and_reaches_its_cell() {
+        let (setup, plan, job) = pipe(&["costs.scale"]);
+        let first = fit(&setup, &plan, &job, &|| ()).unwrap();
+        assert_eq!(first, fit(&setup, &plan, &job, &|| ()).unwrap());
+        assert!((first.ours / 47721.0 - 1.0).abs() < 2e-3, "{first:?}");
+    }
+
+    /// hikey's short sched-pipe, with these figures to turn.
+    fn pipe(figures: &[&str]) -> (Setup, Plan, Job) {
         let machine = Machine::preset("hikey").unwrap();
-        let target = choose(&machine, Some("000/hikey/sched-pipe/ops_per_sec/base")).unwrap();
+        let target = targets("hikey").unwrap().into_iter().find(|t| t.cell == PIPE).unwrap();
+        let job = Job { target, figures: figures.iter().map(|f| FreeCost::at(f).unwrap()).collect() };
         let workload = fairground_workload::Workload::find("sched-pipe:loops=2000,threads", &machine).unwrap().0;
         let setup = Setup {
             machine: Arc::new(machine),
@@ -247,9 +522,6 @@ mod tests {
             config: Default::default(),
             workers: Default::default(),
         };
-        let plan = Plan { scheds: 1, seeds: vec![1, 2], jobs: 1, check_determinism: false };
-        let first = fit(&setup, &plan, &target, &|| ()).unwrap();
-        assert_eq!(first, fit(&setup, &plan, &target, &|| ()).unwrap());
-        assert!((first.ours / 47721.0 - 1.0).abs() < 2e-3, "{first:?}");
+        (setup, Plan { scheds: 1, seeds: vec![1, 2], jobs: 1, check_determinism: false }, job)
     }
 }

@@ -3,7 +3,7 @@
 //! A [`setup::Setup`] is everything but the seed; [`experiment::run`] runs its schedulers with every seed, in parallel;
 //! a [`comparison::Report`] sets base against test, pair by pair ([`stats`]), and [`tables::Format`] lays it out.
 //! [`published`] holds figures from mails, [`reproduce`] repeats them, [`calibrate`] the fits behind them, [`terms`] split
-//! a change by the cost that carries it, [`fail_if`] turns a report into a gate, [`mod@bench`]
+//! a change by the cost that carries it, [`dissect`] by its features, [`fail_if`] turns a report into a gate, [`mod@bench`]
 //! measures our own speed. [`fit`] asks whether kernels fit a machine and each other, [`mod@agree`] sets a kernel beside our
 //! policy. Code that may do anything, a kernel's, runs in processes of their own ([`worker`]).
 //!
@@ -36,6 +36,7 @@ pub mod around;
 pub mod bench;
 pub mod calibrate;
 pub mod comparison;
+pub mod dissect;
 pub mod experiment;
 pub mod fail_if;
 pub mod fit;

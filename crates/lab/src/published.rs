@@ -1,5 +1,7 @@
 //! Figures somebody printed in a mail, as data: `published/NNN.toml`.
 
+use std::collections::BTreeMap;
+
 use miette::Diagnostic;
 use serde::Deserialize;
 use thiserror::Error;
@@ -8,7 +10,11 @@ use crate::metric::Better;
 use crate::tables::nearest;
 
 /// Files that come with the program, by mail.
-const BUILT_IN: [(&str, &str); 1] = [("000", include_str!("../../../published/000.toml"))];
+const BUILT_IN: [(&str, &str); 3] = [
+    ("000", include_str!("../../../published/000.toml")),
+    ("001", include_str!("../../../published/001.toml")),
+    ("002", include_str!("../../../published/002.toml")),
+];
 
 /// sigma in percent where a mail prints no error (design, decision 7).
 const SIGMA_PCT_WITHOUT_ERROR: f64 = 2.0;
@@ -23,9 +29,15 @@ pub struct Mail {
     pub file: String,
     /// What applies to all rows.
     pub note: Option<String>,
+    /// Patches of the mail by the feature that stands for each, with those that each is based on.
+    #[serde(default)]
+    pub based_on: BTreeMap<String, Vec<String>>,
     /// Its figures.
     #[serde(rename = "row")]
     pub rows: Vec<PublishedRow>,
+    /// Ids of rows that were laid aside.
+    #[serde(skip)]
+    pub aside: Vec<String>,
 }
 
 /// One figure, base against test.
@@ -80,10 +92,16 @@ pub struct Cell {
 pub struct RunSpec {
     /// Machine, as on the command line.
     pub machine: String,
-    /// Workload, as on the command line.
+    /// Workload, as on the command line; short where the mail's own length takes long.
     pub workload: String,
+    /// The same at the mail's own length, where `workload` is shorter.
+    pub full: Option<String>,
+    /// Seeds, where fewer than these say too little.
+    pub seeds: Option<u64>,
     /// Our metric.
     pub metric: String,
+    /// Another metric of the run, by whose values the runs of the row are told apart.
+    pub by: Option<String>,
     /// Base scheduler.
     pub base: String,
     /// Test scheduler.
@@ -144,18 +162,48 @@ impl Mail {
         Mail::parse(mail, text)
     }
 
+    /// Lays all rows aside but those with one of `parts` in their ids.
+    pub fn keep(&mut self, parts: &[String]) {
+        let (kept, aside) = self.rows.drain(..).partition(|row| parts.iter().any(|part| row.id.contains(part)));
+        self.rows = kept;
+        self.aside.extend(Vec::into_iter(aside).map(|row: PublishedRow| row.id));
+    }
+
+    /// Runs every row at the mail's own length.
+    pub fn at_full_length(&mut self) {
+        for run in self.rows.iter_mut().filter_map(|row| row.run.as_mut()) {
+            if let Some(full) = run.full.take() {
+                run.workload = full;
+            }
+        }
+    }
+
     fn parse(mail: &str, text: &str) -> Result<Mail, PublishedError> {
         let parsed: Mail =
             toml::from_str(text).map_err(|e| PublishedError::Syntax { mail: mail.into(), problem: e.to_string() })?;
-        for row in &parsed.rows {
-            row.check().map_err(|problem| PublishedError::Row { mail: mail.into(), id: row.id.clone(), problem })?;
+        for (i, row) in parsed.rows.iter().enumerate() {
+            let twice = parsed.rows[..i].iter().any(|r| r.id == row.id);
+            row.check(mail, twice).map_err(|problem| PublishedError::Row {
+                mail: mail.into(),
+                id: row.id.clone(),
+                problem,
+            })?;
         }
         Ok(parsed)
     }
 }
 
 impl PublishedRow {
-    fn check(&self) -> Result<(), String> {
+    fn check(&self, mail: &str, twice: bool) -> Result<(), String> {
+        if twice {
+            return Err("another row has this id".into());
+        }
+        if !self.id.starts_with(&format!("{mail}/")) {
+            return Err(format!("expected an id that begins with {mail}/"));
+        }
+        if self.run.as_ref().is_some_and(|run| run.seeds == Some(0)) {
+            return Err("expected at least one seed".into());
+        }
         if self.run.is_some() == self.not_run.is_some() {
             return Err("expected either [row.run] or not_run".into());
         }
@@ -209,8 +257,91 @@ mod tests {
 
     #[test]
     fn an_unknown_mail_is_refused_with_the_list() {
-        let PublishedError::Unknown { help, .. } = Mail::find("001").unwrap_err() else { panic!() };
-        assert!(help.contains("000, all"), "{help}");
+        let PublishedError::Unknown { help, .. } = Mail::find("011").unwrap_err() else { panic!() };
+        assert!(help.contains("did you mean 001? there are: 000, 001, 002, all"), "{help}");
+    }
+
+    fn all_rows() -> Vec<PublishedRow> {
+        Mail::known().flat_map(|mail| Mail::find(mail).unwrap().rows).collect()
+    }
+
+    #[test]
+    fn every_mail_has_all_its_figures() {
+        let count = |mail: &str| Mail::find(mail).unwrap().rows.len();
+        // 001: three figures in two readings each; 002: 7 of the small machine, 17 of the large one, one in the text.
+        assert_eq!([count("000"), count("001"), count("002")], [6, 6, 25]);
+    }
+
+    #[test]
+    fn a_row_that_contradicts_its_mail_is_not_scored() {
+        let mut contradictions = Vec::new();
+        for row in all_rows() {
+            let Some(reported) = row.reported.as_deref().map(|r| r.trim_end_matches('%')) else { continue };
+            let digits = reported.split_once('.').map_or(0, |(_, d)| d.len() as i32);
+            let own = row.improvement_pct().unwrap();
+            // Computed from more digits than are printed, and rounded or cut off.
+            if (own - reported.parse::<f64>().unwrap()).abs() > 10f64.powi(-digits).max(0.1) {
+                assert!(row.not_scored.as_ref().is_some_and(|why| why.contains("contradicts itself")), "{}", row.id);
+                contradictions.push(row.id);
+            }
+        }
+        let of = |machine: &str, rest: &str| format!("002/{machine}/{rest}");
+        assert_eq!(
+            contradictions,
+            [
+                of("hikey", "hackbench-8/elapsed"),
+                of("thunderx2-224", "hackbench-16/elapsed"),
+                of("thunderx2-224", "hackbench-128/elapsed"),
+                of("thunderx2-224", "dbench-16/throughput"),
+            ]
+        );
+    }
+
+    #[test]
+    fn the_same_figure_is_scored_once() {
+        let rows = all_rows();
+        for row in rows.iter().filter(|r| r.not_scored.is_none()) {
+            let figure = |r: &PublishedRow| {
+                (r.id.split('/').nth(1).map(String::from), r.benchmark.clone(), r.params.clone(), r.metric.clone())
+            };
+            let twins = rows.iter().filter(|r| r.not_scored.is_none() && figure(r) == figure(row)).count();
+            assert_eq!(twins, 1, "{}", row.id);
+        }
+    }
+
+    #[test]
+    fn every_row_names_a_machine_of_ours() {
+        for run in all_rows().iter().filter_map(|r| r.run.as_ref()) {
+            assert!(fairground_machine::Machine::preset(&run.machine).is_ok(), "{}", run.machine);
+        }
+    }
+
+    #[test]
+    fn rows_are_laid_aside_and_lengthened() {
+        let mut mail = Mail::find("002").unwrap();
+        mail.keep(&["hackbench-32".into(), "shell8-1/loops".into()]);
+        let ids: Vec<_> = mail.rows.iter().map(|r| r.id.as_str()).collect();
+        assert_eq!(
+            ids,
+            ["002/hikey/shell8-1/loops", "002/thunderx2-224/hackbench-32/elapsed", "002/thunderx2-224/shell8-1/loops"]
+        );
+        assert_eq!(mail.aside.len(), 22);
+        mail.at_full_length();
+        assert_eq!(mail.rows[1].run.as_ref().unwrap().workload, "hackbench:groups=32,loops=8000");
+    }
+
+    #[test]
+    fn ids_are_of_their_mail_and_unique() {
+        let row = |id: &str| {
+            format!("[[row]]\nid = \"{id}\"\nmachine = \"m\"\nbenchmark = \"b\"\nparams = \"p\"\nmetric = \"x\"\nunit = \"s\"\nbetter = \"lower\"\nbase = {{ label = \"b\", value = 1 }}\ntest = {{ label = \"t\", value = 1 }}\nnot_run = \"no\"\n")
+        };
+        let parse = |ids: &[&str]| {
+            let rows: String = ids.iter().map(|id| row(id)).collect();
+            Mail::parse("007", &format!("mail = \"007\"\nfile = \"f\"\n{rows}")).map_err(|e| e.to_string())
+        };
+        assert!(parse(&["007/a", "007/b"]).is_ok());
+        assert!(parse(&["007/a", "007/a"]).unwrap_err().contains("another row has this id"));
+        assert!(parse(&["008/a"]).unwrap_err().contains("begins with 007/"));
     }
 
     #[test]

@@ -11,7 +11,11 @@
 //!
 //! **Cells.** A base cell that a machine file names as `fitted: ID/base` is `fitted`, every other cell of ours is
 //! `predicted`. A row's kind is that of its change: a baseline fit leaves it `predicted`.
+//!
+//! **Rows beside their figures.** A row may be split by physical terms ([`crate::terms`]) and by the features that part
+//! its test from its base ([`crate::dissect`]); where its runs fall into kinds, how often each occurs is shown.
 
+mod spread;
 mod table;
 
 use fairground_machine::Source;
@@ -20,10 +24,13 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::comparison::{Comparison, Report, Row};
+use crate::dissect::{Dissection, Piece};
+use crate::experiment::Results;
 use crate::published::{Mail, PublishedRow, RunSpec};
 use crate::stats::FEW_SEEDS;
 use crate::terms::{self, TermShare};
 
+pub use self::spread::{RunKind, Side, Spread};
 pub use self::table::{json, render};
 
 /// What a run specification gave.
@@ -35,6 +42,8 @@ pub struct Executed {
     pub sources: Vec<Source>,
     /// The same without each term, see [`crate::terms::runs`]; empty if that was not asked for.
     pub without: Vec<Report>,
+    /// The features between the two one by one, and what their schedulers gave; none if that was not asked for.
+    pub dissected: Option<(Dissection, Results)>,
 }
 
 /// Where a number comes from.
@@ -103,6 +112,10 @@ pub struct ReproducedRow {
     pub why: String,
     /// Our change split by the physical term that carries it; empty if that was not asked for.
     pub terms: Vec<TermShare>,
+    /// Our change split by the feature that carries it; empty if that was not asked for.
+    pub features: Vec<Piece>,
+    /// Kinds of runs, where the row has such.
+    pub spread: Option<Spread>,
     /// What a reader must know to compare.
     pub note: Option<String>,
 }
@@ -186,10 +199,15 @@ pub fn runs_of(mail: &Mail) -> Vec<RunSpec> {
     runs
 }
 
-/// Whether two rows are answered by the same runs: all but the metric.
+/// Whether two rows are answered by the same runs: all but what is read from them.
 fn same_run(a: &RunSpec, b: &RunSpec) -> bool {
-    let key = |r: &RunSpec| (r.machine.clone(), r.workload.clone(), r.base.clone(), r.test.clone(), r.governor.clone());
-    key(a) == key(b)
+    let same = |x: fn(&RunSpec) -> &str| x(a) == x(b);
+    same(|r| &r.machine)
+        && same(|r| &r.workload)
+        && same(|r| &r.base)
+        && same(|r| &r.test)
+        && same(|r| &r.governor)
+        && a.seeds == b.seeds
 }
 
 /// Sets the published rows of `mails` beside what their runs gave.
@@ -249,17 +267,15 @@ fn reproduce_row(
     row: &PublishedRow,
     executed: Option<&Executed>,
 ) -> Result<ReproducedRow, ReproduceError> {
-    let ours = match executed {
-        Some(executed) => our_row(row, &executed.report)?,
-        None => None,
+    let (ours, spread) = match (&row.run, executed) {
+        (Some(run), Some(executed)) => our_row(row, run, &executed.report)?,
+        _ => (None, None),
     };
     let cells = cells(row, executed);
     let (hit, why) = verdict(row, cells, ours);
-    let terms = match (executed, ours) {
-        (Some(executed), Some(ours)) => {
-            terms::shares(&executed.without, &ours.metric.name, ours.change.improvement_pct)
-        }
-        _ => Vec::new(),
+    let (terms, features) = match (executed, ours) {
+        (Some(executed), Some(ours)) => split(executed, ours),
+        _ => Default::default(),
     };
     Ok(ReproducedRow {
         mail: mail.mail.clone(),
@@ -287,22 +303,39 @@ fn reproduce_row(
         hit,
         why,
         terms,
+        features,
+        spread,
         note: row.note.clone(),
     })
 }
 
-/// Our figures of a row; none if no pair of runs completed.
-fn our_row<'a>(row: &PublishedRow, report: &'a Report) -> Result<Option<&'a Row>, ReproduceError> {
+/// Our change by the terms and by the features that carry it, as far as that was asked for.
+fn split(executed: &Executed, ours: &Row) -> (Vec<TermShare>, Vec<Piece>) {
+    let metric = &ours.metric.name;
+    let terms = terms::shares(&executed.without, metric, ours.change.improvement_pct);
+    let pieces = executed.dissected.as_ref().map(|(dissection, results)| dissection.pieces(results, metric));
+    (terms, pieces.unwrap_or_default())
+}
+
+/// Our figures of a row, and their spread if it asks for that; none if no pair of runs completed.
+fn our_row<'a>(
+    row: &PublishedRow,
+    run: &RunSpec,
+    report: &'a Report,
+) -> Result<(Option<&'a Row>, Option<Spread>), ReproduceError> {
     let Some(Comparison { rows, .. }) = report.comparisons.first().filter(|c| !c.rows.is_empty()) else {
-        return Ok(None);
+        return Ok((None, None));
     };
-    let metric = row.run.as_ref().map(|r| r.metric.as_str()).unwrap_or_default();
-    let found = rows.iter().find(|r| r.metric.name == metric);
-    found.map(Some).ok_or_else(|| ReproduceError::NoMetric {
-        row: row.id.clone(),
-        metric: metric.into(),
-        workload: report.workload.clone(),
-    })
+    let find = |metric: &str| {
+        rows.iter().find(|r| r.metric.name == metric).ok_or_else(|| ReproduceError::NoMetric {
+            row: row.id.clone(),
+            metric: metric.into(),
+            workload: report.workload.clone(),
+        })
+    };
+    let ours = find(&run.metric)?;
+    let by = run.by.as_deref().map(find).transpose()?;
+    Ok((Some(ours), by.and_then(|by| Spread::of(ours, by))))
 }
 
 /// Cells the machine's file says it was fitted to.
@@ -336,16 +369,15 @@ fn change_kind(row: &PublishedRow, cells: Cells) -> Kind {
 
 fn check_cells(mail: &Mail, spec: &RunSpec, executed: &Executed) -> Result<(), ReproduceError> {
     let of_this_mail = |cell: &&str| cell.starts_with(&format!("{}/", mail.mail));
-    let known = |cell: &str| {
-        mail.rows.iter().any(|r| [format!("{}/base", r.id), format!("{}/test", r.id)].iter().any(|id| id == cell))
-    };
+    let ids = || mail.rows.iter().map(|r| &r.id).chain(&mail.aside);
+    let known = |cell: &str| ids().any(|id| [format!("{id}/base"), format!("{id}/test")].iter().any(|c| c == cell));
     match fitted_cells(executed).filter(of_this_mail).find(|cell| !known(cell)) {
         None => Ok(()),
         Some(cell) => Err(ReproduceError::UnknownCell {
             machine: spec.machine.clone(),
             cell: cell.into(),
             mail: mail.mail.clone(),
-            example: mail.rows.first().map(|r| format!("{}/base", r.id)).unwrap_or_default(),
+            example: ids().next().map(|id| format!("{id}/base")).unwrap_or_default(),
         }),
     }
 }

@@ -5,15 +5,18 @@ use std::io::Read;
 use std::path::Path;
 
 use crate::error::{suggest, MachineError};
-use crate::{file, Machine};
+use crate::{file, FreeCost, Machine};
 
 /// Name and text of each preset.
-const PRESETS: [(&str, &str); 5] = [
+const PRESETS: [(&str, &str); 8] = [
     ("hikey960", include_str!("../../../machines/hikey960.toml")),
     ("hikey", include_str!("../../../machines/hikey.toml")),
     ("rpi5", include_str!("../../../machines/rpi5.toml")),
     ("juno-r2", include_str!("../../../machines/juno-r2.toml")),
     ("epyc-7742-2p", include_str!("../../../machines/epyc-7742-2p.toml")),
+    ("synquacer", include_str!("../../../machines/synquacer.toml")),
+    ("synquacer-acpi", include_str!("../../../machines/synquacer-acpi.toml")),
+    ("thunderx2-224", include_str!("../../../machines/thunderx2-224.toml")),
 ];
 
 /// The names of the machines that come with the program.
@@ -87,13 +90,13 @@ impl Machine {
         file::write(self).0
     }
 
-    /// The text of a machine file with `costs.scale` fitted to a published cell; all else, comments too, is kept.
+    /// The text of a machine file with `figures` fitted to a published cell; all else, comments too, is kept.
     ///
     /// # Errors
     /// If the text describes no machine.
-    pub fn refitted(name: &str, text: &str, scale: f64, cell: &str) -> Result<String, MachineError> {
+    pub fn refitted(name: &str, text: &str, figures: &[(FreeCost, f64)], cell: &str) -> Result<String, MachineError> {
         Machine::from_toml(name, text)?;
-        Ok(file::refitted(text, scale, cell))
+        Ok(file::refitted(text, figures, cell))
     }
 
     /// Brings [`Machine::figures`] in line with the machine after changes in code: values are restated, sources kept,

@@ -71,11 +71,41 @@ fn epyc_has_every_distance_of_a_server() {
     assert_eq!(machine.type_of(0).smt_throughput, [1000, 1250]);
 }
 
+#[test]
+fn synquacer_is_two_machines_by_its_firmware() {
+    let (dt, acpi) = (preset("synquacer"), preset("synquacer-acpi"));
+    // The device tree says nothing of the L3: a pair's L2 is the last level. The PPTT does.
+    assert_eq!((dt.llcs.len(), dt.llcs[1].to_string()), (12, "2-3".into()));
+    assert_eq!((acpi.llcs.len(), acpi.clusters.len()), (1, 12));
+    assert_eq!([dt.distance(0, 1), dt.distance(0, 2)], [Distance::Llc, Distance::Node]);
+    assert_eq!([acpi.distance(0, 1), acpi.distance(0, 2)], [Distance::Cluster, Distance::Llc]);
+    // It is the same hardware: a line and an interrupt take as long.
+    for (in_dt, in_acpi) in [(Distance::Llc, Distance::Cluster), (Distance::Node, Distance::Llc)] {
+        let of = |m: &Machine, d: Distance| (m.costs.line_ns[d as usize], m.costs.ipi_ns[d as usize]);
+        assert_eq!(of(&dt, in_dt), of(&acpi, in_acpi));
+    }
+    let states = |m: &Machine| m.idle_states(0).iter().map(|s| s.exit_latency_ns / 1000).collect::<Vec<_>>();
+    // Without wakeup-latency-us the kernel takes entry + exit.
+    assert_eq!(states(&dt), [1, 1500, 1600]);
+    assert_eq!(states(&acpi), [1]);
+}
+
+#[test]
+fn thunderx2_has_four_threads_a_core_and_two_sockets() {
+    let machine = preset("thunderx2-224");
+    assert_eq!((machine.nr_cpus(), machine.cores.len(), machine.llcs.len()), (224, 56, 2));
+    assert_eq!(machine.cores[0].to_string(), "0,28,56,84");
+    assert_eq!(machine.llcs[1].to_string(), "112-223");
+    let to = |cpu| machine.distance(0, cpu);
+    assert_eq!([to(28), to(1), to(112)], [Distance::Smt, Distance::Llc, Distance::Remote]);
+    assert_eq!(machine.type_of(0).smt_throughput, [1000, 1450, 1650, 1800]);
+}
+
 /// Before the fit the parts of a pipe wakeup sum to the half of the published round trip that they split; the file's
 /// comments derive each part.
 #[test]
 fn the_split_of_a_pipe_wakeup_sums_to_the_published_half() {
-    for (name, half_ns) in [("hikey960", 3350.0), ("hikey", 10_500.0)] {
+    for (name, half_ns) in [("hikey960", 3350.0), ("hikey", 10_500.0), ("thunderx2-224", 4030.0)] {
         let mut machine = preset(name);
         machine.costs.rescale(1.0);
         use SoftCost::*;

@@ -6,7 +6,7 @@ use fairground_machine::{Distance, Machine};
 use fairground_workload::{Mark, Op, Workload};
 
 use crate::hist::Histogram;
-use crate::{DecisionKind, Event, EventKind, IdleStats, MigrateCause, Observer, Outcome, Scheduler, Time};
+use crate::{DecisionKind, Event, EventKind, IdleStats, MigrateCause, Observer, Outcome, Scheduler, TaskId, Time};
 
 /// Number of [`MigrateCause`]s.
 pub const NR_CAUSES: usize = MigrateCause::ALL.len();
@@ -99,6 +99,9 @@ pub struct RunMetrics {
     pub migrations_by_cause: [u64; NR_CAUSES],
     /// The same by distance.
     pub migrations_by_distance: [u64; Distance::COUNT],
+    /// Tasks made during the run, the window and what comes before it, by the distance of their first CPU to that of
+    /// who made them.
+    pub births_by_distance: [u64; Distance::COUNT],
     /// Waking until running.
     pub wakeup_latency: Delay,
     /// The same by core type.
@@ -124,6 +127,16 @@ pub struct RunMetrics {
 }
 
 impl RunMetrics {
+    /// Share of the tasks made during the run whose first CPU shares the last-level cache of who made them, percent; 0
+    /// without any.
+    pub fn births_near_pct(&self) -> f64 {
+        let near: u64 = self.births_by_distance[..=Distance::Llc as usize].iter().sum();
+        match self.births_by_distance.iter().sum::<u64>() {
+            0 => 0.0,
+            all => near as f64 / all as f64 * 100.0,
+        }
+    }
+
     /// Migrations of one cause.
     pub fn migrations_for(&self, cause: MigrateCause) -> u64 {
         self.migrations_by_cause[cause as usize]
@@ -156,6 +169,9 @@ pub struct MetricsObserver {
     warmup: Option<Time>,
     measuring: bool,
     now: Counts,
+    births: [u64; Distance::COUNT],
+    /// The task that has come into being and is about to be placed.
+    newborn: Option<TaskId>,
     /// As it stood at the last end mark.
     at_end: Option<Counts>,
 }
@@ -169,7 +185,21 @@ impl MetricsObserver {
             warmup: (!by_mark).then_some(workload.warmup_ns),
             measuring: false,
             now: Counts::default(),
+            births: [0; Distance::COUNT],
+            newborn: None,
             at_end: None,
+        }
+    }
+
+    /// Tasks are made before the window too, and where they are born may decide the whole run.
+    fn count_birth(&mut self, event: &Event) {
+        match event.kind {
+            EventKind::Fork { parent: Some(_), child } => self.newborn = Some(child),
+            EventKind::Decision(d) if d.kind == DecisionKind::Fork && self.newborn == Some(d.task) => {
+                self.births[self.machine.distance(event.cpu, d.chosen) as usize] += 1;
+                self.newborn = None;
+            }
+            _ => {}
         }
     }
 
@@ -188,6 +218,7 @@ impl MetricsObserver {
             migrations: c.migrations(),
             migrations_by_cause: c.by_cause,
             migrations_by_distance: c.by_distance,
+            births_by_distance: self.births,
             wakeup_latency: (&outcome.meters.all_wakeup_latencies()).into(),
             wakeup_latency_by_type: outcome.meters.wakeup_latency.iter().map(Delay::from).collect(),
             run_delay: (&outcome.meters.run_delay).into(),
@@ -272,6 +303,7 @@ impl Observer for MetricsObserver {
             self.warmup = None;
             self.measuring = true;
         }
+        self.count_birth(event);
         if let EventKind::Mark { mark, .. } = event.kind {
             self.mark(mark);
         } else if self.measuring {

@@ -527,3 +527,21 @@ fn reasons_come_right_before_their_decision_and_change_nothing() {
     assert_eq!(with, [1, 1, 1, 1]);
     assert_eq!(told(false), (vec![0, 0, 0, 0], hash), "nobody asks");
 }
+
+/// A task makes a child before the window begins; the rig's scheduler puts children on CPUs of their own.
+#[test]
+fn births_are_told_by_distance_whenever_they_happen() {
+    let child = Op::Spawn { spec: 1, count: 1, thread: true };
+    let parent = spec("parent", vec![ns(500), child, ns(1000), Op::Mark(Mark::Begin), ns(1000), Op::WaitChildren]);
+    let mut w = workload(vec![], vec![parent, spec("child", vec![ns(100)])]);
+    w.start.truncate(1);
+    let of = |m: fairground_machine::Machine| {
+        let mut metrics = MetricsObserver::new(std::sync::Arc::new(m.clone()), &w);
+        let mut engine = testing::engine(m, w.clone(), plain());
+        let outcome = engine.run(&mut [&mut metrics]).expect("the run ends well");
+        metrics.finish(&outcome, engine.scheduler())
+    };
+    let result = of(machine(2, 1));
+    assert_eq!(result.births_by_distance.iter().sum::<u64>(), 1, "the parent was there at time 0");
+    assert_eq!(result.births_near_pct(), 100.0);
+}

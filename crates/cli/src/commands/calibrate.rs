@@ -5,9 +5,10 @@ use std::io::Write as _;
 use std::path::Path;
 
 use clap::Args;
-use fairground_lab::calibrate::{self, Fit, Target};
+use fairground_lab::calibrate::{self, Fit, Job, Target};
 use fairground_lab::experiment::Plan;
-use fairground_machine::Machine;
+use fairground_lab::tables::number;
+use fairground_machine::{FreeCost, Machine};
 use miette::Diagnostic;
 use thiserror::Error;
 
@@ -17,15 +18,19 @@ use crate::error::{run_failed, End, Failure};
 use crate::output::{print, OutputFile};
 use crate::progress::Progress;
 
-/// Repeats the fit that a machine file records: turns costs.scale until our baseline gives the published one.
+/// Repeats the fits that a machine file records: turns costs until our baselines give the published ones.
 #[derive(Args)]
 pub struct Calibrate {
     /// A preset's name or a machine file
     machine: String,
-    /// The baseline cell to fit, instead of the one that the file records
+    /// The baseline cell to fit, instead of all that the file records
     #[arg(long)]
     cell: Option<String>,
-    /// Write the fitted figure into the machine file; all else in it stays
+    /// What to turn for it, e.g. costs.soft.fork; given several times, costs that keep their ratio [default: what the
+    /// file records for the cell, else costs.scale]
+    #[arg(long, value_name = "PATH", requires = "cell")]
+    figure: Vec<String>,
+    /// Write the fitted figures into the machine file; all else in it stays
     #[arg(long)]
     write: bool,
     /// Runs per step of the search: seeds 1 to N
@@ -47,40 +52,50 @@ impl Calibrate {
             return Err(NotAFile(self.machine).into());
         }
         let machine = Machine::find(&self.machine)?;
-        let target = calibrate::choose(&machine, self.cell.as_deref())?;
-        let run = &target.run;
+        let mut out = format!("machine    {}\n", machine.name);
+        for job in calibrate::choose(&machine, self.cell.as_deref(), &self.figure)? {
+            // Read again: a fit that was just written is part of the next one.
+            let machine = Machine::find(&self.machine)?;
+            let fit = self.fit(&job)?;
+            if self.write {
+                write_fit(&self.machine, &job.target, &fit)?;
+            }
+            out += &render(&machine, &job, &fit, self.seeds);
+        }
+        print(&out)?;
+        Ok(End::Done)
+    }
+
+    fn fit(&self, job: &Job) -> Result<Fit, Failure> {
+        let run = &job.target.run;
         let circumstances = Circumstances::with_governor(governor(&run.governor)?);
         let setup = circumstances.setup(&self.machine, &run.workload, std::slice::from_ref(&run.base))?;
         let seeds = (1..=self.seeds).collect();
         let plan = Plan { scheds: 1, seeds, jobs: self.jobs.count(), check_determinism: false };
         let progress = Progress::endless();
-        let fit = calibrate::fit(&setup, &plan, &target, &|| progress.step())?;
-        drop(progress);
-        if self.write {
-            write_fit(&self.machine, &target, fit)?;
-        }
-        print(&render(&machine, &target, fit, self.seeds))?;
-        Ok(End::Done)
+        Ok(calibrate::fit(&setup, &plan, job, &|| progress.step())?)
     }
 }
 
-fn render(machine: &Machine, target: &Target, fit: Fit, seeds: u64) -> String {
-    let mut out = format!("machine    {}\ncell       {}\n", machine.name, target.cell);
+fn render(machine: &Machine, job: &Job, fit: &Fit, seeds: u64) -> String {
+    let target = &job.target;
+    let mut out = format!("\ncell       {}\n", target.cell);
     let _ = writeln!(out, "published  {} {}", target.published, target.unit);
-    let _ = writeln!(
-        out,
-        "ours       {:.1} (mean of {seeds} seeds; {}, {})",
-        fit.ours, target.run.workload, target.run.base
-    );
-    let _ = writeln!(out, "recorded   scale = {}", machine.costs.scale);
-    let _ = writeln!(out, "fitted     scale = {}", fit.scale);
+    let (workload, base) = (&target.run.workload, &target.run.base);
+    let _ = writeln!(out, "ours       {} (mean of {seeds} seeds; {workload}, {base})", number(fit.ours));
+    let words = |value: &dyn Fn(FreeCost, f64) -> f64| {
+        let figure = |(free, fitted): &(FreeCost, f64)| format!("{free} = {}", value(*free, *fitted));
+        fit.figures.iter().map(figure).collect::<Vec<_>>().join(", ")
+    };
+    let _ = writeln!(out, "recorded   {}", words(&|free, _| machine.costs.stated(free)));
+    let _ = writeln!(out, "fitted     {}", words(&|_, fitted| fitted));
     out
 }
 
-fn write_fit(path: &str, target: &Target, fit: Fit) -> Result<(), Failure> {
+fn write_fit(path: &str, target: &Target, fit: &Fit) -> Result<(), Failure> {
     let text = std::fs::read_to_string(path).map_err(|e| run_failed(format!("cannot read {path}: {e}")))?;
     let cell = format!("{} = {} {}", target.cell, target.published, target.unit);
-    let text = Machine::refitted(path, &text, fit.scale, &cell)?;
+    let text = Machine::refitted(path, &text, &fit.figures, &cell)?;
     let mut file = OutputFile::create(Path::new(path))?;
     file.write_all(text.as_bytes()).map_err(|e| run_failed(format!("cannot write {path}: {e}")))?;
     file.finish()

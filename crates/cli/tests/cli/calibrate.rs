@@ -45,5 +45,20 @@ fn a_fit_out_of_reach_says_so() {
     std::fs::write(&path, text.replace("probe = { ns = ", "probe = { ns = 900")).expect("written");
     let ran = fairground(&format!("calibrate {} --seeds 1", path.display()));
     assert_eq!(ran.code, 2, "{}", ran.stderr);
-    assert!(ran.stderr.contains("no scale gives"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("no value of costs.scale gives"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_figure_of_its_own_is_fitted_to_a_cell() {
+    refuses("calibrate hikey --figure costs.soft.fork", &["--cell"]);
+    refuses(
+        "calibrate hikey960 --cell 000/hikey960/sched-pipe/ops_per_sec/base --figure costs.soft.fork",
+        &["hikey960 would have 2 fitted figures and has 2 baseline cells"],
+    );
+    let out = succeeds(
+        "calibrate hikey --seeds 1 --cell 000/hikey/sched-pipe/ops_per_sec/base \
+         --figure costs.soft.pipe_write --figure costs.soft.pipe_read",
+    );
+    let fitted = out.lines().find(|l| l.starts_with("fitted")).expect("a line");
+    assert!(fitted.contains("costs.soft.pipe_write = ") && fitted.contains(", costs.soft.pipe_read = "), "{out}");
 }

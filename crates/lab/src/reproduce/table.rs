@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use comfy_table::{presets, CellAlignment, Table};
 
-use super::{Kind, ReproducedRow, Reproduction};
+use super::{Kind, ReproducedRow, Reproduction, RunKind, Side};
+use crate::dissect::Points;
 use crate::tables::{finish, number, percent};
 use crate::terms::TERMS;
 
@@ -30,7 +31,9 @@ pub fn render(result: &Reproduction) -> String {
     }
     let mut out = finish(&mut table);
     reasons(&mut out, result);
+    spreads(&mut out, result);
     term_shares(&mut out, result);
+    feature_pieces(&mut out, result);
     totals(&mut out, result);
     out
 }
@@ -56,6 +59,80 @@ fn term_shares(out: &mut String, result: &Reproduction) {
     for t in &TERMS {
         let _ = writeln!(out, "{:<10} {}", t.name, t.meaning);
     }
+}
+
+/// How often each kind of run occurs, of the rows that have kinds.
+fn spreads(out: &mut String, result: &Reproduction) {
+    for row in &result.rows {
+        let Some(spread) = &row.spread else { continue };
+        let _ = writeln!(out, "\n{}: runs by {}", row.id, spread.by);
+        for (name, side) in [("base", &spread.base), ("test", &spread.test)] {
+            let _ = writeln!(out, "    {name}  {}", side_words(side));
+        }
+    }
+}
+
+fn side_words(side: &Side) -> String {
+    let kind =
+        |k: &RunKind| format!("{} in {} runs ({:.0} %), mean {}", number(k.value), k.n, k.share_pct, number(k.mean));
+    let kinds: Vec<_> = side.kinds.iter().map(kind).collect();
+    let quartiles = side.quartiles.map(number).join(" ");
+    format!("{}; least, quartiles, greatest {quartiles}", kinds.join("; "))
+}
+
+/// What each feature adds and carries, of the rows that were taken apart.
+fn feature_pieces(out: &mut String, result: &Reproduction) {
+    let mut split = result.rows.iter().filter(|r| !r.features.is_empty()).peekable();
+    if split.peek().is_none() {
+        return;
+    }
+    out.push_str(
+        "\nsplit by feature: added one after another, and left out one at a time with what needs it; * where the 95 % \
+         interval excludes zero\n",
+    );
+    for row in split {
+        let _ = writeln!(out, "{}: {}", row.id, percent(row.ours.as_ref().and_then(|o| o.improvement_pct)));
+        for p in &row.features {
+            let along = if p.along.is_empty() { String::new() } else { format!("(along: {})", p.along.join(" ")) };
+            let (with, without) = (percent(p.with_pct), percent(p.without_pct));
+            let (adds, carries) = (points(p.adds), points(p.carries));
+            let line = format!(
+                "    with {:<16} {with:>9}  adds {adds:<28}  without {without:>9}  carries {carries:<28} {along}",
+                p.feature
+            );
+            let _ = writeln!(out, "{}", line.trim_end());
+        }
+    }
+    movers(out, result);
+}
+
+/// Which feature moves which row: those whose added points are beyond chance.
+fn movers(out: &mut String, result: &Reproduction) {
+    let mut features: Vec<&str> = Vec::new();
+    let pieces = || result.rows.iter().flat_map(|row| row.features.iter().map(move |piece| (row, piece)));
+    for (_, piece) in pieces() {
+        if !features.contains(&piece.feature) {
+            features.push(piece.feature);
+        }
+    }
+    out.push_str("\nrows that a feature moves, added to those before it:\n");
+    for feature in features {
+        let moved = pieces().filter(|(_, p)| p.feature == feature).filter_map(|(row, p)| {
+            let adds = p.adds.filter(|adds| adds.significant)?;
+            Some(format!("{} {:+.2}", row.id, adds.mean))
+        });
+        let moved: Vec<String> = moved.collect();
+        let words = if moved.is_empty() { "none".into() } else { moved.join(", ") };
+        let _ = writeln!(out, "    {feature:<16} {words}");
+    }
+}
+
+/// Points with their interval; a star where that excludes zero.
+fn points(points: Option<Points>) -> String {
+    let Some(p) = points else { return "-".into() };
+    let star = if p.significant { " *" } else { "" };
+    let interval = p.ci95.map_or(String::new(), |[lo, hi]| format!(" [{lo:+.2}, {hi:+.2}]"));
+    format!("{:+.2}{interval}{star}", p.mean)
 }
 
 fn published(row: &ReproducedRow) -> [String; 8] {

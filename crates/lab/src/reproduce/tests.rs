@@ -17,7 +17,7 @@ fn executed(ops: [f64; 2], migrations: [f64; 2], seeds: usize, sources: Vec<Sour
         notes: vec!["partition: 0-3".into()],
         failures: vec![],
     };
-    Executed { report, sources, without: vec![] }
+    Executed { report, sources, without: vec![], dissected: None }
 }
 
 fn reproduce_000(hikey960: Executed, hikey: Executed) -> Result<Reproduction, ReproduceError> {
@@ -137,4 +137,56 @@ fn every_row_has_the_keys_of_the_contract() {
         }
     }
     insta::assert_snapshot!(crate::reproduce::render(&result));
+}
+
+/// Mail 000 with `hikey960` as given, and its run taken apart or told apart by where it started.
+fn shown(change: impl FnOnce(&mut Mail, &mut Executed)) -> Result<Reproduction, ReproduceError> {
+    let mut mail = Mail::find("000").unwrap();
+    mail.keep(&["hikey960/sched-pipe/ops_per_sec".to_string()]);
+    let mut run = executed([149_313.0, 182_000.0], [4.0, 2.0], 8, vec![]);
+    change(&mut mail, &mut run);
+    let runs = runs_of(&mail);
+    assert_eq!(runs.len(), 1);
+    let spec = runs.into_iter().next().unwrap();
+    reproduce(&[mail], &[(spec, run)])
+}
+
+#[test]
+fn a_row_that_is_left_out_may_still_have_been_fitted() {
+    let fitted = |cell: &str| vec![Source::Fitted(cell.into())];
+    let result = shown(|_, run| run.sources = fitted("000/hikey/sched-pipe/ops_per_sec/base")).unwrap();
+    assert_eq!((result.rows.len(), result.rows[0].cells.base), (1, Kind::Predicted));
+    let result = shown(|_, run| run.sources = fitted("000/hikey960/sched-pipe/ops_per_sec/base")).unwrap();
+    assert_eq!(result.rows[0].cells.base, Kind::Fitted);
+}
+
+#[test]
+fn runs_that_fall_into_kinds_are_counted() {
+    let by = |metric: &'static str| shown(|mail, _| mail.rows[0].run.as_mut().unwrap().by = Some(metric.into()));
+    let text = crate::reproduce::render(&by("migrations").unwrap());
+    assert!(text.contains("ops_per_sec: runs by migrations\n    base  4 in 8 runs (100 %), mean 149313;"), "{text}");
+    assert!(matches!(by("start"), Err(ReproduceError::NoMetric { metric, .. }) if metric == "start"));
+}
+
+#[test]
+fn a_row_taken_apart_says_which_feature_moves_it() {
+    use crate::experiment::RunReport;
+    use crate::metric::Reading;
+    let result = shown(|_, run| {
+        let of = |text: &str| fairground_fair::Features::parse(text).unwrap();
+        let (base, test) = (of("v5.9"), of("v5.9+asym-prev-first-wa-prev-idle"));
+        let dissection = Dissection::of(&base, &test, &Default::default()).unwrap();
+        let row = |better| Metric { name: "ops_per_sec".into(), unit: "".into(), better, meaning: "".into() };
+        let report = |value: f64| {
+            let readings = vec![Reading { metric: row(Better::Higher), value }];
+            Ok(RunReport { readings, hash: 0, notes: vec![] })
+        };
+        let results = dissection.scheds.iter().enumerate().map(|(i, _)| vec![report(100.0 + 20.0 * i as f64); 8]);
+        run.dissected = Some((dissection.clone(), results.collect()));
+    })
+    .unwrap();
+    assert_eq!(result.rows[0].features.len(), 1);
+    let text = crate::reproduce::render(&result);
+    assert!(text.contains("asym-prev-first  000/hikey960/sched-pipe/ops_per_sec +20.00"), "{text}");
+    assert!(text.contains("adds +20.00 [+20.00, +20.00] *"), "{text}");
 }

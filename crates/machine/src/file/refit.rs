@@ -1,36 +1,76 @@
-//! Writing a fitted figure into the text of a machine file.
+//! Writing fitted figures into the text of a machine file.
 
-use toml_edit::{value, DocumentMut, InlineTable, Item, Table};
+use toml_edit::{DocumentMut, InlineTable, Item, Table, Value};
 
-/// `text` with `costs.scale` fitted to `cell`; everything else stays to the letter. Text that is no TOML is returned
-/// as it is.
-pub(crate) fn refitted(text: &str, scale: f64, cell: &str) -> String {
+use crate::FreeCost;
+
+/// `text` with `figures` of `[costs]` fitted to `cell`; everything else stays to the letter. Text that is no TOML is
+/// returned as it is.
+pub(crate) fn refitted(text: &str, figures: &[(FreeCost, f64)], cell: &str) -> String {
     let Ok(mut document) = text.parse::<DocumentMut>() else { return text.into() };
-    let mut figure = InlineTable::new();
-    figure.insert("factor", scale.into());
-    figure.insert("source", format!("fitted: {cell}").into());
-    let costs = document.entry("costs").or_insert(Item::Table(Table::new()));
-    costs["scale"] = value(figure);
+    for (free, value) in figures {
+        let costs = document.entry("costs").or_insert(Item::Table(Table::new()));
+        let (item, unit, value) = match free {
+            FreeCost::Scale => (&mut costs["scale"], "factor", Value::from(*value)),
+            FreeCost::Soft(kind) => (&mut costs["soft"][kind.name()], "ns", whole_or_not(*value)),
+        };
+        let mut figure = InlineTable::new();
+        figure.insert(unit, value);
+        figure.insert("source", format!("fitted: {cell}").into());
+        *item = toml_edit::value(figure);
+    }
     document.to_string()
+}
+
+/// A number without a point where it needs none.
+fn whole_or_not(number: f64) -> Value {
+    if number == number.trunc() {
+        Value::from(number as i64)
+    } else {
+        Value::from(number)
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::{Machine, Source};
+    use crate::{FreeCost, Machine, SoftCost, Source};
+
+    fn changed<'a>(old: &'a str, new: &'a str) -> Vec<&'a str> {
+        assert_eq!(old.lines().count(), new.lines().count());
+        old.lines().zip(new.lines()).filter(|(a, b)| a != b).map(|(_, b)| b).collect()
+    }
 
     #[test]
     fn a_fit_touches_the_scale_and_nothing_else() {
         let text = crate::preset_text("hikey960").unwrap();
-        let new = Machine::refitted("x.toml", text, 0.75, "000/cell/base and more words").unwrap();
-        let differing: Vec<_> = text.lines().zip(new.lines()).filter(|(a, b)| a != b).collect();
-        assert_eq!(differing.len(), 1);
-        assert!(differing[0]
-            .1
-            .starts_with("scale = { factor = 0.75, source = \"fitted: 000/cell/base and more words\" }"));
+        let cell = "000/cell/base and more words";
+        let new = Machine::refitted("x.toml", text, &[(FreeCost::Scale, 0.75)], cell).unwrap();
+        let lines = changed(text, &new);
+        assert_eq!(lines.len(), 1);
+        assert!(
+            lines[0].starts_with("scale = { factor = 0.75, source = \"fitted: 000/cell/base and more words\" }"),
+            "{lines:?}"
+        );
         let machine = Machine::from_toml("x.toml", &new).unwrap();
         assert_eq!(machine.costs.scale, 0.75);
         let scale = machine.figures.iter().find(|f| f.path == "costs.scale").unwrap();
-        assert_eq!(scale.source, Source::Fitted("000/cell/base and more words".into()));
+        assert_eq!(scale.source, Source::Fitted(cell.into()));
+    }
+
+    #[test]
+    fn costs_that_share_a_cell_are_written_together() {
+        let text = crate::preset_text("hikey").unwrap();
+        let [send, recv] = [SoftCost::SockSend, SoftCost::SockRecv].map(FreeCost::Soft);
+        let new = Machine::refitted("x.toml", text, &[(send, 4096.0), (recv, 3351.5)], "002/cell/base").unwrap();
+        assert_eq!(
+            changed(text, &new),
+            [
+                "sock_send = { ns = 4096, source = \"fitted: 002/cell/base\" }",
+                "sock_recv = { ns = 3351.5, source = \"fitted: 002/cell/base\" }",
+            ]
+        );
+        let costs = Machine::from_toml("x.toml", &new).unwrap().costs;
+        assert_eq!((costs.stated(send), costs.stated(recv)), (4096.0, 3351.5));
     }
 
     #[test]

@@ -1,0 +1,370 @@
+//! Which of its features carries a change: base against test, with the features that part them added one after another
+//! and left out one at a time.
+//!
+//! **Added.** The features come in the table's order, each as soon as what it needs is there. What a step *adds* is the
+//! difference to the step before; all steps together are the whole change.
+//!
+//! **Left out.** Everything but one feature, and but those that need it: by the rules of [`Features`], and by what the
+//! mail says of its patches ([`crate::published::Mail::based_on`]). What a feature *carries* is the whole change less
+//! that without it. Added and carried differ where features act on each other.
+//!
+//! Points are percent of the base's mean, positive = better; intervals are those of [`crate::stats`], paired over the
+//! seeds that every scheduler completed.
+
+use std::collections::BTreeMap;
+
+use fairground_fair::{features, FairError, Features};
+use miette::Diagnostic;
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::experiment::{Results, RunReport};
+use crate::metric::Better;
+use crate::stats::Change;
+
+/// What to run to take a change apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dissection {
+    /// Schedulers, each once; the first is the base.
+    pub scheds: Vec<String>,
+    /// Place of the test in `scheds`.
+    pub test: usize,
+    steps: Vec<Step>,
+}
+
+/// One feature.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Step {
+    feature: &'static str,
+    /// Place in the schedulers of it with those before.
+    added: usize,
+    /// Place in the schedulers of all without it and `along`.
+    left_out: usize,
+    along: Vec<&'static str>,
+}
+
+/// Why a change cannot be taken apart.
+#[derive(Debug, Error, Diagnostic)]
+pub enum DissectError {
+    /// A kernel.
+    #[error("{0} has no features that could be taken apart")]
+    #[diagnostic(help("only rows of which both schedulers are fair: can be"))]
+    NoFeatures(String),
+    /// A mail names a feature that is none.
+    #[error("published rows: no feature {0:?}")]
+    Unknown(String),
+    /// The base and the test are at odds.
+    #[error("of what parts {base} from {test}, {feature} cannot stand alone: {cause}")]
+    Stuck {
+        /// Base.
+        base: String,
+        /// Test.
+        test: String,
+        /// The first that does not fit.
+        feature: &'static str,
+        /// Why.
+        cause: Box<FairError>,
+    },
+}
+
+/// What one feature does to a metric.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Piece {
+    /// The feature, as in `fairground feature list`.
+    pub feature: &'static str,
+    /// The change with it and those before it, percent of base.
+    pub with_pct: Option<f64>,
+    /// What it adds to those before it.
+    pub adds: Option<Points>,
+    /// What is left out along with it, because it needs it.
+    pub along: Vec<&'static str>,
+    /// The change with all but it and those.
+    pub without_pct: Option<f64>,
+    /// The whole change less that.
+    pub carries: Option<Points>,
+}
+
+/// A difference of two changes, percentage points of the base's mean.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Points {
+    /// Mean.
+    pub mean: f64,
+    /// 95 % interval; none below two seeds.
+    pub ci95: Option<[f64; 2]>,
+    /// The interval excludes zero.
+    pub significant: bool,
+}
+
+impl Dissection {
+    /// The schedulers between `base` and `test`. `based_on`: features by name, with those that they need beside what the
+    /// rules of [`Features`] say.
+    ///
+    /// # Errors
+    /// If no order of the features works, or `based_on` names what is no feature.
+    pub fn of(
+        base: &Features,
+        test: &Features,
+        based_on: &BTreeMap<String, Vec<String>>,
+    ) -> Result<Dissection, DissectError> {
+        let parts = Parts { base, test, based_on: read_based_on(based_on)? };
+        let order = parts.order()?;
+        let mut scheds = vec![base.to_string()];
+        let mut place = |set: &Features| {
+            let name = set.to_string();
+            scheds.iter().position(|known| *known == name).unwrap_or_else(|| {
+                scheds.push(name);
+                scheds.len() - 1
+            })
+        };
+        let added: Vec<usize> = order.iter().map(|(_, with)| place(with)).collect();
+        let last = added.last().copied().unwrap_or(0);
+        let ids: Vec<usize> = order.iter().map(|(id, _)| *id).collect();
+        let steps = ids
+            .iter()
+            .zip(added)
+            .map(|(id, added)| {
+                let (along, rest) = parts.without(*id, &ids);
+                Step { feature: name_of(*id), added, left_out: place(&rest), along }
+            })
+            .collect();
+        // The last step is the test, which may start from another preset.
+        scheds[last] = test.to_string();
+        Ok(Dissection { scheds, test: last, steps })
+    }
+
+    /// What each feature does to `metric`. `results`: of all its schedulers, same seeds.
+    pub fn pieces(&self, results: &Results, metric: &str) -> Vec<Piece> {
+        let columns = Columns::of(results, metric);
+        let change = |sched| columns.points(0, sched).map(|p| p.mean);
+        let mut before = 0;
+        self.steps
+            .iter()
+            .map(|step| {
+                let from = std::mem::replace(&mut before, step.added);
+                Piece {
+                    feature: step.feature,
+                    with_pct: change(step.added),
+                    adds: columns.points(from, step.added),
+                    along: step.along.clone(),
+                    without_pct: change(step.left_out),
+                    carries: columns.points(step.left_out, self.test),
+                }
+            })
+            .collect()
+    }
+}
+
+fn name_of(id: usize) -> &'static str {
+    features()[id].name
+}
+
+fn read_based_on(based_on: &BTreeMap<String, Vec<String>>) -> Result<Vec<(usize, usize)>, DissectError> {
+    let find = |name: &String| {
+        features().iter().position(|f| f.name == name).ok_or_else(|| DissectError::Unknown(name.clone()))
+    };
+    let pairs = based_on.iter().flat_map(|(feature, others)| others.iter().map(move |other| (feature, other)));
+    pairs.map(|(feature, other)| Ok((find(feature)?, find(other)?))).collect()
+}
+
+/// The two ends, and (feature, what it is based on).
+struct Parts<'a> {
+    base: &'a Features,
+    test: &'a Features,
+    based_on: Vec<(usize, usize)>,
+}
+
+impl Parts<'_> {
+    /// What parts test from base: each feature with the set that it and those before it make.
+    fn order(&self) -> Result<Vec<(usize, Features)>, DissectError> {
+        let mut left = self.test.differing(self.base);
+        let mut taken = Vec::new();
+        let mut order = Vec::new();
+        while let Some(first) = left.first() {
+            let stuck = |cause| DissectError::Stuck {
+                base: self.base.to_string(),
+                test: self.test.to_string(),
+                feature: name_of(*first),
+                cause: Box::new(cause),
+            };
+            let with = |id: &usize| self.base.with_values_of(&[&taken[..], &[*id]].concat(), self.test);
+            let ready = left.iter().position(|id| with(id).is_ok()).unwrap_or(0);
+            let set = with(&left[ready]).map_err(stuck)?;
+            let id = left.remove(ready);
+            taken.push(id);
+            order.push((id, set));
+        }
+        Ok(order)
+    }
+
+    /// Test without feature `id` and those of `ids` that need it; what goes along, and the set that is left. Where the
+    /// base itself stands against that, everything goes.
+    fn without(&self, id: usize, ids: &[usize]) -> (Vec<&'static str>, Features) {
+        let mut out = vec![id];
+        loop {
+            let kept: Vec<usize> = ids.iter().copied().filter(|i| !out.contains(i)).collect();
+            let orphan = self.based_on.iter().find(|(f, other)| kept.contains(f) && out.contains(other));
+            let next = match (orphan, self.base.with_values_of(&kept, self.test)) {
+                (Some((feature, _)), _) => Some(*feature),
+                (None, Ok(rest)) => {
+                    let along = ids.iter().filter(|i| **i != id && out.contains(i));
+                    return (along.map(|i| name_of(*i)).collect(), rest);
+                }
+                // The feature that complains; one of the base's own cannot be helped but by taking nothing.
+                (None, Err(error)) => complainant(&error).filter(|f| kept.contains(f)).or(kept.last().copied()),
+            };
+            match next {
+                Some(feature) => out.push(feature),
+                None => return (Vec::new(), self.base.clone()),
+            }
+        }
+    }
+}
+
+/// The feature that a conflict is about; what it says may have a value behind it.
+fn complainant(error: &FairError) -> Option<usize> {
+    let FairError::Conflict { feature, .. } = error else { return None };
+    let name = feature.split('=').next().unwrap_or(feature);
+    features().iter().position(|f| f.name == name)
+}
+
+/// A metric by scheduler, of the seeds that all schedulers completed.
+struct Columns {
+    by_sched: Vec<Vec<f64>>,
+    better: Option<Better>,
+}
+
+impl Columns {
+    fn of(results: &Results, metric: &str) -> Columns {
+        let seeds = results.first().map_or(0, Vec::len);
+        let done: Vec<usize> = (0..seeds).filter(|s| results.iter().all(|runs| runs[*s].is_ok())).collect();
+        let reading = |run: &RunReport| run.readings.iter().find(|r| r.metric.name == metric).cloned();
+        let column = |runs: &Vec<Result<RunReport, String>>| {
+            let values = done.iter().filter_map(|s| reading(runs[*s].as_ref().ok()?));
+            values.map(|r| r.value).collect()
+        };
+        let first = results.iter().flatten().flatten().find_map(reading);
+        Columns { by_sched: results.iter().map(column).collect(), better: first.map(|r| r.metric.better) }
+    }
+
+    /// What `to` has over `from`.
+    fn points(&self, from: usize, to: usize) -> Option<Points> {
+        let better = self.better?;
+        let (from, to) = (&self.by_sched[from], &self.by_sched[to]);
+        let base = &self.by_sched[0];
+        let mean = base.iter().sum::<f64>() / base.len() as f64;
+        if base.is_empty() || mean == 0.0 {
+            return None;
+        }
+        let change = Change::of(from, to, better);
+        let points = |diff: f64| better.sign() * diff / mean.abs() * 100.0 + 0.0;
+        let ci95 = change.diff_ci95.map(|[a, b]| [points(a), points(b)]);
+        Some(Points {
+            mean: points(change.diff),
+            ci95: ci95.map(|[a, b]| if a <= b { [a, b] } else { [b, a] }),
+            significant: change.significant,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metric::{Metric, Reading};
+
+    fn features_of(text: &str) -> Features {
+        Features::parse(text).expect("features")
+    }
+
+    /// Patches 09 to 11 of mail 002; 10 and 11 need 09.
+    fn dissected(based_on: &[(&str, &[&str])]) -> Dissection {
+        let based_on = based_on.iter().map(|(f, on)| (f.to_string(), on.iter().map(|o| o.to_string()).collect()));
+        let (base, test) = (features_of("v5.4"), features_of("v5.4+lb-p09+lb-p10+lb-p11"));
+        Dissection::of(&base, &test, &based_on.collect()).expect("a dissection")
+    }
+
+    #[test]
+    fn features_are_added_in_order_and_left_out_with_what_needs_them() {
+        let d = dissected(&[]);
+        assert_eq!(
+            d.scheds,
+            [
+                "fair:v5.4",
+                "fair:v5.4+lb-p09",
+                "fair:v5.4+lb-p09+lb-p10",
+                "fair:v5.4+lb-p09+lb-p10+lb-p11",
+                "fair:v5.4+lb-p09+lb-p11",
+            ]
+        );
+        let steps: Vec<_> = d.steps.iter().map(|s| (s.feature, s.added, s.left_out, s.along.join(" "))).collect();
+        let expected = [("lb-p09", 1, 0, "lb-p10 lb-p11"), ("lb-p10", 2, 4, ""), ("lb-p11", 3, 2, "")];
+        assert_eq!(steps, expected.map(|(f, a, l, along)| (f, a, l, along.to_string())));
+        assert_eq!(d.test, 3);
+    }
+
+    #[test]
+    fn what_the_mail_says_of_its_patches_counts_too() {
+        let d = dissected(&[("lb-p11", &["lb-p10"])]);
+        let p10 = &d.steps[1];
+        assert_eq!((p10.along.as_slice(), d.scheds[p10.left_out].as_str()), (&["lb-p11"][..], "fair:v5.4+lb-p09"));
+    }
+
+    #[test]
+    fn what_is_no_feature_is_named() {
+        let v54 = features_of("v5.4");
+        let based_on = BTreeMap::from([("lb-p11".to_string(), vec!["lb-p12".to_string()])]);
+        let error = Dissection::of(&v54, &v54, &based_on).unwrap_err();
+        assert_eq!(error.to_string(), "published rows: no feature \"lb-p12\"");
+    }
+
+    #[test]
+    fn a_change_of_one_feature_is_that_feature() {
+        let d = Dissection::of(&features_of("v5.9"), &features_of("v5.9+asym-prev-first"), &BTreeMap::new()).unwrap();
+        assert_eq!(d.scheds, ["fair:v5.9", "fair:v5.9+asym-prev-first"]);
+        assert_eq!((d.steps[0].added, d.steps[0].left_out), (1, 0));
+    }
+
+    #[test]
+    fn a_feature_that_needs_a_later_one_waits_for_it() {
+        // Both cls-select=landed and what it needs change; the table has asym-prev-first first and sis-merged last.
+        let (base, test) = (features_of("v5.9+cls-domain"), features_of("v6.7"));
+        let d = Dissection::of(&base, &test, &BTreeMap::new()).unwrap();
+        let at = |name: &str| d.steps.iter().position(|s| s.feature == name).expect("a step");
+        assert!(at("cls-select") > at("sis-merged"));
+        assert_eq!(d.scheds[d.test], "fair:v6.7");
+    }
+
+    /// Elapsed seconds by scheduler, seeds apart by their number.
+    fn results(elapsed: &[f64], seeds: usize) -> Results {
+        let run = |seconds: f64, seed: usize| {
+            let metric =
+                Metric { name: "elapsed_s".into(), unit: "s".into(), better: Better::Lower, meaning: String::new() };
+            let value = seconds + seed as f64;
+            Ok(RunReport { readings: vec![Reading { metric, value }], hash: 0, notes: vec![] })
+        };
+        elapsed.iter().map(|s| (0..seeds).map(|seed| run(*s, seed)).collect()).collect()
+    }
+
+    #[test]
+    fn pieces_are_points_of_the_base_and_the_added_ones_sum_to_the_whole() {
+        // base 99.5 + 0.5 on average 100; 09 saves 2, 10 costs 1, 11 saves 8; without 10 it is 88.
+        let pieces = dissected(&[]).pieces(&results(&[99.5, 97.5, 98.5, 90.5, 87.5], 2), "elapsed_s");
+        let adds: Vec<f64> = pieces.iter().map(|p| p.adds.unwrap().mean).collect();
+        assert_eq!(adds, [2.0, -1.0, 8.0]);
+        let carries: Vec<f64> = pieces.iter().map(|p| p.carries.unwrap().mean).collect();
+        assert_eq!(carries, [9.0, -3.0, 8.0]);
+        assert_eq!(pieces[1].without_pct, Some(12.0));
+        let p11 = pieces[2].adds.unwrap();
+        assert_eq!((p11.ci95, p11.significant), (Some([8.0, 8.0]), true));
+    }
+
+    #[test]
+    fn a_seed_that_one_scheduler_failed_counts_for_none() {
+        let mut results = results(&[99.0, 97.0, 98.0, 90.0, 87.0], 3);
+        results[4][1] = Err("lost".into());
+        // Seeds 0 and 2 are left: the base's mean is 100.
+        let pieces = dissected(&[]).pieces(&results, "elapsed_s");
+        assert_eq!(pieces[0].adds.unwrap().mean, 2.0);
+        results.iter_mut().for_each(|runs| runs.iter_mut().for_each(|r| *r = Err("lost".into())));
+        assert_eq!(dissected(&[]).pieces(&results, "elapsed_s")[0].adds, None);
+    }
+}

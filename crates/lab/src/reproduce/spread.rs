@@ -1,0 +1,105 @@
+//! A row whose runs fall into kinds: how often each occurs, and what it gives.
+
+use serde::Serialize;
+
+use crate::comparison::Row;
+
+/// The runs of a row told apart by another metric of theirs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Spread {
+    /// The metric that tells them apart.
+    pub by: String,
+    /// Of the base's runs.
+    pub base: Side,
+    /// Of the test's.
+    pub test: Side,
+}
+
+/// One column.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Side {
+    /// Least, quartiles and greatest of the row's metric over the seeds: values that occurred.
+    pub quartiles: [f64; 5],
+    /// By values of the other metric, rising.
+    pub kinds: Vec<RunKind>,
+}
+
+/// Runs that share a value.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct RunKind {
+    /// The value.
+    pub value: f64,
+    /// Runs that have it.
+    pub n: usize,
+    /// Their share, percent.
+    pub share_pct: f64,
+    /// Mean of the row's metric over them.
+    pub mean: f64,
+}
+
+impl Spread {
+    /// Of `row` by `by`, same runs in both; none without runs.
+    pub fn of(row: &Row, by: &Row) -> Option<Spread> {
+        Some(Spread {
+            by: by.metric.name.clone(),
+            base: Side::of(&row.base, &by.base)?,
+            test: Side::of(&row.test, &by.test)?,
+        })
+    }
+}
+
+impl Side {
+    fn of(values: &[f64], by: &[f64]) -> Option<Side> {
+        let mut seen = by.to_vec();
+        seen.sort_by(f64::total_cmp);
+        seen.dedup();
+        let kind = |value: f64| {
+            let of_kind: Vec<f64> = values.iter().zip(by).filter(|(_, b)| **b == value).map(|(v, _)| *v).collect();
+            let n = of_kind.len();
+            let share_pct = n as f64 / values.len() as f64 * 100.0;
+            RunKind { value, n, share_pct, mean: of_kind.iter().sum::<f64>() / n as f64 }
+        };
+        Some(Side { quartiles: quartiles(values)?, kinds: seen.into_iter().map(kind).collect() })
+    }
+}
+
+/// Least, quartiles and greatest: at each quarter of the sorted column the nearest value, the lower of two.
+fn quartiles(values: &[f64]) -> Option<[f64; 5]> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let last = sorted.len().checked_sub(1)?;
+    Some([0, 1, 2, 3, 4].map(|quarter| sorted[(last * quarter + 1) / 4]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metric::{Better, Metric};
+
+    #[test]
+    fn runs_are_told_apart_by_where_they_started() {
+        let metric =
+            |name: &str| Metric { name: name.into(), unit: String::new(), better: Better::Lower, meaning: "".into() };
+        let cost = Row::new(metric("p90"), vec![40.0, 60.0, 42.0, 62.0, 61.0], vec![40.0; 5]);
+        let start = Row::new(metric("distance"), vec![2.0, 4.0, 2.0, 4.0, 4.0], vec![2.0; 5]);
+        let spread = Spread::of(&cost, &start).unwrap();
+        assert_eq!(
+            spread.base.kinds,
+            [
+                RunKind { value: 2.0, n: 2, share_pct: 40.0, mean: 41.0 },
+                RunKind { value: 4.0, n: 3, share_pct: 60.0, mean: 61.0 }
+            ]
+        );
+        assert_eq!(spread.base.quartiles, [40.0, 42.0, 60.0, 61.0, 62.0]);
+        assert_eq!(spread.test.kinds, [RunKind { value: 2.0, n: 5, share_pct: 100.0, mean: 40.0 }]);
+    }
+
+    #[test]
+    fn quartiles_are_values_that_occurred() {
+        assert_eq!(quartiles(&[]), None);
+        assert_eq!(quartiles(&[7.0]), Some([7.0; 5]));
+        assert_eq!(quartiles(&[2.0, 1.0]), Some([1.0, 1.0, 1.0, 2.0, 2.0]));
+        let eight: Vec<f64> = (0..8).map(f64::from).collect();
+        assert_eq!(quartiles(&eight), Some([0.0, 2.0, 3.0, 5.0, 7.0]));
+    }
+}
