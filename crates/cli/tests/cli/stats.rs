@@ -107,7 +107,7 @@ fn residency_is_told_by_state_and_by_cpu() {
 ";
         assert_eq!(succeeds(&format!("stats {file} residency")), by_state);
         let by_cpu = "  cpu  state     sleeps     total ms  share %      mean ms       max ms      early
-    0      1          2        3.000    75.00        1.500        2.000          1
+    0      1          2        3.000       75        1.500        2.000          1
     4      0          1        0.500    12.50        0.500        0.500          0
 ";
         assert_eq!(succeeds(&format!("stats {file} residency --by cpu --machine hikey960")), by_cpu);
