@@ -709,6 +709,8 @@ TEST(a_running_task_that_may_not_come_is_not_pushed)
 
 TEST(a_squeezed_lone_task_is_pushed_at_once)
 {
+	struct fg_balance b;
+
 	for (u32 capacity = 819; capacity <= 820; capacity++) {
 		two_running(505);
 		cpus[4].cpu_capacity = capacity;
@@ -725,10 +727,10 @@ TEST(a_squeezed_lone_task_is_pushed_at_once)
 	/* nor by who is busy */
 	two_running(505);
 	cpus[4].cpu_capacity = 819;
-	lb_wait(4, 100);
-	lb_queues(0, 3, 1, 100);
-	kit_allow(&lb_task[2], 4, 4);
-	CHECK_EQ(lb_attempt(0, 1, FG_CPU_NOT_IDLE).active, 0);
+	b = lb_find(0, 1, FG_CPU_IDLE);
+	CHECK_EQ(need_active_balance(&sys, &b), 1);
+	b.kind = FG_CPU_NOT_IDLE;
+	CHECK_EQ(need_active_balance(&sys, &b), 0);
 	/* small is not squeezed */
 	two_running(505);
 	kit_capacity(4, 4, 512);
