@@ -179,3 +179,18 @@ fn features_are_mixed_from_two_sets() {
     let ids = scoped.differing(&base);
     assert!(base.with_values_of(&ids[1..], &scoped).is_err());
 }
+
+/// Mail 002: patch 04 stands on 01 to 03, and what refines groups by type and kinds of migration stands on it.
+#[test]
+fn balance_by_load_alone_has_no_later_refinements() {
+    assert_eq!(error("v5.4+lb-p04"), "feature `lb-p04` needs `lb-p01`");
+    assert_eq!(error("v5.4+lb-p01+lb-p02+lb-p04"), "feature `lb-p04` needs `lb-p03`");
+    let p04 = "v5.4+lb-p01+lb-p02+lb-p03+lb-p04";
+    canonical(p04);
+    for later in ["lb-p05", "lb-p06", "lb-p07", "lb-p08", "spare-tie", "load-shift", "sib-ratio", "misfit-larger"] {
+        assert_eq!(error(&format!("v5.4+{later}")), format!("feature `{later}` needs `lb-p04`"));
+        Features::parse(&format!("{p04}+{later}")).unwrap();
+    }
+    assert_eq!(error("v5.9+load-shift"), "feature `failed-relax` excludes `load-shift`");
+    assert_eq!(error("v5.11+ufc+mu-gate"), "feature `mu-gate` needs `mu-tristate`");
+}
