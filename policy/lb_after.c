@@ -116,8 +116,6 @@ static u32 start_active_balance(const struct fg_sys *sys, struct fg_balance *b, 
 {
 	u32 start = !src->active_balance;
 
-	if (feat(sys, FG_ACTIVE_LB_TASK))
-		b->flags &= ~(u32)FG_LB_ALL_PINNED;
 	if (start) {
 		src->active_balance = 1;
 		src->push_cpu = b->this_cpu;
@@ -181,7 +179,7 @@ static struct fg_domain *domain_with(const struct fg_sys *sys, s32 cpu, s32 othe
 
 u32 fg_active_begin(const struct fg_sys *sys, struct fg_cpu *src, struct fg_balance *b)
 {
-	if (!src->active_balance || !src->h_nr_running || !valid_cpu(sys, src->push_cpu))
+	if (!src->active_balance || !valid_cpu(sys, src->push_cpu))
 		return 0;
 	if (!mask_test(&sys->active, src->id) || !mask_test(&sys->active, src->push_cpu))
 		return 0;

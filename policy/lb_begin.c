@@ -26,14 +26,13 @@ void fg_balance_begin(const struct fg_sys *sys, struct fg_balance *b)
 static s32 balancing_cpu(const struct fg_sys *sys, const struct fg_balance *b)
 {
 	const struct fg_group *local = b->sd->groups;
-	u32 any = !feat(sys, FG_SWB_CORE) || (b->sd->flags & FG_SD_SHARE_CPUCAPACITY);
 	s32 thread = -1;
 	u32 cpu;
 
 	for_each_cpu_and(cpu, &local->balance_mask, &b->cpus, sys->nr_cpus) {
 		if (!idle_rq(cpu_rq(sys, cpu)))
 			continue;
-		if (any || siblings_idle(sys, (s32)cpu))
+		if (!feat(sys, FG_SWB_CORE) || siblings_idle(sys, (s32)cpu))
 			return (s32)cpu;
 		if (thread < 0)
 			thread = (s32)cpu;

@@ -25,7 +25,7 @@ static void note_pinned(const struct fg_sys *sys, struct fg_balance *b, const st
 	u32 cpu;
 
 	b->flags |= FG_LB_SOME_PINNED;
-	if (b->kind == FG_CPU_NEWLY_IDLE || (b->flags & (FG_LB_DST_PINNED | FG_LB_ACTIVE)))
+	if (b->kind == FG_CPU_NEWLY_IDLE || (b->flags & FG_LB_DST_PINNED))
 		return;
 	for_each_cpu_and(cpu, group, &b->cpus, sys->nr_cpus) {
 		if (mask_test(&p->allowed, (s32)cpu)) {
@@ -56,7 +56,7 @@ u32 fg_can_migrate_task(const struct fg_sys *sys, struct fg_balance *b, const st
 void fg_detach_begin(const struct fg_sys *sys, struct fg_balance *b)
 {
 	b->batch = 0;
-	/* Somebody else emptied it: none of its tasks is known to be pinned. */
+	/* v5.12: somebody else emptied it, so none of its tasks is known to be pinned. */
 	if (cpu_rq(sys, (u32)b->src_cpu)->nr_running <= 1 && feat(sys, FG_ACTIVE_LB_TASK))
 		b->flags &= ~(u32)FG_LB_ALL_PINNED;
 }

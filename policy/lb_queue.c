@@ -118,8 +118,7 @@ u32 fg_find_busiest(struct fg_sys *sys, struct fg_balance *b)
 	b->src_cpu = src->id;
 	b->looks = 0;
 	b->loop_max = (u32)min_u64(SCHED_NR_MIGRATE, src->nr_running);
-	/* Until a task is seen that may move. Up to v5.11 that a lone task was not looked at says nothing. */
-	if (src->nr_running > 1 || feat(sys, FG_ACTIVE_LB_TASK))
-		b->flags |= FG_LB_ALL_PINNED;
+	/* Until a task is seen that may move. */
+	b->flags |= FG_LB_ALL_PINNED;
 	return 1;
 }

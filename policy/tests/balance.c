@@ -92,6 +92,7 @@ TEST(one_cpu_of_a_group_balances)
 	CHECK_EQ(ours(cpus[3].sd->parent, 3, FG_CPU_NEWLY_IDLE), 1);
 	sys.active.bits[0] &= ~4ull;
 	CHECK_EQ(ours(cpus[2].sd->parent, 2, FG_CPU_IDLE), 0);
+	CHECK_EQ(ours(cpus[2].sd->parent, 2, FG_CPU_NEWLY_IDLE), 0);
 	CHECK_EQ(ours(pkg, 0, FG_CPU_NOT_IDLE), 1);
 }
 

@@ -108,6 +108,13 @@ TEST(n1_even_idle_cpus_between_nodes)
 		CHECK_EQ(numa_amount(v[i].version, 1, 0), 0);
 		CHECK_RULE(lb_find(0, 1, FG_CPU_IDLE), IDLE_CPUS);
 	}
+	/* three are no small imbalance, however few tasks there are: 6 < 28 / 4, (6 - 0) >> 1 */
+	kit_init(56);
+	kit_level(FG_LEVEL_MC, SD_MC & ~FG_SD_PREFER_SIBLING, 117, 28);
+	kit_level(FG_LEVEL_NUMA, SD_NUMA, 125, 56);
+	lb_finish(511);
+	lb_states(28, 33, 1, 100, 100);
+	CHECK_AMOUNT(lb_find(0, 1, FG_CPU_IDLE), TASK, 3);
 	/* beyond imb_numa_nr nothing is allowed: 5 > 4, (11 - 9) >> 1 */
 	CHECK_EQ(numa_amount(600, 7, 4), 1);
 	CHECK_EQ(numa_amount(600, 5, 3), 0);
@@ -350,6 +357,10 @@ TEST(overloaded_groups_are_compared_by_load)
 
 	lb_packages(3, 125, 505);
 	lb_states(0, 11, 2, 1000, 1024);
+	CHECK_RULE(lb_find(0, 1, FG_CPU_NOT_IDLE), LOCAL_LOAD);
+	/* less than the mean, which a third group with room lifts, but not less than the busiest */
+	lb_states(8, 11, 0, 0, 0);
+	lb_state(8, 1, 80000, 100);
 	CHECK_RULE(lb_find(0, 1, FG_CPU_NOT_IDLE), LOCAL_LOAD);
 	/* the third is idle: as much as the mean and more */
 	lb_states(8, 11, 0, 0, 0);

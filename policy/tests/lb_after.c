@@ -57,14 +57,82 @@ TEST(at_most_32_tasks_are_looked_at)
 	struct lb_report r;
 
 	one_busy(612, 60);
-	for (u32 i = 1; i < 33; i++)
+	for (u32 i = 1; i < 32; i++)
 		lb_task[i].exec_start = cpus[4].clock_task;
-	/* 1 to 31 and the running one are looked at, all hot or running; then 32, hot, and the first two cold ones */
+	/* the running one and 1 to 31, all hot; next time those who were not looked at */
 	r = lb_attempt(0, 1, FG_CPU_IDLE);
 	CHECK_EQ(r.moved, 0);
 	r = lb_attempt(0, 1, FG_CPU_IDLE);
 	CHECK_EQ(r.moved > 0, 1);
-	CHECK_EQ(r.id[0], 33);
+	CHECK_EQ(r.id[0], 32);
+}
+
+TEST(load_is_measured_by_what_the_queue_had_at_first)
+{
+	struct fg_balance b;
+
+	/* 1000 * 3000 / 3001; the second 1000 * 3000 / 2001, for h_load is renewed once a jiffy */
+	lb_packages(2, 125, 612);
+	lb_queue(4, 3, 1000);
+	b = lb_find(0, 1, FG_CPU_IDLE);
+	b.migration = FG_MIGRATE_LOAD;
+	b.imbalance = 5000;
+	CHECK_EQ(fg_detach_task(&sys, &b, &lb_task[1]), 1);
+	CHECK_EQ(b.imbalance, 5000 - 999);
+	cpus[4].cfs.load_avg = 2000;
+	CHECK_EQ(fg_detach_task(&sys, &b, &lb_task[2]), 1);
+	CHECK_EQ(b.imbalance, 5000 - 999 - 1499);
+}
+
+TEST(p04_takes_a_task_of_twice_the_misfit_load)
+{
+	for (s64 amount = 499; amount <= 500; amount++) {
+		struct fg_balance b;
+
+		one_busy(505, 2);
+		lb_without(FG_LB_P08);
+		lb_task[1].avg.load_avg = 1004;
+		b = lb_find(0, 1, FG_CPU_IDLE);
+		b.migration = FG_MIGRATE_MISFIT;
+		b.imbalance = amount;
+		/* h_load 1004 * 200 / 201 = 999, half of it 499 */
+		CHECK_EQ(fg_detach_task(&sys, &b, &lb_task[1]), amount == 499);
+	}
+}
+
+TEST(the_first_pinned_task_says_who_else_is_tried)
+{
+	struct fg_balance b;
+
+	one_busy(612, 3);
+	kit_allow(&lb_task[1], 2, 2);
+	kit_allow(&lb_task[2], 1, 1);
+	b = lb_find(0, 1, FG_CPU_IDLE);
+	fg_can_migrate_task(&sys, &b, &lb_task[1]);
+	fg_can_migrate_task(&sys, &b, &lb_task[2]);
+	CHECK_EQ(b.new_dst_cpu, 2);
+	/* but nobody is while nothing is left to be moved */
+	b.imbalance = 0;
+	CHECK_EQ(fg_balance_next(&sys, &b), FG_LB_REDO);
+	CHECK_EQ(b.dst_cpu, 0);
+	b.imbalance = 1;
+	CHECK_EQ(fg_balance_next(&sys, &b), FG_LB_MORE);
+	CHECK_EQ(b.dst_cpu, 2);
+}
+
+TEST(a_queue_that_others_emptied_is_not_pinned_since_v512)
+{
+	for (u32 version = 511; version <= 512; version++) {
+		struct fg_balance b;
+
+		one_busy(version, 2);
+		b = lb_find(0, 1, FG_CPU_IDLE);
+		fg_detach_begin(&sys, &b);
+		CHECK(b.flags & FG_LB_ALL_PINNED);
+		cpus[4].nr_running = 1;
+		fg_detach_begin(&sys, &b);
+		CHECK_EQ(b.flags & FG_LB_ALL_PINNED, version == 511 ? FG_LB_ALL_PINNED : 0);
+	}
 }
 
 /* 1: CPU 0 may take the task that waits on CPU 4. */
@@ -264,6 +332,26 @@ TEST(blocked_load_alone_is_no_source_since_v514)
 	CHECK_EQ(queue_for(FG_MIGRATE_LOAD, 500), -1);
 }
 
+TEST(v54_takes_the_queue_of_the_misfit)
+{
+	struct fg_balance b;
+
+	lb_packages(2, 125, 504);
+	lb_state(4, 2, 100, 100);
+	lb_state(5, 3, 100, 100);
+	cpus[4].misfit_task_load = 7;
+	cpus[4].queued.load_avg = 100;
+	cpus[5].queued.load_avg = 900;
+	b = lb_find(0, 1, FG_CPU_IDLE);
+	b.busiest = top(0)->groups->next;
+	b.migration = FG_MIGRATE_LOAD;
+	b.imbalance = 500;
+	b.src_type = group_misfit_task;
+	CHECK_EQ(find_busiest_queue(&sys, &b)->id, 4);
+	b.src_type = group_overloaded;
+	CHECK_EQ(find_busiest_queue(&sys, &b)->id, 5);
+}
+
 TEST(a_lone_task_does_not_go_to_a_cpu_that_is_not_bigger)
 {
 	lb_packages(2, 125, 513);
@@ -418,6 +506,17 @@ TEST(affinity_in_the_way_is_told_one_level_up)
 	CHECK_EQ(up->imbalance, 0);
 }
 
+TEST(affinity_that_was_not_in_the_way_is_not_told)
+{
+	/* one of four is to move, and the second that is looked at can */
+	lb_packages(2, 125, 612);
+	lb_queue(1, 3, 100);
+	kit_allow(&lb_task[1], 1, 1);
+	CHECK_EQ(lb_attempt(0, 0, FG_CPU_IDLE).moved, 1);
+	CHECK_EQ(lb_task[2].cpu, 0);
+	CHECK_EQ(top(0)->groups->imbalance, 0);
+}
+
 TEST(pinned_on_every_queue_keeps_the_flag)
 {
 	lb_packages(2, 125, 612);
@@ -506,6 +605,52 @@ TEST(the_fourth_failure_pushes_the_running_task)
 	}
 }
 
+TEST(the_stopper_ignores_heat_since_v512)
+{
+	for (u32 version = 511; version <= 512; version++) {
+		two_running(version);
+		cpus[4].active_balance = 1;
+		cpus[4].push_cpu = 0;
+		lb_task[0].exec_start = cpus[4].clock_task;
+		CHECK_EQ(lb_stopper(4), version == 512 ? 0 : -1);
+	}
+}
+
+TEST(force_by_failures_stretches_the_interval_to_its_maximum)
+{
+	two_running(511);
+	top(0)->nr_balance_failed = 3;
+	top(0)->balance_interval = 16;
+	CHECK_EQ(top(0)->max_interval, 16);
+	CHECK_EQ(lb_attempt(0, 1, FG_CPU_IDLE).active, 1);
+	CHECK_EQ(top(0)->balance_interval, 16);
+}
+
+TEST(an_idle_task_is_not_pushed)
+{
+	two_running(612);
+	cpus[4].curr = 0;
+	top(0)->nr_balance_failed = 9;
+	CHECK_EQ(lb_attempt(0, 1, FG_CPU_IDLE).active, 0);
+}
+
+TEST(who_is_pushed_comes_to_who_balances)
+{
+	struct fg_balance b;
+
+	/* though the last tasks were looked at for CPU 1 */
+	two_running(612);
+	b = lb_find(0, 1, FG_CPU_IDLE);
+	b.dst_cpu = 1;
+	top(0)->nr_balance_failed = 9;
+	kit_allow(&lb_task[0], 4, 7);
+	mask_set(&lb_task[0].allowed, 1);
+	CHECK_EQ(fg_balance_end(&sys, &b), 0);
+	mask_set(&lb_task[0].allowed, 0);
+	CHECK_EQ(fg_balance_end(&sys, &b), 1);
+	CHECK_EQ(cpus[4].push_cpu, 0);
+}
+
 TEST(since_v512_force_needs_tasks_to_be_counted)
 {
 	for (u32 version = 511; version <= 512; version++) {
@@ -564,6 +709,8 @@ TEST(a_running_task_that_may_not_come_is_not_pushed)
 
 TEST(a_squeezed_lone_task_is_pushed_at_once)
 {
+	struct fg_balance b;
+
 	for (u32 capacity = 819; capacity <= 820; capacity++) {
 		two_running(505);
 		cpus[4].cpu_capacity = capacity;
@@ -576,6 +723,38 @@ TEST(a_squeezed_lone_task_is_pushed_at_once)
 		lb_attempt(0, 0, FG_CPU_IDLE);
 		CHECK_EQ(cpus[0].cpu_capacity, 1014);
 		CHECK_EQ(lb_attempt(0, 1, FG_CPU_IDLE).active, 0);
+	}
+	/* nor by who is busy */
+	two_running(505);
+	cpus[4].cpu_capacity = 819;
+	b = lb_find(0, 1, FG_CPU_IDLE);
+	CHECK_EQ(need_active_balance(&sys, &b), 1);
+	b.kind = FG_CPU_NOT_IDLE;
+	CHECK_EQ(need_active_balance(&sys, &b), 0);
+	/* small is not squeezed */
+	two_running(505);
+	kit_capacity(4, 4, 512);
+	CHECK_EQ(lb_attempt(0, 1, FG_CPU_IDLE).active, 0);
+}
+
+TEST(packing_pushes_off_a_busy_core_whoever_is_preferred_since_v65)
+{
+	/* 0-1 busy, 2-3 idle: 2 takes from a core that it is not preferred to, but not while 3 is busy */
+	for (u32 busy3 = 0; busy3 < 2; busy3++) {
+		struct fg_balance b;
+
+		lb_cores(2, 605);
+		lb_flags(1, FG_SD_ASYM_PACKING, 0);
+		lb_run(0, 100);
+		lb_run(1, 100);
+		if (busy3)
+			lb_run(3, 100);
+		b = lb_find(2, 1, FG_CPU_IDLE);
+		b.src_cpu = 0;
+		CHECK_EQ(asym_active_balance(&sys, &b), !busy3);
+		/* from a core with one busy thread only by preference */
+		kit_idle(1);
+		CHECK_EQ(asym_active_balance(&sys, &b), 0);
 	}
 }
 
@@ -630,6 +809,10 @@ TEST(the_stopper_finds_things_changed)
 	mask_clear(&sys.active, 0);
 	CHECK_EQ(lb_stopper(4), -1);
 	mask_set(&sys.active, 0);
+	cpus[4].active_balance = 1;
+	mask_clear(&sys.active, 4);
+	CHECK_EQ(lb_stopper(4), -1);
+	mask_set(&sys.active, 4);
 	cpus[4].active_balance = 1;
 	cpus[4].push_cpu = -1;
 	CHECK_EQ(lb_stopper(4), -1);
@@ -704,6 +887,10 @@ int main(void)
 	RUN(the_least_recent_go_first_and_the_last_stays);
 	RUN(who_idles_leaves_the_source_a_task);
 	RUN(at_most_32_tasks_are_looked_at);
+	RUN(load_is_measured_by_what_the_queue_had_at_first);
+	RUN(p04_takes_a_task_of_twice_the_misfit_load);
+	RUN(the_first_pinned_task_says_who_else_is_tried);
+	RUN(a_queue_that_others_emptied_is_not_pinned_since_v512);
 	RUN(cache_hot_tasks_stay_until_it_failed_often);
 	RUN(a_running_task_is_seen_but_stays);
 	RUN(per_cpu_kthreads_are_nobodys_pinned_task_since_v512);
@@ -713,6 +900,7 @@ int main(void)
 	RUN(a_lone_task_with_too_much_load_is_no_source);
 	RUN(waiting_counts_as_utilization_since_v65);
 	RUN(blocked_load_alone_is_no_source_since_v514);
+	RUN(v54_takes_the_queue_of_the_misfit);
 	RUN(a_lone_task_does_not_go_to_a_cpu_that_is_not_bigger);
 	RUN(a_preferred_cpu_keeps_its_lone_task_since_v516);
 	RUN(what_may_not_run_here_goes_to_a_neighbour);
@@ -720,14 +908,20 @@ int main(void)
 	RUN(a_pinned_queue_gives_way_to_the_next);
 	RUN(all_pinned_waits_longer_than_balanced);
 	RUN(affinity_in_the_way_is_told_one_level_up);
+	RUN(affinity_that_was_not_in_the_way_is_not_told);
 	RUN(pinned_on_every_queue_keeps_the_flag);
 	RUN(a_balanced_domain_waits_twice_as_long);
 	RUN(what_moved_ends_the_failures);
 	RUN(the_fourth_failure_pushes_the_running_task);
+	RUN(the_stopper_ignores_heat_since_v512);
+	RUN(force_by_failures_stretches_the_interval_to_its_maximum);
+	RUN(an_idle_task_is_not_pushed);
+	RUN(who_is_pushed_comes_to_who_balances);
 	RUN(since_v512_force_needs_tasks_to_be_counted);
 	RUN(newly_idle_failures_do_not_count);
 	RUN(a_running_task_that_may_not_come_is_not_pushed);
 	RUN(a_squeezed_lone_task_is_pushed_at_once);
+	RUN(packing_pushes_off_a_busy_core_whoever_is_preferred_since_v65);
 	RUN(packing_pushes_at_once);
 	RUN(a_misfit_without_success_keeps_the_pace_since_v610);
 	RUN(the_stopper_finds_things_changed);

@@ -164,3 +164,18 @@ fn a_release_without_a_preset_runs_as_the_nearest_and_says_so() {
     assert_eq!(note("v6.12"), "");
     assert_eq!(note("debian-6.12.117"), "");
 }
+
+/// Mail 002: patch 04 stands on 01 to 03, and what refines groups by type and kinds of migration stands on it.
+#[test]
+fn balance_by_load_alone_has_no_later_refinements() {
+    assert_eq!(error("v5.4+lb-p04"), "feature `lb-p04` needs `lb-p01`");
+    assert_eq!(error("v5.4+lb-p01+lb-p02+lb-p04"), "feature `lb-p04` needs `lb-p03`");
+    let p04 = "v5.4+lb-p01+lb-p02+lb-p03+lb-p04";
+    canonical(p04);
+    for later in ["lb-p05", "lb-p06", "lb-p07", "lb-p08", "spare-tie", "load-shift", "sib-ratio", "misfit-larger"] {
+        assert_eq!(error(&format!("v5.4+{later}")), format!("feature `{later}` needs `lb-p04`"));
+        Features::parse(&format!("{p04}+{later}")).unwrap();
+    }
+    assert_eq!(error("v5.9+load-shift"), "feature `failed-relax` excludes `load-shift`");
+    assert_eq!(error("v5.11+ufc+mu-gate"), "feature `mu-gate` needs `mu-tristate`");
+}
