@@ -46,6 +46,14 @@ fn with_sleepers(machine: &Arc<Machine>, scheduler: &str, nr_tasks: u32) -> Fair
     fair
 }
 
+/// Two packages of 28 cores with four threads each.
+fn thunderx2() -> Machine {
+    let mut shape = Shape::from_seed(1);
+    (shape.packages, shape.nodes, shape.llcs, shape.clusters) = (2, 1, 1, 1);
+    (shape.cores, shape.threads, shape.types) = (28, 4, 1);
+    shape.build()
+}
+
 fn select(c: &mut Criterion) {
     let preset = Machine::preset("hikey960").expect("a preset");
     let cases = [
@@ -53,6 +61,9 @@ fn select(c: &mut Criterion) {
         ("wake, capacity scan", "v5.9", preset, ffi::FG_WF_TTWU),
         ("fork, 8 CPUs", "v5.9", Machine::symmetric(8), ffi::FG_WF_FORK),
         ("fork, 128 CPUs", "v5.9", Machine::symmetric(128), ffi::FG_WF_FORK),
+        ("fork, 224 CPUs, v5.4", "v5.4", thunderx2(), ffi::FG_WF_FORK),
+        ("fork, 224 CPUs, v5.5", "v5.5", thunderx2(), ffi::FG_WF_FORK),
+        ("fork, 224 CPUs, v6.12", "v6.12", thunderx2(), ffi::FG_WF_FORK),
     ];
     for (name, scheduler, machine, flags) in cases {
         let fair = with_sleepers(&Arc::new(machine), scheduler, 2);

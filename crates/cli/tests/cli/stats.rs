@@ -140,7 +140,7 @@ fn residency_says_what_it_cannot_tell() {
     });
 }
 
-/// Two CPUs of one cluster of hikey960, then one of each.
+/// Two CPUs behind one cache of hikey960, then one of each.
 #[test]
 fn migrations_are_told_by_cause_and_distance() {
     let print = "<idle>-0 [000] 1.0: print: tracing_mark_write: fairground_";
@@ -152,7 +152,7 @@ fn migrations_are_told_by_cause_and_distance() {
     );
     with_trace(&trace, |file| {
         let expected = "\
-cause           count    share    cluster       node
+cause           count    share        llc       node
 newidle             1   50.0 %          1          0
 other               1   50.0 %          0          1
 total               2                   1          1
@@ -160,7 +160,7 @@ total               2                   1          1
         assert_eq!(succeeds(&format!("stats {file} migrations")), expected);
         let result = json(&format!("stats {file} migrations --format json"));
         let row = &result["rows"][0];
-        assert_eq!((row["cause"].as_str(), row["by_distance"]["cluster"].as_u64()), (Some("newidle"), Some(1)));
+        assert_eq!((row["cause"].as_str(), row["by_distance"]["llc"].as_u64()), (Some("newidle"), Some(1)));
         refuses(&format!("stats {file} migrations --by cpu"), &["--by is for latency and residency"]);
     });
     with_trace(&format!("{migrate} orig_cpu=1 dest_cpu=0\n"), |file| {
