@@ -47,6 +47,8 @@ pub(crate) struct Cpu {
     /// A reschedule IPI is on its way.
     pub resched_ipi: bool,
     pub pending: Pending,
+    /// The balance softirq is raised: it comes in this instant, before the CPU may sleep.
+    pub softirq: bool,
     /// Threads queued here.
     pub nr_queued: u32,
     /// The queued thread for which this idle CPU is being woken.
@@ -87,6 +89,7 @@ impl Cpu {
             need_resched: false,
             resched_ipi: false,
             pending: Pending::new(),
+            softirq: false,
             nr_queued: 0,
             promised: None,
             tick_at: Time::MAX,

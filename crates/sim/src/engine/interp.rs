@@ -18,6 +18,9 @@ use crate::{Change, EventKind, TaskId, Time, WakeContext};
 /// Steps of one thread at one instant after which time is taken to stand still.
 const INSTANT_STEPS_MAX: u32 = 1 << 20;
 
+/// What [`super::task::Task::scratch`] holds of a writer that has, or had, its pipe's mutex.
+const MUTEX_HELD: u64 = 1;
+
 /// What a phase leads to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flow {
@@ -128,6 +131,11 @@ impl Engine {
         };
         t.phase = then;
         Flow::Work
+    }
+
+    /// How long a write holds the mutex of its pipe, ns.
+    fn copying_ns(&self, cpu: CpuId, bytes: u32) -> u64 {
+        (self.soft_q20[SoftCost::PipeWrite as usize] + self.copy_q20(bytes)) / self.env.cpu(cpu).speed_q20
     }
 
     fn copy_q20(&self, bytes: u32) -> u64 {
@@ -271,13 +279,23 @@ impl Engine {
         }
     }
 
-    /// 0: the call and the copy. 1: find room, or sleep for it; wake a reader if there was nothing before.
-    /// DEVIATION: the pipe's mutex is not contended: writers of one pipe copy at the same time.
+    /// 0: the call and the copy. 1: find room, or sleep for it; wake a reader if there was nothing before. A writer
+    /// that would have copied while another did comes to 1 again when it has waited for the pipe's mutex.
+    /// DEVIATION: it spins for the mutex, as the kernel does while the owner runs; readers do not contend.
     fn pipe_write(&mut self, cpu: CpuId, task: TaskId, phase: u8, id: ObjId, bytes: u32) -> Flow {
         if phase == 0 {
             let flow = self.work(task, 1, &[SoftCost::Syscall, SoftCost::PipeWrite]);
             self.tasks[task as usize].work_q20 += self.copy_q20(bytes);
             return flow;
+        }
+        if std::mem::replace(&mut self.tasks[task as usize].scratch, MUTEX_HELD) != MUTEX_HELD {
+            let copy_ns = self.copying_ns(cpu, bytes);
+            let now = self.now;
+            let wait_ns = self.pipe(id).take_mutex(now, copy_ns);
+            if wait_ns > 0 {
+                self.tasks[task as usize].stall_ns += wait_ns;
+                return Flow::Work;
+            }
         }
         let slept = self.tasks[task as usize].slept;
         let pipe = self.pipe(id);

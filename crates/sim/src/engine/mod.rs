@@ -565,7 +565,7 @@ impl Engine {
             Request::Resched { from, to, sent } => self.request_resched(from, to, sent),
             Request::Stop { from, to, sent } => self.request_resched(from, to, sent),
             Request::Ipi { from, to, ipi, sent } => self.send_ipi(from, to, ipi, sent),
-            Request::Balance(cpu) => self.queue.push(self.now, What::Balance(cpu)),
+            Request::Balance(cpu) => self.raise_balance(cpu),
             Request::Timer { cpu, at } => self.set_sched_timer(cpu, at),
             Request::Frequency { cpu, khz, sent } => self.frequency_wished(cpu, khz, sent),
             Request::Enqueued { task, cpu } => self.task_enqueued(task, cpu),

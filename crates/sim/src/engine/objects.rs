@@ -109,6 +109,8 @@ struct Slot {
 #[derive(Debug)]
 pub(crate) struct Pipe {
     capacity: usize,
+    /// When the last writer so far gives the mutex up.
+    mutex_until: Time,
     slots: VecDeque<Slot>,
     chunks: VecDeque<Chunk>,
     pub readers: VecDeque<TaskId>,
@@ -121,6 +123,7 @@ impl Pipe {
     fn new(slots: u32) -> Self {
         Pipe {
             capacity: slots as usize,
+            mutex_until: 0,
             slots: VecDeque::new(),
             chunks: VecDeque::new(),
             readers: VecDeque::new(),
@@ -136,6 +139,14 @@ impl Pipe {
     /// No slot is free. A small message may still fit into the newest.
     pub(crate) fn is_full(&self) -> bool {
         self.slots.len() >= self.capacity
+    }
+
+    /// A writer is done at `now` with a copy of `copy_ns` under the mutex, if nobody else had it in that time: how long
+    /// it still takes otherwise, ns.
+    pub(crate) fn take_mutex(&mut self, now: Time, copy_ns: u64) -> u64 {
+        let begin = now.saturating_sub(copy_ns).max(self.mutex_until);
+        self.mutex_until = begin + copy_ns;
+        self.mutex_until - now
     }
 
     /// Writes one message, unless it must wait; says whether the pipe was empty. A writer that has slept does not
@@ -295,6 +306,27 @@ mod tests {
         assert_eq!((0..1000).take_while(|_| s.send(100, 0)).count(), 278);
         let reads = (1..).find(|_| s.recv(100, &|_| 0).released);
         assert_eq!(reads, Some(209));
+    }
+
+    /// Copies of 100 ns that would end at 1000, 1040 and 1250: the second begins when the first is over, the third
+    /// finds the mutex free.
+    #[test]
+    fn writers_of_a_pipe_copy_one_after_another() {
+        let mut p = Pipe::new(16);
+        assert_eq!([1000, 1040, 1250].map(|now| p.take_mutex(now, 100)), [0, 60, 0]);
+    }
+
+    /// Three messages of 100 bytes from CPU 1 are one batch; 150 bytes free the first of them.
+    #[test]
+    fn messages_in_a_row_are_one_batch_and_are_freed_one_by_one() {
+        let mut s = Socket::new(10_000, 900);
+        (0..3).for_each(|_| assert!(s.send(100, 1)));
+        assert!(s.send(100, 2) && s.send(50, 2));
+        assert_eq!(s.messages.iter().map(|b| (b.cpu, b.count)).collect::<Vec<_>>(), [(1, 3), (2, 1), (2, 1)]);
+        assert_eq!(s.recv(150, &|_| 0).bytes, 150);
+        assert_eq!(s.charged, 4 * 900 + 350);
+        assert_eq!(s.recv(1000, &|cpu| u64::from(cpu)).stall_ns, 2 + (1 + 2) + 2 * 2 + 2);
+        assert_eq!((s.charged, s.is_empty()), (0, true));
     }
 
     #[test]
