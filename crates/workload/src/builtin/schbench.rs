@@ -22,7 +22,7 @@ pub(super) const BUILTIN: Builtin = Builtin {
         back to sleep. Reports percentiles of the time from the stamp of a batch to the worker's return, us, as the\n\
         tool prints them: a histogram of 256 buckets an octave, and of a bucket its middle. The 99th percentile\n\
         is the headline. Latency of a batch's last includes the waking of all before it.",
-    misleads: "The program of that name of today is another one. The clock ticks in us. A worker that is preempted \n\
+    misleads: "The program of that name of today is another one. The clock ticks in us. A worker that is preempted\n\
         while it spins does less work, not more time: the load gives way. Where workers outnumber CPUs the headline is\n\
         the slice of the scheduler, not placement or idle states. Kept: the two thread levels, one stamp a batch, newest\n\
         first, futexes that are not sync, the message thread's random sleep. Simplified: a post to a message\n\
