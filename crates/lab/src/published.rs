@@ -318,14 +318,13 @@ mod tests {
 
     /// Names of workloads, schedulers and metrics are those of the command line, in both lengths.
     #[test]
-    #[ignore = "rows of 001 and 002 need the workloads and the load balancing that they name"]
     fn every_row_can_be_run() {
         for row in all_rows() {
             let Some(run) = row.run else { continue };
             let machine = fairground_machine::Machine::preset(&run.machine).unwrap();
             for workload in std::iter::once(&run.workload).chain(&run.full) {
                 let (found, _) = fairground_workload::Workload::find(workload, &machine).unwrap();
-                let known = crate::readings::metrics(&found);
+                let known = crate::readings::metrics(&found, &machine);
                 for metric in std::iter::once(&run.metric).chain(&run.by) {
                     assert!(known.iter().any(|m| m.name == *metric), "{}: no metric {metric}", row.id);
                 }

@@ -3,11 +3,15 @@
 //! Names end in their unit; the name of a figure of one core type (and idle state) ends in that type (and state):
 //! `idle_cut_pct_cortex_a53`, `residency_pct_cortex_a53_cpu_sleep`.
 
+mod own;
+
 use fairground_machine::{CpuType, Distance, Machine};
 use fairground_sim::{Delay, IdleStats, MigrateCause, RunMetrics};
-use fairground_workload::{Score, Workload};
+use fairground_workload::Workload;
 
 use crate::metric::{Better, Metric, Reading};
+
+pub use self::own::notes;
 
 /// One figure.
 struct Entry {
@@ -72,20 +76,16 @@ impl Entry {
 
 fn entries(workload: &Workload, machine: &Machine) -> Vec<Entry> {
     let mut list = Entries(Vec::new());
-    if workload.score == Score::OpsPerSec {
-        let per_sec = |m: &RunMetrics| m.ops_per_sec.unwrap_or(0.0);
-        list.add("ops_per_sec", "ops/s", "operations per second of the measured window", per_sec)
-            .usual()
-            .higher_is_better();
-        let per_op = |m: &RunMetrics| m.migrations_per_op.unwrap_or(0.0);
-        list.add("migrations_per_op", "1/op", "changes of CPU per operation, start-up not counted", per_op).usual();
-    }
+    own::add_score(&mut list, workload.score);
+    workload.series.iter().enumerate().for_each(|(i, series)| own::add_series(&mut list, i, series));
     list.add("migrations", "count", "changes of CPU by all tasks", |m| m.migrations as f64).usual();
     add_delays(&mut list);
     let wasted = "core time in which a task waited while a CPU it may use idled";
     list.add("wasted_core_s", "s", wasted, |m| m.wasted_core_s).usual();
     let misplaced = "tasks away from a balanced placement, mean over time";
     list.add("misplaced_tasks", "tasks", misplaced, |m| m.misplaced).usual();
+    let near = "tasks born behind the last-level cache of who made them, of all made during the run";
+    list.add("births_near_pct", "%", near, RunMetrics::births_near_pct);
     add_idle(&mut list);
     list.add("energy_j", "J", "energy of CPUs and clusters in the measured window", |m| m.energy_j).usual();
     list.add("energy_cluster_j", "J", "the clusters' static part of it", |m| m.cluster_j);

@@ -15,7 +15,7 @@ use thiserror::Error;
 
 use crate::experiment::{RunReport, Runner};
 use crate::metric::Metric;
-use crate::readings::{metrics, readings, usual};
+use crate::readings::{metrics, notes, readings, usual};
 use crate::selection::{Selected, Selection, SelectionError};
 use crate::spec::{fair, SchedSpec};
 use crate::worker::Workers;
@@ -158,10 +158,11 @@ impl Setup {
             all.push(&mut **observer);
         }
         let outcome = engine.run(&mut all)?;
+        let run = metrics.finish(&outcome, engine.scheduler());
         Ok(RunReport {
-            readings: readings(&self.workload, &self.machine, &metrics.finish(&outcome, engine.scheduler())),
+            readings: readings(&self.workload, &self.machine, &run),
             hash: hash.value(),
-            notes: outcome.notes,
+            notes: [outcome.notes, notes(&self.workload, &run)].concat(),
         })
     }
 }

@@ -4,7 +4,7 @@
 use fairground_machine::{CpuMask, IdleScope};
 use fairground_sim::testing::{self, idle_state, spec, workload};
 use fairground_sim::{Config, HashObserver, IdleGovernor, Outcome, SimError};
-use fairground_workload::{Amount, IrqSource, Object, Op, ProgramBuilder, Workload};
+use fairground_workload::{Amount, IrqSource, Object, Op, ProgramBuilder, Report, Series, Since, Workload};
 use proptest::prelude::*;
 
 const NR_CPUS_MAX: u32 = 6;
@@ -46,6 +46,11 @@ fn steps() -> impl Strategy<Value = Vec<Op>> {
         one(Op::SemPost(3)),
         one(Op::FutexWake { futex: 4, count: 2 }),
         one(Op::Exec),
+        one(Op::CallListed(7)),
+        one(Op::Sample { since: Since::Stamp(8), to: Report::Series(0) }),
+        one(Op::Stamp(8)),
+        one(Op::WaitChild),
+        (0..50_000u64, 0..4u32).prop_map(|(ns, lines)| vec![Op::Serial { lock: 9, hold: Amount::fixed(ns), lines }]),
         (0..2u32).prop_map(|n| vec![Op::Spawn { spec: 0, count: n, thread: n == 0 }, Op::WaitChildren]),
         any::<u8>().prop_map(|bits| vec![Op::SetAffinity((0..NR_CPUS_MAX).filter(|c| bits >> c & 1 == 1).collect())]),
     ]
@@ -82,7 +87,7 @@ fn build(programs: Vec<Vec<Vec<Op>>>, messages: u64, bytes: u32, nr_cpus: u32) -
     }
     let (pipe, sock) = (5, 6);
     let write = [Op::PipeWrite { pipe, bytes }, Op::SockSend { sock, bytes }];
-    let read = [Op::PipeRead { pipe, bytes }, Op::SockRecv { sock, bytes }];
+    let read = [Op::PipeRead { pipe, bytes }, Op::Poll(sock), Op::SockRecv { sock, bytes }];
     tasks.push(looped("writer", Some(messages), &write));
     tasks.push(looped("reader", Some(messages), &read));
     let objects = vec![
@@ -93,8 +98,12 @@ fn build(programs: Vec<Vec<Vec<Op>>>, messages: u64, bytes: u32, nr_cpus: u32) -
         Object::Futex { value: 0 },
         Object::Pipe { slots: 2 },
         Object::Socket { sndbuf: 8192, overhead: 768 },
+        Object::Roster,
+        Object::Stamp,
+        Object::Ticket,
     ];
     let mut w = workload(objects, tasks);
+    w.series = vec![Series { name: "s".into(), meaning: "".into(), tick_ns: 1000, mean: true, permilles: vec![] }];
     w.start.remove(0);
     w.irqs.push(IrqSource {
         name: "dev".into(),

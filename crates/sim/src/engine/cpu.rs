@@ -47,6 +47,8 @@ pub(crate) struct Cpu {
     /// A reschedule IPI is on its way.
     pub resched_ipi: bool,
     pub pending: Pending,
+    /// The balance softirq is raised: it comes in this instant, before the CPU may sleep.
+    pub softirq: bool,
     /// Threads queued here.
     pub nr_queued: u32,
     /// The queued thread for which this idle CPU is being woken.
@@ -87,6 +89,7 @@ impl Cpu {
             need_resched: false,
             resched_ipi: false,
             pending: Pending::new(),
+            softirq: false,
             nr_queued: 0,
             promised: None,
             tick_at: Time::MAX,
@@ -245,6 +248,9 @@ impl Engine {
     /// One call of schedule() and the switch that follows.
     pub(super) fn reschedule(&mut self, cpu: CpuId) {
         self.unflag(cpu);
+        if self.is_atomic(cpu) {
+            return self.retime(cpu);
+        }
         match self.cpus[cpu as usize].mode {
             Mode::Asleep => return self.begin_exit(cpu),
             // These reschedule when they are done.

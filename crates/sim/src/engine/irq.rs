@@ -229,10 +229,16 @@ impl Engine {
         }
     }
 
-    pub(super) fn balance_softirq(&mut self, cpu: CpuId) {
-        if cpu as usize >= self.cpus.len() {
+    pub(super) fn raise_balance(&mut self, cpu: CpuId) {
+        let Some(c) = self.cpus.get_mut(cpu as usize) else {
             return self.fail_invariant(format!("a balance softirq was raised on CPU {cpu}, which does not exist"));
-        }
+        };
+        c.softirq = true;
+        self.queue.push(self.now, What::Balance(cpu));
+    }
+
+    pub(super) fn balance_softirq(&mut self, cpu: CpuId) {
+        self.cpus[cpu as usize].softirq = false;
         self.call(cpu, |s, e| s.balance(e, cpu));
         self.after_interrupt(cpu);
     }
@@ -269,6 +275,9 @@ impl Engine {
     pub(super) fn enter_idle(&mut self, cpu: CpuId) {
         if self.cpus[cpu as usize].need_resched {
             return self.flag(cpu);
+        }
+        if self.cpus[cpu as usize].softirq {
+            return;
         }
         let machine = Arc::clone(&self.machine);
         let states = machine.idle_states(cpu);

@@ -30,10 +30,13 @@ mod idle;
 mod interp;
 mod irq;
 mod limits;
+mod measure;
 mod objects;
 mod queue;
 mod report;
+mod roster;
 mod task;
+mod ticket;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -531,6 +534,7 @@ impl Engine {
             lineage,
             rq: cpu,
             first_period: self.now,
+            born_at: self.now,
             queued_at: self.now,
             ..task::unborn()
         });
@@ -568,7 +572,7 @@ impl Engine {
             Request::Resched { from, to, sent } => self.request_resched(from, to, sent),
             Request::Stop { from, to, sent } => self.request_resched(from, to, sent),
             Request::Ipi { from, to, ipi, sent } => self.send_ipi(from, to, ipi, sent),
-            Request::Balance(cpu) => self.queue.push(self.now, What::Balance(cpu)),
+            Request::Balance(cpu) => self.raise_balance(cpu),
             Request::Timer { cpu, at } => self.set_sched_timer(cpu, at),
             Request::Frequency { cpu, khz, sent } => self.frequency_wished(cpu, khz, sent),
             Request::Enqueued { task, cpu } => self.task_enqueued(task, cpu),

@@ -3,8 +3,10 @@
 use std::collections::VecDeque;
 
 use fairground_machine::CpuId;
-use fairground_workload::Object;
+use fairground_workload::{Object, SeriesId};
 
+use super::roster::Roster;
+use super::ticket::Ticket;
 use crate::{TaskId, Time};
 
 /// Bytes of a pipe slot (a page).
@@ -26,6 +28,10 @@ pub(crate) enum Obj {
     Barrier { parties: u32, arrived: u32, generation: u64, released_at: Time, waiters: VecDeque<(TaskId, u64)> },
     Semaphore { value: u64, waiters: VecDeque<TaskId> },
     Timer { per_task: bool, last: Option<Time> },
+    Stamp(Time),
+    Tally { series: SeriesId, sum: u64, count: u64 },
+    Roster(Roster),
+    Ticket(Ticket),
 }
 
 impl Obj {
@@ -41,6 +47,10 @@ impl Obj {
             }
             Object::Semaphore { value } => Obj::Semaphore { value: value.into(), waiters: VecDeque::new() },
             Object::Timer { per_task } => Obj::Timer { per_task, last: None },
+            Object::Stamp => Obj::Stamp(0),
+            Object::Tally { series } => Obj::Tally { series, sum: 0, count: 0 },
+            Object::Roster => Obj::Roster(Roster::default()),
+            Object::Ticket => Obj::Ticket(Ticket::default()),
         }
     }
 }
@@ -99,20 +109,26 @@ struct Slot {
 #[derive(Debug)]
 pub(crate) struct Pipe {
     capacity: usize,
+    /// When the last writer so far gives the mutex up.
+    mutex_until: Time,
     slots: VecDeque<Slot>,
     chunks: VecDeque<Chunk>,
     pub readers: VecDeque<TaskId>,
     pub writers: VecDeque<TaskId>,
+    /// In order of coming.
+    pub pollers: Vec<TaskId>,
 }
 
 impl Pipe {
     fn new(slots: u32) -> Self {
         Pipe {
             capacity: slots as usize,
+            mutex_until: 0,
             slots: VecDeque::new(),
             chunks: VecDeque::new(),
             readers: VecDeque::new(),
             writers: VecDeque::new(),
+            pollers: Vec::new(),
         }
     }
 
@@ -123,6 +139,14 @@ impl Pipe {
     /// No slot is free. A small message may still fit into the newest.
     pub(crate) fn is_full(&self) -> bool {
         self.slots.len() >= self.capacity
+    }
+
+    /// A writer is done at `now` with a copy of `copy_ns` under the mutex, if nobody else had it in that time: how long
+    /// it still takes otherwise, ns.
+    pub(crate) fn take_mutex(&mut self, now: Time, copy_ns: u64) -> u64 {
+        let begin = now.saturating_sub(copy_ns).max(self.mutex_until);
+        self.mutex_until = begin + copy_ns;
+        self.mutex_until - now
     }
 
     /// Writes one message, unless it must wait; says whether the pipe was empty. A writer that has slept does not
@@ -159,6 +183,18 @@ impl Pipe {
     }
 }
 
+/// Messages of one size in a row that were sent from the same CPU.
+#[derive(Clone, Copy, Debug)]
+struct Batch {
+    cpu: CpuId,
+    /// Size of each.
+    bytes: u32,
+    /// Messages left, the first of them perhaps in part.
+    count: u32,
+    /// Bytes of the first that were received.
+    taken: u32,
+}
+
 /// One direction of an AF_UNIX stream socket pair.
 ///
 /// DEVIATION: a message is charged its bytes plus a fixed overhead; the kernel charges `skb->truesize`, which rounds
@@ -170,9 +206,11 @@ pub(crate) struct Socket {
     overhead: u64,
     /// What is charged to the send buffer now, bytes.
     charged: u64,
-    messages: VecDeque<(Chunk, u32)>,
+    messages: VecDeque<Batch>,
     pub readers: VecDeque<TaskId>,
     pub writers: VecDeque<TaskId>,
+    /// In order of coming.
+    pub pollers: Vec<TaskId>,
 }
 
 impl Socket {
@@ -184,6 +222,7 @@ impl Socket {
             messages: VecDeque::new(),
             readers: VecDeque::new(),
             writers: VecDeque::new(),
+            pollers: Vec::new(),
         }
     }
 
@@ -197,7 +236,10 @@ impl Socket {
             return false;
         }
         self.charged += u64::from(bytes) + self.overhead;
-        self.messages.push_back((Chunk { cpu, bytes }, bytes));
+        match self.messages.back_mut() {
+            Some(last) if (last.cpu, last.bytes) == (cpu, bytes) => last.count += 1,
+            _ => self.messages.push_back(Batch { cpu, bytes, count: 1, taken: 0 }),
+        }
         true
     }
 
@@ -207,16 +249,19 @@ impl Socket {
         let mut taken = Taken { was_full: self.charged >= self.sndbuf, ..Taken::default() };
         let mut freed = false;
         while taken.bytes < want {
-            let Some((rest, whole)) = self.messages.front_mut() else { break };
-            let bytes = rest.bytes.min(want - taken.bytes);
+            let Some(batch) = self.messages.front_mut() else { break };
+            let bytes = (batch.bytes - batch.taken).min(want - taken.bytes);
             let control = if taken.bytes == 0 { CONTROL_LINES } else { 0 };
-            taken.stall_ns += line_ns(rest.cpu) * (u64::from(bytes.div_ceil(LINE_BYTES)) + control);
+            taken.stall_ns += line_ns(batch.cpu) * (u64::from(bytes.div_ceil(LINE_BYTES)) + control);
             taken.bytes += bytes;
-            rest.bytes -= bytes;
-            if rest.bytes == 0 {
-                self.charged -= u64::from(*whole) + self.overhead;
+            batch.taken += bytes;
+            if batch.taken == batch.bytes {
+                self.charged -= u64::from(batch.bytes) + self.overhead;
                 freed = true;
-                self.messages.pop_front();
+                (batch.taken, batch.count) = (0, batch.count - 1);
+                if batch.count == 0 {
+                    self.messages.pop_front();
+                }
             }
         }
         taken.released = freed && self.charged * 4 <= self.sndbuf;
@@ -261,6 +306,27 @@ mod tests {
         assert_eq!((0..1000).take_while(|_| s.send(100, 0)).count(), 278);
         let reads = (1..).find(|_| s.recv(100, &|_| 0).released);
         assert_eq!(reads, Some(209));
+    }
+
+    /// Copies of 100 ns that would end at 1000, 1040 and 1250: the second begins when the first is over, the third
+    /// finds the mutex free.
+    #[test]
+    fn writers_of_a_pipe_copy_one_after_another() {
+        let mut p = Pipe::new(16);
+        assert_eq!([1000, 1040, 1250].map(|now| p.take_mutex(now, 100)), [0, 60, 0]);
+    }
+
+    /// Three messages of 100 bytes from CPU 1 are one batch; 150 bytes free the first of them.
+    #[test]
+    fn messages_in_a_row_are_one_batch_and_are_freed_one_by_one() {
+        let mut s = Socket::new(10_000, 900);
+        (0..3).for_each(|_| assert!(s.send(100, 1)));
+        assert!(s.send(100, 2) && s.send(50, 2));
+        assert_eq!(s.messages.iter().map(|b| (b.cpu, b.count)).collect::<Vec<_>>(), [(1, 3), (2, 1), (2, 1)]);
+        assert_eq!(s.recv(150, &|_| 0).bytes, 150);
+        assert_eq!(s.charged, 4 * 900 + 350);
+        assert_eq!(s.recv(1000, &|cpu| u64::from(cpu)).stall_ns, 2 + (1 + 2) + 2 * 2 + 2);
+        assert_eq!((s.charged, s.is_empty()), (0, true));
     }
 
     #[test]

@@ -568,3 +568,47 @@ fn a_phase_that_would_move_its_thread_to_another_group_is_named() {
     assert_eq!(w.tasks[0].group, Some(0));
     assert_eq!(lines(&warnings, WarningKind::Ignored), [(3, "taskgroup")]);
 }
+
+#[test]
+fn words_that_measure_and_meet_are_steps_of_their_own() {
+    let body = r#""loop": 1, "stamp": "a", "sample": { "ref": "a" }, "sample2": { "since": "birth", "tally": "sum" },
+        "sample3": { "since": "call" }, "conclude": "sum", "enlist": "r", "call_listed": "r", "await_listed": "r",
+        "serial": { "ref": "fs", "hold": 7, "lines": 2 }, "pipe_poll": "p", "socket_poll": "p", "reap": "one",
+        "reap2": "all""#;
+    let (w, _) = read(&format!(r#"{{ "tasks": {{ "t": {{ {body} }} }}, "global": {{ "duration": 1 }} }}"#));
+    // Objects in order of appearance: 0 start, 1 a, 2 sum, 3 r, 4 fs, 5 pipe p, 6 socket p.
+    let to = Report::Series(0);
+    let expected = [
+        Op::Stamp(1),
+        Op::Sample { since: Since::Stamp(1), to },
+        Op::Sample { since: Since::Birth, to: Report::Tally(2) },
+        Op::Sample { since: Since::Call, to },
+        Op::Conclude(2),
+        Op::Enlist(3),
+        Op::CallListed(3),
+        Op::AwaitListed(3),
+        Op::Serial { lock: 4, hold: Amount::fixed(7000), lines: 2 },
+        Op::Poll(5),
+        Op::Poll(6),
+        Op::WaitChild,
+        Op::WaitChildren,
+    ];
+    assert_eq!(w.tasks[0].program[1..], expected);
+    assert_eq!(w.series.len(), 1);
+    let kinds = ["barrier", "stamp", "tally", "roster", "ticket lock", "pipe", "socket"];
+    assert_eq!(w.objects.iter().map(Object::kind).collect::<Vec<_>>(), kinds);
+}
+
+#[test]
+fn a_sample_that_counts_from_nowhere_or_from_two_instants_is_refused() {
+    for (event, message) in [
+        (r#""sample": { }"#, "does not say which stamp"),
+        (r#""sample": { "ref": "a", "since": "call" }"#, "names a stamp and counts from something else"),
+        (r#""sample": { "since": "brith" }"#, "unknown instant `brith`"),
+        (r#""reap": "some""#, "unknown number of children `some`"),
+    ] {
+        let text = format!(r#"{{ "tasks": {{ "t": {{ {event} }} }} }}"#);
+        let error = refused(&text);
+        assert!(error.contains(message), "{event}: {error}");
+    }
+}

@@ -1,31 +1,34 @@
 //! Random workloads that may deadlock: each task draws its steps without regard to the others.
 
-use super::random::{close_loop, Random, TIMER};
+use super::random::{close_loop, common_objects, Random};
 use crate::program::*;
 
 /// Deepest nesting of loops.
 const DEPTH: u32 = 2;
 
-const PIPE: ObjId = 1;
-const SOCKET: ObjId = 2;
-const FUTEX: ObjId = 3;
-const SEMAPHORE: ObjId = 4;
-const BARRIER: ObjId = 5;
-const COND: ObjId = 6;
-const MUTEXES: [ObjId; 2] = [7, 8];
+/// After [`common_objects`].
+const PIPE: ObjId = 4;
+const SOCKET: ObjId = 5;
+const FUTEX: ObjId = 6;
+const SEMAPHORE: ObjId = 7;
+const BARRIER: ObjId = 8;
+const COND: ObjId = 9;
+const ROSTER: ObjId = 10;
+const MUTEXES: [ObjId; 2] = [11, 12];
 
 pub(super) fn workload(random: &mut Random, cpus: usize) -> Workload {
     let tasks = 1 + random.below(6) as usize;
     let programs: Vec<Vec<Op>> = (0..tasks).map(|_| program(random, cpus)).collect();
     let users = programs.iter().filter(|p| p.contains(&Op::BarrierWait(BARRIER))).count() as u64;
-    let mut objects = vec![Object::Mutex; 9];
-    objects[TIMER as usize] = Object::Timer { per_task: true };
+    let mut objects = common_objects(true);
+    objects.resize(MUTEXES[1] as usize + 1, Object::Mutex);
     objects[PIPE as usize] = Object::Pipe { slots: 1 };
     objects[SOCKET as usize] = Object::Socket { sndbuf: 4096, overhead: 768 };
     objects[FUTEX as usize] = Object::Futex { value: 0 };
     objects[SEMAPHORE as usize] = Object::Semaphore { value: random.below(3) as u32 };
     objects[BARRIER as usize] = Object::Barrier { parties: 1 + random.below(users.max(1)) as u32 };
     objects[COND as usize] = Object::Cond;
+    objects[ROSTER as usize] = Object::Roster;
     let specs = programs.into_iter().enumerate().map(|(i, p)| random.spec(format!("task-{i}"), p, cpus)).collect();
     let mut workload = random.assemble(objects, specs, tasks as u32, cpus);
     workload.duration_ns = Some(100_000_000);
@@ -67,7 +70,7 @@ fn block(random: &mut Random, cpus: usize, program: &mut Vec<Op>, depth: u32, he
 
 fn meeting(random: &mut Random, held: &[ObjId]) -> Op {
     let bytes = 1 + random.below(3000) as u32;
-    match random.below(13) {
+    match random.below(17) {
         0 => Op::PipeWrite { pipe: PIPE, bytes },
         1 => Op::PipeRead { pipe: PIPE, bytes },
         2 => Op::SockSend { sock: SOCKET, bytes },
@@ -80,6 +83,10 @@ fn meeting(random: &mut Random, held: &[ObjId]) -> Op {
         9 => Op::BarrierWait(BARRIER),
         10 => Op::CondWait { cond: COND, mutex: held.last().copied() },
         11 => Op::Signal(COND),
+        12 => Op::Poll([PIPE, SOCKET][random.below(2) as usize]),
+        13 => Op::Enlist(ROSTER),
+        14 => Op::CallListed(ROSTER),
+        15 => Op::AwaitListed(ROSTER),
         _ => Op::Broadcast(COND),
     }
 }

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::random::{close_loop, Random, TIMER};
+use super::random::{close_loop, common_objects, Random};
 use crate::program::*;
 
 /// Deepest nesting of loops.
@@ -26,12 +26,11 @@ pub(super) fn workload(random: &mut Random, cpus: usize) -> Workload {
     let tasks = 1 + random.below(6) as usize;
     let mut draft = Draft {
         cpus,
-        objects: vec![Object::Timer { per_task: random.below(2) == 0 }],
+        objects: common_objects(random.below(2) == 0),
         shared: BTreeMap::new(),
         programs: vec![Vec::new(); tasks],
         random,
     };
-    debug_assert_eq!(TIMER, 0);
     draft.block(DEPTH);
     let Draft { random, objects, programs, .. } = draft;
     let mut specs: Vec<TaskSpec> =
@@ -86,7 +85,7 @@ impl Draft<'_> {
         if self.random.below(4) == 0 {
             let (spec, count) = (self.programs.len() as SpecId, 1 + self.random.below(3) as u32);
             let spawn = Op::Spawn { spec, count, thread: self.random.below(2) == 0 };
-            return self.programs[task].extend([spawn, Op::WaitChildren]);
+            return self.programs[task].extend([spawn, Op::WaitChild, Op::WaitChildren]);
         }
         let first = self.random.below(3) as usize;
         let nested = self.random.below(2) == 0;
@@ -108,29 +107,33 @@ impl Draft<'_> {
             return self.barrier();
         }
         let pair = vec![from, to];
-        let (give, take) = match self.random.below(4) {
+        let (give, take) = match self.random.below(5) {
             0 => {
                 let pipe = self.object(1, pair, Object::Pipe { slots: 1 + from as u32 });
                 let bytes = 1 + self.random.below(4096) as u32;
-                (vec![Op::PipeWrite { pipe, bytes }], Op::PipeRead { pipe, bytes })
+                (vec![Op::PipeWrite { pipe, bytes }], vec![Op::Poll(pipe), Op::PipeRead { pipe, bytes }])
             }
             1 => {
                 let sock = self.object(2, pair, Object::Socket { sndbuf: 8192, overhead: 768 });
                 let bytes = 1 + self.random.below(4096) as u32;
-                (vec![Op::SockSend { sock, bytes }], Op::SockRecv { sock, bytes })
+                (vec![Op::SockSend { sock, bytes }], vec![Op::SockRecv { sock, bytes }])
             }
             2 => {
                 let sem = self.object(3, pair, Object::Semaphore { value: 0 });
-                (vec![Op::SemPost(sem)], Op::SemWait(sem))
+                (vec![Op::SemPost(sem)], vec![Op::SemWait(sem)])
+            }
+            3 => {
+                let roster = self.object(6, pair, Object::Roster);
+                (vec![Op::Enlist(roster)], vec![Op::AwaitListed(roster), Op::CallListed(roster)])
             }
             _ => {
                 let futex = self.object(4, pair, Object::Futex { value: 0 });
                 let give = vec![Op::FutexStore { futex, value: 1 }, Op::FutexWake { futex, count: 1 }];
-                (give, Op::FutexWait { futex, expected: 0 })
+                (give, vec![Op::FutexWait { futex, expected: 0 }])
             }
         };
         self.programs[from].extend(give);
-        self.programs[to].push(take);
+        self.programs[to].extend(take);
     }
 
     /// A barrier of a random set, which it belongs to.

@@ -41,11 +41,27 @@ impl Random {
         deadlocking::workload(self, cpus)
     }
 
-    /// A step that a thread does by itself. Timer 0 is an object of its own kind.
+    /// A clock reading, a sample, or a critical section of the kernel.
+    fn measure(&mut self) -> Op {
+        let since = [Since::Birth, Since::Call, Since::Stamp(STAMP)][self.below(3) as usize];
+        match self.below(5) {
+            0 => Op::Stamp(STAMP),
+            1 => Op::Sample { since, to: Report::Series(0) },
+            2 => Op::Sample { since, to: Report::Tally(TALLY) },
+            3 => Op::Conclude(TALLY),
+            _ => Op::Serial {
+                lock: TICKET,
+                hold: Amount { base: self.below(20_000), jitter: self.below(1000) },
+                lines: self.below(8) as u32,
+            },
+        }
+    }
+
+    /// A step that a thread does by itself, with [`common_objects`].
     pub(super) fn step(&mut self, cpus: usize) -> Op {
         const US: u64 = 1000;
         let amount = |r: &mut Self, max_us: u64| Amount { base: r.below(max_us) * US, jitter: r.below(max_us) };
-        match self.below(10) {
+        match self.below(11) {
             0..=3 => Op::Run(amount(self, 500)),
             4 => Op::RunWall(amount(self, 100)),
             5 | 6 => Op::Sleep(amount(self, 500)),
@@ -55,6 +71,7 @@ impl Random {
                 1 => Op::SetAffinity(self.cpus(cpus)),
                 _ => Op::Exec,
             },
+            9 => self.measure(),
             _ => Op::Yield,
         }
     }
@@ -112,12 +129,30 @@ impl Random {
             duration_ns: None,
             warmup_ns: 0,
             score: Score::None,
+            series: vec![Series {
+                name: "sample".into(),
+                meaning: "whatever was measured".into(),
+                tick_ns: 1 + self.below(2000) as u32,
+                mean: true,
+                permilles: vec![500, 999],
+            }],
         }
     }
 }
 
-/// The timer every random workload has.
-pub(super) const TIMER: ObjId = 0;
+const TIMER: ObjId = 0;
+const STAMP: ObjId = 1;
+const TALLY: ObjId = 2;
+const TICKET: ObjId = 3;
+
+/// The objects every random workload begins with; whether the timer is `per_task`.
+pub(super) fn common_objects(per_task: bool) -> Vec<Object> {
+    let mut objects = vec![Object::Stamp; 4];
+    objects[TIMER as usize] = Object::Timer { per_task };
+    objects[TALLY as usize] = Object::Tally { series: 0 };
+    objects[TICKET as usize] = Object::Ticket;
+    objects
+}
 
 /// Ends the loop that was opened with `Op::Loop` at `begin`, or removes it if it is empty.
 pub(super) fn close_loop(program: &mut Vec<Op>, begin: usize) {
@@ -173,6 +208,11 @@ mod tests {
         has(|o| matches!(o, Op::FutexWait { .. }));
         has(|o| matches!(o, Op::Lock(_)));
         has(|o| matches!(o, Op::WaitChildren));
+        has(|o| matches!(o, Op::WaitChild));
+        has(|o| matches!(o, Op::Poll(_)));
+        has(|o| matches!(o, Op::Enlist(_)));
+        has(|o| matches!(o, Op::Sample { to: Report::Tally(_), .. }));
+        has(|o| matches!(o, Op::Serial { .. }));
         has(|o| matches!(o, Op::Loop { .. }));
     }
 
@@ -196,9 +236,13 @@ mod tests {
             Play { w, level, here: vec![vec![]; objects], at: vec![0; threads], rounds: vec![vec![]; threads] };
         let length = |t: usize| w.tasks[w.start[t].spec as usize].program.len();
         while (0..threads).any(|t| play.at[t] < length(t)) {
-            let before = (play.at.clone(), play.rounds.clone());
+            let before = (play.at.clone(), play.rounds.clone(), play.level.clone());
             (0..threads).for_each(|t| play.turn(t));
-            assert!(before != (play.at.clone(), play.rounds.clone()), "deadlock at {:?} in {w:#?}", play.at);
+            assert!(
+                before != (play.at.clone(), play.rounds.clone(), play.level.clone()),
+                "deadlock at {:?} in {w:#?}",
+                play.at
+            );
         }
     }
 
@@ -238,6 +282,20 @@ mod tests {
                     let got = std::mem::take(&mut self.level[*o as usize]);
                     assert!(got == 0 || got == i64::from(*bytes));
                     got > 0
+                }
+                Op::Poll(o) => self.level[*o as usize] > 0,
+                // On the list is 1, called is 2.
+                Op::Enlist(r) => {
+                    let level = &mut self.level[*r as usize];
+                    let called = *level == 2;
+                    *level = i64::from(!called);
+                    called
+                }
+                Op::AwaitListed(r) => self.level[*r as usize] > 0,
+                Op::CallListed(r) => {
+                    let listed = self.level[*r as usize] == 1;
+                    self.level[*r as usize] += i64::from(listed);
+                    true
                 }
                 Op::SemPost(s) => {
                     self.level[*s as usize] += 1;

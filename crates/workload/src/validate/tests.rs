@@ -33,6 +33,7 @@ fn workload(objects: &[Object], programs: &[&[Op]]) -> Workload {
         duration_ns: Some(1_000_000_000),
         warmup_ns: 0,
         score: Score::None,
+        series: Vec::new(),
     }
 }
 
@@ -243,7 +244,9 @@ fn spawning_must_end_and_stay_within_bounds() {
     w.start = vec![Start { spec: 0, count: u32::MAX, cpu: 0 }];
     assert!(matches!(problem(&w), Problem::TooManyTasks { .. }));
     w = workload(&[], &[&looped(None, &[spawn(1, 1), RUN]), &[RUN]]);
-    assert_eq!(check(&w).unwrap(), ["creates `t` for ever; the run fails when 1000000 threads have been created"]);
+    assert_eq!(check(&w), Ok(vec![]), "its duration ends it");
+    w.duration_ns = None;
+    assert_eq!(check(&w).unwrap()[0], "creates `t` for ever; the run fails when 1000000 threads have been created");
 }
 
 #[test]
@@ -280,4 +283,41 @@ fn looped_at(begin: u32, body: &[Op]) -> Vec<Op> {
     ops.extend_from_slice(body);
     ops.push(Op::EndLoop { begin });
     ops
+}
+
+#[test]
+fn samples_go_to_a_series_that_exists_and_count_from_a_stamp() {
+    let sample = |since, to| Op::Sample { since, to };
+    let objects = [Object::Stamp, Object::Tally { series: 0 }, Object::Mutex];
+    let of = |op: Op| workload(&objects, &[&[op]]);
+    let series = Series { name: "s".into(), meaning: "".into(), tick_ns: 1000, mean: true, permilles: vec![500] };
+    let mut w = of(sample(Since::Stamp(0), Report::Tally(1)));
+    assert_eq!(problem(&w).to_string(), "`test` reports to series 0, of which there is none");
+    w.series = vec![series.clone()];
+    assert_eq!(check(&w), Ok(vec![]));
+    let with = |op: Op| problem(&Workload { series: vec![series.clone()], ..of(op) });
+    let birth = Since::Birth;
+    assert!(matches!(with(sample(birth, Report::Series(1))), Problem::NoSuchSeries { step: Some(_), series: 1, .. }));
+    assert!(matches!(with(sample(birth, Report::Tally(0))), Problem::WrongObject { wanted: "tally", .. }));
+    assert!(matches!(with(sample(Since::Stamp(1), Report::Series(0))), Problem::WrongObject { wanted: "stamp", .. }));
+    assert!(matches!(with(Op::Conclude(2)), Problem::WrongObject { wanted: "tally", found: "mutex", .. }));
+    assert!(matches!(with(Op::Enlist(2)), Problem::WrongObject { wanted: "roster", .. }));
+    assert!(matches!(with(Op::Poll(2)), Problem::WrongObject { wanted: "pipe", .. }));
+    w.series[0].permilles.push(1001);
+    assert!(matches!(problem(&w), Problem::OutOfRange { value: 1001, .. }));
+    w.series[0].permilles.clear();
+    w.series[0].tick_ns = 0;
+    assert!(matches!(problem(&w), Problem::OutOfRange { value: 0, min: 1, .. }));
+}
+
+#[test]
+fn a_roster_that_nobody_calls_is_told_and_a_ticket_lock_takes_the_time_of_its_hold() {
+    let w = workload(&[Object::Roster], &[&[Op::Enlist(0)]]);
+    assert_eq!(check(&w).unwrap(), ["enlists on roster 0, which nobody ever calls"]);
+    let serial = |ns, lines| Op::Serial { lock: 0, hold: Amount::fixed(ns), lines };
+    assert_eq!(check(&workload(&[Object::Ticket], &[&looped(None, &[serial(1, 0)])])), Ok(vec![]));
+    let spins = workload(&[Object::Ticket], &[&looped(None, &[serial(0, 1)])]);
+    assert!(matches!(problem(&spins), Problem::Spins { .. }));
+    let wide = workload(&[Object::Ticket], &[&[serial(1, 1025)]]);
+    assert!(matches!(problem(&wide), Problem::OutOfRange { max: 1024, .. }));
 }

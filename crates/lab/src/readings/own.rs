@@ -1,0 +1,147 @@
+//! What a workload reports of itself: its score, and what its programs measured.
+
+use fairground_sim::{Histogram, RunMetrics};
+use fairground_workload::{Score, Series, Workload};
+
+use super::Entries;
+
+/// Shortest measured part of a run from which all of the work may be inferred, ns.
+const PART_MIN_NS: u64 = 1_000_000_000;
+
+/// Bytes of a megabyte, as benchmarks count them.
+const MB: f64 = 1e6;
+
+fn ops_per_sec(run: &RunMetrics) -> f64 {
+    run.ops_per_sec.unwrap_or(0.0)
+}
+
+/// The figures of a score, by the workload's marks.
+pub(super) fn add_score(list: &mut Entries, score: Score) {
+    match score {
+        Score::None => {}
+        Score::OpsPerSec => {
+            list.add("ops_per_sec", "ops/s", "operations per second of the measured window", ops_per_sec)
+                .usual()
+                .higher_is_better();
+            let per_op = |m: &RunMetrics| m.migrations_per_op.unwrap_or(0.0);
+            list.add("migrations_per_op", "1/op", "changes of CPU per operation, start-up not counted", per_op).usual();
+        }
+        Score::LoopsPerMin => {
+            let per_min = |m: &RunMetrics| ops_per_sec(m) * 60.0;
+            list.add("loops_per_min", "1/min", "loops per minute, summed over all copies", per_min)
+                .usual()
+                .higher_is_better();
+        }
+        Score::Elapsed { parts } => add_elapsed(list, parts),
+        Score::Throughput { bytes_per_op } => {
+            let meaning = format!("10^6 bytes per second, at {bytes_per_op} bytes an operation");
+            let mb_per_s = move |m: &RunMetrics| ops_per_sec(m) * f64::from(bytes_per_op) / MB;
+            list.add("mb_per_s", "MB/s", &meaning, mb_per_s).usual().higher_is_better();
+        }
+    }
+}
+
+/// A run of a part of the work also says what it took itself, besides what all of it would take.
+fn add_elapsed(list: &mut Entries, parts: u32) {
+    let elapsed = |m: &RunMetrics| m.window_ns as f64 / 1e9;
+    let meaning = "seconds from the start signal until all have ended, as the tool prints them";
+    list.add("time_s", "s", meaning, move |m| elapsed(m) * f64::from(parts)).usual();
+    if parts > 1 {
+        list.add("elapsed_s", "s", "length of the measured part of the run", elapsed).usual();
+    }
+}
+
+/// What the programs measured, us: mean and percentiles of series number `i` of the workload.
+pub(super) fn add_series(list: &mut Entries, i: usize, series: &Series) {
+    let tick_us = f64::from(series.tick_ns) / 1e3;
+    let mut add = |part: &str, words: &str, ticks: Box<dyn Fn(&Histogram) -> f64>| {
+        let (name, meaning) = (format!("{}_{part}_us", series.name), format!("{}: {words}", series.meaning));
+        list.add(&name, "us", &meaning, move |m| m.series.get(i).map_or(0.0, |s| ticks(s)) * tick_us).usual();
+    };
+    if series.mean {
+        add("mean", "mean", Box::new(Histogram::mean));
+    }
+    for permille in series.permilles.iter().copied() {
+        let of_samples = move |s: &Histogram| s.permille_as_printed(u64::from(permille)) as f64;
+        match permille {
+            1000 => add("max", "greatest", Box::new(|s| s.max() as f64)),
+            p if p % 10 == 0 => add(&format!("p{}", p / 10), &format!("{}th percentile", p / 10), Box::new(of_samples)),
+            p => {
+                let (whole, tenth) = (p / 10, p % 10);
+                let words = format!("{whole}.{tenth}th percentile");
+                add(&format!("p{whole}_{tenth}"), &words, Box::new(of_samples));
+            }
+        }
+    }
+}
+
+/// What must be said beside the figures of a run of `workload`.
+pub fn notes(workload: &Workload, run: &RunMetrics) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Score::Elapsed { parts: parts @ 2.. } = workload.score {
+        notes.push(format!("scale: 1/{parts} of the loops are run; time_s is {parts} times elapsed_s"));
+        if run.window_ns < PART_MIN_NS {
+            notes.push("scale: a run measured less than 1 s; start and exit weigh too much in its time_s".into());
+        }
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use fairground_machine::Machine;
+
+    use super::super::readings;
+    use super::*;
+
+    fn workload(score: Score, series: Vec<Series>) -> Workload {
+        let machine = Machine::symmetric(1);
+        let (workload, _) = Workload::find("periodic:tasks=1", &machine).expect("a built-in");
+        Workload { score, series, ..workload }
+    }
+
+    fn first(workload: &Workload, run: &RunMetrics, n: usize) -> Vec<(String, &'static str, f64)> {
+        let all = readings(workload, &Machine::symmetric(1), run).into_iter().take(n);
+        all.map(|r| (r.metric.name, r.metric.better.word(), r.value)).collect()
+    }
+
+    #[test]
+    fn a_twentieth_of_the_loops_takes_a_twentieth_of_the_time() {
+        let w = workload(Score::Elapsed { parts: 20 }, vec![]);
+        let run = RunMetrics { window_ns: 1_500_000_000, ..RunMetrics::default() };
+        let expected = [("time_s".to_string(), "lower", 30.0), ("elapsed_s".to_string(), "lower", 1.5)];
+        assert_eq!(first(&w, &run, 2), expected);
+        assert_eq!(notes(&w, &run).len(), 1);
+        assert_eq!(notes(&w, &RunMetrics { window_ns: 999_999_999, ..run }).len(), 2);
+        assert!(notes(&workload(Score::Elapsed { parts: 1 }, vec![]), &RunMetrics::default()).is_empty());
+    }
+
+    /// 60,000 operations a second of 5428 bytes are 325.68 MB/s, or 3.6 million loops a minute.
+    #[test]
+    fn operations_become_megabytes_or_loops() {
+        let run = RunMetrics { ops_per_sec: Some(60_000.0), ..RunMetrics::default() };
+        let mb = first(&workload(Score::Throughput { bytes_per_op: 5428 }, vec![]), &run, 1);
+        assert_eq!(mb, [("mb_per_s".to_string(), "higher", 325.68)]);
+        let loops = first(&workload(Score::LoopsPerMin, vec![]), &run, 1);
+        assert_eq!(loops, [("loops_per_min".to_string(), "higher", 3_600_000.0)]);
+    }
+
+    /// Ten readings of 1 to 10 ticks of 1 us.
+    #[test]
+    fn a_series_shows_mean_and_percentiles_in_us() {
+        let series = Series {
+            name: "latency".into(),
+            meaning: "x".into(),
+            tick_ns: 1000,
+            mean: true,
+            permilles: vec![500, 995, 1000],
+        };
+        let mut samples = Histogram::default();
+        (1..=10).for_each(|v| samples.record(v));
+        let run = RunMetrics { series: vec![samples], ..RunMetrics::default() };
+        let names = ["latency_mean_us", "latency_p50_us", "latency_p99_5_us", "latency_max_us"];
+        let expected: Vec<_> =
+            names.iter().zip([5.5, 5.0, 10.0, 10.0]).map(|(n, v)| (n.to_string(), "lower", v)).collect();
+        assert_eq!(first(&workload(Score::None, vec![series]), &run, 4), expected);
+    }
+}

@@ -1,0 +1,215 @@
+//! Steps by which programs measure, and the meetings that benchmarks are made of. Times are computed by hand: nothing
+//! costs anything but an IPI (1 ns), the thread of template `i` is placed on CPU `i`: the first starts at 0, the
+//! others at 1 ns.
+
+use fairground_machine::{Distance, Machine, SoftCost};
+use fairground_sim::testing::{self, machine, spec, workload};
+use fairground_sim::{Config, Event, EventKind, IdleGovernor, MetricsObserver, Observer, Outcome, TaskId, Time};
+use fairground_workload::{Amount, Object, Op, ProgramBuilder, Report, Series, Since, Workload};
+
+#[derive(Default)]
+struct Log {
+    exits: Vec<(Time, TaskId)>,
+    wakings: Vec<(Time, TaskId)>,
+}
+
+impl Observer for Log {
+    fn event(&mut self, event: &Event) {
+        match event.kind {
+            EventKind::Exit { task } => self.exits.push((event.time, task)),
+            EventKind::Waking { task, .. } => self.wakings.push((event.time, task)),
+            _ => {}
+        }
+    }
+}
+
+fn run(m: Machine, w: Workload) -> (Outcome, Log) {
+    let mut log = Log::default();
+    let config = Config { start_phase: false, idle: IdleGovernor::Shallowest, ..Config::default() };
+    let mut metrics = MetricsObserver::new(std::sync::Arc::new(m.clone()), &w);
+    let outcome = testing::engine(m, w, config).run(&mut [&mut log, &mut metrics]).expect("the run ends well");
+    (outcome, log)
+}
+
+fn ns(n: u64) -> Op {
+    Op::Run(Amount::fixed(n))
+}
+
+fn series(tick_ns: u32) -> Series {
+    Series { name: "s".into(), meaning: "".into(), tick_ns, mean: true, permilles: vec![500] }
+}
+
+fn measuring(tick_ns: u32, objects: Vec<Object>, programs: Vec<Vec<Op>>) -> Workload {
+    let tasks = programs.into_iter().map(|p| spec("t", p)).collect();
+    Workload { series: vec![series(tick_ns)], ..workload(objects, tasks) }
+}
+
+/// Sum and number of the samples of a run.
+fn samples(outcome: &Outcome) -> (u128, u64) {
+    outcome.meters.series.first().map_or((0, 0), |h| (h.sum(), h.count()))
+}
+
+const TO_SERIES: Report = Report::Series(0);
+
+/// Stamped at 1500 ns, read at 3400: 1900 ns, but a clock of 1 us shows 1 and 3.
+#[test]
+fn a_sample_is_the_difference_of_two_readings_of_a_coarse_clock() {
+    let program = || vec![ns(1500), Op::Stamp(0), ns(1900), Op::Sample { since: Since::Stamp(0), to: TO_SERIES }];
+    for (tick, ticks) in [(1, 1900), (1000, 2), (10_000, 0)] {
+        let (outcome, _) = run(machine(1, 1), measuring(tick, vec![Object::Stamp], vec![program()]));
+        assert_eq!(samples(&outcome), (ticks, 1), "{tick}");
+    }
+}
+
+/// Samples of 1000, 2000 and 4000 ns have the mean 2333; the emptied tally reports nothing, then 500.
+#[test]
+fn a_tally_reports_whole_means_and_empties_itself() {
+    let gather = |after| [Op::Stamp(0), ns(after), Op::Sample { since: Since::Stamp(0), to: Report::Tally(1) }];
+    let mut program: Vec<Op> = [1000, 2000, 4000].into_iter().flat_map(gather).collect();
+    program.extend([Op::Conclude(1), Op::Conclude(1)]);
+    program.extend(gather(500));
+    program.push(Op::Conclude(1));
+    let (outcome, _) =
+        run(machine(1, 1), measuring(1, vec![Object::Stamp, Object::Tally { series: 0 }], vec![program]));
+    assert_eq!(samples(&outcome), (2333 + 500, 2));
+}
+
+/// The child is placed on CPU 1, which an IPI of 1 ns wakes.
+#[test]
+fn a_child_counts_from_its_birth() {
+    let objects = vec![];
+    let parent = vec![ns(700), Op::Spawn { spec: 1, count: 1, thread: true }, Op::WaitChildren];
+    let child = vec![Op::Sample { since: Since::Birth, to: TO_SERIES }, ns(50)];
+    let mut w = measuring(1, objects, vec![parent, child]);
+    w.start.truncate(1);
+    assert_eq!(samples(&run(machine(2, 1), w).0), (1, 1));
+}
+
+/// Tickets at 0, 1 and 2 ns, held 1000 each: given up at 1000, 2000 and 3000.
+#[test]
+fn a_ticket_lock_serves_in_order_of_arrival() {
+    let program = |first| vec![ns(first), Op::Serial { lock: 0, hold: Amount::fixed(1000), lines: 0 }];
+    let (_, log) = run(machine(3, 1), measuring(1, vec![Object::Ticket], vec![program(2), program(0), program(0)]));
+    assert_eq!(log.exits, [(1001, 1), (2001, 2), (3001, 0)]);
+}
+
+/// The first holder has the lines; the second, on a CPU behind the same cache, waits for 3 of 25 ns.
+#[test]
+fn a_holder_on_another_cpu_waits_for_its_lines() {
+    let mut m = machine(2, 1);
+    m.costs.line_ns = [25; Distance::COUNT];
+    m.costs.line_ns[Distance::Same as usize] = 0;
+    let program = || vec![Op::Serial { lock: 0, hold: Amount::fixed(1000), lines: 3 }];
+    let (_, log) = run(m, measuring(1, vec![Object::Ticket], vec![program(), program()]));
+    assert_eq!(log.exits, [(1000, 0), (2075, 1)]);
+}
+
+/// On a CPU of half the capacity the work under the lock takes twice as long.
+#[test]
+fn a_slow_holder_holds_longer() {
+    let mut m = machine(1, 1);
+    m.cpus[0].capacity = 512;
+    let (_, log) = run(
+        m,
+        measuring(1, vec![Object::Ticket], vec![vec![Op::Serial { lock: 0, hold: Amount::fixed(500), lines: 0 }]]),
+    );
+    assert_eq!(log.exits, [(1000, 0)]);
+}
+
+/// Two threads share the CPU, a slice being a tick of 4 ms. The first begins to hold at 3 ms for 3 ms: the tick at 4 ms
+/// wants to switch, but the other one runs only from 6 ms on, its 1 ms later it is done.
+#[test]
+fn a_holder_is_not_preempted() {
+    const MS: u64 = 1_000_000;
+    let holder = vec![ns(3 * MS), Op::Serial { lock: 0, hold: Amount::fixed(3 * MS), lines: 0 }, ns(5 * MS)];
+    let (_, log) = run(machine(1, 1), measuring(1, vec![Object::Ticket], vec![holder, vec![ns(MS)]]));
+    assert_eq!(log.exits, [(7 * MS, 1), (12 * MS, 0)]);
+    let plain = vec![ns(3 * MS), ns(3 * MS), ns(5 * MS)];
+    let (_, log) = run(machine(1, 1), measuring(1, vec![Object::Ticket], vec![plain, vec![ns(MS)]]));
+    assert_eq!(log.exits, [(5 * MS, 1), (12 * MS, 0)]);
+}
+
+/// Three poll, one reads: a write wakes the pollers, last come first, and then the reader, who takes the byte. All
+/// but the reader find the pipe empty or not by their time; the second byte is for them.
+#[test]
+fn a_write_wakes_all_who_poll_last_come_first() {
+    let poller = |after| vec![ns(after), Op::Poll(0)];
+    let write = |o: bool| if o { Op::SockSend { sock: 0, bytes: 1 } } else { Op::PipeWrite { pipe: 0, bytes: 1 } };
+    for socket in [true, false] {
+        let object = if socket { Object::Socket { sndbuf: 4096, overhead: 10 } } else { Object::Pipe { slots: 1 } };
+        let programs = vec![vec![ns(1000), write(socket)], poller(100), poller(300), poller(200)];
+        let (_, log) = run(machine(4, 1), measuring(1, vec![object], programs));
+        assert_eq!(log.wakings, [(1000, 2), (1000, 3), (1000, 1)], "{socket}");
+        assert_eq!(log.exits.len(), 4);
+    }
+}
+
+/// A byte that is there is left there.
+#[test]
+fn poll_takes_nothing() {
+    let program =
+        vec![Op::PipeWrite { pipe: 0, bytes: 1 }, Op::Poll(0), Op::Poll(0), Op::PipeRead { pipe: 0, bytes: 1 }];
+    let (outcome, _) = run(machine(1, 1), measuring(1, vec![Object::Pipe { slots: 1 }], vec![program]));
+    assert_eq!(outcome.end, 0);
+}
+
+/// Children run 100, 200 and 300 ns from 1 ns on, on CPUs of their own: the parent sees the first at 101, works 1000,
+/// and has not to wait for the others; a fourth wait has nobody to wait for.
+#[test]
+fn wait_takes_one_child_at_a_time() {
+    let spawn = |spec| Op::Spawn { spec, count: 1, thread: false };
+    let mut parent: Vec<Op> = (1..4).map(spawn).collect();
+    parent.extend([Op::WaitChild, ns(1000), Op::WaitChild, Op::WaitChild, Op::WaitChild]);
+    let mut w = measuring(1, vec![], vec![parent, vec![ns(100)], vec![ns(200)], vec![ns(300)]]);
+    w.start.truncate(1);
+    let (_, log) = run(machine(4, 1), w);
+    assert_eq!(log.wakings, [(101, 0)]);
+    assert_eq!(log.exits.last(), Some(&(1102, 0)), "woken by an IPI of 1 ns at 102");
+}
+
+/// Three list themselves at 100, 300 and 201 ns; the keeper, back from 1000 ns of work, calls: a futex call of 50 ns
+/// each, the newest first. Each counts from 1000.
+#[test]
+fn a_call_has_one_time_and_wakes_one_after_another() {
+    let mut m = machine(4, 1);
+    m.costs.soft_ns[SoftCost::Futex as usize] = 50.0;
+    let worker = |after| vec![ns(after), Op::Enlist(0), Op::Sample { since: Since::Call, to: TO_SERIES }];
+    let programs = vec![vec![ns(1000), Op::CallListed(0)], worker(100), worker(299), worker(200)];
+    let (outcome, log) = run(m, measuring(1, vec![Object::Roster], programs));
+    assert_eq!(log.wakings, [(1050, 2), (1100, 3), (1150, 1)]);
+    // An IPI of 1 ns, and the return half of a futex call.
+    assert_eq!(samples(&outcome), (101 + 151 + 201, 3));
+}
+
+/// The keeper sleeps from 0 on; the worker lists itself at 500 and wakes it.
+#[test]
+fn a_sleeping_keeper_is_woken_by_who_lists_itself() {
+    let programs = vec![vec![Op::AwaitListed(0), ns(10), Op::CallListed(0)], vec![ns(499), Op::Enlist(0)]];
+    let (_, log) = run(machine(2, 1), measuring(1, vec![Object::Roster], programs));
+    assert_eq!(log.wakings, [(500, 0), (511, 1)]);
+}
+
+/// Both rounds of both workers, one keeper that awaits and calls for ever.
+#[test]
+fn nobody_is_lost_between_listing_and_calling() {
+    let looped = |times, ops: Vec<Op>| {
+        let mut p = ProgramBuilder::new();
+        p.repeat(times, |p| {
+            for op in ops {
+                p.op(op);
+            }
+        });
+        p.build()
+    };
+    let mut m = machine(3, 1);
+    m.costs.soft_ns[SoftCost::Futex as usize] = 37.0;
+    m.costs.soft_ns[SoftCost::LockFast as usize] = 11.0;
+    let worker = || vec![Op::Enlist(0), Op::Sample { since: Since::Call, to: TO_SERIES }];
+    let mut w = measuring(1, vec![Object::Roster], vec![vec![], worker(), worker()]);
+    w.tasks[0].program = looped(None, vec![Op::AwaitListed(0), Op::CallListed(0)]);
+    w.tasks[0].daemon = true;
+    w.tasks[1].program = looped(Some(500), worker());
+    w.tasks[2].program = looped(Some(700), worker());
+    let (outcome, _) = run(m, w);
+    assert_eq!(samples(&outcome).1, 1200);
+}
