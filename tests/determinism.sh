@@ -58,6 +58,13 @@ hikey960     sched-pipe:loops=2000,threads        fair:v5.9+asym-prev-first
 hikey960     sched-pipe:loops=1000,processes      fair:v5.11
 hikey        sched-pipe:loops=2000,threads        fair:v5.9
 rpi5         periodic:tasks=12,duty=30,duration=1 fair:v5.11
+hikey        hackbench:groups=2,loops=100         fair:v5.9
+epyc-7742-2p messaging:groups=4,loops=20,pipe     fair:v6.12
+hikey960     schbench:runtime=2                   fair:v5.9
+hikey        adrestia:loops=500,threads=3,periodic fair:v5.11
+epyc-7742-2p dbench:clients=40,duration=0.1       fair:v6.12
+hikey        shell8:duration=1,copies=2           fair:v5.9
+hikey960     fork-burst:bursts=10                 fair:v5.11
 juno-r2      periodic:tasks=20,duty=20,duration=1 fair:v5.9
 epyc-7742-2p periodic:tasks=300,duty=15,duration=1 fair:v5.11
 hikey960     workloads/little-and-big.json        fair:v5.11
