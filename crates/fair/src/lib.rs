@@ -23,6 +23,7 @@
 //! assert!(features().iter().any(|f| f.name == "asym-prev-first"));
 //! ```
 
+mod attempt;
 mod audit;
 mod balance;
 mod change;
@@ -43,6 +44,7 @@ mod topology;
 mod why;
 mod world;
 
+pub use attempt::{Attempt, Attempted, Move, Source};
 pub use deadline::DeadlineQueue;
 pub use error::FairError;
 pub use features::{features, Features};

@@ -4,6 +4,7 @@
 //! All pointers inside the structs point into the slabs below, which live as long as the world. Each method takes
 //! `&mut self` where the policy writes, so no reference into a slab is alive during a call.
 
+mod attempt;
 mod calls;
 mod link;
 
