@@ -6,7 +6,7 @@
  *
  *	fg_rebalance_begin			fg_newidle_begin, fg_newidle_gate
  *	  fg_rebalance_domain			  fg_newidle_domain		each domain: stop, skip or balance?
- *	    should_we_balance, statistics, (find and detach), fg_balance_backoff
+ *	    an attempt, see lb.h
  *	  fg_rebalanced_domain			  fg_newidled_domain		if it was balance
  *	fg_rebalance_end			fg_newidle_end
  */
@@ -97,121 +97,6 @@ void fg_update_group_capacity(const struct fg_sys *sys, struct fg_domain *sd, st
 		add_capacity(local, g->capacity, g->min_capacity, g->max_capacity);
 }
 
-void fg_balance_begin(const struct fg_sys *sys, struct fg_balance *b)
-{
-	b->busiest = 0;
-	b->dst_cpu = b->this_cpu;
-	b->new_dst_cpu = -1;
-	b->src_cpu = -1;
-	b->src_type = 0;
-	b->migration = FG_MIGRATE_LOAD;
-	b->flags = 0;
-	b->imbalance = 0;
-	b->looks = 0;
-	b->loop_max = 0;
-	b->loop_break = 0;
-	b->batch = 0;
-	b->moved = 0;
-	b->rule = FG_BALANCE_RULE_NONE;
-	b->group_cpus = 0;
-	for (u32 i = 0; i < FG_MASK_WORDS; i++)
-		b->cpus.bits[i] = b->sd->span.bits[i] & sys->active.bits[i];
-}
-
-u32 fg_should_we_balance(const struct fg_sys *sys, const struct fg_balance *b)
-{
-	const struct fg_group *local = b->sd->groups;
-	u32 cpu;
-
-	if (!local || !mask_test(&sys->active, b->dst_cpu))
-		return 0;
-	/* Whoever runs dry helps itself. */
-	if (b->kind == FG_CPU_NEWLY_IDLE)
-		return 1;
-	/* Of a group one CPU balances: the first idle one, for it has the time. */
-	for_each_cpu_and(cpu, &local->balance_mask, &b->cpus, sys->nr_cpus) {
-		if (idle_rq(cpu_rq(sys, cpu)))
-			return (s32)cpu == b->dst_cpu;
-	}
-	return local->balance_cpu == b->dst_cpu;
-}
-
-/* SG_* of the kernel: what statistics say about the partition beside the groups. */
-#define SG_OVERLOAD 1
-#define SG_OVERUTILIZED 2
-
-/* A task that waits, or one that is too big for its CPU; a misfit counts in the groups that dst is not in (spec 6.3). */
-static u32 rq_overloaded(const struct fg_cpu *rq, const struct fg_domain *sd)
-{
-	if (rq->nr_running > 1)
-		return 1;
-	return (sd->flags & FG_SD_ASYM_CPUCAPACITY) && rq->misfit_task_load && !idle_rq(rq) &&
-	       !mask_test(&sd->groups->span, rq->id);
-}
-
-static u32 sd_status(const struct fg_sys *sys, const struct fg_domain *sd)
-{
-	u32 cpu, status = 0;
-
-	for_each_cpu(cpu, &sd->span, sys->nr_cpus) {
-		const struct fg_cpu *rq = cpu_rq(sys, cpu);
-
-		if (rq_overloaded(rq, sd))
-			status |= SG_OVERLOAD;
-		if (fg_cpu_overutilized(sys, rq))
-			status |= SG_OVERUTILIZED;
-	}
-	return status;
-}
-
-/* The top domain sees the whole partition, and only it may take a flag back; the others may add that it is short. */
-void fg_update_root_status(const struct fg_sys *sys, const struct fg_domain *sd, struct fg_root *rd)
-{
-	u32 status;
-
-	if (!rd || !sd->groups)
-		return;
-	status = sd_status(sys, sd);
-	if (!sd->parent) {
-		rd->overload = (status & SG_OVERLOAD) != 0;
-		rd->overutilized = (status & SG_OVERUTILIZED) != 0;
-	} else if (status & SG_OVERUTILIZED) {
-		rd->overutilized = 1;
-	}
-}
-
-/* Spec 4.5: of w CPUs with a mean utilization x, (1 - (x * pct)^2) * w may be worth a look. */
-static u32 idle_cpus_expected(u64 sum_util, const struct fg_domain *sd)
-{
-	u64 weight = nonzero(sd->weight);
-	u64 x = sum_util / weight * sd->imbalance_pct;
-	u64 busy = min_u64(x * x / (10000 * FG_CAPACITY_SCALE), FG_CAPACITY_SCALE);
-
-	return (u32)((FG_CAPACITY_SCALE - busy) * weight / FG_CAPACITY_SCALE);
-}
-
-void fg_update_idle_cpu_scan(const struct fg_sys *sys, const struct fg_domain *sd, struct fg_cpu *dst, u32 kind)
-{
-	u64 sum_util = 0;
-	u32 cpu;
-
-	if (feat(sys, FG_SIS_MODE) != FG_SIS_UTIL || kind == FG_CPU_NEWLY_IDLE)
-		return;
-	if (!dst->llc || sd->weight != dst->sd_llc_size)
-		return;
-	for_each_cpu(cpu, &sd->span, sys->nr_cpus)
-		sum_util += fg_cpu_util(cpu_rq(sys, cpu));
-	dst->llc->nr_idle_scan = idle_cpus_expected(sum_util, sd);
-}
-
-void fg_balance_backoff(struct fg_domain *sd, u32 kind)
-{
-	sd->nr_balance_failed = 0;
-	/* Newly idle balancing comes whenever a CPU runs dry, the interval is not its own. */
-	if (kind != FG_CPU_NEWLY_IDLE && sd->balance_interval < sd->max_interval)
-		sd->balance_interval *= 2;
-}
-
 /* ---- the periodic pass ---- */
 
 u32 fg_update_idle_balance(struct fg_cpu *rq)
@@ -255,6 +140,9 @@ static void walk_begin(struct fg_balance_walk *w, u64 next_balance)
 	w->need_decay = 0;
 	w->update_next_balance = 0;
 	w->blocked = 0;
+	w->dice = 0;
+	w->stake = 1;
+	w->pulled = 0;
 }
 
 /* sd's next turn, if it comes before those of the domains seen so far. */
@@ -338,30 +226,69 @@ u32 fg_newidle_gate(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg
 	return 0;
 }
 
-u32 fg_newidle_domain(const struct fg_sys *sys, const struct fg_domain *sd, const struct fg_cpu *rq,
+/* Of the last thousand tries the success is known by then; the older half is forgotten. */
+static void count_newidle(struct fg_domain *sd, u32 success)
+{
+	sd->newidle_call++;
+	sd->newidle_success += success;
+	if (sd->newidle_call < 1024)
+		return;
+	sd->newidle_ratio = sd->newidle_success;
+	sd->newidle_call /= 2;
+	sd->newidle_success /= 2;
+}
+
+/* ni-random: 1: sd is left alone this time. Who tries seldom counts each success for as many as it passed over. */
+static u32 newidle_dice_lost(const struct fg_sys *sys, struct fg_domain *sd, struct fg_balance_walk *w)
+{
+	u32 chance = 1 + sd->newidle_ratio;
+
+	if (!feat(sys, FG_NI_RANDOM))
+		return 0;
+	if (w->dice > chance) {
+		count_newidle(sd, 0);
+		return 1;
+	}
+	w->stake = (1024 + chance / 2) / chance;
+	return 0;
+}
+
+u32 fg_newidle_domain(const struct fg_sys *sys, struct fg_domain *sd, const struct fg_cpu *rq,
 		      struct fg_balance_walk *w)
 {
 	/* No longer than the CPU is expected to idle. */
 	u32 affordable = rq->avg_idle >= w->cost + sd->max_newidle_lb_cost;
 
-	if (affordable && (sd->flags & FG_SD_BALANCE_NEWIDLE))
+	if (affordable && (sd->flags & FG_SD_BALANCE_NEWIDLE) && !newidle_dice_lost(sys, sd, w))
 		return FG_BALANCE_NOW;
 	update_next_balance(sys, sd, w);
 	return affordable ? FG_BALANCE_SKIP : FG_BALANCE_STOP;
 }
 
-void fg_newidled_domain(const struct fg_sys *sys, struct fg_domain *sd, struct fg_balance_walk *w, u64 cost)
+static void account_newidle_cost(const struct fg_sys *sys, struct fg_domain *sd, u64 jiffies, u64 cost)
 {
 	if (cost > sd->max_newidle_lb_cost) {
 		sd->max_newidle_lb_cost = cost;
 		/* v5.16: it is forgotten from a second after it was seen. */
 		if (feat(sys, FG_NEWIDLE_COST))
-			sd->next_decay = w->jiffies + sys->hz;
+			sd->next_decay = jiffies + sys->hz;
 	} else if (feat(sys, FG_NEWIDLE_COST)) {
-		decay_newidle_cost(sys, sd, w->jiffies);
+		decay_newidle_cost(sys, sd, jiffies);
 	}
+}
+
+u32 fg_newidled_domain(const struct fg_sys *sys, struct fg_domain *sd, const struct fg_cpu *rq,
+		       struct fg_balance_walk *w, u64 cost)
+{
+	u32 coming = feat(sys, FG_NEWIDLE_PENDING) && rq->ttwu_pending;
+
+	/* A try that took no time is none. */
+	if (feat(sys, FG_NI_RANDOM) && cost)
+		count_newidle(sd, w->pulled ? w->stake : 0);
+	account_newidle_cost(sys, sd, w->jiffies, cost);
 	w->cost += cost;
 	update_next_balance(sys, sd, w);
+	return w->pulled || rq->nr_running || coming ? FG_BALANCE_STOP : FG_BALANCE_SKIP;
 }
 
 void fg_newidle_end(struct fg_cpu *rq, const struct fg_balance_walk *w)

@@ -12,7 +12,6 @@
  *
  * A preset keeps its values of features that are not ready: they describe the release and take effect when their code
  * arrives. To ask for one explicitly (+name, -name, name=value) is an error as long as fg_feature_ready() says 0.
- * All that touch only which task a balance pass moves (spec 6.3-6.7) are in that state: the pass is passive today.
  */
 
 /* Owned by a mail: spec 10.1. */
@@ -26,14 +25,14 @@ FG_FEATURE(BREAK_EVEN, "break-even", "off|exit-latency|target-residency", "001",
 	   "rank equally deep idle CPUs of a group by their break-even deadline")
 FG_FEATURE(BREAK_EVEN_NULLBUG, "break-even-nullbug", "fixed|v1", "001", "-", 1,
 	   "v1 leaves a stale idle state visible after the CPU woke")
-FG_FEATURE(LB_P01, "lb-p01", "", "002", "v5.5", 0, "asym packing decided while picking the busiest group")
-FG_FEATURE(LB_P02, "lb-p02", "", "002", "v5.5", 0, "sum_nr_running becomes sum_h_nr_running; no effect")
-FG_FEATURE(LB_P03, "lb-p03", "", "002", "v5.5", 0, "small imbalances are no longer forced")
-FG_FEATURE(LB_P04, "lb-p04", "", "002", "v5.5", 0, "load balance by group type and kind of migration")
-FG_FEATURE(LB_P05, "lb-p05", "", "002", "v5.5", 0, "groups count the tasks of all classes")
-FG_FEATURE(LB_P06, "lb-p06", "", "002", "v5.5", 0, "load balance uses load with blocked load instead of runnable load")
-FG_FEATURE(LB_P07, "lb-p07", "", "002", "v5.5", 0, "tasks spread evenly while nothing is overloaded")
-FG_FEATURE(LB_P08, "lb-p08", "", "002", "v5.5", 0, "misfit tasks are selected by utilization")
+FG_FEATURE(LB_P01, "lb-p01", "", "002", "v5.5", 1, "asym packing decided while picking the busiest group")
+FG_FEATURE(LB_P02, "lb-p02", "", "002", "v5.5", 1, "sum_nr_running becomes sum_h_nr_running; no effect")
+FG_FEATURE(LB_P03, "lb-p03", "", "002", "v5.5", 1, "small imbalances are no longer forced")
+FG_FEATURE(LB_P04, "lb-p04", "", "002", "v5.5", 1, "load balance by group type and kind of migration")
+FG_FEATURE(LB_P05, "lb-p05", "", "002", "v5.5", 1, "groups count the tasks of all classes")
+FG_FEATURE(LB_P06, "lb-p06", "", "002", "v5.5", 1, "load balance uses load with blocked load instead of runnable load")
+FG_FEATURE(LB_P07, "lb-p07", "", "002", "v5.5", 1, "tasks spread evenly while nothing is overloaded")
+FG_FEATURE(LB_P08, "lb-p08", "", "002", "v5.5", 1, "misfit tasks are selected by utilization")
 FG_FEATURE(LB_P09, "lb-p09", "", "002", "v5.5", 1, "the wakeup path uses load instead of runnable load")
 FG_FEATURE(LB_P10, "lb-p10", "", "002", "v5.5", 1, "find_idlest_group compares one load metric")
 FG_FEATURE(LB_P11, "lb-p11", "", "002", "v5.5", 1, "find_idlest_group decides by group type")
@@ -51,7 +50,7 @@ FG_FEATURE(
 FG_FEATURE(MISFIT_UNLINK, "misfit-unlink", "", "003", "v6.3", 1,
 	   "fits but not the requested minimum: misfit without being overutilized")
 FG_FEATURE(MU_TRISTATE, "mu-tristate", "", "003", "-", 1, "part of misfit-unlink: util_fits_cpu answers -1")
-FG_FEATURE(MU_GATE, "mu-gate", "", "003", "-", 0, "part of misfit-unlink: misfit is balanced before the EAS gate")
+FG_FEATURE(MU_GATE, "mu-gate", "", "003", "-", 1, "part of misfit-unlink: misfit is balanced before the EAS gate")
 FG_FEATURE(MU_OU, "mu-ou", "", "003", "-", 1, "part of misfit-unlink: -1 is not overutilized")
 FG_FEATURE(MU_FEEC, "mu-feec", "", "003", "-", 0, "part of misfit-unlink: find_energy_efficient_cpu ranks -1")
 FG_FEATURE(MU_SIC, "mu-sic", "", "003", "-", 1, "part of misfit-unlink: select_idle_capacity ranks -1")
@@ -131,22 +130,33 @@ FG_FEATURE(FREQ_PERF_V2, "freq-perf-v2", "", "-", "v6.8", 0, "no frequency headr
 FG_FEATURE(IMB_PCT_117, "imb-pct-117", "", "-", "v5.10", 1, "default imbalance_pct 117 instead of 125")
 FG_FEATURE(BUSY_FACTOR_16, "busy-factor-16", "", "-", "v5.10", 1, "busy CPUs balance 16 times less often, not 32")
 FG_FEATURE(BUSY_MINUS1, "busy-minus1", "", "-", "v5.10", 1, "busy balance intervals are a jiffy shorter")
-FG_FEATURE(LLC_SPREAD, "llc-spread", "", "-", "v5.10", 0, "inside an LLC spare capacity is filled by task count")
-FG_FEATURE(LOAD_SHIFT, "load-shift", "", "-", "v5.10", 0, "failures halve the load a task may have to be moved")
-FG_FEATURE(SMT_NEVER_HOT, "smt-never-hot", "", "-", "v5.10", 0, "moves between siblings ignore cache heat")
-FG_FEATURE(FAILED_RELAX, "failed-relax", "", "-", "v5.5", 0,
+FG_FEATURE(LLC_SPREAD, "llc-spread", "", "-", "v5.10", 1, "inside an LLC spare capacity is filled by task count")
+FG_FEATURE(LOAD_SHIFT, "load-shift", "", "-", "v5.10", 1, "failures halve the load a task may have to be moved")
+FG_FEATURE(SMT_NEVER_HOT, "smt-never-hot", "", "-", "v5.10", 1, "moves between siblings ignore cache heat")
+FG_FEATURE(FAILED_RELAX, "failed-relax", "", "-", "v5.5", 1,
 	   "after failures tasks with too much load may move; to v5.9")
-FG_FEATURE(SPARE_TIE, "spare-tie", "", "-", "v5.6", 0, "of equally idle groups the one with more tasks is busier")
+FG_FEATURE(SPARE_TIE, "spare-tie", "", "-", "v5.6", 1, "of equally idle groups the one with more tasks is busier")
 FG_FEATURE(RUNNABLE_CLASS, "runnable-class", "", "-", "v5.7", 1, "runnable time can make a group overloaded")
-FG_FEATURE(UTIL_SKIP_SINGLE, "util-skip-single", "", "-", "v5.7", 0,
+FG_FEATURE(UTIL_SKIP_SINGLE, "util-skip-single", "", "-", "v5.7", 1,
 	   "queues with one task are no source of utilization")
-FG_FEATURE(LB_AVG_GUARD, "lb-avg-guard", "", "-", "v5.7", 0, "nothing moves to a group as loaded as the source")
+FG_FEATURE(LB_AVG_GUARD, "lb-avg-guard", "", "-", "v5.7", 1, "nothing moves to a group as loaded as the source")
 FG_FEATURE(NUMA_IMB, "numa-imb", "none|pair|quarter|llc", "-", "v5.6", 1, "imbalance between nodes that is left alone")
-FG_FEATURE(ACTIVE_LB_TASK, "active-lb-task", "", "-", "v5.12", 0,
+FG_FEATURE(ACTIVE_LB_TASK, "active-lb-task", "", "-", "v5.12", 1,
 	   "repeated failures start active balance only for tasks")
 FG_FEATURE(ASYM_CAP_FULL, "asym-cap-full", "", "-", "v5.14", 1,
 	   "asymmetric domains are told from those with all capacities")
-FG_FEATURE(CAP_GREATER, "cap-greater", "", "-", "v5.14", 0, "groups are compared with a 5 % capacity margin")
+FG_FEATURE(CAP_GREATER, "cap-greater", "", "-", "v5.14", 1, "groups are compared with a 5 % capacity margin")
+FG_FEATURE(LOAD_FLOOR, "load-floor", "", "-", "v5.7", 1, "a task counts as load 1 at least when load is moved")
+FG_FEATURE(LB_KTHREAD, "lb-kthread", "", "-", "v5.12", 1, "a per-CPU kthread is no reason to take a queue for pinned")
+FG_FEATURE(QUEUE_FAIR, "queue-fair", "", "-", "v5.14", 1, "a queue with no fair task, but blocked load, is no source")
+FG_FEATURE(ASYM_PRIO, "asym-prio", "cpu|smt|core", "-", "v5.16", 1,
+	   "where asymmetric packing goes by CPU, heeds busy siblings, or asks for idle cores")
+FG_FEATURE(MISFIT_LARGER, "misfit-larger", "", "-", "v6.9", 1,
+	   "of groups with equally large misfit tasks the first is busier, not the last")
+FG_FEATURE(ASYM_EARLY, "asym-early", "", "-", "-", 1,
+	   "a group of clearly bigger CPUs where nothing waits is never busiest (6.1 and 6.12 stable)")
+FG_FEATURE(MISFIT_CORE, "misfit-core", "", "-", "-", 1,
+	   "only a CPU whose siblings idle pulls misfit tasks (6.1 and 6.12 stable)")
 FG_FEATURE(NEWIDLE_COST, "newidle-cost", "", "-", "v5.16", 1,
 	   "newly idle balancing needs as much idle time as it has cost lately, not always 0.5 ms")
 FG_FEATURE(NEWIDLE_STATS, "newidle-stats", "", "-", "<=v5.11", 1,
@@ -159,19 +169,19 @@ FG_FEATURE(
 FG_FEATURE(NOHZ_NEXT_KICK, "nohz-next-kick", "", "-", "v5.16", 1,
 	   "after a tick stopped the next busy one wakes an idle CPU, if only to find out whose turn to balance comes "
 	   "first")
-FG_FEATURE(NI_RANDOM, "ni-random", "", "-", "-", 0,
+FG_FEATURE(NI_RANDOM, "ni-random", "", "-", "-", 1,
 	   "newly idle balance runs in proportion to its success (6.12 stable)")
-FG_FEATURE(REDUCED_CAP, "reduced-cap", "", "-", "v6.0", 0, "a single task on a CPU of reduced capacity is pulled away")
-FG_FEATURE(SWB_NR, "swb-nr", "", "-", "v6.0", 0, "newly idle balance ends when the CPU got tasks")
-FG_FEATURE(LOAD_NOWRAP, "load-nowrap", "", "-", "v6.3", 0, "a group above the average load pulls no load")
+FG_FEATURE(REDUCED_CAP, "reduced-cap", "", "-", "v6.0", 1, "a single task on a CPU of reduced capacity is pulled away")
+FG_FEATURE(SWB_NR, "swb-nr", "", "-", "v6.0", 1, "newly idle balance ends when the CPU got tasks")
+FG_FEATURE(LOAD_NOWRAP, "load-nowrap", "", "-", "v6.3", 1, "a group above the average load pulls no load")
 FG_FEATURE(GROUP_FLAGS, "group-flags", "", "-", "v6.6", 1,
 	   "groups of the domain above a removed one take over the flags of the one below")
-FG_FEATURE(SMT_BALANCE, "smt-balance", "", "-", "v6.6", 0, "idle cores pull from busy siblings")
-FG_FEATURE(SIB_RATIO, "sib-ratio", "", "-", "v6.6", 0, "sibling groups share tasks in proportion to cores")
-FG_FEATURE(SWB_CORE, "swb-core", "", "-", "v6.6", 0, "a CPU of an idle core balances first")
-FG_FEATURE(PSIB_BUSIEST, "psib-busiest", "", "-", "v6.7", 0, "prefer-sibling is read from the busiest group")
-FG_FEATURE(UTIL_SHIFT, "util-shift", "", "-", "v6.7", 0, "failures halve the utilization a task may have to be moved")
-FG_FEATURE(MISFIT_NO_BACKOFF, "misfit-no-backoff", "", "-", "v6.10", 0,
+FG_FEATURE(SMT_BALANCE, "smt-balance", "", "-", "v6.6", 1, "idle cores pull from busy siblings")
+FG_FEATURE(SIB_RATIO, "sib-ratio", "", "-", "v6.6", 1, "sibling groups share tasks in proportion to cores")
+FG_FEATURE(SWB_CORE, "swb-core", "", "-", "v6.6", 1, "a CPU of an idle core balances first")
+FG_FEATURE(PSIB_BUSIEST, "psib-busiest", "", "-", "v6.7", 1, "prefer-sibling is read from the busiest group")
+FG_FEATURE(UTIL_SHIFT, "util-shift", "", "-", "v6.7", 1, "failures halve the utilization a task may have to be moved")
+FG_FEATURE(MISFIT_NO_BACKOFF, "misfit-no-backoff", "", "-", "v6.10", 1,
 	   "failed misfit balance does not lengthen the interval")
 
 /* Versions, run queue: spec 9. */

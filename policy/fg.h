@@ -71,6 +71,9 @@ struct fg_features {
 #define FG_NUMA_IMB_PAIR 1
 #define FG_NUMA_IMB_QUARTER 2
 #define FG_NUMA_IMB_LLC 3
+#define FG_ASYM_PRIO_CPU 0
+#define FG_ASYM_PRIO_SMT 1
+#define FG_ASYM_PRIO_CORE 2
 #define FG_RQ_CFS 0
 #define FG_RQ_EEVDF 1
 #define FG_RQ_EEVDF612 2
@@ -608,6 +611,10 @@ struct fg_balance_walk {
 	u32 need_decay;		/* some max_newidle_lb_cost decayed */
 	u32 update_next_balance;	/* next_balance says something */
 	u32 blocked;		/* some idle CPU has blocked load left */
+	u32 dice;		/* newly idle: 0..1023, set by the caller before each domain */
+	u32 stake;		/* newly idle: what moving something counts for (ni-random) */
+	u32 pulled;		/* newly idle: tasks moved by the attempt just made, set by the caller */
+	u32 pad;
 };
 
 /*
@@ -616,8 +623,9 @@ struct fg_balance_walk {
  *   tick	fg_update_idle_balance, softirq if fg_rebalance_due, fg_nohz_balancer_kick, fg_kick_ilb if it says so
  *   softirq	kind by fg_rebalance_kind, fg_rebalance_begin; each domain bottom-up until STOP: fg_rebalance_domain; if
  *		NOW: load_balance, fg_rebalanced_domain; fg_rebalance_end
- *   newly idle	unless fg_newidle_spared: fg_newidle_begin, fg_newidle_gate; if open each domain until STOP: fg_newidle_domain; if NOW: load_balance,
- *		fg_newidled_domain with what that took; always fg_newidle_end
+ *   newly idle	unless fg_newidle_spared: fg_newidle_begin, fg_newidle_gate; if open each domain until STOP: fg_newidle_domain (w->dice
+ *		drawn anew); if NOW: load_balance, fg_newidled_domain with what that took and moved, until that says STOP;
+ *		always fg_newidle_end
  *   load_balance	fg_should_we_balance; if so fg_update_group_capacity if due, fg_update_root_status,
  *		fg_update_idle_cpu_scan; what finds nothing to move, or was not to look, ends with fg_balance_backoff
  */
@@ -640,10 +648,11 @@ u32 fg_newidle_spared(const struct fg_sys *sys, const struct fg_cpu *rq);
 /* newidle_balance. The gate of spec 6.9: 1 if balancing is to happen. */
 void fg_newidle_begin(const struct fg_sys *sys, struct fg_balance_walk *w);
 u32 fg_newidle_gate(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_balance_walk *w);
-u32 fg_newidle_domain(const struct fg_sys *sys, const struct fg_domain *sd, const struct fg_cpu *rq,
+u32 fg_newidle_domain(const struct fg_sys *sys, struct fg_domain *sd, const struct fg_cpu *rq,
 		      struct fg_balance_walk *w);
-/* cost: ns. */
-void fg_newidled_domain(const struct fg_sys *sys, struct fg_domain *sd, struct fg_balance_walk *w, u64 cost);
+/* After an attempt that took cost ns. FG_BALANCE_STOP: something moved, or rq got work; else FG_BALANCE_SKIP. */
+u32 fg_newidled_domain(const struct fg_sys *sys, struct fg_domain *sd, const struct fg_cpu *rq,
+		       struct fg_balance_walk *w, u64 cost);
 void fg_newidle_end(struct fg_cpu *rq, const struct fg_balance_walk *w);
 
 /* cap(c) of spec 2.7 from the signals; writes nothing. */
@@ -652,15 +661,6 @@ u64 fg_scale_capacity(const struct fg_sys *sys, const struct fg_cpu *rq);
 u32 fg_group_capacity_due(const struct fg_domain *sd, u32 kind, u64 jiffies);
 /* cap(c), and capacities and next_update of the local group of rq's domain sd. */
 void fg_update_group_capacity(const struct fg_sys *sys, struct fg_domain *sd, struct fg_cpu *rq, u64 jiffies);
-/* Overload and overutilized of the root domain, from the CPUs of sd (spec 6.3, 7.5). */
-void fg_update_root_status(const struct fg_sys *sys, const struct fg_domain *sd, struct fg_root *rd);
-/*
- * nr_idle_scan of dst's LLC, if sd is as large as that and dst balances it in its turn (SIS_UTIL, spec 4.5): after
- * fg_update_root_status, from the same CPUs.
- */
-void fg_update_idle_cpu_scan(const struct fg_sys *sys, const struct fg_domain *sd, struct fg_cpu *dst, u32 kind);
-/* sd is balanced: no failures, and the next time later (spec 6.5). */
-void fg_balance_backoff(struct fg_domain *sd, u32 kind);
 /* The interval of sd now, jiffies. busy: the CPU does not idle and has more than SCHED_IDLE tasks (spec 6.1). */
 u64 fg_balance_interval(const struct fg_sys *sys, const struct fg_domain *sd, u32 busy);
 
@@ -674,10 +674,9 @@ u64 fg_balance_interval(const struct fg_sys *sys, const struct fg_domain *sd, u3
 
 /* fg_balance.flags */
 #define FG_LB_ALL_PINNED 1	/* no task of the source was seen that may run on dst */
-#define FG_LB_NEED_BREAK 2
-#define FG_LB_DST_PINNED 4	/* new_dst_cpu could take a task that dst may not */
-#define FG_LB_SOME_PINNED 8
-#define FG_LB_ACTIVE 16		/* by the stopper */
+#define FG_LB_DST_PINNED 2	/* new_dst_cpu could take a task that dst may not */
+#define FG_LB_SOME_PINNED 4
+#define FG_LB_ACTIVE 8		/* by the stopper */
 
 /* How a look for imbalance ended, named in balance_rules.h. */
 enum fg_balance_rule_id {
@@ -705,12 +704,10 @@ struct fg_balance {
 	s64 imbalance;		/* still to be moved */
 	u32 looks;		/* tasks of the source looked at, */
 	u32 loop_max;
-	u32 loop_break;
 	u32 batch;		/* taken since fg_detach_begin(), */
 	u32 moved;		/* in all */
 	u32 rule;		/* enum fg_balance_rule_id */
 	u32 group_cpus;		/* CPUs looked at */
-	u32 pad;
 	struct fg_mask cpus;	/* candidates */
 };
 
@@ -748,7 +745,7 @@ u32 fg_can_migrate_task(const struct fg_sys *sys, struct fg_balance *b, const st
 /* FG_LB_*; after the tasks of a round were enqueued. */
 u32 fg_balance_next(const struct fg_sys *sys, struct fg_balance *b);
 /* b->dst_cpu is not the one: the interval of sd grows as if it were balanced. */
-void fg_balance_not_ours(const struct fg_sys *sys, struct fg_balance *b);
+void fg_balance_not_ours(const struct fg_sys *sys, const struct fg_balance *b);
 /* Failures, interval, imbalanced flag (spec 6.5). b->moved is what the attempt amounts to. 1: start active balance. */
 u32 fg_balance_end(const struct fg_sys *sys, struct fg_balance *b);
 /* Of the stopper on src: fills b in, jiffies and now apart. 0: nothing is to be done. */

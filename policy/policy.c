@@ -34,4 +34,13 @@
 
 /* balance */
 #include "balance.c"
+#include "lb_asym.c"
+#include "lb_begin.c"
+#include "lb_stats.c"
+#include "lb_old.c"
+#include "lb_amount.c"
+#include "lb_busiest.c"
+#include "lb_queue.c"
+#include "lb_detach.c"
+#include "lb_after.c"
 #include "nohz.c"

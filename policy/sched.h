@@ -14,6 +14,11 @@
 	for (u32 sd##_level = ((sd) = (first), 0); can_loop(sd##_level, FG_MAX_DOMAINS) && (sd);                       \
 	     (sd) = (sd)->parent, sd##_level++)
 
+/* Groups of a domain, the local one first. */
+#define for_each_group(g, sd)                                                                                          \
+	for (u32 g##_nr = ((g) = (sd)->groups, 0); can_loop(g##_nr, FG_NR_CPUS) && (g) && g##_nr < (sd)->nr_groups;    \
+	     (g) = (g)->next, g##_nr++)
+
 /* BPF gives a chain of calls 512 bytes of stack: what is needed only for a moment gets a frame of its own. */
 #define noinline __attribute__((noinline))
 
@@ -71,6 +76,17 @@ static inline u64 update_avg(u64 avg, u64 sample)
 		return avg - (avg - sample) / 8;
 	return avg + (sample - avg) / 8;
 }
+
+/* Types of a group, rising busyness (spec 6.3). */
+enum group_type {
+	group_has_spare,
+	group_fully_busy,
+	group_misfit_task,
+	group_smt_balance,
+	group_asym_packing,
+	group_imbalanced,
+	group_overloaded,
+};
 
 /* What a task or a whole run queue wants of a CPU: utilization as it is, and the clamps in force. */
 struct clamped_util {

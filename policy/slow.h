@@ -5,10 +5,6 @@
 
 #include "select.h"
 
-#define for_each_group(g, sd)                                                                                          \
-	for (u32 g##_nr = ((g) = (sd)->groups, 0); can_loop(g##_nr, FG_NR_CPUS) && (g) && g##_nr < (sd)->nr_groups;    \
-	     (g) = (g)->next, g##_nr++)
-
 static u64 cpu_util_without(const struct select_ctx *s, const struct fg_cpu *rq)
 {
 	u64 util = rq->cfs.util_avg, est = rq->est_enqueued;

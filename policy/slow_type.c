@@ -2,17 +2,6 @@
 /* The idlest group as 002/P11 made it: by type first, then by what matters in that type (spec 5.3). */
 #include "slow.h"
 
-/* Types of a group, rising busyness (spec 6.3). */
-enum group_type {
-	group_has_spare,
-	group_fully_busy,
-	group_misfit_task,
-	group_smt_balance,
-	group_asym_packing,
-	group_imbalanced,
-	group_overloaded,
-};
-
 /* Sums over a group's CPUs. */
 struct sg_stats {
 	u64 load;

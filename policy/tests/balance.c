@@ -120,23 +120,6 @@ TEST(group_capacities_are_always_due_but_newly_idle)
 	CHECK_EQ(fg_group_capacity_due(mc->parent, FG_CPU_IDLE, 101), 1);
 }
 
-TEST(a_balanced_domain_waits_twice_as_long)
-{
-	struct fg_domain *mc;
-
-	machine();
-	mc = cpus[0].sd;
-	mc->nr_balance_failed = 3;
-	fg_balance_backoff(mc, FG_CPU_NEWLY_IDLE);
-	CHECK_EQ(mc->nr_balance_failed, 0);
-	CHECK_EQ(mc->balance_interval, 4);
-	fg_balance_backoff(mc, FG_CPU_NOT_IDLE);
-	CHECK_EQ(mc->balance_interval, 8);
-	/* while below the maximum of 8 */
-	fg_balance_backoff(mc, FG_CPU_IDLE);
-	CHECK_EQ(mc->balance_interval, 8);
-}
-
 TEST(a_busy_cpu_walks_its_domains)
 {
 	struct fg_balance_walk w = walk(FG_CPU_NOT_IDLE);
@@ -155,7 +138,7 @@ TEST(a_busy_cpu_walks_its_domains)
 	CHECK_EQ(w.next_balance, 1000 + 60 * 250);
 	/* due at 968 + 32; balanced: the next time in 256 ms */
 	CHECK_EQ(fg_rebalance_domain(&sys, mc, &w), FG_BALANCE_NOW);
-	fg_balance_backoff(mc, w.kind);
+	mc->balance_interval *= 2;
 	fg_rebalanced_domain(&sys, mc, &w, 1);
 	CHECK_EQ(mc->last_balance, 1000);
 	CHECK_EQ(w.next_balance, 1064);
@@ -242,33 +225,38 @@ TEST(the_kind_is_that_of_the_last_tick)
 	CHECK_EQ(fg_rebalance_kind(&cpus[0]), FG_CPU_NOT_IDLE);
 }
 
+/* A look by cpu whoever's turn it is; level as for kit_look(). */
+static void look(u32 cpu, u32 level)
+{
+	struct fg_balance b = kit_look(cpu, level, FG_CPU_NEWLY_IDLE);
+
+	CHECK(b.rule != FG_BALANCE_RULE_NONE && b.rule != FG_BALANCE_RULE_NOT_OURS);
+	CHECK_EQ(b.group_cpus, cpus[cpu].sd[level].weight);
+}
+
 TEST(root_status)
 {
-	struct fg_domain *mc, *pkg;
-
 	machine();
 	kit_busy_range(0, 7);
-	mc = cpus[4].sd;
-	pkg = mc->parent;
 	root.overload = 1;
 	root.overutilized = 1;
 	/* only the top domain takes flags back */
-	fg_update_root_status(&sys, mc, &root);
+	look(4, 0);
 	CHECK_EQ(root.overload, 1);
 	CHECK_EQ(root.overutilized, 1);
-	fg_update_root_status(&sys, pkg, &root);
+	look(4, 1);
 	CHECK_EQ(root.overload, 0);
 	CHECK_EQ(root.overutilized, 0);
 	/* 820 * 1280 >= 1024 * 1024; two tasks are the top domain's business */
 	cpus[5].cfs.util_avg = 819;
 	cpus[6].nr_running = 2;
-	fg_update_root_status(&sys, mc, &root);
+	look(4, 0);
 	CHECK_EQ(root.overutilized, 0);
 	cpus[5].cfs.util_avg = 820;
-	fg_update_root_status(&sys, mc, &root);
+	look(4, 0);
 	CHECK_EQ(root.overload, 0);
 	CHECK_EQ(root.overutilized, 1);
-	fg_update_root_status(&sys, pkg, &root);
+	look(4, 1);
 	CHECK_EQ(root.overload, 1);
 	CHECK_EQ(root.overutilized, 1);
 }
@@ -282,29 +270,26 @@ TEST(scans_of_the_cache_go_as_far_as_it_idles)
 		{ 0, FG_CPU_IDLE, 4 },	 { 512, FG_CPU_IDLE, 2 },  { 512, FG_CPU_NOT_IDLE, 2 },
 		{ 875, FG_CPU_IDLE, 0 }, { 1024, FG_CPU_IDLE, 0 }, { 512, FG_CPU_NEWLY_IDLE, 9 },
 	};
-	struct fg_domain llc = { .weight = 4, .imbalance_pct = 117 };
 
 	for (u32 i = 0; i < 6; i++) {
 		kit_init(5);
+		kit_level(FG_LEVEL_MC, SD_MC, 117, 4);
+		kit_finish();
 		sys.feat.value[FG_SIS_MODE] = FG_SIS_UTIL;
 		cpus[4].cfs.util_avg = 1024;
-		for (u32 c = 0; c < 4; c++) {
-			mask_set(&llc.span, (s32)c);
+		for (u32 c = 0; c < 4; c++)
 			cpus[c].cfs.util_avg = v[i].util;
-		}
-		cpus[1].llc = &llcs[0];
-		cpus[1].sd_llc_size = 4;
 		llcs[0].nr_idle_scan = 9;
-		fg_update_idle_cpu_scan(&sys, &llc, &cpus[1], v[i].kind);
+		kit_look(0, 0, v[i].kind);
 		CHECK_EQ(llcs[0].nr_idle_scan, v[i].expected);
 	}
 	/* not from a part of it, nor without SIS_UTIL */
 	llcs[0].nr_idle_scan = 9;
-	cpus[1].sd_llc_size = 5;
-	fg_update_idle_cpu_scan(&sys, &llc, &cpus[1], FG_CPU_IDLE);
-	cpus[1].sd_llc_size = 4;
+	cpus[0].sd_llc_size = 5;
+	kit_look(0, 0, FG_CPU_IDLE);
+	cpus[0].sd_llc_size = 4;
 	sys.feat.value[FG_SIS_MODE] = FG_SIS_PROP_AGED;
-	fg_update_idle_cpu_scan(&sys, &llc, &cpus[1], FG_CPU_IDLE);
+	kit_look(0, 0, FG_CPU_IDLE);
 	CHECK_EQ(llcs[0].nr_idle_scan, 9);
 }
 
@@ -371,23 +356,20 @@ TEST(the_second_task_of_a_cpu_is_an_overload)
 
 TEST(a_misfit_of_another_group_is_an_overload)
 {
-	struct fg_domain *pkg;
-
 	machine();
 	kit_busy_range(0, 7);
-	pkg = cpus[4].sd->parent;
 	cpus[0].misfit_task_load = 1;
-	fg_update_root_status(&sys, pkg, &root);
+	look(4, 1);
 	CHECK_EQ(root.overload, 0);
-	pkg->flags |= FG_SD_ASYM_CPUCAPACITY;
-	fg_update_root_status(&sys, pkg, &root);
+	for (u32 c = 0; c < 8; c++)
+		cpus[c].sd[1].flags |= FG_SD_ASYM_CPUCAPACITY;
+	look(4, 1);
 	CHECK_EQ(root.overload, 1);
 	/* seen from its own group, or once its CPU idles, it is none */
-	cpus[1].sd->parent->flags |= FG_SD_ASYM_CPUCAPACITY;
-	fg_update_root_status(&sys, cpus[1].sd->parent, &root);
+	look(1, 1);
 	CHECK_EQ(root.overload, 0);
 	kit_idle(0);
-	fg_update_root_status(&sys, pkg, &root);
+	look(4, 1);
 	CHECK_EQ(root.overload, 0);
 }
 
@@ -432,14 +414,14 @@ TEST(newidle_gate_by_measured_cost)
 	CHECK_EQ(fg_newidle_gate(&sys, &cpus[0], &w), 0);
 	/* a new maximum stands for a second: jiffies 1000 + 250 */
 	mc->next_decay = 999;
-	fg_newidled_domain(&sys, mc, &w, 5120);
+	fg_newidled_domain(&sys, mc, &cpus[0], &w, 5120);
 	CHECK_EQ(mc->max_newidle_lb_cost, 5120);
 	CHECK_EQ(mc->next_decay, 1250);
-	fg_newidled_domain(&sys, mc, &w, 10);
+	fg_newidled_domain(&sys, mc, &cpus[0], &w, 10);
 	CHECK_EQ(mc->max_newidle_lb_cost, 5120);
 	/* then cheaper passes wear it down: 5120 * 253 / 256 */
 	w.jiffies = 1251;
-	fg_newidled_domain(&sys, mc, &w, 10);
+	fg_newidled_domain(&sys, mc, &cpus[0], &w, 10);
 	CHECK_EQ(mc->max_newidle_lb_cost, 5060);
 	cpus[0].sd = 0;
 	CHECK_EQ(fg_newidle_gate(&sys, &cpus[0], &w), 1);
@@ -457,7 +439,7 @@ TEST(newly_idle_as_far_as_the_idle_time_pays)
 	pkg->max_newidle_lb_cost = 300001;
 	fg_newidle_begin(&sys, &w);
 	CHECK_EQ(fg_newidle_domain(&sys, mc, &cpus[0], &w), FG_BALANCE_NOW);
-	fg_newidled_domain(&sys, mc, &w, 700000);
+	fg_newidled_domain(&sys, mc, &cpus[0], &w, 700000);
 	CHECK_EQ(mc->max_newidle_lb_cost, 700000);
 	CHECK_EQ(w.next_balance, 1001);
 	/* 700000 + 300001 is more than the CPU will idle */
@@ -467,7 +449,7 @@ TEST(newly_idle_as_far_as_the_idle_time_pays)
 	pkg->flags &= ~(u32)FG_SD_BALANCE_NEWIDLE;
 	CHECK_EQ(fg_newidle_domain(&sys, pkg, &cpus[0], &w), FG_BALANCE_SKIP);
 	/* what is remembered is the highest cost */
-	fg_newidled_domain(&sys, pkg, &w, 1000);
+	fg_newidled_domain(&sys, pkg, &cpus[0], &w, 1000);
 	CHECK_EQ(pkg->max_newidle_lb_cost, 300000);
 	fg_newidle_end(&cpus[0], &w);
 	CHECK_EQ(cpus[0].max_idle_balance_cost, 701000);
@@ -485,7 +467,10 @@ TEST(features_say_what_they_can)
 	CHECK_EQ(fg_feature_ready(FG_ASYM_PREV_FIRST, 0), 1);
 	CHECK_EQ(fg_feature_ready(FG_ASYM_PREV_FIRST, 1), 1);
 	CHECK_EQ(fg_feature_ready(FG_ASYM_PREV_FIRST, 2), 0);
-	CHECK_EQ(fg_feature_ready(FG_LB_P04, 1), 0);
+	CHECK_EQ(fg_feature_ready(FG_LB_P04, 1), 1);
+	CHECK_EQ(fg_feature_ready(FG_FEEC, 1), 0);
+	CHECK_EQ(fg_feature_ready(FG_ASYM_PRIO, FG_ASYM_PRIO_CORE), 1);
+	CHECK_EQ(fg_feature_ready(FG_ASYM_PRIO, FG_ASYM_PRIO_CORE + 1), 0);
 	/* what shapes domains only */
 	CHECK_EQ(fg_feature_ready(FG_CLS_DOMAIN, 1), 1);
 	CHECK_EQ(fg_feature_ready(FG_ASYM_CAP_FULL, 1), 1);
@@ -505,7 +490,6 @@ int main(void)
 	RUN(group_capacities_of_the_local_group);
 	RUN(one_cpu_of_a_group_balances);
 	RUN(group_capacities_are_always_due_but_newly_idle);
-	RUN(a_balanced_domain_waits_twice_as_long);
 	RUN(a_busy_cpu_walks_its_domains);
 	RUN(the_costs_of_a_cpu_are_at_least_half_a_millisecond);
 	RUN(who_is_not_to_balance_stops_there);

@@ -394,6 +394,24 @@ static void kit_two_llcs(u32 pct)
 	kit_busy_range(0, 7);
 }
 
+/* A look for imbalance in the domain of cpu, level levels above the lowest: rule NOT_OURS if it is not its turn. */
+static struct fg_balance kit_look(u32 cpu, u32 level, u32 kind)
+{
+	struct fg_balance b;
+
+	b.sd = cpus[cpu].sd + level;
+	b.jiffies = 1000;
+	b.now = 4000000000;
+	b.this_cpu = (s32)cpu;
+	b.kind = kind;
+	fg_balance_begin(&sys, &b);
+	if (fg_should_we_balance(&sys, &b))
+		fg_find_busiest(&sys, &b);
+	else
+		b.rule = FG_BALANCE_RULE_NOT_OURS;
+	return b;
+}
+
 static struct fg_verdict kit_wake(const struct fg_task *p, u32 this_cpu, u32 flags)
 {
 	struct fg_wake w = { cpus[this_cpu].curr, 1000000, (s32)this_cpu, flags, 0 };

@@ -107,7 +107,7 @@ TEST(nr_idle_scan_vectors)
 		kit_preset_v61();
 		utilization(v[i][0], v[i][1]);
 		llcs[0].nr_idle_scan = 77;
-		fg_update_idle_cpu_scan(&sys, cpus[1].sd, &cpus[1], FG_CPU_NOT_IDLE);
+		kit_look(0, 0, FG_CPU_NOT_IDLE);
 		CHECK_EQ(llcs[0].nr_idle_scan, v[i][2]);
 	}
 	/* no CPU counts for more than it has: 512 each, 24 -> 15 */
@@ -115,11 +115,11 @@ TEST(nr_idle_scan_vectors)
 	kit_preset_v61();
 	kit_capacity(0, 23, 512);
 	utilization(24, 900);
-	fg_update_idle_cpu_scan(&sys, cpus[0].sd, &cpus[0], FG_CPU_IDLE);
+	kit_look(0, 0, FG_CPU_IDLE);
 	CHECK_EQ(llcs[0].nr_idle_scan, 15);
 	/* and imbalance_pct is the domain's: 125 * 512 / 100 = 640: 1024 - 400 = 624 of 1024, of 24: 14 */
 	cpus[0].sd->imbalance_pct = 125;
-	fg_update_idle_cpu_scan(&sys, cpus[0].sd, &cpus[0], FG_CPU_IDLE);
+	kit_look(0, 0, FG_CPU_IDLE);
 	CHECK_EQ(llcs[0].nr_idle_scan, 14);
 }
 
@@ -129,22 +129,23 @@ TEST(nr_idle_scan_is_left_by_the_periodic_balance_of_the_llc)
 	kit_preset_v61();
 	CHECK_EQ(llcs[8].nr_idle_scan, 0);
 	/* SMT is smaller, the package larger than the LLC */
-	fg_update_idle_cpu_scan(&sys, cpus[8].sd, &cpus[8], FG_CPU_IDLE);
-	fg_update_idle_cpu_scan(&sys, cpus[8].sd->parent->parent, &cpus[8], FG_CPU_IDLE);
+	kit_look(8, 0, FG_CPU_IDLE);
+	kit_look(8, 2, FG_CPU_IDLE);
 	/* newly idle CPUs leave it alone */
-	fg_update_idle_cpu_scan(&sys, cpus[8].sd->parent, &cpus[8], FG_CPU_NEWLY_IDLE);
+	kit_look(8, 1, FG_CPU_NEWLY_IDLE);
 	/* before v6.0 nobody wants it */
 	kit_preset_v516();
-	fg_update_idle_cpu_scan(&sys, cpus[8].sd->parent, &cpus[8], FG_CPU_IDLE);
+	kit_look(8, 1, FG_CPU_IDLE);
 	CHECK_EQ(llcs[8].nr_idle_scan, 0);
 	kit_preset_v61();
-	fg_update_idle_cpu_scan(&sys, cpus[8].sd->parent, &cpus[8], FG_CPU_IDLE);
+	kit_look(8, 1, FG_CPU_IDLE);
 	CHECK_EQ(llcs[8].nr_idle_scan, 8);
 	CHECK_EQ(llcs[0].nr_idle_scan, 0);
 	/* a CPU without an LLC */
 	isolate(3);
 	cpus[3].llc = 0;
-	fg_update_idle_cpu_scan(&sys, cpus[2].sd, &cpus[3], FG_CPU_IDLE);
+	cpus[3].sd = cpus[2].sd;
+	kit_look(3, 0, FG_CPU_NOT_IDLE);
 }
 
 /* The vectors of SIS_PROP with wake_avg_idle for avg_idle / 512: 24 * 1000 / 2001 = 11, of which 10 are probed. */

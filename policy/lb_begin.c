@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* How an attempt begins, and whose turn it is (spec 6.2). */
+#include "lb.h"
+
+void fg_balance_begin(const struct fg_sys *sys, struct fg_balance *b)
+{
+	b->busiest = 0;
+	b->dst_cpu = b->this_cpu;
+	b->new_dst_cpu = -1;
+	b->src_cpu = -1;
+	b->src_type = 0;
+	b->migration = FG_MIGRATE_LOAD;
+	b->flags = 0;
+	b->imbalance = 0;
+	b->looks = 0;
+	b->loop_max = 0;
+	b->batch = 0;
+	b->moved = 0;
+	b->rule = FG_BALANCE_RULE_NONE;
+	b->group_cpus = 0;
+	for (u32 i = 0; i < FG_MASK_WORDS; i++)
+		b->cpus.bits[i] = b->sd->span.bits[i] & sys->active.bits[i];
+}
+
+/* Of a group one CPU balances: the first idle one, for it has the time. v6.6: rather one of an idle core. */
+static s32 balancing_cpu(const struct fg_sys *sys, const struct fg_balance *b)
+{
+	const struct fg_group *local = b->sd->groups;
+	u32 any = !feat(sys, FG_SWB_CORE) || (b->sd->flags & FG_SD_SHARE_CPUCAPACITY);
+	s32 thread = -1;
+	u32 cpu;
+
+	for_each_cpu_and(cpu, &local->balance_mask, &b->cpus, sys->nr_cpus) {
+		if (!idle_rq(cpu_rq(sys, cpu)))
+			continue;
+		if (any || siblings_idle(sys, (s32)cpu))
+			return (s32)cpu;
+		if (thread < 0)
+			thread = (s32)cpu;
+	}
+	return thread >= 0 ? thread : local->balance_cpu;
+}
+
+u32 fg_should_we_balance(const struct fg_sys *sys, const struct fg_balance *b)
+{
+	const struct fg_cpu *dst = cpu_rq(sys, (u32)b->dst_cpu);
+
+	if (!b->sd->groups || !mask_test(&b->cpus, b->dst_cpu))
+		return 0;
+	/* Whoever runs dry helps itself; v6.0: unless help has come. */
+	if (b->kind == FG_CPU_NEWLY_IDLE)
+		return !feat(sys, FG_SWB_NR) || !(dst->nr_running || dst->ttwu_pending);
+	return balancing_cpu(sys, b) == b->dst_cpu;
+}

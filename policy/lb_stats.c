@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Statistics of groups (spec 6.3). One look at each CPU of the domain serves all: the groups' sums, the flags of the
+ * partition (spec 7.5), and how far wakeups may scan the LLC (spec 4.5).
+ */
+#include "lb.h"
+
+/* What balancing takes for the load of a CPU: until 002/P06 that of what is queued there. */
+static u64 lb_load(const struct fg_sys *sys, const struct fg_cpu *rq)
+{
+	return feat(sys, FG_LB_P06) ? cpu_load(rq) : rq->queued.load_avg;
+}
+
+static void clear_sg_stats(struct sg_lb_stats *st)
+{
+	st->load = 0;
+	st->util = 0;
+	st->runnable = 0;
+	st->capacity = 1;
+	st->avg_load = 0;
+	st->misfit_load = 0;
+	st->h_nr = 0;
+	st->nr = 0;
+	st->idle_cpus = 0;
+	st->weight = 0;
+	st->type = group_has_spare;
+	st->no_capacity = 0;
+	st->asym_packing = 0;
+	st->smt = 0;
+}
+
+static void sd_stats_begin(const struct fg_sys *sys, const struct fg_balance *b, struct sd_lb_stats *s)
+{
+	s->local = &s->group[0];
+	s->busiest = &s->group[1];
+	s->other = &s->group[2];
+	for (u32 i = 0; i < 3; i++)
+		clear_sg_stats(&s->group[i]);
+	/* Any group beats this. */
+	s->busiest->idle_cpus = ~0u;
+	s->total_load = 0;
+	s->total_capacity = 0;
+	s->total_util = 0;
+	s->avg_load = 0;
+	s->status = 0;
+	s->dst_core_idle = !feat(sys, FG_MISFIT_CORE) || siblings_idle(sys, b->dst_cpu);
+}
+
+/* Reads rq into the sums, but for what depends on the group it is in. */
+static void add_cpu(const struct fg_sys *sys, const struct fg_cpu *rq, struct sg_lb_stats *st, u32 *status)
+{
+	st->load += lb_load(sys, rq);
+	st->util += fg_cpu_util(rq);
+	st->runnable += rq->cfs.runnable_avg;
+	st->h_nr += rq->h_nr_running;
+	/* 002/P05 counts the tasks of all classes. */
+	st->nr += feat(sys, FG_LB_P05) ? rq->nr_running : rq->h_nr_running;
+	if (rq->nr_running > 1)
+		*status |= SG_OVERLOAD;
+	if (fg_cpu_overutilized(sys, rq))
+		*status |= SG_OVERUTILIZED;
+}
+
+/* v6.0: with one task a queue is not overloaded, whatever else takes its CPU. */
+static u32 sole_task_squeezed(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_cpu *rq)
+{
+	return feat(sys, FG_REDUCED_CAP) && b->kind != FG_CPU_NOT_IDLE && rq->h_nr_running == 1 &&
+	       capacity_reduced(rq, b->sd);
+}
+
+/* The load of rq that would be better off elsewhere, 0: none. */
+static u64 misfit_load_of(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_cpu *rq, u32 *status)
+{
+	if (b->sd->flags & FG_SD_ASYM_CPUCAPACITY) {
+		if (rq->misfit_task_load)
+			*status |= SG_OVERLOAD;
+		return rq->misfit_task_load;
+	}
+	return sole_task_squeezed(sys, b, rq) ? lb_load(sys, rq) : 0;
+}
+
+/* Until 002/P04 every CPU may have a misfit task, then busy ones that dst is not grouped with. */
+static u32 misfit_counts(const struct fg_sys *sys, u32 local, u32 idle)
+{
+	return !feat(sys, FG_LB_P04) || (!local && !idle);
+}
+
+static noinline void sum_group(const struct fg_sys *sys, struct fg_balance *b, struct sd_lb_stats *s,
+			       const struct fg_group *g, struct sg_lb_stats *st)
+{
+	u32 cpu, local = st == s->local, status = s->status;
+
+	clear_sg_stats(st);
+	for_each_cpu_and(cpu, &g->span, &b->cpus, sys->nr_cpus) {
+		const struct fg_cpu *rq = cpu_rq(sys, cpu);
+		u32 idle = idle_rq(rq);
+
+		add_cpu(sys, rq, st, &status);
+		b->group_cpus++;
+		st->idle_cpus += idle;
+		if (misfit_counts(sys, local, idle))
+			st->misfit_load = max_u64(st->misfit_load, misfit_load_of(sys, b, rq, &status));
+	}
+	s->status = status;
+	st->capacity = nonzero(g->capacity);
+	st->weight = g->weight;
+}
+
+static u32 sd_stats_group(const struct fg_sys *sys, struct fg_balance *b, struct sd_lb_stats *s, struct fg_group *g)
+{
+	u32 local = mask_test(&g->span, b->dst_cpu);
+	struct sg_lb_stats *st = local ? s->local : s->other;
+
+	if (local && fg_group_capacity_due(b->sd, b->kind, b->jiffies))
+		fg_update_group_capacity(sys, b->sd, cpu_rq(sys, (u32)b->dst_cpu), b->jiffies);
+	sum_group(sys, b, s, g, st);
+	if (!local) {
+		st->asym_packing = group_asym(sys, b, s, g);
+		st->smt = feat(sys, FG_SMT_BALANCE) && b->kind != FG_CPU_NOT_IDLE && st->h_nr > 1 &&
+			  (g->flags & FG_SD_SHARE_CPUCAPACITY);
+	}
+	s->total_load += st->load;
+	s->total_capacity += st->capacity;
+	s->total_util += st->util;
+	return local;
+}
+
+static void sd_stats_take(struct fg_balance *b, struct sd_lb_stats *s, struct fg_group *g)
+{
+	struct sg_lb_stats *former = s->busiest;
+
+	b->busiest = g;
+	s->busiest = s->other;
+	s->other = former;
+}
+
+/* The top domain sees the whole partition, and only it may take a flag back; the others may add that it is short. */
+static void update_root_status(const struct fg_domain *sd, struct fg_root *rd, u32 status)
+{
+	if (!rd)
+		return;
+	if (!sd->parent) {
+		rd->overload = (status & SG_OVERLOAD) != 0;
+		rd->overutilized = (status & SG_OVERUTILIZED) != 0;
+	} else if (status & SG_OVERUTILIZED) {
+		rd->overutilized = 1;
+	}
+}
+
+/* Spec 4.5: of w CPUs with a mean utilization x, (1 - (x * pct)^2) * w may be worth a look. */
+static u32 idle_cpus_expected(u64 sum_util, const struct fg_domain *sd)
+{
+	u64 weight = nonzero(sd->weight);
+	u64 x = sum_util / weight * sd->imbalance_pct;
+	u64 busy = min_u64(x * x / (10000 * FG_CAPACITY_SCALE), FG_CAPACITY_SCALE);
+
+	return (u32)((FG_CAPACITY_SCALE - busy) * weight / FG_CAPACITY_SCALE);
+}
+
+/* nr_idle_scan of dst's LLC, if the domain is as large as that and dst balances it in its turn. */
+static void update_idle_cpu_scan(const struct fg_sys *sys, const struct fg_balance *b, u64 sum_util)
+{
+	const struct fg_cpu *dst = cpu_rq(sys, (u32)b->dst_cpu);
+
+	if (feat(sys, FG_SIS_MODE) != FG_SIS_UTIL || b->kind == FG_CPU_NEWLY_IDLE)
+		return;
+	if (dst->llc && b->sd->weight == dst->sd_llc_size)
+		dst->llc->nr_idle_scan = idle_cpus_expected(sum_util, b->sd);
+}
+
+static void sd_stats_end(const struct fg_sys *sys, const struct fg_balance *b, struct sd_lb_stats *s)
+{
+	update_root_status(b->sd, cpu_rq(sys, (u32)b->dst_cpu)->rd, s->status);
+	update_idle_cpu_scan(sys, b, s->total_util);
+	s->avg_load = s->total_load * FG_CAPACITY_SCALE / nonzero(s->total_capacity);
+}
+
+static u32 runnable_exceeds(const struct fg_sys *sys, const struct fg_balance *b, const struct sg_lb_stats *st)
+{
+	return feat(sys, FG_RUNNABLE_CLASS) && st->capacity * b->sd->imbalance_pct < st->runnable * 100;
+}
+
+static u32 lb_is_overloaded(const struct fg_sys *sys, const struct fg_balance *b, const struct sg_lb_stats *st)
+{
+	if (st->nr <= st->weight)
+		return 0;
+	return st->capacity * 100 < st->util * b->sd->imbalance_pct || runnable_exceeds(sys, b, st);
+}
+
+static u32 lb_has_capacity(const struct fg_sys *sys, const struct fg_balance *b, const struct sg_lb_stats *st)
+{
+	if (st->nr < st->weight)
+		return 1;
+	return !runnable_exceeds(sys, b, st) && st->capacity * 100 > st->util * b->sd->imbalance_pct;
+}
