@@ -717,9 +717,9 @@ struct fg_balance {
 #define FG_LB_REDO 2		/* look again: fg_find_busiest() */
 
 /*
- *   attempt	fg_balance_begin; look: fg_should_we_balance, if not: fg_balance_not_ours and end; fg_find_busiest, if 0: end. If the
- *		source has more than one task: detach, then by fg_balance_next: detach again, look again, or end.
- *		end: fg_balance_end; if 1: the stopper of src_cpu is asked, active balance
+ *   attempt	fg_balance_begin; look: fg_should_we_balance, if not: fg_balance_not_ours, and that is all; fg_find_busiest, if
+ *		0: end. If the source has more than one task: detach, then by fg_balance_next: detach again (however many are
+ *		left), look again, or end. end: fg_balance_end; if 1: the stopper of src_cpu is asked, active balance
  *   detach	source's clock up to date; fg_detach_begin; while fg_detach_more and a task is left that was not looked at: the
  *		one that came or ran least recently; if fg_detach_task: dequeue with MOVE, p->cpu = dst_cpu, else it counts as the most
  *		recent; then those taken are enqueued on dst_cpu, whose clock is brought up to date, the last taken first, each with

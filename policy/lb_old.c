@@ -90,50 +90,49 @@ static noinline void look_at_group_old(const struct fg_sys *sys, struct fg_balan
 	u32 is_local = sd_stats_group(sys, b, s, g);
 	struct sg_lb_stats *st = is_local ? s->local : s->other;
 
-	st->avg_load = st->load * FG_CAPACITY_SCALE / nonzero(st->capacity);
+	st->avg_load = st->load * FG_CAPACITY_SCALE / st->capacity;
 	st->no_capacity = lb_is_overloaded(sys, b, st) || (!is_local && has_sibling_excess(sys, b, s));
 	st->type = classify_old(g, st);
 	if (!is_local && pick_busiest_old(sys, b, s, g))
 		sd_stats_take(b, s, g);
 }
 
-static u32 balanced(struct fg_balance *b, u32 rule)
+/* Before P01: all of the load, of whatever type the group is, unless its CPUs are preferred to dst. */
+static u32 packs_busiest(const struct fg_sys *sys, const struct fg_balance *b)
 {
-	b->rule = rule;
-	return 0;
+	return !feat(sys, FG_LB_P01) && packs_asym(b) && b->busiest &&
+	       !asym_prefer(b->busiest->asym_prefer_cpu, b->dst_cpu);
 }
 
-static u32 imbalanced(struct fg_balance *b, u32 rule)
-{
-	b->rule = rule;
-	return 1;
-}
-
-/* 1: something is to be moved if an amount comes out. */
-static u32 decide_old(const struct fg_sys *sys, struct fg_balance *b, const struct sd_lb_stats *s)
+/* How the look ends, from the statistics; an amount is still to be found. */
+static u32 decide_old(const struct fg_sys *sys, const struct fg_balance *b, const struct sd_lb_stats *s)
 {
 	const struct sg_lb_stats *local = s->local, *busiest = s->busiest;
 
+	if (left_to_wakeups(sys, b))
+		return FG_BALANCE_RULE_EAS;
+	if (packs_busiest(sys, b))
+		return FG_BALANCE_RULE_ASYM;
 	if (!b->busiest || !busiest->h_nr)
-		return balanced(b, FG_BALANCE_RULE_NO_GROUP);
+		return FG_BALANCE_RULE_NO_GROUP;
 	if (busiest->asym_packing)
-		return imbalanced(b, FG_BALANCE_RULE_ASYM);
+		return FG_BALANCE_RULE_ASYM;
 	if (busiest->type == group_imbalanced)
-		return imbalanced(b, FG_BALANCE_RULE_IMBALANCED);
+		return FG_BALANCE_RULE_IMBALANCED;
 	if (b->kind != FG_CPU_NOT_IDLE && busiest->no_capacity && lb_has_capacity(sys, b, local))
-		return imbalanced(b, FG_BALANCE_RULE_NO_CAPACITY);
+		return FG_BALANCE_RULE_NO_CAPACITY;
 	if (busiest->type == group_misfit_task)
-		return imbalanced(b, FG_BALANCE_RULE_MISFIT);
+		return FG_BALANCE_RULE_MISFIT;
 	if (local->avg_load >= busiest->avg_load || local->avg_load >= s->avg_load)
-		return balanced(b, FG_BALANCE_RULE_LOCAL_LOAD);
-	/* An idle CPU looks for idle CPUs, unless it idles since just now. */
+		return FG_BALANCE_RULE_LOCAL_LOAD;
+	/* A CPU that has idled for a while goes by idle CPUs, all others by load. */
 	if (b->kind == FG_CPU_IDLE) {
 		if (busiest->type != group_overloaded && local->idle_cpus <= busiest->idle_cpus + 1)
-			return balanced(b, FG_BALANCE_RULE_IDLE_CPUS);
+			return FG_BALANCE_RULE_IDLE_CPUS;
 	} else if (100 * busiest->avg_load <= b->sd->imbalance_pct * local->avg_load) {
-		return balanced(b, FG_BALANCE_RULE_IMBALANCE_PCT);
+		return FG_BALANCE_RULE_IMBALANCE_PCT;
 	}
-	return imbalanced(b, FG_BALANCE_RULE_LOAD);
+	return FG_BALANCE_RULE_LOAD;
 }
 
 static u64 load_per_task(u64 load, u32 nr)
@@ -168,8 +167,8 @@ static u64 local_load_per_task(const struct fg_sys *sys, const struct fg_balance
 static u32 moving_gains_throughput(const struct sd_lb_stats *s, u64 local_pt, u64 pt)
 {
 	const struct sg_lb_stats *local = s->local, *busiest = s->busiest;
-	u64 off = pt * FG_CAPACITY_SCALE / nonzero(busiest->capacity);
-	u64 on = min_u64(busiest->avg_load * busiest->capacity, pt * FG_CAPACITY_SCALE) / nonzero(local->capacity);
+	u64 off = pt * FG_CAPACITY_SCALE / busiest->capacity;
+	u64 on = min_u64(busiest->avg_load * busiest->capacity, pt * FG_CAPACITY_SCALE) / local->capacity;
 	u64 now, then = 0;
 
 	now = busiest->capacity * min_u64(pt, busiest->avg_load) + local->capacity * min_u64(local_pt, local->avg_load);
@@ -184,7 +183,7 @@ static u64 fix_small_imbalance(const struct fg_sys *sys, const struct fg_balance
 			       u64 amount)
 {
 	u64 pt = busiest_load_per_task(s), local_pt = local_load_per_task(sys, b, s->local);
-	u64 scaled = pt * FG_CAPACITY_SCALE / nonzero(s->busiest->capacity);
+	u64 scaled = pt * FG_CAPACITY_SCALE / s->busiest->capacity;
 	u32 n = s->local->h_nr && pt > local_pt ? 1 : 2;
 
 	if (s->busiest->avg_load + scaled >= s->local->avg_load + n * scaled)
@@ -200,7 +199,7 @@ static u64 load_above_capacity(const struct sd_lb_stats *s)
 
 	if (busiest->type != group_overloaded || s->local->type != group_overloaded || load <= busiest->capacity)
 		return ~0ull;
-	return (load - busiest->capacity) * FG_NICE_0_LOAD / nonzero(busiest->capacity);
+	return (load - busiest->capacity) * FG_NICE_0_LOAD / busiest->capacity;
 }
 
 /*
@@ -222,7 +221,7 @@ static noinline u64 calculate_imbalance_old(const struct fg_sys *sys, const stru
 {
 	u64 amount;
 
-	if (s->busiest->asym_packing)
+	if (b->rule == FG_BALANCE_RULE_ASYM)
 		return s->busiest->load;
 	amount = load_to_average(s);
 	if (s->busiest->type == group_misfit_task)
@@ -232,41 +231,30 @@ static noinline u64 calculate_imbalance_old(const struct fg_sys *sys, const stru
 	return fix_small_imbalance(sys, b, s, amount);
 }
 
-static u32 nothing_overutilized(const struct fg_sys *sys, const struct fg_balance *b)
+/* 1: b->src_type and b->imbalance say what moves; b->rule anyway. */
+static u32 look_for_imbalance_old(const struct fg_sys *sys, struct fg_balance *b, const struct sd_lb_stats *s)
 {
-	const struct fg_root *rd = cpu_rq(sys, (u32)b->dst_cpu)->rd;
-
-	return sys->eas && rd && !rd->overutilized;
+	b->rule = decide_old(sys, b, s);
+	if (!balance_rule_moves(b->rule))
+		return 0;
+	/* The early test does not record a type: active balance then does not push a misfit. */
+	if (b->rule != FG_BALANCE_RULE_ASYM || feat(sys, FG_LB_P01))
+		b->src_type = s->busiest->type;
+	b->imbalance = (s64)calculate_imbalance_old(sys, b, s);
+	if (!b->imbalance)
+		b->rule = FG_BALANCE_RULE_NO_AMOUNT;
+	return b->imbalance != 0;
 }
 
-/* Before P01: all of the load, of whatever type the group is, unless its CPUs are preferred to dst. */
-static u32 packs_busiest(const struct fg_sys *sys, const struct fg_balance *b)
-{
-	return !feat(sys, FG_LB_P01) && packs_asym(b) && b->busiest &&
-	       !asym_prefer(b->busiest->asym_prefer_cpu, b->dst_cpu);
-}
-
-static u32 find_busiest_old(const struct fg_sys *sys, struct fg_balance *b)
+static noinline u32 find_busiest_old(const struct fg_sys *sys, struct fg_balance *b)
 {
 	struct sd_lb_stats s;
-	struct fg_group *g = b->sd->groups;
-
-	sd_stats_begin(sys, b, &s);
-	for (u32 i = 0; can_loop(i, FG_NR_CPUS) && g && i < b->sd->nr_groups; i++, g = g->next)
-		look_at_group_old(sys, b, &s, g);
-	sd_stats_end(sys, b, &s);
+	struct fg_group *g;
 
 	b->migration = FG_MIGRATE_LOAD;
 	b->src_type = group_has_spare;
-	if (nothing_overutilized(sys, b))
-		return balanced(b, FG_BALANCE_RULE_EAS);
-	if (packs_busiest(sys, b)) {
-		b->imbalance = (s64)s.busiest->load;
-		return imbalanced(b, FG_BALANCE_RULE_ASYM);
-	}
-	if (!decide_old(sys, b, &s))
-		return 0;
-	b->src_type = s.busiest->type;
-	b->imbalance = (s64)calculate_imbalance_old(sys, b, &s);
-	return b->imbalance ? 1 : balanced(b, FG_BALANCE_RULE_NO_AMOUNT);
+	sd_stats_begin(sys, b, &s);
+	for_each_group(g, b->sd) look_at_group_old(sys, b, &s, g);
+	sd_stats_end(sys, b, &s);
+	return look_for_imbalance_old(sys, b, &s);
 }

@@ -3,7 +3,8 @@
  * Attempts to balance a domain, played on the machines of kit.h with lists of tasks: lb_run() and lb_wait() put tasks on
  * CPUs, lb_attempt() does what fg.h says of a caller, and reports what was found and who moved.
  *
- * Time stands still: signals are what the test says. All tasks are cold and may run anywhere unless it says otherwise.
+ * Signals are what the test says, they do not decay; from attempt to attempt a jiffy passes. All tasks are cold and may run
+ * anywhere unless the test says otherwise.
  */
 #ifndef FG_LB_KIT_H
 #define FG_LB_KIT_H
@@ -18,6 +19,7 @@ static u64 lb_order[LB_TASKS];
 static u32 lb_looked[LB_TASKS]; /* in which round, that nobody is looked at twice */
 static u32 lb_nr, lb_round;
 static u64 lb_clock;
+static u64 lb_jiffy; /* of the attempt */
 
 /* After kit_init(). */
 static void lb_reset(void)
@@ -26,6 +28,10 @@ static void lb_reset(void)
 	memset(lb_looked, 0, sizeof(lb_looked));
 	lb_nr = lb_round = 0;
 	lb_clock = 0;
+	lb_jiffy = 1000;
+	/* Nobody ran lately. */
+	for (u32 c = 0; c < sys.nr_cpus; c++)
+		cpus[c].clock_task = FG_NSEC_PER_SEC;
 }
 
 static void lb_enqueue(struct fg_task *p, u32 cpu)
@@ -141,7 +147,8 @@ static void lb_detach(struct fg_balance *b, struct lb_report *r)
 		lb_enqueue(&lb_task[r->id[n - 1]], (u32)r->to[n - 1]);
 }
 
-static void lb_find_and_detach(struct fg_balance *b, struct lb_report *r)
+/* 0: another CPU balances the domain. */
+static u32 lb_find_and_detach(struct fg_balance *b, struct lb_report *r)
 {
 	u32 next = FG_LB_REDO;
 
@@ -149,18 +156,20 @@ static void lb_find_and_detach(struct fg_balance *b, struct lb_report *r)
 		if (next == FG_LB_REDO) {
 			if (!fg_should_we_balance(&sys, b)) {
 				fg_balance_not_ours(&sys, b);
-				return;
+				return 0;
 			}
 			if (!fg_find_busiest(&sys, b))
-				return;
+				return 1;
 			if (!r->amount)
 				r->amount = b->imbalance;
 		}
-		if (cpus[b->src_cpu].nr_running <= 1)
-			return;
+		/* Asked once for a source: what is left of it after a round is looked at even if it is one task. */
+		if (next == FG_LB_REDO && cpus[b->src_cpu].nr_running <= 1)
+			return 1;
 		lb_detach(b, r);
 		next = fg_balance_next(&sys, b);
 	}
+	return 1;
 }
 
 /* cpu balances its domain of this level, 0 the lowest, once. kind: FG_CPU_*. */
@@ -171,13 +180,15 @@ static struct lb_report lb_attempt(u32 cpu, u32 level, u32 kind)
 
 	memset(&b, 0xff, sizeof(b));
 	b.sd = &domains[cpu][level];
-	b.jiffies = 1000;
-	b.now = 1000000;
+	b.jiffies = ++lb_jiffy;
+	b.now = lb_jiffy * FG_NSEC_PER_SEC / sys.hz;
 	b.this_cpu = (s32)cpu;
 	b.kind = kind;
 	fg_balance_begin(&sys, &b);
-	lb_find_and_detach(&b, &r);
-	r.active = fg_balance_end(&sys, &b);
+	if (lb_find_and_detach(&b, &r))
+		r.active = fg_balance_end(&sys, &b);
+	else
+		b.rule = FG_BALANCE_RULE_NOT_OURS;
 	r.rule = b.rule;
 	r.migration = b.migration;
 	r.src = b.src_cpu;
@@ -192,8 +203,8 @@ static s32 lb_stopper(u32 src)
 	s32 i, pushed = -1;
 
 	memset(&b, 0xff, sizeof(b));
-	b.jiffies = 1000;
-	b.now = 1000000;
+	b.jiffies = lb_jiffy;
+	b.now = lb_jiffy * FG_NSEC_PER_SEC / sys.hz;
 	/* Itself is what runs now. */
 	if (cpus[src].curr)
 		cpus[src].curr->on_cpu = 0;
