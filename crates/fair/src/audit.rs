@@ -2,18 +2,25 @@
 
 use std::fmt::Display;
 
-use fairground_sim::Env;
+use fairground_sim::{Env, TaskId};
 
 use crate::ffi::*;
+use crate::rq::StopWork;
 use crate::rt::is_rt;
 use crate::Fair;
 
 /// util_avg may pass 1024 by rounding.
 const UTIL_MAX: u64 = 1024 + 8;
 
+/// MAX_PINNED_INTERVAL, ms: the interval goes as far while everything is pinned.
+const PINNED_INTERVAL_MAX: u32 = 512;
+
 impl Fair {
-    pub(crate) fn audit_books(&self, _env: &Env) -> Result<(), String> {
-        (0..self.rqs.len()).try_for_each(|cpu| self.audit_cpu(cpu).map_err(|what| format!("CPU {cpu}: {what}")))
+    pub(crate) fn audit_books(&self, env: &Env) -> Result<(), String> {
+        (0..self.rqs.len()).try_for_each(|cpu| {
+            let audited = self.audit_cpu(cpu).and_then(|()| self.audit_balance(cpu, env.jiffies()));
+            audited.map_err(|what| format!("CPU {cpu}: {what}"))
+        })
     }
 
     fn audit_cpu(&self, cpu: usize) -> Result<(), String> {
@@ -31,6 +38,7 @@ impl Fair {
         let awake = queued().filter(|p| !is_delayed(p));
         same("est_enqueued", u64::from(rq.est_enqueued), awake.map(|p| u64::from(self.estimate(p))).sum())?;
         self.audit_clamps(cpu)?;
+        self.audit_order(cpu)?;
         if u32::from(self.features().get(FG_RQ)) != FG_RQ_CFS {
             let terms =
                 queued().map(|p| i128::from(p.weight) * i128::from(p.vruntime.wrapping_sub(rq.min_vruntime) as i64));
@@ -55,6 +63,40 @@ impl Fair {
         let (min, max): (Vec<u32>, Vec<u32>) = counted.map(|p| (p.uclamp_min, p.uclamp_max)).unzip();
         audit_clamp("min", &rq.uclamp[FG_UCLAMP_MIN as usize], &min)?;
         audit_clamp("max", &rq.uclamp[FG_UCLAMP_MAX as usize], &max)
+    }
+
+    /// Who may be moved is who is queued or current, each once, and linked both ways.
+    fn audit_order(&self, cpu: usize) -> Result<(), String> {
+        let curr = self.world.curr(cpu).filter(|p| !is_rt(self.world.task(*p)) && self.world.task(*p).on_rq != 0);
+        let mut queued: Vec<TaskId> = self.rqs[cpu].fair.iter().map(|(_, task)| task).chain(curr).collect();
+        let mut ordered: Vec<TaskId> = self.order.iter(cpu).collect();
+        same("tasks in the order of moving", ordered.len(), self.order.len(cpu))?;
+        queued.sort_unstable();
+        ordered.sort_unstable();
+        if queued != ordered {
+            return Err(format!("tasks {queued:?} are queued, but {ordered:?} are in the order of moving"));
+        }
+        same("tasks taken off a queue and put on none", self.taken.len(), 0)
+    }
+
+    /// What balancing keeps of this CPU and its domains.
+    fn audit_balance(&self, cpu: usize, jiffies: u64) -> Result<(), String> {
+        let pushes = self.rqs[cpu].stop_work.iter().filter(|work| matches!(work, StopWork::Push)).count();
+        same("pushes asked for with active_balance", pushes as u32, self.world.cpus[cpu].active_balance)?;
+        self.world.chain(cpu).iter().try_for_each(|sd| {
+            let level = self.topology().level_name(self.topology().level_of(*sd));
+            let sd = &self.world.domains[*sd];
+            let longest = sd.max_interval.max(PINNED_INTERVAL_MAX);
+            if !(sd.min_interval..=longest).contains(&sd.balance_interval) {
+                let (is, min) = (sd.balance_interval, sd.min_interval);
+                return Err(format!("{level}: balance_interval is {is} ms, should be within {min}..={longest}"));
+            }
+            // It has its turn once a jiffy at most, and who starts a push says that it failed often enough (up to v5.11).
+            if u64::from(sd.nr_balance_failed) > jiffies + u64::from(sd.cache_nice_tries) + 2 {
+                return Err(format!("{level}: {} failures by jiffy {jiffies}", sd.nr_balance_failed));
+            }
+            Ok(())
+        })
     }
 
     /// What a queued task adds to the estimate of its queue (spec 2.6).

@@ -124,7 +124,7 @@ impl Fair {
         let allowed = p.allowed;
         let Some(dest) = self.distribute(&allowed) else { return };
         if self.world.curr(cpu) == Some(task) {
-            self.ask_stopper(env, cpu, StopWork { task, dest, cause: MigrateCause::Affinity });
+            self.ask_stopper(env, cpu, StopWork::Move { task, dest, cause: MigrateCause::Affinity });
         } else {
             self.move_queued(env, task, dest, MigrateCause::Affinity);
         }
@@ -138,21 +138,29 @@ impl Fair {
         Some(next)
     }
 
-    /// migration_cpu_stop for every piece of work asked for.
+    /// Every piece of work asked for.
     pub(crate) fn run_stopper(&mut self, env: &mut Env, cpu: usize) {
         let mut work = std::mem::take(&mut self.rqs[cpu].stop_work);
         if std::mem::take(&mut self.rqs[cpu].stopper) {
             self.world.cpus[cpu].nr_running -= 1;
         }
-        for StopWork { task, dest, cause } in work.drain(..) {
-            let p = self.world.task(task);
-            let here = p.on_rq != 0 && p.cpu as usize == cpu && self.world.curr(cpu) != Some(task);
-            if here && dest as usize != cpu && p.allowed.test(dest) {
-                self.move_queued(env, task, dest, cause);
+        for work in work.drain(..) {
+            match work {
+                StopWork::Move { task, dest, cause } => self.move_if_here(env, cpu, task, dest, cause),
+                StopWork::Push => self.push_task(env, cpu),
             }
         }
         if self.rqs[cpu].stop_work.is_empty() {
             self.rqs[cpu].stop_work = work;
+        }
+    }
+
+    /// migration_cpu_stop.
+    fn move_if_here(&mut self, env: &mut Env, cpu: usize, task: TaskId, dest: CpuId, cause: MigrateCause) {
+        let p = self.world.task(task);
+        let here = p.on_rq != 0 && p.cpu as usize == cpu && self.world.curr(cpu) != Some(task);
+        if here && dest as usize != cpu && p.allowed.test(dest) {
+            self.move_queued(env, task, dest, cause);
         }
     }
 }

@@ -329,14 +329,8 @@ fn honoured(id: usize, value: u8) -> Result<(), FairError> {
     if ffi::feature_ready(id, value) {
         return Ok(());
     }
-    let info = &FEATURES[id];
-    let of_balance = ffi::FG_IMB_PCT_117..=ffi::FG_MISFIT_NO_BACKOFF;
-    let balance = of_balance.contains(&id) || info.name.starts_with("lb-p");
-    let needs = match balance {
-        true => "load balancing, which this version does not have: balance is passive",
-        false => "policy code that this version does not have",
-    };
-    Err(FairError::NotReady { feature: info.name.into(), needs: needs.into() })
+    let needs = "policy code that this version does not have";
+    Err(FairError::NotReady { feature: FEATURES[id].name.into(), needs: needs.into() })
 }
 
 fn unknown_preset(name: &str, text: &str) -> FairError {

@@ -12,8 +12,8 @@
 //! | [`Shown`] | the policy alone, shown a state that is not its own |
 //! | [`Fair`] | [`fairground_sim::Scheduler`] over all of it |
 //!
-//! DEVIATION: what it is not, yet (spec 11.3): the balance pass moves no task (`balance: passive` in [`Fair`]'s notes), RT tasks are not
-//! pushed or pulled, there are no task groups, no bandwidth control, no NUMA faults, no energy-aware wakeups.
+//! DEVIATION: what it is not, yet (spec 11.3): RT tasks are not pushed or pulled, there are no task groups, no bandwidth control,
+//! no NUMA faults, no energy-aware wakeups.
 //! `DEVIATION:` marks each place in the code.
 //!
 //! ```
@@ -23,7 +23,6 @@
 //! assert!(features().iter().any(|f| f.name == "asym-prev-first"));
 //! ```
 
-mod attempt;
 mod audit;
 mod balance;
 mod change;
@@ -31,6 +30,7 @@ mod deadline;
 mod error;
 mod features;
 pub mod ffi;
+mod order;
 mod place;
 mod presets;
 mod queue;
@@ -41,10 +41,10 @@ mod shown;
 mod storage;
 mod timeline;
 mod topology;
+mod trial;
 mod why;
 mod world;
 
-pub use attempt::{Attempt, Attempted, Move, Source};
 pub use deadline::DeadlineQueue;
 pub use error::FairError;
 pub use features::{features, Features};
@@ -54,4 +54,5 @@ pub use rq::VruntimeQueue;
 pub use sched::Fair;
 pub use shown::{note_words, pelt_averages, pelt_update, rule_name, rules, Placing, Pointers, Ring, Shown};
 pub use topology::{CpuMasks, Options, Topology};
+pub use trial::{Attempt, Attempted, Move, Source};
 pub use why::{note_text, reasons};

@@ -118,7 +118,7 @@ impl Fair {
         let here = self.here;
         let cpu = self.select(env, task, FG_WF_EXEC, Some(task));
         if cpu != here {
-            self.ask_stopper(env, here as usize, StopWork { task, dest: cpu, cause: MigrateCause::Exec });
+            self.ask_stopper(env, here as usize, StopWork::Move { task, dest: cpu, cause: MigrateCause::Exec });
         }
     }
 

@@ -43,6 +43,7 @@ impl Fair {
         self.update_curr(env, cpu);
         self.world.enqueue_entity(cpu, task, flags);
         self.insert_if_queued(cpu, task);
+        self.order.add(cpu, task);
     }
 
     /// Takes a queued or current task off the run queue of `cpu`, whose clock is up to date.
@@ -64,6 +65,9 @@ impl Fair {
         }
         let was_sched_idle = self.world.sched_idle(cpu);
         self.world.dequeue_entity(cpu, task, flags);
+        if self.world.task(task).on_rq == 0 {
+            self.order.remove(cpu, task);
+        }
         self.world.dequeue_next_balance(cpu, was_sched_idle, env.jiffies());
         let left = self.rqs[cpu].fair.left();
         self.world.update_min_vruntime(cpu, left);

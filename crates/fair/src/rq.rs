@@ -179,15 +179,20 @@ pub struct RemoteWake {
     pub migrated: bool,
 }
 
-/// Work for the stopper: move `task` to `dest` if it is still here.
+/// Work for the stopper.
 #[derive(Clone, Copy, Debug)]
-pub struct StopWork {
-    /// The task.
-    pub task: TaskId,
-    /// Where to.
-    pub dest: u32,
-    /// What the move is reported as.
-    pub cause: fairground_sim::MigrateCause,
+pub enum StopWork {
+    /// Move a task if it is still here.
+    Move {
+        /// The task.
+        task: TaskId,
+        /// Where to.
+        dest: u32,
+        /// What the move is reported as.
+        cause: fairground_sim::MigrateCause,
+    },
+    /// Push some task to where active balance wants one.
+    Push,
 }
 
 /// What a CPU has besides `FgCpu`.
@@ -212,6 +217,8 @@ pub struct RunQueue {
     pub nohz_pending: u32,
     /// Last CPU chosen here by cpumask_any_and_distribute.
     pub distribute_prev: u32,
+    /// Dice thrown here, for domains that newly idle balancing may pass over (ni-random).
+    pub dice_thrown: u64,
 }
 
 impl RunQueue {
@@ -228,6 +235,7 @@ impl RunQueue {
             nohz_kick: FG_NOHZ_NO_KICK,
             nohz_pending: FG_NOHZ_NO_KICK,
             distribute_prev: 0,
+            dice_thrown: 0,
         }
     }
 }

@@ -6,7 +6,9 @@ use fairground_machine::{CpuId, CpuMask, Machine, SoftCost};
 use fairground_sim::{Change, Config, Env, Governor, IdleView, Ipi, Pick, Scheduler, TaskId, TaskInfo, WakeContext};
 use fairground_workload::{TaskSpec, Workload};
 
+use crate::balance::PUSH_RULE;
 use crate::ffi::*;
+use crate::order::TaskOrder;
 use crate::rq::RunQueue;
 use crate::rt::{is_rt, RT_RULES};
 use crate::topology::{Options, Topology};
@@ -33,6 +35,10 @@ pub struct Fair {
     pub(crate) world: World,
     pub(crate) rqs: Vec<RunQueue>,
     pub(crate) states: Vec<TaskState>,
+    /// Which task of a run queue is moved first.
+    pub(crate) order: TaskOrder,
+    /// Tasks on their way from one run queue to another; empty between calls.
+    pub(crate) taken: Vec<TaskId>,
     /// CPU of the present call.
     pub(crate) here: CpuId,
     /// Room for what the policy notes, while somebody asks why.
@@ -50,7 +56,9 @@ impl Fair {
         let topology = Topology::new(&machine, &features, &options)?;
         let world = World::new(&machine, &features, &topology);
         let rqs = (0..machine.nr_cpus()).map(|_| RunQueue::new(features.get(FG_RQ))).collect();
-        Ok(Fair { features, topology, world, rqs, states: Vec::new(), here: 0, why: None })
+        let order = TaskOrder::new(machine.nr_cpus());
+        let (states, taken) = (Vec::new(), Vec::new());
+        Ok(Fair { features, topology, world, rqs, states, order, taken, here: 0, why: None })
     }
 
     /// What it is.
@@ -118,6 +126,7 @@ impl Fair {
     pub(crate) fn set_next_fair(&mut self, cpu: usize, next: TaskId) {
         self.remove_from_tree(cpu, next);
         self.world.set_next_entity(cpu, next);
+        self.order.renew(cpu, next);
     }
 
     fn pick(&mut self, env: &mut Env, cpu: usize) -> Pick {
@@ -133,12 +142,15 @@ impl Fair {
         if prev_rt {
             self.put_prev(cpu);
         }
-        if let Some(next) = self.pick_fair(env, cpu) {
-            return Pick::Task(next);
+        loop {
+            if let Some(next) = self.pick_fair(env, cpu) {
+                return Pick::Task(next);
+            }
+            self.put_prev(cpu);
+            if !self.newly_idle(env, cpu) {
+                return Pick::Idle;
+            }
         }
-        self.put_prev(cpu);
-        self.newly_idle(env, cpu);
-        Pick::Idle
     }
 
     /// pick_next_task_fair. Delayed sleepers whose turn comes are dequeued on the way.
@@ -154,6 +166,9 @@ impl Fair {
         };
         if self.world.curr(cpu) == Some(next) {
             self.world.clear_buddies(cpu, next);
+            if u32::from(self.features.get(FG_RQ)) != FG_RQ_EEVDF612 {
+                self.order.renew(cpu, next);
+            }
         } else {
             self.put_prev(cpu);
             self.set_next_fair(cpu, next);
@@ -186,6 +201,11 @@ impl Fair {
 /// Name and text of a rule: the policy's, then those of RT placement.
 fn rule_words(rule: u16) -> Option<(&'static str, &'static str)> {
     RULES.iter().chain(&RT_RULES).nth(usize::from(rule)).copied()
+}
+
+/// The same of a rule of balancing.
+fn balance_rule_words(rule: u16) -> Option<(&'static str, &'static str)> {
+    BALANCE_RULES.iter().chain([&PUSH_RULE]).nth(usize::from(rule)).copied()
 }
 
 /// What this scheduler cannot do yet: nothing of it is passed over in silence.
@@ -265,6 +285,8 @@ impl Scheduler for Fair {
             true => self.pick(env, cpu),
             false => self.start_stopper(cpu),
         };
+        // What newly idle balancing pulled asked for one: this is it.
+        self.rqs[cpu].resched = false;
         self.world.cpus[cpu].curr_is_idle = u8::from(pick == Pick::Idle);
         self.finish_switch(env, cpu, prev);
         pick
@@ -348,13 +370,24 @@ impl Scheduler for Fair {
         rule_words(rule).map_or("", |(_, text)| text)
     }
 
+    fn balance_rule_name(&self, rule: u16) -> &str {
+        balance_rule_words(rule).map_or("unknown", |(name, _)| name)
+    }
+
+    fn balance_rule_text(&self, rule: u16) -> &str {
+        balance_rule_words(rule).map_or("", |(_, text)| text)
+    }
+
+    fn level_name(&self, level: u8) -> &str {
+        self.topology.level_name(level)
+    }
+
     fn note_text(&self, note: u16) -> &str {
         why::note_text(note)
     }
 
     fn notes(&self) -> Vec<String> {
-        let mut notes = vec!["balance: passive".to_string()];
-        notes.extend(self.features.notes());
+        let mut notes = self.features.notes();
         notes.extend(self.topology.partitions().iter().skip(1).map(|p| format!("partition: {p}")));
         notes
     }

@@ -238,20 +238,15 @@ fn every_rule_and_note_has_words() {
     assert!((notes as u16..=u16::MAX).all(|note| sched.note_text(note).is_empty()));
 }
 
-#[test]
-fn runs_say_that_balance_is_passive() {
-    let machine = Arc::new(Machine::symmetric(2));
-    let fair = Fair::new(machine, Features::parse("v5.9").unwrap(), Options::default()).unwrap();
-    assert_eq!(fairground_sim::Scheduler::notes(&fair), ["balance: passive"]);
-}
-
 /// A random workload with what random workloads lack: RT threads, changes to RT, and more threads than CPUs.
 fn busy_workload(seed: u64, nr_cpus: usize) -> Workload {
     let mut random = Random::new(seed);
     let mut workload = random.workload(nr_cpus);
     for task in &mut workload.tasks {
-        if random.below(4) == 0 {
-            task.attr = rt_attr(&mut random);
+        match random.below(8) {
+            0 | 1 => task.attr = rt_attr(&mut random),
+            2 => task.attr = SchedAttr { policy: Policy::Idle, ..SchedAttr::default() },
+            _ => {}
         }
         let mut program = task.program.to_vec();
         for op in &mut program {
@@ -262,7 +257,28 @@ fn busy_workload(seed: u64, nr_cpus: usize) -> Workload {
         task.program = program.into();
     }
     add_crowd(&mut workload, &mut random);
+    add_tree(&mut workload, &mut random);
     workload
+}
+
+/// Threads that fork threads that fork threads, some of which sleep for long, some hardly.
+fn add_tree(workload: &mut Workload, random: &mut Random) {
+    let mut child: Option<u32> = None;
+    for depth in 0..3 {
+        let mut program = ProgramBuilder::new();
+        program.op(Op::Run(Amount { base: 10_000, jitter: 3_000_000 }));
+        if let Some(spec) = child {
+            program.op(Op::Spawn { spec, count: 1 + random.below(4) as u32, thread: random.below(2) == 0 });
+        }
+        program.op(Op::Sleep(Amount { base: 10, jitter: [1_000, 30_000_000][random.below(2) as usize] }));
+        program.op(Op::Run(Amount { base: 100_000, jitter: 8_000_000 }));
+        program.op(Op::WaitChildren);
+        let mut task = fairground_sim::testing::spec(&format!("tree{depth}"), Vec::new());
+        task.program = program.build();
+        child = Some(workload.tasks.len() as u32);
+        workload.tasks.push(task);
+    }
+    workload.start.push(Start { spec: workload.tasks.len() as u32 - 1, count: 1 + random.below(3) as u32, cpu: 0 });
 }
 
 fn rt_attr(random: &mut Random) -> SchedAttr {

@@ -239,6 +239,18 @@ impl<H: Hooks> Scheduler for Around<H> {
         self.inner.rule_text(rule)
     }
 
+    fn balance_rule_name(&self, rule: u16) -> &str {
+        self.inner.balance_rule_name(rule)
+    }
+
+    fn balance_rule_text(&self, rule: u16) -> &str {
+        self.inner.balance_rule_text(rule)
+    }
+
+    fn level_name(&self, level: u8) -> &str {
+        self.inner.level_name(level)
+    }
+
     fn note_text(&self, note: u16) -> &str {
         self.inner.note_text(note)
     }

@@ -15,7 +15,7 @@ pub struct RunReport {
     /// Hash of the event stream.
     #[serde(with = "hex")]
     pub hash: u128,
-    /// What every output of this run must say, e.g. `balance: passive`.
+    /// What every output of this run must say, e.g. `partition: 0-3`.
     pub notes: Vec<String>,
 }
 

@@ -19,6 +19,8 @@ pub enum Purpose {
     Lineage = 5,
     /// Spread of one software step; entity = the thread's lineage key.
     StepCost = 6,
+    /// Whether newly idle balancing looks at a domain (ni-random); entity = the CPU.
+    NewIdle = 7,
 }
 
 /// SplitMix64's finaliser: every input bit reaches every output bit.

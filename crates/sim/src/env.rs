@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fairground_machine::{CpuId, Machine, SoftCost};
 
-use crate::event::{Decision, MigrateCause, Reason};
+use crate::event::{Balance, Decision, MigrateCause, Reason};
 use crate::sched::Ipi;
 use crate::{TaskId, Time};
 
@@ -131,9 +131,16 @@ pub enum Request {
     },
     /// A placement was decided.
     Decided(Decision),
+    /// Balancing found a source.
+    Balanced(Balance),
     /// So many of the reasons that [`Env::drain_reasons`] gives belong to the decision that follows.
     Reasons(usize),
 }
+
+/// An attempt to balance whose outcome is still to be reported, within the call that began it.
+#[derive(Debug)]
+#[must_use]
+pub struct Balancing(usize);
 
 /// The scheduler's view of time and hardware during one call.
 #[derive(Clone, Debug)]
@@ -311,6 +318,18 @@ impl Env {
             self.requests.push(Request::Reasons(new));
         }
         self.requests.push(Request::Decided(decision));
+    }
+
+    /// Reports an attempt to balance that has found a source, before it moves anything.
+    pub fn balancing(&mut self, found: Balance) -> Balancing {
+        self.requests.push(Request::Balanced(found));
+        Balancing(self.requests.len() - 1)
+    }
+
+    /// Completes the report of an attempt that this call began: what it came to.
+    pub fn balanced(&mut self, balancing: Balancing, balance: Balance) {
+        debug_assert!(matches!(self.requests[balancing.0], Request::Balanced(_)));
+        self.requests[balancing.0] = Request::Balanced(balance);
     }
 
     /// Whether somebody asks why: if not, reasons are dropped. The answer must not change who goes where.

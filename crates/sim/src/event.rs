@@ -63,6 +63,8 @@ pub enum EventKind {
         /// Why.
         cause: MigrateCause,
     },
+    /// Load balancing found a source; the migrations that come of it follow.
+    Balance(Balance),
     /// The CPU switched from one to another (sched_switch); `None` is the idle task.
     Switch {
         /// Who stops.
@@ -103,14 +105,107 @@ pub enum MigrateCause {
     Fork,
     /// Placed elsewhere at exec.
     Exec,
-    /// Pulled by load balancing.
+    /// Pulled by periodic load balancing, or by an idle CPU on behalf of another.
     Balance,
+    /// Pulled by a CPU that was about to idle.
+    NewIdle,
     /// Pushed by the stopper for load balancing.
     Active,
     /// Its CPU is no longer allowed.
     Affinity,
     /// Pushed or pulled between real-time run queues.
     Rt,
+}
+
+impl MigrateCause {
+    /// All of them.
+    pub const ALL: [MigrateCause; 8] = [
+        MigrateCause::Wake,
+        MigrateCause::Fork,
+        MigrateCause::Exec,
+        MigrateCause::Balance,
+        MigrateCause::NewIdle,
+        MigrateCause::Active,
+        MigrateCause::Affinity,
+        MigrateCause::Rt,
+    ];
+
+    /// In a word, as traces and tables write it.
+    pub fn word(self) -> &'static str {
+        ["wake", "fork", "exec", "balance", "newidle", "active", "affinity", "rt"][self as usize]
+    }
+}
+
+/// When a CPU looks for work, or work is pushed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum BalanceKind {
+    /// In its turn, busy.
+    Busy,
+    /// In its turn, idle.
+    Idle,
+    /// About to idle.
+    NewlyIdle,
+    /// By the stopper of the source, for an attempt that could move nothing.
+    Active,
+}
+
+impl BalanceKind {
+    /// All of them.
+    pub const ALL: [BalanceKind; 4] =
+        [BalanceKind::Busy, BalanceKind::Idle, BalanceKind::NewlyIdle, BalanceKind::Active];
+
+    /// In a word, as traces write it.
+    pub fn word(self) -> &'static str {
+        ["busy", "idle", "newidle", "active"][self as usize]
+    }
+}
+
+/// What [`Balance::amount`] counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum BalanceUnit {
+    /// Load, 1024 for a task of nice 0 that is always runnable.
+    Load,
+    /// Utilization, 1024 for the whole of the largest CPU.
+    Util,
+    /// Tasks.
+    Task,
+    /// Tasks that are too big for their CPU.
+    Misfit,
+}
+
+impl BalanceUnit {
+    /// All of them.
+    pub const ALL: [BalanceUnit; 4] = [BalanceUnit::Load, BalanceUnit::Util, BalanceUnit::Task, BalanceUnit::Misfit];
+
+    /// In a word, as traces write it.
+    pub fn word(self) -> &'static str {
+        ["load", "util", "task", "misfit"][self as usize]
+    }
+}
+
+/// An attempt to balance a domain that found where to take from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Balance {
+    /// When.
+    pub kind: BalanceKind,
+    /// The level of the domain; the scheduler's own numbering, named by [`crate::Scheduler::level_name`].
+    pub level: u8,
+    /// Takes from this CPU.
+    pub src: CpuId,
+    /// For this CPU. What may not run there goes to another CPU of its group.
+    pub dst: CpuId,
+    /// What is counted.
+    pub unit: BalanceUnit,
+    /// How much was to be moved.
+    pub amount: u64,
+    /// Why; the scheduler's own numbering, named by [`crate::Scheduler::balance_rule_name`].
+    pub rule: u16,
+    /// Tasks moved.
+    pub moved: u32,
+    /// The stopper of the source was asked to push a task.
+    pub active: bool,
 }
 
 /// State in which a task leaves a CPU.

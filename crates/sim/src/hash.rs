@@ -91,6 +91,11 @@ impl Observer for HashObserver {
             EventKind::Stopper(starts) => r.u8(8).u8(starts.into()),
             EventKind::Idle { state } => r.u8(9).u8(state.unwrap_or(u8::MAX)),
             EventKind::Frequency { khz } => r.u8(10).u32(khz),
+            EventKind::Balance(b) => {
+                r.u8(12).u8(b.kind as u8).u8(b.level).u32(b.src).u32(b.dst).u8(b.unit as u8);
+                let rule = if self.rules { b.rule } else { 0 };
+                r.put(&b.amount.to_le_bytes()).put(&rule.to_le_bytes()).u32(b.moved).u8(b.active.into())
+            }
             EventKind::Mark { task, mark } => r.u8(11).u32(task).u8(mark_code(mark)),
         };
         self.state.update(&r.bytes[..r.len]);

@@ -9,7 +9,7 @@ use crate::hist::Histogram;
 use crate::{DecisionKind, Event, EventKind, IdleStats, MigrateCause, Observer, Outcome, Scheduler, Time};
 
 /// Number of [`MigrateCause`]s.
-pub const NR_CAUSES: usize = 7;
+pub const NR_CAUSES: usize = MigrateCause::ALL.len();
 
 /// Delays that only the engine can measure, since a switch's cost falls after its event. Of the measured
 /// window.

@@ -171,13 +171,28 @@ pub trait Scheduler {
         ""
     }
 
+    /// The name of a rule in [`crate::Balance::rule`], e.g. `sibling`.
+    fn balance_rule_name(&self, _rule: u16) -> &str {
+        "unknown"
+    }
+
+    /// What such a rule says, as a clause; empty if there are no words for it.
+    fn balance_rule_text(&self, _rule: u16) -> &str {
+        ""
+    }
+
+    /// The name of a level in [`crate::Balance::level`], e.g. `PKG`.
+    fn level_name(&self, _level: u8) -> &str {
+        "unknown"
+    }
+
     /// A note of [`crate::Reason::note`] as a clause, in which `{cpu}` stands for the reason's CPU and `{a}`, `{b}`,
     /// `{c}` for its numbers; empty if there are no words for it.
     fn note_text(&self, _note: u16) -> &str {
         ""
     }
 
-    /// Notes that every output of a run must carry, e.g. `balance: passive`.
+    /// Notes that every output of a run must carry, e.g. `partition: 0-3`.
     fn notes(&self) -> Vec<String>;
 
     /// Checks the scheduler's own books (run queue membership, signals in range) at the end of an instant.

@@ -1,4 +1,4 @@
-//! A placement in the words of somebody who works on schedulers, and how often which rule decided.
+//! A placement, or a pull, in the words of somebody who works on schedulers, and how often which rule decided.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -37,7 +37,26 @@ fn occasion(p: &Placement) -> String {
         Cause::Wake => format!("{task} woken on CPU {cpu}, {there}; previous CPU {prev}"),
         Cause::Fork => format!("{task} born on CPU {cpu}, {there}"),
         Cause::Exec => format!("{task} starts a new program on CPU {cpu}"),
+        Cause::Balance | Cause::NewIdle | Cause::Active => format!("{task} {}", pulled(p)),
     }
+}
+
+/// `pulled from CPU 3 by CPU 0, newly idle, PKG: sibling (task, 2)`.
+fn pulled(p: &Placement) -> String {
+    let Some(pull) = &p.pull else { return format!("moved from CPU {}", p.prev) };
+    if p.cause == Cause::Active {
+        return format!("pushed from CPU {} to CPU {} by the stopper, {}", p.prev, p.chosen, pull.level);
+    }
+    let when = match pull.kind.as_str() {
+        "newidle" => "newly idle",
+        kind => kind,
+    };
+    let on_behalf = if p.on_cpu == pull.dst { String::new() } else { format!(" through CPU {}", p.on_cpu) };
+    let (from, by, level) = (p.prev, pull.dst, &pull.level);
+    format!(
+        "pulled from CPU {from} by CPU {by}{on_behalf}, {when}, {level}: {} ({}, {})",
+        p.rule, pull.unit, pull.amount
+    )
 }
 
 /// `1 probe`, `2 probes`.
@@ -48,7 +67,10 @@ fn count(n: u64, what: &str) -> String {
 /// What it took.
 fn work(p: &Placement) -> String {
     match (p.probes, p.group_cpus) {
-        (0, 0) => ", without a probe".into(),
+        (0, 0) => match &p.pull {
+            Some(pull) => format!(", {} moved in all", count(pull.moved, "task")),
+            None => ", without a probe".into(),
+        },
         (probes, 0) => format!(" after {}", count(probes, "probe")),
         (0, cpus) => format!(" after group statistics of {}", count(cpus, "CPU")),
         (probes, cpus) => format!(" after {} and group statistics of {}", count(probes, "probe"), count(cpus, "CPU")),
@@ -59,6 +81,7 @@ fn work(p: &Placement) -> String {
 pub fn in_short(p: &Placement) -> String {
     let (time, cause) = (seconds(p.time), p.cause.word());
     let work = match (p.probes, p.group_cpus) {
+        _ if p.pull.is_some() => pulled(p),
         (probes, 0) => count(probes, "probe"),
         (0, cpus) => format!("statistics of {}", count(cpus, "CPU")),
         (probes, cpus) => format!("{}, statistics of {}", count(probes, "probe"), count(cpus, "CPU")),
@@ -161,7 +184,7 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::placements::{Step, Task};
+    use crate::placements::{Pull, Step, Task};
 
     fn step(rule: Option<&str>, text: &str) -> Step {
         Step { rule: rule.map(str::to_owned), note: 0, cpu: None, numbers: [0; 3], text: text.into() }
@@ -179,6 +202,7 @@ mod tests {
             rule: rule.into(),
             probes: 2,
             group_cpus: 0,
+            pull: None,
             steps: Vec::new(),
         }
     }
@@ -235,6 +259,23 @@ CPU 5 chosen by A2 after 2 probes
             told(exec),
             "1.000004000  a-1000 starts a new program on CPU 4\nCPU 1 chosen by x, without a probe\n"
         );
+    }
+
+    #[test]
+    fn pulls_name_source_level_and_amount() {
+        let told = |cause, kind: &str, on_cpu| {
+            let (level, unit) = ("PKG".into(), "task".into());
+            let pull = Pull { kind: kind.into(), level, dst: 0, unit, amount: 2, moved: 1 };
+            let base = Placement { cause, on_cpu, prev: 3, probes: 0, pull: Some(pull), ..wakeup("a", 0, "sibling") };
+            in_words(&base, &head())
+        };
+        assert_eq!(
+            told(Cause::NewIdle, "newidle", 0),
+            "1.000004000  a-1000 pulled from CPU 3 by CPU 0, newly idle, PKG: sibling (task, 2)\n\
+             CPU 0 chosen by sibling, 1 task moved in all\n"
+        );
+        assert!(told(Cause::Balance, "idle", 5).contains("by CPU 0 through CPU 5, idle, PKG"));
+        assert!(told(Cause::Active, "active", 3).contains("pushed from CPU 3 to CPU 0 by the stopper, PKG"));
     }
 
     #[test]

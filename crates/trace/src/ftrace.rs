@@ -16,6 +16,8 @@
 //! fairground_why: pid=PID rule=NAME note=N cpu=CPU a=N b=N c=N text=TEXT
 //!                                                  on request, before its decision; rule - and cpu -1: none
 //! fairground_decision: kind=wake|fork|exec comm=COMM pid=PID prio=N prev_cpu=N cpu=N rule=NAME probes=N group_cpus=N
+//! fairground_balance: kind=busy|idle|newidle|active level=LEVEL src_cpu=N dst_cpu=N unit=load|util|task|misfit amount=N
+//!                     rule=NAME moved=N active=0|1 before the migrations that come of it
 //! fairground_mark: comm=COMM pid=PID prio=N mark=MARK
 //! fairground_stopper: event=start|end
 //! ```
@@ -23,7 +25,9 @@
 use std::io::{self, Write};
 
 use fairground_machine::CpuId;
-use fairground_sim::{Decision, DecisionKind, Event, EventKind, Observer, Reason, SwitchState, TaskId, Time, NO_RULE};
+use fairground_sim::{
+    Balance, Decision, DecisionKind, Event, EventKind, Observer, Reason, SwitchState, TaskId, Time, NO_RULE,
+};
 
 use crate::{Names, Words};
 
@@ -55,7 +59,7 @@ impl<W: Write> FtraceText<W> {
     }
 
     /// Says at time 0 what the run is (machine, workload, sched, seed, each with its value), what the scheduler's
-    /// rules say, and what every output must carry, e.g. `balance: passive`.
+    /// rules say, and what every output must carry, e.g. `partition: 0-3`.
     pub fn head(&mut self, meta: &[(&str, &str)], notes: &[String]) {
         if self.error.is_none() {
             self.error = self.write_head(meta, notes).err();
@@ -104,6 +108,7 @@ impl<W: Write> FtraceText<W> {
                 let fields = format!("{} orig_cpu={from} dest_cpu={to}", self.task(*task));
                 self.line(event, "sched_migrate_task", &fields)
             }
+            EventKind::Balance(balance) => self.balance(event, balance),
             EventKind::Switch { prev, prev_state, next } => self.switch(event, *prev, *prev_state, *next),
             EventKind::Stopper(starts) => {
                 let what = if *starts { "start" } else { "end" };
@@ -178,6 +183,22 @@ impl<W: Write> FtraceText<W> {
             d.chosen,
             d.probes,
             d.group_cpus
+        );
+        self.print(event.time, event.cpu, &fields)
+    }
+
+    fn balance(&mut self, event: &Event, b: &Balance) -> io::Result<()> {
+        let fields = format!(
+            "fairground_balance: kind={} level={} src_cpu={} dst_cpu={} unit={} amount={} rule={} moved={} active={}",
+            b.kind.word(),
+            self.words.level(b.level),
+            b.src,
+            b.dst,
+            b.unit.word(),
+            b.amount,
+            self.words.balance_rule(b.rule),
+            b.moved,
+            u8::from(b.active)
         );
         self.print(event.time, event.cpu, &fields)
     }
@@ -295,14 +316,14 @@ mod tests {
     #[test]
     fn what_the_run_is_stands_at_the_head() {
         let mut exporter = exporter(false);
-        exporter.head(&[("machine", "my\nboard.toml"), ("seed", "1")], &["balance: passive".into()]);
+        exporter.head(&[("machine", "my\nboard.toml"), ("seed", "1")], &["partition: 0-3".into()]);
         let text = String::from_utf8(exporter.finish().unwrap()).unwrap();
         let expected = "\
 <idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_meta: machine=my board.toml
 <idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_meta: seed=1
 <idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_rule: name=none text=no rule applied
 <idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_rule: name=A2 text=the previous CPU
-<idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_note: balance: passive
+<idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_note: partition: 0-3
 ";
         assert_eq!(text, expected);
     }

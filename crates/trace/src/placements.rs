@@ -1,9 +1,10 @@
-//! The placements of a trace of ours, each with what led to it: the `fairground_` lines put together again.
+//! The placements of a trace of ours, each with what led to it: the `fairground_` lines put together again. A task that
+//! balancing moves is placed too, by the attempt that moved it.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
 
-use crate::text::{named, value, Reader, Thread, TraceError, What};
+use crate::text::{named, value, Reader, Thread, TraceError, TraceEvent, What};
 
 /// What a placement was for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,12 +15,18 @@ pub enum Cause {
     Fork,
     /// A new program.
     Exec,
+    /// A CPU looked for work in its turn, or had it looked for.
+    Balance,
+    /// A CPU looked for work before it idled.
+    NewIdle,
+    /// The stopper pushed what could not be pulled.
+    Active,
 }
 
 impl Cause {
     /// As traces write it.
     pub fn word(self) -> &'static str {
-        ["wake", "fork", "exec"][self as usize]
+        ["wake", "fork", "exec", "balance", "newidle", "active"][self as usize]
     }
 }
 
@@ -60,6 +67,23 @@ pub struct Step {
     pub text: String,
 }
 
+/// An attempt to balance that found a source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pull {
+    /// When: busy, idle, newidle, active.
+    pub kind: String,
+    /// The level of the domain.
+    pub level: String,
+    /// For which CPU.
+    pub dst: u32,
+    /// What `amount` counts: load, util, task, misfit.
+    pub unit: String,
+    /// How much was to be moved.
+    pub amount: u64,
+    /// Tasks moved.
+    pub moved: u64,
+}
+
 /// A decision where a task goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement {
@@ -83,6 +107,8 @@ pub struct Placement {
     pub probes: u64,
     /// CPUs looked at in group statistics.
     pub group_cpus: u64,
+    /// The attempt that moved it, if that was balancing.
+    pub pull: Option<Pull>,
     /// What led to it, oldest first; empty in a trace without reasons.
     pub steps: Vec<Step>,
 }
@@ -115,12 +141,23 @@ pub struct Placements<R> {
     steps: Vec<(u32, Step)>,
     /// Where and by whom a task was last woken, by pid, until it is placed.
     wakers: BTreeMap<u32, (u32, Task)>,
+    /// The last attempt to balance on a CPU and its time, until it has moved what it moves.
+    attempts: BTreeMap<u32, (u64, Attempt)>,
+    /// CPUs chosen for tasks that have not got there yet, by pid.
+    chosen: BTreeMap<u32, u32>,
 }
 
 impl<R: BufRead> Placements<R> {
     /// Of a trace from its beginning.
     pub fn new(reader: Reader<R>) -> Placements<R> {
-        Placements { reader, head: Head::default(), steps: Vec::new(), wakers: BTreeMap::new() }
+        Placements {
+            reader,
+            head: Head::default(),
+            steps: Vec::new(),
+            wakers: BTreeMap::new(),
+            attempts: BTreeMap::new(),
+            chosen: BTreeMap::new(),
+        }
     }
 
     /// What the trace has said of its run so far; all of it once the first placement has come.
@@ -144,6 +181,14 @@ impl<R: BufRead> Placements<R> {
                     self.wakers.insert(task.pid, (event.cpu, event.context.into()));
                     continue;
                 }
+                What::Migrate { task, from, to } => {
+                    // Placed before, and on its way.
+                    if self.chosen.remove(&task.pid) == Some(to) {
+                        continue;
+                    }
+                    let Some(moved) = moved(&mut self.attempts, &event, from) else { continue };
+                    return Ok(Some(Placement { task: task.into(), prev: from, chosen: to, ..moved }));
+                }
                 What::Print(text) => ours(text),
                 _ => continue,
             };
@@ -155,6 +200,10 @@ impl<R: BufRead> Placements<R> {
                     let waker = waker.filter(|_| placement.cause == Cause::Wake);
                     (placement.on_cpu, placement.by) = waker.unwrap_or_else(|| (cpu, context.into()));
                     let pid = placement.task.pid;
+                    match placement.chosen == placement.prev {
+                        true => self.chosen.remove(&pid),
+                        false => self.chosen.insert(pid, placement.chosen),
+                    };
                     placement.steps = self.steps.drain(..).filter(|(of, _)| *of == pid).map(|(_, step)| step).collect();
                     return Ok(Some(*placement));
                 }
@@ -162,6 +211,7 @@ impl<R: BufRead> Placements<R> {
                     self.head.why = true;
                     self.steps.push((pid, step));
                 }
+                Ok(Ours::Attempt(attempt)) => drop(self.attempts.insert(cpu, (time, attempt))),
                 Ok(Ours::Meta(key, value)) => self.head.meta.push((key, value)),
                 Ok(Ours::Rule(name, text)) => drop(self.head.rules.insert(name, text)),
                 Ok(Ours::Note(note)) => self.head.notes.push(note),
@@ -173,10 +223,49 @@ impl<R: BufRead> Placements<R> {
     }
 }
 
+/// An attempt as its line tells it.
+#[derive(Clone, Debug)]
+struct Attempt {
+    src: u32,
+    rule: String,
+    pull: Pull,
+    /// Tasks that are still to be seen moving.
+    left: u64,
+}
+
+/// Whoever moves from `from` at this event, if the last attempt to balance there and then is what moves it.
+fn moved(attempts: &mut BTreeMap<u32, (u64, Attempt)>, event: &TraceEvent, from: u32) -> Option<Placement> {
+    let (time, attempt) = attempts.get_mut(&event.cpu)?;
+    if *time != event.time || attempt.src != from || attempt.left == 0 {
+        return None;
+    }
+    attempt.left -= 1;
+    let cause = match attempt.pull.kind.as_str() {
+        "newidle" => Cause::NewIdle,
+        "active" => Cause::Active,
+        _ => Cause::Balance,
+    };
+    Some(Placement {
+        time: event.time,
+        cause,
+        task: Task::default(),
+        on_cpu: event.cpu,
+        by: event.context.into(),
+        prev: from,
+        chosen: from,
+        rule: attempt.rule.clone(),
+        probes: 0,
+        group_cpus: 0,
+        pull: Some(attempt.pull.clone()),
+        steps: Vec::new(),
+    })
+}
+
 /// A line that we wrote.
 enum Ours {
     Decision(Box<Placement>),
     Why(u32, Step),
+    Attempt(Attempt),
     Meta(String, String),
     Rule(String, String),
     Note(String),
@@ -192,6 +281,10 @@ fn ours(text: &str) -> Result<Ours, &'static str> {
             (decision(fields), "fairground_decision with kind, comm, pid, prev_cpu, cpu, rule, probes, group_cpus")
         }
         "why" => (why(fields), "fairground_why with pid, rule, note, cpu, a, b, c, text"),
+        "balance" => (
+            attempt(fields),
+            "fairground_balance with kind, level, src_cpu, dst_cpu, unit, amount, rule, moved, active",
+        ),
         "meta" => {
             let parts = fields.split_once('=');
             (parts.map(|(key, value)| Ours::Meta(key.into(), value.into())), "fairground_meta with KEY=VALUE")
@@ -218,8 +311,26 @@ fn decision(fields: &str) -> Option<Ours> {
         rule: value(rest, "rule=")?.to_owned(),
         probes: value(rest, "probes=")?.parse().ok()?,
         group_cpus: value(rest, "group_cpus=")?.parse().ok()?,
+        pull: None,
         steps: Vec::new(),
     })))
+}
+
+fn attempt(fields: &str) -> Option<Ours> {
+    let word = |key| value(fields, key).map(str::to_owned);
+    let number = |key| value(fields, key)?.parse::<u64>().ok();
+    let cpu = |key| value(fields, key)?.parse::<u32>().ok();
+    let moved = number("moved=")?;
+    number("active=")?;
+    let pull = Pull {
+        kind: word("kind=").filter(|kind| ["busy", "idle", "newidle", "active"].contains(&kind.as_str()))?,
+        level: word("level=")?,
+        dst: cpu("dst_cpu=")?,
+        unit: word("unit=")?,
+        amount: number("amount=")?,
+        moved,
+    };
+    Some(Ours::Attempt(Attempt { src: cpu("src_cpu=")?, rule: word("rule=")?, pull, left: moved }))
 }
 
 fn why(fields: &str) -> Option<Ours> {
@@ -253,7 +364,7 @@ mod tests {
     const HEAD: &str = "\
 <idle>-0 [000] 0.0: print: tracing_mark_write: fairground_meta: machine=my board.toml
 <idle>-0 [000] 0.0: print: tracing_mark_write: fairground_rule: name=A2 text=the previous CPU
-<idle>-0 [000] 0.0: print: tracing_mark_write: fairground_note: balance: passive
+<idle>-0 [000] 0.0: print: tracing_mark_write: fairground_note: partition: 0-3
 <idle>-0 [000] 0.0: print: tracing_mark_write: fairground_mark: comm=x pid=1 prio=120 mark=Op
 ";
 
@@ -298,6 +409,7 @@ a reader-7 [005] 1.6: print: tracing_mark_write: fairground_decision: kind=fork 
             rule: "A2".into(),
             probes: 2,
             group_cpus: 0,
+            pull: None,
             steps: vec![
                 step(None, 9, None, 0, 0, "sync"),
                 step(Some("A2"), 2, Some(5), 12, 462, "CPU 5 fits: 12 text=1"),
@@ -319,7 +431,7 @@ a reader-7 [005] 1.6: print: tracing_mark_write: fairground_decision: kind=fork 
         assert_eq!(all, [wakeup, fork]);
         assert_eq!(head.meta, [("machine".to_owned(), "my board.toml".to_owned())]);
         assert_eq!((head.rule_text("A2"), head.rule_text("A3")), ("the previous CPU", ""));
-        assert_eq!((head.notes.as_slice(), head.why), (&["balance: passive".to_owned()][..], true));
+        assert_eq!((head.notes.as_slice(), head.why), (&["partition: 0-3".to_owned()][..], true));
     }
 
     const SAMPLE: &str = "\
@@ -353,6 +465,31 @@ a-7 [005] 1.5: print: tracing_mark_write: fairground_decision: kind=exec comm=a 
         assert_eq!((all[0].on_cpu, all[0].by.pid, all[0].steps.len()), (5, 7, 0));
     }
 
+    /// A wakeup elsewhere is told by its decision; of two tasks that leave the source in the same instant the attempt
+    /// moved one.
+    #[test]
+    fn a_pull_is_a_placement_by_its_attempt() {
+        let balance = "print: tracing_mark_write: fairground_balance: kind=newidle level=PKG src_cpu=3 dst_cpu=0";
+        let migrate = |pid: u32| format!("<idle>-0 [000] 1.0: sched_migrate_task: comm=a b pid={pid} prio=120");
+        let text = format!(
+            "{}<idle>-0 [000] 1.0: {balance} unit=task amount=2 rule=sibling moved=1 active=0\n{} orig_cpu=3 dest_cpu=0\n\
+             {} orig_cpu=3 dest_cpu=0\n{} orig_cpu=3 dest_cpu=0\n",
+            "w-8 [000] 1.0: print: tracing_mark_write: fairground_decision: kind=wake comm=a pid=5 prio=120 prev_cpu=3 \
+             cpu=0 rule=A2 probes=1 group_cpus=0\n",
+            migrate(5),
+            migrate(7),
+            migrate(9),
+        );
+        let (all, _) = read(&text).unwrap();
+        let short: Vec<_> = all.iter().map(|p| (p.cause, p.task.pid, p.prev, p.chosen, p.rule.as_str())).collect();
+        assert_eq!(short, [(Cause::Wake, 5, 3, 0, "A2"), (Cause::NewIdle, 7, 3, 0, "sibling")]);
+        let pull = all[1].pull.clone().unwrap();
+        assert_eq!(
+            (pull.level.as_str(), pull.dst, pull.unit.as_str(), pull.amount, pull.moved),
+            ("PKG", 0, "task", 2, 1)
+        );
+    }
+
     #[test]
     fn a_broken_line_of_ours_is_refused() {
         let message = |line: &str| {
@@ -362,6 +499,10 @@ a-7 [005] 1.5: print: tracing_mark_write: fairground_decision: kind=exec comm=a 
         let other_kind = "decision: kind=nap comm=a pid=1 prio=120 prev_cpu=0 cpu=0 rule=A2 probes=0 group_cpus=0";
         assert!(message(other_kind).contains("expected fairground_decision"));
         assert!(message("why: pid=1 rule=- note=70000 cpu=0 a=0 b=0 c=0 text=x").contains("expected fairground_why"));
+        let balance =
+            |kind| format!("balance: kind={kind} level=MC src_cpu=1 dst_cpu=0 unit=load amount=1 rule=x moved=1");
+        assert!(message(&balance("idle")).contains("expected fairground_balance"), "no active");
+        assert!(message(&(balance("nap") + " active=0")).contains("expected fairground_balance"));
         assert!(message("rule: A2").contains("expected fairground_rule"));
         assert!(message("meta: machine").contains("expected fairground_meta"));
     }

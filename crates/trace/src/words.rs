@@ -10,6 +10,8 @@ const NUMBERS_MAX: u16 = 1024;
 pub struct Words {
     rules: Vec<(String, String)>,
     notes: Vec<String>,
+    balance_rules: Vec<(String, String)>,
+    levels: Vec<String>,
 }
 
 impl Words {
@@ -18,19 +20,43 @@ impl Words {
         Words {
             rules: rules.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect(),
             notes: notes.iter().map(|text| (*text).to_owned()).collect(),
+            balance_rules: Vec::new(),
+            levels: Vec::new(),
         }
+    }
+
+    /// Also of balancing: rules with a name and a text, and levels.
+    pub fn and_of_balancing(mut self, rules: &[(&str, &str)], levels: &[&str]) -> Words {
+        self.balance_rules = rules.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
+        self.levels = levels.iter().map(|name| (*name).to_owned()).collect();
+        self
     }
 
     /// Of a scheduler.
     pub fn of(sched: &dyn Scheduler) -> Words {
         let rules: Vec<_> = (0..NUMBERS_MAX).map(|r| (sched.rule_name(r), sched.rule_text(r))).collect();
         let notes: Vec<_> = (0..NUMBERS_MAX).map(|n| sched.note_text(n)).collect();
-        Words::new(&rules, &notes)
+        let balance: Vec<_> =
+            (0..NUMBERS_MAX).map(|r| (sched.balance_rule_name(r), sched.balance_rule_text(r))).collect();
+        let levels: Vec<_> = (0..=u8::MAX).map(|level| sched.level_name(level)).collect();
+        Words::new(&rules, &notes).and_of_balancing(&balance, &levels)
     }
 
-    /// Name and text of each rule.
+    /// Name and text of each rule, those of placement before those of balancing with other names.
     pub fn rules(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.rules.iter().map(|(name, text)| (name.as_str(), text.as_str()))
+        let known = |name: &str| self.rules.iter().any(|(other, _)| other == name);
+        let more = self.balance_rules.iter().filter(move |(name, _)| !known(name));
+        self.rules.iter().chain(more).map(|(name, text)| (name.as_str(), text.as_str()))
+    }
+
+    /// The name of a rule of balancing.
+    pub fn balance_rule(&self, rule: u16) -> &str {
+        self.balance_rules.get(usize::from(rule)).map_or("?", |(name, _)| name)
+    }
+
+    /// The name of a level of domains.
+    pub fn level(&self, level: u8) -> &str {
+        self.levels.get(usize::from(level)).map_or("?", String::as_str)
     }
 
     /// The name of a rule.

@@ -311,6 +311,14 @@ fn brief_json(p: &Placement) -> Map<String, Value> {
         "rule": p.rule,
         "probes": p.probes,
         "group_cpus": p.group_cpus,
+        "pull": p.pull.as_ref().map(|pull| json!({
+            "kind": pull.kind,
+            "level": pull.level,
+            "dst_cpu": pull.dst,
+            "unit": pull.unit,
+            "amount": pull.amount,
+            "moved": pull.moved,
+        })),
     });
     match object {
         Value::Object(object) => object,

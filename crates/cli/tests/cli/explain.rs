@@ -10,7 +10,7 @@ const HEAD: &str = "\
 <idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_meta: sched=fair:NAME
 <idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_rule: name=A1 text=target is free and fits
 <idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_rule: name=A2 text=the previous CPU
-<idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_note: balance: passive
+<idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_note: partition: 0-3
 ";
 
 /// A wakeup of `a reader`, with one reason or without.
@@ -54,7 +54,7 @@ rule             count    share  meaning
 A2                   2   66.7 %  the previous CPU
 A1                   1   33.3 %  target is free and fits
 
-note: balance: passive
+note: partition: 0-3
 ";
     assert_eq!(succeeds(&format!("explain {file}")), expected);
     let by_cpu = succeeds(&format!("explain {file} --by cpu"));
@@ -151,8 +151,8 @@ rule              base      test     shift  meaning
 A2                   2         1        -1  the previous CPU
 A1                   1         1         0  target is free and fits
 
-note: {base}: balance: passive
-note: {test}: balance: passive
+note: {base}: partition: 0-3
+note: {test}: partition: 0-3
 "
     );
     assert_eq!(told, expected);

@@ -183,6 +183,8 @@ impl Level {
         sd.min_interval = width;
         sd.max_interval = 2 * width;
         sd.balance_interval = width;
+        // ni-random begins with a success in every other of half the tries after which it is counted.
+        (sd.newidle_call, sd.newidle_success, sd.newidle_ratio) = (512, 256, 512);
         sd.busy_factor = if shape.busy_factor_16 { 16 } else { 32 };
         (sd.imbalance_pct, sd.cache_nice_tries) = match self.flags {
             f if f & FG_SD_SHARE_CPUCAPACITY != 0 => (110, 0),

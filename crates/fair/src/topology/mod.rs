@@ -70,6 +70,16 @@ impl Topology {
         &self.plan
     }
 
+    /// The level of a domain, see [`Self::level_name`].
+    pub(crate) fn level_of(&self, sd: usize) -> u8 {
+        self.plan.domains[sd].level as u8
+    }
+
+    /// What a level is called, e.g. `PKG`; `unknown` if there is no such level.
+    pub fn level_name(&self, level: u8) -> &str {
+        self.levels.get(usize::from(level)).map_or("unknown", |level| &level.name)
+    }
+
     /// The highest domain of `cpu` whose CPUs share their last-level cache.
     pub(crate) fn llc(&self, cpu: CpuId) -> Option<&DomainNode> {
         self.plan.chain(cpu).take_while(|d| d.sd.flags & FG_SD_SHARE_LLC != 0).last()

@@ -279,9 +279,9 @@ impl World {
         unsafe { fg_newidle_domain(self.sys.ptr(0), self.domains.ptr(sd), self.cpus.ptr(cpu), walk) }
     }
 
-    pub fn newidled_domain(&mut self, sd: usize, walk: &mut FgBalanceWalk, cost_ns: u64) {
+    pub fn newidled_domain(&mut self, sd: usize, cpu: usize, walk: &mut FgBalanceWalk, cost_ns: u64) -> u32 {
         // SAFETY: see above.
-        unsafe { fg_newidled_domain(self.sys.ptr(0), self.domains.ptr(sd), walk, cost_ns) }
+        unsafe { fg_newidled_domain(self.sys.ptr(0), self.domains.ptr(sd), self.cpus.ptr(cpu), walk, cost_ns) }
     }
 
     pub fn newidle_end(&mut self, cpu: usize, walk: &FgBalanceWalk) {
@@ -289,46 +289,11 @@ impl World {
         unsafe { fg_newidle_end(self.cpus.ptr(cpu), walk) }
     }
 
-    pub fn should_we_balance(&mut self, sd: usize, cpu: usize, kind: u32) -> bool {
-        // SAFETY: see above.
-        unsafe {
-            let mut b = FgBalance { this_cpu: cpu as i32, kind, sd: self.domains.ptr(sd), ..FgBalance::zeroed() };
-            fg_balance_begin(self.sys.ptr(0), &mut b);
-            fg_should_we_balance(self.sys.ptr(0), &b) != 0
-        }
-    }
-
-    pub fn group_capacity_due(&self, sd: usize, kind: u32, jiffies: u64) -> bool {
-        // SAFETY: see above.
-        unsafe { fg_group_capacity_due(self.domains.ptr(sd), kind, jiffies) != 0 }
-    }
-
-    /// Spec 1.8 for the local group of a domain, and for the groups that stand for the same CPUs elsewhere.
+    /// Spec 1.8 for the local group of a domain.
     pub fn update_group_capacity(&mut self, sd: usize, cpu: usize, jiffies: u64) {
         // SAFETY: see above.
         unsafe { fg_update_group_capacity(self.sys.ptr(0), self.domains.ptr(sd), self.cpus.ptr(cpu), jiffies) };
-        let Some(id) = self.groups.index_of(self.domains[sd].groups) else { return };
-        let g = &self.groups[id];
-        let (capacity, min, max, next) = (g.capacity, g.min_capacity, g.max_capacity, g.next_update);
-        for i in 0..self.twins[id].len() {
-            let twin = &mut self.groups[self.twins[id][i]];
-            (twin.capacity, twin.min_capacity, twin.max_capacity, twin.next_update) = (capacity, min, max, next);
-        }
-    }
-
-    pub fn update_root_status(&mut self, sd: usize, cpu: usize) {
-        // SAFETY: see above.
-        unsafe { fg_update_root_status(self.sys.ptr(0), self.domains.ptr(sd), self.cpus[cpu].rd) }
-    }
-
-    pub fn update_idle_cpu_scan(&mut self, sd: usize, cpu: usize, kind: u32) {
-        // SAFETY: see above.
-        unsafe { fg_update_idle_cpu_scan(self.sys.ptr(0), self.domains.ptr(sd), self.cpus.ptr(cpu), kind) }
-    }
-
-    pub fn balance_backoff(&mut self, sd: usize, kind: u32) {
-        // SAFETY: see above.
-        unsafe { fg_balance_backoff(self.domains.ptr(sd), kind) }
+        self.tell_twins(sd);
     }
 
     pub fn nohz_balance_enter_idle(&mut self, cpu: usize) {

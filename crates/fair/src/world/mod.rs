@@ -4,7 +4,7 @@
 //! All pointers inside the structs point into the slabs below, which live as long as the world. Each method takes
 //! `&mut self` where the policy writes, so no reference into a slab is alive during a call.
 
-mod attempt;
+mod balance;
 mod calls;
 mod link;
 
@@ -25,7 +25,7 @@ pub(crate) struct World {
     roots: Slab<FgRoot>,
     pub tasks: Pool<FgTask>,
     /// For each group the others that stand for the same CPUs at the same level in other CPUs' rings: the kernel
-    /// keeps their capacity in one object (sched_group_capacity).
+    /// keeps what they have in one object (sched_group_capacity).
     twins: Vec<Vec<usize>>,
     /// The domains of each CPU, bottom to top.
     chains: Vec<Arc<[usize]>>,
@@ -103,6 +103,11 @@ impl World {
             }
         }
         Some(&mut self.groups[at])
+    }
+
+    /// The lowest CPU of the group that a look for imbalance found.
+    pub fn busiest_group(&self, b: &FgBalance) -> Option<CpuId> {
+        self.groups[self.groups.index_of(b.busiest)?].span.first()
     }
 
     /// Sets what a CPU points at. The tasks exist.

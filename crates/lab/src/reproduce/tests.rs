@@ -14,7 +14,7 @@ fn executed(ops: [f64; 2], migrations: [f64; 2], seeds: usize, sources: Vec<Sour
         workload: "w".into(),
         seeds: (1..=seeds as u64).collect(),
         comparisons: vec![comparison],
-        notes: vec!["balance: passive".into()],
+        notes: vec!["partition: 0-3".into()],
         failures: vec![],
     };
     Executed { report, sources, without: vec![] }

@@ -37,7 +37,7 @@ fn report() -> Report {
                 .map(|seed| Pair { seed, base: 0xabc0 + u128::from(seed), test: 0xdef0 + u128::from(seed) })
                 .collect(),
         }],
-        notes: vec!["balance: passive".into()],
+        notes: vec!["partition: 0-3".into()],
         failures: vec![Failure { sched: "fair:v5.9".into(), seed: 4, message: "task 7 lost".into() }],
     }
 }

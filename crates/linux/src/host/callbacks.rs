@@ -68,7 +68,7 @@ const CAUSES: [MigrateCause; 8] = [
     MigrateCause::Exec,
     MigrateCause::Wake,
     MigrateCause::Balance,
-    MigrateCause::Balance,
+    MigrateCause::NewIdle,
     MigrateCause::Active,
     MigrateCause::Affinity,
     MigrateCause::Rt,

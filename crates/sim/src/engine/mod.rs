@@ -568,6 +568,7 @@ impl Engine {
             Request::Migrated { task, from, to, cause } => self.task_migrated(task, from, to, cause),
             Request::Reasons(n) => self.keep_reasons(n),
             Request::Decided(decision) => self.emit(self.env_cpu(), EventKind::Decision(decision)),
+            Request::Balanced(balance) => self.emit(self.env_cpu(), EventKind::Balance(balance)),
         }
     }
 

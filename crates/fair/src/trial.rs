@@ -80,14 +80,14 @@ impl Shown {
     /// is not among [`Attempt::sources`].
     pub fn balance(&mut self, attempt: &Attempt) -> Attempted {
         let sd = self.world.chain(attempt.cpu as usize)[attempt.domain];
-        let when = (attempt.jiffies, attempt.now);
-        let mut b = self.world.balance_begin(sd, attempt.cpu as usize, attempt.kind, when);
+        let Attempt { cpu, kind, jiffies, now, .. } = *attempt;
+        let mut b = self.world.balance_begin(sd, cpu as usize, kind, jiffies, now);
         let mut done = Attempted { ours: true, ..Attempted::default() };
         let mut sources = attempt.sources.iter();
         let mut next = FG_LB_REDO;
         while next == FG_LB_REDO {
-            if !self.world.balance_is_ours(&b) {
-                self.world.balance_not_ours(&mut b);
+            if !self.world.should_we_balance(&b) {
+                self.world.balance_not_ours(&b);
                 done.rule = first(done.rule, FG_BALANCE_RULE_NOT_OURS);
                 done.ours = false;
                 return done;
@@ -106,7 +106,9 @@ impl Shown {
     fn look(&mut self, b: &mut FgBalance, done: &mut Attempted) -> bool {
         let is_found = self.world.find_busiest(b);
         done.rule = first(done.rule, b.rule);
-        if let Some(group) = self.world.busiest_group(b) {
+        // A look that ends balanced may have had a candidate.
+        let is_group = is_found || b.rule == FG_BALANCE_RULE_NO_QUEUE;
+        if let Some(group) = self.world.busiest_group(b).filter(|_| is_group) {
             let src = CpuId::try_from(b.src_cpu).ok().filter(|_| is_found);
             done.moves.push(Move::Found { group, src, migration: b.migration, imbalance: b.imbalance });
         }
