@@ -15,7 +15,7 @@ use thiserror::Error;
 
 use crate::experiment::{RunReport, Runner};
 use crate::metric::Metric;
-use crate::readings::{metrics, readings};
+use crate::readings::{metrics, notes, readings};
 use crate::spec::{fair, SchedSpec};
 use crate::worker::Workers;
 
@@ -149,10 +149,11 @@ impl Setup {
             all.push(&mut **observer);
         }
         let outcome = engine.run(&mut all)?;
+        let run = metrics.finish(&outcome, engine.scheduler());
         Ok(RunReport {
-            readings: readings(&self.workload, &metrics.finish(&outcome, engine.scheduler())),
+            readings: readings(&self.workload, &run),
             hash: hash.value(),
-            notes: outcome.notes,
+            notes: [outcome.notes, notes(&self.workload, &run)].concat(),
         })
     }
 }

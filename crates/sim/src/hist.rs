@@ -1,11 +1,11 @@
 //! A log-linear histogram of durations: deterministic, constant memory.
 
 /// Values below this are kept exactly; above, every octave is split into this many buckets.
-const SUB: u64 = 128;
+const SUB: u64 = 256;
 const SUB_BITS: u32 = SUB.trailing_zeros();
 
-/// Durations in ns. Resolution: exact below 128 ns, then better than 1 % (1/128 of the octave); count, sum, least and
-/// greatest are exact.
+/// Durations in ns, or in ticks of a clock. Resolution: exact up to 511, then better than half a percent (1/256 of the
+/// octave, the shape of fio's and schbench's histograms); count, sum, least and greatest are exact.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Histogram {
     buckets: Vec<u64>,
@@ -73,12 +73,17 @@ impl Histogram {
     /// The smallest duration that `permille` thousandths of all do not exceed, within the resolution, ns; 0 if there
     /// is none.
     pub fn permille(&self, permille: u64) -> u64 {
+        self.permille_as_printed(permille).clamp(self.min, self.max)
+    }
+
+    /// The same as fio and schbench print it: the middle of its bucket, even if that is beyond the greatest.
+    pub fn permille_as_printed(&self, permille: u64) -> u64 {
         let rank = (u128::from(self.count) * u128::from(permille)).div_ceil(1000).max(1);
         let mut below = 0;
         for (bucket, n) in self.buckets.iter().enumerate() {
             below += u128::from(*n);
             if below >= rank {
-                return value_of(bucket).clamp(self.min, self.max);
+                return value_of(bucket);
             }
         }
         self.max
@@ -90,14 +95,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn buckets_are_contiguous_and_finer_than_one_percent() {
+    fn buckets_are_contiguous_and_finer_than_half_a_percent() {
         let mut last = 0;
         for v in (0..5000).chain([1 << 20, (1 << 20) + 9000, 1 << 40]) {
             let b = bucket_of(v);
             assert!(b == last || b == last + 1 || v >= 1 << 20, "{v}");
             last = b;
-            assert!(value_of(b).abs_diff(v) * 128 <= v, "{v} -> {}", value_of(b));
+            assert!(value_of(b).abs_diff(v) * 256 <= v, "{v} -> {}", value_of(b));
         }
+    }
+
+    /// schbench's 14864 us are the bucket of 14848 to 14879, 32 us wide.
+    #[test]
+    fn near_15_ms_a_bucket_is_32_us_wide_and_prints_its_middle() {
+        let mut h = Histogram::default();
+        h.record(14850);
+        assert_eq!((h.permille_as_printed(990), h.permille(990)), (14864, 14850));
+        assert_eq!([14847, 14848, 14879, 14880].map(bucket_of).map(|b| b + 1 - bucket_of(14848)), [0, 1, 1, 2]);
+        assert_eq!([256, 300, 511].map(|v| value_of(bucket_of(v))), [256, 300, 511]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fairground_machine::{Distance, Machine};
-use fairground_workload::{Mark, Op, Workload};
+use fairground_workload::{Mark, Op, SeriesId, Workload};
 
 use crate::hist::Histogram;
 use crate::{DecisionKind, Event, EventKind, IdleStats, MigrateCause, Observer, Outcome, Scheduler, Time};
@@ -19,9 +19,22 @@ pub struct Meters {
     pub wakeup_latency: Histogram,
     /// From being queued (woken, born or preempted) until work can run, ns.
     pub run_delay: Histogram,
+    /// What programs reported, by series, in ticks of its clock.
+    pub series: Vec<Histogram>,
 }
 
-/// A distribution in short, ns. Percentiles have the resolution of [`Histogram`] (1 %).
+impl Meters {
+    /// A program reports a sample.
+    pub(crate) fn report(&mut self, series: SeriesId, ticks: u64) {
+        let index = series as usize;
+        if index >= self.series.len() {
+            self.series.resize_with(index + 1, Histogram::default);
+        }
+        self.series[index].record(ticks);
+    }
+}
+
+/// A distribution in short, ns. Percentiles have the resolution of [`Histogram`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Delay {
     /// Number of samples.
@@ -66,7 +79,7 @@ pub struct RuleCount {
 }
 
 /// What a run is judged by. Counts and sums are of the measured window (see [`Outcome::window`]).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunMetrics {
     /// When the run ended, ns.
     pub end_ns: Time,
@@ -100,6 +113,8 @@ pub struct RunMetrics {
     pub energy_j: f64,
     /// Switches from or to a task.
     pub switches: u64,
+    /// What programs reported, by series of the workload, in ticks of its clock. Series without samples may be missing.
+    pub series: Vec<Histogram>,
     /// Decisions by kind and rule.
     pub decisions: Vec<RuleCount>,
 }
@@ -178,6 +193,7 @@ impl MetricsObserver {
             wasted_core_s: w.wasted_ns as f64 / 1e9,
             energy_j: w.energy_j(),
             switches: c.switches,
+            series: outcome.meters.series.clone(),
             decisions: rule_counts(&c.decisions, sched),
         }
     }

@@ -267,6 +267,7 @@ pub fn workload(objects: Vec<Object>, tasks: Vec<TaskSpec>) -> Workload {
         duration_ns: None,
         warmup_ns: 0,
         score: Score::None,
+        series: Vec::new(),
     }
 }
 

@@ -33,6 +33,11 @@ pub enum OptionKind {
     },
     /// A CPU of the machine.
     Cpu,
+    /// One part of so many, typed `1/N`, or `1` for all; kept as N.
+    Part {
+        /// Greatest N.
+        max: i64,
+    },
     /// A decimal number of `unit`s, kept as a whole number of millionths of it.
     Decimal {
         /// What it counts, e.g. `s`.
@@ -63,6 +68,7 @@ impl OptionKind {
             OptionKind::Flag => "no value".into(),
             OptionKind::Int { min, max } => format!("a whole number, {min} to {max}"),
             OptionKind::Cpu => "a CPU of the machine".into(),
+            OptionKind::Part { max } => format!("1 or a part from 1/2 to 1/{max}"),
             OptionKind::Decimal { unit, min, max } => {
                 format!("a number of {unit}, {} to {}", decimal(*min), decimal(*max))
             }
@@ -147,6 +153,17 @@ impl Options {
         self.given.contains(&name)
     }
 
+    /// The error that the value of an option does not go with the others.
+    pub fn refuse(&self, table: &[OptionInfo], name: &str, problem: String) -> WorkloadError {
+        let info = table.iter().find(|i| i.name == name);
+        bad(self.workload, info.unwrap_or_else(|| panic!("{} has no option {name}", self.workload)), problem)
+    }
+
+    /// The built-in's name.
+    pub fn name(&self) -> &'static str {
+        self.workload
+    }
+
     /// The workload as typed, blanks removed.
     pub fn full_name(&self) -> String {
         if self.typed.is_empty() {
@@ -156,7 +173,7 @@ impl Options {
         }
     }
 
-    /// The value of an [`OptionKind::Int`] or [`OptionKind::Cpu`] that has a default.
+    /// The value of an [`OptionKind::Int`], [`OptionKind::Cpu`] or [`OptionKind::Part`] that has a default.
     pub fn int(&self, name: &str) -> i64 {
         match self.value(name) {
             Value::Int(v) => *v,
@@ -167,6 +184,11 @@ impl Options {
     /// The value of an [`OptionKind::Decimal`], in millionths.
     pub fn millionths(&self, name: &str) -> u64 {
         self.list(name)[0]
+    }
+
+    /// The value of an [`OptionKind::Decimal`] in ns, where a unit of it has so many; below a ns it is cut off.
+    pub fn ns(&self, name: &str, unit_ns: u64) -> u64 {
+        scaled(self.millionths(name), unit_ns)
     }
 
     /// The value of an [`OptionKind::List`], in millionths; never empty.
@@ -182,6 +204,18 @@ impl Options {
         &found.unwrap_or_else(|| panic!("option {name} of {} has neither value nor default", self.workload)).1
     }
 }
+
+/// `millionths` of `unit`. Exact up to the last ns; the tables' ranges keep it inside 64 bits.
+pub(crate) fn scaled(millionths: u64, unit: u64) -> u64 {
+    (u128::from(millionths) * u128::from(unit) / u128::from(MICRO)) as u64
+}
+
+/// ns in a unit of time.
+pub(crate) const NS_PER_US: u64 = 1_000;
+/// ns in a unit of time.
+pub(crate) const NS_PER_MS: u64 = 1_000_000;
+/// ns in a unit of time.
+pub(crate) const NS_PER_S: u64 = 1_000_000_000;
 
 fn bad(workload: &str, info: &OptionInfo, problem: String) -> WorkloadError {
     WorkloadError::BadOption {
@@ -201,6 +235,7 @@ fn read(kind: OptionKind, text: &str, machine: &Machine) -> Result<Value, String
             let problem = |_| format!("`{text}` is no CPU of {}, which has 0 to {last}", machine.name);
             read_int(text, 0, last).map(Value::Int).map_err(problem)
         }
+        OptionKind::Part { max } => read_part(text, max).map(Value::Int),
         OptionKind::Decimal { min, max, .. } => Ok(Value::Millionths(vec![read_decimal(text, min, max)?])),
         OptionKind::List { min, max, .. } => {
             let values: Result<Vec<u64>, String> = text.split('+').map(|t| read_decimal(t, min, max)).collect();
@@ -215,6 +250,15 @@ fn read_int(text: &str, min: i64, max: i64) -> Result<i64, String> {
         Ok(value)
     } else {
         Err(format!("{value} is out of range"))
+    }
+}
+
+/// `1` or `1/N`.
+fn read_part(text: &str, max: i64) -> Result<i64, String> {
+    match text.strip_prefix("1/") {
+        Some(parts) => read_int(parts, 1, max),
+        None if text == "1" => Ok(1),
+        None => Err(format!("`{text}` is not a part of one")),
     }
 }
 

@@ -38,11 +38,13 @@ pub struct Workload {
     pub duration_ns: Option<u64>,
     /// Statistics begin here, ns; ignored where a program sets [`Mark::Begin`].
     pub warmup_ns: u64,
-    /// What the workload reports of itself.
+    /// What the workload reports of itself, by its marks.
     pub score: Score,
+    /// What its programs measure themselves, in the order in which it is shown.
+    pub series: Vec<Series>,
 }
 
-/// How a workload's own figure of merit is read from its marks.
+/// How a workload's own figure of merit is read from its marks. Of the measured window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Score {
     /// Nothing of its own.
@@ -50,6 +52,37 @@ pub enum Score {
     /// [`Mark::Op`]s between [`Mark::Begin`] and [`Mark::End`] per second, and migrations per op after
     /// [`Mark::Steady`].
     OpsPerSec,
+    /// Length of the window in seconds, of a run of one of so many equal parts of the work: shown as it is, and
+    /// multiplied.
+    Elapsed {
+        /// At least 1, which is all of the work.
+        parts: u32,
+    },
+    /// Megabytes (10^6 bytes) per second, at so many bytes a [`Mark::Op`].
+    Throughput {
+        /// Bytes of an operation.
+        bytes_per_op: u32,
+    },
+    /// [`Mark::Op`]s per minute.
+    LoopsPerMin,
+}
+
+/// Index into [`Workload::series`].
+pub type SeriesId = u32;
+
+/// Times that programs measure with a clock and report ([`Op::Sample`], [`Op::Report`]).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Series {
+    /// What is measured, as figures are called: `latency` gives `latency_p99_us`.
+    pub name: String,
+    /// The same in a few words.
+    pub meaning: String,
+    /// Resolution of the clock, ns, at least 1: gettimeofday has 1000. Differences of two readings are reported.
+    pub tick_ns: u32,
+    /// Whether the mean is shown, before the percentiles.
+    pub mean: bool,
+    /// Percentiles to show, in thousandths, 1 to 1000 (the greatest).
+    pub permilles: Vec<u16>,
 }
 
 /// A task group: a cgroup with the cpu controller.
@@ -197,6 +230,18 @@ pub enum Object {
         /// Each thread has a phase of its own.
         per_task: bool,
     },
+    /// A place for an instant that one thread notes and others read, 0 at first.
+    Stamp,
+    /// Sums up samples until their mean is reported.
+    Tally {
+        /// Where the mean goes.
+        series: SeriesId,
+    },
+    /// A list on which threads put themselves and sleep, each on a futex of its own, until its keeper calls all who
+    /// are on it, newest first.
+    Roster,
+    /// A ticket lock of the kernel: who waits spins, and nobody is preempted while waiting for it or holding it.
+    Ticket,
 }
 
 impl Object {
@@ -211,6 +256,10 @@ impl Object {
             Object::Barrier { .. } => "barrier",
             Object::Semaphore { .. } => "semaphore",
             Object::Timer { .. } => "timer",
+            Object::Stamp => "stamp",
+            Object::Tally { .. } => "tally",
+            Object::Roster => "roster",
+            Object::Ticket => "ticket lock",
         }
     }
 }
@@ -263,6 +312,9 @@ pub enum Op {
         /// Bytes, at least 1.
         bytes: u32,
     },
+    /// poll(): waits until a pipe or socket has something to read, and leaves it there. Whoever writes wakes all who
+    /// poll, last come first, sync.
+    Poll(ObjId),
     /// Stores into a futex word without a system call.
     FutexStore {
         /// The futex.
@@ -320,6 +372,8 @@ pub enum Op {
     Exec,
     /// Waits until all children, and theirs that they waited for, have exited.
     WaitChildren,
+    /// wait(): until one more child has exited; nothing if all have been waited for.
+    WaitChild,
     /// Exits now.
     Exit,
     /// Changes policy, nice, priority and clamps.
@@ -340,6 +394,53 @@ pub enum Op {
     },
     /// Tells the statistics something.
     Mark(Mark),
+    /// Reads the clock into a [`Object::Stamp`].
+    Stamp(ObjId),
+    /// Reads the clock and reports the time since an instant.
+    Sample {
+        /// From when.
+        since: Since,
+        /// Where to.
+        to: Report,
+    },
+    /// Reports the mean of what a [`Object::Tally`] has summed up, in whole ticks of its series' clock, and empties it;
+    /// nothing if it is empty.
+    Conclude(ObjId),
+    /// Puts itself on a [`Object::Roster`], wakes its keeper if that sleeps, and sleeps until called.
+    Enlist(ObjId),
+    /// Reads the clock once, then wakes all who are on the roster now, one futex call each.
+    CallListed(ObjId),
+    /// Sleeps while nobody is on the roster.
+    AwaitListed(ObjId),
+    /// Takes a [`Object::Ticket`] lock, holds it for a while and gives it up.
+    Serial {
+        /// The lock.
+        lock: ObjId,
+        /// Work under it, work ns.
+        hold: Amount,
+        /// Cache lines under it that the last holder has modified: they come over from its CPU first.
+        lines: u32,
+    },
+}
+
+/// The instant from which a sample counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Since {
+    /// When the thread was created.
+    Birth,
+    /// The clock reading of its last call ([`Op::CallListed`]).
+    Call,
+    /// What is noted in a [`Object::Stamp`].
+    Stamp(ObjId),
+}
+
+/// Where a sample goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Report {
+    /// To a series.
+    Series(SeriesId),
+    /// Into a [`Object::Tally`].
+    Tally(ObjId),
 }
 
 /// What a program tells the statistics.

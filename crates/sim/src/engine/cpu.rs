@@ -245,6 +245,9 @@ impl Engine {
     /// One call of schedule() and the switch that follows.
     pub(super) fn reschedule(&mut self, cpu: CpuId) {
         self.unflag(cpu);
+        if self.is_atomic(cpu) {
+            return self.retime(cpu);
+        }
         match self.cpus[cpu as usize].mode {
             Mode::Asleep => return self.begin_exit(cpu),
             // These reschedule when they are done.

@@ -20,7 +20,7 @@ const INSTANT_STEPS_MAX: u32 = 1 << 20;
 
 /// What a phase leads to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Flow {
+pub(super) enum Flow {
     /// Work is set; the next phase comes when it is done.
     Work,
     /// The step is over.
@@ -80,6 +80,7 @@ impl Engine {
             Op::PipeRead { pipe, bytes } => self.pipe_read(cpu, task, phase, pipe, bytes),
             Op::SockSend { sock, bytes } => self.sock_send(cpu, task, phase, sock, bytes),
             Op::SockRecv { sock, bytes } => self.sock_recv(cpu, task, phase, sock, bytes),
+            Op::Poll(id) => self.poll(cpu, task, phase, id),
             Op::FutexStore { futex, value } => self.futex_store(futex, value),
             Op::FutexWait { futex, expected } => self.futex_wait(cpu, task, phase, futex, expected),
             Op::FutexWake { futex, count } => self.futex_wake(cpu, task, phase, futex, count),
@@ -95,6 +96,7 @@ impl Engine {
             Op::Spawn { spec, count, thread } => self.spawn(cpu, task, phase, spec, count, thread),
             Op::Exec => self.exec(cpu, task, phase),
             Op::WaitChildren => self.wait_children(cpu, task, phase),
+            Op::WaitChild => self.wait_child(cpu, task, phase),
             Op::Exit => self.exit(cpu, task, phase),
             Op::SetAttr(attr) => self.set_attr(cpu, task, phase, attr),
             Op::SetAffinity(mask) => self.set_affinity(cpu, task, phase, mask),
@@ -105,11 +107,18 @@ impl Engine {
             }
             Op::EndLoop { begin } => self.end_loop(task, begin),
             Op::Mark(mark) => self.mark(cpu, task, mark),
+            Op::Stamp(stamp) => self.note_time(stamp),
+            Op::Sample { since, to } => self.sample(task, since, to),
+            Op::Conclude(tally) => self.conclude(tally),
+            Op::Enlist(roster) => self.enlist(cpu, task, phase, roster),
+            Op::CallListed(roster) => self.call_listed(cpu, task, phase, roster),
+            Op::AwaitListed(roster) => self.await_listed(cpu, task, phase, roster),
+            Op::Serial { lock, hold, lines } => self.serial(cpu, task, phase, lock, (hold, lines)),
         }
     }
 
     /// Sets soft work, and the phase that follows it.
-    fn work(&mut self, task: TaskId, then: u8, kinds: &[SoftCost]) -> Flow {
+    pub(super) fn work(&mut self, task: TaskId, then: u8, kinds: &[SoftCost]) -> Flow {
         let price: u64 = kinds.iter().map(|k| self.soft_q20[*k as usize]).sum();
         let t = &mut self.tasks[task as usize];
         t.steps += 1;
@@ -126,7 +135,7 @@ impl Engine {
     }
 
     /// The current task goes to sleep. When it runs again it pays `back`, then takes `phase`.
-    fn block(&mut self, cpu: CpuId, task: TaskId, wait: Wait, phase: u8, back: &[SoftCost]) -> Flow {
+    pub(super) fn block(&mut self, cpu: CpuId, task: TaskId, wait: Wait, phase: u8, back: &[SoftCost]) -> Flow {
         self.work(task, phase, back);
         self.tasks[task as usize].state = State::Blocked(wait);
         self.nr_awake -= 1;
@@ -135,7 +144,7 @@ impl Engine {
         Flow::Stop
     }
 
-    fn wake_from(&mut self, cpu: CpuId, waker: TaskId, sync: bool, wakee: Option<TaskId>) {
+    pub(super) fn wake_from(&mut self, cpu: CpuId, waker: TaskId, sync: bool, wakee: Option<TaskId>) {
         if let Some(wakee) = wakee {
             self.wake(WakeContext { cpu, waker: Some(waker), sync }, wakee);
         }
@@ -279,6 +288,7 @@ impl Engine {
         };
         let reader = if was_empty { pipe.readers.pop_front() } else { None };
         let next = if slept && !pipe.is_full() { pipe.writers.pop_front() } else { None };
+        self.wake_pollers(cpu, task, id);
         self.wake_from(cpu, task, true, reader);
         self.wake_from(cpu, task, true, next);
         Flow::Next
@@ -323,8 +333,38 @@ impl Engine {
             return self.block(cpu, task, Wait::Space(id), 1, &[SoftCost::SockSend]);
         }
         let reader = sock.readers.pop_front();
+        self.wake_pollers(cpu, task, id);
         self.wake_from(cpu, task, true, reader);
         Flow::Next
+    }
+
+    /// 0: the call. 1: look; sleep if there is nothing, then look again.
+    fn poll(&mut self, cpu: CpuId, task: TaskId, phase: u8, id: ObjId) -> Flow {
+        if phase == 0 {
+            return self.work(task, 1, &[SoftCost::Syscall]);
+        }
+        let (is_empty, pollers) = match &mut self.objects[id as usize] {
+            Obj::Pipe(p) => (p.is_empty(), &mut p.pollers),
+            Obj::Socket(s) => (s.is_empty(), &mut s.pollers),
+            other => unreachable!("validated: object {id} is not {other:?}"),
+        };
+        if !is_empty {
+            return Flow::Next;
+        }
+        pollers.push(task);
+        self.block(cpu, task, Wait::Data(id), 1, &[SoftCost::Syscall])
+    }
+
+    /// Waits of poll() are not exclusive, and the kernel queues such at the head: before readers, last come first.
+    fn wake_pollers(&mut self, cpu: CpuId, task: TaskId, id: ObjId) {
+        let pollers = match &mut self.objects[id as usize] {
+            Obj::Pipe(p) => std::mem::take(&mut p.pollers),
+            Obj::Socket(s) => std::mem::take(&mut s.pollers),
+            _ => return,
+        };
+        for poller in pollers.into_iter().rev() {
+            self.wake_from(cpu, task, true, Some(poller));
+        }
     }
 
     /// As [`Self::pipe_read`]; when the buffer is free enough all blocked senders are woken.
@@ -675,12 +715,30 @@ impl Engine {
     fn wait_children(&mut self, cpu: CpuId, task: TaskId, phase: u8) -> Flow {
         match phase {
             0 => self.work(task, 1, &[SoftCost::Syscall]),
-            _ if self.tasks[task as usize].live_children == 0 => Flow::Next,
+            _ if self.tasks[task as usize].live_children == 0 => {
+                self.tasks[task as usize].zombies = 0;
+                Flow::Next
+            }
             _ => self.block(cpu, task, Wait::Children, 1, &[SoftCost::Syscall]),
         }
     }
 
-    /// 1: the last child wakes a waiting parent (sync for a process, as the kernel does); then the thread is gone.
+    fn wait_child(&mut self, cpu: CpuId, task: TaskId, phase: u8) -> Flow {
+        if phase == 0 {
+            return self.work(task, 1, &[SoftCost::Syscall]);
+        }
+        let t = &mut self.tasks[task as usize];
+        match t.zombies {
+            0 if t.live_children == 0 => Flow::Next,
+            0 => self.block(cpu, task, Wait::Child, 1, &[SoftCost::Syscall]),
+            _ => {
+                t.zombies -= 1;
+                Flow::Next
+            }
+        }
+    }
+
+    /// 1: it wakes a parent that waits for any child, the last also one that waits for all (sync for a process, as the kernel does); then the thread is gone.
     fn exit(&mut self, cpu: CpuId, task: TaskId, phase: u8) -> Flow {
         if phase == 0 {
             return self.work(task, 1, &[SoftCost::Exit]);
@@ -690,7 +748,9 @@ impl Engine {
         if let Some(parent) = parent {
             let p = &mut self.tasks[parent as usize];
             p.live_children -= 1;
-            if p.live_children == 0 && p.state == State::Blocked(Wait::Children) {
+            p.zombies += 1;
+            let all_gone = p.live_children == 0 && p.state == State::Blocked(Wait::Children);
+            if all_gone || p.state == State::Blocked(Wait::Child) {
                 self.wake_from(cpu, task, sync, Some(parent));
             }
         }
@@ -760,5 +820,15 @@ fn may_lead(op: &Op) -> bool {
 
 /// Steps that act or read the clock before any work: they wait for the end of overhead.
 fn acts_at_once(op: &Op) -> bool {
-    matches!(op, Op::Mark(_) | Op::FutexStore { .. } | Op::RunWall(_) | Op::SleepUntil(_) | Op::TimerWait { .. })
+    matches!(
+        op,
+        Op::Mark(_)
+            | Op::FutexStore { .. }
+            | Op::RunWall(_)
+            | Op::SleepUntil(_)
+            | Op::TimerWait { .. }
+            | Op::Stamp(_)
+            | Op::Sample { .. }
+            | Op::Serial { .. }
+    )
 }

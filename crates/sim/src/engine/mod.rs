@@ -30,10 +30,13 @@ mod idle;
 mod interp;
 mod irq;
 mod limits;
+mod measure;
 mod objects;
 mod queue;
 mod report;
+mod roster;
 mod task;
+mod ticket;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -524,6 +527,7 @@ impl Engine {
             lineage,
             rq: cpu,
             first_period: self.now,
+            born_at: self.now,
             queued_at: self.now,
             ..task::unborn()
         });

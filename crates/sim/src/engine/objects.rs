@@ -3,8 +3,10 @@
 use std::collections::VecDeque;
 
 use fairground_machine::CpuId;
-use fairground_workload::Object;
+use fairground_workload::{Object, SeriesId};
 
+use super::roster::Roster;
+use super::ticket::Ticket;
 use crate::{TaskId, Time};
 
 /// Bytes of a pipe slot (a page).
@@ -26,6 +28,10 @@ pub(crate) enum Obj {
     Barrier { parties: u32, arrived: u32, generation: u64, released_at: Time, waiters: VecDeque<(TaskId, u64)> },
     Semaphore { value: u64, waiters: VecDeque<TaskId> },
     Timer { per_task: bool, last: Option<Time> },
+    Stamp(Time),
+    Tally { series: SeriesId, sum: u64, count: u64 },
+    Roster(Roster),
+    Ticket(Ticket),
 }
 
 impl Obj {
@@ -41,6 +47,10 @@ impl Obj {
             }
             Object::Semaphore { value } => Obj::Semaphore { value: value.into(), waiters: VecDeque::new() },
             Object::Timer { per_task } => Obj::Timer { per_task, last: None },
+            Object::Stamp => Obj::Stamp(0),
+            Object::Tally { series } => Obj::Tally { series, sum: 0, count: 0 },
+            Object::Roster => Obj::Roster(Roster::default()),
+            Object::Ticket => Obj::Ticket(Ticket::default()),
         }
     }
 }
@@ -103,6 +113,8 @@ pub(crate) struct Pipe {
     chunks: VecDeque<Chunk>,
     pub readers: VecDeque<TaskId>,
     pub writers: VecDeque<TaskId>,
+    /// In order of coming.
+    pub pollers: Vec<TaskId>,
 }
 
 impl Pipe {
@@ -113,6 +125,7 @@ impl Pipe {
             chunks: VecDeque::new(),
             readers: VecDeque::new(),
             writers: VecDeque::new(),
+            pollers: Vec::new(),
         }
     }
 
@@ -159,6 +172,18 @@ impl Pipe {
     }
 }
 
+/// Messages of one size in a row that were sent from the same CPU.
+#[derive(Clone, Copy, Debug)]
+struct Batch {
+    cpu: CpuId,
+    /// Size of each.
+    bytes: u32,
+    /// Messages left, the first of them perhaps in part.
+    count: u32,
+    /// Bytes of the first that were received.
+    taken: u32,
+}
+
 /// One direction of an AF_UNIX stream socket pair.
 ///
 /// DEVIATION: a message is charged its bytes plus a fixed overhead; the kernel charges `skb->truesize`, which rounds
@@ -170,9 +195,11 @@ pub(crate) struct Socket {
     overhead: u64,
     /// What is charged to the send buffer now, bytes.
     charged: u64,
-    messages: VecDeque<(Chunk, u32)>,
+    messages: VecDeque<Batch>,
     pub readers: VecDeque<TaskId>,
     pub writers: VecDeque<TaskId>,
+    /// In order of coming.
+    pub pollers: Vec<TaskId>,
 }
 
 impl Socket {
@@ -184,6 +211,7 @@ impl Socket {
             messages: VecDeque::new(),
             readers: VecDeque::new(),
             writers: VecDeque::new(),
+            pollers: Vec::new(),
         }
     }
 
@@ -197,7 +225,10 @@ impl Socket {
             return false;
         }
         self.charged += u64::from(bytes) + self.overhead;
-        self.messages.push_back((Chunk { cpu, bytes }, bytes));
+        match self.messages.back_mut() {
+            Some(last) if (last.cpu, last.bytes) == (cpu, bytes) => last.count += 1,
+            _ => self.messages.push_back(Batch { cpu, bytes, count: 1, taken: 0 }),
+        }
         true
     }
 
@@ -207,16 +238,19 @@ impl Socket {
         let mut taken = Taken { was_full: self.charged >= self.sndbuf, ..Taken::default() };
         let mut freed = false;
         while taken.bytes < want {
-            let Some((rest, whole)) = self.messages.front_mut() else { break };
-            let bytes = rest.bytes.min(want - taken.bytes);
+            let Some(batch) = self.messages.front_mut() else { break };
+            let bytes = (batch.bytes - batch.taken).min(want - taken.bytes);
             let control = if taken.bytes == 0 { CONTROL_LINES } else { 0 };
-            taken.stall_ns += line_ns(rest.cpu) * (u64::from(bytes.div_ceil(LINE_BYTES)) + control);
+            taken.stall_ns += line_ns(batch.cpu) * (u64::from(bytes.div_ceil(LINE_BYTES)) + control);
             taken.bytes += bytes;
-            rest.bytes -= bytes;
-            if rest.bytes == 0 {
-                self.charged -= u64::from(*whole) + self.overhead;
+            batch.taken += bytes;
+            if batch.taken == batch.bytes {
+                self.charged -= u64::from(batch.bytes) + self.overhead;
                 freed = true;
-                self.messages.pop_front();
+                (batch.taken, batch.count) = (0, batch.count - 1);
+                if batch.count == 0 {
+                    self.messages.pop_front();
+                }
             }
         }
         taken.released = freed && self.charged * 4 <= self.sndbuf;

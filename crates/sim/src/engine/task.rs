@@ -28,6 +28,7 @@ pub(crate) enum Wait {
     Space(ObjId),
     Object(ObjId),
     Children,
+    Child,
 }
 
 /// A thread.
@@ -44,6 +45,8 @@ pub(crate) struct Task {
     /// Created as a thread of its parent's address space.
     pub thread: bool,
     pub live_children: u32,
+    /// Children that have exited and were not waited for.
+    pub zombies: u32,
     pub born: u64,
     /// Identity for random draws: the same in two runs even if births interleave differently.
     pub lineage: u64,
@@ -68,6 +71,10 @@ pub(crate) struct Task {
     pub scratch: u64,
     /// Slept within this pipe or socket call.
     pub slept: bool,
+    /// Is not preempted: holds a ticket lock or waits for it.
+    pub atomic: bool,
+    /// The clock when it was last called from a roster.
+    pub called_at: Time,
     /// Remaining repetitions of the loops it is in, innermost last; `None`: for ever.
     pub loops: Vec<Option<u64>>,
     /// Own phases of per-task timers.
@@ -82,6 +89,7 @@ pub(crate) struct Task {
 
     /// Where the periods of its timers begin: its birth or, later, the end of its last leading wait.
     pub first_period: Time,
+    pub born_at: Time,
     /// Only waits and settings of its own so far: `first_period` may still move.
     pub leading: bool,
     /// When the pending wakeup began.
@@ -132,6 +140,7 @@ pub(crate) fn unborn() -> Task {
         parent: None,
         thread: true,
         live_children: 0,
+        zombies: 0,
         born: 0,
         lineage: 0,
         draws: 0,
@@ -145,12 +154,15 @@ pub(crate) fn unborn() -> Task {
         phase: 0,
         scratch: 0,
         slept: false,
+        atomic: false,
+        called_at: 0,
         loops: Vec::new(),
         timers: Vec::new(),
         stall_ns: 0,
         work_q20: 0,
         wall_until: 0,
         first_period: 0,
+        born_at: 0,
         leading: true,
         woken_at: None,
         queued_at: 0,

@@ -1,13 +1,22 @@
 //! The built-in workloads, as data: what each measures, how it misleads, and what can be set.
 
+mod adrestia;
+mod dbench;
+mod fork_burst;
+mod hackbench;
+mod parts;
 mod periodic;
+mod schbench;
 mod sched_pipe;
+mod shell8;
 
 use std::fmt::Write;
 
 use crate::error::WorkloadError;
 use crate::options::{OptionInfo, Options};
 use crate::program::Workload;
+
+pub(crate) use parts::{PIPE, SOCKET};
 
 /// A built-in workload.
 pub struct Builtin {
@@ -26,7 +35,17 @@ pub struct Builtin {
 
 /// All built-ins, by name.
 pub fn builtins() -> &'static [Builtin] {
-    static BUILTINS: &[Builtin] = &[periodic::BUILTIN, sched_pipe::BUILTIN];
+    static BUILTINS: &[Builtin] = &[
+        adrestia::BUILTIN,
+        dbench::BUILTIN,
+        fork_burst::BUILTIN,
+        hackbench::HACKBENCH,
+        hackbench::MESSAGING,
+        periodic::BUILTIN,
+        schbench::BUILTIN,
+        sched_pipe::BUILTIN,
+        shell8::BUILTIN,
+    ];
     BUILTINS
 }
 
@@ -44,7 +63,7 @@ impl Builtin {
             // Writing to a String cannot fail.
             let _ = writeln!(
                 text,
-                "  {:<10} {} ({}; default {default})",
+                "  {:<15} {} ({}; default {default})",
                 option.name,
                 option.meaning,
                 option.kind.expected()

@@ -1,8 +1,8 @@
 //! Independent periodic tasks: run, then wait for the next period.
 
-use super::Builtin;
+use super::{parts, Builtin};
 use crate::error::WorkloadError;
-use crate::options::{OptionInfo, OptionKind, Options, MICRO};
+use crate::options::{scaled, OptionInfo, OptionKind, Options, MICRO, NS_PER_MS, NS_PER_S, NS_PER_US};
 use crate::program::*;
 use crate::validate::MAX_DURATION_NS;
 
@@ -78,10 +78,6 @@ const OPTIONS: &[OptionInfo] = &[
 /// Working set of one task, KiB; an estimate: a small control loop with its stack and data, half of a 32 KiB L1.
 const FOOTPRINT_KIB: u32 = 16;
 
-const NS_PER_MS: u64 = 1_000_000;
-const NS_PER_US: u64 = 1_000;
-const NS_PER_S: u64 = 1_000_000_000;
-
 /// The phases' own timer object: each task has its own phase on it.
 const TIMER: ObjId = 0;
 
@@ -89,19 +85,14 @@ fn build(options: &Options) -> Result<Workload, WorkloadError> {
     let periods: Vec<u64> = options.list("periods").iter().map(|p| scaled(*p, NS_PER_MS)).collect();
     let tasks = options.int("tasks") as u32;
     let specs = (0..tasks).map(|i| spec(options, i, periods[i as usize % periods.len()])).collect();
-    let duration_ns = scaled(options.millionths("duration"), NS_PER_S);
+    let duration_ns = options.ns("duration", NS_PER_S);
     Ok(Workload {
-        name: options.full_name(),
         objects: vec![Object::Timer { per_task: true }],
-        object_names: Vec::new(),
         tasks: specs,
         start: (0..tasks).map(|spec| Start { spec, count: 1, cpu: 0 }).collect(),
-        irqs: Vec::new(),
-        frequency_caps: Vec::new(),
-        groups: Vec::new(),
         duration_ns: Some(duration_ns),
         warmup_ns: (duration_ns / 10).min(NS_PER_S),
-        score: Score::None,
+        ..parts::blank(options)
     })
 }
 
@@ -113,31 +104,20 @@ fn spec(options: &Options, index: u32, period_ns: u64) -> TaskSpec {
         p.op(Op::TimerWait { timer: TIMER, period_ns, relative: true });
     });
     TaskSpec {
-        name: format!("periodic-{index}"),
         attr: SchedAttr { nice: options.int("nice") as i8, ..SchedAttr::default() },
-        affinity: None,
-        kthread_cpu: None,
-        group: None,
-        footprint_kib: FOOTPRINT_KIB,
-        daemon: false,
-        program: p.build(),
+        ..parts::task(&format!("periodic-{index}"), FOOTPRINT_KIB, p.build())
     }
 }
 
 /// Work in one period, work ns.
 fn work(options: &Options, period_ns: u64) -> Amount {
     let mean = if options.is_given("run") {
-        scaled(options.millionths("run"), NS_PER_US)
+        options.ns("run", NS_PER_US)
     } else {
         scaled(options.millionths("duty"), period_ns) / 100
     };
     let width = scaled(options.millionths("jitter"), mean) / 100;
     Amount { base: (mean - width / 2).max(1), jitter: width }
-}
-
-/// `millionths` of `unit`. Exact up to the last ns; the tables' ranges keep it inside 64 bits.
-fn scaled(millionths: u64, unit: u64) -> u64 {
-    (u128::from(millionths) * u128::from(unit) / u128::from(MICRO)) as u64
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use fairground_machine::CpuId;
 
-use super::Builtin;
+use super::{parts, Builtin};
 use crate::error::WorkloadError;
 use crate::options::{OptionInfo, OptionKind, Options};
 use crate::program::*;
@@ -53,13 +53,7 @@ const OPTIONS: &[OptionInfo] = &[
         meaning: "the tasks are processes (the default, as perf's)",
         excludes: Some("threads"),
     },
-    OptionInfo {
-        name: "start-cpu",
-        kind: OptionKind::Cpu,
-        default: "0",
-        meaning: "CPU the main task is launched from",
-        excludes: None,
-    },
+    parts::START_CPU,
 ];
 
 /// Bytes in a message: perf sends an int.
@@ -89,31 +83,16 @@ fn build(options: &Options) -> Result<Workload, WorkloadError> {
         vec![task("sched-pipe-1", main_of_processes(loops)), task("sched-pipe-0", player_0(loops))]
     };
     Ok(Workload {
-        name: options.full_name(),
-        objects: vec![Object::Pipe { slots: 16 }, Object::Pipe { slots: 16 }],
-        object_names: Vec::new(),
+        objects: vec![parts::PIPE, parts::PIPE],
         tasks,
         start: vec![Start { spec: MAIN, count: 1, cpu: options.int("start-cpu") as CpuId }],
-        irqs: Vec::new(),
-        frequency_caps: Vec::new(),
-        groups: Vec::new(),
-        duration_ns: None,
-        warmup_ns: 0,
         score: Score::OpsPerSec,
+        ..parts::blank(options)
     })
 }
 
 fn task(name: &str, program: Arc<[Op]>) -> TaskSpec {
-    TaskSpec {
-        name: name.into(),
-        attr: SchedAttr::default(),
-        affinity: None,
-        kthread_cpu: None,
-        group: None,
-        footprint_kib: FOOTPRINT_KIB,
-        daemon: false,
-        program,
-    }
+    parts::task(name, FOOTPRINT_KIB, program)
 }
 
 fn main_of_threads() -> Arc<[Op]> {

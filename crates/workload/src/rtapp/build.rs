@@ -66,6 +66,7 @@ pub(super) fn workload(
         duration_ns: global.duration_ns,
         warmup_ns: 0,
         score: score(tasks),
+        series: series(tasks),
     };
     let mut places: Vec<(Span, Arc<[Span]>)> = Vec::new();
     for task in tasks.iter().filter(|t| t.instances > 0) {
@@ -128,11 +129,23 @@ fn comm(name: &str) -> String {
 }
 
 fn score(tasks: &[Task]) -> Score {
-    let mut events = tasks.iter().flat_map(|t| &t.phases).flat_map(|p| &p.events);
-    match events.any(|e| matches!(e.action, Action::Mark(_))) {
+    match events(tasks).any(|(_, e)| matches!(e.action, Action::Mark(_))) {
         true => Score::OpsPerSec,
         false => Score::None,
     }
+}
+
+/// The series [`objects::SAMPLES`], if samples are taken: what clock_gettime would show.
+fn series(tasks: &[Task]) -> Vec<Series> {
+    let samples = events(tasks).any(|(_, e)| matches!(e.action, Action::Sample { .. } | Action::Conclude(_)));
+    let series = Series {
+        name: "sample".into(),
+        meaning: "times reported by `sample`".into(),
+        tick_ns: 1,
+        mean: true,
+        permilles: vec![500, 900, 990, 1000],
+    };
+    samples.then_some(series).into_iter().collect()
 }
 
 fn events(tasks: &[Task]) -> impl Iterator<Item = (&Task, &Event)> {

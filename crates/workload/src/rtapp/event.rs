@@ -16,9 +16,28 @@ pub const EVENTS: &[&str] = &[
 /// Our words, matched in the same way.
 ///
 /// `pipe_write` and `pipe_read`: `{ "ref": NAME, "bytes": N }` (1..=4096); `socket_send` and `socket_recv`: the same
-/// over an AF_UNIX stream; `execve`: a new program image, any value; `mark`: `"begin"`, `"steady"`, `"op"` or `"end"`
-/// for the workload's own score.
-pub const EXTENSIONS: &[&str] = &["pipe_write", "pipe_read", "socket_send", "socket_recv", "execve", "mark"];
+/// over an AF_UNIX stream; `pipe_poll`, `socket_poll`: NAME; `execve`: a new program image, any value; `reap`: `"one"`
+/// or `"all"` children are waited for; `mark`: `"begin"`, `"steady"`, `"op"` or `"end"` for the workload's own score.
+/// `stamp`: NAME; `sample`: `{ "since": "birth"|"call"|"stamp", "ref": STAMP, "tally": NAME }`; `conclude`: TALLY;
+/// `enlist`, `call_listed`, `await_listed`: ROSTER; `serial`: `{ "ref": NAME, "hold": US, "lines": N }`.
+pub const EXTENSIONS: &[&str] = &[
+    "pipe_write",
+    "pipe_read",
+    "pipe_poll",
+    "socket_send",
+    "socket_recv",
+    "socket_poll",
+    "execve",
+    "reap",
+    "mark",
+    "stamp",
+    "sample",
+    "conclude",
+    "enlist",
+    "call_listed",
+    "await_listed",
+    "serial",
+];
 
 /// An event of a phase.
 pub(super) struct Event {
@@ -54,8 +73,32 @@ pub(super) enum Action {
     PipeRead { pipe: String, bytes: u32 },
     SockSend { sock: String, bytes: u32 },
     SockRecv { sock: String, bytes: u32 },
+    PipePoll(String),
+    SockPoll(String),
     Execve,
+    Reap { all: bool },
     Mark(Mark),
+    Stamp(String),
+    Sample { since: SampledSince, tally: Option<String> },
+    Conclude(String),
+    Enlist(String),
+    CallListed(String),
+    AwaitListed(String),
+    Serial { lock: String, hold: u64, lines: u32 },
+}
+
+/// From when a sample counts.
+pub(super) enum SampledSince {
+    Birth,
+    Call,
+    Stamp(String),
+}
+
+/// An instant that has no name.
+#[derive(Clone, Copy)]
+enum Instant {
+    Birth,
+    Call,
 }
 
 /// The event word a key begins with.
@@ -84,6 +127,9 @@ pub(super) fn read(source: &mut Source, word: &'static str, m: &Member) -> Resul
         "yield" => Action::Yield,
         "execve" => Action::Execve,
         "mark" => mark(source, m)?,
+        "reap" => reap(source, m)?,
+        "sample" => sample(source, m)?,
+        "serial" => serial(source, m)?,
         _ => named(source, word, m)?,
     };
     Ok(Event { key: m.key.clone(), span: m.key_span, action })
@@ -117,6 +163,13 @@ fn named(source: &Source, word: &'static str, m: &Member) -> Result<Action, Work
         "sem_post" => Action::SemPost(name),
         "sem_wait" => Action::SemWait(name),
         "barrier" => Action::Barrier(name),
+        "pipe_poll" => Action::PipePoll(name),
+        "socket_poll" => Action::SockPoll(name),
+        "stamp" => Action::Stamp(name),
+        "conclude" => Action::Conclude(name),
+        "enlist" => Action::Enlist(name),
+        "call_listed" => Action::CallListed(name),
+        "await_listed" => Action::AwaitListed(name),
         _ => Action::Fork(name),
     })
 }
@@ -213,15 +266,56 @@ fn message(source: &mut Source, word: &str, m: &Member) -> Result<Action, Worklo
     })
 }
 
+fn reap(source: &Source, m: &Member) -> Result<Action, WorkloadError> {
+    Ok(Action::Reap { all: one_of(source, m, "number of children", &[("one", false), ("all", true)])? })
+}
+
+fn sample(source: &mut Source, m: &Member) -> Result<Action, WorkloadError> {
+    let mut parts = Parts::of(source, m)?;
+    let stamp = parts.string(source, "ref")?;
+    let given = parts.keys.get("since");
+    let since = given.map(|m| {
+        one_of(source, m, "instant", &[("birth", Some(Instant::Birth)), ("call", Some(Instant::Call)), ("stamp", None)])
+    });
+    let since = match (since.transpose()?.flatten(), stamp) {
+        (Some(Instant::Birth), None) => SampledSince::Birth,
+        (Some(Instant::Call), None) => SampledSince::Call,
+        (None, Some(stamp)) => SampledSince::Stamp(stamp),
+        (None, None) => {
+            let text = format!("`{}` does not say which stamp it counts from", m.key);
+            return Err(source.error(m.value.span, text, "expected `ref` with the name of a stamp"));
+        }
+        (Some(_), Some(_)) => {
+            let text = format!("`{}` names a stamp and counts from something else", m.key);
+            return Err(source.error(m.value.span, text, "expected `ref` only with `since` \"stamp\""));
+        }
+    };
+    let tally = parts.string(source, "tally")?;
+    parts.finish(source, &["since", "ref", "tally"]);
+    Ok(Action::Sample { since, tally })
+}
+
+fn serial(source: &mut Source, m: &Member) -> Result<Action, WorkloadError> {
+    let mut parts = Parts::of(source, m)?;
+    let lock = parts.name(source)?;
+    let hold = parts.int(source, "hold", 0, i64::MAX, 0)?;
+    let lines = parts.int(source, "lines", 0, 1024, 0)? as u32;
+    parts.finish(source, &["ref", "hold", "lines"]);
+    Ok(Action::Serial { lock, hold, lines })
+}
+
+/// The meaning of one of a few words.
+fn one_of<T: Copy>(source: &Source, m: &Member, what: &str, words: &[(&str, T)]) -> Result<T, WorkloadError> {
+    let name = source.string(m)?;
+    if let Some((_, meaning)) = words.iter().find(|(word, _)| *word == name) {
+        return Ok(*meaning);
+    }
+    let help = nearest(name, "expected one of", words.iter().map(|(word, _)| *word));
+    Err(source.error_with_help(m.value.span, format!("unknown {what} `{name}`"), "expected another word", Some(help)))
+}
+
 fn mark(source: &Source, m: &Member) -> Result<Action, WorkloadError> {
     const MARKS: &[(&str, Mark)] =
         &[("begin", Mark::Begin), ("steady", Mark::Steady), ("op", Mark::Op), ("end", Mark::End)];
-    let name = source.string(m)?;
-    match MARKS.iter().find(|(n, _)| *n == name) {
-        Some((_, mark)) => Ok(Action::Mark(*mark)),
-        None => {
-            let help = nearest(name, "the marks are", MARKS.iter().map(|(n, _)| *n));
-            Err(source.error_with_help(m.value.span, format!("unknown mark `{name}`"), "expected a mark", Some(help)))
-        }
-    }
+    Ok(Action::Mark(one_of(source, m, "mark", MARKS)?))
 }

@@ -112,6 +112,7 @@ impl Random {
             duration_ns: None,
             warmup_ns: 0,
             score: Score::None,
+            series: Vec::new(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use fairground_machine::{CpuId, CpuMask};
 use thiserror::Error;
 
-use crate::program::{GroupId, ObjId, SpecId};
+use crate::program::{GroupId, ObjId, SeriesId, SpecId};
 
 /// A step of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,6 +29,16 @@ pub enum Problem {
         step: Option<Step>,
         /// The index.
         object: ObjId,
+    },
+    /// A step or an object reports to a series that does not exist.
+    #[error("`{subject}` reports to series {series}, of which there is none")]
+    NoSuchSeries {
+        /// Who: a thread or the workload.
+        subject: String,
+        /// Where, if in a program.
+        step: Option<Step>,
+        /// The index.
+        series: SeriesId,
     },
     /// A step uses an object as what it is not.
     #[error("`{task}` uses object {object} as a {wanted}, but it is a {found}")]
@@ -223,6 +233,7 @@ impl Problem {
             | CapTooLow { .. }
             | CapBackwards { .. } => None,
             NoSuchObject { step, .. }
+            | NoSuchSeries { step, .. }
             | WrongObject { step, .. }
             | NoSuchTask { step, .. }
             | OutOfRange { step, .. }
@@ -243,9 +254,12 @@ impl Problem {
         use Problem::*;
         match self {
             NoThreads => "give at least one task one or more instances",
-            NoSuchObject { .. } | WrongObject { .. } | NoSuchTask { .. } | NoSuchGroup { .. } | BadLoop { .. } => {
-                "programs are built with ProgramBuilder; indices point into the workload's lists"
-            }
+            NoSuchObject { .. }
+            | NoSuchSeries { .. }
+            | WrongObject { .. }
+            | NoSuchTask { .. }
+            | NoSuchGroup { .. }
+            | BadLoop { .. } => "programs are built with ProgramBuilder; indices point into the workload's lists",
             OutOfRange { .. } | ClampsCross { .. } => "the kernel would refuse this value",
             NoSuchCpu { .. } | NoCpuAllowed { .. } => "choose CPUs of this machine, or another machine",
             SplitsClock { .. } => "cap all CPUs of a clock together",

@@ -129,7 +129,7 @@ fn of_step(op: &Op, machine: &Machine) -> Weight {
         Weight { ns, steps: 1, takes_time: ns > 0 }
     };
     match op {
-        Op::Run(a) | Op::RunWall(a) | Op::Sleep(a) => told(a),
+        Op::Run(a) | Op::RunWall(a) | Op::Sleep(a) | Op::Serial { hold: a, .. } => told(a),
         Op::TimerWait { period_ns, .. } => told(&Amount::fixed(*period_ns)),
         other => Weight { ns: 0, steps: 1, takes_time: can_block(other) || is_dear(other, machine) },
     }
@@ -143,11 +143,15 @@ fn can_block(op: &Op) -> bool {
             | Op::PipeRead { .. }
             | Op::SockSend { .. }
             | Op::SockRecv { .. }
+            | Op::Poll(_)
+            | Op::Enlist(_)
+            | Op::AwaitListed(_)
             | Op::FutexWait { .. }
             | Op::CondWait { .. }
             | Op::BarrierWait(_)
             | Op::SemWait(_)
             | Op::WaitChildren
+            | Op::WaitChild
             | Op::Exit
     )
 }

@@ -15,6 +15,10 @@ const MAX_SLOTS: i128 = 256;
 /// Shortest time between interrupts of a device, ns.
 const MIN_IRQ_PERIOD_NS: i128 = 1000;
 const MAX_U32: i128 = u32::MAX as i128;
+/// Coarsest clock that a program may read, ns: a second.
+const MAX_TICK_NS: i128 = 1_000_000_000;
+/// Most cache lines under a lock: 64 KiB.
+const MAX_LINES: i128 = 1024;
 
 /// Where a value is, for messages.
 struct At<'a> {
@@ -71,6 +75,13 @@ impl At<'_> {
         Err(Problem::NoSuchCpu { subject: self.subject.into(), cpu, last })
     }
 
+    fn series(&self, w: &Workload, series: SeriesId) -> Result<(), Problem> {
+        if (series as usize) < w.series.len() {
+            return Ok(());
+        }
+        Err(Problem::NoSuchSeries { subject: self.subject.into(), step: self.step, series })
+    }
+
     fn object(&self, w: &Workload, object: ObjId, wanted: &'static str) -> Result<(), Problem> {
         let Some(o) = w.objects.get(object as usize) else {
             return Err(Problem::NoSuchObject { task: self.subject.into(), step: self.step, object });
@@ -94,7 +105,9 @@ pub(super) fn check(w: &Workload, machine: &Machine) -> Result<(), Problem> {
     if let Some(duration) = w.duration_ns {
         whole.range("duration in ns", duration, 1, i128::MAX)?;
     }
-    w.objects.iter().try_for_each(|o| object_ranges(o, &whole))?;
+    score(w.score, &whole)?;
+    w.series.iter().try_for_each(series)?;
+    w.objects.iter().try_for_each(|o| object_ranges(w, o, &whole))?;
     w.groups.iter().enumerate().try_for_each(|(known, g)| group(&g.path, g.parent, known))?;
     w.tasks.iter().try_for_each(|t| group(&t.name, t.group, w.groups.len()))?;
     w.tasks.iter().try_for_each(|t| task(t, machine))?;
@@ -108,13 +121,29 @@ pub(super) fn check(w: &Workload, machine: &Machine) -> Result<(), Problem> {
     })
 }
 
-fn object_ranges(o: &Object, at: &At) -> Result<(), Problem> {
+fn object_ranges(w: &Workload, o: &Object, at: &At) -> Result<(), Problem> {
     match o {
         Object::Pipe { slots } => at.range("slots of a pipe", *slots, 1, MAX_SLOTS),
         Object::Socket { sndbuf, .. } => at.range("sndbuf of a socket", *sndbuf, 1, MAX_U32),
         Object::Barrier { parties } => at.range("parties of a barrier", *parties, 1, MAX_U32),
+        Object::Tally { series } => at.series(w, *series),
         Object::Futex { .. } | Object::Mutex | Object::Cond | Object::Semaphore { .. } | Object::Timer { .. } => Ok(()),
+        Object::Stamp | Object::Roster | Object::Ticket => Ok(()),
     }
+}
+
+fn score(score: Score, at: &At) -> Result<(), Problem> {
+    match score {
+        Score::None | Score::OpsPerSec | Score::LoopsPerMin => Ok(()),
+        Score::Elapsed { parts } => at.range("parts of the work", parts, 1, MAX_U32),
+        Score::Throughput { bytes_per_op } => at.range("bytes of an operation", bytes_per_op, 1, MAX_U32),
+    }
+}
+
+fn series(series: &Series) -> Result<(), Problem> {
+    let at = At { subject: &series.name, step: None };
+    at.range("resolution of the clock in ns", series.tick_ns, 1, MAX_TICK_NS)?;
+    series.permilles.iter().try_for_each(|p| at.range("percentile in thousandths", *p, 1, 1000))
 }
 
 /// Whether a group may be named where `known` of them are known.
@@ -184,6 +213,13 @@ fn op_objects(w: &Workload, op: &Op, at: &At) -> Result<(), Problem> {
         Op::TimerWait { timer, .. } => at.object(w, *timer, "timer"),
         Op::PipeWrite { pipe, .. } | Op::PipeRead { pipe, .. } => at.object(w, *pipe, "pipe"),
         Op::SockSend { sock, .. } | Op::SockRecv { sock, .. } => at.object(w, *sock, "socket"),
+        Op::Poll(o) if matches!(w.objects.get(*o as usize), Some(Object::Socket { .. })) => Ok(()),
+        Op::Poll(pipe) => at.object(w, *pipe, "pipe"),
+        Op::Stamp(s) => at.object(w, *s, "stamp"),
+        Op::Sample { since, to } => sample_objects(w, since, to, at),
+        Op::Conclude(t) => at.object(w, *t, "tally"),
+        Op::Enlist(r) | Op::CallListed(r) | Op::AwaitListed(r) => at.object(w, *r, "roster"),
+        Op::Serial { lock, .. } => at.object(w, *lock, "ticket lock"),
         Op::FutexStore { futex, .. } | Op::FutexWait { futex, .. } | Op::FutexWake { futex, .. } => {
             at.object(w, *futex, "futex")
         }
@@ -199,6 +235,16 @@ fn op_objects(w: &Workload, op: &Op, at: &At) -> Result<(), Problem> {
             Err(Problem::NoSuchTask { step: at.step, spec: *spec })
         }
         _ => Ok(()),
+    }
+}
+
+fn sample_objects(w: &Workload, since: &Since, to: &Report, at: &At) -> Result<(), Problem> {
+    if let Since::Stamp(stamp) = since {
+        at.object(w, *stamp, "stamp")?;
+    }
+    match to {
+        Report::Series(series) => at.series(w, *series),
+        Report::Tally(tally) => at.object(w, *tally, "tally"),
     }
 }
 
@@ -221,6 +267,10 @@ fn op_ranges(w: &Workload, op: &Op, at: &At, machine: &Machine) -> Result<(), Pr
             at.range("message size", *bytes, 1, room)
         }
         Op::PipeRead { bytes, .. } | Op::SockRecv { bytes, .. } => at.range("message size", *bytes, 1, MAX_U32),
+        Op::Serial { hold, lines, .. } => {
+            at.amount(*hold)?;
+            at.range("lines under a lock", *lines, 0, MAX_LINES)
+        }
         Op::SetAttr(a) => at.attr(*a),
         Op::SetAffinity(mask) => at.affinity(mask, machine),
         _ => Ok(()),

@@ -37,7 +37,8 @@ pub(super) fn check(w: &Workload, remarks: &mut Vec<Remark>) -> Result<Populatio
                 .saturating_add(b.count.map_or(if parents == 0 { 0 } else { u64::MAX }, |n| parents.saturating_mul(n)));
         }
     }
-    for b in births.iter().flatten().filter(|b| b.count.is_none() && threads[b.step.spec as usize] > 0) {
+    let unbounded = births.iter().flatten().filter(|b| w.duration_ns.is_none() && b.count.is_none());
+    for b in unbounded.filter(|b| threads[b.step.spec as usize] > 0) {
         let message = format!(
             "creates `{}` for ever; the run fails when {MAX_TASKS} threads have been created",
             w.name_of(b.child)

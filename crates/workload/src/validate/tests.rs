@@ -33,6 +33,7 @@ fn workload(objects: &[Object], programs: &[&[Op]]) -> Workload {
         duration_ns: Some(1_000_000_000),
         warmup_ns: 0,
         score: Score::None,
+        series: Vec::new(),
     }
 }
 

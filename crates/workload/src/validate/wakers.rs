@@ -62,8 +62,10 @@ pub(super) fn check(w: &Workload, population: &Population, remarks: &mut Vec<Rem
 
 fn note(meetings: &mut [Meeting], step: Step, op: &Op, threads: u64) {
     let (object, waits) = match op {
-        Op::PipeRead { pipe: o, .. } | Op::SockRecv { sock: o, .. } => (*o, true),
+        Op::PipeRead { pipe: o, .. } | Op::SockRecv { sock: o, .. } | Op::Poll(o) => (*o, true),
         Op::PipeWrite { pipe: o, .. } | Op::SockSend { sock: o, .. } => (*o, false),
+        Op::Enlist(r) => (*r, true),
+        Op::CallListed(r) => (*r, false),
         Op::FutexWait { futex, .. } => (*futex, true),
         Op::FutexWake { futex, count } if *count > 0 => (*futex, false),
         Op::CondWait { cond, .. } => (*cond, true),
@@ -93,7 +95,9 @@ fn lonely(w: &Workload, what: &str, object: &Object, meeting: &Meeting, remarks:
         Object::Cond => ("waits for", "signals"),
         Object::Futex { .. } => ("sleeps on", "wakes"),
         Object::Semaphore { .. } => ("waits for", "posts"),
+        Object::Roster => ("enlists on", "calls"),
         Object::Mutex | Object::Barrier { .. } | Object::Timer { .. } => return,
+        Object::Stamp | Object::Tally { .. } | Object::Ticket => return,
     };
     let mut remark = |step: Step, message: String| {
         remarks.push(Remark::suspicious(step, w.name_of(step.spec), message));
@@ -102,7 +106,9 @@ fn lonely(w: &Workload, what: &str, object: &Object, meeting: &Meeting, remarks:
     if let Some(step) = waiters.first {
         if wakers.first.is_none() {
             remark(step, format!("{waits} {what}, which nobody ever {wakes}"));
-        } else if is_one_thread(waiters, wakers) && matches!(object, Object::Cond | Object::Futex { .. }) {
+        } else if is_one_thread(waiters, wakers)
+            && matches!(object, Object::Cond | Object::Futex { .. } | Object::Roster)
+        {
             remark(step, format!("{waits} {what}, which no other thread ever {wakes}"));
         }
     }

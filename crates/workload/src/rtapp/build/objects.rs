@@ -3,15 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::{events, Action, Task};
-use crate::program::{ObjId, Object};
+use crate::builtin::{PIPE, SOCKET};
+use crate::program::{ObjId, Object, SeriesId};
 
-/// Bytes an AF_UNIX message is charged beyond its own; an estimate. Messages of 100 bytes are charged 768: a buffer of
-/// 512 for the data and its trailer, and 256 for the sk_buff. So some 277 of them are on their way at most.
-const SOCKET_OVERHEAD: u32 = 668;
-/// Linux's default send buffer, bytes.
-const SOCKET_SNDBUF: u32 = 212_992;
-/// Linux's default size of a pipe.
-const PIPE_SLOTS: u32 = 16;
+/// The one series of a file: what its samples are.
+pub(super) const SAMPLES: SeriesId = 0;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
@@ -22,6 +18,10 @@ pub(super) enum Kind {
     Timer,
     Pipe,
     Socket,
+    Stamp,
+    Tally,
+    Roster,
+    Ticket,
 }
 
 /// The objects named so far.
@@ -79,8 +79,12 @@ impl Objects {
                 Kind::Semaphore => Object::Semaphore { value: 0 },
                 Kind::Barrier => Object::Barrier { parties: self.parties.get(name).copied().unwrap_or(0) },
                 Kind::Timer => Object::Timer { per_task: false },
-                Kind::Pipe => Object::Pipe { slots: PIPE_SLOTS },
-                Kind::Socket => Object::Socket { sndbuf: SOCKET_SNDBUF, overhead: SOCKET_OVERHEAD },
+                Kind::Pipe => PIPE,
+                Kind::Stamp => Object::Stamp,
+                Kind::Tally => Object::Tally { series: SAMPLES },
+                Kind::Roster => Object::Roster,
+                Kind::Ticket => Object::Ticket,
+                Kind::Socket => SOCKET,
             });
         }
         id

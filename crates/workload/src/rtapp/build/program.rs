@@ -2,11 +2,12 @@
 
 use fairground_machine::CpuMask;
 
-use super::objects::{Kind, Objects};
+use super::objects::{Kind, Objects, SAMPLES};
 use super::{Action, Build, Event, Program, Source, Task};
 use crate::error::WorkloadError;
 use crate::json::Span;
-use crate::program::{Amount, ObjId, Op, SchedAttr};
+use crate::program::{Amount, ObjId, Op, Report, SchedAttr, Since};
+use crate::rtapp::event::SampledSince;
 use crate::rtapp::sched;
 use crate::splice::shifted;
 use crate::warning::WarningKind;
@@ -139,7 +140,11 @@ impl Build<'_> {
             Action::SockRecv { sock, bytes } => {
                 out.push(Op::SockRecv { sock: o.get(Kind::Socket, sock), bytes: *bytes }, span);
             }
+            Action::PipePoll(name) => out.push(Op::Poll(o.get(Kind::Pipe, name)), span),
+            Action::SockPoll(name) => out.push(Op::Poll(o.get(Kind::Socket, name)), span),
             Action::Yield => out.push(Op::Yield, span),
+            Action::Reap { all: true } => out.push(Op::WaitChildren, span),
+            Action::Reap { all: false } => out.push(Op::WaitChild, span),
             Action::Execve => out.push(Op::Exec, span),
             Action::Mark(mark) => out.push(Op::Mark(*mark), span),
             Action::Fork(name) => {
@@ -163,8 +168,37 @@ impl Build<'_> {
                 out.push(Op::Broadcast(cond), span);
                 out.push(Op::Unlock(mutex), span);
             }
-            _ => self.timed(source, task, event, out),
+            action => match self.measuring(action) {
+                Some(op) => out.push(op, span),
+                None => self.timed(source, task, event, out),
+            },
         }
+    }
+
+    /// Samples, and what serves them; none for other events.
+    fn measuring(&mut self, action: &Action) -> Option<Op> {
+        let o = &mut self.objects;
+        Some(match action {
+            Action::Stamp(name) => Op::Stamp(o.get(Kind::Stamp, name)),
+            Action::Sample { since, tally } => {
+                let since = match since {
+                    SampledSince::Birth => Since::Birth,
+                    SampledSince::Call => Since::Call,
+                    SampledSince::Stamp(name) => Since::Stamp(o.get(Kind::Stamp, name)),
+                };
+                let to = tally.as_ref().map_or(Report::Series(SAMPLES), |t| Report::Tally(o.get(Kind::Tally, t)));
+                Op::Sample { since, to }
+            }
+            Action::Conclude(name) => Op::Conclude(o.get(Kind::Tally, name)),
+            Action::Enlist(name) => Op::Enlist(o.get(Kind::Roster, name)),
+            Action::CallListed(name) => Op::CallListed(o.get(Kind::Roster, name)),
+            Action::AwaitListed(name) => Op::AwaitListed(o.get(Kind::Roster, name)),
+            Action::Serial { lock, hold, lines } => {
+                let ns = hold * NS_PER_US * u64::from(self.global.calibration_capacity) / 1024;
+                Op::Serial { lock: o.get(Kind::Ticket, lock), hold: Amount::fixed(ns), lines: *lines }
+            }
+            _ => return None,
+        })
     }
 
     /// The mutex and condition variable behind `suspend` and `resume` of a name.

@@ -1,0 +1,58 @@
+//! What built-ins are put together from.
+
+use std::sync::Arc;
+
+use crate::options::{OptionInfo, OptionKind, Options};
+use crate::program::*;
+
+/// Linux's default size of a pipe.
+pub(crate) const PIPE: Object = Object::Pipe { slots: 16 };
+
+/// One direction of an AF_UNIX stream with Linux's default send buffer. What a message is charged beyond its own bytes
+/// is an estimate: messages of 100 bytes are charged 768, a buffer of 512 for the data and its trailer, and 256 for the
+/// sk_buff. So some 277 of them are on their way at most.
+pub(crate) const SOCKET: Object = Object::Socket { sndbuf: 212_992, overhead: 668 };
+
+/// Resolution of gettimeofday, ns.
+pub(super) const GETTIMEOFDAY_NS: u32 = 1000;
+
+/// Where the first task comes from.
+pub(super) const START_CPU: OptionInfo = OptionInfo {
+    name: "start-cpu",
+    kind: OptionKind::Cpu,
+    default: "0",
+    meaning: "CPU the main task is launched from",
+    excludes: None,
+};
+
+/// A workload of nothing yet, that ends when all threads have.
+pub(super) fn blank(options: &Options) -> Workload {
+    Workload {
+        name: options.full_name(),
+        objects: Vec::new(),
+        object_names: Vec::new(),
+        tasks: Vec::new(),
+        groups: Vec::new(),
+        start: Vec::new(),
+        irqs: Vec::new(),
+        frequency_caps: Vec::new(),
+        duration_ns: None,
+        warmup_ns: 0,
+        score: Score::None,
+        series: Vec::new(),
+    }
+}
+
+/// An ordinary thread.
+pub(super) fn task(name: &str, footprint_kib: u32, program: Arc<[Op]>) -> TaskSpec {
+    TaskSpec {
+        name: name.into(),
+        attr: SchedAttr::default(),
+        affinity: None,
+        kthread_cpu: None,
+        group: None,
+        footprint_kib,
+        daemon: false,
+        program,
+    }
+}
