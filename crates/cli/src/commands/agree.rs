@@ -8,7 +8,7 @@ use clap::Args;
 use fairground_fair::Features;
 use fairground_lab::agree::{judge, Goal, Load, Place, Sheets};
 use fairground_lab::tables::nearest;
-use fairground_linux::agree::{preset_for, Course, Shape, COURSES, SHAPES};
+use fairground_linux::agree::{preset_of, Course, Shape, COURSES, SHAPES};
 use fairground_linux::build::{BuiltKernel, Kernels};
 use fairground_machine::Machine;
 use miette::Diagnostic;
@@ -116,7 +116,7 @@ impl Agree {
         let kernel = Kernels::user()?.find(self.name.strip_prefix("linux:").unwrap_or(&self.name))?;
         let features = match &self.preset {
             Some(spec) => Features::parse(spec)?,
-            None => preset_for(&kernel.record.release)?,
+            None => preset_of(&kernel.record)?,
         };
         for (place, load) in places.iter().flat_map(|p| loads.iter().map(move |load| (p, load))) {
             load.workload(&place.machine, 1)?;

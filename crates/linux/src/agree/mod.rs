@@ -42,7 +42,7 @@ mod watch;
 pub use case::{Case, CaseError, Replay};
 pub use courses::{Course, COURSES};
 pub use pelt::{PeltStep, PeltTally};
-pub use preset::preset_for;
+pub use preset::{preset_for, preset_of};
 pub use referee::{Disagreement, Referee};
 pub use shapes::{Shape, SHAPES};
 pub use state::{Found, Pass, Place, Placement, Refs, State, SysState};
