@@ -163,3 +163,76 @@ fn first(so_far: &'static str, rule: u32) -> &'static str {
         named => named,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use fairground_machine::{CpuMask, Machine};
+
+    use super::*;
+    use crate::{Features, Pointers};
+
+    /// CPU 1 runs task 0 and has 1, 2 and 3 waiting; the other three CPUs idle.
+    fn crowded(changes: &str) -> Shown {
+        let mut machine = Machine::symmetric(4);
+        machine.llcs = vec![CpuMask::first_n(4)];
+        let features = Features::parse(&format!("fair:debian-6.12.117{changes}")).unwrap();
+        let mut shown = Shown::new(&machine, &features, 250).unwrap();
+        shown.sys_mut().active = CpuMask::first_n(4);
+        for id in 0..4 {
+            let p = shown.task_mut(id);
+            *p = FgTask::zeroed();
+            (p.id, p.cpu, p.nr_allowed, p.weight, p.on_rq) = (id, 1, 4, 1024, 1);
+            (p.allowed, p.on_cpu) = (CpuMask::first_n(4), u8::from(id == 0));
+        }
+        let rq = shown.cpu_mut(1);
+        (rq.nr_running, rq.h_nr_running, rq.load_weight, rq.curr_is_idle) = (4, 4, 4 * 1024, 0);
+        shown.point(1, &Pointers { curr: Some(0), ..Pointers::default() });
+        shown
+    }
+
+    /// By CPU 0, a second after all tasks ran.
+    fn attempt(kind: u32, sources: Vec<Source>) -> Attempt {
+        Attempt { cpu: 0, domain: 0, kind, jiffies: 250, now: 1_000_000_000, sources }
+    }
+
+    fn queue(tasks: &[u32]) -> Vec<Source> {
+        vec![Source { cpu: 1, clock: 1_000_000_000, irq_ns: 0, tasks: tasks.to_vec() }]
+    }
+
+    fn taken(done: &Attempted) -> Vec<u32> {
+        let task = |m: &Move| if let Move::Detached { task, from: 1, to: 0 } = m { Some(*task) } else { None };
+        done.moves.iter().filter_map(task).collect()
+    }
+
+    #[test]
+    fn tasks_leave_in_the_order_of_the_queue_and_the_running_one_stays() {
+        let mut shown = crowded("");
+        let done = shown.balance(&attempt(FG_CPU_IDLE, queue(&[0, 2, 1, 3])));
+        let found = Move::Found { group: 1, src: Some(1), migration: FG_MIGRATE_TASK, imbalance: 2 };
+        assert_eq!((done.ours, done.rule, done.moves[0]), (true, "even", found));
+        assert_eq!(taken(&done), [2, 1]);
+        assert_eq!((shown.cpu_mut(0).nr_running, shown.cpu_mut(1).nr_running), (2, 2));
+    }
+
+    #[test]
+    fn a_cpu_that_runs_dry_takes_one_task_if_the_kernel_may_be_preempted() {
+        for (changes, expected) in [("", &[1][..]), ("-newidle-one", &[1, 2])] {
+            let done = crowded(changes).balance(&attempt(FG_CPU_NEWLY_IDLE, queue(&[1, 2, 3, 0])));
+            assert_eq!(taken(&done), expected, "{changes}");
+        }
+    }
+
+    #[test]
+    fn a_source_that_was_not_shown_ends_the_attempt_with_what_was_found() {
+        let done = crowded("").balance(&attempt(FG_CPU_IDLE, Vec::new()));
+        assert!(matches!(done.moves[..], [Move::Found { src: Some(1), .. }]), "{done:?}");
+    }
+
+    #[test]
+    fn a_cpu_out_of_use_balances_nothing() {
+        let mut shown = crowded("");
+        shown.sys_mut().active.clear(0);
+        let done = shown.balance(&attempt(FG_CPU_IDLE, queue(&[1])));
+        assert_eq!((done.ours, done.rule, done.moves.len()), (false, "balanced-not-ours", 0));
+    }
+}
