@@ -159,6 +159,8 @@ FG_FEATURE(MISFIT_CORE, "misfit-core", "", "-", "-", 1,
 	   "only a CPU whose siblings idle pulls misfit tasks (6.1 and 6.12 stable)")
 FG_FEATURE(NEWIDLE_COST, "newidle-cost", "", "-", "v5.16", 1,
 	   "newly idle balancing needs as much idle time as it has cost lately, not always 0.5 ms")
+FG_FEATURE(NEWIDLE_ONE, "newidle-one", "", "-", "v5.4", 1,
+	   "newly idle balancing takes one task at most, as kernels do that are built to be preempted")
 FG_FEATURE(NEWIDLE_STATS, "newidle-stats", "", "-", "<=v5.11", 1,
 	   "newly idle balancing brings the idle CPUs it looks at up to date; later only a round over all of them does")
 FG_FEATURE(NEWIDLE_PENDING, "newidle-pending", "", "-", "v5.15", 1,

@@ -66,7 +66,7 @@ u32 fg_detach_more(const struct fg_sys *sys, struct fg_balance *b)
 	if (b->imbalance <= 0)
 		return 0;
 	/* A preemptible kernel is in a hurry here. */
-	if (b->kind == FG_CPU_NEWLY_IDLE && b->batch)
+	if (b->kind == FG_CPU_NEWLY_IDLE && b->batch && feat(sys, FG_NEWIDLE_ONE))
 		return 0;
 	/* Who idles does not take the last one: the source would take it back. */
 	if (b->kind != FG_CPU_NOT_IDLE && cpu_rq(sys, (u32)b->src_cpu)->nr_running <= 1)

@@ -108,7 +108,7 @@ referee() {
 	say "the referee"
 	fairground kernel build "$tree612" --name base
 	for name in v6.1 base; do
-		fairground kernel agree $name --pelt --picks
+		fairground kernel agree $name --pelt --picks --balance
 		fairground kernel agree $name --free
 	done
 	FAIRGROUND_TREE_6_1=$tree61 FAIRGROUND_TREE_6_12=$tree612 cargo test --release --quiet -p fairground-linux --tests

@@ -30,9 +30,12 @@ TEST(the_least_recent_go_first_and_the_last_stays)
 	CHECK_EQ(r.moved, 2);
 	CHECK_EQ(r.id[0], 1);
 	CHECK_EQ(r.id[1], 2);
-	/* newly idle takes one */
+	/* newly idle takes one, where the kernel may be preempted */
 	one_busy(612, 4);
 	CHECK_EQ(lb_attempt(0, 1, FG_CPU_NEWLY_IDLE).moved, 1);
+	one_busy(612, 4);
+	sys.feat.value[FG_NEWIDLE_ONE] = 0;
+	CHECK_EQ(lb_attempt(0, 1, FG_CPU_NEWLY_IDLE).moved, 2);
 }
 
 TEST(who_idles_leaves_the_source_a_task)

@@ -10,6 +10,7 @@ static const struct {
 	u8 id;
 	u8 value;
 } lb_changes[] = {
+	{ 504, FG_NEWIDLE_ONE, 1 },
 	{ 505, FG_LB_P01, 1 },
 	{ 505, FG_LB_P02, 1 },
 	{ 505, FG_LB_P03, 1 },

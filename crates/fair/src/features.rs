@@ -146,16 +146,29 @@ impl Features {
     /// that exclude or miss each other, and features that this version cannot honour.
     pub fn parse(text: &str) -> Result<Features, FairError> {
         let body = text.strip_prefix("fair:").unwrap_or(text);
-        let (mut features, mut rest) = Self::start(body).ok_or_else(|| {
+        let (mut features, rest) = Self::start(body).ok_or_else(|| {
             let given = body.split('+').next().unwrap_or(body);
             unknown_preset(given, text)
         })?;
+        features.changes(rest, text)?;
+        Ok(features)
+    }
+
+    /// The same with further changes, written as in a name: `+feature`, `-feature`, `+feature=value`.
+    ///
+    /// # Errors
+    /// As [`Self::parse`].
+    pub fn and(mut self, changes: &str) -> Result<Features, FairError> {
+        self.changes(changes, changes)?;
+        Ok(self)
+    }
+
+    fn changes(&mut self, mut rest: &str, text: &str) -> Result<(), FairError> {
         let mut seen = Vec::new();
         while !rest.is_empty() {
-            rest = features.change(rest, text, &mut seen)?;
+            rest = self.change(rest, text, &mut seen)?;
         }
-        features.check()?;
-        Ok(features)
+        self.check()
     }
 
     /// The preset that `body` begins with, or the nearest to the release that it begins with, and the rest.

@@ -41,6 +41,7 @@ mod shown;
 mod storage;
 mod timeline;
 mod topology;
+mod trial;
 mod why;
 mod world;
 
@@ -53,4 +54,5 @@ pub use rq::VruntimeQueue;
 pub use sched::Fair;
 pub use shown::{note_words, pelt_averages, pelt_update, rule_name, rules, Placing, Pointers, Ring, Shown};
 pub use topology::{CpuMasks, Options, Topology};
+pub use trial::{Attempt, Attempted, Move, Source};
 pub use why::{note_text, reasons};

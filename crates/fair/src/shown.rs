@@ -18,7 +18,7 @@ use crate::{why, FairError, Features};
 /// Pointers in the structs are this object's: they are written by [`Self::new`] and [`Self::point`] alone.
 pub struct Shown {
     topology: Topology,
-    world: World,
+    pub(crate) world: World,
 }
 
 /// What the pointers of a CPU point at.

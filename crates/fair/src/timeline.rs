@@ -122,6 +122,7 @@ pub const TIMELINES: &[(&str, &str)] = &[
     ("asym-cap-full",     "v5.14=1"),
     ("cap-greater",       "v5.14=1"),
     ("newidle-cost",      "v5.16=1"),
+    ("newidle-one",       "v5.4=1"),
     ("newidle-stats",     "v5.4=1 v5.12=0"),
     ("reduced-cap",       "v6.0=1"),
     ("swb-nr",            "v6.0=1"),

@@ -146,7 +146,8 @@ fn member(of: &str, text: &str) -> Result<Member, String> {
     if let Some((result, rest)) = text.split_once("(*") {
         let (name, params) = rest.split_once(")(").ok_or_else(bad)?;
         let params = params.strip_suffix(')').ok_or_else(bad)?;
-        let params: Option<Vec<String>> = params.split(',').map(|p| declaration(p).map(|(ty, _)| ty)).collect();
+        let params = params.split(',').filter(|p| *p != "void");
+        let params: Option<Vec<String>> = params.map(|p| declaration(p).map(|(ty, _)| ty)).collect();
         let result = match result.trim() {
             "void" => String::new(),
             ty => format!(" -> {}", rust_type(ty).ok_or_else(bad)?),

@@ -264,10 +264,11 @@ static void ipi(s32 cpu, u32 kind)
 /* Balancing: the first of this queue goes to a CPU without any. */
 static void softirq(s32 cpu)
 {
+	struct ks_balance pass = { .cpu = cpu, .kind = FG_CPU_IDLE, .ours = 1 };
 	s32 task, to;
 
 	if (host->balancing)
-		host->balancing(host->self, cpu, FG_LEVEL_MC, 1);
+		host->balancing(host->self, &pass);
 	if (nr[cpu] && !limited[tasks[queue[cpu][0]].group]) {
 		task = queue[cpu][0];
 		to = idle_cpu(&tasks[task]);
@@ -280,7 +281,7 @@ static void softirq(s32 cpu)
 		}
 	}
 	if (host->balanced)
-		host->balanced(host->self, cpu, FG_LEVEL_MC, 1, 0);
+		host->balanced(host->self, &pass);
 }
 
 /* A limited group runs every other millisecond. */
@@ -407,6 +408,16 @@ static u32 read_queue(s32 cpu, s32 *to, u32 max)
 	return (u32)nr[cpu];
 }
 
+static u64 read_clock(void)
+{
+	return host->clock(host->self, 0);
+}
+
+static u64 read_irq_time(s32 cpu)
+{
+	return host->irq_time(host->self, cpu);
+}
+
 #ifndef FAKE_ABI
 #define FAKE_ABI KS_ABI
 #endif
@@ -424,6 +435,7 @@ static u32 read_queue(s32 cpu, s32 *to, u32 max)
 static const struct ks_read reader = {
 	.size = sizeof(struct ks_read), .refs = read_refs, .sys = read_sys, .place = read_place, .root = read_root,
 	.llc = read_llc, .domain = read_domain, .groups = read_groups, .queue = read_queue,
+	.movable = read_queue, .clock = read_clock, .irq_time = read_irq_time,
 	.unobserved = "fg_cpu.queued fg_cpu.pd", .sizeof_cpu = FAKE_CPU_SIZE, .sizeof_task = sizeof(struct fg_task),
 	.sizeof_group = sizeof(struct fg_group), .sizeof_domain = sizeof(struct fg_domain),
 	.sizeof_llc = sizeof(struct fg_llc), .sizeof_root = sizeof(struct fg_root), .sizeof_avg = sizeof(struct fg_avg),

@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use fairground_linux::abi::KsPlacement;
+use fairground_linux::abi::{KsBalance, KsPlacement};
 use fairground_linux::{die, Interests, Kernel, Linux, LinuxError, Reader, Watch};
 use fairground_machine::{Cluster, CpuId, CpuMask, Machine};
 use fairground_sim::testing::{machine, spec, with_costs, workload};
@@ -377,7 +377,7 @@ impl Watch for Watcher {
     fn picked(&mut self, _: &Reader, _: CpuId, _: Option<TaskId>) {
         self.0.borrow_mut().picked += 1;
     }
-    fn balanced(&mut self, _: &Reader, _: CpuId, _: u32, _: u32, _: u32) {
+    fn balanced(&mut self, _: &Reader, _: &KsBalance) {
         self.0.borrow_mut().balanced += 1;
     }
     fn rules(&self) -> Vec<(&'static str, &'static str)> {

@@ -8,7 +8,7 @@ use clap::Args;
 use fairground_fair::Features;
 use fairground_lab::agree::{judge, Goal, Load, Place, Sheets};
 use fairground_lab::tables::nearest;
-use fairground_linux::agree::{preset_for, Course, Shape, COURSES, SHAPES};
+use fairground_linux::agree::{preset_of, Course, Shape, COURSES, SHAPES};
 use fairground_linux::build::{BuiltKernel, Kernels};
 use fairground_machine::Machine;
 use miette::Diagnostic;
@@ -60,6 +60,9 @@ pub struct Agree {
     /// Repeat every step of PELT, too
     #[arg(long)]
     pelt: bool,
+    /// Judge passes of load balancing, too
+    #[arg(long)]
+    balance: bool,
     /// Write the first disagreements there, a file each, to be replayed by a test
     #[arg(long, value_name = "DIR")]
     cases: Option<PathBuf>,
@@ -67,7 +70,7 @@ pub struct Agree {
     #[arg(long, value_enum, default_value_t)]
     format: ListFormat,
     /// Instead, let both run on their own with the same seeds: rule shares, migrations, latency, where they part
-    #[arg(long, conflicts_with_all = ["shape", "decisions", "seed", "picks", "pelt", "cases"])]
+    #[arg(long, conflicts_with_all = ["shape", "decisions", "seed", "picks", "pelt", "balance", "cases"])]
     free: bool,
     /// With --free: runs of each, seeds 1 to N
     #[arg(long, value_name = "N", default_value = "4", requires = "free", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
@@ -113,7 +116,7 @@ impl Agree {
         let kernel = Kernels::user()?.find(self.name.strip_prefix("linux:").unwrap_or(&self.name))?;
         let features = match &self.preset {
             Some(spec) => Features::parse(spec)?,
-            None => preset_for(&kernel.record.release)?,
+            None => preset_of(&kernel.record)?,
         };
         for (place, load) in places.iter().flat_map(|p| loads.iter().map(move |load| (p, load))) {
             load.workload(&place.machine, 1)?;
@@ -137,6 +140,7 @@ impl Agree {
             seed: self.seed,
             picks: self.picks,
             pelt: self.pelt,
+            balance: self.balance,
         })
     }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use fairground_lab::free::{self, Agreement, Divergence};
-use fairground_linux::agree::preset_for;
+use fairground_linux::agree::preset_of;
 use fairground_linux::build::Kernels;
 use serde_json::{json, Value};
 
@@ -54,7 +54,7 @@ impl Free {
         let kernel = Kernels::user()?.find(&self.name)?;
         let ours = match &self.preset {
             Some(preset) => preset.clone(),
-            None => preset_for(&kernel.record.release)?.to_string(),
+            None => preset_of(&kernel.record)?.to_string(),
         };
         let scheds = [format!("linux:{}", self.name), ours];
         let seeds: Vec<u64> = (1..=self.seeds).collect();

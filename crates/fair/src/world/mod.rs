@@ -105,6 +105,11 @@ impl World {
         Some(&mut self.groups[at])
     }
 
+    /// The lowest CPU of the group that a look for imbalance found.
+    pub fn busiest_group(&self, b: &FgBalance) -> Option<CpuId> {
+        self.groups[self.groups.index_of(b.busiest)?].span.first()
+    }
+
     /// Sets what a CPU points at. The tasks exist.
     pub fn point(&mut self, cpu: usize, to: &Pointers) {
         let [curr, next, last, skip] = [to.curr, to.next, to.last, to.skip].map(|task| self.task_ptr(task));

@@ -43,6 +43,8 @@ pub struct Goal {
     pub picks: bool,
     /// And steps of PELT.
     pub pelt: bool,
+    /// And passes of load balancing.
+    pub balance: bool,
 }
 
 /// A machine, with the name by which it was asked for.
@@ -154,7 +156,8 @@ fn run(goal: &Goal, place: &Place, load: &Load, share: u64, seed: u64, workers: 
         config: Config { hz: goal.hz, ..Config::default() },
         workers: Workers::default(),
     };
-    let order = Order::Agree { preset: goal.preset.clone(), picks: goal.picks, pelt: goal.pelt };
+    let Goal { picks, pelt, balance, .. } = *goal;
+    let order = Order::Agree { preset: goal.preset.clone(), picks, pelt, balance };
     workers.agree(&setup, &goal.kernel, seed, order)
 }
 

@@ -54,6 +54,8 @@ pub enum Order {
         picks: bool,
         /// And its steps of PELT.
         pelt: bool,
+        /// And its passes of load balancing.
+        balance: bool,
     },
 }
 

@@ -170,8 +170,8 @@ fn work(job: &Job, place: &'static Place, make: &Make) -> Reply {
             Order::Run(_) => Ok(run(job, place, &setup, made()?)),
             Order::Placements => Ok(placements(&setup, made()?, job.config.seed)),
             Order::Measure { timed, why } => Ok(measure(&setup, made()?, *timed, *why)),
-            Order::Agree { preset, picks, pelt } => {
-                let asked = Asked { picks: *picks, pelt: *pelt };
+            Order::Agree { preset, picks, pelt, balance } => {
+                let asked = Asked { picks: *picks, pelt: *pelt, balance: *balance };
                 let (sched, found) = within_boot(place, || agree::watched(job, &machine, preset, asked))?;
                 Ok(agree::judge(setup.engine(Box::new(Around::new(sched, place)), job.config.seed), &found))
             }

@@ -13,7 +13,7 @@
 
 #include "fg.h"
 
-#define KS_ABI 2
+#define KS_ABI 3
 #define KS_NONE (-1)
 
 /* A mask of CPUs. */
@@ -74,6 +74,24 @@ struct ks_placement {
 #define KS_FAULT_STUB 3		/* a function that the host does not provide was called */
 #define KS_FAULT_HOST 4		/* the shim found a state it cannot serve */
 
+/* An attempt to balance a domain (load_balance, sched_balance_rq). */
+struct ks_balance {
+	s32 cpu;		/* for whom */
+	u32 domain;		/* which of its domains, counted from the lowest */
+	u32 kind;		/* FG_CPU_* */
+	u32 ours;		/* afterwards: 0 if it was found that another CPU balances this domain */
+	u32 moved;		/* afterwards: tasks */
+};
+
+/* What a look for imbalance found: a group that has too much. */
+struct ks_found {
+	s32 group;		/* its first CPU */
+	s32 src;		/* the CPU whose queue is to give, KS_NONE: none can */
+	u32 migration;		/* FG_MIGRATE_* */
+	u32 pad;
+	s64 imbalance;		/* to be moved, counted as migration says */
+};
+
 struct ks_pelt;
 
 struct ks_host {
@@ -112,9 +130,12 @@ struct ks_host {
 	void (*picked)(void *self, s32 cpu, s32 task);
 	/* A PELT update, with the state before and after it. */
 	void (*pelt)(void *self, const struct ks_pelt *update);
-	/* A pass of load balancing over one domain begins / has moved so many tasks. */
-	void (*balancing)(void *self, s32 cpu, u32 level, u32 kind);
-	void (*balanced)(void *self, s32 cpu, u32 level, u32 kind, u32 moved);
+	/* A domain is about to be balanced. */
+	void (*balancing)(void *self, const struct ks_balance *pass);
+	/* Of the pass that is going on, each in its turn: a group was found, and a task left from for to. */
+	void (*found)(void *self, const struct ks_found *found);
+	void (*detached)(void *self, s32 task, s32 from, s32 to);
+	void (*balanced)(void *self, const struct ks_balance *pass);
 };
 
 /* ---- what the host says of the machine ------------------------------------------------------------------------- */
@@ -260,6 +281,14 @@ struct ks_read {
 	 * KS_NONE stands for a task group. Returns how many there are, and writes max at most.
 	 */
 	u32 (*queue)(s32 cpu, s32 *to, u32 max);
+	/*
+	 * Numbers of the fair tasks of cpu, the current one among them, in the order in which balancing looks at them;
+	 * KS_NONE stands for one of a task group or of the kernel's own. Returns how many there are, and writes max at most.
+	 */
+	u32 (*movable)(s32 cpu, s32 *to, u32 max);
+	/* ns: what the call that is going on would bring the clock of any CPU to now; interrupt time of a CPU so far. */
+	u64 (*clock)(void);
+	u64 (*irq_time)(s32 cpu);
 	/* Members that this tree does not keep, e.g. "fg_cpu.wake_avg_idle", separated by spaces. */
 	const char *unobserved;
 	/* Of the policy's structs as this library fills them: a header of another day has others. */

@@ -202,11 +202,11 @@ static void host_fault(void *self, u32 kind, const char *what)
 	exit(2);
 }
 
-static void host_balanced(void *self, s32 cpu, u32 level, u32 kind, u32 moved)
+static void host_balanced(void *self, const struct ks_balance *pass)
 {
 	balances++;
-	moved_by_balance += moved;
-	mix((u64)cpu, level * 16 + kind);
+	moved_by_balance += pass->moved;
+	mix((u64)pass->cpu, pass->domain * 16 + pass->kind);
 }
 
 static const struct ks_host host = {

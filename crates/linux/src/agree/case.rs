@@ -4,12 +4,13 @@
 use std::sync::Arc;
 
 use fairground_fair::ffi::*;
-use fairground_fair::{note_words, rule_name, FairError, Features, Placing, Pointers, Shown};
+use fairground_fair::{note_words, rule_name, Attempt, FairError, Features, Placing, Pointers, Shown, Source};
 use fairground_machine::{CpuId, Machine, MachineError};
 use miette::Diagnostic;
 use serde_json::{json, Map, Value};
 use thiserror::Error;
 
+use super::balance;
 use super::fields;
 use super::tally::Kind;
 
@@ -20,6 +21,8 @@ pub enum Question {
     Place(Placing),
     /// Who of the queued tasks and the current one runs next on a CPU. Queued ones in the kernel's order.
     Pick(CpuId, Vec<u32>),
+    /// What is moved.
+    Balance(Attempt),
 }
 
 /// A state that was shown, what was asked, and what the kernel answered.
@@ -50,10 +53,10 @@ pub enum CaseError {
 /// What came of showing a case to the policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replay {
-    /// The kernel's choice: a CPU, or for a pick a task; -1: nobody.
-    pub kernel: i64,
+    /// The kernel's choice: a CPU, for a pick a task, -1: nobody; of a pass over a domain what it did, in words.
+    pub kernel: Value,
     /// Ours.
-    pub ours: i64,
+    pub ours: Value,
     /// By this rule.
     pub rule: String,
     /// What the policy looked at.
@@ -62,7 +65,8 @@ pub struct Replay {
 
 impl Case {
     /// Writes down what `shown` has been shown. `tasks`: those that matter.
-    pub fn new(of: &About<'_>, shown: &mut Shown, question: &Question, kernel: i64) -> Case {
+    pub fn new(of: &About<'_>, shown: &mut Shown, question: &Question, kernel: Value) -> Case {
+        let state = state(shown, question);
         let answer = answer(shown, question);
         let mut value = json!({
             "about": of.about,
@@ -72,7 +76,6 @@ impl Case {
             "preset": of.features.to_string(),
             "hz": shown.sys_mut().hz,
         });
-        let state = state(shown, question);
         if let Some(map) = value.as_object_mut() {
             map.insert(question.word().into(), question.json());
             map.extend(state);
@@ -105,8 +108,11 @@ impl Case {
         let mut shown = Shown::new(&machine, &features, hz)?;
         load(&mut shown, &self.value)?;
         let question = Question::from_json(&self.value, &shown)?;
+        if let Question::Balance(attempt) = &question {
+            load_domains(&mut shown, attempt, &self.value)?;
+        }
         let answer = answer(&mut shown, &question);
-        let kernel = number(&self.value, "kernel")?;
+        let kernel = self.value.get("kernel").cloned().ok_or_else(|| form("expected the answer `kernel`"))?;
         Ok(Replay { kernel, ours: answer.chosen, rule: answer.rule, why: answer.why })
     }
 }
@@ -124,7 +130,7 @@ pub struct About<'a> {
 }
 
 struct Answer {
-    chosen: i64,
+    chosen: Value,
     rule: String,
     why: Vec<String>,
 }
@@ -133,13 +139,17 @@ fn answer(shown: &mut Shown, question: &Question) -> Answer {
     match question {
         Question::Pick(cpu, queued) => {
             let chosen = shown.pick(*cpu, queued).map_or(-1, i64::from);
-            Answer { chosen, rule: "pick".into(), why: Vec::new() }
+            Answer { chosen: chosen.into(), rule: "pick".into(), why: Vec::new() }
+        }
+        Question::Balance(attempt) => {
+            let (outcome, rule) = balance::attempted(shown, attempt);
+            Answer { chosen: outcome.words().into(), rule, why: Vec::new() }
         }
         Question::Place(placing) => {
             let mut why = Box::new(FgWhy::zeroed());
             let verdict = shown.select(placing, Some(&mut why));
             let notes = why.note.iter().take(why.nr as usize).map(note_words).collect();
-            Answer { chosen: i64::from(verdict.cpu), rule: rule_name(verdict.rule).into(), why: notes }
+            Answer { chosen: verdict.cpu.into(), rule: rule_name(verdict.rule).into(), why: notes }
         }
     }
 }
@@ -173,6 +183,13 @@ fn state(shown: &mut Shown, question: &Question) -> Map<String, Value> {
     all.insert("tasks".into(), Value::Array(tasks));
     all.insert("llcs".into(), Value::Object(llcs));
     all.insert("groups".into(), groups(shown));
+    if let Question::Balance(attempt) = question {
+        let nr_domains = shown.nr_domains(attempt.cpu);
+        let domain = |n| Value::Object(fields::write(shown.domain_mut(attempt.cpu, n)));
+        let domains = (0..nr_domains).map(domain).collect();
+        all.insert("domains".into(), Value::Array(domains));
+        all.insert("root".into(), Value::Object(fields::write(shown.root_mut(attempt.cpu))));
+    }
     all
 }
 
@@ -229,6 +246,18 @@ fn load_group(shown: &mut Shown, from: &Value) -> Result<(), CaseError> {
     read("group", shown.group_mut(cpu, domain, g).ok_or_else(missing)?, &from["state"])
 }
 
+/// The domains of the CPU that balances, and what it shares with its partition.
+fn load_domains(shown: &mut Shown, attempt: &Attempt, from: &Value) -> Result<(), CaseError> {
+    let (domains, nr) = (list(from, "domains")?, shown.nr_domains(attempt.cpu));
+    if domains.len() != nr {
+        return Err(form(format!("cpu{} has {nr} domains, the state {}", attempt.cpu, domains.len())));
+    }
+    for (n, state) in domains.iter().enumerate() {
+        read("domain", shown.domain_mut(attempt.cpu, n), state)?;
+    }
+    read("root", shown.root_mut(attempt.cpu), &from["root"])
+}
+
 fn pointers(from: &Value) -> Result<Pointers, CaseError> {
     let task = |name: &str| from.get(name).map(task_id).transpose();
     Ok(Pointers { curr: task("curr")?, next: task("next")?, last: task("last")?, skip: task("skip")? })
@@ -239,6 +268,7 @@ impl Question {
         match self {
             Question::Place(_) => "placing",
             Question::Pick(..) => "picking",
+            Question::Balance(_) => "balancing",
         }
     }
 
@@ -246,6 +276,7 @@ impl Question {
         match self {
             Question::Place(p) => std::iter::once(p.task).chain(p.current).collect(),
             Question::Pick(_, queued) => queued.clone(),
+            Question::Balance(attempt) => attempt.sources.iter().flat_map(|s| s.tasks.clone()).collect(),
         }
     }
 
@@ -255,6 +286,7 @@ impl Question {
                 "task": p.task, "current": p.current, "now": p.now, "this_cpu": p.this_cpu, "flags": p.flags
             }),
             Question::Pick(cpu, queued) => json!({ "cpu": cpu, "queued": queued }),
+            Question::Balance(attempt) => attempt_json(attempt),
         }
     }
 
@@ -263,16 +295,43 @@ impl Question {
             let queued = list(pick, "queued")?.iter().map(task_id).collect::<Result<_, _>>()?;
             return Ok(Question::Pick(cpu_of(shown, pick, "cpu")?, queued));
         }
+        if let Some(pass) = case.get("balancing") {
+            return Ok(Question::Balance(attempt_from(pass, shown)?));
+        }
         let from = &case["placing"];
         let flags = u32::try_from(number(from, "flags")?).map_err(|_| form("flags are too large"))?;
         Ok(Question::Place(Placing {
             task: task_id(&from["task"])?,
             current: Some(&from["current"]).filter(|c| !c.is_null()).map(task_id).transpose()?,
-            now: from["now"].as_u64().ok_or_else(|| form("expected the number `now`"))?,
+            now: ns(from, "now")?,
             this_cpu: cpu_of(shown, from, "this_cpu")?,
             flags,
         }))
     }
+}
+
+fn attempt_json(attempt: &Attempt) -> Value {
+    let source = |s: &Source| json!({ "cpu": s.cpu, "clock": s.clock, "irq_ns": s.irq_ns, "tasks": s.tasks });
+    let sources: Vec<Value> = attempt.sources.iter().map(source).collect();
+    let Attempt { cpu, domain, kind, jiffies, now, .. } = attempt;
+    json!({ "cpu": cpu, "domain": domain, "kind": kind, "jiffies": jiffies, "now": now, "sources": sources })
+}
+
+fn attempt_from(from: &Value, shown: &Shown) -> Result<Attempt, CaseError> {
+    let cpu = cpu_of(shown, from, "cpu")?;
+    let domain = usize::try_from(number(from, "domain")?).ok().filter(|n| *n < shown.nr_domains(cpu));
+    let source = |s: &Value| -> Result<Source, CaseError> {
+        let tasks = list(s, "tasks")?.iter().map(task_id).collect::<Result<_, _>>()?;
+        Ok(Source { cpu: cpu_of(shown, s, "cpu")?, clock: ns(s, "clock")?, irq_ns: ns(s, "irq_ns")?, tasks })
+    };
+    Ok(Attempt {
+        cpu,
+        domain: domain.ok_or_else(|| form(format!("cpu{cpu} has no such domain")))?,
+        kind: u32::try_from(number(from, "kind")?).map_err(|_| form("kind is too large"))?,
+        jiffies: ns(from, "jiffies")?,
+        now: ns(from, "now")?,
+        sources: list(from, "sources")?.iter().map(source).collect::<Result<_, _>>()?,
+    })
 }
 
 /// More tasks than a recorded state has.
@@ -304,6 +363,10 @@ fn list<'a>(from: &'a Value, key: &str) -> Result<&'a [Value], CaseError> {
 
 fn number(from: &Value, key: &str) -> Result<i64, CaseError> {
     from.get(key).and_then(Value::as_i64).ok_or_else(|| form(format!("expected the number `{key}`")))
+}
+
+fn ns(from: &Value, key: &str) -> Result<u64, CaseError> {
+    from.get(key).and_then(Value::as_u64).ok_or_else(|| form(format!("expected the number `{key}`")))
 }
 
 fn text<'a>(from: &'a Value, key: &str) -> Result<&'a str, CaseError> {

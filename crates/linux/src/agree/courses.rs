@@ -65,6 +65,21 @@ pub const COURSES: &[Course] = &[
         source: Source::PerCpu(include_str!("../../referee/crowd.json")),
     },
     Course {
+        name: "pinned",
+        title: "queues of which only a part may leave, for anywhere or for a neighbour",
+        source: Source::PerCpu(include_str!("../../referee/pinned.json")),
+    },
+    Course {
+        name: "hackbench",
+        title: "hackbench, a group of 40 processes to each 8 CPUs",
+        source: Source::Builtin(|machine| format!("hackbench:groups={},loops=1000000", parts(machine))),
+    },
+    Course {
+        name: "shell8",
+        title: "Unixbench shell8, eight scripts to each 8 CPUs",
+        source: Source::Builtin(|machine| format!("shell8:copies={}", parts(machine))),
+    },
+    Course {
         name: "kthreads",
         title: "requests that kernel threads of the same CPU answer",
         source: Source::File(include_str!("../../referee/kthreads.json")),
@@ -92,8 +107,7 @@ impl Course {
             Source::PerCpu(text) => file(text)?,
         };
         if let Source::PerCpu(_) = self.source {
-            let times = (machine.nr_cpus() as u32 / WRITTEN_FOR_CPUS).max(1);
-            workload.start.iter_mut().for_each(|start| start.count *= times);
+            workload.start.iter_mut().for_each(|start| start.count *= parts(machine));
         }
         workload.duration_ns = Some(duration_ns);
         workload.warmup_ns = workload.warmup_ns.min(duration_ns);
@@ -103,6 +117,11 @@ impl Course {
 
 /// CPUs for which the files are written.
 const WRITTEN_FOR_CPUS: u32 = 8;
+
+/// How many machines of that size this one is.
+fn parts(machine: &Machine) -> u32 {
+    (machine.nr_cpus() as u32 / WRITTEN_FOR_CPUS).max(1)
+}
 
 /// Three tasks a CPU, of periods that drift against each other; `percent` of what all CPUs can do.
 fn periodic(machine: &Machine, percent: u64) -> String {

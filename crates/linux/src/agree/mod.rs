@@ -5,6 +5,7 @@
 //! placing(P) -> the state is read into Shown -> our verdict
 //! placed(P)  -> the kernel's choice           -> agree, or a Disagreement with both states and both reasons
 //! picking, picked: the same for the choice of the next task of a run queue
+//! balancing .. balanced: a pass over a domain, what it finds, moves and leaves behind
 //! pelt: each step of each signal, our arithmetic on the same numbers
 //! ```
 //!
@@ -13,6 +14,7 @@
 //! | `state` | [`State`]: what can be asked of a kernel; who decides on what |
 //! | `show` | the state into the policy's structs |
 //! | `referee` | [`Referee`]: who is asked at each decision, and what becomes of the answer |
+//! | `balance` | passes of load balancing, both sides |
 //! | `tally` | [`Tally`]: agreement by kind and rule row |
 //! | `case` | [`Case`]: a disagreement as a file that a test replays |
 //! | `fields` | the policy's structs as JSON and back |
@@ -23,6 +25,7 @@
 //! | `shapes` | [`SHAPES`]: the machines on which kernels are refereed |
 //! | `courses` | [`COURSES`]: the workloads under which they are |
 
+mod balance;
 mod case;
 mod courses;
 mod fields;
@@ -39,10 +42,10 @@ mod watch;
 pub use case::{Case, CaseError, Replay};
 pub use courses::{Course, COURSES};
 pub use pelt::{PeltStep, PeltTally};
-pub use preset::preset_for;
+pub use preset::{preset_for, preset_of};
 pub use referee::{Disagreement, Referee};
 pub use shapes::{Shape, SHAPES};
-pub use state::{Place, Placement, Refs, State, SysState};
+pub use state::{Found, Pass, Place, Placement, Refs, State, SysState};
 pub use tally::{Kind, Tally};
 pub use topology::compare as compare_topology;
 pub use watch::{Agreement, Asked, KernelState, Watcher};

@@ -2,6 +2,8 @@
 
 use fairground_fair::{FairError, Features, PRESETS};
 
+use crate::build::Record;
+
 /// The preset of a kernel that calls itself `release`, e.g. `6.12.117`: that of its stable tree if there is one, else
 /// the nearest. [`Features::notes`] of the result say what is known to differ.
 ///
@@ -13,6 +15,18 @@ pub fn preset_for(release: &str) -> Result<Features, FairError> {
     match PRESETS.iter().find(|p| p.name == stable) {
         Some(preset) => Features::preset(preset.name),
         None => Features::parse(&format!("v{}", version.trim_end_matches('.'))),
+    }
+}
+
+/// The preset of a built kernel: that of its release, and whether it is built to be preempted.
+///
+/// # Errors
+/// As [`preset_for`].
+pub fn preset_of(record: &Record) -> Result<Features, FairError> {
+    let preset = preset_for(&record.release)?;
+    match record.options.contains_key("CONFIG_PREEMPTION") {
+        true => Ok(preset),
+        false => preset.and("-newidle-one"),
     }
 }
 

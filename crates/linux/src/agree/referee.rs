@@ -8,9 +8,10 @@ use fairground_machine::{CpuId, Machine};
 use fairground_sim::Reason;
 use serde_json::{json, Value};
 
+use super::balance::{Judged, Passes};
 use super::case::{About, Case, Question};
 use super::show::Shower;
-use super::state::{Placement, State};
+use super::state::{Found, Pass, Placement, State};
 use super::tally::{Kind, Tally};
 
 /// Disagreements kept of one kind and rule, and of all.
@@ -42,6 +43,7 @@ pub struct Referee {
     noted: Option<(u32, Box<FgWhy>)>,
     /// What is being decided, and our verdict.
     pending: Option<Pending>,
+    passes: Passes,
     tally: Tally,
     disagreements: Vec<Disagreement>,
 }
@@ -51,6 +53,14 @@ struct Pending {
     question: Question,
     ours: i64,
     rule: &'static str,
+}
+
+/// Both answers to a question.
+struct Sides {
+    kind: Kind,
+    rule: String,
+    kernel: Value,
+    ours: Value,
 }
 
 impl Referee {
@@ -69,8 +79,8 @@ impl Referee {
         let shower = Shower::new(&mut shown);
         let observable = !needs(&features).iter().any(|need| unobserved.iter().any(|u| u == need));
         let (tally, disagreements) = (Tally::default(), Vec::new());
-        let (noted, pending) = (None, None);
-        Ok(Referee { machine, features, shown, shower, observable, noted, pending, tally, disagreements })
+        let (noted, pending, passes) = (None, None, Passes::default());
+        Ok(Referee { machine, features, shown, shower, observable, noted, pending, passes, tally, disagreements })
     }
 
     /// The reasons of placements are wanted, see [`Self::reasons`].
@@ -89,11 +99,11 @@ impl Referee {
         let kind_flag = match p.kind {
             Kind::Fork => FG_WF_FORK,
             Kind::Exec => FG_WF_EXEC,
-            Kind::Wake | Kind::Pick => FG_WF_TTWU,
+            _ => FG_WF_TTWU,
         };
         match p.kind {
             Kind::Fork | Kind::Exec => self.shower.groups(kernel, &mut self.shown),
-            Kind::Wake | Kind::Pick => self.shower.domains(kernel, &mut self.shown, p.this_cpu),
+            _ => self.shower.domains(kernel, &mut self.shown, p.this_cpu),
         }
         for task in std::iter::once(p.task).chain(p.current) {
             self.shower.task(kernel, &mut self.shown, task);
@@ -144,20 +154,56 @@ impl Referee {
         if agree {
             return Some(pending.rule);
         }
-        self.keep(&pending, kernel);
+        let (kind, rule) = (pending.kind, pending.rule.to_string());
+        self.keep(Sides { kind, rule, kernel: kernel.into(), ours: pending.ours.into() }, &pending.question);
         None
     }
 
-    /// The structs still hold what was shown.
-    fn keep(&mut self, pending: &Pending, kernel: i64) {
-        let alike = self.disagreements.iter().filter(|d| d.kind == pending.kind && d.rule == pending.rule);
-        if self.disagreements.len() >= KEPT || alike.count() >= KEPT_OF_RULE {
+    /// A pass over a domain begins.
+    pub fn balancing(&mut self, kernel: &dyn State, pass: &Pass) {
+        self.passes.begin(kernel, pass, &mut self.shower, &mut self.shown);
+    }
+
+    /// Its look found something; nothing has moved yet.
+    pub fn found(&mut self, kernel: &dyn State, found: &Found) {
+        self.passes.found(kernel, found, &mut self.shower, &mut self.shown);
+    }
+
+    /// A task leaves for another CPU.
+    pub fn detached(&mut self, task: u32, from: CpuId, to: CpuId) {
+        self.passes.detached(task, from, to);
+    }
+
+    /// The pass is over. `is_ours`: it was this CPU's turn.
+    pub fn balanced(&mut self, kernel: &dyn State, is_ours: bool) {
+        let Some(judged) = self.passes.end(kernel, is_ours, &self.shower, &mut self.shown) else { return };
+        if judged.has_groups {
+            return self.tally.count(Kind::Balance, "task groups", false, false);
+        }
+        let Judged { attempt, rule, kernel, ours, before, .. } = judged;
+        let agree = kernel == ours;
+        self.tally.count(Kind::Balance, &rule, agree, self.observable);
+        if !agree && self.has_room(Kind::Balance, &rule) {
+            before.restore(&mut self.shown);
+            let (kernel, ours) = (kernel.words().into(), ours.words().into());
+            self.keep(Sides { kind: Kind::Balance, rule, kernel, ours }, &Question::Balance(attempt));
+        }
+    }
+
+    fn has_room(&self, kind: Kind, rule: &str) -> bool {
+        let alike = self.disagreements.iter().filter(|d| d.kind == kind && d.rule == rule);
+        self.disagreements.len() < KEPT && alike.count() < KEPT_OF_RULE
+    }
+
+    /// The structs hold what was shown.
+    fn keep(&mut self, sides: Sides, question: &Question) {
+        let Sides { kind, rule, kernel, ours } = sides;
+        if !self.has_room(kind, &rule) {
             return;
         }
-        let (kind, rule) = (pending.kind, pending.rule.to_string());
-        let text = format!("{}: kernel {kernel}, ours {} by {rule}", kind.word(), pending.ours);
+        let text = format!("{}: kernel {}, ours {} by {rule}", kind.word(), plain(&kernel), plain(&ours));
         let about = About { about: text.clone(), kind, machine: &self.machine, features: &self.features };
-        let case = Case::new(&about, &mut self.shown, &pending.question, kernel);
+        let case = Case::new(&about, &mut self.shown, question, kernel);
         self.disagreements.push(Disagreement { kind, rule, text, case });
     }
 
@@ -182,6 +228,11 @@ impl Disagreement {
     pub fn json(&self) -> Value {
         json!({ "kind": self.kind.word(), "rule": self.rule, "text": self.text, "case": self.case.json() })
     }
+}
+
+/// An answer without the quotes of JSON.
+fn plain(answer: &Value) -> String {
+    answer.as_str().map_or_else(|| answer.to_string(), String::from)
 }
 
 /// What a decision under these features asks for that not every kernel keeps.

@@ -1,7 +1,9 @@
 //! The kernel's state into the policy's structs.
 
+use std::ops::Range;
+
 use fairground_fair::ffi::*;
-use fairground_fair::{Pointers, Ring, Shown};
+use fairground_fair::{Attempt, Pointers, Ring, Shown};
 use fairground_machine::CpuId;
 
 use super::state::{Refs, State};
@@ -40,24 +42,65 @@ impl Shower {
 
     /// What every placement may ask for. Returns the ticks since boot.
     pub fn system(&self, kernel: &dyn State, shown: &mut Shown) -> u64 {
-        let from = kernel.sys();
-        let sys = shown.sys_mut();
-        sys.asym_key = u8::from(from.asym_key);
-        sys.smt_key = u8::from(from.smt_key);
-        sys.cluster_key = u8::from(from.cluster_key);
-        sys.uclamp_used = u8::from(from.uclamp_used);
-        sys.eas = u32::from(from.eas);
-        sys.active = from.active;
         for cpu in 0..shown.nr_cpus() as CpuId {
-            kernel.cpu(cpu, shown.cpu_mut(cpu));
-            shown.point(cpu, &pointers(&kernel.refs(cpu)));
+            one_cpu(kernel, shown, cpu);
         }
         for cpu in &self.llcs {
-            if let Some(llc) = shown.llc_mut(*cpu) {
-                kernel.llc(*cpu, llc);
+            one_llc(kernel, shown, *cpu);
+        }
+        keys(kernel, shown)
+    }
+
+    /// What a pass over the `n`-th domain of a CPU may ask for besides the tasks of its source: the CPUs in the domain, the
+    /// domain with those next to it, their groups, and what the CPUs share. Returns the ticks since boot.
+    pub fn balance(&mut self, kernel: &dyn State, shown: &mut Shown, cpu: CpuId, n: usize) -> u64 {
+        let span = shown.domain_mut(cpu, n).span;
+        for other in span.iter() {
+            one_cpu(kernel, shown, other);
+        }
+        let current = shown.pointers(cpu).curr;
+        current.into_iter().for_each(|task| self.task(kernel, shown, task));
+        for near in near(shown, cpu, n) {
+            kernel.domain(cpu, near, shown.domain_mut(cpu, near));
+            self.ring(kernel, shown, Ring { cpu, domain: near });
+        }
+        kernel.root(cpu, shown.root_mut(cpu));
+        one_llc(kernel, shown, cpu);
+        keys(kernel, shown)
+    }
+
+    /// The tasks of a queue that is to give, and whether these are all.
+    pub fn movable(&mut self, kernel: &dyn State, shown: &mut Shown, cpu: CpuId) -> (Vec<u32>, bool) {
+        kernel.movable(cpu, &mut self.queue);
+        let tasks: Vec<u32> = self.queue.iter().flatten().copied().collect();
+        for task in tasks.iter().copied().chain(shown.pointers(cpu).curr) {
+            self.task(kernel, shown, task);
+        }
+        let is_whole = tasks.len() == self.queue.len();
+        (tasks, is_whole)
+    }
+
+    /// What an attempt may change.
+    pub fn keep(&self, shown: &mut Shown, attempt: &Attempt) -> Kept {
+        let (cpu, n) = (attempt.cpu, attempt.domain);
+        let (cpus, tasks, domains, groups) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (root, llc) = (shown.root_mut(cpu).clone(), shown.llc_mut(cpu).cloned());
+        let mut kept = Kept { cpu, root, cpus, tasks, domains, groups, llc };
+        let span = shown.domain_mut(cpu, n).span;
+        for other in span.iter() {
+            kept.cpus.push((other, shown.cpu_mut(other).clone()));
+        }
+        for task in attempt.sources.iter().flat_map(|s| &s.tasks).copied().chain(shown.pointers(cpu).curr) {
+            kept.tasks.push((task, shown.task_mut(task).clone()));
+        }
+        for near in near(shown, cpu, n) {
+            kept.domains.push((near, shown.domain_mut(cpu, near).clone()));
+            for g in 0.. {
+                let Some(group) = shown.group_mut(cpu, near, g).cloned() else { break };
+                kept.groups.push((near, g, group));
             }
         }
-        from.jiffies
+        kept
     }
 
     /// What wakeups may ask for besides: the domains of the waker's CPU.
@@ -71,13 +114,17 @@ impl Shower {
 
     /// What forks and execs may ask for besides: the groups of all domains.
     pub fn groups(&mut self, kernel: &dyn State, shown: &mut Shown) {
-        for ring in &self.rings {
-            kernel.groups(ring.cpu, ring.domain, &mut self.groups);
-            for (g, from) in self.groups.iter().enumerate() {
-                let Some(to) = shown.group_mut(ring.cpu, ring.domain, g) else { break };
-                (to.capacity, to.min_capacity, to.max_capacity) = (from.capacity, from.min_capacity, from.max_capacity);
-                (to.imbalance, to.next_update) = (from.imbalance, from.next_update);
-            }
+        for i in 0..self.rings.len() {
+            self.ring(kernel, shown, self.rings[i]);
+        }
+    }
+
+    fn ring(&mut self, kernel: &dyn State, shown: &mut Shown, ring: Ring) {
+        kernel.groups(ring.cpu, ring.domain, &mut self.groups);
+        for (g, from) in self.groups.iter().enumerate() {
+            let Some(to) = shown.group_mut(ring.cpu, ring.domain, g) else { break };
+            (to.capacity, to.min_capacity, to.max_capacity) = (from.capacity, from.min_capacity, from.max_capacity);
+            (to.imbalance, to.next_update) = (from.imbalance, from.next_update);
         }
     }
 
@@ -101,6 +148,61 @@ impl Shower {
         }
         queued
     }
+}
+
+/// What an attempt may change, as it was before.
+pub struct Kept {
+    cpu: CpuId,
+    root: FgRoot,
+    cpus: Vec<(CpuId, FgCpu)>,
+    tasks: Vec<(u32, FgTask)>,
+    domains: Vec<(usize, FgDomain)>,
+    groups: Vec<(usize, usize, FgGroup)>,
+    llc: Option<FgLlc>,
+}
+
+impl Kept {
+    /// Shows it again.
+    pub fn restore(self, shown: &mut Shown) {
+        let cpu = self.cpu;
+        *shown.root_mut(cpu) = self.root;
+        self.cpus.into_iter().for_each(|(other, rq)| *shown.cpu_mut(other) = rq);
+        self.tasks.into_iter().for_each(|(task, p)| *shown.task_mut(task) = p);
+        self.domains.into_iter().for_each(|(n, sd)| *shown.domain_mut(cpu, n) = sd);
+        for (n, g, group) in self.groups {
+            shown.group_mut(cpu, n, g).into_iter().for_each(|to| to.clone_from(&group));
+        }
+        shown.llc_mut(cpu).into_iter().zip(self.llc).for_each(|(to, llc)| *to = llc);
+    }
+}
+
+/// A domain of a CPU with those below and above it.
+fn near(shown: &Shown, cpu: CpuId, n: usize) -> Range<usize> {
+    n.saturating_sub(1)..(n + 2).min(shown.nr_domains(cpu))
+}
+
+fn one_cpu(kernel: &dyn State, shown: &mut Shown, cpu: CpuId) {
+    kernel.cpu(cpu, shown.cpu_mut(cpu));
+    shown.point(cpu, &pointers(&kernel.refs(cpu)));
+}
+
+fn one_llc(kernel: &dyn State, shown: &mut Shown, cpu: CpuId) {
+    if let Some(llc) = shown.llc_mut(cpu) {
+        kernel.llc(cpu, llc);
+    }
+}
+
+/// What belongs to no CPU. Returns the ticks since boot.
+fn keys(kernel: &dyn State, shown: &mut Shown) -> u64 {
+    let from = kernel.sys();
+    let sys = shown.sys_mut();
+    sys.asym_key = u8::from(from.asym_key);
+    sys.smt_key = u8::from(from.smt_key);
+    sys.cluster_key = u8::from(from.cluster_key);
+    sys.uclamp_used = u8::from(from.uclamp_used);
+    sys.eas = u32::from(from.eas);
+    sys.active = from.active;
+    from.jiffies
 }
 
 fn pointers(refs: &Refs) -> Pointers {

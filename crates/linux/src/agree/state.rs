@@ -1,6 +1,6 @@
 //! What a referee asks of a kernel.
 
-use fairground_fair::ffi::{FgCpu, FgDomain, FgGroup, FgLlc, FgTask};
+use fairground_fair::ffi::{FgCpu, FgDomain, FgGroup, FgLlc, FgRoot, FgTask};
 use fairground_machine::{CpuId, CpuMask};
 
 use super::Kind;
@@ -27,6 +27,15 @@ pub trait State {
     /// The fair tasks in the tree of a run queue, in its order, the current one not among them; `None` stands for a
     /// task group.
     fn queue(&self, cpu: CpuId, to: &mut Vec<Option<u32>>);
+    /// The fair tasks of a CPU, the current one among them, as balancing looks at them; `None` stands for one that is
+    /// not shown.
+    fn movable(&self, cpu: CpuId, to: &mut Vec<Option<u32>>);
+    /// What the root domain of a CPU shares.
+    fn root(&self, cpu: CpuId, to: &mut FgRoot);
+    /// ns: to what the call that is going on would bring the clock of any CPU.
+    fn clock(&self) -> u64;
+    /// ns: interrupt time of a CPU so far.
+    fn irq_time(&self, cpu: CpuId) -> u64;
     /// Members the kernel does not keep, e.g. `fg_cpu.wake_avg_idle`.
     fn unobserved(&self) -> Vec<String>;
 }
@@ -99,4 +108,28 @@ pub struct Placement {
     pub current: Option<u32>,
     /// `FG_WF_*` besides the kind.
     pub flags: u32,
+}
+
+/// A pass of load balancing over a domain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pass {
+    /// For whom.
+    pub cpu: CpuId,
+    /// Which of its domains, from below.
+    pub domain: usize,
+    /// `FG_CPU_*`.
+    pub kind: u32,
+}
+
+/// What a look for imbalance found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Lowest CPU of the group that has too much.
+    pub group: CpuId,
+    /// Whose queue is to give; none can.
+    pub src: Option<CpuId>,
+    /// `FG_MIGRATE_*`.
+    pub migration: u32,
+    /// To be moved.
+    pub imbalance: i64,
 }

@@ -15,6 +15,8 @@ pub enum Kind {
     Exec,
     /// Who runs next.
     Pick,
+    /// What a pass over a domain moves, and what it leaves behind.
+    Balance,
 }
 
 impl Kind {
@@ -25,12 +27,13 @@ impl Kind {
             Kind::Fork => "fork",
             Kind::Exec => "exec",
             Kind::Pick => "pick",
+            Kind::Balance => "balance",
         }
     }
 
     /// The kind of that word.
     pub fn of(word: &str) -> Option<Kind> {
-        [Kind::Wake, Kind::Fork, Kind::Exec, Kind::Pick].into_iter().find(|k| k.word() == word)
+        [Kind::Wake, Kind::Fork, Kind::Exec, Kind::Pick, Kind::Balance].into_iter().find(|k| k.word() == word)
     }
 }
 

@@ -5,14 +5,14 @@ use std::ffi::CStr;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use fairground_fair::ffi::{FgCpu, FgDomain, FgGroup, FgLlc, FgTask};
+use fairground_fair::ffi::{FgCpu, FgDomain, FgGroup, FgLlc, FgRoot, FgTask};
 use fairground_fair::{note_text, rules, FairError, Features};
 use fairground_machine::{CpuId, Machine};
 use fairground_sim::{Reason, TaskId};
 use serde_json::{json, Value};
 
 use super::pelt::Step;
-use super::state::{Place, Placement, Refs, State, SysState};
+use super::state::{Found, Pass, Place, Placement, Refs, State, SysState};
 use super::{compare_topology, Kind, PeltStep, PeltTally, Referee};
 use crate::abi::*;
 use crate::{Interests, Reader, Watch};
@@ -31,6 +31,8 @@ pub struct Asked {
     pub picks: bool,
     /// PELT.
     pub pelt: bool,
+    /// Balance passes.
+    pub balance: bool,
 }
 
 /// All that was found.
@@ -92,7 +94,7 @@ impl Agreement {
 impl Watch for Watcher {
     fn interests(&self) -> Interests {
         let asked = self.agreement.borrow().asked;
-        Interests { placements: true, picks: asked.picks, pelt: asked.pelt, balance: false }
+        Interests { placements: true, picks: asked.picks, pelt: asked.pelt, balance: asked.balance }
     }
 
     fn placing(&mut self, kernel: &Reader, p: &KsPlacement) {
@@ -144,6 +146,25 @@ impl Watch for Watcher {
         self.agreement.borrow_mut().pelt.check(&step);
     }
 
+    fn balancing(&mut self, kernel: &Reader, pass: &KsBalance) {
+        let pass = Pass { cpu: pass.cpu as CpuId, domain: pass.domain as usize, kind: pass.kind };
+        self.agreement.borrow_mut().referee.balancing(&KernelState::new(kernel.kernel()), &pass);
+    }
+
+    fn found(&mut self, kernel: &Reader, found: &KsFound) {
+        let (group, src) = (found.group as CpuId, id(found.src).map(|cpu| cpu as CpuId));
+        let found = Found { group, src, migration: found.migration, imbalance: found.imbalance };
+        self.agreement.borrow_mut().referee.found(&KernelState::new(kernel.kernel()), &found);
+    }
+
+    fn detached(&mut self, _kernel: &Reader, task: TaskId, from: CpuId, to: CpuId) {
+        self.agreement.borrow_mut().referee.detached(task, from, to);
+    }
+
+    fn balanced(&mut self, kernel: &Reader, pass: &KsBalance) {
+        self.agreement.borrow_mut().referee.balanced(&KernelState::new(kernel.kernel()), pass.ours != 0);
+    }
+
     fn rules(&self) -> Vec<(&'static str, &'static str)> {
         let unexplained = ("unexplained", "our policy would have decided otherwise");
         rules().iter().copied().chain([unexplained]).collect()
@@ -176,6 +197,22 @@ fn id(number: i32) -> Option<u32> {
 
 fn index(number: i32) -> Option<usize> {
     usize::try_from(number).ok()
+}
+
+/// Numbers of tasks, however many there are.
+fn list(read: unsafe extern "C" fn(i32, *mut i32, u32) -> u32, cpu: CpuId, to: &mut Vec<Option<u32>>) {
+    let mut numbers = [0i32; 64];
+    // SAFETY: as for `State` below; it writes as many as there is room for.
+    let mut nr = unsafe { read(cpu as i32, numbers.as_mut_ptr(), numbers.len() as u32) } as usize;
+    to.clear();
+    if nr <= numbers.len() {
+        to.extend(numbers[..nr].iter().map(|n| id(*n)));
+        return;
+    }
+    let mut long = vec![0; nr];
+    // SAFETY: as above.
+    nr = nr.min(unsafe { read(cpu as i32, long.as_mut_ptr(), nr as u32) } as usize);
+    to.extend(long[..nr].iter().map(|n| id(*n)));
 }
 
 impl KernelState {
@@ -249,16 +286,23 @@ impl State for KernelState {
     }
 
     fn queue(&self, cpu: CpuId, to: &mut Vec<Option<u32>>) {
-        let mut numbers = [0i32; 64];
-        let mut nr = unsafe { (self.read.queue)(cpu as i32, numbers.as_mut_ptr(), numbers.len() as u32) } as usize;
-        to.clear();
-        if nr <= numbers.len() {
-            to.extend(numbers[..nr].iter().map(|n| id(*n)));
-            return;
-        }
-        let mut long = vec![0; nr];
-        nr = nr.min(unsafe { (self.read.queue)(cpu as i32, long.as_mut_ptr(), nr as u32) } as usize);
-        to.extend(long[..nr].iter().map(|n| id(*n)));
+        list(self.read.queue, cpu, to);
+    }
+
+    fn movable(&self, cpu: CpuId, to: &mut Vec<Option<u32>>) {
+        list(self.read.movable, cpu, to);
+    }
+
+    fn root(&self, cpu: CpuId, to: &mut FgRoot) {
+        unsafe { (self.read.root)(cpu as i32, to) }
+    }
+
+    fn clock(&self) -> u64 {
+        unsafe { (self.read.clock)() }
+    }
+
+    fn irq_time(&self, cpu: CpuId) -> u64 {
+        unsafe { (self.read.irq_time)(cpu as i32) }
     }
 
     fn unobserved(&self) -> Vec<String> {

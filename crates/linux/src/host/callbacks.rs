@@ -114,6 +114,8 @@ impl Desk {
             picked: wants.picks.then_some(picked as _),
             pelt: if wants.pelt { Some(pelt) } else { None },
             balancing: wants.balance.then_some(balancing as _),
+            found: wants.balance.then_some(found as _),
+            detached: wants.balance.then_some(detached as _),
             balanced: wants.balance.then_some(balanced as _),
         };
         self.host.as_ptr()
@@ -420,14 +422,25 @@ unsafe extern "C" fn pelt(this: *mut c_void, update: *const KsPelt) {
     desk.watcher(|w, reader| w.pelt(reader, update));
 }
 
-unsafe extern "C" fn balancing(this: *mut c_void, cpu: i32, level: u32, kind: u32) {
-    let desk = unsafe { desk(this) };
-    let cpu = desk.cpu(cpu);
-    desk.watcher(|w, reader| w.balancing(reader, cpu, level, kind));
+unsafe extern "C" fn balancing(this: *mut c_void, pass: *const KsBalance) {
+    let (desk, pass) = unsafe { (desk(this), &*pass) };
+    desk.cpu(pass.cpu);
+    desk.watcher(|w, reader| w.balancing(reader, pass));
 }
 
-unsafe extern "C" fn balanced(this: *mut c_void, cpu: i32, level: u32, kind: u32, moved: u32) {
+unsafe extern "C" fn found(this: *mut c_void, found: *const KsFound) {
+    let (desk, found) = unsafe { (desk(this), &*found) };
+    desk.watcher(|w, reader| w.found(reader, found));
+}
+
+unsafe extern "C" fn detached(this: *mut c_void, task: i32, from: i32, to: i32) {
     let desk = unsafe { desk(this) };
-    let cpu = desk.cpu(cpu);
-    desk.watcher(|w, reader| w.balanced(reader, cpu, level, kind, moved));
+    let (task, from, to) = (desk.task(task), desk.cpu(from), desk.cpu(to));
+    desk.watcher(|w, reader| w.detached(reader, task, from, to));
+}
+
+unsafe extern "C" fn balanced(this: *mut c_void, pass: *const KsBalance) {
+    let (desk, pass) = unsafe { (desk(this), &*pass) };
+    desk.cpu(pass.cpu);
+    desk.watcher(|w, reader| w.balanced(reader, pass));
 }

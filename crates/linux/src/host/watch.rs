@@ -4,7 +4,7 @@ use fairground_fair::ffi::{FgCpu, FgTask};
 use fairground_machine::CpuId;
 use fairground_sim::{Reason, TaskId};
 
-use crate::abi::{KsKernel, KsPelt, KsPlacement};
+use crate::abi::{KsBalance, KsFound, KsKernel, KsPelt, KsPlacement};
 
 /// What a watcher is told of. What nobody asks for costs nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub struct Interests {
     pub picks: bool,
     /// [`Watch::pelt`].
     pub pelt: bool,
-    /// [`Watch::balancing`] and [`Watch::balanced`].
+    /// [`Watch::balancing`], [`Watch::found`], [`Watch::detached`] and [`Watch::balanced`].
     pub balance: bool,
 }
 
@@ -46,11 +46,17 @@ pub trait Watch {
     /// A step of a PELT update.
     fn pelt(&mut self, _kernel: &Reader, _update: &KsPelt) {}
 
-    /// A pass of load balancing over one domain begins.
-    fn balancing(&mut self, _kernel: &Reader, _cpu: CpuId, _level: u32, _kind: u32) {}
+    /// A domain is about to be balanced.
+    fn balancing(&mut self, _kernel: &Reader, _pass: &KsBalance) {}
 
-    /// It has moved so many tasks.
-    fn balanced(&mut self, _kernel: &Reader, _cpu: CpuId, _level: u32, _kind: u32, _moved: u32) {}
+    /// In that pass: a group was found that has too much, nothing of which has left yet.
+    fn found(&mut self, _kernel: &Reader, _found: &KsFound) {}
+
+    /// In that pass: a task is about to leave.
+    fn detached(&mut self, _kernel: &Reader, _task: TaskId, _from: CpuId, _to: CpuId) {}
+
+    /// The pass is over.
+    fn balanced(&mut self, _kernel: &Reader, _pass: &KsBalance) {}
 
     /// Names of the rules that [`Self::placed`] gives, by their number, each with what it says as a clause; asked once.
     fn rules(&self) -> Vec<(&'static str, &'static str)> {

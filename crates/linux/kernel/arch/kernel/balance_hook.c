@@ -4,13 +4,58 @@
 static int hook_balance_rq(const char *caller, int cpu, struct rq *rq, struct sched_domain *sd,
 			   enum cpu_idle_type idle, int *continue_balancing)
 {
-	u32 kind = idle == CPU_NEWLY_IDLE ? FG_CPU_NEWLY_IDLE : idle == CPU_IDLE ? FG_CPU_IDLE : FG_CPU_NOT_IDLE;
+	struct ks_balance pass = {
+		.cpu = cpu,
+		.kind = idle == CPU_NEWLY_IDLE ? FG_CPU_NEWLY_IDLE : idle == CPU_IDLE ? FG_CPU_IDLE : FG_CPU_NOT_IDLE,
+	};
 	int moved;
 
-	ks_call_if(balancing, cpu, sd->level, kind);
+	if (ks_host->balancing || ks_host->balanced)
+		pass.domain = domain_number(cpu, sd);
+	ks_call_if(balancing, &pass);
 	moved = tree_balance_rq(cpu, rq, sd, idle, continue_balancing);
-	ks_call_if(balanced, cpu, sd->level, kind, max(moved, 0));
+	pass.ours = *continue_balancing != 0;
+	pass.moved = max(moved, 0);
+	ks_call_if(balanced, &pass);
 	return moved;
+}
+
+static u32 fg_migration(enum migration_type type)
+{
+	switch (type) {
+	case migrate_util:
+		return FG_MIGRATE_UTIL;
+	case migrate_task:
+		return FG_MIGRATE_TASK;
+	case migrate_misfit:
+		return FG_MIGRATE_MISFIT;
+	default:
+		return FG_MIGRATE_LOAD;
+	}
+}
+
+static struct rq *hook_find_src_rq(const char *caller, struct lb_env *env, struct sched_group *group)
+{
+	struct rq *src = tree_find_src_rq(env, group);
+	struct ks_found found = {
+		.group = cpumask_first(sched_group_span(group)),
+		.src = src ? cpu_of(src) : KS_NONE,
+		.migration = fg_migration(env->migration_type),
+		.imbalance = env->imbalance,
+	};
+
+	ks_call_if(found, &found);
+	return src;
+}
+
+/* Active balance, in the stopper, is no part of a pass. */
+static void hook_detach_task(const char *caller, struct task_struct *p, struct lb_env *env)
+{
+	int number = ks_task_number(p);
+
+	if (number != KS_NONE && !(env->flags & LBF_ACTIVE_LB))
+		ks_call_if(detached, number, env->src_cpu, env->dst_cpu);
+	tree_detach_task(p, env);
 }
 
 static int hook_balance_newidle(const char *caller, struct rq *rq, struct rq_flags *rf)

@@ -8,6 +8,6 @@
 #define available_idle_cpu(cpu) (ks_count_probe(cpu), available_idle_cpu(cpu))
 
 #include "../../../kernel/sched/fair.c"
-#include "balance_hook.c"
 #include "read.c"
+#include "balance_hook.c"
 #include "pick_hook.c"

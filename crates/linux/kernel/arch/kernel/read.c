@@ -368,6 +368,8 @@ void ks_read_cpu(s32 cpu, struct fg_cpu *to)
 	to->ttwu_pending = rq->ttwu_pending != 0;
 #endif
 	to->misfit_task_load = rq->misfit_task_load;
+	to->active_balance = rq->active_balance != 0;
+	to->push_cpu = rq->push_cpu;
 	read_cfs(&rq->cfs, to);
 	read_clocks(rq, to);
 	read_other_signals(rq, to);
@@ -413,6 +415,26 @@ static u32 read_queue(s32 cpu, s32 *to, u32 max)
 			to[n] = buddy_number(rb_entry(node, struct sched_entity, run_node));
 	}
 	return n;
+}
+
+/* Tasks of groups are in the same list; their load is not known by the root run queue alone. */
+static u32 read_movable(s32 cpu, s32 *to, u32 max)
+{
+	const struct rq *rq = read_rq(cpu);
+	struct task_struct *p;
+	u32 n = 0;
+
+	list_for_each_entry_reverse(p, &rq->cfs_tasks, se.group_node) {
+		if (n < max)
+			to[n] = cfs_rq_of(&p->se) == &rq->cfs ? ks_task_number(p) : KS_NONE;
+		n++;
+	}
+	return n;
+}
+
+static u64 read_irq_time(s32 cpu)
+{
+	return ks_call(irq_time, cpu);
 }
 
 /* ---- the whole -------------------------------------------------------------------------------------------------- */
@@ -677,6 +699,9 @@ const struct ks_read ks_reader = {
 	.domain = read_domain,
 	.groups = read_groups,
 	.queue = read_queue,
+	.movable = read_movable,
+	.clock = ks_clock,
+	.irq_time = read_irq_time,
 	.unobserved = unobserved,
 	.sizeof_cpu = sizeof(struct fg_cpu),
 	.sizeof_task = sizeof(struct fg_task),

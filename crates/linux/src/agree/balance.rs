@@ -1,0 +1,225 @@
+//! A pass of the kernel's over a domain, and ours over the same state.
+//!
+//! ```text
+//! balancing -> the CPUs of the domain, its groups and neighbours  -> Shown
+//! found     -> the queue that is to give, its clock, its tasks    -> Shown
+//! detached  -> who left
+//! balanced  -> ours is carried out on what was shown; both outcomes
+//! ```
+
+use fairground_fair::ffi::*;
+use fairground_fair::{Attempt, Move, Shown, Source};
+use fairground_machine::CpuId;
+
+use super::show::{Kept, Shower};
+use super::state::{Found, Pass, State};
+
+/// What a pass came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Another CPU balances the domain.
+    not_ours: bool,
+    moves: Vec<Move>,
+    /// The stopper of the last source was asked.
+    active: bool,
+    left: Left,
+}
+
+/// What a pass leaves behind.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Left {
+    nr_balance_failed: u32,
+    balance_interval: u32,
+    /// The flag of the group above that this domain is in.
+    imbalanced: bool,
+    /// Of the local group.
+    capacity: u64,
+    overload: u32,
+    overutilized: u32,
+}
+
+/// Passes of a kernel, one at a time.
+#[derive(Default)]
+pub struct Passes {
+    attempt: Option<Attempt>,
+    moves: Vec<Move>,
+    /// Some source has tasks whose load the root run queue does not tell.
+    has_groups: bool,
+}
+
+/// Both sides of a pass.
+pub struct Judged {
+    /// What was asked, with all sources.
+    pub attempt: Attempt,
+    /// The row: how our look ended, and what came of it.
+    pub rule: String,
+    /// The kernel's.
+    pub kernel: Outcome,
+    /// Ours.
+    pub ours: Outcome,
+    /// The state as it was shown.
+    pub before: Kept,
+    /// The kernel does not show all that was looked at.
+    pub has_groups: bool,
+}
+
+impl Passes {
+    /// A pass begins.
+    pub fn begin(&mut self, kernel: &dyn State, pass: &Pass, shower: &mut Shower, shown: &mut Shown) {
+        let jiffies = shower.balance(kernel, shown, pass.cpu, pass.domain);
+        let Pass { cpu, domain, kind } = *pass;
+        self.attempt = Some(Attempt { cpu, domain, kind, jiffies, now: kernel.clock(), sources: Vec::new() });
+        self.moves.clear();
+        self.has_groups = false;
+    }
+
+    /// The kernel's look found something; nothing has left yet.
+    pub fn found(&mut self, kernel: &dyn State, found: &Found, shower: &mut Shower, shown: &mut Shown) {
+        let Some(attempt) = &mut self.attempt else { return };
+        let Found { group, src, migration, imbalance } = *found;
+        self.moves.push(Move::Found { group, src, migration, imbalance });
+        let Some(cpu) = src else { return };
+        let (tasks, is_whole) = shower.movable(kernel, shown, cpu);
+        self.has_groups |= !is_whole;
+        attempt.sources.push(Source { cpu, clock: kernel.clock(), irq_ns: kernel.irq_time(cpu), tasks });
+    }
+
+    /// A task leaves.
+    pub fn detached(&mut self, task: u32, from: CpuId, to: CpuId) {
+        self.moves.push(Move::Detached { task, from, to });
+    }
+
+    /// The pass is over. None without a beginning.
+    pub fn end(&mut self, kernel: &dyn State, is_ours: bool, shower: &Shower, shown: &mut Shown) -> Option<Judged> {
+        let attempt = self.attempt.take()?;
+        let theirs = Outcome {
+            not_ours: !is_ours,
+            moves: std::mem::take(&mut self.moves),
+            active: attempt.sources.last().is_some_and(|source| is_asked(kernel, shown, source.cpu)),
+            left: Left::of_kernel(kernel, &attempt),
+        };
+        let before = shower.keep(shown, &attempt);
+        let (ours, rule) = attempted(shown, &attempt);
+        Some(Judged { attempt, rule, kernel: theirs, ours, before, has_groups: self.has_groups })
+    }
+}
+
+/// Carries out ours; what came of it, and the row it counts in.
+pub fn attempted(shown: &mut Shown, attempt: &Attempt) -> (Outcome, String) {
+    let done = shown.balance(attempt);
+    let row = row(done.rule, &done.moves, done.active);
+    let left = Left::of_shown(shown, attempt);
+    (Outcome { not_ours: !done.ours, moves: done.moves, active: done.active, left }, row)
+}
+
+/// A look that found a source may still end in nothing.
+fn row(rule: &str, moves: &[Move], active: bool) -> String {
+    let has_source = moves.iter().any(|m| matches!(m, Move::Found { src: Some(_), .. }));
+    let has_moved = moves.iter().any(|m| matches!(m, Move::Detached { .. }));
+    match (has_source, has_moved, active) {
+        (true, false, true) => format!("{rule}, active"),
+        (true, false, false) => format!("{rule}, stuck"),
+        _ => rule.to_string(),
+    }
+}
+
+/// The stopper of a CPU was asked since the CPU was shown.
+fn is_asked(kernel: &dyn State, shown: &mut Shown, cpu: CpuId) -> bool {
+    let mut now = FgCpu::zeroed();
+    kernel.cpu(cpu, &mut now);
+    now.active_balance != 0 && shown.cpu_mut(cpu).active_balance == 0
+}
+
+impl Left {
+    fn of_kernel(kernel: &dyn State, attempt: &Attempt) -> Left {
+        let (cpu, n) = (attempt.cpu, attempt.domain);
+        let (mut sd, mut root, mut groups) = (FgDomain::zeroed(), FgRoot::zeroed(), Vec::new());
+        kernel.domain(cpu, n, &mut sd);
+        kernel.root(cpu, &mut root);
+        kernel.groups(cpu, n, &mut groups);
+        let capacity = groups.first().map_or(0, |g| g.capacity);
+        kernel.groups(cpu, n + 1, &mut groups);
+        Left::new(&sd, capacity, groups.first(), &root)
+    }
+
+    fn of_shown(shown: &mut Shown, attempt: &Attempt) -> Left {
+        let (cpu, n) = (attempt.cpu, attempt.domain);
+        let has_parent = n + 1 < shown.nr_domains(cpu);
+        let sd = shown.domain_mut(cpu, n).clone();
+        let capacity = shown.group_mut(cpu, n, 0).map_or(0, |g| g.capacity);
+        let above = has_parent.then(|| shown.group_mut(cpu, n + 1, 0).cloned()).flatten();
+        Left::new(&sd, capacity, above.as_ref(), shown.root_mut(cpu))
+    }
+
+    fn new(sd: &FgDomain, capacity: u64, above: Option<&FgGroup>, root: &FgRoot) -> Left {
+        Left {
+            nr_balance_failed: sd.nr_balance_failed,
+            balance_interval: sd.balance_interval,
+            imbalanced: above.is_some_and(|g| g.imbalance != 0),
+            capacity,
+            overload: root.overload,
+            overutilized: root.overutilized,
+        }
+    }
+}
+
+impl Outcome {
+    /// All of it in a line; outcomes are alike if their lines are.
+    pub fn words(&self) -> String {
+        let mut words: Vec<String> = self.moves.iter().map(move_words).collect();
+        if self.not_ours {
+            words.push("not ours".into());
+        }
+        if self.active {
+            words.push("active balance".into());
+        }
+        let left = &self.left;
+        words.push(format!("failed {}, interval {} ms", left.nr_balance_failed, left.balance_interval));
+        words.push(format!("local capacity {}", left.capacity));
+        let flags = [
+            (left.imbalanced, "imbalanced"),
+            (left.overload != 0, "overload"),
+            (left.overutilized != 0, "overutilized"),
+        ];
+        words.extend(flags.into_iter().filter(|(set, _)| *set).map(|(_, word)| word.to_string()));
+        words.join("; ")
+    }
+}
+
+fn move_words(m: &Move) -> String {
+    match m {
+        Move::Found { group, src, migration, imbalance } => {
+            let kind = ["load", "util", "tasks", "misfit"].get(*migration as usize).unwrap_or(&"?");
+            let src = src.map_or("no queue".to_string(), |src| format!("cpu{src}"));
+            format!("group of cpu{group}, {src}, {kind} {imbalance}")
+        }
+        Move::Detached { task, to, .. } => format!("task {task} to cpu{to}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_that_gives_nothing_is_a_row_of_its_own() {
+        let found = Move::Found { group: 0, src: Some(1), migration: FG_MIGRATE_TASK, imbalance: 1 };
+        let moved = Move::Detached { task: 5, from: 1, to: 2 };
+        assert_eq!(row("spare", &[found, moved], false), "spare");
+        assert_eq!(row("spare", &[found], false), "spare, stuck");
+        assert_eq!(row("spare", &[found], true), "spare, active");
+        assert_eq!(row("balanced-pct", &[], false), "balanced-pct");
+    }
+
+    #[test]
+    fn an_outcome_says_what_moved_and_what_is_left_behind() {
+        let found = Move::Found { group: 4, src: Some(5), migration: FG_MIGRATE_UTIL, imbalance: 300 };
+        let left =
+            Left { nr_balance_failed: 2, balance_interval: 8, imbalanced: true, capacity: 99, ..Left::default() };
+        let moves = vec![found, Move::Detached { task: 7, from: 5, to: 0 }];
+        let outcome = Outcome { not_ours: false, moves, active: false, left };
+        let words =
+            "group of cpu4, cpu5, util 300; task 7 to cpu0; failed 2, interval 8 ms; local capacity 99; imbalanced";
+        assert_eq!(outcome.words(), words);
+    }
+}
