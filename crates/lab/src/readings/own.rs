@@ -56,7 +56,7 @@ pub(super) fn add_series(list: &mut Entries, i: usize, series: &Series) {
     let tick_us = f64::from(series.tick_ns) / 1e3;
     let mut add = |part: &str, words: &str, ticks: Box<dyn Fn(&Histogram) -> f64>| {
         let (name, meaning) = (format!("{}_{part}_us", series.name), format!("{}: {words}", series.meaning));
-        list.add(&name, "us", &meaning, move |m| m.series.get(i).map_or(0.0, |s| ticks(s)) * tick_us).usual();
+        list.add(&name, "us", &meaning, move |m| m.series.get(i).map_or(0.0, &ticks) * tick_us).usual();
     };
     if series.mean {
         add("mean", "mean", Box::new(Histogram::mean));
