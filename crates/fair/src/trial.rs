@@ -100,7 +100,18 @@ impl Shown {
             next = self.detach(&mut b, source, &mut done.moves);
         }
         done.active = self.world.balance_end(&mut b);
+        if done.active {
+            self.wake_stopper(b.src_cpu as CpuId);
+        }
         done
+    }
+
+    /// The stopper is one more on its queue, where somebody runs.
+    fn wake_stopper(&mut self, cpu: CpuId) {
+        self.cpu_mut(cpu).nr_running += 1;
+        if self.cpu_mut(cpu).nr_running >= 2 {
+            self.root_mut(cpu).overload = 1;
+        }
     }
 
     fn look(&mut self, b: &mut FgBalance, done: &mut Attempted) -> bool {
