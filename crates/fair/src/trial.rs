@@ -100,7 +100,18 @@ impl Shown {
             next = self.detach(&mut b, source, &mut done.moves);
         }
         done.active = self.world.balance_end(&mut b);
+        if done.active {
+            self.wake_stopper(b.src_cpu as CpuId);
+        }
         done
+    }
+
+    /// The stopper is one more on its queue; the second of a queue overloads.
+    fn wake_stopper(&mut self, cpu: CpuId) {
+        self.cpu_mut(cpu).nr_running += 1;
+        if self.cpu_mut(cpu).nr_running == 2 {
+            self.root_mut(cpu).overload = 1;
+        }
     }
 
     fn look(&mut self, b: &mut FgBalance, done: &mut Attempted) -> bool {
@@ -132,10 +143,8 @@ impl Shown {
         let mut taken = Vec::new();
         self.world.update_rq_clock(from, source.clock, source.irq_ns);
         self.world.detach_begin(b);
-        for _ in 0..queue.len() {
-            if !self.world.detach_more(b) {
-                break;
-            }
+        // Where tasks of other classes count, a round looks at the first ones twice, which turns the queue further.
+        while !queue.is_empty() && self.world.detach_more(b) {
             let Some(task) = queue.pop_front() else { break };
             if !self.world.detach_task(b, task) {
                 queue.push_back(task);
