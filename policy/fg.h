@@ -720,9 +720,9 @@ struct fg_balance {
  *   attempt	fg_balance_begin; look: fg_should_we_balance, if not: fg_balance_not_ours, and that is all; fg_find_busiest, if
  *		0: end. If the source has more than one task: detach, then by fg_balance_next: detach again (however many are
  *		left), look again, or end. end: fg_balance_end; if 1: the stopper of src_cpu is asked, active balance
- *   detach	source's clock up to date; fg_detach_begin; while fg_detach_more and a task is left that was not looked at: the
- *		one that came or ran least recently; if fg_detach_task: dequeue with MOVE, p->cpu = dst_cpu, else it counts as the most
- *		recent; then those taken are enqueued on dst_cpu, whose clock is brought up to date, the last taken first, each with
+ *   detach	source's clock up to date; fg_detach_begin; while a fair task is left and fg_detach_more: the one that
+ *		came or ran or was looked at least recently; if fg_detach_task: dequeue with MOVE, p->cpu = dst_cpu, else it counts as the most
+ *		recent (a queue with tasks of other classes may so be looked at more than once round); then those taken are enqueued on dst_cpu, whose clock is brought up to date, the last taken first, each with
  *		fg_check_preempt_wakeup
  *   active	in the stopper of src: fg_active_begin (0: too late); source's clock up to date; tasks least recent first, each
  *		until fg_can_migrate_task: moved to push_cpu; fg_active_end always
@@ -738,7 +738,7 @@ u32 fg_find_busiest(struct fg_sys *sys, struct fg_balance *b);
 void fg_detach_begin(const struct fg_sys *sys, struct fg_balance *b);
 /* 1: another task of the source may be looked at. */
 u32 fg_detach_more(const struct fg_sys *sys, struct fg_balance *b);
-/* 1: p, queued on the source and not looked at yet in this round, is to be moved; counted as taken. */
+/* 1: p, queued on the source, is to be moved; counted as taken. */
 u32 fg_detach_task(const struct fg_sys *sys, struct fg_balance *b, const struct fg_task *p);
 /* p may be moved from src_cpu to dst_cpu (spec 6.4); notes in b->flags what keeps it. */
 u32 fg_can_migrate_task(const struct fg_sys *sys, struct fg_balance *b, const struct fg_task *p);

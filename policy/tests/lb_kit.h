@@ -16,7 +16,7 @@
 static struct fg_task lb_task[LB_TASKS];
 /* When it came or was looked at: the least is looked at first. */
 static u64 lb_order[LB_TASKS];
-static u32 lb_looked[LB_TASKS]; /* in which round, that nobody is looked at twice */
+static u32 lb_looked[LB_TASKS]; /* in which round of the stopper, which looks at nobody twice */
 static u32 lb_nr, lb_round;
 static u64 lb_clock;
 static u64 lb_jiffy; /* of the attempt */
@@ -106,7 +106,7 @@ struct lb_report {
 	u32 active; /* the stopper of src is asked */
 };
 
-/* The task of cpu that is looked at next in this round, -1: none is left. */
+/* The task of cpu that is looked at next, -1: none is left. */
 static s32 lb_next(s32 cpu)
 {
 	s32 next = -1;
@@ -132,8 +132,7 @@ static void lb_detach(struct fg_balance *b, struct lb_report *r)
 
 	lb_round++;
 	fg_detach_begin(&sys, b);
-	while (fg_detach_more(&sys, b) && (i = lb_next(b->src_cpu)) >= 0) {
-		lb_looked[i] = lb_round;
+	while ((i = lb_next(b->src_cpu)) >= 0 && fg_detach_more(&sys, b)) {
 		if (fg_detach_task(&sys, b, &lb_task[i])) {
 			lb_leave(&lb_task[i]);
 			lb_task[i].cpu = -1;

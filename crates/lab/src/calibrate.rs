@@ -302,7 +302,8 @@ fn halve(
 enum Knob {
     /// Steps of 0.0001.
     Scale,
-    /// The first in ns of four digits; each with its ratio to the first.
+    /// The first in ns of four digits; each with its ratio to the first, in three digits: what comes of four-digit costs
+    /// is again the ratio that they were made with, so that a fit repeats.
     Soft(Vec<(FreeCost, f64)>),
 }
 
@@ -314,7 +315,9 @@ impl Knob {
         let stated = |free: &FreeCost| machine.costs.stated(*free);
         // A cost of nothing has no ratio; then all are equal.
         let first = figures.first().map(stated).filter(|ns| *ns > 0.0);
-        Knob::Soft(figures.iter().map(|free| (*free, first.map_or(1.0, |first| stated(free) / first))).collect())
+        Knob::Soft(
+            figures.iter().map(|free| (*free, first.map_or(1.0, |first| three_digits(stated(free) / first)))).collect(),
+        )
     }
 
     /// First and last step: 0.01 to 16, or 1 ns to 10 ms.
@@ -343,6 +346,15 @@ const STEPS_PER_DECADE: u64 = 9000;
 fn decade_step(step: u64) -> f64 {
     let (decade, digits) = (step / STEPS_PER_DECADE, 1000 + step % STEPS_PER_DECADE);
     (digits * 10u64.pow(decade.min(12) as u32)) as f64 / 1000.0
+}
+
+/// `value` in three digits; at least 0.0001.
+fn three_digits(value: f64) -> f64 {
+    let mut unit = 10_000;
+    while unit > 1 && value * f64::from(unit) >= 1000.0 {
+        unit /= 10;
+    }
+    (value * f64::from(unit)).round().max(1.0) / f64::from(unit)
 }
 
 /// `value` in four digits; at least 0.001.
@@ -475,8 +487,9 @@ mod tests {
     fn grids_have_four_digits() {
         assert_eq!([0, 1, 8999, 9000, 9001, 18_000].map(decade_step), [1.0, 1.001, 9.999, 10.0, 10.01, 100.0]);
         assert_eq!([3410.4, 0.12345, 123_456.0, 9999.6].map(four_digits), [3410.0, 0.123, 123_500.0, 10_000.0]);
-        let ratio = four_digits(3350.6) / 4096.0;
-        assert_eq!(four_digits(4096.0 * ratio), 3351.0, "what was written comes out again");
+        assert_eq!([0.594_63, 0.1, 12.346, 0.012_34, 0.0].map(three_digits), [0.595, 0.1, 12.3, 0.0123, 0.0001]);
+        let written = four_digits(1435.0 * three_digits(924.0 / 1554.0));
+        assert_eq!(three_digits(written / 1435.0), 0.595, "what was written comes out again");
     }
 
     /// A round trip of a pipe is two writes and two reads beside all else.
@@ -485,7 +498,7 @@ mod tests {
         let (mut setup, plan, job) = pipe(&["costs.soft.pipe_write", "costs.soft.pipe_read"]);
         let first = fit(&setup, &plan, &job, &|| ()).unwrap();
         let [(_, write), (_, read)] = first.figures[..] else { panic!("{first:?}") };
-        assert!((write / read / (1554.0 / 924.0) - 1.0).abs() < 1e-3, "{first:?}");
+        assert!((write / read / (1554.0 / 924.0) - 1.0).abs() < 2e-3, "{first:?}");
         assert!((first.ours / 47721.0 - 1.0).abs() < CLOSE_ENOUGH, "{first:?}");
         setup = setup.with_machine(|m| first.figures.iter().for_each(|(free, value)| m.costs.turn(*free, *value)));
         assert_eq!(fit(&setup, &plan, &job, &|| ()).unwrap(), first);

@@ -85,8 +85,10 @@ impl Fair {
 
     /// Batch by batch until the source is done with. FG_LB_REDO: there may be another one.
     fn move_tasks(&mut self, env: &mut Env, b: &mut FgBalance) -> u32 {
-        let src = b.src_cpu as usize;
-        while self.world.cpus[src].nr_running > 1 {
+        if self.world.cpus[b.src_cpu as usize].nr_running <= 1 {
+            return FG_LB_END;
+        }
+        loop {
             self.detach_tasks(env, b);
             self.attach_tasks(env, b);
             match self.world.balance_next(b) {
@@ -94,7 +96,6 @@ impl Fair {
                 end_or_redo => return end_or_redo,
             }
         }
-        FG_LB_END
     }
 
     /// detach_tasks: into `self.taken`. Who is passed over is looked at last from now on.
@@ -106,11 +107,8 @@ impl Fair {
         };
         self.clock(env, src);
         self.world.detach_begin(b);
-        for _ in 0..self.order.len(src) {
-            if !self.world.detach_more(b) {
-                break;
-            }
-            let Some(task) = self.order.oldest(src) else { break };
+        // Where tasks of other classes count, a round looks at the first ones twice, which turns the order further.
+        while let Some(task) = self.order.oldest(src).filter(|_| self.world.detach_more(b)) {
             if !self.world.detach_task(b, task) {
                 self.order.renew(src, task);
                 continue;
