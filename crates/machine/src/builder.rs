@@ -30,6 +30,7 @@ impl Machine {
             cpu_types: vec![CpuType {
                 name: "equal".into(),
                 idle_states: vec![IdleState::wfi()],
+                cpuidle: true,
                 smt_throughput: vec![1000],
             }],
             cores: (0..n as CpuId).map(CpuMask::of).collect(),

@@ -68,6 +68,9 @@ pub struct CpuType {
     pub name: String,
     /// Idle states, shallowest first. Never empty; index 0 is entered when nothing deeper pays.
     pub idle_states: Vec<IdleState>,
+    /// Whether a cpuidle driver drives the states. Without one there is a single state: no governor is asked, the tick
+    /// stops whenever the CPU idles, and the scheduler sees no state recorded.
+    pub cpuidle: bool,
     /// Throughput of a core with 1, 2, ... busy threads, in thousandths of one busy thread; `[1000]` without SMT.
     pub smt_throughput: Vec<u32>,
 }

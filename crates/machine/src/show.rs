@@ -69,7 +69,8 @@ impl Machine {
         let mut out = String::from("Idle states, us: entry, physical wake; told to the kernel: exit, residency\n");
         let us = |ns: u64| ns as f64 / 1000.0;
         for cpu_type in &self.cpu_types {
-            let _ = writeln!(out, "  {}", cpu_type.name);
+            let driver = if cpu_type.cpuidle { "" } else { ": no cpuidle driver, the kernel is told of no state" };
+            let _ = writeln!(out, "  {}{driver}", cpu_type.name);
             for s in &cpu_type.idle_states {
                 let scope = if s.scope == IdleScope::Cluster { "cluster" } else { "cpu" };
                 let times = [s.entry_ns, s.wake_ns, s.exit_latency_ns, s.target_residency_ns].map(us);

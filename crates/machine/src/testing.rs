@@ -196,9 +196,11 @@ impl Builder {
                 polling: false,
             });
         let gain = self.vary(2, t, 600) as u32 / self.shape.threads;
+        let idle_states: Vec<_> = std::iter::once(IdleState::wfi()).chain(deeper).collect();
         CpuType {
             name: format!("type-{t}"),
-            idle_states: std::iter::once(IdleState::wfi()).chain(deeper).collect(),
+            cpuidle: idle_states.len() > 1 || self.vary(5, t, 2) == 0,
+            idle_states,
             smt_throughput: (0..self.shape.threads).map(|extra| 1000 + gain * extra).collect(),
         }
     }

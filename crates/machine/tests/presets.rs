@@ -88,6 +88,8 @@ fn synquacer_is_two_machines_by_its_firmware() {
     // Without wakeup-latency-us the kernel takes entry + exit.
     assert_eq!(states(&dt), [1, 1500, 1600]);
     assert_eq!(states(&acpi), [1]);
+    assert!(dt.type_of(0).cpuidle && !acpi.type_of(0).cpuidle);
+    assert!(acpi.describe().contains("Cortex-A53: no cpuidle driver, the kernel is told of no state"));
 }
 
 #[test]

@@ -301,6 +301,15 @@ fn idle_states_out_of_order() {
 }
 
 #[test]
+fn without_a_cpuidle_driver_there_is_one_way_to_stop() {
+    let two = "cpuidle = false\n\n[cpu_type.Cortex-A53.idle.WFI]";
+    let parts = ["`cpu_type.Cortex-A53.cpuidle`", "3 idle states without a cpuidle driver", "state that alone"];
+    refused("hikey", "\n[cpu_type.Cortex-A53.idle.WFI]", two, "cpuidle = false", &parts);
+    let word = two.replace("false", "0");
+    refused("hikey", "\n[cpu_type.Cortex-A53.idle.WFI]", &word, "cpuidle = 0", &["expected true or false"]);
+}
+
+#[test]
 fn a_distance_that_occurs_needs_a_price() {
     let text = preset_text("hikey").expect("a preset");
     let line = text.lines().find(|l| l.starts_with("node = { ns = 280")).expect("a line");

@@ -136,7 +136,8 @@ pub trait Scheduler {
     /// The balance softirq asked for by [`Env::raise_balance`].
     fn balance(&mut self, env: &mut Env, cpu: CpuId);
 
-    /// The idle loop of `cpu` is about to enter hardware idle in this state.
+    /// The idle loop of `cpu` is about to enter hardware idle in this state. Neither this nor [`Self::idle_exit`] is
+    /// called for CPUs without a cpuidle driver.
     fn idle_enter(&mut self, env: &mut Env, cpu: CpuId, state: IdleView);
 
     /// The CPU has left hardware idle (interrupts are handled after this).

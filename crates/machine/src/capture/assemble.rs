@@ -251,7 +251,8 @@ impl<'a> Parts<'a> {
             let reason = format!("round figures, no core of {} has {threads} threads", self.lender.name());
             self.state(format!("{section}.smt_throughput"), Source::Estimate(reason));
         }
-        CpuType { name: kind.name.clone(), idle_states: self.idle_states(kind, &lent, domains), smt_throughput }
+        let idle_states = self.idle_states(kind, &lent, domains);
+        CpuType { name: kind.name.clone(), idle_states, cpuidle: !kind.states.is_empty(), smt_throughput }
     }
 
     fn idle_states(&mut self, kind: &Kind, lent: &Core, domains: &[FreqDomain]) -> Vec<IdleState> {

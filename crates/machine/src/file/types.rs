@@ -29,13 +29,14 @@ pub(super) fn read(node: &Node, levels: &Levels, clocks: &Clocks) -> FileResult<
     let mut groups = Vec::new();
     let mut strengths = Vec::new();
     for (name, entry) in node.entries()? {
-        let fields = entry.table(&["cpus", "capacity", "efficiency", "smt_throughput", "idle"])?;
+        let fields = entry.table(&["cpus", "capacity", "efficiency", "smt_throughput", "cpuidle", "idle"])?;
         let cpus_node = fields.need("cpus")?;
         let cpus = levels.cpus(&cpus_node)?;
         strengths.push((read_strength(&fields, levels, &cpus)?, cpus, entry.clone()));
         let smt_throughput = read_smt(&fields, threads_of(levels, &cpus))?;
         let idle_states = read_idle_states(&fields.need("idle")?)?;
-        types.push(CpuType { name: name.to_string(), idle_states, smt_throughput });
+        let cpuidle = read_cpuidle(&fields, idle_states.len())?;
+        types.push(CpuType { name: name.to_string(), idle_states, cpuidle, smt_throughput });
         groups.push((cpus, cpus_node));
     }
     let level = levels.partition("cpu_type", groups, node)?;
@@ -179,6 +180,17 @@ fn read_smt(fields: &Fields, threads: usize) -> FileResult<Vec<u32>> {
 /// SMT throughputs as reports show them.
 pub(super) fn show_smt(permille: &[u32]) -> String {
     permille.iter().map(|p| (f64::from(*p) / 1000.0).to_string()).collect::<Vec<_>>().join(" ")
+}
+
+/// `cpuidle = false` where no driver tells the kernel of idle states.
+fn read_cpuidle(fields: &Fields, states: usize) -> FileResult<bool> {
+    let Some(node) = fields.get("cpuidle") else { return Ok(true) };
+    let cpuidle = node.boolean()?;
+    if !cpuidle && states > 1 {
+        let fault = node.fault(format!("{states} idle states without a cpuidle driver"));
+        return Err(fault.hint("without a driver a CPU has one way to stop: state that alone, or leave `cpuidle` out"));
+    }
+    Ok(cpuidle)
 }
 
 /// Reads `idle.NAME` tables, shallowest first.

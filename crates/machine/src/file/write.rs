@@ -183,6 +183,9 @@ impl<'a> Writer<'a> {
             if cpu_type.smt_throughput != [1000] || self.known_figure(&format!("{section}.smt_throughput")).is_some() {
                 self.smt(&section, cpu_type);
             }
+            if !cpu_type.cpuidle {
+                self.line("cpuidle = false");
+            }
             cpu_type.idle_states.iter().for_each(|state| self.idle_state(&section, &cpu_type.name, state));
         }
     }

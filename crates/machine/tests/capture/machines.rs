@@ -265,6 +265,7 @@ fn a_virtual_machine_that_shows_next_to_nothing_is_captured_with_a_note_for_each
     ]);
     assert_eq!((shown(&machine.cores), shown(&machine.llcs)), ("0 | 1 | 2 | 3".into(), "0-3".into()));
     assert_eq!((clusters(&machine), clocks(&machine)), ("0-3".into(), "0-3".into()));
+    assert!(!machine.cpu_types[0].cpuidle);
     assert_eq!(machine.numa_distance, [[10]]);
     assert_eq!(machine.check(), []);
 }

@@ -286,15 +286,17 @@ impl Engine {
             self.stop_tick(cpu);
         }
         let state = &states[asked];
-        let view = IdleView {
+        let recorded = machine.type_of(cpu).cpuidle.then_some(IdleView {
             index: asked as u8,
             since: self.now,
             exit_latency_ns: state.exit_latency_ns,
             target_residency_ns: state.target_residency_ns,
-        };
-        self.env.cpu_mut(cpu).idle = Some(view);
+        });
+        self.env.cpu_mut(cpu).idle = recorded;
         self.emit(cpu, EventKind::Idle { state: Some(asked as u8) });
-        self.call(cpu, |s, e| s.idle_enter(e, cpu, view));
+        if let Some(view) = recorded {
+            self.call(cpu, |s, e| s.idle_enter(e, cpu, view));
+        }
         let from = self.cpus[cpu as usize].busy_until.max(self.now);
         let c = &mut self.cpus[cpu as usize];
         c.mode = Mode::Asleep;
@@ -306,7 +308,12 @@ impl Engine {
         self.cpus[cpu as usize].stay.entered = from + states[held].entry_ns;
     }
 
+    /// The state to ask for, and whether to stop the tick. Without a driver, the only one, and always: some stable
+    /// releases keep the tick until it has come once, which is not followed here.
     fn select_state(&mut self, cpu: CpuId) -> (usize, bool) {
+        if !self.machine.type_of(cpu).cpuidle {
+            return (0, true);
+        }
         let c = &mut self.cpus[cpu as usize];
         let next = c.timers.peek().map_or(Time::MAX, |t| t.0).min(c.sched_timer_at);
         let timer = next.saturating_sub(self.now).min(FAR_NS);
@@ -343,12 +350,17 @@ impl Engine {
         let slept_ns = self.now.saturating_sub(c.stay.from);
         c.idle_ns += slept_ns;
         book_stay(&mut c.idle_stats, states, &c.stay, slept_ns, saved_mw);
-        let woken = Woken { now: self.now, slept_ns, by_tick: c.woken_by_tick, period_ns: self.env.tick_ns() };
-        c.governor.reflect(states, c.stay.asked, &woken);
+        let cpuidle = machine.type_of(cpu).cpuidle;
+        if cpuidle {
+            let woken = Woken { now: self.now, slept_ns, by_tick: c.woken_by_tick, period_ns: self.env.tick_ns() };
+            c.governor.reflect(states, c.stay.asked, &woken);
+        }
         self.env.cpu_mut(cpu).idle = None;
         self.set_busy(cpu, true);
         self.emit(cpu, EventKind::Idle { state: None });
-        self.call(cpu, |s, e| s.idle_exit(e, cpu));
+        if cpuidle {
+            self.call(cpu, |s, e| s.idle_exit(e, cpu));
+        }
         self.take_pending(cpu);
         self.after_interrupt(cpu);
     }

@@ -1,0 +1,149 @@
+//! What a scheduler hears of idle CPUs: states recorded and cleared, balancing only while awake, nothing of CPUs that no
+//! driver puts to sleep. One task on CPU 0 of two; nothing costs anything but balancing, 700 ns, and an IPI, 1 ns.
+
+use std::sync::{Arc, Mutex};
+
+use fairground_machine::{CpuId, CpuMask, Machine, SoftCost};
+use fairground_sim::testing::{idle_state, machine, spec, workload};
+use fairground_sim::{
+    Change, Config, Engine, Env, IdleGovernor, IdleView, Ipi, Outcome, Pick, Scheduler, TaskId, TaskInfo, WakeContext,
+};
+use fairground_workload::{Amount, Op};
+
+/// What CPU 1 was told, and whether a state was recorded for it at the time.
+type Log = Arc<Mutex<Vec<(&'static str, bool)>>>;
+
+/// Runs its one task on CPU 0; whenever that blocks, CPU 1 is asked to balance.
+struct Kicker {
+    runnable: bool,
+    heard: Log,
+}
+
+impl Kicker {
+    fn hears(&self, what: &'static str, env: &Env, cpu: CpuId) {
+        if cpu == 1 {
+            self.heard.lock().unwrap().push((what, env.cpu(cpu).idle.is_some()));
+        }
+    }
+}
+
+impl Scheduler for Kicker {
+    fn fork(&mut self, env: &mut Env, cpu: CpuId, _: Option<TaskId>, child: &TaskInfo) {
+        self.runnable = true;
+        env.enqueued(child.id, cpu);
+        env.resched(cpu);
+    }
+    fn wake(&mut self, env: &mut Env, ctx: WakeContext, task: TaskId) {
+        self.runnable = true;
+        env.enqueued(task, ctx.cpu);
+        env.resched(ctx.cpu);
+    }
+    fn block(&mut self, env: &mut Env, _: CpuId, _: TaskId) {
+        self.runnable = false;
+        env.send_ipi(1, Ipi::NohzKick);
+    }
+    fn ipi(&mut self, env: &mut Env, cpu: CpuId, ipi: Ipi) {
+        if ipi == Ipi::NohzKick {
+            self.hears("kick", env, cpu);
+            env.raise_balance(cpu);
+        }
+    }
+    fn balance(&mut self, env: &mut Env, cpu: CpuId) {
+        self.hears("balance", env, cpu);
+        env.charge(cpu, SoftCost::Balance, 1);
+    }
+    fn idle_enter(&mut self, env: &mut Env, cpu: CpuId, _: IdleView) {
+        self.hears("enter", env, cpu);
+    }
+    fn idle_exit(&mut self, env: &mut Env, cpu: CpuId) {
+        self.hears("exit", env, cpu);
+    }
+    fn tick_stopped(&mut self, env: &mut Env, cpu: CpuId, stopped: bool) {
+        self.hears(if stopped { "no tick" } else { "tick" }, env, cpu);
+    }
+    fn schedule(&mut self, _: &mut Env, cpu: CpuId) -> Pick {
+        match cpu == 0 && self.runnable {
+            true => Pick::Task(0),
+            false => Pick::Idle,
+        }
+    }
+    fn exit(&mut self, _: &mut Env, _: CpuId, _: TaskId) {
+        self.runnable = false;
+    }
+    fn exec(&mut self, _: &mut Env, _: CpuId, _: TaskId) {}
+    fn yield_now(&mut self, _: &mut Env, _: CpuId, _: TaskId) {}
+    fn change(&mut self, _: &mut Env, _: CpuId, _: TaskId, _: &Change) {}
+    fn stopper(&mut self, _: &mut Env, _: CpuId) {}
+    fn tick(&mut self, _: &mut Env, _: CpuId) {}
+    fn frequency_limits(&mut self, _: &mut Env, _: &CpuMask) {}
+    fn rule_name(&self, _: u16) -> &str {
+        "?"
+    }
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+    fn audit(&self, _: &Env) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+fn two_cpus() -> Machine {
+    let mut m = machine(2, 1);
+    m.costs.soft_ns[SoftCost::Balance as usize] = 700.0;
+    m.cpu_types[0].idle_states[0].power_mw = 10.0;
+    m
+}
+
+/// The task works 10 us, sleeps 10 us, works 10 us; what CPU 1 was told.
+fn run(m: Machine, idle: IdleGovernor) -> (Outcome, Vec<(&'static str, bool)>) {
+    let work = || Op::Run(Amount::fixed(10_000));
+    let w = workload(vec![], vec![spec("t", vec![work(), Op::Sleep(Amount::fixed(10_000)), work()])]);
+    let heard = Log::default();
+    let sched = Kicker { runnable: false, heard: Arc::clone(&heard) };
+    let config = Config { start_phase: false, idle, ..Config::default() };
+    let outcome =
+        Engine::new(Arc::new(m), Arc::new(w), Box::new(sched), config).run(&mut []).expect("the run ends well");
+    let heard = heard.lock().unwrap().clone();
+    (outcome, heard)
+}
+
+#[test]
+fn a_state_is_recorded_while_its_cpu_sleeps_and_cleared_before_interrupts_are_served() {
+    let (_, heard) = run(two_cpus(), IdleGovernor::Deepest);
+    let told =
+        [("no tick", false), ("enter", true), ("exit", false), ("kick", false), ("balance", false), ("enter", true)];
+    assert_eq!(heard, told);
+}
+
+/// No time passes between the line that a polling CPU sees and the end of its idle: it would sleep again before the softirq
+/// of the same instant.
+#[test]
+fn a_cpu_that_polls_balances_before_it_sleeps_again() {
+    let mut m = two_cpus();
+    m.cpu_types[0].idle_states[0].polling = true;
+    let (outcome, heard) = run(m, IdleGovernor::Shallowest);
+    let after = heard.iter().position(|h| h.0 == "kick").expect("a kick");
+    assert_eq!(heard[after..], [("kick", false), ("balance", false), ("enter", true)]);
+    // 30 us, of which 700 ns of balancing are not idle.
+    assert_eq!((outcome.end, outcome.totals.idle[1][0].held_ns), (30_000, 29_300));
+}
+
+/// WFI saves its power all the same, and the tick stops with no governor asked (the shallowest keeps it).
+#[test]
+fn without_a_driver_no_state_is_recorded() {
+    let mut m = two_cpus();
+    m.cpu_types[0].cpuidle = false;
+    let (outcome, heard) = run(m, IdleGovernor::Shallowest);
+    assert_eq!(heard, [("no tick", false), ("kick", false), ("balance", false)]);
+    // 29.3 us in WFI at 10 mW and 700 ns at 400 mW, in pJ.
+    assert_eq!((outcome.totals.cpu_j[1] * 1e12).round(), 293_000.0 + 280_000.0);
+}
+
+/// With a second state that the rule of no governor may choose: a driver would go deep.
+#[test]
+fn with_a_driver_the_governor_chooses() {
+    let mut m = two_cpus();
+    m.cpu_types[0].idle_states.push(idle_state("sleep", 1_000, 2_000));
+    let (outcome, _) = run(m, IdleGovernor::Deepest);
+    assert!(outcome.totals.idle[1][1].held_ns > 0 && outcome.totals.idle[1][0].held_ns == 0);
+}
