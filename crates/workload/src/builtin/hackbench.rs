@@ -14,6 +14,7 @@ use super::{parts, Builtin};
 use crate::error::WorkloadError;
 use crate::options::{OptionInfo, OptionKind, Options};
 use crate::program::*;
+use crate::validate::{Problem, MAX_TASKS};
 
 const MEASURES: &str =
     "Groups of 20 senders and 20 receivers; each sender writes each of its rounds one message of 100 bytes to every\n\
@@ -112,6 +113,7 @@ fn build(options: &Options, table: &'static [OptionInfo], bytes: u32, fds: u32) 
         pipe: options.is_given("pipe"),
         threads: options.is_given("threads"),
     };
+    shape.check(options)?;
     let objects = CHANNELS + shape.groups * fds;
     Ok(Workload {
         objects: (0..objects).map(|_| if shape.pipe { parts::PIPE } else { parts::SOCKET }).collect(),
@@ -133,6 +135,18 @@ struct Shape {
 }
 
 impl Shape {
+    /// Before a template is made of every receiver: far too many would not fit the memory.
+    fn check(&self, options: &Options) -> Result<(), WorkloadError> {
+        match 1 + self.workers() {
+            tasks if tasks > MAX_TASKS => Err(Problem::TooManyTasks { tasks }.of(options.full_name())),
+            _ => Ok(()),
+        }
+    }
+
+    fn workers(&self) -> u64 {
+        2 * u64::from(self.groups) * u64::from(self.fds)
+    }
+
     /// Main, then group by group the receivers, one template each, and the template of all senders.
     fn tasks(&self, name: &str) -> Vec<TaskSpec> {
         let task = |role: &str, program| parts::task(&format!("{name}{role}"), FOOTPRINT_KIB, program);
@@ -154,7 +168,7 @@ impl Shape {
             }
             p.op(Op::Spawn { spec: first + self.fds, count: self.fds, thread: self.threads });
         }
-        let workers = Some(u64::from(self.groups) * u64::from(self.fds) * 2);
+        let workers = Some(self.workers());
         p.repeat(workers, |p| {
             p.op(self.read(READY, DUMMY_BYTES));
         });
@@ -276,6 +290,12 @@ mod tests {
         assert!(w.tasks[21].program.contains(&Op::Loop { times: Some(50), end: 24 }));
         let error = Workload::find("hackbench:loops=10,scale=1/20", &small_machine(2)).unwrap_err();
         assert!(error.to_string().contains("10 loops have no whole 20th part"), "{error}");
+    }
+
+    #[test]
+    fn more_workers_than_a_run_may_have_are_refused_before_they_are_made() {
+        let error = Workload::find("hackbench:groups=4096,fds=1000", &small_machine(2)).unwrap_err();
+        assert!(error.to_string().contains("8192001 threads, more than 1000000"), "{error}");
     }
 
     #[test]

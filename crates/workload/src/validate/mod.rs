@@ -53,11 +53,7 @@ impl Workload {
     /// # Errors
     /// The first [`Problem`] that keeps it from running.
     pub fn validate(&self, machine: &Machine) -> Result<Vec<Warning>, WorkloadError> {
-        let remarks = self.check(machine).map_err(|problem| WorkloadError::Invalid {
-            workload: self.name.clone(),
-            help: problem.help(),
-            problem: Box::new(problem),
-        })?;
+        let remarks = self.check(machine).map_err(|problem| problem.of(self.name.clone()))?;
         let warning = |r: Remark| Warning { kind: r.kind, at: None, subject: r.subject, message: r.message };
         Ok(remarks.into_iter().map(warning).collect())
     }

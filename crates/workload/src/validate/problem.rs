@@ -3,6 +3,7 @@
 use fairground_machine::{CpuId, CpuMask};
 use thiserror::Error;
 
+use crate::error::WorkloadError;
 use crate::program::{GroupId, ObjId, SeriesId, SpecId};
 
 /// A step of a program.
@@ -247,6 +248,11 @@ impl Problem {
             | NotHeld { step, .. }
             | EndlessSpawn { step, .. } => Some(*step),
         }
+    }
+
+    /// The error that a workload has this problem.
+    pub(crate) fn of(self, workload: String) -> WorkloadError {
+        WorkloadError::Invalid { workload, help: self.help(), problem: Box::new(self) }
     }
 
     /// What to do about it.
