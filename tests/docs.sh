@@ -4,6 +4,7 @@
 #   tests/docs.sh              all but docs/kernel.md, which wants a kernel tree beside it
 #   tests/docs.sh PAGE DIR     one page, in this directory
 set -euo pipefail
+limit=900 # s for a page
 cd "$(dirname "$0")/.."
 root=$PWD
 
@@ -17,11 +18,11 @@ page() {
 	ln -s "$root"/{machines,workloads,Cargo.toml,Cargo.lock,crates,policy,published} "$2"/
 	echo "$1"
 	# `cargo run` in a page means the program just built.
-	if ! (cd "$2" && bash -euo pipefail -c "${script//cargo run --release --/fairground}" >"$2/out" 2>&1); then
-		tail -n 20 "$2/out"
-		echo "docs: a command of $1 failed"
-		exit 1
-	fi
+	(cd "$2" && timeout $limit bash -euo pipefail -c "${script//cargo run --release --/fairground}" >"$2/out" 2>&1) && return
+	local code=$?
+	tail -n 20 "$2/out"
+	[ $code = 124 ] && echo "docs: the commands of $1 took more than $limit s" || echo "docs: a command of $1 failed"
+	exit 1
 }
 
 if [ $# = 2 ]; then

@@ -389,6 +389,22 @@ proptest! {
 }
 
 /// Mail 004 on two nodes of 12 CPUs in clusters of four: what is woken stays in the cluster more often.
+/// Twelve pairs that stop in one way only. Told of it, mail 001's rule prefers who has been stopped longest to who stopped
+/// last; where no driver tells, neither kernel knows a state, and both take who stopped last.
+#[test]
+fn break_even_needs_a_cpuidle_driver() {
+    let mut machine = Machine::preset("synquacer").unwrap();
+    machine.cpu_types[0].idle_states.truncate(1);
+    let burst = workload("fork-burst:bursts=10,children=16,interval=300,gap=3", &machine);
+    let differs = |machine: &Machine| {
+        let hash = |scheduler| run(machine, &burst, scheduler, Options::default(), 1).unwrap().hash;
+        hash("v5.5") != hash("v5.5+break-even=exit-latency")
+    };
+    assert!(differs(&machine));
+    machine.cpu_types[0].cpuidle = false;
+    assert!(!differs(&machine));
+}
+
 #[test]
 fn clusters_are_kept_to_when_idle_cpus_are_picked() {
     let mut shape = Shape::from_seed(1);

@@ -1,7 +1,7 @@
 //! shell8 of byte-unixbench (kdlucas/byte-unixbench 986b674): loops of eight shell scripts at once.
 //!
 //! `looper` runs multi.sh over and over; that starts eight scripts in the background and waits for all. A script:
-//! `sort > file`, `od | sort -n > file`, `grep | tee | wc > file`, `rm`: seven programs and its own shell, so 66 forks
+//! `sort > file`, `od | sort -n > file`, `grep | tee | wc > file`, `rm`: seven programs and its own shell, so 65 forks
 //! and as many execs a loop. Only one loop at a time of each copy.
 
 use std::sync::Arc;
