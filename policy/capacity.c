@@ -165,6 +165,7 @@ static u32 has_no_bigger_cpu(const struct fg_sys *sys, const struct fg_cpu *rq, 
 
 void fg_update_misfit_status(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *p)
 {
+	u64 jiffies = clock_jiffies(sys, rq->clock);
 	struct clamped_util want;
 
 	if (!sys->asym_key)
@@ -176,7 +177,8 @@ void fg_update_misfit_status(const struct fg_sys *sys, struct fg_cpu *rq, const 
 	if (task_fits_cpu(sys, &want, rq) == 1)
 		return;
 	/* 0 means "no misfit", also for a task whose load has decayed to nothing. */
-	rq->misfit_task_load = nonzero(task_h_load(sys, rq, p->avg.load_avg, rq->clock));
+	commit_h_load(rq, jiffies);
+	rq->misfit_task_load = nonzero(task_h_load(rq, p->avg.load_avg, jiffies));
 }
 
 static noinline u32 exceeds_capacity(const struct fg_sys *sys, const struct fg_cpu *rq)

@@ -693,7 +693,6 @@ enum fg_balance_rule_id {
 struct fg_balance {
 	struct fg_domain *sd;
 	u64 jiffies;
-	u64 now;		/* ns, clock of this_cpu */
 	s32 this_cpu;		/* for whom */
 	u32 kind;		/* FG_CPU_* */
 
@@ -751,7 +750,7 @@ u32 fg_balance_next(const struct fg_sys *sys, struct fg_balance *b);
 void fg_balance_not_ours(const struct fg_sys *sys, const struct fg_balance *b);
 /* Failures, interval, imbalanced flag (spec 6.5). b->moved is what the attempt amounts to. 1: start active balance. */
 u32 fg_balance_end(const struct fg_sys *sys, struct fg_balance *b);
-/* Of the stopper on src: fills b in, jiffies and now apart. 0: nothing is to be done. */
+/* Of the stopper on src: fills b in, jiffies apart. 0: nothing is to be done. */
 u32 fg_active_begin(const struct fg_sys *sys, struct fg_cpu *src, struct fg_balance *b);
 /* pushed: tasks, 0 or 1. */
 void fg_active_end(struct fg_cpu *src, struct fg_balance *b, u32 pushed);

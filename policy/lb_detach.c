@@ -98,8 +98,8 @@ static u64 task_load(const struct fg_sys *sys, const struct fg_balance *b, const
 	struct fg_cpu *src = cpu_rq(sys, (u32)b->src_cpu);
 	u64 load;
 
-	commit_h_load(sys, src, b->now);
-	load = task_h_load(sys, src, p->avg.load_avg, b->now);
+	commit_h_load(src, b->jiffies);
+	load = task_h_load(src, p->avg.load_avg, b->jiffies);
 	return feat(sys, FG_LOAD_FLOOR) ? nonzero(load) : load;
 }
 

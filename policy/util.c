@@ -129,20 +129,20 @@ static u64 cpu_load(const struct fg_cpu *rq)
 	return rq->cfs.load_avg;
 }
 
-/* h_load of rq at now, ns: what it was when it was first asked for in this jiffy. */
-static u64 rq_h_load(const struct fg_sys *sys, const struct fg_cpu *rq, u64 now)
+/* h_load of rq in a jiffy: what it was when it was first asked for. */
+static u64 rq_h_load(const struct fg_cpu *rq, u64 jiffies)
 {
-	return rq->h_load_stamp == clock_jiffies(sys, now) + 1 ? rq->h_load : rq->cfs.load_avg;
+	return rq->h_load_stamp == jiffies + 1 ? rq->h_load : rq->cfs.load_avg;
 }
 
-static void commit_h_load(const struct fg_sys *sys, struct fg_cpu *rq, u64 now)
+static void commit_h_load(struct fg_cpu *rq, u64 jiffies)
 {
-	rq->h_load = rq_h_load(sys, rq, now);
-	rq->h_load_stamp = clock_jiffies(sys, now) + 1;
+	rq->h_load = rq_h_load(rq, jiffies);
+	rq->h_load_stamp = jiffies + 1;
 }
 
-/* task_h_load(p) in a flat hierarchy, for a load_avg of p on rq at now. */
-static u64 task_h_load(const struct fg_sys *sys, const struct fg_cpu *rq, u64 load_avg, u64 now)
+/* task_h_load(p) in a flat hierarchy, for a load_avg of p on rq. */
+static u64 task_h_load(const struct fg_cpu *rq, u64 load_avg, u64 jiffies)
 {
-	return load_avg * rq_h_load(sys, rq, now) / (rq->cfs.load_avg + 1);
+	return load_avg * rq_h_load(rq, jiffies) / (rq->cfs.load_avg + 1);
 }

@@ -437,6 +437,27 @@ TEST(misfit_is_whoever_does_not_fit_fully_and_has_somewhere_to_go)
 	CHECK_EQ(rq->misfit_task_load, 1023);
 }
 
+TEST(a_misfit_is_as_heavy_as_its_queue_was_first_asked_for_in_the_jiffy)
+{
+	struct fg_task p;
+
+	pixel6();
+	p = kit_task(1, M);
+	p.avg.load_avg = 1000;
+	kit_util(&p, 1024);
+	cpus[M].cfs.load_avg = 499;
+	fg_update_misfit_status(&sys, &cpus[M], &p);
+	/* 1000 * 499 / 500 */
+	CHECK_EQ(cpus[M].misfit_task_load, 998);
+	cpus[M].cfs.load_avg = 999;
+	fg_update_misfit_status(&sys, &cpus[M], &p);
+	/* 1000 * 499 / 1000 */
+	CHECK_EQ(cpus[M].misfit_task_load, 499);
+	cpus[M].clock += FG_NSEC_PER_SEC / sys.hz;
+	fg_update_misfit_status(&sys, &cpus[M], &p);
+	CHECK_EQ(cpus[M].misfit_task_load, 999);
+}
+
 static u32 overutilized(u32 cpu, u32 util, u32 min, u32 max)
 {
 	cpus[cpu].cfs.util_avg = util;
@@ -703,6 +724,7 @@ int main(void)
 	RUN(the_scan_starts_at_target_or_behind_it);
 	RUN(early_checks_want_a_full_fit);
 	RUN(misfit_is_whoever_does_not_fit_fully_and_has_somewhere_to_go);
+	RUN(a_misfit_is_as_heavy_as_its_queue_was_first_asked_for_in_the_jiffy);
 	RUN(overutilized_by_version);
 	RUN(misfit_and_overutilized_are_unlinked);
 	RUN(who_moves_or_is_born_does_not_overutilize);

@@ -401,7 +401,6 @@ static struct fg_balance kit_look(u32 cpu, u32 level, u32 kind)
 
 	b.sd = cpus[cpu].sd + level;
 	b.jiffies = 1000;
-	b.now = 4000000000;
 	b.this_cpu = (s32)cpu;
 	b.kind = kind;
 	fg_balance_begin(&sys, &b);

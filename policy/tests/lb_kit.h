@@ -179,7 +179,6 @@ static struct lb_report lb_attempt(u32 cpu, u32 level, u32 kind)
 	memset(&b, 0xff, sizeof(b));
 	b.sd = &domains[cpu][level];
 	b.jiffies = ++lb_jiffy;
-	b.now = lb_jiffy * FG_NSEC_PER_SEC / sys.hz;
 	b.this_cpu = (s32)cpu;
 	b.kind = kind;
 	fg_balance_begin(&sys, &b);
@@ -202,7 +201,6 @@ static s32 lb_stopper(u32 src)
 
 	memset(&b, 0xff, sizeof(b));
 	b.jiffies = lb_jiffy;
-	b.now = lb_jiffy * FG_NSEC_PER_SEC / sys.hz;
 	/* Itself is what runs now. */
 	if (cpus[src].curr)
 		cpus[src].curr->on_cpu = 0;

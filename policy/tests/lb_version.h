@@ -149,7 +149,6 @@ static struct fg_balance lb_find(u32 cpu, u32 level, u32 kind)
 	memset(&b, 0xff, sizeof(b));
 	b.sd = &domains[cpu][level];
 	b.jiffies = lb_jiffy;
-	b.now = lb_jiffy * FG_NSEC_PER_SEC / sys.hz;
 	b.this_cpu = (s32)cpu;
 	b.kind = kind;
 	fg_balance_begin(&sys, &b);

@@ -18,8 +18,6 @@ pub struct Attempt {
     pub kind: u32,
     /// Ticks since boot.
     pub jiffies: u64,
-    /// ns, clock of the CPU.
-    pub now: u64,
     /// Queues that may be asked to give something, in the order in which they were.
     pub sources: Vec<Source>,
 }
@@ -80,8 +78,8 @@ impl Shown {
     /// is not among [`Attempt::sources`].
     pub fn balance(&mut self, attempt: &Attempt) -> Attempted {
         let sd = self.world.chain(attempt.cpu as usize)[attempt.domain];
-        let Attempt { cpu, kind, jiffies, now, .. } = *attempt;
-        let mut b = self.world.balance_begin(sd, cpu as usize, kind, jiffies, now);
+        let Attempt { cpu, kind, jiffies, .. } = *attempt;
+        let mut b = self.world.balance_begin(sd, cpu as usize, kind, jiffies);
         let mut done = Attempted { ours: true, ..Attempted::default() };
         let mut sources = attempt.sources.iter();
         let mut next = FG_LB_REDO;
@@ -201,7 +199,7 @@ mod tests {
 
     /// By CPU 0, a second after all tasks ran.
     fn attempt(kind: u32, sources: Vec<Source>) -> Attempt {
-        Attempt { cpu: 0, domain: 0, kind, jiffies: 250, now: 1_000_000_000, sources }
+        Attempt { cpu: 0, domain: 0, kind, jiffies: 250, sources }
     }
 
     fn queue(tasks: &[u32]) -> Vec<Source> {

@@ -21,8 +21,7 @@ pub(crate) struct Attempt {
 impl Fair {
     /// load_balance of domain `sd`, on behalf of `cpu`.
     pub(crate) fn load_balance(&mut self, env: &mut Env, sd: usize, cpu: usize, kind: u32) -> Attempt {
-        let now = env.clock(self.here);
-        let mut b = self.world.balance_begin(sd, cpu, kind, env.jiffies(), now);
+        let mut b = self.world.balance_begin(sd, cpu, kind, env.jiffies());
         loop {
             if !self.world.should_we_balance(&b) {
                 self.world.balance_not_ours(&b);

@@ -12,7 +12,7 @@ pub(crate) const PUSH_RULE: (&str, &str) = ("push", "the stopper moves a task th
 impl Fair {
     /// active_load_balance_cpu_stop, on the source.
     pub(crate) fn push_task(&mut self, env: &mut Env, src: usize) {
-        let mut b = self.world.active_balance(env.jiffies(), env.clock(self.here));
+        let mut b = self.world.active_balance(env.jiffies());
         let pushed = self.world.active_begin(src, &mut b) && self.push_one(env, src, &mut b);
         self.world.active_end(src, &mut b, pushed);
     }

@@ -7,10 +7,9 @@ use super::World;
 use crate::ffi::*;
 
 impl World {
-    /// `now`: ns, what the CPU of this call sees.
-    pub fn balance_begin(&mut self, sd: usize, cpu: usize, kind: u32, jiffies: u64, now: u64) -> FgBalance {
+    pub fn balance_begin(&mut self, sd: usize, cpu: usize, kind: u32, jiffies: u64) -> FgBalance {
         let sd = self.domains.ptr(sd);
-        let mut b = FgBalance { sd, jiffies, now, this_cpu: cpu as i32, kind, ..FgBalance::zeroed() };
+        let mut b = FgBalance { sd, jiffies, this_cpu: cpu as i32, kind, ..FgBalance::zeroed() };
         // SAFETY: see above.
         unsafe { fg_balance_begin(self.sys.ptr(0), &mut b) };
         b
@@ -70,8 +69,8 @@ impl World {
     }
 
     /// The stopper's, for [`Self::active_begin`].
-    pub fn active_balance(&self, jiffies: u64, now: u64) -> FgBalance {
-        FgBalance { jiffies, now, ..FgBalance::zeroed() }
+    pub fn active_balance(&self, jiffies: u64) -> FgBalance {
+        FgBalance { jiffies, ..FgBalance::zeroed() }
     }
 
     pub fn active_begin(&mut self, src: usize, b: &mut FgBalance) -> bool {

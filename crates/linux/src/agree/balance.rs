@@ -68,7 +68,7 @@ impl Passes {
     pub fn begin(&mut self, kernel: &dyn State, pass: &Pass, shower: &mut Shower, shown: &mut Shown) {
         let jiffies = shower.balance(kernel, shown, pass.cpu, pass.domain);
         let Pass { cpu, domain, kind } = *pass;
-        self.attempt = Some(Attempt { cpu, domain, kind, jiffies, now: kernel.clock(), sources: Vec::new() });
+        self.attempt = Some(Attempt { cpu, domain, kind, jiffies, sources: Vec::new() });
         self.moves.clear();
         self.has_groups = false;
     }

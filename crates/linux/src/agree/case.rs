@@ -313,8 +313,8 @@ impl Question {
 fn attempt_json(attempt: &Attempt) -> Value {
     let source = |s: &Source| json!({ "cpu": s.cpu, "clock": s.clock, "irq_ns": s.irq_ns, "tasks": s.tasks });
     let sources: Vec<Value> = attempt.sources.iter().map(source).collect();
-    let Attempt { cpu, domain, kind, jiffies, now, .. } = attempt;
-    json!({ "cpu": cpu, "domain": domain, "kind": kind, "jiffies": jiffies, "now": now, "sources": sources })
+    let Attempt { cpu, domain, kind, jiffies, .. } = attempt;
+    json!({ "cpu": cpu, "domain": domain, "kind": kind, "jiffies": jiffies, "sources": sources })
 }
 
 fn attempt_from(from: &Value, shown: &Shown) -> Result<Attempt, CaseError> {
@@ -329,7 +329,6 @@ fn attempt_from(from: &Value, shown: &Shown) -> Result<Attempt, CaseError> {
         domain: domain.ok_or_else(|| form(format!("cpu{cpu} has no such domain")))?,
         kind: u32::try_from(number(from, "kind")?).map_err(|_| form("kind is too large"))?,
         jiffies: ns(from, "jiffies")?,
-        now: ns(from, "now")?,
         sources: list(from, "sources")?.iter().map(source).collect::<Result<_, _>>()?,
     })
 }
