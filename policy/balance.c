@@ -115,9 +115,9 @@ u32 fg_rebalance_kind(const struct fg_cpu *rq)
 	return rq->idle_balance ? FG_CPU_IDLE : FG_CPU_NOT_IDLE;
 }
 
-void fg_dequeue_next_balance(struct fg_cpu *rq, u32 was_sched_idle, u64 jiffies)
+void fg_dequeue_next_balance(const struct fg_sys *sys, struct fg_cpu *rq, u32 was_sched_idle, u64 jiffies)
 {
-	if (!was_sched_idle && sched_idle_rq(rq))
+	if (feat(sys, FG_SI_BALANCE) && !was_sched_idle && sched_idle_rq(rq))
 		rq->next_balance = jiffies;
 }
 
@@ -152,10 +152,22 @@ static void update_next_balance(const struct fg_sys *sys, const struct fg_domain
 	w->update_next_balance = 1;
 }
 
+/* A busy CPU balances seldom; with nothing but SCHED_IDLE tasks it is not (v5.6). */
+static u32 balances_seldom(const struct fg_sys *sys, const struct fg_cpu *rq, u32 kind)
+{
+	return kind != FG_CPU_IDLE && !(feat(sys, FG_SI_BALANCE) && sched_idle_rq(rq));
+}
+
 void fg_rebalance_begin(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_balance_walk *w)
 {
 	walk_begin(w, w->jiffies + 60 * (u64)sys->hz);
-	w->busy = w->kind != FG_CPU_IDLE && !sched_idle_rq(rq);
+	w->busy = balances_seldom(sys, rq, w->kind);
+}
+
+void fg_rebalance_again(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_balance_walk *w)
+{
+	w->kind = idle_rq(rq) ? FG_CPU_IDLE : FG_CPU_NOT_IDLE;
+	w->busy = balances_seldom(sys, rq, w->kind);
 }
 
 /* Once a second a domain forgets a hundredth of what newly idle balancing cost. */
@@ -170,7 +182,10 @@ static u32 decay_newidle_cost(const struct fg_sys *sys, struct fg_domain *sd, u6
 
 u32 fg_rebalance_domain(const struct fg_sys *sys, struct fg_domain *sd, struct fg_balance_walk *w)
 {
-	w->need_decay |= decay_newidle_cost(sys, sd, w->jiffies);
+	u32 decayed = decay_newidle_cost(sys, sd, w->jiffies);
+
+	/* v5.16: what the last domain says holds. */
+	w->need_decay = decayed || (w->need_decay && !feat(sys, FG_NEWIDLE_COST));
 	w->cost += sd->max_newidle_lb_cost;
 	/* Another CPU balances from here on; what is left is to add up the costs, if they changed. */
 	if (w->stopped)
@@ -258,10 +273,13 @@ u32 fg_newidle_domain(const struct fg_sys *sys, struct fg_domain *sd, const stru
 {
 	/* No longer than the CPU is expected to idle. */
 	u32 affordable = rq->avg_idle >= w->cost + sd->max_newidle_lb_cost;
+	u32 wanted = affordable && (sd->flags & FG_SD_BALANCE_NEWIDLE) && !newidle_dice_lost(sys, sd, w);
 
-	if (affordable && (sd->flags & FG_SD_BALANCE_NEWIDLE) && !newidle_dice_lost(sys, sd, w))
+	/* v5.16: by the interval as it is before. */
+	if (!wanted || feat(sys, FG_NEWIDLE_COST))
+		update_next_balance(sys, sd, w);
+	if (wanted)
 		return FG_BALANCE_NOW;
-	update_next_balance(sys, sd, w);
 	return affordable ? FG_BALANCE_SKIP : FG_BALANCE_STOP;
 }
 
@@ -287,7 +305,8 @@ u32 fg_newidled_domain(const struct fg_sys *sys, struct fg_domain *sd, const str
 		count_newidle(sd, w->pulled ? w->stake : 0);
 	account_newidle_cost(sys, sd, w->jiffies, cost);
 	w->cost += cost;
-	update_next_balance(sys, sd, w);
+	if (!feat(sys, FG_NEWIDLE_COST))
+		update_next_balance(sys, sd, w);
 	return w->pulled || rq->nr_running || coming ? FG_BALANCE_STOP : FG_BALANCE_SKIP;
 }
 

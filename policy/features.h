@@ -129,6 +129,8 @@ FG_FEATURE(FREQ_PERF_V2, "freq-perf-v2", "", "-", "v6.8", 0, "no frequency headr
 /* Versions, balance: spec 10.2, 6.8. */
 FG_FEATURE(IMB_PCT_117, "imb-pct-117", "", "-", "v5.10", 1, "default imbalance_pct 117 instead of 125")
 FG_FEATURE(BUSY_FACTOR_16, "busy-factor-16", "", "-", "v5.10", 1, "busy CPUs balance 16 times less often, not 32")
+FG_FEATURE(SI_BALANCE, "si-balance", "", "-", "v5.6", 1,
+	   "a CPU with only SCHED_IDLE tasks balances as often as an idle one, at once when it comes to that")
 FG_FEATURE(BUSY_MINUS1, "busy-minus1", "", "-", "v5.10", 1, "busy balance intervals are a jiffy shorter")
 FG_FEATURE(LLC_SPREAD, "llc-spread", "", "-", "v5.10", 1, "inside an LLC spare capacity is filled by task count")
 FG_FEATURE(LOAD_SHIFT, "load-shift", "", "-", "v5.10", 1, "failures halve the load a task may have to be moved")

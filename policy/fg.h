@@ -625,7 +625,7 @@ struct fg_balance_walk {
  *
  *   tick	fg_update_idle_balance, softirq if fg_rebalance_due, fg_nohz_balancer_kick, fg_kick_ilb if it says so
  *   softirq	kind by fg_rebalance_kind, fg_rebalance_begin; each domain bottom-up until STOP: fg_rebalance_domain; if
- *		NOW: load_balance, fg_rebalanced_domain; fg_rebalance_end
+ *		NOW: load_balance, fg_rebalance_again if it moved something, fg_rebalanced_domain; fg_rebalance_end
  *   newly idle	unless fg_newidle_spared: fg_newidle_begin, fg_newidle_gate; if open each domain until STOP: fg_newidle_domain (w->dice
  *		drawn anew); if NOW: load_balance, fg_newidled_domain with what that took and moved, until that says STOP;
  *		always fg_newidle_end
@@ -640,9 +640,11 @@ u32 fg_rebalance_due(const struct fg_cpu *rq, u64 jiffies);
 /* FG_CPU_IDLE or NOT_IDLE, as noted. */
 u32 fg_rebalance_kind(const struct fg_cpu *rq);
 /* After a dequeue: a CPU left with SCHED_IDLE tasks is due at once (v5.6). was: fg_sched_idle_rq before it. */
-void fg_dequeue_next_balance(struct fg_cpu *rq, u32 was_sched_idle, u64 jiffies);
+void fg_dequeue_next_balance(const struct fg_sys *sys, struct fg_cpu *rq, u32 was_sched_idle, u64 jiffies);
 /* rebalance_domains, see above. ours: fg_should_we_balance. */
 void fg_rebalance_begin(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_balance_walk *w);
+/* After an attempt that moved something: rq may have ceased to idle. */
+void fg_rebalance_again(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_balance_walk *w);
 u32 fg_rebalance_domain(const struct fg_sys *sys, struct fg_domain *sd, struct fg_balance_walk *w);
 void fg_rebalanced_domain(const struct fg_sys *sys, struct fg_domain *sd, struct fg_balance_walk *w, u32 ours);
 void fg_rebalance_end(struct fg_sys *sys, struct fg_cpu *rq, const struct fg_balance_walk *w);

@@ -196,23 +196,68 @@ TEST(who_is_not_to_balance_stops_there)
 	CHECK_EQ(sys.nohz_next_balance, 1001);
 }
 
+TEST(who_pulled_something_is_busy_from_then_on)
+{
+	struct fg_balance_walk w = walk(FG_CPU_IDLE);
+
+	sys.feat.value[FG_SI_BALANCE] = 1;
+	fg_rebalance_begin(&sys, &cpus[0], &w);
+	/* for another CPU */
+	fg_rebalance_again(&sys, &cpus[0], &w);
+	CHECK_EQ(w.kind, FG_CPU_IDLE);
+	CHECK_EQ(w.busy, 0);
+	kit_sched_idle(0);
+	fg_rebalance_again(&sys, &cpus[0], &w);
+	CHECK_EQ(w.kind, FG_CPU_NOT_IDLE);
+	CHECK_EQ(w.busy, 0);
+	kit_busy(0);
+	fg_rebalance_again(&sys, &cpus[0], &w);
+	CHECK_EQ(w.kind, FG_CPU_NOT_IDLE);
+	CHECK_EQ(w.busy, 1);
+}
+
+/* Costs of the lower domain decay, those of the upper one do not. */
+TEST(since_v516_the_last_domain_says_whether_costs_are_renewed)
+{
+	for (u32 measured = 0; measured <= 1; measured++) {
+		struct fg_balance_walk w = walk(FG_CPU_IDLE);
+		struct fg_domain *mc = cpus[0].sd, *pkg = mc->parent;
+
+		sys.feat.value[FG_NEWIDLE_COST] = (u8)measured;
+		mc->next_decay = 999;
+		pkg->next_decay = 1000;
+		cpus[0].max_idle_balance_cost = 900000;
+		fg_rebalance_begin(&sys, &cpus[0], &w);
+		fg_rebalance_domain(&sys, mc, &w);
+		fg_rebalance_domain(&sys, pkg, &w);
+		fg_rebalance_end(&sys, &cpus[0], &w);
+		CHECK_EQ(cpus[0].max_idle_balance_cost, measured ? 900000 : 500000);
+	}
+}
+
 TEST(sched_idle_tasks_do_not_make_a_cpu_busy)
 {
 	struct fg_balance_walk w = walk(FG_CPU_NOT_IDLE);
 
 	kit_sched_idle(0);
+	cpus[0].next_balance = 2000;
+	/* up to v5.5 they do */
+	fg_rebalance_begin(&sys, &cpus[0], &w);
+	CHECK_EQ(w.busy, 1);
+	fg_dequeue_next_balance(&sys, &cpus[0], 0, 1000);
+	CHECK_EQ(cpus[0].next_balance, 2000);
+	sys.feat.value[FG_SI_BALANCE] = 1;
 	fg_rebalance_begin(&sys, &cpus[0], &w);
 	CHECK_EQ(w.busy, 0);
 	/* the last ordinary task left: due at once */
-	cpus[0].next_balance = 2000;
-	fg_dequeue_next_balance(&cpus[0], 1, 1000);
+	fg_dequeue_next_balance(&sys, &cpus[0], 1, 1000);
 	CHECK_EQ(cpus[0].next_balance, 2000);
-	fg_dequeue_next_balance(&cpus[0], 0, 1000);
+	fg_dequeue_next_balance(&sys, &cpus[0], 0, 1000);
 	CHECK_EQ(cpus[0].next_balance, 1000);
 	CHECK_EQ(fg_rebalance_due(&cpus[0], 999), 0);
 	CHECK_EQ(fg_rebalance_due(&cpus[0], 1000), 1);
 	kit_busy(0);
-	fg_dequeue_next_balance(&cpus[0], 0, 900);
+	fg_dequeue_next_balance(&sys, &cpus[0], 0, 900);
 	CHECK_EQ(cpus[0].next_balance, 1000);
 }
 
@@ -463,6 +508,25 @@ TEST(newly_idle_as_far_as_the_idle_time_pays)
 	CHECK_EQ(cpus[0].next_balance, 1001);
 }
 
+/* An interval of 8 ms, 2 jiffies, when the pass comes to the domain; what it pulls makes it one of 4. */
+TEST(since_v516_newidle_goes_by_the_interval_it_found)
+{
+	for (u32 measured = 0; measured <= 1; measured++) {
+		struct fg_balance_walk w = walk(0);
+		struct fg_domain *mc = cpus[0].sd;
+
+		sys.feat.value[FG_NEWIDLE_COST] = (u8)measured;
+		cpus[0].avg_idle = 1000000;
+		mc->last_balance = 1000;
+		mc->balance_interval = 8;
+		fg_newidle_begin(&sys, &w);
+		CHECK_EQ(fg_newidle_domain(&sys, mc, &cpus[0], &w), FG_BALANCE_NOW);
+		mc->balance_interval = 4;
+		fg_newidled_domain(&sys, mc, &cpus[0], &w, 1000);
+		CHECK_EQ(w.next_balance, measured ? 1002 : 1001);
+	}
+}
+
 TEST(features_say_what_they_can)
 {
 	CHECK_EQ(fg_feature_ready(FG_ASYM_PREV_FIRST, 0), 1);
@@ -494,6 +558,8 @@ int main(void)
 	RUN(a_busy_cpu_walks_its_domains);
 	RUN(the_costs_of_a_cpu_are_at_least_half_a_millisecond);
 	RUN(who_is_not_to_balance_stops_there);
+	RUN(who_pulled_something_is_busy_from_then_on);
+	RUN(since_v516_the_last_domain_says_whether_costs_are_renewed);
 	RUN(sched_idle_tasks_do_not_make_a_cpu_busy);
 	RUN(the_kind_is_that_of_the_last_tick);
 	RUN(root_status);
@@ -505,6 +571,7 @@ int main(void)
 	RUN(newidle_gate);
 	RUN(newidle_gate_by_measured_cost);
 	RUN(newly_idle_as_far_as_the_idle_time_pays);
+	RUN(since_v516_newidle_goes_by_the_interval_it_found);
 	RUN(features_say_what_they_can);
 	return test_report();
 }

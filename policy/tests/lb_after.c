@@ -138,6 +138,21 @@ TEST(a_queue_that_others_emptied_is_not_pinned_since_v512)
 	}
 }
 
+/* By a busy CPU: an idle one leaves the last task alone in every version. */
+TEST(the_last_task_of_a_queue_is_not_looked_at_since_v512)
+{
+	for (u32 version = 511; version <= 512; version++) {
+		struct fg_balance b;
+
+		one_busy(version, 2);
+		b = lb_find(0, 1, FG_CPU_IDLE);
+		b.kind = FG_CPU_NOT_IDLE;
+		cpus[4].nr_running = 1;
+		fg_detach_begin(&sys, &b);
+		CHECK_EQ(fg_detach_more(&sys, &b), version == 511);
+	}
+}
+
 /* 1: CPU 0 may take the task that waits on CPU 4. */
 static u32 may_move(u32 level, void (*change)(struct fg_task *p))
 {
@@ -894,6 +909,7 @@ int main(void)
 	RUN(p04_takes_a_task_of_twice_the_misfit_load);
 	RUN(the_first_pinned_task_says_who_else_is_tried);
 	RUN(a_queue_that_others_emptied_is_not_pinned_since_v512);
+	RUN(the_last_task_of_a_queue_is_not_looked_at_since_v512);
 	RUN(cache_hot_tasks_stay_until_it_failed_often);
 	RUN(a_running_task_is_seen_but_stays);
 	RUN(per_cpu_kthreads_are_nobodys_pinned_task_since_v512);

@@ -104,6 +104,7 @@ pub const TIMELINES: &[(&str, &str)] = &[
 
     ("imb-pct-117",       "v5.10=1"),
     ("busy-factor-16",    "v5.10=1"),
+    ("si-balance",        "v5.6=1"),
     ("busy-minus1",       "v5.10=1"),
     ("llc-spread",        "v5.10=1"),
     ("load-shift",        "v5.10=1"),

@@ -70,7 +70,7 @@ impl Fair {
                 FG_BALANCE_NOW => {
                     let attempt = self.load_balance(env, sd, cpu, walk.kind);
                     if attempt.moved > 0 {
-                        self.look_again(cpu, &mut walk);
+                        self.world.rebalance_again(cpu, &mut walk);
                     }
                     self.world.rebalanced_domain(sd, &mut walk, attempt.ours);
                 }
@@ -78,11 +78,5 @@ impl Fair {
             }
         }
         self.world.rebalance_end(cpu, &walk);
-    }
-
-    /// Something was moved: the CPU may have ceased to idle.
-    fn look_again(&self, cpu: usize, walk: &mut FgBalanceWalk) {
-        walk.kind = if self.world.idle(cpu) { FG_CPU_IDLE } else { FG_CPU_NOT_IDLE };
-        walk.busy = u32::from(walk.kind != FG_CPU_IDLE && !self.world.sched_idle(cpu));
     }
 }

@@ -232,7 +232,7 @@ impl World {
 
     pub fn dequeue_next_balance(&mut self, cpu: usize, was_sched_idle: bool, jiffies: u64) {
         // SAFETY: see above.
-        unsafe { fg_dequeue_next_balance(self.cpus.ptr(cpu), u32::from(was_sched_idle), jiffies) }
+        unsafe { fg_dequeue_next_balance(self.sys.ptr(0), self.cpus.ptr(cpu), u32::from(was_sched_idle), jiffies) }
     }
 
     pub fn rebalance_begin(&mut self, cpu: usize, kind: u32, jiffies: u64) -> FgBalanceWalk {
@@ -245,6 +245,11 @@ impl World {
     pub fn rebalance_domain(&mut self, sd: usize, walk: &mut FgBalanceWalk) -> u32 {
         // SAFETY: see above.
         unsafe { fg_rebalance_domain(self.sys.ptr(0), self.domains.ptr(sd), walk) }
+    }
+
+    pub fn rebalance_again(&self, cpu: usize, walk: &mut FgBalanceWalk) {
+        // SAFETY: see above.
+        unsafe { fg_rebalance_again(self.sys.ptr(0), self.cpus.ptr(cpu), walk) }
     }
 
     pub fn rebalanced_domain(&mut self, sd: usize, walk: &mut FgBalanceWalk, ours: bool) {
