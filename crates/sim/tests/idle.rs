@@ -49,6 +49,19 @@ fn a_cluster_state_needs_every_cpu_and_one_wake_ends_it() {
     assert_eq!(sums(&outcome), (vec![61.192, 4.852, 4.852, 4.852], 16.676));
 }
 
+/// In within 1 us, out in 2. Asleep from 0: the way in ends at 1, out at 3. 10 us of work, asleep at 13 and in at 14, woken
+/// at 113, out at 115, 10 us of work. So 99 of 125 us at 10 mW and 26 at 400.
+#[test]
+fn the_ways_in_and_out_take_active_power_and_a_wake_waits_for_the_way_in() {
+    let mut m = machine(1, 1);
+    let state = &mut m.cpu_types[0].idle_states[0];
+    (state.entry_ns, state.wake_ns, state.power_mw) = (1_000, 2_000, 10.0);
+    let work = || Op::Run(Amount::fixed(10_000));
+    let outcome = run(m, vec![spec("a", vec![work(), Op::Sleep(Amount::fixed(100_000)), work()])], IdleGovernor::Menu);
+    assert_eq!((outcome.end, outcome.totals.idle[0][0].held_ns), (125_000, 99_000));
+    assert_eq!(sums(&outcome).0, [0.99 + 10.4]);
+}
+
 /// The second thread keeps CPU 1 busy to the end: CPU 0 asks for the cluster state and gets WFI, from which it wakes at
 /// once and which is never cut short. cpuidle counts the stay of 50 us as too short all the same. Only at 0, before the
 /// workload starts, does the cluster state hold; that stay of 2 us loses 98 us x 19 mW (8 its own, 44 / 4 the cluster's).

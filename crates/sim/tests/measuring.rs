@@ -189,6 +189,18 @@ fn a_sleeping_keeper_is_woken_by_who_lists_itself() {
     assert_eq!(log.wakings, [(500, 0), (511, 1)]);
 }
 
+/// The worker's CPU has a sixteenth of the capacity: the keeper that it wakes calls it while it is on its way to sleep.
+#[test]
+fn who_is_called_before_it_sleeps_does_not_sleep() {
+    let mut m = machine(2, 1);
+    m.costs.soft_ns[SoftCost::Futex as usize] = 50.0;
+    m.cpus[1].capacity = 64;
+    let keeper = vec![Op::AwaitListed(0), Op::CallListed(0)];
+    let (outcome, log) = run(m, measuring(1, vec![Object::Roster], vec![keeper, vec![ns(10), Op::Enlist(0)]]));
+    assert_eq!(log.wakings.iter().map(|w| w.1).collect::<Vec<_>>(), [0]);
+    assert_eq!(log.exits.len(), 2, "{outcome:?}");
+}
+
 /// Both rounds of both workers, one keeper that awaits and calls for ever.
 #[test]
 fn nobody_is_lost_between_listing_and_calling() {

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use fairground_machine::{CpuId, CpuMask, SoftCost};
-use fairground_sim::testing::{machine, spec, workload};
+use fairground_sim::testing::{idle_state, machine, spec, workload};
 use fairground_sim::{
-    Change, Config, Engine, Env, Event, EventKind, Governor, IdleView, Ipi, MigrateCause, Observer, Outcome, Pick,
-    Scheduler, SimError, TaskId, TaskInfo, Time, WakeContext,
+    Change, Config, Engine, Env, Event, EventKind, Governor, IdleGovernor, IdleView, Ipi, MigrateCause, Observer,
+    Outcome, Pick, Scheduler, SimError, TaskId, TaskInfo, Time, WakeContext,
 };
 use fairground_workload::{Amount, Op, Workload};
 
@@ -127,6 +127,20 @@ fn a_task_is_held_back_until_the_schedulers_timer_lets_it_go() {
 fn a_task_is_pushed_on_in_the_call_that_takes_it_off_its_cpu() {
     let (outcome, _) = run(Budget { pushes: true, ..Budget::default() }, 5 * MS / 2, Governor::Performance);
     assert_eq!(outcome.unwrap().end, 5 * MS / 2 + 1);
+}
+
+/// Idle for 1 ms until the scheduler's timer, with a state that pays from 1.5 ms on: teo knows the timer and never tries
+/// it, with nothing learnt.
+#[test]
+fn idle_governors_know_the_schedulers_timer() {
+    let mut m = machine(1, 1);
+    m.cpu_types[0].idle_states.push(idle_state("sleep", 500_000, 3 * MS / 2));
+    let w = workload(vec![], vec![spec("t", vec![Op::Run(Amount::fixed(5 * MS))])]);
+    let config = Config { start_phase: false, idle: IdleGovernor::Teo, ..Config::default() };
+    let sched = Box::new(Budget { admits_it: true, ..Budget::default() });
+    let outcome = Engine::new(Arc::new(m), Arc::new(w), sched, config).run(&mut []).unwrap();
+    let usage: Vec<u64> = outcome.totals.idle[0].iter().map(|s| s.usage).collect();
+    assert_eq!(usage, [5, 0]);
 }
 
 #[test]

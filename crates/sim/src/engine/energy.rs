@@ -62,10 +62,8 @@ impl Engine {
             return asked;
         }
         let cluster = &self.clusters[self.machine.cpus[cpu as usize].cluster as usize];
-        match cluster.held {
-            Some(held) => held.min(asked),
-            None => states[..asked].iter().rposition(|s| s.scope == IdleScope::Cpu).unwrap_or(0),
-        }
+        let own = || states[..asked].iter().rposition(|s| s.scope == IdleScope::Cpu).unwrap_or(0);
+        cluster.held.unwrap_or_else(own)
     }
 
     /// What an idle state of a CPU saves over the next shallower one, mW. The first cluster state saves the CPU's part of

@@ -115,8 +115,8 @@ fn deepest(states: &[IdleState], mut predicted: u64, o: &Outlook) -> (usize, u64
     let mut idx = 0;
     for (i, s) in states.iter().enumerate().skip(1) {
         if s.target_residency_ns > predicted {
-            if states[idx].polling && s.exit_latency_ns <= limit_ns && s.target_residency_ns <= o.timer_ns {
-                // Rather stop than spin, unless a timer is near.
+            if states[idx].polling && s.exit_latency_ns <= limit_ns {
+                // Rather stop than spin: no timer is that near.
                 return (i, s.target_residency_ns, false);
             }
             if predicted < o.period_ns {
@@ -207,8 +207,50 @@ mod tests {
             menu.correction[4]
         };
         assert_eq!(live(10_000_000), 8192);
+        // The way out of the state takes it past the timer.
+        assert_eq!(live(12_000_000), 8192);
         assert_eq!(live(5_000_000), 7680);
         assert!((0..50).map(|_| live(5_000_000)).last().is_some_and(|c| (4096..4110).contains(&c)));
+    }
+
+    /// A state that takes up to 500 us to leave: of 2 ms asleep 1.5 were idle, of 800 us half.
+    #[test]
+    fn the_way_out_is_not_counted_as_idle() {
+        let states = [idle_state("WFI", 1_000, 1_000), idle_state("sleep", 500_000, 1_500_000)];
+        let mut menu = Menu::default();
+        menu.select(&states, &outlook(FAR_NS, 4_000_000));
+        for slept_ns in [2_000_000, 800_000] {
+            menu.reflect(&states[1], &Woken { now: 0, slept_ns, by_tick: false, period_ns: 4_000_000 });
+        }
+        assert_eq!(menu.intervals_us[..2], [1500, 400]);
+    }
+
+    /// Short stays are no reason to stay shallow once the tick is stopped: nothing would end a stay that turns out longer.
+    #[test]
+    fn with_the_tick_stopped_a_short_past_gives_way_to_the_timer() {
+        let states = [idle_state("WFI", 1_000, 1_000), idle_state("sleep", 500_000, 1_500_000)];
+        let stopped = Outlook { tick_stopped: true, ..outlook(FAR_NS, FAR_NS) };
+        assert_eq!(steady(100).select(&states, &stopped), (1, true));
+    }
+
+    /// The deepest pays from 100 ms on, stays are of 40 ms. The tick is kept in WFI, to look again. With the tick stopped
+    /// already nothing comes for 4 s: rather too deep than WFI for so long; with a timer in 50 ms rather WFI.
+    #[test]
+    fn a_shallow_state_is_not_held_for_long_without_a_tick() {
+        let states = [idle_state("WFI", 1_000, 1_000), idle_state("off", 500_000, 100_000_000)];
+        assert_eq!(steady(40_000).select(&states, &outlook(FAR_NS, 4_000_000)), (0, false));
+        let stopped = |ns| Outlook { tick_stopped: true, ..outlook(ns, ns) };
+        assert_eq!(steady(40_000).select(&states, &stopped(FAR_NS)), (1, true));
+        assert_eq!(steady(40_000).select(&states, &stopped(50_000_000)), (0, true));
+    }
+
+    /// Stays of 950 to 1050 us are steady if six of eight are; stays of 10 and 40 us are by their small deviation.
+    #[test]
+    fn a_steady_pattern_needs_six_of_eight_or_a_small_deviation() {
+        let typical = |intervals_us| Menu { intervals_us, ..Menu::default() }.typical_ns();
+        assert_eq!(typical([950, 1050, 950, 1050, 950, 1050, 40_000, 50_000]), 1_000_000);
+        assert_eq!(typical([950, 1050, 950, 1050, 1000, 30_000, 40_000, 50_000]), u64::MAX);
+        assert_eq!(typical([10, 40, 10, 40, 10, 40, 10, 40]), 25_000);
     }
 
     /// Seven stays of 1 ms and one of 50 ms: the outlier is dropped, 1 ms is typical.

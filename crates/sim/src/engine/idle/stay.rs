@@ -118,16 +118,26 @@ mod tests {
         Stay { asked, reached, ..Stay::default() }
     }
 
-    /// Slept 1.4 ms where 1.5 was needed: above. In WFI for 2 ms where sleep needs 1.5: below.
+    /// Slept 1.4 ms where 1.5 was needed: above. In WFI for 2 ms where sleep needs 1.5: below, but not for 1.5005 ms, of
+    /// which leaving took 1 us.
     #[test]
     fn above_and_below_are_counted_as_cpuidle_does() {
         let states = [idle_state("WFI", 1_000, 1_000), idle_state("sleep", 500_000, 1_500_000)];
         let mut stats = [IdleStats::default(); 2];
         book_stay(&mut stats, &states, &stay(1, 1), 1_400_000, 0.0);
         book_stay(&mut stats, &states, &stay(0, 0), 2_000_000, 0.0);
+        book_stay(&mut stats, &states, &stay(0, 0), 1_500_500, 0.0);
         book_stay(&mut stats, &states, &stay(0, 0), 500, 0.0);
         assert_eq!((stats[1].above, stats[1].below), (1, 0));
-        assert_eq!((stats[0].above, stats[0].below, stats[0].usage), (0, 1, 2));
+        assert_eq!((stats[0].above, stats[0].below, stats[0].usage), (0, 1, 3));
+    }
+
+    #[test]
+    fn the_deepest_state_that_a_stay_has_reached_counts() {
+        let mut stay = stay(2, 0);
+        stay.reach(2);
+        stay.reach(1);
+        assert_eq!(stay.reached, 2);
     }
 
     /// Asked for the deepest, the hardware got no further than `sleep`, which pays after 1.5 ms and saves 20 mW: stays of

@@ -218,6 +218,19 @@ mod tests {
         assert_eq!((teo.tick_hits, teo.total), (1024, 784 + 896 + 686 + 1024));
     }
 
+    /// With the timer far away, a stay of a tick and more is as good as one until the timer.
+    #[test]
+    fn a_stay_of_a_tick_is_long() {
+        let mut teo = Teo::new(3);
+        live(&mut teo, FAR_NS, 4 * MS);
+        assert_eq!((bins(&teo), teo.tick_hits), (vec![(0, 0); 3], 1024));
+    }
+
+    #[test]
+    fn where_there_is_no_choice_the_tick_is_kept() {
+        assert_eq!(Teo::new(1).select(&states()[..1], &outlook(FAR_NS)), (0, false));
+    }
+
     /// Wakes after 1 ms whatever the timer says: the shallowest, tick kept. Once they cease the deepest returns.
     #[test]
     fn early_wakes_make_it_shallow_until_they_cease() {
