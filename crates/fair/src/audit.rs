@@ -12,7 +12,7 @@ use crate::Fair;
 /// util_avg may pass 1024 by rounding.
 const UTIL_MAX: u64 = 1024 + 8;
 
-/// MAX_PINNED_INTERVAL, ms: the interval goes as far while everything is pinned.
+/// MAX_PINNED_INTERVAL, ms: an interval below it is doubled while everything is pinned.
 const PINNED_INTERVAL_MAX: u32 = 512;
 
 impl Fair {
@@ -86,7 +86,7 @@ impl Fair {
         self.world.chain(cpu).iter().try_for_each(|sd| {
             let level = self.topology().level_name(self.topology().level_of(*sd));
             let sd = &self.world.domains[*sd];
-            let longest = sd.max_interval.max(PINNED_INTERVAL_MAX);
+            let longest = sd.max_interval.max(2 * PINNED_INTERVAL_MAX - 1);
             if !(sd.min_interval..=longest).contains(&sd.balance_interval) {
                 let (is, min) = (sd.balance_interval, sd.min_interval);
                 return Err(format!("{level}: balance_interval is {is} ms, should be within {min}..={longest}"));
