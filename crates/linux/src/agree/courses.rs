@@ -70,6 +70,21 @@ pub const COURSES: &[Course] = &[
         source: Source::PerCpu(include_str!("../../referee/pinned.json")),
     },
     Course {
+        name: "squeezed",
+        title: "long runs, some beside real time on the same CPU",
+        source: Source::PerCpu(include_str!("../../referee/squeezed.json")),
+    },
+    Course {
+        name: "lazy",
+        title: "more than fits, by tasks of next to no weight",
+        source: Source::PerCpu(include_str!("../../referee/lazy.json")),
+    },
+    Course {
+        name: "tall",
+        title: "a few more tasks than CPUs, most of them long",
+        source: Source::PerCpu(include_str!("../../referee/tall.json")),
+    },
+    Course {
         name: "hackbench",
         title: "hackbench, a group of 40 processes to each 8 CPUs",
         source: Source::Builtin(|machine| format!("hackbench:groups={},loops=1000000", parts(machine))),

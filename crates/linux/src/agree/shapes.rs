@@ -51,6 +51,11 @@ pub const SHAPES: &[Shape] = &[
         build: || Ok(three_capacities()),
     },
     Shape {
+        name: "hybrid",
+        title: "four cores of two threads and capacity 1024, four of one thread and 600, behind one cache",
+        build: || Ok(hybrid()),
+    },
+    Shape {
         name: "two-nodes",
         title: "two NUMA nodes of 16 CPUs, one cache each",
         build: || Ok(server(&Parts { cpus: 32, per_core: 1, per_cluster: 0, per_llc: 16, per_node: 16 })),
@@ -98,6 +103,21 @@ fn three_capacities() -> Machine {
     m
 }
 
+fn hybrid() -> Machine {
+    let mut m = Machine::symmetric(12);
+    let mut small = m.cpu_types[0].clone();
+    small.name = "small".into();
+    m.cpu_types.push(small);
+    m.cpu_types[0].smt_throughput = vec![1000, 1250];
+    m.cores = (0..8).map(|core| if core < 4 { 2 * core..2 * core + 2 } else { core + 4..core + 5 }.collect()).collect();
+    for cpu in &mut m.cpus {
+        let is_big = cpu.id < 8;
+        cpu.core = if is_big { cpu.id / 2 } else { cpu.id - 4 };
+        (cpu.cpu_type, cpu.capacity) = if is_big { (0, 1024) } else { (1, 600) };
+    }
+    m
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,6 +147,7 @@ mod tests {
         assert_eq!(parts("clustered"), (48, 48, 12, 2, 2, vec![1024]));
         assert_eq!(parts("hikey960").5, [462, 1024]);
         assert_eq!(parts("three-capacities"), (8, 8, 0, 1, 1, vec![250, 600, 1024]));
+        assert_eq!(parts("hybrid"), (12, 8, 0, 1, 1, vec![600, 1024]));
         assert_eq!(parts("two-nodes"), (32, 32, 0, 2, 2, vec![1024]));
     }
 }
