@@ -233,6 +233,16 @@ mod tests {
         assert_eq!(steady(100).select(&states, &stopped), (1, true));
     }
 
+    /// Stays of 600 us are too short for what pays from 1.5 ms on, but rather that than spin; of 100 us, it would take longer
+    /// to leave than to stay.
+    #[test]
+    fn rather_stop_than_spin_if_it_can_be_left_in_time() {
+        let mut states = [idle_state("POLL", 0, 0), idle_state("sleep", 500_000, 1_500_000)];
+        states[0].polling = true;
+        assert_eq!(steady(600).select(&states, &outlook(FAR_NS, 4_000_000)), (1, false));
+        assert_eq!(steady(100).select(&states, &outlook(FAR_NS, 4_000_000)), (0, false));
+    }
+
     /// The deepest pays from 100 ms on, stays are of 40 ms. The tick is kept in WFI, to look again. With the tick stopped
     /// already nothing comes for 4 s: rather too deep than WFI for so long; with a timer in 50 ms rather WFI.
     #[test]
