@@ -179,17 +179,11 @@ void fg_update_misfit_status(const struct fg_sys *sys, struct fg_cpu *rq, const 
 	rq->misfit_task_load = nonzero(task_h_load(sys, rq, p->avg.load_avg, rq->clock));
 }
 
-/*
- * Only energy-aware wakeups and the balance pass of an energy-aware system want to know. Since v6.10 a system that is
- * not so is never marked; a reader has to take it as overutilized then.
- */
-u32 fg_cpu_overutilized(const struct fg_sys *sys, const struct fg_cpu *rq)
+static noinline u32 exceeds_capacity(const struct fg_sys *sys, const struct fg_cpu *rq)
 {
 	struct clamped_util want;
 	s32 fits;
 
-	if (feat(sys, FG_OU_EAS_ONLY) && !sys->eas)
-		return 0;
 	want.util = fg_cpu_util(rq);
 	if (!feat(sys, FG_UFC))
 		return !fits_capacity(want.util, rq->cpu_capacity);
@@ -197,6 +191,15 @@ u32 fg_cpu_overutilized(const struct fg_sys *sys, const struct fg_cpu *rq)
 	want.max = rq->uclamp[FG_UCLAMP_MAX].value;
 	fits = util_fits_cpu(sys, &want, rq);
 	return misfit_unlink(sys, FG_MU_OU) ? !fits : fits != 1;
+}
+
+/*
+ * Only energy-aware wakeups and the balance pass of an energy-aware system want to know. Since v6.10 a system that is
+ * not so is never marked; a reader has to take it as overutilized then.
+ */
+u32 fg_cpu_overutilized(const struct fg_sys *sys, const struct fg_cpu *rq)
+{
+	return !(feat(sys, FG_OU_EAS_ONLY) && !sys->eas) && exceeds_capacity(sys, rq);
 }
 
 static void update_overutilized_status(const struct fg_sys *sys, struct fg_cpu *rq)

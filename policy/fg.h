@@ -87,15 +87,16 @@ struct fg_mask {
 
 /* A PELT signal. Sums in 1024 ns units as spec 2.2; load 0 and the like where an object has no such part. */
 struct fg_avg {
-	u64 last_update;	/* ns of the signal's own clock */
-	u64 load_sum;
-	u64 runnable_sum;
-	u64 util_sum;
+	/* What others read, then what only an update needs: each half a cache line. */
 	u64 load_avg;
 	u64 runnable_avg;
 	u64 util_avg;
 	u32 period_contrib;	/* 0..1023 */
 	u32 pad;
+	u64 last_update;	/* ns of the signal's own clock */
+	u64 load_sum;
+	u64 runnable_sum;
+	u64 util_sum;
 };
 
 struct fg_util_est {
@@ -208,7 +209,7 @@ struct fg_group {
 	u64 min_capacity;
 	u64 max_capacity;
 	u64 next_update;	/* jiffies */
-	s32 balance_cpu;
+	s32 balance_cpu;	/* of a group of one CPU that one */
 	s32 asym_prefer_cpu;
 	u32 imbalance;		/* flag of spec 6.5 */
 	u32 cores;
@@ -254,16 +255,22 @@ struct fg_root {
 
 /* A run queue and what is known of its CPU. */
 struct fg_cpu {
+	/* What scans and statistics read of every CPU comes first, within 64 bytes. */
 	s32 id;
 	u32 nr_running;		/* all classes */
 	u32 h_nr_running;	/* fair tasks */
 	u32 idle_h_nr_running;	/* of these SCHED_IDLE */
-	u32 h_nr_delayed;	/* of these asleep, FG_TASK_DELAYED */
-	u32 rt_nr_running;
 	u8 curr_is_idle;	/* the idle task is current */
 	u8 ttwu_pending;	/* a remote wakeup is on its way */
 	u8 tick_stopped;
 	u8 idle_balance;	/* idle at the last tick */
+	u32 est_enqueued;
+	u32 cpu_capacity_orig;	/* orig(c), 1..1024 */
+	u32 cpu_capacity;	/* cap(c) */
+	struct fg_avg cfs;
+
+	u32 h_nr_delayed;	/* of h_nr_running asleep, FG_TASK_DELAYED */
+	u32 rt_nr_running;
 	u32 active_balance;	/* the stopper is on its way to push a task of this CPU away */
 	s32 push_cpu;		/* where to */
 	struct fg_task *curr;	/* current fair or RT task, null while idle or stopper */
@@ -282,9 +289,6 @@ struct fg_cpu {
 	u64 load_weight;	/* of queued fair entities */
 	u64 min_vruntime;
 	s64 avg_vruntime;	/* EEVDF: sum of weight * (vruntime - min_vruntime) of queued fair entities */
-	struct fg_avg cfs;
-	u32 est_enqueued;
-	u32 removed_nr;
 	u64 removed_load;
 	u64 removed_runnable;
 	u64 removed_util;
@@ -296,8 +300,7 @@ struct fg_cpu {
 	u64 h_load_stamp;	/* jiffy + 1 of its renewal, 0: never */
 	struct fg_avg queued;	/* load_sum and load_avg of queued tasks alone (runnable_load_avg), if a feature asks */
 
-	u32 cpu_capacity_orig;	/* orig(c), 1..1024 */
-	u32 cpu_capacity;	/* cap(c) */
+	u32 removed_nr;
 	u32 freq_scale;		/* current / top frequency, 1..1024 */
 	u32 cpu_capacity_inverted;	/* inv(c), 0: not inverted */
 	/* Capacity that limits of the clock take now, see fg_set_frequency_limits(). */

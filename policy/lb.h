@@ -56,8 +56,8 @@ struct sd_lb_stats {
 /* lb_stats.c: nothing seen yet; the busiest is a group_has_spare with no load and no end of idle CPUs. */
 static void sd_stats_begin(const struct fg_sys *sys, const struct fg_balance *b, struct sd_lb_stats *s);
 /*
- * The sums of g, in s->local (whose capacity is brought up to date if due) or s->other; type, avg_load and no_capacity
- * are left to the caller. 1: g is the local group.
+ * The sums of g, in s->local (whose capacity is brought up to date if due) or s->other; all else about a group is
+ * left to the caller. 1: g is the local group.
  */
 static u32 sd_stats_group(const struct fg_sys *sys, struct fg_balance *b, struct sd_lb_stats *s, struct fg_group *g);
 /* The group in s->other is the busiest so far. */

@@ -116,14 +116,12 @@ static u32 busier_of_type(const struct fg_sys *sys, const struct fg_balance *b, 
 	return 0;
 }
 
-/* g, in s->other, is busier than the busiest so far. */
+/* g, in s->other, which has a fair task, is busier than the busiest so far. */
 static u32 pick_busiest(const struct fg_sys *sys, const struct fg_balance *b, const struct sd_lb_stats *s,
 			const struct fg_group *g)
 {
 	u32 type = s->other->type;
 
-	if (!s->other->h_nr)
-		return 0;
 	if ((b->sd->flags & FG_SD_ASYM_CPUCAPACITY) && type == group_misfit_task && !can_help_misfit(sys, b, s, g))
 		return 0;
 	if (feat(sys, FG_ASYM_EARLY) && better_off_there(sys, b, s, g))
@@ -131,6 +129,31 @@ static u32 pick_busiest(const struct fg_sys *sys, const struct fg_balance *b, co
 	if (type != s->busiest->type)
 		return type > s->busiest->type;
 	return busier_of_type(sys, b, s, g) && !better_off_there(sys, b, s, g);
+}
+
+/* The group in s->other, whatever its type: it has nothing to give, or it has room where another has not. */
+static u32 is_out_of_question(const struct sd_lb_stats *s)
+{
+	const struct sg_lb_stats *st = s->other;
+
+	return !st->h_nr || (s->busiest->type == group_overloaded && st->nr <= st->weight);
+}
+
+/* What idle CPUs can do for the group g in s->other, which is not theirs. */
+static void look_at_siblings(const struct fg_sys *sys, const struct fg_balance *b, struct sd_lb_stats *s,
+			     const struct fg_group *g)
+{
+	s->other->asym_packing = group_asym(sys, b, s, g);
+	s->other->smt =
+		feat(sys, FG_SMT_BALANCE) && b->kind != FG_CPU_NOT_IDLE && s->other->h_nr > 1 && is_smt_group(g);
+}
+
+static void set_type(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_group *g,
+		     struct sg_lb_stats *st)
+{
+	st->type = lb_classify(sys, b, g, st);
+	if (st->type == group_overloaded)
+		st->avg_load = st->load * FG_CAPACITY_SCALE / st->capacity;
 }
 
 /* The busiest group in b->busiest, and statistics of it, of the local group and of all. */
@@ -141,13 +164,15 @@ static void update_sd_lb_stats(const struct fg_sys *sys, struct fg_balance *b, s
 	sd_stats_begin(sys, b, s);
 	for_each_group(g, b->sd)
 	{
-		u32 local = sd_stats_group(sys, b, s, g);
-		struct sg_lb_stats *st = local ? s->local : s->other;
-
-		st->type = lb_classify(sys, b, g, st);
-		if (st->type == group_overloaded)
-			st->avg_load = st->load * FG_CAPACITY_SCALE / st->capacity;
-		if (!local && pick_busiest(sys, b, s, g))
+		if (sd_stats_group(sys, b, s, g)) {
+			set_type(sys, b, g, s->local);
+			continue;
+		}
+		if (is_out_of_question(s))
+			continue;
+		look_at_siblings(sys, b, s, g);
+		set_type(sys, b, g, s->other);
+		if (pick_busiest(sys, b, s, g))
 			sd_stats_take(b, s, g);
 	}
 	sd_stats_end(sys, b, s);

@@ -46,19 +46,19 @@ static void sd_stats_begin(const struct fg_sys *sys, const struct fg_balance *b,
 	s->dst_core_idle = !feat(sys, FG_MISFIT_CORE) || siblings_idle(sys, b->dst_cpu);
 }
 
-/* Reads rq into the sums, but for what depends on the group it is in. */
-static void add_cpu(const struct fg_sys *sys, const struct fg_cpu *rq, struct sg_lb_stats *st, u32 *status)
+/* Reads rq into the sums, but for what depends on the group it is in. What it says of the partition. */
+static inline u32 add_cpu(const struct fg_sys *sys, const struct fg_cpu *rq, struct sg_lb_stats *st)
 {
+	u32 status = rq->nr_running > 1 ? SG_OVERLOAD : 0;
+
 	st->load += lb_load(sys, rq);
 	st->util += fg_cpu_util(rq);
 	st->runnable += rq->cfs.runnable_avg;
 	st->h_nr += rq->h_nr_running;
 	/* 002/P05 counts the tasks of all classes. */
 	st->nr += feat(sys, FG_LB_P05) ? rq->nr_running : rq->h_nr_running;
-	if (rq->nr_running > 1)
-		*status |= SG_OVERLOAD;
-	if (fg_cpu_overutilized(sys, rq))
-		*status |= SG_OVERUTILIZED;
+	st->idle_cpus += idle_rq(rq);
+	return fg_cpu_overutilized(sys, rq) ? status | SG_OVERUTILIZED : status;
 }
 
 /* v6.0: with one task a queue is not overloaded, whatever else takes its CPU. */
@@ -80,45 +80,62 @@ static u64 misfit_load_of(const struct fg_sys *sys, const struct fg_balance *b, 
 }
 
 /* Until 002/P04 every CPU may have a misfit task, then busy ones that dst is not grouped with. */
-static u32 misfit_counts(const struct fg_sys *sys, u32 local, u32 idle)
+static u32 misfit_counts(const struct fg_sys *sys, u32 local, const struct fg_cpu *rq)
 {
-	return !feat(sys, FG_LB_P04) || (!local && !idle);
+	return !feat(sys, FG_LB_P04) || (!local && !idle_rq(rq));
 }
 
-static noinline void sum_group(const struct fg_sys *sys, struct fg_balance *b, struct sd_lb_stats *s,
-			       const struct fg_group *g, struct sg_lb_stats *st)
+/* All of rq into the sums of its group; what it says of the partition. */
+static inline u32 sum_cpu(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_cpu *rq, u32 local,
+			  struct sg_lb_stats *st)
 {
-	u32 cpu, local = st == s->local, status = s->status;
+	u32 status = add_cpu(sys, rq, st);
+
+	if (misfit_counts(sys, local, rq))
+		st->misfit_load = max_u64(st->misfit_load, misfit_load_of(sys, b, rq, &status));
+	return status;
+}
+
+/* Of a group of one CPU, as most are: no sets are searched, and nothing is added up. */
+static u32 sum_one(const struct fg_sys *sys, struct fg_balance *b, const struct fg_group *g, u32 local,
+		   struct sg_lb_stats *st)
+{
+	struct sg_lb_stats sum;
+	u32 status = 0;
+
+	clear_sg_stats(&sum);
+	if (mask_test(&b->cpus, g->balance_cpu)) {
+		status = sum_cpu(sys, b, cpu_rq(sys, (u32)g->balance_cpu), local, &sum);
+		b->group_cpus++;
+	}
+	*st = sum;
+	return status;
+}
+
+static noinline u32 sum_several(const struct fg_sys *sys, struct fg_balance *b, const struct fg_group *g, u32 local,
+				struct sg_lb_stats *st)
+{
+	u32 cpu, status = 0;
 
 	clear_sg_stats(st);
 	for_each_cpu_and(cpu, &g->span, &b->cpus, sys->nr_cpus) {
-		const struct fg_cpu *rq = cpu_rq(sys, cpu);
-		u32 idle = idle_rq(rq);
-
-		add_cpu(sys, rq, st, &status);
+		status |= sum_cpu(sys, b, cpu_rq(sys, cpu), local, st);
 		b->group_cpus++;
-		st->idle_cpus += idle;
-		if (misfit_counts(sys, local, idle))
-			st->misfit_load = max_u64(st->misfit_load, misfit_load_of(sys, b, rq, &status));
 	}
-	s->status = status;
-	st->capacity = nonzero(g->capacity);
-	st->weight = g->weight;
+	return status;
 }
 
-static u32 sd_stats_group(const struct fg_sys *sys, struct fg_balance *b, struct sd_lb_stats *s, struct fg_group *g)
+static noinline u32 sd_stats_group(const struct fg_sys *sys, struct fg_balance *b, struct sd_lb_stats *s,
+				   struct fg_group *g)
 {
-	u32 local = mask_test(&g->span, b->dst_cpu);
+	u32 one = g->weight == 1, local = one ? g->balance_cpu == b->dst_cpu : mask_test(&g->span, b->dst_cpu);
 	struct sg_lb_stats *st = local ? s->local : s->other;
 
 	if (local && fg_group_capacity_due(b->sd, b->kind, b->jiffies))
 		fg_update_group_capacity(sys, b->sd, cpu_rq(sys, (u32)b->dst_cpu), b->jiffies);
-	sum_group(sys, b, s, g, st);
-	if (!local) {
-		st->asym_packing = group_asym(sys, b, s, g);
-		st->smt = feat(sys, FG_SMT_BALANCE) && b->kind != FG_CPU_NOT_IDLE && st->h_nr > 1 &&
-			  (g->flags & FG_SD_SHARE_CPUCAPACITY);
-	}
+	s->status |= one ? sum_one(sys, b, g, local, st) : sum_several(sys, b, g, local, st);
+	st->capacity = nonzero(g->capacity);
+	st->weight = g->weight;
 	s->total_load += st->load;
 	s->total_capacity += st->capacity;
 	s->total_util += st->util;

@@ -49,6 +49,8 @@ fn build() -> Result<(), String> {
         .std("c11")
         .opt_level(2)
         .flag("-fno-strict-aliasing")
+        // Nobody takes the place of a function of ours, so that they may be inlined into each other.
+        .flag("-fvisibility=hidden")
         .flag_if_supported("-Wno-missing-field-initializers")
         .compile("fgpolicy");
     Ok(())
