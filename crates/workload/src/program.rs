@@ -70,7 +70,7 @@ pub enum Score {
 /// Index into [`Workload::series`].
 pub type SeriesId = u32;
 
-/// Times that programs measure with a clock and report ([`Op::Sample`], [`Op::Report`]).
+/// Times that programs measure with a clock and report ([`Op::Sample`], [`Op::Conclude`]).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Series {
     /// What is measured, as figures are called: `latency` gives `latency_p99_us`.

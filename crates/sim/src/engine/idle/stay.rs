@@ -25,7 +25,7 @@ pub struct IdleStats {
     pub reached: u64,
     /// Of these, those that ended before its target residency (a shallower state exists): before break-even.
     pub cut: u64,
-    /// Energy lost by these against the next shallower state, pJ; see [`loss_pj`].
+    /// Energy lost by these: what the next shallower state would have saved, pJ.
     pub lost_pj: u64,
 }
 
