@@ -106,7 +106,8 @@ static void fill_spare_capacity(const struct fg_sys *sys, struct fg_balance *b, 
 	if (one_cpu || prefers_sibling(sys, b))
 		excess = sibling_excess(sys, b, s);
 	else
-		excess = pos_sub(s->local->idle_cpus, s->busiest->idle_cpus);
+		/* The kernel's counts are unsigned: with more idle CPUs in the busiest group there is no end to it. */
+		excess = s->local->idle_cpus - s->busiest->idle_cpus;
 	set_amount(b, FG_MIGRATE_TASK, half_of_excess(sys, b, s, excess));
 }
 

@@ -213,6 +213,24 @@ TEST(n3_no_room_but_an_idle_cpu)
 	CHECK_AMOUNT(lb_find(0, 1, FG_CPU_IDLE), UTIL, 2596);
 }
 
+/* Two idle CPUs among overloaded ones, one here (seen in 6.1.192 where groups are of unlike size): 1 - 2 of 32 bits, halved. */
+TEST(more_idle_cpus_over_there_have_no_end)
+{
+	lb_packages(2, 125, 510);
+	lb_flags(1, FG_SD_SHARE_LLC, 0);
+	lb_flags(0, 0, FG_SD_PREFER_SIBLING);
+	for (u32 c = 1; c < 4; c++)
+		lb_run(c, 100);
+	for (u32 c = 4; c < 6; c++) {
+		lb_run(c, 100);
+		lb_wait(c, 100);
+		lb_wait(c, 100);
+		/* 6000 of 4096 * 125 % */
+		cpus[c].cfs.runnable_avg = 3000;
+	}
+	CHECK_AMOUNT(lb_find(0, 1, FG_CPU_IDLE), TASK, 0x7fffffff);
+}
+
 /* 1: a waiting task of h_load 1023 is taken for this amount of load after so many failures. */
 static u32 takes(u32 version, s64 amount, u32 failed)
 {
@@ -766,6 +784,7 @@ int main(void)
 	RUN(n2_siblings_share_their_tasks);
 	RUN(n3_utilization_up_to_what_has_room);
 	RUN(n3_no_room_but_an_idle_cpu);
+	RUN(more_idle_cpus_over_there_have_no_end);
 	RUN(n4_load_that_a_task_may_have);
 	RUN(n5_the_misfit_task_goes_to_a_big_cpu);
 	RUN(n6_the_mean_does_not_limit_who_is_below_it);

@@ -373,7 +373,7 @@ static s64 m_amount(struct model *m, u32 *kind)
 		}
 		if ((t->g->weight == 1 && has(FG_LB_P07)) || m_prefers_sibling(m))
 			return m_numa(m, m_excess(m));
-		return m_numa(m, l->idle > t->idle ? l->idle - t->idle : 0);
+		return m_numa(m, l->idle - t->idle); /* of 32 bits without a sign */
 	}
 	*kind = FG_MIGRATE_LOAD;
 	if (l->type != group_overloaded) {
