@@ -2,16 +2,17 @@
 
 use super::{fairground, files, refuses, succeeds};
 
-/// All seeds of all recorded fits are repeated, to the digit, by `./test published`.
+/// All seeds of all recorded fits are repeated, to the digit, by `./test published`. Here one seed must do, so it is the machine
+/// on which all seeds give nearly the same.
 #[test]
 fn a_recorded_fit_repeats() {
-    let out = succeeds("calibrate hikey --seeds 1");
+    let out = succeeds("calibrate hikey960 --seeds 1");
     let scale = |word: &str| -> f64 {
         let line = out.lines().find(|l| l.starts_with(word)).expect(word);
         line.rsplit(' ').next().unwrap_or_default().parse().expect("a number")
     };
     assert!((scale("recorded") - scale("fitted")).abs() < 0.002, "{out}");
-    assert!(out.contains("000/hikey/sched-pipe/ops_per_sec/base"));
+    assert!(out.contains("000/hikey960/sched-pipe/ops_per_sec/base"));
 }
 
 #[test]
