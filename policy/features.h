@@ -99,6 +99,8 @@ FG_FEATURE(FIG_WRAP, "fig-wrap", "", "-", "<=v5.4", 1, "find_idlest_group adds t
 
 /* Versions, capacity and signals: spec 10.2. */
 FG_FEATURE(UCLAMP_FIT, "uclamp-fit", "", "-", "v5.6", 1, "capacity tests use the clamped utilization")
+FG_FEATURE(UCLAMP_IDLE_OWN, "uclamp-idle-own", "", "-", "v5.14", 1,
+	   "the clamps an idle CPU remembers do not join those of a task whose frequency is asked for")
 FG_FEATURE(THERMAL_IN_CAP, "thermal-in-cap", "", "-", "v5.7", 1,
 	   "thermal pressure lowers the capacity left for fair tasks")
 FG_FEATURE(

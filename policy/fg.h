@@ -245,12 +245,37 @@ struct fg_domain {
 	struct fg_mask span;
 };
 
+/* An operating point as the energy model knows it (spec 8.2). */
+struct fg_opp {
+	u64 power;		/* uW, one CPU that never idles */
+	u64 cost;		/* of busy time: only comparable within a machine and a version */
+	u32 khz;
+	u32 performance;	/* 1..1024, of the same scale as capacities */
+	u32 inefficient;	/* a faster one costs no more: may be passed over */
+	u32 pad;
+};
+
+/* The energy model of the CPUs on one clock. The caller sets span, nr_opps and opps with khz and power, slowest first. */
+struct fg_em {
+	struct fg_opp *opps;
+	u32 nr_opps;		/* at least 1 */
+	u32 pad;
+	struct fg_mask span;
+};
+
+/* A performance domain of a partition: the list is in the order of the kernel's, the clock of the last CPU first. */
+struct fg_pd {
+	struct fg_pd *next;
+	struct fg_em *em;
+};
+
 /* What a partition (root domain) shares. */
 struct fg_root {
 	struct fg_mask span;
 	u64 max_cpu_capacity;
 	u32 overload;
 	u32 overutilized;
+	struct fg_pd *pd;	/* null: wakeups here are not energy-aware (spec 1.11) */
 };
 
 /* A run queue and what is known of its CPU. */
@@ -355,7 +380,7 @@ struct fg_sys {
 	u64 nohz_next_blocked;	/* jiffies */
 	u32 nohz_nr_cpus;
 	u32 nohz_needs_update;	/* a tick stopped since nohz_next_balance was collected (v5.16) */
-	u32 eas;		/* wakeups are energy-aware (spec 1.11); 0 as long as feec has no code */
+	u32 eas;		/* some partition has performance domains: wakeups may be energy-aware (spec 1.11) */
 	u32 pad;
 	struct fg_mask nohz_idle;	/* CPUs whose tick is stopped */
 	struct fg_mask active;
@@ -565,6 +590,18 @@ void fg_set_load_weight(struct fg_task *p);
 void fg_reweight_task(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 /* p, asleep, was RT and is fair now: its vruntime is of rq from here on. */
 void fg_switched_to_fair(const struct fg_cpu *rq, struct fg_task *p);
+
+/* ---- frequency (spec 8.1) --------------------------------------------------------------------------------------- */
+
+/* What runs on rq, of its capacity, interrupts taken in; util_cfs: of the fair class. */
+u64 fg_effective_util(const struct fg_cpu *rq, u64 util_cfs);
+/*
+ * The performance that rq asks of its clock for the same, of its capacity; up to v6.7 without the headroom, which comes
+ * with the frequency. p: whose clamps are to join those of the run queue, or null. boost: no less than this, of what
+ * clamps may lower.
+ */
+u64 fg_frequency_util(const struct fg_sys *sys, const struct fg_cpu *rq, u64 util_cfs, const struct fg_task *p,
+		      u64 boost);
 
 /* ---- RT and idle --------------------------------------------------------------------------------------------- */
 

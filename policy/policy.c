@@ -13,6 +13,7 @@
 #include "uclamp.c"
 #include "util.c"
 #include "capacity.c"
+#include "frequency.c"
 
 /* run queue */
 #include "idle.c"

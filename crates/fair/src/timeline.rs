@@ -86,6 +86,7 @@ pub const TIMELINES: &[(&str, &str)] = &[
     ("fig-wrap",          "v5.4=1 v5.5=0"),
 
     ("uclamp-fit",        "v5.6=1 v6.2=0"),
+    ("uclamp-idle-own",   "v5.14=1"),
     ("thermal-in-cap",    "v5.7=1 v6.10=0"),
     ("hw-pressure",       "v6.10=1"),
     ("pinned-no-misfit",  "v5.11=1"),
