@@ -49,6 +49,10 @@ fn samples(outcome: &Outcome) -> (u128, u64) {
     outcome.meters.series.first().map_or((0, 0), |h| (h.sum(), h.count()))
 }
 
+/// A socket that takes whatever comes, and one that takes one message of a byte.
+const ROOMY: Object = Object::Socket { sndbuf: 4096, overhead: 10 };
+const TIGHT: Object = Object::Socket { sndbuf: 11, overhead: 10 };
+
 const TO_SERIES: Report = Report::Series(0);
 
 /// Stamped at 1500 ns, read at 3400: 1900 ns, but a clock of 1 us shows 1 and 3.
@@ -142,6 +146,52 @@ fn a_write_wakes_all_who_poll_last_come_first() {
         assert_eq!(log.wakings, [(1000, 2), (1000, 3), (1000, 1)], "{socket}");
         assert_eq!(log.exits.len(), 4);
     }
+}
+
+/// Three receivers of a socket wait: a message wakes them all, last come first, and the first to look gets it.
+#[test]
+fn a_message_wakes_all_who_receive_last_come_first() {
+    let receiver = |after| vec![ns(after), Op::SockRecv { sock: 0, bytes: 1 }];
+    let mut sender = vec![ns(1000), Op::SockSend { sock: 0, bytes: 1 }, ns(1000)];
+    sender.extend(vec![Op::SockSend { sock: 0, bytes: 1 }; 2]);
+    let programs = vec![sender, receiver(100), receiver(300), receiver(200)];
+    let (_, log) = run(machine(4, 1), measuring(1, vec![ROOMY], programs));
+    assert_eq!(log.wakings[..3], [(1000, 2), (1000, 3), (1000, 1)]);
+    assert_eq!(log.exits.len(), 4);
+}
+
+/// The first message uses the buffer up; three more senders wait until it is received.
+#[test]
+fn room_in_a_socket_wakes_all_who_send_last_come_first() {
+    let sender = |after| vec![ns(after), Op::SockSend { sock: 0, bytes: 1 }];
+    let mut main = sender(0);
+    main.push(ns(1000));
+    main.extend(vec![Op::SockRecv { sock: 0, bytes: 1 }; 4]);
+    let (_, log) = run(machine(4, 1), measuring(1, vec![TIGHT], vec![main, sender(100), sender(300), sender(200)]));
+    assert_eq!(log.wakings[..3], [(1000, 2), (1000, 3), (1000, 1)]);
+    assert_eq!(log.exits.len(), 4);
+}
+
+/// Receiving costs 300 ns, but only once there is something: the look at 1 ns finds nothing, the message comes at 100, an
+/// IPI of 1 ns later it is received.
+#[test]
+fn a_receiver_looks_before_it_pays_for_the_message() {
+    let mut m = machine(2, 1);
+    m.costs.soft_ns[SoftCost::SockRecv as usize] = 300.0;
+    let programs = vec![vec![ns(100), Op::SockSend { sock: 0, bytes: 1 }], vec![Op::SockRecv { sock: 0, bytes: 1 }]];
+    let (_, log) = run(m, measuring(1, vec![ROOMY], programs));
+    assert_eq!(log.exits, [(100, 0), (401, 1)]);
+}
+
+/// Sending costs 700 ns. The second message finds no room at 700 and is not begun: room comes at 1000.
+#[test]
+fn a_sender_finds_room_before_it_pays_for_the_message() {
+    let mut m = machine(2, 1);
+    m.costs.soft_ns[SoftCost::SockSend as usize] = 700.0;
+    let sender = vec![Op::SockSend { sock: 0, bytes: 1 }; 2];
+    let receiver = vec![ns(999), Op::SockRecv { sock: 0, bytes: 2 }];
+    let (_, log) = run(m, measuring(1, vec![TIGHT], vec![sender, receiver]));
+    assert_eq!(log.exits, [(1701, 0), (1702, 1)]);
 }
 
 /// A byte that is there is left there.

@@ -196,8 +196,8 @@ pub enum Object {
         /// Number of slots, 16 by default.
         slots: u32,
     },
-    /// A connected AF_UNIX stream socket, one direction: each message is charged to the send buffer; a blocked
-    /// sender is released when the charge falls to a quarter.
+    /// A connected AF_UNIX stream socket, one direction: each message is charged to the send buffer; blocked senders
+    /// are released, all at once, when the charge falls to a quarter.
     Socket {
         /// Send buffer, bytes; 212992 by default.
         sndbuf: u32,
