@@ -316,7 +316,7 @@ fn a_roster_that_nobody_calls_is_told_and_a_lock_takes_the_time_of_its_hold() {
     assert_eq!(check(&w).unwrap(), ["enlists on roster 0, which nobody ever calls"]);
     let serial = |ns, lines| Op::Serial { lock: 0, hold: Amount::fixed(ns), lines };
     for lock in [Object::Ticket, Object::KernelMutex] {
-        assert_eq!(check(&workload(&[lock.clone()], &[&looped(None, &[serial(1, 0)])])), Ok(vec![]));
+        assert_eq!(check(&workload(std::slice::from_ref(&lock), &[&looped(None, &[serial(1, 0)])])), Ok(vec![]));
         let spins = workload(&[lock], &[&looped(None, &[serial(0, 1)])]);
         assert!(matches!(problem(&spins), Problem::Spins { .. }));
     }
