@@ -242,6 +242,9 @@ pub enum Object {
     Roster,
     /// A ticket lock of the kernel: who waits spins, and nobody is preempted while waiting for it or holding it.
     Ticket,
+    /// A sleeping lock of the kernel: who waits spins while the holder is on a CPU and sleeps if it is not. Both may be
+    /// preempted.
+    KernelMutex,
 }
 
 impl Object {
@@ -260,6 +263,7 @@ impl Object {
             Object::Tally { .. } => "tally",
             Object::Roster => "roster",
             Object::Ticket => "ticket lock",
+            Object::KernelMutex => "kernel mutex",
         }
     }
 }
@@ -412,7 +416,7 @@ pub enum Op {
     CallListed(ObjId),
     /// Sleeps while nobody is on the roster.
     AwaitListed(ObjId),
-    /// Takes a [`Object::Ticket`] lock, holds it for a while and gives it up.
+    /// Takes an [`Object::Ticket`] lock or an [`Object::KernelMutex`], holds it for a while and gives it up.
     Serial {
         /// The lock.
         lock: ObjId,

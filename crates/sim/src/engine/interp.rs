@@ -117,7 +117,10 @@ impl Engine {
             Op::Enlist(roster) => self.enlist(cpu, task, phase, roster),
             Op::CallListed(roster) => self.call_listed(cpu, task, phase, roster),
             Op::AwaitListed(roster) => self.await_listed(cpu, task, phase, roster),
-            Op::Serial { lock, hold, lines } => self.serial(cpu, task, phase, lock, (hold, lines)),
+            Op::Serial { lock, hold, lines } => match self.objects[lock as usize] {
+                Obj::KernelMutex(_) => self.under_mutex(cpu, task, phase, lock, (hold, lines)),
+                _ => self.serial(cpu, task, phase, lock, (hold, lines)),
+            },
         }
     }
 

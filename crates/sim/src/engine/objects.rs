@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use fairground_machine::CpuId;
 use fairground_workload::{Object, SeriesId};
 
+use super::kernel_mutex::KernelMutex;
 use super::roster::Roster;
 use super::ticket::Ticket;
 use crate::{TaskId, Time};
@@ -32,6 +33,7 @@ pub(crate) enum Obj {
     Tally { series: SeriesId, sum: u64, count: u64 },
     Roster(Roster),
     Ticket(Ticket),
+    KernelMutex(KernelMutex),
 }
 
 impl Obj {
@@ -51,6 +53,7 @@ impl Obj {
             Object::Tally { series } => Obj::Tally { series, sum: 0, count: 0 },
             Object::Roster => Obj::Roster(Roster::default()),
             Object::Ticket => Obj::Ticket(Ticket::default()),
+            Object::KernelMutex => Obj::KernelMutex(KernelMutex::default()),
         }
     }
 }
