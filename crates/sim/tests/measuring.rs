@@ -2,7 +2,7 @@
 //! costs anything but an IPI (1 ns), the thread of template `i` is placed on CPU `i`: the first starts at 0, the
 //! others at 1 ns.
 
-use fairground_machine::{Distance, Machine, SoftCost};
+use fairground_machine::{CpuMask, Distance, Machine, SoftCost};
 use fairground_sim::testing::{self, machine, spec, workload};
 use fairground_sim::{Config, Event, EventKind, IdleGovernor, MetricsObserver, Observer, Outcome, TaskId, Time};
 use fairground_workload::{Amount, Object, Op, ProgramBuilder, Report, Series, Since, Workload};
@@ -31,6 +31,15 @@ fn run(m: Machine, w: Workload) -> (Outcome, Log) {
     (outcome, log)
 }
 
+const MS: u64 = 1_000_000;
+
+/// Both kinds of locks that [`Op::Serial`] takes.
+const LOCKS: [Object; 2] = [Object::Ticket, Object::KernelMutex];
+
+fn held(n: u64) -> Op {
+    Op::Serial { lock: 0, hold: Amount::fixed(n), lines: 0 }
+}
+
 fn ns(n: u64) -> Op {
     Op::Run(Amount::fixed(n))
 }
@@ -48,6 +57,10 @@ fn measuring(tick_ns: u32, objects: Vec<Object>, programs: Vec<Vec<Op>>) -> Work
 fn samples(outcome: &Outcome) -> (u128, u64) {
     outcome.meters.series.first().map_or((0, 0), |h| (h.sum(), h.count()))
 }
+
+/// A socket that takes whatever comes, and one that takes one message of a byte.
+const ROOMY: Object = Object::Socket { sndbuf: 4096, overhead: 10 };
+const TIGHT: Object = Object::Socket { sndbuf: 11, overhead: 10 };
 
 const TO_SERIES: Report = Report::Series(0);
 
@@ -85,12 +98,14 @@ fn a_child_counts_from_its_birth() {
     assert_eq!(samples(&run(machine(2, 1), w).0), (1, 1));
 }
 
-/// Tickets at 0, 1 and 2 ns, held 1000 each: given up at 1000, 2000 and 3000.
+/// Come at 0, 1 and 2 ns, held 1000 each: given up at 1000, 2000 and 3000.
 #[test]
-fn a_ticket_lock_serves_in_order_of_arrival() {
-    let program = |first| vec![ns(first), Op::Serial { lock: 0, hold: Amount::fixed(1000), lines: 0 }];
-    let (_, log) = run(machine(3, 1), measuring(1, vec![Object::Ticket], vec![program(2), program(0), program(0)]));
-    assert_eq!(log.exits, [(1001, 1), (2001, 2), (3001, 0)]);
+fn a_lock_serves_in_order_of_arrival_those_who_spin() {
+    let program = |first| vec![ns(first), held(1000)];
+    for lock in LOCKS {
+        let (_, log) = run(machine(3, 1), measuring(1, vec![lock], vec![program(2), program(0), program(0)]));
+        assert_eq!(log.exits, [(1001, 1), (2001, 2), (3001, 0)]);
+    }
 }
 
 /// The first holder has the lines; the second, on a CPU behind the same cache, waits for 3 of 25 ns.
@@ -100,8 +115,10 @@ fn a_holder_on_another_cpu_waits_for_its_lines() {
     m.costs.line_ns = [25; Distance::COUNT];
     m.costs.line_ns[Distance::Same as usize] = 0;
     let program = || vec![Op::Serial { lock: 0, hold: Amount::fixed(1000), lines: 3 }];
-    let (_, log) = run(m, measuring(1, vec![Object::Ticket], vec![program(), program()]));
-    assert_eq!(log.exits, [(1000, 0), (2075, 1)]);
+    for lock in LOCKS {
+        let (_, log) = run(m.clone(), measuring(1, vec![lock], vec![program(), program()]));
+        assert_eq!(log.exits, [(1000, 0), (2075, 1)]);
+    }
 }
 
 /// On a CPU of half the capacity the work under the lock takes twice as long.
@@ -109,24 +126,65 @@ fn a_holder_on_another_cpu_waits_for_its_lines() {
 fn a_slow_holder_holds_longer() {
     let mut m = machine(1, 1);
     m.cpus[0].capacity = 512;
-    let (_, log) = run(
-        m,
-        measuring(1, vec![Object::Ticket], vec![vec![Op::Serial { lock: 0, hold: Amount::fixed(500), lines: 0 }]]),
-    );
-    assert_eq!(log.exits, [(1000, 0)]);
+    for lock in LOCKS {
+        let (_, log) = run(m.clone(), measuring(1, vec![lock], vec![vec![held(500)]]));
+        assert_eq!(log.exits, [(1000, 0)]);
+    }
 }
 
 /// Two threads share the CPU, a slice being a tick of 4 ms. The first begins to hold at 3 ms for 3 ms: the tick at 4 ms
 /// wants to switch, but the other one runs only from 6 ms on, its 1 ms later it is done.
 #[test]
-fn a_holder_is_not_preempted() {
-    const MS: u64 = 1_000_000;
-    let holder = vec![ns(3 * MS), Op::Serial { lock: 0, hold: Amount::fixed(3 * MS), lines: 0 }, ns(5 * MS)];
+fn a_holder_of_a_ticket_lock_is_not_preempted() {
+    let holder = vec![ns(3 * MS), held(3 * MS), ns(5 * MS)];
     let (_, log) = run(machine(1, 1), measuring(1, vec![Object::Ticket], vec![holder, vec![ns(MS)]]));
     assert_eq!(log.exits, [(7 * MS, 1), (12 * MS, 0)]);
     let plain = vec![ns(3 * MS), ns(3 * MS), ns(5 * MS)];
     let (_, log) = run(machine(1, 1), measuring(1, vec![Object::Ticket], vec![plain, vec![ns(MS)]]));
     assert_eq!(log.exits, [(5 * MS, 1), (12 * MS, 0)]);
+}
+
+/// The first, preempted at 4 ms, holds from 3 ms on. The second finds it off the CPU and sleeps instead of its whole slice, so
+/// that the first goes on at once and gives up at 6 ms; at 8 ms the second has its turn.
+#[test]
+fn a_waiter_does_not_spin_for_a_holder_that_is_preempted() {
+    let programs = vec![vec![ns(3 * MS), held(3 * MS), ns(5 * MS)], vec![held(MS)]];
+    let (_, log) = run(machine(1, 1), measuring(1, vec![Object::KernelMutex], programs));
+    assert_eq!(log.wakings.last(), Some(&(6 * MS, 1)));
+    assert_eq!(log.exits, [(9 * MS, 1), (12 * MS, 0)]);
+}
+
+/// CPU 0: a holder for 6 ms, preempted at 4 ms for one. CPU 1: one that spins for it until then and sleeps; it is woken at
+/// 7 ms.
+#[test]
+fn a_holder_that_is_preempted_ends_the_spinning() {
+    let other = vec![Op::SetAffinity(CpuMask::of(0)), ns(MS)];
+    let programs = vec![vec![held(6 * MS)], vec![held(MS)], other];
+    let (_, log) = run(machine(2, 1), measuring(1, vec![Object::KernelMutex], programs));
+    assert_eq!(log.wakings.last(), Some(&(7 * MS, 1)));
+    assert_eq!(log.exits.iter().map(|e| (e.0 / MS, e.1)).collect::<Vec<_>>(), [(5, 2), (7, 0), (8, 1)]);
+}
+
+/// CPU 0: a holder for 10 ms. CPU 1: one that spins for it until the tick at 4 ms, then another for 2 ms, then the first,
+/// which sleeps until it is woken at 10 ms: it is no spinner any more. If it were, CPU 1 would not idle.
+#[test]
+fn a_spinner_that_is_preempted_sleeps() {
+    let on_1 = |then| vec![Op::SetAffinity(CpuMask::of(1)), then];
+    let programs = vec![vec![held(10 * MS)], on_1(held(MS)), on_1(ns(2 * MS))];
+    let (_, log) = run(machine(2, 1), measuring(1, vec![Object::KernelMutex], programs));
+    assert_eq!(log.exits.iter().map(|e| (e.0 / MS, e.1)).collect::<Vec<_>>(), [(6, 2), (10, 0), (11, 1)]);
+    assert_eq!(log.wakings.last(), Some(&(10 * MS, 1)));
+}
+
+/// The first holds again and again, 3 ms each time. The second sleeps for it while it is preempted, is woken when it gives up
+/// at 7 ms, and comes too late; next time, at 10 ms, the lock is handed to it.
+#[test]
+fn a_sleeper_that_came_too_late_once_is_next() {
+    let on = |cpu, steps: &[Op]| [&[Op::SetAffinity(CpuMask::of(cpu))], steps].concat();
+    let again = on(0, &[held(3 * MS), held(3 * MS), held(3 * MS), held(3 * MS)]);
+    let programs = vec![again, on(1, &[ns(4_500_000), held(MS)]), on(0, &[ns(MS)])];
+    let (_, log) = run(machine(2, 1), measuring(1, vec![Object::KernelMutex], programs));
+    assert_eq!(log.exits.iter().map(|e| (e.0 / MS, e.1)).collect::<Vec<_>>(), [(5, 2), (11, 1), (14, 0)]);
 }
 
 /// Three poll, one reads: a write wakes the pollers, last come first, and then the reader, who takes the byte. All
@@ -142,6 +200,52 @@ fn a_write_wakes_all_who_poll_last_come_first() {
         assert_eq!(log.wakings, [(1000, 2), (1000, 3), (1000, 1)], "{socket}");
         assert_eq!(log.exits.len(), 4);
     }
+}
+
+/// Three receivers of a socket wait: a message wakes them all, last come first, and the first to look gets it.
+#[test]
+fn a_message_wakes_all_who_receive_last_come_first() {
+    let receiver = |after| vec![ns(after), Op::SockRecv { sock: 0, bytes: 1 }];
+    let mut sender = vec![ns(1000), Op::SockSend { sock: 0, bytes: 1 }, ns(1000)];
+    sender.extend(vec![Op::SockSend { sock: 0, bytes: 1 }; 2]);
+    let programs = vec![sender, receiver(100), receiver(300), receiver(200)];
+    let (_, log) = run(machine(4, 1), measuring(1, vec![ROOMY], programs));
+    assert_eq!(log.wakings[..3], [(1000, 2), (1000, 3), (1000, 1)]);
+    assert_eq!(log.exits.len(), 4);
+}
+
+/// The first message uses the buffer up; three more senders wait until it is received.
+#[test]
+fn room_in_a_socket_wakes_all_who_send_last_come_first() {
+    let sender = |after| vec![ns(after), Op::SockSend { sock: 0, bytes: 1 }];
+    let mut main = sender(0);
+    main.push(ns(1000));
+    main.extend(vec![Op::SockRecv { sock: 0, bytes: 1 }; 4]);
+    let (_, log) = run(machine(4, 1), measuring(1, vec![TIGHT], vec![main, sender(100), sender(300), sender(200)]));
+    assert_eq!(log.wakings[..3], [(1000, 2), (1000, 3), (1000, 1)]);
+    assert_eq!(log.exits.len(), 4);
+}
+
+/// Receiving costs 300 ns, but only once there is something: the look at 1 ns finds nothing, the message comes at 100, an
+/// IPI of 1 ns later it is received.
+#[test]
+fn a_receiver_looks_before_it_pays_for_the_message() {
+    let mut m = machine(2, 1);
+    m.costs.soft_ns[SoftCost::SockRecv as usize] = 300.0;
+    let programs = vec![vec![ns(100), Op::SockSend { sock: 0, bytes: 1 }], vec![Op::SockRecv { sock: 0, bytes: 1 }]];
+    let (_, log) = run(m, measuring(1, vec![ROOMY], programs));
+    assert_eq!(log.exits, [(100, 0), (401, 1)]);
+}
+
+/// Sending costs 700 ns. The second message finds no room at 700 and is not begun: room comes at 1000.
+#[test]
+fn a_sender_finds_room_before_it_pays_for_the_message() {
+    let mut m = machine(2, 1);
+    m.costs.soft_ns[SoftCost::SockSend as usize] = 700.0;
+    let sender = vec![Op::SockSend { sock: 0, bytes: 1 }; 2];
+    let receiver = vec![ns(999), Op::SockRecv { sock: 0, bytes: 2 }];
+    let (_, log) = run(m, measuring(1, vec![TIGHT], vec![sender, receiver]));
+    assert_eq!(log.exits, [(1701, 0), (1702, 1)]);
 }
 
 /// A byte that is there is left there.

@@ -50,7 +50,11 @@ fn steps() -> impl Strategy<Value = Vec<Op>> {
         one(Op::Sample { since: Since::Stamp(8), to: Report::Series(0) }),
         one(Op::Stamp(8)),
         one(Op::WaitChild),
-        (0..50_000u64, 0..4u32).prop_map(|(ns, lines)| vec![Op::Serial { lock: 9, hold: Amount::fixed(ns), lines }]),
+        (0..50_000u64, 0..4u32, 9..11u32).prop_map(|(ns, lines, lock)| vec![Op::Serial {
+            lock,
+            hold: Amount::fixed(ns),
+            lines
+        }]),
         (0..2u32).prop_map(|n| vec![Op::Spawn { spec: 0, count: n, thread: n == 0 }, Op::WaitChildren]),
         any::<u8>().prop_map(|bits| vec![Op::SetAffinity((0..NR_CPUS_MAX).filter(|c| bits >> c & 1 == 1).collect())]),
     ]
@@ -101,6 +105,7 @@ fn build(programs: Vec<Vec<Vec<Op>>>, messages: u64, bytes: u32, nr_cpus: u32) -
         Object::Roster,
         Object::Stamp,
         Object::Ticket,
+        Object::KernelMutex,
     ];
     let mut w = workload(objects, tasks);
     w.series = vec![Series { name: "s".into(), meaning: "".into(), tick_ns: 1000, mean: true, permilles: vec![] }];

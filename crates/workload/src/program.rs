@@ -196,8 +196,8 @@ pub enum Object {
         /// Number of slots, 16 by default.
         slots: u32,
     },
-    /// A connected AF_UNIX stream socket, one direction: each message is charged to the send buffer; a blocked
-    /// sender is released when the charge falls to a quarter.
+    /// A connected AF_UNIX stream socket, one direction: each message is charged to the send buffer; blocked senders
+    /// are released, all at once, when the charge falls to a quarter.
     Socket {
         /// Send buffer, bytes; 212992 by default.
         sndbuf: u32,
@@ -242,6 +242,9 @@ pub enum Object {
     Roster,
     /// A ticket lock of the kernel: who waits spins, and nobody is preempted while waiting for it or holding it.
     Ticket,
+    /// A sleeping lock of the kernel: who waits spins while the holder is on a CPU and sleeps if it is not. Both may be
+    /// preempted.
+    KernelMutex,
 }
 
 impl Object {
@@ -260,6 +263,7 @@ impl Object {
             Object::Tally { .. } => "tally",
             Object::Roster => "roster",
             Object::Ticket => "ticket lock",
+            Object::KernelMutex => "kernel mutex",
         }
     }
 }
@@ -412,7 +416,7 @@ pub enum Op {
     CallListed(ObjId),
     /// Sleeps while nobody is on the roster.
     AwaitListed(ObjId),
-    /// Takes a [`Object::Ticket`] lock, holds it for a while and gives it up.
+    /// Takes an [`Object::Ticket`] lock or an [`Object::KernelMutex`], holds it for a while and gives it up.
     Serial {
         /// The lock.
         lock: ObjId,

@@ -75,6 +75,14 @@ pub(super) fn add_series(list: &mut Entries, i: usize, series: &Series) {
     }
 }
 
+/// The score is a rate of operations.
+fn counts_operations(score: Score) -> bool {
+    match score {
+        Score::OpsPerSec | Score::LoopsPerMin | Score::Throughput { .. } => true,
+        Score::None | Score::Elapsed { .. } => false,
+    }
+}
+
 /// What must be said beside the figures of a run of `workload`.
 pub fn notes(workload: &Workload, run: &RunMetrics) -> Vec<String> {
     let mut notes = Vec::new();
@@ -83,6 +91,11 @@ pub fn notes(workload: &Workload, run: &RunMetrics) -> Vec<String> {
         if run.window_ns < PART_MIN_NS {
             notes.push("scale: a run measured less than 1 s; start and exit weigh too much in its time_s".into());
         }
+    }
+    if counts_operations(workload.score) && run.ops == 0 {
+        notes.push(
+            "no operation ended in the measured part of the run: it is too short, its rate of 0 says nothing".into(),
+        );
     }
     notes
 }
@@ -116,6 +129,17 @@ mod tests {
         assert_eq!(notes(&w, &run).len(), 1);
         assert_eq!(notes(&w, &RunMetrics { window_ns: 999_999_999, ..run }).len(), 2);
         assert!(notes(&workload(Score::Elapsed { parts: 1 }), &RunMetrics::default()).is_empty());
+    }
+
+    /// A run that is over before its tasks have come to work is not a slow one.
+    #[test]
+    fn a_rate_of_nothing_is_called_so() {
+        let (none, one) = (RunMetrics::default(), RunMetrics { ops: 1, ..RunMetrics::default() });
+        for score in [Score::OpsPerSec, Score::LoopsPerMin, Score::Throughput { bytes_per_op: 5428 }] {
+            assert!(notes(&workload(score), &none)[0].starts_with("no operation ended"));
+            assert!(notes(&workload(score), &one).is_empty());
+        }
+        assert!(notes(&workload(Score::None), &none).is_empty());
     }
 
     /// 60,000 operations a second of 5428 bytes are 325.68 MB/s, or 3.6 million loops a minute.

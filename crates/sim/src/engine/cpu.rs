@@ -363,7 +363,11 @@ impl Engine {
                 t.preemptions += 1;
                 t.state = State::Queued;
                 t.queued_at = self.now;
+                let mutex = t.mutex;
                 self.join_queue(task, cpu);
+                if let Some(mutex) = mutex {
+                    self.preempted_at_mutex(task, mutex);
+                }
                 SwitchState::Runnable
             }
             State::Dead => SwitchState::Dead,

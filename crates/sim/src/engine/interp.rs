@@ -4,6 +4,7 @@
 //! step: pre-cost, then look; nothing there: sleep, and when switched in again pay the return half and look again.
 //! Effects with a wake happen at the instant; what the scheduler charges for it delays what follows.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use fairground_machine::{CpuId, CpuMask, SoftCost};
@@ -116,7 +117,10 @@ impl Engine {
             Op::Enlist(roster) => self.enlist(cpu, task, phase, roster),
             Op::CallListed(roster) => self.call_listed(cpu, task, phase, roster),
             Op::AwaitListed(roster) => self.await_listed(cpu, task, phase, roster),
-            Op::Serial { lock, hold, lines } => self.serial(cpu, task, phase, lock, (hold, lines)),
+            Op::Serial { lock, hold, lines } => match self.objects[lock as usize] {
+                Obj::KernelMutex(_) => self.under_mutex(cpu, task, phase, lock, (hold, lines)),
+                _ => self.serial(cpu, task, phase, lock, (hold, lines)),
+            },
         }
     }
 
@@ -338,22 +342,35 @@ impl Engine {
         self.read_on(task)
     }
 
-    /// 0: the call and the copy. 1: find room, or sleep for it; a sleeping reader is always woken.
+    /// 0: the call. 1: find room, or sleep for it; what is found is charged before the message is made. 2: the message
+    /// is there; all sleeping readers are woken.
     fn sock_send(&mut self, cpu: CpuId, task: TaskId, phase: u8, id: ObjId, bytes: u32) -> Flow {
         if phase == 0 {
-            let flow = self.work(task, 1, &[SoftCost::Syscall, SoftCost::SockSend]);
+            return self.work(task, 1, &[SoftCost::Syscall]);
+        }
+        let sock = self.socket(id);
+        if phase == 1 {
+            if !sock.charge(bytes) {
+                sock.writers.push_back(task);
+                return self.block(cpu, task, Wait::Space(id), 1, &[]);
+            }
+            let flow = self.work(task, 2, &[SoftCost::SockSend]);
             self.tasks[task as usize].work_q20 += self.copy_q20(bytes);
             return flow;
         }
-        let sock = self.socket(id);
-        if !sock.send(bytes, cpu) {
-            sock.writers.push_back(task);
-            return self.block(cpu, task, Wait::Space(id), 1, &[SoftCost::SockSend]);
-        }
-        let reader = sock.readers.pop_front();
+        sock.send(bytes, cpu);
+        let readers = std::mem::take(&mut sock.readers);
         self.wake_pollers(cpu, task, id);
-        self.wake_from(cpu, task, true, reader);
+        self.wake_last_first(cpu, task, readers);
         Flow::Next
+    }
+
+    /// Waits of AF_UNIX streams, to send as to receive, are not exclusive: all are woken, those who came last first.
+    /// Who blocks again while this goes on is not woken twice.
+    fn wake_last_first(&mut self, cpu: CpuId, task: TaskId, waiters: VecDeque<TaskId>) {
+        for waiter in waiters.into_iter().rev() {
+            self.wake_from(cpu, task, true, Some(waiter));
+        }
     }
 
     /// 0: the call. 1: look; sleep if there is nothing, then look again.
@@ -385,29 +402,32 @@ impl Engine {
         }
     }
 
-    /// As [`Self::pipe_read`]; when the buffer is free enough all blocked senders are woken.
+    /// 0: the call. 1: look, or sleep for a message. 4: take what is there; another reader may have been faster. 2, 3:
+    /// copied and freed; wake all blocked senders (3) if the buffer is free enough.
     fn sock_recv(&mut self, cpu: CpuId, task: TaskId, phase: u8, id: ObjId, bytes: u32) -> Flow {
-        if phase == 0 {
-            self.want_bytes(task, bytes);
-            return self.work(task, 1, &[SoftCost::Syscall, SoftCost::SockRecv]);
-        }
-        if phase == 1 {
-            if self.socket(id).is_empty() {
+        match phase {
+            0 => {
+                self.want_bytes(task, bytes);
+                self.work(task, 1, &[SoftCost::Syscall])
+            }
+            1 | 4 if self.socket(id).is_empty() => {
                 self.socket(id).readers.push_back(task);
-                return self.block(cpu, task, Wait::Data(id), 1, &[SoftCost::SockRecv]);
+                self.block(cpu, task, Wait::Data(id), 1, &[])
             }
-            let want = self.tasks[task as usize].scratch as u32;
-            let taken = self.take_from(cpu, id, want);
-            return self.copy_out(task, taken);
-        }
-        if phase == 3 {
-            // Those who block again while this goes on are not woken twice.
-            for _ in 0..self.socket(id).writers.len() {
-                let writer = self.socket(id).writers.pop_front();
-                self.wake_from(cpu, task, true, writer);
+            1 => self.work(task, 4, &[SoftCost::SockRecv]),
+            4 => {
+                let want = self.tasks[task as usize].scratch as u32;
+                let taken = self.take_from(cpu, id, want);
+                self.copy_out(task, taken)
+            }
+            _ => {
+                if phase == 3 {
+                    let writers = std::mem::take(&mut self.socket(id).writers);
+                    self.wake_last_first(cpu, task, writers);
+                }
+                self.read_on(task)
             }
         }
-        self.read_on(task)
     }
 
     /// A read begins, or goes on with what is left.
@@ -485,7 +505,7 @@ impl Engine {
         }
     }
 
-    fn waiters(&mut self, id: ObjId) -> &mut std::collections::VecDeque<TaskId> {
+    fn waiters(&mut self, id: ObjId) -> &mut VecDeque<TaskId> {
         match &mut self.objects[id as usize] {
             Obj::Futex { waiters, .. }
             | Obj::Mutex { waiters, .. }

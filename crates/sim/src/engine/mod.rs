@@ -29,6 +29,7 @@ mod energy;
 mod idle;
 mod interp;
 mod irq;
+mod kernel_mutex;
 mod limits;
 mod measure;
 mod objects;

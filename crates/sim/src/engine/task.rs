@@ -73,6 +73,8 @@ pub(crate) struct Task {
     pub slept: bool,
     /// Is not preempted: holds a ticket lock or waits for it.
     pub atomic: bool,
+    /// The kernel mutex it holds or spins for.
+    pub mutex: Option<ObjId>,
     /// The clock when it was last called from a roster.
     pub called_at: Time,
     /// Remaining repetitions of the loops it is in, innermost last; `None`: for ever.
@@ -155,6 +157,7 @@ pub(crate) fn unborn() -> Task {
         scratch: 0,
         slept: false,
         atomic: false,
+        mutex: None,
         called_at: 0,
         loops: Vec::new(),
         timers: Vec::new(),

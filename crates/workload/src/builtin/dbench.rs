@@ -1,7 +1,9 @@
 //! dbench, as a closed loop: clients that think, pass through one shared serial section, and sometimes flush.
 //!
 //! What dbench 4.0 does with client.txt on a file system is here three times: CPU work of an operation, a lock of the
-//! file system that all clients go through (a ticket lock: they spin, with preemption off), and a flush that sleeps.
+//! file system that all clients go through, and a flush that sleeps. What file systems serialize for microseconds (journal,
+//! directories, allocation) they do under mutexes and read-write semaphores, whose waiters spin only while the holder runs:
+//! so does this one. With `ticket` it is a spin lock.
 
 use std::sync::Arc;
 
@@ -20,12 +22,13 @@ pub(super) const BUILTIN: Builtin = Builtin {
         "Each client repeats an operation: work of its own, then a section that only one may be in. Reports MB/s at\n\
         5428 bytes an operation, the mean of Debian's client.txt; the first fifth of the time is not counted. Placement\n\
         acts by how clients are spread at fork, by the distance between those who take the lock in turn, and by\n\
-        stacking where clients outnumber CPUs.",
+        stacking where clients outnumber CPUs: a holder that is preempted keeps all others from the lock.",
     misleads: "A model of the contention, not of a file system: no page cache, no directory, no disk. `think`, `hold` and\n\
         `lines` are estimates that stand for a machine and its file system (the defaults: ThunderX2, memory\n\
         file system, 12 us and 0.9 us of an operation of 16.5 us); of these `think` and `hold` are free to be fitted to\n\
         baseline figures, one for every three of them. Kept: processes, the common start, one flush in 83 operations\n\
-        (1.2 %), no communication. Simplified: every operation is the mean one; work varies by half of itself.",
+        (1.2 %), no communication. Simplified: every operation is the mean one; work varies by half of itself; one\n\
+        lock, a mutex that is spun for while its holder runs, stands for all of the file system's.",
     options: OPTIONS,
     build,
 };
@@ -73,6 +76,13 @@ const OPTIONS: &[OptionInfo] = &[
         meaning: "sleep in a flush, us: 10 in memory, thousands on a disk",
         excludes: None,
     },
+    OptionInfo {
+        name: "ticket",
+        kind: OptionKind::Flag,
+        default: "",
+        meaning: "the section has a ticket lock: waited for and held with preemption off",
+        excludes: None,
+    },
     parts::START_CPU,
 ];
 
@@ -97,8 +107,9 @@ fn build(options: &Options) -> Result<Workload, WorkloadError> {
     let clients = options.int("clients") as u32;
     let duration_ns = options.ns("duration", NS_PER_S);
     let task = |name: &str, program| parts::task(name, FOOTPRINT_KIB, program);
+    let lock = if options.is_given("ticket") { Object::Ticket } else { Object::KernelMutex };
     Ok(Workload {
-        objects: vec![Object::Ticket, Object::Semaphore { value: 0 }, Object::Futex { value: 0 }],
+        objects: vec![lock, Object::Semaphore { value: 0 }, Object::Futex { value: 0 }],
         object_names: ["file system", "ready", "go"].map(String::from).into(),
         tasks: vec![task("dbench", main(clients)), task("dbench-client", client(options))],
         start: vec![Start { spec: MAIN, count: 1, cpu: options.int("start-cpu") as CpuId }],
@@ -149,6 +160,12 @@ fn client(options: &Options) -> Arc<[Op]> {
 mod tests {
     use super::*;
     use crate::testing::small_machine;
+
+    #[test]
+    fn the_section_has_a_mutex_or_a_ticket_lock() {
+        let lock = |name| Workload::find(name, &small_machine(2)).unwrap().0.objects[LOCK as usize].kind();
+        assert_eq!(["dbench", "dbench:ticket"].map(lock), ["kernel mutex", "ticket lock"]);
+    }
 
     #[test]
     fn thinking_varies_by_half_around_its_mean_and_one_operation_in_83_flushes() {

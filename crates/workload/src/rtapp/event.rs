@@ -193,10 +193,18 @@ impl<'a> Parts<'a> {
 
     /// A name that rt-app defaults to "unknown".
     fn name(&mut self, source: &mut Source) -> Result<String, WorkloadError> {
+        self.name_or_unknown(source, "has no `ref`; rt-app then takes the name \"unknown\"")
+    }
+
+    /// The name in an event that rt-app does not have: by the same default.
+    fn own_name(&mut self, source: &mut Source) -> Result<String, WorkloadError> {
+        self.name_or_unknown(source, "has no `ref`; it shares the object \"unknown\" with all that have none")
+    }
+
+    fn name_or_unknown(&mut self, source: &mut Source, text: &str) -> Result<String, WorkloadError> {
         if let Some(name) = self.string(source, "ref")? {
             return Ok(name);
         }
-        let text = "has no `ref`; rt-app then takes the name \"unknown\"";
         source.warn(WarningKind::Suspicious, self.node.span, self.event, text);
         Ok("unknown".into())
     }
@@ -254,7 +262,7 @@ fn memrun(source: &mut Source, m: &Member) -> Result<Action, WorkloadError> {
 
 fn message(source: &mut Source, word: &str, m: &Member) -> Result<Action, WorkloadError> {
     let mut parts = Parts::of(source, m)?;
-    let name = parts.name(source)?;
+    let name = parts.own_name(source)?;
     let max = if word == "pipe_write" { 4096 } else { i64::MAX };
     let bytes = parts.int(source, "bytes", 1, max, 1)? as u32;
     parts.finish(source, &["ref", "bytes"]);
@@ -297,7 +305,7 @@ fn sample(source: &mut Source, m: &Member) -> Result<Action, WorkloadError> {
 
 fn serial(source: &mut Source, m: &Member) -> Result<Action, WorkloadError> {
     let mut parts = Parts::of(source, m)?;
-    let lock = parts.name(source)?;
+    let lock = parts.own_name(source)?;
     let hold = parts.int(source, "hold", 0, i64::MAX, 0)?;
     let lines = parts.int(source, "lines", 0, 1024, 0)? as u32;
     parts.finish(source, &["ref", "hold", "lines"]);

@@ -285,6 +285,17 @@ fn what_is_not_run_is_named_with_its_line() {
     assert!(lop.starts_with("f.json:5:1: `lop`: ") && lop.ends_with("did you mean `loop`?"), "{lop}");
 }
 
+/// rt-app is not blamed for the default of an event that it does not have.
+#[test]
+fn an_object_without_a_name_is_told_with_who_takes_what_for_it() {
+    let body = "\"timer\": { \"period\": 5 },\n\"serial\": { \"hold\": 1 }";
+    let (_, warnings) =
+        read(&format!("{{ \"tasks\": {{ \"t\": {{\n{body} }} }}, \"global\": {{ \"duration\": 1 }} }}"));
+    let of = |subject| warnings.iter().find(|w| w.subject == subject).expect("a warning").message.as_str();
+    assert_eq!(of("timer"), "has no `ref`; rt-app then takes the name \"unknown\"");
+    assert_eq!(of("serial"), "has no `ref`; it shares the object \"unknown\" with all that have none");
+}
+
 #[test]
 fn mistakes_are_refused_with_their_place() {
     let task = |body: &str| format!("{{ \"tasks\": {{ \"t\": {{\n{body} }} }} }}");

@@ -128,7 +128,7 @@ fn object_ranges(w: &Workload, o: &Object, at: &At) -> Result<(), Problem> {
         Object::Barrier { parties } => at.range("parties of a barrier", *parties, 1, MAX_U32),
         Object::Tally { series } => at.series(w, *series),
         Object::Futex { .. } | Object::Mutex | Object::Cond | Object::Semaphore { .. } | Object::Timer { .. } => Ok(()),
-        Object::Stamp | Object::Roster | Object::Ticket => Ok(()),
+        Object::Stamp | Object::Roster | Object::Ticket | Object::KernelMutex => Ok(()),
     }
 }
 
@@ -219,7 +219,8 @@ fn op_objects(w: &Workload, op: &Op, at: &At) -> Result<(), Problem> {
         Op::Sample { since, to } => sample_objects(w, since, to, at),
         Op::Conclude(t) => at.object(w, *t, "tally"),
         Op::Enlist(r) | Op::CallListed(r) | Op::AwaitListed(r) => at.object(w, *r, "roster"),
-        Op::Serial { lock, .. } => at.object(w, *lock, "ticket lock"),
+        Op::Serial { lock, .. } if is_lock(w, *lock) => Ok(()),
+        Op::Serial { lock, .. } => at.object(w, *lock, "ticket lock or kernel mutex"),
         Op::FutexStore { futex, .. } | Op::FutexWait { futex, .. } | Op::FutexWake { futex, .. } => {
             at.object(w, *futex, "futex")
         }
@@ -236,6 +237,11 @@ fn op_objects(w: &Workload, op: &Op, at: &At) -> Result<(), Problem> {
         }
         _ => Ok(()),
     }
+}
+
+/// What [`Op::Serial`] takes.
+fn is_lock(w: &Workload, object: ObjId) -> bool {
+    matches!(w.objects.get(object as usize), Some(Object::Ticket | Object::KernelMutex))
 }
 
 fn sample_objects(w: &Workload, since: &Since, to: &Report, at: &At) -> Result<(), Problem> {

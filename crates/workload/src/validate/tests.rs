@@ -311,13 +311,17 @@ fn samples_go_to_a_series_that_exists_and_count_from_a_stamp() {
 }
 
 #[test]
-fn a_roster_that_nobody_calls_is_told_and_a_ticket_lock_takes_the_time_of_its_hold() {
+fn a_roster_that_nobody_calls_is_told_and_a_lock_takes_the_time_of_its_hold() {
     let w = workload(&[Object::Roster], &[&[Op::Enlist(0)]]);
     assert_eq!(check(&w).unwrap(), ["enlists on roster 0, which nobody ever calls"]);
     let serial = |ns, lines| Op::Serial { lock: 0, hold: Amount::fixed(ns), lines };
-    assert_eq!(check(&workload(&[Object::Ticket], &[&looped(None, &[serial(1, 0)])])), Ok(vec![]));
-    let spins = workload(&[Object::Ticket], &[&looped(None, &[serial(0, 1)])]);
-    assert!(matches!(problem(&spins), Problem::Spins { .. }));
+    for lock in [Object::Ticket, Object::KernelMutex] {
+        assert_eq!(check(&workload(std::slice::from_ref(&lock), &[&looped(None, &[serial(1, 0)])])), Ok(vec![]));
+        let spins = workload(&[lock], &[&looped(None, &[serial(0, 1)])]);
+        assert!(matches!(problem(&spins), Problem::Spins { .. }));
+    }
+    let other = workload(&[Object::Mutex], &[&[serial(1, 0)]]);
+    assert!(matches!(problem(&other), Problem::WrongObject { wanted: "ticket lock or kernel mutex", .. }));
     let wide = workload(&[Object::Ticket], &[&[serial(1, 1025)]]);
     assert!(matches!(problem(&wide), Problem::OutOfRange { max: 1024, .. }));
 }

@@ -97,7 +97,7 @@ fn lonely(w: &Workload, what: &str, object: &Object, meeting: &Meeting, remarks:
         Object::Semaphore { .. } => ("waits for", "posts"),
         Object::Roster => ("enlists on", "calls"),
         Object::Mutex | Object::Barrier { .. } | Object::Timer { .. } => return,
-        Object::Stamp | Object::Tally { .. } | Object::Ticket => return,
+        Object::Stamp | Object::Tally { .. } | Object::Ticket | Object::KernelMutex => return,
     };
     let mut remark = |step: Step, message: String| {
         remarks.push(Remark::suspicious(step, w.name_of(step.spec), message));
