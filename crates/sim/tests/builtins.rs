@@ -49,13 +49,21 @@ fn every_built_in_ends_on_one_cpu() {
         ("dbench", "clients=3,duration=0.01"),
         ("fork-burst", "bursts=3"),
         ("fork-burst", "bursts=3,interval=100,threads"),
+        ("geekbench5", "copies=2,work=2,gap=30"),
+        ("geekbench5", "copies=1,work=2,gap=0,frames=0,until-last,requests=none"),
         ("hackbench", "groups=2,loops=20"),
         ("hackbench", "groups=1,loops=100,pipe,threads"),
         ("messaging", "groups=1,loops=5,threads"),
+        ("jankbench", "duration=0.5"),
+        ("jankbench", "test=overdraw_test,hz=120,duration=0.2,frame-scale=3,requests=c"),
         ("periodic", "duration=0.1"),
         ("schbench", "runtime=0.5"),
         ("sched-pipe", "loops=20"),
         ("shell8", "duration=0.2,copies=2"),
+        ("uclamp-micro", "duration=0.1"),
+        ("uclamp-micro", "case=cap,duration=0.1"),
+        ("uclamp-micro", "case=no-inheritance,duration=0.1"),
+        ("uclamp-micro", "case=max-aggregation,duration=0.1"),
     ];
     let m = with_costs(machine(1, 1));
     for (name, options) in short {
@@ -124,6 +132,54 @@ fn shell8_forks_65_programs_a_loop() {
     let under_way = counts.forks - 1 - metrics.ops * 65;
     assert!(under_way <= 65, "{under_way}");
     assert!(counts.forks > counts.execs && counts.execs >= metrics.ops * 65);
+}
+
+/// Eight copies of 20 ms on CPUs of their own, all at full speed: 8 x 50/s in each phase.
+#[test]
+fn geekbench5_on_idle_cpus_gets_the_rates_of_its_copies() {
+    let m = machine(24, 1);
+    for (options, rate) in [("", 400.0), (",until-last", 50.0), (",scale=1/4", 1600.0)] {
+        let (metrics, _) = run(&m, &format!("geekbench5:work=20,gap=500,requests=none,frames=3{options}"));
+        assert_eq!(metrics.phase_rates.len(), 21);
+        for rates in metrics.phase_rates {
+            assert!((rates / rate - 1.0).abs() < 0.001, "{options}: {rates}");
+        }
+    }
+}
+
+/// Seven frames in a hundred may start while the one before is drawn, none later than its vsync by more than an IPI: a
+/// frame takes what its own threads and a call of binder work. `list_view`: 900 + 1100 us, a fifth more or less, and 40.
+#[test]
+fn jankbench_on_idle_cpus_takes_the_work_of_a_frame() {
+    let (metrics, _) = run(&machine(12, 1), "jankbench:test=list_view,duration=5");
+    let frames = &metrics.series[0];
+    assert_eq!(frames.count(), 300, "5 s at 60 Hz, all of them measured");
+    assert!((frames.mean() / 2_040_000.0 - 1.0).abs() < 0.02, "{}", frames.mean());
+    assert!(frames.max() < 2_500_000 && metrics.late[0] == [0, 0], "{} {:?}", frames.max(), metrics.late);
+    let apart = metrics.window_ns as f64 / 300.0;
+    assert!((apart / 16_666_666.0 - 1.0).abs() < 0.01, "a frame a vsync: {apart}");
+}
+
+/// Seven times the work: about 14.3 ms a frame, over the app's 12 ms and under the period. The app's own part and the
+/// sync of the next frame fit beside the drawing of this one, so that no vsync is missed.
+#[test]
+fn jankbench_counts_frames_beyond_its_deadlines() {
+    let (metrics, _) = run(&machine(12, 1), "jankbench:test=list_view,duration=5,frame-scale=7");
+    let (frames, late) = (metrics.series[0].count(), &metrics.late[0]);
+    assert_eq!(frames, 300);
+    assert!(late[0] > 290, "over 12 ms: {late:?}");
+    assert!(late[1] < 15, "over 16.67 ms: {late:?}");
+    let (metrics, _) = run(&machine(12, 1), "jankbench:test=list_view,duration=5,frame-scale=10");
+    assert!(metrics.late[0][1] > 290, "20.4 ms are over both: {:?}", metrics.late);
+}
+
+/// On CPUs of their own. The mutex is held half of the time, for 2 ms: a wait is at most that.
+#[test]
+fn uclamp_micros_wait_is_the_holders_time() {
+    let (metrics, _) = run(&machine(4, 1), "uclamp-micro:case=no-inheritance,work=2000,period=7,duration=8");
+    let waits = &metrics.series[0];
+    assert!(waits.count() > 500 && waits.max() <= 2_000_001, "{} {}", waits.count(), waits.max());
+    assert!(waits.max() > 1_000_000, "{}", waits.max());
 }
 
 /// Five children of 50 us work on CPUs of their own, forked 10 us apart: the last begins at 50 us and is done at 100.

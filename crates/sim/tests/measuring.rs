@@ -5,7 +5,10 @@
 use fairground_machine::{CpuMask, Distance, Machine, SoftCost};
 use fairground_sim::testing::{self, machine, spec, workload};
 use fairground_sim::{Config, Event, EventKind, IdleGovernor, MetricsObserver, Observer, Outcome, TaskId, Time};
-use fairground_workload::{Amount, Object, Op, ProgramBuilder, Report, Series, Since, TimeUnit, Workload};
+use fairground_workload::{
+    Amount, Deadline, Object, Op, Phase, Points, ProgramBuilder, Report, Score, Section, Series, Since, TimeUnit,
+    Workload,
+};
 
 #[derive(Default)]
 struct Log {
@@ -80,6 +83,38 @@ fn a_sample_is_the_difference_of_two_readings_of_a_coarse_clock() {
         let (outcome, _) = run(machine(1, 1), measuring(tick, vec![Object::Stamp], vec![program()]));
         assert_eq!(samples(&outcome), (ticks, 1), "{tick}");
     }
+}
+
+/// Samples of 999, 1000 and 1001 ns against deadlines of 1000 and 5000.
+#[test]
+fn late_is_who_takes_longer_than_its_deadline() {
+    let take = |n| [Op::Stamp(0), ns(n), Op::Sample { since: Since::Stamp(0), to: TO_SERIES }];
+    let mut w = measuring(1, vec![Object::Stamp], vec![[999, 1000, 1001].into_iter().flat_map(take).collect()]);
+    let deadline = |ticks| Deadline { name: "d".into(), ticks };
+    w.series[0].deadlines = vec![deadline(1000), deadline(5000)];
+    assert_eq!(run(machine(1, 1), w).0.meters.late, [[1, 0]]);
+}
+
+/// Two copies that take 2 ms and 4 ms: 500/s and 250/s. Only the second phase is reported to.
+#[test]
+fn rates_of_a_phase_add_up() {
+    let copy = |ms| vec![Op::Stamp(0), ns(ms * MS), Op::Sample { since: Since::Stamp(0), to: Report::Phase(1) }];
+    let phases = vec![Phase { name: "p".into(), work_ns: 1 }; 2];
+    let sections = vec![Section { name: "s".into(), weight: 1, phases }];
+    let score = Score::Points(Points { full_speed: 1, parts: 1, sections });
+    let program: Vec<Op> = [2, 4].into_iter().flat_map(copy).collect();
+    let w = Workload { score, ..measuring(1, vec![Object::Stamp], vec![program]) };
+    assert_eq!(run(machine(1, 1), w).0.meters.phase_rates, [0.0, 750.0]);
+}
+
+/// Called at 1000 ns by the keeper, at work from 1001; the third thread reads the stamp 5000 ns after its own start at 1.
+#[test]
+fn the_time_of_a_call_can_be_handed_to_another_thread() {
+    let called = vec![Op::Enlist(0), Op::StampCall(1), ns(10)];
+    let other = vec![ns(5000), Op::Sample { since: Since::Stamp(1), to: TO_SERIES }];
+    let programs = vec![vec![ns(1000), Op::CallListed(0)], called, other];
+    let (outcome, _) = run(machine(3, 1), measuring(1, vec![Object::Roster, Object::Stamp], programs));
+    assert_eq!(samples(&outcome), (4001, 1));
 }
 
 /// Samples of 1000, 2000 and 4000 ns have the mean 2333; the emptied tally reports nothing, then 500.

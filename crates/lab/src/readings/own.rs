@@ -126,6 +126,7 @@ pub fn notes(workload: &Workload, run: &RunMetrics) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use fairground_machine::Machine;
+    use fairground_workload::Deadline;
 
     use super::*;
 
@@ -148,7 +149,7 @@ mod tests {
         let w = workload(Score::Elapsed { parts: 20 });
         let run = RunMetrics { window_ns: 1_500_000_000, ..RunMetrics::default() };
         let expected = [("time_s".to_string(), "lower", 30.0), ("elapsed_s".to_string(), "lower", 1.5)];
-        assert_eq!(own(w.score, vec![], &run), expected);
+        assert_eq!(own(w.score.clone(), vec![], &run), expected);
         assert_eq!(notes(&w, &run).len(), 1);
         assert_eq!(notes(&w, &RunMetrics { window_ns: 999_999_999, ..run }).len(), 2);
         assert!(notes(&workload(Score::Elapsed { parts: 1 }), &RunMetrics::default()).is_empty());
@@ -159,7 +160,7 @@ mod tests {
     fn a_rate_of_nothing_is_called_so() {
         let (none, one) = (RunMetrics::default(), RunMetrics { ops: 1, ..RunMetrics::default() });
         for score in [Score::OpsPerSec, Score::LoopsPerMin, Score::Throughput { bytes_per_op: 5428 }] {
-            assert!(notes(&workload(score), &none)[0].starts_with("no operation ended"));
+            assert!(notes(&workload(score.clone()), &none)[0].starts_with("no operation ended"));
             assert!(notes(&workload(score), &one).is_empty());
         }
         assert!(notes(&workload(Score::None), &none).is_empty());
@@ -194,5 +195,34 @@ mod tests {
         let expected: Vec<_> =
             names.iter().zip([5.5, 5.0, 10.0, 10.0]).map(|(n, v)| (n.to_string(), "lower", v)).collect();
         assert_eq!(own(Score::None, vec![series], &run), expected);
+    }
+
+    /// Of ten samples of 1 to 10 ticks of half a ms, two are over 4 ms and none over 5.
+    #[test]
+    fn a_series_shows_who_was_late_and_its_times_in_its_unit() {
+        let deadline = |name: &str, ticks| Deadline { name: name.into(), ticks };
+        let series = Series {
+            name: "frame".into(),
+            meaning: "x".into(),
+            tick_ns: 500_000,
+            unit: TimeUnit::Ms,
+            mean: true,
+            permilles: vec![500],
+            deadlines: vec![deadline("jank", 8), deadline("bad", 10)],
+        };
+        let mut samples = Histogram::default();
+        (1..=10).for_each(|v| samples.record(v));
+        let run = RunMetrics { series: vec![samples], late: vec![vec![2, 0]], ..RunMetrics::default() };
+        let expected = [
+            ("frame_mean_ms", 2.75),
+            ("frame_p50_ms", 2.5),
+            ("jank_pct", 20.0),
+            ("jank_count", 2.0),
+            ("bad_pct", 0.0),
+            ("bad_count", 0.0),
+        ];
+        let expected = expected.map(|(name, value)| (name.to_string(), "lower", value));
+        assert_eq!(own(Score::None, vec![series.clone()], &run), expected);
+        assert!(own(Score::None, vec![series], &RunMetrics::default()).iter().all(|(_, _, value)| *value == 0.0));
     }
 }

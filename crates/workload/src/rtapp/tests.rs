@@ -611,6 +611,25 @@ fn words_that_measure_and_meet_are_steps_of_their_own() {
 }
 
 #[test]
+fn floors_are_drawn_with_weights_or_evenly() {
+    let body = r#""loop": 1, "stamp_call": "a", "draw_clamp": { "util_min": [6, 512], "weight": [1, 3] },
+        "draw_clamp2": { "util_min": [0, 1024] }"#;
+    let (w, _) = read(&format!(r#"{{ "tasks": {{ "t": {{ {body} }} }}, "global": {{ "duration": 1 }} }}"#));
+    let odds = |of: [(u16, u32); 2]| of.map(|(uclamp_min, weight)| ClampOdds { uclamp_min, weight });
+    let draw = |of| Op::DrawUclampMin(odds(of).into());
+    assert_eq!(w.tasks[0].program[1..], [Op::StampCall(1), draw([(6, 1), (512, 3)]), draw([(0, 1), (1024, 1)])]);
+    for (value, message) in [
+        (r#"{ }"#, "has 0 floors and 0 weights"),
+        (r#"{ "util_min": [1, 2], "weight": [1] }"#, "has 2 floors and 1 weights"),
+        (r#"{ "util_min": [1025] }"#, "`util_min` has 1025, which is out of range"),
+        (r#"{ "util_min": [1], "weight": [0] }"#, "`weight` has 0, which is out of range"),
+    ] {
+        let text = format!(r#"{{ "tasks": {{ "t": {{ "draw_clamp": {value}, "run": 1 }} }} }}"#);
+        assert!(refused(&text).contains(message), "{value}: {}", refused(&text));
+    }
+}
+
+#[test]
 fn a_sample_that_counts_from_nowhere_or_from_two_instants_is_refused() {
     for (event, message) in [
         (r#""sample": { }"#, "does not say which stamp"),

@@ -319,6 +319,40 @@ fn samples_go_to_a_series_that_exists_and_count_from_a_stamp() {
 }
 
 #[test]
+fn deadlines_and_phases_of_a_score_must_exist_and_make_sense() {
+    let sample = |phase| Op::Sample { since: Since::Birth, to: Report::Phase(phase) };
+    let phase = Phase { name: "p".into(), work_ns: 1 };
+    let points = |sections| Score::Points(Points { full_speed: 1, parts: 1, sections });
+    let section = |phases| Section { name: "s".into(), weight: 1, phases };
+    let two = points(vec![section(vec![phase.clone()]), section(vec![phase.clone()])]);
+    let of = |op: Op, score: &Score| Workload { score: score.clone(), ..workload(&[], &[&[op]]) };
+    assert_eq!(check(&of(sample(1), &two)), Ok(vec![]));
+    for (op, score) in [(sample(2), &two), (sample(0), &Score::OpsPerSec)] {
+        assert!(problem(&of(op, score)).to_string().contains("which the score does not have"));
+    }
+    let idle = Phase { work_ns: 0, ..phase };
+    for bad in [points(vec![]), points(vec![section(vec![])]), points(vec![section(vec![idle])])] {
+        assert!(matches!(problem(&of(RUN, &bad)), Problem::OutOfRange { value: 0, min: 1, .. }), "{bad:?}");
+    }
+}
+
+#[test]
+fn a_drawn_floor_must_be_one_that_every_ceiling_of_the_thread_allows() {
+    let draw = |odds: &[(u16, u32)]| {
+        Op::DrawUclampMin(odds.iter().map(|&(uclamp_min, weight)| ClampOdds { uclamp_min, weight }).collect())
+    };
+    let of = |ops: &[Op]| workload(&[], &[ops]);
+    assert_eq!(check(&of(&[draw(&[(0, 1), (1024, 3)])])), Ok(vec![]));
+    for bad in [draw(&[]), draw(&[(1025, 1)]), draw(&[(5, 0)])] {
+        assert!(matches!(problem(&of(std::slice::from_ref(&bad))), Problem::OutOfRange { .. }), "{bad:?}");
+    }
+    let later = Op::SetAttr(SchedAttr { uclamp_max: 300, ..SchedAttr::default() });
+    assert_eq!(check(&of(&[draw(&[(300, 1)]), later.clone()])), Ok(vec![]));
+    let crossed = problem(&of(&[draw(&[(8, 1), (301, 1)]), later]));
+    assert!(matches!(crossed, Problem::ClampsCross { min: 301, max: 300, .. }), "{crossed}");
+}
+
+#[test]
 fn a_roster_that_nobody_calls_is_told_and_a_lock_takes_the_time_of_its_hold() {
     let w = workload(&[Object::Roster], &[&[Op::Enlist(0)]]);
     assert_eq!(check(&w).unwrap(), ["enlists on roster 0, which nobody ever calls"]);
