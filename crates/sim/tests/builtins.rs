@@ -134,15 +134,16 @@ fn shell8_forks_65_programs_a_loop() {
     assert!(counts.forks > counts.execs && counts.execs >= metrics.ops * 65);
 }
 
-/// Eight copies of 20 ms on CPUs of their own, all at full speed: 8 x 50/s in each phase.
+/// Eight copies of 20 ms on CPUs of their own, all at full speed: 8 x 50/s in each phase. What anything costs is little beside
+/// that.
 #[test]
 fn geekbench5_on_idle_cpus_gets_the_rates_of_its_copies() {
-    let m = machine(24, 1);
+    let m = with_costs(machine(24, 1));
     for (options, rate) in [("", 400.0), (",until-last", 50.0), (",scale=1/4", 1600.0)] {
         let (metrics, _) = run(&m, &format!("geekbench5:work=20,gap=500,requests=none,frames=3{options}"));
         assert_eq!(metrics.phase_rates.len(), 21);
         for rates in metrics.phase_rates {
-            assert!((rates / rate - 1.0).abs() < 0.001, "{options}: {rates}");
+            assert!((rates / rate - 1.0).abs() < 0.01, "{options}: {rates}");
         }
     }
 }

@@ -179,7 +179,7 @@ fn build(options: &Options) -> Result<Workload, WorkloadError> {
     let daemon = |name, attr, program| TaskSpec { attr, daemon: true, ..parts::task(name, APP_KIB, program) };
     let plain = SchedAttr::default();
     let mut tasks = vec![
-        daemon("labs.geekbench5", plain, app(options, &requests)),
+        parts::task("labs.geekbench5", APP_KIB, app(options, &requests)),
         daemon("RenderThread", plain, render_thread(&requests)),
         daemon("hwuiTask0", plain, hwui_task(&requests, 0)),
         daemon("hwuiTask1", plain, hwui_task(&requests, 1)),
@@ -223,13 +223,13 @@ fn points(options: &Options, part_ns: u64) -> Points {
     }
 }
 
-/// Starts everybody, then shows the progress whenever there is some.
+/// Starts everybody, then shows that a phase begins, each time.
 fn app(options: &Options, requests: &Requests) -> Arc<[Op]> {
     let mut p = ProgramBuilder::new();
     for spec in FIRST_THREAD..FIRST_COPY {
         p.op(Op::Spawn { spec, count: 1, thread: true });
     }
-    p.repeat(None, |p| {
+    p.repeat(Some(phases().into()), |p| {
         p.op(Op::SemWait(PROGRESS));
         p.repeat(Some(options.int("frames") as u64), |p| {
             requests.ask(p, Asking::App);
