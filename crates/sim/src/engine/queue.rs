@@ -91,13 +91,14 @@ impl Default for Queue {
 }
 
 impl Queue {
+    /// Inlined, for a `What` that is put together in memory and passed on is waited for.
+    #[inline(always)]
     pub(crate) fn push(&mut self, time: Time, what: What) {
         self.seq += 1;
         let entry = Entry { time, key: what.class() << 56 | self.seq, what };
         if std::mem::take(&mut self.open) {
             self.sink(entry);
         } else {
-            self.heap.push(Entry::NEVER);
             self.rise(entry);
         }
     }
@@ -107,13 +108,12 @@ impl Queue {
         (self.len() > 0).then(|| self.heap[0].time)
     }
 
-    /// The next event of the instant `now`.
-    pub(crate) fn pop_at(&mut self, now: Time) -> Option<What> {
-        if self.next_time() != Some(now) {
-            return None;
-        }
+    /// The event of which [`Queue::next_time`] has just told the time.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> What {
+        debug_assert!(!self.open && self.len() > 0);
         self.open = true;
-        Some(self.heap[0].what)
+        self.heap[0].what
     }
 
     /// Entries, with the open place.
@@ -134,6 +134,7 @@ impl Queue {
     }
 
     /// Puts `entry` at the root, or below those that come before it.
+    #[inline(never)]
     fn sink(&mut self, entry: Entry) {
         let (mut at, rank, len) = (0, entry.rank(), self.len());
         while ARITY * at + 1 < len {
@@ -151,8 +152,10 @@ impl Queue {
         self.heap[at] = entry;
     }
 
-    /// Puts `entry` into the last place, or above those that come after it.
+    /// Puts `entry` into a new last place, or above those that come after it.
+    #[inline(never)]
     fn rise(&mut self, entry: Entry) {
+        self.heap.push(Entry::NEVER);
         let (mut at, rank) = (self.len() - 1, entry.rank());
         while at > 0 {
             let parent = (at - 1) / ARITY;
@@ -188,9 +191,10 @@ mod tests {
         }
         assert_eq!(q.next_time(), Some(5));
         for what in expected {
-            assert_eq!(q.pop_at(5), Some(what));
+            assert_eq!(q.next_time(), Some(5));
+            assert_eq!(q.pop(), what);
         }
-        assert_eq!(q.pop_at(5), None);
+        assert_eq!(q.next_time(), Some(6));
     }
 
     /// What the queue does, done by looking at everything.
@@ -230,7 +234,7 @@ mod tests {
                 assert_eq!(q.next_time(), expected.map(|e| e.0));
                 let Some((time, class, seq)) = expected else { continue };
                 now = time;
-                assert_eq!(q.pop_at(now), Some(if class == 4 { What::Tick(seq) } else { What::Cpu(seq) }));
+                assert_eq!(q.pop(), if class == 4 { What::Tick(seq) } else { What::Cpu(seq) });
             }
         }
     }
