@@ -124,3 +124,21 @@ impl Outcome {
         format!("{moved}; failed {:?}{pending}", self.failed)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_outcome_says_who_left_and_whether_the_stopper_is_free() {
+        let pushed = Outcome { moved: Some((7, 5)), done: true, failed: vec![0, 3] };
+        assert_eq!(pushed.words(), "task 7 to cpu5; failed [0, 3]");
+        let stuck = Outcome { moved: None, done: false, failed: vec![4] };
+        assert_eq!(stuck.words(), "nobody; failed [4]; still asked");
+    }
+
+    #[test]
+    fn a_task_leaves_for_a_stopper_only_while_one_pushes() {
+        assert!(!Pushes::default().detached(7, 5));
+    }
+}
