@@ -47,7 +47,8 @@ fn build() -> Result<(), String> {
         .file(policy.join("policy.c"))
         .file(&layout)
         .std("c11")
-        .opt_level(2)
+        // A thirtieth faster than with 2.
+        .opt_level(3)
         .flag("-fno-strict-aliasing")
         // Nobody takes the place of a function of ours, so that they may be inlined into each other.
         .flag("-fvisibility=hidden")

@@ -384,6 +384,20 @@ static void kit_smt_machine(void)
 	kit_busy_range(0, 15);
 }
 
+/* hikey960: four little, four big CPUs, one LLC for each, asymmetric package. DynamIQ: the same with one LLC. */
+static void kit_asym_machine(u32 llc)
+{
+	kit_init(8);
+	kit_capacity(0, 3, 462);
+	if (llc == 8) {
+		kit_level(FG_LEVEL_MC, SD_MC | FG_SD_ASYM_CPUCAPACITY, 117, 8);
+	} else {
+		kit_level(FG_LEVEL_MC, SD_MC & ~FG_SD_PREFER_SIBLING, 117, llc);
+		kit_level(FG_LEVEL_PKG, SD_DEFAULT | FG_SD_ASYM_CPUCAPACITY, 125, 8);
+	}
+	kit_finish();
+}
+
 /* Two LLCs of four under a package of this imbalance_pct; everything busy. */
 static void kit_two_llcs(u32 pct)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The busiest group, kind and amount since 002/P04 (spec 6.3, 6.4), computed by hand: classification and vectors N1 to N6 of
- * spec 11.1, the v5.5 side of O7, and one scenario for each rule. What follows a find is in lb_after.c.
+ * spec 11.1, the v5.5 side of O7, and one scenario for each rule.
  */
 #include "lb_version.h"
 

@@ -172,4 +172,16 @@ static void lb_task_util(struct fg_task *p, u32 util)
 	cpus[p->cpu].est_enqueued += util;
 }
 
+/* CPU 4 has one running and nr - 1 waiting tasks, the rest idles; CPU 0 pulls. */
+static void lb_one_busy(u32 version, u32 nr)
+{
+	lb_packages(2, 125, version);
+	lb_queue(4, nr, 100);
+}
+
+static struct fg_domain *lb_top(u32 cpu)
+{
+	return &domains[cpu][1];
+}
+
 #endif

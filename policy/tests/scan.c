@@ -512,6 +512,153 @@ TEST(prop_needs_an_llc_of_the_waking_cpu)
 	CHECK_EQ(kit_wake(&p, 12, FG_WF_TTWU).cpu, 4);
 }
 
+TEST(sis_prop_vectors)
+{
+	struct fg_task p;
+	struct fg_verdict v;
+
+	kit_init(24);
+	kit_level(FG_LEVEL_MC, SD_MC, 117, 24);
+	kit_finish();
+	kit_busy_range(0, 23);
+	p = kit_task(1, 0);
+	cpus[0].avg_idle = 512000;
+	cpus[0].sd_llc->avg_scan_cost = 2000;
+	v = kit_wake(&p, 0, FG_WF_TTWU);
+	CHECK_EQ(v.scanned, 10);
+	CHECK(!(v.writes & FG_W_SCAN_COST));
+	cpus[0].sd_llc->avg_scan_cost = 8000;
+	v = kit_wake(&p, 0, FG_WF_TTWU);
+	CHECK_EQ(v.scanned, 3);
+	/* four it is up to the quarter: 24000 is more than three times 7000, and would be 3 */
+	cpus[0].sd_llc->avg_scan_cost = 6999;
+	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU).scanned, 3);
+	/* cost 2180 counts as 2181: 24000 / 2181 = 11; a nanosecond more and it is 10 */
+	cpus[0].sd_llc->avg_scan_cost = 2180;
+	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU).scanned, 10);
+	cpus[0].sd_llc->avg_scan_cost = 2181;
+	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU).scanned, 9);
+	/* the eleventh CPU is not seen, the tenth is */
+	cpus[0].sd_llc->avg_scan_cost = 2000;
+	kit_idle(10);
+	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU).cpu, 0);
+	kit_idle(9);
+	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU).cpu, 9);
+	/* v5.4: SCHED_IDLE only when the budget ends, and lost when the scan does */
+	sys.feat.value[FG_SIS_MODE] = FG_SIS_PROP54;
+	kit_busy(9);
+	kit_busy(10);
+	kit_sched_idle(3);
+	kit_sched_idle(5);
+	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU).cpu, 3);
+	cpus[0].sd_llc->avg_scan_cost = 0;
+	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU).cpu, 0);
+	/* the waking CPU has no LLC domain: no scan */
+	sys.feat.value[FG_SIS_MODE] = FG_SIS_PROP;
+	cpus[0].sd_llc = 0;
+	p.cpu = 4;
+	kit_idle(7);
+	v = kit_wake(&p, 0, FG_WF_TTWU);
+	CHECK_EQ(v.scanned, 0);
+}
+
+/* The budget is this CPU's time over this LLC's cost, spent on the size of target's LLC. */
+TEST(the_scan_budget_mixes_two_llcs)
+{
+	struct fg_task p;
+	struct fg_verdict v;
+
+	kit_init(24);
+	kit_level(FG_LEVEL_MC, SD_MC, 117, 16);
+	kit_level(FG_LEVEL_PKG, SD_DEFAULT, 125, 24);
+	kit_finish();
+	kit_busy_range(0, 23);
+	/* this CPU 0 in the LLC of 16, target 16 in that of 8 */
+	p = kit_task(1, 16);
+	cpus[0].cfs.load_avg = 100000;
+	cpus[0].avg_idle = 512000;
+	cpus[16].avg_idle = 0;
+	cpus[0].sd_llc->avg_scan_cost = 1599;
+	cpus[16].sd_llc->avg_scan_cost = 100;
+	v = kit_wake(&p, 0, FG_WF_TTWU);
+	CHECK_EQ(v.target, 16);
+	/* 8 * 1000 / 1600 = 5 */
+	CHECK_EQ(v.scanned, 4);
+}
+
+TEST(scans_wrap_from_the_target)
+{
+	struct fg_task p;
+
+	kit_init(130);
+	kit_level(FG_LEVEL_MC, SD_MC, 117, 130);
+	kit_finish();
+	kit_busy_range(0, 129);
+	for (u32 c = 0; c < 130; c++)
+		cpus[c].avg_idle = 5120000;
+	p = kit_task(1, 70);
+	kit_idle(3);
+	CHECK_EQ(kit_wake(&p, 70, FG_WF_TTWU).cpu, 3);
+	kit_idle(129);
+	CHECK_EQ(kit_wake(&p, 70, FG_WF_TTWU).cpu, 129);
+	kit_idle(71);
+	CHECK_EQ(kit_wake(&p, 70, FG_WF_TTWU).cpu, 71);
+	kit_allow(&p, 0, 70);
+	CHECK_EQ(kit_wake(&p, 70, FG_WF_TTWU).cpu, 3);
+}
+
+/* Cores 0-1, 2-3 and 4-5 are given up at their first busy thread, of 6-7 both are looked at; and target before. */
+TEST(the_search_for_an_idle_core_counts_threads)
+{
+	struct fg_task p;
+	struct fg_verdict v;
+
+	kit_init(8);
+	kit_smt(2, 1);
+	kit_level(FG_LEVEL_SMT, SD_SMT, 110, 2);
+	kit_level(FG_LEVEL_MC, SD_MC, 117, 8);
+	kit_finish();
+	kit_busy_range(0, 4);
+	llcs[0].has_idle_cores = 1;
+	p = kit_task(1, 0);
+	v = kit_wake(&p, 0, FG_WF_TTWU);
+	CHECK_EQ(v.cpu, 6);
+	CHECK_EQ(v.rule, FG_RULE_B7);
+	CHECK_EQ(v.probes, 1 + 3 + 2);
+}
+
+TEST(idle_tracking)
+{
+	kit_smt_machine();
+	/* the last thread of a core to idle sets the hint */
+	kit_idle(4);
+	fg_update_idle_core(&sys, &cpus[4]);
+	CHECK_EQ(llcs[0].has_idle_cores, 0);
+	fg_update_idle_core(&sys, &cpus[5]);
+	CHECK_EQ(llcs[0].has_idle_cores, 1);
+	CHECK_EQ(llcs[8].has_idle_cores, 0);
+	/* without SMT there is nothing to say of cores */
+	llcs[0].has_idle_cores = 0;
+	sys.smt_key = 0;
+	fg_update_idle_core(&sys, &cpus[5]);
+	CHECK_EQ(llcs[0].has_idle_cores, 0);
+	sys.smt_key = 1;
+	/* avg_idle: 1 ms at most with the initial cost */
+	cpus[4].avg_idle = 800000;
+	cpus[4].clock = 1000;
+	fg_enter_idle(&sys, &cpus[4]);
+	cpus[4].clock = 81000;
+	fg_wake_from_idle(&sys, &cpus[4]);
+	CHECK_EQ(cpus[4].avg_idle, 710000);
+	CHECK_EQ(cpus[4].idle_stamp, 0);
+	fg_wake_from_idle(&sys, &cpus[4]);
+	CHECK_EQ(cpus[4].avg_idle, 710000);
+	fg_enter_idle(&sys, &cpus[4]);
+	cpus[4].clock = 100000000;
+	fg_wake_from_idle(&sys, &cpus[4]);
+	CHECK_EQ(cpus[4].avg_idle, 1000000);
+}
+
 int main(void)
 {
 	RUN(sis_util_probes_as_many_as_the_last_balance_left);
@@ -530,5 +677,10 @@ int main(void)
 	RUN(the_core_of_prev_comes_before_the_scan_since_v513);
 	RUN(the_core_of_prev_by_version);
 	RUN(prop_needs_an_llc_of_the_waking_cpu);
+	RUN(sis_prop_vectors);
+	RUN(the_scan_budget_mixes_two_llcs);
+	RUN(scans_wrap_from_the_target);
+	RUN(the_search_for_an_idle_core_counts_threads);
+	RUN(idle_tracking);
 	return test_report();
 }

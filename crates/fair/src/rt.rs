@@ -55,7 +55,7 @@ impl Fair {
         if mask.test(p.cpu as CpuId) {
             return Some(p.cpu as CpuId);
         }
-        for sd in self.world.chain(p.cpu as usize).iter() {
+        for sd in self.world.chain(p.cpu as usize) {
             let sd = &self.world.domains[*sd];
             if sd.flags & FG_SD_WAKE_AFFINE == 0 {
                 continue;

@@ -104,6 +104,21 @@ impl Shown {
         done
     }
 
+    /// What the stopper of a queue's CPU moves that has been asked to push a task away (`active` in `policy/fg.h`): it may go,
+    /// and has not yet; its domain counts no failures any more, and the stopper may be asked again.
+    pub fn push(&mut self, source: &Source) -> Option<Move> {
+        let src = source.cpu as usize;
+        // A task's load is not asked for, so neither is the jiffy.
+        let mut b = self.world.active_balance(0);
+        let mut pushed = None;
+        if self.world.active_begin(src, &mut b) {
+            self.world.update_rq_clock(src, source.clock, source.irq_ns);
+            pushed = source.tasks.iter().copied().find(|task| self.world.can_migrate_task(&mut b, *task));
+        }
+        self.world.active_end(src, &mut b, pushed.is_some());
+        pushed.map(|task| Move::Detached { task, from: source.cpu, to: b.dst_cpu as CpuId })
+    }
+
     /// The stopper is one more on its queue; the second of a queue overloads.
     fn wake_stopper(&mut self, cpu: CpuId) {
         self.cpu_mut(cpu).nr_running += 1;
@@ -241,5 +256,37 @@ mod tests {
         shown.sys_mut().active.clear(0);
         let done = shown.balance(&attempt(FG_CPU_IDLE, queue(&[1])));
         assert_eq!((done.ours, done.rule, done.moves.len()), (false, "balanced-not-ours", 0));
+    }
+
+    /// The stopper of CPU 1 runs there, asked by CPU 0.
+    fn asked() -> Shown {
+        let mut shown = crowded("");
+        let rq = shown.cpu_mut(1);
+        (rq.active_balance, rq.push_cpu, rq.nr_running) = (1, 0, 5);
+        shown.point(1, &Pointers::default());
+        shown.task_mut(0).on_cpu = 0;
+        shown.domain_mut(0, 0).nr_balance_failed = 6;
+        shown
+    }
+
+    #[test]
+    fn the_stopper_pushes_the_first_task_that_may_go_even_one_that_ran_just_now() {
+        let mut shown = asked();
+        shown.task_mut(2).allowed = CpuMask::first_n(4);
+        shown.task_mut(2).allowed.clear(0);
+        shown.task_mut(1).exec_start = 1_000_000_000;
+        let pushed = shown.push(&queue(&[2, 1, 3, 0])[0]);
+        assert_eq!(pushed, Some(Move::Detached { task: 1, from: 1, to: 0 }));
+        assert_eq!((shown.cpu_mut(1).active_balance, shown.domain_mut(0, 0).nr_balance_failed), (0, 0));
+    }
+
+    #[test]
+    fn a_stopper_that_finds_nobody_may_be_asked_again_and_the_failures_stay() {
+        let mut shown = asked();
+        (0..4).for_each(|task| shown.task_mut(task).allowed.clear(0));
+        assert_eq!(shown.push(&queue(&[2, 1, 3, 0])[0]), None);
+        assert_eq!((shown.cpu_mut(1).active_balance, shown.domain_mut(0, 0).nr_balance_failed), (0, 6));
+        // Nobody has asked it.
+        assert_eq!(crowded("").push(&queue(&[1])[0]), None);
     }
 }

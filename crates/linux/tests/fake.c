@@ -242,8 +242,12 @@ static void stopper(s32 cpu)
 	evict[cpu] = KS_NONE;
 	if (task < 0)
 		return;
+	if (host->pushing)
+		host->pushing(host->self, cpu);
 	take(task, cpu);
 	put(task, choose(&tasks[task]), KS_CAUSE_AFFINITY);
+	if (host->pushed)
+		host->pushed(host->self, cpu);
 	host->ipi(host->self, tasks[task].cpu, KS_IPI_RESCHED);
 }
 

@@ -356,6 +356,8 @@ struct Notebook {
     placed: Vec<TaskId>,
     picked: usize,
     balanced: usize,
+    pushing: Vec<CpuId>,
+    pushed: Vec<CpuId>,
 }
 
 struct Watcher(Rc<RefCell<Notebook>>);
@@ -379,6 +381,12 @@ impl Watch for Watcher {
     }
     fn balanced(&mut self, _: &Reader, _: &KsBalance) {
         self.0.borrow_mut().balanced += 1;
+    }
+    fn pushing(&mut self, _: &Reader, cpu: CpuId) {
+        self.0.borrow_mut().pushing.push(cpu);
+    }
+    fn pushed(&mut self, _: &Reader, cpu: CpuId) {
+        self.0.borrow_mut().pushed.push(cpu);
     }
     fn rules(&self) -> Vec<(&'static str, &'static str)> {
         vec![("mine", "because it is the first")]
@@ -454,5 +462,6 @@ fn a_watcher_sees_decisions_before_their_effects_and_names_their_rules() {
         let notes = notes.borrow();
         assert!(notes.placing.len() > 67 && notes.placing == notes.placed);
         assert!(notes.picked > 0 && notes.balanced > 0);
+        assert!(!notes.pushing.is_empty() && notes.pushing == notes.pushed);
     });
 }

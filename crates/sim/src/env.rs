@@ -148,6 +148,7 @@ pub struct Env {
     now: Time,
     cpu: CpuId,
     hz: u32,
+    tick_ns: u64,
     seed: u64,
     machine: Arc<Machine>,
     cpus: Vec<CpuView>,
@@ -182,6 +183,7 @@ impl Env {
             now: 0,
             cpu: 0,
             hz,
+            tick_ns: 1_000_000_000 / u64::from(hz),
             seed,
             machine,
             cpus,
@@ -211,17 +213,17 @@ impl Env {
 
     /// Length of a tick, ns.
     pub fn tick_ns(&self) -> u64 {
-        1_000_000_000 / u64::from(self.hz)
+        self.tick_ns
     }
 
     /// The jiffies counter: whole ticks since time 0.
     pub fn jiffies(&self) -> u64 {
-        self.now / self.tick_ns()
+        self.now / self.tick_ns
     }
 
     /// Whole ticks from time 0 to `time`.
     pub fn jiffies_at(&self, time: Time) -> u64 {
-        time / self.tick_ns()
+        time / self.tick_ns
     }
 
     /// The seed of the run.
@@ -241,7 +243,11 @@ impl Env {
 
     /// Charges `n` units of work to `cpu` at its present speed; returns the ns it takes.
     pub fn charge(&mut self, cpu: CpuId, kind: SoftCost, n: u32) -> u64 {
-        let ns = if n == 1 { self.unit_price(cpu, kind) } else { self.price(cpu, kind, n) };
+        let ns = match n {
+            0 => 0,
+            1 => self.unit_price(cpu, kind),
+            n => self.price(cpu, kind, n),
+        };
         if cpu != self.cpu && self.cpus[cpu as usize].charged_ns == 0 {
             self.charged_others.push(cpu);
         }

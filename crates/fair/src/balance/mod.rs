@@ -64,7 +64,8 @@ impl Fair {
     /// rebalance_domains, on behalf of `cpu`.
     fn rebalance_domains(&mut self, env: &mut Env, cpu: usize, kind: u32) {
         let mut walk = self.world.rebalance_begin(cpu, kind, env.jiffies());
-        for sd in self.world.chain(cpu).iter().copied() {
+        for at in 0..self.world.chain(cpu).len() {
+            let sd = self.world.chain(cpu)[at];
             match self.world.rebalance_domain(sd, &mut walk) {
                 FG_BALANCE_STOP => break,
                 FG_BALANCE_NOW => {

@@ -41,7 +41,8 @@ impl Fair {
     }
 
     fn newidle_domains(&mut self, env: &mut Env, cpu: usize, walk: &mut FgBalanceWalk) {
-        for sd in self.world.chain(cpu).iter().copied() {
+        for at in 0..self.world.chain(cpu).len() {
+            let sd = self.world.chain(cpu)[at];
             walk.dice = self.dice(env, cpu);
             match self.world.newidle_domain(sd, cpu, walk) {
                 FG_BALANCE_STOP => break,

@@ -135,7 +135,8 @@ impl World {
     /// Spec 1.8 once for every group, by its balance CPU, as build_sched_domains does: from the last CPU to the first.
     fn first_capacities(&mut self) {
         for cpu in (0..self.cpus.len()).rev() {
-            for sd in self.chain(cpu).iter().copied() {
+            for at in 0..self.chain(cpu).len() {
+                let sd = self.chain(cpu)[at];
                 if self.local_group(sd).balance_cpu == cpu as i32 {
                     self.update_group_capacity(sd, cpu, 0);
                 }

@@ -9,8 +9,6 @@ mod calls;
 mod energy;
 mod link;
 
-use std::sync::Arc;
-
 use fairground_machine::{CpuId, CpuMask};
 
 use self::energy::EnergyModels;
@@ -31,7 +29,7 @@ pub(crate) struct World {
     /// keeps what they have in one object (sched_group_capacity).
     twins: Vec<Vec<usize>>,
     /// The domains of each CPU, bottom to top.
-    chains: Vec<Arc<[usize]>>,
+    chains: Vec<Box<[usize]>>,
 }
 
 impl World {
@@ -79,8 +77,8 @@ impl World {
     }
 
     /// The domains of a CPU, bottom to top.
-    pub fn chain(&self, cpu: usize) -> Arc<[usize]> {
-        Arc::clone(&self.chains[cpu])
+    pub fn chain(&self, cpu: usize) -> &[usize] {
+        &self.chains[cpu]
     }
 
     /// The first group of a domain.

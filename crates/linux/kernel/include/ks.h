@@ -132,10 +132,13 @@ struct ks_host {
 	void (*pelt)(void *self, const struct ks_pelt *update);
 	/* A domain is about to be balanced. */
 	void (*balancing)(void *self, const struct ks_balance *pass);
-	/* Of the pass that is going on, each in its turn: a group was found, and a task left from for to. */
+	/* Of the pass that is going on, each in its turn: a group was found, and a task leaves from for to. */
 	void (*found)(void *self, const struct ks_found *found);
 	void (*detached)(void *self, s32 task, s32 from, s32 to);
 	void (*balanced)(void *self, const struct ks_balance *pass);
+	/* The stopper of cpu is about to push a task away, as a pass asked it to; detached() tells which. */
+	void (*pushing)(void *self, s32 cpu);
+	void (*pushed)(void *self, s32 cpu);
 };
 
 /* ---- what the host says of the machine ------------------------------------------------------------------------- */

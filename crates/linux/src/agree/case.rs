@@ -12,6 +12,8 @@ use thiserror::Error;
 
 use super::balance;
 use super::fields;
+use super::push;
+use super::show::push_target;
 use super::tally::Kind;
 
 /// What is asked.
@@ -23,6 +25,8 @@ pub enum Question {
     Pick(CpuId, Vec<u32>),
     /// What is moved.
     Balance(Attempt),
+    /// What the stopper of this queue's CPU moves.
+    Push(Source),
 }
 
 /// A state that was shown, what was asked, and what the kernel answered.
@@ -108,8 +112,8 @@ impl Case {
         let mut shown = Shown::new(&machine, &features, hz)?;
         load(&mut shown, &self.value)?;
         let question = Question::from_json(&self.value, &shown)?;
-        if let Question::Balance(attempt) = &question {
-            load_domains(&mut shown, attempt, &self.value)?;
+        if let Some(cpu) = question.balancer(&mut shown) {
+            load_domains(&mut shown, cpu, &self.value)?;
         }
         let answer = answer(&mut shown, &question);
         let kernel = self.value.get("kernel").cloned().ok_or_else(|| form("expected the answer `kernel`"))?;
@@ -143,6 +147,10 @@ fn answer(shown: &mut Shown, question: &Question) -> Answer {
         }
         Question::Balance(attempt) => {
             let (outcome, rule) = balance::attempted(shown, attempt);
+            Answer { chosen: outcome.words().into(), rule, why: Vec::new() }
+        }
+        Question::Push(source) => {
+            let (outcome, rule) = push::pushed(shown, source);
             Answer { chosen: outcome.words().into(), rule, why: Vec::new() }
         }
         Question::Place(placing) => {
@@ -183,12 +191,12 @@ fn state(shown: &mut Shown, question: &Question) -> Map<String, Value> {
     all.insert("tasks".into(), Value::Array(tasks));
     all.insert("llcs".into(), Value::Object(llcs));
     all.insert("groups".into(), groups(shown));
-    if let Question::Balance(attempt) = question {
-        let nr_domains = shown.nr_domains(attempt.cpu);
-        let domain = |n| Value::Object(fields::write(shown.domain_mut(attempt.cpu, n)));
+    if let Some(cpu) = question.balancer(shown) {
+        let nr_domains = shown.nr_domains(cpu);
+        let domain = |n| Value::Object(fields::write(shown.domain_mut(cpu, n)));
         let domains = (0..nr_domains).map(domain).collect();
         all.insert("domains".into(), Value::Array(domains));
-        all.insert("root".into(), Value::Object(fields::write(shown.root_mut(attempt.cpu))));
+        all.insert("root".into(), Value::Object(fields::write(shown.root_mut(cpu))));
     }
     all
 }
@@ -247,15 +255,15 @@ fn load_group(shown: &mut Shown, from: &Value) -> Result<(), CaseError> {
 }
 
 /// The domains of the CPU that balances, and what it shares with its partition.
-fn load_domains(shown: &mut Shown, attempt: &Attempt, from: &Value) -> Result<(), CaseError> {
-    let (domains, nr) = (list(from, "domains")?, shown.nr_domains(attempt.cpu));
+fn load_domains(shown: &mut Shown, cpu: CpuId, from: &Value) -> Result<(), CaseError> {
+    let (domains, nr) = (list(from, "domains")?, shown.nr_domains(cpu));
     if domains.len() != nr {
-        return Err(form(format!("cpu{} has {nr} domains, the state {}", attempt.cpu, domains.len())));
+        return Err(form(format!("cpu{cpu} has {nr} domains, the state {}", domains.len())));
     }
     for (n, state) in domains.iter().enumerate() {
-        read("domain", shown.domain_mut(attempt.cpu, n), state)?;
+        read("domain", shown.domain_mut(cpu, n), state)?;
     }
-    read("root", shown.root_mut(attempt.cpu), &from["root"])
+    read("root", shown.root_mut(cpu), &from["root"])
 }
 
 fn pointers(from: &Value) -> Result<Pointers, CaseError> {
@@ -269,6 +277,16 @@ impl Question {
             Question::Place(_) => "placing",
             Question::Pick(..) => "picking",
             Question::Balance(_) => "balancing",
+            Question::Push(_) => "pushing",
+        }
+    }
+
+    /// Whose domains it is about.
+    fn balancer(&self, shown: &mut Shown) -> Option<CpuId> {
+        match self {
+            Question::Balance(attempt) => Some(attempt.cpu),
+            Question::Push(source) => Some(push_target(shown, source.cpu)),
+            Question::Place(_) | Question::Pick(..) => None,
         }
     }
 
@@ -277,6 +295,7 @@ impl Question {
             Question::Place(p) => std::iter::once(p.task).chain(p.current).collect(),
             Question::Pick(_, queued) => queued.clone(),
             Question::Balance(attempt) => attempt.sources.iter().flat_map(|s| s.tasks.clone()).collect(),
+            Question::Push(source) => source.tasks.clone(),
         }
     }
 
@@ -287,6 +306,7 @@ impl Question {
             }),
             Question::Pick(cpu, queued) => json!({ "cpu": cpu, "queued": queued }),
             Question::Balance(attempt) => attempt_json(attempt),
+            Question::Push(source) => source_json(source),
         }
     }
 
@@ -297,6 +317,9 @@ impl Question {
         }
         if let Some(pass) = case.get("balancing") {
             return Ok(Question::Balance(attempt_from(pass, shown)?));
+        }
+        if let Some(source) = case.get("pushing") {
+            return Ok(Question::Push(source_from(source, shown)?));
         }
         let from = &case["placing"];
         let flags = u32::try_from(number(from, "flags")?).map_err(|_| form("flags are too large"))?;
@@ -310,9 +333,17 @@ impl Question {
     }
 }
 
+fn source_json(s: &Source) -> Value {
+    json!({ "cpu": s.cpu, "clock": s.clock, "irq_ns": s.irq_ns, "tasks": s.tasks })
+}
+
+fn source_from(s: &Value, shown: &Shown) -> Result<Source, CaseError> {
+    let tasks = list(s, "tasks")?.iter().map(task_id).collect::<Result<_, _>>()?;
+    Ok(Source { cpu: cpu_of(shown, s, "cpu")?, clock: ns(s, "clock")?, irq_ns: ns(s, "irq_ns")?, tasks })
+}
+
 fn attempt_json(attempt: &Attempt) -> Value {
-    let source = |s: &Source| json!({ "cpu": s.cpu, "clock": s.clock, "irq_ns": s.irq_ns, "tasks": s.tasks });
-    let sources: Vec<Value> = attempt.sources.iter().map(source).collect();
+    let sources: Vec<Value> = attempt.sources.iter().map(source_json).collect();
     let Attempt { cpu, domain, kind, jiffies, .. } = attempt;
     json!({ "cpu": cpu, "domain": domain, "kind": kind, "jiffies": jiffies, "sources": sources })
 }
@@ -320,16 +351,12 @@ fn attempt_json(attempt: &Attempt) -> Value {
 fn attempt_from(from: &Value, shown: &Shown) -> Result<Attempt, CaseError> {
     let cpu = cpu_of(shown, from, "cpu")?;
     let domain = usize::try_from(number(from, "domain")?).ok().filter(|n| *n < shown.nr_domains(cpu));
-    let source = |s: &Value| -> Result<Source, CaseError> {
-        let tasks = list(s, "tasks")?.iter().map(task_id).collect::<Result<_, _>>()?;
-        Ok(Source { cpu: cpu_of(shown, s, "cpu")?, clock: ns(s, "clock")?, irq_ns: ns(s, "irq_ns")?, tasks })
-    };
     Ok(Attempt {
         cpu,
         domain: domain.ok_or_else(|| form(format!("cpu{cpu} has no such domain")))?,
         kind: u32::try_from(number(from, "kind")?).map_err(|_| form("kind is too large"))?,
         jiffies: ns(from, "jiffies")?,
-        sources: list(from, "sources")?.iter().map(source).collect::<Result<_, _>>()?,
+        sources: list(from, "sources")?.iter().map(|s| source_from(s, shown)).collect::<Result<_, _>>()?,
     })
 }
 

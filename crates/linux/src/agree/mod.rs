@@ -6,6 +6,7 @@
 //! placed(P)  -> the kernel's choice           -> agree, or a Disagreement with both states and both reasons
 //! picking, picked: the same for the choice of the next task of a run queue
 //! balancing .. balanced: a pass over a domain, what it finds, moves and leaves behind
+//! pushing .. pushed: what a stopper does that such a pass has asked
 //! pelt: each step of each signal, our arithmetic on the same numbers
 //! ```
 //!
@@ -15,6 +16,7 @@
 //! | `show` | the state into the policy's structs |
 //! | `referee` | [`Referee`]: who is asked at each decision, and what becomes of the answer |
 //! | `balance` | passes of load balancing, both sides |
+//! | `push` | what stoppers push, both sides |
 //! | `tally` | [`Tally`]: agreement by kind and rule row |
 //! | `case` | [`Case`]: a disagreement as a file that a test replays |
 //! | `fields` | the policy's structs as JSON and back |
@@ -31,6 +33,7 @@ mod courses;
 mod fields;
 mod pelt;
 mod preset;
+mod push;
 mod referee;
 mod shapes;
 mod show;

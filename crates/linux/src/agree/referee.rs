@@ -10,6 +10,7 @@ use serde_json::{json, Value};
 
 use super::balance::{Judged, Passes};
 use super::case::{About, Case, Question};
+use super::push::{self, Pushes};
 use super::show::Shower;
 use super::state::{Found, Pass, Placement, State};
 use super::tally::{Kind, Tally};
@@ -44,6 +45,7 @@ pub struct Referee {
     /// What is being decided, and our verdict.
     pending: Option<Pending>,
     passes: Passes,
+    pushes: Pushes,
     tally: Tally,
     disagreements: Vec<Disagreement>,
 }
@@ -79,8 +81,20 @@ impl Referee {
         let shower = Shower::new(&mut shown);
         let observable = !needs(&features).iter().any(|need| unobserved.iter().any(|u| u == need));
         let (tally, disagreements) = (Tally::default(), Vec::new());
-        let (noted, pending, passes) = (None, None, Passes::default());
-        Ok(Referee { machine, features, shown, shower, observable, noted, pending, passes, tally, disagreements })
+        let (noted, pending, passes, pushes) = (None, None, Passes::default(), Pushes::default());
+        Ok(Referee {
+            machine,
+            features,
+            shown,
+            shower,
+            observable,
+            noted,
+            pending,
+            passes,
+            pushes,
+            tally,
+            disagreements,
+        })
     }
 
     /// The reasons of placements are wanted, see [`Self::reasons`].
@@ -171,7 +185,9 @@ impl Referee {
 
     /// A task leaves for another CPU.
     pub fn detached(&mut self, task: u32, from: CpuId, to: CpuId) {
-        self.passes.detached(task, from, to);
+        if !self.pushes.detached(task, to) {
+            self.passes.detached(task, from, to);
+        }
     }
 
     /// The pass is over. `is_ours`: it was this CPU's turn.
@@ -187,6 +203,27 @@ impl Referee {
             before.restore(&mut self.shown);
             let (kernel, ours) = (kernel.words().into(), ours.words().into());
             self.keep(Sides { kind: Kind::Balance, rule, kernel, ours }, &Question::Balance(attempt));
+        }
+    }
+
+    /// The stopper of `src` is about to push a task away.
+    pub fn pushing(&mut self, kernel: &dyn State, src: CpuId) {
+        self.pushes.begin(kernel, src, &mut self.shower, &mut self.shown);
+    }
+
+    /// It is done.
+    pub fn pushed(&mut self, kernel: &dyn State) {
+        let Some(judged) = self.pushes.end(kernel, &self.shown) else { return };
+        if judged.has_groups {
+            return self.tally.count(Kind::Balance, "push, task groups", false, false);
+        }
+        let push::Judged { source, rule, kernel, ours, before, .. } = judged;
+        let agree = kernel == ours;
+        self.tally.count(Kind::Balance, &rule, agree, self.observable);
+        if !agree && self.has_room(Kind::Balance, &rule) {
+            before.restore(&mut self.shown);
+            let (kernel, ours) = (kernel.words().into(), ours.words().into());
+            self.keep(Sides { kind: Kind::Balance, rule, kernel, ours }, &Question::Push(source));
         }
     }
 

@@ -80,6 +80,19 @@ impl Shower {
         (tasks, is_whole)
     }
 
+    /// What the stopper of a CPU may ask for that is to push a task away, besides the tasks: the CPU, and the one to push to
+    /// with its domains, which is returned.
+    pub fn push(&self, kernel: &dyn State, shown: &mut Shown, src: CpuId) -> CpuId {
+        one_cpu(kernel, shown, src);
+        let dst = push_target(shown, src);
+        one_cpu(kernel, shown, dst);
+        for n in 0..shown.nr_domains(dst) {
+            kernel.domain(dst, n, shown.domain_mut(dst, n));
+        }
+        keys(kernel, shown);
+        dst
+    }
+
     /// What an attempt may change.
     pub fn keep(&self, shown: &mut Shown, attempt: &Attempt) -> Kept {
         let (cpu, n) = (attempt.cpu, attempt.domain);
@@ -174,6 +187,13 @@ impl Kept {
         }
         shown.llc_mut(cpu).into_iter().zip(self.llc).for_each(|(to, llc)| *to = llc);
     }
+}
+
+/// Where the stopper of a CPU is to push to; the CPU itself if nobody has said.
+pub fn push_target(shown: &mut Shown, src: CpuId) -> CpuId {
+    let nr_cpus = shown.nr_cpus();
+    let dst = CpuId::try_from(shown.cpu_mut(src).push_cpu).ok();
+    dst.filter(|dst| (*dst as usize) < nr_cpus).unwrap_or(src)
 }
 
 /// A domain of a CPU with those below and above it.

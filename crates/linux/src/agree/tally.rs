@@ -15,7 +15,7 @@ pub enum Kind {
     Exec,
     /// Who runs next.
     Pick,
-    /// What a pass over a domain moves, and what it leaves behind.
+    /// What a pass over a domain moves or its stopper pushes, and what that leaves behind.
     Balance,
 }
 

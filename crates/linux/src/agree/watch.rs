@@ -165,6 +165,14 @@ impl Watch for Watcher {
         self.agreement.borrow_mut().referee.balanced(&KernelState::new(kernel.kernel()), pass.ours != 0);
     }
 
+    fn pushing(&mut self, kernel: &Reader, cpu: CpuId) {
+        self.agreement.borrow_mut().referee.pushing(&KernelState::new(kernel.kernel()), cpu);
+    }
+
+    fn pushed(&mut self, kernel: &Reader, _cpu: CpuId) {
+        self.agreement.borrow_mut().referee.pushed(&KernelState::new(kernel.kernel()));
+    }
+
     fn rules(&self) -> Vec<(&'static str, &'static str)> {
         let unexplained = ("unexplained", "our policy would have decided otherwise");
         rules().iter().copied().chain([unexplained]).collect()

@@ -117,6 +117,8 @@ impl Desk {
             found: wants.balance.then_some(found as _),
             detached: wants.balance.then_some(detached as _),
             balanced: wants.balance.then_some(balanced as _),
+            pushing: wants.balance.then_some(pushing as _),
+            pushed: wants.balance.then_some(pushed as _),
         };
         self.host.as_ptr()
     }
@@ -443,4 +445,16 @@ unsafe extern "C" fn balanced(this: *mut c_void, pass: *const KsBalance) {
     let (desk, pass) = unsafe { (desk(this), &*pass) };
     desk.cpu(pass.cpu);
     desk.watcher(|w, reader| w.balanced(reader, pass));
+}
+
+unsafe extern "C" fn pushing(this: *mut c_void, cpu: i32) {
+    let desk = unsafe { desk(this) };
+    let cpu = desk.cpu(cpu);
+    desk.watcher(|w, reader| w.pushing(reader, cpu));
+}
+
+unsafe extern "C" fn pushed(this: *mut c_void, cpu: i32) {
+    let desk = unsafe { desk(this) };
+    let cpu = desk.cpu(cpu);
+    desk.watcher(|w, reader| w.pushed(reader, cpu));
 }

@@ -15,7 +15,8 @@ pub struct Interests {
     pub picks: bool,
     /// [`Watch::pelt`].
     pub pelt: bool,
-    /// [`Watch::balancing`], [`Watch::found`], [`Watch::detached`] and [`Watch::balanced`].
+    /// [`Watch::balancing`], [`Watch::found`], [`Watch::detached`] and [`Watch::balanced`]; [`Watch::pushing`] and
+    /// [`Watch::pushed`].
     pub balance: bool,
 }
 
@@ -52,11 +53,17 @@ pub trait Watch {
     /// In that pass: a group was found that has too much, nothing of which has left yet.
     fn found(&mut self, _kernel: &Reader, _found: &KsFound) {}
 
-    /// In that pass: a task is about to leave.
+    /// In that pass, or push: a task is about to leave.
     fn detached(&mut self, _kernel: &Reader, _task: TaskId, _from: CpuId, _to: CpuId) {}
 
     /// The pass is over.
     fn balanced(&mut self, _kernel: &Reader, _pass: &KsBalance) {}
+
+    /// The stopper of `cpu` is about to push a task away for balancing.
+    fn pushing(&mut self, _kernel: &Reader, _cpu: CpuId) {}
+
+    /// It has, or there was none to push.
+    fn pushed(&mut self, _kernel: &Reader, _cpu: CpuId) {}
 
     /// Names of the rules that [`Self::placed`] gives, by their number, each with what it says as a clause; asked once.
     fn rules(&self) -> Vec<(&'static str, &'static str)> {

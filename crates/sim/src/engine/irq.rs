@@ -2,7 +2,6 @@
 //! that sleeps wakes up first.
 
 use std::cmp::Reverse;
-use std::sync::Arc;
 
 use fairground_machine::{CpuId, SoftCost};
 
@@ -279,14 +278,12 @@ impl Engine {
         if self.cpus[cpu as usize].softirq {
             return;
         }
-        let machine = Arc::clone(&self.machine);
-        let states = machine.idle_states(cpu);
         let (asked, stop_tick) = self.select_state(cpu);
         if stop_tick {
             self.stop_tick(cpu);
         }
-        let state = &states[asked];
-        let recorded = machine.type_of(cpu).cpuidle.then_some(IdleView {
+        let state = &self.machine.idle_states(cpu)[asked];
+        let recorded = self.machine.type_of(cpu).cpuidle.then_some(IdleView {
             index: asked as u8,
             since: self.now,
             exit_latency_ns: state.exit_latency_ns,
@@ -305,7 +302,7 @@ impl Engine {
         self.set_busy(cpu, false);
         self.energy_asleep(cpu);
         let held = self.held_state(cpu);
-        self.cpus[cpu as usize].stay.entered = from + states[held].entry_ns;
+        self.cpus[cpu as usize].stay.entered = from + self.machine.idle_states(cpu)[held].entry_ns;
     }
 
     /// The state to ask for, and whether to stop the tick. Without a driver, the only one, and always: some stable
@@ -342,15 +339,14 @@ impl Engine {
 
     /// Awake: books the stay, then interrupts are handled and the CPU reschedules or goes back to idle.
     pub(super) fn finish_exit(&mut self, cpu: CpuId) {
-        let machine = Arc::clone(&self.machine);
-        let states = machine.idle_states(cpu);
         let saved_mw = self.saved_mw(cpu, self.cpus[cpu as usize].stay.reached);
+        let states = self.machine.idle_states(cpu);
         let c = &mut self.cpus[cpu as usize];
         c.mode = Mode::Awake;
         let slept_ns = self.now.saturating_sub(c.stay.from);
         c.idle_ns += slept_ns;
         book_stay(&mut c.idle_stats, states, &c.stay, slept_ns, saved_mw);
-        let cpuidle = machine.type_of(cpu).cpuidle;
+        let cpuidle = self.machine.type_of(cpu).cpuidle;
         if cpuidle {
             let woken = Woken { now: self.now, slept_ns, by_tick: c.woken_by_tick, period_ns: self.env.tick_ns() };
             c.governor.reflect(states, c.stay.asked, &woken);

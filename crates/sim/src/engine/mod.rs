@@ -363,7 +363,8 @@ impl Engine {
     fn instant(&mut self) {
         let (mut events, mut rescheds) = (0, 0);
         loop {
-            while let Some(what) = self.queue.pop_at(self.now) {
+            while self.queue.next_time() == Some(self.now) {
+                let what = self.queue.pop();
                 self.dispatch(what);
                 events += 1;
                 if self.failure.is_some() || self.over_limit(events, what) {
@@ -427,12 +428,13 @@ impl Engine {
         if !self.reasons_of.is_empty() {
             self.deliver_with_reasons(checker, observers);
         }
-        for event in self.events.drain(..) {
-            checker.event(&event);
+        for event in &self.events {
+            checker.event(event);
             for o in observers.iter_mut() {
-                o.event(&event);
+                o.event(event);
             }
         }
+        self.events.clear();
         if let Some(what) = checker.take_error() {
             self.fail_invariant(what);
         }

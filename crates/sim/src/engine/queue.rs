@@ -1,7 +1,4 @@
-//! The one event queue: a binary heap keyed (time, class, sequence), a total order.
-
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
+//! The one event queue: a heap keyed (time, class, sequence), a total order.
 
 use fairground_machine::CpuId;
 
@@ -61,6 +58,9 @@ struct Entry {
 }
 
 impl Entry {
+    /// Later than everything.
+    const NEVER: Entry = Entry { time: Time::MAX, key: u64::MAX, what: What::Start };
+
     /// Time and key as one number: which of two comes first is anybody's guess, so that a branch for it costs more than
     /// the comparison.
     fn rank(&self) -> u128 {
@@ -68,57 +68,104 @@ impl Entry {
     }
 }
 
-impl PartialEq for Entry {
-    fn eq(&self, other: &Self) -> bool {
-        self.rank() == other.rank()
-    }
-}
+/// Children of an entry: half the levels of a binary heap, and the comparisons on one level do not wait for each other.
+const ARITY: usize = 4;
 
-impl Eq for Entry {}
-
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-
-    fn lt(&self, other: &Self) -> bool {
-        other.rank() < self.rank()
-    }
-
-    fn le(&self, other: &Self) -> bool {
-        other.rank() <= self.rank()
-    }
-}
-
-/// Reversed: the standard heap gives the greatest first.
-impl Ord for Entry {
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.rank().cmp(&self.rank())
-    }
-}
-
-#[derive(Debug, Default)]
+/// A heap in which the children of entry i are the [`ARITY`] entries from `ARITY * i + 1` on.
+///
+/// Most events beget one that is not far off. So the place of an event that was taken stays open until the next push,
+/// which then goes there and seldom sinks far; or until somebody looks, and then the last entry is moved up.
+#[derive(Debug)]
 pub(crate) struct Queue {
-    heap: BinaryHeap<Entry>,
+    /// The entries, then as many [`Entry::NEVER`] as complete the children of any of them.
+    heap: Vec<Entry>,
+    /// The first entry was taken.
+    open: bool,
     seq: u64,
 }
 
+impl Default for Queue {
+    fn default() -> Self {
+        Queue { heap: vec![Entry::NEVER; ARITY], open: false, seq: 0 }
+    }
+}
+
 impl Queue {
+    /// Inlined, for a `What` that is put together in memory and passed on is waited for.
+    #[inline(always)]
     pub(crate) fn push(&mut self, time: Time, what: What) {
         self.seq += 1;
-        self.heap.push(Entry { time, key: what.class() << 56 | self.seq, what });
-    }
-
-    pub(crate) fn next_time(&self) -> Option<Time> {
-        self.heap.peek().map(|e| e.time)
-    }
-
-    /// The next event of the instant `now`.
-    pub(crate) fn pop_at(&mut self, now: Time) -> Option<What> {
-        if self.heap.peek()?.time != now {
-            return None;
+        let entry = Entry { time, key: what.class() << 56 | self.seq, what };
+        if std::mem::take(&mut self.open) {
+            self.sink(entry);
+        } else {
+            self.rise(entry);
         }
-        self.heap.pop().map(|e| e.what)
+    }
+
+    pub(crate) fn next_time(&mut self) -> Option<Time> {
+        self.close();
+        (self.len() > 0).then(|| self.heap[0].time)
+    }
+
+    /// The event of which [`Queue::next_time`] has just told the time.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> What {
+        debug_assert!(!self.open && self.len() > 0);
+        self.open = true;
+        self.heap[0].what
+    }
+
+    /// Entries, with the open place.
+    fn len(&self) -> usize {
+        self.heap.len() - ARITY
+    }
+
+    /// Fills the open place.
+    fn close(&mut self) {
+        if std::mem::take(&mut self.open) {
+            let last = self.len() - 1;
+            let entry = std::mem::replace(&mut self.heap[last], Entry::NEVER);
+            self.heap.pop();
+            if last > 0 {
+                self.sink(entry);
+            }
+        }
+    }
+
+    /// Puts `entry` at the root, or below those that come before it.
+    #[inline(never)]
+    fn sink(&mut self, entry: Entry) {
+        let (mut at, rank, len) = (0, entry.rank(), self.len());
+        while ARITY * at + 1 < len {
+            let first = ARITY * at + 1;
+            let Some(&[a, b, c, d]) = self.heap[first..].first_chunk::<ARITY>() else { break };
+            let left = if b.rank() < a.rank() { (1, b.rank()) } else { (0, a.rank()) };
+            let right = if d.rank() < c.rank() { (3, d.rank()) } else { (2, c.rank()) };
+            let (child, least) = if right.1 < left.1 { right } else { left };
+            if rank < least {
+                break;
+            }
+            self.heap[at] = self.heap[first + child];
+            at = first + child;
+        }
+        self.heap[at] = entry;
+    }
+
+    /// Puts `entry` into a new last place, or above those that come after it.
+    #[inline(never)]
+    fn rise(&mut self, entry: Entry) {
+        self.heap.push(Entry::NEVER);
+        let (mut at, rank) = (self.len() - 1, entry.rank());
+        while at > 0 {
+            let parent = (at - 1) / ARITY;
+            if self.heap[parent].rank() < rank {
+                break;
+            }
+            self.heap[at] = self.heap[parent];
+            at = parent;
+        }
+        self.heap[at] = entry;
     }
 }
 
@@ -144,8 +191,51 @@ mod tests {
         }
         assert_eq!(q.next_time(), Some(5));
         for what in expected {
-            assert_eq!(q.pop_at(5), Some(what));
+            assert_eq!(q.next_time(), Some(5));
+            assert_eq!(q.pop(), what);
         }
-        assert_eq!(q.pop_at(5), None);
+        assert_eq!(q.next_time(), Some(6));
+    }
+
+    /// What the queue does, done by looking at everything.
+    #[derive(Default)]
+    struct Plain(Vec<(Time, u64, u32)>, u32);
+
+    impl Plain {
+        fn push(&mut self, time: Time, class: u64) -> u32 {
+            self.1 += 1;
+            self.0.push((time, class, self.1));
+            self.1
+        }
+
+        fn pop(&mut self) -> Option<(Time, u64, u32)> {
+            let first = *self.0.iter().min()?;
+            self.0.retain(|e| *e != first);
+            Some(first)
+        }
+    }
+
+    #[test]
+    fn whatever_the_order_of_pushes_and_pops_the_first_comes_out() {
+        let (mut q, mut plain) = (Queue::default(), Plain::default());
+        let mut now = 0;
+        for round in 0..20_000u64 {
+            let draw = |n: u64, of: u64| crate::draw::draw(round, crate::draw::Purpose::Program, n, 0) % of;
+            // Fills up to hundreds, runs dry, and so on.
+            let pushes = draw(0, if round % 2_000 < 1_000 { 4 } else { 3 });
+            for n in 0..pushes {
+                let time = now + draw(2 * n + 1, 50);
+                let (tick, seq) = (draw(2 * n + 2, 2) == 0, plain.1 + 1);
+                q.push(time, if tick { What::Tick(seq) } else { What::Cpu(seq) });
+                plain.push(time, if tick { 4 } else { 0 });
+            }
+            for _ in 0..1 + draw(9, 2) {
+                let expected = plain.pop();
+                assert_eq!(q.next_time(), expected.map(|e| e.0));
+                let Some((time, class, seq)) = expected else { continue };
+                now = time;
+                assert_eq!(q.pop(), if class == 4 { What::Tick(seq) } else { What::Cpu(seq) });
+            }
+        }
     }
 }

@@ -48,14 +48,32 @@ static struct rq *hook_find_src_rq(const char *caller, struct lb_env *env, struc
 	return src;
 }
 
-/* Active balance, in the stopper, is no part of a pass. */
 static void hook_detach_task(const char *caller, struct task_struct *p, struct lb_env *env)
 {
 	int number = ks_task_number(p);
 
-	if (number != KS_NONE && !(env->flags & LBF_ACTIVE_LB))
+	if (number != KS_NONE)
 		ks_call_if(detached, number, env->src_cpu, env->dst_cpu);
 	tree_detach_task(p, env);
+}
+
+static cpu_stop_fn_t tree_push;
+
+static int push(void *data)
+{
+	struct rq *src = data;
+	int result;
+
+	ks_call_if(pushing, cpu_of(src));
+	result = tree_push(data);
+	ks_call_if(pushed, cpu_of(src));
+	return result;
+}
+
+static cpu_stop_fn_t hook_push(cpu_stop_fn_t fn)
+{
+	tree_push = fn;
+	return push;
 }
 
 static int hook_balance_newidle(const char *caller, struct rq *rq, struct rq_flags *rf)

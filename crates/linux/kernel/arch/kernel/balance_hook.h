@@ -3,6 +3,7 @@
 #ifndef KS_BALANCE_HOOK_H
 #define KS_BALANCE_HOOK_H
 
+#include <linux/stop_machine.h>
 #include "hooked.h"
 
 #define KS_TYPE_int ~, KS_DEFINITION,
@@ -16,6 +17,9 @@
 #define find_busiest_queue(a, b) KS_HOOKED(KS_TYPE_##b, find_src_rq)(a, b)
 #define sched_balance_find_src_rq(a, b) KS_HOOKED(KS_TYPE_##b, find_src_rq)(a, b)
 #define detach_task(a, b) KS_HOOKED(KS_TYPE_##a, detach_task)(a, b)
+/* What the stopper is to do is handed over, not called, so it is taken there; any other function stays what it is. */
+#define stop_one_cpu_nowait(cpu, fn, arg, work) stop_one_cpu_nowait(cpu, KS_STOPPER_RUNS(#fn, fn), arg, work)
+#define KS_STOPPER_RUNS(name, fn) (__builtin_strcmp(name, "active_load_balance_cpu_stop") ? (fn) : hook_push(fn))
 
 struct lb_env;
 struct rq;
@@ -30,6 +34,7 @@ static noinline int hook_balance_rq(const char *caller, int cpu, struct rq *rq, 
 static noinline int hook_balance_newidle(const char *caller, struct rq *rq, struct rq_flags *rf);
 static noinline struct rq *hook_find_src_rq(const char *caller, struct lb_env *env, struct sched_group *group);
 static noinline void hook_detach_task(const char *caller, struct task_struct *p, struct lb_env *env);
+static noinline cpu_stop_fn_t hook_push(cpu_stop_fn_t fn);
 static int tree_balance_rq(int cpu, struct rq *rq, struct sched_domain *sd, enum cpu_idle_type idle,
 			   int *continue_balancing);
 static int tree_balance_newidle(struct rq *rq, struct rq_flags *rf);

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* EEVDF: who is picked, who preempts, and who yields (spec 9.2). */
+#include "eevdf_kit.h"
+
+TEST(the_eligible_one_with_the_earliest_deadline_runs)
+{
+	struct fg_task a, b, c;
+
+	queue(FG_RQ_EEVDF);
+	CHECK(!fg_pick_entity(&sys, rq, 0, 0));
+	a = task(1, 1024);
+	b = task(2, 1024);
+	c = task(3, 1024);
+	put(&a, 0, 3 * MS);
+	/* single */
+	CHECK(fg_pick_entity(&sys, rq, &a, 0) == &a);
+	put(&b, 0, 2 * MS);
+	put(&c, 0, 2 * MS);
+	run(&a);
+	/* protected: whatever the deadlines */
+	CHECK(fg_pick_entity(&sys, rq, &b, 0) == &a);
+	/* its slice renewed, it is one of many; of equals the queued one */
+	a.flags &= ~(u32)FG_TASK_PROTECTED;
+	CHECK(fg_pick_entity(&sys, rq, &b, 0) == &b);
+	a.deadline = b.deadline;
+	CHECK(fg_pick_entity(&sys, rq, &b, 0) == &b);
+	a.deadline--;
+	CHECK(fg_pick_entity(&sys, rq, &b, 0) == &a);
+	/* ineligible, neither protection nor a deadline helps */
+	a.flags |= FG_TASK_PROTECTED;
+	charge(3);
+	CHECK_EQ(average(), 1);
+	a.deadline = START;
+	CHECK(fg_pick_entity(&sys, rq, &b, 0) == &b);
+	/* nor if it has left, even before V */
+	fg_dequeue_entity(&sys, rq, &a, FG_DEQUEUE_SLEEP);
+	a.vruntime = START - 10;
+	CHECK(fg_pick_entity(&sys, rq, &b, 0) == &b);
+}
+
+TEST(protection_comes_with_the_pick)
+{
+	struct fg_task a;
+
+	queue(FG_RQ_EEVDF);
+	a = task(1, 1024);
+	put(&a, 0, SLICE);
+	CHECK(!(a.flags & FG_TASK_PROTECTED));
+	run(&a);
+	CHECK(a.flags & FG_TASK_PROTECTED);
+	/* CFS knows no such thing */
+	a.flags = 0;
+	sys.feat.value[FG_RQ] = FG_RQ_CFS;
+	run(&a);
+	CHECK(!(a.flags & FG_TASK_PROTECTED));
+}
+
+TEST(an_eligible_next_buddy_runs_first)
+{
+	struct fg_task a, b, c;
+
+	queue(FG_RQ_EEVDF);
+	a = task(1, 1024);
+	b = task(2, 1024);
+	c = task(3, 1024);
+	put(&a, 0, 1 * MS);
+	put(&b, 0, 2 * MS);
+	put(&c, 3, 3 * MS);
+	run(&a);
+	rq->next = &b;
+	CHECK(fg_pick_entity(&sys, rq, &b, 0) == &b);
+	/* V = 1 */
+	rq->next = &c;
+	CHECK(fg_pick_entity(&sys, rq, &b, 0) == &a);
+	/* but it decides no preemption */
+	a.flags &= ~(u32)FG_TASK_PROTECTED;
+	rq->next = &b;
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &b, &b), 0);
+}
+
+/* a and p at V with equal weights; p's deadline is earlier. */
+TEST(a_wakee_preempts_if_it_would_be_picked)
+{
+	for (u8 version = FG_RQ_EEVDF; version <= FG_RQ_EEVDF612; version++) {
+		struct fg_task a, p;
+
+		queue(version);
+		a = task(1, 1024);
+		p = task(2, 1024);
+		CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0), 0); /* no current */
+		put(&a, 0, 3 * MS);
+		run(&a);
+		put(&p, 0, 2 * MS);
+		CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &a, &p), 0);
+		CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, &p), 0); /* a is protected */
+		a.flags &= ~(u32)FG_TASK_PROTECTED;
+		CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, &p), 1);
+		CHECK(!rq->next && !rq->last);
+		CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, &a), 0); /* somebody else would be */
+		/* batch and idle wakees wait */
+		p.policy = FG_SCHED_BATCH;
+		CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, &p), 0);
+		p.policy = FG_SCHED_IDLE;
+		CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, &p), 0);
+	}
+}
+
+TEST(a_sched_idle_current_makes_room_and_loses_protection)
+{
+	struct fg_task a, p;
+
+	queue(FG_RQ_EEVDF);
+	a = task(1, 3);
+	a.policy = FG_SCHED_IDLE;
+	p = task(2, 1024);
+	put(&a, 0, SLICE);
+	run(&a);
+	put(&p, 10 * MS, SLICE);
+	p.policy = FG_SCHED_IDLE;
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0), 0);
+	CHECK(a.flags & FG_TASK_PROTECTED);
+	/* even one that is not eligible, and even batch */
+	p.policy = FG_SCHED_BATCH;
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0), 1);
+	CHECK(!(a.flags & FG_TASK_PROTECTED));
+}
+
+/* Base slices are 1.5 ms. */
+TEST(a_shorter_slice_takes_protection_in_v612)
+{
+	struct fg_task a, p;
+
+	for (u8 version = FG_RQ_EEVDF; version <= FG_RQ_EEVDF612; version++) {
+		queue(version);
+		a = task(1, 1024);
+		p = task(2, 1024);
+		p.custom_slice = 1 * MS;
+		put(&a, 0, 3 * MS);
+		run(&a);
+		put(&p, 0, 2 * MS);
+		CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, &p), version == FG_RQ_EEVDF612);
+	}
+	CHECK(!(a.flags & FG_TASK_PROTECTED));
+
+	/* not an equal one */
+	a.flags |= FG_TASK_PROTECTED;
+	a.custom_slice = 1 * MS;
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, &p), 0);
+	CHECK(a.flags & FG_TASK_PROTECTED);
+	/* not with a later deadline, as long as a is eligible */
+	a.custom_slice = 0;
+	a.deadline = p.deadline;
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, &p), 0);
+	CHECK(a.flags & FG_TASK_PROTECTED);
+	charge(2);
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, &p), 1);
+	CHECK(!(a.flags & FG_TASK_PROTECTED));
+	/* not a wakee that is beyond V itself, however early its deadline */
+	queue(FG_RQ_EEVDF612);
+	put(&a, 0, 3 * MS);
+	run(&a);
+	put(&p, 2, 1 * MS);
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0), 0);
+	CHECK(a.flags & FG_TASK_PROTECTED);
+}
+
+TEST(who_yields_goes_a_slice_back)
+{
+	struct fg_task a, b;
+
+	queue(FG_RQ_EEVDF);
+	a = task(1, 512);
+	b = task(2, 512);
+	put(&a, 0, 3 * MS);
+	run(&a);
+	fg_yield(&sys, rq);
+	CHECK_EQ(a.deadline, START + 3 * MS);
+	put(&b, 0, 4 * MS);
+	rq->next = &a;
+	CHECK(fg_pick_entity(&sys, rq, &b, 0) == &a);
+	fg_yield(&sys, rq);
+	CHECK(!rq->next && !rq->skip);
+	CHECK_EQ(a.deadline, START + 6 * MS);
+	CHECK(fg_pick_entity(&sys, rq, &b, 0) == &b);
+}
+
+/* Equal weights, a at 0.2 ms, b at 1 ms: V = 0.6 ms. a pays up to its deadline, 3 ms, and V comes to 2 ms. */
+TEST(who_yields_pays_for_its_slice_in_612_stable)
+{
+	struct fg_task a, b;
+
+	queue(FG_RQ_EEVDF612);
+	sys.feat.value[FG_YIELD_FORFEIT] = 1;
+	a = task(1, 1024);
+	b = task(2, 1024);
+	put(&a, 200 * US, 2800 * US);
+	put(&b, 1 * MS, 1 * MS);
+	run(&a);
+	fg_yield(&sys, rq);
+	CHECK_EQ(at(&a), 3 * MS);
+	CHECK_EQ(a.deadline, START + 3 * MS + SLICE);
+	CHECK(!(a.flags & FG_TASK_PROTECTED));
+	CHECK_EQ(average(), 2 * MS);
+	CHECK(fg_pick_entity(&sys, rq, &b, 0) == &b);
+	/* again, without anybody else having run: nothing changes */
+	a.flags |= FG_TASK_PROTECTED;
+	fg_yield(&sys, rq);
+	CHECK_EQ(at(&a), 3 * MS);
+	CHECK_EQ(a.deadline, START + 3 * MS + SLICE);
+	CHECK(a.flags & FG_TASK_PROTECTED);
+	CHECK_EQ(average(), 2 * MS);
+}
+
+int main(void)
+{
+	RUN(the_eligible_one_with_the_earliest_deadline_runs);
+	RUN(protection_comes_with_the_pick);
+	RUN(an_eligible_next_buddy_runs_first);
+	RUN(a_wakee_preempts_if_it_would_be_picked);
+	RUN(a_sched_idle_current_makes_room_and_loses_protection);
+	RUN(a_shorter_slice_takes_protection_in_v612);
+	RUN(who_yields_goes_a_slice_back);
+	RUN(who_yields_pays_for_its_slice_in_612_stable);
+	return test_report();
+}
