@@ -74,6 +74,17 @@ struct fg_features {
 #define FG_ASYM_PRIO_CPU 0
 #define FG_ASYM_PRIO_SMT 1
 #define FG_ASYM_PRIO_CORE 2
+#define FG_FEEC_MARGIN 0
+#define FG_FEEC_MARGIN515 1
+#define FG_FEEC_DELTA 2
+#define FG_FEEC_TRI 3
+#define FG_FEEC_TRIVIAL_ESTIMATE 0
+#define FG_FEEC_TRIVIAL_CLAMPED 1
+#define FG_FEEC_TRIVIAL_MINIMUM 2
+#define FG_EM_COST_MILLIWATT 0
+#define FG_EM_COST_SCALED 1
+#define FG_EM_COST_MICROWATT 2
+#define FG_EM_COST_PERFORMANCE 3
 #define FG_RQ_CFS 0
 #define FG_RQ_EEVDF 1
 #define FG_RQ_EEVDF612 2
@@ -458,6 +469,7 @@ struct fg_verdict {
 	u32 probes;		/* CPUs probed in scans and early checks */
 	u32 scanned;		/* of these, in the scan of the LLC for a free CPU: what is timed */
 	u32 group_cpus;		/* CPUs looked at in group statistics */
+	u32 energy_cpus;	/* CPUs whose utilization went into an estimate of energy, each time */
 };
 
 /*
@@ -511,6 +523,8 @@ void fg_update_thermal(const struct fg_sys *sys, struct fg_cpu *rq);
 void fg_post_init_util(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 u64 fg_task_util_est(const struct fg_sys *sys, const struct fg_task *p);
 u64 fg_cpu_util(const struct fg_cpu *rq);
+/* The same for the choice of a clock and of a queue to take from: what waits counts as utilization (v6.5). */
+u64 fg_cpu_util_boost(const struct fg_sys *sys, const struct fg_cpu *rq);
 
 /* ---- the fair run queue (spec 9); the caller keeps the tree --------------------------------------------------- */
 
@@ -602,6 +616,11 @@ u64 fg_effective_util(const struct fg_cpu *rq, u64 util_cfs);
  */
 u64 fg_frequency_util(const struct fg_sys *sys, const struct fg_cpu *rq, u64 util_cfs, const struct fg_task *p,
 		      u64 boost);
+
+/* ---- energy (spec 8.2) -------------------------------------------------------------------------------------------- */
+
+/* Completes the operating points of an energy model, of whose CPUs each has orig(c) orig. */
+void fg_em_init(const struct fg_sys *sys, struct fg_em *em, u32 orig);
 
 /* ---- RT and idle --------------------------------------------------------------------------------------------- */
 

@@ -14,6 +14,7 @@
 #include "util.c"
 #include "capacity.c"
 #include "frequency.c"
+#include "em.c"
 
 /* run queue */
 #include "idle.c"
@@ -31,6 +32,8 @@
 #include "slow_type.c"
 #include "slow_load.c"
 #include "slow.c"
+#include "energy.c"
+#include "feec.c"
 #include "select.c"
 
 /* balance */
