@@ -131,6 +131,10 @@ FG_FEATURE(FEEC_STALE_UCLAMP, "feec-stale-uclamp", "", "-", "v6.3", 1,
 	   "an energy-aware wakeup takes an idle CPU to have the clamps of the one before it in its performance domain")
 FG_FEATURE(FEEC_TRIVIAL, "feec-trivial", "estimate|clamped|minimum", "-", "v6.2", 1,
 	   "which task is too small for an energy-aware wakeup: by its estimate, clamped, or if it asks for no minimum")
+FG_FEATURE(FEEC_NEGATIVE, "feec-negative", "", "-", "v5.14", 1,
+	   "an energy-aware wakeup stays if an estimate with the task is below that without; else it is a huge cost")
+FG_FEATURE(FEEC_SYNC, "feec-sync", "", "-", "-", 1,
+	   "a sync waker alone on a CPU that fits has its wakee there before energy is asked for (Android)")
 FG_FEATURE(FEEC_PREV_SPARE, "feec-prev-spare", "", "-", "v6.2", 1,
 	   "energy is asked for a CPU only if it has more to spare than the previous one on the same clock")
 FG_FEATURE(FEEC_SPARE_WRAP, "feec-spare-wrap", "", "-", "<=v5.9", 1,

@@ -5,7 +5,7 @@
  *
  *	form		release	previous CPU is left if the best one
  *	margin		v5.0	saves more than 6 % of all energy
- *	margin515	v5.14	the same; a negative cost, for something changed meanwhile, keeps it
+ *	margin515	v5.14	the same; but domains without a candidate do not count
  *	delta		v6.0	costs less
  *	tri		v6.3	fits better, or costs less; both below the minimum asked for: is bigger
  *
@@ -171,7 +171,7 @@ static u64 energy_delta(const struct select_ctx *s, struct feec *f, const struct
 
 	if (energy < base) {
 		note(s, FG_NOTE_FEEC_NEGATIVE, cpu, energy, base);
-		f->changed = feat(s->sys, FG_FEEC) != FG_FEEC_MARGIN;
+		f->changed = feat(s->sys, FG_FEEC_NEGATIVE);
 	} else {
 		note(s, FG_NOTE_FEEC_COSTS, cpu, energy - base, base);
 	}
@@ -314,6 +314,16 @@ static noinline s32 weigh_domains(struct select_ctx *s, const struct fg_pd *firs
 	return decide(s, &f);
 }
 
+/* Android: the waker is about to leave its CPU to p, which fits there. */
+static u32 comes_to_sync_waker(struct select_ctx *s)
+{
+	s32 this_cpu = s->w->this_cpu;
+
+	select_sync(s);
+	return s->sync && rq_of(s, this_cpu)->nr_running == 1 && cpu_allowed(s, this_cpu) &&
+	       probe_fits(s, this_cpu) == 1;
+}
+
 /* -1: no answer, wakeups here go by idle CPUs. */
 static s32 find_energy_efficient_cpu(struct select_ctx *s)
 {
@@ -327,6 +337,8 @@ static s32 find_energy_efficient_cpu(struct select_ctx *s)
 		note(s, FG_NOTE_FEEC_OVERUTILIZED, s->w->this_cpu, 0, 0);
 		return -1;
 	}
+	if (feat(s->sys, FG_FEEC_SYNC) && comes_to_sync_waker(s))
+		return feec_ends(s, FG_RULE_FEEC_SYNC, s->w->this_cpu);
 	sd = energy_domain(s);
 	if (!sd) {
 		note(s, FG_NOTE_FEEC_NO_DOMAIN, s->w->this_cpu, (u64)s->prev, 0);

@@ -22,6 +22,7 @@ FG_RULE(WAKE_LOCAL, "wake-local", "slow wakeup: no group is idler than the waker
 FG_RULE(WAKE_IDLEST, "wake-idlest", "slow wakeup: the idlest CPU of the idlest group")
 
 /* Energy-aware wakeups: spec 7.6. */
+FG_RULE(FEEC_SYNC, "F0", "energy: the waker is about to leave its CPU to the task, which fits there")
 FG_RULE(FEEC_TRIVIAL, "F1", "energy: the task uses nothing, so the previous CPU keeps it")
 FG_RULE(FEEC_NEGATIVE, "F2", "energy: an estimate is below that without the task, so the previous CPU keeps it")
 FG_RULE(FEEC_NONE, "F3", "energy: no CPU has room for the task, so the previous one keeps it")

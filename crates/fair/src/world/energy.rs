@@ -10,6 +10,9 @@ use crate::ffi::*;
 use crate::storage::Slab;
 use crate::topology::Topology;
 
+/// What the kernel's limit is compared with: up to v6.6 it has none of it beyond that.
+const MAX_COMPLEXITY: usize = 2048;
+
 /// What the performance domains of all partitions consist of.
 pub(super) struct EnergyModels {
     opps: Slab<FgOpp>,
@@ -41,9 +44,19 @@ impl World {
 
     fn may_be_aware(&self, machine: &Machine, root: usize) -> bool {
         let span = &self.roots[root].span;
-        let asymmetric = span.iter().any(|cpu| !self.cpus[cpu as usize].sd_asym_cpucapacity.is_null());
-        let known = machine.freq_domains.iter().filter(|d| d.cpus.intersects(span)).all(is_known);
-        asymmetric && !machine.has_smt() && known
+        let domains: Vec<_> = machine.freq_domains.iter().filter(|d| d.cpus.intersects(span)).collect();
+        let known = domains.iter().all(|d| is_known(d));
+        let simple = !self.has(FG_EAS_COMPLEXITY) || complexity(span, &domains) <= MAX_COMPLEXITY;
+        self.is_asymmetric(span) && !machine.has_smt() && known && simple
+    }
+
+    fn is_asymmetric(&self, span: &CpuMask) -> bool {
+        let asked = if self.has(FG_EAS_FIRST_CPU) { 1 } else { span.count() };
+        span.iter().take(asked).any(|cpu| !self.cpus[cpu as usize].sd_asym_cpucapacity.is_null())
+    }
+
+    fn has(&self, feature: usize) -> bool {
+        self.sys().feat.value[feature] != 0
     }
 
     /// One model a clock, in the machine's order.
@@ -57,7 +70,14 @@ impl World {
             let em = &mut self.energy.ems[id];
             (em.opps, em.nr_opps, em.span) = (self.energy.opps.ptr(first), domain.opps.len() as u32, domain.cpus);
             first += domain.opps.len();
+            let orig = domain.cpus.first().map_or(0, |cpu| machine.cpus[cpu as usize].capacity);
+            self.em_init(id, orig);
         }
+    }
+
+    fn em_init(&mut self, id: usize, orig: u32) {
+        // SAFETY: as in `calls`; the operating points that it points at are in the slab.
+        unsafe { fg_em_init(self.sys.ptr(0), self.energy.ems.ptr(id), orig) }
     }
 }
 
@@ -71,6 +91,12 @@ fn clocks_of(machine: &Machine, span: &CpuMask, root: usize) -> Vec<(usize, usiz
         }
     }
     clocks.into_iter().map(|clock| (root, clock)).collect()
+}
+
+/// Performance domains, times their operating points and CPUs.
+fn complexity(span: &CpuMask, domains: &[&FreqDomain]) -> usize {
+    let opps: usize = domains.iter().map(|d| d.opps.len()).sum();
+    domains.len() * (opps + span.count() as usize)
 }
 
 fn is_known(domain: &FreqDomain) -> bool {
