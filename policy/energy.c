@@ -45,10 +45,10 @@ static u64 cpu_util_next(const struct select_ctx *s, const struct fg_cpu *rq, s3
 /* pcap of spec 7.6: rq, the first CPU of a clock, speaks for all. */
 static u64 energy_capacity(const struct fg_sys *sys, const struct fg_cpu *rq)
 {
-	if (feat(sys, FG_HW_PRESSURE))
-		return actual_cpu_capacity(rq);
 	if (feat(sys, FG_FEEC) == FG_FEEC_MARGIN)
 		return rq->cpu_capacity_orig;
+	if (feat(sys, FG_HW_PRESSURE))
+		return actual_cpu_capacity(rq);
 	return pos_sub(rq->cpu_capacity_orig, rq->thermal_pressure);
 }
 
