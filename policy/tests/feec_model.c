@@ -658,7 +658,8 @@ TEST(every_form_decides_as_the_specification_has_it)
 		forms[F(FEEC)]++;
 		if (v.cpu == cpu && v.rule == rule)
 			continue;
-		printf("state %u, form %u: CPU %d by rule %u, expected %d by %u\n", i, F(FEEC), v.cpu, v.rule, cpu, rule);
+		printf("state %u, form %u: CPU %d by rule %u, expected %d by %u\n", i, F(FEEC), v.cpu, v.rule, cpu,
+		       rule);
 		bad++;
 	}
 	CHECK_EQ(bad, 0);
