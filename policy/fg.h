@@ -74,6 +74,17 @@ struct fg_features {
 #define FG_ASYM_PRIO_CPU 0
 #define FG_ASYM_PRIO_SMT 1
 #define FG_ASYM_PRIO_CORE 2
+#define FG_FEEC_MARGIN 0
+#define FG_FEEC_MARGIN515 1
+#define FG_FEEC_DELTA 2
+#define FG_FEEC_TRI 3
+#define FG_FEEC_TRIVIAL_ESTIMATE 0
+#define FG_FEEC_TRIVIAL_CLAMPED 1
+#define FG_FEEC_TRIVIAL_MINIMUM 2
+#define FG_EM_COST_MILLIWATT 0
+#define FG_EM_COST_SCALED 1
+#define FG_EM_COST_MICROWATT 2
+#define FG_EM_COST_PERFORMANCE 3
 #define FG_RQ_CFS 0
 #define FG_RQ_EEVDF 1
 #define FG_RQ_EEVDF612 2
@@ -245,12 +256,37 @@ struct fg_domain {
 	struct fg_mask span;
 };
 
+/* An operating point as the energy model knows it (spec 8.2). */
+struct fg_opp {
+	u64 power;		/* uW, one CPU that never idles */
+	u64 cost;		/* of busy time: only comparable within a machine and a version */
+	u32 khz;
+	u32 performance;	/* 1..1024, of the same scale as capacities */
+	u32 inefficient;	/* a faster one costs no more: may be passed over */
+	u32 pad;
+};
+
+/* The energy model of the CPUs on one clock. The caller sets span, nr_opps and opps with khz and power, slowest first. */
+struct fg_em {
+	struct fg_opp *opps;
+	u32 nr_opps;		/* at least 1 */
+	u32 pad;
+	struct fg_mask span;
+};
+
+/* A performance domain of a partition: the list is in the order of the kernel's, the clock of the last CPU first. */
+struct fg_pd {
+	struct fg_pd *next;
+	struct fg_em *em;
+};
+
 /* What a partition (root domain) shares. */
 struct fg_root {
 	struct fg_mask span;
 	u64 max_cpu_capacity;
 	u32 overload;
 	u32 overutilized;
+	struct fg_pd *pd;	/* null: wakeups here are not energy-aware (spec 1.11) */
 };
 
 /* A run queue and what is known of its CPU. */
@@ -355,7 +391,7 @@ struct fg_sys {
 	u64 nohz_next_blocked;	/* jiffies */
 	u32 nohz_nr_cpus;
 	u32 nohz_needs_update;	/* a tick stopped since nohz_next_balance was collected (v5.16) */
-	u32 eas;		/* wakeups are energy-aware (spec 1.11); 0 as long as feec has no code */
+	u32 eas;		/* some partition has performance domains: wakeups may be energy-aware (spec 1.11) */
 	u32 pad;
 	struct fg_mask nohz_idle;	/* CPUs whose tick is stopped */
 	struct fg_mask active;
@@ -433,6 +469,7 @@ struct fg_verdict {
 	u32 probes;		/* CPUs probed in scans and early checks */
 	u32 scanned;		/* of these, in the scan of the LLC for a free CPU: what is timed */
 	u32 group_cpus;		/* CPUs looked at in group statistics */
+	u32 energy_cpus;	/* CPUs whose utilization went into an estimate of energy, each time */
 };
 
 /*
@@ -486,6 +523,8 @@ void fg_update_thermal(const struct fg_sys *sys, struct fg_cpu *rq);
 void fg_post_init_util(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 u64 fg_task_util_est(const struct fg_sys *sys, const struct fg_task *p);
 u64 fg_cpu_util(const struct fg_cpu *rq);
+/* The same for the choice of a clock and of a queue to take from: what waits counts as utilization (v6.5). */
+u64 fg_cpu_util_boost(const struct fg_sys *sys, const struct fg_cpu *rq);
 
 /* ---- the fair run queue (spec 9); the caller keeps the tree --------------------------------------------------- */
 
@@ -565,6 +604,23 @@ void fg_set_load_weight(struct fg_task *p);
 void fg_reweight_task(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 /* p, asleep, was RT and is fair now: its vruntime is of rq from here on. */
 void fg_switched_to_fair(const struct fg_cpu *rq, struct fg_task *p);
+
+/* ---- frequency (spec 8.1) --------------------------------------------------------------------------------------- */
+
+/* What runs on rq, of its capacity, interrupts taken in; util_cfs: of the fair class. */
+u64 fg_effective_util(const struct fg_cpu *rq, u64 util_cfs);
+/*
+ * The performance that rq asks of its clock for the same, of its capacity; up to v6.7 without the headroom, which comes
+ * with the frequency. p: whose clamps are to join those of the run queue, or null. boost: no less than this, of what
+ * clamps may lower.
+ */
+u64 fg_frequency_util(const struct fg_sys *sys, const struct fg_cpu *rq, u64 util_cfs, const struct fg_task *p,
+		      u64 boost);
+
+/* ---- energy (spec 8.2) -------------------------------------------------------------------------------------------- */
+
+/* Completes the operating points of an energy model, of whose CPUs each has orig(c) orig. */
+void fg_em_init(const struct fg_sys *sys, struct fg_em *em, u32 orig);
 
 /* ---- RT and idle --------------------------------------------------------------------------------------------- */
 

@@ -13,6 +13,8 @@
 #include "uclamp.c"
 #include "util.c"
 #include "capacity.c"
+#include "frequency.c"
+#include "em.c"
 
 /* run queue */
 #include "idle.c"
@@ -30,6 +32,8 @@
 #include "slow_type.c"
 #include "slow_load.c"
 #include "slow.c"
+#include "energy.c"
+#include "feec.c"
 #include "select.c"
 
 /* balance */

@@ -105,8 +105,10 @@ fn structure(out: &mut String, s: &Struct) {
 fn fields(out: &mut String, s: &Struct) {
     let name = camel(&s.name);
     let _ = writeln!(out, "impl Fields for {name} {{");
-    let _ = writeln!(out, "    fn fields(&mut self, visit: &mut dyn FnMut(&'static str, Field<'_>)) {{");
-    for m in s.members.iter().filter(|m| m.ty.pointer.is_none()) {
+    let shown: Vec<_> = s.members.iter().filter(|m| m.ty.pointer.is_none()).collect();
+    let visit = if shown.is_empty() { "_" } else { "visit" };
+    let _ = writeln!(out, "    fn fields(&mut self, {visit}: &mut dyn FnMut(&'static str, Field<'_>)) {{");
+    for m in shown {
         let kind = match m.ty.base.as_str() {
             MASK => "Mask",
             base if base.starts_with("fg_") => "Struct",

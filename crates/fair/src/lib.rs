@@ -13,7 +13,7 @@
 //! | [`Fair`] | [`fairground_sim::Scheduler`] over all of it |
 //!
 //! DEVIATION: what it is not, yet (spec 11.3): RT tasks are not pushed or pulled, there are no task groups, no bandwidth control,
-//! no NUMA faults, no energy-aware wakeups.
+//! no NUMA faults.
 //! `DEVIATION:` marks each place in the code.
 //!
 //! ```

@@ -223,8 +223,12 @@ fn refuse(workload: &Workload, config: &Config) -> Result<(), String> {
 }
 
 impl Scheduler for Fair {
-    fn boot(&mut self, _env: &mut Env, workload: &Workload, config: &Config) -> Result<(), String> {
-        refuse(workload, config)
+    fn boot(&mut self, env: &mut Env, workload: &Workload, config: &Config) -> Result<(), String> {
+        refuse(workload, config)?;
+        if config.governor == Governor::Schedutil {
+            self.world.start_energy_awareness(env.machine(), &self.topology);
+        }
+        Ok(())
     }
 
     fn fork(&mut self, env: &mut Env, cpu: CpuId, parent: Option<TaskId>, child: &TaskInfo) {

@@ -2,6 +2,7 @@
 
 use fairground_machine::{CpuId, CpuMask, Machine};
 
+use super::energy::EnergyModels;
 use super::World;
 use crate::ffi::*;
 use crate::storage::{Pool, Slab};
@@ -19,6 +20,7 @@ impl World {
             groups: Slab::new(topology.plan().rings.iter().flatten().cloned().collect()),
             llcs: Slab::new(Vec::new()),
             roots: Slab::new(new_roots(machine, topology)),
+            energy: EnergyModels::none(),
             tasks: Pool::new(FgTask::zeroed),
             twins: Vec::new(),
             chains: (0..nr_cpus).map(|c| topology.plan().chain_ids(c as CpuId).collect()).collect(),

@@ -6,10 +6,12 @@
 
 mod balance;
 mod calls;
+mod energy;
 mod link;
 
 use fairground_machine::{CpuId, CpuMask};
 
+use self::energy::EnergyModels;
 use crate::ffi::*;
 use crate::shown::Pointers;
 use crate::storage::{Pool, Slab};
@@ -21,6 +23,7 @@ pub(crate) struct World {
     groups: Slab<FgGroup>,
     llcs: Slab<FgLlc>,
     roots: Slab<FgRoot>,
+    energy: EnergyModels,
     pub tasks: Pool<FgTask>,
     /// For each group the others that stand for the same CPUs at the same level in other CPUs' rings: the kernel
     /// keeps what they have in one object (sched_group_capacity).
