@@ -422,6 +422,22 @@ reader-1000 [006] 1.000006000: sched_switch: prev_comm=reader prev_pid=1000 prev
         assert_eq!(text, expected);
     }
 
+    /// Field by field as LISA's module prints them.
+    #[test]
+    fn clamps_are_told_as_lisas_module_tells_them() {
+        let clamps = Clamps { cpu: 6, task: Some(0), util: 17, clamped: 512, min: 512, max: 1024 };
+        let text = exported(&[
+            (0, 4, EventKind::Fork { parent: None, child: 0 }),
+            (1_000, 4, EventKind::Clamps(clamps)),
+            (1_000, 4, EventKind::Clamps(Clamps { task: None, util: 40, ..clamps })),
+        ]);
+        let expected = "\
+<idle>-0 [004] 0.000001000: uclamp_util_se: pid=1000 comm=reader cpu=6 util_avg=17 uclamp_avg=512 uclamp_min=512 uclamp_max=1024
+<idle>-0 [004] 0.000001000: uclamp_util_cfs: cpu=6 util_avg=40 uclamp_avg=512 uclamp_min=512 uclamp_max=1024
+";
+        assert!(text.ends_with(expected), "{text}");
+    }
+
     struct Full;
 
     impl Write for Full {
