@@ -1,21 +1,18 @@
 //! Utilization clamps: requests, task groups and limits of the system, and what traces are told of them.
 
-mod rig;
-
 use std::sync::Arc;
 
 use fairground_fair::ffi::{FG_UCLAMP_MAX, FG_UCLAMP_MIN};
 use fairground_fair::{Fair, Features, Options};
 use fairground_machine::{CpuId, CpuMask, Machine};
 use fairground_sim::{
-    ClampLimits, Clamps, Config, DecisionKind, Engine, Event, EventKind, HashObserver, Observer, Pick, Scheduler,
-    TaskInfo,
+    Change, ClampLimits, Clamps, Config, DecisionKind, Engine, Env, Event, EventKind, HashObserver, Observer, Pick,
+    Scheduler, TaskInfo,
 };
 use fairground_workload::rtapp::{import, Dialect};
 use fairground_workload::testing::Random;
 use fairground_workload::{Clamp, ClampPercent, GroupClamp, GroupId, Op, Policy, SchedAttr, TaskGroup, Workload};
 use proptest::prelude::*;
-use rig::Rig;
 
 fn read(text: &str, machine: &Machine) -> Workload {
     import("f.json", text.as_bytes(), &Dialect::default(), machine).unwrap().0
@@ -25,74 +22,134 @@ fn attr(uclamp_min: u16, uclamp_max: u16) -> SchedAttr {
     SchedAttr { uclamp_min, uclamp_max, ..SchedAttr::default() }
 }
 
-/// One CPU whose scheduler has the groups of a file and limits.
-fn rig(scheduler: &str, cgroups: &str, clamps: ClampLimits) -> Rig {
-    let machine = Machine::symmetric(1);
-    let text = format!("{{ \"cgroups\": {{ {cgroups} }}, \"tasks\": {{ \"t\": {{ \"run\": 1 }} }} }}");
-    let workload = read(&text, &machine);
-    let mut rig = Rig::new(machine, scheduler);
-    rig.call(0, |f, e| f.boot(e, &workload, &Config { clamps, ..Config::default() })).unwrap();
-    rig
+fn fair(machine: &Arc<Machine>, scheduler: &str) -> Fair {
+    Fair::new(Arc::clone(machine), Features::parse(scheduler).unwrap(), Options::default()).unwrap()
 }
 
-/// A thread in the n-th group that its workload makes.
-fn born(rig: &mut Rig, id: u32, attr: SchedAttr, group: Option<GroupId>) {
-    let info = TaskInfo { group, ..TaskInfo::new(id, attr, CpuMask::of(0)) };
-    rig.call(0, |f, e| f.fork(e, 0, None, &info));
+const MS: u64 = 1_000_000;
+
+/// One CPU, call by call.
+struct Rig {
+    fair: Fair,
+    env: Env,
+    now: u64,
 }
 
-fn write(rig: &mut Rig, group: GroupId, clamp: Clamp, percent: &str) {
-    let new = GroupClamp { group, clamp, value: ClampPercent::parse(percent).unwrap() };
-    rig.call(0, |f, e| f.change_group(e, 0, &new));
+impl Rig {
+    fn call<R>(&mut self, f: impl FnOnce(&mut Fair, &mut Env) -> R) -> R {
+        self.now += MS;
+        self.env.begin(self.now, 0);
+        let result = f(&mut self.fair, &mut self.env);
+        self.env.drain(&mut Vec::new());
+        self.env.take_charge(0);
+        self.fair.audit(&self.env).unwrap();
+        result
+    }
+
+    /// With the groups of a file's section, and limits.
+    fn new(scheduler: &str, cgroups: &str, clamps: ClampLimits) -> Rig {
+        let machine = Arc::new(Machine::symmetric(1));
+        let text = format!("{{ \"cgroups\": {{ {cgroups} }}, \"tasks\": {{ \"t\": {{ \"run\": 1 }} }} }}");
+        let workload = read(&text, &machine);
+        let mut rig = Rig { fair: fair(&machine, scheduler), env: Env::new(machine, 250, 1), now: 0 };
+        rig.call(|f, e| f.boot(e, &workload, &Config { clamps, ..Config::default() })).unwrap();
+        rig
+    }
+
+    /// In the n-th group that the workload makes, or in the root group.
+    fn fork(&mut self, id: u32, attr: SchedAttr, group: Option<GroupId>) {
+        let info = TaskInfo { group, ..TaskInfo::new(id, attr, CpuMask::of(0)) };
+        self.call(|f, e| f.fork(e, 0, None, &info));
+    }
+
+    fn change(&mut self, id: u32, attr: SchedAttr) {
+        self.call(|f, e| f.change(e, 0, id, &Change::Attr(attr)));
+    }
+
+    fn write(&mut self, group: GroupId, clamp: Clamp, percent: &str) {
+        let new = GroupClamp { group, clamp, value: ClampPercent::parse(percent).unwrap() };
+        self.call(|f, e| f.change_group(e, 0, &new));
+    }
+
+    /// The clamps of the run queue.
+    fn queue(&self) -> [u32; 2] {
+        [FG_UCLAMP_MIN, FG_UCLAMP_MAX].map(|id| self.fair.cpu(0).uclamp[id as usize].value)
+    }
+
+    /// The clamps in force for a task.
+    fn of(&self, task: u32) -> [u32; 2] {
+        let p = self.fair.task(task);
+        [p.uclamp_min, p.uclamp_max]
+    }
 }
 
-fn queue(rig: &Rig) -> [u32; 2] {
-    [FG_UCLAMP_MIN, FG_UCLAMP_MAX].map(|id| rig.fair.cpu(0).uclamp[id as usize].value)
-}
-
-fn in_force(rig: &Rig, task: u32) -> [u32; 2] {
-    let p = rig.fair.task(task);
-    [p.uclamp_min, p.uclamp_max]
+/// Tasks join the clamps of the queue with fork, change and sleep; who was queued before the first request does with
+/// its next enqueue.
+#[test]
+fn clamps_of_runnable_tasks_are_the_queues() {
+    let mut rig = Rig::new("v5.11", "", ClampLimits::default());
+    assert_eq!(rig.queue(), [0, 1024]);
+    rig.fork(0, attr(0, 1024), None);
+    assert_eq!(rig.call(|f, e| f.schedule(e, 0)), Pick::Task(0));
+    assert_eq!(rig.fair.sys().uclamp_used, 0);
+    rig.fork(1, attr(100, 300), None);
+    assert_eq!(rig.queue(), [100, 300]);
+    // Queued, then current.
+    rig.change(1, attr(500, 700));
+    assert_eq!(rig.queue(), [500, 700]);
+    rig.change(0, attr(0, 900));
+    assert_eq!(rig.queue(), [500, 900]);
+    // An RT task counts as well, and goes on counting as a fair one.
+    let rt = SchedAttr { policy: Policy::Fifo, rt_priority: 1, ..attr(800, 1024) };
+    rig.fork(2, rt, None);
+    assert_eq!(rig.queue(), [800, 1024]);
+    rig.change(2, attr(750, 1024));
+    assert_eq!(rig.queue(), [750, 1024]);
+    rig.change(2, attr(0, 1024));
+    assert_eq!(rig.queue(), [500, 1024]);
+    rig.call(|f, e| f.block(e, 0, 0));
+    assert_eq!(rig.queue(), [500, 1024]);
 }
 
 /// 25 % of 1024 is 256, 50 % 512, 75 % 768. Task 0 runs, 1 is queued, 2 sleeps, 3 is outside.
 #[test]
 fn a_groups_clamps_reach_its_tasks_wherever_they_are() {
-    let mut rig = rig("v6.12", "\"/apps\": { \"cpu.uclamp.min\": 25 }", ClampLimits::default());
-    born(&mut rig, 2, attr(0, 1024), Some(0));
-    assert_eq!(rig.schedule(0), Pick::Task(2));
-    born(&mut rig, 0, attr(0, 1024), Some(0));
-    assert_eq!(rig.sleep(0, 2), Pick::Task(0));
-    born(&mut rig, 1, attr(300, 1024), Some(0));
-    born(&mut rig, 3, attr(0, 700), None);
-    assert_eq!([0, 1, 2, 3].map(|t| in_force(&rig, t)), [[256, 1024], [300, 1024], [256, 1024], [0, 700]]);
-    assert_eq!(queue(&rig), [300, 1024]);
-    write(&mut rig, 0, Clamp::Min, "50");
-    assert_eq!([0, 1, 2, 3].map(|t| in_force(&rig, t)), [[512, 1024], [512, 1024], [512, 1024], [0, 700]]);
-    assert_eq!(queue(&rig), [512, 1024]);
+    let mut rig = Rig::new("v6.12", "\"/apps\": { \"cpu.uclamp.min\": 25 }", ClampLimits::default());
+    rig.fork(2, attr(0, 1024), Some(0));
+    assert_eq!(rig.call(|f, e| f.schedule(e, 0)), Pick::Task(2));
+    rig.fork(0, attr(0, 1024), Some(0));
+    rig.call(|f, e| f.block(e, 0, 2));
+    assert_eq!(rig.call(|f, e| f.schedule(e, 0)), Pick::Task(0));
+    rig.fork(1, attr(300, 1024), Some(0));
+    rig.fork(3, attr(0, 700), None);
+    assert_eq!([0, 1, 2, 3].map(|t| rig.of(t)), [[256, 1024], [300, 1024], [256, 1024], [0, 700]]);
+    assert_eq!(rig.queue(), [300, 1024]);
+    rig.write(0, Clamp::Min, "50");
+    assert_eq!([0, 1, 2, 3].map(|t| rig.of(t)), [[512, 1024], [512, 1024], [512, 1024], [0, 700]]);
+    assert_eq!(rig.queue(), [512, 1024]);
     // The ceiling takes the floor along.
-    write(&mut rig, 0, Clamp::Max, "25.0");
-    assert_eq!([0, 1, 2].map(|t| in_force(&rig, t)), [[256, 256]; 3]);
-    assert_eq!(queue(&rig), [256, 700]);
+    rig.write(0, Clamp::Max, "25.0");
+    assert_eq!([0, 1, 2].map(|t| rig.of(t)), [[256, 256]; 3]);
+    assert_eq!(rig.queue(), [256, 700]);
     // A request within the group's limits, of who runs.
-    write(&mut rig, 0, Clamp::Max, "max");
-    rig.call(0, |f, e| f.change(e, 0, 0, &fairground_sim::Change::Attr(attr(600, 700))));
-    assert_eq!((in_force(&rig, 0), queue(&rig)), ([600, 700], [600, 1024]));
+    rig.write(0, Clamp::Max, "max");
+    rig.change(0, attr(600, 700));
+    assert_eq!((rig.of(0), rig.queue()), ([600, 700], [600, 1024]));
 }
 
 /// The group around it binds a group, whichever is written first, and none of its tasks gets more.
 #[test]
 fn a_group_lives_within_the_one_around_it() {
-    let mut rig = rig("v6.12", "\"/a\": {}, \"/a/b\": { \"cpu.uclamp.min\": 75 }", ClampLimits::default());
-    born(&mut rig, 0, attr(0, 1024), Some(1));
+    let mut rig = Rig::new("v6.12", "\"/a\": {}, \"/a/b\": { \"cpu.uclamp.min\": 75 }", ClampLimits::default());
+    rig.fork(0, attr(0, 1024), Some(1));
     // `/a` has a floor of 0, and so has what is in it.
-    assert_eq!(in_force(&rig, 0), [0, 1024]);
-    write(&mut rig, 0, Clamp::Min, "50");
-    assert_eq!(in_force(&rig, 0), [512, 1024]);
-    write(&mut rig, 0, Clamp::Min, "max");
-    assert_eq!(in_force(&rig, 0), [768, 1024]);
-    write(&mut rig, 0, Clamp::Max, "50");
-    assert_eq!(in_force(&rig, 0), [512, 512]);
+    assert_eq!(rig.of(0), [0, 1024]);
+    rig.write(0, Clamp::Min, "50");
+    assert_eq!(rig.of(0), [512, 1024]);
+    rig.write(0, Clamp::Min, "max");
+    assert_eq!(rig.of(0), [768, 1024]);
+    rig.write(0, Clamp::Max, "50");
+    assert_eq!(rig.of(0), [512, 512]);
 }
 
 /// Up to v5.13 tasks that ask for nothing get the group's floor, and those that ask for more no more.
@@ -100,41 +157,41 @@ fn a_group_lives_within_the_one_around_it() {
 fn before_v5_14_a_floor_was_a_ceiling() {
     let cgroups = "\"/apps\": { \"cpu.uclamp.min\": 25 }";
     for (release, asks_more) in [("v5.11", 256), ("v5.16", 300)] {
-        let mut rig = rig(release, cgroups, ClampLimits::default());
-        born(&mut rig, 0, attr(0, 1024), Some(0));
-        born(&mut rig, 1, attr(300, 1024), Some(0));
-        assert_eq!((in_force(&rig, 0), in_force(&rig, 1)), ([256, 1024], [asks_more, 1024]), "{release}");
+        let mut rig = Rig::new(release, cgroups, ClampLimits::default());
+        rig.fork(0, attr(0, 1024), Some(0));
+        rig.fork(1, attr(300, 1024), Some(0));
+        assert_eq!((rig.of(0), rig.of(1)), ([256, 1024], [asks_more, 1024]), "{release}");
     }
 }
 
 #[test]
 fn limits_of_the_system_bind_tasks_and_groups() {
     let limits = ClampLimits { min: 200, max: 800, min_rt_default: 100 };
-    let mut rig = rig("v6.12", "\"/apps\": { \"cpu.uclamp.min\": 50 }", limits);
-    born(&mut rig, 0, attr(0, 1024), Some(0));
-    born(&mut rig, 1, attr(500, 900), None);
+    let mut rig = Rig::new("v6.12", "\"/apps\": { \"cpu.uclamp.min\": 50 }", limits);
+    rig.fork(0, attr(0, 1024), Some(0));
+    rig.fork(1, attr(500, 900), None);
     let rt = SchedAttr { policy: Policy::Fifo, rt_priority: 1, ..attr(0, 1024) };
-    born(&mut rig, 2, rt, None);
-    assert_eq!([0, 1, 2].map(|t| in_force(&rig, t)), [[200, 800], [200, 800], [100, 800]]);
+    rig.fork(2, rt, None);
+    assert_eq!([0, 1, 2].map(|t| rig.of(t)), [[200, 800], [200, 800], [100, 800]]);
     // The boost by default goes with the class.
-    rig.call(0, |f, e| f.change(e, 0, 2, &fairground_sim::Change::Attr(attr(0, 1024))));
-    assert_eq!(in_force(&rig, 2), [0, 800]);
+    rig.change(2, attr(0, 1024));
+    assert_eq!(rig.of(2), [0, 800]);
 }
 
 /// Since v5.9 nothing is counted before somebody asks; whoever is queued then is with its next enqueue.
 #[test]
 fn clamps_are_counted_once_somebody_asks() {
     for (release, at_first) in [("v5.7", 1), ("v5.9", 0)] {
-        let mut rig = rig(release, "\"/apps\": {}", ClampLimits::default());
-        born(&mut rig, 0, attr(0, 1024), Some(0));
+        let mut rig = Rig::new(release, "\"/apps\": {}", ClampLimits::default());
+        rig.fork(0, attr(0, 1024), Some(0));
         assert_eq!(
             (rig.fair.sys().uclamp_used, rig.fair.task(0).uclamp_active),
             (at_first, at_first.into()),
             "{release}"
         );
-        write(&mut rig, 0, Clamp::Min, "50");
-        assert_eq!((rig.fair.sys().uclamp_used, in_force(&rig, 0)), (1, [512, 1024]));
-        assert_eq!(queue(&rig), [512 * u32::from(at_first), 1024], "{release}");
+        rig.write(0, Clamp::Min, "50");
+        assert_eq!((rig.fair.sys().uclamp_used, rig.of(0)), (1, [512, 1024]));
+        assert_eq!(rig.queue(), [512 * u32::from(at_first), 1024], "{release}");
     }
 }
 
@@ -164,7 +221,7 @@ impl Observer for Seen {
 
 fn run(machine: &Machine, workload: &Workload, scheduler: &str, wants: bool) -> (Seen, String) {
     let machine = Arc::new(machine.clone());
-    let fair = Fair::new(Arc::clone(&machine), Features::parse(scheduler).unwrap(), Options::default()).unwrap();
+    let fair = fair(&machine, scheduler);
     let config = Config { audit_every_ns: 100_000, max_time_ns: 20_000_000_000, ..Config::default() };
     let (mut seen, mut hash) = (Seen { wants, ..Seen::default() }, HashObserver::new());
     let mut engine = Engine::new(machine, Arc::new(workload.clone()), Box::new(fair), config);
