@@ -128,7 +128,7 @@ void fg_dequeue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_ta
 	u32 counted = !(p->flags & FG_TASK_DELAYED);
 	u32 learns = counted && (flags & FG_DEQUEUE_SLEEP);
 
-	fg_uclamp_rq_dec(rq, p);
+	fg_uclamp_rq_dec(sys, rq, p);
 	if (counted)
 		util_est_dequeue(sys, rq, p);
 	if (learns && feat(sys, FG_EST_STALE))

@@ -101,6 +101,13 @@ FG_FEATURE(FIG_WRAP, "fig-wrap", "", "-", "<=v5.4", 1, "find_idlest_group adds t
 FG_FEATURE(UCLAMP_FIT, "uclamp-fit", "", "-", "v5.6", 1, "capacity tests use the clamped utilization")
 FG_FEATURE(UCLAMP_IDLE_OWN, "uclamp-idle-own", "", "-", "v5.14", 1,
 	   "the clamps an idle CPU remembers do not join those of a task whose frequency is asked for")
+FG_FEATURE(UCLAMP_KEY, "uclamp-key", "", "-", "v5.9", 1, "clamps are counted only once somebody has asked for one")
+FG_FEATURE(UCLAMP_PROTECT, "uclamp-protect", "", "-", "v5.14", 1,
+	   "a group's minimum is the least its tasks get; before, the most, and what those get that ask for nothing")
+FG_FEATURE(UCLAMP_REINC, "uclamp-reinc", "", "-", "v5.16", 1,
+	   "a queue whose only task changes its clamps is not marked idle by that")
+FG_FEATURE(UCLAMP_NR_BUCKETS, "uclamp-buckets", "5|20", "-", "-", 1,
+	   "parts of the scale in which a run queue counts clamps (CONFIG_UCLAMP_BUCKETS_COUNT)")
 FG_FEATURE(THERMAL_IN_CAP, "thermal-in-cap", "", "-", "v5.7", 1,
 	   "thermal pressure lowers the capacity left for fair tasks")
 FG_FEATURE(

@@ -131,6 +131,8 @@ struct fg_util_est {
 #define FG_TASK_DELAYED 32	/* asleep, but still queued until its debt is paid (spec 9.2) */
 #define FG_TASK_PROTECTED 64	/* may finish the slice it was picked for */
 #define FG_TASK_REL_DEADLINE 128	/* off the queue: deadline is relative to vruntime */
+#define FG_TASK_ASKED_MIN 256	/* uclamp_req_min is its own request, not what tasks of its class have by default */
+#define FG_TASK_ASKED_MAX 512
 
 struct fg_task {
 	u32 id;
@@ -142,8 +144,10 @@ struct fg_task {
 	u8 on_cpu;		/* current somewhere */
 	u8 rt_prio;
 	s32 nice;
-	u32 uclamp_min;		/* as requested; in force is what uclamp_eff() says */
+	u32 uclamp_min;		/* in force: the request within what group and system allow, see fg_uclamp_update() */
 	u32 uclamp_max;
+	u32 uclamp_req_min;	/* requested */
+	u32 uclamp_req_max;
 	u32 nr_allowed;
 	u32 max_allowed_capacity;	/* largest orig(c) among the allowed CPUs */
 	u32 uclamp_active;	/* its clamps are counted in its run queue */
@@ -166,9 +170,14 @@ struct fg_task {
 #define FG_UCLAMP_MIN 0
 #define FG_UCLAMP_MAX 1
 #define FG_NR_UCLAMPS 2
-#define FG_UCLAMP_BUCKETS 5
+#define FG_UCLAMP_BUCKETS 20	/* room; how many are in use is for uclamp-buckets to say */
 
-/* Runnable tasks whose clamp lies in one fifth of the scale. */
+struct fg_clamps {
+	u32 min;		/* 0..1024 */
+	u32 max;
+};
+
+/* Runnable tasks whose clamp lies in one of the equal parts of the scale. */
 struct fg_uclamp_bucket {
 	u32 value;		/* largest clamp since it was last empty */
 	u32 tasks;
@@ -392,7 +401,8 @@ struct fg_sys {
 	u32 nohz_nr_cpus;
 	u32 nohz_needs_update;	/* a tick stopped since nohz_next_balance was collected (v5.16) */
 	u32 eas;		/* some partition has performance domains: wakeups may be energy-aware (spec 1.11) */
-	u32 pad;
+	u32 uclamp_min_rt;	/* sched_util_clamp_min_rt_default: the minimum of RT tasks that ask for none */
+	struct fg_clamps uclamp_limit;	/* sched_util_clamp_min and _max: no task has more */
 	struct fg_mask nohz_idle;	/* CPUs whose tick is stopped */
 	struct fg_mask active;
 	struct fg_features feat;
@@ -595,7 +605,19 @@ u32 fg_check_preempt_wakeup(const struct fg_sys *sys, struct fg_cpu *rq, struct 
 void fg_yield(const struct fg_sys *sys, struct fg_cpu *rq);
 /* The clamps of a p of any class join and leave those of rq; fair tasks do it in their enqueue and dequeue. */
 void fg_uclamp_rq_inc(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
-void fg_uclamp_rq_dec(struct fg_cpu *rq, struct fg_task *p);
+void fg_uclamp_rq_dec(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
+/*
+ * A p of this policy asks for clamps: those whose FG_TASK_ASKED_* is in asked; if none is, what it never asked for is as
+ * its class has it. fg_uclamp_update() is to follow.
+ */
+void fg_uclamp_request(const struct fg_sys *sys, struct fg_task *p, u32 asked, const struct fg_clamps *want);
+/*
+ * The clamps in force for p follow its request, its group and the limits of the system; those of its run queue do at
+ * once if p is counted there. group: what its task group allows, null in the root group.
+ */
+void fg_uclamp_update(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, const struct fg_clamps *group);
+/* What a group that asks for want allows, within what the one around it allows. */
+void fg_uclamp_restrict(const struct fg_clamps *around, const struct fg_clamps *want, struct fg_clamps *allowed);
 /* After a change of p->allowed. */
 void fg_set_max_allowed_capacity(const struct fg_sys *sys, struct fg_task *p);
 /* Weight and clamps follow policy and nice; p is not queued. */
@@ -604,6 +626,9 @@ void fg_set_load_weight(struct fg_task *p);
 void fg_reweight_task(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 /* p, asleep, was RT and is fair now: its vruntime is of rq from here on. */
 void fg_switched_to_fair(const struct fg_cpu *rq, struct fg_task *p);
+
+/* util within the clamps of rq, and of p if it were there too; null: of rq alone. */
+u64 fg_uclamp_rq_util(const struct fg_sys *sys, const struct fg_cpu *rq, u64 util, const struct fg_task *p);
 
 /* ---- frequency (spec 8.1) --------------------------------------------------------------------------------------- */
 

@@ -85,6 +85,7 @@ juno-r2      workloads/rt-app-tour.json           fair:v6.12
 hikey960     sched-pipe:loops=1000,threads        fair:debian-6.1.192
 hikey960     sched-pipe:loops=1000,threads        fair:debian-6.12.117
 hikey960     workloads/throttled.json             fair:v5.11+ufc+ufc-thermal+misfit-unlink
+hikey960     workloads/clamped.json               fair:v6.3+uclamp-buckets=20
 LINES
 
 # Traces with their reasons, and what is told from them.

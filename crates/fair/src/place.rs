@@ -90,7 +90,7 @@ impl Fair {
         if self.states.len() <= index {
             self.states.resize(index + 1, TaskState::default());
         }
-        self.states[index] = TaskState::default();
+        self.states[index] = TaskState { group: info.group, ..TaskState::default() };
         let mut p = FgTask::zeroed();
         p.id = info.id;
         p.cpu = here as i32;

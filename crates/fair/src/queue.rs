@@ -44,6 +44,7 @@ impl Fair {
         self.world.enqueue_entity(cpu, task, flags);
         self.insert_if_queued(cpu, task);
         self.order.add(cpu, task);
+        self.tell_clamps(env, cpu, Some(task));
     }
 
     /// Takes a queued or current task off the run queue of `cpu`, whose clock is up to date.
@@ -71,6 +72,7 @@ impl Fair {
         self.world.dequeue_next_balance(cpu, was_sched_idle, env.jiffies());
         let left = self.rqs[cpu].fair.left();
         self.world.update_min_vruntime(cpu, left);
+        self.tell_clamps(env, cpu, Some(task));
     }
 
     /// A delayed sleeper is asleep in earnest: it was picked, or leaves the fair class.
@@ -164,5 +166,6 @@ impl Fair {
         if self.world.entity_tick(cpu, left) {
             self.resched(env, cpu);
         }
+        self.tell_clamps(env, cpu, self.world.curr(cpu));
     }
 }

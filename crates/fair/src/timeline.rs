@@ -87,6 +87,9 @@ pub const TIMELINES: &[(&str, &str)] = &[
 
     ("uclamp-fit",        "v5.6=1 v6.2=0"),
     ("uclamp-idle-own",   "v5.14=1"),
+    ("uclamp-key",        "v5.9=1"),
+    ("uclamp-protect",    "v5.14=1"),
+    ("uclamp-reinc",      "v5.16=1"),
     ("thermal-in-cap",    "v5.7=1 v6.10=0"),
     ("hw-pressure",       "v6.10=1"),
     ("pinned-no-misfit",  "v5.11=1"),

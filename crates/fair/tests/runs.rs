@@ -58,11 +58,19 @@ fn refusal(governor: Governor, change: impl FnOnce(&mut Workload)) -> String {
 
 #[test]
 fn what_needs_the_kernels_own_scheduler_is_refused_by_name() {
-    let grouped = refusal(Governor::Performance, |w| {
-        w.groups = vec![TaskGroup { path: "/apps".into(), parent: None, files: Vec::new() }];
-        w.tasks[0].group = Some(0);
-    });
-    assert!(grouped.contains("in the task group `/apps`: task groups need a linux: scheduler"), "{grouped}");
+    let grouped = |file: &str, value: &str| {
+        refusal(Governor::Performance, |w| {
+            let files = vec![("cpu.weight".into(), "100".into()), (file.into(), value.into())];
+            w.groups = vec![TaskGroup { path: "/apps".into(), parent: None, files }];
+            w.tasks[0].group = Some(0);
+        })
+    };
+    let weighed = grouped("cpu.weight", "300");
+    assert!(weighed.starts_with("task group `/apps`: cpu.weight = `300` needs a linux: scheduler"), "{weighed}");
+    let limited = grouped("cpu.max", "50000 100000");
+    assert!(limited.starts_with("task group `/apps`: cpu.max = `50000 100000` needs a linux: scheduler"), "{limited}");
+    let clamped = grouped("cpu.uclamp.min", "101");
+    assert!(clamped.starts_with("task group `/apps`: cpu.uclamp.min = `101`; expected 0 to 100"), "{clamped}");
     let governed = refusal(Governor::Schedutil, |_| {});
     assert!(governed.starts_with("the governor schedutil needs a linux: scheduler"), "{governed}");
 }

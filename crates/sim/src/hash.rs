@@ -1,6 +1,7 @@
 //! The run's hash: xxh3-128 over every field of every event, so that two runs are the same iff their hashes are.
 //!
-//! Of a scheduler whose rules are not its own they count as 0 ([`crate::Scheduler::has_own_rules`]).
+//! Of a scheduler whose rules are not its own they count as 0 ([`crate::Scheduler::has_own_rules`]). What is told on
+//! request only ([`EventKind::Clamps`]) does not count: a run is the same whoever looks.
 //!
 //! Encoding, little-endian: time u64, cpu u32, kind u8, then the kind's fields in the order of their declaration;
 //! task and CPU ids u32, enums u8, frequency u32, an absent task `0xffff_ffff`, an absent idle state `0xff`.
@@ -73,6 +74,9 @@ impl Record {
 
 impl Observer for HashObserver {
     fn event(&mut self, event: &Event) {
+        if matches!(event.kind, EventKind::Clamps(_)) {
+            return;
+        }
         let mut r = Record { bytes: [0; 48], len: 0 };
         r.put(&event.time.to_le_bytes()).u32(event.cpu);
         match event.kind {
@@ -97,6 +101,7 @@ impl Observer for HashObserver {
                 r.put(&b.amount.to_le_bytes()).put(&rule.to_le_bytes()).u32(b.moved).u8(b.active.into())
             }
             EventKind::Mark { task, mark } => r.u8(11).u32(task).u8(mark_code(mark)),
+            EventKind::Clamps(_) => &mut r,
         };
         self.state.update(&r.bytes[..r.len]);
     }

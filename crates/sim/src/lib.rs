@@ -32,7 +32,7 @@ pub mod testing;
 
 pub use checkers::{EventChecker, WasteMeter};
 pub use draw::{draw, in_amount, Purpose};
-pub use engine::{Account, Config, Engine, Governor, IdleGovernor, IdleStats, Outcome, Totals};
+pub use engine::{Account, ClampLimits, Config, Engine, Governor, IdleGovernor, IdleStats, Outcome, Totals};
 pub use env::{Balancing, CpuView, Env, FrequencyLimits, IdleView, Request};
 pub use error::SimError;
 pub use event::*;

@@ -42,6 +42,10 @@ impl World {
         sys.cluster_key = u8::from(topology.has(FG_SD_CLUSTER));
         sys.active = machine.all_cpus();
         sys.feat = features.raw().clone();
+        // Without a switch for it clamps are always counted.
+        sys.uclamp_used = u8::from(!features.on(FG_UCLAMP_KEY));
+        sys.uclamp_min_rt = FG_CAPACITY_SCALE;
+        sys.uclamp_limit = FgClamps { min: FG_CAPACITY_SCALE, max: FG_CAPACITY_SCALE };
     }
 
     /// The engine's HZ, at its first call, and what the kernel computes in jiffies when it builds the domains.

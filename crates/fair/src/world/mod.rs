@@ -16,6 +16,14 @@ use crate::ffi::*;
 use crate::shown::Pointers;
 use crate::storage::{Pool, Slab};
 
+/// What a group that asks for `want` allows, within what the one around it allows.
+pub(crate) fn uclamp_restrict(around: &FgClamps, want: &FgClamps) -> FgClamps {
+    let mut allowed = FgClamps::zeroed();
+    // SAFETY: references for the time of the call.
+    unsafe { fg_uclamp_restrict(around, want, &mut allowed) };
+    allowed
+}
+
 pub(crate) struct World {
     sys: Slab<FgSys>,
     pub cpus: Slab<FgCpu>,

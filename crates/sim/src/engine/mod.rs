@@ -24,6 +24,7 @@
 //! waits for on_cpu to clear, under a microsecond). DEVIATION: timers fire on the CPU that armed them, without slack.
 //! DEVIATION: the tick runs at its time even where the kernel would merge it with a late interrupt.
 
+mod clamps;
 mod cpu;
 mod energy;
 mod idle;
@@ -53,6 +54,7 @@ use crate::metrics::Meters;
 use crate::spread::SpreadMeter;
 use crate::{Env, Event, EventKind, MigrateCause, Observer, Reason, Scheduler, SimError, TaskId, TaskInfo, Time};
 
+pub use clamps::ClampLimits;
 use cpu::Cpu;
 use energy::ClusterState;
 pub use idle::IdleStats;
@@ -101,6 +103,8 @@ pub struct Config {
     pub governor: Governor,
     /// Idle states.
     pub idle: IdleGovernor,
+    /// Limits of utilization clamps.
+    pub clamps: ClampLimits,
     /// Longest exit latency that the idle governor may choose, ns.
     pub latency_limit_ns: u64,
     /// Start the workload at a point of the first tick drawn from the seed, instead of at its beginning.
@@ -123,6 +127,7 @@ impl Default for Config {
             seed: 1,
             governor: Governor::Performance,
             idle: IdleGovernor::Menu,
+            clamps: ClampLimits::default(),
             latency_limit_ns: u64::MAX,
             start_phase: true,
             pipe_eager_writer_wake: false,
@@ -274,6 +279,7 @@ impl Engine {
     pub fn run(&mut self, observers: &mut [&mut dyn Observer]) -> Result<Outcome, SimError> {
         self.refuse()?;
         self.env.want_reasons(observers.iter().any(|o| o.wants_reasons()));
+        self.env.want_clamps(observers.iter().any(|o| o.wants_clamps()));
         self.boot()?;
         let mut checker = EventChecker::new(self.machine.nr_cpus());
         self.prepare();
@@ -582,6 +588,7 @@ impl Engine {
             Request::Migrated { task, from, to, cause } => self.task_migrated(task, from, to, cause),
             Request::Reasons(n) => self.keep_reasons(n),
             Request::Decided(decision) => self.emit(self.env_cpu(), EventKind::Decision(decision)),
+            Request::Clamps(clamps) => self.emit(self.env_cpu(), EventKind::Clamps(clamps)),
             Request::Balanced(balance) => self.emit(self.env_cpu(), EventKind::Balance(balance)),
         }
     }
