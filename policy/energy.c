@@ -68,7 +68,7 @@ static u64 task_busy_time(const struct select_ctx *s)
 	return s->want.util * (max - irq) / nonzero(max);
 }
 
-/* What rq is busy with, in the sum for p on dst. */
+/* The fair utilization that rq is busy with, in the sum for p on dst. */
 static u64 busy_util(const struct select_ctx *s, const struct fg_cpu *rq, s32 dst)
 {
 	switch (feat(s->sys, FG_FEEC)) {
@@ -80,34 +80,38 @@ static u64 busy_util(const struct select_ctx *s, const struct fg_cpu *rq, s32 ds
 	return cpu_util_next(s, rq, -1, 0);
 }
 
+global_func u64 cpu_busy(const struct select_ctx *s frame_arg, const struct fg_cpu *rq state_arg, s32 dst)
+{
+	s->v->energy_cpus++;
+	return fg_effective_util(rq, busy_util(s, rq, dst));
+}
+
+/* What rq asks of its clock with p on dst. */
+global_func u64 cpu_request(const struct select_ctx *s frame_arg, const struct fg_cpu *rq state_arg, s32 dst)
+{
+	s->v->energy_cpus++;
+	return fg_frequency_util(s->sys, rq, cpu_util_next(s, rq, dst, 1), rq->id == dst ? s->p : 0, 0);
+}
+
 /* Busy time of the CPUs of em, none of more than cap. */
 global_func u64 sum_busy(const struct select_ctx *s frame_arg, const struct fg_em *em state_arg, s32 dst, u64 cap)
 {
 	u64 sum = 0;
 	u32 cpu;
 
-	for_each_cpu_and(cpu, &em->span, &s->sys->active, s->sys->nr_cpus) {
-		const struct fg_cpu *rq = cpu_rq(s->sys, cpu);
-
-		sum += min_u64(fg_effective_util(rq, busy_util(s, rq, dst)), cap);
-		s->v->energy_cpus++;
-	}
+	for_each_cpu_and(cpu, &em->span, &s->sys->active, s->sys->nr_cpus)
+		sum += min_u64(cpu_busy(s, cpu_rq(s->sys, cpu), dst), cap);
 	return sum;
 }
 
-/* The largest request of the CPUs of em, with p on dst. */
+/* The largest request of the CPUs of em. */
 global_func u64 max_request(const struct select_ctx *s frame_arg, const struct fg_em *em state_arg, s32 dst)
 {
 	u64 max = 0;
 	u32 cpu;
 
-	for_each_cpu_and(cpu, &em->span, &s->sys->active, s->sys->nr_cpus) {
-		const struct fg_cpu *rq = cpu_rq(s->sys, cpu);
-		const struct fg_task *p = rq->id == dst ? s->p : 0;
-
-		max = max_u64(max, fg_frequency_util(s->sys, rq, cpu_util_next(s, rq, dst, 1), p, 0));
-		s->v->energy_cpus++;
-	}
+	for_each_cpu_and(cpu, &em->span, &s->sys->active, s->sys->nr_cpus)
+		max = max_u64(max, cpu_request(s, cpu_rq(s->sys, cpu), dst));
 	return max;
 }
 

@@ -121,7 +121,9 @@ static noinline void note_candidate(const struct select_ctx *s, const struct fg_
 	note_third(s, fits < 0 ? pd->want.min : pos_sub(rq->cpu_capacity, pd->want.util));
 }
 
-static void consider_candidate(const struct select_ctx *s, struct feec *f, struct feec_pd *pd, const struct fg_cpu *rq)
+/* 1: rq is one, or prev or another one before was. */
+global_func u32 consider_candidate(const struct select_ctx *s frame_arg, struct feec *f frame_arg,
+				   struct feec_pd *pd frame_arg, const struct fg_cpu *rq state_arg)
 {
 	s32 fits;
 	u64 spare;
@@ -132,7 +134,7 @@ static void consider_candidate(const struct select_ctx *s, struct feec *f, struc
 	if (__builtin_expect(s->w->why != 0, 0))
 		note_candidate(s, rq, pd, fits);
 	if (!fits)
-		return;
+		return 0;
 	spare = spare_of(s, rq, pd->want.util);
 	if (rq->id == s->prev) {
 		f->prev_fits = fits;
@@ -140,28 +142,29 @@ static void consider_candidate(const struct select_ctx *s, struct feec *f, struc
 		pd->prev_usable = !feat(s->sys, FG_FEEC_PREV_SPARE) || spare;
 		/* Up to v5.13 it may also be the one with most to spare, and then there is no other. */
 		if (feat(s->sys, FG_FEEC) != FG_FEEC_MARGIN)
-			return;
+			return pd->prev_usable;
 	}
 	if (fits > pd->max_fits || (fits == pd->max_fits && spare > pd->max_spare)) {
 		pd->max_cpu = rq->id;
 		pd->max_fits = fits;
 		pd->max_spare = spare;
 	}
+	/* Who has nothing to spare is no candidate but for prev. */
+	return pd->prev_usable || pd->max_spare;
 }
 
-/* All CPUs of a performance domain that p may use. */
+/* All CPUs of a performance domain that p may use. 1: one of them is a candidate. */
 global_func u32 find_candidates(const struct select_ctx *s frame_arg, struct feec *f frame_arg,
 				struct feec_pd *pd frame_arg, const struct fg_domain *sd state_arg)
 {
-	u32 cpu;
+	u32 cpu, found = 0;
 
 	for_each_cpu_and(cpu, &pd->env.em->span, &s->sys->active, s->sys->nr_cpus) {
 		pd->env.pd_cap += pd->env.cap;
 		if (mask_test(&sd->span, (s32)cpu) && cpu_allowed(s, (s32)cpu))
-			consider_candidate(s, f, pd, cpu_rq(s->sys, cpu));
+			found |= consider_candidate(s, f, pd, cpu_rq(s->sys, cpu));
 	}
-	/* Who has nothing to spare is no candidate but for prev. */
-	return pd->prev_usable || pd->max_spare;
+	return found;
 }
 
 /* What p costs on cpu: more than base, which the domain takes anyway. */
@@ -206,9 +209,9 @@ static void weigh_other(const struct select_ctx *s, struct feec *f, const struct
 	note(s, FG_NOTE_FEEC_BEST, f->best_cpu, 0, 0);
 }
 
-/* The candidates of a domain against those of the domains before it. */
-global_func void weigh_candidates(const struct select_ctx *s frame_arg, struct feec *f frame_arg,
-				  struct feec_pd *pd frame_arg)
+/* The candidates of a domain against those of the domains before it. 1: a cost was negative, and that is the end. */
+global_func u32 weigh_candidates(const struct select_ctx *s frame_arg, struct feec *f frame_arg,
+				 struct feec_pd *pd frame_arg)
 {
 	u64 base, least = feat(s->sys, FG_FEEC_PREV_SPARE) ? pd->prev_spare : 0;
 
@@ -220,29 +223,29 @@ global_func void weigh_candidates(const struct select_ctx *s frame_arg, struct f
 		u64 delta = energy_delta(s, f, pd, base, s->prev);
 
 		if (f->changed)
-			return;
+			return 1;
 		f->prev_delta = delta;
 		f->prev_cap = pd->env.cap;
 		f->best_delta = min_u64(f->best_delta, delta);
 	}
 	if (pd->max_cpu < 0 || pd->max_cpu == s->prev)
-		return;
+		return 0;
 	if (pd->max_spare > least)
 		weigh_other(s, f, pd, base);
 	else
 		note(s, FG_NOTE_FEEC_LOST_SPARE, pd->max_cpu, (u64)s->prev, 0);
+	return f->changed;
 }
 
-/* One performance domain. */
-static noinline void look_at_pd(const struct select_ctx *s, struct feec *f, const struct fg_em *em,
-				const struct fg_domain *sd)
+/* One performance domain; the answer is that of weigh_candidates(). */
+static noinline u32 look_at_pd(const struct select_ctx *s, struct feec *f, const struct fg_em *em,
+			       const struct fg_domain *sd)
 {
 	u32 first = energy_first_cpu(s->sys, em);
 	struct feec_pd pd;
-	u32 found;
 
 	if (first >= s->sys->nr_cpus)
-		return;
+		return 0;
 	pd.env.em = em;
 	pd.env.cap = energy_capacity(s->sys, cpu_rq(s->sys, first));
 	pd.env.pd_cap = 0;
@@ -256,10 +259,10 @@ static noinline void look_at_pd(const struct select_ctx *s, struct feec *f, cons
 	pd.max_cpu = -1;
 	pd.max_fits = -1;
 	pd.prev_usable = 0;
-	found = find_candidates(s, f, &pd, sd);
 	/* Up to v5.13 the energy of all domains counts for the margin. */
-	if (found || feat(s->sys, FG_FEEC) == FG_FEEC_MARGIN)
-		weigh_candidates(s, f, &pd);
+	if (!find_candidates(s, f, &pd, sd) && feat(s->sys, FG_FEEC) != FG_FEEC_MARGIN)
+		return 0;
+	return weigh_candidates(s, f, &pd);
 }
 
 static s32 feec_ends(const struct select_ctx *s, u32 rule, s32 cpu)
@@ -269,7 +272,7 @@ static s32 feec_ends(const struct select_ctx *s, u32 rule, s32 cpu)
 }
 
 /* Up to v5.19. Negative costs are huge ones here. */
-static s32 decide_by_margin(const struct select_ctx *s, const struct feec *f)
+static s32 feec_decides_by_margin(const struct select_ctx *s, const struct feec *f)
 {
 	u64 saved = f->prev_delta - f->best_delta, margin = (f->prev_delta + f->base) >> 4;
 
@@ -281,12 +284,10 @@ static s32 decide_by_margin(const struct select_ctx *s, const struct feec *f)
 	return feec_ends(s, saved ? FG_RULE_FEEC_MARGIN : FG_RULE_FEEC_PREV, s->prev);
 }
 
-static s32 decide(const struct select_ctx *s, const struct feec *f)
+static s32 feec_decides(const struct select_ctx *s, const struct feec *f)
 {
-	if (f->changed)
-		return feec_ends(s, FG_RULE_FEEC_NEGATIVE, s->prev);
 	if (feat(s->sys, FG_FEEC) < FG_FEEC_DELTA)
-		return decide_by_margin(s, f);
+		return feec_decides_by_margin(s, f);
 	if (f->best_fits > f->prev_fits)
 		return feec_ends(s, FG_RULE_FEEC_FIT, f->best_cpu);
 	if (f->best_fits > 0 && f->best_delta < f->prev_delta)
@@ -309,9 +310,11 @@ static noinline s32 weigh_domains(struct select_ctx *s, const struct fg_pd *firs
 	f.prev_fits = f.best_fits = -1;
 	f.best_cpu = s->prev;
 	f.changed = 0;
-	for (u32 nr = 0; can_loop(nr, FG_NR_CPUS) && pd && !f.changed; pd = pd->next, nr++)
-		look_at_pd(s, &f, pd->em, sd);
-	return decide(s, &f);
+	for (u32 nr = 0; can_loop(nr, FG_NR_CPUS) && pd; pd = pd->next, nr++) {
+		if (look_at_pd(s, &f, pd->em, sd))
+			return feec_ends(s, FG_RULE_FEEC_NEGATIVE, s->prev);
+	}
+	return feec_decides(s, &f);
 }
 
 /* Android: the waker is about to leave its CPU to p, which fits there. */
