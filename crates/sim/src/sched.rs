@@ -118,7 +118,7 @@ pub trait Scheduler {
 
     /// A clamp of a task group changes; `cpu` is where the caller runs. Who has no groups refuses them in
     /// [`Self::boot`].
-    fn change_group(&mut self, _env: &mut Env, _cpu: CpuId, _new: &GroupClamp) {}
+    fn change_group(&mut self, env: &mut Env, cpu: CpuId, new: &GroupClamp);
 
     /// Picks what `cpu` does next. Called when a reschedule was asked for or the current task left.
     fn schedule(&mut self, env: &mut Env, cpu: CpuId) -> Pick;

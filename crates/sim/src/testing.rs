@@ -6,7 +6,7 @@ use std::sync::Arc;
 use fairground_machine::{
     Cluster, Costs, CpuId, CpuMask, Distance, FreqDomain, IdleScope, IdleState, Machine, Opp, SoftCost,
 };
-use fairground_workload::{Object, Op, SchedAttr, Score, Start, TaskSpec, Workload};
+use fairground_workload::{GroupClamp, Object, Op, SchedAttr, Score, Start, TaskSpec, Workload};
 
 use crate::{
     Change, Decision, DecisionKind, Env, IdleView, Ipi, MigrateCause, Pick, Reason, Scheduler, TaskId, TaskInfo,
@@ -117,6 +117,8 @@ impl Scheduler for RoundRobin {
             env.stop(cpu);
         }
     }
+
+    fn change_group(&mut self, _env: &mut Env, _cpu: CpuId, _new: &GroupClamp) {}
 
     fn schedule(&mut self, env: &mut Env, cpu: CpuId) -> Pick {
         env.charge(cpu, SoftCost::Pick, 1);

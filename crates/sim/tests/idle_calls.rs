@@ -8,7 +8,7 @@ use fairground_sim::testing::{idle_state, machine, spec, workload};
 use fairground_sim::{
     Change, Config, Engine, Env, IdleGovernor, IdleView, Ipi, Outcome, Pick, Scheduler, TaskId, TaskInfo, WakeContext,
 };
-use fairground_workload::{Amount, Op};
+use fairground_workload::{Amount, GroupClamp, Op};
 
 /// What CPU 1 was told, and whether a state was recorded for it at the time.
 type Log = Arc<Mutex<Vec<(&'static str, bool)>>>;
@@ -73,6 +73,7 @@ impl Scheduler for Kicker {
     fn exec(&mut self, _: &mut Env, _: CpuId, _: TaskId) {}
     fn yield_now(&mut self, _: &mut Env, _: CpuId, _: TaskId) {}
     fn change(&mut self, _: &mut Env, _: CpuId, _: TaskId, _: &Change) {}
+    fn change_group(&mut self, _: &mut Env, _: CpuId, _: &GroupClamp) {}
     fn stopper(&mut self, _: &mut Env, _: CpuId) {}
     fn tick(&mut self, _: &mut Env, _: CpuId) {}
     fn frequency_limits(&mut self, _: &mut Env, _: &CpuMask) {}

@@ -9,7 +9,7 @@ use fairground_sim::{
     Change, Config, Engine, Env, Event, EventKind, Governor, IdleGovernor, IdleView, Ipi, MigrateCause, Observer,
     Outcome, Pick, Scheduler, SimError, TaskId, TaskInfo, Time, WakeContext,
 };
-use fairground_workload::{Amount, Op, Workload};
+use fairground_workload::{Amount, GroupClamp, Op, Workload};
 
 const MS: Time = 1_000_000;
 
@@ -73,6 +73,7 @@ impl Scheduler for Budget {
     fn block(&mut self, _: &mut Env, _: CpuId, _: TaskId) {}
     fn yield_now(&mut self, _: &mut Env, _: CpuId, _: TaskId) {}
     fn change(&mut self, _: &mut Env, _: CpuId, _: TaskId, _: &Change) {}
+    fn change_group(&mut self, _: &mut Env, _: CpuId, _: &GroupClamp) {}
     fn stopper(&mut self, _: &mut Env, _: CpuId) {}
     fn tick(&mut self, _: &mut Env, _: CpuId) {}
     fn ipi(&mut self, _: &mut Env, _: CpuId, _: Ipi) {}
