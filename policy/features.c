@@ -33,6 +33,8 @@ u32 fg_feature_ready(u32 id, u32 value)
 		return value <= FG_NUMA_IMB_LLC;
 	case FG_ASYM_PRIO:
 		return value <= FG_ASYM_PRIO_CORE;
+	case FG_FREQ_HOLD:
+		return value <= FG_FREQ_HOLD_V66;
 	case FG_RQ:
 		return value <= FG_RQ_EEVDF612;
 	}

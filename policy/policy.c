@@ -14,8 +14,10 @@
 #include "util.c"
 #include "capacity.c"
 #include "frequency.c"
+#include "schedutil.c"
 
 /* run queue */
+#include "rt.c"
 #include "idle.c"
 #include "vruntime.c"
 #include "cfs.c"

@@ -41,14 +41,15 @@ pub static PRESETS: [Preset; 15] = [
         release: Release { major: 6, minor: 1 },
         backports: "ufc=1 ufc-thermal=1 misfit-unlink=1 uclamp-fit=0 ou-eas-only=1 core-probe-left=1 smt-in-llc=1 \
                     fig-allowed=1 feec=tri feec-zero-spare=1 load-nowrap=1 ni-random=1 idle-reweight=1 \
-                    util-shift=1 asym-early=1 misfit-core=1",
+                    util-shift=1 asym-early=1 misfit-core=1 \
+                    freq-hold=v66 freq-limits-count=0",
     },
     Preset {
         name: "debian-6.12.117",
         text: "Debian's linux-source-6.12 at 6.12.117, read there",
         release: Release { major: 6, minor: 12 },
         backports: "slice-700=1 sync-delayed=1 yield-forfeit=1 fig-allowed=1 ni-random=1 \
-                    asym-early=1 misfit-core=1",
+                    asym-early=1 misfit-core=1 freq-limits-count=0",
     },
 ];
 

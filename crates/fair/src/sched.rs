@@ -102,6 +102,13 @@ impl Fair {
         self.world.update_rq_clock(cpu, env.clock(self.here), view.irq_ns);
     }
 
+    /// Passes on what schedutil wants of the clock of `cpu`, if anything, since signals of the CPU were updated.
+    pub(crate) fn ask_frequency(&mut self, env: &mut Env, cpu: usize) {
+        if let Some(khz) = self.world.take_frequency(cpu) {
+            env.request_frequency(cpu as CpuId, khz);
+        }
+    }
+
     /// resched_curr: once, until schedule() runs there.
     pub(crate) fn resched(&mut self, env: &mut Env, cpu: usize) {
         if !self.rqs[cpu].resched {
@@ -209,10 +216,7 @@ fn balance_rule_words(rule: u16) -> Option<(&'static str, &'static str)> {
 }
 
 /// What this scheduler cannot do yet: nothing of it is passed over in silence.
-fn refuse(workload: &Workload, config: &Config) -> Result<(), String> {
-    if config.governor == Governor::Schedutil {
-        return Err("the governor schedutil needs a linux: scheduler; fair: does not choose frequencies yet".into());
-    }
+fn refuse(workload: &Workload) -> Result<(), String> {
     let in_group = |t: &TaskSpec| Some((t.name.clone(), workload.groups.get(t.group? as usize)?.path.clone()));
     match workload.tasks.iter().find_map(in_group) {
         None => Ok(()),
@@ -224,9 +228,10 @@ fn refuse(workload: &Workload, config: &Config) -> Result<(), String> {
 
 impl Scheduler for Fair {
     fn boot(&mut self, env: &mut Env, workload: &Workload, config: &Config) -> Result<(), String> {
-        refuse(workload, config)?;
+        refuse(workload)?;
         if config.governor == Governor::Schedutil {
             self.world.start_energy_awareness(env.machine(), &self.topology);
+            self.world.start_governor(env.machine());
         }
         Ok(())
     }
@@ -293,6 +298,7 @@ impl Scheduler for Fair {
         self.rqs[cpu].resched = false;
         self.world.cpus[cpu].curr_is_idle = u8::from(pick == Pick::Idle);
         self.finish_switch(env, cpu, prev);
+        self.ask_frequency(env, cpu);
         pick
     }
 
@@ -349,6 +355,7 @@ impl Scheduler for Fair {
     fn tick_stopped(&mut self, env: &mut Env, cpu: CpuId, stopped: bool) {
         let cpu = self.enter(env, cpu);
         if stopped {
+            self.world.cpus[cpu].idle_calls += 1;
             self.world.nohz_balance_enter_idle(cpu);
         }
     }
@@ -363,6 +370,7 @@ impl Scheduler for Fair {
                 policy: limits.policy_khz,
             };
             self.world.set_frequency_limits(cpu as usize, &limits);
+            self.world.limit_governor(cpu as usize, limits.policy);
         }
     }
 

@@ -101,7 +101,20 @@ pub const TIMELINES: &[(&str, &str)] = &[
     ("runnable-boost",    "v6.5=1"),
     ("feec",              "v5.13=margin515 v6.0=delta v6.3=tri"),
     ("feec-zero-spare",   "v6.7=1"),
+
     ("freq-perf-v2",      "v6.8=1"),
+    // The versions of the governor in between were not read: what 6.1.192 and 6.12.117 have, and the changes themselves
+    // with the releases that they were made for.
+    ("freq-util-margin",  "v5.14=1"),
+    ("freq-hold",         "v5.11=v511 v5.18=v518 v6.6=v66"),
+    ("freq-limits-count", "v5.10=1"),
+    ("freq-soon",         "v6.10=1"),
+    ("freq-efficient",    "v5.16=1"),
+    ("freq-after-all",    "v5.5=1"),
+    ("freq-move-once",    "v6.1=1"),
+    ("est-leaves-first",  "v5.12=1"),
+    ("uclamp-late",       "v6.12=1"),
+    ("iowait-clamp",      "v5.18=1"),
 
     ("imb-pct-117",       "v5.10=1"),
     ("busy-factor-16",    "v5.10=1"),

@@ -13,7 +13,7 @@ use crate::topology::Topology;
 /// What the performance domains of all partitions consist of.
 pub(super) struct EnergyModels {
     opps: Slab<FgOpp>,
-    ems: Slab<FgEm>,
+    pub ems: Slab<FgEm>,
     pds: Slab<FgPd>,
 }
 
