@@ -43,14 +43,13 @@ impl Observer for Why {
 }
 
 /// Why a run of one thread is refused, after `change` has changed its workload.
-fn refusal(governor: Governor, change: impl FnOnce(&mut Workload)) -> String {
+fn refusal(change: impl FnOnce(&mut Workload)) -> String {
     let machine = Arc::new(Machine::symmetric(2));
     let (mut workload, _) = Workload::find("periodic:tasks=1,duration=0.1", &machine).unwrap();
     change(&mut workload);
     let features = Features::parse("fair:v6.12").unwrap();
     let fair = Fair::new(Arc::clone(&machine), features, Options::default()).unwrap();
-    let config = Config { governor, ..Config::default() };
-    match Engine::new(machine, Arc::new(workload), Box::new(fair), config).run(&mut []) {
+    match Engine::new(machine, Arc::new(workload), Box::new(fair), Config::default()).run(&mut []) {
         Err(SimError::Refused { what }) => what,
         other => panic!("{other:?}"),
     }
@@ -58,13 +57,11 @@ fn refusal(governor: Governor, change: impl FnOnce(&mut Workload)) -> String {
 
 #[test]
 fn what_needs_the_kernels_own_scheduler_is_refused_by_name() {
-    let grouped = refusal(Governor::Performance, |w| {
+    let grouped = refusal(|w| {
         w.groups = vec![TaskGroup { path: "/apps".into(), parent: None, files: Vec::new() }];
         w.tasks[0].group = Some(0);
     });
     assert!(grouped.contains("in the task group `/apps`: task groups need a linux: scheduler"), "{grouped}");
-    let governed = refusal(Governor::Schedutil, |_| {});
-    assert!(governed.starts_with("the governor schedutil needs a linux: scheduler"), "{governed}");
 }
 
 struct Run {
