@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn releases_differ_in_what_landed_between_them() {
-        let expected = ["wa-prev-idle=1", "pinned-no-misfit=1", "numa-imb=quarter"];
+        let expected = ["wa-prev-idle=1", "pinned-no-misfit=1", "freq-hold=v511", "numa-imb=quarter"];
         assert_eq!(changed("v5.10", "v5.11"), expected);
         let expected = ["ufc=1", "ufc-thermal=1", "cap-inversion=1", "uclamp-fit=0"];
         assert_eq!(changed("v6.1", "v6.2").iter().filter(|c| expected.contains(&c.as_str())).count(), 4);

@@ -6,8 +6,8 @@ use fairground_fair::{features, Fair, Features, Options, PRESETS};
 use fairground_machine::testing::Shape;
 use fairground_machine::{CpuMask, Machine};
 use fairground_sim::{
-    Config, Decision, DecisionKind, Engine, Event, EventKind, Governor, HashObserver, MetricsObserver, Observer,
-    Reason, RunMetrics, SimError, NO_RULE,
+    Config, Decision, DecisionKind, Engine, Event, EventKind, HashObserver, MetricsObserver, Observer, Reason,
+    RunMetrics, SimError, NO_RULE,
 };
 use fairground_workload::testing::Random;
 use fairground_workload::{Amount, Op, Policy, ProgramBuilder, SchedAttr, Start, TaskGroup, Workload};

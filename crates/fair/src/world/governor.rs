@@ -1,4 +1,6 @@
 //! schedutil, one a clock: what connects the policy's to the machine's.
+//!
+//! DEVIATION: nothing in a workload waits for I/O, so nothing is boosted after it (`FG_ENQUEUE_IOWAIT`).
 
 use fairground_machine::Machine;
 

@@ -65,6 +65,13 @@ pub enum What<'a> {
         /// The state that it asks for; none: it leaves idle.
         state: Option<u32>,
     },
+    /// cpu_frequency.
+    Frequency {
+        /// Which CPU.
+        cpu: u32,
+        /// What its clock runs at from now on.
+        khz: u32,
+    },
     /// What somebody wrote through trace_marker.
     Print(&'a str),
 }
@@ -95,6 +102,7 @@ impl What<'_> {
             "sched_migrate_task" => (migrate(fields), "sched_migrate_task with comm, pid, orig_cpu, dest_cpu"),
             "sched_stat_runtime" => (runtime(fields), "sched_stat_runtime with comm, pid, runtime"),
             "cpu_idle" => (idle(fields), "cpu_idle with state, cpu_id"),
+            "cpu_frequency" => (frequency(fields), "cpu_frequency with state, cpu_id"),
             "print" | "tracing_mark_write" => {
                 (Some(What::Print(fields.strip_prefix("tracing_mark_write: ").unwrap_or(fields))), "")
             }
@@ -150,6 +158,11 @@ fn idle(fields: &str) -> Option<What<'_>> {
     let number = |key| number(value(fields, key)?);
     let state = number("state=")?;
     Some(What::Idle { cpu: number("cpu_id=")?, state: (state != IDLE_EXIT).then_some(state) })
+}
+
+fn frequency(fields: &str) -> Option<What<'_>> {
+    let number = |key| number(value(fields, key)?);
+    Some(What::Frequency { cpu: number("cpu_id=")?, khz: number("state=")? })
 }
 
 /// `NAME pid=PID REST`: the thread, and the rest.

@@ -21,6 +21,7 @@ fn words(what: &What) -> String {
         What::Migrate { task, from, to } => format!("migrate {} {from} {to}", t(task)),
         What::Runtime { task, ns } => format!("runtime {} {ns}", t(task)),
         What::Idle { cpu, state } => format!("idle cpu {cpu} {state:?}"),
+        What::Frequency { cpu, khz } => format!("frequency cpu {cpu} {khz}"),
         What::Print(text) => format!("print {text}"),
     }
 }
