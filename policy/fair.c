@@ -151,9 +151,11 @@ void fg_dequeue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_ta
 {
 	u32 counted = !(p->flags & FG_TASK_DELAYED);
 	u32 learns = counted && (flags & FG_DEQUEUE_SLEEP);
+	/* An estimate that learns has to have left. */
+	u32 estimate_first = feat(sys, FG_EST_LEAVES_FIRST) || feat(sys, FG_EST_STALE);
 
 	fg_uclamp_rq_dec(rq, p);
-	if (counted && feat(sys, FG_EST_LEAVES_FIRST))
+	if (counted && estimate_first)
 		util_est_dequeue(sys, rq, p);
 	if (learns && feat(sys, FG_EST_STALE))
 		util_est_update(sys, rq, p);
@@ -161,7 +163,7 @@ void fg_dequeue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_ta
 		age_load_avg(sys, rq, p);
 	else
 		update_load_avg(sys, rq, p);
-	if (counted && !feat(sys, FG_EST_LEAVES_FIRST))
+	if (counted && !estimate_first)
 		util_est_dequeue(sys, rq, p);
 	if (learns && !feat(sys, FG_EST_STALE))
 		util_est_update(sys, rq, p);

@@ -62,8 +62,8 @@ fn a_periodic_task_settles_at_the_operating_point_of_its_utilization() {
 fn changes_keep_the_distance_of_their_version() {
     // An RT task wants the top while it is there, and a quarter of it while it sleeps.
     let bursts = || {
-        let once = [Op::Run(Amount::fixed(MS)), Op::Sleep(Amount::fixed(3 * MS))];
-        let mut bursts = workload(vec![], vec![spec("bursts", once.repeat(40))]);
+        let once = |_| [Op::Run(Amount::fixed(MS)), Op::Sleep(Amount::fixed(3 * MS))];
+        let mut bursts = workload(vec![], vec![spec("bursts", (0..40).flat_map(once).collect())]);
         (bursts.tasks[0].attr.policy, bursts.tasks[0].attr.rt_priority) = (Policy::Fifo, 1);
         bursts
     };
