@@ -154,7 +154,30 @@ FG_FEATURE(EAS_COMPLEXITY, "eas-complexity", "", "-", "<=v6.6", 1,
 	   "no energy-aware wakeups with too many clocks, CPUs and operating points")
 FG_FEATURE(EAS_FIRST_CPU, "eas-first-cpu", "", "-", "<=v6.6", 1,
 	   "wakeups are energy-aware if the first CPU of a partition has a domain with all capacities, not any CPU")
-FG_FEATURE(FREQ_PERF_V2, "freq-perf-v2", "", "-", "v6.8", 0, "no frequency headroom on clamps")
+
+/* Versions, schedutil: spec 8.1. */
+FG_FEATURE(FREQ_PERF_V2, "freq-perf-v2", "", "-", "v6.8", 1, "no frequency headroom on clamps")
+FG_FEATURE(FREQ_UTIL_MARGIN, "freq-util-margin", "", "-", "v5.14", 1,
+	   "a clock's headroom is taken of the utilization, not of its highest frequency: rounding differs")
+FG_FEATURE(FREQ_HOLD, "freq-hold", "v54|v511|v518|v66", "-", "v5.11", 1,
+	   "a clock of one CPU that never idled is not slowed down: not after new limits; then always; but not if a "
+	   "maximum "
+	   "clamp binds; nor after new limits")
+FG_FEATURE(FREQ_LIMITS_COUNT, "freq-limits-count", "", "-", "v5.10", 1,
+	   "after new limits a clock counts as just set even if it stays as it is (not in 6.1 and 6.12 stable)")
+FG_FEATURE(FREQ_SOON, "freq-soon", "", "-", "v6.10", 1,
+	   "a clock is set at most every 1.5 transition times, not every thousand or 10 ms")
+FG_FEATURE(FREQ_EFFICIENT, "freq-efficient", "", "-", "v5.16", 1,
+	   "operating points that cost no less than a faster one are passed over")
+FG_FEATURE(FREQ_AFTER_ALL, "freq-after-all", "", "-", "v5.5", 1,
+	   "the governor hears of changed utilization once, after all signals were updated")
+FG_FEATURE(FREQ_MOVE_ONCE, "freq-move-once", "", "-", "v6.1", 1,
+	   "of a runnable task that moves away the governor hears only when its utilization is gone")
+FG_FEATURE(EST_LEAVES_FIRST, "est-leaves-first", "", "-", "v5.12", 1,
+	   "a task's estimate leaves the queue before the governor hears of its dequeue")
+FG_FEATURE(UCLAMP_LATE, "uclamp-late", "", "-", "v6.12", 1,
+	   "a task's clamps join those of the queue after it was enqueued and the governor heard of it")
+FG_FEATURE(IOWAIT_CLAMP, "iowait-clamp", "", "-", "v5.18", 1, "the boost after I/O keeps to the clamps")
 
 /* Versions, balance: spec 10.2, 6.8. */
 FG_FEATURE(IMB_PCT_117, "imb-pct-117", "", "-", "v5.10", 1, "default imbalance_pct 117 instead of 125")

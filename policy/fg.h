@@ -41,7 +41,7 @@ enum fg_feature_id {
 	FG_NR_FEATURES
 };
 
-#define FG_MAX_FEATURES 128
+#define FG_MAX_FEATURES 192
 
 struct fg_features {
 	u8 value[FG_MAX_FEATURES];
@@ -85,6 +85,10 @@ struct fg_features {
 #define FG_EM_COST_SCALED 1
 #define FG_EM_COST_MICROWATT 2
 #define FG_EM_COST_PERFORMANCE 3
+#define FG_FREQ_HOLD_V54 0
+#define FG_FREQ_HOLD_V511 1
+#define FG_FREQ_HOLD_V518 2
+#define FG_FREQ_HOLD_V66 3
 #define FG_RQ_CFS 0
 #define FG_RQ_EEVDF 1
 #define FG_RQ_EEVDF612 2
@@ -283,6 +287,29 @@ struct fg_em {
 	struct fg_mask span;
 };
 
+/* What schedutil knows of a clock; set up by fg_sugov_start(). */
+struct fg_sugov {
+	struct fg_em *em;	/* its operating points and CPUs */
+	u64 delay;		/* ns between two changes */
+	u64 last_change;	/* ns, clock of the CPU that asked */
+	u32 raw_khz;		/* what was computed last, before an operating point was chosen */
+	u32 khz;		/* what was asked for last, 0: nothing yet */
+	u32 max_khz;		/* cpufreq's maximum */
+	u32 shared;		/* by more than one CPU */
+	u32 limits_changed;
+	u32 need_update;	/* limits changed, and the next change has to heed it */
+	u32 asked;		/* khz is to be given to the clock: the caller's to clear */
+	u32 pad;
+};
+
+/* What schedutil knows of a CPU. */
+struct fg_sugov_cpu {
+	u64 last_update;	/* ns, when its utilization was last said to have changed */
+	u64 idle_calls;		/* as of the last time a clock of this CPU alone was considered */
+	u32 iowait_boost;	/* 0, or 128..1024 */
+	u32 iowait_pending;	/* a task came back from I/O since it was last applied */
+};
+
 /* A performance domain of a partition: the list is in the order of the kernel's, the clock of the last CPU first. */
 struct fg_pd {
 	struct fg_pd *next;
@@ -383,6 +410,9 @@ struct fg_cpu {
 	u32 idle_wakee_flips;
 	u32 pad;
 	u64 idle_wakee_flip_ts;	/* ns */
+	struct fg_sugov *sugov;	/* null: schedutil does not set its clock */
+	struct fg_sugov_cpu sugov_cpu;
+	u64 idle_calls;		/* how often the CPU went idle with its tick to be stopped */
 	struct fg_mask core;	/* SMT siblings with itself, online ones */
 };
 
@@ -565,6 +595,7 @@ u64 fg_cpu_util_boost(const struct fg_sys *sys, const struct fg_cpu *rq);
 #define FG_ENQUEUE_WAKEUP 1
 #define FG_ENQUEUE_MIGRATED 2	/* with WAKEUP: p slept on another CPU */
 #define FG_ENQUEUE_INITIAL 4	/* first time; without WAKEUP */
+#define FG_ENQUEUE_IOWAIT 8	/* with WAKEUP: p waited for I/O */
 #define FG_DEQUEUE_SLEEP 1
 #define FG_DEQUEUE_MOVE 2	/* leaves for another run queue while runnable */
 #define FG_DEQUEUE_DELAYED 4	/* with SLEEP: p is FG_TASK_DELAYED, and stays no longer */
@@ -603,7 +634,7 @@ u32 fg_entity_tick(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_
 u32 fg_check_preempt_wakeup(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, struct fg_task *first);
 /* The current task, charged before, yields. */
 void fg_yield(const struct fg_sys *sys, struct fg_cpu *rq);
-/* The clamps of a p of any class join and leave those of rq; fair tasks do it in their enqueue and dequeue. */
+/* The clamps of a p join and leave those of rq; enqueue and dequeue do it. */
 void fg_uclamp_rq_inc(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 void fg_uclamp_rq_dec(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 /*
@@ -646,9 +677,23 @@ u64 fg_frequency_util(const struct fg_sys *sys, const struct fg_cpu *rq, u64 uti
 
 /* Completes the operating points of an energy model, of whose CPUs each has orig(c) orig. */
 void fg_em_init(const struct fg_sys *sys, struct fg_em *em, u32 orig);
+/*
+ * schedutil. The functions that change signals consider the clock at the points where the kernel does; what it is to run
+ * at then stands in the fg_sugov of the CPU, asked set.
+ *
+ *   start	sg->em with span and khz set; fg_sugov_start; sugov of all its CPUs set
+ *   limits	fg_sugov_limits, once for a clock
+ *   idle	idle_calls of fg_cpu grows by one whenever the CPU goes idle and its tick is stopped, or stays so
+ */
+void fg_sugov_start(const struct fg_sys *sys, struct fg_sugov *sg, u64 transition);
+/* cpufreq's maximum is khz from now on. */
+void fg_sugov_limits(struct fg_sugov *sg, u32 khz);
 
 /* ---- RT and idle --------------------------------------------------------------------------------------------- */
 
+/* An RT task p joins or leaves rq, whose clock is up to date: its clamps, rt_nr_running, and the clock of the CPU. */
+void fg_enqueue_rt(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
+void fg_dequeue_rt(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 /* The rt signal: the RT class has (running = 1) or had the CPU until rq's clock. */
 void fg_update_rt(const struct fg_sys *sys, struct fg_cpu *rq, u32 running);
 /* What the idle loop records of a CPU for the scheduler. */

@@ -15,8 +15,10 @@
 #include "capacity.c"
 #include "frequency.c"
 #include "em.c"
+#include "schedutil.c"
 
 /* run queue */
+#include "rt.c"
 #include "idle.c"
 #include "vruntime.c"
 #include "cfs.c"

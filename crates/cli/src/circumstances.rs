@@ -75,7 +75,7 @@ pub enum GovernorName {
     Performance,
     /// Every clock at its bottom
     Powersave,
-    /// The kernel's own, driven by the scheduler: needs a linux: scheduler
+    /// The kernel's own, driven by the scheduler
     Schedutil,
 }
 

@@ -72,7 +72,8 @@ impl Fair {
         }
         let queued = self.world.task(task).on_rq != 0;
         if queued {
-            self.dequeue(env, cpu, task, FG_DEQUEUE_MOVE);
+            // Who stays fair keeps its place in the averages.
+            self.dequeue(env, cpu, task, if leaves_fair { FG_DEQUEUE_MOVE } else { 0 });
         }
         if running {
             self.put_prev(cpu);
@@ -95,6 +96,7 @@ impl Fair {
         } else {
             self.check_preempt(env, cpu, task);
         }
+        self.ask_frequency(env, cpu);
     }
 
     /// A sleeping task that becomes RT takes its load along; one that becomes fair is of this queue again, unless it is

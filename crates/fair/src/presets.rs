@@ -58,7 +58,8 @@ pub static PRESETS: [Preset; 22] = [
         changes: "ufc=1 ufc-thermal=1 misfit-unlink=1 uclamp-fit=0 ou-eas-only=1 core-probe-left=1 smt-in-llc=1 \
                     fig-allowed=1 feec=tri feec-zero-spare=1 feec-stale-uclamp=1 feec-trivial=minimum feec-prev-spare=1 \
                     load-nowrap=1 ni-random=1 idle-reweight=1 \
-                    util-shift=1 asym-early=1 misfit-core=1",
+                    util-shift=1 asym-early=1 misfit-core=1 \
+                    freq-hold=v66 freq-limits-count=0",
     },
     Preset {
         name: "debian-6.12.117",
@@ -66,7 +67,7 @@ pub static PRESETS: [Preset; 22] = [
         release: Release { major: 6, minor: 12 },
         kind: Kind::Stable,
         changes: "slice-700=1 sync-delayed=1 yield-forfeit=1 fig-allowed=1 ni-random=1 \
-                    asym-early=1 misfit-core=1",
+                    asym-early=1 misfit-core=1 freq-limits-count=0",
     },
     measured("003-baseline", (6, 1), "", "mail 003's baseline: Linux 6.1, before util_fits_cpu"),
     measured(
@@ -208,7 +209,7 @@ mod tests {
 
     #[test]
     fn releases_differ_in_what_landed_between_them() {
-        let expected = ["wa-prev-idle=1", "pinned-no-misfit=1", "numa-imb=quarter"];
+        let expected = ["wa-prev-idle=1", "pinned-no-misfit=1", "freq-hold=v511", "numa-imb=quarter"];
         assert_eq!(changed("v5.10", "v5.11"), expected);
         let expected = ["ufc=1", "ufc-thermal=1", "cap-inversion=1", "uclamp-fit=0"];
         assert_eq!(changed("v6.1", "v6.2").iter().filter(|c| expected.contains(&c.as_str())).count(), 4);

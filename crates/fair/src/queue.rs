@@ -38,10 +38,12 @@ impl Fair {
         env.charge(self.here, SoftCost::Enqueue, 1);
         if is_rt(self.world.task(task)) {
             self.enqueue_rt(cpu, task);
+            self.ask_frequency(env, cpu);
             return;
         }
         self.update_curr(env, cpu);
         self.world.enqueue_entity(cpu, task, flags);
+        self.ask_frequency(env, cpu);
         self.insert_if_queued(cpu, task);
         self.order.add(cpu, task);
         self.tell_clamps(env, cpu, Some(task));
@@ -53,6 +55,7 @@ impl Fair {
         if is_rt(self.world.task(task)) {
             self.update_curr(env, cpu);
             self.dequeue_rt(cpu, task);
+            self.ask_frequency(env, cpu);
             return;
         }
         self.update_curr(env, cpu);
@@ -66,6 +69,7 @@ impl Fair {
         }
         let was_sched_idle = self.world.sched_idle(cpu);
         self.world.dequeue_entity(cpu, task, flags);
+        self.ask_frequency(env, cpu);
         if self.world.task(task).on_rq == 0 {
             self.order.remove(cpu, task);
         }
@@ -86,6 +90,7 @@ impl Fair {
         env.charge(self.here, SoftCost::Enqueue, 1);
         self.remove_from_tree(cpu, task);
         self.world.requeue_delayed(cpu, task);
+        self.ask_frequency(env, cpu);
         self.insert_if_queued(cpu, task);
     }
 
@@ -167,5 +172,6 @@ impl Fair {
             self.resched(env, cpu);
         }
         self.tell_clamps(env, cpu, self.world.curr(cpu));
+        self.ask_frequency(env, cpu);
     }
 }

@@ -129,6 +129,13 @@ impl Fair {
         self.world.update_rq_clock(cpu, env.clock(self.here), view.irq_ns);
     }
 
+    /// Passes on what schedutil wants of the clock of `cpu`, if anything, since signals of the CPU were updated.
+    pub(crate) fn ask_frequency(&mut self, env: &mut Env, cpu: usize) {
+        if let Some(khz) = self.world.take_frequency(cpu) {
+            env.request_frequency(cpu as CpuId, khz);
+        }
+    }
+
     /// resched_curr: once, until schedule() runs there.
     pub(crate) fn resched(&mut self, env: &mut Env, cpu: usize) {
         if !self.rqs[cpu].resched {
@@ -235,20 +242,12 @@ fn balance_rule_words(rule: u16) -> Option<(&'static str, &'static str)> {
     BALANCE_RULES.iter().chain([&PUSH_RULE]).nth(usize::from(rule)).copied()
 }
 
-/// What this scheduler cannot do yet: nothing of it is passed over in silence.
-fn refuse(config: &Config) -> Result<(), String> {
-    if config.governor == Governor::Schedutil {
-        return Err("the governor schedutil needs a linux: scheduler; fair: does not choose frequencies yet".into());
-    }
-    Ok(())
-}
-
 impl Scheduler for Fair {
     fn boot(&mut self, env: &mut Env, workload: &Workload, config: &Config) -> Result<(), String> {
-        refuse(config)?;
         self.start_clamps(workload, &config.clamps)?;
         if config.governor == Governor::Schedutil {
             self.world.start_energy_awareness(env.machine(), &self.topology);
+            self.world.start_governor(env.machine());
         }
         Ok(())
     }
@@ -321,6 +320,7 @@ impl Scheduler for Fair {
         self.world.cpus[cpu].curr_is_idle = u8::from(pick == Pick::Idle);
         self.tell_switch(env, cpu, prev, pick);
         self.finish_switch(env, cpu, prev);
+        self.ask_frequency(env, cpu);
         pick
     }
 
@@ -377,6 +377,7 @@ impl Scheduler for Fair {
     fn tick_stopped(&mut self, env: &mut Env, cpu: CpuId, stopped: bool) {
         let cpu = self.enter(env, cpu);
         if stopped {
+            self.world.cpus[cpu].idle_calls += 1;
             self.world.nohz_balance_enter_idle(cpu);
         }
     }
@@ -391,6 +392,7 @@ impl Scheduler for Fair {
                 policy: limits.policy_khz,
             };
             self.world.set_frequency_limits(cpu as usize, &limits);
+            self.world.limit_governor(cpu as usize, limits.policy);
         }
     }
 

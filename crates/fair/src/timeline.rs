@@ -115,7 +115,20 @@ pub const TIMELINES: &[(&str, &str)] = &[
     ("em-efficient",      "v5.16=1"),
     ("eas-complexity",    "v5.4=1 v6.7=0"),
     ("eas-first-cpu",     "v5.4=1 v6.7=0"),
+
     ("freq-perf-v2",      "v6.8=1"),
+    // The versions of the governor in between were not read: what 6.1.192 and 6.12.117 have, and the changes themselves
+    // with the releases that they were made for.
+    ("freq-util-margin",  "v5.14=1"),
+    ("freq-hold",         "v5.11=v511 v5.18=v518 v6.6=v66"),
+    ("freq-limits-count", "v5.10=1"),
+    ("freq-soon",         "v6.10=1"),
+    ("freq-efficient",    "v5.16=1"),
+    ("freq-after-all",    "v5.5=1"),
+    ("freq-move-once",    "v6.1=1"),
+    ("est-leaves-first",  "v5.12=1"),
+    ("uclamp-late",       "v6.12=1"),
+    ("iowait-clamp",      "v5.18=1"),
 
     ("imb-pct-117",       "v5.10=1"),
     ("busy-factor-16",    "v5.10=1"),

@@ -6,8 +6,8 @@ use fairground_fair::{features, Fair, Features, Options, PRESETS};
 use fairground_machine::testing::Shape;
 use fairground_machine::{CpuMask, Machine};
 use fairground_sim::{
-    Config, Decision, DecisionKind, Engine, Event, EventKind, Governor, HashObserver, MetricsObserver, Observer,
-    Reason, RunMetrics, SimError, NO_RULE,
+    Config, Decision, DecisionKind, Engine, Event, EventKind, HashObserver, MetricsObserver, Observer, Reason,
+    RunMetrics, SimError, NO_RULE,
 };
 use fairground_workload::testing::Random;
 use fairground_workload::{Amount, Op, Policy, ProgramBuilder, SchedAttr, Start, TaskGroup, Workload};
@@ -43,14 +43,13 @@ impl Observer for Why {
 }
 
 /// Why a run of one thread is refused, after `change` has changed its workload.
-fn refusal(governor: Governor, change: impl FnOnce(&mut Workload)) -> String {
+fn refusal(change: impl FnOnce(&mut Workload)) -> String {
     let machine = Arc::new(Machine::symmetric(2));
     let (mut workload, _) = Workload::find("periodic:tasks=1,duration=0.1", &machine).unwrap();
     change(&mut workload);
     let features = Features::parse("fair:v6.12").unwrap();
     let fair = Fair::new(Arc::clone(&machine), features, Options::default()).unwrap();
-    let config = Config { governor, ..Config::default() };
-    match Engine::new(machine, Arc::new(workload), Box::new(fair), config).run(&mut []) {
+    match Engine::new(machine, Arc::new(workload), Box::new(fair), Config::default()).run(&mut []) {
         Err(SimError::Refused { what }) => what,
         other => panic!("{other:?}"),
     }
@@ -71,8 +70,6 @@ fn what_needs_the_kernels_own_scheduler_is_refused_by_name() {
     assert!(limited.starts_with("task group `/apps`: cpu.max = `50000 100000` needs a linux: scheduler"), "{limited}");
     let clamped = grouped("cpu.uclamp.min", "101");
     assert!(clamped.starts_with("task group `/apps`: cpu.uclamp.min = `101`; expected 0 to 100"), "{clamped}");
-    let governed = refusal(Governor::Schedutil, |_| {});
-    assert!(governed.starts_with("the governor schedutil needs a linux: scheduler"), "{governed}");
 }
 
 struct Run {

@@ -137,7 +137,7 @@ impl Latency {
                 *runtime = runtime.saturating_add(ns);
             }
             What::Waking { .. } | What::Migrate { .. } | What::Idle { .. } => {}
-            What::Clamps { .. } | What::Print(_) => {}
+            What::Frequency { .. } | What::Clamps { .. } | What::Print(_) => {}
         }
     }
 

@@ -1,5 +1,6 @@
 //! `fairground stats`.
 
+mod frequency;
 mod migrations;
 mod residency;
 mod uclamp;
@@ -29,7 +30,8 @@ pub struct Stats {
     /// Which statistics
     #[arg(value_enum, default_value_t)]
     kind: Kind,
-    /// What a row stands for [default: comm; of residency: all CPUs; of uclamp: cpu]
+    /// What a row stands for [default: comm; of residency: all CPUs; of frequency: CPUs whose clocks were alike; of
+    /// uclamp: cpu]
     #[arg(long, value_enum)]
     by: Option<ByName>,
     /// Of residency: the machine of the trace, preset or file, which says after how long each state pays
@@ -62,6 +64,8 @@ enum Kind {
     Latency,
     /// How long CPUs stay in idle states, by cpu_idle
     Residency,
+    /// How long clocks run how fast, by cpu_frequency
+    Frequency,
     /// How often tasks change their CPU, by cause and distance
     Migrations,
     /// Utilization clamps of run queues or of tasks, as pandas describes them
@@ -74,7 +78,10 @@ enum Mismatch {
     #[error("sleeps have rows by state, or by CPU and state: not by task")]
     #[diagnostic(help("leave --by out, or say --by cpu"))]
     ResidencyByTask,
-    #[error("--by is for latency and residency: migrations have rows by cause")]
+    #[error("frequencies have rows by clock or by CPU: not by task")]
+    #[diagnostic(help("leave --by out, or say --by cpu"))]
+    FrequencyByTask,
+    #[error("--by is for latency, residency and frequency: migrations have rows by cause")]
     #[diagnostic(help("leave --by out"))]
     MigrationsBy,
     #[error("--machine is for residency")]
@@ -110,11 +117,19 @@ impl Stats {
         let text = match self.kind {
             Kind::Latency => self.latency()?,
             Kind::Residency => residency::residency(&self)?,
+            Kind::Frequency => self.frequency()?,
             Kind::Migrations => self.migrations()?,
             Kind::Uclamp => uclamp::uclamp(&self)?,
         };
         print(&text)?;
         Ok(End::Done)
+    }
+
+    fn frequency(&self) -> Result<String, Failure> {
+        if self.machine.is_some() {
+            return Err(Mismatch::MachineOfOthers.into());
+        }
+        frequency::frequency(self)
     }
 
     fn migrations(&self) -> Result<String, Failure> {

@@ -140,6 +140,40 @@ fn residency_says_what_it_cannot_tell() {
     });
 }
 
+/// CPUs 0 and 1 at 500 MHz for 1 ms and at 1 GHz for 3, CPU 4 at 2 GHz all the time.
+const CLOCKS: &str = "\
+ <idle>-0 [000] d..1. 1.000000: cpu_frequency: state=500000 cpu_id=0
+ <idle>-0 [000] d..1. 1.000000: cpu_frequency: state=500000 cpu_id=1
+ <idle>-0 [000] d..1. 1.000000: cpu_frequency: state=2000000 cpu_id=4
+ <idle>-0 [000] d..1. 1.001000: cpu_frequency: state=1000000 cpu_id=0
+ <idle>-0 [000] d..1. 1.001000: cpu_frequency: state=1000000 cpu_id=1
+ <idle>-0 [000] d..1. 1.004000: cpu_idle: state=0 cpu_id=0
+";
+
+#[test]
+fn frequencies_are_told_by_clock_and_by_cpu() {
+    with_trace(CLOCKS, |file| {
+        let by_clock = "        cpus        kHz        set     total ms  share %
+         0-1     500000          1        1.000       25
+         0-1    1000000          1        3.000       75
+         0-1     875000       mean        4.000
+           4    2000000          1        4.000      100
+           4    2000000       mean        4.000
+";
+        assert_eq!(succeeds(&format!("stats {file} frequency")), by_clock);
+        assert_eq!(succeeds(&format!("stats {file} frequency --by cpu")).lines().count(), 9);
+        let rows = json(&format!("stats {file} frequency --format json"))["rows"].clone();
+        assert_eq!((&rows[1]["cpus"][1], &rows[1]["khz"]), (&1.into(), &1_000_000.into()));
+        assert_eq!((&rows[1]["total_ns"], &rows[1]["share_pct"]), (&3_000_000.into(), &75.0.into()));
+        refuses(&format!("stats {file} frequency --by pid"), &["not by task", "--by cpu"]);
+        refuses(&format!("stats {file} frequency --machine hikey960"), &["--machine is for residency"]);
+    });
+    with_trace(TRACE, |file| {
+        let ran = fairground(&format!("stats {file} frequency"));
+        assert!(ran.code == 0 && ran.stderr.contains("no clock is seen to change; cpu_frequency"), "{}", ran.stderr);
+    });
+}
+
 /// Two CPUs behind one cache of hikey960, then one of each.
 #[test]
 fn migrations_are_told_by_cause_and_distance() {
@@ -161,7 +195,7 @@ total               2                   1          1
         let result = json(&format!("stats {file} migrations --format json"));
         let row = &result["rows"][0];
         assert_eq!((row["cause"].as_str(), row["by_distance"]["llc"].as_u64()), (Some("newidle"), Some(1)));
-        refuses(&format!("stats {file} migrations --by cpu"), &["--by is for latency and residency"]);
+        refuses(&format!("stats {file} migrations --by cpu"), &["--by is for latency, residency and frequency"]);
     });
     with_trace(&format!("{migrate} orig_cpu=1 dest_cpu=0\n"), |file| {
         let result = json(&format!("stats {file} migrations --format json"));

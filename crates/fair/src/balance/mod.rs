@@ -58,6 +58,7 @@ impl Fair {
     fn update_blocked(&mut self, env: &mut Env, cpu: usize) {
         self.clock(env, cpu);
         self.world.update_blocked_averages(cpu);
+        self.ask_frequency(env, cpu);
         self.world.cpus[cpu].last_blocked = env.jiffies();
         self.tell_clamps(env, cpu, None);
     }

@@ -16,7 +16,7 @@ const MAX_COMPLEXITY: usize = 2048;
 /// What the performance domains of all partitions consist of.
 pub(super) struct EnergyModels {
     opps: Slab<FgOpp>,
-    ems: Slab<FgEm>,
+    pub ems: Slab<FgEm>,
     pds: Slab<FgPd>,
 }
 

@@ -21,6 +21,7 @@ impl World {
             llcs: Slab::new(Vec::new()),
             roots: Slab::new(new_roots(machine, topology)),
             energy: EnergyModels::none(),
+            sugovs: Slab::new(Vec::new()),
             tasks: Pool::new(FgTask::zeroed),
             twins: Vec::new(),
             chains: (0..nr_cpus).map(|c| topology.plan().chain_ids(c as CpuId).collect()).collect(),

@@ -7,6 +7,7 @@
 mod balance;
 mod calls;
 mod energy;
+mod governor;
 mod link;
 
 use fairground_machine::{CpuId, CpuMask};
@@ -32,6 +33,8 @@ pub(crate) struct World {
     llcs: Slab<FgLlc>,
     roots: Slab<FgRoot>,
     energy: EnergyModels,
+    /// One a clock if schedutil sets them, else none.
+    sugovs: Slab<FgSugov>,
     pub tasks: Pool<FgTask>,
     /// For each group the others that stand for the same CPUs at the same level in other CPUs' rings: the kernel
     /// keeps what they have in one object (sched_group_capacity).

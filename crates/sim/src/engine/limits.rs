@@ -4,7 +4,14 @@
 //! ```text
 //! cap begins  *  schedulers are told, pressure rises at once
 //!             ~~~~~~~~~*  the clock is there after its transition time, and speed and power with it
+//!
+//! wishes  *  *  each is there after the transition time, in the order in which they were made; one that comes
+//!         ~~~~*  while another is under way does not stop it
+//!            ~~~~*
 //! ```
+//!
+//! DEVIATION: what schedulers scale utilization by ([`crate::CpuView::freq_scale`]) changes with the clock, as where the
+//! hardware counts cycles; without counters Linux takes the new frequency for there as soon as it is asked for.
 
 use fairground_machine::{CpuId, Opp};
 use fairground_workload::CapSource;
@@ -83,7 +90,10 @@ impl Engine {
         let opps = &self.machine.freq_domains[domain as usize].opps;
         let opp = opps.iter().position(|o| o.khz >= khz).unwrap_or(opps.len() - 1) as u32;
         if std::mem::replace(&mut self.asked_opp[domain as usize], opp) != opp {
-            self.set_frequency(sent, domain, opp);
+            // CPUs' clocks differ by what they were charged: wishes are carried out in the order in which they were made.
+            let at = sent.max(self.asked_at[domain as usize]);
+            self.asked_at[domain as usize] = at;
+            self.set_frequency(at, domain, opp);
         }
     }
 

@@ -162,6 +162,8 @@ pub struct Engine {
     wished_opp: Vec<u32>,
     /// What the scheduler last asked for; reached after the transition time.
     asked_opp: Vec<u32>,
+    /// When that was, by the clock of the CPU that asked; by domain.
+    asked_at: Vec<Time>,
     /// `distance[a * n + b]`.
     distance: Vec<u8>,
     /// Work of each [`SoftCost`], work ns x 2^20.
@@ -226,6 +228,7 @@ impl Engine {
             siblings: machine.cores.iter().map(|c| c.iter().collect()).collect(),
             wished_opp: opp.clone(),
             asked_opp: opp.clone(),
+            asked_at: vec![0; opp.len()],
             opp,
             distance: distance.collect(),
             jitter_q20: (machine.costs.jitter * (1u64 << 20) as f64) as u64,

@@ -81,6 +81,13 @@ pub enum What<'a> {
         /// The ceiling in force.
         max: u32,
     },
+    /// cpu_frequency.
+    Frequency {
+        /// Which CPU.
+        cpu: u32,
+        /// What its clock runs at from now on.
+        khz: u32,
+    },
     /// What somebody wrote through trace_marker.
     Print(&'a str),
 }
@@ -118,6 +125,7 @@ impl What<'_> {
                 clamps_of_task(fields),
                 "uclamp_util_se with pid, comm, cpu, util_avg, uclamp_avg, uclamp_min, uclamp_max",
             ),
+            "cpu_frequency" => (frequency(fields), "cpu_frequency with state, cpu_id"),
             "print" | "tracing_mark_write" => {
                 (Some(What::Print(fields.strip_prefix("tracing_mark_write: ").unwrap_or(fields))), "")
             }
@@ -195,6 +203,11 @@ fn clamps_of_task(fields: &str) -> Option<What<'_>> {
     let others = format!("{before}{after}");
     let task = Thread { comm, pid: number(value(&others, "pid=")?)? };
     clamps(Some(task), &others)
+}
+
+fn frequency(fields: &str) -> Option<What<'_>> {
+    let number = |key| number(value(fields, key)?);
+    Some(What::Frequency { cpu: number("cpu_id=")?, khz: number("state=")? })
 }
 
 /// `NAME pid=PID REST`: the thread, and the rest.

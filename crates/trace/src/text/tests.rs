@@ -24,6 +24,7 @@ fn words(what: &What) -> String {
         What::Clamps { task, cpu, util, clamped, min, max } => {
             format!("clamps {} {cpu} {util} {clamped} {min} {max}", task.as_ref().map_or("queue".into(), t))
         }
+        What::Frequency { cpu, khz } => format!("frequency cpu {cpu} {khz}"),
         What::Print(text) => format!("print {text}"),
     }
 }
