@@ -97,10 +97,17 @@ impl Warnings {
 }
 
 fn check_opps(domain: &FreqDomain, found: &mut Warnings) {
+    let key = || format!("freq_domain[{}].opps", domain.cpus);
+    for opp in domain.opps.iter().filter(|o| o.wfi_mw.is_some_and(|wfi| wfi > o.active_mw)) {
+        found.add(key(), format!("idle at the voltage of {} kHz draws more than running", opp.khz));
+    }
     for pair in domain.opps.windows(2) {
+        if pair[1].static_mw < pair[0].static_mw {
+            found.add(key(), format!("{} kHz has less static power than {} kHz", pair[1].khz, pair[0].khz));
+        }
         if pair[1].active_mw <= pair[0].active_mw {
             let message = format!("{} kHz draws no more than {} kHz", pair[1].khz, pair[0].khz);
-            found.add(format!("freq_domain[{}].opps", domain.cpus), message);
+            found.add(key(), message);
         }
     }
 }

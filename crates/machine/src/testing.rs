@@ -157,6 +157,8 @@ impl Builder {
             node_reclaim_distance: crate::NODE_RECLAIM_DISTANCE,
             freq_domains: clusters.iter().zip(0..).map(|(cpus, i)| self.freq_domain(*cpus, i)).collect(),
             clusters: clusters.iter().zip(0..).map(|(cpus, i)| self.cluster(*cpus, i)).collect(),
+            votes: Vec::new(),
+            thermal: None,
             costs: self.costs(),
             figures: Vec::new(),
             cpus,
@@ -209,8 +211,8 @@ impl Builder {
         let t = i % self.capacities.len() as u32;
         let step = 200_000 + 1000 * self.vary(3, t, 400) as u32;
         let opps = 1..=1 + self.vary(4, t, 5) as u32;
-        let opps = opps.map(|n| Opp { khz: n * step, active_mw: f64::from(n * n) * 17.5 }).collect();
-        FreqDomain { cpus, opps, transition_ns: 1000 * self.vary(5, t, 500) }
+        let opps = opps.map(|n| Opp::new(n * step, f64::from(n * n) * 17.5)).collect();
+        FreqDomain { cpus, opps, transition_ns: 1000 * self.vary(5, t, 500), rail: None }
     }
 
     fn cluster(&self, cpus: CpuMask, i: u32) -> Cluster {

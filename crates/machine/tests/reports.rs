@@ -25,7 +25,7 @@ fn suspicious_figures_are_named() {
         "`cluster[4-7].shares_cache`: the cluster is its last-level cache: not a level of its own",
     );
     expect(
-        |m| m.freq_domains[1].opps.push(Opp { khz: 2_400_000, active_mw: 1500.0 }),
+        |m| m.freq_domains[1].opps.push(Opp::new(2_400_000, 1500.0)),
         "`freq_domain[4-7].opps`: 2400000 kHz draws no more than 2362000 kHz",
     );
     expect(

@@ -6,7 +6,9 @@ use fairground_machine::{Distance, Machine};
 use fairground_workload::{Mark, Op, SeriesId, Workload};
 
 use crate::hist::Histogram;
-use crate::{DecisionKind, Event, EventKind, IdleStats, MigrateCause, Observer, Outcome, Scheduler, TaskId, Time};
+use crate::{
+    joules, DecisionKind, Energy, Event, EventKind, IdleStats, MigrateCause, Observer, Outcome, Scheduler, TaskId, Time,
+};
 
 /// Number of [`MigrateCause`]s.
 pub const NR_CAUSES: usize = MigrateCause::ALL.len();
@@ -131,6 +133,16 @@ pub struct RunMetrics {
     pub energy_j: f64,
     /// Part of it: static, of clusters.
     pub cluster_j: f64,
+    /// Part of it: of running CPUs.
+    pub active_j: f64,
+    /// Part of it: of idle CPUs.
+    pub idle_j: f64,
+    /// Part of it: of entering and leaving idle states.
+    pub transition_j: f64,
+    /// Part of it: static, of supplies.
+    pub supply_j: f64,
+    /// Mean power of each rail, mW; see [`Machine::rails`].
+    pub rail_mw: Vec<f64>,
     /// Switches from or to a task.
     pub switches: u64,
     /// What programs reported, by series of the workload, in ticks of its clock. Series without samples may be missing.
@@ -240,7 +252,12 @@ impl MetricsObserver {
             wasted_core_s: w.wasted_ns as f64 / 1e9,
             misplaced: if w.at > 0 { w.misplaced_ns as f64 / w.at as f64 } else { 0.0 },
             energy_j: w.energy_j(),
-            cluster_j: w.cluster_j.iter().sum(),
+            cluster_j: joules(w.energy.clusters.iter().sum()),
+            active_j: joules(w.energy.active()),
+            idle_j: joules(w.energy.idle()),
+            transition_j: joules(w.energy.transitions()),
+            supply_j: joules(w.energy.supplies.iter().sum()),
+            rail_mw: w.energy.by_rail(&self.machine).into_iter().map(|e| mean_mw(e, w.at)).collect(),
             switches: c.switches,
             series: outcome.meters.series.clone(),
             decisions: rule_counts(&c.decisions, sched),
@@ -298,6 +315,14 @@ impl MetricsObserver {
             _ => {}
         }
     }
+}
+
+/// 0 over no time.
+fn mean_mw(energy: Energy, ns: u64) -> f64 {
+    if ns == 0 {
+        return 0.0;
+    }
+    joules(energy) / ns as f64 * 1e12
 }
 
 fn rule_counts(decisions: &[Vec<u64>; 3], sched: &dyn Scheduler) -> Vec<RuleCount> {

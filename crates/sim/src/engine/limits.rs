@@ -64,11 +64,13 @@ impl Engine {
         limits
     }
 
-    /// The operating point that a domain takes: the governor's, or the highest that its limits allow.
+    /// The operating point that a domain takes: the governor's or what others vote for, or the highest that its limits
+    /// allow.
     pub(super) fn permitted_opp(&self, domain: u32) -> u32 {
         let hardware = &self.machine.freq_domains[domain as usize];
         let limit = hardware.cpus.first().map_or(u32::MAX, |cpu| self.env.cpu(cpu).limits.lowest_khz());
-        self.wished_opp[domain as usize].min(highest_below(&hardware.opps, limit) as u32)
+        let wished = self.wished_opp[domain as usize].max(self.voted_opp(domain));
+        wished.min(highest_below(&hardware.opps, limit) as u32)
     }
 
     /// A governor inside the scheduler asks for a frequency: the lowest operating point that is no slower.

@@ -53,7 +53,7 @@ use crate::spread::SpreadMeter;
 use crate::{Env, Event, EventKind, MigrateCause, Observer, Reason, Scheduler, SimError, TaskId, TaskInfo, Time};
 
 use cpu::Cpu;
-use energy::ClusterState;
+use energy::{ClusterState, Power};
 pub use idle::IdleStats;
 use objects::Obj;
 use queue::{Queue, What};
@@ -146,6 +146,7 @@ pub struct Engine {
     tasks: Vec<Task>,
     objects: Vec<Obj>,
     clusters: Vec<ClusterState>,
+    power: Power,
     /// Busy threads of each core.
     core_busy: Vec<u32>,
     /// Threads of each core.
@@ -216,6 +217,7 @@ impl Engine {
             tasks: Vec::new(),
             objects: workload.objects.iter().map(Obj::new).collect(),
             clusters: machine.clusters.iter().map(|c| ClusterState::new(&machine, c)).collect(),
+            power: Power::new(&machine),
             core_busy: vec![0; machine.cores.len()],
             siblings: machine.cores.iter().map(|c| c.iter().collect()).collect(),
             wished_opp: opp.clone(),
