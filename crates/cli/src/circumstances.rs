@@ -34,6 +34,18 @@ pub struct Circumstances {
     /// Who chooses idle states
     #[arg(long, value_enum, default_value_t)]
     idle_governor: IdleGovernorName,
+    /// Temperature around the machine, degrees Celsius [default: the machine file's]; the machine begins as much hotter
+    /// than that as its file says
+    #[arg(long, value_name = "C", value_parser = parse_ambient, allow_negative_numbers = true)]
+    ambient: Option<i32>,
+}
+
+/// Degrees as thousandths.
+fn parse_ambient(text: &str) -> Result<i32, String> {
+    match text.parse::<f64>() {
+        Ok(celsius) if (-40.0..=100.0).contains(&celsius) => Ok((celsius * 1e3).round() as i32),
+        _ => Err("expected -40 to 100 degrees Celsius".into()),
+    }
 }
 
 fn parse_hz(text: &str) -> Result<u32, String> {
@@ -68,7 +80,7 @@ pub enum IdleGovernorName {
 impl Circumstances {
     /// The circumstances of `governor`, all else by default.
     pub fn with_governor(governor: GovernorName) -> Circumstances {
-        Circumstances { hz: None, governor, idle_governor: IdleGovernorName::default() }
+        Circumstances { hz: None, governor, idle_governor: IdleGovernorName::default(), ambient: None }
     }
 
     fn config(&self, hz: u32) -> Config {
@@ -81,7 +93,7 @@ impl Circumstances {
             IdleGovernorName::Menu => IdleGovernor::Menu,
             IdleGovernorName::Teo => IdleGovernor::Teo,
         };
-        Config { hz, governor, idle, ..Config::default() }
+        Config { hz, governor, idle, ambient_mc: self.ambient, ..Config::default() }
     }
 
     /// Looks machine, workload and schedulers up. Warnings go to standard error; a workload that would never end is
@@ -97,6 +109,9 @@ impl Circumstances {
         }
         let scheds = scheds.iter().map(|s| s.parse()).collect::<Result<Vec<SchedSpec>, _>>()?;
         fit::size(&scheds, &machine)?;
+        if self.ambient.is_some() && machine.thermal.is_none() {
+            complain(&format!("warning: {} has no thermal figures: --ambient is of no consequence", machine.name));
+        }
         let config = self.config(fit::hz(&scheds, self.hz)?);
         Ok(Setup {
             machine: Arc::new(machine),
@@ -121,6 +136,9 @@ pub fn notes(config: &Config) -> Vec<String> {
     }
     if config.idle == IdleGovernor::Teo {
         notes.push("idle governor: teo".into());
+    }
+    if let Some(mc) = config.ambient_mc {
+        notes.push(format!("ambient: {} C", f64::from(mc) / 1e3));
     }
     notes
 }

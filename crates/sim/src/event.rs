@@ -86,6 +86,18 @@ pub enum EventKind {
         /// kHz.
         khz: u32,
     },
+    /// A thermal governor has measured (thermal_temperature).
+    Temperature {
+        /// Index into the machine's zones.
+        zone: u8,
+        /// Thousandths of a degree Celsius.
+        milli_c: i32,
+    },
+    /// Cooling caps the clock of this CPU so many operating points below the top (cdev_update).
+    Cooling {
+        /// 0: no longer.
+        state: u32,
+    },
     /// A program's mark.
     Mark {
         /// Whose.

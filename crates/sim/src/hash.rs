@@ -96,6 +96,8 @@ impl Observer for HashObserver {
                 let rule = if self.rules { b.rule } else { 0 };
                 r.put(&b.amount.to_le_bytes()).put(&rule.to_le_bytes()).u32(b.moved).u8(b.active.into())
             }
+            EventKind::Temperature { zone, milli_c } => r.u8(13).u8(zone).put(&milli_c.to_le_bytes()),
+            EventKind::Cooling { state } => r.u8(14).u32(state),
             EventKind::Mark { task, mark } => r.u8(11).u32(task).u8(mark_code(mark)),
         };
         self.state.update(&r.bytes[..r.len]);

@@ -24,6 +24,8 @@ pub struct Meters {
     pub run_delay: Histogram,
     /// What programs reported, by series, in ticks of its clock.
     pub series: Vec<Histogram>,
+    /// The highest temperature of each thermal node, thousandths of a degree Celsius.
+    pub hottest_mc: Vec<i32>,
 }
 
 impl Meters {
@@ -37,6 +39,16 @@ impl Meters {
         let mut all = Histogram::default();
         self.wakeup_latency.iter().for_each(|h| all.add(h));
         all
+    }
+
+    /// The temperatures of all nodes, thousandths of a degree Celsius.
+    pub(crate) fn temperatures(&mut self, milli_c: impl Iterator<Item = i32>) {
+        for (i, mc) in milli_c.enumerate() {
+            match self.hottest_mc.get_mut(i) {
+                Some(hottest) => *hottest = mc.max(*hottest),
+                None => self.hottest_mc.push(mc),
+            }
+        }
     }
 
     /// A program reports a sample.
@@ -141,6 +153,10 @@ pub struct RunMetrics {
     pub transition_j: f64,
     /// Part of it: static, of supplies.
     pub supply_j: f64,
+    /// The highest temperature of each thermal node, thousandths of a degree Celsius.
+    pub hottest_mc: Vec<i32>,
+    /// Time for which cooling capped each frequency domain, ns; empty for a machine without thermal figures.
+    pub capped_ns: Vec<u64>,
     /// Mean power of each rail, mW; see [`Machine::rails`].
     pub rail_mw: Vec<f64>,
     /// Switches from or to a task.
@@ -257,6 +273,8 @@ impl MetricsObserver {
             idle_j: joules(w.energy.idle()),
             transition_j: joules(w.energy.transitions()),
             supply_j: joules(w.energy.supplies.iter().sum()),
+            hottest_mc: outcome.meters.hottest_mc.clone(),
+            capped_ns: w.capped_ns.clone(),
             rail_mw: w.energy.by_rail(&self.machine).into_iter().map(|e| mean_mw(e, w.at)).collect(),
             switches: c.switches,
             series: outcome.meters.series.clone(),

@@ -121,6 +121,13 @@ impl<W: Write> FtraceText<W> {
             EventKind::Frequency { khz } => {
                 self.line(event, "cpu_frequency", &format!("state={khz} cpu_id={}", event.cpu))
             }
+            EventKind::Temperature { zone, milli_c } => {
+                let fields = format!("fairground_temperature: zone={zone} temp={milli_c}");
+                self.print(event.time, event.cpu, &fields)
+            }
+            EventKind::Cooling { state } => {
+                self.print(event.time, event.cpu, &format!("fairground_cooling: target={state} cpu_id={}", event.cpu))
+            }
             EventKind::Mark { task, mark } => {
                 let fields = format!("fairground_mark: {} mark={mark:?}", self.task(*task));
                 self.print(event.time, event.cpu, &fields)

@@ -11,6 +11,8 @@ use super::node::{Fields, Node};
 const STIFFNESS_MAX: f64 = 1.0;
 /// Governors that look less often than this see nothing of a run.
 const POLLING_MAX_NS: u64 = 60_000_000_000;
+/// Far more than any machine has.
+const ZONES_MAX: usize = 64;
 const POLLING_MIN_NS: u64 = 1_000_000;
 
 /// Reads `[thermal]`.
@@ -108,6 +110,9 @@ fn index(node: &Node, names: &[&str]) -> FileResult<u32> {
 fn read_zones(node: &Node, names: &[&str], levels: &Levels, domains: &[FreqDomain]) -> FileResult<Vec<ThermalZone>> {
     let mut zones = Vec::new();
     for (name, entry) in node.entries()? {
+        if zones.len() == ZONES_MAX {
+            return Err(entry.fault_at_key("too many zones").hint(format!("expected at most {ZONES_MAX}")));
+        }
         let keys =
             ["node", "polling", "cools", "governor", "trip", "hysteresis", "switch_on", "control", "sustainable"];
         let fields = entry.table(&keys)?;

@@ -20,11 +20,13 @@ pub(super) fn read(node: &Node, levels: &Levels, domains: &[FreqDomain]) -> File
             return Err(on_node.fault("a clock that votes on itself").hint("expected the CPUs of another clock"));
         }
         if votes.iter().any(|v| v.from == on || v.on == from) {
-            let fault = entry.fault("a clock that votes and is voted on");
+            let fault = on_node.fault("a clock that votes and is voted on");
             return Err(fault.hint("votes go from clocks that nobody votes on; state what follows in the end"));
         }
         if votes.iter().any(|v| (v.from, v.on) == (from, on)) {
-            return Err(entry.fault("a second vote between the same clocks").hint("expected one entry for each pair"));
+            return Err(on_node
+                .fault("a second vote between the same clocks")
+                .hint("expected one entry for each pair"));
         }
         let (voter, other) = (&domains[from as usize], &domains[on as usize]);
         let clock = read_rows(&fields, "clock", voter, other)?;

@@ -47,8 +47,11 @@ impl Engine {
     }
 
     fn limits_at(&self, now: Time, domain: u32) -> FrequencyLimits {
+        let cooled_khz = self.cooled_khz(domain);
         let domain = &self.machine.freq_domains[domain as usize];
         let mut limits = FrequencyLimits::none(domain.opps.last().map_or(0, |o| o.khz));
+        limits.cooling_khz = limits.cooling_khz.min(cooled_khz);
+        limits.policy_khz = limits.policy_khz.min(cooled_khz);
         let caps = self.workload.frequency_caps.iter().filter(|c| c.cpus.intersects(&domain.cpus));
         for cap in caps.filter(|c| c.from_ns <= now && c.to_ns.is_none_or(|to| now < to)) {
             let khz = domain.opps[highest_below(&domain.opps, cap.max_khz)].khz;

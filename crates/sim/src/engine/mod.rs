@@ -36,6 +36,7 @@ mod queue;
 mod report;
 mod roster;
 mod task;
+mod thermal;
 mod ticket;
 
 use std::collections::VecDeque;
@@ -59,6 +60,7 @@ use objects::Obj;
 use queue::{Queue, What};
 pub use report::{Account, Outcome, Totals};
 use task::Task;
+use thermal::Heat;
 
 /// Events of one instant after which time is taken to stand still.
 const INSTANT_EVENTS_MAX: u64 = 10_000_000;
@@ -111,6 +113,9 @@ pub struct Config {
     pub max_time_ns: Time,
     /// The run fails if it takes more events.
     pub max_events: u64,
+    /// Temperature around the machine, thousandths of a degree Celsius; none: as its file says. Of no consequence on a
+    /// machine without thermal figures.
+    pub ambient_mc: Option<i32>,
     /// How often [`Scheduler::audit`] is consulted, ns of virtual time.
     pub audit_every_ns: u64,
 }
@@ -127,6 +132,7 @@ impl Default for Config {
             pipe_eager_writer_wake: false,
             max_time_ns: MAX_DURATION_NS,
             max_events: 20_000_000_000,
+            ambient_mc: None,
             audit_every_ns: 100_000_000,
         }
     }
@@ -147,6 +153,8 @@ pub struct Engine {
     objects: Vec<Obj>,
     clusters: Vec<ClusterState>,
     power: Power,
+    /// None on a machine whose temperature is of no consequence.
+    heat: Option<Heat>,
     /// Busy threads of each core.
     core_busy: Vec<u32>,
     /// Threads of each core.
@@ -218,6 +226,7 @@ impl Engine {
             objects: workload.objects.iter().map(Obj::new).collect(),
             clusters: machine.clusters.iter().map(|c| ClusterState::new(&machine, c)).collect(),
             power: Power::new(&machine),
+            heat: Heat::new(&machine, config.ambient_mc),
             core_busy: vec![0; machine.cores.len()],
             siblings: machine.cores.iter().map(|c| c.iter().collect()).collect(),
             wished_opp: opp.clone(),
@@ -344,6 +353,7 @@ impl Engine {
         for domain in 0..self.machine.freq_domains.len() as u32 {
             self.apply_frequency(domain, self.permitted_opp(domain));
         }
+        self.arm_heat();
         for cpu in 0..self.cpus.len() as CpuId {
             self.set_busy(cpu, true);
             self.waste.set_idle(0, cpu, true);
@@ -478,6 +488,7 @@ impl Engine {
             }
             What::Limits { domain } => self.limits_change(domain),
             What::Reclock { domain } => self.reclock(domain),
+            What::Heat => self.heat_step(),
             What::WarmedUp => self.begin_statistics(),
             What::Start => self.start(),
             What::Ipi { to, ipi, polled } => self.deliver(to, irq::Irq::Ipi { ipi, polled }),

@@ -38,6 +38,8 @@ pub struct Totals {
     pub idle: Vec<Vec<IdleStats>>,
     /// Energy, by who took it and what for.
     pub energy: EnergyBook,
+    /// Time for which cooling capped each frequency domain, ns; empty for a machine without thermal figures.
+    pub capped_ns: Vec<u64>,
     /// Wasted core time, ns; see [`crate::WasteMeter`].
     pub wasted_ns: u64,
     /// Threads away from a balanced placement x time, ns; see [`crate::SpreadMeter`].
@@ -69,6 +71,7 @@ impl Totals {
             time: time.collect(),
             idle: self.idle.iter().zip(&earlier.idle).map(states).collect(),
             energy: self.energy.since(&earlier.energy),
+            capped_ns: self.capped_ns.iter().zip(&earlier.capped_ns).map(|(a, b)| a - b).collect(),
             wasted_ns: self.wasted_ns - earlier.wasted_ns,
             misplaced_ns: self.misplaced_ns - earlier.misplaced_ns,
         }
@@ -136,6 +139,7 @@ impl Engine {
         if self.begin.is_none() {
             self.begin = Some(self.totals());
             self.meters = Meters::new(self.machine.cpu_types.len());
+            self.note_heat();
         }
     }
 
@@ -162,13 +166,14 @@ impl Engine {
             time,
             idle: self.cpus.iter().map(|c| c.idle_stats.clone()).collect(),
             energy,
+            capped_ns: self.capped_ns(),
             wasted_ns: self.waste.total_ns(self.now),
             misplaced_ns: self.spread.total_ns(self.now),
         }
     }
 
     /// Where a CPU's time went up to now; overhead that lies ahead does not count yet.
-    fn account(&mut self, cpu: CpuId) -> Account {
+    pub(super) fn account(&mut self, cpu: CpuId) -> Account {
         self.settle(cpu);
         let c = &self.cpus[cpu as usize];
         let ahead = c.busy_until.saturating_sub(self.now);
