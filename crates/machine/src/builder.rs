@@ -26,6 +26,7 @@ impl Machine {
         let mut machine = Machine {
             name: format!("equal-{n}"),
             title: format!("{n} equal CPUs"),
+            leaves_out: String::new(),
             cpus: cpus.collect(),
             cpu_types: vec![CpuType {
                 name: "equal".into(),

@@ -9,6 +9,8 @@ pub struct Machine {
     pub name: String,
     /// What board or system this is.
     pub title: String,
+    /// What its energy figures do not contain, in words; empty if nothing is said of it.
+    pub leaves_out: String,
     /// All CPUs, by id; 1 to [`crate::NR_CPUS`].
     pub cpus: Vec<Cpu>,
     /// Core types, indexed by [`Cpu::cpu_type`].

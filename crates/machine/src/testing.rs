@@ -148,6 +148,7 @@ impl Builder {
         let mut machine = Machine {
             name: format!("random-{:x}", s.salt),
             title: format!("{} CPUs of a random shape", cpus.len()),
+            leaves_out: String::new(),
             cpu_types: (0..self.capacities.len() as u32).map(|t| self.cpu_type(t)).collect(),
             cores: groups(&cpus, self.n_cores, |c| c.core),
             llcs: groups(&cpus, n_llcs, |c| c.llc),

@@ -98,6 +98,14 @@ pub enum EventKind {
         /// 0: no longer.
         state: u32,
     },
+    /// The mean power of a rail since the last such event, where they are asked for
+    /// ([`crate::Config::power_every_ns`]). Seen, not done: no part of the run's hash.
+    Power {
+        /// Index into [`fairground_machine::Machine::rails`].
+        rail: u16,
+        /// In uW.
+        microwatts: u64,
+    },
     /// A program's mark.
     Mark {
         /// Whose.

@@ -1,5 +1,6 @@
 //! The run's hash: xxh3-128 over every field of every event, so that two runs are the same iff their hashes are.
 //!
+//! Of samples of power, which are taken only where they are asked for, nothing is hashed.
 //! Of a scheduler whose rules are not its own they count as 0 ([`crate::Scheduler::has_own_rules`]).
 //!
 //! Encoding, little-endian: time u64, cpu u32, kind u8, then the kind's fields in the order of their declaration;
@@ -98,6 +99,7 @@ impl Observer for HashObserver {
             }
             EventKind::Temperature { zone, milli_c } => r.u8(13).u8(zone).put(&milli_c.to_le_bytes()),
             EventKind::Cooling { state } => r.u8(14).u32(state),
+            EventKind::Power { .. } => return,
             EventKind::Mark { task, mark } => r.u8(11).u32(task).u8(mark_code(mark)),
         };
         self.state.update(&r.bytes[..r.len]);

@@ -2,7 +2,7 @@
 
 use fairground_machine::{CpuMask, FreqDomain, Machine, Opp, Thermal, ThermalGovernor, ThermalNode, ThermalZone, Vote};
 use fairground_sim::testing::{self, machine, spec, workload};
-use fairground_sim::{joules, Config, Energy, Event, EventKind, Governor, Observer, Outcome};
+use fairground_sim::{joules, Config, Energy, Event, EventKind, Governor, HashObserver, Observer, Outcome};
 use fairground_workload::{Amount, Op, ProgramBuilder, TaskSpec};
 
 const MS: u64 = 1_000_000;
@@ -215,4 +215,41 @@ fn ambient_shifts_what_is_not_capped() {
     let cool = burn(m(), 2, config(Governor::Performance)).0.milli_c;
     let warm = burn(m(), 2, Config { ambient_mc: Some(45_000), ..config(Governor::Performance) }).0.milli_c;
     assert!(cool.iter().zip(&warm).all(|(a, b)| (b - a - 20_000).abs() <= 1), "{cool:?} {warm:?}");
+}
+
+struct Samples(Vec<(u64, u16, u64)>, HashObserver);
+
+impl Observer for Samples {
+    fn event(&mut self, event: &Event) {
+        if let EventKind::Power { rail, microwatts } = event.kind {
+            self.0.push((event.time / MS, rail, microwatts));
+        }
+        self.1.event(event);
+    }
+}
+
+/// Idle to 10 ms (1 mW and the rail's 5), running from then on (100 mW and 5); big idles at nothing. Whoever looks changes
+/// nothing: the hash is that of the run without samples.
+#[test]
+fn power_over_time_is_the_mean_of_each_rail_and_no_part_of_the_hash() {
+    let run = |power_every_ns| {
+        let mut w = workload(vec![], vec![idles_then_runs()]);
+        w.duration_ns = Some(20 * MS);
+        let config = Config { power_every_ns, ..config(Governor::Powersave) };
+        let mut samples = Samples(Vec::new(), HashObserver::new());
+        testing::engine(two_rails(), w, config).run(&mut [&mut samples]).expect("the run ends well");
+        (samples.0, samples.1.hex())
+    };
+    let (samples, hash) = run(Some(5 * MS));
+    assert_eq!(
+        samples,
+        [
+            [(5, 0, 6_000), (5, 1, 0)],
+            [(10, 0, 6_000), (10, 1, 0)],
+            [(15, 0, 105_000), (15, 1, 0)],
+            [(20, 0, 105_000), (20, 1, 0)],
+        ]
+        .concat()
+    );
+    assert_eq!(run(None), (Vec::new(), hash));
 }

@@ -128,6 +128,9 @@ impl<W: Write> FtraceText<W> {
             EventKind::Cooling { state } => {
                 self.print(event.time, event.cpu, &format!("fairground_cooling: target={state} cpu_id={}", event.cpu))
             }
+            EventKind::Power { rail, microwatts } => {
+                self.print(event.time, event.cpu, &format!("fairground_power: rail={rail} power_uw={microwatts}"))
+            }
             EventKind::Mark { task, mark } => {
                 let fields = format!("fairground_mark: {} mark={mark:?}", self.task(*task));
                 self.print(event.time, event.cpu, &fields)

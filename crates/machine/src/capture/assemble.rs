@@ -23,6 +23,7 @@ pub(super) fn machine(seen: &Seen, name: &str, lender: &Lender) -> Machine {
     let mut machine = Machine {
         name: name.into(),
         title: seen.title.clone(),
+        leaves_out: String::new(),
         cpus: parts.cpus(&clusters, &freq_domains),
         cpu_types,
         cores: topology.cores.clone(),

@@ -30,10 +30,11 @@ pub(crate) use write::write;
 /// The format this loader reads.
 const FORMAT: u32 = 1;
 
-const TOP_KEYS: [&str; 11] = [
+const TOP_KEYS: [&str; 12] = [
     "format",
     "name",
     "title",
+    "leaves_out",
     "sources",
     "topology",
     "cluster",
@@ -89,6 +90,7 @@ fn read_sources(top: &Fields) -> FileResult<BTreeMap<String, String>> {
 fn read_machine(top: &Fields) -> FileResult<Machine> {
     let name = read_name(&top.need("name")?)?;
     let title = top.need("title")?.text()?.to_string();
+    let leaves_out = top.get("leaves_out").map_or(Ok(""), |node| node.text())?.to_string();
     let (mut levels, numa) = topology::read(&top.need("topology")?)?;
     let clusters = topology::read_clusters(&top.need("cluster")?, &mut levels)?;
     let clocks = clocks::read(&top.need("freq_domain")?, &levels)?;
@@ -100,6 +102,7 @@ fn read_machine(top: &Fields) -> FileResult<Machine> {
     let mut machine = Machine {
         name,
         title,
+        leaves_out,
         cpus,
         cpu_types: types.types,
         cores: groups("core"),

@@ -24,6 +24,9 @@ pub(crate) fn write(machine: &Machine) -> (String, Vec<Figure>) {
     writer.cpu_types();
     writer.costs();
     let mut text = format!("format = {FORMAT}\nname = {}\ntitle = {}\n", quote(&machine.name), quote(&machine.title));
+    if !machine.leaves_out.is_empty() {
+        text.push_str(&format!("leaves_out = {}\n", quote(&machine.leaves_out)));
+    }
     if !writer.published.is_empty() {
         text.push_str("\n[sources]\n");
         for (i, full) in writer.published.iter().enumerate() {

@@ -35,6 +35,7 @@ mod objects;
 mod queue;
 mod report;
 mod roster;
+mod sample;
 mod task;
 mod thermal;
 mod ticket;
@@ -51,7 +52,9 @@ use crate::draw::{draw, in_amount, Purpose};
 use crate::env::Request;
 use crate::metrics::Meters;
 use crate::spread::SpreadMeter;
-use crate::{Env, Event, EventKind, MigrateCause, Observer, Reason, Scheduler, SimError, TaskId, TaskInfo, Time};
+use crate::{
+    Energy, Env, Event, EventKind, MigrateCause, Observer, Reason, Scheduler, SimError, TaskId, TaskInfo, Time,
+};
 
 use cpu::Cpu;
 use energy::{ClusterState, Power};
@@ -116,6 +119,8 @@ pub struct Config {
     /// Temperature around the machine, thousandths of a degree Celsius; none: as its file says. Of no consequence on a
     /// machine without thermal figures.
     pub ambient_mc: Option<i32>,
+    /// How often the power of each rail is reported ([`EventKind::Power`]), ns; none: never. No part of the run's hash.
+    pub power_every_ns: Option<u64>,
     /// How often [`Scheduler::audit`] is consulted, ns of virtual time.
     pub audit_every_ns: u64,
 }
@@ -133,6 +138,7 @@ impl Default for Config {
             max_time_ns: MAX_DURATION_NS,
             max_events: 20_000_000_000,
             ambient_mc: None,
+            power_every_ns: None,
             audit_every_ns: 100_000_000,
         }
     }
@@ -155,6 +161,8 @@ pub struct Engine {
     power: Power,
     /// None on a machine whose temperature is of no consequence.
     heat: Option<Heat>,
+    /// Energy of each rail at the last sample of power; empty before the first.
+    sampled: Vec<Energy>,
     /// Busy threads of each core.
     core_busy: Vec<u32>,
     /// Threads of each core.
@@ -227,6 +235,7 @@ impl Engine {
             clusters: machine.clusters.iter().map(|c| ClusterState::new(&machine, c)).collect(),
             power: Power::new(&machine),
             heat: Heat::new(&machine, config.ambient_mc),
+            sampled: Vec::new(),
             core_busy: vec![0; machine.cores.len()],
             siblings: machine.cores.iter().map(|c| c.iter().collect()).collect(),
             wished_opp: opp.clone(),
@@ -354,6 +363,7 @@ impl Engine {
             self.apply_frequency(domain, self.permitted_opp(domain));
         }
         self.arm_heat();
+        self.arm_samples();
         for cpu in 0..self.cpus.len() as CpuId {
             self.set_busy(cpu, true);
             self.waste.set_idle(0, cpu, true);
@@ -489,6 +499,7 @@ impl Engine {
             What::Limits { domain } => self.limits_change(domain),
             What::Reclock { domain } => self.reclock(domain),
             What::Heat => self.heat_step(),
+            What::PowerSample => self.sample_power(),
             What::WarmedUp => self.begin_statistics(),
             What::Start => self.start(),
             What::Ipi { to, ipi, polled } => self.deliver(to, irq::Irq::Ipi { ipi, polled }),
