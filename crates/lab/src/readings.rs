@@ -87,7 +87,7 @@ fn entries(workload: &Workload, machine: &Machine) -> Vec<Entry> {
     let near = "tasks born behind the last-level cache of who made them, of all made during the run";
     list.add("births_near_pct", "%", near, RunMetrics::births_near_pct);
     add_idle(&mut list);
-    list.add("energy_j", "J", "energy of CPUs and clusters in the measured window", |m| m.energy_j).usual();
+    list.add("energy_j", "J", "energy of CPUs, clusters and supplies in the measured window", |m| m.energy_j).usual();
     add_power(&mut list, machine);
     list.add("switches", "count", "switches from or to a task", |m| m.switches as f64);
     add_migrations(&mut list);
