@@ -15,10 +15,24 @@ pub(super) struct Watch {
 
 #[derive(Debug)]
 enum State {
-    /// Whether the trip is exceeded.
-    StepWise { tripped: bool },
+    StepWise(Trip),
+    PowerAllocator(Controller),
+}
+
+#[derive(Debug)]
+struct Trip {
+    trip_mc: i32,
+    hysteresis_mc: i32,
+    exceeded: bool,
+}
+
+#[derive(Debug)]
+struct Controller {
+    switch_on_mc: i32,
+    control_mc: i32,
+    sustainable_mw: f64,
     /// Sum of the errors while above the temperature steered to, mC.
-    PowerAllocator { integral: f64 },
+    integral: f64,
 }
 
 /// A clock as the power allocator sees it.
@@ -35,8 +49,12 @@ struct Actor<'a> {
 impl Watch {
     pub(super) fn new(zone: &ThermalZone, machine: &Machine) -> Watch {
         let state = match zone.governor {
-            ThermalGovernor::StepWise { .. } => State::StepWise { tripped: false },
-            ThermalGovernor::PowerAllocator { .. } => State::PowerAllocator { integral: 0.0 },
+            ThermalGovernor::StepWise { trip_mc, hysteresis_mc } => {
+                State::StepWise(Trip { trip_mc, hysteresis_mc, exceeded: false })
+            }
+            ThermalGovernor::PowerAllocator { switch_on_mc, control_mc, sustainable_mw } => {
+                State::PowerAllocator(Controller { switch_on_mc, control_mc, sustainable_mw, integral: 0.0 })
+            }
         };
         let caps = zone.cools.iter().map(|(domain, _)| (*domain, None)).collect();
         Watch { caps, last_mc: None, state, idle_ns: vec![0; machine.nr_cpus()] }
@@ -51,29 +69,19 @@ impl Watch {
     /// been idle so far.
     pub(super) fn look(&mut self, machine: &Machine, zone: &ThermalZone, mc: i32, opp: &[u32], idle_ns: &[u64]) {
         let rise = self.last_mc.map_or(0, |last| mc - last);
-        match (&mut self.state, zone.governor) {
-            (State::StepWise { tripped }, ThermalGovernor::StepWise { trip_mc, hysteresis_mc }) => {
-                let threshold = if *tripped { trip_mc - hysteresis_mc } else { trip_mc };
-                *tripped = mc >= threshold;
-                step(&mut self.caps, machine, *tripped, rise);
-            }
-            (State::PowerAllocator { integral }, ThermalGovernor::PowerAllocator { switch_on_mc, .. })
-                if mc < switch_on_mc =>
-            {
-                *integral = 0.0;
+        match &mut self.state {
+            State::StepWise(trip) => step(&mut self.caps, machine, trip.is_exceeded(mc), rise),
+            State::PowerAllocator(controller) if mc < controller.switch_on_mc => {
+                controller.integral = 0.0;
                 self.caps.iter_mut().for_each(|(_, cap)| *cap = None);
             }
-            (State::PowerAllocator { integral }, governor) => {
+            State::PowerAllocator(controller) => {
                 let actors = actors(machine, zone, opp, &self.idle_ns, idle_ns);
-                let most = actors.iter().map(|a| a.most).sum();
-                let granted = share(&actors, budget(integral, governor, mc, most));
+                let granted = share(&actors, controller.budget(mc, actors.iter().map(|a| a.most).sum()));
                 for (((domain, cap), actor), mw) in self.caps.iter_mut().zip(&actors).zip(granted) {
                     let top = machine.freq_domains[*domain as usize].opps.len() as u32 - 1;
                     *cap = Some(affordable(actor, mw)).filter(|opp| *opp < top);
                 }
-            }
-            (State::StepWise { .. }, ThermalGovernor::PowerAllocator { .. }) => {
-                unreachable!("made for the zone's governor")
             }
         }
         self.last_mc = Some(mc);
@@ -99,21 +107,31 @@ fn step(caps: &mut [(u32, Option<u32>)], machine: &Machine, tripped: bool, rise:
     }
 }
 
-/// The power that may be dissipated, mW: what is sustainable, more while colder than the temperature steered to and less
-/// while hotter. The constants are those that the kernel works out where a board states none: the whole sustainable
-/// power over the span from switch-on to control while hotter, twice that while colder, a tenth of the latter summed up
-/// while hotter.
-fn budget(integral: &mut f64, governor: ThermalGovernor, mc: i32, most: f64) -> f64 {
-    let ThermalGovernor::PowerAllocator { switch_on_mc, control_mc, sustainable_mw } = governor else { return most };
-    let error = f64::from(control_mc - mc);
-    let hotter = sustainable_mw / f64::from(control_mc - switch_on_mc);
-    let colder = 2.0 * hotter;
-    let gain = colder / 10.0;
-    if error < 0.0 && (gain * (*integral + error)).abs() < most {
-        *integral += error;
+impl Trip {
+    /// Once exceeded it is so until the temperature has fallen by the hysteresis.
+    fn is_exceeded(&mut self, mc: i32) -> bool {
+        let threshold = if self.exceeded { self.trip_mc - self.hysteresis_mc } else { self.trip_mc };
+        self.exceeded = mc >= threshold;
+        self.exceeded
     }
-    let proportional = error * if error < 0.0 { hotter } else { colder };
-    (sustainable_mw + proportional + gain * *integral).clamp(0.0, most)
+}
+
+impl Controller {
+    /// The power that may be dissipated, mW: what is sustainable, more while colder than the temperature steered to and
+    /// less while hotter. The constants are those that the kernel works out where a board states none: the whole
+    /// sustainable power over the span from switch-on to control while hotter, twice that while colder, a tenth of the
+    /// latter summed up while hotter.
+    fn budget(&mut self, mc: i32, most: f64) -> f64 {
+        let error = f64::from(self.control_mc - mc);
+        let hotter = self.sustainable_mw / f64::from(self.control_mc - self.switch_on_mc);
+        let colder = 2.0 * hotter;
+        let gain = colder / 10.0;
+        if error < 0.0 && (gain * (self.integral + error)).abs() < most {
+            self.integral += error;
+        }
+        let proportional = error * if error < 0.0 { hotter } else { colder };
+        (self.sustainable_mw + proportional + gain * self.integral).clamp(0.0, most)
+    }
 }
 
 fn actors<'a>(machine: &'a Machine, zone: &ThermalZone, opp: &[u32], before: &[u64], now: &[u64]) -> Vec<Actor<'a>> {
@@ -181,15 +199,10 @@ mod tests {
     /// Sustainable 300 mW, 70 to 80 degrees: 30 mW per kelvin too hot, 60 per kelvin too cold, 6 per kelvin and look summed.
     #[test]
     fn the_budget_is_what_is_sustainable_and_a_controllers_answer_to_the_error() {
-        let governor =
-            ThermalGovernor::PowerAllocator { switch_on_mc: 70_000, control_mc: 80_000, sustainable_mw: 300.0 };
-        let mut integral = 0.0;
-        assert_eq!(budget(&mut integral, governor, 80_000, 500.0), 300.0);
-        assert_eq!(budget(&mut integral, governor, 78_000, 500.0), 420.0);
-        assert_eq!(budget(&mut integral, governor, 82_000, 500.0), 300.0 - 60.0 - 12.0);
-        assert_eq!(budget(&mut integral, governor, 80_000, 500.0), 288.0);
-        assert_eq!(budget(&mut integral, governor, 99_000, 500.0), 0.0);
-        assert_eq!(budget(&mut integral, governor, 60_000, 500.0), 500.0);
+        let (switch_on_mc, control_mc, sustainable_mw) = (70_000, 80_000, 300.0);
+        let mut controller = Controller { switch_on_mc, control_mc, sustainable_mw, integral: 0.0 };
+        let budgets = [80_000, 78_000, 82_000, 80_000, 99_000, 60_000].map(|mc| controller.budget(mc, 500.0));
+        assert_eq!(budgets, [300.0, 420.0, 300.0 - 60.0 - 12.0, 288.0, 0.0, 500.0]);
     }
 
     /// One that wants twice as much gets twice as much; what it cannot use goes to the other.
