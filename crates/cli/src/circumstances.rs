@@ -47,6 +47,10 @@ pub struct Circumstances {
     /// sched_util_clamp_min_rt_default; may be given several times
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_sysctl)]
     sysctl: Vec<(&'static str, u16)>,
+    /// Temperature around the machine, degrees Celsius [default: the machine file's]; the machine begins as much hotter
+    /// than that as its file says
+    #[arg(long, value_name = "C", value_parser = parse_ambient, allow_negative_numbers = true)]
+    ambient: Option<i32>,
 }
 
 fn parse_sysctl(text: &str) -> Result<(&'static str, u16), String> {
@@ -57,6 +61,14 @@ fn parse_sysctl(text: &str) -> Result<(&'static str, u16), String> {
     match value.parse() {
         Ok(value @ 0..=1024) => Ok((name, value)),
         _ => Err(format!("{name}: expected 0 to 1024")),
+    }
+}
+
+/// Degrees as thousandths.
+fn parse_ambient(text: &str) -> Result<i32, String> {
+    match text.parse::<f64>() {
+        Ok(celsius) if (-40.0..=100.0).contains(&celsius) => Ok((celsius * 1e3).round() as i32),
+        _ => Err("expected -40 to 100 degrees Celsius".into()),
     }
 }
 
@@ -92,7 +104,8 @@ pub enum IdleGovernorName {
 impl Circumstances {
     /// The circumstances of `governor`, all else by default.
     pub fn with_governor(governor: GovernorName) -> Circumstances {
-        Circumstances { hz: None, governor, idle_governor: IdleGovernorName::default(), sysctl: Vec::new() }
+        let idle_governor = IdleGovernorName::default();
+        Circumstances { hz: None, governor, idle_governor, sysctl: Vec::new(), ambient: None }
     }
 
     fn config(&self, hz: u32) -> Result<Config, LimitsCross> {
@@ -105,7 +118,7 @@ impl Circumstances {
             IdleGovernorName::Menu => IdleGovernor::Menu,
             IdleGovernorName::Teo => IdleGovernor::Teo,
         };
-        Ok(Config { hz, governor, idle, clamps: self.clamps()?, ..Config::default() })
+        Ok(Config { hz, governor, idle, clamps: self.clamps()?, ambient_mc: self.ambient, ..Config::default() })
     }
 
     fn clamps(&self) -> Result<ClampLimits, LimitsCross> {
@@ -132,6 +145,9 @@ impl Circumstances {
         }
         let scheds = scheds.iter().map(|s| s.parse()).collect::<Result<Vec<SchedSpec>, _>>()?;
         fit::size(&scheds, &machine)?;
+        if self.ambient.is_some() && machine.thermal.is_none() {
+            complain(&format!("warning: {} has no thermal figures: --ambient is of no consequence", machine.name));
+        }
         let config = self.config(fit::hz(&scheds, self.hz)?)?;
         Ok(Setup {
             machine: Arc::new(machine),
@@ -158,6 +174,9 @@ pub fn notes(config: &Config) -> Vec<String> {
         notes.push("idle governor: teo".into());
     }
     notes.extend(config.clamps.changed().map(|(name, value)| format!("sysctl: {name}={value}")));
+    if let Some(mc) = config.ambient_mc {
+        notes.push(format!("ambient: {} C", f64::from(mc) / 1e3));
+    }
     notes
 }
 

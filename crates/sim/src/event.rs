@@ -89,6 +89,26 @@ pub enum EventKind {
     /// A signal that utilization clamps bound was updated. Only told where an observer wants it, and no part of the
     /// hash: it says what the rest led to.
     Clamps(Clamps),
+    /// A thermal governor has measured (thermal_temperature).
+    Temperature {
+        /// Index into the machine's zones.
+        zone: u8,
+        /// Thousandths of a degree Celsius.
+        milli_c: i32,
+    },
+    /// Cooling caps the clock of this CPU so many operating points below the top (cdev_update).
+    Cooling {
+        /// 0: no longer.
+        state: u32,
+    },
+    /// The mean power of a rail since the last such event, where they are asked for
+    /// ([`crate::Config::power_every_ns`]). Seen, not done: no part of the run's hash.
+    Power {
+        /// Index into [`fairground_machine::Machine::rails`].
+        rail: u16,
+        /// In uW.
+        microwatts: u64,
+    },
     /// A program's mark.
     Mark {
         /// Whose.

@@ -224,8 +224,8 @@ pub fn machine(nr_cpus: u32, threads: u32) -> Machine {
     kind.smt_throughput = if threads > 1 { vec![1000, 1250] } else { vec![1000] };
     let all = machine.all_cpus();
     machine.clusters = vec![Cluster { cpus: all, shares_cache: true, active_mw: 0.0, idle_mw: 0.0 }];
-    let opps = vec![Opp { khz: 500_000, active_mw: 100.0 }, Opp { khz: 1_000_000, active_mw: 400.0 }];
-    machine.freq_domains = vec![FreqDomain { cpus: all, opps, transition_ns: 0 }];
+    let opps = vec![Opp::new(500_000, 100.0), Opp::new(1_000_000, 400.0)];
+    machine.freq_domains = vec![FreqDomain { cpus: all, opps, transition_ns: 0, rail: None }];
     machine.costs = Costs { ipi_ns: [1; Distance::COUNT], ..Costs::free() };
     machine
 }

@@ -137,7 +137,7 @@ fn without_a_driver_no_state_is_recorded() {
     let (outcome, heard) = run(m, IdleGovernor::Shallowest);
     assert_eq!(heard, [("no tick", false), ("kick", false), ("balance", false)]);
     // 29.3 us in WFI at 10 mW and 700 ns at 400 mW, in pJ.
-    assert_eq!((outcome.totals.cpu_j[1] * 1e12).round(), 293_000.0 + 280_000.0);
+    assert_eq!((outcome.totals.cpu_j()[1] * 1e12).round(), 293_000.0 + 280_000.0);
 }
 
 /// With a second state that the rule of no governor may choose: a driver would go deep.

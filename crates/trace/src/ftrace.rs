@@ -123,6 +123,16 @@ impl<W: Write> FtraceText<W> {
                 self.line(event, "cpu_frequency", &format!("state={khz} cpu_id={}", event.cpu))
             }
             EventKind::Clamps(clamps) => self.clamps(event, clamps),
+            EventKind::Temperature { zone, milli_c } => {
+                let fields = format!("fairground_temperature: zone={zone} temp={milli_c}");
+                self.print(event.time, event.cpu, &fields)
+            }
+            EventKind::Cooling { state } => {
+                self.print(event.time, event.cpu, &format!("fairground_cooling: target={state} cpu_id={}", event.cpu))
+            }
+            EventKind::Power { rail, microwatts } => {
+                self.print(event.time, event.cpu, &format!("fairground_power: rail={rail} power_uw={microwatts}"))
+            }
             EventKind::Mark { task, mark } => {
                 let fields = format!("fairground_mark: {} mark={mark:?}", self.task(*task));
                 self.print(event.time, event.cpu, &fields)

@@ -61,7 +61,7 @@ impl World {
 
     /// One model a clock, in the machine's order.
     fn build_models(&mut self, machine: &Machine) {
-        let opp = |o: &Opp| FgOpp { khz: o.khz, power: (o.active_mw * 1000.0) as u64, ..FgOpp::zeroed() };
+        let opp = |o: &Opp| FgOpp { khz: o.khz, power: o.model_uw(), ..FgOpp::zeroed() };
         let domains = &machine.freq_domains;
         self.energy.opps = Slab::new(domains.iter().flat_map(|d| d.opps.iter().map(opp)).collect());
         self.energy.ems = Slab::new(domains.iter().map(|_| FgEm::zeroed()).collect());
@@ -100,7 +100,7 @@ fn complexity(span: &CpuMask, domains: &[&FreqDomain]) -> usize {
 }
 
 fn is_known(domain: &FreqDomain) -> bool {
-    domain.opps.iter().all(|o| o.active_mw > 0.0)
+    domain.opps.iter().all(|o| o.model_uw() > 0)
 }
 
 #[cfg(test)]

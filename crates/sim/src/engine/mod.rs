@@ -37,7 +37,9 @@ mod objects;
 mod queue;
 mod report;
 mod roster;
+mod sample;
 mod task;
+mod thermal;
 mod ticket;
 
 use std::collections::VecDeque;
@@ -52,16 +54,19 @@ use crate::draw::{draw, in_amount, Purpose};
 use crate::env::Request;
 use crate::metrics::Meters;
 use crate::spread::SpreadMeter;
-use crate::{Env, Event, EventKind, MigrateCause, Observer, Reason, Scheduler, SimError, TaskId, TaskInfo, Time};
+use crate::{
+    Energy, Env, Event, EventKind, MigrateCause, Observer, Reason, Scheduler, SimError, TaskId, TaskInfo, Time,
+};
 
 pub use clamps::ClampLimits;
 use cpu::Cpu;
-use energy::ClusterState;
+use energy::{ClusterState, Power};
 pub use idle::IdleStats;
 use objects::Obj;
 use queue::{Queue, What};
 pub use report::{Account, Outcome, Totals};
 use task::Task;
+use thermal::Heat;
 
 /// Events of one instant after which time is taken to stand still.
 const INSTANT_EVENTS_MAX: u64 = 10_000_000;
@@ -116,6 +121,11 @@ pub struct Config {
     pub max_time_ns: Time,
     /// The run fails if it takes more events.
     pub max_events: u64,
+    /// Temperature around the machine, thousandths of a degree Celsius; none: as its file says. Of no consequence on a
+    /// machine without thermal figures.
+    pub ambient_mc: Option<i32>,
+    /// How often the power of each rail is reported ([`EventKind::Power`]), ns; none: never. No part of the run's hash.
+    pub power_every_ns: Option<u64>,
     /// How often [`Scheduler::audit`] is consulted, ns of virtual time.
     pub audit_every_ns: u64,
 }
@@ -133,6 +143,8 @@ impl Default for Config {
             pipe_eager_writer_wake: false,
             max_time_ns: MAX_DURATION_NS,
             max_events: 20_000_000_000,
+            ambient_mc: None,
+            power_every_ns: None,
             audit_every_ns: 100_000_000,
         }
     }
@@ -152,6 +164,11 @@ pub struct Engine {
     tasks: Vec<Task>,
     objects: Vec<Obj>,
     clusters: Vec<ClusterState>,
+    power: Power,
+    /// None on a machine whose temperature is of no consequence.
+    heat: Option<Heat>,
+    /// Energy of each rail at the last sample of power; empty before the first.
+    sampled: Vec<Energy>,
     /// Busy threads of each core.
     core_busy: Vec<u32>,
     /// Threads of each core.
@@ -224,6 +241,9 @@ impl Engine {
             tasks: Vec::new(),
             objects: workload.objects.iter().map(Obj::new).collect(),
             clusters: machine.clusters.iter().map(|c| ClusterState::new(&machine, c)).collect(),
+            power: Power::new(&machine),
+            heat: Heat::new(&machine, config.ambient_mc),
+            sampled: Vec::new(),
             core_busy: vec![0; machine.cores.len()],
             siblings: machine.cores.iter().map(|c| c.iter().collect()).collect(),
             wished_opp: opp.clone(),
@@ -352,6 +372,8 @@ impl Engine {
         for domain in 0..self.machine.freq_domains.len() as u32 {
             self.apply_frequency(domain, self.permitted_opp(domain));
         }
+        self.arm_heat();
+        self.arm_samples();
         for cpu in 0..self.cpus.len() as CpuId {
             self.set_busy(cpu, true);
             self.waste.set_idle(0, cpu, true);
@@ -488,6 +510,8 @@ impl Engine {
             }
             What::Limits { domain } => self.limits_change(domain),
             What::Reclock { domain } => self.reclock(domain),
+            What::Heat => self.heat_step(),
+            What::PowerSample => self.sample_power(),
             What::WarmedUp => self.begin_statistics(),
             What::Start => self.start(),
             What::Ipi { to, ipi, polled } => self.deliver(to, irq::Irq::Ipi { ipi, polled }),

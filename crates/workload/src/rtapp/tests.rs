@@ -487,7 +487,7 @@ fn capped(caps: &str) -> String {
 /// The machine has one clock for CPUs 0 to 3.
 fn own_clock_for_cpu_3() -> Machine {
     let mut machine = machine();
-    let opp = |khz| fairground_machine::Opp { khz, active_mw: 1.0 };
+    let opp = |khz| fairground_machine::Opp::new(khz, 1.0);
     let mut other = machine.freq_domains[0].clone();
     (machine.freq_domains[0].cpus, other.cpus) = (CpuMask::first_n(3), CpuMask::of(3));
     machine.freq_domains[0].opps = vec![opp(500_000), opp(1_000_000)];
