@@ -4,6 +4,7 @@
 //! `idle_cut_pct_cortex_a53`, `residency_pct_cortex_a53_cpu_sleep`.
 
 mod own;
+mod points;
 
 use fairground_machine::{CpuType, Distance, Machine};
 use fairground_sim::{Delay, IdleStats, MigrateCause, RunMetrics};
@@ -76,7 +77,7 @@ impl Entry {
 
 fn entries(workload: &Workload, machine: &Machine) -> Vec<Entry> {
     let mut list = Entries(Vec::new());
-    own::add_score(&mut list, workload.score);
+    own::add_score(&mut list, &workload.score);
     workload.series.iter().enumerate().for_each(|(i, series)| own::add_series(&mut list, i, series));
     list.add("migrations", "count", "changes of CPU by all tasks", |m| m.migrations as f64).usual();
     add_delays(&mut list);

@@ -74,9 +74,6 @@ impl Record {
 
 impl Observer for HashObserver {
     fn event(&mut self, event: &Event) {
-        if matches!(event.kind, EventKind::Clamps(_)) {
-            return;
-        }
         let mut r = Record { bytes: [0; 48], len: 0 };
         r.put(&event.time.to_le_bytes()).u32(event.cpu);
         match event.kind {

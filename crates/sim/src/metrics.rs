@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fairground_machine::{Distance, Machine};
-use fairground_workload::{Mark, Op, SeriesId, Workload};
+use fairground_workload::{Deadline, Mark, Op, PhaseId, SeriesId, Workload};
 
 use crate::hist::Histogram;
 use crate::{
@@ -15,7 +15,7 @@ pub const NR_CAUSES: usize = MigrateCause::ALL.len();
 
 /// Delays that only the engine can measure, since a switch's cost falls after its event. Of the measured
 /// window.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Meters {
     /// From the start of a wakeup until the woken thread's first work can run (switch included), ns; by the core type on
     /// which it runs.
@@ -26,6 +26,10 @@ pub struct Meters {
     pub series: Vec<Histogram>,
     /// The highest temperature of each thermal node, thousandths of a degree Celsius.
     pub hottest_mc: Vec<i32>,
+    /// Samples beyond the deadlines of their series, by series, then by deadline. As short as [`Self::series`].
+    pub late: Vec<Vec<u64>>,
+    /// By phase of the score: one over the time, 1/s, summed over what was reported to it.
+    pub phase_rates: Vec<f64>,
 }
 
 impl Meters {
@@ -51,13 +55,26 @@ impl Meters {
         }
     }
 
-    /// A program reports a sample.
-    pub(crate) fn report(&mut self, series: SeriesId, ticks: u64) {
+    /// A program reports a sample of a series with these deadlines.
+    pub(crate) fn report(&mut self, series: SeriesId, ticks: u64, deadlines: &[Deadline]) {
         let index = series as usize;
         if index >= self.series.len() {
             self.series.resize_with(index + 1, Histogram::default);
+            self.late.resize_with(index + 1, Vec::new);
         }
         self.series[index].record(ticks);
+        let late = &mut self.late[index];
+        late.resize(deadlines.len(), 0);
+        late.iter_mut().zip(deadlines).for_each(|(n, deadline)| *n += u64::from(ticks > deadline.ticks));
+    }
+
+    /// A program reports the time that the work of a phase has taken.
+    pub(crate) fn report_phase(&mut self, phase: PhaseId, ns: u64) {
+        let index = phase as usize;
+        if index >= self.phase_rates.len() {
+            self.phase_rates.resize(index + 1, 0.0);
+        }
+        self.phase_rates[index] += 1e9 / ns.max(1) as f64;
     }
 }
 
@@ -163,6 +180,10 @@ pub struct RunMetrics {
     pub switches: u64,
     /// What programs reported, by series of the workload, in ticks of its clock. Series without samples may be missing.
     pub series: Vec<Histogram>,
+    /// Those of them that were late, by series, then by deadline; as [`Self::series`].
+    pub late: Vec<Vec<u64>>,
+    /// Rates by phase of the score, 1/s; see [`Meters::phase_rates`]. Phases without reports may be missing.
+    pub phase_rates: Vec<f64>,
     /// Decisions by kind and rule.
     pub decisions: Vec<RuleCount>,
 }
@@ -278,6 +299,8 @@ impl MetricsObserver {
             rail_mw: w.energy.by_rail(&self.machine).into_iter().map(|e| mean_mw(e, w.at)).collect(),
             switches: c.switches,
             series: outcome.meters.series.clone(),
+            late: outcome.meters.late.clone(),
+            phase_rates: outcome.meters.phase_rates.clone(),
             decisions: rule_counts(&c.decisions, sched),
         }
     }

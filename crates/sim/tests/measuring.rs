@@ -5,7 +5,7 @@
 use fairground_machine::{CpuMask, Distance, Machine, SoftCost};
 use fairground_sim::testing::{self, machine, spec, workload};
 use fairground_sim::{Config, Event, EventKind, IdleGovernor, MetricsObserver, Observer, Outcome, TaskId, Time};
-use fairground_workload::{Amount, Object, Op, ProgramBuilder, Report, Series, Since, Workload};
+use fairground_workload::{Amount, Object, Op, ProgramBuilder, Report, Series, Since, TimeUnit, Workload};
 
 #[derive(Default)]
 struct Log {
@@ -45,7 +45,15 @@ fn ns(n: u64) -> Op {
 }
 
 fn series(tick_ns: u32) -> Series {
-    Series { name: "s".into(), meaning: "".into(), tick_ns, mean: true, permilles: vec![500] }
+    Series {
+        name: "s".into(),
+        meaning: "".into(),
+        tick_ns,
+        unit: TimeUnit::Us,
+        mean: true,
+        permilles: vec![500],
+        deadlines: Vec::new(),
+    }
 }
 
 fn measuring(tick_ns: u32, objects: Vec<Object>, programs: Vec<Vec<Op>>) -> Workload {

@@ -4,7 +4,7 @@
 use fairground_machine::{CpuMask, IdleScope};
 use fairground_sim::testing::{self, idle_state, spec, workload};
 use fairground_sim::{Config, HashObserver, IdleGovernor, Outcome, SimError};
-use fairground_workload::{Amount, IrqSource, Object, Op, ProgramBuilder, Report, Series, Since, Workload};
+use fairground_workload::{Amount, IrqSource, Object, Op, ProgramBuilder, Report, Series, Since, TimeUnit, Workload};
 use proptest::prelude::*;
 
 const NR_CPUS_MAX: u32 = 6;
@@ -108,7 +108,15 @@ fn build(programs: Vec<Vec<Vec<Op>>>, messages: u64, bytes: u32, nr_cpus: u32) -
         Object::KernelMutex,
     ];
     let mut w = workload(objects, tasks);
-    w.series = vec![Series { name: "s".into(), meaning: "".into(), tick_ns: 1000, mean: true, permilles: vec![] }];
+    w.series = vec![Series {
+        name: "s".into(),
+        meaning: "".into(),
+        tick_ns: 1000,
+        unit: TimeUnit::Us,
+        mean: true,
+        permilles: vec![],
+        deadlines: Vec::new(),
+    }];
     w.start.remove(0);
     w.irqs.push(IrqSource {
         name: "dev".into(),

@@ -33,6 +33,8 @@ pub enum OptionKind {
     },
     /// A CPU of the machine.
     Cpu,
+    /// One of these words, kept as its index.
+    Choice(&'static [&'static str]),
     /// One part of so many, typed `1/N`, or `1` for all; kept as N.
     Part {
         /// Greatest N.
@@ -68,6 +70,7 @@ impl OptionKind {
             OptionKind::Flag => "no value".into(),
             OptionKind::Int { min, max } => format!("a whole number, {min} to {max}"),
             OptionKind::Cpu => "a CPU of the machine".into(),
+            OptionKind::Choice(words) => format!("one of {}", words.join(", ")),
             OptionKind::Part { max } => format!("1 or a part from 1/2 to 1/{max}"),
             OptionKind::Decimal { unit, min, max } => {
                 format!("a number of {unit}, {} to {}", decimal(*min), decimal(*max))
@@ -173,7 +176,8 @@ impl Options {
         }
     }
 
-    /// The value of an [`OptionKind::Int`], [`OptionKind::Cpu`] or [`OptionKind::Part`] that has a default.
+    /// The value of an [`OptionKind::Int`], [`OptionKind::Cpu`], [`OptionKind::Choice`] or [`OptionKind::Part`] that has
+    /// a default.
     pub fn int(&self, name: &str) -> i64 {
         match self.value(name) {
             Value::Int(v) => *v,
@@ -234,6 +238,10 @@ fn read(kind: OptionKind, text: &str, machine: &Machine) -> Result<Value, String
             let last = machine.nr_cpus() as i64 - 1;
             let problem = |_| format!("`{text}` is no CPU of {}, which has 0 to {last}", machine.name);
             read_int(text, 0, last).map(Value::Int).map_err(problem)
+        }
+        OptionKind::Choice(words) => {
+            let index = words.iter().position(|word| *word == text);
+            index.map(|i| Value::Int(i as i64)).ok_or_else(|| format!("`{text}` is none of its values"))
         }
         OptionKind::Part { max } => read_part(text, max).map(Value::Int),
         OptionKind::Decimal { min, max, .. } => Ok(Value::Millionths(vec![read_decimal(text, min, max)?])),

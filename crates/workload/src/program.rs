@@ -47,7 +47,7 @@ pub struct Workload {
 }
 
 /// How a workload's own figure of merit is read from its marks. Of the measured window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Score {
     /// Nothing of its own.
     None,
@@ -67,7 +67,44 @@ pub enum Score {
     },
     /// [`Mark::Op`]s per minute.
     LoopsPerMin,
+    /// Points, of what is reported to its phases ([`Report::Phase`]).
+    Points(Points),
 }
+
+/// A score of phases in sections: a phase's points are in proportion to the work its threads do in a second, a section's
+/// are the geometric mean of its phases, and the whole is the weighted mean of the sections.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Points {
+    /// Thousandths of a point for work at the speed of a CPU of capacity 1024 at its top frequency; at least 1.
+    pub full_speed: u64,
+    /// The phases do one of so many equal parts of their work: at least 1, which is all of it.
+    pub parts: u32,
+    /// Their phases are numbered through, in this order.
+    pub sections: Vec<Section>,
+}
+
+/// A part of a score.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Section {
+    /// As figures are called: `integer` gives `score_integer`.
+    pub name: String,
+    /// Its weight among the sections, at least 1.
+    pub weight: u32,
+    /// At least one.
+    pub phases: Vec<Phase>,
+}
+
+/// A phase of a score.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Phase {
+    /// As figures are called.
+    pub name: String,
+    /// The work done in each time that is reported, work ns; at least 1.
+    pub work_ns: u64,
+}
+
+/// Index of a phase of [`Points`], over all sections.
+pub type PhaseId = u32;
 
 /// Index into [`Workload::series`].
 pub type SeriesId = u32;
@@ -81,10 +118,32 @@ pub struct Series {
     pub meaning: String,
     /// Resolution of the clock, ns, at least 1: gettimeofday has 1000. Differences of two readings are reported.
     pub tick_ns: u32,
+    /// What its figures are shown in.
+    pub unit: TimeUnit,
     /// Whether the mean is shown, before the percentiles.
     pub mean: bool,
     /// Percentiles to show, in thousandths, 1 to 1000 (the greatest).
     pub permilles: Vec<u16>,
+    /// Who is later is counted.
+    pub deadlines: Vec<Deadline>,
+}
+
+/// What times are shown in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TimeUnit {
+    /// Microseconds.
+    Us,
+    /// Milliseconds.
+    Ms,
+}
+
+/// A time that samples of a series should not exceed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Deadline {
+    /// What one that does is called, as figures are: `jank` gives `jank_count` and `jank_pct`.
+    pub name: String,
+    /// In ticks of the series' clock.
+    pub ticks: u64,
 }
 
 /// A task group: a cgroup with the cpu controller.
@@ -187,6 +246,15 @@ impl Amount {
     pub const fn fixed(base: u64) -> Self {
         Amount { base, jitter: 0 }
     }
+}
+
+/// A utilisation floor, and how often it is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ClampOdds {
+    /// 0..=1024, and no greater than the thread's ceiling.
+    pub uclamp_min: u16,
+    /// Its share of all draws is this part of the sum of all weights; at least 1.
+    pub weight: u32,
 }
 
 /// Where threads meet.
@@ -384,6 +452,8 @@ pub enum Op {
     Exit,
     /// Changes policy, nice, priority and clamps.
     SetAttr(SchedAttr),
+    /// Changes the utilisation floor alone, to one of these values, drawn per use from the run's seed.
+    DrawUclampMin(Arc<[ClampOdds]>),
     /// Changes affinity.
     SetAffinity(CpuMask),
     /// Writes a clamp of a task group, its own or another.
@@ -404,6 +474,8 @@ pub enum Op {
     Mark(Mark),
     /// Reads the clock into a [`Object::Stamp`].
     Stamp(ObjId),
+    /// Notes in a [`Object::Stamp`] the clock reading of its last call ([`Op::CallListed`]).
+    StampCall(ObjId),
     /// Reads the clock and reports the time since an instant.
     Sample {
         /// From when.
@@ -449,6 +521,8 @@ pub enum Report {
     Series(SeriesId),
     /// Into a [`Object::Tally`].
     Tally(ObjId),
+    /// To a phase of [`Points`].
+    Phase(PhaseId),
 }
 
 /// What a program tells the statistics.

@@ -2,9 +2,9 @@
 
 use fairground_machine::Machine;
 use fairground_sim::{Histogram, RunMetrics};
-use fairground_workload::{Score, Series, Workload};
+use fairground_workload::{Score, Series, TimeUnit, Workload};
 
-use super::Entries;
+use super::{percent, points, Entries};
 
 /// Shortest measured part of a run from which all of the work may be inferred, ns.
 const PART_MIN_NS: u64 = 1_000_000_000;
@@ -17,7 +17,7 @@ fn ops_per_sec(run: &RunMetrics) -> f64 {
 }
 
 /// The figures of a score, by the workload's marks.
-pub(super) fn add_score(list: &mut Entries, score: Score) {
+pub(super) fn add_score(list: &mut Entries, score: &Score) {
     match score {
         Score::None => {}
         Score::OpsPerSec => {
@@ -33,10 +33,12 @@ pub(super) fn add_score(list: &mut Entries, score: Score) {
                 .usual()
                 .higher_is_better();
         }
-        Score::Elapsed { parts } => add_elapsed(list, parts),
+        Score::Elapsed { parts } => add_elapsed(list, *parts),
+        Score::Points(points) => points::add(list, points),
         Score::Throughput { bytes_per_op } => {
+            let bytes = f64::from(*bytes_per_op);
             let meaning = format!("10^6 bytes per second, at {bytes_per_op} bytes an operation");
-            let mb_per_s = move |m: &RunMetrics| ops_per_sec(m) * f64::from(bytes_per_op) / MB;
+            let mb_per_s = move |m: &RunMetrics| ops_per_sec(m) * bytes / MB;
             list.add("mb_per_s", "MB/s", &meaning, mb_per_s).usual().higher_is_better();
         }
     }
@@ -52,12 +54,16 @@ fn add_elapsed(list: &mut Entries, parts: u32) {
     }
 }
 
-/// What the programs measured, us: mean and percentiles of series number `i` of the workload.
+/// What the programs measured: mean and percentiles of series number `i` of the workload, and who was late.
 pub(super) fn add_series(list: &mut Entries, i: usize, series: &Series) {
-    let tick_us = f64::from(series.tick_ns) / 1e3;
+    let (unit, unit_ns) = match series.unit {
+        TimeUnit::Us => ("us", 1e3),
+        TimeUnit::Ms => ("ms", 1e6),
+    };
+    let tick = f64::from(series.tick_ns) / unit_ns;
     let mut add = |part: &str, words: &str, ticks: Box<dyn Fn(&Histogram) -> f64>| {
-        let (name, meaning) = (format!("{}_{part}_us", series.name), format!("{}: {words}", series.meaning));
-        list.add(&name, "us", &meaning, move |m| m.series.get(i).map_or(0.0, &ticks) * tick_us).usual();
+        let (name, meaning) = (format!("{}_{part}_{unit}", series.name), format!("{}: {words}", series.meaning));
+        list.add(&name, unit, &meaning, move |m| m.series.get(i).map_or(0.0, &ticks) * tick).usual();
     };
     if series.mean {
         add("mean", "mean", Box::new(Histogram::mean));
@@ -74,13 +80,27 @@ pub(super) fn add_series(list: &mut Entries, i: usize, series: &Series) {
             }
         }
     }
+    add_deadlines(list, i, series);
+}
+
+/// How many samples of series number `i` came after each of its deadlines, and which share of all.
+fn add_deadlines(list: &mut Entries, i: usize, series: &Series) {
+    for (d, deadline) in series.deadlines.iter().enumerate() {
+        let late = move |m: &RunMetrics| m.late.get(i).and_then(|late| late.get(d)).copied().unwrap_or(0);
+        let all = move |m: &RunMetrics| m.series.get(i).map_or(0, Histogram::count);
+        let after_ms = deadline.ticks as f64 * f64::from(series.tick_ns) / 1e6;
+        let share = format!("{}: share of those that took more than {after_ms:.2} ms", series.meaning);
+        list.add(&format!("{}_pct", deadline.name), "%", &share, move |m| percent(late(m), all(m))).usual();
+        let count = format!("{}: number of those", series.meaning);
+        list.add(&format!("{}_count", deadline.name), "count", &count, move |m| late(m) as f64).usual();
+    }
 }
 
 /// The score is a rate of operations.
-fn counts_operations(score: Score) -> bool {
+fn counts_operations(score: &Score) -> bool {
     match score {
         Score::OpsPerSec | Score::LoopsPerMin | Score::Throughput { .. } => true,
-        Score::None | Score::Elapsed { .. } => false,
+        Score::None | Score::Elapsed { .. } | Score::Points(_) => false,
     }
 }
 
@@ -96,7 +116,10 @@ pub fn notes(workload: &Workload, machine: &Machine, run: &RunMetrics) -> Vec<St
             notes.push("scale: a run measured less than 1 s; start and exit weigh too much in its time_s".into());
         }
     }
-    if counts_operations(workload.score) && run.ops == 0 {
+    if let Score::Points(points) = &workload.score {
+        notes.extend(points::notes(points, run));
+    }
+    if counts_operations(&workload.score) && run.ops == 0 {
         notes.push(
             "no operation ended in the measured part of the run: it is too short, its rate of 0 says nothing".into(),
         );
@@ -117,7 +140,7 @@ mod tests {
     /// Names, which way is better, and values.
     fn own(score: Score, series: Vec<Series>, run: &RunMetrics) -> Vec<(String, &'static str, f64)> {
         let mut list = Entries(Vec::new());
-        add_score(&mut list, score);
+        add_score(&mut list, &score);
         series.iter().enumerate().for_each(|(i, series)| add_series(&mut list, i, series));
         list.0.iter().map(|e| (e.metric.name.clone(), e.metric.better.word(), (e.read)(run))).collect()
     }
@@ -168,8 +191,10 @@ mod tests {
             name: "latency".into(),
             meaning: "x".into(),
             tick_ns: 1000,
+            unit: TimeUnit::Us,
             mean: true,
             permilles: vec![500, 995, 1000],
+            deadlines: Vec::new(),
         };
         let mut samples = Histogram::default();
         (1..=10).for_each(|v| samples.record(v));

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use fairground_machine::{CpuId, CpuMask, SoftCost};
-use fairground_workload::{Amount, GroupClamp, Mark, ObjId, Op, SchedAttr, SpecId};
+use fairground_workload::{Amount, ClampOdds, GroupClamp, Mark, ObjId, Op, SchedAttr, SpecId};
 
 use super::objects::{Obj, Taken};
 use super::task::{State, Wait};
@@ -103,6 +103,7 @@ impl Engine {
             Op::WaitChild => self.wait_child(cpu, task, phase),
             Op::Exit => self.exit(cpu, task, phase),
             Op::SetAttr(attr) => self.set_attr(cpu, task, phase, attr),
+            Op::DrawUclampMin(ref odds) => self.draw_uclamp_min(cpu, task, phase, odds),
             Op::SetAffinity(mask) => self.set_affinity(cpu, task, phase, mask),
             Op::SetGroupClamp(new) => self.set_group_clamp(cpu, task, phase, new),
             Op::Loop { times: Some(0), end } => Flow::Jump(end),
@@ -113,6 +114,7 @@ impl Engine {
             Op::EndLoop { begin } => self.end_loop(task, begin),
             Op::Mark(mark) => self.mark(cpu, task, mark),
             Op::Stamp(stamp) => self.note_time(stamp),
+            Op::StampCall(stamp) => self.note_call(task, stamp),
             Op::Sample { since, to } => self.sample(task, since, to),
             Op::Conclude(tally) => self.conclude(tally),
             Op::Enlist(roster) => self.enlist(cpu, task, phase, roster),
@@ -811,6 +813,17 @@ impl Engine {
         Flow::Next
     }
 
+    /// As [`Self::set_attr`], with a floor that is drawn.
+    fn draw_uclamp_min(&mut self, cpu: CpuId, task: TaskId, phase: u8, odds: &[ClampOdds]) -> Flow {
+        let mut attr = self.tasks[task as usize].attr;
+        if phase == 1 {
+            let all: u64 = odds.iter().map(|o| u64::from(o.weight)).sum();
+            let drawn = self.draw_for(task, Amount { base: 0, jitter: all - 1 });
+            attr.uclamp_min = floor_of(odds, drawn);
+        }
+        self.set_attr(cpu, task, phase, attr)
+    }
+
     fn set_affinity(&mut self, cpu: CpuId, task: TaskId, phase: u8, mask: CpuMask) -> Flow {
         if phase == 0 {
             return self.work(task, 1, &[SoftCost::Syscall, SoftCost::SchedCall]);
@@ -860,11 +873,27 @@ impl Engine {
     }
 }
 
+/// The floor that a number below the sum of all weights falls on.
+fn floor_of(odds: &[ClampOdds], drawn: u64) -> u16 {
+    let mut end = 0;
+    let found = odds.iter().find(|o| {
+        end += u64::from(o.weight);
+        drawn < end
+    });
+    found.map_or_else(|| unreachable!("validated: {drawn} is below the sum of the weights"), |o| o.uclamp_min)
+}
+
 /// Steps that may stand before the part of a program that a timer's periods count from.
 fn may_lead(op: &Op) -> bool {
     matches!(
         op,
-        Op::Sleep(_) | Op::SleepUntil(_) | Op::BarrierWait(_) | Op::SetAttr(_) | Op::SetAffinity(_) | Op::Mark(_)
+        Op::Sleep(_)
+            | Op::SleepUntil(_)
+            | Op::BarrierWait(_)
+            | Op::SetAttr(_)
+            | Op::DrawUclampMin(_)
+            | Op::SetAffinity(_)
+            | Op::Mark(_)
     )
 }
 
@@ -878,6 +907,7 @@ fn acts_at_once(op: &Op) -> bool {
             | Op::SleepUntil(_)
             | Op::TimerWait { .. }
             | Op::Stamp(_)
+            | Op::StampCall(_)
             | Op::Sample { .. }
             | Op::Serial { .. }
     )

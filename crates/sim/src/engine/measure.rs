@@ -21,14 +21,26 @@ impl Engine {
         match to {
             Report::Series(series) => {
                 let ticks = self.ticks(series, from);
-                self.meters.report(series, ticks);
+                self.report(series, ticks);
             }
+            Report::Phase(phase) => self.meters.report_phase(phase, self.now - from),
             Report::Tally(id) => {
                 if let Obj::Tally { series, .. } = self.objects[id as usize] {
                     let ticks = self.ticks(series, from);
                     self.add_to_tally(id, ticks);
                 }
             }
+        }
+        Flow::Next
+    }
+
+    fn report(&mut self, series: SeriesId, ticks: u64) {
+        self.meters.report(series, ticks, &self.workload.series[series as usize].deadlines);
+    }
+
+    pub(super) fn note_call(&mut self, task: TaskId, id: ObjId) -> Flow {
+        if let Obj::Stamp(at) = &mut self.objects[id as usize] {
+            *at = self.tasks[task as usize].called_at;
         }
         Flow::Next
     }
@@ -59,11 +71,11 @@ impl Engine {
     }
 
     pub(super) fn conclude(&mut self, id: ObjId) -> Flow {
-        if let Obj::Tally { series, sum, count } = &mut self.objects[id as usize] {
-            if let Some(mean) = sum.checked_div(*count) {
-                self.meters.report(*series, mean);
-            }
-            (*sum, *count) = (0, 0);
+        let Obj::Tally { series, sum, count } = &mut self.objects[id as usize] else { return Flow::Next };
+        let (series, mean) = (*series, sum.checked_div(*count));
+        (*sum, *count) = (0, 0);
+        if let Some(mean) = mean {
+            self.report(series, mean);
         }
         Flow::Next
     }

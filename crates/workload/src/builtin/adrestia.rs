@@ -103,8 +103,10 @@ fn build(options: &Options) -> Result<Workload, WorkloadError> {
             name: "latency".into(),
             meaning: "main's time stamp until the thread it wakes is back: mean of a step".into(),
             tick_ns: parts::GETTIMEOFDAY_NS,
+            unit: TimeUnit::Us,
             mean: false,
             permilles: vec![900],
+            deadlines: Vec::new(),
         }],
         ..parts::blank(options)
     })

@@ -92,8 +92,10 @@ fn build(options: &Options) -> Result<Workload, WorkloadError> {
         name: name.into(),
         meaning: meaning.into(),
         tick_ns: 1,
+        unit: TimeUnit::Us,
         mean: true,
         permilles: permilles.into(),
+        deadlines: Vec::new(),
     };
     let task = |name: &str, program| parts::task(name, FOOTPRINT_KIB, program);
     Ok(Workload {

@@ -3,12 +3,16 @@
 mod adrestia;
 mod dbench;
 mod fork_burst;
+mod geekbench5;
 mod hackbench;
+mod jankbench;
 mod parts;
 mod periodic;
+mod requests;
 mod schbench;
 mod sched_pipe;
 mod shell8;
+mod uclamp_micro;
 
 use std::fmt::Write;
 
@@ -39,12 +43,15 @@ pub fn builtins() -> &'static [Builtin] {
         adrestia::BUILTIN,
         dbench::BUILTIN,
         fork_burst::BUILTIN,
+        geekbench5::BUILTIN,
         hackbench::HACKBENCH,
         hackbench::MESSAGING,
+        jankbench::BUILTIN,
         periodic::BUILTIN,
         schbench::BUILTIN,
         sched_pipe::BUILTIN,
         shell8::BUILTIN,
+        uclamp_micro::BUILTIN,
     ];
     BUILTINS
 }
@@ -104,6 +111,7 @@ mod tests {
             ("sched-pipe:loops=5,loops=6", "given twice", "whole number"),
             ("sched-pipe:threads=1", "takes no value", "no value"),
             ("sched-pipe:threads,processes", "together with `threads`", "default"),
+            ("jankbench:test=list", "`list` is none of its values", "one of all, list_view,"),
             ("sched-pipe:start-cpu=4", "no CPU of equal-4, which has 0 to 3", "CPU"),
             ("periodic:duty=101", "`101` is out of range", "0.001 to 100"),
             ("periodic:duty=10,run=5", "together with `duty`", "us"),

@@ -25,6 +25,11 @@ pub(super) const START_CPU: OptionInfo = OptionInfo {
     excludes: None,
 };
 
+/// Work that varies uniformly by a fifth of itself to both sides, ns: an estimate for code whose input changes.
+pub(super) fn varied(ns: u64) -> Amount {
+    Amount { base: ns - ns / 5, jitter: ns / 5 * 2 }
+}
+
 /// A workload of nothing yet, that ends when all threads have.
 pub(super) fn blank(options: &Options) -> Workload {
     Workload {

@@ -94,8 +94,10 @@ fn build(options: &Options) -> Result<Workload, WorkloadError> {
             name: "latency".into(),
             meaning: "a batch's time stamp until its worker is back".into(),
             tick_ns: parts::GETTIMEOFDAY_NS,
+            unit: TimeUnit::Us,
             mean: false,
             permilles: vec![500, 750, 900, 950, 990, 995, 999, 1000],
+            deadlines: Vec::new(),
         }],
         ..parts::blank(options)
     })

@@ -142,8 +142,10 @@ fn series(tasks: &[Task]) -> Vec<Series> {
         name: "sample".into(),
         meaning: "times reported by `sample`".into(),
         tick_ns: 1,
+        unit: TimeUnit::Us,
         mean: true,
         permilles: vec![500, 900, 990, 1000],
+        deadlines: Vec::new(),
     };
     samples.then_some(series).into_iter().collect()
 }

@@ -6,7 +6,7 @@ use super::source::Source;
 use crate::clamp::{Clamp, GroupClamp};
 use crate::error::{nearest, WorkloadError};
 use crate::json::{Member, Node, Span, Value};
-use crate::program::Mark;
+use crate::program::{ClampOdds, Mark};
 use crate::warning::WarningKind;
 
 /// The words of rt-app. A key that begins with one of them is that event; of two words that fit, the longer.
@@ -20,8 +20,9 @@ pub const EVENTS: &[&str] = &[
 /// `pipe_write` and `pipe_read`: `{ "ref": NAME, "bytes": N }` (1..=4096); `socket_send` and `socket_recv`: the same
 /// over an AF_UNIX stream; `pipe_poll`, `socket_poll`: NAME; `execve`: a new program image, any value; `reap`: `"one"`
 /// or `"all"` children are waited for; `mark`: `"begin"`, `"steady"`, `"op"` or `"end"` for the workload's own score.
-/// `stamp`: NAME; `sample`: `{ "since": "birth"|"call"|"stamp", "ref": STAMP, "tally": NAME }`; `conclude`: TALLY;
-/// `enlist`, `call_listed`, `await_listed`: ROSTER; `serial`: `{ "ref": NAME, "hold": US, "lines": N }`; `cgroup`:
+/// `stamp`, `stamp_call`: NAME; `sample`: `{ "since": "birth"|"call"|"stamp", "ref": STAMP, "tally": NAME }`;
+/// `conclude`: TALLY; `enlist`, `call_listed`, `await_listed`: ROSTER; `serial`: `{ "ref": NAME, "hold": US, "lines": N }`;
+/// `draw_clamp`: `{ "util_min": [...], "weight": [...] }`; `cgroup`:
 /// `{ "ref": GROUP, "cpu.uclamp.min": PERCENT, "cpu.uclamp.max": PERCENT }`, written in this order.
 pub const EXTENSIONS: &[&str] = &[
     "pipe_write",
@@ -34,6 +35,8 @@ pub const EXTENSIONS: &[&str] = &[
     "reap",
     "mark",
     "stamp",
+    "stamp_call",
+    "draw_clamp",
     "sample",
     "conclude",
     "enlist",
@@ -83,6 +86,8 @@ pub(super) enum Action {
     Reap { all: bool },
     Mark(Mark),
     Stamp(String),
+    StampCall(String),
+    DrawClamp(Vec<ClampOdds>),
     Sample { since: SampledSince, tally: Option<String> },
     Conclude(String),
     Enlist(String),
@@ -141,6 +146,7 @@ pub(super) fn read(
         "sample" => sample(source, m)?,
         "serial" => serial(source, m)?,
         "cgroup" => cgroup(source, m, groups)?,
+        "draw_clamp" => draw_clamp(source, m)?,
         _ => named(source, word, m)?,
     };
     Ok(Event { key: m.key.clone(), span: m.key_span, action })
@@ -177,6 +183,7 @@ fn named(source: &Source, word: &'static str, m: &Member) -> Result<Action, Work
         "pipe_poll" => Action::PipePoll(name),
         "socket_poll" => Action::SockPoll(name),
         "stamp" => Action::Stamp(name),
+        "stamp_call" => Action::StampCall(name),
         "conclude" => Action::Conclude(name),
         "enlist" => Action::Enlist(name),
         "call_listed" => Action::CallListed(name),
@@ -343,6 +350,22 @@ fn cgroup(source: &mut Source, m: &Member, groups: &mut Groups) -> Result<Action
     }
     parts.finish(source, &["ref", Clamp::Min.file(), Clamp::Max.file()]);
     Ok(Action::Cgroup(changes))
+}
+
+/// Floors, and how often each is drawn: once, unless weights say otherwise.
+fn draw_clamp(source: &mut Source, m: &Member) -> Result<Action, WorkloadError> {
+    let mut parts = Parts::of(source, m)?;
+    let problem = |v| format!("has {v}, which is out of range");
+    let mut list = |key, range| parts.keys.get(key).map(|m| source.list(m, range, problem)).transpose();
+    let floors = list("util_min", 0..=1024)?.unwrap_or_default();
+    let weights = list("weight", 1..=u32::MAX.into())?.unwrap_or_else(|| vec![1; floors.len()]);
+    if floors.is_empty() || floors.len() != weights.len() {
+        let text = format!("`{}` has {} floors and {} weights", m.key, floors.len(), weights.len());
+        return Err(source.error(m.value.span, text, "expected `util_min` and, of the same length, `weight`"));
+    }
+    parts.finish(source, &["util_min", "weight"]);
+    let odds = |(floor, weight): (&i64, &i64)| ClampOdds { uclamp_min: *floor as u16, weight: *weight as u32 };
+    Ok(Action::DrawClamp(floors.iter().zip(&weights).map(odds).collect()))
 }
 
 /// The meaning of one of a few words.

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 
 use miette::NamedSource;
 
@@ -114,15 +115,25 @@ impl<'a> Source<'a> {
 
     /// A list of CPU or node numbers below `limit`.
     pub fn numbers(&self, member: &Member, limit: i64, what: &str) -> Result<Vec<i64>, WorkloadError> {
+        self.list(member, 0..=limit - 1, |v| format!("names {what} {v}, which the machine lacks"))
+    }
+
+    /// A list of whole numbers in a range; `problem` says what the member does that names another.
+    pub fn list(
+        &self,
+        member: &Member,
+        range: RangeInclusive<i64>,
+        problem: impl Fn(i64) -> String,
+    ) -> Result<Vec<i64>, WorkloadError> {
         let Value::Array(items) = &member.value.value else {
             return Err(self.mismatch(member, "expected a list of numbers"));
         };
         let number = |n: &Node| match n.value {
-            Value::Int(v) if (0..limit).contains(&v) => Ok(v),
+            Value::Int(v) if range.contains(&v) => Ok(v),
             Value::Int(v) => Err(self.error(
                 n.span,
-                format!("`{}` names {what} {v}, which the machine lacks", member.key),
-                format!("expected 0 to {}", limit - 1),
+                format!("`{}` {}", member.key, problem(v)),
+                format!("expected {} to {}", range.start(), range.end()),
             )),
             _ => Err(self.error(n.span, format!("`{}` has {}", member.key, n.kind()), "expected a number")),
         };

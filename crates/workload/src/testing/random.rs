@@ -1,5 +1,7 @@
 //! Random numbers and the steps that need nobody else.
 
+use std::sync::Arc;
+
 use fairground_machine::{CpuId, CpuMask};
 
 use super::{deadlocking, finite};
@@ -44,8 +46,9 @@ impl Random {
     /// A clock reading, a sample, or a critical section of the kernel.
     fn measure(&mut self) -> Op {
         let since = [Since::Birth, Since::Call, Since::Stamp(STAMP)][self.below(3) as usize];
-        match self.below(5) {
+        match self.below(6) {
             0 => Op::Stamp(STAMP),
+            4 => Op::StampCall(STAMP),
             1 => Op::Sample { since, to: Report::Series(0) },
             2 => Op::Sample { since, to: Report::Tally(TALLY) },
             3 => Op::Conclude(TALLY),
@@ -66,9 +69,10 @@ impl Random {
             4 => Op::RunWall(amount(self, 100)),
             5 | 6 => Op::Sleep(amount(self, 500)),
             7 => Op::TimerWait { timer: TIMER, period_ns: (1 + self.below(1000)) * US, relative: self.below(2) == 0 },
-            8 => match self.below(3) {
+            8 => match self.below(4) {
                 0 => Op::SetAttr(self.attr()),
                 1 => Op::SetAffinity(self.cpus(cpus)),
+                2 => Op::DrawUclampMin(self.clamp_odds()),
                 _ => Op::Exec,
             },
             9 => self.measure(),
@@ -76,11 +80,21 @@ impl Random {
         }
     }
 
+    /// Floors that every ceiling of [`Self::attr`] allows.
+    fn clamp_odds(&mut self) -> Arc<[ClampOdds]> {
+        let one = |r: &mut Self| ClampOdds {
+            uclamp_min: r.below(u64::from(MOST_DRAWN) + 1) as u16,
+            weight: 1 + r.below(9) as u32,
+        };
+        (0..1 + self.below(4)).map(|_| one(self)).collect()
+    }
+
     /// Fair attributes.
     pub(super) fn attr(&mut self) -> SchedAttr {
         let policy = [Policy::Other, Policy::Other, Policy::Batch, Policy::Idle][self.below(4) as usize];
         let uclamp_min = self.below(1025) as u16;
-        let uclamp_max = uclamp_min + self.below(u64::from(1025 - uclamp_min)) as u16;
+        let least_max = uclamp_min.max(MOST_DRAWN);
+        let uclamp_max = least_max + self.below(u64::from(1025 - least_max)) as u16;
         let nice = self.below(40) as i8 - 20;
         let slice_ns = [0, 0, MIN_SLICE_NS, 3_000_000, MAX_SLICE_NS][self.below(5) as usize];
         SchedAttr { policy, nice, rt_priority: 0, uclamp_min, uclamp_max, slice_ns }
@@ -133,12 +147,17 @@ impl Random {
                 name: "sample".into(),
                 meaning: "whatever was measured".into(),
                 tick_ns: 1 + self.below(2000) as u32,
+                unit: TimeUnit::Us,
                 mean: true,
                 permilles: vec![500, 999],
+                deadlines: Vec::new(),
             }],
         }
     }
 }
+
+/// Greatest floor that is drawn while a thread runs.
+const MOST_DRAWN: u16 = 256;
 
 const TIMER: ObjId = 0;
 const STAMP: ObjId = 1;
@@ -213,6 +232,8 @@ mod tests {
         has(|o| matches!(o, Op::Enlist(_)));
         has(|o| matches!(o, Op::Sample { to: Report::Tally(_), .. }));
         has(|o| matches!(o, Op::Serial { .. }));
+        has(|o| matches!(o, Op::StampCall(_)));
+        has(|o| matches!(o, Op::DrawUclampMin(_)));
         has(|o| matches!(o, Op::Loop { .. }));
     }
 

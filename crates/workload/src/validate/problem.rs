@@ -4,7 +4,7 @@ use fairground_machine::{CpuId, CpuMask};
 use thiserror::Error;
 
 use crate::error::WorkloadError;
-use crate::program::{GroupId, ObjId, SeriesId, SpecId};
+use crate::program::{GroupId, ObjId, PhaseId, SeriesId, SpecId};
 
 /// A step of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -40,6 +40,16 @@ pub enum Problem {
         step: Option<Step>,
         /// The index.
         series: SeriesId,
+    },
+    /// A step reports to a phase that the score does not have.
+    #[error("`{task}` reports to phase {phase}, which the score does not have")]
+    NoSuchPhase {
+        /// Who.
+        task: String,
+        /// Where.
+        step: Option<Step>,
+        /// The index.
+        phase: PhaseId,
     },
     /// A step uses an object as what it is not.
     #[error("`{task}` uses object {object} as a {wanted}, but it is a {found}")]
@@ -235,6 +245,7 @@ impl Problem {
             | CapBackwards { .. } => None,
             NoSuchObject { step, .. }
             | NoSuchSeries { step, .. }
+            | NoSuchPhase { step, .. }
             | WrongObject { step, .. }
             | NoSuchTask { step, .. }
             | OutOfRange { step, .. }
@@ -262,6 +273,7 @@ impl Problem {
             NoThreads => "give at least one task one or more instances",
             NoSuchObject { .. }
             | NoSuchSeries { .. }
+            | NoSuchPhase { .. }
             | WrongObject { .. }
             | NoSuchTask { .. }
             | NoSuchGroup { .. }

@@ -21,6 +21,8 @@ const MAX_TICK_NS: i128 = 1_000_000_000;
 const MAX_LINES: i128 = 1024;
 /// 100 % in hundredths, what a clamp of a task group may be.
 const MAX_PERCENT: i128 = 10_000;
+/// Most of what scores, deadlines and odds count, so that sums stay far inside 64 bits.
+const MAX_COUNT: i128 = 1_000_000_000_000_000;
 
 /// Where a value is, for messages.
 struct At<'a> {
@@ -84,6 +86,17 @@ impl At<'_> {
         Err(Problem::NoSuchSeries { subject: self.subject.into(), step: self.step, series })
     }
 
+    fn phase(&self, w: &Workload, phase: PhaseId) -> Result<(), Problem> {
+        let known = match &w.score {
+            Score::Points(points) => points.sections.iter().map(|s| s.phases.len()).sum(),
+            _ => 0,
+        };
+        if (phase as usize) < known {
+            return Ok(());
+        }
+        Err(Problem::NoSuchPhase { task: self.subject.into(), step: self.step, phase })
+    }
+
     fn object(&self, w: &Workload, object: ObjId, wanted: &'static str) -> Result<(), Problem> {
         let Some(o) = w.objects.get(object as usize) else {
             return Err(Problem::NoSuchObject { task: self.subject.into(), step: self.step, object });
@@ -107,7 +120,7 @@ pub(super) fn check(w: &Workload, machine: &Machine) -> Result<(), Problem> {
     if let Some(duration) = w.duration_ns {
         whole.range("duration in ns", duration, 1, i128::MAX)?;
     }
-    score(w.score, &whole)?;
+    score(&w.score, &whole)?;
     w.series.iter().try_for_each(series)?;
     w.objects.iter().try_for_each(|o| object_ranges(w, o, &whole))?;
     w.groups.iter().enumerate().try_for_each(|(known, g)| group(&g.path, g.parent, known))?;
@@ -134,18 +147,32 @@ fn object_ranges(w: &Workload, o: &Object, at: &At) -> Result<(), Problem> {
     }
 }
 
-fn score(score: Score, at: &At) -> Result<(), Problem> {
+fn score(score: &Score, at: &At) -> Result<(), Problem> {
     match score {
         Score::None | Score::OpsPerSec | Score::LoopsPerMin => Ok(()),
-        Score::Elapsed { parts } => at.range("parts of the work", parts, 1, MAX_U32),
-        Score::Throughput { bytes_per_op } => at.range("bytes of an operation", bytes_per_op, 1, MAX_U32),
+        Score::Elapsed { parts } => at.range("parts of the work", *parts, 1, MAX_U32),
+        Score::Throughput { bytes_per_op } => at.range("bytes of an operation", *bytes_per_op, 1, MAX_U32),
+        Score::Points(points) => {
+            at.range("thousandths of a point", points.full_speed, 1, MAX_COUNT)?;
+            at.range("parts of the work", points.parts, 1, MAX_U32)?;
+            at.range("number of sections", points.sections.len() as i128, 1, MAX_U32)?;
+            points.sections.iter().try_for_each(section)
+        }
     }
+}
+
+fn section(section: &Section) -> Result<(), Problem> {
+    let at = At { subject: &section.name, step: None };
+    at.range("weight", section.weight, 1, MAX_U32)?;
+    at.range("number of phases", section.phases.len() as i128, 1, MAX_U32)?;
+    section.phases.iter().try_for_each(|p| at.range("work of a phase in ns", p.work_ns, 1, MAX_COUNT))
 }
 
 fn series(series: &Series) -> Result<(), Problem> {
     let at = At { subject: &series.name, step: None };
     at.range("resolution of the clock in ns", series.tick_ns, 1, MAX_TICK_NS)?;
-    series.permilles.iter().try_for_each(|p| at.range("percentile in thousandths", *p, 1, 1000))
+    series.permilles.iter().try_for_each(|p| at.range("percentile in thousandths", *p, 1, 1000))?;
+    series.deadlines.iter().try_for_each(|d| at.range("deadline in ticks", d.ticks, 0, MAX_COUNT))
 }
 
 /// Whether a group may be named where `known` of them are known.
@@ -217,7 +244,7 @@ fn op_objects(w: &Workload, op: &Op, at: &At) -> Result<(), Problem> {
         Op::SockSend { sock, .. } | Op::SockRecv { sock, .. } => at.object(w, *sock, "socket"),
         Op::Poll(o) if matches!(w.objects.get(*o as usize), Some(Object::Socket { .. })) => Ok(()),
         Op::Poll(pipe) => at.object(w, *pipe, "pipe"),
-        Op::Stamp(s) => at.object(w, *s, "stamp"),
+        Op::Stamp(s) | Op::StampCall(s) => at.object(w, *s, "stamp"),
         Op::Sample { since, to } => sample_objects(w, since, to, at),
         Op::Conclude(t) => at.object(w, *t, "tally"),
         Op::Enlist(r) | Op::CallListed(r) | Op::AwaitListed(r) => at.object(w, *r, "roster"),
@@ -254,6 +281,7 @@ fn sample_objects(w: &Workload, since: &Since, to: &Report, at: &At) -> Result<(
     match to {
         Report::Series(series) => at.series(w, *series),
         Report::Tally(tally) => at.object(w, *tally, "tally"),
+        Report::Phase(phase) => at.phase(w, *phase),
     }
 }
 
@@ -282,9 +310,27 @@ fn op_ranges(w: &Workload, op: &Op, at: &At, machine: &Machine) -> Result<(), Pr
         }
         Op::SetAttr(a) => at.attr(*a),
         Op::SetGroupClamp(new) => at.range(new.clamp.file(), new.value.hundredths, 0, MAX_PERCENT),
+        Op::DrawUclampMin(odds) => clamp_odds(w, odds, at),
         Op::SetAffinity(mask) => at.affinity(mask, machine),
         _ => Ok(()),
     }
+}
+
+/// Floors to draw from, which every ceiling that the thread may have allows.
+fn clamp_odds(w: &Workload, odds: &[ClampOdds], at: &At) -> Result<(), Problem> {
+    at.range("number of floors to draw from", odds.len() as i128, 1, MAX_U32)?;
+    odds.iter().try_for_each(|o| {
+        at.range("util_min", o.uclamp_min, 0, 1024)?;
+        at.range("weight of a floor", o.weight, 1, MAX_U32)
+    })?;
+    let min = odds.iter().map(|o| o.uclamp_min).max().unwrap_or(0);
+    let Some(task) = at.step.map(|step| &w.tasks[step.spec as usize]) else { return Ok(()) };
+    let later = task.program.iter().filter_map(|op| if let Op::SetAttr(a) = op { Some(a.uclamp_max) } else { None });
+    let max = later.fold(task.attr.uclamp_max, u16::min);
+    if min > max {
+        return Err(Problem::ClampsCross { task: at.subject.into(), step: at.step, min, max });
+    }
+    Ok(())
 }
 
 /// Affinities that name some CPUs the machine has and some it has not.

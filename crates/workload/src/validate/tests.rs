@@ -296,7 +296,15 @@ fn samples_go_to_a_series_that_exists_and_count_from_a_stamp() {
     let sample = |since, to| Op::Sample { since, to };
     let objects = [Object::Stamp, Object::Tally { series: 0 }, Object::Mutex];
     let of = |op: Op| workload(&objects, &[&[op]]);
-    let series = Series { name: "s".into(), meaning: "".into(), tick_ns: 1000, mean: true, permilles: vec![500] };
+    let series = Series {
+        name: "s".into(),
+        meaning: "".into(),
+        tick_ns: 1000,
+        unit: TimeUnit::Us,
+        mean: true,
+        permilles: vec![500],
+        deadlines: Vec::new(),
+    };
     let mut w = of(sample(Since::Stamp(0), Report::Tally(1)));
     assert_eq!(problem(&w).to_string(), "`test` reports to series 0, of which there is none");
     w.series = vec![series.clone()];

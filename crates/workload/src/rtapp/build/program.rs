@@ -176,11 +176,13 @@ impl Build<'_> {
         }
     }
 
-    /// Samples, and what serves them; none for other events.
+    /// Samples, what serves them, and what is drawn; none for other events.
     fn measuring(&mut self, action: &Action) -> Option<Op> {
         let o = &mut self.objects;
         Some(match action {
             Action::Stamp(name) => Op::Stamp(o.get(Kind::Stamp, name)),
+            Action::StampCall(name) => Op::StampCall(o.get(Kind::Stamp, name)),
+            Action::DrawClamp(odds) => Op::DrawUclampMin(odds.as_slice().into()),
             Action::Sample { since, tally } => {
                 let since = match since {
                     SampledSince::Birth => Since::Birth,
