@@ -125,7 +125,7 @@ static u64 requested_khz(const struct fg_sys *sys, const struct energy_env *env,
 	/* Headroom on the frequency, whatever the CPU may give; later on the request, and no more than that. */
 	if (feat(sys, FG_FEEC) == FG_FEEC_MARGIN)
 		return with_headroom(top) * util / orig;
-	return top * min_u64(with_headroom(min_u64(util, env->cap)), env->cap) / orig;
+	return top * min_u64(with_headroom(util), env->cap) / orig;
 }
 
 /* The slowest operating point that will do; the fastest one if none does. */

@@ -117,7 +117,7 @@ static noinline void note_candidate(const struct select_ctx *s, const struct fg_
 {
 	u32 id = fits > 0 ? FG_NOTE_FEEC_FITS : fits < 0 ? FG_NOTE_FEEC_BELOW_MIN : FG_NOTE_FEEC_TOO_SMALL;
 
-	note(s, id, rq->id, pd->want.util, rq->cpu_capacity);
+	put_note(s, id, rq->id, pd->want.util, rq->cpu_capacity);
 	note_third(s, fits < 0 ? pd->want.min : pos_sub(rq->cpu_capacity, pd->want.util));
 }
 
@@ -238,8 +238,8 @@ global_func u32 weigh_candidates(const struct select_ctx *s frame_arg, struct fe
 }
 
 /* One performance domain; the answer is that of weigh_candidates(). */
-static noinline u32 look_at_pd(const struct select_ctx *s, struct feec *f, const struct fg_em *em,
-			       const struct fg_domain *sd)
+static inline u32 look_at_pd(const struct select_ctx *s, struct feec *f, const struct fg_em *em,
+			     const struct fg_domain *sd)
 {
 	u32 first = energy_first_cpu(s->sys, em);
 	struct feec_pd pd;

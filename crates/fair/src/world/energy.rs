@@ -96,7 +96,7 @@ fn clocks_of(machine: &Machine, span: &CpuMask, root: usize) -> Vec<(usize, usiz
 /// Performance domains, times their operating points and CPUs.
 fn complexity(span: &CpuMask, domains: &[&FreqDomain]) -> usize {
     let opps: usize = domains.iter().map(|d| d.opps.len()).sum();
-    domains.len() * (opps + span.count() as usize)
+    domains.len() * (opps + span.count())
 }
 
 fn is_known(domain: &FreqDomain) -> bool {
