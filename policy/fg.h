@@ -41,7 +41,7 @@ enum fg_feature_id {
 	FG_NR_FEATURES
 };
 
-#define FG_MAX_FEATURES 192
+#define FG_MAX_FEATURES 160
 
 struct fg_features {
 	u8 value[FG_MAX_FEATURES];
