@@ -58,7 +58,7 @@ fn refusal(change: impl FnOnce(&mut Workload)) -> String {
 #[test]
 fn what_needs_the_kernels_own_scheduler_is_refused_by_name() {
     let grouped = |file: &str, value: &str| {
-        refusal(Governor::Performance, |w| {
+        refusal(|w| {
             let files = vec![("cpu.weight".into(), "100".into()), (file.into(), value.into())];
             w.groups = vec![TaskGroup { path: "/apps".into(), parent: None, files }];
             w.tasks[0].group = Some(0);

@@ -150,7 +150,7 @@ mod tests {
         let w = workload(Score::Elapsed { parts: 20 });
         let run = RunMetrics { window_ns: 1_500_000_000, ..RunMetrics::default() };
         let expected = [("time_s".to_string(), "lower", 30.0), ("elapsed_s".to_string(), "lower", 1.5)];
-        assert_eq!(own(w.score, vec![], &run), expected);
+        assert_eq!(own(w.score.clone(), vec![], &run), expected);
         let m = Machine::symmetric(1);
         assert_eq!(notes(&w, &m, &run).len(), 1);
         assert_eq!(notes(&w, &m, &RunMetrics { window_ns: 999_999_999, ..run }).len(), 2);
@@ -166,12 +166,13 @@ mod tests {
     /// A run that is over before its tasks have come to work is not a slow one.
     #[test]
     fn a_rate_of_nothing_is_called_so() {
+        let m = Machine::symmetric(1);
         let (none, one) = (RunMetrics::default(), RunMetrics { ops: 1, ..RunMetrics::default() });
         for score in [Score::OpsPerSec, Score::LoopsPerMin, Score::Throughput { bytes_per_op: 5428 }] {
-            assert!(notes(&workload(score), &none)[0].starts_with("no operation ended"));
-            assert!(notes(&workload(score), &one).is_empty());
+            assert!(notes(&workload(score.clone()), &m, &none)[0].starts_with("no operation ended"));
+            assert!(notes(&workload(score), &m, &one).is_empty());
         }
-        assert!(notes(&workload(Score::None), &none).is_empty());
+        assert!(notes(&workload(Score::None), &m, &none).is_empty());
     }
 
     /// 60,000 operations a second of 5428 bytes are 325.68 MB/s, or 3.6 million loops a minute.
