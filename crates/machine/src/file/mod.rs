@@ -94,9 +94,9 @@ fn read_machine(top: &Fields) -> FileResult<Machine> {
     let (mut levels, numa) = topology::read(&top.need("topology")?)?;
     let clusters = topology::read_clusters(&top.need("cluster")?, &mut levels)?;
     let clocks = clocks::read(&top.need("freq_domain")?, &levels)?;
-    let types = types::read(&top.need("cpu_type")?, &levels, &clocks)?;
     let votes = top.get("vote").map_or(Ok(Vec::new()), |node| votes::read(&node, &levels, &clocks.domains))?;
     let thermal = top.get("thermal").map(|node| thermal::read(&node, &levels, &clocks.domains)).transpose()?;
+    let types = types::read(&top.need("cpu_type")?, &levels, &clocks)?;
     let cpus: Vec<Cpu> = (0..levels.n_cpus).map(|i| cpu(i, &levels, &clocks, &types)).collect();
     let groups = |level: &str| -> Vec<CpuMask> { levels.level(level).groups.clone() };
     let mut machine = Machine {

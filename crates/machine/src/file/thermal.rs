@@ -21,11 +21,11 @@ pub(super) fn read(node: &Node, levels: &Levels, domains: &[FreqDomain]) -> File
     let ambient_mc = milli_c(&fields, "ambient")?;
     let start_mc = if fields.get("start").is_some() { milli_c(&fields, "start")? } else { ambient_mc };
     let step = fields.need("step")?;
+    let step_ns = period(&step, "thermal.step".into())?;
     let nodes = read_nodes(&fields.need("node")?, levels)?;
     let names: Vec<&str> = nodes.iter().map(|n| n.name.as_str()).collect();
     let links = fields.get("link").map_or(Ok(Vec::new()), |node| read_links(&node, &names))?;
     let zones = fields.get("zone").map_or(Ok(Vec::new()), |node| read_zones(&node, &names, levels, domains))?;
-    let step_ns = period(&step, "thermal.step".into())?;
     let thermal = Thermal { ambient_mc, start_mc, step_ns, nodes, links, zones };
     if thermal.stiffness() > STIFFNESS_MAX {
         let fault = step.fault("the step is too long for the network");
@@ -120,8 +120,8 @@ fn read_zones(node: &Node, names: &[&str], levels: &Levels, domains: &[FreqDomai
             name: name.to_string(),
             node: index(&fields.need("node")?, names)?,
             polling_ns: period(&fields.need("polling")?, format!("{}.polling", entry.path))?,
-            cools: read_cools(&fields.need("cools")?, levels, domains)?,
             governor: read_governor(&fields)?,
+            cools: read_cools(&fields.need("cools")?, levels, domains)?,
         });
     }
     Ok(zones)
