@@ -294,10 +294,13 @@ static void forfeit_credit(const struct fg_sys *sys, struct fg_cpu *rq, struct f
 
 void fg_requeue_delayed(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
 {
-	fg_uclamp_rq_inc(sys, rq, p);
+	if (!feat(sys, FG_UCLAMP_LATE))
+		fg_uclamp_rq_inc(sys, rq, p);
 	util_est_enqueue(sys, rq, p);
 	forfeit_credit(sys, rq, p);
 	update_load_avg(sys, rq, p);
 	p->flags &= ~(u32)FG_TASK_DELAYED;
 	rq->h_nr_delayed--;
+	if (feat(sys, FG_UCLAMP_LATE))
+		fg_uclamp_rq_inc(sys, rq, p);
 }

@@ -87,8 +87,22 @@ static void account_entity_dequeue(struct fg_cpu *rq, const struct fg_task *p)
 	rq->nr_running--;
 }
 
+/* The averages of p and its queue, p's among them: of all that the governor hears once. */
+static void join_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
+{
+	if (!(p->flags & FG_TASK_MIGRATED)) {
+		update_load_avg(sys, rq, p);
+		return;
+	}
+	age_load_avg(sys, rq, p);
+	attach_entity_load_avg(rq, p);
+	cpufreq_update_util(sys, rq, 0);
+}
+
 void fg_enqueue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 flags)
 {
+	u32 counted = !(p->flags & FG_TASK_DELAYED);
+
 	if (is_eevdf(sys)) {
 		eevdf_place_entity(sys, rq, p, flags);
 		avg_vruntime_add(rq, p);
@@ -96,13 +110,13 @@ void fg_enqueue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_ta
 		cfs_place_entity(sys, rq, p, flags);
 	}
 	/* Estimate and clamps count who is awake. */
-	if (!(p->flags & FG_TASK_DELAYED)) {
+	if (counted && !feat(sys, FG_UCLAMP_LATE))
 		fg_uclamp_rq_inc(sys, rq, p);
+	if (counted)
 		util_est_enqueue(sys, rq, p);
-	}
-	update_load_avg(sys, rq, p);
-	if (p->flags & FG_TASK_MIGRATED)
-		attach_entity_load_avg(rq, p);
+	if (flags & FG_ENQUEUE_IOWAIT)
+		cpufreq_update_util(sys, rq, CPUFREQ_IOWAIT);
+	join_load_avg(sys, rq, p);
 	enqueue_runnable_load_avg(sys, rq, p);
 	account_entity_enqueue(rq, p);
 	p->on_rq = 1;
@@ -111,6 +125,8 @@ void fg_enqueue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_ta
 	/* A new task's utilization is a guess, not a reason to give up on energy awareness; who only moves was here before. */
 	if (flags & FG_ENQUEUE_WAKEUP)
 		update_overutilized_status(sys, rq);
+	if (counted && feat(sys, FG_UCLAMP_LATE))
+		fg_uclamp_rq_inc(sys, rq, p);
 }
 
 void fg_clear_buddies(struct fg_cpu *rq, const struct fg_task *p)
@@ -123,17 +139,32 @@ void fg_clear_buddies(struct fg_cpu *rq, const struct fg_task *p)
 		rq->skip = 0;
 }
 
+/* p's averages go with it. */
+static void take_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
+{
+	detach_entity_load_avg(rq, p);
+	cpufreq_update_util(sys, rq, 0);
+	p->exec_start = 0;
+}
+
 void fg_dequeue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 flags)
 {
 	u32 counted = !(p->flags & FG_TASK_DELAYED);
 	u32 learns = counted && (flags & FG_DEQUEUE_SLEEP);
+	/* An estimate that learns has to have left. */
+	u32 estimate_first = feat(sys, FG_EST_LEAVES_FIRST) || feat(sys, FG_EST_STALE);
 
-	fg_uclamp_rq_dec(rq, p);
-	if (counted)
+	fg_uclamp_rq_dec(sys, rq, p);
+	if (counted && estimate_first)
 		util_est_dequeue(sys, rq, p);
 	if (learns && feat(sys, FG_EST_STALE))
 		util_est_update(sys, rq, p);
-	update_load_avg(sys, rq, p);
+	if ((flags & FG_DEQUEUE_MOVE) && feat(sys, FG_FREQ_MOVE_ONCE))
+		age_load_avg(sys, rq, p);
+	else
+		update_load_avg(sys, rq, p);
+	if (counted && !estimate_first)
+		util_est_dequeue(sys, rq, p);
 	if (learns && !feat(sys, FG_EST_STALE))
 		util_est_update(sys, rq, p);
 	fg_clear_buddies(rq, p);
@@ -151,10 +182,8 @@ void fg_dequeue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_ta
 	if (flags & FG_DEQUEUE_DELAYED)
 		p->flags &= ~(u32)FG_TASK_DELAYED;
 
-	if (flags & FG_DEQUEUE_MOVE) {
-		detach_entity_load_avg(rq, p);
-		p->exec_start = 0;
-	}
+	if (flags & FG_DEQUEUE_MOVE)
+		take_load_avg(sys, rq, p);
 }
 
 void fg_set_next_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)

@@ -33,6 +33,14 @@ u32 fg_feature_ready(u32 id, u32 value)
 		return value <= FG_NUMA_IMB_LLC;
 	case FG_ASYM_PRIO:
 		return value <= FG_ASYM_PRIO_CORE;
+	case FG_FEEC:
+		return value <= FG_FEEC_TRI;
+	case FG_FEEC_TRIVIAL:
+		return value <= FG_FEEC_TRIVIAL_MINIMUM;
+	case FG_EM_COST:
+		return value <= FG_EM_COST_PERFORMANCE;
+	case FG_FREQ_HOLD:
+		return value <= FG_FREQ_HOLD_V66;
 	case FG_RQ:
 		return value <= FG_RQ_EEVDF612;
 	}

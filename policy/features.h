@@ -43,7 +43,7 @@ FG_FEATURE(
 	CAP_INVERSION, "cap-inversion", "", "003", "v6.2", 1,
 	"a CPU throttled below another performance domain counts as that small; only in v6.2, needs energy awareness")
 /*
- * The merged patch is misfit-unlink, which means all of its parts, those without code yet as they arrive. For ablation
+ * The merged patch is misfit-unlink, which means all of its parts. For ablation
  * the parts are asked for one by one without it: -misfit-unlink+mu-tristate+mu-sic is the patch with neither mu-ou nor
  * the rest. Whoever lacks its part takes -1 as v6.2 took 0: it does not fit. All parts stand on mu-tristate.
  */
@@ -52,7 +52,7 @@ FG_FEATURE(MISFIT_UNLINK, "misfit-unlink", "", "003", "v6.3", 1,
 FG_FEATURE(MU_TRISTATE, "mu-tristate", "", "003", "-", 1, "part of misfit-unlink: util_fits_cpu answers -1")
 FG_FEATURE(MU_GATE, "mu-gate", "", "003", "-", 1, "part of misfit-unlink: misfit is balanced before the EAS gate")
 FG_FEATURE(MU_OU, "mu-ou", "", "003", "-", 1, "part of misfit-unlink: -1 is not overutilized")
-FG_FEATURE(MU_FEEC, "mu-feec", "", "003", "-", 0, "part of misfit-unlink: find_energy_efficient_cpu ranks -1")
+FG_FEATURE(MU_FEEC, "mu-feec", "", "003", "-", 1, "part of misfit-unlink: find_energy_efficient_cpu ranks -1")
 FG_FEATURE(MU_SIC, "mu-sic", "", "003", "-", 1, "part of misfit-unlink: select_idle_capacity ranks -1")
 FG_FEATURE(CLS_DOMAIN, "cls-domain", "", "004", "v5.16", 1, "clusters are a domain level")
 FG_FEATURE(CLS_SELECT, "cls-select", "none|loop|levels|landed", "004", "v6.7", 1,
@@ -101,6 +101,13 @@ FG_FEATURE(FIG_WRAP, "fig-wrap", "", "-", "<=v5.4", 1, "find_idlest_group adds t
 FG_FEATURE(UCLAMP_FIT, "uclamp-fit", "", "-", "v5.6", 1, "capacity tests use the clamped utilization")
 FG_FEATURE(UCLAMP_IDLE_OWN, "uclamp-idle-own", "", "-", "v5.14", 1,
 	   "the clamps an idle CPU remembers do not join those of a task whose frequency is asked for")
+FG_FEATURE(UCLAMP_KEY, "uclamp-key", "", "-", "v5.9", 1, "clamps are counted only once somebody has asked for one")
+FG_FEATURE(UCLAMP_PROTECT, "uclamp-protect", "", "-", "v5.14", 1,
+	   "a group's minimum is the least its tasks get; before, the most, and what those get that ask for nothing")
+FG_FEATURE(UCLAMP_REINC, "uclamp-reinc", "", "-", "v5.16", 1,
+	   "a queue whose only task changes its clamps is not marked idle by that")
+FG_FEATURE(UCLAMP_NR_BUCKETS, "uclamp-buckets", "5|20", "-", "-", 1,
+	   "parts of the scale in which a run queue counts clamps (CONFIG_UCLAMP_BUCKETS_COUNT)")
 FG_FEATURE(THERMAL_IN_CAP, "thermal-in-cap", "", "-", "v5.7", 1,
 	   "thermal pressure lowers the capacity left for fair tasks")
 FG_FEATURE(
@@ -121,12 +128,56 @@ FG_FEATURE(PELT_SUM_FLOOR, "pelt-sum-floor", "", "-", "v5.17", 1,
 	   "removing a task's averages keeps every sum above what its average needs")
 FG_FEATURE(MIGRATE_LAG, "migrate-lag", "", "-", "v6.0", 1,
 	   "a task woken away from an idle CPU decays for the time that CPU's clock stood")
-FG_FEATURE(RUNNABLE_BOOST, "runnable-boost", "", "-", "v6.5", 0, "runnable time boosts utilization")
-FG_FEATURE(FEEC, "feec", "margin|margin515|delta|tri", "-", "v5.0", 0, "how the energy-aware wakeup decides")
-FG_FEATURE(FEEC_ZERO_SPARE, "feec-zero-spare", "", "-", "v6.7", 0, "a CPU without spare capacity can be the candidate")
-FG_FEATURE(FEEC_STALE_UCLAMP, "feec-stale-uclamp", "", "-", "-", 0,
-	   "clamps of one CPU leak into the next of its performance domain (v6.2-v6.12, off by default)")
-FG_FEATURE(FREQ_PERF_V2, "freq-perf-v2", "", "-", "v6.8", 0, "no frequency headroom on clamps")
+FG_FEATURE(RUNNABLE_BOOST, "runnable-boost", "", "-", "v6.5", 1,
+	   "what waits counts as utilization where a clock or a queue to take from is chosen")
+FG_FEATURE(FEEC, "feec", "margin|margin515|delta|tri", "-", "v5.0", 1,
+	   "how the energy-aware wakeup decides; tri is delta with the ranking of mu-feec")
+FG_FEATURE(FEEC_ZERO_SPARE, "feec-zero-spare", "", "-", "v6.7", 1,
+	   "a CPU without spare capacity can be the candidate for an energy-aware wakeup")
+FG_FEATURE(FEEC_STALE_UCLAMP, "feec-stale-uclamp", "", "-", "v6.3", 1,
+	   "an energy-aware wakeup takes an idle CPU to have the clamps of the one before it in its performance domain")
+FG_FEATURE(FEEC_TRIVIAL, "feec-trivial", "estimate|clamped|minimum", "-", "v6.2", 1,
+	   "which task is too small for an energy-aware wakeup: by its estimate, clamped, or if it asks for no minimum")
+FG_FEATURE(FEEC_NEGATIVE, "feec-negative", "", "-", "v5.14", 1,
+	   "an energy-aware wakeup stays if an estimate with the task is below that without; else it is a huge cost")
+FG_FEATURE(FEEC_SYNC, "feec-sync", "", "-", "-", 1,
+	   "a sync waker alone on a CPU that fits has its wakee there before energy is asked for (Android)")
+FG_FEATURE(FEEC_PREV_SPARE, "feec-prev-spare", "", "-", "v6.2", 1,
+	   "energy is asked for a CPU only if it has more to spare than the previous one on the same clock")
+FG_FEATURE(FEEC_SPARE_WRAP, "feec-spare-wrap", "", "-", "<=v5.9", 1,
+	   "a CPU that fits by its maximum and has less than nothing to spare is taken to have the most")
+FG_FEATURE(EM_COST, "em-cost", "milliwatt|scaled|microwatt|performance", "-", "v5.15", 1,
+	   "what the cost of an operating point is computed from, and how exactly")
+FG_FEATURE(EM_EFFICIENT, "em-efficient", "", "-", "v5.16", 1,
+	   "operating points that cost more than a faster one are passed over")
+FG_FEATURE(EAS_COMPLEXITY, "eas-complexity", "", "-", "<=v6.6", 1,
+	   "no energy-aware wakeups with too many clocks, CPUs and operating points")
+FG_FEATURE(EAS_FIRST_CPU, "eas-first-cpu", "", "-", "<=v6.6", 1,
+	   "wakeups are energy-aware if the first CPU of a partition has a domain with all capacities, not any CPU")
+
+/* Versions, schedutil: spec 8.1. */
+FG_FEATURE(FREQ_PERF_V2, "freq-perf-v2", "", "-", "v6.8", 1, "no frequency headroom on clamps")
+FG_FEATURE(FREQ_UTIL_MARGIN, "freq-util-margin", "", "-", "v5.14", 1,
+	   "a clock's headroom is taken of the utilization, not of its highest frequency: rounding differs")
+FG_FEATURE(FREQ_HOLD, "freq-hold", "v54|v511|v518|v66", "-", "v5.11", 1,
+	   "a clock of one CPU that never idled is not slowed down: not after new limits; then always; but not if a "
+	   "maximum "
+	   "clamp binds; nor after new limits")
+FG_FEATURE(FREQ_LIMITS_COUNT, "freq-limits-count", "", "-", "v5.10", 1,
+	   "after new limits a clock counts as just set even if it stays as it is (not in 6.1 and 6.12 stable)")
+FG_FEATURE(FREQ_SOON, "freq-soon", "", "-", "v6.10", 1,
+	   "a clock is set at most every 1.5 transition times, not every thousand or 10 ms")
+FG_FEATURE(FREQ_EFFICIENT, "freq-efficient", "", "-", "v5.16", 1,
+	   "operating points that cost no less than a faster one are passed over")
+FG_FEATURE(FREQ_AFTER_ALL, "freq-after-all", "", "-", "v5.5", 1,
+	   "the governor hears of changed utilization once, after all signals were updated")
+FG_FEATURE(FREQ_MOVE_ONCE, "freq-move-once", "", "-", "v6.1", 1,
+	   "of a runnable task that moves away the governor hears only when its utilization is gone")
+FG_FEATURE(EST_LEAVES_FIRST, "est-leaves-first", "", "-", "v5.12", 1,
+	   "a task's estimate leaves the queue before the governor hears of its dequeue")
+FG_FEATURE(UCLAMP_LATE, "uclamp-late", "", "-", "v6.12", 1,
+	   "a task's clamps join those of the queue after it was enqueued and the governor heard of it")
+FG_FEATURE(IOWAIT_CLAMP, "iowait-clamp", "", "-", "v5.18", 1, "the boost after I/O keeps to the clamps")
 
 /* Versions, balance: spec 10.2, 6.8. */
 FG_FEATURE(IMB_PCT_117, "imb-pct-117", "", "-", "v5.10", 1, "default imbalance_pct 117 instead of 125")

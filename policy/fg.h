@@ -41,7 +41,7 @@ enum fg_feature_id {
 	FG_NR_FEATURES
 };
 
-#define FG_MAX_FEATURES 128
+#define FG_MAX_FEATURES 160
 
 struct fg_features {
 	u8 value[FG_MAX_FEATURES];
@@ -74,6 +74,21 @@ struct fg_features {
 #define FG_ASYM_PRIO_CPU 0
 #define FG_ASYM_PRIO_SMT 1
 #define FG_ASYM_PRIO_CORE 2
+#define FG_FEEC_MARGIN 0
+#define FG_FEEC_MARGIN515 1
+#define FG_FEEC_DELTA 2
+#define FG_FEEC_TRI 3
+#define FG_FEEC_TRIVIAL_ESTIMATE 0
+#define FG_FEEC_TRIVIAL_CLAMPED 1
+#define FG_FEEC_TRIVIAL_MINIMUM 2
+#define FG_EM_COST_MILLIWATT 0
+#define FG_EM_COST_SCALED 1
+#define FG_EM_COST_MICROWATT 2
+#define FG_EM_COST_PERFORMANCE 3
+#define FG_FREQ_HOLD_V54 0
+#define FG_FREQ_HOLD_V511 1
+#define FG_FREQ_HOLD_V518 2
+#define FG_FREQ_HOLD_V66 3
 #define FG_RQ_CFS 0
 #define FG_RQ_EEVDF 1
 #define FG_RQ_EEVDF612 2
@@ -120,6 +135,8 @@ struct fg_util_est {
 #define FG_TASK_DELAYED 32	/* asleep, but still queued until its debt is paid (spec 9.2) */
 #define FG_TASK_PROTECTED 64	/* may finish the slice it was picked for */
 #define FG_TASK_REL_DEADLINE 128	/* off the queue: deadline is relative to vruntime */
+#define FG_TASK_ASKED_MIN 256	/* uclamp_req_min is its own request, not what tasks of its class have by default */
+#define FG_TASK_ASKED_MAX 512
 
 struct fg_task {
 	u32 id;
@@ -131,8 +148,10 @@ struct fg_task {
 	u8 on_cpu;		/* current somewhere */
 	u8 rt_prio;
 	s32 nice;
-	u32 uclamp_min;		/* as requested; in force is what uclamp_eff() says */
+	u32 uclamp_min;		/* in force: the request within what group and system allow, see fg_uclamp_update() */
 	u32 uclamp_max;
+	u32 uclamp_req_min;	/* requested */
+	u32 uclamp_req_max;
 	u32 nr_allowed;
 	u32 max_allowed_capacity;	/* largest orig(c) among the allowed CPUs */
 	u32 uclamp_active;	/* its clamps are counted in its run queue */
@@ -155,9 +174,14 @@ struct fg_task {
 #define FG_UCLAMP_MIN 0
 #define FG_UCLAMP_MAX 1
 #define FG_NR_UCLAMPS 2
-#define FG_UCLAMP_BUCKETS 5
+#define FG_UCLAMP_BUCKETS 20	/* room; how many are in use is for uclamp-buckets to say */
 
-/* Runnable tasks whose clamp lies in one fifth of the scale. */
+struct fg_clamps {
+	u32 min;		/* 0..1024 */
+	u32 max;
+};
+
+/* Runnable tasks whose clamp lies in one of the equal parts of the scale. */
 struct fg_uclamp_bucket {
 	u32 value;		/* largest clamp since it was last empty */
 	u32 tasks;
@@ -263,6 +287,29 @@ struct fg_em {
 	struct fg_mask span;
 };
 
+/* What schedutil knows of a clock; set up by fg_sugov_start(). */
+struct fg_sugov {
+	struct fg_em *em;	/* its operating points and CPUs */
+	u64 delay;		/* ns between two changes */
+	u64 last_change;	/* ns, clock of the CPU that asked */
+	u32 raw_khz;		/* what was computed last, before an operating point was chosen */
+	u32 khz;		/* what was asked for last, 0: nothing yet */
+	u32 max_khz;		/* cpufreq's maximum */
+	u32 shared;		/* by more than one CPU */
+	u32 limits_changed;
+	u32 need_update;	/* limits changed, and the next change has to heed it */
+	u32 asked;		/* khz is to be given to the clock: the caller's to clear */
+	u32 pad;
+};
+
+/* What schedutil knows of a CPU. */
+struct fg_sugov_cpu {
+	u64 last_update;	/* ns, when its utilization was last said to have changed */
+	u64 idle_calls;		/* as of the last time a clock of this CPU alone was considered */
+	u32 iowait_boost;	/* 0, or 128..1024 */
+	u32 iowait_pending;	/* a task came back from I/O since it was last applied */
+};
+
 /* A performance domain of a partition: the list is in the order of the kernel's, the clock of the last CPU first. */
 struct fg_pd {
 	struct fg_pd *next;
@@ -363,6 +410,9 @@ struct fg_cpu {
 	u32 idle_wakee_flips;
 	u32 pad;
 	u64 idle_wakee_flip_ts;	/* ns */
+	struct fg_sugov *sugov;	/* null: schedutil does not set its clock */
+	struct fg_sugov_cpu sugov_cpu;
+	u64 idle_calls;		/* how often the CPU went idle with its tick to be stopped */
 	struct fg_mask core;	/* SMT siblings with itself, online ones */
 };
 
@@ -381,7 +431,8 @@ struct fg_sys {
 	u32 nohz_nr_cpus;
 	u32 nohz_needs_update;	/* a tick stopped since nohz_next_balance was collected (v5.16) */
 	u32 eas;		/* some partition has performance domains: wakeups may be energy-aware (spec 1.11) */
-	u32 pad;
+	u32 uclamp_min_rt;	/* sched_util_clamp_min_rt_default: the minimum of RT tasks that ask for none */
+	struct fg_clamps uclamp_limit;	/* sched_util_clamp_min and _max: no task has more */
 	struct fg_mask nohz_idle;	/* CPUs whose tick is stopped */
 	struct fg_mask active;
 	struct fg_features feat;
@@ -458,6 +509,7 @@ struct fg_verdict {
 	u32 probes;		/* CPUs probed in scans and early checks */
 	u32 scanned;		/* of these, in the scan of the LLC for a free CPU: what is timed */
 	u32 group_cpus;		/* CPUs looked at in group statistics */
+	u32 energy_cpus;	/* CPUs whose utilization went into an estimate of energy, each time */
 };
 
 /*
@@ -511,6 +563,8 @@ void fg_update_thermal(const struct fg_sys *sys, struct fg_cpu *rq);
 void fg_post_init_util(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 u64 fg_task_util_est(const struct fg_sys *sys, const struct fg_task *p);
 u64 fg_cpu_util(const struct fg_cpu *rq);
+/* The same for the choice of a clock and of a queue to take from: what waits counts as utilization (v6.5). */
+u64 fg_cpu_util_boost(const struct fg_sys *sys, const struct fg_cpu *rq);
 
 /* ---- the fair run queue (spec 9); the caller keeps the tree --------------------------------------------------- */
 
@@ -541,6 +595,7 @@ u64 fg_cpu_util(const struct fg_cpu *rq);
 #define FG_ENQUEUE_WAKEUP 1
 #define FG_ENQUEUE_MIGRATED 2	/* with WAKEUP: p slept on another CPU */
 #define FG_ENQUEUE_INITIAL 4	/* first time; without WAKEUP */
+#define FG_ENQUEUE_IOWAIT 8	/* with WAKEUP: p waited for I/O */
 #define FG_DEQUEUE_SLEEP 1
 #define FG_DEQUEUE_MOVE 2	/* leaves for another run queue while runnable */
 #define FG_DEQUEUE_DELAYED 4	/* with SLEEP: p is FG_TASK_DELAYED, and stays no longer */
@@ -579,9 +634,21 @@ u32 fg_entity_tick(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_
 u32 fg_check_preempt_wakeup(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, struct fg_task *first);
 /* The current task, charged before, yields. */
 void fg_yield(const struct fg_sys *sys, struct fg_cpu *rq);
-/* The clamps of a p of any class join and leave those of rq; fair tasks do it in their enqueue and dequeue. */
+/* The clamps of a p join and leave those of rq; enqueue and dequeue do it. */
 void fg_uclamp_rq_inc(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
-void fg_uclamp_rq_dec(struct fg_cpu *rq, struct fg_task *p);
+void fg_uclamp_rq_dec(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
+/*
+ * A p of this policy asks for clamps: those whose FG_TASK_ASKED_* is in asked; if none is, what it never asked for is as
+ * its class has it. fg_uclamp_update() is to follow.
+ */
+void fg_uclamp_request(const struct fg_sys *sys, struct fg_task *p, u32 asked, const struct fg_clamps *want);
+/*
+ * The clamps in force for p follow its request, its group and the limits of the system; those of its run queue do at
+ * once if p is counted there. group: what its task group allows, null in the root group.
+ */
+void fg_uclamp_update(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, const struct fg_clamps *group);
+/* What a group that asks for want allows, within what the one around it allows. */
+void fg_uclamp_restrict(const struct fg_clamps *around, const struct fg_clamps *want, struct fg_clamps *allowed);
 /* After a change of p->allowed. */
 void fg_set_max_allowed_capacity(const struct fg_sys *sys, struct fg_task *p);
 /* Weight and clamps follow policy and nice; p is not queued. */
@@ -590,6 +657,9 @@ void fg_set_load_weight(struct fg_task *p);
 void fg_reweight_task(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 /* p, asleep, was RT and is fair now: its vruntime is of rq from here on. */
 void fg_switched_to_fair(const struct fg_cpu *rq, struct fg_task *p);
+
+/* util within the clamps of rq, and of p if it were there too; null: of rq alone. */
+u64 fg_uclamp_rq_util(const struct fg_sys *sys, const struct fg_cpu *rq, u64 util, const struct fg_task *p);
 
 /* ---- frequency (spec 8.1) --------------------------------------------------------------------------------------- */
 
@@ -603,8 +673,27 @@ u64 fg_effective_util(const struct fg_cpu *rq, u64 util_cfs);
 u64 fg_frequency_util(const struct fg_sys *sys, const struct fg_cpu *rq, u64 util_cfs, const struct fg_task *p,
 		      u64 boost);
 
+/* ---- energy (spec 8.2) -------------------------------------------------------------------------------------------- */
+
+/* Completes the operating points of an energy model, of whose CPUs each has orig(c) orig. */
+void fg_em_init(const struct fg_sys *sys, struct fg_em *em, u32 orig);
+/*
+ * schedutil. The functions that change signals consider the clock at the points where the kernel does; what it is to run
+ * at then stands in the fg_sugov of the CPU, asked set.
+ *
+ *   start	sg->em with span and khz set; fg_sugov_start; sugov of all its CPUs set
+ *   limits	fg_sugov_limits, once for a clock
+ *   idle	idle_calls of fg_cpu grows by one whenever the CPU goes idle and its tick is stopped, or stays so
+ */
+void fg_sugov_start(const struct fg_sys *sys, struct fg_sugov *sg, u64 transition);
+/* cpufreq's maximum is khz from now on. */
+void fg_sugov_limits(struct fg_sugov *sg, u32 khz);
+
 /* ---- RT and idle --------------------------------------------------------------------------------------------- */
 
+/* An RT task p joins or leaves rq, whose clock is up to date: its clamps, rt_nr_running, and the clock of the CPU. */
+void fg_enqueue_rt(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
+void fg_dequeue_rt(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 /* The rt signal: the RT class has (running = 1) or had the CPU until rq's clock. */
 void fg_update_rt(const struct fg_sys *sys, struct fg_cpu *rq, u32 running);
 /* What the idle loop records of a CPU for the scheduler. */

@@ -58,6 +58,14 @@ static u64 within_clamps(const struct fg_sys *sys, const struct clamped_util *wa
 	return want->min >= want->max ? want->min : clamp_u64(util, want->min, want->max);
 }
 
+u64 fg_uclamp_rq_util(const struct fg_sys *sys, const struct fg_cpu *rq, u64 util, const struct fg_task *p)
+{
+	struct clamped_util want;
+
+	frequency_clamps(sys, rq, p, &want);
+	return within_clamps(sys, &want, util);
+}
+
 /* Up to v6.7. */
 static u64 clamped_frequency_util(const struct fg_sys *sys, const struct fg_cpu *rq, const struct clamped_util *want)
 {
@@ -91,8 +99,11 @@ u64 fg_frequency_util(const struct fg_sys *sys, const struct fg_cpu *rq, u64 uti
 
 	want.util = util_cfs;
 	frequency_clamps(sys, rq, p, &want);
-	if (!feat(sys, FG_FREQ_PERF_V2))
-		return max_u64(clamped_frequency_util(sys, rq, &want), within_clamps(sys, &want, boost));
+	if (!feat(sys, FG_FREQ_PERF_V2)) {
+		if (feat(sys, FG_IOWAIT_CLAMP))
+			boost = within_clamps(sys, &want, boost);
+		return max_u64(clamped_frequency_util(sys, rq, &want), boost);
+	}
 	want.util = max_u64(fg_effective_util(rq, util_cfs), boost);
 	return performance_util(sys, rq, &want);
 }

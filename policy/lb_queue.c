@@ -32,16 +32,6 @@ static u32 dst_is_no_gain(const struct fg_sys *sys, const struct fg_balance *b, 
 	return dst < rq->cpu_capacity;
 }
 
-/* v6.5: what waits counts as utilization. */
-static u64 queue_util(const struct fg_sys *sys, const struct fg_cpu *rq)
-{
-	u64 util = rq->cfs.util_avg;
-
-	if (feat(sys, FG_RUNNABLE_BOOST))
-		util = max_u64(util, rq->cfs.runnable_avg);
-	return cpu_util_of(rq, util, rq->est_enqueued);
-}
-
 /* What rq has of what is to be moved; 0: it gives nothing. */
 static u64 queue_value(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_cpu *rq)
 {
@@ -51,7 +41,7 @@ static u64 queue_value(const struct fg_sys *sys, const struct fg_balance *b, con
 	switch (b->migration) {
 	case FG_MIGRATE_UTIL:
 		/* A lone task runs, so it cannot be taken. */
-		return feat(sys, FG_UTIL_SKIP_SINGLE) && nr <= 1 ? 0 : queue_util(sys, rq);
+		return feat(sys, FG_UTIL_SKIP_SINGLE) && nr <= 1 ? 0 : fg_cpu_util_boost(sys, rq);
 	case FG_MIGRATE_TASK:
 		return nr;
 	case FG_MIGRATE_MISFIT:

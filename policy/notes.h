@@ -30,6 +30,21 @@ FG_NOTE(LOAD_LEFT, "CPU {cpu} has load {a} less the waker's, the task would add 
 FG_NOTE(LOAD_PREV, "CPU {cpu} has load {a} with the task in it, capacity {b}, weighed at {c} %")
 FG_NOTE(TARGET, "target is CPU {cpu}")
 
+/* Energy-aware wakeups. Energy is in units of the energy model. */
+FG_NOTE(FEEC_OVERUTILIZED, "energy is not asked for: the partition of CPU {cpu} is overutilized")
+FG_NOTE(FEEC_NO_DOMAIN, "energy is not asked for: no domain has all capacities and CPUs {cpu} and {a}")
+FG_NOTE(FEEC_FITS, "CPU {cpu} would fit: utilization {a} on capacity {b}, {c} to spare")
+FG_NOTE(FEEC_BELOW_MIN, "CPU {cpu} would fit but for the minimum: utilization {a} on capacity {b}, {c} is asked for")
+FG_NOTE(FEEC_TOO_SMALL, "CPU {cpu} would be too small: utilization {a} on capacity {b}")
+FG_NOTE(FEEC_COSTS, "on CPU {cpu} the task costs {a}; without it {b}")
+FG_NOTE(FEEC_NEGATIVE, "with the task on CPU {cpu} the estimate is {a}, without it {b}")
+FG_NOTE(FEEC_BEST, "CPU {cpu} is the best so far, but for the previous one")
+FG_NOTE(FEEC_LOST_SPARE, "CPU {cpu} is out: nothing to spare, or no more than CPU {a} on the same clock")
+FG_NOTE(FEEC_LOST_FIT, "CPU {cpu} is out: it gives less than the minimum asked for, CPU {a} does not")
+FG_NOTE(FEEC_LOST_CAP, "CPU {cpu} is out: below the minimum, and no bigger than the best so far, {a} against {b}")
+FG_NOTE(FEEC_LOST_ENERGY, "CPU {cpu} is out: the task costs {a} there, elsewhere {b}")
+FG_NOTE(FEEC_SAVES, "leaving CPU {cpu} would save {a}, and has to save more than {b}")
+
 /* The search near target. */
 FG_NOTE(KTHREAD, "the waker is a per-CPU kthread on CPU {cpu}, which has {a:task}")
 FG_NOTE(OTHER_CLUSTER, "CPU {cpu} is in another cluster than CPU {a}: kept in case nothing nearer is free")

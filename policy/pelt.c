@@ -175,18 +175,29 @@ static void dequeue_runnable_load_avg(const struct fg_sys *sys, struct fg_cpu *r
 	rq->queued.load_sum = pos_sub(rq->queued.load_sum, p->weight * p->avg.load_sum);
 }
 
-static void update_cfs_rq_load_avg(const struct fg_sys *sys, struct fg_cpu *rq)
+/* 1: the averages are others than before. */
+static u32 update_cfs_rq_load_avg(const struct fg_sys *sys, struct fg_cpu *rq)
 {
-	if (rq->removed_nr)
+	u32 changed = rq->removed_nr != 0;
+
+	if (changed)
 		apply_removed(sys, rq);
 	update_runnable_load_avg(sys, rq);
 	if (fg_pelt_update(&rq->cfs, rq_clock_pelt(rq), rq->load_weight, rq->h_nr_running - rq->h_nr_delayed,
-			   fair_curr(rq) != 0))
+			   fair_curr(rq) != 0)) {
 		fg_pelt_averages(&rq->cfs, 1);
+		changed = 1;
+	}
+	if (changed && !feat(sys, FG_FREQ_AFTER_ALL))
+		cpufreq_update_util(sys, rq, 0);
+	return changed;
 }
 
-/* p's own signals and those of its queue, up to now. Any change of util_avg makes the estimate stale (spec 2.6). */
-static void update_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
+/*
+ * p's own signals and those of its queue, up to now; 1: those of the queue are others than before. Any change of util_avg
+ * makes the estimate stale (spec 2.6).
+ */
+static u32 age_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
 {
 	u32 runnable = p->on_rq && !(p->flags & FG_TASK_DELAYED);
 
@@ -194,7 +205,14 @@ static void update_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct 
 		fg_pelt_averages(&p->avg, p->weight);
 		p->flags &= ~(u32)FG_TASK_EST_CURRENT;
 	}
-	update_cfs_rq_load_avg(sys, rq);
+	return update_cfs_rq_load_avg(sys, rq);
+}
+
+/* The same, and the governor hears of it. */
+static void update_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
+{
+	if (age_load_avg(sys, rq, p) && feat(sys, FG_FREQ_AFTER_ALL))
+		cpufreq_update_util(sys, rq, 0);
 }
 
 static void enqueue_load_avg(struct fg_cpu *rq, const struct fg_task *p)
@@ -305,12 +323,14 @@ void fg_post_init_util(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_ta
 		sa->last_update = rq_clock_pelt(rq);
 		return;
 	}
-	update_cfs_rq_load_avg(sys, rq);
+	if (update_cfs_rq_load_avg(sys, rq) && feat(sys, FG_FREQ_AFTER_ALL))
+		cpufreq_update_util(sys, rq, 0);
 	attach_entity_load_avg(rq, p);
+	cpufreq_update_util(sys, rq, 0);
 }
 
 /* An interrupt of ns length ended now: the signal idles until it began and runs until now (spec 2.7). */
-static void update_irq_load_avg(struct fg_cpu *rq, u64 ns)
+static u32 update_irq_load_avg(struct fg_cpu *rq, u64 ns)
 {
 	u32 decayed;
 
@@ -321,12 +341,16 @@ static void update_irq_load_avg(struct fg_cpu *rq, u64 ns)
 	decayed |= fg_pelt_update(&rq->irq, rq->clock, 1, 1, 1);
 	if (decayed)
 		fg_pelt_averages(&rq->irq, 1);
+	return decayed;
 }
 
-static void update_class_avg(struct fg_avg *sa, u64 now, u32 running)
+static u32 update_class_avg(struct fg_avg *sa, u64 now, u32 running)
 {
-	if (fg_pelt_update(sa, now, running, running, running))
+	u32 decayed = fg_pelt_update(sa, now, running, running, running);
+
+	if (decayed)
 		fg_pelt_averages(sa, 1);
+	return decayed;
 }
 
 void fg_update_rt(const struct fg_sys *sys, struct fg_cpu *rq, u32 running)
@@ -336,23 +360,32 @@ void fg_update_rt(const struct fg_sys *sys, struct fg_cpu *rq, u32 running)
 }
 
 /* Heat takes capacity whether or not a task runs, so its clock is never scaled. */
-void fg_update_thermal(const struct fg_sys *sys, struct fg_cpu *rq)
+static u32 update_thermal_avg(const struct fg_sys *sys, struct fg_cpu *rq)
 {
 	u32 pressure = feat(sys, FG_HW_PRESSURE) ? rq->hw_pressure : rq->thermal_pressure;
+	u32 decayed = fg_pelt_update(&rq->thermal, rq->clock_task, pressure, pressure, pressure);
 
-	if (fg_pelt_update(&rq->thermal, rq->clock_task, pressure, pressure, pressure))
+	if (decayed)
 		fg_pelt_averages(&rq->thermal, 1);
+	return decayed;
+}
+
+void fg_update_thermal(const struct fg_sys *sys, struct fg_cpu *rq)
+{
+	update_thermal_avg(sys, rq);
 }
 
 u32 fg_update_blocked_averages(const struct fg_sys *sys, struct fg_cpu *rq)
 {
-	u32 blocked;
+	u32 blocked, changed;
 
-	update_cfs_rq_load_avg(sys, rq);
-	fg_update_rt(sys, rq, is_rt(rq->curr));
-	update_class_avg(&rq->dl, rq_clock_pelt(rq), 0);
-	fg_update_thermal(sys, rq);
-	update_irq_load_avg(rq, 0);
+	changed = update_cfs_rq_load_avg(sys, rq);
+	changed |= update_class_avg(&rq->rt, rq_clock_pelt(rq), is_rt(rq->curr));
+	changed |= update_class_avg(&rq->dl, rq_clock_pelt(rq), 0);
+	changed |= update_thermal_avg(sys, rq);
+	changed |= update_irq_load_avg(rq, 0);
+	if (changed && feat(sys, FG_FREQ_AFTER_ALL))
+		cpufreq_update_util(sys, rq, 0);
 
 	blocked = rq->cfs.load_avg || rq->cfs.util_avg || rq->rt.util_avg || rq->dl.util_avg || rq->irq.util_avg ||
 		  rq->thermal.load_avg;

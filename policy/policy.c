@@ -14,8 +14,11 @@
 #include "util.c"
 #include "capacity.c"
 #include "frequency.c"
+#include "em.c"
+#include "schedutil.c"
 
 /* run queue */
+#include "rt.c"
 #include "idle.c"
 #include "vruntime.c"
 #include "cfs.c"
@@ -31,6 +34,8 @@
 #include "slow_type.c"
 #include "slow_load.c"
 #include "slow.c"
+#include "energy.c"
+#include "feec.c"
 #include "select.c"
 
 /* balance */

@@ -21,6 +21,17 @@ FG_RULE(EXEC_IDLEST, "exec-idlest", "exec moves to the idlest CPU of the idlest 
 FG_RULE(WAKE_LOCAL, "wake-local", "slow wakeup: no group is idler than the waker's")
 FG_RULE(WAKE_IDLEST, "wake-idlest", "slow wakeup: the idlest CPU of the idlest group")
 
+/* Energy-aware wakeups: spec 7.6. */
+FG_RULE(FEEC_SYNC, "F0", "energy: the waker is about to leave its CPU to the task, which fits there")
+FG_RULE(FEEC_TRIVIAL, "F1", "energy: the task uses nothing, so the previous CPU keeps it")
+FG_RULE(FEEC_NEGATIVE, "F2", "energy: an estimate is below that without the task, so the previous CPU keeps it")
+FG_RULE(FEEC_NONE, "F3", "energy: no CPU has room for the task, so the previous one keeps it")
+FG_RULE(FEEC_FIT, "F4", "energy: the CPU that fits best, for the previous one does not fit as well")
+FG_RULE(FEEC_ENERGY, "F5", "energy: the CPU where the task costs least")
+FG_RULE(FEEC_CAP, "F6", "energy: no CPU gives the minimum asked for, and this one comes closer than the previous one")
+FG_RULE(FEEC_MARGIN, "F7", "energy: another CPU costs less, but not by 6 % of all, so the previous one keeps it")
+FG_RULE(FEEC_PREV, "F8", "energy: nowhere does the task cost less than on the previous CPU")
+
 /* The fast path before mail 000: spec 4.1. */
 FG_RULE(B1, "B1", "asymmetric machine: first free CPU that fits, else the free one that comes closest, else target")
 FG_RULE(B2, "B2", "target is free")

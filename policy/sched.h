@@ -160,6 +160,10 @@ static inline u32 capacity_reduced(const struct fg_cpu *rq, const struct fg_doma
 /* idle.c */
 static u64 clock_jiffies(const struct fg_sys *sys, u64 clock);
 
+/* schedutil.c */
+#define CPUFREQ_IOWAIT 1 /* a task that waited for I/O is back */
+static void cpufreq_update_util(const struct fg_sys *sys, struct fg_cpu *rq, u32 flags);
+
 /* pelt.c */
 static u32 pelt_divider(const struct fg_avg *sa);
 static void enqueue_load_avg(struct fg_cpu *rq, const struct fg_task *p);
@@ -168,7 +172,8 @@ static void enqueue_runnable_load_avg(const struct fg_sys *sys, struct fg_cpu *r
 static void dequeue_runnable_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *p);
 static u64 rq_clock_pelt(const struct fg_cpu *rq);
 static void pelt_decay_blocked(struct fg_avg *sa, u64 now, u64 weight);
-static void update_cfs_rq_load_avg(const struct fg_sys *sys, struct fg_cpu *rq);
+static u32 update_cfs_rq_load_avg(const struct fg_sys *sys, struct fg_cpu *rq);
+static u32 age_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 static void update_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 static void attach_entity_load_avg(struct fg_cpu *rq, struct fg_task *p);
 static void detach_entity_load_avg(struct fg_cpu *rq, struct fg_task *p);

@@ -3,6 +3,7 @@
  * The entry of every placement, spec 3: which domain answers, slow path or fast path, and a CPU that p may really use.
  *
  *	only one CPU allowed -> it
+ *	a wakeup, energy-aware and not overutilized -> what the energy model says
  *	domains of this CPU, bottom-up:
  *		affine (not wide, allowed here, not too big) and prev is inside -> target = wake_affine, fast path
  *		balances this kind of request -> remember, go on
@@ -55,6 +56,9 @@ static s32 select_task_rq_fair(struct select_ctx *s)
 			s->v->rule = FG_RULE_CURRENT_CPU;
 			return this_cpu;
 		}
+		cpu = find_energy_efficient_cpu(s);
+		if (cpu >= 0)
+			return cpu;
 		want_affine = !wake_wide(s) && cpu_allowed(s, this_cpu) && !wake_cap(s);
 		if (!cpu_allowed(s, this_cpu))
 			note(s, FG_NOTE_FORBIDDEN, this_cpu, 0, 0);
@@ -128,6 +132,7 @@ static void init_verdict(struct fg_verdict *v, const struct fg_task *p, s32 prev
 	v->probes = 0;
 	v->scanned = 0;
 	v->group_cpus = 0;
+	v->energy_cpus = 0;
 }
 
 void fg_select_task_rq(const struct fg_sys *sys, const struct fg_task *p, const struct fg_wake *w, struct fg_verdict *v)

@@ -124,6 +124,15 @@ u64 fg_cpu_util(const struct fg_cpu *rq)
 	return cpu_util_of(rq, rq->cfs.util_avg, rq->est_enqueued);
 }
 
+u64 fg_cpu_util_boost(const struct fg_sys *sys, const struct fg_cpu *rq)
+{
+	u64 util = rq->cfs.util_avg;
+
+	if (feat(sys, FG_RUNNABLE_BOOST))
+		util = max_u64(util, rq->cfs.runnable_avg);
+	return cpu_util_of(rq, util, rq->est_enqueued);
+}
+
 static u64 cpu_load(const struct fg_cpu *rq)
 {
 	return rq->cfs.load_avg;

@@ -47,8 +47,8 @@ if [ $# -gt 0 ]; then
 fi
 
 # Every built-in workload and every preset of schedulers appears in some line.
-while read -r machine workload sched; do
-	args=(run "$machine" "$workload" --sched "$sched" --seed 7 --format json)
+while read -r machine workload sched more; do
+	args=(run "$machine" "$workload" --sched "$sched" --seed 7 --format json $more)
 	first=$("$release" "${args[@]}")
 	same "$machine $workload $sched, twice" "$first" "$("$release" "${args[@]}")"
 	same "$machine $workload $sched, debug and release" "$first" "$("$debug" "${args[@]}")"
@@ -88,6 +88,9 @@ juno-r2      workloads/rt-app-tour.json           fair:v6.12
 hikey960     sched-pipe:loops=1000,threads        fair:debian-6.1.192
 hikey960     sched-pipe:loops=1000,threads        fair:debian-6.12.117
 hikey960     workloads/throttled.json             fair:v5.11+ufc+ufc-thermal+misfit-unlink
+hikey960     workloads/clamped.json               fair:v6.3+uclamp-buckets=20
+hikey960     periodic:tasks=12,duty=30,duration=1 fair:v6.12 --governor schedutil
+juno-r2      workloads/rt-app-tour.json           fair:v5.4 --governor schedutil
 LINES
 
 # Traces with their reasons, and what is told from them.

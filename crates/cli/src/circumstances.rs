@@ -9,7 +9,7 @@ use fairground_lab::setup::Setup;
 use fairground_lab::spec::SchedSpec;
 use fairground_lab::worker::Workers;
 use fairground_machine::Machine;
-use fairground_sim::{Config, Governor, IdleGovernor};
+use fairground_sim::{ClampLimits, Config, Governor, IdleGovernor};
 use fairground_workload::{Warning, WarningKind, Workload};
 use miette::Diagnostic;
 use thiserror::Error;
@@ -21,6 +21,15 @@ use crate::output::complain;
 #[derive(Debug, Error, Diagnostic)]
 #[error("{0}")]
 struct NeverEnds(Warning);
+
+/// Limits that the kernel does not take either.
+#[derive(Debug, Error, Diagnostic)]
+#[error("sched_util_clamp_min is {min}, above sched_util_clamp_max, which is {max}")]
+#[diagnostic(help("set both: --sysctl sched_util_clamp_min={max} --sysctl sched_util_clamp_max={max}"))]
+struct LimitsCross {
+    min: u16,
+    max: u16,
+}
 
 /// Circumstances of runs.
 #[derive(Args, Clone, Debug)]
@@ -34,6 +43,33 @@ pub struct Circumstances {
     /// Who chooses idle states
     #[arg(long, value_enum, default_value_t)]
     idle_governor: IdleGovernorName,
+    /// Limits of utilization clamps, 0 to 1024: sched_util_clamp_min, sched_util_clamp_max,
+    /// sched_util_clamp_min_rt_default; may be given several times
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_sysctl)]
+    sysctl: Vec<(&'static str, u16)>,
+    /// Temperature around the machine, degrees Celsius [default: the machine file's]; the machine begins as much hotter
+    /// than that as its file says
+    #[arg(long, value_name = "C", value_parser = parse_ambient, allow_negative_numbers = true)]
+    ambient: Option<i32>,
+}
+
+fn parse_sysctl(text: &str) -> Result<(&'static str, u16), String> {
+    let known = || format!("expected NAME=VALUE with one of {}", ClampLimits::NAMES.join(", "));
+    let (name, value) = text.split_once('=').ok_or_else(known)?;
+    let name = name.strip_prefix("kernel.").unwrap_or(name);
+    let name = ClampLimits::NAMES.into_iter().find(|n| *n == name).ok_or_else(known)?;
+    match value.parse() {
+        Ok(value @ 0..=1024) => Ok((name, value)),
+        _ => Err(format!("{name}: expected 0 to 1024")),
+    }
+}
+
+/// Degrees as thousandths.
+fn parse_ambient(text: &str) -> Result<i32, String> {
+    match text.parse::<f64>() {
+        Ok(celsius) if (-40.0..=100.0).contains(&celsius) => Ok((celsius * 1e3).round() as i32),
+        _ => Err("expected -40 to 100 degrees Celsius".into()),
+    }
 }
 
 fn parse_hz(text: &str) -> Result<u32, String> {
@@ -51,7 +87,7 @@ pub enum GovernorName {
     Performance,
     /// Every clock at its bottom
     Powersave,
-    /// The kernel's own, driven by the scheduler: needs a linux: scheduler
+    /// The kernel's own, driven by the scheduler
     Schedutil,
 }
 
@@ -68,10 +104,11 @@ pub enum IdleGovernorName {
 impl Circumstances {
     /// The circumstances of `governor`, all else by default.
     pub fn with_governor(governor: GovernorName) -> Circumstances {
-        Circumstances { hz: None, governor, idle_governor: IdleGovernorName::default() }
+        let idle_governor = IdleGovernorName::default();
+        Circumstances { hz: None, governor, idle_governor, sysctl: Vec::new(), ambient: None }
     }
 
-    fn config(&self, hz: u32) -> Config {
+    fn config(&self, hz: u32) -> Result<Config, LimitsCross> {
         let governor = match self.governor {
             GovernorName::Performance => Governor::Performance,
             GovernorName::Powersave => Governor::Powersave,
@@ -81,7 +118,18 @@ impl Circumstances {
             IdleGovernorName::Menu => IdleGovernor::Menu,
             IdleGovernorName::Teo => IdleGovernor::Teo,
         };
-        Config { hz, governor, idle, ..Config::default() }
+        Ok(Config { hz, governor, idle, clamps: self.clamps()?, ambient_mc: self.ambient, ..Config::default() })
+    }
+
+    fn clamps(&self) -> Result<ClampLimits, LimitsCross> {
+        let mut limits = ClampLimits::default();
+        for (name, value) in &self.sysctl {
+            limits.get_mut(name).into_iter().for_each(|limit| *limit = *value);
+        }
+        match limits.min > limits.max {
+            true => Err(LimitsCross { min: limits.min, max: limits.max }),
+            false => Ok(limits),
+        }
     }
 
     /// Looks machine, workload and schedulers up. Warnings go to standard error; a workload that would never end is
@@ -97,7 +145,10 @@ impl Circumstances {
         }
         let scheds = scheds.iter().map(|s| s.parse()).collect::<Result<Vec<SchedSpec>, _>>()?;
         fit::size(&scheds, &machine)?;
-        let config = self.config(fit::hz(&scheds, self.hz)?);
+        if self.ambient.is_some() && machine.thermal.is_none() {
+            complain(&format!("warning: {} has no thermal figures: --ambient is of no consequence", machine.name));
+        }
+        let config = self.config(fit::hz(&scheds, self.hz)?)?;
         Ok(Setup {
             machine: Arc::new(machine),
             workload: Arc::new(workload),
@@ -121,6 +172,10 @@ pub fn notes(config: &Config) -> Vec<String> {
     }
     if config.idle == IdleGovernor::Teo {
         notes.push("idle governor: teo".into());
+    }
+    notes.extend(config.clamps.changed().map(|(name, value)| format!("sysctl: {name}={value}")));
+    if let Some(mc) = config.ambient_mc {
+        notes.push(format!("ambient: {} C", f64::from(mc) / 1e3));
     }
     notes
 }

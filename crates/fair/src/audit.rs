@@ -61,8 +61,24 @@ impl Fair {
         let queued = queues.fair.iter().map(|(_, task)| task).chain(queues.rt.iter()).chain(fair_curr);
         let counted = queued.map(|task| self.world.task(task)).filter(|p| p.uclamp_active != 0);
         let (min, max): (Vec<u32>, Vec<u32>) = counted.map(|p| (p.uclamp_min, p.uclamp_max)).unzip();
-        audit_clamp("min", &rq.uclamp[FG_UCLAMP_MIN as usize], &min)?;
-        audit_clamp("max", &rq.uclamp[FG_UCLAMP_MAX as usize], &max)
+        self.audit_clamp("min", &rq.uclamp[FG_UCLAMP_MIN as usize], &min)?;
+        self.audit_clamp("max", &rq.uclamp[FG_UCLAMP_MAX as usize], &max)
+    }
+
+    /// One clamp against the plain maximum: in the same part of the scale, and not below it. Up to v5.15 a change of the
+    /// only task leaves the mark of an idle queue, so that the next one may lower it.
+    fn audit_clamp(&self, name: &str, uclamp: &FgUclamp, counted: &[u32]) -> Result<(), String> {
+        let tasks: u32 = uclamp.bucket.iter().map(|b| b.tasks).sum();
+        same(&format!("tasks in the buckets of uclamp {name}"), u64::from(tasks), counted.len() as u64)?;
+        let Some(largest) = counted.iter().copied().max().filter(|_| self.features().on(FG_UCLAMP_REINC)) else {
+            return Ok(());
+        };
+        let (nr, width) = if self.features().on(FG_UCLAMP_NR_BUCKETS) { (20, 51) } else { (5, 205) };
+        let part = |value: u32| (value / width).min(nr - 1);
+        if uclamp.value >= largest && part(uclamp.value) == part(largest) {
+            return Ok(());
+        }
+        Err(format!("uclamp {name} is {}, the largest of its tasks {largest}", uclamp.value))
     }
 
     /// Who may be moved is who is queued or current, each once, and linked both ways.
@@ -132,18 +148,6 @@ fn same<T: PartialEq + Display>(what: &str, is: T, should: T) -> Result<(), Stri
         return Ok(());
     }
     Err(format!("{what} is {is}, should be {should}"))
-}
-
-/// One clamp against the plain maximum: in the same fifth of the scale, and not below it.
-fn audit_clamp(name: &str, uclamp: &FgUclamp, counted: &[u32]) -> Result<(), String> {
-    let tasks: u32 = uclamp.bucket.iter().map(|b| b.tasks).sum();
-    same(&format!("tasks in the buckets of uclamp {name}"), u64::from(tasks), counted.len() as u64)?;
-    let Some(largest) = counted.iter().copied().max() else { return Ok(()) };
-    let fifth = |value: u32| (value / 205).min(4);
-    if uclamp.value >= largest && fifth(uclamp.value) == fifth(largest) {
-        return Ok(());
-    }
-    Err(format!("uclamp {name} is {}, the largest of its tasks {largest}", uclamp.value))
 }
 
 fn in_range(what: &str, util: u64) -> Result<(), String> {

@@ -13,6 +13,8 @@ impl Fair {
     /// Writes the attributes of a new task into the struct.
     pub(crate) fn write_attr(&mut self, task: TaskId, attr: &SchedAttr) {
         self.write_params(task, attr);
+        self.world.uclamp_request(task, 0, &FgClamps::zeroed());
+        self.write_clamps(task, attr);
         self.world.set_load_weight(task);
     }
 
@@ -28,12 +30,20 @@ impl Fair {
         } as u8;
         p.nice = i32::from(attr.nice);
         p.rt_prio = attr.rt_priority;
-        p.uclamp_min = u32::from(attr.uclamp_min);
-        p.uclamp_max = u32::from(attr.uclamp_max);
         p.custom_slice = attr.slice_ns;
-        if attr.uclamp_min > 0 || u32::from(attr.uclamp_max) < FG_CAPACITY_SCALE {
-            self.world.sys_mut().uclamp_used = 1;
+    }
+
+    /// A clamp that differs from what tasks have by themselves is asked for; what was once asked for stays so.
+    fn write_clamps(&mut self, task: TaskId, attr: &SchedAttr) {
+        let want = FgClamps { min: u32::from(attr.uclamp_min), max: u32::from(attr.uclamp_max) };
+        let mut asked = self.world.task(task).flags & (FG_TASK_ASKED_MIN | FG_TASK_ASKED_MAX);
+        asked |= if want.min > 0 { FG_TASK_ASKED_MIN } else { 0 };
+        asked |= if want.max < FG_CAPACITY_SCALE { FG_TASK_ASKED_MAX } else { 0 };
+        if asked != 0 {
+            self.use_clamps();
         }
+        self.world.uclamp_request(task, asked, &want);
+        self.update_clamps(task);
     }
 
     /// Writes the allowed CPUs, those of this machine.
@@ -62,12 +72,14 @@ impl Fair {
         }
         let queued = self.world.task(task).on_rq != 0;
         if queued {
-            self.dequeue(env, cpu, task, FG_DEQUEUE_MOVE);
+            // Who stays fair keeps its place in the averages.
+            self.dequeue(env, cpu, task, if leaves_fair { FG_DEQUEUE_MOVE } else { 0 });
         }
         if running {
             self.put_prev(cpu);
         }
         self.write_params(task, attr);
+        self.write_clamps(task, attr);
         match was_rt {
             true => self.world.set_load_weight(task),
             false => self.world.reweight_task(cpu, task),
@@ -84,6 +96,7 @@ impl Fair {
         } else {
             self.check_preempt(env, cpu, task);
         }
+        self.ask_frequency(env, cpu);
     }
 
     /// A sleeping task that becomes RT takes its load along; one that becomes fair is of this queue again, unless it is

@@ -107,6 +107,12 @@ const RULES: &[Rule] = &[
     needs(ffi::FG_MU_OU, ffi::FG_MU_TRISTATE),
     needs(ffi::FG_MU_SIC, ffi::FG_MU_TRISTATE),
     needs(ffi::FG_MU_GATE, ffi::FG_MU_TRISTATE),
+    needs(ffi::FG_MU_FEEC, ffi::FG_MU_TRISTATE),
+    needs(ffi::FG_MU_FEEC, ffi::FG_FEEC),
+    needs(ffi::FG_FEEC_ZERO_SPARE, ffi::FG_FEEC_PREV_SPARE),
+    excludes(ffi::FG_FEEC_SPARE_WRAP, ffi::FG_FEEC_PREV_SPARE),
+    needs(ffi::FG_FEEC_STALE_UCLAMP, ffi::FG_UFC),
+    value_needs(ffi::FG_EM_COST, ffi::FG_EM_COST_PERFORMANCE, ffi::FG_FREQ_PERF_V2),
     // The whole has all its parts.
     excludes(ffi::FG_MU_TRISTATE, ffi::FG_MISFIT_UNLINK),
     excludes(ffi::FG_CAP_INVERSION, ffi::FG_HW_PRESSURE),

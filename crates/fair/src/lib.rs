@@ -12,8 +12,10 @@
 //! | [`Shown`] | the policy alone, shown a state that is not its own |
 //! | [`Fair`] | [`fairground_sim::Scheduler`] over all of it |
 //!
-//! DEVIATION: what it is not, yet (spec 11.3): RT tasks are not pushed or pulled, there are no task groups, no bandwidth control,
-//! no NUMA faults, no energy-aware wakeups.
+//! Task groups are flat: they bound the utilization clamps of their tasks (`groups.rs`).
+//!
+//! DEVIATION: what it is not, yet (spec 11.3): RT tasks are not pushed or pulled, there are no nested run queues, no
+//! bandwidth control, no NUMA faults.
 //! `DEVIATION:` marks each place in the code.
 //!
 //! ```
@@ -30,6 +32,7 @@ mod deadline;
 mod error;
 mod features;
 pub mod ffi;
+mod groups;
 mod order;
 mod place;
 mod presets;
@@ -40,6 +43,7 @@ mod sched;
 mod shown;
 mod storage;
 mod timeline;
+mod told;
 mod topology;
 mod trial;
 mod why;

@@ -33,7 +33,7 @@ impl Fair {
             decision.chosen = verdict.cpu as CpuId;
             decision.rule = verdict.rule as u16;
             decision.probes = verdict.probes;
-            decision.group_cpus = verdict.group_cpus;
+            decision.group_cpus = verdict.group_cpus + verdict.energy_cpus;
         }
         env.decided(decision);
         decision.chosen
@@ -49,7 +49,8 @@ impl Fair {
             self.why = Some(why);
         }
         env.charge(here, SoftCost::Probe, verdict.probes);
-        env.charge(here, SoftCost::GroupCpu, verdict.group_cpus);
+        // An estimate of energy reads of each CPU what a group's statistics read: its run queue and its signals.
+        env.charge(here, SoftCost::GroupCpu, verdict.group_cpus + verdict.energy_cpus);
         let scan_ns = env.price(here, SoftCost::Probe, verdict.scanned);
         self.world.commit(task, &args, &verdict, scan_ns);
         verdict
@@ -89,7 +90,7 @@ impl Fair {
         if self.states.len() <= index {
             self.states.resize(index + 1, TaskState::default());
         }
-        self.states[index] = TaskState::default();
+        self.states[index] = TaskState { group: info.group, ..TaskState::default() };
         let mut p = FgTask::zeroed();
         p.id = info.id;
         p.cpu = here as i32;

@@ -1,10 +1,10 @@
-//! Kernel releases as sets of feature values.
+//! Kernel releases, and trees that descend from them, as sets of feature values.
 
 use crate::features::find;
 use crate::ffi::{FgFeatures, FEATURES};
 use crate::timeline::{self, Release, TIMELINES};
 
-/// A kernel release as a set of feature values.
+/// A kernel as a set of feature values.
 #[derive(Debug)]
 pub struct Preset {
     /// As typed after `fair:`.
@@ -12,16 +12,31 @@ pub struct Preset {
     /// What it stands for and where its values come from.
     pub text: &'static str,
     release: Release,
-    /// What a stable tree took back from later releases, as `feature=value` with spaces between.
-    backports: &'static str,
+    kind: Kind,
+    /// How it differs from its release, as `feature=value` with spaces between.
+    changes: &'static str,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Kind {
+    /// As Linus made it.
+    Release,
+    /// A stable tree: its release with what it took back from later ones.
+    Stable,
+    /// A tree that somebody measured.
+    Measured,
 }
 
 const fn release(name: &'static str, major: u16, minor: u16, text: &'static str) -> Preset {
-    Preset { name, text, release: Release { major, minor }, backports: "" }
+    Preset { name, text, release: Release { major, minor }, kind: Kind::Release, changes: "" }
 }
 
-/// All presets, oldest first.
-pub static PRESETS: [Preset; 15] = [
+const fn measured(name: &'static str, (major, minor): (u16, u16), changes: &'static str, text: &'static str) -> Preset {
+    Preset { name, text, release: Release { major, minor }, kind: Kind::Measured, changes }
+}
+
+/// All presets: releases, oldest first, stable trees, and the kernels that mails compare.
+pub static PRESETS: [Preset; 22] = [
     release("v5.4", 5, 4, "Linux 5.4, read in the tree of 5.4.59"),
     release("v5.5", 5, 5, "Linux 5.5, from its mails and the trees of 5.4.59 and 5.6.4 on both sides"),
     release("v5.6", 5, 6, "Linux 5.6, read in the tree of 5.6.4"),
@@ -39,17 +54,64 @@ pub static PRESETS: [Preset; 15] = [
         name: "debian-6.1.192",
         text: "Debian 12's linux-source-6.1 at 6.1.192, read there",
         release: Release { major: 6, minor: 1 },
-        backports: "ufc=1 ufc-thermal=1 misfit-unlink=1 uclamp-fit=0 ou-eas-only=1 core-probe-left=1 smt-in-llc=1 \
-                    fig-allowed=1 feec=tri feec-zero-spare=1 load-nowrap=1 ni-random=1 idle-reweight=1 \
-                    util-shift=1 asym-early=1 misfit-core=1",
+        kind: Kind::Stable,
+        changes: "ufc=1 ufc-thermal=1 misfit-unlink=1 uclamp-fit=0 ou-eas-only=1 core-probe-left=1 smt-in-llc=1 \
+                    fig-allowed=1 feec=tri feec-zero-spare=1 feec-stale-uclamp=1 feec-trivial=minimum feec-prev-spare=1 \
+                    load-nowrap=1 ni-random=1 idle-reweight=1 \
+                    util-shift=1 asym-early=1 misfit-core=1 \
+                    freq-hold=v66 freq-limits-count=0",
     },
     Preset {
         name: "debian-6.12.117",
         text: "Debian's linux-source-6.12 at 6.12.117, read there",
         release: Release { major: 6, minor: 12 },
-        backports: "slice-700=1 sync-delayed=1 yield-forfeit=1 fig-allowed=1 ni-random=1 \
-                    asym-early=1 misfit-core=1",
+        kind: Kind::Stable,
+        changes: "slice-700=1 sync-delayed=1 yield-forfeit=1 fig-allowed=1 ni-random=1 \
+                    asym-early=1 misfit-core=1 freq-limits-count=0",
     },
+    measured("003-baseline", (6, 1), "", "mail 003's baseline: Linux 6.1, before util_fits_cpu"),
+    measured(
+        "003-ufc",
+        (6, 1),
+        "ufc=1 ufc-thermal=1 cap-inversion=1 uclamp-fit=0 feec-trivial=clamped",
+        "mail 003's baseline_ufc: 6.1 with the series of util_fits_cpu. That capacity inversion, which came with it, was in \
+         the tree is a guess: -cap-inversion",
+    ),
+    measured(
+        "003-ufc-no-thermal",
+        (6, 1),
+        "ufc=1 uclamp-fit=0 feec-trivial=clamped",
+        "mail 003's baseline_ufc_no_thermal: 003-ufc, but clamps are compared with capacities as they are when cold. That \
+         heat still counts in capacities left for fair tasks and in energies is a guess",
+    ),
+    measured(
+        "003-patched-v4",
+        (6, 1),
+        "ufc=1 ufc-thermal=1 cap-inversion=1 uclamp-fit=0 feec-trivial=clamped misfit-unlink=1 feec=tri feec-prev-spare=1",
+        "mail 003's ufc_patched_v4: 003-ufc with misfit unlinked from overutilized. The patch is written over 6.2's way with \
+         spare capacity, which so is in; capacity inversion as in 003-ufc",
+    ),
+    measured(
+        "003-patched-no-thermal",
+        (6, 1),
+        "ufc=1 uclamp-fit=0 feec-trivial=clamped misfit-unlink=1 feec=tri feec-prev-spare=1",
+        "mail 003's ufc_patched_no_thermal: 003-patched-v4, but clamps are compared with capacities as they are when cold",
+    ),
+    measured(
+        "003-kernel-b",
+        (5, 10),
+        "feec-sync=1 feec-negative=1",
+        "mail 003's kernel B, stock android12-5.10: Linux 5.10 with what a phone's tree of it has in energy-aware wakeups. \
+         Left out: the preference of latency-sensitive task groups for idle CPUs, and whatever a vendor's module does \
+         instead; that the rest is 5.10's is a guess",
+    ),
+    measured(
+        "003-kernel-c",
+        (5, 10),
+        "feec-sync=1 feec-negative=1 ufc=1 ufc-thermal=1 uclamp-fit=0 feec-trivial=clamped",
+        "mail 003's kernel C: 003-kernel-b with the first version of the series of util_fits_cpu. That it took heat off \
+         and knew no capacity inversion is a guess",
+    ),
 ];
 
 impl Preset {
@@ -65,7 +127,12 @@ impl Preset {
 
     /// A release as Linus made it, not a stable tree.
     pub fn is_release(&self) -> bool {
-        self.backports.is_empty()
+        self.kind == Kind::Release
+    }
+
+    /// The stable tree of a release.
+    pub fn is_stable(&self) -> bool {
+        self.kind == Kind::Stable
     }
 
     /// Whether both descend from the same release.
@@ -86,7 +153,7 @@ impl Preset {
                 set(&mut values, name, word);
             }
         }
-        for change in self.backports.split(' ') {
+        for change in self.changes.split(' ') {
             if let Some((name, word)) = change.split_once('=') {
                 set(&mut values, name, word);
             }
@@ -126,8 +193,8 @@ mod tests {
     #[test]
     fn every_row_names_a_feature_and_its_values() {
         let rows = TIMELINES.iter().flat_map(|(name, row)| timeline::entries(row).map(|(_, word)| (*name, word)));
-        let backports = PRESETS.iter().flat_map(|p| p.backports.split(' ').filter_map(|c| c.split_once('=')));
-        for (name, word) in rows.chain(backports) {
+        let changes = PRESETS.iter().flat_map(|p| p.changes.split(' ').filter_map(|c| c.split_once('=')));
+        for (name, word) in rows.chain(changes) {
             let id = find(name).unwrap_or_else(|| panic!("{name}: no such feature"));
             assert!(number(id, word).is_some(), "{name}={word}");
         }
@@ -142,7 +209,7 @@ mod tests {
 
     #[test]
     fn releases_differ_in_what_landed_between_them() {
-        let expected = ["wa-prev-idle=1", "pinned-no-misfit=1", "numa-imb=quarter"];
+        let expected = ["wa-prev-idle=1", "pinned-no-misfit=1", "freq-hold=v511", "numa-imb=quarter"];
         assert_eq!(changed("v5.10", "v5.11"), expected);
         let expected = ["ufc=1", "ufc-thermal=1", "cap-inversion=1", "uclamp-fit=0"];
         assert_eq!(changed("v6.1", "v6.2").iter().filter(|c| expected.contains(&c.as_str())).count(), 4);
@@ -159,5 +226,20 @@ mod tests {
         for (release, stable) in [("v6.1", "debian-6.1.192"), ("v6.12", "debian-6.12.117")] {
             assert!(changed(release, stable).contains(&"fig-allowed=1".to_string()), "{stable}");
         }
+    }
+
+    /// Mail 003: what each kernel has beside the one before it.
+    #[test]
+    fn the_kernels_of_mail_003_differ_in_what_they_measure() {
+        assert_eq!(changed("v6.1", "003-baseline"), [""; 0]);
+        let no_thermal = changed("003-baseline", "003-ufc-no-thermal");
+        assert_eq!(no_thermal, ["ufc=1", "uclamp-fit=0", "feec-trivial=clamped"]);
+        assert_eq!(changed("003-ufc-no-thermal", "003-ufc"), ["ufc-thermal=1", "cap-inversion=1"]);
+        let unlink = ["misfit-unlink=1", "feec=tri", "feec-prev-spare=1"];
+        assert_eq!(changed("003-ufc", "003-patched-v4"), unlink);
+        assert_eq!(changed("003-ufc-no-thermal", "003-patched-no-thermal"), unlink);
+        assert_eq!(changed("v5.10", "003-kernel-b"), ["feec-negative=1", "feec-sync=1"]);
+        let series = ["ufc=1", "ufc-thermal=1", "uclamp-fit=0", "feec-trivial=clamped"];
+        assert_eq!(changed("003-kernel-b", "003-kernel-c"), series);
     }
 }

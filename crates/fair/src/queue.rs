@@ -38,12 +38,15 @@ impl Fair {
         env.charge(self.here, SoftCost::Enqueue, 1);
         if is_rt(self.world.task(task)) {
             self.enqueue_rt(cpu, task);
+            self.ask_frequency(env, cpu);
             return;
         }
         self.update_curr(env, cpu);
         self.world.enqueue_entity(cpu, task, flags);
+        self.ask_frequency(env, cpu);
         self.insert_if_queued(cpu, task);
         self.order.add(cpu, task);
+        self.tell_clamps(env, cpu, Some(task));
     }
 
     /// Takes a queued or current task off the run queue of `cpu`, whose clock is up to date.
@@ -52,6 +55,7 @@ impl Fair {
         if is_rt(self.world.task(task)) {
             self.update_curr(env, cpu);
             self.dequeue_rt(cpu, task);
+            self.ask_frequency(env, cpu);
             return;
         }
         self.update_curr(env, cpu);
@@ -65,12 +69,14 @@ impl Fair {
         }
         let was_sched_idle = self.world.sched_idle(cpu);
         self.world.dequeue_entity(cpu, task, flags);
+        self.ask_frequency(env, cpu);
         if self.world.task(task).on_rq == 0 {
             self.order.remove(cpu, task);
         }
         self.world.dequeue_next_balance(cpu, was_sched_idle, env.jiffies());
         let left = self.rqs[cpu].fair.left();
         self.world.update_min_vruntime(cpu, left);
+        self.tell_clamps(env, cpu, Some(task));
     }
 
     /// A delayed sleeper is asleep in earnest: it was picked, or leaves the fair class.
@@ -84,6 +90,7 @@ impl Fair {
         env.charge(self.here, SoftCost::Enqueue, 1);
         self.remove_from_tree(cpu, task);
         self.world.requeue_delayed(cpu, task);
+        self.ask_frequency(env, cpu);
         self.insert_if_queued(cpu, task);
     }
 
@@ -164,5 +171,7 @@ impl Fair {
         if self.world.entity_tick(cpu, left) {
             self.resched(env, cpu);
         }
+        self.tell_clamps(env, cpu, self.world.curr(cpu));
+        self.ask_frequency(env, cpu);
     }
 }

@@ -74,21 +74,17 @@ impl Fair {
     }
 
     pub(crate) fn enqueue_rt(&mut self, cpu: usize, task: TaskId) {
-        self.world.uclamp_rq_inc(cpu, task);
         self.rqs[cpu].rt.push(self.world.task(task).rt_prio, task);
         self.world.task_mut(task).on_rq = 1;
-        let rq = &mut self.world.cpus[cpu];
-        rq.rt_nr_running += 1;
         self.add_nr_running(cpu);
+        self.world.enqueue_rt(cpu, task);
     }
 
     pub(crate) fn dequeue_rt(&mut self, cpu: usize, task: TaskId) {
-        self.world.uclamp_rq_dec(cpu, task);
         self.rqs[cpu].rt.remove(task);
         self.world.task_mut(task).on_rq = 0;
-        let rq = &mut self.world.cpus[cpu];
-        rq.rt_nr_running -= 1;
-        rq.nr_running -= 1;
+        self.world.cpus[cpu].nr_running -= 1;
+        self.world.dequeue_rt(cpu, task);
     }
 
     /// One more task of another class than fair; two make the root domain overloaded (spec 6.1).

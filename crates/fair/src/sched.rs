@@ -3,14 +3,18 @@
 use std::sync::Arc;
 
 use fairground_machine::{CpuId, CpuMask, Machine, SoftCost};
-use fairground_sim::{Change, Config, Env, Governor, IdleView, Ipi, Pick, Scheduler, TaskId, TaskInfo, WakeContext};
-use fairground_workload::{TaskSpec, Workload};
+use fairground_sim::{
+    Change, ClampLimits, Config, Env, Governor, IdleView, Ipi, Pick, Scheduler, TaskId, TaskInfo, WakeContext,
+};
+use fairground_workload::{GroupClamp, GroupId, Workload};
 
 use crate::balance::PUSH_RULE;
 use crate::ffi::*;
+use crate::groups::Groups;
 use crate::order::TaskOrder;
 use crate::rq::RunQueue;
 use crate::rt::{is_rt, RT_RULES};
+use crate::told::Told;
 use crate::topology::{Options, Topology};
 use crate::world::World;
 use crate::{ffi, why, FairError, Features};
@@ -26,6 +30,8 @@ pub(crate) struct TaskState {
     pub dead: bool,
     /// Ticks of its RR slice so far.
     pub rr_ticks: u32,
+    /// Its task group; none: the root group.
+    pub group: Option<GroupId>,
 }
 
 /// The scheduler. Owns all of its state: many of them run in one process.
@@ -37,6 +43,14 @@ pub struct Fair {
     pub(crate) states: Vec<TaskState>,
     /// Which task of a run queue is moved first.
     pub(crate) order: TaskOrder,
+    /// Task groups.
+    pub(crate) groups: Groups,
+    /// Limits of clamps.
+    pub(crate) limits: ClampLimits,
+    /// Somebody has asked for a clamp.
+    pub(crate) clamps_asked: bool,
+    /// What traces were told of clamps.
+    pub(crate) told: Told,
     /// Tasks on their way from one run queue to another; empty between calls.
     pub(crate) taken: Vec<TaskId>,
     /// CPU of the present call.
@@ -57,8 +71,21 @@ impl Fair {
         let world = World::new(&machine, &features, &topology);
         let rqs = (0..machine.nr_cpus()).map(|_| RunQueue::new(features.get(FG_RQ))).collect();
         let order = TaskOrder::new(machine.nr_cpus());
-        let (states, taken) = (Vec::new(), Vec::new());
-        Ok(Fair { features, topology, world, rqs, states, order, taken, here: 0, why: None })
+        Ok(Fair {
+            features,
+            topology,
+            world,
+            rqs,
+            states: Vec::new(),
+            order,
+            groups: Groups::default(),
+            limits: ClampLimits::default(),
+            clamps_asked: false,
+            told: Told::default(),
+            taken: Vec::new(),
+            here: 0,
+            why: None,
+        })
     }
 
     /// What it is.
@@ -100,6 +127,13 @@ impl Fair {
         let view = env.cpu(cpu as CpuId);
         self.world.cpus[cpu].freq_scale = view.freq_scale;
         self.world.update_rq_clock(cpu, env.clock(self.here), view.irq_ns);
+    }
+
+    /// Passes on what schedutil wants of the clock of `cpu`, if anything, since signals of the CPU were updated.
+    pub(crate) fn ask_frequency(&mut self, env: &mut Env, cpu: usize) {
+        if let Some(khz) = self.world.take_frequency(cpu) {
+            env.request_frequency(cpu as CpuId, khz);
+        }
     }
 
     /// resched_curr: once, until schedule() runs there.
@@ -208,25 +242,12 @@ fn balance_rule_words(rule: u16) -> Option<(&'static str, &'static str)> {
     BALANCE_RULES.iter().chain([&PUSH_RULE]).nth(usize::from(rule)).copied()
 }
 
-/// What this scheduler cannot do yet: nothing of it is passed over in silence.
-fn refuse(workload: &Workload, config: &Config) -> Result<(), String> {
-    if config.governor == Governor::Schedutil {
-        return Err("the governor schedutil needs a linux: scheduler; fair: does not choose frequencies yet".into());
-    }
-    let in_group = |t: &TaskSpec| Some((t.name.clone(), workload.groups.get(t.group? as usize)?.path.clone()));
-    match workload.tasks.iter().find_map(in_group) {
-        None => Ok(()),
-        Some((task, group)) => Err(format!(
-            "thread `{task}` is in the task group `{group}`: task groups need a linux: scheduler, fair: has none yet"
-        )),
-    }
-}
-
 impl Scheduler for Fair {
     fn boot(&mut self, env: &mut Env, workload: &Workload, config: &Config) -> Result<(), String> {
-        refuse(workload, config)?;
+        self.start_clamps(workload, &config.clamps)?;
         if config.governor == Governor::Schedutil {
             self.world.start_energy_awareness(env.machine(), &self.topology);
+            self.world.start_governor(env.machine());
         }
         Ok(())
     }
@@ -279,6 +300,11 @@ impl Scheduler for Fair {
         }
     }
 
+    fn change_group(&mut self, env: &mut Env, cpu: CpuId, new: &GroupClamp) {
+        self.enter(env, cpu);
+        self.set_group_clamp(env, new);
+    }
+
     fn schedule(&mut self, env: &mut Env, cpu: CpuId) -> Pick {
         let cpu = self.enter(env, cpu);
         env.charge(cpu as CpuId, SoftCost::Pick, 1);
@@ -292,7 +318,9 @@ impl Scheduler for Fair {
         // What newly idle balancing pulled asked for one: this is it.
         self.rqs[cpu].resched = false;
         self.world.cpus[cpu].curr_is_idle = u8::from(pick == Pick::Idle);
+        self.tell_switch(env, cpu, prev, pick);
         self.finish_switch(env, cpu, prev);
+        self.ask_frequency(env, cpu);
         pick
     }
 
@@ -349,6 +377,7 @@ impl Scheduler for Fair {
     fn tick_stopped(&mut self, env: &mut Env, cpu: CpuId, stopped: bool) {
         let cpu = self.enter(env, cpu);
         if stopped {
+            self.world.cpus[cpu].idle_calls += 1;
             self.world.nohz_balance_enter_idle(cpu);
         }
     }
@@ -363,6 +392,7 @@ impl Scheduler for Fair {
                 policy: limits.policy_khz,
             };
             self.world.set_frequency_limits(cpu as usize, &limits);
+            self.world.limit_governor(cpu as usize, limits.policy);
         }
     }
 

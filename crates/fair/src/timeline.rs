@@ -87,6 +87,9 @@ pub const TIMELINES: &[(&str, &str)] = &[
 
     ("uclamp-fit",        "v5.6=1 v6.2=0"),
     ("uclamp-idle-own",   "v5.14=1"),
+    ("uclamp-key",        "v5.9=1"),
+    ("uclamp-protect",    "v5.14=1"),
+    ("uclamp-reinc",      "v5.16=1"),
     ("thermal-in-cap",    "v5.7=1 v6.10=0"),
     ("hw-pressure",       "v6.10=1"),
     ("pinned-no-misfit",  "v5.11=1"),
@@ -99,9 +102,33 @@ pub const TIMELINES: &[(&str, &str)] = &[
     ("pelt-sum-floor",    "v5.17=1"),
     ("migrate-lag",       "v6.0=1"),
     ("runnable-boost",    "v6.5=1"),
-    ("feec",              "v5.13=margin515 v6.0=delta v6.3=tri"),
+    // v5.13 has the busy times of margin515 already, but none of the rest.
+    ("feec",              "v5.14=margin515 v6.0=delta v6.3=tri"),
     ("feec-zero-spare",   "v6.7=1"),
+    // Since clamps are set before the CPUs of a domain are looked at, lest a compiler take them for unset.
+    ("feec-stale-uclamp", "v6.3=1"),
+    ("feec-trivial",      "v6.2=clamped v6.7=minimum"),
+    ("feec-negative",     "v5.14=1"),
+    ("feec-prev-spare",   "v6.2=1"),
+    ("feec-spare-wrap",   "v5.4=1 v5.10=0"),
+    ("em-cost",           "v5.15=scaled v6.0=microwatt v6.9=performance"),
+    ("em-efficient",      "v5.16=1"),
+    ("eas-complexity",    "v5.4=1 v6.7=0"),
+    ("eas-first-cpu",     "v5.4=1 v6.7=0"),
+
     ("freq-perf-v2",      "v6.8=1"),
+    // The versions of the governor in between were not read: what 6.1.192 and 6.12.117 have, and the changes themselves
+    // with the releases that they were made for.
+    ("freq-util-margin",  "v5.14=1"),
+    ("freq-hold",         "v5.11=v511 v5.18=v518 v6.6=v66"),
+    ("freq-limits-count", "v5.10=1"),
+    ("freq-soon",         "v6.10=1"),
+    ("freq-efficient",    "v5.16=1"),
+    ("freq-after-all",    "v5.5=1"),
+    ("freq-move-once",    "v6.1=1"),
+    ("est-leaves-first",  "v5.12=1"),
+    ("uclamp-late",       "v6.12=1"),
+    ("iowait-clamp",      "v5.18=1"),
 
     ("imb-pct-117",       "v5.10=1"),
     ("busy-factor-16",    "v5.10=1"),

@@ -73,7 +73,7 @@ fn bad_forms_say_what_was_expected() {
 
 #[test]
 fn what_cannot_be_honoured_is_refused_by_name() {
-    assert!(error("v5.9+runnable-boost").starts_with("feature `runnable-boost` needs policy code"));
+    assert!(error("v5.9+freq-perf-v2").starts_with("feature `freq-perf-v2` needs policy code"));
 }
 
 #[test]
@@ -123,6 +123,9 @@ fn the_mails_can_be_measured() {
         "v5.9+cls-domain+cls-select=levels",
         "v5.9+cls-domain+cls-select=levels+levels-nr=cluster",
         "v5.16+cls-select=landed",
+        "003-ufc-cap-inversion",
+        "003-patched-v4-cap-inversion",
+        "v6.3+cap-inversion",
     ];
     for text in compared {
         assert_eq!(canonical(text), format!("fair:{text}"));
@@ -134,6 +137,8 @@ fn the_parts_of_misfit_unlink_stand_without_the_whole() {
     assert_eq!(canonical("v5.11+ufc+mu-tristate+mu-ou"), "fair:v5.11+ufc+mu-tristate+mu-ou");
     assert_eq!(error("v5.11+mu-tristate"), "feature `mu-tristate` needs `ufc`");
     assert_eq!(error("v5.11+ufc+mu-sic"), "feature `mu-sic` needs `mu-tristate`");
+    assert_eq!(error("v5.11+ufc+mu-feec"), "feature `mu-feec` needs `mu-tristate`");
+    assert_eq!(error("v5.11+ufc+mu-tristate+mu-feec"), "feature `mu-feec` needs `feec`");
     let both = "v5.11+ufc+misfit-unlink+mu-tristate";
     assert_eq!(error(both), "feature `mu-tristate` excludes `misfit-unlink`");
     assert_eq!(canonical("v5.11+ufc+mu-tristate+mu-gate"), "fair:v5.11+ufc+mu-tristate+mu-gate");
@@ -141,6 +146,15 @@ fn the_parts_of_misfit_unlink_stand_without_the_whole() {
     assert_eq!(error("v5.11+slice-700"), "feature `slice-700` needs `rq`");
     assert_eq!(error("v5.11+sync-delayed"), "feature `sync-delayed` needs `rq`");
     assert_eq!(canonical("v5.11+rq=eevdf612+slice-700"), "fair:v5.11+rq=eevdf612+slice-700");
+}
+
+#[test]
+fn what_later_releases_added_to_energy_awareness_needs_what_it_stands_on() {
+    assert_eq!(error("v6.1+feec-zero-spare"), "feature `feec-zero-spare` needs `feec-prev-spare`");
+    assert_eq!(error("v6.3+feec-spare-wrap"), "feature `feec-spare-wrap` excludes `feec-prev-spare`");
+    assert_eq!(error("v6.1+feec-stale-uclamp"), "feature `feec-stale-uclamp` needs `ufc`");
+    assert_eq!(error("v6.3+em-cost=performance"), "feature `em-cost=performance` needs `freq-perf-v2`");
+    assert_eq!(canonical("v6.1+feec=margin"), "fair:v6.1-feec");
 }
 
 #[test]

@@ -1,14 +1,11 @@
-//! Limits of frequencies and utilization clamps, from the workload to what the policy sees.
+//! Limits of frequencies, from the workload to what the policy sees.
 
 use std::sync::Arc;
 
-use fairground_fair::ffi::{FgCpu, FG_UCLAMP_MAX, FG_UCLAMP_MIN};
 use fairground_fair::{Fair, Features, Options};
 use fairground_machine::{CpuId, CpuMask, Machine};
-use fairground_sim::{
-    Change, Config, Engine, Env, Event, EventKind, FrequencyLimits, HashObserver, Observer, Pick, Scheduler, TaskInfo,
-};
-use fairground_workload::{CapSource, FrequencyCap, Policy, SchedAttr, Workload};
+use fairground_sim::{Config, Engine, Env, Event, EventKind, FrequencyLimits, HashObserver, Observer, Scheduler};
+use fairground_workload::{CapSource, FrequencyCap, Workload};
 
 const MS: u64 = 1_000_000;
 
@@ -16,88 +13,23 @@ fn fair(machine: &Arc<Machine>, scheduler: &str) -> Fair {
     Fair::new(Arc::clone(machine), Features::parse(scheduler).unwrap(), Options::default()).unwrap()
 }
 
-fn attr(uclamp_min: u16, uclamp_max: u16) -> SchedAttr {
-    SchedAttr { uclamp_min, uclamp_max, ..SchedAttr::default() }
-}
-
-fn clamps(rq: &FgCpu) -> [u32; 2] {
-    [rq.uclamp[FG_UCLAMP_MIN as usize].value, rq.uclamp[FG_UCLAMP_MAX as usize].value]
-}
-
-/// One CPU, call by call.
-struct Rig {
-    fair: Fair,
-    env: Env,
-    now: u64,
-}
-
-impl Rig {
-    fn call<R>(&mut self, cpu: CpuId, f: impl FnOnce(&mut Fair, &mut Env) -> R) -> R {
-        self.now += MS;
-        self.env.begin(self.now, cpu);
-        let result = f(&mut self.fair, &mut self.env);
-        self.env.drain(&mut Vec::new());
-        self.env.take_charge(cpu);
-        self.fair.audit(&self.env).unwrap();
-        result
-    }
-
-    fn fork(&mut self, id: u32, attr: SchedAttr) {
-        let info = TaskInfo::new(id, attr, CpuMask::of(0));
-        self.call(0, |f, e| f.fork(e, 0, None, &info));
-    }
-
-    fn change(&mut self, id: u32, attr: SchedAttr) {
-        self.call(0, |f, e| f.change(e, 0, id, &Change::Attr(attr)));
-    }
-}
-
-/// Tasks join the clamps of the queue with fork, change and sleep; who was queued before the first request does with
-/// its next enqueue.
-#[test]
-fn clamps_of_runnable_tasks_are_the_queues() {
-    let machine = Arc::new(Machine::symmetric(1));
-    let mut rig = Rig { fair: fair(&machine, "v5.11"), env: Env::new(Arc::clone(&machine), 250, 1), now: 0 };
-    assert_eq!(clamps(rig.fair.cpu(0)), [0, 1024]);
-    rig.fork(0, attr(0, 1024));
-    assert_eq!(rig.call(0, |f, e| f.schedule(e, 0)), Pick::Task(0));
-    assert_eq!(rig.fair.sys().uclamp_used, 0);
-    rig.fork(1, attr(100, 300));
-    assert_eq!(clamps(rig.fair.cpu(0)), [100, 300]);
-    // Queued, then current.
-    rig.change(1, attr(500, 700));
-    assert_eq!(clamps(rig.fair.cpu(0)), [500, 700]);
-    rig.change(0, attr(0, 900));
-    assert_eq!(clamps(rig.fair.cpu(0)), [500, 900]);
-    // An RT task counts as well, and goes on counting as a fair one.
-    let rt = SchedAttr { policy: Policy::Fifo, rt_priority: 1, ..attr(800, 1024) };
-    rig.fork(2, rt);
-    assert_eq!(clamps(rig.fair.cpu(0)), [800, 1024]);
-    rig.change(2, attr(750, 1024));
-    assert_eq!(clamps(rig.fair.cpu(0)), [750, 1024]);
-    rig.change(2, attr(0, 1024));
-    assert_eq!(clamps(rig.fair.cpu(0)), [500, 1024]);
-    rig.call(0, |f, e| f.block(e, 0, 0));
-    assert_eq!(clamps(rig.fair.cpu(0)), [500, 1024]);
-}
-
 /// 462 of the little CPUs, as the policy computes it: 462 - 462 x 999 / 1844 = 462 - 250 = 212.
 #[test]
 fn limits_reach_every_cpu_of_the_clock() {
     let machine = Arc::new(Machine::preset("hikey960").unwrap());
-    let mut rig = Rig { fair: fair(&machine, "v5.11"), env: Env::new(Arc::clone(&machine), 250, 1), now: 0 };
-    let orig = rig.fair.cpu(0).cpu_capacity_orig;
+    let (mut fair, mut env) = (fair(&machine, "v5.11"), Env::new(Arc::clone(&machine), 250, 1));
+    let orig = fair.cpu(0).cpu_capacity_orig;
     let limits = FrequencyLimits { cooling_khz: 999_000, policy_khz: 533_000, ..FrequencyLimits::none(1_844_000) };
     let little = CpuMask::parse_list("0-3").unwrap();
-    little.iter().for_each(|cpu| rig.env.cpu_mut(cpu).limits = limits);
-    rig.call(0, |f, e| f.frequency_limits(e, &little));
+    little.iter().for_each(|cpu| env.cpu_mut(cpu).limits = limits);
+    fair.frequency_limits(&mut env, &little);
     for cpu in 0..4 {
-        let rq = rig.fair.cpu(cpu);
+        let rq = fair.cpu(cpu);
         assert_eq!(rq.thermal_pressure, orig - orig * 999 / 1844);
         assert_eq!((rq.hw_pressure, rq.cpufreq_pressure), (0, orig - orig * 533 / 1844));
         assert_eq!(rq.pd, 0);
     }
-    assert_eq!((rig.fair.cpu(4).thermal_pressure, rig.fair.cpu(4).pd), (0, 4));
+    assert_eq!((fair.cpu(4).thermal_pressure, fair.cpu(4).pd), (0, 4));
 }
 
 /// Frequencies of CPU 4 in order, and who was placed on a little CPU while that was slow.

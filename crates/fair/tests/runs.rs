@@ -6,8 +6,8 @@ use fairground_fair::{features, Fair, Features, Options, PRESETS};
 use fairground_machine::testing::Shape;
 use fairground_machine::{CpuMask, Machine};
 use fairground_sim::{
-    Config, Decision, DecisionKind, Engine, Event, EventKind, Governor, HashObserver, MetricsObserver, Observer,
-    Reason, RunMetrics, SimError, NO_RULE,
+    Config, Decision, DecisionKind, Engine, Event, EventKind, HashObserver, MetricsObserver, Observer, Reason,
+    RunMetrics, SimError, NO_RULE,
 };
 use fairground_workload::testing::Random;
 use fairground_workload::{Amount, Op, Policy, ProgramBuilder, SchedAttr, Start, TaskGroup, Workload};
@@ -43,14 +43,13 @@ impl Observer for Why {
 }
 
 /// Why a run of one thread is refused, after `change` has changed its workload.
-fn refusal(governor: Governor, change: impl FnOnce(&mut Workload)) -> String {
+fn refusal(change: impl FnOnce(&mut Workload)) -> String {
     let machine = Arc::new(Machine::symmetric(2));
     let (mut workload, _) = Workload::find("periodic:tasks=1,duration=0.1", &machine).unwrap();
     change(&mut workload);
     let features = Features::parse("fair:v6.12").unwrap();
     let fair = Fair::new(Arc::clone(&machine), features, Options::default()).unwrap();
-    let config = Config { governor, ..Config::default() };
-    match Engine::new(machine, Arc::new(workload), Box::new(fair), config).run(&mut []) {
+    match Engine::new(machine, Arc::new(workload), Box::new(fair), Config::default()).run(&mut []) {
         Err(SimError::Refused { what }) => what,
         other => panic!("{other:?}"),
     }
@@ -58,13 +57,19 @@ fn refusal(governor: Governor, change: impl FnOnce(&mut Workload)) -> String {
 
 #[test]
 fn what_needs_the_kernels_own_scheduler_is_refused_by_name() {
-    let grouped = refusal(Governor::Performance, |w| {
-        w.groups = vec![TaskGroup { path: "/apps".into(), parent: None, files: Vec::new() }];
-        w.tasks[0].group = Some(0);
-    });
-    assert!(grouped.contains("in the task group `/apps`: task groups need a linux: scheduler"), "{grouped}");
-    let governed = refusal(Governor::Schedutil, |_| {});
-    assert!(governed.starts_with("the governor schedutil needs a linux: scheduler"), "{governed}");
+    let grouped = |file: &str, value: &str| {
+        refusal(|w| {
+            let files = vec![("cpu.weight".into(), "100".into()), (file.into(), value.into())];
+            w.groups = vec![TaskGroup { path: "/apps".into(), parent: None, files }];
+            w.tasks[0].group = Some(0);
+        })
+    };
+    let weighed = grouped("cpu.weight", "300");
+    assert!(weighed.starts_with("task group `/apps`: cpu.weight = `300` needs a linux: scheduler"), "{weighed}");
+    let limited = grouped("cpu.max", "50000 100000");
+    assert!(limited.starts_with("task group `/apps`: cpu.max = `50000 100000` needs a linux: scheduler"), "{limited}");
+    let clamped = grouped("cpu.uclamp.min", "101");
+    assert!(clamped.starts_with("task group `/apps`: cpu.uclamp.min = `101`; expected 0 to 100"), "{clamped}");
 }
 
 struct Run {

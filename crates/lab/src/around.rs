@@ -2,7 +2,7 @@
 
 use fairground_machine::{CpuId, CpuMask};
 use fairground_sim::{Change, Config, Env, IdleView, Ipi, Pick, Scheduler, TaskId, TaskInfo, Time, WakeContext};
-use fairground_workload::Workload;
+use fairground_workload::{GroupClamp, Workload};
 
 /// The calls of [`Scheduler`] that decide or do something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub enum Call {
     Exit,
     /// [`Scheduler::yield_now`].
     Yield,
-    /// [`Scheduler::change`].
+    /// [`Scheduler::change`], [`Scheduler::change_group`].
     Change,
     /// [`Scheduler::schedule`].
     Schedule,
@@ -175,6 +175,10 @@ impl<H: Hooks> Scheduler for Around<H> {
 
     fn change(&mut self, env: &mut Env, cpu: CpuId, task: TaskId, change: &Change) {
         self.watched(env, (Call::Change, cpu, Some(task)), |s, e| s.change(e, cpu, task, change));
+    }
+
+    fn change_group(&mut self, env: &mut Env, cpu: CpuId, new: &GroupClamp) {
+        self.watched(env, (Call::Change, cpu, None), |s, e| s.change_group(e, cpu, new));
     }
 
     fn schedule(&mut self, env: &mut Env, cpu: CpuId) -> Pick {

@@ -88,8 +88,8 @@ fn entries(workload: &Workload, machine: &Machine) -> Vec<Entry> {
     let near = "tasks born behind the last-level cache of who made them, of all made during the run";
     list.add("births_near_pct", "%", near, RunMetrics::births_near_pct);
     add_idle(&mut list);
-    list.add("energy_j", "J", "energy of CPUs and clusters in the measured window", |m| m.energy_j).usual();
-    list.add("energy_cluster_j", "J", "the clusters' static part of it", |m| m.cluster_j);
+    list.add("energy_j", "J", "energy of CPUs, clusters and supplies in the measured window", |m| m.energy_j).usual();
+    add_power(&mut list, machine);
     list.add("switches", "count", "switches from or to a task", |m| m.switches as f64);
     add_migrations(&mut list);
     for (i, cpu_type) in machine.cpu_types.iter().enumerate() {
@@ -113,6 +113,32 @@ fn add_idle(list: &mut Entries) {
     list.add("idle_lost_j", "J", "energy lost by these", move |m| lost_j(&all(m))).usual();
     list.add("idle_above", "count", "sleeps too short for the state asked for", move |m| all(m).above as f64);
     list.add("idle_below", "count", "sleeps long enough for a deeper state", move |m| all(m).below as f64);
+}
+
+/// Energy by what it is for, power by rail, and heat.
+fn add_power(list: &mut Entries, machine: &Machine) {
+    list.add("energy_cluster_j", "J", "the clusters' static part of it", |m| m.cluster_j);
+    list.add("energy_supply_j", "J", "the supplies' static part of it", |m| m.supply_j);
+    list.add("energy_active_j", "J", "the part of it that running CPUs took", |m| m.active_j);
+    list.add("energy_idle_j", "J", "the part of it that idle CPUs took", |m| m.idle_j);
+    list.add("energy_transition_j", "J", "the part of it of entering and leaving idle states", |m| m.transition_j);
+    list.add("power_mw", "mW", "mean power of all rails", |m| m.rail_mw.iter().sum());
+    for (i, (rail, cpus)) in machine.rails().into_iter().enumerate() {
+        let meaning = format!("mean power of the supply of CPUs {cpus}");
+        list.add(&format!("power_mw_{}", identifier(rail)), "mW", &meaning, move |m| m.rail_mw[i]);
+    }
+    let Some(thermal) = &machine.thermal else { return };
+    for (i, node) in thermal.nodes.iter().enumerate() {
+        let meaning = format!("highest temperature of {}", node.name);
+        let read = move |m: &RunMetrics| f64::from(m.hottest_mc[i]) / 1e3;
+        list.add(&format!("hottest_c_{}", identifier(&node.name)), "C", &meaning, read);
+    }
+    let cooled = |domain: u32| thermal.zones.iter().any(|z| z.cools.iter().any(|(d, _)| *d == domain));
+    for (i, domain) in machine.freq_domains.iter().enumerate().filter(|(i, _)| cooled(*i as u32)) {
+        let meaning = format!("share of time in which heat capped the clock of CPUs {}", domain.cpus);
+        let read = move |m: &RunMetrics| percent(m.capped_ns[i], m.window_ns);
+        list.add(&format!("capped_pct_cpus_{}", identifier(&domain.cpus.to_string())), "%", &meaning, read);
+    }
 }
 
 fn add_migrations(list: &mut Entries) {

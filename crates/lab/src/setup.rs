@@ -162,7 +162,7 @@ impl Setup {
         Ok(RunReport {
             readings: readings(&self.workload, &self.machine, &run),
             hash: hash.value(),
-            notes: [outcome.notes, notes(&self.workload, &run)].concat(),
+            notes: [outcome.notes, notes(&self.workload, &self.machine, &run)].concat(),
         })
     }
 }

@@ -343,7 +343,7 @@ static s32 group_write(s32 group, const char *file, const char *value)
 {
 	if (!strcmp(file, "cpu.max"))
 		limited[group] = 1;
-	return strcmp(value, "nonsense") ? 0 : -22;
+	return strcmp(value, "nonsense") && strcmp(value, "99.99") ? 0 : -22;
 }
 
 static void read_cpu(s32 cpu, struct fg_cpu *to)

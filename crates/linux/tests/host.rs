@@ -13,10 +13,12 @@ use fairground_linux::{die, Interests, Kernel, Linux, LinuxError, Reader, Watch}
 use fairground_machine::{Cluster, CpuId, CpuMask, Machine};
 use fairground_sim::testing::{machine, spec, with_costs, workload};
 use fairground_sim::{
-    Config, Decision, Engine, Event, EventKind, Governor, HashObserver, MigrateCause, Observer, Outcome, Reason,
-    SimError, TaskId, NO_RULE,
+    ClampLimits, Config, Decision, Engine, Event, EventKind, Governor, HashObserver, MigrateCause, Observer, Outcome,
+    Reason, SimError, TaskId, NO_RULE,
 };
-use fairground_workload::{Amount, Object, Op, SchedAttr, TaskGroup, TaskSpec, Workload};
+use fairground_workload::{
+    Amount, Clamp, ClampPercent, GroupClamp, Object, Op, SchedAttr, TaskGroup, TaskSpec, Workload,
+};
 use support::{alone, in_child};
 
 /// Compiles the fake with some of its defaults changed.
@@ -315,6 +317,35 @@ fn a_group_with_a_limit_waits_for_the_kernels_timer() {
 fn a_group_without_a_limit_does_not_wait() {
     alone("a_group_without_a_limit_does_not_wait", || {
         assert_eq!(run(in_group(&[("cpu.weight", "300")])).unwrap().end, 5 * MS / 2);
+    });
+}
+
+/// A thread outside writes it while the run is on, with two decimals; the fake refuses 99.99 %.
+#[test]
+fn a_clamp_of_a_group_that_changes_reaches_the_kernel() {
+    let output = in_child("a_clamp_of_a_group_that_changes_reaches_the_kernel", || {
+        let new = GroupClamp { group: 1, clamp: Clamp::Min, value: ClampPercent { hundredths: 9999 } };
+        let mut w = in_group(&[]);
+        w.tasks[0].group = None;
+        w.tasks[0].program = vec![Op::SetGroupClamp(new)].into();
+        let _ = run(w);
+    });
+    let Some(output) = output else { return };
+    let told = String::from_utf8_lossy(&output.stderr);
+    let expected = "the kernel does not take `99.99` for cpu.uclamp.min of the task group `/a/b`: Invalid argument";
+    assert!(told.contains(expected), "{told}");
+}
+
+#[test]
+fn limits_of_clamps_are_refused_by_name() {
+    alone("limits_of_clamps_are_refused_by_name", || {
+        let clamps = ClampLimits { max: 800, ..ClampLimits::default() };
+        match run_on(machine(2, 1), linux(), in_group(&[]), Config { clamps, ..Config::default() }, &mut []) {
+            Err(SimError::Refused { what }) => {
+                assert!(what.contains("no way yet to set sched_util_clamp_max"), "{what}")
+            }
+            other => panic!("{other:?}"),
+        }
     });
 }
 

@@ -26,6 +26,7 @@ impl Machine {
         let mut machine = Machine {
             name: format!("equal-{n}"),
             title: format!("{n} equal CPUs"),
+            leaves_out: String::new(),
             cpus: cpus.collect(),
             cpu_types: vec![CpuType {
                 name: "equal".into(),
@@ -42,9 +43,12 @@ impl Machine {
             node_reclaim_distance: crate::NODE_RECLAIM_DISTANCE,
             freq_domains: vec![FreqDomain {
                 cpus: all,
-                opps: vec![Opp { khz: 1_000_000, active_mw: 300.0 }, Opp { khz: 2_000_000, active_mw: 1000.0 }],
+                opps: vec![Opp::new(1_000_000, 300.0), Opp::new(2_000_000, 1000.0)],
                 transition_ns: 50_000,
+                rail: None,
             }],
+            votes: Vec::new(),
+            thermal: None,
             costs: Costs::plausible(),
             figures: Vec::new(),
         };

@@ -44,16 +44,18 @@ impl Machine {
             if cluster.shares_cache && self.llcs.contains(&cluster.cpus) {
                 found.add(key("shares_cache"), "the cluster is its last-level cache: not a level of its own");
             }
-            let mut types = cluster.cpus.iter().map(|cpu| self.cpus[cpu as usize].cpu_type);
-            let first = types.next();
-            if types.any(|t| Some(t) != first) && cluster.cpus.iter().any(|cpu| self.has_cluster_state(cpu)) {
-                found.add(key("cpus"), "core types with idle states of their own share one cluster's power-down");
+            let mut states = cluster.cpus.iter().map(|cpu| self.cluster_states(cpu));
+            let first = states.next();
+            if states.any(|its| Some(its) != first) {
+                found.add(key("cpus"), "core types whose cluster states differ share one cluster's power-down");
             }
         }
     }
 
-    fn has_cluster_state(&self, cpu: u32) -> bool {
-        self.idle_states(cpu).iter().any(|state| state.scope == IdleScope::Cluster)
+    /// The idle states of a CPU that need the whole cluster: index and name.
+    fn cluster_states(&self, cpu: u32) -> Vec<(usize, &str)> {
+        let states = self.idle_states(cpu).iter().enumerate();
+        states.filter(|(_, s)| s.scope == IdleScope::Cluster).map(|(i, s)| (i, s.name.as_str())).collect()
     }
 
     /// An idle CPU should draw less than one that runs at its lowest OPP.
@@ -97,10 +99,17 @@ impl Warnings {
 }
 
 fn check_opps(domain: &FreqDomain, found: &mut Warnings) {
+    let key = || format!("freq_domain[{}].opps", domain.cpus);
+    for opp in domain.opps.iter().filter(|o| o.wfi_mw.is_some_and(|wfi| wfi > o.active_mw)) {
+        found.add(key(), format!("idle at the voltage of {} kHz draws more than running", opp.khz));
+    }
     for pair in domain.opps.windows(2) {
+        if pair[1].static_mw < pair[0].static_mw {
+            found.add(key(), format!("{} kHz has less static power than {} kHz", pair[1].khz, pair[0].khz));
+        }
         if pair[1].active_mw <= pair[0].active_mw {
             let message = format!("{} kHz draws no more than {} kHz", pair[1].khz, pair[0].khz);
-            found.add(format!("freq_domain[{}].opps", domain.cpus), message);
+            found.add(key(), message);
         }
     }
 }

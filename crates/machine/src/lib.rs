@@ -33,6 +33,7 @@ mod model;
 mod names;
 mod show;
 pub mod testing;
+mod thermal;
 
 pub use capture::{capture, CaptureError, CaptureOptions, Captured};
 pub use check::Warning;
@@ -41,6 +42,7 @@ pub use free::FreeCost;
 pub use load::{preset_text, presets};
 pub use mask::{CpuMask, MASK_WORDS};
 pub use model::*;
+pub use thermal::*;
 
 /// Dense id of a logical CPU.
 pub type CpuId = u32;

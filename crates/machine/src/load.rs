@@ -8,7 +8,7 @@ use crate::error::{suggest, MachineError};
 use crate::{file, FreeCost, Machine};
 
 /// Name and text of each preset.
-const PRESETS: [(&str, &str); 8] = [
+const PRESETS: [(&str, &str); 14] = [
     ("hikey960", include_str!("../../../machines/hikey960.toml")),
     ("hikey", include_str!("../../../machines/hikey.toml")),
     ("rpi5", include_str!("../../../machines/rpi5.toml")),
@@ -17,6 +17,12 @@ const PRESETS: [(&str, &str); 8] = [
     ("synquacer", include_str!("../../../machines/synquacer.toml")),
     ("synquacer-acpi", include_str!("../../../machines/synquacer-acpi.toml")),
     ("thunderx2-224", include_str!("../../../machines/thunderx2-224.toml")),
+    ("pixel6", include_str!("../../../machines/pixel6.toml")),
+    ("pixel6-cluster-llc", include_str!("../../../machines/pixel6-cluster-llc.toml")),
+    ("rb5", include_str!("../../../machines/rb5.toml")),
+    ("sdm845", include_str!("../../../machines/sdm845.toml")),
+    ("apple-m1", include_str!("../../../machines/apple-m1.toml")),
+    ("alder-lake", include_str!("../../../machines/alder-lake.toml")),
 ];
 
 /// The names of the machines that come with the program.

@@ -1,6 +1,6 @@
 //! The one in-memory machine object. Everything that needs a topology derives it from here.
 
-use crate::{CpuId, CpuMask};
+use crate::{CpuId, CpuMask, Thermal};
 
 /// A machine: what the hardware is. CPU ids are dense, `cpus[i].id == i`.
 #[derive(Clone, Debug, PartialEq)]
@@ -9,6 +9,8 @@ pub struct Machine {
     pub name: String,
     /// What board or system this is.
     pub title: String,
+    /// What its energy figures do not contain, in words; empty if nothing is said of it.
+    pub leaves_out: String,
     /// All CPUs, by id; 1 to [`crate::NR_CPUS`].
     pub cpus: Vec<Cpu>,
     /// Core types, indexed by [`Cpu::cpu_type`].
@@ -31,6 +33,10 @@ pub struct Machine {
     pub node_reclaim_distance: u32,
     /// Groups of CPUs that share a clock.
     pub freq_domains: Vec<FreqDomain>,
+    /// What clocks demand of other clocks.
+    pub votes: Vec<Vote>,
+    /// How it heats up and what is done about it; none: its temperature is of no consequence.
+    pub thermal: Option<Thermal>,
     /// What operations cost.
     pub costs: Costs,
     /// Where every figure comes from, section by section as the format describes them. Empty for a machine made in
@@ -130,6 +136,8 @@ pub struct FreqDomain {
     pub opps: Vec<Opp>,
     /// Time of one change, ns.
     pub transition_ns: u64,
+    /// The supply that feeds it, by name; none: the one that feeds all without a name.
+    pub rail: Option<String>,
 }
 
 /// An operating point of a frequency domain.
@@ -139,6 +147,50 @@ pub struct Opp {
     pub khz: u32,
     /// Power of one running CPU, mW.
     pub active_mw: f64,
+    /// What the kernel's energy model believes of it, mW; none: the truth.
+    pub model_mw: Option<f64>,
+    /// Power of one CPU in its shallowest idle state at this point's voltage, mW; none: the state's own.
+    pub wfi_mw: Option<f64>,
+    /// Static power of the supply at this point's voltage, whatever the CPUs do, mW.
+    pub static_mw: f64,
+}
+
+impl Opp {
+    /// A point of which no more is known.
+    pub fn new(khz: u32, active_mw: f64) -> Opp {
+        Opp { khz, active_mw, model_mw: None, wfi_mw: None, static_mw: 0.0 }
+    }
+
+    /// Power of one running CPU as the kernel's energy model has it, uW.
+    pub fn model_uw(&self) -> u64 {
+        (self.model_mw.unwrap_or(self.active_mw) * 1000.0) as u64
+    }
+
+    /// Power of one running CPU at this point's clock while the supply is at the voltage of `other`, mW: each cycle
+    /// costs what it costs there.
+    pub fn active_mw_at(&self, other: &Opp) -> f64 {
+        match self.khz == other.khz {
+            true => self.active_mw,
+            false => other.active_mw * f64::from(self.khz) / f64::from(other.khz),
+        }
+    }
+}
+
+/// The rail of clocks that name none.
+pub const UNNAMED_RAIL: &str = "CPU";
+
+/// What one clock demands of another, by operating points: while `from` runs at its n-th, `on` runs no slower than at
+/// `clock[n]`, and its supply has at least the voltage of `voltage[n]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Vote {
+    /// The frequency domain that demands. Nothing is demanded of it.
+    pub from: u32,
+    /// The one of which.
+    pub on: u32,
+    /// Least operating point of `on`, by that of `from`.
+    pub clock: Vec<u32>,
+    /// The one whose voltage it takes at least.
+    pub voltage: Vec<u32>,
 }
 
 /// How close two CPUs are: the nearest thing they share.
@@ -343,6 +395,19 @@ impl Machine {
     /// The frequency domain of a CPU.
     pub fn freq_domain_of(&self, cpu: CpuId) -> &FreqDomain {
         &self.freq_domains[self.cpus[cpu as usize].freq_domain as usize]
+    }
+
+    /// The supplies, in the order of the clocks that they feed, each with the CPUs of these.
+    pub fn rails(&self) -> Vec<(&str, CpuMask)> {
+        let mut rails: Vec<(&str, CpuMask)> = Vec::new();
+        for domain in &self.freq_domains {
+            let name = domain.rail.as_deref().unwrap_or(UNNAMED_RAIL);
+            match rails.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, cpus)) => *cpus = cpus.or(&domain.cpus),
+                None => rails.push((name, domain.cpus)),
+            }
+        }
+        rails
     }
 
     /// Whether some core has two or more threads.

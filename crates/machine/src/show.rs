@@ -2,10 +2,18 @@
 
 use std::fmt::Write;
 
-use crate::{CpuMask, Distance, IdleScope, Machine, SoftCost, Source};
+use crate::{CpuMask, Distance, IdleScope, Machine, Opp, SoftCost, Source};
 
 /// Groups shown before the rest is only counted.
 const GROUPS_SHOWN: usize = 8;
+
+/// Columns of operating points that not every machine has.
+type Column = (&'static str, fn(&Opp) -> Option<f64>);
+const MORE_OF_OPPS: [Column; 3] = [
+    ("model mW", |o| o.model_mw),
+    ("WFI mW", |o| o.wfi_mw),
+    ("static mW", |o| Some(o.static_mw).filter(|mw| *mw != 0.0)),
+];
 
 impl Machine {
     /// Topology by level, capacities, OPPs, idle states and costs, then every figure with its source.
@@ -58,10 +66,15 @@ impl Machine {
         let Some(cpu) = self.freq_domains[d].cpus.first() else { return };
         let capacity = self.cpus[cpu as usize].capacity;
         let _ = writeln!(out, "  {cpus}: {}, capacity {capacity}", self.type_of(cpu).name);
-        let _ = writeln!(out, "    {:>9} {:>9} {:>10}", "MHz", "capacity", "mW");
-        for opp in &self.freq_domains[d].opps {
+        let opps = &self.freq_domains[d].opps;
+        let more = MORE_OF_OPPS.iter().filter(|(_, of)| opps.iter().any(|o| of(o).is_some()));
+        let heads: String = more.clone().map(|(head, _)| format!(" {head:>10}")).collect();
+        let _ = writeln!(out, "    {:>9} {:>9} {:>10}{heads}", "MHz", "capacity", "mW");
+        for opp in opps {
             let mhz = f64::from(opp.khz) / 1000.0;
-            let _ = writeln!(out, "    {mhz:>9} {:>9.0} {:>10}", self.capacity_at(cpu, opp.khz), opp.active_mw);
+            let cells = more.clone().map(|(_, of)| format!(" {:>10}", of(opp).map_or("".into(), |mw| mw.to_string())));
+            let (capacity, cells) = (self.capacity_at(cpu, opp.khz), cells.collect::<String>());
+            let _ = writeln!(out, "    {mhz:>9} {capacity:>9.0} {:>10}{cells}", opp.active_mw);
         }
     }
 

@@ -148,6 +148,7 @@ impl Builder {
         let mut machine = Machine {
             name: format!("random-{:x}", s.salt),
             title: format!("{} CPUs of a random shape", cpus.len()),
+            leaves_out: String::new(),
             cpu_types: (0..self.capacities.len() as u32).map(|t| self.cpu_type(t)).collect(),
             cores: groups(&cpus, self.n_cores, |c| c.core),
             llcs: groups(&cpus, n_llcs, |c| c.llc),
@@ -157,6 +158,8 @@ impl Builder {
             node_reclaim_distance: crate::NODE_RECLAIM_DISTANCE,
             freq_domains: clusters.iter().zip(0..).map(|(cpus, i)| self.freq_domain(*cpus, i)).collect(),
             clusters: clusters.iter().zip(0..).map(|(cpus, i)| self.cluster(*cpus, i)).collect(),
+            votes: Vec::new(),
+            thermal: None,
             costs: self.costs(),
             figures: Vec::new(),
             cpus,
@@ -209,8 +212,8 @@ impl Builder {
         let t = i % self.capacities.len() as u32;
         let step = 200_000 + 1000 * self.vary(3, t, 400) as u32;
         let opps = 1..=1 + self.vary(4, t, 5) as u32;
-        let opps = opps.map(|n| Opp { khz: n * step, active_mw: f64::from(n * n) * 17.5 }).collect();
-        FreqDomain { cpus, opps, transition_ns: 1000 * self.vary(5, t, 500) }
+        let opps = opps.map(|n| Opp::new(n * step, f64::from(n * n) * 17.5)).collect();
+        FreqDomain { cpus, opps, transition_ns: 1000 * self.vary(5, t, 500), rail: None }
     }
 
     fn cluster(&self, cpus: CpuMask, i: u32) -> Cluster {

@@ -103,6 +103,47 @@ fn thunderx2_has_four_threads_a_core_and_two_sockets() {
     assert_eq!(machine.type_of(0).smt_throughput, [1000, 1450, 1650, 1800]);
 }
 
+#[test]
+fn pixel6_has_the_capacities_of_mail_003_by_either_reading() {
+    let (one, three) = (preset("pixel6"), preset("pixel6-cluster-llc"));
+    for machine in [&one, &three] {
+        assert_eq!(capacities(machine), [160, 160, 160, 160, 498, 498, 1024, 1024]);
+        assert_eq!(
+            machine.rails().iter().map(|(name, cpus)| format!("{name} {cpus}")).collect::<Vec<_>>(),
+            ["S4M_VDD_CPUCL0 0-3", "S3M_VDD_CPUCL1 4-5", "S2M_VDD_CPUCL2 6-7"]
+        );
+    }
+    assert_eq!((one.llcs.len(), three.llcs.len()), (1, 3));
+    assert_eq!(one.freq_domains, three.freq_domains);
+    assert_eq!((&one.votes, &one.thermal), (&three.votes, &three.thermal));
+}
+
+/// The clocks that the big cores' clock demands, at 500, 1745 and 2802 MHz: 300, 1098 and 1401 MHz; and the voltages.
+#[test]
+fn pixel6_votes_by_the_clock_of_the_other_clusters() {
+    let machine = preset("pixel6");
+    let little = &machine.freq_domains[0].opps;
+    let mhz = |least: u32| little[least as usize].khz / 1000;
+    let vote = &machine.votes[1];
+    assert_eq!([0, 7, 16].map(|n| mhz(vote.clock[n])), [300, 1098, 1401]);
+    assert_eq!([0, 7, 16].map(|n| mhz(vote.voltage[n])), [300, 1401, 1803]);
+    // At 738 MHz with the voltage of 1803 MHz a cycle costs what it costs there.
+    assert_eq!(little[2].active_mw_at(&little[10]).round(), (little[10].active_mw * 738.0 / 1803.0).round());
+}
+
+#[test]
+fn capacities_of_other_users_boards_follow_their_device_trees() {
+    let distinct = |name: &str| {
+        let mut all = capacities(&preset(name));
+        all.dedup();
+        all
+    };
+    assert_eq!(distinct("rb5"), [284, 871, 1024]);
+    assert_eq!(distinct("sdm845"), [385, 1024]);
+    assert_eq!(distinct("apple-m1"), [493, 1024]);
+    assert_eq!(distinct("alder-lake"), [1024, 560]);
+}
+
 /// Before the fit the parts of a pipe wakeup sum to the half of the published round trip that they split; the file's
 /// comments derive each part.
 #[test]

@@ -36,7 +36,7 @@ fn unknown_keys_suggest_the_nearest() {
     refused("hikey", "residency =", "residancy =", "residancy", &["idle.WFI.residancy", "`residency`?"]);
     refused("hikey", "[costs.ipi]", "[costs.ipis]", "costs.ipis", &["`costs.ipis`", "did you mean `ipi`?"]);
     refused("hikey", "pipe_write =", "pipe_wirte =", "pipe_wirte", &["`costs.soft.pipe_wirte`", "`pipe_write`?"]);
-    refused("hikey", "[costs]", "[thermal]\n[costs]", "[thermal]", &["`thermal`", "expected format, name"]);
+    refused("hikey", "[costs]", "[termal]\n[costs]", "[termal]", &["`termal`", "expected format, name"]);
 }
 
 #[test]
@@ -373,4 +373,40 @@ fn a_path_is_found_where_it_stands() {
     std::fs::write(&path, preset_text("rpi5").expect("a preset")).expect("a file");
     let machine = Machine::find(&path.to_string_lossy()).expect("a machine");
     assert!(machine == Machine::preset("rpi5").expect("a preset"));
+}
+
+#[test]
+fn votes_name_clocks_and_operating_points_that_are_there() {
+    let on = "on = \"0-3\"";
+    refused("pixel6", on, "on = \"0-2\"", "0-2", &["`vote[0].on`", "no clock is that of CPUs 0-2", "0-3 | 4-5 | 6-7"]);
+    refused("pixel6", on, "on = \"4-5\"", "on = \"4-5\"", &["a clock that votes on itself"]);
+    refused("pixel6", "[799, 930]", "[800, 930]", "[800, 930]", &["no operating point of 800000 kHz", "799000"]);
+    refused("pixel6", "[799, 930]", "[799, 300]", "[799, 300]", &["votes out of order", "both clocks to rise"]);
+    let twice = "from = \"4-5\"\non = \"0-3\" # twice";
+    refused("pixel6", "from = \"6-7\"\non = \"0-3\"", twice, "# twice", &["a second vote between the same clocks"]);
+}
+
+#[test]
+fn a_clock_that_votes_is_not_voted_on() {
+    let chain = "from = \"6-7\"\non = \"4-5\" # chain";
+    refused("pixel6", "from = \"6-7\"\non = \"0-3\"", chain, "# chain", &["a clock that votes and is voted on"]);
+}
+
+#[test]
+fn heat_flows_between_nodes_that_are_there_in_steps_that_are_short_enough() {
+    refused("pixel6", "[\"big\", \"soc\"]", "[\"bog\", \"soc\"]", "bog", &["no node `bog`", "did you mean `big`?"]);
+    refused("pixel6", "[\"big\", \"soc\"]", "[\"soc\", \"soc\"]", "[\"soc\", \"soc\"]", &["to itself"]);
+    refused("pixel6", "step = { ms = 10", "step = { ms = 30000", "ms = 30000", &["the step is too long"]);
+    refused("pixel6", "step = { ms = 10", "step = { ms = 30", "ms = 30", &["zone `BIG` looks in between steps"]);
+    refused("pixel6", "J_per_K = 60", "J_per_K = 0", "J_per_K = 0,", &["0 is too little"]);
+    refused("pixel6", "cpus = \"4-5\"\ncapacity", "cpus = \"3-5\"\ncapacity", "3-5", &["heat `little` already"]);
+}
+
+#[test]
+fn a_thermal_governor_has_the_figures_of_its_kind() {
+    let governor = "governor = \"power-allocator\"";
+    refused("pixel6", governor, "governor = \"step-wise\"", "switch_on", &["`switch_on` with a step-wise governor"]);
+    refused("pixel6", governor, "governor = \"bang-bang\"", "bang-bang", &["unknown governor `bang-bang`"]);
+    refused("pixel6", "switch_on = { C = 65", "switch_on = { C = 85", "C = 85", &["no sooner than where it steers to"]);
+    refused("pixel6", "cools = [{ cpus = \"6-7\" }]", "cools = [{ cpus = \"6\" }]", "\"6\"", &["no clock is that"]);
 }

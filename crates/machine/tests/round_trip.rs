@@ -1,7 +1,7 @@
 //! Machines written as TOML load back to the same object, and nothing that is read panics.
 
 use fairground_machine::testing::{machine_from_seed, machines, Shape, MAX_CPUS};
-use fairground_machine::{preset_text, presets, CpuMask, Machine};
+use fairground_machine::{preset_text, presets, CpuMask, Machine, ThermalGovernor};
 use proptest::prelude::*;
 
 fn reload(machine: &Machine) -> Machine {
@@ -26,6 +26,25 @@ fn a_type_whose_cpus_differ_in_capacity_round_trips() {
     machine.restate_figures();
     assert!(machine.to_toml().contains(r#"rows = [["0,2", 1024], ["1,3", 500]]"#));
     assert_eq!(reload(&machine), machine);
+}
+
+#[test]
+fn rails_votes_and_heat_round_trip() {
+    let mut machine = Machine::preset("pixel6").unwrap();
+    assert_eq!(reload(&machine), machine);
+    machine.freq_domains[1].opps[0].model_mw = Some(30.5);
+    machine.votes[0].voltage = vec![0; machine.freq_domains[1].opps.len()];
+    let thermal = machine.thermal.as_mut().unwrap();
+    thermal.zones[0].governor = ThermalGovernor::StepWise { trip_mc: 80_000, hysteresis_mc: 2_500 };
+    thermal.zones[0].cools.push((1, 2.0));
+    // A point whose model is not stated has one that tells the truth.
+    machine.freq_domains[1].opps.iter_mut().skip(1).for_each(|o| o.model_mw = Some(o.active_mw));
+    machine.restate_figures();
+    let again = reload(&machine);
+    for (a, b) in again.figures.iter().zip(&machine.figures) {
+        assert_eq!(a, b);
+    }
+    assert_eq!(again, machine);
 }
 
 #[test]

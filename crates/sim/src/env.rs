@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fairground_machine::{CpuId, Machine, SoftCost};
 
-use crate::event::{Balance, Decision, MigrateCause, Reason};
+use crate::event::{Balance, Clamps, Decision, MigrateCause, Reason};
 use crate::sched::Ipi;
 use crate::{TaskId, Time};
 
@@ -133,6 +133,8 @@ pub enum Request {
     Decided(Decision),
     /// Balancing found a source.
     Balanced(Balance),
+    /// A signal under clamps was updated.
+    Clamps(Clamps),
     /// So many of the reasons that [`Env::drain_reasons`] gives belong to the decision that follows.
     Reasons(usize),
 }
@@ -159,6 +161,7 @@ pub struct Env {
     /// division for each costs more than much of the work.
     unit_prices: [(u64, u64); SoftCost::COUNT],
     wants_reasons: bool,
+    wants_clamps: bool,
     /// Reasons given in this call, and how many of them belong to decisions already reported.
     reasons: Vec<Reason>,
     reported: usize,
@@ -191,6 +194,7 @@ impl Env {
             charged_others: Vec::new(),
             unit_prices: [(0, 0); SoftCost::COUNT],
             wants_reasons: false,
+            wants_clamps: false,
             reasons: Vec::new(),
             reported: 0,
         }
@@ -348,6 +352,23 @@ impl Env {
         if self.wants_reasons {
             self.reasons.push(reason);
         }
+    }
+
+    /// Whether somebody wants to be told of clamps. The answer must change nothing else.
+    pub fn wants_clamps(&self) -> bool {
+        self.wants_clamps
+    }
+
+    /// Reports that a signal under clamps was updated, if somebody wants to know.
+    pub fn clamps(&mut self, clamps: Clamps) {
+        if self.wants_clamps {
+            self.requests.push(Request::Clamps(clamps));
+        }
+    }
+
+    /// For the engine and for tests of schedulers: somebody wants to be told of clamps, or nobody does.
+    pub fn want_clamps(&mut self, wanted: bool) {
+        self.wants_clamps = wanted;
     }
 
     /// Begins a call on `cpu` at `now`. For the engine and for tests of schedulers.

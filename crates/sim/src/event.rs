@@ -1,4 +1,4 @@
-//! What a run reports, in time order. The run's hash is taken over these.
+//! What a run reports, in time order. The run's hash is taken over these, but for what is told on request.
 
 use fairground_machine::CpuId;
 use fairground_workload::Mark;
@@ -86,6 +86,29 @@ pub enum EventKind {
         /// kHz.
         khz: u32,
     },
+    /// A signal that utilization clamps bound was updated. Only told where an observer wants it, and no part of the
+    /// hash: it says what the rest led to.
+    Clamps(Clamps),
+    /// A thermal governor has measured (thermal_temperature).
+    Temperature {
+        /// Index into the machine's zones.
+        zone: u8,
+        /// Thousandths of a degree Celsius.
+        milli_c: i32,
+    },
+    /// Cooling caps the clock of this CPU so many operating points below the top (cdev_update).
+    Cooling {
+        /// 0: no longer.
+        state: u32,
+    },
+    /// The mean power of a rail since the last such event, where they are asked for
+    /// ([`crate::Config::power_every_ns`]). Seen, not done: no part of the run's hash.
+    Power {
+        /// Index into [`fairground_machine::Machine::rails`].
+        rail: u16,
+        /// In uW.
+        microwatts: u64,
+    },
     /// A program's mark.
     Mark {
         /// Whose.
@@ -134,6 +157,24 @@ impl MigrateCause {
     pub fn word(self) -> &'static str {
         ["wake", "fork", "exec", "balance", "newidle", "active", "affinity", "rt"][self as usize]
     }
+}
+
+/// Utilization and its clamps, of a task or of the fair tasks of a CPU. All of 1024, which is the largest CPU at its top
+/// frequency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clamps {
+    /// Of the run queue of this CPU, or of a task there.
+    pub cpu: CpuId,
+    /// The task; none: the run queue.
+    pub task: Option<TaskId>,
+    /// Utilization as it is.
+    pub util: u32,
+    /// The same within the clamps of the run queue, with those of the task.
+    pub clamped: u32,
+    /// The floor in force.
+    pub min: u16,
+    /// The ceiling in force.
+    pub max: u16,
 }
 
 /// When a CPU looks for work, or work is pushed.
@@ -274,6 +315,11 @@ pub trait Observer {
 
     /// Asked once, before the run: whether schedulers shall note what they look at.
     fn wants_reasons(&self) -> bool {
+        false
+    }
+
+    /// Asked once, before the run: whether [`EventKind::Clamps`] shall be told, to all.
+    fn wants_clamps(&self) -> bool {
         false
     }
 

@@ -19,6 +19,7 @@
 
 mod checkers;
 mod draw;
+mod energy;
 mod engine;
 mod env;
 mod error;
@@ -32,7 +33,8 @@ pub mod testing;
 
 pub use checkers::{EventChecker, WasteMeter};
 pub use draw::{draw, in_amount, Purpose};
-pub use engine::{Account, Config, Engine, Governor, IdleGovernor, IdleStats, Outcome, Totals};
+pub use energy::{joules, CpuEnergy, Energy, EnergyBook};
+pub use engine::{Account, ClampLimits, Config, Engine, Governor, IdleGovernor, IdleStats, Outcome, Totals};
 pub use env::{Balancing, CpuView, Env, FrequencyLimits, IdleView, Request};
 pub use error::SimError;
 pub use event::*;

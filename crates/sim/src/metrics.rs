@@ -6,7 +6,9 @@ use fairground_machine::{Distance, Machine};
 use fairground_workload::{Deadline, Mark, Op, PhaseId, SeriesId, Workload};
 
 use crate::hist::Histogram;
-use crate::{DecisionKind, Event, EventKind, IdleStats, MigrateCause, Observer, Outcome, Scheduler, TaskId, Time};
+use crate::{
+    joules, DecisionKind, Energy, Event, EventKind, IdleStats, MigrateCause, Observer, Outcome, Scheduler, TaskId, Time,
+};
 
 /// Number of [`MigrateCause`]s.
 pub const NR_CAUSES: usize = MigrateCause::ALL.len();
@@ -22,6 +24,8 @@ pub struct Meters {
     pub run_delay: Histogram,
     /// What programs reported, by series, in ticks of its clock.
     pub series: Vec<Histogram>,
+    /// The highest temperature of each thermal node, thousandths of a degree Celsius.
+    pub hottest_mc: Vec<i32>,
     /// Samples beyond the deadlines of their series, by series, then by deadline. As short as [`Self::series`].
     pub late: Vec<Vec<u64>>,
     /// By phase of the score: one over the time, 1/s, summed over what was reported to it.
@@ -39,6 +43,16 @@ impl Meters {
         let mut all = Histogram::default();
         self.wakeup_latency.iter().for_each(|h| all.add(h));
         all
+    }
+
+    /// The temperatures of all nodes, thousandths of a degree Celsius.
+    pub(crate) fn temperatures(&mut self, milli_c: impl Iterator<Item = i32>) {
+        for (i, mc) in milli_c.enumerate() {
+            match self.hottest_mc.get_mut(i) {
+                Some(hottest) => *hottest = mc.max(*hottest),
+                None => self.hottest_mc.push(mc),
+            }
+        }
     }
 
     /// A program reports a sample of a series with these deadlines.
@@ -148,6 +162,20 @@ pub struct RunMetrics {
     pub energy_j: f64,
     /// Part of it: static, of clusters.
     pub cluster_j: f64,
+    /// Part of it: of running CPUs.
+    pub active_j: f64,
+    /// Part of it: of idle CPUs.
+    pub idle_j: f64,
+    /// Part of it: of entering and leaving idle states.
+    pub transition_j: f64,
+    /// Part of it: static, of supplies.
+    pub supply_j: f64,
+    /// The highest temperature of each thermal node, thousandths of a degree Celsius.
+    pub hottest_mc: Vec<i32>,
+    /// Time for which cooling capped each frequency domain, ns; empty for a machine without thermal figures.
+    pub capped_ns: Vec<u64>,
+    /// Mean power of each rail, mW; see [`Machine::rails`].
+    pub rail_mw: Vec<f64>,
     /// Switches from or to a task.
     pub switches: u64,
     /// What programs reported, by series of the workload, in ticks of its clock. Series without samples may be missing.
@@ -261,7 +289,14 @@ impl MetricsObserver {
             wasted_core_s: w.wasted_ns as f64 / 1e9,
             misplaced: if w.at > 0 { w.misplaced_ns as f64 / w.at as f64 } else { 0.0 },
             energy_j: w.energy_j(),
-            cluster_j: w.cluster_j.iter().sum(),
+            cluster_j: joules(w.energy.clusters.iter().sum()),
+            active_j: joules(w.energy.active()),
+            idle_j: joules(w.energy.idle()),
+            transition_j: joules(w.energy.transitions()),
+            supply_j: joules(w.energy.supplies.iter().sum()),
+            hottest_mc: outcome.meters.hottest_mc.clone(),
+            capped_ns: w.capped_ns.clone(),
+            rail_mw: w.energy.by_rail(&self.machine).into_iter().map(|e| mean_mw(e, w.at)).collect(),
             switches: c.switches,
             series: outcome.meters.series.clone(),
             late: outcome.meters.late.clone(),
@@ -321,6 +356,14 @@ impl MetricsObserver {
             _ => {}
         }
     }
+}
+
+/// 0 over no time.
+fn mean_mw(energy: Energy, ns: u64) -> f64 {
+    if ns == 0 {
+        return 0.0;
+    }
+    joules(energy) / ns as f64 * 1e12
 }
 
 fn rule_counts(decisions: &[Vec<u64>; 3], sched: &dyn Scheduler) -> Vec<RuleCount> {

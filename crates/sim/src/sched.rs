@@ -12,7 +12,7 @@
 //! ```
 
 use fairground_machine::{CpuId, CpuMask};
-use fairground_workload::{GroupId, SchedAttr, Workload};
+use fairground_workload::{GroupClamp, GroupId, SchedAttr, Workload};
 
 use crate::env::{Env, IdleView};
 use crate::{Config, TaskId};
@@ -115,6 +115,10 @@ pub trait Scheduler {
 
     /// A task's attributes change; `cpu` is where the caller runs.
     fn change(&mut self, env: &mut Env, cpu: CpuId, task: TaskId, change: &Change);
+
+    /// A clamp of a task group changes; `cpu` is where the caller runs. Who has no groups refuses them in
+    /// [`Self::boot`].
+    fn change_group(&mut self, env: &mut Env, cpu: CpuId, new: &GroupClamp);
 
     /// Picks what `cpu` does next. Called when a reschedule was asked for or the current task left.
     fn schedule(&mut self, env: &mut Env, cpu: CpuId) -> Pick;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use fairground_machine::{
     Cluster, Costs, CpuId, CpuMask, Distance, FreqDomain, IdleScope, IdleState, Machine, Opp, SoftCost,
 };
-use fairground_workload::{Object, Op, SchedAttr, Score, Start, TaskSpec, Workload};
+use fairground_workload::{GroupClamp, Object, Op, SchedAttr, Score, Start, TaskSpec, Workload};
 
 use crate::{
     Change, Decision, DecisionKind, Env, IdleView, Ipi, MigrateCause, Pick, Reason, Scheduler, TaskId, TaskInfo,
@@ -118,6 +118,8 @@ impl Scheduler for RoundRobin {
         }
     }
 
+    fn change_group(&mut self, _env: &mut Env, _cpu: CpuId, _new: &GroupClamp) {}
+
     fn schedule(&mut self, env: &mut Env, cpu: CpuId) -> Pick {
         env.charge(cpu, SoftCost::Pick, 1);
         let queue = &mut self.queues[cpu as usize];
@@ -222,8 +224,8 @@ pub fn machine(nr_cpus: u32, threads: u32) -> Machine {
     kind.smt_throughput = if threads > 1 { vec![1000, 1250] } else { vec![1000] };
     let all = machine.all_cpus();
     machine.clusters = vec![Cluster { cpus: all, shares_cache: true, active_mw: 0.0, idle_mw: 0.0 }];
-    let opps = vec![Opp { khz: 500_000, active_mw: 100.0 }, Opp { khz: 1_000_000, active_mw: 400.0 }];
-    machine.freq_domains = vec![FreqDomain { cpus: all, opps, transition_ns: 0 }];
+    let opps = vec![Opp::new(500_000, 100.0), Opp::new(1_000_000, 400.0)];
+    machine.freq_domains = vec![FreqDomain { cpus: all, opps, transition_ns: 0, rail: None }];
     machine.costs = Costs { ipi_ns: [1; Distance::COUNT], ..Costs::free() };
     machine
 }

@@ -8,7 +8,7 @@ use fairground_sim::{
     Change, Config, Engine, Env, IdleView, Ipi, MigrateCause, Outcome, Pick, Scheduler, SimError, TaskId, TaskInfo,
     WakeContext,
 };
-use fairground_workload::{Amount, Op};
+use fairground_workload::{Amount, GroupClamp, Op};
 
 /// The toy scheduler, but for what `lie` makes of its picks.
 struct Liar {
@@ -37,6 +37,9 @@ impl Scheduler for Liar {
     }
     fn change(&mut self, env: &mut Env, cpu: CpuId, task: TaskId, change: &Change) {
         self.honest.change(env, cpu, task, change);
+    }
+    fn change_group(&mut self, env: &mut Env, cpu: CpuId, new: &GroupClamp) {
+        self.honest.change_group(env, cpu, new);
     }
     fn schedule(&mut self, env: &mut Env, cpu: CpuId) -> Pick {
         let pick = self.honest.schedule(env, cpu);

@@ -2,7 +2,7 @@
 
 use fairground_machine::{IdleScope, Machine};
 use fairground_sim::testing::{self, idle_state, machine, spec, workload};
-use fairground_sim::{Config, IdleGovernor, IdleStats, Outcome};
+use fairground_sim::{joules, Config, IdleGovernor, IdleStats, Outcome};
 use fairground_workload::{Amount, Object, Op, ProgramBuilder, TaskSpec};
 
 const MS: u64 = 1_000_000;
@@ -28,7 +28,7 @@ fn cluster_of_four() -> Machine {
 
 fn sums(outcome: &Outcome) -> (Vec<f64>, f64) {
     let to_uj = |j: &f64| (j * 1e9).round() / 1e3;
-    (outcome.totals.cpu_j.iter().map(to_uj).collect(), to_uj(&outcome.totals.cluster_j[0]))
+    (outcome.totals.cpu_j().iter().map(to_uj).collect(), to_uj(&joules(outcome.totals.energy.clusters[0])))
 }
 
 /// CPU 0 wakes at 0 (to start the thread), at 1 ms (to work 100 us) and at 2 ms (to exit), 2 us each time: all four sleep

@@ -8,7 +8,7 @@ use fairground_sim::testing::{idle_state, machine, spec, workload};
 use fairground_sim::{
     Change, Config, Engine, Env, IdleGovernor, IdleView, Ipi, Outcome, Pick, Scheduler, TaskId, TaskInfo, WakeContext,
 };
-use fairground_workload::{Amount, Op};
+use fairground_workload::{Amount, GroupClamp, Op};
 
 /// What CPU 1 was told, and whether a state was recorded for it at the time.
 type Log = Arc<Mutex<Vec<(&'static str, bool)>>>;
@@ -73,6 +73,7 @@ impl Scheduler for Kicker {
     fn exec(&mut self, _: &mut Env, _: CpuId, _: TaskId) {}
     fn yield_now(&mut self, _: &mut Env, _: CpuId, _: TaskId) {}
     fn change(&mut self, _: &mut Env, _: CpuId, _: TaskId, _: &Change) {}
+    fn change_group(&mut self, _: &mut Env, _: CpuId, _: &GroupClamp) {}
     fn stopper(&mut self, _: &mut Env, _: CpuId) {}
     fn tick(&mut self, _: &mut Env, _: CpuId) {}
     fn frequency_limits(&mut self, _: &mut Env, _: &CpuMask) {}
@@ -136,7 +137,7 @@ fn without_a_driver_no_state_is_recorded() {
     let (outcome, heard) = run(m, IdleGovernor::Shallowest);
     assert_eq!(heard, [("no tick", false), ("kick", false), ("balance", false)]);
     // 29.3 us in WFI at 10 mW and 700 ns at 400 mW, in pJ.
-    assert_eq!((outcome.totals.cpu_j[1] * 1e12).round(), 293_000.0 + 280_000.0);
+    assert_eq!((outcome.totals.cpu_j()[1] * 1e12).round(), 293_000.0 + 280_000.0);
 }
 
 /// With a second state that the rule of no governor may choose: a driver would go deep.

@@ -9,7 +9,7 @@ use fairground_sim::{
     Change, Config, Engine, Env, Event, EventKind, Governor, IdleGovernor, IdleView, Ipi, MigrateCause, Observer,
     Outcome, Pick, Scheduler, SimError, TaskId, TaskInfo, Time, WakeContext,
 };
-use fairground_workload::{Amount, Op, Workload};
+use fairground_workload::{Amount, GroupClamp, Op, Workload};
 
 const MS: Time = 1_000_000;
 
@@ -26,6 +26,8 @@ struct Budget {
     pushes: bool,
     /// And then picks it nevertheless.
     confused: bool,
+    /// After the push CPU 0, 14 us late by then, asks for 1 GHz, and then CPU 1 for 500 MHz.
+    at_odds: bool,
     on: CpuId,
 }
 
@@ -53,10 +55,17 @@ impl Scheduler for Budget {
             self.on = 1;
             env.migrated(0, 0, 1, MigrateCause::Rt);
             env.resched(1);
+            if self.at_odds {
+                env.charge(0, SoftCost::Tick, 10);
+                env.request_frequency(0, 1_000_000);
+            }
             return if self.confused { Pick::Task(0) } else { Pick::Idle };
         }
         if self.throttled && !self.pushes || !self.runnable || cpu != self.on {
             return Pick::Idle;
+        }
+        if cpu == 1 && std::mem::take(&mut self.at_odds) {
+            env.request_frequency(1, 500_000);
         }
         self.wish.take().into_iter().for_each(|khz| env.request_frequency(cpu, khz));
         Pick::Task(0)
@@ -73,6 +82,7 @@ impl Scheduler for Budget {
     fn block(&mut self, _: &mut Env, _: CpuId, _: TaskId) {}
     fn yield_now(&mut self, _: &mut Env, _: CpuId, _: TaskId) {}
     fn change(&mut self, _: &mut Env, _: CpuId, _: TaskId, _: &Change) {}
+    fn change_group(&mut self, _: &mut Env, _: CpuId, _: &GroupClamp) {}
     fn stopper(&mut self, _: &mut Env, _: CpuId) {}
     fn tick(&mut self, _: &mut Env, _: CpuId) {}
     fn ipi(&mut self, _: &mut Env, _: CpuId, _: Ipi) {}
@@ -171,6 +181,15 @@ fn a_clock_follows_the_schedulers_wish_after_its_transition() {
     let (outcome, clocks) = run(Budget { wish: Some(600_000), ..Budget::default() }, 100_000, Governor::Schedutil);
     assert_eq!(clocks, [(0, 500_000), (1_000, 1_000_000)]);
     assert_eq!(outcome.unwrap().end, 100_500);
+}
+
+/// The wish of CPU 1 comes 1 ns after that of CPU 0, by whose clock it is 14 us later, 10 * 700 ns at half speed: the later
+/// wish is the one that lasts.
+#[test]
+fn wishes_of_two_cpus_are_carried_out_in_the_order_in_which_they_are_made() {
+    let (_, clocks) = run(Budget { pushes: true, at_odds: true, ..Budget::default() }, MS, Governor::Schedutil);
+    let there = MS + 14_000 + 1_000;
+    assert_eq!(clocks[2..], [1_000_000, 1_000_000, 500_000, 500_000].map(|khz| (there, khz)), "{clocks:?}");
 }
 
 #[test]

@@ -6,7 +6,8 @@
 //!
 //! The context (`COMM-PID`) is what the CPU runs at that moment. As in the kernel, `sched_waking` comes before the
 //! placement and its `target_cpu` is the *previous* CPU; `sched_wakeup`'s is the placement. Priorities are those at
-//! birth. What the kernel has no event for (the decision behind a placement, a program's marks, the stopper's work,
+//! birth. Clamps are told, once somebody has asked for one, by the events of LISA's module (`uclamp_util_se` of a task,
+//! `uclamp_util_cfs` of a CPU) whenever the signal they bound enters a new period. What the kernel has no event for (the decision behind a placement, a program's marks, the stopper's work,
 //! what must be said of the run) is a `print` line as a process would write through trace_marker:
 //!
 //! ```text
@@ -26,7 +27,7 @@ use std::io::{self, Write};
 
 use fairground_machine::CpuId;
 use fairground_sim::{
-    Balance, Decision, DecisionKind, Event, EventKind, Observer, Reason, SwitchState, TaskId, Time, NO_RULE,
+    Balance, Clamps, Decision, DecisionKind, Event, EventKind, Observer, Reason, SwitchState, TaskId, Time, NO_RULE,
 };
 
 use crate::{Names, Words};
@@ -121,6 +122,17 @@ impl<W: Write> FtraceText<W> {
             EventKind::Frequency { khz } => {
                 self.line(event, "cpu_frequency", &format!("state={khz} cpu_id={}", event.cpu))
             }
+            EventKind::Clamps(clamps) => self.clamps(event, clamps),
+            EventKind::Temperature { zone, milli_c } => {
+                let fields = format!("fairground_temperature: zone={zone} temp={milli_c}");
+                self.print(event.time, event.cpu, &fields)
+            }
+            EventKind::Cooling { state } => {
+                self.print(event.time, event.cpu, &format!("fairground_cooling: target={state} cpu_id={}", event.cpu))
+            }
+            EventKind::Power { rail, microwatts } => {
+                self.print(event.time, event.cpu, &format!("fairground_power: rail={rail} power_uw={microwatts}"))
+            }
             EventKind::Mark { task, mark } => {
                 let fields = format!("fairground_mark: {} mark={mark:?}", self.task(*task));
                 self.print(event.time, event.cpu, &fields)
@@ -203,6 +215,21 @@ impl<W: Write> FtraceText<W> {
         self.print(event.time, event.cpu, &fields)
     }
 
+    /// As LISA's module tells it.
+    fn clamps(&mut self, event: &Event, c: &Clamps) -> io::Result<()> {
+        let values = format!(
+            "cpu={} util_avg={} uclamp_avg={} uclamp_min={} uclamp_max={}",
+            c.cpu, c.util, c.clamped, c.min, c.max
+        );
+        match c.task {
+            Some(task) => {
+                let fields = format!("pid={} comm={} {values}", pid(task), self.names.comm(task));
+                self.line(event, "uclamp_util_se", &fields)
+            }
+            None => self.line(event, "uclamp_util_cfs", &values),
+        }
+    }
+
     fn write_reasons(&mut self, event: &Event, task: TaskId, reasons: &[Reason]) -> io::Result<()> {
         for r in reasons {
             let rule = if r.rule == NO_RULE { "-" } else { self.words.rule(r.rule) };
@@ -277,6 +304,10 @@ impl<W: Write> Observer for FtraceText<W> {
 
     fn wants_reasons(&self) -> bool {
         self.why
+    }
+
+    fn wants_clamps(&self) -> bool {
+        true
     }
 
     fn reasons(&mut self, decision: &Event, reasons: &[Reason]) {
@@ -399,6 +430,22 @@ reader-1000 [006] 1.000006000: sched_switch: prev_comm=reader prev_pid=1000 prev
 <idle>-0 [000] 1.000007000: cpu_frequency: state=1844000 cpu_id=0
 ";
         assert_eq!(text, expected);
+    }
+
+    /// Field by field as LISA's module prints them.
+    #[test]
+    fn clamps_are_told_as_lisas_module_tells_them() {
+        let clamps = Clamps { cpu: 6, task: Some(0), util: 17, clamped: 512, min: 512, max: 1024 };
+        let text = exported(&[
+            (0, 4, EventKind::Fork { parent: None, child: 0 }),
+            (1_000, 4, EventKind::Clamps(clamps)),
+            (1_000, 4, EventKind::Clamps(Clamps { task: None, util: 40, ..clamps })),
+        ]);
+        let expected = "\
+<idle>-0 [004] 0.000001000: uclamp_util_se: pid=1000 comm=reader cpu=6 util_avg=17 uclamp_avg=512 uclamp_min=512 uclamp_max=1024
+<idle>-0 [004] 0.000001000: uclamp_util_cfs: cpu=6 util_avg=40 uclamp_avg=512 uclamp_min=512 uclamp_max=1024
+";
+        assert!(text.ends_with(expected), "{text}");
     }
 
     struct Full;

@@ -136,7 +136,8 @@ impl Latency {
                 let runtime = self.task(task, State::Waiting(event.time)).stat_runtime.entry(event.cpu).or_default();
                 *runtime = runtime.saturating_add(ns);
             }
-            What::Waking { .. } | What::Migrate { .. } | What::Idle { .. } | What::Print(_) => {}
+            What::Waking { .. } | What::Migrate { .. } | What::Idle { .. } => {}
+            What::Frequency { .. } | What::Clamps { .. } | What::Print(_) => {}
         }
     }
 

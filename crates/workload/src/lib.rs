@@ -15,6 +15,7 @@
 //! ```
 
 pub mod builtin;
+mod clamp;
 mod error;
 mod find;
 pub mod json;
@@ -27,6 +28,7 @@ mod validate;
 mod warning;
 
 pub use builtin::{builtins, Builtin};
+pub use clamp::{Clamp, ClampPercent, GroupClamp};
 pub use error::{FileError, WorkloadError};
 pub use options::{OptionInfo, OptionKind};
 pub use program::*;

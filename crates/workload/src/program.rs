@@ -8,6 +8,8 @@ use std::sync::Arc;
 use fairground_machine::{CpuId, CpuMask};
 use serde::{Deserialize, Serialize};
 
+use crate::clamp::GroupClamp;
+
 /// Index into [`Workload::objects`].
 pub type ObjId = u32;
 /// Index into [`Workload::tasks`].
@@ -454,6 +456,8 @@ pub enum Op {
     DrawUclampMin(Arc<[ClampOdds]>),
     /// Changes affinity.
     SetAffinity(CpuMask),
+    /// Writes a clamp of a task group, its own or another.
+    SetGroupClamp(GroupClamp),
     /// Runs the steps up to the matching [`Op::EndLoop`] this many times; `None`: for ever.
     Loop {
         /// Repetitions; 0 skips the body.

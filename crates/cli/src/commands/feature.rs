@@ -110,7 +110,7 @@ fn ranges(presets: &[&Preset]) -> String {
         }
         at += len;
     }
-    for stable in PRESETS.iter().filter(|p| !p.is_release()) {
+    for stable in PRESETS.iter().filter(|p| p.is_stable()) {
         match (has(stable), releases.iter().any(|r| r.same_release(stable) && has(r))) {
             (true, false) => parts.push(stable.name.into()),
             (false, true) => parts.push(format!("not {}", stable.name)),

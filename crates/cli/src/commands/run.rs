@@ -39,6 +39,9 @@ pub struct Run {
     /// Write the reasons of every placement too, for `fairground explain`
     #[arg(long, requires = "trace")]
     why: bool,
+    /// Write the mean power of each rail too, every so many ms
+    #[arg(long, value_name = "MS", requires = "trace", value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
+    power_every: Option<u64>,
     /// Which figures: usual, all, or names with commas between
     #[arg(long, value_name = "LIST", default_value_t = Selection::Usual)]
     metrics: Selection,
@@ -72,6 +75,7 @@ impl Run {
     pub fn run(mut self) -> Result<End, Failure> {
         let mut setup = self.circumstances.setup(&self.machine, &self.workload, std::slice::from_ref(&self.sched))?;
         setup.workers = self.workers.workers();
+        setup.config.power_every_ns = self.power_every.map(|ms| ms * 1_000_000);
         let selected = setup.selected(&self.metrics)?;
         let trace = self.trace.take();
         let mut report = match &trace {

@@ -1,7 +1,9 @@
 //! `fairground stats`.
 
+mod frequency;
 mod migrations;
 mod residency;
+mod uclamp;
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -9,10 +11,10 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use fairground_trace::latency::{total, By, Latency, Row, Waits};
 use miette::Diagnostic;
-use serde_json::{json, Value};
+use serde_json::{json, Map, Value};
 use thiserror::Error;
 
-use super::run::RunFormat;
+use self::uclamp::UclampOptions;
 use crate::error::{End, Failure};
 use crate::input::{open_trace, trace_notes};
 use crate::output::print;
@@ -28,15 +30,30 @@ pub struct Stats {
     /// Which statistics
     #[arg(value_enum, default_value_t)]
     kind: Kind,
-    /// What a row stands for [default: comm; of residency: all CPUs]
+    /// What a row stands for [default: comm; of residency: all CPUs; of frequency: CPUs whose clocks were alike; of
+    /// uclamp: cpu]
     #[arg(long, value_enum)]
     by: Option<ByName>,
     /// Of residency: the machine of the trace, preset or file, which says after how long each state pays
     #[arg(long)]
     machine: Option<String>,
+    #[command(flatten)]
+    uclamp: UclampOptions,
     /// How to print the rows
     #[arg(long, value_enum, default_value_t)]
-    format: RunFormat,
+    format: StatsFormat,
+}
+
+/// Layouts of statistics.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum StatsFormat {
+    /// For people
+    #[default]
+    Text,
+    /// The documented schema
+    Json,
+    /// Its rows, comma-separated
+    Csv,
 }
 
 /// As typed.
@@ -47,8 +64,12 @@ enum Kind {
     Latency,
     /// How long CPUs stay in idle states, by cpu_idle
     Residency,
+    /// How long clocks run how fast, by cpu_frequency
+    Frequency,
     /// How often tasks change their CPU, by cause and distance
     Migrations,
+    /// Utilization clamps of run queues or of tasks, as pandas describes them
+    Uclamp,
 }
 
 /// Options that do not go together.
@@ -57,12 +78,21 @@ enum Mismatch {
     #[error("sleeps have rows by state, or by CPU and state: not by task")]
     #[diagnostic(help("leave --by out, or say --by cpu"))]
     ResidencyByTask,
-    #[error("--by is for latency and residency: migrations have rows by cause")]
+    #[error("frequencies have rows by clock or by CPU: not by task")]
+    #[diagnostic(help("leave --by out, or say --by cpu"))]
+    FrequencyByTask,
+    #[error("--by is for latency, residency and frequency: migrations have rows by cause")]
     #[diagnostic(help("leave --by out"))]
     MigrationsBy,
     #[error("--machine is for residency")]
     #[diagnostic(help("leave --machine out, or ask for residency"))]
     MachineOfOthers,
+    #[error("--max, --nonzero and --task are for uclamp")]
+    #[diagnostic(help("leave them out, or ask for uclamp"))]
+    UclampOfOthers,
+    #[error("--task is for clamps of tasks: --by cpu has those of run queues")]
+    #[diagnostic(help("leave one of them out"))]
+    TaskByCpu,
 }
 
 /// As typed.
@@ -78,29 +108,38 @@ enum ByName {
 
 impl Stats {
     pub fn run(self) -> Result<End, Failure> {
+        if self.kind != Kind::Uclamp && !self.uclamp.are_default() {
+            return Err(Mismatch::UclampOfOthers.into());
+        }
+        if self.kind != Kind::Residency && self.machine.is_some() {
+            return Err(Mismatch::MachineOfOthers.into());
+        }
         let text = match self.kind {
             Kind::Latency => self.latency()?,
             Kind::Residency => residency::residency(&self)?,
+            Kind::Frequency => self.frequency()?,
             Kind::Migrations => self.migrations()?,
+            Kind::Uclamp => uclamp::uclamp(&self)?,
         };
         print(&text)?;
         Ok(End::Done)
+    }
+
+    fn frequency(&self) -> Result<String, Failure> {
+        if self.machine.is_some() {
+            return Err(Mismatch::MachineOfOthers.into());
+        }
+        frequency::frequency(self)
     }
 
     fn migrations(&self) -> Result<String, Failure> {
         if self.by.is_some() {
             return Err(Mismatch::MigrationsBy.into());
         }
-        if self.machine.is_some() {
-            return Err(Mismatch::MachineOfOthers.into());
-        }
-        migrations::migrations(&self.file, self.format)
+        migrations::migrations(self)
     }
 
     fn latency(&self) -> Result<String, Failure> {
-        if self.machine.is_some() {
-            return Err(Mismatch::MachineOfOthers.into());
-        }
         let mut trace = open_trace(&self.file)?;
         let latency = Latency::read(&mut trace)?;
         let (by, title) = match self.by {
@@ -116,16 +155,52 @@ impl Stats {
         }
         trace_notes(&notes);
         Ok(match self.format {
-            RunFormat::Text => table(title, &rows),
-            RunFormat::Json => {
-                let rows: Vec<Value> = rows.iter().map(row_json).collect();
-                let file = self.file.display().to_string();
-                let document =
-                    json!({ "schema": SCHEMA, "kind": "latency", "file": file, "rows": rows, "notes": notes });
-                format!("{document:#}\n")
-            }
+            StatsFormat::Text => table(title, &rows),
+            other => document(self, other, "latency", rows.iter().map(row_json).collect(), &notes),
         })
     }
+}
+
+/// Rows in a form for programs.
+fn document(asked: &Stats, format: StatsFormat, kind: &str, rows: Vec<Value>, notes: &[String]) -> String {
+    if format == StatsFormat::Csv {
+        return comma_separated(&rows);
+    }
+    let file = asked.file.display().to_string();
+    format!("{:#}\n", json!({ "schema": SCHEMA, "kind": kind, "file": file, "rows": rows, "notes": notes }))
+}
+
+/// One line a row under the names of its members; an empty field is what is not known.
+fn comma_separated(rows: &[Value]) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let flat: Vec<Map<String, Value>> = rows.iter().map(flatten).collect();
+    let text = |value: &Value| match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let written = flat
+        .first()
+        .map_or(Ok(()), |first| writer.write_record(first.keys()))
+        .and_then(|()| flat.iter().try_for_each(|row| writer.write_record(row.values().map(text))));
+    // Records of equal length written to memory: there is nothing that could fail.
+    debug_assert!(written.is_ok());
+    let bytes = writer.into_inner().unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Members of members stand beside their like as `OUTER.INNER`.
+fn flatten(row: &Value) -> Map<String, Value> {
+    let mut flat = Map::new();
+    for (name, value) in row.as_object().into_iter().flatten() {
+        match value {
+            Value::Object(inner) => {
+                inner.iter().for_each(|(key, value)| drop(flat.insert(format!("{name}.{key}"), value.clone())));
+            }
+            value => drop(flat.insert(name.clone(), value.clone())),
+        }
+    }
+    flat
 }
 
 /// Column by column what `perf sched latency` prints.

@@ -140,6 +140,40 @@ fn residency_says_what_it_cannot_tell() {
     });
 }
 
+/// CPUs 0 and 1 at 500 MHz for 1 ms and at 1 GHz for 3, CPU 4 at 2 GHz all the time.
+const CLOCKS: &str = "\
+ <idle>-0 [000] d..1. 1.000000: cpu_frequency: state=500000 cpu_id=0
+ <idle>-0 [000] d..1. 1.000000: cpu_frequency: state=500000 cpu_id=1
+ <idle>-0 [000] d..1. 1.000000: cpu_frequency: state=2000000 cpu_id=4
+ <idle>-0 [000] d..1. 1.001000: cpu_frequency: state=1000000 cpu_id=0
+ <idle>-0 [000] d..1. 1.001000: cpu_frequency: state=1000000 cpu_id=1
+ <idle>-0 [000] d..1. 1.004000: cpu_idle: state=0 cpu_id=0
+";
+
+#[test]
+fn frequencies_are_told_by_clock_and_by_cpu() {
+    with_trace(CLOCKS, |file| {
+        let by_clock = "        cpus        kHz        set     total ms  share %
+         0-1     500000          1        1.000       25
+         0-1    1000000          1        3.000       75
+         0-1     875000       mean        4.000
+           4    2000000          1        4.000      100
+           4    2000000       mean        4.000
+";
+        assert_eq!(succeeds(&format!("stats {file} frequency")), by_clock);
+        assert_eq!(succeeds(&format!("stats {file} frequency --by cpu")).lines().count(), 9);
+        let rows = json(&format!("stats {file} frequency --format json"))["rows"].clone();
+        assert_eq!((&rows[1]["cpus"][1], &rows[1]["khz"]), (&1.into(), &1_000_000.into()));
+        assert_eq!((&rows[1]["total_ns"], &rows[1]["share_pct"]), (&3_000_000.into(), &75.0.into()));
+        refuses(&format!("stats {file} frequency --by pid"), &["not by task", "--by cpu"]);
+        refuses(&format!("stats {file} frequency --machine hikey960"), &["--machine is for residency"]);
+    });
+    with_trace(TRACE, |file| {
+        let ran = fairground(&format!("stats {file} frequency"));
+        assert!(ran.code == 0 && ran.stderr.contains("no clock is seen to change; cpu_frequency"), "{}", ran.stderr);
+    });
+}
+
 /// Two CPUs behind one cache of hikey960, then one of each.
 #[test]
 fn migrations_are_told_by_cause_and_distance() {
@@ -161,7 +195,7 @@ total               2                   1          1
         let result = json(&format!("stats {file} migrations --format json"));
         let row = &result["rows"][0];
         assert_eq!((row["cause"].as_str(), row["by_distance"]["llc"].as_u64()), (Some("newidle"), Some(1)));
-        refuses(&format!("stats {file} migrations --by cpu"), &["--by is for latency and residency"]);
+        refuses(&format!("stats {file} migrations --by cpu"), &["--by is for latency, residency and frequency"]);
     });
     with_trace(&format!("{migrate} orig_cpu=1 dest_cpu=0\n"), |file| {
         let result = json(&format!("stats {file} migrations --format json"));
@@ -169,4 +203,110 @@ total               2                   1          1
             result["rows"][0]["by_distance"].is_null() && result["notes"][0].as_str().unwrap().contains("no machine")
         );
     });
+}
+
+/// Values of CPU 0: 0, 0, 512; of CPU 4: 512. Task b: 512, 512, 300; a: 0.
+fn clamps() -> String {
+    let cfs = |cpu, min| format!("uclamp_util_cfs: cpu={cpu} util_avg=1 uclamp_avg=1 uclamp_min={min} uclamp_max=1024");
+    let se = |comm, pid, min| {
+        format!("uclamp_util_se: pid={pid} comm={comm} cpu=0 util_avg=1 uclamp_avg=1 uclamp_min={min} uclamp_max=1024")
+    };
+    let events = [
+        cfs(0, 0),
+        cfs(0, 0),
+        cfs(0, 512),
+        cfs(4, 512),
+        se("b", 8, 512),
+        se("b", 8, 512),
+        se("b", 9, 300),
+        se("a", 7, 0),
+    ];
+    events.map(|event| format!("<idle>-0 [000] 1.0: {event}\n")).concat()
+}
+
+/// As pandas prints describe(): mean 512 / 3, of a sample of three deviating by 170.67, 170.67 and 341.33.
+#[test]
+fn clamps_are_described_as_in_mail_003() {
+    with_trace(&clamps(), |file| {
+        let by_cpu = [
+            "     count        mean         std    min    25%    50%    75%    max",
+            "cpu",
+            "0      3.0  170.666667  295.603338    0.0    0.0    0.0  256.0  512.0",
+            "4      1.0  512.000000         NaN  512.0  512.0  512.0  512.0  512.0",
+        ];
+        let lines = |text: String| text.lines().map(|l| l.trim_end().to_owned()).collect::<Vec<_>>();
+        assert_eq!(lines(succeeds(&format!("stats {file} uclamp"))), by_cpu);
+        let by_comm = [
+            "      count        mean         std    min    25%    50%    75%    max",
+            "task",
+            "b       3.0  441.333333  122.398257  300.0  406.0  512.0  512.0  512.0",
+        ];
+        assert_eq!(lines(succeeds(&format!("stats {file} uclamp --by comm --nonzero"))), by_comm);
+        let counts = ["b", "512   2", "300   1", "Name: uclamp_min, events: 3"];
+        assert_eq!(lines(succeeds(&format!("stats {file} uclamp --task b"))), counts);
+        assert_eq!(lines(succeeds(&format!("stats {file} uclamp --task b:9 --max")))[1], "1024  1");
+    });
+}
+
+#[test]
+fn clamps_keep_their_contract() {
+    with_trace(&clamps(), |file| {
+        let result = json(&format!("stats {file} uclamp --format json"));
+        let row = &result["rows"][1];
+        assert_eq!(
+            (result["kind"].as_str(), row["cpu"].as_str(), row["q75"].as_f64()),
+            (Some("uclamp"), Some("4"), Some(512.0))
+        );
+        assert!(row["std"].is_null());
+        let row = "1,512.0,,512.0,512.0,512.0,512.0,512.0";
+        let csv = format!("cpu,count,mean,std,min,q25,q50,q75,max\n0,{row}\n4,{row}\n");
+        assert_eq!(succeeds(&format!("stats {file} uclamp --nonzero --format csv")), csv);
+        let counts = "task,value,count\nb:8,512,2\nb:9,300,1\n";
+        assert_eq!(succeeds(&format!("stats {file} uclamp --task b --by pid --format csv")), counts);
+        refuses(&format!("stats {file} uclamp --task b --by cpu"), &["--task is for clamps of tasks"]);
+        refuses(&format!("stats {file} --nonzero"), &["--max, --nonzero and --task are for uclamp"]);
+    });
+    with_trace(TRACE, |file| {
+        let ran = fairground(&format!("stats {file} uclamp --by comm"));
+        assert!(ran.code == 0 && ran.stderr.contains("no clamp is told; uclamp_util_se does"), "{}", ran.stderr);
+    });
+}
+
+/// A member of a member is a column.
+#[test]
+fn every_kind_of_statistics_is_had_as_csv() {
+    with_trace("<idle>-0 [000] 1.0: sched_migrate_task: comm=a pid=7 prio=120 orig_cpu=1 dest_cpu=0\n", |file| {
+        assert_eq!(succeeds(&format!("stats {file} migrations --format csv")), "cause,count,by_distance\nother,1,\n");
+    });
+    with_trace(SLEEPS, |file| {
+        let csv = succeeds(&format!("stats {file} residency --format csv"));
+        assert!(csv.starts_with("cpu,state,count,total_ns,share_pct,mean_ns,max_ns,early\n,"), "{csv}");
+    });
+    with_trace(TRACE, |file| {
+        let csv = succeeds(&format!("stats {file} --format csv"));
+        assert!(csv.contains("\nmy pipe:7,1100000,2,256000,500000,"), "{csv}");
+    });
+}
+
+/// The group has a floor of 25 %, 256, and 60 % = 614 for half a second.
+#[test]
+fn a_run_tells_the_clamps_of_its_groups() {
+    let dir = tempfile::tempdir().unwrap();
+    let trace = dir.path().join("t.txt").display().to_string();
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads/clamped.json");
+    let run = |options: &str| {
+        succeeds(&format!("run hikey960 {file} --sched fair:v6.3 --trace {trace} {options}"));
+        let rows = json(&format!("stats {trace} uclamp --task draw-0 --format json"));
+        let mut values: Vec<u64> =
+            rows["rows"].as_array().unwrap().iter().map(|r| r["value"].as_u64().unwrap()).collect();
+        values.sort_unstable();
+        values
+    };
+    assert_eq!(run(""), [256, 614]);
+    assert_eq!(run("--sysctl sched_util_clamp_min=300"), [256, 300]);
+    let refused =
+        |options: &str, parts: &[&str]| refuses(&format!("run hikey960 {file} --sched fair:v6.3 {options}"), parts);
+    refused("--sysctl sched_util_clamp_max=300", &["sched_util_clamp_min is 1024, above sched_util_clamp_max"]);
+    refused("--sysctl sched_latency_ns=3", &["expected NAME=VALUE with one of sched_util_clamp_min"]);
+    refused("--sysctl sched_util_clamp_min=1025", &["expected 0 to 1024"]);
 }

@@ -55,10 +55,12 @@ impl Fair {
     }
 
     /// update_blocked_averages.
-    fn update_blocked(&mut self, env: &Env, cpu: usize) {
+    fn update_blocked(&mut self, env: &mut Env, cpu: usize) {
         self.clock(env, cpu);
         self.world.update_blocked_averages(cpu);
+        self.ask_frequency(env, cpu);
         self.world.cpus[cpu].last_blocked = env.jiffies();
+        self.tell_clamps(env, cpu, None);
     }
 
     /// rebalance_domains, on behalf of `cpu`.

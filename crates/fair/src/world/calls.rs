@@ -52,14 +52,42 @@ impl World {
         unsafe { fg_set_frequency_limits(self.cpus.ptr(cpu), limits) }
     }
 
-    pub fn uclamp_rq_inc(&mut self, cpu: usize, task: u32) {
+    pub fn enqueue_rt(&mut self, cpu: usize, task: u32) {
         // SAFETY: see above.
-        unsafe { fg_uclamp_rq_inc(self.sys.ptr(0), self.cpus.ptr(cpu), self.tasks.ptr(task as usize)) }
+        unsafe { fg_enqueue_rt(self.sys.ptr(0), self.cpus.ptr(cpu), self.tasks.ptr(task as usize)) }
     }
 
-    pub fn uclamp_rq_dec(&mut self, cpu: usize, task: u32) {
+    pub fn dequeue_rt(&mut self, cpu: usize, task: u32) {
         // SAFETY: see above.
-        unsafe { fg_uclamp_rq_dec(self.cpus.ptr(cpu), self.tasks.ptr(task as usize)) }
+        unsafe { fg_dequeue_rt(self.sys.ptr(0), self.cpus.ptr(cpu), self.tasks.ptr(task as usize)) }
+    }
+
+    pub fn uclamp_request(&mut self, task: u32, asked: u32, want: &FgClamps) {
+        // SAFETY: see above.
+        unsafe { fg_uclamp_request(self.sys.ptr(0), self.tasks.ptr(task as usize), asked, want) }
+    }
+
+    /// `group`: what its task group allows, none in the root group.
+    pub fn uclamp_update(&mut self, cpu: usize, task: u32, group: Option<&FgClamps>) {
+        let group = group.map_or(std::ptr::null(), std::ptr::from_ref);
+        // SAFETY: see above.
+        unsafe { fg_uclamp_update(self.sys.ptr(0), self.cpus.ptr(cpu), self.tasks.ptr(task as usize), group) }
+    }
+
+    /// `task`: whose clamps join those of the run queue, if any.
+    pub fn uclamp_rq_util(&self, cpu: usize, util: u64, task: Option<u32>) -> u64 {
+        // SAFETY: see above.
+        unsafe { fg_uclamp_rq_util(self.sys.ptr(0), self.cpus.ptr(cpu), util, self.task_ptr(task)) }
+    }
+
+    pub fn sugov_start(&mut self, clock: usize, transition_ns: u64) {
+        // SAFETY: see above.
+        unsafe { fg_sugov_start(self.sys.ptr(0), self.sugovs.ptr(clock), transition_ns) }
+    }
+
+    pub fn sugov_limits(&mut self, clock: usize, khz: u32) {
+        // SAFETY: see above.
+        unsafe { fg_sugov_limits(self.sugovs.ptr(clock), khz) }
     }
 
     pub fn set_max_allowed_capacity(&mut self, task: u32) {

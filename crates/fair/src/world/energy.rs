@@ -10,10 +10,13 @@ use crate::ffi::*;
 use crate::storage::Slab;
 use crate::topology::Topology;
 
+/// What the kernel's limit is compared with: up to v6.6 it has none of it beyond that.
+const MAX_COMPLEXITY: usize = 2048;
+
 /// What the performance domains of all partitions consist of.
 pub(super) struct EnergyModels {
     opps: Slab<FgOpp>,
-    ems: Slab<FgEm>,
+    pub ems: Slab<FgEm>,
     pds: Slab<FgPd>,
 }
 
@@ -41,14 +44,24 @@ impl World {
 
     fn may_be_aware(&self, machine: &Machine, root: usize) -> bool {
         let span = &self.roots[root].span;
-        let asymmetric = span.iter().any(|cpu| !self.cpus[cpu as usize].sd_asym_cpucapacity.is_null());
-        let known = machine.freq_domains.iter().filter(|d| d.cpus.intersects(span)).all(is_known);
-        asymmetric && !machine.has_smt() && known
+        let domains: Vec<_> = machine.freq_domains.iter().filter(|d| d.cpus.intersects(span)).collect();
+        let known = domains.iter().all(|d| is_known(d));
+        let simple = !self.has(FG_EAS_COMPLEXITY) || complexity(span, &domains) <= MAX_COMPLEXITY;
+        self.is_asymmetric(span) && !machine.has_smt() && known && simple
+    }
+
+    fn is_asymmetric(&self, span: &CpuMask) -> bool {
+        let asked = if self.has(FG_EAS_FIRST_CPU) { 1 } else { span.count() };
+        span.iter().take(asked).any(|cpu| !self.cpus[cpu as usize].sd_asym_cpucapacity.is_null())
+    }
+
+    fn has(&self, feature: usize) -> bool {
+        self.sys().feat.value[feature] != 0
     }
 
     /// One model a clock, in the machine's order.
     fn build_models(&mut self, machine: &Machine) {
-        let opp = |o: &Opp| FgOpp { khz: o.khz, power: (o.active_mw * 1000.0) as u64, ..FgOpp::zeroed() };
+        let opp = |o: &Opp| FgOpp { khz: o.khz, power: o.model_uw(), ..FgOpp::zeroed() };
         let domains = &machine.freq_domains;
         self.energy.opps = Slab::new(domains.iter().flat_map(|d| d.opps.iter().map(opp)).collect());
         self.energy.ems = Slab::new(domains.iter().map(|_| FgEm::zeroed()).collect());
@@ -57,7 +70,14 @@ impl World {
             let em = &mut self.energy.ems[id];
             (em.opps, em.nr_opps, em.span) = (self.energy.opps.ptr(first), domain.opps.len() as u32, domain.cpus);
             first += domain.opps.len();
+            let orig = domain.cpus.first().map_or(0, |cpu| machine.cpus[cpu as usize].capacity);
+            self.em_init(id, orig);
         }
+    }
+
+    fn em_init(&mut self, id: usize, orig: u32) {
+        // SAFETY: as in `calls`; the operating points that it points at are in the slab.
+        unsafe { fg_em_init(self.sys.ptr(0), self.energy.ems.ptr(id), orig) }
     }
 }
 
@@ -73,6 +93,95 @@ fn clocks_of(machine: &Machine, span: &CpuMask, root: usize) -> Vec<(usize, usiz
     clocks.into_iter().map(|clock| (root, clock)).collect()
 }
 
+/// Performance domains, times their operating points and CPUs.
+fn complexity(span: &CpuMask, domains: &[&FreqDomain]) -> usize {
+    let opps: usize = domains.iter().map(|d| d.opps.len()).sum();
+    domains.len() * (opps + span.count())
+}
+
 fn is_known(domain: &FreqDomain) -> bool {
-    domain.opps.iter().all(|o| o.active_mw > 0.0)
+    domain.opps.iter().all(|o| o.model_uw() > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Features, Options};
+
+    /// A world with schedutil, after `change` has changed what it was laid out from.
+    fn started(machine: &Machine, scheduler: &str, change: impl FnOnce(&mut World)) -> World {
+        let features = Features::parse(scheduler).unwrap();
+        let topology = Topology::new(machine, &features, &Options::default()).unwrap();
+        let mut world = World::new(machine, &features, &topology);
+        change(&mut world);
+        world.start_energy_awareness(machine, &topology);
+        world
+    }
+
+    fn is_aware(machine: &Machine, scheduler: &str) -> bool {
+        started(machine, scheduler, |_| {}).sys().eas != 0
+    }
+
+    fn hikey960() -> Machine {
+        Machine::preset("hikey960").unwrap()
+    }
+
+    #[test]
+    fn the_clock_of_the_last_cpu_comes_first() {
+        let world = started(&hikey960(), "v6.12", |_| {});
+        let of = |pd: *mut FgPd| world.energy.pds.index_of(pd).map(|id| &world.energy.pds[id]);
+        let first = of(world.roots[0].pd).unwrap();
+        let second = of(first.next).unwrap();
+        assert!(second.next.is_null());
+        let span = |pd: &FgPd| world.energy.ems[world.energy.ems.index_of(pd.em).unwrap()].span;
+        assert_eq!([span(first).to_string(), span(second).to_string()], ["4-7", "0-3"]);
+    }
+
+    #[test]
+    fn the_fastest_operating_point_has_all_of_the_capacity() {
+        let machine = hikey960();
+        let world = started(&machine, "v6.12", |_| {});
+        let mut last = 0;
+        for domain in &machine.freq_domains {
+            last += domain.opps.len();
+            let capacity = machine.cpus[domain.cpus.first().unwrap() as usize].capacity;
+            assert_eq!(world.energy.opps[last - 1].performance, capacity);
+            assert_eq!(world.energy.opps[last - 1].inefficient, 0);
+        }
+        let complete = |o: &FgOpp| o.cost > 0 && o.performance > 0;
+        assert!((0..last).all(|id| complete(&world.energy.opps[id])));
+    }
+
+    #[test]
+    fn too_many_operating_points_were_too_much_up_to_v66() {
+        let mut machine = hikey960();
+        assert!(is_aware(&machine, "v6.3"));
+        // Two clocks: 2 * (points + 8 CPUs) is at most 2048.
+        let of_big = 1016 - machine.freq_domains[0].opps.len();
+        let opps = &mut machine.freq_domains[1].opps;
+        let fastest = opps[opps.len() - 1].clone();
+        opps.resize(of_big, fastest.clone());
+        assert!(is_aware(&machine, "v6.3"));
+        machine.freq_domains[1].opps.push(fastest);
+        assert!(!is_aware(&machine, "v6.3"));
+        assert!(is_aware(&machine, "v6.7"));
+        assert!(is_aware(&machine, "v6.3-eas-complexity"));
+    }
+
+    #[test]
+    fn up_to_v66_the_first_cpu_speaks_for_its_partition() {
+        let without = |cpu: usize| move |w: &mut World| w.cpus[cpu].sd_asym_cpucapacity = std::ptr::null_mut();
+        let aware = |scheduler, cpu| started(&hikey960(), scheduler, without(cpu)).sys().eas != 0;
+        assert!(!aware("v6.3", 0));
+        assert!(aware("v6.3", 1));
+        assert!(aware("v6.7", 0));
+    }
+
+    #[test]
+    fn what_is_symmetric_or_of_unknown_power_is_not_aware() {
+        assert!(!is_aware(&Machine::symmetric(4), "v6.12"));
+        let mut machine = hikey960();
+        machine.freq_domains[0].opps[0].active_mw = 0.0;
+        assert!(!is_aware(&machine, "v6.12"));
+    }
 }

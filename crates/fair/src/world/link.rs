@@ -21,6 +21,7 @@ impl World {
             llcs: Slab::new(Vec::new()),
             roots: Slab::new(new_roots(machine, topology)),
             energy: EnergyModels::none(),
+            sugovs: Slab::new(Vec::new()),
             tasks: Pool::new(FgTask::zeroed),
             twins: Vec::new(),
             chains: (0..nr_cpus).map(|c| topology.plan().chain_ids(c as CpuId).collect()).collect(),
@@ -42,6 +43,10 @@ impl World {
         sys.cluster_key = u8::from(topology.has(FG_SD_CLUSTER));
         sys.active = machine.all_cpus();
         sys.feat = features.raw().clone();
+        // Without a switch for it clamps are always counted.
+        sys.uclamp_used = u8::from(!features.on(FG_UCLAMP_KEY));
+        sys.uclamp_min_rt = FG_CAPACITY_SCALE;
+        sys.uclamp_limit = FgClamps { min: FG_CAPACITY_SCALE, max: FG_CAPACITY_SCALE };
     }
 
     /// The engine's HZ, at its first call, and what the kernel computes in jiffies when it builds the domains.

@@ -7,6 +7,7 @@
 mod balance;
 mod calls;
 mod energy;
+mod governor;
 mod link;
 
 use fairground_machine::{CpuId, CpuMask};
@@ -16,6 +17,14 @@ use crate::ffi::*;
 use crate::shown::Pointers;
 use crate::storage::{Pool, Slab};
 
+/// What a group that asks for `want` allows, within what the one around it allows.
+pub(crate) fn uclamp_restrict(around: &FgClamps, want: &FgClamps) -> FgClamps {
+    let mut allowed = FgClamps::zeroed();
+    // SAFETY: references for the time of the call.
+    unsafe { fg_uclamp_restrict(around, want, &mut allowed) };
+    allowed
+}
+
 pub(crate) struct World {
     sys: Slab<FgSys>,
     pub cpus: Slab<FgCpu>,
@@ -24,6 +33,8 @@ pub(crate) struct World {
     llcs: Slab<FgLlc>,
     roots: Slab<FgRoot>,
     energy: EnergyModels,
+    /// One a clock if schedutil sets them, else none.
+    sugovs: Slab<FgSugov>,
     pub tasks: Pool<FgTask>,
     /// For each group the others that stand for the same CPUs at the same level in other CPUs' rings: the kernel
     /// keeps what they have in one object (sched_group_capacity).

@@ -1,5 +1,6 @@
 //! What a workload reports of itself: its score, and what its programs measured.
 
+use fairground_machine::Machine;
 use fairground_sim::{Histogram, RunMetrics};
 use fairground_workload::{Score, Series, TimeUnit, Workload};
 
@@ -104,8 +105,11 @@ fn counts_operations(score: &Score) -> bool {
 }
 
 /// What must be said beside the figures of a run of `workload`.
-pub fn notes(workload: &Workload, run: &RunMetrics) -> Vec<String> {
+pub fn notes(workload: &Workload, machine: &Machine, run: &RunMetrics) -> Vec<String> {
     let mut notes = Vec::new();
+    if !machine.leaves_out.is_empty() {
+        notes.push(format!("energy: leaves out {}", machine.leaves_out));
+    }
     if let Score::Elapsed { parts: parts @ 2.. } = workload.score {
         notes.push(format!("scale: 1/{parts} of the loops are run; time_s is {parts} times elapsed_s"));
         if run.window_ns < PART_MIN_NS {
@@ -125,7 +129,6 @@ pub fn notes(workload: &Workload, run: &RunMetrics) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use fairground_machine::Machine;
     use fairground_workload::Deadline;
 
     use super::*;
@@ -150,20 +153,28 @@ mod tests {
         let run = RunMetrics { window_ns: 1_500_000_000, ..RunMetrics::default() };
         let expected = [("time_s".to_string(), "lower", 30.0), ("elapsed_s".to_string(), "lower", 1.5)];
         assert_eq!(own(w.score.clone(), vec![], &run), expected);
-        assert_eq!(notes(&w, &run).len(), 1);
-        assert_eq!(notes(&w, &RunMetrics { window_ns: 999_999_999, ..run }).len(), 2);
-        assert!(notes(&workload(Score::Elapsed { parts: 1 }), &RunMetrics::default()).is_empty());
+        let m = Machine::symmetric(1);
+        assert_eq!(notes(&w, &m, &run).len(), 1);
+        assert_eq!(notes(&w, &m, &RunMetrics { window_ns: 999_999_999, ..run }).len(), 2);
+        assert!(notes(&workload(Score::Elapsed { parts: 1 }), &m, &RunMetrics::default()).is_empty());
+    }
+
+    #[test]
+    fn a_machine_says_what_its_energy_leaves_out() {
+        let m = Machine { leaves_out: "memory".into(), ..Machine::symmetric(1) };
+        assert_eq!(notes(&workload(Score::None), &m, &RunMetrics::default()), ["energy: leaves out memory"]);
     }
 
     /// A run that is over before its tasks have come to work is not a slow one.
     #[test]
     fn a_rate_of_nothing_is_called_so() {
+        let m = Machine::symmetric(1);
         let (none, one) = (RunMetrics::default(), RunMetrics { ops: 1, ..RunMetrics::default() });
         for score in [Score::OpsPerSec, Score::LoopsPerMin, Score::Throughput { bytes_per_op: 5428 }] {
-            assert!(notes(&workload(score.clone()), &none)[0].starts_with("no operation ended"));
-            assert!(notes(&workload(score), &one).is_empty());
+            assert!(notes(&workload(score.clone()), &m, &none)[0].starts_with("no operation ended"));
+            assert!(notes(&workload(score), &m, &one).is_empty());
         }
-        assert!(notes(&workload(Score::None), &none).is_empty());
+        assert!(notes(&workload(Score::None), &m, &none).is_empty());
     }
 
     /// 60,000 operations a second of 5428 bytes are 325.68 MB/s, or 3.6 million loops a minute.

@@ -75,6 +75,6 @@ fn describe_pd(domain: &FreqDomain, opps: &[KsOpp]) -> KsPd {
 
 /// Power in uW: what the machine says of one busy CPU, static power of its cluster apart.
 fn opps(domain: &FreqDomain) -> Vec<KsOpp> {
-    let opp = |o: &fairground_machine::Opp| KsOpp { khz: o.khz, power_uw: (o.active_mw * 1000.0) as u32 };
+    let opp = |o: &fairground_machine::Opp| KsOpp { khz: o.khz, power_uw: o.model_uw() as u32 };
     domain.opps.iter().map(opp).collect()
 }

@@ -59,6 +59,10 @@ pub enum LinuxError {
     /// The kernel cannot boot on this machine.
     #[error("the kernel does not boot on this machine: {}", errno(*.0))]
     Boot(i32),
+    /// Limits of the system's clamps that no kernel can be told of.
+    #[error("a linux: scheduler has no way yet to set {0}")]
+    #[diagnostic(help("leave it out, or run a fair: scheduler"))]
+    Sysctl(&'static str),
     /// A task group cannot be made.
     #[error("the kernel does not make the task group `{path}`: {}", errno(*.code))]
     Group {

@@ -2,7 +2,7 @@
 
 use std::ffi::CString;
 
-use fairground_workload::TaskGroup;
+use fairground_workload::{GroupClamp, TaskGroup};
 
 use super::LinuxError;
 use crate::abi::KsKernel;
@@ -11,6 +11,8 @@ use crate::abi::KsKernel;
 pub(super) struct Group {
     /// Its number there.
     pub id: i32,
+    /// From the root group.
+    path: String,
     /// It, or one around it, has a bandwidth limit.
     pub limited: bool,
 }
@@ -32,18 +34,31 @@ pub(super) unsafe fn make(kernel: &KsKernel, wanted: &[TaskGroup]) -> Result<Vec
         if id < 0 {
             return Err(LinuxError::Group { path: group.path.clone(), code: id });
         }
+        let made = Group { id, path: group.path.clone(), limited };
         for (file, value) in &group.files {
             // SAFETY: the caller's.
-            unsafe { write(kernel, id, group, file, value) }?;
+            unsafe { write(kernel, &made, file, value) }?;
         }
-        groups.push(Group { id, limited });
+        groups.push(made);
     }
     Ok(groups)
 }
 
+/// Changes a clamp during the run.
+///
+/// # Errors
+/// That the kernel refuses it.
+///
 /// # Safety
 /// Within a call of the kernel's code.
-unsafe fn write(kernel: &KsKernel, id: i32, group: &TaskGroup, file: &str, value: &str) -> Result<(), LinuxError> {
+pub(super) unsafe fn write_clamp(kernel: &KsKernel, group: &Group, new: &GroupClamp) -> Result<(), LinuxError> {
+    // SAFETY: the caller's.
+    unsafe { write(kernel, group, new.clamp.file(), &new.value.to_string()) }
+}
+
+/// # Safety
+/// Within a call of the kernel's code.
+unsafe fn write(kernel: &KsKernel, group: &Group, file: &str, value: &str) -> Result<(), LinuxError> {
     let refused = |code| {
         let (path, file, value) = (group.path.clone(), file.into(), value.into());
         Err(LinuxError::GroupFile { path, file, value, code })
@@ -53,7 +68,7 @@ unsafe fn write(kernel: &KsKernel, id: i32, group: &TaskGroup, file: &str, value
         return refused(-22);
     };
     // SAFETY: C strings for the time of the call.
-    match unsafe { (kernel.group_write)(id, c_file.as_ptr(), c_value.as_ptr()) } {
+    match unsafe { (kernel.group_write)(group.id, c_file.as_ptr(), c_value.as_ptr()) } {
         code if code < 0 => refused(code),
         _ => Ok(()),
     }

@@ -10,7 +10,7 @@ use fairground_fair::ffi::{
 };
 use fairground_machine::{CpuId, CpuMask, SoftCost};
 use fairground_sim::{Change, Config, Env, Governor, IdleView, Ipi, Pick, Scheduler, TaskId, TaskInfo, WakeContext};
-use fairground_workload::{Policy, SchedAttr, Workload};
+use fairground_workload::{GroupClamp, Policy, SchedAttr, Workload};
 
 use super::describe::Description;
 use super::error::errno;
@@ -29,6 +29,9 @@ impl Linux {
     fn start(&mut self, env: &mut Env, workload: &Workload, config: &Config) -> Result<(), LinuxError> {
         if self.description.is_some() {
             return Err(LinuxError::Second);
+        }
+        if let Some((name, _)) = config.clamps.changed().next() {
+            return Err(LinuxError::Sysctl(name));
         }
         self.kernel.fits(env.machine(), env.hz())?;
         let schedutil = config.governor == Governor::Schedutil;
@@ -145,6 +148,17 @@ impl Scheduler for Linux {
         };
         if code < 0 {
             self.desk.die(&format!("the kernel refuses new {what} of task {task}: {}", errno(code)));
+        }
+    }
+
+    /// The kernel's own handler of the file, which changes tasks that are queued at once.
+    fn change_group(&mut self, env: &mut Env, _cpu: CpuId, new: &GroupClamp) {
+        let written = match self.groups.get(new.group as usize) {
+            Some(group) => self.call(env, |k| unsafe { groups::write_clamp(k, group, new) }),
+            None => self.desk.die(&format!("there is no task group {}", new.group)),
+        };
+        if let Err(error) = written {
+            self.desk.die(&error.full());
         }
     }
 

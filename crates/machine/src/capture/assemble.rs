@@ -23,6 +23,7 @@ pub(super) fn machine(seen: &Seen, name: &str, lender: &Lender) -> Machine {
     let mut machine = Machine {
         name: name.into(),
         title: seen.title.clone(),
+        leaves_out: String::new(),
         cpus: parts.cpus(&clusters, &freq_domains),
         cpu_types,
         cores: topology.cores.clone(),
@@ -33,6 +34,8 @@ pub(super) fn machine(seen: &Seen, name: &str, lender: &Lender) -> Machine {
         numa_distance: topology.slit.clone(),
         node_reclaim_distance: parts.reclaim_distance(),
         freq_domains,
+        votes: Vec::new(),
+        thermal: None,
         costs: Costs::free(),
         figures: Vec::new(),
     };
@@ -195,7 +198,7 @@ impl<'a> Parts<'a> {
             None if clock.is_assumed => (lent.opps(&clock.khz), from(": power; steps between cpufreq's ends assumed")),
             None => (lent.opps(&clock.khz), from(": power; frequencies from cpufreq")),
         };
-        (FreqDomain { cpus: clock.cpus, opps, transition_ns }, [transition, source])
+        (FreqDomain { cpus: clock.cpus, opps, transition_ns, rail: None }, [transition, source])
     }
 
     /// Operating points of a clock of which the kernel has an energy model.
@@ -211,7 +214,7 @@ impl<'a> Parts<'a> {
             (true, _) => Source::Estimate(format!("from {}: scale of the abstract energy model", self.lender.name())),
         };
         let curve = Curve::new(states);
-        (khz.into_iter().map(|khz| Opp { khz, active_mw: curve.at(f64::from(khz)) }).collect(), source)
+        (khz.into_iter().map(|khz| Opp::new(khz, curve.at(f64::from(khz)))).collect(), source)
     }
 
     /// mW of one unit of an abstract energy model: the strongest core draws at its top what the lender's does.

@@ -147,7 +147,7 @@ impl Core<'_> {
 
     /// The operating point of a clock that cannot change.
     pub fn fixed_opp(&self) -> Opp {
-        Opp { khz: self.curve.top_khz() as u32, active_mw: self.top_mw() }
+        Opp::new(self.curve.top_khz() as u32, self.top_mw())
     }
 
     /// Power at the top frequency, mW.
@@ -159,7 +159,7 @@ impl Core<'_> {
     pub fn opps(&self, khz: &[u32]) -> Vec<Opp> {
         let top = khz.last().copied().map_or(1.0, f64::from);
         let mw = |khz: u32| rounded(self.curve.at(f64::from(khz) / top * self.curve.top_khz()));
-        khz.iter().map(|khz| Opp { khz: *khz, active_mw: mw(*khz) }).collect()
+        khz.iter().map(|khz| Opp::new(*khz, mw(*khz))).collect()
     }
 
     /// Power of a cluster while it is in use and while it is not, mW; `power` is the captured core's over this one's.

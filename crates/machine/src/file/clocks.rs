@@ -1,10 +1,11 @@
 //! `[[freq_domain]]`: which CPUs share a clock, and its operating points.
 
 use crate::error::{suggest, FileResult};
-use crate::{CpuMask, FreqDomain, Opp};
+use crate::{CpuMask, FreqDomain, Opp, UNNAMED_RAIL};
 
 use super::figure::{Fit, POWER};
 use super::groups::{Level, Levels};
+use super::is_name;
 use super::node::Node;
 use super::topology::entry_path;
 
@@ -14,9 +15,30 @@ pub(super) struct Clocks {
     pub domains: Vec<FreqDomain>,
 }
 
-/// Columns of an OPP table: name, whether it is the frequency, factor to kHz or mW.
-const COLUMNS: [(&str, bool, f64); 5] =
-    [("kHz", true, 1.0), ("MHz", true, 1e3), ("GHz", true, 1e6), ("mW", false, 1.0), ("W", false, 1e3)];
+/// What a column of an OPP table holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Column {
+    Clock,
+    Active,
+    Model,
+    Wfi,
+    Static,
+}
+
+/// Columns by name, with their factor to kHz or mW.
+const COLUMNS: [(&str, Column, f64); 11] = [
+    ("kHz", Column::Clock, 1.0),
+    ("MHz", Column::Clock, 1e3),
+    ("GHz", Column::Clock, 1e6),
+    ("mW", Column::Active, 1.0),
+    ("W", Column::Active, 1e3),
+    ("model mW", Column::Model, 1.0),
+    ("model W", Column::Model, 1e3),
+    ("wfi mW", Column::Wfi, 1.0),
+    ("wfi W", Column::Wfi, 1e3),
+    ("static mW", Column::Static, 1.0),
+    ("static W", Column::Static, 1e3),
+];
 
 /// The fastest clock that makes sense, kHz.
 const MAX_KHZ: f64 = 100e6;
@@ -29,19 +51,30 @@ pub(super) fn read(node: &Node, levels: &Levels) -> FileResult<Clocks> {
         if groups.len() > levels.n_cpus {
             break; // some CPU is in two domains; no need to collect more
         }
-        let fields = entry.table(&["cpus", "transition", "opps"])?;
+        let fields = entry.table(&["cpus", "rail", "transition", "opps"])?;
         let cpus = fields.need("cpus")?;
         let of_entry = levels.groups(&cpus)?;
         let transition_ns = fields.need("transition")?.time(entry_path("freq_domain", &of_entry, "transition"))?;
         let opps = read_opps(&fields.need("opps")?, entry_path("freq_domain", &of_entry, "opps"))?;
+        let rail = fields.get("rail").map(|node| read_rail(&node)).transpose()?;
         for group in of_entry {
-            domains.push(FreqDomain { cpus: group, opps: opps.clone(), transition_ns });
+            domains.push(FreqDomain { cpus: group, opps: opps.clone(), transition_ns, rail: rail.clone() });
             groups.push((group, cpus.clone()));
         }
     }
     let level = levels.partition("frequency domain", groups, node)?;
     levels.require_within(levels.level("core"), &level, node)?;
     Ok(Clocks { level, domains })
+}
+
+/// Supplies are known by what boards print of them; metrics carry the name.
+fn read_rail(node: &Node) -> FileResult<String> {
+    let name = node.text()?;
+    if !is_name(name) || name == UNNAMED_RAIL {
+        let fault = node.fault(format!("`{name}` is no name of a rail"));
+        return Err(fault.hint(format!("expected letters, digits, `-`, `_` and `.`, and not `{UNNAMED_RAIL}`")));
+    }
+    Ok(name.to_string())
 }
 
 /// `{ columns = ["MHz", "mW"], rows = [[533, 28.7], ...], source = "..." }`, rising frequency.
@@ -65,19 +98,23 @@ fn read_opps(node: &Node, path: String) -> FileResult<Vec<Opp>> {
     Ok(opps)
 }
 
-/// Finds the frequency and the power column.
-fn read_columns(node: &Node) -> FileResult<Vec<(bool, f64)>> {
-    let mut columns = Vec::new();
+/// One frequency and one active power column, and at most one of each other kind.
+fn read_columns(node: &Node) -> FileResult<Vec<(Column, f64)>> {
+    let mut columns: Vec<(Column, f64)> = Vec::new();
     for cell in node.elements()? {
         let name = cell.text()?;
-        let Some((_, is_clock, factor)) = COLUMNS.iter().find(|(n, ..)| *n == name) else {
+        let Some((_, column, factor)) = COLUMNS.iter().find(|(n, ..)| *n == name) else {
             let valid = COLUMNS.iter().map(|(n, ..)| *n);
             return Err(cell.fault(format!("unknown column `{name}`")).hint(suggest(name, valid)));
         };
-        columns.push((*is_clock, *factor));
+        let is_known = columns.iter().any(|(known, _)| known == column);
+        if is_known && !matches!(column, Column::Clock | Column::Active) {
+            return Err(cell.fault(format!("a second column of the kind of `{name}`")).hint("expected each kind once"));
+        }
+        columns.push((*column, *factor));
     }
-    let count = |clock: bool| columns.iter().filter(|(is_clock, _)| *is_clock == clock).count();
-    if count(true) != 1 || count(false) != 1 {
+    let count = |wanted| columns.iter().filter(|(column, _)| *column == wanted).count();
+    if count(Column::Clock) != 1 || count(Column::Active) != 1 {
         return Err(node
             .fault("an OPP table needs one frequency and one power")
             .hint(r#"expected e.g. columns = ["MHz", "mW"]"#));
@@ -85,35 +122,72 @@ fn read_columns(node: &Node) -> FileResult<Vec<(bool, f64)>> {
     Ok(columns)
 }
 
-fn read_row(row: &Node, columns: &[(bool, f64)]) -> FileResult<Opp> {
+fn read_row(row: &Node, columns: &[(Column, f64)]) -> FileResult<Opp> {
     let cells = row.elements()?;
     if cells.len() != columns.len() {
         let problem = format!("{} values for {} columns", cells.len(), columns.len());
         return Err(row.fault(problem).hint("each row has one value per column"));
     }
-    let mut opp = Opp { khz: 0, active_mw: 0.0 };
-    for (cell, (is_clock, factor)) in cells.iter().zip(columns) {
-        let (number, written) = cell.number()?;
-        let value = number * factor;
-        if !is_clock {
-            if value > POWER.max {
-                return Err(cell.fault(format!("a power of {written} is too much")).hint("expected at most 1 MW"));
-            }
-            opp.active_mw = value;
-            continue;
+    let mut opp = Opp::new(0, 0.0);
+    for (cell, (column, factor)) in cells.iter().zip(columns) {
+        match column {
+            Column::Clock => opp.khz = read_khz(cell, *factor)?,
+            Column::Active => opp.active_mw = read_power(cell, *factor)?,
+            Column::Model => opp.model_mw = Some(read_power(cell, *factor)?),
+            Column::Wfi => opp.wfi_mw = Some(read_power(cell, *factor)?),
+            Column::Static => opp.static_mw = read_power(cell, *factor)?,
         }
-        if !(1.0..=MAX_KHZ).contains(&value) || (value - value.round()).abs() > 1e-6 * value {
-            let fault = cell.fault(format!("{written} is no frequency"));
-            return Err(fault.hint("expected whole kHz, 1 kHz to 100 GHz"));
-        }
-        opp.khz = value.round() as u32;
     }
     Ok(opp)
 }
 
+fn read_power(cell: &Node, factor: f64) -> FileResult<f64> {
+    let (number, written) = cell.number()?;
+    if number * factor > POWER.max {
+        return Err(cell.fault(format!("a power of {written} is too much")).hint("expected at most 1 MW"));
+    }
+    Ok(number * factor)
+}
+
+/// A frequency in a cell whose unit is `factor` kHz.
+pub(super) fn read_khz(cell: &Node, factor: f64) -> FileResult<u32> {
+    let (number, written) = cell.number()?;
+    let khz = number * factor;
+    if !(1.0..=MAX_KHZ).contains(&khz) || (khz - khz.round()).abs() > 1e-6 * khz {
+        let fault = cell.fault(format!("{written} is no frequency"));
+        return Err(fault.hint("expected whole kHz, 1 kHz to 100 GHz"));
+    }
+    Ok(khz.round() as u32)
+}
+
+/// The optional columns that a table of these points has.
+fn extra_columns(opps: &[Opp]) -> [(&'static str, bool); 3] {
+    [
+        ("model mW", opps.iter().any(|o| o.model_mw.is_some())),
+        ("wfi mW", opps.iter().any(|o| o.wfi_mw.is_some())),
+        ("static mW", opps.iter().any(|o| o.static_mw != 0.0)),
+    ]
+}
+
+/// Names of the columns of a table of these points, and its rows, as files write them.
+pub(super) fn table_of(opps: &[Opp]) -> (Vec<&'static str>, Vec<Vec<String>>) {
+    let extra = extra_columns(opps);
+    let stated = |o: &Opp| [o.model_mw.unwrap_or(o.active_mw), o.wfi_mw.unwrap_or(0.0), o.static_mw];
+    let columns = ["kHz", "mW"].into_iter().chain(extra.iter().filter(|(_, has)| *has).map(|(name, _)| *name));
+    let row = |o: &Opp| {
+        let more = stated(o).into_iter().zip(extra).filter(|(_, (_, has))| *has).map(|(mw, _)| mw.to_string());
+        [o.khz.to_string(), o.active_mw.to_string()].into_iter().chain(more).collect()
+    };
+    (columns.collect(), opps.iter().map(row).collect())
+}
+
 /// OPPs as reports show them.
 pub(super) fn show_opps(opps: &[Opp]) -> String {
-    let show = |o: &Opp| format!("{} MHz {} mW", f64::from(o.khz) / 1000.0, o.active_mw);
+    let show = |o: &Opp| {
+        let more = [("model", o.model_mw), ("wfi", o.wfi_mw), ("static", Some(o.static_mw).filter(|mw| *mw != 0.0))];
+        let more = more.iter().filter_map(|(name, mw)| Some(format!(" {name} {}", (*mw)?)));
+        format!("{} MHz {} mW{}", f64::from(o.khz) / 1000.0, o.active_mw, more.collect::<String>())
+    };
     opps.iter().map(show).collect::<Vec<_>>().join(", ")
 }
 

@@ -29,6 +29,12 @@ pub(super) const EFFICIENCY: Quantity = Quantity { units: &[("dmips_per_mhz", 1.
 pub(super) const CAPACITY: Quantity = Quantity { units: &[("of_1024", 1.0)], max: 1024.0, whole: false };
 /// NUMA distances as firmware tables state them.
 pub(super) const SLIT: Quantity = Quantity { units: &[("slit", 1.0)], max: 254.0, whole: true };
+/// Temperatures; the model counts thousandths of a degree Celsius.
+pub(super) const TEMPERATURE: Quantity = Quantity { units: &[("mC", 1.0), ("C", 1e3)], max: 200e3, whole: true };
+/// Heat capacities.
+pub(super) const HEAT_CAPACITY: Quantity = Quantity { units: &[("J_per_K", 1.0)], max: 1e9, whole: false };
+/// Resistances to heat.
+pub(super) const HEAT_RESISTANCE: Quantity = Quantity { units: &[("K_per_W", 1.0)], max: 1e9, whole: false };
 /// Dimensionless factors.
 pub(super) const FACTOR: Quantity = Quantity { units: &[("factor", 1.0)], max: 1e3, whole: false };
 

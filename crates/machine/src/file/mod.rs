@@ -6,10 +6,13 @@ mod figure;
 mod groups;
 mod node;
 mod refit;
+mod thermal;
 mod topology;
 mod tree;
 mod types;
+mod votes;
 mod write;
+mod write_power;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -27,8 +30,20 @@ pub(crate) use write::write;
 /// The format this loader reads.
 const FORMAT: u32 = 1;
 
-const TOP_KEYS: [&str; 9] =
-    ["format", "name", "title", "sources", "topology", "cluster", "cpu_type", "freq_domain", "costs"];
+const TOP_KEYS: [&str; 12] = [
+    "format",
+    "name",
+    "title",
+    "leaves_out",
+    "sources",
+    "topology",
+    "cluster",
+    "cpu_type",
+    "freq_domain",
+    "vote",
+    "thermal",
+    "costs",
+];
 
 /// Reads a machine from the text of a file called `file_name`.
 pub(crate) fn load(file_name: &str, text: &str) -> FileResult<Machine> {
@@ -75,15 +90,19 @@ fn read_sources(top: &Fields) -> FileResult<BTreeMap<String, String>> {
 fn read_machine(top: &Fields) -> FileResult<Machine> {
     let name = read_name(&top.need("name")?)?;
     let title = top.need("title")?.text()?.to_string();
+    let leaves_out = top.get("leaves_out").map_or(Ok(""), |node| node.text())?.to_string();
     let (mut levels, numa) = topology::read(&top.need("topology")?)?;
     let clusters = topology::read_clusters(&top.need("cluster")?, &mut levels)?;
     let clocks = clocks::read(&top.need("freq_domain")?, &levels)?;
+    let votes = top.get("vote").map_or(Ok(Vec::new()), |node| votes::read(&node, &levels, &clocks.domains))?;
+    let thermal = top.get("thermal").map(|node| thermal::read(&node, &levels, &clocks.domains)).transpose()?;
     let types = types::read(&top.need("cpu_type")?, &levels, &clocks)?;
     let cpus: Vec<Cpu> = (0..levels.n_cpus).map(|i| cpu(i, &levels, &clocks, &types)).collect();
     let groups = |level: &str| -> Vec<CpuMask> { levels.level(level).groups.clone() };
     let mut machine = Machine {
         name,
         title,
+        leaves_out,
         cpus,
         cpu_types: types.types,
         cores: groups("core"),
@@ -94,6 +113,8 @@ fn read_machine(top: &Fields) -> FileResult<Machine> {
         numa_distance: numa.slit,
         node_reclaim_distance: numa.reclaim_distance,
         freq_domains: clocks.domains,
+        votes,
+        thermal,
         costs: Costs::free(),
         figures: Vec::new(),
     };

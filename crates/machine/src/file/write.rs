@@ -6,7 +6,7 @@ use crate::{
     Costs, CpuMask, CpuType, Distance, Figure, IdleScope, IdleState, Machine, SoftCost, Source, NODE_RECLAIM_DISTANCE,
 };
 
-use super::clocks::show_opps;
+use super::clocks::{show_opps, table_of};
 use super::costs::{BY_DISTANCE, HOP, PRICE};
 use super::figure::{Quantity, CAPACITY, EFFICIENCY, ENERGY, FACTOR, POWER, SLIT, TIME};
 use super::topology::{entry_path, show_slit};
@@ -19,9 +19,14 @@ pub(crate) fn write(machine: &Machine) -> (String, Vec<Figure>) {
     let known = writer.topology();
     writer.clusters(&known);
     writer.freq_domains(&known);
+    writer.votes();
+    writer.thermal();
     writer.cpu_types();
     writer.costs();
     let mut text = format!("format = {FORMAT}\nname = {}\ntitle = {}\n", quote(&machine.name), quote(&machine.title));
+    if !machine.leaves_out.is_empty() {
+        text.push_str(&format!("leaves_out = {}\n", quote(&machine.leaves_out)));
+    }
     if !writer.published.is_empty() {
         text.push_str("\n[sources]\n");
         for (i, full) in writer.published.iter().enumerate() {
@@ -32,15 +37,15 @@ pub(crate) fn write(machine: &Machine) -> (String, Vec<Figure>) {
     (text, writer.figures)
 }
 
-fn quote(text: &str) -> String {
+pub(super) fn quote(text: &str) -> String {
     toml_edit::Value::from(text).to_string()
 }
 
 /// Levels written so far, for expressions such as `"4 cores"`.
 type Known<'a> = Vec<(&'static str, &'a [CpuMask])>;
 
-struct Writer<'a> {
-    machine: &'a Machine,
+pub(super) struct Writer<'a> {
+    pub(super) machine: &'a Machine,
     out: String,
     figures: Vec<Figure>,
     /// Sources in order of first use; the tag of the first is S1.
@@ -48,17 +53,17 @@ struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    fn line(&mut self, line: impl AsRef<str>) {
+    pub(super) fn line(&mut self, line: impl AsRef<str>) {
         self.out.push_str(line.as_ref());
         self.out.push('\n');
     }
 
-    fn known_figure(&self, path: &str) -> Option<&'a Figure> {
+    pub(super) fn known_figure(&self, path: &str) -> Option<&'a Figure> {
         self.machine.figures.iter().find(|f| f.path == path)
     }
 
     /// Notes a figure and gives its quoted source.
-    fn source(&mut self, path: String, value: String) -> String {
+    pub(super) fn source(&mut self, path: String, value: String) -> String {
         let source = self.known_figure(&path).map_or(Source::Estimate(String::new()), |f| f.source.clone());
         let text = match &source {
             Source::Estimate(reason) if reason.is_empty() => "estimate".into(),
@@ -78,7 +83,7 @@ impl<'a> Writer<'a> {
     }
 
     /// `{ us = 650, source = "..." }`: as the file had it if that is still the value, else in the model's unit.
-    fn figure(&mut self, path: String, value: f64, quantity: &Quantity) -> String {
+    pub(super) fn figure(&mut self, path: String, value: f64, quantity: &Quantity) -> String {
         let is_same = |shown: &&str| quantity.parse(shown) == Some(value);
         let shown = self.known_figure(&path).map(|f| f.value.as_str()).filter(is_same);
         let shown = shown.map_or_else(|| format!("{value} {}", quantity.units[0].0), str::to_string);
@@ -88,7 +93,7 @@ impl<'a> Writer<'a> {
         format!("{{ {unit} = {number}, source = {source} }}")
     }
 
-    fn key_figure(&mut self, section: &str, key: &str, value: f64, quantity: &Quantity) {
+    pub(super) fn key_figure(&mut self, section: &str, key: &str, value: f64, quantity: &Quantity) {
         let figure = self.figure(format!("{section}.{key}"), value, quantity);
         self.line(format!("{key} = {figure}"));
     }
@@ -152,7 +157,7 @@ impl<'a> Writer<'a> {
 
     fn freq_domains(&mut self, known: &Known) {
         let all = &self.machine.freq_domains;
-        let content = |i: usize| (&all[i].opps, all[i].transition_ns);
+        let content = |i: usize| (&all[i].opps, all[i].transition_ns, &all[i].rail);
         let path = |i: usize| entry_path("freq_domain", &[all[i].cpus], "transition");
         for (lo, hi) in self.entries(all.len(), |i| content(i) == content(i - 1), path) {
             let groups: Vec<CpuMask> = all[lo..hi].iter().map(|d| d.cpus).collect();
@@ -160,10 +165,14 @@ impl<'a> Writer<'a> {
             let section = section.trim_end_matches('.');
             self.line(format!("\n[[freq_domain]]\ncpus = {}", groups_text(&groups, self.machine.nr_cpus(), known)));
             self.key_figure(section, "transition", all[lo].transition_ns as f64, &TIME);
+            if let Some(rail) = &all[lo].rail {
+                self.line(format!("rail = {}", quote(rail)));
+            }
             let source = self.source(format!("{section}.opps"), show_opps(&all[lo].opps));
-            self.line(format!("[freq_domain.opps]\nsource = {source}\ncolumns = [\"kHz\", \"mW\"]\nrows = ["));
-            for opp in &all[lo].opps {
-                self.line(format!("    [{}, {}],", opp.khz, opp.active_mw));
+            let (columns, rows) = table_of(&all[lo].opps);
+            self.line(format!("[freq_domain.opps]\nsource = {source}\ncolumns = {columns:?}\nrows = ["));
+            for row in rows {
+                self.line(format!("    [{}],", row.join(", ")));
             }
             self.line("]");
         }
@@ -298,7 +307,7 @@ impl<'a> Writer<'a> {
 }
 
 /// A TOML key, quoted where it must be.
-fn key(name: &str) -> String {
+pub(super) fn key(name: &str) -> String {
     toml_edit::Key::new(name).to_string()
 }
 

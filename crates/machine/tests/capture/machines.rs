@@ -155,7 +155,7 @@ fn clusters_below_the_cache_are_a_level() {
         ]
     );
     // The lender's top, and its shallowest state.
-    assert_eq!(machine.freq_domains[0].opps, [Opp { khz: 1_200_000, active_mw: 670.0 }]);
+    assert_eq!(machine.freq_domains[0].opps, [Opp::new(1_200_000, 670.0)]);
     assert_eq!(idle(machine, 47), "default 1/1");
 }
 

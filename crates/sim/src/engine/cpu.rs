@@ -20,7 +20,7 @@ use super::idle::{self, Stay};
 use super::queue::What;
 use super::task::{State, Task};
 use super::{Engine, IdleGovernor, Pending};
-use crate::{EventKind, IdleStats, MigrateCause, Pick, SwitchState, TaskId, Time};
+use crate::{CpuEnergy, EventKind, IdleStats, MigrateCause, Pick, SwitchState, TaskId, Time};
 
 /// What a CPU is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,8 +72,8 @@ pub(crate) struct Cpu {
     pub overhead_ns: u64,
     pub idle_ns: u64,
     pub irq_ns: u64,
-    /// Energy accounted up to `energy_at`, mW x ns.
-    pub energy: f64,
+    /// Energy accounted up to `energy_at`.
+    pub energy: CpuEnergy,
     pub energy_at: Time,
 }
 
@@ -106,7 +106,7 @@ impl Cpu {
             overhead_ns: 0,
             idle_ns: 0,
             irq_ns: 0,
-            energy: 0.0,
+            energy: CpuEnergy::new(nr_states),
             energy_at: 0,
         }
     }

@@ -2,18 +2,65 @@
 //!
 //! A CPU that runs, is in overhead, enters or leaves idle takes the active power of its operating point; in idle that
 //! of the state the hardware holds. A cluster state is held while every CPU of the cluster asks for it or a deeper
-//! one; until then each holds its deepest state of its own. Sums are f64, added in event order: reproducible.
+//! one; until then each holds its deepest state of its own. The voltage of a supply is that of its clock's operating
+//! point or a higher one that other clocks vote for: running, the shallowest idle state and the supply's static power
+//! follow it.
 
-use fairground_machine::{Cluster, CpuId, IdleScope, Machine};
+use std::sync::Arc;
+
+use fairground_machine::{Cluster, CpuId, CpuType, FreqDomain, IdleScope, Machine};
 
 use super::cpu::Mode;
 use super::Engine;
-use crate::{EventKind, Time};
+use crate::{Energy, EnergyBook, EventKind, Time};
 
-/// mW x ns in one joule.
-const MW_NS_PER_J: f64 = 1e12;
-/// mW x ns in one microjoule.
-const MW_NS_PER_UJ: f64 = 1e6;
+/// nW in one mW.
+const NW_PER_MW: f64 = 1e6;
+/// nW x ns in one microjoule.
+const PER_UJ: f64 = 1e12;
+
+/// In whole nW: what is added up is exact.
+fn nw(mw: f64) -> i64 {
+    (mw * NW_PER_MW).round() as i64
+}
+
+/// Power x time. Time may run backwards, which undoes.
+fn energy(nw: i64, from: Time, to: Time) -> Energy {
+    Energy::from(nw) * (Energy::from(to) - Energy::from(from))
+}
+
+/// What a clock and its supply draw at the present operating point and voltage, nW.
+#[derive(Debug, Default)]
+struct Draw {
+    /// One running CPU.
+    active: i64,
+    /// One CPU in its shallowest idle state; none: as the state says.
+    wfi: Option<i64>,
+    /// The supply.
+    fixed: i64,
+    /// Static energy up to `energy_at`.
+    energy: Energy,
+    energy_at: Time,
+}
+
+/// Powers of the moment.
+#[derive(Debug)]
+pub(crate) struct Power {
+    /// By frequency domain.
+    draws: Vec<Draw>,
+    /// By core type, then by idle state, nW.
+    idle: Vec<Vec<i64>>,
+}
+
+impl Power {
+    pub(crate) fn new(machine: &Machine) -> Self {
+        let states = |t: &CpuType| t.idle_states.iter().map(|s| nw(s.power_mw)).collect();
+        Power {
+            draws: machine.freq_domains.iter().map(|_| Draw::default()).collect(),
+            idle: machine.cpu_types.iter().map(states).collect(),
+        }
+    }
+}
 
 /// Who of a cluster asks for what.
 #[derive(Debug)]
@@ -23,8 +70,8 @@ pub(crate) struct ClusterState {
     asks: Vec<u32>,
     /// The cluster state that the hardware holds.
     held: Option<usize>,
-    /// Static energy up to `energy_at`, mW x ns.
-    energy: f64,
+    /// Static energy up to `energy_at`.
+    energy: Energy,
     energy_at: Time,
 }
 
@@ -35,7 +82,7 @@ impl ClusterState {
             nr_cpus: cluster.cpus.count() as u32,
             asks: vec![0; states],
             held: None,
-            energy: 0.0,
+            energy: 0,
             energy_at: 0,
         }
     }
@@ -70,8 +117,9 @@ impl Engine {
     /// the cluster's static power too.
     pub(super) fn saved_mw(&self, cpu: CpuId, state: usize) -> f64 {
         let states = self.machine.idle_states(cpu);
-        let Some(shallower) = state.checked_sub(1).map(|i| &states[i]) else { return 0.0 };
-        let own = shallower.power_mw - states[state].power_mw;
+        let Some(above) = state.checked_sub(1) else { return 0.0 };
+        let shallower = &states[above];
+        let own = (self.idle_nw(cpu, above) - self.idle_nw(cpu, state)) as f64 / NW_PER_MW;
         if shallower.scope == states[state].scope {
             return own;
         }
@@ -79,49 +127,55 @@ impl Engine {
         own + (cluster.active_mw - cluster.idle_mw) / cluster.cpus.count() as f64
     }
 
-    fn active_mw(&self, cpu: CpuId) -> f64 {
-        let domain = self.machine.cpus[cpu as usize].freq_domain as usize;
-        self.machine.freq_domains[domain].opps[self.opp[domain] as usize].active_mw
+    fn active_nw(&self, cpu: CpuId) -> i64 {
+        self.power.draws[self.machine.cpus[cpu as usize].freq_domain as usize].active
     }
 
-    /// Adds `power` from where the CPU's account stands to `until`. Going back undoes.
-    fn add_energy(&mut self, cpu: CpuId, power_mw: f64, until: Time) {
+    fn idle_nw(&self, cpu: CpuId, state: usize) -> i64 {
+        let hw = &self.machine.cpus[cpu as usize];
+        let at_voltage = self.power.draws[hw.freq_domain as usize].wfi.filter(|_| state == 0);
+        at_voltage.unwrap_or(self.power.idle[hw.cpu_type as usize][state])
+    }
+
+    /// Adds active power from where the CPU's account stands to `until`. Going back undoes.
+    fn add_active(&mut self, cpu: CpuId, until: Time) {
+        let nw = self.active_nw(cpu);
         let c = &mut self.cpus[cpu as usize];
-        let dt = until as f64 - c.energy_at as f64;
-        c.energy += power_mw * dt;
+        c.energy.active += energy(nw, c.energy_at, until);
         c.energy_at = until;
     }
 
     /// Brings a CPU's account up to `until` in whatever it is doing.
     fn settle_energy(&mut self, cpu: CpuId, until: Time) {
         if self.cpus[cpu as usize].mode != Mode::Asleep {
-            return self.add_energy(cpu, self.active_mw(cpu), until);
+            return self.add_active(cpu, until);
         }
         let entered = self.cpus[cpu as usize].stay.entered;
         if self.cpus[cpu as usize].energy_at < entered {
-            self.add_energy(cpu, self.active_mw(cpu), until.min(entered));
+            self.add_active(cpu, until.min(entered));
         }
         if until > self.cpus[cpu as usize].energy_at {
             let held = self.held_state(cpu);
+            let nw = self.idle_nw(cpu, held);
             let c = &mut self.cpus[cpu as usize];
             c.stay.reach(held);
             c.idle_stats[held].held_ns += until - c.energy_at;
-            let power = self.machine.idle_states(cpu)[held].power_mw;
-            self.add_energy(cpu, power, until);
+            c.energy.idle[held] += energy(nw, c.energy_at, until);
+            c.energy_at = until;
         }
     }
 
     /// The CPU has gone to sleep: its stay is set up.
     pub(super) fn energy_asleep(&mut self, cpu: CpuId) {
         let from = self.cpus[cpu as usize].stay.from;
-        self.add_energy(cpu, self.active_mw(cpu), from);
+        self.add_active(cpu, from);
         self.ask(cpu, 1);
     }
 
     /// The sleeping CPU begins to wake at `starts` (the end of entry, if that is later).
     pub(super) fn energy_awake(&mut self, cpu: CpuId, starts: Time, transition_uj: f64) {
         self.settle_energy(cpu, starts);
-        self.cpus[cpu as usize].energy += transition_uj * MW_NS_PER_UJ;
+        self.cpus[cpu as usize].energy.transitions += (transition_uj * PER_UJ).round() as Energy;
         self.ask(cpu, -1);
     }
 
@@ -156,30 +210,60 @@ impl Engine {
         let hw = &self.machine.clusters[id];
         let c = &mut self.clusters[id];
         let power = if c.held.is_some() { hw.idle_mw } else { hw.active_mw };
-        c.energy += power * (self.now - c.energy_at) as f64;
+        c.energy += energy(nw(power), c.energy_at, self.now);
         c.energy_at = self.now;
     }
 
-    /// Brings all accounts up to now; energy by CPU and by cluster, J.
-    pub(super) fn energy_now(&mut self) -> (Vec<f64>, Vec<f64>) {
-        for cpu in 0..self.cpus.len() as CpuId {
-            self.settle_energy(cpu, self.now);
-        }
-        for id in 0..self.clusters.len() {
-            self.settle_cluster(id);
-        }
-        let cpus = self.cpus.iter().map(|c| c.energy / MW_NS_PER_J).collect();
-        (cpus, self.clusters.iter().map(|c| c.energy / MW_NS_PER_J).collect())
+    fn settle_supply(&mut self, domain: usize) {
+        let draw = &mut self.power.draws[domain];
+        draw.energy += energy(draw.fixed, draw.energy_at, self.now);
+        draw.energy_at = self.now;
     }
 
-    /// A frequency domain now runs at this operating point.
-    pub(super) fn apply_frequency(&mut self, domain: u32, opp: u32) {
-        let members = self.machine.freq_domains[domain as usize].cpus;
-        for cpu in members.iter() {
-            self.settle_energy(cpu, self.now);
+    /// Brings all accounts up to now.
+    pub(super) fn energy_now(&mut self) -> EnergyBook {
+        (0..self.cpus.len() as CpuId).for_each(|cpu| self.settle_energy(cpu, self.now));
+        (0..self.clusters.len()).for_each(|id| self.settle_cluster(id));
+        (0..self.power.draws.len()).for_each(|domain| self.settle_supply(domain));
+        EnergyBook {
+            cpus: self.cpus.iter().map(|c| c.energy.clone()).collect(),
+            clusters: self.clusters.iter().map(|c| c.energy).collect(),
+            supplies: self.power.draws.iter().map(|d| d.energy).collect(),
         }
-        self.opp[domain as usize] = opp;
+    }
+
+    /// The operating point whose voltage a domain's supply has.
+    fn voltage_point(&self, domain: u32) -> u32 {
+        let votes = self.machine.votes.iter().filter(|v| v.on == domain);
+        let least = votes.map(|v| v.voltage[self.opp[v.from as usize] as usize]);
+        least.fold(self.opp[domain as usize], u32::max)
+    }
+
+    /// The operating point that other clocks vote for.
+    pub(super) fn voted_opp(&self, domain: u32) -> u32 {
+        let votes = self.machine.votes.iter().filter(|v| v.on == domain);
+        votes.map(|v| v.clock[self.opp[v.from as usize] as usize]).max().unwrap_or(0)
+    }
+
+    /// The clock or the voltage of a domain is new: what was drawn up to now is booked, from now on it is this.
+    fn redraw(&mut self, domain: u32) {
+        let members = self.machine.freq_domains[domain as usize].cpus;
+        members.iter().for_each(|cpu| self.settle_energy(cpu, self.now));
+        self.settle_supply(domain as usize);
         let opps = &self.machine.freq_domains[domain as usize].opps;
+        let voltage = &opps[self.voltage_point(domain) as usize];
+        let draw = &mut self.power.draws[domain as usize];
+        draw.active = nw(opps[self.opp[domain as usize] as usize].active_mw_at(voltage));
+        draw.wfi = voltage.wfi_mw.map(nw);
+        draw.fixed = nw(voltage.static_mw);
+    }
+
+    /// A frequency domain now runs at this operating point, and those that it votes on follow.
+    pub(super) fn apply_frequency(&mut self, domain: u32, opp: u32) {
+        self.opp[domain as usize] = opp;
+        self.redraw(domain);
+        let FreqDomain { cpus: members, opps, .. } = &self.machine.freq_domains[domain as usize];
+        let members = *members;
         let khz = opps[opp as usize].khz;
         let top = opps.last().map_or(khz, |o| o.khz);
         let scale = (u64::from(khz) * 1024 / u64::from(top)) as u32;
@@ -191,6 +275,20 @@ impl Engine {
         if let Some(first) = members.first() {
             self.call(first, |s, e| s.frequency_changed(e, &members));
         }
+        let machine = Arc::clone(&self.machine);
+        machine.votes.iter().filter(|v| v.from == domain).for_each(|v| self.follow_votes(v.on));
+    }
+
+    /// A clock that votes on this one has changed. Votes end here: who is voted on does not vote.
+    ///
+    /// DEVIATION: the hardware raises what is voted on before the voter; here both change at one instant.
+    fn follow_votes(&mut self, domain: u32) {
+        let opp = self.permitted_opp(domain);
+        if opp == self.opp[domain as usize] {
+            self.redraw(domain);
+        } else {
+            self.apply_frequency(domain, opp);
+        }
     }
 }
 
@@ -200,7 +298,7 @@ mod tests {
 
     #[test]
     fn a_cluster_agrees_on_the_shallowest_request() {
-        let mut c = ClusterState { nr_cpus: 3, asks: vec![0; 4], held: None, energy: 0.0, energy_at: 0 };
+        let mut c = ClusterState { nr_cpus: 3, asks: vec![0; 4], held: None, energy: 0, energy_at: 0 };
         c.asks[3] = 2;
         assert_eq!(c.agreed(), None);
         c.asks[2] = 1;

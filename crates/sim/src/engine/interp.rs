@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use fairground_machine::{CpuId, CpuMask, SoftCost};
-use fairground_workload::{Amount, ClampOdds, Mark, ObjId, Op, SchedAttr, SpecId};
+use fairground_workload::{Amount, ClampOdds, GroupClamp, Mark, ObjId, Op, SchedAttr, SpecId};
 
 use super::objects::{Obj, Taken};
 use super::task::{State, Wait};
@@ -105,6 +105,7 @@ impl Engine {
             Op::SetAttr(attr) => self.set_attr(cpu, task, phase, attr),
             Op::DrawUclampMin(ref odds) => self.draw_uclamp_min(cpu, task, phase, odds),
             Op::SetAffinity(mask) => self.set_affinity(cpu, task, phase, mask),
+            Op::SetGroupClamp(new) => self.set_group_clamp(cpu, task, phase, new),
             Op::Loop { times: Some(0), end } => Flow::Jump(end),
             Op::Loop { times, .. } => {
                 self.tasks[task as usize].loops.push(times);
@@ -835,6 +836,14 @@ impl Engine {
         self.tasks[task as usize].affinity = mask;
         self.tasks[task as usize].moving_since = (!mask.test(cpu)).then_some(self.now);
         self.call(cpu, |s, e| s.change(e, cpu, task, &Change::Affinity(mask)));
+        Flow::Next
+    }
+
+    fn set_group_clamp(&mut self, cpu: CpuId, task: TaskId, phase: u8, new: GroupClamp) -> Flow {
+        if phase == 0 {
+            return self.work(task, 1, &[SoftCost::Syscall, SoftCost::SchedCall]);
+        }
+        self.call(cpu, |s, e| s.change_group(e, cpu, &new));
         Flow::Next
     }
 

@@ -4,7 +4,14 @@
 //! ```text
 //! cap begins  *  schedulers are told, pressure rises at once
 //!             ~~~~~~~~~*  the clock is there after its transition time, and speed and power with it
+//!
+//! wishes  *  *  each is there after the transition time, in the order in which they were made; one that comes
+//!         ~~~~*  while another is under way does not stop it
+//!            ~~~~*
 //! ```
+//!
+//! DEVIATION: what schedulers scale utilization by ([`crate::CpuView::freq_scale`]) changes with the clock, as where the
+//! hardware counts cycles; without counters Linux takes the new frequency for there as soon as it is asked for.
 
 use fairground_machine::{CpuId, Opp};
 use fairground_workload::CapSource;
@@ -47,8 +54,11 @@ impl Engine {
     }
 
     fn limits_at(&self, now: Time, domain: u32) -> FrequencyLimits {
+        let cooled_khz = self.cooled_khz(domain);
         let domain = &self.machine.freq_domains[domain as usize];
         let mut limits = FrequencyLimits::none(domain.opps.last().map_or(0, |o| o.khz));
+        limits.cooling_khz = limits.cooling_khz.min(cooled_khz);
+        limits.policy_khz = limits.policy_khz.min(cooled_khz);
         let caps = self.workload.frequency_caps.iter().filter(|c| c.cpus.intersects(&domain.cpus));
         for cap in caps.filter(|c| c.from_ns <= now && c.to_ns.is_none_or(|to| now < to)) {
             let khz = domain.opps[highest_below(&domain.opps, cap.max_khz)].khz;
@@ -64,11 +74,13 @@ impl Engine {
         limits
     }
 
-    /// The operating point that a domain takes: the governor's, or the highest that its limits allow.
+    /// The operating point that a domain takes: the governor's or what others vote for, or the highest that its limits
+    /// allow.
     pub(super) fn permitted_opp(&self, domain: u32) -> u32 {
         let hardware = &self.machine.freq_domains[domain as usize];
         let limit = hardware.cpus.first().map_or(u32::MAX, |cpu| self.env.cpu(cpu).limits.lowest_khz());
-        self.wished_opp[domain as usize].min(highest_below(&hardware.opps, limit) as u32)
+        let wished = self.wished_opp[domain as usize].max(self.voted_opp(domain));
+        wished.min(highest_below(&hardware.opps, limit) as u32)
     }
 
     /// A governor inside the scheduler asks for a frequency: the lowest operating point that is no slower.
@@ -83,7 +95,10 @@ impl Engine {
         let opps = &self.machine.freq_domains[domain as usize].opps;
         let opp = opps.iter().position(|o| o.khz >= khz).unwrap_or(opps.len() - 1) as u32;
         if std::mem::replace(&mut self.asked_opp[domain as usize], opp) != opp {
-            self.set_frequency(sent, domain, opp);
+            // CPUs' clocks differ by what they were charged: wishes are carried out in the order in which they were made.
+            let at = sent.max(self.asked_at[domain as usize]);
+            self.asked_at[domain as usize] = at;
+            self.set_frequency(at, domain, opp);
         }
     }
 

@@ -24,6 +24,7 @@
 //! waits for on_cpu to clear, under a microsecond). DEVIATION: timers fire on the CPU that armed them, without slack.
 //! DEVIATION: the tick runs at its time even where the kernel would merge it with a late interrupt.
 
+mod clamps;
 mod cpu;
 mod energy;
 mod idle;
@@ -36,7 +37,9 @@ mod objects;
 mod queue;
 mod report;
 mod roster;
+mod sample;
 mod task;
+mod thermal;
 mod ticket;
 
 use std::collections::VecDeque;
@@ -51,15 +54,19 @@ use crate::draw::{draw, in_amount, Purpose};
 use crate::env::Request;
 use crate::metrics::Meters;
 use crate::spread::SpreadMeter;
-use crate::{Env, Event, EventKind, MigrateCause, Observer, Reason, Scheduler, SimError, TaskId, TaskInfo, Time};
+use crate::{
+    Energy, Env, Event, EventKind, MigrateCause, Observer, Reason, Scheduler, SimError, TaskId, TaskInfo, Time,
+};
 
+pub use clamps::ClampLimits;
 use cpu::Cpu;
-use energy::ClusterState;
+use energy::{ClusterState, Power};
 pub use idle::IdleStats;
 use objects::Obj;
 use queue::{Queue, What};
 pub use report::{Account, Outcome, Totals};
 use task::Task;
+use thermal::Heat;
 
 /// Events of one instant after which time is taken to stand still.
 const INSTANT_EVENTS_MAX: u64 = 10_000_000;
@@ -101,6 +108,8 @@ pub struct Config {
     pub governor: Governor,
     /// Idle states.
     pub idle: IdleGovernor,
+    /// Limits of utilization clamps.
+    pub clamps: ClampLimits,
     /// Longest exit latency that the idle governor may choose, ns.
     pub latency_limit_ns: u64,
     /// Start the workload at a point of the first tick drawn from the seed, instead of at its beginning.
@@ -112,6 +121,11 @@ pub struct Config {
     pub max_time_ns: Time,
     /// The run fails if it takes more events.
     pub max_events: u64,
+    /// Temperature around the machine, thousandths of a degree Celsius; none: as its file says. Of no consequence on a
+    /// machine without thermal figures.
+    pub ambient_mc: Option<i32>,
+    /// How often the power of each rail is reported ([`EventKind::Power`]), ns; none: never. No part of the run's hash.
+    pub power_every_ns: Option<u64>,
     /// How often [`Scheduler::audit`] is consulted, ns of virtual time.
     pub audit_every_ns: u64,
 }
@@ -123,11 +137,14 @@ impl Default for Config {
             seed: 1,
             governor: Governor::Performance,
             idle: IdleGovernor::Menu,
+            clamps: ClampLimits::default(),
             latency_limit_ns: u64::MAX,
             start_phase: true,
             pipe_eager_writer_wake: false,
             max_time_ns: MAX_DURATION_NS,
             max_events: 20_000_000_000,
+            ambient_mc: None,
+            power_every_ns: None,
             audit_every_ns: 100_000_000,
         }
     }
@@ -147,6 +164,11 @@ pub struct Engine {
     tasks: Vec<Task>,
     objects: Vec<Obj>,
     clusters: Vec<ClusterState>,
+    power: Power,
+    /// None on a machine whose temperature is of no consequence.
+    heat: Option<Heat>,
+    /// Energy of each rail at the last sample of power; empty before the first.
+    sampled: Vec<Energy>,
     /// Busy threads of each core.
     core_busy: Vec<u32>,
     /// Threads of each core.
@@ -157,6 +179,8 @@ pub struct Engine {
     wished_opp: Vec<u32>,
     /// What the scheduler last asked for; reached after the transition time.
     asked_opp: Vec<u32>,
+    /// When that was, by the clock of the CPU that asked; by domain.
+    asked_at: Vec<Time>,
     /// `distance[a * n + b]`.
     distance: Vec<u8>,
     /// Work of each [`SoftCost`], work ns x 2^20.
@@ -217,10 +241,14 @@ impl Engine {
             tasks: Vec::new(),
             objects: workload.objects.iter().map(Obj::new).collect(),
             clusters: machine.clusters.iter().map(|c| ClusterState::new(&machine, c)).collect(),
+            power: Power::new(&machine),
+            heat: Heat::new(&machine, config.ambient_mc),
+            sampled: Vec::new(),
             core_busy: vec![0; machine.cores.len()],
             siblings: machine.cores.iter().map(|c| c.iter().collect()).collect(),
             wished_opp: opp.clone(),
             asked_opp: opp.clone(),
+            asked_at: vec![0; opp.len()],
             opp,
             distance: distance.collect(),
             jitter_q20: (machine.costs.jitter * (1u64 << 20) as f64) as u64,
@@ -274,6 +302,7 @@ impl Engine {
     pub fn run(&mut self, observers: &mut [&mut dyn Observer]) -> Result<Outcome, SimError> {
         self.refuse()?;
         self.env.want_reasons(observers.iter().any(|o| o.wants_reasons()));
+        self.env.want_clamps(observers.iter().any(|o| o.wants_clamps()));
         self.boot()?;
         let mut checker = EventChecker::new(self.machine.nr_cpus());
         self.prepare();
@@ -343,6 +372,8 @@ impl Engine {
         for domain in 0..self.machine.freq_domains.len() as u32 {
             self.apply_frequency(domain, self.permitted_opp(domain));
         }
+        self.arm_heat();
+        self.arm_samples();
         for cpu in 0..self.cpus.len() as CpuId {
             self.set_busy(cpu, true);
             self.waste.set_idle(0, cpu, true);
@@ -479,6 +510,8 @@ impl Engine {
             }
             What::Limits { domain } => self.limits_change(domain),
             What::Reclock { domain } => self.reclock(domain),
+            What::Heat => self.heat_step(),
+            What::PowerSample => self.sample_power(),
             What::WarmedUp => self.begin_statistics(),
             What::Start => self.start(),
             What::Ipi { to, ipi, polled } => self.deliver(to, irq::Irq::Ipi { ipi, polled }),
@@ -582,6 +615,7 @@ impl Engine {
             Request::Migrated { task, from, to, cause } => self.task_migrated(task, from, to, cause),
             Request::Reasons(n) => self.keep_reasons(n),
             Request::Decided(decision) => self.emit(self.env_cpu(), EventKind::Decision(decision)),
+            Request::Clamps(clamps) => self.emit(self.env_cpu(), EventKind::Clamps(clamps)),
             Request::Balanced(balance) => self.emit(self.env_cpu(), EventKind::Balance(balance)),
         }
     }

@@ -21,6 +21,10 @@ pub(crate) enum What {
     Limits { domain: u32 },
     /// The clock of a frequency domain follows its limits.
     Reclock { domain: u32 },
+    /// A step of the network of heat is over.
+    Heat,
+    /// The power of rails is to be reported.
+    PowerSample,
     /// The warm-up is over.
     WarmedUp,
     /// The initial threads come into being.
@@ -40,7 +44,7 @@ impl What {
         match self {
             What::Cpu(_) => 0,
             What::Timer { .. } | What::SchedTimer(_) | What::Device(_) | What::WarmedUp | What::Start => 1,
-            What::Frequency { .. } | What::Limits { .. } | What::Reclock { .. } => 1,
+            What::Frequency { .. } | What::Limits { .. } | What::Reclock { .. } | What::Heat | What::PowerSample => 1,
             What::Ipi { polled: false, .. } => 2,
             What::Ipi { polled: true, .. } => 3,
             What::Tick(_) => 4,

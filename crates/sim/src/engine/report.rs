@@ -9,7 +9,7 @@ use super::objects::Obj;
 use super::task::{State, Task, Wait};
 use super::{Engine, IdleStats};
 use crate::metrics::Meters;
-use crate::{TaskId, Time};
+use crate::{joules, EnergyBook, TaskId, Time};
 
 /// How many threads a report lists.
 const REPORT_THREADS_MAX: usize = 24;
@@ -36,10 +36,10 @@ pub struct Totals {
     pub time: Vec<Account>,
     /// By CPU, then by idle state. Stays that have ended.
     pub idle: Vec<Vec<IdleStats>>,
-    /// Energy of each CPU, J.
-    pub cpu_j: Vec<f64>,
-    /// Static energy of each cluster, J.
-    pub cluster_j: Vec<f64>,
+    /// Energy, by who took it and what for.
+    pub energy: EnergyBook,
+    /// Time for which cooling capped each frequency domain, ns; empty for a machine without thermal figures.
+    pub capped_ns: Vec<u64>,
     /// Wasted core time, ns; see [`crate::WasteMeter`].
     pub wasted_ns: u64,
     /// Threads away from a balanced placement x time, ns; see [`crate::SpreadMeter`].
@@ -49,12 +49,16 @@ pub struct Totals {
 impl Totals {
     /// All energy, J.
     pub fn energy_j(&self) -> f64 {
-        self.cpu_j.iter().sum::<f64>() + self.cluster_j.iter().sum::<f64>()
+        joules(self.energy.sum())
+    }
+
+    /// Energy of each CPU, J.
+    pub fn cpu_j(&self) -> Vec<f64> {
+        self.energy.cpus.iter().map(|c| joules(c.sum())).collect()
     }
 
     /// What was added since `earlier`.
     pub fn since(&self, earlier: &Totals) -> Totals {
-        let minus = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a - b).collect();
         let time = self.time.iter().zip(&earlier.time).map(|(a, b)| Account {
             task_ns: a.task_ns - b.task_ns,
             overhead_ns: a.overhead_ns - b.overhead_ns,
@@ -66,8 +70,8 @@ impl Totals {
             at: self.at - earlier.at,
             time: time.collect(),
             idle: self.idle.iter().zip(&earlier.idle).map(states).collect(),
-            cpu_j: minus(&self.cpu_j, &earlier.cpu_j),
-            cluster_j: minus(&self.cluster_j, &earlier.cluster_j),
+            energy: self.energy.since(&earlier.energy),
+            capped_ns: self.capped_ns.iter().zip(&earlier.capped_ns).map(|(a, b)| a - b).collect(),
             wasted_ns: self.wasted_ns - earlier.wasted_ns,
             misplaced_ns: self.misplaced_ns - earlier.misplaced_ns,
         }
@@ -105,7 +109,7 @@ impl Outcome {
                 return Err(format!("time of CPU {cpu}: {a:?} sums to {sum} of {} ns", self.end));
             }
         }
-        for (cpu, j) in t.cpu_j.iter().enumerate() {
+        for (cpu, j) in t.cpu_j().iter().enumerate() {
             let (lo, hi) = power_range(machine, cpu as CpuId);
             let seconds = self.end as f64 / 1e9;
             let transitions: f64 =
@@ -122,7 +126,8 @@ impl Outcome {
 
 /// Least and greatest power of a CPU, W.
 fn power_range(machine: &Machine, cpu: CpuId) -> (f64, f64) {
-    let active = machine.freq_domain_of(cpu).opps.iter().map(|o| o.active_mw);
+    let opps = &machine.freq_domain_of(cpu).opps;
+    let active = opps.iter().map(|o| o.active_mw).chain(opps.iter().filter_map(|o| o.wfi_mw));
     let idle = machine.idle_states(cpu).iter().map(|s| s.power_mw);
     let all = || active.clone().chain(idle.clone());
     (all().fold(f64::MAX, f64::min) / 1e3, all().fold(0.0, f64::max) / 1e3)
@@ -134,6 +139,7 @@ impl Engine {
         if self.begin.is_none() {
             self.begin = Some(self.totals());
             self.meters = Meters::new(self.machine.cpu_types.len());
+            self.note_heat();
         }
     }
 
@@ -153,21 +159,21 @@ impl Engine {
     }
 
     fn totals(&mut self) -> Totals {
-        let (cpu_j, cluster_j) = self.energy_now();
+        let energy = self.energy_now();
         let time = (0..self.cpus.len() as CpuId).map(|cpu| self.account(cpu)).collect();
         Totals {
             at: self.now,
             time,
             idle: self.cpus.iter().map(|c| c.idle_stats.clone()).collect(),
-            cpu_j,
-            cluster_j,
+            energy,
+            capped_ns: self.capped_ns(),
             wasted_ns: self.waste.total_ns(self.now),
             misplaced_ns: self.spread.total_ns(self.now),
         }
     }
 
     /// Where a CPU's time went up to now; overhead that lies ahead does not count yet.
-    fn account(&mut self, cpu: CpuId) -> Account {
+    pub(super) fn account(&mut self, cpu: CpuId) -> Account {
         self.settle(cpu);
         let c = &self.cpus[cpu as usize];
         let ahead = c.busy_until.saturating_sub(self.now);

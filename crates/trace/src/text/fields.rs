@@ -6,6 +6,7 @@
 //! a b:1 [120] S ==> c:2 [120]                                                                  cooked by trace-cmd
 //! comm=a b pid=1 prio=120 target_cpu=003
 //! a b:1 [120] success=1 CPU:003
+//! pid=1 comm=a b cpu=0 util_avg=5 uclamp_avg=300 uclamp_min=300 uclamp_max=800                 LISA's module
 //! ```
 //!
 //! A name may hold anything: what follows it is looked for from the end.
@@ -65,6 +66,28 @@ pub enum What<'a> {
         /// The state that it asks for; none: it leaves idle.
         state: Option<u32>,
     },
+    /// uclamp_util_se, uclamp_util_cfs: utilization under clamps was updated.
+    Clamps {
+        /// Who; none: the run queue.
+        task: Option<Thread<'a>>,
+        /// Whose run queue.
+        cpu: u32,
+        /// Utilization as it is.
+        util: u32,
+        /// Within the clamps.
+        clamped: u32,
+        /// The floor in force.
+        min: u32,
+        /// The ceiling in force.
+        max: u32,
+    },
+    /// cpu_frequency.
+    Frequency {
+        /// Which CPU.
+        cpu: u32,
+        /// What its clock runs at from now on.
+        khz: u32,
+    },
     /// What somebody wrote through trace_marker.
     Print(&'a str),
 }
@@ -95,6 +118,14 @@ impl What<'_> {
             "sched_migrate_task" => (migrate(fields), "sched_migrate_task with comm, pid, orig_cpu, dest_cpu"),
             "sched_stat_runtime" => (runtime(fields), "sched_stat_runtime with comm, pid, runtime"),
             "cpu_idle" => (idle(fields), "cpu_idle with state, cpu_id"),
+            "uclamp_util_cfs" => {
+                (clamps(None, fields), "uclamp_util_cfs with cpu, util_avg, uclamp_avg, uclamp_min, uclamp_max")
+            }
+            "uclamp_util_se" => (
+                clamps_of_task(fields),
+                "uclamp_util_se with pid, comm, cpu, util_avg, uclamp_avg, uclamp_min, uclamp_max",
+            ),
+            "cpu_frequency" => (frequency(fields), "cpu_frequency with state, cpu_id"),
             "print" | "tracing_mark_write" => {
                 (Some(What::Print(fields.strip_prefix("tracing_mark_write: ").unwrap_or(fields))), "")
             }
@@ -150,6 +181,33 @@ fn idle(fields: &str) -> Option<What<'_>> {
     let number = |key| number(value(fields, key)?);
     let state = number("state=")?;
     Some(What::Idle { cpu: number("cpu_id=")?, state: (state != IDLE_EXIT).then_some(state) })
+}
+
+fn clamps<'a>(task: Option<Thread<'a>>, fields: &str) -> Option<What<'a>> {
+    let number = |key| number(value(fields, key)?);
+    Some(What::Clamps {
+        task,
+        cpu: number("cpu=")?,
+        util: number("util_avg=")?,
+        clamped: number("uclamp_avg=")?,
+        min: number("uclamp_min=")?,
+        max: number("uclamp_max=")?,
+    })
+}
+
+/// pid and cpu stand on either side of the name.
+fn clamps_of_task(fields: &str) -> Option<What<'_>> {
+    let (before, rest) = fields.split_once("comm=")?;
+    let end = rest.rfind(if before.contains("pid=") { " cpu=" } else { " pid=" })?;
+    let (comm, after) = rest.split_at(end);
+    let others = format!("{before}{after}");
+    let task = Thread { comm, pid: number(value(&others, "pid=")?)? };
+    clamps(Some(task), &others)
+}
+
+fn frequency(fields: &str) -> Option<What<'_>> {
+    let number = |key| number(value(fields, key)?);
+    Some(What::Frequency { cpu: number("cpu_id=")?, khz: number("state=")? })
 }
 
 /// `NAME pid=PID REST`: the thread, and the rest.

@@ -21,6 +21,10 @@ fn words(what: &What) -> String {
         What::Migrate { task, from, to } => format!("migrate {} {from} {to}", t(task)),
         What::Runtime { task, ns } => format!("runtime {} {ns}", t(task)),
         What::Idle { cpu, state } => format!("idle cpu {cpu} {state:?}"),
+        What::Clamps { task, cpu, util, clamped, min, max } => {
+            format!("clamps {} {cpu} {util} {clamped} {min} {max}", task.as_ref().map_or("queue".into(), t))
+        }
+        What::Frequency { cpu, khz } => format!("frequency cpu {cpu} {khz}"),
         What::Print(text) => format!("print {text}"),
     }
 }
@@ -29,6 +33,20 @@ fn events(text: &str) -> Vec<String> {
     let (events, notes) = read(text.as_bytes()).unwrap();
     assert_eq!(notes, [""; 0]);
     events
+}
+
+/// Both orders in which modules print them, and a name that holds what stands behind it.
+#[test]
+fn clamps_of_lisas_module_are_read() {
+    let text = "\
+a-1 [000] 1.0: uclamp_util_cfs: cpu=3 util_avg=17 uclamp_avg=512 uclamp_min=512 uclamp_max=1024
+a-1 [000] 1.0: uclamp_util_se: pid=9 comm=x cpu=7 cpu=3 util_avg=17 uclamp_avg=512 uclamp_min=512 uclamp_max=800
+a-1 [000] 1.0: uclamp_util_se: cpu=3 comm=x pid=7 pid=9 util_avg=17 uclamp_avg=512 uclamp_min=512 uclamp_max=800
+";
+    let expected = ["queue 3 17 512 512 1024", "x cpu=7-9 3 17 512 512 800", "x pid=7-9 3 17 512 512 800"];
+    assert_eq!(events(text), expected.map(|e| format!("1000000000 a-1@0 clamps {e}")));
+    let cut = read(b"a-1 [000] 1.0: uclamp_util_se: pid=9 comm=x util_avg=17\n").unwrap_err().to_string();
+    assert!(cut.contains("expected uclamp_util_se with pid, comm, cpu"), "{cut}");
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! One event: its word, and what its value says.
 
 use super::fields::Fields;
+use super::groups::{self, Groups};
 use super::source::Source;
+use crate::clamp::{Clamp, GroupClamp};
 use crate::error::{nearest, WorkloadError};
 use crate::json::{Member, Node, Span, Value};
 use crate::program::{ClampOdds, Mark};
@@ -18,8 +20,10 @@ pub const EVENTS: &[&str] = &[
 /// `pipe_write` and `pipe_read`: `{ "ref": NAME, "bytes": N }` (1..=4096); `socket_send` and `socket_recv`: the same
 /// over an AF_UNIX stream; `pipe_poll`, `socket_poll`: NAME; `execve`: a new program image, any value; `reap`: `"one"`
 /// or `"all"` children are waited for; `mark`: `"begin"`, `"steady"`, `"op"` or `"end"` for the workload's own score.
-/// `stamp`, `stamp_call`: NAME; `draw_clamp`: `{ "util_min": [...], "weight": [...] }`; `sample`: `{ "since": "birth"|"call"|"stamp", "ref": STAMP, "tally": NAME }`; `conclude`: TALLY;
-/// `enlist`, `call_listed`, `await_listed`: ROSTER; `serial`: `{ "ref": NAME, "hold": US, "lines": N }`.
+/// `stamp`, `stamp_call`: NAME; `sample`: `{ "since": "birth"|"call"|"stamp", "ref": STAMP, "tally": NAME }`;
+/// `conclude`: TALLY; `enlist`, `call_listed`, `await_listed`: ROSTER; `serial`: `{ "ref": NAME, "hold": US, "lines": N }`;
+/// `draw_clamp`: `{ "util_min": [...], "weight": [...] }`; `cgroup`:
+/// `{ "ref": GROUP, "cpu.uclamp.min": PERCENT, "cpu.uclamp.max": PERCENT }`, written in this order.
 pub const EXTENSIONS: &[&str] = &[
     "pipe_write",
     "pipe_read",
@@ -39,6 +43,7 @@ pub const EXTENSIONS: &[&str] = &[
     "call_listed",
     "await_listed",
     "serial",
+    "cgroup",
 ];
 
 /// An event of a phase.
@@ -89,6 +94,7 @@ pub(super) enum Action {
     CallListed(String),
     AwaitListed(String),
     Serial { lock: String, hold: u64, lines: u32 },
+    Cgroup(Vec<GroupClamp>),
 }
 
 /// From when a sample counts.
@@ -112,7 +118,12 @@ pub(super) fn word_of(key: &str) -> Option<&'static str> {
 }
 
 /// Reads the event that `word` names.
-pub(super) fn read(source: &mut Source, word: &'static str, m: &Member) -> Result<Event, WorkloadError> {
+pub(super) fn read(
+    source: &mut Source,
+    word: &'static str,
+    m: &Member,
+    groups: &mut Groups,
+) -> Result<Event, WorkloadError> {
     if m.value.value == Value::Missing && word != "suspend" {
         let text = format!("`{}` has no value", m.key);
         return Err(source.error(m.key_span, text, "expected `:` and a value; only `suspend` may stand alone"));
@@ -134,6 +145,7 @@ pub(super) fn read(source: &mut Source, word: &'static str, m: &Member) -> Resul
         "reap" => reap(source, m)?,
         "sample" => sample(source, m)?,
         "serial" => serial(source, m)?,
+        "cgroup" => cgroup(source, m, groups)?,
         "draw_clamp" => draw_clamp(source, m)?,
         _ => named(source, word, m)?,
     };
@@ -316,6 +328,28 @@ fn serial(source: &mut Source, m: &Member) -> Result<Action, WorkloadError> {
     let lines = parts.int(source, "lines", 0, 1024, 0)? as u32;
     parts.finish(source, &["ref", "hold", "lines"]);
     Ok(Action::Serial { lock, hold, lines })
+}
+
+/// Clamps of a group that change while threads run; its other files are set in the section `cgroups`.
+fn cgroup(source: &mut Source, m: &Member, groups: &mut Groups) -> Result<Action, WorkloadError> {
+    let mut parts = Parts::of(source, m)?;
+    let path = parts.string(source, "ref")?.unwrap_or_default();
+    let Some(group) = groups.id_of(source, &path, m.value.span)? else {
+        let text = format!("`{}` names no group", m.key);
+        return Err(source.error(m.value.span, text, "expected `ref` with the path of a group below `/`"));
+    };
+    let mut changes = Vec::new();
+    for clamp in [Clamp::Min, Clamp::Max] {
+        if let Some(value) = parts.keys.get(clamp.file()) {
+            changes.push(GroupClamp { group, clamp, value: groups::clamp(source, value)? });
+        }
+    }
+    if changes.is_empty() {
+        let text = format!("`{}` writes nothing", m.key);
+        return Err(source.error(m.value.span, text, "expected `cpu.uclamp.min` or `cpu.uclamp.max`"));
+    }
+    parts.finish(source, &["ref", Clamp::Min.file(), Clamp::Max.file()]);
+    Ok(Action::Cgroup(changes))
 }
 
 /// Floors, and how often each is drawn: once, unless weights say otherwise.

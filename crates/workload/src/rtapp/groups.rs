@@ -8,6 +8,7 @@
 
 use super::fields::Fields;
 use super::source::Source;
+use crate::clamp::ClampPercent;
 use crate::error::{nearest, WorkloadError};
 use crate::json::{Member, Span, Value};
 use crate::program::{GroupId, TaskGroup};
@@ -79,16 +80,27 @@ impl Groups {
     }
 }
 
+/// What is written to a file that holds a clamp.
+pub(super) fn clamp(source: &Source, member: &Member) -> Result<ClampPercent, WorkloadError> {
+    let value = text(source, member)?;
+    let bad = || source.error(member.value.span, format!("`{}` is {value}", member.key), "expected 0 to 100, or max");
+    ClampPercent::parse(&value).ok_or_else(bad)
+}
+
+/// As one writes it to a file.
+fn text(source: &Source, member: &Member) -> Result<String, WorkloadError> {
+    match &member.value.value {
+        Value::String(text) => Ok(text.clone()),
+        Value::Int(number) => Ok(number.to_string()),
+        _ => Err(source.mismatch(member, "expected a number or a string, as one writes it to the file")),
+    }
+}
+
 fn file(source: &Source, name: &str, member: &Member) -> Result<(String, String), WorkloadError> {
     if !FILES.contains(&name) {
         let help = nearest(name, "the files are", FILES.iter().copied());
         let text = format!("no file `{name}` in a task group");
         return Err(source.error_with_help(member.key_span, text, "expected a file of the cpu controller", Some(help)));
     }
-    let value = match &member.value.value {
-        Value::String(text) => text.clone(),
-        Value::Int(number) => number.to_string(),
-        _ => return Err(source.mismatch(member, "expected a number or a string, as one writes it to the file")),
-    };
-    Ok((name.into(), value))
+    Ok((name.into(), text(source, member)?))
 }

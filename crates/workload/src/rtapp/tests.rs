@@ -6,6 +6,7 @@ use fairground_machine::{CpuMask, Machine};
 use proptest::prelude::*;
 
 use super::*;
+use crate::clamp::{Clamp, ClampPercent, GroupClamp};
 use crate::program::*;
 use crate::testing::small_machine;
 
@@ -332,6 +333,10 @@ fn mistakes_are_refused_with_their_place() {
             "{ \"tasks\": { \"t\": { \"run\": 1 } },\n\"cgroups\": { \"/\": { \"cpu.max\": \"max\" } } }".into(),
             "f.json:2:14: the root group",
         ),
+        (task("\"cgroup\": { \"ref\": \"/a\" }"), "f.json:2:11: `cgroup` writes nothing"),
+        (task("\"cgroup\": { \"cpu.uclamp.min\": 1 }"), "f.json:2:11: `cgroup` names no group"),
+        (task("\"cgroup\": { \"ref\": \"/\", \"cpu.uclamp.min\": 1 }"), "f.json:2:11: `cgroup` names no group"),
+        (task("\"cgroup\": { \"ref\": \"/a\", \"cpu.uclamp.min\": 101 }"), "f.json:2:44: `cpu.uclamp.min` is 101"),
         (task("\"taskgroup\": \"/a//b\", \"run\": 1"), "f.json:2:14: `/a//b` is no task group"),
         (task("\"taskgroup\": \"a\", \"run\": 1"), "f.json:2:14: `a` is no task group"),
         (task("\"instance\": 1000001, \"run\": 1"), "f.json:1:14: with `t` there are 1000001 threads"),
@@ -482,7 +487,7 @@ fn capped(caps: &str) -> String {
 /// The machine has one clock for CPUs 0 to 3.
 fn own_clock_for_cpu_3() -> Machine {
     let mut machine = machine();
-    let opp = |khz| fairground_machine::Opp { khz, active_mw: 1.0 };
+    let opp = |khz| fairground_machine::Opp::new(khz, 1.0);
     let mut other = machine.freq_domains[0].clone();
     (machine.freq_domains[0].cpus, other.cpus) = (CpuMask::first_n(3), CpuMask::of(3));
     machine.freq_domains[0].opps = vec![opp(500_000), opp(1_000_000)];
@@ -567,6 +572,23 @@ fn threads_are_born_into_their_task_groups() {
     let expected = [group("/a", None, settings.into()), group("/b", None, vec![]), group("/b/c", Some(1), vec![])];
     assert_eq!(w.groups, expected);
     assert_eq!(lines(&warnings, WarningKind::Ignored), []);
+}
+
+/// 38.87 % is 398 of 1024, what mail 003 caps tasks at. The group comes into being as it is named.
+#[test]
+fn clamps_of_groups_change_where_a_thread_says_so() {
+    let (w, warnings) = read(
+        r#"{ "tasks": { "t": { "loop": 1, "run": 1,
+        "cgroup": { "ref": "/a/b", "cpu.uclamp.max": "38.87", "cpu.uclamp.min": 5 },
+        "cgroup2": { "ref": "/a", "cpu.uclamp.min": "max", "cpu.shares": 3 } } } }"#,
+    );
+    let new =
+        |group, clamp, hundredths| Op::SetGroupClamp(GroupClamp { group, clamp, value: ClampPercent { hundredths } });
+    let expected = [new(1, Clamp::Min, 500), new(1, Clamp::Max, 3887), new(0, Clamp::Min, 10_000)];
+    let written: Vec<&Op> = w.tasks[0].program.iter().filter(|op| matches!(op, Op::SetGroupClamp(_))).collect();
+    assert_eq!(written, expected.iter().collect::<Vec<_>>());
+    assert_eq!(w.groups.iter().map(|g| g.path.as_str()).collect::<Vec<_>>(), ["/a", "/a/b"]);
+    assert_eq!(lines(&warnings, WarningKind::Ignored), [(3, "cpu.shares")]);
 }
 
 #[test]

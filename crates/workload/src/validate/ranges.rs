@@ -19,6 +19,8 @@ const MAX_U32: i128 = u32::MAX as i128;
 const MAX_TICK_NS: i128 = 1_000_000_000;
 /// Most cache lines under a lock: 64 KiB.
 const MAX_LINES: i128 = 1024;
+/// 100 % in hundredths, what a clamp of a task group may be.
+const MAX_PERCENT: i128 = 10_000;
 /// Most of what scores, deadlines and odds count, so that sums stay far inside 64 bits.
 const MAX_COUNT: i128 = 1_000_000_000_000_000;
 
@@ -259,6 +261,7 @@ fn op_objects(w: &Workload, op: &Op, at: &At) -> Result<(), Problem> {
         Op::Signal(c) | Op::Broadcast(c) => at.object(w, *c, "condition variable"),
         Op::BarrierWait(b) => at.object(w, *b, "barrier"),
         Op::SemWait(s) | Op::SemPost(s) => at.object(w, *s, "semaphore"),
+        Op::SetGroupClamp(new) => group(at.subject, Some(new.group), w.groups.len()),
         Op::Spawn { spec, .. } if *spec as usize >= w.tasks.len() => {
             Err(Problem::NoSuchTask { step: at.step, spec: *spec })
         }
@@ -306,6 +309,7 @@ fn op_ranges(w: &Workload, op: &Op, at: &At, machine: &Machine) -> Result<(), Pr
             at.range("lines under a lock", *lines, 0, MAX_LINES)
         }
         Op::SetAttr(a) => at.attr(*a),
+        Op::SetGroupClamp(new) => at.range(new.clamp.file(), new.value.hundredths, 0, MAX_PERCENT),
         Op::DrawUclampMin(odds) => clamp_odds(w, odds, at),
         Op::SetAffinity(mask) => at.affinity(mask, machine),
         _ => Ok(()),

@@ -3,6 +3,7 @@
 use fairground_machine::CpuMask;
 
 use super::*;
+use crate::clamp::{Clamp, ClampPercent, GroupClamp};
 use crate::program::*;
 use crate::testing::small_machine;
 
@@ -107,6 +108,11 @@ fn values_must_be_what_the_kernel_takes() {
     for (op, message) in cases {
         assert_eq!(problem(&workload(&pipe, &[&[op]])).to_string(), message);
     }
+    let value = ClampPercent { hundredths: 10_001 };
+    let mut w = workload(&[], &[&[Op::SetGroupClamp(GroupClamp { group: 0, clamp: Clamp::Max, value })]]);
+    assert!(matches!(problem(&w), Problem::NoSuchGroup { group: 0, .. }));
+    w.groups = vec![TaskGroup { path: "/a".into(), parent: None, files: Vec::new() }];
+    assert_eq!(problem(&w).to_string(), "cpu.uclamp.max of `t` is 10001, not in 0..=10000");
     let op = Op::TimerWait { timer: 1, period_ns: 0, relative: true };
     assert!(problem(&workload(&pipe, &[&[op]])).to_string().starts_with("period in ns of `t` is 0"));
     let crossed = attr(|a| (a.uclamp_min, a.uclamp_max) = (512, 511));

@@ -8,12 +8,13 @@ use fairground_trace::migrations::{rows, Row};
 use fairground_trace::placements::Placements;
 use serde_json::{json, Map, Value};
 
-use super::{RunFormat, SCHEMA};
+use super::{document, Stats, StatsFormat};
 use crate::error::Failure;
 use crate::input::{open_trace, trace_notes};
 
 /// Reads the trace twice: what machine it was is said at its head.
-pub fn migrations(file: &Path, format: RunFormat) -> Result<String, Failure> {
+pub fn migrations(asked: &Stats) -> Result<String, Failure> {
+    let file = &asked.file;
     let mut notes = Vec::new();
     let machine = machine_of(file, &mut notes)?;
     let mut trace = Placements::new(open_trace(file)?);
@@ -23,14 +24,11 @@ pub fn migrations(file: &Path, format: RunFormat) -> Result<String, Failure> {
         notes.push(format!("{}: no task changes its CPU; sched_migrate_task says when one does", file.display()));
     }
     trace_notes(&notes);
-    Ok(match format {
-        RunFormat::Text => table(&rows),
-        RunFormat::Json => {
-            let rows: Vec<Value> = rows.iter().map(|row| row_json(row, machine.is_some())).collect();
-            let file = file.display().to_string();
-            let document =
-                json!({ "schema": SCHEMA, "kind": "migrations", "file": file, "rows": rows, "notes": notes });
-            format!("{document:#}\n")
+    Ok(match asked.format {
+        StatsFormat::Text => table(&rows),
+        other => {
+            let rows = rows.iter().map(|row| row_json(row, machine.is_some())).collect();
+            document(asked, other, "migrations", rows, &notes)
         }
     })
 }

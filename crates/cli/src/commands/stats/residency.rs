@@ -7,8 +7,7 @@ use fairground_machine::Machine;
 use fairground_trace::residency::{Residency, Stays};
 use serde_json::{json, Value};
 
-use super::super::run::RunFormat;
-use super::{millis, ByName, Mismatch, Stats, SCHEMA};
+use super::{document, millis, ByName, Mismatch, Stats, StatsFormat};
 use crate::error::Failure;
 use crate::input::{open_trace, trace_notes};
 
@@ -39,12 +38,10 @@ pub fn residency(asked: &Stats) -> Result<String, Failure> {
     let whole = |s: &Sleeps| if s.cpu.is_some() { residency.span() } else { cpu_ns };
     let rows = sleeps.iter().map(|s| (s, whole(s)));
     Ok(match asked.format {
-        RunFormat::Text => residency_table(rows, machine.is_some()),
-        RunFormat::Json => {
-            let rows: Vec<Value> = rows.map(|(s, whole)| s.json(whole, machine.is_some())).collect();
-            let file = asked.file.display().to_string();
-            let document = json!({ "schema": SCHEMA, "kind": "residency", "file": file, "rows": rows, "notes": notes });
-            format!("{document:#}\n")
+        StatsFormat::Text => residency_table(rows, machine.is_some()),
+        other => {
+            let rows = rows.map(|(s, whole)| s.json(whole, machine.is_some())).collect();
+            document(asked, other, "residency", rows, &notes)
         }
     })
 }

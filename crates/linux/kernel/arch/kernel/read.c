@@ -68,12 +68,16 @@ static void read_task_clamps(struct task_struct *p, struct fg_task *to)
 	if (uclamp_is_used()) {
 		to->uclamp_min = uclamp_eff_value(p, UCLAMP_MIN);
 		to->uclamp_max = uclamp_eff_value(p, UCLAMP_MAX);
+		to->uclamp_req_min = p->uclamp_req[UCLAMP_MIN].value;
+		to->uclamp_req_max = p->uclamp_req[UCLAMP_MAX].value;
 		to->uclamp_active = p->uclamp[UCLAMP_MIN].active;
 		return;
 	}
 #endif
 	to->uclamp_min = 0;
 	to->uclamp_max = SCHED_CAPACITY_SCALE;
+	to->uclamp_req_min = 0;
+	to->uclamp_req_max = SCHED_CAPACITY_SCALE;
 	to->uclamp_active = 0;
 }
 
@@ -161,12 +165,12 @@ static void read_clamps(const struct rq *rq, struct fg_cpu *to)
 {
 	u32 id, i;
 
-	BUILD_BUG_ON(UCLAMP_BUCKETS != FG_UCLAMP_BUCKETS);
+	BUILD_BUG_ON(UCLAMP_BUCKETS > FG_UCLAMP_BUCKETS);
 	for (id = 0; id < FG_NR_UCLAMPS; id++) {
 		const struct uclamp_rq *from = &rq->uclamp[id == FG_UCLAMP_MIN ? UCLAMP_MIN : UCLAMP_MAX];
 
 		to->uclamp[id].value = from->value;
-		for (i = 0; i < FG_UCLAMP_BUCKETS; i++) {
+		for (i = 0; i < UCLAMP_BUCKETS; i++) {
 			to->uclamp[id].bucket[i].value = from->bucket[i].value;
 			to->uclamp[id].bucket[i].tasks = from->bucket[i].tasks;
 		}

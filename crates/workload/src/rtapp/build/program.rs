@@ -146,6 +146,7 @@ impl Build<'_> {
             Action::Reap { all: true } => out.push(Op::WaitChildren, span),
             Action::Reap { all: false } => out.push(Op::WaitChild, span),
             Action::Execve => out.push(Op::Exec, span),
+            Action::Cgroup(changes) => changes.iter().for_each(|new| out.push(Op::SetGroupClamp(*new), span)),
             Action::Mark(mark) => out.push(Op::Mark(*mark), span),
             Action::Fork(name) => {
                 if let Some(spec) = self.forked.get(name) {

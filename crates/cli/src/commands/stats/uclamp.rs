@@ -1,0 +1,137 @@
+//! `fairground stats FILE uclamp`.
+
+use std::fmt::Write;
+
+use clap::Args;
+use fairground_trace::uclamp::{rows, Bound, By, Values, Wanted};
+use serde_json::{json, Value};
+
+use super::{document, ByName, Mismatch, Stats, StatsFormat};
+use crate::error::Failure;
+use crate::input::{open_trace, trace_notes};
+
+/// Options of this kind alone.
+#[derive(Args)]
+pub struct UclampOptions {
+    /// Of uclamp: look at uclamp_max instead of uclamp_min
+    #[arg(long)]
+    max: bool,
+    /// Of uclamp: leave out events whose value is 0, as mail 003 does for tasks
+    #[arg(long)]
+    nonzero: bool,
+    /// Of uclamp: how often each value was told of the threads of a name, or of NAME:PID
+    #[arg(long, value_name = "NAME")]
+    task: Option<String>,
+}
+
+impl UclampOptions {
+    /// Nothing is asked for.
+    pub fn are_default(&self) -> bool {
+        !self.max && !self.nonzero && self.task.is_none()
+    }
+}
+
+/// Clamps of run queues or of tasks.
+pub fn uclamp(asked: &Stats) -> Result<String, Failure> {
+    let options = &asked.uclamp;
+    let by = match (asked.by, &options.task) {
+        (Some(ByName::Cpu), Some(_)) => return Err(Mismatch::TaskByCpu.into()),
+        (None | Some(ByName::Cpu), None) => By::Cpu,
+        (None | Some(ByName::Comm), _) => By::Comm,
+        (Some(ByName::Pid), _) => By::Pid,
+    };
+    let bound = if options.max { Bound::Max } else { Bound::Min };
+    let wanted = Wanted { by, bound, zeros: !options.nonzero, task: options.task.clone() };
+    let mut trace = open_trace(&asked.file)?;
+    let rows = rows(&mut trace, &wanted)?;
+    let mut notes = trace.notes();
+    if rows.is_empty() {
+        let event = if by == By::Cpu { "uclamp_util_cfs" } else { "uclamp_util_se" };
+        notes.push(format!("{}: no clamp is told; {event} does, once one was asked for", asked.file.display()));
+    }
+    trace_notes(&notes);
+    let counted = options.task.is_some();
+    let name = if by == By::Cpu { "cpu" } else { "task" };
+    Ok(match asked.format {
+        StatsFormat::Text if rows.is_empty() => String::new(),
+        StatsFormat::Text if counted => rows.iter().map(|(task, values)| counts(task, values, bound)).collect(),
+        StatsFormat::Text => table(name, &rows),
+        other => {
+            let rows: Vec<Value> = match counted {
+                true => rows.iter().flat_map(|(task, values)| counts_json(task, values)).collect(),
+                false => rows.iter().map(|(row, values)| row_json(name, row, values)).collect(),
+            };
+            document(asked, other, "uclamp", rows, &notes)
+        }
+    })
+}
+
+const COLUMNS: [&str; 8] = ["count", "mean", "std", "min", "25%", "50%", "75%", "max"];
+
+/// What pandas' describe() says of a row; none: not a number.
+fn described(v: &Values) -> [Option<f64>; 8] {
+    let [min, q1, q2, q3, max] = [0, 1, 2, 3, 4].map(|quarters| Some(v.quartile(quarters)));
+    [Some(v.count() as f64), Some(v.mean()), v.std(), min, q1, q2, q3, max]
+}
+
+/// As pandas prints a DataFrame.
+fn table(name: &str, rows: &[(String, Values)]) -> String {
+    let described: Vec<_> = rows.iter().map(|(_, values)| described(values)).collect();
+    let columns: Vec<Vec<String>> = (0..COLUMNS.len()).map(|c| column(described.iter().map(|row| row[c]))).collect();
+    let length = |text: &str| text.chars().count();
+    let first = rows.iter().map(|(row, _)| length(row)).chain([length(name)]).max().unwrap_or(0);
+    let widths: Vec<usize> = columns
+        .iter()
+        .zip(COLUMNS)
+        .map(|(c, head)| c.iter().map(String::len).chain([head.len()]).max().unwrap_or(0))
+        .collect();
+    let mut out = format!("{:first$}", "");
+    COLUMNS.iter().zip(&widths).for_each(|(head, width)| out += &format!("  {head:>width$}"));
+    let _ = write!(out, "\n{name:first$}");
+    out.push('\n');
+    for (at, (row, _)) in rows.iter().enumerate() {
+        let _ = write!(out, "{row:first$}");
+        columns.iter().zip(&widths).for_each(|(c, width)| out += &format!("  {:>width$}", c[at]));
+        out.push('\n');
+    }
+    out
+}
+
+/// Six decimals, of which those go that are 0 in all rows, but for one.
+fn column(values: impl Iterator<Item = Option<f64>>) -> Vec<String> {
+    let full: Vec<String> = values.map(|v| v.map_or("NaN".into(), |v| format!("{v:.6}"))).collect();
+    let zeros = |text: &String| text.len() - text.trim_end_matches('0').len();
+    let spare = full.iter().filter(|text| *text != "NaN").map(zeros).min().unwrap_or(0).min(5);
+    full.into_iter().map(|text| if text == "NaN" { text } else { text[..text.len() - spare].into() }).collect()
+}
+
+/// As pandas prints value_counts().
+fn counts(task: &str, values: &Values, bound: Bound) -> String {
+    let name = match bound {
+        Bound::Min => "uclamp_min",
+        Bound::Max => "uclamp_max",
+    };
+    let counts = values.by_frequency();
+    let width = counts.iter().map(|(_, n)| n.to_string().len()).max().unwrap_or(0);
+    let mut out = format!("{task}\n");
+    for (value, n) in &counts {
+        let _ = writeln!(out, "{value:<5} {n:>width$}");
+    }
+    let _ = writeln!(out, "Name: {name}, events: {}", values.count());
+    out
+}
+
+fn row_json(name: &str, row: &str, values: &Values) -> Value {
+    let mut object = serde_json::Map::new();
+    object.insert(name.into(), json!(row));
+    object.insert("count".into(), json!(values.count()));
+    let keys = ["mean", "std", "min", "q25", "q50", "q75", "max"];
+    keys.iter().zip(described(values).iter().skip(1)).for_each(|(key, v)| {
+        object.insert((*key).into(), json!(v));
+    });
+    Value::Object(object)
+}
+
+fn counts_json(task: &str, values: &Values) -> Vec<Value> {
+    values.by_frequency().iter().map(|(value, n)| json!({ "task": task, "value": value, "count": n })).collect()
+}

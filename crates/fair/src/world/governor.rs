@@ -1,0 +1,36 @@
+//! schedutil, one a clock: what connects the policy's to the machine's.
+//!
+//! DEVIATION: nothing in a workload waits for I/O, so nothing is boosted after it (`FG_ENQUEUE_IOWAIT`).
+
+use fairground_machine::Machine;
+
+use super::World;
+use crate::ffi::*;
+use crate::storage::Slab;
+
+impl World {
+    /// schedutil sets all clocks from now on. After [`Self::start_energy_awareness`], which says what their operating
+    /// points are.
+    pub fn start_governor(&mut self, machine: &Machine) {
+        let clock = |id| FgSugov { em: self.energy.ems.ptr(id), ..FgSugov::zeroed() };
+        self.sugovs = Slab::new((0..machine.freq_domains.len()).map(clock).collect());
+        for (id, domain) in machine.freq_domains.iter().enumerate() {
+            self.sugov_start(id, domain.transition_ns);
+            domain.cpus.iter().for_each(|cpu| self.cpus[cpu as usize].sugov = self.sugovs.ptr(id));
+        }
+    }
+
+    /// What schedutil wants of the clock of a CPU since it was last asked here, kHz.
+    pub fn take_frequency(&mut self, cpu: usize) -> Option<u32> {
+        let clock = self.sugovs.index_of(self.cpus[cpu].sugov)?;
+        let sugov = &mut self.sugovs[clock];
+        (std::mem::take(&mut sugov.asked) != 0).then_some(sugov.khz)
+    }
+
+    /// cpufreq's maximum of the clock of a CPU is `khz` from now on.
+    pub fn limit_governor(&mut self, cpu: usize, khz: u32) {
+        if let Some(clock) = self.sugovs.index_of(self.cpus[cpu].sugov) {
+            self.sugov_limits(clock, khz);
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Limits of utilization clamps, which the administrator of a system sets.
+
+use serde::{Deserialize, Serialize};
+
+/// The most that a clamp may be, whatever is asked for. All have 1024, all there is, unless they are set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClampLimits {
+    /// Of minimums: sched_util_clamp_min.
+    pub min: u16,
+    /// Of maximums: sched_util_clamp_max.
+    pub max: u16,
+    /// The minimum of real-time tasks that ask for none: sched_util_clamp_min_rt_default.
+    pub min_rt_default: u16,
+}
+
+impl Default for ClampLimits {
+    fn default() -> Self {
+        ClampLimits { min: 1024, max: 1024, min_rt_default: 1024 }
+    }
+}
+
+impl ClampLimits {
+    /// What they are called.
+    pub const NAMES: [&'static str; 3] =
+        ["sched_util_clamp_min", "sched_util_clamp_max", "sched_util_clamp_min_rt_default"];
+
+    /// The limit of that name; none if there is no such limit.
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut u16> {
+        let at = Self::NAMES.iter().position(|n| *n == name)?;
+        Some([&mut self.min, &mut self.max, &mut self.min_rt_default][at])
+    }
+
+    /// Names and values of those that are not as they are by themselves.
+    pub fn changed(&self) -> impl Iterator<Item = (&'static str, u16)> {
+        let values = [self.min, self.max, self.min_rt_default];
+        Self::NAMES.into_iter().zip(values).filter(|(_, value)| *value != 1024)
+    }
+}
