@@ -33,7 +33,9 @@ pub(super) const BUILTIN: Builtin = Builtin {
         the time: it shows who moves to a large CPU that falls idle, how clocks rise and heat lowers them, and whether\n\
         the app's threads with high floors disturb. Power is the mean over the run, gaps included.",
     misleads: "Points stand for work per time alone: `points` of them for a CPU of capacity 1024 at its top clock, a figure\n\
-        that is free to be fitted to one baseline score (3.6 such CPUs on a Pixel 6). Phases differ in name only: same\n\
+        that is free to be fitted to one baseline score. Rates may add up to more than the CPUs can do together: a\n\
+        copy that moves to a large CPU that falls idle counts with its mean speed, after others are done; `until-last`\n\
+        counts what all do together. Phases differ in name only: same\n\
         work, no memory traffic, no instruction mix, so the points of one phase say nothing of its namesake. The\n\
         work of a copy is estimated at 1 to 2 s on a large CPU. Frames, Java threads and their work are inferred from\n\
         counts of events in mail 003; floors are given there. Copies have the floor of AsyncTask #1, whose name new\n\
