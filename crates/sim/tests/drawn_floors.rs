@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use fairground_machine::{CpuId, CpuMask};
 use fairground_sim::testing::{machine, spec, workload};
 use fairground_sim::{Change, Config, Engine, Env, IdleView, Ipi, Pick, Scheduler, TaskId, TaskInfo, WakeContext};
-use fairground_workload::{Amount, ClampOdds, Op, ProgramBuilder, SchedAttr};
+use fairground_workload::{Amount, ClampOdds, GroupClamp, Op, ProgramBuilder, SchedAttr};
 
 /// Attributes that were set.
 type Log = Arc<Mutex<Vec<SchedAttr>>>;
@@ -36,6 +36,7 @@ impl Scheduler for Listener {
     fn exit(&mut self, _: &mut Env, _: CpuId, _: TaskId) {
         self.runnable = false;
     }
+    fn change_group(&mut self, _: &mut Env, _: CpuId, _: &GroupClamp) {}
     fn wake(&mut self, _: &mut Env, _: WakeContext, _: TaskId) {}
     fn block(&mut self, _: &mut Env, _: CpuId, _: TaskId) {}
     fn exec(&mut self, _: &mut Env, _: CpuId, _: TaskId) {}
