@@ -390,3 +390,19 @@ fn nearest<'a>(given: &str, names: impl Iterator<Item = &'a str>) -> Option<Stri
     let best = scored.max_by(|a, b| a.0.total_cmp(&b.0));
     best.filter(|(score, _)| *score > 0.6).map(|(_, name)| name.into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All values in the table have code; one beyond them has none.
+    #[test]
+    fn what_cannot_be_honoured_is_refused_by_name() {
+        for (id, feature) in FEATURES.iter().enumerate() {
+            let values = feature.values.len().max(2) as u8;
+            assert!((0..values).all(|value| honoured(id, value).is_ok()), "{}", feature.name);
+            let refused = honoured(id, values).unwrap_err().to_string();
+            assert!(refused.starts_with(&format!("feature `{}` needs policy code", feature.name)), "{refused}");
+        }
+    }
+}

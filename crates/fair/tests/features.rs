@@ -72,11 +72,6 @@ fn bad_forms_say_what_was_expected() {
 }
 
 #[test]
-fn what_cannot_be_honoured_is_refused_by_name() {
-    assert!(error("v5.9+freq-perf-v2").starts_with("feature `freq-perf-v2` needs policy code"));
-}
-
-#[test]
 fn features_that_need_another_say_so() {
     assert_eq!(error("v5.11-asym-scan"), "feature `asym-prev-first` needs `asym-scan`");
     assert_eq!(error("v5.9+sis-mode=util"), "feature `sis-mode=util` needs `sis-merged`");

@@ -45,11 +45,12 @@ fn busy() -> Workload {
     workload(vec![], vec![spec("busy", vec![Op::Run(Amount::fixed(100 * MS))])])
 }
 
-/// 1.25 * 1200 MHz * duty: 150, 300, 600, 825, 1050 MHz. Twice the work, twice the clock.
+/// 1.25 * 1200 MHz * duty: 150, 300, 600, 825, 1050 MHz. Twice the work, twice the clock. hikey's 208 MHz cost more energy
+/// than its 432 for the same work, and so are passed over from v5.16 on.
 #[test]
 fn a_periodic_task_settles_at_the_operating_point_of_its_utilization() {
-    for scheduler in ["fair:v5.4", "fair:v5.11", "fair:v6.1", "fair:v6.12"] {
-        for (duty, mhz) in [(10, 208), (20, 432), (40, 729), (55, 960), (70, 1200)] {
+    for (scheduler, lowest) in [("fair:v5.4", 208), ("fair:v5.11", 208), ("fair:v6.1", 432), ("fair:v6.12", 432)] {
+        for (duty, mhz) in [(10, lowest), (20, 432), (40, 729), (55, 960), (70, 1200)] {
             let (clock, _) = run(periodic(duty), scheduler);
             let (since, last) = *clock.last().unwrap();
             assert!(last == mhz && since < 500 * MS, "{scheduler}, {duty} %: {clock:?}");
