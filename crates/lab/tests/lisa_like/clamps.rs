@@ -4,7 +4,7 @@ use fairground_machine::{CpuId, CpuMask, Machine};
 use fairground_sim::Time;
 use fairground_workload::{CapSource, FrequencyCap, Workload};
 
-use crate::scenario::Scenario;
+use crate::scenario::{check, Scenario};
 use crate::seen::{Activation, Seen};
 use crate::tasks::{capacities, workload, Phase, Rhythm, MS, PERIOD};
 use crate::wrong::Wrong;
@@ -106,12 +106,13 @@ fn judge_heat(machine: &Machine, seen: &Seen) -> Result<String, String> {
 
 #[test]
 fn a_floor_gets_a_cpu_and_a_clock_that_reach_it() {
-    for machine in ["juno-r2", "hikey960", "pixel6"] {
-        let (workload, judge) = (Box::new(floors), Box::new(judge_floors));
-        let scenario =
-            Scenario { machine, workload, judge, caught: &[Wrong::NoClamps, Wrong::Crowd, Wrong::SlowClock] };
-        scenario.check("clamps::a_floor_gets_a_cpu_and_a_clock_that_reach_it");
-    }
+    let scenarios = ["juno-r2", "hikey960", "pixel6"].map(|machine| Scenario {
+        machine,
+        workload: Box::new(floors),
+        judge: Box::new(judge_floors),
+        caught: &[Wrong::NoClamps, Wrong::Crowd, Wrong::SlowClock],
+    });
+    check("clamps::a_floor_gets_a_cpu_and_a_clock_that_reach_it", &scenarios);
 }
 
 #[test]
@@ -119,5 +120,5 @@ fn a_floor_gets_the_smallest_cpu_that_reaches_it_in_the_heat_too() {
     let (workload, judge) = (Box::new(hot_middle), Box::new(judge_heat));
     let caught = &[Wrong::NoClamps, Wrong::Dearest, Wrong::Clannish];
     let scenario = Scenario { machine: "pixel6", workload, judge, caught };
-    scenario.check("clamps::a_floor_gets_the_smallest_cpu_that_reaches_it_in_the_heat_too");
+    check("clamps::a_floor_gets_the_smallest_cpu_that_reaches_it_in_the_heat_too", &[scenario]);
 }

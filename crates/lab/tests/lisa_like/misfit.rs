@@ -4,7 +4,7 @@ use fairground_machine::{CpuId, CpuMask, Machine};
 use fairground_sim::{testing, Time};
 use fairground_workload::{Amount, Op, TaskSpec, Workload};
 
-use crate::scenario::Scenario;
+use crate::scenario::{check, Scenario};
 use crate::seen::{Seen, Stretch};
 use crate::tasks::MS;
 use crate::wrong::Wrong;
@@ -78,9 +78,11 @@ fn judge(machine: &Machine, seen: &Seen) -> Result<String, String> {
 
 #[test]
 fn busy_tasks_take_large_cpus_as_they_become_free() {
-    for machine in ["juno-r2", "hikey960", "pixel6"] {
-        let (workload, judge) = (Box::new(staggered_ends), Box::new(judge));
-        let scenario = Scenario { machine, workload, judge, caught: &[Wrong::NoMisfit, Wrong::Clannish] };
-        scenario.check("misfit::busy_tasks_take_large_cpus_as_they_become_free");
-    }
+    let scenarios = ["juno-r2", "hikey960", "pixel6"].map(|machine| Scenario {
+        machine,
+        workload: Box::new(staggered_ends),
+        judge: Box::new(judge),
+        caught: &[Wrong::NoMisfit, Wrong::Clannish],
+    });
+    check("misfit::busy_tasks_take_large_cpus_as_they_become_free", &scenarios);
 }

@@ -9,13 +9,15 @@ use crate::bench::{library, run, Whose};
 use crate::seen::Seen;
 use crate::wrong::Wrong;
 
+/// Looks at a run. `Ok`: the figures of what holds. `Err`: of what does not.
+pub type Judge = Box<dyn Fn(&Machine, &Seen) -> Result<String, String>>;
+
 /// What runs where, what must hold then, and the wrong policies under which it must not.
 pub struct Scenario {
     /// A preset.
     pub machine: &'static str,
     pub workload: Box<dyn Fn(&Machine) -> Workload>,
-    /// `Ok`: the figures of what holds. `Err`: what does not.
-    pub judge: Box<dyn Fn(&Machine, &Seen) -> Result<String, String>>,
+    pub judge: Judge,
     pub caught: &'static [Wrong],
 }
 
@@ -23,17 +25,16 @@ pub struct Scenario {
 const CHILD: &str = "FAIRGROUND_SCENARIO_CHILD";
 
 impl Scenario {
-    /// Under our scheduler, and under the kernel's if there is one. `test` is the full name of the calling test.
-    pub fn check(&self, test: &str) {
-        if let Ok(job) = std::env::var(CHILD) {
-            return self.answer(&job);
-        }
+    /// What went otherwise than it should, under our scheduler, and under the kernel's if there is one.
+    fn misses(&self, test: &str) -> Vec<String> {
+        let mut missed = Vec::new();
         for (number, wrong) in self.policies().into_iter().enumerate() {
-            self.expect(Whose::Ours, wrong, self.verdict(Whose::Ours, wrong));
+            missed.extend(self.miss(Whose::Ours, wrong, self.verdict(Whose::Ours, wrong)));
             if library().is_some() && !wrong.is_some_and(Wrong::writes_state) {
-                self.expect(Whose::Kernels, wrong, ask_child(test, &format!("{} {number}", self.machine)));
+                missed.extend(self.miss(Whose::Kernels, wrong, ask_child(test, &format!("{} {number}", self.machine))));
             }
         }
+        missed
     }
 
     fn policies(&self) -> Vec<Option<Wrong>> {
@@ -47,24 +48,32 @@ impl Scenario {
         (self.judge)(&machine, &seen)
     }
 
-    /// The right policy passes, a wrong one does not.
-    fn expect(&self, whose: Whose, wrong: Option<Wrong>, verdict: Result<String, String>) {
-        println!("= {}, {whose:?}, {wrong:?}: {verdict:?}", self.machine);
-        let is_right = wrong.is_none();
-        assert_eq!(verdict.is_ok(), is_right, "{}, {whose:?}, {wrong:?}: {verdict:?}", self.machine);
+    /// What is to be said where the right policy fails, or a wrong one passes.
+    fn miss(&self, whose: Whose, wrong: Option<Wrong>, verdict: Result<String, String>) -> Option<String> {
+        let policy = wrong.map_or("right".into(), |wrong| format!("{wrong:?}"));
+        let line = format!("{}, {whose:?}, {policy}: {verdict:?}", self.machine);
+        println!("= {line}");
+        (verdict.is_ok() == wrong.is_some()).then_some(line)
     }
 
     /// One run under the kernel's scheduler, in a process of its own; the verdict goes to its output.
-    fn answer(&self, job: &str) {
-        let (machine, number) = job.split_once(' ').unwrap();
-        if machine != self.machine {
-            return;
-        }
-        match self.verdict(Whose::Kernels, self.policies()[number.parse::<usize>().unwrap()]) {
+    fn answer(&self, number: usize) {
+        match self.verdict(Whose::Kernels, self.policies()[number]) {
             Ok(figures) => println!("\nholds: {figures}"),
             Err(what) => println!("\nfails: {what}"),
         }
     }
+}
+
+/// Checks the scenarios of a test, each on a machine of its own. `test` is the test's full name.
+pub fn check(test: &str, scenarios: &[Scenario]) {
+    if let Ok(job) = std::env::var(CHILD) {
+        let (machine, number) = job.split_once(' ').unwrap();
+        let asked = scenarios.iter().find(|s| s.machine == machine).unwrap();
+        return asked.answer(number.parse().unwrap());
+    }
+    let missed: Vec<String> = scenarios.iter().flat_map(|s| s.misses(test)).collect();
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
 }
 
 fn ask_child(test: &str, job: &str) -> Result<String, String> {

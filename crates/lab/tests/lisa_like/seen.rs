@@ -80,9 +80,7 @@ impl Seen {
 
     fn decided(&mut self, time: Time, decision: Decision) {
         let life = self.life(decision.task);
-        if decision.kind == DecisionKind::Wake {
-            life.woken = Some((time, decision.chosen));
-        } else if decision.kind == DecisionKind::Fork {
+        if decision.kind == DecisionKind::Fork {
             life.born = time;
         }
         life.places.push((time, decision.chosen));
@@ -109,6 +107,12 @@ impl Observer for Seen {
         self.end = time;
         match event.kind {
             EventKind::Decision(decision) => self.decided(time, decision),
+            EventKind::Waking { task, prev } => self.life(task).woken = Some((time, prev)),
+            EventKind::Wakeup { task, target } => {
+                if let Some((_, cpu)) = &mut self.life(task).woken {
+                    *cpu = target;
+                }
+            }
             EventKind::Migrate { task, to, .. } => self.life(task).places.push((time, to)),
             EventKind::Frequency { khz } => self.clocks.push((time, cpu, khz)),
             EventKind::Switch { prev, prev_state, next } => {

@@ -4,7 +4,7 @@ use fairground_machine::Machine;
 use fairground_sim::Time;
 use fairground_workload::Workload;
 
-use crate::scenario::Scenario;
+use crate::scenario::{check, Scenario};
 use crate::seen::{Estimate, Seen};
 use crate::tasks::{workload, Phase, Rhythm, MS};
 use crate::wrong::Wrong;
@@ -60,9 +60,11 @@ fn judge(_: &Machine, seen: &Seen) -> Result<String, String> {
 
 #[test]
 fn the_estimate_covers_utilization_and_comes_down_after_it() {
-    for machine in ["juno-r2", "hikey960", "pixel6"] {
-        let (workload, judge) = (Box::new(duties), Box::new(judge));
-        let scenario = Scenario { machine, workload, judge, caught: &[Wrong::EstimateStuck, Wrong::EstimateHalved] };
-        scenario.check("util_est::the_estimate_covers_utilization_and_comes_down_after_it");
-    }
+    let scenarios = ["juno-r2", "hikey960", "pixel6"].map(|machine| Scenario {
+        machine,
+        workload: Box::new(duties),
+        judge: Box::new(judge),
+        caught: &[Wrong::EstimateStuck, Wrong::EstimateHalved],
+    });
+    check("util_est::the_estimate_covers_utilization_and_comes_down_after_it", &scenarios);
 }
