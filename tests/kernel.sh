@@ -102,6 +102,7 @@ tests() {
 	for name in v6.1 base; do
 		FAIRGROUND_LIBKSCHED=$(library $name) cargo test --quiet -p fairground-linux --test real
 	done
+	FAIRGROUND_LIBKSCHED=$(library base) cargo test --quiet -p fairground-lab --test lisa_like
 }
 
 referee() {
