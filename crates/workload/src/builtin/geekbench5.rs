@@ -168,9 +168,8 @@ const TO_HWUI: [ObjId; 2] = [4, 5];
 const TO_OTHERS: ObjId = 6;
 
 const APP: SpecId = 0;
-const RENDER: SpecId = 1;
-const HWUI: [SpecId; 2] = [2, 3];
-const RUNNER: SpecId = 4;
+/// RenderThread, its two helpers, who runs the phases, and [`OTHERS`].
+const FIRST_THREAD: SpecId = 1;
 const FIRST_OTHER: SpecId = 5;
 const FIRST_COPY: SpecId = FIRST_OTHER + OTHERS.len() as SpecId;
 
@@ -180,7 +179,7 @@ fn build(options: &Options) -> Result<Workload, WorkloadError> {
     let daemon = |name, attr, program| TaskSpec { attr, daemon: true, ..parts::task(name, APP_KIB, program) };
     let plain = SchedAttr::default();
     let mut tasks = vec![
-        daemon("labs.geekbench5", plain, app(options, &requests)),
+        parts::task("labs.geekbench5", APP_KIB, app(options, &requests)),
         daemon("RenderThread", plain, render_thread(&requests)),
         daemon("hwuiTask0", plain, hwui_task(&requests, 0)),
         daemon("hwuiTask1", plain, hwui_task(&requests, 1)),
@@ -224,13 +223,13 @@ fn points(options: &Options, part_ns: u64) -> Points {
     }
 }
 
-/// Starts everybody, then shows the progress whenever there is some.
+/// Starts everybody, then shows that a phase begins, each time.
 fn app(options: &Options, requests: &Requests) -> Arc<[Op]> {
     let mut p = ProgramBuilder::new();
-    for spec in RENDER..FIRST_COPY {
+    for spec in FIRST_THREAD..FIRST_COPY {
         p.op(Op::Spawn { spec, count: 1, thread: true });
     }
-    p.repeat(None, |p| {
+    p.repeat(Some(phases().into()), |p| {
         p.op(Op::SemWait(PROGRESS));
         p.repeat(Some(options.int("frames") as u64), |p| {
             requests.ask(p, Asking::App);
@@ -315,6 +314,9 @@ fn copy(work_ns: u64, reports: Option<PhaseId>) -> Arc<[Op]> {
 mod tests {
     use super::*;
     use crate::testing::small_machine;
+
+    /// Who runs the phases.
+    const RUNNER: SpecId = FIRST_OTHER - 1;
 
     fn found(spec: &str) -> Workload {
         Workload::find(spec, &small_machine(8)).unwrap().0
