@@ -415,11 +415,52 @@ mod tests {
                 for metric in std::iter::once(&run.metric).chain(&run.by) {
                     assert!(known.iter().any(|m| m.name == *metric), "{}: no metric {metric}", row.id);
                 }
+                let metric = known.iter().find(|m| m.name == run.metric);
+                assert!(metric.is_some_and(|m| m.better == row.better), "{}: better the other way round", row.id);
             }
             for sched in [&run.base, &run.test] {
                 assert!(sched.parse::<crate::spec::SchedSpec>().is_ok(), "{}: {sched}", row.id);
             }
         }
+    }
+
+    #[test]
+    fn a_fitted_option_holds_in_all_rows_of_its_workload_and_marks_the_figure_it_was_fitted_to() {
+        let mut mail = Mail::find("003").unwrap();
+        let fitted = |mail: &Mail| -> Vec<String> {
+            mail.rows.iter().filter(|row| mail.fitted_base(row)).map(|row| row.id.clone()).collect()
+        };
+        let kernels = ["ufc", "ufc-no-thermal", "patched-v4", "patched-no-thermal"];
+        let ids = |figure: &str| kernels.map(|kernel| format!("003/pixel6/{figure}/{kernel}"));
+        assert_eq!(fitted(&mail), [ids("geekbench5/score"), ids("jankbench/power")].concat());
+        for run in mail.rows.iter().filter_map(|row| row.run.as_ref()) {
+            let option = if run.workload.starts_with("jankbench") { "frame-scale=" } else { "points=" };
+            assert!(run.columns().iter().all(|(workload, _)| workload.contains(option)), "{run:?}");
+        }
+        mail.keep(&["geekbench5/score/patched-v4".into()]);
+        assert_eq!(fitted(&mail), [ids("geekbench5/score")[2].clone()], "also where the fitted row is laid aside");
+    }
+
+    #[test]
+    fn kernels_b_and_c_run_with_what_was_asked_for_under_each() {
+        let mail = Mail::find("003").unwrap();
+        let big = mail.rows.iter().find(|row| row.id.ends_with("top-clock/big")).unwrap().run.clone().unwrap();
+        let [(base, _), (test, _)] = big.columns();
+        assert!(base.contains("requests=b") && test.contains("requests=c"));
+    }
+
+    #[test]
+    fn a_fit_or_a_sweep_that_makes_no_sense_is_refused() {
+        let text = include_str!("../../../published/003.toml");
+        let refused = |from: &str, to: &str| {
+            assert!(text.contains(from), "{from}");
+            Mail::parse("003", &text.replacen(from, to, 1)).unwrap_err().to_string()
+        };
+        let cell = "003/pixel6/jankbench/power/ufc/base";
+        let wrong = refused(&format!("cell = \"{cell}\""), "cell = \"003/pixel6/jankbench/power/ufc/test\"");
+        assert!(wrong.contains("expected the base of a row that runs this workload"), "{wrong}");
+        assert!(refused("range = [15, 35]", "range = [35, 15]").contains("lower end first"));
+        assert!(refused("base = [160]", "base = [160, 1]").contains("little: expected a figure for each column"));
     }
 
     #[test]

@@ -34,7 +34,8 @@ pub(super) fn add(list: &mut Entries, machine: &Machine) {
         for (part, words, of) in FIGURES {
             let meaning = format!("CPU {cpu}: floor of utilization in force: {words}");
             let read = move |m: &RunMetrics| told(m).map_or(0.0, |v| of(&v));
-            list.add(&format!("uclamp_min_{part}_cpu{cpu}"), "of 1024", &meaning, read);
+            // Neither is better; so that a change has the sign of the figure's.
+            list.add(&format!("uclamp_min_{part}_cpu{cpu}"), "of 1024", &meaning, read).higher_is_better();
         }
     }
 }
