@@ -92,14 +92,19 @@ impl Swept {
         self.range.or(self.times).unwrap_or_default()
     }
 
-    /// The value at `part` of the range, 0 to 1, in four digits after the point.
+    /// The value at `part` of the range, 0 to 1, in four digits after the point; of an option between whole numbers whole.
     pub fn at(&self, part: f64) -> f64 {
         let [low, high] = self.ends();
         let value = match self.times {
             Some(_) => low * (high / low).powf(part),
             None => low + (high - low) * part,
         };
-        (value * 1e4).round() / 1e4
+        let whole = self.option.is_some() && [low, high].iter().all(|end| end.fract() == 0.0);
+        if whole {
+            value.round()
+        } else {
+            (value * 1e4).round() / 1e4
+        }
     }
 }
 
@@ -134,6 +139,8 @@ mod tests {
     fn ranges_are_spread_evenly_and_factors_by_ratio() {
         let range = swept("figures = [\"a\"]\nrange = [70, 90]");
         assert_eq!([0.0, 0.25, 1.0].map(|part| range.at(part)), [70.0, 75.0, 90.0]);
+        let option = |range: &str| swept(&format!("workload = \"w\"\noption = \"o\"\nrange = {range}")).at(0.3);
+        assert_eq!([option("[0, 9]"), option("[0, 9.5]")], [3.0, 2.85]);
         let times = swept("figures = [\"a\"]\ntimes = [0.5, 2]");
         assert_eq!([0.0, 0.5, 1.0].map(|part| times.at(part)), [0.5, 1.0, 2.0]);
     }
