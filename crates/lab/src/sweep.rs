@@ -185,7 +185,7 @@ mod tests {
         let thermal = machine.thermal.as_ref().unwrap();
         assert_eq!((thermal.ambient_mc, thermal.nodes[4].j_per_k), (20_000, 60.0 * 0.7071));
         let run = run_at(mail.rows[0].run.as_ref().unwrap(), &mail.sweep, &middle);
-        assert_eq!(run.workload, "jankbench:frame-scale=0.875");
+        assert_eq!(run.workload, "jankbench:frame-scale=0.6875");
         let mut symmetric = Machine::symmetric(4);
         let error = turn(&mut symmetric, &mail.sweep, &middle).unwrap_err();
         assert!(error.to_string().contains("thermal.ambient"), "{error}");
