@@ -1,16 +1,21 @@
 //! Repeating the fits that a machine file records (design, decision 6): costs of the machine turned until our baseline
 //! gives the published one. Patched cells are refused, and so are rows that are not scored.
 //!
+//! Options of workloads that published rows record as fitted ([`option_jobs`]) are repeated too.
+//!
 //! **What is free.** `costs.scale`, or costs of `[costs.soft]` that it multiplies. Costs that record the same cell are
 //! one free figure: they keep their ratio, and the first is turned. A machine may have one free figure for every three
 //! of its baseline cells, and one if it has fewer.
 //!
 //! **Search.** Every free cost makes a baseline worse, so halving finds the place, on a fixed grid: the scale in steps of
-//! 0.0001, ns in four digits. The path does not depend on what the file records, so that a fit repeats to the digit.
+//! 0.0001, ns in four digits. Of an option the two ends of its range say which way it goes. The path does not depend on what the file records, so that a fit repeats to the digit.
+
+mod option;
 
 use std::sync::Arc;
 
 use fairground_machine::{FreeCost, Machine, Source};
+use fairground_workload::WorkloadError;
 use miette::Diagnostic;
 use thiserror::Error;
 
@@ -19,6 +24,8 @@ use crate::metric::Better;
 use crate::published::{Mail, PublishedError, PublishedRow, RunSpec};
 use crate::setup::Setup;
 use crate::tables::nearest;
+
+pub use self::option::{fit_option, option_jobs, OptionFit, OptionJob};
 
 /// Relative miss that is still a fit: well inside any published error.
 const CLOSE_ENOUGH: f64 = 2e-3;
@@ -109,6 +116,10 @@ pub enum CalibrateError {
         /// Cells that it runs.
         cells: usize,
     },
+    /// A workload with its option at some value.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Workload(#[from] WorkloadError),
     /// The published rows do not load.
     #[error(transparent)]
     #[diagnostic(transparent)]
@@ -174,8 +185,9 @@ pub fn choose(machine: &Machine, cell: Option<&str>, figures: &[String]) -> Resu
         let figures = if figures.is_empty() { of_file.unwrap_or(vec![FreeCost::Scale]) } else { figures };
         wanted = vec![(cell.to_string(), figures)];
     }
-    check_number(machine, &recorded, &wanted, targets.len())?;
-    if wanted.is_empty() {
+    let options = option_jobs(&machine.name)?.len();
+    check_number(machine, &recorded, &wanted, options, targets.len())?;
+    if wanted.is_empty() && options == 0 {
         let known = known(&targets);
         return Err(CalibrateError::NothingRecorded { machine: machine.name.clone(), known });
     }
@@ -226,17 +238,18 @@ pub fn recorded(machine: &Machine) -> Vec<(String, Vec<FreeCost>)> {
     cells
 }
 
-/// One figure for every three cells, counting what the file records and what is wanted beside it.
+/// One figure for every three cells, counting what the file records, what is wanted beside it and `options` of workloads.
 fn check_number(
     machine: &Machine,
     recorded: &[(String, Vec<FreeCost>)],
     wanted: &[(String, Vec<FreeCost>)],
+    options: usize,
     cells: usize,
 ) -> Result<(), CalibrateError> {
     let replaced =
         |(_, old): &&(String, Vec<FreeCost>)| wanted.iter().any(|(_, new)| old.iter().all(|f| new.contains(f)));
     let stays = recorded.iter().filter(|old| !replaced(old)).count();
-    let figures = stays + wanted.len();
+    let figures = stays + wanted.len() + options;
     if figures <= (cells / CELLS_PER_FIGURE).max(1) {
         return Ok(());
     }
@@ -257,7 +270,9 @@ pub fn fit(setup: &Setup, plan: &Plan, job: &Job, progress: &(dyn Fn() + Sync)) 
         });
         baseline(&turned, &plan, &job.target.run.metric, progress)
     };
-    let (step, ours) = halve(knob.steps(), &job.target, at)?;
+    // More cost is worse.
+    let rises = job.target.better == Better::Lower;
+    let (step, ours) = halve(knob.steps(), job.target.published, rises, at)?;
     let figures = knob.values(step);
     let published = job.target.published;
     if miss(ours, published) > CLOSE_ENOUGH {
@@ -271,14 +286,14 @@ fn miss(ours: f64, published: f64) -> f64 {
     ((ours - published) / published).abs()
 }
 
-/// The step between the two, both included, whose outcome is nearest to the target, with that outcome. More is worse,
-/// but need not be everywhere: rhythms of a workload may snap.
+/// The step between the two, both included, whose outcome is nearest to the goal, with that outcome. It rises with the
+/// step, or falls, but need not everywhere: rhythms of a workload may snap.
 fn halve(
     (mut low, mut high): (u64, u64),
-    target: &Target,
+    goal: f64,
+    rises: bool,
     at: impl Fn(u64) -> Result<f64, CalibrateError>,
 ) -> Result<(u64, f64), CalibrateError> {
-    let goal = target.published;
     let mut best = (low, f64::INFINITY);
     while low <= high {
         let middle = (low + high) / 2;
@@ -286,10 +301,9 @@ fn halve(
         if miss(ours, goal) < miss(best.1, goal) {
             best = (middle, ours);
         }
-        let too_slow = (ours < goal) == (target.better == Better::Higher);
         if ours == goal {
             break;
-        } else if too_slow {
+        } else if (ours > goal) == rises {
             high = middle - 1;
         } else {
             low = middle + 1;
@@ -344,8 +358,12 @@ const STEPS_PER_DECADE: u64 = 9000;
 
 /// 1.000, 1.001, ... 9.999, 10.00, 10.01, ...: a grid of four digits.
 fn decade_step(step: u64) -> f64 {
+    decade_thousandths(step) as f64 / 1000.0
+}
+
+fn decade_thousandths(step: u64) -> u64 {
     let (decade, digits) = (step / STEPS_PER_DECADE, 1000 + step % STEPS_PER_DECADE);
-    (digits * 10u64.pow(decade.min(12) as u32)) as f64 / 1000.0
+    digits * 10u64.pow(decade.min(12) as u32)
 }
 
 /// `value` in three digits; at least 0.0001.
@@ -446,7 +464,8 @@ mod tests {
         for name in fairground_machine::presets() {
             let machine = Machine::preset(name).unwrap();
             let recorded = recorded(&machine);
-            assert!(check_number(&machine, &[], &recorded, cells(name).len()).is_ok(), "{name}");
+            let options = option_jobs(name).unwrap().len();
+            assert!(check_number(&machine, &[], &recorded, options, cells(name).len()).is_ok(), "{name}");
             for (cell, figures) in recorded {
                 assert!(job(&machine, &targets(name).unwrap(), &cell, figures).is_ok(), "{name}: {cell}");
             }

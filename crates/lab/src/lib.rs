@@ -49,6 +49,7 @@ pub mod selection;
 pub mod setup;
 pub mod spec;
 pub mod stats;
+pub mod sweep;
 pub mod tables;
 pub mod terms;
 pub mod worker;

@@ -1,5 +1,8 @@
 //! Figures somebody printed in a mail, as data: `published/NNN.toml`.
 
+mod assumed;
+mod given;
+
 use std::collections::BTreeMap;
 
 use miette::Diagnostic;
@@ -9,11 +12,15 @@ use thiserror::Error;
 use crate::metric::Better;
 use crate::tables::nearest;
 
+pub use self::assumed::{with_option, FittedOption, Moved, Swept};
+pub use self::given::{GivenRow, GivenTable};
+
 /// Files that come with the program, by mail.
-const BUILT_IN: [(&str, &str); 3] = [
+const BUILT_IN: [(&str, &str); 4] = [
     ("000", include_str!("../../../published/000.toml")),
     ("001", include_str!("../../../published/001.toml")),
     ("002", include_str!("../../../published/002.toml")),
+    ("003", include_str!("../../../published/003.toml")),
 ];
 
 /// sigma in percent where a mail prints no error (design, decision 7).
@@ -32,12 +39,21 @@ pub struct Mail {
     /// Patches of the mail by the feature that stands for each, with those that each is based on.
     #[serde(default)]
     pub based_on: BTreeMap<String, Vec<String>>,
+    /// Options of workloads that were fitted to its cells.
+    #[serde(default)]
+    pub fitted: Vec<FittedOption>,
+    /// What it leaves open.
+    #[serde(default)]
+    pub sweep: Vec<Swept>,
+    /// What is taken from it as it is.
+    #[serde(default)]
+    pub given: Vec<GivenTable>,
     /// Its figures.
     #[serde(rename = "row")]
     pub rows: Vec<PublishedRow>,
-    /// Ids of rows that were laid aside.
+    /// Rows that were laid aside.
     #[serde(skip)]
-    pub aside: Vec<String>,
+    pub aside: Vec<PublishedRow>,
 }
 
 /// One figure, base against test.
@@ -94,6 +110,8 @@ pub struct RunSpec {
     pub machine: String,
     /// Workload, as on the command line; short where the mail's own length takes long.
     pub workload: String,
+    /// The test's workload, where what is given differs.
+    pub test_workload: Option<String>,
     /// The same at the mail's own length, where `workload` is shorter.
     pub full: Option<String>,
     /// Seeds, where fewer than these say too little.
@@ -166,7 +184,7 @@ impl Mail {
     pub fn keep(&mut self, parts: &[String]) {
         let (kept, aside) = self.rows.drain(..).partition(|row| parts.iter().any(|part| row.id.contains(part)));
         self.rows = kept;
-        self.aside.extend(Vec::into_iter(aside).map(|row: PublishedRow| row.id));
+        self.aside.extend(Vec::into_iter(aside));
     }
 
     /// Runs every row at the mail's own length.
@@ -179,7 +197,7 @@ impl Mail {
     }
 
     fn parse(mail: &str, text: &str) -> Result<Mail, PublishedError> {
-        let parsed: Mail =
+        let mut parsed: Mail =
             toml::from_str(text).map_err(|e| PublishedError::Syntax { mail: mail.into(), problem: e.to_string() })?;
         for (i, row) in parsed.rows.iter().enumerate() {
             let twice = parsed.rows[..i].iter().any(|r| r.id == row.id);
@@ -189,11 +207,78 @@ impl Mail {
                 problem,
             })?;
         }
+        parsed.check_tables()?;
+        parsed.use_fits();
         Ok(parsed)
+    }
+
+    /// Whether fits, sweeps and given tables make sense.
+    fn check_tables(&self) -> Result<(), PublishedError> {
+        let error = |id: &str, problem: String| PublishedError::Row { mail: self.mail.clone(), id: id.into(), problem };
+        for fit in &self.fitted {
+            let row = fit.cell.strip_suffix("/base").and_then(|id| self.rows.iter().find(|row| row.id == id));
+            let runs = row.and_then(|row| row.run.as_ref()).is_some_and(|run| fit.sets(&run.workload).is_some());
+            let problem = fit.problem().or((!runs).then_some("expected the base of a row that runs this workload"));
+            problem.map_or(Ok(()), |problem| Err(error(&fit.cell, problem.into())))?;
+        }
+        for swept in &self.sweep {
+            swept.problem().map_or(Ok(()), |problem| Err(error(&swept.what, problem.into())))?;
+        }
+        self.given
+            .iter()
+            .find_map(|t| Some((t, t.problem()?)))
+            .map_or(Ok(()), |(t, problem)| Err(error(&t.what, problem)))
+    }
+
+    /// Writes the fitted options into the workloads of the rows.
+    fn use_fits(&mut self) {
+        for run in self.rows.iter_mut().filter_map(|row| row.run.as_mut()) {
+            for workload in run.workloads_mut() {
+                self.fitted
+                    .iter()
+                    .filter_map(|fit| fit.sets(workload))
+                    .last()
+                    .into_iter()
+                    .for_each(|set| *workload = set);
+            }
+        }
+    }
+
+    /// Whether the base of `row` is a figure that an option was fitted to, in whichever row that is.
+    pub fn fitted_base(&self, row: &PublishedRow) -> bool {
+        let own = |fit: &FittedOption| self.all_rows().find(|r| fit.cell == format!("{}/base", r.id));
+        self.fitted.iter().filter_map(own).any(|fitted| fitted.same_base(row))
+    }
+
+    /// The rows, also those laid aside.
+    fn all_rows(&self) -> impl Iterator<Item = &PublishedRow> {
+        self.rows.iter().chain(&self.aside)
+    }
+}
+
+impl RunSpec {
+    /// Every workload that it names.
+    pub(crate) fn workloads_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        [Some(&mut self.workload), self.test_workload.as_mut(), self.full.as_mut()].into_iter().flatten()
+    }
+
+    /// What its base and its test run: workload and scheduler.
+    pub fn columns(&self) -> [(&str, &str); 2] {
+        let test = self.test_workload.as_ref().unwrap_or(&self.workload);
+        [(&self.workload, &self.base), (test, &self.test)]
     }
 }
 
 impl PublishedRow {
+    /// Whether both print the same figure of the same run as their base.
+    fn same_base(&self, other: &PublishedRow) -> bool {
+        let run = |row: &PublishedRow| {
+            let run = row.run.as_ref()?;
+            Some([&run.machine, &run.workload, &run.base, &run.governor, &run.metric].map(String::clone))
+        };
+        self.base.value == other.base.value && run(self).is_some() && run(self) == run(other)
+    }
+
     fn check(&self, mail: &str, twice: bool) -> Result<(), String> {
         if twice {
             return Err("another row has this id".into());
@@ -258,7 +343,7 @@ mod tests {
     #[test]
     fn an_unknown_mail_is_refused_with_the_list() {
         let PublishedError::Unknown { help, .. } = Mail::find("011").unwrap_err() else { panic!() };
-        assert!(help.contains("did you mean 001? there are: 000, 001, 002, all"), "{help}");
+        assert!(help.contains("did you mean 001? there are: 000, 001, 002, 003, all"), "{help}");
     }
 
     fn all_rows() -> Vec<PublishedRow> {
@@ -269,7 +354,8 @@ mod tests {
     fn every_mail_has_all_its_figures() {
         let count = |mail: &str| Mail::find(mail).unwrap().rows.len();
         // 001: three figures in two readings each; 002: 7 of the small machine, 17 of the large one, one in the text.
-        assert_eq!([count("000"), count("001"), count("002")], [6, 6, 25]);
+        // 003: four kernels in three figures each, one pair twice, two residencies, five figures of each of eight CPUs.
+        assert_eq!(["000", "001", "002", "003"].map(count), [6, 6, 25, 55]);
     }
 
     #[test]
@@ -279,8 +365,9 @@ mod tests {
             let Some(reported) = row.reported.as_deref().map(|r| r.trim_end_matches('%')) else { continue };
             let digits = reported.split_once('.').map_or(0, |(_, d)| d.len() as i32);
             let own = row.improvement_pct().unwrap();
-            // Computed from more digits than are printed, and rounded or cut off.
-            if (own - reported.parse::<f64>().unwrap()).abs() > 10f64.powi(-digits).max(0.1) {
+            // Computed from more digits than are printed, and rounded or cut off; better or worse, or more or less.
+            let reported: f64 = reported.parse().unwrap();
+            if (own - reported).abs().min((own * row.better.sign() - reported).abs()) > 10f64.powi(-digits).max(0.1) {
                 assert!(row.not_scored.as_ref().is_some_and(|why| why.contains("contradicts itself")), "{}", row.id);
                 contradictions.push(row.id);
             }
@@ -322,17 +409,58 @@ mod tests {
         for row in all_rows() {
             let Some(run) = row.run else { continue };
             let machine = fairground_machine::Machine::preset(&run.machine).unwrap();
-            for workload in std::iter::once(&run.workload).chain(&run.full) {
+            for workload in std::iter::once(&run.workload).chain(&run.full).chain(&run.test_workload) {
                 let (found, _) = fairground_workload::Workload::find(workload, &machine).unwrap();
                 let known = crate::readings::metrics(&found, &machine);
                 for metric in std::iter::once(&run.metric).chain(&run.by) {
                     assert!(known.iter().any(|m| m.name == *metric), "{}: no metric {metric}", row.id);
                 }
+                let metric = known.iter().find(|m| m.name == run.metric);
+                assert!(metric.is_some_and(|m| m.better == row.better), "{}: better the other way round", row.id);
             }
             for sched in [&run.base, &run.test] {
                 assert!(sched.parse::<crate::spec::SchedSpec>().is_ok(), "{}: {sched}", row.id);
             }
         }
+    }
+
+    #[test]
+    fn a_fitted_option_holds_in_all_rows_of_its_workload_and_marks_the_figure_it_was_fitted_to() {
+        let mut mail = Mail::find("003").unwrap();
+        let fitted = |mail: &Mail| -> Vec<String> {
+            mail.rows.iter().filter(|row| mail.fitted_base(row)).map(|row| row.id.clone()).collect()
+        };
+        let kernels = ["ufc", "ufc-no-thermal", "patched-v4", "patched-no-thermal"];
+        let ids = |figure: &str| kernels.map(|kernel| format!("003/pixel6/{figure}/{kernel}"));
+        assert_eq!(fitted(&mail), [ids("geekbench5/score"), ids("jankbench/power")].concat());
+        for run in mail.rows.iter().filter_map(|row| row.run.as_ref()) {
+            let option = if run.workload.starts_with("jankbench") { "frame-scale=" } else { "points=" };
+            assert!(run.columns().iter().all(|(workload, _)| workload.contains(option)), "{run:?}");
+        }
+        mail.keep(&["geekbench5/score/patched-v4".into()]);
+        assert_eq!(fitted(&mail), [ids("geekbench5/score")[2].clone()], "also where the fitted row is laid aside");
+    }
+
+    #[test]
+    fn kernels_b_and_c_run_with_what_was_asked_for_under_each() {
+        let mail = Mail::find("003").unwrap();
+        let big = mail.rows.iter().find(|row| row.id.ends_with("top-clock/big")).unwrap().run.clone().unwrap();
+        let [(base, _), (test, _)] = big.columns();
+        assert!(base.contains("requests=b") && test.contains("requests=c"));
+    }
+
+    #[test]
+    fn a_fit_or_a_sweep_that_makes_no_sense_is_refused() {
+        let text = include_str!("../../../published/003.toml");
+        let refused = |from: &str, to: &str| {
+            assert!(text.contains(from), "{from}");
+            Mail::parse("003", &text.replacen(from, to, 1)).unwrap_err().to_string()
+        };
+        let cell = "003/pixel6/jankbench/power/ufc/base";
+        let wrong = refused(&format!("cell = \"{cell}\""), "cell = \"003/pixel6/jankbench/power/ufc/test\"");
+        assert!(wrong.contains("expected the base of a row that runs this workload"), "{wrong}");
+        assert!(refused("range = [15, 35]", "range = [35, 15]").contains("lower end first"));
+        assert!(refused("base = [160]", "base = [160, 1]").contains("little: expected a figure for each column"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Names end in their unit; the name of a figure of one core type (and idle state) ends in that type (and state):
 //! `idle_cut_pct_cortex_a53`, `residency_pct_cortex_a53_cpu_sleep`.
 
+mod floors;
 mod own;
 mod points;
 
@@ -90,10 +91,14 @@ fn entries(workload: &Workload, machine: &Machine) -> Vec<Entry> {
     add_idle(&mut list);
     list.add("energy_j", "J", "energy of CPUs, clusters and supplies in the measured window", |m| m.energy_j).usual();
     add_power(&mut list, machine);
+    add_clocks(&mut list, machine);
     list.add("switches", "count", "switches from or to a task", |m| m.switches as f64);
     add_migrations(&mut list);
     for (i, cpu_type) in machine.cpu_types.iter().enumerate() {
         add_type(&mut list, i, cpu_type);
+    }
+    if workload.asks_for_clamps() {
+        floors::add(&mut list, machine);
     }
     list.0
 }
@@ -138,6 +143,16 @@ fn add_power(list: &mut Entries, machine: &Machine) {
         let meaning = format!("share of time in which heat capped the clock of CPUs {}", domain.cpus);
         let read = move |m: &RunMetrics| percent(m.capped_ns[i], m.window_ns);
         list.add(&format!("capped_pct_cpus_{}", identifier(&domain.cpus.to_string())), "%", &meaning, read);
+    }
+}
+
+/// How long each clock ran at its top.
+fn add_clocks(list: &mut Entries, machine: &Machine) {
+    for (i, domain) in machine.freq_domains.iter().enumerate() {
+        let meaning = format!("share of time at the top operating point of CPUs {}, idle or not", domain.cpus);
+        let read = move |m: &RunMetrics| percent(m.top_clock_ns[i], m.window_ns);
+        list.add(&format!("top_clock_pct_cpus_{}", identifier(&domain.cpus.to_string())), "%", &meaning, read)
+            .higher_is_better();
     }
 }
 

@@ -15,6 +15,7 @@
 //! **Rows beside their figures.** A row may be split by physical terms ([`crate::terms`]) and by the features that part
 //! its test from its base ([`crate::dissect`]); where its runs fall into kinds, how often each occurs is shown.
 
+mod besides;
 mod spread;
 mod table;
 
@@ -26,8 +27,9 @@ use thiserror::Error;
 use crate::comparison::{Comparison, Report, Row};
 use crate::dissect::{Dissection, Piece};
 use crate::experiment::Results;
-use crate::published::{Mail, PublishedRow, RunSpec};
+use crate::published::{GivenTable, Mail, PublishedRow, RunSpec};
 use crate::stats::FEW_SEEDS;
+use crate::sweep::Sweep;
 use crate::terms::{self, TermShare};
 
 pub use self::spread::{RunKind, Side, Spread};
@@ -74,6 +76,10 @@ pub struct Reproduction {
     pub rms_ours: Option<f64>,
     /// The same of predicting no change at all, over the same rows.
     pub rms_zero: Option<f64>,
+    /// What the mails give and nobody predicts.
+    pub given: Vec<GivenTable>,
+    /// Where the published signs hold in what the mails leave open; empty if that was not asked for.
+    pub sweeps: Vec<Sweep>,
     /// What must be said beside the figures.
     pub notes: Vec<String>,
     /// At least one run failed.
@@ -200,13 +206,14 @@ pub fn runs_of(mail: &Mail) -> Vec<RunSpec> {
 }
 
 /// Whether two rows are answered by the same runs: all but what is read from them.
-fn same_run(a: &RunSpec, b: &RunSpec) -> bool {
+pub(crate) fn same_run(a: &RunSpec, b: &RunSpec) -> bool {
     let same = |x: fn(&RunSpec) -> &str| x(a) == x(b);
     same(|r| &r.machine)
         && same(|r| &r.workload)
         && same(|r| &r.base)
         && same(|r| &r.test)
         && same(|r| &r.governor)
+        && a.test_workload == b.test_workload
         && a.seeds == b.seeds
 }
 
@@ -236,7 +243,9 @@ pub fn reproduce(mails: &[Mail], executed: &[(RunSpec, Executed)]) -> Result<Rep
         notes.push(format!("FAILED: {} seed {}: {}", f.sched, f.seed, f.message));
     }
     let failed = executed.iter().any(|(_, e)| !e.report.failures.is_empty());
-    Ok(score(rows, notes, failed))
+    // Somebody who looks at some rows alone is not shown all tables.
+    let given = mails.iter().filter(|mail| mail.aside.is_empty()).flat_map(|mail| mail.given.clone()).collect();
+    Ok(Reproduction { given, ..score(rows, notes, failed) })
 }
 
 fn score(rows: Vec<ReproducedRow>, notes: Vec<String>, failed: bool) -> Reproduction {
@@ -252,6 +261,8 @@ fn score(rows: Vec<ReproducedRow>, notes: Vec<String>, failed: bool) -> Reproduc
         rms_ours: rms(changes.iter().map(|(theirs, ours)| ours - theirs)),
         rms_zero: rms(changes.iter().map(|(theirs, _)| *theirs)),
         rows,
+        given: Vec::new(),
+        sweeps: Vec::new(),
         notes,
         failed,
     }
@@ -271,7 +282,7 @@ fn reproduce_row(
         (Some(run), Some(executed)) => our_row(row, run, &executed.report)?,
         _ => (None, None),
     };
-    let cells = cells(row, executed);
+    let cells = cells(mail, row, executed);
     let (hit, why) = verdict(row, cells, ours);
     let (terms, features) = match (executed, ours) {
         (Some(executed), Some(ours)) => split(executed, ours),
@@ -346,16 +357,17 @@ fn fitted_cells(executed: &Executed) -> impl Iterator<Item = &str> {
     })
 }
 
-fn cells(row: &PublishedRow, executed: Option<&Executed>) -> Cells {
-    let kind = |column: &str| {
+/// A figure of the machine was fitted to the cell, or an option of the workload to the figure that it prints.
+fn cells(mail: &Mail, row: &PublishedRow, executed: Option<&Executed>) -> Cells {
+    let kind = |column: &str, by_option: bool| {
         let id = format!("{}/{column}", row.id);
         match executed {
             None => Kind::Given,
-            Some(executed) if fitted_cells(executed).any(|cell| cell == id) => Kind::Fitted,
+            Some(executed) if by_option || fitted_cells(executed).any(|cell| cell == id) => Kind::Fitted,
             Some(_) => Kind::Predicted,
         }
     };
-    Cells { base: kind("base"), test: kind("test") }
+    Cells { base: kind("base", mail.fitted_base(row)), test: kind("test", false) }
 }
 
 /// A fit to the base cell alone says nothing of the change.
@@ -369,7 +381,7 @@ fn change_kind(row: &PublishedRow, cells: Cells) -> Kind {
 
 fn check_cells(mail: &Mail, spec: &RunSpec, executed: &Executed) -> Result<(), ReproduceError> {
     let of_this_mail = |cell: &&str| cell.starts_with(&format!("{}/", mail.mail));
-    let ids = || mail.rows.iter().map(|r| &r.id).chain(&mail.aside);
+    let ids = || mail.rows.iter().chain(&mail.aside).map(|r| &r.id);
     let known = |cell: &str| ids().any(|id| [format!("{id}/base"), format!("{id}/test")].iter().any(|c| c == cell));
     match fitted_cells(executed).filter(of_this_mail).find(|cell| !known(cell)) {
         None => Ok(()),

@@ -137,7 +137,7 @@ fn draw(resample: u32, i: usize, n: usize) -> usize {
 }
 
 /// Steele, Lea, Flood: "Fast splittable pseudorandom number generators" (2014), the finalizer over a Weyl step.
-fn splitmix64(x: u64) -> u64 {
+pub(crate) fn splitmix64(x: u64) -> u64 {
     let mut z = x.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

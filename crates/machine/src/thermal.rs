@@ -97,3 +97,121 @@ impl Thermal {
         (0..self.nodes.len()).map(rate).fold(0.0, f64::max) * self.step_ns as f64 / 1e9
     }
 }
+
+/// How a figure is changed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Turn {
+    /// To this, in the unit of the file.
+    To(f64),
+    /// To so many times what it is.
+    Times(f64),
+}
+
+impl Turn {
+    fn of(self, value: f64) -> f64 {
+        match self {
+            Turn::To(new) => new,
+            Turn::Times(factor) => value * factor,
+        }
+    }
+
+    fn float(self, value: &mut f64) {
+        *value = self.of(*value);
+    }
+
+    /// Of a temperature, told in degrees and kept in thousandths.
+    fn temperature(self, mc: &mut i32) {
+        *mc = (self.of(f64::from(*mc) / 1e3) * 1e3).round() as i32;
+    }
+}
+
+impl Thermal {
+    /// Changes the figure at a path of [`crate::Figure`], e.g. `thermal.zone.BIG.control`; false if there is none that
+    /// may be changed.
+    pub fn turn(&mut self, path: &str, turn: Turn) -> bool {
+        match path.strip_prefix("thermal.").unwrap_or_default() {
+            "ambient" => turn.temperature(&mut self.ambient_mc),
+            "start" => turn.temperature(&mut self.start_mc),
+            path => match path.split_once('.').and_then(|(kind, rest)| Some((kind, rest.rsplit_once('.')?))) {
+                Some(("node", (name, figure))) => return self.turn_node(name, figure, turn),
+                Some(("zone", (name, figure))) => return self.turn_zone(name, figure, turn),
+                _ => return self.turn_link(path, turn),
+            },
+        }
+        true
+    }
+
+    fn turn_node(&mut self, name: &str, figure: &str, turn: Turn) -> bool {
+        let Some(node) = self.nodes.iter_mut().find(|n| n.name == name) else { return false };
+        let value = match figure {
+            "capacity" => Some(&mut node.j_per_k),
+            "to_ambient" => node.to_ambient.as_mut(),
+            _ => None,
+        };
+        value.map(|value| turn.float(value)).is_some()
+    }
+
+    fn turn_link(&mut self, path: &str, turn: Turn) -> bool {
+        let nodes = &self.nodes;
+        let of_link = |link: &&mut ThermalLink| {
+            let [a, b] = link.between.map(|i| nodes[i as usize].name.as_str());
+            path == format!("link[{a}, {b}].resistance")
+        };
+        self.links.iter_mut().find(of_link).map(|link| turn.float(&mut link.k_per_w)).is_some()
+    }
+
+    fn turn_zone(&mut self, name: &str, figure: &str, turn: Turn) -> bool {
+        let Some(zone) = self.zones.iter_mut().find(|z| z.name == name) else { return false };
+        match (&mut zone.governor, figure) {
+            (ThermalGovernor::StepWise { trip_mc, .. }, "trip") => turn.temperature(trip_mc),
+            (ThermalGovernor::PowerAllocator { switch_on_mc, .. }, "switch_on") => turn.temperature(switch_on_mc),
+            (ThermalGovernor::PowerAllocator { control_mc, .. }, "control") => turn.temperature(control_mc),
+            (ThermalGovernor::PowerAllocator { sustainable_mw, .. }, "sustainable") => turn.float(sustainable_mw),
+            _ => return false,
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Machine;
+
+    /// Every figure is found by the path under which the machine shows it, and shown as it was turned.
+    #[test]
+    fn figures_of_heat_are_turned_by_their_paths() {
+        let mut machine = Machine::preset("pixel6").unwrap();
+        let paths: Vec<String> = machine.figures.iter().map(|f| f.path.clone()).collect();
+        let fixed = |path: &str| path == "thermal.step" || path.ends_with(".polling");
+        let free: Vec<&String> = paths.iter().filter(|p| p.starts_with("thermal.") && !fixed(p)).collect();
+        assert_eq!(free.len(), 18);
+        let before: Vec<String> = shown(&machine, &free);
+        let thermal = machine.thermal.as_mut().unwrap();
+        assert!(free.iter().all(|path| thermal.turn(path, Turn::Times(2.0))));
+        assert_eq!((thermal.start_mc, thermal.nodes[4].to_ambient), (70_000, Some(20.0)));
+        machine.restate_figures();
+        assert!(shown(&machine, &free).iter().zip(&before).all(|(a, b)| a != b));
+    }
+
+    fn shown(machine: &Machine, paths: &[&String]) -> Vec<String> {
+        let figure = |path: &&String| format!("{:?}", machine.figures.iter().find(|f| f.path == **path).unwrap());
+        paths.iter().map(figure).collect()
+    }
+
+    #[test]
+    fn temperatures_are_told_in_degrees_and_what_is_not_there_is_refused() {
+        let mut thermal = Machine::preset("pixel6").unwrap().thermal.unwrap();
+        assert!(thermal.turn("thermal.ambient", Turn::To(31.5)));
+        assert_eq!(thermal.ambient_mc, 31_500);
+        for path in [
+            "thermal.zone.GPU.control",
+            "thermal.link[big, moon].resistance",
+            "thermal.node.big.to_ambient",
+            "costs.scale",
+            "",
+        ] {
+            assert!(!thermal.turn(path, Turn::To(1.0)), "{path}");
+        }
+    }
+}

@@ -1,5 +1,6 @@
 //! What a run is judged by. [`MetricsObserver`] counts events; with the [`Outcome`] it gives [`RunMetrics`].
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fairground_machine::{Distance, Machine};
@@ -7,7 +8,8 @@ use fairground_workload::{Deadline, Mark, Op, PhaseId, SeriesId, Workload};
 
 use crate::hist::Histogram;
 use crate::{
-    joules, DecisionKind, Energy, Event, EventKind, IdleStats, MigrateCause, Observer, Outcome, Scheduler, TaskId, Time,
+    joules, Clamps, DecisionKind, Energy, Event, EventKind, IdleStats, MigrateCause, Observer, Outcome, Scheduler,
+    TaskId, Time,
 };
 
 /// Number of [`MigrateCause`]s.
@@ -174,6 +176,11 @@ pub struct RunMetrics {
     pub hottest_mc: Vec<i32>,
     /// Time for which cooling capped each frequency domain, ns; empty for a machine without thermal figures.
     pub capped_ns: Vec<u64>,
+    /// Time for which each frequency domain ran at its top operating point, ns, idle or not.
+    pub top_clock_ns: Vec<u64>,
+    /// Floors in force that were told of each CPU's queue ([`crate::Clamps`]), and how often each was; empty for a workload
+    /// without clamps.
+    pub floors: Vec<BTreeMap<u16, u64>>,
     /// Mean power of each rail, mW; see [`Machine::rails`].
     pub rail_mw: Vec<f64>,
     /// Switches from or to a task.
@@ -216,6 +223,8 @@ struct Counts {
     decisions: [Vec<u64>; 3],
     /// Ops and migrations since the steady mark.
     steady: Option<(u64, u64)>,
+    /// By CPU.
+    floors: Vec<BTreeMap<u16, u64>>,
 }
 
 impl Counts {
@@ -230,6 +239,8 @@ pub struct MetricsObserver {
     /// Begin of the window, if time decides; a mark otherwise.
     warmup: Option<Time>,
     measuring: bool,
+    /// The workload's threads ask for clamps.
+    clamps: bool,
     now: Counts,
     births: [u64; Distance::COUNT],
     /// The task that has come into being and is about to be placed.
@@ -241,12 +252,15 @@ pub struct MetricsObserver {
 impl MetricsObserver {
     /// For one run.
     pub fn new(machine: Arc<Machine>, workload: &Workload) -> Self {
+        let clamps = workload.asks_for_clamps();
+        let floors = vec![BTreeMap::new(); if clamps { machine.nr_cpus() } else { 0 }];
         let by_mark = workload.tasks.iter().any(|t| t.program.contains(&Op::Mark(Mark::Begin)));
         MetricsObserver {
             machine,
             warmup: (!by_mark).then_some(workload.warmup_ns),
             measuring: false,
-            now: Counts::default(),
+            clamps,
+            now: Counts { floors, ..Counts::default() },
             births: [0; Distance::COUNT],
             newborn: None,
             at_end: None,
@@ -296,6 +310,8 @@ impl MetricsObserver {
             supply_j: joules(w.energy.supplies.iter().sum()),
             hottest_mc: outcome.meters.hottest_mc.clone(),
             capped_ns: w.capped_ns.clone(),
+            top_clock_ns: w.top_clock_ns.clone(),
+            floors: c.floors.clone(),
             rail_mw: w.energy.by_rail(&self.machine).into_iter().map(|e| mean_mw(e, w.at)).collect(),
             switches: c.switches,
             series: outcome.meters.series.clone(),
@@ -353,6 +369,9 @@ impl MetricsObserver {
                 }
                 rules[d.rule as usize] += 1;
             }
+            EventKind::Clamps(Clamps { cpu, task: None, min, .. }) => {
+                c.floors.get_mut(cpu as usize).into_iter().for_each(|floors| *floors.entry(min).or_default() += 1);
+            }
             _ => {}
         }
     }
@@ -378,6 +397,10 @@ fn rule_counts(decisions: &[Vec<u64>; 3], sched: &dyn Scheduler) -> Vec<RuleCoun
 }
 
 impl Observer for MetricsObserver {
+    fn wants_clamps(&self) -> bool {
+        self.clamps
+    }
+
     fn event(&mut self, event: &Event) {
         if self.warmup.is_some_and(|t| event.time >= t) {
             self.warmup = None;

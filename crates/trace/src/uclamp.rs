@@ -26,10 +26,17 @@ pub enum Bound {
     Max,
 }
 
-/// The values of a row, and how often each was told. Not empty.
+/// The values of a row, and how often each was told. [`Values::mean`] and quartiles are of some, not of none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Values {
     counts: BTreeMap<u32, u64>,
+}
+
+/// Values with how often each was told.
+impl FromIterator<(u32, u64)> for Values {
+    fn from_iter<I: IntoIterator<Item = (u32, u64)>>(told: I) -> Values {
+        Values { counts: told.into_iter().collect() }
+    }
 }
 
 impl Values {

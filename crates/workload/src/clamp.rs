@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::program::GroupId;
+use crate::program::{GroupId, Op, SchedAttr, Workload};
 
 /// Which bound of utilization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -27,6 +27,22 @@ impl Clamp {
     /// The clamp that a file holds, if it is one of these files.
     pub fn of_file(name: &str) -> Option<Clamp> {
         [Clamp::Min, Clamp::Max].into_iter().find(|clamp| clamp.file() == name)
+    }
+}
+
+impl Workload {
+    /// Whether a thread or a group asks for a clamp, at its start or later.
+    pub fn asks_for_clamps(&self) -> bool {
+        let plain = SchedAttr::default();
+        let of_attr = |attr: &SchedAttr| [attr.uclamp_min, attr.uclamp_max] != [plain.uclamp_min, plain.uclamp_max];
+        let of_step = |op: &Op| match op {
+            Op::SetAttr(attr) => of_attr(attr),
+            Op::DrawUclampMin(_) | Op::SetGroupClamp(_) => true,
+            _ => false,
+        };
+        let files = self.groups.iter().flat_map(|group| &group.files);
+        self.tasks.iter().any(|t| of_attr(&t.attr) || t.program.iter().any(of_step))
+            || files.into_iter().any(|(file, _)| Clamp::of_file(file).is_some())
     }
 }
 
@@ -84,6 +100,14 @@ pub struct GroupClamp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::small_machine;
+
+    #[test]
+    fn requests_are_found_wherever_they_are_made() {
+        let asks = |spec: &str| Workload::find(spec, &small_machine(4)).unwrap().0.asks_for_clamps();
+        assert!(asks("jankbench:duration=1") && asks("uclamp-micro"));
+        assert!(!asks("jankbench:duration=1,requests=none") && !asks("sched-pipe"));
+    }
 
     #[test]
     fn percents_are_read_as_the_kernel_does() {

@@ -5,8 +5,9 @@ use std::io::Write as _;
 use std::path::Path;
 
 use clap::Args;
-use fairground_lab::calibrate::{self, Fit, Job, Target};
+use fairground_lab::calibrate::{self, Fit, Job, OptionJob, Target};
 use fairground_lab::experiment::Plan;
+use fairground_lab::setup::Setup;
 use fairground_lab::tables::number;
 use fairground_machine::{FreeCost, Machine};
 use miette::Diagnostic;
@@ -18,7 +19,8 @@ use crate::error::{run_failed, End, Failure};
 use crate::output::{print, OutputFile};
 use crate::progress::Progress;
 
-/// Repeats the fits that a machine file records: turns costs until our baselines give the published ones.
+/// Repeats the fits that a machine file and the published rows record: turns costs and options of workloads until our
+/// baselines give the published ones.
 #[derive(Args)]
 pub struct Calibrate {
     /// A preset's name or a machine file
@@ -52,37 +54,76 @@ impl Calibrate {
             return Err(NotAFile(self.machine).into());
         }
         let machine = Machine::find(&self.machine)?;
+        let options = self.options(&machine)?;
         let mut out = format!("machine    {}\n", machine.name);
-        for job in calibrate::choose(&machine, self.cell.as_deref(), &self.figure)? {
+        if self.cell.is_none() || options.is_empty() {
+            self.costs(&machine, &mut out)?;
+        }
+        for job in &options {
+            out += &self.option(job)?;
+        }
+        print(&out)?;
+        Ok(End::Done)
+    }
+
+    /// The costs that the machine's file records, or those that were asked for.
+    fn costs(&self, machine: &Machine, out: &mut String) -> Result<(), Failure> {
+        for job in calibrate::choose(machine, self.cell.as_deref(), &self.figure)? {
             // Read again: a fit that was just written is part of the next one.
             let machine = Machine::find(&self.machine)?;
             let fit = self.fit(&job)?;
             if self.write {
                 write_fit(&self.machine, &job.target, &fit)?;
             }
-            out += &render(&machine, &job, &fit, self.seeds);
+            *out += &render(&machine, &job, &fit, self.seeds);
         }
-        print(&out)?;
-        Ok(End::Done)
+        Ok(())
     }
 
-    fn fit(&self, job: &Job) -> Result<Fit, Failure> {
-        let run = &job.target.run;
+    /// The options of workloads that published rows record, all or those of the cell that was asked for.
+    fn options(&self, machine: &Machine) -> Result<Vec<OptionJob>, Failure> {
+        let mut jobs = calibrate::option_jobs(&machine.name)?;
+        jobs.retain(|job| self.figure.is_empty() && self.cell.as_ref().is_none_or(|cell| *cell == job.target.cell));
+        Ok(jobs)
+    }
+
+    fn option(&self, job: &OptionJob) -> Result<String, Failure> {
+        let (setup, plan) = self.setup(&job.target)?;
+        let progress = Progress::endless();
+        let fit = calibrate::fit_option(&setup, &plan, job, &|| progress.step())?;
+        let figure = format!("{}:{}", job.recorded.workload, job.recorded.option);
+        let mut out = head(&job.target, fit.ours, self.seeds);
+        let _ = writeln!(out, "recorded   {figure} = {}", job.recorded.value);
+        let _ = writeln!(out, "fitted     {figure} = {}", fit.value);
+        Ok(out)
+    }
+
+    fn setup(&self, target: &Target) -> Result<(Setup, Plan), Failure> {
+        let run = &target.run;
         let circumstances = Circumstances::with_governor(governor(&run.governor)?);
         let setup = circumstances.setup(&self.machine, &run.workload, std::slice::from_ref(&run.base))?;
         let seeds = (1..=self.seeds).collect();
-        let plan = Plan { scheds: 1, seeds, jobs: self.jobs.count(), check_determinism: false };
+        Ok((setup, Plan { scheds: 1, seeds, jobs: self.jobs.count(), check_determinism: false }))
+    }
+
+    fn fit(&self, job: &Job) -> Result<Fit, Failure> {
+        let (setup, plan) = self.setup(&job.target)?;
         let progress = Progress::endless();
         Ok(calibrate::fit(&setup, &plan, job, &|| progress.step())?)
     }
 }
 
-fn render(machine: &Machine, job: &Job, fit: &Fit, seeds: u64) -> String {
-    let target = &job.target;
+/// What was to be met, and what ours is.
+fn head(target: &Target, ours: f64, seeds: u64) -> String {
     let mut out = format!("\ncell       {}\n", target.cell);
     let _ = writeln!(out, "published  {} {}", target.published, target.unit);
     let (workload, base) = (&target.run.workload, &target.run.base);
-    let _ = writeln!(out, "ours       {} (mean of {seeds} seeds; {workload}, {base})", number(fit.ours));
+    let _ = writeln!(out, "ours       {} (mean of {seeds} seeds; {workload}, {base})", number(ours));
+    out
+}
+
+fn render(machine: &Machine, job: &Job, fit: &Fit, seeds: u64) -> String {
+    let mut out = head(&job.target, fit.ours, seeds);
     let words = |value: &dyn Fn(FreeCost, f64) -> f64| {
         let figure = |(free, fitted): &(FreeCost, f64)| format!("{free} = {}", value(*free, *fitted));
         fit.figures.iter().map(figure).collect::<Vec<_>>().join(", ")

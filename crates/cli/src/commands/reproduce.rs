@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use clap::Args;
 use fairground_lab::comparison::Report;
 use fairground_lab::dissect::{DissectError, Dissection};
-use fairground_lab::experiment::{self, Plan, Results};
+use fairground_lab::experiment::{self, Plan, Results, RunReport};
 use fairground_lab::published::{Mail, RunSpec};
 use fairground_lab::reproduce::{self, Executed};
 use fairground_lab::setup::Setup;
 use fairground_lab::spec::SchedSpec;
 use fairground_lab::stats::FEW_SEEDS;
+use fairground_lab::sweep::{self, Sweep};
 use fairground_lab::terms::{self, TERMS};
+use fairground_machine::Machine;
 use miette::Diagnostic;
 use thiserror::Error;
 
@@ -45,6 +47,14 @@ pub struct Reproduce {
     /// Split each row's change by the features between base and test: added one by one, and left out one at a time
     #[arg(long, alias = "each-patch")]
     each_feature: bool,
+    /// Repeat the rows at N points of what the mail leaves open, and tell in which share each published sign holds
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "32",
+        value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    sweep: Option<u16>,
+    /// Pairs of runs at each point of a sweep: seeds 1 to N
+    #[arg(long, value_name = "N", default_value = "2", requires = "sweep",
+        value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    sweep_seeds: u64,
     #[command(flatten)]
     jobs: Jobs,
 }
@@ -63,6 +73,11 @@ struct NoRow {
 #[error("published rows: no governor {0:?}")]
 struct UnknownGovernor(String);
 
+/// There is nothing to sweep.
+#[derive(Debug, Error, Diagnostic)]
+#[error("--sweep: published/{0}.toml has no [[sweep]]: the mail leaves nothing open that could be moved")]
+struct NoSweep(String);
+
 /// The runs of some rows, with what their mail says of its patches.
 struct Job {
     spec: RunSpec,
@@ -71,12 +86,53 @@ struct Job {
 
 impl Job {
     fn setup(&self, scheds: &[String]) -> Result<Setup, Failure> {
-        let circumstances = Circumstances::with_governor(governor(&self.spec.governor)?);
-        circumstances.setup(&self.spec.machine, &self.spec.workload, scheds)
+        setup(&self.spec, &self.spec.workload, scheds)
+    }
+}
+
+fn setup(spec: &RunSpec, workload: &str, scheds: &[String]) -> Result<Setup, Failure> {
+    Circumstances::with_governor(governor(&spec.governor)?).setup(&spec.machine, workload, scheds)
+}
+
+fn ends(spec: &RunSpec) -> [String; 2] {
+    [spec.base.clone(), spec.test.clone()]
+}
+
+/// Runs of one scheduler, kept for the next row that asks for them.
+#[derive(Default)]
+struct Columns(BTreeMap<[String; 4], (Vec<u64>, Runs)>);
+
+type Runs = Vec<Result<RunReport, String>>;
+
+impl Columns {
+    /// Base against test on a machine that `turn` has changed.
+    fn report(&mut self, spec: &RunSpec, plan: &Plan, turn: &dyn Fn(&mut Machine)) -> Result<Report, Failure> {
+        let mut both = Vec::new();
+        for (workload, sched) in spec.columns() {
+            both.push(self.runs(spec, workload, sched, plan, turn)?);
+        }
+        Ok(Report::new(&spec.machine, &spec.workload, &ends(spec), &plan.seeds, &both))
     }
 
-    fn ends(&self) -> [String; 2] {
-        [self.spec.base.clone(), self.spec.test.clone()]
+    fn runs(
+        &mut self,
+        spec: &RunSpec,
+        workload: &str,
+        sched: &str,
+        plan: &Plan,
+        turn: &dyn Fn(&mut Machine),
+    ) -> Result<Runs, Failure> {
+        let key = [&spec.machine, &spec.governor, workload, sched].map(|part: &str| part.to_owned());
+        if let Some((seeds, runs)) = self.0.get(&key) {
+            if *seeds == plan.seeds {
+                return Ok(runs.clone());
+            }
+        }
+        let setup = setup(spec, workload, &[sched.to_owned()])?.with_machine(turn);
+        let progress = Progress::of(format!("{} {workload} {sched}", spec.machine), plan.seeds.len());
+        let runs = experiment::run(&Plan { scheds: 1, ..plan.clone() }, &setup, &|| progress.step())?.swap_remove(0);
+        self.0.insert(key, (plan.seeds.clone(), runs.clone()));
+        Ok(runs)
     }
 }
 
@@ -90,12 +146,15 @@ impl Reproduce {
         for job in &jobs {
             self.setup(job)?;
         }
+        self.check_sweeps(&mails)?;
+        let mut columns = Columns::default();
         let mut executed = Vec::new();
         for (i, job) in jobs.iter().enumerate() {
             let what = format!("{} of {}: {} {}", i + 1, jobs.len(), job.spec.machine, job.spec.workload);
-            executed.push((job.spec.clone(), self.execute(job, &what)?));
+            executed.push((job.spec.clone(), self.execute(job, &what, &mut columns)?));
         }
-        let result = reproduce::reproduce(&mails, &executed)?;
+        let mut result = reproduce::reproduce(&mails, &executed)?;
+        result.sweeps = self.sweeps(&mails)?;
         print(&match self.format {
             RunFormat::Text => reproduce::render(&result),
             RunFormat::Json => reproduce::json(&result),
@@ -126,7 +185,7 @@ impl Reproduce {
 
     /// A job's runs: its base and its test, and with `--each-feature` what takes the change between them apart.
     fn setup(&self, job: &Job) -> Result<(Setup, Option<Dissection>), Failure> {
-        let ends = job.setup(&job.ends())?;
+        let ends = job.setup(&ends(&job.spec))?;
         if !self.each_feature {
             return Ok((ends, None));
         }
@@ -136,29 +195,85 @@ impl Reproduce {
         Ok((job.setup(&dissection.scheds)?, Some(dissection)))
     }
 
-    fn execute(&self, job: &Job, what: &str) -> Result<Executed, Failure> {
+    fn execute(&self, job: &Job, what: &str, columns: &mut Columns) -> Result<Executed, Failure> {
         let (setup, dissection) = self.setup(job)?;
-        let seeds = self.seeds.or(job.spec.seeds).unwrap_or(FEW_SEEDS as u64);
-        let plan = Plan {
-            scheds: setup.scheds.len(),
-            seeds: (1..=seeds).collect(),
-            jobs: self.jobs.count(),
-            check_determinism: false,
+        let plan = self.plan(self.seeds.or(job.spec.seeds).unwrap_or(FEW_SEEDS as u64));
+        let mut dissected = None;
+        let report = match dissection {
+            None => columns.report(&job.spec, &plan, &|_| ())?,
+            Some(dissection) => {
+                let plan = Plan { scheds: setup.scheds.len(), ..plan.clone() };
+                let progress = Progress::of(what.into(), plan.scheds * plan.seeds.len());
+                let results = experiment::run(&plan, &setup, &|| progress.step())?;
+                let both: Results = [0, dissection.test].map(|i| results[i].clone()).into();
+                dissected = Some((dissection, results));
+                Report::new(&job.spec.machine, &job.spec.workload, &ends(&job.spec), &plan.seeds, &both)
+            }
         };
-        let progress = Progress::of(what.into(), plan.scheds * plan.seeds.len());
-        let results = experiment::run(&plan, &setup, &|| progress.step())?;
-        drop(progress);
-        let test = dissection.as_ref().map_or(1, |d| d.test);
-        let ends: Results = [0, test].map(|i| results[i].clone()).into();
-        let report = Report::new(&job.spec.machine, &job.spec.workload, &job.ends(), &plan.seeds, &ends);
         let without = if self.terms { without_terms(job, &plan)? } else { Vec::new() };
         let sources = setup.machine.figures.iter().map(|f| f.source.clone()).collect();
-        Ok(Executed { report, sources, without, dissected: dissection.map(|d| (d, results)) })
+        Ok(Executed { report, sources, without, dissected })
+    }
+
+    fn plan(&self, seeds: u64) -> Plan {
+        Plan { scheds: 2, seeds: (1..=seeds).collect(), jobs: self.jobs.count(), check_determinism: false }
+    }
+
+    /// Whether there is something to sweep, and the machines have it.
+    fn check_sweeps(&self, mails: &[Mail]) -> Result<(), Failure> {
+        let swept = || mails.iter().filter(|mail| !mail.sweep.is_empty());
+        if self.sweep.is_none() {
+            return Ok(());
+        } else if swept().next().is_none() {
+            return Err(NoSweep(self.mail.clone()).into());
+        }
+        for mail in swept() {
+            let lowest: Vec<f64> = mail.sweep.iter().map(|s| s.at(0.0)).collect();
+            for run in reproduce::runs_of(mail) {
+                sweep::turn(&mut Machine::find(&run.machine)?, &mail.sweep, &lowest)?;
+                let run = sweep::run_at(&run, &mail.sweep, &lowest);
+                run.columns()
+                    .map(|(workload, sched)| setup(&run, workload, &[sched.into()]))
+                    .into_iter()
+                    .collect::<Result<Vec<_>, _>>()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows again at each point of what their mails leave open.
+    fn sweeps(&self, mails: &[Mail]) -> Result<Vec<Sweep>, Failure> {
+        let Some(points) = self.sweep else { return Ok(Vec::new()) };
+        let plan = self.plan(self.sweep_seeds);
+        let mut sweeps = Vec::new();
+        for mail in mails.iter().filter(|mail| !mail.sweep.is_empty()) {
+            let mut at = Vec::new();
+            for values in sweep::points(&mail.sweep, points.into()) {
+                at.push(point(mail, &values, &plan)?);
+            }
+            sweeps.push(Sweep::of(mail, plan.seeds.len(), &at));
+        }
+        Ok(sweeps)
     }
 }
 
+/// What the runs of a mail give at one point of its sweep.
+fn point(mail: &Mail, values: &[f64], plan: &Plan) -> Result<Vec<(RunSpec, Report)>, Failure> {
+    let mut columns = Columns::default();
+    let mut reports = Vec::new();
+    let judged =
+        Mail { rows: mail.rows.iter().filter(|row| row.not_scored.is_none()).cloned().collect(), ..mail.clone() };
+    for run in reproduce::runs_of(&judged) {
+        // That the machine has these figures was checked before the first run.
+        let turn = |machine: &mut Machine| drop(sweep::turn(machine, &mail.sweep, values));
+        let report = columns.report(&sweep::run_at(&run, &mail.sweep, values), plan, &turn)?;
+        reports.push((run, report));
+    }
+    Ok(reports)
+}
+
 fn without_terms(job: &Job, plan: &Plan) -> Result<Vec<Report>, Failure> {
-    let setup = job.setup(&job.ends())?;
+    let setup = job.setup(&ends(&job.spec))?;
     let plan = Plan { scheds: setup.scheds.len(), ..plan.clone() };
     let progress = Progress::new(TERMS.len() * plan.scheds * plan.seeds.len());
     Ok(terms::runs(&setup, &plan, &|| progress.step())?)
@@ -169,6 +284,7 @@ pub fn governor(name: &str) -> Result<GovernorName, Failure> {
     match name {
         "performance" => Ok(GovernorName::Performance),
         "powersave" => Ok(GovernorName::Powersave),
+        "schedutil" => Ok(GovernorName::Schedutil),
         other => Err(UnknownGovernor(other.into()).into()),
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use comfy_table::{presets, CellAlignment, Table};
 
-use super::{Kind, ReproducedRow, Reproduction, RunKind, Side};
+use super::{besides, Kind, ReproducedRow, Reproduction, RunKind, Side};
 use crate::dissect::Points;
 use crate::tables::{finish, number, percent};
 use crate::terms::TERMS;
@@ -35,6 +35,8 @@ pub fn render(result: &Reproduction) -> String {
     term_shares(&mut out, result);
     feature_pieces(&mut out, result);
     totals(&mut out, result);
+    result.sweeps.iter().for_each(|s| besides::sweep(&mut out, s));
+    result.given.iter().for_each(|table| besides::given(&mut out, table));
     out
 }
 

@@ -266,6 +266,7 @@ impl Engine {
         let members = *members;
         let khz = opps[opp as usize].khz;
         let top = opps.last().map_or(khz, |o| o.khz);
+        self.at_top[domain as usize].set(self.now, khz == top);
         let scale = (u64::from(khz) * 1024 / u64::from(top)) as u32;
         for cpu in members.iter() {
             self.env.cpu_mut(cpu).freq_scale = scale.max(1);

@@ -38,6 +38,7 @@ mod queue;
 mod report;
 mod roster;
 mod sample;
+mod stopwatch;
 mod task;
 mod thermal;
 mod ticket;
@@ -65,6 +66,7 @@ pub use idle::IdleStats;
 use objects::Obj;
 use queue::{Queue, What};
 pub use report::{Account, Outcome, Totals};
+use stopwatch::Stopwatch;
 use task::Task;
 use thermal::Heat;
 
@@ -175,6 +177,8 @@ pub struct Engine {
     siblings: Vec<Vec<CpuId>>,
     /// Operating point of each frequency domain.
     opp: Vec<u32>,
+    /// How long each of them was the highest.
+    at_top: Vec<Stopwatch>,
     /// What its governor wants, limits apart.
     wished_opp: Vec<u32>,
     /// What the scheduler last asked for; reached after the transition time.
@@ -231,6 +235,9 @@ impl Engine {
             Governor::Powersave | Governor::Schedutil => 0,
         });
         let opp: Vec<u32> = opp.collect();
+        let mut at_top = vec![Stopwatch::default(); opp.len()];
+        let tops = machine.freq_domains.iter().map(|d| d.opps.len() as u32 - 1);
+        at_top.iter_mut().zip(opp.iter().zip(tops)).for_each(|(watch, (opp, top))| watch.set(0, *opp == top));
         let marks = |m: Mark| workload.tasks.iter().any(|t| t.program.contains(&fairground_workload::Op::Mark(m)));
         Engine {
             env: Env::new(Arc::clone(&machine), config.hz, config.seed),
@@ -250,6 +257,7 @@ impl Engine {
             asked_opp: opp.clone(),
             asked_at: vec![0; opp.len()],
             opp,
+            at_top,
             distance: distance.collect(),
             jitter_q20: (machine.costs.jitter * (1u64 << 20) as f64) as u64,
             soft_q20: machine.costs.soft_ns.map(|ns| (ns * (1u64 << 20) as f64) as u64),

@@ -40,6 +40,8 @@ pub struct Totals {
     pub energy: EnergyBook,
     /// Time for which cooling capped each frequency domain, ns; empty for a machine without thermal figures.
     pub capped_ns: Vec<u64>,
+    /// Time for which each frequency domain ran at its top operating point, ns, idle or not.
+    pub top_clock_ns: Vec<u64>,
     /// Wasted core time, ns; see [`crate::WasteMeter`].
     pub wasted_ns: u64,
     /// Threads away from a balanced placement x time, ns; see [`crate::SpreadMeter`].
@@ -71,6 +73,7 @@ impl Totals {
             time: time.collect(),
             idle: self.idle.iter().zip(&earlier.idle).map(states).collect(),
             energy: self.energy.since(&earlier.energy),
+            top_clock_ns: self.top_clock_ns.iter().zip(&earlier.top_clock_ns).map(|(a, b)| a - b).collect(),
             capped_ns: self.capped_ns.iter().zip(&earlier.capped_ns).map(|(a, b)| a - b).collect(),
             wasted_ns: self.wasted_ns - earlier.wasted_ns,
             misplaced_ns: self.misplaced_ns - earlier.misplaced_ns,
@@ -167,6 +170,7 @@ impl Engine {
             idle: self.cpus.iter().map(|c| c.idle_stats.clone()).collect(),
             energy,
             capped_ns: self.capped_ns(),
+            top_clock_ns: self.at_top.iter().map(|watch| watch.read(self.now)).collect(),
             wasted_ns: self.waste.total_ns(self.now),
             misplaced_ns: self.spread.total_ns(self.now),
         }

@@ -13,6 +13,7 @@ mod governor;
 use fairground_machine::{CpuId, CpuMask, Thermal};
 
 use super::queue::What;
+use super::stopwatch::Stopwatch;
 use super::Engine;
 use crate::{joules, Energy, EventKind, Time};
 
@@ -34,14 +35,8 @@ pub(crate) struct Heat {
     steps: u64,
     /// The operating point that each frequency domain may have at most.
     caps: Vec<u32>,
-    capped: Vec<Capped>,
-}
-
-/// How long a clock has been capped.
-#[derive(Clone, Copy, Debug, Default)]
-struct Capped {
-    since: Option<Time>,
-    ns: u64,
+    /// How long each clock has been capped.
+    capped: Vec<Stopwatch>,
 }
 
 impl Heat {
@@ -57,7 +52,7 @@ impl Heat {
             watches: thermal.zones.iter().map(|zone| Watch::new(zone, machine)).collect(),
             steps: 0,
             caps: machine.freq_domains.iter().map(|d| d.opps.len() as u32 - 1).collect(),
-            capped: vec![Capped::default(); machine.freq_domains.len()],
+            capped: vec![Stopwatch::default(); machine.freq_domains.len()],
         })
     }
 
@@ -86,12 +81,7 @@ impl Heat {
         if std::mem::replace(&mut self.caps[domain], opp) == opp {
             return false;
         }
-        let capped = &mut self.capped[domain];
-        match (capped.since, opp < top) {
-            (None, true) => capped.since = Some(now),
-            (Some(since), false) => *capped = Capped { since: None, ns: capped.ns + (now - since) },
-            _ => {}
-        }
+        self.capped[domain].set(now, opp < top);
         true
     }
 }
@@ -184,8 +174,7 @@ impl Engine {
 
     /// Time for which cooling has capped each frequency domain, ns; nothing on a machine without heat.
     pub(super) fn capped_ns(&self) -> Vec<u64> {
-        let so_far = |c: &Capped| c.ns + c.since.map_or(0, |since| self.now - since);
-        self.heat.as_ref().map_or(Vec::new(), |heat| heat.capped.iter().map(so_far).collect())
+        self.heat.as_ref().map_or(Vec::new(), |heat| heat.capped.iter().map(|c| c.read(self.now)).collect())
     }
 }
 

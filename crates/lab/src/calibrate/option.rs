@@ -1,0 +1,134 @@
+//! Options of workloads that were fitted to baseline cells, as the published rows record them.
+
+use std::sync::Arc;
+
+use fairground_workload::Workload;
+
+use super::{
+    baseline, decade_thousandths, halve, miss, targets, CalibrateError, Target, CLOSE_ENOUGH, STEPS_PER_DECADE,
+};
+use crate::experiment::Plan;
+use crate::published::{with_option, FittedOption, Mail, PublishedError};
+use crate::setup::Setup;
+
+/// An option and the cell that it is to meet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OptionJob {
+    /// The cell.
+    pub target: Target,
+    /// What is recorded.
+    pub recorded: FittedOption,
+}
+
+/// Outcome of such a fit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OptionFit {
+    /// The fitted value, as it is to be written.
+    pub value: f64,
+    /// Our baseline with it: mean over the seeds.
+    pub ours: f64,
+}
+
+/// Options that were fitted to cells of the machine called `name`.
+///
+/// # Errors
+/// If the published rows do not load.
+pub fn option_jobs(name: &str) -> Result<Vec<OptionJob>, PublishedError> {
+    let targets = targets(name)?;
+    let mails = Mail::known().map(Mail::find).collect::<Result<Vec<_>, _>>()?;
+    let job = |recorded: FittedOption| {
+        let target = targets.iter().find(|target| target.cell == recorded.cell)?.clone();
+        Some(OptionJob { target, recorded })
+    };
+    Ok(mails.into_iter().flat_map(|mail| mail.fitted).filter_map(job).collect())
+}
+
+/// Turns the job's option until the base scheduler of `setup` gives the target. Deterministic, and does not depend on
+/// the recorded value.
+///
+/// # Errors
+/// If a run fails or no value reaches the target.
+pub fn fit_option(
+    setup: &Setup,
+    plan: &Plan,
+    job: &OptionJob,
+    progress: &(dyn Fn() + Sync),
+) -> Result<OptionFit, CalibrateError> {
+    let plan = Plan { scheds: 1, ..plan.clone() };
+    let OptionJob { target, recorded } = job;
+    let at = |step: u64| {
+        let workload = with_option(&target.run.workload, &recorded.workload, &recorded.option, value(step));
+        let workload = Workload::find(workload.as_ref().unwrap_or(&target.run.workload), &setup.machine)?.0;
+        baseline(&setup.with_workload(workload), &plan, &target.run.metric, progress)
+    };
+    let (low, high) = (step(recorded.low), step(recorded.high));
+    let rises = at(low)? < at(high)?;
+    let (step, ours) = halve((low, high), target.published, rises, at)?;
+    let fit = OptionFit { value: value(step), ours };
+    if miss(ours, target.published) > CLOSE_ENOUGH {
+        let figure = format!("{}:{}", recorded.workload, recorded.option);
+        return Err(CalibrateError::OutOfReach { figure, published: target.published, value: fit.value, ours });
+    }
+    Ok(fit)
+}
+
+/// Four digits from 0.001 on; the nearest number to what is printed.
+fn value(step: u64) -> f64 {
+    decade_thousandths(step) as f64 / 1e6
+}
+
+/// The step of a value, or the next.
+fn step(of: f64) -> u64 {
+    (0..10 * STEPS_PER_DECADE).find(|step| value(*step) >= of).unwrap_or(10 * STEPS_PER_DECADE)
+}
+
+impl Setup {
+    /// The same with another workload.
+    fn with_workload(&self, workload: Workload) -> Setup {
+        Setup { workload: Arc::new(workload), ..self.with_machine(|_| ()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::published::RunSpec;
+
+    #[test]
+    fn the_fits_of_mail_003_are_of_its_unpatched_kernel() {
+        let jobs = option_jobs("pixel6").unwrap();
+        let words = |j: &OptionJob| format!("{}:{} {}", j.recorded.workload, j.recorded.option, j.target.run.base);
+        assert_eq!(
+            jobs.iter().map(words).collect::<Vec<_>>(),
+            ["geekbench5:points fair:003-baseline", "jankbench:frame-scale fair:003-baseline"]
+        );
+        assert!(option_jobs("hikey").unwrap().is_empty());
+    }
+
+    #[test]
+    fn values_have_four_digits() {
+        assert_eq!([0, 1, 9000, 27_000].map(value), [0.001, 0.001001, 0.01, 1.0]);
+        assert_eq!([0.1, 1.0, 1.0005].map(step).map(value), [0.1, 1.0, 1.001]);
+        assert_eq!(value(step(0.3249)).to_string(), "0.3249");
+    }
+
+    /// One copy on one core at full speed: its points are the option.
+    #[test]
+    fn an_option_is_turned_until_the_baseline_is_met_whichever_way_it_goes() {
+        let mut job = option_jobs("pixel6").unwrap().swap_remove(0);
+        let workload = "geekbench5:copies=1,work=10,gap=10".to_string();
+        job.target.run = RunSpec { workload: workload.clone(), ..job.target.run };
+        let machine = fairground_machine::Machine::preset("hikey").unwrap();
+        let workload = Workload::find(&workload, &machine).unwrap().0;
+        let scheds = vec!["fair:v5.9".parse().unwrap()];
+        let (config, workers) = Default::default();
+        let setup = Setup { machine: Arc::new(machine), workload: Arc::new(workload), scheds, config, workers };
+        let plan = Plan { scheds: 1, seeds: vec![1], jobs: 1, check_determinism: false };
+        let fit = fit_option(&setup, &plan, &job, &|| ()).unwrap();
+        assert!(miss(fit.ours, 2765.4) < CLOSE_ENOUGH && (2500.0..3100.0).contains(&fit.value), "{fit:?}");
+        assert_eq!(fit_option(&setup, &plan, &job, &|| ()).unwrap(), fit);
+        job.recorded.high = 100.0;
+        let error = fit_option(&setup, &plan, &job, &|| ()).unwrap_err();
+        assert!(error.to_string().starts_with("no value of geekbench5:points gives 2765.4"), "{error}");
+    }
+}

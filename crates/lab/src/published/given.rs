@@ -1,0 +1,39 @@
+//! Tables of a mail that are taken as they are.
+
+use serde::{Deserialize, Serialize};
+
+/// A table that is given: nobody predicts it, and it is no part of the score.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct GivenTable {
+    /// What it shows.
+    pub what: String,
+    /// Why it is given.
+    pub why: String,
+    /// What its columns are called.
+    pub columns: Vec<String>,
+    /// Its rows.
+    pub rows: Vec<GivenRow>,
+}
+
+/// A row of it. What is not a number in the mail is none here.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct GivenRow {
+    /// What it is of.
+    pub name: String,
+    /// Without the patch, by column; empty where the mail has no line.
+    #[serde(default)]
+    pub base: Vec<f64>,
+    /// With the patch.
+    #[serde(default)]
+    pub test: Vec<f64>,
+}
+
+impl GivenTable {
+    /// Why it makes no sense.
+    pub(super) fn problem(&self) -> Option<String> {
+        let cells = |row: &&GivenRow| [&row.base, &row.test].iter().all(|c| [0, self.columns.len()].contains(&c.len()));
+        self.rows.iter().find(|row| !cells(row)).map(|row| format!("{}: expected a figure for each column", row.name))
+    }
+}

@@ -1,0 +1,71 @@
+//! What stands below the score: where signs hold in what a mail leaves open, and what it gives.
+
+use std::fmt::Write;
+
+use comfy_table::{presets, CellAlignment, Table};
+
+use crate::published::GivenTable;
+use crate::sweep::{Sweep, SweptRow};
+use crate::tables::{finish, number, percent};
+
+/// A table that was given, both columns of a row one below the other.
+pub(super) fn given(out: &mut String, table: &GivenTable) {
+    let _ = writeln!(out, "\ngiven: {}; {}", table.what, table.why);
+    let mut shown = plain();
+    shown.set_header(["", ""].into_iter().chain(table.columns.iter().map(String::as_str)));
+    for row in &table.rows {
+        let columns = [("base", &row.base), ("test", &row.test)];
+        for (column, cells) in columns.into_iter().filter(|(_, cells)| !cells.is_empty()) {
+            let cell = |x: &f64| if x.is_finite() { number(*x) } else { "-".into() };
+            shown.add_row([row.name.clone(), column.into()].into_iter().chain(cells.iter().map(cell)));
+        }
+    }
+    right(&mut shown, 2..2 + table.columns.len());
+    out.push_str(&finish(&mut shown));
+}
+
+/// What was moved, and where each sign holds.
+pub(super) fn sweep(out: &mut String, sweep: &Sweep) {
+    let (points, seeds) = (sweep.points, sweep.seeds);
+    let _ = writeln!(
+        out,
+        "\nsweep of mail {}: {points} points of a Latin hypercube, seeds 1 to {seeds} at each, over",
+        sweep.mail
+    );
+    for moved in &sweep.moved {
+        let _ = writeln!(out, "    {:<60} {} to {}", moved.what, number(moved.low), number(moved.high));
+    }
+    let mut table = plain();
+    table.set_header(["row", "published", "sign holds", "of the range", "ours from", "to"]);
+    sweep.rows.iter().for_each(|row| {
+        table.add_row(swept(row));
+    });
+    right(&mut table, 1..6);
+    out.push_str(&finish(&mut table));
+}
+
+fn swept(row: &SweptRow) -> [String; 6] {
+    let [least, greatest] = row.ours_pct.map_or([None, None], |ends| ends.map(Some));
+    [
+        row.id.clone(),
+        percent(Some(row.published_pct)),
+        format!("{} of {}", row.holds, row.of),
+        row.share_pct.map_or("-".into(), |share| format!("{share:.0} %")),
+        percent(least),
+        percent(greatest),
+    ]
+}
+
+fn plain() -> Table {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING);
+    table
+}
+
+fn right(table: &mut Table, columns: std::ops::Range<usize>) {
+    for column in columns {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! What a mail leaves open, moved over its ranges: in which share of them does each published sign hold?
+//!
+//! The points are a Latin hypercube: each range is cut into as many equal parts as there are points, each part has one
+//! point, and which parts meet in a point is drawn. The draw is fixed: a sweep repeats.
+
+use fairground_machine::{Machine, Turn};
+use miette::Diagnostic;
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::comparison::Report;
+use crate::published::{with_option, Mail, Moved, PublishedRow, RunSpec, Swept};
+use crate::reproduce::same_run;
+use crate::stats::splitmix64;
+
+/// The outcome of a sweep.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Sweep {
+    /// The mail.
+    pub mail: String,
+    /// Points.
+    pub points: usize,
+    /// Pairs of runs at each.
+    pub seeds: usize,
+    /// What was moved.
+    pub moved: Vec<MovedRange>,
+    /// By published row.
+    pub rows: Vec<SweptRow>,
+}
+
+/// Something that was moved.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MovedRange {
+    /// In words.
+    pub what: String,
+    /// Least.
+    pub low: f64,
+    /// Greatest.
+    pub high: f64,
+}
+
+/// A published change, and ours over the range.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SweptRow {
+    /// The row.
+    pub id: String,
+    /// Theirs, percent, positive = better.
+    pub published_pct: f64,
+    /// Points at which ours has its sign.
+    pub holds: usize,
+    /// Points at which there is a change of ours.
+    pub of: usize,
+    /// Their share, percent; none without a point.
+    pub share_pct: Option<f64>,
+    /// Our least and greatest change, percent.
+    pub ours_pct: Option<[f64; 2]>,
+}
+
+/// A mail moves something that is not there.
+#[derive(Debug, Error, Diagnostic)]
+#[error("machine {machine} has no figure {path} that could be moved")]
+pub struct NoSuchFigure {
+    machine: String,
+    path: String,
+}
+
+/// The values of each point, in the order of `swept`.
+pub fn points(swept: &[Swept], n: usize) -> Vec<Vec<f64>> {
+    let orders: Vec<Vec<usize>> = (0..swept.len()).map(|range| shuffled(range, n)).collect();
+    let part = |range: usize, point: usize| (orders[range][point] as f64 + 0.5) / n as f64;
+    let values = |point| swept.iter().enumerate().map(|(range, s)| s.at(part(range, point))).collect();
+    (0..n).map(values).collect()
+}
+
+/// 0 to n - 1 in an order that is fixed for each range.
+fn shuffled(range: usize, n: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..n).collect();
+    order.sort_by_key(|i| splitmix64(((range as u64) << 32) | *i as u64));
+    order
+}
+
+/// `run` with the workloads' options at these values.
+pub fn run_at(run: &RunSpec, swept: &[Swept], values: &[f64]) -> RunSpec {
+    let mut run = run.clone();
+    for (swept, value) in swept.iter().zip(values) {
+        let Some(Moved::Option(name, option)) = swept.moved() else { continue };
+        for workload in run.workloads_mut() {
+            *workload = with_option(workload, name, option, *value).unwrap_or(std::mem::take(workload));
+        }
+    }
+    run
+}
+
+/// Turns the machine's figures to these values.
+///
+/// # Errors
+/// The first that it does not have.
+pub fn turn(machine: &mut Machine, swept: &[Swept], values: &[f64]) -> Result<(), NoSuchFigure> {
+    for (swept, value) in swept.iter().zip(values) {
+        let Some(Moved::Figures(paths)) = swept.moved() else { continue };
+        let turn = if swept.times.is_some() { Turn::Times(*value) } else { Turn::To(*value) };
+        for path in paths {
+            if !machine.thermal.as_mut().is_some_and(|thermal| thermal.turn(path, turn)) {
+                return Err(NoSuchFigure { machine: machine.name.clone(), path: path.clone() });
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Sweep {
+    /// Of what the runs of a mail gave at each point.
+    pub fn of(mail: &Mail, seeds: usize, at: &[Vec<(RunSpec, Report)>]) -> Sweep {
+        let range = |s: &Swept| {
+            let [low, high] = s.ends();
+            MovedRange { what: s.what.clone(), low, high }
+        };
+        let judged = mail.rows.iter().filter(|row| row.not_scored.is_none());
+        Sweep {
+            mail: mail.mail.clone(),
+            points: at.len(),
+            seeds,
+            moved: mail.sweep.iter().map(range).collect(),
+            rows: judged.filter_map(|row| SweptRow::of(row, at)).collect(),
+        }
+    }
+}
+
+impl SweptRow {
+    /// None for a row that is not run or that publishes no change.
+    fn of(row: &PublishedRow, at: &[Vec<(RunSpec, Report)>]) -> Option<SweptRow> {
+        let (run, published) = (row.run.as_ref()?, row.improvement_pct().filter(|pct| *pct != 0.0)?);
+        let change = |point: &Vec<(RunSpec, Report)>| {
+            let report = &point.iter().find(|(spec, _)| same_run(spec, run))?.1;
+            let rows = &report.comparisons.first()?.rows;
+            rows.iter().find(|r| r.metric.name == run.metric)?.change.improvement_pct
+        };
+        let ours: Vec<f64> = at.iter().filter_map(change).collect();
+        let holds = ours.iter().filter(|pct| **pct * published > 0.0).count();
+        let end = |pick: fn(f64, f64) -> f64| ours.iter().copied().reduce(pick);
+        Some(SweptRow {
+            id: row.id.clone(),
+            published_pct: published,
+            holds,
+            of: ours.len(),
+            share_pct: (!ours.is_empty()).then(|| holds as f64 / ours.len() as f64 * 100.0),
+            ours_pct: end(f64::min).zip(end(f64::max)).map(|(least, greatest)| [least, greatest]),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comparison::{Comparison, Row};
+    use crate::metric::{Better, Metric};
+
+    fn mail() -> Mail {
+        let mut mail = Mail::find("003").unwrap();
+        mail.keep(&["jankbench/power/ufc".into()]);
+        mail
+    }
+
+    #[test]
+    fn each_part_of_each_range_has_one_point() {
+        let mail = mail();
+        let points = points(&mail.sweep, 7);
+        assert_eq!(points, super::points(&mail.sweep, 7));
+        for (i, swept) in mail.sweep.iter().enumerate() {
+            let mut seen: Vec<f64> = points.iter().map(|p| p[i]).collect();
+            seen.sort_by(f64::total_cmp);
+            let expected: Vec<f64> = (0..7).map(|part| swept.at((f64::from(part) + 0.5) / 7.0)).collect();
+            assert_eq!(seen, expected, "{}", swept.what);
+        }
+        let of = |i: usize| points.iter().map(|p| p[i]).collect::<Vec<_>>();
+        assert_ne!(shuffled(0, 7), shuffled(1, 7), "{:?} {:?}", of(0), of(1));
+    }
+
+    #[test]
+    fn a_point_moves_the_machine_and_the_workloads() {
+        let mail = mail();
+        let middle: Vec<f64> = mail.sweep.iter().map(|s| s.at(0.25)).collect();
+        let mut machine = Machine::preset("pixel6").unwrap();
+        turn(&mut machine, &mail.sweep, &middle).unwrap();
+        let thermal = machine.thermal.as_ref().unwrap();
+        assert_eq!((thermal.ambient_mc, thermal.nodes[4].j_per_k), (20_000, 60.0 * 0.7071));
+        let run = run_at(mail.rows[0].run.as_ref().unwrap(), &mail.sweep, &middle);
+        assert_eq!(run.workload, "jankbench:frame-scale=0.6875");
+        let mut symmetric = Machine::symmetric(4);
+        let error = turn(&mut symmetric, &mail.sweep, &middle).unwrap_err();
+        assert!(error.to_string().contains("thermal.ambient"), "{error}");
+    }
+
+    /// Theirs is 14.6 % worse. Ours is worse at two of three points, and a fourth has no run.
+    #[test]
+    fn a_sign_holds_in_a_share_of_the_range() {
+        let mail = mail();
+        let run = mail.rows[0].run.clone().unwrap();
+        let point = |test: f64| {
+            let metric =
+                Metric { name: run.metric.clone(), unit: "".into(), better: Better::Lower, meaning: "".into() };
+            let rows = vec![Row::new(metric, vec![100.0], vec![test])];
+            let comparisons = vec![Comparison { base: "b".into(), test: "t".into(), rows, pairs: vec![] }];
+            let (notes, failures) = Default::default();
+            let (machine, workload) = ("m".into(), "w".into());
+            vec![(run.clone(), Report { machine, workload, seeds: vec![1], comparisons, notes, failures })]
+        };
+        let sweep = Sweep::of(&mail, 1, &[point(110.0), point(105.0), point(90.0), vec![]]);
+        let row = &sweep.rows[0];
+        assert_eq!((row.holds, row.of, row.ours_pct), (2, 3, Some([-10.0, 10.0])));
+        assert!((row.share_pct.unwrap() - 66.67).abs() < 0.01);
+    }
+}
