@@ -234,12 +234,9 @@ impl Mail {
     fn use_fits(&mut self) {
         for run in self.rows.iter_mut().filter_map(|row| row.run.as_mut()) {
             for workload in run.workloads_mut() {
-                self.fitted
-                    .iter()
-                    .filter_map(|fit| fit.sets(workload))
-                    .last()
-                    .into_iter()
-                    .for_each(|set| *workload = set);
+                if let Some(set) = self.fitted.iter().rev().find_map(|fit| fit.sets(workload)) {
+                    *workload = set;
+                }
             }
         }
     }

@@ -32,7 +32,9 @@ mod tests {
     #[test]
     fn stretches_add_up_and_the_present_one_counts() {
         let mut watch = Stopwatch::default();
-        [(10, true), (12, true), (15, false), (16, false), (20, true)].map(|(now, holds)| watch.set(now, holds));
+        for (now, holds) in [(10, true), (12, true), (15, false), (16, false), (20, true)] {
+            watch.set(now, holds);
+        }
         assert_eq!([watch.read(20), watch.read(27)], [5, 12]);
     }
 }
