@@ -689,6 +689,19 @@ void fg_sugov_start(const struct fg_sys *sys, struct fg_sugov *sg, u64 transitio
 /* cpufreq's maximum is khz from now on. */
 void fg_sugov_limits(struct fg_sugov *sg, u32 khz);
 
+/* Flags of a look at the clock. */
+#define FG_FREQUENCY_IOWAIT 1	/* a task is back from I/O */
+
+/* How a look at the clock ended. */
+#define FG_FREQUENCY_NONE 0	/* schedutil does not set it */
+#define FG_FREQUENCY_SOON 1	/* too soon after the last change */
+#define FG_FREQUENCY_SAME 2
+#define FG_FREQUENCY_HELD 3	/* slowing down would be premature */
+#define FG_FREQUENCY_ASKED 4
+
+/* The look itself, as those functions take it: the utilization of rq has changed. FG_FREQUENCY_*. */
+u32 fg_update_frequency(const struct fg_sys *sys, struct fg_cpu *rq, u32 flags);
+
 /* ---- RT and idle --------------------------------------------------------------------------------------------- */
 
 /* An RT task p joins or leaves rq, whose clock is up to date: its clamps, rt_nr_running, and the clock of the CPU. */
