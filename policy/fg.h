@@ -308,6 +308,8 @@ struct fg_sugov_cpu {
 	u64 idle_calls;		/* as of the last time a clock of this CPU alone was considered */
 	u32 iowait_boost;	/* 0, or 128..1024 */
 	u32 iowait_pending;	/* a task came back from I/O since it was last applied */
+	u32 min;		/* minimum of its last request: what was promised to deadline servers is in it */
+	u32 pad;
 };
 
 /* A performance domain of a partition: the list is in the order of the kernel's, the clock of the last CPU first. */
@@ -408,7 +410,7 @@ struct fg_cpu {
 	s32 sd_share_id;
 	u32 idle_last_wakee;	/* the idle task as a waker: as in fg_task */
 	u32 idle_wakee_flips;
-	u32 pad;
+	u32 dl_bw;		/* of 1024, promised to deadline servers that are active (cpu_bw_dl); v6.12 has one for fair tasks */
 	u64 idle_wakee_flip_ts;	/* ns */
 	struct fg_sugov *sugov;	/* null: schedutil does not set its clock */
 	struct fg_sugov_cpu sugov_cpu;

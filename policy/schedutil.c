@@ -74,6 +74,8 @@ static u64 sugov_cpu_util(const struct fg_sys *sys, struct fg_cpu *rq, u64 now)
 {
 	u64 boost = iowait_apply(sys, rq, now);
 
+	if (feat(sys, FG_FREQ_PERF_V2))
+		rq->sugov_cpu.min = (u32)least_request(sys, rq, rq->uclamp[FG_UCLAMP_MIN].value);
 	return fg_frequency_util(sys, rq, fg_cpu_util_boost(sys, rq), 0, boost);
 }
 
@@ -219,6 +221,9 @@ static u32 cpufreq_update_util(const struct fg_sys *sys, struct fg_cpu *rq, u32 
 		return FG_FREQUENCY_NONE;
 	iowait_note(sys, &rq->sugov_cpu, now, flags & FG_FREQUENCY_IOWAIT);
 	rq->sugov_cpu.last_update = now;
+	/* More is promised than the clock was set for. */
+	if (rq->dl_bw > rq->sugov_cpu.min)
+		sg->limits_changed = 1;
 	if (!may_change(sg, now))
 		return FG_FREQUENCY_SOON;
 	util = sugov_util(sys, sg, rq, now);

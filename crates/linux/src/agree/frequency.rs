@@ -21,8 +21,8 @@ pub struct Outcome {
     asked: Option<u32>,
     /// ns of the last change, what was computed and what was asked for last, whether new limits are still to be heeded.
     clock: (u64, u32, u32, u32, u32),
-    /// Of each CPU: last update, idle calls, boost, whether the boost is new.
-    cpus: Vec<(u64, u64, u32, u32)>,
+    /// Of each CPU: last update, idle calls, boost, whether the boost is new, the minimum of its request.
+    cpus: Vec<(u64, u64, u32, u32, u32)>,
 }
 
 /// Looks of a kernel's governor, one at a time.
@@ -136,7 +136,7 @@ impl Before {
 impl Outcome {
     fn of(asked: Option<u32>, clock: &FgSugov, cpus: Vec<FgSugovCpu>) -> Outcome {
         let FgSugov { last_change, raw_khz, khz, limits_changed, need_update, .. } = *clock;
-        let of_cpu = |c: FgSugovCpu| (c.last_update, c.idle_calls, c.iowait_boost, c.iowait_pending);
+        let of_cpu = |c: FgSugovCpu| (c.last_update, c.idle_calls, c.iowait_boost, c.iowait_pending, c.min);
         let cpus = cpus.into_iter().map(of_cpu).collect();
         Outcome { asked, clock: (last_change, raw_khz, khz, limits_changed, need_update), cpus }
     }

@@ -50,6 +50,9 @@ void ks_read_governor_cpu(s32 cpu, struct fg_cpu *to)
 	to->sugov_cpu.last_update = from->last_update;
 	to->sugov_cpu.iowait_boost = from->iowait_boost;
 	to->sugov_cpu.iowait_pending = from->iowait_boost_pending;
+#ifdef KS_HAS_EFFECTIVE_PERF
+	to->sugov_cpu.min = from->bw_min;
+#endif
 #ifdef CONFIG_NO_HZ_COMMON
 	to->sugov_cpu.idle_calls = from->saved_idle_calls;
 	to->idle_calls = tick_nohz_get_idle_calls_cpu(cpu);

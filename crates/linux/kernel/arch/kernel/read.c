@@ -377,6 +377,7 @@ void ks_read_cpu(s32 cpu, struct fg_cpu *to)
 	read_cfs(&rq->cfs, to);
 	read_clocks(rq, to);
 	read_other_signals(rq, to);
+	to->dl_bw = cpu_bw_dl((struct rq *)rq);
 	read_capacity(rq, cpu, to);
 	read_clamps(rq, to);
 	read_idle(rq, to);
