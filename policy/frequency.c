@@ -109,7 +109,8 @@ u64 fg_frequency_util(const struct fg_sys *sys, const struct fg_cpu *rq, u64 uti
 	want.util = util_cfs;
 	frequency_clamps(sys, rq, p, &want);
 	if (!feat(sys, FG_FREQ_PERF_V2)) {
-		if (feat(sys, FG_IOWAIT_CLAMP))
+		/* Without a boost a minimum above what the CPU has is not one. */
+		if (boost && feat(sys, FG_IOWAIT_CLAMP))
 			boost = within_clamps(sys, &want, boost);
 		return max_u64(clamped_frequency_util(sys, rq, &want), boost);
 	}
