@@ -115,7 +115,7 @@ void fg_enqueue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_ta
 	if (counted)
 		util_est_enqueue(sys, rq, p);
 	if (flags & FG_ENQUEUE_IOWAIT)
-		cpufreq_update_util(sys, rq, CPUFREQ_IOWAIT);
+		cpufreq_update_util(sys, rq, FG_FREQUENCY_IOWAIT);
 	join_load_avg(sys, rq, p);
 	enqueue_runnable_load_avg(sys, rq, p);
 	account_entity_enqueue(rq, p);

@@ -308,6 +308,8 @@ struct fg_sugov_cpu {
 	u64 idle_calls;		/* as of the last time a clock of this CPU alone was considered */
 	u32 iowait_boost;	/* 0, or 128..1024 */
 	u32 iowait_pending;	/* a task came back from I/O since it was last applied */
+	u32 min;		/* minimum of its last request: what was promised to deadline servers is in it */
+	u32 pad;
 };
 
 /* A performance domain of a partition: the list is in the order of the kernel's, the clock of the last CPU first. */
@@ -408,7 +410,7 @@ struct fg_cpu {
 	s32 sd_share_id;
 	u32 idle_last_wakee;	/* the idle task as a waker: as in fg_task */
 	u32 idle_wakee_flips;
-	u32 pad;
+	u32 dl_bw;		/* of 1024, promised to deadline servers that are active (cpu_bw_dl); v6.12 has one for fair tasks */
 	u64 idle_wakee_flip_ts;	/* ns */
 	struct fg_sugov *sugov;	/* null: schedutil does not set its clock */
 	struct fg_sugov_cpu sugov_cpu;
@@ -688,6 +690,19 @@ void fg_em_init(const struct fg_sys *sys, struct fg_em *em, u32 orig);
 void fg_sugov_start(const struct fg_sys *sys, struct fg_sugov *sg, u64 transition);
 /* cpufreq's maximum is khz from now on. */
 void fg_sugov_limits(struct fg_sugov *sg, u32 khz);
+
+/* Flags of a look at the clock. */
+#define FG_FREQUENCY_IOWAIT 1	/* a task is back from I/O */
+
+/* How a look at the clock ended. */
+#define FG_FREQUENCY_NONE 0	/* schedutil does not set it */
+#define FG_FREQUENCY_SOON 1	/* too soon after the last change */
+#define FG_FREQUENCY_SAME 2
+#define FG_FREQUENCY_HELD 3	/* slowing down would be premature */
+#define FG_FREQUENCY_ASKED 4
+
+/* The look itself, as those functions take it: the utilization of rq has changed. FG_FREQUENCY_*. */
+u32 fg_update_frequency(const struct fg_sys *sys, struct fg_cpu *rq, u32 flags);
 
 /* ---- RT and idle --------------------------------------------------------------------------------------------- */
 

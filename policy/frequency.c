@@ -6,7 +6,7 @@
  *	up to v6.7	the fair and RT utilization within the clamps, plus interrupts; headroom comes with the frequency
  *	freq-perf-v2	utilization and its headroom up to the maximum, but no less than the minimum, which has none
  *
- * DEVIATION: no deadline tasks: nothing is added for their bandwidth.
+ * DEVIATION: no deadline tasks, and so nothing promised to them before freq-perf-v2.
  */
 #include "sched.h"
 
@@ -79,17 +79,26 @@ static u64 clamped_frequency_util(const struct fg_sys *sys, const struct fg_cpu 
 	return min_u64(max, util * (max - irq) / nonzero(max) + irq);
 }
 
-/* freq-perf-v2 */
-static u64 performance_util(const struct fg_sys *sys, const struct fg_cpu *rq, const struct clamped_util *want)
+/* freq-perf-v2: what a request is not to be below. */
+static u64 least_request(const struct fg_sys *sys, const struct fg_cpu *rq, u64 clamp)
 {
 	u64 scale = rq->cpu_capacity_orig, irq = rq->irq.util_avg;
-	u64 min, util;
+	u64 least = max_u64(irq + rq->dl_bw, clamp);
 
 	if (irq >= scale)
 		return scale;
-	min = rt_wants_all(sys, rq) ? scale : max_u64(irq, want->min);
-	util = with_headroom(want->util);
-	return max_u64(min, min_u64(util, min_u64(scale, want->max)));
+	return rt_wants_all(sys, rq) ? max_u64(least, scale) : least;
+}
+
+/* freq-perf-v2 */
+static u64 performance_util(const struct fg_sys *sys, const struct fg_cpu *rq, const struct clamped_util *want)
+{
+	u64 scale = rq->cpu_capacity_orig;
+	u64 util = with_headroom(want->util);
+
+	if (rq->irq.util_avg >= scale)
+		return scale;
+	return max_u64(least_request(sys, rq, want->min), min_u64(util, min_u64(scale, want->max)));
 }
 
 u64 fg_frequency_util(const struct fg_sys *sys, const struct fg_cpu *rq, u64 util_cfs, const struct fg_task *p,
@@ -100,7 +109,8 @@ u64 fg_frequency_util(const struct fg_sys *sys, const struct fg_cpu *rq, u64 uti
 	want.util = util_cfs;
 	frequency_clamps(sys, rq, p, &want);
 	if (!feat(sys, FG_FREQ_PERF_V2)) {
-		if (feat(sys, FG_IOWAIT_CLAMP))
+		/* Without a boost a minimum above what the CPU has is not one. */
+		if (boost && feat(sys, FG_IOWAIT_CLAMP))
 			boost = within_clamps(sys, &want, boost);
 		return max_u64(clamped_frequency_util(sys, rq, &want), boost);
 	}

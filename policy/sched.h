@@ -161,8 +161,7 @@ static inline u32 capacity_reduced(const struct fg_cpu *rq, const struct fg_doma
 static u64 clock_jiffies(const struct fg_sys *sys, u64 clock);
 
 /* schedutil.c */
-#define CPUFREQ_IOWAIT 1 /* a task that waited for I/O is back */
-static void cpufreq_update_util(const struct fg_sys *sys, struct fg_cpu *rq, u32 flags);
+static u32 cpufreq_update_util(const struct fg_sys *sys, struct fg_cpu *rq, u32 flags);
 
 /* pelt.c */
 static u32 pelt_divider(const struct fg_avg *sa);

@@ -74,6 +74,8 @@ static u64 sugov_cpu_util(const struct fg_sys *sys, struct fg_cpu *rq, u64 now)
 {
 	u64 boost = iowait_apply(sys, rq, now);
 
+	if (feat(sys, FG_FREQ_PERF_V2))
+		rq->sugov_cpu.min = (u32)least_request(sys, rq, rq->uclamp[FG_UCLAMP_MIN].value);
 	return fg_frequency_util(sys, rq, fg_cpu_util_boost(sys, rq), 0, boost);
 }
 
@@ -171,13 +173,14 @@ static u32 holds_frequency(const struct fg_sys *sys, const struct fg_sugov *sg, 
 }
 
 /* For a clock of rq alone. */
-static u32 next_khz_single(const struct fg_sys *sys, struct fg_sugov *sg, struct fg_cpu *rq, u64 util)
+static u32 next_khz_single(const struct fg_sys *sys, struct fg_sugov *sg, struct fg_cpu *rq, u64 util, u32 *held)
 {
 	u32 raw_khz = sg->raw_khz;
 	u32 khz = next_khz(sys, sg, util, rq->cpu_capacity_orig);
 
 	if (!holds_frequency(sys, sg, rq) || khz >= sg->khz)
 		return khz;
+	*held = 1;
 	/* What was computed has not been asked for. */
 	sg->raw_khz = feat(sys, FG_FREQ_HOLD) == FG_FREQ_HOLD_V54 ? 0 : raw_khz;
 	return sg->khz;
@@ -193,34 +196,49 @@ static u32 may_change(struct fg_sugov *sg, u64 now)
 	return now >= sg->last_change && now - sg->last_change >= sg->delay;
 }
 
-static void change_to(const struct fg_sys *sys, struct fg_sugov *sg, u64 now, u32 khz)
+/* 1: khz is asked for. */
+static u32 change_to(const struct fg_sys *sys, struct fg_sugov *sg, u64 now, u32 khz)
 {
 	u32 counts = sg->need_update && feat(sys, FG_FREQ_LIMITS_COUNT);
 
 	sg->need_update = 0;
 	if (khz == sg->khz && !counts)
-		return;
+		return 0;
 	sg->khz = khz;
 	sg->last_change = now;
 	sg->asked = 1;
+	return 1;
 }
 
-static void cpufreq_update_util(const struct fg_sys *sys, struct fg_cpu *rq, u32 flags)
+/* FG_FREQUENCY_* */
+static u32 cpufreq_update_util(const struct fg_sys *sys, struct fg_cpu *rq, u32 flags)
 {
 	struct fg_sugov *sg = rq->sugov;
 	u64 now = rq->clock, util;
+	u32 khz, held = 0;
 
 	if (!sg)
-		return;
-	iowait_note(sys, &rq->sugov_cpu, now, flags & CPUFREQ_IOWAIT);
+		return FG_FREQUENCY_NONE;
+	iowait_note(sys, &rq->sugov_cpu, now, flags & FG_FREQUENCY_IOWAIT);
 	rq->sugov_cpu.last_update = now;
+	/* More is promised than the clock was set for. */
+	if (rq->dl_bw > rq->sugov_cpu.min)
+		sg->limits_changed = 1;
 	if (!may_change(sg, now))
-		return;
+		return FG_FREQUENCY_SOON;
 	util = sugov_util(sys, sg, rq, now);
 	if (sg->shared)
-		change_to(sys, sg, now, next_khz(sys, sg, util, rq->cpu_capacity_orig));
+		khz = next_khz(sys, sg, util, rq->cpu_capacity_orig);
 	else
-		change_to(sys, sg, now, next_khz_single(sys, sg, rq, util));
+		khz = next_khz_single(sys, sg, rq, util, &held);
+	if (change_to(sys, sg, now, khz))
+		return FG_FREQUENCY_ASKED;
+	return held ? FG_FREQUENCY_HELD : FG_FREQUENCY_SAME;
+}
+
+u32 fg_update_frequency(const struct fg_sys *sys, struct fg_cpu *rq, u32 flags)
+{
+	return cpufreq_update_util(sys, rq, flags);
 }
 
 /* ---- the clock itself ------------------------------------------------------------------------------------------ */

@@ -327,7 +327,7 @@ static u32 back_from_io(u64 now)
 {
 	rq->clock = now;
 	rq->idle_calls++;
-	cpufreq_update_util(&sys, rq, CPUFREQ_IOWAIT);
+	cpufreq_update_util(&sys, rq, FG_FREQUENCY_IOWAIT);
 	return rq->sugov_cpu.iowait_boost;
 }
 
@@ -377,7 +377,7 @@ TEST(the_boost_is_of_the_cpus_capacity)
 	cpus[1].clock = 100 * MS;
 	cpus[1].sugov_cpu.iowait_boost = 256;
 	cpus[1].sugov_cpu.last_update = 100 * MS;
-	cpufreq_update_util(&sys, &cpus[1], CPUFREQ_IOWAIT);
+	cpufreq_update_util(&sys, &cpus[1], FG_FREQUENCY_IOWAIT);
 	/* 512 of 1024 is 256 here; 320 of 512 is 1250 MHz. */
 	CHECK_EQ(clocks[1].khz, 1500000);
 }
@@ -396,6 +396,48 @@ TEST(the_boost_keeps_to_a_maximum_clamp_from_v518_on)
 		back_from_io(100 * MS);
 		CHECK_EQ(clocks[0].khz, want[v]);
 	}
+}
+
+/* What is computed, before an operating point is chosen: a minimum of 800 on a CPU of 512 is 512. */
+TEST(a_minimum_above_the_capacity_is_the_capacity)
+{
+	set_up(versions_61, 1000);
+	sys.uclamp_used = 1;
+	cpus[1].clock = 100 * MS;
+	cpus[1].uclamp[FG_UCLAMP_MIN].value = 800;
+	cpufreq_update_util(&sys, &cpus[1], 0);
+	CHECK_EQ(clocks[1].raw_khz, 2500000);
+}
+
+/* ---- what deadline servers were promised ------------------------------------------------------------------------ */
+
+TEST(a_promise_is_a_minimum_without_headroom)
+{
+	set_up(versions_612, 1000);
+	rq->dl_bw = 512;
+	rq->clock = 100 * MS;
+	cpufreq_update_util(&sys, rq, 0);
+	CHECK_EQ(clocks[0].khz, 1000000);
+	CHECK_EQ(rq->sugov_cpu.min, 512);
+}
+
+TEST(a_new_promise_is_heeded_at_once)
+{
+	set_up(versions_612, 1000000);
+	rq->cfs.util_avg = 100;
+	rq->clock = 100 * MS;
+	cpufreq_update_util(&sys, rq, 0);
+	CHECK_EQ(clocks[0].khz, 500000);
+	rq->clock += 1000;
+	rq->cfs.util_avg = 700;
+	CHECK_EQ(cpufreq_update_util(&sys, rq, 0), FG_FREQUENCY_SOON);
+	rq->dl_bw = 51;
+	CHECK_EQ(cpufreq_update_util(&sys, rq, 0), FG_FREQUENCY_ASKED);
+	CHECK_EQ(clocks[0].khz, 2000000);
+	/* It is known by now. */
+	rq->clock += 1000;
+	rq->cfs.util_avg = 0;
+	CHECK_EQ(cpufreq_update_util(&sys, rq, 0), FG_FREQUENCY_SOON);
 }
 
 /* ---- when it is asked ------------------------------------------------------------------------------------------ */
@@ -577,6 +619,9 @@ int main(void)
 	RUN(a_quiet_tick_ends_the_boost);
 	RUN(the_boost_is_of_the_cpus_capacity);
 	RUN(the_boost_keeps_to_a_maximum_clamp_from_v518_on);
+	RUN(a_minimum_above_the_capacity_is_the_capacity);
+	RUN(a_promise_is_a_minimum_without_headroom);
+	RUN(a_new_promise_is_heeded_at_once);
 	RUN(a_task_that_arrives_raises_the_clock_and_takes_it_along);
 	RUN(of_a_move_the_governor_hears_once_or_twice);
 	RUN(a_sleepers_estimate_has_left_when_the_governor_hears);

@@ -101,6 +101,16 @@ pub enum IdleGovernorName {
     Teo,
 }
 
+impl From<GovernorName> for Governor {
+    fn from(name: GovernorName) -> Governor {
+        match name {
+            GovernorName::Performance => Governor::Performance,
+            GovernorName::Powersave => Governor::Powersave,
+            GovernorName::Schedutil => Governor::Schedutil,
+        }
+    }
+}
+
 impl Circumstances {
     /// The circumstances of `governor`, all else by default.
     pub fn with_governor(governor: GovernorName) -> Circumstances {
@@ -109,11 +119,7 @@ impl Circumstances {
     }
 
     fn config(&self, hz: u32) -> Result<Config, LimitsCross> {
-        let governor = match self.governor {
-            GovernorName::Performance => Governor::Performance,
-            GovernorName::Powersave => Governor::Powersave,
-            GovernorName::Schedutil => Governor::Schedutil,
-        };
+        let governor = self.governor.into();
         let idle = match self.idle_governor {
             IdleGovernorName::Menu => IdleGovernor::Menu,
             IdleGovernorName::Teo => IdleGovernor::Teo,

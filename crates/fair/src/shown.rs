@@ -1,6 +1,6 @@
 //! [`Shown`]: our policy, shown a state that is not its own, and asked what it would do.
 
-use fairground_machine::{CpuId, Machine};
+use fairground_machine::{CpuId, CpuMask, Machine};
 
 use crate::ffi::{self, *};
 use crate::topology::{Options, Topology};
@@ -69,6 +69,33 @@ impl Shown {
         let mut world = World::new(machine, features, &topology);
         world.set_hz(hz);
         Ok(Shown { topology, world })
+    }
+
+    /// schedutil sets all clocks: there are energy models, and performance domains where wakeups may go by them.
+    pub fn start_governor(&mut self, machine: &Machine) {
+        self.world.start_energy_awareness(machine, &self.topology);
+        self.world.start_governor(machine);
+    }
+
+    /// What schedutil knows of the clock of a CPU, to be overwritten; none if it does not set it.
+    pub fn sugov_mut(&mut self, cpu: CpuId) -> Option<&mut FgSugov> {
+        self.world.sugov_mut(cpu as usize)
+    }
+
+    /// The CPUs on the clock of a CPU; none if schedutil does not set it.
+    pub fn clock_cpus(&self, cpu: CpuId) -> CpuMask {
+        self.world.clock_cpus(cpu as usize)
+    }
+
+    /// The performance domains of a CPU's partition in their order: CPUs and operating points.
+    pub fn models(&self, cpu: CpuId) -> Vec<(CpuMask, Vec<FgOpp>)> {
+        self.world.models(cpu as usize)
+    }
+
+    /// schedutil is told that the utilization of a CPU has changed, and changes what it knows. `flags`, and the answer:
+    /// `FG_FREQUENCY_*`.
+    pub fn update_frequency(&mut self, cpu: CpuId, flags: u32) -> u32 {
+        self.world.update_frequency(cpu as usize, flags)
     }
 
     /// The domains.

@@ -436,14 +436,25 @@ static u64 read_irq_time(s32 cpu)
 #define FAKE_CPU_SIZE sizeof(struct fg_cpu)
 #endif
 
+static u32 read_energy(s32 cpu, u32 n, struct fg_em *to, struct fg_opp *opps, u32 max)
+{
+	return 0;
+}
+
+static s32 read_governor(s32 cpu, struct fg_sugov *to)
+{
+	return KS_NONE;
+}
+
 static const struct ks_read reader = {
 	.size = sizeof(struct ks_read), .refs = read_refs, .sys = read_sys, .place = read_place, .root = read_root,
 	.llc = read_llc, .domain = read_domain, .groups = read_groups, .queue = read_queue,
-	.movable = read_queue, .clock = read_clock, .irq_time = read_irq_time,
+	.movable = read_queue, .energy = read_energy, .governor = read_governor, .governor_cpu = read_cpu, .clock = read_clock, .irq_time = read_irq_time,
 	.unobserved = "fg_cpu.queued fg_cpu.pd", .sizeof_cpu = FAKE_CPU_SIZE, .sizeof_task = sizeof(struct fg_task),
 	.sizeof_group = sizeof(struct fg_group), .sizeof_domain = sizeof(struct fg_domain),
 	.sizeof_llc = sizeof(struct fg_llc), .sizeof_root = sizeof(struct fg_root), .sizeof_avg = sizeof(struct fg_avg),
-	.sizeof_frequency_limits = sizeof(struct fg_frequency_limits),
+	.sizeof_frequency_limits = sizeof(struct fg_frequency_limits), .sizeof_opp = sizeof(struct fg_opp),
+	.sizeof_sugov = sizeof(struct fg_sugov),
 };
 
 static const struct ks_kernel kernel = {

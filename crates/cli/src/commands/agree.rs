@@ -16,7 +16,7 @@ use thiserror::Error;
 
 use super::feature::ListFormat;
 use super::kernel_free::Free;
-use crate::circumstances::Jobs;
+use crate::circumstances::{GovernorName, Jobs};
 use crate::error::{run_failed, End, Failure};
 use crate::output::{complain, print, OutputFile};
 use crate::progress::Progress;
@@ -36,13 +36,13 @@ struct UnknownShape {
 pub struct Agree {
     /// A built kernel, as in linux:NAME
     name: String,
-    /// Machine of the referee; repeatable [default: all, unless --machine names others]
+    /// Machine of the referee; repeatable [default: all of the governor, unless --machine names others]
     #[arg(long, value_name = "SHAPE", long_help = shape_help())]
     shape: Vec<String>,
     /// Another machine, preset or file; repeatable
     #[arg(long, value_name = "MACHINE")]
     machine: Vec<String>,
-    /// Workload: one of the referee's, a built-in with options or an rt-app file; repeatable [default: the referee's]
+    /// Workload: one of the referee's, a built-in with options or an rt-app file; repeatable [default: the referee's of the governor]
     #[arg(long, value_name = "WORKLOAD", long_help = workload_help())]
     workload: Vec<String>,
     /// Wakeups to judge, over all machines and workloads together
@@ -63,6 +63,10 @@ pub struct Agree {
     /// Judge passes of load balancing, too
     #[arg(long)]
     balance: bool,
+    /// What sets the clocks; with schedutil the requests of schedutil are judged, by default on machines and workloads where
+    /// wakeups go by energy
+    #[arg(long, value_enum, default_value_t)]
+    governor: GovernorName,
     /// Write the first disagreements there, a file each, to be replayed by a test
     #[arg(long, value_name = "DIR")]
     cases: Option<PathBuf>,
@@ -70,7 +74,7 @@ pub struct Agree {
     #[arg(long, value_enum, default_value_t)]
     format: ListFormat,
     /// Instead, let both run on their own with the same seeds: rule shares, migrations, latency, where they part
-    #[arg(long, conflicts_with_all = ["shape", "decisions", "seed", "picks", "pelt", "balance", "cases"])]
+    #[arg(long, conflicts_with_all = ["shape", "decisions", "seed", "picks", "pelt", "balance", "governor", "cases"])]
     free: bool,
     /// With --free: runs of each, seeds 1 to N
     #[arg(long, value_name = "N", default_value = "4", requires = "free", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
@@ -84,7 +88,7 @@ pub struct Agree {
 fn shape_help() -> String {
     let lines = SHAPES.iter().map(|s| format!("\n- {}: {}", s.name, s.title));
     format!(
-        "Machine of the referee; repeatable [default: all, unless --machine names others]\n{}",
+        "Machine of the referee; repeatable [default: all of the governor, unless --machine names others]\n{}",
         lines.collect::<String>()
     )
 }
@@ -141,13 +145,14 @@ impl Agree {
             picks: self.picks,
             pelt: self.pelt,
             balance: self.balance,
+            governor: self.governor.into(),
         })
     }
 
     fn places(&self) -> Result<Vec<Place>, Failure> {
         let mut places = Vec::new();
         let all = self.shape.is_empty() && self.machine.is_empty();
-        for shape in SHAPES.iter().filter(|_| all) {
+        for shape in SHAPES.iter().filter(|shape| all && shape.under.includes(self.is_schedutil())) {
             places.push(Place { name: shape.name.into(), machine: Arc::new(shape.machine()?) });
         }
         for name in &self.shape {
@@ -162,10 +167,15 @@ impl Agree {
 
     fn loads(&self) -> Vec<Load> {
         if self.workload.is_empty() {
-            return COURSES.iter().map(Load::Course).collect();
+            let of_governor = COURSES.iter().filter(|course| course.under.includes(self.is_schedutil()));
+            return of_governor.map(Load::Course).collect();
         }
         let load = |name: &String| Course::find(name).map_or_else(|| Load::Spec(name.clone()), Load::Course);
         self.workload.iter().map(load).collect()
+    }
+
+    fn is_schedutil(&self) -> bool {
+        self.governor == GovernorName::Schedutil
     }
 
     /// A directory that cannot be had is known before the work.

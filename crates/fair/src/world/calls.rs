@@ -90,6 +90,12 @@ impl World {
         unsafe { fg_sugov_limits(self.sugovs.ptr(clock), khz) }
     }
 
+    /// `FG_FREQUENCY_*`.
+    pub fn update_frequency(&mut self, cpu: usize, flags: u32) -> u32 {
+        // SAFETY: see above.
+        unsafe { fg_update_frequency(self.sys.ptr(0), self.cpus.ptr(cpu), flags) }
+    }
+
     pub fn set_max_allowed_capacity(&mut self, task: u32) {
         // SAFETY: see above.
         unsafe { fg_set_max_allowed_capacity(self.sys.ptr(0), self.tasks.ptr(task as usize)) }

@@ -42,6 +42,23 @@ impl World {
         self.sys_mut().eas = u32::from(!members.is_empty());
     }
 
+    /// The energy models of the performance domains that wakeups of a CPU's partition look at, in their order.
+    pub fn models(&self, cpu: usize) -> Vec<(CpuMask, Vec<FgOpp>)> {
+        let mut models = Vec::new();
+        // SAFETY: link_cpus points it at a root of the slab.
+        let mut at = unsafe { &*self.cpus[cpu].rd }.pd.cast_const();
+        while let Some(id) = self.energy.pds.index_of(at) {
+            let Some(em) = self.energy.ems.index_of(self.energy.pds[id].em).map(|em| &self.energy.ems[em]) else {
+                break;
+            };
+            let first = self.energy.opps.index_of(em.opps).unwrap_or(0);
+            let opps = (first..first + em.nr_opps as usize).map(|opp| self.energy.opps[opp].clone());
+            models.push((em.span, opps.collect()));
+            at = self.energy.pds[id].next;
+        }
+        models
+    }
+
     fn may_be_aware(&self, machine: &Machine, root: usize) -> bool {
         let span = &self.roots[root].span;
         let domains: Vec<_> = machine.freq_domains.iter().filter(|d| d.cpus.intersects(span)).collect();

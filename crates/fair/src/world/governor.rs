@@ -2,7 +2,7 @@
 //!
 //! DEVIATION: nothing in a workload waits for I/O, so nothing is boosted after it (`FG_ENQUEUE_IOWAIT`).
 
-use fairground_machine::Machine;
+use fairground_machine::{CpuMask, Machine};
 
 use super::World;
 use crate::ffi::*;
@@ -25,6 +25,19 @@ impl World {
         let clock = self.sugovs.index_of(self.cpus[cpu].sugov)?;
         let sugov = &mut self.sugovs[clock];
         (std::mem::take(&mut sugov.asked) != 0).then_some(sugov.khz)
+    }
+
+    /// What schedutil knows of the clock of a CPU; none if it does not set it.
+    pub fn sugov_mut(&mut self, cpu: usize) -> Option<&mut FgSugov> {
+        let clock = self.sugovs.index_of(self.cpus[cpu].sugov)?;
+        Some(&mut self.sugovs[clock])
+    }
+
+    /// The CPUs on the clock of a CPU; none if schedutil does not set it.
+    pub fn clock_cpus(&self, cpu: usize) -> CpuMask {
+        let clock = self.sugovs.index_of(self.cpus[cpu].sugov);
+        let em = clock.and_then(|clock| self.energy.ems.index_of(self.sugovs[clock].em));
+        em.map_or(CpuMask::EMPTY, |em| self.energy.ems[em].span)
     }
 
     /// cpufreq's maximum of the clock of a CPU is `khz` from now on.

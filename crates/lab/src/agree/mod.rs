@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use fairground_linux::agree::{Course, Kind, Tally};
 use fairground_machine::Machine;
-use fairground_sim::Config;
+use fairground_sim::{Config, Governor};
 use fairground_workload::{Workload, WorkloadError};
 use rayon::prelude::*;
 use serde_json::Value;
@@ -45,6 +45,8 @@ pub struct Goal {
     pub pelt: bool,
     /// And passes of load balancing.
     pub balance: bool,
+    /// What sets the clocks; the requests of schedutil are judged.
+    pub governor: Governor,
 }
 
 /// A machine, with the name by which it was asked for.
@@ -153,7 +155,7 @@ fn run(goal: &Goal, place: &Place, load: &Load, share: u64, seed: u64, workers: 
         machine: Arc::clone(&place.machine),
         workload: Arc::new(workload),
         scheds: Vec::new(),
-        config: Config { hz: goal.hz, ..Config::default() },
+        config: Config { hz: goal.hz, governor: goal.governor, ..Config::default() },
         workers: Workers::default(),
     };
     let Goal { picks, pelt, balance, .. } = *goal;

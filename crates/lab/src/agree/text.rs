@@ -81,7 +81,7 @@ fn disagreement(sheet: &Sheet, found: &Found) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let (said, case) = (&found.said, &found.said["case"]);
     let mut out = format!("{} {} seed {}: {}\n", sheet.machine.name, found.workload, found.seed, text(&said["text"]));
-    for key in ["placing", "picking", "balancing", "pushing"] {
+    for key in ["placing", "picking", "balancing", "pushing", "governing"] {
         if let Some(question) = case.get(key) {
             let _ = writeln!(out, "  asked: {question}");
         }

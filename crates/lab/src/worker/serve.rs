@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 use fairground_linux::agree::{preset_for, Asked, Watcher};
 use fairground_linux::{Kernel, Linux};
 use fairground_machine::Machine;
-use fairground_sim::Scheduler;
+use fairground_sim::{Governor, Scheduler};
 use fairground_trace::UnlessGone;
 use nix::fcntl::{fcntl, FcntlArg, FdFlag};
 use nix::sys::resource::{setrlimit, Resource};
@@ -139,11 +139,16 @@ pub fn scheduler(job: &Job, machine: &Arc<Machine>) -> Result<Box<dyn Scheduler>
     fair(features, machine).map_err(|e| e.to_string())
 }
 
+fn sets_clocks(job: &Job) -> bool {
+    job.config.governor == Governor::Schedutil
+}
+
 /// A kernel under test. It names no rules and gives no reasons: if those are wanted, our policy decides beside it.
 fn linux(kernel: Kernel, job: &Job, machine: &Arc<Machine>) -> Result<Box<dyn Scheduler>, Box<dyn Error>> {
     let watcher = if job.order.rules() {
         let (features, unobserved) = (preset_for(&kernel.release())?, kernel.unobserved());
-        let (watcher, _) = Watcher::new(machine, &features, kernel.hz(), &unobserved, Asked::default())?;
+        let asked = Asked { schedutil: sets_clocks(job), ..Asked::default() };
+        let (watcher, _) = Watcher::new(machine, &features, kernel.hz(), &unobserved, asked)?;
         Some(if job.order.why() { watcher.with_reasons() } else { watcher })
     } else {
         None
@@ -171,7 +176,8 @@ fn work(job: &Job, place: &'static Place, make: &Make) -> Reply {
             Order::Placements => Ok(placements(&setup, made()?, job.config.seed)),
             Order::Measure { timed, why } => Ok(measure(&setup, made()?, *timed, *why)),
             Order::Agree { preset, picks, pelt, balance } => {
-                let asked = Asked { picks: *picks, pelt: *pelt, balance: *balance };
+                let (picks, pelt, balance) = (*picks, *pelt, *balance);
+                let asked = Asked { picks, pelt, balance, schedutil: sets_clocks(job) };
                 let (sched, found) = within_boot(place, || agree::watched(job, &machine, preset, asked))?;
                 Ok(agree::judge(setup.engine(Box::new(Around::new(sched, place)), job.config.seed), &found))
             }

@@ -13,7 +13,7 @@
 
 #include "fg.h"
 
-#define KS_ABI 3
+#define KS_ABI 4
 #define KS_NONE (-1)
 
 /* A mask of CPUs. */
@@ -139,6 +139,10 @@ struct ks_host {
 	/* The stopper of cpu is about to push a task away, as a pass asked it to; detached() tells which. */
 	void (*pushing)(void *self, s32 cpu);
 	void (*pushed)(void *self, s32 cpu);
+	/* The frequency governor is told that the utilization of cpu has changed. flags: FG_FREQUENCY_*. */
+	void (*governing)(void *self, s32 cpu, u32 flags);
+	/* What it has asked for, kHz; 0: nothing. */
+	void (*governed)(void *self, s32 cpu, u32 khz);
 };
 
 /* ---- what the host says of the machine ------------------------------------------------------------------------- */
@@ -289,6 +293,15 @@ struct ks_read {
 	 * KS_NONE stands for one of a task group or of the kernel's own. Returns how many there are, and writes max at most.
 	 */
 	u32 (*movable)(s32 cpu, s32 *to, u32 max);
+	/*
+	 * The energy model of the n-th performance domain that wakeups of cpu's partition look at: its CPUs, and its operating
+	 * points, slowest first. Returns how many these are, 0 without such a domain, and writes max at most.
+	 */
+	u32 (*energy)(s32 cpu, u32 n, struct fg_em *to, struct fg_opp *opps, u32 max);
+	/* What the governor knows of cpu's clock. 0, or KS_NONE without one. */
+	s32 (*governor)(s32 cpu, struct fg_sugov *to);
+	/* And of cpu itself: fg_cpu.sugov_cpu and idle_calls. */
+	void (*governor_cpu)(s32 cpu, struct fg_cpu *to);
 	/* ns: what the call that is going on would bring the clock of any CPU to now; interrupt time of a CPU so far. */
 	u64 (*clock)(void);
 	u64 (*irq_time)(s32 cpu);
@@ -303,6 +316,8 @@ struct ks_read {
 	u32 sizeof_root;
 	u32 sizeof_avg;
 	u32 sizeof_frequency_limits;
+	u32 sizeof_opp;
+	u32 sizeof_sugov;
 };
 
 /* ---- what a built kernel answers; the one exported symbol is ks_kernel() ---------------------------------------- */

@@ -12,6 +12,7 @@ use thiserror::Error;
 
 use super::balance;
 use super::fields;
+use super::frequency;
 use super::push;
 use super::show::push_target;
 use super::tally::Kind;
@@ -27,6 +28,8 @@ pub enum Question {
     Balance(Attempt),
     /// What the stopper of this queue's CPU moves.
     Push(Source),
+    /// What the governor asks of the clock of a CPU whose utilization has changed. `FG_FREQUENCY_*`.
+    Frequency(CpuId, u32),
 }
 
 /// A state that was shown, what was asked, and what the kernel answered.
@@ -110,11 +113,15 @@ impl Case {
         let features = Features::parse(text(&self.value, "preset")?)?;
         let hz = u32::try_from(number(&self.value, "hz")?).map_err(|_| form("hz is too large"))?;
         let mut shown = Shown::new(&machine, &features, hz)?;
+        if self.value["schedutil"] == true {
+            shown.start_governor(&machine);
+        }
         load(&mut shown, &self.value)?;
         let question = Question::from_json(&self.value, &shown)?;
         if let Some(cpu) = question.balancer(&mut shown) {
             load_domains(&mut shown, cpu, &self.value)?;
         }
+        load_shared(&mut shown, &question, &self.value)?;
         let answer = answer(&mut shown, &question);
         let kernel = self.value.get("kernel").cloned().ok_or_else(|| form("expected the answer `kernel`"))?;
         Ok(Replay { kernel, ours: answer.chosen, rule: answer.rule, why: answer.why })
@@ -151,6 +158,10 @@ fn answer(shown: &mut Shown, question: &Question) -> Answer {
         }
         Question::Push(source) => {
             let (outcome, rule) = push::pushed(shown, source);
+            Answer { chosen: outcome.words().into(), rule, why: Vec::new() }
+        }
+        Question::Frequency(cpu, flags) => {
+            let (outcome, rule) = frequency::looked(shown, *cpu, *flags);
             Answer { chosen: outcome.words().into(), rule, why: Vec::new() }
         }
         Question::Place(placing) => {
@@ -196,7 +207,14 @@ fn state(shown: &mut Shown, question: &Question) -> Map<String, Value> {
         let domain = |n| Value::Object(fields::write(shown.domain_mut(cpu, n)));
         let domains = (0..nr_domains).map(domain).collect();
         all.insert("domains".into(), Value::Array(domains));
+    }
+    if let Some(cpu) = question.partition(shown) {
         all.insert("root".into(), Value::Object(fields::write(shown.root_mut(cpu))));
+    }
+    all.insert("schedutil".into(), shown.sugov_mut(0).is_some().into());
+    if let Question::Frequency(cpu, _) = question {
+        let clock = shown.sugov_mut(*cpu).map_or_else(Map::new, |clock| fields::write(clock));
+        all.insert("clock".into(), Value::Object(clock));
     }
     all
 }
@@ -263,7 +281,21 @@ fn load_domains(shown: &mut Shown, cpu: CpuId, from: &Value) -> Result<(), CaseE
     for (n, state) in domains.iter().enumerate() {
         read("domain", shown.domain_mut(cpu, n), state)?;
     }
-    read("root", shown.root_mut(cpu), &from["root"])
+    Ok(())
+}
+
+/// What the CPU that the question is about shares with its partition, and with those on its clock. Files of placements from
+/// before there were energy models have neither.
+fn load_shared(shown: &mut Shown, question: &Question, from: &Value) -> Result<(), CaseError> {
+    if let Some((cpu, root)) = question.partition(shown).zip(from.get("root")) {
+        read("root", shown.root_mut(cpu), root)?;
+    }
+    if let Question::Frequency(cpu, _) = question {
+        let clock =
+            shown.sugov_mut(*cpu).ok_or_else(|| form(format!("schedutil does not set the clock of cpu{cpu}")))?;
+        read("clock", clock, &from["clock"])?;
+    }
+    Ok(())
 }
 
 fn pointers(from: &Value) -> Result<Pointers, CaseError> {
@@ -278,6 +310,7 @@ impl Question {
             Question::Pick(..) => "picking",
             Question::Balance(_) => "balancing",
             Question::Push(_) => "pushing",
+            Question::Frequency(..) => "governing",
         }
     }
 
@@ -286,7 +319,15 @@ impl Question {
         match self {
             Question::Balance(attempt) => Some(attempt.cpu),
             Question::Push(source) => Some(push_target(shown, source.cpu)),
-            Question::Place(_) | Question::Pick(..) => None,
+            Question::Place(_) | Question::Pick(..) | Question::Frequency(..) => None,
+        }
+    }
+
+    /// Whose partition matters.
+    fn partition(&self, shown: &mut Shown) -> Option<CpuId> {
+        match self {
+            Question::Place(placing) => Some(placing.this_cpu),
+            _ => self.balancer(shown),
         }
     }
 
@@ -296,6 +337,7 @@ impl Question {
             Question::Pick(_, queued) => queued.clone(),
             Question::Balance(attempt) => attempt.sources.iter().flat_map(|s| s.tasks.clone()).collect(),
             Question::Push(source) => source.tasks.clone(),
+            Question::Frequency(..) => Vec::new(),
         }
     }
 
@@ -307,6 +349,7 @@ impl Question {
             Question::Pick(cpu, queued) => json!({ "cpu": cpu, "queued": queued }),
             Question::Balance(attempt) => attempt_json(attempt),
             Question::Push(source) => source_json(source),
+            Question::Frequency(cpu, flags) => json!({ "cpu": cpu, "flags": flags }),
         }
     }
 
@@ -320,6 +363,10 @@ impl Question {
         }
         if let Some(source) = case.get("pushing") {
             return Ok(Question::Push(source_from(source, shown)?));
+        }
+        if let Some(look) = case.get("governing") {
+            let flags = u32::try_from(number(look, "flags")?).map_err(|_| form("flags are too large"))?;
+            return Ok(Question::Frequency(cpu_of(shown, look, "cpu")?, flags));
         }
         let from = &case["placing"];
         let flags = u32::try_from(number(from, "flags")?).map_err(|_| form("flags are too large"))?;

@@ -1,8 +1,10 @@
 //! The workloads under which kernels are refereed. Together they lead to every rule that a shape makes reachable.
 
-use fairground_machine::Machine;
+use fairground_machine::{FreqDomain, Machine};
 use fairground_workload::rtapp::{self, Dialect};
-use fairground_workload::{Workload, WorkloadError};
+use fairground_workload::{CapSource, FrequencyCap, Workload, WorkloadError};
+
+use super::shapes::Under;
 
 /// A workload of the referee. None ends by itself: [`Course::workload`] is told how long it lasts.
 pub struct Course {
@@ -10,6 +12,10 @@ pub struct Course {
     pub name: &'static str,
     /// What it does.
     pub title: &'static str,
+    /// Under which governors it is of use.
+    pub under: Under,
+    /// Clocks are limited again and again.
+    capped: bool,
     source: Source,
 }
 
@@ -27,77 +33,135 @@ pub const COURSES: &[Course] = &[
     Course {
         name: "pipe",
         title: "two tasks play ping-pong over two pipes",
+        under: Under::Both,
+        capped: false,
         source: Source::Builtin(|_| "sched-pipe:loops=1000000000".into()),
     },
     Course {
         name: "periodic-below",
         title: "independent periodic tasks, together 60 % of the machine",
+        under: Under::Both,
+        capped: false,
         source: Source::Builtin(|machine| periodic(machine, 60)),
     },
     Course {
         name: "periodic-above",
         title: "independent periodic tasks, together 130 % of the machine",
+        under: Under::Performance,
+        capped: false,
         source: Source::Builtin(|machine| periodic(machine, 130)),
     },
     Course {
         name: "fan-out",
         title: "one thread wakes many at once, as a futex does",
+        under: Under::Performance,
+        capped: false,
         source: Source::PerCpu(include_str!("../../referee/fan-out.json")),
     },
     Course {
         name: "gather",
         title: "the same with half the threads",
+        under: Under::Performance,
+        capped: false,
         source: Source::PerCpu(include_str!("../../referee/gather.json")),
     },
     Course {
         name: "mix",
         title: "niceness, clamps, policies and affinities beside each other",
+        under: Under::Performance,
+        capped: false,
         source: Source::PerCpu(include_str!("../../referee/mix.json")),
     },
     Course {
         name: "storm",
         title: "births and new programs",
+        under: Under::Performance,
+        capped: false,
         source: Source::PerCpu(include_str!("../../referee/storm.json")),
     },
     Course {
         name: "crowd",
         title: "short runs on a machine that is almost full",
+        under: Under::Performance,
+        capped: false,
         source: Source::PerCpu(include_str!("../../referee/crowd.json")),
     },
     Course {
         name: "pinned",
         title: "queues of which only a part may leave, for anywhere or for a neighbour",
+        under: Under::Performance,
+        capped: false,
         source: Source::PerCpu(include_str!("../../referee/pinned.json")),
     },
     Course {
         name: "squeezed",
         title: "long runs, some beside real time on the same CPU",
+        under: Under::Performance,
+        capped: false,
         source: Source::PerCpu(include_str!("../../referee/squeezed.json")),
     },
     Course {
         name: "lazy",
         title: "more than fits, by tasks of next to no weight",
+        under: Under::Performance,
+        capped: false,
         source: Source::PerCpu(include_str!("../../referee/lazy.json")),
     },
     Course {
         name: "tall",
         title: "a few more tasks than CPUs, most of them long",
+        under: Under::Performance,
+        capped: false,
         source: Source::PerCpu(include_str!("../../referee/tall.json")),
     },
     Course {
         name: "hackbench",
         title: "hackbench, a group of 40 processes to each 8 CPUs",
+        under: Under::Performance,
+        capped: false,
         source: Source::Builtin(|machine| format!("hackbench:groups={},loops=1000000", parts(machine))),
     },
     Course {
         name: "shell8",
         title: "Unixbench shell8, eight scripts to each 8 CPUs",
+        under: Under::Performance,
+        capped: false,
         source: Source::Builtin(|machine| format!("shell8:copies={}", parts(machine))),
     },
     Course {
         name: "kthreads",
         title: "requests that kernel threads of the same CPU answer",
+        under: Under::Performance,
+        capped: false,
         source: Source::File(include_str!("../../referee/kthreads.json")),
+    },
+    Course {
+        name: "light",
+        title: "independent periodic tasks, together 12 % of the machine",
+        under: Under::Schedutil,
+        capped: false,
+        source: Source::Builtin(|machine| periodic(machine, 12)),
+    },
+    Course {
+        name: "capped",
+        title: "25 % of the machine, while cooling, firmware and users limit one clock after the other",
+        under: Under::Schedutil,
+        capped: true,
+        source: Source::Builtin(|machine| periodic(machine, 25)),
+    },
+    Course {
+        name: "ramps",
+        title: "tasks that grow and shrink beside small ones",
+        under: Under::Schedutil,
+        capped: false,
+        source: Source::File(include_str!("../../referee/ramps.json")),
+    },
+    Course {
+        name: "clamps",
+        title: "tasks of all sizes whose clamps change as they run",
+        under: Under::Schedutil,
+        capped: false,
+        source: Source::File(include_str!("../../referee/clamps.json")),
     },
 ];
 
@@ -126,6 +190,9 @@ impl Course {
         }
         workload.duration_ns = Some(duration_ns);
         workload.warmup_ns = workload.warmup_ns.min(duration_ns);
+        if self.capped {
+            workload.frequency_caps = caps(machine, duration_ns);
+        }
         Ok(workload)
     }
 }
@@ -136,6 +203,23 @@ const WRITTEN_FOR_CPUS: u32 = 8;
 /// How many machines of that size this one is.
 fn parts(machine: &Machine) -> u32 {
     (machine.nr_cpus() as u32 / WRITTEN_FOR_CPUS).max(1)
+}
+
+/// A limit begins so often, and lasts for so long, ns.
+const CAP_EVERY: u64 = 17_000_000;
+const CAP_LASTS: u64 = 29_000_000;
+
+/// Limits of one clock after the other, down to all of its operating points in turn, by all who may limit one.
+fn caps(machine: &Machine, duration_ns: u64) -> Vec<FrequencyCap> {
+    let domains = &machine.freq_domains;
+    let by = [CapSource::Cooling, CapSource::Hardware, CapSource::User];
+    let cap = |n: u64| {
+        let at = n as usize;
+        let FreqDomain { cpus, opps, .. } = &domains[at % domains.len()];
+        let (max_khz, from_ns) = (opps[at / domains.len() * 3 % opps.len()].khz, n * CAP_EVERY);
+        FrequencyCap { cpus: *cpus, max_khz, from_ns, to_ns: Some(from_ns + CAP_LASTS), by: by[at % by.len()] }
+    };
+    (1..duration_ns / CAP_EVERY).map(cap).collect()
 }
 
 /// Three tasks a CPU, of periods that drift against each other; `percent` of what all CPUs can do.
@@ -152,10 +236,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_course_runs_on_every_shape_for_as_long_as_is_asked() {
+    fn every_course_runs_on_every_shape_of_its_governor_for_as_long_as_is_asked() {
         for shape in SHAPES {
             let machine = shape.machine().unwrap();
-            for course in COURSES {
+            let both = |schedutil| move |c: &&Course| c.under.includes(schedutil) && shape.under.includes(schedutil);
+            for course in COURSES.iter().filter(|c| both(true)(c) || both(false)(c)) {
                 let workload = course.workload(&machine, 300_000_000).unwrap();
                 assert_eq!(workload.duration_ns, Some(300_000_000), "{} on {}", course.name, shape.name);
                 assert!(workload.validate(&machine).is_ok(), "{} on {}", course.name, shape.name);

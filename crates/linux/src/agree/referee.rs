@@ -10,6 +10,7 @@ use serde_json::{json, Value};
 
 use super::balance::{Judged, Passes};
 use super::case::{About, Case, Question};
+use super::frequency::{self, Looks};
 use super::push::{self, Pushes};
 use super::show::Shower;
 use super::state::{Found, Pass, Placement, State};
@@ -46,6 +47,8 @@ pub struct Referee {
     pending: Option<Pending>,
     passes: Passes,
     pushes: Pushes,
+    /// If schedutil sets the clocks.
+    looks: Option<Looks>,
     tally: Tally,
     disagreements: Vec<Disagreement>,
 }
@@ -67,24 +70,33 @@ struct Sides {
 
 impl Referee {
     /// Beside a kernel on this machine, by these features of ours. `hz`: the kernel's ticks per second. `unobserved`: as
-    /// [`State::unobserved`] says.
+    /// [`State::unobserved`] says. `schedutil`: it sets the clocks.
     ///
     /// # Errors
     /// A machine that our policy cannot serve.
     pub fn new(
-        machine: Arc<Machine>,
-        features: Features,
+        machine: &Arc<Machine>,
+        features: &Features,
         hz: u32,
         unobserved: &[String],
+        schedutil: bool,
     ) -> Result<Referee, FairError> {
-        let mut shown = Shown::new(&machine, &features, hz)?;
+        let new_shown = || {
+            let mut shown = Shown::new(machine, features, hz)?;
+            if schedutil {
+                shown.start_governor(machine);
+            }
+            Ok::<Shown, FairError>(shown)
+        };
+        let mut shown = new_shown()?;
+        let looks = if schedutil { Some(Looks::new(new_shown()?)) } else { None };
         let shower = Shower::new(&mut shown);
-        let observable = !needs(&features).iter().any(|need| unobserved.iter().any(|u| u == need));
+        let observable = !needs(features).iter().any(|need| unobserved.iter().any(|u| u == need));
         let (tally, disagreements) = (Tally::default(), Vec::new());
         let (noted, pending, passes, pushes) = (None, None, Passes::default(), Pushes::default());
         Ok(Referee {
-            machine,
-            features,
+            machine: Arc::clone(machine),
+            features: features.clone(),
             shown,
             shower,
             observable,
@@ -92,6 +104,7 @@ impl Referee {
             pending,
             passes,
             pushes,
+            looks,
             tally,
             disagreements,
         })
@@ -119,6 +132,7 @@ impl Referee {
             Kind::Fork | Kind::Exec => self.shower.groups(kernel, &mut self.shown),
             _ => self.shower.domains(kernel, &mut self.shown, p.this_cpu),
         }
+        kernel.root(p.this_cpu, self.shown.root_mut(p.this_cpu));
         for task in std::iter::once(p.task).chain(p.current) {
             self.shower.task(kernel, &mut self.shown, task);
         }
@@ -227,6 +241,25 @@ impl Referee {
         }
     }
 
+    /// The governor is told that the utilization of a CPU has changed.
+    pub fn governing(&mut self, kernel: &dyn State, cpu: CpuId, flags: u32) {
+        self.looks.iter_mut().for_each(|looks| looks.begin(kernel, cpu, flags));
+    }
+
+    /// It has asked for so many kHz, or for nothing.
+    pub fn governed(&mut self, kernel: &dyn State, khz: Option<u32>) {
+        let Some(looks) = &mut self.looks else { return };
+        let Some(judged) = looks.end(kernel, khz) else { return };
+        let frequency::Judged { cpu, flags, rule, kernel, ours, before } = judged;
+        let agree = kernel == ours;
+        self.tally.count(Kind::Frequency, &rule, agree, self.observable);
+        if !agree {
+            before.restore(looks.shown_mut());
+            let (kernel, ours) = (kernel.words().into(), ours.words().into());
+            self.keep(Sides { kind: Kind::Frequency, rule, kernel, ours }, &Question::Frequency(cpu, flags));
+        }
+    }
+
     fn has_room(&self, kind: Kind, rule: &str) -> bool {
         let alike = self.disagreements.iter().filter(|d| d.kind == kind && d.rule == rule);
         self.disagreements.len() < KEPT && alike.count() < KEPT_OF_RULE
@@ -240,7 +273,11 @@ impl Referee {
         }
         let text = format!("{}: kernel {}, ours {} by {rule}", kind.word(), plain(&kernel), plain(&ours));
         let about = About { about: text.clone(), kind, machine: &self.machine, features: &self.features };
-        let case = Case::new(&about, &mut self.shown, question, kernel);
+        let shown = match (question, &mut self.looks) {
+            (Question::Frequency(..), Some(looks)) => looks.shown_mut(),
+            _ => &mut self.shown,
+        };
+        let case = Case::new(&about, shown, question, kernel);
         self.disagreements.push(Disagreement { kind, rule, text, case });
     }
 
@@ -287,6 +324,7 @@ fn needs(features: &Features) -> Vec<&'static str> {
         (features.on(FG_BREAK_EVEN), "fg_cpu.break_even"),
         (features.on(FG_CAP_INVERSION), "fg_cpu.cpu_capacity_inverted"),
         (features.on(FG_WAKE_CAP), "fg_root.max_cpu_capacity"),
+        (u32::from(features.get(FG_EM_COST)) == FG_EM_COST_PERFORMANCE, "fg_opp.performance"),
     ];
     needs.into_iter().filter(|(needed, _)| *needed).map(|(_, what)| what).collect()
 }

@@ -2,12 +2,36 @@
 
 use fairground_machine::{Cluster, CpuMask, Machine, MachineError};
 
+/// Under which governors of the clocks a machine or a workload is of use to the referee.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Under {
+    /// All clocks at their top.
+    Performance,
+    /// schedutil, with wakeups that go by energy where there is room.
+    Schedutil,
+    /// Either.
+    Both,
+}
+
+impl Under {
+    /// Whether this is one of them.
+    pub fn includes(self, schedutil: bool) -> bool {
+        match self {
+            Under::Both => true,
+            Under::Schedutil => schedutil,
+            Under::Performance => !schedutil,
+        }
+    }
+}
+
 /// A machine of the referee.
 pub struct Shape {
     /// As typed.
     pub name: &'static str,
     /// What it is.
     pub title: &'static str,
+    /// Its governors.
+    pub under: Under,
     build: fn() -> Result<Machine, MachineError>,
 }
 
@@ -27,38 +51,67 @@ impl Shape {
     }
 }
 
-/// All of them. None but hikey960 is hardware that exists; costs are those of [`fairground_machine::Costs::plausible`].
+/// All of them. What has no preset is no hardware that exists, and has the costs of [`fairground_machine::Costs::plausible`].
 pub const SHAPES: &[Shape] = &[
-    Shape { name: "one-llc", title: "8 equal CPUs behind one cache", build: || Ok(Machine::symmetric(8)) },
+    Shape {
+        name: "one-llc",
+        title: "8 equal CPUs behind one cache",
+        under: Under::Performance,
+        build: || Ok(Machine::symmetric(8)),
+    },
     Shape {
         name: "smt",
         title: "8 cores of 2 threads, 4 cores behind each of two caches",
+        under: Under::Performance,
         build: || Ok(server(&Parts { cpus: 16, per_core: 2, per_cluster: 0, per_llc: 8, per_node: 16 })),
     },
     Shape {
         name: "clustered",
         title: "two nodes of 24 CPUs, each one cache and six clusters of four",
+        under: Under::Performance,
         build: || Ok(server(&Parts { cpus: 48, per_core: 1, per_cluster: 4, per_llc: 24, per_node: 24 })),
     },
     Shape {
         name: "hikey960",
         title: "big.LITTLE: four CPUs of capacity 462 and four of 1024, a cache each",
+        under: Under::Both,
         build: || Machine::preset("hikey960"),
     },
     Shape {
         name: "three-capacities",
         title: "DynamIQ: CPUs of capacity 250, 600 and 1024 behind one cache",
+        under: Under::Performance,
         build: || Ok(three_capacities()),
     },
     Shape {
         name: "hybrid",
         title: "four cores of two threads and capacity 1024, four of one thread and 600, behind one cache",
+        under: Under::Performance,
         build: || Ok(hybrid()),
     },
     Shape {
         name: "two-nodes",
         title: "two NUMA nodes of 16 CPUs, one cache each",
+        under: Under::Performance,
         build: || Ok(server(&Parts { cpus: 32, per_core: 1, per_cluster: 0, per_llc: 16, per_node: 16 })),
+    },
+    Shape {
+        name: "pixel6",
+        title: "DynamIQ: four CPUs, two and two, three clocks, of which two share a cache and a supply",
+        under: Under::Schedutil,
+        build: || Machine::preset("pixel6"),
+    },
+    Shape {
+        name: "rb5",
+        title: "DynamIQ: four CPUs, three and one, which has a clock of its own",
+        under: Under::Schedutil,
+        build: || Machine::preset("rb5"),
+    },
+    Shape {
+        name: "juno-r2",
+        title: "big.LITTLE: six CPUs, the big ones 1 and 2 amid the little ones",
+        under: Under::Schedutil,
+        build: || Machine::preset("juno-r2"),
     },
 ];
 

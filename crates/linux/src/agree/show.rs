@@ -213,7 +213,7 @@ fn one_llc(kernel: &dyn State, shown: &mut Shown, cpu: CpuId) {
 }
 
 /// What belongs to no CPU. Returns the ticks since boot.
-fn keys(kernel: &dyn State, shown: &mut Shown) -> u64 {
+pub fn keys(kernel: &dyn State, shown: &mut Shown) -> u64 {
     let from = kernel.sys();
     let sys = shown.sys_mut();
     sys.asym_key = u8::from(from.asym_key);

@@ -1,6 +1,6 @@
 //! What a referee asks of a kernel.
 
-use fairground_fair::ffi::{FgCpu, FgDomain, FgGroup, FgLlc, FgRoot, FgTask};
+use fairground_fair::ffi::{FgCpu, FgDomain, FgEm, FgGroup, FgLlc, FgOpp, FgRoot, FgSugov, FgTask};
 use fairground_machine::{CpuId, CpuMask};
 
 use super::Kind;
@@ -32,6 +32,13 @@ pub trait State {
     fn movable(&self, cpu: CpuId, to: &mut Vec<Option<u32>>);
     /// What the root domain of a CPU shares.
     fn root(&self, cpu: CpuId, to: &mut FgRoot);
+    /// The energy model of the `n`-th performance domain of a CPU's partition: its CPUs and operating points; false if there
+    /// is none.
+    fn energy(&self, cpu: CpuId, n: usize, to: &mut FgEm, opps: &mut Vec<FgOpp>) -> bool;
+    /// What the governor knows of the clock of a CPU; false without a governor.
+    fn governor(&self, cpu: CpuId, to: &mut FgSugov) -> bool;
+    /// And of the CPU itself.
+    fn governor_cpu(&self, cpu: CpuId, to: &mut FgCpu);
     /// ns: to what the call that is going on would bring the clock of any CPU.
     fn clock(&self) -> u64;
     /// ns: interrupt time of a CPU so far.

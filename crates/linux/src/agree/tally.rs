@@ -17,6 +17,8 @@ pub enum Kind {
     Pick,
     /// What a pass over a domain moves or its stopper pushes, and what that leaves behind.
     Balance,
+    /// What a clock is asked to run at.
+    Frequency,
 }
 
 impl Kind {
@@ -28,12 +30,14 @@ impl Kind {
             Kind::Exec => "exec",
             Kind::Pick => "pick",
             Kind::Balance => "balance",
+            Kind::Frequency => "frequency",
         }
     }
 
     /// The kind of that word.
     pub fn of(word: &str) -> Option<Kind> {
-        [Kind::Wake, Kind::Fork, Kind::Exec, Kind::Pick, Kind::Balance].into_iter().find(|k| k.word() == word)
+        let all = [Kind::Wake, Kind::Fork, Kind::Exec, Kind::Pick, Kind::Balance, Kind::Frequency];
+        all.into_iter().find(|k| k.word() == word)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Our domains against the kernel's: once after boot, before anything runs.
+//! Our domains and energy models against the kernel's: once after boot, before anything runs.
 
 use fairground_fair::ffi::*;
 use fairground_fair::Shown;
@@ -24,8 +24,49 @@ pub fn compare(kernel: &dyn State, shown: &mut Shown) -> Vec<String> {
             compare_domain(kernel, shown, (cpu, n), &mut found);
             compare_groups(kernel, shown, (cpu, n), &mut found);
         }
+        if shown.root_mut(cpu).span.first() == Some(cpu) {
+            compare_energy(kernel, shown, cpu, &mut found);
+        }
     }
     found
+}
+
+/// The performance domains of the partition that begins with this CPU.
+fn compare_energy(kernel: &dyn State, shown: &Shown, cpu: CpuId, found: &mut Vec<String>) {
+    let ours = shown.models(cpu);
+    for (n, (span, opps)) in ours.iter().enumerate() {
+        let at = format!("cpu{cpu} performance domain {n}");
+        // What the kernel does not keep stays as ours has it.
+        let (mut em, mut theirs) = (FgEm::zeroed(), opps.clone());
+        if !kernel.energy(cpu, n, &mut em, &mut theirs) {
+            found.push(format!("{at}: kernel has none, ours {span}"));
+            return;
+        }
+        if em.span != *span || theirs.len() != opps.len() {
+            let sizes = (theirs.len(), opps.len());
+            found.push(format!("{at}: kernel {} with {} points, ours {span} with {}", em.span, sizes.0, sizes.1));
+            return;
+        }
+        for (theirs, ours) in theirs.iter().zip(opps) {
+            compare_opp(&at, theirs, ours, found);
+        }
+    }
+    if kernel.energy(cpu, ours.len(), &mut FgEm::zeroed(), &mut Vec::new()) {
+        found.push(format!("cpu{cpu}: kernel has more performance domains than ours, {}", ours.len()));
+    }
+}
+
+fn compare_opp(at: &str, theirs: &FgOpp, ours: &FgOpp, found: &mut Vec<String>) {
+    let numbers = [
+        ("khz", u64::from(theirs.khz), u64::from(ours.khz)),
+        ("power", theirs.power, ours.power),
+        ("cost", theirs.cost, ours.cost),
+        ("performance", u64::from(theirs.performance), u64::from(ours.performance)),
+        ("inefficient", u64::from(theirs.inefficient), u64::from(ours.inefficient)),
+    ];
+    let differ = numbers.into_iter().filter(|(_, theirs, ours)| theirs != ours);
+    let khz = ours.khz;
+    found.extend(differ.map(|(what, theirs, ours)| format!("{at}, {khz} kHz: {what}: kernel {theirs}, ours {ours}")));
 }
 
 fn compare_place(kernel: &dyn State, shown: &mut Shown, cpu: CpuId, found: &mut Vec<String>) {

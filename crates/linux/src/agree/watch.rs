@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use fairground_fair::ffi::{FgCpu, FgDomain, FgGroup, FgLlc, FgRoot, FgTask};
+use fairground_fair::ffi::{FgCpu, FgDomain, FgEm, FgGroup, FgLlc, FgOpp, FgRoot, FgSugov, FgTask};
 use fairground_fair::{note_text, rules, FairError, Features};
 use fairground_machine::{CpuId, Machine};
 use fairground_sim::{Reason, TaskId};
@@ -33,6 +33,8 @@ pub struct Asked {
     pub pelt: bool,
     /// Balance passes.
     pub balance: bool,
+    /// schedutil sets the clocks: its requests, and placements go by energy models.
+    pub schedutil: bool,
 }
 
 /// All that was found.
@@ -65,7 +67,7 @@ impl Watcher {
         unobserved: &[String],
         asked: Asked,
     ) -> Result<(Watcher, Rc<RefCell<Agreement>>), FairError> {
-        let referee = Referee::new(Arc::clone(machine), features.clone(), hz, unobserved)?;
+        let referee = Referee::new(machine, features, hz, unobserved, asked.schedutil)?;
         let (topology, pelt) = (Vec::new(), PeltTally::default());
         let agreement = Rc::new(RefCell::new(Agreement { topology, referee, pelt, asked, compared: false }));
         Ok((Watcher { agreement: Rc::clone(&agreement) }, agreement))
@@ -94,7 +96,8 @@ impl Agreement {
 impl Watch for Watcher {
     fn interests(&self) -> Interests {
         let asked = self.agreement.borrow().asked;
-        Interests { placements: true, picks: asked.picks, pelt: asked.pelt, balance: asked.balance }
+        let Asked { picks, pelt, balance, schedutil: frequencies } = asked;
+        Interests { placements: true, picks, pelt, balance, frequencies }
     }
 
     fn placing(&mut self, kernel: &Reader, p: &KsPlacement) {
@@ -171,6 +174,14 @@ impl Watch for Watcher {
 
     fn pushed(&mut self, kernel: &Reader, _cpu: CpuId) {
         self.agreement.borrow_mut().referee.pushed(&KernelState::new(kernel.kernel()));
+    }
+
+    fn governing(&mut self, kernel: &Reader, cpu: CpuId, flags: u32) {
+        self.agreement.borrow_mut().referee.governing(&KernelState::new(kernel.kernel()), cpu, flags);
+    }
+
+    fn governed(&mut self, kernel: &Reader, _cpu: CpuId, khz: Option<u32>) {
+        self.agreement.borrow_mut().referee.governed(&KernelState::new(kernel.kernel()), khz);
     }
 
     fn rules(&self) -> Vec<(&'static str, &'static str)> {
@@ -303,6 +314,24 @@ impl State for KernelState {
 
     fn root(&self, cpu: CpuId, to: &mut FgRoot) {
         unsafe { (self.read.root)(cpu as i32, to) }
+    }
+
+    fn energy(&self, cpu: CpuId, n: usize, to: &mut FgEm, opps: &mut Vec<FgOpp>) -> bool {
+        let (cpu, n) = (cpu as i32, n as u32);
+        let nr = unsafe { (self.read.energy)(cpu, n, to, opps.as_mut_ptr(), opps.len() as u32) };
+        if nr as usize != opps.len() {
+            opps.resize(nr as usize, FgOpp::zeroed());
+            unsafe { (self.read.energy)(cpu, n, to, opps.as_mut_ptr(), nr) };
+        }
+        nr > 0
+    }
+
+    fn governor(&self, cpu: CpuId, to: &mut FgSugov) -> bool {
+        unsafe { (self.read.governor)(cpu as i32, to) == 0 }
+    }
+
+    fn governor_cpu(&self, cpu: CpuId, to: &mut FgCpu) {
+        unsafe { (self.read.governor_cpu)(cpu as i32, to) }
     }
 
     fn clock(&self) -> u64 {

@@ -119,6 +119,8 @@ impl Desk {
             balanced: wants.balance.then_some(balanced as _),
             pushing: wants.balance.then_some(pushing as _),
             pushed: wants.balance.then_some(pushed as _),
+            governing: wants.frequencies.then_some(governing as _),
+            governed: wants.frequencies.then_some(governed as _),
         };
         self.host.as_ptr()
     }
@@ -457,4 +459,16 @@ unsafe extern "C" fn pushed(this: *mut c_void, cpu: i32) {
     let desk = unsafe { desk(this) };
     let cpu = desk.cpu(cpu);
     desk.watcher(|w, reader| w.pushed(reader, cpu));
+}
+
+unsafe extern "C" fn governing(this: *mut c_void, cpu: i32, flags: u32) {
+    let desk = unsafe { desk(this) };
+    let cpu = desk.cpu(cpu);
+    desk.watcher(|w, reader| w.governing(reader, cpu, flags));
+}
+
+unsafe extern "C" fn governed(this: *mut c_void, cpu: i32, khz: u32) {
+    let desk = unsafe { desk(this) };
+    let cpu = desk.cpu(cpu);
+    desk.watcher(|w, reader| w.governed(reader, cpu, Some(khz).filter(|khz| *khz != 0)));
 }

@@ -133,6 +133,8 @@ fn same_structs(read: &KsRead) -> Result<(), String> {
         ("fg_root", read.sizeof_root, size_of::<FgRoot>()),
         ("fg_avg", read.sizeof_avg, size_of::<FgAvg>()),
         ("fg_frequency_limits", read.sizeof_frequency_limits, size_of::<FgFrequencyLimits>()),
+        ("fg_opp", read.sizeof_opp, size_of::<FgOpp>()),
+        ("fg_sugov", read.sizeof_sugov, size_of::<FgSugov>()),
     ];
     match sizes.into_iter().find(|(_, theirs, ours)| *theirs as usize != *ours) {
         None => Ok(()),

@@ -18,6 +18,8 @@ pub struct Interests {
     /// [`Watch::balancing`], [`Watch::found`], [`Watch::detached`] and [`Watch::balanced`]; [`Watch::pushing`] and
     /// [`Watch::pushed`].
     pub balance: bool,
+    /// [`Watch::governing`] and [`Watch::governed`].
+    pub frequencies: bool,
 }
 
 /// A watcher. The kernel's state stands before the side effects of what is announced. It may read, not act.
@@ -64,6 +66,12 @@ pub trait Watch {
 
     /// It has, or there was none to push.
     fn pushed(&mut self, _kernel: &Reader, _cpu: CpuId) {}
+
+    /// The frequency governor is told that the utilization of `cpu` has changed. `flags`: `FG_FREQUENCY_*`.
+    fn governing(&mut self, _kernel: &Reader, _cpu: CpuId, _flags: u32) {}
+
+    /// What it has asked for, kHz; `None`: nothing.
+    fn governed(&mut self, _kernel: &Reader, _cpu: CpuId, _khz: Option<u32>) {}
 
     /// Names of the rules that [`Self::placed`] gives, by their number, each with what it says as a clause; asked once.
     fn rules(&self) -> Vec<(&'static str, &'static str)> {

@@ -17,6 +17,7 @@ DEFINE_PER_CPU(unsigned long, cpufreq_pressure);
 #endif
 
 extern struct cpufreq_governor schedutil_gov;
+u32 ks_asked_khz;
 
 /* A clock: its policy, and what its operating points take. */
 struct clock {
@@ -122,6 +123,7 @@ unsigned int cpufreq_driver_fast_switch(struct cpufreq_policy *policy, unsigned 
 {
 	khz = cpufreq_driver_resolve_freq(policy, khz);
 	policy->cur = khz;
+	ks_asked_khz = khz;
 	ks_call(frequency, policy->cpu, khz);
 	return khz;
 }
@@ -261,6 +263,7 @@ static void add_energy_model(struct clock *clock)
 /* When a governor is set the tree asks for its domains to be built anew, now with energy models. */
 void ks_start_governors(void)
 {
+	unsigned int cpu;
 	u32 i;
 
 	if (!clock_of)
@@ -277,5 +280,7 @@ void ks_start_governors(void)
 		sched_cpufreq_governor_change(policy, NULL);
 #endif
 	}
+	for (cpu = 0; cpu < ks_nr_cpus; cpu++)
+		ks_watch_governor(cpu);
 	ks_run_works();
 }

@@ -377,6 +377,7 @@ void ks_read_cpu(s32 cpu, struct fg_cpu *to)
 	read_cfs(&rq->cfs, to);
 	read_clocks(rq, to);
 	read_other_signals(rq, to);
+	to->dl_bw = cpu_bw_dl((struct rq *)rq);
 	read_capacity(rq, cpu, to);
 	read_clamps(rq, to);
 	read_idle(rq, to);
@@ -637,6 +638,50 @@ static u32 read_groups(s32 cpu, u32 n, struct fg_group *to, u32 max)
 	return i;
 }
 
+#ifdef KS_HAS_EM_REGISTER
+static struct em_perf_state *em_states(struct em_perf_domain *em)
+{
+#ifdef KS_HAS_EM_TABLE
+	return rcu_dereference_raw(em->em_table)->state;
+#else
+	return em->table;
+#endif
+}
+
+static void read_opp(const struct em_perf_state *from, struct fg_opp *to)
+{
+	to->khz = from->frequency;
+	to->power = from->power;
+	to->cost = from->cost;
+	to->inefficient = (from->flags & EM_PERF_STATE_INEFFICIENT) != 0;
+#ifdef KS_HAS_EM_TABLE
+	to->performance = from->performance;
+#endif
+}
+
+static u32 read_energy(s32 cpu, u32 n, struct fg_em *to, struct fg_opp *opps, u32 max)
+{
+	const struct perf_domain *pd = rcu_dereference_raw(read_rq(cpu)->rd->pd);
+	struct em_perf_domain *em;
+	u32 i;
+
+	while (pd && n--)
+		pd = pd->next;
+	if (!pd)
+		return 0;
+	em = pd->em_pd;
+	read_mask(to_cpumask(em->cpus), to->span.bits);
+	for (i = 0; i < em->nr_perf_states && i < max; i++)
+		read_opp(&em_states(em)[i], &opps[i]);
+	return em->nr_perf_states;
+}
+#else
+static u32 read_energy(s32 cpu, u32 n, struct fg_em *to, struct fg_opp *opps, u32 max)
+{
+	return 0;
+}
+#endif
+
 /* What a decision could ask for and this tree cannot tell. */
 static const char unobserved[] =
 	"fg_cpu.queued fg_cpu.pd"
@@ -691,6 +736,9 @@ static const char unobserved[] =
 #ifndef KS_HAS_GROUP_CORES
 	" fg_group.cores"
 #endif
+#ifndef KS_HAS_EM_TABLE
+	" fg_opp.performance"
+#endif
 	;
 
 const struct ks_read ks_reader = {
@@ -704,6 +752,9 @@ const struct ks_read ks_reader = {
 	.groups = read_groups,
 	.queue = read_queue,
 	.movable = read_movable,
+	.energy = read_energy,
+	.governor = ks_read_governor,
+	.governor_cpu = ks_read_governor_cpu,
 	.clock = ks_clock,
 	.irq_time = read_irq_time,
 	.unobserved = unobserved,
@@ -715,4 +766,6 @@ const struct ks_read ks_reader = {
 	.sizeof_root = sizeof(struct fg_root),
 	.sizeof_avg = sizeof(struct fg_avg),
 	.sizeof_frequency_limits = sizeof(struct fg_frequency_limits),
+	.sizeof_opp = sizeof(struct fg_opp),
+	.sizeof_sugov = sizeof(struct fg_sugov),
 };

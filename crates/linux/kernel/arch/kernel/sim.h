@@ -85,6 +85,13 @@ void ks_timer(s32 cpu);
 void ks_init_frequency(const struct ks_machine *machine);
 void ks_frequency_limits(s32 cpu, const struct fg_frequency_limits *limits);
 void ks_start_governors(void);
+extern u32 ks_asked_khz;	/* by a governor, 0: nothing since it was cleared */
+
+/* ---- governor.c: of the tree's schedutil ------------------------------------------------------------------------ */
+
+void ks_watch_governor(int cpu);
+s32 ks_read_governor(s32 cpu, struct fg_sugov *to);
+void ks_read_governor_cpu(s32 cpu, struct fg_cpu *to);
 
 /* ---- work.c ---------------------------------------------------------------------------------------------------- */
 

@@ -1,0 +1,200 @@
+//! A governor's look at the clock of a CPU whose utilization has changed, and ours at the same.
+//!
+//! ```text
+//! governing -> the CPUs on that clock, and what the governor knows of them and of it -> Shown; ours is carried out
+//! governed  -> both outcomes
+//! ```
+//!
+//! Utilizations change in the midst of other things that are judged, so the policy is shown them apart.
+
+use fairground_fair::ffi::*;
+use fairground_fair::Shown;
+use fairground_machine::CpuId;
+
+use super::show::keys;
+use super::state::State;
+
+/// What a look came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// kHz; nothing is asked for.
+    asked: Option<u32>,
+    /// ns of the last change, what was computed and what was asked for last, whether new limits are still to be heeded.
+    clock: (u64, u32, u32, u32, u32),
+    /// Of each CPU: last update, idle calls, boost, whether the boost is new, the minimum of its request.
+    cpus: Vec<(u64, u64, u32, u32, u32)>,
+}
+
+/// Looks of a kernel's governor, one at a time.
+pub struct Looks {
+    shown: Shown,
+    pending: Option<Judged>,
+}
+
+/// Both sides of a look.
+pub struct Judged {
+    /// Whose utilization has changed.
+    pub cpu: CpuId,
+    /// `FG_FREQUENCY_*`.
+    pub flags: u32,
+    /// The row.
+    pub rule: String,
+    /// The kernel's.
+    pub kernel: Outcome,
+    /// Ours.
+    pub ours: Outcome,
+    /// What ours has changed, as it was before.
+    pub before: Before,
+}
+
+/// What a look may change, as it was before.
+pub struct Before {
+    cpu: CpuId,
+    clock: Option<FgSugov>,
+    cpus: Vec<(CpuId, FgSugovCpu)>,
+}
+
+impl Looks {
+    /// The policy to ask; schedutil sets its clocks.
+    pub fn new(shown: Shown) -> Looks {
+        Looks { shown, pending: None }
+    }
+
+    /// The policy's structs.
+    pub fn shown_mut(&mut self) -> &mut Shown {
+        &mut self.shown
+    }
+
+    /// The governor is told.
+    pub fn begin(&mut self, kernel: &dyn State, cpu: CpuId, flags: u32) {
+        let shown = &mut self.shown;
+        keys(kernel, shown);
+        for other in shown.clock_cpus(cpu).iter() {
+            let to = shown.cpu_mut(other);
+            kernel.cpu(other, to);
+            kernel.governor_cpu(other, to);
+        }
+        let Some(clock) = shown.sugov_mut(cpu) else { return };
+        kernel.governor(cpu, clock);
+        clock.asked = 0;
+        let before = Before::of(shown, cpu);
+        let (ours, rule) = looked(shown, cpu, flags);
+        self.pending = Some(Judged { cpu, flags, rule, kernel: Outcome::default(), ours, before });
+    }
+
+    /// It has asked for this, or for nothing. None without a beginning.
+    pub fn end(&mut self, kernel: &dyn State, khz: Option<u32>) -> Option<Judged> {
+        let mut judged = self.pending.take()?;
+        let mut clock = FgSugov::zeroed();
+        kernel.governor(judged.cpu, &mut clock);
+        let of_cpu = |other| {
+            let mut cpu = FgCpu::zeroed();
+            kernel.governor_cpu(other, &mut cpu);
+            cpu.sugov_cpu
+        };
+        let cpus = self.shown.clock_cpus(judged.cpu).iter().map(of_cpu).collect();
+        judged.kernel = Outcome::of(khz, &clock, cpus);
+        Some(judged)
+    }
+}
+
+/// Carries out ours; what came of it, and the row it counts in.
+pub fn looked(shown: &mut Shown, cpu: CpuId, flags: u32) -> (Outcome, String) {
+    let before = shown.sugov_mut(cpu).cloned().unwrap_or(FgSugov::zeroed());
+    let answer = shown.update_frequency(cpu, flags);
+    let after = shown.sugov_mut(cpu).cloned().unwrap_or(FgSugov::zeroed());
+    let row = match answer {
+        FG_FREQUENCY_SOON => "soon",
+        FG_FREQUENCY_SAME => "same",
+        FG_FREQUENCY_HELD => "held",
+        FG_FREQUENCY_ASKED if after.khz > before.khz => "up",
+        FG_FREQUENCY_ASKED => "down",
+        _ => "no governor",
+    };
+    let limits = if before.limits_changed | before.need_update != 0 { ", new limits" } else { "" };
+    let cpus: Vec<CpuId> = shown.clock_cpus(cpu).iter().collect();
+    let cpus = cpus.into_iter().map(|other| shown.cpu_mut(other).sugov_cpu.clone()).collect();
+    let asked = Some(after.khz).filter(|_| after.asked != 0);
+    (Outcome::of(asked, &after, cpus), format!("{row}{limits}"))
+}
+
+impl Before {
+    fn of(shown: &mut Shown, cpu: CpuId) -> Before {
+        let clock = shown.sugov_mut(cpu).cloned();
+        let others: Vec<CpuId> = shown.clock_cpus(cpu).iter().collect();
+        let cpus = others.into_iter().map(|other| (other, shown.cpu_mut(other).sugov_cpu.clone())).collect();
+        Before { cpu, clock, cpus }
+    }
+
+    /// Shows it again.
+    pub fn restore(self, shown: &mut Shown) {
+        shown.sugov_mut(self.cpu).into_iter().zip(self.clock).for_each(|(to, clock)| *to = clock);
+        self.cpus.into_iter().for_each(|(other, of_cpu)| shown.cpu_mut(other).sugov_cpu = of_cpu);
+    }
+}
+
+impl Outcome {
+    fn of(asked: Option<u32>, clock: &FgSugov, cpus: Vec<FgSugovCpu>) -> Outcome {
+        let FgSugov { last_change, raw_khz, khz, limits_changed, need_update, .. } = *clock;
+        let of_cpu = |c: FgSugovCpu| (c.last_update, c.idle_calls, c.iowait_boost, c.iowait_pending, c.min);
+        let cpus = cpus.into_iter().map(of_cpu).collect();
+        Outcome { asked, clock: (last_change, raw_khz, khz, limits_changed, need_update), cpus }
+    }
+
+    /// All of it in a line; outcomes are alike if their lines are.
+    pub fn words(&self) -> String {
+        let asked = self.asked.map_or("nothing".into(), |khz| format!("{khz} kHz"));
+        let (last, raw, khz, changed, need) = self.clock;
+        let limits = if changed | need != 0 { ", limits to be heeded" } else { "" };
+        let cpus: Vec<String> = self.cpus.iter().map(|c| format!("{c:?}")).collect();
+        format!("asks for {asked}; last change {last}, computed {raw}, set {khz}{limits}; cpus {}", cpus.join(" "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairground_fair::Features;
+    use fairground_machine::Machine;
+
+    use super::*;
+
+    /// CPU 4 of a hikey960 with this utilization, long after the last change.
+    fn busy(util: u64) -> Shown {
+        let machine = Machine::preset("hikey960").unwrap();
+        let features = Features::preset("debian-6.12.117").unwrap();
+        let mut shown = Shown::new(&machine, &features, 250).unwrap();
+        shown.start_governor(&machine);
+        let rq = shown.cpu_mut(4);
+        (rq.clock, rq.cfs.util_avg) = (1_000_000_000, util);
+        shown
+    }
+
+    #[test]
+    fn a_busy_cpu_asks_for_more_and_not_again_at_once() {
+        let mut shown = busy(500);
+        let (outcome, row) = looked(&mut shown, 4, 0);
+        assert_eq!((outcome.asked, row.as_str()), (Some(1_805_000), "up"), "{}", outcome.words());
+        shown.sugov_mut(4).unwrap().asked = 0;
+        let (outcome, row) = looked(&mut shown, 4, 0);
+        assert_eq!((outcome.asked, row.as_str()), (None, "soon"));
+    }
+
+    #[test]
+    fn new_limits_are_heeded_at_once() {
+        let mut shown = busy(500);
+        looked(&mut shown, 4, 0);
+        let clock = shown.sugov_mut(4).unwrap();
+        (clock.asked, clock.max_khz, clock.limits_changed) = (0, 1_421_000, 1);
+        let (outcome, row) = looked(&mut shown, 4, 0);
+        assert_eq!((outcome.asked, row.as_str()), (Some(1_421_000), "down, new limits"));
+    }
+
+    #[test]
+    fn what_a_look_has_changed_can_be_shown_again() {
+        let mut shown = busy(500);
+        let before = Before::of(&mut shown, 4);
+        let first = looked(&mut shown, 4, 0);
+        before.restore(&mut shown);
+        assert_eq!(looked(&mut shown, 4, 0), first);
+    }
+}
