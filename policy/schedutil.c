@@ -261,6 +261,8 @@ void fg_sugov_start(const struct fg_sys *sys, struct fg_sugov *sg, u64 transitio
 	sg->delay = sugov_delay(sys, (transition + FG_NSEC_PER_USEC - 1) / FG_NSEC_PER_USEC);
 	sg->shared = mask_next_and(&sg->em->span, &sg->em->span, first + 1, sys->nr_cpus) < sys->nr_cpus;
 	sg->max_khz = top_khz(sg->em);
+	/* cpufreq tells a governor the limits as soon as it has started: the first change waits for nothing. */
+	sg->limits_changed = 1;
 }
 
 void fg_sugov_limits(struct fg_sugov *sg, u32 khz)

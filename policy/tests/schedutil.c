@@ -71,6 +71,8 @@ static void set_up(void (*versions)(void), u64 transition)
 	for (u32 i = 0; i < 2; i++) {
 		clocks[i].em = &ems[i];
 		fg_sugov_start(&sys, &clocks[i], transition);
+		/* They have been running for a while. */
+		clocks[i].limits_changed = 0;
 	}
 	rq = &cpus[0];
 }
@@ -102,6 +104,16 @@ TEST(the_first_request_is_made_whatever_the_utilization_is)
 	set_up(versions_612, 1000);
 	CHECK_EQ(asked(rq, 100 * MS, 1), 500000);
 	CHECK_EQ(asked(rq, 200 * MS, 1), 0);
+}
+
+/* One that runs keeps its distance, here 10 ms, from time 0 as well. */
+TEST(a_governor_that_has_just_started_waits_for_nothing)
+{
+	set_up(versions_61, 1000000);
+	CHECK_EQ(asked(rq, MS, 100), 0);
+	fg_sugov_start(&sys, rq->sugov, 1000000);
+	CHECK_EQ(asked(rq, MS, 100), 500000);
+	CHECK_EQ(asked(rq, 2 * MS, 1024), 0);
 }
 
 /* 2000 MHz * 1.25 * 410 / 1024 is 1001 MHz, but 1.25 * 410 without its half is 512. */
@@ -599,6 +611,7 @@ TEST(requests_are_operating_points_within_the_limits)
 int main(void)
 {
 	RUN(the_first_request_is_made_whatever_the_utilization_is);
+	RUN(a_governor_that_has_just_started_waits_for_nothing);
 	RUN(headroom_of_the_clock_or_of_the_utilization);
 	RUN(more_than_80_percent_is_the_top);
 	RUN(clamps_have_headroom_up_to_v67);
