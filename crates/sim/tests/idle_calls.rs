@@ -8,7 +8,7 @@ use fairground_sim::testing::{idle_state, machine, spec, workload};
 use fairground_sim::{
     Change, Config, Engine, Env, IdleGovernor, IdleView, Ipi, Outcome, Pick, Scheduler, TaskId, TaskInfo, WakeContext,
 };
-use fairground_workload::{Amount, GroupClamp, Op};
+use fairground_workload::{Amount, CapSource, FrequencyCap, GroupClamp, Op, Workload};
 
 /// What CPU 1 was told, and whether a state was recorded for it at the time.
 type Log = Arc<Mutex<Vec<(&'static str, bool)>>>;
@@ -76,7 +76,11 @@ impl Scheduler for Kicker {
     fn change_group(&mut self, _: &mut Env, _: CpuId, _: &GroupClamp) {}
     fn stopper(&mut self, _: &mut Env, _: CpuId) {}
     fn tick(&mut self, _: &mut Env, _: CpuId) {}
-    fn frequency_limits(&mut self, _: &mut Env, _: &CpuMask) {}
+    fn frequency_limits(&mut self, env: &mut Env, cpus: &CpuMask) {
+        if let Some(cpu) = cpus.first() {
+            env.charge(cpu, SoftCost::Balance, 1);
+        }
+    }
     fn rule_name(&self, _: u16) -> &str {
         "?"
     }
@@ -95,10 +99,18 @@ fn two_cpus() -> Machine {
     m
 }
 
-/// The task works 10 us, sleeps 10 us, works 10 us; what CPU 1 was told.
-fn run(m: Machine, idle: IdleGovernor) -> (Outcome, Vec<(&'static str, bool)>) {
+/// The task works 10 us, sleeps 10 us, works 10 us.
+fn work_and_sleep() -> Workload {
     let work = || Op::Run(Amount::fixed(10_000));
-    let w = workload(vec![], vec![spec("t", vec![work(), Op::Sleep(Amount::fixed(10_000)), work()])]);
+    workload(vec![], vec![spec("t", vec![work(), Op::Sleep(Amount::fixed(10_000)), work()])])
+}
+
+fn run(m: Machine, idle: IdleGovernor) -> (Outcome, Vec<(&'static str, bool)>) {
+    run_workload(m, idle, work_and_sleep())
+}
+
+/// And what CPU 1 was told.
+fn run_workload(m: Machine, idle: IdleGovernor, w: Workload) -> (Outcome, Vec<(&'static str, bool)>) {
     let heard = Log::default();
     let sched = Kicker { runnable: false, heard: Arc::clone(&heard) };
     let config = Config { start_phase: false, idle, ..Config::default() };
@@ -147,4 +159,16 @@ fn with_a_driver_the_governor_chooses() {
     m.cpu_types[0].idle_states.push(idle_state("sleep", 1_000, 2_000));
     let (outcome, _) = run(m, IdleGovernor::Deepest);
     assert!(outcome.totals.idle[1][1].held_ns > 0 && outcome.totals.idle[1][0].held_ns == 0);
+}
+
+/// CPU 0 sleeps from 10 to 20 us and is told at 15 us that its clock is halved from now on: work for whoever caps it.
+#[test]
+fn a_sleeping_cpu_does_not_work_at_what_it_is_told() {
+    let m = two_cpus();
+    let (cpus, by) = (m.all_cpus(), CapSource::User);
+    let cap = FrequencyCap { cpus, max_khz: 500_000, from_ns: 15_000, to_ns: None, by };
+    let w = Workload { frequency_caps: vec![cap], ..work_and_sleep() };
+    let (outcome, _) = run_workload(m, IdleGovernor::Deepest, w);
+    let time = &outcome.totals.time[0];
+    assert_eq!((outcome.end, time.task_ns, time.idle_ns, time.overhead_ns), (40_000, 30_000, 10_000, 0));
 }

@@ -111,6 +111,11 @@ impl Cpu {
         }
     }
 
+    /// It is in hardware idle, or on its way out.
+    pub(crate) fn sleeps(&self) -> bool {
+        matches!(self.mode, Mode::Asleep | Mode::Exiting)
+    }
+
     /// The idle task is current (asleep or not).
     pub(crate) fn is_idle(&self) -> bool {
         self.curr.is_none() && matches!(self.mode, Mode::Awake | Mode::Asleep | Mode::Exiting)
@@ -156,7 +161,7 @@ impl Engine {
 
     /// The scheduler charged a CPU that it was not called on. One that sleeps is not delayed by it.
     pub(super) fn charge_other(&mut self, cpu: CpuId, ns: u64) {
-        if matches!(self.cpus[cpu as usize].mode, Mode::Asleep | Mode::Exiting) {
+        if self.cpus[cpu as usize].sleeps() {
             return;
         }
         self.add_overhead(cpu, ns);
@@ -526,7 +531,7 @@ impl Engine {
         let domain = &self.machine.freq_domains[hw.freq_domain as usize];
         let khz = u64::from(domain.opps[self.opp[hw.freq_domain as usize] as usize].khz);
         let top = domain.opps.last().map_or(khz, |o| u64::from(o.khz));
-        let idles = matches!(self.cpus[cpu as usize].mode, Mode::Asleep | Mode::Exiting);
+        let idles = self.cpus[cpu as usize].sleeps();
         let threads = u64::from(self.core_busy[hw.core as usize]) + u64::from(idles);
         let shares = &self.machine.cpu_types[hw.cpu_type as usize].smt_throughput;
         let throughput = shares.get((threads.max(1) - 1) as usize).or(shares.last()).map_or(1000, |s| u64::from(*s));

@@ -597,7 +597,10 @@ impl Engine {
         self.env.cpu_mut(cpu).charged_ns = self.cpus[cpu as usize].busy_until.saturating_sub(self.now);
         let answer = f(&mut *self.sched, &mut self.env);
         let charged = self.env.take_charge(cpu);
-        self.extend_overhead(cpu, self.now + charged);
+        // What a sleeping CPU is told of its clock is the work of whoever sets that.
+        if !self.cpus[cpu as usize].sleeps() {
+            self.extend_overhead(cpu, self.now + charged);
+        }
         while let Some(other) = self.env.take_charged_other() {
             let ns = self.env.take_charge(other);
             self.charge_other(other, ns);

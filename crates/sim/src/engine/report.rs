@@ -4,7 +4,6 @@ use std::fmt::Write;
 
 use fairground_machine::{CpuId, Machine};
 
-use super::cpu::Mode;
 use super::objects::Obj;
 use super::task::{State, Task, Wait};
 use super::{Engine, IdleStats};
@@ -181,8 +180,7 @@ impl Engine {
         self.settle(cpu);
         let c = &self.cpus[cpu as usize];
         let ahead = c.busy_until.saturating_sub(self.now);
-        let asleep = matches!(c.mode, Mode::Asleep | Mode::Exiting);
-        let staying = if asleep { self.now.saturating_sub(c.stay.from) } else { 0 };
+        let staying = if c.sleeps() { self.now.saturating_sub(c.stay.from) } else { 0 };
         Account {
             task_ns: c.task_ns,
             overhead_ns: c.overhead_ns - ahead,
