@@ -158,12 +158,15 @@ mod tests {
 
     use super::*;
 
-    /// CPU 4 of a hikey960 with this utilization, long after the last change.
+    /// CPU 4 of a hikey960 with this utilization, long after its governor started and its last change.
     fn busy(util: u64) -> Shown {
         let machine = Machine::preset("hikey960").unwrap();
         let features = Features::preset("debian-6.12.117").unwrap();
         let mut shown = Shown::new(&machine, &features, 250).unwrap();
         shown.start_governor(&machine);
+        if let Some(clock) = shown.sugov_mut(4) {
+            clock.limits_changed = 0;
+        }
         let rq = shown.cpu_mut(4);
         (rq.clock, rq.cfs.util_avg) = (1_000_000_000, util);
         shown
