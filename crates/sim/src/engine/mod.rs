@@ -33,6 +33,7 @@ mod irq;
 mod kernel_mutex;
 mod limits;
 mod measure;
+mod messages;
 mod objects;
 mod queue;
 mod report;
