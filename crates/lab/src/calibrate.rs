@@ -3,7 +3,7 @@
 //!
 //! Options of workloads that published rows record as fitted ([`option_jobs`]) are repeated too.
 //!
-//! **What is free.** `costs.scale`, or costs of `[costs.soft]` that it multiplies. Costs that record the same cell are
+//! **What is free.** `costs.scale`, costs of `[costs.soft]` that it multiplies, or of `[costs.line]` and `[costs.message]`. Costs that record the same cell are
 //! one free figure: they keep their ratio, and the first is turned. A machine may have one free figure for every three
 //! of its baseline cells, and one if it has fewer.
 //!
@@ -92,7 +92,9 @@ pub enum CalibrateError {
     },
     /// The figure does not exist or may not be fitted.
     #[error("{figure:?} is no figure that may be fitted")]
-    #[diagnostic(help("{near}there are costs.scale and what it multiplies, e.g. costs.soft.fork"))]
+    #[diagnostic(help(
+        "{near}there are costs.scale, what it multiplies, e.g. costs.soft.fork, and costs.line and costs.message by distance"
+    ))]
     NoSuchFigure {
         /// What was asked for.
         figure: String,

@@ -84,6 +84,8 @@ impl Costs {
             jitter: 0.0,
             ipi_ns: zero,
             line_ns: zero,
+            message_ns: zero,
+            link_gb_per_s: None,
             refill_kib_ns: zero,
         }
     }
@@ -97,6 +99,8 @@ impl Costs {
             jitter: 0.1,
             ipi_ns: [0, 150, 200, 250, 400, 600, 900],
             line_ns: [0, 10, 30, 50, 100, 150, 250],
+            message_ns: [0; Distance::COUNT],
+            link_gb_per_s: None,
             refill_kib_ns: [0, 20, 60, 150, 500, 800, 1400],
         }
     }

@@ -76,7 +76,13 @@ impl Machine {
         }
         let distances = self.distances();
         let costs = &self.costs;
-        for (name, table) in [("ipi", &costs.ipi_ns), ("line", &costs.line_ns), ("refill_kib", &costs.refill_kib_ns)] {
+        let tables = [
+            ("ipi", &costs.ipi_ns),
+            ("line", &costs.line_ns),
+            ("message", &costs.message_ns),
+            ("refill_kib", &costs.refill_kib_ns),
+        ];
+        for (name, table) in tables {
             check_rising(name, table, &distances, found);
         }
     }

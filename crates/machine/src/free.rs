@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Costs, SoftCost};
+use crate::{Costs, Distance, SoftCost};
 
 /// A figure of `[costs]` that a fit may turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,13 +11,19 @@ pub enum FreeCost {
     Scale,
     /// `costs.soft.KIND` of a kind that the scale multiplies, ns as the file states them.
     Soft(SoftCost),
+    /// `costs.line.DISTANCE`, whole ns. Not of `same`.
+    Line(Distance),
+    /// `costs.message.DISTANCE`, whole ns. Not of `same`.
+    Message(Distance),
 }
 
 impl FreeCost {
     /// All of them, the scale first.
     pub fn all() -> impl Iterator<Item = FreeCost> {
         let soft = SoftCost::all().filter(|kind| kind.is_scaled()).map(FreeCost::Soft);
-        std::iter::once(FreeCost::Scale).chain(soft)
+        let apart = || Distance::ALL.into_iter().filter(|d| *d != Distance::Same);
+        let by_distance = apart().map(FreeCost::Line).chain(apart().map(FreeCost::Message));
+        std::iter::once(FreeCost::Scale).chain(soft).chain(by_distance)
     }
 
     /// The one at a path of [`crate::Figure`].
@@ -32,6 +38,8 @@ impl fmt::Display for FreeCost {
         match self {
             FreeCost::Scale => f.write_str("costs.scale"),
             FreeCost::Soft(kind) => write!(f, "costs.soft.{}", kind.name()),
+            FreeCost::Line(distance) => write!(f, "costs.line.{}", distance.name()),
+            FreeCost::Message(distance) => write!(f, "costs.message.{}", distance.name()),
         }
     }
 }
@@ -42,14 +50,18 @@ impl Costs {
         match free {
             FreeCost::Scale => self.scale,
             FreeCost::Soft(kind) => (self.soft(kind) / self.scale * 1e6).round() / 1e6,
+            FreeCost::Line(distance) => self.line_ns[distance as usize] as f64,
+            FreeCost::Message(distance) => self.message_ns[distance as usize] as f64,
         }
     }
 
-    /// Turns a free cost to `value` (above 0), as a file would state it.
+    /// Turns a free cost to `value` (above 0), as a file would state it; one by distance to the nearest whole ns.
     pub fn turn(&mut self, free: FreeCost, value: f64) {
         match free {
             FreeCost::Scale => self.rescale(value),
             FreeCost::Soft(kind) => self.soft_ns[kind as usize] = value * self.scale,
+            FreeCost::Line(distance) => self.line_ns[distance as usize] = value.round() as u64,
+            FreeCost::Message(distance) => self.message_ns[distance as usize] = value.round() as u64,
         }
     }
 }
@@ -66,6 +78,8 @@ mod tests {
         }
         assert_eq!(FreeCost::at("costs.soft.fork"), Some(FreeCost::Soft(SoftCost::Fork)));
         assert_eq!(FreeCost::at("costs.soft.probe"), None, "a scan is never fitted");
+        assert_eq!(FreeCost::at("costs.message.llc"), Some(FreeCost::Message(Distance::Llc)));
+        assert_eq!(FreeCost::at("costs.line.same"), None, "a line that stays costs nothing");
         assert_eq!(FreeCost::at("costs.jitter"), None);
     }
 
@@ -76,6 +90,8 @@ mod tests {
         assert_eq!(costs.stated(send), 3410.0);
         costs.turn(send, 4000.0);
         assert_eq!((costs.stated(send), costs.soft(SoftCost::SockSend)), (4000.0, 4000.0 * costs.scale));
+        costs.turn(FreeCost::Message(Distance::Llc), 620.4);
+        assert_eq!((costs.message_ns[Distance::Llc as usize], costs.message_ns[Distance::Node as usize]), (620, 0));
         costs.turn(FreeCost::Scale, 2.0);
         assert_eq!((costs.stated(FreeCost::Scale), costs.soft(SoftCost::SockSend)), (2.0, 8000.0));
     }

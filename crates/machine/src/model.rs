@@ -310,6 +310,12 @@ pub struct Costs {
     pub ipi_ns: [u64; Distance::COUNT],
     /// Moving one modified cache line between two CPUs, ns, by [`Distance`]; not scaled.
     pub line_ns: [u64; Distance::COUNT],
+    /// What reading a message that was written on another CPU costs beyond its lines, ns, by [`Distance`]; 0 unless the
+    /// machine has measurements that lines do not explain; not scaled.
+    pub message_ns: [u64; Distance::COUNT],
+    /// What one direction of the link between two NUMA nodes carries, GB (10^9 bytes) per second, above 0; none: no
+    /// limit.
+    pub link_gb_per_s: Option<f64>,
     /// Refilling 1 KiB of a migrated task's footprint, ns, by the [`Distance`] to the CPU it left; not scaled.
     pub refill_kib_ns: [u64; Distance::COUNT],
 }

@@ -104,10 +104,16 @@ impl Machine {
             let _ = writeln!(out, "  {:<15} {:>10.1}", kind.name(), self.costs.soft(kind));
         }
         let _ = writeln!(out, "  jitter of a step +- {} %", self.costs.jitter * 100.0);
-        let _ = writeln!(out, "By distance, ns\n  {:<9} {:>8} {:>8} {:>12}", "", "ipi", "line", "refill 1 KiB");
+        if let Some(rate) = self.costs.link_gb_per_s {
+            let _ = writeln!(out, "  link between two nodes {rate} GB/s in each direction");
+        }
+        let titles = ["", "ipi", "line", "message", "refill 1 KiB"];
+        let _ = writeln!(out, "By distance, ns\n{}", by_distance_row(titles.map(String::from)));
         for d in self.distances().into_iter().filter(|d| *d != Distance::Same) {
-            let (ipi, line) = (self.costs.ipi_ns[d as usize], self.costs.line_ns[d as usize]);
-            let _ = writeln!(out, "  {:<9} {ipi:>8} {line:>8} {:>12}", d.name(), self.costs.refill_kib_ns[d as usize]);
+            let c = &self.costs;
+            let [ipi, line, message, refill] =
+                [&c.ipi_ns, &c.line_ns, &c.message_ns, &c.refill_kib_ns].map(|table| table[d as usize].to_string());
+            let _ = writeln!(out, "{}", by_distance_row([d.name().into(), ipi, line, message, refill]));
         }
         out
     }
@@ -132,6 +138,10 @@ impl std::fmt::Display for Source {
             Source::Fitted(cell) => write!(f, "fitted: {cell}"),
         }
     }
+}
+
+fn by_distance_row([name, ipi, line, message, refill]: [String; 5]) -> String {
+    format!("  {name:<9} {ipi:>8} {line:>8} {message:>8} {refill:>12}")
 }
 
 fn show_groups(groups: &[CpuMask]) -> String {

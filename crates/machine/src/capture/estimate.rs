@@ -102,10 +102,15 @@ impl<'a> Lender<'a> {
         let tables = [
             ("ipi", &mut costs.ipi_ns, round.ipi_ns),
             ("line", &mut costs.line_ns, round.line_ns),
+            ("message", &mut costs.message_ns, round.message_ns),
             ("refill_kib", &mut costs.refill_kib_ns, round.refill_kib_ns),
         ];
         let known = self.machine.distances();
         for (name, table, round) in tables {
+            // What the lender does not have, there is nothing to round.
+            if name == "message" && table.iter().all(|ns| *ns == 0) {
+                continue;
+            }
             let lent = Distance::ALL.map(|d| self.by_distance(d, table, &round, &known));
             let mut nearer = 0;
             for distance in Distance::ALL {

@@ -3,7 +3,7 @@
 use crate::error::FileResult;
 use crate::{Costs, Distance, SoftCost};
 
-use super::figure::{Fit, Quantity, FACTOR, TIME};
+use super::figure::{Fit, Quantity, FACTOR, RATE, TIME};
 use super::node::{Fields, Node};
 
 /// Prices of software work: ns at capacity 1024, at most one second.
@@ -12,20 +12,26 @@ pub(super) const PRICE: Quantity = Quantity { units: TIME.units, max: 1e9, whole
 pub(super) const HOP: Quantity = Quantity { units: TIME.units, max: 1e9, whole: true };
 
 /// The tables by distance, in the order they are read and written.
-pub(super) const BY_DISTANCE: [&str; 3] = ["ipi", "line", "refill_kib"];
+pub(super) const BY_DISTANCE: [&str; 4] = ["ipi", "line", "message", "refill_kib"];
+/// The least rate of a link that is no mistake, GB/s.
+const LINK_MIN: f64 = 0.001;
 
 /// Reads `[costs]` of a machine on which `occurring` distances occur.
 pub(super) fn read(node: &Node, occurring: &[Distance]) -> FileResult<Costs> {
-    let fields = node.table(&["scale", "jitter", "soft", "ipi", "line", "refill_kib"])?;
+    let fields = node.table(&["scale", "jitter", "link", "soft", "ipi", "line", "message", "refill_kib"])?;
     let scale = read_scale(&fields)?;
     let mut costs = Costs::free();
     costs.scale = scale;
     costs.jitter = read_jitter(&fields)?;
+    costs.link_gb_per_s = read_link(&fields)?;
     costs.soft_ns = read_soft(&fields.need("soft")?, scale)?;
-    let [ipi, line, refill_kib] = BY_DISTANCE;
-    costs.ipi_ns = read_by_distance(&fields.need(ipi)?, occurring)?;
-    costs.line_ns = read_by_distance(&fields.need(line)?, occurring)?;
-    costs.refill_kib_ns = read_by_distance(&fields.need(refill_kib)?, occurring)?;
+    let [ipi, line, message, refill_kib] = BY_DISTANCE;
+    costs.ipi_ns = read_by_distance(&fields.need(ipi)?, occurring, Fit::Never)?;
+    costs.line_ns = read_by_distance(&fields.need(line)?, occurring, Fit::Allowed)?;
+    if let Some(node) = fields.get(message) {
+        costs.message_ns = read_by_distance(&node, occurring, Fit::Allowed)?;
+    }
+    costs.refill_kib_ns = read_by_distance(&fields.need(refill_kib)?, occurring, Fit::Never)?;
     Ok(costs)
 }
 
@@ -49,6 +55,16 @@ fn read_jitter(fields: &Fields) -> FileResult<f64> {
     Ok(jitter)
 }
 
+/// What the link between two nodes carries; no limit if the file has none.
+fn read_link(fields: &Fields) -> FileResult<Option<f64>> {
+    let Some(node) = fields.get("link") else { return Ok(None) };
+    let rate = node.figure(&RATE, "costs.link".into(), Fit::Never)?;
+    if rate < LINK_MIN {
+        return Err(node.fault(format!("a link of {rate} GB/s")).hint("at least 1 MB_per_s; left out: no limit"));
+    }
+    Ok(Some(rate))
+}
+
 /// Reads `[costs.soft]`; all kinds must be there. A fit may touch only what `scale` multiplies.
 fn read_soft(node: &Node, scale: f64) -> FileResult<[f64; SoftCost::COUNT]> {
     let names: Vec<&str> = SoftCost::all().map(SoftCost::name).collect();
@@ -64,14 +80,14 @@ fn read_soft(node: &Node, scale: f64) -> FileResult<[f64; SoftCost::COUNT]> {
 
 /// Reads a table by distance. Distances that do not occur on the machine may be left out; they take the figure of
 /// the next nearer one, and `same` is 0.
-fn read_by_distance(node: &Node, occurring: &[Distance]) -> FileResult<[u64; Distance::COUNT]> {
+fn read_by_distance(node: &Node, occurring: &[Distance], fit: Fit) -> FileResult<[u64; Distance::COUNT]> {
     let fields = node.table(&Distance::ALL.map(Distance::name))?;
     let mut table = [0; Distance::COUNT];
     let mut nearer = 0;
     for distance in Distance::ALL {
         let node_of = fields.get(distance.name());
         if let Some(node) = &node_of {
-            nearer = node.figure(&HOP, node.path.clone(), Fit::Never)? as u64;
+            nearer = node.figure(&HOP, node.path.clone(), fit)? as u64;
         } else if distance != Distance::Same && occurring.contains(&distance) {
             fields.need(distance.name())?;
         }

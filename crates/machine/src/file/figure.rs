@@ -35,6 +35,8 @@ pub(super) const TEMPERATURE: Quantity = Quantity { units: &[("mC", 1.0), ("C", 
 pub(super) const HEAT_CAPACITY: Quantity = Quantity { units: &[("J_per_K", 1.0)], max: 1e9, whole: false };
 /// Resistances to heat.
 pub(super) const HEAT_RESISTANCE: Quantity = Quantity { units: &[("K_per_W", 1.0)], max: 1e9, whole: false };
+/// What a link carries.
+pub(super) const RATE: Quantity = Quantity { units: &[("GB_per_s", 1.0), ("MB_per_s", 1e-3)], max: 1e6, whole: false };
 /// Dimensionless factors.
 pub(super) const FACTOR: Quantity = Quantity { units: &[("factor", 1.0)], max: 1e3, whole: false };
 
@@ -128,7 +130,7 @@ impl<'a> Node<'a> {
         match (tag, fit) {
             ("estimate", _) => Ok(Source::Estimate(detail.into())),
             ("fitted", Fit::Never) => Err(self.fault("this figure may not be fitted").hint(
-                "only `costs.scale` and the costs it multiplies are free; state other grounds or `estimate: reason`",
+                "only `costs.scale`, the costs it multiplies, `costs.line` and `costs.message` are free; state other grounds or `estimate: reason`",
             )),
             ("fitted", Fit::Allowed) if detail.is_empty() => {
                 Err(self.fault("a fit without its cell").hint("expected `fitted: ` and the published baseline cell"))

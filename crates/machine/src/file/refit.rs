@@ -13,6 +13,8 @@ pub(crate) fn refitted(text: &str, figures: &[(FreeCost, f64)], cell: &str) -> S
         let (item, unit, value) = match free {
             FreeCost::Scale => (&mut costs["scale"], "factor", Value::from(*value)),
             FreeCost::Soft(kind) => (&mut costs["soft"][kind.name()], "ns", whole_or_not(*value)),
+            FreeCost::Line(distance) => (&mut costs["line"][distance.name()], "ns", whole_or_not(value.round())),
+            FreeCost::Message(distance) => (&mut costs["message"][distance.name()], "ns", whole_or_not(value.round())),
         };
         let mut figure = InlineTable::new();
         figure.insert(unit, value);
@@ -71,6 +73,19 @@ mod tests {
         );
         let costs = Machine::from_toml("x.toml", &new).unwrap().costs;
         assert_eq!((costs.stated(send), costs.stated(recv)), (4096.0, 3351.5));
+    }
+
+    #[test]
+    fn a_cost_by_distance_is_written_in_whole_ns() {
+        let text = crate::preset_text("hikey").unwrap();
+        let line = FreeCost::Line(crate::Distance::Node);
+        let new = Machine::refitted("x.toml", text, &[(line, 301.6)], "002/cell/base").unwrap();
+        assert_eq!(changed(text, &new), ["node = { ns = 302, source = \"fitted: 002/cell/base\" }"]);
+        let message = FreeCost::Message(crate::Distance::Node);
+        let table = "\n[costs.message]\nllc = { ns = 0, source = \"estimate: x\" }\nnode = { ns = 9, source = \"estimate: x\" }\n";
+        let text = text.to_owned() + table;
+        let new = Machine::refitted("x.toml", &text, &[(message, 620.0)], "002/cell/base").unwrap();
+        assert_eq!(Machine::from_toml("x.toml", &new).unwrap().costs.message_ns[3..5], [0, 620]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::{
 
 use super::clocks::{show_opps, table_of};
 use super::costs::{BY_DISTANCE, HOP, PRICE};
-use super::figure::{Quantity, CAPACITY, EFFICIENCY, ENERGY, FACTOR, POWER, SLIT, TIME};
+use super::figure::{Quantity, CAPACITY, EFFICIENCY, ENERGY, FACTOR, POWER, RATE, SLIT, TIME};
 use super::topology::{entry_path, show_slit};
 use super::types::{capacity_from, show_smt};
 use super::FORMAT;
@@ -265,6 +265,9 @@ impl<'a> Writer<'a> {
         if costs.jitter != 0.0 {
             self.key_figure("costs", "jitter", costs.jitter, &FACTOR);
         }
+        if let Some(rate) = costs.link_gb_per_s {
+            self.key_figure("costs", "link", rate, &RATE);
+        }
         self.line("\n[costs.soft]");
         for kind in SoftCost::all() {
             let factor = if kind.is_scaled() { scale.unwrap_or(1.0) } else { 1.0 };
@@ -272,10 +275,20 @@ impl<'a> Writer<'a> {
             self.key_figure("costs.soft", kind.name(), stated.unwrap_or(costs.soft(kind)), &PRICE);
         }
         let distances = self.machine.distances();
-        for (name, table) in BY_DISTANCE.into_iter().zip([&costs.ipi_ns, &costs.line_ns, &costs.refill_kib_ns]) {
+        let tables = [&costs.ipi_ns, &costs.line_ns, &costs.message_ns, &costs.refill_kib_ns];
+        for (name, table) in BY_DISTANCE.into_iter().zip(tables) {
+            if name == "message" && !self.has_message(table) {
+                continue;
+            }
             self.line(format!("\n[costs.{name}]"));
             self.by_distance(&format!("costs.{name}"), table, &distances);
         }
+    }
+
+    /// Whether there is anything to say of messages beyond their lines.
+    fn has_message(&self, table: &[u64; Distance::COUNT]) -> bool {
+        let stated = self.machine.figures.iter().any(|figure| figure.path.starts_with("costs.message."));
+        stated || table.iter().any(|ns| *ns > 0)
     }
 
     /// A software cost as the file stated it, before scaling.
