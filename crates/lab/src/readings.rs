@@ -8,7 +8,7 @@ mod own;
 mod points;
 
 use fairground_machine::{CpuType, Distance, Machine};
-use fairground_sim::{Delay, IdleStats, MigrateCause, RunMetrics};
+use fairground_sim::{Delay, IdleStats, MigrateCause, RunMetrics, Traffic};
 use fairground_workload::Workload;
 
 use crate::metric::{Better, Metric, Reading};
@@ -94,6 +94,7 @@ fn entries(workload: &Workload, machine: &Machine) -> Vec<Entry> {
     add_clocks(&mut list, machine);
     list.add("switches", "count", "switches from or to a task", |m| m.switches as f64);
     add_migrations(&mut list);
+    add_traffic(&mut list);
     for (i, cpu_type) in machine.cpu_types.iter().enumerate() {
         add_type(&mut list, i, cpu_type);
     }
@@ -168,6 +169,23 @@ fn add_migrations(list: &mut Entries) {
         let read = move |m: &RunMetrics| m.migrations_by_distance[distance as usize] as f64;
         list.add(&format!("migrations_to_{word}"), "count", &meaning, read);
     }
+}
+
+/// Cache lines between CPUs, and where they and locks let CPUs wait.
+fn add_traffic(list: &mut Entries) {
+    for distance in Distance::ALL.into_iter().filter(|d| *d != Distance::Same) {
+        let word = distance.name();
+        let meaning = format!("cache lines of messages and locks that moved, nearest thing shared: {word}");
+        list.add(&format!("lines_{word}"), "count", &meaning, move |m| m.traffic.lines[distance as usize] as f64);
+    }
+    let mut add = |name: &str, meaning: &str, ns: fn(&Traffic) -> u64| {
+        list.add(name, "s", meaning, move |m| ns(&m.traffic) as f64 / 1e9);
+    };
+    add("lines_s", "CPU time stalled for these lines, waits for links not included", |t| t.line_ns);
+    add("message_s", "CPU time for messages of other CPUs beyond their lines", |t| t.message_ns);
+    add("pipe_mutex_wait_s", "CPU time spent waiting for mutexes of pipes", |t| t.pipe_wait_ns);
+    add("queue_lock_wait_s", "CPU time spent waiting for locks of run queues", |t| t.queue_wait_ns);
+    add("link_wait_s", "CPU time stalled for links between nodes, refills included", |t| t.link_wait_ns);
 }
 
 /// The figures of one core type.

@@ -43,7 +43,7 @@ pub struct Executed {
     /// Evidence of the machine's figures.
     pub sources: Vec<Source>,
     /// The same without each term, see [`crate::terms::runs`]; empty if that was not asked for.
-    pub without: Vec<Report>,
+    pub without: Vec<Option<Report>>,
     /// The features between the two one by one, and what their schedulers gave; none if that was not asked for.
     pub dissected: Option<(Dissection, Results)>,
 }

@@ -1,9 +1,13 @@
 //! Which physical term carries a change: the same pairs of runs on machines on which one term costs nothing.
 //!
 //! A term's share is the change with everything minus the change without the term, in percentage points of the
-//! respective base. Terms overlap in time, so shares need not add up to the whole; the rest is said.
+//! respective base. A term that machine and workload do not have is left out. Terms overlap in time, so shares need not add up to the whole; the rest is said.
+
+use std::sync::Arc;
 
 use fairground_machine::{Distance, Machine, SoftCost};
+use fairground_sim::Config;
+use fairground_workload::{Object, Workload};
 use serde::Serialize;
 
 use crate::comparison::Report;
@@ -16,33 +20,69 @@ pub struct Term {
     pub name: &'static str,
     /// What it stands for.
     pub meaning: &'static str,
-    off: fn(&mut Machine),
+    off: fn(&mut Machine, &mut Config, &Workload),
+}
+
+impl Term {
+    /// `setup` where the term costs nothing; none if it costs nothing there anyway.
+    pub fn without(&self, setup: &Setup) -> Option<Setup> {
+        let (mut machine, mut config) = (Machine::clone(&setup.machine), setup.config);
+        (self.off)(&mut machine, &mut config, &setup.workload);
+        let differs = machine != *setup.machine || config != setup.config;
+        differs.then(|| Setup {
+            machine: Arc::new(machine),
+            workload: Arc::clone(&setup.workload),
+            scheds: setup.scheds.clone(),
+            config,
+            workers: setup.workers.clone(),
+        })
+    }
 }
 
 /// The terms by which a wakeup's placement can matter.
-pub const TERMS: [Term; 4] = [
+pub const TERMS: [Term; 8] = [
     Term {
         name: "scan",
         meaning: "looking at CPUs while placing a task (costs.soft.probe)",
-        off: |m| m.costs.soft_ns[SoftCost::Probe as usize] = 0.0,
+        off: |m, _, _| m.costs.soft_ns[SoftCost::Probe as usize] = 0.0,
     },
     Term {
         name: "refill",
         meaning: "refilling a migrated task's footprint (costs.refill_kib)",
-        off: |m| m.costs.refill_kib_ns = [0; Distance::COUNT],
+        off: |m, _, _| m.costs.refill_kib_ns = [0; Distance::COUNT],
     },
     Term {
         name: "migrate",
         meaning: "moving a task's accounting to another CPU (costs.soft.migrate)",
-        off: |m| m.costs.soft_ns[SoftCost::Migrate as usize] = 0.0,
+        off: |m, _, _| m.costs.soft_ns[SoftCost::Migrate as usize] = 0.0,
     },
     Term {
         name: "idle exit",
         meaning: "entering and leaving idle states (entry and wake of every state)",
-        off: |m| {
+        off: |m, _, _| {
             let states = m.cpu_types.iter_mut().flat_map(|t| &mut t.idle_states);
             states.for_each(|s| (s.entry_ns, s.wake_ns) = (0, 0));
         },
+    },
+    Term {
+        name: "distance",
+        meaning: "bringing messages and locks over from other CPUs (costs.line, costs.message)",
+        off: |m, _, _| (m.costs.line_ns, m.costs.message_ns) = ([0; Distance::COUNT], [0; Distance::COUNT]),
+    },
+    Term {
+        name: "pipe mutex",
+        meaning: "waiting for the mutex of a pipe while others write or read",
+        off: |_, c, w| c.locks.pipe &= !w.objects.iter().any(|o| matches!(o, Object::Pipe { .. })),
+    },
+    Term {
+        name: "queue lock",
+        meaning: "waiting for the lock of a run queue and bringing its line over",
+        off: |m, c, _| c.locks.run_queue &= m.nr_cpus() == 1,
+    },
+    Term {
+        name: "link",
+        meaning: "waiting for the link between two nodes (costs.link)",
+        off: |m, _, _| m.costs.link_gb_per_s = None,
     },
 ];
 
@@ -59,21 +99,22 @@ pub struct TermShare {
     pub share_points: Option<f64>,
 }
 
-/// The runs of `setup` again, once for each of [`TERMS`] without it.
+/// The runs of `setup` again, once for each of [`TERMS`] without it; none for one that it does not have.
 ///
 /// # Errors
 /// If the threads cannot be had. Runs that fail are named in their report.
-pub fn runs(setup: &Setup, plan: &Plan, progress: &(dyn Fn() + Sync)) -> Result<Vec<Report>, ExperimentError> {
+pub fn runs(setup: &Setup, plan: &Plan, progress: &(dyn Fn() + Sync)) -> Result<Vec<Option<Report>>, ExperimentError> {
     let names: Vec<String> = setup.scheds.iter().map(|s| s.to_string()).collect();
     let without = |term: &Term| {
-        let results = experiment::run(plan, &setup.with_machine(term.off), progress)?;
-        Ok(Report::new(&setup.machine.name, &setup.workload.name, &names, &plan.seeds, &results))
+        let Some(without) = term.without(setup) else { return Ok(None) };
+        let results = experiment::run(plan, &without, progress)?;
+        Ok(Some(Report::new(&setup.machine.name, &setup.workload.name, &names, &plan.seeds, &results)))
     };
     TERMS.iter().map(without).collect()
 }
 
 /// What carries the change of `metric`, which is `whole_pct` with everything. `reports`: of [`runs`].
-pub fn shares(reports: &[Report], metric: &str, whole_pct: Option<f64>) -> Vec<TermShare> {
+pub fn shares(reports: &[Option<Report>], metric: &str, whole_pct: Option<f64>) -> Vec<TermShare> {
     let share = |(term, report): (&Term, &Report)| {
         let rows = report.comparisons.first().map(|c| c.rows.as_slice()).unwrap_or_default();
         let change = rows.iter().find(|r| r.metric.name == metric).map(|r| &r.change);
@@ -85,13 +126,11 @@ pub fn shares(reports: &[Report], metric: &str, whole_pct: Option<f64>) -> Vec<T
             share_points: whole_pct.zip(without_pct).map(|(whole, without)| whole - without),
         }
     };
-    TERMS.iter().zip(reports).map(share).collect()
+    TERMS.iter().zip(reports).filter_map(|(term, report)| Some((term, report.as_ref()?))).map(share).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
 
     #[test]
@@ -112,5 +151,8 @@ mod tests {
         assert!(without("refill") < without("scan"));
         assert!(without("refill") > 0.0);
         assert_eq!(shares[0].share_points, Some(30.0 - without("scan")));
+        let names: Vec<&str> = shares.iter().map(|s| s.term).collect();
+        let present = ["scan", "refill", "migrate", "idle exit", "distance", "pipe mutex", "queue lock"];
+        assert_eq!(names, present, "the machine has no link between nodes");
     }
 }

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use fairground_machine::{CpuId, Machine, SoftCost};
 
 use crate::event::{Balance, Clamps, Decision, MigrateCause, Reason};
+use crate::lines::Lines;
+use crate::queue_lock::QueueLock;
 use crate::sched::Ipi;
 use crate::{TaskId, Time};
 
@@ -160,6 +162,9 @@ pub struct Env {
     /// By kind: a speed, and what one unit takes at it. Most work is counted one by one on CPUs of equal speed, and a
     /// division for each costs more than much of the work.
     unit_prices: [(u64, u64); SoftCost::COUNT],
+    pub(crate) lines: Lines,
+    /// By CPU; empty if nobody waits for them.
+    queue_locks: Vec<QueueLock>,
     wants_reasons: bool,
     wants_clamps: bool,
     /// Reasons given in this call, and how many of them belong to decisions already reported.
@@ -188,6 +193,8 @@ impl Env {
             hz,
             tick_ns: 1_000_000_000 / u64::from(hz),
             seed,
+            lines: Lines::new(&machine),
+            queue_locks: Vec::new(),
             machine,
             cpus,
             requests: Vec::new(),
@@ -273,6 +280,27 @@ impl Env {
         self.unit_prices[kind as usize].1
     }
 
+    /// For the engine and for tests of schedulers: whoever wants the lock of a run queue waits for it, or nobody does.
+    pub fn contend_for_queues(&mut self, contended: bool) {
+        let locks = (0..self.cpus.len() as CpuId).map(QueueLock::new);
+        self.queue_locks = if contended { locks.collect() } else { Vec::new() };
+    }
+
+    /// The CPU of this call has, just before, done one unit of `work` under the lock of a run queue: charges it what it
+    /// waited for that, and for the line.
+    pub(crate) fn held_queue_lock(&mut self, queue: CpuId, work: SoftCost) {
+        let Some(lock) = self.queue_locks.get_mut(queue as usize) else { return };
+        let (here, clock) = (self.cpu, self.now + self.cpus[self.cpu as usize].charged_ns);
+        let line_ns = match lock.moves_to(here) {
+            last if last == here => 0,
+            last => self.lines.fetch(&self.machine, clock, last, here, 1),
+        };
+        let work_ns = self.unit_price(here, work);
+        let wait_ns = self.queue_locks[queue as usize].hold(clock.saturating_sub(work_ns), work_ns + line_ns);
+        self.lines.traffic.queue_wait_ns += wait_ns;
+        self.cpus[here as usize].charged_ns += line_ns + wait_ns;
+    }
+
     /// Asks for a reschedule of `cpu`; sends an IPI if it is not the CPU of this call.
     pub fn resched(&mut self, cpu: CpuId) {
         if cpu != self.cpu {
@@ -310,13 +338,17 @@ impl Env {
         self.requests.push(Request::Stop { from: self.cpu, to: cpu, sent: self.clock(self.cpu) });
     }
 
-    /// Reports that a woken or new task is on the run queue of `cpu`.
+    /// Reports that a woken or new task is on the run queue of `cpu`, where the CPU of this call has just put it.
     pub fn enqueued(&mut self, task: TaskId, cpu: CpuId) {
+        self.held_queue_lock(cpu, SoftCost::Enqueue);
         self.requests.push(Request::Enqueued { task, cpu });
     }
 
-    /// Reports that a task's CPU changed.
+    /// Reports that a task's CPU changed. One that was queued has just been taken off by the CPU of this call.
     pub fn migrated(&mut self, task: TaskId, from: CpuId, to: CpuId, cause: MigrateCause) {
+        if from != self.cpu && matches!(cause, MigrateCause::Balance | MigrateCause::NewIdle | MigrateCause::Rt) {
+            self.held_queue_lock(from, SoftCost::Dequeue);
+        }
         self.requests.push(Request::Migrated { task, from, to, cause });
     }
 

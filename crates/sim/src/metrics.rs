@@ -9,7 +9,7 @@ use fairground_workload::{Deadline, Mark, Op, PhaseId, SeriesId, Workload};
 use crate::hist::Histogram;
 use crate::{
     joules, Clamps, DecisionKind, Energy, Event, EventKind, IdleStats, MigrateCause, Observer, Outcome, Scheduler,
-    TaskId, Time,
+    TaskId, Time, Traffic,
 };
 
 /// Number of [`MigrateCause`]s.
@@ -183,6 +183,8 @@ pub struct RunMetrics {
     pub floors: Vec<BTreeMap<u16, u64>>,
     /// Mean power of each rail, mW; see [`Machine::rails`].
     pub rail_mw: Vec<f64>,
+    /// Lines that moved between CPUs and time that went into them and into locks, summed over CPUs.
+    pub traffic: Traffic,
     /// Switches from or to a task.
     pub switches: u64,
     /// What programs reported, by series of the workload, in ticks of its clock. Series without samples may be missing.
@@ -313,6 +315,7 @@ impl MetricsObserver {
             top_clock_ns: w.top_clock_ns.clone(),
             floors: c.floors.clone(),
             rail_mw: w.energy.by_rail(&self.machine).into_iter().map(|e| mean_mw(e, w.at)).collect(),
+            traffic: w.traffic,
             switches: c.switches,
             series: outcome.meters.series.clone(),
             late: outcome.meters.late.clone(),

@@ -272,10 +272,11 @@ fn point(mail: &Mail, values: &[f64], plan: &Plan) -> Result<Vec<(RunSpec, Repor
     Ok(reports)
 }
 
-fn without_terms(job: &Job, plan: &Plan) -> Result<Vec<Report>, Failure> {
+fn without_terms(job: &Job, plan: &Plan) -> Result<Vec<Option<Report>>, Failure> {
     let setup = job.setup(&ends(&job.spec))?;
     let plan = Plan { scheds: setup.scheds.len(), ..plan.clone() };
-    let progress = Progress::new(TERMS.len() * plan.scheds * plan.seeds.len());
+    let present = TERMS.iter().filter(|term| term.without(&setup).is_some()).count();
+    let progress = Progress::new(present * plan.scheds * plan.seeds.len());
     Ok(terms::runs(&setup, &plan, &|| progress.step())?)
 }
 

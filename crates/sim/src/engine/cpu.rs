@@ -20,6 +20,7 @@ use super::idle::{self, Stay};
 use super::queue::What;
 use super::task::{State, Task};
 use super::{Engine, IdleGovernor, Pending};
+use crate::lines::LINE_BYTES;
 use crate::{CpuEnergy, EventKind, IdleStats, MigrateCause, Pick, SwitchState, TaskId, Time};
 
 /// What a CPU is doing.
@@ -263,7 +264,11 @@ impl Engine {
             Mode::Task | Mode::Awake => {}
         }
         self.scheduling = Some(cpu);
-        let pick = self.call(cpu, |s, e| s.schedule(e, cpu));
+        let pick = self.call(cpu, |s, e| {
+            let pick = s.schedule(e, cpu);
+            e.held_queue_lock(cpu, SoftCost::Pick);
+            pick
+        });
         self.scheduling = None;
         self.unflag(cpu);
         self.cpus[cpu as usize].need_resched = false;
@@ -343,12 +348,14 @@ impl Engine {
         let warm_on = self.tasks[task as usize].warm_on.unwrap_or(cpu);
         let distance = self.distance_of(warm_on, cpu);
         let footprint = self.workload.tasks[self.tasks[task as usize].spec as usize].footprint_kib;
+        let lines = u64::from(footprint) * u64::from(1024 / LINE_BYTES);
+        let link_ns = self.env.lines.pass(&self.machine, self.now, warm_on, cpu, lines);
         let t = &mut self.tasks[task as usize];
         t.state = State::Running;
         t.on_cpu = Some(cpu);
         t.warm_on = Some(cpu);
         if warm_on != cpu {
-            t.stall_ns += self.machine.costs.refill_kib_ns[distance as usize] * u64::from(footprint);
+            t.stall_ns += self.machine.costs.refill_kib_ns[distance as usize] * u64::from(footprint) + link_ns;
         }
         self.meters.run_delay.record(runs_from - t.queued_at);
         if let Some(woken) = t.woken_at.take() {

@@ -137,11 +137,6 @@ impl Engine {
         Flow::Work
     }
 
-    /// How long a write holds the mutex of its pipe, ns.
-    pub(super) fn copying_ns(&self, cpu: CpuId, bytes: u32) -> u64 {
-        (self.soft_q20[SoftCost::PipeWrite as usize] + self.copy_q20(bytes)) / self.env.cpu(cpu).speed_q20
-    }
-
     pub(super) fn copy_q20(&self, bytes: u32) -> u64 {
         (u128::from(self.soft_q20[SoftCost::CopyKib as usize]) * u128::from(bytes) / 1024) as u64
     }
@@ -151,7 +146,10 @@ impl Engine {
         self.work(task, phase, back);
         self.tasks[task as usize].state = State::Blocked(wait);
         self.nr_awake -= 1;
-        self.call(cpu, |s, e| s.block(e, cpu, task));
+        self.call(cpu, |s, e| {
+            s.block(e, cpu, task);
+            e.held_queue_lock(cpu, SoftCost::Dequeue);
+        });
         self.flag(cpu);
         Flow::Stop
     }

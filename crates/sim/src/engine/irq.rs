@@ -81,7 +81,10 @@ impl Engine {
             }
             Irq::Tick => {
                 self.charge_timer_irq(cpu);
-                self.call(cpu, |s, e| s.tick(e, cpu));
+                self.call(cpu, |s, e| {
+                    s.tick(e, cpu);
+                    e.held_queue_lock(cpu, SoftCost::Tick);
+                });
             }
             Irq::Ipi { ipi, polled } => {
                 if ipi == Ipi::Resched {

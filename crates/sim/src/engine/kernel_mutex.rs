@@ -112,7 +112,7 @@ impl Engine {
     /// The lines of the last holder come over, then the work begins.
     fn hold(&mut self, cpu: CpuId, task: TaskId, id: ObjId, (hold, lines): (Amount, u32)) -> Flow {
         let last = self.kernel_mutex(id).last.replace(cpu).unwrap_or(cpu);
-        let moved_ns = self.machine.costs.line_ns[self.distance_of(last, cpu) as usize] * u64::from(lines);
+        let moved_ns = self.fetch(last, cpu, lines.into());
         let work = self.draw_for(task, hold).saturating_mul(1 << 20);
         let t = &mut self.tasks[task as usize];
         t.stall_ns = t.stall_ns.saturating_add(moved_ns);

@@ -1,4 +1,30 @@
 //! Steps that pass messages: pipes, sockets, and waiting for either to have something to read.
+//!
+//! What crosses from CPU to CPU, in cache lines of 64 bytes, each counted once:
+//!
+//! | lines | whose | taken by | from |
+//! |---|---|---|---|
+//! | 2 | the channel's own | each writer, each reader | the CPU that touched it last, writer or reader |
+//! | 1 | where a page in use goes on | a writer of a pipe | the CPU that wrote or read this page last |
+//! | bytes / 64, rounded up | data | the reader | the CPUs that wrote it |
+//!
+//! Two own lines: of a pipe, that of the mutex and the readers' wait queue, which every call modifies, and that of head
+//! and tail with the writers' wait queue (`struct pipe_inode_info`: 24 bytes of mutex, 24 of each queue, then the rest); of
+//! a socket, that of the receive queue with its lock, and that of the sender's charge, which whoever frees a message gives
+//! back. A message of another CPU costs its reader `costs.message` by distance besides, once a read.
+//!
+//! ```text
+//! writer  call, copy ====|~ mutex, lines ~*             * the message is there; a reader is woken
+//! reader           call =|~ mutex ~|= lines, copy =*    * room may be there; a writer is woken
+//! ```
+//!
+//! The mutex of a pipe is held for the copy and the lines, by writers and readers alike, in the order in which they come to
+//! it. A writer comes to it when its copy is done, and has had it since that began if nobody else had. DEVIATION: who
+//! waits spins, as in the kernel while the owner runs. DEVIATION: what a waiting reader will hold it for is what it would
+//! find when it comes. DEVIATION: head and tail change with the page only, of which 40 messages of 100 bytes go into one;
+//! the descriptor of the page, which each message changes, stands for them meanwhile. Fresh pages and the heads of a
+//! socket's messages are taken to be where they are used, as freed memory goes to lists of the CPU; a poll reads and takes
+//! nothing. What a look at an empty channel takes is paid when the reader is back.
 
 use std::collections::VecDeque;
 
@@ -6,13 +32,10 @@ use fairground_machine::{CpuId, SoftCost};
 use fairground_workload::ObjId;
 
 use super::interp::Flow;
-use super::objects::{Obj, Taken};
+use super::objects::{Control, Obj, Taken, CONTROL_LINES};
 use super::task::Wait;
 use super::Engine;
-use crate::TaskId;
-
-/// What [`super::task::Task::scratch`] holds of a writer that has, or had, its pipe's mutex.
-const MUTEX_HELD: u64 = 1;
+use crate::{TaskId, Time};
 
 impl Engine {
     fn pipe(&mut self, id: ObjId) -> &mut super::objects::Pipe {
@@ -29,21 +52,20 @@ impl Engine {
         }
     }
 
-    /// 0: the call and the copy. 1: find room, or sleep for it; wake a reader if there was nothing before. A writer
-    /// that would have copied while another did comes to 1 again when it has waited for the pipe's mutex.
-    /// DEVIATION: it spins for the mutex, as the kernel does while the owner runs; readers do not contend.
+    /// 0: the call and the copy. 1: the mutex and the lines. 2: find room, or sleep for it; wake a reader if there was
+    /// nothing before.
     pub(super) fn pipe_write(&mut self, cpu: CpuId, task: TaskId, phase: u8, id: ObjId, bytes: u32) -> Flow {
         if phase == 0 {
             let flow = self.work(task, 1, &[SoftCost::Syscall, SoftCost::PipeWrite]);
             self.tasks[task as usize].work_q20 += self.copy_q20(bytes);
             return flow;
         }
-        if std::mem::replace(&mut self.tasks[task as usize].scratch, MUTEX_HELD) != MUTEX_HELD {
-            let copy_ns = self.copying_ns(cpu, bytes);
-            let now = self.now;
-            let wait_ns = self.pipe(id).take_mutex(now, copy_ns);
-            if wait_ns > 0 {
-                self.tasks[task as usize].stall_ns += wait_ns;
+        if phase == 1 {
+            let stall_ns = self.take_pipe_to_write(cpu, task, id, bytes);
+            let t = &mut self.tasks[task as usize];
+            t.phase = 2;
+            if stall_ns > 0 {
+                t.stall_ns += stall_ns;
                 return Flow::Work;
             }
         }
@@ -62,13 +84,61 @@ impl Engine {
         Flow::Next
     }
 
-    /// 0: the call. 1: take what is there, or sleep for it. 2, 3: copied; wake a writer (3), pass on a wake.
+    /// The mutex and the lines of a write whose copy is done: the time that takes, ns.
+    fn take_pipe_to_write(&mut self, cpu: CpuId, task: TaskId, id: ObjId, bytes: u32) -> u64 {
+        let slept = self.tasks[task as usize].slept;
+        let copy_ns = self.held_ns(cpu, SoftCost::PipeWrite, bytes);
+        let Engine { objects, env, machine, now, .. } = self;
+        let Obj::Pipe(pipe) = &mut objects[id as usize] else { unreachable!("validated: object {id} is a pipe") };
+        let fetch = &mut |from, n| env.lines.fetch(machine, *now, from, cpu, n);
+        let lines_ns = pipe.control.take(cpu, fetch) + pipe.take_page(bytes, slept, cpu, fetch);
+        let began = self.now.saturating_sub(copy_ns);
+        lines_ns + self.wait_for_pipe(id, began, copy_ns + lines_ns)
+    }
+
+    /// Waits for the mutex of a pipe, wanted at `at` for `hold_ns`, if it is one that others wait for.
+    fn wait_for_pipe(&mut self, id: ObjId, at: Time, hold_ns: u64) -> u64 {
+        if !self.config.locks.pipe {
+            return 0;
+        }
+        let wait_ns = self.pipe(id).take_mutex(at, hold_ns);
+        self.env.lines.traffic.pipe_wait_ns += wait_ns;
+        wait_ns
+    }
+
+    /// How long software under the mutex of a pipe takes on a CPU, with the copy, ns.
+    fn held_ns(&self, cpu: CpuId, kind: SoftCost, bytes: u32) -> u64 {
+        (self.soft_q20[kind as usize] + self.copy_q20(bytes)) / self.env.cpu(cpu).speed_q20
+    }
+
+    /// How long a reader that wants `want` bytes will hold the mutex of a pipe, ns, waits for a link not included.
+    fn reading_ns(&mut self, cpu: CpuId, id: ObjId, want: u32) -> u64 {
+        let price = |from: CpuId, n: u64| self.machine.costs.line_ns[self.distance_of(from, cpu) as usize] * n;
+        let Obj::Pipe(pipe) = &self.objects[id as usize] else { unreachable!("validated: object {id} is a pipe") };
+        let (bytes, parts) = pipe.readable(want);
+        let data_ns: u64 = parts.map(|(from, n)| price(from, n)).sum();
+        let control_ns = pipe.control.is_on().map_or(0, |from| price(from, CONTROL_LINES));
+        control_ns + data_ns + self.copy_q20(bytes) / self.env.cpu(cpu).speed_q20
+    }
+
+    /// 0: the call. 1: the mutex. 4: take what is there, or sleep for it. 2, 3: copied; wake a writer (3), pass on a wake.
     pub(super) fn pipe_read(&mut self, cpu: CpuId, task: TaskId, phase: u8, id: ObjId, bytes: u32) -> Flow {
         if phase == 0 {
             self.want_bytes(task, bytes);
             return self.work(task, 1, &[SoftCost::Syscall, SoftCost::PipeRead]);
         }
         if phase == 1 {
+            let want = self.tasks[task as usize].scratch as u32;
+            let hold_ns = self.reading_ns(cpu, id, want);
+            let wait_ns = self.wait_for_pipe(id, self.now, hold_ns);
+            if wait_ns > 0 {
+                let t = &mut self.tasks[task as usize];
+                (t.phase, t.stall_ns) = (4, t.stall_ns + wait_ns);
+                return Flow::Work;
+            }
+        }
+        if phase == 1 || phase == 4 {
+            self.touch(cpu, task, id);
             if self.pipe(id).is_empty() {
                 self.pipe(id).readers.push_back(task);
                 self.tasks[task as usize].slept = true;
@@ -100,6 +170,7 @@ impl Engine {
                 sock.writers.push_back(task);
                 return self.block(cpu, task, Wait::Space(id), 1, &[]);
             }
+            self.touch(cpu, task, id);
             let flow = self.work(task, 2, &[SoftCost::SockSend]);
             self.tasks[task as usize].work_q20 += self.copy_q20(bytes);
             return flow;
@@ -162,6 +233,7 @@ impl Engine {
             }
             1 => self.work(task, 4, &[SoftCost::SockRecv]),
             4 => {
+                self.touch(cpu, task, id);
                 let want = self.tasks[task as usize].scratch as u32;
                 let taken = self.take_from(cpu, id, want);
                 self.copy_out(task, taken)
@@ -184,15 +256,32 @@ impl Engine {
         }
     }
 
-    fn take_from(&mut self, cpu: CpuId, id: ObjId, want: u32) -> Taken {
-        let (n, row) = (self.cpus.len(), cpu as usize);
-        let (distance, line_ns) = (&self.distance, &self.machine.costs.line_ns);
-        let price = |from: CpuId| line_ns[distance[row * n + from as usize] as usize];
-        match &mut self.objects[id as usize] {
-            Obj::Pipe(p) => p.read(want, &price),
-            Obj::Socket(s) => s.recv(want, &price),
+    /// The channel's own lines come to the task's CPU.
+    fn touch(&mut self, cpu: CpuId, task: TaskId, id: ObjId) {
+        let Engine { objects, env, machine, now, .. } = self;
+        let control: &mut Control = match &mut objects[id as usize] {
+            Obj::Pipe(p) => &mut p.control,
+            Obj::Socket(s) => &mut s.control,
             other => unreachable!("validated: object {id} is not {other:?}"),
+        };
+        let moved_ns = control.take(cpu, &mut |from, n| env.lines.fetch(machine, *now, from, cpu, n));
+        self.tasks[task as usize].stall_ns += moved_ns;
+    }
+
+    fn take_from(&mut self, cpu: CpuId, id: ObjId, want: u32) -> Taken {
+        let Engine { objects, env, machine, now, .. } = self;
+        let fetch = &mut |from, n| env.lines.fetch(machine, *now, from, cpu, n);
+        let mut taken = match &mut objects[id as usize] {
+            Obj::Pipe(p) => p.read(want, cpu, fetch),
+            Obj::Socket(s) => s.recv(want, fetch),
+            other => unreachable!("validated: object {id} is not {other:?}"),
+        };
+        if let Some(writer) = taken.writer {
+            let message_ns = self.machine.costs.message_ns[self.distance_of(writer, cpu) as usize];
+            self.env.lines.traffic.message_ns += message_ns;
+            taken.stall_ns += message_ns;
         }
+        taken
     }
 
     /// Pays for bringing the message over. Then phase 3 if somebody is to be released, else 2.

@@ -100,6 +100,22 @@ pub enum IdleGovernor {
     Deepest,
 }
 
+/// Which locks of the kernel cost whoever wants them while they are held, for asking what they contribute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Locks {
+    /// The mutexes of pipes.
+    pub pipe: bool,
+    /// The locks of run queues, their lines included.
+    pub run_queue: bool,
+}
+
+impl Default for Locks {
+    /// As in the kernel: all.
+    fn default() -> Self {
+        Locks { pipe: true, run_queue: true }
+    }
+}
+
 /// Everything about a run that is neither machine nor workload nor scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Config {
@@ -120,6 +136,8 @@ pub struct Config {
     /// A reader of a full pipe wakes a writer even if it has not drained a page, who then sleeps again: Linux 5.5 to
     /// 6.13 ("pipe_read: don't wake up the writer if the pipe is still full" landed in 6.14).
     pub pipe_eager_writer_wake: bool,
+    /// Locks for which others wait.
+    pub locks: Locks,
     /// A run whose workload has no duration of its own fails if it takes longer, ns of virtual time.
     pub max_time_ns: Time,
     /// The run fails if it takes more events.
@@ -144,6 +162,7 @@ impl Default for Config {
             latency_limit_ns: u64::MAX,
             start_phase: true,
             pipe_eager_writer_wake: false,
+            locks: Locks::default(),
             max_time_ns: MAX_DURATION_NS,
             max_events: 20_000_000_000,
             ambient_mc: None,
@@ -239,9 +258,11 @@ impl Engine {
         let mut at_top = vec![Stopwatch::default(); opp.len()];
         let tops = machine.freq_domains.iter().map(|d| d.opps.len() as u32 - 1);
         at_top.iter_mut().zip(opp.iter().zip(tops)).for_each(|(watch, (opp, top))| watch.set(0, *opp == top));
+        let mut env = Env::new(Arc::clone(&machine), config.hz, config.seed);
+        env.contend_for_queues(config.locks.run_queue);
         let marks = |m: Mark| workload.tasks.iter().any(|t| t.program.contains(&fairground_workload::Op::Mark(m)));
         Engine {
-            env: Env::new(Arc::clone(&machine), config.hz, config.seed),
+            env,
             now: 0,
             queue: Queue::default(),
             nr_events: 0,
@@ -655,6 +676,11 @@ impl Engine {
 
     fn distance_of(&self, a: CpuId, b: CpuId) -> Distance {
         Distance::ALL[self.distance[a as usize * self.cpus.len() + b as usize] as usize]
+    }
+
+    /// `n` modified cache lines come over from the CPU `from`: the time that takes, ns.
+    fn fetch(&mut self, from: CpuId, to: CpuId, n: u64) -> u64 {
+        self.env.lines.fetch(&self.machine, self.now, from, to, n)
     }
 
     /// Draws a value for a thread's program.

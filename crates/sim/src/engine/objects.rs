@@ -8,15 +8,17 @@ use fairground_workload::{Object, SeriesId};
 use super::kernel_mutex::KernelMutex;
 use super::roster::Roster;
 use super::ticket::Ticket;
+use crate::lines::LINE_BYTES;
 use crate::{TaskId, Time};
 
 /// Bytes of a pipe slot (a page).
 pub(crate) const SLOT_BYTES: u32 = 4096;
-/// Bytes of a cache line.
-pub(crate) const LINE_BYTES: u32 = 64;
-/// Lines of the channel itself that a reader on another CPU fetches besides the data: the one with head, tail and
-/// wait queues, and the one with the mutex (struct pipe_inode_info spans about three lines; the third is read-only).
+/// Lines of a channel that whoever touches it modifies: of a pipe those of the mutex with the readers' wait queue and of
+/// head and tail with the writers'; of a socket those of the receive queue and of the sender's charge.
 pub(crate) const CONTROL_LINES: u64 = 2;
+
+/// Brings lines over from a CPU: the time that takes, ns.
+pub(crate) type Fetch<'a> = dyn FnMut(CpuId, u64) -> u64 + 'a;
 
 /// State of an [`Object`].
 #[derive(Debug)]
@@ -58,6 +60,24 @@ impl Obj {
     }
 }
 
+/// The lines of a channel itself: they are where it was touched last.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Control {
+    last: Option<CpuId>,
+}
+
+impl Control {
+    /// The channel is touched on `cpu`.
+    pub(crate) fn take(&mut self, cpu: CpuId, fetch: &mut Fetch) -> u64 {
+        fetch(self.last.replace(cpu).unwrap_or(cpu), CONTROL_LINES)
+    }
+
+    /// Where they would come from.
+    pub(crate) fn is_on(&self) -> Option<CpuId> {
+        self.last
+    }
+}
+
 /// Bytes in a row that were written on the same CPU.
 #[derive(Clone, Copy, Debug)]
 struct Chunk {
@@ -73,25 +93,34 @@ pub(crate) struct Taken {
     pub released: bool,
     /// The channel was full before.
     pub was_full: bool,
-    /// Time for the lines to come over, ns.
+    /// Time for the data's lines to come over, ns.
     pub stall_ns: u64,
+    /// Where the first byte was written.
+    pub writer: Option<CpuId>,
 }
 
-/// Takes up to `want` bytes off the chunks; `line_ns` gives the price of a line from a CPU.
-fn take_chunks(chunks: &mut VecDeque<Chunk>, want: u32, line_ns: &dyn Fn(CpuId) -> u64) -> (u32, u64) {
-    let (mut taken, mut stall_ns) = (0, 0);
-    while taken < want {
+impl Taken {
+    /// `bytes` more, written on `cpu`.
+    fn add(&mut self, cpu: CpuId, bytes: u32, fetch: &mut Fetch) {
+        self.stall_ns += fetch(cpu, u64::from(bytes.div_ceil(LINE_BYTES)));
+        self.bytes += bytes;
+        self.writer.get_or_insert(cpu);
+    }
+}
+
+/// Takes up to `want` bytes off the chunks.
+fn take_chunks(chunks: &mut VecDeque<Chunk>, want: u32, fetch: &mut Fetch) -> Taken {
+    let mut taken = Taken::default();
+    while taken.bytes < want {
         let Some(front) = chunks.front_mut() else { break };
-        let bytes = front.bytes.min(want - taken);
-        let control = if taken == 0 { CONTROL_LINES } else { 0 };
-        stall_ns += line_ns(front.cpu) * (u64::from(bytes.div_ceil(LINE_BYTES)) + control);
-        taken += bytes;
+        let bytes = front.bytes.min(want - taken.bytes);
+        taken.add(front.cpu, bytes, fetch);
         front.bytes -= bytes;
         if front.bytes == 0 {
             chunks.pop_front();
         }
     }
-    (taken, stall_ns)
+    taken
 }
 
 fn put_chunk(chunks: &mut VecDeque<Chunk>, cpu: CpuId, bytes: u32) {
@@ -106,13 +135,16 @@ fn put_chunk(chunks: &mut VecDeque<Chunk>, cpu: CpuId, bytes: u32) {
 struct Slot {
     read: u32,
     written: u32,
+    /// Where it was written or read last.
+    cpu: CpuId,
 }
 
 /// A pipe of pages (Linux fs/pipe.c since 5.5).
 #[derive(Debug)]
 pub(crate) struct Pipe {
     capacity: usize,
-    /// When the last writer so far gives the mutex up.
+    pub control: Control,
+    /// When the last so far who wants the mutex gives it up.
     mutex_until: Time,
     slots: VecDeque<Slot>,
     chunks: VecDeque<Chunk>,
@@ -126,6 +158,7 @@ impl Pipe {
     fn new(slots: u32) -> Self {
         Pipe {
             capacity: slots as usize,
+            control: Control::default(),
             mutex_until: 0,
             slots: VecDeque::new(),
             chunks: VecDeque::new(),
@@ -144,45 +177,65 @@ impl Pipe {
         self.slots.len() >= self.capacity
     }
 
-    /// A writer is done at `now` with a copy of `copy_ns` under the mutex, if nobody else had it in that time: how long
-    /// it still takes otherwise, ns.
-    pub(crate) fn take_mutex(&mut self, now: Time, copy_ns: u64) -> u64 {
-        let begin = now.saturating_sub(copy_ns).max(self.mutex_until);
-        self.mutex_until = begin + copy_ns;
-        self.mutex_until - now
+    /// Somebody wants the mutex at `at` for `hold_ns`: how long it waits for those who came before, ns.
+    pub(crate) fn take_mutex(&mut self, at: Time, hold_ns: u64) -> u64 {
+        let begin = at.max(self.mutex_until);
+        self.mutex_until = begin + hold_ns;
+        begin - at
     }
 
-    /// Writes one message, unless it must wait; says whether the pipe was empty. A writer that has slept does not
-    /// try the newest slot again, as the kernel does not.
+    /// The newest page, if a message goes into it. A writer that has slept does not try, as the kernel does not.
+    fn newest_with_room(&mut self, bytes: u32, slept: bool) -> Option<&mut Slot> {
+        let fits = |slot: &&mut Slot| !slept && bytes < SLOT_BYTES && slot.written + bytes <= SLOT_BYTES;
+        self.slots.back_mut().filter(fits)
+    }
+
+    /// A message that goes into a page which is in use begins in a line that another CPU may have: it comes over.
+    pub(crate) fn take_page(&mut self, bytes: u32, slept: bool, cpu: CpuId, fetch: &mut Fetch) -> u64 {
+        let page = self.newest_with_room(bytes, slept).map(|slot| std::mem::replace(&mut slot.cpu, cpu));
+        page.map_or(0, |last| fetch(last, 1))
+    }
+
+    /// Bytes that a read of `want` would take now, and the lines they are in by the CPU that wrote them.
+    pub(crate) fn readable(&self, want: u32) -> (u32, impl Iterator<Item = (CpuId, u64)> + '_) {
+        let mut left = want;
+        let parts = self.chunks.iter().map_while(move |chunk| {
+            let bytes = chunk.bytes.min(left);
+            left -= bytes;
+            (bytes > 0).then(|| (chunk.cpu, u64::from(bytes.div_ceil(LINE_BYTES))))
+        });
+        let all: u64 = self.chunks.iter().map(|chunk| u64::from(chunk.bytes)).sum();
+        (all.min(want.into()) as u32, parts)
+    }
+
+    /// Writes one message, unless it must wait; says whether the pipe was empty.
     pub(crate) fn write(&mut self, bytes: u32, cpu: CpuId, slept: bool) -> Option<bool> {
         let (was_empty, is_full) = (self.is_empty(), self.is_full());
-        match self.slots.back_mut() {
-            Some(last) if !slept && bytes < SLOT_BYTES && last.written + bytes <= SLOT_BYTES => {
-                last.written += bytes;
-            }
-            _ if is_full => return None,
-            _ => self.slots.push_back(Slot { read: 0, written: bytes }),
+        match self.newest_with_room(bytes, slept) {
+            Some(newest) => (newest.written, newest.cpu) = (newest.written + bytes, cpu),
+            None if is_full => return None,
+            None => self.slots.push_back(Slot { read: 0, written: bytes, cpu }),
         }
         put_chunk(&mut self.chunks, cpu, bytes);
         Some(was_empty)
     }
 
-    /// Reads up to `want` bytes.
-    pub(crate) fn read(&mut self, want: u32, line_ns: &dyn Fn(CpuId) -> u64) -> Taken {
+    /// Reads up to `want` bytes on `cpu`.
+    pub(crate) fn read(&mut self, want: u32, cpu: CpuId, fetch: &mut Fetch) -> Taken {
         let was_full = self.is_full();
-        let (bytes, stall_ns) = take_chunks(&mut self.chunks, want, line_ns);
-        let (mut left, mut freed) = (bytes, false);
+        let taken = take_chunks(&mut self.chunks, want, fetch);
+        let (mut left, mut freed) = (taken.bytes, false);
         while left > 0 {
             let Some(slot) = self.slots.front_mut() else { break };
             let n = left.min(slot.written - slot.read);
-            slot.read += n;
+            (slot.read, slot.cpu) = (slot.read + n, cpu);
             left -= n;
             if slot.read == slot.written {
                 self.slots.pop_front();
                 freed = true;
             }
         }
-        Taken { bytes, released: was_full && freed, was_full, stall_ns }
+        Taken { released: was_full && freed, was_full, ..taken }
     }
 }
 
@@ -207,6 +260,7 @@ struct Batch {
 pub(crate) struct Socket {
     sndbuf: u64,
     overhead: u64,
+    pub control: Control,
     /// What is charged to the send buffer now, bytes.
     charged: u64,
     messages: VecDeque<Batch>,
@@ -221,6 +275,7 @@ impl Socket {
         Socket {
             sndbuf: sndbuf.into(),
             overhead: overhead.into(),
+            control: Control::default(),
             charged: 0,
             messages: VecDeque::new(),
             readers: VecDeque::new(),
@@ -253,15 +308,13 @@ impl Socket {
 
     /// Receives up to `want` bytes. Blocked senders are released when a message is freed and at most a quarter of
     /// the buffer is charged.
-    pub(crate) fn recv(&mut self, want: u32, line_ns: &dyn Fn(CpuId) -> u64) -> Taken {
+    pub(crate) fn recv(&mut self, want: u32, fetch: &mut Fetch) -> Taken {
         let mut taken = Taken { was_full: self.charged >= self.sndbuf, ..Taken::default() };
         let mut freed = false;
         while taken.bytes < want {
             let Some(batch) = self.messages.front_mut() else { break };
             let bytes = (batch.bytes - batch.taken).min(want - taken.bytes);
-            let control = if taken.bytes == 0 { CONTROL_LINES } else { 0 };
-            taken.stall_ns += line_ns(batch.cpu) * (u64::from(bytes.div_ceil(LINE_BYTES)) + control);
-            taken.bytes += bytes;
+            taken.add(batch.cpu, bytes, fetch);
             batch.taken += bytes;
             if batch.taken == batch.bytes {
                 self.charged -= u64::from(batch.bytes) + self.overhead;
@@ -281,6 +334,10 @@ impl Socket {
 mod tests {
     use super::*;
 
+    fn free(_: CpuId, _: u64) -> u64 {
+        0
+    }
+
     /// Charges and sends a message, if there is room.
     fn pass(s: &mut Socket, bytes: u32, cpu: CpuId) -> bool {
         let has_room = s.charge(bytes);
@@ -297,7 +354,7 @@ mod tests {
         assert_eq!([s.charge(100), s.charge(100)], [true, false]);
         assert!(s.is_empty());
         s.send(100, 0);
-        assert!(s.recv(100, &|_| 0).released && s.charge(100));
+        assert!(s.recv(100, &mut free).released && s.charge(100));
     }
 
     /// 40 messages of 100 bytes fit a page of 4096; 16 pages take 640. The 641st must wait until all 40 messages of
@@ -311,18 +368,43 @@ mod tests {
         }
         assert_eq!(p.write(100, 0, false), None);
         for i in 1..=40 {
-            let taken = p.read(100, &|_| 0);
+            let taken = p.read(100, 0, &mut free);
             assert_eq!((taken.bytes, taken.released), (100, i == 40));
         }
         assert_eq!(p.write(100, 0, true), Some(false));
     }
 
-    /// 2 lines of data and 2 of the pipe itself at 10 ns a line.
+    /// 100 bytes of CPU 3 on CPU 5: 2 lines of data, and 2 of the pipe itself, which are on 5 from then on.
     #[test]
     fn a_message_from_another_cpu_costs_its_lines() {
         let mut p = Pipe::new(16);
+        let mut asked = Vec::new();
+        p.control.take(3, &mut |from, n| {
+            asked.push((from, 3, n));
+            0
+        });
         p.write(100, 3, false);
-        assert_eq!(p.read(100, &|cpu| if cpu == 3 { 10 } else { 0 }).stall_ns, 40);
+        for _ in 0..2 {
+            p.control.take(5, &mut |from, n| {
+                asked.push((from, 5, n));
+                0
+            });
+        }
+        assert_eq!(p.read(100, 5, &mut |from, n| if from == 3 { 10 * n } else { 0 }).stall_ns, 20);
+        assert_eq!(asked, [(3, 3, 2), (3, 5, 2), (5, 5, 2)]);
+    }
+
+    /// The page of CPU 0's message is read on 1, so that one line of it comes back; a page of its own none has.
+    #[test]
+    fn a_writer_takes_the_line_in_which_its_page_goes_on() {
+        let mut p = Pipe::new(16);
+        let from = |p: &mut Pipe, cpu| p.take_page(100, false, cpu, &mut |last, n| 10 * u64::from(last) + n);
+        assert_eq!(from(&mut p, 0), 0, "no page");
+        p.write(200, 0, false);
+        p.read(100, 7, &mut free);
+        assert_eq!([from(&mut p, 0), from(&mut p, 2)], [71, 1]);
+        p.write(SLOT_BYTES, 0, false);
+        assert_eq!(from(&mut p, 5), 0, "the newest page is full");
     }
 
     /// 100 + 668 bytes a message: 212992 / 768 = 277.3, so 278 go in (the last overshoots). A quarter is 53248 =
@@ -331,16 +413,24 @@ mod tests {
     fn a_socket_releases_its_sender_at_a_quarter() {
         let mut s = Socket::new(212_992, 668);
         assert_eq!((0..1000).take_while(|_| pass(&mut s, 100, 0)).count(), 278);
-        let reads = (1..).find(|_| s.recv(100, &|_| 0).released);
+        let reads = (1..).find(|_| s.recv(100, &mut free).released);
         assert_eq!(reads, Some(209));
     }
 
-    /// Copies of 100 ns that would end at 1000, 1040 and 1250: the second begins when the first is over, the third
-    /// finds the mutex free.
+    /// 100 ns each from 900, 940 and 1150: the second begins when the first is over, the third finds the mutex free.
     #[test]
-    fn writers_of_a_pipe_copy_one_after_another() {
+    fn those_who_want_a_pipe_have_it_one_after_another() {
         let mut p = Pipe::new(16);
-        assert_eq!([1000, 1040, 1250].map(|now| p.take_mutex(now, 100)), [0, 60, 0]);
+        assert_eq!([900, 940, 1150].map(|at| p.take_mutex(at, 100)), [0, 60, 0]);
+    }
+
+    #[test]
+    fn what_a_read_would_take_is_known_before() {
+        let mut p = Pipe::new(16);
+        [(100, 1), (60, 2), (10, 3)].into_iter().for_each(|(bytes, cpu)| drop(p.write(bytes, cpu, false)));
+        let (bytes, parts) = p.readable(130);
+        assert_eq!((bytes, parts.collect::<Vec<_>>()), (130, vec![(1, 2), (2, 1)]));
+        assert_eq!(p.readable(1000).0, 170);
     }
 
     /// Three messages of 100 bytes from CPU 1 are one batch; 150 bytes free the first of them.
@@ -351,9 +441,9 @@ mod tests {
             assert!(pass(&mut s, bytes, cpu));
         }
         assert_eq!(s.messages.iter().map(|b| (b.cpu, b.count)).collect::<Vec<_>>(), [(1, 3), (2, 1), (2, 1)]);
-        assert_eq!(s.recv(150, &|_| 0).bytes, 150);
+        assert_eq!(s.recv(150, &mut free).bytes, 150);
         assert_eq!(s.charged, 4 * 900 + 350);
-        assert_eq!(s.recv(1000, &|cpu| u64::from(cpu)).stall_ns, 2 + (1 + 2) + 2 * 2 + 2);
+        assert_eq!(s.recv(1000, &mut |cpu, n| u64::from(cpu) * n).stall_ns, 1 + 2 + 2 * 2 + 2);
         assert_eq!((s.charged, s.is_empty()), (0, true));
     }
 

@@ -8,7 +8,7 @@ use super::objects::Obj;
 use super::task::{State, Task, Wait};
 use super::{Engine, IdleStats};
 use crate::metrics::Meters;
-use crate::{joules, EnergyBook, TaskId, Time};
+use crate::{joules, EnergyBook, TaskId, Time, Traffic};
 
 /// How many threads a report lists.
 const REPORT_THREADS_MAX: usize = 24;
@@ -41,6 +41,8 @@ pub struct Totals {
     pub capped_ns: Vec<u64>,
     /// Time for which each frequency domain ran at its top operating point, ns, idle or not.
     pub top_clock_ns: Vec<u64>,
+    /// Lines that moved and time that went into them and into locks.
+    pub traffic: Traffic,
     /// Wasted core time, ns; see [`crate::WasteMeter`].
     pub wasted_ns: u64,
     /// Threads away from a balanced placement x time, ns; see [`crate::SpreadMeter`].
@@ -74,6 +76,7 @@ impl Totals {
             energy: self.energy.since(&earlier.energy),
             top_clock_ns: self.top_clock_ns.iter().zip(&earlier.top_clock_ns).map(|(a, b)| a - b).collect(),
             capped_ns: self.capped_ns.iter().zip(&earlier.capped_ns).map(|(a, b)| a - b).collect(),
+            traffic: self.traffic.since(&earlier.traffic),
             wasted_ns: self.wasted_ns - earlier.wasted_ns,
             misplaced_ns: self.misplaced_ns - earlier.misplaced_ns,
         }
@@ -170,6 +173,7 @@ impl Engine {
             energy,
             capped_ns: self.capped_ns(),
             top_clock_ns: self.at_top.iter().map(|watch| watch.read(self.now)).collect(),
+            traffic: self.env.lines.traffic,
             wasted_ns: self.waste.total_ns(self.now),
             misplaced_ns: self.spread.total_ns(self.now),
         }

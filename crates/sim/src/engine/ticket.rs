@@ -65,8 +65,7 @@ impl Engine {
             unreachable!("validated: object {lock} is a ticket lock")
         };
         let last = ticket.last.replace(cpu).unwrap_or(cpu);
-        let distance = self.distance[last as usize * self.cpus.len() + cpu as usize];
-        let moved_ns = self.machine.costs.line_ns[distance as usize] * u64::from(lines);
+        let moved_ns = self.env.lines.fetch(&self.machine, now, last, cpu, lines.into());
         ticket.free_at = ticket.free_at.max(now).saturating_add(moved_ns).saturating_add(hold_ns);
         ticket.free_at - now
     }
