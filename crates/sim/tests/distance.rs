@@ -19,7 +19,8 @@ fn all_distances() -> Machine {
     m.nodes = groups(&[5, 6, 7]);
     m.packages = groups(&[6, 7]);
     let clusters = groups(&[3, 4, 5, 6, 7]);
-    m.clusters = clusters.iter().map(|cpus| fairground_machine::Cluster { cpus: *cpus, ..m.clusters[0].clone() }).collect();
+    m.clusters =
+        clusters.iter().map(|cpus| fairground_machine::Cluster { cpus: *cpus, ..m.clusters[0].clone() }).collect();
     let index = |groups: &[CpuMask], cpu: u32| groups.iter().position(|g| g.test(cpu)).expect("in one of them") as u32;
     for cpu in 0..7 {
         let of = [&m.cores, &clusters, &m.llcs, &m.nodes, &m.packages].map(|groups| index(groups, cpu));
@@ -64,7 +65,10 @@ fn passing(object: Object, count: u64, cpu: u32) -> Workload {
     reader.op(Op::Sleep(Amount::fixed(1_000_000))).repeat(Some(count), |p| {
         p.op(ns(100_000)).op(read);
     });
-    workload(vec![object], vec![on(0, spec("writer", writer.build())), on(cpu, spec("reader", reader.build()))])
+    workload(
+        vec![object],
+        vec![on(0, spec("writer", writer.build().to_vec())), on(cpu, spec("reader", reader.build().to_vec()))],
+    )
 }
 
 const CHANNELS: [Object; 2] = [Object::Pipe { slots: 16 }, Object::Socket { sndbuf: 212_992, overhead: 668 }];
@@ -77,17 +81,17 @@ fn the_same_messages_cost_their_lines_and_their_price_at_each_distance() {
     m.costs.message_ns = [0, 1000, 2000, 3000, 4000, 5000, 6000];
     for object in CHANNELS {
         for cpu in 1..7 {
-            let costly = run(m.clone(), passing(object.clone(), 3, cpu), plain());
+            let costly = run(m.clone(), passing(object.clone(), 3, cpu), without_locks());
             let mut cheap = m.clone();
             (cheap.costs.line_ns, cheap.costs.message_ns) = ([0; 7], [0; 7]);
-            let free = run(cheap, passing(object.clone(), 3, cpu), plain());
+            let free = run(cheap, passing(object.clone(), 3, cpu), without_locks());
             let t = costly.totals.traffic;
             let each = u64::from(cpu);
             assert_eq!((t.lines[cpu as usize], t.line_ns, t.message_ns), (8, 80 * each, 3000 * each));
             assert_eq!(t.lines.iter().sum::<u64>(), 8, "the writer's CPU had them all");
             assert_eq!(costly.end - free.end, 80 * each + 3000 * each);
         }
-        let near = run(m.clone(), passing(object.clone(), 3, 0), plain());
+        let near = run(m.clone(), passing(object.clone(), 3, 0), without_locks());
         assert_eq!(near.totals.traffic, Traffic::default());
     }
 }
@@ -101,7 +105,7 @@ fn a_writer_takes_back_what_the_reader_had() {
     let writer = spec("writer", vec![write.clone(), write.clone(), Op::Sleep(Amount::fixed(50_000)), write]);
     let reader = spec("reader", vec![ns(10_000), Op::PipeRead { pipe: 0, bytes: 100 }]);
     let (writer, reader) = (on(0, writer), on(1, reader));
-    let t = run(m, workload(vec![Object::Pipe { slots: 16 }], vec![writer, reader]), plain()).totals.traffic;
+    let t = run(m, workload(vec![Object::Pipe { slots: 16 }], vec![writer, reader]), without_locks()).totals.traffic;
     assert_eq!(t.lines.iter().sum::<u64>(), 2 + 2 + 2 + 1, "read: own and data; third write: own and page");
 }
 
@@ -120,21 +124,18 @@ fn two_writers_at_the_same_instant_copy_one_after_another() {
     assert_eq!((contended.1, alone.1, contended.0 - alone.0), (500, 0, 500));
 }
 
-/// A reader that comes 100 ns into a copy of 500 ns waits for the other 400: it came at the end of its call, before the
-/// writer's was done, so that it has the mutex first; the writer then waits for its copy.
+/// A copy takes 1000 ns. The reader has the mutex from 100500 to 101500, as a writer comes to it when its copy is done: the
+/// second writer, whose copy began at 100000, can copy after that only, until 102500 instead of 101000.
 #[test]
 fn a_reader_and_a_writer_of_a_pipe_exclude_each_other() {
     let mut m = machine(3, 1);
     m.costs.soft_ns[SoftCost::CopyKib as usize] = 10_240.0;
     let write = Op::PipeWrite { pipe: 0, bytes: 100 };
-    let writers = [
-        on(0, spec("first", vec![write.clone()])),
-        on(1, spec("second", vec![Op::SleepUntil(100_000), write])),
-    ];
+    let writers =
+        [on(0, spec("first", vec![write.clone()])), on(1, spec("second", vec![Op::SleepUntil(100_000), write]))];
     let reader = on(2, spec("reader", vec![Op::SleepUntil(100_500), Op::PipeRead { pipe: 0, bytes: 100 }]));
     let tasks: Vec<_> = writers.into_iter().chain([reader]).collect();
     let outcome = run(m, workload(vec![Object::Pipe { slots: 16 }], tasks), plain());
-    // The copies take 1000: the reader's from 100500 to 101500, then the second writer's.
     assert_eq!(outcome.totals.traffic.pipe_wait_ns, 1500);
 }
 
@@ -150,9 +151,7 @@ fn wakers_of_one_queue_wait_for_each_other() {
     m.costs.soft_ns[SoftCost::Enqueue as usize] = 700.0;
     m.costs.line_ns = [0, 25, 25, 25, 25, 25, 25];
     let sleeper = |futex| on(2, spec("sleeper", vec![Op::FutexWait { futex, expected: 0 }]));
-    let waker = |cpu, futex| {
-        on(cpu, spec("waker", vec![Op::SleepUntil(1_000_000), Op::FutexWake { futex, count: 1 }]))
-    };
+    let waker = |cpu, futex| on(cpu, spec("waker", vec![Op::SleepUntil(1_000_000), Op::FutexWake { futex, count: 1 }]));
     let tasks = vec![sleeper(0), sleeper(1), waker(0, 0), waker(1, 1)];
     let objects = vec![Object::Futex { value: 0 }, Object::Futex { value: 0 }];
     let alone = run(m.clone(), workload(objects.clone(), tasks.clone()), without_locks()).totals.traffic;
@@ -168,16 +167,16 @@ fn a_link_is_no_faster_than_its_rate() {
     let mut m = all_distances();
     m.costs.line_ns = [0, 1, 1, 1, 1, 1, 1];
     m.costs.link_gb_per_s = Some(6.4);
-    let mut writer = ProgramBuilder::new();
-    writer.repeat(Some(100), |p| {
-        p.op(Op::PipeWrite { pipe: 0, bytes: 4096 });
-    });
-    let mut reader = ProgramBuilder::new();
-    reader.repeat(Some(100), |p| {
-        p.op(Op::PipeRead { pipe: 0, bytes: 4096 });
-    });
+    let repeated = |op: Op| {
+        let mut program = ProgramBuilder::new();
+        program.repeat(Some(100), |p| {
+            p.op(op);
+        });
+        program.build().to_vec()
+    };
     let both = |cpu| {
-        let (w, r) = (spec("writer", writer.clone().build()), spec("reader", reader.clone().build()));
+        let w = spec("writer", repeated(Op::PipeWrite { pipe: 0, bytes: 4096 }));
+        let r = spec("reader", repeated(Op::PipeRead { pipe: 0, bytes: 4096 }));
         workload(vec![Object::Pipe { slots: 100 }], vec![on(0, w), on(cpu, r)])
     };
     let far = run(m.clone(), both(6), plain());
@@ -202,8 +201,8 @@ proptest! {
             reader.repeat(Some(count), |p| {
                 p.op(Op::PipeRead { pipe: 0, bytes: 100 }).op(ns(150));
             });
-            tasks.push(on(i, spec("writer", writer.build())));
-            tasks.push(on(cpu, spec("reader", reader.build())));
+            tasks.push(on(i, spec("writer", writer.build().to_vec())));
+            tasks.push(on(cpu, spec("reader", reader.build().to_vec())));
         }
         let all = || workload(vec![Object::Pipe { slots: 2 }], tasks.clone());
         let free = run(all_distances(), all(), plain());

@@ -64,11 +64,14 @@ fn ns(n: u64) -> Op {
 }
 
 /// CPU 0: asleep, woken by the start at 0, awake at 200, pick 30 + switch 80: the writer works from 310.
-/// Run 5000, then write = syscall 100 + pipe 50 + copy 4: the reader is woken at 5464.
-/// CPU 1: sent at probe 10 + enqueue 40 + send 70 = 120, arrives at 620, awake at 820, irq 90 + pick 30 + switch 80:
-/// the reader works from 1020, looks at 1020 + syscall 100 + read 60 = 1180, sleeps (dequeue 20, pick, switch).
-/// Wake: wakeup 300 + probe 10 + enqueue 40 + send 70: sent at 5884 (the writer exits then), arrives at 6384, awake
-/// at 6584, works from 6784. Return half 60, then 3 lines x 25 + copy 4: done at 6923. Latency 6784 - 5464 = 1320.
+/// Run 5000, then write = syscall 100 + pipe 50 + copy 4, and the pipe's 2 lines x 25, which the reader
+/// has touched: it is woken at 5514.
+/// CPU 1: sent at probe 10 + enqueue 40 + line of the queue's lock 25 + send 70 = 145, arrives at 645, awake at 845, irq 90 +
+/// pick 30 + the lock's line back 25 + switch 80: the reader works from 1070, looks at 1070 + syscall 100 + read 60 = 1230,
+/// sleeps (dequeue 20, pick, switch).
+/// Wake: wakeup 300 + probe 10 + enqueue 40 + line of the queue's lock 25 + send 70: sent at 5959 (the writer exits then),
+/// arrives at 6459, awake at 6659, works from 6884, as the lock's line comes back. Return half 60, then 3 lines x 25 + copy
+/// 4: done at 7023. Latency 6884 - 5514 = 1370.
 #[test]
 fn a_pipe_wakeup_costs_what_it_should_where_it_should() {
     let mut m = machine(2, 1);
@@ -94,9 +97,9 @@ fn a_pipe_wakeup_costs_what_it_should_where_it_should() {
     let write = spec("writer", vec![ns(5000), Op::PipeWrite { pipe: 0, bytes: 4 }]);
     let read = spec("reader", vec![Op::PipeRead { pipe: 0, bytes: 4 }]);
     let (outcome, seen) = run(m, workload(vec![Object::Pipe { slots: 16 }], vec![write, read]));
-    assert_eq!(seen.wakings(), [(5464, 1)]);
-    assert_eq!(seen.exits(), [(5884, 0), (6923, 1)]);
-    assert_eq!(outcome.meters.all_wakeup_latencies().max(), 1320);
+    assert_eq!(seen.wakings(), [(5514, 1)]);
+    assert_eq!(seen.exits(), [(5959, 0), (7023, 1)]);
+    assert_eq!(outcome.meters.all_wakeup_latencies().max(), 1370);
 }
 
 /// 640 messages of 100 bytes fill the pipe; the writer of the 641st sleeps. `nth` read wakes it.

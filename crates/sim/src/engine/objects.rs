@@ -427,7 +427,9 @@ mod tests {
     #[test]
     fn what_a_read_would_take_is_known_before() {
         let mut p = Pipe::new(16);
-        [(100, 1), (60, 2), (10, 3)].into_iter().for_each(|(bytes, cpu)| drop(p.write(bytes, cpu, false)));
+        for (bytes, cpu) in [(100, 1), (60, 2), (10, 3)] {
+            p.write(bytes, cpu, false);
+        }
         let (bytes, parts) = p.readable(130);
         assert_eq!((bytes, parts.collect::<Vec<_>>()), (130, vec![(1, 2), (2, 1)]));
         assert_eq!(p.readable(1000).0, 170);
