@@ -410,3 +410,18 @@ fn a_thermal_governor_has_the_figures_of_its_kind() {
     refused("pixel6", "switch_on = { C = 65", "switch_on = { C = 85", "C = 85", &["no sooner than where it steers to"]);
     refused("pixel6", "cools = [{ cpus = \"6-7\" }]", "cools = [{ cpus = \"6\" }]", "\"6\"", &["no clock is that"]);
 }
+
+#[test]
+fn a_link_and_messages_are_read_and_written_or_refused() {
+    let scale = preset_text("hikey").and_then(|t| t.lines().find(|l| l.starts_with("scale ="))).expect("a line");
+    let link = |rate: &str| format!("link = {{ {rate}, source = \"estimate: x\" }}\n{scale}");
+    let near = "[costs.message]\nllc = { ns = 7, source = \"estimate: x\" }\n";
+    let far = "node = { us = 0.6, source = \"estimate: x\" }\n";
+    let with = |text: &str| edited("hikey", scale, &link("MB_per_s = 6400")) + "\n" + text;
+    let machine = Machine::from_toml("m", &with(&format!("{near}{far}"))).expect("a machine");
+    let costs = &machine.costs;
+    assert_eq!((costs.link_gb_per_s, &costs.message_ns[2..6]), (Some(6.4), &[0, 7, 600, 600][..]));
+    assert_eq!(Machine::from_toml("m", &machine.to_toml()).expect("what was written"), machine);
+    refused("hikey", scale, &link("GB_per_s = 0"), "link =", &["a link of 0 GB/s", "left out: no limit"]);
+    assert!(refusal(&with(near)).contains("missing key `node`"));
+}

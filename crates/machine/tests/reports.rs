@@ -48,6 +48,7 @@ fn suspicious_figures_are_named() {
         "`cpu_type.Cortex-A73.idle.WFI.residency`: pays off sooner than it can be left",
     );
     expect(|m| m.costs.soft_ns[0] = 0.0, "`costs.soft.syscall`: work that costs nothing");
+    expect(|m| m.costs.message_ns[3] = 5, "`costs.message.node`: 0 ns is less than the 5 ns of the nearer `llc`");
     expect(|m| m.costs.line_ns[4] = 59, "`costs.line.node`: 59 ns is less than the 60 ns of the nearer `llc`");
     expect(
         |m| m.figures[0].source = fairground_machine::Source::Estimate(String::new()),
