@@ -35,6 +35,9 @@ pub(super) const TEMPERATURE: Quantity = Quantity { units: &[("mC", 1.0), ("C", 
 pub(super) const HEAT_CAPACITY: Quantity = Quantity { units: &[("J_per_K", 1.0)], max: 1e9, whole: false };
 /// Resistances to heat.
 pub(super) const HEAT_RESISTANCE: Quantity = Quantity { units: &[("K_per_W", 1.0)], max: 1e9, whole: false };
+/// Sizes of caches; the model counts KiB.
+pub(super) const SIZE: Quantity =
+    Quantity { units: &[("KiB", 1.0), ("MiB", 1024.0)], max: crate::Cache::MAX_KIB as f64, whole: true };
 /// Dimensionless factors.
 pub(super) const FACTOR: Quantity = Quantity { units: &[("factor", 1.0)], max: 1e3, whole: false };
 

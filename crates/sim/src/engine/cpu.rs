@@ -340,16 +340,10 @@ impl Engine {
     /// The new current task: where it is, what it waited, what its cache needs.
     fn bring_in(&mut self, cpu: CpuId, task: TaskId) {
         let runs_from = self.cpus[cpu as usize].busy_until.max(self.now);
-        let warm_on = self.tasks[task as usize].warm_on.unwrap_or(cpu);
-        let distance = self.distance_of(warm_on, cpu);
-        let footprint = self.workload.tasks[self.tasks[task as usize].spec as usize].footprint_kib;
+        self.warm_up(cpu, task);
         let t = &mut self.tasks[task as usize];
         t.state = State::Running;
         t.on_cpu = Some(cpu);
-        t.warm_on = Some(cpu);
-        if warm_on != cpu {
-            t.stall_ns += self.machine.costs.refill_kib_ns[distance as usize] * u64::from(footprint);
-        }
         self.meters.run_delay.record(runs_from - t.queued_at);
         if let Some(woken) = t.woken_at.take() {
             let cpu_type = self.machine.cpus[cpu as usize].cpu_type as usize;
@@ -362,6 +356,7 @@ impl Engine {
         let Some(task) = self.cpus[cpu as usize].curr.take() else { return (None, SwitchState::Runnable) };
         let t = &mut self.tasks[task as usize];
         t.on_cpu = None;
+        self.warmth.depart(&mut t.trail, cpu);
         let (space, class) = (t.space, t.class);
         let state = match t.state {
             State::Running => {
