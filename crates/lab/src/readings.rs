@@ -86,6 +86,8 @@ fn entries(workload: &Workload, machine: &Machine) -> Vec<Entry> {
     list.add("wasted_core_s", "s", wasted, |m| m.wasted_core_s).usual();
     let misplaced = "tasks away from a balanced placement, mean over time";
     list.add("misplaced_tasks", "tasks", misplaced, |m| m.misplaced).usual();
+    let refill = "time for which tasks waited for lines of their footprints as they came to a CPU, summed over tasks";
+    list.add("refill_s", "s", refill, |m| m.refill_s);
     let near = "tasks born behind the last-level cache of who made them, of all made during the run";
     list.add("births_near_pct", "%", near, RunMetrics::births_near_pct);
     add_idle(&mut list);

@@ -48,8 +48,11 @@ pub const TERMS: [Term; 8] = [
     },
     Term {
         name: "refill",
-        meaning: "refilling a migrated task's footprint (costs.refill_kib)",
-        off: |m, _, _| m.costs.refill_kib_ns = [0; Distance::COUNT],
+        meaning: "refilling a task's footprint from other caches and memory (costs.refill_kib, cache, refill)",
+        off: |m, _, _| {
+            m.costs.refill_kib_ns = [0; Distance::COUNT];
+            m.caches = None;
+        },
     },
     Term {
         name: "migrate",

@@ -49,6 +49,7 @@ impl Machine {
             }],
             votes: Vec::new(),
             thermal: None,
+            caches: None,
             costs: Costs::plausible(),
             figures: Vec::new(),
         };
@@ -70,6 +71,7 @@ impl IdleState {
             power_mw: 10.0,
             transition_uj: 0.0,
             polling: false,
+            keeps_cache: true,
         }
     }
 }

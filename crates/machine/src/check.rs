@@ -31,6 +31,7 @@ impl Machine {
         }
         self.check_idle_power(&mut found);
         self.check_costs(&mut found);
+        self.check_caches(&mut found);
         self.check_sources(&mut found);
         found.0
     }
@@ -84,6 +85,29 @@ impl Machine {
         ];
         for (name, table) in tables {
             check_rising(name, table, &distances, found);
+        }
+    }
+
+    /// Along the caches of a CPU sizes and prices rise, and memory comes last. Without these the order in which a task
+    /// finds its lines is not the cheapest.
+    fn check_caches(&self, found: &mut Warnings) {
+        let Some(caches) = &self.caches else { return };
+        for (i, cache) in caches.all.iter().enumerate() {
+            let key = |name: &str| format!("cache[{}].{name}", cache.cpus);
+            let nearer = caches.all[..i].iter().rfind(|nearer| nearer.cpus.intersects(&cache.cpus));
+            match nearer {
+                None if cache.refill_kib_ns > 0 => found.add(key("refill_kib"), "the nearest cache costs something"),
+                Some(nearer) if nearer.size_kib >= cache.size_kib => {
+                    found.add(key("size"), format!("no larger than the nearer one of CPUs {}", nearer.cpus));
+                }
+                Some(nearer) if nearer.refill_kib_ns > cache.refill_kib_ns => {
+                    found.add(key("refill_kib"), format!("less than of the nearer one of CPUs {}", nearer.cpus));
+                }
+                _ => {}
+            }
+            if cache.refill_kib_ns > caches.memory_kib(Distance::Node) {
+                found.add(key("refill_kib"), "more than from memory");
+            }
         }
     }
 

@@ -21,6 +21,7 @@
 //! ```
 
 mod builder;
+mod caches;
 mod capture;
 mod check;
 mod derive;
@@ -35,6 +36,7 @@ mod show;
 pub mod testing;
 mod thermal;
 
+pub use caches::{Cache, Caches};
 pub use capture::{capture, CaptureError, CaptureOptions, Captured};
 pub use check::Warning;
 pub use error::{FileError, MachineError};

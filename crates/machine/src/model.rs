@@ -1,6 +1,6 @@
 //! The one in-memory machine object. Everything that needs a topology derives it from here.
 
-use crate::{CpuId, CpuMask, Thermal};
+use crate::{Caches, CpuId, CpuMask, Thermal};
 
 /// A machine: what the hardware is. CPU ids are dense, `cpus[i].id == i`.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,6 +37,8 @@ pub struct Machine {
     pub votes: Vec<Vote>,
     /// How it heats up and what is done about it; none: its temperature is of no consequence.
     pub thermal: Option<Thermal>,
+    /// What keeps a task's lines; none: of the task that changes its CPU nothing is there, of one that stays all.
+    pub caches: Option<Caches>,
     /// What operations cost.
     pub costs: Costs,
     /// Where every figure comes from, section by section as the format describes them. Empty for a machine made in
@@ -111,6 +113,9 @@ pub struct IdleState {
     pub transition_uj: f64,
     /// The CPU spins instead of stopping: a wake needs no interrupt.
     pub polling: bool,
+    /// Caches outlast it. One that does not keep them empties what the CPU's core has for itself, or of the cluster's
+    /// scope what only CPUs of the cluster share, when all who share it are in such a state.
+    pub keeps_cache: bool,
 }
 
 /// CPUs that can power down together.
@@ -316,7 +321,8 @@ pub struct Costs {
     /// What one direction of the link between two NUMA nodes carries, GB (10^9 bytes) per second, above 0; none: no
     /// limit.
     pub link_gb_per_s: Option<f64>,
-    /// Refilling 1 KiB of a migrated task's footprint, ns, by the [`Distance`] to the CPU it left; not scaled.
+    /// Refilling 1 KiB of a migrated task's footprint of which the CPU has nothing, ns, by the [`Distance`] to the CPU it
+    /// left; not scaled. Lines that were modified there are among it, [`Caches::modified`] of all.
     pub refill_kib_ns: [u64; Distance::COUNT],
 }
 

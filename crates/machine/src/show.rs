@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::{CpuMask, Distance, IdleScope, Machine, Opp, SoftCost, Source};
+use crate::{Cache, CpuMask, Distance, IdleScope, Machine, Opp, SoftCost, Source};
 
 /// Groups shown before the rest is only counted.
 const GROUPS_SHOWN: usize = 8;
@@ -18,8 +18,14 @@ const MORE_OF_OPPS: [Column; 3] = [
 impl Machine {
     /// Topology by level, capacities, OPPs, idle states and costs, then every figure with its source.
     pub fn describe(&self) -> String {
-        let sections =
-            [self.show_topology(), self.show_clocks(), self.show_idle(), self.show_costs(), self.show_figures()];
+        let sections = [
+            self.show_topology(),
+            self.show_caches(),
+            self.show_clocks(),
+            self.show_idle(),
+            self.show_costs(),
+            self.show_figures(),
+        ];
         format!("{}: {}\n\n{}", self.name, self.title, sections.join("\n"))
     }
 
@@ -42,6 +48,28 @@ impl Machine {
             let _ = writeln!(out, "  distances       {}", crate::file::show_slit(&self.numa_distance));
             let _ = writeln!(out, "  reclaim at      {}", self.node_reclaim_distance);
         }
+        out
+    }
+
+    /// Caches of equal size and price on one line.
+    fn show_caches(&self) -> String {
+        let Some(caches) = &self.caches else {
+            return "Caches: none stated; who changes the CPU finds nothing there, who stays all\n".into();
+        };
+        let mut out = String::from("Caches: size, and ns for 1 KiB out of them\n");
+        let like = |a: &Cache, b: &Cache| {
+            (a.size_kib, a.refill_kib_ns, a.cpus.count()) == (b.size_kib, b.refill_kib_ns, b.cpus.count())
+        };
+        for run in caches.all.chunk_by(like) {
+            let groups: Vec<CpuMask> = run.iter().map(|cache| cache.cpus).collect();
+            let (size, ns) = (run[0].size_kib, run[0].refill_kib_ns);
+            let _ = writeln!(out, "  {size:>7} KiB {ns:>6}  {}", show_groups(&groups));
+        }
+        let _ = writeln!(out, "  memory      {:>6}  own node", caches.memory_kib(Distance::Node));
+        for distance in self.distances().into_iter().filter(|d| *d > Distance::Node) {
+            let _ = writeln!(out, "  memory      {:>6}  {}", caches.memory_kib(distance), distance.name());
+        }
+        let _ = writeln!(out, "  a task modifies {} % of its footprint", caches.modified * 100.0);
         out
     }
 

@@ -3,7 +3,10 @@
 //! A [`Shape`] is a handful of small numbers; [`Shape::build`] turns any of them into a valid machine. With the cargo
 //! feature `testing`, `machines()` is a proptest strategy that shrinks towards one CPU.
 
-use crate::{Cluster, Costs, Cpu, CpuId, CpuMask, CpuType, FreqDomain, IdleScope, IdleState, Machine, Opp, SoftCost};
+use crate::{
+    Cache, Caches, Cluster, Costs, Cpu, CpuId, CpuMask, CpuType, Distance, FreqDomain, IdleScope, IdleState, Machine,
+    Opp, SoftCost,
+};
 
 /// The most CPUs that [`Shape::build`] makes.
 pub const MAX_CPUS: u32 = 64;
@@ -160,6 +163,7 @@ impl Builder {
             clusters: clusters.iter().zip(0..).map(|(cpus, i)| self.cluster(*cpus, i)).collect(),
             votes: Vec::new(),
             thermal: None,
+            caches: self.caches(&cpus),
             costs: self.costs(),
             figures: Vec::new(),
             cpus,
@@ -197,6 +201,7 @@ impl Builder {
                 power_mw: 0.0,
                 transition_uj: 0.25 * depth as f64,
                 polling: false,
+                keeps_cache: self.vary(8, depth as u32, 2) == 0,
             });
         let gain = self.vary(2, t, 600) as u32 / self.shape.threads;
         let idle_states: Vec<_> = std::iter::once(IdleState::wfi()).chain(deeper).collect();
@@ -228,6 +233,25 @@ impl Builder {
             _ => 20 + a.abs_diff(b),
         };
         (0..n_nodes).map(|a| (0..n_nodes).map(|b| distance(a, b)).collect()).collect()
+    }
+
+    /// Of half of the machines nothing is known; of the others each core has one, each group behind a last-level cache
+    /// that is more than a core another.
+    fn caches(&self, cpus: &[Cpu]) -> Option<Caches> {
+        if self.vary(9, 0, 2) == 0 {
+            return None;
+        }
+        let n_llcs = self.n_clusters / self.shape.clusters;
+        let of_cores = groups(cpus, self.n_cores, |c| c.core).into_iter().zip(0..);
+        let own = of_cores.map(|(cpus, i)| Cache { cpus, size_kib: 32 << self.vary(10, i, 2), refill_kib_ns: 0 });
+        let shared = groups(cpus, n_llcs, |c| c.llc).into_iter().filter(|_| self.n_cores > n_llcs);
+        let size_kib = 256 << self.vary(11, 0, 6);
+        let shared = shared.map(|cpus| Cache { cpus, size_kib, refill_kib_ns: 100 + self.vary(12, 0, 50) });
+        let (far, node) = (Distance::Node as usize, 600 + self.vary(13, 0, 500));
+        let mut memory_kib_ns = [0; Distance::COUNT];
+        memory_kib_ns[far..].fill(node);
+        let modified = self.vary(14, 0, 5) as f64 / 4.0;
+        Some(Caches { all: own.chain(shared).collect(), modified, memory_kib_ns })
     }
 
     fn costs(&self) -> Costs {

@@ -425,3 +425,37 @@ fn a_link_and_messages_are_read_and_written_or_refused() {
     refused("hikey", scale, &link("GB_per_s = 0"), "link =", &["a link of 0 GB/s", "left out: no limit"]);
     assert!(refusal(&with(near)).contains("missing key `node`"));
 }
+
+#[test]
+fn caches_lie_within_each_other_and_have_a_size() {
+    let own = "cpus = \"1 core\"\nsize";
+    let (all, llc) = ("cpus = \"all\"\nsize", "cpus = \"1 llc\"\nsize");
+    let message = refusal(&edited("hikey", own, llc));
+    assert!(message.contains("two caches of CPUs 0-3 alone") && message.contains("as one"), "{message}");
+    let message = refusal(&edited("hikey", own, all));
+    assert!(
+        message.contains("CPUs 0-3 after that of CPUs 0-7") && message.contains("nearer caches first"),
+        "{message}"
+    );
+    refused("hikey", "KiB = 32,", "KiB = 0,", "KiB = 0", &["a cache of no size", "1 KiB or more"]);
+    refused("hikey", "KiB = 32,", "KB = 32,", "KB = 32", &["unknown unit `KB`", "did you mean `KiB`?"]);
+    refused("hikey", "KiB = 32,", "MiB = 5000,", "MiB = 5000", &["5000 MiB is too much", "at most 4096 MiB"]);
+    refused(
+        "hikey",
+        "modified = { factor = 0.25",
+        "modified = { factor = 2",
+        "factor = 2",
+        &["a share of 2", "0 to 1"],
+    );
+}
+
+#[test]
+fn every_cpu_has_a_cache_and_what_is_behind_the_caches_is_stated() {
+    let text = edited("rpi5", "cpus = \"1 core\"\nsize", "cpus = \"0-1\"\nsize");
+    let text = text.replace("cpus = \"all\"\nsize", "cpus = \"0-2\"\nsize");
+    assert!(refusal(&text).contains("CPU 3 has no cache"), "{}", refusal(&text));
+    let text = preset_text("rpi5").expect("a preset");
+    let (without, _) = text.split_once("\n[refill]").expect("prices of memory");
+    assert!(refusal(without).contains("missing key `refill`"), "{}", refusal(without));
+    refused("rpi5", "node = { ns = 693", "remote = { ns = 693", "memory_kib", &["missing key `node`"]);
+}

@@ -26,6 +26,8 @@ pub struct Meters {
     pub run_delay: Histogram,
     /// What programs reported, by series, in ticks of its clock.
     pub series: Vec<Histogram>,
+    /// Time for which tasks waited for lines of their footprints as they came to a CPU, ns, summed over tasks.
+    pub refill_ns: u64,
     /// The highest temperature of each thermal node, thousandths of a degree Celsius.
     pub hottest_mc: Vec<i32>,
     /// Samples beyond the deadlines of their series, by series, then by deadline. As short as [`Self::series`].
@@ -156,6 +158,8 @@ pub struct RunMetrics {
     pub idle: Vec<Vec<IdleStats>>,
     /// CPU time of each core type: its CPUs x the window, ns.
     pub type_ns: Vec<u64>,
+    /// Time for which tasks waited for lines of their footprints as they came to a CPU, s, summed over tasks.
+    pub refill_s: f64,
     /// Wasted core time, s.
     pub wasted_core_s: f64,
     /// Threads away from a balanced placement, mean over the window; see [`crate::SpreadMeter`].
@@ -302,6 +306,7 @@ impl MetricsObserver {
             run_delay: (&outcome.meters.run_delay).into(),
             idle,
             type_ns: self.machine.cpu_types.iter().enumerate().map(|(i, _)| w.at * self.nr_cpus_of(i)).collect(),
+            refill_s: outcome.meters.refill_ns as f64 / 1e9,
             wasted_core_s: w.wasted_ns as f64 / 1e9,
             misplaced: if w.at > 0 { w.misplaced_ns as f64 / w.at as f64 } else { 0.0 },
             energy_j: w.energy_j(),

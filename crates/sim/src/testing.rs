@@ -209,6 +209,7 @@ pub fn idle_state(name: &str, exit_latency_ns: u64, target_residency_ns: u64) ->
         power_mw: 0.0,
         transition_uj: 0.0,
         polling: false,
+        keeps_cache: true,
     }
 }
 

@@ -1,13 +1,13 @@
 //! From what a tree says, and a machine that lends the rest, to a machine.
 
 use crate::{
-    Cluster, Costs, Cpu, CpuId, CpuMask, CpuType, Figure, FreqDomain, IdleState, Machine, Opp, Source,
-    NODE_RECLAIM_DISTANCE,
+    Caches, Cluster, Costs, Cpu, CpuId, CpuMask, CpuType, Distance, Figure, FreqDomain, IdleState, Machine, Opp,
+    Source, NODE_RECLAIM_DISTANCE,
 };
 
 use super::clocks::Clock;
 use super::estimate::{Core, Curve, Lender};
-use super::{energy, idle, Seen};
+use super::{caches, energy, idle, Seen};
 
 /// node_reclaim_distance of AMD's and Hygon's Zen.
 const ZEN_RECLAIM_DISTANCE: u32 = 32;
@@ -36,19 +36,22 @@ pub(super) fn machine(seen: &Seen, name: &str, lender: &Lender) -> Machine {
         freq_domains,
         votes: Vec::new(),
         thermal: None,
+        caches: None,
         costs: Costs::free(),
         figures: Vec::new(),
     };
-    let (costs, figures) = lender.costs(&machine.distances());
+    let occurring = machine.distances();
+    machine.caches = parts.caches(&occurring);
+    let (costs, figures) = lender.costs(&occurring);
     machine.costs = costs;
     parts.figures.extend(figures);
     machine.figures = parts.figures;
     machine.restate_figures();
     for figure in &mut machine.figures {
         if figure.source == Source::Estimate(String::new()) {
-            figure.source = Source::Estimate(format!("from {}", lender.name()));
+            figure.source = Source::Estimate(lender.reason(&figure.path));
         }
-        if !figure.path.starts_with("costs.") {
+        if !["costs.", "refill.", "cache["].iter().any(|section| figure.path.starts_with(section)) {
             figure.value = in_us(&figure.value);
         }
     }
@@ -233,6 +236,22 @@ impl<'a> Parts<'a> {
             Cluster { cpus: seen.cpus, shares_cache: seen.shares_cache, active_mw, idle_mw }
         };
         self.seen.topology.clusters.iter().map(cluster).collect()
+    }
+
+    /// Sizes as seen, prices from the lender. Of equal ones in a row the first speaks for all, as in a file.
+    fn caches(&mut self, occurring: &[Distance]) -> Option<Caches> {
+        let seen = &self.seen.caches;
+        if seen.is_empty() {
+            return None;
+        }
+        for (i, cache) in seen.iter().enumerate() {
+            let like =
+                |other: &caches::Seen| (other.size_kib, other.cpus.count()) == (cache.size_kib, cache.cpus.count());
+            if !i.checked_sub(1).is_some_and(|before| like(&seen[before])) {
+                self.state(format!("cache[{}].size", cache.cpus), published("devices/system/cpu/cpuN/cache/indexN"));
+            }
+        }
+        Some(self.lender.caches(seen, occurring))
     }
 
     fn cpu_types(&mut self, domains: &[FreqDomain]) -> Vec<CpuType> {

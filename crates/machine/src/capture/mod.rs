@@ -5,11 +5,12 @@
 //! that the caller names) and says `estimate: from PRESET` in the file. Files may be missing: each fallback is told in
 //! a note. Files that are there must make sense: garbage is an error that names the file.
 //!
-//! `tree` reads files, `cpus` says who takes part, `topology`, `clocks`, `idle`, `energy` and `kinds` read their parts
+//! `tree` reads files, `cpus` says who takes part, `topology`, `caches`, `clocks`, `idle`, `energy` and `kinds` read their parts
 //! of the tree, `nearest` chooses the lender, `estimate` turns its figures into those of another core, and `assemble`
 //! makes the machine.
 
 mod assemble;
+mod caches;
 mod clocks;
 mod cpus;
 mod energy;
@@ -103,6 +104,7 @@ struct Seen {
     is_zen: bool,
     core_names: Vec<Option<&'static str>>,
     topology: Topology,
+    caches: Vec<caches::Seen>,
     capacities: Vec<u32>,
     /// Whether the kernel states capacities.
     has_capacities: bool,
@@ -159,6 +161,7 @@ fn find_debugfs(sysfs: &Tree, root: Option<&Path>) -> Result<Tree, CaptureError>
 fn read(sysfs: &Tree, debugfs: &Tree, notes: &mut Notes) -> Result<Seen, CaptureError> {
     let cpus = Cpus::read(sysfs, notes)?;
     let topology = topology::read(sysfs, &cpus, notes)?;
+    let caches = caches::read(sysfs, &cpus, notes)?;
     let clocks = clocks::read(sysfs, &cpus, &topology.cores, notes)?;
     let (capacities, has_capacities) = capacities(sysfs, &cpus, &clocks, notes)?;
     let idle = idle::read(sysfs, &cpus, notes)?;
@@ -169,6 +172,7 @@ fn read(sysfs: &Tree, debugfs: &Tree, notes: &mut Notes) -> Result<Seen, Capture
         is_zen: kinds::is_zen(sysfs)?,
         core_names,
         topology,
+        caches,
         capacities,
         has_capacities,
         clocks,

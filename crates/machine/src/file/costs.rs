@@ -80,7 +80,7 @@ fn read_soft(node: &Node, scale: f64) -> FileResult<[f64; SoftCost::COUNT]> {
 
 /// Reads a table by distance. Distances that do not occur on the machine may be left out; they take the figure of
 /// the next nearer one, and `same` is 0.
-fn read_by_distance(node: &Node, occurring: &[Distance], fit: Fit) -> FileResult<[u64; Distance::COUNT]> {
+pub(super) fn read_by_distance(node: &Node, occurring: &[Distance], fit: Fit) -> FileResult<[u64; Distance::COUNT]> {
     let fields = node.table(&Distance::ALL.map(Distance::name))?;
     let mut table = [0; Distance::COUNT];
     let mut nearer = 0;

@@ -37,6 +37,9 @@ pub(super) const HEAT_CAPACITY: Quantity = Quantity { units: &[("J_per_K", 1.0)]
 pub(super) const HEAT_RESISTANCE: Quantity = Quantity { units: &[("K_per_W", 1.0)], max: 1e9, whole: false };
 /// What a link carries.
 pub(super) const RATE: Quantity = Quantity { units: &[("GB_per_s", 1.0), ("MB_per_s", 1e-3)], max: 1e6, whole: false };
+/// Sizes of caches; the model counts KiB.
+pub(super) const SIZE: Quantity =
+    Quantity { units: &[("KiB", 1.0), ("MiB", 1024.0)], max: crate::Cache::MAX_KIB as f64, whole: true };
 /// Dimensionless factors.
 pub(super) const FACTOR: Quantity = Quantity { units: &[("factor", 1.0)], max: 1e3, whole: false };
 

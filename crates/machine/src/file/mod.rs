@@ -1,5 +1,6 @@
 //! The machine file, format 1: TOML to [`Machine`]. See `machines/README.md` for the format itself.
 
+mod caches;
 mod clocks;
 mod costs;
 mod figure;
@@ -12,6 +13,7 @@ mod tree;
 mod types;
 mod votes;
 mod write;
+mod write_caches;
 mod write_power;
 
 use std::cell::RefCell;
@@ -30,7 +32,7 @@ pub(crate) use write::write;
 /// The format this loader reads.
 const FORMAT: u32 = 1;
 
-const TOP_KEYS: [&str; 12] = [
+const TOP_KEYS: [&str; 14] = [
     "format",
     "name",
     "title",
@@ -42,6 +44,8 @@ const TOP_KEYS: [&str; 12] = [
     "freq_domain",
     "vote",
     "thermal",
+    "cache",
+    "refill",
     "costs",
 ];
 
@@ -115,10 +119,13 @@ fn read_machine(top: &Fields) -> FileResult<Machine> {
         freq_domains: clocks.domains,
         votes,
         thermal,
+        caches: None,
         costs: Costs::free(),
         figures: Vec::new(),
     };
-    machine.costs = costs::read(&top.need("costs")?, &machine.distances())?;
+    let occurring = machine.distances();
+    machine.caches = caches::read(top, &levels, &occurring)?;
+    machine.costs = costs::read(&top.need("costs")?, &occurring)?;
     Ok(machine)
 }
 

@@ -214,7 +214,7 @@ fn read_idle_states(node: &Node) -> FileResult<Vec<IdleState>> {
 }
 
 fn read_idle_state(name: &str, entry: &Node) -> FileResult<IdleState> {
-    let keys = ["scope", "polling", "entry", "wake", "exit_latency", "residency", "power", "transition"];
+    let keys = ["scope", "polling", "keeps_cache", "entry", "wake", "exit_latency", "residency", "power", "transition"];
     let fields = entry.table(&keys)?;
     let path = |key: &str| format!("{}.{key}", entry.path);
     let time = |key: &str| fields.need(key)?.time(path(key));
@@ -236,6 +236,7 @@ fn read_idle_state(name: &str, entry: &Node) -> FileResult<IdleState> {
         power_mw: fields.need("power")?.figure(&POWER, path("power"), Fit::Never)?,
         transition_uj: fields.need("transition")?.figure(&ENERGY, path("transition"), Fit::Never)?,
         polling: fields.get("polling").map_or(Ok(false), |node| node.boolean())?,
+        keeps_cache: fields.get("keeps_cache").map_or(Ok(true), |node| node.boolean())?,
     })
 }
 

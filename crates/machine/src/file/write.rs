@@ -22,6 +22,7 @@ pub(crate) fn write(machine: &Machine) -> (String, Vec<Figure>) {
     writer.votes();
     writer.thermal();
     writer.cpu_types();
+    writer.caches(&known);
     writer.costs();
     let mut text = format!("format = {FORMAT}\nname = {}\ntitle = {}\n", quote(&machine.name), quote(&machine.title));
     if !machine.leaves_out.is_empty() {
@@ -42,7 +43,7 @@ pub(super) fn quote(text: &str) -> String {
 }
 
 /// Levels written so far, for expressions such as `"4 cores"`.
-type Known<'a> = Vec<(&'static str, &'a [CpuMask])>;
+pub(super) type Known<'a> = Vec<(&'static str, &'a [CpuMask])>;
 
 pub(super) struct Writer<'a> {
     pub(super) machine: &'a Machine,
@@ -131,7 +132,12 @@ impl<'a> Writer<'a> {
     }
 
     /// Index ranges of entries: a new one where the content changes or the file had an entry of its own.
-    fn entries(&self, n: usize, same: impl Fn(usize) -> bool, path: impl Fn(usize) -> String) -> Vec<(usize, usize)> {
+    pub(super) fn entries(
+        &self,
+        n: usize,
+        same: impl Fn(usize) -> bool,
+        path: impl Fn(usize) -> String,
+    ) -> Vec<(usize, usize)> {
         let mut starts: Vec<usize> =
             (0..n).filter(|i| *i == 0 || !same(*i) || self.known_figure(&path(*i)).is_some()).collect();
         starts.push(n);
@@ -244,6 +250,9 @@ impl<'a> Writer<'a> {
         if state.polling {
             self.line("polling = true");
         }
+        if !state.keeps_cache {
+            self.line("keeps_cache = false");
+        }
         self.key_figure(&section, "entry", state.entry_ns as f64, &TIME);
         self.key_figure(&section, "wake", state.wake_ns as f64, &TIME);
         let is_stated = self.known_figure(&format!("{section}.exit_latency")).is_some();
@@ -305,7 +314,7 @@ impl<'a> Writer<'a> {
     }
 
     /// What the loader would not fill in by itself.
-    fn by_distance(&mut self, section: &str, table: &[u64; Distance::COUNT], occurring: &[Distance]) {
+    pub(super) fn by_distance(&mut self, section: &str, table: &[u64; Distance::COUNT], occurring: &[Distance]) {
         let mut nearer = 0;
         for distance in Distance::ALL {
             let value = table[distance as usize];
@@ -324,7 +333,7 @@ pub(super) fn key(name: &str) -> String {
     toml_edit::Key::new(name).to_string()
 }
 
-fn groups_text(groups: &[CpuMask], n_cpus: usize, known: &Known) -> String {
+pub(super) fn groups_text(groups: &[CpuMask], n_cpus: usize, known: &Known) -> String {
     if let [one] = groups {
         return if *one == CpuMask::first_n(n_cpus) { "\"all\"".into() } else { quote(&one.to_string()) };
     }

@@ -63,12 +63,12 @@ impl Sysfs {
         groups.iter().for_each(|group| self.put_each(group, &format!("topology/{level}_cpus_list"), group));
     }
 
-    /// Writes a cache of all CPUs of each group.
+    /// Writes a cache of all CPUs of each group: 32 KiB at the first level, 512 at the second, 4096 at the third.
     pub fn caches(&self, index: u32, level: u32, kind: &str, groups: &[&str]) {
         for group in groups {
-            for (file, text) in
-                [("level", level.to_string()), ("type", kind.into()), ("shared_cpu_list", (*group).into())]
-            {
+            let size = ["32K", "512K", "4096K"][level as usize - 1];
+            let files = [("level", level.to_string()), ("size", size.into()), ("type", kind.into())];
+            for (file, text) in files.into_iter().chain([("shared_cpu_list", group.to_string())]) {
                 self.put_each(group, &format!("cache/index{index}/{file}"), &text);
             }
         }

@@ -119,6 +119,25 @@ fn idle_states_take_the_kernels_figures_and_scale_the_lenders() {
     assert_eq!((c2.entry_ns, c2.wake_ns, c2.power_mw, c2.transition_uj), (31_625, 63_250, 30.0, 94.9));
 }
 
+/// The levels of a core are one cache, as large as the larger. Of the lender are the price of its L3 and what memory
+/// and modified lines cost.
+#[test]
+fn caches_have_the_sizes_of_sysfs_and_the_prices_of_the_lender() {
+    let machine = capture_like(&trees::smt(), "epyc-7742-2p").machine;
+    let caches = machine.caches.as_ref().expect("caches");
+    let sizes: Vec<(String, u32, u64)> =
+        caches.all.iter().map(|cache| (cache.cpus.to_string(), cache.size_kib, cache.refill_kib_ns)).collect();
+    assert_eq!((sizes.len(), &sizes[0], &sizes[8]), (9, &("0,8".into(), 512, 0), &("0-15".into(), 4096, 88)));
+    assert_eq!((caches.modified, caches.memory_kib(Distance::Same)), (0.25, 440));
+    assert_eq!(source(&machine, "cache[0,8].size"), "sysfs, devices/system/cpu/cpuN/cache/indexN");
+    assert_eq!(source(&machine, "cache[0-15].refill_kib"), "estimate: from epyc-7742-2p");
+    let tree = trees::smt();
+    let options = CaptureOptions { like: Some(Machine::symmetric(1)), ..tree.options() };
+    let captured = capture(&options).expect("a machine").machine;
+    let reason = "estimate: a round figure, equal-1 says nothing of caches";
+    assert_eq!(source(&captured, "refill.memory_kib.node"), reason);
+}
+
 #[test]
 fn sockets_are_packages_and_nodes() {
     let captured = capture_like(&trees::two_nodes(), "epyc-7742-2p");
@@ -258,6 +277,7 @@ fn a_virtual_machine_that_shows_next_to_nothing_is_captured_with_a_note_for_each
         "devices/system/node has no CPUs: all are taken to be in one node",
         "cache/indexN/shared_cpu_list is missing for CPUs 0-3: the package, or its part in a node, shares a cache",
         "no cluster is known of CPUs 0-3: a last-level cache is taken to be a cluster",
+        "cache/indexN/size is missing for CPUs 0-3: no cache keeps anything of a task that leaves",
         "no cpufreq for CPUs 0-3: their clock is taken to be fixed",
         "no cpu_capacity: the kernel takes all CPUs for equal",
         "no cpuidle for CPUs 0-3: they are taken to have one shallow state",

@@ -32,6 +32,8 @@ fn values_out_of_range() {
     garbled(&format!("{CPU0}/cpu_capacity"), "0", &["found `0`", "a number from 1 to 1024"]);
     garbled(&format!("{CPU0}/cpu_capacity"), "1025", &["found `1025`"]);
     garbled(&format!("{CPU0}/cpuidle/state2/residency"), "3600000001", &["a number from 0 to 3600000000"]);
+    garbled(&format!("{CPU0}/cache/index2/size"), "512", &["a size such as 512K"]);
+    garbled(&format!("{CPU0}/cache/index2/size"), "0K", &["a size such as 512K"]);
     garbled(&format!("{CPU0}/cache/index2/level"), "0", &["a number from 1 to 9"]);
     let policy = "devices/system/cpu/cpufreq/policy4";
     garbled(&format!("{policy}/scaling_available_frequencies"), "903000 0", &["found `0`"]);

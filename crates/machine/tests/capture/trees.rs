@@ -14,6 +14,8 @@ pub fn big_little() -> Sysfs {
     tree.caches(0, 1, "Data", &["0", "1", "2", "3", "4", "5", "6", "7"]);
     tree.caches(1, 1, "Instruction", &["0", "1", "2", "3", "4", "5", "6", "7"]);
     tree.caches(2, 2, "Unified", &clusters);
+    tree.put_each("4-7", "cache/index0/size", "64K");
+    tree.put_each("4-7", "cache/index2/size", "2048K");
     tree.nodes(&["0-7"], &["10"]);
     let khz =
         [[533_000, 999_000, 1_402_000, 1_709_000, 1_844_000], [903_000, 1_421_000, 1_805_000, 2_112_000, 2_362_000]];

@@ -20,7 +20,6 @@ use super::idle::{self, Stay};
 use super::queue::What;
 use super::task::{State, Task};
 use super::{Engine, IdleGovernor, Pending};
-use crate::lines::LINE_BYTES;
 use crate::{CpuEnergy, EventKind, IdleStats, MigrateCause, Pick, SwitchState, TaskId, Time};
 
 /// What a CPU is doing.
@@ -345,18 +344,10 @@ impl Engine {
     /// The new current task: where it is, what it waited, what its cache needs.
     fn bring_in(&mut self, cpu: CpuId, task: TaskId) {
         let runs_from = self.cpus[cpu as usize].busy_until.max(self.now);
-        let warm_on = self.tasks[task as usize].warm_on.unwrap_or(cpu);
-        let distance = self.distance_of(warm_on, cpu);
-        let footprint = self.workload.tasks[self.tasks[task as usize].spec as usize].footprint_kib;
-        let lines = u64::from(footprint) * u64::from(1024 / LINE_BYTES);
-        let link_ns = self.env.lines.pass(&self.machine, self.now, warm_on, cpu, lines);
+        self.warm_up(cpu, task);
         let t = &mut self.tasks[task as usize];
         t.state = State::Running;
         t.on_cpu = Some(cpu);
-        t.warm_on = Some(cpu);
-        if warm_on != cpu {
-            t.stall_ns += self.machine.costs.refill_kib_ns[distance as usize] * u64::from(footprint) + link_ns;
-        }
         self.meters.run_delay.record(runs_from - t.queued_at);
         if let Some(woken) = t.woken_at.take() {
             let cpu_type = self.machine.cpus[cpu as usize].cpu_type as usize;
@@ -369,6 +360,7 @@ impl Engine {
         let Some(task) = self.cpus[cpu as usize].curr.take() else { return (None, SwitchState::Runnable) };
         let t = &mut self.tasks[task as usize];
         t.on_cpu = None;
+        self.warmth.depart(&mut t.trail, cpu);
         let (space, class) = (t.space, t.class);
         let state = match t.state {
             State::Running => {

@@ -12,6 +12,7 @@ use fairground_workload::{Amount, ClampOdds, GroupClamp, Mark, ObjId, Op, SchedA
 
 use super::objects::Obj;
 use super::task::{State, Wait};
+use super::warmth::Trail;
 use super::Engine;
 use crate::draw::{draw, spread, Purpose};
 use crate::{Change, EventKind, TaskId, Time, WakeContext};
@@ -530,13 +531,13 @@ impl Engine {
         match phase {
             0 => self.work(task, 1, &[SoftCost::Syscall]),
             1 => {
-                self.tasks[task as usize].warm_on = None;
+                self.tasks[task as usize].trail = Trail::default();
                 self.call(cpu, |s, e| s.exec(e, cpu, task));
                 self.work(task, 2, &[SoftCost::Exec])
             }
             _ => {
+                self.settle_in(cpu, task);
                 let t = &mut self.tasks[task as usize];
-                t.warm_on = Some(cpu);
                 if t.space.is_some() {
                     t.space = Some(self.nr_spaces);
                     self.nr_spaces += 1;

@@ -334,6 +334,7 @@ impl Engine {
         let state = &self.machine.idle_states(cpu)[held];
         let (wake_ns, transition_uj) = (state.wake_ns, state.transition_uj);
         self.cpus[cpu as usize].stay.reach(held);
+        self.empty_caches(cpu, held);
         let starts = self.cpus[cpu as usize].stay.entered.max(self.now);
         self.energy_awake(cpu, starts, transition_uj);
         self.cpus[cpu as usize].mode = Mode::Exiting;

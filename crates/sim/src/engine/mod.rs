@@ -43,6 +43,7 @@ mod stopwatch;
 mod task;
 mod thermal;
 mod ticket;
+mod warmth;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -70,6 +71,7 @@ pub use report::{Account, Outcome, Totals};
 use stopwatch::Stopwatch;
 use task::Task;
 use thermal::Heat;
+use warmth::Warmth;
 
 /// Events of one instant after which time is taken to stand still.
 const INSTANT_EVENTS_MAX: u64 = 10_000_000;
@@ -211,6 +213,7 @@ pub struct Engine {
     soft_q20: [u64; SoftCost::COUNT],
     /// Spread of a task's software steps, share of the price x 2^20.
     jitter_q20: u64,
+    warmth: Warmth,
     /// CPUs to reschedule at the end of the instant.
     flagged: Vec<u64>,
     /// Interrupts taken so far, by device.
@@ -281,6 +284,7 @@ impl Engine {
             opp,
             at_top,
             distance: distance.collect(),
+            warmth: Warmth::new(&machine),
             jitter_q20: (machine.costs.jitter * (1u64 << 20) as f64) as u64,
             soft_q20: machine.costs.soft_ns.map(|ns| (ns * (1u64 << 20) as f64) as u64),
             flagged: vec![0; n.div_ceil(64)],

@@ -3,6 +3,7 @@
 use fairground_machine::{CpuId, CpuMask};
 use fairground_workload::{ObjId, SchedAttr, SpecId};
 
+use super::warmth::Trail;
 use crate::{TaskId, Time};
 
 /// Where a thread is in its life.
@@ -61,8 +62,8 @@ pub(crate) struct Task {
     pub moving_since: Option<Time>,
     /// The CPU on which it is current, from switch-in to switch-out.
     pub on_cpu: Option<CpuId>,
-    /// Where its working set is; `None`: nowhere (new, or a new program).
-    pub warm_on: Option<CpuId>,
+    /// Where its working set is.
+    pub trail: Trail,
 
     pub pc: u32,
     /// Progress within the step; 0 at its start.
@@ -151,7 +152,7 @@ pub(crate) fn unborn() -> Task {
         rq: 0,
         moving_since: None,
         on_cpu: None,
-        warm_on: None,
+        trail: Trail::default(),
         pc: 0,
         phase: 0,
         scratch: 0,

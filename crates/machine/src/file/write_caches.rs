@@ -1,0 +1,36 @@
+//! `[[cache]]` and `[refill]` as TOML.
+
+use crate::CpuMask;
+
+use super::caches::of_memory;
+use super::costs::HOP;
+use super::figure::{FACTOR, SIZE};
+use super::topology::entry_path;
+use super::write::{groups_text, Known, Writer};
+
+impl Writer<'_> {
+    pub(super) fn caches(&mut self, known: &Known) {
+        let Some(caches) = &self.machine.caches else { return };
+        let all = &caches.all;
+        // One entry holds caches of different CPUs only.
+        let joins = |i: usize| {
+            (all[i].size_kib, all[i].refill_kib_ns) == (all[i - 1].size_kib, all[i - 1].refill_kib_ns)
+                && all[i].cpus.count() == all[i - 1].cpus.count()
+        };
+        let path = |i: usize| entry_path("cache", &[all[i].cpus], "size");
+        for (lo, hi) in self.entries(all.len(), joins, path) {
+            let groups: Vec<CpuMask> = all[lo..hi].iter().map(|cache| cache.cpus).collect();
+            let section = entry_path("cache", &groups, "");
+            let section = section.trim_end_matches('.');
+            self.line(format!("\n[[cache]]\ncpus = {}", groups_text(&groups, self.machine.nr_cpus(), known)));
+            self.key_figure(section, "size", all[lo].size_kib.into(), &SIZE);
+            if all[lo].refill_kib_ns != 0 || self.known_figure(&format!("{section}.refill_kib")).is_some() {
+                self.key_figure(section, "refill_kib", all[lo].refill_kib_ns as f64, &HOP);
+            }
+        }
+        self.line("\n[refill]");
+        self.key_figure("refill", "modified", caches.modified, &FACTOR);
+        self.line("\n[refill.memory_kib]");
+        self.by_distance("refill.memory_kib", &caches.memory_kib_ns, &of_memory(&self.machine.distances()));
+    }
+}
