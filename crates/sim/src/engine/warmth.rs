@@ -446,6 +446,19 @@ mod tests {
         assert_eq!(pairs.run(&mut task, 2, 16), 16 * 3000);
     }
 
+    /// A quarter is modified on CPU 1; the rest is in neither its pair nor any other and comes from the first CPU's memory.
+    #[test]
+    fn lines_from_elsewhere_are_counted_by_where_they_come_from() {
+        let (mut pairs, mut task) = (Pairs::new(4), Trail::default());
+        pairs.wander(&mut task, &[0, 1]);
+        pairs.run_another(0, 512);
+        let missed = pairs.warmth.arrive(&pairs.machine, &mut task, 2, 16);
+        assert_eq!((missed.there, missed.memory), (4 << 10, 12 << 10));
+        pairs.warmth.depart(&mut task, 2);
+        let missed = pairs.warmth.arrive(&pairs.machine, &mut task, 3, 16);
+        assert_eq!((missed.there, missed.memory), (4 << 10, 0), "its unmodified lines are in the cache of both");
+    }
+
     #[test]
     fn without_caches_a_move_finds_nothing_and_who_stays_everything() {
         let mut pairs = Pairs::new(4);
