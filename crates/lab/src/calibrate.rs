@@ -1,5 +1,5 @@
 //! Repeating the fits that a machine file records (design, decision 6): costs of the machine turned until our baseline
-//! gives the published one. Patched cells are refused, and so are rows that are not scored.
+//! gives the published one. Patched cells are refused, and so are rows that say why they are not scored.
 //!
 //! Options of workloads that published rows record as fitted ([`option_jobs`]) are repeated too.
 //!
@@ -14,7 +14,7 @@ mod option;
 
 use std::sync::Arc;
 
-use fairground_machine::{FreeCost, Machine, Source};
+use fairground_machine::{FreeCost, Machine, MachineError, MachineSpec, Source};
 use fairground_workload::WorkloadError;
 use miette::Diagnostic;
 use thiserror::Error;
@@ -79,7 +79,7 @@ pub enum CalibrateError {
     },
     /// The cell does not exist or may not be fitted.
     #[error("{machine} cannot be fitted to {cell:?}")]
-    #[diagnostic(help("{near}only baseline cells of scored rows may be fitted: {known}"))]
+    #[diagnostic(help("{near}only baseline cells may be fitted, and none that is doubted: {known}"))]
     NoSuchCell {
         /// The machine.
         machine: String,
@@ -116,6 +116,10 @@ pub enum CalibrateError {
         /// Cells that it runs.
         cells: usize,
     },
+    /// The CPUs to which the workload is bound.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Machine(#[from] MachineError),
     /// A workload with its option at some value.
     #[error(transparent)]
     #[diagnostic(transparent)]
@@ -159,11 +163,11 @@ pub fn targets(name: &str) -> Result<Vec<Target>, PublishedError> {
 }
 
 fn target(row: &PublishedRow, machine: &str) -> Option<Target> {
-    let free = row.base.value > 0.0 && row.not_scored.is_none();
-    let run = row.run.as_ref().filter(|run| run.machine == machine && free)?;
+    let base = row.base.as_ref().filter(|base| base.value > 0.0 && row.not_scored.is_none())?;
+    let run = row.run.as_ref().filter(|run| MachineSpec::of(&run.machine).name == machine)?;
     Some(Target {
         cell: format!("{}/base", row.id),
-        published: row.base.value,
+        published: base.value,
         unit: row.unit.clone(),
         better: row.better,
         run: run.clone(),
