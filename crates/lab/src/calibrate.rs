@@ -464,6 +464,15 @@ mod tests {
     }
 
     #[test]
+    fn cells_bound_to_a_part_of_a_machine_are_cells_of_it() {
+        let cells = cells("kunpeng920");
+        assert!(cells.contains(&"004/kunpeng920/pinned-cluster/elapsed/base".to_string()), "of one column");
+        assert!(cells.iter().all(|cell| !cell.contains("two-nodes")), "a doubted base is nothing to fit to");
+        let jobs = chosen("kunpeng920", "004/kunpeng920/pinned-cluster/elapsed/base", &["costs.scale"]).unwrap();
+        assert_eq!(jobs[0].target.run.machine, "kunpeng920@0-3");
+    }
+
+    #[test]
     fn no_preset_has_more_fits_than_its_cells_bear() {
         for name in fairground_machine::presets() {
             let machine = Machine::preset(name).unwrap();

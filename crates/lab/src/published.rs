@@ -19,7 +19,7 @@ pub use self::assumed::{with_option, FittedOption, Moved, Swept};
 pub use self::cell::Cell;
 pub use self::domain::DomainCheck;
 pub use self::given::{GivenRow, GivenTable};
-pub use self::run::RunSpec;
+pub use self::run::{FormSpec, RunSpec};
 
 /// Files that come with the program, by mail.
 const BUILT_IN: [(&str, &str); 5] = [
@@ -401,7 +401,7 @@ mod tests {
                 let metric = known.iter().find(|m| m.name == run.metric);
                 assert!(metric.is_some_and(|m| m.better == row.better), "{}: better the other way round", row.id);
             }
-            for sched in std::iter::once(&run.base).chain(&run.test).chain(&run.also) {
+            for sched in std::iter::once(run.clone()).chain(run.forms()).flat_map(|run| run.ends().map(String::from)) {
                 assert!(sched.parse::<crate::spec::SchedSpec>().is_ok(), "{}: {sched}", row.id);
             }
         }
@@ -458,6 +458,31 @@ mod tests {
         assert_eq!(mail.aside.len(), 22);
         mail.at_full_length();
         assert_eq!(mail.rows[1].run.as_ref().unwrap().workload, "hackbench:groups=32,loops=8000");
+    }
+
+    #[test]
+    fn mail_004_prints_the_runs_behind_its_means() {
+        let mail = Mail::find("004").unwrap();
+        let sigma = |id: &str| mail.rows.iter().find(|row| row.id.ends_with(id)).unwrap().sigma_pct();
+        // Standard deviations of ten runs: 1.362 and 3.077 %, 8.166 and 1.038 %.
+        assert!((sigma("one-node-1/elapsed") - 3.365).abs() < 1e-3);
+        assert!((sigma("two-nodes-5/elapsed") - 8.232).abs() < 1e-3);
+    }
+
+    #[test]
+    fn what_does_not_fit_together_in_a_row_is_refused() {
+        let text = include_str!("../../../published/004.toml");
+        let refused = |from: &str, to: &str| {
+            assert!(text.contains(from), "{from}");
+            Mail::parse("004", &text.replacen(from, to, 1)).unwrap_err().to_string()
+        };
+        assert!(refused("value = 7.5853", "value = 7.6853").contains("the samples have a mean of 7.5853"));
+        assert!(refused("not_scored = \"the base is doubted", "note = \"the base").contains("judges nothing"));
+        assert!(refused("[row.domain]\n", "not_run = \"no\"\n[row.domain]\n").contains("expected one of [row.run]"));
+        let same = refused("{ test = \"fair:v5.9+cls-domain\" }", "{ test = \"fair:v5.9\" }");
+        assert!(same.contains("another pair than base and test"), "{same}");
+        let full = "test = \"fair:v5.9+cls-domain+cls-select=loop\"\ngovernor";
+        assert!(refused(full, "governor").contains("expected test in [row.run] too"));
     }
 
     #[test]

@@ -84,7 +84,7 @@ fn entries(workload: &Workload, machine: &Machine) -> Vec<Entry> {
     add_delays(&mut list);
     let wasted = "core time in which a task waited while a CPU it may use idled";
     list.add("wasted_core_s", "s", wasted, |m| m.wasted_core_s).usual();
-    let busy = "share of time in which the CPUs that its threads may use were not idle";
+    let busy = "share of time in which the CPUs that its threads may use were in no idle state";
     let usable = usable(workload, machine);
     list.add("busy_pct", "%", busy, move |m| busy_pct(m, usable));
     let misplaced = "tasks away from a balanced placement, mean over time";
@@ -116,7 +116,7 @@ fn usable(workload: &Workload, machine: &Machine) -> usize {
 
 /// All that is not idle happens on `cpus` CPUs.
 fn busy_pct(run: &RunMetrics, cpus: usize) -> f64 {
-    let (all, idle) = (run.type_ns.iter().sum::<u64>(), sum(run.idle.iter().flatten()).asked_ns);
+    let (all, idle) = (run.type_ns.iter().sum::<u64>(), sum(run.idle.iter().flatten()).held_ns);
     percent(all.saturating_sub(idle), run.window_ns * cpus as u64)
 }
 

@@ -125,7 +125,7 @@ pub struct ReproducedRow {
     pub terms: Vec<TermShare>,
     /// Our change split by the feature that carries it; empty if that was not asked for.
     pub features: Vec<Piece>,
-    /// Further test schedulers of which nothing is published, against the same base; mostly empty.
+    /// Further test schedulers of which nothing is published; mostly empty.
     pub forms: Vec<Form>,
     /// Kinds of runs, where the row has such.
     pub spread: Option<Spread>,

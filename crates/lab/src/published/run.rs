@@ -24,11 +24,21 @@ pub struct RunSpec {
     pub base: String,
     /// Test scheduler; none where the mail prints the base alone.
     pub test: Option<String>,
-    /// More test schedulers, of which nothing is printed: ours alone are shown, against the same base.
+    /// More test schedulers, of which nothing is printed: ours alone are shown.
     #[serde(default)]
-    pub also: Vec<String>,
+    pub also: Vec<FormSpec>,
     /// Frequency governor.
     pub governor: String,
+}
+
+/// Another form of a patch, run as the row is.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FormSpec {
+    /// Its base, where that is another than the row's.
+    pub base: Option<String>,
+    /// The scheduler under test.
+    pub test: String,
 }
 
 impl RunSpec {
@@ -50,7 +60,12 @@ impl RunSpec {
 
     /// The runs of the schedulers of which nothing is printed.
     pub fn forms(&self) -> impl Iterator<Item = RunSpec> + '_ {
-        self.also.iter().map(|form| RunSpec { test: Some(form.clone()), also: Vec::new(), ..self.clone() })
+        self.also.iter().map(|form| RunSpec {
+            base: form.base.as_ref().unwrap_or(&self.base).clone(),
+            test: Some(form.test.clone()),
+            also: Vec::new(),
+            ..self.clone()
+        })
     }
 
     /// Why it makes no sense.
@@ -58,7 +73,7 @@ impl RunSpec {
         if self.seeds == Some(0) {
             return Some("expected at least one seed");
         }
-        let twice = |form: &String| self.ends().contains(&form.as_str());
-        self.also.iter().any(twice).then_some("expected in also what is neither base nor test")
+        let twice = |form: RunSpec| form.ends() == self.ends() || form.ends()[0] == form.ends()[1];
+        self.forms().any(twice).then_some("expected in also another pair than base and test")
     }
 }

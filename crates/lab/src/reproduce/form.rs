@@ -5,9 +5,11 @@ use serde::Serialize;
 use super::{same_run, Executed};
 use crate::published::RunSpec;
 
-/// What another test scheduler gives against the row's base: ours alone.
+/// What another test scheduler gives: ours alone.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Form {
+    /// What it is set against, mostly the row's base.
+    pub base: String,
     /// The scheduler.
     pub test: String,
     /// Mean of the row's metric.
@@ -27,6 +29,7 @@ pub(super) fn of_row(run: &RunSpec, executed: &[(RunSpec, Executed)]) -> Vec<For
         let rows = &executed.report.comparisons.first()?.rows;
         let row = rows.iter().find(|row| row.metric.name == run.metric)?;
         Some(Form {
+            base: form.base,
             test: form.test.unwrap_or_default(),
             value: row.test_summary().mean,
             improvement_pct: row.change.improvement_pct,

@@ -149,7 +149,7 @@ fn published(row: &ReproducedRow) -> [String; 8] {
         maybe(p.base),
         maybe(p.test),
         percent(p.improvement_pct),
-        p.improvement_pct.map_or("-".into(), |_| format!("± {:.2}", p.sigma_pct)),
+        p.base.and(p.test).map_or("-".into(), |_| format!("± {:.2}", p.sigma_pct)),
         word(Kind::Given).into(),
         String::new(),
     ]
