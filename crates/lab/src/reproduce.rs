@@ -251,7 +251,7 @@ pub fn reproduce(mails: &[Mail], executed: &[(RunSpec, Executed)]) -> Result<Rep
             if let Some((spec, executed)) = run {
                 check_cells(mail, spec, executed)?;
             }
-            let forms = row.run.iter().map(|run| form::of_row(run, executed)).next().unwrap_or_default();
+            let forms = row.run.as_ref().map(|run| form::of_row(run, executed)).unwrap_or_default();
             rows.push(ReproducedRow { forms, ..reproduce_row(mail, row, run.map(|(_, executed)| executed))? });
         }
     }
@@ -299,22 +299,22 @@ fn reproduce_row(
     row: &PublishedRow,
     executed: Option<&Executed>,
 ) -> Result<ReproducedRow, ReproduceError> {
+    if let Some(domain) = &row.domain {
+        return checked_row(mail, row, domain);
+    }
     let (ours, spread) = match (&row.run, executed) {
         (Some(run), Some(executed)) => our_row(row, run, &executed.report)?,
         _ => (None, None),
     };
     let cells = cells(mail, row, executed);
-    let (ours, (hit, why)) = match &row.domain {
-        None => (ours, verdict(row, cells, ours)),
-        Some(domain) => return checked_row(mail, row, domain),
-    };
+    let (hit, why) = verdict(row, cells, ours);
     let (terms, features) = match (executed, ours) {
         (Some(executed), Some(ours)) => split(executed, ours),
         _ => Default::default(),
     };
-    let figures = |r: &Row| our_figures(row, r);
+    let ours = ours.map(|ours| our_figures(row, ours));
     let shown = ReproducedRow { kind: change_kind(row, cells), cells, hit, why, ..unjudged(mail, row) };
-    Ok(ReproducedRow { ours: ours.map(figures), terms, features, spread, ..shown })
+    Ok(ReproducedRow { ours, terms, features, spread, ..shown })
 }
 
 /// Means over the seeds, of the columns that are published.
@@ -423,12 +423,12 @@ fn cells(mail: &Mail, row: &PublishedRow, executed: Option<&Executed>) -> Cells 
     Cells { base: kind("base", mail.fitted_base(row)), test: kind("test", false) }
 }
 
-/// A fit to the base cell alone says nothing of the change.
+/// A fit to the base cell alone says nothing of the change; where there is no change, the kind is that of the base.
 fn change_kind(row: &PublishedRow, cells: Cells) -> Kind {
-    if row.run.is_none() {
-        Kind::Given
-    } else {
-        cells.test
+    match (&row.run, &row.test) {
+        (None, _) => Kind::Given,
+        (Some(_), None) => cells.base,
+        (Some(_), Some(_)) => cells.test,
     }
 }
 

@@ -198,7 +198,8 @@ fn shown_004(parts: &[&str]) -> Reproduction {
     let run = |spec: RunSpec| {
         let metric = Metric { name: spec.metric.clone(), unit: "".into(), better: Better::Lower, meaning: "".into() };
         let test = spec.test.as_ref().map_or(10.0, |test| test.len() as f64 / 10.0);
-        let mut run = executed([1.0; 2], [1.0; 2], 8, vec![]);
+        let fitted = vec![Source::Fitted("004/kunpeng920/pinned-cluster/elapsed/base".into())];
+        let mut run = executed([1.0; 2], [1.0; 2], 8, fitted);
         run.report.comparisons[0].rows = vec![Row::new(metric, vec![10.0; 8], vec![test; 8])];
         (spec, run)
     };
@@ -215,6 +216,8 @@ fn a_row_of_one_column_is_set_beside_ours_and_not_scored() {
         assert_eq!((ours.base, ours.test, ours.improvement_pct), (Some(10.0), None, None), "{}", row.id);
         assert_eq!((row.published.test, row.hit), (None, None));
         assert!(row.why.contains("one column alone is published"), "{}", row.why);
+        let fitted = row.id.contains("pinned-cluster");
+        assert_eq!(row.kind, if fitted { Kind::Fitted } else { Kind::Predicted }, "{}", row.id);
     }
 }
 
