@@ -8,7 +8,7 @@ use fairground_lab::fit;
 use fairground_lab::setup::Setup;
 use fairground_lab::spec::SchedSpec;
 use fairground_lab::worker::Workers;
-use fairground_machine::Machine;
+use fairground_machine::MachineSpec;
 use fairground_sim::{ClampLimits, Config, Governor, IdleGovernor};
 use fairground_workload::{Warning, WarningKind, Workload};
 use miette::Diagnostic;
@@ -141,8 +141,8 @@ impl Circumstances {
     /// Looks machine, workload and schedulers up. Warnings go to standard error; a workload that would never end is
     /// refused, instead of failing after an hour of virtual time.
     pub fn setup(&self, machine: &str, workload: &str, scheds: &[String]) -> Result<Setup, Failure> {
-        let machine = Machine::find(machine)?;
-        let (workload, warnings) = Workload::find(workload, &machine)?;
+        let (machine, cpus) = MachineSpec::of(machine).find()?;
+        let (workload, warnings) = Workload::find_bound(workload, &machine, cpus.as_ref())?;
         for warning in warnings {
             match warning.kind {
                 WarningKind::NeverEnds => return Err(NeverEnds(warning).into()),

@@ -1,5 +1,5 @@
 //! Repeating the fits that a machine file records (design, decision 6): costs of the machine turned until our baseline
-//! gives the published one. Patched cells are refused, and so are rows that are not scored.
+//! gives the published one. Patched cells are refused, and so are rows that say why they are not scored.
 //!
 //! Options of workloads that published rows record as fitted ([`option_jobs`]) are repeated too.
 //!
@@ -14,7 +14,7 @@ mod option;
 
 use std::sync::Arc;
 
-use fairground_machine::{FreeCost, Machine, Source};
+use fairground_machine::{FreeCost, Machine, MachineError, MachineSpec, Source};
 use fairground_workload::WorkloadError;
 use miette::Diagnostic;
 use thiserror::Error;
@@ -79,7 +79,7 @@ pub enum CalibrateError {
     },
     /// The cell does not exist or may not be fitted.
     #[error("{machine} cannot be fitted to {cell:?}")]
-    #[diagnostic(help("{near}only baseline cells of scored rows may be fitted: {known}"))]
+    #[diagnostic(help("{near}only baseline cells may be fitted, and none that is doubted: {known}"))]
     NoSuchCell {
         /// The machine.
         machine: String,
@@ -118,6 +118,10 @@ pub enum CalibrateError {
         /// Cells that it runs.
         cells: usize,
     },
+    /// The CPUs to which the workload is bound.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Machine(#[from] MachineError),
     /// A workload with its option at some value.
     #[error(transparent)]
     #[diagnostic(transparent)]
@@ -161,11 +165,11 @@ pub fn targets(name: &str) -> Result<Vec<Target>, PublishedError> {
 }
 
 fn target(row: &PublishedRow, machine: &str) -> Option<Target> {
-    let free = row.base.value > 0.0 && row.not_scored.is_none();
-    let run = row.run.as_ref().filter(|run| run.machine == machine && free)?;
+    let base = row.base.as_ref().filter(|base| base.value > 0.0 && row.not_scored.is_none())?;
+    let run = row.run.as_ref().filter(|run| MachineSpec::of(&run.machine).name == machine)?;
     Some(Target {
         cell: format!("{}/base", row.id),
-        published: row.base.value,
+        published: base.value,
         unit: row.unit.clone(),
         better: row.better,
         run: run.clone(),
@@ -459,6 +463,15 @@ mod tests {
         assert!(chosen("hikey", "002/hikey/hackbench-16/elapsed/base", &SOCKETS).is_ok());
         // The same figure again is not one more.
         assert!(chosen("hikey960", "000/hikey960/sched-pipe/ops_per_sec/base", &["costs.scale"]).is_ok());
+    }
+
+    #[test]
+    fn cells_bound_to_a_part_of_a_machine_are_cells_of_it() {
+        let cells = cells("kunpeng920");
+        assert!(cells.contains(&"004/kunpeng920/pinned-cluster/elapsed/base".to_string()), "of one column");
+        assert!(cells.iter().all(|cell| !cell.contains("two-nodes")), "a doubted base is nothing to fit to");
+        let jobs = chosen("kunpeng920", "004/kunpeng920/pinned-cluster/elapsed/base", &["costs.scale"]).unwrap();
+        assert_eq!(jobs[0].target.run.machine, "kunpeng920@0-3");
     }
 
     #[test]

@@ -7,7 +7,7 @@ mod floors;
 mod own;
 mod points;
 
-use fairground_machine::{CpuType, Distance, Machine};
+use fairground_machine::{CpuMask, CpuType, Distance, Machine};
 use fairground_sim::{Delay, IdleStats, MigrateCause, RunMetrics, Traffic};
 use fairground_workload::Workload;
 
@@ -84,6 +84,9 @@ fn entries(workload: &Workload, machine: &Machine) -> Vec<Entry> {
     add_delays(&mut list);
     let wasted = "core time in which a task waited while a CPU it may use idled";
     list.add("wasted_core_s", "s", wasted, |m| m.wasted_core_s).usual();
+    let busy = "share of time in which the CPUs that its threads may use were in no idle state";
+    let usable = usable(workload, machine);
+    list.add("busy_pct", "%", busy, move |m| busy_pct(m, usable));
     let misplaced = "tasks away from a balanced placement, mean over time";
     list.add("misplaced_tasks", "tasks", misplaced, |m| m.misplaced).usual();
     let refill = "time for which tasks waited for lines of their footprints as they came to a CPU, summed over tasks";
@@ -104,6 +107,20 @@ fn entries(workload: &Workload, machine: &Machine) -> Vec<Entry> {
         floors::add(&mut list, machine);
     }
     list.0
+}
+
+/// How many CPUs the threads of a workload may use, those that belong to a CPU aside.
+fn usable(workload: &Workload, machine: &Machine) -> usize {
+    let all = machine.all_cpus();
+    let own = workload.tasks.iter().filter(|task| task.kthread_cpu.is_none());
+    let cpus = own.fold(CpuMask::EMPTY, |cpus, task| cpus.or(&task.affinity.unwrap_or(all)));
+    cpus.and(&all).count()
+}
+
+/// All that is not idle happens on `cpus` CPUs.
+fn busy_pct(run: &RunMetrics, cpus: usize) -> f64 {
+    let (all, idle) = (run.type_ns.iter().sum::<u64>(), sum(run.idle.iter().flatten()).held_ns);
+    percent(all.saturating_sub(idle), run.window_ns * cpus as u64)
 }
 
 fn add_delays(list: &mut Entries) {

@@ -12,10 +12,14 @@
 //! **Cells.** A base cell that a machine file names as `fitted: ID/base` is `fitted`, every other cell of ours is
 //! `predicted`. A row's kind is that of its change: a baseline fit leaves it `predicted`.
 //!
-//! **Rows beside their figures.** A row may be split by physical terms ([`crate::terms`]) and by the features that part
+//! Rows of one column, a base or a test alone, have no change to score; rows whose base is doubted are set beside both
+//! readings of it. Figures of scheduling domains ([`crate::published::DomainCheck`]) are looked up: a check, not a run.
+//!
+//! **Rows beside their figures.** Further forms of a test, of which nothing is printed, are set beside it ([`Form`]). A row may be split by physical terms ([`crate::terms`]) and by the features that part
 //! its test from its base ([`crate::dissect`]); where its runs fall into kinds, how often each occurs is shown.
 
 mod besides;
+mod form;
 mod spread;
 mod table;
 
@@ -27,11 +31,12 @@ use thiserror::Error;
 use crate::comparison::{Comparison, Report, Row};
 use crate::dissect::{Dissection, Piece};
 use crate::experiment::Results;
-use crate::published::{GivenTable, Mail, PublishedRow, RunSpec};
+use crate::published::{Cell, DomainCheck, GivenTable, Mail, PublishedRow, RunSpec};
 use crate::stats::FEW_SEEDS;
 use crate::sweep::Sweep;
 use crate::terms::{self, TermShare};
 
+pub use self::form::Form;
 pub use self::spread::{RunKind, Side, Spread};
 pub use self::table::{json, render};
 
@@ -120,6 +125,8 @@ pub struct ReproducedRow {
     pub terms: Vec<TermShare>,
     /// Our change split by the feature that carries it; empty if that was not asked for.
     pub features: Vec<Piece>,
+    /// Further test schedulers of which nothing is published; mostly empty.
+    pub forms: Vec<Form>,
     /// Kinds of runs, where the row has such.
     pub spread: Option<Spread>,
     /// What a reader must know to compare.
@@ -129,28 +136,32 @@ pub struct ReproducedRow {
 /// Theirs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PublishedFigures {
-    /// As printed.
-    pub base: f64,
-    /// As printed.
-    pub test: f64,
-    /// Percent, positive = better; none where base is 0.
+    /// As printed; none where the mail prints the test alone.
+    pub base: Option<f64>,
+    /// As printed; none where the mail prints the base alone.
+    pub test: Option<f64>,
+    /// Percent, positive = better; none where base is 0 or one of the two is missing.
     pub improvement_pct: Option<f64>,
     /// Percentage points.
     pub sigma_pct: f64,
+    /// What else the base may have been, where it is doubted.
+    pub other_base: Option<f64>,
+    /// The change from that.
+    pub other_improvement_pct: Option<f64>,
 }
 
 /// Ours: means over the seeds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OurFigures {
-    /// Mean.
-    pub base: f64,
-    /// Mean.
-    pub test: f64,
+    /// Mean; none of a domain that is not there.
+    pub base: Option<f64>,
+    /// Mean; none of a domain that is not there, and where the base alone is run.
+    pub test: Option<f64>,
     /// Percent, positive = better.
     pub improvement_pct: Option<f64>,
     /// 95 % interval of it.
     pub ci95: Option<[f64; 2]>,
-    /// Pairs of runs.
+    /// Pairs of runs; 0 of what is looked up.
     pub n: usize,
 }
 
@@ -189,6 +200,14 @@ pub enum ReproduceError {
         /// The workload.
         workload: String,
     },
+    /// A row names a domain's machine or schedulers that are not there.
+    #[error("row {row}: {problem}")]
+    Domain {
+        /// The row.
+        row: String,
+        /// What is wrong.
+        problem: String,
+    },
 }
 
 /// Name and version of the schema.
@@ -198,8 +217,10 @@ pub const SCHEMA: &str = "fairground-reproduce-1";
 pub fn runs_of(mail: &Mail) -> Vec<RunSpec> {
     let mut runs: Vec<RunSpec> = Vec::new();
     for run in mail.rows.iter().filter_map(|r| r.run.as_ref()) {
-        if !runs.iter().any(|known| same_run(known, run)) {
-            runs.push(run.clone());
+        for run in std::iter::once(run.clone()).chain(run.forms()) {
+            if !runs.iter().any(|known| same_run(known, &run)) {
+                runs.push(run);
+            }
         }
     }
     runs
@@ -210,8 +231,7 @@ pub(crate) fn same_run(a: &RunSpec, b: &RunSpec) -> bool {
     let same = |x: fn(&RunSpec) -> &str| x(a) == x(b);
     same(|r| &r.machine)
         && same(|r| &r.workload)
-        && same(|r| &r.base)
-        && same(|r| &r.test)
+        && a.ends() == b.ends()
         && same(|r| &r.governor)
         && a.test_workload == b.test_workload
         && a.seeds == b.seeds
@@ -231,7 +251,8 @@ pub fn reproduce(mails: &[Mail], executed: &[(RunSpec, Executed)]) -> Result<Rep
             if let Some((spec, executed)) = run {
                 check_cells(mail, spec, executed)?;
             }
-            rows.push(reproduce_row(mail, row, run.map(|(_, executed)| executed))?);
+            let forms = row.run.as_ref().map(|run| form::of_row(run, executed)).unwrap_or_default();
+            rows.push(ReproducedRow { forms, ..reproduce_row(mail, row, run.map(|(_, executed)| executed))? });
         }
     }
     for note in executed.iter().flat_map(|(_, e)| &e.report.notes) {
@@ -278,6 +299,9 @@ fn reproduce_row(
     row: &PublishedRow,
     executed: Option<&Executed>,
 ) -> Result<ReproducedRow, ReproduceError> {
+    if let Some(domain) = &row.domain {
+        return checked_row(mail, row, domain);
+    }
     let (ours, spread) = match (&row.run, executed) {
         (Some(run), Some(executed)) => our_row(row, run, &executed.report)?,
         _ => (None, None),
@@ -288,7 +312,27 @@ fn reproduce_row(
         (Some(executed), Some(ours)) => split(executed, ours),
         _ => Default::default(),
     };
-    Ok(ReproducedRow {
+    let ours = ours.map(|ours| our_figures(row, ours));
+    let shown = ReproducedRow { kind: change_kind(row, cells), cells, hit, why, ..unjudged(mail, row) };
+    Ok(ReproducedRow { ours, terms, features, spread, ..shown })
+}
+
+/// Means over the seeds, of the columns that are published.
+fn our_figures(row: &PublishedRow, ours: &Row) -> OurFigures {
+    let one_column = row.test.is_none();
+    OurFigures {
+        base: Some(ours.base_summary().mean),
+        test: (!one_column).then(|| ours.test_summary().mean),
+        improvement_pct: ours.change.improvement_pct.filter(|_| !one_column),
+        ci95: ours.change.ci95.filter(|_| !one_column),
+        n: ours.base.len(),
+    }
+}
+
+/// What is published of a row, and nothing of ours.
+fn unjudged(mail: &Mail, row: &PublishedRow) -> ReproducedRow {
+    let value = |cell: &Option<Cell>| cell.as_ref().map(|cell| cell.value);
+    ReproducedRow {
         mail: mail.mail.clone(),
         id: row.id.clone(),
         machine: row.machine.clone(),
@@ -297,27 +341,36 @@ fn reproduce_row(
         metric: row.metric.clone(),
         unit: row.unit.clone(),
         published: PublishedFigures {
-            base: row.base.value,
-            test: row.test.value,
+            base: value(&row.base),
+            test: value(&row.test),
             improvement_pct: row.improvement_pct(),
             sigma_pct: row.sigma_pct(),
+            other_base: value(&row.other_base),
+            other_improvement_pct: row.other_improvement_pct(),
         },
-        ours: ours.map(|r| OurFigures {
-            base: r.base_summary().mean,
-            test: r.test_summary().mean,
-            improvement_pct: r.change.improvement_pct,
-            ci95: r.change.ci95,
-            n: r.base.len(),
-        }),
-        kind: change_kind(row, cells),
-        cells,
-        hit,
-        why,
-        terms,
-        features,
-        spread,
+        ours: None,
+        kind: Kind::Given,
+        cells: Cells { base: Kind::Given, test: Kind::Given },
+        hit: None,
+        why: String::new(),
+        terms: Vec::new(),
+        features: Vec::new(),
+        forms: Vec::new(),
+        spread: None,
         note: row.note.clone(),
-    })
+    }
+}
+
+/// A row of a domain, looked up: nothing is run, and it is no part of the score.
+fn checked_row(mail: &Mail, row: &PublishedRow, domain: &DomainCheck) -> Result<ReproducedRow, ReproduceError> {
+    let ours = domain.ours().map_err(|problem| ReproduceError::Domain { row: row.id.clone(), problem })?;
+    let shown = unjudged(mail, row);
+    let agrees = ours == [shown.published.base, shown.published.test];
+    let why = if agrees { "check: our domains have the same" } else { "check: our domains DIFFER" };
+    let [base, test] = ours;
+    let ours = OurFigures { base, test, improvement_pct: None, ci95: None, n: 0 };
+    let cells = Cells { base: Kind::Predicted, test: Kind::Predicted };
+    Ok(ReproducedRow { ours: Some(ours), kind: Kind::Predicted, cells, why: why.into(), ..shown })
 }
 
 /// Our change by the terms and by the features that carry it, as far as that was asked for.
@@ -370,12 +423,12 @@ fn cells(mail: &Mail, row: &PublishedRow, executed: Option<&Executed>) -> Cells 
     Cells { base: kind("base", mail.fitted_base(row)), test: kind("test", false) }
 }
 
-/// A fit to the base cell alone says nothing of the change.
+/// A fit to the base cell alone says nothing of the change; where there is no change, the kind is that of the base.
 fn change_kind(row: &PublishedRow, cells: Cells) -> Kind {
-    if row.run.is_none() {
-        Kind::Given
-    } else {
-        cells.test
+    match (&row.run, &row.test) {
+        (None, _) => Kind::Given,
+        (Some(_), None) => cells.base,
+        (Some(_), Some(_)) => cells.test,
     }
 }
 
@@ -404,6 +457,9 @@ fn verdict(row: &PublishedRow, cells: Cells, ours: Option<&Row>) -> (Option<bool
     };
     if let Some(reason) = &row.not_scored {
         return (None, format!("not scored: {reason}"));
+    }
+    if row.base.is_none() || row.test.is_none() {
+        return (None, "not scored: one column alone is published, ours stands beside it".into());
     }
     if cells.test == Kind::Fitted {
         return (None, "not scored: its patched cell fitted a figure of the machine".into());

@@ -45,6 +45,28 @@ pub enum MachineError {
         /// The nearest preset, or all of them.
         help: String,
     },
+    /// The CPUs that were named behind the `@` are not there.
+    #[error("{machine}@{subset}: {problem}")]
+    #[diagnostic(help("{help}"))]
+    Subset {
+        /// The machine.
+        machine: String,
+        /// What was named.
+        subset: String,
+        /// What is wrong with it.
+        problem: String,
+        /// What there is, and the nearest name.
+        help: String,
+    },
+    /// CPUs were named where none can be bound.
+    #[error("`{name}@{subset}` is part of a machine, and here a whole one is wanted")]
+    #[diagnostic(help("say `{name}`: workloads are bound to CPUs, as in `run {name}@{subset}`"))]
+    Whole {
+        /// The machine.
+        name: String,
+        /// What was named behind the `@`.
+        subset: String,
+    },
     /// The text of the file is wrong at a known place.
     #[error(transparent)]
     #[diagnostic(transparent)]

@@ -3,6 +3,8 @@
 //! A [`Machine`] is one object; scheduling domains, distances, speeds and prices are all derived from it and from
 //! nothing else. This crate knows no scheduler and no workload.
 //!
+//! A [`MachineSpec`] names a machine and the CPUs of it to which a workload is bound, `kunpeng920@node0`.
+//!
 //! Machines come from presets ([`Machine::preset`]), files ([`Machine::load`], format in `machines/README.md`), sysfs
 //! ([`capture`](capture())), or code ([`Machine::symmetric`], [`testing`]). A file is parsed into a tree that knows its places, read section by
 //! section with faults that name file, line and key ([`FileError`]), and every figure is kept with its source
@@ -33,6 +35,7 @@ mod mask;
 mod model;
 mod names;
 mod show;
+mod subset;
 pub mod testing;
 mod thermal;
 
@@ -44,6 +47,7 @@ pub use free::FreeCost;
 pub use load::{preset_text, presets};
 pub use mask::{CpuMask, MASK_WORDS};
 pub use model::*;
+pub use subset::MachineSpec;
 pub use thermal::*;
 
 /// Dense id of a logical CPU.

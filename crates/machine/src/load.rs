@@ -5,10 +5,10 @@ use std::io::Read;
 use std::path::Path;
 
 use crate::error::{suggest, MachineError};
-use crate::{file, FreeCost, Machine};
+use crate::{file, FreeCost, Machine, MachineSpec};
 
 /// Name and text of each preset.
-const PRESETS: [(&str, &str); 14] = [
+const PRESETS: [(&str, &str); 16] = [
     ("hikey960", include_str!("../../../machines/hikey960.toml")),
     ("hikey", include_str!("../../../machines/hikey.toml")),
     ("rpi5", include_str!("../../../machines/rpi5.toml")),
@@ -17,6 +17,8 @@ const PRESETS: [(&str, &str); 14] = [
     ("synquacer", include_str!("../../../machines/synquacer.toml")),
     ("synquacer-acpi", include_str!("../../../machines/synquacer-acpi.toml")),
     ("thunderx2-224", include_str!("../../../machines/thunderx2-224.toml")),
+    ("kunpeng920", include_str!("../../../machines/kunpeng920.toml")),
+    ("altra-q80", include_str!("../../../machines/altra-q80.toml")),
     ("pixel6", include_str!("../../../machines/pixel6.toml")),
     ("pixel6-cluster-llc", include_str!("../../../machines/pixel6-cluster-llc.toml")),
     ("rb5", include_str!("../../../machines/rb5.toml")),
@@ -81,8 +83,12 @@ impl Machine {
     /// A preset by name, else a file by path. A name with a `/` or ending in `.toml` is always a path.
     ///
     /// # Errors
-    /// As [`Machine::preset`] and [`Machine::load`].
+    /// As [`Machine::preset`] and [`Machine::load`]; [`MachineError::Whole`] where CPUs are named behind an `@`, which
+    /// [`MachineSpec`] takes.
     pub fn find(name_or_path: &str) -> Result<Machine, MachineError> {
+        if let MachineSpec { name, subset: Some(subset) } = MachineSpec::of(name_or_path) {
+            return Err(MachineError::Whole { name: name.into(), subset: subset.into() });
+        }
         let is_path = name_or_path.contains('/') || name_or_path.ends_with(".toml");
         if !is_path && (preset_text(name_or_path).is_some() || !Path::new(name_or_path).is_file()) {
             return Machine::preset(name_or_path);

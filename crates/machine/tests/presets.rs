@@ -93,6 +93,26 @@ fn synquacer_is_two_machines_by_its_firmware() {
 }
 
 #[test]
+fn kunpeng920_has_clusters_below_its_caches_and_dies_below_its_packages() {
+    let machine = preset("kunpeng920");
+    assert_eq!((machine.nr_cpus(), machine.clusters.len(), machine.llcs.len()), (96, 24, 4));
+    assert_eq!((machine.nodes.clone(), machine.packages.len()), (machine.llcs.clone(), 2));
+    let to = |cpu| machine.distance(0, cpu);
+    assert_eq!([3, 4, 24, 48].map(to), [Distance::Cluster, Distance::Llc, Distance::Package, Distance::Remote]);
+    assert_eq!([24, 48, 72].map(|cpu| machine.slit(0, cpu)), [12, 20, 22]);
+    // Firmware without _LPI: the kernel knows of nothing below WFI.
+    assert_eq!(machine.idle_states(0).iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["WFI"]);
+}
+
+#[test]
+fn altra_is_told_of_pairs_alone() {
+    let machine = preset("altra-q80");
+    assert_eq!((machine.nr_cpus(), machine.llcs.len(), machine.nodes.len()), (160, 80, 2));
+    let to = |cpu| machine.distance(0, cpu);
+    assert_eq!([1, 2, 80].map(to), [Distance::Llc, Distance::Node, Distance::Remote]);
+}
+
+#[test]
 fn thunderx2_has_four_threads_a_core_and_two_sockets() {
     let machine = preset("thunderx2-224");
     assert_eq!((machine.nr_cpus(), machine.cores.len(), machine.llcs.len()), (224, 56, 2));
@@ -144,11 +164,18 @@ fn capacities_of_other_users_boards_follow_their_device_trees() {
     assert_eq!(distinct("alder-lake"), [1024, 560]);
 }
 
-/// Before the fit the parts of a pipe wakeup sum to the half of the published round trip that they split; the file's
+/// Before the fit the parts of a pipe wakeup sum to the half round trip, published or estimated, that they split; the file's
 /// comments derive each part.
 #[test]
-fn the_split_of_a_pipe_wakeup_sums_to_the_published_half() {
-    for (name, half_ns) in [("hikey960", 3350.0), ("hikey", 10_500.0), ("thunderx2-224", 4030.0)] {
+fn the_split_of_a_pipe_wakeup_sums_to_its_half() {
+    let halves = [
+        ("hikey960", 3350.0),
+        ("hikey", 10_500.0),
+        ("thunderx2-224", 4030.0),
+        ("kunpeng920", 2620.0),
+        ("altra-q80", 1760.0),
+    ];
+    for (name, half_ns) in halves {
         let mut machine = preset(name);
         machine.costs.rescale(1.0);
         use SoftCost::*;

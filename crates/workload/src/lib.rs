@@ -3,7 +3,7 @@
 //! A [`Workload`] is a list of thread templates with programs of [`Op`]s and the objects they meet at. It comes from
 //! a built-in with options (`sched-pipe:loops=50000,threads`, see [`builtins`]) or from a file in rt-app's grammar
 //! (see [`rtapp`]); [`Workload::find`] takes either, checks it against a machine ([`Workload::validate`]) and returns
-//! it with every [`Warning`] the user should see. This crate executes nothing: time, CPUs and costs are the engine's.
+//! it with every [`Warning`] the user should see; [`Workload::bind`] launches it on some CPUs alone. This crate executes nothing: time, CPUs and costs are the engine's.
 //!
 //! ```
 //! use fairground_workload::{builtins, json};
@@ -14,6 +14,7 @@
 //! assert_eq!(tree.root.members().unwrap().len(), 3);
 //! ```
 
+mod bind;
 pub mod builtin;
 mod clamp;
 mod error;

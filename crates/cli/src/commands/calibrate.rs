@@ -9,7 +9,7 @@ use fairground_lab::calibrate::{self, Fit, Job, OptionJob, Target};
 use fairground_lab::experiment::Plan;
 use fairground_lab::setup::Setup;
 use fairground_lab::tables::number;
-use fairground_machine::{FreeCost, Machine};
+use fairground_machine::{FreeCost, Machine, MachineSpec};
 use miette::Diagnostic;
 use thiserror::Error;
 
@@ -101,7 +101,9 @@ impl Calibrate {
     fn setup(&self, target: &Target) -> Result<(Setup, Plan), Failure> {
         let run = &target.run;
         let circumstances = Circumstances::with_governor(governor(&run.governor)?);
-        let setup = circumstances.setup(&self.machine, &run.workload, std::slice::from_ref(&run.base))?;
+        // The machine that was asked for, with the CPUs to which the cell is bound.
+        let machine = MachineSpec::of(&run.machine).renamed(&self.machine);
+        let setup = circumstances.setup(&machine, &run.workload, std::slice::from_ref(&run.base))?;
         let seeds = (1..=self.seeds).collect();
         Ok((setup, Plan { scheds: 1, seeds, jobs: self.jobs.count(), check_determinism: false }))
     }

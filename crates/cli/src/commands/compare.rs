@@ -20,7 +20,7 @@ use crate::workers::WorkerOptions;
 /// Compares schedulers on a machine under a workload, paired over seeds.
 #[derive(Args)]
 pub struct Compare {
-    /// Preset or file
+    /// Preset or file; with CPUs to which the workload is bound behind it as numactl takes them: @node0, @node0-1, @0-3,8
     machine: String,
     /// Built-in with options (sched-pipe:loops=50000,threads) or an rt-app file
     workload: String,

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use fairground_machine::{capture, presets, CaptureOptions, Machine};
+use fairground_machine::{capture, presets, CaptureOptions, Machine, MachineSpec};
 
 use crate::error::{run_failed, End, Failure};
 use crate::output::{complain, print, OutputFile};
@@ -17,7 +17,7 @@ pub enum MachineCommand {
     List,
     /// Describe a machine, every figure with its source
     Show {
-        /// Preset or file
+        /// Preset or file; with @node0 or @0-3,8 behind it also which CPUs these are
         machine: String,
         /// Print it as a machine file, to copy and edit
         #[arg(long)]
@@ -56,7 +56,7 @@ impl MachineCommand {
     pub fn run(self) -> Result<End, Failure> {
         let text = match self {
             MachineCommand::List => list()?,
-            MachineCommand::Show { machine, toml: false } => Machine::find(&machine)?.describe(),
+            MachineCommand::Show { machine, toml: false } => describe(&machine)?,
             MachineCommand::Show { machine, toml: true } => Machine::find(&machine)?.to_toml(),
             MachineCommand::Check { machine } => check(&Machine::find(&machine)?),
             MachineCommand::Capture(capture) => return capture.run(),
@@ -91,6 +91,20 @@ fn list() -> Result<String, Failure> {
         let _ = writeln!(out, "{name:<14} {:>4} CPUs  {}", machine.nr_cpus(), machine.title);
     }
     Ok(out)
+}
+
+/// The machine; first the CPUs to which a workload would be bound there, by node.
+fn describe(spec: &str) -> Result<String, Failure> {
+    let (machine, cpus) = MachineSpec::of(spec).find()?;
+    let Some(cpus) = cpus else { return Ok(machine.describe()) };
+    let mut out = format!("{spec}: workloads are bound to {} of {} CPUs\n", cpus.count(), machine.nr_cpus());
+    for (n, node) in machine.nodes.iter().enumerate() {
+        let here = node.and(&cpus);
+        if !here.is_empty() {
+            let _ = writeln!(out, "  node {n}    {here}");
+        }
+    }
+    Ok(out + "\n" + &machine.describe())
 }
 
 fn check(machine: &Machine) -> String {

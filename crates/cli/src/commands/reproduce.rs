@@ -13,7 +13,7 @@ use fairground_lab::spec::SchedSpec;
 use fairground_lab::stats::FEW_SEEDS;
 use fairground_lab::sweep::{self, Sweep};
 use fairground_lab::terms::{self, TERMS};
-use fairground_machine::Machine;
+use fairground_machine::{Machine, MachineSpec};
 use miette::Diagnostic;
 use thiserror::Error;
 
@@ -95,7 +95,7 @@ fn setup(spec: &RunSpec, workload: &str, scheds: &[String]) -> Result<Setup, Fai
 }
 
 fn ends(spec: &RunSpec) -> [String; 2] {
-    [spec.base.clone(), spec.test.clone()]
+    spec.ends().map(String::from)
 }
 
 /// Runs of one scheduler, kept for the next row that asks for them.
@@ -230,7 +230,7 @@ impl Reproduce {
         for mail in swept() {
             let lowest: Vec<f64> = mail.sweep.iter().map(|s| s.at(0.0)).collect();
             for run in reproduce::runs_of(mail) {
-                sweep::turn(&mut Machine::find(&run.machine)?, &mail.sweep, &lowest)?;
+                sweep::turn(&mut MachineSpec::of(&run.machine).find()?.0, &mail.sweep, &lowest)?;
                 let run = sweep::run_at(&run, &mail.sweep, &lowest);
                 run.columns()
                     .map(|(workload, sched)| setup(&run, workload, &[sched.into()]))

@@ -23,7 +23,7 @@ const SCHEMA: &str = "fairground-run-1";
 /// Runs one scheduler once; prints its figures and the hash of its events.
 #[derive(Args)]
 pub struct Run {
-    /// Preset or file
+    /// Preset or file; with CPUs to which the workload is bound behind it as numactl takes them: @node0, @node0-1, @0-3,8
     machine: String,
     /// Built-in with options (sched-pipe:loops=50000,threads) or an rt-app file
     workload: String,

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use clap::Subcommand;
-use fairground_machine::Machine;
+use fairground_machine::MachineSpec;
 use fairground_workload::{builtins, Builtin, Workload};
 
 use crate::error::{End, Failure};
@@ -52,7 +52,8 @@ fn show(spec: &str, machine: &str) -> Result<String, Failure> {
     if let Some(builtin) = Builtin::by_name(spec) {
         return Ok(describe(builtin));
     }
-    let (workload, _) = Workload::find(spec, &Machine::find(machine)?)?;
+    let (machine, cpus) = MachineSpec::of(machine).find()?;
+    let (workload, _) = Workload::find_bound(spec, &machine, cpus.as_ref())?;
     let mut out = format!("{}\n", workload.name);
     for task in &workload.tasks {
         let steps = task.program.len();
@@ -77,7 +78,8 @@ fn describe(builtin: &Builtin) -> String {
 }
 
 fn check(spec: &str, machine: &str) -> Result<String, Failure> {
-    let (workload, warnings) = Workload::find(spec, &Machine::find(machine)?)?;
+    let (machine, cpus) = MachineSpec::of(machine).find()?;
+    let (workload, warnings) = Workload::find_bound(spec, &machine, cpus.as_ref())?;
     let mut out = String::new();
     for warning in &warnings {
         let _ = writeln!(out, "warning: {warning}");

@@ -12,6 +12,18 @@ fn unknown_names_suggest_the_nearest() {
 }
 
 #[test]
+fn cpus_that_a_machine_does_not_have_are_refused_with_those_it_has() {
+    let run = |machine: &str| format!("run {machine} sched-pipe --sched fair:v5.9");
+    refuses(&run("kunpeng920@node4"), &["there is no node 4", "kunpeng920 has node0 to node3 and CPUs 0-95"]);
+    refuses(&run("kunpeng920@nod1"), &["did you mean @node1"]);
+    refuses(&run("hikey@6-9"), &["there is no CPU 8-9", "hikey has node0 and CPUs 0-7"]);
+    refuses(&run("hikey@"), &["names no CPU"]);
+    refuses(&run("hikye@0"), &["did you mean `hikey`"]);
+    refuses("machine check hikey@0-3", &["part of a machine", "say `hikey`"]);
+    refuses("calibrate hikey@0-3", &["part of a machine"]);
+}
+
+#[test]
 fn schedulers_are_refused_by_name() {
     refuses("run hikey sched-pipe --sched linux:nobody", &["unknown kernel `linux:nobody`", "fairground kernel"]);
     refuses("run hikey sched-pipe --sched linux:./no.so", &["linux:./no.so", "there is no such file"]);

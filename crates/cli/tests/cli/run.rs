@@ -61,6 +61,27 @@ fn asking_why_changes_neither_the_run_nor_the_other_lines() {
     refuses(&format!("{words} --why"), &["--trace"]);
 }
 
+/// A pair that ping-pongs on CPUs 2 and 5 alone; the machine stays whole.
+#[test]
+fn a_workload_bound_to_some_cpus_runs_on_no_other() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("trace.txt");
+    let words =
+        format!("run hikey@2,5 periodic:tasks=4,duty=40,duration=1 --sched fair:v5.9 --trace {}", file.display());
+    let shown = succeeds(&format!("{words} --metrics busy_pct,energy_j"));
+    assert!(shown.contains("machine   hikey@2,5"), "{shown}");
+    let trace = std::fs::read_to_string(file).unwrap();
+    let switched = |line: &&str| line.contains("sched_switch:") && line.contains("next_comm=periodic");
+    let cpus: std::collections::BTreeSet<&str> =
+        trace.lines().filter(switched).filter_map(|line| line.split(['[', ']']).nth(1)).collect();
+    assert_eq!(cpus.into_iter().collect::<Vec<_>>(), ["002", "005"]);
+    // Four tasks of 40 % on two CPUs: 80 %, and what waking them and ticks take.
+    let busy = shown.lines().find_map(|line| line.strip_prefix("busy_pct")).unwrap();
+    let busy: f64 = busy.split_whitespace().next().unwrap().parse().unwrap();
+    assert!((80.0..92.0).contains(&busy), "{busy}");
+    assert!(succeeds("machine show hikey@2,5").contains("workloads are bound to 2 of 8 CPUs"));
+}
+
 #[test]
 fn a_trace_may_go_to_a_device() {
     succeeds("run hikey sched-pipe:loops=20 --sched fair:v5.9 --trace /dev/null");

@@ -50,6 +50,16 @@ impl Topology {
         names.join(", ")
     }
 
+    /// Shortest and longest time between two passes of balancing in the domain of `cpu` at the level called `name`, ms; none
+    /// where it has no such domain.
+    pub fn intervals_ms(&self, cpu: CpuId, name: &str) -> Option<[u32; 2]> {
+        if cpu as usize >= self.plan().lowest.len() {
+            return None;
+        }
+        let domain = self.plan().chain(cpu).find(|d| self.levels[d.level].name == name)?;
+        Some([domain.sd.min_interval, domain.sd.max_interval])
+    }
+
     fn spans(&self, cpu: CpuId) -> Vec<(&str, CpuMask)> {
         self.plan().chain(cpu).map(|d| (self.levels[d.level].name.as_str(), d.sd.span)).collect()
     }

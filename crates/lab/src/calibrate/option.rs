@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use fairground_machine::MachineSpec;
 use fairground_workload::Workload;
 
 use super::{
@@ -56,9 +57,11 @@ pub fn fit_option(
 ) -> Result<OptionFit, CalibrateError> {
     let plan = Plan { scheds: 1, ..plan.clone() };
     let OptionJob { target, recorded } = job;
+    let cpus = MachineSpec::of(&target.run.machine).subset.map(|subset| setup.machine.subset(subset)).transpose()?;
     let at = |step: u64| {
         let workload = with_option(&target.run.workload, &recorded.workload, &recorded.option, value(step));
-        let workload = Workload::find(workload.as_ref().unwrap_or(&target.run.workload), &setup.machine)?.0;
+        let workload = workload.as_ref().unwrap_or(&target.run.workload);
+        let workload = Workload::find_bound(workload, &setup.machine, cpus.as_ref())?.0;
         baseline(&setup.with_workload(workload), &plan, &target.run.metric, progress)
     };
     let (low, high) = (step(recorded.low), step(recorded.high));

@@ -4,9 +4,36 @@ use std::fmt::Write;
 
 use comfy_table::{presets, CellAlignment, Table};
 
+use super::ReproducedRow;
 use crate::published::GivenTable;
 use crate::sweep::{Sweep, SweptRow};
 use crate::tables::{finish, number, percent};
+
+/// Forms of the patches of which nothing is published.
+pub(super) fn forms(out: &mut String, rows: &[ReproducedRow]) {
+    if rows.iter().all(|row| row.forms.is_empty()) {
+        return;
+    }
+    out.push_str("\nother forms, of which nothing is published\n");
+    let mut table = plain();
+    table.set_header(["row", "base", "test", "ours", "improvement", "95 % interval"]);
+    for row in rows {
+        for (n, form) in row.forms.iter().enumerate() {
+            let id = if n == 0 { row.id.clone() } else { String::new() };
+            let interval = form.ci95.map_or("-".into(), |c| c.map(|x| percent(Some(x))).join(" .. "));
+            table.add_row([
+                id,
+                form.base.clone(),
+                form.test.clone(),
+                number(form.value),
+                percent(form.improvement_pct),
+                interval,
+            ]);
+        }
+    }
+    right(&mut table, 3..6);
+    out.push_str(&finish(&mut table));
+}
 
 /// A table that was given, both columns of a row one below the other.
 pub(super) fn given(out: &mut String, table: &GivenTable) {

@@ -22,6 +22,9 @@ pub fn render(result: &Reproduction) -> String {
     table.set_header(["row", "", "base", "test", "improvement", "95 % interval or sigma", "kind", "hit"]);
     for row in &result.rows {
         table.add_row(published(row));
+        if row.published.other_base.is_some() {
+            table.add_row(doubted(row));
+        }
         table.add_row(ours(row));
     }
     for column in 2..=5 {
@@ -34,6 +37,7 @@ pub fn render(result: &Reproduction) -> String {
     spreads(&mut out, result);
     term_shares(&mut out, result);
     feature_pieces(&mut out, result);
+    besides::forms(&mut out, &result.rows);
     totals(&mut out, result);
     result.sweeps.iter().for_each(|s| besides::sweep(&mut out, s));
     result.given.iter().for_each(|table| besides::given(&mut out, table));
@@ -142,13 +146,25 @@ fn published(row: &ReproducedRow) -> [String; 8] {
     [
         row.id.clone(),
         "published".into(),
-        number(p.base),
-        number(p.test),
+        maybe(p.base),
+        maybe(p.test),
         percent(p.improvement_pct),
-        format!("± {:.2}", p.sigma_pct),
+        p.base.and(p.test).map_or("-".into(), |_| format!("± {:.2}", p.sigma_pct)),
         word(Kind::Given).into(),
         String::new(),
     ]
+}
+
+/// The other reading of a doubted base.
+fn doubted(row: &ReproducedRow) -> [String; 8] {
+    let p = &row.published;
+    let cells = [maybe(p.other_base), maybe(p.test), percent(p.other_improvement_pct)];
+    let [base, test, improvement] = cells;
+    ["".into(), "or".into(), base, test, improvement, "-".into(), word(Kind::Given).into(), "".into()]
+}
+
+fn maybe(value: Option<f64>) -> String {
+    value.map_or("-".into(), number)
 }
 
 fn ours(row: &ReproducedRow) -> [String; 8] {
@@ -160,7 +176,7 @@ fn ours(row: &ReproducedRow) -> [String; 8] {
     let Some(o) = &row.ours else {
         return ["", "ours", "-", "-", "-", "-", "-", hit].map(String::from);
     };
-    let cell = |value, kind| if kind == Kind::Fitted { format!("{} (fitted)", number(value)) } else { number(value) };
+    let cell = |value, kind| if kind == Kind::Fitted { format!("{} (fitted)", maybe(value)) } else { maybe(value) };
     [
         String::new(),
         "ours".into(),

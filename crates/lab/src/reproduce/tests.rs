@@ -190,3 +190,83 @@ fn a_row_taken_apart_says_which_feature_moves_it() {
     assert!(text.contains("asym-prev-first  000/hikey960/sched-pipe/ops_per_sec +20.00"), "{text}");
     assert!(text.contains("adds +20.00 [+20.00, +20.00] *"), "{text}");
 }
+
+/// Mail 004 with runs of which each base takes 10 s and each test as many as its name has letters, one node alone.
+fn shown_004(parts: &[&str]) -> Reproduction {
+    let mut mail = Mail::find("004").unwrap();
+    mail.keep(&parts.iter().map(|part| part.to_string()).collect::<Vec<_>>());
+    let run = |spec: RunSpec| {
+        let metric = Metric { name: spec.metric.clone(), unit: "".into(), better: Better::Lower, meaning: "".into() };
+        let test = spec.test.as_ref().map_or(10.0, |test| test.len() as f64 / 10.0);
+        let fitted = vec![Source::Fitted("004/kunpeng920/pinned-cluster/elapsed/base".into())];
+        let mut run = executed([1.0; 2], [1.0; 2], 8, fitted);
+        run.report.comparisons[0].rows = vec![Row::new(metric, vec![10.0; 8], vec![test; 8])];
+        (spec, run)
+    };
+    let runs: Vec<_> = runs_of(&mail).into_iter().map(run).collect();
+    reproduce(&[mail], &runs).unwrap()
+}
+
+#[test]
+fn a_row_of_one_column_is_set_beside_ours_and_not_scored() {
+    let result = shown_004(&["pinned", "busy"]);
+    assert_eq!((result.rows.len(), result.scored), (5, 0));
+    for row in &result.rows {
+        let ours = row.ours.as_ref().unwrap();
+        assert_eq!((ours.base, ours.test, ours.improvement_pct), (Some(10.0), None, None), "{}", row.id);
+        assert_eq!((row.published.test, row.hit), (None, None));
+        assert!(row.why.contains("one column alone is published"), "{}", row.why);
+        let fitted = row.id.contains("pinned-cluster");
+        assert_eq!(row.kind, if fitted { Kind::Fitted } else { Kind::Predicted }, "{}", row.id);
+    }
+}
+
+#[test]
+fn a_doubted_base_is_shown_in_both_readings_and_judges_nothing() {
+    let result = shown_004(&["two-nodes-5/elapsed"]);
+    let row = &result.rows[0];
+    let (printed, other) = (row.published.improvement_pct.unwrap(), row.published.other_improvement_pct.unwrap());
+    assert!((printed - 49.07).abs() < 0.01 && (other - 1.60).abs() < 0.01, "{printed} {other}");
+    assert_eq!((row.hit, result.scored), (None, 0));
+    let text = crate::reproduce::render(&result);
+    let or = text.lines().find(|line| line.trim_start().starts_with("or ")).unwrap();
+    assert!(or.contains("14.20") && or.contains("1.60 %"), "{text}");
+}
+
+#[test]
+fn forms_of_which_nothing_is_printed_stand_beside_the_row_they_belong_to() {
+    let result = shown_004(&["one-node-2/elapsed", "one-node-4/elapsed"]);
+    let forms = &result.rows[0].forms;
+    let tests: Vec<_> = forms.iter().map(|form| form.test.trim_start_matches("fair:v5.9")).collect();
+    assert_eq!(tests, ["+cls-domain", "+cls-domain+cls-select=levels", "fair:v6.7"]);
+    assert_eq!([&forms[0].base, &forms[2].base], ["fair:v5.9", "fair:v6.7-cls-domain-cls-select"]);
+    assert_eq!((forms[0].value, forms[0].improvement_pct.map(f64::round), forms[0].n), (2.0, Some(80.0), 8));
+    assert!(result.rows[1].forms.is_empty());
+    assert_eq!(result.scored, 2, "forms are no rows");
+    let text = crate::reproduce::render(&result);
+    assert!(text.contains("other forms, of which nothing is published"), "{text}");
+}
+
+#[test]
+fn domains_of_mail_004_are_looked_up_and_agree() {
+    let result = shown_004(&["domains"]);
+    assert!(result.rows.iter().all(|row| row.why == "check: our domains have the same"), "{:?}", result.rows);
+    let interval = |row: &ReproducedRow| row.ours.as_ref().map(|ours| (ours.base, ours.test)).unwrap();
+    let all: Vec<_> = result.rows.iter().map(interval).collect();
+    let both = |ms| (Some(ms), Some(ms));
+    assert_eq!(all, [both(24.0), both(48.0), (None, Some(4.0)), (None, Some(8.0))]);
+    assert_eq!(result.scored, 0);
+}
+
+#[test]
+fn a_domain_that_differs_is_said_to() {
+    let mut mail = Mail::find("004").unwrap();
+    mail.keep(&["domains/mc-min".into()]);
+    mail.rows[0].domain.as_mut().unwrap().cpu = 1000;
+    let row = reproduce(&[mail.clone()], &[]).unwrap().rows.remove(0);
+    assert_eq!(row.why, "check: our domains DIFFER");
+    mail.rows[0].domain.as_mut().unwrap().machine = "kunpeng290".into();
+    assert!(
+        matches!(reproduce(&[mail], &[]), Err(ReproduceError::Domain { problem, .. }) if problem.contains("kunpeng290"))
+    );
+}

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use fairground_machine::{Distance, Machine};
+use fairground_machine::{Distance, Machine, MachineSpec};
 use fairground_trace::migrations::{rows, Row};
 use fairground_trace::placements::Placements;
 use serde_json::{json, Map, Value};
@@ -41,8 +41,8 @@ fn machine_of(file: &Path, notes: &mut Vec<String>) -> Result<Option<Machine>, F
         notes.push(format!("{}: no machine is named, so distances are not told", file.display()));
         return Ok(None);
     };
-    match Machine::find(name) {
-        Ok(machine) => Ok(Some(machine)),
+    match MachineSpec::of(name).find() {
+        Ok((machine, _)) => Ok(Some(machine)),
         Err(_) => {
             notes.push(format!("{}: there is no machine {name}, so distances are not told", file.display()));
             Ok(None)

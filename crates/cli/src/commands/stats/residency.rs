@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use fairground_lab::tables::number;
-use fairground_machine::Machine;
+use fairground_machine::MachineSpec;
 use fairground_trace::residency::{Residency, Stays};
 use serde_json::{json, Value};
 
@@ -16,7 +16,8 @@ pub fn residency(asked: &Stats) -> Result<String, Failure> {
     if matches!(asked.by, Some(ByName::Comm | ByName::Pid)) {
         return Err(Mismatch::ResidencyByTask.into());
     }
-    let machine = asked.machine.as_deref().map(Machine::find).transpose()?;
+    let machine =
+        asked.machine.as_deref().map(|name| MachineSpec::of(name).find()).transpose()?.map(|(machine, _)| machine);
     let state_of = |cpu: u32, state: u32| {
         let machine = machine.as_ref().filter(|m| (cpu as usize) < m.nr_cpus())?;
         machine.idle_states(cpu).get(state as usize)

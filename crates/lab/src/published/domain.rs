@@ -1,0 +1,53 @@
+//! Figures of scheduling domains, which are looked up and not run.
+
+use fairground_fair::{Features, Options, Topology};
+use fairground_machine::MachineSpec;
+use serde::Deserialize;
+
+/// Which figure of which domain a row prints.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DomainCheck {
+    /// Machine, as on the command line.
+    pub machine: String,
+    /// The CPU whose domain it is.
+    pub cpu: u32,
+    /// The domain's level, e.g. `MC`.
+    pub level: String,
+    /// Which figure.
+    pub figure: DomainFigure,
+    /// Base scheduler, one of ours.
+    pub base: String,
+    /// Test scheduler.
+    pub test: String,
+}
+
+/// A figure of a domain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DomainFigure {
+    /// Shortest time between two passes of balancing, ms.
+    MinIntervalMs,
+    /// Longest.
+    MaxIntervalMs,
+}
+
+impl DomainCheck {
+    /// The figure without and with the patch; none where the CPU has no domain of this level.
+    ///
+    /// # Errors
+    /// If machine or schedulers do not exist.
+    pub fn ours(&self) -> Result<[Option<f64>; 2], String> {
+        let (machine, _) = MachineSpec::of(&self.machine).find().map_err(|e| e.to_string())?;
+        let of = |sched: &str| -> Result<Option<f64>, String> {
+            let features = Features::parse(sched).map_err(|e| e.to_string())?;
+            let topology = Topology::new(&machine, &features, &Options::default()).map_err(|e| e.to_string())?;
+            let intervals = topology.intervals_ms(self.cpu, &self.level);
+            Ok(intervals.map(|[min, max]| match self.figure {
+                DomainFigure::MinIntervalMs => f64::from(min),
+                DomainFigure::MaxIntervalMs => f64::from(max),
+            }))
+        };
+        Ok([of(&self.base)?, of(&self.test)?])
+    }
+}

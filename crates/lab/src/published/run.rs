@@ -1,0 +1,79 @@
+//! How a row is repeated.
+
+use serde::Deserialize;
+
+/// How a row is repeated.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunSpec {
+    /// Machine, as on the command line; with CPUs behind an `@` where the workload was bound.
+    pub machine: String,
+    /// Workload, as on the command line; short where the mail's own length takes long.
+    pub workload: String,
+    /// The test's workload, where what is given differs.
+    pub test_workload: Option<String>,
+    /// The same at the mail's own length, where `workload` is shorter.
+    pub full: Option<String>,
+    /// Seeds, where fewer than these say too little.
+    pub seeds: Option<u64>,
+    /// Our metric.
+    pub metric: String,
+    /// Another metric of the run, by whose values the runs of the row are told apart.
+    pub by: Option<String>,
+    /// Base scheduler.
+    pub base: String,
+    /// Test scheduler; none where the mail prints the base alone.
+    pub test: Option<String>,
+    /// More test schedulers, of which nothing is printed: ours alone are shown.
+    #[serde(default)]
+    pub also: Vec<FormSpec>,
+    /// Frequency governor.
+    pub governor: String,
+}
+
+/// Another form of a patch, run as the row is.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FormSpec {
+    /// Its base, where that is another than the row's.
+    pub base: Option<String>,
+    /// The scheduler under test.
+    pub test: String,
+}
+
+impl RunSpec {
+    /// Every workload that it names.
+    pub(crate) fn workloads_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        [Some(&mut self.workload), self.test_workload.as_mut(), self.full.as_mut()].into_iter().flatten()
+    }
+
+    /// The schedulers that are run: base, and test or the base again.
+    pub fn ends(&self) -> [&str; 2] {
+        [&self.base, self.test.as_ref().unwrap_or(&self.base)]
+    }
+
+    /// What its base and its test run: workload and scheduler.
+    pub fn columns(&self) -> [(&str, &str); 2] {
+        let [base, test] = self.ends();
+        [(&self.workload, base), (self.test_workload.as_ref().unwrap_or(&self.workload), test)]
+    }
+
+    /// The runs of the schedulers of which nothing is printed.
+    pub fn forms(&self) -> impl Iterator<Item = RunSpec> + '_ {
+        self.also.iter().map(|form| RunSpec {
+            base: form.base.as_ref().unwrap_or(&self.base).clone(),
+            test: Some(form.test.clone()),
+            also: Vec::new(),
+            ..self.clone()
+        })
+    }
+
+    /// Why it makes no sense.
+    pub(super) fn problem(&self) -> Option<&'static str> {
+        if self.seeds == Some(0) {
+            return Some("expected at least one seed");
+        }
+        let twice = |form: RunSpec| form.ends() == self.ends() || form.ends()[0] == form.ends()[1];
+        self.forms().any(twice).then_some("expected in also another pair than base and test")
+    }
+}

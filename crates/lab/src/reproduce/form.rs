@@ -1,0 +1,41 @@
+//! Forms of a patch of which the mail prints nothing, run beside the one that it does.
+
+use serde::Serialize;
+
+use super::{same_run, Executed};
+use crate::published::RunSpec;
+
+/// What another test scheduler gives: ours alone.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Form {
+    /// What it is set against, mostly the row's base.
+    pub base: String,
+    /// The scheduler.
+    pub test: String,
+    /// Mean of the row's metric.
+    pub value: f64,
+    /// Percent, positive = better.
+    pub improvement_pct: Option<f64>,
+    /// 95 % interval of it.
+    pub ci95: Option<[f64; 2]>,
+    /// Pairs of runs.
+    pub n: usize,
+}
+
+/// The forms that `run` asks for and of which some pair of runs completed, in its order.
+pub(super) fn of_row(run: &RunSpec, executed: &[(RunSpec, Executed)]) -> Vec<Form> {
+    let form = |form: RunSpec| {
+        let (_, executed) = executed.iter().find(|(spec, _)| same_run(spec, &form))?;
+        let rows = &executed.report.comparisons.first()?.rows;
+        let row = rows.iter().find(|row| row.metric.name == run.metric)?;
+        Some(Form {
+            base: form.base,
+            test: form.test.unwrap_or_default(),
+            value: row.test_summary().mean,
+            improvement_pct: row.change.improvement_pct,
+            ci95: row.change.ci95,
+            n: row.test.len(),
+        })
+    };
+    run.forms().filter_map(form).collect()
+}
