@@ -34,8 +34,6 @@ struct Script {
     scheduler: String,
     /// On what it shows.
     shape: String,
-    /// sed scripts by the file that they edit.
-    edits: Vec<(String, String)>,
 }
 
 impl Script {
@@ -45,19 +43,11 @@ impl Script {
             let line = text.lines().find_map(|line| line.strip_prefix(&format!("# {key}: ")));
             line.unwrap_or_else(|| panic!("{} has no line `# {key}: `", path.display())).to_string()
         };
-        let mut edits = vec![(head("file"), String::new())];
-        for line in text.lines() {
-            match line.strip_prefix("# --- ") {
-                Some(file) => edits.push((file.into(), String::new())),
-                None => edits.last_mut().unwrap().1.extend([line, "\n"]),
-            }
-        }
         Script {
             name: path.file_stem().unwrap().to_string_lossy().into_owned(),
             trees: head("tree").split_whitespace().map(String::from).collect(),
             scheduler: head("scheduler"),
             shape: head("shape"),
-            edits,
         }
     }
 
@@ -69,23 +59,15 @@ impl Script {
         paths.iter().map(|path| Script::read(path)).collect()
     }
 
-    /// Edits the files of `tree` as they are in `of`. Every edit must find its place.
-    fn apply(&self, of: &Path, tree: &Path) {
-        for (file, edit) in &self.edits {
-            let script = tree.join("edit.sed");
-            fs::write(&script, edit).unwrap();
-            let edited = Command::new("sed").arg("-f").arg(&script).arg(of.join(file)).output().unwrap();
-            assert!(edited.status.success(), "{}: {}", self.name, String::from_utf8_lossy(&edited.stderr));
-            fs::remove_file(script).unwrap();
-            assert_ne!(edited.stdout, fs::read(of.join(file)).unwrap(), "{} leaves {file} as it is", self.name);
-            fs::write(tree.join(file), edited.stdout).unwrap();
+    /// A copy of the tree `of` as it says, at `copy`, where an earlier one may be.
+    fn apply(&self, of: &Path, copy: &Path) {
+        if copy.exists() {
+            fs::remove_dir_all(copy).unwrap();
         }
-    }
-
-    fn undo(&self, of: &Path, tree: &Path) {
-        for (file, _) in &self.edits {
-            fs::copy(of.join(file), tree.join(file)).unwrap();
-        }
+        let edit = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/before/edit");
+        let name = self.name.split(".6.").next().unwrap();
+        let edited = Command::new(edit).arg(name).arg(of).arg(copy).output().unwrap();
+        assert!(edited.status.success(), "{}: {}", self.name, String::from_utf8_lossy(&edited.stderr));
     }
 }
 
@@ -178,14 +160,14 @@ fn pct((n, agree): (u64, u64)) -> f64 {
 /// All scripts for one tree.
 fn check(version: &str, variable: &str) {
     let Some(of) = trees::tree(variable) else { return };
-    let (tree, cache) = (trees::copy(&of), tempfile::tempdir().unwrap());
+    let (dir, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let tree = dir.path().join("tree");
     let kernels = Kernels::at(cache.path().join("kernels"));
     let mut wrong = Vec::new();
     for script in Script::all().iter().filter(|s| s.trees.iter().any(|t| t == version)) {
-        script.apply(&of, tree.path());
-        let request = Request { tree: tree.path().into(), name: Some("before".into()), ..Request::default() };
+        script.apply(&of, &tree);
+        let request = Request { tree: tree.clone(), name: Some("before".into()), ..Request::default() };
         let kernel = kernels.build(&request, &mut |_| {}).unwrap_or_else(|e| panic!("{}: {e}", script.name)).kernel;
-        script.undo(&of, tree.path());
         let release = &kernel.record.release;
         let plain = preset_for(release).unwrap().to_string();
         let matching = script.scheduler.replace("TREE", release);
