@@ -230,7 +230,7 @@ fn groups_follow_each_other_as_the_last_cpu_of_their_domain_sees_them() {
     let whole = |cpus| Cluster { cpus, shares_cache: true, active_mw: 50.0, idle_mw: 50.0 };
     machine.clusters = clusters.map(whole).to_vec();
     let lines = describe(&machine, "v6.12");
-    let caches: Vec<&str> = lines.iter().filter_map(|l| Some(l.split_once("MC ")?.1.split(" pct").next()?)).collect();
+    let caches: Vec<&str> = lines.iter().filter_map(|l| l.split_once("MC ")?.1.split(" pct").next()).collect();
     assert_eq!(caches, ["0-7 (0,2,4 1,3,5 6-7)", "0-7 (1,3,5 6-7 0,2,4)", "0-7 (6-7 0,2,4 1,3,5)"]);
 }
 

@@ -9,7 +9,7 @@ mod trees;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 use std::sync::Arc;
 
 use fairground_fair::Features;
@@ -21,6 +21,7 @@ use fairground_sim::{Config, Engine};
 use fairground_workload::Workload;
 use machines::server;
 use serde_json::Value;
+use tempfile::TempDir;
 
 /// Placements that must come out alike, %.
 const GOAL: f64 = 99.9;
@@ -64,11 +65,14 @@ impl Script {
         if copy.exists() {
             fs::remove_dir_all(copy).unwrap();
         }
-        let edit = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/before/edit");
-        let name = self.name.split(".6.").next().unwrap();
-        let edited = Command::new(edit).arg(name).arg(of).arg(copy).output().unwrap();
+        let edited = edit(self.name.split(".6.").next().unwrap(), of, copy);
         assert!(edited.status.success(), "{}: {}", self.name, String::from_utf8_lossy(&edited.stderr));
     }
+}
+
+fn edit(name: &str, of: &Path, copy: &Path) -> Output {
+    let edit = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/before/edit");
+    Command::new(edit).arg(name).arg(of).arg(copy).output().unwrap()
 }
 
 /// A machine on which scripts show, and what runs there.
@@ -191,4 +195,29 @@ fn edited_6_1_decides_as_ours_with_the_matching_features() {
 #[test]
 fn edited_6_12_decides_as_ours_with_the_matching_features() {
     check("6.12", "FAIRGROUND_TREE_6_12");
+}
+
+/// A tree of 6.12 in which nothing is where the scripts look for it.
+fn strange_tree() -> TempDir {
+    let tree = tempfile::tempdir().unwrap();
+    fs::create_dir_all(tree.path().join("kernel/sched")).unwrap();
+    fs::write(tree.path().join("Makefile"), "VERSION = 6\nPATCHLEVEL = 12\n").unwrap();
+    fs::write(tree.path().join("kernel/sched/fair.c"), "int nothing;\n").unwrap();
+    tree
+}
+
+#[test]
+fn an_edit_that_does_not_fit_a_tree_says_why_and_leaves_nothing() {
+    let tree = strange_tree();
+    let copy = tree.path().join("copy");
+    let refused = |name: &str, why: &str| {
+        let output = edit(name, tree.path(), &copy);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert!(error.contains(why), "{error}");
+        assert!(!copy.exists());
+    };
+    refused("004-loop", "004-loop finds 0 of its 4 places");
+    refused("003-no-thermal", "003-no-thermal is for 6.1, and");
+    refused("004-lop", "there is no 004-lop for 6.12; there are: ");
 }
