@@ -233,6 +233,8 @@ FG_FEATURE(SWB_NR, "swb-nr", "", "-", "v6.0", 1, "newly idle balance ends when t
 FG_FEATURE(LOAD_NOWRAP, "load-nowrap", "", "-", "v6.3", 1, "a group above the average load pulls no load")
 FG_FEATURE(GROUP_FLAGS, "group-flags", "", "-", "v6.6", 1,
 	   "groups of the domain above a removed one take over the flags of the one below")
+FG_FEATURE(GROUPS_WITHIN, "groups-within", "", "-", "v5.13", 1,
+	   "a NUMA group that would reach beyond its domain is one of a level below")
 FG_FEATURE(SMT_BALANCE, "smt-balance", "", "-", "v6.6", 1, "idle cores pull from busy siblings")
 FG_FEATURE(SIB_RATIO, "sib-ratio", "", "-", "v6.6", 1, "sibling groups share tasks in proportion to cores")
 FG_FEATURE(SWB_CORE, "swb-core", "", "-", "v6.6", 1, "a CPU of an idle core balances first")

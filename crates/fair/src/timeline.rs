@@ -157,6 +157,7 @@ pub const TIMELINES: &[(&str, &str)] = &[
     ("swb-nr",            "v6.0=1"),
     ("load-nowrap",       "v6.3=1"),
     ("group-flags",       "v6.6=1"),
+    ("groups-within",     "v5.13=1"),
     ("smt-balance",       "v6.6=1"),
     ("sib-ratio",         "v6.6=1"),
     ("swb-core",          "v6.6=1"),

@@ -3,7 +3,7 @@
 use fairground_fair::ffi::FG_SD_SHARE_CPUCAPACITY;
 use fairground_fair::{FairError, Features, Options, Shown, Topology};
 use fairground_machine::testing::Shape;
-use fairground_machine::{CpuMask, Machine};
+use fairground_machine::{Cluster, CpuMask, Machine};
 
 fn preset(name: &str) -> Machine {
     Machine::preset(name).unwrap()
@@ -190,6 +190,48 @@ fn a_numa_chain_has_overlapping_groups_that_cover_each_level() {
         "NUMA24 0-7 (0-1,4-7 0-5)",
     ];
     assert_eq!(spans, expected);
+}
+
+/// Spec 1.6: since v5.13 the group that stands for node 2 in a domain without node 3 is node 2 alone.
+#[test]
+fn groups_of_a_numa_chain_stay_within_their_domain_since_v5_13() {
+    let lines = describe(&chain_of_four_nodes(), "v6.1");
+    let spans: Vec<&str> = lines.iter().map(|l| l.split(" pct").next().unwrap().trim()).collect();
+    let expected = [
+        "0-1: MC 0-1 (0 1)",
+        "NUMA12 0-3 (0-1 2-3)",
+        "NUMA20 0-5 (0-3 4-5)",
+        "NUMA22 0-7 (0-5 4-7)",
+        "2-3: MC 2-3 (2 3)",
+        "NUMA12 0-3 (2-3 0-1)",
+        "NUMA22 0-5 (0-3 4-5)",
+        "NUMA24 0-7 (0-5 0-1,4-7)",
+        "4-5: MC 4-5 (4 5)",
+        "NUMA12 4-7 (4-5 6-7)",
+        "NUMA20 0-1,4-7 (4-7 0-1)",
+        "NUMA22 0-7 (0-1,4-7 0-3)",
+        "6-7: MC 6-7 (6 7)",
+        "NUMA12 4-7 (6-7 4-5)",
+        "NUMA22 0-1,4-7 (4-7 0-1)",
+        "NUMA24 0-7 (0-1,4-7 0-5)",
+    ];
+    assert_eq!(spans, expected);
+}
+
+/// The last CPU of a domain links its groups as it sees them, and the others begin elsewhere in that ring: clusters whose ids
+/// alternate do not come in the order of ids after one's own.
+#[test]
+fn groups_follow_each_other_as_the_last_cpu_of_their_domain_sees_them() {
+    let mut machine = Machine::symmetric(8);
+    let clusters = ["0,2,4", "1,3,5", "6-7"].map(mask);
+    for (n, cpus) in clusters.iter().enumerate() {
+        cpus.iter().for_each(|cpu| machine.cpus[cpu as usize].cluster = n as u32);
+    }
+    let whole = |cpus| Cluster { cpus, shares_cache: true, active_mw: 50.0, idle_mw: 50.0 };
+    machine.clusters = clusters.map(whole).to_vec();
+    let lines = describe(&machine, "v6.12");
+    let caches: Vec<&str> = lines.iter().filter_map(|l| l.split_once("MC ")?.1.split(" pct").next()).collect();
+    assert_eq!(caches, ["0-7 (0,2,4 1,3,5 6-7)", "0-7 (1,3,5 6-7 0,2,4)", "0-7 (6-7 0,2,4 1,3,5)"]);
 }
 
 #[test]

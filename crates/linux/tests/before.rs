@@ -9,7 +9,7 @@ mod trees;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 use std::sync::Arc;
 
 use fairground_fair::Features;
@@ -21,6 +21,7 @@ use fairground_sim::{Config, Engine};
 use fairground_workload::Workload;
 use machines::server;
 use serde_json::Value;
+use tempfile::TempDir;
 
 /// Placements that must come out alike, %.
 const GOAL: f64 = 99.9;
@@ -34,8 +35,6 @@ struct Script {
     scheduler: String,
     /// On what it shows.
     shape: String,
-    /// sed scripts by the file that they edit.
-    edits: Vec<(String, String)>,
 }
 
 impl Script {
@@ -45,19 +44,11 @@ impl Script {
             let line = text.lines().find_map(|line| line.strip_prefix(&format!("# {key}: ")));
             line.unwrap_or_else(|| panic!("{} has no line `# {key}: `", path.display())).to_string()
         };
-        let mut edits = vec![(head("file"), String::new())];
-        for line in text.lines() {
-            match line.strip_prefix("# --- ") {
-                Some(file) => edits.push((file.into(), String::new())),
-                None => edits.last_mut().unwrap().1.extend([line, "\n"]),
-            }
-        }
         Script {
             name: path.file_stem().unwrap().to_string_lossy().into_owned(),
             trees: head("tree").split_whitespace().map(String::from).collect(),
             scheduler: head("scheduler"),
             shape: head("shape"),
-            edits,
         }
     }
 
@@ -69,24 +60,19 @@ impl Script {
         paths.iter().map(|path| Script::read(path)).collect()
     }
 
-    /// Edits the files of `tree` as they are in `of`. Every edit must find its place.
-    fn apply(&self, of: &Path, tree: &Path) {
-        for (file, edit) in &self.edits {
-            let script = tree.join("edit.sed");
-            fs::write(&script, edit).unwrap();
-            let edited = Command::new("sed").arg("-f").arg(&script).arg(of.join(file)).output().unwrap();
-            assert!(edited.status.success(), "{}: {}", self.name, String::from_utf8_lossy(&edited.stderr));
-            fs::remove_file(script).unwrap();
-            assert_ne!(edited.stdout, fs::read(of.join(file)).unwrap(), "{} leaves {file} as it is", self.name);
-            fs::write(tree.join(file), edited.stdout).unwrap();
+    /// A copy of the tree `of` as it says, at `copy`, where an earlier one may be.
+    fn apply(&self, of: &Path, copy: &Path) {
+        if copy.exists() {
+            fs::remove_dir_all(copy).unwrap();
         }
+        let edited = edit(self.name.split(".6.").next().unwrap(), of, copy);
+        assert!(edited.status.success(), "{}: {}", self.name, String::from_utf8_lossy(&edited.stderr));
     }
+}
 
-    fn undo(&self, of: &Path, tree: &Path) {
-        for (file, _) in &self.edits {
-            fs::copy(of.join(file), tree.join(file)).unwrap();
-        }
-    }
+fn edit(name: &str, of: &Path, copy: &Path) -> Output {
+    let edit = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/before/edit");
+    Command::new(edit).arg(name).arg(of).arg(copy).output().unwrap()
 }
 
 /// A machine on which scripts show, and what runs there.
@@ -178,14 +164,14 @@ fn pct((n, agree): (u64, u64)) -> f64 {
 /// All scripts for one tree.
 fn check(version: &str, variable: &str) {
     let Some(of) = trees::tree(variable) else { return };
-    let (tree, cache) = (trees::copy(&of), tempfile::tempdir().unwrap());
+    let (dir, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let tree = dir.path().join("tree");
     let kernels = Kernels::at(cache.path().join("kernels"));
     let mut wrong = Vec::new();
     for script in Script::all().iter().filter(|s| s.trees.iter().any(|t| t == version)) {
-        script.apply(&of, tree.path());
-        let request = Request { tree: tree.path().into(), name: Some("before".into()), ..Request::default() };
+        script.apply(&of, &tree);
+        let request = Request { tree: tree.clone(), name: Some("before".into()), ..Request::default() };
         let kernel = kernels.build(&request, &mut |_| {}).unwrap_or_else(|e| panic!("{}: {e}", script.name)).kernel;
-        script.undo(&of, tree.path());
         let release = &kernel.record.release;
         let plain = preset_for(release).unwrap().to_string();
         let matching = script.scheduler.replace("TREE", release);
@@ -209,4 +195,29 @@ fn edited_6_1_decides_as_ours_with_the_matching_features() {
 #[test]
 fn edited_6_12_decides_as_ours_with_the_matching_features() {
     check("6.12", "FAIRGROUND_TREE_6_12");
+}
+
+/// A tree of 6.12 in which nothing is where the scripts look for it.
+fn strange_tree() -> TempDir {
+    let tree = tempfile::tempdir().unwrap();
+    fs::create_dir_all(tree.path().join("kernel/sched")).unwrap();
+    fs::write(tree.path().join("Makefile"), "VERSION = 6\nPATCHLEVEL = 12\n").unwrap();
+    fs::write(tree.path().join("kernel/sched/fair.c"), "int nothing;\n").unwrap();
+    tree
+}
+
+#[test]
+fn an_edit_that_does_not_fit_a_tree_says_why_and_leaves_nothing() {
+    let tree = strange_tree();
+    let copy = tree.path().join("copy");
+    let refused = |name: &str, why: &str| {
+        let output = edit(name, tree.path(), &copy);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert!(error.contains(why), "{error}");
+        assert!(!copy.exists());
+    };
+    refused("004-loop", "004-loop finds 0 of its 4 places");
+    refused("003-no-thermal", "003-no-thermal is for 6.1, and");
+    refused("004-lop", "there is no 004-lop for 6.12; there are: ");
 }

@@ -5,12 +5,13 @@
 mod trees;
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use fairground_linux::build::{BuildError, Built, Kernels, Request};
 use tempfile::TempDir;
-use trees::{copy, tree};
+use trees::tree;
 
 /// Everything below a directory that a build could write: names, sizes and dates.
 fn snapshot(dir: &Path) -> Vec<String> {
@@ -24,6 +25,30 @@ fn snapshot(dir: &Path) -> Vec<String> {
     }
     entries.sort();
     entries
+}
+
+/// A tree like `of` whose scheduler can be edited: the rest are links.
+fn copy(of: &Path) -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let link_all = |sub: &str, except: &str| {
+        fs::create_dir_all(dir.path().join(sub)).unwrap();
+        for entry in fs::read_dir(of.join(sub)).unwrap() {
+            let entry = entry.unwrap();
+            if entry.file_name() != except {
+                symlink(entry.path(), dir.path().join(sub).join(entry.file_name())).unwrap();
+            }
+        }
+    };
+    link_all("", "kernel");
+    link_all("kernel", "sched");
+    fs::create_dir(dir.path().join("kernel/sched")).unwrap();
+    for entry in fs::read_dir(of.join("kernel/sched")).unwrap() {
+        let entry = entry.unwrap();
+        if entry.path().is_file() {
+            fs::copy(entry.path(), dir.path().join("kernel/sched").join(entry.file_name())).unwrap();
+        }
+    }
+    dir
 }
 
 /// Appends C text to the tree's fair.c.

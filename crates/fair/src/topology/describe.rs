@@ -96,7 +96,7 @@ impl Topology {
     pub(crate) fn groups<'a>(&'a self, domain: &DomainNode) -> impl Iterator<Item = &'a FgGroup> {
         let ring = &self.plan().rings[domain.ring];
         let first = domain.first;
-        (0..ring.len()).map(move |i| &ring[(first + i) % ring.len()])
+        (0..ring.len()).map(move |i| &ring[(first + i) % ring.len()].sg)
     }
 }
 

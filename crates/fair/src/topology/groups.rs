@@ -2,36 +2,44 @@
 
 use fairground_machine::{CpuId, CpuMask, Machine};
 
-use super::plan::{Plan, Ring, RingId};
+use super::levels::Shape;
+use super::plan::{GroupNode, Plan, Ring, RingId};
 use crate::ffi::*;
 
 /// Gives every domain of partition `map` its groups.
-pub fn build(plan: &mut Plan, machine: &Machine, map: &CpuMask) {
+pub fn build(plan: &mut Plan, machine: &Machine, shape: &Shape, map: &CpuMask) {
     let tallest = map.iter().map(|c| plan.built[c as usize].len()).max().unwrap_or(0);
     for level in 0..tallest {
         let mut rings = Vec::new();
         for cpu in map.iter() {
-            add_groups(plan, machine, cpu, level, &mut rings);
+            add_groups(plan, machine, shape, cpu, level, &mut rings);
         }
     }
 }
 
 /// Which CPUs' domains use a ring: those of equal span, with equal groups.
 struct Shared {
-    spans: Vec<CpuMask>,
+    spans: Vec<Span>,
     ring: RingId,
 }
 
-fn add_groups(plan: &mut Plan, machine: &Machine, cpu: CpuId, level: usize, rings: &mut Vec<Shared>) {
+/// A group to be: the span of a domain below one of `level`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Span {
+    level: usize,
+    cpus: CpuMask,
+}
+
+fn add_groups(plan: &mut Plan, machine: &Machine, shape: &Shape, cpu: CpuId, level: usize, rings: &mut Vec<Shared>) {
     let Some(id) = plan.built[cpu as usize].get(level).copied() else { return };
     let spans = match plan.domains[id].sd.flags & FG_SD_OVERLAP {
         0 => child_spans(plan, cpu, level),
-        _ => overlapping_spans(plan, cpu, level),
+        _ => overlapping_spans(plan, shape, cpu, level),
     };
     let (ring, first) = match rings.iter().find_map(|r| Some((r.ring, rotation(&r.spans, &spans)?))) {
         Some(found) => found,
         None => {
-            let ring = make_ring(plan, machine, level, &spans);
+            let ring = make_ring(plan, machine, &spans);
             plan.rings.push(ring);
             rings.push(Shared { spans, ring: plan.rings.len() - 1 });
             (plan.rings.len() - 1, 0)
@@ -43,44 +51,62 @@ fn add_groups(plan: &mut Plan, machine: &Machine, cpu: CpuId, level: usize, ring
 }
 
 /// By how much `ring` must be turned to read as `spans`.
-fn rotation(ring: &[CpuMask], spans: &[CpuMask]) -> Option<usize> {
+fn rotation(ring: &[Span], spans: &[Span]) -> Option<usize> {
     let n = ring.len();
     let at = ring.iter().position(|s| *s == spans[0]).filter(|_| n == spans.len())?;
     (0..n).all(|i| ring[(at + i) % n] == spans[i]).then_some(at)
 }
 
-/// build_sched_groups: one group for each child span, from the CPU's own in wrapping id order.
-fn child_spans(plan: &Plan, cpu: CpuId, level: usize) -> Vec<CpuMask> {
+/// build_sched_groups: one group for each child span, from the CPU's own on. The CPUs of a domain have these groups in
+/// common, and each links them anew: what stays is the wrapping id order as the last of them sees it.
+fn child_spans(plan: &Plan, cpu: CpuId, level: usize) -> Vec<Span> {
     let mut left = plan.domains[plan.built[cpu as usize][level]].sd.span;
-    cover(cpu, left, |i| {
-        let span = left.test(i).then(|| plan.child_span(i, level))?;
-        left = left.minus(&span);
-        Some(span)
-    })
+    let last = left.iter().last().unwrap_or(cpu);
+    let mut spans = cover(last, left, |i| {
+        let cpus = left.test(i).then(|| plan.child_span(i, level))?;
+        left = left.minus(&cpus);
+        Some(Span { level, cpus })
+    });
+    let own = spans.iter().position(|span| span.cpus.test(cpu)).unwrap_or(0);
+    spans.rotate_left(own);
+    spans
 }
 
 /// build_overlap_sched_groups: child spans, which may overlap, until the domain is covered.
-fn overlapping_spans(plan: &Plan, cpu: CpuId, level: usize) -> Vec<CpuMask> {
-    let mut left = plan.domains[plan.built[cpu as usize][level]].sd.span;
-    let whole = left;
+fn overlapping_spans(plan: &Plan, shape: &Shape, cpu: CpuId, level: usize) -> Vec<Span> {
+    let whole = plan.domains[plan.built[cpu as usize][level]].sd.span;
+    let mut left = whole;
     cover(cpu, whole, |i| {
-        if !left.test(i) {
+        // A sibling without a domain this high is left to the groups of the others.
+        if !left.test(i) || plan.at(i, level).is_none() {
             return None;
         }
-        // A sibling that is not in its own domain's span exists on broken SLITs only; one without a domain this
-        // high spans the partition already.
-        let span = plan.at(i, level).map_or(whole, |_| plan.child_span(i, level));
-        left = left.minus(&span);
-        Some(span)
+        let level = if shape.groups_within { level_within(plan, i, level, &whole) } else { level };
+        let cpus = plan.child_span(i, level);
+        left = left.minus(&cpus);
+        Some(Span { level, cpus })
     })
 }
 
-fn cover(cpu: CpuId, span: CpuMask, group_of: impl FnMut(CpuId) -> Option<CpuMask>) -> Vec<CpuMask> {
+/// find_descended_sibling: the highest level up to `level` at which the CPU's group is within `whole`. If a lower one has the
+/// same group, that one, as the domains above it will not stay.
+fn level_within(plan: &Plan, cpu: CpuId, level: usize, whole: &CpuMask) -> usize {
+    let child = |level: usize| plan.child_span(cpu, level);
+    if child(level).is_subset(whole) {
+        return level;
+    }
+    let within = (0..level).rev().find(|level| child(*level).is_subset(whole)).unwrap_or(0);
+    let same = |level: &usize| plan.at(cpu, *level).is_some_and(|domain| domain.sd.span == child(*level));
+    (1..=within).rev().find(|level| !same(level)).unwrap_or(0)
+}
+
+fn cover(cpu: CpuId, span: CpuMask, group_of: impl FnMut(CpuId) -> Option<Span>) -> Vec<Span> {
     span.iter_wrap(cpu).filter_map(group_of).collect()
 }
 
-fn make_ring(plan: &Plan, machine: &Machine, level: usize, spans: &[CpuMask]) -> Ring {
-    spans.iter().map(|span| make_group(plan, machine, level, span)).collect()
+fn make_ring(plan: &Plan, machine: &Machine, spans: &[Span]) -> Ring {
+    let node = |&Span { level, cpus }| GroupNode { level, sg: make_group(plan, machine, level, &cpus) };
+    spans.iter().map(node).collect()
 }
 
 fn make_group(plan: &Plan, machine: &Machine, level: usize, span: &CpuMask) -> FgGroup {

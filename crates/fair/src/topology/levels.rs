@@ -35,6 +35,8 @@ pub struct Shape {
     pub busy_factor_16: bool,
     /// Every level is classified on its own (ASYM_CAP_FULL).
     pub asym_cap_full: bool,
+    /// No group reaches beyond its domain (GROUPS_WITHIN).
+    pub groups_within: bool,
     /// Asymmetric domains and those below them balance on wakeups (WAKE_CAP).
     pub asym_balance_wake: bool,
 }

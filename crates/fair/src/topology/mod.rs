@@ -54,7 +54,7 @@ impl Topology {
         let mut plan = Plan { built: vec![Vec::new(); nr_cpus], lowest: vec![None; nr_cpus], ..Plan::default() };
         for map in &partitions {
             build::build(&mut plan, machine, &levels, &shape, map);
-            groups::build(&mut plan, machine, map);
+            groups::build(&mut plan, machine, &shape, map);
             numa::allowed_imbalance(&mut plan, map);
             degenerate::degenerate(&mut plan, map, features.on(FG_GROUP_FLAGS));
         }
@@ -103,6 +103,7 @@ fn shape(features: &Features) -> Shape {
         imb_pct_117: features.on(FG_IMB_PCT_117),
         busy_factor_16: features.on(FG_BUSY_FACTOR_16),
         asym_cap_full: features.on(FG_ASYM_CAP_FULL),
+        groups_within: features.on(FG_GROUPS_WITHIN),
         asym_balance_wake: features.on(FG_WAKE_CAP),
     }
 }

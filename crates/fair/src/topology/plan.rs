@@ -26,8 +26,17 @@ pub struct DomainNode {
     pub sd: FgDomain,
 }
 
+/// A group of one ring.
+#[derive(Clone, Debug)]
+pub struct GroupNode {
+    /// Level of the domains whose local group it is.
+    pub level: usize,
+    /// The struct; its pointer is set when the plan is installed.
+    pub sg: FgGroup,
+}
+
 /// Groups in ring order.
-pub type Ring = Vec<FgGroup>;
+pub type Ring = Vec<GroupNode>;
 
 /// All domains of all partitions.
 #[derive(Clone, Debug, Default)]
@@ -72,6 +81,6 @@ impl Plan {
     /// The local group of a domain.
     pub fn local_group(&mut self, id: DomainId) -> &mut FgGroup {
         let node = &self.domains[id];
-        &mut self.rings[node.ring][node.first]
+        &mut self.rings[node.ring][node.first].sg
     }
 }

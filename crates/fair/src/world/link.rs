@@ -17,7 +17,7 @@ impl World {
             sys: Slab::new(vec![FgSys::zeroed()]),
             cpus: Slab::new((0..nr_cpus as CpuId).map(|c| new_cpu(machine, c)).collect()),
             domains: Slab::new(topology.plan().domains.iter().map(|d| d.sd.clone()).collect()),
-            groups: Slab::new(topology.plan().rings.iter().flatten().cloned().collect()),
+            groups: Slab::new(topology.plan().rings.iter().flatten().map(|g| g.sg.clone()).collect()),
             llcs: Slab::new(Vec::new()),
             roots: Slab::new(new_roots(machine, topology)),
             energy: EnergyModels::none(),
@@ -80,10 +80,7 @@ impl World {
 
     fn find_twins(&mut self, topology: &Topology) {
         let plan = topology.plan();
-        let mut level_of_ring = vec![0; plan.rings.len()];
-        plan.domains.iter().for_each(|d| level_of_ring[d.ring] = d.level);
-        let rings = plan.rings.iter().zip(&level_of_ring);
-        let keys: Vec<_> = rings.flat_map(|(ring, level)| ring.iter().map(move |g| (*level, g.balance_cpu))).collect();
+        let keys: Vec<_> = plan.rings.iter().flatten().map(|g| (g.level, g.sg.balance_cpu)).collect();
         let mut of_key = std::collections::BTreeMap::<_, Vec<usize>>::new();
         keys.iter().enumerate().for_each(|(id, key)| of_key.entry(key).or_default().push(id));
         let others = |id: usize| of_key[&keys[id]].iter().copied().filter(|other| *other != id).collect();

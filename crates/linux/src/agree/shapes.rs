@@ -72,6 +72,30 @@ pub const SHAPES: &[Shape] = &[
         build: || Ok(server(&Parts { cpus: 48, per_core: 1, per_cluster: 4, per_llc: 24, per_node: 24 })),
     },
     Shape {
+        name: "clustered-smt",
+        title: "two nodes of 16 CPUs, each one cache and two clusters of four cores of two threads",
+        under: Under::Performance,
+        build: || Ok(server(&Parts { cpus: 32, per_core: 2, per_cluster: 8, per_llc: 16, per_node: 16 })),
+    },
+    Shape {
+        name: "clustered-odd",
+        title: "16 CPUs behind one cache: two clusters of four with ids that alternate, one of three, two of two, a CPU alone",
+        under: Under::Performance,
+        build: || Ok(clustered_odd()),
+    },
+    Shape {
+        name: "clustered-dies",
+        title: "four nodes on two sockets, each one cache and two clusters of four",
+        under: Under::Performance,
+        build: || Ok(clustered_dies()),
+    },
+    Shape {
+        name: "clustered-capacities",
+        title: "DynamIQ: eight CPUs of capacity 250, 600 and 1024 behind one cache, two and two of them also behind one of their own",
+        under: Under::Performance,
+        build: || Ok(clustered_capacities()),
+    },
+    Shape {
         name: "hikey960",
         title: "big.LITTLE: four CPUs of capacity 462 and four of 1024, a cache each",
         under: Under::Both,
@@ -156,6 +180,37 @@ fn three_capacities() -> Machine {
     m
 }
 
+/// Gives a machine these clusters, which share a cache.
+fn cluster(m: &mut Machine, clusters: &[&[u32]]) {
+    let mask = |cpus: &&[u32]| cpus.iter().copied().collect();
+    let whole = |cpus| Cluster { cpus, shares_cache: true, active_mw: 50.0, idle_mw: 50.0 };
+    m.clusters = clusters.iter().map(mask).map(whole).collect();
+    for (n, cpus) in clusters.iter().enumerate() {
+        cpus.iter().for_each(|cpu| m.cpus[*cpu as usize].cluster = n as u32);
+    }
+}
+
+/// A scan that goes by ids meets these clusters in turn, and not all CPUs of the cache have neighbours in one.
+fn clustered_odd() -> Machine {
+    let mut m = Machine::symmetric(16);
+    cluster(&mut m, &[&[0, 2, 4, 6], &[1, 3, 5, 7], &[8, 9, 10], &[11], &[12, 13], &[14, 15]]);
+    m
+}
+
+fn clustered_dies() -> Machine {
+    let mut m = server(&Parts { cpus: 32, per_core: 1, per_cluster: 4, per_llc: 8, per_node: 8 });
+    m.packages = vec![(0..16).collect(), (16..32).collect()];
+    m.cpus.iter_mut().for_each(|cpu| cpu.package = cpu.id / 16);
+    m.numa_distance = vec![vec![10, 12, 20, 22], vec![12, 10, 22, 24], vec![20, 22, 10, 12], vec![22, 24, 12, 10]];
+    m
+}
+
+fn clustered_capacities() -> Machine {
+    let mut m = three_capacities();
+    cluster(&mut m, &[&[0, 1], &[2, 3], &[4, 5], &[6, 7]]);
+    m
+}
+
 fn hybrid() -> Machine {
     let mut m = Machine::symmetric(12);
     let mut small = m.cpu_types[0].clone();
@@ -198,6 +253,10 @@ mod tests {
         assert_eq!(parts("one-llc"), (8, 8, 0, 1, 1, vec![1024]));
         assert_eq!(parts("smt"), (16, 8, 0, 2, 1, vec![1024]));
         assert_eq!(parts("clustered"), (48, 48, 12, 2, 2, vec![1024]));
+        assert_eq!(parts("clustered-smt"), (32, 16, 4, 2, 2, vec![1024]));
+        assert_eq!(parts("clustered-odd"), (16, 16, 6, 1, 1, vec![1024]));
+        assert_eq!(parts("clustered-dies"), (32, 32, 8, 4, 4, vec![1024]));
+        assert_eq!(parts("clustered-capacities"), (8, 8, 4, 1, 1, vec![250, 600, 1024]));
         assert_eq!(parts("hikey960").5, [462, 1024]);
         assert_eq!(parts("three-capacities"), (8, 8, 0, 1, 1, vec![250, 600, 1024]));
         assert_eq!(parts("hybrid"), (12, 8, 0, 1, 1, vec![600, 1024]));

@@ -1,5 +1,6 @@
 # tree: 6.1 6.12
 # file: kernel/sched/fair.c
+# places: 5
 # scheduler: fair:debian-TREE+break-even=exit-latency
 # shape: two-nodes-equal-exits
 #

@@ -1,5 +1,6 @@
 # tree: 6.12
 # file: kernel/sched/fair.c
+# places: 1
 # scheduler: fair:debian-6.12.117-misfit-unlink
 # shape: three-capacities
 #

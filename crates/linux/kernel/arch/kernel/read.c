@@ -334,9 +334,17 @@ static void read_idle_state(struct rq *rq, struct fg_cpu *to)
 #endif
 }
 
+/* Who wakes in an interrupt while no task of the workload runs: the idle task, or a thread of the kernel's own. */
+static const struct task_struct *nameless_waker(const struct rq *rq)
+{
+	const struct task_struct *curr = rcu_access_pointer(rq->curr);
+
+	return ks_task_number(curr) == KS_NONE ? curr : rq->idle;
+}
+
 static void read_idle(struct rq *rq, struct fg_cpu *to)
 {
-	const struct task_struct *idle = rq->idle;
+	const struct task_struct *waker = nameless_waker(rq);
 
 	to->idle_stamp = rq->idle_stamp;
 	to->avg_idle = rq->avg_idle;
@@ -355,9 +363,9 @@ static void read_idle(struct rq *rq, struct fg_cpu *to)
 	to->has_blocked_load = rq->has_blocked_load;
 #endif
 	to->idle_balance = rq->idle_balance;
-	to->idle_last_wakee = wakee_number(idle);
-	to->idle_wakee_flips = idle->wakee_flips;
-	to->idle_wakee_flip_ts = wakee_stamp(idle);
+	to->idle_last_wakee = wakee_number(waker);
+	to->idle_wakee_flips = waker->wakee_flips;
+	to->idle_wakee_flip_ts = wakee_stamp(waker);
 	read_idle_state(rq, to);
 }
 

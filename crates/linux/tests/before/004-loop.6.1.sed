@@ -1,5 +1,6 @@
 # tree: 6.1
 # file: kernel/sched/fair.c
+# places: 1
 # scheduler: fair:debian-6.1.192+cls-select=loop
 # shape: clustered
 #

@@ -1,0 +1,36 @@
+# tree: 6.12
+# file: kernel/sched/fair.c
+# places: 4
+# scheduler: fair:debian-6.12.117+cls-select=levels
+# shape: clustered
+#
+# What landed is taken out: previous and recent CPU of another cluster, and the scan of target's.
+s/^\(\t*if (.*\)static_branch_unlikely(&sched_cluster_active)\( ||\|) {\)$/\1false\2/
+# Each domain below the cache and above the core is scanned first and then left out, all on one budget.
+/^static int select_idle_cpu(struct task_struct \*p, struct sched_domain \*sd, bool has_idle_core, int target)$/,/^}$/ {
+	/^\tfor_each_cpu_wrap(cpu, cpus, target + 1) {$/ {
+		i\
+	struct sched_domain *level;\
+\
+	for_each_domain(target, level) {\
+		if (level == sd || !(level->flags & SD_SHARE_LLC))\
+			break;\
+		if (level->flags & SD_SHARE_CPUCAPACITY)\
+			continue;\
+		for_each_cpu_wrap(cpu, sched_domain_span(level), target + 1) {\
+			if (!cpumask_test_cpu(cpu, cpus))\
+				continue;\
+			if (has_idle_core)\
+				i = select_idle_core(p, cpu, cpus, &idle_cpu);\
+			else if (--nr <= 0)\
+				return -1;\
+			else\
+				i = __select_idle_cpu(cpu, p);\
+			if ((unsigned int)i < nr_cpumask_bits)\
+				return i;\
+		}\
+		cpumask_andnot(cpus, cpus, sched_domain_span(level));\
+	}\
+
+	}
+}
