@@ -148,8 +148,9 @@ FG_FEATURE(FEEC_SPARE_WRAP, "feec-spare-wrap", "", "-", "<=v5.9", 1,
 	   "a CPU that fits by its maximum and has less than nothing to spare is taken to have the most")
 FG_FEATURE(EM_COST, "em-cost", "milliwatt|scaled|microwatt|performance", "-", "v5.15", 1,
 	   "what the cost of an operating point is computed from, and how exactly")
-FG_FEATURE(EM_EFFICIENT, "em-efficient", "", "-", "v5.16", 1,
-	   "operating points that cost more than a faster one are passed over")
+FG_FEATURE(
+	EM_EFFICIENT, "em-efficient", "", "-", "v5.16", 1,
+	"operating points that cost no less than a faster one are passed over, by schedutil and by estimates of energy")
 FG_FEATURE(EAS_COMPLEXITY, "eas-complexity", "", "-", "<=v6.6", 1,
 	   "no energy-aware wakeups with too many clocks, CPUs and operating points")
 FG_FEATURE(EAS_FIRST_CPU, "eas-first-cpu", "", "-", "<=v6.6", 1,
@@ -167,8 +168,6 @@ FG_FEATURE(FREQ_LIMITS_COUNT, "freq-limits-count", "", "-", "v5.10", 1,
 	   "after new limits a clock counts as just set even if it stays as it is (not in 6.1 and 6.12 stable)")
 FG_FEATURE(FREQ_SOON, "freq-soon", "", "-", "v6.10", 1,
 	   "a clock is set at most every 1.5 transition times, not every thousand or 10 ms")
-FG_FEATURE(FREQ_EFFICIENT, "freq-efficient", "", "-", "v5.16", 1,
-	   "operating points that cost no less than a faster one are passed over")
 FG_FEATURE(FREQ_AFTER_ALL, "freq-after-all", "", "-", "v5.5", 1,
 	   "the governor hears of changed utilization once, after all signals were updated")
 FG_FEATURE(FREQ_MOVE_ONCE, "freq-move-once", "", "-", "v6.1", 1,

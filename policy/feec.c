@@ -121,6 +121,21 @@ static noinline void note_candidate(const struct select_ctx *s, const struct fg_
 	note_third(s, fits < 0 ? pd->want.min : pos_sub(rq->cpu_capacity, pd->want.util));
 }
 
+/* Of the CPUs on one clock the one with most to spare is a candidate. The previous one is weighed in any case. */
+static void keep_best(const struct select_ctx *s, const struct fg_cpu *rq, struct feec_pd *pd, s32 fits, u64 spare)
+{
+	if (fits < pd->max_fits || (fits == pd->max_fits && spare <= pd->max_spare)) {
+		if (pd->max_cpu >= 0 && rq->id != s->prev)
+			note(s, FG_NOTE_FEEC_LOST_CLOCK, rq->id, (u64)pd->max_cpu, 0);
+		return;
+	}
+	if (pd->max_cpu >= 0 && pd->max_cpu != s->prev)
+		note(s, FG_NOTE_FEEC_LOST_CLOCK, pd->max_cpu, (u64)rq->id, 0);
+	pd->max_cpu = rq->id;
+	pd->max_fits = fits;
+	pd->max_spare = spare;
+}
+
 /* 1: rq is one, or prev or another one before was. */
 global_func u32 consider_candidate(const struct select_ctx *s frame_arg, struct feec *f frame_arg,
 				   struct feec_pd *pd frame_arg, const struct fg_cpu *rq state_arg)
@@ -144,11 +159,7 @@ global_func u32 consider_candidate(const struct select_ctx *s frame_arg, struct 
 		if (feat(s->sys, FG_FEEC) != FG_FEEC_MARGIN)
 			return pd->prev_usable;
 	}
-	if (fits > pd->max_fits || (fits == pd->max_fits && spare > pd->max_spare)) {
-		pd->max_cpu = rq->id;
-		pd->max_fits = fits;
-		pd->max_spare = spare;
-	}
+	keep_best(s, rq, pd, fits, spare);
 	/* Who has nothing to spare is no candidate but for prev. */
 	return pd->prev_usable || pd->max_spare;
 }

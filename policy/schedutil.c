@@ -111,7 +111,7 @@ static u32 top_khz(const struct fg_em *em)
  * The lowest operating point that is no slower, or else the highest that the limit allows. Inefficient ones are passed
  * over, unless none that is efficient is left within the limit.
  */
-static u32 resolve_khz(const struct fg_sys *sys, const struct fg_sugov *sg, u32 khz)
+static u32 resolve_khz(const struct fg_sugov *sg, u32 khz)
 {
 	const struct fg_em *em = sg->em;
 	u32 i, enough = 0, highest = em->opps[0].khz;
@@ -121,7 +121,7 @@ static u32 resolve_khz(const struct fg_sys *sys, const struct fg_sugov *sg, u32 
 		highest = em->opps[i].khz;
 		if (highest < khz)
 			continue;
-		if (!feat(sys, FG_FREQ_EFFICIENT) || !em->opps[i].inefficient)
+		if (!em->opps[i].inefficient)
 			return highest;
 		if (!enough)
 			enough = highest;
@@ -136,7 +136,7 @@ static u32 next_khz(const struct fg_sys *sys, struct fg_sugov *sg, u64 util, u64
 	if (khz == sg->raw_khz && !sg->need_update)
 		return sg->khz;
 	sg->raw_khz = khz;
-	return resolve_khz(sys, sg, khz);
+	return resolve_khz(sg, khz);
 }
 
 /* ---- whether the clock changes --------------------------------------------------------------------------------- */

@@ -579,6 +579,33 @@ TEST(notes_tell_of_every_candidate)
 	}
 }
 
+static u32 notes_of(u32 id, s32 cpu, u64 by)
+{
+	u32 found = 0;
+
+	for (u32 i = 0; i < why.nr; i++)
+		found += why.note[i].id == id && why.note[i].cpu == cpu && why.note[i].a == by;
+	return found;
+}
+
+/* Whichever of the two little CPUs is looked at first; the previous CPU is out for other reasons only. */
+TEST(a_note_tells_who_loses_to_another_cpu_of_its_clock)
+{
+	struct fg_wake w = { 0, 1000000, 0, FG_WF_TTWU, &why };
+	struct fg_verdict v;
+	struct fg_task p;
+
+	for (s32 loser = 0; loser < 2; loser++) {
+		machine(feec_v63);
+		works(loser, 50);
+		p = sleeper(B, 100);
+		why.nr = why.lost = 0;
+		fg_select_task_rq(&sys, &p, &w, &v);
+		CHECK_EQ(notes_of(FG_NOTE_FEEC_LOST_CLOCK, loser, !loser), 1);
+		CHECK_EQ(notes_of(FG_NOTE_FEEC_LOST_CLOCK, B, 3), 0);
+	}
+}
+
 int main(void)
 {
 	RUN(the_cost_of_an_operating_point_by_release);
@@ -604,5 +631,6 @@ int main(void)
 	RUN(nothing_is_asked_of_the_energy_model_when);
 	RUN(a_phone_has_its_sync_waker_take_the_task);
 	RUN(notes_tell_of_every_candidate);
+	RUN(a_note_tells_who_loses_to_another_cpu_of_its_clock);
 	return test_report();
 }

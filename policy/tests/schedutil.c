@@ -32,7 +32,6 @@ static void versions_61(void)
 	versions_511();
 	sys.feat.value[FG_FREQ_HOLD] = FG_FREQ_HOLD_V518;
 	sys.feat.value[FG_FREQ_UTIL_MARGIN] = 1;
-	sys.feat.value[FG_FREQ_EFFICIENT] = 1;
 	sys.feat.value[FG_FREQ_MOVE_ONCE] = 1;
 	sys.feat.value[FG_EST_LEAVES_FIRST] = 1;
 	sys.feat.value[FG_IOWAIT_CLAMP] = 1;
@@ -308,9 +307,6 @@ TEST(inefficient_points_are_passed_over_if_the_limits_allow)
 	CHECK_EQ(asked(rq, 100 * MS, 400), 1500000);
 	fg_sugov_limits(&clocks[0], 1000000);
 	CHECK_EQ(asked(rq, 200 * MS, 400), 1000000);
-	set_up(versions_511, 1000);
-	opps[1].inefficient = 1;
-	CHECK_EQ(asked(rq, 100 * MS, 400), 1000000);
 }
 
 TEST(rt_tasks_run_at_the_top_as_long_as_nobody_uses_clamps)

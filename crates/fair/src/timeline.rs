@@ -123,7 +123,6 @@ pub const TIMELINES: &[(&str, &str)] = &[
     ("freq-hold",         "v5.11=v511 v5.18=v518 v6.6=v66"),
     ("freq-limits-count", "v5.10=1"),
     ("freq-soon",         "v6.10=1"),
-    ("freq-efficient",    "v5.16=1"),
     ("freq-after-all",    "v5.5=1"),
     ("freq-move-once",    "v6.1=1"),
     ("est-leaves-first",  "v5.12=1"),

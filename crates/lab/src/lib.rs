@@ -4,7 +4,7 @@
 //! a [`comparison::Report`] sets base against test, pair by pair ([`stats`]), and [`tables::Format`] lays it out.
 //! [`published`] holds figures from mails, [`reproduce`] repeats them, [`calibrate`] the fits behind them, [`terms`] split
 //! a change by the cost that carries it, [`dissect`] by its features, [`fail_if`] turns a report into a gate, [`mod@bench`]
-//! measures our own speed. [`fit`] asks whether kernels fit a machine and each other, [`mod@agree`] sets a kernel beside our
+//! measures our own speed. [`regret`] says how far placements are from the best ones. [`fit`] asks whether kernels fit a machine and each other, [`mod@agree`] sets a kernel beside our
 //! policy. Code that may do anything, a kernel's, runs in processes of their own ([`worker`]).
 //!
 //! ```
@@ -44,6 +44,7 @@ pub mod free;
 pub mod metric;
 pub mod published;
 pub mod readings;
+pub mod regret;
 pub mod reproduce;
 pub mod selection;
 pub mod setup;

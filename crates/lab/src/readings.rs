@@ -147,7 +147,9 @@ fn add_power(list: &mut Entries, machine: &Machine) {
     list.add("energy_active_j", "J", "the part of it that running CPUs took", |m| m.active_j);
     list.add("energy_idle_j", "J", "the part of it that idle CPUs took", |m| m.idle_j);
     list.add("energy_transition_j", "J", "the part of it of entering and leaving idle states", |m| m.transition_j);
-    list.add("power_mw", "mW", "mean power of all rails", |m| m.rail_mw.iter().sum());
+    let power = list.add("power_mw", "mW", "mean power of all rails", |m| m.rail_mw.iter().sum());
+    // Where supplies are told apart somebody has measured them.
+    power.usual = machine.freq_domains.iter().any(|domain| domain.rail.is_some());
     for (i, (rail, cpus)) in machine.rails().into_iter().enumerate() {
         let meaning = format!("mean power of the supply of CPUs {cpus}");
         list.add(&format!("power_mw_{}", identifier(rail)), "mW", &meaning, move |m| m.rail_mw[i]);
@@ -298,6 +300,15 @@ mod tests {
         names.sort();
         names.dedup();
         assert_eq!(names.len(), all);
+    }
+
+    #[test]
+    fn power_is_usual_where_supplies_are_told_apart() {
+        let is_usual = |machine| {
+            let (workload, machine) = pipe_on(machine);
+            usual(&workload, &machine).contains(&"power_mw".to_string())
+        };
+        assert!(is_usual("pixel6") && !is_usual("hikey960"));
     }
 
     /// Three sleeps in deeper states, one of them cut; those in the shallowest do not count.

@@ -21,6 +21,8 @@ pub enum Purpose {
     StepCost = 6,
     /// Whether newly idle balancing looks at a domain (ni-random); entity = the CPU.
     NewIdle = 7,
+    /// Steady tasks of a state that is judged; entity = its number.
+    Steady = 16,
 }
 
 /// SplitMix64's finaliser: every input bit reaches every output bit.

@@ -9,6 +9,7 @@ mod feature;
 mod kernel;
 mod kernel_free;
 mod machine;
+mod regret;
 mod reproduce;
 mod run;
 mod stats;
@@ -29,6 +30,8 @@ pub enum Command {
     Explain(explain::Explain),
     /// Print statistics of a trace: how long tasks wait for a CPU
     Stats(stats::Stats),
+    /// Say how much more energy placements take than the best ones
+    Regret(regret::Regret),
     /// Repeat published figures and print ours beside them
     Reproduce(reproduce::Reproduce),
     /// Repeat the fit that a machine file records
@@ -60,6 +63,7 @@ impl Command {
             Command::Run(command) => command.run(),
             Command::Explain(command) => command.run(),
             Command::Stats(command) => command.run(),
+            Command::Regret(command) => command.run(),
             Command::Reproduce(command) => command.run(),
             Command::Calibrate(command) => command.run(),
             Command::Machine(command) => command.run(),

@@ -20,3 +20,11 @@ fn determinism_can_be_checked() {
     succeeds("compare hikey sched-pipe:loops=100 --seeds 2 --check-determinism");
     succeeds("run hikey sched-pipe:loops=100 --sched fair:v5.9 --check-determinism");
 }
+
+#[test]
+fn regrets_do_not_depend_on_the_number_of_jobs_but_on_the_seed() {
+    let words = "regret juno-r2 --states 4 --tasks 3 --clamps --format json";
+    let one = succeeds(&format!("{words} --jobs 1"));
+    assert_eq!(one, succeeds(&format!("{words} --jobs 3")));
+    assert_ne!(one, succeeds(&format!("{words} --jobs 1 --seed 2")));
+}

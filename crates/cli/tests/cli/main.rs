@@ -9,6 +9,7 @@ mod explain;
 mod formats;
 mod kernel;
 mod patched;
+mod regret;
 mod reproduce;
 mod run;
 mod stats;

@@ -237,6 +237,7 @@ impl Seen {
             top_khz: self.clocks.iter().filter_map(|clock| clock.khz.last().copied()).max(),
             has_nodes: topology.nodes.len() > 1,
             has_clusters: topology.clusters.iter().any(|cluster| cluster.shares_cache),
+            nr_llcs: topology.llcs.len(),
             nr_cpus: self.capacities.len(),
         }
     }

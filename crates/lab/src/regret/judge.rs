@@ -1,0 +1,129 @@
+//! What the placements of a run cost beyond the least.
+
+use std::collections::BTreeMap;
+
+use fairground_machine::{CpuId, Machine};
+
+use super::best::{best, Best};
+use super::price::{Price, Pricer};
+use super::steady::{Steady, SETTLED};
+use crate::free::Placements;
+
+/// More than the least, in either currency, percent of the least.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Regret {
+    /// By the kernel's energy model.
+    pub model_pct: f64,
+    /// By the power of the simulated machine.
+    pub power_pct: f64,
+}
+
+impl Regret {
+    /// Of a price. A least of nothing cannot be missed.
+    fn of(price: &Price, least: &Best) -> Regret {
+        let pct = |price: f64, least: f64| if least > 0.0 { (price - least) / least * 100.0 } else { 0.0 };
+        Regret { model_pct: pct(price.model_mw, least.model_mw), power_pct: pct(price.power_mw, least.power_mw) }
+    }
+}
+
+/// A wakeup, judged.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    /// By which it was decided.
+    pub rule: String,
+    /// All tasks where they are now, against the best placement of them all.
+    pub all: Regret,
+    /// Against the best CPU for this task with the others where they are.
+    pub one: Regret,
+}
+
+/// A state: steady tasks, and what a scheduler made of them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// Wakeups after which every task had what it needs.
+    pub judged: Vec<Judged>,
+    /// Wakeups after which some CPU had more than fits, which costs work instead of energy.
+    pub unfit: u64,
+}
+
+/// Judges states on a machine.
+pub struct Judge<'m> {
+    machine: &'m Machine,
+    pricer: Pricer<'m>,
+}
+
+impl<'m> Judge<'m> {
+    /// For this machine.
+    pub fn new(machine: &'m Machine) -> Judge<'m> {
+        Judge { machine, pricer: Pricer::new(machine) }
+    }
+
+    /// The least that the tasks can cost; none: they fit nowhere.
+    pub fn best(&self, tasks: &[Steady]) -> Option<Best> {
+        best(self.machine, &self.pricer, tasks)
+    }
+
+    /// The settled wakeups of a run of `tasks`, which can cost `least` at least. A task is taken to be where it was placed
+    /// last.
+    pub fn judge(&self, tasks: &[Steady], least: &Best, run: &Placements) -> Outcome {
+        let mut at: Vec<Option<CpuId>> = vec![None; tasks.len()];
+        let mut known = Known { judge: self, tasks, least, of: BTreeMap::new() };
+        let mut outcome = Outcome::default();
+        for placed in &run.all {
+            let task = placed.task as usize;
+            let Some(place) = at.get_mut(task) else { continue };
+            *place = Some(placed.chosen);
+            if placed.kind() != "wake" || placed.time < SETTLED {
+                continue;
+            }
+            let Some(placement) = at.iter().copied().collect::<Option<Vec<CpuId>>>() else { continue };
+            match known.regrets(placement, task) {
+                Some((all, one)) => outcome.judged.push(Judged { rule: run.rule(placed).to_owned(), all, one }),
+                None => outcome.unfit += 1,
+            }
+        }
+        outcome
+    }
+
+    /// The least that placing `task` can come to with the others where they are.
+    fn best_of_one(&self, tasks: &[Steady], placement: &[CpuId], task: usize) -> Option<Best> {
+        let mut moved = placement.to_vec();
+        let prices = (0..self.machine.nr_cpus() as CpuId).filter_map(|cpu| {
+            moved[task] = cpu;
+            self.pricer.price(tasks, &moved)
+        });
+        let least =
+            |a: Best, b: Best| Best { model_mw: a.model_mw.min(b.model_mw), power_mw: a.power_mw.min(b.power_mw) };
+        prices.map(|p| Best { model_mw: p.model_mw, power_mw: p.power_mw }).reduce(least)
+    }
+}
+
+/// Against the best placement of all tasks, and against the best CPU for one.
+type Both = (Regret, Regret);
+
+/// Regrets of what was seen before: steady tasks come to the same placements again and again.
+struct Known<'a> {
+    judge: &'a Judge<'a>,
+    tasks: &'a [Steady],
+    least: &'a Best,
+    of: BTreeMap<(usize, Vec<CpuId>), Option<Both>>,
+}
+
+impl Known<'_> {
+    /// Of the placement that `task` was put into: of all, and of this one. None: it is unfit.
+    fn regrets(&mut self, placement: Vec<CpuId>, task: usize) -> Option<Both> {
+        let Known { judge, tasks, least, of } = self;
+        let key = (task, placement);
+        if let Some(known) = of.get(&key) {
+            return *known;
+        }
+        let regrets = judge.pricer.price(tasks, &key.1).map(|price| {
+            // The placement itself is among those.
+            let one =
+                judge.best_of_one(tasks, &key.1, task).map_or_else(Regret::default, |best| Regret::of(&price, &best));
+            (Regret::of(&price, least), one)
+        });
+        of.insert(key, regrets);
+        regrets
+    }
+}

@@ -1,0 +1,173 @@
+//! How much more energy a scheduler's placements take than the best ones.
+//!
+//! ```text
+//! drawn        states: a few steady tasks                                  steady.rs
+//! run          of each, under each scheduler: every placement              crate::free::Placements
+//! Pricer       what a placement costs                                      price.rs
+//! best         the least, over all placements                              best.rs
+//! Judge        each settled wakeup against the least                       judge.rs
+//! Tally        distributions, by scheduler and by rule                     tally.rs
+//! ```
+//!
+//! The scheduler goes by what it has measured of the tasks, the judge by what they are. So what is regretted is not only
+//! how a policy searches (one task at a time, one candidate a clock), but also what it estimates.
+
+mod best;
+mod judge;
+mod price;
+mod steady;
+mod tally;
+
+use std::sync::Arc;
+
+use fairground_machine::Machine;
+use miette::Diagnostic;
+use thiserror::Error;
+
+use crate::experiment::{self, ExperimentError};
+use crate::free::Placements;
+use crate::setup::Setup;
+use crate::spec::{fair, SchedSpec};
+
+pub use best::Best;
+pub use judge::{Judge, Judged, Outcome, Regret};
+pub use price::{Price, Pricer};
+pub use steady::{drawn, workload, Steady};
+pub use tally::{RuleTally, Spread, Spreads, Tally};
+
+/// All placements of more tasks would be too many.
+pub const MAX_TASKS: usize = 6;
+/// And on more CPUs.
+pub const MAX_CPUS: usize = 8;
+
+/// What is drawn.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// Number of states.
+    pub states: u64,
+    /// Most tasks of a state, 1 to [`MAX_TASKS`].
+    pub tasks: usize,
+    /// Some tasks ask for a floor or a ceiling.
+    pub clamps: bool,
+    /// Of all draws.
+    pub seed: u64,
+}
+
+/// Why a machine cannot be judged on.
+#[derive(Debug, Error, Diagnostic, PartialEq, Eq)]
+pub enum NotJudged {
+    /// Too large.
+    #[error("{machine} has {cpus} CPUs: all placements can be tried on {MAX_CPUS} at most")]
+    TooLarge {
+        /// Its name.
+        machine: String,
+        /// How many.
+        cpus: usize,
+    },
+    /// Threads of a core share what it can do.
+    #[error("{machine} has sibling threads: what a CPU can do there depends on what its sibling does")]
+    #[diagnostic(help("take a machine of single-threaded cores, such as hikey960 or pixel6"))]
+    Siblings {
+        /// Its name.
+        machine: String,
+    },
+    /// No power.
+    #[error("{machine} does not say what power the operating points of CPUs {cpus} take")]
+    #[diagnostic(help("give [[freq_domain]] opps with a column `mW`, as machines/hikey960.toml does"))]
+    PowerUnknown {
+        /// Its name.
+        machine: String,
+        /// Those of the clock.
+        cpus: String,
+    },
+}
+
+/// What came of it all.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// States for which there is a placement that fits.
+    pub judged: u64,
+    /// The others.
+    pub nowhere: u64,
+    /// By scheduler, in the order asked for.
+    pub tallies: Vec<Tally>,
+}
+
+/// Whether placements on the machine can all be tried and priced.
+///
+/// # Errors
+/// Why not.
+pub fn check(machine: &Machine) -> Result<(), NotJudged> {
+    let name = || machine.name.clone();
+    if machine.nr_cpus() > MAX_CPUS {
+        return Err(NotJudged::TooLarge { machine: name(), cpus: machine.nr_cpus() });
+    }
+    if machine.has_smt() {
+        return Err(NotJudged::Siblings { machine: name() });
+    }
+    match machine.freq_domains.iter().find(|d| d.opps.iter().any(|opp| opp.model_uw() == 0)) {
+        Some(domain) => Err(NotJudged::PowerUnknown { machine: name(), cpus: domain.cpus.to_string() }),
+        None => Ok(()),
+    }
+}
+
+/// Runs every state under every scheduler of `setup`, whose workload does not matter, and judges it. `progress` is called
+/// once for each run. The inner error says which run failed, and why.
+///
+/// # Errors
+/// If the threads cannot be had.
+pub fn run(
+    setup: &Setup,
+    plan: &Plan,
+    jobs: usize,
+    progress: &(dyn Fn() + Sync),
+) -> Result<Result<Report, String>, ExperimentError> {
+    let judge = Judge::new(&setup.machine);
+    let numbers: Vec<u64> = (0..plan.states).collect();
+    let tasks = |number: u64| drawn(plan.seed, number, plan.tasks, plan.clamps);
+    let least = experiment::each(1, &numbers, jobs, &|_, number| judge.best(&tasks(number)))?.remove(0);
+    let one = |sched: usize, number: u64| {
+        let Some(least) = &least[number as usize] else { return Ok(None) };
+        let tasks = tasks(number);
+        let outcome = placements(setup, &setup.scheds[sched], &tasks, number)
+            .map(|placements| Some(judge.judge(&tasks, least, &placements)))
+            .map_err(|why| format!("{}, state {number}: {why}", setup.scheds[sched]));
+        progress();
+        outcome
+    };
+    let runs = experiment::each(setup.scheds.len(), &numbers, jobs, &one)?;
+    Ok(runs
+        .into_iter()
+        .zip(&setup.scheds)
+        .map(|(outcomes, sched)| tally(sched, outcomes))
+        .collect::<Result<_, _>>()
+        .map(|tallies| {
+            let judged = least.iter().flatten().count() as u64;
+            Report { judged, nowhere: plan.states - judged, tallies }
+        }))
+}
+
+fn tally(sched: &SchedSpec, outcomes: Vec<Result<Option<Outcome>, String>>) -> Result<Tally, String> {
+    let outcomes: Vec<Option<Outcome>> = outcomes.into_iter().collect::<Result<_, _>>()?;
+    let outcomes: Vec<Outcome> = outcomes.into_iter().flatten().collect();
+    Ok(Tally::of(sched.to_string(), &outcomes))
+}
+
+/// One run of steady tasks: here, or in a worker where the scheduler asks for one.
+fn placements(setup: &Setup, sched: &SchedSpec, tasks: &[Steady], seed: u64) -> Result<Placements, String> {
+    let of_state = Setup {
+        machine: Arc::clone(&setup.machine),
+        workload: Arc::new(workload(tasks)),
+        scheds: Vec::new(),
+        config: setup.config,
+        workers: setup.workers.clone(),
+    };
+    let Some(features) = sched.features().filter(|_| !setup.workers.always) else {
+        return of_state.workers.placements(&of_state, sched, seed);
+    };
+    let fair = fair(features, &setup.machine).map_err(|e| e.to_string())?;
+    experiment::contained(|| Placements::of(&of_state, fair, seed)).unwrap_or_else(Err)
+}
+
+#[cfg(test)]
+mod tests;
