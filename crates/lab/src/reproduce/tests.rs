@@ -38,8 +38,8 @@ fn a_good_simulation_hits_every_scored_row() {
     .unwrap();
     let hits: Vec<_> = result.rows.iter().map(|r| r.hit).collect();
     assert_eq!(hits, [Some(true), Some(true), None, Some(true), None, None]);
-    assert_eq!((result.hits, result.scored), (3, 3));
-    assert!(result.rms_ours.unwrap() < 1.0 && result.rms_zero.unwrap() > 50.0);
+    assert_eq!((result.score.hits, result.score.scored), (3, 3));
+    assert!(result.score.rms_ours.unwrap() < 1.0 && result.score.rms_zero.unwrap() > 50.0);
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn few_seeds_are_shown_and_not_scored() {
         executed([1.0, 1.0], [0.0, 0.0], 7, vec![]),
     )
     .unwrap();
-    assert_eq!((result.scored, result.rms_ours), (0, None));
+    assert_eq!((result.score.scored, result.score.rms_ours), (0, None));
     assert!(result.rows[1].ours.is_some());
 }
 
@@ -92,8 +92,15 @@ fn a_change_of_ours_from_0_is_a_miss_and_in_no_rms() {
     };
     let (with, without) = (run([99_936.0, 0.0]), run([0.0, 5.0]));
     let missed = without.rows.iter().find(|r| r.why == "miss: our base is 0, theirs is not").unwrap();
-    assert_eq!((missed.hit, without.scored, without.hits), (Some(false), with.scored, with.hits - 1));
-    assert!(with.rms_zero.unwrap() > 50.0 && without.rms_zero.unwrap() < 20.0, "{:?}", without.rms_zero);
+    assert_eq!(
+        (missed.hit, without.score.scored, without.score.hits),
+        (Some(false), with.score.scored, with.score.hits - 1)
+    );
+    assert!(
+        with.score.rms_zero.unwrap() > 50.0 && without.score.rms_zero.unwrap() < 20.0,
+        "{:?}",
+        without.score.rms_zero
+    );
     assert!(crate::reproduce::render(&without).contains("but those in which ours is a change from 0"));
 }
 
