@@ -8,7 +8,7 @@ use crate::tables::{number, percent};
 const STYLE: &str = include_str!("page.css");
 
 /// Roles are said because a phone's layout of the tables takes those of the elements away.
-const HEAD: [&str; 6] = ["row", "published", "ours", "change", "kind", "verdict"];
+const HEAD: [&str; 5] = ["row", "published", "ours", "kind", "verdict"];
 
 const RULE: &str = "<p>A published change above 2 sigma is hit by the same sign and a 95 % interval of ours that overlaps \
     it ± max(3 points, 2 sigma); any other by a change within max(1 point, 2 sigma) of zero. Sigma comes from the mail's \
@@ -127,46 +127,44 @@ fn line(out: &mut String, mail: &str, row: &ReproducedRow) {
     let _ = write!(
         out,
         "<tbody class=\"row\" role=\"rowgroup\">\n<tr role=\"row\"><th role=\"rowheader\" scope=\"row\">{}</th>",
-        escaped(id)
+        // Lines may break where a name has its joints.
+        escaped(id).replace('/', "/<wbr>")
     );
-    let p = &row.published;
-    let published = format!("{} → {} {}", number(p.base), number(p.test), row.unit);
-    let ours = row.ours.as_ref();
     let figures = [
-        ("published", published),
-        ("ours", ours.map_or("-".into(), |o| our_cells(row, o))),
-        ("change", changes(row)),
+        ("published", published(row)),
+        ("ours", row.ours.as_ref().map_or("-".into(), |o| ours(row, o))),
         ("kind", table::word(row.kind).into()),
     ];
-    for (name, text) in figures {
-        let _ = write!(out, "<td role=\"cell\" data-name=\"{name}\">{}</td>", escaped(&text));
+    for (name, figures) in figures {
+        let _ = write!(out, "<td role=\"cell\" data-name=\"{name}\">{figures}</td>");
     }
     let (class, mark) = mark(row);
     let _ = writeln!(out, "<td role=\"cell\" class=\"mark {class}\">{mark}</td></tr>");
     let what = format!("{}, {}: {}, {}", row.machine, row.benchmark, row.metric, row.params);
     let _ = writeln!(
         out,
-        "<tr role=\"row\"><td role=\"cell\" class=\"why\" colspan=\"6\">{}<br>{}{}</td></tr>\n</tbody>",
+        "<tr role=\"row\"><td role=\"cell\" class=\"why\" colspan=\"5\">{}<br>{}{}</td></tr>\n</tbody>",
         escaped(&row.why),
         escaped(&what),
         row.note.as_ref().map_or(String::new(), |note| format!("<br>{}", escaped(note)))
     );
 }
 
-fn our_cells(row: &ReproducedRow, ours: &OurFigures) -> String {
-    let fitted = |kind| if kind == Kind::Fitted { " (fitted)" } else { "" };
-    format!("{}{} → {}{}", number(ours.base), fitted(row.cells.base), number(ours.test), fitted(row.cells.test))
+/// Both cells, and the change with sigma.
+fn published(row: &ReproducedRow) -> String {
+    let p = &row.published;
+    let change = p.improvement_pct.map_or("no percentage".into(), |pct| percent(Some(pct)));
+    let unit = escaped(&row.unit);
+    format!("{} → {} {unit}<br>{change} (sigma {:.1})", number(p.base), number(p.test), p.sigma_pct)
 }
 
-/// Theirs with sigma, ours with its interval.
-fn changes(row: &ReproducedRow) -> String {
-    let theirs = match row.published.improvement_pct {
-        Some(pct) => format!("{} (sigma {:.1})", percent(Some(pct)), row.published.sigma_pct),
-        None => "no percentage".into(),
-    };
-    let Some(o) = &row.ours else { return theirs };
-    let ci = o.ci95.map_or(String::new(), |[lo, hi]| format!(" [{lo:+.1}, {hi:+.1}]"));
-    format!("{theirs}; ours {}{ci}", percent(o.improvement_pct))
+/// Both cells, and the change with its interval.
+fn ours(row: &ReproducedRow, ours: &OurFigures) -> String {
+    let fitted = |kind| if kind == Kind::Fitted { " (fitted)" } else { "" };
+    let (base, test) = (fitted(row.cells.base), fitted(row.cells.test));
+    let change = ours.improvement_pct.map_or("no percentage".into(), |pct| percent(Some(pct)));
+    let ci = table::interval(ours.ci95);
+    format!("{}{base} → {}{test}<br>{change}{ci}", number(ours.base), number(ours.test))
 }
 
 fn mark(row: &ReproducedRow) -> (&'static str, &'static str) {

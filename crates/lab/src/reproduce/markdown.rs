@@ -80,7 +80,7 @@ fn ours(row: &ReproducedRow) -> String {
     let Some(o) = &row.ours else { return "-".into() };
     let mark = |kind| if kind == Kind::Fitted { " (fitted)" } else { "" };
     let change = o.improvement_pct.map_or("no percentage".into(), |pct| percent(Some(pct)));
-    let ci = o.ci95.map_or(String::new(), |[lo, hi]| format!(" [{lo:+.1}, {hi:+.1}]"));
+    let ci = table::interval(o.ci95);
     let (base, test) = (mark(row.cells.base), mark(row.cells.test));
     format!("{}{base} -> {}{test}, {change}{ci}", number(o.base), number(o.test))
 }

@@ -26,6 +26,8 @@ struct Lane<'a> {
 struct Scale {
     low: f64,
     high: f64,
+    /// Distance of two lines of the axis; both ends are such lines.
+    step: f64,
 }
 
 /// The rows of `mail` that are judged, and how many of its rows are not drawn; none if there is nothing to draw.
@@ -83,7 +85,7 @@ impl Scale {
         let low = all.iter().copied().fold(0.0, f64::min);
         let high = all.iter().copied().fold(0.0, f64::max);
         let step = step(high - low);
-        Scale { low: (low / step).floor() * step, high: (high / step).ceil() * step }
+        Scale { low: (low / step).floor() * step, high: (high / step).ceil() * step, step }
     }
 
     fn x(&self, value: f64) -> f64 {
@@ -93,7 +95,7 @@ impl Scale {
 
     /// Lines of equal change with their numbers above and below.
     fn axis(&self, out: &mut String, height: f64) {
-        let step = step(self.high - self.low);
+        let step = self.step;
         let ticks = ((self.high - self.low) / step).round() as usize;
         for tick in 0..=ticks {
             let value = self.low + tick as f64 * step;
@@ -139,7 +141,7 @@ impl Scale {
     }
 }
 
-/// Distance of two lines of the axis, of which there are no more than seven: 1, 2 or 5 of some size.
+/// Distance of two lines of the axis, of which there are some seven: 1, 2 or 5 of some size.
 fn step(range: f64) -> f64 {
     let mut size = 0.01;
     loop {
@@ -168,9 +170,22 @@ mod tests {
         assert_eq!([(0.0, 20.0), (-40.0, 20.0), (0.5, 0.1)].map(|(v, s)| tick_words(v, s)), ["0", "-40", "+0.50"]);
     }
 
+    /// From -3 to 104 the lines stand at -20, 0, and so on to 120: nothing is one of them.
+    #[test]
+    fn lines_stand_at_round_numbers() {
+        let scale = Scale { low: -20.0, high: 120.0, step: step(107.0) };
+        let mut out = String::new();
+        scale.axis(&mut out, 100.0);
+        for number in ["-20", ">0<", "+20", "+120"] {
+            assert!(out.contains(number), "{number} in {out}");
+        }
+        let zero = format!("<line class=\"zero\" x1=\"{:.2}%\"", scale.x(0.0));
+        assert!(out.contains(&zero), "{zero} in {out}");
+    }
+
     #[test]
     fn a_scale_has_room_for_all_but_what_is_far_off() {
-        let scale = Scale { low: -20.0, high: 40.0 };
+        let scale = Scale { low: -20.0, high: 40.0, step: 10.0 };
         assert_eq!([-20.0, 10.0, 40.0, 1e9].map(|v| scale.x(v)), [3.0, 50.0, 97.0, 97.0]);
         let mut out = String::new();
         scale.bar(&mut out, "miss", 36.0, 400.0, [390.0, 410.0], "M0 0");

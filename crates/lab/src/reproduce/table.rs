@@ -184,6 +184,12 @@ fn ours(row: &ReproducedRow) -> [String; 8] {
     ]
 }
 
+/// An interval of percentages in brackets, behind something; nothing if there is none.
+pub(super) fn interval(ci: Option<[f64; 2]>) -> String {
+    let end = |x: f64| if x.abs() < 0.05 { "0.0".into() } else { format!("{x:+.1}") };
+    ci.map_or(String::new(), |ends| format!(" [{}]", ends.map(end).join(", ")))
+}
+
 /// The kind of a figure.
 pub(super) fn word(kind: Kind) -> &'static str {
     match kind {
