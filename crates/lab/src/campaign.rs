@@ -89,7 +89,11 @@ impl Campaign {
     pub fn carry_out(self, store: Option<&Store>, jobs: usize, tell: Listener) -> Result<Outcomes, ExperimentError> {
         let work = Work::new(&self.columns, store, jobs, tell);
         let threads = jobs.min(work.state().left.len()).max(1);
-        let refused = |e: std::io::Error| ExperimentError::Threads { jobs: threads, cause: e.to_string() };
+        let refused = |e: std::io::Error| {
+            // Those that were had stop after the run they are at.
+            work.state().left.clear();
+            ExperimentError::Threads { jobs: threads, cause: e.to_string() }
+        };
         std::thread::scope(|scope| {
             // This thread works too.
             for _ in 1..threads {
@@ -189,10 +193,9 @@ impl<'a> Work<'a> {
     /// What every column gave. Called when nothing is left.
     fn finish(self) -> Vec<Runs> {
         let mut given = self.state.into_inner().unwrap_or_else(PoisonError::into_inner).given;
-        let one = |place| given.remove(&place).unwrap_or_else(|| unreachable!("every run was made"));
-        let places = self.columns.iter().enumerate().map(|(c, column)| (0..column.seeds.len()).map(move |s| (c, s)));
-        let mut one = one;
-        places.map(|column| column.map(&mut one).collect()).collect()
+        let mut one = |place| given.remove(&place).unwrap_or_else(|| unreachable!("every run was made"));
+        let columns = self.columns.iter().enumerate();
+        columns.map(|(c, column)| (0..column.seeds.len()).map(|s| one((c, s))).collect()).collect()
     }
 }
 

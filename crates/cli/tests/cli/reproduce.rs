@@ -146,4 +146,5 @@ fn a_row_tells_what_it_hangs_on() {
         "the refill carries this change: {row}"
     );
     refuses("reproduce 000 --sensitivity-seeds 3", &["--sensitivity"]);
+    refuses("reproduce 000 --sensitivity --sensitivity-rows hakcbench --no-store", &["no judged row", "hakcbench"]);
 }

@@ -229,9 +229,9 @@ fn totals(out: &mut String, result: &Reproduction) {
          hit          published change above 2 sigma: same sign, and our interval overlaps it ± max(3, 2 sigma);\n\
          \x20            otherwise: our change within max(1, 2 sigma) of zero; in brackets: too few runs, not scored\n\
          changes      scored rows whose published change exceeds 2 sigma: the others are hit by doing nothing\n\
-         rms          points; ours: of our changes against the published ones, zero: of predicting no change at all,\n\
-         \x20            below which ours means something; over the scored rows but those in which ours is a change\n\
-         \x20            from 0: a miss without a percentage\n",
+         rms          points; ours: of our changes against the published ones; zero: of predicting no change at all, below\n\
+         \x20            which ours means something; over the scored rows\n\
+         \x20            but those in which ours is a change from 0: a miss without a percentage\n",
     );
     for note in &result.notes {
         let _ = writeln!(out, "note: {note}");

@@ -31,6 +31,12 @@ struct UnknownGovernor(String);
 #[error("--sweep: published/{0}.toml has no [[sweep]]: the mail leaves nothing open that could be moved")]
 struct NoSweep(String);
 
+/// There is nothing to turn.
+#[derive(Debug, Error, Diagnostic)]
+#[error("--sensitivity: no judged row that is run{0}")]
+#[diagnostic(help("rows that are not scored, or not run, have no verdict that could change"))]
+struct NothingJudged(String);
+
 /// The governor that a published row names.
 pub fn governor(name: &str) -> Result<GovernorName, Failure> {
     match name {
@@ -227,7 +233,12 @@ impl<'a> Asking<'a> {
             }
             turning.runs.push((stands, turned));
         }
-        Ok(turning)
+        let parts = &self.looks.sensitivity_rows;
+        match turning.runs.is_empty() {
+            true if parts.is_empty() => Err(NothingJudged(String::new()).into()),
+            true => Err(NothingJudged(format!(" has {} in its id", parts.join(" or "))).into()),
+            false => Ok(turning),
+        }
     }
 }
 
