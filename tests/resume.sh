@@ -11,7 +11,7 @@ fairground=${CARGO_TARGET_DIR:-target}/release/fairground
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-# Some hundred runs of milliseconds, in one thread: a kill finds them half done.
+# Ninety runs of milliseconds, in one thread: a kill finds them half done.
 RANDOM=${SEED:=$$}
 rows=(reproduce all --quick --row 000/ --row hikey/sched-pipe --terms --jobs 1)
 start=$(date +%s%N)
