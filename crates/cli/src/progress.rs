@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// On standard error where that is a terminal.
 fn bar(length: Option<u64>, template: &str) -> ProgressBar {
@@ -25,13 +25,6 @@ impl Progress {
         Progress(bar(Some(runs as u64), "{bar:40} {pos}/{len} runs, {eta} left"))
     }
 
-    /// For `runs` runs that are part of something larger: `what` stands before them.
-    pub fn of(what: String, runs: usize) -> Progress {
-        let bar = bar(Some(runs as u64), "{msg} {bar:20} {pos}/{len} runs, {eta} left");
-        bar.set_message(what);
-        Progress(bar)
-    }
-
     /// For nobody knows how many.
     pub fn endless() -> Progress {
         Progress(bar(None, "{spinner} {pos} runs"))
@@ -44,6 +37,42 @@ impl Progress {
 }
 
 impl Drop for Progress {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
+/// Runs that are done of many, and the time left for the others, on standard error; gone when dropped.
+pub struct Rest(ProgressBar);
+
+impl Rest {
+    /// Of runs that are not known yet.
+    pub fn new() -> Rest {
+        Rest(bar(Some(0), "{bar:40} {pos}/{len} runs, {elapsed} gone{msg}"))
+    }
+
+    /// So many, of which some need not be made.
+    pub fn begin(&self, runs: usize, kept: usize) {
+        self.0.set_length(runs as u64);
+        self.0.set_position(kept as u64);
+        self.0.reset_elapsed();
+    }
+
+    /// One more is done.
+    pub fn step(&self, left: Option<Duration>) {
+        self.0.inc(1);
+        if let Some(left) = left {
+            self.0.set_message(format!(", {} left", HumanDuration(left)));
+        }
+    }
+
+    /// Something else is written meanwhile.
+    pub fn aside(&self, write: impl FnOnce()) {
+        self.0.suspend(write);
+    }
+}
+
+impl Drop for Rest {
     fn drop(&mut self) {
         self.0.finish_and_clear();
     }

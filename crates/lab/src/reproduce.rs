@@ -19,7 +19,14 @@
 //! its test from its base ([`crate::dissect`]); where its runs fall into kinds, how often each occurs is shown.
 
 mod besides;
+mod csv;
+pub mod document;
 mod form;
+mod html;
+mod markdown;
+mod plot;
+pub mod quick;
+mod sensitive;
 mod spread;
 mod table;
 
@@ -32,11 +39,15 @@ use crate::comparison::{Comparison, Report, Row};
 use crate::dissect::{Dissection, Piece};
 use crate::experiment::Results;
 use crate::published::{Cell, DomainCheck, GivenTable, Mail, PublishedRow, RunSpec};
+use crate::sensitivity::Sensitivity;
 use crate::stats::FEW_SEEDS;
 use crate::sweep::Sweep;
 use crate::terms::{self, TermShare};
 
+pub use self::csv::csv;
 pub use self::form::Form;
+pub use self::html::html;
+pub use self::markdown::markdown;
 pub use self::spread::{RunKind, Side, Spread};
 pub use self::table::{json, render};
 
@@ -47,7 +58,7 @@ pub struct Executed {
     pub report: Report,
     /// Evidence of the machine's figures.
     pub sources: Vec<Source>,
-    /// The same without each term, see [`crate::terms::runs`]; empty if that was not asked for.
+    /// The same without each of [`crate::terms::TERMS`], none for one that is not there; empty if that was not asked for.
     pub without: Vec<Option<Report>>,
     /// The features between the two one by one, and what their schedulers gave; none if that was not asked for.
     pub dissected: Option<(Dissection, Results)>,
@@ -70,26 +81,56 @@ pub enum Kind {
 pub struct Reproduction {
     /// Name and version of the schema.
     pub schema: &'static str,
+    /// How runs were shortened for a first look; none if they were not. Such rows are never scored.
+    pub quick: Option<String>,
     /// One per published row.
     pub rows: Vec<ReproducedRow>,
-    /// Rows scored as hits.
-    pub hits: usize,
-    /// Rows scored.
-    pub scored: usize,
-    /// Root mean square of our changes minus the published ones, percentage points; over the scored rows but
-    /// those in which ours is a change from 0: a miss that has no percentage.
-    pub rms_ours: Option<f64>,
-    /// The same of predicting no change at all, over the same rows.
-    pub rms_zero: Option<f64>,
+    /// Of all rows.
+    #[serde(flatten)]
+    pub score: Score,
+    /// Mail by mail.
+    pub mails: Vec<MailScore>,
     /// What the mails give and nobody predicts.
     pub given: Vec<GivenTable>,
     /// Where the published signs hold in what the mails leave open; empty if that was not asked for.
     pub sweeps: Vec<Sweep>,
+    /// What our changes hang on; none if that was not asked for.
+    pub sensitivity: Option<Sensitivity>,
     /// What must be said beside the figures.
     pub notes: Vec<String>,
     /// At least one run failed.
     #[serde(skip)]
     pub failed: bool,
+}
+
+/// How often we hit, and how far off we are.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Score {
+    /// Rows scored as hits.
+    pub hits: usize,
+    /// Rows scored.
+    pub scored: usize,
+    /// Hits among [`Score::changes`].
+    pub hits_of_changes: usize,
+    /// Scored rows whose published change exceeds 2 sigma: the others are hit by doing nothing.
+    pub changes: usize,
+    /// Root mean square of our changes minus the published ones, percentage points; over the scored rows but
+    /// those in which ours is a change from 0: a miss that has no percentage.
+    pub rms_ours: Option<f64>,
+    /// The same of predicting no change at all, over the same rows.
+    pub rms_zero: Option<f64>,
+}
+
+/// The score of a mail.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MailScore {
+    /// The mail.
+    pub mail: String,
+    /// Its rows, scored or not.
+    pub rows: usize,
+    /// Of these.
+    #[serde(flatten)]
+    pub score: Score,
 }
 
 /// One published row beside ours.
@@ -119,6 +160,8 @@ pub struct ReproducedRow {
     pub cells: Cells,
     /// Hit; none where not scored.
     pub hit: Option<bool>,
+    /// What the rule says of too few pairs of runs, which do not score; none otherwise.
+    pub leans: Option<bool>,
     /// The reason for `hit`, in words.
     pub why: String,
     /// Our change split by the physical term that carries it; empty if that was not asked for.
@@ -266,27 +309,52 @@ pub fn reproduce(mails: &[Mail], executed: &[(RunSpec, Executed)]) -> Result<Rep
     let failed = executed.iter().any(|(_, e)| !e.report.failures.is_empty());
     // Somebody who looks at some rows alone is not shown all tables.
     let given = mails.iter().filter(|mail| mail.aside.is_empty()).flat_map(|mail| mail.given.clone()).collect();
-    Ok(Reproduction { given, ..score(rows, notes, failed) })
-}
-
-fn score(rows: Vec<ReproducedRow>, notes: Vec<String>, failed: bool) -> Reproduction {
-    let changes: Vec<(f64, f64)> = rows
-        .iter()
-        .filter(|r| r.hit.is_some())
-        .filter_map(|r| Some((r.published.improvement_pct?, r.ours.as_ref()?.improvement_pct?)))
-        .collect();
-    Reproduction {
+    let of_mail = |mail: &Mail| {
+        let own: Vec<&ReproducedRow> = rows.iter().filter(|row| row.mail == mail.mail).collect();
+        MailScore { mail: mail.mail.clone(), rows: own.len(), score: Score::of(&own) }
+    };
+    Ok(Reproduction {
         schema: SCHEMA,
-        hits: rows.iter().filter(|r| r.hit == Some(true)).count(),
-        scored: rows.iter().filter(|r| r.hit.is_some()).count(),
-        rms_ours: rms(changes.iter().map(|(theirs, ours)| ours - theirs)),
-        rms_zero: rms(changes.iter().map(|(theirs, _)| *theirs)),
+        quick: None,
+        score: Score::of(&rows.iter().collect::<Vec<_>>()),
+        mails: mails.iter().filter(|mail| !mail.rows.is_empty()).map(of_mail).collect(),
         rows,
-        given: Vec::new(),
+        given,
         sweeps: Vec::new(),
+        sensitivity: None,
         notes,
         failed,
+    })
+}
+
+impl Score {
+    fn of(rows: &[&ReproducedRow]) -> Score {
+        let scored: Vec<(&&ReproducedRow, bool)> = rows.iter().filter_map(|row| Some((row, row.hit?))).collect();
+        let changed: Vec<bool> =
+            scored.iter().filter(|(row, _)| row.published.exceeds()).map(|(_, hit)| *hit).collect();
+        let change = |row: &ReproducedRow| Some((row.published.improvement_pct?, row.ours.as_ref()?.improvement_pct?));
+        let changes: Vec<(f64, f64)> = scored.iter().filter_map(|(row, _)| change(row)).collect();
+        Score {
+            hits: scored.iter().filter(|(_, hit)| *hit).count(),
+            scored: scored.len(),
+            hits_of_changes: changed.iter().filter(|hit| **hit).count(),
+            changes: changed.len(),
+            rms_ours: rms(changes.iter().map(|(theirs, ours)| ours - theirs)),
+            rms_zero: rms(changes.iter().map(|(theirs, _)| *theirs)),
+        }
     }
+}
+
+impl PublishedFigures {
+    /// Whether the published change is one: more than 2 sigma.
+    pub fn exceeds(&self) -> bool {
+        self.improvement_pct.is_some_and(|pct| exceeds(pct, self.sigma_pct))
+    }
+}
+
+/// Whether a published change is one, all in percent.
+fn exceeds(published: f64, sigma: f64) -> bool {
+    published.abs() > 2.0 * sigma
 }
 
 fn rms(errors: impl ExactSizeIterator<Item = f64>) -> Option<f64> {
@@ -307,13 +375,13 @@ fn reproduce_row(
         _ => (None, None),
     };
     let cells = cells(mail, row, executed);
-    let (hit, why) = verdict(row, cells, ours);
+    let Verdict { hit, leans, why } = verdict(row, cells, ours);
     let (terms, features) = match (executed, ours) {
         (Some(executed), Some(ours)) => split(executed, ours),
         _ => Default::default(),
     };
     let ours = ours.map(|ours| our_figures(row, ours));
-    let shown = ReproducedRow { kind: change_kind(row, cells), cells, hit, why, ..unjudged(mail, row) };
+    let shown = ReproducedRow { kind: change_kind(row, cells), cells, hit, leans, why, ..unjudged(mail, row) };
     Ok(ReproducedRow { ours, terms, features, spread, ..shown })
 }
 
@@ -352,6 +420,7 @@ fn unjudged(mail: &Mail, row: &PublishedRow) -> ReproducedRow {
         kind: Kind::Given,
         cells: Cells { base: Kind::Given, test: Kind::Given },
         hit: None,
+        leans: None,
         why: String::new(),
         terms: Vec::new(),
         features: Vec::new(),
@@ -447,39 +516,57 @@ fn check_cells(mail: &Mail, spec: &RunSpec, executed: &Executed) -> Result<(), R
     }
 }
 
+/// What is to be said of a row.
+struct Verdict {
+    hit: Option<bool>,
+    leans: Option<bool>,
+    why: String,
+}
+
 /// Hit or not, or why not scored.
-fn verdict(row: &PublishedRow, cells: Cells, ours: Option<&Row>) -> (Option<bool>, String) {
+fn verdict(row: &PublishedRow, cells: Cells, ours: Option<&Row>) -> Verdict {
+    let not_scored = |why| Verdict { hit: None, leans: None, why };
     if let Some(reason) = &row.not_run {
-        return (None, format!("not run: {reason}"));
+        return not_scored(format!("not run: {reason}"));
     }
     let Some(ours) = ours else {
-        return (None, "no pair of our runs completed".into());
+        return not_scored("no pair of our runs completed".into());
     };
     if let Some(reason) = &row.not_scored {
-        return (None, format!("not scored: {reason}"));
+        return not_scored(format!("not scored: {reason}"));
     }
     if row.base.is_none() || row.test.is_none() {
-        return (None, "not scored: one column alone is published, ours stands beside it".into());
+        return not_scored("not scored: one column alone is published, ours stands beside it".into());
     }
     if cells.test == Kind::Fitted {
-        return (None, "not scored: its patched cell fitted a figure of the machine".into());
+        return not_scored("not scored: its patched cell fitted a figure of the machine".into());
     }
-    let Some(published) = row.improvement_pct() else {
-        return (None, "not scored: the published base is 0, a change from it has no percentage".into());
-    };
-    if ours.base.len() < FEW_SEEDS {
-        return (None, format!("not scored: {} pairs of runs, at least {FEW_SEEDS} are needed", ours.base.len()));
+    if row.improvement_pct().is_none() {
+        return not_scored("not scored: the published base is 0, a change from it has no percentage".into());
     }
-    let (Some(change), Some(ci)) = (ours.change.improvement_pct, ours.change.ci95) else {
-        return (Some(false), "miss: our base is 0, theirs is not".into());
-    };
-    let (hit, why) = judge(published, row.sigma_pct(), change, ci);
-    (Some(hit), why)
+    let judged = judge_row(row, ours);
+    let pairs = ours.base.len();
+    if pairs < FEW_SEEDS {
+        let (leans, tendency) = match judged {
+            Some((hit, why)) => (Some(hit), format!("; as it stands, {why}")),
+            None => (None, String::new()),
+        };
+        let why = format!("not scored: {pairs} pairs of runs, at least {FEW_SEEDS} are needed{tendency}");
+        return Verdict { hit: None, leans, why };
+    }
+    let (hit, why) = judged.unwrap_or((false, "miss: our base is 0, theirs is not".into()));
+    Verdict { hit: Some(hit), leans: None, why }
+}
+
+/// What the rule says, whatever the number of pairs; none where theirs or ours has no percentage or ours no interval.
+pub(crate) fn judge_row(row: &PublishedRow, ours: &Row) -> Option<(bool, String)> {
+    let (published, change, ci) = (row.improvement_pct()?, ours.change.improvement_pct?, ours.change.ci95?);
+    Some(judge(published, row.sigma_pct(), change, ci))
 }
 
 /// The rule for hits. All in percent of base, positive = better.
 fn judge(published: f64, sigma: f64, ours: f64, [lo, hi]: [f64; 2]) -> (bool, String) {
-    if published.abs() > 2.0 * sigma {
+    if exceeds(published, sigma) {
         let margin = (2.0 * sigma).max(3.0);
         let sign = published * ours > 0.0;
         let overlap = lo <= published + margin && hi >= published - margin;

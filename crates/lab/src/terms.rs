@@ -11,7 +11,6 @@ use fairground_workload::{Object, Workload};
 use serde::Serialize;
 
 use crate::comparison::Report;
-use crate::experiment::{self, ExperimentError, Plan};
 use crate::setup::Setup;
 
 /// A cost that can be switched off.
@@ -102,21 +101,8 @@ pub struct TermShare {
     pub share_points: Option<f64>,
 }
 
-/// The runs of `setup` again, once for each of [`TERMS`] without it; none for one that it does not have.
-///
-/// # Errors
-/// If the threads cannot be had. Runs that fail are named in their report.
-pub fn runs(setup: &Setup, plan: &Plan, progress: &(dyn Fn() + Sync)) -> Result<Vec<Option<Report>>, ExperimentError> {
-    let names: Vec<String> = setup.scheds.iter().map(|s| s.to_string()).collect();
-    let without = |term: &Term| {
-        let Some(without) = term.without(setup) else { return Ok(None) };
-        let results = experiment::run(plan, &without, progress)?;
-        Ok(Some(Report::new(&setup.machine.name, &setup.workload.name, &names, &plan.seeds, &results)))
-    };
-    TERMS.iter().map(without).collect()
-}
-
-/// What carries the change of `metric`, which is `whole_pct` with everything. `reports`: of [`runs`].
+/// What carries the change of `metric`, which is `whole_pct` with everything. `reports`: without each of [`TERMS`], none
+/// for a term that is not there.
 pub fn shares(reports: &[Option<Report>], metric: &str, whole_pct: Option<f64>) -> Vec<TermShare> {
     let share = |(term, report): (&Term, &Report)| {
         let rows = report.comparisons.first().map(|c| c.rows.as_slice()).unwrap_or_default();
@@ -135,6 +121,7 @@ pub fn shares(reports: &[Option<Report>], metric: &str, whole_pct: Option<f64>) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::{self, Plan};
 
     #[test]
     fn the_refill_carries_more_of_mail_000_than_the_scan() {
@@ -148,7 +135,13 @@ mod tests {
             workers: Default::default(),
         };
         let plan = Plan { scheds: 2, seeds: vec![1, 2], jobs: 1, check_determinism: false };
-        let shares = shares(&runs(&setup, &plan, &|| ()).unwrap(), "ops_per_sec", Some(30.0));
+        let names: Vec<String> = setup.scheds.iter().map(|s| s.to_string()).collect();
+        let report = |term: &Term| {
+            let results = experiment::run(&plan, &term.without(&setup)?, &|| ()).unwrap();
+            Some(Report::new(&setup.machine.name, &setup.workload.name, &names, &plan.seeds, &results))
+        };
+        let reports: Vec<Option<Report>> = TERMS.iter().map(report).collect();
+        let shares = shares(&reports, "ops_per_sec", Some(30.0));
         let without = |term: &str| shares.iter().find(|s| s.term == term).unwrap().without_pct.unwrap();
         // A migration per wakeup stops, and both sides probe as many CPUs on most wakeups.
         assert!(without("refill") < without("scan"));

@@ -111,9 +111,61 @@ impl Machine {
         Ok(file::refitted(text, figures, cell))
     }
 
+    /// This machine with the figure at a path of [`Machine::figures`] so many times what it is; what others are derived
+    /// from it follows. `None` if there is no such figure, or it is no magnitude: an arrangement, a distance between
+    /// nodes, clocks.
+    ///
+    /// # Errors
+    /// If there is no machine with such a figure, e.g. one in which an idle state takes longer to leave than to be paid for.
+    pub fn turned(&self, path: &str, factor: f64) -> Result<Option<Machine>, MachineError> {
+        let (mut machine, met) = file::load_turned(&self.name, &self.to_toml(), Some((path, factor)))?;
+        machine.restate_figures();
+        Ok(met.then_some(machine))
+    }
+
     /// Brings [`Machine::figures`] in line with the machine after changes in code: values are restated, sources kept,
     /// figures without one become estimates.
     pub fn restate_figures(&mut self) {
         self.figures = file::write(self).1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Machine, SoftCost, Source};
+
+    #[test]
+    fn a_turned_figure_is_the_only_one_that_moves() {
+        let machine = Machine::preset("thunderx2-224").unwrap();
+        let turned = machine.turned("costs.soft.pick", 1.5).unwrap().unwrap();
+        let ratio = turned.costs.soft(SoftCost::Pick) / machine.costs.soft(SoftCost::Pick);
+        assert!((ratio - 1.5).abs() < 1e-12, "{ratio}");
+        let moved: Vec<&str> =
+            machine.figures.iter().zip(&turned.figures).filter(|(a, b)| a != b).map(|(a, _)| a.path.as_str()).collect();
+        assert_eq!(moved, ["costs.soft.pick"]);
+    }
+
+    /// Of 1, 1.45, 1.65 and 1.8 the first is no estimate: 1 + 0.45 x 1.2 = 1.54, and so on.
+    #[test]
+    fn throughput_of_threads_is_turned_above_one() {
+        let machine = Machine::preset("thunderx2-224").unwrap();
+        let turned = machine.turned("cpu_type.Vulcan.smt_throughput", 1.2).unwrap().unwrap();
+        assert_eq!(turned.cpu_types[0].smt_throughput, [1000, 1540, 1780, 1960]);
+    }
+
+    /// Every estimate of every preset can be turned, is refused with a reason, or is no magnitude.
+    #[test]
+    fn what_is_no_magnitude_is_told() {
+        let machine = Machine::preset("hikey960").unwrap();
+        for path in ["topology.distances", "costs.soft.no-such"] {
+            assert_eq!(machine.turned(path, 1.3).unwrap(), None, "{path}");
+        }
+        for preset in crate::presets() {
+            let machine = Machine::preset(preset).unwrap();
+            let estimates = machine.figures.iter().filter(|f| matches!(f.source, Source::Estimate(_)));
+            for figure in estimates.filter(|f| f.path.starts_with("costs.")) {
+                assert!(machine.turned(&figure.path, 1.3).unwrap().is_some(), "{preset} {}", figure.path);
+            }
+        }
     }
 }

@@ -1,9 +1,12 @@
-use super::{fairground, json, refuses, succeeds};
+use std::fs;
+use std::path::Path;
+
+use super::{fairground, files, json, refuses, succeeds};
 
 /// One seed: nothing is scored, but every row stands there with its keys.
 #[test]
 fn every_row_of_mail_000_is_shown() {
-    let result = json("reproduce 000 --seeds 1 --format json");
+    let result = json("reproduce 000 --seeds 1 --no-store --format json");
     let rows = result["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 6);
     for row in rows {
@@ -21,7 +24,7 @@ fn a_mail_without_rows_is_bad_input() {
 
 #[test]
 fn rows_are_chosen_by_a_part_of_their_ids() {
-    let result = json("reproduce 000 --row hikey/ --seeds 1 --format json");
+    let result = json("reproduce 000 --row hikey/ --seeds 1 --no-store --format json");
     let ids: Vec<_> = result["rows"].as_array().unwrap().iter().map(|r| r["id"].as_str().unwrap()).collect();
     assert_eq!(ids, ["000/hikey/sched-pipe/migrations", "000/hikey/sched-pipe/ops_per_sec"]);
     refuses("reproduce 000 --row hackbench", &["hackbench", "000/hikey960/sched-pipe/migrations and so on"]);
@@ -30,7 +33,7 @@ fn rows_are_chosen_by_a_part_of_their_ids() {
 /// One feature parts test from base: it carries the whole change.
 #[test]
 fn a_row_is_taken_apart_by_its_features() {
-    let command = "reproduce 000 --row hikey960/sched-pipe/ops --seeds 2 --each-feature";
+    let command = "reproduce 000 --row hikey960/sched-pipe/ops --seeds 2 --each-feature --no-store";
     let row = &json(&format!("{command} --format json"))["rows"][0];
     let piece = &row["features"][0];
     assert_eq!(piece["feature"], "asym-prev-first");
@@ -40,4 +43,108 @@ fn a_row_is_taken_apart_by_its_features() {
     }
     assert_eq!((row["features"].as_array().unwrap().len(), piece["without_pct"].as_f64()), (1, Some(0.0)));
     assert!(succeeds(command).contains("asym-prev-first  000/hikey960/sched-pipe/ops_per_sec +"));
+}
+
+/// One row of milliseconds.
+const TINY: &str = "reproduce 000 --quick --row hikey/sched-pipe/ops";
+
+#[test]
+fn a_first_look_is_marked_in_every_layout() {
+    let words = "quick: 3 seeds, shortened to a quarter; not scored by the rule";
+    for format in ["text", "markdown", "csv", "json", "html"] {
+        let shown = succeeds(&format!("{TINY} --no-store --format {format}"));
+        assert!(shown.contains(words), "{format}: {shown}");
+    }
+    let result = json(&format!("{TINY} --no-store --format json"));
+    let row = &result["rows"][0];
+    assert_eq!((row["ours"]["n"].as_u64(), row["hit"].is_null(), row["leans"].as_bool()), (Some(3), true, Some(true)));
+    assert_eq!((result["scored"].as_u64(), result["mails"][0]["scored"].as_u64()), (Some(0), Some(0)));
+    refuses(&format!("{TINY} --seeds 8"), &["--quick", "--seeds"]);
+}
+
+/// What a store holds, all of it.
+fn kept(dir: &Path) -> Vec<std::path::PathBuf> {
+    let code = dir.join(files(dir).remove(0));
+    let shelves = files(&code).into_iter().map(|shelf| code.join(shelf));
+    shelves.flat_map(|shelf| files(&shelf).into_iter().map(move |name| shelf.join(name))).collect()
+}
+
+#[test]
+fn results_are_kept_and_what_was_damaged_is_named_and_made_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = dir.path().join("store");
+    let command = format!("{TINY} --store {} --format json", store.display());
+    let first = succeeds(&command);
+    let all = kept(&store);
+    assert_eq!(all.len(), 6, "three pairs of runs");
+    let before: Vec<_> = all.iter().map(|file| fs::read(file).unwrap()).collect();
+    fs::write(&all[2], &before[2][..before[2].len() / 2]).unwrap();
+    let again = fairground(&command);
+    assert_eq!((again.code, &again.stdout), (0, &first));
+    let message: String = again.stderr.split_whitespace().collect();
+    assert!(message.contains(all[2].file_name().unwrap().to_str().unwrap()), "{}", again.stderr);
+    for (i, file) in all.iter().enumerate() {
+        let now = fs::read(file).unwrap();
+        // The time that it took is new, so is its checksum.
+        assert!(if i == 2 { now.len() > before[2].len() / 2 } else { now == before[i] }, "{}", file.display());
+    }
+}
+
+#[test]
+fn a_store_that_cannot_be_written_is_refused_before_any_run() {
+    refuses(&format!("{TINY} --store /dev/null"), &["/dev/null", "--no-store"]);
+}
+
+#[test]
+fn a_page_is_written_whole_and_stands_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let page = dir.path().join("page.html");
+    let printed = succeeds(&format!("{TINY} --no-store --format html --output {}", page.display()));
+    assert_eq!((printed.as_str(), files(dir.path())), ("", vec!["page.html".to_string()]));
+    let text = fs::read_to_string(&page).unwrap();
+    assert!(text.starts_with("<!DOCTYPE html>") && text.ends_with("</html>\n"), "{text}");
+    assert!(text.contains("hikey/sched-pipe/ops_per_sec") && text.contains("<svg class=\"plot\""), "{text}");
+    for outside in ["http:", "https:", "<script", "@import", "url("] {
+        assert!(!text.contains(outside), "{outside}");
+    }
+    refuses(&format!("{TINY} --output {}/no/page.html", dir.path().display()), &["there is no directory"]);
+}
+
+#[test]
+fn a_document_takes_the_tables_of_a_mail() {
+    let dir = tempfile::tempdir().unwrap();
+    let document = dir.path().join("notes.md");
+    let path = document.display();
+    let place = "<!-- reproduce 000: begin by hand -->\n<!-- reproduce 000: end -->\n";
+    fs::write(&document, format!("Before.\n{place}After.\n")).unwrap();
+    let command = "reproduce 000 --quick --no-store";
+    succeeds(&format!("{command} --update {path}"));
+    let text = fs::read_to_string(&document).unwrap();
+    assert!(text.starts_with("Before.\n<!-- reproduce 000: begin ") && text.ends_with("After.\n"), "{text}");
+    assert!(text.contains("| hikey/sched-pipe/ops_per_sec | 47721 -> 47899 ops/sec"), "{text}");
+    succeeds(&format!("{command} --check {path}"));
+    fs::write(&document, text.replacen("47721", "47722", 1)).unwrap();
+    refuses(&format!("{command} --check {path}"), &["notes.md:2", "edited by hand"]);
+    fs::write(&document, "").unwrap();
+    refuses(&format!("{command} --update {path}"), &["no place for the tables of 000"]);
+    refuses(&format!("{TINY} --update {path}"), &["--row leaves some rows out"]);
+}
+
+/// Every estimate of the hikey, up and down.
+#[test]
+fn a_row_tells_what_it_hangs_on() {
+    let command = "reproduce 000 --quick --row hikey960/sched-pipe/ops --sensitivity --sensitivity-seeds 2 --no-store";
+    let result = json(&format!("{command} --format json"));
+    let row = &result["sensitivity"]["rows"][0];
+    let [low, high] = [0, 1].map(|end| row["range_pct"][end].as_f64().unwrap());
+    let ours = row["ours_pct"].as_f64().unwrap();
+    assert!(low < ours && ours < high, "{row}");
+    assert!(row["tried"].as_u64().unwrap() > 40, "{row}");
+    let movers: Vec<_> = row["most"].as_array().unwrap().iter().map(|m| m["figure"].as_str().unwrap()).collect();
+    assert!(
+        movers.iter().any(|figure| figure.starts_with("costs.refill_kib")),
+        "the refill carries this change: {row}"
+    );
+    refuses("reproduce 000 --sensitivity-seeds 3", &["--sensitivity"]);
+    refuses("reproduce 000 --sensitivity --sensitivity-rows hakcbench --no-store", &["no judged row", "hakcbench"]);
 }

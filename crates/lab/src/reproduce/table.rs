@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use comfy_table::{presets, CellAlignment, Table};
 
-use super::{besides, Kind, ReproducedRow, Reproduction, RunKind, Side};
+use super::{besides, sensitive, Kind, ReproducedRow, Reproduction, RunKind, Score, Side};
 use crate::dissect::Points;
 use crate::tables::{finish, number, percent};
 use crate::terms::TERMS;
@@ -32,14 +32,23 @@ pub fn render(result: &Reproduction) -> String {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    let mut out = finish(&mut table);
+    let mut out = result.quick.as_ref().map_or(String::new(), |words| format!("{words}\n\n"));
+    out.push_str(&finish(&mut table));
     reasons(&mut out, result);
+    totals(&mut out, result);
+    out.push_str(&besides(result));
+    out
+}
+
+/// What stands beside the score: how runs spread, what carries changes, where they hold, and what was given.
+pub(super) fn besides(result: &Reproduction) -> String {
+    let mut out = String::new();
     spreads(&mut out, result);
     term_shares(&mut out, result);
     feature_pieces(&mut out, result);
     besides::forms(&mut out, &result.rows);
-    totals(&mut out, result);
     result.sweeps.iter().for_each(|s| besides::sweep(&mut out, s));
+    result.sensitivity.iter().for_each(|s| sensitive::text(&mut out, s));
     result.given.iter().for_each(|table| besides::given(&mut out, table));
     out
 }
@@ -163,15 +172,18 @@ fn doubted(row: &ReproducedRow) -> [String; 8] {
     ["".into(), "or".into(), base, test, improvement, "-".into(), word(Kind::Given).into(), "".into()]
 }
 
-fn maybe(value: Option<f64>) -> String {
+/// A figure that may be missing.
+pub(super) fn maybe(value: Option<f64>) -> String {
     value.map_or("-".into(), number)
 }
 
 fn ours(row: &ReproducedRow) -> [String; 8] {
-    let hit = match row.hit {
-        Some(true) => "yes",
-        Some(false) => "NO",
-        None => "-",
+    let hit = match (row.hit, row.leans) {
+        (Some(true), _) => "yes",
+        (Some(false), _) => "NO",
+        (None, Some(true)) => "(yes)",
+        (None, Some(false)) => "(no)",
+        (None, None) => "-",
     };
     let Some(o) = &row.ours else {
         return ["", "ours", "-", "-", "-", "-", "-", hit].map(String::from);
@@ -189,7 +201,14 @@ fn ours(row: &ReproducedRow) -> [String; 8] {
     ]
 }
 
-fn word(kind: Kind) -> &'static str {
+/// An interval of percentages in brackets, behind something; nothing if there is none.
+pub(super) fn interval(ci: Option<[f64; 2]>) -> String {
+    let end = |x: f64| if x.abs() < 0.05 { "0.0".into() } else { format!("{x:+.1}") };
+    ci.map_or(String::new(), |ends| format!(" [{}]", ends.map(end).join(", ")))
+}
+
+/// The kind of a figure.
+pub(super) fn word(kind: Kind) -> &'static str {
     match kind {
         Kind::Given => "given",
         Kind::Fitted => "fitted",
@@ -208,22 +227,37 @@ fn reasons(out: &mut String, result: &Reproduction) {
 }
 
 fn totals(out: &mut String, result: &Reproduction) {
-    let points = |x: Option<f64>| x.map_or("-".into(), |x| format!("{x:.2} points"));
-    let _ = writeln!(out, "\nhits      {} of {} rows scored", result.hits, result.scored);
-    let _ = writeln!(out, "rms ours  {}  of our changes against the published ones", points(result.rms_ours));
-    let _ = writeln!(
-        out,
-        "rms zero  {}  of predicting no change at all; ours means something below it",
-        points(result.rms_zero)
-    );
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING);
+    table.set_header(["mail", "hits", "of scored", "hits of changes", "of", "rms ours", "rms zero"]);
+    for mail in &result.mails {
+        table.add_row(total(&mail.mail, &mail.score));
+    }
+    table.add_row(total("all", &result.score));
+    for column in 1..7 {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let _ = write!(out, "\n{}", finish(&mut table));
     out.push_str(
         "\nimprovement  positive is better, in percent of base; ours: mean over the seeds, same seeds on both sides\n\
          kind         given: from the mail; fitted: a figure of the machine was fitted to it; predicted: ours alone\n\
          hit          published change above 2 sigma: same sign, and our interval overlaps it ± max(3, 2 sigma);\n\
-         \x20            otherwise: our change within max(1, 2 sigma) of zero\n\
-         rms          over the scored rows but those in which ours is a change from 0: a miss without a percentage\n",
+         \x20            otherwise: our change within max(1, 2 sigma) of zero; in brackets: too few runs, not scored\n\
+         changes      scored rows whose published change exceeds 2 sigma: the others are hit by doing nothing\n\
+         rms          points; ours: of our changes against the published ones; zero: of predicting no change at all, below\n\
+         \x20            which ours means something; over the scored rows\n\
+         \x20            but those in which ours is a change from 0: a miss without a percentage\n",
     );
     for note in &result.notes {
         let _ = writeln!(out, "note: {note}");
     }
+}
+
+fn total(mail: &str, s: &Score) -> [String; 7] {
+    let points = |x: Option<f64>| x.map_or("-".into(), |x| format!("{x:.2}"));
+    let counts = [s.hits, s.scored, s.hits_of_changes, s.changes].map(|n| n.to_string());
+    let [hits, scored, of_changes, changes] = counts;
+    [mail.into(), hits, scored, of_changes, changes, points(s.rms_ours), points(s.rms_zero)]
 }

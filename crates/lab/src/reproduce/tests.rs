@@ -38,8 +38,8 @@ fn a_good_simulation_hits_every_scored_row() {
     .unwrap();
     let hits: Vec<_> = result.rows.iter().map(|r| r.hit).collect();
     assert_eq!(hits, [Some(true), Some(true), None, Some(true), None, None]);
-    assert_eq!((result.hits, result.scored), (3, 3));
-    assert!(result.rms_ours.unwrap() < 1.0 && result.rms_zero.unwrap() > 50.0);
+    assert_eq!((result.score.hits, result.score.scored), (3, 3));
+    assert!(result.score.rms_ours.unwrap() < 1.0 && result.score.rms_zero.unwrap() > 50.0);
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn few_seeds_are_shown_and_not_scored() {
         executed([1.0, 1.0], [0.0, 0.0], 7, vec![]),
     )
     .unwrap();
-    assert_eq!((result.scored, result.rms_ours), (0, None));
+    assert_eq!((result.score.scored, result.score.rms_ours), (0, None));
     assert!(result.rows[1].ours.is_some());
 }
 
@@ -92,8 +92,15 @@ fn a_change_of_ours_from_0_is_a_miss_and_in_no_rms() {
     };
     let (with, without) = (run([99_936.0, 0.0]), run([0.0, 5.0]));
     let missed = without.rows.iter().find(|r| r.why == "miss: our base is 0, theirs is not").unwrap();
-    assert_eq!((missed.hit, without.scored, without.hits), (Some(false), with.scored, with.hits - 1));
-    assert!(with.rms_zero.unwrap() > 50.0 && without.rms_zero.unwrap() < 20.0, "{:?}", without.rms_zero);
+    assert_eq!(
+        (missed.hit, without.score.scored, without.score.hits),
+        (Some(false), with.score.scored, with.score.hits - 1)
+    );
+    assert!(
+        with.score.rms_zero.unwrap() > 50.0 && without.score.rms_zero.unwrap() < 20.0,
+        "{:?}",
+        without.score.rms_zero
+    );
     assert!(crate::reproduce::render(&without).contains("but those in which ours is a change from 0"));
 }
 
@@ -210,7 +217,7 @@ fn shown_004(parts: &[&str]) -> Reproduction {
 #[test]
 fn a_row_of_one_column_is_set_beside_ours_and_not_scored() {
     let result = shown_004(&["pinned", "busy"]);
-    assert_eq!((result.rows.len(), result.scored), (5, 0));
+    assert_eq!((result.rows.len(), result.score.scored), (5, 0));
     for row in &result.rows {
         let ours = row.ours.as_ref().unwrap();
         assert_eq!((ours.base, ours.test, ours.improvement_pct), (Some(10.0), None, None), "{}", row.id);
@@ -227,7 +234,7 @@ fn a_doubted_base_is_shown_in_both_readings_and_judges_nothing() {
     let row = &result.rows[0];
     let (printed, other) = (row.published.improvement_pct.unwrap(), row.published.other_improvement_pct.unwrap());
     assert!((printed - 49.07).abs() < 0.01 && (other - 1.60).abs() < 0.01, "{printed} {other}");
-    assert_eq!((row.hit, result.scored), (None, 0));
+    assert_eq!((row.hit, result.score.scored), (None, 0));
     let text = crate::reproduce::render(&result);
     let or = text.lines().find(|line| line.trim_start().starts_with("or ")).unwrap();
     assert!(or.contains("14.20") && or.contains("1.60 %"), "{text}");
@@ -242,7 +249,7 @@ fn forms_of_which_nothing_is_printed_stand_beside_the_row_they_belong_to() {
     assert_eq!([&forms[0].base, &forms[2].base], ["fair:v5.9", "fair:v6.7-cls-domain-cls-select"]);
     assert_eq!((forms[0].value, forms[0].improvement_pct.map(f64::round), forms[0].n), (2.0, Some(80.0), 8));
     assert!(result.rows[1].forms.is_empty());
-    assert_eq!(result.scored, 2, "forms are no rows");
+    assert_eq!(result.score.scored, 2, "forms are no rows");
     let text = crate::reproduce::render(&result);
     assert!(text.contains("other forms, of which nothing is published"), "{text}");
 }
@@ -255,7 +262,7 @@ fn domains_of_mail_004_are_looked_up_and_agree() {
     let all: Vec<_> = result.rows.iter().map(interval).collect();
     let both = |ms| (Some(ms), Some(ms));
     assert_eq!(all, [both(24.0), both(48.0), (None, Some(4.0)), (None, Some(8.0))]);
-    assert_eq!(result.scored, 0);
+    assert_eq!(result.score.scored, 0);
 }
 
 #[test]

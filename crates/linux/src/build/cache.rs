@@ -101,20 +101,30 @@ pub struct Kernels {
     dir: PathBuf,
 }
 
+/// Where the user keeps what can be made again: `$FAIRGROUND_CACHE`, else `$XDG_CACHE_HOME/fairground`, else
+/// `~/.cache/fairground`. Need not exist yet.
+///
+/// # Errors
+/// [`BuildError::NoCache`] if the environment names no such place.
+pub fn user_cache() -> Result<PathBuf, BuildError> {
+    let set = |name| env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+    let absolute = |name| set(name).filter(|p: &PathBuf| p.is_absolute());
+    match set("FAIRGROUND_CACHE") {
+        Some(dir) => std::path::absolute(&dir).map_err(files::fail("find", &dir)),
+        None => absolute("XDG_CACHE_HOME")
+            .or_else(|| Some(absolute("HOME")?.join(".cache")))
+            .map(|cache| cache.join("fairground"))
+            .ok_or(BuildError::NoCache),
+    }
+}
+
 impl Kernels {
-    /// Those of the user: `$FAIRGROUND_CACHE/kernels`, else `$XDG_CACHE_HOME/fairground/kernels`, else
-    /// `~/.cache/fairground/kernels`. Need not exist yet.
+    /// Those of the user: `kernels` in [`user_cache`]. Need not exist yet.
+    ///
+    /// # Errors
+    /// As [`user_cache`].
     pub fn user() -> Result<Kernels, BuildError> {
-        let set = |name| env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
-        let absolute = |name| set(name).filter(|p: &PathBuf| p.is_absolute());
-        let dir = match set("FAIRGROUND_CACHE") {
-            Some(dir) => std::path::absolute(&dir).map_err(files::fail("find", &dir))?,
-            None => absolute("XDG_CACHE_HOME")
-                .or_else(|| Some(absolute("HOME")?.join(".cache")))
-                .map(|cache| cache.join("fairground"))
-                .ok_or(BuildError::NoCache)?,
-        };
-        Ok(Kernels::at(dir.join("kernels")))
+        Ok(Kernels::at(user_cache()?.join("kernels")))
     }
 
     /// Those below a directory, an absolute path. Need not exist yet.

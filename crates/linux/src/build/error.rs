@@ -22,8 +22,8 @@ pub enum BuildError {
         #[source]
         cause: std::io::Error,
     },
-    /// The environment names no place for built kernels.
-    #[error("no place for built kernels: neither FAIRGROUND_CACHE nor XDG_CACHE_HOME nor HOME is set")]
+    /// The environment names no place for what is kept.
+    #[error("no place to keep anything: neither FAIRGROUND_CACHE nor XDG_CACHE_HOME nor HOME is set")]
     #[diagnostic(help("set FAIRGROUND_CACHE to a directory with 100 MB to spare for each kernel"))]
     NoCache,
     /// The cache lies where the kernel's own build refuses to work.

@@ -47,7 +47,7 @@ mod symbols;
 mod tools;
 mod tree;
 
-pub use cache::{BuiltKernel, Kernels, Record};
+pub use cache::{user_cache, BuiltKernel, Kernels, Record};
 pub use config::Ignored;
 pub use error::BuildError;
 pub use pipeline::{Built, Request, Step};

@@ -74,7 +74,7 @@ pub(super) enum Fit {
 impl<'a> Node<'a> {
     /// This figure in the model's unit; its source is recorded under `path`.
     pub fn figure(&self, quantity: &Quantity, path: String, fit: Fit) -> FileResult<f64> {
-        let (value, shown) = self.quantity(quantity)?;
+        let (value, shown) = self.quantity(quantity, self.file.factor(&path))?;
         self.record(path, shown, fit)?;
         Ok(value)
     }
@@ -84,8 +84,8 @@ impl<'a> Node<'a> {
         Ok(self.figure(&TIME, path, Fit::Never)? as u64)
     }
 
-    /// The number of this figure in the model's unit, and number and unit as written.
-    fn quantity(&self, quantity: &Quantity) -> FileResult<(f64, String)> {
+    /// So many times the number of this figure, in the model's unit; and number and unit as written.
+    fn quantity(&self, quantity: &Quantity, factor: f64) -> FileResult<(f64, String)> {
         let mut found = None;
         for (key, node) in self.entries()? {
             if key == "source" {
@@ -99,7 +99,7 @@ impl<'a> Node<'a> {
                 return Err(node.fault_at_key("a second number in one figure").hint("expected one unit and `source`"));
             }
             let (number, written) = node.number()?;
-            let value = quantity.in_model(number * scale);
+            let value = quantity.in_model(number * scale * factor);
             if value > quantity.max {
                 let most = quantity.max / scale;
                 return Err(node.fault(format!("{written} {unit} is too much")).hint(format!("at most {most} {unit}")));

@@ -16,14 +16,14 @@ mod write;
 mod write_caches;
 mod write_power;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 use crate::error::FileResult;
 use crate::{Costs, Cpu, CpuMask, Machine};
 
 use groups::Levels;
-use node::{Fields, File, Node};
+use node::{Fields, FigureTurn, File, Node};
 
 pub(crate) use refit::refitted;
 pub(crate) use topology::show_slit;
@@ -51,13 +51,19 @@ const TOP_KEYS: [&str; 14] = [
 
 /// Reads a machine from the text of a file called `file_name`.
 pub(crate) fn load(file_name: &str, text: &str) -> FileResult<Machine> {
+    Ok(load_turned(file_name, text, None)?.0)
+}
+
+/// The same with one figure read as so many times what the file says; and whether there is such a magnitude.
+pub(crate) fn load_turned(file_name: &str, text: &str, turn: Option<(&str, f64)>) -> FileResult<(Machine, bool)> {
     let tree = tree::Tree::parse(file_name, text)?;
-    let mut file = File { name: file_name, text, sources: BTreeMap::new(), figures: RefCell::default() };
+    let turn = turn.map(|(path, factor)| FigureTurn { path, factor, met: Cell::new(false) });
+    let mut file = File { name: file_name, text, sources: BTreeMap::new(), figures: RefCell::default(), turn };
     require_format(&Node::root(&file, &tree))?;
     file.sources = read_sources(&Node::root(&file, &tree).table(&TOP_KEYS)?)?;
     let mut machine = read_machine(&Node::root(&file, &tree).table(&TOP_KEYS)?)?;
     machine.figures = file.figures.into_inner();
-    Ok(machine)
+    Ok((machine, file.turn.is_some_and(|turn| turn.met.get())))
 }
 
 /// Another format may have other keys, so this comes before anything else is judged.

@@ -1,6 +1,6 @@
 //! A place in a machine file: typed access to values, with errors that name the place.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -17,6 +17,28 @@ pub(super) struct File<'a> {
     pub sources: BTreeMap<String, String>,
     /// Figures read so far.
     pub figures: RefCell<Vec<Figure>>,
+    /// A figure that is to be read as more or less than it says.
+    pub turn: Option<FigureTurn<'a>>,
+}
+
+/// A figure read as so many times what the file says.
+pub(super) struct FigureTurn<'a> {
+    /// Its path, as in [`Figure`].
+    pub path: &'a str,
+    pub factor: f64,
+    /// There is such a figure, and it is a magnitude.
+    pub met: Cell<bool>,
+}
+
+impl File<'_> {
+    /// How many times what the file says the magnitude at `path` is.
+    pub fn factor(&self, path: &str) -> f64 {
+        let turn = self.turn.as_ref().filter(|turn| turn.path == path);
+        turn.map_or(1.0, |turn| {
+            turn.met.set(true);
+            turn.factor
+        })
+    }
 }
 
 /// A value, its path and its key.

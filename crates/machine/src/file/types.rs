@@ -158,10 +158,13 @@ fn read_smt(fields: &Fields, threads: usize) -> FileResult<Vec<u32>> {
         };
     };
     let ratio = node.table(&["ratio", "source"])?.need("ratio")?;
+    let path = format!("{}.smt_throughput", fields.of.path);
+    // One thread has 1 by definition: the magnitude is what the others add.
+    let factor = node.file.factor(&path);
     let mut permille: Vec<u32> = Vec::new();
     for cell in ratio.elements()? {
         let (value, written) = cell.number()?;
-        let value = (value * 1000.0).round();
+        let value = (1000.0 + (value - 1.0) * 1000.0 * factor).round();
         let least = f64::from(permille.last().copied().unwrap_or(1000));
         if value < least || value > 16_000.0 || (permille.is_empty() && value != 1000.0) {
             let fault = cell.fault(format!("a throughput of {written} out of order"));
@@ -173,7 +176,7 @@ fn read_smt(fields: &Fields, threads: usize) -> FileResult<Vec<u32>> {
         let problem = format!("{} throughputs for {threads} threads", permille.len());
         return Err(ratio.fault(problem).hint("expected one value per busy thread of a core"));
     }
-    node.record(format!("{}.smt_throughput", fields.of.path), show_smt(&permille), Fit::Never)?;
+    node.record(path, show_smt(&permille), Fit::Never)?;
     Ok(permille)
 }
 

@@ -1,0 +1,305 @@
+//! What published rows need: columns of runs, asked for all together, and put together again when they have run.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use fairground_lab::campaign::{Asked, Campaign, Outcomes};
+use fairground_lab::comparison::Report;
+use fairground_lab::dissect::{DissectError, Dissection};
+use fairground_lab::published::{Mail, RunSpec};
+use fairground_lab::reproduce::{self, Executed, Reproduction};
+use fairground_lab::sensitivity::{self, NotTurned, Sensitivity, Tried, TurnedMachine};
+use fairground_lab::setup::Setup;
+use fairground_lab::spec::SchedSpec;
+use fairground_lab::sweep::{self, Sweep};
+use fairground_lab::terms::TERMS;
+use fairground_machine::{Machine, MachineSpec, Source};
+use miette::Diagnostic;
+use thiserror::Error;
+
+use super::options::Looks;
+use crate::circumstances::{Circumstances, GovernorName};
+use crate::error::Failure;
+
+/// A row's circumstances are not ours.
+#[derive(Debug, Error, Diagnostic)]
+#[error("published rows: no governor {0:?}")]
+struct UnknownGovernor(String);
+
+/// There is nothing to sweep.
+#[derive(Debug, Error, Diagnostic)]
+#[error("--sweep: published/{0}.toml has no [[sweep]]: the mail leaves nothing open that could be moved")]
+struct NoSweep(String);
+
+/// There is nothing to turn.
+#[derive(Debug, Error, Diagnostic)]
+#[error("--sensitivity: no judged row that is run{0}")]
+#[diagnostic(help("rows that are not scored, or not run, have no verdict that could change"))]
+struct NothingJudged(String);
+
+/// The governor that a published row names.
+pub fn governor(name: &str) -> Result<GovernorName, Failure> {
+    match name {
+        "performance" => Ok(GovernorName::Performance),
+        "powersave" => Ok(GovernorName::Powersave),
+        "schedutil" => Ok(GovernorName::Schedutil),
+        other => Err(UnknownGovernor(other.into()).into()),
+    }
+}
+
+/// Base and test of a run specification.
+struct Ends {
+    spec: RunSpec,
+    seeds: Vec<u64>,
+    columns: [Asked; 2],
+}
+
+impl Ends {
+    fn report(&self, outcomes: &Outcomes) -> Report {
+        let RunSpec { machine, workload, .. } = &self.spec;
+        let both = self.columns.map(|asked| outcomes.of(asked)).into();
+        Report::new(machine, workload, &self.spec.ends().map(String::from), &self.seeds, &both)
+    }
+}
+
+/// The runs of some rows.
+struct AskedRun {
+    ends: Ends,
+    sources: Vec<Source>,
+    /// Without each of [`TERMS`], none for one that is not there.
+    without: Vec<Option<Ends>>,
+    dissected: Option<(Dissection, Vec<Asked>)>,
+}
+
+/// A mail at one point of its sweep: the run as it is published, and as it is run there.
+type Point = Vec<(RunSpec, Ends)>;
+
+/// The judged runs with each estimate turned.
+#[derive(Default)]
+struct Turning {
+    runs: Vec<(Ends, Vec<(String, f64, Ends)>)>,
+    not_turned: Vec<NotTurned>,
+}
+
+/// Asks for what rows need.
+pub struct Asking<'a> {
+    looks: &'a Looks,
+    /// As typed.
+    seeds: Option<u64>,
+    /// Where neither the user nor the row says how many.
+    default_seeds: u64,
+    campaign: Campaign,
+    setups: BTreeMap<[String; 4], Arc<Setup>>,
+}
+
+/// All that was asked for.
+pub struct AskedRows<'a> {
+    looks: &'a Looks,
+    runs: Vec<AskedRun>,
+    sweeps: Vec<(usize, Vec<Point>)>,
+    turning: Option<Turning>,
+}
+
+impl<'a> Asking<'a> {
+    pub fn new(looks: &'a Looks, seeds: Option<u64>, default_seeds: u64) -> Asking<'a> {
+        Asking { looks, seeds, default_seeds, campaign: Campaign::default(), setups: BTreeMap::new() }
+    }
+
+    /// Everything that the rows of `mails` need, and the runs of it.
+    pub fn of(mut self, mails: &[Mail]) -> Result<(AskedRows<'a>, Campaign), Failure> {
+        let mut runs = Vec::new();
+        for mail in mails {
+            for spec in reproduce::runs_of(mail) {
+                runs.push(self.run(spec, mail)?);
+            }
+        }
+        let sweeps = self.sweeps(mails)?;
+        let turning = if self.looks.sensitivity { Some(self.turning(mails)?) } else { None };
+        Ok((AskedRows { looks: self.looks, runs, sweeps, turning }, self.campaign))
+    }
+
+    fn run(&mut self, spec: RunSpec, mail: &Mail) -> Result<AskedRun, Failure> {
+        let seeds: Vec<u64> = (1..=self.seeds.or(spec.seeds).unwrap_or(self.default_seeds)).collect();
+        let ends = self.ends(&spec, &seeds, &|setup| Arc::clone(setup))?;
+        let mut without = Vec::new();
+        if self.looks.terms {
+            let base = &self.setups_of(&spec)?[0];
+            for term in &TERMS {
+                let off = |setup: &Arc<Setup>| term.without(setup).map_or_else(|| Arc::clone(setup), Arc::new);
+                without.push(term.without(base).map(|_| self.ends(&spec, &seeds, &off)).transpose()?);
+            }
+        }
+        let [base, test] = self.setups_of(&spec)?;
+        let dissected = match self.looks.each_feature {
+            false => None,
+            true => Some(self.dissected(&spec, [&base, &test], &mail.based_on, &seeds)?),
+        };
+        let sources = base.machine.figures.iter().map(|f| f.source.clone()).collect();
+        Ok(AskedRun { ends, sources, without, dissected })
+    }
+
+    /// Base and test on setups that `change` has changed.
+    fn ends(
+        &mut self,
+        spec: &RunSpec,
+        seeds: &[u64],
+        change: &dyn Fn(&Arc<Setup>) -> Arc<Setup>,
+    ) -> Result<Ends, Failure> {
+        let setups = self.setups_of(spec)?;
+        let columns = setups.map(|setup| self.campaign.ask(&change(&setup), 0, seeds));
+        Ok(Ends { spec: spec.clone(), seeds: seeds.to_vec(), columns })
+    }
+
+    fn setups_of(&mut self, spec: &RunSpec) -> Result<[Arc<Setup>; 2], Failure> {
+        let [(base_workload, base), (test_workload, test)] = spec.columns();
+        Ok([self.setup(spec, base_workload, base)?, self.setup(spec, test_workload, test)?])
+    }
+
+    /// One scheduler under one workload; looked up once, so that its warnings are told once.
+    fn setup(&mut self, spec: &RunSpec, workload: &str, sched: &str) -> Result<Arc<Setup>, Failure> {
+        let key = [&spec.machine, &spec.governor, workload, sched].map(|part: &str| part.to_owned());
+        if let Some(setup) = self.setups.get(&key) {
+            return Ok(Arc::clone(setup));
+        }
+        let circumstances = Circumstances::with_governor(governor(&spec.governor)?);
+        let setup = Arc::new(circumstances.setup(&spec.machine, workload, &[sched.to_owned()])?);
+        self.setups.insert(key, Arc::clone(&setup));
+        Ok(setup)
+    }
+
+    /// What takes the change between base and test apart.
+    fn dissected(
+        &mut self,
+        spec: &RunSpec,
+        [base, test]: [&Setup; 2],
+        based_on: &BTreeMap<String, Vec<String>>,
+        seeds: &[u64],
+    ) -> Result<(Dissection, Vec<Asked>), Failure> {
+        let features =
+            |sched: &SchedSpec| sched.features().cloned().ok_or_else(|| DissectError::NoFeatures(sched.to_string()));
+        let dissection = Dissection::of(&features(&base.scheds[0])?, &features(&test.scheds[0])?, based_on)?;
+        let mut columns = Vec::new();
+        for sched in &dissection.scheds {
+            let setup = self.setup(spec, &spec.workload, sched)?;
+            columns.push(self.campaign.ask(&setup, 0, seeds));
+        }
+        Ok((dissection, columns))
+    }
+
+    /// The judged rows again at each point of what their mails leave open.
+    fn sweeps(&mut self, mails: &[Mail]) -> Result<Vec<(usize, Vec<Point>)>, Failure> {
+        let Some(points) = self.looks.sweep else { return Ok(Vec::new()) };
+        let seeds: Vec<u64> = (1..=self.looks.sweep_seeds).collect();
+        let mut sweeps = Vec::new();
+        for (m, mail) in mails.iter().enumerate().filter(|(_, mail)| !mail.sweep.is_empty()) {
+            let mut at = Vec::new();
+            for values in sweep::points(&mail.sweep, points.into()) {
+                at.push(self.point(mail, &values, &seeds)?);
+            }
+            sweeps.push((m, at));
+        }
+        match sweeps.is_empty() {
+            true => Err(NoSweep(mails.iter().map(|mail| mail.mail.as_str()).collect::<Vec<_>>().join(", ")).into()),
+            false => Ok(sweeps),
+        }
+    }
+
+    fn point(&mut self, mail: &Mail, values: &[f64], seeds: &[u64]) -> Result<Point, Failure> {
+        let mut point = Vec::new();
+        for run in judged_runs(mail, &[]) {
+            // That the machine has these figures is known before anything is turned.
+            sweep::turn(&mut MachineSpec::of(&run.machine).find()?.0, &mail.sweep, values)?;
+            let turn = |machine: &mut Machine| drop(sweep::turn(machine, &mail.sweep, values));
+            let there = sweep::run_at(&run, &mail.sweep, values);
+            let ends = self.ends(&there, seeds, &|setup| Arc::new(setup.with_machine(turn)))?;
+            point.push((run, ends));
+        }
+        Ok(point)
+    }
+
+    /// The judged rows with each estimate of their machines turned.
+    fn turning(&mut self, mails: &[Mail]) -> Result<Turning, Failure> {
+        let seeds: Vec<u64> = (1..=self.looks.sensitivity_seeds).collect();
+        let mut machines: BTreeMap<String, Vec<TurnedMachine>> = BTreeMap::new();
+        let mut turning = Turning::default();
+        for run in mails.iter().flat_map(|mail| judged_runs(mail, &self.looks.sensitivity_rows)) {
+            let stands = self.ends(&run, &seeds, &|setup| Arc::clone(setup))?;
+            if !machines.contains_key(&run.machine) {
+                let (turned, not) = sensitivity::turned(&MachineSpec::of(&run.machine).find()?.0);
+                turning.not_turned.extend(not);
+                machines.insert(run.machine.clone(), turned);
+            }
+            let mut turned = Vec::new();
+            for t in &machines[&run.machine] {
+                let ends = self.ends(&run, &seeds, &|setup| Arc::new(on(setup, &t.machine)))?;
+                turned.push((t.figure.clone(), t.factor, ends));
+            }
+            turning.runs.push((stands, turned));
+        }
+        let parts = &self.looks.sensitivity_rows;
+        match turning.runs.is_empty() {
+            true if parts.is_empty() => Err(NothingJudged(String::new()).into()),
+            true => Err(NothingJudged(format!(" has {} in its id", parts.join(" or "))).into()),
+            false => Ok(turning),
+        }
+    }
+}
+
+/// The distinct runs of the rows of a mail that are judged; of those with one of `parts` in their ids if there are any.
+fn judged_runs(mail: &Mail, parts: &[String]) -> Vec<RunSpec> {
+    let mut judged = mail.clone();
+    judged.rows.retain(|row| row.not_scored.is_none());
+    judged.rows.retain(|row| parts.is_empty() || parts.iter().any(|part| row.id.contains(part)));
+    reproduce::runs_of(&judged)
+}
+
+/// `setup` on another machine.
+fn on(setup: &Setup, machine: &Arc<Machine>) -> Setup {
+    Setup {
+        machine: Arc::clone(machine),
+        workload: Arc::clone(&setup.workload),
+        scheds: setup.scheds.clone(),
+        config: setup.config,
+        workers: setup.workers.clone(),
+    }
+}
+
+impl AskedRows<'_> {
+    /// Everything put together.
+    pub fn result(&self, mails: &[Mail], outcomes: &Outcomes) -> Result<Reproduction, Failure> {
+        let executed: Vec<(RunSpec, Executed)> =
+            self.runs.iter().map(|run| (run.ends.spec.clone(), run.executed(outcomes))).collect();
+        let mut result = reproduce::reproduce(mails, &executed)?;
+        let point = |point: &Point| point.iter().map(|(run, ends)| (run.clone(), ends.report(outcomes))).collect();
+        for (m, points) in &self.sweeps {
+            let at: Vec<Vec<(RunSpec, Report)>> = points.iter().map(point).collect();
+            result.sweeps.push(Sweep::of(&mails[*m], self.looks.sweep_seeds as usize, &at));
+        }
+        result.sensitivity = self.turning.as_ref().map(|turning| self.sensitivity(mails, turning, outcomes));
+        Ok(result)
+    }
+
+    fn sensitivity(&self, mails: &[Mail], turning: &Turning, outcomes: &Outcomes) -> Sensitivity {
+        let tried = |(stands, turned): &(Ends, Vec<(String, f64, Ends)>)| Tried {
+            run: stands.spec.clone(),
+            stands: stands.report(outcomes),
+            turned: turned.iter().map(|(path, factor, ends)| (path.clone(), *factor, ends.report(outcomes))).collect(),
+        };
+        let tried: Vec<Tried> = turning.runs.iter().map(tried).collect();
+        Sensitivity::of(mails, &tried, turning.not_turned.clone(), self.looks.sensitivity_seeds as usize)
+    }
+}
+
+impl AskedRun {
+    fn executed(&self, outcomes: &Outcomes) -> Executed {
+        let dissected = self.dissected.as_ref().map(|(dissection, columns)| {
+            (dissection.clone(), columns.iter().map(|asked| outcomes.of(*asked)).collect())
+        });
+        Executed {
+            report: self.ends.report(outcomes),
+            sources: self.sources.clone(),
+            without: self.without.iter().map(|ends| ends.as_ref().map(|ends| ends.report(outcomes))).collect(),
+            dissected,
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! What is looked at besides the rows, and where the outcome goes.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+/// Layouts of the rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum RowFormat {
+    /// For people
+    #[default]
+    Text,
+    /// Tables for documents
+    Markdown,
+    /// One line per row
+    Csv,
+    /// The documented schema
+    Json,
+    /// One page with pictures that needs nothing else
+    Html,
+}
+
+/// Where the outcome goes.
+#[derive(Args)]
+pub struct Layout {
+    /// How to print the rows
+    #[arg(long, value_enum, default_value_t)]
+    pub format: RowFormat,
+    /// Write to this file instead, whole or not at all
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Write the generated tables of a document anew, between its markers, instead of printing
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "format", "check"])]
+    pub update: Option<PathBuf>,
+    /// Compare the generated tables of a document with these results instead of printing; exit code 1 if they differ
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "format"])]
+    pub check: Option<PathBuf>,
+}
+
+/// What is looked at besides the rows.
+#[derive(Args)]
+pub struct Looks {
+    /// Split each row's change by the physical term that carries it: the row again, once per term without it
+    #[arg(long)]
+    pub terms: bool,
+    /// Split each row's change by the features between base and test: added one by one, and left out one at a time
+    #[arg(long, alias = "each-patch")]
+    pub each_feature: bool,
+    /// Repeat the rows at N points of what the mail leaves open, and tell in which share each published sign holds
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "32",
+        value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    pub sweep: Option<u16>,
+    /// Pairs of runs at each point of a sweep: seeds 1 to N
+    #[arg(long, value_name = "N", default_value = "2", requires = "sweep",
+        value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub sweep_seeds: u64,
+    /// Repeat the judged rows with every estimate of their machines 30 % up and 30 % down, one at a time, and tell
+    /// which rows change sign or verdict and by which figure; long: take it with --quick
+    #[arg(long)]
+    pub sensitivity: bool,
+    /// Only these rows, by a part of their ids; may be given several times
+    #[arg(long, value_name = "PART", requires = "sensitivity")]
+    pub sensitivity_rows: Vec<String>,
+    /// Pairs of runs with each turned figure: seeds 1 to N
+    #[arg(long, value_name = "N", default_value = "2", requires = "sensitivity",
+        value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub sensitivity_seeds: u64,
+}

@@ -1,0 +1,86 @@
+//! Where the outcome goes: standard output, a file, or between the markers of a document.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use fairground_lab::reproduce::{self, document, Reproduction};
+use miette::Diagnostic;
+use thiserror::Error;
+
+use super::options::{Layout, RowFormat};
+use crate::error::{run_failed, Failure};
+use crate::output::{print, OutputFile};
+
+/// A document that cannot be read.
+#[derive(Debug, Error, Diagnostic)]
+#[error("cannot read {path}: {cause}")]
+struct CannotRead {
+    path: String,
+    cause: String,
+}
+
+/// Something that an outcome can be written to.
+pub enum Writer {
+    Printed(RowFormat),
+    File(RowFormat, OutputFile),
+    Update(PathBuf),
+    Check(PathBuf),
+}
+
+impl Layout {
+    /// Whether the outcome is held against a document, or written into one.
+    pub fn is_of_document(&self) -> bool {
+        self.update.is_some() || self.check.is_some()
+    }
+
+    /// Opened before the work begins, so that a bad path is known at once.
+    pub fn open(&self) -> Result<Writer, Failure> {
+        if let Some(path) = self.update.as_ref().or(self.check.as_ref()) {
+            document::intact(&path.display().to_string(), &read(path)?)?;
+        }
+        Ok(match (&self.update, &self.check, &self.output) {
+            (Some(path), ..) => Writer::Update(path.clone()),
+            (_, Some(path), _) => Writer::Check(path.clone()),
+            (.., Some(path)) => Writer::File(self.format, OutputFile::create(path)?),
+            _ => Writer::Printed(self.format),
+        })
+    }
+}
+
+impl Writer {
+    pub fn write(self, result: &Reproduction) -> Result<(), Failure> {
+        match self {
+            Writer::Printed(format) => print(&rendered(format, result)),
+            Writer::File(format, file) => write(file, &rendered(format, result)),
+            Writer::Update(path) => {
+                // Read again: somebody may have written to it meanwhile.
+                let new = document::update(&path.display().to_string(), &read(&path)?, result)?;
+                write(OutputFile::create(&path)?, &new)
+            }
+            Writer::Check(path) => {
+                document::check(&path.display().to_string(), &read(&path)?, result).map_err(run_failed)
+            }
+        }
+    }
+}
+
+fn rendered(format: RowFormat, result: &Reproduction) -> String {
+    match format {
+        RowFormat::Text => reproduce::render(result),
+        RowFormat::Markdown => reproduce::markdown(result),
+        RowFormat::Csv => reproduce::csv(result),
+        RowFormat::Json => reproduce::json(result),
+        RowFormat::Html => reproduce::html(result),
+    }
+}
+
+fn write(mut file: OutputFile, text: &str) -> Result<(), Failure> {
+    file.write_all(text.as_bytes()).map_err(|e| run_failed(format!("cannot write the result: {e}")))?;
+    file.finish()
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    let cannot = |e: std::io::Error| CannotRead { path: path.display().to_string(), cause: e.to_string() };
+    Ok(fs::read_to_string(path).map_err(cannot)?)
+}

@@ -1,0 +1,51 @@
+//! Tells the store which code its results are of: a hash of all sources that a run's figures come from.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use xxhash_rust::xxh3::Xxh3;
+
+/// What a run is computed by, below the workspace. What only lays results out is not among it: to change a table must
+/// not cost hours of runs.
+const SOURCES: [&str; 12] = [
+    "Cargo.lock",
+    "policy",
+    "crates/machine",
+    "crates/workload",
+    "crates/sim",
+    "crates/fair",
+    "crates/lab/src/experiment.rs",
+    "crates/lab/src/metric.rs",
+    "crates/lab/src/readings",
+    "crates/lab/src/readings.rs",
+    "crates/lab/src/setup.rs",
+    "crates/lab/src/spec.rs",
+];
+
+fn main() {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut hash = Xxh3::new();
+    for source in SOURCES {
+        println!("cargo::rerun-if-changed={}", workspace.join(source).display());
+        for file in files(workspace.join(source)) {
+            let name = file.strip_prefix(&workspace).unwrap_or(&file);
+            let text = fs::read(&file).unwrap_or_else(|e| panic!("cannot read {}: {e}", file.display()));
+            for part in [name.as_os_str().as_encoded_bytes(), &text] {
+                hash.update(&(part.len() as u64).to_le_bytes());
+                hash.update(part);
+            }
+        }
+    }
+    println!("cargo::rustc-env=FAIRGROUND_CODE={:032x}", hash.digest128());
+}
+
+/// The files at or below `path` in the order of their names.
+fn files(path: PathBuf) -> Vec<PathBuf> {
+    if !path.is_dir() {
+        return vec![path];
+    }
+    let entries = fs::read_dir(&path).unwrap_or_else(|e| panic!("cannot read {}: {e}", path.display()));
+    let mut below: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    below.sort();
+    below.into_iter().flat_map(files).collect()
+}

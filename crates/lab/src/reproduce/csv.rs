@@ -1,0 +1,75 @@
+//! The rows, comma-separated: one line per published row. An empty field is a figure that does not exist.
+
+use super::{table::word, ReproducedRow, Reproduction};
+
+const HEADER: [&str; 24] = [
+    "mail",
+    "id",
+    "machine",
+    "benchmark",
+    "params",
+    "metric",
+    "unit",
+    "published_base",
+    "published_test",
+    "published_pct",
+    "published_sigma_pct",
+    "base",
+    "test",
+    "improvement_pct",
+    "ci95_lo",
+    "ci95_hi",
+    "n",
+    "kind",
+    "base_kind",
+    "test_kind",
+    "hit",
+    "leans",
+    "why",
+    "quick",
+];
+
+/// All rows under a line of names; ends with a newline.
+pub fn csv(result: &Reproduction) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let quick = result.quick.as_deref().unwrap_or_default();
+    let written = writer
+        .write_record(HEADER)
+        .and_then(|()| result.rows.iter().try_for_each(|row| writer.write_record(record(row, quick))));
+    // Records of equal length written to memory: there is nothing that could fail.
+    debug_assert!(written.is_ok());
+    String::from_utf8_lossy(&writer.into_inner().unwrap_or_default()).into_owned()
+}
+
+fn record(row: &ReproducedRow, quick: &str) -> [String; 24] {
+    let maybe = |x: Option<f64>| x.map_or(String::new(), |x| x.to_string());
+    let truth = |x: Option<bool>| x.map_or(String::new(), |x| x.to_string());
+    let (p, o) = (&row.published, row.ours.as_ref());
+    let ci = |end: usize| o.and_then(|o| o.ci95).map(|ci| ci[end]);
+    [
+        row.mail.clone(),
+        row.id.clone(),
+        row.machine.clone(),
+        row.benchmark.clone(),
+        row.params.clone(),
+        row.metric.clone(),
+        row.unit.clone(),
+        maybe(p.base),
+        maybe(p.test),
+        maybe(p.improvement_pct),
+        p.sigma_pct.to_string(),
+        maybe(o.and_then(|o| o.base)),
+        maybe(o.and_then(|o| o.test)),
+        maybe(o.and_then(|o| o.improvement_pct)),
+        maybe(ci(0)),
+        maybe(ci(1)),
+        o.map_or(String::new(), |o| o.n.to_string()),
+        word(row.kind).into(),
+        word(row.cells.base).into(),
+        word(row.cells.test).into(),
+        truth(row.hit),
+        truth(row.leans),
+        row.why.clone(),
+        quick.into(),
+    ]
+}

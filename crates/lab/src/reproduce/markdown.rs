@@ -1,0 +1,105 @@
+//! The scoreboard in Markdown: a table of all mails, and one of each mail's rows. These are the generated parts of
+//! `docs/reproduction.md` ([`super::document`]).
+
+use std::fmt::Write;
+
+use super::table::{self, maybe};
+use super::{Kind, ReproducedRow, Reproduction, Score};
+use crate::tables::{number, percent};
+
+/// Everything; ends with a newline.
+pub fn markdown(result: &Reproduction) -> String {
+    let mut out = format!("# Published figures, repeated\n\n{}", scoreboard(result));
+    for mail in &result.mails {
+        let _ = write!(out, "\n## Mail {}\n\n{}", mail.mail, mail_table(result, &mail.mail));
+    }
+    let besides = table::besides(result);
+    if !besides.is_empty() {
+        let _ = write!(out, "\n```text\n{}\n```\n", besides.trim());
+    }
+    if !result.notes.is_empty() {
+        out.push('\n');
+        result.notes.iter().for_each(|note| {
+            let _ = writeln!(out, "- {}", cell(note));
+        });
+    }
+    out
+}
+
+/// The score of all mails.
+pub(super) fn scoreboard(result: &Reproduction) -> String {
+    let mut out = quick(result);
+    out.push_str(
+        "| mail | rows | scored | hits | hits of changes above 2 sigma | RMS error of ours | RMS of predicting zero |\n\
+         |---|--:|--:|--:|--:|--:|--:|\n",
+    );
+    for mail in &result.mails {
+        let _ = writeln!(out, "| {} {}", mail.mail, score(mail.rows, &mail.score));
+    }
+    let _ = writeln!(out, "| all {}", score(result.rows.len(), &result.score));
+    out
+}
+
+fn score(rows: usize, s: &Score) -> String {
+    let points = |x: Option<f64>| x.map_or("-".into(), |x| format!("{x:.1} points"));
+    let (ours, zero) = (points(s.rms_ours), points(s.rms_zero));
+    format!("| {rows} | {} | {} | {} of {} | {ours} | {zero} |", s.scored, s.hits, s.hits_of_changes, s.changes)
+}
+
+/// The rows of a mail, and what must be known to compare them.
+pub(super) fn mail_table(result: &Reproduction, mail: &str) -> String {
+    let mut out = quick(result);
+    out.push_str("| row | published | ours | kind | verdict |\n|---|---|---|---|---|\n");
+    let rows = || result.rows.iter().filter(|row| row.mail == mail);
+    for row in rows() {
+        let id = row.id.strip_prefix(&format!("{mail}/")).unwrap_or(&row.id);
+        let (theirs, ours) = (cell(&published(row)), cell(&ours(row)));
+        let _ = writeln!(out, "| {} | {theirs} | {ours} | {} | {} |", cell(id), table::word(row.kind), verdict(row));
+    }
+    let mut notes = rows().filter_map(|row| Some((row, row.note.as_ref()?))).peekable();
+    if notes.peek().is_some() {
+        out.push('\n');
+    }
+    for (row, note) in notes {
+        let _ = writeln!(out, "- `{}`: {}", row.id, cell(note));
+    }
+    out
+}
+
+/// What is said of rows that were shortened.
+fn quick(result: &Reproduction) -> String {
+    result.quick.as_ref().map_or(String::new(), |words| format!("**{words}**\n\n"))
+}
+
+fn published(row: &ReproducedRow) -> String {
+    let p = &row.published;
+    let change = p.improvement_pct.map_or("no percentage".into(), |pct| percent(Some(pct)));
+    let sigma = p.base.and(p.test).map_or(String::new(), |_| format!(" (sigma {:.1})", p.sigma_pct));
+    let other = p.other_base.map_or(String::new(), |base| {
+        format!("; or {} -> {}, {}", number(base), maybe(p.test), percent(p.other_improvement_pct))
+    });
+    format!("{} -> {} {}, {change}{sigma}{other}", maybe(p.base), maybe(p.test), row.unit)
+}
+
+fn ours(row: &ReproducedRow) -> String {
+    let Some(o) = &row.ours else { return "-".into() };
+    let mark = |kind| if kind == Kind::Fitted { " (fitted)" } else { "" };
+    let change = o.improvement_pct.map_or("no percentage".into(), |pct| percent(Some(pct)));
+    let ci = table::interval(o.ci95);
+    let (base, test) = (mark(row.cells.base), mark(row.cells.test));
+    format!("{}{base} -> {}{test}, {change}{ci}", maybe(o.base), maybe(o.test))
+}
+
+/// The reason, a miss in bold.
+fn verdict(row: &ReproducedRow) -> String {
+    let why = cell(&row.why);
+    match row.hit {
+        Some(false) => why.replacen("miss", "**miss**", 1),
+        _ => why,
+    }
+}
+
+/// Text that stays within its cell and its line.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,235 @@
+//! What our changes hang on: every estimate of a machine 30 % up and 30 % down, one at a time.
+//!
+//! A figure of the machine that is an `estimate` is a guess that somebody wrote down with a reason. This is the honest
+//! error bar of a row: how far its change goes when guesses move, whether its sign or its verdict goes with them, and by
+//! which. Fits stand as they are, they are not repeated; what is no magnitude (an arrangement, a distance table, the
+//! clocks of operating points) is named as not turned.
+
+use std::sync::Arc;
+
+use fairground_machine::{Machine, Source};
+use serde::Serialize;
+
+use crate::comparison::{Report, Row};
+use crate::published::{Mail, PublishedRow, RunSpec};
+use crate::reproduce::{judge_row, same_run};
+
+/// What estimates are multiplied by.
+pub const FACTORS: [f64; 2] = [0.7, 1.3];
+
+/// Movers that are named for each row.
+const NAMED: usize = 3;
+
+/// The outcome.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Sensitivity {
+    /// What estimates were multiplied by.
+    pub factors: [f64; 2],
+    /// Pairs of runs of each row with each figure.
+    pub seeds: usize,
+    /// By published row that is judged.
+    pub rows: Vec<SensitiveRow>,
+    /// Estimates that were not turned.
+    pub not_turned: Vec<NotTurned>,
+}
+
+/// A row's change, and where it goes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SensitiveRow {
+    /// The row.
+    pub id: String,
+    /// Theirs, percent, positive = better.
+    pub published_pct: Option<f64>,
+    /// Ours with the figures as they stand.
+    pub ours_pct: Option<f64>,
+    /// What the rule says of that, whatever the number of pairs.
+    pub hit: Option<bool>,
+    /// Turned figures with which its runs gave a change.
+    pub tried: usize,
+    /// Least and greatest change of all.
+    pub range_pct: Option<[f64; 2]>,
+    /// Figures that turn its sign; none where the published change is within 2 sigma of nothing.
+    pub sign: Vec<Moved>,
+    /// Figures that turn its verdict.
+    pub verdict: Vec<Moved>,
+    /// The figures that move it most, whatever comes of it.
+    pub most: Vec<Moved>,
+}
+
+/// A turned figure, and the change with it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Moved {
+    /// Path of the figure in the machine's file.
+    pub figure: String,
+    /// What it was multiplied by.
+    pub factor: f64,
+    /// Our change then, percent.
+    pub ours_pct: f64,
+}
+
+/// An estimate that stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NotTurned {
+    /// The machine.
+    pub machine: String,
+    /// Path of the figure.
+    pub figure: String,
+    /// What it would be multiplied by; none: by nothing.
+    pub times: Option<String>,
+    /// Why not.
+    pub why: String,
+}
+
+/// A machine with one estimate turned.
+#[derive(Clone)]
+pub struct TurnedMachine {
+    /// Path of the figure.
+    pub figure: String,
+    /// What it was multiplied by.
+    pub factor: f64,
+    /// The machine.
+    pub machine: Arc<Machine>,
+}
+
+/// `machine` once for each of its estimates and each of [`FACTORS`], and the estimates that cannot be turned.
+pub fn turned(machine: &Machine) -> (Vec<TurnedMachine>, Vec<NotTurned>) {
+    let (mut turned, mut not) = (Vec::new(), Vec::new());
+    let mut plain = machine.clone();
+    plain.restate_figures();
+    let estimates = machine.figures.iter().filter(|f| matches!(f.source, Source::Estimate(_)));
+    for figure in estimates {
+        let mut stands = |times: Option<String>, why: String| {
+            let (machine, figure) = (machine.name.clone(), figure.path.clone());
+            not.push(NotTurned { machine, figure, times, why });
+        };
+        for factor in FACTORS {
+            match machine.turned(&figure.path, factor) {
+                Ok(None) => {
+                    stands(None, format!("no magnitude: {}", figure.value));
+                    break;
+                }
+                Ok(Some(same)) if same == plain => {
+                    stands(None, format!("it is {}", figure.value));
+                    break;
+                }
+                Ok(Some(machine)) => {
+                    turned.push(TurnedMachine { figure: figure.path.clone(), factor, machine: Arc::new(machine) });
+                }
+                Err(e) => stands(Some(format!("{factor}")), format!("refused: {}", e.to_string().trim_end())),
+            }
+        }
+    }
+    (turned, not)
+}
+
+/// What a run specification gave with the figures as they stand, and with each that was turned.
+pub struct Tried {
+    /// The runs.
+    pub run: RunSpec,
+    /// As the figures stand.
+    pub stands: Report,
+    /// With each turned figure: its path, the factor, and the runs.
+    pub turned: Vec<(String, f64, Report)>,
+}
+
+impl Sensitivity {
+    /// Of what the runs of the judged rows gave.
+    pub fn of(mails: &[Mail], tried: &[Tried], not_turned: Vec<NotTurned>, seeds: usize) -> Sensitivity {
+        let judged = mails.iter().flat_map(|mail| &mail.rows).filter(|row| row.not_scored.is_none());
+        let of_row = |row: &PublishedRow| {
+            let run = row.run.as_ref()?;
+            Some(SensitiveRow::of(row, &run.metric, tried.iter().find(|t| same_run(&t.run, run))?))
+        };
+        Sensitivity { factors: FACTORS, seeds, rows: judged.filter_map(of_row).collect(), not_turned }
+    }
+}
+
+impl SensitiveRow {
+    fn of(row: &PublishedRow, metric: &str, tried: &Tried) -> SensitiveRow {
+        let figures = |report: &Report| {
+            let ours = figures_of(report, metric)?;
+            Some((ours.change.improvement_pct?, judge_row(row, ours).map(|(hit, _)| hit)))
+        };
+        let stands = figures(&tried.stands);
+        let (ours_pct, hit) = (stands.map(|(pct, _)| pct), stands.and_then(|(_, hit)| hit));
+        let turned = tried.turned.iter();
+        let mut all: Vec<(Moved, Option<bool>)> = turned
+            .filter_map(|(figure, factor, report)| {
+                let (pct, hit) = figures(report)?;
+                Some((Moved { figure: figure.clone(), factor: *factor, ours_pct: pct }, hit))
+            })
+            .collect();
+        let away = |moved: &Moved| ours_pct.map_or(0.0, |pct| (moved.ours_pct - pct).abs());
+        // Those that move it most come first; a stable sort keeps the file's order among equals.
+        all.sort_by(|(a, _), (b, _)| away(b).total_cmp(&away(a)));
+        let published = row.improvement_pct().filter(|pct| pct.abs() > 2.0 * row.sigma_pct());
+        let other_sign = |moved: &Moved| published.is_some() && ours_pct.is_some_and(|pct| pct * moved.ours_pct < 0.0);
+        let changes = all.iter().map(|(moved, _)| moved.ours_pct).chain(ours_pct);
+        let end = |pick: fn(f64, f64) -> f64| changes.clone().reduce(pick);
+        let moved = |keep: &dyn Fn(&(Moved, Option<bool>)) -> bool| -> Vec<Moved> {
+            all.iter().filter(|m| keep(m)).map(|(moved, _)| moved.clone()).collect()
+        };
+        SensitiveRow {
+            id: row.id.clone(),
+            published_pct: row.improvement_pct(),
+            ours_pct,
+            hit,
+            tried: all.len(),
+            range_pct: end(f64::min).zip(end(f64::max)).map(|(least, most)| [least, most]),
+            sign: moved(&|(m, _)| other_sign(m)),
+            verdict: moved(&|(_, now)| now.zip(hit).is_some_and(|(now, hit)| now != hit)),
+            most: moved(&|(m, _)| away(m) > 0.0).into_iter().take(NAMED).collect(),
+        }
+    }
+}
+
+fn figures_of<'a>(report: &'a Report, metric: &str) -> Option<&'a Row> {
+    report.comparisons.first()?.rows.iter().find(|row| row.metric.name == metric)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comparison::Comparison;
+    use crate::metric::{Better, Metric};
+
+    #[test]
+    fn every_estimate_is_turned_both_ways_or_named() {
+        let machine = Machine::preset("hikey960").unwrap();
+        let estimates = machine.figures.iter().filter(|f| matches!(f.source, Source::Estimate(_)));
+        let (turned, not) = turned(&machine);
+        for figure in estimates {
+            let ways = turned.iter().filter(|t| t.figure == figure.path).count();
+            let named = not.iter().any(|n| n.figure == figure.path);
+            assert!(ways == 2 || named, "{}: {ways} ways", figure.path);
+        }
+        assert!(turned.len() > 40, "{}", turned.len());
+        // Fitted and published figures stand.
+        let is = |path: &str| turned.iter().any(|t| t.figure == path);
+        assert!(is("costs.soft.probe") && !is("costs.scale"), "{:?}", not);
+    }
+
+    /// 3 pairs of runs, all with this change in percent of 100.
+    fn report(run: &RunSpec, pct: f64) -> Report {
+        let metric = Metric { name: run.metric.clone(), unit: "".into(), better: Better::Higher, meaning: "".into() };
+        let rows = vec![Row::new(metric, vec![100.0; 3], vec![100.0 + pct; 3])];
+        let comparisons = vec![Comparison { base: "b".into(), test: "t".into(), rows, pairs: vec![] }];
+        let (notes, failures) = Default::default();
+        Report { machine: "m".into(), workload: "w".into(), seeds: vec![1, 2, 3], comparisons, notes, failures }
+    }
+
+    /// Theirs is +22.3 %, within 3 of which is a hit. Ours is +20, and a, b, c make it +27, -1 and +20.5.
+    #[test]
+    fn a_row_says_what_turns_its_sign_and_its_verdict() {
+        let mut mail = Mail::find("000").unwrap();
+        mail.keep(&["hikey960/sched-pipe/ops".into()]);
+        let run = mail.rows[0].run.clone().unwrap();
+        let at = |figure: &str, pct| (figure.to_string(), 1.3, report(&run, pct));
+        let turned = vec![at("a", 27.0), at("b", -1.0), at("c", 20.5)];
+        let tried = Tried { run: run.clone(), stands: report(&run, 20.0), turned };
+        let row = Sensitivity::of(&[mail], &[tried], vec![], 3).rows.remove(0);
+        let names = |moved: &[Moved]| moved.iter().map(|m| m.figure.clone()).collect::<Vec<_>>().join(" ");
+        assert_eq!((row.hit, row.tried, row.range_pct), (Some(true), 3, Some([-1.0, 27.0])));
+        assert_eq!([&row.sign, &row.verdict, &row.most].map(|m| names(m)), ["b", "b a", "b a c"]);
+    }
+}

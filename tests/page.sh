@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# The scoreboard's page in a real browser: no error on its console, no request, at two widths and in print.
+#
+#   tests/page.sh [DIR]    pictures and the printed page stay in DIR
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+cargo build --quiet --release -p fairground-cli
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+keep=$(realpath "${1:-$dir}")
+${CARGO_TARGET_DIR:-target}/release/fairground reproduce 000 --quick --no-store --format html --output "$dir/page.html"
+
+# Nothing in the page names another place.
+if grep -oE '(src|href)="[^#"][^"]*"|url\([^)]*\)|@import|<script' "$dir/page.html" | grep -v '^href="data:,"$'; then
+	echo "page: it refers to something outside of itself"
+	exit 1
+fi
+
+browser=(timeout 120 chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$dir/profile"
+	--enable-logging=stderr --log-level=0)
+
+# quiet PAGE WIDTH PICTURE: whether the console stays empty and nothing is asked for. The browser's own services ask
+# for things too, but on behalf of no page.
+quiet() {
+	"${browser[@]}" --log-net-log="$dir/net.json" --window-size="$2",2400 --screenshot="$3" "file://$1" 2>"$dir/log"
+	[ -s "$3" ] || { echo "page: no picture at $2 px"; exit 1; }
+	! grep -q ':CONSOLE[(:]' "$dir/log" && ! grep -q '"network_isolation_key":"file:' "$dir/net.json"
+}
+
+# The check itself: a page with a fault, and one that asks for a picture.
+echo '<script>nothing()</script>' >"$dir/faulty.html"
+echo '<img src="http://example.invalid/x.png">' >"$dir/asking.html"
+for bad in faulty asking; do
+	if quiet "$dir/$bad.html" 390 "$dir/bad.png"; then
+		echo "page: the check does not see what is wrong with a $bad page"
+		exit 1
+	fi
+done
+
+for width in 390 1200; do
+	quiet "$dir/page.html" $width "$keep/page-$width.png" || {
+		echo "page: not quiet at $width px"
+		grep ':CONSOLE' "$dir/log" || true
+		exit 1
+	}
+done
+"${browser[@]}" --no-pdf-header-footer --print-to-pdf="$keep/page.pdf" "file://$dir/page.html" 2>"$dir/log"
+[ -s "$keep/page.pdf" ] || { echo "page: it does not print"; exit 1; }
+echo "page: quiet at 390 and 1200 px, and prints"

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# A scoreboard that is killed at random points and begun again ends with the bytes of one that was left alone.
+#
+#   tests/resume.sh [KILLS]    so many kills, 3 by default
+set -euo pipefail
+cd "$(dirname "$0")/.."
+kills=${1:-3}
+
+cargo build --quiet --release -p fairground-cli
+fairground=${CARGO_TARGET_DIR:-target}/release/fairground
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+# Ninety runs of milliseconds, in one thread: a kill finds them half done.
+RANDOM=${SEED:=$$}
+rows=(reproduce all --quick --row 000/ --row hikey/sched-pipe --terms --jobs 1)
+start=$(date +%s%N)
+"$fairground" "${rows[@]}" --no-store --format html --output "$dir/alone.html"
+took=$((($(date +%s%N) - start) / 1000000))
+
+# Each kill falls on a store of its own age: what is left by one is what the next begins with.
+for ((i = 1; i <= kills; i++)); do
+	"$fairground" "${rows[@]}" --store "$dir/store" --format html --output "$dir/resumed.html" &
+	process=$!
+	point=$((RANDOM % (took + 1)))
+	sleep "$(printf '%d.%03d' $((point / 1000)) $((point % 1000)))"
+	kill -9 $process 2>/dev/null || true
+	wait $process 2>/dev/null || true
+	kept=$(find "$dir/store" -type f ! -name '*.part' 2>/dev/null | wc -l)
+	echo "kill $i of $kills after $point of $took ms: $kept results kept"
+	if [ -e "$dir/resumed.html" ]; then
+		# It was done before: begin anew.
+		cmp "$dir/alone.html" "$dir/resumed.html" || { echo "resume: other bytes (SEED=$SEED)"; exit 1; }
+		rm -r "$dir/resumed.html" "$dir/store"
+	fi
+done
+
+"$fairground" "${rows[@]}" --store "$dir/store" --format html --output "$dir/resumed.html"
+cmp "$dir/alone.html" "$dir/resumed.html" || { echo "resume: other bytes after $kills kills (SEED=$SEED)"; exit 1; }
+left=$(find "$dir" \( -name '*.part' -o -name '.fairground-*' \) -newer "$dir/resumed.html" | wc -l)
+[ "$left" = 0 ] || { echo "resume: $left unfinished files are left by a run that ended"; exit 1; }
+
+# A result that was damaged is named and made again.
+victim=$(find "$dir/store" -type f | sort | sed -n 7p)
+truncate -s 50 "$victim"
+"$fairground" "${rows[@]}" --store "$dir/store" --format html --output "$dir/mended.html" 2>"$dir/errors"
+cmp "$dir/alone.html" "$dir/mended.html" || { echo "resume: other bytes after damage"; exit 1; }
+tr -d '\n ' <"$dir/errors" | grep -q "$(basename "$victim")" || { echo "resume: the damaged result is not named"; exit 1; }
+[ "$(wc -c <"$victim")" -gt 50 ] || { echo "resume: the damaged result was not made again"; exit 1; }
+echo "resume: same bytes after $kills kills and after damage (SEED=$SEED)"
