@@ -8,7 +8,7 @@ use crate::error::{suggest, MachineError};
 use crate::{file, FreeCost, Machine};
 
 /// Name and text of each preset.
-const PRESETS: [(&str, &str); 14] = [
+const PRESETS: [(&str, &str); 15] = [
     ("hikey960", include_str!("../../../machines/hikey960.toml")),
     ("hikey", include_str!("../../../machines/hikey.toml")),
     ("rpi5", include_str!("../../../machines/rpi5.toml")),
@@ -23,6 +23,7 @@ const PRESETS: [(&str, &str); 14] = [
     ("sdm845", include_str!("../../../machines/sdm845.toml")),
     ("apple-m1", include_str!("../../../machines/apple-m1.toml")),
     ("alder-lake", include_str!("../../../machines/alder-lake.toml")),
+    ("synthetic-1024", include_str!("../../../machines/synthetic-1024.toml")),
 ];
 
 /// The names of the machines that come with the program.
