@@ -17,6 +17,7 @@ use fairground_machine::{Machine, SoftCost};
 use fairground_sim::{Config, Event, Observer, Reason, Scheduler};
 use fairground_workload::Workload;
 use miette::Diagnostic;
+use nix::time::{clock_gettime, ClockId};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -125,6 +126,8 @@ pub struct BenchRow {
     pub name: String,
     /// Virtual seconds per second of host time.
     pub sim_s_per_wall_s: f64,
+    /// Virtual seconds per second of the host's CPU: the same on an idle host, and on a busy one what can be compared.
+    pub sim_s_per_cpu_s: f64,
     /// Engine events per second of host time.
     pub core_events_per_s: f64,
     /// Host time in the scheduler per wakeup or fork, ns: deciding and committing, clock reading subtracted. From a
@@ -185,6 +188,7 @@ pub fn measure(name: &str, sched: &SchedSpec, workers: &Workers, seconds: f64) -
     Ok(BenchRow {
         name: row.name.into(),
         sim_s_per_wall_s: main.sim_s / main.wall_s,
+        sim_s_per_cpu_s: main.sim_s / main.cpu_s.max(1e-9),
         core_events_per_s: main.events as f64 / main.wall_s,
         ns_per_decision: timed.decision_ns,
         fork_median_ns: timed.fork_median_ns,
@@ -234,6 +238,8 @@ pub struct Measured {
     sim_s: f64,
     /// Host seconds.
     wall_s: f64,
+    /// Of these on a CPU.
+    cpu_s: f64,
     /// Engine events.
     events: u64,
     /// Host time in the scheduler per wakeup or fork, ns; 0 where no times were taken.
@@ -263,10 +269,11 @@ impl Measured {
         let mut engine = setup.engine(sched, setup.config.seed);
         let mut asking = Asking::default();
         let mut observers: Vec<&mut dyn Observer> = if why { vec![&mut asking] } else { Vec::new() };
-        let start = Instant::now();
+        let (start, cpu_start) = (Instant::now(), cpu_s());
         let outcome = engine.run(&mut observers).map_err(|e| e.to_string().trim_end().to_owned())?;
         Ok(Measured {
             wall_s: start.elapsed().as_secs_f64(),
+            cpu_s: cpu_s() - cpu_start,
             sim_s: outcome.end as f64 / 1e9,
             events: outcome.nr_events,
             decision_ns: meter.mean_ns(),
@@ -295,6 +302,11 @@ impl Observer for Asking {
     fn reasons(&mut self, _: &Event, reasons: &[Reason]) {
         self.0 += reasons.len() as u64;
     }
+}
+
+/// What this thread has had of the host's CPUs, s; 0 where the system does not tell.
+fn cpu_s() -> f64 {
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(0.0, |t| t.tv_sec() as f64 + t.tv_nsec() as f64 / 1e9)
 }
 
 /// VmHWM of this process.

@@ -22,7 +22,7 @@ struct Panel {
 }
 
 const PANELS: [Panel; 2] = [
-    Panel { left: 90.0, title: "host s per simulated s", value: |c| c.wall_s_per_sim_s },
+    Panel { left: 90.0, title: "s of a host CPU per simulated s", value: |c| c.cpu_s_per_sim_s },
     Panel { left: 590.0, title: "CPUs the scheduler looks at per simulated s", value: |c| c.group_cpus + c.probes },
 ];
 
@@ -124,8 +124,8 @@ mod tests {
         ScaleCell {
             cpus,
             tasks,
-            start_wall_s: 0.1,
-            wall_s_per_sim_s: wall,
+            start_cpu_s: 0.1,
+            cpu_s_per_sim_s: wall,
             events: 1.0,
             wakeups: 1.0,
             group_cpus: 1e6,

@@ -39,10 +39,10 @@ pub struct ScaleCell {
     pub cpus: u32,
     /// Tasks.
     pub tasks: u32,
-    /// Host seconds until all tasks were born and the first 0.1 s of virtual time had passed.
-    pub start_wall_s: f64,
-    /// Host seconds.
-    pub wall_s_per_sim_s: f64,
+    /// Seconds of a host CPU until all tasks were born and the first 0.1 s of virtual time had passed.
+    pub start_cpu_s: f64,
+    /// Seconds of a host CPU.
+    pub cpu_s_per_sim_s: f64,
     /// Engine events.
     pub events: f64,
     /// Wakeups.
@@ -85,7 +85,7 @@ fn load(cpus: u32, tasks: u32) -> Load {
     Load::Periodic { tasks, duty: 15.0 / stretch, stretch }
 }
 
-/// Measures the cell `CPUS:TASKS` for about `seconds` of host time. Meant for a process of its own, as rows are.
+/// Measures the cell `CPUS:TASKS` for about `seconds` of a host CPU. Meant for a process of its own, as rows are.
 ///
 /// # Errors
 /// If the grid has no such cell, or it cannot be run.
@@ -96,10 +96,19 @@ pub fn measure(cell: &str, sched: &SchedSpec, workers: &Workers, seconds: f64) -
     let (machine, load) = (Arc::new(part(cpus).map_err(failed)?), load(cpus, tasks));
     let run = |sim_s: f64| one(&machine, &load, sched, workers, sim_s, false, false).map_err(failed);
     let start = run(START_S)?;
-    // What the births take is in the short run too: as long again is the least that can be told from it.
-    let more = (START_S / start.wall_s.max(1e-6) * seconds).clamp(START_S, 100.0);
-    Ok(between(cpus, tasks, &start, &run(START_S + more)?))
+    // Births may take longer than seconds of what follows: the run is made longer until what follows can be told.
+    let mut more = START_S;
+    loop {
+        let whole = run(START_S + more)?;
+        if whole.cpu_s - start.cpu_s >= seconds / 2.0 || more >= MORE_MAX_S {
+            return Ok(between(cpus, tasks, &start, &whole));
+        }
+        more *= 4.0;
+    }
 }
+
+/// The longest of the long runs goes on for as many virtual seconds at least.
+const MORE_MAX_S: f64 = 100.0;
 
 /// What the long run took that the short one did not.
 fn between(cpus: u32, tasks: u32, start: &Measured, whole: &Measured) -> ScaleCell {
@@ -108,8 +117,8 @@ fn between(cpus: u32, tasks: u32, start: &Measured, whole: &Measured) -> ScaleCe
     ScaleCell {
         cpus,
         tasks,
-        start_wall_s: start.wall_s,
-        wall_s_per_sim_s: (whole.wall_s - start.wall_s).max(0.0) / sim_s,
+        start_cpu_s: start.cpu_s,
+        cpu_s_per_sim_s: (whole.cpu_s - start.cpu_s).max(0.0) / sim_s,
         events: rate(|m| m.events),
         wakeups: rate(|m| m.wakeups),
         group_cpus: rate(|m| m.group_cpus),
