@@ -150,8 +150,11 @@ void fg_set_max_allowed_capacity(const struct fg_sys *sys, struct fg_task *p)
 {
 	u32 cpu, max = 0;
 
-	for_each_cpu(cpu, &p->allowed, sys->nr_cpus)
+	for_each_cpu(cpu, &p->allowed, sys->nr_cpus) {
 		max = (u32)max_u64(max, cpu_rq(sys, cpu)->cpu_capacity_orig);
+		if (max >= FG_CAPACITY_SCALE)
+			break;
+	}
 	p->max_allowed_capacity = max;
 }
 

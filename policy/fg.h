@@ -327,9 +327,12 @@ struct fg_root {
 	struct fg_pd *pd;	/* null: wakeups here are not energy-aware (spec 1.11) */
 };
 
-/* A run queue and what is known of its CPU. */
+/*
+ * A run queue and what is known of its CPU, in lines of a cache: the storage begins at a multiple of 64 bytes, and so
+ * does each element, for their size is one.
+ */
 struct fg_cpu {
-	/* What scans and statistics read of every CPU comes first, within 64 bytes. */
+	/* What scans and statistics read of every CPU comes first, within one line. */
 	s32 id;
 	u32 nr_running;		/* all classes */
 	u32 h_nr_running;	/* fair tasks */
@@ -343,14 +346,13 @@ struct fg_cpu {
 	u32 cpu_capacity;	/* cap(c) */
 	struct fg_avg cfs;
 
+	/* What nearly every event on the CPU reads or writes: three lines with the rest of cfs. */
 	u32 h_nr_delayed;	/* of h_nr_running asleep, FG_TASK_DELAYED */
 	u32 rt_nr_running;
-	u32 active_balance;	/* the stopper is on its way to push a task of this CPU away */
-	s32 push_cpu;		/* where to */
+	u32 removed_nr;
+	u32 freq_scale;		/* current / top frequency, 1..1024 */
 	struct fg_task *curr;	/* current fair or RT task, null while idle or stopper */
 	struct fg_task *next;	/* next buddy */
-	struct fg_task *last;	/* last buddy */
-	struct fg_task *skip;	/* skip buddy */
 
 	u64 clock;		/* ns */
 	u64 clock_task;		/* minus interrupts */
@@ -359,35 +361,18 @@ struct fg_cpu {
 	u64 clock_idle;		/* clock and the signals' clock when the idle CPU was last brought up to date */
 	u64 clock_pelt_idle;
 	u64 prev_irq_ns;	/* interrupt time seen at the last clock update */
-
 	u64 load_weight;	/* of queued fair entities */
+
 	u64 min_vruntime;
 	s64 avg_vruntime;	/* EEVDF: sum of weight * (vruntime - min_vruntime) of queued fair entities */
-	u64 removed_load;
-	u64 removed_runnable;
-	u64 removed_util;
-	struct fg_avg rt;
-	struct fg_avg dl;
-	struct fg_avg irq;
-	struct fg_avg thermal;
-	u64 h_load;		/* cfs.load_avg as task_h_load() has it: renewed on use, at most once a jiffy */
-	u64 h_load_stamp;	/* jiffy + 1 of its renewal, 0: never */
-	struct fg_avg queued;	/* load_sum and load_avg of queued tasks alone (runnable_load_avg), if a feature asks */
-
-	u32 removed_nr;
-	u32 freq_scale;		/* current / top frequency, 1..1024 */
-	u32 cpu_capacity_inverted;	/* inv(c), 0: not inverted */
-	/* Capacity that limits of the clock take now, see fg_set_frequency_limits(). */
-	u32 thermal_pressure;	/* tp(c): hardware and cooling devices, as told up to v6.9 */
-	u32 hw_pressure;	/* hardware alone, as told since v6.10 */
-	u32 cpufreq_pressure;	/* cpufreq's maximum */
-	s32 pd;			/* performance domain: lowest CPU on the same clock */
-	struct fg_uclamp uclamp[FG_NR_UCLAMPS];	/* maximum initially 1024 */
-	u32 uclamp_idle;	/* the maximum is that of the last task that left; initially 1 */
+	struct fg_root *rd;
+	struct fg_domain *sd;	/* lowest domain, null if isolated */
+	struct fg_llc *llc;	/* of sd_llc */
 	u64 misfit_task_load;
-
 	u64 idle_stamp;		/* ns, 0 while busy */
 	u64 avg_idle;
+
+	/* What going idle, ticks and the balance pass need besides. */
 	u64 max_idle_balance_cost;	/* ns */
 	u64 wake_avg_idle;	/* ns, what wakeups may still spend on scans (v5.14) */
 	u64 wake_stamp;		/* jiffies, when it was right */
@@ -397,25 +382,48 @@ struct fg_cpu {
 	s32 idle_state;		/* index, -1: none recorded */
 	u64 idle_exit_latency;	/* ns, of the recorded state */
 	u64 idle_residency;	/* ns */
-	u64 break_even;		/* ns: when the recorded state begins to pay (break-even); stays when the state is cleared */
 
-	struct fg_root *rd;
-	struct fg_domain *sd;	/* lowest domain, null if isolated */
+	u64 break_even;		/* ns: when the recorded state begins to pay (break-even); stays when the state is cleared */
+	u64 idle_calls;		/* how often the CPU went idle with its tick to be stopped */
+	struct fg_sugov *sugov;	/* null: schedutil does not set its clock */
+	u32 active_balance;	/* the stopper is on its way to push a task of this CPU away */
+	s32 push_cpu;		/* where to */
+	u64 removed_load;
+	u64 removed_runnable;
+	u64 removed_util;
+	u64 h_load;		/* cfs.load_avg as task_h_load() has it: renewed on use, at most once a jiffy */
+
+	u64 h_load_stamp;	/* jiffy + 1 of its renewal, 0: never */
 	struct fg_domain *sd_llc;
 	struct fg_domain *sd_asym_cpucapacity;
 	struct fg_domain *sd_numa;
-	struct fg_llc *llc;	/* of sd_llc */
 	s32 sd_llc_id;
 	u32 sd_llc_size;
 	s32 sd_share_id;
 	u32 idle_last_wakee;	/* the idle task as a waker: as in fg_task */
+	u64 idle_wakee_flip_ts;	/* ns */
 	u32 idle_wakee_flips;
 	u32 dl_bw;		/* of 1024, promised to deadline servers that are active (cpu_bw_dl); v6.12 has one for fair tasks */
-	u64 idle_wakee_flip_ts;	/* ns */
-	struct fg_sugov *sugov;	/* null: schedutil does not set its clock */
+
+	struct fg_avg rt;
+	struct fg_avg dl;
+	struct fg_avg irq;
+	struct fg_avg thermal;
+	struct fg_avg queued;	/* load_sum and load_avg of queued tasks alone (runnable_load_avg), if a feature asks */
+
 	struct fg_sugov_cpu sugov_cpu;
-	u64 idle_calls;		/* how often the CPU went idle with its tick to be stopped */
+	struct fg_task *last;	/* last buddy */
+	struct fg_task *skip;	/* skip buddy */
+	u32 cpu_capacity_inverted;	/* inv(c), 0: not inverted */
+	/* Capacity that limits of the clock take now, see fg_set_frequency_limits(). */
+	u32 thermal_pressure;	/* tp(c): hardware and cooling devices, as told up to v6.9 */
+	u32 hw_pressure;	/* hardware alone, as told since v6.10 */
+	u32 cpufreq_pressure;	/* cpufreq's maximum */
+	s32 pd;			/* performance domain: lowest CPU on the same clock */
+	u32 uclamp_idle;	/* the maximum is that of the last task that left; initially 1 */
+	struct fg_uclamp uclamp[FG_NR_UCLAMPS];	/* maximum initially 1024 */
 	struct fg_mask core;	/* SMT siblings with itself, online ones */
+	u64 pad[6];
 };
 
 /* The machine and the version under test. */

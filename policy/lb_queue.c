@@ -86,8 +86,7 @@ static const struct fg_cpu *find_busiest_queue(const struct fg_sys *sys, const s
 	qs.capacity = 1;
 	/* Up to v5.4 load is what is moved, but the queue is that of the biggest misfit. */
 	qs.misfit = !feat(sys, FG_LB_P04) && b->src_type == group_misfit_task;
-	for_each_cpu_and(cpu, &b->busiest->span, &b->cpus, sys->nr_cpus)
-		look_at_queue(sys, b, cpu_rq(sys, cpu), &qs);
+	for_every_cpu_and(cpu, &b->busiest->span, &b->cpus, sys->nr_cpus) look_at_queue(sys, b, cpu_rq(sys, cpu), &qs);
 	return qs.rq;
 }
 

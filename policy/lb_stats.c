@@ -49,7 +49,7 @@ static void sd_stats_begin(const struct fg_sys *sys, const struct fg_balance *b,
 /* Reads rq into the sums, but for what depends on the group it is in. What it says of the partition. */
 static inline u32 add_cpu(const struct fg_sys *sys, const struct fg_cpu *rq, struct sg_lb_stats *st)
 {
-	u32 status = rq->nr_running > 1 ? SG_OVERLOAD : 0;
+	u32 status = (rq->nr_running > 1) * SG_OVERLOAD;
 
 	st->load += lb_load(sys, rq);
 	st->util += fg_cpu_util(rq);
@@ -61,26 +61,23 @@ static inline u32 add_cpu(const struct fg_sys *sys, const struct fg_cpu *rq, str
 	return fg_cpu_overutilized(sys, rq) ? status | SG_OVERUTILIZED : status;
 }
 
-/* v6.0: with one task a queue is not overloaded, whatever else takes its CPU. */
-static u32 sole_task_squeezed(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_cpu *rq)
+/* v6.0: with one task a queue is not overloaded, whatever else takes its CPU. What is rare is asked first. */
+static inline u32 sole_task_squeezed(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_cpu *rq)
 {
-	return feat(sys, FG_REDUCED_CAP) && b->kind != FG_CPU_NOT_IDLE && rq->h_nr_running == 1 &&
-	       capacity_reduced(rq, b->sd);
+	return feat(sys, FG_REDUCED_CAP) && b->kind != FG_CPU_NOT_IDLE && capacity_reduced(rq, b->sd) &&
+	       rq->h_nr_running == 1;
 }
 
 /* The load of rq that would be better off elsewhere, 0: none. */
-static u64 misfit_load_of(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_cpu *rq, u32 *status)
+static inline u64 misfit_load_of(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_cpu *rq)
 {
-	if (b->sd->flags & FG_SD_ASYM_CPUCAPACITY) {
-		if (rq->misfit_task_load)
-			*status |= SG_OVERLOAD;
+	if (b->sd->flags & FG_SD_ASYM_CPUCAPACITY)
 		return rq->misfit_task_load;
-	}
 	return sole_task_squeezed(sys, b, rq) ? lb_load(sys, rq) : 0;
 }
 
 /* Until 002/P04 every CPU may have a misfit task, then busy ones that dst is not grouped with. */
-static u32 misfit_counts(const struct fg_sys *sys, u32 local, const struct fg_cpu *rq)
+static inline u32 misfit_counts(const struct fg_sys *sys, u32 local, const struct fg_cpu *rq)
 {
 	return !feat(sys, FG_LB_P04) || (!local && !idle_rq(rq));
 }
@@ -90,10 +87,12 @@ static inline u32 sum_cpu(const struct fg_sys *sys, const struct fg_balance *b, 
 			  struct sg_lb_stats *st)
 {
 	u32 status = add_cpu(sys, rq, st);
+	u64 misfit = misfit_load_of(sys, b, rq);
 
-	if (misfit_counts(sys, local, rq))
-		st->misfit_load = max_u64(st->misfit_load, misfit_load_of(sys, b, rq, &status));
-	return status;
+	if (!misfit || !misfit_counts(sys, local, rq))
+		return status;
+	st->misfit_load = max_u64(st->misfit_load, misfit);
+	return b->sd->flags & FG_SD_ASYM_CPUCAPACITY ? status | SG_OVERLOAD : status;
 }
 
 /* Of a group of one CPU, as most are: no sets are searched, and nothing is added up. */
@@ -112,16 +111,21 @@ static u32 sum_one(const struct fg_sys *sys, struct fg_balance *b, const struct 
 	return status;
 }
 
+/* On a large machine this is where most of the time goes: the sums stay in registers. */
 static noinline u32 sum_several(const struct fg_sys *sys, struct fg_balance *b, const struct fg_group *g, u32 local,
 				struct sg_lb_stats *st)
 {
-	u32 cpu, status = 0;
+	struct sg_lb_stats sum;
+	u32 cpu, status = 0, looked_at = 0;
 
-	clear_sg_stats(st);
-	for_each_cpu_and(cpu, &g->span, &b->cpus, sys->nr_cpus) {
-		status |= sum_cpu(sys, b, cpu_rq(sys, cpu), local, st);
-		b->group_cpus++;
+	clear_sg_stats(&sum);
+	for_every_cpu_and(cpu, &g->span, &b->cpus, sys->nr_cpus)
+	{
+		status |= sum_cpu(sys, b, cpu_rq(sys, cpu), local, &sum);
+		looked_at++;
 	}
+	b->group_cpus += looked_at;
+	*st = sum;
 	return status;
 }
 

@@ -125,4 +125,20 @@ static inline u32 mask_wrap_next(struct mask_wrap *it, const struct fg_mask *a, 
 
 #define for_each_cpu(cpu, m, nr) for_each_cpu_and(cpu, m, m, nr)
 
+/*
+ * The same for sums over many CPUs, which read each word of the sets once: not to be left by break, and the sets stay as
+ * they are. Where the verifier watches it is the loop above, which it knows.
+ */
+#ifdef __bpf__
+#define for_every_cpu_and for_each_cpu_and
+#else
+#define for_every_cpu_and(cpu, a, b, nr)                                                                               \
+	for (u32 cpu##_at = 0; cpu##_at < FG_MASK_WORDS && cpu##_at * 64 < (nr); cpu##_at++)                           \
+		for (u64 cpu##_word = (a)->bits[cpu##_at] & (b)->bits[cpu##_at];                                       \
+		     cpu##_word && ((cpu) = cpu##_at * 64 + (u32)__builtin_ctzll(cpu##_word)) < (nr);                  \
+		     cpu##_word &= cpu##_word - 1)
+#endif
+
+#define for_every_cpu(cpu, m, nr) for_every_cpu_and(cpu, m, m, nr)
+
 #endif

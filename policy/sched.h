@@ -133,10 +133,13 @@ static inline u32 is_detached(const struct fg_task *p)
 	return (p->flags & (FG_TASK_NEW | FG_TASK_MIGRATED)) != 0;
 }
 
-/* idle(c) of spec 0. aidle(c) is the same: there are no preempted virtual CPUs here. */
+/*
+ * idle(c) of spec 0. aidle(c) is the same: there are no preempted virtual CPUs here. Without branches: whether a CPU idles
+ * is not to be guessed.
+ */
 static inline u32 idle_rq(const struct fg_cpu *rq)
 {
-	return rq->curr_is_idle && !rq->nr_running && !rq->ttwu_pending;
+	return (rq->curr_is_idle != 0) & !rq->nr_running & !rq->ttwu_pending;
 }
 
 /* sidle(c): something is queued and all of it is SCHED_IDLE. */

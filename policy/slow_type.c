@@ -168,7 +168,8 @@ global_func noinline u32 update_sg_wakeup_stats(const struct select_ctx *s frame
 	st.runnable = 0;
 	st.nr = 0;
 	st.idle_cpus = 0;
-	for_each_cpu(cpu, &g->span, s->sys->nr_cpus) {
+	for_every_cpu(cpu, &g->span, s->sys->nr_cpus)
+	{
 		if (!group_cpu_counts(s, cpu))
 			continue;
 		st.idle_cpus += add_cpu_stats(s, cpu_rq(s->sys, cpu), &st);

@@ -3,10 +3,14 @@
 //! Everything is reached through raw pointers made once, so a reference handed out here and a pointer kept inside a
 //! struct never contradict each other: references are short, and no call into C happens while one is alive.
 
+use std::alloc::{alloc, dealloc, handle_alloc_error, Layout};
 use std::ops::{Index, IndexMut};
 use std::ptr::NonNull;
 
 use crate::ffi::*;
+
+/// Bytes of a cache line: every array begins at a multiple, as the layout of the policy's structs expects.
+const LINE: usize = 64;
 
 /// A fixed array with stable addresses.
 pub struct Slab<T> {
@@ -14,11 +18,26 @@ pub struct Slab<T> {
     len: usize,
 }
 
+/// Where `len` elements lie.
+fn layout<T>(len: usize) -> Layout {
+    let layout = Layout::array::<T>(len).and_then(|array| array.align_to(LINE));
+    layout.unwrap_or_else(|_| panic!("an array of {len} elements fits no memory"))
+}
+
 impl<T> Slab<T> {
     /// Takes the elements over.
     pub fn new(items: Vec<T>) -> Self {
-        let items = Box::leak(items.into_boxed_slice());
-        Slab { len: items.len(), base: NonNull::from(items).cast() }
+        let (len, layout) = (items.len(), layout::<T>(items.len()));
+        if layout.size() == 0 {
+            return Slab { base: NonNull::dangling(), len };
+        }
+        // SAFETY: its size is not 0.
+        let base = NonNull::new(unsafe { alloc(layout) }.cast::<T>()).unwrap_or_else(|| handle_alloc_error(layout));
+        for (index, item) in items.into_iter().enumerate() {
+            // SAFETY: within the allocation, which holds `len` elements.
+            unsafe { base.as_ptr().add(index).write(item) };
+        }
+        Slab { base, len }
     }
 
     /// Number of elements.
@@ -62,8 +81,14 @@ impl<T> IndexMut<usize> for Slab<T> {
 
 impl<T> Drop for Slab<T> {
     fn drop(&mut self) {
-        // SAFETY: the box leaked in `new`.
-        drop(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(self.base.as_ptr(), self.len)) });
+        let layout = layout::<T>(self.len);
+        // SAFETY: the elements written in `new`, each dropped once, then the allocation made there.
+        unsafe {
+            std::ptr::slice_from_raw_parts_mut(self.base.as_ptr(), self.len).drop_in_place();
+            if layout.size() > 0 {
+                dealloc(self.base.as_ptr().cast(), layout);
+            }
+        }
     }
 }
 

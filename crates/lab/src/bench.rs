@@ -1,19 +1,28 @@
 //! Our own speed: fixed runs without a trace, checkers on, measured in host time.
 //!
-//! All rows are sets of periodic tasks at 15 % each, five per CPU (75 % load): W8 is 40 tasks on 8
-//! equal CPUs, W128 is 640 on 128, W224 1120 on 224; W8-why is W8 with somebody who asks for the reasons of every placement. Virtual time
-//! is extended until the host has worked for the time asked for.
+//! | row | what runs |
+//! |---|---|
+//! | W8, W128, W224 | periodic tasks of 15 % each, five per CPU (75 % load), on so many equal CPUs |
+//! | W8-why | W8 with somebody who asks for the reasons of every placement |
+//! | W1024 | 10,000 periodic tasks of 7.5 % (73 % load) on `synthetic-1024` |
+//! | F224 | hackbench with 256 groups on `thunderx2-224`: 10,240 forks while those born already send |
+//!
+//! Virtual time is extended until the host has worked for the time asked for; that of F224 is its own. How cost grows
+//! with a machine and its load is in [`scale`].
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use fairground_machine::Machine;
+use fairground_machine::{Machine, SoftCost};
 use fairground_sim::{Config, Event, Observer, Reason, Scheduler};
 use fairground_workload::Workload;
 use miette::Diagnostic;
+use nix::time::{clock_gettime, ClockId};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+pub mod plot;
+pub mod scale;
 mod timed;
 
 use self::timed::Timing;
@@ -27,25 +36,85 @@ use crate::worker::Workers;
 pub const SCHEMA: &str = "fairground-bench-1";
 
 /// What is measured.
-pub const ROWS: [BenchSpec; 4] = [
-    BenchSpec { name: "W8", cpus: 8, tasks: 40, why: false },
-    BenchSpec { name: "W128", cpus: 128, tasks: 640, why: false },
-    BenchSpec { name: "W224", cpus: 224, tasks: 1120, why: false },
-    BenchSpec { name: "W8-why", cpus: 8, tasks: 40, why: true },
+pub const ROWS: [BenchSpec; 6] = [
+    BenchSpec { name: "W8", hardware: Hardware::Equal(8), load: Load::periodic(40, 15.0), why: false },
+    BenchSpec { name: "W128", hardware: Hardware::Equal(128), load: Load::periodic(640, 15.0), why: false },
+    BenchSpec { name: "W224", hardware: Hardware::Equal(224), load: Load::periodic(1120, 15.0), why: false },
+    BenchSpec { name: "W8-why", hardware: Hardware::Equal(8), load: Load::periodic(40, 15.0), why: true },
+    BenchSpec {
+        name: "W1024",
+        hardware: Hardware::Preset("synthetic-1024"),
+        load: Load::periodic(10_000, 7.5),
+        why: false,
+    },
+    BenchSpec {
+        name: "F224",
+        hardware: Hardware::Preset("thunderx2-224"),
+        load: Load::Storm { groups: 256, loops: 5 },
+        why: false,
+    },
 ];
 
 /// The scheduler that is measured unless another is asked for.
 pub const SCHED: &str = "fair:v6.12";
 
-/// One fixed run.
+/// The machine of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hardware {
+    /// So many equal CPUs behind one cache.
+    Equal(usize),
+    /// A machine that comes with the program.
+    Preset(&'static str),
+}
+
+/// The load of a row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Load {
+    /// Periodic tasks; their periods are 5 to 40 ms, each times `stretch`.
+    Periodic {
+        /// How many.
+        tasks: u32,
+        /// Work of each, percent of a CPU.
+        duty: f64,
+        /// What periods are multiplied by.
+        stretch: f64,
+    },
+    /// Hackbench, from its first fork to its end.
+    Storm {
+        /// Of 40 tasks each.
+        groups: u32,
+        /// Messages of each sender to each receiver.
+        loops: u32,
+    },
+}
+
+impl Load {
+    const fn periodic(tasks: u32, duty: f64) -> Load {
+        Load::Periodic { tasks, duty, stretch: 1.0 }
+    }
+
+    /// The workload as the command line has it; `sim_s` is how long it runs, virtual seconds, if that is to be said.
+    fn spec(&self, sim_s: f64) -> String {
+        match *self {
+            Load::Periodic { tasks, duty, stretch } => {
+                let periods = [5.0, 8.0, 10.0, 16.0, 20.0, 25.0, 40.0].map(|ms: f64| format!("{:.3}", ms * stretch));
+                let periods = periods.join("+");
+                format!("periodic:tasks={tasks},periods={periods},duty={duty},duration={sim_s:.3}")
+            }
+            Load::Storm { groups, loops } => format!("hackbench:groups={groups},loops={loops}"),
+        }
+    }
+}
+
+/// One fixed run.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BenchSpec {
     /// Name of the row.
     pub name: &'static str,
-    /// Equal CPUs.
-    pub cpus: usize,
-    /// Periodic tasks.
-    pub tasks: u32,
+    /// The machine.
+    pub hardware: Hardware,
+    /// What runs on it.
+    pub load: Load,
     /// Somebody asks why.
     pub why: bool,
 }
@@ -57,11 +126,17 @@ pub struct BenchRow {
     pub name: String,
     /// Virtual seconds per second of host time.
     pub sim_s_per_wall_s: f64,
+    /// Virtual seconds per second of the host's CPU: the same on an idle host, and on a busy one what can be compared.
+    pub sim_s_per_cpu_s: f64,
     /// Engine events per second of host time.
     pub core_events_per_s: f64,
     /// Host time in the scheduler per wakeup or fork, ns: deciding and committing, clock reading subtracted. From a
     /// second run, so that taking times does not slow the first.
     pub ns_per_decision: f64,
+    /// Host time of a fork's placement, ns: median. Measured like `ns_per_decision`; none if nothing was forked.
+    pub fork_median_ns: Option<f64>,
+    /// Its 99th percentile.
+    pub fork_p99_ns: Option<f64>,
     /// Peak resident memory of the process, MiB; none where the system does not tell.
     pub rss_mib: Option<f64>,
     /// Virtual seconds that were run.
@@ -75,13 +150,17 @@ pub struct BenchRow {
 pub enum BenchError {
     /// No such row.
     #[error("no bench row {0:?}")]
-    #[diagnostic(help("there are W8, W128, W224 and W8-why"))]
+    #[diagnostic(help("there are {}", ROWS.map(|r| r.name).join(", ")))]
     UnknownRow(String),
+    /// No such cell.
+    #[error("no cell {0:?} of the grid")]
+    #[diagnostic(help("a cell is CPUS:TASKS, CPUs {:?}, tasks {:?}", scale::CPUS, scale::TASKS))]
+    UnknownCell(String),
     /// The run.
     #[error("bench row {row}: {problem}")]
     Run {
         /// The row.
-        row: &'static str,
+        row: String,
         /// What went wrong.
         problem: String,
     },
@@ -94,45 +173,60 @@ pub enum BenchError {
 /// If there is no such row, or it cannot be run.
 pub fn measure(name: &str, sched: &SchedSpec, workers: &Workers, seconds: f64) -> Result<BenchRow, BenchError> {
     let row = *ROWS.iter().find(|r| r.name == name).ok_or_else(|| BenchError::UnknownRow(name.into()))?;
-    let run = |sim_s: f64, timed: bool| {
-        one(&row, sched, workers, sim_s, timed).map_err(|problem| BenchError::Run { row: row.name, problem })
+    let failed = |problem: String| BenchError::Run { row: row.name.into(), problem };
+    let machine = match row.hardware {
+        Hardware::Equal(cpus) => Machine::symmetric(cpus),
+        Hardware::Preset(name) => Machine::preset(name).map_err(|e| failed(e.to_string()))?,
     };
+    let machine = Arc::new(machine);
+    let run = |sim_s: f64, timed: bool| one(&machine, &row.load, sched, workers, sim_s, timed, row.why).map_err(failed);
     // A short run tells how much virtual time fits.
-    let probe = run(0.2, false)?;
-    let rate = 0.2 / probe.wall_s.max(1e-6);
-    let sim_s = (rate * seconds).clamp(0.2, 3_600.0);
+    let probe = run(PROBE_S, false)?;
+    let sim_s = (PROBE_S / probe.wall_s.max(1e-6) * seconds).clamp(PROBE_S, 3_600.0);
     let main = run(sim_s, false)?;
-    let timed = run((sim_s / 4.0).max(0.2), true)?;
+    let timed = run((sim_s / 4.0).max(PROBE_S), true)?;
     Ok(BenchRow {
         name: row.name.into(),
         sim_s_per_wall_s: main.sim_s / main.wall_s,
+        sim_s_per_cpu_s: main.sim_s / main.cpu_s.max(1e-9),
         core_events_per_s: main.events as f64 / main.wall_s,
         ns_per_decision: timed.decision_ns,
+        fork_median_ns: timed.fork_median_ns,
+        fork_p99_ns: timed.fork_p99_ns,
         rss_mib: main.rss_mib,
         sim_s: main.sim_s,
         wall_s: main.wall_s,
     })
 }
 
-/// One run of a row, in a worker if it has to be.
-fn one(row: &BenchSpec, sched: &SchedSpec, workers: &Workers, sim_s: f64, timed: bool) -> Result<Measured, String> {
-    let machine = Machine::symmetric(row.cpus);
-    let spec = format!("periodic:tasks={},periods=5+8+10+16+20+25+40,duty=15,duration={sim_s:.3}", row.tasks);
-    let (workload, _) = Workload::find(&spec, &machine).map_err(|e| e.to_string())?;
-    fit::size(std::slice::from_ref(sched), &machine).map_err(|e| e.to_string())?;
+/// Virtual seconds of a first, short run.
+const PROBE_S: f64 = 0.2;
+
+/// One run, in a worker if it has to be.
+fn one(
+    machine: &Arc<Machine>,
+    load: &Load,
+    sched: &SchedSpec,
+    workers: &Workers,
+    sim_s: f64,
+    timed: bool,
+    why: bool,
+) -> Result<Measured, String> {
+    let (workload, _) = Workload::find(&load.spec(sim_s), machine).map_err(|e| e.to_string())?;
+    fit::size(std::slice::from_ref(sched), machine).map_err(|e| e.to_string())?;
     let hz = fit::hz(std::slice::from_ref(sched), None).map_err(|e| e.to_string())?;
     let setup = Setup {
-        machine: Arc::new(machine),
+        machine: Arc::clone(machine),
         workload: Arc::new(workload),
         scheds: Vec::new(),
         config: Config { hz, ..Config::default() },
         workers: workers.clone(),
     };
     match sched.features().filter(|_| !workers.always) {
-        None => workers.measure(&setup, sched, timed, row.why),
+        None => workers.measure(&setup, sched, timed, why),
         Some(features) => {
             let sched = fair(features, &setup.machine).map_err(|e| e.to_string())?;
-            Measured::of(&setup, sched, timed, row.why)
+            Measured::of(&setup, sched, timed, why)
         }
     }
 }
@@ -144,10 +238,21 @@ pub struct Measured {
     sim_s: f64,
     /// Host seconds.
     wall_s: f64,
+    /// Of these on a CPU.
+    cpu_s: f64,
     /// Engine events.
     events: u64,
     /// Host time in the scheduler per wakeup or fork, ns; 0 where no times were taken.
     decision_ns: f64,
+    /// Host time of a fork's placement, ns: median and 99th percentile; none where no times were taken.
+    fork_median_ns: Option<f64>,
+    fork_p99_ns: Option<f64>,
+    /// What the scheduler was charged for, units: CPUs looked at in statistics of groups, CPUs probed, wakeups, domain
+    /// walks of the balance pass.
+    group_cpus: u64,
+    probes: u64,
+    wakeups: u64,
+    balances: u64,
     /// Peak resident memory of the process, MiB.
     rss_mib: Option<f64>,
 }
@@ -164,13 +269,20 @@ impl Measured {
         let mut engine = setup.engine(sched, setup.config.seed);
         let mut asking = Asking::default();
         let mut observers: Vec<&mut dyn Observer> = if why { vec![&mut asking] } else { Vec::new() };
-        let start = Instant::now();
+        let (start, cpu_start) = (Instant::now(), cpu_s());
         let outcome = engine.run(&mut observers).map_err(|e| e.to_string().trim_end().to_owned())?;
         Ok(Measured {
             wall_s: start.elapsed().as_secs_f64(),
+            cpu_s: cpu_s() - cpu_start,
             sim_s: outcome.end as f64 / 1e9,
             events: outcome.nr_events,
             decision_ns: meter.mean_ns(),
+            fork_median_ns: meter.fork_ns(0.5),
+            fork_p99_ns: meter.fork_ns(0.99),
+            group_cpus: engine.charged(SoftCost::GroupCpu),
+            probes: engine.charged(SoftCost::Probe),
+            wakeups: engine.charged(SoftCost::Wakeup),
+            balances: engine.charged(SoftCost::Balance),
             rss_mib: peak_rss_mib(),
         })
     }
@@ -190,6 +302,11 @@ impl Observer for Asking {
     fn reasons(&mut self, _: &Event, reasons: &[Reason]) {
         self.0 += reasons.len() as u64;
     }
+}
+
+/// What this thread has had of the host's CPUs, s; 0 where the system does not tell.
+fn cpu_s() -> f64 {
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(0.0, |t| t.tv_sec() as f64 + t.tv_nsec() as f64 / 1e9)
 }
 
 /// VmHWM of this process.

@@ -8,7 +8,7 @@ use crate::error::{suggest, MachineError};
 use crate::{file, FreeCost, Machine, MachineSpec};
 
 /// Name and text of each preset.
-const PRESETS: [(&str, &str); 16] = [
+const PRESETS: [(&str, &str); 17] = [
     ("hikey960", include_str!("../../../machines/hikey960.toml")),
     ("hikey", include_str!("../../../machines/hikey.toml")),
     ("rpi5", include_str!("../../../machines/rpi5.toml")),
@@ -25,6 +25,7 @@ const PRESETS: [(&str, &str); 16] = [
     ("sdm845", include_str!("../../../machines/sdm845.toml")),
     ("apple-m1", include_str!("../../../machines/apple-m1.toml")),
     ("alder-lake", include_str!("../../../machines/alder-lake.toml")),
+    ("synthetic-1024", include_str!("../../../machines/synthetic-1024.toml")),
 ];
 
 /// The names of the machines that come with the program.

@@ -1,6 +1,6 @@
 //! The machines that come with the program.
 
-use fairground_machine::{presets, Distance, Machine, SoftCost};
+use fairground_machine::{presets, Distance, Machine, SoftCost, Source};
 
 fn preset(name: &str) -> Machine {
     Machine::preset(name).unwrap_or_else(|e| panic!("{:?}", miette::Report::new(e)))
@@ -121,6 +121,18 @@ fn thunderx2_has_four_threads_a_core_and_two_sockets() {
     let to = |cpu| machine.distance(0, cpu);
     assert_eq!([to(28), to(1), to(112)], [Distance::Smt, Distance::Llc, Distance::Remote]);
     assert_eq!(machine.type_of(0).smt_throughput, [1000, 1450, 1650, 1800]);
+}
+
+#[test]
+fn the_made_up_machine_has_as_many_cpus_as_there_may_be_and_every_level_but_threads() {
+    let machine = preset("synthetic-1024");
+    assert_eq!((machine.nr_cpus(), machine.clusters.len(), machine.llcs.len()), (1024, 128, 8));
+    let to = |cpu| (machine.distance(0, cpu), machine.slit(0, cpu));
+    let near = [(Distance::Cluster, 10), (Distance::Llc, 10), (Distance::Package, 12)];
+    assert_eq!([to(7), to(127), to(128)], near);
+    assert_eq!([to(512), to(640)], [(Distance::Remote, 20), (Distance::Remote, 24)]);
+    // Nobody has it, so nothing about it is known.
+    assert!(machine.figures.iter().all(|f| matches!(f.source, Source::Estimate(_))));
 }
 
 #[test]

@@ -165,6 +165,8 @@ pub struct Env {
     pub(crate) lines: Lines,
     /// By CPU; empty if nobody waits for them.
     queue_locks: Vec<QueueLock>,
+    /// By kind: units charged so far.
+    work: [u64; SoftCost::COUNT],
     wants_reasons: bool,
     wants_clamps: bool,
     /// Reasons given in this call, and how many of them belong to decisions already reported.
@@ -200,6 +202,7 @@ impl Env {
             requests: Vec::new(),
             charged_others: Vec::new(),
             unit_prices: [(0, 0); SoftCost::COUNT],
+            work: [0; SoftCost::COUNT],
             wants_reasons: false,
             wants_clamps: false,
             reasons: Vec::new(),
@@ -263,7 +266,13 @@ impl Env {
             self.charged_others.push(cpu);
         }
         self.cpus[cpu as usize].charged_ns += ns;
+        self.work[kind as usize] += u64::from(n);
         ns
+    }
+
+    /// Units of a kind of work that were charged since time 0.
+    pub fn charged(&self, kind: SoftCost) -> u64 {
+        self.work[kind as usize]
     }
 
     /// What `n` units of work would take on `cpu` now, ns.
@@ -467,5 +476,8 @@ mod tests {
         assert_eq!(one_by_one, asked);
         assert_eq!(env.clock(0), one_by_one[..2].iter().chain(&one_by_one[6..10]).sum::<u64>());
         assert!(asked[0] > asked[2] && asked[8] > asked[0]);
+        env.charge(4, SoftCost::GroupCpu, 5);
+        let units = [SoftCost::Probe, SoftCost::Tick, SoftCost::GroupCpu, SoftCost::Pick].map(|kind| env.charged(kind));
+        assert_eq!(units, [6, 6, 5, 0]);
     }
 }

@@ -171,7 +171,7 @@ fn document(asked: &Stats, format: StatsFormat, kind: &str, rows: Vec<Value>, no
 }
 
 /// One line a row under the names of its members; an empty field is what is not known.
-fn comma_separated(rows: &[Value]) -> String {
+pub(super) fn comma_separated(rows: &[Value]) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let flat: Vec<Map<String, Value>> = rows.iter().map(flatten).collect();
     let text = |value: &Value| match value {

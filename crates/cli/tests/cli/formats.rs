@@ -1,4 +1,4 @@
-use super::{json, succeeds};
+use super::{json, refuses, succeeds};
 
 const SMALL: &str = "compare hikey sched-pipe:loops=100,threads --seeds 2 --format";
 
@@ -32,12 +32,28 @@ fn compare_keeps_its_contract() {
 fn bench_keeps_its_contract() {
     let result = json("bench --seconds 0.05 --format json");
     let names: Vec<_> = result["rows"].as_array().unwrap().iter().map(|r| r["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["W8", "W128", "W224", "W8-why"]);
+    assert_eq!(names, ["W8", "W128", "W224", "W8-why", "W1024", "F224"]);
     for row in result["rows"].as_array().unwrap() {
-        for key in ["sim_s_per_wall_s", "core_events_per_s", "ns_per_decision"] {
+        let figures = ["sim_s_per_wall_s", "sim_s_per_cpu_s", "core_events_per_s", "ns_per_decision"];
+        for key in figures.into_iter().chain(["fork_median_ns", "fork_p99_ns"]) {
             assert!(row[key].as_f64().is_some_and(|x| x > 0.0), "{key} of {row}");
         }
     }
+}
+
+#[test]
+fn a_cell_of_the_grid_tells_what_grows() {
+    let cell = |name: &str| json(&format!("bench scale --row {name} --seconds 0.01"));
+    let (small, large) = (cell("8:100"), cell("256:100"));
+    for key in ["start_cpu_s", "cpu_s_per_sim_s", "events", "wakeups", "group_cpus", "probes", "balances"] {
+        assert!(small[key].as_f64().is_some_and(|x| x > 0.0), "{key} of {small}");
+    }
+    // The same tasks wake as often wherever they are; balancing looks at the more CPUs the more there are.
+    let ratio = |key: &str| large[key].as_f64().unwrap() / small[key].as_f64().unwrap();
+    assert!((0.3..3.0).contains(&ratio("wakeups")), "{small}\n{large}");
+    assert!(ratio("group_cpus") > 3.0, "{small}\n{large}");
+    refuses("bench scale --row 9:100", &["no cell", "9:100", "CPUS:TASKS"]);
+    refuses("bench --format svg", &["bench scale"]);
 }
 
 #[test]

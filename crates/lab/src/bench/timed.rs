@@ -1,6 +1,6 @@
 //! Wakeups and forks of a scheduler, timed in host time.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -11,10 +11,15 @@ use crate::around::{Call, Hooks, Site};
 pub struct Meter {
     total: Cell<Duration>,
     calls: Cell<u64>,
+    /// Of each fork.
+    forks: RefCell<Vec<Duration>>,
 }
 
 impl Meter {
-    fn add(&self, time: Duration) {
+    fn add(&self, call: Call, time: Duration) {
+        if call == Call::Fork {
+            self.forks.borrow_mut().push(time);
+        }
         self.total.set(self.total.get() + time);
         self.calls.set(self.calls.get() + 1);
     }
@@ -26,6 +31,15 @@ impl Meter {
         }
         let mean = self.total.get().as_nanos() as f64 / self.calls.get() as f64;
         (mean - clock_ns()).max(0.0)
+    }
+
+    /// The time that a share `q` of the forks did not exceed, ns, without what reading the clock takes; none without forks.
+    pub fn fork_ns(&self, q: f64) -> Option<f64> {
+        let mut times = self.forks.borrow_mut();
+        times.sort_unstable();
+        let last = times.len().checked_sub(1)?;
+        let at = times[(q * last as f64).round() as usize];
+        Some((at.as_nanos() as f64 - clock_ns()).max(0.0))
     }
 }
 
@@ -57,9 +71,25 @@ impl Hooks for Timing {
         self.start = matches!(site.call, Call::Fork | Call::Wake).then(Instant::now);
     }
 
-    fn leave(&mut self, _: Call) {
+    fn leave(&mut self, call: Call) {
         if let Some(start) = self.start.take() {
-            self.meter.add(start.elapsed());
+            self.meter.add(call, start.elapsed());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forks_are_ranked_and_wakeups_are_not_among_them() {
+        let meter = Meter::default();
+        assert_eq!(meter.fork_ns(0.5), None);
+        (1..=100).rev().for_each(|ms| meter.add(Call::Fork, Duration::from_millis(ms)));
+        meter.add(Call::Wake, Duration::from_secs(9));
+        let ms = |q| meter.fork_ns(q).map(|ns| (ns / 1e6).round());
+        assert_eq!((ms(0.0), ms(0.99), ms(1.0)), (Some(1.0), Some(99.0), Some(100.0)));
+        assert!(meter.mean_ns() > 100e6);
     }
 }

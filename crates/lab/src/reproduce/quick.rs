@@ -69,7 +69,7 @@ fn less(info: &OptionInfo, value: f64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use fairground_machine::Machine;
+    use fairground_machine::MachineSpec;
     use fairground_workload::Workload;
 
     use super::*;
@@ -94,10 +94,10 @@ mod tests {
             shorten(&mut quick);
             let runs = |mail: &Mail| mail.rows.iter().filter_map(|row| row.run.clone()).collect::<Vec<_>>();
             for (long, short) in runs(&mail).into_iter().zip(runs(&quick)) {
-                let machine = Machine::find(&long.machine).unwrap();
+                let (machine, cpus) = MachineSpec::of(&long.machine).find().unwrap();
                 for (long, short) in long.columns().into_iter().zip(short.columns()) {
                     assert_ne!(long.0, short.0);
-                    Workload::find(short.0, &machine).unwrap();
+                    Workload::find_bound(short.0, &machine, cpus.as_ref()).unwrap();
                 }
                 assert_eq!(short.seeds, None);
             }

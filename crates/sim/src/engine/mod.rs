@@ -320,6 +320,11 @@ impl Engine {
         &*self.sched
     }
 
+    /// Units of a kind of work that the scheduler was charged for since time 0.
+    pub fn charged(&self, kind: SoftCost) -> u64 {
+        self.env.charged(kind)
+    }
+
     /// Orders a frequency change: the domain runs at operating point `opp` from `at` plus its transition time.
     /// Unknown domains and points are ignored.
     pub fn set_frequency(&mut self, at: Time, domain: u32, opp: u32) {

@@ -1,0 +1,164 @@
+//! How cost grows: periodic tasks on parts of `synthetic-1024`, from 8 to all of its CPUs and from 10 to 100,000 tasks.
+//!
+//! Up to five tasks per CPU each works 15 % of its period, as in the rows of [`super::ROWS`]. Where there are more, work
+//! stays and periods become longer in proportion: the load stays at 75 % and wakeups at 430 a second and CPU. So along a
+//! line of equal tasks per CPU every CPU has the same to do.
+//!
+//! What bringing the tasks into being takes is measured by a short run and told apart from what a second of virtual
+//! time takes after that.
+
+use std::sync::Arc;
+
+use fairground_machine::{preset_text, Machine};
+use serde::{Deserialize, Serialize};
+use toml::Value;
+
+use super::{one, BenchError, Load, Measured};
+use crate::spec::SchedSpec;
+use crate::worker::Workers;
+
+/// Name and version of the schema.
+pub const SCHEMA: &str = "fairground-scale-1";
+
+/// CPUs of the grid.
+pub const CPUS: [u32; 8] = [8, 16, 32, 64, 128, 256, 512, 1024];
+
+/// Tasks of the grid.
+pub const TASKS: [u32; 5] = [10, 100, 1_000, 10_000, 100_000];
+
+/// The machine that the grid takes parts of.
+const WHOLE: &str = "synthetic-1024";
+
+/// Virtual seconds of the short run.
+const START_S: f64 = 0.1;
+
+/// One cell of the grid. Rates are per second of virtual time, after the start.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ScaleCell {
+    /// CPUs.
+    pub cpus: u32,
+    /// Tasks.
+    pub tasks: u32,
+    /// Seconds of a host CPU until all tasks were born and the first 0.1 s of virtual time had passed.
+    pub start_cpu_s: f64,
+    /// Seconds of a host CPU.
+    pub cpu_s_per_sim_s: f64,
+    /// Engine events.
+    pub events: f64,
+    /// Wakeups.
+    pub wakeups: f64,
+    /// CPUs that the scheduler looked at to sum groups up: balance passes, births.
+    pub group_cpus: f64,
+    /// CPUs that wakeups looked at to see whether they are free.
+    pub probes: f64,
+    /// Balance passes: walks over the domains of a CPU in a softirq.
+    pub balances: f64,
+    /// Peak resident memory of the process, MiB; none where the system does not tell.
+    pub rss_mib: Option<f64>,
+}
+
+/// The first `cpus` CPUs of [`WHOLE`]: a multiple of its clusters below a node, of its nodes above.
+///
+/// # Errors
+/// If the file of the machine has no such part.
+pub fn part(cpus: u32) -> Result<Machine, String> {
+    let text = preset_text(WHOLE).ok_or_else(|| format!("no machine {WHOLE}"))?;
+    let mut file: toml::Table = text.parse().map_err(|e: toml::de::Error| e.to_string())?;
+    let topology = file.get_mut("topology").and_then(Value::as_table_mut).ok_or("no topology")?;
+    let nodes = (cpus / NODE).max(1);
+    let slit = topology.get_mut("distances").and_then(|d| d.get_mut("slit")).and_then(Value::as_array_mut);
+    let slit = slit.ok_or("no distances")?;
+    slit.truncate(nodes as usize);
+    slit.iter_mut().filter_map(Value::as_array_mut).for_each(|row| row.truncate(nodes as usize));
+    topology.insert("cpus".into(), Value::Integer(cpus.into()));
+    topology.insert("llcs".into(), Value::String(format!("{} cores", cpus.min(NODE))));
+    topology.insert("packages".into(), Value::String(format!("{} nodes", nodes.min(4))));
+    Machine::from_toml(WHOLE, &file.to_string()).map_err(|e| e.to_string())
+}
+
+/// CPUs of a node of [`WHOLE`].
+const NODE: u32 = 128;
+
+/// What `tasks` do on `cpus`, see the head of this module.
+fn load(cpus: u32, tasks: u32) -> Load {
+    let stretch = (f64::from(tasks) / (5.0 * f64::from(cpus))).max(1.0);
+    Load::Periodic { tasks, duty: 15.0 / stretch, stretch }
+}
+
+/// Measures the cell `CPUS:TASKS` for about `seconds` of a host CPU. Meant for a process of its own, as rows are.
+///
+/// # Errors
+/// If the grid has no such cell, or it cannot be run.
+pub fn measure(cell: &str, sched: &SchedSpec, workers: &Workers, seconds: f64) -> Result<ScaleCell, BenchError> {
+    let known = cells().find(|(cpus, tasks)| cell == format!("{cpus}:{tasks}"));
+    let (cpus, tasks) = known.ok_or_else(|| BenchError::UnknownCell(cell.into()))?;
+    let failed = |problem: String| BenchError::Run { row: cell.into(), problem };
+    let (machine, load) = (Arc::new(part(cpus).map_err(failed)?), load(cpus, tasks));
+    let run = |sim_s: f64| one(&machine, &load, sched, workers, sim_s, false, false).map_err(failed);
+    let start = run(START_S)?;
+    // Births may take longer than seconds of what follows: the run is made longer until what follows can be told.
+    let mut more = START_S;
+    loop {
+        let whole = run(START_S + more)?;
+        if whole.cpu_s - start.cpu_s >= seconds / 2.0 || more >= MORE_MAX_S {
+            return Ok(between(cpus, tasks, &start, &whole));
+        }
+        more *= 4.0;
+    }
+}
+
+/// The longest of the long runs goes on for as many virtual seconds at least.
+const MORE_MAX_S: f64 = 100.0;
+
+/// What the long run took that the short one did not.
+fn between(cpus: u32, tasks: u32, start: &Measured, whole: &Measured) -> ScaleCell {
+    let sim_s = whole.sim_s - start.sim_s;
+    let rate = |of: fn(&Measured) -> u64| (of(whole) - of(start)) as f64 / sim_s;
+    ScaleCell {
+        cpus,
+        tasks,
+        start_cpu_s: start.cpu_s,
+        cpu_s_per_sim_s: (whole.cpu_s - start.cpu_s).max(0.0) / sim_s,
+        events: rate(|m| m.events),
+        wakeups: rate(|m| m.wakeups),
+        group_cpus: rate(|m| m.group_cpus),
+        probes: rate(|m| m.probes),
+        balances: rate(|m| m.balances),
+        rss_mib: whole.rss_mib,
+    }
+}
+
+/// CPUs and tasks of every cell, small ones first.
+pub fn cells() -> impl Iterator<Item = (u32, u32)> {
+    CPUS.into_iter().flat_map(|cpus| TASKS.map(|tasks| (cpus, tasks)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairground_machine::Distance;
+
+    #[test]
+    fn parts_keep_clusters_and_nodes_and_the_last_is_the_whole() {
+        for cpus in CPUS {
+            let machine = part(cpus).unwrap();
+            let shape = (machine.nr_cpus(), machine.clusters.len(), machine.llcs.len());
+            assert_eq!(shape, (cpus as usize, cpus as usize / 8, (cpus as usize / 128).max(1)), "{cpus} CPUs");
+        }
+        let (half, whole) = (part(512).unwrap(), part(1024).unwrap());
+        assert_eq!((half.distance(0, 511), whole.distance(0, 512)), (Distance::Package, Distance::Remote));
+        assert!(whole == Machine::preset(WHOLE).unwrap());
+    }
+
+    #[test]
+    fn more_tasks_make_longer_periods_not_more_load() {
+        let of = |cpus, tasks| match load(cpus, tasks) {
+            Load::Periodic { tasks, duty, stretch } => (f64::from(tasks) * duty / f64::from(cpus), stretch),
+            Load::Storm { .. } => unreachable!("the grid has no storms"),
+        };
+        assert_eq!(of(8, 40), (75.0, 1.0));
+        assert_eq!(of(8, 10_000), (75.0, 250.0));
+        assert_eq!(of(1024, 10).1, 1.0);
+        assert!(of(1024, 100_000).0 > 74.9 && of(1024, 100_000).1 > 19.0);
+    }
+}
