@@ -61,7 +61,10 @@ fn the_first_to_leave_a_cluster_state_finds_the_shared_cache_empty() {
     let to_1 = Op::SetAffinity(CpuMask::of(1));
     let first = thread(vec![ns(100), Op::SleepUntil(10_000), ns(20_000), to_1, ns(100)]);
     let second = spec("second", vec![ns(100), Op::SleepUntil(20_000), ns(100)]);
-    assert_eq!(refill(m, IdleGovernor::Deepest, vec![first, second]).0, 160 + 80);
+    // Without it both would sleep again while the interrupt for the second CPU is on its way.
+    let awake = spec("awake", vec![ns(100), Op::SleepUntil(10_000), ns(40_000)]);
+    let awake = TaskSpec { affinity: Some(CpuMask::of(0)), ..awake };
+    assert_eq!(refill(m, IdleGovernor::Deepest, vec![first, second, awake]).0, 160 + 80);
 }
 
 /// A sibling that is awake keeps what the core has.

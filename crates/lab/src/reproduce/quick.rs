@@ -49,12 +49,15 @@ fn shortened(workload: &str) -> Option<String> {
     }
 }
 
-/// A quarter of a part `1/N`, or of all.
+/// A quarter of a part `1/N` of the rounds, or of all; a little less where they have no whole quarter.
 fn part(workload: &str, name: &str, option: &str, text: &str, max: i64) -> Option<String> {
     let n: i64 = text.strip_prefix("1/").unwrap_or("1").parse().ok()?;
+    let rounds = workload.split(&[':', ',']).find_map(|o| o.strip_prefix("loops="));
+    let rounds: Option<i64> = rounds.and_then(|loops| loops.parse().ok());
     // The option takes a whole number here and a part as it is typed.
     let whole = with_option(workload, name, option, 1.0)?;
-    let n = n.saturating_mul(PART as i64).min(max);
+    let quarter = n.saturating_mul(PART as i64).min(max);
+    let n = (quarter..=max).find(|n| rounds.is_none_or(|rounds| rounds % n == 0)).unwrap_or(quarter);
     Some(whole.replace(&format!("{option}=1"), &format!("{option}=1/{n}")))
 }
 
@@ -78,6 +81,7 @@ mod tests {
     fn a_quarter_of_the_length_is_left() {
         let of = |workload| shortened(workload).unwrap();
         assert_eq!(of("hackbench:groups=64,loops=4000,scale=1/2"), "hackbench:groups=64,loops=4000,scale=1/8");
+        assert_eq!(of("hackbench:loops=100000,scale=1/16"), "hackbench:loops=100000,scale=1/80");
         assert_eq!(of("hackbench:groups=4,loops=640"), "hackbench:groups=4,loops=640,scale=1/4");
         assert_eq!(of("sched-pipe:loops=50000,threads"), "sched-pipe:threads,loops=12500");
         assert_eq!(of("sched-pipe:loops=2"), "sched-pipe:loops=1");

@@ -104,7 +104,8 @@ impl<'a> Node<'a> {
                 let most = quantity.max / scale;
                 return Err(node.fault(format!("{written} {unit} is too much")).hint(format!("at most {most} {unit}")));
             }
-            found = Some((value, format!("{written} {unit}")));
+            let turned = (factor != 1.0).then(|| (number * factor).to_string());
+            found = Some((value, format!("{} {unit}", turned.unwrap_or(written))));
         }
         found.ok_or_else(|| {
             let units: Vec<&str> = quantity.unit_names().collect();

@@ -436,7 +436,7 @@ fn the_choice_of_the_preset_is_explained_and_can_be_made() {
     let why = tree.capture().notes.pop().expect("a note");
     let parts = [
         "figures that sysfs does not give are from hikey960, the nearest preset: this machine is ",
-        "Cortex-A53 + Cortex-A73, arm64, asymmetric, no SMT, 2362 MHz, one node, 8 CPUs; that is ",
+        "Cortex-A53 + Cortex-A73, arm64, asymmetric, no SMT, 2362 MHz, one node, 8 CPUs, 2 last-level caches; that is ",
     ];
     assert!(parts.iter().all(|part| why.contains(part)), "{why}");
     let like = capture_like(&tree, "rpi5");
