@@ -166,8 +166,8 @@ impl SensitiveRow {
         let other_sign = |moved: &Moved| published.is_some() && ours_pct.is_some_and(|pct| pct * moved.ours_pct < 0.0);
         let changes = all.iter().map(|(moved, _)| moved.ours_pct).chain(ours_pct);
         let end = |pick: fn(f64, f64) -> f64| changes.clone().reduce(pick);
-        let moved = |keep: &dyn Fn(&(Moved, Option<bool>)) -> bool| -> Vec<Moved> {
-            all.iter().filter(|m| keep(m)).map(|(moved, _)| moved.clone()).collect()
+        let moved = |keep: &dyn Fn(&Moved, Option<bool>) -> bool| -> Vec<Moved> {
+            all.iter().filter(|(moved, now)| keep(moved, *now)).map(|(moved, _)| moved.clone()).collect()
         };
         SensitiveRow {
             id: row.id.clone(),
@@ -176,9 +176,9 @@ impl SensitiveRow {
             hit,
             tried: all.len(),
             range_pct: end(f64::min).zip(end(f64::max)).map(|(least, most)| [least, most]),
-            sign: moved(&|(m, _)| other_sign(m)),
-            verdict: moved(&|(_, now)| now.zip(hit).is_some_and(|(now, hit)| now != hit)),
-            most: moved(&|(m, _)| away(m) > 0.0).into_iter().take(NAMED).collect(),
+            sign: moved(&|moved, _| other_sign(moved)),
+            verdict: moved(&|_, now| now.zip(hit).is_some_and(|(now, hit)| now != hit)),
+            most: moved(&|moved, _| away(moved) > 0.0).into_iter().take(NAMED).collect(),
         }
     }
 }

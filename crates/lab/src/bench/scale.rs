@@ -57,7 +57,7 @@ pub struct ScaleCell {
     pub rss_mib: Option<f64>,
 }
 
-/// The first `cpus` CPUs of [`WHOLE`]: a multiple of its clusters below a node, of its nodes above.
+/// The first `cpus` CPUs of the machine `synthetic-1024`: a multiple of its clusters below a node, of its nodes above.
 ///
 /// # Errors
 /// If the file of the machine has no such part.

@@ -103,7 +103,7 @@ fn section(out: &mut String, result: &Reproduction, mail: &MailScore) {
         None => out.push_str("<p class=\"soft\">No row of this mail is judged here.</p>\n"),
     }
     let judged = |row: &&&ReproducedRow| row.hit.or(row.leans).is_some();
-    let (judged, others): (Vec<&ReproducedRow>, Vec<&ReproducedRow>) = rows.iter().partition(|row| judged(&row));
+    let (judged, others): (Vec<&ReproducedRow>, Vec<&ReproducedRow>) = rows.iter().partition(|row| judged(row));
     table_of(out, "Rows that are judged", &mail.mail, &judged);
     table_of(out, "Rows that are shown and not judged", &mail.mail, &others);
     out.push_str("</section>\n");

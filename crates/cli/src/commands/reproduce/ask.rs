@@ -74,10 +74,13 @@ struct AskedRun {
 /// A mail at one point of its sweep: the run as it is published, and as it is run there.
 type Point = Vec<(RunSpec, Ends)>;
 
-/// The judged runs with each estimate turned.
+/// One figure of a machine turned: its path, by what factor, and the runs there.
+type Turned = (String, f64, Ends);
+
+/// The judged runs, as they stand and with each estimate turned.
 #[derive(Default)]
 struct Turning {
-    runs: Vec<(Ends, Vec<(String, f64, Ends)>)>,
+    runs: Vec<(Ends, Vec<Turned>)>,
     not_turned: Vec<NotTurned>,
 }
 
@@ -280,7 +283,7 @@ impl AskedRows<'_> {
     }
 
     fn sensitivity(&self, mails: &[Mail], turning: &Turning, outcomes: &Outcomes) -> Sensitivity {
-        let tried = |(stands, turned): &(Ends, Vec<(String, f64, Ends)>)| Tried {
+        let tried = |(stands, turned): &(Ends, Vec<Turned>)| Tried {
             run: stands.spec.clone(),
             stands: stands.report(outcomes),
             turned: turned.iter().map(|(path, factor, ends)| (path.clone(), *factor, ends.report(outcomes))).collect(),
