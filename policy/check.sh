@@ -14,7 +14,7 @@ one_test() {
 	flags="-std=gnu11 -g -Wall -Wextra -Werror -Wno-unused-function"
 	case $3 in
 	plain) flags="$flags -O2" ;;
-	sanitised) flags="$flags -O1 -fsanitize=address,undefined -fno-sanitize-recover=all" ;;
+	sanitised) flags="$flags -O0 -fsanitize=address,undefined -fno-sanitize-recover=all" ;;
 	esac
 	$2 $flags "$1" -o "$out/$name-$2-$3"
 	status=0

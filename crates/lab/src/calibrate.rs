@@ -27,7 +27,7 @@ use crate::tables::nearest;
 
 pub use self::option::{fit_option, option_jobs, OptionFit, OptionJob};
 
-/// Relative miss that is still a fit: well inside any published error.
+/// Relative miss that is still a fit, whatever error is published.
 const CLOSE_ENOUGH: f64 = 2e-3;
 /// Baseline cells of a machine for each free figure.
 const CELLS_PER_FIGURE: usize = 3;
@@ -39,6 +39,8 @@ pub struct Target {
     pub cell: String,
     /// What the mail prints.
     pub published: f64,
+    /// Relative miss that is still a fit: half of the error that the mail prints for the cell, but at least 0.002.
+    pub close_enough: f64,
     /// Its unit.
     pub unit: String,
     /// Which way is better.
@@ -170,6 +172,7 @@ fn target(row: &PublishedRow, machine: &str) -> Option<Target> {
     Some(Target {
         cell: format!("{}/base", row.id),
         published: base.value,
+        close_enough: base.error_pct().map_or(0.0, |pct| pct / 200.0).max(CLOSE_ENOUGH),
         unit: row.unit.clone(),
         better: row.better,
         run: run.clone(),
@@ -281,7 +284,7 @@ pub fn fit(setup: &Setup, plan: &Plan, job: &Job, progress: &(dyn Fn() + Sync)) 
     let (step, ours) = halve(knob.steps(), job.target.published, rises, at)?;
     let figures = knob.values(step);
     let published = job.target.published;
-    if miss(ours, published) > CLOSE_ENOUGH {
+    if miss(ours, published) > job.target.close_enough {
         let (figure, value) = figures.first().map(|(free, value)| (free.to_string(), *value)).unwrap_or_default();
         return Err(CalibrateError::OutOfReach { figure, published, value, ours });
     }

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use fairground_machine::MachineSpec;
 use fairground_workload::Workload;
 
-use super::{
-    baseline, decade_thousandths, halve, miss, targets, CalibrateError, Target, CLOSE_ENOUGH, STEPS_PER_DECADE,
-};
+use super::{baseline, decade_thousandths, halve, miss, targets, CalibrateError, Target, STEPS_PER_DECADE};
 use crate::experiment::Plan;
 use crate::published::{with_option, FittedOption, Mail, PublishedError};
 use crate::setup::Setup;
@@ -68,7 +66,7 @@ pub fn fit_option(
     let rises = at(low)? < at(high)?;
     let (step, ours) = halve((low, high), target.published, rises, at)?;
     let fit = OptionFit { value: value(step), ours };
-    if miss(ours, target.published) > CLOSE_ENOUGH {
+    if miss(ours, target.published) > target.close_enough {
         let figure = format!("{}:{}", recorded.workload, recorded.option);
         return Err(CalibrateError::OutOfReach { figure, published: target.published, value: fit.value, ours });
     }
@@ -128,7 +126,7 @@ mod tests {
         let setup = Setup { machine: Arc::new(machine), workload: Arc::new(workload), scheds, config, workers };
         let plan = Plan { scheds: 1, seeds: vec![1], jobs: 1, check_determinism: false };
         let fit = fit_option(&setup, &plan, &job, &|| ()).unwrap();
-        assert!(miss(fit.ours, 2765.4) < CLOSE_ENOUGH && (2500.0..3100.0).contains(&fit.value), "{fit:?}");
+        assert!(miss(fit.ours, 2765.4) < 2e-3 && (2500.0..3100.0).contains(&fit.value), "{fit:?}");
         assert_eq!(fit_option(&setup, &plan, &job, &|| ()).unwrap(), fit);
         job.recorded.high = 100.0;
         let error = fit_option(&setup, &plan, &job, &|| ()).unwrap_err();
