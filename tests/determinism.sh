@@ -113,6 +113,9 @@ for jobs in 2 8; do
 done
 "$release" "${args[@]}" --check-determinism >/dev/null
 
+# Runs in processes of their own give the same as here.
+same "here and in workers" "$one" "$("$release" "${args[@]}" --in-worker)"
+
 # The scoreboard, run at once, and in two parts of which the second finds the first on record.
 args=(reproduce all --quick --row 000/ --row hikey/sched-pipe --format json)
 one=$("$release" "${args[@]}" --no-store --jobs 1)
@@ -123,9 +126,6 @@ for jobs in 2 8; do
 	same "reproduce resumed, --jobs $jobs" "$one" "$("$release" "${args[@]}" --store "$dir/store-$jobs" --jobs $jobs)"
 	same "reproduce from its store, --jobs $jobs" "$one" "$("$release" "${args[@]}" --store "$dir/store-$jobs" --jobs 1)"
 done
-
-# Runs in processes of their own give the same as here.
-same "here and in workers" "$one" "$("$release" "${args[@]}" --in-worker)"
 
 # This machine, where it shows itself.
 if [ -e /sys/devices/system/cpu/online ]; then

@@ -45,7 +45,7 @@ shapes=$(mktemp -d -p "$kernels")
 trap 'rm -rf "$shapes"' EXIT
 sed -e '/^cores = /d' -e 's/ratio = \[1.0, 1.25\]/ratio = [1.0]/' -e 's/^cpus = 256/cpus = 48/' \
 	-e 's/^llcs = .*/llcs = "24 cpus"/' -e 's/^nodes = .*/nodes = "24 cpus"/' -e 's/^name = .*/name = "clustered"/' \
-	-e 's/^cpus = "1 llc"/cpus = "4 cpus"\nshares_cache = true/' -e '/^llc = /{p;s/^llc/cluster/}' \
+	-e '/^\[\[cluster\]\]/,/^$/s/^cpus = "1 llc"/cpus = "4 cpus"\nshares_cache = true/' -e '/^llc = /{p;s/^llc/cluster/}' \
 	machines/epyc-7742-2p.toml >"$shapes/clustered.toml"
 sed -e 's/^cpus = 256/cpus = 224/' -e 's/apart = 128/apart = 112/' -e 's/^llcs = .*/llcs = "56 cores"/' \
 	-e 's/^nodes = .*/nodes = "56 cores"/' -e 's/^name = .*/name = "smt"/' machines/epyc-7742-2p.toml >"$shapes/smt.toml"
