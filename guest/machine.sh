@@ -45,6 +45,8 @@ guest_line "$1" | awk '
 	}
 '
 echo
-sed -n '/^\[costs\]/,$p' "$here/../machines/hikey960.toml" | sed -E '
+# Its caches are left out: nothing is emulated of them.
+sed -n '/^\[costs\]/,/^\[\[cache\]\]/p' "$here/../machines/hikey960.toml" | sed -E '
+	/^\[\[cache\]\]/d
 	s/source = "fitted: [^"]*"/source = "estimate: of hikey960"/
 	/^\[costs\.(ipi|line|refill_kib)\]/,/^$/ { s/^llc (.*)/cluster \1\nllc \1/; s/^node (.*)/node \1\npackage \1/ }'
