@@ -92,7 +92,9 @@ impl Calibrate {
         let progress = Progress::endless();
         let fit = calibrate::fit_option(&setup, &plan, job, &|| progress.step())?;
         let figure = format!("{}:{}", job.recorded.workload, job.recorded.option);
-        let mut out = head(&job.target, fit.ours, self.seeds);
+        let option = |value: f64| format!("{}={value}", job.recorded.option);
+        let workload = job.target.run.workload.replace(&option(job.recorded.value), &option(fit.value));
+        let mut out = head(&job.target, &workload, fit.ours, self.seeds);
         let _ = writeln!(out, "recorded   {figure} = {}", job.recorded.value);
         let _ = writeln!(out, "fitted     {figure} = {}", fit.value);
         Ok(out)
@@ -115,17 +117,16 @@ impl Calibrate {
     }
 }
 
-/// What was to be met, and what ours is.
-fn head(target: &Target, ours: f64, seeds: u64) -> String {
+/// What was to be met, and what ours is with the fit.
+fn head(target: &Target, workload: &str, ours: f64, seeds: u64) -> String {
     let mut out = format!("\ncell       {}\n", target.cell);
     let _ = writeln!(out, "published  {} {}", target.published, target.unit);
-    let (workload, base) = (&target.run.workload, &target.run.base);
-    let _ = writeln!(out, "ours       {} (mean of {seeds} seeds; {workload}, {base})", number(ours));
+    let _ = writeln!(out, "ours       {} (mean of {seeds} seeds; {workload}, {})", number(ours), target.run.base);
     out
 }
 
 fn render(machine: &Machine, job: &Job, fit: &Fit, seeds: u64) -> String {
-    let mut out = head(&job.target, fit.ours, seeds);
+    let mut out = head(&job.target, &job.target.run.workload, fit.ours, seeds);
     let words = |value: &dyn Fn(FreeCost, f64) -> f64| {
         let figure = |(free, fitted): &(FreeCost, f64)| format!("{free} = {}", value(*free, *fitted));
         fit.figures.iter().map(figure).collect::<Vec<_>>().join(", ")
