@@ -1,0 +1,50 @@
+//! A machine from a device tree, flattened or as source.
+//!
+//! `nodes` is the tree and what its properties say; `blob` reads flattened ones, and `source` (with `lex` and
+//! `expression`) plain text. Of the tree `cpus` reads who there is, `map` who shares what, `caches`, `clocks` (with power
+//! and capacity) and `states` their parts. Properties are those of the bindings in Linux,
+//! Documentation/devicetree/bindings: cpu/cpu-topology, cpu/cpu-capacity, cpu/idle-states, opp/opp-v2, arm/cpus, numa;
+//! they are read as the kernel reads them.
+
+mod blob;
+mod caches;
+mod clocks;
+mod cpus;
+mod expression;
+mod lex;
+mod map;
+mod nodes;
+mod source;
+mod states;
+
+use super::seen::{Seen, DEVICE_TREE};
+use super::{CaptureError, Notes};
+
+use cpus::Cpus;
+
+pub(super) use nodes::DeviceTree;
+
+/// Reads a device tree.
+pub(super) fn read(tree: &DeviceTree, notes: &mut Notes) -> Result<Seen, CaptureError> {
+    let cpus = Cpus::read(tree, notes)?;
+    let chains = caches::chains(&cpus)?;
+    let states = states::read(&cpus, notes)?;
+    let topology = map::read(&cpus, &chains, &states.powered, notes)?;
+    let caches = caches::read(&cpus, &chains, &topology.cores, notes)?;
+    let clocks = clocks::read(&cpus, &topology.cores, notes)?;
+    let (capacities, capacity_source) = clocks::capacities(&cpus, &clocks.all, notes)?;
+    Ok(Seen {
+        title: cpus.title()?,
+        places: &DEVICE_TREE,
+        isa: cpus.isa(),
+        is_zen: false,
+        core_names: cpus.names()?,
+        topology,
+        caches,
+        capacities,
+        capacity_source,
+        clocks: clocks.all,
+        idle: states.by_cpu,
+        energy: clocks.energy,
+    })
+}
