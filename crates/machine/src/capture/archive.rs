@@ -57,6 +57,13 @@ impl Members {
         self.root.as_ref().map(|(_, path)| path.as_str())
     }
 
+    fn keep(&mut self, path: String, member: Member) {
+        if let Member::File(bytes) = &member {
+            self.bytes += bytes.len();
+        }
+        self.kept.insert(path, member);
+    }
+
     pub fn has_dir(&self, path: &str) -> bool {
         let Some(path) = self.resolved(path) else { return false };
         matches!(self.kept.get(&path), Some(Member::Dir)) || self.below(&path).next().is_some()
@@ -137,7 +144,7 @@ impl LeftOut {
             "that are neither files, directories nor links are left out",
         ];
         for ((count, first), words) in self.reasons.iter().zip(words).filter(|((count, _), _)| *count > 0) {
-            notes.add(format!("{count} members of the tarball {words}, the first is `{first}`"));
+            notes.add(format!("members of the tarball {words}: {count}, the first is `{first}`"));
         }
     }
 }
@@ -186,6 +193,8 @@ fn read_tar(path: &Path, packed: impl Read, notes: &mut Notes) -> Result<Members
             return Err(fault(format!("more than {MAX_KEPT} files of CPUs, or {} MiB", MAX_KEPT_BYTES >> 20)));
         }
     }
+    // What follows the last member holds the checksum of what is packed.
+    io::copy(&mut archive.into_inner(), &mut io::sink()).map_err(broken)?;
     reader.left_out.note(notes);
     Ok(reader.members)
 }
@@ -236,27 +245,17 @@ impl Reader {
         };
         let Some(role) = self.role(&path) else { return Ok(()) };
         let member = match (kind, role) {
-            (EntryType::Regular | EntryType::Continuous, Role::File) => Member::File(contents(entry)?),
-            (EntryType::Directory, _) => Member::Dir,
-            (EntryType::Symlink | EntryType::Link, _) => {
-                let from = match kind {
-                    EntryType::Link => "",
-                    _ => path.rsplit_once('/').map_or("", |(parent, _)| parent),
-                };
-                let target = link.and_then(|link| std::str::from_utf8(link).ok());
-                let inside = |target: &&str| !target.starts_with('/') && target.len() <= MAX_NAME;
-                match target.filter(inside).and_then(|target| normal(from, target)) {
-                    Some(target) => Member::Link(target),
-                    None => return Ok(self.left_out.add(Why::LinkOut, name)),
-                }
-            }
+            (EntryType::Regular | EntryType::Continuous, Role::File) => Ok(Member::File(contents(entry)?)),
             (EntryType::Regular | EntryType::Continuous, Role::Above) => return Ok(()),
-            _ => return Ok(self.left_out.add(Why::Special, name)),
+            (EntryType::Directory, _) => Ok(Member::Dir),
+            (EntryType::Link, _) => linked("", link),
+            (EntryType::Symlink, _) => linked(path.rsplit_once('/').map_or("", |(parent, _)| parent), link),
+            _ => Err(Why::Special),
         };
-        if let Member::File(bytes) = &member {
-            self.members.bytes += bytes.len();
+        match member {
+            Ok(member) => self.members.keep(path, member),
+            Err(why) => self.left_out.add(why, name),
         }
-        self.members.kept.insert(path, member);
         Ok(())
     }
 
@@ -273,6 +272,13 @@ impl Reader {
         }
         Some(role)
     }
+}
+
+/// A link from a directory of the tarball.
+fn linked(from: &str, target: Option<&[u8]>) -> Result<Member, Why> {
+    let target = target.and_then(|target| std::str::from_utf8(target).ok());
+    let inside = target.filter(|target| !target.starts_with('/') && target.len() <= MAX_NAME);
+    inside.and_then(|target| normal(from, target)).map(Member::Link).ok_or(Why::LinkOut)
 }
 
 /// What describes the next member, within limits.

@@ -200,7 +200,12 @@ impl Core<'_> {
 
     /// The operating point of a clock that cannot change.
     pub fn fixed_opp(&self) -> Opp {
-        Opp::new(self.curve.top_khz() as u32, self.top_mw())
+        Opp::new(self.top_khz(), self.top_mw())
+    }
+
+    /// The top frequency, kHz.
+    pub fn top_khz(&self) -> u32 {
+        self.curve.top_khz() as u32
     }
 
     /// Power at the top frequency, mW.

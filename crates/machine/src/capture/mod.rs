@@ -116,19 +116,22 @@ pub fn capture(options: &CaptureOptions) -> Result<Captured, CaptureError> {
         return Err(CaptureError::Name { name: options.name.clone() });
     }
     let mut notes = Notes::default();
-    let seen = read(options, &mut notes)?;
+    let mut seen = read(options, &mut notes)?;
+    let places = seen.places;
     let impossible = |cause: MachineError| {
-        let help = seen.places.disagreeing;
+        let help = places.disagreeing;
         CaptureError::Impossible { path: options.from.clone(), help, cause: cause.into() }
     };
     let lender = match &options.like {
         Some(machine) => machine.clone(),
         None => nearest::nearest(&seen.traits()).map_err(impossible).map(|(preset, why)| {
-            notes.add(format!("figures that {} does not give are from {}, {why}", seen.places.tree, preset.name));
+            notes.add(format!("figures that {} does not give are from {}, {why}", places.tree, preset.name));
             preset
         })?,
     };
-    let machine = assemble::machine(&seen, &options.name, &Lender::new(&lender));
+    let lender = Lender::new(&lender);
+    seen.derive_capacities(Some(&lender));
+    let machine = assemble::machine(&seen, &options.name, &lender);
     // Levels that overlap in part and the like are found where any machine file's are.
     let machine = Machine::from_toml(&format!("{}.toml", options.name), &machine.to_toml()).map_err(impossible)?;
     Ok(Captured { machine, notes: notes.0 })

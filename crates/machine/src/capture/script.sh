@@ -53,9 +53,9 @@ take() {
 #FILES
 
 cd "$work" || fail "cannot enter $work"
-if command -v gzip >/dev/null; then
-	tar -cf all.tar sys && gzip -c all.tar >"$tarball" || fail "cannot write $tarball"
-else
-	tar -cf "$tarball" sys || fail "cannot write $tarball"
+tar -cf all.tar sys || fail "cannot pack with tar"
+if ! gzip -c all.tar >"$tarball" 2>/dev/null; then
+	echo "capture: no gzip, the tarball is not compressed" >&2
+	cat all.tar >"$tarball" || fail "cannot write $tarball"
 fi
 echo "$tarball: $taken files"

@@ -1,7 +1,8 @@
 //! What is known of a machine before another one lends it the rest.
 
-use crate::Source;
+use crate::{CpuId, Source};
 
+use super::estimate::Lender;
 use super::kinds::Isa;
 use super::nearest::Traits;
 use super::topology::Topology;
@@ -19,6 +20,8 @@ pub(super) struct Seen {
     pub capacities: Vec<u32>,
     /// What the capacities rest on.
     pub capacity_source: Source,
+    /// capacity-dmips-mhz, where that is known and capacities follow from it.
+    pub efficiencies: Option<Vec<u32>>,
     pub clocks: Vec<clocks::Clock>,
     pub idle: Vec<Vec<idle::State>>,
     pub energy: Vec<energy::Domain>,
@@ -67,6 +70,34 @@ pub(super) const DEVICE_TREE: Places = Places {
 };
 
 impl Seen {
+    /// Capacities from efficiencies: efficiency x top clock, the greatest 1024, rounded down as the kernel does
+    /// (drivers/base/arch_topology.c). A top clock that the tree does not have is the lender's; as long as there is none,
+    /// all clocks count as equal.
+    pub fn derive_capacities(&mut self, lender: Option<&Lender>) {
+        let Some(efficiencies) = &self.efficiencies else { return };
+        let stated = |cpu: CpuId| self.clocks.iter().find(|clock| clock.cpus.test(cpu))?.khz.last().copied();
+        let lent = |cpu: usize| {
+            let name = self.core_names[cpu].as_deref();
+            lender.map_or(1, |lender| lender.core(name, self.capacities[cpu]).top_khz())
+        };
+        let are_stated = (0..efficiencies.len()).all(|cpu| stated(cpu as CpuId).is_some());
+        let top = |cpu: usize| match lender {
+            None if !are_stated => 1,
+            _ => stated(cpu as CpuId).unwrap_or_else(|| lent(cpu)),
+        };
+        let raw = |(cpu, dmips): (usize, &u32)| u128::from(*dmips) * u128::from(top(cpu));
+        let raw: Vec<u128> = efficiencies.iter().enumerate().map(raw).collect();
+        let greatest = raw.iter().copied().max().unwrap_or(1).max(1);
+        self.capacity_source = match lender.filter(|_| !are_stated) {
+            None => Source::Published("device tree, capacity-dmips-mhz x top clock".into()),
+            Some(lender) => {
+                let name = lender.name();
+                Source::Estimate(format!("from {name}: top clocks; capacity-dmips-mhz from the device tree"))
+            }
+        };
+        self.capacities = raw.into_iter().map(|raw| ((raw * 1024 / greatest) as u32).max(1)).collect();
+    }
+
     pub fn traits(&self) -> Traits {
         let mut cores: Vec<String> = self.core_names.iter().flatten().cloned().collect();
         cores.sort_unstable();

@@ -38,10 +38,10 @@ const OTHERS: [(&[u8], &str, &str); 6] = [
 
 /// Opens what is given. What a file is, is told by its contents.
 pub(super) fn open(path: &Path, notes: &mut Notes) -> Result<Given, CaptureError> {
-    if !path.is_file() {
+    let unreadable = |cause| CaptureError::Unreadable { path: path.into(), cause };
+    if !path.metadata().map_err(unreadable)?.is_file() {
         return find_sysfs(path).map(Given::Sysfs);
     }
-    let unreadable = |cause| CaptureError::Unreadable { path: path.into(), cause };
     let mut file = File::open(path).map_err(unreadable)?;
     let mut head = Vec::new();
     file.by_ref().take(HEAD).read_to_end(&mut head).map_err(unreadable)?;

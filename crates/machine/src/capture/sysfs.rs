@@ -50,6 +50,7 @@ pub(super) fn read(sysfs: &Tree, debugfs: &Tree, notes: &mut Notes) -> Result<Se
         caches,
         capacities,
         capacity_source,
+        efficiencies: None,
         clocks,
         idle,
         energy: energy::read(debugfs, &cpus, notes)?,

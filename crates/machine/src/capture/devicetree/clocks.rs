@@ -1,6 +1,6 @@
 //! Clocks, operating points, what they draw, and capacities.
 
-use crate::{CpuMask, Source};
+use crate::{CpuId, CpuMask};
 
 use super::super::clocks::{merge_cores, Clock, MAX_KHZ};
 use super::super::{energy, CaptureError, Notes};
@@ -15,6 +15,9 @@ const MAX_UW: u128 = 1_000_000_000_000;
 
 /// The longest change of a clock, ns: an hour.
 const MAX_TRANSITION_NS: u64 = 3_600_000_000_000;
+
+/// How much a core does at a clock, relative to others.
+const DMIPS: &str = "capacity-dmips-mhz";
 
 /// What a tree says of clocks.
 pub(super) struct Clocks {
@@ -63,7 +66,7 @@ pub(super) fn read(cpus: &Cpus, cores: &[CpuMask], notes: &mut Notes) -> Result<
         notes.add(format!("no operating points for CPUs {unknown}: their clock is taken to be fixed"));
     }
     remarks.note(notes);
-    if energy.is_empty() {
+    if energy.is_empty() && remarks.without_voltage.is_empty() {
         notes.add("no dynamic-power-coefficient with voltages: power is estimated");
     }
     let mut all = merge_cores(clocks, cores);
@@ -98,8 +101,9 @@ enum Shared<'a> {
     Named(&'a str, &'a [u8]),
     /// By nothing: it has operating points of its own.
     Alone,
-    /// By nothing known: of such CPUs all are taken to run at one clock.
-    Unknown,
+    /// By nothing known: of such CPUs those of a kind, by `compatible` and capacity-dmips-mhz, are taken to run at one
+    /// clock.
+    Unknown(Option<&'a [u8]>, Option<&'a [u8]>),
 }
 
 /// Groups of CPUs with one clock.
@@ -127,7 +131,8 @@ fn shared<'a>(cpu: At<'a>) -> Result<Shared<'a>, CaptureError> {
     let named = ["qcom,freq-domain", "performance-domains", "clocks"];
     let named = named.into_iter().find_map(|property| Some(Shared::Named(property, cpu.bytes(property)?)));
     let has_points = || table.is_some() || cpu.has("operating-points") || cpu.has("clock-frequency");
-    Ok(named.unwrap_or_else(|| if has_points() { Shared::Alone } else { Shared::Unknown }))
+    let of_kind = || Shared::Unknown(cpu.bytes("compatible"), cpu.bytes(DMIPS));
+    Ok(named.unwrap_or_else(|| if has_points() { Shared::Alone } else { of_kind() }))
 }
 
 /// The operating points of a clock: of the first of its CPUs that has some.
@@ -236,36 +241,18 @@ fn power(
     Ok(known.then_some(energy::Domain { cpus: *members, states, is_abstract: false }))
 }
 
-/// Capacities and what they rest on: capacity-dmips-mhz x top clock, the greatest 1024, rounded down as the kernel does
-/// (drivers/base/arch_topology.c). Where not all CPUs state it, all are equal.
-pub(super) fn capacities(cpus: &Cpus, clocks: &[Clock], notes: &mut Notes) -> Result<(Vec<u32>, Source), CaptureError> {
-    const DMIPS: &str = "capacity-dmips-mhz";
+/// capacity-dmips-mhz by CPU, from which with top clocks capacities follow. None, with a note, where not all CPUs state
+/// it: the kernel then takes all for equal (drivers/base/arch_topology.c).
+pub(super) fn efficiencies(cpus: &Cpus, notes: &mut Notes) -> Result<Option<Vec<u32>>, CaptureError> {
     let without = cpus.those(|node| !node.has(DMIPS));
     if !without.is_empty() {
         let whose = if without == cpus.mask() { String::new() } else { format!(" of CPUs {without}") };
         notes.add(format!("no {DMIPS}{whose}: the kernel takes all CPUs for equal"));
-        let source = Source::Estimate(format!("no {DMIPS}: the kernel takes all CPUs for equal"));
-        return Ok((vec![1024; cpus.count()], source));
+        return Ok(None);
     }
-    let top = |cpu| clocks.iter().find(|clock| clock.cpus.test(cpu)).and_then(|clock| clock.khz.last().copied());
-    let has_clocks = cpus.mask().iter().all(|cpu| top(cpu).is_some());
-    let source = if has_clocks {
-        Source::Published(format!("device tree, {DMIPS} x top clock"))
-    } else {
-        notes.add(format!(
-            "not all top clocks are known: capacities are in the ratio of {DMIPS}, as if clocks were equal"
-        ));
-        Source::Estimate(format!("device tree, {DMIPS} as if top clocks were equal"))
+    let efficiency = |(_, node): (CpuId, At)| match node.need(DMIPS)? {
+        0 => Err(node.fault(DMIPS, "found 0", "a number above 0")),
+        dmips => Ok(dmips),
     };
-    let mut raw = Vec::new();
-    for (cpu, node) in cpus.iter() {
-        let dmips = node.need(DMIPS)?;
-        if dmips == 0 {
-            return Err(node.fault(DMIPS, "found 0", "a number above 0"));
-        }
-        let khz = if has_clocks { top(cpu).unwrap_or(1) } else { 1 };
-        raw.push(u128::from(dmips) * u128::from(khz));
-    }
-    let greatest = raw.iter().copied().max().unwrap_or(1);
-    Ok((raw.into_iter().map(|raw| ((raw * 1024 / greatest) as u32).max(1)).collect(), source))
+    cpus.iter().map(efficiency).collect::<Result<Vec<u32>, _>>().map(Some)
 }

@@ -17,6 +17,8 @@ mod nodes;
 mod source;
 mod states;
 
+use crate::Source;
+
 use super::seen::{Seen, DEVICE_TREE};
 use super::{CaptureError, Notes};
 
@@ -32,8 +34,9 @@ pub(super) fn read(tree: &DeviceTree, notes: &mut Notes) -> Result<Seen, Capture
     let topology = map::read(&cpus, &chains, &states.powered, notes)?;
     let caches = caches::read(&cpus, &chains, &topology.cores, notes)?;
     let clocks = clocks::read(&cpus, &topology.cores, notes)?;
-    let (capacities, capacity_source) = clocks::capacities(&cpus, &clocks.all, notes)?;
-    Ok(Seen {
+    let efficiencies = clocks::efficiencies(&cpus, notes)?;
+    let unknown = Source::Estimate("no capacity-dmips-mhz: the kernel takes all CPUs for equal".into());
+    let mut seen = Seen {
         title: cpus.title()?,
         places: &DEVICE_TREE,
         isa: cpus.isa(),
@@ -41,10 +44,13 @@ pub(super) fn read(tree: &DeviceTree, notes: &mut Notes) -> Result<Seen, Capture
         core_names: cpus.names()?,
         topology,
         caches,
-        capacities,
-        capacity_source,
+        capacities: vec![1024; cpus.count()],
+        capacity_source: unknown,
+        efficiencies,
         clocks: clocks.all,
         idle: states.by_cpu,
         energy: clocks.energy,
-    })
+    };
+    seen.derive_capacities(None);
+    Ok(seen)
 }

@@ -12,6 +12,9 @@ pub(super) const MAX_PROPERTIES: usize = 1 << 18;
 pub(super) const MAX_DEPTH: usize = 64;
 pub(super) const MAX_NAME: usize = 255;
 
+/// The most numbers of a property that refers to nodes.
+const MAX_REFERRING: usize = 256;
+
 /// A device tree.
 pub struct DeviceTree {
     file: PathBuf,
@@ -179,13 +182,12 @@ impl<'a> At<'a> {
 
     /// The nodes whose phandles a property lists.
     pub fn targets(&self, property: &str) -> Result<Vec<At<'a>>, CaptureError> {
-        let cells = self.cells(property)?.unwrap_or_default();
-        cells.into_iter().map(|phandle| self.target(property, phandle)).collect()
+        self.referring(property)?.into_iter().map(|phandle| self.target(property, phandle)).collect()
     }
 
     /// The nodes that a property lists with arguments after each, as many as the node's `count` says.
     pub fn specifiers(&self, property: &str, count: &str) -> Result<Vec<(At<'a>, Vec<u32>)>, CaptureError> {
-        let cells = self.cells(property)?.unwrap_or_default();
+        let cells = self.referring(property)?;
         let mut rest = cells.as_slice();
         let mut found = Vec::new();
         while let Some((phandle, after)) = rest.split_first() {
@@ -199,6 +201,16 @@ impl<'a> At<'a> {
             rest = &after[arguments..];
         }
         Ok(found)
+    }
+
+    /// The numbers of a property that refers to nodes. Many CPUs may look at the same one: it is not long.
+    fn referring(&self, property: &str) -> Result<Vec<u32>, CaptureError> {
+        match self.bytes(property).map_or(0, <[u8]>::len) / 4 {
+            many if many > MAX_REFERRING => {
+                Err(self.fault(property, format!("{many} numbers"), format!("at most {MAX_REFERRING}")))
+            }
+            _ => Ok(self.cells(property)?.unwrap_or_default()),
+        }
     }
 
     fn target(&self, property: &str, phandle: u32) -> Result<At<'a>, CaptureError> {
