@@ -53,7 +53,7 @@ pub struct Capture {
     /// Write the machine file here instead of printing it
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Preset or file that lends the figures that sysfs does not give [default: the nearest preset]
+    /// Preset or file that lends the figures that the tree does not give [default: the nearest preset]
     #[arg(long, value_name = "MACHINE")]
     like: Option<String>,
 }

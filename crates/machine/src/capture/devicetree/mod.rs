@@ -1,8 +1,8 @@
 //! A machine from a device tree, flattened or as source.
 //!
-//! `nodes` is the tree and what its properties say; `blob` reads flattened ones, and `source` (with `lex` and
-//! `expression`) plain text. Of the tree `cpus` reads who there is, `map` who shares what, `caches`, `clocks` (with power
-//! and capacity) and `states` their parts. Properties are those of the bindings in Linux,
+//! `nodes` is the tree and what its properties say; `blob` reads flattened ones, and `source` (with `lex`, `expression`
+//! and `grow`) plain text. Of the tree `cpus` reads who there is, `map` who shares what, `caches`, `clocks` (with power
+//! and efficiency) and `states` their parts. Properties are those of the bindings in Linux,
 //! Documentation/devicetree/bindings: cpu/cpu-topology, cpu/cpu-capacity, cpu/idle-states, opp/opp-v2, arm/cpus, numa;
 //! they are read as the kernel reads them.
 
@@ -11,6 +11,7 @@ mod caches;
 mod clocks;
 mod cpus;
 mod expression;
+mod grow;
 mod lex;
 mod map;
 mod nodes;
