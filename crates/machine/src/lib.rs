@@ -6,9 +6,9 @@
 //! A [`MachineSpec`] names a machine and the CPUs of it to which a workload is bound, `kunpeng920@node0`.
 //!
 //! Machines come from presets ([`Machine::preset`]), files ([`Machine::load`], format in `machines/README.md`), sysfs
-//! ([`capture`](capture())), or code ([`Machine::symmetric`], [`testing`]). A file is parsed into a tree that knows its places, read section by
-//! section with faults that name file, line and key ([`FileError`]), and every figure is kept with its source
-//! ([`Figure`]); [`Machine::to_toml`] is the way back.
+//! and device trees ([`capture`](capture())), or code ([`Machine::symmetric`], [`testing`]). A file is parsed into a
+//! tree that knows its places, read section by section with faults that name file, line and key ([`FileError`]), and
+//! every figure is kept with its source ([`Figure`]); [`Machine::to_toml`] is the way back.
 //!
 //! ```
 //! use fairground_machine::{Distance, Machine};
@@ -40,7 +40,7 @@ pub mod testing;
 mod thermal;
 
 pub use caches::{Cache, Caches};
-pub use capture::{capture, CaptureError, CaptureOptions, Captured};
+pub use capture::{capture, capture_script, CaptureError, CaptureOptions, Captured};
 pub use check::Warning;
 pub use error::{FileError, MachineError};
 pub use free::FreeCost;

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use fairground_machine::{capture, presets, CaptureOptions, Machine, MachineSpec};
+use fairground_machine::{capture, capture_script, presets, CaptureOptions, Machine, MachineSpec};
 
 use crate::error::{run_failed, End, Failure};
 use crate::output::{complain, print, OutputFile};
@@ -28,16 +28,22 @@ pub enum MachineCommand {
         /// Preset or file
         machine: String,
     },
-    /// Describe the machine of a sysfs tree; prints a machine file, notes go to standard error
+    /// Describe the machine of a sysfs tree or device tree; prints a machine file, notes go to standard error
     Capture(Capture),
 }
 
-/// Describes the machine of a sysfs tree.
+/// Describes the machine of a sysfs tree or device tree.
 #[derive(Args)]
 pub struct Capture {
-    /// What is mounted on /sys, or a copy of it
-    #[arg(long, value_name = "DIR", default_value = "/sys")]
-    sysfs: PathBuf,
+    /// What is mounted on /sys, a copy of it, a tarball of it (.tar, .tar.gz), or a device tree (.dtb, .dts)
+    #[arg(value_name = "FROM", default_value = "/sys")]
+    from: PathBuf,
+    /// What is mounted on /sys, or a copy of it: FROM by its old name
+    #[arg(long, value_name = "DIR", conflicts_with = "from")]
+    sysfs: Option<PathBuf>,
+    /// Print a script for any POSIX shell that makes the tarball on another machine
+    #[arg(long, exclusive = true)]
+    script: bool,
     /// What is mounted on /sys/kernel/debug, or a copy of it [default: kernel/debug of the sysfs tree]
     #[arg(long, value_name = "DIR")]
     debugfs: Option<PathBuf>,
@@ -47,7 +53,7 @@ pub struct Capture {
     /// Write the machine file here instead of printing it
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Preset or file that lends the figures that sysfs does not give [default: the nearest preset]
+    /// Preset or file that lends the figures that the tree does not give [default: the nearest preset]
     #[arg(long, value_name = "MACHINE")]
     like: Option<String>,
 }
@@ -68,9 +74,14 @@ impl MachineCommand {
 
 impl Capture {
     fn run(self) -> Result<End, Failure> {
+        if self.script {
+            print(&capture_script())?;
+            return Ok(End::Done);
+        }
         let like = self.like.as_deref().map(Machine::find).transpose()?;
         let out = self.out.as_deref().map(OutputFile::create).transpose()?;
-        let options = CaptureOptions { sysfs: self.sysfs, debugfs: self.debugfs, name: self.name, like };
+        let from = self.sysfs.unwrap_or(self.from);
+        let options = CaptureOptions { from, debugfs: self.debugfs, name: self.name, like };
         let captured = capture(&options)?;
         captured.notes.iter().for_each(|note| complain(&format!("note: {note}")));
         match out {

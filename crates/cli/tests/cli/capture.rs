@@ -58,11 +58,42 @@ fn a_tree_that_cannot_be_captured_leaves_no_file() {
     let words = |tree: &str, more: &str| {
         format!("machine capture --sysfs {tree} --out {}/board.toml {more}", out.path().display())
     };
-    refuses(&words("nowhere", ""), &["`nowhere` is no sysfs tree", "mounted on /sys"]);
+    refuses(&words("nowhere", ""), &["cannot read `nowhere`", "No such file"]);
+    refuses(&words(&out.path().display().to_string(), ""), &["is no sysfs tree", "mounted on /sys"]);
     refuses(&words(&tree, "--like hikey690"), &["did you mean `hikey960`"]);
     refuses(&words(&tree, "--name a/b"), &["`a/b` is no name", "letters"]);
     refuses(&words(&tree, "--debugfs nowhere"), &["`nowhere` is no debugfs tree"]);
     std::fs::write(dir.path().join("devices/system/cpu/online"), "0-one").unwrap();
     refuses(&words(&tree, ""), &["devices/system/cpu/online", "found `0-one`", "0-3,8"]);
     assert!(files(out.path()).is_empty());
+}
+
+/// The way of a machine elsewhere: the script there, its tarball here.
+#[test]
+fn the_scripts_tarball_is_captured_as_the_tree() {
+    let (dir, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let tree = tiny(dir.path());
+    let (script, tarball) = (out.path().join("capture.sh"), out.path().join("machine.tar.gz"));
+    std::fs::write(&script, succeeds("machine capture --script")).unwrap();
+    let ran = std::process::Command::new("sh").arg(&script).arg(&tarball).arg(&tree).output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    assert_eq!(
+        succeeds(&format!("machine capture {}", tarball.display())),
+        succeeds(&format!("machine capture {tree}"))
+    );
+    refuses("machine capture --script --name x", &["--script", "cannot be used with"]);
+    refuses(&format!("machine capture {tree} --sysfs {tree}"), &["--sysfs", "cannot be used with"]);
+}
+
+#[test]
+fn a_device_tree_is_captured_and_runs() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("board.dts");
+    std::fs::write(&path, "/dts-v1/; / { cpus { cpu@0 { }; cpu@1 { }; }; };").unwrap();
+    describes_a_machine_that_runs(&format!("machine capture {} --name board", path.display()));
+    std::fs::write(&path, "/dts-v1/;\n#include \"x.dtsi\"\n").unwrap();
+    refuses(
+        &format!("machine capture {}", path.display()),
+        &["board.dts:2", "`#include` wants the preprocessor", "cpp"],
+    );
 }

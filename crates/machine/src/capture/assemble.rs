@@ -7,10 +7,14 @@ use crate::{
 
 use super::clocks::Clock;
 use super::estimate::{Core, Curve, Lender};
-use super::{caches, energy, idle, Seen};
+use super::seen::Seen;
+use super::{caches, energy, idle};
 
 /// node_reclaim_distance of AMD's and Hygon's Zen.
 const ZEN_RECLAIM_DISTANCE: u32 = 32;
+
+/// Where the times of WFI are from, which device trees leave out.
+const ADDED_STATE: &str = "Linux, drivers/cpuidle/cpuidle-psci.c: WFI";
 
 /// The machine, with the source of each figure.
 pub(super) fn machine(seen: &Seen, name: &str, lender: &Lender) -> Machine {
@@ -68,7 +72,7 @@ fn in_us(value: &str) -> String {
 struct Kind {
     name: String,
     cpus: CpuMask,
-    core_name: Option<&'static str>,
+    core_name: Option<String>,
     capacity: u32,
     states: Vec<idle::State>,
 }
@@ -78,13 +82,14 @@ fn kinds(seen: &Seen) -> Vec<Kind> {
     let mut kinds: Vec<Kind> = Vec::new();
     for core in &seen.topology.cores {
         let first = core.first().unwrap_or(0) as usize;
-        let (core_name, capacity, states) = (seen.core_names[first], seen.capacities[first], &seen.idle[first]);
-        let same = |k: &&mut Kind| (k.core_name, k.capacity, &k.states) == (core_name, capacity, states);
+        let (core_name, capacity, states) = (&seen.core_names[first], seen.capacities[first], &seen.idle[first]);
+        let same = |k: &&mut Kind| (&k.core_name, k.capacity, &k.states) == (core_name, capacity, states);
         match kinds.iter_mut().find(same) {
             Some(kind) => kind.cpus = kind.cpus.or(core),
             None => {
-                let name = core_name.unwrap_or_else(|| seen.isa.map_or("cpu", |isa| isa.name()));
-                kinds.push(Kind { name: name.into(), cpus: *core, core_name, capacity, states: states.clone() });
+                let name = core_name.clone().unwrap_or_else(|| seen.isa.map_or("cpu", |isa| isa.name()).into());
+                let core_name = core_name.clone();
+                kinds.push(Kind { name, cpus: *core, core_name, capacity, states: states.clone() });
             }
         }
     }
@@ -103,9 +108,9 @@ fn name_apart(kinds: &mut [Kind]) {
     }
 }
 
-/// What a figure rests on, and where in the tree.
+/// What a figure rests on.
 fn published(place: &str) -> Source {
-    Source::Published(format!("sysfs, {place}"))
+    Source::Published(place.into())
 }
 
 struct Parts<'a> {
@@ -124,7 +129,7 @@ impl<'a> Parts<'a> {
     /// The lender's core that stands for that of a CPU.
     fn lent(&self, cpu: CpuId) -> Core<'a> {
         let kind = self.kinds.iter().find(|kind| kind.cpus.test(cpu)).unwrap_or(&self.kinds[0]);
-        self.lender.core(kind.core_name, kind.capacity)
+        self.lender.core(kind.core_name.as_deref(), kind.capacity)
     }
 
     /// How much more a core draws here at its top than the one that lends its figures.
@@ -135,15 +140,15 @@ impl<'a> Parts<'a> {
     }
 
     fn reclaim_distance(&mut self) -> u32 {
-        self.state("topology".into(), published("devices/system/cpu/cpuN/topology, cpuN/cache, devices/system/node"));
+        self.state("topology".into(), published(self.seen.places.topology));
         if self.seen.topology.nodes.len() < 2 {
             return NODE_RECLAIM_DISTANCE;
         }
-        self.state("topology.distances".into(), published("devices/system/node/nodeN/distance"));
+        self.state("topology.distances".into(), published(self.seen.places.distances));
         if !self.seen.is_zen {
             return NODE_RECLAIM_DISTANCE;
         }
-        let source = "modalias; Linux sets node_reclaim_distance of Zen in arch/x86/kernel/cpu since v5.4";
+        let source = "sysfs, modalias; Linux sets node_reclaim_distance of Zen in arch/x86/kernel/cpu since v5.4";
         self.state("topology.reclaim_distance".into(), published(source));
         ZEN_RECLAIM_DISTANCE
     }
@@ -191,7 +196,7 @@ impl<'a> Parts<'a> {
         let lent = self.lent(clock.cpus.first().unwrap_or(0));
         let from = |what: &str| Source::Estimate(format!("from {}, {}{what}", self.lender.name(), lent.kind.name));
         let (transition_ns, transition) = match clock.transition_ns {
-            Some(ns) => (ns, published("cpufreq/policyN/cpuinfo_transition_latency")),
+            Some(ns) => (ns, published(self.seen.places.transition)),
             None => (lent.transition_ns(), from("")),
         };
         let first = clock.cpus.first().unwrap_or(0);
@@ -199,7 +204,10 @@ impl<'a> Parts<'a> {
             Some(model) => self.modelled(clock, model),
             None if clock.khz.is_empty() => (vec![lent.fixed_opp()], from(": clock and power at the top")),
             None if clock.is_assumed => (lent.opps(&clock.khz), from(": power; steps between cpufreq's ends assumed")),
-            None => (lent.opps(&clock.khz), from(": power; frequencies from cpufreq")),
+            None => {
+                let what = format!(": power; frequencies from {}", self.seen.places.frequencies);
+                (lent.opps(&clock.khz), from(&what))
+            }
         };
         (FreqDomain { cpus: clock.cpus, opps, transition_ns, rail: None }, [transition, source])
     }
@@ -212,8 +220,8 @@ impl<'a> Parts<'a> {
         let states = model.states.iter().map(|(khz, power)| (*khz, power * scale));
         let all_known = khz.iter().all(|khz| model.states.iter().any(|(known, _)| known == khz));
         let source = match (model.is_abstract, all_known) {
-            (false, true) => Source::Published("debugfs, energy_model".into()),
-            (false, false) => Source::Estimate("debugfs, energy_model, and between its states on a line".into()),
+            (false, true) => published(self.seen.places.power),
+            (false, false) => Source::Estimate(format!("{}, and between its states on a line", self.seen.places.power)),
             (true, _) => Source::Estimate(format!("from {}: scale of the abstract energy model", self.lender.name())),
         };
         let curve = Curve::new(states);
@@ -248,7 +256,7 @@ impl<'a> Parts<'a> {
             let like =
                 |other: &caches::Seen| (other.size_kib, other.cpus.count()) == (cache.size_kib, cache.cpus.count());
             if !i.checked_sub(1).is_some_and(|before| like(&seen[before])) {
-                self.state(format!("cache[{}].size", cache.cpus), published("devices/system/cpu/cpuN/cache/indexN"));
+                self.state(format!("cache[{}].size", cache.cpus), published(self.seen.places.caches));
             }
         }
         Some(self.lender.caches(seen, occurring))
@@ -260,12 +268,8 @@ impl<'a> Parts<'a> {
 
     fn cpu_type(&mut self, kind: &Kind, domains: &[FreqDomain]) -> CpuType {
         let section = format!("cpu_type.{}", kind.name);
-        let capacity = match self.seen.has_capacities {
-            true => published("devices/system/cpu/cpuN/cpu_capacity"),
-            false => Source::Estimate("no cpu_capacity: the kernel takes all CPUs for equal".into()),
-        };
-        self.state(format!("{section}.capacity"), capacity);
-        let lent = self.lender.core(kind.core_name, kind.capacity);
+        self.state(format!("{section}.capacity"), self.seen.capacity_source.clone());
+        let lent = self.lender.core(kind.core_name.as_deref(), kind.capacity);
         let threads = self.seen.topology.cores.iter().filter(|core| core.intersects(&kind.cpus)).map(CpuMask::count);
         let threads = threads.max().unwrap_or(1);
         let (smt_throughput, is_lent) = lent.smt_throughput(threads);
@@ -285,9 +289,15 @@ impl<'a> Parts<'a> {
         if kind.states.is_empty() {
             return vec![lent.only_state(power, lowest_mw)];
         }
-        for (state, file) in kind.states.iter().flat_map(|s| [(s, "exit_latency"), (s, "residency")]) {
-            let source = published("devices/system/cpu/cpuN/cpuidle/stateN");
-            self.state(format!("cpu_type.{}.idle.{}.{file}", kind.name, state.name), source);
+        for state in &kind.states {
+            let told: &[&str] = match state.entry_and_wake_us {
+                Some(_) => &["entry", "wake", "exit_latency", "residency"],
+                None => &["exit_latency", "residency"],
+            };
+            for figure in told {
+                let source = published(if state.is_added { ADDED_STATE } else { self.seen.places.idle });
+                self.state(format!("cpu_type.{}.idle.{}.{figure}", kind.name, state.name), source);
+            }
         }
         lent.idle_states(&kind.states, power, lowest_mw)
     }

@@ -7,7 +7,7 @@ use super::tree::Tree;
 use super::{CaptureError, Notes};
 
 /// The fastest clock that a machine file can state, kHz.
-const MAX_KHZ: i64 = 100_000_000;
+pub(super) const MAX_KHZ: i64 = 100_000_000;
 
 /// Where a driver names only the ends of its range: the steps between that are assumed.
 const STEPS: u32 = 8;
@@ -133,7 +133,7 @@ fn note_governors(tree: &Tree, cpus: &Cpus, notes: &mut Notes) -> Result<(), Cap
 
 /// The threads of a core run at one clock, though drivers may have a policy for each: the fastest of them speaks for
 /// the core.
-fn merge_cores(mut clocks: Vec<Clock>, cores: &[CpuMask]) -> Vec<Clock> {
+pub(super) fn merge_cores(mut clocks: Vec<Clock>, cores: &[CpuMask]) -> Vec<Clock> {
     for core in cores {
         let (mut of_core, others): (Vec<Clock>, Vec<Clock>) =
             clocks.into_iter().partition(|clock| clock.cpus.intersects(core));

@@ -6,7 +6,7 @@ use miette::Diagnostic;
 
 use crate::MachineError;
 
-/// Why there is no machine in a sysfs tree.
+/// Why there is no machine in a tree.
 #[derive(Debug, thiserror::Error, Diagnostic)]
 pub enum CaptureError {
     /// Nothing there looks like the tree that was asked for.
@@ -31,11 +31,11 @@ pub enum CaptureError {
         #[source]
         cause: std::io::Error,
     },
-    /// A file says what no kernel says.
+    /// Something is there that makes no sense.
     #[error("`{path}`: {problem}")]
     #[diagnostic(help("expected {expected}"))]
     Garbled {
-        /// The file.
+        /// The file; of a source with its line, of a device tree with node and property or the byte.
         path: PathBuf,
         /// What is wrong.
         problem: String,
@@ -49,12 +49,14 @@ pub enum CaptureError {
         /// What was asked for.
         name: String,
     },
-    /// Files that are right by themselves contradict each other.
-    #[error("the files of `{path}` describe no machine")]
-    #[diagnostic(help("the files of devices/system/cpu/cpuN/{{topology,cache}} and devices/system/node disagree"))]
+    /// Parts that are right by themselves contradict each other.
+    #[error("`{path}` describes no machine")]
+    #[diagnostic(help("{help}"))]
     Impossible {
         /// The tree.
         path: PathBuf,
+        /// Which parts of it may be to blame.
+        help: &'static str,
         /// What the machine file would be refused for.
         #[source]
         cause: Box<MachineError>,

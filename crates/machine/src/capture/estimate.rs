@@ -87,7 +87,8 @@ impl<'a> Lender<'a> {
         let m = self.machine;
         let first = |kind: usize| m.cpus.iter().find(|cpu| cpu.cpu_type as usize == kind).unwrap_or(&m.cpus[0]);
         let kinds = 0..m.cpu_types.len();
-        let named = kinds.clone().find(|kind| Some(m.cpu_types[*kind].name.as_str()) == name);
+        let named =
+            kinds.clone().find(|kind| name.is_some_and(|name| m.cpu_types[*kind].name.eq_ignore_ascii_case(name)));
         let kind = named.or_else(|| kinds.min_by_key(|kind| first(*kind).capacity.abs_diff(capacity))).unwrap_or(0);
         let cpu = first(kind);
         let domain = m.freq_domain_of(cpu.id);
@@ -199,7 +200,12 @@ impl Core<'_> {
 
     /// The operating point of a clock that cannot change.
     pub fn fixed_opp(&self) -> Opp {
-        Opp::new(self.curve.top_khz() as u32, self.top_mw())
+        Opp::new(self.top_khz(), self.top_mw())
+    }
+
+    /// The top frequency, kHz.
+    pub fn top_khz(&self) -> u32 {
+        self.curve.top_khz() as u32
     }
 
     /// Power at the top frequency, mW.
@@ -272,13 +278,15 @@ fn idle_state(state: &State, like: &IdleState, power: f64, lowest_mw: f64) -> Id
     // Of a state that is left at once, nothing can be scaled.
     let share = |ns: u64| (u128::from(ns) * u128::from(exit_latency_ns) / u128::from(told)).min(exit_latency_ns.into());
     let longer = exit_latency_ns as f64 / told as f64;
+    let told = state.entry_and_wake_us.map(|(entry, wake)| (entry * 1000, wake * 1000));
+    let (entry_ns, wake_ns) = told.unwrap_or((share(like.entry_ns) as u64, share(like.wake_ns) as u64));
     // A loop runs: without one to go by, it draws what the lowest frequency does.
     let lent_mw = if state.is_polling && !like.polling { lowest_mw } else { rounded(like.power_mw * power) };
     IdleState {
         name: state.name.clone(),
         scope: if state.is_of_cluster { crate::IdleScope::Cluster } else { crate::IdleScope::Cpu },
-        entry_ns: share(like.entry_ns) as u64,
-        wake_ns: share(like.wake_ns) as u64,
+        entry_ns,
+        wake_ns,
         exit_latency_ns,
         target_residency_ns: state.residency_us * 1000,
         power_mw: lent_mw.min(lowest_mw),

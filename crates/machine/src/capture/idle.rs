@@ -7,7 +7,7 @@ use super::tree::Tree;
 use super::{CaptureError, Notes};
 
 /// An hour, us: the longest time that a machine file can state.
-const MAX_US: i64 = 3_600_000_000;
+pub(super) const MAX_US: i64 = 3_600_000_000;
 
 /// An idle state of a CPU.
 #[derive(Clone, PartialEq)]
@@ -15,9 +15,13 @@ pub(super) struct State {
     pub name: String,
     pub exit_latency_us: u64,
     pub residency_us: u64,
+    /// Time to get in and time to get out, us, where they are told apart.
+    pub entry_and_wake_us: Option<(u64, u64)>,
     pub is_polling: bool,
     /// Whether the cluster enters it. sysfs does not say; the name may.
     pub is_of_cluster: bool,
+    /// Whether it is not in the tree: the kernel adds it.
+    pub is_added: bool,
 }
 
 /// The enabled states of each CPU, shallowest first; none where there is no cpuidle.
@@ -76,7 +80,9 @@ fn read_state(tree: &Tree, dir: &str, index: u32, before: &[State]) -> Result<St
         exit_latency_us: time("latency", before.last().map_or(0, |last| last.exit_latency_us))?,
         residency_us: time("residency", before.last().map_or(0, |last| last.residency_us))?,
         name: unique,
+        entry_and_wake_us: None,
         is_polling,
         is_of_cluster,
+        is_added: false,
     })
 }

@@ -98,9 +98,15 @@ pub(super) fn is_zen(tree: &Tree) -> Result<bool, CaptureError> {
 }
 
 /// The name of a CPU's core, where it is an Arm core that is known by name.
-pub(super) fn core_name(tree: &Tree, cpus: &Cpus, cpu: CpuId) -> Result<Option<&'static str>, CaptureError> {
+pub(super) fn core_name(tree: &Tree, cpus: &Cpus, cpu: CpuId) -> Result<Option<String>, CaptureError> {
     let Some(midr) = tree.hex(&format!("{}/regs/identification/midr_el1", cpus.dir(cpu)))? else { return Ok(None) };
     let (implementer, part) = (midr >> 24 & 0xff, midr >> 4 & 0xfff);
     let known = ARM_CORES.iter().find(|(i, p, _)| (*i, *p) == (implementer, part));
-    Ok(known.map(|(.., name)| *name))
+    Ok(known.map(|(.., name)| name.to_string()))
+}
+
+/// The name of a core that a device tree calls so, less the vendor: as it is written here if it is known.
+pub(super) fn written(name: &str) -> String {
+    let known = ARM_CORES.iter().find(|(.., known)| known.eq_ignore_ascii_case(name));
+    known.map_or(name, |(.., known)| known).into()
 }

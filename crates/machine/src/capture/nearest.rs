@@ -40,7 +40,8 @@ impl Traits {
     /// what the machine around it looks like. What is not known of the captured machine says nothing.
     fn distance(&self, preset: &Traits) -> [u32; 9] {
         let differ = |differs: bool| u32::from(differs);
-        let foreign = self.cores.iter().filter(|name| !preset.cores.contains(name)).count();
+        let has = |name: &&String| preset.cores.iter().any(|known| known.eq_ignore_ascii_case(name));
+        let foreign = self.cores.iter().filter(|name| !has(name)).count();
         [
             foreign as u32,
             differ(self.isa.is_some() && self.isa != preset.isa),

@@ -7,11 +7,11 @@ use super::tree::Tree;
 use super::{CaptureError, Notes};
 
 /// The kernel's LOCAL_DISTANCE and REMOTE_DISTANCE, for nodes whose distances are missing.
-const LOCAL: u32 = 10;
-const REMOTE: u32 = 20;
+pub(super) const LOCAL: u32 = 10;
+pub(super) const REMOTE: u32 = 20;
 
 /// The most threads of a core that a machine file can state.
-const MAX_THREADS: usize = 8;
+pub(super) const MAX_THREADS: usize = 8;
 
 /// The levels of the machine, each a partition of its CPUs.
 pub(super) struct Topology {
@@ -304,25 +304,40 @@ impl Reader<'_> {
             Some(_) => self.same(cpu, |i| (package_ids[i], ids[i])),
             None => CpuMask::of(cpu),
         })?;
-        let mut left = self.cpus.all();
-        let mut clusters = Vec::new();
-        let is_level = |cluster: &CpuMask| {
-            let first = cluster.first().unwrap_or(0);
-            let llc = group_of(llcs, first);
-            cluster.is_subset(&llc) && *cluster != llc && !cluster.is_subset(&group_of(cores, first))
-        };
-        for cluster in told.iter().filter(|cluster| is_level(cluster)) {
-            clusters.push(Cluster { cpus: *cluster, shares_cache: true });
-            left = left.minus(cluster);
-        }
-        while let Some(cpu) = left.first() {
-            let (cluster, package) = (group_of(&told, cpu), group_of(packages, cpu));
-            let llc = group_of(llcs, cpu).and(&package);
-            let cpus = if llc.is_subset(&cluster) { cluster.and(&package) } else { llc }.and(&left);
-            clusters.push(Cluster { cpus, shares_cache: false });
-            left = left.minus(&cpus);
-        }
-        clusters.sort_unstable_by_key(|cluster| cluster.cpus.first());
-        Ok(clusters)
+        Ok(clusters(&told, cores, llcs, packages, &[]))
     }
+}
+
+/// The clusters: those of `told` that are a level, and of the other CPUs those that power down together, as `powered`
+/// says, else as those do that share a cache.
+pub(super) fn clusters(
+    told: &[CpuMask],
+    cores: &[CpuMask],
+    llcs: &[CpuMask],
+    packages: &[CpuMask],
+    powered: &[CpuMask],
+) -> Vec<Cluster> {
+    let is_level = |cluster: &CpuMask| {
+        let first = cluster.first().unwrap_or(0);
+        let llc = group_of(llcs, first);
+        cluster.is_subset(&llc) && *cluster != llc && !cluster.is_subset(&group_of(cores, first))
+    };
+    let levels = told.iter().filter(|cluster| is_level(cluster));
+    let mut clusters: Vec<Cluster> = levels.map(|cpus| Cluster { cpus: *cpus, shares_cache: true }).collect();
+    let mut left = cores.iter().fold(CpuMask::EMPTY, |all, core| all.or(core));
+    clusters.iter().for_each(|level| left = left.minus(&level.cpus));
+    while let Some(cpu) = left.first() {
+        let (cluster, package) = (group_of(told, cpu), group_of(packages, cpu));
+        let llc = group_of(llcs, cpu).and(&package);
+        let together = match powered.iter().find(|domain| domain.test(cpu)) {
+            Some(domain) => *domain,
+            None if llc.is_subset(&cluster) => cluster.and(&package),
+            None => llc,
+        };
+        let cpus = together.and(&left);
+        clusters.push(Cluster { cpus, shares_cache: false });
+        left = left.minus(&cpus);
+    }
+    clusters.sort_unstable_by_key(|cluster| cluster.cpus.first());
+    clusters
 }

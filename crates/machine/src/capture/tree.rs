@@ -1,34 +1,49 @@
-//! A sysfs or debugfs tree, live or copied: small files of text, any of which may be missing.
+//! A sysfs or debugfs tree, live, copied or in a tarball: small files of text, any of which may be missing.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use crate::{CpuMask, NR_CPUS};
 
+use super::archive::Members;
 use super::CaptureError;
 
 /// The most that is read of a file; sysfs gives a page.
-const MAX_FILE: u64 = 64 << 10;
+pub(super) const MAX_FILE: u64 = 64 << 10;
 
 /// The root of a tree. Paths are relative to it.
 pub(super) struct Tree {
     root: PathBuf,
+    /// Of a tree in a tarball its members, and where in it the root is.
+    packed: Option<(Rc<Members>, String)>,
 }
 
 impl Tree {
+    /// A directory.
     pub fn new(root: impl Into<PathBuf>) -> Tree {
-        Tree { root: root.into() }
+        Tree { root: root.into(), packed: None }
     }
 
-    pub fn root(&self) -> &Path {
-        &self.root
+    /// The tarball at `path`, from the member `root` on.
+    pub fn packed(path: &Path, members: Rc<Members>, root: &str) -> Tree {
+        Tree { root: path.join(root), packed: Some((members, root.into())) }
+    }
+
+    /// The tree that begins at a directory of this one.
+    pub fn below(&self, dir: &str) -> Tree {
+        let packed = self.packed.as_ref().map(|(members, root)| (members.clone(), joined(root, dir)));
+        Tree { root: self.root.join(dir), packed }
     }
 
     /// Whether there is a directory.
     pub fn has_dir(&self, path: &str) -> bool {
-        self.root.join(path).is_dir()
+        match &self.packed {
+            Some((members, root)) => members.has_dir(&joined(root, path)),
+            None => self.root.join(path).is_dir(),
+        }
     }
 
     /// A fault in a file of this tree.
@@ -36,19 +51,27 @@ impl Tree {
         CaptureError::Garbled { path: self.root.join(path), problem: problem.into(), expected: expected.into() }
     }
 
-    /// The trimmed text of a file. None where it is missing, masked (by another kind of file, or by permissions),
-    /// empty, or says `<not supported>` and the like. Only regular files are opened: another could wait for ever.
-    pub fn text(&self, path: &str) -> Result<Option<String>, CaptureError> {
+    /// The bytes of a file. None where it is missing or masked by another kind of file or by permissions. Only regular
+    /// files are opened: another could wait for ever.
+    fn bytes(&self, path: &str) -> Result<Option<Vec<u8>>, CaptureError> {
+        if let Some((members, root)) = &self.packed {
+            return Ok(members.file(&joined(root, path)).map(<[u8]>::to_vec));
+        }
         let full = self.root.join(path);
         if !full.is_file() {
             return Ok(None);
         }
         let mut bytes = Vec::new();
         match File::open(&full).and_then(|file| file.take(MAX_FILE + 1).read_to_end(&mut bytes)) {
-            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied) => return Ok(None),
-            Err(cause) => return Err(CaptureError::Unreadable { path: full, cause }),
-            Ok(_) => {}
+            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied) => Ok(None),
+            Err(cause) => Err(CaptureError::Unreadable { path: full, cause }),
+            Ok(_) => Ok(Some(bytes)),
         }
+    }
+
+    /// The trimmed text of a file. None where there is none, where it is empty, or says `<not supported>` and the like.
+    pub fn text(&self, path: &str) -> Result<Option<String>, CaptureError> {
+        let Some(bytes) = self.bytes(path)? else { return Ok(None) };
         if bytes.len() as u64 > MAX_FILE {
             let expected = format!("at most {} KiB, as sysfs gives", MAX_FILE >> 10);
             return Err(self.garbled(path, "larger than any file of sysfs", expected));
@@ -120,6 +143,9 @@ impl Tree {
 
     /// The names in a directory, sorted; none where it is missing or cannot be read.
     pub fn names(&self, dir: &str) -> Vec<String> {
+        if let Some((members, root)) = &self.packed {
+            return members.names(&joined(root, dir));
+        }
         let entries = std::fs::read_dir(self.root.join(dir)).into_iter().flatten().flatten();
         let mut names: Vec<String> = entries.filter_map(|e| e.file_name().into_string().ok()).collect();
         names.sort_unstable();
@@ -127,8 +153,17 @@ impl Tree {
     }
 }
 
+/// The path of a member of a tarball.
+fn joined(root: &str, path: &str) -> String {
+    if root.is_empty() {
+        path.into()
+    } else {
+        format!("{root}/{path}")
+    }
+}
+
 /// What a message quotes of garbage.
-fn shortened(text: &str) -> String {
+pub(super) fn shortened(text: &str) -> String {
     let cut = text.char_indices().nth(40).map(|(at, _)| at);
     cut.map_or_else(|| text.escape_debug().to_string(), |at| format!("{}...", text[..at].escape_debug()))
 }

@@ -155,7 +155,7 @@ impl Sysfs {
     }
 
     pub fn options(&self) -> CaptureOptions {
-        CaptureOptions { sysfs: self.root().into(), debugfs: None, name: "captured".into(), like: None }
+        CaptureOptions { from: self.root().into(), debugfs: None, name: "captured".into(), like: None }
     }
 
     pub fn try_capture(&self) -> Result<Captured, CaptureError> {

@@ -337,7 +337,7 @@ fn a_copy_may_lie_below_sys_and_have_policies_by_cpu_only() {
     for part in ["devices", "kernel", "firmware"] {
         std::fs::rename(tree.root().join(part), below.join(part)).expect("a directory");
     }
-    let options = CaptureOptions { sysfs: tree.root().join("copy"), ..tree.options() };
+    let options = CaptureOptions { from: tree.root().join("copy"), ..tree.options() };
     assert_eq!(capture(&options).expect("a machine").machine, whole);
 }
 

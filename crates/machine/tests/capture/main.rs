@@ -1,7 +1,11 @@
-//! Machines captured from fake sysfs trees.
+//! Machines captured from fake sysfs trees, from tarballs of them, and from device trees.
 
+mod archives;
+mod devicetree;
+mod fuzzed;
 mod kit;
 mod machines;
 mod mutilated;
 mod refused;
+mod script;
 mod trees;

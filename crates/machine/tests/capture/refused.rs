@@ -105,7 +105,7 @@ fn what_is_no_tree() {
     let dir = tempfile::tempdir().expect("a directory");
     let options = |tree: &Sysfs| tree.options();
     let tree = trees::minimal();
-    let error = capture(&CaptureOptions { sysfs: dir.path().into(), ..options(&tree) }).unwrap_err();
+    let error = capture(&CaptureOptions { from: dir.path().into(), ..options(&tree) }).unwrap_err();
     assert!(error.to_string().ends_with("is no sysfs tree: `devices/system/cpu` is not there"), "{error}");
     let error = capture(&CaptureOptions { debugfs: Some(dir.path().into()), ..options(&tree) }).unwrap_err();
     assert!(error.to_string().ends_with("is no debugfs tree: `energy_model` is not there"), "{error}");

@@ -1,0 +1,144 @@
+//! The tree that a source describes, while it is read: nodes come and go, and refer to nodes that are still to come.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use super::super::tree::shortened;
+use super::super::CaptureError;
+use super::nodes::Node;
+
+/// What a reference names.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Target {
+    Label(String),
+    Path(String),
+}
+
+impl Target {
+    pub fn shown(&self) -> String {
+        match self {
+            Target::Label(label) => format!("&{label}"),
+            Target::Path(path) => format!("&{{{path}}}"),
+        }
+    }
+}
+
+/// A property, and the places in its value where phandles of other nodes belong.
+#[derive(Default)]
+pub(super) struct Property {
+    pub value: Vec<u8>,
+    pub references: Vec<(usize, Target)>,
+}
+
+/// A node, as far as it is read.
+#[derive(Default)]
+pub(super) struct Sprout {
+    pub name: String,
+    pub parent: Option<usize>,
+    pub properties: BTreeMap<String, Property>,
+    pub children: Vec<usize>,
+    pub by_name: BTreeMap<String, usize>,
+    pub is_deleted: bool,
+}
+
+/// The tree, as far as it is read.
+#[derive(Default)]
+pub(super) struct Growing {
+    pub nodes: Vec<Sprout>,
+    pub labels: BTreeMap<String, usize>,
+}
+
+impl Growing {
+    pub fn child(&self, node: usize, name: &str) -> Option<usize> {
+        self.nodes[node].by_name.get(name).copied()
+    }
+
+    /// The node that is meant, if it is part of the tree.
+    pub fn find(&self, target: &Target) -> Option<usize> {
+        let found = match target {
+            Target::Label(label) => *self.labels.get(label)?,
+            Target::Path(path) => {
+                let mut names = path.split('/').filter(|name| !name.is_empty());
+                names.try_fold(0, |node, name| self.child(node, name))?
+            }
+        };
+        let mut above = Some(found);
+        while let Some(node) = above {
+            if self.nodes[node].is_deleted {
+                return None;
+            }
+            above = self.nodes[node].parent;
+        }
+        Some(found)
+    }
+
+    pub fn delete(&mut self, node: usize) {
+        self.nodes[node].is_deleted = true;
+        if let Some(parent) = self.nodes[node].parent {
+            let name = std::mem::take(&mut self.nodes[node].name);
+            self.nodes[parent].by_name.remove(&name);
+        }
+    }
+
+    /// The tree with phandles where nodes are referred to; those that are not stated are numbered, as dtc does.
+    pub fn resolved(mut self, file: &Path) -> Result<Vec<Node>, CaptureError> {
+        let stated = |node: &Sprout| {
+            let value = node.properties.get("phandle")?.value.as_slice();
+            Some(u32::from_be_bytes(value.try_into().ok()?))
+        };
+        let known = self.nodes.iter().enumerate().filter_map(|(id, node)| Some((id, stated(node)?)));
+        let mut phandles = Phandles { known: known.collect(), taken: BTreeSet::new(), next: 1 };
+        phandles.taken = phandles.known.values().copied().collect();
+        for id in 0..self.nodes.len() {
+            let mut properties = std::mem::take(&mut self.nodes[id].properties);
+            for (name, property) in &mut properties {
+                for (at, target) in std::mem::take(&mut property.references) {
+                    let node = self.find(&target).ok_or_else(|| unknown(file, name, &target))?;
+                    property.value[at..at + 4].copy_from_slice(&phandles.of(node).to_be_bytes());
+                }
+            }
+            self.nodes[id].properties = properties;
+        }
+        for (id, phandle) in phandles.known {
+            let value = phandle.to_be_bytes().into();
+            self.nodes[id].properties.insert("phandle".into(), Property { value, references: Vec::new() });
+        }
+        Ok(self.finished())
+    }
+
+    fn finished(self) -> Vec<Node> {
+        let is_deleted: Vec<bool> = self.nodes.iter().map(|node| node.is_deleted).collect();
+        let finish = |node: Sprout| Node {
+            name: node.name,
+            parent: node.parent,
+            properties: node.properties.into_iter().map(|(name, property)| (name, property.value)).collect(),
+            children: node.children.into_iter().filter(|child| !is_deleted[*child]).collect(),
+        };
+        self.nodes.into_iter().map(finish).collect()
+    }
+}
+
+fn unknown(file: &Path, property: &str, target: &Target) -> CaptureError {
+    let path = format!("{}: {property}", file.display()).into();
+    let problem = format!("no node is called `{}`", shortened(&target.shown()));
+    CaptureError::Garbled { path, problem, expected: "the label or path of a node".into() }
+}
+
+/// The phandles of nodes.
+struct Phandles {
+    known: BTreeMap<usize, u32>,
+    taken: BTreeSet<u32>,
+    next: u32,
+}
+
+impl Phandles {
+    fn of(&mut self, node: usize) -> u32 {
+        let (taken, next) = (&mut self.taken, &mut self.next);
+        *self.known.entry(node).or_insert_with(|| {
+            while !taken.insert(*next) {
+                *next += 1;
+            }
+            *next
+        })
+    }
+}

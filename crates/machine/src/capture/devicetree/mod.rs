@@ -1,0 +1,57 @@
+//! A machine from a device tree, flattened or as source.
+//!
+//! `nodes` is the tree and what its properties say; `blob` reads flattened ones, and `source` (with `lex`, `expression`
+//! and `grow`) plain text. Of the tree `cpus` reads who there is, `map` who shares what, `caches`, `clocks` (with power
+//! and efficiency) and `states` their parts. Properties are those of the bindings in Linux,
+//! Documentation/devicetree/bindings: cpu/cpu-topology, cpu/cpu-capacity, cpu/idle-states, opp/opp-v2, arm/cpus, numa;
+//! they are read as the kernel reads them.
+
+mod blob;
+mod caches;
+mod clocks;
+mod cpus;
+mod expression;
+mod grow;
+mod lex;
+mod map;
+mod nodes;
+mod source;
+mod states;
+
+use crate::Source;
+
+use super::seen::{Seen, DEVICE_TREE};
+use super::{CaptureError, Notes};
+
+use cpus::Cpus;
+
+pub(super) use nodes::DeviceTree;
+
+/// Reads a device tree.
+pub(super) fn read(tree: &DeviceTree, notes: &mut Notes) -> Result<Seen, CaptureError> {
+    let cpus = Cpus::read(tree, notes)?;
+    let chains = caches::chains(&cpus)?;
+    let states = states::read(&cpus, notes)?;
+    let topology = map::read(&cpus, &chains, &states.powered, notes)?;
+    let caches = caches::read(&cpus, &chains, &topology.cores, notes)?;
+    let clocks = clocks::read(&cpus, &topology.cores, notes)?;
+    let efficiencies = clocks::efficiencies(&cpus, notes)?;
+    let unknown = Source::Estimate("no capacity-dmips-mhz: the kernel takes all CPUs for equal".into());
+    let mut seen = Seen {
+        title: cpus.title()?,
+        places: &DEVICE_TREE,
+        isa: cpus.isa(),
+        is_zen: false,
+        core_names: cpus.names()?,
+        topology,
+        caches,
+        capacities: vec![1024; cpus.count()],
+        capacity_source: unknown,
+        efficiencies,
+        clocks: clocks.all,
+        idle: states.by_cpu,
+        energy: clocks.energy,
+    };
+    seen.derive_capacities(None);
+    Ok(seen)
+}

@@ -1,0 +1,86 @@
+//! Which files of a tree are read.
+
+/// Files of a cpufreq policy.
+const POLICY: &str = "related_cpus affected_cpus scaling_available_frequencies scaling_boost_frequencies \
+                      cpuinfo_min_freq cpuinfo_max_freq cpuinfo_transition_latency scaling_governor";
+
+/// Directories of sysfs, and the files that are read of each. A `#` stands for a number, a `*` for any name.
+pub(super) const FILES: [(&str, &str); 17] = [
+    ("devices/system/cpu", "online present isolated modalias"),
+    ("devices/system/cpu/cpu#", "online cpu_capacity"),
+    ("devices/system/cpu/cpu#/regs/identification", "midr_el1"),
+    (
+        "devices/system/cpu/cpu#/topology",
+        "core_cpus_list thread_siblings_list package_cpus_list core_siblings_list cluster_cpus_list \
+         physical_package_id die_id cluster_id core_id",
+    ),
+    ("devices/system/cpu/cpu#/cache/index#", "level type size shared_cpu_list"),
+    ("devices/system/cpu/cpu#/cpuidle/state#", "name latency residency disable"),
+    ("devices/system/cpu/cpu#/cpufreq", POLICY),
+    ("devices/system/cpu/cpufreq", "boost"),
+    ("devices/system/cpu/cpufreq/policy#", POLICY),
+    ("devices/system/node", "online"),
+    ("devices/system/node/node#", "cpulist distance"),
+    ("kernel/debug/energy_model/*", "cpus flags units"),
+    ("kernel/debug/energy_model/*/ps:*", "frequency power"),
+    ("firmware/devicetree/base", "model"),
+    ("devices/virtual/dmi/id", "sys_vendor product_name"),
+    ("fs/cgroup", "cpuset.cpus.effective"),
+    ("fs/cgroup/cpuset", "cpuset.effective_cpus"),
+];
+
+/// What a path is in a tree of which [`FILES`] are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// One of the files.
+    File,
+    /// A directory above some of them.
+    Above,
+}
+
+/// The role of a path relative to the root of a tree; none if nothing is read there.
+pub(super) fn role(path: &[&str]) -> Option<Role> {
+    let above = |dir: &str| {
+        let mut pattern = dir.split('/');
+        path.iter().all(|name| pattern.next().is_some_and(|pattern| fits(name, pattern)))
+    };
+    let (name, parents) = path.split_last()?;
+    let is_file = |(dir, files): &(&str, &str)| {
+        let pattern: Vec<&str> = dir.split('/').collect();
+        pattern.len() == parents.len()
+            && parents.iter().zip(pattern).all(|(name, pattern)| fits(name, pattern))
+            && files.split(' ').any(|file| file == *name)
+    };
+    match FILES.iter().any(is_file) {
+        true => Some(Role::File),
+        false => FILES.iter().any(|(dir, _)| above(dir)).then_some(Role::Above),
+    }
+}
+
+/// Whether a name is of a pattern: literal, or with a `#` or `*` at its end.
+fn fits(name: &str, pattern: &str) -> bool {
+    if let Some(prefix) = pattern.strip_suffix('#') {
+        let digits = name.strip_prefix(prefix).unwrap_or("");
+        return !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+    }
+    pattern.strip_suffix('*').map_or(name == pattern, |prefix| name.starts_with(prefix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(path: &str) -> Option<Role> {
+        role(&path.split('/').collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn paths_are_told_apart() {
+        assert_eq!(of("devices/system/cpu/cpu12/cache/index3/size"), Some(Role::File));
+        assert_eq!(of("kernel/debug/energy_model/cpu0/ps:1000000/power"), Some(Role::File));
+        assert_eq!(of("devices/system/cpu/cpu12/cpufreq"), Some(Role::Above));
+        assert_eq!(of("devices/system/cpu/cpu12/crash_notes"), None);
+        assert_eq!(of("devices/system/cpu/cpux/online"), None);
+        assert_eq!(of("etc/passwd"), None);
+    }
+}

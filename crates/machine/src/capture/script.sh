@@ -1,0 +1,61 @@
+#!/bin/sh
+# Makes a tarball of what `fairground machine capture` reads of a machine: topology, caches, clocks, capacities and idle
+# states from sysfs, and the energy model from debugfs, which root alone may read.
+#
+#   sh capture.sh [TARBALL [SYSFS]]
+#
+# TARBALL is machine.tar.gz unless named, SYSFS what is mounted on /sys. Runs under any POSIX shell, needs cat, mkdir, rm
+# and tar, and gzip if there is one. Changes nothing but the tarball and, while it runs, TARBALL.d beside it.
+
+tarball=${1:-machine.tar.gz}
+sysfs=${2:-/sys}
+
+case $tarball in
+/*) ;;
+*) tarball=$PWD/$tarball ;;
+esac
+
+fail() {
+	echo "capture: $1" >&2
+	exit 1
+}
+
+cd "$sysfs" || fail "there is no directory $sysfs"
+[ -d devices/system/cpu ] || fail "$sysfs is no sysfs: it has no devices/system/cpu"
+work=$tarball.d
+mkdir "$work" || fail "cannot make $work; name a tarball where you may write"
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
+mkdir "$work/sys"
+
+taken=0
+
+# take DIRS FILES: copies these files of all directories that match.
+take() {
+	found=
+	for dir in $1; do
+		[ -d "$dir" ] || continue
+		mkdir -p "$work/sys/$dir"
+		for file in $2; do
+			[ -f "$dir/$file" ] || continue
+			if cat "$dir/$file" >"$work/sys/$dir/$file" 2>/dev/null; then
+				found=yes
+				taken=$((taken + 1))
+			else
+				rm -f "$work/sys/$dir/$file"
+				echo "capture: cannot read $dir/$file" >&2
+			fi
+		done
+	done
+	[ -n "$found" ] || echo "capture: nothing to read in $1" >&2
+}
+
+#FILES
+
+cd "$work" || fail "cannot enter $work"
+tar -cf all.tar sys || fail "cannot pack with tar"
+if ! gzip -c all.tar >"$tarball" 2>/dev/null; then
+	echo "capture: no gzip, the tarball is not compressed" >&2
+	cat all.tar >"$tarball" || fail "cannot write $tarball"
+fi
+echo "$tarball: $taken files"

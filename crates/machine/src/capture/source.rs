@@ -1,0 +1,90 @@
+//! What is given to capture: a directory, a tarball or a device tree.
+
+use std::fs::File;
+use std::io::{Chain, Cursor, Read};
+use std::path::Path;
+use std::rc::Rc;
+
+use super::archive;
+use super::devicetree::DeviceTree;
+use super::sysfs::find_sysfs;
+use super::tree::Tree;
+use super::{CaptureError, Notes};
+
+/// The most of a device tree; the kernel takes 2 MiB of one that is flattened.
+const MAX_DEVICE_TREE: u64 = 4 << 20;
+
+/// Enough to tell what a file is: tar's mark is in its first block.
+const HEAD: u64 = 512;
+
+/// Where tar has its mark, and the mark.
+const TAR_MARK: (usize, &[u8]) = (257, b"ustar");
+
+/// What is given, opened.
+pub(super) enum Given {
+    Sysfs(Tree),
+    DeviceTree(DeviceTree),
+}
+
+/// How files begin that are nothing to capture from, what they are, and what to do.
+const OTHERS: [(&[u8], &str, &str); 6] = [
+    (&[0xfd, b'7', b'z', b'X', b'Z', 0], "compressed by xz", "unpack it first: `xz -dk`"),
+    (&[0x28, 0xb5, 0x2f, 0xfd], "compressed by zstd", "unpack it first: `zstd -d`"),
+    (b"BZh", "compressed by bzip2", "unpack it first: `bzip2 -dk`"),
+    (b"PK\x03\x04", "a zip archive", "make a tarball of what is in it"),
+    (b"format =", "a machine file", "it needs no capturing: `fairground machine show`"),
+    (b"\x7fELF", "a program", "a tarball, or a device tree"),
+];
+
+/// Opens what is given. What a file is, is told by its contents.
+pub(super) fn open(path: &Path, notes: &mut Notes) -> Result<Given, CaptureError> {
+    let unreadable = |cause| CaptureError::Unreadable { path: path.into(), cause };
+    if !path.metadata().map_err(unreadable)?.is_file() {
+        return find_sysfs(path).map(Given::Sysfs);
+    }
+    let mut file = File::open(path).map_err(unreadable)?;
+    let mut head = Vec::new();
+    file.by_ref().take(HEAD).read_to_end(&mut head).map_err(unreadable)?;
+    let whole = Cursor::new(head.clone()).chain(file);
+    if DeviceTree::is_blob(&head) {
+        let bytes = device_tree(path, whole)?;
+        return DeviceTree::from_blob(path, &bytes).map(Given::DeviceTree);
+    }
+    if head.starts_with(&archive::GZIP) || head.get(TAR_MARK.0..).is_some_and(|rest| rest.starts_with(TAR_MARK.1)) {
+        return tarball(path, &head, whole, notes).map(Given::Sysfs);
+    }
+    let known = OTHERS.iter().find(|(start, ..)| head.starts_with(start));
+    let is_binary = head.is_empty() || head.contains(&0);
+    if let Some((_, what, advice)) = known.or(is_binary.then_some(&NOTHING)) {
+        let problem = format!("it is {what}");
+        return Err(CaptureError::Garbled { path: path.into(), problem, expected: format!("{EXPECTED}; {advice}") });
+    }
+    let bytes = device_tree(path, whole)?;
+    DeviceTree::from_source(path, &bytes).map(Given::DeviceTree)
+}
+
+/// What is not known, and what is expected.
+const NOTHING: (&[u8], &str, &str) = (b"", "no such file", "what a file is, is told by its contents");
+const EXPECTED: &str = "a directory with sysfs, a tarball of one (.tar or .tar.gz), or a device tree (.dtb or .dts)";
+
+type Whole = Chain<Cursor<Vec<u8>>, File>;
+
+fn device_tree(path: &Path, whole: Whole) -> Result<Vec<u8>, CaptureError> {
+    let mut bytes = Vec::new();
+    let unreadable = |cause| CaptureError::Unreadable { path: path.into(), cause };
+    whole.take(MAX_DEVICE_TREE + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > MAX_DEVICE_TREE {
+        let problem = "larger than any device tree".into();
+        let expected = format!("at most {} MiB", MAX_DEVICE_TREE >> 20);
+        return Err(CaptureError::Garbled { path: path.into(), problem, expected });
+    }
+    Ok(bytes)
+}
+
+fn tarball(path: &Path, head: &[u8], whole: Whole, notes: &mut Notes) -> Result<Tree, CaptureError> {
+    let members = Rc::new(archive::read(path, head, whole, notes)?);
+    let missing = "devices/system/cpu";
+    let expected = "a tarball of what is mounted on /sys, such as the script of `machine capture --script` makes";
+    let root = members.root().ok_or(CaptureError::NoTree { path: path.into(), kind: "sysfs", missing, expected })?;
+    Ok(Tree::packed(path, members.clone(), root))
+}
