@@ -201,6 +201,13 @@ struct fg_llc {
 	u32 pad;
 };
 
+/* A cluster of CPUs, as wakeups look for it: larger than a core, smaller than what shares the last-level cache. */
+struct fg_cluster {
+	struct fg_mask span;
+	u32 weight;		/* CPUs in span */
+	u32 pad;
+};
+
 /* Domain flags. */
 #define FG_SD_BALANCE_NEWIDLE 0x0001
 #define FG_SD_BALANCE_EXEC 0x0002
@@ -396,7 +403,7 @@ struct fg_cpu {
 	u64 h_load_stamp;	/* jiffy + 1 of its renewal, 0: never */
 	struct fg_domain *sd_llc;
 	struct fg_domain *sd_asym_cpucapacity;
-	struct fg_domain *sd_numa;
+	struct fg_cluster *cluster;	/* null: none; whether clusters are domains or not */
 	s32 sd_llc_id;
 	u32 sd_llc_size;
 	s32 sd_share_id;
@@ -423,7 +430,8 @@ struct fg_cpu {
 	u32 uclamp_idle;	/* the maximum is that of the last task that left; initially 1 */
 	struct fg_uclamp uclamp[FG_NR_UCLAMPS];	/* maximum initially 1024 */
 	struct fg_mask core;	/* SMT siblings with itself, online ones */
-	u64 pad[6];
+	struct fg_domain *sd_numa;
+	u64 pad[5];
 };
 
 /* The machine and the version under test. */

@@ -39,12 +39,12 @@ static u32 early_check_near(const struct select_ctx *s, s32 cpu)
 }
 
 /* Mail 004 as posted: an idle CPU of target's cluster, whatever the budget; with SMT it gives way. */
-static s32 select_idle_cluster(const struct select_ctx *s, const struct fg_domain *sd)
+static s32 select_idle_cluster(const struct select_ctx *s)
 {
 	struct mask_wrap it = mask_wrap_begin(s->target, s->sys->nr_cpus);
-	const struct fg_domain *cluster = sd->child;
+	const struct fg_cluster *cluster = rq_of(s, s->target)->cluster;
 
-	if (s->sys->smt_key || !cluster || cluster->level != FG_LEVEL_CLS)
+	if (s->sys->smt_key || !cluster)
 		return -1;
 	while (mask_wrap_next(&it, &cluster->span, &s->p->allowed)) {
 		if (probe_idle(s, (s32)it.cpu))
@@ -183,7 +183,7 @@ static s32 select_before_scan(struct select_ctx *s, const struct fg_domain *sd)
 	}
 	if (cpu < 0 && feat(s->sys, FG_CLS_SELECT) == FG_CLS_LOOP) {
 		try_row(s, ROW_CLUSTER_LOOP);
-		cpu = select_idle_cluster(s, sd);
+		cpu = select_idle_cluster(s);
 	}
 	return cpu;
 }

@@ -224,8 +224,7 @@ TEST(rows_C8_search_the_cluster_first)
 	sys.cluster_key = 0;
 	CHECK_EQ(kit_wake(&p, 2, FG_WF_TTWU).cpu, 4);
 	sys.cluster_key = 1;
-	for (struct fg_group *g = cpus[2].sd_llc->groups; g->flags; g = g->next)
-		g->flags = 0;
+	cpus[2].cluster = 0;
 	v = kit_wake(&p, 2, FG_WF_TTWU);
 	CHECK_EQ(v.cpu, 4);
 	CHECK_EQ(v.rule, FG_RULE_C8);
@@ -339,6 +338,56 @@ TEST(mail_004_vectors)
 	}
 }
 
+/* The same without the level (cls-domain): CPUs still have clusters, wakeups find them, balancing does not. */
+TEST(wakeups_find_clusters_that_are_no_domain)
+{
+	struct fg_task p;
+	struct fg_verdict v;
+
+	kit_init(24);
+	kit_clusters(4);
+	kit_level(FG_LEVEL_MC, SD_MC, 117, 12);
+	kit_level(FG_LEVEL_NUMA, SD_NUMA, 125, 24);
+	kit_finish();
+	kit_landed();
+	kit_busy_range(0, 23);
+	llcs[0].nr_idle_scan = 12;
+	/* target 2: CPU 5 is nearer by id, 1 by cache */
+	kit_idle(1);
+	kit_idle(5);
+	p = kit_task(1, 2);
+	CHECK_EQ(kit_wake(&p, 2, FG_WF_TTWU).cpu, 5);
+	sys.feat.value[FG_CLS_SELECT] = FG_CLS_LOOP;
+	v = kit_wake(&p, 2, FG_WF_TTWU);
+	CHECK_EQ(v.cpu, 1);
+	CHECK_EQ(v.rule, FG_RULE_B7C);
+	sys.feat.value[FG_CLS_SELECT] = FG_CLS_LEVELS;
+	v = kit_wake(&p, 2, FG_WF_TTWU);
+	CHECK_EQ(v.cpu, 1);
+	CHECK_EQ(v.scanned, 4); /* 2 3 0 1 */
+	/* a budget made from the cluster: 4 * 1000 / 401 = 9, eight looks, the cluster's not twice */
+	cpus[2].avg_idle = 512000;
+	cpus[2].sd_llc->avg_scan_cost = 400;
+	sys.feat.value[FG_LEVELS_NR] = FG_LEVELS_NR_CLUSTER;
+	kit_busy(1);
+	kit_busy(5);
+	kit_idle(8);
+	v = kit_wake(&p, 2, FG_WF_TTWU);
+	CHECK_EQ(v.cpu, 2);
+	CHECK_EQ(v.scanned, 8);
+	kit_preset_v612();
+	kit_idle(1);
+	CHECK_EQ(kit_wake(&p, 2, FG_WF_TTWU).rule, FG_RULE_C8C);
+	/* a previous CPU in another cluster waits for it */
+	p.cpu = 8;
+	v = kit_wake(&p, 2, SYNC);
+	CHECK_EQ(v.cpu, 1);
+	CHECK_EQ(v.rule, FG_RULE_C8C);
+	kit_busy(1);
+	llcs[0].nr_idle_scan = 0;
+	CHECK_EQ(kit_wake(&p, 2, SYNC).rule, FG_RULE_C9);
+}
+
 TEST(the_posted_loop_has_no_budget_and_no_sched_idle)
 {
 	struct fg_task p;
@@ -372,9 +421,8 @@ TEST(the_posted_loop_has_no_budget_and_no_sched_idle)
 	mask_set(&p.allowed, 1);
 	sys.feat.value[FG_ASYM_PREV_FIRST] = 1;
 	CHECK_EQ(kit_wake(&p, 2, FG_WF_TTWU).rule, FG_RULE_A7C);
-	/* only a cluster level makes a cluster */
-	for (u32 c = 0; c < 24; c++)
-		cpus[c].sd->level = FG_LEVEL_SMT;
+	/* where there are no clusters it is nothing */
+	cpus[2].cluster = 0;
 	CHECK_EQ(kit_wake(&p, 2, FG_WF_TTWU).rule, FG_RULE_A8);
 }
 
@@ -454,6 +502,7 @@ int main(void)
 	RUN(rows_C8_with_a_hint_want_a_core);
 	RUN(rows_C9_to_C11);
 	RUN(mail_004_vectors);
+	RUN(wakeups_find_clusters_that_are_no_domain);
 	RUN(the_posted_loop_has_no_budget_and_no_sched_idle);
 	RUN(the_posted_loop_gives_way_to_smt);
 	RUN(levels_share_one_budget);

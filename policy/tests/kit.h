@@ -25,6 +25,7 @@ static struct fg_cpu cpus[FG_NR_CPUS];
 static struct fg_domain domains[FG_NR_CPUS][KIT_LEVELS];
 static struct fg_group groups[FG_NR_CPUS * KIT_LEVELS];
 static struct fg_llc llcs[FG_NR_CPUS];
+static struct fg_cluster kit_cluster[FG_NR_CPUS];
 static struct fg_root root;
 static u32 nr_groups;
 /* Something to be current on a busy CPU. */
@@ -135,6 +136,7 @@ static void kit_init(u32 nr)
 	memset(domains, 0, sizeof(domains));
 	memset(groups, 0, sizeof(groups));
 	memset(llcs, 0, sizeof(llcs));
+	memset(kit_cluster, 0, sizeof(kit_cluster));
 	memset(&root, 0, sizeof(root));
 	nr_groups = 0;
 	sys.cpus = cpus;
@@ -218,9 +220,23 @@ static struct fg_group *kit_group(u32 c, const struct fg_domain *child)
 	return g;
 }
 
+/* Each size consecutive CPUs are a cluster, which need not be a level. */
+static void kit_clusters(u32 size)
+{
+	for (u32 c = 0; c < sys.nr_cpus; c++) {
+		struct fg_cluster *cluster = &kit_cluster[c / size];
+
+		mask_set(&cluster->span, (s32)c);
+		cluster->weight++;
+		cpus[c].cluster = cluster;
+	}
+}
+
 /* A domain over each size consecutive CPUs on top of the present ones. */
 static void kit_level(u32 level, u32 flags, u32 pct, u32 size)
 {
+	if (level == FG_LEVEL_CLS)
+		kit_clusters(size);
 	for (u32 first = 0; first < sys.nr_cpus; first += size) {
 		struct fg_group *ring = 0, *last = 0;
 		u32 end = first + size < sys.nr_cpus ? first + size : sys.nr_cpus, n = 0;
@@ -297,6 +313,17 @@ static void kit_finish(void)
 		}
 		if (rq->sd_share_id < 0)
 			rq->sd_share_id = rq->sd_llc_id;
+	}
+}
+
+/* What is cached of clusters since v6.7, for a machine where they are no domain. */
+static void kit_landed(void)
+{
+	sys.cluster_key = 1;
+	for (u32 c = 0; c < sys.nr_cpus; c++) {
+		const struct fg_mask *span = &cpus[c].cluster->span;
+
+		cpus[c].sd_share_id = (s32)mask_next_and(span, span, 0, sys.nr_cpus);
 	}
 }
 

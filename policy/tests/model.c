@@ -33,6 +33,9 @@ static u32 util;
 static u8 left[FG_NR_CPUS];
 static u64 nr;
 static s32 in_hand;
+static struct fg_mask cluster; /* target's */
+/* CPUs of a cluster, 0: the machine has none. */
+static u32 cluster_size;
 
 #define F(id) (sys.feat.value[FG_##id])
 #define LANDED (F(CLS_SELECT) == FG_CLS_LANDED)
@@ -79,6 +82,12 @@ static u32 near(s32 c)
 	if (F(ASYM_CHECK_SCOPE) && F(ASYM_PREV_FIRST) && sys.asym_key && cpus[target].sd_asym_cpucapacity)
 		return in(&cpus[target].sd_asym_cpucapacity->span, c);
 	return share_cache(c, target);
+}
+
+/* c belongs to target's cluster, if there are such. */
+static u32 near_cluster(s32 c)
+{
+	return cluster_size && cpus[c].sd_llc && (u32)c / cluster_size == (u32)target / cluster_size;
 }
 
 static u32 far_cluster(s32 c)
@@ -213,35 +222,34 @@ static u64 budget(u32 weight, u32 hint)
 static s32 llc_scan(const struct fg_domain *llc, u32 hint)
 {
 	s32 start = (target + F(SCAN_NEXT)) % (s32)sys.nr_cpus;
-	const struct fg_domain *level = cpus[target].sd;
-	u32 end = 0, clustered = LANDED && sys.cluster_key && (llc->groups->flags & FG_SD_CLUSTER);
+	u32 end = 0, levels = F(CLS_SELECT) == FG_CLS_LEVELS && cluster_size, cluster_weight = 0;
 
 	RULE(B8, A8, C8);
-	if (F(CLS_SELECT) != FG_CLS_LEVELS)
-		level = llc;
-	while (level->flags & FG_SD_SHARE_CPUCAPACITY && level != llc)
-		level = level->parent;
-	nr = budget(F(LEVELS_NR) ? level->weight : llc->weight, hint);
+	memset(&cluster, 0, sizeof(cluster));
+	for (s32 c = 0; c < (s32)sys.nr_cpus; c++) {
+		if (near_cluster(c)) {
+			mask_set(&cluster, c);
+			cluster_weight++;
+		}
+	}
+	nr = budget(F(LEVELS_NR) && levels ? cluster_weight : llc->weight, hint);
 	if (!nr)
 		return -1;
 	for (s32 c = 0; c < (s32)sys.nr_cpus; c++)
 		left[c] = in(&llc->span, c) && ok(c);
 	in_hand = -1;
-	if (clustered) {
+	if (levels)
+		hint ? RULE(B7, A7, NONE) : RULE(B8, A8, NONE);
+	else
 		o.rule = FG_RULE_C8C;
-		end = walk(&llc->groups->span, start, hint);
+	if (levels || (LANDED && cluster_size)) {
+		end = walk(&cluster, start, hint);
 		for (s32 c = 0; c < (s32)sys.nr_cpus; c++)
-			left[c] &= !in(&llc->groups->span, c);
+			left[c] &= !in(&cluster, c);
 	}
-	if (!end)
+	if (!end) {
 		hint ? RULE(B7, A7, C8I) : RULE(B8, A8, C8);
-	while (!end) {
-		end = walk(&level->span, start, hint);
-		for (s32 c = 0; c < (s32)sys.nr_cpus; c++)
-			left[c] &= !in(&level->span, c);
-		if (level == llc)
-			break;
-		level = level->parent;
+		end = walk(&llc->span, start, hint);
 	}
 	if (end == 2)
 		return in_hand;
@@ -332,12 +340,12 @@ static s32 llc_rows(void)
 		RULE(B7, A7, C8I);
 		c = core_scan(llc);
 	}
-	if (c < 0 && F(CLS_SELECT) == FG_CLS_LOOP && !sys.smt_key && llc->child) {
+	if (c < 0 && F(CLS_SELECT) == FG_CLS_LOOP && !sys.smt_key && cluster_size) {
 		RULE(B7C, A7C, NONE);
 		for (u32 i = 0; c < 0 && i < sys.nr_cpus; i++) {
 			s32 t = (s32)(((u32)target + i) % sys.nr_cpus);
 
-			if (in(&llc->child->span, t) && ok(t) && idle(t))
+			if (near_cluster(t) && ok(t) && idle(t))
 				c = t;
 		}
 	}
@@ -395,6 +403,11 @@ static void isolate(u32 x)
 	}
 	for (u32 g = 0; g < nr_groups; g++)
 		mask_clear(&groups[g].span, (s32)x);
+	if (cpus[x].cluster) {
+		mask_clear(&cpus[x].cluster->span, (s32)x);
+		cpus[x].cluster->weight--;
+		cpus[x].cluster = 0;
+	}
 	cpus[x].sd = cpus[x].sd_llc = cpus[x].sd_asym_cpucapacity = 0;
 	cpus[x].llc = 0;
 	cpus[x].sd_llc_id = cpus[x].sd_share_id = (s32)x;
@@ -419,13 +432,18 @@ static void random_machine(u32 landed)
 		kit_capacity(0, n / 2, 462);
 	if (threads > 1 && !apart)
 		kit_level(FG_LEVEL_SMT, SD_SMT, 110, threads);
-	if (cores > 1 && clusters > 1)
-		kit_level(FG_LEVEL_CLS, landed ? SD_CLS : SD_MC, 117, threads * cores);
+	cluster_size = cores > 1 && clusters > 1 ? threads * cores : 0;
+	if (cluster_size && rnd(3))
+		kit_level(FG_LEVEL_CLS, landed ? SD_CLS : SD_MC, 117, cluster_size);
+	else if (cluster_size)
+		kit_clusters(cluster_size);
 	if (llc > threads || apart)
 		kit_level(FG_LEVEL_MC, SD_MC | (asym ? FG_SD_ASYM_CPUCAPACITY : 0), 117, llc);
 	if (llcs_nr > 1)
 		kit_level(FG_LEVEL_PKG, SD_DEFAULT, 117, n);
 	kit_finish();
+	if (landed && cluster_size)
+		kit_landed();
 	if (rnd(4) == 0)
 		isolate(rnd(n));
 	sys.asym_key |= rnd(8) == 0;

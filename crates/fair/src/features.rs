@@ -98,7 +98,6 @@ const RULES: &[Rule] = &[
     needs(ffi::FG_UFC_THERMAL, ffi::FG_UFC),
     needs(ffi::FG_CAP_INVERSION, ffi::FG_UFC_THERMAL),
     needs(ffi::FG_MISFIT_UNLINK, ffi::FG_UFC),
-    needs(ffi::FG_CLS_SELECT, ffi::FG_CLS_DOMAIN),
     // The table of spec 4.4 has no row for what these replaced.
     value_needs(ffi::FG_CLS_SELECT, ffi::FG_CLS_LANDED, ffi::FG_ASYM_PREV_FIRST),
     value_needs(ffi::FG_CLS_SELECT, ffi::FG_CLS_LANDED, ffi::FG_SIS_MERGED),

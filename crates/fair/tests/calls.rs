@@ -682,6 +682,8 @@ fn clusters_have_ids_where_they_are_smaller_than_the_cache() {
     let landed = "v5.11+sis-merged+sis-smt-prev+cls-domain+cls-select=landed";
     // Kunpeng: three clusters of four behind each of two caches.
     assert_eq!(ids(clustered(1, 3), landed), (1, [(0, 0), (0, 0), (4, 0), (20, 12)]));
+    // The same where they are no domain.
+    assert_eq!(ids(clustered(1, 3), "v6.7-cls-domain"), ids(clustered(1, 3), landed));
     // Until v6.7 the domain says nothing of clusters.
     assert_eq!(ids(clustered(1, 3), "v5.11+cls-domain"), (0, [(0, 0), (0, 0), (0, 0), (12, 12)]));
     // A cluster that is all of its cache is none.

@@ -76,14 +76,15 @@ fn features_that_need_another_say_so() {
     assert_eq!(error("v5.11-asym-scan"), "feature `asym-prev-first` needs `asym-scan`");
     assert_eq!(error("v5.9+sis-mode=util"), "feature `sis-mode=util` needs `sis-merged`");
     assert_eq!(error("v5.9+sis-merged-sis-mode"), "feature `sis-merged` needs `sis-mode`");
-    assert_eq!(error("v5.9+cls-select=loop"), "feature `cls-select` needs `cls-domain`");
-    let landed = "+cls-domain+cls-select=landed";
+    let landed = "+cls-select=landed";
     assert_eq!(error(&format!("v5.9{landed}")), "feature `cls-select=landed` needs `asym-prev-first`");
     assert_eq!(error(&format!("v5.11{landed}")), "feature `cls-select=landed` needs `sis-merged`");
     assert_eq!(error(&format!("v5.11+sis-merged{landed}")), "feature `cls-select=landed` needs `sis-smt-prev`");
     for variant in ["loop", "levels"] {
         canonical(&format!("v5.9+cls-domain+cls-select={variant}"));
+        canonical(&format!("v5.9+cls-select={variant}"));
     }
+    canonical("v6.7-cls-domain");
     assert_eq!(error("v5.9+wake-cap"), "feature `wake-cap` excludes `asym-scan`");
     assert_eq!(error("v5.9-lb-p09"), "feature `lb-p10` needs `lb-p09`");
     assert_eq!(error("v5.9-lb-p10-lb-p09"), "feature `lb-p11` needs `lb-p09`");

@@ -218,6 +218,7 @@ fn an_edit_that_does_not_fit_a_tree_says_why_and_leaves_nothing() {
         assert!(!copy.exists());
     };
     refused("004-loop", "004-loop finds 0 of its 4 places");
+    refused("004-loop-no-level", "edits kernel/sched/topology.c, and");
     refused("003-no-thermal", "003-no-thermal is for 6.1, and");
     refused("004-lop", "there is no 004-lop for 6.12; there are: ");
 }

@@ -88,6 +88,15 @@ fn core(machine: &Machine, cpu: CpuId) -> CpuMask {
     machine.cores[machine.cpus[cpu as usize].core as usize]
 }
 
+/// The cluster of `cpu` within `llc`, the CPUs of its partition that share its last-level cache; none if that is no more
+/// than its core, or no less than `llc`.
+///
+/// Where clusters are a level it is the span of the CPU's domain there, if that is not the last one to share a cache.
+pub fn cluster_within(machine: &Machine, cpu: CpuId, llc: &CpuMask) -> Option<CpuMask> {
+    let cluster = clustergroup(machine, cpu).and(llc);
+    (cluster.count() > 1 && cluster != core(machine, cpu).and(llc) && cluster != *llc).then_some(cluster)
+}
+
 /// What the kernel is told of the cluster: the CPU's core where it is told nothing.
 fn cluster(machine: &Machine, cpu: CpuId) -> CpuMask {
     let cluster = &machine.clusters[machine.cpus[cpu as usize].cluster as usize];

@@ -37,6 +37,7 @@ pub struct Options {
 pub struct Topology {
     levels: Vec<Level>,
     plan: Plan,
+    clusters: Vec<Option<CpuMask>>,
     partitions: Vec<CpuMask>,
     isolated: CpuMask,
 }
@@ -58,7 +59,10 @@ impl Topology {
             numa::allowed_imbalance(&mut plan, map);
             degenerate::degenerate(&mut plan, map, features.on(FG_GROUP_FLAGS));
         }
-        Ok(Topology { levels, plan, partitions, isolated: options.isolated })
+        let mut topology = Topology { levels, plan, clusters: Vec::new(), partitions, isolated: options.isolated };
+        let within = |cpu| levels::cluster_within(machine, cpu, &topology.llc(cpu)?.sd.span);
+        topology.clusters = (0..nr_cpus as CpuId).map(within).collect();
+        Ok(topology)
     }
 
     /// The load-balance partitions: exclusive cpusets, then the rest.
@@ -85,14 +89,15 @@ impl Topology {
         self.plan.chain(cpu).take_while(|d| d.sd.flags & FG_SD_SHARE_LLC != 0).last()
     }
 
-    /// The lowest domain of `cpu` with `flag`.
-    pub(crate) fn lowest_with(&self, cpu: CpuId, flag: u32) -> Option<&DomainNode> {
-        self.plan.chain(cpu).find(|d| d.sd.flags & flag != 0)
+    /// The cluster of `cpu`, larger than its core and smaller than the span of [`Self::llc`], whether or not it is a
+    /// domain.
+    pub(crate) fn cluster(&self, cpu: CpuId) -> Option<&CpuMask> {
+        self.clusters[cpu as usize].as_ref()
     }
 
     /// Whether some domain of some CPU has `flag`.
     pub(crate) fn has(&self, flag: u32) -> bool {
-        (0..self.plan.lowest.len() as CpuId).any(|c| self.lowest_with(c, flag).is_some())
+        (0..self.plan.lowest.len() as CpuId).any(|c| self.plan.chain(c).any(|d| d.sd.flags & flag != 0))
     }
 }
 
@@ -132,4 +137,41 @@ fn partitions(machine: &Machine, options: &Options) -> Result<Vec<CpuMask>, Fair
     }
     let rest = taken.iter().fold(all, |left, mask| left.minus(mask));
     Ok(options.partitions.iter().copied().chain(Some(rest).filter(|r| !r.is_empty())).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairground_machine::testing::Shape;
+
+    fn partitions(lists: &[&str]) -> Options {
+        let partitions = lists.iter().map(|list| CpuMask::parse_list(list).unwrap()).collect();
+        Options { partitions, isolated: CpuMask::of(1) }
+    }
+
+    /// What wakeups look at first is the same whether balancing knows of it or not, and with the level it is the domain.
+    #[test]
+    fn clusters_are_the_same_without_their_level() {
+        let mut found = 0;
+        for (clusters, cores, threads) in [(3, 4, 1), (2, 2, 2), (4, 1, 2), (4, 1, 1), (1, 4, 1)] {
+            let mut shape = Shape::from_seed(1);
+            (shape.packages, shape.nodes, shape.llcs, shape.clusters) = (2, 1, 1, clusters);
+            (shape.cores, shape.threads, shape.types, shape.clusters_share_cache) = (cores, threads, 1, true);
+            let machine = shape.build();
+            for options in [Options::default(), partitions(&["2-5", "0"]), partitions(&["2-3"])] {
+                let build = |text: &str| Topology::new(&machine, &Features::parse(text).unwrap(), &options).unwrap();
+                let (with, without) = (build("v6.7"), build("v6.7-cls-domain"));
+                for cpu in machine.all_cpus().iter() {
+                    let llc = with.llc(cpu).map(|d| d.sd.span);
+                    let is_below = |d: &&DomainNode| d.sd.level == FG_LEVEL_CLS && Some(d.sd.span) != llc;
+                    let domain = with.plan.chain(cpu).find(is_below).map(|d| &d.sd.span);
+                    assert_eq!(with.cluster(cpu), domain, "cpu{cpu}, {options:?}");
+                    assert_eq!(without.cluster(cpu), domain, "cpu{cpu}, {options:?}");
+                    assert!(!without.has(FG_SD_CLUSTER));
+                    found += usize::from(domain.is_some());
+                }
+            }
+        }
+        assert!(found > 20, "{found}");
+    }
 }

@@ -19,6 +19,7 @@ impl World {
             domains: Slab::new(topology.plan().domains.iter().map(|d| d.sd.clone()).collect()),
             groups: Slab::new(topology.plan().rings.iter().flatten().map(|g| g.sg.clone()).collect()),
             llcs: Slab::new(Vec::new()),
+            clusters: Slab::new(Vec::new()),
             roots: Slab::new(new_roots(machine, topology)),
             energy: EnergyModels::none(),
             sugovs: Slab::new(Vec::new()),
@@ -30,6 +31,7 @@ impl World {
         world.link_domains(topology);
         world.link_llcs(topology);
         world.link_cpus(topology);
+        world.link_clusters(topology);
         world
     }
 
@@ -40,7 +42,6 @@ impl World {
         sys.nr_cpus = machine.nr_cpus() as u32;
         sys.asym_key = u8::from(topology.has(FG_SD_ASYM_CPUCAPACITY));
         sys.smt_key = u8::from(machine.has_smt());
-        sys.cluster_key = u8::from(topology.has(FG_SD_CLUSTER));
         sys.active = machine.all_cpus();
         sys.feat = features.raw().clone();
         // Without a switch for it clamps are always counted.
@@ -125,12 +126,33 @@ impl World {
             let root = self.roots.ptr(root.unwrap_or(topology.partitions().len()));
             let llc = topology.llc(id).map(|d| d.sd.span);
             let llc_id = llc.and_then(|span| span.first()).unwrap_or(id);
-            let share = topology.lowest_with(id, FG_SD_CLUSTER).and_then(|d| d.sd.span.first());
             let rq = &mut self.cpus[cpu];
             (rq.sd, rq.sd_asym_cpucapacity, rq.sd_numa, rq.rd) = (lowest, asym, numa, root);
             rq.sd_llc_size = llc.map_or(1, |span| span.count() as u32);
             rq.sd_llc_id = llc_id as i32;
-            rq.sd_share_id = share.unwrap_or(llc_id) as i32;
+            rq.sd_share_id = llc_id as i32;
+        }
+    }
+
+    /// One object for each cluster, and what has been cached of clusters since v6.7. That version knows them by their
+    /// domains; here they may be none, and still are clusters.
+    fn link_clusters(&mut self, topology: &Topology) {
+        let nr_cpus = self.cpus.len();
+        let landed = u32::from(self.sys().feat.value[FG_CLS_SELECT]) == FG_CLS_LANDED;
+        let mut spans: Vec<CpuMask> = (0..nr_cpus as CpuId).filter_map(|c| topology.cluster(c).copied()).collect();
+        spans.sort_unstable();
+        spans.dedup();
+        let cluster = |span: &CpuMask| FgCluster { span: *span, weight: span.count() as u32, ..FgCluster::zeroed() };
+        self.clusters = Slab::new(spans.iter().map(cluster).collect());
+        self.sys_mut().cluster_key = u8::from(topology.has(FG_SD_CLUSTER) || (landed && !spans.is_empty()));
+        for cpu in 0..nr_cpus {
+            let Some(span) = topology.cluster(cpu as CpuId) else { continue };
+            let (Ok(index), Some(first)) = (spans.binary_search(span), span.first()) else { continue };
+            let rq = &mut self.cpus[cpu];
+            rq.cluster = self.clusters.ptr(index);
+            if landed {
+                rq.sd_share_id = first as i32;
+            }
         }
     }
 

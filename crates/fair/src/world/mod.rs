@@ -31,6 +31,7 @@ pub(crate) struct World {
     pub domains: Slab<FgDomain>,
     groups: Slab<FgGroup>,
     llcs: Slab<FgLlc>,
+    clusters: Slab<FgCluster>,
     roots: Slab<FgRoot>,
     energy: EnergyModels,
     /// One a clock if schedutil sets them, else none.

@@ -245,8 +245,8 @@ fn forms_of_which_nothing_is_printed_stand_beside_the_row_they_belong_to() {
     let result = shown_004(&["one-node-2/elapsed", "one-node-4/elapsed"]);
     let forms = &result.rows[0].forms;
     let tests: Vec<_> = forms.iter().map(|form| form.test.trim_start_matches("fair:v5.9")).collect();
-    assert_eq!(tests, ["+cls-domain", "+cls-domain+cls-select=levels", "fair:v6.7"]);
-    assert_eq!([&forms[0].base, &forms[2].base], ["fair:v5.9", "fair:v6.7-cls-domain-cls-select"]);
+    assert_eq!(tests, ["+cls-domain", "+cls-select=loop", "+cls-domain+cls-select=levels", "fair:v6.7"]);
+    assert_eq!([&forms[0].base, &forms[3].base], ["fair:v5.9", "fair:v6.7-cls-domain-cls-select"]);
     assert_eq!((forms[0].value, forms[0].improvement_pct.map(f64::round), forms[0].n), (2.0, Some(80.0), 8));
     assert!(result.rows[1].forms.is_empty());
     assert_eq!(result.score.scored, 2, "forms are no rows");

@@ -96,6 +96,12 @@ pub const SHAPES: &[Shape] = &[
         build: || Ok(clustered_capacities()),
     },
     Shape {
+        name: "kunpeng920",
+        title: "four nodes on two sockets, each one cache and six clusters of four CPUs",
+        under: Under::Performance,
+        build: || Machine::preset("kunpeng920"),
+    },
+    Shape {
         name: "hikey960",
         title: "big.LITTLE: four CPUs of capacity 462 and four of 1024, a cache each",
         under: Under::Both,
@@ -257,6 +263,7 @@ mod tests {
         assert_eq!(parts("clustered-odd"), (16, 16, 6, 1, 1, vec![1024]));
         assert_eq!(parts("clustered-dies"), (32, 32, 8, 4, 4, vec![1024]));
         assert_eq!(parts("clustered-capacities"), (8, 8, 4, 1, 1, vec![250, 600, 1024]));
+        assert_eq!(parts("kunpeng920"), (96, 96, 24, 4, 4, vec![1024]));
         assert_eq!(parts("hikey960").5, [462, 1024]);
         assert_eq!(parts("three-capacities"), (8, 8, 0, 1, 1, vec![250, 600, 1024]));
         assert_eq!(parts("hybrid"), (12, 8, 0, 1, 1, vec![600, 1024]));

@@ -1,7 +1,8 @@
-# tree: 6.1
+# tree: 6.1 6.12
+# with: 004-not-landed
 # file: kernel/sched/fair.c
 # places: 1
-# scheduler: fair:debian-6.1.192+cls-select=loop
+# scheduler: fair:debian-TREE+cls-select=loop
 # shape: clustered
 #
 # Any idle CPU of target's cluster first, without a budget, and not at all where cores have threads.

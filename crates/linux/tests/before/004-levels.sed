@@ -1,17 +1,19 @@
-# tree: 6.1
+# tree: 6.1 6.12
+# with: 004-not-landed
 # file: kernel/sched/fair.c
-# places: 2
-# scheduler: fair:debian-6.1.192+cls-select=levels+sis-mode=prop-aged
+# places: 1
+# scheduler: fair:debian-TREE+cls-select=levels
 # shape: clustered
 #
-# As 004-levels, where the budget comes from what scans cost and from the size of the cache.
+# Each domain below the cache and above the core is scanned first and then left out, all on one budget. What a find has
+# cost is counted by what follows, which has nothing left to scan.
 /^static int select_idle_cpu(struct task_struct \*p, struct sched_domain \*sd, bool has_idle_core, int target)$/,/^}$/ {
 	/^\tfor_each_cpu_wrap(cpu, cpus, target + 1) {$/ {
 		i\
 	struct sched_domain *level;\
 \
 	for_each_domain(target, level) {\
-		if (level == sd || !(level->flags & SD_SHARE_PKG_RESOURCES))\
+		if (level == sd)\
 			break;\
 		if (level->flags & SD_SHARE_CPUCAPACITY)\
 			continue;\
@@ -24,13 +26,12 @@
 					return i;\
 				continue;\
 			}\
-			if (!--nr)\
+			if (--nr <= 0)\
 				return -1;\
 			idle_cpu = __select_idle_cpu(cpu, p);\
 			if ((unsigned int)idle_cpu < nr_cpumask_bits)\
 				break;\
 		}\
-		/* Found: nothing is left to scan, and what the scan has cost is counted below. */\
 		if (!has_idle_core && (unsigned int)idle_cpu < nr_cpumask_bits)\
 			cpumask_clear(cpus);\
 		else\
@@ -39,6 +40,3 @@
 
 	}
 }
-# --- kernel/sched/features.h
-s/^SCHED_FEAT(SIS_PROP, false)$/SCHED_FEAT(SIS_PROP, true)/
-s/^SCHED_FEAT(SIS_UTIL, true)$/SCHED_FEAT(SIS_UTIL, false)/
