@@ -316,7 +316,10 @@ fn meters() -> String {
     let print = "<idle>-0 [000] 0.0";
     let shown = |ms: u64| {
         let meter = |rail, part, uw: u64| {
-            format!("{print}{ms:02}: print: tracing_mark_write: fairground_energy: rail={rail} part={part} energy_pj={}\n", ms * uw * 1000)
+            format!(
+                "{print}{ms:02}: print: tracing_mark_write: fairground_energy: rail={rail} part={part} energy_pj={}\n",
+                ms * uw * 1000
+            )
         };
         [meter(0, "active", 1500), meter(0, "static", 500), meter(1, "idle2", 1000)].concat()
     };
@@ -327,7 +330,8 @@ fn meters() -> String {
 #[test]
 fn energy_is_told_by_window_and_rail_and_in_all() {
     with_trace(&meters(), |file| {
-        let expected = "     from ms        to ms rail           mW             J      active J       idle2 J      static J
+        let expected =
+            "     from ms        to ms rail           mW             J      active J       idle2 J      static J
        0.000       10.000 LITTLE          2      0.000020      0.000015             -      0.000005
        0.000       10.000 BIG             1      0.000010             -      0.000010             -
        0.000       10.000 all             3      0.000030      0.000015      0.000010      0.000005
@@ -341,7 +345,10 @@ fn energy_is_told_by_window_and_rail_and_in_all() {
         assert_eq!(succeeds(&format!("stats {file} energy --every 10")), expected);
         let csv = succeeds(&format!("stats {file} energy --format csv"));
         let lines: Vec<&str> = csv.lines().collect();
-        assert_eq!(lines[0], "window,from_ns,to_ns,rail,mean_mw,energy_uj,parts_uj.active,parts_uj.idle2,parts_uj.static");
+        assert_eq!(
+            lines[0],
+            "window,from_ns,to_ns,rail,mean_mw,energy_uj,parts_uj.active,parts_uj.idle2,parts_uj.static"
+        );
         assert_eq!((lines.len(), lines[1]), (13, "0,0,5000000,LITTLE,2.0,10.0,7.5,,2.5"));
         assert_eq!(lines[12], ",0,12000000,,3.0,36.0,18.0,12.0,6.0");
         refuses(&format!("stats {file} energy --by cpu"), &["energy has rows by window and rail"]);
@@ -358,7 +365,7 @@ fn energy_is_told_by_window_and_rail_and_in_all() {
 fn the_energy_of_a_run_adds_up_to_the_microjoule() {
     let dir = tempfile::tempdir().unwrap();
     let trace = dir.path().join("t.txt").display().to_string();
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads/ping-pong.json");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads/measured.json");
     let run = json(&format!(
         "run pixel6 {file} --sched fair:v6.12 --governor schedutil --metrics energy_j --format json \
          --trace {trace} --energy-every 7"
