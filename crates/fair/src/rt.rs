@@ -1,7 +1,9 @@
 //! The RT class: FIFO and RR, priorities 1..=99, above the fair class.
 //!
-//! DEVIATION: no push and pull of RT tasks, no RT bandwidth limit, no capacity test for clamped RT tasks: rows of the
-//! fair scheduler see RT tasks as pressure only (spec 11.3).
+//! DEVIATION: no push and pull of RT tasks, no RT bandwidth limit: rows of the fair scheduler see RT tasks as pressure only
+//! (spec 11.3). No test whether a CPU is large enough: RT tasks ask for a floor of 1024 unless told otherwise, so that
+//! kernels from v5.6 on with clamps wake them on the largest CPUs first. Of CPUs that are equally near it is always the
+//! first; kernels from v5.11 on take them in turns.
 
 use fairground_machine::{CpuId, CpuMask};
 use fairground_sim::{Env, TaskId};
@@ -9,8 +11,8 @@ use fairground_sim::{Env, TaskId};
 use crate::ffi::*;
 use crate::Fair;
 
-/// RR_TIMESLICE, ns.
-const RR_SLICE_NS: u64 = 100_000_000;
+/// RR_TIMESLICE, the part of a second in which RR tasks take turns: it is counted in whole ticks, whatever these come to.
+const RR_SLICES_PER_S: u32 = 10;
 
 /// Rules of RT placement, numbered behind the policy's.
 pub(crate) const RT_RULES: [(&str, &str); 2] = [
@@ -125,7 +127,7 @@ impl Fair {
         self.world.set_curr(cpu, None);
     }
 
-    /// The tick of a running RT task: RR tasks take turns every 100 ms.
+    /// The tick of a running RT task: RR tasks take turns every tenth of a second.
     pub(crate) fn tick_rt(&mut self, env: &mut Env, cpu: usize, task: TaskId) {
         self.update_curr_rt(cpu, task);
         self.world.update_rt(cpu, true);
@@ -136,7 +138,7 @@ impl Fair {
         let prio = p.rt_prio;
         let state = &mut self.states[task as usize];
         state.rr_ticks += 1;
-        if u64::from(state.rr_ticks) * env.tick_ns() < RR_SLICE_NS {
+        if state.rr_ticks < env.hz() / RR_SLICES_PER_S {
             return;
         }
         state.rr_ticks = 0;

@@ -199,23 +199,24 @@ fn rt_runs_before_fair_and_higher_priorities_before_lower() {
     assert_eq!(rig.sleep(0, 2), Pick::Task(0));
 }
 
+/// At 300 Hz a tick is a little shorter than a third of 10 ms, and 30 of them a little shorter than 100 ms.
 #[test]
-fn rr_tasks_take_turns_every_100_ms() {
-    let mut rig = Rig::new(Machine::symmetric(1), "v5.9");
-    rig.rt_task(0, Policy::Rr, 10, "0");
-    rig.rt_task(1, Policy::Rr, 10, "0");
-    assert_eq!(rig.schedule(0), Pick::Task(0));
-    let mut ticks = 0;
-    loop {
-        rig.now += 4 * MS;
-        ticks += 1;
-        rig.call(0, |f, e| f.tick(e, 0));
-        if rig.resched_of(0) {
-            break;
+fn rr_tasks_take_turns_every_tenth_of_a_second_in_ticks() {
+    for hz in [100, 250, 300, 1000] {
+        let mut rig = Rig::new(Machine::symmetric(1), "v5.9");
+        rig.env = Env::new(Arc::new(Machine::symmetric(1)), hz, 1);
+        rig.rt_task(0, Policy::Rr, 10, "0");
+        rig.rt_task(1, Policy::Rr, 10, "0");
+        assert_eq!(rig.schedule(0), Pick::Task(0));
+        let mut ticks = 0;
+        while ticks == 0 || !rig.resched_of(0) {
+            rig.now += rig.env.tick_ns();
+            ticks += 1;
+            rig.call(0, |f, e| f.tick(e, 0));
         }
+        assert_eq!(ticks, hz / 10);
+        assert_eq!(rig.schedule(0), Pick::Task(1));
     }
-    assert_eq!(ticks, 25);
-    assert_eq!(rig.schedule(0), Pick::Task(1));
 }
 
 #[test]

@@ -8,6 +8,9 @@
 //! mail says of its patches ([`crate::published::Mail::based_on`]). What a feature *carries* is the whole change less
 //! that without it. Added and carried differ where features act on each other.
 //!
+//! Where base and test have workloads of their own too ([`crate::published::RunSpec::test_workload`]), the other workload
+//! is taken like a feature, before all others.
+//!
 //! Points are percent of the base's mean, positive = better; intervals are those of [`crate::stats`], paired over the
 //! seeds that every scheduler completed.
 
@@ -22,23 +25,35 @@ use crate::experiment::{Results, RunReport};
 use crate::metric::Better;
 use crate::stats::Change;
 
+/// The feature that is none: what is given with the test and not with the base.
+const TEST_WORKLOAD: &str = "test_workload";
+
 /// What to run to take a change apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dissection {
-    /// Schedulers, each once; the first is the base.
-    pub scheds: Vec<String>,
-    /// Place of the test in `scheds`.
+    /// Each once; the first is the base.
+    pub columns: Vec<Column>,
+    /// Place of the test in `columns`.
     pub test: usize,
     steps: Vec<Step>,
+}
+
+/// One of the runs between base and test.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Scheduler.
+    pub sched: String,
+    /// Under the test's workload, where that is another than the base's.
+    pub test_workload: bool,
 }
 
 /// One feature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Step {
     feature: &'static str,
-    /// Place in the schedulers of it with those before.
+    /// Place in the columns of it with those before.
     added: usize,
-    /// Place in the schedulers of all without it and `along`.
+    /// Place in the columns of all without it and `along`.
     left_out: usize,
     along: Vec<&'static str>,
 }
@@ -70,7 +85,7 @@ pub enum DissectError {
 /// What one feature does to a metric.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Piece {
-    /// The feature, as in `fairground feature list`.
+    /// The feature, as in `fairground feature list`; or `test_workload`.
     pub feature: &'static str,
     /// The change with it and those before it, percent of base.
     pub with_pct: Option<f64>,
@@ -96,7 +111,7 @@ pub struct Points {
 }
 
 impl Dissection {
-    /// The schedulers between `base` and `test`. `based_on`: features by name, with those that they need beside what the
+    /// The schedulers between `base` and `test`, under one workload. `based_on`: features by name, with those that they need beside what the
     /// rules of [`Features`] say.
     ///
     /// # Errors
@@ -129,10 +144,23 @@ impl Dissection {
             .collect();
         // The last step is the test, which may start from another preset.
         scheds[last] = test.to_string();
-        Ok(Dissection { scheds, test: last, steps })
+        let columns = scheds.into_iter().map(|sched| Column { sched, test_workload: false }).collect();
+        Ok(Dissection { columns, test: last, steps })
     }
 
-    /// What each feature does to `metric`. `results`: of all its schedulers, same seeds.
+    /// The same where the test has a workload of its own: that is the first step, from the base under its own to the base
+    /// under the test's, and features come after it. Left out, it is the test under the base's workload.
+    pub fn with_test_workload(self) -> Dissection {
+        let base = self.columns[0].clone();
+        let left_out = Column { test_workload: false, ..self.columns[self.test].clone() };
+        let under_test = self.columns.into_iter().map(|column| Column { test_workload: true, ..column });
+        let columns: Vec<Column> = std::iter::once(base).chain(under_test).chain([left_out]).collect();
+        let first = Step { feature: TEST_WORKLOAD, added: 1, left_out: columns.len() - 1, along: Vec::new() };
+        let later = self.steps.into_iter().map(|s| Step { added: s.added + 1, left_out: s.left_out + 1, ..s });
+        Dissection { columns, test: self.test + 1, steps: std::iter::once(first).chain(later).collect() }
+    }
+
+    /// What each feature does to `metric`. `results`: of all its columns, same seeds.
     pub fn pieces(&self, results: &Results, metric: &str) -> Vec<Piece> {
         let columns = Columns::of(results, metric);
         let change = |sched| columns.points(0, sched).map(|p| p.mean);
@@ -282,11 +310,15 @@ mod tests {
         Dissection::of(&base, &test, &based_on.collect()).expect("a dissection")
     }
 
+    fn scheds(d: &Dissection) -> Vec<&str> {
+        d.columns.iter().map(|column| column.sched.as_str()).collect()
+    }
+
     #[test]
     fn features_are_added_in_order_and_left_out_with_what_needs_them() {
         let d = dissected(&[]);
         assert_eq!(
-            d.scheds,
+            scheds(&d),
             [
                 "fair:v5.4",
                 "fair:v5.4+lb-p09",
@@ -305,7 +337,7 @@ mod tests {
     fn what_the_mail_says_of_its_patches_counts_too() {
         let d = dissected(&[("lb-p11", &["lb-p10"])]);
         let p10 = &d.steps[1];
-        assert_eq!((p10.along.as_slice(), d.scheds[p10.left_out].as_str()), (&["lb-p11"][..], "fair:v5.4+lb-p09"));
+        assert_eq!((p10.along.as_slice(), scheds(&d)[p10.left_out]), (&["lb-p11"][..], "fair:v5.4+lb-p09"));
     }
 
     #[test]
@@ -319,7 +351,7 @@ mod tests {
     #[test]
     fn a_change_of_one_feature_is_that_feature() {
         let d = Dissection::of(&features_of("v5.9"), &features_of("v5.9+asym-prev-first"), &BTreeMap::new()).unwrap();
-        assert_eq!(d.scheds, ["fair:v5.9", "fair:v5.9+asym-prev-first"]);
+        assert_eq!(scheds(&d), ["fair:v5.9", "fair:v5.9+asym-prev-first"]);
         assert_eq!((d.steps[0].added, d.steps[0].left_out), (1, 0));
     }
 
@@ -330,7 +362,7 @@ mod tests {
         let d = Dissection::of(&base, &test, &BTreeMap::new()).unwrap();
         let at = |name: &str| d.steps.iter().position(|s| s.feature == name).expect("a step");
         assert!(at("cls-select") > at("sis-merged"));
-        assert_eq!(d.scheds[d.test], "fair:v6.7");
+        assert_eq!(scheds(&d)[d.test], "fair:v6.7");
     }
 
     /// Elapsed seconds by scheduler, seeds apart by their number.
@@ -355,6 +387,20 @@ mod tests {
         assert_eq!(pieces[1].without_pct, Some(12.0));
         let p11 = pieces[2].adds.unwrap();
         assert_eq!((p11.ci95, p11.significant), (Some([8.0, 8.0]), true));
+    }
+
+    /// What is given saves 5, each patch as it does above; without what is given the whole change is 4.
+    #[test]
+    fn a_workload_that_differs_is_the_first_of_what_parts_base_and_test() {
+        let d = dissected(&[]).with_test_workload();
+        let under = |own: &str| d.columns.iter().filter(|c| c.test_workload == (own == "test")).count();
+        assert_eq!((scheds(&d)[0], scheds(&d)[1], under("base"), under("test")), ("fair:v5.4", "fair:v5.4", 2, 5));
+        let last = &d.columns[d.columns.len() - 1];
+        assert_eq!((&last.sched, last.test_workload), (&d.columns[d.test].sched, false));
+        let pieces = d.pieces(&results(&[99.5, 94.5, 92.5, 93.5, 85.5, 82.5, 95.5], 2), "elapsed_s");
+        let adds: Vec<(&str, f64)> = pieces.iter().map(|p| (p.feature, p.adds.unwrap().mean)).collect();
+        assert_eq!(adds, [("test_workload", 5.0), ("lb-p09", 2.0), ("lb-p10", -1.0), ("lb-p11", 8.0)]);
+        assert_eq!((pieces[0].without_pct, pieces[0].carries.unwrap().mean), (Some(4.0), 10.0));
     }
 
     #[test]

@@ -187,7 +187,7 @@ mod tests {
         // 60 J/K over the square root of two, in four digits.
         assert!((thermal.nodes[4].j_per_k - 42.426).abs() < 1e-9, "{}", thermal.nodes[4].j_per_k);
         let run = run_at(mail.rows[0].run.as_ref().unwrap(), &mail.sweep, &middle);
-        assert_eq!(run.workload, "jankbench:frame-scale=0.6875");
+        assert_eq!(run.workload, "jankbench:frame-scale=0.6875,background=3");
         let mut symmetric = Machine::symmetric(4);
         let error = turn(&mut symmetric, &mail.sweep, &middle).unwrap_err();
         assert!(error.to_string().contains("thermal.ambient"), "{error}");

@@ -3,7 +3,7 @@
 //! Sums are whole nW x ns (attojoules), so that they do not depend on the order of adding: parts add up to the whole,
 //! and the pieces of a run that is cut in two to the run.
 
-use fairground_machine::Machine;
+use fairground_machine::{CpuId, CpuMask, Machine};
 
 /// nW x ns in one joule.
 const PER_J: f64 = 1e18;
@@ -38,12 +38,55 @@ impl CpuEnergy {
         self.active + self.idle.iter().sum::<Energy>() + self.transitions
     }
 
+    fn add(&mut self, other: &Self) {
+        self.active += other.active;
+        self.idle.resize(self.idle.len().max(other.idle.len()), 0);
+        self.idle.iter_mut().zip(&other.idle).for_each(|(sum, idle)| *sum += idle);
+        self.transitions += other.transitions;
+    }
+
     fn since(&self, earlier: &Self) -> Self {
         CpuEnergy {
             active: self.active - earlier.active,
             idle: minus(&self.idle, &earlier.idle),
             transitions: self.transitions - earlier.transitions,
         }
+    }
+}
+
+/// What energy is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EnergyPart {
+    /// Running, in overhead, entering and leaving idle.
+    Active,
+    /// In the idle state of this index.
+    Idle(u8),
+    /// Entries and exits of idle states, beyond power x time.
+    Transitions,
+    /// Clusters and supplies, whatever their CPUs do.
+    Static,
+}
+
+/// Energy of a rail.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RailEnergy {
+    /// Of its CPUs.
+    pub cpus: CpuEnergy,
+    /// Static, of the clusters and supplies whose first CPU is on it.
+    pub fixed: Energy,
+}
+
+impl RailEnergy {
+    /// All of it.
+    pub fn sum(&self) -> Energy {
+        self.cpus.sum() + self.fixed
+    }
+
+    /// By what it is for; idle states that the rail has none of are missing.
+    pub fn parts(&self) -> Vec<(EnergyPart, Energy)> {
+        let idle = (0..=u8::MAX).map(EnergyPart::Idle).zip(self.cpus.idle.iter().copied());
+        let rest = [(EnergyPart::Transitions, self.cpus.transitions), (EnergyPart::Static, self.fixed)];
+        std::iter::once((EnergyPart::Active, self.cpus.active)).chain(idle).chain(rest).collect()
     }
 }
 
@@ -93,21 +136,26 @@ impl EnergyBook {
     /// is.
     pub fn by_cpu(&self, machine: &Machine) -> Vec<Energy> {
         let mut all: Vec<Energy> = self.cpus.iter().map(CpuEnergy::sum).collect();
-        let clusters = machine.clusters.iter().map(|c| c.cpus).zip(&self.clusters);
-        let supplies = machine.freq_domains.iter().map(|d| d.cpus).zip(&self.supplies);
-        for (cpus, energy) in clusters.chain(supplies) {
-            if let Some(first) = cpus.first() {
-                all[first as usize] += energy;
-            }
-        }
+        self.fixed(machine).for_each(|(cpu, energy)| all[cpu as usize] += energy);
         all
     }
 
     /// By rail, see [`Machine::rails`].
-    pub fn by_rail(&self, machine: &Machine) -> Vec<Energy> {
-        let by_cpu = self.by_cpu(machine);
-        let sum = |cpus: fairground_machine::CpuMask| cpus.iter().map(|cpu| by_cpu[cpu as usize]).sum();
-        machine.rails().into_iter().map(|(_, cpus)| sum(cpus)).collect()
+    pub fn by_rail(&self, machine: &Machine) -> Vec<RailEnergy> {
+        let of_rail = |(_, cpus): (&str, CpuMask)| {
+            let mut rail = RailEnergy::default();
+            cpus.iter().for_each(|cpu| rail.cpus.add(&self.cpus[cpu as usize]));
+            rail.fixed = self.fixed(machine).filter(|(cpu, _)| cpus.test(*cpu)).map(|(_, energy)| energy).sum();
+            rail
+        };
+        machine.rails().into_iter().map(of_rail).collect()
+    }
+
+    /// Static energy of each cluster and supply, and the first CPU of it.
+    fn fixed<'a>(&'a self, machine: &'a Machine) -> impl Iterator<Item = (CpuId, Energy)> + 'a {
+        let clusters = machine.clusters.iter().map(|c| c.cpus).zip(&self.clusters);
+        let supplies = machine.freq_domains.iter().map(|d| d.cpus).zip(&self.supplies);
+        clusters.chain(supplies).filter_map(|(cpus, energy)| Some((cpus.first()?, *energy)))
     }
 }
 

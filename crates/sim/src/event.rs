@@ -3,7 +3,7 @@
 use fairground_machine::CpuId;
 use fairground_workload::Mark;
 
-use crate::{TaskId, Time};
+use crate::{EnergyPart, TaskId, Time};
 
 /// Something that happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,13 +101,15 @@ pub enum EventKind {
         /// 0: no longer.
         state: u32,
     },
-    /// The mean power of a rail since the last such event, where they are asked for
-    /// ([`crate::Config::power_every_ns`]). Seen, not done: no part of the run's hash.
-    Power {
+    /// What a rail has taken for one purpose since time 0, where that is asked for
+    /// ([`crate::Config::energy_every_ns`]). Seen, not done: no part of the run's hash.
+    Energy {
         /// Index into [`fairground_machine::Machine::rails`].
         rail: u16,
-        /// In uW.
-        microwatts: u64,
+        /// What for.
+        part: EnergyPart,
+        /// In pJ. Never decreases.
+        picojoules: u64,
     },
     /// A program's mark.
     Mark {

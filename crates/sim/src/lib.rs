@@ -35,7 +35,7 @@ pub mod testing;
 
 pub use checkers::{EventChecker, WasteMeter};
 pub use draw::{draw, in_amount, Purpose};
-pub use energy::{joules, CpuEnergy, Energy, EnergyBook};
+pub use energy::{joules, CpuEnergy, Energy, EnergyBook, EnergyPart, RailEnergy};
 pub use engine::{Account, ClampLimits, Config, Engine, Governor, IdleGovernor, IdleStats, Locks, Outcome, Totals};
 pub use env::{Balancing, CpuView, Env, FrequencyLimits, IdleView, Request};
 pub use error::SimError;

@@ -319,7 +319,7 @@ impl MetricsObserver {
             capped_ns: w.capped_ns.clone(),
             top_clock_ns: w.top_clock_ns.clone(),
             floors: c.floors.clone(),
-            rail_mw: w.energy.by_rail(&self.machine).into_iter().map(|e| mean_mw(e, w.at)).collect(),
+            rail_mw: w.energy.by_rail(&self.machine).iter().map(|rail| mean_mw(rail.sum(), w.at)).collect(),
             traffic: w.traffic,
             switches: c.switches,
             series: outcome.meters.series.clone(),

@@ -2,7 +2,9 @@
 
 use fairground_machine::{CpuMask, FreqDomain, Machine, Opp, Thermal, ThermalGovernor, ThermalNode, ThermalZone, Vote};
 use fairground_sim::testing::{self, machine, spec, workload};
-use fairground_sim::{joules, Config, Energy, Event, EventKind, Governor, HashObserver, Observer, Outcome};
+use fairground_sim::{
+    joules, Config, Energy, EnergyPart, Event, EventKind, Governor, HashObserver, Observer, Outcome, RailEnergy,
+};
 use fairground_workload::{Amount, Op, ProgramBuilder, TaskSpec};
 
 const MS: u64 = 1_000_000;
@@ -120,7 +122,9 @@ fn energy_adds_up_over_time_over_rails_and_over_what_it_is_for() {
     let (all, part, rest) = (&after.totals.energy, &before.totals.energy, &after.window.energy);
     assert_eq!(&all.since(part), rest);
     assert_eq!(part.sum() + rest.sum(), all.sum());
-    assert_eq!(all.by_rail(&Machine::preset("pixel6").unwrap()).iter().sum::<Energy>(), all.sum());
+    let rails = all.by_rail(&Machine::preset("pixel6").unwrap());
+    assert_eq!(rails.iter().map(RailEnergy::sum).sum::<Energy>(), all.sum());
+    assert!(rails.iter().all(|rail| rail.parts().iter().map(|(_, energy)| energy).sum::<Energy>() == rail.sum()));
     let static_part: Energy = all.clusters.iter().chain(&all.supplies).sum();
     assert_eq!(all.active() + all.idle() + all.transitions() + static_part, all.sum());
     let parts = rest.cpus.iter().flat_map(|c| c.idle.iter().chain([&c.active, &c.transitions]));
@@ -217,39 +221,49 @@ fn ambient_shifts_what_is_not_capped() {
     assert!(cool.iter().zip(&warm).all(|(a, b)| (b - a - 20_000).abs() <= 1), "{cool:?} {warm:?}");
 }
 
-struct Samples(Vec<(u64, u16, u64)>, HashObserver);
+struct Meters(Vec<(u64, u16, EnergyPart, u64)>, HashObserver);
 
-impl Observer for Samples {
+impl Observer for Meters {
     fn event(&mut self, event: &Event) {
-        if let EventKind::Power { rail, microwatts } = event.kind {
-            self.0.push((event.time / MS, rail, microwatts));
+        if let EventKind::Energy { rail, part, picojoules } = event.kind {
+            self.0.push((event.time / MS, rail, part, picojoules));
         }
         self.1.event(event);
     }
 }
 
-/// Idle to 10 ms (1 mW and the rail's 5), running from then on (100 mW and 5); big idles at nothing. Whoever looks changes
-/// nothing: the hash is that of the run without samples.
+/// The run of [`idles_then_runs`] for so many ms: what the meters showed, its hash, and how it came out.
+fn metered(energy_every_ns: Option<u64>, ms: u64) -> (Meters, Outcome) {
+    let mut w = workload(vec![], vec![idles_then_runs()]);
+    w.duration_ns = Some(ms * MS);
+    let config = Config { energy_every_ns, ..config(Governor::Powersave) };
+    let mut meters = Meters(Vec::new(), HashObserver::new());
+    let outcome = testing::engine(two_rails(), w, config).run(&mut [&mut meters]).expect("the run ends well");
+    (meters, outcome)
+}
+
+/// Idle to 10 ms at 1 mW, running from then on at 100 mW, and the rail's 5 mW all the time; big takes nothing. 1 mW for 1 ms
+/// is 1 uJ.
 #[test]
-fn power_over_time_is_the_mean_of_each_rail_and_no_part_of_the_hash() {
-    let run = |power_every_ns| {
-        let mut w = workload(vec![], vec![idles_then_runs()]);
-        w.duration_ns = Some(20 * MS);
-        let config = Config { power_every_ns, ..config(Governor::Powersave) };
-        let mut samples = Samples(Vec::new(), HashObserver::new());
-        testing::engine(two_rails(), w, config).run(&mut [&mut samples]).expect("the run ends well");
-        (samples.0, samples.1.hex())
+fn meters_of_rails_count_up_from_the_beginning_to_the_end_by_what_energy_is_for() {
+    let (Meters(shown, _), _) = metered(Some(8 * MS), 20);
+    let of = |part| {
+        let little = shown.iter().filter(|(_, rail, p, _)| (*rail, *p) == (0, part));
+        little.map(|(at, .., pj)| (*at, *pj / 1_000_000)).collect::<Vec<_>>()
     };
-    let (samples, hash) = run(Some(5 * MS));
-    assert_eq!(
-        samples,
-        [
-            [(5, 0, 6_000), (5, 1, 0)],
-            [(10, 0, 6_000), (10, 1, 0)],
-            [(15, 0, 105_000), (15, 1, 0)],
-            [(20, 0, 105_000), (20, 1, 0)],
-        ]
-        .concat()
-    );
-    assert_eq!(run(None), (Vec::new(), hash));
+    assert_eq!(of(EnergyPart::Idle(0)), [(0, 0), (8, 8), (16, 10), (20, 10)]);
+    assert_eq!(of(EnergyPart::Active), [(0, 0), (8, 0), (16, 600), (20, 1000)]);
+    assert_eq!(of(EnergyPart::Static), [(0, 0), (8, 40), (16, 80), (20, 100)]);
+    assert_eq!(of(EnergyPart::Transitions), [(0, 0), (8, 0), (16, 0), (20, 0)]);
+    assert!(shown.iter().all(|(_, rail, _, pj)| *rail == 0 || *pj == 0));
+}
+
+/// Whoever looks changes nothing, and sees everything at the end.
+#[test]
+fn meters_are_no_part_of_the_hash_and_end_at_what_the_run_has_taken() {
+    let (Meters(shown, hash), outcome) = metered(Some(3 * MS), 20);
+    let (Meters(none, without), _) = metered(None, 20);
+    assert_eq!((none, without.hex()), (Vec::new(), hash.hex()));
+    let last: u64 = shown.iter().filter(|(at, ..)| *at == 20).map(|(.., pj)| pj).sum();
+    assert_eq!(Energy::from(last) * 1_000_000, outcome.totals.energy.sum());
 }

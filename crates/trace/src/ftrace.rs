@@ -21,6 +21,10 @@
 //!                     rule=NAME moved=N active=0|1 before the migrations that come of it
 //! fairground_mark: comm=COMM pid=PID prio=N mark=MARK
 //! fairground_stopper: event=start|end
+//! fairground_temperature: zone=N temp=MILLIDEGREES
+//! fairground_cooling: target=STATE cpu_id=N
+//! fairground_energy: rail=N part=active|idleN|transitions|static energy_pj=N
+//!                                                  on request: taken since time 0; meta railN has the rail's name
 //! ```
 
 use std::io::{self, Write};
@@ -30,7 +34,7 @@ use fairground_sim::{
     Balance, Clamps, Decision, DecisionKind, Event, EventKind, Observer, Reason, SwitchState, TaskId, Time, NO_RULE,
 };
 
-use crate::{Names, Words};
+use crate::{energy, Names, Words};
 
 /// pid of task 0; idle tasks are pid 0, as in the kernel.
 const FIRST_PID: u32 = 1000;
@@ -130,8 +134,10 @@ impl<W: Write> FtraceText<W> {
             EventKind::Cooling { state } => {
                 self.print(event.time, event.cpu, &format!("fairground_cooling: target={state} cpu_id={}", event.cpu))
             }
-            EventKind::Power { rail, microwatts } => {
-                self.print(event.time, event.cpu, &format!("fairground_power: rail={rail} power_uw={microwatts}"))
+            EventKind::Energy { rail, part, picojoules } => {
+                let part = energy::word(*part);
+                let fields = format!("fairground_energy: rail={rail} part={part} energy_pj={picojoules}");
+                self.print(event.time, event.cpu, &fields)
             }
             EventKind::Mark { task, mark } => {
                 let fields = format!("fairground_mark: {} mark={mark:?}", self.task(*task));

@@ -3,12 +3,13 @@
 //! [`FtraceText`] writes the kernel's own events in ftrace's raw text form, as `trace-cmd report -R` prints them and
 //! as LISA's `TxtTraceParser` and Perfetto read them. It is a [`fairground_sim::Observer`]: events are written as they
 //! come, nothing is kept. [`Reader`] reads such text, ours and the kernel's. On it stand [`latency`] (how long tasks
-//! wait), [`residency`] (how long CPUs sleep), [`frequency`] (how long clocks run how fast), [`placements`] (each decision
+//! wait), [`residency`] (how long CPUs sleep), [`frequency`] (how long clocks run how fast), [`energy`] (what rails take), [`placements`] (each decision
 //! with what led to it), [`migrations`] (why tasks move, and how far), [`uclamp`] (clamps of tasks and run queues),
 //! [`explain`] (in words and numbers) and [`diff`] (two
 //! traces side by side).
 
 pub mod diff;
+pub mod energy;
 pub mod explain;
 pub mod frequency;
 mod ftrace;

@@ -8,7 +8,6 @@ use fairground_lab::experiment::RunReport;
 use fairground_lab::selection::Selection;
 use fairground_lab::setup::{Progress, Ran, RunError, Setup, Trace, TraceHead};
 use fairground_lab::tables::number;
-use fairground_sim::Config;
 use serde_json::json;
 
 use crate::circumstances::{self, Circumstances};
@@ -39,9 +38,9 @@ pub struct Run {
     /// Write the reasons of every placement too, for `fairground explain`
     #[arg(long, requires = "trace")]
     why: bool,
-    /// Write the mean power of each rail too, every so many ms
+    /// Write the energy that each rail has taken so far too, every so many ms and at the end, for `fairground stats energy`
     #[arg(long, value_name = "MS", requires = "trace", value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
-    power_every: Option<u64>,
+    energy_every: Option<u64>,
     /// Which figures: usual, all, or names with commas between
     #[arg(long, value_name = "LIST", default_value_t = Selection::Usual)]
     metrics: Selection,
@@ -75,7 +74,7 @@ impl Run {
     pub fn run(mut self) -> Result<End, Failure> {
         let mut setup = self.circumstances.setup(&self.machine, &self.workload, std::slice::from_ref(&self.sched))?;
         setup.workers = self.workers.workers();
-        setup.config.power_every_ns = self.power_every.map(|ms| ms * 1_000_000);
+        setup.config.energy_every_ns = self.energy_every.map(|ms| ms * 1_000_000);
         let selected = setup.selected(&self.metrics)?;
         let trace = self.trace.take();
         let mut report = match &trace {
@@ -142,7 +141,7 @@ impl Run {
     /// The trace appears if the run completes or fails on its way; a run that is refused or interrupted leaves none.
     fn traced(&self, setup: &Setup, path: &Path) -> Result<RunReport, Failure> {
         let output = OutputFile::create(path)?;
-        let trace = Trace { head: self.head(&setup.config), file: output.descriptor()? };
+        let trace = Trace { head: self.head(setup), file: output.descriptor()? };
         let Ran { outcome, trace } = carry_out(setup, self.seed, Some(trace));
         if let Err(refused @ (RunError::Fair(_) | RunError::Refused(_))) = outcome {
             return Err(failure(refused));
@@ -161,11 +160,15 @@ impl Run {
         }
     }
 
-    fn head(&self, config: &Config) -> TraceHead {
+    fn head(&self, setup: &Setup) -> TraceHead {
         let seed = self.seed.to_string();
         let meta = [("machine", &self.machine), ("workload", &self.workload), ("sched", &self.sched), ("seed", &seed)];
-        let meta = meta.map(|(key, value)| (key.to_owned(), value.clone())).into();
-        TraceHead { meta, notes: circumstances::notes(config), why: self.why }
+        let mut meta: Vec<(String, String)> = meta.map(|(key, value)| (key.to_owned(), value.clone())).into();
+        if self.energy_every.is_some() {
+            let rails = setup.machine.rails().into_iter().enumerate();
+            meta.extend(rails.map(|(number, (name, _))| (format!("rail{number}"), name.to_owned())));
+        }
+        TraceHead { meta, notes: circumstances::notes(&setup.config), why: self.why }
     }
 }
 

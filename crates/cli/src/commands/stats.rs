@@ -1,5 +1,6 @@
 //! `fairground stats`.
 
+mod energy;
 mod frequency;
 mod migrations;
 mod residency;
@@ -37,6 +38,9 @@ pub struct Stats {
     /// Of residency: the machine of the trace, preset or file, which says after how long each state pays
     #[arg(long)]
     machine: Option<String>,
+    /// Of energy: length of a window, ms [default: from each reading of the meters to the next]
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
+    every: Option<u64>,
     #[command(flatten)]
     uclamp: UclampOptions,
     /// How to print the rows
@@ -68,6 +72,8 @@ enum Kind {
     Frequency,
     /// How often tasks change their CPU, by cause and distance
     Migrations,
+    /// What each rail takes over time and in all, of a run with --energy-every
+    Energy,
     /// Utilization clamps of run queues or of tasks, as pandas describes them
     Uclamp,
 }
@@ -84,6 +90,12 @@ enum Mismatch {
     #[error("--by is for latency, residency and frequency: migrations have rows by cause")]
     #[diagnostic(help("leave --by out"))]
     MigrationsBy,
+    #[error("--by is for latency, residency and frequency: energy has rows by window and rail")]
+    #[diagnostic(help("leave --by out"))]
+    EnergyBy,
+    #[error("--every is for energy")]
+    #[diagnostic(help("leave --every out, or ask for energy"))]
+    EveryOfOthers,
     #[error("--machine is for residency")]
     #[diagnostic(help("leave --machine out, or ask for residency"))]
     MachineOfOthers,
@@ -114,11 +126,15 @@ impl Stats {
         if self.kind != Kind::Residency && self.machine.is_some() {
             return Err(Mismatch::MachineOfOthers.into());
         }
+        if self.kind != Kind::Energy && self.every.is_some() {
+            return Err(Mismatch::EveryOfOthers.into());
+        }
         let text = match self.kind {
             Kind::Latency => self.latency()?,
             Kind::Residency => residency::residency(&self)?,
             Kind::Frequency => self.frequency()?,
             Kind::Migrations => self.migrations()?,
+            Kind::Energy => self.energy()?,
             Kind::Uclamp => uclamp::uclamp(&self)?,
         };
         print(&text)?;
@@ -137,6 +153,13 @@ impl Stats {
             return Err(Mismatch::MigrationsBy.into());
         }
         migrations::migrations(self)
+    }
+
+    fn energy(&self) -> Result<String, Failure> {
+        if self.by.is_some() {
+            return Err(Mismatch::EnergyBy.into());
+        }
+        energy::energy(self)
     }
 
     fn latency(&self) -> Result<String, Failure> {

@@ -310,3 +310,82 @@ fn a_run_tells_the_clamps_of_its_groups() {
     refused("--sysctl sched_latency_ns=3", &["expected NAME=VALUE with one of sched_util_clamp_min"]);
     refused("--sysctl sched_util_clamp_min=1025", &["expected 0 to 1024"]);
 }
+
+/// LITTLE: 2 mW, 0.5 of them its rail's; of BIG nothing but 1 mW in its idle state.
+fn meters() -> String {
+    let print = "<idle>-0 [000] 0.0";
+    let shown = |ms: u64| {
+        let meter = |rail, part, uw: u64| {
+            format!(
+                "{print}{ms:02}: print: tracing_mark_write: fairground_energy: rail={rail} part={part} energy_pj={}\n",
+                ms * uw * 1000
+            )
+        };
+        [meter(0, "active", 1500), meter(0, "static", 500), meter(1, "idle2", 1000)].concat()
+    };
+    let name = |rail, name| format!("{print}: print: tracing_mark_write: fairground_meta: rail{rail}={name}\n");
+    [name(0, "LITTLE"), name(1, "BIG")].into_iter().chain([0, 5, 10, 12].map(shown)).collect()
+}
+
+#[test]
+fn energy_is_told_by_window_and_rail_and_in_all() {
+    with_trace(&meters(), |file| {
+        let expected =
+            "     from ms        to ms rail           mW             J      active J       idle2 J      static J
+       0.000       10.000 LITTLE          2      0.000020      0.000015             -      0.000005
+       0.000       10.000 BIG             1      0.000010             -      0.000010             -
+       0.000       10.000 all             3      0.000030      0.000015      0.000010      0.000005
+      10.000       12.000 LITTLE          2      0.000004      0.000003             -      0.000001
+      10.000       12.000 BIG             1      0.000002             -      0.000002             -
+      10.000       12.000 all             3      0.000006      0.000003      0.000002      0.000001
+       total       12.000 LITTLE          2      0.000024      0.000018             -      0.000006
+       total       12.000 BIG             1      0.000012             -      0.000012             -
+       total       12.000 all             3      0.000036      0.000018      0.000012      0.000006
+";
+        assert_eq!(succeeds(&format!("stats {file} energy --every 10")), expected);
+        let csv = succeeds(&format!("stats {file} energy --format csv"));
+        let lines: Vec<&str> = csv.lines().collect();
+        assert_eq!(
+            lines[0],
+            "window,from_ns,to_ns,rail,mean_mw,energy_uj,parts_uj.active,parts_uj.idle2,parts_uj.static"
+        );
+        assert_eq!((lines.len(), lines[1]), (13, "0,0,5000000,LITTLE,2.0,10.0,7.5,,2.5"));
+        assert_eq!(lines[12], ",0,12000000,,3.0,36.0,18.0,12.0,6.0");
+        refuses(&format!("stats {file} energy --by cpu"), &["energy has rows by window and rail"]);
+        refuses(&format!("stats {file} --every 5"), &["--every is for energy"]);
+    });
+    with_trace(TRACE, |file| {
+        let ran = fairground(&format!("stats {file} energy"));
+        assert!(ran.code == 0 && ran.stderr.contains("no energy is told; `fairground run"), "{}", ran.stderr);
+    });
+}
+
+/// Parts add up to rails, rails to all, windows to the whole, and that is what the run itself has booked.
+#[test]
+fn the_energy_of_a_run_adds_up_to_the_microjoule() {
+    let dir = tempfile::tempdir().unwrap();
+    let trace = dir.path().join("t.txt").display().to_string();
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads/measured.json");
+    let run = json(&format!(
+        "run pixel6 {file} --sched fair:v6.12 --governor schedutil --metrics energy_j --format json \
+         --trace {trace} --energy-every 7"
+    ));
+    let booked = run["metrics"][0]["value"].as_f64().unwrap() * 1e6;
+    let stats = json(&format!("stats {trace} energy --every 50 --format json"));
+    let rows = stats["rows"].as_array().unwrap();
+    let uj = |row: &serde_json::Value| row["energy_uj"].as_f64().unwrap();
+    for row in rows {
+        let parts: f64 = row["parts_uj"].as_object().unwrap().values().filter_map(|v| v.as_f64()).sum();
+        assert!((parts - uj(row)).abs() < 1e-3, "{row}");
+    }
+    let whole = |row: &&serde_json::Value| row["window"].is_null();
+    let all = |row: &&serde_json::Value| row["rail"].is_null();
+    let sum = |rows: Vec<&serde_json::Value>| rows.into_iter().map(uj).sum::<f64>();
+    let total = sum(rows.iter().filter(whole).filter(all).collect());
+    let by_rail = sum(rows.iter().filter(whole).filter(|r| !all(r)).collect());
+    let by_window = sum(rows.iter().filter(|r| !whole(r)).filter(all).collect());
+    for other in [by_rail, by_window, booked] {
+        assert!((other - total).abs() < 1.0, "{other} uJ, not {total}");
+    }
+    assert!(total > 1e3 && rows.iter().filter(whole).count() == 4, "{total} uJ: {stats}");
+}

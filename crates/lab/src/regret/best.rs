@@ -14,11 +14,22 @@ pub struct Best {
     pub power_mw: f64,
 }
 
-/// Tries all placements of `tasks`; none: there is no room for them anywhere. CPUs that do not differ are tried once.
+/// Prices all placements of `tasks`; none: there is no room for them anywhere.
 pub fn best(machine: &Machine, pricer: &Pricer, tasks: &[Steady]) -> Option<Best> {
-    let mut search = Search { pricer, tasks, alike: alike(machine), placement: Vec::new(), best: None };
-    search.place();
-    search.best
+    let mut best: Option<Best> = None;
+    each_placement(machine, tasks.len(), &mut |placement| {
+        let Some(Price { model_mw, power_mw }) = pricer.price(tasks, placement) else { return };
+        let least = best.get_or_insert(Best { model_mw, power_mw });
+        least.model_mw = least.model_mw.min(model_mw);
+        least.power_mw = least.power_mw.min(power_mw);
+    });
+    best
+}
+
+/// Calls `look` with every placement of so many tasks, the CPU of each. Of CPUs that do not differ and are empty so far
+/// only the first is tried.
+pub fn each_placement(machine: &Machine, nr_tasks: usize, look: &mut dyn FnMut(&[CpuId])) {
+    Placing { alike: alike(machine), placement: Vec::new(), look }.place(nr_tasks);
 }
 
 /// Of each CPU the first that is like it: same kind, clock, cluster, cache, node.
@@ -31,41 +42,31 @@ fn alike(machine: &Machine) -> Vec<CpuId> {
     ids.clone().map(|id| ids.clone().find(|first| looks(*first) == looks(id)).unwrap_or(id)).collect()
 }
 
-struct Search<'a> {
-    pricer: &'a Pricer<'a>,
-    tasks: &'a [Steady],
+struct Placing<'a> {
     alike: Vec<CpuId>,
+    /// Of the tasks placed so far.
     placement: Vec<CpuId>,
-    best: Option<Best>,
+    look: &'a mut dyn FnMut(&[CpuId]),
 }
 
-impl Search<'_> {
-    /// Places the next task everywhere, and those after it.
-    fn place(&mut self) {
-        if self.placement.len() == self.tasks.len() {
-            let price = self.pricer.price(self.tasks, &self.placement);
-            price.iter().for_each(|price| self.note(price));
-            return;
+impl Placing<'_> {
+    /// Places the next task everywhere, and the `left` - 1 after it.
+    fn place(&mut self, left: usize) {
+        if left == 0 {
+            return (self.look)(&self.placement);
         }
         for cpu in 0..self.alike.len() as CpuId {
             if self.is_new(cpu) {
                 self.placement.push(cpu);
-                self.place();
+                self.place(left - 1);
                 self.placement.pop();
             }
         }
     }
 
-    /// Of empty CPUs that are alike only the first is tried.
     fn is_new(&self, cpu: CpuId) -> bool {
         let is_empty = |id: &CpuId| !self.placement.contains(id);
         let like = self.alike[cpu as usize];
         !is_empty(&cpu) || (like..cpu).filter(|id| self.alike[*id as usize] == like).all(|id| !is_empty(&id))
-    }
-
-    fn note(&mut self, price: &Price) {
-        let best = self.best.get_or_insert(Best { model_mw: price.model_mw, power_mw: price.power_mw });
-        best.model_mw = best.model_mw.min(price.model_mw);
-        best.power_mw = best.power_mw.min(price.power_mw);
     }
 }

@@ -29,7 +29,7 @@ use crate::free::Placements;
 use crate::setup::Setup;
 use crate::spec::{fair, SchedSpec};
 
-pub use best::Best;
+pub use best::{each_placement, Best};
 pub use judge::{Judge, Judged, Outcome, Regret};
 pub use price::{Price, Pricer};
 pub use steady::{drawn, workload, Steady};

@@ -188,7 +188,7 @@ fn a_row_taken_apart_says_which_feature_moves_it() {
             let readings = vec![Reading { metric: row(Better::Higher), value }];
             Ok(RunReport { readings, hash: 0, notes: vec![] })
         };
-        let results = dissection.scheds.iter().enumerate().map(|(i, _)| vec![report(100.0 + 20.0 * i as f64); 8]);
+        let results = dissection.columns.iter().enumerate().map(|(i, _)| vec![report(100.0 + 20.0 * i as f64); 8]);
         run.dissected = Some((dissection.clone(), results.collect()));
     })
     .unwrap();

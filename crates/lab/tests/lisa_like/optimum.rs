@@ -3,7 +3,11 @@
 //! A task is its utilization. A clock runs at the slowest operating point that leaves each of its CPUs a fifth to
 //! spare; a CPU is busy in proportion, and takes what its shallowest idle state does otherwise; a cluster with nobody
 //! in it is off. Nothing is charged for going in and out of idle.
+//!
+//! This is not [`fairground_lab::regret::Pricer`], which has no price for placements that do not fit: those are what wrong
+//! policies are caught by.
 
+use fairground_lab::regret::each_placement;
 use fairground_machine::{CpuId, FreqDomain, Machine, Opp};
 
 /// The share of a CPU's capacity at an operating point that utilization may fill.
@@ -26,13 +30,15 @@ impl<'m> Power<'m> {
 
     /// The least over all placements that leave room everywhere; none: there is no such placement.
     pub fn least(&self, utils: &[f64]) -> Option<f64> {
-        let nr_cpus = self.machine.nr_cpus();
-        let all = (0..nr_cpus.pow(utils.len() as u32)).map(|number| {
-            let digit = |i: usize| (number / nr_cpus.pow(i as u32) % nr_cpus) as CpuId;
-            let placement: Vec<CpuId> = (0..utils.len()).map(digit).collect();
-            self.loads(utils, &placement)
+        let mut least: Option<f64> = None;
+        each_placement(self.machine, utils.len(), &mut |placement| {
+            let loads = self.loads(utils, placement);
+            if self.have_room(&loads) {
+                let power = self.of_loads(&loads);
+                least = Some(least.map_or(power, |least| least.min(power)));
+            }
         });
-        all.filter(|loads| self.have_room(loads)).map(|loads| self.of_loads(&loads)).min_by(f64::total_cmp)
+        least
     }
 
     fn loads(&self, utils: &[f64], placement: &[CpuId]) -> Vec<f64> {

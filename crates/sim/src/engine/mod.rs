@@ -57,9 +57,7 @@ use crate::draw::{draw, in_amount, Purpose};
 use crate::env::Request;
 use crate::metrics::Meters;
 use crate::spread::SpreadMeter;
-use crate::{
-    Energy, Env, Event, EventKind, MigrateCause, Observer, Reason, Scheduler, SimError, TaskId, TaskInfo, Time,
-};
+use crate::{Env, Event, EventKind, MigrateCause, Observer, Reason, Scheduler, SimError, TaskId, TaskInfo, Time};
 
 pub use clamps::ClampLimits;
 use cpu::Cpu;
@@ -147,8 +145,9 @@ pub struct Config {
     /// Temperature around the machine, thousandths of a degree Celsius; none: as its file says. Of no consequence on a
     /// machine without thermal figures.
     pub ambient_mc: Option<i32>,
-    /// How often the power of each rail is reported ([`EventKind::Power`]), ns; none: never. No part of the run's hash.
-    pub power_every_ns: Option<u64>,
+    /// How often the energy of each rail is reported ([`EventKind::Energy`]), ns, besides at the beginning and the end;
+    /// none: never. No part of the run's hash.
+    pub energy_every_ns: Option<u64>,
     /// How often [`Scheduler::audit`] is consulted, ns of virtual time.
     pub audit_every_ns: u64,
 }
@@ -168,7 +167,7 @@ impl Default for Config {
             max_time_ns: MAX_DURATION_NS,
             max_events: 20_000_000_000,
             ambient_mc: None,
-            power_every_ns: None,
+            energy_every_ns: None,
             audit_every_ns: 100_000_000,
         }
     }
@@ -191,8 +190,6 @@ pub struct Engine {
     power: Power,
     /// None on a machine whose temperature is of no consequence.
     heat: Option<Heat>,
-    /// Energy of each rail at the last sample of power; empty before the first.
-    sampled: Vec<Energy>,
     /// Busy threads of each core.
     core_busy: Vec<u32>,
     /// Threads of each core.
@@ -275,7 +272,6 @@ impl Engine {
             clusters: machine.clusters.iter().map(|c| ClusterState::new(&machine, c)).collect(),
             power: Power::new(&machine),
             heat: Heat::new(&machine, config.ambient_mc),
-            sampled: Vec::new(),
             core_busy: vec![0; machine.cores.len()],
             siblings: machine.cores.iter().map(|c| c.iter().collect()).collect(),
             wished_opp: opp.clone(),
@@ -362,6 +358,10 @@ impl Engine {
             }
         }?;
         self.now = end;
+        if self.config.energy_every_ns.is_some() {
+            self.report_energy();
+            self.deliver_events(&mut checker, observers);
+        }
         let outcome = self.outcome();
         outcome.check(&self.machine).map_err(|what| SimError::Invariant { at: end, what })?;
         Ok(outcome)
@@ -550,7 +550,7 @@ impl Engine {
             What::Limits { domain } => self.limits_change(domain),
             What::Reclock { domain } => self.reclock(domain),
             What::Heat => self.heat_step(),
-            What::PowerSample => self.sample_power(),
+            What::EnergySample => self.sample_energy(),
             What::WarmedUp => self.begin_statistics(),
             What::Start => self.start(),
             What::Ipi { to, ipi, polled } => self.deliver(to, irq::Irq::Ipi { ipi, polled }),

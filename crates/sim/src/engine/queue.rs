@@ -23,8 +23,8 @@ pub(crate) enum What {
     Reclock { domain: u32 },
     /// A step of the network of heat is over.
     Heat,
-    /// The power of rails is to be reported.
-    PowerSample,
+    /// The energy of rails is to be reported.
+    EnergySample,
     /// The warm-up is over.
     WarmedUp,
     /// The initial threads come into being.
@@ -44,7 +44,7 @@ impl What {
         match self {
             What::Cpu(_) => 0,
             What::Timer { .. } | What::SchedTimer(_) | What::Device(_) | What::WarmedUp | What::Start => 1,
-            What::Frequency { .. } | What::Limits { .. } | What::Reclock { .. } | What::Heat | What::PowerSample => 1,
+            What::Frequency { .. } | What::Limits { .. } | What::Reclock { .. } | What::Heat | What::EnergySample => 1,
             What::Ipi { polled: false, .. } => 2,
             What::Ipi { polled: true, .. } => 3,
             What::Tick(_) => 4,

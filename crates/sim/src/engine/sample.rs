@@ -1,31 +1,39 @@
-//! Power over time: the mean of each rail since the last look, for those who want to see more than a run's sums.
+//! Energy over time, for those who want to see more than a run's sums: what each rail has taken for what so far, as a
+//! meter that only counts up shows it. Readings may be left out without losing anything, and the last one is the sum.
+
+use std::sync::Arc;
 
 use super::queue::What;
 use super::Engine;
 use crate::{Energy, EventKind};
 
-/// nW in one uW.
-const NW_PER_UW: Energy = 1000;
+/// nW x ns in one pJ.
+const PER_PJ: Energy = 1_000_000;
 
 impl Engine {
-    /// Time 0: the first sample is awaited, if any is wanted.
+    /// Time 0: meters show nothing, and the first look is awaited, if any is wanted.
     pub(super) fn arm_samples(&mut self) {
-        if let Some(every) = self.config.power_every_ns {
-            self.queue.push(every.max(1), What::PowerSample);
+        if self.config.energy_every_ns.is_some() {
+            self.sample_energy();
         }
     }
 
-    /// Reports what each rail has drawn since the last sample, and awaits the next.
-    pub(super) fn sample_power(&mut self) {
-        let Some(every) = self.config.power_every_ns.map(|ns| ns.max(1)) else { return };
-        let machine = std::sync::Arc::clone(&self.machine);
-        let now = self.energy_now().by_rail(&machine);
-        let before = std::mem::replace(&mut self.sampled, now.clone());
-        for (rail, (_, cpus)) in machine.rails().into_iter().enumerate() {
-            let drawn = now[rail] - before.get(rail).copied().unwrap_or(0);
-            let microwatts = (drawn / NW_PER_UW / Energy::from(every)) as u64;
-            self.emit(cpus.first().unwrap_or(0), EventKind::Power { rail: rail as u16, microwatts });
+    /// Reports, and awaits the next look.
+    pub(super) fn sample_energy(&mut self) {
+        let Some(every) = self.config.energy_every_ns else { return };
+        self.report_energy();
+        self.queue.push(self.now + every.max(1), What::EnergySample);
+    }
+
+    /// Reports what each rail has taken for what.
+    pub(super) fn report_energy(&mut self) {
+        let machine = Arc::clone(&self.machine);
+        let rails = self.energy_now().by_rail(&machine);
+        for (id, ((_, cpus), rail)) in machine.rails().into_iter().zip(rails).enumerate() {
+            for (part, energy) in rail.parts() {
+                let picojoules = (energy / PER_PJ).clamp(0, Energy::from(u64::MAX)) as u64;
+                self.emit(cpus.first().unwrap_or(0), EventKind::Energy { rail: id as u16, part, picojoules });
+            }
         }
-        self.queue.push(self.now + every, What::PowerSample);
     }
 }

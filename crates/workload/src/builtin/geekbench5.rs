@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use fairground_machine::CpuId;
 
+use super::background::{self, BACKGROUND};
 use super::requests::{Asking, Requests, REQUESTS};
 use super::{parts, Builtin};
 use crate::error::WorkloadError;
@@ -94,6 +95,7 @@ const OPTIONS: &[OptionInfo] = &[
         meaning: "frames at 60 Hz in which the app shows that a phase begins",
         excludes: None,
     },
+    BACKGROUND,
     REQUESTS,
     parts::START_CPU,
 ];
@@ -196,13 +198,16 @@ fn build(options: &Options) -> Result<Workload, WorkloadError> {
     }
     let mut objects = vec![Object::Timer { per_task: false }, Object::Stamp];
     objects.resize(TO_OTHERS as usize + OTHERS.len(), Object::Semaphore { value: 0 });
-    Ok(Workload {
+    let cpu = options.int("start-cpu") as CpuId;
+    let mut workload = Workload {
         objects,
         tasks,
-        start: vec![Start { spec: APP, count: 1, cpu: options.int("start-cpu") as CpuId }],
+        start: vec![Start { spec: APP, count: 1, cpu }],
         score: Score::Points(points(options, part_ns)),
         ..parts::blank(options)
-    })
+    };
+    background::add(options, cpu, &mut workload);
+    Ok(workload)
 }
 
 fn phases() -> u32 {

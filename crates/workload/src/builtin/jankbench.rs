@@ -21,6 +21,7 @@ use std::sync::Arc;
 
 use fairground_machine::CpuId;
 
+use super::background::{self, BACKGROUND};
 use super::requests::{Asking, Requests, REQUESTS};
 use super::{parts, Builtin};
 use crate::error::WorkloadError;
@@ -42,7 +43,7 @@ pub(super) const BUILTIN: Builtin = Builtin {
         Work varies by a fifth: no garbage collection, no new rows, so hardly any jank on an idle phone. Kept: who wakes\n\
         whom, that a late app skips a vsync, that it runs at most a frame ahead, double buffering, sync wakes of binder.\n\
         Simplified: the GPU takes no time, a frame's floors are set by the thread itself, vsync reaches the app in one\n\
-        hop, nothing else runs on the phone. `all` gives each test the same part of the time, without a pause.",
+        hop, nothing else runs on the phone but for `background`. `all` gives each test the same part of the time, without a pause.",
     options: OPTIONS,
     build,
 };
@@ -85,6 +86,7 @@ const OPTIONS: &[OptionInfo] = &[
         meaning: "work of all threads, in times of what is estimated",
         excludes: None,
     },
+    BACKGROUND,
     REQUESTS,
     parts::START_CPU,
 ];
@@ -181,13 +183,15 @@ fn build(options: &Options) -> Result<Workload, WorkloadError> {
         app("mali-mem-purge", steady, driver(&course, 2)),
     ];
     let cpu = options.int("start-cpu") as CpuId;
-    Ok(Workload {
+    let mut workload = Workload {
         objects: objects(),
         tasks,
         start: [FLINGER, COMPOSER, APP].into_iter().map(|spec| Start { spec, count: 1, cpu }).collect(),
         series: vec![frames_of(&course)],
         ..parts::blank(options)
-    })
+    };
+    background::add(options, cpu, &mut workload);
+    Ok(workload)
 }
 
 impl Course {

@@ -1,6 +1,7 @@
 //! The built-in workloads, as data: what each measures, how it misleads, and what can be set.
 
 mod adrestia;
+mod background;
 mod dbench;
 mod fork_burst;
 mod geekbench5;

@@ -180,10 +180,15 @@ impl<'a> Asking<'a> {
     ) -> Result<(Dissection, Vec<Asked>), Failure> {
         let features =
             |sched: &SchedSpec| sched.features().cloned().ok_or_else(|| DissectError::NoFeatures(sched.to_string()));
-        let dissection = Dissection::of(&features(&base.scheds[0])?, &features(&test.scheds[0])?, based_on)?;
+        let mut dissection = Dissection::of(&features(&base.scheds[0])?, &features(&test.scheds[0])?, based_on)?;
+        let [(base_workload, _), (test_workload, _)] = spec.columns();
+        if base_workload != test_workload {
+            dissection = dissection.with_test_workload();
+        }
         let mut columns = Vec::new();
-        for sched in &dissection.scheds {
-            let setup = self.setup(spec, &spec.workload, sched)?;
+        for column in &dissection.columns {
+            let workload = if column.test_workload { test_workload } else { base_workload };
+            let setup = self.setup(spec, workload, &column.sched)?;
             columns.push(self.campaign.ask(&setup, 0, seeds));
         }
         Ok((dissection, columns))

@@ -1,0 +1,67 @@
+//! `fairground stats FILE energy`.
+
+use std::fmt::Write;
+
+use fairground_lab::tables::number;
+use fairground_trace::energy::{Rails, Row};
+use serde_json::{json, Map, Value};
+
+use super::{document, millis, Stats, StatsFormat};
+use crate::error::Failure;
+use crate::input::{open_trace, trace_notes};
+
+/// What each rail took in each window, and in all.
+pub fn energy(asked: &Stats) -> Result<String, Failure> {
+    let mut trace = open_trace(&asked.file)?;
+    let rails = Rails::read(&mut trace, asked.every.map(|ms| ms.saturating_mul(1_000_000)))?;
+    let rows = rails.rows();
+    let mut notes = [trace.notes(), rails.notes()].concat();
+    if rows.is_empty() {
+        let file = asked.file.display();
+        notes.push(format!("{file}: no energy is told; `fairground run --trace FILE --energy-every MS` tells it"));
+    }
+    trace_notes(&notes);
+    let parts = rails.parts();
+    Ok(match asked.format {
+        StatsFormat::Text if rows.is_empty() => String::new(),
+        StatsFormat::Text => table(&parts, &rows),
+        other => document(asked, other, "energy", rows.iter().map(|row| row_json(&parts, row)).collect(), &notes),
+    })
+}
+
+/// J, to the microjoule.
+fn joules(pj: u64) -> String {
+    format!("{:.6}", pj as f64 / 1e12)
+}
+
+fn table(parts: &[String], rows: &[Row]) -> String {
+    let names = rows.iter().filter_map(|row| row.rail.as_ref()).map(|name| name.chars().count());
+    let width = names.max().unwrap_or(0).max("rail".len());
+    let mut out = format!("{:>12} {:>12} {:width$} {:>10} {:>13}", "from ms", "to ms", "rail", "mW", "J");
+    parts.iter().for_each(|part| out += &format!(" {:>13}", format!("{part} J")));
+    out.push('\n');
+    for row in rows {
+        let from = if row.window.is_some() { millis(row.from) } else { "total".into() };
+        let rail = row.rail.as_deref().unwrap_or("all");
+        let (mw, all) = (number(row.mean_mw()), joules(row.sum()));
+        let _ = write!(out, "{from:>12} {:>12} {rail:width$} {mw:>10} {all:>13}", millis(row.to));
+        row.parts.iter().for_each(|pj| out += &format!(" {:>13}", pj.map_or("-".into(), joules)));
+        out.push('\n');
+    }
+    out
+}
+
+fn row_json(parts: &[String], row: &Row) -> Value {
+    let micro = |pj: u64| pj as f64 / 1e6;
+    let parts: Map<String, Value> =
+        parts.iter().zip(&row.parts).map(|(part, pj)| (part.clone(), json!(pj.map(micro)))).collect();
+    json!({
+        "window": row.window,
+        "from_ns": row.from,
+        "to_ns": row.to,
+        "rail": row.rail,
+        "mean_mw": row.mean_mw(),
+        "energy_uj": micro(row.sum()),
+        "parts_uj": parts,
+    })
+}
