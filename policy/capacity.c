@@ -180,8 +180,8 @@ void fg_update_misfit_status(const struct fg_sys *sys, struct fg_cpu *rq, const 
 	if (task_fits_cpu(sys, &want, rq) == 1)
 		return;
 	/* 0 means "no misfit", also for a task whose load has decayed to nothing. */
-	commit_h_load(rq, jiffies);
-	rq->misfit_task_load = nonzero(task_h_load(rq, p->avg.load_avg, jiffies));
+	commit_h_load(rq, p, jiffies);
+	rq->misfit_task_load = nonzero(task_h_load(rq, p, p->avg.load_avg, jiffies));
 }
 
 static noinline u32 exceeds_capacity(const struct fg_sys *sys, const struct fg_cpu *rq)

@@ -20,26 +20,43 @@ static u64 sched_period(const struct fg_sys *sys, u64 nr)
 	return CFS_LATENCY * tunable_factor(sys);
 }
 
-/* p's share of the period by weight, whether or not it is counted in rq yet. */
+/* Entities of the queue of p. */
+static u64 nr_entities(const struct fg_cpu *rq, const struct fg_task *p)
+{
+	return p->tg ? group_of(rq, p)->h_nr_running : rq->h_nr_running - (u32)rq->nr_nested;
+}
+
+/* Who shares a period on the queue of p: since v5.13 all tasks of the CPU do, before that the entities of the queue. */
+static u64 nr_sharing(const struct fg_sys *sys, const struct fg_cpu *rq, const struct fg_task *p)
+{
+	if (feat(sys, FG_BASE_SLICE))
+		return rq->h_nr_running;
+	return nr_entities(rq, p);
+}
+
+/* p's share of time on q by weight, whether or not it is counted there yet. */
+static u64 share_of(const struct fg_queue *q, const struct fg_task *p, u64 time)
+{
+	return time * p->weight / nonzero(q->load_weight + (p->on_rq ? 0 : p->weight));
+}
+
+/* p's share of the period: of its queue's, which is that of its group. */
 static u64 sched_slice(const struct fg_sys *sys, const struct fg_cpu *rq, const struct fg_task *p)
 {
-	u64 nr = rq->h_nr_running, load = rq->load_weight, slice;
+	u64 slice = sched_period(sys, nr_sharing(sys, rq, p) + !p->on_rq);
 
-	if (!p->on_rq) {
-		nr++;
-		load += p->weight;
-	}
-	slice = sched_period(sys, nr) * p->weight / nonzero(load);
+	slice = share_of(const_queue_of(rq, p), p, slice);
+	if (p->tg)
+		slice = share_of(&rq->fair, &group_of(rq, p)->entity, slice);
 	if (feat(sys, FG_BASE_SLICE))
 		slice = max_u64(slice, CFS_MIN_GRANULARITY * tunable_factor(sys));
 	return slice;
 }
 
-/* min_vruntime follows the smallest vruntime there is, and never goes back. */
-static void cfs_update_min_vruntime(struct fg_cpu *rq, const struct fg_task *left)
+/* min_vruntime follows the smallest vruntime there is, and never goes back. curr: of this queue, or null. */
+static void cfs_update_min_vruntime(struct fg_queue *q, const struct fg_task *curr, const struct fg_task *left)
 {
-	const struct fg_task *curr = fair_curr(rq);
-	u64 v = rq->min_vruntime;
+	u64 v = q->min_vruntime;
 
 	if (curr && curr->on_rq) {
 		v = curr->vruntime;
@@ -48,13 +65,13 @@ static void cfs_update_min_vruntime(struct fg_cpu *rq, const struct fg_task *lef
 	} else if (left) {
 		v = left->vruntime;
 	}
-	rq->min_vruntime = vruntime_max(rq->min_vruntime, v);
+	q->min_vruntime = vruntime_max(q->min_vruntime, v);
 }
 
 /* A sleeper gets half a latency of credit, but what it had left if that is less; a child starts a slice behind. */
 static u64 place_entity(const struct fg_sys *sys, const struct fg_cpu *rq, const struct fg_task *p, u32 initial)
 {
-	u64 v = rq->min_vruntime;
+	u64 v = const_queue_of(rq, p)->min_vruntime;
 
 	if (initial)
 		v += calc_delta_fair(sched_slice(sys, rq, p), p);
@@ -67,9 +84,9 @@ static void cfs_task_fork(const struct fg_sys *sys, const struct fg_cpu *rq, str
 {
 	const struct fg_task *curr = fair_curr(rq);
 
-	if (curr)
+	if (curr && curr->tg == p->tg)
 		p->vruntime = curr->vruntime;
-	p->vruntime = place_entity(sys, rq, p, 1) - rq->min_vruntime;
+	p->vruntime = place_entity(sys, rq, p, 1) - const_queue_of(rq, p)->min_vruntime;
 }
 
 /* p's vruntime when it joins. */
@@ -77,7 +94,7 @@ static void cfs_place_entity(const struct fg_sys *sys, const struct fg_cpu *rq, 
 {
 	/* Only a task that slept here has a vruntime of this queue. */
 	if (!(flags & FG_ENQUEUE_WAKEUP) || (flags & FG_ENQUEUE_MIGRATED))
-		p->vruntime += rq->min_vruntime;
+		p->vruntime += const_queue_of(rq, p)->min_vruntime;
 	if (flags & FG_ENQUEUE_WAKEUP)
 		p->vruntime = place_entity(sys, rq, p, 0);
 }
@@ -110,10 +127,10 @@ static u32 buddy_is_fair(const struct fg_sys *sys, const struct fg_task *buddy, 
 	return buddy && !wakeup_preempts(sys, buddy->vruntime, left);
 }
 
-static struct fg_task *cfs_pick_entity(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_task *left,
-				       struct fg_task *second)
+/* Of q. curr: an entity of it, or null. */
+static struct fg_task *cfs_pick_entity(const struct fg_sys *sys, const struct fg_queue *q, struct fg_task *curr,
+				       struct fg_task *left, struct fg_task *second)
 {
-	struct fg_task *curr = fair_curr(rq);
 	struct fg_task *first, *pick;
 
 	if (curr && !curr->on_rq)
@@ -123,7 +140,7 @@ static struct fg_task *cfs_pick_entity(const struct fg_sys *sys, const struct fg
 		return 0;
 
 	pick = first;
-	if (rq->skip == first) {
+	if (q->skip == first) {
 		/* It yielded: the next one in order, which is left if the current task was first. */
 		struct fg_task *other = first == curr ? left : earlier(second, curr);
 
@@ -131,14 +148,14 @@ static struct fg_task *cfs_pick_entity(const struct fg_sys *sys, const struct fg
 			pick = other;
 	}
 	/* Who was preempted has a warm cache; whom somebody woke in the middle of work matters more. */
-	if (buddy_is_fair(sys, rq->next, first))
-		pick = rq->next;
-	else if (buddy_is_fair(sys, rq->last, first))
-		pick = rq->last;
+	if (buddy_is_fair(sys, q->next, first))
+		pick = q->next;
+	else if (buddy_is_fair(sys, q->last, first))
+		pick = q->last;
 	return pick;
 }
 
-/* The slice is over, or curr ran its minimum and is a whole slice ahead of the leftmost. */
+/* The slice is over, or curr ran its minimum and is a whole slice ahead of the leftmost of its queue. */
 static u32 check_preempt_tick(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *curr,
 			      const struct fg_task *left)
 {
@@ -157,20 +174,29 @@ static u32 check_preempt_tick(const struct fg_sys *sys, struct fg_cpu *rq, const
 	return ahead > 0 && (u64)ahead > slice;
 }
 
-/* 1: p preempts curr. */
+/*
+ * 1: p preempts curr. They compete as pe and e, entities of one queue q: themselves if their group is the same. Whom a
+ * buddy of q belongs to, the CPU's queue should run as well.
+ */
 static u32 cfs_check_preempt_wakeup(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *curr,
 				    struct fg_task *p)
 {
-	u32 many = rq->h_nr_running >= CFS_NR_LATENCY;
+	u32 same = curr->tg == p->tg;
+	struct fg_task *e = same ? curr : entity_of(rq, curr), *pe = same ? p : entity_of(rq, p);
+	struct fg_queue *q = same ? queue_of(rq, curr) : &rq->fair;
+	u32 many = nr_entities(rq, curr) >= CFS_NR_LATENCY;
 
 	if (curr->policy != FG_SCHED_IDLE || p->policy == FG_SCHED_IDLE) {
 		/* Batch and idle tasks wait for the tick. */
-		if (p->policy != FG_SCHED_OTHER || !wakeup_preempts(sys, curr->vruntime, p))
+		if (p->policy != FG_SCHED_OTHER || !wakeup_preempts(sys, e->vruntime, pe))
 			return 0;
-		rq->next = p;
+		rq->fair.next = entity_of(rq, p);
+		q->next = pe;
 	}
 	/* With many tasks on the queue the preempted one should come back before its cache is gone. */
-	if (many && curr->on_rq && curr->policy != FG_SCHED_IDLE)
-		rq->last = curr;
+	if (many && e == curr && curr->on_rq && curr->policy != FG_SCHED_IDLE) {
+		rq->fair.last = entity_of(rq, curr);
+		q->last = curr;
+	}
 	return 1;
 }

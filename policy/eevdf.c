@@ -55,47 +55,47 @@ static u64 entity_slice(const struct fg_sys *sys, const struct fg_task *p)
 }
 
 /* w * (v - v0) of p */
-static s64 weighted_key(const struct fg_cpu *rq, const struct fg_task *p)
+static s64 weighted_key(const struct fg_queue *q, const struct fg_task *p)
 {
-	return (s64)(p->weight * (p->vruntime - rq->min_vruntime));
+	return (s64)(p->weight * (p->vruntime - q->min_vruntime));
 }
 
-static void avg_vruntime_add(struct fg_cpu *rq, const struct fg_task *p)
+static void avg_vruntime_add(struct fg_queue *q, const struct fg_task *p)
 {
-	rq->avg_vruntime += weighted_key(rq, p);
+	q->avg_vruntime += weighted_key(q, p);
 }
 
-static void avg_vruntime_sub(struct fg_cpu *rq, const struct fg_task *p)
+static void avg_vruntime_sub(struct fg_queue *q, const struct fg_task *p)
 {
-	rq->avg_vruntime -= weighted_key(rq, p);
+	q->avg_vruntime -= weighted_key(q, p);
 }
 
 /*
  * Rounded down, "to the left": then v <= V exactly if v is not beyond the unrounded average, since v has no fraction.
  * Of an empty queue it is where the next task starts.
  */
-u64 fg_avg_vruntime(const struct fg_cpu *rq)
+u64 fg_avg_vruntime(const struct fg_queue *q)
 {
-	u64 load = nonzero(rq->load_weight);
-	s64 sum = rq->avg_vruntime;
+	u64 load = nonzero(q->load_weight);
+	s64 sum = q->avg_vruntime;
 
 	if (sum >= 0)
-		return rq->min_vruntime + (u64)sum / load;
-	return rq->min_vruntime - (0 - (u64)sum + load - 1) / load;
+		return q->min_vruntime + (u64)sum / load;
+	return q->min_vruntime - (0 - (u64)sum + load - 1) / load;
 }
 
 /* v0 = V: keys stay small. */
-static void eevdf_update_min_vruntime(struct fg_cpu *rq)
+static void eevdf_update_min_vruntime(struct fg_queue *q)
 {
-	u64 v = fg_avg_vruntime(rq);
+	u64 v = fg_avg_vruntime(q);
 
-	rq->avg_vruntime -= (s64)(rq->load_weight * (v - rq->min_vruntime));
-	rq->min_vruntime = v;
+	q->avg_vruntime -= (s64)(q->load_weight * (v - q->min_vruntime));
+	q->min_vruntime = v;
 }
 
-static u32 entity_eligible(const struct fg_cpu *rq, const struct fg_task *p)
+static u32 entity_eligible(const struct fg_queue *q, const struct fg_task *p)
 {
-	return !vruntime_before(fg_avg_vruntime(rq), p->vruntime);
+	return !vruntime_before(fg_avg_vruntime(q), p->vruntime);
 }
 
 static u32 deadline_before(const struct fg_task *a, const struct fg_task *b)
@@ -104,11 +104,11 @@ static u32 deadline_before(const struct fg_task *a, const struct fg_task *b)
 }
 
 /* p->vlag of a p that is still queued. A credit or debt of more than two slices (or a tick) is forgotten. */
-static void update_entity_lag(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_task *p)
+static void update_entity_lag(const struct fg_sys *sys, const struct fg_queue *q, struct fg_task *p)
 {
 	u64 tick = FG_NSEC_PER_SEC / nonzero(sys->hz);
 	s64 limit = (s64)calc_delta_fair(max_u64(2 * entity_slice(sys, p), tick), p);
-	s64 lag = (s64)(fg_avg_vruntime(rq) - p->vruntime);
+	s64 lag = (s64)(fg_avg_vruntime(q) - p->vruntime);
 
 	if (lag > limit)
 		lag = limit;
@@ -121,15 +121,15 @@ static void update_entity_lag(const struct fg_sys *sys, const struct fg_cpu *rq,
  * Where p, not queued yet, joins: its lag is to be afterwards what it was when it left. p itself moves V, by
  * w * vlag / (W + w), and so has to be put further away. To an empty queue it brings nothing.
  */
-static void eevdf_place_entity(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_task *p, u32 flags)
+static void eevdf_place_entity(const struct fg_sys *sys, const struct fg_queue *q, struct fg_task *p, u32 flags)
 {
 	u64 vslice = calc_delta_fair(entity_slice(sys, p), p);
 	s64 lag = 0;
 
 	/* vlag * (W + w) / W in a form that cannot overflow */
-	if (rq->h_nr_running)
-		lag = p->vlag + scale_signed(p->vlag, p->weight, rq->load_weight);
-	p->vruntime = fg_avg_vruntime(rq) - (u64)lag;
+	if (q->load_weight)
+		lag = p->vlag + scale_signed(p->vlag, p->weight, q->load_weight);
+	p->vruntime = fg_avg_vruntime(q) - (u64)lag;
 
 	if (p->flags & FG_TASK_REL_DEADLINE) {
 		p->deadline += p->vruntime;
@@ -143,10 +143,10 @@ static void eevdf_place_entity(const struct fg_sys *sys, const struct fg_cpu *rq
 }
 
 /* p leaves, and takes its lag along. */
-static void eevdf_leave(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 flags)
+static void eevdf_leave(const struct fg_sys *sys, struct fg_queue *q, struct fg_task *p, u32 flags)
 {
-	update_entity_lag(sys, rq, p);
-	avg_vruntime_sub(rq, p);
+	update_entity_lag(sys, q, p);
+	avg_vruntime_sub(q, p);
 	if (!is_eevdf612(sys))
 		return;
 	/* The slice of a task that only moves goes on. */
@@ -179,32 +179,30 @@ static u32 update_deadline(const struct fg_sys *sys, struct fg_task *p)
 }
 
 /* v6.12: without protection, which a shorter slice or a yield took, it runs only while it is eligible. */
-static u32 lost_its_turn(const struct fg_sys *sys, const struct fg_cpu *rq, const struct fg_task *curr)
+static u32 lost_its_turn(const struct fg_sys *sys, const struct fg_queue *q, const struct fg_task *curr)
 {
-	return is_eevdf612(sys) && !(curr->flags & FG_TASK_PROTECTED) && !entity_eligible(rq, curr);
+	return is_eevdf612(sys) && !(curr->flags & FG_TASK_PROTECTED) && !entity_eligible(q, curr);
 }
 
-/* curr ran for delta of its virtual time. 1: it should be somebody else's turn. */
-static u32 eevdf_charge(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *curr, u64 delta)
+/* curr, of q, ran for delta of its virtual time. 1: it should be somebody else's turn. */
+static u32 eevdf_charge(const struct fg_sys *sys, struct fg_queue *q, struct fg_task *curr, u64 delta)
 {
 	u32 renewed;
 
 	curr->vruntime += delta;
-	rq->avg_vruntime += (s64)(curr->weight * delta);
-	eevdf_update_min_vruntime(rq);
+	q->avg_vruntime += (s64)(curr->weight * delta);
+	eevdf_update_min_vruntime(q);
 	renewed = update_deadline(sys, curr);
-	if (rq->h_nr_running == 1 || !(renewed || lost_its_turn(sys, rq, curr)))
+	if (q->load_weight == curr->weight || !(renewed || lost_its_turn(sys, q, curr)))
 		return 0;
-	fg_clear_buddies(rq, curr);
+	forget_buddy(q, curr);
 	return 1;
 }
 
 /* first: of the queued who are eligible the one with the earliest deadline. */
-static struct fg_task *pick_eevdf(const struct fg_cpu *rq, struct fg_task *first)
+static struct fg_task *pick_eevdf(const struct fg_queue *q, struct fg_task *curr, struct fg_task *first)
 {
-	struct fg_task *curr = fair_curr(rq);
-
-	if (!curr || !curr->on_rq || !entity_eligible(rq, curr))
+	if (!curr || !curr->on_rq || !entity_eligible(q, curr))
 		return first;
 	/* RUN_TO_PARITY: a slice that began is finished. */
 	if ((curr->flags & FG_TASK_PROTECTED) || !first)
@@ -212,50 +210,55 @@ static struct fg_task *pick_eevdf(const struct fg_cpu *rq, struct fg_task *first
 	return deadline_before(curr, first) ? curr : first;
 }
 
-static struct fg_task *eevdf_pick_entity(const struct fg_cpu *rq, struct fg_task *first)
+/* Of q. curr: an entity of it, or null. */
+static struct fg_task *eevdf_pick_entity(const struct fg_queue *q, struct fg_task *curr, struct fg_task *first)
 {
-	if (rq->next && entity_eligible(rq, rq->next))
-		return rq->next;
-	return pick_eevdf(rq, first);
+	if (q->next && entity_eligible(q, q->next))
+		return q->next;
+	return pick_eevdf(q, curr, first);
 }
 
 /* PREEMPT_SHORT, v6.12, before which all slices are equal: p asks for less, and it is its turn rather than curr's. */
-static u32 preempts_short(const struct fg_sys *sys, const struct fg_cpu *rq, const struct fg_task *curr,
+static u32 preempts_short(const struct fg_sys *sys, const struct fg_queue *q, const struct fg_task *curr,
 			  const struct fg_task *p)
 {
-	if (entity_slice(sys, p) >= entity_slice(sys, curr) || !entity_eligible(rq, p))
+	if (entity_slice(sys, p) >= entity_slice(sys, curr) || !entity_eligible(q, p))
 		return 0;
-	return deadline_before(p, curr) || !entity_eligible(rq, curr);
+	return deadline_before(p, curr) || !entity_eligible(q, curr);
 }
 
-/* 1: p preempts curr. */
+/* 1: p preempts curr. They compete as pe and e: themselves if their group is the same. first: of that queue. */
 static u32 eevdf_check_preempt_wakeup(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *curr,
 				      struct fg_task *p, struct fg_task *first)
 {
+	u32 same = curr->tg == p->tg;
+	struct fg_task *e = same ? curr : entity_of(rq, curr), *pe = same ? p : entity_of(rq, p);
+	const struct fg_queue *q = same ? queue_of(rq, curr) : &rq->fair;
+
 	if (curr->policy == FG_SCHED_IDLE && p->policy != FG_SCHED_IDLE) {
-		curr->flags &= ~(u32)FG_TASK_PROTECTED;
+		e->flags &= ~(u32)FG_TASK_PROTECTED;
 		return 1;
 	}
 	/* Batch and idle tasks wait for the end of the slice. */
 	if (p->policy != FG_SCHED_OTHER)
 		return 0;
-	if (preempts_short(sys, rq, curr, p))
-		curr->flags &= ~(u32)FG_TASK_PROTECTED;
-	return pick_eevdf(rq, first) == p;
+	if (preempts_short(sys, q, e, pe))
+		e->flags &= ~(u32)FG_TASK_PROTECTED;
+	return pick_eevdf(q, e, first) == pe;
 }
 
 /*
  * curr gives up its slice: its deadline is a slice later. 6.12 stable has it pay for what it gives up, as if it had run
  * to its deadline; in debt already it pays no more, and stays protected.
  */
-static void eevdf_yield(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *curr)
+static void eevdf_yield(const struct fg_sys *sys, struct fg_queue *q, struct fg_task *curr)
 {
 	if (feat(sys, FG_YIELD_FORFEIT)) {
-		if (!entity_eligible(rq, curr))
+		if (!entity_eligible(q, curr))
 			return;
-		avg_vruntime_sub(rq, curr);
+		avg_vruntime_sub(q, curr);
 		curr->vruntime = curr->deadline;
-		avg_vruntime_add(rq, curr);
+		avg_vruntime_add(q, curr);
 		update_deadline(sys, curr);
 		return;
 	}
@@ -264,11 +267,11 @@ static void eevdf_yield(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_t
 }
 
 /* A sleeper in debt pays by competing on without running; one that exits is gone. */
-static u32 delays_dequeue(const struct fg_sys *sys, const struct fg_cpu *rq, const struct fg_task *p, u32 flags)
+static u32 delays_dequeue(const struct fg_sys *sys, const struct fg_queue *q, const struct fg_task *p, u32 flags)
 {
 	if (!is_eevdf612(sys) || !(flags & FG_DEQUEUE_SLEEP) || (flags & FG_DEQUEUE_DELAYED))
 		return 0;
-	return !(p->flags & FG_TASK_EXITING) && !entity_eligible(rq, p);
+	return !(p->flags & FG_TASK_EXITING) && !entity_eligible(q, p);
 }
 
 /* Asleep for everybody but the queue. */
@@ -276,20 +279,22 @@ static void set_delayed(struct fg_cpu *rq, struct fg_task *p)
 {
 	p->flags |= FG_TASK_DELAYED;
 	rq->h_nr_delayed++;
+	if (p->tg)
+		group_of(rq, p)->h_nr_delayed++;
 }
 
 /* A debt that is more than paid is forgotten, and the credit with it: p starts as if it came from nowhere. */
-static void forfeit_credit(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
+static void forfeit_credit(const struct fg_sys *sys, struct fg_queue *q, struct fg_task *p)
 {
-	update_entity_lag(sys, rq, p);
+	update_entity_lag(sys, q, p);
 	if (p->vlag <= 0)
 		return;
-	avg_vruntime_sub(rq, p);
-	rq->load_weight -= p->weight;
+	avg_vruntime_sub(q, p);
+	q->load_weight -= p->weight;
 	p->vlag = 0;
-	eevdf_place_entity(sys, rq, p, 0);
-	rq->load_weight += p->weight;
-	avg_vruntime_add(rq, p);
+	eevdf_place_entity(sys, q, p, 0);
+	q->load_weight += p->weight;
+	avg_vruntime_add(q, p);
 }
 
 void fg_requeue_delayed(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
@@ -297,10 +302,12 @@ void fg_requeue_delayed(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_t
 	if (!feat(sys, FG_UCLAMP_LATE))
 		fg_uclamp_rq_inc(sys, rq, p);
 	util_est_enqueue(sys, rq, p);
-	forfeit_credit(sys, rq, p);
+	forfeit_credit(sys, queue_of(rq, p), p);
 	update_load_avg(sys, rq, p);
 	p->flags &= ~(u32)FG_TASK_DELAYED;
 	rq->h_nr_delayed--;
+	if (p->tg)
+		group_of(rq, p)->h_nr_delayed--;
 	if (feat(sys, FG_UCLAMP_LATE))
 		fg_uclamp_rq_inc(sys, rq, p);
 }

@@ -16,43 +16,69 @@ void fg_reweight_task(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tas
 		return;
 	}
 	if (attached)
-		dequeue_load_avg(rq, p);
+		dequeue_load_avg(queue_avg(rq, p), p);
 	fg_set_load_weight(p);
 	eevdf_rescale(p, old_weight);
 	p->avg.load_avg = p->weight * p->avg.load_sum / pelt_divider(&p->avg);
 	if (attached)
-		enqueue_load_avg(rq, p);
+		enqueue_load_avg(queue_avg(rq, p), p);
 }
 
 void fg_switched_to_fair(const struct fg_cpu *rq, struct fg_task *p)
 {
-	p->vruntime += rq->min_vruntime;
+	p->vruntime += const_queue_of(rq, p)->min_vruntime;
 }
 
 void fg_update_min_vruntime(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *left)
 {
 	if (is_eevdf(sys))
-		eevdf_update_min_vruntime(rq);
+		eevdf_update_min_vruntime(&rq->fair);
 	else
-		cfs_update_min_vruntime(rq, left);
+		cfs_update_min_vruntime(&rq->fair, curr_entity(rq), left);
 }
 
-u32 fg_update_curr(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *left)
+void fg_tg_update_min_vruntime(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg,
+			       const struct fg_task *left)
 {
-	struct fg_task *curr = fair_curr(rq);
+	struct fg_queue *q = &tg->cpus[(u32)rq->id].queue;
+
+	if (is_eevdf(sys))
+		eevdf_update_min_vruntime(q);
+	else
+		cfs_update_min_vruntime(q, curr_in_group(rq, tg), left);
+}
+
+/* curr, of q, has had the CPU until now. */
+static u32 charge_entity(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_queue *q, struct fg_task *curr,
+			 const struct fg_task *left)
+{
 	u64 delta;
 
-	if (!curr || !curr->on_rq || rq->clock_task <= curr->exec_start)
+	if (!curr->on_rq || rq->clock_task <= curr->exec_start)
 		return 0;
 	delta = rq->clock_task - curr->exec_start;
 	curr->exec_start = rq->clock_task;
 	curr->sum_exec += delta;
 	delta = calc_delta_fair(delta, curr);
 	if (is_eevdf(sys))
-		return eevdf_charge(sys, rq, curr, delta);
+		return eevdf_charge(sys, q, curr, delta);
 	curr->vruntime += delta;
-	cfs_update_min_vruntime(rq, left);
+	cfs_update_min_vruntime(q, curr, left);
 	return 0;
+}
+
+u32 fg_update_curr(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *left)
+{
+	struct fg_task *curr = curr_entity(rq);
+
+	return curr ? charge_entity(sys, rq, &rq->fair, curr, left) : 0;
+}
+
+u32 fg_tg_update_curr(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg, const struct fg_task *left)
+{
+	struct fg_task *curr = curr_in_group(rq, tg);
+
+	return curr ? charge_entity(sys, rq, &tg->cpus[(u32)rq->id].queue, curr, left) : 0;
 }
 
 void fg_task_fork(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
@@ -62,14 +88,27 @@ void fg_task_fork(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p
 		cfs_task_fork(sys, rq, p);
 }
 
+/* p, just counted in rq, is counted in its group as well (by = 1), or no more (by = -1). */
+static void count_in_group(struct fg_cpu *rq, const struct fg_task *p, s32 by)
+{
+	struct fg_tg_cpu *g = group_of(rq, p);
+
+	g->h_nr_running += (u32)by;
+	if (p->flags & FG_TASK_DELAYED)
+		g->h_nr_delayed += (u32)by;
+	rq->nr_nested += by;
+}
+
 static void account_entity_enqueue(struct fg_cpu *rq, const struct fg_task *p)
 {
-	rq->load_weight += p->weight;
+	queue_of(rq, p)->load_weight += p->weight;
 	rq->h_nr_running++;
 	if (p->policy == FG_SCHED_IDLE)
 		rq->idle_h_nr_running++;
 	if (p->flags & FG_TASK_DELAYED)
 		rq->h_nr_delayed++;
+	if (p->tg)
+		count_in_group(rq, p, 1);
 	rq->nr_running++;
 	/* Somebody waits: the partition may have something to balance. */
 	if (rq->nr_running == 2 && rq->rd)
@@ -78,12 +117,16 @@ static void account_entity_enqueue(struct fg_cpu *rq, const struct fg_task *p)
 
 static void account_entity_dequeue(struct fg_cpu *rq, const struct fg_task *p)
 {
-	rq->load_weight = pos_sub(rq->load_weight, p->weight);
+	struct fg_queue *q = queue_of(rq, p);
+
+	q->load_weight = pos_sub(q->load_weight, p->weight);
 	rq->h_nr_running--;
 	if (p->policy == FG_SCHED_IDLE)
 		rq->idle_h_nr_running--;
 	if (p->flags & FG_TASK_DELAYED)
 		rq->h_nr_delayed--;
+	if (p->tg)
+		count_in_group(rq, p, -1);
 	rq->nr_running--;
 }
 
@@ -96,6 +139,8 @@ static void join_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg
 	}
 	age_load_avg(sys, rq, p);
 	attach_entity_load_avg(rq, p);
+	if (p->tg)
+		settle_group_load_avg(sys, rq, group_of(rq, p));
 	cpufreq_update_util(sys, rq, 0);
 }
 
@@ -104,8 +149,8 @@ void fg_enqueue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_ta
 	u32 counted = !(p->flags & FG_TASK_DELAYED);
 
 	if (is_eevdf(sys)) {
-		eevdf_place_entity(sys, rq, p, flags);
-		avg_vruntime_add(rq, p);
+		eevdf_place_entity(sys, queue_of(rq, p), p, flags);
+		avg_vruntime_add(queue_of(rq, p), p);
 	} else {
 		cfs_place_entity(sys, rq, p, flags);
 	}
@@ -117,10 +162,13 @@ void fg_enqueue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_ta
 	if (flags & FG_ENQUEUE_IOWAIT)
 		cpufreq_update_util(sys, rq, FG_FREQUENCY_IOWAIT);
 	join_load_avg(sys, rq, p);
-	enqueue_runnable_load_avg(sys, rq, p);
+	if (!p->tg)
+		enqueue_runnable_load_avg(sys, rq, p);
 	account_entity_enqueue(rq, p);
 	p->on_rq = 1;
 	p->flags &= ~(u32)FG_TASK_NEW;
+	if (p->tg)
+		enqueue_group(sys, rq, group_of(rq, p));
 
 	/* A new task's utilization is a guess, not a reason to give up on energy awareness; who only moves was here before. */
 	if (flags & FG_ENQUEUE_WAKEUP)
@@ -129,20 +177,30 @@ void fg_enqueue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_ta
 		fg_uclamp_rq_inc(sys, rq, p);
 }
 
+/* On the CPU's queue only a group that was made a buddy for p's sake. */
 void fg_clear_buddies(struct fg_cpu *rq, const struct fg_task *p)
 {
-	if (rq->last == p)
-		rq->last = 0;
-	if (rq->next == p)
-		rq->next = 0;
-	if (rq->skip == p)
-		rq->skip = 0;
+	struct fg_queue *q = queue_of(rq, p);
+
+	if (p->tg) {
+		const struct fg_task *e = &group_of(rq, p)->entity;
+
+		if (q->last == p && rq->fair.last == e)
+			rq->fair.last = 0;
+		if (q->next == p && rq->fair.next == e)
+			rq->fair.next = 0;
+		if (q->skip == p && rq->fair.skip == e)
+			rq->fair.skip = 0;
+	}
+	forget_buddy(q, p);
 }
 
 /* p's averages go with it. */
 static void take_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
 {
 	detach_entity_load_avg(rq, p);
+	if (p->tg)
+		settle_group_load_avg(sys, rq, group_of(rq, p));
 	cpufreq_update_util(sys, rq, 0);
 	p->exec_start = 0;
 }
@@ -168,15 +226,16 @@ void fg_dequeue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_ta
 	if (learns && !feat(sys, FG_EST_STALE))
 		util_est_update(sys, rq, p);
 	fg_clear_buddies(rq, p);
-	if (delays_dequeue(sys, rq, p, flags)) {
+	if (delays_dequeue(sys, queue_of(rq, p), p, flags)) {
 		set_delayed(rq, p);
 		return;
 	}
-	dequeue_runnable_load_avg(sys, rq, p);
+	if (!p->tg)
+		dequeue_runnable_load_avg(sys, rq, p);
 	if (is_eevdf(sys))
-		eevdf_leave(sys, rq, p, flags);
+		eevdf_leave(sys, queue_of(rq, p), p, flags);
 	else if (!(flags & FG_DEQUEUE_SLEEP))
-		p->vruntime -= rq->min_vruntime;
+		p->vruntime -= queue_of(rq, p)->min_vruntime;
 	p->on_rq = 0;
 	account_entity_dequeue(rq, p);
 	if (flags & FG_DEQUEUE_DELAYED)
@@ -184,6 +243,8 @@ void fg_dequeue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_ta
 
 	if (flags & FG_DEQUEUE_MOVE)
 		take_load_avg(sys, rq, p);
+	if (p->tg)
+		dequeue_group(sys, rq, group_of(rq, p), flags);
 }
 
 void fg_set_next_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
@@ -197,6 +258,8 @@ void fg_set_next_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_t
 	p->prev_sum_exec = p->sum_exec;
 	if (is_eevdf(sys))
 		p->flags |= FG_TASK_PROTECTED;
+	if (p->tg)
+		set_next_group(sys, rq, group_of(rq, p));
 	fg_update_misfit_status(sys, rq, p);
 }
 
@@ -204,6 +267,8 @@ void fg_put_prev_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_t
 {
 	if (p->on_rq)
 		update_load_avg(sys, rq, p);
+	else if (p->tg && entity_of(rq, p)->on_rq)
+		age_group_load_avg(sys, rq, group_of(rq, p));
 	if (rq->curr == p)
 		rq->curr = 0;
 	p->on_cpu = 0;
@@ -213,8 +278,18 @@ struct fg_task *fg_pick_entity(const struct fg_sys *sys, const struct fg_cpu *rq
 			       struct fg_task *second)
 {
 	if (is_eevdf(sys))
-		return eevdf_pick_entity(rq, first);
-	return cfs_pick_entity(sys, rq, first, second);
+		return eevdf_pick_entity(&rq->fair, curr_entity(rq), first);
+	return cfs_pick_entity(sys, &rq->fair, curr_entity(rq), first, second);
+}
+
+struct fg_task *fg_tg_pick(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_tg *tg, struct fg_task *first,
+			   struct fg_task *second)
+{
+	const struct fg_queue *q = &tg->cpus[(u32)rq->id].queue;
+
+	if (is_eevdf(sys))
+		return eevdf_pick_entity(q, curr_in_group(rq, tg), first);
+	return cfs_pick_entity(sys, q, curr_in_group(rq, tg), first, second);
 }
 
 u32 fg_entity_tick(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *left)
@@ -226,12 +301,23 @@ u32 fg_entity_tick(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_
 	if (!curr)
 		return 0;
 	update_load_avg(sys, rq, curr);
+	if (curr->tg)
+		update_group_share(sys, rq, group_of(rq, curr));
 	/* With EEVDF charging the task has said it all. */
-	if (!is_eevdf(sys) && rq->h_nr_running > 1)
-		resched = check_preempt_tick(sys, rq, curr, left);
+	if (!is_eevdf(sys) && rq->h_nr_running - (u32)rq->nr_nested > 1)
+		resched = check_preempt_tick(sys, rq, entity_of(rq, curr), left);
 	fg_update_misfit_status(sys, rq, curr);
 	update_overutilized_status(sys, rq);
 	return resched;
+}
+
+u32 fg_tg_tick(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg, const struct fg_task *left)
+{
+	struct fg_task *curr = curr_in_group(rq, tg);
+
+	if (!curr || is_eevdf(sys) || tg->cpus[(u32)rq->id].h_nr_running <= 1)
+		return 0;
+	return check_preempt_tick(sys, rq, curr, left);
 }
 
 u32 fg_check_preempt_wakeup(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, struct fg_task *first)
@@ -252,8 +338,10 @@ void fg_yield(const struct fg_sys *sys, struct fg_cpu *rq)
 	if (!curr || rq->nr_running == 1)
 		return;
 	fg_clear_buddies(rq, curr);
-	if (is_eevdf(sys))
-		eevdf_yield(sys, rq, curr);
-	else
-		rq->skip = curr;
+	if (is_eevdf(sys)) {
+		eevdf_yield(sys, queue_of(rq, curr), curr);
+		return;
+	}
+	rq->fair.skip = entity_of(rq, curr);
+	queue_of(rq, curr)->skip = curr;
 }

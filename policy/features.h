@@ -249,6 +249,10 @@ FG_FEATURE(BASE_SLICE, "base-slice", "", "-", "v5.13", 1,
 FG_FEATURE(SLICE_700, "slice-700", "", "-", "-", 1, "the base slice of EEVDF is 0.70 ms, not 0.75 (6.12 stable)")
 FG_FEATURE(SYNC_DELAYED, "sync-delayed", "", "-", "-", 1,
 	   "a sync waker is alone on its CPU if all others there are delayed sleepers (6.12 stable)")
+FG_FEATURE(PICK_BUDDY, "pick-buddy", "", "-", "-", 1,
+	   "with EEVDF a task group whose task sleeps within its slice may use up the rest of it (6.12 stable)")
+FG_FEATURE(TG_LOAD_RATE, "tg-load-rate", "", "-", "v6.7", 1,
+	   "what a CPU adds to a task group's load changes once a millisecond at most")
 FG_FEATURE(YIELD_FORFEIT, "yield-forfeit", "", "-", "-", 1,
 	   "with EEVDF who yields pays for the rest of its slice, unless it is in debt (6.12 stable)")
 FG_FEATURE(

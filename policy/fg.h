@@ -32,6 +32,7 @@ typedef signed long long s64;
 #define FG_NICE_0_LOAD 1024
 #define FG_CAPACITY_SCALE 1024
 #define FG_MIGRATION_COST 500000 /* ns, sysctl_sched_migration_cost */
+#define FG_MAX_TGS 1024 /* task groups that compete as one */
 
 /* What differs between kernel versions and patches: one byte each, see features.h. */
 enum fg_feature_id {
@@ -158,6 +159,9 @@ struct fg_task {
 	u32 weight;		/* load weight, 1024 at nice 0 */
 	u32 last_wakee;		/* id + 1, 0: none */
 	u32 wakee_flips;
+	struct fg_tg *tg;	/* its task group, null: the root group */
+	u32 shares;		/* of an entity that is a group: weight in 1024ths; of a task 0 */
+	u32 pad;
 	u64 wakee_flip_ts;	/* ns */
 	struct fg_avg avg;
 	struct fg_util_est est;
@@ -191,6 +195,52 @@ struct fg_uclamp_bucket {
 struct fg_uclamp {
 	u32 value;
 	struct fg_uclamp_bucket bucket[FG_UCLAMP_BUCKETS];
+};
+
+/*
+ * Where entities compete for a CPU (spec 9): the tasks of the root group and the other groups, or the tasks of a group.
+ * The buddies are entities of this queue.
+ */
+struct fg_queue {
+	u64 load_weight;	/* of queued entities, the current one included */
+	u64 min_vruntime;
+	s64 avg_vruntime;	/* EEVDF: sum of weight * (vruntime - min_vruntime) of the same */
+	struct fg_task *next;	/* next buddy */
+	struct fg_task *last;	/* last buddy */
+	struct fg_task *skip;	/* skip buddy */
+	u64 pad[2];
+};
+
+/*
+ * A task group on one CPU: an entity of the CPU's queue, and a queue of its own tasks. The entity's id is the group's;
+ * on_cpu: one of its tasks has the CPU, on_rq: it is queued (or has the CPU), as of a task.
+ */
+struct fg_tg_cpu {
+	struct fg_tg *group;
+	struct fg_queue queue;
+	struct fg_task entity;
+	struct fg_avg avg;	/* the cfs signal of the queue */
+	u32 h_nr_running;	/* its tasks, queued or current */
+	u32 h_nr_delayed;	/* of these asleep */
+	u32 runnable;		/* those awake, as the entity's signal counts them */
+	u32 propagate;		/* avg got or lost something that the entity's does not know of yet */
+	s64 propagate_sum;	/* load_sum of that, without weights */
+	u32 removed_nr;		/* as in fg_cpu */
+	u32 pad;
+	u64 removed_load;
+	u64 removed_runnable;
+	u64 removed_util;
+	u64 contribution;	/* load_avg as it stands in the group's */
+	u64 contributed;	/* ns, clock of the CPU when that changed last */
+	u64 h_load;		/* as in fg_cpu: the group's part of the CPU's load_avg */
+	u64 h_load_stamp;
+};
+
+/* A task group that competes as one, directly below the root group. */
+struct fg_tg {
+	struct fg_tg_cpu *cpus;	/* nr_cpus of them */
+	u64 shares;		/* its weight while all of it is on one CPU, in 1024ths: 1024 * 1024 for a cpu.weight of 100 */
+	u64 load_avg;		/* sum over the CPUs */
 };
 
 /* What CPUs behind one last-level cache share. */
@@ -359,7 +409,7 @@ struct fg_cpu {
 	u32 removed_nr;
 	u32 freq_scale;		/* current / top frequency, 1..1024 */
 	struct fg_task *curr;	/* current fair or RT task, null while idle or stopper */
-	struct fg_task *next;	/* next buddy */
+	u64 misfit_task_load;
 
 	u64 clock;		/* ns */
 	u64 clock_task;		/* minus interrupts */
@@ -368,14 +418,14 @@ struct fg_cpu {
 	u64 clock_idle;		/* clock and the signals' clock when the idle CPU was last brought up to date */
 	u64 clock_pelt_idle;
 	u64 prev_irq_ns;	/* interrupt time seen at the last clock update */
-	u64 load_weight;	/* of queued fair entities */
-
-	u64 min_vruntime;
-	s64 avg_vruntime;	/* EEVDF: sum of weight * (vruntime - min_vruntime) of queued fair entities */
 	struct fg_root *rd;
+
+	struct fg_queue fair;
+
 	struct fg_domain *sd;	/* lowest domain, null if isolated */
 	struct fg_llc *llc;	/* of sd_llc */
-	u64 misfit_task_load;
+	s32 nr_nested;		/* h_nr_running less it: entities of the queue fair, a group being one */
+	u32 pad0;
 	u64 idle_stamp;		/* ns, 0 while busy */
 	u64 avg_idle;
 
@@ -419,8 +469,6 @@ struct fg_cpu {
 	struct fg_avg queued;	/* load_sum and load_avg of queued tasks alone (runnable_load_avg), if a feature asks */
 
 	struct fg_sugov_cpu sugov_cpu;
-	struct fg_task *last;	/* last buddy */
-	struct fg_task *skip;	/* skip buddy */
 	u32 cpu_capacity_inverted;	/* inv(c), 0: not inverted */
 	/* Capacity that limits of the clock take now, see fg_set_frequency_limits(). */
 	u32 thermal_pressure;	/* tp(c): hardware and cooling devices, as told up to v6.9 */
@@ -431,7 +479,7 @@ struct fg_cpu {
 	struct fg_uclamp uclamp[FG_NR_UCLAMPS];	/* maximum initially 1024 */
 	struct fg_mask core;	/* SMT siblings with itself, online ones */
 	struct fg_domain *sd_numa;
-	u64 pad[5];
+	u64 pad[2];
 };
 
 /* The machine and the version under test. */
@@ -451,6 +499,9 @@ struct fg_sys {
 	u32 eas;		/* some partition has performance domains: wakeups may be energy-aware (spec 1.11) */
 	u32 uclamp_min_rt;	/* sched_util_clamp_min_rt_default: the minimum of RT tasks that ask for none */
 	struct fg_clamps uclamp_limit;	/* sched_util_clamp_min and _max: no task has more */
+	struct fg_tg *tgs;	/* nr_tgs task groups */
+	u32 nr_tgs;		/* at most FG_MAX_TGS */
+	u32 pad;
 	struct fg_mask nohz_idle;	/* CPUs whose tick is stopped */
 	struct fg_mask active;
 	struct fg_features feat;
@@ -618,8 +669,8 @@ u64 fg_cpu_util_boost(const struct fg_sys *sys, const struct fg_cpu *rq);
 #define FG_DEQUEUE_MOVE 2	/* leaves for another run queue while runnable */
 #define FG_DEQUEUE_DELAYED 4	/* with SLEEP: p is FG_TASK_DELAYED, and stays no longer */
 
-/* V (spec 9.2), rounded down: up to here a vruntime is eligible. After fg_update_curr. */
-u64 fg_avg_vruntime(const struct fg_cpu *rq);
+/* V of a queue (spec 9.2), rounded down: up to here a vruntime is eligible. After fg_update_curr. */
+u64 fg_avg_vruntime(const struct fg_queue *q);
 /* Charges the current fair task. 1: it wants a reschedule. */
 u32 fg_update_curr(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *left);
 /* min_vruntime after a dequeue. */
@@ -652,6 +703,32 @@ u32 fg_entity_tick(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_
 u32 fg_check_preempt_wakeup(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, struct fg_task *first);
 /* The current task, charged before, yields. */
 void fg_yield(const struct fg_sys *sys, struct fg_cpu *rq);
+/*
+ * Task groups that compete as one. The tree of a CPU holds entities: tasks of the root group, and groups (fg_tg_cpu.entity)
+ * with tasks; each group has a tree of its own tasks there. What the sequences above say of p's tree is meant of the one of
+ * p's group, of left and first as well; and around each call for a task of a group its entity is in the CPU's tree
+ * exactly if it is on_rq and not on_cpu, by the vruntime and deadline that it then has. In addition:
+ *
+ *   start	p->tg at birth; groups with cpus and shares set, fg_tg_init; sys->tgs
+ *   charge	before fg_update_curr, for a current task of a group, fg_tg_update_curr
+ *   dequeue	before fg_update_min_vruntime, fg_tg_update_min_vruntime of its group
+ *   switch	if fg_pick_entity says a group: FG_TASK_DELAYED has fg_tg_dequeue_delayed and fg_update_min_vruntime, and again; else
+ *		fg_tg_pick for the task, and again from the top if that is FG_TASK_DELAYED. A task that is put back for one
+ *		of another group, or none, has its group put back as well, fg_tg_put_prev, and then the tree insert
+ *   tick	before fg_entity_tick, fg_tg_tick
+ *   preempt	fg_check_preempt_wakeup: first is of p's group if the current task is in it, else of the CPU's tree
+ *
+ * DEVIATION: a task and its group are charged at the same times; the kernel charges each where it looks at its queue.
+ */
+void fg_tg_init(const struct fg_sys *sys, struct fg_tg *tg);
+u32 fg_tg_update_curr(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg, const struct fg_task *left);
+void fg_tg_update_min_vruntime(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg, const struct fg_task *left);
+struct fg_task *fg_tg_pick(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_tg *tg, struct fg_task *first,
+			   struct fg_task *second);
+u32 fg_tg_tick(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg, const struct fg_task *left);
+/* A group that is FG_TASK_DELAYED, off the tree, leaves. */
+void fg_tg_dequeue_delayed(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg);
+void fg_tg_put_prev(struct fg_tg *tg, u32 cpu);
 /* The clamps of a p join and leave those of rq; enqueue and dequeue do it. */
 void fg_uclamp_rq_inc(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 void fg_uclamp_rq_dec(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);

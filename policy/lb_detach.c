@@ -6,6 +6,7 @@
 static u32 task_hot(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_task *p)
 {
 	const struct fg_cpu *src = cpu_rq(sys, (u32)b->src_cpu);
+	const struct fg_queue *q = const_queue_of(src, p);
 
 	if (!is_fair(p) || p->policy == FG_SCHED_IDLE)
 		return 0;
@@ -13,7 +14,7 @@ static u32 task_hot(const struct fg_sys *sys, const struct fg_balance *b, const 
 	if (feat(sys, FG_SMT_NEVER_HOT) && (b->sd->flags & FG_SD_SHARE_CPUCAPACITY))
 		return 0;
 	/* Whom the source wants to run next it probably works with. */
-	if (cpu_rq(sys, (u32)b->dst_cpu)->nr_running && (p == src->next || p == src->last))
+	if (cpu_rq(sys, (u32)b->dst_cpu)->nr_running && (p == q->next || p == q->last))
 		return 1;
 	return (s64)(src->clock_task - p->exec_start) < FG_MIGRATION_COST;
 }
@@ -100,8 +101,8 @@ static u64 task_load(const struct fg_sys *sys, const struct fg_balance *b, const
 	struct fg_cpu *src = cpu_rq(sys, (u32)b->src_cpu);
 	u64 load;
 
-	commit_h_load(src, b->jiffies);
-	load = task_h_load(src, p->avg.load_avg, b->jiffies);
+	commit_h_load(src, p, b->jiffies);
+	load = task_h_load(src, p, p->avg.load_avg, b->jiffies);
 	return feat(sys, FG_LOAD_FLOOR) ? nonzero(load) : load;
 }
 

@@ -128,18 +128,22 @@ static u64 remove_sum(u64 sum, u64 left_avg, u64 removed, u32 divider, u32 floor
 	return floor ? max_u64(sum, left_avg * PELT_MIN_DIVIDER) : sum;
 }
 
-static void apply_removed(const struct fg_sys *sys, struct fg_cpu *rq)
+static void remove_averages(const struct fg_sys *sys, struct fg_avg *sa, u64 load, u64 util, u64 runnable)
 {
-	struct fg_avg *sa = &rq->cfs;
 	u32 divider = pelt_divider(sa);
 	u32 floor = feat(sys, FG_PELT_SUM_FLOOR);
 
-	sa->load_avg = pos_sub(sa->load_avg, rq->removed_load);
-	sa->load_sum = remove_sum(sa->load_sum, sa->load_avg, rq->removed_load, divider, floor);
-	sa->util_avg = pos_sub(sa->util_avg, rq->removed_util);
-	sa->util_sum = remove_sum(sa->util_sum, sa->util_avg, rq->removed_util, divider, floor);
-	sa->runnable_avg = pos_sub(sa->runnable_avg, rq->removed_runnable);
-	sa->runnable_sum = remove_sum(sa->runnable_sum, sa->runnable_avg, rq->removed_runnable, divider, floor);
+	sa->load_avg = pos_sub(sa->load_avg, load);
+	sa->load_sum = remove_sum(sa->load_sum, sa->load_avg, load, divider, floor);
+	sa->util_avg = pos_sub(sa->util_avg, util);
+	sa->util_sum = remove_sum(sa->util_sum, sa->util_avg, util, divider, floor);
+	sa->runnable_avg = pos_sub(sa->runnable_avg, runnable);
+	sa->runnable_sum = remove_sum(sa->runnable_sum, sa->runnable_avg, runnable, divider, floor);
+}
+
+static void apply_removed(const struct fg_sys *sys, struct fg_cpu *rq)
+{
+	remove_averages(sys, &rq->cfs, rq->removed_load, rq->removed_util, rq->removed_runnable);
 	rq->removed_nr = 0;
 	rq->removed_load = 0;
 	rq->removed_util = 0;
@@ -155,7 +159,7 @@ static u32 has_runnable_load(const struct fg_sys *sys)
 /* It grows by what all load grows by, and at the same times: what is blocked only decays. */
 static void update_runnable_load_avg(const struct fg_sys *sys, struct fg_cpu *rq)
 {
-	if (has_runnable_load(sys) && fg_pelt_update(&rq->queued, rq_clock_pelt(rq), rq->load_weight, 0, 0))
+	if (has_runnable_load(sys) && fg_pelt_update(&rq->queued, rq_clock_pelt(rq), rq->fair.load_weight, 0, 0))
 		fg_pelt_averages(&rq->queued, 1);
 }
 
@@ -183,7 +187,7 @@ static u32 update_cfs_rq_load_avg(const struct fg_sys *sys, struct fg_cpu *rq)
 	if (changed)
 		apply_removed(sys, rq);
 	update_runnable_load_avg(sys, rq);
-	if (fg_pelt_update(&rq->cfs, rq_clock_pelt(rq), rq->load_weight, rq->h_nr_running - rq->h_nr_delayed,
+	if (fg_pelt_update(&rq->cfs, rq_clock_pelt(rq), rq->fair.load_weight, rq->h_nr_running - rq->h_nr_delayed,
 			   fair_curr(rq) != 0)) {
 		fg_pelt_averages(&rq->cfs, 1);
 		changed = 1;
@@ -193,8 +197,16 @@ static u32 update_cfs_rq_load_avg(const struct fg_sys *sys, struct fg_cpu *rq)
 	return changed;
 }
 
+/* The signals of the queue of p and of the CPU's; 1: the CPU's are others than before. */
+static u32 update_queue_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *p)
+{
+	if (p->tg)
+		return age_group_load_avg(sys, rq, group_of(rq, p));
+	return update_cfs_rq_load_avg(sys, rq);
+}
+
 /*
- * p's own signals and those of its queue, up to now; 1: those of the queue are others than before. Any change of util_avg
+ * p's own signals, those of its queue and of the CPU's, up to now; 1: the CPU's are others than before. Any change of util_avg
  * makes the estimate stale (spec 2.6).
  */
 static u32 age_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
@@ -205,7 +217,7 @@ static u32 age_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_t
 		fg_pelt_averages(&p->avg, p->weight);
 		p->flags &= ~(u32)FG_TASK_EST_CURRENT;
 	}
-	return update_cfs_rq_load_avg(sys, rq);
+	return update_queue_load_avg(sys, rq, p);
 }
 
 /* The same, and the governor hears of it. */
@@ -215,50 +227,51 @@ static void update_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct 
 		cpufreq_update_util(sys, rq, 0);
 }
 
-static void enqueue_load_avg(struct fg_cpu *rq, const struct fg_task *p)
+static void enqueue_load_avg(struct fg_avg *to, const struct fg_task *p)
 {
-	rq->cfs.load_avg += p->avg.load_avg;
-	rq->cfs.load_sum += p->weight * p->avg.load_sum;
+	to->load_avg += p->avg.load_avg;
+	to->load_sum += p->weight * p->avg.load_sum;
 }
 
-static void dequeue_load_avg(struct fg_cpu *rq, const struct fg_task *p)
+static void dequeue_load_avg(struct fg_avg *from, const struct fg_task *p)
 {
-	rq->cfs.load_avg = pos_sub(rq->cfs.load_avg, p->avg.load_avg);
-	rq->cfs.load_sum = pos_sub(rq->cfs.load_sum, p->weight * p->avg.load_sum);
+	from->load_avg = pos_sub(from->load_avg, p->avg.load_avg);
+	from->load_sum = pos_sub(from->load_sum, p->weight * p->avg.load_sum);
 }
 
 /*
- * p's averages join rq's. The sums are made anew from the averages with the divider of the run queue, or else they
+ * p's averages join those of its queue on rq. The sums are made anew from the averages with the divider of the run queue, or else they
  * would not match the point in the period at which the run queue stands.
  */
 static void attach_entity_load_avg(struct fg_cpu *rq, struct fg_task *p)
 {
-	struct fg_avg *sa = &p->avg;
-	u64 divider = pelt_divider(&rq->cfs);
+	struct fg_avg *sa = &p->avg, *to = queue_avg(rq, p);
+	u64 divider = pelt_divider(to);
 
-	sa->last_update = rq->cfs.last_update;
-	sa->period_contrib = rq->cfs.period_contrib;
+	sa->last_update = to->last_update;
+	sa->period_contrib = to->period_contrib;
 	sa->util_sum = sa->util_avg * divider;
 	sa->runnable_sum = sa->runnable_avg * divider;
 	sa->load_sum = nonzero(sa->load_avg * divider / nonzero(p->weight));
 
-	enqueue_load_avg(rq, p);
-	rq->cfs.util_avg += sa->util_avg;
-	rq->cfs.util_sum += sa->util_sum;
-	rq->cfs.runnable_avg += sa->runnable_avg;
-	rq->cfs.runnable_sum += sa->runnable_sum;
+	enqueue_load_avg(to, p);
+	to->util_avg += sa->util_avg;
+	to->util_sum += sa->util_sum;
+	to->runnable_avg += sa->runnable_avg;
+	to->runnable_sum += sa->runnable_sum;
 	p->flags &= ~(u32)FG_TASK_MIGRATED;
 }
 
 static void detach_entity_load_avg(struct fg_cpu *rq, struct fg_task *p)
 {
 	const struct fg_avg *sa = &p->avg;
+	struct fg_avg *from = queue_avg(rq, p);
 
-	dequeue_load_avg(rq, p);
-	rq->cfs.util_avg = pos_sub(rq->cfs.util_avg, sa->util_avg);
-	rq->cfs.util_sum = pos_sub(rq->cfs.util_sum, sa->util_sum);
-	rq->cfs.runnable_avg = pos_sub(rq->cfs.runnable_avg, sa->runnable_avg);
-	rq->cfs.runnable_sum = pos_sub(rq->cfs.runnable_sum, sa->runnable_sum);
+	dequeue_load_avg(from, p);
+	from->util_avg = pos_sub(from->util_avg, sa->util_avg);
+	from->util_sum = pos_sub(from->util_sum, sa->util_sum);
+	from->runnable_avg = pos_sub(from->runnable_avg, sa->runnable_avg);
+	from->runnable_sum = pos_sub(from->runnable_sum, sa->runnable_sum);
 	p->flags |= FG_TASK_MIGRATED;
 }
 
@@ -272,15 +285,19 @@ void fg_migrate_task(const struct fg_sys *sys, struct fg_cpu *old, struct fg_tas
 		return;
 	/* EEVDF places it by its lag. */
 	if (feat(sys, FG_RQ) == FG_RQ_CFS)
-		p->vruntime -= old->min_vruntime;
+		p->vruntime -= const_queue_of(old, p)->min_vruntime;
 	p->exec_start = 0;
 	if (is_detached(p))
 		return;
-	pelt_decay_blocked(&p->avg, old->cfs.last_update, p->weight);
-	old->removed_nr++;
-	old->removed_load += p->avg.load_avg;
-	old->removed_runnable += p->avg.runnable_avg;
-	old->removed_util += p->avg.util_avg;
+	pelt_decay_blocked(&p->avg, queue_last_update(old, p), p->weight);
+	if (p->tg) {
+		note_removed_from_group(group_of(old, p), p);
+	} else {
+		old->removed_nr++;
+		old->removed_load += p->avg.load_avg;
+		old->removed_runnable += p->avg.runnable_avg;
+		old->removed_util += p->avg.util_avg;
+	}
 	p->flags |= FG_TASK_MIGRATED;
 }
 
@@ -295,7 +312,7 @@ void fg_migrate_lag(const struct fg_sys *sys, const struct fg_cpu *old, struct f
 
 	if (!feat(sys, FG_MIGRATE_LAG) || !old->curr_is_idle || !(p->flags & FG_TASK_MIGRATED))
 		return;
-	if (pelt < old->cfs.last_update)
+	if (pelt < queue_last_update(old, p))
 		return;
 	pelt_decay_blocked(&p->avg, pelt + pos_sub(now, old->clock_idle), p->weight);
 }
@@ -307,15 +324,16 @@ void fg_migrate_lag(const struct fg_sys *sys, const struct fg_cpu *old, struct f
 void fg_post_init_util(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
 {
 	struct fg_avg *sa = &p->avg;
-	u64 head = pos_sub(rq->cpu_capacity_orig, rq->cfs.util_avg) / 2;
+	const struct fg_avg *queue = queue_avg(rq, p);
+	u64 head = pos_sub(rq->cpu_capacity_orig, queue->util_avg) / 2;
 	u64 weight = feat(sys, FG_NEWTASK_W1024) ? (u64)p->weight * 1024 : p->weight;
 
 	sa->load_avg = p->weight;
 	sa->util_avg = 0;
 	if (head) {
 		sa->util_avg = head;
-		if (rq->cfs.util_avg)
-			sa->util_avg = min_u64(head, rq->cfs.util_avg * weight / (rq->cfs.load_avg + 1));
+		if (queue->util_avg)
+			sa->util_avg = min_u64(head, queue->util_avg * weight / (queue->load_avg + 1));
 	}
 	sa->runnable_avg = sa->util_avg;
 
@@ -323,9 +341,11 @@ void fg_post_init_util(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_ta
 		sa->last_update = rq_clock_pelt(rq);
 		return;
 	}
-	if (update_cfs_rq_load_avg(sys, rq) && feat(sys, FG_FREQ_AFTER_ALL))
+	if (update_queue_load_avg(sys, rq, p) && feat(sys, FG_FREQ_AFTER_ALL))
 		cpufreq_update_util(sys, rq, 0);
 	attach_entity_load_avg(rq, p);
+	if (p->tg)
+		settle_group_load_avg(sys, rq, group_of(rq, p));
 	cpufreq_update_util(sys, rq, 0);
 }
 
@@ -379,7 +399,8 @@ u32 fg_update_blocked_averages(const struct fg_sys *sys, struct fg_cpu *rq)
 {
 	u32 blocked, changed;
 
-	changed = update_cfs_rq_load_avg(sys, rq);
+	changed = update_blocked_groups(sys, rq);
+	changed |= update_cfs_rq_load_avg(sys, rq);
 	changed |= update_class_avg(&rq->rt, rq_clock_pelt(rq), is_rt(rq->curr));
 	changed |= update_class_avg(&rq->dl, rq_clock_pelt(rq), 0);
 	changed |= update_thermal_avg(sys, rq);

@@ -9,6 +9,7 @@
 
 /* signals */
 #include "pelt.c"
+#include "pelt_group.c"
 #include "clock.c"
 #include "uclamp.c"
 #include "util.c"
@@ -23,6 +24,7 @@
 #include "vruntime.c"
 #include "cfs.c"
 #include "eevdf.c"
+#include "group.c"
 #include "fair.c"
 
 /* placement */

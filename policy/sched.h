@@ -127,6 +127,57 @@ static inline struct fg_task *fair_curr(const struct fg_cpu *rq)
 	return is_fair(rq->curr) ? rq->curr : 0;
 }
 
+/* The group that p competes in on rq; null: none, it competes on rq's own queue. */
+static inline struct fg_tg_cpu *group_of(const struct fg_cpu *rq, const struct fg_task *p)
+{
+	return p->tg ? &p->tg->cpus[(u32)rq->id] : 0;
+}
+
+static inline struct fg_queue *queue_of(struct fg_cpu *rq, const struct fg_task *p)
+{
+	return p->tg ? &group_of(rq, p)->queue : &rq->fair;
+}
+
+/* The same of a rq that is not to be written. */
+static inline const struct fg_queue *const_queue_of(const struct fg_cpu *rq, const struct fg_task *p)
+{
+	return p->tg ? &group_of(rq, p)->queue : &rq->fair;
+}
+
+/* The signals of that queue. */
+static inline struct fg_avg *queue_avg(struct fg_cpu *rq, const struct fg_task *p)
+{
+	return p->tg ? &group_of(rq, p)->avg : &rq->cfs;
+}
+
+/* When they were last brought up to date. */
+static inline u64 queue_last_update(const struct fg_cpu *rq, const struct fg_task *p)
+{
+	return p->tg ? group_of(rq, p)->avg.last_update : rq->cfs.last_update;
+}
+
+/* As whom p competes on rq's own queue. */
+static inline struct fg_task *entity_of(const struct fg_cpu *rq, struct fg_task *p)
+{
+	return p->tg ? &group_of(rq, p)->entity : p;
+}
+
+/* The entity of rq's own queue that has the CPU; null: none. */
+static inline struct fg_task *curr_entity(const struct fg_cpu *rq)
+{
+	struct fg_task *curr = fair_curr(rq);
+
+	return curr ? entity_of(rq, curr) : 0;
+}
+
+/* The current task, if it is of tg. */
+static inline struct fg_task *curr_in_group(const struct fg_cpu *rq, const struct fg_tg *tg)
+{
+	struct fg_task *curr = fair_curr(rq);
+
+	return curr && curr->tg == tg ? curr : 0;
+}
+
 /* p's averages are part of no run queue. */
 static inline u32 is_detached(const struct fg_task *p)
 {
@@ -168,8 +219,8 @@ static u32 cpufreq_update_util(const struct fg_sys *sys, struct fg_cpu *rq, u32 
 
 /* pelt.c */
 static u32 pelt_divider(const struct fg_avg *sa);
-static void enqueue_load_avg(struct fg_cpu *rq, const struct fg_task *p);
-static void dequeue_load_avg(struct fg_cpu *rq, const struct fg_task *p);
+static void enqueue_load_avg(struct fg_avg *to, const struct fg_task *p);
+static void dequeue_load_avg(struct fg_avg *from, const struct fg_task *p);
 static void enqueue_runnable_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *p);
 static void dequeue_runnable_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *p);
 static u64 rq_clock_pelt(const struct fg_cpu *rq);
@@ -177,7 +228,15 @@ static void pelt_decay_blocked(struct fg_avg *sa, u64 now, u64 weight);
 static u32 update_cfs_rq_load_avg(const struct fg_sys *sys, struct fg_cpu *rq);
 static u32 age_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 static void update_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
+static void remove_averages(const struct fg_sys *sys, struct fg_avg *sa, u64 load, u64 util, u64 runnable);
+static u32 has_runnable_load(const struct fg_sys *sys);
 static void attach_entity_load_avg(struct fg_cpu *rq, struct fg_task *p);
 static void detach_entity_load_avg(struct fg_cpu *rq, struct fg_task *p);
+
+/* pelt_group.c */
+static u32 age_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g);
+static void settle_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g);
+static void note_removed_from_group(struct fg_tg_cpu *g, const struct fg_task *p);
+static u32 update_blocked_groups(const struct fg_sys *sys, struct fg_cpu *rq);
 
 #endif

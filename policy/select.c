@@ -178,11 +178,11 @@ void fg_commit_writes(struct fg_sys *sys, struct fg_task *p, struct fg_task *wak
 	if (v->writes & FG_W_RECORD)
 		record_wakee(sys, waker, p, w);
 	if ((v->writes & FG_W_H_LOAD_PREV) && valid_cpu(sys, p->cpu))
-		commit_h_load(cpu_rq(sys, (u32)p->cpu), clock_jiffies(sys, w->now));
+		commit_h_load(cpu_rq(sys, (u32)p->cpu), p, clock_jiffies(sys, w->now));
 	if (v->writes & FG_W_H_LOAD_THIS)
-		commit_h_load(cpu_rq(sys, (u32)w->this_cpu), clock_jiffies(sys, w->now));
+		commit_h_load(cpu_rq(sys, (u32)w->this_cpu), w->current, clock_jiffies(sys, w->now));
 	if ((v->writes & FG_W_SYNC) && valid_cpu(sys, p->cpu))
-		pelt_decay_blocked(&p->avg, cpu_rq(sys, (u32)p->cpu)->cfs.last_update, p->weight);
+		pelt_decay_blocked(&p->avg, queue_last_update(cpu_rq(sys, (u32)p->cpu), p), p->weight);
 	if (v->writes & FG_W_RECENT)
 		p->recent_used = v->recent_used;
 	if ((v->writes & FG_W_WAKER_RECENT) && waker)

@@ -144,7 +144,7 @@ static noinline void decay_copy(struct select_ctx *s)
 	sa.runnable_avg = from->runnable_avg;
 	sa.util_avg = from->util_avg;
 	sa.period_contrib = from->period_contrib;
-	pelt_decay_blocked(&sa, rq_of(s, s->prev)->cfs.last_update, s->p->weight);
+	pelt_decay_blocked(&sa, queue_last_update(rq_of(s, s->prev), s->p), s->p->weight);
 	s->util_avg = sa.util_avg;
 	s->load_avg = sa.load_avg;
 	s->runnable_avg = sa.runnable_avg;

@@ -35,7 +35,7 @@ static u64 cpu_load_without(const struct select_ctx *s, const struct fg_cpu *rq)
 	if (rq->id != s->p->cpu || is_detached(s->p))
 		return cpu_load(rq);
 	s->v->writes |= FG_W_H_LOAD_PREV;
-	return pos_sub(cpu_load(rq), task_h_load(rq, s->load_avg, clock_jiffies(s->sys, s->w->now)));
+	return pos_sub(cpu_load(rq), task_h_load(rq, s->p, s->load_avg, clock_jiffies(s->sys, s->w->now)));
 }
 
 static u64 cpu_runnable_without(const struct select_ctx *s, const struct fg_cpu *rq)

@@ -144,14 +144,33 @@ static u64 rq_h_load(const struct fg_cpu *rq, u64 jiffies)
 	return rq->h_load_stamp == jiffies + 1 ? rq->h_load : rq->cfs.load_avg;
 }
 
-static void commit_h_load(struct fg_cpu *rq, u64 jiffies)
+/* The same of a group on rq: its part of that. */
+static u64 group_h_load(const struct fg_cpu *rq, const struct fg_tg_cpu *g, u64 jiffies)
 {
+	if (g->h_load_stamp == jiffies + 1)
+		return g->h_load;
+	return rq_h_load(rq, jiffies) * g->entity.avg.load_avg / (rq->cfs.load_avg + 1);
+}
+
+/* Those that the load of p depends on are from now on as of this jiffy. */
+static void commit_h_load(struct fg_cpu *rq, const struct fg_task *p, u64 jiffies)
+{
+	struct fg_tg_cpu *g = group_of(rq, p);
+
+	if (g) {
+		g->h_load = group_h_load(rq, g, jiffies);
+		g->h_load_stamp = jiffies + 1;
+	}
 	rq->h_load = rq_h_load(rq, jiffies);
 	rq->h_load_stamp = jiffies + 1;
 }
 
-/* task_h_load(p) in a flat hierarchy, for a load_avg of p on rq. */
-static u64 task_h_load(const struct fg_cpu *rq, u64 load_avg, u64 jiffies)
+/* task_h_load(p): what a load_avg of p, in its queue on rq, is of the load of rq. */
+static u64 task_h_load(const struct fg_cpu *rq, const struct fg_task *p, u64 load_avg, u64 jiffies)
 {
+	const struct fg_tg_cpu *g = group_of(rq, p);
+
+	if (g)
+		return load_avg * group_h_load(rq, g, jiffies) / (g->avg.load_avg + 1);
 	return load_avg * rq_h_load(rq, jiffies) / (rq->cfs.load_avg + 1);
 }

@@ -37,12 +37,25 @@ static u64 tunable_factor(const struct fg_sys *sys)
 	return sys->nr_cpus >= 2 ? 2 : 1;
 }
 
-/* ns of real time in p's vruntime. */
+/* ns of real time in p's vruntime. A group's weight is a fraction. */
 static u64 calc_delta_fair(u64 delta, const struct fg_task *p)
 {
+	if (p->shares)
+		return delta * FG_NICE_0_LOAD * 1024 / p->shares;
 	if (p->weight == FG_NICE_0_LOAD)
 		return delta;
 	return delta * FG_NICE_0_LOAD / nonzero(p->weight);
+}
+
+/* p was picked from q, or leaves it: it is nobody's buddy. */
+static void forget_buddy(struct fg_queue *q, const struct fg_task *p)
+{
+	if (q->last == p)
+		q->last = 0;
+	if (q->next == p)
+		q->next = 0;
+	if (q->skip == p)
+		q->skip = 0;
 }
 
 static u32 vruntime_before(u64 a, u64 b)

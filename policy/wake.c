@@ -131,13 +131,13 @@ static s32 wake_affine_weight(const struct select_ctx *s, const struct fg_domain
 	s64 this_load = (s64)wake_load(s, this_rq);
 	s64 prev_load = (s64)wake_load(s, prev_rq);
 	u64 jiffies = clock_jiffies(s->sys, s->w->now);
-	s64 task_load = (s64)task_h_load(prev_rq, s->p->avg.load_avg, jiffies);
+	s64 task_load = (s64)task_h_load(prev_rq, s->p, s->p->avg.load_avg, jiffies);
 	u32 bias = 100 + (u32)pos_sub(sd->imbalance_pct, 100) / 2;
 	u32 id = FG_NOTE_LOAD_THIS;
 
 	s->v->writes |= FG_W_H_LOAD_PREV;
 	if (s->sync && s->w->current) {
-		s64 leaving = (s64)task_h_load(this_rq, s->w->current->avg.load_avg, jiffies);
+		s64 leaving = (s64)task_h_load(this_rq, s->w->current, s->w->current->avg.load_avg, jiffies);
 
 		s->v->writes |= FG_W_H_LOAD_THIS;
 		if (leaving > this_load) {

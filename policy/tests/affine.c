@@ -311,13 +311,13 @@ TEST(wake_affine_weighs_load_by_capacity)
 	cpus[4].cfs.load_avg = 1;
 	cpus[0].cfs.load_avg = 0;
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU).target, 4);
-	CHECK_EQ(task_h_load(&cpus[4], 512, 0), 256);
+	CHECK_EQ(task_h_load(&cpus[4], &p, 512, 0), 256);
 	/* a waker as heavy as its queue does not decide alone: 1 + 0 against 0 with its one for sync */
 	kit_two_llcs(125);
 	p.avg.load_avg = 0;
 	cpus[0].nr_running = 2;
 	filler[0].avg.load_avg = 1000;
-	cpus[0].cfs.load_avg = task_h_load(&cpus[0], 1000, 0);
+	cpus[0].cfs.load_avg = task_h_load(&cpus[0], &p, 1000, 0);
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU | FG_WF_SYNC).target, 0);
 }
 
@@ -339,11 +339,11 @@ TEST(h_load_is_renewed_once_a_jiffy)
 	fg_select_task_rq(&sys, &p, &w, &v);
 	fg_commit_select(&sys, &p, 0, &w, &v, 0);
 	CHECK_EQ(cpus[4].h_load, 400);
-	CHECK_EQ(task_h_load(&cpus[4], 500, 2), 498);
+	CHECK_EQ(task_h_load(&cpus[4], &p, 500, 2), 498);
 	/* and 1600 later in it: 500 * 400 / 1601 = 124; the next jiffy sees 500 * 1600 / 1601 = 499 */
 	cpus[4].cfs.load_avg = 1600;
-	CHECK_EQ(task_h_load(&cpus[4], 500, 2), 124);
-	CHECK_EQ(task_h_load(&cpus[4], 500, 3), 499);
+	CHECK_EQ(task_h_load(&cpus[4], &p, 500, 2), 124);
+	CHECK_EQ(task_h_load(&cpus[4], &p, 500, 3), 499);
 }
 
 TEST(wide_wakers_leave_the_task_where_it_was)

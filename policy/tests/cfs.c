@@ -11,7 +11,7 @@ static void queue(void)
 	kit_init(8);
 	rq = &cpus[0];
 	rq->clock_task = 1000 * MS;
-	rq->min_vruntime = 1000 * MS;
+	rq->fair.min_vruntime = 1000 * MS;
 }
 
 static struct fg_task task(u32 id, u64 vruntime)
@@ -85,10 +85,10 @@ TEST(running_is_charged_by_weight)
 	CHECK_EQ(a.sum_exec, 3 * MS);
 	CHECK_EQ(a.vruntime, 1006 * MS);
 	/* follows the leftmost, never back */
-	CHECK_EQ(rq->min_vruntime, 1002 * MS);
+	CHECK_EQ(rq->fair.min_vruntime, 1002 * MS);
 	left.vruntime = 900 * MS;
 	fg_update_min_vruntime(&sys, rq, &left);
-	CHECK_EQ(rq->min_vruntime, 1002 * MS);
+	CHECK_EQ(rq->fair.min_vruntime, 1002 * MS);
 	fg_update_curr(&sys, rq, &left);
 	CHECK_EQ(a.sum_exec, 3 * MS);
 }
@@ -124,7 +124,7 @@ TEST(sleepers_get_half_a_latency_children_wait_a_slice)
 	fg_task_fork(&sys, rq, &child);
 	CHECK_EQ(child.vruntime, 12 * MS);
 	/* on another CPU it is as far behind */
-	cpus[1].min_vruntime = 50 * MS;
+	cpus[1].fair.min_vruntime = 50 * MS;
 	fg_enqueue_entity(&sys, &cpus[1], &child, FG_ENQUEUE_INITIAL);
 	CHECK_EQ(child.vruntime, 62 * MS);
 	CHECK(!(child.flags & FG_TASK_NEW));
@@ -141,7 +141,7 @@ TEST(migration_keeps_the_distance_to_min_vruntime)
 
 	queue();
 	p = task(1, 1007 * MS);
-	cpus[1].min_vruntime = 5000 * MS;
+	cpus[1].fair.min_vruntime = 5000 * MS;
 	fg_migrate_task(&sys, rq, &p);
 	CHECK_EQ(p.vruntime, 7 * MS);
 	fg_enqueue_entity(&sys, &cpus[1], &p, FG_ENQUEUE_WAKEUP | FG_ENQUEUE_MIGRATED);
@@ -169,9 +169,9 @@ TEST(counts_and_flags_of_the_queue)
 	CHECK_EQ(rq->nr_running, 2);
 	CHECK_EQ(rq->h_nr_running, 2);
 	CHECK_EQ(rq->idle_h_nr_running, 1);
-	CHECK_EQ(rq->load_weight, 1027);
+	CHECK_EQ(rq->fair.load_weight, 1027);
 	fg_dequeue_entity(&sys, rq, &a, FG_DEQUEUE_SLEEP);
-	CHECK_EQ(rq->load_weight, 3);
+	CHECK_EQ(rq->fair.load_weight, 3);
 	CHECK(sched_idle_rq(rq));
 	fg_dequeue_entity(&sys, rq, &b, FG_DEQUEUE_SLEEP);
 	CHECK_EQ(rq->nr_running, 0);
@@ -192,12 +192,12 @@ TEST(pick_takes_the_leftmost_or_a_buddy_near_it)
 	enqueue(&c);
 	CHECK(fg_pick_entity(&sys, rq, &a, &b) == &a);
 	/* last within the wakeup granularity of 4 ms, beyond it not; next before last */
-	rq->last = &c;
+	rq->fair.last = &c;
 	CHECK(fg_pick_entity(&sys, rq, &a, &b) == &c);
 	c.vruntime++;
 	CHECK(fg_pick_entity(&sys, rq, &a, &b) == &a);
 	c.vruntime--;
-	rq->next = &b;
+	rq->fair.next = &b;
 	CHECK(fg_pick_entity(&sys, rq, &a, &b) == &b);
 	/* a heavy leftmost grants less */
 	a.weight = 2048;
@@ -207,12 +207,12 @@ TEST(pick_takes_the_leftmost_or_a_buddy_near_it)
 	fg_clear_buddies(rq, &c);
 	CHECK(fg_pick_entity(&sys, rq, &a, &b) == &a);
 	/* skip */
-	rq->skip = &a;
+	rq->fair.skip = &a;
 	CHECK(fg_pick_entity(&sys, rq, &a, &b) == &b);
 	b.vruntime = 1005 * MS;
 	CHECK(fg_pick_entity(&sys, rq, &a, &b) == &a);
 	/* current competes while it is on the queue */
-	rq->skip = 0;
+	rq->fair.skip = 0;
 	run(&a);
 	a.vruntime = 1010 * MS;
 	CHECK(fg_pick_entity(&sys, rq, &c, &b) == &c);
@@ -234,12 +234,12 @@ TEST(yield_lets_the_next_one_run_if_that_is_fair)
 	enqueue(&a);
 	run(&a);
 	fg_yield(&sys, rq);
-	CHECK(!rq->skip);
+	CHECK(!rq->fair.skip);
 	enqueue(&b);
-	rq->next = &a;
+	rq->fair.next = &a;
 	fg_yield(&sys, rq);
-	CHECK(rq->skip == &a);
-	CHECK(!rq->next);
+	CHECK(rq->fair.skip == &a);
+	CHECK(!rq->fair.next);
 	CHECK(fg_pick_entity(&sys, rq, &b, 0) == &b);
 	b.vruntime = 1005 * MS;
 	CHECK(fg_pick_entity(&sys, rq, &b, 0) == &a);
@@ -259,10 +259,10 @@ TEST(the_tick_ends_slices)
 	enqueue(&b);
 	a.sum_exec = 12 * MS;
 	CHECK_EQ(fg_entity_tick(&sys, rq, &b), 0);
-	rq->last = &a;
+	rq->fair.last = &a;
 	a.sum_exec = 12 * MS + 1;
 	CHECK_EQ(fg_entity_tick(&sys, rq, &b), 1);
-	CHECK(!rq->last);
+	CHECK(!rq->fair.last);
 	/* a whole slice ahead of the leftmost, but not before the minimum */
 	a.vruntime = 1012 * MS + 1;
 	a.sum_exec = 3 * MS - 1;
@@ -273,10 +273,10 @@ TEST(the_tick_ends_slices)
 	CHECK_EQ(fg_entity_tick(&sys, rq, &b), 0);
 	/* nine tasks: period 27 ms, 3 ms each */
 	rq->h_nr_running = 9;
-	rq->load_weight = 9 * 1024;
+	rq->fair.load_weight = 9 * 1024;
 	CHECK_EQ(sched_slice(&sys, rq, &a), 3 * MS);
 	rq->h_nr_running = 8;
-	rq->load_weight = 8 * 1024;
+	rq->fair.load_weight = 8 * 1024;
 	CHECK_EQ(sched_slice(&sys, rq, &a), 3 * MS);
 }
 
@@ -294,8 +294,8 @@ TEST(wakeups_preempt_by_granularity_and_policy)
 	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0), 0);
 	a.vruntime++;
 	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0), 1);
-	CHECK(rq->next == &p);
-	CHECK(!rq->last);
+	CHECK(rq->fair.next == &p);
+	CHECK(!rq->fair.last);
 	/* light wakees need more */
 	p.weight = 512;
 	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0), 0);
@@ -304,23 +304,23 @@ TEST(wakeups_preempt_by_granularity_and_policy)
 	/* from eight tasks on the preempted one is remembered */
 	rq->h_nr_running = 8;
 	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0), 1);
-	CHECK(rq->last == &a);
+	CHECK(rq->fair.last == &a);
 	/* not one that has just left the queue */
-	rq->last = 0;
+	rq->fair.last = 0;
 	a.on_rq = 0;
 	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0), 1);
-	CHECK(!rq->last);
+	CHECK(!rq->fair.last);
 	a.on_rq = 1;
 	/* batch wakees wait */
 	p.policy = FG_SCHED_BATCH;
 	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0), 0);
 	/* a SCHED_IDLE current always yields, without buddies */
-	rq->next = rq->last = 0;
+	rq->fair.next = rq->fair.last = 0;
 	a.policy = FG_SCHED_IDLE;
 	a.vruntime = 0;
 	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0), 1);
-	CHECK(!rq->next);
-	CHECK(!rq->last);
+	CHECK(!rq->fair.next);
+	CHECK(!rq->fair.last);
 	p.policy = FG_SCHED_IDLE;
 	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0), 0);
 }
@@ -384,7 +384,7 @@ TEST(hand_overs_keep_the_books)
 	enqueue(&a);
 	enqueue(&b);
 	a.sum_exec = 50 * MS;
-	rq->next = &a;
+	rq->fair.next = &a;
 	rq->clock_pelt = 64ull << 20;
 	kit_capacity(0, 0, 100);
 	kit_util(&a, 0);
@@ -392,7 +392,7 @@ TEST(hand_overs_keep_the_books)
 	run(&a);
 	CHECK_EQ(a.prev_sum_exec, 50 * MS);
 	CHECK_EQ(a.exec_start, rq->clock_task);
-	CHECK(!rq->next);
+	CHECK(!rq->fair.next);
 	CHECK(rq->misfit_task_load > 0);
 	/* it waited until now: runnable, not running */
 	CHECK(a.avg.runnable_avg > 700);
@@ -410,12 +410,12 @@ TEST(hand_overs_keep_the_books)
 	/* asleep: the dequeue did that already, the hand-over finds nothing to do */
 	run(&a);
 	rq->clock_pelt = 192ull << 20;
-	rq->last = &a;
+	rq->fair.last = &a;
 	a.est.enqueued = a.est.ewma = 0;
 	fg_dequeue_entity(&sys, rq, &a, FG_DEQUEUE_SLEEP);
 	CHECK_EQ(a.avg.last_update, 192ull << 20);
 	CHECK_EQ(a.est.enqueued, a.avg.util_avg | 1);
-	CHECK(!rq->last);
+	CHECK(!rq->fair.last);
 	rq->clock_pelt = 256ull << 20;
 	fg_put_prev_entity(&sys, rq, &a);
 	CHECK_EQ(a.avg.last_update, 192ull << 20);
@@ -444,7 +444,7 @@ TEST(sleep_keeps_the_vruntime_and_only_wakeups_are_placed)
 	p.on_rq = 0;
 	p.vruntime = 2000 * MS;
 	fg_update_min_vruntime(&sys, rq, 0);
-	CHECK_EQ(rq->min_vruntime, 1000 * MS);
+	CHECK_EQ(rq->fair.min_vruntime, 1000 * MS);
 }
 
 /* A ninth task makes the period longer before it is counted. */
@@ -455,7 +455,7 @@ TEST(a_slice_counts_the_task_that_is_to_come)
 	queue();
 	p = task(1, 0);
 	rq->h_nr_running = 8;
-	rq->load_weight = 8 * 1024;
+	rq->fair.load_weight = 8 * 1024;
 	CHECK_EQ(sched_slice(&sys, rq, &p), 27 * MS / 9);
 	p.weight = 2048;
 	CHECK_EQ(sched_slice(&sys, rq, &p), 27 * MS * 2 / 10);
@@ -511,17 +511,17 @@ TEST(yield_with_company)
 	enqueue(&a);
 	run(&a);
 	rq->nr_running = 2;
-	rq->last = &a;
+	rq->fair.last = &a;
 	fg_yield(&sys, rq);
-	CHECK(rq->skip == &a);
-	CHECK(!rq->last);
+	CHECK(rq->fair.skip == &a);
+	CHECK(!rq->fair.last);
 	rq->nr_running = 1;
 	enqueue(&b);
 	enqueue(&c);
 	/* current first and skipped: the leftmost, not the one after it */
 	CHECK(fg_pick_entity(&sys, rq, &b, &c) == &b);
 	/* the leftmost skipped: the current one if it is before the second */
-	rq->skip = &b;
+	rq->fair.skip = &b;
 	a.vruntime = 1001 * MS + 1;
 	CHECK(fg_pick_entity(&sys, rq, &b, &c) == &a);
 	a.vruntime = 1003 * MS;

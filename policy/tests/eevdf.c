@@ -38,17 +38,17 @@ TEST(the_average_is_weighted_and_rounded_down)
 	put(&a, 0, SLICE);
 	put(&b, 10, SLICE);
 	CHECK_EQ(average(), 3);
-	CHECK(entity_eligible(rq, &a));
-	CHECK(!entity_eligible(rq, &b));
+	CHECK(entity_eligible(&rq->fair, &a));
+	CHECK(!entity_eligible(&rq->fair, &b));
 	fg_dequeue_entity(&sys, rq, &b, FG_DEQUEUE_SLEEP);
 	put(&b, -10, SLICE);
 	CHECK_EQ(average(), -4);
-	CHECK(!entity_eligible(rq, &a));
-	CHECK(entity_eligible(rq, &b));
+	CHECK(!entity_eligible(&rq->fair, &a));
+	CHECK(entity_eligible(&rq->fair, &b));
 	/* an exact average is eligible itself */
 	fg_dequeue_entity(&sys, rq, &b, FG_DEQUEUE_SLEEP);
 	CHECK_EQ(average(), 0);
-	CHECK(entity_eligible(rq, &a));
+	CHECK(entity_eligible(&rq->fair, &a));
 }
 
 /* Wherever v0 stands, V is the same; moved to V it leaves 0 <= sum < sum of weights. (2048 * 5 - 1024 * 8) / 3072 = 0.67 */
@@ -63,14 +63,14 @@ TEST(the_origin_follows_the_average)
 	put(&b, 4999992, SLICE);
 	CHECK_EQ(average(), 5000000);
 	fg_update_min_vruntime(&sys, rq, 0);
-	CHECK_EQ(rq->min_vruntime, START + 5000000);
-	CHECK_EQ(rq->avg_vruntime, 2048);
+	CHECK_EQ(rq->fair.min_vruntime, START + 5000000);
+	CHECK_EQ(rq->fair.avg_vruntime, 2048);
 	CHECK_EQ(average(), 5000000);
 	/* and at each charge */
 	run(&a);
 	charge(3 * MS);
-	CHECK_EQ(rq->min_vruntime, START + 5000000 + 1 * MS);
-	CHECK_EQ(rq->avg_vruntime, 2048);
+	CHECK_EQ(rq->fair.min_vruntime, START + 5000000 + 1 * MS);
+	CHECK_EQ(rq->fair.avg_vruntime, 2048);
 }
 
 /* Weight 512: 600 us are 1200 us of virtual time. Of two such tasks V is half of that. */
@@ -114,11 +114,11 @@ TEST(a_slice_ends_at_the_deadline_and_the_next_begins)
 		CHECK(!(a.flags & FG_TASK_PROTECTED));
 
 		put(&b, 10 * MS, SLICE);
-		rq->next = &a;
+		rq->fair.next = &a;
 		CHECK_EQ(charge(1500 * US - 1), 0);
-		CHECK(rq->next == &a);
+		CHECK(rq->fair.next == &a);
 		CHECK_EQ(charge(1), 1);
-		CHECK(!rq->next);
+		CHECK(!rq->fair.next);
 		CHECK_EQ(a.deadline, START + 9 * MS);
 	}
 }
@@ -248,7 +248,7 @@ TEST(migration_preserves_lag_not_vruntime)
 		CHECK_EQ(p.vruntime, START);
 
 		rq = &cpus[1];
-		rq->min_vruntime = START;
+		rq->fair.min_vruntime = START;
 		b = task(3, 1024);
 		put(&b, 77 * MS, SLICE);
 		/* 200 us * 2048 / 1024 */

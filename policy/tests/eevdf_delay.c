@@ -24,7 +24,7 @@ TEST(a_sleeper_in_debt_stays_queued_in_v612)
 	in_debt(FG_RQ_EEVDF612, &a, &b);
 	kit_util(&a, 300);
 	rq->est_enqueued = 301;
-	rq->next = &a;
+	rq->fair.next = &a;
 	fg_dequeue_entity(&sys, rq, &a, FG_DEQUEUE_SLEEP);
 	CHECK(a.on_rq && (a.flags & FG_TASK_DELAYED));
 	/* it competes on, so V stays; but it is counted as asleep */
@@ -32,9 +32,9 @@ TEST(a_sleeper_in_debt_stays_queued_in_v612)
 	CHECK_EQ(rq->nr_running, 2);
 	CHECK_EQ(rq->h_nr_running, 2);
 	CHECK_EQ(rq->h_nr_delayed, 1);
-	CHECK_EQ(rq->load_weight, 2048);
+	CHECK_EQ(rq->fair.load_weight, 2048);
 	CHECK_EQ(rq->est_enqueued, 0);
-	CHECK(!rq->next);
+	CHECK(!rq->fair.next);
 
 	/* who owes nothing goes, who moves moves, who ends is gone */
 	fg_dequeue_entity(&sys, rq, &b, FG_DEQUEUE_SLEEP);
@@ -180,7 +180,7 @@ TEST(a_delayed_sleeper_woken_keeps_its_debt_and_no_credit)
 	CHECK_EQ(a.deadline, START + 2 * MS + SLICE);
 	CHECK_EQ(average(), 2 * MS);
 	CHECK_EQ(rq->nr_running, 2);
-	CHECK_EQ(rq->load_weight, 2048);
+	CHECK_EQ(rq->fair.load_weight, 2048);
 }
 
 /* Affinity or balance may move it; it sleeps on over there. */

@@ -22,7 +22,7 @@ static void queue(u8 version)
 	sys.feat.value[FG_RQ] = version;
 	rq = &cpus[0];
 	rq->clock_task = START;
-	rq->min_vruntime = START;
+	rq->fair.min_vruntime = START;
 }
 
 static struct fg_task task(u32 id, u32 weight)
@@ -37,10 +37,10 @@ static struct fg_task task(u32 id, u32 weight)
 static void put(struct fg_task *p, s64 v, s64 deadline)
 {
 	fg_enqueue_entity(&sys, rq, p, 0);
-	avg_vruntime_sub(rq, p);
+	avg_vruntime_sub(&rq->fair, p);
 	p->vruntime = START + (u64)v;
 	p->deadline = p->vruntime + (u64)deadline;
-	avg_vruntime_add(rq, p);
+	avg_vruntime_add(&rq->fair, p);
 }
 
 static void run(struct fg_task *p)
@@ -58,7 +58,7 @@ static u32 charge(u64 ns)
 /* V - START */
 static s64 average(void)
 {
-	return (s64)(fg_avg_vruntime(rq) - START);
+	return (s64)(fg_avg_vruntime(&rq->fair) - START);
 }
 
 static s64 at(const struct fg_task *p)

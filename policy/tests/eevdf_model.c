@@ -70,17 +70,17 @@ static struct fg_task *model_pick(void)
 
 static void model_check(void)
 {
-	__int128 sum = model_sum(rq->min_vruntime), beyond;
+	__int128 sum = model_sum(rq->fair.min_vruntime), beyond;
 	u64 load = model_load();
 
-	CHECK(sum == rq->avg_vruntime);
-	CHECK_EQ(rq->load_weight, load);
+	CHECK(sum == rq->fair.avg_vruntime);
+	CHECK_EQ(rq->fair.load_weight, load);
 	/* sum(lag) = 0, but for the fraction of V that the rounding cuts off for each unit of weight */
-	beyond = model_sum(fg_avg_vruntime(rq));
+	beyond = model_sum(fg_avg_vruntime(&rq->fair));
 	CHECK(load ? beyond >= 0 && beyond < (__int128)load : beyond == 0);
 	for (u32 i = 0; i < MODEL_TASKS; i++) {
 		if (tasks[i].on_rq)
-			CHECK_EQ(entity_eligible(rq, &tasks[i]), model_eligible(&tasks[i]));
+			CHECK_EQ(entity_eligible(&rq->fair, &tasks[i]), model_eligible(&tasks[i]));
 	}
 	CHECK(fg_pick_entity(&sys, rq, model_first(), 0) == model_pick());
 }
@@ -121,7 +121,7 @@ static void model_join(struct fg_task *p, u32 flags)
 
 	fg_enqueue_entity(&sys, rq, p, flags);
 	arrival[p - tasks] = arrivals++;
-	lag = (s64)(fg_avg_vruntime(rq) - p->vruntime);
+	lag = (s64)(fg_avg_vruntime(&rq->fair) - p->vruntime);
 	if (others)
 		CHECK(lag - vlag >= -2 && lag - vlag <= 2);
 	else
@@ -172,7 +172,7 @@ TEST(every_pick_and_every_lag_is_what_the_definitions_say)
 		queue(start % 2 ? FG_RQ_EEVDF612 : FG_RQ_EEVDF);
 		sys.hz = start % 4 < 2 ? 1000 : 100;
 		/* about to wrap, as the kernel starts */
-		rq->min_vruntime = (u64)-1000000;
+		rq->fair.min_vruntime = (u64)-1000000;
 		for (u32 i = 0; i < MODEL_TASKS; i++) {
 			tasks[i] = task(i, 1024);
 			tasks[i].policy = rnd(6) ? FG_SCHED_OTHER : FG_SCHED_IDLE;

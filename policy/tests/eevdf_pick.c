@@ -67,14 +67,14 @@ TEST(an_eligible_next_buddy_runs_first)
 	put(&b, 0, 2 * MS);
 	put(&c, 3, 3 * MS);
 	run(&a);
-	rq->next = &b;
+	rq->fair.next = &b;
 	CHECK(fg_pick_entity(&sys, rq, &b, 0) == &b);
 	/* V = 1 */
-	rq->next = &c;
+	rq->fair.next = &c;
 	CHECK(fg_pick_entity(&sys, rq, &b, 0) == &a);
 	/* but it decides no preemption */
 	a.flags &= ~(u32)FG_TASK_PROTECTED;
-	rq->next = &b;
+	rq->fair.next = &b;
 	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &b, &b), 0);
 }
 
@@ -95,7 +95,7 @@ TEST(a_wakee_preempts_if_it_would_be_picked)
 		CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, &p), 0); /* a is protected */
 		a.flags &= ~(u32)FG_TASK_PROTECTED;
 		CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, &p), 1);
-		CHECK(!rq->next && !rq->last);
+		CHECK(!rq->fair.next && !rq->fair.last);
 		CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, &a), 0); /* somebody else would be */
 		/* batch and idle wakees wait */
 		p.policy = FG_SCHED_BATCH;
@@ -176,10 +176,10 @@ TEST(who_yields_goes_a_slice_back)
 	fg_yield(&sys, rq);
 	CHECK_EQ(a.deadline, START + 3 * MS);
 	put(&b, 0, 4 * MS);
-	rq->next = &a;
+	rq->fair.next = &a;
 	CHECK(fg_pick_entity(&sys, rq, &b, 0) == &a);
 	fg_yield(&sys, rq);
-	CHECK(!rq->next && !rq->skip);
+	CHECK(!rq->fair.next && !rq->fair.skip);
 	CHECK_EQ(a.deadline, START + 6 * MS);
 	CHECK(fg_pick_entity(&sys, rq, &b, 0) == &b);
 }

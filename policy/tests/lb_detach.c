@@ -166,13 +166,13 @@ static void hot_idle_policy(struct fg_task *p)
 static void buddy(struct fg_task *p)
 {
 	cold(p);
-	cpus[4].next = p;
+	cpus[4].fair.next = p;
 }
 
 static void last_buddy(struct fg_task *p)
 {
 	cold(p);
-	cpus[4].last = p;
+	cpus[4].fair.last = p;
 }
 
 TEST(cache_hot_tasks_stay_until_it_failed_often)
@@ -191,9 +191,9 @@ TEST(cache_hot_tasks_stay_until_it_failed_often)
 	CHECK_EQ(may_move(1, buddy), 1);
 	cpus[0].nr_running = 1;
 	CHECK_EQ(may_move(1, buddy), 0);
-	cpus[4].next = 0;
+	cpus[4].fair.next = 0;
 	CHECK_EQ(may_move(1, last_buddy), 0);
-	cpus[4].last = 0;
+	cpus[4].fair.last = 0;
 	CHECK_EQ(may_move(1, cold), 1);
 	/* since v5.10 siblings share the cache */
 	lb_flags(1, FG_SD_SHARE_CPUCAPACITY, 0);

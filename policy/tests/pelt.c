@@ -471,7 +471,7 @@ TEST(removed_averages_go_off_once)
 		p = kit_task(2, 0);
 		p.flags = FG_TASK_NEW;
 		p.vruntime = 5;
-		cpus[0].min_vruntime = 3;
+		cpus[0].fair.min_vruntime = 3;
 		fg_migrate_task(&sys, &cpus[0], &p);
 		CHECK_EQ(p.vruntime, 5);
 		CHECK_EQ(cpus[0].removed_nr, 0);
@@ -493,7 +493,7 @@ TEST(who_runs_and_who_waits)
 	rt.policy = FG_SCHED_FIFO;
 	rq->curr = &rt;
 	rq->curr_is_idle = 0;
-	rq->load_weight = 1024;
+	rq->fair.load_weight = 1024;
 	rq->h_nr_running = 1;
 	rq->nr_running = 2;
 	/* it waits behind an RT task: runnable, not running; one fair task, whoever else is there */

@@ -7,6 +7,7 @@ use fairground_sim::{Env, TaskId};
 use crate::ffi::*;
 use crate::rq::StopWork;
 use crate::rt::is_rt;
+use crate::world::group_of_entity;
 use crate::Fair;
 
 /// util_avg may pass 1024 by rounding.
@@ -28,10 +29,9 @@ impl Fair {
         let curr = self.world.curr(cpu).map(|p| self.world.task(p));
         let fair_curr = curr.filter(|p| !is_rt(p) && p.on_rq != 0);
         self.audit_members(cpu)?;
-        let queued = || queues.fair.iter().map(|(_, p)| self.world.task(p)).chain(fair_curr);
+        let queued = || self.waiting(cpu).map(|p| self.world.task(p)).chain(fair_curr);
         let count = |wanted: fn(&FgTask) -> bool| queued().filter(|p| wanted(p)).count() as u64;
         same("h_nr_running", u64::from(rq.h_nr_running), count(|_| true))?;
-        same("load_weight", rq.load_weight, queued().map(|p| u64::from(p.weight)).sum())?;
         let idle = count(|p| u32::from(p.policy) == FG_SCHED_IDLE);
         same("idle_h_nr_running", u64::from(rq.idle_h_nr_running), idle)?;
         same("h_nr_delayed", u64::from(rq.h_nr_delayed), count(is_delayed))?;
@@ -39,11 +39,7 @@ impl Fair {
         same("est_enqueued", u64::from(rq.est_enqueued), awake.map(|p| u64::from(self.estimate(p))).sum())?;
         self.audit_clamps(cpu)?;
         self.audit_order(cpu)?;
-        if u32::from(self.features().get(FG_RQ)) != FG_RQ_CFS {
-            let terms =
-                queued().map(|p| i128::from(p.weight) * i128::from(p.vruntime.wrapping_sub(rq.min_vruntime) as i64));
-            same("avg_vruntime", i128::from(rq.avg_vruntime), terms.sum())?;
-        }
+        self.audit_queues(cpu)?;
         same("rt_nr_running", u64::from(rq.rt_nr_running), queues.rt.len() as u64)?;
         let all = rq.h_nr_running + rq.rt_nr_running + u32::from(queues.stopper);
         same("nr_running", u64::from(rq.nr_running), u64::from(all))?;
@@ -54,11 +50,71 @@ impl Fair {
         curr.map_or(Ok(()), |p| in_range("util_avg of the current task", p.avg.util_avg))
     }
 
+    /// The fair tasks in the trees of a CPU.
+    fn waiting(&self, cpu: usize) -> impl Iterator<Item = TaskId> + '_ {
+        let queues = &self.rqs[cpu];
+        let tasks = queues.fair.iter().map(|(_, id)| id).filter(|id| group_of_entity(*id).is_none());
+        tasks.chain(queues.nested.iter().flat_map(|queue| queue.iter().map(|(_, task)| task)))
+    }
+
+    /// The current task, if it is a fair one that is still queued.
+    fn fair_curr(&self, cpu: usize) -> Option<TaskId> {
+        self.world.curr(cpu).filter(|p| !is_rt(self.world.task(*p)) && self.world.task(*p).on_rq != 0)
+    }
+
+    /// The sums of the CPU's queue and those of groups against their entities.
+    fn audit_queues(&self, cpu: usize) -> Result<(), String> {
+        let queues = &self.rqs[cpu];
+        let curr = self.fair_curr(cpu).map(|p| (self.world.group_of(p), self.world.task(p)));
+        let queue = queues.fair.iter().map(|(_, id)| self.world.entity(cpu, id));
+        let groups = (0..self.world.nr_groups()).map(|tg| &self.world.group_on(cpu, tg).entity);
+        let curr_group = groups.filter(|e| e.on_cpu != 0 && e.on_rq != 0);
+        let curr_task = curr.filter(|(tg, _)| tg.is_none()).map(|(_, p)| p);
+        let entities: Vec<&FgTask> = queue.chain(curr_group).chain(curr_task).collect();
+        let rq = &self.world.cpus[cpu];
+        same("entities", i64::from(rq.h_nr_running) - i64::from(rq.nr_nested), entities.len() as i64)?;
+        self.audit_sums(&rq.fair, &entities)?;
+        (0..self.world.nr_groups()).try_for_each(|tg| {
+            let tasks = queues.nested[tg].iter().map(|(_, p)| self.world.task(p));
+            let curr = curr.filter(|(of, _)| *of == Some(tg)).map(|(_, p)| p);
+            let tasks: Vec<&FgTask> = tasks.chain(curr).collect();
+            self.audit_group(cpu, tg, &tasks).map_err(|what| format!("group {tg}: {what}"))
+        })
+    }
+
+    fn audit_sums(&self, queue: &FgQueue, entities: &[&FgTask]) -> Result<(), String> {
+        same("load_weight", queue.load_weight, entities.iter().map(|e| u64::from(e.weight)).sum())?;
+        if u32::from(self.features().get(FG_RQ)) == FG_RQ_CFS {
+            return Ok(());
+        }
+        let term = |e: &&FgTask| i128::from(e.weight) * i128::from(e.vruntime.wrapping_sub(queue.min_vruntime) as i64);
+        same("avg_vruntime", i128::from(queue.avg_vruntime), entities.iter().map(term).sum())
+    }
+
+    /// A group on a CPU against its tasks there; what the CPUs say of its load against the whole.
+    fn audit_group(&self, cpu: usize, tg: usize, tasks: &[&FgTask]) -> Result<(), String> {
+        let group = self.world.group_on(cpu, tg);
+        same("h_nr_running", group.h_nr_running as usize, tasks.len())?;
+        same("h_nr_delayed", group.h_nr_delayed as usize, tasks.iter().filter(|p| is_delayed(p)).count())?;
+        self.audit_sums(&group.queue, tasks)?;
+        let (queued, owes) = (group.entity.on_rq != 0, is_delayed(&group.entity));
+        if queued != (owes || !tasks.is_empty()) || owes && !tasks.is_empty() {
+            return Err(format!("queued {queued}, delayed {owes}, with {} tasks", tasks.len()));
+        }
+        let place = self.world.group_place(cpu, tg).map(|place| (place.vruntime, place.deadline));
+        let mut tree = self.rqs[cpu].fair.iter().filter(|(_, id)| *id == group.entity.id);
+        let key = place.map(|_| self.rqs[cpu].fair.key(&group.entity));
+        if tree.next().map(|(key, _)| key) != key || tree.next().is_some() {
+            return Err(format!("in the tree elsewhere than at {place:?}"));
+        }
+        let parts = (0..self.rqs.len()).map(|cpu| self.world.group_on(cpu, tg).contribution);
+        same("load_avg", self.world.group(tg).load_avg, parts.sum())
+    }
+
     /// The clamps of the queue against its runnable tasks.
     fn audit_clamps(&self, cpu: usize) -> Result<(), String> {
         let (rq, queues) = (&self.world.cpus[cpu], &self.rqs[cpu]);
-        let fair_curr = self.world.curr(cpu).filter(|p| !is_rt(self.world.task(*p)) && self.world.task(*p).on_rq != 0);
-        let queued = queues.fair.iter().map(|(_, task)| task).chain(queues.rt.iter()).chain(fair_curr);
+        let queued = self.waiting(cpu).chain(queues.rt.iter()).chain(self.fair_curr(cpu));
         let counted = queued.map(|task| self.world.task(task)).filter(|p| p.uclamp_active != 0);
         let (min, max): (Vec<u32>, Vec<u32>) = counted.map(|p| (p.uclamp_min, p.uclamp_max)).unzip();
         self.audit_clamp("min", &rq.uclamp[FG_UCLAMP_MIN as usize], &min)?;
@@ -83,8 +139,7 @@ impl Fair {
 
     /// Who may be moved is who is queued or current, each once, and linked both ways.
     fn audit_order(&self, cpu: usize) -> Result<(), String> {
-        let curr = self.world.curr(cpu).filter(|p| !is_rt(self.world.task(*p)) && self.world.task(*p).on_rq != 0);
-        let mut queued: Vec<TaskId> = self.rqs[cpu].fair.iter().map(|(_, task)| task).chain(curr).collect();
+        let mut queued: Vec<TaskId> = self.waiting(cpu).chain(self.fair_curr(cpu)).collect();
         let mut ordered: Vec<TaskId> = self.order.iter(cpu).collect();
         same("tasks in the order of moving", ordered.len(), self.order.len(cpu))?;
         queued.sort_unstable();
@@ -123,14 +178,23 @@ impl Fair {
     /// Who is queued is runnable, belongs here, and is in order.
     fn audit_members(&self, cpu: usize) -> Result<(), String> {
         let curr = self.world.curr(cpu);
-        let queue = &self.rqs[cpu].fair;
-        for (key, task) in queue.iter() {
-            let p = self.world.task(task);
-            if p.on_rq == 0 || p.cpu as usize != cpu || is_rt(p) || curr == Some(task) {
-                return Err(format!("task {task} is queued: on_rq {}, cpu {}, policy {}", p.on_rq, p.cpu, p.policy));
+        let queues = &self.rqs[cpu];
+        let nested = queues.nested.iter().enumerate().map(|(tg, queue)| (Some(tg), queue));
+        for (tg, queue) in nested.chain([(None, &queues.fair)]) {
+            for (key, task) in queue.iter().filter(|(_, id)| group_of_entity(*id).is_none()) {
+                let p = self.world.task(task);
+                if p.on_rq == 0 || p.cpu as usize != cpu || is_rt(p) || curr == Some(task) {
+                    return Err(format!(
+                        "task {task} is queued: on_rq {}, cpu {}, policy {}",
+                        p.on_rq, p.cpu, p.policy
+                    ));
+                }
+                if self.world.group_of(task) != tg {
+                    return Err(format!("task {task} is queued in {tg:?}, not in its group"));
+                }
+                same("vruntime or deadline of a queued task against its key", queue.key(p), key)?;
+                in_range("util_avg of a queued task", p.avg.util_avg)?;
             }
-            same("vruntime or deadline of a queued task against its key", queue.key(p), key)?;
-            in_range("util_avg of a queued task", p.avg.util_avg)?;
         }
         match self.rqs[cpu].rt.iter().find(|p| self.world.task(*p).cpu as usize != cpu) {
             Some(task) => Err(format!("RT task {task} is queued, it belongs to CPU {}", self.world.task(task).cpu)),

@@ -1,24 +1,30 @@
-//! Task groups, flat: what their clamps allow, and nothing else.
+//! Task groups: what is written to their files.
 //!
-//! A group here bounds the utilization clamps of its tasks (`cpu.uclamp.min`, `cpu.uclamp.max`, nested to any depth,
-//! changed at any time). DEVIATION: run queues are not nested. All fair tasks of a CPU compete as tasks of the root group
-//! do, each with the weight of its own nice value; the kernel shares a CPU between groups first. Whatever would make a
-//! group count as one (`cpu.weight`, `cpu.idle`, `cpu.max`) is therefore refused by name, unless it says what is so by itself.
+//! A group bounds the utilization clamps of its tasks (`cpu.uclamp.min`, `cpu.uclamp.max`, nested to any depth, changed at
+//! any time). Groups share CPUs by weight (`cpu.weight`, `cpu.weight.nice`) if one of them has such a file written; then each
+//! competes as one, on one level below the root group (`nested.rs`), and a group within another is refused by name.
+//!
+//! DEVIATION: where no weight is written all fair tasks of a CPU compete as those of the root group do, each with the weight
+//! of its own nice value; the kernel shares between groups of the default weight too. Files of clamps alone, as phones
+//! have them, so cost nothing and change nothing else. `cpu.idle` and `cpu.max` are refused by name, unless they say what
+//! is so by itself.
 
 use fairground_sim::{ClampLimits, Env, TaskId};
 use fairground_workload::{Clamp, ClampPercent, GroupClamp, GroupId, TaskGroup, Workload};
 
 use crate::ffi::*;
+use crate::rq::FairQueue;
 use crate::{world, Fair};
 
 /// Files that are not honoured, with the values that change nothing.
-const NEUTRAL: &[(&str, &[&str])] = &[
-    ("cpu.weight", &["100"]),
-    ("cpu.weight.nice", &["0"]),
-    ("cpu.idle", &["0"]),
-    ("cpu.max", &["max", "max 100000"]),
-    ("cpu.max.burst", &["0"]),
-];
+const NEUTRAL: &[(&str, &[&str])] =
+    &[("cpu.idle", &["0"]), ("cpu.max", &["max", "max 100000"]), ("cpu.max.burst", &["0"])];
+
+/// Shares of a group whose files do not say.
+const DEFAULT_SHARES: u64 = 1024 * FG_NICE_0_LOAD as u64;
+
+/// A group competes on each CPU with structs of its own: more than this in all are taken for a mistake.
+const MAX_QUEUES: usize = 1 << 16;
 
 /// A group.
 struct Group {
@@ -33,28 +39,37 @@ struct Group {
 #[derive(Default)]
 pub(crate) struct Groups {
     list: Vec<Group>,
+    /// Some file asked for a clamp at the start.
+    asks_clamps: bool,
+    /// What each asked for of `FgTg::shares`.
+    shares: Vec<Option<u64>>,
 }
 
 impl Groups {
-    /// Makes the groups of a workload. Says besides whether some file asks for a clamp.
+    /// Makes the groups of a workload.
     ///
     /// # Errors
     /// Which file of which group is not honoured.
-    pub fn make(wanted: &[TaskGroup], limits: &ClampLimits) -> Result<(Groups, bool), String> {
+    pub fn make(wanted: &[TaskGroup], limits: &ClampLimits) -> Result<Groups, String> {
         let mut groups = Groups::default();
-        let mut asks = false;
         for group in wanted {
             let mut asked = FgClamps { min: 0, max: FG_CAPACITY_SCALE };
+            let mut shares = None;
             for (file, value) in &group.files {
-                if let Some((clamp, value)) = read(&group.path, file, value)? {
-                    *of(&mut asked, clamp) = u32::from(value.util());
-                    asks = true;
+                match read(&group.path, file, value)? {
+                    Asked::Clamp(clamp, value) => {
+                        *of(&mut asked, clamp) = u32::from(value.util());
+                        groups.asks_clamps = true;
+                    }
+                    Asked::Shares(asked) => shares = Some(asked),
+                    Asked::Nothing => {}
                 }
             }
             groups.list.push(Group { parent: group.parent, asked, allowed: FgClamps::zeroed() });
+            groups.shares.push(shares);
         }
         groups.restrict(limits);
-        Ok((groups, asks))
+        Ok(groups)
     }
 
     /// What the group of a task allows; none in the root group.
@@ -85,23 +100,74 @@ fn of(clamps: &mut FgClamps, clamp: Clamp) -> &mut u32 {
     }
 }
 
-/// What is written to a file of a group, if it is a clamp.
-fn read(path: &str, file: &str, value: &str) -> Result<Option<(Clamp, ClampPercent)>, String> {
+/// What a file of a group says.
+enum Asked {
+    Clamp(Clamp, ClampPercent),
+    /// See `FgTg::shares`.
+    Shares(u64),
+    Nothing,
+}
+
+/// What is written to a file of a group.
+fn read(path: &str, file: &str, value: &str) -> Result<Asked, String> {
+    if let Some(shares) = read_weight(file, value) {
+        let shares = shares.map_err(|expected| format!("task group `{path}`: {file} = `{value}`; expected {expected}"));
+        return shares.map(Asked::Shares);
+    }
     let Some(clamp) = Clamp::of_file(file) else {
         let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         let neutral = NEUTRAL.iter().find(|(name, _)| *name == file);
         if neutral.is_some_and(|(_, values)| values.iter().any(|v| words(v) == words(value))) {
-            return Ok(None);
+            return Ok(Asked::Nothing);
         }
         return Err(format!(
-            "task group `{path}`: {file} = `{value}` needs a linux: scheduler; groups of fair: are flat and have \
-             cpu.uclamp.min and cpu.uclamp.max only"
+            "task group `{path}`: {file} = `{value}` needs a linux: scheduler; groups of fair: have cpu.weight, \
+             cpu.weight.nice, cpu.uclamp.min and cpu.uclamp.max only"
         ));
     };
     match ClampPercent::parse(value) {
-        Some(percent) => Ok(Some((clamp, percent))),
+        Some(percent) => Ok(Asked::Clamp(clamp, percent)),
         None => Err(format!("task group `{path}`: {file} = `{value}`; expected 0 to 100 with two decimals, or max")),
     }
+}
+
+/// The shares that a file of weights asks for, or what it should say; none: it is no such file.
+fn read_weight(file: &str, value: &str) -> Option<Result<u64, &'static str>> {
+    let weight = match file {
+        "cpu.weight" => {
+            let weight = value.trim().parse::<u64>().ok().filter(|weight| (1..=10_000).contains(weight));
+            weight.map(|weight| (weight * u64::from(FG_NICE_0_LOAD) + 50) / 100).ok_or("1 to 10000")
+        }
+        "cpu.weight.nice" => {
+            let nice = value.trim().parse::<i32>().ok().filter(|nice| (-20..=19).contains(nice));
+            nice.map(|nice| u64::from(world::weight_of_nice(nice))).ok_or("-20 to 19")
+        }
+        _ => return None,
+    };
+    Some(weight.map(|weight| weight * 1024))
+}
+
+/// The shares of all groups if one of them asks for some, else none.
+///
+/// # Errors
+/// A group within another one; more groups than there is room for.
+fn shares_of(wanted: &[TaskGroup], asked: &[Option<u64>], nr_cpus: usize) -> Result<Vec<u64>, String> {
+    let Some(first) = asked.iter().position(Option::is_some) else { return Ok(Vec::new()) };
+    if let Some(inner) = wanted.iter().find(|group| group.parent.is_some()) {
+        return Err(format!(
+            "task group `{}` is within another one, and `{}` has a weight: groups of fair: share CPUs on one level only, \
+             a linux: scheduler has more",
+            inner.path, wanted[first].path
+        ));
+    }
+    if wanted.len() > FG_MAX_TGS as usize || wanted.len() * nr_cpus > MAX_QUEUES {
+        return Err(format!(
+            "{} task groups with weights on {nr_cpus} CPUs: expected {} groups at most",
+            wanted.len(),
+            (MAX_QUEUES / nr_cpus).min(FG_MAX_TGS as usize)
+        ));
+    }
+    Ok(asked.iter().map(|shares| shares.unwrap_or(DEFAULT_SHARES)).collect())
 }
 
 impl Fair {
@@ -109,9 +175,12 @@ impl Fair {
     ///
     /// # Errors
     /// Which file of which group is not honoured.
-    pub(crate) fn start_clamps(&mut self, workload: &Workload, limits: &ClampLimits) -> Result<(), String> {
-        let (groups, asks) = Groups::make(&workload.groups, limits)?;
+    pub(crate) fn start_groups(&mut self, workload: &Workload, limits: &ClampLimits) -> Result<(), String> {
+        let groups = Groups::make(&workload.groups, limits)?;
+        let shares = shares_of(&workload.groups, &groups.shares, self.rqs.len())?;
+        let asks = groups.asks_clamps;
         (self.groups, self.limits) = (groups, *limits);
+        self.start_weights(&shares);
         let sys = self.world.sys_mut();
         sys.uclamp_min_rt = u32::from(limits.min_rt_default);
         sys.uclamp_limit = FgClamps { min: u32::from(limits.min), max: u32::from(limits.max) };
@@ -119,6 +188,18 @@ impl Fair {
             self.use_clamps();
         }
         Ok(())
+    }
+
+    /// Groups with these shares compete as one; none do without.
+    fn start_weights(&mut self, shares: &[u64]) {
+        if shares.is_empty() {
+            return;
+        }
+        let rq = self.features().get(FG_RQ);
+        self.world.make_groups(shares);
+        for queues in &mut self.rqs {
+            queues.nested = shares.iter().map(|_| FairQueue::new(rq)).collect();
+        }
     }
 
     /// A file of a group is written: its tasks, and those of groups in it, follow at once.

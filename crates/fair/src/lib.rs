@@ -33,6 +33,7 @@ mod error;
 mod features;
 pub mod ffi;
 mod groups;
+mod nested;
 mod order;
 mod place;
 mod presets;

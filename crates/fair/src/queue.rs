@@ -4,7 +4,6 @@ use fairground_machine::{CpuId, SoftCost};
 use fairground_sim::{Env, MigrateCause, TaskId};
 
 use crate::ffi::*;
-use crate::rq::FairQueue;
 use crate::rt::is_rt;
 use crate::Fair;
 
@@ -21,6 +20,7 @@ impl Fair {
     pub(crate) fn charge_curr(&mut self, cpu: usize) -> bool {
         let Some(task) = self.world.curr(cpu) else { return false };
         match self.world.task(task) {
+            p if !p.tg.is_null() && !is_rt(p) => self.world.group_of(task).is_some_and(|tg| self.charge_group(cpu, tg)),
             p if p.on_rq == 0 => false,
             p if is_rt(p) => {
                 self.update_curr_rt(cpu, task);
@@ -42,7 +42,7 @@ impl Fair {
             return;
         }
         self.update_curr(env, cpu);
-        self.world.enqueue_entity(cpu, task, flags);
+        self.around_group(cpu, task, |world| world.enqueue_entity(cpu, task, flags));
         self.ask_frequency(env, cpu);
         self.insert_if_queued(cpu, task);
         self.order.add(cpu, task);
@@ -68,12 +68,16 @@ impl Fair {
             self.remove_from_tree(cpu, task);
         }
         let was_sched_idle = self.world.sched_idle(cpu);
-        self.world.dequeue_entity(cpu, task, flags);
+        self.around_group(cpu, task, |world| world.dequeue_entity(cpu, task, flags));
         self.ask_frequency(env, cpu);
         if self.world.task(task).on_rq == 0 {
             self.order.remove(cpu, task);
         }
         self.world.dequeue_next_balance(cpu, was_sched_idle, env.jiffies());
+        if let Some(tg) = self.world.group_of(task) {
+            let left = self.rqs[cpu].nested[tg].left();
+            self.world.tg_update_min_vruntime(cpu, tg, left);
+        }
         let left = self.rqs[cpu].fair.left();
         self.world.update_min_vruntime(cpu, left);
         self.tell_clamps(env, cpu, Some(task));
@@ -95,23 +99,23 @@ impl Fair {
     }
 
     pub(crate) fn remove_from_tree(&mut self, cpu: usize, task: TaskId) {
-        let found = self.rqs[cpu].fair.remove(self.world.task(task));
+        let p = self.world.task(task);
+        let (vruntime, deadline) = (p.vruntime, p.deadline);
+        let found = self.queue_of(cpu, task).remove(vruntime, deadline, task);
         debug_assert!(found, "task {task} is not queued on CPU {cpu}");
     }
 
     pub(crate) fn insert_if_queued(&mut self, cpu: usize, task: TaskId) {
         let p = self.world.task(task);
         if p.on_rq != 0 {
-            self.rqs[cpu].fair.insert(p);
+            let (vruntime, deadline) = (p.vruntime, p.deadline);
+            self.queue_of(cpu, task).insert(vruntime, deadline, task);
         }
     }
 
-    /// Which queued tasks the policy picks from, see `policy/fg.h`. The current task has been charged.
-    pub(crate) fn candidates(&self, cpu: usize) -> (Option<TaskId>, Option<TaskId>) {
-        match &self.rqs[cpu].fair {
-            FairQueue::Vruntime(queue) => (queue.left(), queue.second()),
-            FairQueue::Deadline(queue) => (queue.first_within(self.world.avg_vruntime(cpu)), None),
-        }
+    /// Which queued entities the policy picks from. The current task has been charged.
+    pub(crate) fn candidates(&self, cpu: usize) -> (Option<u32>, Option<u32>) {
+        self.rqs[cpu].fair.candidates(|| self.world.avg_vruntime(cpu))
     }
 
     /// check_preempt_wakeup between fair tasks.
@@ -120,7 +124,7 @@ impl Fair {
             return false;
         }
         self.update_curr(env, cpu);
-        let (first, _) = self.candidates(cpu);
+        let first = self.first_beside(cpu, task);
         self.world.check_preempt_wakeup(cpu, task, first)
     }
 
@@ -167,8 +171,12 @@ impl Fair {
     /// The tick of a running fair task.
     pub(crate) fn tick_fair(&mut self, env: &mut Env, cpu: usize) {
         self.update_curr(env, cpu);
+        let task_over = self.world.curr(cpu).and_then(|curr| self.world.group_of(curr)).is_some_and(|tg| {
+            let left = self.rqs[cpu].nested[tg].left();
+            self.world.tg_tick(cpu, tg, left)
+        });
         let left = self.rqs[cpu].fair.left();
-        if self.world.entity_tick(cpu, left) {
+        if self.world.entity_tick(cpu, left) || task_over {
             self.resched(env, cpu);
         }
         self.tell_clamps(env, cpu, self.world.curr(cpu));

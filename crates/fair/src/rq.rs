@@ -5,7 +5,8 @@ use fairground_sim::{TaskId, WakeContext};
 use crate::deadline::DeadlineQueue;
 use crate::ffi::*;
 
-/// Queued fair tasks in the order their run queue asks for. The current task is not among them.
+/// Queued entities, fair tasks or groups of them, in the order their run queue asks for. The current one is not among
+/// them.
 pub enum FairQueue {
     /// Of CFS.
     Vruntime(VruntimeQueue),
@@ -22,19 +23,27 @@ impl FairQueue {
         }
     }
 
-    /// Adds a task behind its equals.
-    pub fn insert(&mut self, p: &FgTask) {
+    /// Adds an entity behind its equals.
+    pub fn insert(&mut self, vruntime: u64, deadline: u64, id: u32) {
         match self {
-            FairQueue::Vruntime(queue) => queue.insert(p.vruntime, p.id),
-            FairQueue::Deadline(queue) => queue.insert(p.deadline, p.vruntime, p.id),
+            FairQueue::Vruntime(queue) => queue.insert(vruntime, id),
+            FairQueue::Deadline(queue) => queue.insert(deadline, vruntime, id),
         }
     }
 
-    /// Removes a task; false if it is not where it should be.
-    pub fn remove(&mut self, p: &FgTask) -> bool {
+    /// Removes who was inserted with these times; false if it is not there.
+    pub fn remove(&mut self, vruntime: u64, deadline: u64, id: u32) -> bool {
         match self {
-            FairQueue::Vruntime(queue) => queue.remove(p.vruntime, p.id),
-            FairQueue::Deadline(queue) => queue.remove(p.deadline, p.id),
+            FairQueue::Vruntime(queue) => queue.remove(vruntime, id),
+            FairQueue::Deadline(queue) => queue.remove(deadline, id),
+        }
+    }
+
+    /// Which of them the policy picks from, see `policy/fg.h`. `avg_vruntime`: up to where EEVDF finds them eligible.
+    pub fn candidates(&self, avg_vruntime: impl FnOnce() -> u64) -> (Option<u32>, Option<u32>) {
+        match self {
+            FairQueue::Vruntime(queue) => (queue.left(), queue.second()),
+            FairQueue::Deadline(queue) => (queue.first_within(avg_vruntime()), None),
         }
     }
 
@@ -46,7 +55,7 @@ impl FairQueue {
         }
     }
 
-    /// What a task is ordered by.
+    /// What an entity is ordered by.
     pub fn key(&self, p: &FgTask) -> u64 {
         match self {
             FairQueue::Vruntime(_) => p.vruntime,
@@ -54,7 +63,7 @@ impl FairQueue {
         }
     }
 
-    /// Keys and tasks.
+    /// Keys and entities.
     pub fn iter(&self) -> Box<dyn Iterator<Item = (u64, TaskId)> + '_> {
         match self {
             FairQueue::Vruntime(queue) => Box::new(queue.iter()),
@@ -197,8 +206,10 @@ pub enum StopWork {
 
 /// What a CPU has besides `FgCpu`.
 pub struct RunQueue {
-    /// Queued fair tasks.
+    /// Queued fair tasks, and task groups that compete as one.
     pub fair: FairQueue,
+    /// The queued tasks of each of those groups; none while there are no such groups.
+    pub nested: Vec<FairQueue>,
     /// Runnable RT tasks.
     pub rt: RtQueue,
     /// Remote wakeups, oldest first (wake_list).
@@ -226,6 +237,7 @@ impl RunQueue {
     pub fn new(rq: u8) -> RunQueue {
         RunQueue {
             fair: FairQueue::new(rq),
+            nested: Vec::new(),
             rt: RtQueue::default(),
             wake_list: Vec::new(),
             deferred: Vec::new(),

@@ -16,7 +16,7 @@ use crate::rq::RunQueue;
 use crate::rt::{is_rt, RT_RULES};
 use crate::told::Told;
 use crate::topology::{Options, Topology};
-use crate::world::World;
+use crate::world::{group_of_entity, World};
 use crate::{ffi, why, FairError, Features};
 
 /// What is known of a task besides `FgTask`.
@@ -150,16 +150,22 @@ impl Fair {
         if is_rt(self.world.task(prev)) {
             self.put_prev_rt(cpu, prev);
         } else {
-            self.charge_curr(cpu);
-            self.world.put_prev_entity(cpu, prev);
-            self.insert_if_queued(cpu, prev);
+            self.put_prev_fair(cpu, prev);
+            self.put_prev_group(cpu, prev);
         }
+    }
+
+    /// The same of a fair task, whose group may keep the CPU.
+    fn put_prev_fair(&mut self, cpu: usize, prev: TaskId) {
+        self.charge_curr(cpu);
+        self.world.put_prev_entity(cpu, prev);
+        self.insert_if_queued(cpu, prev);
     }
 
     /// Makes a queued fair task current.
     pub(crate) fn set_next_fair(&mut self, cpu: usize, next: TaskId) {
         self.remove_from_tree(cpu, next);
-        self.world.set_next_entity(cpu, next);
+        self.around_group(cpu, next, |world| world.set_next_entity(cpu, next));
         self.order.renew(cpu, next);
     }
 
@@ -192,19 +198,31 @@ impl Fair {
         self.charge_curr(cpu);
         let next = loop {
             let (first, second) = self.candidates(cpu);
-            let next = self.world.pick_entity(cpu, first, second)?;
+            let entity = self.world.pick_entity(cpu, first, second)?;
+            let next = match group_of_entity(entity) {
+                None => entity,
+                Some(tg) if self.world.entity(cpu, entity).flags & FG_TASK_DELAYED != 0 => {
+                    self.dequeue_delayed_group(env, cpu, tg);
+                    continue;
+                }
+                Some(tg) => self.pick_in_group(cpu, tg)?,
+            };
             if self.world.task(next).flags & FG_TASK_DELAYED == 0 {
                 break next;
             }
             self.dequeue_delayed(env, cpu, next);
         };
-        if self.world.curr(cpu) == Some(next) {
+        let prev = self.world.curr(cpu);
+        if prev == Some(next) {
             self.world.clear_buddies(cpu, next);
             if u32::from(self.features.get(FG_RQ)) != FG_RQ_EEVDF612 {
                 self.order.renew(cpu, next);
             }
         } else {
-            self.put_prev(cpu);
+            match prev.filter(|prev| self.shares_group(*prev, next)) {
+                Some(prev) => self.put_prev_fair(cpu, prev),
+                None => self.put_prev(cpu),
+            }
             self.set_next_fair(cpu, next);
         }
         Some(next)
@@ -244,7 +262,7 @@ fn balance_rule_words(rule: u16) -> Option<(&'static str, &'static str)> {
 
 impl Scheduler for Fair {
     fn boot(&mut self, env: &mut Env, workload: &Workload, config: &Config) -> Result<(), String> {
-        self.start_clamps(workload, &config.clamps)?;
+        self.start_groups(workload, &config.clamps)?;
         if config.governor == Governor::Schedutil {
             self.world.start_energy_awareness(env.machine(), &self.topology);
             self.world.start_governor(env.machine());

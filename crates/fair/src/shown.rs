@@ -313,9 +313,9 @@ mod tests {
             (p.on_rq, p.vruntime, p.deadline) = (1, vruntime, deadline);
         }
         let rq = shown.cpu_mut(0);
-        (rq.nr_running, rq.h_nr_running, rq.load_weight, rq.curr_is_idle) = (3, 3, 3 * 1024, 0);
+        (rq.nr_running, rq.h_nr_running, rq.fair.load_weight, rq.curr_is_idle) = (3, 3, 3 * 1024, 0);
         // V = 200: the first by deadline has had more than that.
-        rq.avg_vruntime = 600 * 1024;
+        rq.fair.avg_vruntime = 600 * 1024;
         assert_eq!(shown.pick(0, &[0, 1, 2]), Some(1));
         assert_eq!(shown.pick(0, &[]), None);
     }

@@ -207,7 +207,7 @@ mod tests {
             (p.allowed, p.on_cpu) = (CpuMask::first_n(4), u8::from(id == 0));
         }
         let rq = shown.cpu_mut(1);
-        (rq.nr_running, rq.h_nr_running, rq.load_weight, rq.curr_is_idle) = (4, 4, 4 * 1024, 0);
+        (rq.nr_running, rq.h_nr_running, rq.fair.load_weight, rq.curr_is_idle) = (4, 4, 4 * 1024, 0);
         shown.point(1, &Pointers { curr: Some(0), ..Pointers::default() });
         shown
     }

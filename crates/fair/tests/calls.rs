@@ -385,7 +385,7 @@ fn a_wakeup_elsewhere_takes_the_averages_along() {
     rig.now += 20 * MS;
     assert_eq!(rig.sleep(1, 0), Pick::Task(1));
     rig.call(1, |f, e| f.change(e, 1, 0, &Change::Affinity(CpuMask::first_n(2))));
-    let ahead = rig.fair.task(0).vruntime - rig.fair.cpu(1).min_vruntime;
+    let ahead = rig.fair.task(0).vruntime - rig.fair.cpu(1).fair.min_vruntime;
     assert_eq!(rig.schedule(0), Pick::Idle);
     assert_ne!(rig.fair.cpu(0).idle_stamp, 0);
     rig.now += MS / 5;
@@ -393,7 +393,7 @@ fn a_wakeup_elsewhere_takes_the_averages_along() {
     let (old, new, task) = (rig.fair.cpu(1), rig.fair.cpu(0), rig.fair.task(0));
     assert_eq!((task.cpu, old.removed_nr, old.removed_util), (0, 1, task.avg.util_avg));
     assert_eq!(new.cfs.util_avg, task.avg.util_avg);
-    assert_eq!(task.vruntime - new.min_vruntime, ahead, "as far ahead as it was");
+    assert_eq!(task.vruntime - new.fair.min_vruntime, ahead, "as far ahead as it was");
     // An eighth of the way from 1 ms to 0.2 ms.
     assert_eq!((new.idle_stamp, new.avg_idle / 10_000), (0, 90));
 }
@@ -410,7 +410,7 @@ fn the_current_task_is_charged_before_the_queue_changes() {
     rig.now += 2 * MS;
     rig.call(0, |f, e| f.block(e, 0, 0));
     assert!(rig.fair.task(1).vruntime > rig.fair.task(0).vruntime);
-    assert_eq!(rig.fair.cpu(0).min_vruntime, rig.fair.task(1).vruntime);
+    assert_eq!(rig.fair.cpu(0).fair.min_vruntime, rig.fair.task(1).vruntime);
     assert_eq!(rig.schedule(0), Pick::Task(1));
     rig.now += 3 * MS;
     rig.wake(0, Some(1), 0);

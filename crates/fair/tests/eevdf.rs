@@ -144,7 +144,7 @@ fn attributes_of_a_delayed_sleeper_change_in_place_unless_it_leaves_the_class() 
     rig.sleep(0, 0);
     rig.call(0, |f, e| f.change(e, 0, 0, &Change::Attr(SchedAttr { nice: 5, ..SchedAttr::default() })));
     assert!(is_delayed(&rig, 0));
-    assert_eq!(rig.fair.cpu(0).load_weight, 1024 + 335);
+    assert_eq!(rig.fair.cpu(0).fair.load_weight, 1024 + 335);
     rig.call(0, |f, e| f.change(e, 0, 0, &Change::Attr(fifo())));
     assert_eq!((is_delayed(&rig, 0), rig.fair.task(0).on_rq, rig.fair.cpu(0).nr_running), (false, 0, 1));
     rig.wake(0, None, 0);

@@ -124,17 +124,17 @@ impl World {
 
     pub fn avg_vruntime(&self, cpu: usize) -> u64 {
         // SAFETY: see above.
-        unsafe { fg_avg_vruntime(self.cpus.ptr(cpu)) }
+        unsafe { fg_avg_vruntime(&raw const (*self.cpus.ptr(cpu)).fair) }
     }
 
     pub fn update_curr(&mut self, cpu: usize, left: Option<u32>) -> bool {
         // SAFETY: see above.
-        unsafe { fg_update_curr(self.sys.ptr(0), self.cpus.ptr(cpu), self.task_ptr(left)) != 0 }
+        unsafe { fg_update_curr(self.sys.ptr(0), self.cpus.ptr(cpu), self.entity_ptr(cpu, left)) != 0 }
     }
 
     pub fn update_min_vruntime(&mut self, cpu: usize, left: Option<u32>) {
         // SAFETY: see above.
-        unsafe { fg_update_min_vruntime(self.sys.ptr(0), self.cpus.ptr(cpu), self.task_ptr(left)) }
+        unsafe { fg_update_min_vruntime(self.sys.ptr(0), self.cpus.ptr(cpu), self.entity_ptr(cpu, left)) }
     }
 
     pub fn enqueue_entity(&mut self, cpu: usize, task: u32, flags: u32) {
@@ -173,8 +173,8 @@ impl World {
     }
 
     pub fn pick_entity(&mut self, cpu: usize, first: Option<u32>, second: Option<u32>) -> Option<u32> {
-        let (first, second) = (self.task_ptr(first), self.task_ptr(second));
-        // SAFETY: see above; the answer is null or a task of the pool.
+        let (first, second) = (self.entity_ptr(cpu, first), self.entity_ptr(cpu, second));
+        // SAFETY: see above; the answer is null, a task of the pool or the entity of a group.
         unsafe { fg_pick_entity(self.sys.ptr(0), self.cpus.ptr(cpu), first, second).as_ref() }.map(|p| p.id)
     }
 
@@ -185,11 +185,11 @@ impl World {
 
     pub fn entity_tick(&mut self, cpu: usize, left: Option<u32>) -> bool {
         // SAFETY: see above.
-        unsafe { fg_entity_tick(self.sys.ptr(0), self.cpus.ptr(cpu), self.task_ptr(left)) != 0 }
+        unsafe { fg_entity_tick(self.sys.ptr(0), self.cpus.ptr(cpu), self.entity_ptr(cpu, left)) != 0 }
     }
 
     pub fn check_preempt_wakeup(&mut self, cpu: usize, task: u32, first: Option<u32>) -> bool {
-        let (p, first) = (self.tasks.ptr(task as usize), self.task_ptr(first));
+        let (p, first) = (self.tasks.ptr(task as usize), self.entity_ptr(cpu, first));
         // SAFETY: see above.
         unsafe { fg_check_preempt_wakeup(self.sys.ptr(0), self.cpus.ptr(cpu), p, first) != 0 }
     }

@@ -24,6 +24,8 @@ impl World {
             energy: EnergyModels::none(),
             sugovs: Slab::new(Vec::new()),
             tasks: Pool::new(FgTask::zeroed),
+            tgs: Slab::new(Vec::new()),
+            tg_cpus: Slab::new(Vec::new()),
             twins: Vec::new(),
             chains: (0..nr_cpus).map(|c| topology.plan().chain_ids(c as CpuId).collect()).collect(),
         };

@@ -8,11 +8,13 @@ mod balance;
 mod calls;
 mod energy;
 mod governor;
+mod groups;
 mod link;
 
 use fairground_machine::{CpuId, CpuMask};
 
 use self::energy::EnergyModels;
+pub(crate) use self::groups::{group_of_entity, Place};
 use crate::ffi::*;
 use crate::shown::Pointers;
 use crate::storage::{Pool, Slab};
@@ -23,6 +25,14 @@ pub(crate) fn uclamp_restrict(around: &FgClamps, want: &FgClamps) -> FgClamps {
     // SAFETY: references for the time of the call.
     unsafe { fg_uclamp_restrict(around, want, &mut allowed) };
     allowed
+}
+
+/// The load weight of a task of this nice value.
+pub(crate) fn weight_of_nice(nice: i32) -> u32 {
+    let mut p = FgTask { nice, ..FgTask::zeroed() };
+    // SAFETY: one struct, exclusive for the time of the call.
+    unsafe { fg_set_load_weight(&mut p) };
+    p.weight
 }
 
 pub(crate) struct World {
@@ -37,6 +47,9 @@ pub(crate) struct World {
     /// One a clock if schedutil sets them, else none.
     sugovs: Slab<FgSugov>,
     pub tasks: Pool<FgTask>,
+    /// Task groups that compete as one, and those on each CPU: all of the first, all of the second, ...
+    tgs: Slab<FgTg>,
+    tg_cpus: Slab<FgTgCpu>,
     /// For each group the others that stand for the same CPUs at the same level in other CPUs' rings: the kernel
     /// keeps what they have in one object (sched_group_capacity).
     twins: Vec<Vec<usize>>,
@@ -127,7 +140,8 @@ impl World {
     pub fn point(&mut self, cpu: usize, to: &Pointers) {
         let [curr, next, last, skip] = [to.curr, to.next, to.last, to.skip].map(|task| self.task_ptr(task));
         let rq = &mut self.cpus[cpu];
-        (rq.curr, rq.next, rq.last, rq.skip) = (curr, next, last, skip);
+        rq.curr = curr;
+        (rq.fair.next, rq.fair.last, rq.fair.skip) = (next, last, skip);
     }
 
     /// What a CPU points at.
@@ -135,7 +149,7 @@ impl World {
         let rq = &self.cpus[cpu];
         // SAFETY: each null, or a task of the pool.
         let id = |p: *mut FgTask| unsafe { p.as_ref() }.map(|p| p.id);
-        Pointers { curr: id(rq.curr), next: id(rq.next), last: id(rq.last), skip: id(rq.skip) }
+        Pointers { curr: id(rq.curr), next: id(rq.fair.next), last: id(rq.fair.last), skip: id(rq.fair.skip) }
     }
 
     fn task_ptr(&self, task: Option<u32>) -> *mut FgTask {

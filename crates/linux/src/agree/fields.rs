@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn a_struct_reads_back_as_it_was_written() {
         let mut cpu = FgCpu::zeroed();
-        cpu.avg_vruntime = -5;
+        cpu.fair.avg_vruntime = -5;
         cpu.clock = u64::MAX;
         cpu.cfs.util_avg = 300;
         cpu.uclamp[1].bucket[4].tasks = 2;
@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(
             Value::Object(written.clone()),
             json!({
-                "clock": u64::MAX, "avg_vruntime": -5, "cfs": { "util_avg": 300 },
+                "clock": u64::MAX, "fair": { "avg_vruntime": -5 }, "cfs": { "util_avg": 300 },
                 "uclamp": [null, { "bucket": [null, null, null, null, { "tasks": 2 }] }]
             })
         );

@@ -244,9 +244,9 @@ static void read_cfs(const struct cfs_rq *cfs_rq, struct fg_cpu *to)
 	to->h_nr_running = nr_fair(cfs_rq);
 	to->idle_h_nr_running = nr_sched_idle(cfs_rq);
 	to->h_nr_delayed = nr_delayed(cfs_rq);
-	to->load_weight = scale_load_down(cfs_rq->load.weight);
-	to->min_vruntime = vruntime_base(cfs_rq);
-	to->avg_vruntime = sum_vruntime(cfs_rq, to->min_vruntime);
+	to->fair.load_weight = scale_load_down(cfs_rq->load.weight);
+	to->fair.min_vruntime = vruntime_base(cfs_rq);
+	to->fair.avg_vruntime = sum_vruntime(cfs_rq, to->fair.min_vruntime);
 	read_avg(&cfs_rq->avg, &to->cfs);
 	/* A run queue has a sum, and no average of it. */
 	read_util_est(&cfs_rq->avg, &est);

@@ -1,0 +1,100 @@
+//! Task groups that compete as one, in the sequences of `queue.rs`: on each CPU such a group is an entity of the CPU's
+//! queue and has a queue of its own tasks. A task of the root group passes by all of this.
+
+use fairground_machine::SoftCost;
+use fairground_sim::{Env, TaskId};
+
+use crate::rq::FairQueue;
+use crate::world::{Place, World};
+use crate::Fair;
+
+impl Fair {
+    /// The queue on `cpu` that `task` competes in.
+    pub(crate) fn queue_of(&mut self, cpu: usize, task: TaskId) -> &mut FairQueue {
+        match self.world.group_of(task) {
+            None => &mut self.rqs[cpu].fair,
+            Some(tg) => &mut self.rqs[cpu].nested[tg],
+        }
+    }
+
+    /// A call of the policy that may queue, dequeue or reweight the group of `task`, which then is where it belongs.
+    pub(crate) fn around_group(&mut self, cpu: usize, task: TaskId, call: impl FnOnce(&mut World)) {
+        match self.world.group_of(task) {
+            None => call(&mut self.world),
+            Some(tg) => {
+                let was = self.world.group_place(cpu, tg);
+                call(&mut self.world);
+                self.replace_group(cpu, tg, was);
+            }
+        }
+    }
+
+    /// Takes a group from where it was in the tree of `cpu`, and puts it where it is.
+    fn replace_group(&mut self, cpu: usize, tg: usize, was: Option<Place>) {
+        let is = self.world.group_place(cpu, tg);
+        if is == was {
+            return;
+        }
+        let entity = &self.world.group_on(cpu, tg).entity;
+        if let Some(was) = was {
+            let found = self.rqs[cpu].fair.remove(was.vruntime, was.deadline, entity.id);
+            debug_assert!(found, "group {tg} is not queued on CPU {cpu}");
+        }
+        if is.is_some() {
+            self.rqs[cpu].fair.insert(entity.vruntime, entity.deadline, entity.id);
+        }
+    }
+
+    /// Charges the current task, of group `tg`, and the group. Whether another one should run.
+    pub(crate) fn charge_group(&mut self, cpu: usize, tg: usize) -> bool {
+        let (left_task, left) = (self.rqs[cpu].nested[tg].left(), self.rqs[cpu].fair.left());
+        let task_over = self.world.tg_update_curr(cpu, tg, left_task);
+        self.world.update_curr(cpu, left) || task_over
+    }
+
+    /// Which queued tasks of a group the policy picks from.
+    pub(crate) fn candidates_in(&self, cpu: usize, tg: usize) -> (Option<TaskId>, Option<TaskId>) {
+        self.rqs[cpu].nested[tg].candidates(|| self.world.tg_avg_vruntime(cpu, tg))
+    }
+
+    /// The candidate that a preemption by `task` is decided with: of the group, if the current task is in it as well.
+    pub(crate) fn first_beside(&self, cpu: usize, task: TaskId) -> Option<u32> {
+        let group = self.world.group_of(task);
+        let curr = self.world.curr(cpu).and_then(|curr| self.world.group_of(curr));
+        match group {
+            Some(tg) if curr == group => self.candidates_in(cpu, tg).0,
+            _ => self.candidates(cpu).0,
+        }
+    }
+
+    /// The task to run of a group that was picked on `cpu`.
+    pub(crate) fn pick_in_group(&mut self, cpu: usize, tg: usize) -> Option<TaskId> {
+        let (first, second) = self.candidates_in(cpu, tg);
+        self.world.tg_pick(cpu, tg, first, second)
+    }
+
+    /// A group whose last task fell asleep while it was in debt has paid.
+    pub(crate) fn dequeue_delayed_group(&mut self, env: &mut Env, cpu: usize, tg: usize) {
+        env.charge(self.here, SoftCost::Dequeue, 1);
+        let was = self.world.group_place(cpu, tg);
+        self.world.tg_dequeue_delayed(cpu, tg);
+        self.replace_group(cpu, tg, was);
+        self.ask_frequency(env, cpu);
+        let left = self.rqs[cpu].fair.left();
+        self.world.update_min_vruntime(cpu, left);
+    }
+
+    /// Whether two fair tasks compete in the same group, other than the root group.
+    pub(crate) fn shares_group(&self, a: TaskId, b: TaskId) -> bool {
+        let group = self.world.group_of(a);
+        group.is_some() && group == self.world.group_of(b)
+    }
+
+    /// The group of `prev`, which was put back, no longer has the CPU.
+    pub(crate) fn put_prev_group(&mut self, cpu: usize, prev: TaskId) {
+        let Some(tg) = self.world.group_of(prev) else { return };
+        let was = self.world.group_place(cpu, tg);
+        self.world.tg_put_prev(cpu, tg);
+        self.replace_group(cpu, tg, was);
+    }
+}

@@ -1,0 +1,143 @@
+//! Task groups that compete as one: their structs, and the policy's questions about them (`fg_tg_*`).
+//!
+//! SAFETY, for all calls: as in `calls.rs`; a group's structs are elements of slabs that do not change after the start.
+
+use super::World;
+use crate::ffi::*;
+use crate::storage::Slab;
+
+/// Marks the id of an entity as that of a group, the rest being its number: tasks are counted from 0.
+const GROUP: u32 = 1 << 31;
+
+/// Which group an entity is; none: a task.
+pub(crate) fn group_of_entity(id: u32) -> Option<usize> {
+    (id & GROUP != 0).then_some((id & !GROUP) as usize)
+}
+
+/// Where a queued entity stands in the trees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub vruntime: u64,
+    pub deadline: u64,
+}
+
+impl World {
+    /// Makes the groups, with these shares (see `FgTg::shares`). No task exists yet.
+    pub fn make_groups(&mut self, shares: &[u64]) {
+        let nr_cpus = self.cpus.len();
+        let new = |at: usize| {
+            let mut group = FgTgCpu::zeroed();
+            group.entity.id = GROUP | (at / nr_cpus) as u32;
+            group
+        };
+        self.tg_cpus = Slab::new((0..shares.len() * nr_cpus).map(new).collect());
+        let first = |at: usize| self.tg_cpus.ptr(at * nr_cpus);
+        let group = |(at, shares): (usize, &u64)| FgTg { cpus: first(at), shares: *shares, ..FgTg::zeroed() };
+        self.tgs = Slab::new(shares.iter().enumerate().map(group).collect());
+        let tgs = if shares.is_empty() { std::ptr::null_mut() } else { self.tgs.ptr(0) };
+        (self.sys_mut().tgs, self.sys_mut().nr_tgs) = (tgs, shares.len() as u32);
+        for tg in 0..shares.len() {
+            // SAFETY: see above.
+            unsafe { fg_tg_init(self.sys.ptr(0), self.tgs.ptr(tg)) };
+        }
+    }
+
+    /// Number of groups.
+    pub fn nr_groups(&self) -> usize {
+        self.tgs.len()
+    }
+
+    /// Puts a task that is on no queue into a group; none: the root group.
+    pub fn join_group(&mut self, task: u32, tg: Option<usize>) {
+        let tg = tg.map_or(std::ptr::null_mut(), |tg| self.tgs.ptr(tg));
+        self.task_mut(task).tg = tg;
+    }
+
+    /// The group of a task; none: the root group.
+    pub fn group_of(&self, task: u32) -> Option<usize> {
+        let tg = self.task(task).tg;
+        if tg.is_null() {
+            return None;
+        }
+        self.tgs.index_of(tg)
+    }
+
+    /// A group.
+    pub fn group(&self, tg: usize) -> &FgTg {
+        &self.tgs[tg]
+    }
+
+    /// A group on a CPU.
+    pub fn group_on(&self, cpu: usize, tg: usize) -> &FgTgCpu {
+        &self.tg_cpus[tg * self.cpus.len() + cpu]
+    }
+
+    /// What competes as this entity on a CPU's queue.
+    pub fn entity(&self, cpu: usize, id: u32) -> &FgTask {
+        match group_of_entity(id) {
+            Some(tg) => &self.group_on(cpu, tg).entity,
+            None => self.task(id),
+        }
+    }
+
+    /// Where a group stands in a CPU's tree; none: it is not queued there, or has the CPU.
+    pub fn group_place(&self, cpu: usize, tg: usize) -> Option<Place> {
+        let e = &self.group_on(cpu, tg).entity;
+        (e.on_rq != 0 && e.on_cpu == 0).then_some(Place { vruntime: e.vruntime, deadline: e.deadline })
+    }
+
+    /// V of a group's queue.
+    pub fn tg_avg_vruntime(&self, cpu: usize, tg: usize) -> u64 {
+        let queue = &self.group_on(cpu, tg).queue;
+        // SAFETY: see above.
+        unsafe { fg_avg_vruntime(queue) }
+    }
+
+    pub fn tg_update_curr(&mut self, cpu: usize, tg: usize, left: Option<u32>) -> bool {
+        let left = self.task_ptr(left);
+        // SAFETY: see above.
+        unsafe { fg_tg_update_curr(self.sys.ptr(0), self.cpus.ptr(cpu), self.tgs.ptr(tg), left) != 0 }
+    }
+
+    pub fn tg_update_min_vruntime(&mut self, cpu: usize, tg: usize, left: Option<u32>) {
+        let left = self.task_ptr(left);
+        // SAFETY: see above.
+        unsafe { fg_tg_update_min_vruntime(self.sys.ptr(0), self.cpus.ptr(cpu), self.tgs.ptr(tg), left) }
+    }
+
+    pub fn tg_pick(&mut self, cpu: usize, tg: usize, first: Option<u32>, second: Option<u32>) -> Option<u32> {
+        let (first, second) = (self.task_ptr(first), self.task_ptr(second));
+        // SAFETY: see above; the answer is null or a task of the pool.
+        unsafe { fg_tg_pick(self.sys.ptr(0), self.cpus.ptr(cpu), self.tgs.ptr(tg), first, second).as_ref() }
+            .map(|p| p.id)
+    }
+
+    pub fn tg_tick(&mut self, cpu: usize, tg: usize, left: Option<u32>) -> bool {
+        let left = self.task_ptr(left);
+        // SAFETY: see above.
+        unsafe { fg_tg_tick(self.sys.ptr(0), self.cpus.ptr(cpu), self.tgs.ptr(tg), left) != 0 }
+    }
+
+    pub fn tg_dequeue_delayed(&mut self, cpu: usize, tg: usize) {
+        // SAFETY: see above.
+        unsafe { fg_tg_dequeue_delayed(self.sys.ptr(0), self.cpus.ptr(cpu), self.tgs.ptr(tg)) }
+    }
+
+    pub fn tg_put_prev(&mut self, cpu: usize, tg: usize) {
+        // SAFETY: see above.
+        unsafe { fg_tg_put_prev(self.tgs.ptr(tg), cpu as u32) }
+    }
+
+    /// The address of an entity of a CPU's queue, null for none.
+    pub(super) fn entity_ptr(&self, cpu: usize, id: Option<u32>) -> *mut FgTask {
+        match id.map(|id| (id, group_of_entity(id))) {
+            None => std::ptr::null_mut(),
+            Some((id, None)) => self.tasks.ptr(id as usize),
+            Some((_, Some(tg))) => {
+                let group = self.tg_cpus.ptr(tg * self.cpus.len() + cpu);
+                // SAFETY: within an element of the slab.
+                unsafe { &raw mut (*group).entity }
+            }
+        }
+    }
+}

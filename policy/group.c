@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Task groups that compete as one, below the root group and not within each other: what happens to a group's entity when
+ * tasks of it come and go. On each CPU it has the part of the group's shares that its load there has of the group's load.
+ *
+ * DEVIATION: the entity's slice is the base slice; 6.12's is the shortest one of its tasks, which matters only if they
+ * ask for slices.
+ */
+#include "sched.h"
+
+/* In 1024ths of a weight. */
+#define MIN_SHARES 2
+/* The least weight there is where weights have no fractions. */
+#define MIN_WEIGHT 2
+
+/*
+ * calc_group_shares. The load on this CPU is what is queued, or what it has been if that is more: a queue that just filled
+ * should not wait until its average follows.
+ */
+static u64 group_shares(const struct fg_tg_cpu *g)
+{
+	u64 load = max_u64(g->queue.load_weight, g->avg.load_avg);
+	u64 all = pos_sub(g->group->load_avg, g->contribution) + load;
+
+	return clamp_u64(g->group->shares * load / nonzero(all), MIN_SHARES, max_u64(g->group->shares, MIN_SHARES));
+}
+
+/*
+ * With EEVDF a queued entity keeps its lag and, as a lag, what is left until its deadline: both are times by its weight.
+ * v: where its queue is. A slice that began is protected no more.
+ */
+static void reweight_queued(struct fg_task *e, u64 v, u64 old, u64 shares)
+{
+	e->vruntime = v - (u64)scale_signed((s64)(v - e->vruntime), old, shares);
+	e->deadline = v + (u64)scale_signed((s64)(e->deadline - v), old, shares);
+	e->flags &= ~(u32)FG_TASK_PROTECTED;
+}
+
+/* Off the sums of the CPU's queue, or onto them. */
+static void leave_sums(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *e)
+{
+	if (is_eevdf(sys))
+		avg_vruntime_sub(&rq->fair, e);
+	rq->fair.load_weight -= e->weight;
+	dequeue_runnable_load_avg(sys, rq, e);
+}
+
+static void join_sums(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *e)
+{
+	if (is_eevdf(sys))
+		avg_vruntime_add(&rq->fair, e);
+	rq->fair.load_weight += e->weight;
+	enqueue_runnable_load_avg(sys, rq, e);
+}
+
+/* reweight_entity. Its caller has charged the current task. */
+static void reweight_group(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *e, u64 shares)
+{
+	u64 old = e->shares, v = fg_avg_vruntime(&rq->fair);
+
+	if (e->on_rq)
+		leave_sums(sys, rq, e);
+	dequeue_load_avg(&rq->cfs, e);
+	if (is_eevdf(sys) && e->on_rq)
+		reweight_queued(e, v, old, shares);
+	else
+		e->vlag = scale_signed(e->vlag, old, shares);
+	e->shares = (u32)shares;
+	e->weight = (u32)max_u64(shares / 1024, MIN_WEIGHT);
+	e->avg.load_avg = e->weight * e->avg.load_sum / pelt_divider(&e->avg);
+	enqueue_load_avg(&rq->cfs, e);
+	if (e->on_rq)
+		join_sums(sys, rq, e);
+}
+
+/* update_cfs_group. v6.12: an empty group keeps the weight that its debt was counted in. */
+static void update_group_share(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g)
+{
+	u64 shares;
+
+	if (!g->queue.load_weight && is_eevdf612(sys))
+		return;
+	shares = group_shares(g);
+	if (shares != g->entity.shares)
+		reweight_group(sys, rq, &g->entity, shares);
+}
+
+/* A task has joined g's queue, and all averages have been updated: so does the entity, unless it is there. */
+static void enqueue_group(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g)
+{
+	struct fg_task *e = &g->entity;
+
+	g->runnable = g->h_nr_running - g->h_nr_delayed;
+	if (e->on_rq) {
+		if (e->flags & FG_TASK_DELAYED)
+			forfeit_credit(sys, &rq->fair, e);
+		e->flags &= ~(u32)FG_TASK_DELAYED;
+		update_group_share(sys, rq, g);
+		return;
+	}
+	update_group_share(sys, rq, g);
+	if (is_eevdf(sys))
+		eevdf_place_entity(sys, &rq->fair, e, FG_ENQUEUE_WAKEUP);
+	else
+		cfs_place_entity(sys, rq, e, FG_ENQUEUE_WAKEUP);
+	join_sums(sys, rq, e);
+	e->on_rq = 1;
+	rq->nr_nested--;
+}
+
+/* The entity leaves as one that falls asleep; flags: DELAYED if it did so before. */
+static void dequeue_group_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g, u32 flags)
+{
+	struct fg_task *e = &g->entity;
+
+	flags |= FG_DEQUEUE_SLEEP;
+	forget_buddy(&rq->fair, e);
+	if (delays_dequeue(sys, &rq->fair, e, flags)) {
+		e->flags |= FG_TASK_DELAYED;
+		return;
+	}
+	if (is_eevdf(sys))
+		eevdf_leave(sys, &rq->fair, e, flags);
+	rq->fair.load_weight -= e->weight;
+	dequeue_runnable_load_avg(sys, rq, e);
+	e->on_rq = 0;
+	e->flags &= ~(u32)FG_TASK_DELAYED;
+	rq->nr_nested++;
+	update_group_share(sys, rq, g);
+}
+
+/* A task has left g's queue, and all averages have been updated: so does the entity if it was the last one. */
+static void dequeue_group(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g, u32 flags)
+{
+	g->runnable = g->h_nr_running - g->h_nr_delayed;
+	if (!g->queue.load_weight) {
+		dequeue_group_entity(sys, rq, g, 0);
+		return;
+	}
+	/* Who sleeps within its slice leaves the rest of it to its group. */
+	if ((flags & FG_DEQUEUE_SLEEP) && (!is_eevdf(sys) || feat(sys, FG_PICK_BUDDY)))
+		rq->fair.next = &g->entity;
+	update_group_share(sys, rq, g);
+}
+
+void fg_tg_dequeue_delayed(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg)
+{
+	struct fg_tg_cpu *g = &tg->cpus[(u32)rq->id];
+
+	if (age_group_load_avg(sys, rq, g))
+		cpufreq_update_util(sys, rq, 0);
+	dequeue_group_entity(sys, rq, g, FG_DEQUEUE_DELAYED);
+}
+
+/* A task of g becomes current; averages have been updated. */
+static void set_next_group(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g)
+{
+	struct fg_task *e = &g->entity;
+
+	if (e->on_cpu)
+		return;
+	forget_buddy(&rq->fair, e);
+	e->on_cpu = 1;
+	e->exec_start = rq->clock_task;
+	e->prev_sum_exec = e->sum_exec;
+	if (is_eevdf(sys))
+		e->flags |= FG_TASK_PROTECTED;
+}
+
+void fg_tg_put_prev(struct fg_tg *tg, u32 cpu)
+{
+	tg->cpus[cpu].entity.on_cpu = 0;
+}
+
+void fg_tg_init(const struct fg_sys *sys, struct fg_tg *tg)
+{
+	for (u32 cpu = 0; can_loop(cpu, FG_NR_CPUS) && cpu < sys->nr_cpus; cpu++) {
+		struct fg_tg_cpu *g = &tg->cpus[cpu];
+
+		g->group = tg;
+		g->entity.cpu = (s32)cpu;
+		g->entity.shares = (u32)tg->shares;
+		g->entity.weight = (u32)max_u64(tg->shares / 1024, MIN_WEIGHT);
+	}
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Load tracking of task groups that compete as one. On a CPU a group has two signals, that of its queue (the tasks in
+ * it) and that of its entity (what the CPU's queue sees of it). Where tasks run and wait both grow alike, but a task that
+ * comes or goes with its averages changes that of the queue only, and the entity and the CPU's queue are told:
+ *
+ *	util, runnable	the entity has what its queue has
+ *	load		the entity's load_sum has no weight, so it is at most that of one entity that is always there. It
+ *			takes what a task brings; when one leaves it is what is left if all the others wait as much
+ *
+ * A group's load over all CPUs is kept only roughly: a CPU's part of it follows by steps of 1/64.
+ */
+#include "sched.h"
+
+/* ns between two changes of a CPU's part (tg-load-rate). */
+#define TG_LOAD_RATE 1000000ull
+
+static void add_signed(u64 *value, s64 delta)
+{
+	*value = delta < 0 ? pos_sub(*value, 0 - (u64)delta) : *value + (u64)delta;
+}
+
+/* Something with that load_sum, without its weight, joined g's queue; negative: left. */
+static void propagate_later(struct fg_tg_cpu *g, s64 load_sum)
+{
+	g->propagate = 1;
+	g->propagate_sum += load_sum;
+}
+
+static void note_removed_from_group(struct fg_tg_cpu *g, const struct fg_task *p)
+{
+	g->removed_nr++;
+	g->removed_load += p->avg.load_avg;
+	g->removed_runnable += p->avg.runnable_avg;
+	g->removed_util += p->avg.util_avg;
+}
+
+static void apply_removed_from_group(const struct fg_sys *sys, struct fg_tg_cpu *g)
+{
+	u64 sum = g->removed_runnable * pelt_divider(&g->avg);
+
+	remove_averages(sys, &g->avg, g->removed_load, g->removed_util, g->removed_runnable);
+	/* What waits does so with its full weight: so runnable says how much of the time. */
+	propagate_later(g, -(s64)((sum + FG_CAPACITY_SCALE - 1) / FG_CAPACITY_SCALE));
+	g->removed_nr = 0;
+	g->removed_load = 0;
+	g->removed_runnable = 0;
+	g->removed_util = 0;
+}
+
+/* The signal of g's own queue up to now; 1: its averages are others than before. */
+static u32 age_group_queue(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g)
+{
+	u32 changed = g->removed_nr != 0;
+
+	if (changed)
+		apply_removed_from_group(sys, g);
+	if (fg_pelt_update(&g->avg, rq_clock_pelt(rq), g->queue.load_weight, g->h_nr_running - g->h_nr_delayed,
+			   g->entity.on_cpu)) {
+		fg_pelt_averages(&g->avg, 1);
+		changed = 1;
+	}
+	return changed;
+}
+
+/* The signal of g's entity up to now. A delayed group has no task left that waits. */
+static void age_group_entity(struct fg_cpu *rq, struct fg_tg_cpu *g)
+{
+	struct fg_task *e = &g->entity;
+	u32 runnable = e->flags & FG_TASK_DELAYED ? 0 : g->runnable;
+
+	if (fg_pelt_update(&e->avg, rq_clock_pelt(rq), e->on_rq, runnable, e->on_cpu))
+		fg_pelt_averages(&e->avg, e->weight);
+}
+
+/* update_tg_load_avg: the part of this CPU in the load of the whole group. */
+static void contribute(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_tg_cpu *g)
+{
+	u64 load = g->avg.load_avg, part = g->contribution;
+
+	if (feat(sys, FG_TG_LOAD_RATE) && rq->clock - g->contributed < TG_LOAD_RATE)
+		return;
+	if ((load > part ? load - part : part - load) <= part / 64)
+		return;
+	g->group->load_avg = pos_sub(g->group->load_avg + load, part);
+	g->contribution = load;
+	g->contributed = rq->clock;
+}
+
+/* Sums of the CPU's queue after its average changed by delta and its sum is to change by delta_sum. */
+static u64 follow_sum(const struct fg_sys *sys, u64 sum, s64 delta_sum, u64 avg, u32 divider)
+{
+	if (!feat(sys, FG_PELT_SUM_FLOOR))
+		return avg * divider;
+	add_signed(&sum, delta_sum);
+	return max_u64(sum, avg * PELT_MIN_DIVIDER);
+}
+
+/* One of util and runnable: the entity's becomes what that of its queue is, and the CPU's changes by as much. */
+static void tell_average(const struct fg_sys *sys, struct fg_cpu *rq, u64 own, u64 *avg, u64 *sum, u64 *cpu_avg,
+			 u64 *cpu_sum)
+{
+	u32 divider = pelt_divider(&rq->cfs);
+	u64 new_sum = own * divider;
+	s64 delta = (s64)(own - *avg), delta_sum = (s64)(new_sum - *sum);
+
+	if (!delta)
+		return;
+	*avg = own;
+	*sum = new_sum;
+	add_signed(cpu_avg, delta);
+	*cpu_sum = follow_sum(sys, *cpu_sum, delta_sum, *cpu_avg, divider);
+}
+
+/* The load_sum of g's entity after tasks with g->propagate_sum joined or left. */
+static u64 told_load_sum(const struct fg_tg_cpu *g, u32 divider)
+{
+	const struct fg_avg *e = &g->entity.avg;
+	u64 sum;
+
+	if (g->propagate_sum >= 0)
+		sum = min_u64(e->load_sum + (u64)g->propagate_sum, divider);
+	else if (g->queue.load_weight)
+		sum = min_u64(e->load_sum, g->avg.load_sum / g->queue.load_weight);
+	else
+		sum = 0;
+	/* Who runs is runnable. */
+	return max_u64(sum, e->util_sum / FG_CAPACITY_SCALE);
+}
+
+static void tell_load(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g)
+{
+	struct fg_task *e = &g->entity;
+	u32 divider = pelt_divider(&rq->cfs);
+	u64 sum, load_avg;
+	s64 delta, delta_sum;
+
+	if (!g->propagate_sum)
+		return;
+	sum = told_load_sum(g, divider);
+	g->propagate_sum = 0;
+	load_avg = e->weight * sum / divider;
+	delta = (s64)(load_avg - e->avg.load_avg);
+	if (!delta)
+		return;
+	delta_sum = (s64)(e->weight * sum - e->weight * e->avg.load_sum);
+	e->avg.load_sum = sum;
+	e->avg.load_avg = load_avg;
+	add_signed(&rq->cfs.load_avg, delta);
+	rq->cfs.load_sum = follow_sum(sys, rq->cfs.load_sum, delta_sum, rq->cfs.load_avg, divider);
+}
+
+/* propagate_entity_load_avg: 1 if there was something to tell. */
+static u32 propagate(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g)
+{
+	struct fg_avg *e = &g->entity.avg, *cpu = &rq->cfs;
+
+	if (!g->propagate)
+		return 0;
+	g->propagate = 0;
+	tell_average(sys, rq, g->avg.util_avg, &e->util_avg, &e->util_sum, &cpu->util_avg, &cpu->util_sum);
+	tell_average(sys, rq, g->avg.runnable_avg, &e->runnable_avg, &e->runnable_sum, &cpu->runnable_avg,
+		     &cpu->runnable_sum);
+	tell_load(sys, rq, g);
+	return 1;
+}
+
+/* The signals of g and of rq up to now; 1: rq's are others than before. */
+static u32 age_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g)
+{
+	u32 changed;
+
+	if (age_group_queue(sys, rq, g))
+		contribute(sys, rq, g);
+	age_group_entity(rq, g);
+	changed = update_cfs_rq_load_avg(sys, rq);
+	return changed | propagate(sys, rq, g);
+}
+
+/* After averages joined or left those of g's queue, which was up to date. */
+static void settle_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g)
+{
+	contribute(sys, rq, g);
+	propagate(sys, rq, g);
+}
+
+/* Nothing of g is on this CPU, nor has left a trace. */
+static u32 group_is_gone(const struct fg_tg_cpu *g)
+{
+	const struct fg_avg *e = &g->entity.avg;
+
+	return !g->entity.on_rq && !g->removed_nr && !g->propagate && !g->avg.load_avg && !g->avg.util_avg &&
+	       !g->avg.runnable_avg && !e->load_avg && !e->util_avg && !e->runnable_avg && !g->contribution;
+}
+
+/* All groups of rq, before its own signals. */
+static u32 update_blocked_groups(const struct fg_sys *sys, struct fg_cpu *rq)
+{
+	u32 changed = 0;
+
+	for (u32 i = 0; can_loop(i, FG_MAX_TGS) && i < sys->nr_tgs; i++) {
+		struct fg_tg_cpu *g = &sys->tgs[i].cpus[(u32)rq->id];
+
+		if (!group_is_gone(g))
+			changed |= age_group_load_avg(sys, rq, g);
+	}
+	return changed;
+}
