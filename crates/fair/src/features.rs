@@ -125,6 +125,7 @@ const RULES: &[Rule] = &[
     excludes(ffi::FG_FAILED_RELAX, ffi::FG_LOAD_SHIFT),
     needs(ffi::FG_SLICE_700, ffi::FG_RQ),
     needs(ffi::FG_SYNC_DELAYED, ffi::FG_RQ),
+    needs(ffi::FG_PICK_BUDDY, ffi::FG_RQ),
     needs(ffi::FG_YIELD_FORFEIT, ffi::FG_RQ),
 ];
 

@@ -12,9 +12,10 @@
 //! | [`Shown`] | the policy alone, shown a state that is not its own |
 //! | [`Fair`] | [`fairground_sim::Scheduler`] over all of it |
 //!
-//! Task groups are flat: they bound the utilization clamps of their tasks (`groups.rs`).
+//! Task groups bound the utilization clamps of their tasks (`groups.rs`), and share CPUs by weight, on one level
+//! (`nested.rs`).
 //!
-//! DEVIATION: what it is not, yet (spec 11.3): RT tasks are not pushed or pulled, there are no nested run queues, no
+//! DEVIATION: what it is not, yet (spec 11.3): RT tasks are not pushed or pulled, task groups with weights are not nested, no
 //! bandwidth control, no NUMA faults.
 //! `DEVIATION:` marks each place in the code.
 //!

@@ -99,6 +99,7 @@ pub const TIMELINES: &[(&str, &str)] = &[
     ("est-lsb",           "v5.4=1 v5.13=0"),
     ("est-stale",         "v6.12=1"),
     ("newtask-w1024",     "v5.4=1 v6.9=0"),
+    ("tg-load-rate",      "v6.7=1"),
     ("pelt-sum-floor",    "v5.17=1"),
     ("migrate-lag",       "v6.0=1"),
     ("runnable-boost",    "v6.5=1"),

@@ -479,10 +479,10 @@ fn a_yield_is_forgotten_once_it_was_considered() {
     // A child is a slice behind: too far to run instead.
     rig.fair_task(1, "0");
     rig.call(0, |f, e| f.yield_now(e, 0, 0));
-    assert!(!rig.fair.cpu(0).skip.is_null());
-    assert!(!rig.fair.cpu(0).skip.is_null());
+    assert!(!rig.fair.cpu(0).fair.skip.is_null());
+    assert!(!rig.fair.cpu(0).fair.skip.is_null());
     assert_eq!(rig.schedule(0), Pick::Task(0));
-    assert!(rig.fair.cpu(0).skip.is_null());
+    assert!(rig.fair.cpu(0).fair.skip.is_null());
 }
 
 /// The rt signal runs to the end of an RT stint and decays to the beginning of the next.

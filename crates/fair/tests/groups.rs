@@ -72,7 +72,109 @@ fn groups_share_one_cpu_by_weight() {
             let tasks = [hogs("light", light, ""), hogs("heavy", heavy, "")].join(", ");
             let times = run(&machine, &read(&tasks, cgroups, &machine), preset).unwrap();
             let had = part(&times, 0..light);
-            assert!((240..=260).contains(&had), "{preset}: {light} of weight 100 beside {heavy} of 300 had {had} of 1000");
+            assert!(
+                (240..=260).contains(&had),
+                "{preset}: {light} of weight 100 beside {heavy} of 300 had {had} of 1000"
+            );
         }
+    }
+}
+
+/// One heavy and two light threads to a CPU; the same with threads that differ in number and come to every CPU in turn.
+#[test]
+fn groups_share_four_cpus_by_weight() {
+    let machine = Machine::symmetric(4);
+    let cgroups = "\"/light\": { \"cpu.weight\": 100 }, \"/heavy\": { \"cpu.weight\": 300 }";
+    for preset in PRESETS {
+        for (light, heavy) in [(8, 4), (4, 8), (12, 4)] {
+            let tasks = [hogs("light", light, ""), hogs("heavy", heavy, "")].join(", ");
+            let times = run(&machine, &read(&tasks, cgroups, &machine), preset).unwrap();
+            let had = part(&times, 0..light);
+            assert!(
+                (240..=260).contains(&had),
+                "{preset}: {light} of weight 100 beside {heavy} of 300 had {had} of 1000"
+            );
+        }
+    }
+}
+
+/// A group whose only thread is on one CPU has all of its shares there: half of it, beside a group that fills all four.
+#[test]
+fn shares_go_where_the_load_of_a_group_is() {
+    let machine = Machine::symmetric(4);
+    let cgroups = "\"/wide\": { \"cpu.weight\": 100 }, \"/one\": { \"cpu.weight\": 100 }";
+    for preset in PRESETS {
+        let pinned = |cpu: u32| {
+            format!("\"wide{cpu}\": {{ \"taskgroup\": \"/wide\", \"cpus\": [{cpu}], \"loop\": -1, \"run\": 10000 }}")
+        };
+        let tasks: Vec<String> = (0..4).map(pinned).chain([hogs("one", 1, "\"cpus\": [2],")]).collect();
+        let times = run(&machine, &read(&tasks.join(", "), cgroups, &machine), preset).unwrap();
+        // A quarter of wide's shares beside all of one's: 1 to 4.
+        let (one, beside) = (times[&4], times[&2]);
+        let had = one * 1000 / (one + beside);
+        assert!((780..=820).contains(&had), "{preset}: {had} of 1000");
+    }
+}
+
+/// Threads that sleep get their group's part of a busy CPU, and leave the rest.
+#[test]
+fn a_group_that_sleeps_now_and_then_gets_what_it_asks_for_within_its_part() {
+    let machine = Machine::symmetric(1);
+    let cgroups = "\"/app\": { \"cpu.weight\": 100 }, \"/batch\": { \"cpu.weight\": 100 }";
+    for preset in PRESETS {
+        let app = "\"app\": { \"instance\": 2, \"taskgroup\": \"/app\", \"loop\": -1, \"run\": 1000, \"timer\": { \"ref\": \"unique\", \"period\": 10000 } }";
+        let tasks = [app.to_owned(), hogs("batch", 20, "")].join(", ");
+        let times = run(&machine, &read(&tasks, cgroups, &machine), preset).unwrap();
+        let had = part(&times, 0..2);
+        assert!((190..=205).contains(&had), "{preset}: two threads that want 100 of 1000 each had {had}");
+    }
+}
+
+/// Who is in no group competes with the groups, each of which counts as one.
+#[test]
+fn a_group_of_the_default_weight_counts_as_one_thread() {
+    let machine = Machine::symmetric(1);
+    let cgroups = "\"/apps\": { \"cpu.weight.nice\": 0 }";
+    for preset in PRESETS {
+        let alone = "\"alone\": { \"loop\": -1, \"run\": 10000 }".to_owned();
+        let tasks = [hogs("apps", 3, ""), alone].join(", ");
+        let times = run(&machine, &read(&tasks, cgroups, &machine), preset).unwrap();
+        let had = part(&times, 0..3);
+        assert!((490..=510).contains(&had), "{preset}: {had} of 1000");
+    }
+}
+
+/// Everything at once, with the books checked: sleepers, moves between CPUs, other classes, changes of nice.
+#[test]
+fn the_books_balance_whatever_tasks_of_groups_do() {
+    let mut machine = Machine::symmetric(4);
+    machine.llcs = vec![fairground_machine::CpuMask::first_n(4)];
+    let cgroups = "\"/a\": { \"cpu.weight\": 37 }, \"/b\": { \"cpu.weight\": 1 }, \"/c\": { \"cpu.weight.nice\": -20 }";
+    let sleepers = |group: &str, run: u32, period: u32, more: &str| {
+        format!(
+            "\"{group}{run}\": {{ \"instance\": 4, \"taskgroup\": \"/{group}\", {more} \"loop\": -1, \"run\": {run}, \
+             \"timer\": {{ \"ref\": \"unique\", \"period\": {period} }} }}"
+        )
+    };
+    let moving = "\"moving\": { \"taskgroup\": \"/a\", \"loop\": -1, \"phases\": { \
+        \"p\": { \"cpus\": [0], \"run\": 3000 }, \"q\": { \"cpus\": [3], \"run\": 2000, \"sleep\": 1000 } } }";
+    let changing = "\"changing\": { \"taskgroup\": \"/b\", \"loop\": -1, \"phases\": { \
+        \"p\": { \"priority\": 5, \"run\": 3000 }, \"q\": { \"priority\": -5, \"run\": 2000, \"sleep\": 1000 }, \
+        \"r\": { \"policy\": \"SCHED_FIFO\", \"priority\": 2, \"run\": 100 }, \"s\": { \"policy\": \"SCHED_OTHER\", \"priority\": 0, \"yield\": \"\", \"run\": 50 } } }";
+    let tasks = [
+        sleepers("a", 700, 3000, ""),
+        sleepers("b", 1500, 7000, ""),
+        sleepers("c", 90, 1000, "\"policy\": \"SCHED_BATCH\","),
+        sleepers("b", 20, 500, ""),
+        hogs("c", 2, "\"policy\": \"SCHED_IDLE\","),
+        hogs("a", 1, ""),
+        moving.to_owned(),
+        changing.to_owned(),
+    ];
+    let workload = read(&tasks.join(", "), cgroups, &machine);
+    for preset in PRESETS {
+        let first = run(&machine, &workload, preset).unwrap();
+        assert_eq!(first.len(), 21, "{preset}: all ran");
+        assert_eq!(first, run(&machine, &workload, preset).unwrap(), "{preset}: twice the same");
     }
 }

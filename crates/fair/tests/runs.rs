@@ -64,8 +64,17 @@ fn what_needs_the_kernels_own_scheduler_is_refused_by_name() {
             w.tasks[0].group = Some(0);
         })
     };
-    let weighed = grouped("cpu.weight", "300");
-    assert!(weighed.starts_with("task group `/apps`: cpu.weight = `300` needs a linux: scheduler"), "{weighed}");
+    let idle = grouped("cpu.idle", "1");
+    assert!(idle.starts_with("task group `/apps`: cpu.idle = `1` needs a linux: scheduler"), "{idle}");
+    let weighed = grouped("cpu.weight", "0");
+    assert_eq!(weighed, "task group `/apps`: cpu.weight = `0`; expected 1 to 10000");
+    let nice = grouped("cpu.weight.nice", "20");
+    assert_eq!(nice, "task group `/apps`: cpu.weight.nice = `20`; expected -20 to 19");
+    let nested = refusal(|w| {
+        let outer = TaskGroup { path: "/a".into(), parent: None, files: vec![("cpu.weight".into(), "100".into())] };
+        w.groups = vec![outer, TaskGroup { path: "/a/b".into(), parent: Some(0), files: Vec::new() }];
+    });
+    assert!(nested.starts_with("task group `/a/b` is within another one, and `/a` has a weight"), "{nested}");
     let limited = grouped("cpu.max", "50000 100000");
     assert!(limited.starts_with("task group `/apps`: cpu.max = `50000 100000` needs a linux: scheduler"), "{limited}");
     let clamped = grouped("cpu.uclamp.min", "101");
