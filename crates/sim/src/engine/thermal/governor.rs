@@ -1,4 +1,9 @@
 //! Governors of temperature: from what a zone measures to what clocks may run at.
+//!
+//! DEVIATION: step-wise is that of 6.12 for all schedulers: in 6.1 a temperature that falls above the trip gives nothing
+//! back, one below it an operating point a look, and there is no hysteresis. The power allocator takes a CPU for as loaded
+//! as it was not idle, as kernels up to 5.10 do; 6.1 and 6.12 go by the scheduler's utilization of its capacity, which
+//! shows a busy CPU at a slow clock as less loaded.
 
 use fairground_machine::{FreqDomain, Machine, Opp, ThermalGovernor, ThermalZone};
 
@@ -35,10 +40,13 @@ struct Controller {
     integral: f64,
 }
 
+/// What a clock is taken to be loaded with at least, CPUs.
+const LEAST_LOAD: f64 = 0.01;
+
 /// A clock as the power allocator sees it.
 struct Actor<'a> {
     opps: &'a [Opp],
-    /// Mean number of its CPUs that were busy.
+    /// Mean number of its CPUs that were busy, each in whole percent.
     load: f64,
     /// What it asks for, weighted, mW.
     wanted: f64,
@@ -137,8 +145,9 @@ impl Controller {
 fn actors<'a>(machine: &'a Machine, zone: &ThermalZone, opp: &[u32], before: &[u64], now: &[u64]) -> Vec<Actor<'a>> {
     let actor = |(domain, weight): &(u32, f64)| {
         let FreqDomain { cpus, opps, .. } = &machine.freq_domains[*domain as usize];
-        let busy = |cpu: usize| 1.0 - (now[cpu] - before[cpu]) as f64 / zone.polling_ns as f64;
-        let load: f64 = cpus.iter().map(|cpu| busy(cpu as usize).max(0.0)).sum();
+        let idle = |cpu: usize| now[cpu] - before[cpu];
+        let busy_pct = |cpu: usize| zone.polling_ns.saturating_sub(idle(cpu)) * 100 / zone.polling_ns;
+        let load = cpus.iter().map(|cpu| busy_pct(cpu as usize)).sum::<u64>() as f64 / 100.0;
         let model = |o: &Opp| o.model_uw() as f64 / 1e3;
         let wanted = load * model(&opps[opp[*domain as usize] as usize]) * weight;
         let most = opps.last().map_or(0.0, model) * cpus.count() as f64;
@@ -147,11 +156,14 @@ fn actors<'a>(machine: &'a Machine, zone: &ThermalZone, opp: &[u32], before: &[u
     zone.cools.iter().map(actor).collect()
 }
 
-/// Shares a budget out in proportion to what is wanted; what one cannot use goes to those that have room.
+/// Shares a budget out in proportion to what is wanted; what one cannot use goes to those that have room. Who wants nothing
+/// is granted nothing, and where nobody wants anything nobody is: so it is in the kernel.
 fn share(actors: &[Actor], budget: f64) -> Vec<f64> {
     let wanted: f64 = actors.iter().map(|a| a.wanted).sum();
-    let part = |a: &Actor| if wanted > 0.0 { a.wanted / wanted * budget } else { budget / actors.len() as f64 };
-    let granted: Vec<f64> = actors.iter().map(|a| part(a).min(a.most)).collect();
+    if wanted <= 0.0 {
+        return vec![0.0; actors.len()];
+    }
+    let granted: Vec<f64> = actors.iter().map(|a| (a.wanted / wanted * budget).min(a.most)).collect();
     let extra = budget - granted.iter().sum::<f64>();
     let room: f64 = actors.iter().zip(&granted).map(|(a, mw)| a.most - mw).sum();
     if extra <= 0.0 || room <= 0.0 {
@@ -160,9 +172,11 @@ fn share(actors: &[Actor], budget: f64) -> Vec<f64> {
     actors.iter().zip(&granted).map(|(a, mw)| mw + (extra * (a.most - mw) / room).min(a.most - mw)).collect()
 }
 
-/// The highest operating point at which the load of now takes no more than this.
+/// The highest operating point at which the load of now takes no more than this. A clock whose CPUs all idle counts as
+/// one of a load of a hundredth: with nothing granted it is kept at its slowest until the next look.
 fn affordable(actor: &Actor, mw: f64) -> u32 {
-    let fits = |o: &Opp| o.model_uw() as f64 / 1e3 * actor.load <= mw;
+    let load = actor.load.max(LEAST_LOAD);
+    let fits = |o: &Opp| o.model_uw() as f64 / 1e3 * load <= mw;
     actor.opps.iter().rposition(fits).unwrap_or(0) as u32
 }
 
@@ -211,6 +225,21 @@ mod tests {
         let actor = |wanted, most| Actor { opps: &[], load: 1.0, wanted, most };
         assert_eq!(share(&[actor(200.0, 900.0), actor(100.0, 900.0)], 600.0), [400.0, 200.0]);
         assert_eq!(share(&[actor(200.0, 250.0), actor(100.0, 900.0)], 600.0), [250.0, 350.0]);
-        assert_eq!(share(&[actor(0.0, 900.0), actor(0.0, 900.0)], 600.0), [300.0, 300.0]);
+        assert_eq!(share(&[actor(0.0, 900.0), actor(300.0, 900.0)], 600.0), [0.0, 600.0]);
+        assert_eq!(share(&[actor(0.0, 900.0), actor(0.0, 900.0)], 600.0), [0.0, 0.0]);
+    }
+
+    /// Looks of 1 us above the switch-on: idle for all of it, idle but for less than a percent, busy all the time.
+    #[test]
+    fn a_clock_that_idles_in_the_heat_is_kept_at_its_slowest_until_the_next_look() {
+        let governor =
+            ThermalGovernor::PowerAllocator { switch_on_mc: 60_000, control_mc: 80_000, sustainable_mw: 300.0 };
+        let (machine, zone) = (machine(), zone(governor));
+        let mut watch = Watch::new(&zone, &machine);
+        let caps = [1000, 1991, 1991].map(|idle| {
+            watch.look(&machine, &zone, 70_000, &[4], &[idle]);
+            watch.cap_of(0)
+        });
+        assert_eq!(caps, [Some(0), Some(0), None]);
     }
 }
