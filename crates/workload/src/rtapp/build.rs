@@ -8,6 +8,7 @@ use fairground_machine::Machine;
 use super::event::{Action, Event};
 use super::global::Global;
 use super::interrupts::Device;
+use super::log::{LogPlan, LoggedStep, LoggedThread};
 use super::source::Source;
 use super::task::Task;
 use crate::error::WorkloadError;
@@ -34,14 +35,15 @@ struct Build<'a> {
     forked: BTreeMap<String, SpecId>,
 }
 
-/// A program, and where each step is written.
+/// A program; where each step is written, and what is logged of it.
 #[derive(Clone, Default)]
 struct Program {
     ops: Vec<Op>,
     spans: Vec<Span>,
+    logged: Vec<LoggedStep>,
 }
 
-/// Builds and checks.
+/// Builds and checks; with it how the run is logged.
 pub(super) fn workload(
     source: &mut Source,
     tasks: &[Task],
@@ -49,7 +51,7 @@ pub(super) fn workload(
     groups: Vec<TaskGroup>,
     global: &Global,
     machine: &Machine,
-) -> Result<Workload, WorkloadError> {
+) -> Result<(Workload, LogPlan), WorkloadError> {
     warn_of_names(source, tasks);
     let threads: u32 = tasks.iter().map(|t| t.instances).sum();
     let forked = forked_specs(source, tasks, threads)?;
@@ -69,24 +71,28 @@ pub(super) fn workload(
         series: series(tasks),
     };
     let mut places: Vec<(Span, Arc<[Span]>)> = Vec::new();
+    let mut log = LogPlan { basename: global.log_basename.clone(), sums_slack: global.sums_slack, threads: Vec::new() };
     for task in tasks.iter().filter(|t| t.instances > 0) {
         let program = build.program(source, task, false)?;
         let (ops, spans): (Arc<[Op]>, Arc<[Span]>) = (program.ops.into(), program.spans.into());
+        let steps: Arc<[LoggedStep]> = program.logged.into();
         for _ in 0..task.instances {
             let name = format!("{}-{}", task.name, workload.tasks.len());
             workload.tasks.push(spec(task, &name, ops.clone(), global));
+            log.threads.push(LoggedThread { task: task.name.clone(), forked: false, steps: steps.clone() });
             places.push((task.span, spans.clone()));
         }
     }
     for task in tasks.iter().filter(|t| build.forked.contains_key(&t.name)).collect::<Vec<_>>() {
         let program = build.program(source, task, true)?;
         workload.tasks.push(spec(task, &format!("{}-fork", task.name), program.ops.into(), global));
+        log.threads.push(LoggedThread { task: task.name.clone(), forked: true, steps: program.logged.into() });
         places.push((task.span, program.spans.into()));
     }
     workload.irqs = devices.into_iter().map(|d| irq(source, d, &build.objects)).collect();
     (workload.objects, workload.object_names) = build.objects.into_parts();
     check(source, &workload, &places, machine)?;
-    Ok(workload)
+    Ok((workload, log))
 }
 
 /// A device with the semaphore it posts, if some task uses one of that name.

@@ -37,6 +37,11 @@ impl<'a> Source<'a> {
         self.file
     }
 
+    /// All of its text.
+    pub fn text(&self) -> &'a str {
+        self.text
+    }
+
     fn position(&self, span: Span) -> Position {
         let line = self.lines.partition_point(|start| *start <= span.start);
         let line_start = self.lines[line - 1];

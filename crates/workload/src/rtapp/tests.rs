@@ -22,11 +22,21 @@ fn read(text: &str) -> (Workload, Vec<Warning>) {
 }
 
 fn read_as(text: &str, dialect: Dialect) -> (Workload, Vec<Warning>) {
-    import("f.json", text.as_bytes(), &dialect, &machine()).unwrap_or_else(|e| panic!("{e}"))
+    read_on(text, dialect, &machine())
+}
+
+fn read_on(text: &str, dialect: Dialect, machine: &Machine) -> (Workload, Vec<Warning>) {
+    let read = import("f.json", text.as_bytes(), &dialect, machine).unwrap_or_else(|e| panic!("{e}"));
+    (read.workload, read.warnings)
+}
+
+fn refusal(text: &[u8], machine: &Machine) -> WorkloadError {
+    let read = import("f.json", text, &Dialect::default(), machine);
+    read.err().unwrap_or_else(|| panic!("was read: {}", String::from_utf8_lossy(text)))
 }
 
 fn refused(text: &str) -> String {
-    import("f.json", text.as_bytes(), &Dialect::default(), &machine()).unwrap_err().to_string()
+    refusal(text.as_bytes(), &machine()).to_string()
 }
 
 /// The steps of the only task of a file with `body`, after the start barrier.
@@ -351,7 +361,7 @@ fn mistakes_are_refused_with_their_place() {
         assert!(message.starts_with(expected), "{text}\n{message}\n{expected}");
     }
     let bytes = b"{ \"tasks\":\n \xff }";
-    let e = import("f.json", bytes, &Dialect::default(), &machine()).unwrap_err();
+    let e = refusal(bytes, &machine());
     assert_eq!(e.to_string(), "f.json:2:2: not UTF-8: byte 0xff");
 }
 
@@ -402,7 +412,7 @@ fn rt_apps_own_examples_are_read() {
         let result = import(&file.to_string_lossy(), text.as_bytes(), &Dialect::default(), &machine);
         let is_part = file.parent().is_some_and(|p| p.ends_with("merge"));
         match result {
-            Ok((w, _)) => assert!(!is_part && !w.tasks.is_empty(), "{}", file.display()),
+            Ok(read) => assert!(!is_part && !read.workload.tasks.is_empty(), "{}", file.display()),
             Err(e) => assert!(is_part && matches!(e, WorkloadError::File(_)), "{e}"),
         }
     }
@@ -448,8 +458,9 @@ proptest! {
             text.replace_range(ends[0]..ends[1], &insert);
         }
         let dialect = Dialect { last_wins, ..Dialect::default() };
-        if let Ok((w, _)) = import("f", text.as_bytes(), &dialect, &machine()) {
-            prop_assert!(w.validate(&machine()).is_ok());
+        if let Ok(read) = import("f", text.as_bytes(), &dialect, &machine()) {
+            prop_assert!(read.workload.validate(&machine()).is_ok());
+            prop_assert!(read.log.fits(&read.workload));
         }
     }
 }
@@ -504,7 +515,7 @@ fn caps_limit_whole_clocks_for_a_while() {
              { "cpus": [3], "max_khz": 900000, "by": "hardware", "until": 3 },
              { "cpus": "0-3", "max_khz": 2000000, "by": "user" } ]"#,
     );
-    let (w, warnings) = import("f.json", text.as_bytes(), &Dialect::default(), &own_clock_for_cpu_3()).unwrap();
+    let (w, warnings) = read_on(&text, Dialect::default(), &own_clock_for_cpu_3());
     let cap = |cpus: &str, max_khz, from_ns, to_ns, by| FrequencyCap {
         cpus: CpuMask::parse_list(cpus).unwrap(),
         max_khz,
@@ -526,7 +537,7 @@ fn caps_limit_whole_clocks_for_a_while() {
 fn caps_that_cannot_be_say_what_can() {
     let error = |cap: &str| {
         let text = capped(&format!("[ {cap} ]"));
-        let e = import("f.json", text.as_bytes(), &Dialect::default(), &own_clock_for_cpu_3()).unwrap_err();
+        let e = refusal(text.as_bytes(), &own_clock_for_cpu_3());
         let WorkloadError::File(e) = e else { panic!("{e}") };
         format!("{e}; {}", e.help.as_deref().unwrap_or_default())
     };
