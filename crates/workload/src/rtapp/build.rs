@@ -26,6 +26,10 @@ use objects::{Kind, Objects};
 /// remains is the stack and the log line it formats.
 const FOOTPRINT_KIB: u32 = 8;
 
+/// Most steps of the threads of the start: a million threads of 20 events each. Each is looked at a few times before
+/// the run.
+const MAX_STEPS: u64 = 40_000_000;
+
 /// Everything a program is built from.
 struct Build<'a> {
     global: &'a Global,
@@ -71,9 +75,15 @@ pub(super) fn workload(
         series: series(tasks),
     };
     let mut places: Vec<(Span, Arc<[Span]>)> = Vec::new();
+    let mut steps = 0u64;
     let mut log = LogPlan { basename: global.log_basename.clone(), sums_slack: global.sums_slack, threads: Vec::new() };
     for task in tasks.iter().filter(|t| t.instances > 0) {
         let program = build.program(source, task, false)?;
+        steps = steps.saturating_add(program.ops.len() as u64 * u64::from(task.instances));
+        if steps > MAX_STEPS {
+            let text = format!("with `{}` the threads have {steps} steps", task.name);
+            return Err(source.error(task.span, text, format!("expected at most {MAX_STEPS} in all")));
+        }
         let (ops, spans): (Arc<[Op]>, Arc<[Span]>) = (program.ops.into(), program.spans.into());
         let steps: Arc<[LoggedStep]> = program.logged.into();
         for _ in 0..task.instances {
@@ -163,9 +173,10 @@ fn events(tasks: &[Task]) -> impl Iterator<Item = (&Task, &Event)> {
 /// Templates of forked threads, after those of the start, in the order of the file.
 fn forked_specs(source: &Source, tasks: &[Task], first: SpecId) -> Result<BTreeMap<String, SpecId>, WorkloadError> {
     let mut forked: BTreeMap<String, SpecId> = BTreeMap::new();
+    let names: BTreeSet<&str> = tasks.iter().map(|t| t.name.as_str()).collect();
     for (_, event) in events(tasks) {
         let Action::Fork(name) = &event.action else { continue };
-        if !tasks.iter().any(|t| t.name == *name) {
+        if !names.contains(name.as_str()) {
             let help = crate::error::nearest(name, "the tasks are", tasks.iter().map(|t| t.name.as_str()));
             let text = format!("`{}` names no task: `{name}`", event.key);
             return Err(source.error_with_help(event.span, text, "expected a task's name", Some(help)));
