@@ -156,10 +156,16 @@ fn logs_need_a_file_in_rt_apps_grammar_and_a_directory_and_come_of_whole_runs_on
     // The second thread is never woken: the run fails when the first is done.
     let text = r#"{ "tasks": { "t": { "loop": 3, "run": 1000 }, "u": { "loop": 1, "suspend": "" } } }"#;
     std::fs::write(&file, text).unwrap();
-    let words = |logs: &str| format!("run hikey960 {} --sched fair:v6.12 --rtapp-logs {}{logs}", file.display(), dir.path().display());
+    let words = |logs: &str| {
+        format!("run hikey960 {} --sched fair:v6.12 --rtapp-logs {}{logs}", file.display(), dir.path().display())
+    };
     refuses(&words("/none"), &["cannot write logs into", "expected a directory that is there"]);
     let ran = super::fairground(&words(""));
     assert_eq!(ran.code, 1, "{}", ran.stderr);
-    assert!(ran.stderr.contains("f.json:1:") && ran.stderr.contains("waits for condition variable `u`"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("f.json:1:") && ran.stderr.contains("waits for condition variable `u`"),
+        "{}",
+        ran.stderr
+    );
     assert_eq!(files(dir.path()), ["f.json"]);
 }
