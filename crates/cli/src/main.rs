@@ -4,6 +4,7 @@ mod circumstances;
 mod commands;
 mod error;
 mod input;
+mod logs;
 mod output;
 mod progress;
 mod workers;

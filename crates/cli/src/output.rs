@@ -12,8 +12,11 @@ use thiserror::Error;
 
 use crate::error::{run_failed, Failure};
 
-/// Temporary files that an interrupt must remove.
+/// Temporary files and directories that an interrupt must remove.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// What names of temporary files and directories begin with.
+pub const TEMPORARY: &str = ".fairground-";
 
 /// A file that cannot be written.
 #[derive(Debug, Error, Diagnostic)]
@@ -43,8 +46,8 @@ fn directory(path: &Path) -> &Path {
 pub fn remove_unfinished_on_interrupt() {
     let clean_up = || {
         if let Ok(files) = UNFINISHED.lock() {
-            for file in files.iter() {
-                let _ = std::fs::remove_file(file);
+            for path in files.iter().rev() {
+                let _ = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
             }
         }
         // As a shell reports death by SIGINT.
@@ -52,6 +55,13 @@ pub fn remove_unfinished_on_interrupt() {
     };
     // Fails only if a handler is there already.
     let _ = ctrlc::set_handler(clean_up);
+}
+
+/// What is there is not to stay if the user interrupts.
+pub fn remove_on_interrupt(path: &Path) {
+    if let Ok(mut paths) = UNFINISHED.lock() {
+        paths.push(path.to_owned());
+    }
 }
 
 /// Prints a result. A reader that has gone away (`| head`) is no error.
@@ -90,9 +100,7 @@ impl OutputFile {
             Target::Direct(BufWriter::new(UnlessGone(file)))
         } else {
             let file = temporary(directory(path)).map_err(fail)?;
-            if let Ok(mut files) = UNFINISHED.lock() {
-                files.push(file.path().to_owned());
-            }
+            remove_on_interrupt(file.path());
             Target::Renamed(BufWriter::new(file))
         };
         Ok(OutputFile { path: path.to_owned(), target })
@@ -126,7 +134,7 @@ fn rename(file: BufWriter<NamedTempFile>, path: &Path) -> io::Result<()> {
 /// Readable by others as far as the umask allows, as any file a command writes.
 fn temporary(dir: &Path) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".fairground-");
+    builder.prefix(TEMPORARY);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;

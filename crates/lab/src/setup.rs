@@ -7,7 +7,9 @@ use std::sync::Arc;
 use fairground_fair::FairError;
 use fairground_machine::Machine;
 use fairground_sim::{Config, Engine, Event, HashObserver, MetricsObserver, Observer, Scheduler, SimError, Time};
+use fairground_trace::rtapp_log::RtappLog;
 use fairground_trace::{FtraceText, Names, UnlessGone, Words};
+use fairground_workload::rtapp::LogPlan;
 use fairground_workload::Workload;
 use miette::Diagnostic;
 use serde::{Deserialize, Serialize};
@@ -92,6 +94,23 @@ pub struct Trace {
     pub file: File,
 }
 
+/// Logs to be written as rt-app writes them ([`fairground_trace::rtapp_log`]).
+pub struct Logs {
+    /// What is logged.
+    pub plan: Arc<LogPlan>,
+    /// Takes the lines of all threads, from its present position on.
+    pub file: File,
+}
+
+/// What a run is to leave besides its report.
+#[derive(Default)]
+pub struct Outputs {
+    /// Its events.
+    pub trace: Option<Trace>,
+    /// Its logs. A run whose logs cannot be written has failed.
+    pub logs: Option<Logs>,
+}
+
 /// Told of the virtual time that a run has reached, now and then.
 pub type Progress<'a> = &'a mut dyn FnMut(Time);
 
@@ -111,15 +130,20 @@ impl Setup {
 
     /// One run of a scheduler with a seed: here, or in a worker where the scheduler asks for one.
     pub fn carry_out(&self, sched: usize, seed: u64, trace: Option<Trace>, progress: Option<Progress>) -> Ran {
+        self.write(sched, seed, Outputs { trace, logs: None }, progress)
+    }
+
+    /// As [`Self::carry_out`], with all that a run can leave.
+    pub fn write(&self, sched: usize, seed: u64, outputs: Outputs, progress: Option<Progress>) -> Ran {
         let spec = &self.scheds[sched];
         let Some(features) = spec.features().filter(|_| !self.workers.always) else {
-            return self.workers.run(self, spec, seed, trace, progress);
+            return self.workers.run(self, spec, seed, outputs, progress);
         };
         match fair(features, &self.machine) {
             Err(error) => RunError::from(error).into(),
             Ok(sched) => {
-                let trace = trace.map(|t| (t.head, BufWriter::new(UnlessGone(t.file))));
-                self.finish(self.engine(sched, seed), trace, progress)
+                let trace = outputs.trace.map(|t| (t.head, BufWriter::new(UnlessGone(t.file))));
+                self.finish(self.engine(sched, seed), trace, outputs.logs, progress)
             }
         }
     }
@@ -131,13 +155,24 @@ impl Setup {
     }
 
     /// Carries a run out in this process.
-    pub fn finish<W: Write>(&self, engine: Engine, trace: Option<(TraceHead, W)>, progress: Option<Progress>) -> Ran {
+    pub fn finish<W: Write>(
+        &self,
+        engine: Engine,
+        trace: Option<(TraceHead, W)>,
+        logs: Option<Logs>,
+        progress: Option<Progress>,
+    ) -> Ran {
         let mut exporter = trace.map(|(head, out)| self.exporter(&head, out, engine.scheduler()));
+        let mut log = logs.map(|l| RtappLog::new(BufWriter::new(l.file), l.plan, Arc::clone(&self.workload)));
         let mut looks = progress.map(Looks::new);
         let mut observers: Vec<&mut dyn Observer> = Vec::new();
         observers.extend(exporter.as_mut().map(|o| o as &mut dyn Observer));
+        observers.extend(log.as_mut().map(|o| o as &mut dyn Observer));
         observers.extend(looks.as_mut().map(|o| o as &mut dyn Observer));
         let outcome = self.observe(engine, &mut observers).map_err(RunError::from);
+        let logged = log.map_or(Ok(()), |log| log.finish().map(drop));
+        let unlogged = |e: io::Error| RunError::Failed(format!("cannot write the logs: {e}"));
+        let outcome = outcome.and_then(|report| logged.map(|()| report).map_err(unlogged));
         Ran { outcome, trace: exporter.map_or(Ok(()), |e| e.finish().map(drop)) }
     }
 

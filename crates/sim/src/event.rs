@@ -310,6 +310,19 @@ pub struct Reason {
 /// [`Reason::rule`] of what belongs to no rule.
 pub const NO_RULE: u16 = u16::MAX;
 
+/// A thread comes to a step of its program: what it did before is over. Seen, not done: no part of the run's hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// When, as the thread would read it from the clock, ns.
+    pub time: Time,
+    /// Who.
+    pub task: TaskId,
+    /// Index of the step; the length of the program where the thread ends by itself.
+    pub op: u32,
+    /// Of a wait for a timer's next period: the end of that period, ns. It is missed if it is not after `time`.
+    pub due: Option<Time>,
+}
+
 /// Somebody who is told of every event: checkers, statistics, the hash, exporters.
 pub trait Observer {
     /// One event; times never decrease.
@@ -324,6 +337,14 @@ pub trait Observer {
     fn wants_clamps(&self) -> bool {
         false
     }
+
+    /// Asked once, before the run: whether [`Self::step`] shall be called.
+    fn wants_steps(&self) -> bool {
+        false
+    }
+
+    /// A thread comes to a step. Told to all as soon as one wants it, after the events of the same instant.
+    fn step(&mut self, _step: &Step) {}
 
     /// What led to the decision that comes as the next event, oldest first. Told to all as soon as one wants it; not
     /// told where the scheduler noted nothing.

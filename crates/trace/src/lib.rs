@@ -6,7 +6,7 @@
 //! wait), [`residency`] (how long CPUs sleep), [`frequency`] (how long clocks run how fast), [`energy`] (what rails take), [`placements`] (each decision
 //! with what led to it), [`migrations`] (why tasks move, and how far), [`uclamp`] (clamps of tasks and run queues),
 //! [`explain`] (in words and numbers) and [`diff`] (two
-//! traces side by side).
+//! traces side by side). [`rtapp_log`] writes a run as rt-app logs itself.
 
 pub mod diff;
 pub mod energy;
@@ -19,6 +19,7 @@ mod names;
 pub mod placements;
 mod reader_gone;
 pub mod residency;
+pub mod rtapp_log;
 mod text;
 pub mod uclamp;
 mod words;

@@ -60,6 +60,11 @@ impl Names {
         })
     }
 
+    /// The index of its template; none if the workload has none for it.
+    pub(crate) fn template(&self, task: TaskId) -> Option<SpecId> {
+        self.tasks.get(task as usize).map(|walk| walk.spec).filter(|spec| *spec != SpecId::MAX)
+    }
+
     fn spec(&self, task: TaskId) -> Option<&TaskSpec> {
         let walk = self.tasks.get(task as usize)?;
         self.workload.tasks.get(walk.spec as usize)

@@ -8,7 +8,7 @@ use crate::builtin::{builtins, Builtin};
 use crate::error::{nearest, WorkloadError};
 use crate::options::Options;
 use crate::program::Workload;
-use crate::rtapp;
+use crate::rtapp::{self, Dialect, LogPlan};
 use crate::warning::Warning;
 
 impl Workload {
@@ -22,24 +22,46 @@ impl Workload {
     /// Everything that keeps it from running, with the nearest valid name where a name is wrong.
     pub fn find(spec: &str, machine: &Machine) -> Result<(Workload, Vec<Warning>), WorkloadError> {
         let (name, options) = spec.split_once(':').unwrap_or((spec, ""));
-        if let Some(builtin) = builtins().iter().find(|b| b.name == name) {
+        if let Some(builtin) = Builtin::by_name(name) {
             return from_builtin(builtin, options, machine);
         }
-        if Path::new(spec).is_file() {
-            return rtapp::load(spec, &rtapp::Dialect::default(), machine);
-        }
-        if let Some((path, options)) = spec.rsplit_once(':').filter(|(path, _)| Path::new(path).is_file()) {
-            let options = Options::parse("rt-app file", rtapp::FILE_OPTIONS, options, machine)?;
-            return rtapp::load(path, &rtapp::Dialect::from_options(&options), machine);
-        }
-        if looks_like_a_path(spec) {
-            return rtapp::load(spec, &rtapp::Dialect::default(), machine);
+        if let Some((path, dialect)) = as_file(spec, machine)? {
+            let read = rtapp::load(path, &dialect, machine)?;
+            return Ok((read.workload, read.warnings));
         }
         Err(WorkloadError::Unknown {
             name: name.into(),
             help: nearest(name, "the built-ins are", builtins().iter().map(|b| b.name)),
         })
     }
+}
+
+impl LogPlan {
+    /// How the workload that `spec` asks for is logged; none for a built-in.
+    ///
+    /// # Errors
+    /// As [`Workload::find`].
+    pub fn find(spec: &str, machine: &Machine) -> Result<Option<LogPlan>, WorkloadError> {
+        let name = spec.split_once(':').map_or(spec, |(name, _)| name);
+        match as_file(spec, machine)? {
+            Some((path, dialect)) if Builtin::by_name(name).is_none() => {
+                rtapp::load(path, &dialect, machine).map(|read| Some(read.log))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// The path of a file, and how it is to be read; none if `spec` does not look like a path.
+fn as_file<'a>(spec: &'a str, machine: &Machine) -> Result<Option<(&'a str, Dialect)>, WorkloadError> {
+    if Path::new(spec).is_file() {
+        return Ok(Some((spec, Dialect::default())));
+    }
+    if let Some((path, options)) = spec.rsplit_once(':').filter(|(path, _)| Path::new(path).is_file()) {
+        let options = Options::parse("rt-app file", rtapp::FILE_OPTIONS, options, machine)?;
+        return Ok(Some((path, Dialect::from_options(&options))));
+    }
+    Ok(looks_like_a_path(spec).then(|| (spec, Dialect::default())))
 }
 
 fn from_builtin(

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use fairground_lab::experiment::RunReport;
 use fairground_lab::selection::Selection;
-use fairground_lab::setup::{Progress, Ran, RunError, Setup, Trace, TraceHead};
+use fairground_lab::setup::{Logs, Outputs, Progress, Ran, RunError, Setup, Trace, TraceHead};
 use fairground_lab::tables::number;
 use serde_json::json;
 
 use crate::circumstances::{self, Circumstances};
 use crate::error::{run_failed, End, Failure};
+use crate::logs::LogDirectory;
 use crate::output::{complain, print, OutputFile};
 use crate::progress::Spinner;
 use crate::workers::WorkerOptions;
@@ -41,6 +42,9 @@ pub struct Run {
     /// Write the energy that each rail has taken so far too, every so many ms and at the end, for `fairground stats energy`
     #[arg(long, value_name = "MS", requires = "trace", value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
     energy_every: Option<u64>,
+    /// Write the log of each thread into this directory, as rt-app does
+    #[arg(long, value_name = "DIR")]
+    rtapp_logs: Option<PathBuf>,
     /// Which figures: usual, all, or names with commas between
     #[arg(long, value_name = "LIST", default_value_t = Selection::Usual)]
     metrics: Selection,
@@ -77,12 +81,18 @@ impl Run {
         setup.config.energy_every_ns = self.energy_every.map(|ms| ms * 1_000_000);
         let selected = setup.selected(&self.metrics)?;
         let trace = self.trace.take();
+        let directory =
+            self.rtapp_logs.take().map(|dir| LogDirectory::open(&dir, &self.workload, &setup)).transpose()?;
+        let logs = directory.as_ref().map(LogDirectory::logs).transpose()?;
         let mut report = match &trace {
-            Some(path) => self.traced(&setup, path)?,
-            None => plain(&setup, self.seed)?,
+            Some(path) => self.traced(&setup, path, logs)?,
+            None => plain(&setup, self.seed, logs)?,
         };
+        if let Some(directory) = directory {
+            directory.finish()?;
+        }
         if self.check_determinism {
-            let again = plain(&setup, self.seed)?;
+            let again = plain(&setup, self.seed, None)?;
             if again.hash != report.hash {
                 let hashes = format!("{:032x} and {:032x}", report.hash, again.hash);
                 return Err(run_failed(format!("not deterministic: the same run gave event streams {hashes}")));
@@ -139,10 +149,10 @@ impl Run {
     }
 
     /// The trace appears if the run completes or fails on its way; a run that is refused or interrupted leaves none.
-    fn traced(&self, setup: &Setup, path: &Path) -> Result<RunReport, Failure> {
+    fn traced(&self, setup: &Setup, path: &Path, logs: Option<Logs>) -> Result<RunReport, Failure> {
         let output = OutputFile::create(path)?;
         let trace = Trace { head: self.head(setup), file: output.descriptor()? };
-        let Ran { outcome, trace } = carry_out(setup, self.seed, Some(trace));
+        let Ran { outcome, trace } = carry_out(setup, self.seed, Outputs { trace: Some(trace), logs });
         if let Err(refused @ (RunError::Fair(_) | RunError::Refused(_))) = outcome {
             return Err(failure(refused));
         }
@@ -172,14 +182,14 @@ impl Run {
     }
 }
 
-fn plain(setup: &Setup, seed: u64) -> Result<RunReport, Failure> {
-    carry_out(setup, seed, None).outcome.map_err(failure)
+fn plain(setup: &Setup, seed: u64, logs: Option<Logs>) -> Result<RunReport, Failure> {
+    carry_out(setup, seed, Outputs { trace: None, logs }).outcome.map_err(failure)
 }
 
-fn carry_out(setup: &Setup, seed: u64, trace: Option<Trace>) -> Ran {
+fn carry_out(setup: &Setup, seed: u64, outputs: Outputs) -> Ran {
     let spinner = Spinner::on_terminal();
     let mut tell = spinner.as_ref().map(|spinner| |time| spinner.show(time));
-    setup.carry_out(0, seed, trace, tell.as_mut().map(|tell| tell as Progress))
+    setup.write(0, seed, outputs, tell.as_mut().map(|tell| tell as Progress))
 }
 
 /// A scheduler that cannot serve the machine is bad input; anything else is a run that failed.

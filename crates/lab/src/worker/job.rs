@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use fairground_sim::Config;
+use fairground_workload::rtapp::LogPlan;
 use fairground_workload::Workload;
 use serde::{Deserialize, Serialize};
 
@@ -35,8 +36,8 @@ pub struct Job {
 /// What a run is to give.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Order {
-    /// Its figures, and its events if they are wanted.
-    Run(Option<TraceHead>),
+    /// Its figures, and its events and logs if they are wanted.
+    Run(Option<TraceHead>, Option<LogPlan>),
     /// Every placement, by its rule.
     Placements,
     /// Our own speed.
@@ -63,7 +64,7 @@ impl Order {
     /// The reasons of placements are wanted.
     pub fn why(&self) -> bool {
         match self {
-            Order::Run(head) => head.as_ref().is_some_and(|h| h.why),
+            Order::Run(head, _) => head.as_ref().is_some_and(|h| h.why),
             Order::Placements | Order::Agree { .. } => false,
             Order::Measure { why, .. } => *why,
         }
@@ -101,6 +102,8 @@ pub struct Descriptors {
     pub place: i32,
     /// Takes the trace.
     pub trace: Option<i32>,
+    /// Takes the logs.
+    pub logs: Option<i32>,
     /// The built kernel: as it was when the command began, whatever is built meanwhile.
     pub library: Option<i32>,
 }

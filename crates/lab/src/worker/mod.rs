@@ -34,7 +34,7 @@ use serde_json::Value;
 
 use crate::bench::Measured;
 use crate::free::Placements;
-use crate::setup::{Progress, Ran, RunError, Setup, Trace};
+use crate::setup::{Outputs, Progress, Ran, RunError, Setup};
 use crate::spec::SchedSpec;
 
 use job::{Answer, Descriptors, Reply};
@@ -67,16 +67,10 @@ const ANOTHER_JOB: &str = "the worker has done another job";
 
 impl Workers {
     /// One run. `setup` is what it is a run of.
-    pub fn run(
-        &self,
-        setup: &Setup,
-        spec: &SchedSpec,
-        seed: u64,
-        trace: Option<Trace>,
-        progress: Option<Progress>,
-    ) -> Ran {
-        let (head, file) = trace.map_or((None, None), |t| (Some(t.head), Some(t.file)));
-        match self.send(setup, spec, seed, Order::Run(head), file, progress) {
+    pub fn run(&self, setup: &Setup, spec: &SchedSpec, seed: u64, outputs: Outputs, progress: Option<Progress>) -> Ran {
+        let (head, trace) = outputs.trace.map_or((None, None), |t| (Some(t.head), Some(t.file)));
+        let (plan, logs) = outputs.logs.map_or((None, None), |l| (Some(l.plan.as_ref().clone()), Some(l.file)));
+        match self.send(setup, spec, seed, Order::Run(head, plan), Files { trace, logs }, progress) {
             Err(failure) => Ran { outcome: Err(RunError::Failed(failure.reason)), trace: failure.trace },
             Ok(reply) => {
                 let outcome = match reply.answer {
@@ -98,7 +92,7 @@ impl Workers {
     /// Why there is none.
     pub fn measure(&self, setup: &Setup, spec: &SchedSpec, timed: bool, why: bool) -> Result<Measured, String> {
         let order = Order::Measure { timed, why };
-        let reply = self.send(setup, spec, setup.config.seed, order, None, None).map_err(|f| f.reason)?;
+        let reply = self.send(setup, spec, setup.config.seed, order, Files::default(), None).map_err(|f| f.reason)?;
         match reply.answer {
             Answer::Measured(measured) => Ok(measured),
             Answer::Refused(problem) | Answer::Failed(problem) | Answer::Fault(problem) => Err(problem),
@@ -112,7 +106,7 @@ impl Workers {
     /// # Errors
     /// Why there is none.
     pub fn agree(&self, setup: &Setup, kernel: &SchedSpec, seed: u64, order: Order) -> Result<Value, String> {
-        let reply = self.send(setup, kernel, seed, order, None, None).map_err(|f| f.reason)?;
+        let reply = self.send(setup, kernel, seed, order, Files::default(), None).map_err(|f| f.reason)?;
         match reply.answer {
             Answer::Agreement(found) => Ok(found),
             Answer::Refused(problem) | Answer::Failed(problem) | Answer::Fault(problem) => Err(problem),
@@ -125,7 +119,7 @@ impl Workers {
     /// # Errors
     /// Why there is none.
     pub fn placements(&self, setup: &Setup, spec: &SchedSpec, seed: u64) -> Result<Placements, String> {
-        let reply = self.send(setup, spec, seed, Order::Placements, None, None).map_err(|f| f.reason)?;
+        let reply = self.send(setup, spec, seed, Order::Placements, Files::default(), None).map_err(|f| f.reason)?;
         match reply.answer {
             Answer::Placements(placements) => Ok(placements),
             Answer::Refused(problem) | Answer::Failed(problem) | Answer::Fault(problem) => Err(problem),
@@ -139,11 +133,11 @@ impl Workers {
         spec: &SchedSpec,
         seed: u64,
         order: Order,
-        trace: Option<File>,
+        files: Files,
         progress: Option<Progress>,
     ) -> Result<Reply, Failure> {
         let cannot = |e: io::Error| Failure { reason: format!("cannot start a worker: {e}"), trace: Ok(()) };
-        let started = Inheritance::new(spec, trace.as_ref()).and_then(|(inheritance, place, answers)| {
+        let started = Inheritance::new(spec, &files).and_then(|(inheritance, place, answers)| {
             let job = Job {
                 machine: setup.machine.to_toml(),
                 workload: setup.workload.as_ref().clone(),
@@ -161,7 +155,7 @@ impl Workers {
         watch.attend(progress).map_err(|reason| {
             // What the worker held back belongs to the trace; a pipe's reader may have gone.
             let rest = watch.held();
-            let trace = trace.map_or(Ok(()), |file| fairground_trace::UnlessGone(file).write_all(&rest));
+            let trace = files.trace.map_or(Ok(()), |file| fairground_trace::UnlessGone(file).write_all(&rest));
             Failure { reason, trace }
         })
     }
@@ -199,24 +193,33 @@ struct Failure {
     trace: io::Result<()>,
 }
 
+/// Files that a run is written to.
+#[derive(Default)]
+struct Files {
+    trace: Option<File>,
+    logs: Option<File>,
+}
+
 /// Open files that a worker gets, under numbers that nothing else has there.
 struct Inheritance {
     answers: OwnedFd,
     place: OwnedFd,
     trace: Option<OwnedFd>,
+    logs: Option<OwnedFd>,
     library: Option<OwnedFd>,
 }
 
 impl Inheritance {
     /// For one worker; with it what stays here: the shared memory and the end of the pipe that gives the answer.
-    fn new(spec: &SchedSpec, trace: Option<&File>) -> io::Result<(Self, Place, OwnedFd)> {
+    fn new(spec: &SchedSpec, files: &Files) -> io::Result<(Self, Place, OwnedFd)> {
         let (place, memory) = Place::create()?;
         let (answers, to_us) = nix::unistd::pipe2(OFlag::O_CLOEXEC)?;
         let copy = |file: &File| file.as_fd().try_clone_to_owned();
         let inheritance = Inheritance {
             answers: to_us,
             place: memory,
-            trace: trace.map(copy).transpose()?,
+            trace: files.trace.as_ref().map(copy).transpose()?,
+            logs: files.logs.as_ref().map(copy).transpose()?,
             library: spec.library().map(Arc::as_ref).map(copy).transpose()?,
         };
         Ok((inheritance, place, answers))
@@ -227,11 +230,12 @@ impl Inheritance {
             answers: self.answers.as_raw_fd(),
             place: self.place.as_raw_fd(),
             trace: self.trace.as_ref().map(AsRawFd::as_raw_fd),
+            logs: self.logs.as_ref().map(AsRawFd::as_raw_fd),
             library: self.library.as_ref().map(AsRawFd::as_raw_fd),
         }
     }
 
     fn into_all(self) -> Vec<OwnedFd> {
-        [Some(self.answers), Some(self.place), self.trace, self.library].into_iter().flatten().collect()
+        [Some(self.answers), Some(self.place), self.trace, self.logs, self.library].into_iter().flatten().collect()
     }
 }

@@ -25,7 +25,7 @@ use crate::around::{Around, Call, Site};
 use crate::bench::Measured;
 use crate::experiment::contained;
 use crate::free::Placements;
-use crate::setup::{RunError, Setup};
+use crate::setup::{Logs, RunError, Setup};
 use crate::spec::{fair, SchedSpec, SpecError};
 
 /// Makes the scheduler of a job.
@@ -172,7 +172,7 @@ fn work(job: &Job, place: &'static Place, make: &Make) -> Reply {
         };
         let made = || within_boot(place, || make(job, &machine)).map(|sched| Box::new(Around::new(sched, place)));
         match &job.order {
-            Order::Run(_) => Ok(run(job, place, &setup, made()?)),
+            Order::Run(..) => Ok(run(job, place, &setup, made()?)),
             Order::Placements => Ok(placements(&setup, made()?, job.config.seed)),
             Order::Measure { timed, why } => Ok(measure(&setup, made()?, *timed, *why)),
             Order::Agree { preset, picks, pelt, balance } => {
@@ -196,13 +196,18 @@ fn within_boot<T>(place: &Place, f: impl FnOnce() -> T) -> T {
 
 fn run(job: &Job, place: &Place, setup: &Setup, sched: Box<dyn Scheduler>) -> Reply {
     let trace = match (&job.order, job.descriptors.trace.map(inherited)) {
-        (Order::Run(Some(head)), Some(Ok(fd))) => Some((head.clone(), Held::new(place, UnlessGone(File::from(fd))))),
+        (Order::Run(Some(head), _), Some(Ok(fd))) => Some((head.clone(), Held::new(place, UnlessGone(File::from(fd))))),
         (_, Some(Err(e))) => {
             return Reply { answer: Answer::Refused(format!("the trace: {e}")), trace_error: None };
         }
         _ => None,
     };
-    let ran = setup.finish(setup.engine(sched, job.config.seed), trace, None);
+    let logs = match (&job.order, job.descriptors.logs.map(inherited)) {
+        (Order::Run(_, Some(plan)), Some(Ok(fd))) => Some(Logs { plan: Arc::new(plan.clone()), file: File::from(fd) }),
+        (_, Some(Err(e))) => return Reply { answer: Answer::Refused(format!("the logs: {e}")), trace_error: None },
+        _ => None,
+    };
+    let ran = setup.finish(setup.engine(sched, job.config.seed), trace, logs, None);
     let answer = match ran.outcome {
         Ok(report) => Answer::Report(report),
         Err(RunError::Failed(problem)) => Answer::Failed(problem),

@@ -15,7 +15,7 @@ use super::task::{State, Wait};
 use super::warmth::Trail;
 use super::Engine;
 use crate::draw::{draw, spread, Purpose};
-use crate::{Change, EventKind, TaskId, Time, WakeContext};
+use crate::{Change, EventKind, Step, TaskId, Time, WakeContext};
 
 /// Steps of one thread at one instant after which time is taken to stand still.
 const INSTANT_STEPS_MAX: u32 = 1 << 20;
@@ -44,6 +44,9 @@ impl Engine {
             if t.phase == 0 && acts_at_once(op) && self.cpus[cpu as usize].busy_until > self.now {
                 return self.retime(cpu);
             }
+            if self.steps.is_some() && t.phase == 0 {
+                self.tell_step(cpu, task, op);
+            }
             let flow = self.step(cpu, task, op);
             let free = self.cpus[cpu as usize].busy_until <= self.now;
             let t = &mut self.tasks[task as usize];
@@ -64,6 +67,17 @@ impl Engine {
         let t = &self.tasks[task as usize];
         let what = format!("{} loops at step {} without using any time", self.name_of(task), t.pc);
         self.fail_livelock(what);
+    }
+
+    #[cold]
+    fn tell_step(&mut self, cpu: CpuId, task: TaskId, op: &Op) {
+        let due = match *op {
+            Op::TimerWait { timer, period_ns, .. } => Some(self.last_expiry(task, timer).saturating_add(period_ns)),
+            _ => None,
+        };
+        let time = self.now.max(self.cpus[cpu as usize].busy_until);
+        let step = Step { time, task, op: self.tasks[task as usize].pc, due };
+        self.steps.iter_mut().for_each(|steps| steps.push(step));
     }
 
     fn step(&mut self, cpu: CpuId, task: TaskId, op: &Op) -> Flow {

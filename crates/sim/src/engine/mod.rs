@@ -57,7 +57,9 @@ use crate::draw::{draw, in_amount, Purpose};
 use crate::env::Request;
 use crate::metrics::Meters;
 use crate::spread::SpreadMeter;
-use crate::{Env, Event, EventKind, MigrateCause, Observer, Reason, Scheduler, SimError, TaskId, TaskInfo, Time};
+use crate::{
+    Env, Event, EventKind, MigrateCause, Observer, Reason, Scheduler, SimError, Step, TaskId, TaskInfo, Time,
+};
 
 pub use clamps::ClampLimits;
 use cpu::Cpu;
@@ -231,6 +233,8 @@ pub struct Engine {
     /// What led to decisions among `events`, and for each such event its index and how many of these are its.
     reasons: Vec<Reason>,
     reasons_of: Vec<(usize, usize)>,
+    /// Steps that threads came to at this instant; none while nobody wants to be told.
+    steps: Option<Vec<Step>>,
     waste: WasteMeter,
     spread: SpreadMeter,
     meters: Meters,
@@ -295,6 +299,7 @@ impl Engine {
             events: Vec::new(),
             reasons: Vec::new(),
             reasons_of: Vec::new(),
+            steps: None,
             waste: WasteMeter::new(n),
             spread: SpreadMeter::new(&machine),
             meters: Meters::new(machine.cpu_types.len()),
@@ -338,6 +343,7 @@ impl Engine {
         self.refuse()?;
         self.env.want_reasons(observers.iter().any(|o| o.wants_reasons()));
         self.env.want_clamps(observers.iter().any(|o| o.wants_clamps()));
+        self.steps = observers.iter().any(|o| o.wants_steps()).then(Vec::new);
         self.boot()?;
         let mut checker = EventChecker::new(self.machine.nr_cpus());
         self.prepare();
@@ -505,6 +511,11 @@ impl Engine {
             }
         }
         self.events.clear();
+        for step in self.steps.iter_mut().flat_map(|steps| steps.drain(..)) {
+            for o in observers.iter_mut() {
+                o.step(&step);
+            }
+        }
         if let Some(what) = checker.take_error() {
             self.fail_invariant(what);
         }

@@ -18,6 +18,12 @@ pub(super) struct Global {
     pub policy: Policy,
     /// Capacity of the CPU whose speed defines a microsecond of `run`, 1..=1024.
     pub calibration_capacity: u32,
+    /// Time of a loop of `run` on that CPU, ns, at least 1: as the file gives it, else 1.
+    pub ns_per_loop: u64,
+    /// What names of logs begin with.
+    pub log_basename: String,
+    /// Logs have the sum of the slack of a round's timers.
+    pub sums_slack: bool,
     /// Size of the buffer of `mem` and `iorun`, bytes.
     pub mem_buffer: u64,
     /// Whether `iorun` writes to /dev/null.
@@ -27,9 +33,16 @@ pub(super) struct Global {
 /// rt-app's default buffer, bytes.
 const MEM_BUFFER: i64 = 4_194_304;
 
-/// Keys about rt-app's own logging, memory and plots.
-const NO_EFFECT: &[&str] =
-    &["lock_pages", "logdir", "log_basename", "log_size", "gnuplot", "cumulative_slack", "logstats", "frag"];
+/// Keys about rt-app's own files and memory, and what there is instead.
+const NO_EFFECT: &[(&str, &str)] = &[
+    ("lock_pages", "there are no pages to lock here"),
+    ("logdir", "logs are written where the command's --rtapp-logs says"),
+    ("log_size", "logs are written whole, and only where the command's --rtapp-logs says"),
+    ("logsize", "logs are written whole, and only where the command's --rtapp-logs says"),
+    ("gnuplot", "no plots are written; --rtapp-logs writes what they would show"),
+    ("logstats", "has no meaning for rt-app either"),
+    ("frag", "has no meaning for rt-app either"),
+];
 
 /// Every key of the section.
 const KEYS: &[&str] = &[
@@ -56,6 +69,9 @@ pub(super) fn read(source: &mut Source, section: Option<&Member>, machine: &Mach
         duration_ns: source.dialect.duration_ns,
         policy: Policy::Other,
         calibration_capacity: machine.cpus.first().map_or(1024, |c| c.capacity),
+        ns_per_loop: 1,
+        log_basename: "rt-app".into(),
+        sums_slack: false,
         mem_buffer: MEM_BUFFER as u64,
         null_device: true,
     };
@@ -72,6 +88,9 @@ pub(super) fn read(source: &mut Source, section: Option<&Member>, machine: &Mach
     }
     if let Some(m) = keys.get("calibration") {
         global.calibration_capacity = calibration(source, m, machine)?;
+        if let Value::Int(ns @ 1..) = m.value.value {
+            global.ns_per_loop = ns as u64;
+        }
     }
     if let Some(m) = keys.get("pi_enabled") {
         if source.bool(m)? {
@@ -84,20 +103,27 @@ pub(super) fn read(source: &mut Source, section: Option<&Member>, machine: &Mach
     if let Some(m) = keys.get("io_device") {
         global.null_device = source.string(m)? == "/dev/null";
     }
+    if let Some(m) = keys.get("log_basename") {
+        global.log_basename = source.string(m)?.into();
+    }
+    if let Some(m) = keys.get("cumulative_slack") {
+        global.sums_slack = source.bool(m)?;
+    }
     no_effect(source, &mut keys)?;
     keys.warn_rest(source, KEYS, "is no key of `global` and is not read");
     Ok(global)
 }
 
 fn no_effect(source: &mut Source, keys: &mut Fields) -> Result<(), WorkloadError> {
-    for m in NO_EFFECT.iter().filter_map(|k| keys.get(k)) {
-        let text = "concerns rt-app's own files and memory, of which there are none here";
-        source.warn(WarningKind::NoEffect, m.key_span, &m.key, text);
+    for (key, text) in NO_EFFECT {
+        if let Some(m) = keys.get(key) {
+            source.warn(WarningKind::NoEffect, m.key_span, &m.key, *text);
+        }
     }
     let Some(m) = keys.get("ftrace") else { return Ok(()) };
     source.warn(WarningKind::NoEffect, m.key_span, &m.key, "every run can be traced; see the command's --trace");
-    if let Value::String(list) = &m.value.value {
-        for name in list.split(',').map(str::trim).filter(|n| !FTRACE.contains(n)) {
+    if matches!(m.value.value, Value::String(_)) {
+        for name in source.string(m)?.split(',').map(str::trim).filter(|n| !FTRACE.contains(n)) {
             let text =
                 format!("rt-app rejects the category `{name}`; {}", nearest(name, "it has", FTRACE.iter().copied()));
             source.warn(WarningKind::Suspicious, m.value.span, &m.key, text);

@@ -19,18 +19,23 @@
 //!
 //! Where we differ: values outside a C int, and events rt-app would take with a negative time, are errors here;
 //! a thread has its policy and CPUs from birth instead of setting them itself after the start; forked threads of a
-//! task all have the name `TASK-fork`; a thread has its task group from birth, and phases do not change it; logging,
-//! page locking, priority inheritance and memory policy do not exist; a custom slice is our `slice`, not a runtime; SCHED_DEADLINE is refused.
+//! task all have the name `TASK-fork`; a thread has its task group from birth, and phases do not change it; page
+//! locking, priority inheritance and memory policy do not exist; logs are written if the command asks for them, by a
+//! [`LogPlan`]; a legacy `runtime` of a task is an event only and sets no slice; SCHED_DEADLINE is refused. What is
+//! larger than anybody needs is refused: files by their size, their values and the steps they make.
 //!
 //! Floors, bottom up: `source` places messages, `fields` looks keys up, `global`, `sched`, `event` and
 //! `task` read their parts of the tree, and `build` turns the tree into a [`Workload`].
 
+#[cfg(test)]
+mod bad_input;
 mod build;
 mod event;
 mod fields;
 mod global;
 mod groups;
 mod interrupts;
+mod log;
 mod sched;
 mod source;
 mod task;
@@ -54,9 +59,10 @@ use groups::Groups;
 use source::Source;
 
 pub use event::{EVENTS, EXTENSIONS};
+pub use log::{LogPlan, LoggedEvent, LoggedStep, LoggedThread};
 
 /// Largest file that is read, MiB. The largest public rt-app file has some 100 KiB.
-const MAX_FILE_MIB: u64 = 64;
+const MAX_FILE_MIB: u64 = 16;
 
 /// Options that may follow a file's name after a colon.
 pub const FILE_OPTIONS: &[OptionInfo] = &[
@@ -105,11 +111,21 @@ impl Dialect {
     }
 }
 
+/// A file that was read.
+pub struct Imported {
+    /// What its threads do, checked.
+    pub workload: Workload,
+    /// What a user should know of it.
+    pub warnings: Vec<Warning>,
+    /// How rt-app would log it.
+    pub log: LogPlan,
+}
+
 /// Reads and checks the file at `path`.
 ///
 /// # Errors
 /// What keeps it from being read or run, with its line.
-pub fn load(path: &str, dialect: &Dialect, machine: &Machine) -> Result<(Workload, Vec<Warning>), WorkloadError> {
+pub fn load(path: &str, dialect: &Dialect, machine: &Machine) -> Result<Imported, WorkloadError> {
     let unreadable = |cause| WorkloadError::Read { file: path.into(), cause };
     let limit = MAX_FILE_MIB << 20;
     let mut bytes = Vec::new();
@@ -117,31 +133,30 @@ pub fn load(path: &str, dialect: &Dialect, machine: &Machine) -> Result<(Workloa
     if bytes.len() as u64 > limit {
         return Err(WorkloadError::TooLarge { file: path.into(), limit_mib: MAX_FILE_MIB });
     }
-    import(path, &bytes, dialect, machine)
+    read_text(path, &bytes, dialect, machine)
 }
 
-/// Reads and checks the text of a file; `file` is its name in messages and of the workload.
+/// The workload and the warnings of [`read_text`].
 ///
 /// # Errors
-/// What keeps it from being read or run, with its line.
+/// As there.
 pub fn import(
     file: &str,
     bytes: &[u8],
     dialect: &Dialect,
     machine: &Machine,
 ) -> Result<(Workload, Vec<Warning>), WorkloadError> {
-    let text = match std::str::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(e) => {
-            let valid = String::from_utf8_lossy(&bytes[..e.valid_up_to()]);
-            let (line, column) = json::line_column(&valid, valid.len());
-            let at = Position { file: file.into(), line, column };
-            return Err(WorkloadError::NotUtf8 { at, byte: bytes[e.valid_up_to()] });
-        }
-    };
-    let mut source = Source::new(file, text, *dialect);
+    read_text(file, bytes, dialect, machine).map(|read| (read.workload, read.warnings))
+}
+
+/// Reads and checks the text of a file; `file` is its name in messages and of the workload.
+///
+/// # Errors
+/// What keeps it from being read or run, with its line.
+pub fn read_text(file: &str, bytes: &[u8], dialect: &Dialect, machine: &Machine) -> Result<Imported, WorkloadError> {
+    let mut source = Source::new(file, text_of(file, bytes)?, *dialect);
     let document =
-        json::parse(text).map_err(|e| source.error(e.span, e.message, format!("expected {}", e.expected)))?;
+        json::parse(source.text()).map_err(|e| source.error(e.span, e.message, format!("expected {}", e.expected)))?;
     if let Some(tail) = document.trailing {
         source.warn(WarningKind::Ignored, tail, "end of file", "what follows the closing brace is not read");
     }
@@ -160,6 +175,16 @@ pub fn import(
         &["tasks", "global", "resources", "interrupts", "thermal_caps", "cgroups"],
         "is no section of an rt-app file and is not read",
     );
-    let workload = build::workload(&mut source, &tasks, devices, groups.into_list(), &global, machine)?;
-    Ok((Workload { frequency_caps, ..workload }, source.into_warnings()))
+    let (workload, log) = build::workload(&mut source, &tasks, devices, groups.into_list(), &global, machine)?;
+    let workload = Workload { frequency_caps, ..workload };
+    Ok(Imported { workload, warnings: source.into_warnings(), log })
+}
+
+fn text_of<'a>(file: &str, bytes: &'a [u8]) -> Result<&'a str, WorkloadError> {
+    std::str::from_utf8(bytes).map_err(|e| {
+        let valid = String::from_utf8_lossy(&bytes[..e.valid_up_to()]);
+        let (line, column) = json::line_column(&valid, valid.len());
+        let at = Position { file: file.into(), line, column };
+        WorkloadError::NotUtf8 { at, byte: bytes[e.valid_up_to()] }
+    })
 }

@@ -8,6 +8,7 @@ use crate::error::WorkloadError;
 use crate::json::Span;
 use crate::program::{Amount, ObjId, Op, Report, SchedAttr, Since};
 use crate::rtapp::event::SampledSince;
+use crate::rtapp::log::{LoggedEvent, LoggedStep};
 use crate::rtapp::sched;
 use crate::splice::shifted;
 use crate::warning::WarningKind;
@@ -31,8 +32,22 @@ struct State {
 
 impl Program {
     fn push(&mut self, op: Op, span: Span) {
+        self.push_logged(op, span, LoggedEvent::Other);
+    }
+
+    /// As [`Self::push`], of an event whose figures are logged.
+    fn push_logged(&mut self, op: Op, span: Span, event: LoggedEvent) {
         self.ops.push(op);
         self.spans.push(span);
+        self.logged.push(LoggedStep { event, ..LoggedStep::default() });
+    }
+
+    /// These are the steps of a phase: each round of them is a line of the log.
+    fn log_as_phase(&mut self, number: u32) {
+        self.logged.iter_mut().for_each(|step| step.phase = number);
+        if let Some(first) = self.logged.first_mut() {
+            first.begins = true;
+        }
     }
 
     /// Appends `body`, in a loop unless it runs once.
@@ -51,6 +66,7 @@ impl Program {
         let by = self.ops.len() as u32;
         self.ops.extend(body.ops.iter().map(|op| shifted(op, by)));
         self.spans.extend_from_slice(&body.spans);
+        self.logged.extend_from_slice(&body.logged);
     }
 }
 
@@ -101,6 +117,7 @@ impl Build<'_> {
             *state = State { attr, cpus };
             let mut body = Program::default();
             phase.events.iter().for_each(|e| self.event(source, task, e, &mut body));
+            body.log_as_phase(i as u32 + 1);
             round.repeat(phase.times, &body, phase.span);
             if phase.times.is_none() {
                 if i + 1 < task.phases.len() {
@@ -230,16 +247,21 @@ impl Build<'_> {
         match &event.action {
             Action::Run(us) => {
                 let ns = us * NS_PER_US * u64::from(self.global.calibration_capacity) / 1024;
-                out.push(Op::Run(Amount::fixed(ns)), span);
+                let perf = us / self.global.ns_per_loop;
+                out.push_logged(Op::Run(Amount::fixed(ns)), span, LoggedEvent::Run { us: *us, perf });
             }
-            Action::RunTime(us) => out.push(Op::RunWall(Amount::fixed(us * NS_PER_US)), span),
+            Action::RunTime(us) => {
+                let logged = LoggedEvent::Run { us: *us, perf: 0 };
+                out.push_logged(Op::RunWall(Amount::fixed(us * NS_PER_US)), span, logged);
+            }
             Action::Sleep(us) => out.push(Op::Sleep(Amount::fixed(us * NS_PER_US)), span),
             Action::Timer { period: 0, .. } => {
                 source.warn(WarningKind::Ignored, span, &event.key, "has period 0 and never waits");
             }
             Action::Timer { name, unique, period, .. } => {
                 let (timer, relative) = self.objects.timer(task, name, *unique);
-                out.push(Op::TimerWait { timer, period_ns: period * NS_PER_US, relative }, span);
+                let op = Op::TimerWait { timer, period_ns: period * NS_PER_US, relative };
+                out.push_logged(op, span, LoggedEvent::Timer { us: *period });
             }
             action => self.memory(source, event, action, out),
         }

@@ -1,0 +1,75 @@
+//! The logs of the threads of an rt-app file: whole and all of them, or none.
+
+use std::fs::File;
+use std::io::{self, BufReader, Seek};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use fairground_lab::setup::{Logs, Setup};
+use fairground_trace::rtapp_log;
+use fairground_workload::rtapp::LogPlan;
+use miette::Diagnostic;
+use thiserror::Error;
+
+use crate::error::{run_failed, Failure};
+use crate::output::{remove_on_interrupt, TEMPORARY};
+
+/// Why there are no logs.
+#[derive(Debug, Error, Diagnostic)]
+enum NoLogs {
+    #[error("`{0}` is a built-in, which rt-app cannot log")]
+    #[diagnostic(help("--rtapp-logs is for files in rt-app's grammar; --trace writes the events of any run"))]
+    Builtin(String),
+    #[error("{0} has changed while it was read")]
+    Changed(String),
+    #[error("cannot write logs into {directory}: {cause}")]
+    #[diagnostic(help("expected a directory that is there and can be written"))]
+    Directory { directory: String, cause: io::ErrorKind },
+}
+
+/// Where logs go.
+pub struct LogDirectory {
+    path: PathBuf,
+    plan: Arc<LogPlan>,
+    /// Takes the lines of all threads as they come. It has no name.
+    spool: File,
+}
+
+impl LogDirectory {
+    /// For a run of `workload`, which `setup` holds. Before it begins, so that a bad path is known at once.
+    pub fn open(path: &Path, workload: &str, setup: &Setup) -> Result<LogDirectory, Failure> {
+        let plan = LogPlan::find(workload, &setup.machine)?.ok_or_else(|| NoLogs::Builtin(workload.into()))?;
+        if !plan.fits(&setup.workload) {
+            return Err(NoLogs::Changed(workload.into()).into());
+        }
+        let spool = tempfile::tempfile_in(path).map_err(|e| cannot_write(path, &e))?;
+        Ok(LogDirectory { path: path.to_owned(), plan: Arc::new(plan), spool })
+    }
+
+    /// For the run to write into.
+    pub fn logs(&self) -> Result<Logs, Failure> {
+        let file = self.spool.try_clone().map_err(|e| cannot_write(&self.path, &e))?;
+        Ok(Logs { plan: Arc::clone(&self.plan), file })
+    }
+
+    /// The run is complete: gives each thread its file.
+    pub fn finish(self) -> Result<(), Failure> {
+        self.take_apart().map_err(|e| run_failed(format!("cannot write logs into {}: {e}", self.path.display())))
+    }
+
+    fn take_apart(&self) -> io::Result<()> {
+        let mut spool = &self.spool;
+        spool.rewind()?;
+        let unfinished = tempfile::Builder::new().prefix(TEMPORARY).tempdir_in(&self.path)?;
+        remove_on_interrupt(unfinished.path());
+        for file in rtapp_log::split(BufReader::new(spool), unfinished.path())? {
+            let name = file.file_name().unwrap_or_default();
+            std::fs::rename(&file, self.path.join(name))?;
+        }
+        Ok(())
+    }
+}
+
+fn cannot_write(directory: &Path, error: &io::Error) -> Failure {
+    NoLogs::Directory { directory: directory.display().to_string(), cause: error.kind() }.into()
+}
