@@ -9,6 +9,7 @@
 //! [`explain`] (in words and numbers) and [`diff`] (two
 //! traces side by side).
 
+pub mod dat;
 pub mod diff;
 pub mod explain;
 pub mod frequency;

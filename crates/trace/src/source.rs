@@ -3,9 +3,10 @@
 //! A format is known by how a file begins, never by the file's name: traces get renamed.
 
 use std::fs::File;
-use std::io::{self, BufReader, Cursor, Read};
+use std::io::{self, BufReader, Cursor, Read, Seek};
 use std::path::Path;
 
+use crate::dat::{self, DatReader};
 use crate::text::{Reader, TraceError, TraceEvent};
 
 /// Bytes that a format may be known by.
@@ -67,6 +68,14 @@ pub fn open(path: &Path) -> Result<Box<dyn Source>, TraceError> {
     }
     let mut head = Vec::with_capacity(HEAD);
     (&mut file).take(HEAD as u64).read_to_end(&mut head).map_err(cannot)?;
+    if head.starts_with(dat::SIGNATURE) {
+        return match file.stream_position() {
+            Ok(_) => Ok(Box::new(DatReader::new(&name, file)?)),
+            Err(_) => {
+                Err(TraceError::Io { file: name, cause: "a trace.dat is no trace to be read from a pipe".into() })
+            }
+        };
+    }
     let whole = Cursor::new(head).chain(file);
     Ok(Box::new(Reader::new(&name, BufReader::with_capacity(1 << 16, whole))))
 }

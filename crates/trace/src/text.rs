@@ -22,7 +22,7 @@ use thiserror::Error;
 
 pub(crate) use fields::{named, value};
 pub use fields::{Left, What};
-use line::Line;
+pub(crate) use line::Line;
 
 use crate::Source;
 
@@ -70,6 +70,30 @@ pub enum TraceError {
         /// What is there.
         found: String,
     },
+    /// A binary trace that does not go on as it must.
+    #[error("{file}: byte {at}: expected {expected}, found {found}")]
+    Damaged {
+        /// The file.
+        file: String,
+        /// Counted from 0.
+        at: u64,
+        /// What should be there.
+        expected: String,
+        /// What is there.
+        found: String,
+    },
+    /// An event of a binary trace that does not say what it must.
+    #[error("{file}: event on CPU {cpu} at {time} ns: expected {expected}")]
+    Event {
+        /// The file.
+        file: String,
+        /// Of the event.
+        time: u64,
+        /// Of the event.
+        cpu: u32,
+        /// What should be there.
+        expected: String,
+    },
     /// The file.
     #[error("cannot read {file}: {cause}")]
     Io {
@@ -83,7 +107,6 @@ pub enum TraceError {
 /// Binary traces are known by how they begin.
 fn hint(found: &str) -> &'static str {
     match found {
-        f if f.starts_with("\u{17}\u{8}Dtracing") => "this is trace-cmd's own file; `trace-cmd report FILE` makes text",
         f if f.starts_with("PERFILE2") => "this is perf's own file; `perf script -i FILE` makes text",
         _ => "traces are text as `fairground run --trace`, `trace-cmd report`, `perf script` or the kernel write it",
     }
