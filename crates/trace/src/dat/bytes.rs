@@ -68,7 +68,7 @@ pub enum Order {
 impl Order {
     /// The number that `bytes`, 8 at most, make.
     pub fn number(self, bytes: &[u8]) -> u64 {
-        let add = |n: u64, byte: &u8| n << 8 | u64::from(*byte);
+        let add = |n: u64, byte: &u8| (n << 8) | u64::from(*byte);
         match (self, bytes.len()) {
             (Order::Little, 4) => u64::from(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])),
             (Order::Little, _) => bytes.iter().rev().fold(0, add),

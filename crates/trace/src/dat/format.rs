@@ -17,6 +17,9 @@ use super::bytes::Order;
 
 /// Bytes of a record.
 const RECORD_MAX: usize = 1 << 20;
+/// Fields of an event, and bytes of a name; the kernel's have some dozens of either.
+const FIELDS_MAX: usize = 512;
+const NAME_MAX: usize = 128;
 
 /// An event's format, but for how it is printed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,11 +68,10 @@ impl Format {
     pub fn parse(text: &str) -> Option<Format> {
         let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)).map(str::trim);
         let fields = text.lines().filter_map(|line| line.trim_start().strip_prefix("field:"));
-        Some(Format {
-            name: value("name:").filter(|name| !name.is_empty())?.to_owned(),
-            id: value("ID:")?.parse().ok()?,
-            fields: fields.map(Field::parse).collect::<Option<_>>()?,
-        })
+        let name = value("name:").filter(|name| (1..=NAME_MAX).contains(&name.len()))?;
+        // What is not understood is missed where it is needed.
+        let fields = fields.filter_map(Field::parse).take(FIELDS_MAX).collect();
+        Some(Format { name: name.to_owned(), id: value("ID:")?.parse().ok()?, fields })
     }
 
     /// The field of a name.
@@ -79,7 +81,7 @@ impl Format {
 }
 
 impl Field {
-    /// `unsigned long ip;	offset:8;	size:8;	signed:0;`
+    /// `unsigned long ip; offset:8; size:8; signed:0;`
     pub fn parse(line: &str) -> Option<Field> {
         let mut parts = line.split(';').map(str::trim);
         let declaration = parts.next()?;
@@ -102,7 +104,7 @@ impl Field {
             () if last.contains('[') || ![1, 2, 4, 8].contains(&size) => Kind::Text,
             () => Kind::Number { signed },
         };
-        let fits = offset <= RECORD_MAX && size <= RECORD_MAX && !name.is_empty();
+        let fits = offset <= RECORD_MAX && size <= RECORD_MAX && (1..=NAME_MAX).contains(&name.len());
         fits.then(|| Field { name: name.to_owned(), offset, size, kind })
     }
 
@@ -171,7 +173,7 @@ mod tests {
     fn what_is_no_format_is_refused() {
         assert_eq!(Format::parse("name: x\nID: 70000\n"), None);
         assert_eq!(Format::parse("ID: 7\n"), None);
-        assert_eq!(Format::parse("name: x\nID: 7\n\tfield:int a;\toffset:-1;\tsize:4;\n"), None);
-        assert_eq!(Format::parse("name: x\nID: 7\n\tfield:int a;\toffset:8;\tsize:99999999999;\n"), None);
+        assert_eq!(Field::parse("int a;	offset:-1;	size:4;	signed:1;"), None);
+        assert_eq!(Field::parse("int a;	offset:8;	size:99999999999;	signed:1;"), None);
     }
 }

@@ -9,6 +9,8 @@ use crate::TraceError;
 const FORMAT_MAX: u64 = 1 << 18;
 /// Format files of a trace; the kernel numbers events with 16 bits.
 const FORMATS_MAX: u64 = 1 << 16;
+/// Events of which something is known: ours are some twenty.
+const KNOWN_MAX: usize = 256;
 /// Bytes of a name in the file.
 pub const STRING_MAX: u64 = 4096;
 /// Bytes of the list of names of tasks.
@@ -72,6 +74,8 @@ pub struct Common {
 #[derive(Default)]
 pub struct Events {
     by_id: Vec<Option<Plan>>,
+    /// How many they are.
+    known: usize,
     common: Option<Common>,
 }
 
@@ -116,6 +120,10 @@ impl Events {
             let id = usize::from(format.id);
             if self.by_id.len() <= id {
                 self.by_id.resize_with(id + 1, || None);
+            }
+            self.known += 1;
+            if self.known > KNOWN_MAX {
+                return Err(input.damaged(at, format!("at most {KNOWN_MAX} events that are known"), "more"));
             }
             self.by_id[id] = Some(plan);
         }

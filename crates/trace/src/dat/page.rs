@@ -113,7 +113,7 @@ impl Page {
                     self.at = content + 4;
                 }
                 TIME_STAMP => {
-                    self.time = self.time & !STAMP | (delta + (first << DELTA_BITS)) & STAMP;
+                    self.time = (self.time & !STAMP) | ((delta + (first << DELTA_BITS)) & STAMP);
                     self.at = content + 4;
                 }
                 _ => return Next::Damaged,

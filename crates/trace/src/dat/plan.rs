@@ -217,7 +217,7 @@ fn push_field(text: &mut String, first: bool, field: &Field, record: &[u8], orde
 
 /// Adds what somebody else wrote: no control characters but ends of lines, if they are wanted, and none that is none.
 pub fn push_clean(text: &mut String, bytes: &[u8], lines: bool) {
-    let plain = |b: &u8| (b' '..=b'~').contains(b) || *b == b'\n' && lines;
+    let plain = |b: &u8| (b' '..=b'~').contains(b) || (*b == b'\n' && lines);
     match std::str::from_utf8(bytes) {
         Ok(words) if bytes.iter().all(plain) => text.push_str(words),
         _ => {

@@ -10,8 +10,9 @@ use crate::TraceError;
 const CHUNK: u64 = 256 << 10;
 /// Bytes of all CPUs together that are read ahead.
 const AHEAD: u64 = 32 << 20;
-/// Bytes of a compressed chunk and of what it was; trace-cmd makes chunks of ten pages.
+/// Bytes of a compressed chunk and of what it was, and pages of that; trace-cmd makes chunks of ten.
 const PACKED_MAX: u64 = 16 << 20;
+const PACKED_PAGES_MAX: u64 = 1024;
 
 /// Reads the part of a CPU.
 pub struct Stream {
@@ -23,6 +24,8 @@ pub struct Stream {
     chunks: Option<u64>,
     /// One of them, and what size it becomes.
     chunk: (Vec<u8>, usize),
+    /// The most bytes that chunks of this part have taken.
+    reserved: u64,
     buffer: Vec<u8>,
     /// Behind the present page, in the buffer.
     page_end: usize,
@@ -62,6 +65,7 @@ impl Stream {
             read: 0,
             chunks: None,
             chunk: (Vec::new(), 0),
+            reserved: 0,
             buffer: Vec::new(),
             page_end: 0,
             page: Page::default(),
@@ -170,11 +174,12 @@ impl Stream {
         if left == 0 {
             return Ok(false);
         }
-        if packed > PACKED_MAX || before > PACKED_MAX {
-            let most = format!("a chunk of at most {PACKED_MAX} bytes");
+        let most = PACKED_MAX.min(PACKED_PAGES_MAX * shared.layout.page_size);
+        if packed > most || before > most {
+            let most = format!("a chunk of at most {most} bytes");
             return Err(input.damaged(start, most, packed.max(before).to_string()));
         }
-        self.reserve(shared, (packed + before) as usize, start)?;
+        self.reserve(shared, packed + before, start)?;
         let Ok(bytes) = input.bytes(packed, "a chunk") else { return Ok(self.end_here()) };
         self.chunk = (bytes, before as usize);
         (self.chunks, self.read) = (Some(left - 1), input.at - at);
@@ -189,9 +194,9 @@ impl Stream {
     }
 
     /// Makes sure that the chunks of all CPUs together fit into memory.
-    fn reserve(&mut self, shared: &mut Shared, needed: usize, at: u64) -> Result<(), TraceError> {
-        let had = self.buffer.capacity() + self.chunk.0.capacity();
-        *shared.memory += needed.saturating_sub(had) as u64;
+    fn reserve(&mut self, shared: &mut Shared, needed: u64, at: u64) -> Result<(), TraceError> {
+        *shared.memory += needed.saturating_sub(self.reserved);
+        self.reserved = self.reserved.max(needed);
         match *shared.memory > PAGES_MAX {
             false => Ok(()),
             true => Err(TraceError::Damaged {

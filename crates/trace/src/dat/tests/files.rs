@@ -22,7 +22,7 @@ pub struct Parts {
 
 /// Takes a file of ours apart.
 pub fn parts(file: &[u8]) -> Parts {
-    let number = |at: usize, size: usize| file[at..at + size].iter().rev().fold(0, |n, b| n << 8 | usize::from(*b));
+    let number = |at: usize, size: usize| file[at..at + size].iter().rev().fold(0, |n, b| (n << 8) | usize::from(*b));
     let texts = |at: usize| (0..number(at, 4)).fold(at + 4, |at, _| at + 8 + number(at, 8));
     let page = 18 + 12;
     let event = page + 8 + number(page, 8) + 13;
@@ -187,8 +187,8 @@ fn page(time: u64, lost: u32, data: &[u8], behind: &[u8]) -> Vec<u8> {
 /// A waking of pid 9, at `delta` after the one before.
 fn waking(delta: u32, pid: u32, cpu: u16, comm: &[u8]) -> Vec<u8> {
     let words = 4 + comm.len().div_ceil(4) as u32;
-    let place = (comm.len() as u32) << 16 | 16;
-    let head = (words << 27 | delta).to_be_bytes();
+    let place = ((comm.len() as u32) << 16) | 16;
+    let head = ((words << 27) | delta).to_be_bytes();
     let mut record = [head.as_slice(), &pid.to_be_bytes(), &[9, 0], &cpu.to_be_bytes()].concat();
     record.extend(place.to_be_bytes());
     record.extend(9_u32.to_be_bytes());
@@ -200,14 +200,14 @@ fn waking(delta: u32, pid: u32, cpu: u16, comm: &[u8]) -> Vec<u8> {
 /// An unknown event, then a waking after a time stamp; an unknown number was lost.
 fn cpu_0() -> Vec<u8> {
     let unknown = [(2_u32 << 27).to_be_bytes(), [0; 4], [77, 0, 0, 0]].concat();
-    let stamp = [(31_u32 << 27 | 9).to_be_bytes(), 32_u32.to_be_bytes()].concat();
+    let stamp = [((31_u32 << 27) | 9).to_be_bytes(), 32_u32.to_be_bytes()].concat();
     page(5, 1 << 31, &[unknown, stamp, waking(0, 8, 3, b"x\0")].concat(), &[])
 }
 
 /// A waking after an extension of time and padding; 12 were lost.
 fn cpu_1() -> Vec<u8> {
-    let padding = [(29_u32 << 27 | 1).to_be_bytes(), 4_u32.to_be_bytes()].concat();
-    let extend = [(30_u32 << 27 | 1).to_be_bytes(), 32_u32.to_be_bytes()].concat();
+    let padding = [((29_u32 << 27) | 1).to_be_bytes(), 4_u32.to_be_bytes()].concat();
+    let extend = [((30_u32 << 27) | 1).to_be_bytes(), 32_u32.to_be_bytes()].concat();
     let data = [padding, extend, waking(1, 7, 1, b"other\0")].concat();
     page(5, 3 << 30, &data, &12_u32.to_be_bytes())
 }

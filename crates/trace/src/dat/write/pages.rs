@@ -101,13 +101,13 @@ impl Open {
         let mut delta = since as u32;
         if since >> DELTA_BITS != 0 {
             let low = delta & ((1 << DELTA_BITS) - 1);
-            word(TIME_EXTEND | low << 5);
+            word(TIME_EXTEND | (low << 5));
             word((since >> DELTA_BITS) as u32);
             delta = 0;
         }
         let len = record.len().next_multiple_of(4);
         match len <= SMALL_MAX {
-            true => word(len as u32 / 4 | delta << 5),
+            true => word((len as u32 / 4) | (delta << 5)),
             false => {
                 word(delta << 5);
                 word(len as u32 + 4);

@@ -113,7 +113,7 @@ fn put(record: &mut Vec<u8>, field: &Field, value: &str, at: usize) -> Result<()
             let last = field.key == "text" || field.key == "mark";
             let room = (RECORD_MAX - record.len()).saturating_sub(1);
             let text = cut(value, if last { room } else { room.min(TEXT_MAX) });
-            let place = (text.len() as u32 + 1) << 16 | record.len() as u32;
+            let place = ((text.len() as u32 + 1) << 16) | record.len() as u32;
             record[at..at + 4].copy_from_slice(&place.to_le_bytes());
             record.extend(text);
             record.push(0);
@@ -125,5 +125,5 @@ fn put(record: &mut Vec<u8>, field: &Field, value: &str, at: usize) -> Result<()
 /// As much of it as `most` bytes hold, whole characters.
 fn cut(text: &str, most: usize) -> &[u8] {
     let end = (0..=most.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
-    text[..end].as_bytes()
+    &text.as_bytes()[..end]
 }
