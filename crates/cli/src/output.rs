@@ -115,6 +115,20 @@ impl OutputFile {
         file.try_clone().map_err(|e| CannotWrite::new(&self.path, &e).into())
     }
 
+    /// Where it is to be.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A file without a name on the same file system, for what the result is made of.
+    pub fn scratch(&self) -> Result<File, Failure> {
+        let file = match &self.target {
+            Target::Renamed(_) => tempfile::tempfile_in(directory(&self.path)),
+            Target::Direct(_) => tempfile::tempfile(),
+        };
+        file.map_err(|e| CannotWrite::new(&self.path, &e).into())
+    }
+
     /// Gives the file its name.
     pub fn finish(self) -> Result<(), Failure> {
         let done = match self.target {

@@ -6,12 +6,11 @@
 //! in the middle of a run, what is in it counts.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::BufRead;
 
 use fairground_sim::EnergyPart;
 
 use crate::text::value;
-use crate::{Reader, TraceError, What};
+use crate::{Source, TraceError, What};
 
 /// In a word.
 pub(crate) fn word(part: EnergyPart) -> String {
@@ -93,7 +92,7 @@ impl Rails {
     ///
     /// # Errors
     /// If it cannot be read, or a line of ours lacks a field.
-    pub fn read<R: BufRead>(reader: &mut Reader<R>, every: Option<u64>) -> Result<Rails, TraceError> {
+    pub fn read<S: Source>(reader: &mut S, every: Option<u64>) -> Result<Rails, TraceError> {
         let mut rails = Rails::default();
         let mut ends = None;
         while let Some(event) = reader.next_event()? {

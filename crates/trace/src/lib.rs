@@ -2,12 +2,14 @@
 //!
 //! [`FtraceText`] writes the kernel's own events in ftrace's raw text form, as `trace-cmd report -R` prints them and
 //! as LISA's `TxtTraceParser` and Perfetto read them. It is a [`fairground_sim::Observer`]: events are written as they
-//! come, nothing is kept. [`Reader`] reads such text, ours and the kernel's. On it stand [`latency`] (how long tasks
-//! wait), [`residency`] (how long CPUs sleep), [`frequency`] (how long clocks run how fast), [`energy`] (what rails take), [`placements`] (each decision
+//! come, nothing is kept. [`Reader`] reads such text, ours and the kernel's. [`open`] finds out what a file is; what comes
+//! of it is a [`Source`]. On that stand [`latency`] (how long tasks wait), [`residency`] (how long CPUs sleep), [`frequency`]
+//! (how long clocks run how fast), [`energy`] (what rails take), [`placements`] (each decision
 //! with what led to it), [`migrations`] (why tasks move, and how far), [`uclamp`] (clamps of tasks and run queues),
 //! [`explain`] (in words and numbers) and [`diff`] (two
 //! traces side by side). [`rtapp_log`] writes a run as rt-app logs itself.
 
+pub mod dat;
 pub mod diff;
 pub mod energy;
 pub mod explain;
@@ -20,6 +22,7 @@ pub mod placements;
 mod reader_gone;
 pub mod residency;
 pub mod rtapp_log;
+mod source;
 mod text;
 pub mod uclamp;
 mod words;
@@ -27,5 +30,6 @@ mod words;
 pub use ftrace::FtraceText;
 pub use names::Names;
 pub use reader_gone::UnlessGone;
+pub use source::{open, Source};
 pub use text::{Left, Reader, Thread, TraceError, TraceEvent, What};
 pub use words::Words;

@@ -2,7 +2,7 @@
 //! without `-R`, and `perf script` print it.
 //!
 //! ```
-//! use fairground_trace::{Reader, What};
+//! use fairground_trace::{Reader, Source, What};
 //! let text = "bash-7 [001] d..2. 5.000001: sched_migrate_task: comm=a b pid=9 prio=120 orig_cpu=1 dest_cpu=0\n";
 //! let mut reader = Reader::new("trace.txt", text.as_bytes());
 //! let event = reader.next_event()?.expect("an event");
@@ -22,7 +22,9 @@ use thiserror::Error;
 
 pub(crate) use fields::{named, value};
 pub use fields::{Left, What};
-use line::Line;
+pub(crate) use line::Line;
+
+use crate::Source;
 
 /// A longer line is no line of text.
 const LINE_MAX: u64 = 65_536;
@@ -68,6 +70,30 @@ pub enum TraceError {
         /// What is there.
         found: String,
     },
+    /// A binary trace that does not go on as it must.
+    #[error("{file}: byte {at}: expected {expected}, found {found}")]
+    Damaged {
+        /// The file.
+        file: String,
+        /// Counted from 0.
+        at: u64,
+        /// What should be there.
+        expected: String,
+        /// What is there.
+        found: String,
+    },
+    /// An event of a binary trace that does not say what it must.
+    #[error("{file}: event on CPU {cpu} at {time} ns: expected {expected}")]
+    Event {
+        /// The file.
+        file: String,
+        /// Of the event.
+        time: u64,
+        /// Of the event.
+        cpu: u32,
+        /// What should be there.
+        expected: String,
+    },
     /// The file.
     #[error("cannot read {file}: {cause}")]
     Io {
@@ -81,7 +107,6 @@ pub enum TraceError {
 /// Binary traces are known by how they begin.
 fn hint(found: &str) -> &'static str {
     match found {
-        f if f.starts_with("\u{17}\u{8}Dtracing") => "this is trace-cmd's own file; `trace-cmd report FILE` makes text",
         f if f.starts_with("PERFILE2") => "this is perf's own file; `perf script -i FILE` makes text",
         _ => "traces are text as `fairground run --trace`, `trace-cmd report`, `perf script` or the kernel write it",
     }
@@ -105,50 +130,6 @@ impl<R: BufRead> Reader<R> {
     pub fn new(name: &str, input: R) -> Reader<R> {
         let name = name.to_owned();
         Reader { name, input, bytes: Vec::new(), line: String::new(), number: 0, unknown: 0, lost: 0, cut: false }
-    }
-
-    /// The next event that is known; none at the end.
-    ///
-    /// # Errors
-    /// A line that is none of a trace, or a known event that lacks a field. A last line without an end is no error.
-    pub fn next_event(&mut self) -> Result<Option<TraceEvent<'_>>, TraceError> {
-        loop {
-            if !self.next_line()? {
-                return Ok(None);
-            }
-            match parse(&self.line) {
-                Ok(Some(_)) => break,
-                Ok(None) => self.skip(),
-                Err(_) if self.cut => return Ok(None),
-                Err(expected) => return Err(self.unexpected(expected)),
-            }
-        }
-        // Once more: what is borrowed inside the loop cannot leave it.
-        Ok(parse(&self.line).ok().flatten())
-    }
-
-    /// Events of other kinds that were passed over so far.
-    pub fn unknown(&self) -> u64 {
-        self.unknown
-    }
-
-    /// What must be said of the trace, once it has been read.
-    pub fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
-        if self.cut {
-            notes.push(format!("{}:{}: the last line has no end: the trace is cut off", self.name, self.number));
-        }
-        if self.lost > 0 {
-            notes.push(format!("{}: {} events were lost while it was recorded", self.name, self.lost));
-        }
-        notes
-    }
-
-    /// An error at the present line.
-    pub(crate) fn unexpected(&self, expected: &str) -> TraceError {
-        let shown = |c| if c == char::REPLACEMENT_CHARACTER { '?' } else { c };
-        let found = self.line.chars().take(SHOWN_MAX).map(shown).collect();
-        TraceError::Line { file: self.name.clone(), line: self.number, expected: expected.into(), found }
     }
 
     fn next_line(&mut self) -> Result<bool, TraceError> {
@@ -176,6 +157,45 @@ impl<R: BufRead> Reader<R> {
             None if is_comment(&self.line) => {}
             None => self.unknown += 1,
         }
+    }
+}
+
+impl<R: BufRead> Source for Reader<R> {
+    fn next_event(&mut self) -> Result<Option<TraceEvent<'_>>, TraceError> {
+        loop {
+            if !self.next_line()? {
+                return Ok(None);
+            }
+            match parse(&self.line) {
+                Ok(Some(_)) => break,
+                Ok(None) => self.skip(),
+                Err(_) if self.cut => return Ok(None),
+                Err(expected) => return Err(self.unexpected(expected)),
+            }
+        }
+        // Once more: what is borrowed inside the loop cannot leave it.
+        Ok(parse(&self.line).ok().flatten())
+    }
+
+    fn unknown(&self) -> u64 {
+        self.unknown
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.cut {
+            notes.push(format!("{}:{}: the last line has no end: the trace is cut off", self.name, self.number));
+        }
+        if self.lost > 0 {
+            notes.push(format!("{}: {} events were lost while it was recorded", self.name, self.lost));
+        }
+        notes
+    }
+
+    fn unexpected(&self, expected: &str) -> TraceError {
+        let shown = |c| if c == char::REPLACEMENT_CHARACTER { '?' } else { c };
+        let found = self.line.chars().take(SHOWN_MAX).map(shown).collect();
+        TraceError::Line { file: self.name.clone(), line: self.number, expected: expected.into(), found }
     }
 }
 

@@ -1,5 +1,7 @@
 //! `fairground run`.
 
+mod dat;
+
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -33,9 +35,12 @@ pub struct Run {
     /// Seed of all random draws
     #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true, value_parser = parse_seed)]
     seed: u64,
-    /// Write the events to this file, as raw ftrace text; of a run that fails, up to there
+    /// Write the events to this file; of a run that fails, up to there
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
+    /// How to write them [default: by the ending of FILE: dat for .dat, else text]
+    #[arg(long, value_enum, requires = "trace")]
+    trace_format: Option<TraceFormatName>,
     /// Write the reasons of every placement too, for `fairground explain`
     #[arg(long, requires = "trace")]
     why: bool,
@@ -72,6 +77,24 @@ pub enum RunFormat {
     Text,
     /// The documented schema
     Json,
+}
+
+/// As typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum TraceFormatName {
+    /// Raw ftrace text
+    Text,
+    /// trace-cmd's trace.dat
+    Dat,
+}
+
+impl TraceFormatName {
+    fn by_ending(path: &Path) -> TraceFormatName {
+        match path.extension().and_then(|ending| ending.to_str()) {
+            Some("dat") => TraceFormatName::Dat,
+            _ => TraceFormatName::Text,
+        }
+    }
 }
 
 impl Run {
@@ -150,14 +173,24 @@ impl Run {
 
     /// The trace appears if the run completes or fails on its way; a run that is refused or interrupted leaves none.
     fn traced(&self, setup: &Setup, path: &Path, logs: Option<Logs>) -> Result<RunReport, Failure> {
-        let output = OutputFile::create(path)?;
-        let trace = Trace { head: self.head(setup), file: output.descriptor()? };
+        let mut output = OutputFile::create(path)?;
+        // Of text a trace.dat is made once the run is over.
+        let text = match self.trace_format.unwrap_or_else(|| TraceFormatName::by_ending(path)) {
+            TraceFormatName::Text => None,
+            TraceFormatName::Dat => Some(output.scratch()?),
+        };
+        let file = text.as_ref().map_or_else(|| output.descriptor(), dat::copy)?;
+        let trace = Trace { head: self.head(setup), file };
         let Ran { outcome, trace } = carry_out(setup, self.seed, Outputs { trace: Some(trace), logs });
         if let Err(refused @ (RunError::Fair(_) | RunError::Refused(_))) = outcome {
             return Err(failure(refused));
         }
         let cannot_write = |e| run_failed(format!("cannot write {}: {e}", path.display()));
-        let kept = trace.map_err(cannot_write).and_then(|()| output.finish());
+        let mut kept = trace.map_err(cannot_write);
+        if let (Ok(()), Some(text)) = (&kept, text) {
+            kept = dat::make(text, setup.machine.nr_cpus(), &mut output);
+        }
+        let kept = kept.and_then(|()| output.finish());
         match outcome {
             Ok(report) => kept.map(|()| report),
             Err(error) => {

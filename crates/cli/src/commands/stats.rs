@@ -26,7 +26,7 @@ const SCHEMA: &str = "fairground-stats-1";
 /// Prints statistics of a trace.
 #[derive(Args)]
 pub struct Stats {
-    /// Trace: ours, or what trace-cmd report, perf script or the kernel print
+    /// Trace: ours, a trace.dat, or what trace-cmd report, perf script or the kernel print
     file: PathBuf,
     /// Which statistics
     #[arg(value_enum, default_value_t)]

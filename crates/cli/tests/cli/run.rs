@@ -37,6 +37,30 @@ fn a_trace_does_not_change_the_run_and_is_whole() {
     assert!(!trace.contains("comm=?"), "every task has a name");
 }
 
+/// By its ending or by --trace-format; whatever it is called, what reads it sees the same.
+#[test]
+fn a_trace_dat_says_what_the_text_says() {
+    let dir = tempfile::tempdir().unwrap();
+    let told = |file: &str, more: &str| {
+        let path = dir.path().join(file).display().to_string();
+        let words = "run hikey960 sched-pipe:loops=20,threads --sched fair:v5.11 --why";
+        let run = succeeds(&format!("{words} --trace {path} {more}"));
+        let asked =
+            ["stats FILE", "stats FILE residency", "stats FILE migrations", "explain FILE", "explain FILE --at 0"];
+        let told = asked.map(|words| succeeds(&words.replace("FILE", &path)).replace(&path, "FILE"));
+        (std::fs::read(&path).unwrap(), run, told)
+    };
+    let (text, run, expected) = told("a.txt", "");
+    for (file, more) in [("b.dat", ""), ("c.txt", "--trace-format dat")] {
+        let (bytes, same_run, same) = told(file, more);
+        assert!(bytes.starts_with(b"\x17\x08\x44tracing6\0") && bytes.len() % 4096 == 0);
+        assert_eq!((same_run, same), (run.clone(), expected.clone()));
+        assert_eq!(bytes, told("again.dat", "").0, "same inputs, same bytes");
+    }
+    assert_eq!(told("d.dat", "--trace-format text").0, text);
+    assert_eq!(files(dir.path()), ["a.txt", "again.dat", "b.dat", "c.txt", "d.dat"]);
+}
+
 #[test]
 fn asking_why_changes_neither_the_run_nor_the_other_lines() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,0 +1,277 @@
+//! What must be known of a file before its events can be read, whatever its version.
+
+use super::bytes::{Input, Order, ReadAt};
+use super::format::{Field, Format};
+use super::plan::Plan;
+use crate::TraceError;
+
+/// Bytes of one format file; the kernel's largest are a tenth.
+const FORMAT_MAX: u64 = 1 << 18;
+/// Format files of a trace; the kernel numbers events with 16 bits.
+const FORMATS_MAX: u64 = 1 << 16;
+/// Events of which something is known: ours are some twenty.
+const KNOWN_MAX: usize = 256;
+/// Bytes of a name in the file.
+pub const STRING_MAX: u64 = 4096;
+/// Bytes of the list of names of tasks.
+const TASKS_MAX: u64 = 32 << 20;
+/// CPUs: the most that Linux can be built for.
+const CPUS_MAX: u64 = 8192;
+/// Bytes of the pages of all CPUs together that are in memory at a time.
+pub const PAGES_MAX: u64 = 128 << 20;
+/// Clocks of which the kernel gives ns.
+const CLOCKS: [&str; 7] = ["local", "global", "perf", "mono", "mono_raw", "boot", "tai"];
+
+/// All of it.
+pub struct Layout {
+    pub order: Order,
+    pub page_size: u64,
+    pub page: PageLayout,
+    /// Where each event has its number and the pid of who ran.
+    pub common: Common,
+    pub events: Events,
+    pub tasks: Tasks,
+    pub cpus: Vec<CpuPart>,
+    /// How its trace is compressed; none: it is not.
+    pub packed: Option<Packing>,
+    /// What must be said of it.
+    pub notes: Vec<String>,
+}
+
+/// How parts of a file are compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packing {
+    Zlib,
+    Zstd,
+}
+
+/// The part of a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CpuPart {
+    pub cpu: u32,
+    pub at: u64,
+    pub size: u64,
+}
+
+/// Where a page has its time, the length of its data, and its data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageLayout {
+    pub time: (usize, usize),
+    pub length: (usize, usize),
+    pub data: usize,
+}
+
+/// Fields that begin every record.
+#[derive(Clone, Debug)]
+pub struct Common {
+    pub kind: Field,
+    pub pid: Field,
+    /// Counts all events of a trace of ours: the order of those of one time.
+    pub turn: Option<Field>,
+}
+
+/// The events of which something is known, by their numbers.
+#[derive(Default)]
+pub struct Events {
+    by_id: Vec<Option<Plan>>,
+    /// How many they are.
+    known: usize,
+    common: Option<Common>,
+}
+
+impl Events {
+    /// What is known of an event.
+    pub fn get(&self, id: u64) -> Option<&Plan> {
+        self.by_id.get(usize::try_from(id).ok()?)?.as_ref()
+    }
+
+    /// Reads `u32 n`, then n times `u64 size` and a format file.
+    pub fn ftrace(&mut self, input: &mut Input) -> Result<(), TraceError> {
+        let n = input.count(0, FORMATS_MAX, "the number of ftrace's own events")?;
+        (0..n).try_for_each(|_| self.format(input))
+    }
+
+    /// Reads `u32 n`, then n times the name of a system and formats as above.
+    pub fn systems(&mut self, input: &mut Input) -> Result<(), TraceError> {
+        let systems = input.count(0, FORMATS_MAX, "the number of event systems")?;
+        for _ in 0..systems {
+            input.string(STRING_MAX, "the name of an event system")?;
+            let n = input.count(0, FORMATS_MAX, "the number of events of a system")?;
+            (0..n).try_for_each(|_| self.format(input))?;
+        }
+        Ok(())
+    }
+
+    fn format(&mut self, input: &mut Input) -> Result<(), TraceError> {
+        let size = input.number(8, "the size of an event's format")?;
+        let at = input.at;
+        let bytes = input.block(size, FORMAT_MAX, "an event's format")?;
+        let text = String::from_utf8_lossy(&bytes);
+        let Some(format) = Format::parse(&text) else {
+            return Err(input.damaged(at, "an event's format with name, ID and fields", super::bytes::shown(&bytes)));
+        };
+        if self.common.is_none() {
+            let field = |name| format.field(name).cloned();
+            let parts = field("common_type").zip(field("common_pid"));
+            self.common = parts.map(|(kind, pid)| Common { kind, pid, turn: field("common_turn") });
+        }
+        let missing = |field: &str| input.damaged(at, format!("{} with a field {field}", format.name), "none");
+        if let Some(plan) = Plan::of(&format).map_err(missing)? {
+            let id = usize::from(format.id);
+            if self.by_id.len() <= id {
+                self.by_id.resize_with(id + 1, || None);
+            }
+            self.known += 1;
+            if self.known > KNOWN_MAX {
+                return Err(input.damaged(at, format!("at most {KNOWN_MAX} events that are known"), "more"));
+            }
+            self.by_id[id] = Some(plan);
+        }
+        Ok(())
+    }
+
+    /// The fields of all events; an error if no event has told them.
+    pub fn common(&self, input: &Input) -> Result<Common, TraceError> {
+        let expected = "an event's format with common_type and common_pid";
+        self.common.clone().ok_or_else(|| input.damaged(input.at, expected, "none"))
+    }
+}
+
+/// Names of tasks by pid, from lines `PID NAME`.
+#[derive(Default)]
+pub struct Tasks {
+    text: String,
+    /// pid, start and length of the name.
+    by_pid: Vec<(u32, u32, u32)>,
+}
+
+impl Tasks {
+    /// Reads `u64 size` and lines.
+    pub fn read(input: &mut Input) -> Result<Tasks, TraceError> {
+        let size = input.number(8, "the size of the list of tasks")?;
+        Ok(Tasks::parse(&input.block(size, TASKS_MAX, "a list of tasks")?))
+    }
+
+    pub fn parse(bytes: &[u8]) -> Tasks {
+        let mut text = String::new();
+        super::plan::push_clean(&mut text, bytes, true);
+        let mut by_pid = Vec::new();
+        let mut at = 0;
+        for line in text.split('\n') {
+            if let Some((pid, comm)) = line.split_once(' ') {
+                if let Ok(pid) = pid.trim().parse::<u32>() {
+                    by_pid.push((pid, (at + line.len() - comm.len()) as u32, comm.len() as u32));
+                }
+            }
+            at += line.len() + 1;
+        }
+        by_pid.sort_unstable();
+        Tasks { text, by_pid }
+    }
+
+    /// The name of a task.
+    pub fn comm(&self, pid: u32) -> &str {
+        if pid == 0 {
+            return "<idle>";
+        }
+        let found = self.by_pid.partition_point(|(known, ..)| *known < pid);
+        match self.by_pid.get(found) {
+            Some((known, start, len)) if *known == pid => &self.text[*start as usize..(*start + *len) as usize],
+            _ => "<...>",
+        }
+    }
+}
+
+impl PageLayout {
+    /// Reads `header_page` and `header_event`.
+    pub fn read(input: &mut Input, page_size: u64) -> Result<PageLayout, TraceError> {
+        input.literal("header_page\0", "header_page")?;
+        let size = input.number(8, "the size of header_page")?;
+        let at = input.at;
+        let bytes = input.block(size, FORMAT_MAX, "header_page")?;
+        input.literal("header_event\0", "header_event")?;
+        let size = input.number(8, "the size of header_event")?;
+        input.skip(size, "header_event")?;
+        let layout = PageLayout::parse(&String::from_utf8_lossy(&bytes));
+        let fits = |layout: &PageLayout| {
+            let ends = [layout.time.0 + layout.time.1, layout.length.0 + layout.length.1, layout.data];
+            layout.time.1 == 8 && [4, 8].contains(&layout.length.1) && ends.iter().all(|end| (*end as u64) < page_size)
+        };
+        layout.filter(fits).ok_or_else(|| {
+            let expected = "timestamp of 8 bytes, commit of 4 or 8, and data, within a page";
+            input.damaged(at, expected, super::bytes::shown(&bytes))
+        })
+    }
+
+    fn parse(text: &str) -> Option<PageLayout> {
+        let fields = text.lines().filter_map(|line| line.trim_start().strip_prefix("field:"));
+        let fields: Vec<Field> = fields.map(Field::parse).collect::<Option<_>>()?;
+        let place = |name| fields.iter().find(|f| f.name == name).map(|f| (f.offset, f.size));
+        Some(PageLayout { time: place("timestamp")?, length: place("commit")?, data: place("data")?.0 })
+    }
+}
+
+/// What a file begins with.
+pub struct Start {
+    pub version: String,
+    pub order: Order,
+    pub page_size: u64,
+}
+
+impl Start {
+    pub fn read(input: &mut Input) -> Result<Start, TraceError> {
+        input.literal("\x17\x08\x44tracing", "the signature of a trace.dat file")?;
+        let at = input.at;
+        let version = input.string(16, "the version")?;
+        if version != "6" && version != "7" {
+            return Err(input.damaged(at, "version 6 or 7", format!("{version:?}")));
+        }
+        let at = input.at;
+        input.order = match input.number(1, "the byte order")? {
+            0 => Order::Little,
+            1 => Order::Big,
+            n => return Err(input.damaged(at, "a byte order, 0 or 1", n.to_string())),
+        };
+        let at = input.at;
+        let long = input.number(1, "the size of a long")?;
+        if long != 4 && long != 8 {
+            return Err(input.damaged(at, "a long of 4 or 8 bytes", long.to_string()));
+        }
+        let page_size = page_size(input)?;
+        Ok(Start { version, order: input.order, page_size })
+    }
+}
+
+/// Reads the size of a page.
+pub fn page_size(input: &mut Input) -> Result<u64, TraceError> {
+    input.count(64, 1 << 20, "the size of a page")
+}
+
+/// Reads the number of CPUs, whose pages must not take too much.
+pub fn nr_cpus(input: &mut Input, page_size: u64) -> Result<u64, TraceError> {
+    let at = input.at;
+    let n = input.count(0, CPUS_MAX, "the number of CPUs")?;
+    match n * page_size > PAGES_MAX {
+        true => Err(input.damaged(at, format!("CPUs with pages of {PAGES_MAX} bytes at most"), n.to_string())),
+        false => Ok(n),
+    }
+}
+
+/// Says of a clock that it gives no ns.
+pub fn clock_note(clock: &str) -> Option<String> {
+    // `[local] global ...` is the kernel's list with its choice.
+    let chosen = clock.split_once('[').and_then(|(_, rest)| Some(rest.split_once(']')?.0)).unwrap_or(clock).trim();
+    let known = chosen.is_empty() || CLOCKS.contains(&chosen);
+    (!known).then(|| format!("times are those of the clock {chosen:?}, which need not be ns"))
+}
+
+/// Reads the layout of a file.
+pub fn read(name: &str, from: &dyn ReadAt) -> Result<Layout, TraceError> {
+    let end = from.size().map_err(|e| TraceError::Io { file: name.to_owned(), cause: e.to_string() })?;
+    let mut input = Input { name, from, order: Order::Little, at: 0, end };
+    let start = Start::read(&mut input)?;
+    match start.version.as_str() {
+        "6" => super::v6::read(input, start),
+        _ => super::v7::read(input, start),
+    }
+}

@@ -1,0 +1,133 @@
+//! Pages of the kernel's ring buffer.
+//!
+//! ```text
+//! u64 time of the first event   long length of the data, bit 31: events before it were lost, bit 30: how many is
+//!                               behind the data   data
+//! data: u32 type 5 bits, delta 27 bits (the low bits first in little-endian files), content
+//!   type 1 to 28: so many words of 4 bytes
+//!   0:  the first word is the length, itself included
+//!   29: padding; to the end of the page, if delta is 0
+//!   30: time goes on by delta and by the first word << 27
+//!   31: the time itself, likewise, without its 5 high bits
+//! ```
+//!
+//! Source: `header_event` of tracefs, and the kernel's description of its ring buffer.
+
+use super::bytes::Order;
+use super::layout::PageLayout;
+
+/// Of the length of data: events were lost.
+const LOST: u64 = 1 << 31;
+/// Their number follows the data.
+const LOST_COUNTED: u64 = 1 << 30;
+const LENGTH: u64 = (1 << 27) - 1;
+
+const DELTA_BITS: u32 = 27;
+const PADDING: u32 = 29;
+const TIME_EXTEND: u32 = 30;
+const TIME_STAMP: u32 = 31;
+/// Bits of a time stamp.
+const STAMP: u64 = (1 << 59) - 1;
+
+/// Where a page is read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Page {
+    /// ns; of the last record.
+    pub time: u64,
+    /// The next record, in the buffer.
+    at: usize,
+    /// Behind the last.
+    end: usize,
+}
+
+/// Events that were lost before a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lost {
+    None,
+    Some(u64),
+    Unknown,
+}
+
+/// What comes next in a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// A record, in the buffer.
+    Record { start: usize, end: usize },
+    /// There is no more.
+    End,
+    /// What comes is no record.
+    Damaged,
+}
+
+impl Page {
+    /// Of the page of which `buffer` has all from `start` to `end`. None if that is too short for a page.
+    pub fn open(
+        buffer: &[u8],
+        start: usize,
+        end: usize,
+        layout: &PageLayout,
+        order: Order,
+    ) -> Option<(Page, Lost, bool)> {
+        let bytes = buffer.get(start..end)?;
+        let number = |(at, size): (usize, usize)| bytes.get(at..at + size).map(|b| order.number(b));
+        let (time, length) = (number(layout.time)?, number(layout.length)?);
+        let at = start.checked_add(layout.data).filter(|at| *at <= end)?;
+        let data = at + (length & LENGTH) as usize;
+        let lost = match length & LOST {
+            0 => Lost::None,
+            _ if length & LOST_COUNTED != 0 => {
+                let count = buffer.get(data..(data + layout.length.1).min(end)).map(|b| order.number(b));
+                count.map_or(Lost::Unknown, Lost::Some)
+            }
+            _ => Lost::Unknown,
+        };
+        Some((Page { time, at, end: data.min(end) }, lost, data > end))
+    }
+
+    /// The next record.
+    pub fn next(&mut self, buffer: &[u8], order: Order) -> Next {
+        loop {
+            if self.at >= self.end {
+                return Next::End;
+            }
+            let word = |at: usize| buffer.get(at..at + 4).filter(|_| at + 4 <= self.end);
+            let Some(head) = word(self.at).map(|b| order.number(b) as u32) else { return Next::Damaged };
+            let (kind, delta) = match order {
+                Order::Little => (head & 31, u64::from(head >> 5)),
+                Order::Big => (head >> DELTA_BITS, u64::from(head & ((1 << DELTA_BITS) - 1))),
+            };
+            let content = self.at + 4;
+            if let 1..=28 = kind {
+                return self.record(delta, content, 4 * kind as usize);
+            }
+            if kind == PADDING && delta == 0 {
+                return Next::End;
+            }
+            let Some(first) = word(content).map(|b| order.number(b)) else { return Next::Damaged };
+            match kind {
+                0 if first < 4 => return Next::Damaged,
+                0 => return self.record(delta, content + 4, first as usize - 4),
+                PADDING => self.at = content + (first as usize).next_multiple_of(4),
+                TIME_EXTEND => {
+                    self.time = self.time.wrapping_add(delta + (first << DELTA_BITS));
+                    self.at = content + 4;
+                }
+                TIME_STAMP => {
+                    self.time = (self.time & !STAMP) | ((delta + (first << DELTA_BITS)) & STAMP);
+                    self.at = content + 4;
+                }
+                _ => return Next::Damaged,
+            }
+        }
+    }
+
+    fn record(&mut self, delta: u64, start: usize, len: usize) -> Next {
+        let end = start + len;
+        if end > self.end {
+            return Next::Damaged;
+        }
+        self.time = self.time.wrapping_add(delta);
+        self.at = end.next_multiple_of(4);
+        Next::Record { start, end }
+    }
+}

@@ -1,0 +1,144 @@
+//! Reads a trace.dat file: the events of all CPUs, in the order of their times.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::bytes::ReadAt;
+use super::layout::{self, Layout};
+use super::plan::Words;
+use super::stream::{Shared, Stream, Tale};
+use crate::text::{Thread, TraceError, TraceEvent};
+use crate::Source;
+
+/// Gives the events of a trace.dat file, version 6 or 7, one by one. Memory: the layout, and some pages of each CPU.
+pub struct DatReader<R> {
+    name: String,
+    from: R,
+    layout: Layout,
+    streams: Vec<Stream>,
+    /// Where each CPU stands, the first event first.
+    heads: BinaryHeap<Reverse<Head>>,
+    /// Of compressed chunks, bytes.
+    memory: u64,
+    words: Words,
+    /// Of the last event given: its time, and its stream.
+    last: Option<(u64, usize)>,
+    /// The stream of the present event, which is to be read on.
+    to_advance: Option<usize>,
+    unknown: u64,
+    short: u64,
+}
+
+/// Of one time those of a trace of ours go by their turns, others by their CPUs, as trace-cmd has it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Head {
+    time: u64,
+    turn: u64,
+    stream: usize,
+}
+
+impl<R: ReadAt> DatReader<R> {
+    /// `name` is what errors call the trace.
+    ///
+    /// # Errors
+    /// What is no trace.dat file, or cannot be read up to its events.
+    pub fn new(name: &str, from: R) -> Result<DatReader<R>, TraceError> {
+        let layout = layout::read(name, &from)?;
+        let streams: Vec<Stream> = layout.cpus.iter().map(|part| Stream::new(*part)).collect();
+        let mut reader = DatReader {
+            name: name.to_owned(),
+            from,
+            layout,
+            streams,
+            heads: BinaryHeap::new(),
+            memory: 0,
+            words: Words::default(),
+            last: None,
+            to_advance: None,
+            unknown: 0,
+            short: 0,
+        };
+        (0..reader.streams.len()).try_for_each(|stream| reader.advance(stream))?;
+        Ok(reader)
+    }
+
+    /// Brings a stream to its next record.
+    fn advance(&mut self, index: usize) -> Result<(), TraceError> {
+        let DatReader { name, from, layout, memory, .. } = self;
+        let stream = &mut self.streams[index];
+        if let Some(time) = stream.advance(&mut Shared { name, from, layout, memory })? {
+            let record = stream.record();
+            let turn = layout.common.turn.as_ref().map_or(0, |turn| turn.number(record, layout.order));
+            self.heads.push(Reverse(Head { time, turn, stream: index }));
+        }
+        Ok(())
+    }
+
+    /// Goes to the next event that is known.
+    fn seek(&mut self) -> Result<Option<Head>, TraceError> {
+        loop {
+            if let Some(stream) = self.to_advance.take() {
+                self.advance(stream)?;
+            }
+            let Some(Reverse(head)) = self.heads.pop() else { return Ok(None) };
+            self.to_advance = Some(head.stream);
+            let record = self.streams[head.stream].record();
+            let Layout { order, common, events, .. } = &self.layout;
+            match events.get(common.kind.number(record, *order)) {
+                None => self.unknown += 1,
+                Some(plan) if plan.fits(record) && record.len() >= common.pid.end() => return Ok(Some(head)),
+                Some(_) => self.short += 1,
+            }
+        }
+    }
+}
+
+impl<R: ReadAt> Source for DatReader<R> {
+    fn next_event(&mut self) -> Result<Option<TraceEvent<'_>>, TraceError> {
+        let Some(head) = self.seek()? else { return Ok(None) };
+        self.last = Some((head.time, head.stream));
+        let stream = &self.streams[head.stream];
+        let Layout { order, common, events, tasks, .. } = &self.layout;
+        let record = stream.record();
+        let Some(plan) = events.get(common.kind.number(record, *order)) else { return Ok(None) };
+        plan.words(record, *order, &mut self.words);
+        let what = plan.what(record, *order, &self.words);
+        let pid = common.pid.number(record, *order) as u32;
+        let context = Thread { comm: tasks.comm(pid), pid };
+        Ok(Some(TraceEvent { time: head.time, cpu: stream.cpu, context, what }))
+    }
+
+    fn unknown(&self) -> u64 {
+        self.unknown
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let sum = |what: fn(&Tale) -> u64| self.streams.iter().map(|s| what(&s.tale)).fold(0, u64::saturating_add);
+        let (lost, unknown) = (sum(|t| t.lost), sum(|t| t.lost_unknown));
+        let (damaged, cut) = (sum(|t| t.damaged), sum(|t| t.cut));
+        let mut notes = self.layout.notes.clone();
+        if lost > 0 {
+            notes.push(format!("{lost} events were lost while it was recorded"));
+        }
+        if unknown > 0 {
+            notes.push(format!("events were lost {unknown} times while it was recorded, it does not say how many"));
+        }
+        if damaged > 0 {
+            notes.push(format!("{damaged} pages of events are damaged: their rest was passed over"));
+        }
+        if self.short > 0 {
+            notes.push(format!("{} events are shorter than their formats say: they were passed over", self.short));
+        }
+        if cut > 0 {
+            let cpus = self.streams.iter().filter(|s| s.tale.cut > 0).count();
+            notes.push(format!("the file is cut off: {cut} bytes of events of {cpus} CPUs are missing"));
+        }
+        notes.iter().map(|note| format!("{}: {note}", self.name)).collect()
+    }
+
+    fn unexpected(&self, expected: &str) -> TraceError {
+        let (time, stream) = self.last.unwrap_or_default();
+        let cpu = self.streams.get(stream).map_or(0, |s| s.cpu);
+        TraceError::Event { file: self.name.clone(), time, cpu, expected: expected.to_owned() }
+    }
+}

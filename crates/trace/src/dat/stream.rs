@@ -1,0 +1,222 @@
+//! The records of one CPU, one after the other.
+
+use super::bytes::{Input, ReadAt};
+use super::layout::{CpuPart, Layout, PAGES_MAX};
+use super::packed::unpack;
+use super::page::{Lost, Next, Page};
+use crate::TraceError;
+
+/// Bytes that are read at a time, if there are few CPUs.
+const CHUNK: u64 = 256 << 10;
+/// Bytes of all CPUs together that are read ahead.
+const AHEAD: u64 = 32 << 20;
+/// Bytes of a compressed chunk and of what it was, and pages of that; trace-cmd makes chunks of ten.
+const PACKED_MAX: u64 = 16 << 20;
+const PACKED_PAGES_MAX: u64 = 1024;
+
+/// Reads the part of a CPU.
+pub struct Stream {
+    pub cpu: u32,
+    part: CpuPart,
+    /// Bytes read of the part.
+    read: u64,
+    /// Chunks to come, if the part is compressed and has begun.
+    chunks: Option<u64>,
+    /// One of them, and what size it becomes.
+    chunk: (Vec<u8>, usize),
+    /// The most bytes that chunks of this part have taken.
+    reserved: u64,
+    buffer: Vec<u8>,
+    /// Behind the present page, in the buffer.
+    page_end: usize,
+    page: Page,
+    record: (usize, usize),
+    /// What there is to say.
+    pub tale: Tale,
+}
+
+/// What went wrong with a part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tale {
+    /// Events known to be lost.
+    pub lost: u64,
+    /// Times that an unknown number of them was lost.
+    pub lost_unknown: u64,
+    /// Pages whose rest had to be passed over.
+    pub damaged: u64,
+    /// Bytes that should be in the file and are not.
+    pub cut: u64,
+}
+
+/// What all streams of a file share.
+pub struct Shared<'a> {
+    pub name: &'a str,
+    pub from: &'a dyn ReadAt,
+    pub layout: &'a Layout,
+    /// Bytes that buffers of compressed chunks take.
+    pub memory: &'a mut u64,
+}
+
+impl Stream {
+    pub fn new(part: CpuPart) -> Stream {
+        Stream {
+            cpu: part.cpu,
+            part,
+            read: 0,
+            chunks: None,
+            chunk: (Vec::new(), 0),
+            reserved: 0,
+            buffer: Vec::new(),
+            page_end: 0,
+            page: Page::default(),
+            record: (0, 0),
+            tale: Tale::default(),
+        }
+    }
+
+    /// Goes to the next record: its time; none at the end.
+    pub fn advance(&mut self, shared: &mut Shared) -> Result<Option<u64>, TraceError> {
+        let order = shared.layout.order;
+        loop {
+            match self.page.next(&self.buffer, order) {
+                Next::Record { start, end } => {
+                    self.record = (start, end);
+                    return Ok(Some(self.page.time));
+                }
+                Next::End => {}
+                Next::Damaged => self.tale.damaged += 1,
+            }
+            if !self.next_page(shared)? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// The present record.
+    pub fn record(&self) -> &[u8] {
+        &self.buffer[self.record.0..self.record.1]
+    }
+
+    fn next_page(&mut self, shared: &mut Shared) -> Result<bool, TraceError> {
+        let layout = shared.layout;
+        if self.page_end >= self.buffer.len() && !self.fill(shared)? {
+            return Ok(false);
+        }
+        let start = self.page_end;
+        self.page_end = (start + layout.page_size as usize).min(self.buffer.len());
+        match Page::open(&self.buffer, start, self.page_end, &layout.page, layout.order) {
+            Some((page, lost, too_long)) => {
+                self.page = page;
+                self.tale.damaged += u64::from(too_long);
+                match lost {
+                    Lost::None => {}
+                    Lost::Some(n) => self.tale.lost = self.tale.lost.saturating_add(n),
+                    Lost::Unknown => self.tale.lost_unknown += 1,
+                }
+            }
+            None => {
+                self.page = Page::default();
+                self.tale.damaged += 1;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Reads more pages; false at the end.
+    fn fill(&mut self, shared: &mut Shared) -> Result<bool, TraceError> {
+        self.page_end = 0;
+        self.buffer.clear();
+        let Some(packing) = shared.layout.packed else {
+            self.fill_plain(shared)?;
+            return Ok(!self.buffer.is_empty());
+        };
+        // Each chunk stands by itself: after one that is damaged comes the next.
+        while self.next_chunk(shared)? {
+            let (packed, before) = &self.chunk;
+            if unpack(packing, packed, *before, &mut self.buffer).is_err() {
+                self.tale.damaged += (*before as u64).div_ceil(shared.layout.page_size).max(1);
+                self.buffer.clear();
+            }
+            if !self.buffer.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn fill_plain(&mut self, shared: &Shared) -> Result<(), TraceError> {
+        let page = shared.layout.page_size;
+        let share = (AHEAD / shared.layout.cpus.len().max(1) as u64).min(CHUNK);
+        let n = (share / page).max(1) * page;
+        let wanted = n.min(self.part.size - self.read);
+        self.buffer.resize(wanted as usize, 0);
+        let read = shared.from.read_at(&mut self.buffer, self.part.at.saturating_add(self.read));
+        let read = read.map_err(|e| TraceError::Io { file: shared.name.to_owned(), cause: e.to_string() })?;
+        self.buffer.truncate(read);
+        self.read += read as u64;
+        if (read as u64) < wanted {
+            self.tale.cut = self.part.size - self.read;
+            self.part.size = self.read;
+        }
+        Ok(())
+    }
+
+    /// Reads a compressed chunk; false at the end.
+    fn next_chunk(&mut self, shared: &mut Shared) -> Result<bool, TraceError> {
+        let CpuPart { at, size, .. } = self.part;
+        if size == 0 || self.chunks == Some(0) {
+            return Ok(false);
+        }
+        let size_of_file = shared.from.size().unwrap_or(u64::MAX);
+        let (start, end) = (at.saturating_add(self.read), at.saturating_add(size).min(size_of_file));
+        let mut input = Input { name: shared.name, from: shared.from, order: shared.layout.order, at: start, end };
+        let Ok((left, packed, before)) = chunk_header(&mut input, self.chunks) else { return Ok(self.end_here()) };
+        if left == 0 {
+            return Ok(false);
+        }
+        let most = PACKED_MAX.min(PACKED_PAGES_MAX * shared.layout.page_size);
+        if packed > most || before > most {
+            let most = format!("a chunk of at most {most} bytes");
+            return Err(input.damaged(start, most, packed.max(before).to_string()));
+        }
+        self.reserve(shared, packed + before, start)?;
+        let Ok(bytes) = input.bytes(packed, "a chunk") else { return Ok(self.end_here()) };
+        self.chunk = (bytes, before as usize);
+        (self.chunks, self.read) = (Some(left - 1), input.at - at);
+        Ok(true)
+    }
+
+    /// The file is cut off within this part: there is no more.
+    fn end_here(&mut self) -> bool {
+        self.tale.cut = self.part.size.saturating_sub(self.read).max(1);
+        self.part.size = 0;
+        false
+    }
+
+    /// Makes sure that the chunks of all CPUs together fit into memory.
+    fn reserve(&mut self, shared: &mut Shared, needed: u64, at: u64) -> Result<(), TraceError> {
+        *shared.memory += needed.saturating_sub(self.reserved);
+        self.reserved = self.reserved.max(needed);
+        match *shared.memory > PAGES_MAX {
+            false => Ok(()),
+            true => Err(TraceError::Damaged {
+                file: shared.name.to_owned(),
+                at,
+                expected: format!("chunks of all CPUs of {PAGES_MAX} bytes at most"),
+                found: "more".into(),
+            }),
+        }
+    }
+}
+
+/// Chunks to come with this one, and its size compressed and not. `left`: chunks to come, if that has been read.
+fn chunk_header(input: &mut Input, left: Option<u64>) -> Result<(u64, u64, u64), TraceError> {
+    let left = match left {
+        Some(left) => left,
+        None => input.number(4, "the number of chunks")?,
+    };
+    match left {
+        0 => Ok((0, 0, 0)),
+        _ => Ok((left, input.number(4, "the size of a chunk")?, input.number(4, "the size of a chunk")?)),
+    }
+}

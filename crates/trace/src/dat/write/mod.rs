@@ -1,0 +1,142 @@
+//! Makes a trace.dat file of version 6 of our own trace in text.
+//!
+//! It is made of the text and not of the events themselves, because lines of text are what survives when a run dies in
+//! a worker. What cannot be known before the end (how many pages each CPU has, who ran) stands before the pages in the
+//! file: pages wait in a second file until then.
+
+mod events;
+mod pages;
+mod record;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufRead, Read, Write};
+
+use thiserror::Error;
+
+use self::events::{EVENTS, PRINT};
+use self::pages::{Pages, PAGE};
+use self::record::{Encoder, Problem};
+use super::SIGNATURE;
+use crate::text::Line;
+
+/// A longer line is none of ours.
+const LINE_MAX: u64 = 1 << 18;
+/// The function that writes what processes say; at an address that a kernel could have.
+const KALLSYMS: &str = "ffffffff81000000 T tracing_mark_write\n";
+const HEADER_EVENT: &str = "# compressed entry header
+\ttype_len    :    5 bits
+\ttime_delta  :   27 bits
+\tarray       :   32 bits
+
+\tpadding     : type == 29
+\ttime_extend : type == 30
+\ttime_stamp : type == 31
+\tdata max type_len  == 28
+";
+
+/// Why there is no file.
+#[derive(Debug, Error)]
+pub enum DatError {
+    /// A line that is none of a trace of ours.
+    #[error("line {line} of the trace: expected {expected}, found {found:?}")]
+    Line {
+        /// Counted from 1.
+        line: u64,
+        /// What should be there.
+        expected: String,
+        /// What is there.
+        found: String,
+    },
+    /// Reading or writing.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// Writes what [`crate::FtraceText`] has written of a machine of `nr_cpus` CPUs onto `out`. `pages` is an empty file for
+/// what has to wait. A last line without an end is passed over.
+///
+/// # Errors
+/// If that cannot be read or written, or is no such text.
+pub fn write(mut text: impl BufRead, nr_cpus: usize, pages: &File, mut out: impl Write) -> Result<(), DatError> {
+    let mut pages = Pages::new(nr_cpus, pages);
+    let mut tasks = BTreeMap::new();
+    let mut encoder = Encoder::new();
+    let mut line = Vec::new();
+    for number in 1.. {
+        line.clear();
+        (&mut text).take(LINE_MAX).read_until(b'\n', &mut line)?;
+        let Some((b'\n', line)) = line.split_last() else { break };
+        let line = String::from_utf8_lossy(line);
+        let refused = |expected: String| DatError::Line { line: number, expected, found: line.to_string() };
+        let Some(line) = Line::parse(&line) else {
+            return Err(refused("COMM-PID [CPU] SECONDS.FRACTION: EVENT: FIELDS".into()));
+        };
+        if line.cpu as usize >= nr_cpus {
+            return Err(refused(format!("a CPU below {nr_cpus}")));
+        }
+        if line.context.pid != 0 && !tasks.contains_key(&line.context.pid) {
+            tasks.insert(line.context.pid, line.context.comm.to_owned());
+        }
+        let record = encoder.encode(&line).map_err(|problem| match problem {
+            Problem::Event => refused("an event of ours".into()),
+            Problem::Field(key) => refused(format!("{} with {key}", line.event)),
+        })?;
+        pages.push(line.cpu as usize, line.time, record)?;
+    }
+    let pages = pages.finish()?;
+    let head = head(&tasks, &pages.counts());
+    out.write_all(&head)?;
+    pages.copy(&mut out)?;
+    Ok(out.flush()?)
+}
+
+/// All that comes before the first page.
+fn head(tasks: &BTreeMap<u32, String>, pages: &[u64]) -> Vec<u8> {
+    let mut head = [SIGNATURE, b"6\0", &[0, 8]].concat();
+    head.extend((PAGE as u32).to_le_bytes());
+    head.extend(b"header_page\0");
+    push_text(&mut head, &pages::header());
+    head.extend(b"header_event\0");
+    push_text(&mut head, HEADER_EVENT);
+    formats(&mut head);
+    head.extend((KALLSYMS.len() as u32).to_le_bytes());
+    head.extend(KALLSYMS.bytes());
+    // No formats of printk.
+    head.extend(0_u32.to_le_bytes());
+    let tasks: String = tasks.iter().map(|(pid, comm)| format!("{pid} {comm}\n")).collect();
+    push_text(&mut head, &tasks);
+    head.extend((pages.len() as u32).to_le_bytes());
+    // No options.
+    head.extend(b"options  \0\0\0flyrecord\0");
+    let mut at = (head.len() + 16 * pages.len()).next_multiple_of(PAGE) as u64;
+    for count in pages {
+        let size = count * PAGE as u64;
+        head.extend(at.to_le_bytes());
+        head.extend(size.to_le_bytes());
+        at += size;
+    }
+    head.resize(head.len().next_multiple_of(PAGE), 0);
+    head
+}
+
+/// ftrace's own event, then the systems with theirs.
+fn formats(head: &mut Vec<u8>) {
+    head.extend(1_u32.to_le_bytes());
+    push_text(head, &events::format(&PRINT));
+    let mut systems: Vec<&str> = EVENTS.iter().map(|event| event.system).collect();
+    systems.dedup();
+    head.extend((systems.len() as u32).to_le_bytes());
+    for system in systems {
+        head.extend(system.bytes().chain([0]));
+        let events: Vec<_> = EVENTS.iter().filter(|event| event.system == system).collect();
+        head.extend((events.len() as u32).to_le_bytes());
+        events.iter().for_each(|event| push_text(head, &events::format(event)));
+    }
+}
+
+/// `u64 size`, text.
+fn push_text(head: &mut Vec<u8>, text: &str) {
+    head.extend((text.len() as u64).to_le_bytes());
+    head.extend(text.bytes());
+}
