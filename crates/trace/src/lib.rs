@@ -10,8 +10,10 @@
 
 pub mod diff;
 pub mod explain;
+pub mod figures;
 pub mod frequency;
 mod ftrace;
+pub mod import;
 pub mod latency;
 pub mod migrations;
 mod names;

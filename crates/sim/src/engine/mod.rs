@@ -603,6 +603,7 @@ impl Engine {
             attr: template.attr,
             affinity,
             class,
+            recorded: template.is_recorded(),
             space,
             parent,
             thread,

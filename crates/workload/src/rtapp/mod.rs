@@ -31,6 +31,7 @@ mod fields;
 mod global;
 mod groups;
 mod interrupts;
+mod recorded;
 mod sched;
 mod source;
 mod task;
@@ -144,6 +145,12 @@ pub fn import(
         json::parse(text).map_err(|e| source.error(e.span, e.message, format!("expected {}", e.expected)))?;
     if let Some(tail) = document.trailing {
         source.warn(WarningKind::Ignored, tail, "end of file", "what follows the closing brace is not read");
+    }
+    if recorded::is_recording(&document.root) {
+        let workload = recorded::read(&source, &document.root, machine)?.workload(file);
+        let workload = Workload { duration_ns: dialect.duration_ns, ..workload };
+        let warnings = workload.validate(machine)?;
+        return Ok((workload, [source.into_warnings(), warnings].concat()));
     }
     let mut top = Fields::of(&mut source, &document.root, "the file")?;
     let global = global::read(&mut source, top.get("global"), machine)?;
