@@ -448,6 +448,8 @@ pub enum Op {
         /// The waker is about to sleep, and says so (WF_SYNC).
         sync: bool,
     },
+    /// Of a recorded thread: sleeps for good, and keeps the run alive no longer.
+    Rest,
     /// Takes one from a semaphore, waiting while it is 0.
     SemWait(ObjId),
     /// Adds one to a semaphore.

@@ -97,6 +97,7 @@ impl Engine {
             Op::SemWait(sem) => self.sem_wait(cpu, task, phase, sem),
             Op::SemPost(sem) => self.sem_post(cpu, task, phase, sem),
             Op::Rouse { sem, sync } => self.rouse(cpu, task, sem, sync),
+            Op::Rest => self.rest(cpu, task),
             Op::Yield => self.sched_yield(cpu, task, phase),
             Op::Spawn { spec, count, thread } => self.spawn(cpu, task, phase, spec, count, thread),
             Op::Exec => self.exec(cpu, task, phase),
@@ -519,6 +520,12 @@ impl Engine {
         let wakee = self.waiters(id).pop_front();
         self.wake_from(cpu, task, sync, wakee);
         Flow::Next
+    }
+
+    fn rest(&mut self, cpu: CpuId, task: TaskId) -> Flow {
+        let spec = self.tasks[task as usize].spec;
+        self.nr_vital -= u64::from(!self.workload.tasks[spec as usize].daemon);
+        self.block(cpu, task, Wait::Nothing, 0, &[])
     }
 
     fn sched_yield(&mut self, cpu: CpuId, task: TaskId, phase: u8) -> Flow {

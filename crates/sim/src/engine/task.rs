@@ -30,6 +30,8 @@ pub(crate) enum Wait {
     Object(ObjId),
     Children,
     Child,
+    /// For good.
+    Nothing,
 }
 
 /// A thread.

@@ -108,8 +108,7 @@ impl Importer<'_> {
     fn woke_in(&self, cpu: CpuId) -> u64 {
         match self.woken[cpu as usize] {
             Some((at, ns)) if at == self.now => ns,
-            // Flagged as asleep still: the event of its waking up is yet to come.
-            _ => self.speeds.wake_ns(cpu),
+            _ => 0,
         }
     }
 
@@ -165,10 +164,10 @@ impl Importer<'_> {
             return Err(NoSuchCpu);
         }
         self.speeds.siblings(cpu).into_iter().for_each(|cpu| self.settle(cpu));
-        if state.is_none() && self.speeds.sleeps(cpu) {
-            self.woken[cpu as usize] = Some((self.now, self.speeds.wake_ns(cpu)));
+        match state {
+            Some(state) => self.speeds.fall_asleep(cpu, state as usize, self.now),
+            None => self.woken[cpu as usize] = self.speeds.wake_up(cpu, self.now).map(|ns| (self.now, ns)),
         }
-        self.speeds.set_asleep(cpu, state.map(|state| state as usize));
         Ok(())
     }
 

@@ -18,8 +18,8 @@
 //!
 //! Idle tasks and `migration/N` are the scheduler's and left out; their wakeups count as interrupts. Other kernel threads
 //! are threads like any other, those of a CPU (`ksoftirqd/N`, `kworker/N:M`) bound to it. A thread that is not born in the
-//! trace exists from its beginning, asleep if it is first seen as it is woken; one that sleeps at the end of the trace
-//! ends with its last sleep.
+//! trace exists from its beginning, asleep if it is first seen as it is woken. One that has not exited by the end of the
+//! trace sleeps for good then.
 
 mod follow;
 mod speed;
@@ -158,6 +158,7 @@ impl<'m> Importer<'m> {
         }
         for task in self.tasks.values_mut() {
             task.flush(&mut self.threads);
+            self.threads[task.index as usize].tape.push(Step::Rest);
         }
         let notes = [notes, self.notes()].concat();
         let about = std::iter::once(("of".to_owned(), of.to_owned())).chain(self.about).collect();

@@ -2,13 +2,24 @@
 
 use fairground_machine::{CpuId, IdleScope, Machine};
 
+/// A sleep of a CPU.
+#[derive(Clone, Copy)]
+struct Stay {
+    /// The idle state that it asked for.
+    asked: usize,
+    /// ns of the trace.
+    since: u64,
+    /// When it began to wake up, ns of the trace; `u64::MAX`: it sleeps.
+    left: u64,
+}
+
 /// What a trace has said of each CPU so far.
 pub(super) struct Speeds<'m> {
     machine: &'m Machine,
     /// By CPU, kHz; none: not told yet.
     khz: Vec<Option<u32>>,
-    /// The idle state that it asked for, by CPU; none: it is awake.
-    asleep: Vec<Option<usize>>,
+    /// Its last sleep, by CPU.
+    stays: Vec<Stay>,
     /// By CPU.
     speed_q20: Vec<u64>,
     /// Threads of each core.
@@ -24,7 +35,7 @@ impl<'m> Speeds<'m> {
         let mut speeds = Speeds {
             machine,
             khz: vec![None; n],
-            asleep: vec![None; n],
+            stays: vec![Stay { asked: 0, since: 0, left: 0 }; n],
             speed_q20: vec![0; n],
             siblings: machine.cores.iter().map(|c| c.iter().collect()).collect(),
             guessed: false,
@@ -57,42 +68,43 @@ impl<'m> Speeds<'m> {
         }
     }
 
-    /// A CPU goes to sleep, asking for a state, or wakes up.
-    pub fn set_asleep(&mut self, cpu: CpuId, state: Option<usize>) {
-        self.asleep[cpu as usize] = state;
+    /// A CPU goes to sleep, asking for a state.
+    pub fn fall_asleep(&mut self, cpu: CpuId, asked: usize, now: u64) {
+        let asked = asked.min(self.machine.idle_states(cpu).len().saturating_sub(1));
+        self.stays[cpu as usize] = Stay { asked, since: now, left: u64::MAX };
         self.siblings(cpu).into_iter().for_each(|cpu| self.update(cpu));
     }
 
-    /// Whether it sleeps.
-    pub fn sleeps(&self, cpu: CpuId) -> bool {
-        self.asleep[cpu as usize].is_some()
+    /// It is awake: how long that took, ns; none if it was not seen to sleep.
+    pub fn wake_up(&mut self, cpu: CpuId, now: u64) -> Option<u64> {
+        if !self.sleeps(cpu) {
+            return None;
+        }
+        let ns = self.wake_ns(cpu, now);
+        self.stays[cpu as usize].left = now.saturating_sub(ns);
+        self.siblings(cpu).into_iter().for_each(|cpu| self.update(cpu));
+        Some(ns)
     }
 
-    /// How long a CPU that sleeps takes to wake up, ns: from the state it asked for, or the deepest that its whole cluster
-    /// asked for.
-    pub fn wake_ns(&self, cpu: CpuId) -> u64 {
+    fn sleeps(&self, cpu: CpuId) -> bool {
+        self.stays[cpu as usize].left == u64::MAX
+    }
+
+    /// How long a CPU that is awake now took to wake up, ns: from the state it asked for, if that is its own or when it
+    /// began its whole cluster asked for it; else from the next shallower one of which that is true.
+    fn wake_ns(&self, cpu: CpuId, now: u64) -> u64 {
         let states = self.machine.idle_states(cpu);
-        let Some(asked) = self.asleep[cpu as usize].map(|state| state.min(states.len().saturating_sub(1))) else {
-            return 0;
+        let cluster = &self.machine.clusters[self.machine.cpus[cpu as usize].cluster as usize];
+        let asked_by_all = |state: usize, begin: u64| {
+            let asks = |s: &Stay| s.asked >= state && s.since <= begin && begin <= s.left;
+            cluster.cpus.iter().all(|c| asks(&self.stays[c as usize]))
         };
-        let of_cpu = |states: &[fairground_machine::IdleState]| {
-            states.iter().rposition(|s| s.scope == IdleScope::Cpu).unwrap_or(0)
-        };
-        let held = match states.get(asked).map(|s| s.scope) {
-            None => return 0,
-            Some(IdleScope::Cpu) => asked,
-            Some(_) => {
-                let cluster = &self.machine.clusters[self.machine.cpus[cpu as usize].cluster as usize];
-                let agreed = cluster.cpus.iter().map(|c| self.asleep[c as usize]).min().flatten().unwrap_or(0);
-                let agreed = agreed.min(asked);
-                if states[agreed].scope == IdleScope::Cpu {
-                    of_cpu(&states[..asked])
-                } else {
-                    agreed
-                }
-            }
-        };
-        states[held].wake_ns
+        let until = (self.stays[cpu as usize].asked + 1).min(states.len());
+        let held =
+            states[..until].iter().enumerate().rev().find(|(i, state)| {
+                state.scope == IdleScope::Cpu || asked_by_all(*i, now.saturating_sub(state.wake_ns))
+            });
+        held.map_or(0, |(_, state)| state.wake_ns)
     }
 
     /// As the engine has it.
@@ -100,7 +112,7 @@ impl<'m> Speeds<'m> {
         let hw = &self.machine.cpus[cpu as usize];
         let top = self.machine.freq_domains[hw.freq_domain as usize].opps.last().map_or(1, |o| u64::from(o.khz));
         let khz = self.khz[cpu as usize].map_or(top, u64::from);
-        let awake = |c: &&CpuId| **c == cpu || self.asleep[**c as usize].is_none();
+        let awake = |c: &&CpuId| **c == cpu || !self.sleeps(**c);
         let threads = self.siblings[hw.core as usize].iter().filter(awake).count().max(1) as u64;
         let shares = &self.machine.cpu_types[hw.cpu_type as usize].smt_throughput;
         let throughput = shares.get(threads as usize - 1).or(shares.last()).map_or(1000, |s| u64::from(*s));

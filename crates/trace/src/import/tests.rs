@@ -1,7 +1,7 @@
 use fairground_machine::Machine;
 use fairground_sim::testing::machine;
 use fairground_workload::recorded::Recording;
-use fairground_workload::recorded::Step::{self, Await, Exec, Fork, Until, Wake, Work};
+use fairground_workload::recorded::Step::{self, Await, Exec, Fork, Rest, Until, Wake, Work};
 
 use super::*;
 use crate::Reader;
@@ -47,8 +47,8 @@ b-2 [001] 0.000018000: sched_switch: prev_comm=b prev_pid=2 prev_prio=120 prev_s
 
 #[test]
 fn work_is_scaled_by_capacity_and_clock() {
-    let a = vec![Work(500_000), wake(1), Work(1_000_000)];
-    let b = vec![Await, Work(2_000_000)];
+    let a = vec![Work(500_000), wake(1), Work(1_000_000), Rest];
+    let b = vec![Await, Work(2_000_000), Rest];
     assert_eq!(steps(TWO), [("a-1".to_string(), a), ("b-2".to_string(), b)]);
 }
 
@@ -62,7 +62,7 @@ fn a_timer_fires_before_its_cpu_is_awake() {
 <idle>-0 [001] 0.000030000: sched_waking: comm=b pid=2 prio=120 target_cpu=1
 "
     );
-    assert_eq!(steps(&text)[1].1, [Await, Work(2_000_000), Until(18_000)]);
+    assert_eq!(steps(&text)[1].1, [Await, Work(2_000_000), Until(18_000), Rest]);
 }
 
 /// The flags of the kernel's own file, or a line of ours, tell an interrupt from the thread that it meets.
@@ -85,7 +85,7 @@ fn preemption_is_not_sleep_and_a_sync_wakeup_stays_one() {
 a-1 [000] 0.000024000: sched_switch: prev_comm=a prev_pid=1 prev_prio=120 prev_state=1 next_comm=swapper/0 next_pid=0 next_prio=120
 ";
     // The clock is at half from 13 us on: 1 us of work, then another in 4 us.
-    assert_eq!(steps(&text)[0].1, [Work(500_000), Wake { thread: 1, sync: true }, Work(2_000_000)]);
+    assert_eq!(steps(&text)[0].1, [Work(500_000), Wake { thread: 1, sync: true }, Work(2_000_000), Rest]);
 }
 
 #[test]
@@ -104,9 +104,9 @@ a-1 [000] 0.000016000: sched_process_fork: comm=a pid=1 child_comm=a child_pid=7
     );
     let child = vec![Work(1_000_000), Exec, Work(1_000_000), wake(2), Work(1_000_000)];
     let seen = steps(&text);
-    assert_eq!(seen[0].1, [Work(750_000), Fork(1), Work(2_250_000), Fork(3)]);
+    assert_eq!(seen[0].1, [Work(750_000), Fork(1), Work(2_250_000), Fork(3), Rest]);
     assert_eq!(seen[1], ("a-7".to_string(), child));
-    assert_eq!((seen[2].1.as_slice(), seen[3].0.as_str()), ([Await].as_slice(), "a-7~3"));
+    assert_eq!((seen[2].1.as_slice(), seen[3].0.as_str()), ([Await, Rest].as_slice(), "a-7~3"));
 }
 
 /// Without a, b is woken by what might have been anything.
@@ -114,7 +114,7 @@ a-1 [000] 0.000016000: sched_process_fork: comm=a pid=1 child_comm=a child_pid=7
 fn who_is_left_out_wakes_like_an_interrupt() {
     let recording = recorded(TWO, &["b"]);
     assert_eq!(recording.threads.len(), 1);
-    assert_eq!(recording.threads[0].tape.steps().collect::<Vec<_>>(), [Until(1_000), Work(2_000_000)]);
+    assert_eq!(recording.threads[0].tape.steps().collect::<Vec<_>>(), [Until(1_000), Work(2_000_000), Rest]);
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn what_is_missing_is_said() {
     assert!(notes.contains("no cpu_frequency of 2 CPUs: taken to run at full speed"), "{notes}");
     assert!(notes.contains("no wakeup is sync"), "{notes}");
     // b is runnable from the beginning as far as anybody knows.
-    assert_eq!(recording.threads[1].tape.steps().collect::<Vec<_>>(), [Work(4_000_000)]);
+    assert_eq!(recording.threads[1].tape.steps().collect::<Vec<_>>(), [Work(4_000_000), Rest]);
 }
 
 #[test]

@@ -107,6 +107,7 @@ fn spec(own: ObjId, thread: &Thread) -> TaskSpec {
         Step::Until(ns) => Op::SleepUntil(ns),
         Step::Fork(spec) => Op::Spawn { spec, count: 1, thread: true },
         Step::Exec => Op::Exec,
+        Step::Rest => Op::Rest,
     };
     let end = (0..=thread.comm.len().min(COMM_MAX)).rev().find(|i| thread.comm.is_char_boundary(*i)).unwrap_or(0);
     let program: Arc<[Op]> = std::iter::once(Op::Recorded).chain(thread.tape.steps().map(op)).collect();

@@ -21,6 +21,8 @@ pub enum Step {
     Fork(u32),
     /// Begins another program.
     Exec,
+    /// Sleeps for good: what it did later is not known.
+    Rest,
 }
 
 const WORK: u8 = 0;
@@ -30,6 +32,7 @@ const AWAIT: u8 = 3;
 const UNTIL: u8 = 4;
 const FORK: u8 = 5;
 const EXEC: u8 = 6;
+const REST: u8 = 7;
 
 /// The steps of a thread, to be added to at the end and read from the beginning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,6 +48,7 @@ impl Tape {
             Step::Until(ns) => (UNTIL, Some(ns)),
             Step::Fork(thread) => (FORK, Some(thread.into())),
             Step::Exec => (EXEC, None),
+            Step::Rest => (REST, None),
         };
         self.0.push(tag);
         let Some(mut rest) = number else { return };
@@ -83,7 +87,8 @@ impl Tape {
                 AWAIT => Step::Await,
                 UNTIL => Step::Until(number()),
                 FORK => Step::Fork(number() as u32),
-                _ => Step::Exec,
+                EXEC => Step::Exec,
+                _ => Step::Rest,
             })
         })
     }
@@ -104,6 +109,7 @@ mod tests {
             Step::Until(128),
             Step::Fork(1 << 20),
             Step::Exec,
+            Step::Rest,
         ];
         let mut tape = Tape::default();
         steps.iter().for_each(|s| tape.push(*s));

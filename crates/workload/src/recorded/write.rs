@@ -6,7 +6,7 @@
 //!   "threads": {
 //!     NAME: { "comm": NAME, "cpu": CPU, "kthread_cpu": CPU, "steps": {
 //!       "work": US, "wake": THREAD, "wake_sync": THREAD, "fork": THREAD, "exec": true, "until": US,
-//!       "await": "wakeup" } } } }
+//!       "await": "wakeup", "rest": "for good" } } } }
 //! ```
 
 use std::io::{self, Write};
@@ -57,6 +57,7 @@ impl Recording {
             Step::Wake { thread, sync: true } => write!(out, "\"wake_sync\": {}", name(thread)),
             Step::Fork(thread) => write!(out, "\"fork\": {}", name(thread)),
             Step::Exec => out.write_all(b"\"exec\": true"),
+            Step::Rest => out.write_all(b"\"rest\": \"for good\""),
             Step::Until(ns) => write!(out, "\"until\": {}", decimal(ns, 3)),
             Step::Await => out.write_all(b"\"await\": \"wakeup\""),
         }

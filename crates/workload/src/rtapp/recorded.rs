@@ -11,7 +11,7 @@ use crate::recorded::{Recording, Step, Thread};
 use crate::validate::MAX_DURATION_NS;
 
 /// Keys among the steps of a thread.
-const STEPS: &[&str] = &["work", "wake", "wake_sync", "fork", "exec", "until", "await"];
+const STEPS: &[&str] = &["work", "wake", "wake_sync", "fork", "exec", "until", "await", "rest"];
 /// Keys of a thread.
 const KEYS: &[&str] = &["comm", "cpu", "kthread_cpu", "steps"];
 
@@ -139,6 +139,7 @@ fn read_step(source: &Source, m: &Member, names: &BTreeMap<&str, u32>) -> Result
         "fork" => Step::Fork(other()?),
         "exec" => Step::Exec,
         "await" => Step::Await,
+        "rest" => Step::Rest,
         key => return Err(unknown(source, m, key, STEPS)),
     })
 }

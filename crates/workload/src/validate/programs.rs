@@ -153,6 +153,7 @@ fn can_block(op: &Op) -> bool {
             | Op::SemWait(_)
             | Op::WaitChildren
             | Op::WaitChild
+            | Op::Rest
             | Op::Exit
     )
 }
