@@ -42,10 +42,10 @@ struct UnknownMachine {
 }
 
 impl Import {
-    pub fn run(self) -> Result<End, Failure> {
+    pub fn run(mut self) -> Result<End, Failure> {
         let machine = machine_of(&self.trace, self.machine.as_deref())?;
         let mut output = OutputFile::create(&self.output)?;
-        let imported = read(&self.trace, &machine.machine, self.tasks)?;
+        let imported = read(&self.trace, &machine.machine, std::mem::take(&mut self.tasks))?;
         trace_notes(&imported.recording.notes);
         let failed = |e: io::Error| run_failed(format!("cannot write {}: {e}", self.output.display()));
         imported.recording.write(&mut output).map_err(failed)?;
