@@ -5,7 +5,7 @@ use std::io::{self, BufReader, Seek};
 
 use fairground_machine::Machine;
 use fairground_trace::figures::{same_placements, Births, Figures};
-use fairground_trace::import::{Importer, Selection};
+use fairground_trace::import::{Counts, Importer, NoSuchCpu, Selection};
 use fairground_trace::{Reader, TraceError};
 use fairground_workload::recorded::Recording;
 use miette::Diagnostic;
@@ -22,7 +22,7 @@ pub struct Imported {
     /// What it says.
     pub figures: Figures,
     /// How the sleeps of its threads ended.
-    pub counts: fairground_trace::import::Counts,
+    pub counts: Counts,
 }
 
 /// Why a trace cannot be imported.
@@ -70,8 +70,7 @@ pub fn import<R: io::BufRead>(
     let mut importer = Importer::new(machine, selection);
     let mut figures = Figures::default();
     while let Some(event) = reader.next_event()? {
-        let cpu = event.cpu;
-        importer.event(&event).map_err(|_| ImportError::NoSuchCpu {
+        importer.event(&event).map_err(|NoSuchCpu(cpu)| ImportError::NoSuchCpu {
             trace: trace.into(),
             cpu,
             machine: machine.name.clone(),

@@ -161,7 +161,7 @@ impl Importer<'_> {
     /// The work of whoever runs on the same core is as fast as it is from now on.
     pub(super) fn idle(&mut self, cpu: u32, state: Option<u32>) -> Result<(), NoSuchCpu> {
         if cpu as usize >= self.current.len() {
-            return Err(NoSuchCpu);
+            return Err(NoSuchCpu(cpu));
         }
         self.speeds.siblings(cpu).into_iter().for_each(|cpu| self.settle(cpu));
         match state {
@@ -173,7 +173,7 @@ impl Importer<'_> {
 
     pub(super) fn frequency(&mut self, cpu: u32, khz: u32) -> Result<(), NoSuchCpu> {
         if cpu as usize >= self.current.len() {
-            return Err(NoSuchCpu);
+            return Err(NoSuchCpu(cpu));
         }
         self.speeds.clocked_with(cpu).into_iter().for_each(|cpu| self.settle(cpu));
         self.speeds.set_khz(cpu, khz);

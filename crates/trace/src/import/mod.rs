@@ -91,7 +91,7 @@ pub struct Importer<'m> {
 
 /// An event of a CPU that the machine does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NoSuchCpu;
+pub struct NoSuchCpu(pub u32);
 
 impl<'m> Importer<'m> {
     /// For a trace of this machine.
@@ -129,7 +129,7 @@ impl<'m> Importer<'m> {
     /// If it is of a CPU that the machine lacks.
     pub fn event(&mut self, event: &TraceEvent) -> Result<(), NoSuchCpu> {
         if event.cpu as usize >= self.current.len() {
-            return Err(NoSuchCpu);
+            return Err(NoSuchCpu(event.cpu));
         }
         self.counts.backwards += u64::from(event.time < self.now);
         self.now = event.time.max(self.now);

@@ -138,7 +138,7 @@ fn a_cpu_that_the_machine_lacks_is_refused() {
     let machine = two_speeds();
     let mut importer = Importer::new(&machine, Selection::default());
     let mut reader = Reader::new("t", "a-1 [002] 1.0: sched_waking: comm=b pid=2 prio=120 target_cpu=0\n".as_bytes());
-    assert_eq!(importer.event(&reader.next_event().unwrap().unwrap()), Err(NoSuchCpu));
+    assert_eq!(importer.event(&reader.next_event().unwrap().unwrap()), Err(NoSuchCpu(2)));
 }
 
 proptest::proptest! {
