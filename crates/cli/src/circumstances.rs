@@ -8,7 +8,7 @@ use fairground_lab::fit;
 use fairground_lab::setup::Setup;
 use fairground_lab::spec::SchedSpec;
 use fairground_lab::worker::Workers;
-use fairground_machine::MachineSpec;
+use fairground_machine::{Machine, MachineSpec};
 use fairground_sim::{ClampLimits, Config, Governor, IdleGovernor};
 use fairground_workload::{Warning, WarningKind, Workload};
 use miette::Diagnostic;
@@ -149,6 +149,11 @@ impl Circumstances {
                 _ => complain(&format!("warning: {warning}")),
             }
         }
+        self.setup_of(machine, workload, scheds)
+    }
+
+    /// Looks schedulers up, for a machine and a workload that have been found.
+    pub fn setup_of(&self, machine: Machine, workload: Workload, scheds: &[String]) -> Result<Setup, Failure> {
         let scheds = scheds.iter().map(|s| s.parse()).collect::<Result<Vec<SchedSpec>, _>>()?;
         fit::size(&scheds, &machine)?;
         if self.ambient.is_some() && machine.thermal.is_none() {

@@ -17,9 +17,9 @@ use crate::output::{remove_on_interrupt, TEMPORARY};
 /// Why there are no logs.
 #[derive(Debug, Error, Diagnostic)]
 enum NoLogs {
-    #[error("`{0}` is a built-in, which rt-app cannot log")]
+    #[error("`{0}` is no file of rt-app's, which alone has its logs")]
     #[diagnostic(help("--rtapp-logs is for files in rt-app's grammar; --trace writes the events of any run"))]
-    Builtin(String),
+    NotRtApp(String),
     #[error("{0} has changed while it was read")]
     Changed(String),
     #[error("cannot write logs into {directory}: {cause}")]
@@ -38,7 +38,7 @@ pub struct LogDirectory {
 impl LogDirectory {
     /// For a run of `workload`, which `setup` holds. Before it begins, so that a bad path is known at once.
     pub fn open(path: &Path, workload: &str, setup: &Setup) -> Result<LogDirectory, Failure> {
-        let plan = LogPlan::find(workload, &setup.machine)?.ok_or_else(|| NoLogs::Builtin(workload.into()))?;
+        let plan = LogPlan::find(workload, &setup.machine)?.ok_or_else(|| NoLogs::NotRtApp(workload.into()))?;
         if !plan.fits(&setup.workload) {
             return Err(NoLogs::Changed(workload.into()).into());
         }

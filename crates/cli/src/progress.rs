@@ -108,6 +108,40 @@ impl Drop for Spinner {
     }
 }
 
+/// How far a trace has been read, on standard error; gone when dropped.
+pub struct Reading {
+    bar: ProgressBar,
+    events: u64,
+    /// Of the first event, ns.
+    begin: Option<u64>,
+}
+
+/// Events between two looks at a trace.
+const EVENTS_PER_LOOK: u64 = 1 << 16;
+
+impl Reading {
+    /// Shown on a terminal only.
+    pub fn new() -> Reading {
+        Reading { bar: bar(None, "{spinner} {pos} events, {msg}"), events: 0, begin: None }
+    }
+
+    /// One more event, of this time, ns.
+    pub fn event(&mut self, time: u64) {
+        let begin = *self.begin.get_or_insert(time);
+        self.events += 1;
+        if self.events % EVENTS_PER_LOOK == 0 {
+            self.bar.set_position(self.events);
+            self.bar.set_message(format!("{:.3} s of the trace", time.saturating_sub(begin) as f64 / 1e9));
+        }
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
 /// What is being done now, on standard error; gone when dropped.
 pub struct Steps(ProgressBar);
 

@@ -46,6 +46,7 @@ pub mod metric;
 pub mod published;
 pub mod readings;
 pub mod regret;
+pub mod replay;
 pub mod reproduce;
 pub mod selection;
 pub mod sensitivity;

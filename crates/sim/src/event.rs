@@ -42,6 +42,10 @@ pub enum EventKind {
         task: TaskId,
         /// Its previous CPU.
         prev: CpuId,
+        /// Who wakes it; none: an interrupt. No part of the run's hash: it says what led to the rest.
+        waker: Option<TaskId>,
+        /// The waker is about to sleep, and says so (WF_SYNC). No part of the hash either.
+        sync: bool,
     },
     /// A task was placed: the decision and what it cost to make.
     Decision(Decision),

@@ -80,7 +80,7 @@ impl Observer for HashObserver {
             EventKind::Fork { parent, child } => r.u8(0).task(parent).u32(child),
             EventKind::Exec { task } => r.u8(1).u32(task),
             EventKind::Exit { task } => r.u8(2).u32(task),
-            EventKind::Waking { task, prev } => r.u8(3).u32(task).u32(prev),
+            EventKind::Waking { task, prev, .. } => r.u8(3).u32(task).u32(prev),
             EventKind::Decision(d) => {
                 r.u8(4).u8(d.kind as u8).u32(d.task).u32(d.prev).u32(d.chosen);
                 let rule = if self.rules { d.rule } else { 0 };

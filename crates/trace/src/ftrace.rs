@@ -19,6 +19,9 @@
 //! fairground_decision: kind=wake|fork|exec comm=COMM pid=PID prio=N prev_cpu=N cpu=N rule=NAME probes=N group_cpus=N
 //! fairground_balance: kind=busy|idle|newidle|active level=LEVEL src_cpu=N dst_cpu=N unit=load|util|task|misfit amount=N
 //!                     rule=NAME moved=N active=0|1 before the migrations that come of it
+//! fairground_woken: pid=PID by=task|interrupt sync=0|1
+//!                                                  before its sched_waking, where the waker is not who runs there, or
+//!                                                  says that it is about to sleep
 //! fairground_mark: comm=COMM pid=PID prio=N mark=MARK
 //! fairground_stopper: event=start|end
 //! fairground_temperature: zone=N temp=MILLIDEGREES
@@ -102,7 +105,10 @@ impl<W: Write> FtraceText<W> {
                 self.line(event, "sched_process_exec", &fields)
             }
             EventKind::Exit { task } => self.line(event, "sched_process_exit", &self.task(*task)),
-            EventKind::Waking { task, prev } => self.wake(event, "sched_waking", *task, *prev),
+            EventKind::Waking { task, prev, waker, sync } => {
+                self.how_woken(event, *task, *waker, *sync)?;
+                self.wake(event, "sched_waking", *task, *prev)
+            }
             EventKind::Decision(decision) => self.decision(event, decision),
             EventKind::Wakeup { task, target } => {
                 let first = self.newborn.get_mut(*task as usize).is_some_and(std::mem::take);
@@ -158,6 +164,17 @@ impl<W: Write> FtraceText<W> {
     fn wake(&mut self, event: &Event, name: &str, task: TaskId, cpu: CpuId) -> io::Result<()> {
         let fields = format!("{} success=1 target_cpu={cpu}", self.task(task));
         self.line(event, name, &fields)
+    }
+
+    /// What sched_waking does not tell: that a task which an interrupt met is not the waker, and a sync wakeup.
+    fn how_woken(&mut self, event: &Event, task: TaskId, waker: Option<TaskId>, sync: bool) -> io::Result<()> {
+        let current = self.current.get(event.cpu as usize).copied().flatten();
+        if waker == current && !sync {
+            return Ok(());
+        }
+        let by = if waker.is_some() { "task" } else { "interrupt" };
+        let fields = format!("fairground_woken: pid={} by={by} sync={}", pid(task), u8::from(sync));
+        self.print(event.time, event.cpu, &fields)
     }
 
     fn switch(
@@ -410,7 +427,7 @@ mod tests {
             (2_000, 5, EventKind::Switch { prev: None, prev_state: SwitchState::Runnable, next: Some(0) }),
             (3_000, 5, EventKind::Switch { prev: Some(0), prev_state: SwitchState::Sleeping, next: None }),
             (3_000, 5, EventKind::Idle { state: Some(0) }),
-            (1_000_004_000, 4, EventKind::Waking { task: 0, prev: 5 }),
+            (1_000_004_000, 4, EventKind::Waking { task: 0, prev: 5, waker: None, sync: false }),
             (1_000_004_000, 4, EventKind::Decision(decision)),
             (1_000_004_000, 4, EventKind::Migrate { task: 0, from: 5, to: 6, cause: MigrateCause::Wake }),
             (1_000_004_010, 4, EventKind::Wakeup { task: 0, target: 6 }),

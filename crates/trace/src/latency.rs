@@ -136,6 +136,7 @@ impl Latency {
                 *runtime = runtime.saturating_add(ns);
             }
             What::Waking { .. } | What::Migrate { .. } | What::Idle { .. } => {}
+            What::Fork { .. } | What::Exec { .. } | What::Exit { .. } => {}
             What::Frequency { .. } | What::Clamps { .. } | What::Print(_) => {}
         }
     }

@@ -50,6 +50,8 @@ pub struct TraceEvent<'a> {
     pub cpu: u32,
     /// What ran there.
     pub context: Thread<'a>,
+    /// It happened in an interrupt, hard or soft, by the flags of the event; where a trace has none, nobody knows.
+    pub in_interrupt: bool,
     /// What happened.
     pub what: What<'a>,
 }
@@ -205,8 +207,8 @@ fn parse(text: &str) -> Result<Option<TraceEvent<'_>>, &'static str> {
         return Ok(None);
     }
     let line = Line::parse(text).ok_or("COMM-PID [CPU] SECONDS.FRACTION: EVENT: FIELDS")?;
-    let Line { time, cpu, context, .. } = line;
-    Ok(What::parse(line.event, line.fields)?.map(|what| TraceEvent { time, cpu, context, what }))
+    let Line { time, cpu, context, in_interrupt, .. } = line;
+    Ok(What::parse(line.event, line.fields)?.map(|what| TraceEvent { time, cpu, context, in_interrupt, what }))
 }
 
 /// What tools print around events.

@@ -37,7 +37,7 @@ impl Workload {
 }
 
 impl LogPlan {
-    /// How the workload that `spec` asks for is logged; none for a built-in.
+    /// How the workload that `spec` asks for is logged; none for a built-in or a recording.
     ///
     /// # Errors
     /// As [`Workload::find`].
@@ -45,7 +45,7 @@ impl LogPlan {
         let name = spec.split_once(':').map_or(spec, |(name, _)| name);
         match as_file(spec, machine)? {
             Some((path, dialect)) if Builtin::by_name(name).is_none() => {
-                rtapp::load(path, &dialect, machine).map(|read| Some(read.log))
+                rtapp::load(path, &dialect, machine).map(|read| read.log)
             }
             _ => Ok(None),
         }

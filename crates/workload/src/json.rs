@@ -9,7 +9,7 @@
 pub const MAX_DEPTH: usize = 32;
 
 /// Most values of a text. The largest public rt-app file has a few thousand.
-pub const MAX_VALUES: usize = 1_000_000;
+pub const MAX_VALUES: usize = 4_000_000;
 
 /// A range of bytes of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -202,7 +202,7 @@ impl<'a> Reader<'a> {
         }
         self.values += 1;
         if self.values > MAX_VALUES {
-            return self.error(start, "too many values", "at most a million");
+            return self.error(start, "too many values", "at most four million");
         }
         let value = match self.peek() {
             Some('{') => self.object(depth)?,

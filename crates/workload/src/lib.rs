@@ -22,6 +22,7 @@ mod find;
 pub mod json;
 mod options;
 mod program;
+pub mod recorded;
 pub mod rtapp;
 mod splice;
 pub mod testing;

@@ -189,6 +189,13 @@ pub struct TaskSpec {
     pub program: Arc<[Op]>,
 }
 
+impl TaskSpec {
+    /// Whether its program is a recorded one.
+    pub fn is_recorded(&self) -> bool {
+        self.program.first() == Some(&Op::Recorded)
+    }
+}
+
 /// Scheduling policy, as sched_setscheduler knows them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Policy {
@@ -427,6 +434,22 @@ pub enum Op {
     Broadcast(ObjId),
     /// Waits at a barrier.
     BarrierWait(ObjId),
+    /// Stands first in the program of a recorded thread: what the steps cost that follow is contained in the work
+    /// between them ([`Op::Work`]), so that they cost nothing of their own.
+    Recorded,
+    /// Of a recorded thread: keeps a CPU until as much work could have been done since the last such step ended, at the
+    /// speed it has, work ps. Time that the kernel takes while the thread is current (switching to it, interrupts, its
+    /// own system calls and wakeups) counts, as it did when the work was measured.
+    Work(u64),
+    /// Of a recorded thread: adds one to a semaphore, and wakes who waits longest.
+    Rouse {
+        /// The semaphore.
+        sem: ObjId,
+        /// The waker is about to sleep, and says so (WF_SYNC).
+        sync: bool,
+    },
+    /// Of a recorded thread: sleeps for good, and keeps the run alive no longer.
+    Rest,
     /// Takes one from a semaphore, waiting while it is 0.
     SemWait(ObjId),
     /// Adds one to a semaphore.

@@ -1,5 +1,7 @@
 //! `fairground compare`.
 
+mod trace;
+
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -21,9 +23,17 @@ use crate::workers::WorkerOptions;
 #[derive(Args)]
 pub struct Compare {
     /// Preset or file; with CPUs to which the workload is bound behind it as numactl takes them: @node0, @node0-1, @0-3,8
-    machine: String,
+    #[arg(required_unless_present = "trace")]
+    machine: Option<String>,
     /// Built-in with options (sched-pipe:loops=50000,threads) or an rt-app file
-    workload: String,
+    #[arg(required_unless_present = "trace")]
+    workload: Option<String>,
+    /// Compare with this trace how the schedulers under test run what it recorded, instead of with a scheduler
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["machine", "workload", "base"])]
+    trace: Option<PathBuf>,
+    /// Of --trace: the machine that was recorded [default: as the trace says, if it is ours]
+    #[arg(long = "machine", value_name = "MACHINE", requires = "trace")]
+    of_machine: Option<String>,
     /// Scheduler to compare against
     #[arg(long, value_name = "SCHED", default_value = "fair:v5.9")]
     base: String,
@@ -63,33 +73,41 @@ pub struct Compare {
 impl Compare {
     pub fn run(self) -> Result<End, Failure> {
         let conditions = self.fail_if.iter().map(|c| c.parse()).collect::<Result<Vec<FailIf>, _>>()?;
-        let scheds: Vec<String> = std::iter::once(&self.base).chain(&self.test).cloned().collect();
-        let mut setup = self.circumstances.setup(&self.machine, &self.workload, &scheds)?;
-        setup.workers = self.workers.workers();
-        for condition in &conditions {
-            condition.check(&setup.metrics())?;
-        }
-        let selected = setup.selected(&self.metrics)?;
-        let selected = conditions.iter().fold(selected, |selected, c| selected.with(c.metric()));
         let output = self.output.as_deref().map(OutputFile::create).transpose()?;
-        let mut report = self.report(&setup, &scheds)?;
-        report.keep(&selected);
+        let report = match (&self.trace, &self.machine, &self.workload) {
+            (Some(trace), ..) => self.of_trace(trace, &conditions)?,
+            (None, machine, workload) => {
+                // Required without a trace.
+                let names = [machine, workload].map(|name| name.as_deref().unwrap_or_default());
+                self.of_workload(names, &conditions)?
+            }
+        };
         deliver(&self.format.render(&report), output)?;
         Ok(end(&report, &conditions))
     }
 
-    fn report(&self, setup: &Setup, scheds: &[String]) -> Result<Report, Failure> {
-        let plan = Plan {
-            scheds: scheds.len(),
+    /// `names`: machine and workload.
+    fn of_workload(&self, names: [&str; 2], conditions: &[FailIf]) -> Result<Report, Failure> {
+        let scheds: Vec<String> = std::iter::once(&self.base).chain(&self.test).cloned().collect();
+        let mut setup = self.circumstances.setup(names[0], names[1], &scheds)?;
+        setup.workers = self.workers.workers();
+        for condition in conditions {
+            condition.check(&setup.metrics())?;
+        }
+        let selected = setup.selected(&self.metrics)?;
+        let mut report = compare(&setup, &self.plan(scheds.len()), names, &scheds)?;
+        circumstances::notes(&setup.config).into_iter().for_each(|note| report.note(note));
+        report.keep(&conditions.iter().fold(selected, |selected, c| selected.with(c.metric())));
+        Ok(report)
+    }
+
+    fn plan(&self, scheds: usize) -> Plan {
+        Plan {
+            scheds,
             seeds: (1..=self.seeds).collect(),
             jobs: self.jobs.count(),
             check_determinism: self.check_determinism,
-        };
-        let mut report = compare(setup, &plan, [&self.machine, &self.workload], scheds)?;
-        for note in circumstances::notes(&setup.config) {
-            report.note(note);
         }
-        Ok(report)
     }
 }
 

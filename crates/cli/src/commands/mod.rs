@@ -6,6 +6,7 @@ mod calibrate;
 mod compare;
 mod explain;
 mod feature;
+mod import;
 mod kernel;
 mod kernel_free;
 mod machine;
@@ -30,6 +31,8 @@ pub enum Command {
     Explain(explain::Explain),
     /// Print statistics of a trace: how long tasks wait for a CPU
     Stats(stats::Stats),
+    /// Turn a trace into a workload that repeats what its threads did
+    Import(import::Import),
     /// Say how much more energy placements take than the best ones
     Regret(regret::Regret),
     /// Repeat published figures and print ours beside them
@@ -63,6 +66,7 @@ impl Command {
             Command::Run(command) => command.run(),
             Command::Explain(command) => command.run(),
             Command::Stats(command) => command.run(),
+            Command::Import(command) => command.run(),
             Command::Regret(command) => command.run(),
             Command::Reproduce(command) => command.run(),
             Command::Calibrate(command) => command.run(),

@@ -7,6 +7,7 @@ mod determinism;
 mod errors;
 mod explain;
 mod formats;
+mod import;
 mod kernel;
 mod patched;
 mod regret;

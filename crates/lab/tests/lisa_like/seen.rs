@@ -107,7 +107,7 @@ impl Observer for Seen {
         self.end = time;
         match event.kind {
             EventKind::Decision(decision) => self.decided(time, decision),
-            EventKind::Waking { task, prev } => self.life(task).woken = Some((time, prev)),
+            EventKind::Waking { task, prev, .. } => self.life(task).woken = Some((time, prev)),
             EventKind::Wakeup { task, target } => {
                 if let Some((_, cpu)) = &mut self.life(task).woken {
                     *cpu = target;

@@ -130,10 +130,14 @@ impl Engine {
             return;
         }
         let dt = self.now - c.progressed;
+        // Only a recorded thread makes progress while there is overhead.
+        let own = dt.saturating_sub(c.busy_until.saturating_sub(c.progressed));
         c.progressed = self.now;
-        c.task_ns += dt;
+        c.task_ns += own;
         if let Some(task) = c.curr {
-            self.tasks[task as usize].progress(dt, self.env.cpu(cpu).speed_q20);
+            let t = &mut self.tasks[task as usize];
+            t.run_ns += own;
+            t.progress(dt, self.env.cpu(cpu).speed_q20);
         }
     }
 
@@ -178,12 +182,15 @@ impl Engine {
             Mode::Exiting => c.due,
             Mode::Asleep => Time::MAX,
             Mode::Task => {
-                c.progressed = free;
+                let recorded = c.curr.is_some_and(|task| self.tasks[task as usize].recorded);
+                c.progressed = if recorded { self.now } else { free };
                 match c.curr {
                     _ if !c.pending.is_empty() => free,
                     // About to be rescheduled, which retimes again.
                     _ if flagged => return,
-                    Some(task) => self.tasks[task as usize].done_at(free, self.env.cpu(cpu).speed_q20),
+                    Some(task) => {
+                        self.tasks[task as usize].done_at(c.progressed, self.env.cpu(cpu).speed_q20).max(free)
+                    }
                     None => Time::MAX,
                 }
             }
@@ -335,7 +342,7 @@ impl Engine {
         let c = &mut self.cpus[cpu as usize];
         c.curr = Some(task);
         c.mode = Mode::Task;
-        c.progressed = c.busy_until.max(self.now);
+        c.progressed = if self.tasks[task as usize].recorded { self.now } else { c.busy_until.max(self.now) };
         self.break_promise(cpu);
         self.restart_tick(cpu);
         self.bring_in(cpu, task);

@@ -57,10 +57,10 @@ impl Engine {
                     t.scratch = 0;
                     t.slept = false;
                 }
-                Flow::Work if free && t.is_done(self.now) => {}
+                Flow::Work if (free || t.recorded) && t.is_done(self.now) => {}
                 Flow::Work | Flow::Stop => return self.retime(cpu),
             }
-            if self.is_flagged(cpu) || self.failure.is_some() {
+            if self.failure.is_some() || self.is_flagged(cpu) && !self.goes_on_at_once(task, program) {
                 return self.retime(cpu);
             }
         }
@@ -86,6 +86,8 @@ impl Engine {
         let phase = t.phase;
         match *op {
             Op::Run(amount) => self.compute(task, phase, amount),
+            Op::Recorded => Flow::Next,
+            Op::Work(ps) => self.recorded_work(task, phase, ps),
             Op::RunWall(amount) => self.run_wall(task, phase, amount),
             Op::Sleep(amount) => self.sleep(cpu, task, phase, amount),
             Op::SleepUntil(at) => self.sleep_until(cpu, task, phase, at),
@@ -108,6 +110,8 @@ impl Engine {
             Op::BarrierWait(barrier) => self.barrier_wait(cpu, task, phase, barrier),
             Op::SemWait(sem) => self.sem_wait(cpu, task, phase, sem),
             Op::SemPost(sem) => self.sem_post(cpu, task, phase, sem),
+            Op::Rouse { sem, sync } => self.rouse(cpu, task, sem, sync),
+            Op::Rest => self.rest(cpu, task),
             Op::Yield => self.sched_yield(cpu, task, phase),
             Op::Spawn { spec, count, thread } => self.spawn(cpu, task, phase, spec, count, thread),
             Op::Exec => self.exec(cpu, task, phase),
@@ -145,6 +149,7 @@ impl Engine {
         let t = &mut self.tasks[task as usize];
         t.steps += 1;
         t.work_q20 = match self.jitter_q20 {
+            _ if t.recorded => 0,
             0 => price,
             jitter => spread(price, jitter, draw(self.config.seed, Purpose::StepCost, t.lineage, t.steps)),
         };
@@ -184,6 +189,26 @@ impl Engine {
         t.work_q20 = work;
         t.phase = 1;
         Flow::Work
+    }
+
+    /// What was done in advance, as the step before ended in overhead, is done.
+    fn recorded_work(&mut self, task: TaskId, phase: u8, ps: u64) -> Flow {
+        if phase == 1 {
+            return Flow::Next;
+        }
+        let t = &mut self.tasks[task as usize];
+        let asked = u64::try_from((u128::from(ps) << 20) / 1000).unwrap_or(u64::MAX);
+        let done = asked.min(t.ahead_q20);
+        t.ahead_q20 -= done;
+        t.work_q20 = asked - done;
+        t.phase = 1;
+        Flow::Work
+    }
+
+    /// Recorded steps without work between them happened at one instant, whoever was to be rescheduled.
+    fn goes_on_at_once(&self, task: TaskId, program: &[Op]) -> bool {
+        let t = &self.tasks[task as usize];
+        t.recorded && (t.phase != 0 || !matches!(program.get(t.pc as usize), Some(Op::Work(_))))
     }
 
     fn run_wall(&mut self, task: TaskId, phase: u8, amount: Amount) -> Flow {
@@ -500,6 +525,21 @@ impl Engine {
                 Flow::Next
             }
         }
+    }
+
+    fn rouse(&mut self, cpu: CpuId, task: TaskId, id: ObjId, sync: bool) -> Flow {
+        if let Obj::Semaphore { value, .. } = &mut self.objects[id as usize] {
+            *value += 1;
+        }
+        let wakee = self.waiters(id).pop_front();
+        self.wake_from(cpu, task, sync, wakee);
+        Flow::Next
+    }
+
+    fn rest(&mut self, cpu: CpuId, task: TaskId) -> Flow {
+        let spec = self.tasks[task as usize].spec;
+        self.nr_vital -= u64::from(!self.workload.tasks[spec as usize].daemon);
+        self.block(cpu, task, Wait::Nothing, 0, &[])
     }
 
     fn sched_yield(&mut self, cpu: CpuId, task: TaskId, phase: u8) -> Flow {

@@ -124,7 +124,7 @@ impl Engine {
         t.woken_at = Some(self.now);
         let prev = t.rq;
         self.nr_awake += 1;
-        self.emit(ctx.cpu, EventKind::Waking { task, prev });
+        self.emit(ctx.cpu, EventKind::Waking { task, prev, waker: ctx.waker, sync: ctx.sync });
         self.call(ctx.cpu, |s, e| s.wake(e, ctx, task));
     }
 

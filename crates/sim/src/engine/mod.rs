@@ -57,9 +57,7 @@ use crate::draw::{draw, in_amount, Purpose};
 use crate::env::Request;
 use crate::metrics::Meters;
 use crate::spread::SpreadMeter;
-use crate::{
-    Env, Event, EventKind, MigrateCause, Observer, Reason, Scheduler, SimError, Step, TaskId, TaskInfo, Time,
-};
+use crate::{Env, Event, EventKind, MigrateCause, Observer, Reason, Scheduler, SimError, Step, TaskId, TaskInfo, Time};
 
 pub use clamps::ClampLimits;
 use cpu::Cpu;
@@ -614,6 +612,7 @@ impl Engine {
             attr: template.attr,
             affinity,
             class,
+            recorded: template.is_recorded(),
             space,
             parent,
             thread,

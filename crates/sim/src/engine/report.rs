@@ -218,6 +218,7 @@ impl Engine {
             State::Blocked(Wait::Timer(at)) => format!("sleeping until {at} ns"),
             State::Blocked(Wait::Children) => format!("waiting for {} children", t.live_children),
             State::Blocked(Wait::Child) => format!("waiting for one of {} children", t.live_children),
+            State::Blocked(Wait::Nothing) => "sleeping for good".into(),
             State::Blocked(Wait::Data(id)) => format!("waiting for data from {}", self.describe_object(id)),
             State::Blocked(Wait::Space(id)) => format!("waiting for room in {}", self.describe_object(id)),
             State::Blocked(Wait::Object(id)) => format!("waiting for {}", self.describe_object(id)),

@@ -30,6 +30,8 @@ pub(crate) enum Wait {
     Object(ObjId),
     Children,
     Child,
+    /// For good.
+    Nothing,
 }
 
 /// A thread.
@@ -83,6 +85,11 @@ pub(crate) struct Task {
     /// Own phases of per-task timers.
     pub timers: Vec<(ObjId, Time)>,
 
+    /// Its program is a recorded one: time on a CPU is work, overhead or not, and its steps cost nothing.
+    pub recorded: bool,
+    /// Work done beyond what the program has asked for so far, work ns x 2^20; of recorded programs.
+    pub ahead_q20: u64,
+
     /// Time that passes regardless of speed before the work goes on (cache lines, refill), ns.
     pub stall_ns: u64,
     /// Work left of the present piece, work ns x 2^20.
@@ -108,8 +115,11 @@ impl Task {
     pub fn progress(&mut self, dt: u64, speed_q20: u64) {
         let stalled = dt.min(self.stall_ns);
         self.stall_ns -= stalled;
-        self.work_q20 = self.work_q20.saturating_sub((dt - stalled).saturating_mul(speed_q20));
-        self.run_ns += dt;
+        let done = (dt - stalled).saturating_mul(speed_q20);
+        if self.recorded {
+            self.ahead_q20 = self.ahead_q20.saturating_add(done.saturating_sub(self.work_q20));
+        }
+        self.work_q20 = self.work_q20.saturating_sub(done);
     }
 
     /// When the present piece ends if it goes on at `start` at this speed.
@@ -162,6 +172,8 @@ pub(crate) fn unborn() -> Task {
         called_at: 0,
         loops: Vec::new(),
         timers: Vec::new(),
+        recorded: false,
+        ahead_q20: 0,
         stall_ns: 0,
         work_q20: 0,
         wall_until: 0,

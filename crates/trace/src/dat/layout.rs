@@ -38,6 +38,9 @@ pub struct Layout {
     pub notes: Vec<String>,
 }
 
+/// Bits of `common_flags`: hard interrupt, soft interrupt, NMI.
+const INTERRUPTS: u64 = 0x08 | 0x10 | 0x40;
+
 /// How parts of a file are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
@@ -66,8 +69,17 @@ pub struct PageLayout {
 pub struct Common {
     pub kind: Field,
     pub pid: Field,
+    /// Bits, of which some say that an interrupt was at work.
+    flags: Option<Field>,
     /// Counts all events of a trace of ours: the order of those of one time.
     pub turn: Option<Field>,
+}
+
+impl Common {
+    /// Whether a hard or soft interrupt or an NMI was at work.
+    pub fn in_interrupt(&self, record: &[u8], order: Order) -> bool {
+        self.flags.as_ref().is_some_and(|flags| flags.number(record, order) & INTERRUPTS != 0)
+    }
 }
 
 /// The events of which something is known, by their numbers.
@@ -113,7 +125,8 @@ impl Events {
         if self.common.is_none() {
             let field = |name| format.field(name).cloned();
             let parts = field("common_type").zip(field("common_pid"));
-            self.common = parts.map(|(kind, pid)| Common { kind, pid, turn: field("common_turn") });
+            self.common =
+                parts.map(|(kind, pid)| Common { kind, pid, flags: field("common_flags"), turn: field("common_turn") });
         }
         let missing = |field: &str| input.damaged(at, format!("{} with a field {field}", format.name), "none");
         if let Some(plan) = Plan::of(&format).map_err(missing)? {

@@ -105,7 +105,8 @@ impl<R: ReadAt> Source for DatReader<R> {
         let what = plan.what(record, *order, &self.words);
         let pid = common.pid.number(record, *order) as u32;
         let context = Thread { comm: tasks.comm(pid), pid };
-        Ok(Some(TraceEvent { time: head.time, cpu: stream.cpu, context, what }))
+        let in_interrupt = common.in_interrupt(record, *order);
+        Ok(Some(TraceEvent { time: head.time, cpu: stream.cpu, context, in_interrupt, what }))
     }
 
     fn unknown(&self) -> u64 {

@@ -36,7 +36,7 @@ a pid=1-1000 [002] 300.000000002: print: tracing_mark_write: fairground_mark: co
 a pid=1-1000 [002] 300.000000003: print: tracing_mark_write: fairground_stopper: event=start
 a pid=1-1000 [002] 300.000000004: print: tracing_mark_write: fairground_temperature: zone=0 temp=-40000
 a pid=1-1000 [002] 300.000000005: print: tracing_mark_write: fairground_cooling: target=1 cpu_id=2
-a pid=1-1000 [002] 300.000000006: print: tracing_mark_write: fairground_power: rail=1 power_uw=77
+a pid=1-1000 [002] 300.000000006: print: tracing_mark_write: fairground_energy: rail=1 part=active energy_pj=77
 a pid=1-1000 [002] 300.000000007: uclamp_util_se: pid=1000 comm=a pid=1 cpu=2 util_avg=17 uclamp_avg=512 uclamp_min=512 uclamp_max=1024
 a pid=1-1000 [002] 300.000000007: uclamp_util_cfs: cpu=2 util_avg=40 uclamp_avg=512 uclamp_min=512 uclamp_max=1024
 a pid=1-1000 [002] 300.000000008: sched_process_exec: filename=a pid=1 pid=1000 old_pid=1000

@@ -52,6 +52,23 @@ pub enum What<'a> {
         /// New CPU.
         to: u32,
     },
+    /// sched_process_fork.
+    Fork {
+        /// Who.
+        parent: Thread<'a>,
+        /// Whom, by the name it has so far.
+        child: Thread<'a>,
+    },
+    /// sched_process_exec.
+    Exec {
+        /// The id of who begins a new program.
+        pid: u32,
+    },
+    /// sched_process_exit: its end begins.
+    Exit {
+        /// Whose.
+        task: Thread<'a>,
+    },
     /// sched_stat_runtime: it has run so long since the last one.
     Runtime {
         /// Who.
@@ -116,6 +133,9 @@ impl What<'_> {
                 (what, "sched_wakeup with comm, pid, target_cpu")
             }
             "sched_migrate_task" => (migrate(fields), "sched_migrate_task with comm, pid, orig_cpu, dest_cpu"),
+            "sched_process_fork" => (fork(fields), "sched_process_fork with the name and pid of both tasks"),
+            "sched_process_exec" => (exec(fields), "sched_process_exec with pid"),
+            "sched_process_exit" => (exit(fields), "sched_process_exit with comm, pid"),
             "sched_stat_runtime" => (runtime(fields), "sched_stat_runtime with comm, pid, runtime"),
             "cpu_idle" => (idle(fields), "cpu_idle with state, cpu_id"),
             "uclamp_util_cfs" => {
@@ -170,6 +190,24 @@ fn migrate(fields: &str) -> Option<What<'_>> {
     let (task, rest) = named(fields.strip_prefix("comm=")?, " pid=")?;
     let cpu = |key| number(value(rest, key)?);
     Some(What::Migrate { task, from: cpu("orig_cpu=")?, to: cpu("dest_cpu=")? })
+}
+
+fn fork(fields: &str) -> Option<What<'_>> {
+    let (left, right) = fields.strip_prefix("comm=")?.rsplit_once(" child_comm=")?;
+    let (parent, _) = named(left, " pid=")?;
+    let (child, _) = named(right, " child_pid=")?;
+    Some(What::Fork { parent, child })
+}
+
+fn exec(fields: &str) -> Option<What<'_>> {
+    // A file's name may hold anything: what follows it is looked for from the end.
+    let (_, rest) = fields.rsplit_once(" pid=")?;
+    Some(What::Exec { pid: number(rest.split(' ').next()?)? })
+}
+
+fn exit(fields: &str) -> Option<What<'_>> {
+    let (task, _) = named(fields.strip_prefix("comm=")?, " pid=")?;
+    Some(What::Exit { task })
 }
 
 fn runtime(fields: &str) -> Option<What<'_>> {

@@ -12,6 +12,7 @@ use super::Thread;
 pub struct Line<'a> {
     pub context: Thread<'a>,
     pub cpu: u32,
+    pub in_interrupt: bool,
     /// ns.
     pub time: u64,
     /// Empty if it has no name (a traced function, a stack).
@@ -26,9 +27,9 @@ impl Line<'_> {
             let (cpu, rest) = text[at + 1..].split_once(']')?;
             let cpu = digits(cpu)?.try_into().ok()?;
             let context = thread(text[..at].strip_suffix(char::is_whitespace)?)?;
-            let (time, rest) = time_after_flags(rest.strip_prefix(char::is_whitespace)?)?;
+            let (time, flags, rest) = time_after_flags(rest.strip_prefix(char::is_whitespace)?)?;
             let (event, fields) = event(rest);
-            Some(Line { context, cpu, time, event, fields })
+            Some(Line { context, cpu, time, in_interrupt: tell_interrupt(flags), event, fields })
         })
     }
 }
@@ -56,11 +57,19 @@ fn thread(text: &str) -> Option<Thread<'_>> {
     Some(Thread { comm: comm.trim(), pid })
 }
 
-/// The time, which one column of flags may precede.
-fn time_after_flags(text: &str) -> Option<(u64, &str)> {
+/// The time, and one column of flags that may precede it.
+fn time_after_flags(text: &str) -> Option<(u64, &str, &str)> {
     let (first, rest) = split_word(text)?;
-    let timed = |word: &str, rest| time(word).map(|time| (time, rest));
-    timed(first, rest).or_else(|| split_word(rest).and_then(|(second, rest)| timed(second, rest)))
+    if let Some(time) = time(first) {
+        return Some((time, "", rest));
+    }
+    let (second, rest) = split_word(rest)?;
+    Some((time(second)?, first, rest))
+}
+
+/// The third flag: hard (h, H) or soft interrupt (s), or an NMI (z, Z).
+fn tell_interrupt(flags: &str) -> bool {
+    matches!(flags.as_bytes().get(2), Some(b'h' | b'H' | b's' | b'z' | b'Z'))
 }
 
 /// `SECONDS.FRACTION:` in ns.

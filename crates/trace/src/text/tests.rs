@@ -28,6 +28,9 @@ fn words(what: &What) -> String {
             format!("clamps {} {cpu} {util} {clamped} {min} {max}", task.as_ref().map_or("queue".into(), t))
         }
         What::Frequency { cpu, khz } => format!("frequency cpu {cpu} {khz}"),
+        What::Fork { parent, child } => format!("fork {} {}", t(parent), t(child)),
+        What::Exec { pid } => format!("exec {pid}"),
+        What::Exit { task } => format!("exit {}", t(task)),
         What::Print(text) => format!("print {text}"),
     }
 }

@@ -25,7 +25,10 @@ fn attempt(bytes: &[u8]) -> Result<Imported, String> {
     assert!(begun.elapsed() < SOON, "took {:?}", begun.elapsed());
     match read {
         Ok(read) => {
-            assert!(read.workload.validate(&machine()).is_ok() && read.log.fits(&read.workload));
+            assert!(
+                read.workload.validate(&machine()).is_ok()
+                    && read.log.as_ref().is_some_and(|log| log.fits(&read.workload))
+            );
             Ok(read)
         }
         Err(WorkloadError::File(e)) => {

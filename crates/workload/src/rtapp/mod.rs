@@ -36,6 +36,7 @@ mod global;
 mod groups;
 mod interrupts;
 mod log;
+mod recorded;
 mod sched;
 mod source;
 mod task;
@@ -61,8 +62,8 @@ use source::Source;
 pub use event::{EVENTS, EXTENSIONS};
 pub use log::{LogPlan, LoggedEvent, LoggedStep, LoggedThread};
 
-/// Largest file that is read, MiB. The largest public rt-app file has some 100 KiB.
-const MAX_FILE_MIB: u64 = 16;
+/// Largest file that is read, MiB. The largest public rt-app file has some 100 KiB; recordings are longer.
+const MAX_FILE_MIB: u64 = 64;
 
 /// Options that may follow a file's name after a colon.
 pub const FILE_OPTIONS: &[OptionInfo] = &[
@@ -117,8 +118,8 @@ pub struct Imported {
     pub workload: Workload,
     /// What a user should know of it.
     pub warnings: Vec<Warning>,
-    /// How rt-app would log it.
-    pub log: LogPlan,
+    /// How rt-app would log it; none of a recording.
+    pub log: Option<LogPlan>,
 }
 
 /// Reads and checks the file at `path`.
@@ -160,6 +161,12 @@ pub fn read_text(file: &str, bytes: &[u8], dialect: &Dialect, machine: &Machine)
     if let Some(tail) = document.trailing {
         source.warn(WarningKind::Ignored, tail, "end of file", "what follows the closing brace is not read");
     }
+    if recorded::is_recording(&document.root) {
+        let workload = recorded::read(&source, &document.root, machine)?.workload(file);
+        let workload = Workload { duration_ns: dialect.duration_ns, ..workload };
+        let warnings = workload.validate(machine)?;
+        return Ok(Imported { workload, warnings: [source.into_warnings(), warnings].concat(), log: None });
+    }
     let mut top = Fields::of(&mut source, &document.root, "the file")?;
     let global = global::read(&mut source, top.get("global"), machine)?;
     global::check_resources(&mut source, top.get("resources"))?;
@@ -177,7 +184,7 @@ pub fn read_text(file: &str, bytes: &[u8], dialect: &Dialect, machine: &Machine)
     );
     let (workload, log) = build::workload(&mut source, &tasks, devices, groups.into_list(), &global, machine)?;
     let workload = Workload { frequency_caps, ..workload };
-    Ok(Imported { workload, warnings: source.into_warnings(), log })
+    Ok(Imported { workload, warnings: source.into_warnings(), log: Some(log) })
 }
 
 fn text_of<'a>(file: &str, bytes: &'a [u8]) -> Result<&'a str, WorkloadError> {

@@ -131,6 +131,7 @@ fn of_step(op: &Op, machine: &Machine) -> Weight {
     match op {
         Op::Run(a) | Op::RunWall(a) | Op::Sleep(a) | Op::Serial { hold: a, .. } => told(a),
         Op::TimerWait { period_ns, .. } => told(&Amount::fixed(*period_ns)),
+        Op::Work(ps) => told(&Amount::fixed(ps / 1000)),
         other => Weight { ns: 0, steps: 1, takes_time: can_block(other) || is_dear(other, machine) },
     }
 }
@@ -152,6 +153,7 @@ fn can_block(op: &Op) -> bool {
             | Op::SemWait(_)
             | Op::WaitChildren
             | Op::WaitChild
+            | Op::Rest
             | Op::Exit
     )
 }

@@ -260,7 +260,7 @@ fn op_objects(w: &Workload, op: &Op, at: &At) -> Result<(), Problem> {
         }
         Op::Signal(c) | Op::Broadcast(c) => at.object(w, *c, "condition variable"),
         Op::BarrierWait(b) => at.object(w, *b, "barrier"),
-        Op::SemWait(s) | Op::SemPost(s) => at.object(w, *s, "semaphore"),
+        Op::SemWait(s) | Op::SemPost(s) | Op::Rouse { sem: s, .. } => at.object(w, *s, "semaphore"),
         Op::SetGroupClamp(new) => group(at.subject, Some(new.group), w.groups.len()),
         Op::Spawn { spec, .. } if *spec as usize >= w.tasks.len() => {
             Err(Problem::NoSuchTask { step: at.step, spec: *spec })
@@ -290,6 +290,7 @@ fn op_ranges(w: &Workload, op: &Op, at: &At, machine: &Machine) -> Result<(), Pr
     match op {
         Op::Run(a) | Op::RunWall(a) | Op::Sleep(a) => at.amount(*a),
         Op::SleepUntil(t) => at.amount(Amount::fixed(*t)),
+        Op::Work(ps) => at.amount(Amount::fixed(ps / 1000)),
         Op::TimerWait { period_ns, .. } => {
             at.amount(Amount::fixed(*period_ns))?;
             at.range("period in ns", *period_ns, 1, i128::MAX)

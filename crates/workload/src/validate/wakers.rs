@@ -79,7 +79,7 @@ fn note(meetings: &mut [Meeting], step: Step, op: &Op, threads: u64) {
         Op::Signal(c) | Op::Broadcast(c) => (*c, false),
         Op::BarrierWait(b) => (*b, true),
         Op::SemWait(s) => (*s, true),
-        Op::SemPost(s) => (*s, false),
+        Op::SemPost(s) | Op::Rouse { sem: s, .. } => (*s, false),
         _ => return,
     };
     let meeting = &mut meetings[object as usize];

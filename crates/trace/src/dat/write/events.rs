@@ -311,5 +311,11 @@ pub const EVENTS: &[Event] = &[
     event(OURS, "fairground_stopper", 344, &[field("event", Kind::Text)]),
     event(OURS, "fairground_temperature", 345, &[field("zone", Kind::U32), field("temp", Kind::Int)]),
     event(OURS, "fairground_cooling", 346, &[field("target", Kind::U32), field("cpu_id", Kind::U32)]),
-    event(OURS, "fairground_power", 347, &[field("rail", Kind::U32), field("power_uw", Kind::U64)]),
+    event(
+        OURS,
+        "fairground_energy",
+        347,
+        &[field("rail", Kind::U32), field("part", Kind::Text), field("energy_pj", Kind::U64)],
+    ),
+    event(OURS, "fairground_woken", 348, &[field("pid", Kind::Pid), field("by", Kind::Text), field("sync", Kind::U32)]),
 ];

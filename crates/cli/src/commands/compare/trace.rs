@@ -1,0 +1,47 @@
+//! `fairground compare --trace`: the simulation of a trace beside the trace.
+
+use std::path::Path;
+
+use fairground_lab::comparison::Report;
+use fairground_lab::replay::Replay;
+use fairground_lab::selection::Selected;
+use fairground_lab::{experiment, fail_if::FailIf};
+
+use super::Compare;
+use crate::circumstances;
+use crate::commands::import::{machine_of, read};
+use crate::error::Failure;
+use crate::progress::Progress;
+
+/// What stands for the scheduler of the trace.
+const RECORDED: &str = "recorded";
+
+impl Compare {
+    /// The trace as base, and each scheduler under test as it runs what the trace recorded.
+    pub(super) fn of_trace(&self, trace: &Path, conditions: &[FailIf]) -> Result<Report, Failure> {
+        let machine = machine_of(trace, self.of_machine.as_deref())?;
+        let imported = read(trace, &machine.machine, Vec::new())?;
+        let mut workload = imported.recording.workload(&trace.display().to_string());
+        if let Some(cpus) = machine.cpus {
+            workload.bind(&cpus);
+        }
+        let mut setup = self.circumstances.setup_of(machine.machine, workload, &self.test)?;
+        setup.workers = self.workers.workers();
+        let replay = Replay { imported: &imported, setup: &setup };
+        let metrics: Vec<_> = replay.readings(&imported.figures).into_iter().map(|r| r.metric).collect();
+        for condition in conditions {
+            condition.check(&metrics)?;
+        }
+        let all = metrics.iter().map(|m| m.name.clone()).collect();
+        let selected: Selected = self.metrics.among(&metrics, all)?;
+        let scheds: Vec<String> = std::iter::once(RECORDED.to_owned()).chain(self.test.iter().cloned()).collect();
+        let plan = self.plan(scheds.len());
+        let progress = Progress::new(plan.scheds * plan.seeds.len());
+        let results = experiment::run(&plan, &replay, &|| progress.step())?;
+        drop(progress);
+        let mut report = Report::new(&machine.name, &trace.display().to_string(), &scheds, &plan.seeds, &results);
+        circumstances::notes(&setup.config).into_iter().for_each(|note| report.note(note));
+        report.keep(&conditions.iter().fold(selected, |selected, c| selected.with(c.metric())));
+        Ok(report)
+    }
+}

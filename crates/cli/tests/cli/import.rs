@@ -1,0 +1,90 @@
+use super::{fairground, json, refuses, succeeds};
+
+/// A trace of ours in a directory of its own.
+fn with_own_trace(test: impl FnOnce(&str, &str)) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).display().to_string();
+    let (trace, file) = (path("trace.txt"), path("again.json"));
+    succeeds(&format!("run hikey960 sched-pipe:loops=50,threads --sched fair:v5.9 --trace {trace}"));
+    test(&trace, &file);
+}
+
+/// Two threads of 100 us, of which one wakes the other; CPU 1 is the last.
+const KERNELS: &str = "\
+            a-7       [000] d..2.     1.000000: sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=a next_pid=7 next_prio=120
+            a-7       [000] d..2.     1.000100: sched_waking: comm=b pid=8 prio=120 target_cpu=001
+CPU:1 [LOST 12 EVENTS]
+            a-7       [000] d..2.     1.000100: sched_switch: prev_comm=a prev_pid=7 prev_prio=120 prev_state=S ==> next_comm=swapper/0 next_pid=0 next_prio=120
+            b-8       [001] d..2.     1.000110: sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=b next_pid=8 next_prio=120
+            b-8       [001] d..2.     1.000210: sched_switch: prev_comm=b prev_pid=8 prev_prio=120 prev_state=S ==> next_comm=swapper/1 next_pid=0 next_prio=120
+            b-8       [001] d..2.     1.0003";
+
+fn with_kernels_trace(text: &str, test: impl FnOnce(&str, &str)) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).display().to_string();
+    std::fs::write(path("trace.txt"), text).unwrap();
+    test(&path("trace.txt"), &path("again.json"));
+}
+
+/// 2 x 50 round trips, 3 threads.
+#[test]
+fn a_trace_of_ours_becomes_a_workload_that_runs_anywhere() {
+    with_own_trace(|trace, file| {
+        let summary = succeeds(&format!("import {trace} -o {file}"));
+        assert!(summary.contains("machine   hikey960\nrecorded  3 threads,"), "{summary}");
+        for (machine, sched) in [("hikey960", "fair:v5.9"), ("rpi5", "fair:v5.5")] {
+            let run = json(&format!("run {machine} {file} --sched {sched} --metrics all --format json"));
+            let seen = run["metrics"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .any(|m| m["name"] == "elapsed_s" || m["name"] == "migrations");
+            assert!(seen, "{run}");
+        }
+    });
+}
+
+#[test]
+fn the_simulation_of_a_trace_is_set_beside_it() {
+    with_own_trace(|trace, _| {
+        let same = |sched: &str| {
+            let report = json(&format!("compare --trace {trace} --test {sched} --seeds 1 --format json"));
+            assert_eq!(report["base"], "recorded", "{report}");
+            let rows = report["metrics"].as_array().unwrap();
+            let row = rows.iter().find(|r| r["name"] == "same_cpu_pct").unwrap_or_else(|| panic!("{report}"));
+            row["test"]["mean"].as_f64().unwrap()
+        };
+        assert_eq!(same("fair:v5.9"), 100.0);
+        assert!(same("fair:v5.9+asym-prev-first") < 60.0);
+    });
+}
+
+#[test]
+fn what_a_trace_does_not_say_is_asked_for_or_told() {
+    with_kernels_trace(KERNELS, |trace, file| {
+        refuses(&format!("import {trace} -o {file}"), &["does not say which machine was recorded"]);
+        let ran = fairground(&format!("import {trace} -o {file} --machine hikey960"));
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        for note in ["12 events were lost", "the trace is cut off", "no cpu_frequency of 8 CPUs"] {
+            assert!(ran.stderr.contains(note), "{note}: {}", ran.stderr);
+        }
+        let text = std::fs::read_to_string(file).unwrap();
+        // 100 us on a little CPU of capacity 462.
+        assert!(text.contains("\"work\": 45.117") && text.contains("\"wake\": \"b-8\""), "{text}");
+        succeeds(&format!("run hikey960 {file} --sched fair:v5.9"));
+    });
+}
+
+#[test]
+fn traces_that_do_not_fit_are_refused() {
+    let far = KERNELS.replace("[001]", "[008]");
+    with_kernels_trace(&far, |trace, file| {
+        let message = "has events of CPU 8; hikey960 has CPUs 0 to 7";
+        refuses(&format!("import {trace} -o {file} --machine hikey960"), &[message]);
+        assert!(!std::path::Path::new(file).exists());
+    });
+    with_kernels_trace("", |trace, file| {
+        refuses(&format!("import {trace} -o {file} --machine hikey960"), &["no thread is seen to run or to be woken"]);
+    });
+    refuses("compare hikey960 sched-pipe --trace t.txt", &["cannot be used with"]);
+}

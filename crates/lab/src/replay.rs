@@ -1,0 +1,246 @@
+//! How far the simulation of a trace is from the trace: its recording is run, and both are measured alike.
+
+use std::fs::File;
+use std::io::{self, BufReader, Seek};
+
+use fairground_machine::Machine;
+use fairground_trace::figures::{same_placements, Births, Figures};
+use fairground_trace::import::{Counts, Importer, NoSuchCpu, Selection};
+use fairground_trace::{Reader, Source, TraceError};
+use fairground_workload::recorded::Recording;
+use miette::Diagnostic;
+use thiserror::Error;
+
+use crate::experiment::{RunReport, Runner};
+use crate::metric::{Better, Metric, Reading};
+use crate::setup::{RunError, Setup, Trace, TraceHead};
+
+/// A trace, ready to be repeated.
+pub struct Imported {
+    /// What its threads did.
+    pub recording: Recording,
+    /// What it says.
+    pub figures: Figures,
+    /// How the sleeps of its threads ended.
+    pub counts: Counts,
+}
+
+/// Why a trace cannot be imported.
+#[derive(Debug, Error, Diagnostic)]
+pub enum ImportError {
+    /// It cannot be read.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Trace(#[from] TraceError),
+    /// It is of another machine.
+    #[error("{trace} has events of CPU {cpu}; {machine} has CPUs 0 to {last}")]
+    #[diagnostic(help("name the machine that was recorded with --machine"))]
+    NoSuchCpu {
+        /// The trace.
+        trace: String,
+        /// The CPU.
+        cpu: u32,
+        /// The machine.
+        machine: String,
+        /// Its last CPU.
+        last: u32,
+    },
+    /// Nothing in it is a thread.
+    #[error("{trace}: no thread is seen to run or to be woken")]
+    #[diagnostic(help(
+        "an import takes sched_switch and sched_waking, and cpu_frequency and cpu_idle if they are there"
+    ))]
+    Empty {
+        /// The trace.
+        trace: String,
+    },
+}
+
+/// Imports a whole trace of `machine`. `progress` is told of each event's time, ns of the trace.
+///
+/// # Errors
+/// See [`ImportError`].
+pub fn import<S: Source>(
+    trace: &str,
+    reader: &mut S,
+    machine: &Machine,
+    selection: Selection,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Imported, ImportError> {
+    let mut importer = Importer::new(machine, selection);
+    let mut figures = Figures::default();
+    while let Some(event) = reader.next_event()? {
+        importer.event(&event).map_err(|NoSuchCpu(cpu)| ImportError::NoSuchCpu {
+            trace: trace.into(),
+            cpu,
+            machine: machine.name.clone(),
+            last: machine.nr_cpus() as u32 - 1,
+        })?;
+        figures.event(&event, &mut |pid| importer.index(pid));
+        progress(event.time);
+    }
+    figures.finish();
+    let counts = importer.counts();
+    let recording = importer.finish(trace, reader.notes());
+    match recording.threads.is_empty() {
+        true => Err(ImportError::Empty { trace: trace.into() }),
+        false => Ok(Imported { recording, figures, counts }),
+    }
+}
+
+/// Runs a recording and compares. Scheduler 0 is the recording itself, the others are those of the setup.
+pub struct Replay<'a> {
+    /// The trace.
+    pub imported: &'a Imported,
+    /// Its machine, its workload and the schedulers that run it.
+    pub setup: &'a Setup,
+}
+
+impl Replay<'_> {
+    /// What a run of the recording says.
+    ///
+    /// # Errors
+    /// If it fails, or its trace cannot be kept.
+    pub fn simulate(&self, sched: usize, seed: u64) -> Result<(Figures, RunReport), RunError> {
+        let lost = |e: io::Error| RunError::Failed(format!("cannot keep the trace of the run: {e}"));
+        let mut file = tempfile::tempfile().map_err(lost)?;
+        let head = TraceHead { meta: Vec::new(), notes: Vec::new(), why: false };
+        let trace = Trace { head, file: file.try_clone().map_err(lost)? };
+        let ran = self.setup.carry_out(sched, seed, Some(trace), None);
+        let report = ran.outcome?;
+        ran.trace.map_err(lost)?;
+        file.rewind().map_err(lost)?;
+        let figures = self.measure(file).map_err(|e| RunError::Failed(e.to_string()))?;
+        Ok((figures, report))
+    }
+
+    fn measure(&self, file: File) -> Result<Figures, TraceError> {
+        let mut births = Births::of(&self.imported.recording);
+        let mut figures = Figures::default();
+        let mut reader = Reader::new("the run's trace", BufReader::with_capacity(1 << 16, file));
+        while let Some(event) = reader.next_event()? {
+            births.event(&event);
+            figures.event(&event, &mut |pid| births.index(pid));
+        }
+        figures.finish();
+        Ok(figures)
+    }
+
+    /// The figures of a trace, in the order of tables.
+    pub fn readings(&self, figures: &Figures) -> Vec<Reading> {
+        let machine = &self.setup.machine;
+        let l = &figures.wakeup_latency;
+        let us = |ns: u64| ns as f64 / 1e3;
+        let seconds = (figures.span_ns as f64 / 1e9).max(1e-9);
+        let cpu_ns = (figures.span_ns as f64 * machine.nr_cpus() as f64).max(1.0);
+        let mut out = vec![
+            lower("wakeup_latency_p50_us", "us", "from waking to running, median", us(l.permille(500))),
+            lower("wakeup_latency_p99_us", "us", "from waking to running, 99th percentile", us(l.permille(990))),
+            lower("wakeup_latency_mean_us", "us", "from waking to running, mean", l.mean() / 1e3),
+            lower("switches_per_s", "1/s", "switches from or to a thread", figures.switches as f64 / seconds),
+            lower("migrations", "count", "changes of CPU", figures.migrations as f64),
+            lower("wakeups", "count", "times that a thread became runnable", wakeups(figures) as f64),
+            lower("span_s", "s", "from the first event to the last", seconds),
+        ];
+        let states = self.imported.figures.idle_ns.keys();
+        out.extend(states.map(|state| {
+            let share = figures.idle_ns.get(state).map_or(0.0, |ns| *ns as f64 / cpu_ns * 100.0);
+            lower(&format!("idle_state{state}_pct"), "%", "of CPU time in an idle state, as asked for", share)
+        }));
+        for (comm, indices) in self.groups() {
+            let run: u64 = indices.iter().map(|i| run_ns(figures, *i)).sum();
+            out.push(lower(&format!("run_s({comm})"), "s", "time on a CPU of threads of a name", run as f64 / 1e9));
+        }
+        out.push(lower(
+            "run_off_pct",
+            "%",
+            "of run time by which threads differ from the recording",
+            self.off(figures),
+        ));
+        let all: Vec<usize> = (0..self.imported.recording.threads.len()).collect();
+        let same = |what: &str, indices: &[usize]| {
+            let meaning = "wakeups placed on the recorded CPU";
+            higher(what, "%", meaning, self.same(figures, indices))
+        };
+        out.push(same("same_cpu_pct", &all));
+        out.extend(self.groups().iter().map(|(comm, indices)| same(&format!("same_cpu_pct({comm})"), indices)));
+        out
+    }
+
+    /// The names with most run time and the threads that bear them, most first.
+    fn groups(&self) -> Vec<(&str, Vec<usize>)> {
+        let mut groups: Vec<(&str, Vec<usize>)> = Vec::new();
+        for (i, thread) in self.imported.recording.threads.iter().enumerate() {
+            match groups.iter_mut().find(|(comm, _)| *comm == thread.comm) {
+                Some((_, indices)) => indices.push(i),
+                None => groups.push((&thread.comm, vec![i])),
+            }
+        }
+        let run = |indices: &[usize]| indices.iter().map(|i| run_ns(&self.imported.figures, *i)).sum::<u64>();
+        groups.sort_by_key(|(_, indices)| std::cmp::Reverse(run(indices)));
+        groups.truncate(NAMES_MAX);
+        groups
+    }
+
+    /// Differences of run time thread by thread, percent of all.
+    pub fn off(&self, figures: &Figures) -> f64 {
+        let threads = 0..self.imported.recording.threads.len();
+        let recorded = &self.imported.figures;
+        let off: u64 = threads.clone().map(|i| run_ns(figures, i).abs_diff(run_ns(recorded, i))).sum();
+        let all: u64 = threads.map(|i| run_ns(recorded, i)).sum();
+        off as f64 / all.max(1) as f64 * 100.0
+    }
+
+    /// Share of wakeups of some threads that were placed as recorded, percent.
+    pub fn same(&self, figures: &Figures, indices: &[usize]) -> f64 {
+        let (mut all, mut same) = (0, 0);
+        for i in indices {
+            let (n, equal) = same_placements(placements(&self.imported.figures, *i), placements(figures, *i));
+            (all, same) = (all + n, same + equal);
+        }
+        if all == 0 {
+            100.0
+        } else {
+            same as f64 / all as f64 * 100.0
+        }
+    }
+}
+
+/// Names that get rows of their own.
+const NAMES_MAX: usize = 8;
+
+fn run_ns(figures: &Figures, index: usize) -> u64 {
+    figures.threads.get(index).map_or(0, |t| t.run_ns)
+}
+
+fn placements(figures: &Figures, index: usize) -> &[u16] {
+    figures.threads.get(index).map_or(&[], |t| &t.placements)
+}
+
+/// How often threads became runnable.
+pub fn wakeups(figures: &Figures) -> u64 {
+    figures.threads.iter().map(|t| t.placements.len() as u64).sum()
+}
+
+fn lower(name: &str, unit: &str, meaning: &str, value: f64) -> Reading {
+    reading(name, unit, Better::Lower, meaning, value)
+}
+
+fn higher(name: &str, unit: &str, meaning: &str, value: f64) -> Reading {
+    reading(name, unit, Better::Higher, meaning, value)
+}
+
+fn reading(name: &str, unit: &str, better: Better, meaning: &str, value: f64) -> Reading {
+    Reading { metric: Metric { name: name.into(), unit: unit.into(), better, meaning: meaning.into() }, value }
+}
+
+impl Runner for Replay<'_> {
+    fn run(&self, sched: usize, seed: u64) -> Result<RunReport, String> {
+        let Some(test) = sched.checked_sub(1) else {
+            let readings = self.readings(&self.imported.figures);
+            return Ok(RunReport { readings, hash: 0, notes: self.imported.recording.notes.clone() });
+        };
+        let (figures, report) = self.simulate(test, seed).map_err(|e| e.to_string())?;
+        Ok(RunReport { readings: self.readings(&figures), ..report })
+    }
+}

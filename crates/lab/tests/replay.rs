@@ -1,0 +1,121 @@
+//! A run's trace is imported and run again: on the same machine and under the same scheduler it comes out the same.
+
+use std::io::{BufReader, Seek};
+use std::sync::Arc;
+
+use fairground_lab::replay::{import, wakeups, Imported, Replay};
+use fairground_lab::setup::{Setup, Trace, TraceHead};
+use fairground_machine::MachineSpec;
+use fairground_sim::{Config, Governor};
+use fairground_trace::figures::Figures;
+use fairground_trace::import::Selection;
+use fairground_trace::Reader;
+use fairground_workload::Workload;
+
+const SCHED: &str = "fair:v5.11";
+
+fn setup(machine: &str, workload: &str, governor: Governor) -> Setup {
+    let (machine, cpus) = MachineSpec::of(machine).find().unwrap();
+    let (workload, _) = Workload::find_bound(workload, &machine, cpus.as_ref()).unwrap();
+    Setup {
+        machine: Arc::new(machine),
+        workload: Arc::new(workload),
+        scheds: vec![SCHED.parse().unwrap()],
+        config: Config { governor, ..Config::default() },
+        workers: Default::default(),
+    }
+}
+
+/// Runs a workload, and imports the trace of the run.
+fn recorded(setup: &Setup) -> Imported {
+    let mut file = tempfile::tempfile().unwrap();
+    let head = TraceHead { meta: vec![("sched".into(), SCHED.into())], notes: Vec::new(), why: false };
+    let ran = setup.carry_out(0, 1, Some(Trace { head, file: file.try_clone().unwrap() }), None);
+    ran.outcome.unwrap();
+    ran.trace.unwrap();
+    file.rewind().unwrap();
+    let mut reader = Reader::new("trace", BufReader::new(file));
+    import("trace", &mut reader, &setup.machine, Selection::default(), &mut |_| ()).unwrap()
+}
+
+/// The imported workload, by way of its file, bound as the run was.
+fn again(setup: &Setup, imported: &Imported, machine: &str) -> Setup {
+    let mut file = tempfile::Builder::new().suffix(".json").tempfile().unwrap();
+    imported.recording.write(&mut file).unwrap();
+    let path = file.path().to_str().unwrap();
+    Setup {
+        machine: Arc::clone(&setup.machine),
+        workload: Arc::new({
+            let (_, cpus) = MachineSpec::of(machine).find().unwrap();
+            Workload::find_bound(path, &setup.machine, cpus.as_ref()).unwrap().0
+        }),
+        scheds: vec![SCHED.parse().unwrap()],
+        config: setup.config,
+        workers: Default::default(),
+    }
+}
+
+/// What the end of a trace may cut: a wakeup that is under way, and a thread that has just been switched to, ns.
+const CUT_NS: u64 = 10_000;
+
+/// Run time by thread, wakeups, and placements that are equal.
+fn round_trip(machine: &str, workload: &str, governor: Governor) {
+    let first = setup(machine, workload, governor);
+    let imported = recorded(&first);
+    let second = again(&first, &imported, machine);
+    let replay = Replay { imported: &imported, setup: &second };
+    let (figures, _) = replay.simulate(0, 1).unwrap();
+    let (before, after) = (&imported.figures, &figures);
+    let all: Vec<usize> = (0..imported.recording.threads.len()).collect();
+    let run = |f: &Figures, i: usize| f.threads.get(i).map_or(0, |t| t.run_ns);
+    let off = |i: usize| run(after, i).abs_diff(run(before, i));
+    let within = |i: usize| off(i) <= CUT_NS.max(run(before, i) / 100);
+    let same = replay.same(after, &all);
+    println!(
+        "{machine} {workload} {governor:?}: {} threads, wakeups {} and {}, run time off {:.4} %, of no thread more than {} ns, \
+         same CPU {same:.2} %, {:?}",
+        all.len(),
+        wakeups(before),
+        wakeups(after),
+        replay.off(after),
+        all.iter().map(|i| off(*i)).max().unwrap_or(0),
+        imported.counts,
+    );
+    let worst: Vec<&str> =
+        all.iter().filter(|i| !within(**i)).map(|i| imported.recording.threads[*i].name.as_str()).collect();
+    assert!(worst.is_empty(), "run time of {worst:?}");
+    assert!(wakeups(before).abs_diff(wakeups(after)) <= 1, "wakeups");
+    assert!(same >= 95.0, "placements");
+}
+
+const MACHINES: [&str; 3] = ["hikey960", "synquacer", "kunpeng920@node0"];
+
+#[test]
+fn a_periodic_mix_comes_out_the_same() {
+    MACHINES.iter().for_each(|m| round_trip(m, "periodic:tasks=6,duty=25,duration=1", Governor::Performance));
+}
+
+#[test]
+fn clocks_that_change_are_followed() {
+    round_trip("hikey960", "periodic:tasks=6,duty=25,duration=1", Governor::Schedutil);
+}
+
+#[test]
+fn sched_pipe_comes_out_the_same() {
+    MACHINES.iter().for_each(|m| round_trip(m, "sched-pipe:loops=1000,threads", Governor::Performance));
+}
+
+#[test]
+fn hackbench_comes_out_the_same() {
+    MACHINES.iter().for_each(|m| round_trip(m, "hackbench:groups=1,loops=20", Governor::Performance));
+}
+
+#[test]
+fn schbench_comes_out_the_same() {
+    MACHINES.iter().for_each(|m| round_trip(m, "schbench:runtime=1", Governor::Performance));
+}
+
+#[test]
+fn shell8_comes_out_the_same() {
+    MACHINES.iter().for_each(|m| round_trip(m, "shell8:duration=0.3", Governor::Performance));
+}

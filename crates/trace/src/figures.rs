@@ -1,0 +1,184 @@
+//! The figures by which a recording and its repetition are compared, of any trace whose threads are known by the indices
+//! of a [`Recording`].
+
+use std::collections::{BTreeMap, VecDeque};
+
+use fairground_sim::Histogram;
+use fairground_workload::recorded::{Recording, Step};
+
+use crate::{Left, TraceEvent, What};
+
+/// What a trace says of one thread.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ThreadFigures {
+    /// Time for which it was current, ns.
+    pub run_ns: u64,
+    /// Where it was put whenever it became runnable, by sched_wakeup and sched_wakeup_new: CPU by CPU.
+    pub placements: Vec<u16>,
+}
+
+/// What a trace says of its threads and CPUs.
+#[derive(Clone, Debug, Default)]
+pub struct Figures {
+    /// By index in the recording.
+    pub threads: Vec<ThreadFigures>,
+    /// From sched_waking (or sched_wakeup, without one) to the switch to the thread, ns.
+    pub wakeup_latency: Histogram,
+    /// Switches from or to a thread.
+    pub switches: u64,
+    /// sched_migrate_task of threads.
+    pub migrations: u64,
+    /// Time that CPUs had asked for each idle state, by its index, ns summed over CPUs.
+    pub idle_ns: BTreeMap<u32, u64>,
+    /// From the first switch, waking or fork to the last event, ns.
+    pub span_ns: u64,
+    /// When that was, ns.
+    origin: Option<u64>,
+    last: u64,
+    /// Thread and since when it is current; by CPU.
+    current: BTreeMap<u32, (u32, u64)>,
+    /// State asked for and since when; by CPU.
+    asleep: BTreeMap<u32, (u32, u64)>,
+    /// When a thread was woken; by index.
+    woken: BTreeMap<u32, u64>,
+    /// Thread by pid.
+    known: BTreeMap<u32, u32>,
+}
+
+impl Figures {
+    /// One more event. `index` knows the threads that live, by pid.
+    pub fn event(&mut self, event: &TraceEvent, index: &mut dyn FnMut(u32) -> Option<u32>) {
+        self.last = event.time.max(self.last);
+        let now = self.last;
+        if let What::Fork { child, .. } = event.what {
+            self.known.remove(&child.pid);
+        }
+        if let (None, What::Switch { .. } | What::Waking { .. } | What::Fork { .. }) = (self.origin, event.what) {
+            self.origin = Some(now);
+        }
+        match event.what {
+            What::Switch { prev, left, next } => {
+                let threads = [self.thread(prev.pid, index), self.thread(next.pid, index)];
+                self.switch(event.cpu, threads, left);
+            }
+            What::Waking { task, .. } => {
+                if let Some(thread) = self.thread(task.pid, index) {
+                    self.woken.insert(thread, now);
+                }
+            }
+            What::Wakeup { task, cpu, .. } => {
+                if let Some(thread) = self.thread(task.pid, index) {
+                    self.woken.entry(thread).or_insert(now);
+                    self.threads[thread as usize].placements.push(cpu.min(u16::MAX.into()) as u16);
+                }
+            }
+            What::Migrate { task, .. } => self.migrations += u64::from(self.thread(task.pid, index).is_some()),
+            What::Idle { cpu, state } => self.idle(cpu, state),
+            _ => {}
+        }
+    }
+
+    /// After the last event: who runs and sleeps then has done so until then.
+    pub fn finish(&mut self) {
+        for (_, (thread, since)) in std::mem::take(&mut self.current) {
+            self.threads[thread as usize].run_ns += self.last - since;
+        }
+        for cpu in self.asleep.keys().copied().collect::<Vec<_>>() {
+            self.idle(cpu, None);
+        }
+        self.span_ns = self.last - self.origin.unwrap_or(self.last);
+    }
+
+    fn thread(&mut self, pid: u32, index: &mut dyn FnMut(u32) -> Option<u32>) -> Option<u32> {
+        let thread = match self.known.get(&pid) {
+            Some(thread) => *thread,
+            None => {
+                let thread = index(pid)?;
+                self.known.insert(pid, thread);
+                thread
+            }
+        };
+        if self.threads.len() <= thread as usize {
+            self.threads.resize(thread as usize + 1, ThreadFigures::default());
+        }
+        Some(thread)
+    }
+
+    fn switch(&mut self, cpu: u32, [prev, next]: [Option<u32>; 2], left: Left) {
+        self.switches += u64::from(prev.is_some() || next.is_some());
+        // Without a switch to it, it has run since the beginning.
+        let since = self.current.remove(&cpu);
+        if let Some(thread) = prev {
+            let since = since.filter(|(t, _)| *t == thread).map(|(_, since)| since).or(self.origin);
+            let figures = &mut self.threads[thread as usize];
+            if since > self.origin || figures.run_ns == 0 {
+                figures.run_ns += self.last - since.unwrap_or(self.last);
+            }
+            if left == Left::Sleeping {
+                self.woken.remove(&thread);
+            }
+        }
+        if let Some(thread) = next {
+            self.current.insert(cpu, (thread, self.last));
+            if let Some(woken) = self.woken.remove(&thread) {
+                self.wakeup_latency.record(self.last - woken);
+            }
+        }
+    }
+
+    fn idle(&mut self, cpu: u32, state: Option<u32>) {
+        if let Some((state, since)) = self.asleep.remove(&cpu) {
+            *self.idle_ns.entry(state).or_default() +=
+                self.last - since.max(self.origin.unwrap_or(since)).min(self.last);
+        }
+        if let Some(state) = state {
+            self.asleep.insert(cpu, (state, self.last));
+        }
+    }
+}
+
+/// Placements of one thread that are equal in two traces: of its wakeups, one after the other, how many there are in the
+/// longer list and how many went to the same CPU.
+pub fn same_placements(a: &[u16], b: &[u16]) -> (u64, u64) {
+    let same = a.iter().zip(b).filter(|(a, b)| a == b).count();
+    (a.len().max(b.len()) as u64, same as u64)
+}
+
+/// Which thread of a recording is which, in the trace of a run that repeats it: by the order of births.
+pub struct Births {
+    /// Those of the start that are still to come.
+    roots: VecDeque<u32>,
+    /// Those that each thread gives birth to, still to come; by its index.
+    children: Vec<VecDeque<u32>>,
+    /// By pid.
+    known: BTreeMap<u32, u32>,
+}
+
+impl Births {
+    /// Of a run that has not begun.
+    pub fn of(recording: &Recording) -> Births {
+        let roots = (0..).zip(&recording.threads).filter(|(_, t)| t.born_on.is_some()).map(|(i, _)| i).collect();
+        let children = |t: &fairground_workload::recorded::Thread| {
+            let fork = |step| if let Step::Fork(child) = step { Some(child) } else { None };
+            t.tape.steps().filter_map(fork).collect()
+        };
+        Births { roots, children: recording.threads.iter().map(children).collect(), known: BTreeMap::new() }
+    }
+
+    /// One more event of the run.
+    pub fn event(&mut self, event: &TraceEvent) {
+        let What::Fork { parent, child } = event.what else { return };
+        let born = match self.known.get(&parent.pid) {
+            Some(parent) => self.children[*parent as usize].pop_front(),
+            None => self.roots.pop_front(),
+        };
+        if let Some(index) = born {
+            self.known.insert(child.pid, index);
+        }
+    }
+
+    /// The thread of a pid.
+    pub fn index(&self, pid: u32) -> Option<u32> {
+        self.known.get(&pid).copied()
+    }
+}

@@ -1,0 +1,202 @@
+//! What each event does to the recording.
+
+use fairground_machine::CpuId;
+use fairground_workload::recorded::Step;
+
+use super::task::State;
+use super::{Importer, NoSuchCpu};
+use crate::text::{named, value, Left, Thread, TraceEvent};
+
+impl Importer<'_> {
+    pub(super) fn switch(&mut self, cpu: CpuId, prev: Thread, left: Left, next: Thread) {
+        self.settle(cpu);
+        match self.current[cpu as usize].take() {
+            Some((pid, _)) if pid != prev.pid => self.interrupted(pid),
+            None if prev.pid != 0 => self.ran_unseen(cpu, prev),
+            _ => {}
+        }
+        if let Some(task) = self.tasks.get_mut(&prev.pid) {
+            let exiting = matches!(task.state, State::Exiting(_));
+            task.state = match left {
+                Left::Sleeping => State::Asleep(self.now),
+                Left::Runnable if exiting => task.state,
+                Left::Runnable => State::Waiting,
+            };
+            if left == Left::Sleeping {
+                task.flush(&mut self.threads);
+            }
+            if exiting && left == Left::Sleeping {
+                self.tasks.remove(&prev.pid);
+            }
+        }
+        if self.met(next, cpu, State::Waiting) {
+            self.switched_in(cpu, next.pid);
+        }
+    }
+
+    /// Somebody else is switched away from than was switched to.
+    fn interrupted(&mut self, pid: u32) {
+        self.counts.contradictions += 1;
+        if let Some(task) = self.tasks.get_mut(&pid) {
+            task.state = State::Waiting;
+        }
+    }
+
+    /// Who leaves a CPU without having been switched to: it has run there from the beginning, if this is the first that
+    /// is heard of it.
+    fn ran_unseen(&mut self, cpu: CpuId, prev: Thread) {
+        let first = !self.tasks.contains_key(&prev.pid);
+        if !self.met(prev, cpu, State::Running(cpu)) {
+            return;
+        }
+        if first {
+            self.current[cpu as usize] = Some((prev.pid, self.origin.unwrap_or(self.now)));
+            self.settle(cpu);
+            self.current[cpu as usize] = None;
+        } else {
+            self.counts.contradictions += 1;
+        }
+    }
+
+    fn switched_in(&mut self, cpu: CpuId, pid: u32) {
+        let (since, now) = (self.since_origin(self.now), self.now);
+        let Some(task) = self.tasks.get_mut(&pid) else { return };
+        let before = std::mem::replace(&mut task.state, State::Running(cpu));
+        match before {
+            State::Asleep(_) => {
+                self.counts.unseen += 1;
+                self.step(pid, Step::Until(since));
+            }
+            State::Running(other) | State::Exiting(other) => {
+                self.counts.contradictions += 1;
+                self.current[other as usize].take_if(|(p, _)| *p == pid);
+            }
+            State::Waiting => {}
+        }
+        self.current[cpu as usize] = Some((pid, now));
+    }
+
+    pub(super) fn waking(&mut self, event: &TraceEvent, wakee: Thread) {
+        let hint = self.hint.take().filter(|(pid, ..)| *pid == wakee.pid);
+        if self.met(wakee, event.cpu, State::Asleep(self.now)) {
+            self.end_sleep(event, wakee.pid, hint);
+        }
+    }
+
+    /// A sleep ends, if the thread is asleep: by an interrupt, or by who is current where that happens.
+    fn end_sleep(&mut self, event: &TraceEvent, wakee: u32, hint: Option<(u32, bool, bool)>) {
+        let Some(task) = self.tasks.get_mut(&wakee) else { return };
+        let State::Asleep(since) = task.state else { return };
+        task.state = State::Waiting;
+        let index = task.index;
+        let waker = event.context.pid;
+        let by_interrupt = hint.map_or(event.in_interrupt, |(_, interrupt, _)| interrupt);
+        let runs = matches!(self.current[event.cpu as usize], Some((pid, _)) if pid == waker);
+        if waker != 0 && !by_interrupt && runs && self.tasks.contains_key(&waker) {
+            self.settle(event.cpu);
+            self.step(waker, Step::Wake { thread: index, sync: hint.is_some_and(|(.., sync)| sync) });
+            self.step(wakee, Step::Await);
+            self.counts.by_thread += 1;
+        } else {
+            let fired = self.now.saturating_sub(self.woke_in(event.cpu)).max(since);
+            self.step(wakee, Step::Until(self.since_origin(fired)));
+            self.counts.by_interrupt += 1;
+        }
+    }
+
+    /// How long an interrupt that is taken now has waited for its CPU to wake up, ns.
+    fn woke_in(&self, cpu: CpuId) -> u64 {
+        match self.woken[cpu as usize] {
+            Some((at, ns)) if at == self.now => ns,
+            _ => 0,
+        }
+    }
+
+    pub(super) fn wakeup(&mut self, event: &TraceEvent, task: Thread, new: bool) {
+        if !self.met(task, event.cpu, State::Asleep(self.now)) {
+            return;
+        }
+        let asleep = matches!(self.tasks.get(&task.pid), Some(t) if matches!(t.state, State::Asleep(_)));
+        if asleep {
+            self.counts.without_waking += u64::from(!new);
+            self.end_sleep(event, task.pid, None);
+        }
+    }
+
+    pub(super) fn fork(&mut self, cpu: CpuId, parent: Thread, child: Thread) {
+        self.settle(cpu);
+        self.tasks.remove(&child.pid);
+        if !self.selection.takes(child) {
+            return;
+        }
+        if self.tasks.contains_key(&parent.pid) {
+            let index = self.enlist(child, None, State::Waiting);
+            self.step(parent.pid, Step::Fork(index));
+            return;
+        }
+        self.enlist(child, Some(cpu), State::Waiting);
+        let since = self.since_origin(self.now);
+        if since > 0 {
+            self.step(child.pid, Step::Until(since));
+        }
+    }
+
+    pub(super) fn exec(&mut self, cpu: CpuId, pid: u32) {
+        self.settle(cpu);
+        if let Some(task) = self.tasks.get_mut(&pid) {
+            if !std::mem::take(&mut task.exec_told) {
+                self.step(pid, Step::Exec);
+            }
+        }
+    }
+
+    pub(super) fn exit(&mut self, cpu: CpuId, pid: u32) {
+        self.settle(cpu);
+        if let Some(task) = self.tasks.get_mut(&pid) {
+            task.flush(&mut self.threads);
+            task.state = State::Exiting(cpu);
+        }
+    }
+
+    /// The work of whoever runs on the same core is as fast as it is from now on.
+    pub(super) fn idle(&mut self, cpu: u32, state: Option<u32>) -> Result<(), NoSuchCpu> {
+        if cpu as usize >= self.current.len() {
+            return Err(NoSuchCpu(cpu));
+        }
+        self.speeds.siblings(cpu).into_iter().for_each(|cpu| self.settle(cpu));
+        match state {
+            Some(state) => self.speeds.fall_asleep(cpu, state as usize, self.now),
+            None => self.woken[cpu as usize] = self.speeds.wake_up(cpu, self.now).map(|ns| (self.now, ns)),
+        }
+        Ok(())
+    }
+
+    pub(super) fn frequency(&mut self, cpu: u32, khz: u32) -> Result<(), NoSuchCpu> {
+        if cpu as usize >= self.current.len() {
+            return Err(NoSuchCpu(cpu));
+        }
+        self.speeds.clocked_with(cpu).into_iter().for_each(|cpu| self.settle(cpu));
+        self.speeds.set_khz(cpu, khz);
+        Ok(())
+    }
+
+    /// What our own traces say beside the kernel's events.
+    pub(super) fn print(&mut self, cpu: CpuId, text: &str) {
+        let Some((kind, fields)) = text.strip_prefix("fairground_").and_then(|t| t.split_once(": ")) else { return };
+        let number = |text: &str, key| value(text, key).and_then(|n| n.parse::<u32>().ok());
+        match kind {
+            "meta" => self.about.extend(fields.split_once('=').map(|(key, v)| (key.to_owned(), v.to_owned()))),
+            "woken" => {
+                let interrupt = value(fields, "by=") == Some("interrupt");
+                self.hint = number(fields, "pid=").map(|pid| (pid, interrupt, number(fields, "sync=") == Some(1)));
+            }
+            "decision" if fields.starts_with("kind=exec ") => {
+                let Some((task, _)) = named(fields, " pid=") else { return };
+                self.settle(cpu);
+                self.step(task.pid, Step::Exec);
+                self.tasks.get_mut(&task.pid).into_iter().for_each(|task| task.exec_told = true);
+            }
+            _ => {}
+        }
+    }
+}

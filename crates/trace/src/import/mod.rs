@@ -1,0 +1,245 @@
+//! From a trace to a workload that repeats it ([`Recording`]).
+//!
+//! What a thread does is read from `sched_switch`, `sched_waking`, `sched_wakeup` and `_new`, `sched_process_fork`,
+//! `_exec` and `_exit`; how fast it did it from `cpu_frequency` and `cpu_idle` and the machine:
+//!
+//! ```text
+//! current on a CPU         work, at the speed the CPU then had: capacity x frequency x the share its siblings leave
+//! switched away runnable   nothing: preemption is not sleep, and is the scheduler's to repeat
+//! switched away asleep     a sleep. What ends it is its sched_waking:
+//!   by the thread current there   Wake in that thread's steps, after the work it had done by then; Await in this one's
+//!   by an interrupt               Until the moment of the interrupt: a timer's, or a device's, which is not told
+//! ```
+//!
+//! An interrupt is known by the flags of the event, by an idle CPU, and in our own traces by `fairground_woken`. One that
+//! found its CPU idle came before `sched_waking` by the time that the CPU takes to wake up, which the machine knows: the
+//! sleep ends that much earlier. What woke the rest is taken for the thread that was current, which in a trace without
+//! flags may only have been interrupted.
+//!
+//! Idle tasks and `migration/N` are the scheduler's and left out; their wakeups count as interrupts. Other kernel threads
+//! are threads like any other, those of a CPU (`ksoftirqd/N`, `kworker/N:M`) bound to it. A thread that is not born in the
+//! trace exists from its beginning, asleep if it is first seen as it is woken. One that has not exited by the end of the
+//! trace sleeps for good then.
+
+mod follow;
+mod speed;
+mod task;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fairground_machine::{CpuId, Machine};
+use fairground_workload::recorded::{Recording, Step, Thread as Recorded};
+
+use crate::text::{Thread, TraceEvent, What};
+use speed::Speeds;
+use task::{bound_to, is_stopper, State, Task};
+
+/// What is imported of a trace.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// Only threads with one of these in their names; empty: all.
+    pub parts: Vec<String>,
+}
+
+impl Selection {
+    fn takes(&self, thread: Thread) -> bool {
+        thread.pid != 0
+            && !is_stopper(thread.comm)
+            && (self.parts.is_empty() || self.parts.iter().any(|part| thread.comm.contains(part.as_str())))
+    }
+}
+
+/// How sleeps ended and what had to be guessed, in numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Sleeps that another thread ended.
+    pub by_thread: u64,
+    /// Sleeps that an interrupt ended.
+    pub by_interrupt: u64,
+    /// Sleeps whose end is not in the trace: the thread runs again.
+    pub unseen: u64,
+    /// Switches that contradict what was seen before.
+    pub contradictions: u64,
+    /// Events before their predecessors, taken to happen with them.
+    pub backwards: u64,
+    /// Sleeps that ended by a sched_wakeup alone.
+    pub without_waking: u64,
+}
+
+/// Takes the events of a trace one by one.
+pub struct Importer<'m> {
+    machine: &'m Machine,
+    selection: Selection,
+    speeds: Speeds<'m>,
+    /// By pid; those that have exited are gone from here.
+    tasks: BTreeMap<u32, Task>,
+    threads: Vec<Recorded>,
+    /// Those that threads have or had.
+    pids: BTreeSet<u32>,
+    /// Who runs, and since when it is not accounted; by CPU.
+    current: Vec<Option<(u32, u64)>>,
+    /// When a CPU last woke up, and how long that took, ns; by CPU.
+    woken: Vec<Option<(u64, u64)>>,
+    /// The first event of the scheduler.
+    origin: Option<u64>,
+    now: u64,
+    /// What `fairground_woken` said of the next sched_waking: whom it wakes, whether an interrupt does, sync.
+    hint: Option<(u32, bool, bool)>,
+    about: Vec<(String, String)>,
+    counts: Counts,
+}
+
+/// An event of a CPU that the machine does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoSuchCpu(pub u32);
+
+impl<'m> Importer<'m> {
+    /// For a trace of this machine.
+    pub fn new(machine: &'m Machine, selection: Selection) -> Importer<'m> {
+        Importer {
+            machine,
+            selection,
+            speeds: Speeds::new(machine),
+            tasks: BTreeMap::new(),
+            threads: Vec::new(),
+            pids: BTreeSet::new(),
+            current: vec![None; machine.nr_cpus()],
+            woken: vec![None; machine.nr_cpus()],
+            origin: None,
+            now: 0,
+            hint: None,
+            about: Vec::new(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// The index among the threads of the recording of a thread that lives.
+    pub fn index(&self, pid: u32) -> Option<u32> {
+        self.tasks.get(&pid).map(|task| task.index)
+    }
+
+    /// How sleeps ended so far.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// One more event.
+    ///
+    /// # Errors
+    /// If it is of a CPU that the machine lacks.
+    pub fn event(&mut self, event: &TraceEvent) -> Result<(), NoSuchCpu> {
+        if event.cpu as usize >= self.current.len() {
+            return Err(NoSuchCpu(event.cpu));
+        }
+        self.counts.backwards += u64::from(event.time < self.now);
+        self.now = event.time.max(self.now);
+        if matches!(event.what, What::Switch { .. } | What::Waking { .. } | What::Fork { .. }) {
+            self.origin.get_or_insert(self.now);
+        }
+        match event.what {
+            What::Switch { prev, left, next } => self.switch(event.cpu, prev, left, next),
+            What::Waking { task, .. } => self.waking(event, task),
+            What::Wakeup { task, new, .. } => self.wakeup(event, task, new),
+            What::Fork { parent, child } => self.fork(event.cpu, parent, child),
+            What::Exec { pid } => self.exec(event.cpu, pid),
+            What::Exit { task } => self.exit(event.cpu, task.pid),
+            What::Idle { cpu, state } => self.idle(cpu, state)?,
+            What::Frequency { cpu, khz } => self.frequency(cpu, khz)?,
+            What::Print(text) => self.print(event.cpu, text),
+            What::Migrate { .. } | What::Runtime { .. } | What::Clamps { .. } => {}
+        }
+        Ok(())
+    }
+
+    /// What was seen to be done. `notes`: the reader's.
+    pub fn finish(mut self, of: &str, notes: Vec<String>) -> Recording {
+        for cpu in 0..self.current.len() as CpuId {
+            self.settle(cpu);
+        }
+        for task in self.tasks.values_mut() {
+            task.flush(&mut self.threads);
+            self.threads[task.index as usize].tape.push(Step::Rest);
+        }
+        let notes = [notes, self.notes()].concat();
+        let about = std::iter::once(("of".to_owned(), of.to_owned())).chain(self.about).collect();
+        Recording { about, notes, threads: self.threads }
+    }
+
+    /// What must be said of a recording besides what its file says.
+    fn notes(&self) -> Vec<String> {
+        let c = &self.counts;
+        let ours = self.about.iter().any(|(key, _)| key == "sched");
+        let told = [
+            (c.unseen, "sleeps end without an event that says how: taken for timers"),
+            (
+                c.without_waking,
+                "sleeps end by sched_wakeup without sched_waking, whose thread and CPU may be the target's",
+            ),
+            (c.contradictions, "switches contradict what was seen before: events are missing"),
+            (c.backwards, "events come before their predecessors and are taken to happen with them"),
+        ];
+        let counted = told.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
+        let speeds = self.speeds.notes();
+        let unknown = (!ours).then(|| {
+            "the events do not tell policies, nice values, affinities, groups and sync wakeups: every thread is \
+             SCHED_OTHER with nice 0 on all CPUs, and no wakeup is sync"
+                .to_owned()
+        });
+        counted.chain(speeds).chain(unknown).collect()
+    }
+
+    /// Credits who runs on a CPU with the work done up to now.
+    fn settle(&mut self, cpu: CpuId) {
+        let Some((pid, since)) = &mut self.current[cpu as usize] else { return };
+        let ns = self.now.saturating_sub(std::mem::replace(since, self.now));
+        if let Some(task) = self.tasks.get_mut(pid) {
+            task.credit(ns, self.speeds.of(cpu));
+        }
+    }
+
+    /// One more step of a thread, after the work it has done until now.
+    fn step(&mut self, pid: u32, step: Step) {
+        if let Some(task) = self.tasks.get_mut(&pid) {
+            task.flush(&mut self.threads);
+            self.threads[task.index as usize].tape.push(step);
+        }
+    }
+
+    /// Time since the beginning, ns.
+    fn since_origin(&self, time: u64) -> u64 {
+        time.saturating_sub(self.origin.unwrap_or(0))
+    }
+
+    /// The thread, if it is imported. One met for the first time exists since the beginning, in a state told.
+    fn met(&mut self, thread: Thread, cpu: CpuId, first: State) -> bool {
+        if let Some(task) = self.tasks.get_mut(&thread.pid) {
+            let comm = &mut self.threads[task.index as usize].comm;
+            if comm != thread.comm {
+                thread.comm.clone_into(comm);
+            }
+            return true;
+        }
+        // What the dead still do is not told apart from their end.
+        let takes = self.selection.takes(thread) && !self.pids.contains(&thread.pid);
+        if takes {
+            self.enlist(thread, Some(cpu), first);
+        }
+        takes
+    }
+
+    fn enlist(&mut self, thread: Thread, born_on: Option<CpuId>, state: State) -> u32 {
+        let index = self.threads.len() as u32;
+        let name = match self.pids.insert(thread.pid) {
+            true => format!("{}-{}", thread.comm, thread.pid),
+            // Used again.
+            false => format!("{}-{}~{index}", thread.comm, thread.pid),
+        };
+        let kthread_cpu = bound_to(thread.comm).filter(|cpu| (*cpu as usize) < self.machine.nr_cpus());
+        self.threads.push(Recorded { kthread_cpu, ..Recorded::new(&name, thread.comm, born_on) });
+        self.tasks.insert(thread.pid, Task::new(index, state));
+        index
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,129 @@
+//! How fast each CPU was at each moment, by the events of its clock and of its siblings' sleep, and by its machine.
+
+use fairground_machine::{CpuId, IdleScope, Machine};
+
+/// A sleep of a CPU.
+#[derive(Clone, Copy)]
+struct Stay {
+    /// The idle state that it asked for.
+    asked: usize,
+    /// ns of the trace.
+    since: u64,
+    /// When it began to wake up, ns of the trace; `u64::MAX`: it sleeps.
+    left: u64,
+}
+
+/// What a trace has said of each CPU so far.
+pub(super) struct Speeds<'m> {
+    machine: &'m Machine,
+    /// By CPU, kHz; none: not told yet.
+    khz: Vec<Option<u32>>,
+    /// Its last sleep, by CPU.
+    stays: Vec<Stay>,
+    /// By CPU.
+    speed_q20: Vec<u64>,
+    /// Threads of each core.
+    siblings: Vec<Vec<CpuId>>,
+    /// It was asked how fast a CPU is before that was told.
+    guessed: bool,
+}
+
+impl<'m> Speeds<'m> {
+    /// Every CPU awake and at its top frequency.
+    pub fn new(machine: &'m Machine) -> Speeds<'m> {
+        let n = machine.nr_cpus();
+        let mut speeds = Speeds {
+            machine,
+            khz: vec![None; n],
+            stays: vec![Stay { asked: 0, since: 0, left: 0 }; n],
+            speed_q20: vec![0; n],
+            siblings: machine.cores.iter().map(|c| c.iter().collect()).collect(),
+            guessed: false,
+        };
+        (0..n as CpuId).for_each(|cpu| speeds.update(cpu));
+        speeds
+    }
+
+    /// 2^20: capacity 1024 at its top frequency.
+    pub fn of(&mut self, cpu: CpuId) -> u64 {
+        self.guessed |= self.khz[cpu as usize].is_none();
+        self.speed_q20[cpu as usize]
+    }
+
+    /// The CPUs that share the clock of one.
+    pub fn clocked_with(&self, cpu: CpuId) -> Vec<CpuId> {
+        self.machine.freq_domains[self.machine.cpus[cpu as usize].freq_domain as usize].cpus.iter().collect()
+    }
+
+    /// The CPUs that share the core of one, itself included.
+    pub fn siblings(&self, cpu: CpuId) -> Vec<CpuId> {
+        self.siblings[self.machine.cpus[cpu as usize].core as usize].clone()
+    }
+
+    /// The clock of a CPU, and of those that share it, changes.
+    pub fn set_khz(&mut self, cpu: CpuId, khz: u32) {
+        for cpu in self.clocked_with(cpu) {
+            self.khz[cpu as usize] = Some(khz);
+            self.update(cpu);
+        }
+    }
+
+    /// A CPU goes to sleep, asking for a state.
+    pub fn fall_asleep(&mut self, cpu: CpuId, asked: usize, now: u64) {
+        let asked = asked.min(self.machine.idle_states(cpu).len().saturating_sub(1));
+        self.stays[cpu as usize] = Stay { asked, since: now, left: u64::MAX };
+        self.siblings(cpu).into_iter().for_each(|cpu| self.update(cpu));
+    }
+
+    /// It is awake: how long that took, ns; none if it was not seen to sleep.
+    pub fn wake_up(&mut self, cpu: CpuId, now: u64) -> Option<u64> {
+        if !self.sleeps(cpu) {
+            return None;
+        }
+        let ns = self.wake_ns(cpu, now);
+        self.stays[cpu as usize].left = now.saturating_sub(ns);
+        self.siblings(cpu).into_iter().for_each(|cpu| self.update(cpu));
+        Some(ns)
+    }
+
+    fn sleeps(&self, cpu: CpuId) -> bool {
+        self.stays[cpu as usize].left == u64::MAX
+    }
+
+    /// How long a CPU that is awake now took to wake up, ns: from the state it asked for, if that is its own or when it
+    /// began its whole cluster asked for it; else from the next shallower one of which that is true.
+    fn wake_ns(&self, cpu: CpuId, now: u64) -> u64 {
+        let states = self.machine.idle_states(cpu);
+        let cluster = &self.machine.clusters[self.machine.cpus[cpu as usize].cluster as usize];
+        let asked_by_all = |state: usize, begin: u64| {
+            let asks = |s: &Stay| s.asked >= state && s.since <= begin && begin <= s.left;
+            cluster.cpus.iter().all(|c| asks(&self.stays[c as usize]))
+        };
+        let until = (self.stays[cpu as usize].asked + 1).min(states.len());
+        let held =
+            states[..until].iter().enumerate().rev().find(|(i, state)| {
+                state.scope == IdleScope::Cpu || asked_by_all(*i, now.saturating_sub(state.wake_ns))
+            });
+        held.map_or(0, |(_, state)| state.wake_ns)
+    }
+
+    /// As the engine has it.
+    fn update(&mut self, cpu: CpuId) {
+        let hw = &self.machine.cpus[cpu as usize];
+        let top = self.machine.freq_domains[hw.freq_domain as usize].opps.last().map_or(1, |o| u64::from(o.khz));
+        let khz = self.khz[cpu as usize].map_or(top, u64::from);
+        let awake = |c: &&CpuId| **c == cpu || !self.sleeps(**c);
+        let threads = self.siblings[hw.core as usize].iter().filter(awake).count().max(1) as u64;
+        let shares = &self.machine.cpu_types[hw.cpu_type as usize].smt_throughput;
+        let throughput = shares.get(threads as usize - 1).or(shares.last()).map_or(1000, |s| u64::from(*s));
+        let alone = (u64::from(hw.capacity) << 10).saturating_mul(khz) / top.max(1);
+        self.speed_q20[cpu as usize] = (alone.saturating_mul(throughput) / (1000 * threads)).max(1);
+    }
+
+    /// What was guessed.
+    pub fn notes(&self) -> Option<String> {
+        let untold = self.khz.iter().filter(|khz| khz.is_none()).count();
+        (self.guessed && untold > 0)
+            .then(|| format!("no cpu_frequency of {untold} CPUs: taken to run at full speed throughout"))
+    }
+}

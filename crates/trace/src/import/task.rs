@@ -1,0 +1,90 @@
+//! What is known of a thread while its trace is read.
+
+use fairground_machine::CpuId;
+use fairground_workload::recorded::{Step, Thread as Recorded};
+
+/// Where a thread is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// Current on this CPU.
+    Running(CpuId),
+    /// Runnable, or about to be.
+    Waiting,
+    /// Asleep since, ns of the trace.
+    Asleep(u64),
+    /// Its end has begun: what follows is its last time on a CPU.
+    Exiting(CpuId),
+}
+
+/// A thread that lives.
+pub(super) struct Task {
+    /// Among the threads of the recording.
+    pub index: u32,
+    pub state: State,
+    /// A new program was told of at its beginning.
+    pub exec_told: bool,
+    /// Work done that is not on the tape yet, work ns x 2^20.
+    work_q20: u64,
+}
+
+impl Task {
+    pub fn new(index: u32, state: State) -> Task {
+        Task { index, state, exec_told: false, work_q20: 0 }
+    }
+
+    /// It was current for `ns` at a speed.
+    pub fn credit(&mut self, ns: u64, speed_q20: u64) {
+        self.work_q20 = self.work_q20.saturating_add(ns.saturating_mul(speed_q20));
+    }
+
+    /// Puts work that was done on the tape. Fractions of a picosecond are kept for the next time, so that a repetition
+    /// is never ahead of the recording, nor behind it by a nanosecond.
+    pub fn flush(&mut self, threads: &mut [Recorded]) {
+        let ps = ((u128::from(self.work_q20) * 1000) >> 20) as u64;
+        if ps > 0 {
+            self.work_q20 -= ((u128::from(ps) << 20) / 1000) as u64;
+            threads[self.index as usize].tape.push(Step::Work(ps));
+        }
+    }
+}
+
+/// A kernel thread that only carries out what a scheduler decides.
+pub(super) fn is_stopper(comm: &str) -> bool {
+    comm.starts_with("migration/")
+}
+
+/// Names of kernel threads that each CPU has one of, up to the slash.
+const PER_CPU: &[&str] = &["ksoftirqd", "kworker", "cpuhp", "rcuc", "idle_inject"];
+
+/// The CPU that a kernel thread belongs to, by its name: `ksoftirqd/3`, `kworker/3:1-events`, not `kworker/u8:2`.
+pub(super) fn bound_to(comm: &str) -> Option<CpuId> {
+    let (kind, rest) = comm.split_once('/')?;
+    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    let ends_there = rest.len() == end || rest[end..].starts_with(':');
+    (PER_CPU.contains(&kind) && ends_there).then(|| rest[..end].parse().ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernel_threads_of_a_cpu_are_known_by_their_names() {
+        let names = ["ksoftirqd/3", "kworker/12:1-events", "kworker/u8:2", "irq/44-mmc0", "kworker/3H", "build/3"];
+        assert_eq!(names.map(bound_to), [Some(3), Some(12), None, None, None, None]);
+        assert!(is_stopper("migration/0") && !is_stopper("migrate"));
+    }
+
+    /// Three times a third of a CPU's speed for 1 ns: 0.333 + 0.333 + 0.334 is not lost.
+    #[test]
+    fn fractions_of_work_are_kept() {
+        let mut threads = [Recorded::new("a-1", "a", None)];
+        let mut task = Task::new(0, State::Waiting);
+        for _ in 0..3 {
+            task.credit(1, (1 << 20) / 3 + 1);
+            task.flush(&mut threads);
+        }
+        let steps: Vec<Step> = threads[0].tape.steps().collect();
+        assert_eq!(steps, [Step::Work(333), Step::Work(333), Step::Work(334)]);
+    }
+}

@@ -1,0 +1,176 @@
+use fairground_machine::Machine;
+use fairground_sim::testing::machine;
+use fairground_workload::recorded::Recording;
+use fairground_workload::recorded::Step::{self, Await, Exec, Fork, Rest, Until, Wake, Work};
+
+use super::*;
+use crate::Reader;
+
+/// CPU 0 of capacity 512 and CPU 1 of 1024, on one clock of 500 MHz and 1 GHz; leaving WFI takes 2 us.
+fn two_speeds() -> Machine {
+    let mut machine = machine(2, 1);
+    machine.cpus[0].capacity = 512;
+    machine.cpu_types[0].idle_states[0].wake_ns = 2_000;
+    machine
+}
+
+fn recorded(text: &str, parts: &[&str]) -> Recording {
+    let machine = two_speeds();
+    let mut importer = Importer::new(&machine, Selection { parts: parts.iter().map(|p| p.to_string()).collect() });
+    let mut reader = Reader::new("t", text.as_bytes());
+    while let Some(event) = reader.next_event().unwrap() {
+        importer.event(&event).unwrap();
+    }
+    importer.finish("t", reader.notes())
+}
+
+/// Each thread's name and steps.
+fn steps(text: &str) -> Vec<(String, Vec<Step>)> {
+    let threads = recorded(text, &[]).threads;
+    threads.iter().map(|t| (t.name.clone(), t.tape.steps().collect())).collect()
+}
+
+fn wake(thread: u32) -> Step {
+    Wake { thread, sync: false }
+}
+
+/// a runs 1 us on the little CPU, which is 0.5 us of work, wakes b, runs 2 us more and sleeps; b runs 4 us at half clock.
+const TWO: &str = "\
+a-1 [000] 0.000010000: sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=0 next_comm=a next_pid=1 next_prio=120
+a-1 [000] 0.000011000: sched_waking: comm=b pid=2 prio=120 target_cpu=1
+a-1 [000] 0.000011000: sched_wakeup: comm=b pid=2 prio=120 target_cpu=1
+a-1 [000] 0.000013000: sched_switch: prev_comm=a prev_pid=1 prev_prio=120 prev_state=1 next_comm=swapper/0 next_pid=0 next_prio=120
+<idle>-0 [001] 0.000013000: cpu_frequency: state=500000 cpu_id=1
+<idle>-0 [001] 0.000014000: sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=0 next_comm=b next_pid=2 next_prio=120
+b-2 [001] 0.000018000: sched_switch: prev_comm=b prev_pid=2 prev_prio=120 prev_state=1 next_comm=swapper/1 next_pid=0 next_prio=120
+";
+
+#[test]
+fn work_is_scaled_by_capacity_and_clock() {
+    let a = vec![Work(500_000), wake(1), Work(1_000_000), Rest];
+    let b = vec![Await, Work(2_000_000), Rest];
+    assert_eq!(steps(TWO), [("a-1".to_string(), a), ("b-2".to_string(), b)]);
+}
+
+/// CPU 1 leaves WFI at 30 us, which takes 2 us: the timer fired at 28, 18 after the first event.
+#[test]
+fn a_timer_fires_before_its_cpu_is_awake() {
+    let text = format!(
+        "<idle>-0 [001] 0.000000000: cpu_idle: state=0 cpu_id=1\n{TWO}\
+<idle>-0 [001] 0.000019000: cpu_idle: state=0 cpu_id=1
+<idle>-0 [001] 0.000030000: cpu_idle: state=4294967295 cpu_id=1
+<idle>-0 [001] 0.000030000: sched_waking: comm=b pid=2 prio=120 target_cpu=1
+"
+    );
+    assert_eq!(steps(&text)[1].1, [Await, Work(2_000_000), Until(18_000), Rest]);
+}
+
+/// The flags of the kernel's own file, or a line of ours, tell an interrupt from the thread that it meets.
+#[test]
+fn an_interrupt_is_not_the_thread_that_it_meets() {
+    let flagged = TWO.replace("a-1 [000] 0.000011000: sched_waking", "a-1 [000] d.h1. 0.000011000: sched_waking");
+    let line = "a-1 [000] 0.000011000: print: tracing_mark_write: fairground_woken: pid=2 by=interrupt sync=0\na-1 [000] 0.000011000: sched_waking";
+    let ours = TWO.replace("a-1 [000] 0.000011000: sched_waking", line);
+    for text in [flagged, ours] {
+        assert_eq!(steps(&text)[1].1[0], Until(1_000), "{text}");
+    }
+}
+
+#[test]
+fn preemption_is_not_sleep_and_a_sync_wakeup_stays_one() {
+    let text = TWO.replace("prev_state=1 next_comm=swapper/0", "prev_state=0 next_comm=swapper/0");
+    let line = "fairground_woken: pid=2 by=task sync=1";
+    let text = text.replacen("a-1 [000] 0.000011000:", &format!("a-1 [000] 0.000011000: print: {line}\na-1 [000] 0.000011000:"), 1)
+        + "<idle>-0 [000] 0.000020000: sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=0 next_comm=a next_pid=1 next_prio=120
+a-1 [000] 0.000024000: sched_switch: prev_comm=a prev_pid=1 prev_prio=120 prev_state=1 next_comm=swapper/0 next_pid=0 next_prio=120
+";
+    // The clock is at half from 13 us on: 1 us of work, then another in 4 us.
+    assert_eq!(steps(&text)[0].1, [Work(500_000), Wake { thread: 1, sync: true }, Work(2_000_000), Rest]);
+}
+
+#[test]
+fn births_programs_and_deaths_are_followed_and_pids_come_again() {
+    let text = format!(
+        "{}a-1 [000] 0.000011500: sched_process_fork: comm=a pid=1 child_comm=a child_pid=7
+a-1 [000] 0.000011500: sched_wakeup_new: comm=a pid=7 prio=120 target_cpu=1
+<idle>-0 [001] 0.000012000: sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=0 next_comm=a next_pid=7 next_prio=120
+a-7 [001] 0.000013000: sched_process_exec: filename=/bin/pid=4 pid=7 old_pid=7
+c-7 [001] 0.000014000: sched_process_exit: comm=c pid=7 prio=120
+c-7 [001] 0.000014000: sched_waking: comm=b pid=2 prio=120 target_cpu=1
+c-7 [001] 0.000015000: sched_switch: prev_comm=c prev_pid=7 prev_prio=120 prev_state=16 next_comm=swapper/1 next_pid=0 next_prio=120
+a-1 [000] 0.000016000: sched_process_fork: comm=a pid=1 child_comm=a child_pid=7
+",
+        TWO.lines().next().map(|l| format!("{l}\n")).unwrap()
+    );
+    let child = vec![Work(1_000_000), Exec, Work(1_000_000), wake(2), Work(1_000_000)];
+    let seen = steps(&text);
+    assert_eq!(seen[0].1, [Work(750_000), Fork(1), Work(2_250_000), Fork(3), Rest]);
+    assert_eq!(seen[1], ("a-7".to_string(), child));
+    assert_eq!((seen[2].1.as_slice(), seen[3].0.as_str()), ([Await, Rest].as_slice(), "a-7~3"));
+}
+
+/// Without a, b is woken by what might have been anything.
+#[test]
+fn who_is_left_out_wakes_like_an_interrupt() {
+    let recording = recorded(TWO, &["b"]);
+    assert_eq!(recording.threads.len(), 1);
+    assert_eq!(recording.threads[0].tape.steps().collect::<Vec<_>>(), [Until(1_000), Work(2_000_000), Rest]);
+}
+
+#[test]
+fn what_is_missing_is_said() {
+    let recording = recorded(
+        &TWO.lines()
+            .filter(|l| !l.contains("waking") && !l.contains("sched_wakeup") && !l.contains("frequency"))
+            .map(|l| format!("{l}\n"))
+            .collect::<String>(),
+        &[],
+    );
+    let notes = recording.notes.join("\n");
+    assert!(notes.contains("no cpu_frequency of 2 CPUs: taken to run at full speed"), "{notes}");
+    assert!(notes.contains("no wakeup is sync"), "{notes}");
+    // b is runnable from the beginning as far as anybody knows.
+    assert_eq!(recording.threads[1].tape.steps().collect::<Vec<_>>(), [Work(4_000_000), Rest]);
+}
+
+#[test]
+fn a_cpu_that_the_machine_lacks_is_refused() {
+    let machine = two_speeds();
+    let mut importer = Importer::new(&machine, Selection::default());
+    let mut reader = Reader::new("t", "a-1 [002] 1.0: sched_waking: comm=b pid=2 prio=120 target_cpu=0\n".as_bytes());
+    assert_eq!(importer.event(&reader.next_event().unwrap().unwrap()), Err(NoSuchCpu(2)));
+}
+
+proptest::proptest! {
+    /// Any order of a trace's lines is taken in, whatever it tells.
+    #[test]
+    fn no_order_of_events_is_too_strange(picks in proptest::collection::vec((0usize..15, 0u64..40), 0..60)) {
+        let lines = "\
+[00C] T: sched_switch: prev_comm=a prev_pid=1 prev_prio=120 prev_state=1 next_comm=b next_pid=2 next_prio=120
+[00C] T: sched_switch: prev_comm=b prev_pid=2 prev_prio=120 prev_state=0 next_comm=a next_pid=1 next_prio=120
+[00C] T: sched_switch: prev_comm=swapper prev_pid=0 prev_prio=120 prev_state=0 next_comm=c next_pid=3 next_prio=120
+[00C] T: sched_waking: comm=a pid=1 prio=120 target_cpu=1
+[00C] T: sched_waking: comm=c pid=3 prio=120 target_cpu=1
+[00C] T: sched_wakeup: comm=b pid=2 prio=120 target_cpu=1
+[00C] T: sched_process_fork: comm=a pid=1 child_comm=a child_pid=3
+[00C] T: sched_process_exit: comm=c pid=3 prio=120
+[00C] T: sched_process_exec: filename=x pid=3 old_pid=3
+[00C] T: cpu_idle: state=0 cpu_id=1
+[00C] T: cpu_idle: state=4294967295 cpu_id=1
+[00C] T: cpu_frequency: state=1 cpu_id=0
+[00C] T: cpu_idle: state=9 cpu_id=0";
+        let lines: Vec<&str> = lines.lines().collect();
+        let text: String = picks
+            .iter()
+            .map(|(line, n)| {
+                let line = lines[line % lines.len()].replace('C', &(n % 2).to_string());
+                format!("x-{} {}\n", n % 4, line.replacen('T', &format!("{}.0", n / 3), 1))
+            })
+            .collect();
+        let recording = recorded(&text, &[]);
+        let mut out = Vec::new();
+        recording.write(&mut out).unwrap();
+        let read = fairground_workload::rtapp::import("r.json", &out, &Default::default(), &two_speeds());
+        proptest::prop_assert!(recording.threads.is_empty() || read.is_ok(), "{:?}", read.err());
+    }
+}
