@@ -106,6 +106,19 @@ fn a_mistake_in_a_long_line_is_shown_short() {
 }
 
 #[test]
+fn long_names_and_long_lists_of_names_are_told_short() {
+    let long = "x".repeat(100_000);
+    for task in [format!("\"policy\": \"{long}\", \"run\": 1"), format!("\"{long}\": 1"), format!("\"run{long}\": -1")]
+    {
+        assert!(refused(&file(&task)).len() < 1000);
+    }
+    let tasks: String = (0..2000).map(|i| format!("\"task{i}\": {{ \"fork\": \"none\" }}, ")).collect();
+    assert!(refused(&format!("{{ \"tasks\": {{ {tasks} }} }}")).contains("names no task"));
+    let read = attempt(file(&format!("\"{long}\": 1, \"run\": 1")).as_bytes()).unwrap_or_else(|e| panic!("{e}"));
+    assert!(read.warnings[0].to_string().len() < 2000);
+}
+
+#[test]
 fn what_there_is_too_much_of_is_refused_or_no_longer_told() {
     assert!(refused(&format!("[{}]", "0,".repeat(1_100_000))).contains("too many values"));
     let many = "\"run\": 1, ".repeat(1000);

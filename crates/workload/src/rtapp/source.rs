@@ -19,6 +19,8 @@ const MAX_WARNINGS: usize = 10_000;
 const SHOWN: usize = 120;
 /// Files up to so many bytes are kept whole with an error, for the lines around it.
 const MAX_SHOWN: usize = 1 << 20;
+/// Characters of a message; names in a file can be of any length.
+const MAX_MESSAGE: usize = 500;
 
 pub(super) struct Source<'a> {
     file: &'a str,
@@ -75,11 +77,11 @@ impl<'a> Source<'a> {
         let (text, start) = self.around(span);
         WorkloadError::File(Box::new(FileError {
             at: self.position(span),
-            message: message.into(),
+            message: shortened(message.into(), MAX_MESSAGE),
             source_code: NamedSource::new(self.file, text),
             span: (span.start - start, self.shown_end(span) - span.start).into(),
             label: label.into(),
-            help,
+            help: help.map(|help| shortened(help, 4 * MAX_MESSAGE)),
         }))
     }
 
@@ -112,10 +114,11 @@ impl<'a> Source<'a> {
         if self.is_full() {
             return;
         }
-        let message = message.into();
-        if self.warnings.insert((span.start, subject.into(), message.clone())) {
+        let message = shortened(message.into(), MAX_MESSAGE);
+        let subject = shortened(subject.into(), MAX_MESSAGE);
+        if self.warnings.insert((span.start, subject.clone(), message.clone())) {
             let at = Some(self.position(span));
-            self.list.push(Warning { kind, at, subject: subject.into(), message });
+            self.list.push(Warning { kind, at, subject, message });
         }
     }
 
@@ -203,5 +206,13 @@ impl<'a> Source<'a> {
     /// The value of `member` is of the wrong kind.
     pub fn mismatch(&self, member: &Member, expected: &str) -> WorkloadError {
         self.error(member.value.span, format!("`{}` has {}", member.key, member.value.kind()), expected)
+    }
+}
+
+/// At most so many characters of a text.
+fn shortened(text: String, max: usize) -> String {
+    match text.char_indices().nth(max) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
     }
 }
