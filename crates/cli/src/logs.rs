@@ -11,7 +11,7 @@ use fairground_workload::rtapp::LogPlan;
 use miette::Diagnostic;
 use thiserror::Error;
 
-use crate::error::Failure;
+use crate::error::{run_failed, Failure};
 use crate::output::{remove_on_interrupt, TEMPORARY};
 
 /// Why there are no logs.
@@ -54,7 +54,7 @@ impl LogDirectory {
 
     /// The run is complete: gives each thread its file.
     pub fn finish(self) -> Result<(), Failure> {
-        self.take_apart().map_err(|e| cannot_write(&self.path, &e))
+        self.take_apart().map_err(|e| run_failed(format!("cannot write logs into {}: {e}", self.path.display())))
     }
 
     fn take_apart(&self) -> io::Result<()> {

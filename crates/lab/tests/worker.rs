@@ -9,11 +9,12 @@ use std::time::Duration;
 use fairground_fair::Features;
 use fairground_lab::around::{Around, Call, Hooks, Site};
 use fairground_lab::experiment::{self, Plan};
-use fairground_lab::setup::{Ran, Setup, Trace, TraceHead};
+use fairground_lab::setup::{Logs, Outputs, Ran, Setup, Trace, TraceHead};
 use fairground_lab::spec;
 use fairground_lab::worker::{self, Job, Limits, Workers};
 use fairground_machine::Machine;
 use fairground_sim::Scheduler;
+use fairground_workload::rtapp::LogPlan;
 use fairground_workload::Workload;
 
 /// What the code under test is to do, at its tenth wakeup.
@@ -262,6 +263,26 @@ fn a_trace_from_a_worker_is_the_trace_from_here() {
     assert_eq!(there.outcome.unwrap(), here.outcome.unwrap());
     assert!(ours.lines().count() > 1000 && ours.contains("fairground_why"));
     assert_eq!(its, ours);
+}
+
+#[test]
+fn logs_from_a_worker_are_the_logs_from_here() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads/rt-app-tour.json");
+    let spec = format!("{}:duration=0.2", path.display());
+    let logged = |mut setup: Setup| {
+        setup.workload = Arc::new(Workload::find(&spec, &setup.machine).unwrap().0);
+        let plan = Arc::new(LogPlan::find(&spec, &setup.machine).unwrap().expect("a file"));
+        let mut file = tempfile::tempfile().unwrap();
+        let logs = Some(Logs { plan, file: file.try_clone().unwrap() });
+        setup.write(0, 1, Outputs { trace: None, logs }, None).outcome.unwrap();
+        file.seek(SeekFrom::Start(0)).unwrap();
+        let mut text = String::new();
+        file.read_to_string(&mut text).unwrap();
+        text
+    };
+    let here = logged(Setup { workers: Workers::default(), ..setup("") });
+    assert!(here.lines().count() > 10 && here.contains("#idx"), "{here}");
+    assert_eq!(logged(setup("")), here);
 }
 
 #[test]

@@ -122,3 +122,50 @@ fn an_interrupt_leaves_no_file() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert!(files(dir.path()).is_empty());
 }
+
+/// Two threads for three rounds, and one that is forked: a file each, with a head and a line a round.
+#[test]
+fn logs_have_a_file_for_each_thread_and_change_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("f.json");
+    let text = r#"{ "tasks": { "t": { "instance": 2, "loop": 3, "run": 1000, "timer": { "ref": "unique", "period": 5000 } },
+        "p": { "loop": 1, "fork": "c", "run": 100 }, "c": { "instance": 0, "loop": 1, "run": 100 } },
+        "global": { "log_basename": "../x" } }"#;
+    std::fs::write(&file, text).unwrap();
+    let logged = |name: &str| {
+        let logs = dir.path().join(name);
+        std::fs::create_dir(&logs).unwrap();
+        let words = format!("run hikey960 {} --sched fair:v6.12 --format json", file.display());
+        assert_eq!(succeeds(&words), succeeds(&format!("{words} --rtapp-logs {}", logs.display())));
+        let names = files(&logs);
+        let texts = names.iter().map(|name| std::fs::read_to_string(logs.join(name)).unwrap());
+        (names.clone(), texts.collect::<Vec<String>>())
+    };
+    let (names, texts) = logged("a");
+    assert_eq!(names, ["%2e.%2fx-c-3-0000.log", "%2e.%2fx-p-2.log", "%2e.%2fx-t-0.log", "%2e.%2fx-t-1.log"]);
+    assert_eq!(texts.iter().map(|t| t.lines().count()).collect::<Vec<_>>(), [2, 2, 4, 4]);
+    assert!(texts.iter().all(|t| t.starts_with("#idx     perf      run   period ")), "{texts:?}");
+    assert_eq!((names, texts), logged("b"), "same inputs, same bytes");
+}
+
+#[test]
+fn logs_need_a_file_in_rt_apps_grammar_and_a_directory_and_come_of_whole_runs_only() {
+    refuses("run hikey960 sched-pipe --sched fair:v5.9 --rtapp-logs .", &["`sched-pipe` is a built-in"]);
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("f.json");
+    // The second thread is never woken: the run fails when the first is done.
+    let text = r#"{ "tasks": { "t": { "loop": 3, "run": 1000 }, "u": { "loop": 1, "suspend": "" } } }"#;
+    std::fs::write(&file, text).unwrap();
+    let words = |logs: &str| {
+        format!("run hikey960 {} --sched fair:v6.12 --rtapp-logs {}{logs}", file.display(), dir.path().display())
+    };
+    refuses(&words("/none"), &["cannot write logs into", "expected a directory that is there"]);
+    let ran = super::fairground(&words(""));
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("f.json:1:") && ran.stderr.contains("waits for condition variable `u`"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(files(dir.path()), ["f.json"]);
+}
