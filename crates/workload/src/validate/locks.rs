@@ -1,5 +1,7 @@
 //! Mutexes along each program, as far as they can be followed without running it.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::{Problem, Remark, Step};
 use crate::program::*;
 
@@ -7,7 +9,7 @@ use crate::program::*;
 /// be entered twice in that state: it takes a mutex it holds, or releases one it does not. So one pass decides.
 pub(super) fn check(w: &Workload, remarks: &mut Vec<Remark>) -> Result<(), Problem> {
     for (spec, task) in w.tasks.iter().enumerate() {
-        Walk { w, task, spec: spec as SpecId, held: Vec::new(), remarks }.run()?;
+        Walk { w, task, spec: spec as SpecId, held: BTreeSet::new(), changes: Vec::new(), remarks }.run()?;
     }
     Ok(())
 }
@@ -16,24 +18,27 @@ struct Walk<'a> {
     w: &'a Workload,
     task: &'a TaskSpec,
     spec: SpecId,
-    held: Vec<ObjId>,
+    held: BTreeSet<ObjId>,
+    /// Mutexes taken (true) and given up so far.
+    changes: Vec<(ObjId, bool)>,
     remarks: &'a mut Vec<Remark>,
 }
 
 impl Walk<'_> {
     fn run(&mut self) -> Result<(), Problem> {
-        let mut entered: Vec<Vec<ObjId>> = Vec::new();
+        // Changes before each loop around the step.
+        let mut entered: Vec<usize> = Vec::new();
         let mut i = 0;
         while let Some(op) = self.task.program.get(i) {
             match op {
                 Op::Exit => return Ok(()),
                 Op::Loop { times: Some(0), end } => i = *end as usize - 1,
-                Op::Loop { .. } => entered.push(self.held.clone()),
+                Op::Loop { .. } => entered.push(self.changes.len()),
                 Op::EndLoop { begin } => {
                     let before = entered.pop().unwrap_or_default();
                     let Op::Loop { times, .. } = self.task.program[*begin as usize] else { return Ok(()) };
                     if times != Some(1) {
-                        self.again(&before, *begin)?;
+                        self.again(before, *begin)?;
                     }
                     if times.is_none() {
                         return Ok(());
@@ -46,12 +51,16 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// The body of the loop at `begin`, entered holding `before`, is about to be entered again.
-    fn again(&mut self, before: &[ObjId], begin: u32) -> Result<(), Problem> {
-        if let Some(lost) = before.iter().find(|m| !self.held.contains(m)) {
+    /// The body of the loop at `begin`, entered after so many changes, is about to be entered again.
+    fn again(&mut self, before: usize, begin: u32) -> Result<(), Problem> {
+        let mut net: BTreeMap<ObjId, i64> = BTreeMap::new();
+        for (mutex, taken) in &self.changes[before..] {
+            *net.entry(*mutex).or_default() += if *taken { 1 } else { -1 };
+        }
+        if let Some((lost, _)) = net.iter().find(|(_, n)| **n < 0) {
             return Err(self.not_held(begin, *lost, "releases, in every round of a loop,"));
         }
-        if let Some(gained) = self.held.iter().find(|m| !before.contains(m)) {
+        if let Some((gained, _)) = net.iter().find(|(_, n)| **n > 0) {
             let gained = self.w.object_label(*gained);
             let message = format!("takes mutex {gained} again in the next round of a loop and waits for itself");
             self.remark(begin, message);
@@ -65,13 +74,12 @@ impl Walk<'_> {
                 let m = self.w.object_label(*m);
                 self.remark(at, format!("locks mutex {m}, which it holds, and waits for itself"));
             }
-            Op::Lock(m) => self.held.push(*m),
-            Op::Unlock(m) => match self.held.iter().position(|h| h == m) {
-                Some(i) => {
-                    self.held.remove(i);
-                }
-                None => return Err(self.not_held(at, *m, "unlocks")),
-            },
+            Op::Lock(m) => {
+                self.held.insert(*m);
+                self.changes.push((*m, true));
+            }
+            Op::Unlock(m) if self.held.remove(m) => self.changes.push((*m, false)),
+            Op::Unlock(m) => return Err(self.not_held(at, *m, "unlocks")),
             Op::CondWait { mutex: Some(m), .. } if !self.held.contains(m) => {
                 return Err(self.not_held(at, *m, "waits with"));
             }

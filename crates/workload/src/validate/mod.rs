@@ -10,6 +10,7 @@ mod problem;
 mod programs;
 mod ranges;
 mod spawns;
+mod stuck;
 #[cfg(test)]
 mod tests;
 mod wakers;

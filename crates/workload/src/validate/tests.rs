@@ -373,3 +373,54 @@ fn a_roster_that_nobody_calls_is_told_and_a_lock_takes_the_time_of_its_hold() {
     let wide = workload(&[Object::Ticket], &[&[serial(1, 1025)]]);
     assert!(matches!(problem(&wide), Problem::OutOfRange { max: 1024, .. }));
 }
+
+/// A waits for B before it posts, and B for A; C comes only after them. Each has a waker, and nobody ever wakes.
+#[test]
+fn threads_that_wait_for_each_other_in_a_circle_are_told() {
+    let semaphores = vec![Object::Semaphore { value: 0 }; 3];
+    let post = Op::SemPost;
+    let circle =
+        [[Op::SemWait(0), post(1)], [Op::SemWait(1), post(0)], [Op::SemWait(2), RUN], [Op::SemWait(0), post(2)]];
+    let programs: Vec<&[Op]> = circle.iter().map(|p| p.as_slice()).collect();
+    let told = check(&workload(&semaphores, &programs)).unwrap();
+    let why = "whoever could end that waits for ever too or never comes to it";
+    let expected = [
+        format!("waits for semaphore 0 for ever (with it 1 more): {why}"),
+        format!("waits for semaphore 1 for ever: {why}"),
+        format!("waits for semaphore 2 for ever: {why}"),
+    ];
+    assert_eq!(told, expected);
+    // Somebody who posts first breaks it.
+    let mut open = circle.clone();
+    open[0].reverse();
+    let programs: Vec<&[Op]> = open.iter().map(|p| p.as_slice()).collect();
+    assert_eq!(check(&workload(&semaphores, &programs)), Ok(vec![]));
+}
+
+#[test]
+fn what_stands_behind_an_endless_loop_wakes_nobody() {
+    let endless = [looped(None, &[RUN]), vec![Op::Signal(0), Op::BarrierWait(1)]].concat();
+    let wait = Op::CondWait { cond: 0, mutex: None };
+    let w = workload(&[Object::Cond, Object::Barrier { parties: 2 }], &[&endless, &[wait], &[Op::BarrierWait(1)]]);
+    let told = check(&w).unwrap();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].starts_with("waits for condition variable 0 for ever"), "{told:?}");
+    assert!(told[1].starts_with("waits for barrier 1 for ever"), "{told:?}");
+}
+
+/// A child that nobody can come to create signals nobody; a barrier fills by all who come to it, one at a time.
+#[test]
+fn only_threads_that_are_born_wake_and_barriers_let_through_who_wakes() {
+    let wait = |cond| Op::CondWait { cond, mutex: None };
+    let spawn = |spec| Op::Spawn { spec, count: 1, thread: true };
+    let objects = [Object::Cond, Object::Cond, Object::Barrier { parties: 2 }];
+    let programs: [&[Op]; 3] =
+        [&[Op::BarrierWait(2), wait(0), spawn(2)], &[Op::BarrierWait(2), wait(1)], &[Op::Signal(1), Op::Signal(0)]];
+    let mut w = workload(&objects, &programs);
+    w.start.pop();
+    assert_eq!(check(&w).unwrap().len(), 2);
+    let earlier: [&[Op]; 3] = [&[spawn(2), Op::BarrierWait(2), wait(0)], programs[1], programs[2]];
+    let mut w = workload(&objects, &earlier);
+    w.start.pop();
+    assert_eq!(check(&w), Ok(vec![]));
+}

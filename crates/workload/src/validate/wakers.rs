@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::spawns::Population;
-use super::{Problem, Remark, Step};
+use super::{stuck, Problem, Remark, Step};
 use crate::program::*;
 
 /// Who does one thing at one object.
@@ -47,14 +47,21 @@ pub(super) fn check(w: &Workload, population: &Population, remarks: &mut Vec<Rem
         let device = Step { spec: SpecId::MAX, op: 0 };
         meetings[sem as usize].wakers.add(device, 1);
     }
+    let stuck = stuck::find(w, population);
     for (id, (object, meeting)) in w.objects.iter().zip(&meetings).enumerate() {
+        let what = format!("{} {}", object.kind(), w.object_label(id as ObjId));
+        let said = remarks.len();
         match object {
             Object::Barrier { parties } => barrier(id as ObjId, *parties, &meeting.waiters)?,
             Object::Semaphore { value } if *value > 0 => {}
-            _ => {
-                let what = format!("{} {}", object.kind(), w.object_label(id as ObjId));
-                lonely(w, &what, object, meeting, remarks);
-            }
+            _ => lonely(w, &what, object, meeting, remarks),
+        }
+        if let (Some((step, threads)), true) = (stuck[id], remarks.len() == said) {
+            let who = if threads == 1 { String::new() } else { format!(" (with it {} more)", threads - 1) };
+            let message = format!(
+                "waits for {what} for ever{who}: whoever could end that waits for ever too or never comes to it"
+            );
+            remarks.push(Remark::suspicious(step, w.name_of(step.spec), message));
         }
     }
     Ok(())
