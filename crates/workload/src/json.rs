@@ -8,6 +8,9 @@
 /// Deepest nesting, as json-c's default.
 pub const MAX_DEPTH: usize = 32;
 
+/// Most values of a text. The largest public rt-app file has a few thousand.
+pub const MAX_VALUES: usize = 1_000_000;
+
 /// A range of bytes of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
@@ -107,7 +110,7 @@ impl Node {
 /// # Errors
 /// The first place that cannot be read.
 pub fn parse(text: &str) -> Result<Document, SyntaxError> {
-    let mut reader = Reader { text, at: 0 };
+    let mut reader = Reader { text, at: 0, values: 0 };
     reader.skip_blanks()?;
     let root = reader.value(0)?;
     // json-c stops here: what follows, even a broken comment, cannot fail.
@@ -133,6 +136,8 @@ pub fn line_column(text: &str, offset: usize) -> (usize, usize) {
 struct Reader<'a> {
     text: &'a str,
     at: usize,
+    /// Values begun so far.
+    values: usize,
 }
 
 type Read<T> = Result<T, SyntaxError>;
@@ -194,6 +199,10 @@ impl<'a> Reader<'a> {
         let start = self.at;
         if depth > MAX_DEPTH {
             return self.error(start, "nested too deeply", "at most 32 levels, as json-c");
+        }
+        self.values += 1;
+        if self.values > MAX_VALUES {
+            return self.error(start, "too many values", "at most a million");
         }
         let value = match self.peek() {
             Some('{') => self.object(depth)?,
@@ -444,6 +453,13 @@ mod tests {
         assert_eq!(parse("{} // end").unwrap().trailing, None);
         assert_eq!(parse("{} é").unwrap().trailing, Some(Span { start: 3, end: 5 }));
         assert!(parse("{} /*").unwrap().trailing.is_some());
+    }
+
+    #[test]
+    fn values_are_bounded() {
+        let list = |n: usize| format!("[{}]", "0,".repeat(n));
+        assert!(parse(&list(MAX_VALUES - 1)).is_ok());
+        assert!(parse(&list(MAX_VALUES)).unwrap_err().message.contains("too many values"));
     }
 
     proptest! {

@@ -26,6 +26,9 @@ use objects::{Kind, Objects};
 /// remains is the stack and the log line it formats.
 const FOOTPRINT_KIB: u32 = 8;
 
+/// Most steps of all templates: a million threads of 20 events each. Each is looked at a few times before the run.
+const MAX_STEPS: u64 = 40_000_000;
+
 /// Everything a program is built from.
 struct Build<'a> {
     global: &'a Global,
@@ -56,13 +59,16 @@ pub(super) fn workload(
     let threads: u32 = tasks.iter().map(|t| t.instances).sum();
     let forked = forked_specs(source, tasks, threads)?;
     let mut build = Build { global, machine, objects: Objects::new(threads, tasks), forked };
-    let mut workload = Workload {
+    let templates = build.templates(source, tasks)?;
+    let irqs = devices.into_iter().map(|d| irq(source, d, &build.objects)).collect();
+    let (objects, object_names) = build.objects.into_parts();
+    let workload = Workload {
         name: source.file().into(),
-        objects: Vec::new(),
-        object_names: Vec::new(),
-        tasks: Vec::new(),
+        objects,
+        object_names,
+        tasks: templates.specs,
         start: (0..threads).map(|spec| Start { spec, count: 1, cpu: 0 }).collect(),
-        irqs: Vec::new(),
+        irqs,
         frequency_caps: Vec::new(),
         groups,
         duration_ns: global.duration_ns,
@@ -70,29 +76,66 @@ pub(super) fn workload(
         score: score(tasks),
         series: series(tasks),
     };
-    let mut places: Vec<(Span, Arc<[Span]>)> = Vec::new();
-    let mut log = LogPlan { basename: global.log_basename.clone(), sums_slack: global.sums_slack, threads: Vec::new() };
-    for task in tasks.iter().filter(|t| t.instances > 0) {
-        let program = build.program(source, task, false)?;
+    check(source, &workload, &templates.places, machine)?;
+    let (basename, sums_slack) = (global.log_basename.clone(), global.sums_slack);
+    Ok((workload, LogPlan { basename, sums_slack, threads: templates.logged }))
+}
+
+/// Templates, with where each and its steps are written, and how its threads are logged.
+#[derive(Default)]
+struct Templates {
+    specs: Vec<TaskSpec>,
+    places: Vec<(Span, Arc<[Span]>)>,
+    logged: Vec<LoggedThread>,
+    /// Steps of all of them.
+    steps: u64,
+}
+
+impl Templates {
+    /// So many templates of a task, each with its number behind the name, or one of forked threads.
+    fn add(
+        &mut self,
+        source: &Source,
+        task: &Task,
+        program: Program,
+        count: Option<u32>,
+        global: &Global,
+    ) -> Result<(), WorkloadError> {
+        let forked = count.is_none();
+        let count = count.unwrap_or(1);
+        self.steps = self.steps.saturating_add(program.ops.len() as u64 * u64::from(count));
+        if self.steps > MAX_STEPS {
+            let text = format!("with `{}` the threads have {} steps", task.name, self.steps);
+            return Err(source.error(task.span, text, format!("expected at most {MAX_STEPS} in all")));
+        }
         let (ops, spans): (Arc<[Op]>, Arc<[Span]>) = (program.ops.into(), program.spans.into());
         let steps: Arc<[LoggedStep]> = program.logged.into();
-        for _ in 0..task.instances {
-            let name = format!("{}-{}", task.name, workload.tasks.len());
-            workload.tasks.push(spec(task, &name, ops.clone(), global));
-            log.threads.push(LoggedThread { task: task.name.clone(), forked: false, steps: steps.clone() });
-            places.push((task.span, spans.clone()));
+        for _ in 0..count {
+            let number = if forked { "fork".into() } else { self.specs.len().to_string() };
+            self.specs.push(spec(task, &format!("{}-{number}", task.name), ops.clone(), global));
+            self.places.push((task.span, spans.clone()));
+            self.logged.push(LoggedThread { task: task.name.clone(), forked, steps: steps.clone() });
         }
+        Ok(())
     }
-    for task in tasks.iter().filter(|t| build.forked.contains_key(&t.name)).collect::<Vec<_>>() {
-        let program = build.program(source, task, true)?;
-        workload.tasks.push(spec(task, &format!("{}-fork", task.name), program.ops.into(), global));
-        log.threads.push(LoggedThread { task: task.name.clone(), forked: true, steps: program.logged.into() });
-        places.push((task.span, program.spans.into()));
+}
+
+impl Build<'_> {
+    /// Those of the start first, then those of forked threads, each in the order of the file.
+    fn templates(&mut self, source: &mut Source, tasks: &[Task]) -> Result<Templates, WorkloadError> {
+        let mut templates = Templates::default();
+        for task in tasks.iter().filter(|t| t.instances > 0) {
+            let program = self.program(source, task, false)?;
+            templates.add(source, task, program, Some(task.instances), self.global)?;
+        }
+        for task in tasks {
+            if self.forked.contains_key(&task.name) {
+                let program = self.program(source, task, true)?;
+                templates.add(source, task, program, None, self.global)?;
+            }
+        }
+        Ok(templates)
     }
-    workload.irqs = devices.into_iter().map(|d| irq(source, d, &build.objects)).collect();
-    (workload.objects, workload.object_names) = build.objects.into_parts();
-    check(source, &workload, &places, machine)?;
-    Ok((workload, log))
 }
 
 /// A device with the semaphore it posts, if some task uses one of that name.
@@ -163,9 +206,10 @@ fn events(tasks: &[Task]) -> impl Iterator<Item = (&Task, &Event)> {
 /// Templates of forked threads, after those of the start, in the order of the file.
 fn forked_specs(source: &Source, tasks: &[Task], first: SpecId) -> Result<BTreeMap<String, SpecId>, WorkloadError> {
     let mut forked: BTreeMap<String, SpecId> = BTreeMap::new();
+    let names: BTreeSet<&str> = tasks.iter().map(|t| t.name.as_str()).collect();
     for (_, event) in events(tasks) {
         let Action::Fork(name) = &event.action else { continue };
-        if !tasks.iter().any(|t| t.name == *name) {
+        if !names.contains(name.as_str()) {
             let help = crate::error::nearest(name, "the tasks are", tasks.iter().map(|t| t.name.as_str()));
             let text = format!("`{}` names no task: `{name}`", event.key);
             return Err(source.error_with_help(event.span, text, "expected a task's name", Some(help)));

@@ -135,7 +135,7 @@ pub(super) fn read(
         "memrun" => memrun(source, m)?,
         "pipe_write" | "pipe_read" | "socket_send" | "socket_recv" => message(source, word, m)?,
         "suspend" => Action::Suspend(match &m.value.value {
-            Value::String(name) => Some(name.clone()),
+            Value::String(_) => Some(source.string(m)?.to_string()),
             Value::Missing => None,
             _ => return Err(source.mismatch(m, "expected a string, or nothing")),
         }),

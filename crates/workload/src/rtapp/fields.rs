@@ -28,6 +28,7 @@ impl<'a> Fields<'a> {
         let Some(members) = node.members() else {
             return Err(source.error(node.span, format!("{what} is {}", node.kind()), "expected an object"));
         };
+        members.iter().try_for_each(|m| source.printable(&m.key, m.key_span))?;
         let list = if source.dialect.last_wins { last_wins(source, members) } else { renamed(members) };
         let by_key = list.iter().enumerate().map(|(i, f)| (f.key.clone(), i)).collect();
         Ok(Fields { list, by_key })
@@ -54,6 +55,9 @@ impl<'a> Fields<'a> {
     /// Warns of every key nobody asked for; `known` are those that could have been meant.
     pub fn warn_rest(&self, source: &mut Source, known: &[&str], message: &str) {
         for f in self.list.iter().filter(|f| !f.read) {
+            if source.is_full() {
+                return;
+            }
             let hint = match nearest_name(&f.member.key, known) {
                 Some(name) if name == f.member.key => "; it is given twice, and the first counts".into(),
                 Some(name) => format!("; did you mean `{name}`?"),

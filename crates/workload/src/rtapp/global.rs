@@ -109,26 +109,27 @@ pub(super) fn read(source: &mut Source, section: Option<&Member>, machine: &Mach
     if let Some(m) = keys.get("cumulative_slack") {
         global.sums_slack = source.bool(m)?;
     }
-    no_effect(source, &mut keys);
+    no_effect(source, &mut keys)?;
     keys.warn_rest(source, KEYS, "is no key of `global` and is not read");
     Ok(global)
 }
 
-fn no_effect(source: &mut Source, keys: &mut Fields) {
+fn no_effect(source: &mut Source, keys: &mut Fields) -> Result<(), WorkloadError> {
     for (key, text) in NO_EFFECT {
         if let Some(m) = keys.get(key) {
             source.warn(WarningKind::NoEffect, m.key_span, &m.key, *text);
         }
     }
-    let Some(m) = keys.get("ftrace") else { return };
+    let Some(m) = keys.get("ftrace") else { return Ok(()) };
     source.warn(WarningKind::NoEffect, m.key_span, &m.key, "every run can be traced; see the command's --trace");
-    if let Value::String(list) = &m.value.value {
-        for name in list.split(',').map(str::trim).filter(|n| !FTRACE.contains(n)) {
+    if matches!(m.value.value, Value::String(_)) {
+        for name in source.string(m)?.split(',').map(str::trim).filter(|n| !FTRACE.contains(n)) {
             let text =
                 format!("rt-app rejects the category `{name}`; {}", nearest(name, "it has", FTRACE.iter().copied()));
             source.warn(WarningKind::Suspicious, m.value.span, &m.key, text);
         }
     }
+    Ok(())
 }
 
 /// The capacity whose microsecond `run` counts in.

@@ -90,7 +90,7 @@ pub(super) fn clamp(source: &Source, member: &Member) -> Result<ClampPercent, Wo
 /// As one writes it to a file.
 fn text(source: &Source, member: &Member) -> Result<String, WorkloadError> {
     match &member.value.value {
-        Value::String(text) => Ok(text.clone()),
+        Value::String(_) => source.string(member).map(str::to_owned),
         Value::Int(number) => Ok(number.to_string()),
         _ => Err(source.mismatch(member, "expected a number or a string, as one writes it to the file")),
     }

@@ -19,12 +19,16 @@
 //!
 //! Where we differ: values outside a C int, and events rt-app would take with a negative time, are errors here;
 //! a thread has its policy and CPUs from birth instead of setting them itself after the start; forked threads of a
-//! task all have the name `TASK-fork`; a thread has its task group from birth, and phases do not change it; logging,
-//! page locking, priority inheritance and memory policy do not exist; a custom slice is our `slice`, not a runtime; SCHED_DEADLINE is refused.
+//! task all have the name `TASK-fork`; a thread has its task group from birth, and phases do not change it; page
+//! locking, priority inheritance and memory policy do not exist; logs are written if the command asks for them, by a
+//! [`LogPlan`]; a legacy `runtime` of a task is an event only and sets no slice; SCHED_DEADLINE is refused. What is
+//! larger than anybody needs is refused: files by their size, their values and the steps they make.
 //!
 //! Floors, bottom up: `source` places messages, `fields` looks keys up, `global`, `sched`, `event` and
 //! `task` read their parts of the tree, and `build` turns the tree into a [`Workload`].
 
+#[cfg(test)]
+mod bad_input;
 mod build;
 mod event;
 mod fields;
@@ -58,7 +62,7 @@ pub use event::{EVENTS, EXTENSIONS};
 pub use log::{LogPlan, LoggedEvent, LoggedStep, LoggedThread};
 
 /// Largest file that is read, MiB. The largest public rt-app file has some 100 KiB.
-const MAX_FILE_MIB: u64 = 64;
+const MAX_FILE_MIB: u64 = 16;
 
 /// Options that may follow a file's name after a colon.
 pub const FILE_OPTIONS: &[OptionInfo] = &[
@@ -129,14 +133,27 @@ pub fn load(path: &str, dialect: &Dialect, machine: &Machine) -> Result<Imported
     if bytes.len() as u64 > limit {
         return Err(WorkloadError::TooLarge { file: path.into(), limit_mib: MAX_FILE_MIB });
     }
-    import(path, &bytes, dialect, machine)
+    read_text(path, &bytes, dialect, machine)
+}
+
+/// The workload and the warnings of [`read_text`].
+///
+/// # Errors
+/// As there.
+pub fn import(
+    file: &str,
+    bytes: &[u8],
+    dialect: &Dialect,
+    machine: &Machine,
+) -> Result<(Workload, Vec<Warning>), WorkloadError> {
+    read_text(file, bytes, dialect, machine).map(|read| (read.workload, read.warnings))
 }
 
 /// Reads and checks the text of a file; `file` is its name in messages and of the workload.
 ///
 /// # Errors
 /// What keeps it from being read or run, with its line.
-pub fn import(file: &str, bytes: &[u8], dialect: &Dialect, machine: &Machine) -> Result<Imported, WorkloadError> {
+pub fn read_text(file: &str, bytes: &[u8], dialect: &Dialect, machine: &Machine) -> Result<Imported, WorkloadError> {
     let mut source = Source::new(file, text_of(file, bytes)?, *dialect);
     let document =
         json::parse(source.text()).map_err(|e| source.error(e.span, e.message, format!("expected {}", e.expected)))?;

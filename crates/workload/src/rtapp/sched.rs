@@ -61,11 +61,13 @@ pub(super) fn policy(source: &Source, m: &Member) -> Result<Policy, WorkloadErro
     }
 }
 
-/// Reads `policy`, `priority` and the clamps; `default` is the policy if none is stated (`None` in a phase).
+/// Reads `policy`, `priority`, the clamps and the slice. `default` is the policy if none is stated (`None` in a phase),
+/// `in_force` the one that then stays.
 pub(super) fn read(
     source: &mut Source,
     keys: &mut Fields,
     default: Option<Policy>,
+    in_force: Policy,
     at: Span,
 ) -> Result<Change, WorkloadError> {
     let mut change = Change { policy: default, ..Change::default() };
@@ -82,15 +84,32 @@ pub(super) fn read(
     };
     change.util_min = clamp(source, keys, "util_min")?;
     change.util_max = clamp(source, keys, "util_max")?;
-    change.slice_ns = slice(source, keys)?;
-    for key in ["dl-runtime", "dl-period", "dl-deadline"] {
+    let asked = dl_runtime(source, keys, change.policy.unwrap_or(in_force))?;
+    change.slice_ns = slice(source, keys)?.or(asked);
+    for key in ["dl-period", "dl-deadline"] {
         if let Some(m) = keys.get(key) {
             source.int(m, 0, i64::MAX)?;
-            let text = "belongs to SCHED_DEADLINE, which is not modelled; a custom slice is asked for with `slice`";
-            source.warn(WarningKind::Ignored, m.key_span, &m.key, text);
+            source.warn(WarningKind::Ignored, m.key_span, &m.key, "belongs to SCHED_DEADLINE, which is not modelled");
         }
     }
     Ok(change)
+}
+
+/// Under a fair policy Linux takes it for the slice, within bounds; 0: the scheduler's own.
+fn dl_runtime(source: &mut Source, keys: &mut Fields, policy: Policy) -> Result<Option<u64>, WorkloadError> {
+    let Some(m) = keys.get("dl-runtime") else { return Ok(None) };
+    let us = source.int(m, 0, i64::MAX)? as u64;
+    if !matches!(policy, Policy::Other | Policy::Batch) {
+        let text = format!("means nothing under {}", name_of(policy));
+        source.warn(WarningKind::Ignored, m.key_span, &m.key, text);
+        return Ok(None);
+    }
+    let slice = if us == 0 { 0 } else { (us * 1000).clamp(MIN_SLICE_NS, MAX_SLICE_NS) };
+    if slice != us * 1000 {
+        let text = format!("is a slice of {} us: Linux bounds it so", slice / 1000);
+        source.warn(WarningKind::Approximated, m.key_span, &m.key, text);
+    }
+    Ok(Some(slice))
 }
 
 /// -1 leaves a clamp as it is.

@@ -13,6 +13,14 @@ use crate::warning::{Position, Warning, WarningKind};
 
 /// What rt-app keeps its numbers in.
 const MAX_INT: i64 = i32::MAX as i64;
+/// More warnings than this are not told: nobody reads them.
+const MAX_WARNINGS: usize = 10_000;
+/// Bytes of text shown before a mistake and of the mistake itself, where lines are long.
+const SHOWN: usize = 120;
+/// Files up to so many bytes are kept whole with an error, for the lines around it.
+const MAX_SHOWN: usize = 1 << 20;
+/// Characters of a message; names in a file can be of any length.
+const MAX_MESSAGE: usize = 500;
 
 pub(super) struct Source<'a> {
     file: &'a str,
@@ -66,27 +74,66 @@ impl<'a> Source<'a> {
         label: impl Into<String>,
         help: Option<String>,
     ) -> WorkloadError {
+        let (text, start) = self.around(span);
         WorkloadError::File(Box::new(FileError {
             at: self.position(span),
-            message: message.into(),
-            source_code: NamedSource::new(self.file, self.text.to_string()),
-            span: (span.start, span.end - span.start).into(),
+            message: shortened(message.into(), MAX_MESSAGE),
+            source_code: NamedSource::new(self.file, text),
+            span: (span.start - start, self.shown_end(span) - span.start).into(),
             label: label.into(),
-            help,
+            help: help.map(|help| shortened(help, 4 * MAX_MESSAGE)),
         }))
+    }
+
+    /// Where what is shown of a mistake ends: a long one is shown by its beginning.
+    fn shown_end(&self, span: Span) -> usize {
+        let line_end = self.text[span.start..].find('\n').map_or(self.text.len(), |n| span.start + n);
+        self.boundary(span.end.min(line_end).min(span.start + SHOWN))
+    }
+
+    /// The text to show with a mistake, and the byte at which it begins: all of it, but of long lines only what is near.
+    fn around(&self, span: Span) -> (String, usize) {
+        let line = self.lines.partition_point(|start| *start <= span.start);
+        let line_start = self.lines[line - 1];
+        let line_end = self.lines.get(line).copied().unwrap_or(self.text.len());
+        if line_end - line_start <= 4 * SHOWN && self.text.len() <= MAX_SHOWN {
+            return (self.text.into(), 0);
+        }
+        let start = self.boundary(span.start.saturating_sub(SHOWN).max(line_start));
+        let end = self.boundary(line_end.min(span.start + 2 * SHOWN));
+        (self.text[start..end].into(), start)
+    }
+
+    /// The nearest place at or before `at` where a character begins.
+    fn boundary(&self, at: usize) -> usize {
+        (0..=at.min(self.text.len())).rev().find(|i| self.text.is_char_boundary(*i)).unwrap_or(0)
     }
 
     /// Notes a warning, once for the same words at the same place.
     pub fn warn(&mut self, kind: WarningKind, span: Span, subject: &str, message: impl Into<String>) {
-        let message = message.into();
-        if self.warnings.insert((span.start, subject.into(), message.clone())) {
-            let at = Some(self.position(span));
-            self.list.push(Warning { kind, at, subject: subject.into(), message });
+        if self.is_full() {
+            return;
         }
+        let message = shortened(message.into(), MAX_MESSAGE);
+        let subject = shortened(subject.into(), MAX_MESSAGE);
+        if self.warnings.insert((span.start, subject.clone(), message.clone())) {
+            let at = Some(self.position(span));
+            self.list.push(Warning { kind, at, subject, message });
+        }
+    }
+
+    /// Further warnings would not be told.
+    pub fn is_full(&self) -> bool {
+        self.list.len() >= MAX_WARNINGS
     }
 
     /// The warnings in the order of the text.
     pub fn into_warnings(mut self) -> Vec<Warning> {
+        if self.is_full() {
+            let message = format!("has more than {MAX_WARNINGS} oddities; only so many are told");
+            let (at, subject) = (self.position(Span { start: 0, end: 0 }), self.file.into());
+            self.list.push(Warning { kind: WarningKind::Suspicious, at: Some(at), subject, message });
+        }
         self.list.sort_by(|a, b| a.at.cmp(&b.at));
         self.list
     }
@@ -113,8 +160,19 @@ impl<'a> Source<'a> {
 
     pub fn string<'b>(&self, member: &'b Member) -> Result<&'b str, WorkloadError> {
         match &member.value.value {
-            Value::String(s) => Ok(s),
+            Value::String(s) => self.printable(s, member.value.span).map(|()| s.as_str()),
             _ => Err(self.mismatch(member, "expected a string")),
+        }
+    }
+
+    /// Names go into messages, traces and names of files: control characters have no place in them.
+    pub fn printable(&self, text: &str, at: Span) -> Result<(), WorkloadError> {
+        match text.chars().find(|c| c.is_control()) {
+            Some(c) => {
+                let text = format!("a name has the control character U+{:04X}", u32::from(c));
+                Err(self.error(at, text, "expected characters that can be printed"))
+            }
+            None => Ok(()),
         }
     }
 
@@ -148,5 +206,13 @@ impl<'a> Source<'a> {
     /// The value of `member` is of the wrong kind.
     pub fn mismatch(&self, member: &Member, expected: &str) -> WorkloadError {
         self.error(member.value.span, format!("`{}` has {}", member.key, member.value.kind()), expected)
+    }
+}
+
+/// At most so many characters of a text.
+fn shortened(text: String, max: usize) -> String {
+    match text.char_indices().nth(max) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
     }
 }

@@ -102,7 +102,7 @@ fn read(
     let delay = int_or(source, &mut keys, "delay", i64::from(i32::MIN), 0)?.max(0) as u64;
     let kthread_cpu = kthread_cpu(source, &mut keys, machine)?;
     let cpus = sched::cpus(source, &mut keys, machine)?.or(kthread_cpu.map(CpuMask::of));
-    let change = sched::read(source, &mut keys, Some(global.policy), span)?;
+    let change = sched::read(source, &mut keys, Some(global.policy), global.policy, span)?;
     let attr = sched::apply(source, SchedAttr::default(), &change)?;
     sched::unmodelled(source, &mut keys, machine)?;
     let own = sched::taskgroup(source, &mut keys, attr.policy, groups)?;
@@ -159,7 +159,7 @@ fn known_keys() -> Vec<&'static str> {
 fn slice_of_runtime(source: &mut Source, task: &Node) {
     let runtime = task.members().into_iter().flatten().find(|m| m.key == "runtime");
     if let Some(m) = runtime.filter(|m| matches!(m.value.value, Value::Int(_))) {
-        let text = "is run; rt-app also sets it as the task's custom slice, which `slice` does here";
+        let text = "is run; rt-app also sets it as the task's custom slice, which only `dl-runtime` does here";
         source.warn(WarningKind::Approximated, m.key_span, &m.key, text);
     }
 }
@@ -210,7 +210,7 @@ fn read_phase(
 ) -> Result<Phase, WorkloadError> {
     let times = phase_times(source, keys)?;
     let cpus = sched::cpus(source, keys, machine)?;
-    let change = sched::read(source, keys, None, span)?;
+    let change = sched::read(source, keys, None, policy, span)?;
     sched::unmodelled(source, keys, machine)?;
     let group = sched::taskgroup(source, keys, change.policy.unwrap_or(policy), groups)?;
     let found = keys.take(|key| event::word_of(key).is_some());

@@ -26,8 +26,7 @@ fn read_as(text: &str, dialect: Dialect) -> (Workload, Vec<Warning>) {
 }
 
 fn read_on(text: &str, dialect: Dialect, machine: &Machine) -> (Workload, Vec<Warning>) {
-    let read = import("f.json", text.as_bytes(), &dialect, machine).unwrap_or_else(|e| panic!("{e}"));
-    (read.workload, read.warnings)
+    import("f.json", text.as_bytes(), &dialect, machine).unwrap_or_else(|e| panic!("{e}"))
 }
 
 fn refusal(text: &[u8], machine: &Machine) -> WorkloadError {
@@ -276,12 +275,12 @@ fn slices_last_until_they_are_taken_back() {
 
 #[test]
 fn what_is_not_run_is_named_with_its_line() {
-    let text = "{ \"tasks\": { \"t\": {\n\n\"nodes_membind\": [0],\n\"dl-runtime\": 5,\n\"lop\": 3,\n\"exec\": 5,\n\"run\": 1 } },\n\"global\": {\n\"duration\": 1,\n\"logdir\": \"/\",\n\"durations\": 1,\n\"pi_enabled\": true,\n\"ftrace\": \"run\" },\n\"extra\": 1 } trailing";
+    let text = "{ \"tasks\": { \"t\": {\n\n\"nodes_membind\": [0],\n\"dl-period\": 5,\n\"lop\": 3,\n\"exec\": 5,\n\"run\": 1 } },\n\"global\": {\n\"duration\": 1,\n\"logdir\": \"/\",\n\"durations\": 1,\n\"pi_enabled\": true,\n\"ftrace\": \"run\" },\n\"extra\": 1 } trailing";
     let (_, warnings) = read(text);
     let ignored = lines(&warnings, WarningKind::Ignored);
     let expected = [
         (3, "nodes_membind"),
-        (4, "dl-runtime"),
+        (4, "dl-period"),
         (5, "lop"),
         (6, "exec"),
         (11, "durations"),
@@ -412,7 +411,7 @@ fn rt_apps_own_examples_are_read() {
         let result = import(&file.to_string_lossy(), text.as_bytes(), &Dialect::default(), &machine);
         let is_part = file.parent().is_some_and(|p| p.ends_with("merge"));
         match result {
-            Ok(read) => assert!(!is_part && !read.workload.tasks.is_empty(), "{}", file.display()),
+            Ok((w, _)) => assert!(!is_part && !w.tasks.is_empty(), "{}", file.display()),
             Err(e) => assert!(is_part && matches!(e, WorkloadError::File(_)), "{e}"),
         }
     }
@@ -458,7 +457,7 @@ proptest! {
             text.replace_range(ends[0]..ends[1], &insert);
         }
         let dialect = Dialect { last_wins, ..Dialect::default() };
-        if let Ok(read) = import("f", text.as_bytes(), &dialect, &machine()) {
+        if let Ok(read) = read_text("f", text.as_bytes(), &dialect, &machine()) {
             prop_assert!(read.workload.validate(&machine()).is_ok());
             prop_assert!(read.log.fits(&read.workload));
         }
@@ -674,4 +673,47 @@ fn a_sample_that_counts_from_nowhere_or_from_two_instants_is_refused() {
         let error = refused(&text);
         assert!(error.contains(message), "{event}: {error}");
     }
+}
+
+/// Linux 6.12 takes the runtime of a fair thread for its slice, 0.1 to 100 ms; 0 takes it back.
+#[test]
+fn the_runtime_of_a_fair_policy_is_a_slice() {
+    let body = r#""dl-runtime": 500, "loop": 1, "phases": { "a": { "run": 1000 }, "b": { "dl-runtime": 200000, "run": 2000 },
+        "c": { "dl-runtime": 0, "run": 3000 } }"#;
+    let slice = |us: u64| Op::SetAttr(SchedAttr { slice_ns: us * 1000, ..SchedAttr::default() });
+    assert_eq!(steps(body)[..5], [run(1), slice(100_000), run(2), slice(0), run(3)]);
+    let (w, warnings) = read(&format!("{{ \"tasks\": {{ \"t\": {{ {body} }} }} }}"));
+    assert_eq!(w.tasks[0].attr.slice_ns, 500_000);
+    assert_eq!(lines(&warnings, WarningKind::Approximated), [(1, "dl-runtime")]);
+    let fifo = r#"{ "tasks": { "t": { "policy": "SCHED_FIFO", "dl-runtime": 500, "run": 1, "loop": 1 } } }"#;
+    let (w, warnings) = read(fifo);
+    assert_eq!((w.tasks[0].attr.slice_ns, lines(&warnings, WarningKind::Ignored)), (0, vec![(1, "dl-runtime")]));
+}
+
+#[test]
+fn the_log_has_the_rounds_of_phases_with_what_they_ask_for() {
+    let text = r#"{ "tasks": { "t": { "instance": 2, "loop": 1, "phases": {
+        "a": { "loop": 2, "run": 3000, "suspend": "", "timer": { "ref": "x", "period": 9 } }, "b": { "runtime": 7 } } } },
+        "global": { "calibration": 10, "log_basename": "x", "cumulative_slack": true } }"#;
+    let Imported { log, warnings, .. } = read_text("f", text.as_bytes(), &Dialect::default(), &machine()).unwrap();
+    assert_eq!((log.basename.as_str(), log.sums_slack, log.threads.len()), ("x", true, 2));
+    assert!(log.threads.iter().all(|t| t.task == "t" && !t.forked));
+    let step = |phase, begins, event| LoggedStep { phase, begins, event };
+    let other = LoggedEvent::Other;
+    let expected = [
+        step(0, false, other), // start
+        step(0, false, other), // loop
+        step(1, true, LoggedEvent::Run { us: 3000, perf: 300 }),
+        step(1, false, other), // suspend, in three steps
+        step(1, false, other),
+        step(1, false, other),
+        step(1, false, LoggedEvent::Timer { us: 9 }),
+        step(0, false, other), // end of the loop
+        step(2, true, LoggedEvent::Run { us: 7, perf: 0 }),
+    ];
+    assert_eq!(*log.threads[1].steps, expected);
+    assert!(
+        warnings.iter().all(|w| !["log_basename", "cumulative_slack"].contains(&w.subject.as_str())),
+        "{warnings:?}"
+    );
 }

@@ -1,6 +1,6 @@
 //! Objects by kind and name. As in rt-app, names of different kinds do not clash.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{events, Action, Task};
 use crate::builtin::{PIPE, SOCKET};
@@ -35,7 +35,7 @@ pub(super) struct Objects {
     /// Users of each barrier.
     parties: BTreeMap<String, u32>,
     /// Timers that some event uses in absolute mode, which rt-app keeps with the timer.
-    absolute: Vec<String>,
+    absolute: BTreeSet<String>,
 }
 
 impl Objects {

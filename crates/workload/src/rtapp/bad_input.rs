@@ -1,0 +1,222 @@
+//! Files that mean harm, or that an accident has spoilt: each is read, or refused at a place, soon and in little memory.
+
+use std::time::{Duration, Instant};
+
+use fairground_machine::Machine;
+
+use super::*;
+use crate::testing::small_machine;
+
+const TOUR: &str = include_str!("../../../../workloads/rt-app-tour.json");
+const MEASURED: &str = include_str!("../../../../workloads/measured.json");
+const INTERRUPTS: &str = include_str!("../../../../workloads/interrupts.json");
+
+/// Longer than any of these takes in a debug build on a busy machine, and far shorter than what squares or hangs.
+const SOON: Duration = Duration::from_secs(600);
+
+fn machine() -> Machine {
+    small_machine(4)
+}
+
+/// Reads; what is read is fit to run, what is refused says where. The text of a refusal is short.
+fn attempt(bytes: &[u8]) -> Result<Imported, String> {
+    let begun = Instant::now();
+    let read = read_text("f.json", bytes, &Dialect::default(), &machine());
+    assert!(begun.elapsed() < SOON, "took {:?}", begun.elapsed());
+    match read {
+        Ok(read) => {
+            assert!(read.workload.validate(&machine()).is_ok() && read.log.fits(&read.workload));
+            Ok(read)
+        }
+        Err(WorkloadError::File(e)) => {
+            let text = String::from_utf8_lossy(bytes);
+            assert!((1..=text.lines().count() + 1).contains(&e.at.line), "{e}");
+            let shown = miette::Report::new(*e);
+            assert!(format!("{shown:?}").len() < 10_000, "a refusal of {} bytes", format!("{shown:?}").len());
+            Err(format!("{shown}"))
+        }
+        Err(other) => Err(other.to_string()),
+    }
+}
+
+fn refused(text: &str) -> String {
+    attempt(text.as_bytes()).err().unwrap_or_else(|| panic!("was read: {}", text.chars().take(200).collect::<String>()))
+}
+
+fn file(task: &str) -> String {
+    format!("{{ \"tasks\": {{ \"t\": {{ {task} }} }}, \"global\": {{ \"duration\": 1 }} }}")
+}
+
+#[test]
+fn numbers_beyond_all_bounds_are_refused_at_their_place() {
+    for (key, number) in [
+        ("run", "9223372036854775808"),
+        ("run", "9223372036854775807"),
+        ("run", "1e3"),
+        ("loop", "-9223372036854775809"),
+    ] {
+        let message = refused(&file(&format!("\n\"{key}\": {number}, \"sleep\": 1")));
+        assert!(message.starts_with("f.json:2:"), "{message}");
+    }
+    let long = format!("\n\"run\": {}", "9".repeat(100_000));
+    assert!(refused(&file(&long)).starts_with("f.json:2:8: too large a number"), "{:.80}", refused(&file(&long)));
+}
+
+#[test]
+fn depth_without_end_is_refused() {
+    for open in ["[", "{\"a\":", "{\"tasks\":{\"t\":{\"phases\":"] {
+        assert!(refused(&open.repeat(100_000)).contains("nested too deeply"), "{open}");
+    }
+}
+
+/// They would go to terminals, into traces and names of files.
+#[test]
+fn control_characters_in_names_are_refused() {
+    for text in [
+        "{ \"tasks\": {\n\"t\\u001b[31m\": { \"run\": 1 } } }".to_owned(),
+        "{ \"tasks\": {\n\"t\u{7}\": { \"run\": 1 } } }".to_owned(),
+        file("\n\"lock\": \"m\\n\", \"run\": 1"),
+        file("\n\"suspend\": \"m\\u0000\", \"run\": 1"),
+        file("\n\"timer\": { \"ref\": \"\\u0085\", \"period\": 5 }"),
+        file("\n\"unknown\\t\": 1, \"run\": 1"),
+    ] {
+        let message = refused(&text);
+        assert!(message.starts_with("f.json:2:") && message.contains("control character U+"), "{message}");
+        assert!(!message.chars().any(char::is_control), "{message:?}");
+    }
+}
+
+#[test]
+fn every_truncation_is_read_or_refused_at_its_end() {
+    for end in (0..TOUR.len()).filter(|i| TOUR.is_char_boundary(*i)) {
+        let read = attempt(&TOUR.as_bytes()[..end]);
+        assert!(read.is_err() || TOUR[end..].trim().is_empty(), "{end}");
+    }
+}
+
+/// A refusal shows the place, not a line of megabytes.
+#[test]
+fn a_mistake_in_a_long_line_is_shown_short() {
+    let events: String = (0..100_000).map(|i| format!("\"run{i}\": 1, ")).collect();
+    assert!(refused(&file(&format!("{events} \"policy\": \"é\""))).contains("unknown policy"));
+    assert!(refused(&format!("{{ \"x\": [ {} 0 ] }}", "0,\n".repeat(100_000))).contains("no `tasks`"));
+}
+
+#[test]
+fn long_names_and_long_lists_of_names_are_told_short() {
+    let long = "x".repeat(100_000);
+    for task in [format!("\"policy\": \"{long}\", \"run\": 1"), format!("\"{long}\": 1"), format!("\"run{long}\": -1")]
+    {
+        assert!(refused(&file(&task)).len() < 1000);
+    }
+    let tasks: String = (0..2000).map(|i| format!("\"task{i}\": {{ \"fork\": \"none\" }}, ")).collect();
+    assert!(refused(&format!("{{ \"tasks\": {{ {tasks} }} }}")).contains("names no task"));
+    let read = attempt(file(&format!("\"{long}\": 1, \"run\": 1")).as_bytes()).unwrap_or_else(|e| panic!("{e}"));
+    assert!(read.warnings[0].to_string().len() < 2000);
+}
+
+#[test]
+fn what_there_is_too_much_of_is_refused_or_no_longer_told() {
+    assert!(refused(&format!("[{}]", "0,".repeat(1_100_000))).contains("too many values"));
+    let many = "\"run\": 1, ".repeat(1000);
+    let threads = file(&format!("\"instance\": 1000000, {many}"));
+    assert!(refused(&threads).contains("steps"), "{:.200}", refused(&threads));
+    let odd: String = (0..50_000).map(|i| format!("\"odd{i}\": 1, ")).collect();
+    let read = attempt(file(&format!("{odd} \"run\": 1")).as_bytes()).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(read.warnings.len(), 10_001);
+}
+
+/// Names by the ten thousand: nothing is looked up in a list.
+#[test]
+fn many_names_take_no_longer_each() {
+    let n = 10_000;
+    let each = |event: &dyn Fn(usize) -> String| -> String { (0..n).map(event).collect() };
+    let timers = each(&|i| format!("\"timer\": {{ \"ref\": \"r{i}\", \"period\": 9, \"mode\": \"absolute\" }}, "));
+    assert!(attempt(file(&timers).as_bytes()).is_ok());
+    let forks = each(&|i| format!("\"fork{i}\": \"c{i}\", "));
+    let children = each(&|i| format!("\"c{i}\": {{ \"instance\": 0, \"loop\": 1, \"run\": 1 }}, "));
+    let text = format!("{{ \"tasks\": {{ {children} \"t\": {{ \"loop\": 1, {forks} }} }} }}");
+    assert!(attempt(text.as_bytes()).is_ok());
+    let locks = each(&|i| format!("\"lock\": \"m{i}\", ")) + &each(&|i| format!("\"unlock\": \"m{i}\", "));
+    assert!(attempt(file(&format!("\"loop\": 1, {locks} \"run\": 1")).as_bytes()).is_ok());
+    let chain =
+        each(&|i| format!("\"c{i}\": {{ \"loop\": 1, \"sem_wait\": \"s{}\", \"sem_post\": \"s{i}\" }}, ", i + 1));
+    let text = format!("{{ \"tasks\": {{ {chain} \"t\": {{ \"loop\": 1, \"sem_post\": \"s{n}\" }} }} }}");
+    assert_eq!(attempt(text.as_bytes()).map(|read| read.warnings.len()), Ok(0));
+}
+
+/// Numbers that are the same in every run (SplitMix64).
+struct Draws(u64);
+
+impl Draws {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) % n.max(1) as u64) as usize
+    }
+}
+
+/// What mutations insert.
+const BITS: &[&str] = &[
+    "9223372036854775808",
+    "-1",
+    "2147483647",
+    "0",
+    "1e999",
+    "\"\"",
+    "null",
+    "[",
+    "{",
+    "}",
+    "]",
+    ",",
+    ":",
+    "\"",
+    "\\u0000",
+    "/*",
+    "//",
+    "\"suspend\",",
+    "\"loop\": -1,",
+    "\"fork\": \"t\",",
+    "\"phases\": {},",
+    "\"run\": 0,",
+    "é",
+    "\u{0}",
+];
+
+/// One to four changes: a bit flipped, a byte lost, a stretch lost, doubled or moved, a bit of grammar put in.
+fn mutate(bytes: &mut Vec<u8>, draws: &mut Draws) {
+    for _ in 0..=draws.below(4) {
+        let at = draws.below(bytes.len());
+        let end = (at + draws.below(60)).min(bytes.len());
+        match draws.below(6) {
+            0 if at < bytes.len() => bytes[at] ^= 1 << draws.below(8),
+            1 if at < bytes.len() => drop(bytes.remove(at)),
+            2 => drop(bytes.drain(at..end)),
+            3 => bytes.truncate(end),
+            4 => {
+                let piece = bytes[at..end].to_vec();
+                let to = draws.below(bytes.len());
+                bytes.splice(to..to, piece);
+            }
+            _ => drop(bytes.splice(at..at, BITS[draws.below(BITS.len())].bytes())),
+        }
+    }
+}
+
+/// `FAIRGROUND_FUZZ` asks for more than the usual count.
+#[test]
+fn mutated_files_are_read_or_refused_at_a_place() {
+    let count = std::env::var("FAIRGROUND_FUZZ").ok().and_then(|n| n.parse().ok()).unwrap_or(6000);
+    let seeds = [TOUR, MEASURED, INTERRUPTS];
+    let mut draws = Draws(1);
+    let mut read = 0;
+    for i in 0..count {
+        let mut bytes = seeds[i % seeds.len()].as_bytes().to_vec();
+        mutate(&mut bytes, &mut draws);
+        read += usize::from(attempt(&bytes).is_ok());
+    }
+    assert!(read > count / 20 && read < count, "{read} of {count} were read: the mutations test nothing");
+}
