@@ -17,6 +17,7 @@ pub mod migrations;
 mod names;
 pub mod placements;
 mod reader_gone;
+mod record;
 pub mod residency;
 mod text;
 pub mod uclamp;

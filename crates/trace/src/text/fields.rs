@@ -13,7 +13,7 @@
 
 use super::line::digits;
 use super::Thread;
-use crate::ftrace::IDLE_EXIT;
+use crate::record::IDLE_EXIT;
 
 /// What an event says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
