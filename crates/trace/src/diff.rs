@@ -4,10 +4,9 @@
 //! if another CPU is chosen: rules of two schedulers may differ in name alone.
 
 use std::collections::BTreeMap;
-use std::io::BufRead;
 
 use crate::placements::{Cause, Head, Placements, Task};
-use crate::TraceError;
+use crate::{Source, TraceError};
 
 /// The placements of a trace in short.
 pub struct Side {
@@ -51,7 +50,7 @@ impl Side {
     ///
     /// # Errors
     /// If it cannot be read.
-    pub fn read<R: BufRead>(mut trace: Placements<R>) -> Result<Side, TraceError> {
+    pub fn read<S: Source>(mut trace: Placements<S>) -> Result<Side, TraceError> {
         let mut side = Side {
             head: Head::default(),
             notes: Vec::new(),

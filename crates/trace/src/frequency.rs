@@ -4,9 +4,8 @@
 //! ends. CPUs whose clocks were always alike are one row: those of one clock are.
 
 use std::collections::BTreeMap;
-use std::io::BufRead;
 
-use crate::{Reader, TraceError, What};
+use crate::{Source, TraceError, What};
 
 /// At one frequency.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -80,7 +79,7 @@ impl Frequencies {
     ///
     /// # Errors
     /// If it cannot be read.
-    pub fn read<R: BufRead>(reader: &mut Reader<R>) -> Result<Frequencies, TraceError> {
+    pub fn read<S: Source>(reader: &mut S) -> Result<Frequencies, TraceError> {
         let mut all = Frequencies::default();
         while let Some(event) = reader.next_event()? {
             all.last = all.last.max(event.time);
@@ -123,6 +122,7 @@ impl Frequencies {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Reader;
 
     fn read(changes: &[(&str, u32, u32)]) -> Frequencies {
         let line = |(at, cpu, khz): &(&str, u32, u32)| {

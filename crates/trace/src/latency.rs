@@ -9,9 +9,8 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::io::BufRead;
 
-use crate::{Left, Reader, Thread, TraceError, TraceEvent, What};
+use crate::{Left, Source, Thread, TraceError, TraceEvent, What};
 
 /// The waits of one task, or of several taken together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -110,7 +109,7 @@ impl Latency {
     ///
     /// # Errors
     /// If it cannot be read.
-    pub fn read<R: BufRead>(reader: &mut Reader<R>) -> Result<Latency, TraceError> {
+    pub fn read<S: Source>(reader: &mut S) -> Result<Latency, TraceError> {
         let mut latency = Latency::default();
         while let Some(event) = reader.next_event()? {
             latency.event(&event);

@@ -2,7 +2,8 @@
 //!
 //! [`FtraceText`] writes the kernel's own events in ftrace's raw text form, as `trace-cmd report -R` prints them and
 //! as LISA's `TxtTraceParser` and Perfetto read them. It is a [`fairground_sim::Observer`]: events are written as they
-//! come, nothing is kept. [`Reader`] reads such text, ours and the kernel's. On it stand [`latency`] (how long tasks
+//! come, nothing is kept. [`Reader`] reads such text, ours and the kernel's. [`open`]
+//! finds out what a file is; what comes of it is a [`Source`]. On that stand [`latency`] (how long tasks
 //! wait), [`residency`] (how long CPUs sleep), [`frequency`] (how long clocks run how fast), [`placements`] (each decision
 //! with what led to it), [`migrations`] (why tasks move, and how far), [`uclamp`] (clamps of tasks and run queues),
 //! [`explain`] (in words and numbers) and [`diff`] (two
@@ -19,6 +20,7 @@ pub mod placements;
 mod reader_gone;
 mod record;
 pub mod residency;
+mod source;
 mod text;
 pub mod uclamp;
 mod words;
@@ -26,5 +28,6 @@ mod words;
 pub use ftrace::FtraceText;
 pub use names::Names;
 pub use reader_gone::UnlessGone;
+pub use source::{open, Source};
 pub use text::{Left, Reader, Thread, TraceError, TraceEvent, What};
 pub use words::Words;

@@ -1,12 +1,11 @@
 //! Why tasks change their CPU, and how far they go.
 
 use std::collections::BTreeMap;
-use std::io::BufRead;
 
 use fairground_machine::{Distance, Machine};
 
 use crate::placements::{Cause, Placements};
-use crate::TraceError;
+use crate::{Source, TraceError};
 
 /// A row: the migrations of one cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +30,7 @@ impl Row {
 ///
 /// # Errors
 /// If it cannot be read.
-pub fn rows<R: BufRead>(trace: &mut Placements<R>, machine: Option<&Machine>) -> Result<Vec<Row>, TraceError> {
+pub fn rows<S: Source>(trace: &mut Placements<S>, machine: Option<&Machine>) -> Result<Vec<Row>, TraceError> {
     while trace.next_placement()?.is_some() {}
     let mut rows: BTreeMap<(bool, Option<Cause>), Row> = BTreeMap::new();
     for (moved, n) in trace.moves() {

@@ -2,9 +2,9 @@
 //! balancing moves is placed too, by the attempt that moved it.
 
 use std::collections::BTreeMap;
-use std::io::BufRead;
 
-use crate::text::{named, value, Reader, Thread, TraceError, TraceEvent, What};
+use crate::text::{named, value, Thread, TraceError, TraceEvent, What};
+use crate::Source;
 
 /// What a placement was for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -134,8 +134,8 @@ impl Head {
 }
 
 /// Gives the placements of a trace one by one.
-pub struct Placements<R> {
-    reader: Reader<R>,
+pub struct Placements<S> {
+    source: S,
     head: Head,
     /// Of the placement to come, and whose it is.
     steps: Vec<(u32, Step)>,
@@ -159,11 +159,11 @@ pub struct Move {
     pub to: u32,
 }
 
-impl<R: BufRead> Placements<R> {
+impl<S: Source> Placements<S> {
     /// Of a trace from its beginning.
-    pub fn new(reader: Reader<R>) -> Placements<R> {
+    pub fn new(source: S) -> Placements<S> {
         Placements {
-            reader,
+            source,
             head: Head::default(),
             steps: Vec::new(),
             wakers: BTreeMap::new(),
@@ -185,7 +185,7 @@ impl<R: BufRead> Placements<R> {
 
     /// What must be said of the trace and its run, once it has been read.
     pub fn notes(&self) -> Vec<String> {
-        [self.head.notes.clone(), self.reader.notes()].concat()
+        [self.head.notes.clone(), self.source.notes()].concat()
     }
 
     /// The next placement; none at the end.
@@ -193,7 +193,7 @@ impl<R: BufRead> Placements<R> {
     /// # Errors
     /// If the trace cannot be read.
     pub fn next_placement(&mut self) -> Result<Option<Placement>, TraceError> {
-        while let Some(event) = self.reader.next_event()? {
+        while let Some(event) = self.source.next_event()? {
             let ours = match event.what {
                 What::Waking { task, .. } => {
                     self.wakers.insert(task.pid, (event.cpu, event.context.into()));
@@ -234,7 +234,7 @@ impl<R: BufRead> Placements<R> {
                 Ok(Ours::Rule(name, text)) => drop(self.head.rules.insert(name, text)),
                 Ok(Ours::Note(note)) => self.head.notes.push(note),
                 Ok(Ours::Other) => {}
-                Err(expected) => return Err(self.reader.unexpected(expected)),
+                Err(expected) => return Err(self.source.unexpected(expected)),
             }
         }
         Ok(None)
@@ -378,6 +378,7 @@ mod tests {
     use super::*;
     use crate::explain::{in_short, in_words};
     use crate::text::tests::damaged;
+    use crate::Reader;
 
     const HEAD: &str = "\
 <idle>-0 [000] 0.0: print: tracing_mark_write: fairground_meta: machine=my board.toml

@@ -5,9 +5,8 @@
 //! a trace does not tell.
 
 use std::collections::BTreeMap;
-use std::io::BufRead;
 
-use crate::{Reader, TraceError, What};
+use crate::{Source, TraceError, What};
 
 /// Stays in a state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,10 +60,7 @@ impl Residency {
     ///
     /// # Errors
     /// If it cannot be read.
-    pub fn read<R: BufRead>(
-        reader: &mut Reader<R>,
-        target: &dyn Fn(u32, u32) -> Option<u64>,
-    ) -> Result<Residency, TraceError> {
+    pub fn read<S: Source>(reader: &mut S, target: &dyn Fn(u32, u32) -> Option<u64>) -> Result<Residency, TraceError> {
         let mut residency = Residency::default();
         while let Some(event) = reader.next_event()? {
             residency.first.get_or_insert(event.time);
@@ -122,6 +118,7 @@ impl Residency {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Reader;
 
     fn read(text: &str) -> Residency {
         let target = |cpu, state| (cpu == 0 && state == 1).then_some(3_000_000);

@@ -2,7 +2,7 @@
 //! without `-R`, and `perf script` print it.
 //!
 //! ```
-//! use fairground_trace::{Reader, What};
+//! use fairground_trace::{Reader, Source, What};
 //! let text = "bash-7 [001] d..2. 5.000001: sched_migrate_task: comm=a b pid=9 prio=120 orig_cpu=1 dest_cpu=0\n";
 //! let mut reader = Reader::new("trace.txt", text.as_bytes());
 //! let event = reader.next_event()?.expect("an event");
@@ -23,6 +23,8 @@ use thiserror::Error;
 pub(crate) use fields::{named, value};
 pub use fields::{Left, What};
 use line::Line;
+
+use crate::Source;
 
 /// A longer line is no line of text.
 const LINE_MAX: u64 = 65_536;
@@ -107,50 +109,6 @@ impl<R: BufRead> Reader<R> {
         Reader { name, input, bytes: Vec::new(), line: String::new(), number: 0, unknown: 0, lost: 0, cut: false }
     }
 
-    /// The next event that is known; none at the end.
-    ///
-    /// # Errors
-    /// A line that is none of a trace, or a known event that lacks a field. A last line without an end is no error.
-    pub fn next_event(&mut self) -> Result<Option<TraceEvent<'_>>, TraceError> {
-        loop {
-            if !self.next_line()? {
-                return Ok(None);
-            }
-            match parse(&self.line) {
-                Ok(Some(_)) => break,
-                Ok(None) => self.skip(),
-                Err(_) if self.cut => return Ok(None),
-                Err(expected) => return Err(self.unexpected(expected)),
-            }
-        }
-        // Once more: what is borrowed inside the loop cannot leave it.
-        Ok(parse(&self.line).ok().flatten())
-    }
-
-    /// Events of other kinds that were passed over so far.
-    pub fn unknown(&self) -> u64 {
-        self.unknown
-    }
-
-    /// What must be said of the trace, once it has been read.
-    pub fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
-        if self.cut {
-            notes.push(format!("{}:{}: the last line has no end: the trace is cut off", self.name, self.number));
-        }
-        if self.lost > 0 {
-            notes.push(format!("{}: {} events were lost while it was recorded", self.name, self.lost));
-        }
-        notes
-    }
-
-    /// An error at the present line.
-    pub(crate) fn unexpected(&self, expected: &str) -> TraceError {
-        let shown = |c| if c == char::REPLACEMENT_CHARACTER { '?' } else { c };
-        let found = self.line.chars().take(SHOWN_MAX).map(shown).collect();
-        TraceError::Line { file: self.name.clone(), line: self.number, expected: expected.into(), found }
-    }
-
     fn next_line(&mut self) -> Result<bool, TraceError> {
         self.bytes.clear();
         let read = (&mut self.input).take(LINE_MAX).read_until(b'\n', &mut self.bytes);
@@ -176,6 +134,45 @@ impl<R: BufRead> Reader<R> {
             None if is_comment(&self.line) => {}
             None => self.unknown += 1,
         }
+    }
+}
+
+impl<R: BufRead> Source for Reader<R> {
+    fn next_event(&mut self) -> Result<Option<TraceEvent<'_>>, TraceError> {
+        loop {
+            if !self.next_line()? {
+                return Ok(None);
+            }
+            match parse(&self.line) {
+                Ok(Some(_)) => break,
+                Ok(None) => self.skip(),
+                Err(_) if self.cut => return Ok(None),
+                Err(expected) => return Err(self.unexpected(expected)),
+            }
+        }
+        // Once more: what is borrowed inside the loop cannot leave it.
+        Ok(parse(&self.line).ok().flatten())
+    }
+
+    fn unknown(&self) -> u64 {
+        self.unknown
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.cut {
+            notes.push(format!("{}:{}: the last line has no end: the trace is cut off", self.name, self.number));
+        }
+        if self.lost > 0 {
+            notes.push(format!("{}: {} events were lost while it was recorded", self.name, self.lost));
+        }
+        notes
+    }
+
+    fn unexpected(&self, expected: &str) -> TraceError {
+        let shown = |c| if c == char::REPLACEMENT_CHARACTER { '?' } else { c };
+        let found = self.line.chars().take(SHOWN_MAX).map(shown).collect();
+        TraceError::Line { file: self.name.clone(), line: self.number, expected: expected.into(), found }
     }
 }
 

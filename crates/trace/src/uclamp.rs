@@ -2,9 +2,8 @@
 //! of tasks (`uclamp_util_se`), each event counting once.
 
 use std::collections::BTreeMap;
-use std::io::BufRead;
 
-use crate::{Reader, TraceError, What};
+use crate::{Source, TraceError, What};
 
 /// What a row stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +104,7 @@ pub struct Wanted {
 ///
 /// # Errors
 /// If it cannot be read.
-pub fn rows<R: BufRead>(trace: &mut Reader<R>, wanted: &Wanted) -> Result<Vec<(String, Values)>, TraceError> {
+pub fn rows<S: Source>(trace: &mut S, wanted: &Wanted) -> Result<Vec<(String, Values)>, TraceError> {
     // CPUs sort by their number, tasks by their name.
     let mut rows = BTreeMap::<(u32, String), Values>::new();
     while let Some(event) = trace.next_event()? {
@@ -136,6 +135,7 @@ pub fn rows<R: BufRead>(trace: &mut Reader<R>, wanted: &Wanted) -> Result<Vec<(S
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Reader;
 
     fn values(of: &[u32]) -> Values {
         let mut values = Values::default();

@@ -6,6 +6,7 @@ use fairground_workload::testing::Random;
 use proptest::prelude::*;
 
 use super::*;
+use crate::Reader;
 use crate::{FtraceText, Names, Words};
 
 fn read(text: &str) -> Latency {
