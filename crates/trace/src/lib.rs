@@ -11,11 +11,13 @@
 
 pub mod diff;
 pub mod explain;
+mod export;
 pub mod frequency;
 mod ftrace;
 pub mod latency;
 pub mod migrations;
 mod names;
+mod perfetto;
 pub mod placements;
 mod reader_gone;
 mod record;
@@ -25,8 +27,10 @@ mod text;
 pub mod uclamp;
 mod words;
 
+pub use export::Export;
 pub use ftrace::FtraceText;
 pub use names::Names;
+pub use perfetto::{Hardware, PerfettoReader, PerfettoTrace};
 pub use reader_gone::UnlessGone;
 pub use source::{open, Source};
 pub use text::{Left, Reader, Thread, TraceError, TraceEvent, What};

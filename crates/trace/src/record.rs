@@ -138,7 +138,7 @@ impl Recorder {
     }
 
     /// Name and pid of a task.
-    pub fn task(&self, task: TaskId) -> (&str, u32) {
+    fn task(&self, task: TaskId) -> (&str, u32) {
         (self.names.comm(task), pid(task))
     }
 

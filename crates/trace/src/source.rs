@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
 use std::path::Path;
 
+use crate::perfetto::{begins_like_one, PerfettoReader};
 use crate::text::{Reader, TraceError, TraceEvent};
 
 /// Bytes that a format may be known by.
@@ -67,8 +68,12 @@ pub fn open(path: &Path) -> Result<Box<dyn Source>, TraceError> {
     }
     let mut head = Vec::with_capacity(HEAD);
     (&mut file).take(HEAD as u64).read_to_end(&mut head).map_err(cannot)?;
-    let whole = Cursor::new(head).chain(file);
-    Ok(Box::new(Reader::new(&name, BufReader::with_capacity(1 << 16, whole))))
+    let perfettos = begins_like_one(&head);
+    let whole = BufReader::with_capacity(1 << 16, Cursor::new(head).chain(file));
+    Ok(match perfettos {
+        true => Box::new(PerfettoReader::new(&name, whole)),
+        false => Box::new(Reader::new(&name, whole)),
+    })
 }
 
 #[cfg(test)]

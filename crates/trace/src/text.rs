@@ -70,6 +70,17 @@ pub enum TraceError {
         /// What is there.
         found: String,
     },
+    /// A packet of Perfetto's that is none, or holds what it cannot.
+    #[error("{file}: byte {at}: expected {expected}")]
+    #[diagnostic(help("the file is damaged there, or it is none of Perfetto's"))]
+    Packet {
+        /// The file.
+        file: String,
+        /// Where the packet begins, counted from 0; of one in a compressed packet, where that begins.
+        at: u64,
+        /// What should be there.
+        expected: String,
+    },
     /// The file.
     #[error("cannot read {file}: {cause}")]
     Io {

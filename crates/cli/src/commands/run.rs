@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use fairground_lab::experiment::RunReport;
 use fairground_lab::selection::Selection;
-use fairground_lab::setup::{Progress, Ran, RunError, Setup, Trace, TraceHead};
+use fairground_lab::setup::{Progress, Ran, RunError, Setup, Trace, TraceFormat, TraceHead};
 use fairground_lab::tables::number;
 use fairground_sim::Config;
 use serde_json::json;
@@ -33,9 +33,12 @@ pub struct Run {
     /// Seed of all random draws
     #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true, value_parser = parse_seed)]
     seed: u64,
-    /// Write the events to this file, as raw ftrace text; of a run that fails, up to there
+    /// Write the events to this file; of a run that fails, up to there
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
+    /// How to write them [default: by the ending of FILE: perfetto for .perfetto-trace and .pftrace, else text]
+    #[arg(long, value_enum, requires = "trace")]
+    trace_format: Option<TraceFormatName>,
     /// Write the reasons of every placement too, for `fairground explain`
     #[arg(long, requires = "trace")]
     why: bool,
@@ -69,6 +72,31 @@ pub enum RunFormat {
     Text,
     /// The documented schema
     Json,
+}
+
+/// As typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum TraceFormatName {
+    /// Raw ftrace text
+    Text,
+    /// Perfetto's protobuf
+    Perfetto,
+}
+
+impl TraceFormatName {
+    fn by_ending(path: &Path) -> TraceFormatName {
+        match path.extension().and_then(|ending| ending.to_str()) {
+            Some("perfetto-trace" | "pftrace") => TraceFormatName::Perfetto,
+            _ => TraceFormatName::Text,
+        }
+    }
+
+    fn format(self) -> TraceFormat {
+        match self {
+            TraceFormatName::Text => TraceFormat::Text,
+            TraceFormatName::Perfetto => TraceFormat::Perfetto,
+        }
+    }
 }
 
 impl Run {
@@ -142,7 +170,7 @@ impl Run {
     /// The trace appears if the run completes or fails on its way; a run that is refused or interrupted leaves none.
     fn traced(&self, setup: &Setup, path: &Path) -> Result<RunReport, Failure> {
         let output = OutputFile::create(path)?;
-        let trace = Trace { head: self.head(&setup.config), file: output.descriptor()? };
+        let trace = Trace { head: self.head(&setup.config, path), file: output.descriptor()? };
         let Ran { outcome, trace } = carry_out(setup, self.seed, Some(trace));
         if let Err(refused @ (RunError::Fair(_) | RunError::Refused(_))) = outcome {
             return Err(failure(refused));
@@ -161,11 +189,12 @@ impl Run {
         }
     }
 
-    fn head(&self, config: &Config) -> TraceHead {
+    fn head(&self, config: &Config, path: &Path) -> TraceHead {
         let seed = self.seed.to_string();
         let meta = [("machine", &self.machine), ("workload", &self.workload), ("sched", &self.sched), ("seed", &seed)];
         let meta = meta.map(|(key, value)| (key.to_owned(), value.clone())).into();
-        TraceHead { meta, notes: circumstances::notes(config), why: self.why }
+        let format = self.trace_format.unwrap_or_else(|| TraceFormatName::by_ending(path)).format();
+        TraceHead { format, meta, notes: circumstances::notes(config), why: self.why }
     }
 }
 

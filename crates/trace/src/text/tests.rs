@@ -12,7 +12,7 @@ fn read(text: &[u8]) -> Result<(Vec<String>, Vec<String>), TraceError> {
     Ok((events, reader.notes()))
 }
 
-fn words(what: &What) -> String {
+pub(crate) fn words(what: &What) -> String {
     let t = |t: &Thread| format!("{}-{}", t.comm, t.pid);
     match what {
         What::Switch { prev, left, next } => format!("{} {left:?} {}", t(prev), t(next)),
