@@ -8,7 +8,7 @@ use fairground_fair::FairError;
 use fairground_machine::Machine;
 use fairground_sim::{Config, Engine, Event, HashObserver, MetricsObserver, Observer, Scheduler, SimError, Time};
 use fairground_trace::rtapp_log::RtappLog;
-use fairground_trace::{FtraceText, Names, UnlessGone, Words};
+use fairground_trace::{Export, FtraceText, Hardware, Names, PerfettoTrace, UnlessGone, Words};
 use fairground_workload::rtapp::LogPlan;
 use fairground_workload::Workload;
 use miette::Diagnostic;
@@ -75,9 +75,21 @@ impl From<RunError> for Ran {
     }
 }
 
+/// How a trace is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TraceFormat {
+    /// [`FtraceText`].
+    #[default]
+    Text,
+    /// [`PerfettoTrace`].
+    Perfetto,
+}
+
 /// What a trace says of its run besides its events.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceHead {
+    /// How it is to be written.
+    pub format: TraceFormat,
     /// Machine, workload, sched, seed, each with its value.
     pub meta: Vec<(String, String)>,
     /// What must be said of the circumstances.
@@ -166,19 +178,24 @@ impl Setup {
         let mut log = logs.map(|l| RtappLog::new(BufWriter::new(l.file), l.plan, Arc::clone(&self.workload)));
         let mut looks = progress.map(Looks::new);
         let mut observers: Vec<&mut dyn Observer> = Vec::new();
-        observers.extend(exporter.as_mut().map(|o| o as &mut dyn Observer));
+        observers.extend(exporter.as_deref_mut().map(|o| o as &mut dyn Observer));
         observers.extend(log.as_mut().map(|o| o as &mut dyn Observer));
         observers.extend(looks.as_mut().map(|o| o as &mut dyn Observer));
         let outcome = self.observe(engine, &mut observers).map_err(RunError::from);
         let logged = log.map_or(Ok(()), |log| log.finish().map(drop));
         let unlogged = |e: io::Error| RunError::Failed(format!("cannot write the logs: {e}"));
         let outcome = outcome.and_then(|report| logged.map(|()| report).map_err(unlogged));
-        Ran { outcome, trace: exporter.map_or(Ok(()), |e| e.finish().map(drop)) }
+        Ran { outcome, trace: exporter.map_or(Ok(()), Export::finish) }
     }
 
-    fn exporter<W: Write>(&self, head: &TraceHead, out: W, sched: &dyn Scheduler) -> FtraceText<W> {
-        let names = Names::new(Arc::clone(&self.workload));
-        let mut exporter = FtraceText::new(out, self.machine.nr_cpus(), names, Words::of(sched), head.why);
+    fn exporter<'w, W: Write + 'w>(&self, head: &TraceHead, out: W, sched: &dyn Scheduler) -> Box<dyn Export + 'w> {
+        let (names, words) = (Names::new(Arc::clone(&self.workload)), Words::of(sched));
+        let mut exporter: Box<dyn Export + 'w> = match head.format {
+            TraceFormat::Text => Box::new(FtraceText::new(out, self.machine.nr_cpus(), names, words, head.why)),
+            TraceFormat::Perfetto => {
+                Box::new(PerfettoTrace::new(out, Hardware::of(&self.machine), names, words, head.why))
+            }
+        };
         let meta: Vec<(&str, &str)> = head.meta.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
         exporter.head(&meta, &[sched.notes(), head.notes.clone()].concat());
         exporter

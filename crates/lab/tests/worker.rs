@@ -9,7 +9,7 @@ use std::time::Duration;
 use fairground_fair::Features;
 use fairground_lab::around::{Around, Call, Hooks, Site};
 use fairground_lab::experiment::{self, Plan};
-use fairground_lab::setup::{Logs, Outputs, Ran, Setup, Trace, TraceHead};
+use fairground_lab::setup::{Logs, Outputs, Ran, Setup, Trace, TraceFormat, TraceHead};
 use fairground_lab::spec;
 use fairground_lab::worker::{self, Job, Limits, Workers};
 use fairground_machine::Machine;
@@ -247,7 +247,12 @@ fn one_failure_leaves_the_other_runs_alone() {
 
 fn traced(setup: &Setup) -> (Ran, String) {
     let mut file = tempfile::tempfile().unwrap();
-    let head = TraceHead { meta: vec![("machine".into(), "m".into())], notes: vec!["hz: 250".into()], why: true };
+    let head = TraceHead {
+        format: TraceFormat::Text,
+        meta: vec![("machine".into(), "m".into())],
+        notes: vec!["hz: 250".into()],
+        why: true,
+    };
     let ran = setup.carry_out(0, 1, Some(Trace { head, file: file.try_clone().unwrap() }), None);
     file.flush().unwrap();
     file.seek(SeekFrom::Start(0)).unwrap();

@@ -207,6 +207,7 @@ fn shown(fields: &str) -> Option<(Meter, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Reader;
 
     const MS: u64 = 1_000_000;
 

@@ -4,58 +4,22 @@
 //! COMM-PID [CPU] SECONDS.NANOSECONDS: EVENT: FIELDS
 //! ```
 //!
-//! The context (`COMM-PID`) is what the CPU runs at that moment. As in the kernel, `sched_waking` comes before the
-//! placement and its `target_cpu` is the *previous* CPU; `sched_wakeup`'s is the placement. Priorities are those at
-//! birth. Clamps are told, once somebody has asked for one, by the events of LISA's module (`uclamp_util_se` of a task,
-//! `uclamp_util_cfs` of a CPU) whenever the signal they bound enters a new period. What the kernel has no event for (the decision behind a placement, a program's marks, the stopper's work,
-//! what must be said of the run) is a `print` line as a process would write through trace_marker:
-//!
-//! ```text
-//! fairground_meta: KEY=VALUE                       at time 0: machine, workload, sched, seed, ...
-//! fairground_rule: name=NAME text=TEXT             at time 0: what a rule says
-//! fairground_note: TEXT                            at time 0: what every output of the run must carry
-//! fairground_why: pid=PID rule=NAME note=N cpu=CPU a=N b=N c=N text=TEXT
-//!                                                  on request, before its decision; rule - and cpu -1: none
-//! fairground_decision: kind=wake|fork|exec comm=COMM pid=PID prio=N prev_cpu=N cpu=N rule=NAME probes=N group_cpus=N
-//! fairground_balance: kind=busy|idle|newidle|active level=LEVEL src_cpu=N dst_cpu=N unit=load|util|task|misfit amount=N
-//!                     rule=NAME moved=N active=0|1 before the migrations that come of it
-//! fairground_woken: pid=PID by=task|interrupt sync=0|1
-//!                                                  before its sched_waking, where the waker is not who runs there, or
-//!                                                  says that it is about to sleep
-//! fairground_mark: comm=COMM pid=PID prio=N mark=MARK
-//! fairground_stopper: event=start|end
-//! fairground_temperature: zone=N temp=MILLIDEGREES
-//! fairground_cooling: target=STATE cpu_id=N
-//! fairground_energy: rail=N part=active|idleN|transitions|static energy_pj=N
-//!                                                  on request: taken since time 0; meta railN has the rail's name
-//! ```
+//! The context (`COMM-PID`) is what the CPU runs at that moment. What the kernel has no event for is a `print` line as
+//! a process would write through trace_marker: `print: tracing_mark_write: fairground_NAME: FIELDS`.
 
 use std::io::{self, Write};
 
-use fairground_machine::CpuId;
-use fairground_sim::{
-    Balance, Clamps, Decision, DecisionKind, Event, EventKind, Observer, Reason, SwitchState, TaskId, Time, NO_RULE,
-};
+use fairground_sim::{Event, EventKind, Observer, Reason};
 
-use crate::{energy, Names, Words};
-
-/// pid of task 0; idle tasks are pid 0, as in the kernel.
-const FIRST_PID: u32 = 1000;
-
-/// `state` of cpu_idle when a CPU leaves idle: PWR_EVENT_EXIT, (u32)-1.
-pub(crate) const IDLE_EXIT: u32 = u32::MAX;
+use crate::record::{Record, Recorder, OURS};
+use crate::{Names, Words};
 
 /// Writes events as they come. [`Self::finish`] tells whether all could be written.
 pub struct FtraceText<W: Write> {
     out: W,
-    names: Names,
-    words: Words,
+    recorder: Recorder,
     /// Reasons are asked for.
     why: bool,
-    /// Who runs, by CPU.
-    current: Vec<Option<TaskId>>,
-    /// Tasks whose next wakeup is their first.
-    newborn: Vec<bool>,
     /// The first failure to write; nothing is written after it.
     error: Option<io::Error>,
 }
@@ -63,24 +27,16 @@ pub struct FtraceText<W: Write> {
 impl<W: Write> FtraceText<W> {
     /// Onto `out`, which should be buffered. `words`: the scheduler's. `why`: ask for the reasons of decisions.
     pub fn new(out: W, nr_cpus: usize, names: Names, words: Words, why: bool) -> Self {
-        FtraceText { out, names, words, why, current: vec![None; nr_cpus], newborn: Vec::new(), error: None }
+        FtraceText { out, recorder: Recorder::new(nr_cpus, names, words), why, error: None }
     }
 
     /// Says at time 0 what the run is (machine, workload, sched, seed, each with its value), what the scheduler's
     /// rules say, and what every output must carry, e.g. `partition: 0-3`.
     pub fn head(&mut self, meta: &[(&str, &str)], notes: &[String]) {
         if self.error.is_none() {
-            self.error = self.write_head(meta, notes).err();
+            let out = &mut self.out;
+            self.error = self.recorder.head(meta, notes).iter().try_for_each(|record| line(out, record)).err();
         }
-    }
-
-    fn write_head(&mut self, meta: &[(&str, &str)], notes: &[String]) -> io::Result<()> {
-        let meta = meta.iter().map(|(key, value)| format!("fairground_meta: {key}={}", one_line(value)));
-        let rules = self.words.rules().filter(|(_, text)| !text.is_empty());
-        let rules = rules.map(|(name, text)| format!("fairground_rule: name={name} text={text}"));
-        let notes = notes.iter().map(|note| format!("fairground_note: {}", one_line(note)));
-        let lines: Vec<String> = meta.chain(rules).chain(notes).collect();
-        lines.iter().try_for_each(|line| self.print(0, 0, line))
     }
 
     /// Flushes and gives the writer back.
@@ -96,232 +52,23 @@ impl<W: Write> FtraceText<W> {
             }
         }
     }
-
-    fn write(&mut self, event: &Event) -> io::Result<()> {
-        match &event.kind {
-            EventKind::Fork { parent, child } => self.fork(event, *parent, *child),
-            EventKind::Exec { task } => {
-                let fields = format!("filename={} pid={p} old_pid={p}", self.names.comm(*task), p = pid(*task));
-                self.line(event, "sched_process_exec", &fields)
-            }
-            EventKind::Exit { task } => self.line(event, "sched_process_exit", &self.task(*task)),
-            EventKind::Waking { task, prev, waker, sync } => {
-                self.how_woken(event, *task, *waker, *sync)?;
-                self.wake(event, "sched_waking", *task, *prev)
-            }
-            EventKind::Decision(decision) => self.decision(event, decision),
-            EventKind::Wakeup { task, target } => {
-                let first = self.newborn.get_mut(*task as usize).is_some_and(std::mem::take);
-                let name = if first { "sched_wakeup_new" } else { "sched_wakeup" };
-                self.wake(event, name, *task, *target)
-            }
-            EventKind::Migrate { task, from, to, .. } => {
-                let fields = format!("{} orig_cpu={from} dest_cpu={to}", self.task(*task));
-                self.line(event, "sched_migrate_task", &fields)
-            }
-            EventKind::Balance(balance) => self.balance(event, balance),
-            EventKind::Switch { prev, prev_state, next } => self.switch(event, *prev, *prev_state, *next),
-            EventKind::Stopper(starts) => {
-                let what = if *starts { "start" } else { "end" };
-                self.print(event.time, event.cpu, &format!("fairground_stopper: event={what}"))
-            }
-            EventKind::Idle { state } => {
-                let state = state.map_or(IDLE_EXIT, u32::from);
-                self.line(event, "cpu_idle", &format!("state={state} cpu_id={}", event.cpu))
-            }
-            EventKind::Frequency { khz } => {
-                self.line(event, "cpu_frequency", &format!("state={khz} cpu_id={}", event.cpu))
-            }
-            EventKind::Clamps(clamps) => self.clamps(event, clamps),
-            EventKind::Temperature { zone, milli_c } => {
-                let fields = format!("fairground_temperature: zone={zone} temp={milli_c}");
-                self.print(event.time, event.cpu, &fields)
-            }
-            EventKind::Cooling { state } => {
-                self.print(event.time, event.cpu, &format!("fairground_cooling: target={state} cpu_id={}", event.cpu))
-            }
-            EventKind::Energy { rail, part, picojoules } => {
-                let part = energy::word(*part);
-                let fields = format!("fairground_energy: rail={rail} part={part} energy_pj={picojoules}");
-                self.print(event.time, event.cpu, &fields)
-            }
-            EventKind::Mark { task, mark } => {
-                let fields = format!("fairground_mark: {} mark={mark:?}", self.task(*task));
-                self.print(event.time, event.cpu, &fields)
-            }
-        }
-    }
-
-    fn fork(&mut self, event: &Event, parent: Option<TaskId>, child: TaskId) -> io::Result<()> {
-        self.names.fork(parent, child);
-        self.newborn.resize(child as usize + 1, false);
-        self.newborn[child as usize] = true;
-        let (comm, pid_) = self.who(parent, event.cpu);
-        let fields = format!("comm={comm} pid={pid_} child_comm={} child_pid={}", self.names.comm(child), pid(child));
-        self.line(event, "sched_process_fork", &fields)
-    }
-
-    fn wake(&mut self, event: &Event, name: &str, task: TaskId, cpu: CpuId) -> io::Result<()> {
-        let fields = format!("{} success=1 target_cpu={cpu}", self.task(task));
-        self.line(event, name, &fields)
-    }
-
-    /// What sched_waking does not tell: that a task which an interrupt met is not the waker, and a sync wakeup.
-    fn how_woken(&mut self, event: &Event, task: TaskId, waker: Option<TaskId>, sync: bool) -> io::Result<()> {
-        let current = self.current.get(event.cpu as usize).copied().flatten();
-        if waker == current && !sync {
-            return Ok(());
-        }
-        let by = if waker.is_some() { "task" } else { "interrupt" };
-        let fields = format!("fairground_woken: pid={} by={by} sync={}", pid(task), u8::from(sync));
-        self.print(event.time, event.cpu, &fields)
-    }
-
-    fn switch(
-        &mut self,
-        event: &Event,
-        prev: Option<TaskId>,
-        state: SwitchState,
-        next: Option<TaskId>,
-    ) -> io::Result<()> {
-        // The numbers of TASK_RUNNING, TASK_INTERRUPTIBLE and EXIT_DEAD.
-        let state = match state {
-            SwitchState::Runnable => 0,
-            SwitchState::Sleeping => 1,
-            SwitchState::Dead => 16,
-        };
-        let (prev_comm, prev_pid) = self.who(prev, event.cpu);
-        let (next_comm, next_pid) = self.who(next, event.cpu);
-        let (prev_prio, next_prio) = (self.prio(prev), self.prio(next));
-        let fields = format!(
-            "prev_comm={prev_comm} prev_pid={prev_pid} prev_prio={prev_prio} prev_state={state} \
-             next_comm={next_comm} next_pid={next_pid} next_prio={next_prio}"
-        );
-        self.line(event, "sched_switch", &fields)?;
-        if let Some(current) = self.current.get_mut(event.cpu as usize) {
-            *current = next;
-        }
-        Ok(())
-    }
-
-    fn decision(&mut self, event: &Event, d: &Decision) -> io::Result<()> {
-        let kind = match d.kind {
-            DecisionKind::Wake => "wake",
-            DecisionKind::Fork => "fork",
-            DecisionKind::Exec => "exec",
-        };
-        let rule = self.words.rule(d.rule);
-        let fields = format!(
-            "fairground_decision: kind={kind} {} prev_cpu={} cpu={} rule={rule} probes={} group_cpus={}",
-            self.task(d.task),
-            d.prev,
-            d.chosen,
-            d.probes,
-            d.group_cpus
-        );
-        self.print(event.time, event.cpu, &fields)
-    }
-
-    fn balance(&mut self, event: &Event, b: &Balance) -> io::Result<()> {
-        let fields = format!(
-            "fairground_balance: kind={} level={} src_cpu={} dst_cpu={} unit={} amount={} rule={} moved={} active={}",
-            b.kind.word(),
-            self.words.level(b.level),
-            b.src,
-            b.dst,
-            b.unit.word(),
-            b.amount,
-            self.words.balance_rule(b.rule),
-            b.moved,
-            u8::from(b.active)
-        );
-        self.print(event.time, event.cpu, &fields)
-    }
-
-    /// As LISA's module tells it.
-    fn clamps(&mut self, event: &Event, c: &Clamps) -> io::Result<()> {
-        let values = format!(
-            "cpu={} util_avg={} uclamp_avg={} uclamp_min={} uclamp_max={}",
-            c.cpu, c.util, c.clamped, c.min, c.max
-        );
-        match c.task {
-            Some(task) => {
-                let fields = format!("pid={} comm={} {values}", pid(task), self.names.comm(task));
-                self.line(event, "uclamp_util_se", &fields)
-            }
-            None => self.line(event, "uclamp_util_cfs", &values),
-        }
-    }
-
-    fn write_reasons(&mut self, event: &Event, task: TaskId, reasons: &[Reason]) -> io::Result<()> {
-        for r in reasons {
-            let rule = if r.rule == NO_RULE { "-" } else { self.words.rule(r.rule) };
-            let (cpu, [a, b, c]) = (r.cpu.map_or(-1, i64::from), r.numbers);
-            let text = self.words.clause(r);
-            let fields = format!(
-                "fairground_why: pid={} rule={rule} note={} cpu={cpu} a={a} b={b} c={c} text={text}",
-                pid(task),
-                r.note
-            );
-            self.print(event.time, event.cpu, &fields)?;
-        }
-        Ok(())
-    }
-
-    fn task(&self, task: TaskId) -> String {
-        format!("comm={} pid={} prio={}", self.names.comm(task), pid(task), self.names.prio(task))
-    }
-
-    /// Name and pid of a task, or of the idle task of `cpu`.
-    fn who(&self, task: Option<TaskId>, cpu: CpuId) -> (String, u32) {
-        match task {
-            Some(task) => (self.names.comm(task).to_owned(), pid(task)),
-            None => (format!("swapper/{cpu}"), 0),
-        }
-    }
-
-    fn prio(&self, task: Option<TaskId>) -> i32 {
-        task.map_or(120, |t| self.names.prio(t))
-    }
-
-    /// As if a process had written this to trace_marker.
-    fn print(&mut self, time: Time, cpu: CpuId, text: &str) -> io::Result<()> {
-        self.line_at(time, cpu, "print", &format!("tracing_mark_write: {text}"))
-    }
-
-    fn line(&mut self, event: &Event, name: &str, fields: &str) -> io::Result<()> {
-        self.line_at(event.time, event.cpu, name, fields)
-    }
-
-    fn line_at(&mut self, time: Time, cpu: CpuId, name: &str, fields: &str) -> io::Result<()> {
-        let current = self.current.get(cpu as usize).copied().flatten();
-        let (seconds, ns) = split(time);
-        match current {
-            Some(task) => write!(self.out, "{}-{}", self.names.comm(task), pid(task))?,
-            None => write!(self.out, "<idle>-0")?,
-        }
-        writeln!(self.out, " [{cpu:03}] {seconds}.{ns:09}: {name}: {fields}")
-    }
 }
 
-fn pid(task: TaskId) -> u32 {
-    FIRST_PID + task
-}
-
-/// Whole seconds, and ns beyond.
-fn split(time: Time) -> (u64, u64) {
-    (time / 1_000_000_000, time % 1_000_000_000)
-}
-
-/// A value typed by somebody, fit for a line.
-fn one_line(text: &str) -> String {
-    text.replace(char::is_control, " ")
+fn line(out: &mut impl Write, record: &Record) -> io::Result<()> {
+    match record.context {
+        Some((comm, pid)) => write!(out, "{comm}-{pid}")?,
+        None => write!(out, "<idle>-0")?,
+    }
+    let marker = if record.name.starts_with(OURS) { "print: tracing_mark_write: " } else { "" };
+    let (seconds, ns) = (record.time / 1_000_000_000, record.time % 1_000_000_000);
+    writeln!(out, " [{:03}] {seconds}.{ns:09}: {marker}{}: {}", record.cpu, record.name, record.text())
 }
 
 impl<W: Write> Observer for FtraceText<W> {
     fn event(&mut self, event: &Event) {
         if self.error.is_none() {
-            self.error = self.write(event).err();
+            let out = &mut self.out;
+            self.error = self.recorder.event(event, |record| line(out, record)).err();
         }
     }
 
@@ -335,7 +82,9 @@ impl<W: Write> Observer for FtraceText<W> {
 
     fn reasons(&mut self, decision: &Event, reasons: &[Reason]) {
         if let (EventKind::Decision(d), true, None) = (&decision.kind, self.why, &self.error) {
-            self.error = self.write_reasons(decision, d.task, reasons).err();
+            let out = &mut self.out;
+            let mut records = self.recorder.reasons(decision, d.task, reasons).into_iter();
+            self.error = records.try_for_each(|record| line(out, &record)).err();
         }
     }
 }
@@ -344,8 +93,9 @@ impl<W: Write> Observer for FtraceText<W> {
 mod tests {
     use std::sync::Arc;
 
+    use fairground_machine::CpuId;
     use fairground_sim::testing::{spec, workload};
-    use fairground_sim::MigrateCause;
+    use fairground_sim::{Clamps, Decision, DecisionKind, MigrateCause, SwitchState, Time, NO_RULE};
 
     use super::*;
 

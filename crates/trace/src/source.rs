@@ -7,6 +7,7 @@ use std::io::{self, BufReader, Cursor, Read, Seek};
 use std::path::Path;
 
 use crate::dat::{self, DatReader};
+use crate::perfetto::{begins_like_one, PerfettoReader};
 use crate::text::{Reader, TraceError, TraceEvent};
 
 /// Bytes that a format may be known by.
@@ -49,6 +50,11 @@ impl<S: Source + ?Sized> Source for Box<S> {
     }
 }
 
+/// Whether the bits of an event's `common_flags` tell of a hard interrupt, a soft one, or an NMI.
+pub(crate) fn in_interrupt(common_flags: u64) -> bool {
+    common_flags & (0x08 | 0x10 | 0x40) != 0
+}
+
 /// Opens a trace of any format that is known. A pipe will do for those that need not jump about in the file.
 ///
 /// # Errors
@@ -76,8 +82,12 @@ pub fn open(path: &Path) -> Result<Box<dyn Source>, TraceError> {
             }
         };
     }
-    let whole = Cursor::new(head).chain(file);
-    Ok(Box::new(Reader::new(&name, BufReader::with_capacity(1 << 16, whole))))
+    let perfettos = begins_like_one(&head);
+    let whole = BufReader::with_capacity(1 << 16, Cursor::new(head).chain(file));
+    Ok(match perfettos {
+        true => Box::new(PerfettoReader::new(&name, whole)),
+        false => Box::new(Reader::new(&name, whole)),
+    })
 }
 
 #[cfg(test)]

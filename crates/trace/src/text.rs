@@ -96,6 +96,17 @@ pub enum TraceError {
         /// What should be there.
         expected: String,
     },
+    /// A packet of Perfetto's that is none, or holds what it cannot.
+    #[error("{file}: byte {at}: expected {expected}")]
+    #[diagnostic(help("the file is damaged there, or it is none of Perfetto's"))]
+    Packet {
+        /// The file.
+        file: String,
+        /// Where the packet begins, counted from 0; of one in a compressed packet, where that begins.
+        at: u64,
+        /// What should be there.
+        expected: String,
+    },
     /// The file.
     #[error("cannot read {file}: {cause}")]
     Io {
@@ -212,14 +223,27 @@ fn parse(text: &str) -> Result<Option<TraceEvent<'_>>, &'static str> {
 }
 
 /// What tools print around events.
-fn is_comment(text: &str) -> bool {
-    let text = text.trim_start();
+fn is_comment(line: &str) -> bool {
+    let text = line.trim_start();
     let empty_cpu = text.starts_with("CPU ") && text.ends_with("is empty");
-    text.is_empty() || empty_cpu || ["#", "=>", "cpus=", "version = "].iter().any(|start| text.starts_with(start))
+    text.is_empty()
+        || empty_cpu
+        || is_call(line)
+        || ["#", "=>", "cpus=", "version = "].iter().any(|start| text.starts_with(start))
 }
 
-/// `CPU:1 [LOST 12 EVENTS]` of the kernel, `CPU:1 [12 EVENTS DROPPED]` of trace-cmd.
+/// A call chain of perf script: each address with its function, behind a tab, below the event.
+fn is_call(line: &str) -> bool {
+    let address = line.strip_prefix('\t').and_then(|l| l.split_whitespace().next());
+    address.is_some_and(|a| a.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
+/// `CPU:1 [LOST 12 EVENTS]` of the kernel, `CPU:1 [12 EVENTS DROPPED]` of trace-cmd,
+/// `COMM PID [CPU] TIME: PERF_RECORD_LOST lost 12` of perf.
 fn lost_events(text: &str) -> Option<u64> {
+    if let Some((_, n)) = text.rsplit_once(": PERF_RECORD_LOST lost ") {
+        return n.trim().parse().ok();
+    }
     let (_, what) = text.trim().strip_prefix("CPU:")?.split_once('[')?;
     let what = what.strip_suffix(']')?;
     let n = what.strip_prefix("LOST ").and_then(|w| w.strip_suffix(" EVENTS"));

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use fairground_lab::experiment::RunReport;
 use fairground_lab::selection::Selection;
-use fairground_lab::setup::{Logs, Outputs, Progress, Ran, RunError, Setup, Trace, TraceHead};
+use fairground_lab::setup::{Logs, Outputs, Progress, Ran, RunError, Setup, Trace, TraceFormat, TraceHead};
 use fairground_lab::tables::number;
 use serde_json::json;
 
@@ -38,7 +38,7 @@ pub struct Run {
     /// Write the events to this file; of a run that fails, up to there
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// How to write them [default: by the ending of FILE: dat for .dat, else text]
+    /// How to write them [default: by the ending of FILE: dat for .dat, perfetto for .perfetto-trace and .pftrace, else text]
     #[arg(long, value_enum, requires = "trace")]
     trace_format: Option<TraceFormatName>,
     /// Write the reasons of every placement too, for `fairground explain`
@@ -86,13 +86,24 @@ enum TraceFormatName {
     Text,
     /// trace-cmd's trace.dat
     Dat,
+    /// Perfetto's protobuf
+    Perfetto,
 }
 
 impl TraceFormatName {
     fn by_ending(path: &Path) -> TraceFormatName {
         match path.extension().and_then(|ending| ending.to_str()) {
             Some("dat") => TraceFormatName::Dat,
+            Some("perfetto-trace" | "pftrace") => TraceFormatName::Perfetto,
             _ => TraceFormatName::Text,
+        }
+    }
+
+    /// What the run writes: of text a trace.dat is made once it is over.
+    fn written(self) -> TraceFormat {
+        match self {
+            TraceFormatName::Text | TraceFormatName::Dat => TraceFormat::Text,
+            TraceFormatName::Perfetto => TraceFormat::Perfetto,
         }
     }
 }
@@ -174,13 +185,13 @@ impl Run {
     /// The trace appears if the run completes or fails on its way; a run that is refused or interrupted leaves none.
     fn traced(&self, setup: &Setup, path: &Path, logs: Option<Logs>) -> Result<RunReport, Failure> {
         let mut output = OutputFile::create(path)?;
-        // Of text a trace.dat is made once the run is over.
-        let text = match self.trace_format.unwrap_or_else(|| TraceFormatName::by_ending(path)) {
-            TraceFormatName::Text => None,
+        let format = self.trace_format.unwrap_or_else(|| TraceFormatName::by_ending(path));
+        let text = match format {
             TraceFormatName::Dat => Some(output.scratch()?),
+            TraceFormatName::Text | TraceFormatName::Perfetto => None,
         };
         let file = text.as_ref().map_or_else(|| output.descriptor(), dat::copy)?;
-        let trace = Trace { head: self.head(setup), file };
+        let trace = Trace { head: self.head(setup, format.written()), file };
         let Ran { outcome, trace } = carry_out(setup, self.seed, Outputs { trace: Some(trace), logs });
         if let Err(refused @ (RunError::Fair(_) | RunError::Refused(_))) = outcome {
             return Err(failure(refused));
@@ -203,7 +214,7 @@ impl Run {
         }
     }
 
-    fn head(&self, setup: &Setup) -> TraceHead {
+    fn head(&self, setup: &Setup, format: TraceFormat) -> TraceHead {
         let seed = self.seed.to_string();
         let meta = [("machine", &self.machine), ("workload", &self.workload), ("sched", &self.sched), ("seed", &seed)];
         let mut meta: Vec<(String, String)> = meta.map(|(key, value)| (key.to_owned(), value.clone())).into();
@@ -211,7 +222,7 @@ impl Run {
             let rails = setup.machine.rails().into_iter().enumerate();
             meta.extend(rails.map(|(number, (name, _))| (format!("rail{number}"), name.to_owned())));
         }
-        TraceHead { meta, notes: circumstances::notes(&setup.config), why: self.why }
+        TraceHead { format, meta, notes: circumstances::notes(&setup.config), why: self.why }
     }
 }
 

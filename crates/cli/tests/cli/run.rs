@@ -106,6 +106,34 @@ fn a_workload_bound_to_some_cpus_runs_on_no_other() {
     assert!(succeeds("machine show hikey@2,5").contains("workloads are bound to 2 of 8 CPUs"));
 }
 
+/// Whatever the file is called, and whichever way the format was chosen.
+#[test]
+fn a_trace_of_perfettos_tells_what_text_tells() {
+    let dir = tempfile::tempdir().unwrap();
+    let words = "run hikey960 sched-pipe:loops=20,threads --sched fair:v5.9 --why";
+    let traced = |file: &str, format: &str| {
+        let path = dir.path().join(file);
+        succeeds(&format!("{words} --trace {} {format}", path.display()));
+        (std::fs::read(&path).unwrap(), path.display().to_string())
+    };
+    let (_, text) = traced("a.txt", "");
+    let (bytes, by_ending) = traced("a.pftrace", "");
+    let (same, by_name) = traced("b.txt", "--trace-format perfetto");
+    assert!(bytes == same && bytes.starts_with(&[10]), "same inputs, same bytes");
+    for file in [&by_ending, &by_name] {
+        for asked in ["", "residency", "frequency", "migrations"] {
+            assert_eq!(succeeds(&format!("stats {file} {asked}")), succeeds(&format!("stats {text} {asked}")));
+        }
+        assert_eq!(succeeds(&format!("explain {file} --at 0.0001")), succeeds(&format!("explain {text} --at 0.0001")));
+    }
+    assert_eq!(files(dir.path()), ["a.pftrace", "a.txt", "b.txt"]);
+    refuses(&format!("{words} --trace-format perfetto"), &["--trace"]);
+    std::fs::write(&by_name, &bytes[..bytes.len() / 2]).unwrap();
+    succeeds(&format!("stats {by_name}"));
+    std::fs::write(&by_name, [&bytes[..], b"more"].concat()).unwrap();
+    refuses(&format!("stats {by_name}"), &["b.txt: byte ", "expected a packet"]);
+}
+
 #[test]
 fn a_trace_may_go_to_a_device() {
     succeeds("run hikey sched-pipe:loops=20 --sched fair:v5.9 --trace /dev/null");

@@ -3,6 +3,7 @@
 use super::bytes::{Input, Order, ReadAt};
 use super::format::{Field, Format};
 use super::plan::Plan;
+use crate::source::in_interrupt;
 use crate::TraceError;
 
 /// Bytes of one format file; the kernel's largest are a tenth.
@@ -37,9 +38,6 @@ pub struct Layout {
     /// What must be said of it.
     pub notes: Vec<String>,
 }
-
-/// Bits of `common_flags`: hard interrupt, soft interrupt, NMI.
-const INTERRUPTS: u64 = 0x08 | 0x10 | 0x40;
 
 /// How parts of a file are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +76,7 @@ pub struct Common {
 impl Common {
     /// Whether a hard or soft interrupt or an NMI was at work.
     pub fn in_interrupt(&self, record: &[u8], order: Order) -> bool {
-        self.flags.as_ref().is_some_and(|flags| flags.number(record, order) & INTERRUPTS != 0)
+        self.flags.as_ref().is_some_and(|flags| in_interrupt(flags.number(record, order)))
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::bytes::Order;
 use super::format::{Field, Format, Kind};
-use crate::ftrace::IDLE_EXIT;
+use crate::record::IDLE_EXIT;
 use crate::text::{Left, Thread, What};
 
 /// How names of events of ours begin.

@@ -4,7 +4,7 @@ use fairground_workload::recorded::Recording;
 use fairground_workload::recorded::Step::{self, Await, Exec, Fork, Rest, Until, Wake, Work};
 
 use super::*;
-use crate::Reader;
+use crate::{Reader, Source};
 
 /// CPU 0 of capacity 512 and CPU 1 of 1024, on one clock of 500 MHz and 1 GHz; leaving WFI takes 2 us.
 fn two_speeds() -> Machine {

@@ -13,7 +13,7 @@
 
 use super::line::digits;
 use super::Thread;
-use crate::ftrace::IDLE_EXIT;
+use crate::record::IDLE_EXIT;
 
 /// What an event says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,6 +116,16 @@ pub enum Left {
     Runnable,
     /// Asleep, in whatever way, or dead.
     Sleeping,
+}
+
+impl Left {
+    /// By the number of the state: its low byte is 0 if the task is runnable (above that byte stands preempted).
+    pub(crate) fn of(state: u64) -> Left {
+        match state & 0xff {
+            0 => Left::Runnable,
+            _ => Left::Sleeping,
+        }
+    }
 }
 
 impl What<'_> {
@@ -272,13 +282,15 @@ fn number(text: &str) -> Option<u32> {
     digits(text)?.try_into().ok()
 }
 
-/// Letters, R first if it is runnable; or the number, whose low byte is 0 if it is (above that byte stands preempted).
+/// Letters, R first if it is runnable; or the number.
 fn state(text: &str) -> Option<Left> {
     let hex = text.strip_prefix("0x").map(|h| u64::from_str_radix(h, 16).ok());
-    let runnable = match (hex, digits(text)) {
-        (Some(hex), _) => hex? & 0xff == 0,
-        (None, Some(state)) => state & 0xff == 0,
-        (None, None) => text.chars().next().filter(char::is_ascii_alphabetic)? == 'R',
-    };
-    Some(if runnable { Left::Runnable } else { Left::Sleeping })
+    match (hex, digits(text)) {
+        (Some(hex), _) => hex.map(Left::of),
+        (None, Some(state)) => Some(Left::of(state)),
+        (None, None) => match text.chars().next().filter(char::is_ascii_alphabetic)? {
+            'R' => Some(Left::Runnable),
+            _ => Some(Left::Sleeping),
+        },
+    }
 }

@@ -3,7 +3,7 @@
 //! ```text
 //! COMM-PID [CPU] SECONDS.FRACTION: EVENT: FIELDS                        ours, trace-cmd report
 //! COMM-PID ( TGID) [CPU] FLAGS SECONDS.FRACTION: EVENT: FIELDS          the kernel's, with columns as configured
-//! COMM PID/TID [CPU] SECONDS.FRACTION: SUBSYSTEM:EVENT: FIELDS          perf script
+//! COMM PID/TID [CPU] SECONDS.FRACTION: PERIOD SUBSYSTEM:EVENT: FIELDS   perf script, with a period or not
 //! ```
 
 use super::Thread;
@@ -85,6 +85,8 @@ fn time(word: &str) -> Option<u64> {
 fn event(text: &str) -> (&str, &str) {
     let text = text.trim();
     let (word, rest) = split_word(text).unwrap_or((text, ""));
+    // perf script may put the sample's period before the event.
+    let (word, rest) = if digits(word).is_some() { split_word(rest).unwrap_or((word, rest)) } else { (word, rest) };
     match word.strip_suffix(':') {
         Some(name) => (name.rsplit(':').next().unwrap_or(name), rest.trim()),
         None => ("", text),

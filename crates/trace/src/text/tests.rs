@@ -15,7 +15,7 @@ pub(crate) fn read_all(source: &mut impl Source) -> Result<(Vec<String>, Vec<Str
     Ok((events, source.notes()))
 }
 
-fn words(what: &What) -> String {
+pub(crate) fn words(what: &What) -> String {
     let t = |t: &Thread| format!("{}-{}", t.comm, t.pid);
     match what {
         What::Switch { prev, left, next } => format!("{} {left:?} {}", t(prev), t(next)),
@@ -107,6 +107,28 @@ CPU 1 is empty
         "1234567894000 <idle>-0@1 print hello",
     ];
     assert_eq!(events(text), expected);
+}
+
+/// perf 6.1: `perf record -g -e sched:sched_switch,cpu-clock`, `perf script --show-lost-events`, a period before the event.
+#[test]
+fn call_chains_samples_and_losses_of_perf_script_are_passed_over() {
+    let text = "\
+# captured on    : Sun Nov 22 06:48:07 2026
+perf 30052 [000] 61645.782369: sched:sched_switch: prev_comm=perf prev_pid=30052 prev_prio=120 prev_state=D ==> next_comm=migration/0 next_pid=18 next_prio=0
+\tffffffff821f8b58 __schedule+0x618 ([kernel.kallsyms])
+\t           ee137 sched_setaffinity@@GLIBC_2.3.4+0x7 (/usr/lib/x86_64-linux-gnu/libc.so.6)
+
+      lto cgu.02 30268 [000] 61667.242611:     250000          cpu-clock:      7f457fd37cca llvm::LiveIntervals::computeVirtRegs+0x18a (/usr/lib/libLLVM.so)
+            perf 30786 [000] 61702.831531:          1 sched:sched_waking: comm=migration/0 pid=18 prio=0 target_cpu=000
+            perf 30786 [000] 61702.831532: PERF_RECORD_LOST lost 12
+";
+    let (events, notes) = read(text.as_bytes()).unwrap();
+    let expected = [
+        "61645782369000 perf-30052@0 perf-30052 Sleeping migration/0-18",
+        "61702831531000 perf-30786@0 waking migration/0-18 0",
+    ];
+    assert_eq!(events, expected);
+    assert_eq!(notes, ["t: 12 events were lost while it was recorded"]);
 }
 
 #[test]

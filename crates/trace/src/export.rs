@@ -1,0 +1,40 @@
+//! What all writers of traces have in common.
+
+use std::io::{self, Write};
+
+use fairground_sim::Observer;
+
+use crate::{FtraceText, PerfettoTrace};
+
+/// Writes the events of a run down as they come, in some format.
+pub trait Export: Observer {
+    /// Says at time 0 what the run is (machine, workload, sched, seed, each with its value), what the scheduler's
+    /// rules say, and what every output must carry, e.g. `partition: 0-3`.
+    fn head(&mut self, meta: &[(&str, &str)], notes: &[String]);
+
+    /// Writes what is held back.
+    ///
+    /// # Errors
+    /// The first failure to write.
+    fn finish(self: Box<Self>) -> io::Result<()>;
+}
+
+impl<W: Write> Export for FtraceText<W> {
+    fn head(&mut self, meta: &[(&str, &str)], notes: &[String]) {
+        FtraceText::head(self, meta, notes);
+    }
+
+    fn finish(self: Box<Self>) -> io::Result<()> {
+        FtraceText::finish(*self).map(drop)
+    }
+}
+
+impl<W: Write> Export for PerfettoTrace<W> {
+    fn head(&mut self, meta: &[(&str, &str)], notes: &[String]) {
+        PerfettoTrace::head(self, meta, notes);
+    }
+
+    fn finish(self: Box<Self>) -> io::Result<()> {
+        PerfettoTrace::finish(*self).map(drop)
+    }
+}

@@ -1,0 +1,266 @@
+//! Bundles of the kernel's events: of one CPU each, told one by one, or, those of the scheduler, in columns.
+
+use std::rc::Rc;
+
+use super::generic::{generic, text, Described, Told};
+use super::ids::{bundle, compact, event};
+use super::order::{Context, Kept, Order, Who};
+use super::wire::{Fault, Fields, Packed, Wire};
+use crate::record::IDLE_EXIT;
+use crate::source::in_interrupt;
+use crate::{Left, What};
+
+/// A longer bundle is none: Perfetto empties a few hundred KiB of the kernel's buffers at a time.
+const BUNDLE_MAX: usize = 8 << 20;
+
+/// More CPUs than kernels are built for.
+const CPUS_MAX: u32 = 1 << 16;
+
+/// A longer name is none, though names of simulated threads are longer than the kernel's 15 bytes.
+const NAME_MAX: usize = 255;
+
+/// What somebody may write through trace_marker.
+const PRINT_MAX: usize = 1 << 16;
+
+/// Fields of an event that are read have lower numbers.
+const SLOTS: usize = 8;
+
+/// What bundles lead to.
+#[derive(Default)]
+pub struct Bundles {
+    described: Described,
+    pub order: Order,
+    /// Events of other kinds.
+    pub unknown: u64,
+    /// Bundles before which events were lost.
+    pub lost: u64,
+    /// Some times are of another clock than the one since boot, and nothing says how far apart they are.
+    pub other_clock: bool,
+}
+
+/// What is true of all events of a bundle.
+struct Around {
+    cpu: u32,
+    /// Where the packet is in the file.
+    at: u64,
+    /// From the times as recorded to those since boot, ns.
+    shift: i128,
+}
+
+impl Around {
+    fn time(&self, recorded: u64) -> Result<u64, Fault> {
+        u64::try_from(i128::from(recorded) + self.shift).map_err(|_| "a time within 584 years since boot")
+    }
+}
+
+impl Bundles {
+    /// Takes the events of a bundle in. `at`: where its packet is in the file.
+    pub fn add(&mut self, message: &[u8], at: u64) -> Result<(), Fault> {
+        if message.len() > BUNDLE_MAX {
+            return Err("a bundle of events of at most 8 MiB");
+        }
+        let around = self.around(message, at)?;
+        for field in Fields::of(message) {
+            match field? {
+                (bundle::EVENT, value) => self.event(value.bytes()?, &around)?,
+                (bundle::COMPACT_SCHED, value) => self.compact(value.bytes()?, &around)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn around(&mut self, message: &[u8], at: u64) -> Result<Around, Fault> {
+        let (mut cpu_, mut clock, mut ftrace, mut boot) = (0, 0, None, None);
+        for field in Fields::of(message) {
+            match field? {
+                (bundle::CPU, value) => cpu_ = cpu(value.number()?)?,
+                (bundle::LOST_EVENTS, value) => self.lost += u64::from(value.number()? != 0),
+                (bundle::FTRACE_CLOCK, value) => clock = value.number()?,
+                (bundle::FTRACE_TIMESTAMP, value) => ftrace = Some(value.number()?),
+                (bundle::BOOT_TIMESTAMP, value) => boot = Some(value.number()?),
+                (bundle::GENERIC_DESCRIPTORS, value) => self.described.add(value.bytes()?)?,
+                _ => {}
+            }
+        }
+        let shift = match (clock, ftrace, boot) {
+            (0, ..) => 0,
+            (_, Some(ftrace), Some(boot)) => i128::from(boot) - i128::from(ftrace),
+            _ => {
+                self.other_clock = true;
+                0
+            }
+        };
+        Ok(Around { cpu: cpu_, at, shift })
+    }
+
+    fn event(&mut self, message: &[u8], around: &Around) -> Result<(), Fault> {
+        let (mut time, mut context, mut what) = (0, Context::default(), None);
+        for field in Fields::of(message) {
+            match field? {
+                (event::TIMESTAMP, value) => time = around.time(value.number()?)?,
+                (event::PID, value) => context.pid = Some(value.small()?),
+                (event::COMMON_FLAGS, value) => context.in_interrupt = in_interrupt(value.number()?),
+                // What else all events have is no message.
+                (id, Wire::Bytes(bytes)) => what = Some((id, bytes)),
+                _ => {}
+            }
+        }
+        let Some((id, bytes)) = what else { return Ok(()) };
+        match self.what(id, bytes)? {
+            Some(what) => self.order.add(time, around.at, around.cpu, context, what),
+            None => self.unknown += 1,
+        }
+        Ok(())
+    }
+
+    fn what(&self, id: u32, bytes: &[u8]) -> Result<Option<Kept>, Fault> {
+        let slots = || Slots::of(bytes);
+        Ok(Some(match id {
+            event::SCHED_SWITCH => {
+                let s = slots()?;
+                Kept::Switch { prev: Some(s.who(1, 2)?), left: Left::of(s.number(4)?), next: s.who(5, 6)? }
+            }
+            event::SCHED_WAKING => {
+                let s = slots()?;
+                Kept::Waking { task: s.who(1, 2)?, cpu: cpu(s.number(5)?)? }
+            }
+            event::SCHED_WAKEUP | event::SCHED_WAKEUP_NEW => {
+                let s = slots()?;
+                Kept::Wakeup { task: s.who(1, 2)?, cpu: cpu(s.number(5)?)?, new: id == event::SCHED_WAKEUP_NEW }
+            }
+            event::SCHED_MIGRATE_TASK => {
+                let s = slots()?;
+                Kept::Migrate { task: s.who(1, 2)?, from: cpu(s.number(4)?)?, to: cpu(s.number(5)?)? }
+            }
+            event::CPU_IDLE => {
+                let s = slots()?;
+                let state = s.small(1)?;
+                Kept::Idle { cpu: cpu(s.number(2)?)?, state: (state != IDLE_EXIT).then_some(state) }
+            }
+            event::CPU_FREQUENCY => {
+                let s = slots()?;
+                Kept::Frequency { cpu: cpu(s.number(2)?)?, khz: s.small(1)? }
+            }
+            event::PRINT => Kept::Print(print(slots()?.bytes(2)?)?),
+            event::SCHED_PROCESS_FORK => Kept::Called(slots()?.who(3, 4)?),
+            event::TASK_NEWTASK => Kept::Called(slots()?.who(2, 1)?),
+            event::TASK_RENAME => Kept::Called(slots()?.who(3, 1)?),
+            event::GENERIC => return told(generic(bytes)?),
+            _ => return self.described.tell(id, bytes)?.map_or(Ok(None), told),
+        }))
+    }
+
+    /// Events of the scheduler in columns; times are each since the one before.
+    fn compact(&mut self, message: &[u8], around: &Around) -> Result<(), Fault> {
+        let mut columns = [Packed::default(); 16];
+        let mut names: Vec<Rc<str>> = Vec::new();
+        for field in Fields::of(message) {
+            match field? {
+                (compact::INTERN_TABLE, value) => names.push(name(value.bytes()?)?),
+                (id, value) => {
+                    if let Some(column) = columns.get_mut(id as usize) {
+                        *column = Packed(value.bytes()?);
+                    }
+                }
+            }
+        }
+        let name = |index: u64| {
+            let name = usize::try_from(index).ok().and_then(|i| names.get(i));
+            name.map(Rc::clone).ok_or("an index within the table of names")
+        };
+        use compact::*;
+        let switches = [SWITCH_TIMESTAMP, SWITCH_PREV_STATE, SWITCH_NEXT_PID, SWITCH_NEXT_COMM];
+        rows(switches.map(|id| columns[id as usize]), |time, [state, pid_, comm]| {
+            let next = Who { comm: name(comm)?, pid: pid(pid_)? };
+            let what = Kept::Switch { prev: None, left: Left::of(state), next };
+            self.order.add(around.time(time)?, around.at, around.cpu, Context::default(), what);
+            Ok(())
+        })?;
+        let wakings = [WAKING_TIMESTAMP, WAKING_PID, WAKING_TARGET_CPU, WAKING_COMM];
+        rows(wakings.map(|id| columns[id as usize]), |time, [pid_, target, comm]| {
+            let task = Who { comm: name(comm)?, pid: pid(pid_)? };
+            let what = Kept::Waking { task, cpu: cpu(target)? };
+            self.order.add(around.time(time)?, around.at, around.cpu, Context::default(), what);
+            Ok(())
+        })
+    }
+}
+
+/// What stands in columns side by side, the first of which is of times.
+fn rows(
+    [times, mut a, mut b, mut c]: [Packed; 4],
+    mut row: impl FnMut(u64, [u64; 3]) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    let mut now = 0_u64;
+    for since in times {
+        now = now.checked_add(since?).ok_or("a time within 584 years since boot")?;
+        let cell = |column: &mut Packed| column.next().unwrap_or(Err("columns of one length"));
+        row(now, [cell(&mut a)?, cell(&mut b)?, cell(&mut c)?])?;
+    }
+    Ok(())
+}
+
+/// The fields of an event, by number.
+struct Slots<'a>([Option<Wire<'a>>; SLOTS]);
+
+impl<'a> Slots<'a> {
+    fn of(message: &'a [u8]) -> Result<Slots<'a>, Fault> {
+        let mut slots = [None; SLOTS];
+        for field in Fields::of(message) {
+            let (id, value) = field?;
+            if let Some(slot) = slots.get_mut(id as usize) {
+                *slot = Some(value);
+            }
+        }
+        Ok(Slots(slots))
+    }
+
+    /// What is not there is 0: some writers leave zeros out.
+    fn number(&self, id: usize) -> Result<u64, Fault> {
+        self.0[id].map_or(Ok(0), Wire::number)
+    }
+
+    fn small(&self, id: usize) -> Result<u32, Fault> {
+        self.0[id].map_or(Ok(0), Wire::small)
+    }
+
+    fn bytes(&self, id: usize) -> Result<&'a [u8], Fault> {
+        self.0[id].map_or(Ok(&[]), Wire::bytes)
+    }
+
+    fn who(&self, comm: usize, pid_: usize) -> Result<Who, Fault> {
+        Ok(Who { comm: name(self.bytes(comm)?)?, pid: pid(self.number(pid_)?)? })
+    }
+}
+
+fn cpu(n: u64) -> Result<u32, Fault> {
+    u32::try_from(n).ok().filter(|cpu| *cpu < CPUS_MAX).ok_or("a CPU from 0 to 65535")
+}
+
+fn pid(n: u64) -> Result<u32, Fault> {
+    u32::try_from(n).map_err(|_| "a pid from 0 to 4294967295")
+}
+
+pub fn name(bytes: &[u8]) -> Result<Rc<str>, Fault> {
+    match bytes.len() {
+        0..=NAME_MAX => Ok(String::from_utf8_lossy(bytes).into()),
+        _ => Err("a thread's name of at most 255 bytes"),
+    }
+}
+
+fn print(bytes: &[u8]) -> Result<Rc<str>, Fault> {
+    match bytes.len() {
+        0..=PRINT_MAX => Ok(text(bytes).trim_end_matches('\n').into()),
+        _ => Err("a text of at most 64 KiB"),
+    }
+}
+
+/// An event of which name and fields are known, if it is one that is read.
+pub fn told((name, fields): Told) -> Result<Option<Kept>, Fault> {
+    if name.len() + fields.len() > PRINT_MAX {
+        return Err("a text of at most 64 KiB");
+    }
+    let known = What::parse(&name, &fields)?.is_some();
+    Ok(known.then(|| Kept::Named { name: name.as_str().into(), fields: fields.as_str().into() }))
+}

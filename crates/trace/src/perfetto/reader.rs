@@ -1,0 +1,288 @@
+//! Reads Perfetto's traces.
+
+use std::collections::BTreeMap;
+use std::io::BufRead;
+use std::rc::Rc;
+
+use super::bundle::{name, Bundles};
+use super::ids::{clock, packet};
+use super::order::{Held, Kept, Who};
+use super::packets::{Packets, Trouble};
+use super::wire::{varint, Fault, Fields, Wire};
+use crate::{Source, Thread, TraceError, TraceEvent, What};
+
+/// Threads whose names are remembered.
+const NAMES_MAX: usize = 1 << 20;
+
+/// What ftrace calls a CPU's idle task, and a thread whose name it does not know.
+const IDLE: &str = "<idle>";
+const NAMELESS: &str = "<...>";
+
+/// Of `ProcessTree`, and of its `Process` and `Thread`.
+const TREE_PROCESSES: u32 = 1;
+const TREE_THREADS: u32 = 2;
+const ID: u32 = 1;
+const THREAD_NAME: u32 = 2;
+const PROCESS_CMDLINE: u32 = 3;
+
+/// Gives the events of a trace one by one, in the order of their times. Holds back up to half a million events (about
+/// 100 MiB): the file is not in that order.
+pub struct PerfettoReader<R> {
+    file: String,
+    packets: Packets<R>,
+    bundles: Bundles,
+    /// Names of threads by pid, and who runs by CPU, at the time that has been reached.
+    names: BTreeMap<u32, Rc<str>>,
+    running: BTreeMap<u32, u32>,
+    /// Packets before which others were lost.
+    dropped: u64,
+    /// Switches of which nobody tells who stopped.
+    headless: u64,
+    /// No more packets come; after what is held back this is to be told.
+    ended: bool,
+    trouble: Option<TraceError>,
+    last: Option<Last>,
+}
+
+/// The last event, with what it lends.
+struct Last {
+    held: Held,
+    comm: Rc<str>,
+    pid: u32,
+}
+
+impl<R: BufRead> PerfettoReader<R> {
+    /// `file` is what errors call the trace.
+    pub fn new(file: &str, input: R) -> PerfettoReader<R> {
+        PerfettoReader {
+            file: file.to_owned(),
+            packets: Packets::new(input),
+            bundles: Bundles::default(),
+            names: BTreeMap::new(),
+            running: BTreeMap::new(),
+            dropped: 0,
+            headless: 0,
+            ended: false,
+            trouble: None,
+            last: None,
+        }
+    }
+
+    /// Reads until an event may go.
+    fn fill(&mut self) {
+        while !self.ended && !self.bundles.order.is_full() {
+            let trouble = match self.packets.advance() {
+                Ok(true) => match self.take_in() {
+                    Ok(()) => continue,
+                    Err(fault) => Trouble::Fault(fault),
+                },
+                Ok(false) => return self.ended = true,
+                Err(trouble) => trouble,
+            };
+            self.ended = true;
+            self.trouble = Some(self.told(trouble));
+        }
+    }
+
+    fn told(&self, trouble: Trouble) -> TraceError {
+        match trouble {
+            Trouble::Io(e) => TraceError::Io { file: self.file.clone(), cause: e.to_string() },
+            Trouble::Fault(expected) => {
+                TraceError::Packet { file: self.file.clone(), at: self.packets.at(), expected: expected.into() }
+            }
+        }
+    }
+
+    /// The packet come to.
+    fn take_in(&mut self) -> Result<(), Fault> {
+        let (mut time, mut told, mut on) = (0, None, clock::BOOTTIME);
+        for field in Fields::of(self.packets.packet()) {
+            match field? {
+                (packet::FTRACE_EVENTS, value) => self.bundles.add(value.bytes()?, self.packets.at())?,
+                (packet::PROCESS_TREE, value) => process_tree(value.bytes()?, &mut self.names)?,
+                (packet::TIMESTAMP, value) => time = value.number()?,
+                (packet::TIMESTAMP_CLOCK, value) => on = value.number()?,
+                (packet::TRACK_EVENT, value) => told = Some(value.bytes()?),
+                (packet::PREVIOUS_DROPPED, value) => self.dropped += u64::from(value.number()? != 0),
+                _ => {}
+            }
+        }
+        match told {
+            Some(told) if on == clock::BOOTTIME => self.bundles.add_told(told, time, self.packets.at()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether an event is told; what it says of names and of who runs is known then.
+    fn settle(&mut self, held: &mut Held) -> bool {
+        match &mut held.what {
+            Kept::Switch { prev, next, .. } => {
+                if let (None, Some(pid)) = (&prev, self.running.get(&held.cpu)) {
+                    *prev = Some(Who { comm: comm(&self.names, *pid, held.cpu), pid: *pid });
+                }
+                held.context.pid = held.context.pid.or(prev.as_ref().map(|p| p.pid));
+                prev.iter().for_each(|prev| call(&mut self.names, prev));
+                call(&mut self.names, next);
+                self.running.insert(held.cpu, next.pid);
+                self.headless += u64::from(prev.is_none());
+                return prev.is_some();
+            }
+            Kept::Waking { task, .. } | Kept::Wakeup { task, .. } | Kept::Migrate { task, .. } => {
+                call(&mut self.names, task);
+            }
+            Kept::Called(task) => {
+                call(&mut self.names, task);
+                return false;
+            }
+            _ => {}
+        }
+        true
+    }
+}
+
+impl<R: BufRead> Source for PerfettoReader<R> {
+    fn next_event(&mut self) -> Result<Option<TraceEvent<'_>>, TraceError> {
+        loop {
+            self.fill();
+            let Some(mut held) = self.bundles.order.first() else {
+                return self.trouble.take().map_or(Ok(None), Err);
+            };
+            let running = self.running.get(&held.cpu).copied();
+            if self.settle(&mut held) {
+                let pid = held.context.pid.or(running).unwrap_or(0);
+                let comm = match pid {
+                    0 => IDLE.into(),
+                    pid => self.names.get(&pid).map_or_else(|| NAMELESS.into(), Rc::clone),
+                };
+                self.last = Some(Last { held, comm, pid });
+                break;
+            }
+        }
+        Ok(self.last.as_ref().and_then(Last::event))
+    }
+
+    fn unknown(&self) -> u64 {
+        self.bundles.unknown
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let (file, bundles) = (&self.file, &self.bundles);
+        let at = self.packets.at();
+        let several = [
+            (bundles.lost, "times the kernel's buffer ran over: events were lost while it was recorded"),
+            (self.dropped, "times packets were lost while it was recorded"),
+            (self.headless, "switches do not tell who stopped, the first of each CPU, and are left out"),
+            (bundles.order.late(), "events came far behind later ones and are left out"),
+        ];
+        let mut notes = Vec::new();
+        if self.packets.cut() {
+            notes.push(format!("{file}: byte {at}: the last packet has no end: the trace is cut off"));
+        }
+        if bundles.other_clock {
+            notes.push(format!("{file}: events are on a clock of which nothing tells how it stands to others"));
+        }
+        notes.extend(several.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{file}: {n} {what}")));
+        notes
+    }
+
+    fn unexpected(&self, expected: &str) -> TraceError {
+        let at = self.last.as_ref().map_or(0, |last| last.held.at);
+        TraceError::Packet { file: self.file.clone(), at, expected: expected.into() }
+    }
+}
+
+impl Last {
+    fn event(&self) -> Option<TraceEvent<'_>> {
+        let Held { time, cpu, context, .. } = self.held;
+        let what = self.held.what.what()?;
+        let ran = Thread { comm: &self.comm, pid: self.pid };
+        Some(TraceEvent { time, cpu, context: ran, in_interrupt: context.in_interrupt, what })
+    }
+}
+
+impl Who {
+    fn thread(&self) -> Thread<'_> {
+        Thread { comm: &self.comm, pid: self.pid }
+    }
+}
+
+impl Kept {
+    /// None for what is not told.
+    fn what(&self) -> Option<What<'_>> {
+        Some(match self {
+            Kept::Switch { prev, left, next } => {
+                What::Switch { prev: prev.as_ref()?.thread(), left: *left, next: next.thread() }
+            }
+            Kept::Waking { task, cpu } => What::Waking { task: task.thread(), cpu: *cpu },
+            Kept::Wakeup { task, cpu, new } => What::Wakeup { task: task.thread(), cpu: *cpu, new: *new },
+            Kept::Migrate { task, from, to } => What::Migrate { task: task.thread(), from: *from, to: *to },
+            Kept::Idle { cpu, state } => What::Idle { cpu: *cpu, state: *state },
+            Kept::Frequency { cpu, khz } => What::Frequency { cpu: *cpu, khz: *khz },
+            Kept::Print(text) => What::Print(text),
+            Kept::Named { name, fields } => return What::parse(name, fields).ok().flatten(),
+            Kept::Called(_) => return None,
+        })
+    }
+}
+
+/// The name of who stops, where only the names of those who start are told.
+fn comm(names: &BTreeMap<u32, Rc<str>>, pid: u32, cpu: u32) -> Rc<str> {
+    match pid {
+        0 => format!("swapper/{cpu}").into(),
+        pid => names.get(&pid).map_or_else(|| NAMELESS.into(), Rc::clone),
+    }
+}
+
+/// A thread has a name from now on.
+fn call(names: &mut BTreeMap<u32, Rc<str>>, task: &Who) {
+    let room = names.len() < NAMES_MAX;
+    match names.get_mut(&task.pid) {
+        _ if task.pid == 0 => {}
+        Some(name) if *name == task.comm => {}
+        Some(name) => *name = Rc::clone(&task.comm),
+        None if room => drop(names.insert(task.pid, Rc::clone(&task.comm))),
+        None => {}
+    }
+}
+
+/// What processes and threads are called of which no event has told yet.
+fn process_tree(message: &[u8], names: &mut BTreeMap<u32, Rc<str>>) -> Result<(), Fault> {
+    for field in Fields::of(message) {
+        let (message, name_field) = match field? {
+            (TREE_PROCESSES, value) => (value.bytes()?, PROCESS_CMDLINE),
+            (TREE_THREADS, value) => (value.bytes()?, THREAD_NAME),
+            _ => continue,
+        };
+        let (mut pid, mut comm) = (0, None);
+        for field in Fields::of(message) {
+            match field? {
+                (ID, value) => pid = value.small()?,
+                (id, Wire::Bytes(bytes)) if id == name_field && comm.is_none() => comm = Some(bytes),
+                _ => {}
+            }
+        }
+        // A command line may be longer than a name.
+        let comm = comm.map(|bytes| name(bytes.rsplit(|b| *b == b'/').next().unwrap_or(bytes)));
+        if let Some(Ok(comm)) = comm.filter(|_| !names.contains_key(&pid)) {
+            call(names, &Who { comm, pid });
+        }
+    }
+    Ok(())
+}
+
+/// Whether a file that begins so is one of Perfetto's: a packet whose first field is one that packets have. Text may
+/// begin with an empty line, which is the byte that a packet begins with.
+pub(crate) fn begins_like_one(head: &[u8]) -> bool {
+    let Some((&10, mut rest)) = head.split_first() else { return false };
+    let Ok(length) = varint(&mut rest) else { return false };
+    let before = rest.len() as u64;
+    let Ok(tag) = varint(&mut rest) else { return false };
+    let left = length.saturating_sub(before - rest.len() as u64);
+    match (tag >> 3, tag & 7) {
+        // timestamp, trusted_uid, sequence, sequence_flags, incremental_state_cleared, previous_packet_dropped,
+        // timestamp_clock_id, trusted_pid, first_packet_on_sequence, machine_id
+        (8 | 3 | 10 | 13 | 41 | 42 | 58 | 79 | 87 | 98, 0) => true,
+        (1.., 2) => varint(&mut rest).is_ok_and(|n| n <= left),
+        _ => false,
+    }
+}

@@ -1,0 +1,106 @@
+//! Track events of ours: records again.
+
+use super::bundle::{told, Bundles};
+use super::generic::{add, text};
+use super::ids::{annotation, track_event};
+use super::order::{Context, Kept};
+use super::wire::{Fault, Fields};
+use crate::record::OURS;
+
+/// How the names of records of clamps begin.
+const CLAMPS: &str = "uclamp_util_";
+
+/// A list of annotations as a record.
+#[derive(Default)]
+struct Told {
+    fields: String,
+    on_cpu: u32,
+    /// The fields of each reason.
+    why: Vec<String>,
+}
+
+impl Bundles {
+    /// Takes a track event in, if it is one of ours. `at`: where its packet is in the file.
+    pub fn add_told(&mut self, message: &[u8], time: u64, at: u64) -> Result<(), Fault> {
+        let Some(name) = record_name(message)? else { return Ok(()) };
+        let mut record = Told::default();
+        for field in Fields::of(message) {
+            if let (track_event::DEBUG_ANNOTATIONS, value) = field? {
+                record.annotation(value.bytes()?, name == "fairground_note")?;
+            }
+        }
+        for fields in record.why {
+            self.order.add(
+                time,
+                at,
+                record.on_cpu,
+                Context::default(),
+                Kept::Print(format!("fairground_why: {fields}").into()),
+            );
+        }
+        let what = match name.starts_with(OURS) {
+            true => Some(Kept::Print(format!("{name}: {}", record.fields).into())),
+            false => told((name, record.fields))?,
+        };
+        what.into_iter().for_each(|what| self.order.add(time, at, record.on_cpu, Context::default(), what));
+        Ok(())
+    }
+}
+
+/// The category that says what record this is.
+fn record_name(message: &[u8]) -> Result<Option<String>, Fault> {
+    for field in Fields::of(message) {
+        if let (track_event::CATEGORIES, value) = field? {
+            let category = text(value.bytes()?);
+            if category.starts_with(OURS) || category.starts_with(CLAMPS) {
+                return Ok(Some(category));
+            }
+        }
+    }
+    Ok(None)
+}
+
+impl Told {
+    /// `alone`: the value stands without its key.
+    fn annotation(&mut self, message: &[u8], alone: bool) -> Result<(), Fault> {
+        let (key, value) = named_value(message)?;
+        match (key.as_str(), value) {
+            ("on_cpu", Some(value)) => self.on_cpu = value.parse().map_err(|_| "the number of a CPU")?,
+            (_, Some(value)) if alone => self.fields.push_str(&value),
+            (key, Some(value)) => add(&mut self.fields, key, &value),
+            (_, None) => self.reasons(message)?,
+        }
+        Ok(())
+    }
+
+    /// A list of dictionaries.
+    fn reasons(&mut self, message: &[u8]) -> Result<(), Fault> {
+        for field in Fields::of(message) {
+            let (annotation::ARRAY_VALUES, reason) = field? else { continue };
+            let mut fields = String::new();
+            for entry in Fields::of(reason.bytes()?) {
+                if let (annotation::DICT_ENTRIES, entry) = entry? {
+                    let (key, value) = named_value(entry.bytes()?)?;
+                    add(&mut fields, &key, &value.unwrap_or_default());
+                }
+            }
+            self.why.push(fields);
+        }
+        Ok(())
+    }
+}
+
+/// The name of an annotation and its value, if it has a single one.
+fn named_value(message: &[u8]) -> Result<(String, Option<String>), Fault> {
+    let (mut key, mut value) = (String::new(), None);
+    for field in Fields::of(message) {
+        match field? {
+            (annotation::NAME, name) => key = text(name.bytes()?),
+            (annotation::STRING, given) => value = Some(text(given.bytes()?)),
+            (annotation::UINT, given) => value = Some(given.number()?.to_string()),
+            (annotation::INT, given) => value = Some((given.number()? as i64).to_string()),
+            _ => {}
+        }
+    }
+    Ok((key, value))
+}

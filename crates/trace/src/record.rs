@@ -1,0 +1,373 @@
+//! Events as tracers record them: a name and fields, which each format writes down in its own way.
+//!
+//! The kernel's events have its names and fields. As in the kernel, `sched_waking` comes before the placement and its
+//! `target_cpu` is the *previous* CPU; `sched_wakeup`'s is the placement. Priorities are those at birth. Clamps are
+//! told, once somebody has asked for one, by the events of LISA's module (`uclamp_util_se` of a task,
+//! `uclamp_util_cfs` of a CPU) whenever the signal they bound enters a new period. What the kernel has no event for
+//! (the decision behind a placement, a program's marks, the stopper's work, what must be said of the run) begins with
+//! [`OURS`]:
+//!
+//! ```text
+//! fairground_meta: KEY=VALUE                       at time 0: machine, workload, sched, seed, ...
+//! fairground_rule: name=NAME text=TEXT             at time 0: what a rule says
+//! fairground_note: TEXT                            at time 0: what every output of the run must carry
+//! fairground_why: pid=PID rule=NAME note=N cpu=CPU a=N b=N c=N text=TEXT
+//!                                                  on request, before its decision; rule - and cpu -1: none
+//! fairground_decision: kind=wake|fork|exec comm=COMM pid=PID prio=N prev_cpu=N cpu=N rule=NAME probes=N group_cpus=N
+//! fairground_balance: kind=busy|idle|newidle|active level=LEVEL src_cpu=N dst_cpu=N unit=load|util|task|misfit amount=N
+//!                     rule=NAME moved=N active=0|1 before the migrations that come of it
+//! fairground_woken: pid=PID by=task|interrupt sync=0|1
+//!                                                  before its sched_waking, where the waker is not who runs there, or
+//!                                                  says that it is about to sleep
+//! fairground_mark: comm=COMM pid=PID prio=N mark=MARK
+//! fairground_stopper: event=start|end
+//! fairground_temperature: zone=N temp=MILLIDEGREES
+//! fairground_cooling: target=STATE cpu_id=N
+//! fairground_energy: rail=N part=active|idleN|transitions|static energy_pj=N
+//!                                                  on request: taken since time 0; meta railN has the rail's name
+//! ```
+
+use std::borrow::Cow;
+use std::fmt;
+
+use fairground_machine::CpuId;
+use fairground_sim::{
+    Balance, Clamps, Decision, DecisionKind, Event, EventKind, Reason, SwitchState, TaskId, Time, NO_RULE,
+};
+
+use crate::{energy, Names, Words};
+
+/// How the names of events begin that the kernel does not have.
+pub(crate) const OURS: &str = "fairground_";
+
+/// Who woke a task, where the kernel's event does not tell.
+pub(crate) const WOKEN: &str = "fairground_woken";
+
+/// pid of task 0; idle tasks are pid 0, as in the kernel.
+const FIRST_PID: u32 = 1000;
+
+/// `state` of cpu_idle when a CPU leaves idle: PWR_EVENT_EXIT, (u32)-1.
+pub(crate) const IDLE_EXIT: u32 = u32::MAX;
+
+/// The value of a field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Value<'a> {
+    Text(Cow<'a, str>),
+    Unsigned(u64),
+    Signed(i64),
+}
+
+impl fmt::Display for Value<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Value::Text(text) => f.write_str(text),
+            Value::Unsigned(n) => n.fmt(f),
+            Value::Signed(n) => n.fmt(f),
+        }
+    }
+}
+
+impl<'a> From<&'a str> for Value<'a> {
+    fn from(text: &'a str) -> Self {
+        Value::Text(text.into())
+    }
+}
+
+impl From<String> for Value<'_> {
+    fn from(text: String) -> Self {
+        Value::Text(text.into())
+    }
+}
+
+impl From<u64> for Value<'_> {
+    fn from(n: u64) -> Self {
+        Value::Unsigned(n)
+    }
+}
+
+impl From<u32> for Value<'_> {
+    fn from(n: u32) -> Self {
+        Value::Unsigned(n.into())
+    }
+}
+
+impl From<i64> for Value<'_> {
+    fn from(n: i64) -> Self {
+        Value::Signed(n)
+    }
+}
+
+impl From<i32> for Value<'_> {
+    fn from(n: i32) -> Self {
+        Value::Signed(n.into())
+    }
+}
+
+/// Keys and values in the order in which the kernel prints them; a value without a key stands alone.
+pub(crate) type Fields<'a> = Vec<(&'a str, Value<'a>)>;
+
+/// An event as it is recorded.
+pub(crate) struct Record<'a> {
+    /// ns.
+    pub time: Time,
+    /// Where.
+    pub cpu: CpuId,
+    /// What runs there: its name and pid; none: the idle task.
+    pub context: Option<(&'a str, u32)>,
+    /// What happened.
+    pub name: &'static str,
+    /// `KEY=VALUE`.
+    pub fields: Fields<'a>,
+}
+
+impl Record<'_> {
+    /// The fields as the kernel prints them.
+    pub fn text(&self) -> String {
+        let word = |(key, value): &(&str, Value)| match *key {
+            "" => value.to_string(),
+            key => format!("{key}={value}"),
+        };
+        self.fields.iter().map(word).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Makes records of events.
+pub(crate) struct Recorder {
+    names: Names,
+    words: Words,
+    /// Who runs, by CPU.
+    current: Vec<Option<TaskId>>,
+    /// Tasks whose next wakeup is their first.
+    newborn: Vec<bool>,
+}
+
+impl Recorder {
+    /// `words`: the scheduler's.
+    pub fn new(nr_cpus: usize, names: Names, words: Words) -> Recorder {
+        Recorder { names, words, current: vec![None; nr_cpus], newborn: Vec::new() }
+    }
+
+    /// Name and pid of a task.
+    fn task(&self, task: TaskId) -> (&str, u32) {
+        (self.names.comm(task), pid(task))
+    }
+
+    /// What the run is, what the scheduler's rules say, and what every output must carry: at time 0.
+    pub fn head<'a>(&'a self, meta: &[(&'a str, &str)], notes: &[String]) -> Vec<Record<'a>> {
+        let at_start = |name, fields| Record { time: 0, cpu: 0, context: None, name, fields };
+        let meta = meta.iter().map(|(key, value)| at_start("fairground_meta", vec![(*key, one_line(value).into())]));
+        let rules = self.words.rules().filter(|(_, text)| !text.is_empty());
+        let rules =
+            rules.map(|(name, text)| at_start("fairground_rule", vec![("name", name.into()), ("text", text.into())]));
+        let notes = notes.iter().map(|note| at_start("fairground_note", vec![("", one_line(note).into())]));
+        meta.chain(rules).chain(notes).collect()
+    }
+
+    /// Gives `take` the records of an event: one, or before a wakeup two. In time order.
+    ///
+    /// # Errors
+    /// Those of `take`.
+    pub fn event<E>(&mut self, event: &Event, mut take: impl FnMut(&Record) -> Result<(), E>) -> Result<(), E> {
+        if let EventKind::Fork { parent, child } = event.kind {
+            self.names.fork(parent, child);
+            self.newborn.resize(child as usize + 1, false);
+            self.newborn[child as usize] = true;
+        }
+        if let EventKind::Waking { task, waker, sync, .. } = event.kind {
+            if let Some(fields) = self.how_woken(event, task, waker, sync) {
+                take(&self.record(event.time, event.cpu, WOKEN, fields))?;
+            }
+        }
+        let (name, fields) = match event.kind {
+            EventKind::Wakeup { task, target } => {
+                let first = self.newborn.get_mut(task as usize).is_some_and(std::mem::take);
+                (if first { "sched_wakeup_new" } else { "sched_wakeup" }, self.wake(task, target))
+            }
+            _ => self.fields(event),
+        };
+        let taken = take(&self.record(event.time, event.cpu, name, fields));
+        if let EventKind::Switch { next, .. } = event.kind {
+            if let Some(current) = self.current.get_mut(event.cpu as usize) {
+                *current = next;
+            }
+        }
+        taken
+    }
+
+    /// What sched_waking does not tell: that a task which an interrupt met is not the waker, and a sync wakeup.
+    fn how_woken(&self, event: &Event, task: TaskId, waker: Option<TaskId>, sync: bool) -> Option<Fields<'static>> {
+        let current = self.current.get(event.cpu as usize).copied().flatten();
+        let by = if waker.is_some() { "task" } else { "interrupt" };
+        let fields = || vec![("pid", pid(task).into()), ("by", by.into()), ("sync", u32::from(sync).into())];
+        (waker != current || sync).then(fields)
+    }
+
+    /// One record for each reason of a decision.
+    pub fn reasons<'a>(&'a self, decision: &Event, task: TaskId, reasons: &[Reason]) -> Vec<Record<'a>> {
+        let record = |r: &Reason| {
+            let rule = if r.rule == NO_RULE { "-" } else { self.words.rule(r.rule) };
+            let [a, b, c] = r.numbers;
+            let fields = vec![
+                ("pid", pid(task).into()),
+                ("rule", rule.into()),
+                ("note", u32::from(r.note).into()),
+                ("cpu", r.cpu.map_or(-1, i64::from).into()),
+                ("a", a.into()),
+                ("b", b.into()),
+                ("c", c.into()),
+                ("text", self.words.clause(r).into()),
+            ];
+            self.record(decision.time, decision.cpu, "fairground_why", fields)
+        };
+        reasons.iter().map(record).collect()
+    }
+
+    fn record<'a>(&'a self, time: Time, cpu: CpuId, name: &'static str, fields: Fields<'a>) -> Record<'a> {
+        let current = self.current.get(cpu as usize).copied().flatten();
+        Record { time, cpu, context: current.map(|task| self.task(task)), name, fields }
+    }
+
+    fn fields(&self, event: &Event) -> (&'static str, Fields<'_>) {
+        let cpu = ("cpu_id", event.cpu.into());
+        match event.kind {
+            EventKind::Fork { parent, child } => ("sched_process_fork", self.fork(event, parent, child)),
+            EventKind::Exec { task } => {
+                let (comm, pid) = self.task(task);
+                let fields = vec![("filename", comm.into()), ("pid", pid.into()), ("old_pid", pid.into())];
+                ("sched_process_exec", fields)
+            }
+            EventKind::Exit { task } => ("sched_process_exit", self.thread(task)),
+            EventKind::Waking { task, prev, .. } => ("sched_waking", self.wake(task, prev)),
+            EventKind::Wakeup { task, target } => ("sched_wakeup", self.wake(task, target)),
+            EventKind::Decision(d) => ("fairground_decision", self.decision(&d)),
+            EventKind::Migrate { task, from, to, .. } => {
+                let cpus = [("orig_cpu", from.into()), ("dest_cpu", to.into())];
+                ("sched_migrate_task", [self.thread(task), cpus.into()].concat())
+            }
+            EventKind::Balance(b) => ("fairground_balance", self.balance(&b)),
+            EventKind::Switch { prev, prev_state, next } => {
+                ("sched_switch", self.switch(event, prev, prev_state, next))
+            }
+            EventKind::Stopper(starts) => {
+                ("fairground_stopper", vec![("event", if starts { "start" } else { "end" }.into())])
+            }
+            EventKind::Idle { state } => ("cpu_idle", vec![("state", state.map_or(IDLE_EXIT, u32::from).into()), cpu]),
+            EventKind::Frequency { khz } => ("cpu_frequency", vec![("state", khz.into()), cpu]),
+            EventKind::Clamps(c) => self.clamps(&c),
+            EventKind::Temperature { zone, milli_c } => {
+                ("fairground_temperature", vec![("zone", u32::from(zone).into()), ("temp", milli_c.into())])
+            }
+            EventKind::Cooling { state } => ("fairground_cooling", vec![("target", state.into()), cpu]),
+            EventKind::Energy { rail, part, picojoules } => {
+                let meter = vec![("rail", u32::from(rail).into()), ("part", energy::word(part).into())];
+                ("fairground_energy", [meter, vec![("energy_pj", picojoules.into())]].concat())
+            }
+            EventKind::Mark { task, mark } => {
+                ("fairground_mark", [self.thread(task), vec![("mark", format!("{mark:?}").into())]].concat())
+            }
+        }
+    }
+
+    fn fork(&self, event: &Event, parent: Option<TaskId>, child: TaskId) -> Fields<'_> {
+        let (comm, pid_) = self.who(parent, event.cpu);
+        let (child_comm, child_pid) = self.task(child);
+        vec![("comm", comm), ("pid", pid_.into()), ("child_comm", child_comm.into()), ("child_pid", child_pid.into())]
+    }
+
+    fn wake(&self, task: TaskId, cpu: CpuId) -> Fields<'_> {
+        [self.thread(task), vec![("success", 1_u32.into()), ("target_cpu", cpu.into())]].concat()
+    }
+
+    fn switch(&self, event: &Event, prev: Option<TaskId>, state: SwitchState, next: Option<TaskId>) -> Fields<'_> {
+        // The numbers of TASK_RUNNING, TASK_INTERRUPTIBLE and EXIT_DEAD.
+        let state: u32 = match state {
+            SwitchState::Runnable => 0,
+            SwitchState::Sleeping => 1,
+            SwitchState::Dead => 16,
+        };
+        let (prev_comm, prev_pid) = self.who(prev, event.cpu);
+        let (next_comm, next_pid) = self.who(next, event.cpu);
+        vec![
+            ("prev_comm", prev_comm),
+            ("prev_pid", prev_pid.into()),
+            ("prev_prio", self.prio(prev).into()),
+            ("prev_state", state.into()),
+            ("next_comm", next_comm),
+            ("next_pid", next_pid.into()),
+            ("next_prio", self.prio(next).into()),
+        ]
+    }
+
+    fn decision(&self, d: &Decision) -> Fields<'_> {
+        let kind = match d.kind {
+            DecisionKind::Wake => "wake",
+            DecisionKind::Fork => "fork",
+            DecisionKind::Exec => "exec",
+        };
+        let rest = vec![
+            ("prev_cpu", d.prev.into()),
+            ("cpu", d.chosen.into()),
+            ("rule", self.words.rule(d.rule).into()),
+            ("probes", d.probes.into()),
+            ("group_cpus", d.group_cpus.into()),
+        ];
+        [vec![("kind", kind.into())], self.thread(d.task), rest].concat()
+    }
+
+    fn balance(&self, b: &Balance) -> Fields<'_> {
+        vec![
+            ("kind", b.kind.word().into()),
+            ("level", self.words.level(b.level).into()),
+            ("src_cpu", b.src.into()),
+            ("dst_cpu", b.dst.into()),
+            ("unit", b.unit.word().into()),
+            ("amount", b.amount.into()),
+            ("rule", self.words.balance_rule(b.rule).into()),
+            ("moved", b.moved.into()),
+            ("active", u32::from(b.active).into()),
+        ]
+    }
+
+    /// As LISA's module tells it.
+    fn clamps(&self, c: &Clamps) -> (&'static str, Fields<'_>) {
+        let values = vec![
+            ("cpu", c.cpu.into()),
+            ("util_avg", c.util.into()),
+            ("uclamp_avg", c.clamped.into()),
+            ("uclamp_min", u32::from(c.min).into()),
+            ("uclamp_max", u32::from(c.max).into()),
+        ];
+        match c.task.map(|task| self.task(task)) {
+            Some((comm, pid)) => {
+                ("uclamp_util_se", [vec![("pid", pid.into()), ("comm", comm.into())], values].concat())
+            }
+            None => ("uclamp_util_cfs", values),
+        }
+    }
+
+    fn thread(&self, task: TaskId) -> Fields<'_> {
+        let (comm, pid) = self.task(task);
+        vec![("comm", comm.into()), ("pid", pid.into()), ("prio", self.names.prio(task).into())]
+    }
+
+    /// Name and pid of a task, or of the idle task of `cpu`.
+    fn who(&self, task: Option<TaskId>, cpu: CpuId) -> (Value<'_>, u32) {
+        match task {
+            Some(task) => (self.names.comm(task).into(), pid(task)),
+            None => (format!("swapper/{cpu}").into(), 0),
+        }
+    }
+
+    fn prio(&self, task: Option<TaskId>) -> i32 {
+        task.map_or(120, |t| self.names.prio(t))
+    }
+}
+
+fn pid(task: TaskId) -> u32 {
+    FIRST_PID + task
+}
+
+/// A value typed by somebody, fit for a line.
+fn one_line(text: &str) -> String {
+    text.replace(char::is_control, " ")
+}
