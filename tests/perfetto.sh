@@ -56,6 +56,8 @@ check() {
 }
 
 for machine in hikey960 kunpeng920; do
-	check $machine sched-pipe:loops=1000 fair:v5.9
+	for workload in sched-pipe:loops=1000 hackbench:groups=1,loops=20 periodic:tasks=12,duty=20 workloads/clamped.json; do
+		check $machine $workload fair:v5.11
+	done
 done
 echo "perfetto: the trace processor opens all of it"
