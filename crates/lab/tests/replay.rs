@@ -4,7 +4,7 @@ use std::io::{BufReader, Seek};
 use std::sync::Arc;
 
 use fairground_lab::replay::{import, wakeups, Imported, Replay};
-use fairground_lab::setup::{Setup, Trace, TraceHead};
+use fairground_lab::setup::{Setup, Trace, TraceFormat, TraceHead};
 use fairground_machine::MachineSpec;
 use fairground_sim::{Config, Governor};
 use fairground_trace::figures::Figures;
@@ -29,7 +29,12 @@ fn setup(machine: &str, workload: &str, governor: Governor) -> Setup {
 /// Runs a workload, and imports the trace of the run.
 fn recorded(setup: &Setup) -> Imported {
     let mut file = tempfile::tempfile().unwrap();
-    let head = TraceHead { meta: vec![("sched".into(), SCHED.into())], notes: Vec::new(), why: false };
+    let head = TraceHead {
+        format: TraceFormat::Text,
+        meta: vec![("sched".into(), SCHED.into())],
+        notes: Vec::new(),
+        why: false,
+    };
     let ran = setup.carry_out(0, 1, Some(Trace { head, file: file.try_clone().unwrap() }), None);
     ran.outcome.unwrap();
     ran.trace.unwrap();
