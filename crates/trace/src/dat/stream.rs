@@ -14,6 +14,9 @@ const AHEAD: u64 = 32 << 20;
 const PACKED_MAX: u64 = 16 << 20;
 const PACKED_PAGES_MAX: u64 = 1024;
 
+/// Bytes of the number of chunks, which the size of a part leaves out.
+const CHUNKS: u64 = 4;
+
 /// Reads the part of a CPU.
 pub struct Stream {
     pub cpu: u32,
@@ -168,7 +171,8 @@ impl Stream {
             return Ok(false);
         }
         let size_of_file = shared.from.size().unwrap_or(u64::MAX);
-        let (start, end) = (at.saturating_add(self.read), at.saturating_add(size).min(size_of_file));
+        let (start, end) =
+            (at.saturating_add(self.read), at.saturating_add(size).saturating_add(CHUNKS).min(size_of_file));
         let mut input = Input { name: shared.name, from: shared.from, order: shared.layout.order, at: start, end };
         let Ok((left, packed, before)) = chunk_header(&mut input, self.chunks) else { return Ok(self.end_here()) };
         if left == 0 {
@@ -188,7 +192,7 @@ impl Stream {
 
     /// The file is cut off within this part: there is no more.
     fn end_here(&mut self) -> bool {
-        self.tale.cut = self.part.size.saturating_sub(self.read).max(1);
+        self.tale.cut = self.part.size.saturating_add(CHUNKS).saturating_sub(self.read).max(1);
         self.part.size = 0;
         false
     }

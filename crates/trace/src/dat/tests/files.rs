@@ -121,7 +121,9 @@ pub fn v7(parts: &Parts, packed: Packed) -> Vec<u8> {
     for (cpu, chunk) in (0_u32..).zip(&chunks) {
         buffer.extend(cpu.to_le_bytes());
         buffer.extend(at.to_le_bytes());
-        buffer.extend((chunk.len() as u64).to_le_bytes());
+        // The number of chunks is not counted.
+        let uncounted = if packed == Packed::No { 0 } else { chunk.len().min(4) };
+        buffer.extend(((chunk.len() - uncounted) as u64).to_le_bytes());
         at += chunk.len() as u64;
     }
     options.extend(option(3, &buffer));
