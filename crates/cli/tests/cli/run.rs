@@ -202,7 +202,7 @@ fn logs_have_a_file_for_each_thread_and_change_nothing() {
 
 #[test]
 fn logs_need_a_file_in_rt_apps_grammar_and_a_directory_and_come_of_whole_runs_only() {
-    refuses("run hikey960 sched-pipe --sched fair:v5.9 --rtapp-logs .", &["`sched-pipe` is a built-in"]);
+    refuses("run hikey960 sched-pipe --sched fair:v5.9 --rtapp-logs .", &["`sched-pipe` is no file of rt-app"]);
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("f.json");
     // The second thread is never woken: the run fails when the first is done.
