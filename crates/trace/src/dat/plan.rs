@@ -42,6 +42,16 @@ enum Parts {
         from: Field,
         to: Field,
     },
+    Fork {
+        parent: Who,
+        child: Who,
+    },
+    Exec {
+        pid: Field,
+    },
+    Exit {
+        task: Who,
+    },
     Runtime {
         task: Who,
         ns: Field,
@@ -93,6 +103,12 @@ impl Plan {
                 Parts::Wakeup { task: task()?, cpu: field("target_cpu")?, new: name == "sched_wakeup_new" }
             }
             "sched_migrate_task" => Parts::Migrate { task: task()?, from: field("orig_cpu")?, to: field("dest_cpu")? },
+            "sched_process_fork" => Parts::Fork {
+                parent: (field("parent_comm")?, field("parent_pid")?),
+                child: (field("child_comm")?, field("child_pid")?),
+            },
+            "sched_process_exec" => Parts::Exec { pid: field("pid")? },
+            "sched_process_exit" => Parts::Exit { task: task()? },
             "sched_stat_runtime" => Parts::Runtime { task: task()?, ns: field("runtime")? },
             "cpu_idle" => Parts::Idle { cpu: field("cpu_id")?, state: field("state")? },
             "cpu_frequency" => Parts::Frequency { cpu: field("cpu_id")?, khz: field("state")? },
@@ -129,10 +145,15 @@ impl Plan {
                 copy(prev, |w| &mut w.first);
                 copy(next, |w| &mut w.second);
             }
+            Parts::Fork { parent, child } => {
+                copy(parent, |w| &mut w.first);
+                copy(child, |w| &mut w.second);
+            }
             Parts::Waking { task, .. } | Parts::Wakeup { task, .. } => copy(task, |w| &mut w.first),
             Parts::Migrate { task, .. } | Parts::Runtime { task, .. } => copy(task, |w| &mut w.first),
+            Parts::Exit { task } => copy(task, |w| &mut w.first),
             Parts::Clamps { task, .. } => task.iter().for_each(|task| copy(task, |w| &mut w.first)),
-            Parts::Idle { .. } | Parts::Frequency { .. } => {}
+            Parts::Exec { .. } | Parts::Idle { .. } | Parts::Frequency { .. } => {}
             Parts::Print(text) => {
                 words.first.clear();
                 push_clean(&mut words.first, text.text(record, order).trim_ascii_end(), false);
@@ -149,18 +170,21 @@ impl Plan {
     pub fn what<'a>(&self, record: &[u8], order: Order, words: &'a Words) -> What<'a> {
         let number = |field: &Field| field.number(record, order) as u32;
         let first = |(_, pid): &Who| Thread { comm: &words.first, pid: number(pid) };
+        let second = |(_, pid): &Who| Thread { comm: &words.second, pid: number(pid) };
         match &self.parts {
             Parts::Switch { prev, state, next } => {
                 let runnable = state.number(record, order) & 0xff == 0;
                 let left = if runnable { Left::Runnable } else { Left::Sleeping };
-                let next = Thread { comm: &words.second, pid: number(&next.1) };
-                What::Switch { prev: first(prev), left, next }
+                What::Switch { prev: first(prev), left, next: second(next) }
             }
             Parts::Waking { task, cpu } => What::Waking { task: first(task), cpu: number(cpu) },
             Parts::Wakeup { task, cpu, new } => What::Wakeup { task: first(task), cpu: number(cpu), new: *new },
             Parts::Migrate { task, from, to } => {
                 What::Migrate { task: first(task), from: number(from), to: number(to) }
             }
+            Parts::Fork { parent, child } => What::Fork { parent: first(parent), child: second(child) },
+            Parts::Exec { pid } => What::Exec { pid: number(pid) },
+            Parts::Exit { task } => What::Exit { task: first(task) },
             Parts::Runtime { task, ns } => What::Runtime { task: first(task), ns: ns.number(record, order) },
             Parts::Idle { cpu, state } => {
                 let state = Some(number(state)).filter(|state| *state != IDLE_EXIT);
@@ -185,6 +209,9 @@ impl Parts {
             Parts::Switch { prev, state, next } => all(prev, &[state, &next.0, &next.1]),
             Parts::Waking { task, cpu } | Parts::Wakeup { task, cpu, .. } => all(task, &[cpu]),
             Parts::Migrate { task, from, to } => all(task, &[from, to]),
+            Parts::Fork { parent, child } => all(parent, &[&child.0, &child.1]),
+            Parts::Exec { pid } => vec![pid],
+            Parts::Exit { task } => all(task, &[]),
             Parts::Runtime { task, ns } => all(task, &[ns]),
             Parts::Idle { cpu, state } => vec![cpu, state],
             Parts::Frequency { cpu, khz } => vec![cpu, khz],

@@ -143,7 +143,12 @@ impl Bundles {
                 Kept::Frequency { cpu: cpu(s.number(2)?)?, khz: s.small(1)? }
             }
             event::PRINT => Kept::Print(print(slots()?.bytes(2)?)?),
-            event::SCHED_PROCESS_FORK => Kept::Called(slots()?.who(3, 4)?),
+            event::SCHED_PROCESS_FORK => {
+                let s = slots()?;
+                Kept::Fork { parent: s.who(1, 2)?, child: s.who(3, 4)? }
+            }
+            event::SCHED_PROCESS_EXEC => Kept::Exec { pid: slots()?.small(2)? },
+            event::SCHED_PROCESS_EXIT => Kept::Exit { task: slots()?.who(1, 2)? },
             event::TASK_NEWTASK => Kept::Called(slots()?.who(2, 1)?),
             event::TASK_RENAME => Kept::Called(slots()?.who(3, 1)?),
             event::GENERIC => return told(generic(bytes)?),

@@ -36,6 +36,16 @@ pub enum Kept {
         from: u32,
         to: u32,
     },
+    Fork {
+        parent: Who,
+        child: Who,
+    },
+    Exec {
+        pid: u32,
+    },
+    Exit {
+        task: Who,
+    },
     Idle {
         cpu: u32,
         state: Option<u32>,
@@ -65,10 +75,13 @@ impl Kept {
     fn text(&self) -> usize {
         match self {
             Kept::Switch { prev, next, .. } => prev.as_ref().map_or(0, |p| p.comm.len()) + next.comm.len(),
-            Kept::Waking { task, .. } | Kept::Wakeup { task, .. } | Kept::Migrate { task, .. } | Kept::Called(task) => {
-                task.comm.len()
-            }
-            Kept::Idle { .. } | Kept::Frequency { .. } => 0,
+            Kept::Waking { task, .. }
+            | Kept::Wakeup { task, .. }
+            | Kept::Migrate { task, .. }
+            | Kept::Exit { task }
+            | Kept::Called(task) => task.comm.len(),
+            Kept::Fork { parent, child } => parent.comm.len() + child.comm.len(),
+            Kept::Exec { .. } | Kept::Idle { .. } | Kept::Frequency { .. } => 0,
             Kept::Print(text) => text.len(),
             Kept::Named { name, fields } => name.len() + fields.len(),
         }

@@ -130,6 +130,7 @@ impl<R: BufRead> PerfettoReader<R> {
             Kept::Waking { task, .. } | Kept::Wakeup { task, .. } | Kept::Migrate { task, .. } => {
                 call(&mut self.names, task);
             }
+            Kept::Fork { child, .. } => call(&mut self.names, child),
             Kept::Called(task) => {
                 call(&mut self.names, task);
                 return false;
@@ -216,6 +217,9 @@ impl Kept {
             Kept::Waking { task, cpu } => What::Waking { task: task.thread(), cpu: *cpu },
             Kept::Wakeup { task, cpu, new } => What::Wakeup { task: task.thread(), cpu: *cpu, new: *new },
             Kept::Migrate { task, from, to } => What::Migrate { task: task.thread(), from: *from, to: *to },
+            Kept::Fork { parent, child } => What::Fork { parent: parent.thread(), child: child.thread() },
+            Kept::Exec { pid } => What::Exec { pid: *pid },
+            Kept::Exit { task } => What::Exit { task: task.thread() },
             Kept::Idle { cpu, state } => What::Idle { cpu: *cpu, state: *state },
             Kept::Frequency { cpu, khz } => What::Frequency { cpu: *cpu, khz: *khz },
             Kept::Print(text) => What::Print(text),

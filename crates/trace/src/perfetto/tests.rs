@@ -453,7 +453,7 @@ fn a_decision_shows_its_rule_and_its_reasons() {
     let bytes = sample().1;
     let holds = |text: &str| bytes.windows(text.len()).any(|w| w == text.as_bytes());
     assert!(holds("CPU4 decisions") && holds("placement decisions") && holds("why"));
-    assert!(holds("CPU 4 has 12") && holds("CPU3 capacity") && holds("big power") && holds("soc temperature"));
+    assert!(holds("CPU 4 has 12") && holds("CPU3 capacity") && holds("big energy, active") && holds("soc temperature"));
     assert!(holds("a b=c pid=7-1001 uclamped_avg") && holds("CPU6 util_avg"));
 }
 
