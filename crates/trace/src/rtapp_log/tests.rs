@@ -4,14 +4,14 @@ use std::io::BufReader;
 
 use fairground_sim::testing::{engine, machine};
 use fairground_sim::Config;
-use fairground_workload::rtapp::{import, Dialect};
+use fairground_workload::rtapp::{read_text, Dialect};
 
 use super::*;
 
 /// The spool of a run of `text` on so many CPUs.
 fn spool(text: &str, cpus: u32) -> String {
     let machine = machine(cpus, 1);
-    let read = import("f.json", text.as_bytes(), &Dialect::default(), &machine).unwrap_or_else(|e| panic!("{e}"));
+    let read = read_text("f.json", text.as_bytes(), &Dialect::default(), &machine).unwrap_or_else(|e| panic!("{e}"));
     let workload = Arc::new(read.workload);
     let mut log = RtappLog::new(Vec::new(), Arc::new(read.log), Arc::clone(&workload));
     let config = Config { start_phase: false, ..Config::default() };
