@@ -12,6 +12,9 @@ use fairground_sim::EnergyPart;
 use crate::text::value;
 use crate::{Source, TraceError, What};
 
+/// More meters than machines have: rails times purposes.
+const METERS_MAX: usize = 1024;
+
 /// In a word.
 pub(crate) fn word(part: EnergyPart) -> String {
     match part {
@@ -105,6 +108,9 @@ impl Rails {
             let Some((meter, pj)) = meter else {
                 return Err(reader.unexpected("fairground_energy with rail, part, energy_pj"));
             };
+            if rails.shown.len() == METERS_MAX && !rails.shown.contains_key(&meter) {
+                return Err(reader.unexpected(&format!("at most {METERS_MAX} meters")));
+            }
             rails.show(time, meter, pj, every, &mut ends);
         }
         rails.end_window();

@@ -37,6 +37,8 @@ pub struct Figures {
     last: u64,
     /// Thread and since when it is current; by CPU.
     current: BTreeMap<u32, (u32, u64)>,
+    /// When each CPU switched last, whoever it was.
+    switched: BTreeMap<u32, u64>,
     /// State asked for and since when; by CPU.
     asleep: BTreeMap<u32, (u32, u64)>,
     /// When a thread was woken; by index.
@@ -106,13 +108,14 @@ impl Figures {
 
     fn switch(&mut self, cpu: u32, [prev, next]: [Option<u32>; 2], left: Left) {
         self.switches += u64::from(prev.is_some() || next.is_some());
-        // Without a switch to it, it has run since the beginning.
-        let since = self.current.remove(&cpu);
+        // Without a switch to it, it has run since the CPU switched last, or since the beginning.
+        let seen = self.current.remove(&cpu);
+        let before = self.switched.insert(cpu, self.last).or(self.origin).unwrap_or(self.last);
         if let Some(thread) = prev {
-            let since = since.filter(|(t, _)| *t == thread).map(|(_, since)| since).or(self.origin);
+            let since = seen.filter(|(t, _)| *t == thread).map(|(_, since)| since);
             let figures = &mut self.threads[thread as usize];
-            if since > self.origin || figures.run_ns == 0 {
-                figures.run_ns += self.last - since.unwrap_or(self.last);
+            if since.is_some() || figures.run_ns == 0 {
+                figures.run_ns += self.last - since.unwrap_or(before);
             }
             if left == Left::Sleeping {
                 self.woken.remove(&thread);

@@ -10,6 +10,8 @@
 //!
 //! Source: trace-cmd.dat.v7(5).
 
+use std::collections::BTreeSet;
+
 use super::bytes::Input;
 use super::layout::{
     clock_note, nr_cpus, page_size, CpuPart, Events, Layout, Packing, PageLayout, Start, Tasks, STRING_MAX,
@@ -26,7 +28,9 @@ const EVENT_FORMATS: u64 = 18;
 const CMDLINES: u64 = 21;
 
 /// Sections of options, each of which points at the next.
-const OPTION_SECTIONS_MAX: u32 = 1024;
+const OPTION_SECTIONS_MAX: usize = 1024;
+/// More instances of the tracer than anybody makes.
+const INSTANCES_MAX: usize = 4096;
 /// Bytes of a section once it is uncompressed; those that are read are a few MB.
 const SECTION_MAX: u64 = 64 << 20;
 /// Bytes of a header of a section.
@@ -140,7 +144,11 @@ fn all_options(
 ) -> Result<(Places, Vec<Buffer>), TraceError> {
     let mut places = Places::default();
     let mut buffers = Vec::new();
-    for _ in 0..OPTION_SECTIONS_MAX {
+    let mut seen = BTreeSet::new();
+    while seen.len() < OPTION_SECTIONS_MAX {
+        if !seen.insert(at) {
+            return Err(input.damaged(at, "a section of options that has not come before", "the same once more"));
+        }
         let mut next = 0;
         section(input, at, DONE, packing, |i| {
             next = options(i, &mut places, &mut buffers, notes)?;
@@ -171,6 +179,9 @@ fn options(
                 // Memory is for one; the rest are counted.
                 let buffer = read_buffer(input, notes, buffers.is_empty())?;
                 buffers.push(buffer);
+                if buffers.len() > INSTANCES_MAX {
+                    return Err(input.damaged(start, format!("at most {INSTANCES_MAX} instances"), "more"));
+                }
                 None
             }
             HEADER_INFO => Some(&mut places.header_info),

@@ -10,9 +10,10 @@ use crate::text::{named, value, Left, Thread, TraceEvent};
 impl Importer<'_> {
     pub(super) fn switch(&mut self, cpu: CpuId, prev: Thread, left: Left, next: Thread) {
         self.settle(cpu);
+        let before = self.switched[cpu as usize].replace(self.now).or(self.origin).unwrap_or(self.now);
         match self.current[cpu as usize].take() {
             Some((pid, _)) if pid != prev.pid => self.interrupted(pid),
-            None if prev.pid != 0 => self.ran_unseen(cpu, prev),
+            None if prev.pid != 0 => self.ran_unseen(cpu, prev, before),
             _ => {}
         }
         if let Some(task) = self.tasks.get_mut(&prev.pid) {
@@ -42,15 +43,15 @@ impl Importer<'_> {
         }
     }
 
-    /// Who leaves a CPU without having been switched to: it has run there from the beginning, if this is the first that
-    /// is heard of it.
-    fn ran_unseen(&mut self, cpu: CpuId, prev: Thread) {
+    /// Who leaves a CPU without having been switched to: it has run there since the last switch, or from the beginning, if
+    /// this is the first that is heard of it.
+    fn ran_unseen(&mut self, cpu: CpuId, prev: Thread, since: u64) {
         let first = !self.tasks.contains_key(&prev.pid);
         if !self.met(prev, cpu, State::Running(cpu)) {
             return;
         }
         if first {
-            self.current[cpu as usize] = Some((prev.pid, self.origin.unwrap_or(self.now)));
+            self.current[cpu as usize] = Some((prev.pid, since));
             self.settle(cpu);
             self.current[cpu as usize] = None;
         } else {
@@ -67,7 +68,13 @@ impl Importer<'_> {
                 self.counts.unseen += 1;
                 self.step(pid, Step::Until(since));
             }
-            State::Running(other) | State::Exiting(other) => {
+            // Preempted on its way out, it goes on with that.
+            State::Exiting(_) => {
+                if let Some(task) = self.tasks.get_mut(&pid) {
+                    task.state = State::Exiting(cpu);
+                }
+            }
+            State::Running(other) => {
                 self.counts.contradictions += 1;
                 self.current[other as usize].take_if(|(p, _)| *p == pid);
             }

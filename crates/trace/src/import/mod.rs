@@ -78,6 +78,8 @@ pub struct Importer<'m> {
     pids: BTreeSet<u32>,
     /// Who runs, and since when it is not accounted; by CPU.
     current: Vec<Option<(u32, u64)>>,
+    /// By CPU: when it switched last, whoever it was.
+    switched: Vec<Option<u64>>,
     /// When a CPU last woke up, and how long that took, ns; by CPU.
     woken: Vec<Option<(u64, u64)>>,
     /// The first event of the scheduler.
@@ -104,6 +106,7 @@ impl<'m> Importer<'m> {
             threads: Vec::new(),
             pids: BTreeSet::new(),
             current: vec![None; machine.nr_cpus()],
+            switched: vec![None; machine.nr_cpus()],
             woken: vec![None; machine.nr_cpus()],
             origin: None,
             now: 0,

@@ -52,6 +52,36 @@ fn work_is_scaled_by_capacity_and_clock() {
     assert_eq!(steps(TWO), [("a-1".to_string(), a), ("b-2".to_string(), b)]);
 }
 
+/// make, which is not asked for, forks at 5 us; the child runs from 9 us on and is gcc from 10 us on.
+#[test]
+fn who_gets_its_name_late_has_worked_since_it_was_switched_to() {
+    let text = format!(
+        "{TWO}\
+make-7 [001] 0.000020000: sched_process_fork: comm=make pid=7 child_comm=make child_pid=8
+<idle>-0 [001] 0.000029000: sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=0 next_comm=make next_pid=8 next_prio=120
+gcc-8 [001] 0.000030000: sched_process_exec: filename=gcc pid=8 old_pid=8
+gcc-8 [001] 0.000033000: sched_switch: prev_comm=gcc prev_pid=8 prev_prio=120 prev_state=1 next_comm=swapper/1 next_pid=0 next_prio=120
+"
+    );
+    let threads = recorded(&text, &["gcc"]).threads;
+    let work: u64 = threads[0].tape.steps().map(|s| if let Work(ps) = s { ps } else { 0 }).sum();
+    assert_eq!((threads.len(), work), (1, 2_000_000), "4 us at half clock");
+}
+
+/// Switched away runnable behind its exit, a comes back to end.
+#[test]
+fn who_is_preempted_on_its_way_out_still_ends() {
+    let text = "\
+<idle>-0 [001] 0.000010000: sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=0 next_comm=a next_pid=1 next_prio=120
+a-1 [001] 0.000011000: sched_process_exit: comm=a pid=1 prio=120
+a-1 [001] 0.000012000: sched_switch: prev_comm=a prev_pid=1 prev_prio=120 prev_state=0 next_comm=b next_pid=2 next_prio=120
+b-2 [001] 0.000013000: sched_switch: prev_comm=b prev_pid=2 prev_prio=120 prev_state=0 next_comm=a next_pid=1 next_prio=120
+a-1 [001] 0.000014000: sched_switch: prev_comm=a prev_pid=1 prev_prio=120 prev_state=16 next_comm=b next_pid=2 next_prio=120
+";
+    let (name, steps) = steps(text).remove(0);
+    assert!(name == "a-1" && !steps.contains(&Rest), "{steps:?}");
+}
+
 /// CPU 1 leaves WFI at 30 us, which takes 2 us: the timer fired at 28, 18 after the first event.
 #[test]
 fn a_timer_fires_before_its_cpu_is_awake() {

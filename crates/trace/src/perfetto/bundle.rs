@@ -17,10 +17,10 @@ const BUNDLE_MAX: usize = 8 << 20;
 const CPUS_MAX: u32 = 1 << 16;
 
 /// A longer name is none, though names of simulated threads are longer than the kernel's 15 bytes.
-const NAME_MAX: usize = 255;
+pub const NAME_MAX: usize = 255;
 
 /// What somebody may write through trace_marker.
-const PRINT_MAX: usize = 1 << 16;
+pub const PRINT_MAX: usize = 1 << 16;
 
 /// Fields of an event that are read have lower numbers.
 const SLOTS: usize = 8;

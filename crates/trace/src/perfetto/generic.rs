@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::bundle::{NAME_MAX, PRINT_MAX};
 use super::wire::{Fault, Fields, Wire};
 
 /// Of `GenericFtraceEvent` and its `Field`.
@@ -113,6 +114,9 @@ impl Described {
         for field in Fields::of(message) {
             let (number, value) = field?;
             let Some((key, signed)) = description.fields.get(&number) else { continue };
+            if fields.len() > PRINT_MAX {
+                return Err("fields of at most 64 KiB");
+            }
             match value {
                 Wire::Number(n) if *signed => add(&mut fields, key, &(n as i64).to_string()),
                 Wire::Number(n) => add(&mut fields, key, &n.to_string()),
@@ -124,11 +128,19 @@ impl Described {
     }
 }
 
+/// Of an event or a field.
+fn named(bytes: &[u8]) -> Result<String, Fault> {
+    match bytes.len() {
+        0..=NAME_MAX => Ok(text(bytes)),
+        _ => Err("a name of at most 255 bytes"),
+    }
+}
+
 fn describe(proto: &[u8]) -> Result<Description, Fault> {
     let mut description = Description { name: String::new(), fields: BTreeMap::new() };
     for field in Fields::of(proto) {
         match field? {
-            (PROTO_NAME, value) => description.name = text(value.bytes()?),
+            (PROTO_NAME, value) => description.name = named(value.bytes()?)?,
             (PROTO_FIELD, value) => {
                 let (number, field) = describe_field(value.bytes()?)?;
                 if description.fields.len() == FIELDS_MAX {
@@ -146,7 +158,7 @@ fn describe_field(proto: &[u8]) -> Result<(u32, (String, bool)), Fault> {
     let (mut number, mut name, mut signed) = (0, String::new(), false);
     for field in Fields::of(proto) {
         match field? {
-            (PROTO_FIELD_NAME, value) => name = text(value.bytes()?),
+            (PROTO_FIELD_NAME, value) => name = named(value.bytes()?)?,
             (PROTO_FIELD_NUMBER, value) => number = value.small()?,
             (PROTO_FIELD_TYPE, value) => signed = PROTO_SIGNED.contains(&value.number()?),
             _ => {}

@@ -157,7 +157,10 @@ impl What<'_> {
             ),
             "cpu_frequency" => (frequency(fields), "cpu_frequency with state, cpu_id"),
             "print" | "tracing_mark_write" => {
-                (Some(What::Print(fields.strip_prefix("tracing_mark_write: ").unwrap_or(fields))), "")
+                // Field by field it has the address of who wrote before what was written.
+                let said =
+                    fields.strip_prefix("ip=").and_then(|f| f.split_once(" buf=")).map_or(fields, |(_, said)| said);
+                (Some(What::Print(said.strip_prefix("tracing_mark_write: ").unwrap_or(said))), "")
             }
             _ => return Ok(None),
         };
@@ -202,9 +205,14 @@ fn migrate(fields: &str) -> Option<What<'_>> {
     Some(What::Migrate { task, from: cpu("orig_cpu=")?, to: cpu("dest_cpu=")? })
 }
 
+/// As the kernel prints it, or field by field, where the parent's are called otherwise.
 fn fork(fields: &str) -> Option<What<'_>> {
-    let (left, right) = fields.strip_prefix("comm=")?.rsplit_once(" child_comm=")?;
-    let (parent, _) = named(left, " pid=")?;
+    let (fields, pid) = match fields.strip_prefix("parent_comm=") {
+        Some(fields) => (fields, " parent_pid="),
+        None => (fields.strip_prefix("comm=")?, " pid="),
+    };
+    let (left, right) = fields.rsplit_once(" child_comm=")?;
+    let (parent, _) = named(left, pid)?;
     let (child, _) = named(right, " child_pid=")?;
     Some(What::Fork { parent, child })
 }

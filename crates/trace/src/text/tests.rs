@@ -55,6 +55,17 @@ a-1 [000] 1.0: uclamp_util_se: cpu=3 comm=x pid=7 pid=9 util_avg=17 uclamp_avg=5
     assert!(cut.contains("expected uclamp_util_se with pid, comm, cpu"), "{cut}");
 }
 
+/// As `trace-cmd report -R` prints them: a fork's parent by other names, what was written behind `buf`.
+#[test]
+fn events_field_by_field_have_other_names() {
+    let text = "\
+a-1 [000] 1.0: sched_process_fork: parent_comm=a b parent_pid=1 child_comm=c child_pid=2
+a-1 [000] 1.0: print: ip=0xffff buf=fairground_meta: seed=1
+";
+    let expected = ["fork a b-1 c-2", "print fairground_meta: seed=1"];
+    assert_eq!(events(text), expected.map(|e| format!("1000000000 a-1@0 {e}")));
+}
+
 #[test]
 fn the_kernels_own_file_is_read() {
     // Linux 6.18; the second line with the thread group, as `record-tgid` adds it.

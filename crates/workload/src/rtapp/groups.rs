@@ -18,6 +18,8 @@ const FILES: &[&str] =
     &["cpu.weight", "cpu.weight.nice", "cpu.max", "cpu.max.burst", "cpu.idle", "cpu.uclamp.min", "cpu.uclamp.max"];
 /// More groups than this in one file are taken for a mistake: each costs a run queue on every CPU.
 const MAX_GROUPS: usize = 1000;
+/// Longest path of a group, bytes: the kernel's PATH_MAX.
+const PATH_MAX: usize = 4096;
 
 /// The task groups of a file, parents before their children.
 #[derive(Default)]
@@ -55,18 +57,23 @@ impl Groups {
             if matches!(name, "" | "." | "..") {
                 return Err(source.error(at, format!("`{path}` is no task group"), "expected names between the `/`"));
             }
+            if self.list.len() > MAX_GROUPS || whole.len() > PATH_MAX {
+                break;
+            }
             whole = format!("{whole}/{name}");
             let known = self.list.iter().position(|g| g.path == whole);
             parent = Some(known.unwrap_or_else(|| self.add(&whole, parent)) as GroupId);
         }
-        if self.list.len() > MAX_GROUPS {
-            return Err(source.error(
-                at,
-                format!("`{path}` is one group more"),
-                format!("expected {MAX_GROUPS} at most"),
-            ));
-        }
-        Ok(parent)
+        let (text, expected) = match () {
+            () if whole.len() > PATH_MAX => {
+                ("a group's path is too long".into(), format!("expected {PATH_MAX} bytes at most"))
+            }
+            () if self.list.len() > MAX_GROUPS => {
+                (format!("`{path}` is one group more"), format!("expected {MAX_GROUPS} at most"))
+            }
+            () => return Ok(parent),
+        };
+        Err(source.error(at, text, expected))
     }
 
     fn add(&mut self, path: &str, parent: Option<GroupId>) -> usize {

@@ -149,10 +149,12 @@ impl<'a> Walks<'a> {
         self.arrived[barrier as usize] >= parties.into()
     }
 
-    /// The first step, by template, of those who stand at an object, and how many threads they are.
+    /// The first step, by template, of those who stand at an object, and how many threads they are. Daemons may stand
+    /// there: the run does not wait for them.
     fn first_of(&self, parked: &[SpecId]) -> Option<(Step, u64)> {
-        let spec = parked.iter().copied().min()?;
-        let threads = parked.iter().fold(0u64, |sum, s| sum.saturating_add(self.population.threads[*s as usize]));
+        let waited_for = || parked.iter().copied().filter(|s| !self.w.tasks[*s as usize].daemon);
+        let spec = waited_for().min()?;
+        let threads = waited_for().fold(0u64, |sum, s| sum.saturating_add(self.population.threads[s as usize]));
         Some((Step { spec, op: self.at[spec as usize] as u32 }, threads))
     }
 }
