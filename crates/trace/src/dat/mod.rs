@@ -1,4 +1,4 @@
-//! trace.dat: the file of trace-cmd, KernelShark and LISA. [`DatReader`] reads versions 6 and 7, [`write`] makes
+//! trace.dat: the file of trace-cmd, KernelShark and LISA. [`DatReader`] reads versions 6 and 7, [`write()`] makes
 //! version 6 of our own trace in text.
 //!
 //! A file carries the formats of its events, by which they are read: whatever the offsets, sizes and byte order of the
