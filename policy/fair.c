@@ -140,7 +140,7 @@ static void join_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg
 	age_load_avg(sys, rq, p);
 	attach_entity_load_avg(rq, p);
 	if (p->tg)
-		settle_group_load_avg(sys, rq, group_of(rq, p));
+		settle_group_load_avg(sys, rq, group_of(rq, p), (s64)p->avg.load_sum);
 	cpufreq_update_util(sys, rq, 0);
 }
 
@@ -200,7 +200,7 @@ static void take_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg
 {
 	detach_entity_load_avg(rq, p);
 	if (p->tg)
-		settle_group_load_avg(sys, rq, group_of(rq, p));
+		settle_group_load_avg(sys, rq, group_of(rq, p), -(s64)p->avg.load_sum);
 	cpufreq_update_util(sys, rq, 0);
 	p->exec_start = 0;
 }

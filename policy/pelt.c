@@ -345,7 +345,7 @@ void fg_post_init_util(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_ta
 		cpufreq_update_util(sys, rq, 0);
 	attach_entity_load_avg(rq, p);
 	if (p->tg)
-		settle_group_load_avg(sys, rq, group_of(rq, p));
+		settle_group_load_avg(sys, rq, group_of(rq, p), (s64)p->avg.load_sum);
 	cpufreq_update_util(sys, rq, 0);
 }
 
@@ -397,9 +397,9 @@ void fg_update_thermal(const struct fg_sys *sys, struct fg_cpu *rq)
 
 u32 fg_update_blocked_averages(const struct fg_sys *sys, struct fg_cpu *rq)
 {
-	u32 blocked, changed;
+	u32 blocked = 0, changed;
 
-	changed = update_blocked_groups(sys, rq);
+	changed = update_blocked_groups(sys, rq, &blocked);
 	changed |= update_cfs_rq_load_avg(sys, rq);
 	changed |= update_class_avg(&rq->rt, rq_clock_pelt(rq), is_rt(rq->curr));
 	changed |= update_class_avg(&rq->dl, rq_clock_pelt(rq), 0);
@@ -408,8 +408,8 @@ u32 fg_update_blocked_averages(const struct fg_sys *sys, struct fg_cpu *rq)
 	if (changed && feat(sys, FG_FREQ_AFTER_ALL))
 		cpufreq_update_util(sys, rq, 0);
 
-	blocked = rq->cfs.load_avg || rq->cfs.util_avg || rq->rt.util_avg || rq->dl.util_avg || rq->irq.util_avg ||
-		  rq->thermal.load_avg;
+	blocked |= rq->cfs.load_avg || rq->cfs.util_avg || rq->rt.util_avg || rq->dl.util_avg || rq->irq.util_avg ||
+		   rq->thermal.load_avg;
 	if (!blocked)
 		rq->has_blocked_load = 0;
 	return blocked;

@@ -177,9 +177,10 @@ static u32 age_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struc
 	return changed | propagate(sys, rq, g);
 }
 
-/* After averages joined or left those of g's queue, which was up to date. */
-static void settle_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g)
+/* After the averages of a task with that load_sum joined those of g's queue, which was up to date; negative: left. */
+static void settle_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g, s64 load_sum)
 {
+	propagate_later(g, load_sum);
 	contribute(sys, rq, g);
 	propagate(sys, rq, g);
 }
@@ -193,16 +194,18 @@ static u32 group_is_gone(const struct fg_tg_cpu *g)
 	       !g->avg.runnable_avg && !e->load_avg && !e->util_avg && !e->runnable_avg && !g->contribution;
 }
 
-/* All groups of rq, before its own signals. */
-static u32 update_blocked_groups(const struct fg_sys *sys, struct fg_cpu *rq)
+/* All groups of rq, before its own signals; blocked: 1 if one has something left, be the CPU's part of it nothing. */
+static u32 update_blocked_groups(const struct fg_sys *sys, struct fg_cpu *rq, u32 *blocked)
 {
 	u32 changed = 0;
 
 	for (u32 i = 0; can_loop(i, FG_MAX_TGS) && i < sys->nr_tgs; i++) {
 		struct fg_tg_cpu *g = &sys->tgs[i].cpus[(u32)rq->id];
 
-		if (!group_is_gone(g))
-			changed |= age_group_load_avg(sys, rq, g);
+		if (group_is_gone(g))
+			continue;
+		changed |= age_group_load_avg(sys, rq, g);
+		*blocked |= g->avg.load_avg || g->avg.util_avg;
 	}
 	return changed;
 }

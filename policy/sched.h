@@ -235,8 +235,8 @@ static void detach_entity_load_avg(struct fg_cpu *rq, struct fg_task *p);
 
 /* pelt_group.c */
 static u32 age_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g);
-static void settle_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g);
+static void settle_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g, s64 load_sum);
 static void note_removed_from_group(struct fg_tg_cpu *g, const struct fg_task *p);
-static u32 update_blocked_groups(const struct fg_sys *sys, struct fg_cpu *rq);
+static u32 update_blocked_groups(const struct fg_sys *sys, struct fg_cpu *rq, u32 *blocked);
 
 #endif

@@ -37,11 +37,9 @@ static u64 tunable_factor(const struct fg_sys *sys)
 	return sys->nr_cpus >= 2 ? 2 : 1;
 }
 
-/* ns of real time in p's vruntime. A group's weight is a fraction. */
+/* ns of real time in p's vruntime. Of a group's weight the whole part counts, as the kernel divides by that. */
 static u64 calc_delta_fair(u64 delta, const struct fg_task *p)
 {
-	if (p->shares)
-		return delta * FG_NICE_0_LOAD * 1024 / p->shares;
 	if (p->weight == FG_NICE_0_LOAD)
 		return delta;
 	return delta * FG_NICE_0_LOAD / nonzero(p->weight);
