@@ -6,8 +6,8 @@
  * DEVIATION: the entity's slice is the base slice; 6.12's is the shortest one of its tasks, which matters only if they
  * ask for slices.
  *
- * DEVIATION: up to v5.6 the load of queued entities (fg_cpu.queued) takes all of a queued group's load_avg. The kernel takes
- * the part of it that the group's own queued tasks have, a signal of which there is one more to each group.
+ * DEVIATION: up to v5.6 the load of queued entities (fg_cpu.queued) takes all of a queued group's load_avg. The kernel
+ * takes the part of it that the group's own queued tasks have, and keeps one more signal of each group for that.
  */
 #include "sched.h"
 
@@ -29,8 +29,8 @@ static u64 group_shares(const struct fg_tg_cpu *g)
 }
 
 /*
- * With EEVDF a queued entity keeps its lag (since v6.9 no more than it could leave with) and, as a lag, what is left until
- * its deadline: both are times by its weight. v: where its queue is. A slice that began is protected no more.
+ * With EEVDF a queued entity keeps its lag (since v6.9 no more than it could leave with) and, as a lag, what is left
+ * until its deadline: both are times by its weight. v: where its queue is. A slice that began is protected no more.
  */
 static void reweight_queued(const struct fg_sys *sys, struct fg_task *e, u64 v, u64 old, u64 shares)
 {

@@ -188,9 +188,9 @@ static u32 age_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struc
 }
 
 /*
- * p joins its group or leaves it: the signals of the group and of rq up to now, p's own being so. If it attaches (detaches), its
- * averages go with it, and only then is the group's load what is contributed. What is above the group is told of all of
- * this once, by tell_group() after p is counted. The answer is for that.
+ * p joins its group or leaves it: the signals of the group and of rq up to now, p's own being so. If it attaches
+ * (detaches), its averages go with it, and only then is the group's load what is contributed. What is above the group is
+ * told of all of this once, by tell_group() after p is counted. The answer is for that.
  */
 static u32 join_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 attaches)
 {
@@ -220,7 +220,7 @@ static u32 leave_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, str
 	return age_above_group(sys, rq, g);
 }
 
-/* The CPU's signals hear of what joined and left g, and the governor of them; changed: they already were others than before. */
+/* The CPU's signals hear of what joined and left g, and the governor of them; changed: they are others already. */
 static void tell_group(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g, u32 changed)
 {
 	changed |= propagate(sys, rq, g);

@@ -102,7 +102,7 @@ TEST(with_cfs_a_group_is_reweighted_even_if_its_share_stays)
 	}
 }
 
-/* The entity is queued that far behind V, beside another; then half of its shares go elsewhere. What it is behind then. */
+/* The entity is queued that far behind V, beside another; half of its shares go elsewhere. What it is behind then. */
 static s64 lag_after_halving(u8 kind, u64 behind)
 {
 	struct fg_task p, q;
@@ -135,7 +135,7 @@ TEST(a_group_that_is_reweighted_keeps_its_lag)
 	CHECK_EQ(lag_after_halving(FG_RQ_EEVDF612, 50 * MS), 6 * MS);
 }
 
-/* The only task of a group that is in debt by a millisecond falls asleep, beside q. Half of the group's load is elsewhere. */
+/* The only task of a group in debt by a millisecond falls asleep, beside q. Half of the group's load is elsewhere. */
 static void sleep_in_debt(void (*preset)(void), struct fg_task *p, struct fg_task *q)
 {
 	begin_rq(preset, FG_RQ_EEVDF612);
