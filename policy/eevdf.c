@@ -103,18 +103,22 @@ static u32 deadline_before(const struct fg_task *a, const struct fg_task *b)
 	return vruntime_before(a->deadline, b->deadline);
 }
 
-/* p->vlag of a p that is still queued. A credit or debt of more than two slices (or a tick) is forgotten. */
-static void update_entity_lag(const struct fg_sys *sys, const struct fg_queue *q, struct fg_task *p)
+/* What p, queued where v is V, is behind. A credit or debt of more than two slices (or a tick) is forgotten. */
+static s64 entity_lag(const struct fg_sys *sys, u64 v, const struct fg_task *p)
 {
 	u64 tick = FG_NSEC_PER_SEC / nonzero(sys->hz);
 	s64 limit = (s64)calc_delta_fair(max_u64(2 * entity_slice(sys, p), tick), p);
-	s64 lag = (s64)(fg_avg_vruntime(q) - p->vruntime);
+	s64 lag = (s64)(v - p->vruntime);
 
 	if (lag > limit)
-		lag = limit;
-	else if (lag < -limit)
-		lag = -limit;
-	p->vlag = lag;
+		return limit;
+	return lag < -limit ? -limit : lag;
+}
+
+/* p->vlag of a p that is still queued. */
+static void update_entity_lag(const struct fg_sys *sys, const struct fg_queue *q, struct fg_task *p)
+{
+	p->vlag = entity_lag(sys, fg_avg_vruntime(q), p);
 }
 
 /*
@@ -227,6 +231,16 @@ static u32 preempts_short(const struct fg_sys *sys, const struct fg_queue *q, co
 	return deadline_before(p, curr) || !entity_eligible(q, curr);
 }
 
+/* p takes the CPU from a SCHED_IDLE curr. v6.12 judges those who compete, and a group is nobody's idle task. */
+static u32 preempts_idle(const struct fg_sys *sys, const struct fg_task *curr, const struct fg_task *p)
+{
+	u32 tasks_compete = curr->tg == p->tg || !is_eevdf612(sys);
+	u32 curr_is_idle = curr->policy == FG_SCHED_IDLE && (tasks_compete || !curr->tg);
+	u32 p_is_idle = p->policy == FG_SCHED_IDLE && (tasks_compete || !p->tg);
+
+	return curr_is_idle && !p_is_idle;
+}
+
 /* 1: p preempts curr. They compete as pe and e: themselves if their group is the same. first: of that queue. */
 static u32 eevdf_check_preempt_wakeup(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *curr,
 				      struct fg_task *p, struct fg_task *first)
@@ -235,7 +249,7 @@ static u32 eevdf_check_preempt_wakeup(const struct fg_sys *sys, struct fg_cpu *r
 	struct fg_task *e = same ? curr : entity_of(rq, curr), *pe = same ? p : entity_of(rq, p);
 	const struct fg_queue *q = same ? queue_of(rq, curr) : &rq->fair;
 
-	if (curr->policy == FG_SCHED_IDLE && p->policy != FG_SCHED_IDLE) {
+	if (preempts_idle(sys, curr, p)) {
 		e->flags &= ~(u32)FG_TASK_PROTECTED;
 		return 1;
 	}
@@ -303,7 +317,7 @@ void fg_requeue_delayed(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_t
 		fg_uclamp_rq_inc(sys, rq, p);
 	util_est_enqueue(sys, rq, p);
 	forfeit_credit(sys, queue_of(rq, p), p);
-	update_load_avg(sys, rq, p);
+	update_own_load_avg(sys, rq, p);
 	p->flags &= ~(u32)FG_TASK_DELAYED;
 	rq->h_nr_delayed--;
 	if (p->tg)

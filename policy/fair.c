@@ -130,23 +130,28 @@ static void account_entity_dequeue(struct fg_cpu *rq, const struct fg_task *p)
 	rq->nr_running--;
 }
 
-/* The averages of p and its queue, p's among them: of all that the governor hears once. */
-static void join_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
+/* The averages of p and its queue, p's among them: of all that the governor hears once. The answer is for its group. */
+static u32 join_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
 {
-	if (!(p->flags & FG_TASK_MIGRATED)) {
+	u32 attaches = p->flags & FG_TASK_MIGRATED;
+
+	if (p->tg) {
+		age_task(rq, p);
+		return join_group_load_avg(sys, rq, p, attaches);
+	}
+	if (!attaches) {
 		update_load_avg(sys, rq, p);
-		return;
+		return 0;
 	}
 	age_load_avg(sys, rq, p);
 	attach_entity_load_avg(rq, p);
-	if (p->tg)
-		settle_group_load_avg(sys, rq, group_of(rq, p), (s64)p->avg.load_sum);
 	cpufreq_update_util(sys, rq, 0);
+	return 0;
 }
 
 void fg_enqueue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 flags)
 {
-	u32 counted = !(p->flags & FG_TASK_DELAYED);
+	u32 counted = !(p->flags & FG_TASK_DELAYED), changed;
 
 	if (is_eevdf(sys)) {
 		eevdf_place_entity(sys, queue_of(rq, p), p, flags);
@@ -161,14 +166,14 @@ void fg_enqueue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_ta
 		util_est_enqueue(sys, rq, p);
 	if (flags & FG_ENQUEUE_IOWAIT)
 		cpufreq_update_util(sys, rq, FG_FREQUENCY_IOWAIT);
-	join_load_avg(sys, rq, p);
+	changed = join_load_avg(sys, rq, p);
 	if (!p->tg)
 		enqueue_runnable_load_avg(sys, rq, p);
 	account_entity_enqueue(rq, p);
 	p->on_rq = 1;
 	p->flags &= ~(u32)FG_TASK_NEW;
 	if (p->tg)
-		enqueue_group(sys, rq, group_of(rq, p));
+		enqueue_group(sys, rq, group_of(rq, p), changed);
 
 	/* A new task's utilization is a guess, not a reason to give up on energy awareness; who only moves was here before. */
 	if (flags & FG_ENQUEUE_WAKEUP)
@@ -195,41 +200,38 @@ void fg_clear_buddies(struct fg_cpu *rq, const struct fg_task *p)
 	forget_buddy(q, p);
 }
 
-/* p's averages go with it. */
+/* p's averages, which are up to date, go with it. */
 static void take_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
 {
-	detach_entity_load_avg(rq, p);
-	if (p->tg)
-		settle_group_load_avg(sys, rq, group_of(rq, p), -(s64)p->avg.load_sum);
-	cpufreq_update_util(sys, rq, 0);
-	p->exec_start = 0;
-}
-
-void fg_dequeue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 flags)
-{
-	u32 counted = !(p->flags & FG_TASK_DELAYED);
-	u32 learns = counted && (flags & FG_DEQUEUE_SLEEP);
-	/* An estimate that learns has to have left. */
-	u32 estimate_first = feat(sys, FG_EST_LEAVES_FIRST) || feat(sys, FG_EST_STALE);
-
-	fg_uclamp_rq_dec(sys, rq, p);
-	if (counted && estimate_first)
-		util_est_dequeue(sys, rq, p);
-	if (learns && feat(sys, FG_EST_STALE))
-		util_est_update(sys, rq, p);
-	if ((flags & FG_DEQUEUE_MOVE) && feat(sys, FG_FREQ_MOVE_ONCE))
-		age_load_avg(sys, rq, p);
-	else
-		update_load_avg(sys, rq, p);
-	if (counted && !estimate_first)
-		util_est_dequeue(sys, rq, p);
-	if (learns && !feat(sys, FG_EST_STALE))
-		util_est_update(sys, rq, p);
-	fg_clear_buddies(rq, p);
-	if (delays_dequeue(sys, queue_of(rq, p), p, flags)) {
-		set_delayed(rq, p);
+	if (p->tg) {
+		tell_group(sys, rq, group_of(rq, p), leave_group_load_avg(sys, rq, p, 1));
 		return;
 	}
+	detach_entity_load_avg(rq, p);
+	cpufreq_update_util(sys, rq, 0);
+}
+
+/* The averages of p and its queue; takes: p's go with it. The answer is for its group, which hears once p has left. */
+static u32 leave_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 takes)
+{
+	if (p->tg) {
+		age_task(rq, p);
+		return leave_group_load_avg(sys, rq, p, takes);
+	}
+	if (takes) {
+		age_load_avg(sys, rq, p);
+		take_load_avg(sys, rq, p);
+	} else {
+		update_load_avg(sys, rq, p);
+	}
+	return 0;
+}
+
+/* p leaves its queue; takes: with its averages. */
+static void leave_queue(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 flags, u32 takes)
+{
+	u32 changed = leave_load_avg(sys, rq, p, takes);
+
 	if (!p->tg)
 		dequeue_runnable_load_avg(sys, rq, p);
 	if (is_eevdf(sys))
@@ -240,11 +242,39 @@ void fg_dequeue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_ta
 	account_entity_dequeue(rq, p);
 	if (flags & FG_DEQUEUE_DELAYED)
 		p->flags &= ~(u32)FG_TASK_DELAYED;
-
-	if (flags & FG_DEQUEUE_MOVE)
-		take_load_avg(sys, rq, p);
 	if (p->tg)
-		dequeue_group(sys, rq, group_of(rq, p), flags);
+		dequeue_group(sys, rq, group_of(rq, p), flags, changed);
+}
+
+void fg_dequeue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 flags)
+{
+	u32 delays = delays_dequeue(sys, queue_of(rq, p), p, flags);
+	u32 counted = !(p->flags & FG_TASK_DELAYED);
+	u32 learns = counted && (flags & FG_DEQUEUE_SLEEP);
+	/* An estimate that learns has to have left. */
+	u32 estimate_first = feat(sys, FG_EST_LEAVES_FIRST) || feat(sys, FG_EST_STALE);
+	u32 takes = flags & FG_DEQUEUE_MOVE, takes_at_once = takes && feat(sys, FG_FREQ_MOVE_ONCE);
+
+	fg_uclamp_rq_dec(sys, rq, p);
+	if (counted && estimate_first)
+		util_est_dequeue(sys, rq, p);
+	if (learns && feat(sys, FG_EST_STALE))
+		util_est_update(sys, rq, p);
+	fg_clear_buddies(rq, p);
+	if (delays) {
+		update_own_load_avg(sys, rq, p);
+		set_delayed(rq, p);
+	} else {
+		leave_queue(sys, rq, p, flags, takes_at_once);
+	}
+	if (counted && !estimate_first)
+		util_est_dequeue(sys, rq, p);
+	if (learns && !feat(sys, FG_EST_STALE))
+		util_est_update(sys, rq, p);
+	if (takes && !takes_at_once)
+		take_load_avg(sys, rq, p);
+	if (takes)
+		p->exec_start = 0;
 }
 
 void fg_set_next_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)

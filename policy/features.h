@@ -251,6 +251,8 @@ FG_FEATURE(SYNC_DELAYED, "sync-delayed", "", "-", "-", 1,
 	   "a sync waker is alone on its CPU if all others there are delayed sleepers (6.12 stable)")
 FG_FEATURE(PICK_BUDDY, "pick-buddy", "", "-", "-", 1,
 	   "with EEVDF a task group whose task sleeps within its slice may use up the rest of it (6.12 stable)")
+FG_FEATURE(TG_EMPTY_KEEPS, "tg-empty-keeps", "", "-", "-", 1,
+	   "a task group keeps the weight it has on a CPU when its last task there falls asleep (6.12 stable)")
 FG_FEATURE(TG_LOAD_RATE, "tg-load-rate", "", "-", "v6.7", 1,
 	   "what a CPU adds to a task group's load changes once a millisecond at most")
 FG_FEATURE(YIELD_FORFEIT, "yield-forfeit", "", "-", "-", 1,

@@ -5,6 +5,9 @@
  *
  * DEVIATION: the entity's slice is the base slice; 6.12's is the shortest one of its tasks, which matters only if they
  * ask for slices.
+ *
+ * DEVIATION: up to v5.6 the load of queued entities (fg_cpu.queued) takes all of a queued group's load_avg. The kernel
+ * takes the part of it that the group's own queued tasks have, and keeps one more signal of each group for that.
  */
 #include "sched.h"
 
@@ -26,12 +29,14 @@ static u64 group_shares(const struct fg_tg_cpu *g)
 }
 
 /*
- * With EEVDF a queued entity keeps its lag and, as a lag, what is left until its deadline: both are times by its weight.
- * v: where its queue is. A slice that began is protected no more.
+ * With EEVDF a queued entity keeps its lag (since v6.9 no more than it could leave with) and, as a lag, what is left
+ * until its deadline: both are times by its weight. v: where its queue is. A slice that began is protected no more.
  */
-static void reweight_queued(struct fg_task *e, u64 v, u64 old, u64 shares)
+static void reweight_queued(const struct fg_sys *sys, struct fg_task *e, u64 v, u64 old, u64 shares)
 {
-	e->vruntime = v - (u64)scale_signed((s64)(v - e->vruntime), old, shares);
+	s64 lag = is_eevdf612(sys) ? entity_lag(sys, v, e) : (s64)(v - e->vruntime);
+
+	e->vruntime = v - (u64)scale_signed(lag, old, shares);
 	e->deadline = v + (u64)scale_signed((s64)(e->deadline - v), old, shares);
 	e->flags &= ~(u32)FG_TASK_PROTECTED;
 }
@@ -56,13 +61,13 @@ static void join_sums(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tas
 /* reweight_entity. Its caller has charged the current task. */
 static void reweight_group(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *e, u64 shares)
 {
-	u64 old = e->shares, v = fg_avg_vruntime(&rq->fair);
+	u64 old = e->shares, v = is_eevdf(sys) ? fg_avg_vruntime(&rq->fair) : 0;
 
 	if (e->on_rq)
 		leave_sums(sys, rq, e);
 	dequeue_load_avg(&rq->cfs, e);
 	if (is_eevdf(sys) && e->on_rq)
-		reweight_queued(e, v, old, shares);
+		reweight_queued(sys, e, v, old, shares);
 	else
 		e->vlag = scale_signed(e->vlag, old, shares);
 	e->shares = (u32)shares;
@@ -73,23 +78,25 @@ static void reweight_group(const struct fg_sys *sys, struct fg_cpu *rq, struct f
 		join_sums(sys, rq, e);
 }
 
-/* update_cfs_group. v6.12: an empty group keeps the weight that its debt was counted in. */
+/* update_cfs_group. With CFS the load of a group follows its load_sum even if the weight stays. */
 static void update_group_share(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g)
 {
 	u64 shares;
 
-	if (!g->queue.load_weight && is_eevdf612(sys))
+	/* The weight that a debt was counted in. */
+	if (!g->queue.load_weight && feat(sys, FG_TG_EMPTY_KEEPS))
 		return;
 	shares = group_shares(g);
-	if (shares != g->entity.shares)
+	if (shares != g->entity.shares || !is_eevdf(sys))
 		reweight_group(sys, rq, &g->entity, shares);
 }
 
-/* A task has joined g's queue, and all averages have been updated: so does the entity, unless it is there. */
-static void enqueue_group(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g)
+/* A task has joined g's queue: so does the entity, unless it is there. changed: of join_group_load_avg(). */
+static void enqueue_group(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g, u32 changed)
 {
 	struct fg_task *e = &g->entity;
 
+	tell_group(sys, rq, g, changed);
 	g->runnable = g->h_nr_running - g->h_nr_delayed;
 	if (e->on_rq) {
 		if (e->flags & FG_TASK_DELAYED)
@@ -117,6 +124,7 @@ static void dequeue_group_entity(const struct fg_sys *sys, struct fg_cpu *rq, st
 	forget_buddy(&rq->fair, e);
 	if (delays_dequeue(sys, &rq->fair, e, flags)) {
 		e->flags |= FG_TASK_DELAYED;
+		update_group_share(sys, rq, g);
 		return;
 	}
 	if (is_eevdf(sys))
@@ -129,9 +137,10 @@ static void dequeue_group_entity(const struct fg_sys *sys, struct fg_cpu *rq, st
 	update_group_share(sys, rq, g);
 }
 
-/* A task has left g's queue, and all averages have been updated: so does the entity if it was the last one. */
-static void dequeue_group(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g, u32 flags)
+/* A task has left g's queue: so does the entity if it was the last one. changed: of leave_group_load_avg(). */
+static void dequeue_group(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g, u32 flags, u32 changed)
 {
+	tell_group(sys, rq, g, changed);
 	g->runnable = g->h_nr_running - g->h_nr_delayed;
 	if (!g->queue.load_weight) {
 		dequeue_group_entity(sys, rq, g, 0);
@@ -147,8 +156,7 @@ void fg_tg_dequeue_delayed(const struct fg_sys *sys, struct fg_cpu *rq, struct f
 {
 	struct fg_tg_cpu *g = &tg->cpus[(u32)rq->id];
 
-	if (age_group_load_avg(sys, rq, g))
-		cpufreq_update_util(sys, rq, 0);
+	tell_group(sys, rq, g, age_above_group(sys, rq, g));
 	dequeue_group_entity(sys, rq, g, FG_DEQUEUE_DELAYED);
 }
 

@@ -197,19 +197,8 @@ static u32 update_cfs_rq_load_avg(const struct fg_sys *sys, struct fg_cpu *rq)
 	return changed;
 }
 
-/* The signals of the queue of p and of the CPU's; 1: the CPU's are others than before. */
-static u32 update_queue_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *p)
-{
-	if (p->tg)
-		return age_group_load_avg(sys, rq, group_of(rq, p));
-	return update_cfs_rq_load_avg(sys, rq);
-}
-
-/*
- * p's own signals, those of its queue and of the CPU's, up to now; 1: the CPU's are others than before. Any change of util_avg
- * makes the estimate stale (spec 2.6).
- */
-static u32 age_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
+/* p's own signals up to now. Any change of util_avg makes the estimate stale (spec 2.6). */
+static void age_task(const struct fg_cpu *rq, struct fg_task *p)
 {
 	u32 runnable = p->on_rq && !(p->flags & FG_TASK_DELAYED);
 
@@ -217,7 +206,15 @@ static u32 age_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_t
 		fg_pelt_averages(&p->avg, p->weight);
 		p->flags &= ~(u32)FG_TASK_EST_CURRENT;
 	}
-	return update_queue_load_avg(sys, rq, p);
+}
+
+/* p's own signals, those of its queue and of the CPU's, up to now; 1: the CPU's are others than before. */
+static u32 age_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
+{
+	age_task(rq, p);
+	if (p->tg)
+		return age_group_load_avg(sys, rq, group_of(rq, p));
+	return update_cfs_rq_load_avg(sys, rq);
 }
 
 /* The same, and the governor hears of it. */
@@ -225,6 +222,17 @@ static void update_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct 
 {
 	if (age_load_avg(sys, rq, p) && feat(sys, FG_FREQ_AFTER_ALL))
 		cpufreq_update_util(sys, rq, 0);
+}
+
+/* The same of a p that goes to sleep where it is queued, or wakes there: what is above its group is left alone. */
+static void update_own_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
+{
+	if (!p->tg) {
+		update_load_avg(sys, rq, p);
+		return;
+	}
+	age_task(rq, p);
+	age_group_queue(sys, rq, group_of(rq, p));
 }
 
 static void enqueue_load_avg(struct fg_avg *to, const struct fg_task *p)
@@ -341,11 +349,13 @@ void fg_post_init_util(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_ta
 		sa->last_update = rq_clock_pelt(rq);
 		return;
 	}
-	if (update_queue_load_avg(sys, rq, p) && feat(sys, FG_FREQ_AFTER_ALL))
+	if (p->tg) {
+		tell_group(sys, rq, group_of(rq, p), join_group_load_avg(sys, rq, p, 1));
+		return;
+	}
+	if (update_cfs_rq_load_avg(sys, rq) && feat(sys, FG_FREQ_AFTER_ALL))
 		cpufreq_update_util(sys, rq, 0);
 	attach_entity_load_avg(rq, p);
-	if (p->tg)
-		settle_group_load_avg(sys, rq, group_of(rq, p), (s64)p->avg.load_sum);
 	cpufreq_update_util(sys, rq, 0);
 }
 

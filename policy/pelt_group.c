@@ -78,7 +78,7 @@ static void contribute(const struct fg_sys *sys, const struct fg_cpu *rq, struct
 {
 	u64 load = g->avg.load_avg, part = g->contribution;
 
-	if (feat(sys, FG_TG_LOAD_RATE) && rq->clock - g->contributed < TG_LOAD_RATE)
+	if (feat(sys, FG_TG_LOAD_RATE) && g->contributed && rq->clock - g->contributed < TG_LOAD_RATE)
 		return;
 	if ((load > part ? load - part : part - load) <= part / 64)
 		return;
@@ -148,6 +148,10 @@ static void tell_load(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_
 	e->avg.load_avg = load_avg;
 	add_signed(&rq->cfs.load_avg, delta);
 	rq->cfs.load_sum = follow_sum(sys, rq->cfs.load_sum, delta_sum, rq->cfs.load_avg, divider);
+	if (e->on_rq && has_runnable_load(sys)) {
+		add_signed(&rq->queued.load_avg, delta);
+		add_signed(&rq->queued.load_sum, delta_sum);
+	}
 }
 
 /* propagate_entity_load_avg: 1 if there was something to tell. */
@@ -165,6 +169,13 @@ static u32 propagate(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_c
 	return 1;
 }
 
+/* The signals above g's queue up to now, which are told nothing yet; 1: rq's are others than before. */
+static u32 age_above_group(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g)
+{
+	age_group_entity(rq, g);
+	return update_cfs_rq_load_avg(sys, rq);
+}
+
 /* The signals of g and of rq up to now; 1: rq's are others than before. */
 static u32 age_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g)
 {
@@ -172,17 +183,49 @@ static u32 age_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struc
 
 	if (age_group_queue(sys, rq, g))
 		contribute(sys, rq, g);
-	age_group_entity(rq, g);
-	changed = update_cfs_rq_load_avg(sys, rq);
+	changed = age_above_group(sys, rq, g);
 	return changed | propagate(sys, rq, g);
 }
 
-/* After the averages of a task with that load_sum joined those of g's queue, which was up to date; negative: left. */
-static void settle_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g, s64 load_sum)
+/*
+ * p joins its group or leaves it: the signals of the group and of rq up to now, p's own being so. If it attaches
+ * (detaches), its averages go with it, and only then is the group's load what is contributed. What is above the group is
+ * told of all of this once, by tell_group() after p is counted. The answer is for that.
+ */
+static u32 join_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 attaches)
 {
-	propagate_later(g, load_sum);
-	contribute(sys, rq, g);
-	propagate(sys, rq, g);
+	struct fg_tg_cpu *g = group_of(rq, p);
+	u32 changed = age_group_queue(sys, rq, g);
+
+	if (attaches) {
+		attach_entity_load_avg(rq, p);
+		propagate_later(g, (s64)p->avg.load_sum);
+	}
+	if (changed || attaches)
+		contribute(sys, rq, g);
+	return age_above_group(sys, rq, g);
+}
+
+static u32 leave_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 detaches)
+{
+	struct fg_tg_cpu *g = group_of(rq, p);
+	u32 changed = age_group_queue(sys, rq, g);
+
+	if (detaches) {
+		detach_entity_load_avg(rq, p);
+		propagate_later(g, -(s64)p->avg.load_sum);
+	}
+	if (changed || detaches)
+		contribute(sys, rq, g);
+	return age_above_group(sys, rq, g);
+}
+
+/* The CPU's signals hear of what joined and left g, and the governor of them; changed: they are others already. */
+static void tell_group(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g, u32 changed)
+{
+	changed |= propagate(sys, rq, g);
+	if (changed && feat(sys, FG_FREQ_AFTER_ALL))
+		cpufreq_update_util(sys, rq, 0);
 }
 
 /* Nothing of g is on this CPU, nor has left a trace. */

@@ -226,8 +226,10 @@ static void dequeue_runnable_load_avg(const struct fg_sys *sys, struct fg_cpu *r
 static u64 rq_clock_pelt(const struct fg_cpu *rq);
 static void pelt_decay_blocked(struct fg_avg *sa, u64 now, u64 weight);
 static u32 update_cfs_rq_load_avg(const struct fg_sys *sys, struct fg_cpu *rq);
+static void age_task(const struct fg_cpu *rq, struct fg_task *p);
 static u32 age_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 static void update_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
+static void update_own_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 static void remove_averages(const struct fg_sys *sys, struct fg_avg *sa, u64 load, u64 util, u64 runnable);
 static u32 has_runnable_load(const struct fg_sys *sys);
 static void attach_entity_load_avg(struct fg_cpu *rq, struct fg_task *p);
@@ -235,7 +237,11 @@ static void detach_entity_load_avg(struct fg_cpu *rq, struct fg_task *p);
 
 /* pelt_group.c */
 static u32 age_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g);
-static void settle_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g, s64 load_sum);
+static u32 age_group_queue(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g);
+static u32 age_above_group(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g);
+static u32 join_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 attaches);
+static u32 leave_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 detaches);
+static void tell_group(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g, u32 changed);
 static void note_removed_from_group(struct fg_tg_cpu *g, const struct fg_task *p);
 static u32 update_blocked_groups(const struct fg_sys *sys, struct fg_cpu *rq, u32 *blocked);
 

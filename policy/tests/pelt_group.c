@@ -1,60 +1,134 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Signals of task groups: what joins and leaves a group's queue is known above it at once. */
-#include "kit.h"
-
-static struct fg_tg_cpu parts[FG_NR_CPUS];
-static struct fg_tg tg;
-
-/* Two CPUs and a group of weight 100. */
-static void begin(void (*preset)(void))
-{
-	kit_init(2);
-	preset();
-	memset(parts, 0, sizeof(parts));
-	tg = (struct fg_tg){ .cpus = parts, .shares = 1024 * 1024 };
-	sys.tgs = &tg;
-	sys.nr_tgs = 1;
-	fg_tg_init(&sys, &tg);
-	for (u32 cpu = 0; cpu < 2; cpu++) {
-		cpus[cpu].clock = cpus[cpu].clock_task = cpus[cpu].clock_pelt = 1000000000;
-		cpus[cpu].cfs.last_update = parts[cpu].avg.last_update = parts[cpu].entity.avg.last_update = 1000000000;
-	}
-}
-
-static struct fg_task busy_task(void)
-{
-	struct fg_task p = { .tg = &tg, .weight = FG_NICE_0_LOAD, .flags = FG_TASK_MIGRATED };
-
-	p.avg.util_avg = 600;
-	p.avg.runnable_avg = 600;
-	p.avg.load_avg = 600;
-	return p;
-}
+#include "group_kit.h"
 
 static void check_joined_and_left(void (*preset)(void))
 {
 	struct fg_task p;
 
 	begin(preset);
-	p = busy_task();
-	fg_enqueue_entity(&sys, &cpus[1], &p, FG_ENQUEUE_WAKEUP);
-	CHECK_EQ(parts[1].avg.util_avg, 600);
-	CHECK_EQ(parts[1].entity.avg.util_avg, 600);
-	CHECK_EQ(cpus[1].cfs.util_avg, 600);
-	CHECK_EQ(cpus[1].cfs.runnable_avg, 600);
-	CHECK(cpus[1].cfs.load_avg > 0);
+	p = coming(600, 600);
+	enqueue(&p);
+	CHECK_EQ(part->avg.util_avg, 600);
+	CHECK_EQ(entity->avg.util_avg, 600);
+	CHECK_EQ(rq->cfs.util_avg, 600);
+	CHECK_EQ(rq->cfs.runnable_avg, 600);
+	CHECK(rq->cfs.load_avg > 0);
 
-	fg_dequeue_entity(&sys, &cpus[1], &p, FG_DEQUEUE_MOVE);
-	CHECK_EQ(parts[1].avg.util_avg, 0);
-	CHECK_EQ(parts[1].entity.avg.util_avg, 0);
-	CHECK_EQ(cpus[1].cfs.util_avg, 0);
-	CHECK_EQ(cpus[1].cfs.runnable_avg, 0);
+	fg_dequeue_entity(&sys, rq, &p, FG_DEQUEUE_MOVE);
+	CHECK_EQ(part->avg.util_avg, 0);
+	CHECK_EQ(entity->avg.util_avg, 0);
+	CHECK_EQ(rq->cfs.util_avg, 0);
+	CHECK_EQ(rq->cfs.runnable_avg, 0);
+}
+
+static void kit_preset_v61_once(void)
+{
+	kit_preset_v61();
+	sys.feat.value[FG_FREQ_MOVE_ONCE] = 1;
 }
 
 TEST(a_task_that_joins_or_leaves_a_group_is_known_to_the_cpu)
 {
 	check_joined_and_left(kit_preset_v59);
 	check_joined_and_left(kit_preset_v511);
+	check_joined_and_left(kit_preset_v61_once);
+}
+
+/* Blocked load in the group, of which 300 left without this CPU's having heard of it. */
+static void blocked(u64 load)
+{
+	part->avg.load_avg = load;
+	part->avg.load_sum = load * PELT_MIN_DIVIDER;
+	entity->avg.load_sum = load * PELT_MIN_DIVIDER / 1024;
+	part->removed_nr = 1;
+	part->removed_load = part->removed_runnable = 300;
+	part->contribution = tg.load_avg = load;
+}
+
+/*
+ * Of 500 that are blocked 300 have left, and 600 join: 800 are what the group has here. Told first, with nothing queued,
+ * what left would have the entity forget the other 200.
+ */
+TEST(what_left_and_what_joins_is_told_as_one)
+{
+	struct fg_task p;
+
+	begin(kit_preset_v61);
+	blocked(500);
+	p = coming(600, 10);
+	enqueue(&p);
+	CHECK_EQ(part->avg.load_avg, 800);
+	CHECK_EQ(entity->avg.load_sum, 500 * PELT_MIN_DIVIDER / 1024 - 13687 + 600 * PELT_MIN_DIVIDER / 1024);
+}
+
+/* Somebody falls asleep: that the others wait as much as one is left to itself, not half as much as two. */
+TEST(what_left_is_told_when_the_sleeper_is_counted_no_more)
+{
+	struct fg_task p, q;
+
+	begin(kit_preset_v61);
+	p = coming(200, 10);
+	q = coming(200, 10);
+	enqueue(&p);
+	enqueue(&q);
+	part->removed_nr = 1;
+	part->removed_load = part->removed_runnable = 100;
+	fg_dequeue_entity(&sys, rq, &p, FG_DEQUEUE_SLEEP);
+	CHECK_EQ(part->queue.load_weight, 1024);
+	CHECK_EQ(entity->avg.load_sum, 300 * PELT_MIN_DIVIDER / 1024);
+}
+
+/* A CPU's part of the group's load changes once a millisecond: to what it is with the task that came. */
+TEST(a_group_counts_who_joins_in_the_load_it_contributes)
+{
+	struct fg_task p;
+
+	begin(kit_preset_v61);
+	sys.feat.value[FG_TG_LOAD_RATE] = 1;
+	blocked(500);
+	part->contributed = START - 2 * MS;
+	p = coming(600, 10);
+	enqueue(&p);
+	CHECK_EQ(part->contribution, 800);
+	CHECK_EQ(tg.load_avg, 800);
+}
+
+TEST(the_first_contribution_waits_for_nothing_and_the_second_a_millisecond)
+{
+	struct fg_task p, q, r;
+
+	begin(kit_preset_v61);
+	sys.feat.value[FG_TG_LOAD_RATE] = 1;
+	rq->clock = MS / 2;
+	p = coming(600, 10);
+	enqueue(&p);
+	CHECK_EQ(part->contribution, 600);
+	rq->clock += MS - 1;
+	q = coming(200, 10);
+	enqueue(&q);
+	CHECK_EQ(part->contribution, 600);
+	rq->clock++;
+	r = coming(100, 10);
+	enqueue(&r);
+	CHECK_EQ(part->contribution, 900);
+}
+
+/* Up to v5.6. Only the group is queued here: the load of what is queued is the group's, also when somebody left it. */
+TEST(the_load_of_queued_entities_follows_a_group)
+{
+	struct fg_task p, q;
+
+	begin(kit_preset_v54);
+	p = coming(300, 10);
+	q = coming(200, 10);
+	enqueue(&p);
+	enqueue(&q);
+	CHECK_EQ(rq->queued.load_avg, entity->avg.load_avg);
+	fg_dequeue_entity(&sys, rq, &q, FG_DEQUEUE_MOVE);
+	CHECK_EQ(entity->avg.load_sum, 300 * PELT_MIN_DIVIDER / 1024);
+	CHECK_EQ(rq->queued.load_avg, entity->avg.load_avg);
+	CHECK_EQ(rq->queued.load_sum, entity->weight * entity->avg.load_sum);
 }
 
 /* On 256 CPUs a group of weight 1 has 40 of a thousandth each: the kernel divides by 2, its least weight. */
@@ -69,17 +143,22 @@ TEST(the_whole_part_of_a_groups_weight_counts)
 TEST(an_idle_cpu_is_looked_after_while_a_group_has_blocked_load)
 {
 	begin(kit_preset_v59);
-	cpus[1].has_blocked_load = 1;
-	parts[1].avg.load_avg = 86;
-	parts[1].avg.load_sum = 86ull * 47742;
-	parts[1].contribution = 86;
-	CHECK_EQ(fg_update_blocked_averages(&sys, &cpus[1]), 1);
-	CHECK_EQ(cpus[1].has_blocked_load, 1);
+	rq->has_blocked_load = 1;
+	part->avg.load_avg = 86;
+	part->avg.load_sum = 86ull * 47742;
+	part->contribution = 86;
+	CHECK_EQ(fg_update_blocked_averages(&sys, rq), 1);
+	CHECK_EQ(rq->has_blocked_load, 1);
 }
 
 int main(void)
 {
 	RUN(a_task_that_joins_or_leaves_a_group_is_known_to_the_cpu);
+	RUN(what_left_and_what_joins_is_told_as_one);
+	RUN(what_left_is_told_when_the_sleeper_is_counted_no_more);
+	RUN(a_group_counts_who_joins_in_the_load_it_contributes);
+	RUN(the_first_contribution_waits_for_nothing_and_the_second_a_millisecond);
+	RUN(the_load_of_queued_entities_follows_a_group);
 	RUN(the_whole_part_of_a_groups_weight_counts);
 	RUN(an_idle_cpu_is_looked_after_while_a_group_has_blocked_load);
 	return test_report();

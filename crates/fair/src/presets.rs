@@ -66,7 +66,7 @@ pub static PRESETS: [Preset; 22] = [
         text: "Debian's linux-source-6.12 at 6.12.117, read there",
         release: Release { major: 6, minor: 12 },
         kind: Kind::Stable,
-        changes: "slice-700=1 sync-delayed=1 pick-buddy=1 yield-forfeit=1 fig-allowed=1 ni-random=1 \
+        changes: "slice-700=1 sync-delayed=1 pick-buddy=1 tg-empty-keeps=1 yield-forfeit=1 fig-allowed=1 ni-random=1 \
                     asym-early=1 misfit-core=1 freq-limits-count=0",
     },
     measured("003-baseline", (6, 1), "", "mail 003's baseline: Linux 6.1, before util_fits_cpu"),
