@@ -72,7 +72,8 @@ fn parse_ambient(text: &str) -> Result<i32, String> {
     }
 }
 
-fn parse_hz(text: &str) -> Result<u32, String> {
+/// Ticks per second, as typed.
+pub fn parse_hz(text: &str) -> Result<u32, String> {
     match text.parse() {
         Ok(hz @ (100 | 250 | 300 | 1000)) => Ok(hz),
         _ => Err("expected 100, 250, 300 or 1000, as kernels are configured".into()),

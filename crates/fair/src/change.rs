@@ -115,7 +115,7 @@ impl Fair {
 
     fn set_next(&mut self, cpu: usize, task: TaskId, was_rt: bool) {
         if is_rt(self.world.task(task)) {
-            self.set_next_rt(cpu, task, was_rt);
+            self.world.set_next_rt(cpu, task, was_rt);
         } else {
             self.set_next_fair(cpu, task);
         }

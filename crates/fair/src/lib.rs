@@ -10,6 +10,7 @@
 //! | [`Topology`] | machine -> scheduling domains and groups (spec 1) |
 //! | [`ffi`] | Rust twins of `policy/fg.h`, written by build.rs |
 //! | [`Shown`] | the policy alone, shown a state that is not its own |
+//! | [`Follower`] | its state, kept by what somebody else's scheduler was seen to do |
 //! | [`Fair`] | [`fairground_sim::Scheduler`] over all of it |
 //!
 //! Task groups bound the utilization clamps of their tasks (`groups.rs`), and share CPUs by weight, on one level
@@ -33,6 +34,7 @@ mod deadline;
 mod error;
 mod features;
 pub mod ffi;
+mod follow;
 mod groups;
 mod nested;
 mod order;
@@ -55,6 +57,7 @@ pub use deadline::DeadlineQueue;
 pub use error::FairError;
 pub use features::{features, Features};
 pub use ffi::FeatureInfo;
+pub use follow::{keeps_sleepers, Before, Bound, Followed, Follower, Next};
 pub use presets::{Preset, PRESETS};
 pub use rq::VruntimeQueue;
 pub use sched::Fair;

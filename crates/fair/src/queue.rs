@@ -23,7 +23,7 @@ impl Fair {
             p if !p.tg.is_null() && !is_rt(p) => self.world.group_of(task).is_some_and(|tg| self.charge_group(cpu, tg)),
             p if p.on_rq == 0 => false,
             p if is_rt(p) => {
-                self.update_curr_rt(cpu, task);
+                self.world.update_curr_rt(cpu, task);
                 false
             }
             _ => {

@@ -77,59 +77,17 @@ impl Fair {
 
     pub(crate) fn enqueue_rt(&mut self, cpu: usize, task: TaskId) {
         self.rqs[cpu].rt.push(self.world.task(task).rt_prio, task);
-        self.world.task_mut(task).on_rq = 1;
-        self.add_nr_running(cpu);
-        self.world.enqueue_rt(cpu, task);
+        self.world.add_rt(cpu, task);
     }
 
     pub(crate) fn dequeue_rt(&mut self, cpu: usize, task: TaskId) {
         self.rqs[cpu].rt.remove(task);
-        self.world.task_mut(task).on_rq = 0;
-        self.world.cpus[cpu].nr_running -= 1;
-        self.world.dequeue_rt(cpu, task);
-    }
-
-    /// One more task of another class than fair; two make the root domain overloaded (spec 6.1).
-    pub(crate) fn add_nr_running(&mut self, cpu: usize) {
-        let rq = &mut self.world.cpus[cpu];
-        rq.nr_running += 1;
-        if rq.nr_running == 2 {
-            self.world.root(cpu).overload = 1;
-        }
-    }
-
-    /// Charges the current RT task.
-    pub(crate) fn update_curr_rt(&mut self, cpu: usize, task: TaskId) {
-        let clock = self.world.cpus[cpu].clock_task;
-        let p = self.world.task_mut(task);
-        p.sum_exec += clock.saturating_sub(p.exec_start);
-        p.exec_start = clock;
-    }
-
-    /// An RT task becomes current; `had` says whether the RT class had the CPU.
-    pub(crate) fn set_next_rt(&mut self, cpu: usize, task: TaskId, had: bool) {
-        if !had {
-            self.world.update_rt(cpu, false);
-        }
-        let clock = self.world.cpus[cpu].clock_task;
-        let p = self.world.task_mut(task);
-        p.exec_start = clock;
-        p.prev_sum_exec = p.sum_exec;
-        p.on_cpu = 1;
-        self.world.set_curr(cpu, Some(task));
-    }
-
-    /// The current RT task stops being current.
-    pub(crate) fn put_prev_rt(&mut self, cpu: usize, task: TaskId) {
-        self.update_curr_rt(cpu, task);
-        self.world.update_rt(cpu, true);
-        self.world.task_mut(task).on_cpu = 0;
-        self.world.set_curr(cpu, None);
+        self.world.remove_rt(cpu, task);
     }
 
     /// The tick of a running RT task: RR tasks take turns every tenth of a second.
     pub(crate) fn tick_rt(&mut self, env: &mut Env, cpu: usize, task: TaskId) {
-        self.update_curr_rt(cpu, task);
+        self.world.update_curr_rt(cpu, task);
         self.world.update_rt(cpu, true);
         let p = self.world.task(task);
         if u32::from(p.policy) != FG_SCHED_RR {

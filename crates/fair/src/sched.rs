@@ -148,7 +148,7 @@ impl Fair {
     pub(crate) fn put_prev(&mut self, cpu: usize) {
         let Some(prev) = self.world.curr(cpu) else { return };
         if is_rt(self.world.task(prev)) {
-            self.put_prev_rt(cpu, prev);
+            self.world.put_prev_rt(cpu, prev);
         } else {
             self.put_prev_fair(cpu, prev);
             self.put_prev_group(cpu, prev);
@@ -175,7 +175,7 @@ impl Fair {
         if let Some(next) = self.rqs[cpu].rt.first() {
             if prev != Some(next) {
                 self.put_prev(cpu);
-                self.set_next_rt(cpu, next, prev_rt);
+                self.world.set_next_rt(cpu, next, prev_rt);
             }
             return Pick::Task(next);
         }
@@ -232,7 +232,7 @@ impl Fair {
         self.put_prev(cpu);
         if !self.rqs[cpu].stopper {
             self.rqs[cpu].stopper = true;
-            self.add_nr_running(cpu);
+            self.world.add_nr_running(cpu);
         }
         Pick::Stopper
     }

@@ -7,7 +7,7 @@
 //! (how long clocks run how fast), [`energy`] (what rails take), [`placements`] (each decision
 //! with what led to it), [`migrations`] (why tasks move, and how far), [`uclamp`] (clamps of tasks and run queues),
 //! [`explain`] (in words and numbers) and [`diff`] (two
-//! traces side by side). [`rtapp_log`] writes a run as rt-app logs itself.
+//! traces side by side). [`hindsight`] says where our policy would have put each woken task. [`rtapp_log`] writes a run as rt-app logs itself.
 
 pub mod dat;
 pub mod diff;
@@ -17,6 +17,7 @@ mod export;
 pub mod figures;
 pub mod frequency;
 mod ftrace;
+pub mod hindsight;
 pub mod import;
 pub mod latency;
 pub mod migrations;

@@ -12,13 +12,16 @@ use miette::Diagnostic;
 use serde_json::{json, Map, Value};
 use thiserror::Error;
 
+use self::recorded::Recorded;
 use self::select::{parse_time, Wanted};
 use super::run::RunFormat;
+use crate::circumstances::{parse_hz, GovernorName};
 use crate::error::{End, Failure};
 use crate::input::{open_trace, trace_notes, Trace};
 use crate::output::print;
 
 mod diff;
+mod recorded;
 mod select;
 
 /// Name and version of the schema.
@@ -27,12 +30,31 @@ const SCHEMA: &str = "fairground-explain-1";
 /// Explains the placements of a trace.
 ///
 /// Without --task and --at: which rule decided how often. With --task: its placements, a line each. With --at: one
-/// placement in full. `fairground run ... --trace FILE --why` records traces with reasons.
+/// placement in full. `fairground run ... --trace FILE --why` records traces with reasons. With --trace: what a scheduler
+/// of ours would have chosen where any trace has wakeups.
 #[derive(Args)]
 pub struct Explain {
     /// Trace of `fairground run`
-    #[arg(required_unless_present = "diff")]
+    #[arg(required_unless_present_any = ["diff", "trace"])]
     file: Option<PathBuf>,
+    /// Any trace, a kernel's too: say of each recorded wakeup what --sched would have chosen, and how sure that is
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["file", "diff", "by"])]
+    trace: Option<PathBuf>,
+    /// With --trace: the machine that was recorded, preset or file [default: as the trace says, if it is ours]
+    #[arg(long, value_name = "MACHINE", requires = "trace")]
+    machine: Option<String>,
+    /// With --trace: who is asked [default: who ran, if the trace says so and that was fair:..., else fair:v6.12]
+    #[arg(long, value_name = "fair:SPEC", requires = "trace")]
+    sched: Option<String>,
+    /// With --trace: who chose frequencies; with schedutil wakeups may go by energy
+    #[arg(long, value_enum, default_value_t, requires = "trace")]
+    governor: GovernorName,
+    /// With --trace: ticks per second of the kernel that was recorded
+    #[arg(long, default_value = "250", value_parser = parse_hz, requires = "trace")]
+    hz: u32,
+    /// With --trace: the N-th wakeup that is judged, of those that --task, --at and --cpu allow, in full
+    #[arg(long, value_name = "N", requires = "trace", value_parser = clap::value_parser!(u64).range(1..))]
+    nth: Option<u64>,
     /// Only placements of this task: name, pid, or name-pid
     #[arg(long, value_name = "NAME")]
     task: Option<String>,
@@ -50,7 +72,19 @@ pub struct Explain {
     diff: Option<Vec<PathBuf>>,
     /// How to print it
     #[arg(long, value_enum, default_value_t)]
-    format: RunFormat,
+    format: ExplainFormat,
+}
+
+/// As typed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum ExplainFormat {
+    /// For people
+    #[default]
+    Text,
+    /// The documented schema
+    Json,
+    /// With --trace: its rows, comma-separated
+    Csv,
 }
 
 /// As typed.
@@ -84,36 +118,49 @@ enum NothingThere {
     Time { file: String, when: String, last: String },
     #[error("{file}: no placement onto CPU {cpu}")]
     Cpu { file: String, cpu: u32 },
+    #[error("--format csv is for --trace")]
+    #[diagnostic(help("text and json are for all"))]
+    Rows,
 }
 
 impl Explain {
     pub fn run(self) -> Result<End, Failure> {
-        let text = match (&self.diff, &self.file) {
-            (Some(sides), _) => diff::diff(&sides[0], &sides[1], self.format)?,
-            (None, Some(file)) => self.explain(file)?,
+        let text = match (&self.trace, &self.diff, &self.file) {
+            (Some(trace), ..) => Recorded::new(trace, &self)?.explain()?,
+            (None, Some(sides), _) => diff::diff(&sides[0], &sides[1], self.plain_format()?)?,
+            (None, None, Some(file)) => self.explain(file, self.plain_format()?)?,
             // Not reached: clap asks for one of them.
-            (None, None) => String::new(),
+            (None, None, None) => String::new(),
         };
         print(&text)?;
         Ok(End::Done)
     }
 
-    fn explain(&self, file: &Path) -> Result<String, Failure> {
+    /// Of all but `--trace`.
+    fn plain_format(&self) -> Result<RunFormat, NothingThere> {
+        match self.format {
+            ExplainFormat::Text => Ok(RunFormat::Text),
+            ExplainFormat::Json => Ok(RunFormat::Json),
+            ExplainFormat::Csv => Err(NothingThere::Rows),
+        }
+    }
+
+    fn explain(&self, file: &Path, format: RunFormat) -> Result<String, Failure> {
         let mut trace = Placements::new(open_trace(file)?);
         let wanted = Wanted { task: self.task.as_deref(), at: self.at, cpu: self.cpu };
         match (self.at, &self.task) {
-            (Some(_), _) => self.one(file, &mut trace, &wanted),
-            (None, Some(_)) => self.list(file, &mut trace, &wanted),
-            (None, None) => self.tally(file, &mut trace, &wanted),
+            (Some(_), _) => self.one(file, &mut trace, &wanted, format),
+            (None, Some(_)) => self.list(file, &mut trace, &wanted, format),
+            (None, None) => self.tally(file, &mut trace, &wanted, format),
         }
     }
 
     /// One placement in full. What comes after it is not read.
-    fn one(&self, file: &Path, trace: &mut Trace, wanted: &Wanted) -> Result<String, Failure> {
+    fn one(&self, file: &Path, trace: &mut Trace, wanted: &Wanted, format: RunFormat) -> Result<String, Failure> {
         let mut seen = Seen::default();
         while let Some(placement) = trace.next_placement()? {
             if wanted.is(&placement) {
-                return Ok(match self.format {
+                return Ok(match format {
                     RunFormat::Text => format!("{}{}", in_words(&placement, trace.head()), no_reasons(trace.head())),
                     RunFormat::Json => {
                         document(SCHEMA, file, trace.head(), [("decision", full_json(&placement, trace.head()))])
@@ -126,12 +173,12 @@ impl Explain {
     }
 
     /// A line each.
-    fn list(&self, file: &Path, trace: &mut Trace, wanted: &Wanted) -> Result<String, Failure> {
+    fn list(&self, file: &Path, trace: &mut Trace, wanted: &Wanted, format: RunFormat) -> Result<String, Failure> {
         let mut seen = Seen::default();
         let (mut lines, mut decisions) = (String::new(), Vec::new());
         while let Some(placement) = trace.next_placement()? {
             seen.note(&placement, wanted);
-            match (wanted.is(&placement), self.format) {
+            match (wanted.is(&placement), format) {
                 (false, _) => {}
                 (true, RunFormat::Text) => {
                     let _ = writeln!(lines, "{}", in_short(&placement));
@@ -143,7 +190,7 @@ impl Explain {
             return Err(seen.failure(file, wanted));
         }
         trace_notes(&trace.notes());
-        Ok(match self.format {
+        Ok(match format {
             RunFormat::Text => format!("{lines}{}", no_reasons(trace.head())),
             RunFormat::Json => {
                 document(SCHEMA, file, trace.head(), [("decisions", decisions.into()), ("notes", json!(trace.notes()))])
@@ -151,7 +198,7 @@ impl Explain {
         })
     }
 
-    fn tally(&self, file: &Path, trace: &mut Trace, wanted: &Wanted) -> Result<String, Failure> {
+    fn tally(&self, file: &Path, trace: &mut Trace, wanted: &Wanted, format: RunFormat) -> Result<String, Failure> {
         let split = match self.by {
             None => Split::None,
             Some(ByName::Task) => Split::Task,
@@ -168,7 +215,7 @@ impl Explain {
             return Err(seen.failure(file, wanted));
         }
         let notes = trace.notes();
-        Ok(match self.format {
+        Ok(match format {
             RunFormat::Text => self.tally_text(&tally, trace.head(), &notes),
             RunFormat::Json => self.tally_json(file, &tally, trace.head(), &notes),
         })

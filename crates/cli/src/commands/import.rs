@@ -77,18 +77,20 @@ pub struct Named {
 pub fn machine_of(trace: &Path, given: Option<&str>) -> Result<Named, Failure> {
     let name = match given {
         Some(name) => name.to_owned(),
-        None => named_in(trace)?.ok_or_else(|| UnknownMachine { trace: trace.display().to_string() })?,
+        None => told(trace, "machine")?.ok_or_else(|| UnknownMachine { trace: trace.display().to_string() })?,
     };
     let (machine, cpus) = MachineSpec::of(&name).find()?;
     Ok(Named { name, machine, cpus })
 }
 
-fn named_in(trace: &Path) -> Result<Option<String>, Failure> {
+/// What the head of a trace of ours says: machine, workload, sched, seed.
+pub fn told(trace: &Path, key: &str) -> Result<Option<String>, Failure> {
     let mut reader = open_trace(trace)?;
     while let Some(event) = reader.next_event()? {
         let What::Print(text) = event.what else { break };
-        if let Some(machine) = text.strip_prefix("fairground_meta: machine=") {
-            return Ok(Some(machine.to_owned()));
+        let said = text.strip_prefix("fairground_meta: ").and_then(|meta| meta.split_once('='));
+        if let Some((_, value)) = said.filter(|(name, _)| *name == key) {
+            return Ok(Some(value.to_owned()));
         }
     }
     Ok(None)

@@ -207,3 +207,64 @@ fn a_run_of_ours_can_be_explained() {
     let ran = fairground(&format!("explain {file} --task sched-pipe-0 --at {at}ns"));
     assert!(!ran.stdout.contains("note: the trace has no reasons"), "{}", ran.stdout);
 }
+
+/// The trace of a run on a machine of two kinds of CPUs.
+fn run_of(dir: &TempDir, workload: &str, sched: &str) -> String {
+    let file = dir.path().join("run.txt").display().to_string();
+    succeeds(&format!("run hikey960 {workload} --sched {sched} --trace {file}"));
+    file
+}
+
+#[test]
+fn a_recording_is_judged_by_who_ran_and_by_another_scheduler() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = run_of(&dir, "sched-pipe:loops=200,threads", "fair:v5.9");
+    let own = json(&format!("explain --trace {file} --format json"));
+    assert_eq!((own["machine"].as_str(), own["sched"].as_str()), (Some("hikey960"), Some("fair:v5.9")));
+    assert!(own["agreement"]["sure_agree_pct"].as_f64().unwrap() >= 99.0, "{own:#}");
+    let other = format!("explain --trace {file} --sched fair:v5.9+asym-prev-first");
+    let differs = json(&format!("{other} --format json"));
+    assert!(differs["agreement"]["sure_agree_pct"].as_f64().unwrap() < 50.0, "{differs:#}");
+    assert_eq!(differs["disagreements"][0]["rule"], "A2");
+    let text = succeeds(&other);
+    assert!(text.contains("recorded where fair:v5.9+asym-prev-first goes:") && text.contains("previous CPU"), "{text}");
+    assert!(succeeds(&format!("{other} --format csv")).starts_with("rule,judged,agree,"));
+}
+
+#[test]
+fn one_wakeup_of_a_recording_is_told_in_full() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = run_of(&dir, "sched-pipe:loops=200,threads", "fair:v5.9");
+    let asked = format!("explain --trace {file} --sched fair:v5.9+asym-prev-first");
+    let one = succeeds(&format!("{asked} --task sched-pipe-0 --nth 100"));
+    for part in ["sched-pipe-0-1001 woken on CPU", "chosen by A2", "\nrecorded: CPU", "\nsure\n"] {
+        assert!(one.contains(part), "no {part:?} in\n{one}");
+    }
+    let list = succeeds(&format!("{asked} --task sched-pipe-0"));
+    assert_eq!(
+        list.lines().count(),
+        json(&format!("{asked} --task sched-pipe-0 --format json"))["wakeups"].as_array().unwrap().len()
+    );
+    let full = json(&format!("{asked} --nth 100 --format json"));
+    assert!(!full["wakeup"]["ours"]["reasons"].as_array().unwrap().is_empty(), "{full:#}");
+}
+
+#[test]
+fn a_recording_that_cannot_be_judged_is_refused_by_what_is_missing() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = run_of(&dir, "sched-pipe:loops=50,threads", "fair:v5.9");
+    refuses(
+        &format!("explain --trace {file} --machine rpi5"),
+        &["has events of CPU", "rpi5 has CPUs 0 to 3", "--machine"],
+    );
+    refuses(
+        &format!("explain --trace {file} --task sched-pip-0"),
+        &["no such wakeup", "did you mean \"sched-pipe-0\"?"],
+    );
+    refuses(&format!("explain --trace {file} --sched fair:v5.99"), &["v5.99"]);
+    refuses(&format!("explain {file} --nth 3"), &["--trace"]);
+    refuses(&format!("explain {file} --format csv"), &["--format csv is for --trace"]);
+    let none = write(&dir, "none.txt", "a-1 [000] 1.0: cpu_idle: state=0 cpu_id=0\n").display().to_string();
+    refuses(&format!("explain --trace {none}"), &["does not say which machine"]);
+    refuses(&format!("explain --trace {none} --machine hikey960"), &["no wakeup that can be judged", "sched_waking"]);
+}

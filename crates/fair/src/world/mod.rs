@@ -10,6 +10,7 @@ mod energy;
 mod governor;
 mod groups;
 mod link;
+mod rt;
 
 use fairground_machine::{CpuId, CpuMask};
 

@@ -32,7 +32,8 @@ use fairground_workload::recorded::{Recording, Step, Thread as Recorded};
 
 use crate::text::{Thread, TraceEvent, What};
 use speed::Speeds;
-use task::{bound_to, is_stopper, State, Task};
+pub(crate) use task::{bound_to, is_stopper};
+use task::{State, Task};
 
 /// What is imported of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

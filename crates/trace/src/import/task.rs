@@ -49,7 +49,7 @@ impl Task {
 }
 
 /// A kernel thread that only carries out what a scheduler decides.
-pub(super) fn is_stopper(comm: &str) -> bool {
+pub(crate) fn is_stopper(comm: &str) -> bool {
     comm.starts_with("migration/")
 }
 
@@ -57,7 +57,7 @@ pub(super) fn is_stopper(comm: &str) -> bool {
 const PER_CPU: &[&str] = &["ksoftirqd", "kworker", "cpuhp", "rcuc", "idle_inject"];
 
 /// The CPU that a kernel thread belongs to, by its name: `ksoftirqd/3`, `kworker/3:1-events`, not `kworker/u8:2`.
-pub(super) fn bound_to(comm: &str) -> Option<CpuId> {
+pub(crate) fn bound_to(comm: &str) -> Option<CpuId> {
     let (kind, rest) = comm.split_once('/')?;
     let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
     let ends_there = rest.len() == end || rest[end..].starts_with(':');

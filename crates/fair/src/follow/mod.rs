@@ -1,0 +1,560 @@
+//! [`Follower`]: the policy's state, kept by what somebody else's scheduler was seen to do.
+//!
+//! A recording tells who runs where, who sleeps, who is woken and where to. The follower repeats that on the policy's own
+//! structs with the policy's own accounting, so that queues, signals, estimates and wakees come out as they would have been;
+//! and before each wakeup is repeated it can be asked where the policy would have put the task.
+//!
+//! | module | what |
+//! |---|---|
+//! | this one | births, wakeups, sleeps, moves |
+//! | `switch` | who has a CPU |
+//! | `turns` | what happens by itself: ticks, and what balancing learns without moving anybody |
+//!
+//! DEVIATION: time that interrupts take, limits of clocks and groups are in no recording: there are none here. Ticks come at
+//! whole multiples of their period. Balancing looks when the policy would, and is taken to have moved what the recording
+//! then shows.
+
+mod switch;
+mod turns;
+
+use fairground_machine::{CpuId, CpuMask, Machine, SoftCost};
+
+use crate::ffi::*;
+use crate::rq::FairQueue;
+use crate::rt::is_rt;
+use crate::topology::Topology;
+use crate::world::{weight_of_nice, WakeArgs, World};
+use crate::{ffi, why, FairError, Features, Placing};
+pub use switch::Next;
+
+/// What is taken to have been before a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Before {
+    /// The system has just booted: nothing was.
+    Boot,
+    /// Nothing ran for long: CPUs are idle and cold, tasks have no utilization and wake nobody.
+    Nothing,
+    /// Everything ran all the time: CPUs are busy with a task, another one waits, tasks have full utilization.
+    Everything,
+}
+
+/// Circumstances of a recording.
+#[derive(Clone, Copy, Debug)]
+pub struct Followed {
+    /// Ticks per second.
+    pub hz: u32,
+    /// schedutil set the clocks.
+    pub schedutil: bool,
+    /// What was before.
+    pub before: Before,
+    /// When it begins, ns.
+    pub now: u64,
+    /// No sleeper stays queued, whatever the policy has for those that owe something: whether one does is a matter of
+    /// nanoseconds, which recordings do not tell.
+    pub none_delayed: bool,
+}
+
+/// Where a task may run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// Everywhere.
+    No,
+    /// On these CPUs; everywhere if none of them is there.
+    To(CpuMask),
+    /// It is the kernel's own of this CPU.
+    Kernel(CpuId),
+}
+
+/// How often a task has changed whom it wakes that was [`Before::Everything`]: enough to count as one of many wakees on any
+/// machine, and halved every second.
+const FLIPS_BEFORE: u32 = 1024;
+
+/// ns of virtual time: so far ahead of its debts nobody is in doubt. Recordings tell when a CPU switches, not when it took the time
+/// by which it settles debts; some us lie between.
+const CREDIT_NS: i64 = 10_000;
+
+/// Whether sleepers may stay queued, see [`Followed::none_delayed`].
+pub fn keeps_sleepers(features: &Features) -> bool {
+    u32::from(features.get(FG_RQ)) == FG_RQ_EEVDF612
+}
+
+/// See the module.
+pub struct Follower {
+    pub(super) world: World,
+    pub(super) queues: Vec<FairQueue>,
+    /// Tasks on their way to a CPU, by CPU.
+    pending: Vec<u32>,
+    /// Somebody of whom nothing was heard yet may wait there, by CPU.
+    phantom: Vec<bool>,
+    /// The stopper has it, by CPU.
+    stopper: Vec<bool>,
+    /// How often a CPU went idle, by CPU.
+    idled: Vec<u64>,
+    /// Who went to sleep owing something while others waited there, and how often its CPU had gone idle by then; by task.
+    in_debt: Vec<Option<u64>>,
+    before: Before,
+    now: u64,
+    tick_ns: u64,
+    /// ns.
+    next_tick: u64,
+    /// ns that a look at a CPU takes, by CPU: a probe, a CPU of group statistics.
+    prices: Vec<[u64; 2]>,
+}
+
+impl Follower {
+    /// The machine under the policy of `features`.
+    ///
+    /// # Errors
+    /// A machine whose levels do not nest, a C policy built with another struct layout.
+    pub fn new(machine: &Machine, features: &Features, how: &Followed) -> Result<Follower, FairError> {
+        ffi::check_layout()?;
+        let topology = Topology::new(machine, features, &crate::Options::default())?;
+        let mut world = World::new(machine, features, &topology);
+        world.set_hz(how.hz);
+        if how.none_delayed && keeps_sleepers(features) {
+            world.sys_mut().feat.value[FG_RQ] = FG_RQ_EEVDF as u8;
+        }
+        if how.schedutil {
+            world.start_energy_awareness(machine, &topology);
+            world.start_governor(machine);
+        }
+        let nr_cpus = machine.nr_cpus();
+        let tick_ns = 1_000_000_000 / u64::from(how.hz.max(1));
+        let price = |cpu: usize, kind| {
+            (machine.costs.soft(kind) * f64::from(FG_CAPACITY_SCALE) / f64::from(machine.cpus[cpu].capacity.max(1)))
+                as u64
+        };
+        let mut follower = Follower {
+            queues: (0..nr_cpus).map(|_| FairQueue::new(features.get(FG_RQ))).collect(),
+            pending: vec![0; nr_cpus],
+            phantom: vec![how.before == Before::Everything; nr_cpus],
+            stopper: vec![false; nr_cpus],
+            idled: vec![0; nr_cpus],
+            in_debt: Vec::new(),
+            before: how.before,
+            now: how.now,
+            tick_ns,
+            next_tick: (how.now / tick_ns).saturating_mul(tick_ns),
+            prices: (0..nr_cpus).map(|c| [price(c, SoftCost::Probe), price(c, SoftCost::GroupCpu)]).collect(),
+            world,
+        };
+        (0..nr_cpus).for_each(|cpu| follower.begin(cpu));
+        Ok(follower)
+    }
+
+    /// What is known of a CPU before anything is.
+    fn begin(&mut self, cpu: usize) {
+        self.clock(cpu);
+        let full = self.before == Before::Everything;
+        let rq = &mut self.world.cpus[cpu];
+        if full {
+            rq.cfs = full_avg(rq.clock_pelt, u64::from(FG_NICE_0_LOAD), u64::from(rq.cpu_capacity_orig), true);
+            (rq.nr_running, rq.h_nr_running, rq.curr_is_idle) = (2, 2, 0);
+            (rq.idle_wakee_flips, rq.idle_wakee_flip_ts) = (FLIPS_BEFORE, rq.clock);
+        } else {
+            self.world.nohz_balance_enter_idle(cpu);
+        }
+        let size = self.world.cpus[cpu].sd_llc_size;
+        if let Some(llc) = self.world.llc_mut(cpu).filter(|_| self.before == Before::Nothing) {
+            llc.nr_idle_scan = size;
+        }
+    }
+
+    /// Time has come to here, ns; what happens by itself has happened.
+    pub fn advance(&mut self, now: u64) {
+        self.run_until(now);
+        self.now = self.now.max(now);
+    }
+
+    /// What the policy keeps of a CPU. Panics if there is no such CPU, as do all below.
+    pub fn cpu(&self, cpu: CpuId) -> &FgCpu {
+        &self.world.cpus[cpu as usize]
+    }
+
+    /// What the policy keeps of a task. Panics if it has not appeared, as do all below.
+    pub fn task(&self, task: u32) -> &FgTask {
+        self.world.task(task)
+    }
+
+    /// It is queued or has its CPU. EEVDF keeps some sleepers queued: they are not.
+    pub fn is_runnable(&self, task: u32) -> bool {
+        let p = self.world.task(task);
+        p.on_rq != 0 && p.flags & FG_TASK_DELAYED == 0
+    }
+
+    /// It was born and has not been queued yet.
+    pub fn is_new(&self, task: u32) -> bool {
+        self.world.task(task).flags & FG_TASK_NEW != 0
+    }
+
+    /// A task that was there before: asleep, last on `cpu`.
+    pub fn appear(&mut self, task: u32, cpu: CpuId, bound: Bound) {
+        self.clock(cpu as usize);
+        self.make(task, cpu, bound);
+        let (full, now) = (self.before == Before::Everything, self.now);
+        let rq = &self.world.cpus[cpu as usize];
+        let (clock, capacity) = (rq.clock_pelt, rq.cpu_capacity_orig);
+        let p = self.world.task_mut(task);
+        p.wakee_flip_ts = now;
+        p.avg.last_update = clock;
+        if full {
+            p.avg = full_avg(clock, u64::from(p.weight), u64::from(capacity), false);
+            p.est.enqueued = capacity;
+            p.est.ewma = capacity;
+            p.wakee_flips = FLIPS_BEFORE;
+        }
+    }
+
+    /// A task is born on `cpu`. [`Self::start`] follows.
+    pub fn born(&mut self, task: u32, parent: Option<u32>, cpu: CpuId, bound: Bound) {
+        let here = cpu as usize;
+        self.clock(here);
+        self.make(task, cpu, bound);
+        self.world.task_mut(task).flags |= FG_TASK_NEW;
+        if let Some(parent) = parent {
+            let parent = self.world.task(parent);
+            let wakees = (parent.last_wakee, parent.wakee_flips, parent.wakee_flip_ts);
+            let p = self.world.task_mut(task);
+            (p.last_wakee, p.wakee_flips, p.wakee_flip_ts) = wakees;
+        }
+        self.charge(here);
+        self.world.task_fork(here, task);
+    }
+
+    /// A new task is queued for the first time.
+    pub fn start(&mut self, task: u32, cpu: CpuId) {
+        let at = cpu as usize;
+        self.clock(at);
+        self.world.task_mut(task).cpu = cpu as i32;
+        self.world.post_init_util(at, task);
+        self.join(at, task, FG_ENQUEUE_INITIAL);
+        self.check_preempt(at, task);
+    }
+
+    fn make(&mut self, task: u32, cpu: CpuId, bound: Bound) {
+        let active = self.world.sys().active;
+        let (wanted, flags) = match bound {
+            Bound::No => (active, 0),
+            Bound::To(cpus) => (cpus.and(&active), 0),
+            Bound::Kernel(cpu) => ([cpu].into_iter().collect::<CpuMask>().and(&active), FG_TASK_PERCPU_KTHREAD),
+        };
+        let allowed = if wanted.first().is_some() { wanted } else { active };
+        self.world.tasks.grow_to(task as usize);
+        let mut p = FgTask { id: task, cpu: cpu as i32, recent_used: cpu as i32, allowed, ..FgTask::zeroed() };
+        p.nr_allowed = allowed.count() as u32;
+        p.weight = weight_of_nice(0);
+        p.flags = flags;
+        *self.world.task_mut(task) = p;
+        self.world.uclamp_request(task, 0, &FgClamps::zeroed());
+        self.world.uclamp_update(cpu as usize, task, None);
+        self.world.set_max_allowed_capacity(task);
+    }
+
+    /// Where the policy would put a sleeper; none if it chooses no CPU, for the task is still queued. Changes nothing.
+    pub fn select(&mut self, placing: &Placing, mut noted: Option<&mut FgWhy>) -> Option<FgVerdict> {
+        if self.world.task(placing.task).on_rq != 0 {
+            return None;
+        }
+        noted.iter_mut().for_each(|noted| why::clear(noted));
+        Some(self.world.select(placing.task, &args(placing), noted))
+    }
+
+    /// No CPU may be chosen for a sleeper, for it may still be queued: that is so close to what recordings can tell that the
+    /// opposite of what [`Self::select`] says is as likely.
+    pub fn may_be_queued(&self, task: u32) -> bool {
+        let cpu = self.world.task(task).cpu as usize;
+        let owed = self.in_debt.get(task as usize).copied().flatten();
+        owed.is_some_and(|idled| idled == self.idled[cpu])
+    }
+
+    /// Notes whether the current task of `cpu`, charged and about to sleep, owes something to those who wait.
+    pub(super) fn note_debt(&mut self, cpu: usize, task: u32) {
+        let at = task as usize;
+        self.in_debt.resize(self.in_debt.len().max(at + 1), None);
+        let ahead = self.world.avg_vruntime(cpu).wrapping_sub(self.world.task(task).vruntime) as i64;
+        let owes = self.world.cpus[cpu].h_nr_running > 1 && ahead < CREDIT_NS;
+        let keeps = u32::from(self.world.sys().feat.value[FG_RQ]) == FG_RQ_EEVDF612;
+        self.in_debt[at] = (keeps && owes).then_some(self.idled[cpu]);
+    }
+
+    /// The same as [`Self::select`] if the last look for imbalance had left so many CPUs to scan behind each cache, or all of
+    /// them, and if idle cores were known there, or none.
+    pub fn select_after_look(&mut self, placing: &Placing, all: bool, idle_cores: bool) -> Option<FgVerdict> {
+        let prev = self.world.task(placing.task).cpu as usize;
+        let cpus = [placing.this_cpu as usize, prev];
+        let were = cpus.map(|cpu| self.world.llc_mut(cpu).map(|llc| (llc.nr_idle_scan, llc.has_idle_cores)));
+        for cpu in cpus {
+            let (size, smt) = (self.world.cpus[cpu].sd_llc_size, self.world.sys().smt_key != 0);
+            if let Some(llc) = self.world.llc_mut(cpu) {
+                llc.nr_idle_scan = if all { size } else { 0 };
+                llc.has_idle_cores = u32::from(smt && idle_cores);
+            }
+        }
+        let verdict = self.select(placing, None);
+        for (cpu, were) in cpus.into_iter().zip(were).rev() {
+            if let (Some(llc), Some(were)) = (self.world.llc_mut(cpu), were) {
+                (llc.nr_idle_scan, llc.has_idle_cores) = were;
+            }
+        }
+        verdict
+    }
+
+    /// How often the waker and the woken task have changed whom they wake.
+    pub fn flips(&self, placing: &Placing) -> [u32; 2] {
+        let idle = &self.world.cpus[placing.this_cpu as usize];
+        let waker = placing.current.map_or(idle.idle_wakee_flips, |task| self.world.task(task).wakee_flips);
+        [waker, self.world.task(placing.task).wakee_flips]
+    }
+
+    /// The same as [`Self::select`] if those numbers were `flips`.
+    pub fn select_with_flips(&mut self, placing: &Placing, flips: [u32; 2]) -> Option<FgVerdict> {
+        let were = self.flips(placing);
+        self.set_flips(placing, flips);
+        let verdict = self.select(placing, None);
+        self.set_flips(placing, were);
+        verdict
+    }
+
+    fn set_flips(&mut self, placing: &Placing, [waker, woken]: [u32; 2]) {
+        self.world.task_mut(placing.task).wakee_flips = woken;
+        match placing.current {
+            Some(task) => self.world.task_mut(task).wakee_flips = waker,
+            None => self.world.cpus[placing.this_cpu as usize].idle_wakee_flips = waker,
+        }
+    }
+
+    /// What a placement leaves behind, whoever decided: the policy's verdict says what that is.
+    pub fn commit(&mut self, placing: &Placing, verdict: &FgVerdict) {
+        let scan_ns = u64::from(verdict.scanned).saturating_mul(self.prices[placing.this_cpu as usize][0]);
+        self.world.commit(placing.task, &args(placing), verdict, scan_ns);
+    }
+
+    /// A sleeper is on its way to a CPU. [`Self::arrive`] follows, or another one of these.
+    pub fn send(&mut self, task: u32, from: Option<CpuId>, to: CpuId) {
+        from.into_iter().for_each(|from| self.expect(from as usize, -1));
+        self.expect(to as usize, 1);
+        self.move_to(task, to);
+    }
+
+    /// A task that was sent to a CPU will not arrive.
+    pub fn call_off(&mut self, cpu: CpuId) {
+        self.expect(cpu as usize, -1);
+    }
+
+    fn expect(&mut self, cpu: usize, more: i32) {
+        self.pending[cpu] = self.pending[cpu].saturating_add_signed(more);
+        self.world.cpus[cpu].ttwu_pending = u8::from(self.pending[cpu] > 0);
+    }
+
+    /// It is there and is queued.
+    pub fn arrive(&mut self, task: u32) {
+        let cpu = self.world.task(task).cpu as usize;
+        self.expect(cpu, -1);
+        self.wake_here(task);
+    }
+
+    /// A task wakes up on the CPU on which it is.
+    fn wake_here(&mut self, task: u32) {
+        let p = self.world.task(task);
+        let (cpu, delayed, queued) = (p.cpu as usize, p.flags & FG_TASK_DELAYED != 0, p.on_rq != 0);
+        self.clock(cpu);
+        if delayed {
+            self.remove(cpu, task);
+            self.world.requeue_delayed(cpu, task);
+            self.insert_if_queued(cpu, task);
+            self.check_preempt(cpu, task);
+        } else if !queued {
+            let migrated = self.world.task(task).flags & FG_TASK_MIGRATED != 0;
+            self.join(cpu, task, FG_ENQUEUE_WAKEUP | if migrated { FG_ENQUEUE_MIGRATED } else { 0 });
+            self.check_preempt(cpu, task);
+            self.world.wake_from_idle(cpu);
+        }
+    }
+
+    /// A task is runnable on `cpu`, whatever was known of it.
+    pub fn wake_on(&mut self, task: u32, cpu: CpuId) {
+        self.move_to(task, cpu);
+        self.wake_here(task);
+    }
+
+    /// A task is on another CPU now: queued there if it was queued.
+    pub fn move_to(&mut self, task: u32, to: CpuId) {
+        let p = self.world.task(task);
+        let from = p.cpu as usize;
+        if from == to as usize {
+            return;
+        }
+        if !self.is_runnable(task) {
+            self.reassign(task, to);
+            return;
+        }
+        if self.world.curr(from) == Some(task) {
+            self.put_prev(from);
+        }
+        self.clock(from);
+        self.leave(from, task, FG_DEQUEUE_MOVE);
+        self.world.task_mut(task).cpu = to as i32;
+        self.clock(to as usize);
+        self.join(to as usize, task, 0);
+    }
+
+    /// A sleeper belongs to another CPU.
+    fn reassign(&mut self, task: u32, to: CpuId) {
+        let from = self.world.task(task).cpu as usize;
+        if from == to as usize {
+            return;
+        }
+        if self.world.task(task).on_rq != 0 {
+            self.clock(from);
+            self.charge(from);
+            self.leave(from, task, FG_DEQUEUE_SLEEP | FG_DEQUEUE_DELAYED);
+        }
+        if !is_rt(self.world.task(task)) {
+            self.world.migrate_task(from, task);
+            self.world.migrate_lag(from, task, self.now);
+        }
+        self.world.task_mut(task).cpu = to as i32;
+    }
+
+    /// A task has ended, or nothing is to be known of it any more.
+    pub fn forget(&mut self, task: u32) {
+        let p = self.world.task(task);
+        let (cpu, queued, delayed) = (p.cpu as usize, p.on_rq != 0, p.flags & FG_TASK_DELAYED != 0);
+        if self.world.curr(cpu) == Some(task) {
+            self.put_prev(cpu);
+        }
+        if queued {
+            self.clock(cpu);
+            self.charge(cpu);
+            self.leave(cpu, task, FG_DEQUEUE_SLEEP | if delayed { FG_DEQUEUE_DELAYED } else { 0 });
+        }
+        if self.world.task(task).on_rq != 0 {
+            self.leave(cpu, task, FG_DEQUEUE_SLEEP | FG_DEQUEUE_DELAYED);
+        }
+        if !is_rt(self.world.task(task)) {
+            self.world.migrate_task(cpu, task);
+        }
+    }
+
+    /// Clamps of a task that were told, 0 to 1024.
+    pub fn clamp(&mut self, task: u32, min: u32, max: u32) {
+        self.world.sys_mut().uclamp_used = 1;
+        let want = FgClamps { min: min.min(FG_CAPACITY_SCALE), max: max.min(FG_CAPACITY_SCALE) };
+        self.world.uclamp_request(task, FG_TASK_ASKED_MIN | FG_TASK_ASKED_MAX, &want);
+        let cpu = self.world.task(task).cpu as usize;
+        self.world.uclamp_update(cpu, task, None);
+    }
+
+    /// The clock of a CPU runs at so much of its top frequency, 1 to 1024.
+    pub fn set_frequency(&mut self, cpu: CpuId, scale: u32) {
+        self.clock(cpu as usize);
+        self.world.cpus[cpu as usize].freq_scale = scale.clamp(1, FG_CAPACITY_SCALE);
+    }
+
+    /// The idle loop enters a state of which the kernel is told this, or has left it.
+    pub fn set_idle_state(&mut self, cpu: CpuId, state: Option<FgIdleState>) {
+        let state = state.unwrap_or(FgIdleState { index: -1, ..FgIdleState::zeroed() });
+        self.world.set_idle_state(cpu as usize, &state, self.now);
+    }
+
+    fn clock(&mut self, cpu: usize) {
+        self.world.update_rq_clock(cpu, self.now, 0);
+    }
+
+    fn left(&self, cpu: usize) -> Option<u32> {
+        self.queues[cpu].left()
+    }
+
+    /// Charges the current task, unless it has left the queue. Whether another one should run.
+    fn charge(&mut self, cpu: usize) -> bool {
+        let Some(task) = self.world.curr(cpu) else { return false };
+        match self.world.task(task) {
+            p if p.on_rq == 0 => false,
+            p if is_rt(p) => {
+                self.world.update_curr_rt(cpu, task);
+                false
+            }
+            _ => {
+                let left = self.left(cpu);
+                self.world.update_curr(cpu, left)
+            }
+        }
+    }
+
+    /// A task was queued beside the current one. If it is to run before that the CPU looks who is next, of which nothing is
+    /// recorded if that is the current one after all.
+    fn check_preempt(&mut self, cpu: usize, task: u32) {
+        let Some(curr) = self.world.curr(cpu) else { return };
+        if is_rt(self.world.task(curr)) || is_rt(self.world.task(task)) {
+            return;
+        }
+        let over = self.charge(cpu);
+        let (first, _) = self.queues[cpu].candidates(|| self.world.avg_vruntime(cpu));
+        if self.world.check_preempt_wakeup(cpu, task, first) || over {
+            self.drop_delayed(cpu);
+        }
+    }
+
+    /// Onto the run queue of `cpu`, whose clock is up to date.
+    fn join(&mut self, cpu: usize, task: u32, flags: u32) {
+        if is_rt(self.world.task(task)) {
+            self.world.add_rt(cpu, task);
+            return;
+        }
+        self.charge(cpu);
+        self.world.enqueue_entity(cpu, task, flags);
+        self.insert_if_queued(cpu, task);
+        self.world.take_frequency(cpu);
+    }
+
+    /// Off it. Who goes to sleep may stay queued, delayed.
+    fn leave(&mut self, cpu: usize, task: u32, flags: u32) {
+        if is_rt(self.world.task(task)) {
+            self.charge(cpu);
+            self.world.remove_rt(cpu, task);
+            return;
+        }
+        self.charge(cpu);
+        if self.world.curr(cpu) != Some(task) {
+            self.remove(cpu, task);
+        }
+        self.world.dequeue_entity(cpu, task, flags);
+        let left = self.left(cpu);
+        self.world.update_min_vruntime(cpu, left);
+        self.world.take_frequency(cpu);
+    }
+
+    fn remove(&mut self, cpu: usize, task: u32) {
+        let p = self.world.task(task);
+        let (vruntime, deadline) = (p.vruntime, p.deadline);
+        self.queues[cpu].remove(vruntime, deadline, task);
+    }
+
+    fn insert_if_queued(&mut self, cpu: usize, task: u32) {
+        let p = self.world.task(task);
+        if p.on_rq != 0 {
+            let (vruntime, deadline) = (p.vruntime, p.deadline);
+            self.queues[cpu].insert(vruntime, deadline, task);
+        }
+    }
+}
+
+fn args(placing: &Placing) -> WakeArgs {
+    let Placing { current, now, this_cpu, flags, .. } = *placing;
+    WakeArgs { current, now, this_cpu, flags }
+}
+
+/// LOAD_AVG_MAX less its last period: what sums are divided by at the beginning of a period.
+const DIVIDER: u64 = 47_742 - 1024;
+
+/// The signal of what has run for ever at this load and utilization. `queue`: of a run queue, whose sum of loads has the
+/// weights in it.
+fn full_avg(now: u64, load: u64, util: u64, queue: bool) -> FgAvg {
+    let mut avg = FgAvg { load_avg: load, runnable_avg: util, util_avg: util, ..FgAvg::zeroed() };
+    (avg.last_update, avg.load_sum) = (now, if queue { load * DIVIDER } else { DIVIDER });
+    (avg.runnable_sum, avg.util_sum) = (util * DIVIDER, util * DIVIDER);
+    avg
+}
+
+#[cfg(test)]
+mod tests;

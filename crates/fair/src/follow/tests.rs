@@ -1,0 +1,120 @@
+use super::*;
+use crate::rule_name;
+
+const MS: u64 = 1_000_000;
+
+fn four(sched: &str, before: Before) -> Follower {
+    let mut machine = Machine::symmetric(4);
+    machine.llcs = vec![CpuMask::first_n(4)];
+    let how = Followed { hz: 250, schedutil: false, before, now: 7 * MS, none_delayed: false };
+    Follower::new(&machine, &Features::parse(sched).unwrap(), &how).unwrap()
+}
+
+/// Threads 0, 1, ... start one after another on CPU 0, and the first has it.
+fn crowd(follower: &mut Follower, tasks: u32) {
+    for task in 0..tasks {
+        follower.born(task, None, 0, Bound::No);
+        follower.start(task, 0);
+    }
+    follower.switch(0, None, Next::Task(0));
+}
+
+fn counts(follower: &Follower, cpu: CpuId) -> (u32, u32, u8) {
+    let rq = follower.cpu(cpu);
+    (rq.nr_running, rq.h_nr_running, rq.curr_is_idle)
+}
+
+#[test]
+fn who_runs_waits_and_sleeps_is_counted() {
+    for sched in ["fair:v5.9", "fair:v6.1", "fair:v6.12"] {
+        let mut f = four(sched, Before::Boot);
+        crowd(&mut f, 2);
+        assert_eq!((counts(&f, 0), counts(&f, 1)), ((2, 2, 0), (0, 0, 1)), "{sched}");
+        f.advance(9 * MS);
+        f.switch(0, Some(0), Next::Task(1));
+        f.switch(0, Some(1), Next::Idle);
+        assert_eq!(counts(&f, 0), (0, 0, 1), "{sched}");
+    }
+}
+
+#[test]
+fn utilization_grows_while_a_thread_runs_and_fades_while_it_sleeps() {
+    let mut f = four("fair:v6.12", Before::Boot);
+    crowd(&mut f, 1);
+    f.advance(1000 * MS);
+    // Ticks keep what others see up to date.
+    assert!(f.cpu(0).cfs.util_avg > 1000, "{}", f.cpu(0).cfs.util_avg);
+    f.switch(0, Some(0), Next::Idle);
+    f.advance(1100 * MS);
+    f.wake_on(0, 0);
+    assert!((50..300).contains(&f.task(0).avg.util_avg), "{}", f.task(0).avg.util_avg);
+}
+
+#[test]
+fn a_sleeper_on_its_way_makes_a_cpu_no_longer_free() {
+    let mut f = four("fair:v6.12", Before::Boot);
+    crowd(&mut f, 1);
+    f.appear(1, 2, Bound::No);
+    f.appear(2, 2, Bound::No);
+    let place = |f: &mut Follower| {
+        let placing = Placing { task: 1, current: Some(0), now: 7 * MS, this_cpu: 0, flags: FG_WF_TTWU };
+        let verdict = f.select(&placing, None).unwrap();
+        (verdict.cpu, rule_name(verdict.rule))
+    };
+    assert_eq!(place(&mut f), (2, "C1"));
+    f.send(2, None, 2);
+    assert_ne!(place(&mut f).0, 2);
+    f.send(2, Some(2), 3);
+    assert_eq!(place(&mut f), (2, "C1"));
+    f.arrive(2);
+    assert_eq!(counts(&f, 3).0, 1);
+}
+
+/// Who has had more than its share stays queued in 6.12, and no CPU is chosen for it.
+#[test]
+fn a_sleeper_that_is_still_queued_is_not_placed() {
+    let placing = Placing { task: 0, current: None, now: 12 * MS, this_cpu: 1, flags: FG_WF_TTWU };
+    for (sched, stays) in [("fair:v6.12", true), ("fair:v6.7", false)] {
+        let mut f = four(sched, Before::Boot);
+        crowd(&mut f, 2);
+        f.advance(11 * MS);
+        f.switch(0, Some(0), Next::Task(1));
+        assert_eq!(f.select(&placing, None).is_none(), stays, "{sched}");
+        assert!(!f.is_runnable(0), "{sched}");
+        f.switch(0, Some(1), Next::Idle);
+        assert!(f.select(&placing, None).is_some(), "{sched}");
+    }
+}
+
+#[test]
+fn a_thread_that_was_moved_is_queued_there() {
+    let mut f = four("fair:v6.12", Before::Boot);
+    crowd(&mut f, 3);
+    f.move_to(2, 1);
+    assert_eq!((counts(&f, 0).0, counts(&f, 1).0, f.task(2).cpu), (2, 1, 1));
+    f.forget(2);
+    assert_eq!(counts(&f, 1).0, 0);
+}
+
+/// Before anything is known a CPU may idle or be busy; what it is seen to do settles that, but for who waits there.
+#[test]
+fn what_was_before_is_settled_by_what_is_seen() {
+    let mut f = four("fair:v6.12", Before::Everything);
+    assert_eq!((counts(&f, 0), f.cpu(0).cfs.util_avg), ((2, 2, 0), 1024));
+    f.appear(0, 0, Bound::No);
+    f.settle(0, Next::Task(0));
+    assert_eq!(counts(&f, 0), (2, 2, 0));
+    f.switch(0, Some(0), Next::Idle);
+    assert_eq!(counts(&f, 0), (0, 0, 1));
+    assert_eq!(counts(&four("fair:v6.12", Before::Nothing), 0), (0, 0, 1));
+}
+
+/// A gap of centuries is no reason to count every tick of it.
+#[test]
+fn time_may_jump() {
+    let mut f = four("fair:v6.12", Before::Everything);
+    crowd(&mut f, 2);
+    f.advance(u64::MAX);
+    f.switch(0, Some(0), Next::Task(1));
+    assert_eq!(counts(&f, 1).2, 0);
+}

@@ -1,0 +1,350 @@
+//! From events to states.
+
+use fairground_fair::ffi::FgIdleState;
+use fairground_fair::{keeps_sleepers, Before, Bound, Follower, Next};
+use fairground_machine::CpuId;
+
+use super::{Certainty, Doing, Hindsight, Judged, Open, Refused};
+use crate::import::{bound_to, is_stopper};
+use crate::text::{named, value, Left, Thread, TraceEvent, What};
+
+impl Hindsight<'_> {
+    pub(super) fn take(&mut self, event: &TraceEvent) -> Result<Option<Box<Judged>>, Refused> {
+        if let What::Print(text) = event.what {
+            self.print(event.cpu, text);
+            return Ok(None);
+        }
+        self.cpus_exist(event)?;
+        self.counts.backwards += u64::from(event.time < self.now);
+        self.now = event.time.max(self.now);
+        if self.pasts.is_empty() {
+            self.begin(event);
+        }
+        let now = self.now;
+        self.all(|past| past.advance(now));
+        self.see(event);
+        match event.what {
+            What::Switch { prev, left, next } => self.switch(event.cpu, prev, left, next),
+            What::Waking { task, cpu } => self.waking(event, task, cpu),
+            What::Wakeup { task, cpu, new } => return Ok(self.wakeup(task, cpu, new)),
+            What::Migrate { task, from, to } => self.migrate(task, from, to),
+            What::Fork { parent, child } => self.fork(event.cpu, parent, child),
+            What::Idle { cpu, state } => self.idle(cpu, state),
+            What::Frequency { cpu, khz } => self.frequency(cpu, khz),
+            What::Clamps { task: Some(task), cpu, min, max, .. } => self.clamp(task, cpu, min, max),
+            What::Exit { task } => self.threads.end(task.pid),
+            What::Clamps { task: None, .. } | What::Exec { .. } | What::Runtime { .. } | What::Print(_) => {}
+        }
+        Ok(None)
+    }
+
+    fn cpus_exist(&self, event: &TraceEvent) -> Result<(), Refused> {
+        let named = match event.what {
+            What::Waking { cpu, .. } | What::Wakeup { cpu, .. } | What::Clamps { cpu, .. } => [cpu, cpu],
+            What::Idle { cpu, .. } | What::Frequency { cpu, .. } => [cpu, cpu],
+            What::Migrate { from, to, .. } => [from, to],
+            _ => [event.cpu; 2],
+        };
+        let missing = [event.cpu].into_iter().chain(named).find(|cpu| *cpu as usize >= self.doing.len());
+        missing.map_or(Ok(()), |cpu| Err(Refused::NoSuchCpu(cpu)))
+    }
+
+    /// The states that are possible: one, if a run of ours is there from its beginning and nothing else is in doubt.
+    fn begin(&mut self, event: &TraceEvent) {
+        let tick_ns = 1_000_000_000 / u64::from(self.circumstances.hz.max(1));
+        let from_boot = self.ours && event.time < tick_ns;
+        let first = if from_boot { Before::Boot } else { Before::Nothing };
+        let mut states = vec![(Certainty::Sure, first, false)];
+        if from_boot {
+            self.doing.fill(Doing::Idle);
+        } else {
+            states.push((Certainty::Before, Before::Everything, false));
+        }
+        if keeps_sleepers(&self.features) {
+            states.push((Certainty::Queued, first, true));
+        }
+        for (depends, before, none_delayed) in states {
+            // What could go wrong has been tried at the start.
+            if let Ok(past) = self.past(before, none_delayed) {
+                self.pasts.push(past);
+                self.depends.push(depends);
+            }
+        }
+    }
+
+    fn all(&mut self, f: impl FnMut(&mut Follower)) {
+        self.pasts.iter_mut().for_each(f);
+    }
+
+    /// The first event of a CPU tells what runs there.
+    fn see(&mut self, event: &TraceEvent) {
+        let cpu = event.cpu;
+        if self.doing[cpu as usize] != Doing::Unknown {
+            return;
+        }
+        let who = match event.what {
+            What::Switch { prev, .. } => prev,
+            _ => event.context,
+        };
+        let next = self.next(cpu, who);
+        self.settle(cpu, who, next);
+    }
+
+    fn settle(&mut self, cpu: CpuId, who: Thread, next: Next) {
+        self.doing[cpu as usize] = doing(who, next);
+        self.all(|past| past.settle(cpu, next));
+    }
+
+    /// Who gets a CPU, in the policy's numbers.
+    fn next(&mut self, cpu: CpuId, who: Thread) -> Next {
+        match who {
+            Thread { pid: 0, .. } => Next::Idle,
+            who if is_stopper(who.comm) => Next::Stopper,
+            who => Next::Task(self.meet(who, cpu)),
+        }
+    }
+
+    /// The number of a thread; one that nothing was heard of has been asleep on `cpu`.
+    fn meet(&mut self, who: Thread, cpu: CpuId) -> u32 {
+        if let Some(id) = self.threads.hear(who.pid, who.comm, self.now) {
+            return id;
+        }
+        self.make_room();
+        let id = self.threads.enlist(who.pid, who.comm, self.now);
+        let bound = self.bound(who.comm);
+        self.all(|past| past.appear(id, cpu, bound));
+        id
+    }
+
+    fn bound(&self, comm: &str) -> Bound {
+        match (bound_to(comm), self.circumstances.allowed) {
+            (Some(cpu), _) if (cpu as usize) < self.doing.len() => Bound::Kernel(cpu),
+            (_, Some(cpus)) => Bound::To(cpus),
+            _ => Bound::No,
+        }
+    }
+
+    fn make_room(&mut self) {
+        let Some(past) = self.pasts.first() else { return };
+        for pid in self.threads.too_many(|id| !past.is_runnable(id)) {
+            self.forget(pid);
+            self.counts.forgotten += 1;
+        }
+    }
+
+    fn forget(&mut self, pid: u32) {
+        self.leaving.remove(&pid);
+        if let Some(id) = self.threads.remove(pid) {
+            if let Some(open) = self.open.remove(&pid) {
+                self.all(|past| past.call_off(open.to));
+            }
+            self.all(|past| past.forget(id));
+        }
+    }
+
+    fn switch(&mut self, cpu: CpuId, prev: Thread, left: Left, next: Thread) {
+        let at = cpu as usize;
+        let expected = match self.doing[at] {
+            Doing::Idle | Doing::Unknown => prev.pid == 0,
+            Doing::Stopper => prev.pid == 0 || is_stopper(prev.comm),
+            Doing::Runs(pid) => prev.pid == pid,
+        };
+        if !expected {
+            self.counts.contradictions += 1;
+            let was = self.next(cpu, prev);
+            self.all(|past| past.switch(cpu, None, was));
+        }
+        let slept = match left {
+            Left::Sleeping if prev.pid != 0 => self.threads.id(prev.pid),
+            _ => None,
+        };
+        let to = self.next(cpu, next);
+        if let Next::Task(id) = to {
+            self.unwoken(next.pid, id, cpu);
+        }
+        self.doing[at] = doing(next, to);
+        self.all(|past| past.switch(cpu, slept, to));
+        match slept {
+            Some(_) if self.threads.is_ending(prev.pid) => self.forget(prev.pid),
+            Some(id) => self.woken_already(prev.pid, id, cpu),
+            None => {}
+        }
+    }
+
+    /// Who has just gone to sleep and was woken before that is on its way: where to is not judged.
+    fn woken_already(&mut self, pid: u32, id: u32, cpu: CpuId) {
+        if self.leaving.remove(&pid) {
+            self.open.insert(pid, Open { judged: None, to: cpu });
+            self.all(|past| past.send(id, None, cpu));
+        }
+    }
+
+    /// A thread that gets a CPU should be there and runnable.
+    fn unwoken(&mut self, pid: u32, id: u32, cpu: CpuId) {
+        if let Some(open) = self.open.remove(&pid) {
+            self.all(|past| past.call_off(open.to));
+            self.counts.open += u64::from(open.judged.is_some());
+        }
+        let Some(past) = self.pasts.first() else { return };
+        if !past.is_runnable(id) {
+            self.counts.unwoken += 1;
+        } else if past.task(id).cpu != cpu as i32 {
+            self.counts.contradictions += 1;
+        }
+        for doing in self.doing.iter_mut().filter(|doing| **doing == Doing::Runs(pid)) {
+            *doing = Doing::Stopper;
+        }
+    }
+
+    fn waking(&mut self, event: &TraceEvent, who: Thread, prev: CpuId) {
+        let hint = self.hint.take().filter(|(pid, ..)| *pid == who.pid).map(|(_, interrupt, sync)| (interrupt, sync));
+        if who.pid == 0 || is_stopper(who.comm) {
+            return;
+        }
+        let id = self.meet(who, prev);
+        if self.open.contains_key(&who.pid) {
+            return;
+        }
+        if self.doing.contains(&Doing::Runs(who.pid)) {
+            self.counts.leaving += 1;
+            self.leaving.insert(who.pid);
+            return;
+        }
+        if self.pasts.first().is_some_and(|past| past.is_runnable(id)) {
+            self.counts.runnable += 1;
+            return;
+        }
+        self.all(|past| past.move_to(id, prev));
+        let judged = self.judge(event, id, prev, hint);
+        self.open.insert(who.pid, Open { judged: Some(Box::new(judged)), to: prev });
+        self.all(|past| past.send(id, None, prev));
+    }
+
+    fn migrate(&mut self, who: Thread, from: CpuId, to: CpuId) {
+        if who.pid == 0 || is_stopper(who.comm) {
+            return;
+        }
+        let id = self.meet(who, from);
+        match self.open.get_mut(&who.pid) {
+            Some(open) => {
+                let from = std::mem::replace(&mut open.to, to);
+                self.all(|past| past.send(id, Some(from), to));
+            }
+            None => self.all(|past| past.move_to(id, to)),
+        }
+    }
+
+    fn wakeup(&mut self, who: Thread, cpu: CpuId, new: bool) -> Option<Box<Judged>> {
+        if who.pid == 0 || is_stopper(who.comm) {
+            return None;
+        }
+        let id = self.meet(who, cpu);
+        let Some(open) = self.open.remove(&who.pid) else {
+            // Woken before it slept, it did not sleep.
+            if !self.leaving.remove(&who.pid) {
+                self.woken_unseen(id, cpu, new);
+            }
+            return None;
+        };
+        self.all(|past| {
+            past.send(id, Some(open.to), cpu);
+            past.arrive(id);
+        });
+        open.judged.map(|mut judged| {
+            judged.recorded = cpu;
+            judged
+        })
+    }
+
+    fn woken_unseen(&mut self, id: u32, cpu: CpuId, new: bool) {
+        let Some(past) = self.pasts.first() else { return };
+        if past.is_new(id) {
+            self.all(|past| past.start(id, cpu));
+        } else if !past.is_runnable(id) {
+            self.counts.without_waking += u64::from(!new);
+            self.all(|past| past.wake_on(id, cpu));
+        }
+    }
+
+    fn fork(&mut self, cpu: CpuId, parent: Thread, child: Thread) {
+        if child.pid == 0 {
+            return;
+        }
+        self.forget(child.pid);
+        self.make_room();
+        let parent = self.threads.id(parent.pid);
+        let id = self.threads.enlist(child.pid, child.comm, self.now);
+        let bound = self.bound(child.comm);
+        self.all(|past| past.born(id, parent, cpu, bound));
+    }
+
+    fn idle(&mut self, cpu: CpuId, state: Option<u32>) {
+        let states = self.machine.idle_states(cpu);
+        let entered = state.and_then(|index| {
+            let known = states.get((index as usize).min(states.len().checked_sub(1)?))?;
+            Some(FgIdleState {
+                index: index.min(i32::MAX as u32) as i32,
+                exit_latency: known.exit_latency_ns,
+                residency: known.target_residency_ns,
+                ..FgIdleState::zeroed()
+            })
+        });
+        if self.machine.type_of(cpu).cpuidle {
+            self.all(|past| past.set_idle_state(cpu, entered.clone()));
+        }
+    }
+
+    fn frequency(&mut self, cpu: CpuId, khz: u32) {
+        let top = u64::from(self.machine.max_khz(cpu).max(1));
+        let scale = (u64::from(khz) * 1024 / top).clamp(1, 1024) as u32;
+        for cpu in self.machine.freq_domain_of(cpu).cpus.iter() {
+            self.clocked[cpu as usize] = true;
+            self.all(|past| past.set_frequency(cpu, scale));
+        }
+    }
+
+    fn clamp(&mut self, who: Thread, cpu: CpuId, min: u32, max: u32) {
+        self.clamps = true;
+        if who.pid != 0 && !is_stopper(who.comm) {
+            let id = self.meet(who, cpu);
+            self.all(|past| past.clamp(id, min, max));
+        }
+    }
+
+    /// What our own traces say beside the kernel's events.
+    fn print(&mut self, cpu: CpuId, text: &str) {
+        let Some((kind, fields)) = text.strip_prefix("fairground_").and_then(|t| t.split_once(": ")) else { return };
+        let number = |text: &str, key| value(text, key).and_then(|n| n.parse::<u32>().ok());
+        match kind {
+            "meta" => self.ours = true,
+            "woken" => {
+                let interrupt = value(fields, "by=") == Some("interrupt");
+                self.hint = number(fields, "pid=").map(|pid| (pid, interrupt, number(fields, "sync=") == Some(1)));
+            }
+            "decision" if fields.starts_with("kind=wake ") => {
+                let Some((who, rest)) = named(fields, " pid=") else { return };
+                let known = |rule: &&str| self.words.rules().any(|(name, _)| name == *rule);
+                let rule = value(rest, "rule=").filter(known).map(str::to_owned);
+                if let Some(judged) = self.open.get_mut(&who.pid).and_then(|open| open.judged.as_mut()) {
+                    judged.recorded_rule = rule;
+                }
+            }
+            "stopper" => {
+                let at = cpu as usize;
+                if value(fields, "event=") == Some("start") && self.doing.get(at) == Some(&Doing::Idle) {
+                    self.doing[at] = Doing::Stopper;
+                    self.all(|past| past.switch(cpu, None, Next::Stopper));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn doing(who: Thread, next: Next) -> Doing {
+    match next {
+        Next::Idle => Doing::Idle,
+        Next::Stopper => Doing::Stopper,
+        Next::Task(_) => Doing::Runs(who.pid),
+    }
+}

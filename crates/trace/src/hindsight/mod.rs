@@ -1,0 +1,398 @@
+//! What our policy would have chosen at each wakeup of a recording, and how sure that is.
+//!
+//! The recording is repeated on the policy's own state ([`fairground_fair::Follower`]): who runs, waits and sleeps where is what
+//! was recorded, and load, utilization and wakees follow from it. Before each wakeup is repeated the policy is asked. What was
+//! before the recording nobody knows, so this is done twice: as if nothing had run before, and as if everything had. Where
+//! both lead to the same CPU the answer is [`Certainty::Sure`].
+//!
+//! | module | what |
+//! |---|---|
+//! | this one | the answers |
+//! | `follow` | from events to states |
+//! | `threads` | who is who |
+//! | `tally` | how often the recording agrees |
+//!
+//! What is in no recording is assumed: every thread is SCHED_OTHER with nice 0, in no group, and may use all CPUs, but for kernel
+//! threads that are bound by their name; interrupts take no time. [`Hindsight::notes`] says so.
+
+mod follow;
+mod tally;
+mod threads;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fairground_fair::ffi::{FgVerdict, FgWhy, FG_WF_IRQ, FG_WF_SYNC, FG_WF_TTWU};
+use fairground_fair::{reasons, rule_name, Before, FairError, Features, Followed, Follower, Placing};
+use fairground_machine::{CpuId, CpuMask, Machine};
+use fairground_sim::NO_RULE;
+
+use crate::placements::{Cause, Placement, Step, Task};
+use crate::text::TraceEvent;
+use crate::Words;
+pub use tally::{Agreement, Disagreement, Place, RuleAgreement, Tally};
+use threads::Threads;
+
+/// How sure an answer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Certainty {
+    /// Whatever was before the recording, the answer is this.
+    Sure,
+    /// It depends on what ran before the recording began.
+    Before,
+    /// The same, and of some CPU nothing was recorded yet.
+    Unseen,
+    /// It depends on whether the waker said that it is about to sleep, which the recording does not tell.
+    Sync,
+    /// It depends on which sleepers are still queued, which virtual time decides to the nanosecond.
+    Queued,
+    /// It depends on what the last look for imbalance left behind for scans: no recording tells when that was.
+    Balance,
+}
+
+impl Certainty {
+    /// As documents have it.
+    pub fn word(self) -> &'static str {
+        ["sure", "before", "unseen", "sync", "queued", "balance"][self as usize]
+    }
+
+    /// In words.
+    pub fn text(self) -> &'static str {
+        match self {
+            Certainty::Sure => "sure",
+            Certainty::Before => "depends on what ran before the trace began",
+            Certainty::Unseen => "depends on a CPU of which the trace has not told yet",
+            Certainty::Sync => "depends on whether the waker was about to sleep, which the trace does not tell",
+            Certainty::Balance => "depends on what balancing last found, which the trace does not tell",
+            Certainty::Queued => "depends on which sleepers were still queued, which the trace does not tell",
+        }
+    }
+}
+
+/// The rule of a wakeup at which no CPU is chosen.
+pub const QUEUED: &str = "queued";
+
+/// A wakeup with its answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judged {
+    /// The occasion, and the placement that our policy would have made.
+    pub ours: Placement,
+    /// The CPU of the recording.
+    pub recorded: CpuId,
+    /// The rule by which that was chosen, if the recording says so.
+    pub recorded_rule: Option<String>,
+    /// How sure the answer is.
+    pub certainty: Certainty,
+    /// All CPUs that it may be, that of `ours` among them, ascending.
+    pub possible: Vec<CpuId>,
+}
+
+impl Judged {
+    /// The recording went where our policy would have gone.
+    pub fn agrees(&self) -> bool {
+        self.ours.chosen == self.recorded
+    }
+}
+
+/// What was seen and could not be judged, in numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Wakeups of threads that were runnable: no CPU is chosen.
+    pub runnable: u64,
+    /// Wakeups of threads that were being switched away: whether a CPU was chosen is not told.
+    pub leaving: u64,
+    /// Wakeups without sched_waking.
+    pub without_waking: u64,
+    /// Wakeups whose end is not in the trace.
+    pub open: u64,
+    /// Threads that ran without having been woken.
+    pub unwoken: u64,
+    /// Switches and moves that contradict what was seen before.
+    pub contradictions: u64,
+    /// Events before their predecessors, taken to happen with them.
+    pub backwards: u64,
+    /// Threads of which nothing is known any more, for there were too many.
+    pub forgotten: u64,
+}
+
+/// Why a recording cannot be judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// An event of a CPU that the machine lacks.
+    NoSuchCpu(u32),
+}
+
+/// Circumstances that no recording tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Circumstances {
+    /// Ticks per second.
+    pub hz: u32,
+    /// schedutil set the clocks.
+    pub schedutil: bool,
+    /// What all threads are bound to; none: nothing.
+    pub allowed: Option<CpuMask>,
+}
+
+/// What a CPU does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Doing {
+    /// Not told yet.
+    Unknown,
+    Idle,
+    /// The stopper, or what else is no thread to place.
+    Stopper,
+    Runs(u32),
+}
+
+/// A wakeup that is under way.
+#[derive(Clone, Debug)]
+struct Open {
+    /// None: it is not judged.
+    judged: Option<Box<Judged>>,
+    /// Where it is taken to go so far.
+    to: CpuId,
+}
+
+/// Takes the events of a trace one by one, and gives the wakeups with their answers.
+pub struct Hindsight<'m> {
+    machine: &'m Machine,
+    features: Features,
+    circumstances: Circumstances,
+    words: Words,
+    /// One for each state that is possible; none before the first event.
+    pasts: Vec<Follower>,
+    /// What an answer depends on that is another one in a state than in the first.
+    depends: Vec<Certainty>,
+    threads: Threads,
+    doing: Vec<Doing>,
+    /// By pid.
+    open: BTreeMap<u32, Open>,
+    /// Pids of those that were woken while they had a CPU.
+    leaving: BTreeSet<u32>,
+    /// What `fairground_woken` said of the next sched_waking: whom it wakes, whether an interrupt does, sync.
+    hint: Option<(u32, bool, bool)>,
+    /// The trace is one of ours: it says which wakeups are sync.
+    ours: bool,
+    /// Clamps were told of.
+    clamps: bool,
+    /// Clocks were told of, by CPU.
+    clocked: Vec<bool>,
+    now: u64,
+    counts: Counts,
+    /// Reasons are wanted, and room for them.
+    why: Option<Box<FgWhy>>,
+}
+
+impl<'m> Hindsight<'m> {
+    /// For a trace of this machine. `words`: what our rules and notes say.
+    ///
+    /// # Errors
+    /// A machine that the policy cannot be on.
+    pub fn new(
+        machine: &'m Machine,
+        features: &Features,
+        circumstances: Circumstances,
+        words: Words,
+    ) -> Result<Hindsight<'m>, FairError> {
+        let hindsight = Hindsight {
+            machine,
+            features: features.clone(),
+            circumstances,
+            words,
+            pasts: Vec::new(),
+            depends: Vec::new(),
+            threads: Threads::default(),
+            doing: vec![Doing::Unknown; machine.nr_cpus()],
+            open: BTreeMap::new(),
+            leaving: BTreeSet::new(),
+            hint: None,
+            ours: false,
+            clamps: false,
+            clocked: vec![false; machine.nr_cpus()],
+            now: 0,
+            counts: Counts::default(),
+            why: None,
+        };
+        // What is wrong with the machine is to be known before the trace is read.
+        hindsight.past(Before::Boot, false)?;
+        Ok(hindsight)
+    }
+
+    /// From now on answers have the reasons that led to them, or not.
+    pub fn ask_why(&mut self, why: bool) {
+        match why {
+            true if self.why.is_none() => self.why = Some(Box::new(FgWhy::zeroed())),
+            true => {}
+            false => self.why = None,
+        }
+    }
+
+    /// One more event. A wakeup comes with the event that says where it went.
+    ///
+    /// # Errors
+    /// See [`Refused`].
+    pub fn event(&mut self, event: &TraceEvent) -> Result<Option<Judged>, Refused> {
+        let judged = self.take(event)?;
+        Ok(judged.map(|judged| *judged))
+    }
+
+    /// What could not be judged so far; wakeups that are still open are among it.
+    pub fn counts(&self) -> Counts {
+        Counts { open: self.open.values().filter(|open| open.judged.is_some()).count() as u64, ..self.counts }
+    }
+
+    /// The state of a past that is possible, the one in which nothing was first; none before the first event, or beyond the
+    /// last.
+    pub fn past_state(&self, n: usize) -> Option<&Follower> {
+        self.pasts.get(n)
+    }
+
+    fn past(&self, before: Before, none_delayed: bool) -> Result<Follower, FairError> {
+        let Circumstances { hz, schedutil, .. } = self.circumstances;
+        let now = if before == Before::Boot { 0 } else { self.now };
+        Follower::new(self.machine, &self.features, &Followed { hz, schedutil, before, now, none_delayed })
+    }
+
+    /// What must be said of the answers.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = vec![format!(
+            "nice values, policies, affinities{} and groups are not read from traces: every thread is taken for SCHED_OTHER \
+             with nice 0 that may use all CPUs",
+            if self.clamps { "" } else { ", clamps" }
+        )];
+        if !self.ours {
+            notes.push("which wakeups were sync is not told: both were tried".into());
+        }
+        let untold = self.clocked.iter().filter(|told| !**told).count();
+        if untold > 0 && !self.ours {
+            notes.push(format!("no cpu_frequency of {untold} CPUs: taken to run at full speed throughout"));
+        }
+        let unseen = self.doing.iter().filter(|doing| **doing == Doing::Unknown).count();
+        if unseen > 0 {
+            notes.push(format!("no event of {unseen} CPUs: idle or busy, nobody knows"));
+        }
+        let counts = self.counts();
+        let several = [
+            (counts.leaving, "wakeups met threads that were still being switched away: not judged"),
+            (counts.runnable, "wakeups met runnable threads: no CPU was chosen"),
+            (counts.without_waking, "wakeups have no sched_waking: not judged"),
+            (counts.open, "wakeups have no end in the trace: not judged"),
+            (counts.unwoken, "threads ran without having been woken"),
+            (counts.contradictions, "switches and moves contradict what was seen before"),
+            (counts.backwards, "events are older than their predecessors, and taken to happen with them"),
+            (counts.forgotten, "threads were forgotten: there are too many"),
+        ];
+        notes.extend(several.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")));
+        notes
+    }
+
+    /// The answer for a sleeper about to be placed; the states have the placement behind them, but for the CPU.
+    fn judge(&mut self, event: &TraceEvent, task: u32, prev: CpuId, hint: Option<(bool, bool)>) -> Judged {
+        let (interrupt, sync) = hint.unwrap_or((event.in_interrupt || event.context.pid == 0, false));
+        let current = match self.doing[event.cpu as usize] {
+            Doing::Runs(pid) => self.threads.id(pid),
+            _ => None,
+        };
+        let flags = FG_WF_TTWU | if interrupt { FG_WF_IRQ } else { 0 } | if sync { FG_WF_SYNC } else { 0 };
+        let placing = Placing { task, current, now: self.now, this_cpu: event.cpu, flags };
+        let mut why = self.why.take();
+        let verdict = self.pasts[0].select(&placing, why.as_deref_mut());
+        let steps = match (&why, &verdict) {
+            (Some(why), Some(_)) => self.steps(flags, why),
+            _ => Vec::new(),
+        };
+        self.why = why;
+        let (certainty, possible) = self.certainty(&placing, verdict.as_ref(), prev);
+        for past in &mut self.pasts {
+            if let Some(verdict) = past.select(&placing, None) {
+                past.commit(&placing, &verdict);
+            }
+        }
+        let chosen = cpu_of(verdict.as_ref(), prev);
+        let rule = verdict.as_ref().map_or(QUEUED, |v| rule_name(v.rule)).to_owned();
+        let verdict = verdict.unwrap_or(FgVerdict::zeroed());
+        let ours = Placement {
+            time: self.now,
+            cause: Cause::Wake,
+            task: self.threads.task(task),
+            on_cpu: event.cpu,
+            by: Task::from(event.context),
+            prev,
+            chosen,
+            rule,
+            probes: u64::from(verdict.probes),
+            group_cpus: u64::from(verdict.group_cpus) + u64::from(verdict.energy_cpus),
+            pull: None,
+            steps,
+        };
+        Judged { ours, recorded: prev, recorded_rule: None, certainty, possible }
+    }
+
+    fn steps(&self, flags: u32, why: &FgWhy) -> Vec<Step> {
+        let step = |reason: fairground_sim::Reason| Step {
+            rule: (reason.rule != NO_RULE).then(|| self.words.rule(reason.rule).to_owned()),
+            note: reason.note,
+            cpu: reason.cpu,
+            numbers: reason.numbers,
+            text: self.words.clause(&reason),
+        };
+        reasons(flags, why).map(step).collect()
+    }
+
+    /// What else the answer may be: in the other states, and if the wakeup was sync.
+    fn certainty(&mut self, placing: &Placing, first: Option<&FgVerdict>, prev: CpuId) -> (Certainty, Vec<CpuId>) {
+        let chosen = cpu_of(first, prev);
+        let mut answers = self.in_all_states(placing, prev);
+        if !self.ours {
+            let sync = Placing { flags: placing.flags | FG_WF_SYNC, ..*placing };
+            let by = |(certainty, cpu)| (if certainty == Certainty::Sure { Certainty::Sync } else { certainty }, cpu);
+            answers.extend(self.in_all_states(&sync, prev).into_iter().map(by));
+        }
+        let depends = answers.iter().filter(|(_, cpu)| *cpu != chosen).map(|(certainty, _)| *certainty).min();
+        let certainty = match depends {
+            None => Certainty::Sure,
+            Some(Certainty::Before) if self.doing.contains(&Doing::Unknown) => Certainty::Unseen,
+            Some(other) => other,
+        };
+        let mut possible: Vec<CpuId> = answers.into_iter().map(|(_, cpu)| cpu).chain([chosen]).collect();
+        possible.sort_unstable();
+        possible.dedup();
+        (certainty, possible)
+    }
+
+    /// The CPU in each state, with what it depends on if that is another one than in the first.
+    fn in_all_states(&mut self, placing: &Placing, prev: CpuId) -> Vec<(Certainty, CpuId)> {
+        let states = self.depends.iter().zip(&mut self.pasts);
+        let cpu = |(depends, past): (&Certainty, &mut Follower)| {
+            (*depends, cpu_of(past.select(placing, None).as_ref(), prev))
+        };
+        let mut answers: Vec<(Certainty, CpuId)> = states.map(cpu).collect();
+        let everything = self.depends.iter().position(|depends| *depends == Certainty::Before);
+        if self.pasts[0].may_be_queued(placing.task) {
+            answers.push((Certainty::Queued, prev));
+        }
+        for (all, idle_cores) in [(false, false), (false, true), (true, false), (true, true)] {
+            let verdict = self.pasts[0].select_after_look(placing, all, idle_cores);
+            answers.push((Certainty::Balance, cpu_of(verdict.as_ref(), prev)));
+        }
+        let Some(everything) = everything else { return answers };
+        // A waker is one of many wakees if one of the two has changed its wakees often, and the other much more often.
+        let (low, high) = (self.pasts[0].flips(placing), self.pasts[everything].flips(placing));
+        let often =
+            |n: usize| self.pasts[0].cpu(placing.this_cpu).sd_llc_size.clamp(low[n].min(high[n]), high[n].max(low[n]));
+        let corners = if low == high { Vec::new() } else { vec![[high[0], often(1)], [often(0), high[1]]] };
+        for flips in corners {
+            for past in &mut self.pasts {
+                answers.push((Certainty::Before, cpu_of(past.select_with_flips(placing, flips).as_ref(), prev)));
+            }
+        }
+        answers
+    }
+}
+
+/// Where a verdict sends a task; no choice leaves it where it is.
+fn cpu_of(verdict: Option<&FgVerdict>, prev: CpuId) -> CpuId {
+    verdict.map_or(prev, |v| CpuId::try_from(v.cpu).unwrap_or(prev))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,215 @@
+use fairground_fair::Fair;
+use fairground_machine::CpuMask;
+
+use super::*;
+use crate::{Reader, Source};
+
+/// Four CPUs behind one cache.
+fn four() -> Machine {
+    let mut machine = Machine::symmetric(4);
+    machine.llcs = vec![CpuMask::first_n(4)];
+    machine
+}
+
+fn hindsight(machine: &Machine) -> Hindsight<'_> {
+    let features = Features::parse("fair:v6.12").unwrap();
+    let fair = Fair::new(std::sync::Arc::new(machine.clone()), features.clone(), Default::default()).unwrap();
+    let circumstances = Circumstances { hz: 250, schedutil: false, allowed: None };
+    Hindsight::new(machine, &features, circumstances, Words::of(&fair)).unwrap()
+}
+
+/// All that is told after some lines, with the state behind them.
+fn told<'m>(machine: &'m Machine, text: &str) -> (Vec<Judged>, Hindsight<'m>) {
+    let mut hindsight = hindsight(machine);
+    let mut reader = Reader::new("t", text.as_bytes());
+    let mut all = Vec::new();
+    while let Some(event) = reader.next_event().unwrap() {
+        all.extend(hindsight.event(&event).unwrap());
+    }
+    (all, hindsight)
+}
+
+/// CPU `cpu` switches from idle to a thread at `us`.
+fn starts(us: u64, cpu: u32, name: &str, pid: u32) -> String {
+    format!(
+        "<idle>-0 [{cpu:03}] 5.{us:06}: sched_switch: prev_comm=swapper/{cpu} prev_pid=0 prev_prio=120 prev_state=0 \
+         next_comm={name} next_pid={pid} next_prio=120\n"
+    )
+}
+
+/// The thread goes to sleep, and CPU `cpu` idles.
+fn sleeps(us: u64, cpu: u32, name: &str, pid: u32) -> String {
+    format!(
+        "{name}-{pid} [{cpu:03}] 5.{us:06}: sched_switch: prev_comm={name} prev_pid={pid} prev_prio=120 prev_state=1 \
+         next_comm=swapper/{cpu} next_pid=0 next_prio=120\n"
+    )
+}
+
+/// `by` wakes a thread that was on `prev`, and it goes to `to`.
+fn wakes(us: u64, on: u32, by: &str, who: (&str, u32), prev: u32, to: u32) -> String {
+    let (name, pid) = who;
+    let line =
+        |event: &str, rest: &str| format!("{by} [{on:03}] 5.{us:06}: {event}: comm={name} pid={pid} prio=120 {rest}\n");
+    let moved = line("sched_migrate_task", &format!("orig_cpu={prev} dest_cpu={to}"));
+    [
+        line("sched_waking", &format!("target_cpu={prev}")),
+        if prev == to { String::new() } else { moved },
+        line("sched_wakeup", &format!("target_cpu={to}")),
+    ]
+    .concat()
+}
+
+/// a runs on CPU 0, the others have idled.
+fn quiet() -> String {
+    let idle = |cpu: u32| starts(1, cpu, "t", 10 + cpu) + &sleeps(2, cpu, "t", 10 + cpu);
+    starts(0, 0, "a", 1) + &idle(1) + &idle(2) + &idle(3)
+}
+
+#[test]
+fn an_idle_previous_cpu_is_sure_whatever_was_before() {
+    let machine = four();
+    let (judged, _) = told(&machine, &(quiet() + &wakes(900, 0, "a-1", ("b", 2), 2, 2)));
+    let [judged] = &judged[..] else { panic!("{judged:?}") };
+    assert_eq!((judged.ours.chosen, judged.recorded, judged.certainty), (2, 2, Certainty::Sure));
+    assert_eq!((judged.ours.rule.as_str(), judged.possible.as_slice()), ("C1", &[2][..]));
+    assert_eq!((judged.ours.on_cpu, judged.ours.prev, judged.ours.by.pid), (0, 2, 1));
+}
+
+#[test]
+fn a_recording_that_went_elsewhere_does_not_agree_and_is_followed() {
+    let machine = four();
+    let (judged, after) = told(&machine, &(quiet() + &wakes(900, 0, "a-1", ("b", 2), 2, 3)));
+    assert_eq!((judged[0].ours.chosen, judged[0].recorded, judged[0].agrees()), (2, 3, false));
+    for past in 0..2 {
+        let past = after.past_state(past).unwrap();
+        assert_eq!([2, 3].map(|cpu| (past.cpu(cpu).nr_running, past.cpu(cpu).ttwu_pending)), [(0, 0), (1, 0)]);
+    }
+}
+
+/// c runs on the previous CPU; of CPUs 1 and 3 nothing was heard: one of them is free, or none.
+#[test]
+fn a_cpu_that_was_not_heard_of_may_be_idle_or_busy() {
+    let machine = four();
+    let text = starts(0, 0, "a", 1) + &starts(1, 2, "c", 3) + &wakes(2, 0, "a-1", ("b", 2), 2, 2);
+    let (judged, after) = told(&machine, &text);
+    assert_eq!(judged[0].certainty, Certainty::Unseen);
+    assert!(judged[0].possible.len() > 1, "{:?}", judged[0]);
+    assert!(after.notes().iter().any(|note| note.starts_with("no event of 2 CPUs")), "{:?}", after.notes());
+}
+
+/// All are busy and were idle before, so queues are known. Only a waker that is about to sleep leaves room on its CPU.
+#[test]
+fn whether_a_waker_is_about_to_sleep_is_not_told_by_a_kernel() {
+    let machine = four();
+    let busy = quiet() + &starts(10, 1, "x", 4) + &starts(10, 2, "y", 5) + &starts(10, 3, "z", 6);
+    let (judged, _) = told(&machine, &(busy.clone() + &wakes(20, 0, "a-1", ("b", 2), 2, 0)));
+    assert!(judged[0].possible.contains(&0), "{:?}", judged[0]);
+    let ours = "<idle>-0 [000] 0.0: print: tracing_mark_write: fairground_meta: machine=x\n".to_owned();
+    let hint = "a-1 [000] 5.000020: print: tracing_mark_write: fairground_woken: pid=2 by=task sync=1\n";
+    let (judged, _) = told(&machine, &(ours + &busy + hint + &wakes(20, 0, "a-1", ("b", 2), 2, 0)));
+    assert_eq!((judged[0].ours.chosen, judged[0].certainty), (0, Certainty::Sure), "{:?}", judged[0]);
+}
+
+#[test]
+fn queues_are_as_recorded() {
+    let machine = four();
+    let text = quiet() + &wakes(10, 0, "a-1", ("b", 2), 2, 0) + &wakes(11, 0, "a-1", ("c", 3), 3, 0);
+    let counts = |text: &str| {
+        let (_, after) = told(&machine, text);
+        [0, 1].map(|past| {
+            let past = after.past_state(past).unwrap();
+            [0, 1].map(|cpu| (past.cpu(cpu).h_nr_running, past.cpu(cpu).curr_is_idle))
+        })
+    };
+    // Of CPU 0 nobody knows whether somebody else waited there before.
+    assert_eq!(counts(&text), [[(3, 0), (0, 1)], [(4, 0), (0, 1)]]);
+    let pulled = "<idle>-0 [001] 5.000012: sched_migrate_task: comm=c pid=3 prio=120 orig_cpu=0 dest_cpu=1\n";
+    assert_eq!(counts(&(text.clone() + pulled)), [[(2, 0), (1, 1)], [(3, 0), (1, 1)]]);
+}
+
+/// Both pasts of a thread that has run for a second.
+#[test]
+fn what_was_before_is_forgotten_in_time() {
+    let machine = four();
+    let text = quiet() + &sleeps(999_000, 0, "a", 1);
+    let (_, after) = told(&machine, &text);
+    let util = |past: usize| after.past_state(past).unwrap().task(0).avg.util_avg;
+    assert!(util(0) > 1000 && util(0).abs_diff(util(1)) < 10, "{} {}", util(0), util(1));
+    let (_, early) = told(&machine, &(starts(0, 0, "a", 1) + &sleeps(1000, 0, "a", 1)));
+    let util = |past: usize| early.past_state(past).unwrap().task(0).avg.util_avg;
+    assert!(util(0) < 100 && util(1) > 900, "{} {}", util(0), util(1));
+}
+
+#[test]
+fn a_thread_that_is_being_switched_away_is_not_judged() {
+    let machine = four();
+    let text = quiet() + &starts(5, 1, "b", 2) + &wakes(6, 0, "a-1", ("b", 2), 1, 1);
+    let (judged, after) = told(&machine, &text);
+    assert!(judged.is_empty());
+    assert_eq!(after.counts().leaving, 1);
+}
+
+#[test]
+fn reasons_are_those_of_the_policy() {
+    let machine = four();
+    let mut hindsight = hindsight(&machine);
+    hindsight.ask_why(true);
+    let text = quiet() + &wakes(900, 0, "a-1", ("b", 2), 2, 2);
+    let mut reader = Reader::new("t", text.as_bytes());
+    let mut last = None;
+    while let Some(event) = reader.next_event().unwrap() {
+        last = hindsight.event(&event).unwrap().or(last);
+    }
+    let steps = last.unwrap().ours.steps;
+    assert!(steps.iter().any(|step| step.text == "CPU 2 is free"), "{steps:?}");
+}
+
+#[test]
+fn a_cpu_that_the_machine_lacks_is_refused() {
+    let machine = four();
+    let mut hindsight = hindsight(&machine);
+    let text = "a-1 [000] 1.0: sched_waking: comm=b pid=2 prio=120 target_cpu=4\n";
+    let mut reader = Reader::new("t", text.as_bytes());
+    assert_eq!(hindsight.event(&reader.next_event().unwrap().unwrap()), Err(Refused::NoSuchCpu(4)));
+}
+
+proptest::proptest! {
+    /// Any order of a trace's lines is taken in, whatever it tells, at whatever times.
+    #[test]
+    fn no_order_of_events_is_too_strange(picks in proptest::collection::vec((0usize..17, 0u64..40, 0u64..50), 0..80)) {
+        let lines = "\
+[00C] T: sched_switch: prev_comm=a prev_pid=1 prev_prio=120 prev_state=1 next_comm=b next_pid=2 next_prio=120
+[00C] T: sched_switch: prev_comm=b prev_pid=2 prev_prio=120 prev_state=0 next_comm=a next_pid=1 next_prio=120
+[00C] T: sched_switch: prev_comm=swapper prev_pid=0 prev_prio=120 prev_state=0 next_comm=c next_pid=3 next_prio=120
+[00C] T: sched_switch: prev_comm=c prev_pid=3 prev_prio=120 prev_state=1 next_comm=swapper next_pid=0 next_prio=120
+[00C] T: sched_switch: prev_comm=c prev_pid=3 prev_prio=120 prev_state=1 next_comm=migration/0 next_pid=9 next_prio=0
+[00C] T: sched_waking: comm=a pid=1 prio=120 target_cpu=1
+[00C] T: sched_waking: comm=c pid=3 prio=120 target_cpu=2
+[00C] T: sched_wakeup: comm=b pid=2 prio=120 target_cpu=1
+[00C] T: sched_wakeup: comm=a pid=1 prio=120 target_cpu=3
+[00C] T: sched_migrate_task: comm=a pid=1 prio=120 orig_cpu=1 dest_cpu=2
+[00C] T: sched_migrate_task: comm=c pid=3 prio=120 orig_cpu=2 dest_cpu=0
+[00C] T: sched_process_fork: comm=a pid=1 child_comm=a child_pid=3
+[00C] T: sched_wakeup_new: comm=a pid=3 prio=120 target_cpu=1
+[00C] T: sched_process_exit: comm=c pid=3 prio=120
+[00C] T: cpu_idle: state=0 cpu_id=1
+[00C] T: cpu_frequency: state=1 cpu_id=0
+[00C] T: uclamp_util_se: pid=1 comm=a cpu=0 util_avg=5 uclamp_avg=300 uclamp_min=300 uclamp_max=800";
+        let lines: Vec<&str> = lines.lines().collect();
+        let time = |n: u64, jump: u64| if jump == 0 { n << 58 } else { n * jump * 1_000_000 };
+        let mut text = String::new();
+        for (line, n, jump) in &picks {
+            let (line, t) = (lines[line % lines.len()].replace('C', &(n % 4).to_string()), time(*n, *jump));
+            let t = format!("{}.{:09}", t / 1_000_000_000, t % 1_000_000_000);
+            text.push_str(&format!("x-{} {}\n", n % 4, line.replacen('T', &t, 1)));
+        }
+        let machine = four();
+        let (judged, after) = told(&machine, &text);
+        proptest::prop_assert!(judged.iter().all(|judged| judged.recorded < 4));
+        for past in (0..2).filter_map(|n| after.past_state(n)) {
+            for cpu in 0..4 {
+                proptest::prop_assert!(past.cpu(cpu).nr_running < 8, "{}", past.cpu(cpu).nr_running);
+            }
+        }
+    }
+}
