@@ -62,9 +62,15 @@ impl LogDirectory {
         spool.rewind()?;
         let unfinished = tempfile::Builder::new().prefix(TEMPORARY).tempdir_in(&self.path)?;
         remove_on_interrupt(unfinished.path());
+        let mut done = Vec::new();
         for file in rtapp_log::split(BufReader::new(spool), unfinished.path())? {
-            let name = file.file_name().unwrap_or_default();
-            std::fs::rename(&file, self.path.join(name))?;
+            let log = self.path.join(file.file_name().unwrap_or_default());
+            if let Err(e) = std::fs::rename(&file, &log) {
+                // All of them, or none.
+                done.iter().for_each(|log| drop(std::fs::remove_file(log)));
+                return Err(e);
+            }
+            done.push(log);
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 use std::time::Duration;
 
+use fairground_trace::Position;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// On standard error where that is a terminal.
@@ -111,6 +112,7 @@ impl Drop for Spinner {
 /// How far a trace has been read, on standard error; gone when dropped.
 pub struct Reading {
     bar: ProgressBar,
+    position: Position,
     events: u64,
     /// Of the first event, ns.
     begin: Option<u64>,
@@ -120,9 +122,13 @@ pub struct Reading {
 const EVENTS_PER_LOOK: u64 = 1 << 16;
 
 impl Reading {
-    /// Shown on a terminal only.
-    pub fn new() -> Reading {
-        Reading { bar: bar(None, "{spinner} {pos} events, {msg}"), events: 0, begin: None }
+    /// Shown on a terminal only. A bar, if it is known how much there is to read.
+    pub fn new(position: Position) -> Reading {
+        let bar = match position.of() {
+            Some((_, size)) => bar(Some(size), "{bar:40} {bytes}/{total_bytes}, {msg}, {eta} left"),
+            None => bar(None, "{spinner} {msg}"),
+        };
+        Reading { bar, position, events: 0, begin: None }
     }
 
     /// One more event, of this time, ns.
@@ -130,8 +136,9 @@ impl Reading {
         let begin = *self.begin.get_or_insert(time);
         self.events += 1;
         if self.events % EVENTS_PER_LOOK == 0 {
-            self.bar.set_position(self.events);
-            self.bar.set_message(format!("{:.3} s of the trace", time.saturating_sub(begin) as f64 / 1e9));
+            let seconds = time.saturating_sub(begin) as f64 / 1e9;
+            self.bar.set_position(self.position.of().map_or(self.events, |(read, _)| read));
+            self.bar.set_message(format!("{} events, {seconds:.3} s of the trace", self.events));
         }
     }
 }

@@ -1,11 +1,12 @@
 //! How far the simulation of a trace is from the trace: its recording is run, and both are measured alike.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufReader, Seek};
 
 use fairground_machine::Machine;
 use fairground_trace::figures::{same_placements, Births, Figures};
-use fairground_trace::import::{Counts, Importer, NoSuchCpu, Selection};
+use fairground_trace::import::{Counts, Importer, NoSuchCpu, Place, Selection};
 use fairground_trace::{Reader, Source, TraceError};
 use fairground_workload::recorded::Recording;
 use miette::Diagnostic;
@@ -56,7 +57,7 @@ pub enum ImportError {
     },
 }
 
-/// Imports a whole trace of `machine`. `progress` is told of each event's time, ns of the trace.
+/// Imports a trace of `machine`, or what is selected of it. `progress` is told of each event's time, ns of the trace.
 ///
 /// # Errors
 /// See [`ImportError`].
@@ -67,9 +68,15 @@ pub fn import<S: Source>(
     selection: Selection,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Imported, ImportError> {
-    let mut importer = Importer::new(machine, selection);
+    let mut importer = Importer::new(machine, selection.clone());
     let mut figures = Figures::default();
+    let mut begin = None;
     while let Some(event) = reader.next_event()? {
+        match selection.place(*begin.get_or_insert(event.time), &event) {
+            Place::Before => continue,
+            Place::Within => {}
+            Place::Behind => break,
+        }
         importer.event(&event).map_err(|NoSuchCpu(cpu)| ImportError::NoSuchCpu {
             trace: trace.into(),
             cpu,
@@ -170,14 +177,16 @@ impl Replay<'_> {
     /// The names with most run time and the threads that bear them, most first.
     fn groups(&self) -> Vec<(&str, Vec<usize>)> {
         let mut groups: Vec<(&str, Vec<usize>)> = Vec::new();
+        let mut known = BTreeMap::new();
         for (i, thread) in self.imported.recording.threads.iter().enumerate() {
-            match groups.iter_mut().find(|(comm, _)| *comm == thread.comm) {
-                Some((_, indices)) => indices.push(i),
-                None => groups.push((&thread.comm, vec![i])),
-            }
+            let group = *known.entry(thread.comm.as_str()).or_insert_with(|| {
+                groups.push((&thread.comm, Vec::new()));
+                groups.len() - 1
+            });
+            groups[group].1.push(i);
         }
         let run = |indices: &[usize]| indices.iter().map(|i| run_ns(&self.imported.figures, *i)).sum::<u64>();
-        groups.sort_by_key(|(_, indices)| std::cmp::Reverse(run(indices)));
+        groups.sort_by_cached_key(|(_, indices)| std::cmp::Reverse(run(indices)));
         groups.truncate(NAMES_MAX);
         groups
     }

@@ -15,6 +15,9 @@ use crate::{Source, TraceError, What};
 /// More meters than machines have: rails times purposes.
 const METERS_MAX: usize = 1024;
 
+/// Figures in all windows together, one for each rail and purpose: a hundred thousand windows of a phone.
+const FIGURES_MAX: usize = 1 << 22;
+
 /// In a word.
 pub(crate) fn word(part: EnergyPart) -> String {
     match part {
@@ -101,7 +104,9 @@ impl Rails {
         while let Some(event) = reader.next_event()? {
             let What::Print(text) = event.what else { continue };
             if let Some((rail, name)) = text.strip_prefix("fairground_meta: rail").and_then(named) {
-                rails.names.insert(rail, name.into());
+                if rails.names.len() < METERS_MAX {
+                    rails.names.insert(rail, name.into());
+                }
             }
             let Some(fields) = text.strip_prefix("fairground_energy: ") else { continue };
             let (time, meter) = (event.time, shown(fields));
@@ -111,7 +116,11 @@ impl Rails {
             if rails.shown.len() == METERS_MAX && !rails.shown.contains_key(&meter) {
                 return Err(reader.unexpected(&format!("at most {METERS_MAX} meters")));
             }
+            let windows = rails.windows.len();
             rails.show(time, meter, pj, every, &mut ends);
+            if rails.windows.len() > windows && rails.figures() > FIGURES_MAX {
+                return Err(reader.unexpected(&format!("at most {FIGURES_MAX} windows times rails times purposes")));
+            }
         }
         rails.end_window();
         Ok(rails)
@@ -156,6 +165,15 @@ impl Rails {
         self.known_parts().into_iter().map(word).collect()
     }
 
+    /// How many rows will have.
+    fn figures(&self) -> usize {
+        self.windows.len().saturating_mul(self.known_rails().len()).saturating_mul(self.known_parts().len())
+    }
+
+    fn known_rails(&self) -> BTreeSet<u16> {
+        self.shown.keys().map(|(rail, _)| *rail).collect()
+    }
+
     fn known_parts(&self) -> BTreeSet<EnergyPart> {
         self.shown.keys().map(|(_, part)| *part).collect()
     }
@@ -173,7 +191,7 @@ impl Rails {
     }
 
     fn rows_of(&self, number: Option<usize>, window: &Window) -> Vec<Row> {
-        let rails: BTreeSet<u16> = self.shown.keys().map(|(rail, _)| *rail).collect();
+        let rails = self.known_rails();
         let parts = self.known_parts();
         let row = |rail: Option<String>, parts| Row { window: number, from: window.from, to: window.to, rail, parts };
         let of_rail = |rail: &u16| {
@@ -284,6 +302,17 @@ mod tests {
         let rails = read(&(meta.to_owned() + &readings().concat()), None);
         let names: Vec<_> = rails.rows().iter().take(3).map(|row| row.rail.clone()).collect();
         assert_eq!(names, [Some("0".into()), Some("S2M big".into()), None]);
+    }
+
+    /// 32 rails, each with a purpose of its own, make 1024 figures a window.
+    #[test]
+    fn windows_times_meters_are_bounded() {
+        let meters: String = (0..32).map(|n| line(0, n, &format!("idle{n}"), 0)).collect();
+        let later = |us: u64| line(0, 0, "idle0", us).replace(" 0.000:", &format!(" 0.{us:06}:"));
+        let trace = |windows: u64| meters.clone() + &(1..=windows).map(later).collect::<String>();
+        assert_eq!(read(&trace(4096), None).rows().len(), 33 * 4097);
+        let refused = Rails::read(&mut Reader::new("t", trace(4098).as_bytes()), None).unwrap_err().to_string();
+        assert!(refused.contains("expected at most 4194304 windows times rails times purposes"), "{refused}");
     }
 
     #[test]

@@ -9,6 +9,7 @@
 //! [`explain`] (in words and numbers) and [`diff`] (two
 //! traces side by side). [`hindsight`] says where our policy would have put each woken task. [`rtapp_log`] writes a run as rt-app logs itself.
 
+mod clean;
 pub mod dat;
 pub mod diff;
 pub mod energy;
@@ -38,6 +39,6 @@ pub use ftrace::FtraceText;
 pub use names::Names;
 pub use perfetto::{Hardware, PerfettoReader, PerfettoTrace};
 pub use reader_gone::UnlessGone;
-pub use source::{open, Source};
+pub use source::{open, open_watched, Position, Source};
 pub use text::{Left, Reader, Thread, TraceError, TraceEvent, What};
 pub use words::Words;

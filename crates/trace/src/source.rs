@@ -2,9 +2,11 @@
 //!
 //! A format is known by how a file begins, never by the file's name: traces get renamed.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read, Seek};
 use std::path::Path;
+use std::rc::Rc;
 
 use crate::dat::{self, DatReader};
 use crate::perfetto::{begins_like_one, PerfettoReader};
@@ -50,6 +52,11 @@ impl<S: Source + ?Sized> Source for Box<S> {
     }
 }
 
+/// Says of so many events that they were passed over.
+pub(crate) fn passed_over(unknown: u64) -> Option<String> {
+    (unknown > 0).then(|| format!("{unknown} events of other kinds were passed over"))
+}
+
 /// Whether the bits of an event's `common_flags` tell of a hard interrupt, a soft one, or an NMI.
 pub(crate) fn in_interrupt(common_flags: u64) -> bool {
     common_flags & (0x08 | 0x10 | 0x40) != 0
@@ -60,6 +67,57 @@ pub(crate) fn in_interrupt(common_flags: u64) -> bool {
 /// # Errors
 /// A file that cannot be opened, or that begins like a format and does not go on like it.
 pub fn open(path: &Path) -> Result<Box<dyn Source>, TraceError> {
+    open_watched(path).map(|(source, _)| source)
+}
+
+/// How far a file has been read.
+#[derive(Clone, Debug)]
+pub struct Position {
+    read: Rc<Cell<u64>>,
+    size: Option<u64>,
+}
+
+impl Position {
+    /// Bytes that have been read, and how many there are; none of what is no file.
+    pub fn of(&self) -> Option<(u64, u64)> {
+        self.size.map(|size| (self.read.get().min(size), size))
+    }
+}
+
+/// A file of which is known how much has been read.
+struct Watched {
+    file: File,
+    read: Rc<Cell<u64>>,
+}
+
+impl Watched {
+    fn count(&self, read: io::Result<usize>) -> io::Result<usize> {
+        read.inspect(|n| self.read.set(self.read.get().saturating_add(*n as u64)))
+    }
+}
+
+impl Read for Watched {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(buffer);
+        self.count(read)
+    }
+}
+
+impl dat::ReadAt for Watched {
+    fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+        self.count(dat::ReadAt::read_at(&self.file, buffer, at))
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        dat::ReadAt::size(&self.file)
+    }
+}
+
+/// The same, with how far it has been read.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_watched(path: &Path) -> Result<(Box<dyn Source>, Position), TraceError> {
     let name = path.display().to_string();
     let cannot = |e: io::Error| {
         let cause = match e.kind() {
@@ -68,15 +126,18 @@ pub fn open(path: &Path) -> Result<Box<dyn Source>, TraceError> {
         };
         TraceError::Io { file: name.clone(), cause }
     };
-    let mut file = File::open(path).map_err(cannot)?;
-    if file.metadata().map_err(cannot)?.is_dir() {
+    let file = File::open(path).map_err(cannot)?;
+    let metadata = file.metadata().map_err(cannot)?;
+    if metadata.is_dir() {
         return Err(cannot(io::ErrorKind::IsADirectory.into()));
     }
+    let position = Position { read: Rc::default(), size: metadata.is_file().then_some(metadata.len()) };
+    let mut file = Watched { file, read: Rc::clone(&position.read) };
     let mut head = Vec::with_capacity(HEAD);
     (&mut file).take(HEAD as u64).read_to_end(&mut head).map_err(cannot)?;
     if head.starts_with(dat::SIGNATURE) {
-        return match file.stream_position() {
-            Ok(_) => Ok(Box::new(DatReader::new(&name, file)?)),
+        return match file.file.stream_position() {
+            Ok(_) => Ok((Box::new(DatReader::new(&name, file)?), position)),
             Err(_) => {
                 Err(TraceError::Io { file: name, cause: "a trace.dat is no trace to be read from a pipe".into() })
             }
@@ -84,10 +145,11 @@ pub fn open(path: &Path) -> Result<Box<dyn Source>, TraceError> {
     }
     let perfettos = begins_like_one(&head);
     let whole = BufReader::with_capacity(1 << 16, Cursor::new(head).chain(file));
-    Ok(match perfettos {
+    let source: Box<dyn Source> = match perfettos {
         true => Box::new(PerfettoReader::new(&name, whole)),
         false => Box::new(Reader::new(&name, whole)),
-    })
+    };
+    Ok((source, position))
 }
 
 #[cfg(test)]
@@ -106,6 +168,22 @@ mod tests {
             assert_eq!(source.next_event().unwrap().map(|e| e.time), Some(1_500_000_000));
         }
         assert!(source.next_event().unwrap().is_none());
+    }
+
+    /// Of a pipe nobody knows how long it is.
+    #[test]
+    fn how_far_a_file_has_been_read_is_known() {
+        let line = "a-1 [000] 1.5: sched_waking: comm=b pid=2 prio=120 target_cpu=0\n";
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(line.repeat(10_000).as_bytes()).unwrap();
+        let size = 10_000 * line.len() as u64;
+        let (mut source, position) = open_watched(file.path()).unwrap();
+        assert_eq!(position.of(), Some((HEAD as u64, size)));
+        source.next_event().unwrap();
+        assert!(position.of().is_some_and(|(read, _)| (HEAD as u64..size / 2).contains(&read)), "{position:?}");
+        while source.next_event().unwrap().is_some() {}
+        assert_eq!(position.of(), Some((size, size)));
+        assert_eq!(open_watched(Path::new("/dev/null")).unwrap().1.of(), None);
     }
 
     #[test]

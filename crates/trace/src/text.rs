@@ -24,6 +24,9 @@ pub(crate) use fields::{named, value};
 pub use fields::{Left, What};
 pub(crate) use line::Line;
 
+use crate::clean::push_clean;
+use crate::record::OURS;
+use crate::source::passed_over;
 use crate::Source;
 
 /// A longer line is no line of text.
@@ -154,13 +157,40 @@ impl<R: BufRead> Reader<R> {
         }
         self.number += 1;
         let ended = self.bytes.last() == Some(&b'\n');
-        self.line.clear();
-        self.line.push_str(String::from_utf8_lossy(&self.bytes).trim_end_matches(['\n', '\r']));
+        self.take_text();
         if !ended && n as u64 == LINE_MAX {
             return Err(self.unexpected("a line of text"));
         }
         self.cut = !ended;
         Ok(true)
+    }
+
+    /// The bytes of the line as text. Columns may be apart by tabs; other control characters are somebody's mischief.
+    fn take_text(&mut self) {
+        let is_end = |byte: &&u8| matches!(byte, b'\n' | b'\r');
+        let end = self.bytes.len() - self.bytes.iter().rev().take_while(is_end).count();
+        let (head, columns) = match self.bytes[..end].split_first() {
+            Some((b'\t', columns)) => ("\t", columns),
+            _ => ("", &self.bytes[..end]),
+        };
+        self.line.clear();
+        self.line.push_str(head);
+        columns.split(|byte| *byte == b'\t').enumerate().for_each(|(i, column)| {
+            self.line.push_str(if i == 0 { "" } else { " " });
+            push_clean(&mut self.line, column, false);
+        });
+    }
+
+    /// An event of ours, as tools print it that know its format, becomes the print by which our own text tells it.
+    fn print_ours(&mut self) -> bool {
+        let Some(Line { event, fields, .. }) = Line::parse(&self.line).filter(|line| line.event.starts_with(OURS))
+        else {
+            return false;
+        };
+        let said = format!("print: {event}: {fields}");
+        let before = event.as_ptr() as usize - self.line.as_ptr() as usize;
+        self.line.replace_range(before.., &said);
+        true
     }
 
     /// Counts a line that is no known event.
@@ -179,9 +209,10 @@ impl<R: BufRead> Source for Reader<R> {
             if !self.next_line()? {
                 return Ok(None);
             }
-            match parse(&self.line) {
-                Ok(Some(_)) => break,
-                Ok(None) => self.skip(),
+            match parse(&self.line).map(|event| event.is_some()) {
+                Ok(true) => break,
+                Ok(false) if self.print_ours() => break,
+                Ok(false) => self.skip(),
                 Err(_) if self.cut => return Ok(None),
                 Err(expected) => return Err(self.unexpected(expected)),
             }
@@ -202,6 +233,7 @@ impl<R: BufRead> Source for Reader<R> {
         if self.lost > 0 {
             notes.push(format!("{}: {} events were lost while it was recorded", self.name, self.lost));
         }
+        notes.extend(passed_over(self.unknown).map(|note| format!("{}: {note}", self.name)));
         notes
     }
 

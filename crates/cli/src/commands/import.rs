@@ -8,13 +8,14 @@ use clap::Args;
 use fairground_lab::replay::{self, Imported};
 use fairground_machine::{CpuMask, Machine, MachineSpec};
 use fairground_trace::import::Selection;
-use fairground_trace::What;
+use fairground_trace::{open_watched, What};
+use fairground_workload::rtapp::MAX_FILE_MIB;
 use miette::Diagnostic;
 use thiserror::Error;
 
 use crate::error::{run_failed, End, Failure};
 use crate::input::{open_trace, trace_notes};
-use crate::output::{print, OutputFile};
+use crate::output::{complain, print, OutputFile};
 use crate::progress::Reading;
 
 /// Turns a trace into a workload that repeats what its threads did.
@@ -31,7 +32,36 @@ pub struct Import {
     /// Only threads with one of these in their names
     #[arg(long, value_name = "PART", num_args = 1..)]
     tasks: Vec<String>,
+    /// Only what happens from so many seconds after the beginning of the trace on
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    from: Option<u64>,
+    /// Only what happens up to so many seconds after the beginning of the trace
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    to: Option<u64>,
 }
+
+/// Seconds, with a point or not, in ns.
+fn seconds(text: &str) -> Result<u64, String> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let digits = |text: &str| text.parse::<u64>().ok().filter(|_| text.bytes().all(|b| b.is_ascii_digit()));
+    let ns = digits(&format!("{fraction:0<9}")).filter(|_| fraction.len() <= 9);
+    let ns = digits(whole).and_then(|s| s.checked_mul(1_000_000_000)).zip(ns).and_then(|(s, ns)| s.checked_add(ns));
+    ns.ok_or_else(|| "expected seconds, such as 2 or 1.25".into())
+}
+
+/// Who is recorded stands at the head of a trace, which is gone once it has been read.
+#[derive(Debug, Error, Diagnostic)]
+#[error("{trace} can be read only once, so it must be told which machine was recorded")]
+#[diagnostic(help("name it with --machine, or keep the trace in a file"))]
+struct ReadOnce {
+    trace: String,
+}
+
+/// There is nothing between these times.
+#[derive(Debug, Error, Diagnostic)]
+#[error("--to comes before --from")]
+#[diagnostic(help("both count seconds from the beginning of the trace"))]
+struct Backwards;
 
 /// Nobody says what was recorded.
 #[derive(Debug, Error, Diagnostic)]
@@ -43,13 +73,20 @@ struct UnknownMachine {
 
 impl Import {
     pub fn run(mut self) -> Result<End, Failure> {
+        let parts = std::mem::take(&mut self.tasks);
+        let selection = Selection { parts, from_ns: self.from.unwrap_or(0), to_ns: self.to };
+        if selection.to_ns.is_some_and(|to| to < selection.from_ns) {
+            return Err(Backwards.into());
+        }
         let machine = machine_of(&self.trace, self.machine.as_deref())?;
         let mut output = OutputFile::create(&self.output)?;
-        let imported = read(&self.trace, &machine.machine, std::mem::take(&mut self.tasks))?;
+        let imported = read(&self.trace, &machine.machine, selection)?;
         trace_notes(&imported.recording.notes);
         let failed = |e: io::Error| run_failed(format!("cannot write {}: {e}", self.output.display()));
         imported.recording.write(&mut output).map_err(failed)?;
         output.finish()?;
+        let size = std::fs::metadata(&self.output).map_or(0, |m| if m.is_file() { m.len() } else { 0 });
+        too_large(&self.output, size).iter().for_each(|note| complain(note));
         print(&self.summary(&machine.name, &imported))?;
         Ok(End::Done)
     }
@@ -63,6 +100,17 @@ impl Import {
         let _ = writeln!(out, "written   {}", self.output.display());
         out
     }
+}
+
+/// What must be said of a recording of so many bytes, if `run` does not read that much.
+fn too_large(file: &Path, bytes: u64) -> Option<String> {
+    (bytes > MAX_FILE_MIB << 20).then(|| {
+        let (file, mib) = (file.display(), bytes >> 20);
+        format!(
+            "note: {file} has {mib} MiB, but workloads are read up to {MAX_FILE_MIB} MiB: it cannot be run; import less \
+             with --tasks, --from and --to"
+        )
+    })
 }
 
 /// A machine, and what the user calls it.
@@ -85,6 +133,9 @@ pub fn machine_of(trace: &Path, given: Option<&str>) -> Result<Named, Failure> {
 
 /// What the head of a trace of ours says: machine, workload, sched, seed.
 pub fn told(trace: &Path, key: &str) -> Result<Option<String>, Failure> {
+    if std::fs::metadata(trace).is_ok_and(|m| !m.is_file() && !m.is_dir()) {
+        return Err(ReadOnce { trace: trace.display().to_string() }.into());
+    }
     let mut reader = open_trace(trace)?;
     while let Some(event) = reader.next_event()? {
         let What::Print(text) = event.what else { break };
@@ -96,10 +147,30 @@ pub fn told(trace: &Path, key: &str) -> Result<Option<String>, Failure> {
     Ok(None)
 }
 
-/// Reads a whole trace under signs of life.
-pub fn read(trace: &Path, machine: &Machine, parts: Vec<String>) -> Result<Imported, Failure> {
-    let mut reader = open_trace(trace)?;
+/// Reads what is selected of a trace under signs of life.
+pub fn read(trace: &Path, machine: &Machine, selection: Selection) -> Result<Imported, Failure> {
+    let (mut reader, position) = open_watched(trace)?;
     let name = trace.display().to_string();
-    let mut progress = Reading::new();
-    Ok(replay::import(&name, &mut reader, machine, Selection { parts }, &mut |time| progress.event(time))?)
+    let mut progress = Reading::new(position);
+    Ok(replay::import(&name, &mut reader, machine, selection, &mut |time| progress.event(time))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_are_read_to_the_nanosecond() {
+        let good = [("0", 0), ("2", 2_000_000_000), ("1.25", 1_250_000_000), ("0.000000001", 1)];
+        good.iter().for_each(|(text, ns)| assert_eq!(seconds(text), Ok(*ns)));
+        let bad = ["", ".", "-1", "+1", "1e3", "1.", "1.0000000001", "99999999999", "1.-5"];
+        bad.iter().for_each(|text| assert!(seconds(text).is_err(), "{text}"));
+    }
+
+    #[test]
+    fn a_recording_that_cannot_be_run_is_told() {
+        assert_eq!(too_large(Path::new("r.json"), 64 << 20), None);
+        let note = too_large(Path::new("r.json"), (200 << 20) + 7).unwrap();
+        assert!(note.contains("r.json has 200 MiB, but workloads are read up to 64 MiB"), "{note}");
+    }
 }

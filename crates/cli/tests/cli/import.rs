@@ -75,6 +75,44 @@ fn what_a_trace_does_not_say_is_asked_for_or_told() {
     });
 }
 
+/// From 100 us on there is the end of a, and b, up to 200 us it has not slept yet.
+#[test]
+fn a_part_of_a_trace_can_be_imported() {
+    with_kernels_trace(KERNELS, |trace, file| {
+        let steps = |words: &str| {
+            succeeds(&format!("import {trace} -o {file} --machine hikey960 {words}"));
+            let text = std::fs::read_to_string(file).unwrap();
+            ["work", "until", "await"].map(|step| text.matches(&format!("\"{step}\"")).count())
+        };
+        assert_eq!(steps(""), [2, 0, 1]);
+        assert_eq!(steps("--from 0.00010 --to 0.000209999"), [0, 0, 1]);
+        assert_eq!(steps("--from 0.00011"), [1, 0, 0]);
+        refuses(
+            &format!("import {trace} -o {file} --machine hikey960 --from 2 --to 1.5"),
+            &["--to comes before --from"],
+        );
+        refuses(&format!("import {trace} -o {file} --machine hikey960 --from -1"), &["--from"]);
+    });
+}
+
+/// The machine's name at the head of a pipe would be gone when the trace is imported.
+#[test]
+fn what_can_be_read_only_once_wants_to_know_the_machine() {
+    with_own_trace(|trace, file| {
+        let piped = |words: &str| {
+            let command = format!("{} import /dev/stdin -o {file} {words}", env!("CARGO_BIN_EXE_fairground"));
+            let mut shell = std::process::Command::new("sh");
+            super::Ran::from(shell.arg("-c").arg(format!("cat {trace} | {command}")).output().unwrap())
+        };
+        let refused = piped("");
+        assert_eq!(refused.code, 2, "{}", refused.stderr);
+        assert!(refused.stderr.contains("/dev/stdin can be read only once") && refused.stderr.contains("--machine"));
+        assert!(!std::path::Path::new(file).exists());
+        let read = piped("--machine hikey960");
+        assert!(read.stdout.contains("recorded  3 threads,"), "{}{}", read.stdout, read.stderr);
+    });
+}
+
 #[test]
 fn traces_that_do_not_fit_are_refused() {
     let far = KERNELS.replace("[001]", "[008]");

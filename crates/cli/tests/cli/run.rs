@@ -221,3 +221,17 @@ fn logs_need_a_file_in_rt_apps_grammar_and_a_directory_and_come_of_whole_runs_on
     );
     assert_eq!(files(dir.path()), ["f.json"]);
 }
+
+/// A directory stands where the second log is to be.
+#[test]
+fn logs_are_all_there_or_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, logs) = (dir.path().join("f.json"), dir.path().join("logs"));
+    let text = r#"{ "tasks": { "t": { "instance": 2, "loop": 1, "run": 1000 } }, "global": { "log_basename": "x" } }"#;
+    std::fs::write(&file, text).unwrap();
+    std::fs::create_dir_all(logs.join("x-t-1.log")).unwrap();
+    let words = format!("run hikey960 {} --sched fair:v6.12 --rtapp-logs {}", file.display(), logs.display());
+    let ran = super::fairground(&words);
+    assert!(ran.code != 0 && ran.stderr.contains("cannot write logs into"), "{}", ran.stderr);
+    assert_eq!(files(&logs), ["x-t-1.log"]);
+}

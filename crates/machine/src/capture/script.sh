@@ -54,8 +54,17 @@ take() {
 
 cd "$work" || fail "cannot enter $work"
 tar -cf all.tar sys || fail "cannot pack with tar"
-if ! gzip -c all.tar >"$tarball" 2>/dev/null; then
+packed=all.tar
+if ! command -v gzip >/dev/null; then
 	echo "capture: no gzip, the tarball is not compressed" >&2
-	cat all.tar >"$tarball" || fail "cannot write $tarball"
+elif gzip -c all.tar >all.tar.gz; then
+	packed=all.tar.gz
+else
+	fail "cannot pack with gzip"
+fi
+# Whole or not at all: a full disk leaves nothing.
+if ! cat "$packed" >"$tarball"; then
+	[ -f "$tarball" ] && rm -f "$tarball"
+	fail "cannot write $tarball"
 fi
 echo "$tarball: $taken files"

@@ -215,6 +215,29 @@ fn a_source_may_use_what_dtc_knows() {
     assert_eq!((clocks(&captured.machine), points(&captured.machine, 0)), ("0-1".into(), vec![(1000, 100.0)]));
 }
 
+/// Neither its labels nor those below it are taken, nor its number, and it may name what is not there.
+#[test]
+fn what_is_deleted_leaves_no_trace() {
+    let text = r#"
+/dts-v1/;
+/ {
+	cpus {
+		spare: cpu@2 { phandle = <1>; next = <&nobody>; inner: state { }; };
+		/delete-node/ cpu@2;
+		inner: cpu@0 { capacity-dmips-mhz = <500>; operating-points-v2 = <&alone>; };
+		spare: cpu@1 { operating-points-v2 = <&alone>; };
+		alone: table { opp-shared; opp-1 { opp-hz = /bits/ 64 <1000000000>; opp-microvolt = <1000000>; }; };
+	};
+};
+&spare { capacity-dmips-mhz = <1000>; };
+&inner { dynamic-power-coefficient = <100>; };
+"#;
+    let captured = try_source(text).expect("a machine");
+    assert_eq!(capacities(&captured.machine), [512, 1024]);
+    let twice = text.replace("/delete-node/ cpu@2;", "");
+    refused(try_source(&twice), &["`inner` is the label of two nodes"]);
+}
+
 /// A board whose one line is replaced.
 fn with(from: &str, to: &str) -> Result<Captured, CaptureError> {
     let text = std::fs::read_to_string(board("big-little.dts")).expect("a board");

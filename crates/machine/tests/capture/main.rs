@@ -2,7 +2,6 @@
 
 mod archives;
 mod devicetree;
-mod fuzzed;
 mod kit;
 mod machines;
 mod mutilated;

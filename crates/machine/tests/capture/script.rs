@@ -1,6 +1,7 @@
 //! The script of `machine capture --script`, under the shells that are there.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -78,6 +79,26 @@ fn this_machine_is_the_same_by_the_script() {
         let (tarball, _) = run(&shell, dir.path(), &[]);
         assert_eq!(of_tarball(&tarball).machine, expected.machine);
     }
+}
+
+/// A cat that writes half of the tarball stands for a full disk.
+#[test]
+fn a_tarball_that_cannot_be_written_whole_does_not_stay() {
+    let tree = Sysfs::new("0-1");
+    let dir = tempfile::tempdir().expect("a directory");
+    let tools = dir.path().join("tools");
+    fs::create_dir(&tools).expect("a directory");
+    let usual = std::env::var("PATH").unwrap_or_default();
+    let full = format!("#!/bin/sh\nPATH={usual} cat \"$@\"\ncase $1 in all.tar*) exit 1 ;; esac\n");
+    fs::write(tools.join("cat"), full).expect("a script");
+    fs::set_permissions(tools.join("cat"), fs::Permissions::from_mode(0o755)).expect("a script");
+    fs::write(dir.path().join("capture.sh"), capture_script()).expect("a script");
+    let mut command = Command::new("sh");
+    command.args(["capture.sh", "m.tar.gz"]).arg(tree.root()).current_dir(dir.path());
+    let ran = command.env("PATH", format!("{}:{usual}", tools.display())).output().expect("a shell");
+    let said = String::from_utf8_lossy(&ran.stderr);
+    assert!(!ran.status.success() && said.contains("capture: cannot write"), "{said}");
+    assert!(!dir.path().join("m.tar.gz").exists() && !dir.path().join("m.tar.gz.d").exists());
 }
 
 #[test]

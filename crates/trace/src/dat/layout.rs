@@ -3,6 +3,7 @@
 use super::bytes::{Input, Order, ReadAt};
 use super::format::{Field, Format};
 use super::plan::Plan;
+use crate::clean::push_clean;
 use crate::source::in_interrupt;
 use crate::TraceError;
 
@@ -165,7 +166,7 @@ impl Tasks {
 
     pub fn parse(bytes: &[u8]) -> Tasks {
         let mut text = String::new();
-        super::plan::push_clean(&mut text, bytes, true);
+        push_clean(&mut text, bytes, true);
         let mut by_pid = Vec::new();
         let mut at = 0;
         for line in text.split('\n') {
@@ -281,8 +282,27 @@ pub fn read(name: &str, from: &dyn ReadAt) -> Result<Layout, TraceError> {
     let end = from.size().map_err(|e| TraceError::Io { file: name.to_owned(), cause: e.to_string() })?;
     let mut input = Input { name, from, order: Order::Little, at: 0, end };
     let start = Start::read(&mut input)?;
-    match start.version.as_str() {
+    let layout = match start.version.as_str() {
         "6" => super::v6::read(input, start),
         _ => super::v7::read(input, start),
-    }
+    }?;
+    apart(name, &layout.cpus)?;
+    Ok(layout)
+}
+
+/// Makes sure that no events are those of two CPUs: a file would be read as many times as it says.
+fn apart(name: &str, cpus: &[CpuPart]) -> Result<(), TraceError> {
+    let mut parts: Vec<&CpuPart> = cpus.iter().filter(|part| part.size > 0).collect();
+    parts.sort_by_key(|part| part.at);
+    let shared = parts.windows(2).find(|two| two[0].at.saturating_add(two[0].size) > two[1].at);
+    shared.map_or(Ok(()), |two| {
+        let (a, b) = (two[0].cpu, two[1].cpu);
+        let expected = "events of each CPU in a place of their own".into();
+        Err(TraceError::Damaged {
+            file: name.into(),
+            at: two[1].at,
+            expected,
+            found: format!("those of CPUs {a} and {b}"),
+        })
+    })
 }

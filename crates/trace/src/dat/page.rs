@@ -76,8 +76,8 @@ impl Page {
         let lost = match length & LOST {
             0 => Lost::None,
             _ if length & LOST_COUNTED != 0 => {
-                let count = buffer.get(data..(data + layout.length.1).min(end)).map(|b| order.number(b));
-                count.map_or(Lost::Unknown, Lost::Some)
+                let count = buffer.get(data..data + layout.length.1).filter(|_| data + layout.length.1 <= end);
+                count.map(|b| order.number(b)).filter(|n| *n > 0).map_or(Lost::Unknown, Lost::Some)
             }
             _ => Lost::Unknown,
         };
@@ -129,5 +129,30 @@ impl Page {
         self.time = self.time.wrapping_add(delta);
         self.at = end.next_multiple_of(4);
         Next::Record { start, end }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LAYOUT: PageLayout = PageLayout { time: (0, 8), length: (8, 8), data: 16 };
+
+    /// Data of so many bytes in a page of 64, whose last bytes are 5.
+    fn lost(flags: u64, data: u64) -> Lost {
+        let mut page = [7_u64.to_le_bytes(), (flags | data).to_le_bytes()].concat();
+        page.resize(56, 0);
+        page.extend(5_u64.to_le_bytes());
+        Page::open(&page, 0, 64, &LAYOUT, Order::Little).unwrap().1
+    }
+
+    #[test]
+    fn a_count_of_lost_events_that_is_not_there_is_not_known() {
+        assert_eq!(lost(0, 40), Lost::None);
+        assert_eq!(lost(LOST, 40), Lost::Unknown);
+        assert_eq!(lost(LOST | LOST_COUNTED, 40), Lost::Some(5));
+        assert_eq!(lost(LOST | LOST_COUNTED, 44), Lost::Unknown, "the count does not fit into the page");
+        assert_eq!(lost(LOST | LOST_COUNTED, 48), Lost::Unknown, "the page is full");
+        assert_eq!(lost(LOST | LOST_COUNTED, 8), Lost::Unknown, "none is no count");
     }
 }

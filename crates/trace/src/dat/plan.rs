@@ -4,11 +4,9 @@ use std::fmt::Write;
 
 use super::bytes::Order;
 use super::format::{Field, Format, Kind};
-use crate::record::IDLE_EXIT;
+use crate::clean::push_clean;
+use crate::record::{IDLE_EXIT, OURS};
 use crate::text::{Left, Thread, What};
-
-/// How names of events of ours begin.
-const OURS: &str = "fairground_";
 
 /// Where an event has what must be known of it.
 #[derive(Debug)]
@@ -240,16 +238,4 @@ fn push_field(text: &mut String, first: bool, field: &Field, record: &[u8], orde
             Ok(())
         }
     };
-}
-
-/// Adds what somebody else wrote: no control characters but ends of lines, if they are wanted, and none that is none.
-pub fn push_clean(text: &mut String, bytes: &[u8], lines: bool) {
-    let plain = |b: &u8| (b' '..=b'~').contains(b) || (*b == b'\n' && lines);
-    match std::str::from_utf8(bytes) {
-        Ok(words) if bytes.iter().all(plain) => text.push_str(words),
-        _ => {
-            let words = String::from_utf8_lossy(bytes);
-            text.extend(words.chars().map(|c| if c.is_control() && !(c == '\n' && lines) { '?' } else { c }));
-        }
-    }
 }

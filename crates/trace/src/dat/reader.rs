@@ -7,6 +7,7 @@ use super::bytes::ReadAt;
 use super::layout::{self, Layout};
 use super::plan::Words;
 use super::stream::{Shared, Stream, Tale};
+use crate::source::passed_over;
 use crate::text::{Thread, TraceError, TraceEvent};
 use crate::Source;
 
@@ -134,6 +135,7 @@ impl<R: ReadAt> Source for DatReader<R> {
             let cpus = self.streams.iter().filter(|s| s.tale.cut > 0).count();
             notes.push(format!("the file is cut off: {cut} bytes of events of {cpus} CPUs are missing"));
         }
+        notes.extend(passed_over(self.unknown));
         notes.iter().map(|note| format!("{}: {note}", self.name)).collect()
     }
 

@@ -91,15 +91,22 @@ fn what_is_no_trace_of_ours_is_refused_by_line() {
     assert!(message("some words\n").unwrap().contains("line 1 of the trace: expected COMM-PID [CPU]"));
     let line = "a-1 [000] 1.0: sched_waking: comm=b pid=2 prio=120 success=1 target_cpu=0\n";
     assert_eq!(message(line), None);
+    let long = format!("{line}a-1 [000] 1.0: print: {}\n", "x".repeat(1 << 18));
+    assert!(message(&long).unwrap().contains("line 2 of the trace: expected a line of less than 262144 bytes"));
     assert!(message(&line.replace("[000]", "[002]")).unwrap().contains("expected a CPU below 2"));
     assert!(message(&line.replace("prio=120", "prio=x")).unwrap().contains("expected sched_waking with prio"));
     assert!(message(&line.replace(" pid=2", "")).unwrap().contains("expected sched_waking with pid"));
     assert!(message(&line.replace("sched_waking", "softirq_raise")).unwrap().contains("expected an event of ours"));
 }
 
+/// And names over 15 bytes; of both it is told how many events they are.
 #[test]
 fn texts_longer_than_a_page_are_cut() {
     let text = format!("a-1 [000] 1.0: print: tracing_mark_write: {}\n", "é".repeat(4000));
+    let cut = |text: &str| write(text.as_bytes(), 1, &tempfile::tempfile().unwrap(), Vec::new()).unwrap();
+    let waking =
+        |comm: &str| format!("a-1 [000] 1.0: sched_waking: comm={comm} pid=2 prio=120 success=1 target_cpu=0\n");
+    assert_eq!(cut(&[text.clone(), waking("fifteen letters"), waking("sixteen letters.")].concat()), 2);
     let (events, _) = read(written(text.as_bytes(), 1)).unwrap();
     let said = events[0].strip_prefix("1000000000 a-1@0 print ").unwrap();
     assert!((1900..2040).contains(&said.chars().count()) && said.chars().all(|c| c == 'é'));
@@ -129,6 +136,7 @@ fn formats_say_where_fields_are() {
     let expected = [
         "t.dat: 12 events were lost while it was recorded",
         "t.dat: events were lost 1 times while it was recorded, it does not say how many",
+        "t.dat: 1 events of other kinds were passed over",
     ];
     assert_eq!(notes, expected);
 }
@@ -191,6 +199,13 @@ fn damage_is_named() {
     assert!(message(&changed(options, b"latency  \0")).contains("expected flyrecord, found \"latency  \""));
     let wide = changed(find(b"field:pid_t pid;"), b"field:pid_t pix;");
     assert!(message(&wide).contains("expected sched_waking with a field pid, found none"), "{}", message(&wide));
+    // The second CPU has the pages of the first.
+    let places = options + b"options  \0\0\0flyrecord\0".len();
+    let shared = message(&changed(places + 16, &file[places..places + 16]));
+    assert!(
+        shared.contains("expected events of each CPU in a place of their own, found those of CPUs 0 and 1"),
+        "{shared}"
+    );
     let mut huge = changed(14, &(1_u32 << 20).to_le_bytes());
     huge[options - 4..options].copy_from_slice(&8192_u32.to_le_bytes());
     assert!(message(&huge).contains("expected CPUs with pages of 134217728 bytes at most, found 8192"));
@@ -208,40 +223,6 @@ fn damage_to_pages_is_passed_over_and_told() {
     let (some, notes) = read(damaged).unwrap();
     assert!(!some.is_empty() && some.len() < events.len());
     assert_eq!(notes, ["t.dat: 1 pages of events are damaged: their rest was passed over"]);
-}
-
-/// The same changes in every run: bytes replaced, numbers set to their extremes, bytes put in and taken out.
-#[test]
-fn any_damage_is_read_or_refused() {
-    let file = written(TEXT.as_bytes(), 4);
-    let parts = parts(&file);
-    let files = [file, big_endian(), v7(&parts, Packed::No), v7(&parts, Packed::Zlib), v7(&parts, Packed::Zstd)];
-    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut draw = |below: usize| {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        (random % below as u64) as usize
-    };
-    for file in files {
-        for _ in 0..2000 {
-            let mut bytes = file.clone();
-            for _ in 0..=draw(4) {
-                let at = draw(bytes.len());
-                match draw(5) {
-                    0 => bytes[at] ^= 1 << draw(8),
-                    1 => bytes[at] = draw(256) as u8,
-                    2 => bytes[at..].iter_mut().take(1 << draw(4)).for_each(|b| *b = 255),
-                    3 => bytes.truncate(at.max(1)),
-                    _ => drop(bytes.drain(at..(at + 1 + draw(8)).min(bytes.len()))),
-                }
-                if bytes.is_empty() {
-                    break;
-                }
-            }
-            let _ = read(bytes);
-        }
-    }
 }
 
 /// What trace-cmd says of our file, in the words of our text: `print` events with what they say in `buf`, numbers of a
@@ -277,9 +258,13 @@ fn trace_cmd_reads_what_is_written() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("t.dat");
         std::fs::write(&path, written(&text, 4)).unwrap();
-        let out = Command::new("trace-cmd").args(["report", "-R", "-t", "-i"]).arg(&path).output().unwrap();
-        assert!(out.status.success() && out.stderr.is_empty(), "{}", String::from_utf8_lossy(&out.stderr));
-        let found = as_text(&String::from_utf8_lossy(&out.stdout));
+        let report = |how: &[&str]| {
+            let out = Command::new("trace-cmd").arg("report").args(how).arg("-i").arg(&path).output().unwrap();
+            assert!(out.status.success() && out.stderr.is_empty(), "{}", String::from_utf8_lossy(&out.stderr));
+            String::from_utf8(out.stdout).unwrap()
+        };
+        let (raw, cooked) = (report(&["-R", "-t"]), report(&["-t"]));
+        let found = as_text(&raw);
         let text = String::from_utf8(text).unwrap();
         let key = |line: &&str| {
             let line = crate::text::Line::parse(line).unwrap();
@@ -288,6 +273,11 @@ fn trace_cmd_reads_what_is_written() {
         let mut lines: Vec<&str> = text.lines().collect();
         lines.sort_by_key(key);
         assert_eq!(found, lines);
+        // We read both forms that it prints as we read our own.
+        let lines = read_all(&mut Reader::new("t", (lines.join("\n") + "\n").as_bytes())).unwrap();
+        for printed in [raw, cooked] {
+            assert_eq!(read_all(&mut Reader::new("t", printed.as_bytes())).unwrap(), lines);
+        }
         assert_converts(&path, &read(std::fs::read(&path).unwrap()).unwrap());
     }
 }

@@ -137,7 +137,7 @@ impl Importer<'_> {
             return;
         }
         if self.tasks.contains_key(&parent.pid) {
-            let index = self.enlist(child, None, State::Waiting);
+            let Some(index) = self.enlist(child, None, State::Waiting) else { return };
             self.step(parent.pid, Step::Fork(index));
             return;
         }

@@ -29,20 +29,54 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fairground_machine::{CpuId, Machine};
 use fairground_workload::recorded::{Recording, Step, Thread as Recorded};
+use fairground_workload::MAX_TASKS;
 
 use crate::text::{Thread, TraceEvent, What};
 use speed::Speeds;
 pub(crate) use task::{bound_to, is_stopper};
 use task::{State, Task};
 
+/// Bytes of a name; the kernel's have 15.
+const NAME_MAX: usize = 255;
+
 /// What is imported of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     /// Only threads with one of these in their names; empty: all.
     pub parts: Vec<String>,
+    /// Only events from so long after the trace's first one on, ns.
+    pub from_ns: u64,
+    /// Only events up to then, ns after the first one; none: to the end.
+    pub to_ns: Option<u64>,
+}
+
+/// Where an event is, by the times of a [`Selection`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Before what is imported: of what it is about, only the state in which it leaves a CPU matters.
+    Before,
+    /// Imported.
+    Within,
+    /// After what is imported.
+    Behind,
 }
 
 impl Selection {
+    /// Where an event is in a trace whose first event was at `begin`, ns.
+    pub fn place(&self, begin: u64, event: &TraceEvent) -> Place {
+        let since = event.time.saturating_sub(begin);
+        let is_state = match event.what {
+            What::Frequency { .. } | What::Idle { .. } => true,
+            What::Print(text) => text.starts_with("fairground_meta"),
+            _ => false,
+        };
+        match () {
+            () if self.to_ns.is_some_and(|to| since > to) => Place::Behind,
+            () if since < self.from_ns && !is_state => Place::Before,
+            () => Place::Within,
+        }
+    }
+
     fn takes(&self, thread: Thread) -> bool {
         thread.pid != 0
             && !is_stopper(thread.comm)
@@ -61,6 +95,8 @@ pub struct Counts {
     pub unseen: u64,
     /// Switches that contradict what was seen before.
     pub contradictions: u64,
+    /// Threads beyond the most that a workload may have, each time that they are met.
+    pub too_many: u64,
     /// Events before their predecessors, taken to happen with them.
     pub backwards: u64,
     /// Sleeps that ended by a sched_wakeup alone.
@@ -179,6 +215,7 @@ impl<'m> Importer<'m> {
                 c.without_waking,
                 "sleeps end by sched_wakeup without sched_waking, whose thread and CPU may be the target's",
             ),
+            (c.too_many, "times a thread was met beyond the most that a workload may have: left out"),
             (c.contradictions, "switches contradict what was seen before: events are missing"),
             (c.backwards, "events come before their predecessors and are taken to happen with them"),
         ];
@@ -218,31 +255,39 @@ impl<'m> Importer<'m> {
     fn met(&mut self, thread: Thread, cpu: CpuId, first: State) -> bool {
         if let Some(task) = self.tasks.get_mut(&thread.pid) {
             let comm = &mut self.threads[task.index as usize].comm;
-            if comm != thread.comm {
-                thread.comm.clone_into(comm);
+            if comm != short(thread.comm) {
+                short(thread.comm).clone_into(comm);
             }
             return true;
         }
         // What the dead still do is not told apart from their end.
         let takes = self.selection.takes(thread) && !self.pids.contains(&thread.pid);
-        if takes {
-            self.enlist(thread, Some(cpu), first);
-        }
-        takes
+        takes && self.enlist(thread, Some(cpu), first).is_some()
     }
 
-    fn enlist(&mut self, thread: Thread, born_on: Option<CpuId>, state: State) -> u32 {
-        let index = self.threads.len() as u32;
+    /// The index of a new thread; none if there are too many.
+    fn enlist(&mut self, thread: Thread, born_on: Option<CpuId>, state: State) -> Option<u32> {
+        if self.threads.len() as u64 == MAX_TASKS {
+            self.counts.too_many += 1;
+            return None;
+        }
+        let (index, comm) = (self.threads.len() as u32, short(thread.comm));
         let name = match self.pids.insert(thread.pid) {
-            true => format!("{}-{}", thread.comm, thread.pid),
+            true => format!("{comm}-{}", thread.pid),
             // Used again.
-            false => format!("{}-{}~{index}", thread.comm, thread.pid),
+            false => format!("{comm}-{}~{index}", thread.pid),
         };
-        let kthread_cpu = bound_to(thread.comm).filter(|cpu| (*cpu as usize) < self.machine.nr_cpus());
-        self.threads.push(Recorded { kthread_cpu, ..Recorded::new(&name, thread.comm, born_on) });
+        let kthread_cpu = bound_to(comm).filter(|cpu| (*cpu as usize) < self.machine.nr_cpus());
+        self.threads.push(Recorded { kthread_cpu, ..Recorded::new(&name, comm, born_on) });
         self.tasks.insert(thread.pid, Task::new(index, state));
-        index
+        Some(index)
     }
+}
+
+/// As much of a name as is kept.
+fn short(comm: &str) -> &str {
+    let end = (0..=NAME_MAX.min(comm.len())).rev().find(|end| comm.is_char_boundary(*end)).unwrap_or(0);
+    &comm[..end]
 }
 
 #[cfg(test)]

@@ -16,7 +16,8 @@ fn two_speeds() -> Machine {
 
 fn recorded(text: &str, parts: &[&str]) -> Recording {
     let machine = two_speeds();
-    let mut importer = Importer::new(&machine, Selection { parts: parts.iter().map(|p| p.to_string()).collect() });
+    let parts = parts.iter().map(|p| p.to_string()).collect();
+    let mut importer = Importer::new(&machine, Selection { parts, ..Selection::default() });
     let mut reader = Reader::new("t", text.as_bytes());
     while let Some(event) = reader.next_event().unwrap() {
         importer.event(&event).unwrap();
@@ -161,6 +162,37 @@ fn what_is_missing_is_said() {
     assert!(notes.contains("no wakeup is sync"), "{notes}");
     // b is runnable from the beginning as far as anybody knows.
     assert_eq!(recording.threads[1].tape.steps().collect::<Vec<_>>(), [Work(4_000_000), Rest]);
+}
+
+/// Of what comes before, only the states matter in which it leaves clocks and CPUs, and what the trace says of itself.
+#[test]
+fn what_is_selected_by_time_counts_from_the_first_event() {
+    let selection = Selection { from_ns: 3_000, to_ns: Some(4_000), ..Selection::default() };
+    let mut reader = Reader::new("t", TWO.as_bytes());
+    let (mut places, mut begin) = (Vec::new(), None);
+    while let Some(event) = reader.next_event().unwrap() {
+        places.push(selection.place(*begin.get_or_insert(event.time), &event));
+    }
+    use Place::{Before, Behind, Within};
+    assert_eq!(places, [Before, Before, Before, Within, Within, Within, Behind]);
+    let head = "\
+a-1 [000] 0.000010000: print: tracing_mark_write: fairground_meta: seed=1
+a-1 [000] 0.000010000: cpu_frequency: state=1 cpu_id=0
+a-1 [000] 0.000010000: print: tracing_mark_write: fairground_woken: pid=1 by=task sync=0
+";
+    let mut reader = Reader::new("t", head.as_bytes());
+    let mut place = || selection.place(10_000, &reader.next_event().unwrap().unwrap());
+    assert_eq!([place(), place(), place()], [Within, Within, Before]);
+}
+
+#[test]
+fn long_names_are_cut() {
+    let comm = "é".repeat(200);
+    let text = format!("x-1 [000] 1.0: sched_waking: comm={comm} pid=2 prio=120 target_cpu=0\n");
+    let recording = recorded(&text.repeat(2), &[]);
+    assert_eq!(recording.threads.len(), 1);
+    assert_eq!(recording.threads[0].comm, "é".repeat(127));
+    assert_eq!(recording.threads[0].name, format!("{}-2", "é".repeat(127)));
 }
 
 #[test]

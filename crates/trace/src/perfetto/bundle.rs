@@ -108,7 +108,7 @@ impl Bundles {
         }
         let Some((id, bytes)) = what else { return Ok(()) };
         match self.what(id, bytes)? {
-            Some(what) => self.order.add(time, around.at, around.cpu, context, what),
+            Some(what) => self.order.add(time, around.at, around.cpu, context, what)?,
             None => self.unknown += 1,
         }
         Ok(())
@@ -179,15 +179,17 @@ impl Bundles {
         rows(switches.map(|id| columns[id as usize]), |time, [state, pid_, comm]| {
             let next = Who { comm: name(comm)?, pid: pid(pid_)? };
             let what = Kept::Switch { prev: None, left: Left::of(state), next };
-            self.order.add(around.time(time)?, around.at, around.cpu, Context::default(), what);
-            Ok(())
+            self.order.add(around.time(time)?, around.at, around.cpu, Context::default(), what)
         })?;
         let wakings = [WAKING_TIMESTAMP, WAKING_PID, WAKING_TARGET_CPU, WAKING_COMM];
+        let mut flags = columns[WAKING_FLAGS as usize];
+        let told = !flags.0.is_empty();
         rows(wakings.map(|id| columns[id as usize]), |time, [pid_, target, comm]| {
             let task = Who { comm: name(comm)?, pid: pid(pid_)? };
             let what = Kept::Waking { task, cpu: cpu(target)? };
-            self.order.add(around.time(time)?, around.at, around.cpu, Context::default(), what);
-            Ok(())
+            let flags = if told { next(&mut flags)? } else { 0 };
+            let context = Context { pid: None, in_interrupt: in_interrupt(flags) };
+            self.order.add(around.time(time)?, around.at, around.cpu, context, what)
         })
     }
 }
@@ -200,10 +202,14 @@ fn rows(
     let mut now = 0_u64;
     for since in times {
         now = now.checked_add(since?).ok_or("a time within 584 years since boot")?;
-        let cell = |column: &mut Packed| column.next().unwrap_or(Err("columns of one length"));
-        row(now, [cell(&mut a)?, cell(&mut b)?, cell(&mut c)?])?;
+        row(now, [next(&mut a)?, next(&mut b)?, next(&mut c)?])?;
     }
     Ok(())
+}
+
+/// The next cell of a column beside others.
+fn next(column: &mut Packed) -> Result<u64, Fault> {
+    column.next().unwrap_or(Err("columns of one length"))
 }
 
 /// The fields of an event, by number.
@@ -249,14 +255,14 @@ fn pid(n: u64) -> Result<u32, Fault> {
 
 pub fn name(bytes: &[u8]) -> Result<Rc<str>, Fault> {
     match bytes.len() {
-        0..=NAME_MAX => Ok(String::from_utf8_lossy(bytes).into()),
+        0..=NAME_MAX => Ok(text(bytes).into()),
         _ => Err("a thread's name of at most 255 bytes"),
     }
 }
 
 fn print(bytes: &[u8]) -> Result<Rc<str>, Fault> {
     match bytes.len() {
-        0..=PRINT_MAX => Ok(text(bytes).trim_end_matches('\n').into()),
+        0..=PRINT_MAX => Ok(text(bytes.trim_ascii_end()).into()),
         _ => Err("a text of at most 64 KiB"),
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::bundle::{NAME_MAX, PRINT_MAX};
 use super::wire::{Fault, Fields, Wire};
+use crate::clean::push_clean;
 
 /// Of `GenericFtraceEvent` and its `Field`.
 const EVENT_NAME: u32 = 1;
@@ -35,7 +36,9 @@ pub type Told = (String, String);
 
 /// A text of a trace.
 pub fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+    let mut text = String::new();
+    push_clean(&mut text, bytes, false);
+    text
 }
 
 /// `KEY=VALUE`, one behind the other.

@@ -39,6 +39,8 @@ pub mod compact {
     pub const WAKING_PID: u32 = 8;
     pub const WAKING_TARGET_CPU: u32 = 9;
     pub const WAKING_COMM: u32 = 11;
+    /// Not of every kernel: Perfetto writes them since 2021.
+    pub const WAKING_FLAGS: u32 = 12;
 }
 
 /// `FtraceEvent`: what all have, and the events.

@@ -7,11 +7,15 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::rc::Rc;
 
+use super::wire::Fault;
 use crate::Left;
 
 /// Events and bytes of text that are held back at most.
 const EVENTS_MAX: usize = 1 << 19;
 const TEXT_MAX: usize = 32 << 20;
+
+/// Events of one packet, which come at once: Perfetto empties some hundred KiB of a CPU's buffer into a packet.
+const PACKET_EVENTS_MAX: usize = 1 << 19;
 
 /// What an event says, for later.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -144,14 +148,19 @@ pub struct Order {
 }
 
 impl Order {
-    pub fn add(&mut self, time: u64, at: u64, cpu: u32, context: Context, what: Kept) {
+    /// Takes an event in, of a packet that is taken in while there is room.
+    pub fn add(&mut self, time: u64, at: u64, cpu: u32, context: Context, what: Kept) -> Result<(), Fault> {
         if time < self.reached {
             self.late += 1;
-            return;
+            return Ok(());
+        }
+        if self.heap.len() > EVENTS_MAX + PACKET_EVENTS_MAX {
+            return Err("a packet of at most 524288 events");
         }
         self.sequence += 1;
         self.text += what.text();
         self.heap.push(Held { time, sequence: self.sequence, at, cpu, context, what });
+        Ok(())
     }
 
     /// Whether an event must go before more may come.
@@ -182,12 +191,13 @@ mod tests {
     #[test]
     fn what_comes_when_later_events_have_been_given_is_counted() {
         let mut order = Order::default();
-        (0..=EVENTS_MAX as u64).for_each(|i| order.add(i + 10, 0, 0, Context::default(), WHAT));
+        let add = |order: &mut Order, time| order.add(time, 0, 0, Context::default(), WHAT).unwrap();
+        (0..=EVENTS_MAX as u64).for_each(|i| add(&mut order, i + 10));
         assert!(order.is_full());
         assert_eq!(order.first().map(|e| e.time), Some(10));
         assert!(!order.is_full());
-        order.add(9, 0, 0, Context::default(), WHAT);
-        order.add(10, 0, 0, Context::default(), WHAT);
+        add(&mut order, 9);
+        add(&mut order, 10);
         assert_eq!((order.first().map(|e| e.time), order.late()), (Some(10), 1));
     }
 
@@ -195,7 +205,8 @@ mod tests {
     fn much_text_is_not_held_back() {
         let mut order = Order::default();
         let text: Rc<str> = "x".repeat(1 << 20).into();
-        (0..33).for_each(|i| order.add(i, 0, 0, Context::default(), Kept::Print(Rc::clone(&text))));
+        let mut add = |time| order.add(time, 0, 0, Context::default(), Kept::Print(Rc::clone(&text)));
+        (0..33).for_each(|i| add(i).unwrap());
         assert!(order.is_full());
         order.first();
         assert!(!order.is_full());

@@ -3,6 +3,7 @@
 use std::io::{self, BufRead, BufReader, Cursor, Read, Take};
 
 use flate2::bufread::ZlibDecoder;
+use ruzstd::decoding::StreamingDecoder;
 
 use super::ids::{packet, trace};
 use super::wire::{Fault, Fields};
@@ -29,7 +30,7 @@ impl From<Fault> for Trouble {
 }
 
 /// What a compressed packet holds.
-type Inflated = BufReader<Take<ZlibDecoder<Cursor<Vec<u8>>>>>;
+type Inflated = BufReader<Take<Box<dyn Read>>>;
 
 /// Reads packets.
 pub struct Packets<R> {
@@ -76,7 +77,7 @@ impl<R: BufRead> Packets<R> {
                     Ok(_) if inflated.get_ref().limit() == 0 => {
                         return Err("a compressed packet that grows no more than 128-fold".into());
                     }
-                    Ok(_) | Err(Trouble::Io(_)) => return Err("compressed packets that zlib can read".into()),
+                    Ok(_) | Err(Trouble::Io(_)) => return Err(UNREADABLE.into()),
                     Err(fault) => return Err(fault),
                 }
                 continue;
@@ -91,27 +92,38 @@ impl<R: BufRead> Packets<R> {
                 Next::Packet(n) => self.next += n,
             }
             match compressed(&self.packet)? {
-                Some(bytes) => self.inflated = Some(inflate(bytes)),
+                Some(bytes) => self.inflated = Some(inflate(bytes)?),
                 None => return Ok(true),
             }
         }
     }
 }
 
-fn inflate(bytes: Vec<u8>) -> Inflated {
-    let limit = bytes.len() as u64 * GROWTH_MAX + GROWTH_FREE;
-    BufReader::new(ZlibDecoder::new(Cursor::new(bytes)).take(limit))
+/// What is wrong with compressed bytes.
+const UNREADABLE: Fault = "compressed packets that zlib or zstd can read";
+
+fn inflate(compressed: Compressed) -> Result<Inflated, Fault> {
+    let limit = compressed.bytes.len() as u64 * GROWTH_MAX + GROWTH_FREE;
+    let bytes = Cursor::new(compressed.bytes);
+    let packets: Box<dyn Read> = match compressed.by_zstd {
+        false => Box::new(ZlibDecoder::new(bytes)),
+        true => Box::new(StreamingDecoder::new(bytes).map_err(|_| UNREADABLE)?),
+    };
+    Ok(BufReader::new(packets.take(limit)))
+}
+
+/// Packets within a packet.
+struct Compressed {
+    bytes: Vec<u8>,
+    by_zstd: bool,
 }
 
 /// The compressed packets within a packet, if it has some.
-fn compressed(packet: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
+fn compressed(packet: &[u8]) -> Result<Option<Compressed>, Fault> {
     for field in Fields::of(packet) {
-        match field? {
-            (packet::COMPRESSED, value) => return Ok(Some(value.bytes()?.to_vec())),
-            (packet::ZSTD_COMPRESSED, _) => {
-                return Err("packets that are not compressed, or by zlib (these are by zstd)")
-            }
-            _ => {}
+        if let (id @ (packet::COMPRESSED | packet::ZSTD_COMPRESSED), value) = field? {
+            let by_zstd = id == packet::ZSTD_COMPRESSED;
+            return Ok(Some(Compressed { bytes: value.bytes()?.to_vec(), by_zstd }));
         }
     }
     Ok(None)

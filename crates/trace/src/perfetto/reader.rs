@@ -1,6 +1,6 @@
 //! Reads Perfetto's traces.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
 use std::rc::Rc;
 
@@ -9,10 +9,14 @@ use super::ids::{clock, packet};
 use super::order::{Held, Kept, Who};
 use super::packets::{Packets, Trouble};
 use super::wire::{varint, Fault, Fields, Wire};
-use crate::{Source, Thread, TraceError, TraceEvent, What};
+use crate::source::passed_over;
+use crate::{Left, Source, Thread, TraceError, TraceEvent, What};
 
 /// Threads whose names are remembered.
 const NAMES_MAX: usize = 1 << 20;
+
+/// Writers that are told apart; Perfetto numbers them with 16 bits.
+const SEQUENCES_MAX: usize = 1 << 16;
 
 /// What ftrace calls a CPU's idle task, and a thread whose name it does not know.
 const IDLE: &str = "<idle>";
@@ -36,6 +40,8 @@ pub struct PerfettoReader<R> {
     running: BTreeMap<u32, u32>,
     /// Packets before which others were lost.
     dropped: u64,
+    /// The writers that have been met: of each one's first packet it is said that one before it was lost.
+    sequences: BTreeSet<u32>,
     /// Switches of which nobody tells who stopped.
     headless: u64,
     /// No more packets come; after what is held back this is to be told.
@@ -61,6 +67,7 @@ impl<R: BufRead> PerfettoReader<R> {
             names: BTreeMap::new(),
             running: BTreeMap::new(),
             dropped: 0,
+            sequences: BTreeSet::new(),
             headless: 0,
             ended: false,
             trouble: None,
@@ -96,6 +103,7 @@ impl<R: BufRead> PerfettoReader<R> {
     /// The packet come to.
     fn take_in(&mut self) -> Result<(), Fault> {
         let (mut time, mut told, mut on) = (0, None, clock::BOOTTIME);
+        let (mut sequence, mut dropped) = (0, false);
         for field in Fields::of(self.packets.packet()) {
             match field? {
                 (packet::FTRACE_EVENTS, value) => self.bundles.add(value.bytes()?, self.packets.at())?,
@@ -103,10 +111,13 @@ impl<R: BufRead> PerfettoReader<R> {
                 (packet::TIMESTAMP, value) => time = value.number()?,
                 (packet::TIMESTAMP_CLOCK, value) => on = value.number()?,
                 (packet::TRACK_EVENT, value) => told = Some(value.bytes()?),
-                (packet::PREVIOUS_DROPPED, value) => self.dropped += u64::from(value.number()? != 0),
+                (packet::SEQUENCE, value) => sequence = value.small()?,
+                (packet::PREVIOUS_DROPPED, value) => dropped = value.number()? != 0,
                 _ => {}
             }
         }
+        let is_first = self.sequences.len() < SEQUENCES_MAX && self.sequences.insert(sequence);
+        self.dropped += u64::from(dropped && !is_first);
         match told {
             Some(told) if on == clock::BOOTTIME => self.bundles.add_told(told, time, self.packets.at()),
             _ => Ok(()),
@@ -116,16 +127,19 @@ impl<R: BufRead> PerfettoReader<R> {
     /// Whether an event is told; what it says of names and of who runs is known then.
     fn settle(&mut self, held: &mut Held) -> bool {
         match &mut held.what {
-            Kept::Switch { prev, next, .. } => {
-                if let (None, Some(pid)) = (&prev, self.running.get(&held.cpu)) {
-                    *prev = Some(Who { comm: comm(&self.names, *pid, held.cpu), pid: *pid });
-                }
-                held.context.pid = held.context.pid.or(prev.as_ref().map(|p| p.pid));
-                prev.iter().for_each(|prev| call(&mut self.names, prev));
+            Kept::Switch { prev, left, next } => {
+                let prev = prev.get_or_insert_with(|| {
+                    let running = self.running.get(&held.cpu).copied();
+                    self.headless += u64::from(running.is_none());
+                    let pid = running.unwrap_or(0);
+                    Who { comm: comm(&self.names, pid, held.cpu), pid }
+                });
+                // Idle tasks have nothing to wait for, whatever the state of whom they stand for here.
+                *left = if prev.pid == 0 { Left::Runnable } else { *left };
+                held.context.pid.get_or_insert(prev.pid);
+                call(&mut self.names, prev);
                 call(&mut self.names, next);
                 self.running.insert(held.cpu, next.pid);
-                self.headless += u64::from(prev.is_none());
-                return prev.is_some();
             }
             Kept::Waking { task, .. } | Kept::Wakeup { task, .. } | Kept::Migrate { task, .. } => {
                 call(&mut self.names, task);
@@ -172,7 +186,7 @@ impl<R: BufRead> Source for PerfettoReader<R> {
         let several = [
             (bundles.lost, "times the kernel's buffer ran over: events were lost while it was recorded"),
             (self.dropped, "times packets were lost while it was recorded"),
-            (self.headless, "switches do not tell who stopped, the first of each CPU, and are left out"),
+            (self.headless, "switches do not tell who stopped, the first of each CPU: taken for the idle task"),
             (bundles.order.late(), "events came far behind later ones and are left out"),
         ];
         let mut notes = Vec::new();
@@ -183,6 +197,7 @@ impl<R: BufRead> Source for PerfettoReader<R> {
             notes.push(format!("{file}: events are on a clock of which nothing tells how it stands to others"));
         }
         notes.extend(several.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{file}: {n} {what}")));
+        notes.extend(passed_over(bundles.unknown).map(|note| format!("{file}: {note}")));
         notes
     }
 

@@ -30,20 +30,14 @@ impl Bundles {
             }
         }
         for fields in record.why {
-            self.order.add(
-                time,
-                at,
-                record.on_cpu,
-                Context::default(),
-                Kept::Print(format!("fairground_why: {fields}").into()),
-            );
+            let what = Kept::Print(format!("fairground_why: {fields}").into());
+            self.order.add(time, at, record.on_cpu, Context::default(), what)?;
         }
         let what = match name.starts_with(OURS) {
             true => Some(Kept::Print(format!("{name}: {}", record.fields).into())),
             false => told((name, record.fields))?,
         };
-        what.into_iter().for_each(|what| self.order.add(time, at, record.on_cpu, Context::default(), what));
-        Ok(())
+        what.into_iter().try_for_each(|what| self.order.add(time, at, record.on_cpu, Context::default(), what))
     }
 }
 

@@ -66,6 +66,27 @@ a-1 [000] 1.0: print: ip=0xffff buf=fairground_meta: seed=1
     assert_eq!(events(text), expected.map(|e| format!("1000000000 a-1@0 {e}")));
 }
 
+/// trace-cmd knows the formats of our own events from the file, and prints them as any others.
+#[test]
+fn events_of_ours_are_read_as_trace_cmd_prints_them() {
+    let text = "\
+          <idle>-0     [001]  1.500000: fairground_decision:  kind=wake comm=a pid=9 prio=120 prev_cpu=1 cpu=0 rule=A2
+            a b-7      [000]  1.500001: fairground:fairground_stopper: event=start
+";
+    let expected = [
+        "1500000000 <idle>-0@1 print fairground_decision: kind=wake comm=a pid=9 prio=120 prev_cpu=1 cpu=0 rule=A2",
+        "1500001000 a b-7@0 print fairground_stopper: event=start",
+    ];
+    assert_eq!(events(text), expected);
+}
+
+/// They would go to terminals and into recordings, which refuse them.
+#[test]
+fn control_characters_are_replaced() {
+    let text = "a\u{1b}[31m-1 [0]\t1.0: sched_waking: comm=b\u{15}\u{85}\0c\td pid=2 prio=120 target_cpu=0\r\n";
+    assert_eq!(events(text), ["1000000000 a?[31m-1@0 waking b???c d-2 0"]);
+}
+
 #[test]
 fn the_kernels_own_file_is_read() {
     // Linux 6.18; the second line with the thread group, as `record-tgid` adds it.
@@ -92,7 +113,11 @@ fn the_kernels_own_file_is_read() {
         "2302171001000 rcu_preempt-15@0 rcu_preempt-15 Sleeping swapper/0-0",
         "2302364464000 bash-28465@0 print hello world",
     ];
-    assert_eq!(events(text), expected);
+    let (events, notes) = read(text.as_bytes()).unwrap();
+    assert_eq!(
+        (events.iter().map(String::as_str).collect(), notes),
+        (expected.to_vec(), vec!["t: 3 events of other kinds were passed over".to_owned()])
+    );
 }
 
 #[test]
@@ -139,7 +164,8 @@ perf 30052 [000] 61645.782369: sched:sched_switch: prev_comm=perf prev_pid=30052
         "61702831531000 perf-30786@0 waking migration/0-18 0",
     ];
     assert_eq!(events, expected);
-    assert_eq!(notes, ["t: 12 events were lost while it was recorded"]);
+    let expected = ["t: 12 events were lost while it was recorded", "t: 1 events of other kinds were passed over"];
+    assert_eq!(notes, expected);
 }
 
 #[test]

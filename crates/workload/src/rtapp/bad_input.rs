@@ -8,8 +8,6 @@ use super::*;
 use crate::testing::small_machine;
 
 const TOUR: &str = include_str!("../../../../workloads/rt-app-tour.json");
-const MEASURED: &str = include_str!("../../../../workloads/measured.json");
-const INTERRUPTS: &str = include_str!("../../../../workloads/interrupts.json");
 
 /// Longer than any of these takes in a debug build on a busy machine, and far shorter than what squares or hangs.
 const SOON: Duration = Duration::from_secs(600);
@@ -146,80 +144,4 @@ fn many_names_take_no_longer_each() {
         each(&|i| format!("\"c{i}\": {{ \"loop\": 1, \"sem_wait\": \"s{}\", \"sem_post\": \"s{i}\" }}, ", i + 1));
     let text = format!("{{ \"tasks\": {{ {chain} \"t\": {{ \"loop\": 1, \"sem_post\": \"s{n}\" }} }} }}");
     assert_eq!(attempt(text.as_bytes()).map(|read| read.warnings.len()), Ok(0));
-}
-
-/// Numbers that are the same in every run (SplitMix64).
-struct Draws(u64);
-
-impl Draws {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) % n.max(1) as u64) as usize
-    }
-}
-
-/// What mutations insert.
-const BITS: &[&str] = &[
-    "9223372036854775808",
-    "-1",
-    "2147483647",
-    "0",
-    "1e999",
-    "\"\"",
-    "null",
-    "[",
-    "{",
-    "}",
-    "]",
-    ",",
-    ":",
-    "\"",
-    "\\u0000",
-    "/*",
-    "//",
-    "\"suspend\",",
-    "\"loop\": -1,",
-    "\"fork\": \"t\",",
-    "\"phases\": {},",
-    "\"run\": 0,",
-    "é",
-    "\u{0}",
-];
-
-/// One to four changes: a bit flipped, a byte lost, a stretch lost, doubled or moved, a bit of grammar put in.
-fn mutate(bytes: &mut Vec<u8>, draws: &mut Draws) {
-    for _ in 0..=draws.below(4) {
-        let at = draws.below(bytes.len());
-        let end = (at + draws.below(60)).min(bytes.len());
-        match draws.below(6) {
-            0 if at < bytes.len() => bytes[at] ^= 1 << draws.below(8),
-            1 if at < bytes.len() => drop(bytes.remove(at)),
-            2 => drop(bytes.drain(at..end)),
-            3 => bytes.truncate(end),
-            4 => {
-                let piece = bytes[at..end].to_vec();
-                let to = draws.below(bytes.len());
-                bytes.splice(to..to, piece);
-            }
-            _ => drop(bytes.splice(at..at, BITS[draws.below(BITS.len())].bytes())),
-        }
-    }
-}
-
-/// `FAIRGROUND_FUZZ` asks for more than the usual count.
-#[test]
-fn mutated_files_are_read_or_refused_at_a_place() {
-    let count = std::env::var("FAIRGROUND_FUZZ").ok().and_then(|n| n.parse().ok()).unwrap_or(6000);
-    let seeds = [TOUR, MEASURED, INTERRUPTS];
-    let mut draws = Draws(1);
-    let mut read = 0;
-    for i in 0..count {
-        let mut bytes = seeds[i % seeds.len()].as_bytes().to_vec();
-        mutate(&mut bytes, &mut draws);
-        read += usize::from(attempt(&bytes).is_ok());
-    }
-    assert!(read > count / 20 && read < count, "{read} of {count} were read: the mutations test nothing");
 }

@@ -63,7 +63,7 @@ pub use event::{EVENTS, EXTENSIONS};
 pub use log::{LogPlan, LoggedEvent, LoggedStep, LoggedThread};
 
 /// Largest file that is read, MiB. The largest public rt-app file has some 100 KiB; recordings are longer.
-const MAX_FILE_MIB: u64 = 64;
+pub const MAX_FILE_MIB: u64 = 64;
 
 /// Options that may follow a file's name after a colon.
 pub const FILE_OPTIONS: &[OptionInfo] = &[

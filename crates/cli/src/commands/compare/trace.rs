@@ -6,6 +6,7 @@ use fairground_lab::comparison::Report;
 use fairground_lab::replay::Replay;
 use fairground_lab::selection::Selected;
 use fairground_lab::{experiment, fail_if::FailIf};
+use fairground_trace::import::Selection;
 
 use super::Compare;
 use crate::circumstances;
@@ -20,7 +21,7 @@ impl Compare {
     /// The trace as base, and each scheduler under test as it runs what the trace recorded.
     pub(super) fn of_trace(&self, trace: &Path, conditions: &[FailIf]) -> Result<Report, Failure> {
         let machine = machine_of(trace, self.of_machine.as_deref())?;
-        let imported = read(trace, &machine.machine, Vec::new())?;
+        let imported = read(trace, &machine.machine, Selection::default())?;
         let mut workload = imported.recording.workload(&trace.display().to_string());
         if let Some(cpus) = machine.cpus {
             workload.bind(&cpus);

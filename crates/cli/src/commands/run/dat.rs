@@ -6,7 +6,7 @@ use std::io::{BufReader, Seek, Write};
 use fairground_trace::dat;
 
 use crate::error::{run_failed, Failure};
-use crate::output::OutputFile;
+use crate::output::{complain, OutputFile};
 
 /// The same open file once more.
 pub fn copy(file: &File) -> Result<File, Failure> {
@@ -18,5 +18,10 @@ pub fn make(mut text: File, nr_cpus: usize, output: &mut OutputFile) -> Result<(
     let pages = output.scratch()?;
     let read = text.rewind().map(|()| BufReader::with_capacity(1 << 16, text));
     let made = read.map_err(dat::DatError::from).and_then(|text| dat::write(text, nr_cpus, &pages, output.by_ref()));
-    made.map_err(|e| run_failed(format!("cannot write {}: {e}", output.path().display())))
+    let cut = made.map_err(|e| run_failed(format!("cannot write {}: {e}", output.path().display())))?;
+    if cut > 0 {
+        let file = output.path().display();
+        complain(&format!("note: {file}: {cut} events have names over 15 bytes or texts over 4 KB, which are cut"));
+    }
+    Ok(())
 }

@@ -62,14 +62,13 @@ impl Growing {
                 names.try_fold(0, |node, name| self.child(node, name))?
             }
         };
-        let mut above = Some(found);
-        while let Some(node) = above {
-            if self.nodes[node].is_deleted {
-                return None;
-            }
-            above = self.nodes[node].parent;
-        }
-        Some(found)
+        self.is_part(found).then_some(found)
+    }
+
+    /// Neither the node nor one above it is deleted.
+    pub fn is_part(&self, node: usize) -> bool {
+        let mut chain = std::iter::successors(Some(node), |node| self.nodes[*node].parent);
+        chain.all(|node| !self.nodes[node].is_deleted)
     }
 
     pub fn delete(&mut self, node: usize) {
@@ -86,10 +85,11 @@ impl Growing {
             let value = node.properties.get("phandle")?.value.as_slice();
             Some(u32::from_be_bytes(value.try_into().ok()?))
         };
-        let known = self.nodes.iter().enumerate().filter_map(|(id, node)| Some((id, stated(node)?)));
+        let parts: Vec<usize> = (0..self.nodes.len()).filter(|id| self.is_part(*id)).collect();
+        let known = parts.iter().filter_map(|id| Some((*id, stated(&self.nodes[*id])?)));
         let mut phandles = Phandles { known: known.collect(), taken: BTreeSet::new(), next: 1 };
         phandles.taken = phandles.known.values().copied().collect();
-        for id in 0..self.nodes.len() {
+        for id in parts {
             let mut properties = std::mem::take(&mut self.nodes[id].properties);
             for (name, property) in &mut properties {
                 for (at, target) in std::mem::take(&mut property.references) {

@@ -123,7 +123,7 @@ impl<'a> Parser<'a> {
     fn label(&mut self, node: usize, labels: Vec<String>) -> Result<(), CaptureError> {
         for label in labels {
             let other = self.tree.labels.insert(label.clone(), node);
-            if other.is_some_and(|other| other != node) {
+            if other.is_some_and(|other| other != node && self.tree.is_part(other)) {
                 let problem = format!("`{}` is the label of two nodes", shortened(&label));
                 return Err(self.lexer.fault(problem, "a label for each"));
             }

@@ -22,6 +22,8 @@ use crate::text::Line;
 
 /// A longer line is none of ours.
 const LINE_MAX: u64 = 1 << 18;
+/// Characters of a line that an error shows.
+const SHOWN_MAX: usize = 120;
 /// The function that writes what processes say; at an address that a kernel could have.
 const KALLSYMS: &str = "ffffffff81000000 T tracing_mark_write\n";
 const HEADER_EVENT: &str = "# compressed entry header
@@ -54,11 +56,12 @@ pub enum DatError {
 }
 
 /// Writes what [`crate::FtraceText`] has written of a machine of `nr_cpus` CPUs onto `out`. `pages` is an empty file for
-/// what has to wait. A last line without an end is passed over.
+/// what has to wait. A last line without an end is passed over. How many events had to be cut: a name has 15 bytes, what
+/// an event says 4 KB.
 ///
 /// # Errors
 /// If that cannot be read or written, or is no such text.
-pub fn write(mut text: impl BufRead, nr_cpus: usize, pages: &File, mut out: impl Write) -> Result<(), DatError> {
+pub fn write(mut text: impl BufRead, nr_cpus: usize, pages: &File, mut out: impl Write) -> Result<u64, DatError> {
     let mut pages = Pages::new(nr_cpus, pages);
     let mut tasks = BTreeMap::new();
     let mut encoder = Encoder::new();
@@ -66,9 +69,16 @@ pub fn write(mut text: impl BufRead, nr_cpus: usize, pages: &File, mut out: impl
     for number in 1.. {
         line.clear();
         (&mut text).take(LINE_MAX).read_until(b'\n', &mut line)?;
-        let Some((b'\n', line)) = line.split_last() else { break };
+        let is_long = line.len() as u64 == LINE_MAX;
+        let (end, line) = line.split_last().unwrap_or((&0, &[]));
         let line = String::from_utf8_lossy(line);
-        let refused = |expected: String| DatError::Line { line: number, expected, found: line.to_string() };
+        let refused = |expected: String| DatError::Line { line: number, expected, found: shown(&line) };
+        if *end != b'\n' {
+            match is_long {
+                true => return Err(refused(format!("a line of less than {LINE_MAX} bytes"))),
+                false => break,
+            }
+        }
         let Some(line) = Line::parse(&line) else {
             return Err(refused("COMM-PID [CPU] SECONDS.FRACTION: EVENT: FIELDS".into()));
         };
@@ -88,7 +98,13 @@ pub fn write(mut text: impl BufRead, nr_cpus: usize, pages: &File, mut out: impl
     let head = head(&tasks, &pages.counts());
     out.write_all(&head)?;
     pages.copy(&mut out)?;
-    Ok(out.flush()?)
+    out.flush()?;
+    Ok(encoder.cut)
+}
+
+/// The beginning of a line.
+fn shown(line: &str) -> String {
+    line.chars().take(SHOWN_MAX).collect()
 }
 
 /// All that comes before the first page.

@@ -16,6 +16,8 @@ pub struct Encoder {
     /// Events so far.
     turn: u32,
     record: Vec<u8>,
+    /// Events of which a name or a text had to be cut.
+    pub cut: u64,
 }
 
 /// What cannot be encoded.
@@ -28,7 +30,7 @@ pub enum Problem {
 
 impl Encoder {
     pub fn new() -> Encoder {
-        Encoder { places: EVENTS.iter().map(Event::offsets).collect(), turn: 0, record: Vec::new() }
+        Encoder { places: EVENTS.iter().map(Event::offsets).collect(), turn: 0, record: Vec::new(), cut: 0 }
     }
 
     /// The record of a line.
@@ -53,9 +55,11 @@ impl Encoder {
         let event = &EVENTS[known];
         let values = values(event.fields, text)?;
         self.begin(line, event.id, self.places[known].1);
+        let mut whole = true;
         for (i, (field, value)) in event.fields.iter().zip(values).enumerate() {
-            put(&mut self.record, field, value, self.places[known].0[i])?;
+            whole &= put(&mut self.record, field, value, self.places[known].0[i])?;
         }
+        self.cut += u64::from(!whole);
         Ok(())
     }
 
@@ -65,7 +69,9 @@ impl Encoder {
         self.begin(line, PRINT.id, end);
         let ip = end - Kind::U64.size();
         self.record[ip..].copy_from_slice(&MARK_WRITE.to_le_bytes());
-        self.record.extend(cut(said, RECORD_MAX - end - 2));
+        let text = cut(said, RECORD_MAX - end - 2);
+        self.cut += u64::from(text.len() < said.len());
+        self.record.extend(text);
         self.record.extend(b"\n\0");
     }
 
@@ -100,7 +106,8 @@ fn values<'a>(fields: &[Field], text: &'a str) -> Result<Vec<&'a str>, Problem> 
     Ok(values)
 }
 
-fn put(record: &mut Vec<u8>, field: &Field, value: &str, at: usize) -> Result<(), Problem> {
+/// Puts a value in its place: whether all of it.
+fn put(record: &mut Vec<u8>, field: &Field, value: &str, at: usize) -> Result<bool, Problem> {
     let bad = |_| Problem::Field(field.key);
     let mut copy = |bytes: &[u8]| record[at..at + bytes.len()].copy_from_slice(bytes);
     match field.kind {
@@ -108,7 +115,11 @@ fn put(record: &mut Vec<u8>, field: &Field, value: &str, at: usize) -> Result<()
         Kind::U32 => copy(&value.parse::<u32>().map_err(bad)?.to_le_bytes()),
         Kind::U64 => copy(&value.parse::<u64>().map_err(bad)?.to_le_bytes()),
         Kind::Long => copy(&value.parse::<i64>().map_err(bad)?.to_le_bytes()),
-        Kind::Comm => copy(cut(value, Kind::Comm.size() - 1)),
+        Kind::Comm => {
+            let name = cut(value, Kind::Comm.size() - 1);
+            copy(name);
+            return Ok(name.len() == value.len());
+        }
         Kind::Text | Kind::Rest => {
             let last = field.key == "text" || field.key == "mark";
             let room = (RECORD_MAX - record.len()).saturating_sub(1);
@@ -117,9 +128,10 @@ fn put(record: &mut Vec<u8>, field: &Field, value: &str, at: usize) -> Result<()
             record[at..at + 4].copy_from_slice(&place.to_le_bytes());
             record.extend(text);
             record.push(0);
+            return Ok(text.len() == value.len());
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 /// As much of it as `most` bytes hold, whole characters.

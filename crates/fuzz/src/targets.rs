@@ -1,0 +1,413 @@
+//! The parsers.
+
+use std::path::Path;
+
+use fairground_machine::{capture, preset_text, CaptureOptions, Machine, MachineSpec};
+use fairground_trace::dat::DatReader;
+use fairground_trace::import::{Importer, Selection};
+use fairground_trace::{PerfettoReader, Reader, Source};
+use fairground_workload::rtapp::{self, Dialect};
+use fairground_workload::testing::small_machine;
+use fairground_workload::{Workload, WorkloadError};
+
+use crate::Verdict;
+
+/// What is read.
+pub type Input<'a> = &'a [u8];
+
+/// A parser, and what it is tried with.
+pub struct Target {
+    /// As the command line and directories call it.
+    pub name: &'static str,
+    /// What it reads, in words.
+    pub about: &'static str,
+    /// Good files.
+    pub seeds: fn() -> Vec<Vec<u8>>,
+    /// What changes may put in.
+    pub words: &'static [&'static str],
+    /// Mends what would keep changes from being looked at.
+    pub finish: fn(&mut Vec<u8>),
+    /// Reads, and checks what comes of it; panics if that is wrong.
+    pub run: fn(Input) -> Verdict,
+}
+
+/// Files as they are in the program.
+macro_rules! files {
+    ($($path:literal),* $(,)?) => { || vec![$(include_bytes!($path).to_vec()),*] };
+}
+
+const EVENTS: &[&str] = &[
+    "sched_switch: ",
+    "sched_waking: ",
+    "[000] ",
+    "CPU:1 [LOST ",
+    " EVENTS]",
+    "prev_comm=",
+    " next_comm=",
+    " pid=",
+    " ==> ",
+    "print: ",
+    "fairground_meta: machine=",
+    "fairground_woken: ",
+    "\n",
+    "\n\n",
+    "\t",
+    ": ",
+    "\0",
+    "é",
+];
+const JSON: &[&str] = &[
+    "\"\"",
+    "null",
+    "[",
+    "{",
+    "}",
+    "]",
+    ",",
+    ":",
+    "\"",
+    "\\u0000",
+    "/*",
+    "//",
+    "\"suspend\",",
+    "\"loop\": -1,",
+    "\"fork\": \"t\",",
+    "\"phases\": {},",
+    "\"run\": 0,",
+    "é",
+    "\0",
+    "\"instance\": 9999,",
+    "\"await\": \"wakeup\",",
+    "\"until\": 1,",
+    "\"work\": 1e3,",
+    "\"born\": ",
+    "\"cpus\": [0, 1],",
+];
+const TREES: &[&str] = &[
+    "/ { };",
+    "&",
+    "<",
+    ">",
+    "{",
+    "}",
+    ";",
+    "(",
+    ")",
+    "1 << 31",
+    " / 0",
+    "/delete-node/ ",
+    "/delete-property/ ",
+    "l: ",
+    "\"",
+    "/bits/ 64 ",
+    "[",
+    "]",
+    "/*",
+    "//",
+    "cpu-map { };",
+    "reg = <0>;",
+    "\0",
+    "\0\0\0\u{1}",
+    "\0\0\0\u{2}",
+];
+const TOML: &[&str] = &[
+    "[",
+    "]",
+    "[[",
+    "]]",
+    "=",
+    "\"",
+    "{",
+    "}",
+    "\n",
+    "0-3",
+    "0-1023",
+    "-1",
+    "1e400",
+    "nan",
+    "#",
+    "'''",
+    "inf",
+    "cpus = ",
+    "levels = ",
+    "us",
+    "ns",
+    "\0",
+    "é",
+];
+const SPECS: &[&str] = &[":", ",", "=", "@", "node", "0-3", "threads", "loops=", "ms", "us", "k", "-", "%", "é", "\n"];
+const BYTES: &[&str] = &["\n", "\0", "\u{1}", "\u{8}", "\u{12}\u{2}", "field:", "offset:0;", "size:8;", "common_pid"];
+const NUMBERS: &[&str] = &["0-3", "0-1023", "-1", "65535", "<not supported>", "../", "/", "\0", "cpu9", "32K", "WFI"];
+
+/// All of them.
+pub fn targets() -> &'static [Target] {
+    const NOTHING: fn(&mut Vec<u8>) = |_| {};
+    &[
+        Target {
+            name: "ftrace",
+            about: "ftrace text: ours, the kernel's, trace-cmd's",
+            seeds: files!["../corpus/ftrace/ours.txt", "../corpus/ftrace/kernel.txt", "../corpus/ftrace/trace-cmd.txt"],
+            words: EVENTS,
+            finish: NOTHING,
+            run: |input| events(Ok(Reader::new("t.txt", input))),
+        },
+        Target {
+            name: "perf",
+            about: "what perf script prints",
+            seeds: files!["../corpus/perf/chains.txt"],
+            words: EVENTS,
+            finish: NOTHING,
+            run: |input| events(Ok(Reader::new("t.txt", input))),
+        },
+        Target {
+            name: "dat",
+            about: "trace.dat, versions 6 and 7",
+            seeds: files!["../corpus/dat/ours-6.dat", "../corpus/dat/plain-7.dat", "../corpus/dat/zstd-7.dat"],
+            words: BYTES,
+            finish: NOTHING,
+            run: |input| events(DatReader::new("t.dat", input.to_vec())),
+        },
+        Target {
+            name: "perfetto",
+            about: "Perfetto's protobuf",
+            seeds: files![
+                "../corpus/perfetto/ours.pftrace",
+                "../corpus/perfetto/columns.pftrace",
+                "../corpus/perfetto/compressed.pftrace",
+            ],
+            words: BYTES,
+            finish: NOTHING,
+            run: |input| events(Ok(PerfettoReader::new("t.pftrace", input))),
+        },
+        Target {
+            name: "import",
+            about: "from a trace to a recording that reads back",
+            seeds: files!["../corpus/ftrace/ours.txt", "../corpus/ftrace/kernel.txt", "../corpus/perf/chains.txt"],
+            words: EVENTS,
+            finish: NOTHING,
+            run: import,
+        },
+        Target {
+            name: "rtapp",
+            about: "rt-app's JSON",
+            seeds: files![
+                "../../../workloads/rt-app-tour.json",
+                "../../../workloads/measured.json",
+                "../../../workloads/interrupts.json",
+                "../../../workloads/throttled.json",
+                "../../../workloads/clamped.json",
+            ],
+            words: JSON,
+            finish: NOTHING,
+            run: json,
+        },
+        Target {
+            name: "recording",
+            about: "recordings",
+            seeds: files!["../corpus/recording/ours.json"],
+            words: JSON,
+            finish: NOTHING,
+            run: json,
+        },
+        Target {
+            name: "workload",
+            about: "workloads as typed",
+            seeds: || SPECIMENS.iter().map(|spec| spec.as_bytes().to_vec()).collect(),
+            words: SPECS,
+            finish: NOTHING,
+            run: workload,
+        },
+        Target {
+            name: "subset",
+            about: "machines as typed",
+            seeds: || ["0-3", "node0-1", "0,2-4", "node0,2"].map(|s| format!("kunpeng920@{s}").into_bytes()).into(),
+            words: SPECS,
+            finish: NOTHING,
+            run: subset,
+        },
+        Target {
+            name: "machine",
+            about: "machine files",
+            seeds: || {
+                let presets = ["hikey960", "rpi5", "kunpeng920", "alder-lake"].into_iter();
+                presets.filter_map(preset_text).map(|text| text.as_bytes().to_vec()).collect()
+            },
+            words: TOML,
+            finish: NOTHING,
+            run: machine,
+        },
+        Target {
+            name: "tarball",
+            about: "tarballs of sysfs",
+            seeds: files!["../corpus/tarball/four.tar"],
+            words: NUMBERS,
+            finish: right_checksums,
+            run: |input| captured("machine.tar", input),
+        },
+        Target {
+            name: "dtb",
+            about: "flattened device trees",
+            seeds: files![
+                "../../machine/tests/capture/boards/big-little.dtb",
+                "../../machine/tests/capture/boards/smt-server.dtb",
+            ],
+            words: TREES,
+            finish: NOTHING,
+            run: |input| captured("board.dtb", input),
+        },
+        Target {
+            name: "dts",
+            about: "sources of device trees",
+            seeds: files![
+                "../../machine/tests/capture/boards/big-little.dts",
+                "../../machine/tests/capture/boards/smt-server.dts",
+            ],
+            words: TREES,
+            finish: NOTHING,
+            run: |input| captured("board.dts", input),
+        },
+    ]
+}
+
+const SPECIMENS: &[&str] = &[
+    "sched-pipe:loops=50,threads",
+    "hackbench:groups=2,loops=3",
+    "schbench",
+    "periodic:tasks=3",
+    "adrestia",
+    "dbench:clients=4",
+    "fork-burst",
+    "geekbench5",
+    "jankbench",
+    "requests",
+    "shell8",
+    "uclamp-micro",
+];
+
+fn verdict<T, E>(result: Result<T, E>) -> Verdict {
+    match result {
+        Ok(_) => Verdict::Read,
+        Err(_) => Verdict::Refused,
+    }
+}
+
+/// Reads to the end; what is said of the trace holds no control characters.
+fn events(source: Result<impl Source, fairground_trace::TraceError>) -> Verdict {
+    let Ok(mut source) = source else { return Verdict::Refused };
+    let end = loop {
+        match source.next_event() {
+            Ok(Some(event)) => drop(std::hint::black_box(event)),
+            Ok(None) => break Verdict::Read,
+            Err(error) => {
+                assert!(error.to_string().len() < 10_000, "an error of {} bytes", error.to_string().len());
+                break Verdict::Refused;
+            }
+        }
+    };
+    assert!(source.notes().iter().all(|note| note.len() < 10_000));
+    end
+}
+
+fn import(input: Input) -> Verdict {
+    let machine = small_machine(4);
+    let mut importer = Importer::new(&machine, Selection::default());
+    let mut reader = Reader::new("t.txt", input);
+    while let Ok(Some(event)) = reader.next_event() {
+        if importer.event(&event).is_err() {
+            return Verdict::Refused;
+        }
+    }
+    let recording = importer.finish("t.txt", reader.notes());
+    let mut out = Vec::new();
+    recording.write(&mut out).expect("memory");
+    match rtapp::import("r.json", &out, &Dialect::default(), &machine) {
+        Ok(_) => Verdict::Read,
+        Err(error) => {
+            assert!(recording.threads.is_empty() || too_long(&error), "{error}");
+            Verdict::Refused
+        }
+    }
+}
+
+/// A run that a recording cannot be: longer than runs may be.
+fn too_long(error: &WorkloadError) -> bool {
+    let text = error.to_string();
+    text.contains("longest") || text.contains("at most")
+}
+
+/// What is read is fit to run.
+fn json(input: Input) -> Verdict {
+    let machine = small_machine(4);
+    let read = rtapp::read_text("f.json", input, &Dialect::default(), &machine);
+    if let Ok(read) = &read {
+        assert!(read.workload.validate(&machine).is_ok());
+        assert!(read.log.as_ref().is_none_or(|log| log.fits(&read.workload)));
+    }
+    verdict(read)
+}
+
+fn workload(input: Input) -> Verdict {
+    let spec = String::from_utf8_lossy(input);
+    // What looks like a path is opened.
+    if spec.contains(['/', '\0']) || spec.contains(".json") {
+        return Verdict::Refused;
+    }
+    verdict(Workload::find(&spec, &small_machine(4)))
+}
+
+fn subset(input: Input) -> Verdict {
+    let spec = String::from_utf8_lossy(input);
+    if spec.contains(['/', '\0']) || spec.contains(".toml") {
+        return Verdict::Refused;
+    }
+    thread_local! {
+        static WHOLE: Machine = Machine::preset("kunpeng920").expect("a preset");
+    }
+    match MachineSpec::of(&spec) {
+        MachineSpec { name: "kunpeng920", subset: Some(subset) } => {
+            WHOLE.with(|machine| verdict(machine.subset(subset)))
+        }
+        other => verdict(other.find()),
+    }
+}
+
+/// A machine that its own file describes.
+fn machine(input: Input) -> Verdict {
+    let Ok(text) = std::str::from_utf8(input) else { return Verdict::Refused };
+    let Ok(machine) = Machine::from_toml("f.toml", text) else { return Verdict::Refused };
+    let again = Machine::from_toml("again.toml", &machine.to_toml());
+    assert_eq!(again.expect("what was written"), machine);
+    Verdict::Read
+}
+
+/// A machine that its own file describes, or an error that names the file.
+fn captured(name: &str, input: Input) -> Verdict {
+    thread_local! {
+        static PLACE: (tempfile::TempDir, Machine) = {
+            let memory = Path::new("/dev/shm");
+            let dir = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+            (dir.expect("a directory"), Machine::preset("rpi5").expect("a preset"))
+        };
+    }
+    PLACE.with(|(dir, lender)| {
+        let from = dir.path().join(name);
+        std::fs::write(&from, input).expect("a file");
+        let like = Some(lender.clone());
+        match capture(&CaptureOptions { from, debugfs: None, name: "captured".into(), like }) {
+            Ok(captured) => machine(captured.to_toml().as_bytes()),
+            Err(error) => {
+                assert!(error.to_string().contains(name), "{error}");
+                Verdict::Refused
+            }
+        }
+    })
+}
+
+/// Headers of tar are looked at only if their checksums are right.
+fn right_checksums(bytes: &mut Vec<u8>) {
+    for block in bytes.chunks_exact_mut(512).filter(|block| block[257..].starts_with(b"ustar")) {
+        block[148..156].fill(b' ');
+        let sum: u32 = block.iter().map(|byte| u32::from(*byte)).sum();
+        block[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    }
+}
