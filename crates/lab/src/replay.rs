@@ -22,6 +22,8 @@ pub struct Imported {
     pub recording: Recording,
     /// What it says.
     pub figures: Figures,
+    /// CPUs of which it has nothing that happens while they idle. Runs are measured without that too.
+    pub unheard: Vec<u32>,
     /// How the sleeps of its threads ended.
     pub counts: Counts,
 }
@@ -77,21 +79,22 @@ pub fn import<S: Source>(
             Place::Within => {}
             Place::Behind => break,
         }
-        importer.event(&event).map_err(|NoSuchCpu(cpu)| ImportError::NoSuchCpu {
+        let unseen = importer.event(&event).map_err(|NoSuchCpu(cpu)| ImportError::NoSuchCpu {
             trace: trace.into(),
             cpu,
             machine: machine.name.clone(),
             last: machine.nr_cpus() as u32 - 1,
         })?;
+        unseen.into_iter().for_each(|u| figures.began(u.cpu, u.thread, u.since));
         figures.event(&event, &mut |pid| importer.index(pid));
         progress(event.time);
     }
     figures.finish();
-    let counts = importer.counts();
+    let (counts, unheard) = (importer.counts(), importer.unheard().collect());
     let recording = importer.finish(trace, reader.notes());
     match recording.threads.is_empty() {
         true => Err(ImportError::Empty { trace: trace.into() }),
-        false => Ok(Imported { recording, figures, counts }),
+        false => Ok(Imported { recording, figures, unheard, counts }),
     }
 }
 
@@ -123,7 +126,7 @@ impl Replay<'_> {
 
     fn measure(&self, file: File) -> Result<Figures, TraceError> {
         let mut births = Births::of(&self.imported.recording);
-        let mut figures = Figures::default();
+        let mut figures = Figures::without_idle_tasks_of(self.imported.unheard.iter().copied());
         let mut reader = Reader::new("the run's trace", BufReader::with_capacity(1 << 16, file));
         while let Some(event) = reader.next_event()? {
             births.event(&event);

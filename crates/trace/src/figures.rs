@@ -1,7 +1,7 @@
 //! The figures by which a recording and its repetition are compared, of any trace whose threads are known by the indices
 //! of a [`Recording`].
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use fairground_sim::Histogram;
 use fairground_workload::recorded::{Recording, Step};
@@ -45,9 +45,26 @@ pub struct Figures {
     woken: BTreeMap<u32, u64>,
     /// Thread by pid.
     known: BTreeMap<u32, u32>,
+    /// What happens while these CPUs idle is counted as run time only.
+    unheard: BTreeSet<u32>,
 }
 
 impl Figures {
+    /// Figures that leave out what happens while one of these CPUs idles, as a recording does that has no such events:
+    /// switches from the idle task, wakeups, latencies, migrations and idle states. Run times are whole.
+    pub fn without_idle_tasks_of(cpus: impl IntoIterator<Item = u32>) -> Figures {
+        Figures { unheard: cpus.into_iter().collect(), ..Figures::default() }
+    }
+
+    /// A thread, by index, is taken to be current on a CPU since `since`, ns, though no switch to it was seen.
+    pub fn began(&mut self, cpu: u32, thread: u32, since: u64) {
+        if self.threads.len() <= thread as usize {
+            self.threads.resize(thread as usize + 1, ThreadFigures::default());
+        }
+        self.current.insert(cpu, (thread, since));
+        self.woken.remove(&thread);
+    }
+
     /// One more event. `index` knows the threads that live, by pid.
     pub fn event(&mut self, event: &TraceEvent, index: &mut dyn FnMut(u32) -> Option<u32>) {
         self.last = event.time.max(self.last);
@@ -58,11 +75,14 @@ impl Figures {
         if let (None, What::Switch { .. } | What::Waking { .. } | What::Fork { .. }) = (self.origin, event.what) {
             self.origin = Some(now);
         }
+        let heard = event.context.pid != 0 || !self.unheard.contains(&event.cpu);
         match event.what {
-            What::Switch { prev, left, next } => {
+            What::Switch { prev, left, next, .. } => {
                 let threads = [self.thread(prev.pid, index), self.thread(next.pid, index)];
-                self.switch(event.cpu, threads, left);
+                self.switch(event.cpu, threads, left, heard);
             }
+            // Who waits from then on is known by the thread that wakes it, or not at all.
+            _ if !heard => {}
             What::Waking { task, .. } => {
                 if let Some(thread) = self.thread(task.pid, index) {
                     self.woken.insert(thread, now);
@@ -106,8 +126,8 @@ impl Figures {
         Some(thread)
     }
 
-    fn switch(&mut self, cpu: u32, [prev, next]: [Option<u32>; 2], left: Left) {
-        self.switches += u64::from(prev.is_some() || next.is_some());
+    fn switch(&mut self, cpu: u32, [prev, next]: [Option<u32>; 2], left: Left, heard: bool) {
+        self.switches += u64::from(heard && (prev.is_some() || next.is_some()));
         // Without a switch to it, it has run since the CPU switched last, or since the beginning.
         let seen = self.current.remove(&cpu);
         let before = self.switched.insert(cpu, self.last).or(self.origin).unwrap_or(self.last);
@@ -123,7 +143,7 @@ impl Figures {
         }
         if let Some(thread) = next {
             self.current.insert(cpu, (thread, self.last));
-            if let Some(woken) = self.woken.remove(&thread) {
+            if let Some(woken) = self.woken.remove(&thread).filter(|_| heard) {
                 self.wakeup_latency.record(self.last - woken);
             }
         }

@@ -120,7 +120,7 @@ impl Latency {
     /// One more event.
     pub fn event(&mut self, event: &TraceEvent) {
         match event.what {
-            What::Switch { prev, left, next } => {
+            What::Switch { prev, left, next, .. } => {
                 // The idle tasks share pid 0 and never wait.
                 if prev.pid != 0 {
                     self.switch_out(event, prev, left);

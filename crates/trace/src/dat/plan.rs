@@ -25,6 +25,7 @@ enum Parts {
         prev: Who,
         state: Field,
         next: Who,
+        prio: Option<Field>,
     },
     Waking {
         task: Who,
@@ -95,6 +96,7 @@ impl Plan {
                 prev: (field("prev_comm")?, field("prev_pid")?),
                 state: field("prev_state")?,
                 next: (field("next_comm")?, field("next_pid")?),
+                prio: field("next_prio").ok(),
             },
             "sched_waking" => Parts::Waking { task: task()?, cpu: field("target_cpu")? },
             name @ ("sched_wakeup" | "sched_wakeup_new") => {
@@ -170,10 +172,11 @@ impl Plan {
         let first = |(_, pid): &Who| Thread { comm: &words.first, pid: number(pid) };
         let second = |(_, pid): &Who| Thread { comm: &words.second, pid: number(pid) };
         match &self.parts {
-            Parts::Switch { prev, state, next } => {
+            Parts::Switch { prev, state, next, prio } => {
                 let runnable = state.number(record, order) & 0xff == 0;
                 let left = if runnable { Left::Runnable } else { Left::Sleeping };
-                What::Switch { prev: first(prev), left, next: second(next) }
+                let prio = prio.as_ref().map(|field| number(field) as i32);
+                What::Switch { prev: first(prev), left, next: second(next), prio }
             }
             Parts::Waking { task, cpu } => What::Waking { task: first(task), cpu: number(cpu) },
             Parts::Wakeup { task, cpu, new } => What::Wakeup { task: first(task), cpu: number(cpu), new: *new },
@@ -204,7 +207,10 @@ impl Parts {
             [&[comm, pid], others].concat()
         }
         match self {
-            Parts::Switch { prev, state, next } => all(prev, &[state, &next.0, &next.1]),
+            Parts::Switch { prev, state, next, prio } => {
+                let fields = all(prev, &[state, &next.0, &next.1]);
+                fields.into_iter().chain(prio).collect()
+            }
             Parts::Waking { task, cpu } | Parts::Wakeup { task, cpu, .. } => all(task, &[cpu]),
             Parts::Migrate { task, from, to } => all(task, &[from, to]),
             Parts::Fork { parent, child } => all(parent, &[&child.0, &child.1]),

@@ -3,43 +3,43 @@
 use fairground_machine::CpuId;
 use fairground_workload::recorded::Step;
 
-use super::task::State;
+use super::task::{State, Task};
 use super::{Importer, NoSuchCpu};
 use crate::text::{named, value, Left, Thread, TraceEvent};
 
 impl Importer<'_> {
     pub(super) fn switch(&mut self, cpu: CpuId, prev: Thread, left: Left, next: Thread) {
         self.settle(cpu);
+        self.idlers[cpu as usize].switched(next.pid == 0, self.now);
         let before = self.switched[cpu as usize].replace(self.now).or(self.origin).unwrap_or(self.now);
-        match self.current[cpu as usize].take() {
-            Some((pid, _)) if pid != prev.pid => self.interrupted(pid),
-            None if prev.pid != 0 => self.ran_unseen(cpu, prev, before),
-            _ => {}
+        if self.current[cpu as usize].take().is_none() && prev.pid != 0 {
+            self.ran_unseen(cpu, prev, before);
         }
-        if let Some(task) = self.tasks.get_mut(&prev.pid) {
-            let exiting = matches!(task.state, State::Exiting(_));
-            task.state = match left {
-                Left::Sleeping => State::Asleep(self.now),
-                Left::Runnable if exiting => task.state,
-                Left::Runnable => State::Waiting,
-            };
-            if left == Left::Sleeping {
-                task.flush(&mut self.threads);
-            }
-            if exiting && left == Left::Sleeping {
-                self.tasks.remove(&prev.pid);
-            }
-        }
-        if self.met(next, cpu, State::Waiting) {
+        self.leaves(prev.pid, left);
+        if self.met(next, cpu, State::Waiting(self.now)) {
             self.switched_in(cpu, next.pid);
         }
     }
 
-    /// Somebody else is switched away from than was switched to.
-    fn interrupted(&mut self, pid: u32) {
-        self.counts.contradictions += 1;
-        if let Some(task) = self.tasks.get_mut(&pid) {
-            task.state = State::Waiting;
+    fn leaves(&mut self, pid: u32, left: Left) {
+        let Some(task) = self.tasks.get_mut(&pid) else { return };
+        let exiting = matches!(task.state, State::Exiting(_));
+        task.state = match left {
+            Left::Sleeping => State::Asleep(self.now),
+            Left::Runnable if exiting => task.state,
+            Left::Runnable => State::Waiting(self.now),
+        };
+        if left == Left::Runnable {
+            return;
+        }
+        task.flush(&mut self.threads);
+        task.sleeps();
+        if let Some(ended) = task.roused.take() {
+            task.state = State::Waiting(self.now);
+            self.step(pid, ended);
+        }
+        if exiting {
+            self.tasks.remove(&pid);
         }
     }
 
@@ -78,7 +78,7 @@ impl Importer<'_> {
                 self.counts.contradictions += 1;
                 self.current[other as usize].take_if(|(p, _)| *p == pid);
             }
-            State::Waiting => {}
+            State::Waiting(_) => {}
         }
         self.current[cpu as usize] = Some((pid, now));
     }
@@ -90,32 +90,61 @@ impl Importer<'_> {
         }
     }
 
-    /// A sleep ends, if the thread is asleep: by an interrupt, or by who is current where that happens.
+    /// A sleep ends, if the thread is asleep or on its way there: by an interrupt, or by who is current where that
+    /// happens.
     fn end_sleep(&mut self, event: &TraceEvent, wakee: u32, hint: Option<(u32, bool, bool)>) {
         let Some(task) = self.tasks.get_mut(&wakee) else { return };
-        let State::Asleep(since) = task.state else { return };
-        task.state = State::Waiting;
+        let since = match task.state {
+            State::Asleep(since) => since,
+            // It wakes itself, as a signal does: no sleep.
+            State::Running(_) if event.context.pid != wakee && task.roused.is_none() => self.now,
+            _ => return,
+        };
         let index = task.index;
-        let waker = event.context.pid;
-        let by_interrupt = hint.map_or(event.in_interrupt, |(_, interrupt, _)| interrupt);
-        let runs = matches!(self.current[event.cpu as usize], Some((pid, _)) if pid == waker);
-        if waker != 0 && !by_interrupt && runs && self.tasks.contains_key(&waker) {
+        let ended = if self.by_thread(event, wakee, hint) {
             self.settle(event.cpu);
-            self.step(waker, Step::Wake { thread: index, sync: hint.is_some_and(|(.., sync)| sync) });
-            self.step(wakee, Step::Await);
+            self.step(event.context.pid, Step::Wake { thread: index, sync: hint.is_some_and(|(.., sync)| sync) });
             self.counts.by_thread += 1;
+            Step::Await
         } else {
             let fired = self.now.saturating_sub(self.woke_in(event.cpu)).max(since);
-            self.step(wakee, Step::Until(self.since_origin(fired)));
             self.counts.by_interrupt += 1;
+            Step::Until(self.since_origin(fired))
+        };
+        let Some(task) = self.tasks.get_mut(&wakee) else { return };
+        if let State::Running(_) = task.state {
+            task.roused = Some(ended);
+            return;
         }
+        task.state = State::Waiting(self.now);
+        self.step(wakee, ended);
+    }
+
+    /// Whether who is current wakes, and not an interrupt that meets it. Where nothing tells the two apart, whom idle CPUs
+    /// wake too, one time in five or more, is taken to be woken by interrupts everywhere.
+    fn by_thread(&mut self, event: &TraceEvent, wakee: u32, hint: Option<(u32, bool, bool)>) -> bool {
+        let waker = event.context.pid;
+        let runs = matches!(self.current[event.cpu as usize], Some((pid, _)) if pid == waker);
+        let told = self.tells_interrupts || self.about.iter().any(|(key, _)| key == "sched");
+        let Some(task) = self.tasks.get_mut(&wakee) else { return false };
+        match waker {
+            0 => task.woken_in_idle += 1,
+            _ => task.woken_in_thread += 1,
+        }
+        let by_habit = !told && task.woken_in_idle > 0 && task.woken_in_idle * 4 >= task.woken_in_thread;
+        let by_interrupt = hint.map_or(event.in_interrupt, |(_, interrupt, _)| interrupt);
+        if waker == 0 || by_interrupt || !runs || !self.tasks.contains_key(&waker) {
+            return false;
+        }
+        self.counts.by_habit += u64::from(by_habit);
+        !by_habit
     }
 
     /// How long an interrupt that is taken now has waited for its CPU to wake up, ns.
     fn woke_in(&self, cpu: CpuId) -> u64 {
         match self.woken[cpu as usize] {
             Some((at, ns)) if at == self.now => ns,
-            _ => 0,
+            _ => self.speeds.waking_up(cpu, self.now),
         }
     }
 
@@ -123,10 +152,18 @@ impl Importer<'_> {
         if !self.met(task, event.cpu, State::Asleep(self.now)) {
             return;
         }
-        let asleep = matches!(self.tasks.get(&task.pid), Some(t) if matches!(t.state, State::Asleep(_)));
-        if asleep {
-            self.counts.without_waking += u64::from(!new);
-            self.end_sleep(event, task.pid, None);
+        match self.tasks.get_mut(&task.pid) {
+            Some(t) if matches!(t.state, State::Asleep(_)) => {
+                self.counts.without_waking += u64::from(!new);
+                self.end_sleep(event, task.pid, None);
+            }
+            // It has not gone to sleep.
+            Some(Task { state: State::Running(on), roused: roused @ Some(_), .. }) => {
+                let (on, ended) = (*on, roused.take());
+                self.settle(on);
+                ended.into_iter().for_each(|step| self.step(task.pid, step));
+            }
+            _ => {}
         }
     }
 
@@ -137,11 +174,11 @@ impl Importer<'_> {
             return;
         }
         if self.tasks.contains_key(&parent.pid) {
-            let Some(index) = self.enlist(child, None, State::Waiting) else { return };
+            let Some(index) = self.enlist(child, None, State::Waiting(self.now)) else { return };
             self.step(parent.pid, Step::Fork(index));
             return;
         }
-        self.enlist(child, Some(cpu), State::Waiting);
+        self.enlist(child, Some(cpu), State::Waiting(self.now));
         let since = self.since_origin(self.now);
         if since > 0 {
             self.step(child.pid, Step::Until(since));

@@ -24,17 +24,20 @@
 mod follow;
 mod speed;
 mod task;
+mod unheard;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use fairground_machine::{CpuId, Machine};
-use fairground_workload::recorded::{Recording, Step, Thread as Recorded};
+use fairground_workload::recorded::{Priority, Recording, Step, Thread as Recorded};
 use fairground_workload::MAX_TASKS;
 
 use crate::text::{Thread, TraceEvent, What};
 use speed::Speeds;
 pub(crate) use task::{bound_to, is_stopper};
 use task::{State, Task};
+use unheard::Idler;
+pub use unheard::Unseen;
 
 /// Bytes of a name; the kernel's have 15.
 const NAME_MAX: usize = 255;
@@ -101,6 +104,14 @@ pub struct Counts {
     pub backwards: u64,
     /// Sleeps that ended by a sched_wakeup alone.
     pub without_waking: u64,
+    /// Threads met on a CPU of which the last that was seen is that it idles.
+    pub appeared: u64,
+    /// Of `by_interrupt`: taken for such because the thread is often woken from idle CPUs.
+    pub by_habit: u64,
+    /// Threads whose priority changes.
+    pub reprioritized: u64,
+    /// Switches to threads of SCHED_DEADLINE.
+    pub deadline: u64,
 }
 
 /// Takes the events of a trace one by one.
@@ -117,6 +128,10 @@ pub struct Importer<'m> {
     current: Vec<Option<(u32, u64)>>,
     /// By CPU: when it switched last, whoever it was.
     switched: Vec<Option<u64>>,
+    /// By CPU.
+    idlers: Vec<Idler>,
+    /// Something was told of interrupts.
+    tells_interrupts: bool,
     /// When a CPU last woke up, and how long that took, ns; by CPU.
     woken: Vec<Option<(u64, u64)>>,
     /// The first event of the scheduler.
@@ -144,6 +159,8 @@ impl<'m> Importer<'m> {
             pids: BTreeSet::new(),
             current: vec![None; machine.nr_cpus()],
             switched: vec![None; machine.nr_cpus()],
+            idlers: vec![Idler::default(); machine.nr_cpus()],
+            tells_interrupts: false,
             woken: vec![None; machine.nr_cpus()],
             origin: None,
             now: 0,
@@ -163,11 +180,11 @@ impl<'m> Importer<'m> {
         self.counts
     }
 
-    /// One more event.
+    /// One more event, and which thread it shows to have been switched to unseen, if it does.
     ///
     /// # Errors
     /// If it is of a CPU that the machine lacks.
-    pub fn event(&mut self, event: &TraceEvent) -> Result<(), NoSuchCpu> {
+    pub fn event(&mut self, event: &TraceEvent) -> Result<Option<Unseen>, NoSuchCpu> {
         if event.cpu as usize >= self.current.len() {
             return Err(NoSuchCpu(event.cpu));
         }
@@ -176,8 +193,13 @@ impl<'m> Importer<'m> {
         if matches!(event.what, What::Switch { .. } | What::Waking { .. } | What::Fork { .. }) {
             self.origin.get_or_insert(self.now);
         }
+        self.tells_interrupts |= event.in_interrupt;
+        let unseen = self.appear(event);
         match event.what {
-            What::Switch { prev, left, next } => self.switch(event.cpu, prev, left, next),
+            What::Switch { prev, left, next, prio } => {
+                self.switch(event.cpu, prev, left, next);
+                prio.into_iter().for_each(|prio| self.competes(next.pid, prio));
+            }
             What::Waking { task, .. } => self.waking(event, task),
             What::Wakeup { task, new, .. } => self.wakeup(event, task, new),
             What::Fork { parent, child } => self.fork(event.cpu, parent, child),
@@ -188,7 +210,22 @@ impl<'m> Importer<'m> {
             What::Print(text) => self.print(event.cpu, text),
             What::Migrate { .. } | What::Runtime { .. } | What::Clamps { .. } => {}
         }
-        Ok(())
+        Ok(unseen)
+    }
+
+    /// A thread has this priority of the kernel's: 100 to 139, 0 to 98 in real time, -1 with a deadline.
+    fn competes(&mut self, pid: u32, prio: i32) {
+        let Some(task) = self.tasks.get_mut(&pid) else { return };
+        let priority = match prio {
+            100..=139 => Priority::Nice((prio - 120) as i8),
+            0..=98 => Priority::RealTime((99 - prio) as u8),
+            _ => {
+                self.counts.deadline += u64::from(prio == -1);
+                return;
+            }
+        };
+        let before = std::mem::replace(&mut self.threads[task.index as usize].priority, priority);
+        self.counts.reprioritized += u64::from(std::mem::replace(&mut task.prio_told, true) && before != priority);
     }
 
     /// What was seen to be done. `notes`: the reader's.
@@ -216,17 +253,26 @@ impl<'m> Importer<'m> {
                 "sleeps end by sched_wakeup without sched_waking, whose thread and CPU may be the target's",
             ),
             (c.too_many, "times a thread was met beyond the most that a workload may have: left out"),
+            (c.by_habit, "wakeups on busy CPUs, of threads that idle CPUs wake too, are taken for timers"),
+            (c.appeared, "threads were switched to unseen on an idle CPU: how long they had run by then is guessed"),
+            (c.reprioritized, "times a thread's priority changes: its last one counts from the beginning"),
+            (c.deadline, "switches to threads of SCHED_DEADLINE, which is not simulated: SCHED_OTHER"),
             (c.contradictions, "switches contradict what was seen before: events are missing"),
             (c.backwards, "events come before their predecessors and are taken to happen with them"),
         ];
         let counted = told.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
         let speeds = self.speeds.notes();
         let unknown = (!ours).then(|| {
-            "the events do not tell policies, nice values, affinities, groups and sync wakeups: every thread is \
-             SCHED_OTHER with nice 0 on all CPUs, and no wakeup is sync"
+            "the events do not tell affinities, groups, clamps, sync wakeups and which policy but for its priority: every \
+             thread may use all CPUs, is in no group, SCHED_OTHER or SCHED_FIFO, and no wakeup is sync"
                 .to_owned()
         });
-        counted.chain(speeds).chain(unknown).collect()
+        let unheard = self.unheard().map(|cpu| {
+            format!(
+                "the idle task of CPU {cpu} leaves no event: wakeups by interrupts that meet it are not in the trace"
+            )
+        });
+        counted.chain(unheard).chain(speeds).chain(unknown).collect()
     }
 
     /// Credits who runs on a CPU with the work done up to now.

@@ -86,6 +86,15 @@ impl<'m> Speeds<'m> {
         Some(ns)
     }
 
+    /// How long an interrupt has waited that a CPU takes before it is told to be awake, ns.
+    pub fn waking_up(&self, cpu: CpuId, now: u64) -> u64 {
+        if self.sleeps(cpu) {
+            self.wake_ns(cpu, now)
+        } else {
+            0
+        }
+    }
+
     fn sleeps(&self, cpu: CpuId) -> bool {
         self.stays[cpu as usize].left == u64::MAX
     }

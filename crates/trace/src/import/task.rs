@@ -8,8 +8,8 @@ use fairground_workload::recorded::{Step, Thread as Recorded};
 pub(super) enum State {
     /// Current on this CPU.
     Running(CpuId),
-    /// Runnable, or about to be.
-    Waiting,
+    /// Runnable, or about to be, since, ns of the trace.
+    Waiting(u64),
     /// Asleep since, ns of the trace.
     Asleep(u64),
     /// Its end has begun: what follows is its last time on a CPU.
@@ -23,17 +23,57 @@ pub(super) struct Task {
     pub state: State,
     /// A new program was told of at its beginning.
     pub exec_told: bool,
+    /// Its priority was told.
+    pub prio_told: bool,
+    /// Woken on its way to sleep: what ended that sleep before it began.
+    pub roused: Option<Step>,
+    /// Woken while its waker's CPU idled.
+    pub woken_in_idle: u64,
+    /// Woken where a thread was current.
+    pub woken_in_thread: u64,
+    /// It was seen to be switched to whenever it ran since it slept.
+    pub seen_whole: bool,
+    /// Run since it slept, ns.
+    run_ns: u64,
+    /// Of times between two sleeps that were seen whole: ns in all, how many.
+    whole: (u64, u64),
     /// Work done that is not on the tape yet, work ns x 2^20.
     work_q20: u64,
 }
 
 impl Task {
     pub fn new(index: u32, state: State) -> Task {
-        Task { index, state, exec_told: false, work_q20: 0 }
+        Task {
+            index,
+            state,
+            exec_told: false,
+            prio_told: false,
+            roused: None,
+            woken_in_idle: 0,
+            woken_in_thread: 0,
+            seen_whole: false,
+            run_ns: 0,
+            whole: (0, 0),
+            work_q20: 0,
+        }
+    }
+
+    /// It goes to sleep, and has run since it last did.
+    pub fn sleeps(&mut self) {
+        let ns = std::mem::take(&mut self.run_ns);
+        if std::mem::replace(&mut self.seen_whole, true) {
+            self.whole = (self.whole.0.saturating_add(ns), self.whole.1 + 1);
+        }
+    }
+
+    /// How long it runs between two sleeps, on average of those seen whole, ns; 0 if none was.
+    pub fn usual_ns(&self) -> u64 {
+        self.whole.0 / self.whole.1.max(1)
     }
 
     /// It was current for `ns` at a speed.
     pub fn credit(&mut self, ns: u64, speed_q20: u64) {
+        self.run_ns = self.run_ns.saturating_add(ns);
         self.work_q20 = self.work_q20.saturating_add(ns.saturating_mul(speed_q20));
     }
 
@@ -79,7 +119,7 @@ mod tests {
     #[test]
     fn fractions_of_work_are_kept() {
         let mut threads = [Recorded::new("a-1", "a", None)];
-        let mut task = Task::new(0, State::Waiting);
+        let mut task = Task::new(0, State::Waiting(0));
         for _ in 0..3 {
             task.credit(1, (1 << 20) / 3 + 1);
             task.flush(&mut threads);

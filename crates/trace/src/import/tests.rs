@@ -1,7 +1,7 @@
 use fairground_machine::Machine;
 use fairground_sim::testing::machine;
-use fairground_workload::recorded::Recording;
 use fairground_workload::recorded::Step::{self, Await, Exec, Fork, Rest, Until, Wake, Work};
+use fairground_workload::recorded::{Priority, Recording};
 
 use super::*;
 use crate::{Reader, Source};
@@ -193,6 +193,125 @@ fn long_names_are_cut() {
     assert_eq!(recording.threads.len(), 1);
     assert_eq!(recording.threads[0].comm, "é".repeat(127));
     assert_eq!(recording.threads[0].name, format!("{}-2", "é".repeat(127)));
+}
+
+/// One line of a switch on a CPU, at a time of us.
+fn switch(cpu: u32, us: u64, prev: &str, state: &str, next: &str) -> String {
+    let pid = |comm: &str| comm.bytes().next().filter(|_| comm != "idle").map_or(0, |b| u32::from(b - b'a') + 1);
+    let (p, n) = (pid(prev), pid(next));
+    format!(
+        "{prev} {p} [{cpu:03}] 0.{us:06}: sched_switch: prev_comm={prev} prev_pid={p} prev_prio=120 prev_state={state} ==> \
+         next_comm={next} next_pid={n} next_prio=120\n"
+    )
+}
+
+/// Of CPU 1 the trace has nothing that its idle task does. b runs 4 us there, twice as far as is seen; then it leaves
+/// the CPU at 50 us, which no switch gave it.
+#[test]
+fn who_leaves_a_cpu_that_idles_has_run_there_as_long_as_usual() {
+    let seen = |us| switch(1, us, "a", "S", "b") + &switch(1, us + 4, "b", "S", "idle");
+    let unseen = "a 1 [000] 0.000012: sched_waking: comm=b pid=2 prio=120 target_cpu=1\n";
+    let text =
+        switch(0, 0, "idle", "R", "a") + &seen(1) + unseen + &seen(20) + &seen(30) + &switch(1, 50, "b", "S", "idle");
+    let b = &steps(&text)[1];
+    let last = [Until(46_000), Work(4_000_000), Rest];
+    assert_eq!((b.0.as_str(), &b.1[b.1.len() - 3..]), ("b-2", last.as_slice()));
+    // Woken in sight, at 40 us, it began 2 us later, as CPU 1 takes to wake up; it wakes c at 49.
+    let woken = "a 1 [000] 0.000040: sched_waking: comm=b pid=2 prio=120 target_cpu=1\n\
+                 b 2 [001] 0.000049: sched_waking: comm=c pid=3 prio=120 target_cpu=1\n";
+    let text = text.replace(&switch(1, 50, "b", "S", "idle"), woken) + &switch(1, 50, "b", "S", "idle");
+    let b = &steps(&text)[1];
+    assert_eq!(b.1[b.1.len() - 5..], [Await, Work(7_000_000), wake(2), Work(1_000_000), Rest]);
+}
+
+#[test]
+fn an_idle_task_that_leaves_no_event_is_named() {
+    let once =
+        |us| switch(1, us, "b", "S", "idle") + &switch(0, us, "idle", "R", "a") + &switch(0, us + 1, "a", "S", "idle");
+    let text: String = (0..9).map(|i| once(10 * i)).collect();
+    let machine = two_speeds();
+    let mut importer = Importer::new(&machine, Selection::default());
+    let mut reader = Reader::new("t", text.as_bytes());
+    let mut unseen = Vec::new();
+    while let Some(event) = reader.next_event().unwrap() {
+        unseen.extend(importer.event(&event).unwrap());
+    }
+    assert_eq!(importer.unheard().collect::<Vec<_>>(), [1]);
+    assert_eq!((unseen.len(), unseen[0]), (8, Unseen { cpu: 1, thread: 0, since: 10_000 }), "as long as b was seen: 0");
+    let notes = importer.finish("t", Vec::new()).notes.join("\n");
+    assert!(notes.contains("the idle task of CPU 1 leaves no event"), "{notes}");
+}
+
+/// b was switched to, and then CPU 1 idles and runs a: b leaves no events, and is not taken to have run all the time.
+#[test]
+fn who_leaves_unseen_has_not_run_until_then() {
+    let asleep = "idle 0 [001] 0.000050: cpu_idle: state=0 cpu_id=1\n";
+    let text =
+        switch(1, 10, "idle", "R", "b") + asleep + &switch(1, 60, "idle", "R", "a") + &switch(1, 64, "a", "S", "idle");
+    let seen = steps(&text);
+    assert_eq!((&seen[0].1, &seen[1].1), (&vec![Rest], &vec![Work(4_000_000), Rest]));
+}
+
+/// a wakes b on CPU 1 while that is about to sleep: the wakeup comes behind the switch, in an interrupt there.
+#[test]
+fn who_is_woken_on_its_way_to_sleep_is_woken_by_who_woke_it() {
+    let waking = "a 1 [000] 0.000010: sched_waking: comm=b pid=2 prio=120 target_cpu=1\n";
+    let wakeup = "c 3 [001] 0.000013: sched_wakeup: comm=b pid=2 prio=120 target_cpu=1\n";
+    let before = switch(0, 0, "idle", "R", "a") + &switch(1, 2, "idle", "R", "b") + waking;
+    let asleep = before.clone() + &switch(1, 11, "b", "S", "c") + wakeup + &switch(1, 14, "c", "R", "b");
+    let a = vec![Work(5_000_000), wake(1), Work(2_000_000), Rest];
+    let seen = steps(&asleep);
+    assert_eq!((&seen[0].1, &seen[1].1), (&a, &vec![Work(9_000_000), Await, Rest]));
+    assert!(!seen[2].1.contains(&wake(1)), "c was only met: {:?}", seen[2].1);
+    // It does not sleep after all.
+    let awake = before + &wakeup.replace("c 3", "b 2");
+    assert_eq!(steps(&awake)[1].1, [Work(11_000_000), Await, Rest]);
+}
+
+/// b is woken from idle twice, then where a runs, by a timer as much.
+#[test]
+fn who_idle_cpus_wake_is_woken_by_timers_where_others_run_too() {
+    let once = |us: u64, waker: &str| {
+        let waking = format!("{waker} [000] 0.{us:06}: sched_waking: comm=b pid=2 prio=120 target_cpu=1\n");
+        waking + &switch(1, us + 1, "idle", "R", "b") + &switch(1, us + 3, "b", "S", "idle")
+    };
+    let begin = switch(1, 1, "idle", "R", "b") + &switch(1, 2, "b", "S", "idle");
+    let text = begin + &once(10, "idle 0") + &once(20, "idle 0") + &switch(0, 25, "idle", "R", "a") + &once(30, "a 1");
+    let recording = recorded(&text, &[]);
+    let a: Vec<Step> = recording.threads[1].tape.steps().collect();
+    assert!(!a.contains(&wake(0)), "{a:?}");
+    assert!(recording.notes.iter().any(|n| n.starts_with("1 wakeups on busy CPUs")), "{:?}", recording.notes);
+    // Flags tell an interrupt from a.
+    let flagged = text.replacen("idle 0 [000] 0.000010", "idle-0 [000] d.h1. 0.000010", 1);
+    let a: Vec<Step> = recorded(&flagged, &[]).threads[1].tape.steps().collect();
+    assert!(a.contains(&wake(0)), "{a:?}");
+}
+
+/// The interrupt is told before the CPU is told to be awake: it was due 2 us before.
+#[test]
+fn a_timer_that_is_told_before_its_cpu_is_awake_fired_earlier_too() {
+    let text = format!(
+        "<idle>-0 [001] 0.000000000: cpu_idle: state=0 cpu_id=1\n{TWO}\
+<idle>-0 [001] 0.000019000: cpu_idle: state=0 cpu_id=1
+<idle>-0 [001] 0.000030000: sched_waking: comm=b pid=2 prio=120 target_cpu=1
+<idle>-0 [001] 0.000031000: cpu_idle: state=4294967295 cpu_id=1
+"
+    );
+    assert_eq!(steps(&text)[1].1, [Await, Work(2_000_000), Until(18_000), Rest]);
+}
+
+#[test]
+fn the_priority_says_how_nice_a_thread_is_or_that_it_is_a_real_time_one() {
+    let with = |prio: &str| {
+        let text = TWO.replacen("next_pid=1 next_prio=120", &format!("next_pid=1 next_prio={prio}"), 1);
+        recorded(&text, &[]).threads[0].priority
+    };
+    assert_eq!(
+        ["100", "139", "0", "98"].map(with),
+        [Priority::Nice(-20), Priority::Nice(19), Priority::RealTime(99), Priority::RealTime(1)]
+    );
+    let cooked = "a-1 [000] 1.0: sched_switch: swapper/0:0 [120] R ==> a:1 [49]\n";
+    assert_eq!(recorded(cooked, &[]).threads[0].priority, Priority::RealTime(50));
 }
 
 #[test]

@@ -227,7 +227,7 @@ impl Kept {
     fn what(&self) -> Option<What<'_>> {
         Some(match self {
             Kept::Switch { prev, left, next } => {
-                What::Switch { prev: prev.as_ref()?.thread(), left: *left, next: next.thread() }
+                What::Switch { prev: prev.as_ref()?.thread(), left: *left, next: next.thread(), prio: None }
             }
             Kept::Waking { task, cpu } => What::Waking { task: task.thread(), cpu: *cpu },
             Kept::Wakeup { task, cpu, new } => What::Wakeup { task: task.thread(), cpu: *cpu, new: *new },

@@ -26,6 +26,8 @@ pub enum What<'a> {
         left: Left,
         /// Who starts.
         next: Thread<'a>,
+        /// The kernel's priority of who starts, if it is told: 100 to 139 is nice -20 to 19, 0 to 98 real time 99 to 1.
+        prio: Option<i32>,
     },
     /// sched_waking: about to be placed.
     Waking {
@@ -173,14 +175,16 @@ fn switch(fields: &str) -> Option<What<'_>> {
         Some(fields) => {
             let (left, right) = fields.rsplit_once("next_comm=")?;
             let (prev, rest) = named(left, " prev_pid=")?;
-            let (next, _) = named(right, " next_pid=")?;
-            Some(What::Switch { prev, left: state(value(rest, "prev_state=")?)?, next })
+            let (next, after) = named(right, " next_pid=")?;
+            let prio = value(after, "next_prio=").and_then(|prio| prio.parse().ok());
+            Some(What::Switch { prev, left: state(value(rest, "prev_state=")?)?, next, prio })
         }
         None => {
             let (left, right) = fields.rsplit_once(" ==> ")?;
             let (prev, rest) = cooked(left)?;
             let (next, _) = cooked(right)?;
-            Some(What::Switch { prev, left: state(rest.rsplit(' ').next()?)?, next })
+            let prio = right.rsplit_once(" [").and_then(|(_, prio)| prio.split(']').next()?.parse().ok());
+            Some(What::Switch { prev, left: state(rest.rsplit(' ').next()?)?, next, prio })
         }
     }
 }

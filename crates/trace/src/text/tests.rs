@@ -18,7 +18,7 @@ pub(crate) fn read_all(source: &mut impl Source) -> Result<(Vec<String>, Vec<Str
 pub(crate) fn words(what: &What) -> String {
     let t = |t: &Thread| format!("{}-{}", t.comm, t.pid);
     match what {
-        What::Switch { prev, left, next } => format!("{} {left:?} {}", t(prev), t(next)),
+        What::Switch { prev, left, next, .. } => format!("{} {left:?} {}", t(prev), t(next)),
         What::Waking { task, cpu } => format!("waking {} {cpu}", t(task)),
         What::Wakeup { task, cpu, new } => format!("wakeup {} {cpu} {new}", t(task)),
         What::Migrate { task, from, to } => format!("migrate {} {from} {to}", t(task)),

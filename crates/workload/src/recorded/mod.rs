@@ -56,14 +56,47 @@ pub struct Thread {
     pub born_on: Option<CpuId>,
     /// The CPU it is bound to as a per-CPU kernel thread.
     pub kthread_cpu: Option<CpuId>,
+    /// How it competes.
+    pub priority: Priority,
     /// What it does.
     pub tape: Tape,
+}
+
+/// How a thread competes for a CPU, as far as the kernel's priority tells: not whether SCHED_BATCH or SCHED_IDLE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Priority {
+    /// SCHED_OTHER with this nice value, -20..=19.
+    Nice(i8),
+    /// SCHED_FIFO with this priority, 1..=99. Those of SCHED_RR look the same.
+    RealTime(u8),
+}
+
+impl Default for Priority {
+    fn default() -> Priority {
+        Priority::Nice(0)
+    }
+}
+
+impl Priority {
+    fn attr(self) -> SchedAttr {
+        match self {
+            Priority::Nice(nice) => SchedAttr { nice, ..SchedAttr::default() },
+            Priority::RealTime(rt_priority) => SchedAttr { policy: Policy::Fifo, rt_priority, ..SchedAttr::default() },
+        }
+    }
 }
 
 impl Thread {
     /// One that has done nothing yet.
     pub fn new(name: &str, comm: &str, born_on: Option<CpuId>) -> Thread {
-        Thread { name: name.into(), comm: comm.into(), born_on, kthread_cpu: None, tape: Tape::default() }
+        Thread {
+            name: name.into(),
+            comm: comm.into(),
+            born_on,
+            kthread_cpu: None,
+            priority: Priority::default(),
+            tape: Tape::default(),
+        }
     }
 }
 
@@ -113,7 +146,7 @@ fn spec(own: ObjId, thread: &Thread) -> TaskSpec {
     let program: Arc<[Op]> = std::iter::once(Op::Recorded).chain(thread.tape.steps().map(op)).collect();
     TaskSpec {
         name: thread.comm[..end].into(),
-        attr: SchedAttr::default(),
+        attr: thread.priority.attr(),
         affinity: None,
         kthread_cpu: thread.kthread_cpu,
         group: None,

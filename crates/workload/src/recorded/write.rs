@@ -4,14 +4,14 @@
 //! {
 //!   "recording": { "of": TRACE, "machine": MACHINE, ..., "notes": [TEXT, ...] },
 //!   "threads": {
-//!     NAME: { "comm": NAME, "cpu": CPU, "kthread_cpu": CPU, "steps": {
+//!     NAME: { "comm": NAME, "cpu": CPU, "kthread_cpu": CPU, "nice": NICE, "rt_priority": PRIORITY, "steps": {
 //!       "work": US, "wake": THREAD, "wake_sync": THREAD, "fork": THREAD, "exec": true, "until": US,
 //!       "await": "wakeup", "rest": "for good" } } } }
 //! ```
 
 use std::io::{self, Write};
 
-use super::{Recording, Step, Thread};
+use super::{Priority, Recording, Step, Thread};
 
 impl Recording {
     /// Writes the file onto `out`, which should be buffered.
@@ -37,6 +37,11 @@ impl Recording {
             if let Some(cpu) = cpu {
                 write!(out, "\"{key}\": {cpu}, ")?;
             }
+        }
+        match thread.priority {
+            Priority::Nice(0) => {}
+            Priority::Nice(nice) => write!(out, "\"nice\": {nice}, ")?,
+            Priority::RealTime(priority) => write!(out, "\"rt_priority\": {priority}, ")?,
         }
         out.write_all(b"\"steps\": {")?;
         // A line ends where the thread sleeps.

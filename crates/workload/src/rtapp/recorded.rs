@@ -7,13 +7,13 @@ use fairground_machine::Machine;
 use super::source::Source;
 use crate::error::{nearest, WorkloadError};
 use crate::json::{Member, Node, Value};
-use crate::recorded::{Recording, Step, Thread};
+use crate::recorded::{Priority, Recording, Step, Thread};
 use crate::validate::MAX_DURATION_NS;
 
 /// Keys among the steps of a thread.
 const STEPS: &[&str] = &["work", "wake", "wake_sync", "fork", "exec", "until", "await", "rest"];
 /// Keys of a thread.
-const KEYS: &[&str] = &["comm", "cpu", "kthread_cpu", "steps"];
+const KEYS: &[&str] = &["comm", "cpu", "kthread_cpu", "nice", "rt_priority", "steps"];
 
 /// Whether the file is one.
 pub(super) fn is_recording(root: &Node) -> bool {
@@ -107,6 +107,8 @@ fn thread(
             "comm" => thread.comm = source.string(m)?.to_owned(),
             "cpu" => thread.born_on = cpu(m)?,
             "kthread_cpu" => thread.kthread_cpu = cpu(m)?,
+            "nice" => thread.priority = Priority::Nice(source.int(m, -20, 19)? as i8),
+            "rt_priority" => thread.priority = Priority::RealTime(source.int(m, 1, 99)? as u8),
             "steps" => {
                 for step in members(source, m)? {
                     thread.tape.push(read_step(source, step, names)?);
@@ -162,7 +164,7 @@ fn micros(source: &Source, m: &Member, parts: u32) -> Result<u64, WorkloadError>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::Op;
+    use crate::program::{Op, Policy};
     use crate::rtapp::{import, Dialect};
     use crate::testing::small_machine;
     use crate::Workload;
@@ -180,7 +182,9 @@ mod tests {
         let steps =
             [Step::Work(1_234_567), Step::Fork(1), Step::Wake { thread: 1, sync: true }, Step::Until(16_000_001)];
         steps.iter().for_each(|s| parent.tape.push(*s));
+        parent.priority = Priority::RealTime(50);
         let mut child = Thread::new("c-2", "c", None);
+        child.priority = Priority::Nice(-5);
         [Step::Await, Step::Exec].iter().for_each(|s| child.tape.push(*s));
         let about = vec![("of".to_string(), "t.txt".to_string())];
         let recording = Recording { about, notes: vec!["x".into()], threads: vec![parent, child] };
@@ -192,6 +196,9 @@ mod tests {
         let wake = Op::Rouse { sem: 1, sync: true };
         assert_eq!(*w.tasks[0].program, [Op::Recorded, Op::Work(1_234_567), spawn, wake, Op::SleepUntil(16_000_001)]);
         assert_eq!(*w.tasks[1].program, [Op::Recorded, Op::SemWait(1), Op::Exec]);
+        let attr = [w.tasks[0].attr, w.tasks[1].attr];
+        assert_eq!((attr[0].policy, attr[0].rt_priority), (Policy::Fifo, 50));
+        assert_eq!((attr[1].policy, attr[1].nice), (Policy::Other, -5));
     }
 
     #[test]

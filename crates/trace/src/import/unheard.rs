@@ -1,0 +1,123 @@
+//! Who leaves no event: idle tasks, and threads, of which a recording has nothing that they do.
+//!
+//! What happens while such a CPU idles is missing: its `cpu_idle`, the wakeups by its interrupts, the switch to whom they
+//! woke. That thread is met when it does something, or leaves the CPU:
+//!
+//! ```text
+//! switched to idle        .                       .           first event of the thread
+//! |-----------------------|=======================|===========|
+//!                  woken in sight: it began then, and the time that the CPU takes to wake up later
+//!                  not seen to be woken: it began as long ago as it runs on average between two sleeps,
+//!                                        half as long if it does not sleep now
+//! ```
+//!
+//! Likewise a thread that was switched to has left unseen when somebody else is current.
+
+use fairground_machine::CpuId;
+use fairground_workload::recorded::Step;
+
+use super::task::State;
+use super::Importer;
+use crate::text::{Thread, TraceEvent, What};
+
+/// Switches to an idle task that leaves no event before that is no chance.
+const SWITCHES_MIN: u64 = 8;
+
+/// What is known of the idle task of a CPU.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Idler {
+    /// It is current since, ns of the trace.
+    pub since: Option<u64>,
+    /// How often it was switched to.
+    entered: u64,
+    /// It has left an event.
+    heard: bool,
+}
+
+impl Idler {
+    /// The CPU switches: to its idle task, or to another.
+    pub fn switched(&mut self, to_idle: bool, now: u64) {
+        self.since = to_idle.then_some(now);
+        self.entered += u64::from(to_idle);
+    }
+}
+
+/// A thread that was switched to unseen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unseen {
+    /// Where.
+    pub cpu: CpuId,
+    /// Its index among the threads of the recording.
+    pub thread: u32,
+    /// When that is taken to have been, ns of the trace.
+    pub since: u64,
+}
+
+impl Importer<'_> {
+    /// CPUs whose idle task leaves no event.
+    pub fn unheard(&self) -> impl Iterator<Item = CpuId> + '_ {
+        let unheard = |idler: &Idler| !idler.heard && idler.entered >= SWITCHES_MIN;
+        (0..).zip(&self.idlers).filter(move |(_, idler)| unheard(idler)).map(|(cpu, _)| cpu)
+    }
+
+    /// Who does something on a CPU that was left to its idle task has been switched to in between.
+    pub(super) fn appear(&mut self, event: &TraceEvent) -> Option<Unseen> {
+        let (thread, leaves) = match event.what {
+            What::Switch { prev, .. } => (prev, true),
+            What::Waking { .. } | What::Wakeup { .. } | What::Fork { .. } | What::Exit { .. } | What::Idle { .. } => {
+                (event.context, false)
+            }
+            _ => return None,
+        };
+        self.displace(event.cpu, thread.pid);
+        let idler = &mut self.idlers[event.cpu as usize];
+        if thread.pid == 0 {
+            idler.heard = true;
+            return None;
+        }
+        let idle_since = idler.since.take()?;
+        self.met(thread, event.cpu, State::Asleep(self.now)).then_some(())?;
+        let (thread, since) = self.began(event.cpu, thread, leaves, idle_since)?;
+        self.counts.appeared += 1;
+        Some(Unseen { cpu: event.cpu, thread, since })
+    }
+
+    /// Somebody else is current on a CPU than was switched to: that one has left unseen, and is taken to have run as long
+    /// as it usually does.
+    fn displace(&mut self, cpu: CpuId, by: u32) {
+        let Some((pid, since)) = self.current[cpu as usize].take_if(|(pid, _)| *pid != by) else { return };
+        self.counts.contradictions += 1;
+        self.idlers[cpu as usize].since = Some(since);
+        let Some(task) = self.tasks.get_mut(&pid) else { return };
+        let ns = self.now.saturating_sub(since).min(task.usual_ns());
+        task.credit(ns, self.speeds.of(cpu));
+        task.seen_whole = false;
+        task.state = State::Asleep(since.saturating_add(ns));
+    }
+
+    /// Makes a thread current, at the time at which it is taken to have begun.
+    fn began(&mut self, cpu: CpuId, thread: Thread, leaves: bool, idle_since: u64) -> Option<(u32, u64)> {
+        let wake_ns = self.machine.idle_states(cpu).last().map_or(0, |state| state.wake_ns);
+        let now = self.now;
+        let task = self.tasks.get_mut(&thread.pid)?;
+        let usual = task.usual_ns();
+        let run = if leaves { usual } else { usual / 2 };
+        let (since, asleep) = match task.state {
+            State::Waiting(woken) => (woken.max(idle_since).saturating_add(wake_ns).min(now), false),
+            State::Asleep(slept) => (now.saturating_sub(run).max(slept).max(idle_since), true),
+            State::Exiting(_) => (idle_since, false),
+            State::Running(_) => return None,
+        };
+        task.seen_whole = false;
+        task.woken_in_idle += u64::from(asleep);
+        let index = task.index;
+        if !matches!(task.state, State::Exiting(_)) {
+            task.state = State::Running(cpu);
+        }
+        if asleep {
+            self.step(thread.pid, Step::Until(self.since_origin(since)));
+        }
+        self.current[cpu as usize] = Some((thread.pid, since));
+        Some((index, since))
+    }
+}
