@@ -18,13 +18,24 @@ use crate::output::{remove_on_interrupt, TEMPORARY};
 #[derive(Debug, Error, Diagnostic)]
 enum NoLogs {
     #[error("`{0}` is no file of rt-app's, which alone has its logs")]
-    #[diagnostic(help("--rtapp-logs is for files in rt-app's grammar; --trace writes the events of any run"))]
+    #[diagnostic(help(
+        "--rtapp-logs and --rtapp-marks are for files in rt-app's grammar; --trace writes the events of any run"
+    ))]
     NotRtApp(String),
     #[error("{0} has changed while it was read")]
     Changed(String),
     #[error("cannot write logs into {directory}: {cause}")]
     #[diagnostic(help("expected a directory that is there and can be written"))]
     Directory { directory: String, cause: io::ErrorKind },
+}
+
+/// What is logged of a run of `workload`, which `setup` holds.
+pub fn plan(workload: &str, setup: &Setup) -> Result<LogPlan, Failure> {
+    let plan = LogPlan::find(workload, &setup.machine)?.ok_or_else(|| NoLogs::NotRtApp(workload.into()))?;
+    match plan.fits(&setup.workload) {
+        true => Ok(plan),
+        false => Err(NoLogs::Changed(workload.into()).into()),
+    }
 }
 
 /// Where logs go.
@@ -38,10 +49,7 @@ pub struct LogDirectory {
 impl LogDirectory {
     /// For a run of `workload`, which `setup` holds. Before it begins, so that a bad path is known at once.
     pub fn open(path: &Path, workload: &str, setup: &Setup) -> Result<LogDirectory, Failure> {
-        let plan = LogPlan::find(workload, &setup.machine)?.ok_or_else(|| NoLogs::NotRtApp(workload.into()))?;
-        if !plan.fits(&setup.workload) {
-            return Err(NoLogs::Changed(workload.into()).into());
-        }
+        let plan = plan(workload, setup)?;
         let spool = tempfile::tempfile_in(path).map_err(|e| cannot_write(path, &e))?;
         Ok(LogDirectory { path: path.to_owned(), plan: Arc::new(plan), spool })
     }

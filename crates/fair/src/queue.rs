@@ -46,7 +46,7 @@ impl Fair {
         self.ask_frequency(env, cpu);
         self.insert_if_queued(cpu, task);
         self.order.add(cpu, task);
-        self.tell_clamps(env, cpu, Some(task));
+        self.tell_signals(env, cpu, Some(task));
     }
 
     /// Takes a queued or current task off the run queue of `cpu`, whose clock is up to date.
@@ -80,7 +80,7 @@ impl Fair {
         }
         let left = self.rqs[cpu].fair.left();
         self.world.update_min_vruntime(cpu, left);
-        self.tell_clamps(env, cpu, Some(task));
+        self.tell_signals(env, cpu, Some(task));
     }
 
     /// A delayed sleeper is asleep in earnest: it was picked, or leaves the fair class.
@@ -179,7 +179,7 @@ impl Fair {
         if self.world.entity_tick(cpu, left) || task_over {
             self.resched(env, cpu);
         }
-        self.tell_clamps(env, cpu, self.world.curr(cpu));
+        self.tell_signals(env, cpu, self.world.curr(cpu));
         self.ask_frequency(env, cpu);
     }
 }

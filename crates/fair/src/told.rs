@@ -1,12 +1,12 @@
-//! What traces are told of utilization clamps.
+//! What traces are told of load tracking and of utilization clamps.
 //!
 //! LISA's module, which made the traces of mail 003, hangs on the kernel's PELT hooks: it tells of a signal whenever an
 //! update takes it into a new period of 1024 us (spec 2.2), with the clamps of that moment. So do we. Updates that find
 //! the signal within its period tell nothing: a clamp that changes is seen up to a tick later.
 //!
-//! DEVIATION: the module also tells of a queue when a task's averages join or leave it within a period.
+//! DEVIATION: the module also tells of a queue when a task's averages join or leave it within a period; and of groups.
 
-use fairground_sim::{Clamps, Env, Pick, TaskId};
+use fairground_sim::{Clamps, Env, Pick, Signals, TaskId};
 
 use crate::ffi::*;
 use crate::rt::is_rt;
@@ -32,36 +32,50 @@ fn renew(told: &mut Vec<u64>, at: usize, now: u64) -> bool {
     std::mem::replace(&mut told[at], now) != now
 }
 
+/// What an average says.
+fn signals(cpu: usize, task: Option<TaskId>, avg: &FgAvg) -> Signals {
+    let FgAvg { load_avg: load, runnable_avg: runnable, util_avg: util, last_update: updated, .. } = *avg;
+    Signals { cpu: cpu as u32, task, load, runnable, util, updated }
+}
+
 impl Fair {
     /// The signals of a CPU and of a fair task there may have been updated.
-    pub(crate) fn tell_clamps(&mut self, env: &mut Env, cpu: usize, task: Option<TaskId>) {
-        if env.wants_clamps() && self.clamps_asked {
-            self.tell(env, cpu, task.filter(|p| !is_rt(self.world.task(*p))));
+    pub(crate) fn tell_signals(&mut self, env: &mut Env, cpu: usize, task: Option<TaskId>) {
+        let clamps = env.wants_clamps() && self.clamps_asked;
+        if clamps || env.wants_signals() {
+            self.tell(env, cpu, task.filter(|p| !is_rt(self.world.task(*p))), clamps);
         }
     }
 
     /// The same of those between whom a CPU switches.
     pub(crate) fn tell_switch(&mut self, env: &mut Env, cpu: usize, prev: Option<TaskId>, pick: Pick) {
-        self.tell_clamps(env, cpu, prev.filter(|p| self.world.task(*p).cpu as usize == cpu));
+        self.tell_signals(env, cpu, prev.filter(|p| self.world.task(*p).cpu as usize == cpu));
         if let Pick::Task(next) = pick {
-            self.tell_clamps(env, cpu, Some(next));
+            self.tell_signals(env, cpu, Some(next));
         }
     }
 
+    /// `clamps`: these too.
     #[cold]
-    fn tell(&mut self, env: &mut Env, cpu: usize, task: Option<TaskId>) {
+    fn tell(&mut self, env: &mut Env, cpu: usize, task: Option<TaskId>, clamps: bool) {
         if let Some(task) = task {
             let p = self.world.task(task);
             let (now, util, min, max) = (period(&p.avg), p.avg.util_avg, p.uclamp_min, p.uclamp_max);
             if renew(&mut self.told.tasks, task as usize, now) {
-                env.clamps(self.clamps(cpu, Some(task), util, [min, max]));
+                env.signals(signals(cpu, Some(task), &p.avg));
+                if clamps {
+                    env.clamps(self.clamps(cpu, Some(task), util, [min, max]));
+                }
             }
         }
         let rq = &self.world.cpus[cpu];
         let (now, util) = (period(&rq.cfs), rq.cfs.util_avg);
         let [min, max] = [FG_UCLAMP_MIN, FG_UCLAMP_MAX].map(|id| rq.uclamp[id as usize].value);
         if renew(&mut self.told.queues, cpu, now) {
-            env.clamps(self.clamps(cpu, None, util, [min, max]));
+            env.signals(signals(cpu, None, &rq.cfs));
+            if clamps {
+                env.clamps(self.clamps(cpu, None, util, [min, max]));
+            }
         }
     }
 

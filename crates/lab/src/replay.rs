@@ -114,7 +114,8 @@ impl Replay<'_> {
     pub fn simulate(&self, sched: usize, seed: u64) -> Result<(Figures, RunReport), RunError> {
         let lost = |e: io::Error| RunError::Failed(format!("cannot keep the trace of the run: {e}"));
         let mut file = tempfile::tempfile().map_err(lost)?;
-        let head = TraceHead { format: TraceFormat::Text, meta: Vec::new(), notes: Vec::new(), why: false };
+        let head =
+            TraceHead { format: TraceFormat::Text, meta: Vec::new(), notes: Vec::new(), why: false, marks: None };
         let trace = Trace { head, file: file.try_clone().map_err(lost)? };
         let ran = self.setup.carry_out(sched, seed, Some(trace), None);
         let report = ran.outcome?;

@@ -8,6 +8,7 @@ use fairground_fair::FairError;
 use fairground_machine::Machine;
 use fairground_sim::{Config, Engine, Event, HashObserver, MetricsObserver, Observer, Scheduler, SimError, Time};
 use fairground_trace::rtapp_log::RtappLog;
+use fairground_trace::rtapp_marks::RtappMarks;
 use fairground_trace::{Export, FtraceText, Hardware, Names, PerfettoTrace, UnlessGone, Words};
 use fairground_workload::rtapp::LogPlan;
 use fairground_workload::Workload;
@@ -96,6 +97,8 @@ pub struct TraceHead {
     pub notes: Vec<String>,
     /// The reasons of every placement are wanted too.
     pub why: bool,
+    /// What rt-app's threads say ([`fairground_trace::rtapp_marks`]), if it is wanted: of a file of rt-app's, its rounds.
+    pub marks: Option<LogPlan>,
 }
 
 /// A trace to be written.
@@ -198,7 +201,10 @@ impl Setup {
         };
         let meta: Vec<(&str, &str)> = head.meta.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
         exporter.head(&meta, &[sched.notes(), head.notes.clone()].concat());
-        exporter
+        match head.marks.clone() {
+            Some(plan) => Box::new(RtappMarks::new(exporter, Arc::new(plan), Arc::clone(&self.workload))),
+            None => exporter,
+        }
     }
 
     /// The hash and the metrics of a run; `observers` are told of every event too.

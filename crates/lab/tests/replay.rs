@@ -34,6 +34,7 @@ fn recorded(setup: &Setup) -> Imported {
         meta: vec![("sched".into(), SCHED.into())],
         notes: Vec::new(),
         why: false,
+        marks: None,
     };
     let ran = setup.carry_out(0, 1, Some(Trace { head, file: file.try_clone().unwrap() }), None);
     ran.outcome.unwrap();

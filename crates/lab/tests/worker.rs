@@ -252,6 +252,7 @@ fn traced(setup: &Setup) -> (Ran, String) {
         meta: vec![("machine".into(), "m".into())],
         notes: vec!["hz: 250".into()],
         why: true,
+        marks: None,
     };
     let ran = setup.carry_out(0, 1, Some(Trace { head, file: file.try_clone().unwrap() }), None);
     file.flush().unwrap();

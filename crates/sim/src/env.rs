@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fairground_machine::{CpuId, Machine, SoftCost};
 
-use crate::event::{Balance, Clamps, Decision, MigrateCause, Reason};
+use crate::event::{Balance, Clamps, Decision, MigrateCause, Reason, Signals};
 use crate::lines::Lines;
 use crate::queue_lock::QueueLock;
 use crate::sched::Ipi;
@@ -137,6 +137,8 @@ pub enum Request {
     Balanced(Balance),
     /// A signal under clamps was updated.
     Clamps(Clamps),
+    /// A load-tracking signal was updated.
+    Signals(Signals),
     /// So many of the reasons that [`Env::drain_reasons`] gives belong to the decision that follows.
     Reasons(usize),
 }
@@ -169,6 +171,7 @@ pub struct Env {
     work: [u64; SoftCost::COUNT],
     wants_reasons: bool,
     wants_clamps: bool,
+    wants_signals: bool,
     /// Reasons given in this call, and how many of them belong to decisions already reported.
     reasons: Vec<Reason>,
     reported: usize,
@@ -205,6 +208,7 @@ impl Env {
             work: [0; SoftCost::COUNT],
             wants_reasons: false,
             wants_clamps: false,
+            wants_signals: false,
             reasons: Vec::new(),
             reported: 0,
         }
@@ -410,6 +414,23 @@ impl Env {
     /// For the engine and for tests of schedulers: somebody wants to be told of clamps, or nobody does.
     pub fn want_clamps(&mut self, wanted: bool) {
         self.wants_clamps = wanted;
+    }
+
+    /// Whether signals of load tracking shall be told. The answer must change nothing else.
+    pub fn wants_signals(&self) -> bool {
+        self.wants_signals
+    }
+
+    /// Reports that a signal of load tracking was updated, if somebody wants to know.
+    pub fn signals(&mut self, signals: Signals) {
+        if self.wants_signals {
+            self.requests.push(Request::Signals(signals));
+        }
+    }
+
+    /// For the engine and for tests of schedulers: signals shall be told, or they shall not.
+    pub fn want_signals(&mut self, wanted: bool) {
+        self.wants_signals = wanted;
     }
 
     /// Begins a call on `cpu` at `now`. For the engine and for tests of schedulers.

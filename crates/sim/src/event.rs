@@ -93,6 +93,9 @@ pub enum EventKind {
     /// A signal that utilization clamps bound was updated. Only told where an observer wants it, and no part of the
     /// hash: it says what the rest led to.
     Clamps(Clamps),
+    /// A load-tracking signal was updated, where that is asked for ([`crate::Config::signals`]). Seen, not done: no part
+    /// of the run's hash.
+    Signals(Signals),
     /// A thermal governor has measured (thermal_temperature).
     Temperature {
         /// Index into the machine's zones.
@@ -181,6 +184,23 @@ pub struct Clamps {
     pub min: u16,
     /// The ceiling in force.
     pub max: u16,
+}
+
+/// What load tracking says of a task, or of the fair tasks of a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Signals {
+    /// Of the run queue of this CPU, or of a task there.
+    pub cpu: CpuId,
+    /// The task; none: the run queue.
+    pub task: Option<TaskId>,
+    /// By weight and runnable time: 1024 is a task of nice 0 that is always runnable. Of a queue the sum.
+    pub load: u64,
+    /// Runnable time, 1024 for each task that is always runnable.
+    pub runnable: u64,
+    /// Utilization of 1024, which is the largest CPU at its top frequency.
+    pub util: u64,
+    /// When the signal was updated, ns of its own clock, which goes slower than time on CPUs that do.
+    pub updated: Time,
 }
 
 /// When a CPU looks for work, or work is pushed.

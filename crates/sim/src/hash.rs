@@ -1,7 +1,7 @@
 //! The run's hash: xxh3-128 over every field of every event, so that two runs are the same iff their hashes are.
 //!
 //! Of a scheduler whose rules are not its own they count as 0 ([`crate::Scheduler::has_own_rules`]). What is told on
-//! request only ([`EventKind::Clamps`], [`EventKind::Energy`]) does not count: a run is the same whoever looks.
+//! request only ([`EventKind::Clamps`], [`EventKind::Signals`], [`EventKind::Energy`]) does not count: a run is the same whoever looks.
 //!
 //! Encoding, little-endian: time u64, cpu u32, kind u8, then the kind's fields in the order of their declaration;
 //! task and CPU ids u32, enums u8, frequency u32, an absent task `0xffff_ffff`, an absent idle state `0xff`.
@@ -99,7 +99,7 @@ impl Observer for HashObserver {
             }
             EventKind::Temperature { zone, milli_c } => r.u8(13).u8(zone).put(&milli_c.to_le_bytes()),
             EventKind::Cooling { state } => r.u8(14).u32(state),
-            EventKind::Energy { .. } | EventKind::Clamps(_) => return,
+            EventKind::Energy { .. } | EventKind::Clamps(_) | EventKind::Signals(_) => return,
             EventKind::Mark { task, mark } => r.u8(11).u32(task).u8(mark_code(mark)),
         };
         self.state.update(&r.bytes[..r.len]);

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use fairground_sim::Observer;
 
+use crate::rtapp_marks::Said;
 use crate::{FtraceText, PerfettoTrace};
 
 /// Writes the events of a run down as they come, in some format.
@@ -11,6 +12,9 @@ pub trait Export: Observer {
     /// Says at time 0 what the run is (machine, workload, sched, seed, each with its value), what the scheduler's
     /// rules say, and what every output must carry, e.g. `partition: 0-3`.
     fn head(&mut self, meta: &[(&str, &str)], notes: &[String]);
+
+    /// A thread of rt-app's has said this, at no earlier time than that of the last event.
+    fn said(&mut self, said: &Said);
 
     /// Writes what is held back.
     ///
@@ -24,6 +28,10 @@ impl<W: Write> Export for FtraceText<W> {
         FtraceText::head(self, meta, notes);
     }
 
+    fn said(&mut self, said: &Said) {
+        FtraceText::said(self, said);
+    }
+
     fn finish(self: Box<Self>) -> io::Result<()> {
         FtraceText::finish(*self).map(drop)
     }
@@ -32,6 +40,10 @@ impl<W: Write> Export for FtraceText<W> {
 impl<W: Write> Export for PerfettoTrace<W> {
     fn head(&mut self, meta: &[(&str, &str)], notes: &[String]) {
         PerfettoTrace::head(self, meta, notes);
+    }
+
+    fn said(&mut self, said: &Said) {
+        PerfettoTrace::said(self, said);
     }
 
     fn finish(self: Box<Self>) -> io::Result<()> {

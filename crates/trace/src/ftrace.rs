@@ -11,7 +11,8 @@ use std::io::{self, Write};
 
 use fairground_sim::{Event, EventKind, Observer, Reason};
 
-use crate::record::{Record, Recorder, OURS};
+use crate::record::{Record, Recorder};
+use crate::rtapp_marks::Said;
 use crate::{Names, Words};
 
 /// Writes events as they come. [`Self::finish`] tells whether all could be written.
@@ -39,6 +40,13 @@ impl<W: Write> FtraceText<W> {
         }
     }
 
+    /// A thread of rt-app's has said this.
+    pub fn said(&mut self, said: &Said) {
+        if self.error.is_none() {
+            self.error = line(&mut self.out, &self.recorder.said(said)).err();
+        }
+    }
+
     /// Flushes and gives the writer back.
     ///
     /// # Errors
@@ -59,7 +67,7 @@ fn line(out: &mut impl Write, record: &Record) -> io::Result<()> {
         Some((comm, pid)) => write!(out, "{comm}-{pid}")?,
         None => write!(out, "<idle>-0")?,
     }
-    let marker = if record.name.starts_with(OURS) { "print: tracing_mark_write: " } else { "" };
+    let marker = if record.is_said() { "print: tracing_mark_write: " } else { "" };
     let (seconds, ns) = (record.time / 1_000_000_000, record.time % 1_000_000_000);
     writeln!(out, " [{:03}] {seconds}.{ns:09}: {marker}{}: {}", record.cpu, record.name, record.text())
 }
@@ -95,7 +103,7 @@ mod tests {
 
     use fairground_machine::CpuId;
     use fairground_sim::testing::{spec, workload};
-    use fairground_sim::{Clamps, Decision, DecisionKind, MigrateCause, SwitchState, Time, NO_RULE};
+    use fairground_sim::{Clamps, Decision, DecisionKind, MigrateCause, Signals, SwitchState, Time, NO_RULE};
 
     use super::*;
 
@@ -217,6 +225,22 @@ reader-1000 [006] 1.000006000: sched_switch: prev_comm=reader prev_pid=1000 prev
         let expected = "\
 <idle>-0 [004] 0.000001000: uclamp_util_se: pid=1000 comm=reader cpu=6 util_avg=17 uclamp_avg=512 uclamp_min=512 uclamp_max=1024
 <idle>-0 [004] 0.000001000: uclamp_util_cfs: cpu=6 util_avg=40 uclamp_avg=512 uclamp_min=512 uclamp_max=1024
+";
+        assert!(text.ends_with(expected), "{text}");
+    }
+
+    /// Field by field as LISA's module prints them.
+    #[test]
+    fn load_tracking_is_told_as_lisas_module_tells_it() {
+        let signals = Signals { cpu: 6, task: Some(0), load: 1024, runnable: 900, util: 446, updated: 8_192 };
+        let text = exported(&[
+            (0, 4, EventKind::Fork { parent: None, child: 0 }),
+            (9_000, 4, EventKind::Signals(signals)),
+            (9_000, 4, EventKind::Signals(Signals { task: None, load: 2048, ..signals })),
+        ]);
+        let expected = "\
+<idle>-0 [004] 0.000009000: sched_pelt_se: cpu=6 path=(null) comm=reader pid=1000 load=1024 util=446 rbl_load=900 update_time=8192
+<idle>-0 [004] 0.000009000: sched_pelt_cfs: cpu=6 path=/ load=2048 util=446 rbl_load=900 update_time=8192
 ";
         assert!(text.ends_with(expected), "{text}");
     }

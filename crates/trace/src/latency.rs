@@ -137,7 +137,7 @@ impl Latency {
             }
             What::Waking { .. } | What::Migrate { .. } | What::Idle { .. } => {}
             What::Fork { .. } | What::Exec { .. } | What::Exit { .. } => {}
-            What::Frequency { .. } | What::Clamps { .. } | What::Print(_) => {}
+            What::Frequency { .. } | What::Clamps { .. } | What::Signals { .. } | What::Print(_) => {}
         }
     }
 

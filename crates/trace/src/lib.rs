@@ -7,7 +7,8 @@
 //! (how long clocks run how fast), [`energy`] (what rails take), [`placements`] (each decision
 //! with what led to it), [`migrations`] (why tasks move, and how far), [`uclamp`] (clamps of tasks and run queues),
 //! [`explain`] (in words and numbers) and [`diff`] (two
-//! traces side by side). [`hindsight`] says where our policy would have put each woken task. [`rtapp_log`] writes a run as rt-app logs itself.
+//! traces side by side). [`hindsight`] says where our policy would have put each woken task. [`rtapp_log`] writes a run as
+//! rt-app logs itself, [`rtapp_marks`] puts what it says of itself into a trace.
 
 mod clean;
 pub mod dat;
@@ -29,6 +30,8 @@ mod reader_gone;
 mod record;
 pub mod residency;
 pub mod rtapp_log;
+pub mod rtapp_marks;
+mod rtapp_rounds;
 mod source;
 mod text;
 pub mod uclamp;

@@ -3,7 +3,8 @@
 //! The kernel's events have its names and fields. As in the kernel, `sched_waking` comes before the placement and its
 //! `target_cpu` is the *previous* CPU; `sched_wakeup`'s is the placement. Priorities are those at birth. Clamps are
 //! told, once somebody has asked for one, by the events of LISA's module (`uclamp_util_se` of a task,
-//! `uclamp_util_cfs` of a CPU) whenever the signal they bound enters a new period. What the kernel has no event for
+//! `uclamp_util_cfs` of a CPU) whenever the signal they bound enters a new period; what load tracking says, on request,
+//! by its `sched_pelt_se` and `sched_pelt_cfs`. What the kernel has no event for
 //! (the decision behind a placement, a program's marks, the stopper's work, what must be said of the run) begins with
 //! [`OURS`]:
 //!
@@ -32,13 +33,17 @@ use std::fmt;
 
 use fairground_machine::CpuId;
 use fairground_sim::{
-    Balance, Clamps, Decision, DecisionKind, Event, EventKind, Reason, SwitchState, TaskId, Time, NO_RULE,
+    Balance, Clamps, Decision, DecisionKind, Event, EventKind, Reason, Signals, SwitchState, TaskId, Time, NO_RULE,
 };
 
+use crate::rtapp_marks::Said;
 use crate::{energy, Names, Words};
 
 /// How the names of events begin that the kernel does not have.
 pub(crate) const OURS: &str = "fairground_";
+
+/// How the names of what rt-app's threads say begin.
+pub(crate) const RTAPP: &str = "rtapp_";
 
 /// Who woke a task, where the kernel's event does not tell.
 pub(crate) const WOKEN: &str = "fairground_woken";
@@ -121,6 +126,11 @@ pub(crate) struct Record<'a> {
 }
 
 impl Record<'_> {
+    /// The kernel has no such event: in its traces it is what somebody writes through trace_marker.
+    pub fn is_said(&self) -> bool {
+        [OURS, RTAPP].iter().any(|start| self.name.starts_with(start))
+    }
+
     /// The fields as the kernel prints them.
     pub fn text(&self) -> String {
         let word = |(key, value): &(&str, Value)| match *key {
@@ -222,6 +232,14 @@ impl Recorder {
         reasons.iter().map(record).collect()
     }
 
+    /// What a thread of rt-app's says.
+    pub fn said(&self, said: &Said) -> Record<'_> {
+        let event = said.event.map(|event| ("event", event.into()));
+        let figures = said.figures.iter().map(|(key, n)| (*key, (*n).into()));
+        let fields = event.into_iter().chain(figures).collect();
+        Record { time: said.time, cpu: said.cpu, context: Some(self.task(said.task)), name: said.name, fields }
+    }
+
     fn record<'a>(&'a self, time: Time, cpu: CpuId, name: &'static str, fields: Fields<'a>) -> Record<'a> {
         let current = self.current.get(cpu as usize).copied().flatten();
         Record { time, cpu, context: current.map(|task| self.task(task)), name, fields }
@@ -254,6 +272,7 @@ impl Recorder {
             EventKind::Idle { state } => ("cpu_idle", vec![("state", state.map_or(IDLE_EXIT, u32::from).into()), cpu]),
             EventKind::Frequency { khz } => ("cpu_frequency", vec![("state", khz.into()), cpu]),
             EventKind::Clamps(c) => self.clamps(&c),
+            EventKind::Signals(s) => self.signals(&s),
             EventKind::Temperature { zone, milli_c } => {
                 ("fairground_temperature", vec![("zone", u32::from(zone).into()), ("temp", milli_c.into())])
             }
@@ -342,6 +361,24 @@ impl Recorder {
                 ("uclamp_util_se", [vec![("pid", pid.into()), ("comm", comm.into())], values].concat())
             }
             None => ("uclamp_util_cfs", values),
+        }
+    }
+
+    /// As LISA's module tells it: a task's path is that of no group, a queue's that of the root.
+    fn signals(&self, s: &Signals) -> (&'static str, Fields<'_>) {
+        let values = vec![
+            ("load", s.load.into()),
+            ("util", s.util.into()),
+            ("rbl_load", s.runnable.into()),
+            ("update_time", s.updated.into()),
+        ];
+        let place = |path: &'static str| vec![("cpu", s.cpu.into()), ("path", path.into())];
+        match s.task.map(|task| self.task(task)) {
+            Some((comm, pid)) => {
+                let who = vec![("comm", comm.into()), ("pid", pid.into())];
+                ("sched_pelt_se", [place("(null)"), who, values].concat())
+            }
+            None => ("sched_pelt_cfs", [place("/"), values].concat()),
         }
     }
 

@@ -22,10 +22,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fairground_sim::{Event, EventKind, Observer, Step, TaskId, Time};
-use fairground_workload::rtapp::{LogPlan, LoggedEvent, LoggedStep};
+use fairground_workload::rtapp::LogPlan;
 use fairground_workload::{SpecId, Workload};
 
-use crate::Names;
+use crate::rtapp_rounds::{to_us, Came, Round, Rounds};
 
 /// Longest name of a file without its ending, bytes: file systems take 255.
 const NAME_MAX: usize = 240;
@@ -37,10 +37,9 @@ const HELD_MAX: usize = 8 << 20;
 /// written.
 pub struct RtappLog<W: Write> {
     out: W,
-    plan: Arc<LogPlan>,
-    names: Names,
+    rounds: Rounds,
     /// By task id.
-    threads: Vec<Thread>,
+    files: Vec<String>,
     /// Threads that were forked so far, by template.
     forks: BTreeMap<SpecId, u32>,
     /// When the first thread was created.
@@ -49,40 +48,11 @@ pub struct RtappLog<W: Write> {
     error: Option<io::Error>,
 }
 
-/// A thread of the run.
-struct Thread {
-    file: String,
-    spec: SpecId,
-    /// The step it is at.
-    op: Option<u32>,
-    round: Option<Round>,
-}
-
-/// A round of a phase that has begun.
-#[derive(Default)]
-struct Round {
-    phase: u32,
-    start: Time,
-    within: Option<Within>,
-    perf: u64,
-    run_us: u64,
-    slack_us: i64,
-    asked_run_us: u64,
-    asked_period_us: u64,
-    late_us: u64,
-}
-
-/// An event that is measured.
-enum Within {
-    Run { since: Time },
-    Timer { due: Time, missed: bool },
-}
-
 impl<W: Write> RtappLog<W> {
     /// Onto `out`, which should be buffered. `plan` is of `workload`.
     pub fn new(out: W, plan: Arc<LogPlan>, workload: Arc<Workload>) -> Self {
-        let (threads, forks) = (Vec::new(), BTreeMap::new());
-        RtappLog { out, plan, names: Names::new(workload), threads, forks, started: 0, error: None }
+        let rounds = Rounds::new(plan, workload);
+        RtappLog { out, rounds, files: Vec::new(), forks: BTreeMap::new(), started: 0, error: None }
     }
 
     /// Flushes and gives the writer back.
@@ -104,45 +74,29 @@ impl<W: Write> RtappLog<W> {
         if child == 0 {
             self.started = time;
         }
-        self.names.fork(parent, child);
-        let spec = self.names.template(child).unwrap_or(SpecId::MAX);
-        let index = self.threads.len();
-        let name = match self.plan.threads.get(spec as usize) {
+        let spec = self.rounds.created(parent, child);
+        let (plan, index) = (self.rounds.plan(), self.files.len());
+        let name = match plan.threads.get(spec as usize) {
             Some(thread) if thread.forked => {
                 let count = self.forks.entry(spec).or_default();
                 *count += 1;
-                file_name(&self.plan.basename, &thread.task, &format!("-{index}-{:04}", *count - 1))
+                file_name(&plan.basename, &thread.task, &format!("-{index}-{:04}", *count - 1))
             }
-            Some(thread) => file_name(&self.plan.basename, &thread.task, &format!("-{index}")),
-            None => file_name(&self.plan.basename, "?", &format!("-{index}")),
+            Some(thread) => file_name(&plan.basename, &thread.task, &format!("-{index}")),
+            None => file_name(&plan.basename, "?", &format!("-{index}")),
         };
         writeln!(self.out, "{name}\t{}", head())?;
-        self.threads.push(Thread { file: name, spec, op: None, round: None });
+        self.files.push(name);
         Ok(())
     }
 
     fn came_to(&mut self, step: &Step) -> io::Result<()> {
-        let Some(thread) = self.threads.get_mut(step.task as usize) else { return Ok(()) };
-        if thread.op.replace(step.op) == Some(step.op) {
+        let (Came { ended: Some(round), .. }, Some(file)) =
+            (self.rounds.came_to(step), self.files.get(step.task as usize))
+        else {
             return Ok(());
-        }
-        let steps = self.plan.threads.get(thread.spec as usize).map(|t| &t.steps);
-        let logged = steps.and_then(|s| s.get(step.op as usize)).copied().unwrap_or_default();
-        if let Some(round) = &mut thread.round {
-            round.leave(step.time);
-            if logged.begins || logged.phase != round.phase {
-                let line = round.line(step.task, self.started, step.time);
-                writeln!(self.out, "{}\t{line}", thread.file)?;
-                thread.round = None;
-            }
-        }
-        if logged.begins {
-            thread.round = Some(Round { phase: logged.phase, start: step.time, ..Round::default() });
-        }
-        if let Some(round) = &mut thread.round {
-            round.enter(step, logged, self.plan.sums_slack);
-        }
-        Ok(())
+        };
+        writeln!(self.out, "{file}\t{}", line(step.task, self.started, &round, step.time))
     }
 
     fn keep(&mut self, result: io::Result<()>) {
@@ -170,46 +124,15 @@ impl<W: Write> Observer for RtappLog<W> {
     }
 }
 
-impl Round {
-    fn enter(&mut self, step: &Step, logged: LoggedStep, sums_slack: bool) {
-        match (logged.event, step.due) {
-            (LoggedEvent::Run { us, perf }, _) => {
-                self.asked_run_us += us;
-                self.perf += perf;
-                self.within = Some(Within::Run { since: step.time });
-            }
-            (LoggedEvent::Timer { us }, Some(due)) => {
-                self.asked_period_us += us;
-                let slack = match due >= step.time {
-                    true => to_us(due - step.time) as i64,
-                    false => -(to_us(step.time - due) as i64),
-                };
-                self.slack_us = if sums_slack { self.slack_us + slack } else { slack };
-                self.within = Some(Within::Timer { due, missed: due <= step.time });
-            }
-            _ => {}
-        }
-    }
-
-    /// The event that was measured is over.
-    fn leave(&mut self, now: Time) {
-        match self.within.take() {
-            Some(Within::Run { since }) => self.run_us += to_us(now - since),
-            Some(Within::Timer { missed: true, .. }) => self.late_us = 0,
-            Some(Within::Timer { due, .. }) => self.late_us += to_us(now.saturating_sub(due)),
-            None => {}
-        }
-    }
-
-    fn line(&self, index: TaskId, started: Time, end: Time) -> String {
-        let Round { perf, run_us, slack_us, asked_run_us, asked_period_us, late_us, start, .. } = self;
-        let (period, rel_start) = (to_us(end - start), to_us(start.saturating_sub(started)));
-        let (start, end) = (to_us(*start), to_us(end));
-        format!(
-            "{index:4} {perf:8} {run_us:8} {period:8} {start:15} {end:15} {rel_start:15} {slack_us:10} \
-             {asked_run_us:10} {asked_period_us:10} {late_us:10}"
-        )
-    }
+/// The line of a round.
+fn line(index: TaskId, started: Time, round: &Round, end: Time) -> String {
+    let Round { perf, run_us, slack_us, asked_run_us, asked_period_us, late_us, start, .. } = round;
+    let (period, rel_start) = (to_us(end - start), to_us(start.saturating_sub(started)));
+    let (start, end) = (to_us(*start), to_us(end));
+    format!(
+        "{index:4} {perf:8} {run_us:8} {period:8} {start:15} {end:15} {rel_start:15} {slack_us:10} \
+         {asked_run_us:10} {asked_period_us:10} {late_us:10}"
+    )
 }
 
 fn head() -> String {
@@ -217,10 +140,6 @@ fn head() -> String {
         "#idx {:>8} {:>8} {:>8} {:>15} {:>15} {:>15} {:>10} {:>10} {:>10} {:>10}",
         "perf", "run", "period", "start", "end", "rel_st", "slack", "c_duration", "c_period", "wu_lat"
     )
-}
-
-fn to_us(ns: Time) -> u64 {
-    ns.saturating_add(500) / 1000
 }
 
 /// `BASENAME-TASKNUMBER.log`. What a file name had better not hold is written as % and two hexadecimal digits a byte; a

@@ -10,17 +10,28 @@ use fairground_lab::experiment::RunReport;
 use fairground_lab::selection::Selection;
 use fairground_lab::setup::{Logs, Outputs, Progress, Ran, RunError, Setup, Trace, TraceFormat, TraceHead};
 use fairground_lab::tables::number;
+use fairground_workload::rtapp::LogPlan;
+use miette::Diagnostic;
 use serde_json::json;
+use thiserror::Error;
 
 use crate::circumstances::{self, Circumstances};
 use crate::error::{run_failed, End, Failure};
-use crate::logs::LogDirectory;
+use crate::logs::{self, LogDirectory};
 use crate::output::{complain, print, OutputFile};
 use crate::progress::Spinner;
 use crate::workers::WorkerOptions;
 
 /// Name and version of the schema.
 const SCHEMA: &str = "fairground-run-1";
+
+/// Only our own scheduler tells what its load tracking says.
+#[derive(Debug, Error, Diagnostic)]
+#[error("{sched} does not tell what load tracking says")]
+#[diagnostic(help("--util-events is for runs of fair:VERSION"))]
+struct NoSignals {
+    sched: String,
+}
 
 /// Runs one scheduler once; prints its figures and the hash of its events.
 #[derive(Args)]
@@ -47,6 +58,12 @@ pub struct Run {
     /// Write the energy that each rail has taken so far too, every so many ms and at the end, for `fairground stats energy`
     #[arg(long, value_name = "MS", requires = "trace", value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
     energy_every: Option<u64>,
+    /// Write what load tracking says of tasks and CPUs (load, runnable, util) too, whenever a signal enters a new period
+    #[arg(long, requires = "trace")]
+    util_events: bool,
+    /// Write what the threads of an rt-app file would say through trace_marker too: rtapp_task, rtapp_loop, rtapp_stats
+    #[arg(long, requires = "trace")]
+    rtapp_marks: bool,
     /// Write the log of each thread into this directory, as rt-app does
     #[arg(long, value_name = "DIR")]
     rtapp_logs: Option<PathBuf>,
@@ -113,6 +130,10 @@ impl Run {
         let mut setup = self.circumstances.setup(&self.machine, &self.workload, std::slice::from_ref(&self.sched))?;
         setup.workers = self.workers.workers();
         setup.config.energy_every_ns = self.energy_every.map(|ms| ms * 1_000_000);
+        setup.config.signals = self.util_events;
+        if self.util_events && setup.scheds[0].features().is_none() {
+            return Err(NoSignals { sched: self.sched }.into());
+        }
         let selected = setup.selected(&self.metrics)?;
         let trace = self.trace.take();
         let directory =
@@ -191,7 +212,8 @@ impl Run {
             TraceFormatName::Text | TraceFormatName::Perfetto => None,
         };
         let file = text.as_ref().map_or_else(|| output.descriptor(), dat::copy)?;
-        let trace = Trace { head: self.head(setup, format.written()), file };
+        let marks = if self.rtapp_marks { Some(logs::plan(&self.workload, setup)?) } else { None };
+        let trace = Trace { head: self.head(setup, format.written(), marks), file };
         let Ran { outcome, trace } = carry_out(setup, self.seed, Outputs { trace: Some(trace), logs });
         if let Err(refused @ (RunError::Fair(_) | RunError::Refused(_))) = outcome {
             return Err(failure(refused));
@@ -214,7 +236,7 @@ impl Run {
         }
     }
 
-    fn head(&self, setup: &Setup, format: TraceFormat) -> TraceHead {
+    fn head(&self, setup: &Setup, format: TraceFormat, marks: Option<LogPlan>) -> TraceHead {
         let seed = self.seed.to_string();
         let meta = [("machine", &self.machine), ("workload", &self.workload), ("sched", &self.sched), ("seed", &seed)];
         let mut meta: Vec<(String, String)> = meta.map(|(key, value)| (key.to_owned(), value.clone())).into();
@@ -222,7 +244,7 @@ impl Run {
             let rails = setup.machine.rails().into_iter().enumerate();
             meta.extend(rails.map(|(number, (name, _))| (format!("rail{number}"), name.to_owned())));
         }
-        TraceHead { format, meta, notes: circumstances::notes(&setup.config), why: self.why }
+        TraceHead { format, meta, notes: circumstances::notes(&setup.config), why: self.why, marks }
     }
 }
 

@@ -203,6 +203,10 @@ fn logs_have_a_file_for_each_thread_and_change_nothing() {
 #[test]
 fn logs_need_a_file_in_rt_apps_grammar_and_a_directory_and_come_of_whole_runs_only() {
     refuses("run hikey960 sched-pipe --sched fair:v5.9 --rtapp-logs .", &["`sched-pipe` is no file of rt-app"]);
+    refuses(
+        "run hikey960 sched-pipe --sched fair:v5.9 --trace t --rtapp-marks",
+        &["`sched-pipe` is no file of rt-app", "--rtapp-marks"],
+    );
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("f.json");
     // The second thread is never woken: the run fails when the first is done.
@@ -234,4 +238,35 @@ fn logs_are_all_there_or_none() {
     let ran = super::fairground(&words);
     assert!(ran.code != 0 && ran.stderr.contains("cannot write logs into"), "{}", ran.stderr);
     assert_eq!(files(&logs), ["x-t-1.log"]);
+}
+
+/// What is asked for beside the events that a trace has anyway is in all formats, and changes neither the run nor the
+/// other events.
+#[test]
+fn load_tracking_and_marks_of_rt_app_are_told_on_request() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).display().to_string();
+    let tour = concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads/rt-app-tour.json");
+    let run = |name: &str, more: &str| {
+        succeeds(&format!("run hikey960 {tour} --sched fair:v6.12 --governor schedutil --trace {} {more}", at(name)))
+    };
+    let plain = run("plain.txt", "");
+    for name in ["more.txt", "more.dat", "more.pftrace"] {
+        assert_eq!(run(name, "--util-events --rtapp-marks"), plain);
+    }
+    let lines = |name: &str| std::fs::read_to_string(at(name)).unwrap();
+    let asked = |line: &&str| line.contains(" sched_pelt_") || line.contains(": rtapp_");
+    let more = lines("more.txt");
+    let without: Vec<&str> = more.lines().filter(|line| !asked(line)).collect();
+    assert_eq!(without, lines("plain.txt").lines().collect::<Vec<_>>());
+    for what in ["sched_pelt_se: ", "sched_pelt_cfs: ", "rtapp_loop: event=start ", "rtapp_stats: period="] {
+        assert!(more.contains(what), "{what}");
+    }
+    let stats = succeeds(&format!("stats {}", at("more.txt")));
+    for other in ["more.dat", "more.pftrace"] {
+        assert_eq!(succeeds(&format!("stats {}", at(other))), stats, "{other}");
+        let same = succeeds(&format!("explain --diff {} {}", at("more.txt"), at(other)));
+        let counts: Vec<&str> = same.lines().filter_map(|l| l.strip_suffix(" choose the same CPU")).collect();
+        assert!(counts.iter().any(|c| c.split_once(" of ").is_some_and(|(a, b)| a == b)), "{same}");
+    }
 }

@@ -60,7 +60,7 @@ impl Fair {
         self.world.update_blocked_averages(cpu);
         self.ask_frequency(env, cpu);
         self.world.cpus[cpu].last_blocked = env.jiffies();
-        self.tell_clamps(env, cpu, None);
+        self.tell_signals(env, cpu, None);
     }
 
     /// rebalance_domains, on behalf of `cpu`.

@@ -148,6 +148,8 @@ pub struct Config {
     /// How often the energy of each rail is reported ([`EventKind::Energy`]), ns, besides at the beginning and the end;
     /// none: never. No part of the run's hash.
     pub energy_every_ns: Option<u64>,
+    /// Whether the scheduler shall tell what load tracking says ([`EventKind::Signals`]). No part of the run's hash.
+    pub signals: bool,
     /// How often [`Scheduler::audit`] is consulted, ns of virtual time.
     pub audit_every_ns: u64,
 }
@@ -168,6 +170,7 @@ impl Default for Config {
             max_events: 20_000_000_000,
             ambient_mc: None,
             energy_every_ns: None,
+            signals: false,
             audit_every_ns: 100_000_000,
         }
     }
@@ -341,6 +344,7 @@ impl Engine {
         self.refuse()?;
         self.env.want_reasons(observers.iter().any(|o| o.wants_reasons()));
         self.env.want_clamps(observers.iter().any(|o| o.wants_clamps()));
+        self.env.want_signals(self.config.signals);
         self.steps = observers.iter().any(|o| o.wants_steps()).then(Vec::new);
         self.boot()?;
         let mut checker = EventChecker::new(self.machine.nr_cpus());
@@ -668,6 +672,7 @@ impl Engine {
             Request::Reasons(n) => self.keep_reasons(n),
             Request::Decided(decision) => self.emit(self.env_cpu(), EventKind::Decision(decision)),
             Request::Clamps(clamps) => self.emit(self.env_cpu(), EventKind::Clamps(clamps)),
+            Request::Signals(signals) => self.emit(self.env_cpu(), EventKind::Signals(signals)),
             Request::Balanced(balance) => self.emit(self.env_cpu(), EventKind::Balance(balance)),
         }
     }

@@ -68,6 +68,11 @@ enum Parts {
         cpu: Field,
         values: [Field; 4],
     },
+    Signals {
+        task: Option<Who>,
+        cpu: Field,
+        values: [Field; 3],
+    },
     Print(Field),
     /// An event of ours: what it says is the text of a print.
     Ours {
@@ -117,6 +122,11 @@ impl Plan {
                 cpu: field("cpu")?,
                 values: [field("util_avg")?, field("uclamp_avg")?, field("uclamp_min")?, field("uclamp_max")?],
             },
+            name @ ("sched_pelt_se" | "sched_pelt_cfs") => Parts::Signals {
+                task: (name == "sched_pelt_se").then(task).transpose()?,
+                cpu: field("cpu")?,
+                values: [field("load")?, field("util")?, field("rbl_load")?],
+            },
             "print" => Parts::Print(field("buf")?),
             name if name.starts_with(OURS) => {
                 let fields = format.fields.iter().filter(|f| !f.name.starts_with("common_")).cloned();
@@ -152,7 +162,9 @@ impl Plan {
             Parts::Waking { task, .. } | Parts::Wakeup { task, .. } => copy(task, |w| &mut w.first),
             Parts::Migrate { task, .. } | Parts::Runtime { task, .. } => copy(task, |w| &mut w.first),
             Parts::Exit { task } => copy(task, |w| &mut w.first),
-            Parts::Clamps { task, .. } => task.iter().for_each(|task| copy(task, |w| &mut w.first)),
+            Parts::Clamps { task, .. } | Parts::Signals { task, .. } => {
+                task.iter().for_each(|task| copy(task, |w| &mut w.first))
+            }
             Parts::Exec { .. } | Parts::Idle { .. } | Parts::Frequency { .. } => {}
             Parts::Print(text) => {
                 words.first.clear();
@@ -196,6 +208,10 @@ impl Plan {
                 let [util, clamped, min, max] = values.each_ref().map(number);
                 What::Clamps { task: task.as_ref().map(first), cpu: number(cpu), util, clamped, min, max }
             }
+            Parts::Signals { task, cpu, values } => {
+                let [load, util, runnable] = values.each_ref().map(|field| field.number(record, order));
+                What::Signals { task: task.as_ref().map(first), cpu: number(cpu), load, util, runnable }
+            }
             Parts::Print(_) | Parts::Ours { .. } => What::Print(&words.first),
         }
     }
@@ -220,6 +236,10 @@ impl Parts {
             Parts::Idle { cpu, state } => vec![cpu, state],
             Parts::Frequency { cpu, khz } => vec![cpu, khz],
             Parts::Clamps { task, cpu, values } => {
+                let task = task.iter().flat_map(|(comm, pid)| [comm, pid]);
+                task.chain([cpu]).chain(values).collect()
+            }
+            Parts::Signals { task, cpu, values } => {
                 let task = task.iter().flat_map(|(comm, pid)| [comm, pid]);
                 task.chain([cpu]).chain(values).collect()
             }

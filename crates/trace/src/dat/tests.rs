@@ -39,6 +39,8 @@ a pid=1-1000 [002] 300.000000005: print: tracing_mark_write: fairground_cooling:
 a pid=1-1000 [002] 300.000000006: print: tracing_mark_write: fairground_energy: rail=1 part=active energy_pj=77
 a pid=1-1000 [002] 300.000000007: uclamp_util_se: pid=1000 comm=a pid=1 cpu=2 util_avg=17 uclamp_avg=512 uclamp_min=512 uclamp_max=1024
 a pid=1-1000 [002] 300.000000007: uclamp_util_cfs: cpu=2 util_avg=40 uclamp_avg=512 uclamp_min=512 uclamp_max=1024
+a pid=1-1000 [002] 300.000000007: sched_pelt_se: cpu=2 path=(null) comm=a pid=1 pid=1000 load=18446744073709551615 util=17 rbl_load=19 update_time=300000000000
+a pid=1-1000 [002] 300.000000007: sched_pelt_cfs: cpu=2 path=/ load=2048 util=40 rbl_load=41 update_time=300000000001
 a pid=1-1000 [002] 300.000000008: sched_process_exec: filename=a pid=1 pid=1000 old_pid=1000
 a pid=1-1000 [002] 300.000000009: print: tracing_mark_write: sched_switch: what a process says
 a pid=1-1000 [002] 300.000000009: sched_process_exit: comm=a pid=1 pid=1000 prio=120

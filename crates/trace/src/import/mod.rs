@@ -208,7 +208,7 @@ impl<'m> Importer<'m> {
             What::Idle { cpu, state } => self.idle(cpu, state)?,
             What::Frequency { cpu, khz } => self.frequency(cpu, khz)?,
             What::Print(text) => self.print(event.cpu, text),
-            What::Migrate { .. } | What::Runtime { .. } | What::Clamps { .. } => {}
+            What::Migrate { .. } | What::Runtime { .. } | What::Clamps { .. } | What::Signals { .. } => {}
         }
         Ok(unseen)
     }

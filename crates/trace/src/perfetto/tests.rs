@@ -5,7 +5,7 @@ use fairground_machine::CpuId;
 use fairground_sim::testing::{machine, spec, workload, RoundRobin};
 use fairground_sim::{
     Balance, BalanceKind, BalanceUnit, Clamps, Config, Decision, DecisionKind, EnergyPart, Engine, Event, EventKind,
-    MigrateCause, Observer, Reason, SwitchState, Time, NO_RULE,
+    MigrateCause, Observer, Reason, Signals, SwitchState, Time, NO_RULE,
 };
 use fairground_workload::testing::Random;
 use fairground_workload::{Mark, Workload};
@@ -96,6 +96,7 @@ fn sample() -> (Vec<u8>, Vec<u8>) {
         active: true,
     };
     let clamps = Clamps { cpu: 6, task: Some(1), util: 17, clamped: 512, min: 512, max: 1024 };
+    let signals = Signals { cpu: 6, task: Some(1), load: u64::MAX, runnable: 19, util: 17, updated: 2_900 };
     let switch = |prev, prev_state, next| EventKind::Switch { prev, prev_state, next };
     both.event(0, 4, EventKind::Fork { parent: None, child: 0 });
     both.event(0, 4, EventKind::Fork { parent: None, child: 1 });
@@ -118,6 +119,8 @@ fn sample() -> (Vec<u8>, Vec<u8>) {
     both.event(2_000, 6, switch(None, SwitchState::Runnable, Some(1)));
     both.event(3_000, 6, EventKind::Clamps(clamps));
     both.event(3_000, 6, EventKind::Clamps(Clamps { task: None, ..clamps }));
+    both.event(3_000, 6, EventKind::Signals(signals));
+    both.event(3_000, 6, EventKind::Signals(Signals { task: None, ..signals }));
     both.event(3_000, 2, EventKind::Balance(balance));
     both.event(3_000, 2, EventKind::Stopper(true));
     both.event(3_000, 6, EventKind::Mark { task: 1, mark: Mark::Op });

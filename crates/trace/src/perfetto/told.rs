@@ -5,10 +5,10 @@ use super::generic::{add, text};
 use super::ids::{annotation, track_event};
 use super::order::{Context, Kept};
 use super::wire::{Fault, Fields};
-use crate::record::OURS;
+use crate::record::{OURS, RTAPP};
 
-/// How the names of records of clamps begin.
-const CLAMPS: &str = "uclamp_util_";
+/// How the names of records of signals begin that are not ours alone.
+const SIGNALS: [&str; 2] = ["uclamp_util_", "sched_pelt_"];
 
 /// A list of annotations as a record.
 #[derive(Default)]
@@ -33,7 +33,7 @@ impl Bundles {
             let what = Kept::Print(format!("fairground_why: {fields}").into());
             self.order.add(time, at, record.on_cpu, Context::default(), what)?;
         }
-        let what = match name.starts_with(OURS) {
+        let what = match is_said(&name) {
             true => Some(Kept::Print(format!("{name}: {}", record.fields).into())),
             false => told((name, record.fields))?,
         };
@@ -41,12 +41,17 @@ impl Bundles {
     }
 }
 
+/// Whether text has it as what somebody writes through trace_marker.
+fn is_said(name: &str) -> bool {
+    [OURS, RTAPP].iter().any(|start| name.starts_with(start))
+}
+
 /// The category that says what record this is.
 fn record_name(message: &[u8]) -> Result<Option<String>, Fault> {
     for field in Fields::of(message) {
         if let (track_event::CATEGORIES, value) = field? {
             let category = text(value.bytes()?);
-            if category.starts_with(OURS) || category.starts_with(CLAMPS) {
+            if is_said(&category) || SIGNALS.iter().any(|start| category.starts_with(start)) {
                 return Ok(Some(category));
             }
         }

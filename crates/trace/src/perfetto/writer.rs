@@ -8,11 +8,12 @@ use std::io::{self, Write};
 use std::mem::take;
 
 use fairground_machine::{CpuId, Machine};
-use fairground_sim::{Clamps, EnergyPart, Event, EventKind, Observer, Reason, TaskId, Time};
+use fairground_sim::{EnergyPart, Event, EventKind, Observer, Reason, TaskId, Time};
 
 use super::ids::{annotation, bundle, event, packet, trace, track, track_event};
 use super::wire::Message;
 use crate::record::{Fields, Record, Recorder, Value, WOKEN};
+use crate::rtapp_marks::Said;
 use crate::{energy, Names, Words};
 
 /// Bytes of a bundle beyond which it is written though its CPU goes on.
@@ -61,14 +62,14 @@ enum Track {
     Cooling(CpuId),
     Zone(u8),
     Rail(u16, EnergyPart),
-    /// One of [`CLAMPED`], of a CPU's run queue.
+    /// One of [`SIGNALS`], of a CPU's run queue.
     Queue(CpuId, u8),
-    /// One of [`CLAMPED`], of a task.
+    /// One of [`SIGNALS`], of a task.
     Task(TaskId, u8),
 }
 
-/// Values of clamps, as sched-analyzer calls them where it has them.
-const CLAMPED: [&str; 4] = ["util_avg", "uclamped_avg", "uclamp_min", "uclamp_max"];
+/// What load tracking and clamps say, as sched-analyzer calls it where it has it: the last two on request.
+const SIGNALS: [&str; 6] = ["util_avg", "uclamped_avg", "uclamp_min", "uclamp_max", "load_avg", "runnable_avg"];
 
 /// The number of a part.
 fn part_number(part: EnergyPart) -> u8 {
@@ -156,6 +157,14 @@ impl<W: Write> PerfettoTrace<W> {
         Ok(())
     }
 
+    /// A thread of rt-app's has said this.
+    pub fn said(&mut self, said: &Said) {
+        if self.error.is_none() {
+            let record = self.recorder.said(said);
+            self.error = self.packets.said(&record).err();
+        }
+    }
+
     /// Flushes and gives the writer back.
     ///
     /// # Errors
@@ -228,7 +237,15 @@ impl<W: Write> Packets<W> {
             EventKind::Mark { .. } => {
                 self.instant(record, Track::Marks, "marks", &value(&record.fields, "mark"), reasons)
             }
-            EventKind::Clamps(clamps) => self.clamps(record, &clamps),
+            EventKind::Clamps(c) => {
+                let values = [c.util, c.clamped, c.min.into(), c.max.into()].map(i64::from);
+                self.signals(record, c.cpu, c.task, (0..).zip(values))
+            }
+            EventKind::Signals(s) => {
+                let values = [(0, s.util), (4, s.load), (5, s.runnable)];
+                let values = values.map(|(which, n)| (which, i64::try_from(n).unwrap_or(i64::MAX)));
+                self.signals(record, s.cpu, s.task, values)
+            }
             EventKind::Temperature { zone, milli_c } => {
                 let name = format!("{} temperature", self.hardware.zones.get(usize::from(zone)).map_or("zone", |z| z));
                 self.counter(time, Track::Zone(zone), &name, milli_c.into(), Some(record))
@@ -252,6 +269,12 @@ impl<W: Write> Packets<W> {
         }
     }
 
+    fn said(&mut self, record: &Record) -> io::Result<()> {
+        let context = record.context.map_or("", |(comm, _)| comm);
+        let name = format!("{context} {} {}", record.name, value(&record.fields, "event"));
+        self.instant(record, Track::Marks, "marks", name.trim_end(), &mut Vec::new())
+    }
+
     /// What a CPU can do at a frequency; none: its top.
     fn capacity(&mut self, time: Time, cpu: CpuId, khz: Option<u32>) -> io::Result<()> {
         let Some(&(capacity, top)) = self.hardware.cpus.get(cpu as usize) else { return Ok(()) };
@@ -259,17 +282,23 @@ impl<W: Write> Packets<W> {
         self.counter(time, Track::Capacity(cpu), &format!("CPU{cpu} capacity"), now as i64, None)
     }
 
-    /// A counter each; the first carries the record.
-    fn clamps(&mut self, record: &Record, c: &Clamps) -> io::Result<()> {
-        let values = [c.util, c.clamped, c.min.into(), c.max.into()];
-        let of = match c.task {
+    /// A counter for each value of one of [`SIGNALS`]; the first carries the record.
+    fn signals(
+        &mut self,
+        record: &Record,
+        cpu: CpuId,
+        task: Option<TaskId>,
+        values: impl IntoIterator<Item = (u8, i64)>,
+    ) -> io::Result<()> {
+        let of = match task {
             Some(_) => format!("{}-{}", value(&record.fields, "comm"), value(&record.fields, "pid")),
-            None => format!("CPU{}", c.cpu),
+            None => format!("CPU{cpu}"),
         };
-        for ((which, name), n) in (0..).zip(CLAMPED).zip(values) {
-            let track = c.task.map_or(Track::Queue(c.cpu, which), |task| Track::Task(task, which));
-            let (time, record) = (record.time, (which == 0).then_some(record));
-            self.counter(time, track, &format!("{of} {name}"), n.into(), record)?;
+        let mut carried = Some(record);
+        for (which, n) in values {
+            let track = task.map_or(Track::Queue(cpu, which), |task| Track::Task(task, which));
+            let name = format!("{of} {}", SIGNALS[usize::from(which)]);
+            self.counter(record.time, track, &name, n, carried.take())?;
         }
         Ok(())
     }

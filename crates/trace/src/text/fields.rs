@@ -7,6 +7,7 @@
 //! comm=a b pid=1 prio=120 target_cpu=003
 //! a b:1 [120] success=1 CPU:003
 //! pid=1 comm=a b cpu=0 util_avg=5 uclamp_avg=300 uclamp_min=300 uclamp_max=800                 LISA's module
+//! cpu=0 path=(null) comm=a b pid=1 load=5 util=5 rbl_load=5 update_time=9000                  the same
 //! ```
 //!
 //! A name may hold anything: what follows it is looked for from the end.
@@ -100,6 +101,19 @@ pub enum What<'a> {
         /// The ceiling in force.
         max: u32,
     },
+    /// sched_pelt_se, sched_pelt_cfs: what load tracking says was updated.
+    Signals {
+        /// Who; none: the run queue.
+        task: Option<Thread<'a>>,
+        /// Whose run queue.
+        cpu: u32,
+        /// 1024 for a task of nice 0 that is always runnable; of a queue the sum.
+        load: u64,
+        /// Of 1024.
+        util: u64,
+        /// 1024 for each task that is always runnable.
+        runnable: u64,
+    },
     /// cpu_frequency.
     Frequency {
         /// Which CPU.
@@ -154,8 +168,13 @@ impl What<'_> {
                 (clamps(None, fields), "uclamp_util_cfs with cpu, util_avg, uclamp_avg, uclamp_min, uclamp_max")
             }
             "uclamp_util_se" => (
-                clamps_of_task(fields),
+                task_among(fields).and_then(|(task, others)| clamps(Some(task), &others)),
                 "uclamp_util_se with pid, comm, cpu, util_avg, uclamp_avg, uclamp_min, uclamp_max",
+            ),
+            "sched_pelt_cfs" => (signals(None, fields), "sched_pelt_cfs with cpu, load, util, rbl_load"),
+            "sched_pelt_se" => (
+                task_among(fields).and_then(|(task, others)| signals(Some(task), &others)),
+                "sched_pelt_se with cpu, comm, pid, load, util, rbl_load",
             ),
             "cpu_frequency" => (frequency(fields), "cpu_frequency with state, cpu_id"),
             "print" | "tracing_mark_write" => {
@@ -255,14 +274,24 @@ fn clamps<'a>(task: Option<Thread<'a>>, fields: &str) -> Option<What<'a>> {
     })
 }
 
-/// pid and cpu stand on either side of the name.
-fn clamps_of_task(fields: &str) -> Option<What<'_>> {
+fn signals<'a>(task: Option<Thread<'a>>, fields: &str) -> Option<What<'a>> {
+    let number = |key| digits(value(fields, key)?);
+    Some(What::Signals {
+        task,
+        cpu: u32::try_from(number("cpu=")?).ok()?,
+        load: number("load=")?,
+        util: number("util=")?,
+        runnable: number("rbl_load=")?,
+    })
+}
+
+/// The thread, and the other fields. pid and cpu stand on either side of the name.
+fn task_among(fields: &str) -> Option<(Thread<'_>, String)> {
     let (before, rest) = fields.split_once("comm=")?;
     let end = rest.rfind(if before.contains("pid=") { " cpu=" } else { " pid=" })?;
     let (comm, after) = rest.split_at(end);
     let others = format!("{before}{after}");
-    let task = Thread { comm, pid: number(value(&others, "pid=")?)? };
-    clamps(Some(task), &others)
+    Some((Thread { comm, pid: number(value(&others, "pid=")?)? }, others))
 }
 
 fn frequency(fields: &str) -> Option<What<'_>> {

@@ -27,6 +27,9 @@ pub(crate) fn words(what: &What) -> String {
         What::Clamps { task, cpu, util, clamped, min, max } => {
             format!("clamps {} {cpu} {util} {clamped} {min} {max}", task.as_ref().map_or("queue".into(), t))
         }
+        What::Signals { task, cpu, load, util, runnable } => {
+            format!("signals {} {cpu} {load} {util} {runnable}", task.as_ref().map_or("queue".into(), t))
+        }
         What::Frequency { cpu, khz } => format!("frequency cpu {cpu} {khz}"),
         What::Fork { parent, child } => format!("fork {} {}", t(parent), t(child)),
         What::Exec { pid } => format!("exec {pid}"),

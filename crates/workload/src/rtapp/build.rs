@@ -114,7 +114,8 @@ impl Templates {
             let number = if forked { "fork".into() } else { self.specs.len().to_string() };
             self.specs.push(spec(task, &format!("{}-{number}", task.name), ops.clone(), global));
             self.places.push((task.span, spans.clone()));
-            self.logged.push(LoggedThread { task: task.name.clone(), forked, steps: steps.clone() });
+            let rounds = task.phases.iter().map(|phase| phase.times).collect();
+            self.logged.push(LoggedThread { task: task.name.clone(), forked, steps: steps.clone(), rounds });
         }
         Ok(())
     }

@@ -121,7 +121,12 @@ fn no_effect(source: &mut Source, keys: &mut Fields) -> Result<(), WorkloadError
         }
     }
     let Some(m) = keys.get("ftrace") else { return Ok(()) };
-    source.warn(WarningKind::NoEffect, m.key_span, &m.key, "every run can be traced; see the command's --trace");
+    source.warn(
+        WarningKind::NoEffect,
+        m.key_span,
+        &m.key,
+        "every run can be traced; see the command's --trace and --rtapp-marks",
+    );
     if matches!(m.value.value, Value::String(_)) {
         for name in source.string(m)?.split(',').map(str::trim).filter(|n| !FTRACE.contains(n)) {
             let text =

@@ -35,6 +35,8 @@ pub struct LoggedThread {
     pub forked: bool,
     /// By step of the program.
     pub steps: Arc<[LoggedStep]>,
+    /// How often each phase is repeated before the next begins; none: for ever.
+    pub rounds: Vec<Option<u64>>,
 }
 
 /// What a step means for the log.

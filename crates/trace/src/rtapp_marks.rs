@@ -1,0 +1,159 @@
+//! What rt-app's threads write through trace_marker where its file's `ftrace` asks for it, in a trace of a run.
+//!
+//! ```text
+//! rtapp_task: event=start|end                                    a thread comes to its first step, or is through
+//! rtapp_loop: event=start|end thread_loop=N phase=N phase_loop=N a round of a phase; all count from 0
+//! rtapp_stats: period=US run=US wa_lat=US slack=US c_period=US c_run=US
+//!                                                                of a round that is over, as in the log
+//! ```
+//!
+//! Words and figures are those of rt-app's source as of May 2026; [`crate::rtapp_log`] says what each figure is. Its main
+//! thread is not simulated, so nobody says `rtapp_main`; `rtapp_event` is left out.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+
+use fairground_machine::CpuId;
+use fairground_sim::{Event, EventKind, Observer, Reason, Step, TaskId, Time};
+use fairground_workload::rtapp::LogPlan;
+use fairground_workload::Workload;
+
+use crate::rtapp_rounds::{to_us, Place, Round, Rounds};
+use crate::Export;
+
+/// What a thread says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// When, ns.
+    pub time: Time,
+    /// Where.
+    pub cpu: CpuId,
+    /// Who.
+    pub task: TaskId,
+    /// Which of rt-app's.
+    pub name: &'static str,
+    /// `start` or `end`, if it is about either.
+    pub event: Option<&'static str>,
+    /// Its figures.
+    pub figures: Vec<(&'static str, i64)>,
+}
+
+/// A trace in which rt-app's threads say what they do.
+pub struct RtappMarks<'w> {
+    trace: Box<dyn Export + 'w>,
+    rounds: Rounds,
+    /// Where each task ran last.
+    cpus: Vec<CpuId>,
+    /// Steps are told after the events of their instant and may lie behind it: what is said waits for its turn.
+    waiting: BTreeMap<(Time, u64), Said>,
+    /// How many have waited.
+    count: u64,
+}
+
+impl<'w> RtappMarks<'w> {
+    /// In `trace`, of a run of `workload`, to which `plan` belongs.
+    pub fn new(trace: Box<dyn Export + 'w>, plan: Arc<LogPlan>, workload: Arc<Workload>) -> Self {
+        let rounds = Rounds::new(plan, workload);
+        RtappMarks { trace, rounds, cpus: Vec::new(), waiting: BTreeMap::new(), count: 0 }
+    }
+
+    fn say(&mut self, step: &Step, name: &'static str, event: Option<&'static str>, figures: Vec<(&'static str, i64)>) {
+        let cpu = self.cpus.get(step.task as usize).copied().unwrap_or(0);
+        let said = Said { time: step.time, cpu, task: step.task, name, event, figures };
+        self.waiting.insert((step.time, self.count), said);
+        self.count += 1;
+    }
+
+    /// Writes what was said up to `time`.
+    fn write(&mut self, time: Time) {
+        while let Some(first) = self.waiting.first_entry().filter(|first| first.key().0 <= time) {
+            self.trace.said(&first.remove());
+        }
+    }
+}
+
+fn place(place: Place) -> Vec<(&'static str, i64)> {
+    let Place { thread_loop, phase, phase_loop } = place;
+    vec![("thread_loop", thread_loop as i64), ("phase", phase.into()), ("phase_loop", phase_loop as i64)]
+}
+
+fn figures(round: &Round, end: Time) -> Vec<(&'static str, i64)> {
+    vec![
+        ("period", to_us(end - round.start) as i64),
+        ("run", round.run_us as i64),
+        ("wa_lat", round.late_us as i64),
+        ("slack", round.slack_us),
+        ("c_period", round.asked_period_us as i64),
+        ("c_run", round.asked_run_us as i64),
+    ]
+}
+
+impl Observer for RtappMarks<'_> {
+    fn event(&mut self, event: &Event) {
+        self.write(event.time);
+        match event.kind {
+            EventKind::Fork { parent, child } => {
+                self.rounds.created(parent, child);
+                self.cpus.push(event.cpu);
+            }
+            EventKind::Switch { next: Some(next), .. } => {
+                self.cpus.get_mut(next as usize).into_iter().for_each(|cpu| *cpu = event.cpu);
+            }
+            _ => {}
+        }
+        self.trace.event(event);
+    }
+
+    fn wants_reasons(&self) -> bool {
+        self.trace.wants_reasons()
+    }
+
+    fn wants_clamps(&self) -> bool {
+        self.trace.wants_clamps()
+    }
+
+    fn wants_steps(&self) -> bool {
+        true
+    }
+
+    fn step(&mut self, step: &Step) {
+        let came = self.rounds.came_to(step);
+        if came.first {
+            self.say(step, "rtapp_task", Some("start"), Vec::new());
+        }
+        if let (Some(round), Some(at)) = (&came.ended, came.ended_at) {
+            self.say(step, "rtapp_loop", Some("end"), place(at));
+            self.say(step, "rtapp_stats", None, figures(round, step.time));
+        }
+        if let Some(at) = came.begun_at {
+            self.say(step, "rtapp_loop", Some("start"), place(at));
+        }
+        if came.last {
+            self.say(step, "rtapp_task", Some("end"), Vec::new());
+        }
+    }
+
+    fn reasons(&mut self, decision: &Event, reasons: &[Reason]) {
+        self.write(decision.time);
+        self.trace.reasons(decision, reasons);
+    }
+}
+
+impl Export for RtappMarks<'_> {
+    fn head(&mut self, meta: &[(&str, &str)], notes: &[String]) {
+        self.trace.head(meta, notes);
+    }
+
+    fn said(&mut self, said: &Said) {
+        self.trace.said(said);
+    }
+
+    fn finish(mut self: Box<Self>) -> io::Result<()> {
+        self.write(Time::MAX);
+        self.trace.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,178 @@
+//! Rounds of the phases of rt-app's threads, as its steps tell of them.
+
+use std::sync::Arc;
+
+use fairground_sim::{Step, TaskId, Time};
+use fairground_workload::rtapp::{LogPlan, LoggedEvent, LoggedStep};
+use fairground_workload::{SpecId, Workload};
+
+use crate::Names;
+
+/// The threads of a run.
+pub struct Rounds {
+    plan: Arc<LogPlan>,
+    names: Names,
+    /// By task id.
+    threads: Vec<Thread>,
+}
+
+/// A thread of the run.
+struct Thread {
+    spec: SpecId,
+    /// The step it is at.
+    op: Option<u32>,
+    round: Option<Round>,
+    /// The place of the round, or of the last one.
+    place: Option<Place>,
+}
+
+/// Which round it is: rt-app's three counters, all from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// How often all phases have been gone through.
+    pub thread_loop: u64,
+    /// The phase.
+    pub phase: u32,
+    /// How often this phase has been repeated.
+    pub phase_loop: u64,
+}
+
+/// A round of a phase that has begun. Times in us but for `start`.
+#[derive(Default)]
+pub struct Round {
+    /// Of the phase, from 1.
+    phase: u32,
+    /// ns.
+    pub start: Time,
+    within: Option<Within>,
+    /// Thousands of loops of `run`.
+    pub perf: u64,
+    /// What `run` and `runtime` took.
+    pub run_us: u64,
+    /// From a timer's call to the end of its period.
+    pub slack_us: i64,
+    /// What the file asks for.
+    pub asked_run_us: u64,
+    /// What the file asks for.
+    pub asked_period_us: u64,
+    /// From ends of timers' periods until the thread runs.
+    pub late_us: u64,
+}
+
+/// An event that is measured.
+enum Within {
+    Run { since: Time },
+    Timer { due: Time, missed: bool },
+}
+
+/// What a thread has come to.
+#[derive(Default)]
+pub struct Came {
+    /// It comes to its first step.
+    pub first: bool,
+    /// This round is over,
+    pub ended: Option<Round>,
+    /// which was this one.
+    pub ended_at: Option<Place>,
+    /// This one begins.
+    pub begun_at: Option<Place>,
+    /// It has no steps left.
+    pub last: bool,
+}
+
+impl Rounds {
+    /// `plan` is of `workload`.
+    pub fn new(plan: Arc<LogPlan>, workload: Arc<Workload>) -> Rounds {
+        Rounds { plan, names: Names::new(workload), threads: Vec::new() }
+    }
+
+    /// What is logged.
+    pub fn plan(&self) -> &LogPlan {
+        &self.plan
+    }
+
+    /// A thread came into being: its template. Ids are dense and rise.
+    pub fn created(&mut self, parent: Option<TaskId>, child: TaskId) -> SpecId {
+        self.names.fork(parent, child);
+        let spec = self.names.template(child).unwrap_or(SpecId::MAX);
+        self.threads.push(Thread { spec, op: None, round: None, place: None });
+        spec
+    }
+
+    /// A thread has come to a step.
+    pub fn came_to(&mut self, step: &Step) -> Came {
+        let Some(thread) = self.threads.get_mut(step.task as usize) else { return Came::default() };
+        let before = thread.op.replace(step.op);
+        if before == Some(step.op) {
+            return Came::default();
+        }
+        let plan = self.plan.threads.get(thread.spec as usize);
+        let logged = plan.and_then(|p| p.steps.get(step.op as usize)).copied().unwrap_or_default();
+        let last = plan.is_some_and(|p| p.steps.len() == step.op as usize);
+        let mut came = Came { first: before.is_none(), last, ..Came::default() };
+        if let Some(round) = &mut thread.round {
+            round.leave(step.time);
+            if logged.begins || logged.phase != round.phase {
+                (came.ended, came.ended_at) = (thread.round.take(), thread.place);
+            }
+        }
+        if logged.begins {
+            thread.round = Some(Round { phase: logged.phase, start: step.time, ..Round::default() });
+            thread.place = Some(Place::after(thread.place, logged.phase - 1, plan.map_or(&[], |p| &p.rounds)));
+            came.begun_at = thread.place;
+        }
+        if let Some(round) = &mut thread.round {
+            round.enter(step, logged, self.plan.sums_slack);
+        }
+        came
+    }
+}
+
+impl Place {
+    /// The first round of a thread, or the one behind `last`, in `phase`. `rounds`: of each phase.
+    fn after(last: Option<Place>, phase: u32, rounds: &[Option<u64>]) -> Place {
+        let Some(last) = last else { return Place { thread_loop: 0, phase, phase_loop: 0 } };
+        let complete = rounds.get(phase as usize).copied().flatten() == Some(last.phase_loop + 1);
+        if phase == last.phase && !complete {
+            return Place { phase_loop: last.phase_loop + 1, ..last };
+        }
+        Place { thread_loop: last.thread_loop + u64::from(phase <= last.phase), phase, phase_loop: 0 }
+    }
+}
+
+impl Round {
+    fn enter(&mut self, step: &Step, logged: LoggedStep, sums_slack: bool) {
+        match (logged.event, step.due) {
+            (LoggedEvent::Run { us, perf }, _) => {
+                self.asked_run_us += us;
+                self.perf += perf;
+                self.within = Some(Within::Run { since: step.time });
+            }
+            (LoggedEvent::Timer { us }, Some(due)) => {
+                self.asked_period_us += us;
+                let slack = match due >= step.time {
+                    true => to_us(due - step.time) as i64,
+                    false => -(to_us(step.time - due) as i64),
+                };
+                self.slack_us = if sums_slack { self.slack_us + slack } else { slack };
+                self.within = Some(Within::Timer { due, missed: due <= step.time });
+            }
+            _ => {}
+        }
+    }
+
+    /// The event that was measured is over.
+    fn leave(&mut self, now: Time) {
+        match self.within.take() {
+            Some(Within::Run { since }) => self.run_us += to_us(now - since),
+            Some(Within::Timer { missed: true, .. }) => self.late_us = 0,
+            Some(Within::Timer { due, .. }) => self.late_us += to_us(now.saturating_sub(due)),
+            None => {}
+        }
+    }
+}
+
+/// To the nearest.
+pub fn to_us(ns: Time) -> u64 {
+    ns.saturating_add(500) / 1000
+}

@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# LISA 3.1.0, the kit with which Arm tests the kernel's energy-aware placement, judges our traces: it writes the rt-app
+# file of its test OneSmallTask for a machine of ours, we run it under the right policy and under one that is misled,
+# and its own test is to pass the one and to fail the other. Every event that it reads of trace.dat it must count as
+# our text does.
+#
+#   tests/lisa.sh                 makes an environment, which takes a minute or more and 1 GB, and removes it
+#   tests/lisa.sh ENVIRONMENT     a directory for it, made if it is not there, and kept
+#
+# Exit code 77: LISA cannot be had.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+machines="hikey960 juno-r2 pixel6"
+fairground=${FAIRGROUND:-$(realpath "${CARGO_TARGET_DIR:-target}")/release/fairground}
+[ -n "${FAIRGROUND:-}" ] || cargo build --quiet --release -p fairground-cli
+dir=$(mktemp -d)
+trap 'rm -r "$dir"' EXIT
+venv=${1:-$dir/venv}
+
+# The releases beside which 3.1.0 works: it came out in 2023, and asks for none in particular.
+if [ ! -x "$venv/bin/python" ] || ! "$venv/bin/python" -c 'import lisa.trace' 2>/dev/null; then
+	python3 -m venv "$venv" || { echo "lisa: python3 makes no environment"; exit 77; }
+	"$venv/bin/pip" install --quiet lisa-linux==3.1.0 nest_asyncio 'numpy<2' 'pandas<2.2' 'scipy<1.14' 'pyarrow<17' \
+		'holoviews<1.19' 'bokeh<3.5' 'panel<1.5' || { echo "lisa: pip cannot install it"; exit 77; }
+fi
+
+referee() { "$venv/bin/python" tests/lisa/referee.py "$@"; }
+
+# fail WHAT
+fail() { echo "lisa: $machine: $1" >&2; exit 1; }
+
+# run MACHINE NAME: of the test's file, as trace.dat in the directory NAME, and as text beside it.
+run() {
+	local trace
+	mkdir "$work/$2"
+	for trace in "$2/trace.dat" "$2.txt"; do
+		"$fairground" run "$1" "$work/small.json" --sched fair:v6.12 --governor schedutil --rtapp-marks --util-events \
+			--trace "$work/$trace" >"$work/out" 2>"$work/err" || fail "$(tail -n 3 "$work/err")"
+	done
+}
+
+# judged NAME EVENTS-AND-VERDICTS...
+judged() {
+	local name=$1 event count
+	referee judge "machines/$machine.toml" "$work/$name" >"$work/$name.told"
+	sed "s/^/lisa: $machine, $name: /" "$work/$name.told"
+	while read -r _ event count; do
+		event=${event%:}
+		[ "$(grep -c " $event: " "$work/$name.txt" || true)" = "$count" ] || fail "LISA has $count $event"
+	done < <(grep '^events ' "$work/$name.told")
+	for verdict in "${@:2}"; do
+		grep -q "^$verdict " "$work/$name.told" || fail "$name: not $verdict"
+	done
+}
+
+for machine in $machines; do
+	work=$dir/$machine
+	mkdir "$work"
+	referee profile "machines/$machine.toml" "$work/small.json"
+	referee mislead "machines/$machine.toml" "$work/misled.toml"
+	run "$machine" right
+	run "$work/misled.toml" wrong
+	judged right 'test_noisy_tasks: PASSED' 'test_task_placement: PASSED' 'test_slack: PASSED'
+	judged wrong 'test_noisy_tasks: PASSED' 'test_task_placement: FAILED'
+done
+echo "lisa: OneSmallTask passes the right policy and fails the misled one on $machines"
