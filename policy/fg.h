@@ -282,8 +282,22 @@ struct fg_cluster {
 #define FG_LEVEL_PKG 3
 #define FG_LEVEL_NUMA 4
 
+/* What statistics of groups add up of CPUs (spec 6.3), see fg_cpu_sums(). */
+struct fg_sums {
+	u64 load;
+	u64 util;
+	u64 runnable;
+	u32 h_nr;		/* fair tasks */
+	u32 nr;			/* tasks that count as making a group busy: fair ones, with lb-p05 those of all classes */
+	u32 idle_cpus;
+	u32 crowded_cpus;	/* with more than one task */
+	u32 overutilized_cpus;
+	u32 squeezed_cpus;	/* with one fair task, and clearly less capacity than they were built for */
+};
+
 struct fg_group {
 	struct fg_group *next;	/* ring; a domain's first group is the local one */
+	struct fg_sums *sums;	/* of all its CPUs as they are, kept by the caller; null: who wants them looks at each */
 	u32 weight;
 	u32 flags;		/* of the child domain it was made from, 0 for single CPUs */
 	u64 capacity;		/* spec 1.8, sum of its CPUs */
@@ -973,6 +987,11 @@ u32 fg_should_we_balance(const struct fg_sys *sys, const struct fg_balance *b);
  * root domain, and nr_idle_scan of an LLC on the way.
  */
 u32 fg_find_busiest(struct fg_sys *sys, struct fg_balance *b);
+/*
+ * What rq adds to the sums of groups. On a large machine most of the time goes into looks at CPUs of which nearly none has
+ * changed since the last: a caller that knows which have may keep fg_group.sums right instead. Every answer is the same.
+ */
+void fg_cpu_sums(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_sums *sums);
 void fg_detach_begin(const struct fg_sys *sys, struct fg_balance *b);
 /* 1: another task of the source may be looked at. */
 u32 fg_detach_more(const struct fg_sys *sys, struct fg_balance *b);

@@ -5,6 +5,9 @@
  */
 #include "lb.h"
 
+/* No domain's imbalance_pct is smaller: that of siblings. */
+#define LEAST_IMBALANCE_PCT 110
+
 /* What balancing takes for the load of a CPU: until 002/P06 that of what is queued there. */
 static u64 lb_load(const struct fg_sys *sys, const struct fg_cpu *rq)
 {
@@ -129,15 +132,67 @@ static noinline u32 sum_several(const struct fg_sys *sys, struct fg_balance *b, 
 	return status;
 }
 
+void fg_cpu_sums(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_sums *sums)
+{
+	struct sg_lb_stats st;
+	u32 status;
+
+	clear_sg_stats(&st);
+	status = add_cpu(sys, rq, &st);
+	sums->load = st.load;
+	sums->util = st.util;
+	sums->runnable = st.runnable;
+	sums->h_nr = st.h_nr;
+	sums->nr = st.nr;
+	sums->idle_cpus = st.idle_cpus;
+	sums->crowded_cpus = (status & SG_OVERLOAD) != 0;
+	sums->overutilized_cpus = (status & SG_OVERUTILIZED) != 0;
+	/* For some domain it may be capacity_reduced(). */
+	sums->squeezed_cpus =
+		rq->h_nr_running == 1 && (u64)rq->cpu_capacity * LEAST_IMBALANCE_PCT < (u64)rq->cpu_capacity_orig * 100;
+}
+
+/* The sums of g that the caller keeps say all that a look at its CPUs would. The largest misfit load is no sum. */
+static u32 sums_suffice(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_group *g)
+{
+	if (!g->sums || (b->sd->flags & FG_SD_ASYM_CPUCAPACITY) || b->sd->imbalance_pct < LEAST_IMBALANCE_PCT)
+		return 0;
+	return !g->sums->squeezed_cpus && mask_subset(&g->span, &b->cpus, sys->nr_cpus);
+}
+
+static u32 sum_kept(struct fg_balance *b, const struct fg_group *g, struct sg_lb_stats *st)
+{
+	const struct fg_sums *sums = g->sums;
+
+	clear_sg_stats(st);
+	st->load = sums->load;
+	st->util = sums->util;
+	st->runnable = sums->runnable;
+	st->h_nr = sums->h_nr;
+	st->nr = sums->nr;
+	st->idle_cpus = sums->idle_cpus;
+	b->group_cpus += g->weight;
+	return (sums->crowded_cpus ? SG_OVERLOAD : 0) | (sums->overutilized_cpus ? SG_OVERUTILIZED : 0);
+}
+
+static u32 sum_group(const struct fg_sys *sys, struct fg_balance *b, const struct fg_group *g, u32 local,
+		     struct sg_lb_stats *st)
+{
+	if (g->weight == 1)
+		return sum_one(sys, b, g, local, st);
+	return sums_suffice(sys, b, g) ? sum_kept(b, g, st) : sum_several(sys, b, g, local, st);
+}
+
 static noinline u32 sd_stats_group(const struct fg_sys *sys, struct fg_balance *b, struct sd_lb_stats *s,
 				   struct fg_group *g)
 {
-	u32 one = g->weight == 1, local = one ? g->balance_cpu == b->dst_cpu : mask_test(&g->span, b->dst_cpu);
+	u32 local = g->weight == 1 ? g->balance_cpu == b->dst_cpu : mask_test(&g->span, b->dst_cpu);
 	struct sg_lb_stats *st = local ? s->local : s->other;
 
+	/* That may change the capacity of dst, but only where groups are single CPUs: sums stay as they are. */
 	if (local && fg_group_capacity_due(b->sd, b->kind, b->jiffies))
 		fg_update_group_capacity(sys, b->sd, cpu_rq(sys, (u32)b->dst_cpu), b->jiffies);
-	s->status |= one ? sum_one(sys, b, g, local, st) : sum_several(sys, b, g, local, st);
+	s->status |= sum_group(sys, b, g, local, st);
 	st->capacity = nonzero(g->capacity);
 	st->weight = g->weight;
 	s->total_load += st->load;

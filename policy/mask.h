@@ -78,6 +78,16 @@ static inline u32 mask_intersects(const struct fg_mask *a, const struct fg_mask 
 	return mask_next_and(a, b, 0, nr_cpus) < nr_cpus;
 }
 
+/* Every member of a is one of b. */
+static inline u32 mask_subset(const struct fg_mask *a, const struct fg_mask *b, u32 nr_cpus)
+{
+	for (u32 k = 0; k < FG_MASK_WORDS && k * 64 < nr_cpus; k++) {
+		if (a->bits[k] & ~b->bits[k])
+			return 0;
+	}
+	return 1;
+}
+
 /*
  * wrap(S, k) of spec 0: ids rising from start, then from 0 up to start. The caller walks with
  *

@@ -21,7 +21,8 @@ impl Fair {
         (0..self.rqs.len()).try_for_each(|cpu| {
             let audited = self.audit_cpu(cpu).and_then(|()| self.audit_balance(cpu, env.jiffies()));
             audited.map_err(|what| format!("CPU {cpu}: {what}"))
-        })
+        })?;
+        self.world.audit_sums()
     }
 
     fn audit_cpu(&self, cpu: usize) -> Result<(), String> {

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use fairground_machine::{CpuId, CpuMask, Machine, SoftCost};
 use fairground_sim::{
-    Change, ClampLimits, Config, Env, Governor, IdleView, Ipi, Pick, Scheduler, TaskId, TaskInfo, WakeContext,
+    fetch_ahead, Change, ClampLimits, Config, Env, Governor, IdleView, Ipi, Pick, Scheduler, TaskId, TaskInfo,
+    WakeContext,
 };
 use fairground_workload::{GroupClamp, GroupId, Workload};
 
@@ -411,6 +412,14 @@ impl Scheduler for Fair {
             };
             self.world.set_frequency_limits(cpu as usize, &limits);
             self.world.limit_governor(cpu as usize, limits.policy);
+        }
+    }
+
+    fn foresee(&self, cpu: CpuId, task: Option<TaskId>) {
+        fetch_ahead(&self.world.cpus[cpu as usize]);
+        fetch_ahead(&self.rqs[cpu as usize]);
+        if let Some(task) = task {
+            fetch_ahead(self.world.task(task));
         }
     }
 

@@ -227,6 +227,10 @@ impl<H: Hooks> Scheduler for Around<H> {
         self.watched(env, (Call::FrequencyChanged, cpu, None), |s, e| s.frequency_changed(e, cpus));
     }
 
+    fn foresee(&self, cpu: CpuId, task: Option<TaskId>) {
+        self.inner.foresee(cpu, task);
+    }
+
     fn may_hold_back(&self, task: TaskId) -> bool {
         self.inner.may_hold_back(task)
     }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | W8, W128, W224 | periodic tasks of 15 % each, five per CPU (75 % load), on so many equal CPUs |
 //! | W8-why | W8 with somebody who asks for the reasons of every placement |
+//! | W8-eas | 40 periodic tasks of 3 % on `rb5` (4 + 3 + 1 CPUs), whose clocks schedutil sets: wakeups go by energy |
 //! | W1024 | 10,000 periodic tasks of 7.5 % (73 % load) on `synthetic-1024` |
 //! | F224 | hackbench with 256 groups on `thunderx2-224`: 10,240 forks while those born already send |
 //!
@@ -14,7 +15,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use fairground_machine::{Machine, SoftCost};
-use fairground_sim::{Config, Event, Observer, Reason, Scheduler};
+use fairground_sim::{Config, Event, Governor, Observer, Reason, Scheduler};
 use fairground_workload::Workload;
 use miette::Diagnostic;
 use nix::time::{clock_gettime, ClockId};
@@ -36,22 +37,33 @@ use crate::worker::Workers;
 pub const SCHEMA: &str = "fairground-bench-1";
 
 /// What is measured.
-pub const ROWS: [BenchSpec; 6] = [
-    BenchSpec { name: "W8", hardware: Hardware::Equal(8), load: Load::periodic(40, 15.0), why: false },
-    BenchSpec { name: "W128", hardware: Hardware::Equal(128), load: Load::periodic(640, 15.0), why: false },
-    BenchSpec { name: "W224", hardware: Hardware::Equal(224), load: Load::periodic(1120, 15.0), why: false },
-    BenchSpec { name: "W8-why", hardware: Hardware::Equal(8), load: Load::periodic(40, 15.0), why: true },
+pub const ROWS: [BenchSpec; 7] = [
+    BenchSpec { name: "W8", hardware: Hardware::Equal(8), load: Load::periodic(40, 15.0), how: How::PLAIN },
+    BenchSpec { name: "W128", hardware: Hardware::Equal(128), load: Load::periodic(640, 15.0), how: How::PLAIN },
+    BenchSpec { name: "W224", hardware: Hardware::Equal(224), load: Load::periodic(1120, 15.0), how: How::PLAIN },
+    BenchSpec {
+        name: "W8-why",
+        hardware: Hardware::Equal(8),
+        load: Load::periodic(40, 15.0),
+        how: How { why: true, ..How::PLAIN },
+    },
+    BenchSpec {
+        name: "W8-eas",
+        hardware: Hardware::Preset("rb5"),
+        load: Load::periodic(40, 3.0),
+        how: How { governor: Governor::Schedutil, ..How::PLAIN },
+    },
     BenchSpec {
         name: "W1024",
         hardware: Hardware::Preset("synthetic-1024"),
         load: Load::periodic(10_000, 7.5),
-        why: false,
+        how: How::PLAIN,
     },
     BenchSpec {
         name: "F224",
         hardware: Hardware::Preset("thunderx2-224"),
         load: Load::Storm { groups: 256, loops: 5 },
-        why: false,
+        how: How::PLAIN,
     },
 ];
 
@@ -115,8 +127,22 @@ pub struct BenchSpec {
     pub hardware: Hardware,
     /// What runs on it.
     pub load: Load,
+    /// In what circumstances.
+    pub how: How,
+}
+
+/// The circumstances of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct How {
+    /// Who sets the clocks.
+    pub governor: Governor,
     /// Somebody asks why.
     pub why: bool,
+}
+
+impl How {
+    /// Clocks at their top, and nobody asks.
+    pub const PLAIN: How = How { governor: Governor::Performance, why: false };
 }
 
 /// What was measured.
@@ -179,7 +205,7 @@ pub fn measure(name: &str, sched: &SchedSpec, workers: &Workers, seconds: f64) -
         Hardware::Preset(name) => Machine::preset(name).map_err(|e| failed(e.to_string()))?,
     };
     let machine = Arc::new(machine);
-    let run = |sim_s: f64, timed: bool| one(&machine, &row.load, sched, workers, sim_s, timed, row.why).map_err(failed);
+    let run = |sim_s: f64, timed: bool| one(&machine, &row.load, sched, workers, sim_s, timed, row.how).map_err(failed);
     // A short run tells how much virtual time fits.
     let probe = run(PROBE_S, false)?;
     let sim_s = (PROBE_S / probe.wall_s.max(1e-6) * seconds).clamp(PROBE_S, 3_600.0);
@@ -210,7 +236,7 @@ fn one(
     workers: &Workers,
     sim_s: f64,
     timed: bool,
-    why: bool,
+    how: How,
 ) -> Result<Measured, String> {
     let (workload, _) = Workload::find(&load.spec(sim_s), machine).map_err(|e| e.to_string())?;
     fit::size(std::slice::from_ref(sched), machine).map_err(|e| e.to_string())?;
@@ -219,14 +245,14 @@ fn one(
         machine: Arc::clone(machine),
         workload: Arc::new(workload),
         scheds: Vec::new(),
-        config: Config { hz, ..Config::default() },
+        config: Config { hz, governor: how.governor, ..Config::default() },
         workers: workers.clone(),
     };
     match sched.features().filter(|_| !workers.always) {
-        None => workers.measure(&setup, sched, timed, why),
+        None => workers.measure(&setup, sched, timed, how.why),
         Some(features) => {
             let sched = fair(features, &setup.machine).map_err(|e| e.to_string())?;
-            Measured::of(&setup, sched, timed, why)
+            Measured::of(&setup, sched, timed, how.why)
         }
     }
 }

@@ -24,6 +24,7 @@ mod engine;
 mod env;
 mod error;
 mod event;
+mod foresight;
 mod hash;
 mod hist;
 mod lines;
@@ -40,6 +41,7 @@ pub use engine::{Account, ClampLimits, Config, Engine, Governor, IdleGovernor, I
 pub use env::{Balancing, CpuView, Env, FrequencyLimits, IdleView, Request};
 pub use error::SimError;
 pub use event::*;
+pub use foresight::fetch_ahead;
 pub use hash::HashObserver;
 pub use hist::Histogram;
 pub use lines::Traffic;

@@ -174,8 +174,9 @@ fn table(sched: &str, rows: &[BenchRow]) -> String {
     let _ = write!(
         out,
         "\nperiodic tasks of 15 % each, five per CPU, under {sched}: W8 on 8 equal CPUs, W128 on 128, W224 on 224; no trace, checkers on;\n\
-         W8-why as W8 with the reasons of every placement asked for; W1024: 10,000 tasks of 7.5 % on synthetic-1024;\n\
-         F224: hackbench with 256 groups on thunderx2-224, 10,240 forks\n\
+         W8-why as W8 with the reasons of every placement asked for; W8-eas: 40 tasks of 3 % on rb5,\n\
+         energy-aware; W1024: 10,000 tasks of 7.5 % on synthetic-1024; F224: hackbench with 256 groups on thunderx2-224,\n\
+         10,240 forks\n\
          sim_s_per_cpu_s    by the time the row had a CPU: on a busy host this is the one to compare\n\
          core_events_per_s  engine events per second of host time\n\
          ns_per_decision    host time in the scheduler per wakeup or fork, from a second run\n\

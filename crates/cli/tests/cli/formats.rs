@@ -32,7 +32,7 @@ fn compare_keeps_its_contract() {
 fn bench_keeps_its_contract() {
     let result = json("bench --seconds 0.05 --format json");
     let names: Vec<_> = result["rows"].as_array().unwrap().iter().map(|r| r["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["W8", "W128", "W224", "W8-why", "W1024", "F224"]);
+    assert_eq!(names, ["W8", "W128", "W224", "W8-why", "W8-eas", "W1024", "F224"]);
     for row in result["rows"].as_array().unwrap() {
         let figures = ["sim_s_per_wall_s", "sim_s_per_cpu_s", "core_events_per_s", "ns_per_decision"];
         for key in figures.into_iter().chain(["fork_median_ns", "fork_p99_ns"]) {

@@ -21,9 +21,14 @@ impl World {
     }
 
     pub fn find_busiest(&mut self, b: &mut FgBalance) -> bool {
+        let Some(sd) = self.domain_of(b) else { return false };
+        self.renew_sums(sd);
+        // The look may renew the capacity of its CPU.
+        self.cpus.touch(b.dst_cpu as usize);
+        let before = self.shared_of(sd);
         // SAFETY: see above.
         let found = unsafe { fg_find_busiest(self.sys.ptr(0), b) != 0 };
-        if let Some(sd) = self.domain_of(b) {
+        if self.shared_of(sd) != before {
             self.tell_twins(sd);
         }
         found
@@ -99,13 +104,36 @@ impl World {
     /// Groups that stand for the same CPUs as the local one of `sd` elsewhere learn what it has.
     pub(super) fn tell_twins(&mut self, sd: usize) {
         let Some(id) = self.groups.index_of(self.domains[sd].groups) else { return };
-        let g = &self.groups[id];
-        let (capacity, min, max) = (g.capacity, g.min_capacity, g.max_capacity);
-        let (next, imbalance) = (g.next_update, g.imbalance);
+        let shared = Shared::of(&self.groups[id]);
         for i in 0..self.twins[id].len() {
-            let twin = &mut self.groups[self.twins[id][i]];
-            (twin.capacity, twin.min_capacity, twin.max_capacity) = (capacity, min, max);
-            (twin.next_update, twin.imbalance) = (next, imbalance);
+            shared.tell(&mut self.groups[self.twins[id][i]]);
         }
+    }
+
+    /// What the local group of `sd` shares with its twins.
+    fn shared_of(&self, sd: usize) -> Option<Shared> {
+        self.groups.index_of(self.domains[sd].groups).map(|id| Shared::of(&self.groups[id]))
+    }
+}
+
+/// What groups that stand for the same CPUs have in common besides those.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Shared {
+    capacity: u64,
+    min_capacity: u64,
+    max_capacity: u64,
+    next_update: u64,
+    imbalance: u32,
+}
+
+impl Shared {
+    fn of(g: &FgGroup) -> Shared {
+        let FgGroup { capacity, min_capacity, max_capacity, next_update, imbalance, .. } = *g;
+        Shared { capacity, min_capacity, max_capacity, next_update, imbalance }
+    }
+
+    fn tell(self, g: &mut FgGroup) {
+        (g.capacity, g.min_capacity, g.max_capacity) = (self.capacity, self.min_capacity, self.max_capacity);
+        (g.next_update, g.imbalance) = (self.next_update, self.imbalance);
     }
 }

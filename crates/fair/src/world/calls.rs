@@ -77,7 +77,7 @@ impl World {
     /// `task`: whose clamps join those of the run queue, if any.
     pub fn uclamp_rq_util(&self, cpu: usize, util: u64, task: Option<u32>) -> u64 {
         // SAFETY: see above.
-        unsafe { fg_uclamp_rq_util(self.sys.ptr(0), self.cpus.ptr(cpu), util, self.task_ptr(task)) }
+        unsafe { fg_uclamp_rq_util(self.sys.ptr(0), self.cpus.peek(cpu), util, self.task_ptr(task)) }
     }
 
     pub fn sugov_start(&mut self, clock: usize, transition_ns: u64) {
@@ -124,7 +124,7 @@ impl World {
 
     pub fn avg_vruntime(&self, cpu: usize) -> u64 {
         // SAFETY: see above.
-        unsafe { fg_avg_vruntime(&raw const (*self.cpus.ptr(cpu)).fair) }
+        unsafe { fg_avg_vruntime(&raw const (*self.cpus.peek(cpu)).fair) }
     }
 
     pub fn update_curr(&mut self, cpu: usize, left: Option<u32>) -> bool {
@@ -159,7 +159,7 @@ impl World {
 
     pub fn migrate_lag(&mut self, old: usize, task: u32, now: u64) {
         // SAFETY: see above.
-        unsafe { fg_migrate_lag(self.sys.ptr(0), self.cpus.ptr(old), self.tasks.ptr(task as usize), now) }
+        unsafe { fg_migrate_lag(self.sys.ptr(0), self.cpus.peek(old), self.tasks.ptr(task as usize), now) }
     }
 
     pub fn set_next_entity(&mut self, cpu: usize, task: u32) {
@@ -175,7 +175,7 @@ impl World {
     pub fn pick_entity(&mut self, cpu: usize, first: Option<u32>, second: Option<u32>) -> Option<u32> {
         let (first, second) = (self.entity_ptr(cpu, first), self.entity_ptr(cpu, second));
         // SAFETY: see above; the answer is null, a task of the pool or the entity of a group.
-        unsafe { fg_pick_entity(self.sys.ptr(0), self.cpus.ptr(cpu), first, second).as_ref() }.map(|p| p.id)
+        unsafe { fg_pick_entity(self.sys.ptr(0), self.cpus.peek(cpu), first, second).as_ref() }.map(|p| p.id)
     }
 
     pub fn clear_buddies(&mut self, cpu: usize, task: u32) {
@@ -211,7 +211,7 @@ impl World {
 
     pub fn switched_to_fair(&mut self, cpu: usize, task: u32) {
         // SAFETY: see above.
-        unsafe { fg_switched_to_fair(self.cpus.ptr(cpu), self.tasks.ptr(task as usize)) }
+        unsafe { fg_switched_to_fair(self.cpus.peek(cpu), self.tasks.ptr(task as usize)) }
     }
 
     pub fn update_rt(&mut self, cpu: usize, running: bool) {
@@ -241,12 +241,12 @@ impl World {
 
     pub fn idle(&self, cpu: usize) -> bool {
         // SAFETY: see above.
-        unsafe { fg_idle_rq(self.cpus.ptr(cpu)) != 0 }
+        unsafe { fg_idle_rq(self.cpus.peek(cpu)) != 0 }
     }
 
     pub fn sched_idle(&self, cpu: usize) -> bool {
         // SAFETY: see above.
-        unsafe { fg_sched_idle_rq(self.cpus.ptr(cpu)) != 0 }
+        unsafe { fg_sched_idle_rq(self.cpus.peek(cpu)) != 0 }
     }
 
     pub fn update_idle_balance(&mut self, cpu: usize) -> bool {
@@ -256,12 +256,12 @@ impl World {
 
     pub fn rebalance_due(&self, cpu: usize, jiffies: u64) -> bool {
         // SAFETY: see above.
-        unsafe { fg_rebalance_due(self.cpus.ptr(cpu), jiffies) != 0 }
+        unsafe { fg_rebalance_due(self.cpus.peek(cpu), jiffies) != 0 }
     }
 
     pub fn rebalance_kind(&self, cpu: usize) -> u32 {
         // SAFETY: see above.
-        unsafe { fg_rebalance_kind(self.cpus.ptr(cpu)) }
+        unsafe { fg_rebalance_kind(self.cpus.peek(cpu)) }
     }
 
     pub fn dequeue_next_balance(&mut self, cpu: usize, was_sched_idle: bool, jiffies: u64) {
@@ -272,7 +272,7 @@ impl World {
     pub fn rebalance_begin(&mut self, cpu: usize, kind: u32, jiffies: u64) -> FgBalanceWalk {
         let mut walk = FgBalanceWalk { jiffies, kind, ..FgBalanceWalk::zeroed() };
         // SAFETY: see above.
-        unsafe { fg_rebalance_begin(self.sys.ptr(0), self.cpus.ptr(cpu), &mut walk) };
+        unsafe { fg_rebalance_begin(self.sys.ptr(0), self.cpus.peek(cpu), &mut walk) };
         walk
     }
 
@@ -283,7 +283,7 @@ impl World {
 
     pub fn rebalance_again(&self, cpu: usize, walk: &mut FgBalanceWalk) {
         // SAFETY: see above.
-        unsafe { fg_rebalance_again(self.sys.ptr(0), self.cpus.ptr(cpu), walk) }
+        unsafe { fg_rebalance_again(self.sys.ptr(0), self.cpus.peek(cpu), walk) }
     }
 
     pub fn rebalanced_domain(&mut self, sd: usize, walk: &mut FgBalanceWalk, ours: bool) {
@@ -305,22 +305,22 @@ impl World {
 
     pub fn newidle_spared(&self, cpu: usize) -> bool {
         // SAFETY: see above.
-        unsafe { fg_newidle_spared(self.sys.ptr(0), self.cpus.ptr(cpu)) != 0 }
+        unsafe { fg_newidle_spared(self.sys.ptr(0), self.cpus.peek(cpu)) != 0 }
     }
 
     pub fn newidle_gate(&mut self, cpu: usize, walk: &mut FgBalanceWalk) -> bool {
         // SAFETY: see above.
-        unsafe { fg_newidle_gate(self.sys.ptr(0), self.cpus.ptr(cpu), walk) != 0 }
+        unsafe { fg_newidle_gate(self.sys.ptr(0), self.cpus.peek(cpu), walk) != 0 }
     }
 
     pub fn newidle_domain(&mut self, sd: usize, cpu: usize, walk: &mut FgBalanceWalk) -> u32 {
         // SAFETY: see above.
-        unsafe { fg_newidle_domain(self.sys.ptr(0), self.domains.ptr(sd), self.cpus.ptr(cpu), walk) }
+        unsafe { fg_newidle_domain(self.sys.ptr(0), self.domains.ptr(sd), self.cpus.peek(cpu), walk) }
     }
 
     pub fn newidled_domain(&mut self, sd: usize, cpu: usize, walk: &mut FgBalanceWalk, cost_ns: u64) -> u32 {
         // SAFETY: see above.
-        unsafe { fg_newidled_domain(self.sys.ptr(0), self.domains.ptr(sd), self.cpus.ptr(cpu), walk, cost_ns) }
+        unsafe { fg_newidled_domain(self.sys.ptr(0), self.domains.ptr(sd), self.cpus.peek(cpu), walk, cost_ns) }
     }
 
     pub fn newidle_end(&mut self, cpu: usize, walk: &FgBalanceWalk) {
@@ -347,13 +347,13 @@ impl World {
 
     pub fn kick_ilb(&mut self, cpu: usize, kick: u32, jiffies: u64) -> Option<CpuId> {
         // SAFETY: see above.
-        let balancer = unsafe { fg_kick_ilb(self.sys.ptr(0), self.cpus.ptr(cpu), kick, jiffies) };
+        let balancer = unsafe { fg_kick_ilb(self.sys.ptr(0), self.cpus.peek(cpu), kick, jiffies) };
         CpuId::try_from(balancer).ok()
     }
 
     pub fn nohz_stats_due(&self, cpu: usize, jiffies: u64) -> bool {
         // SAFETY: see above.
-        unsafe { fg_nohz_stats_due(self.cpus.ptr(cpu), jiffies) != 0 }
+        unsafe { fg_nohz_stats_due(self.cpus.peek(cpu), jiffies) != 0 }
     }
 
     pub fn nohz_idle_begin(&mut self, kick: u32, kind: u32, jiffies: u64) -> FgBalanceWalk {
@@ -370,12 +370,12 @@ impl World {
 
     pub fn nohz_idle_cpu(&mut self, cpu: usize, kick: u32, walk: &mut FgBalanceWalk) -> bool {
         // SAFETY: see above.
-        unsafe { fg_nohz_idle_cpu(self.cpus.ptr(cpu), kick, walk) != 0 }
+        unsafe { fg_nohz_idle_cpu(self.cpus.peek(cpu), kick, walk) != 0 }
     }
 
     pub fn nohz_idled_cpu(&mut self, cpu: usize, walk: &mut FgBalanceWalk) {
         // SAFETY: see above.
-        unsafe { fg_nohz_idled_cpu(self.cpus.ptr(cpu), walk) }
+        unsafe { fg_nohz_idled_cpu(self.cpus.peek(cpu), walk) }
     }
 
     pub fn nohz_idle_others_end(&mut self, walk: &FgBalanceWalk) {
@@ -385,7 +385,7 @@ impl World {
 
     pub fn nohz_idle_self(&mut self, cpu: usize, kick: u32, walk: &mut FgBalanceWalk) -> bool {
         // SAFETY: see above.
-        unsafe { fg_nohz_idle_self(self.cpus.ptr(cpu), kick, walk) != 0 }
+        unsafe { fg_nohz_idle_self(self.cpus.peek(cpu), kick, walk) != 0 }
     }
 
     pub fn nohz_idle_end(&mut self, kick: u32, walk: &FgBalanceWalk) {
@@ -400,7 +400,7 @@ impl World {
 
     pub fn nohz_newidle_due(&self, cpu: usize, jiffies: u64, balanced: bool) -> bool {
         // SAFETY: see above.
-        unsafe { fg_nohz_newidle_due(self.sys.ptr(0), self.cpus.ptr(cpu), jiffies, u32::from(balanced)) != 0 }
+        unsafe { fg_nohz_newidle_due(self.sys.ptr(0), self.cpus.peek(cpu), jiffies, u32::from(balanced)) != 0 }
     }
 
     pub fn nohz_stats_end(&mut self, sd: usize, blocked: bool, jiffies: u64) {

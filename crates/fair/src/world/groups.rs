@@ -108,7 +108,7 @@ impl World {
     pub fn tg_pick(&mut self, cpu: usize, tg: usize, first: Option<u32>, second: Option<u32>) -> Option<u32> {
         let (first, second) = (self.task_ptr(first), self.task_ptr(second));
         // SAFETY: see above; the answer is null or a task of the pool.
-        unsafe { fg_tg_pick(self.sys.ptr(0), self.cpus.ptr(cpu), self.tgs.ptr(tg), first, second).as_ref() }
+        unsafe { fg_tg_pick(self.sys.ptr(0), self.cpus.peek(cpu), self.tgs.ptr(tg), first, second).as_ref() }
             .map(|p| p.id)
     }
 

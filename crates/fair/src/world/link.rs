@@ -2,7 +2,9 @@
 
 use fairground_machine::{CpuId, CpuMask, Machine};
 
+use super::cpus::Cpus;
 use super::energy::EnergyModels;
+use super::sums::Sums;
 use super::World;
 use crate::ffi::*;
 use crate::storage::{Pool, Slab};
@@ -15,9 +17,10 @@ impl World {
         let nr_cpus = machine.nr_cpus();
         let mut world = World {
             sys: Slab::new(vec![FgSys::zeroed()]),
-            cpus: Slab::new((0..nr_cpus as CpuId).map(|c| new_cpu(machine, c)).collect()),
+            cpus: Cpus::new((0..nr_cpus as CpuId).map(|c| new_cpu(machine, c)).collect()),
             domains: Slab::new(topology.plan().domains.iter().map(|d| d.sd.clone()).collect()),
             groups: Slab::new(topology.plan().rings.iter().flatten().map(|g| g.sg.clone()).collect()),
+            sums: Sums::none(),
             llcs: Slab::new(Vec::new()),
             clusters: Slab::new(Vec::new()),
             roots: Slab::new(new_roots(machine, topology)),
@@ -34,6 +37,7 @@ impl World {
         world.link_llcs(topology);
         world.link_cpus(topology);
         world.link_clusters(topology);
+        world.link_sums();
         world
     }
 

@@ -6,16 +6,20 @@
 
 mod balance;
 mod calls;
+mod cpus;
 mod energy;
 mod governor;
 mod groups;
 mod link;
 mod rt;
+mod sums;
 
 use fairground_machine::{CpuId, CpuMask};
 
+use self::cpus::Cpus;
 use self::energy::EnergyModels;
 pub(crate) use self::groups::{group_of_entity, Place};
+use self::sums::Sums;
 use crate::ffi::*;
 use crate::shown::Pointers;
 use crate::storage::{Pool, Slab};
@@ -38,9 +42,10 @@ pub(crate) fn weight_of_nice(nice: i32) -> u32 {
 
 pub(crate) struct World {
     sys: Slab<FgSys>,
-    pub cpus: Slab<FgCpu>,
+    pub cpus: Cpus,
     pub domains: Slab<FgDomain>,
     groups: Slab<FgGroup>,
+    sums: Sums,
     llcs: Slab<FgLlc>,
     clusters: Slab<FgCluster>,
     roots: Slab<FgRoot>,
@@ -121,15 +126,15 @@ impl World {
 
     /// The `n`-th group of a domain's ring, the local one first; none beyond the last.
     pub fn group_mut(&mut self, sd: usize, n: usize) -> Option<&mut FgGroup> {
-        let first = self.groups.index_of(self.domains[sd].groups)?;
-        let mut at = first;
-        for _ in 0..n {
-            at = self.groups.index_of(self.groups[at].next)?;
-            if at == first {
-                return None;
-            }
-        }
+        let at = self.ring(sd).nth(n)?;
         Some(&mut self.groups[at])
+    }
+
+    /// The groups of a domain, the local one first.
+    fn ring(&self, sd: usize) -> impl Iterator<Item = usize> + '_ {
+        let first = self.groups.index_of(self.domains[sd].groups);
+        let next = move |at: &usize| self.groups.index_of(self.groups[*at].next).filter(|next| Some(*next) != first);
+        std::iter::successors(first, next)
     }
 
     /// The lowest CPU of the group that a look for imbalance found.

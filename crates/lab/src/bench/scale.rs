@@ -13,7 +13,7 @@ use fairground_machine::{preset_text, Machine};
 use serde::{Deserialize, Serialize};
 use toml::Value;
 
-use super::{one, BenchError, Load, Measured};
+use super::{one, BenchError, How, Load, Measured};
 use crate::spec::SchedSpec;
 use crate::worker::Workers;
 
@@ -94,7 +94,7 @@ pub fn measure(cell: &str, sched: &SchedSpec, workers: &Workers, seconds: f64) -
     let (cpus, tasks) = known.ok_or_else(|| BenchError::UnknownCell(cell.into()))?;
     let failed = |problem: String| BenchError::Run { row: cell.into(), problem };
     let (machine, load) = (Arc::new(part(cpus).map_err(failed)?), load(cpus, tasks));
-    let run = |sim_s: f64| one(&machine, &load, sched, workers, sim_s, false, false).map_err(failed);
+    let run = |sim_s: f64| one(&machine, &load, sched, workers, sim_s, false, How::PLAIN).map_err(failed);
     let start = run(START_S)?;
     // Births may take longer than seconds of what follows: the run is made longer until what follows can be told.
     let mut more = START_S;

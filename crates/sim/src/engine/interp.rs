@@ -36,8 +36,7 @@ pub(super) enum Flow {
 impl Engine {
     /// The current task's work is done: takes its steps until one takes time.
     pub(super) fn advance(&mut self, cpu: CpuId, task: TaskId) {
-        let workload = Arc::clone(&self.workload);
-        let program: &[Op] = &workload.tasks[self.tasks[task as usize].spec as usize].program;
+        let program = Arc::clone(&self.tasks[task as usize].program);
         for _ in 0..INSTANT_STEPS_MAX {
             let t = &self.tasks[task as usize];
             let op = program.get(t.pc as usize).unwrap_or(&Op::Exit);
@@ -60,7 +59,7 @@ impl Engine {
                 Flow::Work if (free || t.recorded) && t.is_done(self.now) => {}
                 Flow::Work | Flow::Stop => return self.retime(cpu),
             }
-            if self.failure.is_some() || self.is_flagged(cpu) && !self.goes_on_at_once(task, program) {
+            if self.failure.is_some() || self.is_flagged(cpu) && !self.goes_on_at_once(task, &program) {
                 return self.retime(cpu);
             }
         }

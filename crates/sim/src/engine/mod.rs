@@ -55,6 +55,7 @@ use serde::{Deserialize, Serialize};
 use crate::checkers::{EventChecker, WasteMeter};
 use crate::draw::{draw, in_amount, Purpose};
 use crate::env::Request;
+use crate::foresight::fetch_ahead;
 use crate::metrics::Meters;
 use crate::spread::SpreadMeter;
 use crate::{Env, Event, EventKind, MigrateCause, Observer, Reason, Scheduler, SimError, Step, TaskId, TaskInfo, Time};
@@ -75,6 +76,9 @@ use warmth::Warmth;
 const INSTANT_EVENTS_MAX: u64 = 10_000_000;
 /// Reschedules of one instant after which time is taken to stand still.
 const INSTANT_RESCHEDS_MAX: u64 = 1_000_000;
+
+/// CPUs of a machine of which memory is asked for ahead of time.
+const LARGE: usize = 64;
 
 /// Who chooses frequencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -185,6 +189,8 @@ pub struct Engine {
     env: Env,
     now: Time,
     queue: Queue,
+    /// More than the caches of the host are known to hold.
+    is_large: bool,
     nr_events: u64,
     cpus: Vec<Cpu>,
     tasks: Vec<Task>,
@@ -270,6 +276,7 @@ impl Engine {
             env,
             now: 0,
             queue: Queue::default(),
+            is_large: n >= LARGE,
             nr_events: 0,
             cpus: (0..nr).map(|c| Cpu::new(config.idle, machine.idle_states(c).len())).collect(),
             tasks: Vec::new(),
@@ -443,6 +450,9 @@ impl Engine {
         loop {
             while self.queue.next_time() == Some(self.now) {
                 let what = self.queue.pop();
+                if self.is_large {
+                    self.foresee();
+                }
                 self.dispatch(what);
                 events += 1;
                 if self.failure.is_some() || self.over_limit(events, what) {
@@ -513,9 +523,9 @@ impl Engine {
             }
         }
         self.events.clear();
-        for step in self.steps.iter_mut().flat_map(|steps| steps.drain(..)) {
-            for o in observers.iter_mut() {
-                o.step(&step);
+        if let Some(steps) = &mut self.steps {
+            for step in steps.drain(..) {
+                observers.iter_mut().for_each(|o| o.step(&step));
             }
         }
         if let Some(what) = checker.take_error() {
@@ -548,6 +558,24 @@ impl Engine {
     fn keep_reasons(&mut self, n: usize) {
         self.env.drain_reasons(&mut self.reasons);
         self.reasons_of.push((self.events.len(), n));
+    }
+
+    /// Asks the memory for what the next event needs.
+    fn foresee(&self) {
+        let (cpu, task) = match self.queue.likely_next() {
+            Some(What::Timer { cpu, task }) => (cpu, Some(task)),
+            Some(What::Cpu(cpu)) => (cpu, self.cpus[cpu as usize].curr),
+            Some(What::SchedTimer(cpu) | What::Ipi { to: cpu, .. } | What::Tick(cpu) | What::Balance(cpu)) => {
+                (cpu, None)
+            }
+            _ => return,
+        };
+        fetch_ahead(&self.cpus[cpu as usize]);
+        fetch_ahead(self.env.cpu(cpu));
+        if let Some(task) = task {
+            fetch_ahead(&self.tasks[task as usize]);
+        }
+        self.sched.foresee(cpu, task);
     }
 
     fn dispatch(&mut self, what: What) {
@@ -613,6 +641,8 @@ impl Engine {
         let class = self.class_of(&affinity);
         self.tasks.push(Task {
             spec,
+            program: Arc::clone(&template.program),
+            footprint_kib: template.footprint_kib,
             attr: template.attr,
             affinity,
             class,

@@ -120,6 +120,12 @@ impl Queue {
         self.heap[0].what
     }
 
+    /// What comes next after the event just taken, unless something is pushed that comes before it.
+    pub(crate) fn likely_next(&self) -> Option<What> {
+        let children = self.heap.get(1..=ARITY)?;
+        children.iter().min_by_key(|entry| entry.time).map(|entry| entry.what)
+    }
+
     /// Entries, with the open place.
     fn len(&self) -> usize {
         self.heap.len() - ARITY
@@ -198,6 +204,7 @@ mod tests {
             assert_eq!(q.next_time(), Some(5));
             assert_eq!(q.pop(), what);
         }
+        assert_eq!(q.likely_next(), Some(What::Cpu(9)));
         assert_eq!(q.next_time(), Some(6));
     }
 

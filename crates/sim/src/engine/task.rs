@@ -1,7 +1,9 @@
 //! What the engine knows of a thread.
 
+use std::sync::Arc;
+
 use fairground_machine::{CpuId, CpuMask};
-use fairground_workload::{ObjId, SchedAttr, SpecId};
+use fairground_workload::{ObjId, Op, SchedAttr, SpecId};
 
 use super::warmth::Trail;
 use crate::{TaskId, Time};
@@ -38,6 +40,9 @@ pub(crate) enum Wait {
 #[derive(Debug)]
 pub(crate) struct Task {
     pub spec: SpecId,
+    /// Program and working set (KiB) of its spec: needed all the time, and there are as many specs as tasks may be.
+    pub program: Arc<[Op]>,
+    pub footprint_kib: u32,
     pub attr: SchedAttr,
     pub affinity: CpuMask,
     /// Class of its affinity in the waste meter.
@@ -146,6 +151,8 @@ impl Task {
 pub(crate) fn unborn() -> Task {
     Task {
         spec: 0,
+        program: Arc::default(),
+        footprint_kib: 0,
         attr: SchedAttr::default(),
         affinity: CpuMask::of(0),
         class: 0,

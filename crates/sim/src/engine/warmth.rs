@@ -233,9 +233,8 @@ impl Engine {
     /// The task, which is current on `cpu` now, waits for what is not in the CPU's caches.
     pub(super) fn warm_up(&mut self, cpu: CpuId, task: TaskId) {
         let t = &mut self.tasks[task as usize];
-        let footprint = self.workload.tasks[t.spec as usize].footprint_kib;
         let from = t.trail.on.unwrap_or(cpu);
-        let missed = self.warmth.arrive(&self.machine, &mut t.trail, cpu, footprint);
+        let missed = self.warmth.arrive(&self.machine, &mut t.trail, cpu, t.footprint_kib);
         let home = t.trail.home;
         let mut ns = missed.ns;
         for (from, bytes) in [(from, missed.there), (home, missed.memory)] {

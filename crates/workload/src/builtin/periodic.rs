@@ -1,5 +1,7 @@
 //! Independent periodic tasks: run, then wait for the next period.
 
+use std::sync::Arc;
+
 use super::{parts, Builtin};
 use crate::error::WorkloadError;
 use crate::options::{scaled, OptionInfo, OptionKind, Options, MICRO, NS_PER_MS, NS_PER_S, NS_PER_US};
@@ -84,7 +86,9 @@ const TIMER: ObjId = 0;
 fn build(options: &Options) -> Result<Workload, WorkloadError> {
     let periods: Vec<u64> = options.list("periods").iter().map(|p| scaled(*p, NS_PER_MS)).collect();
     let tasks = options.int("tasks") as u32;
-    let specs = (0..tasks).map(|i| spec(options, i, periods[i as usize % periods.len()])).collect();
+    // One program for all tasks of a period: thousands of copies would be memory that every step waits for.
+    let programs: Vec<Arc<[Op]>> = periods.iter().map(|period_ns| program(options, *period_ns)).collect();
+    let specs = (0..tasks).map(|i| spec(options, i, &programs[i as usize % programs.len()])).collect();
     let duration_ns = options.ns("duration", NS_PER_S);
     Ok(Workload {
         objects: vec![Object::Timer { per_task: true }],
@@ -96,16 +100,20 @@ fn build(options: &Options) -> Result<Workload, WorkloadError> {
     })
 }
 
-fn spec(options: &Options, index: u32, period_ns: u64) -> TaskSpec {
+fn program(options: &Options, period_ns: u64) -> Arc<[Op]> {
     let mut p = ProgramBuilder::new();
     p.op(Op::Sleep(Amount { base: 0, jitter: period_ns - 1 }));
     p.repeat(None, |p| {
         p.op(Op::Run(work(options, period_ns)));
         p.op(Op::TimerWait { timer: TIMER, period_ns, relative: true });
     });
+    p.build()
+}
+
+fn spec(options: &Options, index: u32, program: &Arc<[Op]>) -> TaskSpec {
     TaskSpec {
         attr: SchedAttr { nice: options.int("nice") as i8, ..SchedAttr::default() },
-        ..parts::task(&format!("periodic-{index}"), FOOTPRINT_KIB, p.build())
+        ..parts::task(&format!("periodic-{index}"), FOOTPRINT_KIB, Arc::clone(program))
     }
 }
 

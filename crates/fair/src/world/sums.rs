@@ -1,0 +1,233 @@
+//! Sums over the CPUs of large groups, kept instead of added up anew at each look for imbalance (`fg_group.sums`).
+//!
+//! A look across all nodes of a large machine reads every CPU, and between two looks hardly any has changed. So the
+//! run queues note who was touched ([`Cpus`](super::cpus::Cpus)); before a look those are read once, and what changed is
+//! added to the sums of the groups that they are in. No answer depends on it, which `audit_sums` and the tests below hold.
+
+use std::collections::BTreeMap;
+
+use fairground_machine::{CpuId, CpuMask};
+
+use super::World;
+use crate::ffi::*;
+use crate::storage::Slab;
+
+/// A group of fewer CPUs is as soon looked at.
+const CPUS_MIN: u32 = 8;
+
+/// What is kept.
+pub(super) struct Sums {
+    /// One for each set of CPUs that is a large group somewhere.
+    kept: Slab<FgSums>,
+    /// Which of them a CPU is in.
+    of_cpu: Vec<Box<[usize]>>,
+    /// What each CPU adds, as of when it was last read.
+    own: Vec<FgSums>,
+    /// Domains that have large groups.
+    domains: Vec<bool>,
+    /// What applies to all CPUs, as of then: clamps are in use, wakeups are energy-aware.
+    terms: (u8, u32),
+}
+
+impl Sums {
+    /// Nothing is kept.
+    pub fn none() -> Sums {
+        Sums { kept: Slab::new(Vec::new()), of_cpu: Vec::new(), own: Vec::new(), domains: Vec::new(), terms: (0, 0) }
+    }
+}
+
+impl World {
+    /// Gives the large groups their sums. Groups and domains are linked.
+    pub(super) fn link_sums(&mut self) {
+        let large: Vec<usize> = (0..self.groups.len()).filter(|g| self.groups[*g].weight >= CPUS_MIN).collect();
+        let mut ids = BTreeMap::<CpuMask, usize>::new();
+        for group in &large {
+            let next = ids.len();
+            ids.entry(self.groups[*group].span).or_insert(next);
+        }
+        let has_large = |sd| self.ring(sd).any(|group| self.groups[group].weight >= CPUS_MIN);
+        let nr_cpus = self.cpus.len();
+        let around = |cpu: usize| ids.iter().filter(move |(span, _)| span.test(cpu as CpuId)).map(|(_, id)| *id);
+        self.sums = Sums {
+            kept: Slab::new(vec![FgSums::zeroed(); ids.len()]),
+            of_cpu: (0..nr_cpus).map(|cpu| around(cpu).collect()).collect(),
+            own: vec![FgSums::zeroed(); nr_cpus],
+            domains: (0..self.domains.len()).map(has_large).collect(),
+            terms: self.terms(),
+        };
+        for group in large {
+            let id = ids[&self.groups[group].span];
+            self.groups[group].sums = self.sums.kept.ptr(id);
+        }
+    }
+
+    fn terms(&self) -> (u8, u32) {
+        (self.sys().uclamp_used, self.sys().eas)
+    }
+
+    /// Brings the sums that a look at `sd` needs up to date.
+    pub(super) fn renew_sums(&mut self, sd: usize) {
+        if !self.sums.domains[sd] {
+            return;
+        }
+        let terms = self.terms();
+        let touched = match terms == self.sums.terms {
+            true => self.cpus.take_touched(&self.domains[sd].span),
+            false => CpuMask::first_n(self.cpus.len()),
+        };
+        self.sums.terms = terms;
+        for cpu in touched.iter() {
+            self.renew_cpu(cpu as usize);
+        }
+    }
+
+    fn renew_cpu(&mut self, cpu: usize) {
+        let now = self.cpu_sums(cpu);
+        let was = std::mem::replace(&mut self.sums.own[cpu], now.clone());
+        for id in &self.sums.of_cpu[cpu] {
+            change(&mut self.sums.kept[*id], &was, &now);
+        }
+    }
+
+    fn cpu_sums(&self, cpu: usize) -> FgSums {
+        let mut sums = FgSums::zeroed();
+        // SAFETY: as in `calls`.
+        unsafe { fg_cpu_sums(self.sys.ptr(0), self.cpus.peek(cpu), &mut sums) };
+        sums
+    }
+
+    /// Whether every CPU that nobody says to have touched still adds what it was read to add.
+    pub fn audit_sums(&self) -> Result<(), String> {
+        let kept = || (0..self.sums.own.len()).filter(|_| self.sums.kept.len() > 0 && self.terms() == self.sums.terms);
+        let untouched = kept().filter(|cpu| !self.cpus.touched().test(*cpu as CpuId));
+        match untouched.into_iter().find(|cpu| numbers(&self.cpu_sums(*cpu)) != numbers(&self.sums.own[*cpu])) {
+            Some(cpu) => Err(format!("CPU {cpu} has changed, and the sums of its groups do not know")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// One of the CPUs that `sums` are of added `was` and adds `now`.
+fn change(sums: &mut FgSums, was: &FgSums, now: &FgSums) {
+    let long = |sum: &mut u64, was: u64, now: u64| *sum = sum.wrapping_add(now).wrapping_sub(was);
+    let short = |sum: &mut u32, was: u32, now: u32| *sum = sum.wrapping_add(now).wrapping_sub(was);
+    long(&mut sums.load, was.load, now.load);
+    long(&mut sums.util, was.util, now.util);
+    long(&mut sums.runnable, was.runnable, now.runnable);
+    short(&mut sums.h_nr, was.h_nr, now.h_nr);
+    short(&mut sums.nr, was.nr, now.nr);
+    short(&mut sums.idle_cpus, was.idle_cpus, now.idle_cpus);
+    short(&mut sums.crowded_cpus, was.crowded_cpus, now.crowded_cpus);
+    short(&mut sums.overutilized_cpus, was.overutilized_cpus, now.overutilized_cpus);
+    short(&mut sums.squeezed_cpus, was.squeezed_cpus, now.squeezed_cpus);
+}
+
+/// All that is in it.
+fn numbers(sums: &FgSums) -> [u64; 9] {
+    let FgSums { load, util, runnable, h_nr, nr, idle_cpus, crowded_cpus, overutilized_cpus, squeezed_cpus } = *sums;
+    let counts = [h_nr, nr, idle_cpus, crowded_cpus, overutilized_cpus, squeezed_cpus].map(u64::from);
+    let [a, b, c, d, e, f] = counts;
+    [load, util, runnable, a, b, c, d, e, f]
+}
+
+#[cfg(test)]
+mod tests {
+    use fairground_machine::Machine;
+    use fairground_sim::{draw, Purpose};
+
+    use super::*;
+    use crate::topology::Topology;
+    use crate::{Features, Options};
+
+    fn world(machine: &str, scheduler: &str) -> World {
+        let machine = Machine::preset(machine).unwrap();
+        let features = Features::parse(scheduler).unwrap();
+        let topology = Topology::new(&machine, &features, &Options::default()).unwrap();
+        let mut world = World::new(&machine, &features, &topology);
+        world.set_hz(250);
+        world
+    }
+
+    /// Draws for one round of a test.
+    struct Dice(u64, u64);
+
+    impl Dice {
+        fn below(&mut self, n: u64) -> u64 {
+            self.1 += 1;
+            draw(self.0, Purpose::Program, self.1, 0) % n
+        }
+    }
+
+    /// Whatever may happen to a run queue between two looks.
+    fn disturb(world: &mut World, dice: &mut Dice) {
+        let cpu = dice.below(world.cpus.len() as u64) as usize;
+        let rq = &mut world.cpus[cpu];
+        rq.nr_running = dice.below(4) as u32;
+        rq.h_nr_running = dice.below(u64::from(rq.nr_running) + 1) as u32;
+        rq.curr_is_idle = u8::from(rq.nr_running == 0);
+        rq.ttwu_pending = u8::from(dice.below(8) == 0);
+        rq.cfs.load_avg = dice.below(3_000);
+        rq.cfs.runnable_avg = dice.below(3_000);
+        rq.cfs.util_avg = dice.below(1_100);
+        rq.est_enqueued = dice.below(1_100) as u32;
+        rq.queued.load_avg = dice.below(3_000);
+        rq.cpu_capacity = rq.cpu_capacity_orig - if dice.below(2_000) == 0 { dice.below(300) as u32 } else { 0 };
+        if dice.below(1_000) == 0 {
+            world.sys_mut().uclamp_used ^= 1;
+        }
+    }
+
+    /// One look from a CPU at one of its domains, with some CPUs out of the question, and what came of it.
+    fn look(world: &mut World, dice: &mut Dice, jiffies: u64) -> [u64; 9] {
+        let cpu = dice.below(world.cpus.len() as u64) as usize;
+        let sd = world.chain(cpu)[dice.below(world.chain(cpu).len() as u64) as usize];
+        let mut b = world.balance_begin(sd, cpu, dice.below(3) as u32, jiffies);
+        if dice.below(4) == 0 {
+            b.cpus.clear(dice.below(world.cpus.len() as u64) as CpuId);
+        }
+        world.find_busiest(&mut b);
+        let root = world.root(cpu);
+        let flags = u64::from(root.overload) << 1 | u64::from(root.overutilized);
+        let group = world.busiest_group(&b).map_or(u64::MAX, u64::from);
+        let (rule, kind, of) = (u64::from(b.rule), u64::from(b.migration), u64::from(b.src_type));
+        let looks = u64::from(b.group_cpus);
+        [sd as u64, group, b.src_cpu as u64, b.imbalance as u64, rule, kind, of, looks, flags]
+    }
+
+    #[test]
+    fn a_look_finds_the_same_with_sums_that_are_kept_and_without() {
+        let (mut moves, mut large) = (0, 0);
+        for (machine, scheduler) in [
+            ("kunpeng920", "v6.12"),
+            ("kunpeng920", "v5.4"),
+            ("kunpeng920", "v5.4+lb-p01+lb-p04+lb-p05+lb-p06"),
+            ("thunderx2-224", "v5.11"),
+        ] {
+            let (mut keeps, mut looks) = (world(machine, scheduler), world(machine, scheduler));
+            (0..looks.groups.len()).for_each(|group| looks.groups[group].sums = std::ptr::null_mut());
+            for round in 0..4_000 {
+                for change in 0..draw(round, Purpose::Program, 0, 1) % 6 {
+                    disturb(&mut keeps, &mut Dice(round, 100 * change));
+                    disturb(&mut looks, &mut Dice(round, 100 * change));
+                }
+                let seen = look(&mut keeps, &mut Dice(round, 1_000), round);
+                assert_eq!(seen, look(&mut looks, &mut Dice(round, 1_000), round), "{machine} {scheduler} {round}");
+                keeps.audit_sums().unwrap();
+                moves += u64::from(seen[2] as i64 >= 0);
+                large += u64::from(keeps.sums.domains[seen[0] as usize]);
+            }
+        }
+        assert!(moves > 4_000 && large > 4_000, "{moves} moves, {large} looks at large groups");
+    }
+
+    #[test]
+    fn a_change_of_which_nobody_tells_is_noticed() {
+        let mut world = world("kunpeng920", "v6.12");
+        let top = *world.chain(0).last().unwrap();
+        world.renew_sums(top);
+        world.audit_sums().unwrap();
+        // SAFETY: an element of the slab, to which no reference is alive.
+        unsafe { (*world.cpus.peek(77).cast_mut()).nr_running += 1 };
+        assert!(world.audit_sums().is_err_and(|what| what.starts_with("CPU 77 ")));
+    }
+}
