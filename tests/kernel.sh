@@ -100,7 +100,7 @@ tests() {
 	say "cargo tests that want a tree or a library"
 	FAIRGROUND_TREE_6_12=$tree612 cargo test --quiet -p fairground-cli --test cli patched
 	for name in v6.1 base; do
-		FAIRGROUND_LIBKSCHED=$(library $name) cargo test --quiet -p fairground-linux --test real
+		FAIRGROUND_LIBKSCHED=$(library $name) cargo test --quiet -p fairground-linux --test real --test shares
 	done
 	FAIRGROUND_LIBKSCHED=$(library base) cargo test --quiet -p fairground-lab --test lisa_like
 }
