@@ -100,14 +100,15 @@ fn another_policy_is_found_out_by_its_rule() {
     assert_eq!((way.rule.as_str(), way.recorded_rule.as_deref()), ("A2", Some("B1")), "{way:?}");
 }
 
-/// Without its first tenth a trace does not say what was before: answers are fewer, but not worse.
+/// Without its first third a trace does not say how large its tasks are, which estimates take many wakeups to learn: fewer
+/// answers are sure where CPUs differ, but none is worse.
 #[test]
 fn a_trace_without_its_beginning_is_less_sure_and_as_right() {
-    let machine = machine("hikey");
+    let machine = machine("hikey960");
     let trace = recorded(&machine, PERIODIC, "fair:v6.12");
     let text = String::from_utf8(trace).unwrap();
     let (head, rest): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.contains("fairground_meta"));
-    let late = head.into_iter().chain(rest[rest.len() / 10..].iter().copied()).map(|line| format!("{line}\n"));
+    let late = head.into_iter().chain(rest[rest.len() / 3..].iter().copied()).map(|line| format!("{line}\n"));
     let late: String = late.collect();
     let (whole, _) = judged(&machine, text.as_bytes(), "fair:v6.12");
     let (cut, differing) = judged(&machine, late.as_bytes(), "fair:v6.12");

@@ -8,7 +8,7 @@ use crate::ffi::*;
 use crate::rt::is_rt;
 
 /// Ticks that are made up for after a time in which nothing was recorded: signals have forgotten all that was before.
-const TICKS_MAX: u64 = 1024;
+const TICKS_MAX: u64 = 256;
 
 impl Follower {
     /// The ticks up to `now`.

@@ -104,7 +104,13 @@ fn whether_a_waker_is_about_to_sleep_is_not_told_by_a_kernel() {
     let busy = quiet() + &starts(10, 1, "x", 4) + &starts(10, 2, "y", 5) + &starts(10, 3, "z", 6);
     let (judged, _) = told(&machine, &(busy.clone() + &wakes(20, 0, "a-1", ("b", 2), 2, 0)));
     assert!(judged[0].possible.contains(&0), "{:?}", judged[0]);
-    let ours = "<idle>-0 [000] 0.0: print: tracing_mark_write: fairground_meta: machine=x\n".to_owned();
+    // Whom a has woken before is known if it was born since.
+    let ours = "\
+<idle>-0 [000] 0.0: print: tracing_mark_write: fairground_meta: machine=x
+<idle>-0 [000] 4.9: sched_process_fork: comm=init pid=9 child_comm=a child_pid=1
+<idle>-0 [000] 4.9: sched_wakeup_new: comm=a pid=1 prio=120 target_cpu=0
+"
+    .to_owned();
     let hint = "a-1 [000] 5.000020: print: tracing_mark_write: fairground_woken: pid=2 by=task sync=1\n";
     let (judged, _) = told(&machine, &(ours + &busy + hint + &wakes(20, 0, "a-1", ("b", 2), 2, 0)));
     assert_eq!((judged[0].ours.chosen, judged[0].certainty), (0, Certainty::Sure), "{:?}", judged[0]);
@@ -113,7 +119,6 @@ fn whether_a_waker_is_about_to_sleep_is_not_told_by_a_kernel() {
 #[test]
 fn queues_are_as_recorded() {
     let machine = four();
-    let text = quiet() + &wakes(10, 0, "a-1", ("b", 2), 2, 0) + &wakes(11, 0, "a-1", ("c", 3), 3, 0);
     let counts = |text: &str| {
         let (_, after) = told(&machine, text);
         [0, 1].map(|past| {
@@ -121,10 +126,13 @@ fn queues_are_as_recorded() {
             [0, 1].map(|cpu| (past.cpu(cpu).h_nr_running, past.cpu(cpu).curr_is_idle))
         })
     };
-    // Of CPU 0 nobody knows whether somebody else waited there before.
-    assert_eq!(counts(&text), [[(3, 0), (0, 1)], [(4, 0), (0, 1)]]);
+    let woken = wakes(10, 0, "a-1", ("b", 2), 2, 0) + &wakes(11, 0, "a-1", ("c", 3), 3, 0);
+    assert_eq!(counts(&(quiet() + &woken)), [[(3, 0), (0, 1)]; 2]);
     let pulled = "<idle>-0 [001] 5.000012: sched_migrate_task: comm=c pid=3 prio=120 orig_cpu=0 dest_cpu=1\n";
-    assert_eq!(counts(&(text.clone() + pulled)), [[(2, 0), (1, 1)], [(3, 0), (1, 1)]]);
+    assert_eq!(counts(&(quiet() + &woken + pulled)), [[(2, 0), (1, 1)]; 2]);
+    // Nobody knows whether somebody waited where a ran when the trace began, until that CPU idles.
+    let [cold, hot] = counts(&woken);
+    assert_eq!((cold[0], hot[0]), ((3, 0), (4, 0)));
 }
 
 /// Both pasts of a thread that has run for a second.
