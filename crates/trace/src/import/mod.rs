@@ -29,7 +29,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fairground_machine::{CpuId, Machine};
 use fairground_workload::recorded::{Recording, Step, Thread as Recorded};
-use fairground_workload::MAX_TASKS;
+use fairground_workload::{MAX_DURATION_NS, MAX_TASKS};
 
 use crate::text::{Thread, TraceEvent, What};
 use speed::Speeds;
@@ -220,12 +220,18 @@ impl<'m> Importer<'m> {
         ];
         let counted = told.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
         let speeds = self.speeds.notes();
+        let (lasts, longest) = (self.since_origin(self.now) / 1_000_000_000, MAX_DURATION_NS / 1_000_000_000);
+        let long = (lasts > longest).then(|| {
+            format!(
+                "it lasts {lasts} s, runs {longest} s at most: it cannot be run, a part between --from and --to can"
+            )
+        });
         let unknown = (!ours).then(|| {
             "the events do not tell policies, nice values, affinities, groups and sync wakeups: every thread is \
              SCHED_OTHER with nice 0 on all CPUs, and no wakeup is sync"
                 .to_owned()
         });
-        counted.chain(speeds).chain(unknown).collect()
+        counted.chain(speeds).chain(long).chain(unknown).collect()
     }
 
     /// Credits who runs on a CPU with the work done up to now.

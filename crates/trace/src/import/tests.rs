@@ -185,6 +185,14 @@ a-1 [000] 0.000010000: print: tracing_mark_write: fairground_woken: pid=1 by=tas
     assert_eq!([place(), place(), place()], [Within, Within, Before]);
 }
 
+/// A day and a bit: what is written could not be read.
+#[test]
+fn a_recording_that_lasts_too_long_is_told() {
+    let late = TWO.lines().last().unwrap().replace(" 0.", " 90000.") + "\n";
+    let told = |text: &str| recorded(text, &[]).notes.iter().any(|note| note.contains("lasts 90000 s, runs "));
+    assert!(!told(TWO) && told(&(TWO.to_owned() + &late)));
+}
+
 #[test]
 fn long_names_are_cut() {
     let comm = "é".repeat(200);
