@@ -172,7 +172,7 @@ impl<'m> Importer<'m> {
         }
         self.counts.backwards += u64::from(event.time < self.now);
         self.now = event.time.max(self.now);
-        if matches!(event.what, What::Switch { .. } | What::Waking { .. } | What::Fork { .. }) {
+        if event.what.is_of_threads() {
             self.origin.get_or_insert(self.now);
         }
         match event.what {
