@@ -30,7 +30,7 @@ pub struct Figures {
     pub migrations: u64,
     /// Time that CPUs had asked for each idle state, by its index, ns summed over CPUs.
     pub idle_ns: BTreeMap<u32, u64>,
-    /// From the first switch, waking or fork to the last event, ns.
+    /// From the first event of threads to the last event, ns.
     pub span_ns: u64,
     /// When that was, ns.
     origin: Option<u64>,
@@ -72,7 +72,7 @@ impl Figures {
         if let What::Fork { child, .. } = event.what {
             self.known.remove(&child.pid);
         }
-        if let (None, What::Switch { .. } | What::Waking { .. } | What::Fork { .. }) = (self.origin, event.what) {
+        if self.origin.is_none() && event.what.is_of_threads() {
             self.origin = Some(now);
         }
         let heard = event.context.pid != 0 || !self.unheard.contains(&event.cpu);

@@ -30,7 +30,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fairground_machine::{CpuId, Machine};
 use fairground_workload::recorded::{Priority, Recording, Step, Thread as Recorded};
-use fairground_workload::MAX_TASKS;
+use fairground_workload::{MAX_DURATION_NS, MAX_TASKS};
 
 use crate::text::{Thread, TraceEvent, What};
 use speed::Speeds;
@@ -190,7 +190,7 @@ impl<'m> Importer<'m> {
         }
         self.counts.backwards += u64::from(event.time < self.now);
         self.now = event.time.max(self.now);
-        if matches!(event.what, What::Switch { .. } | What::Waking { .. } | What::Fork { .. }) {
+        if event.what.is_of_threads() {
             self.origin.get_or_insert(self.now);
         }
         self.tells_interrupts |= event.in_interrupt;
@@ -262,6 +262,12 @@ impl<'m> Importer<'m> {
         ];
         let counted = told.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
         let speeds = self.speeds.notes();
+        let (lasts, longest) = (self.since_origin(self.now) / 1_000_000_000, MAX_DURATION_NS / 1_000_000_000);
+        let long = (lasts > longest).then(|| {
+            format!(
+                "it lasts {lasts} s, runs {longest} s at most: it cannot be run, a part between --from and --to can"
+            )
+        });
         let unknown = (!ours).then(|| {
             "the events do not tell affinities, groups, clamps, sync wakeups and which policy but for its priority: every \
              thread may use all CPUs, is in no group, SCHED_OTHER or SCHED_FIFO, and no wakeup is sync"
@@ -272,7 +278,7 @@ impl<'m> Importer<'m> {
                 "the idle task of CPU {cpu} leaves no event: wakeups by interrupts that meet it are not in the trace"
             )
         });
-        counted.chain(unheard).chain(speeds).chain(unknown).collect()
+        counted.chain(unheard).chain(speeds).chain(long).chain(unknown).collect()
     }
 
     /// Credits who runs on a CPU with the work done up to now.

@@ -185,6 +185,26 @@ a-1 [000] 0.000010000: print: tracing_mark_write: fairground_woken: pid=1 by=tas
     assert_eq!([place(), place(), place()], [Within, Within, Before]);
 }
 
+/// Whatever it begins with: here the wakeup of b, hours after the machine has been started.
+#[test]
+fn a_recording_begins_with_the_first_event_of_threads() {
+    let text = "\
+<idle>-0 [000] 50000.000000000: cpu_frequency: state=1000000 cpu_id=1
+<idle>-0 [000] 50000.000005000: sched_wakeup: comm=b pid=2 prio=120 target_cpu=1
+<idle>-0 [001] 50000.000006000: sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=0 next_comm=b next_pid=2 next_prio=120
+b-2 [001] 50000.000008000: sched_switch: prev_comm=b prev_pid=2 prev_prio=120 prev_state=1 next_comm=swapper/1 next_pid=0 next_prio=120
+";
+    assert_eq!(steps(text), [("b-2".to_string(), vec![Until(0), Work(2_000_000), Rest])]);
+}
+
+/// A day and a bit: what is written could not be read.
+#[test]
+fn a_recording_that_lasts_too_long_is_told() {
+    let late = TWO.lines().last().unwrap().replace(" 0.", " 90000.") + "\n";
+    let told = |text: &str| recorded(text, &[]).notes.iter().any(|note| note.contains("lasts 90000 s, runs "));
+    assert!(!told(TWO) && told(&(TWO.to_owned() + &late)));
+}
+
 #[test]
 fn long_names_are_cut() {
     let comm = "é".repeat(200);

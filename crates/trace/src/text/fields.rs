@@ -145,6 +145,16 @@ impl Left {
 }
 
 impl What<'_> {
+    /// Whether it tells what threads do: with the first such event a recording begins.
+    pub(crate) fn is_of_threads(&self) -> bool {
+        match self {
+            What::Switch { .. } | What::Waking { .. } | What::Wakeup { .. } => true,
+            What::Fork { .. } | What::Exec { .. } | What::Exit { .. } => true,
+            What::Migrate { .. } | What::Runtime { .. } | What::Idle { .. } => false,
+            What::Clamps { .. } | What::Frequency { .. } | What::Print(_) => false,
+        }
+    }
+
     /// None if the event is not known; else what was expected of it.
     pub fn parse<'a>(event: &str, fields: &'a str) -> Result<Option<What<'a>>, &'static str> {
         let (parsed, expected) = match event {
