@@ -113,6 +113,30 @@ fn what_can_be_read_only_once_wants_to_know_the_machine() {
     });
 }
 
+/// What perf recorded on a virtual machine of two CPUs, of which the idle task of one leaves no event.
+#[test]
+fn a_recording_of_perf_is_repeated_but_for_what_it_lacks() {
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads/recorded");
+    let report = json(&format!(
+        "compare --trace {data}/periodic.perf.txt --machine {data}/two-cpu-vm.toml --test fair:v6.12 --seeds 4 --format json"
+    ));
+    let notes = report["notes"].to_string();
+    assert!(notes.contains("the idle task of CPU 1 leaves no event"), "{notes}");
+    let rows = report["metrics"].as_array().unwrap();
+    let row = |name: &str| {
+        let row = rows.iter().find(|r| r["name"] == name).unwrap_or_else(|| panic!("{name}: {report}"));
+        (row["base"]["mean"].as_f64().unwrap(), row["test"]["mean"].as_f64().unwrap())
+    };
+    let within = |name: &str, percent: f64| {
+        let (recorded, run) = row(name);
+        assert!((run - recorded).abs() <= recorded * percent / 100.0, "{name}: recorded {recorded}, run {run}");
+    };
+    ["run_s(small)", "run_s(big)", "run_s(frame)", "run_s(render)"].iter().for_each(|name| within(name, 1.0));
+    within("switches_per_s", 10.0);
+    within("wakeups", 15.0);
+    within("idle_state1_pct", 20.0);
+}
+
 #[test]
 fn traces_that_do_not_fit_are_refused() {
     let far = KERNELS.replace("[001]", "[008]");

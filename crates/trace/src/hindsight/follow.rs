@@ -24,7 +24,7 @@ impl Hindsight<'_> {
         self.all(|past| past.advance(now));
         self.see(event);
         match event.what {
-            What::Switch { prev, left, next } => self.switch(event.cpu, prev, left, next),
+            What::Switch { prev, left, next, .. } => self.switch(event.cpu, prev, left, next),
             What::Waking { task, cpu } => self.waking(event, task, cpu),
             What::Wakeup { task, cpu, new } => return Ok(self.wakeup(task, cpu, new)),
             What::Migrate { task, from, to } => self.migrate(task, from, to),

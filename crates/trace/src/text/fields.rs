@@ -151,7 +151,7 @@ impl What<'_> {
             What::Switch { .. } | What::Waking { .. } | What::Wakeup { .. } => true,
             What::Fork { .. } | What::Exec { .. } | What::Exit { .. } => true,
             What::Migrate { .. } | What::Runtime { .. } | What::Idle { .. } => false,
-            What::Clamps { .. } | What::Frequency { .. } | What::Print(_) => false,
+            What::Clamps { .. } | What::Signals { .. } | What::Frequency { .. } | What::Print(_) => false,
         }
     }
 
