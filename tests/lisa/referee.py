@@ -151,12 +151,13 @@ def allow_no_renames():
 
 
 def mislead(machine, out):
-    """The slowest operating point of the smallest CPUs costs more than the fastest of the largest."""
-    small = min(machine.capacity, key=machine.capacity.get)
+    """Every operating point but those of the largest CPUs costs more than the fastest of these."""
+    large = max(machine.capacity, key=machine.capacity.get)
     wrong = 10 * max(power for opps in machine.opps.values() for _, power in opps)
     with open(machine.path, encoding="utf-8") as file:
         text = file.read()
-    for khz, power in machine.opps[small]:
+    others = [clock[0] for clock in machine.clocks if large not in clock]
+    for khz, power in (opp for cpu in others for opp in machine.opps[cpu]):
         row = re.compile(rf"\[\s*{re.escape(f'{khz / 1000:g}')}\s*,\s*{re.escape(f'{power:g}')}(\.0*)?\s*")
         text, found = row.subn(f"[{khz / 1000:g}, {power + wrong:g}", text, count=1)
         if not found:
