@@ -39,27 +39,26 @@ run() {
 	done
 }
 
-# judged NAME EVENTS-AND-VERDICTS...
+# judged NAME VERDICT...
 judged() {
-	local name=$1 event count
-	referee judge "machines/$machine.toml" "$work/$name" >"$work/$name.told"
-	sed "s/^/lisa: $machine, $name: /" "$work/$name.told"
-	while read -r _ event count; do
+	local event count verdict
+	while read -r _ _ event count; do
 		event=${event%:}
-		[ "$(grep -c " $event: " "$work/$name.txt" || true)" = "$count" ] || fail "LISA has $count $event"
-	done < <(grep '^events ' "$work/$name.told")
+		[ "$(grep -c " $event: " "$work/$1.txt" || true)" = "$count" ] || fail "LISA has $count $event of $1"
+	done < <(grep "^$1: events " "$work/told")
 	for verdict in "${@:2}"; do
-		grep -q "^$verdict " "$work/$name.told" || fail "$name: not $verdict"
+		grep -q "^$1: $verdict " "$work/told" || fail "$1: not $verdict"
 	done
 }
 
 for machine in $machines; do
 	work=$dir/$machine
 	mkdir "$work"
-	referee profile "machines/$machine.toml" "$work/small.json"
-	referee mislead "machines/$machine.toml" "$work/misled.toml"
+	referee prepare "machines/$machine.toml" "$work"
 	run "$machine" right
 	run "$work/misled.toml" wrong
+	referee judge "machines/$machine.toml" "$work/right" "$work/wrong" >"$work/told"
+	sed "s/^/lisa: $machine, /" "$work/told"
 	judged right 'test_noisy_tasks: PASSED' 'test_task_placement: PASSED' 'test_slack: PASSED'
 	judged wrong 'test_noisy_tasks: PASSED' 'test_task_placement: FAILED'
 done

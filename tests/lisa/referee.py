@@ -1,16 +1,18 @@
 """Asks LISA 3.1.0 what it makes of our traces: its parser, its load-tracking tables, its placement test.
 
-    tests/lisa/referee.py profile MACHINE.toml OUT.json   the test's rt-app file for this machine
-    tests/lisa/referee.py mislead MACHINE.toml OUT.toml   the machine with powers upside down, for a policy that is wrong
-    tests/lisa/referee.py judge MACHINE.toml DIR          the test's verdicts on DIR/trace.dat
+    tests/lisa/referee.py prepare MACHINE.toml DIR      DIR/small.json: the test's rt-app file for this machine;
+                                                        DIR/misled.toml: the machine with powers upside down, for a
+                                                        policy that is wrong
+    tests/lisa/referee.py judge MACHINE.toml DIR...     the test's verdicts on each DIR/trace.dat
 
-A verdict is a line: what was asked, what LISA says, the figures. tests/lisa.sh makes the runs and says which verdicts
-are to be had. What a machine is, LISA is told from its file: clocks, capacities, powers, idle states. Its energy model
-charges no transitions and no heat.
+A verdict is a line: the name of DIR, what was asked, what LISA says, the figures. tests/lisa.sh makes the runs and says
+which verdicts are to be had. What a machine is, LISA is told from its file: clocks, capacities, powers, idle states. Its
+energy model charges no transitions and no heat.
 """
 
 import json
 import logging
+import os
 import re
 import sys
 import tomllib
@@ -149,13 +151,14 @@ def allow_no_renames():
 
 
 def mislead(machine, out):
-    """The slowest operating point of the smallest CPUs costs more than the fastest of the largest."""
-    small = min(machine.capacity, key=machine.capacity.get)
+    """Every operating point but those of the largest CPUs costs more than the fastest of these."""
+    large = max(machine.capacity, key=machine.capacity.get)
     wrong = 10 * max(power for opps in machine.opps.values() for _, power in opps)
     with open(machine.path, encoding="utf-8") as file:
         text = file.read()
-    for khz, power in machine.opps[small]:
-        row = re.compile(rf"\[\s*{khz / 1000:g}\s*,\s*{power:g}(\.0)?\s*")
+    others = [clock[0] for clock in machine.clocks if large not in clock]
+    for khz, power in (opp for cpu in others for opp in machine.opps[cpu]):
+        row = re.compile(rf"\[\s*{re.escape(f'{khz / 1000:g}')}\s*,\s*{re.escape(f'{power:g}')}(\.0*)?\s*")
         text, found = row.subn(f"[{khz / 1000:g}, {power + wrong:g}", text, count=1)
         if not found:
             sys.exit(f"{machine.path}: no row of {khz / 1000:g} MHz and {power:g} mW")
@@ -163,14 +166,14 @@ def mislead(machine, out):
         file.write(text)
 
 
-def told(what, verdict, *figures):
-    print(f"{what}: {verdict}", *figures)
-
-
 def judge(machine, directory):
-    allow_no_renames()
     info = plat_info(machine)
     trace = Trace(f"{directory}/trace.dat", plat_info=info)
+    name = os.path.basename(directory)
+
+    def told(what, verdict, *figures):
+        print(f"{name}: {what}: {verdict}", *figures)
+
     for event in ["sched_switch", "sched_wakeup", "sched_waking", "cpu_frequency", "cpu_idle", "sched_pelt_se"]:
         told(f"events {event}", len(trace.df_event(event)))
     signals = trace.ana.load_tracking.df_tasks_signal("util")
@@ -184,8 +187,15 @@ def judge(machine, directory):
 
 
 def main():
-    command, file, place = sys.argv[1:]
-    {"profile": profile, "mislead": mislead, "judge": judge}[command](Machine(file), place)
+    command, file, *places = sys.argv[1:]
+    machine = Machine(file)
+    if command == "prepare":
+        profile(machine, os.path.join(places[0], "small.json"))
+        mislead(machine, os.path.join(places[0], "misled.toml"))
+    else:
+        allow_no_renames()
+        for place in places:
+            judge(machine, place)
 
 
 main()

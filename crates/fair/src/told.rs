@@ -10,11 +10,19 @@ use fairground_sim::{Clamps, Env, Pick, Signals, TaskId};
 
 use crate::ffi::*;
 use crate::rt::is_rt;
+use crate::world::World;
 use crate::Fair;
+
+/// What was told of which period. Clamps may be asked for within one whose signals were told already.
+#[derive(Default)]
+pub(crate) struct Told {
+    clamps: Periods,
+    signals: Periods,
+}
 
 /// Which period each signal was last told in.
 #[derive(Default)]
-pub(crate) struct Told {
+struct Periods {
     queues: Vec<u64>,
     tasks: Vec<u64>,
 }
@@ -41,9 +49,8 @@ fn signals(cpu: usize, task: Option<TaskId>, avg: &FgAvg) -> Signals {
 impl Fair {
     /// The signals of a CPU and of a fair task there may have been updated.
     pub(crate) fn tell_signals(&mut self, env: &mut Env, cpu: usize, task: Option<TaskId>) {
-        let clamps = env.wants_clamps() && self.clamps_asked;
-        if clamps || env.wants_signals() {
-            self.tell(env, cpu, task.filter(|p| !is_rt(self.world.task(*p))), clamps);
+        if env.wants_clamps() && self.clamps_asked || env.wants_signals() {
+            self.tell(env, cpu, task.filter(|p| !is_rt(self.world.task(*p))));
         }
     }
 
@@ -55,32 +62,33 @@ impl Fair {
         }
     }
 
-    /// `clamps`: these too.
     #[cold]
-    fn tell(&mut self, env: &mut Env, cpu: usize, task: Option<TaskId>, clamps: bool) {
+    fn tell(&mut self, env: &mut Env, cpu: usize, task: Option<TaskId>) {
+        let clamps = env.wants_clamps() && self.clamps_asked;
+        let Told { clamps: clamped, signals: tracked } = &mut self.told;
         if let Some(task) = task {
             let p = self.world.task(task);
             let (now, util, min, max) = (period(&p.avg), p.avg.util_avg, p.uclamp_min, p.uclamp_max);
-            if renew(&mut self.told.tasks, task as usize, now) {
+            if env.wants_signals() && renew(&mut tracked.tasks, task as usize, now) {
                 env.signals(signals(cpu, Some(task), &p.avg));
-                if clamps {
-                    env.clamps(self.clamps(cpu, Some(task), util, [min, max]));
-                }
+            }
+            if clamps && renew(&mut clamped.tasks, task as usize, now) {
+                env.clamps(clamps_of(&self.world, cpu, Some(task), util, [min, max]));
             }
         }
         let rq = &self.world.cpus[cpu];
         let (now, util) = (period(&rq.cfs), rq.cfs.util_avg);
         let [min, max] = [FG_UCLAMP_MIN, FG_UCLAMP_MAX].map(|id| rq.uclamp[id as usize].value);
-        if renew(&mut self.told.queues, cpu, now) {
+        if env.wants_signals() && renew(&mut tracked.queues, cpu, now) {
             env.signals(signals(cpu, None, &rq.cfs));
-            if clamps {
-                env.clamps(self.clamps(cpu, None, util, [min, max]));
-            }
+        }
+        if clamps && renew(&mut clamped.queues, cpu, now) {
+            env.clamps(clamps_of(&self.world, cpu, None, util, [min, max]));
         }
     }
+}
 
-    fn clamps(&self, cpu: usize, task: Option<TaskId>, util: u64, [min, max]: [u32; 2]) -> Clamps {
-        let clamped = self.world.uclamp_rq_util(cpu, util, task) as u32;
-        Clamps { cpu: cpu as u32, task, util: util as u32, clamped, min: min as u16, max: max as u16 }
-    }
+fn clamps_of(world: &World, cpu: usize, task: Option<TaskId>, util: u64, [min, max]: [u32; 2]) -> Clamps {
+    let clamped = world.uclamp_rq_util(cpu, util, task) as u32;
+    Clamps { cpu: cpu as u32, task, util: util as u32, clamped, min: min as u16, max: max as u16 }
 }

@@ -66,10 +66,10 @@ fn signals_are_told_on_request_as_they_enter_periods() {
     assert_eq!((silent.0.len(), hash), (0, told_hash));
     for task in [Some(0), Some(1), None] {
         let seen = told.of(task);
-        assert!(seen.len() > 100, "{task:?}: {}", seen.len());
+        assert!(seen.len() > 50, "{task:?}: {}", seen.len());
+        assert!(seen.windows(2).all(|w| w[0].1.updated <= w[1].1.updated), "{task:?}");
         // Two updates are of two periods; where these begin moves with each attach, by less than one.
         let soon = seen.windows(2).filter(|w| w[1].1.updated - w[0].1.updated < 512_000).count();
         assert!(soon * 10 <= seen.len(), "{task:?}: {soon} of {}", seen.len());
-        assert!(seen.iter().all(|(at, s)| s.updated <= *at), "{task:?}");
     }
 }

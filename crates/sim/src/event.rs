@@ -199,7 +199,8 @@ pub struct Signals {
     pub runnable: u64,
     /// Utilization of 1024, which is the largest CPU at its top frequency.
     pub util: u64,
-    /// When the signal was updated, ns of its own clock, which goes slower than time on CPUs that do.
+    /// When the signal was updated, ns of its own clock: it goes slower than time on CPUs that do, and the event's time
+    /// does not have the costs of the call yet.
     pub updated: Time,
 }
 

@@ -33,7 +33,8 @@ impl Hindsight<'_> {
             What::Frequency { cpu, khz } => self.frequency(cpu, khz),
             What::Clamps { task: Some(task), cpu, min, max, .. } => self.clamp(task, cpu, min, max),
             What::Exit { task } => self.threads.end(task.pid),
-            What::Clamps { task: None, .. } | What::Exec { .. } | What::Runtime { .. } | What::Print(_) => {}
+            What::Clamps { task: None, .. } | What::Signals { .. } => {}
+            What::Exec { .. } | What::Runtime { .. } | What::Print(_) => {}
         }
         Ok(None)
     }
