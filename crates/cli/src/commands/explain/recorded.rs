@@ -12,7 +12,7 @@ use fairground_machine::{CpuMask, Machine};
 use fairground_trace::explain::{in_words, seconds};
 use fairground_trace::hindsight::{Agreement, Certainty, Circumstances, Hindsight, Judged, Refused, Tally, QUEUED};
 use fairground_trace::placements::Head;
-use fairground_trace::Words;
+use fairground_trace::{open_watched, Words};
 use miette::Diagnostic;
 use serde_json::{json, Map, Value};
 use thiserror::Error;
@@ -23,7 +23,7 @@ use crate::circumstances::GovernorName;
 use crate::commands::import::{machine_of, told};
 use crate::commands::stats::comma_separated;
 use crate::error::Failure;
-use crate::input::{open_trace, trace_notes};
+use crate::input::trace_notes;
 use crate::progress::Reading;
 
 /// Name and version of the schema.
@@ -104,8 +104,8 @@ impl<'a> Recorded<'a> {
         hindsight: &mut Hindsight,
         take: &mut dyn FnMut(&mut Hindsight, &Judged) -> bool,
     ) -> Result<Vec<String>, Failure> {
-        let mut reader = open_trace(self.trace)?;
-        let mut progress = Reading::new();
+        let (mut reader, position) = open_watched(self.trace)?;
+        let mut progress = Reading::new(position);
         while let Some(event) = reader.next_event()? {
             progress.event(event.time);
             let judged = hindsight.event(&event).map_err(|Refused::NoSuchCpu(cpu)| NotJudged::NoSuchCpu {
