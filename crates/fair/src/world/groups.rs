@@ -53,7 +53,8 @@ impl World {
         self.task_mut(task).tg = tg;
     }
 
-    /// The group of a task; none: the root group.
+    /// The group of a task; none: the root group. Asked with nearly every event, mostly where there are no groups.
+    #[inline(always)]
     pub fn group_of(&self, task: u32) -> Option<usize> {
         let tg = self.task(task).tg;
         if tg.is_null() {
@@ -129,6 +130,7 @@ impl World {
     }
 
     /// The address of an entity of a CPU's queue, null for none.
+    #[inline(always)]
     pub(super) fn entity_ptr(&self, cpu: usize, id: Option<u32>) -> *mut FgTask {
         match id.map(|id| (id, group_of_entity(id))) {
             None => std::ptr::null_mut(),
