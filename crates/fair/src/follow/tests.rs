@@ -52,7 +52,8 @@ fn utilization_grows_while_a_thread_runs_and_fades_while_it_sleeps() {
 
 #[test]
 fn a_sleeper_on_its_way_makes_a_cpu_no_longer_free() {
-    let mut f = four("fair:v6.12", Before::Boot);
+    // Where nothing ran, looks at all CPUs are allowed.
+    let mut f = four("fair:v6.12", Before::Nothing);
     crowd(&mut f, 1);
     f.appear(1, 2, Bound::No);
     f.appear(2, 2, Bound::No);
