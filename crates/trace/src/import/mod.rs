@@ -13,8 +13,11 @@
 //!
 //! An interrupt is known by the flags of the event, by an idle CPU, and in our own traces by `fairground_woken`. One that
 //! found its CPU idle came before `sched_waking` by the time that the CPU takes to wake up, which the machine knows: the
-//! sleep ends that much earlier. What woke the rest is taken for the thread that was current, which in a trace without
-//! flags may only have been interrupted.
+//! sleep ends that much earlier. What woke the rest is taken for the thread that was current; where a trace has no flags it
+//! may only have been interrupted, and whom idle CPUs often wake is then taken to be woken by interrupts.
+//!
+//! Events that a recording lacks (`unheard`) are guessed: who is met on a CPU that was left to its idle task has begun to run
+//! there unseen, and who was switched to before somebody else is met has left.
 //!
 //! Idle tasks and `migration/N` are the scheduler's and left out; their wakeups count as interrupts. Other kernel threads
 //! are threads like any other, those of a CPU (`ksoftirqd/N`, `kworker/N:M`) bound to it. A thread that is not born in the
