@@ -200,7 +200,7 @@ mod tests {
         for (machine, scheduler) in [
             ("kunpeng920", "v6.12"),
             ("kunpeng920", "v5.4"),
-            ("kunpeng920", "v5.4+lb-p01+lb-p04+lb-p05+lb-p06"),
+            ("kunpeng920", "v5.4+lb-p01+lb-p02+lb-p03+lb-p04+lb-p05+lb-p06"),
             ("thunderx2-224", "v5.11"),
         ] {
             let (mut keeps, mut looks) = (world(machine, scheduler), world(machine, scheduler));
