@@ -241,7 +241,7 @@ pub fn targets() -> &'static [Target] {
             about: "tarballs of sysfs",
             seeds: files!["../corpus/tarball/four.tar"],
             words: NUMBERS,
-            finish: right_checksums,
+            finish: |bytes| right_checksums(bytes),
             run: |input| captured("machine.tar", input),
         },
         Target {
