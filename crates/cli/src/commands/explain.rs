@@ -41,19 +41,19 @@ pub struct Explain {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["file", "diff", "by"])]
     trace: Option<PathBuf>,
     /// With --trace: the machine that was recorded, preset or file [default: as the trace says, if it is ours]
-    #[arg(long, value_name = "MACHINE", requires = "trace")]
+    #[arg(long, value_name = "MACHINE")]
     machine: Option<String>,
     /// With --trace: who is asked [default: who ran, if the trace says so and that was fair:..., else fair:v6.12]
-    #[arg(long, value_name = "fair:SPEC", requires = "trace")]
+    #[arg(long, value_name = "fair:SPEC")]
     sched: Option<String>,
-    /// With --trace: who chose frequencies; with schedutil wakeups may go by energy
-    #[arg(long, value_enum, default_value_t, requires = "trace")]
-    governor: GovernorName,
-    /// With --trace: ticks per second of the kernel that was recorded
-    #[arg(long, default_value = "250", value_parser = parse_hz, requires = "trace")]
-    hz: u32,
+    /// With --trace: who chose frequencies; with schedutil wakeups may go by energy [default: performance]
+    #[arg(long, value_enum)]
+    governor: Option<GovernorName>,
+    /// With --trace: ticks per second of the kernel that was recorded [default: 250]
+    #[arg(long, value_parser = parse_hz)]
+    hz: Option<u32>,
     /// With --trace: the N-th wakeup that is judged, of those that --task, --at and --cpu allow, in full
-    #[arg(long, value_name = "N", requires = "trace", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     nth: Option<u64>,
     /// Only placements of this task: name, pid, or name-pid
     #[arg(long, value_name = "NAME")]
@@ -105,6 +105,16 @@ impl ByName {
     }
 }
 
+/// An option beside a trace whose placements stand in it.
+#[derive(Debug, Error, Diagnostic)]
+#[error("{option} is for --trace FILE")]
+#[diagnostic(help(
+    "without --trace the placements of a trace of `fairground run` are explained, which says all of this itself"
+))]
+struct ForTrace {
+    option: &'static str,
+}
+
 /// A trace in which nothing is to be explained.
 #[derive(Debug, Error, Diagnostic)]
 enum NothingThere {
@@ -125,6 +135,10 @@ enum NothingThere {
 
 impl Explain {
     pub fn run(self) -> Result<End, Failure> {
+        // Not by clap's `requires`, which a file beside it, in conflict with --trace, puts out of force.
+        if let (None, Some(option)) = (&self.trace, self.for_trace()) {
+            return Err(ForTrace { option }.into());
+        }
         let text = match (&self.trace, &self.diff, &self.file) {
             (Some(trace), ..) => Recorded::new(trace, &self)?.explain()?,
             (None, Some(sides), _) => diff::diff(&sides[0], &sides[1], self.plain_format()?)?,
@@ -134,6 +148,18 @@ impl Explain {
         };
         print(&text)?;
         Ok(End::Done)
+    }
+
+    /// The first option given that is of use beside `--trace` only.
+    fn for_trace(&self) -> Option<&'static str> {
+        let given = [
+            ("--machine", self.machine.is_some()),
+            ("--sched", self.sched.is_some()),
+            ("--governor", self.governor.is_some()),
+            ("--hz", self.hz.is_some()),
+            ("--nth", self.nth.is_some()),
+        ];
+        given.into_iter().find_map(|(option, given)| given.then_some(option))
     }
 
     /// Of all but `--trace`.

@@ -33,10 +33,10 @@ pub struct Import {
     #[arg(long, value_name = "PART", num_args = 1..)]
     tasks: Vec<String>,
     /// Only what happens from so many seconds after the beginning of the trace on
-    #[arg(long, value_name = "S", value_parser = seconds)]
+    #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true)]
     from: Option<u64>,
     /// Only what happens up to so many seconds after the beginning of the trace
-    #[arg(long, value_name = "S", value_parser = seconds)]
+    #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true)]
     to: Option<u64>,
 }
 
@@ -44,7 +44,7 @@ pub struct Import {
 fn seconds(text: &str) -> Result<u64, String> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
     let digits = |text: &str| text.parse::<u64>().ok().filter(|_| text.bytes().all(|b| b.is_ascii_digit()));
-    let ns = digits(&format!("{fraction:0<9}")).filter(|_| fraction.len() <= 9);
+    let ns = digits(&format!("{fraction:0<9}")).filter(|_| (1..=9).contains(&fraction.len()));
     let ns = digits(whole).and_then(|s| s.checked_mul(1_000_000_000)).zip(ns).and_then(|(s, ns)| s.checked_add(ns));
     ns.ok_or_else(|| "expected seconds, such as 2 or 1.25".into())
 }

@@ -261,7 +261,7 @@ fn a_recording_that_cannot_be_judged_is_refused_by_what_is_missing() {
         &format!("explain --trace {file} --task sched-pip-0"),
         &["no such wakeup", "did you mean \"sched-pipe-0\"?"],
     );
-    refuses(&format!("explain --trace {file} --sched fair:v5.99"), &["v5.99"]);
+    refuses(&format!("explain --trace {file} --sched fair:v5.9+asym-prev"), &["asym-prev", "asym-prev-first"]);
     refuses(&format!("explain {file} --nth 3"), &["--trace"]);
     refuses(&format!("explain {file} --format csv"), &["--format csv is for --trace"]);
     let none = write(&dir, "none.txt", "a-1 [000] 1.0: cpu_idle: state=0 cpu_id=0\n").display().to_string();

@@ -9,6 +9,7 @@ use fairground_fair::Features;
 use fairground_lab::spec;
 use fairground_lab::tables::nearest;
 use fairground_machine::{CpuMask, Machine};
+use fairground_sim::Config;
 use fairground_trace::explain::{in_words, seconds};
 use fairground_trace::hindsight::{Agreement, Certainty, Circumstances, Hindsight, Judged, Refused, Tally, QUEUED};
 use fairground_trace::placements::Head;
@@ -84,8 +85,9 @@ impl<'a> Recorded<'a> {
         self.head.rules = rules.chain([(QUEUED.to_owned(), QUEUED_TEXT.to_owned())]).collect();
         self.head.why = true;
         let machine = Arc::clone(&self.machine);
-        let schedutil = matches!(self.asked.governor, GovernorName::Schedutil);
-        let circumstances = Circumstances { hz: self.asked.hz, schedutil, allowed: self.cpus };
+        let schedutil = matches!(self.asked.governor, Some(GovernorName::Schedutil));
+        let circumstances =
+            Circumstances { hz: self.asked.hz.unwrap_or(Config::default().hz), schedutil, allowed: self.cpus };
         let mut hindsight = Hindsight::new(&machine, &self.features, circumstances, words)?;
         match (self.asked.at, self.asked.nth, &self.asked.task) {
             (None, None, None) => self.tally(&mut hindsight),
