@@ -1,35 +1,16 @@
-//! Options that several commands share, and what is looked up by name.
+//! Options that several commands share.
 
 use std::num::NonZeroUsize;
-use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use fairground_lab::fit;
+use fairground_lab::circumstances::{self, Found};
 use fairground_lab::setup::Setup;
-use fairground_lab::spec::SchedSpec;
-use fairground_lab::worker::Workers;
-use fairground_machine::{Machine, MachineSpec};
-use fairground_sim::{ClampLimits, Config, Governor, IdleGovernor};
-use fairground_workload::{Warning, WarningKind, Workload};
-use miette::Diagnostic;
-use thiserror::Error;
+use fairground_machine::Machine;
+use fairground_sim::{ClampLimits, Governor, IdleGovernor};
+use fairground_workload::Workload;
 
 use crate::error::Failure;
 use crate::output::complain;
-
-/// A workload that no run can finish. The warning says where, and what to do.
-#[derive(Debug, Error, Diagnostic)]
-#[error("{0}")]
-struct NeverEnds(Warning);
-
-/// Limits that the kernel does not take either.
-#[derive(Debug, Error, Diagnostic)]
-#[error("sched_util_clamp_min is {min}, above sched_util_clamp_max, which is {max}")]
-#[diagnostic(help("set both: --sysctl sched_util_clamp_min={max} --sysctl sched_util_clamp_max={max}"))]
-struct LimitsCross {
-    min: u16,
-    max: u16,
-}
 
 /// Circumstances of runs.
 #[derive(Args, Clone, Debug)]
@@ -119,77 +100,39 @@ impl Circumstances {
         Circumstances { hz: None, governor, idle_governor, sysctl: Vec::new(), ambient: None }
     }
 
-    fn config(&self, hz: u32) -> Result<Config, LimitsCross> {
-        let governor = self.governor.into();
+    /// As the library takes them.
+    fn asked(&self) -> circumstances::Circumstances {
         let idle = match self.idle_governor {
             IdleGovernorName::Menu => IdleGovernor::Menu,
             IdleGovernorName::Teo => IdleGovernor::Teo,
         };
-        Ok(Config { hz, governor, idle, clamps: self.clamps()?, ambient_mc: self.ambient, ..Config::default() })
-    }
-
-    fn clamps(&self) -> Result<ClampLimits, LimitsCross> {
-        let mut limits = ClampLimits::default();
+        let mut clamps = ClampLimits::default();
         for (name, value) in &self.sysctl {
-            limits.get_mut(name).into_iter().for_each(|limit| *limit = *value);
+            clamps.get_mut(name).into_iter().for_each(|limit| *limit = *value);
         }
-        match limits.min > limits.max {
-            true => Err(LimitsCross { min: limits.min, max: limits.max }),
-            false => Ok(limits),
+        circumstances::Circumstances {
+            hz: self.hz,
+            governor: self.governor.into(),
+            idle,
+            clamps,
+            ambient_mc: self.ambient,
         }
     }
 
-    /// Looks machine, workload and schedulers up. Warnings go to standard error; a workload that would never end is
-    /// refused, instead of failing after an hour of virtual time.
+    /// Looks machine, workload and schedulers up. Warnings go to standard error.
     pub fn setup(&self, machine: &str, workload: &str, scheds: &[String]) -> Result<Setup, Failure> {
-        let (machine, cpus) = MachineSpec::of(machine).find()?;
-        let (workload, warnings) = Workload::find_bound(workload, &machine, cpus.as_ref())?;
-        for warning in warnings {
-            match warning.kind {
-                WarningKind::NeverEnds => return Err(NeverEnds(warning).into()),
-                _ => complain(&format!("warning: {warning}")),
-            }
-        }
-        self.setup_of(machine, workload, scheds)
+        Ok(warned(self.asked().find(machine, workload, scheds)?))
     }
 
     /// Looks schedulers up, for a machine and a workload that have been found.
     pub fn setup_of(&self, machine: Machine, workload: Workload, scheds: &[String]) -> Result<Setup, Failure> {
-        let scheds = scheds.iter().map(|s| s.parse()).collect::<Result<Vec<SchedSpec>, _>>()?;
-        fit::size(&scheds, &machine)?;
-        if self.ambient.is_some() && machine.thermal.is_none() {
-            complain(&format!("warning: {} has no thermal figures: --ambient is of no consequence", machine.name));
-        }
-        let config = self.config(fit::hz(&scheds, self.hz)?)?;
-        Ok(Setup {
-            machine: Arc::new(machine),
-            workload: Arc::new(workload),
-            scheds,
-            config,
-            workers: Workers::default(),
-        })
+        Ok(warned(self.asked().setup(machine, workload, scheds)?))
     }
 }
 
-/// What is not as by default in the circumstances of runs, for the notes of a report.
-pub fn notes(config: &Config) -> Vec<String> {
-    let mut notes = Vec::new();
-    if config.hz != Config::default().hz {
-        notes.push(format!("hz: {}", config.hz));
-    }
-    match config.governor {
-        Governor::Performance => {}
-        Governor::Powersave => notes.push("governor: powersave".into()),
-        Governor::Schedutil => notes.push("governor: schedutil".into()),
-    }
-    if config.idle == IdleGovernor::Teo {
-        notes.push("idle governor: teo".into());
-    }
-    notes.extend(config.clamps.changed().map(|(name, value)| format!("sysctl: {name}={value}")));
-    if let Some(mc) = config.ambient_mc {
-        notes.push(format!("ambient: {} C", f64::from(mc) / 1e3));
-    }
-    notes
+fn warned((setup, warnings): Found) -> Setup {
+    warnings.iter().for_each(|warning| complain(&format!("warning: {warning}")));
+    setup
 }
 
 /// Threads to run on.

@@ -36,6 +36,7 @@ pub mod around;
 pub mod bench;
 pub mod calibrate;
 pub mod campaign;
+pub mod circumstances;
 pub mod comparison;
 pub mod dissect;
 pub mod experiment;

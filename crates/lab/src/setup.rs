@@ -1,7 +1,9 @@
 //! Machine, workload, schedulers and circumstances, ready to run.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 
 use fairground_fair::FairError;
@@ -9,7 +11,9 @@ use fairground_machine::Machine;
 use fairground_sim::{Config, Engine, Event, HashObserver, MetricsObserver, Observer, Scheduler, SimError, Time};
 use fairground_trace::rtapp_log::RtappLog;
 use fairground_trace::rtapp_marks::RtappMarks;
-use fairground_trace::{Export, FtraceText, Hardware, Names, PerfettoTrace, UnlessGone, Words};
+use fairground_trace::{
+    EventTable, EventTables, Export, FtraceText, Hardware, Names, PerfettoTrace, UnlessGone, Words,
+};
 use fairground_workload::rtapp::LogPlan;
 use fairground_workload::Workload;
 use miette::Diagnostic;
@@ -126,6 +130,14 @@ pub struct Outputs {
     pub logs: Option<Logs>,
 }
 
+/// What a run gave, and its events by their names.
+pub struct Tabled {
+    /// Figures.
+    pub report: RunReport,
+    /// Events; none where nobody asked for them.
+    pub tables: BTreeMap<&'static str, EventTable>,
+}
+
 /// Told of the virtual time that a run has reached, now and then.
 pub type Progress<'a> = &'a mut dyn FnMut(Time);
 
@@ -189,6 +201,32 @@ impl Setup {
         let unlogged = |e: io::Error| RunError::Failed(format!("cannot write the logs: {e}"));
         let outcome = outcome.and_then(|report| logged.map(|()| report).map_err(unlogged));
         Ran { outcome, trace: exporter.map_or(Ok(()), Export::finish) }
+    }
+
+    /// One run in this process, with its events as tables if `why` says that they are wanted, and whether with the
+    /// reasons of placements. It ends soon after `stop` becomes true.
+    ///
+    /// # Errors
+    /// As [`Self::carry_out`]; a kernel is refused: its code may not run here.
+    pub fn tabled(
+        &self,
+        sched: usize,
+        seed: u64,
+        why: Option<bool>,
+        stop: Arc<AtomicBool>,
+    ) -> Result<Tabled, RunError> {
+        let spec = &self.scheds[sched];
+        let features =
+            spec.features().ok_or_else(|| RunError::Refused(format!("{spec} runs in a process of its own")))?;
+        let mut engine = self.engine(fair(features, &self.machine)?, seed);
+        engine.stop_on(stop);
+        let (nr_cpus, words) = (self.machine.nr_cpus(), Words::of(engine.scheduler()));
+        let names = Names::new(Arc::clone(&self.workload));
+        let mut tables = why.map(|why| EventTables::new(nr_cpus, names, words, why));
+        let mut observers: Vec<&mut dyn Observer> = Vec::new();
+        observers.extend(tables.as_mut().map(|o| o as &mut dyn Observer));
+        let report = self.observe(engine, &mut observers)?;
+        Ok(Tabled { report, tables: tables.map(EventTables::finish).unwrap_or_default() })
     }
 
     fn exporter<'w, W: Write + 'w>(&self, head: &TraceHead, out: W, sched: &dyn Scheduler) -> Box<dyn Export + 'w> {

@@ -73,4 +73,10 @@ pub enum SimError {
         /// The last event.
         what: String,
     },
+    /// Somebody had it stopped ([`crate::Engine::stop_on`]).
+    #[error("stopped at {at} ns")]
+    Stopped {
+        /// When.
+        at: Time,
+    },
 }

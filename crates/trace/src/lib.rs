@@ -8,9 +8,11 @@
 //! with what led to it), [`migrations`] (why tasks move, and how far), [`uclamp`] (clamps of tasks and run queues),
 //! [`explain`] (in words and numbers) and [`diff`] (two
 //! traces side by side). [`hindsight`] says where our policy would have put each woken task. [`rtapp_log`] writes a run as
-//! rt-app logs itself, [`rtapp_marks`] puts what it says of itself into a trace.
+//! rt-app logs itself, [`rtapp_marks`] puts what it says of itself into a trace. [`EventTables`] keeps a run in memory, as
+//! columns.
 
 mod clean;
+mod columns;
 pub mod dat;
 pub mod diff;
 pub mod energy;
@@ -37,6 +39,7 @@ mod text;
 pub mod uclamp;
 mod words;
 
+pub use columns::{Column, EventTable, EventTables, Texts};
 pub use export::Export;
 pub use ftrace::FtraceText;
 pub use names::Names;

@@ -6,6 +6,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
+use fairground_lab::circumstances;
 use fairground_lab::comparison::Report;
 use fairground_lab::experiment::{self, Plan};
 use fairground_lab::fail_if::FailIf;
@@ -13,7 +14,7 @@ use fairground_lab::selection::Selection;
 use fairground_lab::setup::Setup;
 use fairground_lab::tables::Format;
 
-use crate::circumstances::{self, Circumstances, Jobs};
+use crate::circumstances::{Circumstances, Jobs};
 use crate::error::{run_failed, End, Failure};
 use crate::output::{complain, print, OutputFile};
 use crate::progress::Progress;

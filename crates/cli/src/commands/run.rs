@@ -6,6 +6,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use fairground_lab::circumstances;
 use fairground_lab::experiment::RunReport;
 use fairground_lab::selection::Selection;
 use fairground_lab::setup::{Logs, Outputs, Progress, Ran, RunError, Setup, Trace, TraceFormat, TraceHead};
@@ -15,7 +16,7 @@ use miette::Diagnostic;
 use serde_json::json;
 use thiserror::Error;
 
-use crate::circumstances::{self, Circumstances};
+use crate::circumstances::Circumstances;
 use crate::error::{run_failed, End, Failure};
 use crate::logs::{self, LogDirectory};
 use crate::output::{complain, print, OutputFile};

@@ -46,6 +46,7 @@ mod ticket;
 mod warmth;
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
 use fairground_machine::{CpuId, CpuMask, Distance, Machine, SoftCost};
@@ -246,6 +247,8 @@ pub struct Engine {
     spread: SpreadMeter,
     meters: Meters,
     failure: Option<SimError>,
+    /// Somebody may want the run to end early.
+    stop: Option<Arc<AtomicBool>>,
     /// When the initial threads came into being.
     started: Option<Time>,
     next_audit: Time,
@@ -312,6 +315,7 @@ impl Engine {
             spread: SpreadMeter::new(&machine),
             meters: Meters::new(machine.cpu_types.len()),
             failure: None,
+            stop: None,
             started: None,
             next_audit: config.audit_every_ns,
             begins_by_mark: marks(Mark::Begin),
@@ -322,6 +326,11 @@ impl Engine {
             sched,
             config,
         }
+    }
+
+    /// The run ends with [`SimError::Stopped`] soon after `stop` becomes true.
+    pub fn stop_on(&mut self, stop: Arc<AtomicBool>) {
+        self.stop = Some(stop);
     }
 
     /// The scheduler under test, e.g. to name its rules.
@@ -365,6 +374,9 @@ impl Engine {
             }
             self.instant();
             self.deliver_events(&mut checker, observers);
+            if self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                break Err(SimError::Stopped { at: self.now });
+            }
             if let Some(failure) = self.failure.take() {
                 return Err(failure);
             }

@@ -9,10 +9,10 @@ use fairground_lab::{experiment, fail_if::FailIf};
 use fairground_trace::import::Selection;
 
 use super::Compare;
-use crate::circumstances;
 use crate::commands::import::{machine_of, read};
 use crate::error::Failure;
 use crate::progress::Progress;
+use fairground_lab::circumstances;
 
 /// What stands for the scheduler of the trace.
 const RECORDED: &str = "recorded";

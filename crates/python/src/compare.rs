@@ -1,0 +1,147 @@
+//! Base against tests, paired over seeds.
+
+use std::sync::atomic::Ordering;
+use std::sync::Arc;
+
+use fairground_lab::circumstances::notes;
+use fairground_lab::comparison::{self, Report, Row};
+use fairground_lab::experiment::{self, Plan, RunReport, Runner};
+use fairground_lab::setup::Setup;
+use fairground_lab::tables::Format;
+use pyo3::prelude::*;
+
+use crate::circumstances::Options;
+use crate::errors::{failed, refused};
+use crate::interrupt::{beside, Stop};
+use crate::machine::Machine;
+use crate::table::{booleans, counts, figures, texts, Table};
+use crate::workload::Workload;
+
+/// Base against each test, metric by metric.
+#[pyclass(frozen, module = "fairground")]
+pub struct Comparison(Report);
+
+/// A row with the comparison it belongs to.
+type Placed<'a> = (&'a comparison::Comparison, &'a Row);
+
+#[pymethods]
+impl Comparison {
+    /// One row for each test and metric: means, the change in percent of base (positive is better) with its 95 %
+    /// interval (`low`, `high`), and whether that excludes zero.
+    #[getter]
+    fn table(&self) -> Table {
+        let rows: Vec<Placed> = self.rows().collect();
+        let change = |part: fn(&Row) -> Option<f64>| figures(rows.iter().map(|(_, row)| part(row)));
+        Table::of(vec![
+            ("base", texts(rows.iter().map(|(c, _)| c.base.as_str()))),
+            ("test", texts(rows.iter().map(|(c, _)| c.test.as_str()))),
+            ("metric", texts(rows.iter().map(|(_, r)| r.metric.name.as_str()))),
+            ("unit", texts(rows.iter().map(|(_, r)| r.metric.unit.as_str()))),
+            ("better", texts(rows.iter().map(|(_, r)| r.metric.better.word()))),
+            ("base_mean", change(|r| Some(r.base_summary().mean))),
+            ("base_sd", change(|r| Some(r.base_summary().sd))),
+            ("test_mean", change(|r| Some(r.test_summary().mean))),
+            ("test_sd", change(|r| Some(r.test_summary().sd))),
+            ("pairs", counts(rows.iter().map(|(_, r)| r.base.len() as u64))),
+            ("improvement_pct", change(|r| r.change.improvement_pct)),
+            ("low", change(|r| r.change.ci95.map(|ci| ci[0]))),
+            ("high", change(|r| r.change.ci95.map(|ci| ci[1]))),
+            ("significant", booleans(rows.iter().map(|(_, r)| r.change.significant))),
+        ])
+    }
+
+    /// One row for each test, metric and seed: what both gave.
+    #[getter]
+    fn runs(&self) -> Table {
+        let rows: Vec<(Placed, usize)> =
+            self.rows().flat_map(|placed| (0..placed.1.base.len()).map(move |i| (placed, i))).collect();
+        Table::of(vec![
+            ("base", texts(rows.iter().map(|((c, _), _)| c.base.as_str()))),
+            ("test", texts(rows.iter().map(|((c, _), _)| c.test.as_str()))),
+            ("metric", texts(rows.iter().map(|((_, r), _)| r.metric.name.as_str()))),
+            ("seed", counts(rows.iter().map(|((c, _), i)| c.pairs[*i].seed))),
+            ("base_value", figures(rows.iter().map(|((_, r), i)| Some(r.base[*i])))),
+            ("test_value", figures(rows.iter().map(|((_, r), i)| Some(r.test[*i])))),
+        ])
+    }
+
+    /// Runs that failed: `sched`, `seed`, `message`.
+    #[getter]
+    fn failures(&self) -> Table {
+        let failures = &self.0.failures;
+        Table::of(vec![
+            ("sched", texts(failures.iter().map(|f| f.sched.as_str()))),
+            ("seed", counts(failures.iter().map(|f| f.seed))),
+            ("message", texts(failures.iter().map(|f| f.message.as_str()))),
+        ])
+    }
+
+    /// What must be said beside the figures.
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.0.notes.clone()
+    }
+
+    /// As the command prints it: `own`, `mmtests`, `amd`, `arm`, `markdown`, `csv` or `json`.
+    #[pyo3(signature = (format="own"))]
+    fn render(&self, format: &str) -> PyResult<String> {
+        let format: Format = format.parse().map_err(|e: String| refused(e))?;
+        Ok(format.render(&self.0))
+    }
+
+    fn __str__(&self) -> String {
+        Format::Own.render(&self.0)
+    }
+}
+
+impl Comparison {
+    fn rows(&self) -> impl Iterator<Item = Placed<'_>> {
+        self.0.comparisons.iter().flat_map(|c| c.rows.iter().map(move |row| (c, row)))
+    }
+}
+
+/// Runs until told to stop.
+struct Stoppable<'a>(&'a Setup, Stop);
+
+impl Runner for Stoppable<'_> {
+    fn run(&self, sched: usize, seed: u64) -> Result<RunReport, String> {
+        if self.1.load(Ordering::Relaxed) {
+            return Err("stopped".into());
+        }
+        match self.0.scheds[sched].features() {
+            Some(_) => {
+                let tabled = self.0.tabled(sched, seed, None, Arc::clone(&self.1));
+                tabled.map(|tabled| tabled.report).map_err(|e| e.to_string())
+            }
+            None => self.0.run(sched, seed),
+        }
+    }
+}
+
+/// Runs base and each test with seeds 1 to `seeds`, on `jobs` threads (0: one for each CPU of this machine).
+#[pyfunction]
+#[pyo3(signature = (machine, workload, scheds, seeds, jobs, options))]
+pub fn compare(
+    py: Python<'_>,
+    machine: &Bound<'_, PyAny>,
+    workload: &Bound<'_, PyAny>,
+    scheds: Vec<String>,
+    seeds: u64,
+    jobs: usize,
+    options: Options,
+) -> PyResult<Comparison> {
+    let machine = Machine::of(machine)?;
+    let workload = Workload::of(workload, &machine)?;
+    let shown = [machine.shown().to_owned(), workload.shown().to_owned()];
+    let (setup, said) = options.setup(machine, workload, &scheds)?;
+    let jobs = match jobs {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        jobs => jobs,
+    };
+    let plan = Plan { scheds: scheds.len(), seeds: (1..=seeds).collect(), jobs, check_determinism: false };
+    let results = beside(py, |stop| experiment::run(&plan, &Stoppable(&setup, stop), &|| ()))?;
+    let results = results.map_err(|e| failed(e.to_string()))?;
+    let mut report = Report::new(&shown[0], &shown[1], &scheds, &plan.seeds, &results);
+    said.into_iter().chain(notes(&setup.config)).for_each(|note| report.note(note));
+    Ok(Comparison(report))
+}

@@ -1,0 +1,74 @@
+//! Fairground as a Python package: what [`fairground_lab`] does, for notebooks.
+//!
+//! This is the compiled half, `fairground._fairground`; `python/fairground` is what users import. Machines, workloads
+//! and schedulers are what the command takes: names, files, or plain dicts with the same keys and the same messages.
+//! Results are [`table::Table`]s, which any library takes over Arrow's C interface without a copy.
+//!
+//! While something runs the interpreter is free for other threads, and Ctrl-C ends the run ([`interrupt`]).
+
+mod circumstances;
+mod compare;
+mod errors;
+mod interrupt;
+mod machine;
+mod run;
+mod table;
+mod workload;
+
+use pyo3::prelude::*;
+
+/// The compiled half of the package.
+#[pymodule]
+mod _fairground {
+    #[pymodule_export]
+    use super::compare::{compare, Comparison};
+    #[pymodule_export]
+    use super::errors::{InputError, RunFailed};
+    #[pymodule_export]
+    use super::machine::{machines, Machine};
+    #[pymodule_export]
+    use super::run::{run, Run};
+    #[pymodule_export]
+    use super::table::Table;
+    #[pymodule_export]
+    use super::workload::Workload;
+    #[pymodule_export]
+    use super::{features, presets, serve_worker};
+
+    use super::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}
+
+/// Presets of our own scheduler: one row each.
+#[pyfunction]
+fn presets() -> table::Table {
+    let rows = &fairground_fair::PRESETS;
+    table::Table::of(vec![
+        ("name", table::texts(rows.iter().map(|p| p.name))),
+        ("meaning", table::texts(rows.iter().map(|p| p.text))),
+    ])
+}
+
+/// Features of our own scheduler: one row each.
+#[pyfunction]
+fn features() -> table::Table {
+    let rows = fairground_fair::features();
+    table::Table::of(vec![
+        ("name", table::texts(rows.iter().map(|f| f.name))),
+        ("mail", table::texts(rows.iter().map(|f| f.mail))),
+        ("since", table::texts(rows.iter().map(|f| f.since))),
+        ("ready", table::booleans(rows.iter().map(|f| f.ready))),
+        ("meaning", table::texts(rows.iter().map(|f| f.text))),
+    ])
+}
+
+/// Does the one job on standard input: how this interpreter, started anew, runs a kernel's code. Ends the process.
+#[pyfunction]
+fn serve_worker() {
+    let code = fairground_lab::worker::serve(&fairground_lab::worker::scheduler);
+    std::process::exit(if code == std::process::ExitCode::SUCCESS { 0 } else { 2 })
+}

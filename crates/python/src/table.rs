@@ -1,0 +1,140 @@
+//! Tables that leave over Arrow's C stream interface: pyarrow, pandas and polars take them without a copy.
+
+use std::sync::Arc;
+
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::types::UInt32Type;
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int64Array, RecordBatch, RecordBatchIterator,
+    StringArray, UInt32Array, UInt64Array,
+};
+use arrow_schema::{Field, Schema};
+use fairground_trace::{Column, EventTable, Texts};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+/// Rows and named columns. Give it to `pyarrow.table`, `polars.DataFrame` or any library that knows Arrow's
+/// C stream interface; or call one of its methods.
+#[pyclass(frozen, module = "fairground")]
+pub struct Table(RecordBatch);
+
+/// A column with its name.
+pub type Named = (&'static str, ArrayRef);
+
+/// A column of words.
+pub fn texts<'a>(words: impl Iterator<Item = &'a str>) -> ArrayRef {
+    Arc::new(StringArray::from_iter_values(words))
+}
+
+/// A column of yes and no.
+pub fn booleans(values: impl Iterator<Item = bool>) -> ArrayRef {
+    Arc::new(BooleanArray::from_iter(values.map(Some)))
+}
+
+/// A column of figures; none: not known.
+pub fn figures(values: impl Iterator<Item = Option<f64>>) -> ArrayRef {
+    Arc::new(Float64Array::from_iter(values))
+}
+
+/// A column of counts.
+pub fn counts(values: impl Iterator<Item = u64>) -> ArrayRef {
+    Arc::new(UInt64Array::from_iter_values(values))
+}
+
+impl Table {
+    /// Columns of one length.
+    pub fn of(columns: Vec<Named>) -> Table {
+        Table::named(columns.into_iter().map(|(name, column)| (name.to_owned(), column)).collect())
+    }
+
+    fn named(columns: Vec<(String, ArrayRef)>) -> Table {
+        let field =
+            |(name, column): &(String, ArrayRef)| Field::new(name, column.data_type().clone(), column.null_count() > 0);
+        let schema = Schema::new(columns.iter().map(field).collect::<Vec<_>>());
+        let columns = columns.into_iter().map(|(_, column)| column).collect();
+        // Columns of one table are made of one sequence each.
+        Table(RecordBatch::try_new(Arc::new(schema), columns).unwrap_or_else(|e| unreachable!("{e}")))
+    }
+}
+
+impl From<EventTable> for Table {
+    /// Nothing is copied but words, each once. The event's own fields keep their names; what runs there when it happens
+    /// is `comm` and `pid` with two underscores in front, as LISA has it.
+    fn from(events: EventTable) -> Table {
+        let mut columns: Vec<(String, ArrayRef)> = vec![
+            ("time_ns".into(), Arc::new(UInt64Array::from(events.time_ns))),
+            ("__cpu".into(), Arc::new(UInt32Array::from(events.cpu))),
+            ("__comm".into(), words(events.comm)),
+            ("__pid".into(), Arc::new(UInt32Array::from(events.pid))),
+        ];
+        let array = |column| -> ArrayRef {
+            match column {
+                Column::Unsigned(numbers) => Arc::new(UInt64Array::from(numbers)),
+                Column::Signed(numbers) => Arc::new(Int64Array::from(numbers)),
+                Column::Text(texts) => words(texts),
+            }
+        };
+        columns.extend(events.fields.into_iter().map(|(name, column)| (name, array(column))));
+        Table::named(columns)
+    }
+}
+
+fn words(texts: Texts) -> ArrayRef {
+    let values = StringArray::from_iter_values(&texts.words);
+    let dictionary = DictionaryArray::<UInt32Type>::try_new(UInt32Array::from(texts.codes), Arc::new(values));
+    // Every code is the index of a word.
+    Arc::new(dictionary.unwrap_or_else(|e| unreachable!("{e}")))
+}
+
+#[pymethods]
+impl Table {
+    /// Rows.
+    #[getter]
+    fn num_rows(&self) -> usize {
+        self.0.num_rows()
+    }
+
+    /// Names of the columns.
+    #[getter]
+    fn column_names(&self) -> Vec<String> {
+        self.0.schema().fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.num_rows()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<fairground.Table of {} rows: {}>", self.0.num_rows(), self.column_names().join(", "))
+    }
+
+    /// The table as a PyCapsule of Arrow's C stream interface. `requested_schema` is not heeded, which the interface
+    /// allows.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        let schema = self.0.schema();
+        let batches = RecordBatchIterator::new([Ok(self.0.clone())], schema);
+        let stream = FFI_ArrowArrayStream::new(Box::new(batches));
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+
+    /// As a `pyarrow.Table`; no values are copied.
+    fn to_pyarrow<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("pyarrow")?.call_method1("table", (slf,))
+    }
+
+    /// As a `pandas.DataFrame`. Words become categories.
+    fn to_pandas<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Table::to_pyarrow(slf)?.call_method0("to_pandas")
+    }
+
+    /// As a `polars.DataFrame`; no values are copied. Words become categories.
+    fn to_polars<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("polars")?.call_method1("DataFrame", (slf,))
+    }
+}

@@ -1,0 +1,77 @@
+//! Workloads.
+
+use fairground_lab::circumstances::endless_refused;
+use fairground_workload::rtapp::{self, Dialect};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+use pythonize::depythonize;
+
+use crate::errors::{input, refused};
+use crate::machine::Machine;
+
+/// What a dict is called in messages.
+const DICT: &str = "workload given as a dict";
+
+/// What threads do: `Workload("hackbench:groups=4", machine)`, a file in rt-app's grammar, or a dict with the keys of
+/// such a file. `machine` is where it is checked: a name, a path, a dict or a `Machine`.
+#[pyclass(frozen, module = "fairground")]
+pub struct Workload {
+    pub(crate) inner: fairground_workload::Workload,
+    /// What had to be said of it.
+    #[pyo3(get)]
+    warnings: Vec<String>,
+    shown: String,
+}
+
+impl Workload {
+    /// Of what users may give for one.
+    pub fn of(given: &Bound<'_, PyAny>, machine: &Machine) -> PyResult<Workload> {
+        if let Ok(workload) = given.cast::<Workload>() {
+            let Workload { inner, warnings, shown } = workload.get();
+            return Ok(Workload { inner: inner.clone(), warnings: warnings.clone(), shown: shown.clone() });
+        }
+        Workload::find(given, machine)
+    }
+
+    fn find(given: &Bound<'_, PyAny>, machine: &Machine) -> PyResult<Workload> {
+        let (inner, warnings, shown) = if let Ok(spec) = given.cast::<PyString>() {
+            let spec = spec.to_str()?;
+            let bound = fairground_workload::Workload::find_bound(spec, &machine.inner, machine.cpus.as_ref());
+            let (inner, warnings) = bound.map_err(input)?;
+            (inner, warnings, spec.to_owned())
+        } else {
+            let dict = given.cast::<PyDict>().map_err(|_| refused("a workload is a name, a path or a dict"))?;
+            let value: serde_json::Value = depythonize(dict).map_err(|e| refused(format!("{DICT}: {e}")))?;
+            let text = format!("{value:#}");
+            let read = rtapp::read_text(DICT, text.as_bytes(), &Dialect::default(), &machine.inner).map_err(input)?;
+            let (mut inner, mut warnings) = (read.workload, read.warnings);
+            warnings.extend(machine.cpus.as_ref().map(|cpus| inner.bind(cpus)).unwrap_or_default());
+            let shown = inner.name.clone();
+            (inner, warnings, shown)
+        };
+        Ok(Workload { inner, warnings: endless_refused(warnings).map_err(input)?, shown })
+    }
+
+    /// As shown in reports.
+    pub fn shown(&self) -> &str {
+        &self.shown
+    }
+}
+
+#[pymethods]
+impl Workload {
+    #[new]
+    fn new(given: &Bound<'_, PyAny>, machine: &Bound<'_, PyAny>) -> PyResult<Workload> {
+        Workload::find(given, &Machine::of(machine)?)
+    }
+
+    /// Its name.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.inner.name
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<fairground.Workload {}>", self.shown)
+    }
+}

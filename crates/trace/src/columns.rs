@@ -1,0 +1,210 @@
+//! The events of a run as tables in memory: one table for each kind of event, one column for each of its fields.
+//!
+//! Names of events and fields are those of the trace ([`crate::FtraceText`] writes the same as text). What a trace's
+//! line begins with are columns of every table: `time_ns`, the CPU, and name and pid of what ran there (`swapper/N`
+//! and 0: nothing). Rows are in the order of time.
+
+use std::collections::BTreeMap;
+
+use fairground_sim::{Event, EventKind, Observer, Reason};
+
+use crate::record::{Record, Recorder, Value};
+use crate::{Names, Words};
+
+/// Fills tables with the events of a run.
+pub struct EventTables {
+    recorder: Recorder,
+    why: bool,
+    tables: BTreeMap<&'static str, EventTable>,
+}
+
+/// All events of a kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EventTable {
+    /// When, ns. Never decreases.
+    pub time_ns: Vec<u64>,
+    /// On which CPU.
+    pub cpu: Vec<u32>,
+    /// The name of what ran there.
+    pub comm: Texts,
+    /// Its pid.
+    pub pid: Vec<u32>,
+    /// The event's own fields, in the order in which a trace has them.
+    pub fields: Vec<(String, Column)>,
+}
+
+/// Values of a field, one for each row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Column {
+    /// Numbers that are never negative.
+    Unsigned(Vec<u64>),
+    /// Numbers.
+    Signed(Vec<i64>),
+    /// Words.
+    Text(Texts),
+}
+
+/// Words, each kept once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Texts {
+    /// For each row the index of its word.
+    pub codes: Vec<u32>,
+    /// The words, in the order in which they came up.
+    pub words: Vec<String>,
+    index: BTreeMap<String, u32>,
+}
+
+impl Texts {
+    fn push(&mut self, word: &str) {
+        let code = match self.index.get(word) {
+            Some(code) => *code,
+            None => {
+                // Fewer words than rows, and a run has fewer than 2^32 events.
+                let code = self.words.len() as u32;
+                self.words.push(word.into());
+                self.index.insert(word.into(), code);
+                code
+            }
+        };
+        self.codes.push(code);
+    }
+}
+
+impl Column {
+    fn of(value: &Value) -> Column {
+        match value {
+            Value::Text(_) => Column::Text(Texts::default()),
+            Value::Unsigned(_) => Column::Unsigned(Vec::new()),
+            Value::Signed(_) => Column::Signed(Vec::new()),
+        }
+    }
+
+    fn push(&mut self, value: &Value) {
+        match (self, value) {
+            (Column::Text(texts), Value::Text(text)) => texts.push(text),
+            (Column::Unsigned(numbers), Value::Unsigned(n)) => numbers.push(*n),
+            (Column::Signed(numbers), Value::Signed(n)) => numbers.push(*n),
+            (column, value) => unreachable!("{value} in {column:?}"),
+        }
+    }
+}
+
+impl EventTable {
+    fn push(&mut self, record: &Record) {
+        self.time_ns.push(record.time);
+        self.cpu.push(record.cpu);
+        match record.context {
+            Some((comm, pid)) => {
+                self.comm.push(comm);
+                self.pid.push(pid);
+            }
+            None => {
+                self.comm.push(&format!("swapper/{}", record.cpu));
+                self.pid.push(0);
+            }
+        }
+        if self.fields.is_empty() {
+            self.fields = record.fields.iter().map(|(name, value)| ((*name).into(), Column::of(value))).collect();
+        }
+        debug_assert_eq!(self.fields.len(), record.fields.len(), "{}: each event has the same fields", record.name);
+        for ((_, column), (_, value)) in self.fields.iter_mut().zip(&record.fields) {
+            column.push(value);
+        }
+    }
+
+    /// Rows.
+    pub fn len(&self) -> usize {
+        self.time_ns.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.time_ns.is_empty()
+    }
+}
+
+impl EventTables {
+    /// `words`: the scheduler's. `why`: ask for the reasons of decisions.
+    pub fn new(nr_cpus: usize, names: Names, words: Words, why: bool) -> EventTables {
+        EventTables { recorder: Recorder::new(nr_cpus, names, words), why, tables: BTreeMap::new() }
+    }
+
+    /// The tables, by the names of their events. An event that never came has none.
+    pub fn finish(self) -> BTreeMap<&'static str, EventTable> {
+        self.tables
+    }
+}
+
+fn file(tables: &mut BTreeMap<&'static str, EventTable>, record: &Record) {
+    tables.entry(record.name).or_default().push(record);
+}
+
+impl Observer for EventTables {
+    fn event(&mut self, event: &Event) {
+        let tables = &mut self.tables;
+        let filed: Result<(), std::convert::Infallible> = self.recorder.event(event, |record| {
+            file(tables, record);
+            Ok(())
+        });
+        match filed {
+            Ok(()) => {}
+        }
+    }
+
+    fn wants_reasons(&self) -> bool {
+        self.why
+    }
+
+    fn wants_clamps(&self) -> bool {
+        true
+    }
+
+    fn reasons(&mut self, decision: &Event, reasons: &[Reason]) {
+        if let (EventKind::Decision(d), true) = (&decision.kind, self.why) {
+            let tables = &mut self.tables;
+            self.recorder.reasons(decision, d.task, reasons).iter().for_each(|record| file(tables, record));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use fairground_sim::testing::{spec, workload};
+    use fairground_sim::SwitchState;
+
+    use super::*;
+
+    /// One task is born on CPU 1, runs, and sleeps.
+    #[test]
+    fn each_kind_of_event_has_a_table_with_its_fields() {
+        let names = Names::new(Arc::new(workload(vec![], vec![spec("reader", vec![])])));
+        let mut tables = EventTables::new(2, names, Words::new(&[], &[]), false);
+        let switch = |prev, prev_state, next| EventKind::Switch { prev, prev_state, next };
+        let events = [
+            (0, EventKind::Fork { parent: None, child: 0 }),
+            (5, switch(None, SwitchState::Runnable, Some(0))),
+            (9, switch(Some(0), SwitchState::Sleeping, None)),
+        ];
+        for (time, kind) in events {
+            tables.event(&Event { time, cpu: 1, kind });
+        }
+        let tables = tables.finish();
+        assert_eq!(tables.keys().copied().collect::<Vec<_>>(), ["sched_process_fork", "sched_switch"]);
+        let switches = &tables["sched_switch"];
+        assert_eq!((switches.len(), &switches.time_ns, &switches.cpu), (2, &vec![5, 9], &vec![1, 1]));
+        // What runs when it happens: at first nothing, then the task.
+        assert_eq!(
+            (&switches.comm.words, &switches.comm.codes),
+            (&vec!["swapper/1".into(), "reader".into()], &vec![0, 1])
+        );
+        assert_eq!(switches.pid, [0, 1000]);
+        let field = |name: &str| &switches.fields.iter().find(|(n, _)| n == name).unwrap().1;
+        assert_eq!(field("next_pid"), &Column::Unsigned(vec![1000, 0]));
+        assert_eq!(field("prev_state"), &Column::Unsigned(vec![0, 1]));
+        assert_eq!(field("next_prio"), &Column::Signed(vec![120, 120]));
+        let Column::Text(next) = field("next_comm") else { panic!() };
+        assert_eq!((&next.words, &next.codes), (&vec!["reader".into(), "swapper/1".into()], &vec![0, 1]));
+    }
+}

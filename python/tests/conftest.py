@@ -1,0 +1,13 @@
+import os
+import shutil
+
+import pytest
+
+
+@pytest.fixture
+def command():
+    """The `fairground` command of the same tree: $FAIRGROUND, else the one on the path."""
+    found = os.environ.get("FAIRGROUND") or shutil.which("fairground")
+    if not found:
+        pytest.fail("set FAIRGROUND to the command that the package is to be compared with")
+    return found

@@ -1,0 +1,170 @@
+"""What a user of the package relies on."""
+
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+
+import pandas
+import polars
+import pyarrow
+import pytest
+
+import fairground as fg
+
+PIPE = "sched-pipe:loops=200,threads"
+
+
+def test_a_run_is_that_of_the_command(command):
+    """The same machine, workload, scheduler and seed give the same event stream."""
+    printed = subprocess.run(
+        [command, "run", "hikey960", PIPE, "--sched", "fair:v5.9", "--seed", "3", "--metrics", "all", "--format", "json"],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    theirs = json.loads(printed.stdout)
+    ours = fg.run("hikey960", PIPE, "fair:v5.9", seed=3)
+    assert ours.hash == theirs["hash"]
+    assert {m["name"]: m["value"] for m in theirs["metrics"]} == {name: ours[name] for name in names(ours)}
+
+
+def names(run):
+    return run.metrics.to_pyarrow()["metric"].to_pylist()
+
+
+def test_figures_have_units_and_a_better_end():
+    metrics = fg.run("hikey960", PIPE, "fair:v5.9").metrics.to_pandas().set_index("metric")
+    assert metrics.loc["ops_per_sec", ["unit", "better"]].tolist() == ["ops/s", "higher"]
+    assert metrics.loc["migrations", "better"] == "lower"
+
+
+def test_events_are_tables_that_all_libraries_take():
+    run = fg.run("hikey960", PIPE, "fair:v5.9", events=True)
+    switches = run.events["sched_switch"]
+    for frame in (pyarrow.table(switches), polars.DataFrame(switches), switches.to_pandas(), switches.to_polars()):
+        assert len(frame) == len(switches) > 400
+    frame = switches.to_pandas()
+    assert isinstance(frame, pandas.DataFrame)
+    assert frame.time_ns.is_monotonic_increasing
+    # Who stops is who ran: the line's context and the event's own field say the same.
+    assert (frame["prev_pid"] == frame["__pid"]).all()
+
+
+def test_events_are_not_kept_unless_asked_for():
+    assert fg.run("hikey960", PIPE, "fair:v5.9").events == {}
+
+
+def test_reasons_come_on_request():
+    run = fg.run("hikey960", PIPE, "fair:v5.9", why=True)
+    assert len(run.events["fairground_why"]) > len(run.events["fairground_decision"]) > 400
+
+
+def test_events_change_no_byte():
+    assert fg.run("hikey960", PIPE, "fair:v5.9").hash == fg.run("hikey960", PIPE, "fair:v5.9", why=True).hash
+
+
+def test_a_dict_is_a_machine_file(tmp_path):
+    """A preset as a dict, taken back, runs alike; a key that does not exist is named with its nearest."""
+    preset = fg.Machine("hikey960").to_dict()
+    same = fg.run(preset, PIPE, "fair:v5.9")
+    assert same.hash == fg.run("hikey960", PIPE, "fair:v5.9").hash
+    path = tmp_path / "board.toml"
+    path.write_text(fg.Machine(preset).to_toml())
+    assert fg.run(str(path), PIPE, "fair:v5.9").hash == same.hash
+    preset["cost"] = preset.pop("costs")
+    with pytest.raises(fg.InputError, match="costs"):
+        fg.Machine(preset)
+
+
+def test_a_dict_is_an_rt_app_file(tmp_path):
+    load = {
+        "tasks": {"t": {"instance": 3, "loop": 20, "run": 2000, "timer": {"ref": "unique", "period": 16000}}},
+        "global": {"duration": -1, "calibration": 100},
+    }
+    path = tmp_path / "load.json"
+    path.write_text(json.dumps(load))
+    assert fg.run("hikey960", load, "fair:v5.9")["switches"] == fg.run("hikey960", str(path), "fair:v5.9")["switches"]
+    load["tasks"]["t"]["instanc"] = 2
+    assert any("instance" in warning for warning in fg.Workload(load, "hikey960").warnings)
+
+
+@pytest.mark.parametrize(
+    "given, words",
+    [
+        (dict(machine="hikey96", workload=PIPE, sched="fair:v5.9"), "hikey960"),
+        (dict(machine="hikey960", workload="sched-pip", sched="fair:v5.9"), "sched-pipe"),
+        (dict(machine="hikey960", workload=PIPE, sched="v5.9"), "fair:"),
+        (dict(machine="hikey960", workload=PIPE, sched="fair:v5.9+asym-prev-frist"), "asym-prev-first"),
+        (dict(machine="hikey960", workload=PIPE, sched="fair:v5.9", governor="ondemand"), "schedutil"),
+        (dict(machine="hikey960", workload=PIPE, sched="fair:v5.9", hz=123), "250"),
+        (dict(machine="hikey960", workload=PIPE, sched="fair:v5.9", sysctl={"sched_util_clamp_mni": 1}), "sched_util_clamp_min"),
+        (dict(machine="hikey960", workload=PIPE, sched="fair:v5.9", sysctl={"sched_util_clamp_min": 1025}), "1024"),
+        (dict(machine="hikey960", workload=PIPE, sched="fair:v5.9", ambient=1000), "100"),
+        (dict(machine=7, workload=PIPE, sched="fair:v5.9"), "dict"),
+    ],
+)
+def test_bad_input_is_named(given, words):
+    with pytest.raises(fg.InputError, match=words):
+        fg.run(**given)
+
+
+def test_bad_input_is_a_value_error():
+    with pytest.raises(ValueError):
+        fg.run("nowhere", PIPE, "fair:v5.9")
+
+
+def test_a_comparison_is_that_of_the_command(command):
+    arguments = ["hikey960", PIPE, "--base", "fair:v5.9", "--test", "fair:v5.9+asym-prev-first", "--seeds", "3"]
+    theirs = subprocess.run([command, "compare", *arguments, "--metrics", "all"], check=True, capture_output=True, text=True)
+    ours = fg.compare("hikey960", PIPE, "fair:v5.9", "fair:v5.9+asym-prev-first", seeds=3)
+    assert str(ours) == theirs.stdout
+    row = ours.table.to_pandas().set_index("metric").loc["ops_per_sec"]
+    assert row.low <= row.improvement_pct <= row.high and row.significant
+    runs = ours.runs.to_pandas().query("metric == 'ops_per_sec'")
+    assert runs.seed.tolist() == [1, 2, 3]
+    assert runs.base_value.mean() == pytest.approx(row.base_mean)
+
+
+def test_threads_have_no_part_in_a_result():
+    tables = [
+        fg.compare("hikey960", PIPE, "fair:v5.9", ["fair:v5.4", "fair:v6.12"], seeds=2, jobs=jobs).table.to_pyarrow()
+        for jobs in (1, 2)
+    ]
+    assert tables[0].equals(tables[1])
+
+
+def test_other_threads_go_on_during_a_run():
+    ticks = []
+    over = threading.Event()
+
+    def tick():
+        while not over.wait(0.01):
+            ticks.append(time.monotonic())
+
+    beside = threading.Thread(target=tick)
+    beside.start()
+    began = time.monotonic()
+    fg.run("hikey960", "sched-pipe:loops=20000,threads", "fair:v5.9")
+    ended = time.monotonic()
+    over.set()
+    beside.join()
+    assert sum(began < t < ended for t in ticks) >= 3
+
+
+def test_an_interrupt_ends_a_run_and_leaves_the_package_usable():
+    """A minute of virtual time would take longer than this test may."""
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        fg.run("thunderx2-224", "hackbench:groups=64,loops=100000", "fair:v6.12")
+    assert fg.run("hikey960", PIPE, "fair:v5.9").hash
+
+
+def test_what_there_is_can_be_listed():
+    assert "pixel6" in fg.machines()
+    assert "v6.12" in fg.presets().to_pandas().name.tolist()
+    features = fg.features().to_pandas().set_index("name")
+    assert features.loc["asym-prev-first", "mail"] == "000"

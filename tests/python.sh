@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# The Python package, installed from this tree as a user would, and its tests. Exit code 77: there is no pip, or it
+# reaches no packages.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+venv=target/python
+if [ ! -x $venv/bin/pip ]; then
+	rm -rf $venv
+	python3 -m venv $venv || exit 77
+fi
+$venv/bin/pip install -q 'maturin>=1.9,<2' || exit 77
+cargo build --release --quiet -p fairground-cli
+$venv/bin/pip install -q '.[test]'
+FAIRGROUND=$PWD/target/release/fairground $venv/bin/pytest -q
+$venv/bin/python -m doctest docs/python.md
