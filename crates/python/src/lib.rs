@@ -2,9 +2,9 @@
 //!
 //! This is the compiled half, `fairground._fairground`; `python/fairground` is what users import. Machines, workloads
 //! and schedulers are what the command takes: names, files, or plain dicts with the same keys and the same messages.
-//! Results are [`table::Table`]s, which any library takes over Arrow's C interface without a copy.
+//! Results are `Table`s, which any library takes over Arrow's C interface without a copy.
 //!
-//! While something runs the interpreter is free for other threads, and Ctrl-C ends the run ([`interrupt`]).
+//! While something runs the interpreter is free for other threads, and Ctrl-C ends the run.
 
 mod circumstances;
 mod compare;
