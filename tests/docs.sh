@@ -8,7 +8,8 @@ limit=900 # s for a page
 cd "$(dirname "$0")/.."
 root=$PWD
 
-cargo build --quiet --release -p fairground-cli
+# What pages call `cargo run` must mean the command and no other program of the workspace.
+cargo run --quiet --release -- --version >/dev/null
 PATH=$(realpath "${CARGO_TARGET_DIR:-target}")/release:$PATH
 
 # page PAGE DIR: in DIR, which gets the data of the repository.

@@ -9,8 +9,9 @@ if [ ! -x $venv/bin/pip ]; then
 	rm -rf $venv
 	python3 -m venv $venv || exit 77
 fi
-$venv/bin/pip install -q 'maturin>=1.9,<2' || exit 77
+$venv/bin/pip install -q 'maturin>=1.9,<2' 'pyarrow>=16' 'pandas>=2.1' 'polars>=1.3' 'pytest>=8' || exit 77
 cargo build --release --quiet -p fairground-cli
 $venv/bin/pip install -q '.[test]'
-FAIRGROUND=$PWD/target/release/fairground $venv/bin/pytest -q
+fairground=$(realpath "${CARGO_TARGET_DIR:-target}")/release/fairground
+FAIRGROUND=$fairground $venv/bin/pytest -q
 $venv/bin/python -m doctest docs/python.md

@@ -8,7 +8,7 @@ Name a machine you may not own, a workload, and two schedulers:
 True
 
 Machines, workloads and schedulers are what the ``fairground`` command takes: names, files, or dicts with the same keys
-and the same messages. Results are :class:`Table`, which pyarrow, pandas and polars take without a copy.
+and the same messages. Results are :class:`Table`, which pyarrow and polars take without a copy, and pandas too.
 """
 
 from ._fairground import (

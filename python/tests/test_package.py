@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 
@@ -103,12 +104,40 @@ def test_a_dict_is_an_rt_app_file(tmp_path):
         (dict(machine="hikey960", workload=PIPE, sched="fair:v5.9", sysctl={"sched_util_clamp_mni": 1}), "sched_util_clamp_min"),
         (dict(machine="hikey960", workload=PIPE, sched="fair:v5.9", sysctl={"sched_util_clamp_min": 1025}), "1024"),
         (dict(machine="hikey960", workload=PIPE, sched="fair:v5.9", ambient=1000), "100"),
+        (dict(machine="hikey960", workload=PIPE, sched="fair:v5.9", sysctl={"sched_util_clamp_min": -1}), "1024"),
+        (dict(machine="hikey960", workload=PIPE, sched="fair:v5.9", hz=-1), "250"),
+        (dict(machine="hikey960", workload=PIPE, sched="fair:v5.9", seed=-1), "seed"),
         (dict(machine=7, workload=PIPE, sched="fair:v5.9"), "dict"),
     ],
 )
 def test_bad_input_is_named(given, words):
     with pytest.raises(fg.InputError, match=words):
         fg.run(**given)
+
+
+def test_a_workload_belongs_to_its_machine():
+    """It may be bound to some of the CPUs, and sized by them."""
+    hackbench = fg.Workload("hackbench:groups=1,loops=2", "kunpeng920@node0")
+    assert fg.run("kunpeng920@node0", hackbench, "fair:v5.9").hash
+    with pytest.raises(fg.InputError, match="kunpeng920@node0"):
+        fg.run("kunpeng920", hackbench, "fair:v5.9")
+
+
+def test_what_must_be_said_of_a_workload_is_said_of_its_runs():
+    load = {"tasks": {"t": {"instanc": 3, "loop": 2, "run": 2000}}}
+    assert any("instanc" in note for note in fg.run("hikey960", load, "fair:v5.9").notes)
+
+
+@pytest.mark.parametrize("seeds", [0, -1, 10**12])
+def test_pairs_of_runs_are_a_number_that_can_be_run(seeds):
+    with pytest.raises(fg.InputError, match="1000000"):
+        fg.compare("hikey960", PIPE, "fair:v5.9", "fair:v6.12", seeds=seeds)
+
+
+def test_a_worker_serves_runs_only():
+    """How kernels run: without a job it says so, and ends."""
+    ended = subprocess.run([sys.executable, "-m", "fairground._worker"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    assert ended.returncode == 2 and "serves runs" in ended.stderr
 
 
 def test_bad_input_is_a_value_error():
@@ -155,11 +184,17 @@ def test_other_threads_go_on_during_a_run():
 
 
 def test_an_interrupt_ends_a_run_and_leaves_the_package_usable():
-    """A minute of virtual time would take longer than this test may."""
-    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        fg.run("thunderx2-224", "hackbench:groups=64,loops=100000", "fair:v6.12")
+    """The run would take minutes."""
+    # A shell that starts tests in the background has them ignore SIGINT.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        began = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            fg.run("thunderx2-224", "hackbench:groups=64,loops=20000", "fair:v6.12")
+        assert time.monotonic() - began < 60
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert fg.run("hikey960", PIPE, "fair:v5.9").hash
 
 

@@ -15,10 +15,10 @@ use crate::workload::Workload;
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Options {
-    hz: Option<u32>,
+    hz: Option<i64>,
     governor: String,
     idle_governor: String,
-    sysctl: BTreeMap<String, u16>,
+    sysctl: BTreeMap<String, i64>,
     ambient: Option<f64>,
 }
 
@@ -38,7 +38,8 @@ impl Options {
         if let Some(hz) = self.hz.filter(|hz| ![100, 250, 300, 1000].contains(hz)) {
             return Err(refused(format!("hz {hz}: expected 100, 250, 300 or 1000, as kernels are configured")));
         }
-        Ok(Circumstances { hz: self.hz, governor, idle, clamps: self.clamps()?, ambient_mc: self.ambient_mc()? })
+        let hz = self.hz.map(|hz| hz as u32);
+        Ok(Circumstances { hz, governor, idle, clamps: self.clamps()?, ambient_mc: self.ambient_mc()? })
     }
 
     fn clamps(&self) -> PyResult<ClampLimits> {
@@ -46,10 +47,8 @@ impl Options {
         for (name, value) in &self.sysctl {
             let known = || refused(format!("sysctl {name:?}: expected one of {}", ClampLimits::NAMES.join(", ")));
             let limit = limits.get_mut(name.strip_prefix("kernel.").unwrap_or(name)).ok_or_else(known)?;
-            if *value > 1024 {
-                return Err(refused(format!("sysctl {name}: expected 0 to 1024, not {value}")));
-            }
-            *limit = *value;
+            let fits = u16::try_from(*value).ok().filter(|value| *value <= 1024);
+            *limit = fits.ok_or_else(|| refused(format!("sysctl {name}: expected 0 to 1024, not {value}")))?;
         }
         Ok(limits)
     }
@@ -63,14 +62,20 @@ impl Options {
     }
 
     /// Ready to run, and what must be said of it.
-    pub fn setup(&self, machine: Machine, workload: Workload, scheds: &[String]) -> PyResult<(Setup, Vec<String>)> {
-        let (mut setup, warnings) =
-            self.circumstances()?.setup(machine.inner, workload.inner, scheds).map_err(input)?;
+    pub fn setup(
+        &self,
+        py: Python<'_>,
+        machine: Machine,
+        workload: Workload,
+        scheds: &[String],
+    ) -> PyResult<(Setup, Vec<String>)> {
+        let mut said = workload.warnings;
+        let (mut setup, more) = self.circumstances()?.setup(machine.inner, workload.inner, scheds).map_err(input)?;
+        said.extend(more);
         // A worker is this interpreter, started anew: it finds the package where this one has found it.
-        setup.workers.arguments =
-            ["-c", "import sys; sys.path[:] = sys.argv[1:]; import fairground._fairground as f; f.serve_worker()"]
-                .map(str::to_owned)
-                .into();
-        Ok((setup, warnings))
+        let path: Vec<String> = py.import("sys")?.getattr("path")?.extract()?;
+        setup.workers.arguments = ["-m", "fairground._worker"].map(str::to_owned).into();
+        setup.workers.environment = vec![("PYTHONPATH".into(), path.join(":"))];
+        Ok((setup, said))
     }
 }

@@ -126,14 +126,17 @@ pub fn compare(
     machine: &Bound<'_, PyAny>,
     workload: &Bound<'_, PyAny>,
     scheds: Vec<String>,
-    seeds: u64,
-    jobs: usize,
+    seeds: i64,
+    jobs: i64,
     options: Options,
 ) -> PyResult<Comparison> {
+    let seeds = u64::try_from(seeds).ok().filter(|n| (1..=1_000_000).contains(n));
+    let seeds = seeds.ok_or_else(|| refused("seeds: expected 1 to 1000000"))?;
+    let jobs = usize::try_from(jobs).map_err(|_| refused("jobs: expected 1 or more"))?;
     let machine = Machine::of(machine)?;
     let workload = Workload::of(workload, &machine)?;
     let shown = [machine.shown().to_owned(), workload.shown().to_owned()];
-    let (setup, said) = options.setup(machine, workload, &scheds)?;
+    let (setup, said) = options.setup(py, machine, workload, &scheds)?;
     let jobs = match jobs {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         jobs => jobs,

@@ -66,14 +66,15 @@ pub fn run(
     machine: &Bound<'_, PyAny>,
     workload: &Bound<'_, PyAny>,
     sched: String,
-    seed: u64,
+    seed: i128,
     events: Option<bool>,
     options: Options,
 ) -> PyResult<Run> {
+    let seed = u64::try_from(seed).map_err(|_| refused(format!("seed {seed}: expected 0 to {}", u64::MAX)))?;
     let machine = Machine::of(machine)?;
     let workload = Workload::of(workload, &machine)?;
     let shown = [machine.shown().to_owned(), workload.shown().to_owned()];
-    let (setup, mut said) = options.setup(machine, workload, std::slice::from_ref(&sched))?;
+    let (setup, mut said) = options.setup(py, machine, workload, std::slice::from_ref(&sched))?;
     let Tabled { report, tables } = beside(py, |stop| carry_out(&setup, seed, events, stop))?.map_err(|e| match e {
         RunError::Fair(_) | RunError::Refused(_) => refused(e.to_string()),
         RunError::Failed(message) => failed(message),

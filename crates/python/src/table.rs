@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::types::UInt32Type;
+use arrow_array::types::Int32Type;
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int64Array, RecordBatch, RecordBatchIterator,
-    StringArray, UInt32Array, UInt64Array,
+    Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, Int64Array, RecordBatch,
+    RecordBatchIterator, StringArray, UInt32Array, UInt64Array,
 };
 use arrow_schema::{Field, Schema};
 use fairground_trace::{Column, EventTable, Texts};
@@ -58,7 +58,7 @@ impl Table {
 }
 
 impl From<EventTable> for Table {
-    /// Nothing is copied but words, each once. The event's own fields keep their names; what runs there when it happens
+    /// No numbers are copied but the indices of words. The event's own fields keep their names; what runs there when it happens
     /// is `comm` and `pid` with two underscores in front, as LISA has it.
     fn from(events: EventTable) -> Table {
         let mut columns: Vec<(String, ArrayRef)> = vec![
@@ -79,9 +79,12 @@ impl From<EventTable> for Table {
     }
 }
 
+/// Indices are signed: pandas takes no others.
 fn words(texts: Texts) -> ArrayRef {
     let values = StringArray::from_iter_values(&texts.words);
-    let dictionary = DictionaryArray::<UInt32Type>::try_new(UInt32Array::from(texts.codes), Arc::new(values));
+    // Words are fewer than tasks and names, far below 2^31.
+    let codes: Int32Array = texts.codes.into_iter().map(|code| code as i32).collect();
+    let dictionary = DictionaryArray::<Int32Type>::try_new(codes, Arc::new(values));
     // Every code is the index of a word.
     Arc::new(dictionary.unwrap_or_else(|e| unreachable!("{e}")))
 }

@@ -19,16 +19,25 @@ pub struct Workload {
     pub(crate) inner: fairground_workload::Workload,
     /// What had to be said of it.
     #[pyo3(get)]
-    warnings: Vec<String>,
+    pub(crate) warnings: Vec<String>,
     shown: String,
+    /// The machine it was made for, with the CPUs it is bound to.
+    machine: String,
 }
 
 impl Workload {
     /// Of what users may give for one.
     pub fn of(given: &Bound<'_, PyAny>, machine: &Machine) -> PyResult<Workload> {
         if let Ok(workload) = given.cast::<Workload>() {
-            let Workload { inner, warnings, shown } = workload.get();
-            return Ok(Workload { inner: inner.clone(), warnings: warnings.clone(), shown: shown.clone() });
+            let Workload { inner, warnings, shown, machine: made_for } = workload.get();
+            if made_for != machine.shown() {
+                let (of, on) = (made_for, machine.shown());
+                return Err(refused(format!(
+                    "workload {shown} was made for machine {of}, and is to run on {on}: make it for that"
+                )));
+            }
+            let (inner, warnings) = (inner.clone(), warnings.clone());
+            return Ok(Workload { inner, warnings, shown: shown.clone(), machine: made_for.clone() });
         }
         Workload::find(given, machine)
     }
@@ -49,7 +58,8 @@ impl Workload {
             let shown = inner.name.clone();
             (inner, warnings, shown)
         };
-        Ok(Workload { inner, warnings: endless_refused(warnings).map_err(input)?, shown })
+        let warnings = endless_refused(warnings).map_err(input)?;
+        Ok(Workload { inner, warnings, shown, machine: machine.shown().to_owned() })
     }
 
     /// As shown in reports.
