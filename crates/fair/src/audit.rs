@@ -22,6 +22,7 @@ impl Fair {
             let audited = self.audit_cpu(cpu).and_then(|()| self.audit_balance(cpu, env.jiffies()));
             audited.map_err(|what| format!("CPU {cpu}: {what}"))
         })?;
+        self.audit_group_loads()?;
         self.world.audit_sums()
     }
 
@@ -92,7 +93,7 @@ impl Fair {
         same("avg_vruntime", i128::from(queue.avg_vruntime), entities.iter().map(term).sum())
     }
 
-    /// A group on a CPU against its tasks there; what the CPUs say of its load against the whole.
+    /// A group on a CPU against its tasks there.
     fn audit_group(&self, cpu: usize, tg: usize, tasks: &[&FgTask]) -> Result<(), String> {
         let group = self.world.group_on(cpu, tg);
         same("h_nr_running", group.h_nr_running as usize, tasks.len())?;
@@ -108,8 +109,15 @@ impl Fair {
         if tree.next().map(|(key, _)| key) != key || tree.next().is_some() {
             return Err(format!("in the tree elsewhere than at {place:?}"));
         }
-        let parts = (0..self.rqs.len()).map(|cpu| self.world.group_on(cpu, tg).contribution);
-        same("load_avg", self.world.group(tg).load_avg, parts.sum())
+        Ok(())
+    }
+
+    /// The load of each group against what the CPUs say of it.
+    fn audit_group_loads(&self) -> Result<(), String> {
+        (0..self.world.nr_groups()).try_for_each(|tg| {
+            let parts = (0..self.rqs.len()).map(|cpu| self.world.group_on(cpu, tg).contribution);
+            same("load_avg", self.world.group(tg).load_avg, parts.sum()).map_err(|what| format!("group {tg}: {what}"))
+        })
     }
 
     /// The clamps of the queue against its runnable tasks.

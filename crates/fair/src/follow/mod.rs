@@ -240,6 +240,8 @@ impl Follower {
         };
         let allowed = if wanted.first().is_some() { wanted } else { active };
         self.world.tasks.grow_to(task as usize);
+        // Who bore the number before may have owed something.
+        self.in_debt.get_mut(task as usize).into_iter().for_each(|owed| *owed = None);
         let mut p = FgTask { id: task, cpu: cpu as i32, recent_used: cpu as i32, allowed, ..FgTask::zeroed() };
         p.nr_allowed = allowed.count() as u32;
         p.weight = weight_of_nice(0);

@@ -102,6 +102,20 @@ impl World {
         let untouched = kept().filter(|cpu| !self.cpus.touched().test(*cpu as CpuId));
         match untouched.into_iter().find(|cpu| numbers(&self.cpu_sums(*cpu)) != numbers(&self.sums.own[*cpu])) {
             Some(cpu) => Err(format!("CPU {cpu} has changed, and the sums of its groups do not know")),
+            None => self.audit_groups(),
+        }
+    }
+
+    /// Whether the sums are those of what their CPUs add.
+    fn audit_groups(&self) -> Result<(), String> {
+        let mut added = vec![[0; 9]; self.sums.kept.len()];
+        for (own, ids) in self.sums.own.iter().map(numbers).zip(&self.sums.of_cpu) {
+            for id in ids {
+                added[*id].iter_mut().zip(own).for_each(|(sum, n): (&mut u64, u64)| *sum = sum.wrapping_add(n));
+            }
+        }
+        match added.iter().enumerate().find(|(id, added)| numbers(&self.sums.kept[*id]) != **added) {
+            Some((id, _)) => Err(format!("sums {id} are not those of their CPUs")),
             None => Ok(()),
         }
     }
@@ -111,15 +125,17 @@ impl World {
 fn change(sums: &mut FgSums, was: &FgSums, now: &FgSums) {
     let long = |sum: &mut u64, was: u64, now: u64| *sum = sum.wrapping_add(now).wrapping_sub(was);
     let short = |sum: &mut u32, was: u32, now: u32| *sum = sum.wrapping_add(now).wrapping_sub(was);
-    long(&mut sums.load, was.load, now.load);
-    long(&mut sums.util, was.util, now.util);
-    long(&mut sums.runnable, was.runnable, now.runnable);
-    short(&mut sums.h_nr, was.h_nr, now.h_nr);
-    short(&mut sums.nr, was.nr, now.nr);
-    short(&mut sums.idle_cpus, was.idle_cpus, now.idle_cpus);
-    short(&mut sums.crowded_cpus, was.crowded_cpus, now.crowded_cpus);
-    short(&mut sums.overutilized_cpus, was.overutilized_cpus, now.overutilized_cpus);
-    short(&mut sums.squeezed_cpus, was.squeezed_cpus, now.squeezed_cpus);
+    // Taken apart, so that none is forgotten.
+    let FgSums { load, util, runnable, h_nr, nr, idle_cpus, crowded_cpus, overutilized_cpus, squeezed_cpus } = sums;
+    long(load, was.load, now.load);
+    long(util, was.util, now.util);
+    long(runnable, was.runnable, now.runnable);
+    short(h_nr, was.h_nr, now.h_nr);
+    short(nr, was.nr, now.nr);
+    short(idle_cpus, was.idle_cpus, now.idle_cpus);
+    short(crowded_cpus, was.crowded_cpus, now.crowded_cpus);
+    short(overutilized_cpus, was.overutilized_cpus, now.overutilized_cpus);
+    short(squeezed_cpus, was.squeezed_cpus, now.squeezed_cpus);
 }
 
 /// All that is in it.
@@ -229,5 +245,9 @@ mod tests {
         // SAFETY: an element of the slab, to which no reference is alive.
         unsafe { (*world.cpus.peek(77).cast_mut()).nr_running += 1 };
         assert!(world.audit_sums().is_err_and(|what| what.starts_with("CPU 77 ")));
+        world.renew_cpu(77);
+        world.audit_sums().unwrap();
+        world.sums.kept[0].squeezed_cpus += 1;
+        assert!(world.audit_sums().is_err_and(|what| what.starts_with("sums 0 ")));
     }
 }
