@@ -46,10 +46,10 @@ pub struct Explain {
     /// With --trace: who is asked [default: who ran, if the trace says so and that was fair:..., else fair:v6.12]
     #[arg(long, value_name = "fair:SPEC")]
     sched: Option<String>,
-    /// With --trace: who chose frequencies; with schedutil wakeups may go by energy [default: performance]
+    /// With --trace: who chose frequencies; with schedutil wakeups may go by energy [default: as the trace says, if it is ours, else performance]
     #[arg(long, value_enum)]
     governor: Option<GovernorName>,
-    /// With --trace: ticks per second of the kernel that was recorded [default: 250]
+    /// With --trace: ticks per second of the kernel that was recorded [default: as the trace says, if it is ours, else 250]
     #[arg(long, value_parser = parse_hz)]
     hz: Option<u32>,
     /// With --trace: the N-th wakeup that is judged, of those that --task, --at and --cpu allow, in full

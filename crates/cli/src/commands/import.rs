@@ -133,15 +133,27 @@ pub fn machine_of(trace: &Path, given: Option<&str>) -> Result<Named, Failure> {
 
 /// What the head of a trace of ours says: machine, workload, sched, seed.
 pub fn told(trace: &Path, key: &str) -> Result<Option<String>, Failure> {
+    at_head(trace, |text| {
+        let (name, value) = text.strip_prefix("fairground_meta: ")?.split_once('=')?;
+        (name == key).then(|| value.to_owned())
+    })
+}
+
+/// What stands behind `what` in the notes of a trace of ours, such as `hz: `: circumstances that are not as by default.
+pub fn noted(trace: &Path, what: &str) -> Result<Option<String>, Failure> {
+    at_head(trace, |text| text.strip_prefix("fairground_note: ")?.strip_prefix(what).map(str::to_owned))
+}
+
+/// The first of the lines at the head of a trace of ours in which `find` finds something.
+fn at_head(trace: &Path, find: impl Fn(&str) -> Option<String>) -> Result<Option<String>, Failure> {
     if std::fs::metadata(trace).is_ok_and(|m| !m.is_file() && !m.is_dir()) {
         return Err(ReadOnce { trace: trace.display().to_string() }.into());
     }
     let mut reader = open_trace(trace)?;
     while let Some(event) = reader.next_event()? {
         let What::Print(text) = event.what else { break };
-        let said = text.strip_prefix("fairground_meta: ").and_then(|meta| meta.split_once('='));
-        if let Some((_, value)) = said.filter(|(name, _)| *name == key) {
-            return Ok(Some(value.to_owned()));
+        if let Some(found) = find(text) {
+            return Ok(Some(found));
         }
     }
     Ok(None)

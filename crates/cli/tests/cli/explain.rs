@@ -249,6 +249,26 @@ fn one_wakeup_of_a_recording_is_told_in_full() {
     assert!(!full["wakeup"]["ours"]["reasons"].as_array().unwrap().is_empty(), "{full:#}");
 }
 
+/// What was not as by default stands at the head of a trace of ours, and need not be said again.
+#[test]
+fn circumstances_are_those_of_the_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("run.txt").display().to_string();
+    let load = "periodic:tasks=6,duty=10,duration=0.3";
+    succeeds(&format!("run hikey960 {load} --sched fair:v6.12 --governor schedutil --hz 1000 --trace {file}"));
+    let judged = succeeds(&format!("explain --trace {file}"));
+    assert_eq!(judged, succeeds(&format!("explain --trace {file} --governor schedutil --hz 1000")));
+    assert_ne!(judged, succeeds(&format!("explain --trace {file} --governor performance")));
+}
+
+/// A CPU to which no wakeup went is not a trace without wakeups.
+#[test]
+fn nothing_onto_a_cpu_is_told_from_nothing_at_all() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = run_of(&dir, "sched-pipe:loops=50,threads", "fair:v5.9");
+    refuses(&format!("explain --trace {file} --cpu 2"), &["no such wakeup", "were judged"]);
+}
+
 #[test]
 fn a_recording_that_cannot_be_judged_is_refused_by_what_is_missing() {
     let dir = tempfile::tempdir().unwrap();

@@ -138,6 +138,7 @@ impl Hindsight<'_> {
         if let Some(id) = self.threads.remove(pid) {
             if let Some(open) = self.open.remove(&pid) {
                 self.all(|past| past.call_off(open.to));
+                self.counts.open += u64::from(open.judged.is_some());
             }
             self.all(|past| past.forget(id));
         }

@@ -237,7 +237,8 @@ impl<'m> Hindsight<'m> {
 
     /// What could not be judged so far; wakeups that are still open are among it.
     pub fn counts(&self) -> Counts {
-        Counts { open: self.open.values().filter(|open| open.judged.is_some()).count() as u64, ..self.counts }
+        let open = self.open.values().filter(|open| open.judged.is_some()).count() as u64;
+        Counts { open: self.counts.open + open, ..self.counts }
     }
 
     /// The state of a past that is possible, the one in which nothing was first; none before the first event, or beyond the

@@ -30,6 +30,8 @@ pub(super) struct Threads {
     /// By number.
     names: Vec<Task>,
     free: VecDeque<u32>,
+    /// So many are let be.
+    room: usize,
 }
 
 impl Threads {
@@ -92,15 +94,17 @@ impl Threads {
         Some(known.id)
     }
 
-    /// If there are too many: the half of `asleep` of which nothing was heard for longest.
-    pub fn too_many(&self, asleep: impl Fn(u32) -> bool) -> Vec<u32> {
-        if self.by_pid.len() < THREADS_MAX {
+    /// If there are too many: the half of `asleep` of which nothing was heard for longest. Where few sleep it is asked again
+    /// only when there are twice as many, or every newcomer would have all of them looked through.
+    pub fn too_many(&mut self, asleep: impl Fn(u32) -> bool) -> Vec<u32> {
+        if self.by_pid.len() < THREADS_MAX.max(self.room) {
             return Vec::new();
         }
         let mut silent: Vec<(u64, u32)> =
             self.by_pid.iter().filter(|(_, k)| asleep(k.id)).map(|(pid, k)| (k.heard, *pid)).collect();
         silent.sort_unstable();
         silent.truncate(silent.len().div_ceil(2));
+        self.room = 2 * (self.by_pid.len() - silent.len());
         silent.into_iter().map(|(_, pid)| pid).collect()
     }
 }
@@ -119,6 +123,18 @@ mod tests {
         threads.enlist(u32::MAX, "t", 0);
         let gone = threads.too_many(|id| id % 2 == 0);
         assert_eq!((gone.len(), gone[0], gone[1]), (THREADS_MAX / 4, 0, 2));
+    }
+
+    /// All are runnable: newcomers do not have each of them looked at, again and again.
+    #[test]
+    fn of_threads_that_all_run_none_is_forgotten_and_few_are_looked_at() {
+        let mut threads = Threads::default();
+        let looks = std::cell::Cell::new(0_usize);
+        for pid in 0..3 * THREADS_MAX as u32 {
+            threads.enlist(pid, "t", 0);
+            assert!(threads.too_many(|_| (looks.set(looks.get() + 1), false).1).is_empty());
+        }
+        assert!(looks.get() <= 4 * THREADS_MAX, "{} looks", looks.get());
     }
 
     #[test]

@@ -21,7 +21,7 @@ use thiserror::Error;
 use super::select::Wanted;
 use super::{full_json, Explain, ExplainFormat};
 use crate::circumstances::GovernorName;
-use crate::commands::import::{machine_of, told};
+use crate::commands::import::{machine_of, noted, told};
 use crate::commands::stats::comma_separated;
 use crate::error::Failure;
 use crate::input::trace_notes;
@@ -85,9 +85,15 @@ impl<'a> Recorded<'a> {
         self.head.rules = rules.chain([(QUEUED.to_owned(), QUEUED_TEXT.to_owned())]).collect();
         self.head.why = true;
         let machine = Arc::clone(&self.machine);
-        let schedutil = matches!(self.asked.governor, Some(GovernorName::Schedutil));
-        let circumstances =
-            Circumstances { hz: self.asked.hz.unwrap_or(Config::default().hz), schedutil, allowed: self.cpus };
+        let schedutil = match self.asked.governor {
+            Some(governor) => matches!(governor, GovernorName::Schedutil),
+            None => noted(self.trace, "governor: ")?.is_some_and(|name| name == "schedutil"),
+        };
+        let hz = match self.asked.hz {
+            Some(hz) => hz,
+            None => noted(self.trace, "hz: ")?.and_then(|hz| hz.parse().ok()).unwrap_or(Config::default().hz),
+        };
+        let circumstances = Circumstances { hz, schedutil, allowed: self.cpus };
         let mut hindsight = Hindsight::new(&machine, &self.features, circumstances, words)?;
         match (self.asked.at, self.asked.nth, &self.asked.task) {
             (None, None, None) => self.tally(&mut hindsight),
@@ -124,15 +130,21 @@ impl<'a> Recorded<'a> {
     }
 
     fn tally(&self, hindsight: &mut Hindsight) -> Result<String, Failure> {
-        let (mut tally, wanted) = (Tally::default(), self.wanted());
+        let (mut tally, wanted, mut judged_ones) = (Tally::default(), self.wanted(), 0);
         let notes = self.each(hindsight, &mut |_, judged| {
+            judged_ones += 1;
             if wanted.is_cpu(&judged.ours) {
                 tally.add(judged, &self.machine);
             }
             true
         })?;
         if tally.all().judged == 0 {
-            return Err(NotJudged::Empty { trace: self.trace.display().to_string() }.into());
+            let trace = self.trace.display().to_string();
+            return Err(match judged_ones {
+                0 => NotJudged::Empty { trace },
+                judged => NotJudged::None { trace, judged, hint: String::new() },
+            }
+            .into());
         }
         let notes = [hindsight.notes(), notes].concat();
         Ok(match self.asked.format {
