@@ -176,7 +176,7 @@ def test_other_threads_go_on_during_a_run():
     beside = threading.Thread(target=tick)
     beside.start()
     began = time.monotonic()
-    fg.run("hikey960", "sched-pipe:loops=20000,threads", "fair:v5.9")
+    fg.run("hikey960", "sched-pipe:loops=200000,threads", "fair:v5.9")
     ended = time.monotonic()
     over.set()
     beside.join()
