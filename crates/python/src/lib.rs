@@ -9,9 +9,13 @@
 mod circumstances;
 mod compare;
 mod errors;
+mod explain;
 mod interrupt;
+mod kernels;
 mod machine;
+mod reproduce;
 mod run;
+mod stats;
 mod table;
 mod workload;
 
@@ -25,7 +29,13 @@ mod _fairground {
     #[pymodule_export]
     use super::errors::{InputError, RunFailed};
     #[pymodule_export]
+    use super::explain::{explain_difference, explain_placements, Difference, Explanation};
+    #[pymodule_export]
+    use super::kernels::{build_kernel, kernels};
+    #[pymodule_export]
     use super::machine::{machines, Machine};
+    #[pymodule_export]
+    use super::reproduce::{reproduce_rows, Reproduction};
     #[pymodule_export]
     use super::run::{run, Run};
     #[pymodule_export]
