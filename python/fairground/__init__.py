@@ -62,6 +62,8 @@ def run(
     seed=1,
     events=False,
     why=False,
+    util_events=False,
+    rtapp_marks=False,
     hz=None,
     governor="performance",
     idle_governor="menu",
@@ -84,6 +86,10 @@ def run(
         Keep the events of the run: ``Run.events``.
     why : bool
         With the reasons of every placement among them, as the event ``fairground_why``.
+    util_events : bool
+        With what load tracking says of tasks and CPUs among them, as LISA's events ``sched_pelt_se`` and ``sched_pelt_cfs``.
+    rtapp_marks : bool
+        With what the threads of an rt-app file say among them: ``rtapp_task``, ``rtapp_loop``, ``rtapp_stats``.
     hz : int, optional
         Ticks per second: 100, 250, 300 or 1000. Default: a kernel's own, else 250.
     governor : {"performance", "powersave", "schedutil"}
@@ -108,7 +114,8 @@ def run(
         The run began and failed.
     """
     options = _options(hz, governor, idle_governor, sysctl, ambient)
-    kept = bool(why) if events or why else None
+    more = {"why": bool(why), "util_events": bool(util_events), "rtapp_marks": bool(rtapp_marks)}
+    kept = more if events or any(more.values()) else None
     return _run(machine, workload, sched, seed, kept, options)
 
 

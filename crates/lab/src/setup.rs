@@ -130,6 +130,15 @@ pub struct Outputs {
     pub logs: Option<Logs>,
 }
 
+/// What is wanted of a run that is kept as tables besides its events.
+#[derive(Clone, Debug, Default)]
+pub struct Kept {
+    /// The reasons of every placement.
+    pub why: bool,
+    /// What rt-app's threads say, as in [`TraceHead::marks`].
+    pub marks: Option<LogPlan>,
+}
+
 /// What a run gave, and its events by their names.
 pub struct Tabled {
     /// Figures.
@@ -203,8 +212,7 @@ impl Setup {
         Ran { outcome, trace: exporter.map_or(Ok(()), Export::finish) }
     }
 
-    /// One run in this process, with its events as tables if `why` says that they are wanted, and whether with the
-    /// reasons of placements. It ends soon after `stop` becomes true.
+    /// One run in this process, with its events as tables if they are wanted. It ends soon after `stop` becomes true.
     ///
     /// # Errors
     /// As [`Self::carry_out`]; a kernel is refused: its code may not run here.
@@ -212,7 +220,7 @@ impl Setup {
         &self,
         sched: usize,
         seed: u64,
-        why: Option<bool>,
+        kept: Option<Kept>,
         stop: Arc<AtomicBool>,
     ) -> Result<Tabled, RunError> {
         let spec = &self.scheds[sched];
@@ -222,11 +230,20 @@ impl Setup {
         engine.stop_on(stop);
         let (nr_cpus, words) = (self.machine.nr_cpus(), Words::of(engine.scheduler()));
         let names = Names::new(Arc::clone(&self.workload));
-        let mut tables = why.map(|why| EventTables::new(nr_cpus, names, words, why));
-        let mut observers: Vec<&mut dyn Observer> = Vec::new();
-        observers.extend(tables.as_mut().map(|o| o as &mut dyn Observer));
-        let report = self.observe(engine, &mut observers)?;
-        Ok(Tabled { report, tables: tables.map(EventTables::finish).unwrap_or_default() })
+        let Some(Kept { why, marks }) = kept else {
+            return Ok(Tabled { report: self.observe(engine, &mut [])?, tables: BTreeMap::new() });
+        };
+        let mut tables = Box::new(EventTables::new(nr_cpus, names, words, why));
+        let report = match marks {
+            None => self.observe(engine, &mut [&mut *tables])?,
+            Some(plan) => {
+                let mut marks = RtappMarks::new(tables, Arc::new(plan), Arc::clone(&self.workload));
+                let report = self.observe(engine, &mut [&mut marks])?;
+                tables = marks.into_trace();
+                report
+            }
+        };
+        Ok(Tabled { report, tables: EventTables::finish(*tables) })
     }
 
     fn exporter<'w, W: Write + 'w>(&self, head: &TraceHead, out: W, sched: &dyn Scheduler) -> Box<dyn Export + 'w> {

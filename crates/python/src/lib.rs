@@ -9,6 +9,7 @@
 mod circumstances;
 mod compare;
 mod errors;
+mod hardware;
 mod interrupt;
 mod machine;
 mod run;
@@ -24,6 +25,8 @@ mod _fairground {
     use super::compare::{compare, Comparison};
     #[pymodule_export]
     use super::errors::{InputError, RunFailed};
+    #[pymodule_export]
+    use super::hardware::hardware;
     #[pymodule_export]
     use super::machine::{machines, Machine};
     #[pymodule_export]

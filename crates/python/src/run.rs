@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fairground_lab::circumstances::notes;
-use fairground_lab::setup::{RunError, Setup, Tabled};
+use fairground_lab::setup::{Kept, RunError, Setup, Tabled};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 
@@ -57,8 +57,16 @@ impl Run {
     }
 }
 
-/// Runs one scheduler once. `options` are circumstances. `events`: keep them, and whether with the
-/// reasons of placements.
+/// What is to be among the events that are kept.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Events {
+    why: bool,
+    util_events: bool,
+    rtapp_marks: bool,
+}
+
+/// Runs one scheduler once. `options` are circumstances. `events`: keep them, and what else.
 #[pyfunction]
 #[pyo3(signature = (machine, workload, sched, seed, events, options))]
 pub fn run(
@@ -67,15 +75,21 @@ pub fn run(
     workload: &Bound<'_, PyAny>,
     sched: String,
     seed: i128,
-    events: Option<bool>,
+    events: Option<Events>,
     options: Options,
 ) -> PyResult<Run> {
     let seed = u64::try_from(seed).map_err(|_| refused(format!("seed {seed}: expected 0 to {}", u64::MAX)))?;
     let machine = Machine::of(machine)?;
     let workload = Workload::of(workload, &machine)?;
     let shown = [machine.shown().to_owned(), workload.shown().to_owned()];
-    let (setup, mut said) = options.setup(py, machine, workload, std::slice::from_ref(&sched))?;
-    let Tabled { report, tables } = beside(py, |stop| carry_out(&setup, seed, events, stop))?.map_err(|e| match e {
+    let marks = match &events {
+        Some(Events { rtapp_marks: true, .. }) => Some(workload.log(&machine)?),
+        _ => None,
+    };
+    let (mut setup, mut said) = options.setup(py, machine, workload, std::slice::from_ref(&sched))?;
+    setup.config.signals = events.as_ref().is_some_and(|events| events.util_events);
+    let kept = events.map(|events| Kept { why: events.why, marks });
+    let Tabled { report, tables } = beside(py, |stop| carry_out(&setup, seed, kept, stop))?.map_err(|e| match e {
         RunError::Fair(_) | RunError::Refused(_) => refused(e.to_string()),
         RunError::Failed(message) => failed(message),
     })?;
@@ -105,11 +119,11 @@ pub fn run(
 }
 
 /// Here, or in a process of its own for a kernel's code.
-fn carry_out(setup: &Setup, seed: u64, events: Option<bool>, stop: Stop) -> Result<Tabled, RunError> {
+fn carry_out(setup: &Setup, seed: u64, kept: Option<Kept>, stop: Stop) -> Result<Tabled, RunError> {
     if setup.scheds[0].features().is_some() {
-        return setup.tabled(0, seed, events, Arc::clone(&stop));
+        return setup.tabled(0, seed, kept, Arc::clone(&stop));
     }
-    if events.is_some() {
+    if kept.is_some() {
         return Err(RunError::Refused("events of a kernel's run are not kept as tables; write a trace".into()));
     }
     let report = setup.carry_out(0, seed, None, None).outcome?;

@@ -5,10 +5,13 @@
 //! and 0: nothing). Rows are in the order of time.
 
 use std::collections::BTreeMap;
+use std::io;
 
 use fairground_sim::{Event, EventKind, Observer, Reason};
 
+use crate::export::Export;
 use crate::record::{Record, Recorder, Value};
+use crate::rtapp_marks::Said;
 use crate::{Names, Words};
 
 /// Fills tables with the events of a run.
@@ -132,6 +135,19 @@ impl EventTables {
     /// The tables, by the names of their events. An event that never came has none.
     pub fn finish(self) -> BTreeMap<&'static str, EventTable> {
         self.tables
+    }
+}
+
+impl Export for EventTables {
+    /// Tables hold events alone.
+    fn head(&mut self, _: &[(&str, &str)], _: &[String]) {}
+
+    fn said(&mut self, said: &Said) {
+        file(&mut self.tables, &self.recorder.said(said));
+    }
+
+    fn finish(self: Box<Self>) -> io::Result<()> {
+        Ok(())
     }
 }
 
