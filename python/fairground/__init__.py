@@ -87,6 +87,8 @@ def run(
     seed: int = 1,
     events: bool = False,
     why: bool = False,
+    util_events: bool = False,
+    rtapp_marks: bool = False,
     hz: int | None = None,
     governor: GovernorName = "performance",
     idle_governor: IdleGovernorName = "menu",
@@ -135,7 +137,9 @@ def run(
         The run began and failed.
     """
     options = _options(hz, governor, idle_governor, sysctl, ambient)
-    kept = bool(why) if events or why else None
+    more = {"why": bool(why), "util_events": bool(util_events), "rtapp_marks": bool(rtapp_marks)}
+    more = {"why": bool(why), "util_events": bool(util_events), "rtapp_marks": bool(rtapp_marks)}
+    kept = more if events or any(more.values()) else None
     return _run(machine, workload, sched, seed, kept, options)
 
 

@@ -255,48 +255,39 @@ impl Setup {
     ///
     /// # Errors
     /// As [`Self::carry_out`].
-    pub fn recorded(
-        &self,
-        sched: usize,
-        seed: u64,
-        head: TraceHead,
-        attendance: Attendance,
-    ) -> Result<Recorded, RunError> {
+    pub fn recorded(&self, sched: usize, seed: u64, head: TraceHead, stop: &Stop) -> Result<Recorded, RunError> {
         match self.scheds[sched].features().filter(|_| !self.workers.always) {
-            Some(features) => self.recorded_here(self.engine(fair(features, &self.machine)?, seed), &head, attendance),
-            None => self.recorded_there(sched, seed, head, attendance),
+            Some(features) => {
+                let mut engine = self.engine(fair(features, &self.machine)?, seed);
+                engine.stop_on(Arc::clone(stop));
+                self.recorded_here(engine, &head)
+            }
+            None => self.recorded_there(sched, seed, head, stop),
         }
     }
 
-    fn recorded_here(
-        &self,
-        mut engine: Engine,
-        head: &TraceHead,
-        attendance: Attendance,
-    ) -> Result<Recorded, RunError> {
-        attendance.stop.into_iter().for_each(|stop| engine.stop_on(stop));
-        let mut tables = self.tables(head.why, engine.scheduler());
+    fn recorded_here(&self, engine: Engine, head: &TraceHead) -> Result<Recorded, RunError> {
+        let mut tables = Box::new(self.tables(head.why, engine.scheduler()));
         tables.head(&head.meta(), &head.notes(engine.scheduler()));
-        let mut looks = attendance.progress.map(Looks::new);
-        let mut observers: Vec<&mut dyn Observer> = vec![&mut tables];
-        observers.extend(looks.as_mut().map(|o| o as &mut dyn Observer));
-        let report = self.observe(engine, &mut observers)?;
-        Ok(Recorded { report, recording: tables.finish() })
+        let report = match head.marks.clone() {
+            None => self.observe(engine, &mut [&mut *tables])?,
+            Some(plan) => {
+                let mut marks = RtappMarks::new(tables, Arc::new(plan), Arc::clone(&self.workload));
+                let report = self.observe(engine, &mut [&mut marks])?;
+                tables = marks.into_trace();
+                report
+            }
+        };
+        Ok(Recorded { report, recording: EventTables::finish(*tables) })
     }
 
-    fn recorded_there(
-        &self,
-        sched: usize,
-        seed: u64,
-        head: TraceHead,
-        attendance: Attendance,
-    ) -> Result<Recorded, RunError> {
+    fn recorded_there(&self, sched: usize, seed: u64, head: TraceHead, stop: &Stop) -> Result<Recorded, RunError> {
         let lost = |e: io::Error| RunError::Failed(format!("cannot keep its events: {e}"));
         let memory = memfd_create("fairground-recording", MFdFlags::MFD_CLOEXEC).map_err(|e| lost(e.into()))?;
         let mut memory = File::from(memory);
         let head = TraceHead { format: TraceFormat::Recording, ..head };
         let trace = Trace { head, file: memory.try_clone().map_err(lost)? };
-        let ran = self.write(sched, seed, Outputs { trace: Some(trace), logs: None }, attendance);
+        let ran = self.write(sched, seed, Outputs { trace: Some(trace), logs: None }, stop.into());
         let report = ran.outcome?;
         ran.trace.and_then(|()| memory.seek(SeekFrom::Start(0))).map_err(lost)?;
         let recording = Recording::read(memory).map_err(|problem| lost(io::Error::other(problem)))?;

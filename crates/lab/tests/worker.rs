@@ -171,7 +171,7 @@ fn a_run_in_a_worker_is_recorded_as_here() {
         let meta = vec![("machine".into(), "hikey960".into())];
         let format = TraceFormat::Recording;
         let head = TraceHead { format, meta, notes: vec!["told".into()], why: true, marks: None };
-        let recorded = setup.recorded(0, 1, head, Attendance::default()).unwrap();
+        let recorded = setup.recorded(0, 1, head, &Stop::default()).unwrap();
         let mut source = recorded.recording.source("the run");
         let mut lines = Vec::new();
         while let Some(event) = source.next_event().unwrap() {

@@ -10,6 +10,7 @@ mod circumstances;
 mod compare;
 mod errors;
 mod explain;
+mod hardware;
 mod interrupt;
 mod kernels;
 mod machine;
@@ -30,6 +31,8 @@ mod _fairground {
     use super::errors::{InputError, RunFailed};
     #[pymodule_export]
     use super::explain::{explain_difference, explain_placements, Difference, Explanation};
+    #[pymodule_export]
+    use super::hardware::hardware;
     #[pymodule_export]
     use super::kernels::{build_kernel, kernels};
     #[pymodule_export]

@@ -120,8 +120,16 @@ impl Run {
     }
 }
 
-/// Runs one scheduler once. `options` are circumstances. `events`: keep them, and whether with the
-/// reasons of placements.
+/// What is to be among the events that are kept.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Events {
+    why: bool,
+    util_events: bool,
+    rtapp_marks: bool,
+}
+
+/// Runs one scheduler once. `options` are circumstances. `events`: keep them, and what else.
 #[pyfunction]
 #[pyo3(signature = (machine, workload, sched, seed, events, options))]
 pub fn run(
@@ -130,22 +138,27 @@ pub fn run(
     workload: &Bound<'_, PyAny>,
     sched: String,
     seed: i128,
-    events: Option<bool>,
+    events: Option<Events>,
     options: Options,
 ) -> PyResult<Run> {
     let seed = u64::try_from(seed).map_err(|_| refused(format!("seed {seed}: expected 0 to {}", u64::MAX)))?;
     let machine = Machine::of(machine)?;
     let workload = Workload::of(workload, &machine)?;
     let [machine_name, workload_name] = [machine.shown().to_owned(), workload.shown().to_owned()];
-    let (setup, mut said) = options.setup(py, machine, workload, std::slice::from_ref(&sched))?;
+    let marks = match &events {
+        Some(Events { rtapp_marks: true, .. }) => Some(workload.log(&machine)?),
+        _ => None,
+    };
+    let (mut setup, mut said) = options.setup(py, machine, workload, std::slice::from_ref(&sched))?;
+    setup.config.signals = events.as_ref().is_some_and(|events| events.util_events);
     let seed_text = seed.to_string();
     let meta = [("machine", &machine_name), ("workload", &workload_name), ("sched", &sched), ("seed", &seed_text)];
-    let head = events.map(|why| TraceHead {
+    let head = events.map(|events| TraceHead {
         format: TraceFormat::Recording,
         meta: meta.map(|(key, value)| (key.to_owned(), value.clone())).into(),
         notes: notes(&setup.config),
-        why,
-        marks: None,
+        why: events.why,
+        marks,
     });
     let (report, recording) = beside(py, |stop| carry_out(&setup, seed, head, &stop))?.map_err(|e| match e {
         RunError::Fair(_) | RunError::Refused(_) => refused(e.to_string()),
@@ -186,7 +199,7 @@ fn carry_out(
     match head {
         None => Ok((setup.write(0, seed, Outputs::default(), stop.into()).outcome?, None)),
         Some(head) => {
-            let Recorded { report, recording } = setup.recorded(0, seed, head, stop.into())?;
+            let Recorded { report, recording } = setup.recorded(0, seed, head, stop)?;
             Ok((report, Some(recording)))
         }
     }

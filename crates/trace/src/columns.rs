@@ -5,10 +5,12 @@
 //! and 0: nothing). Rows are in the order of time.
 
 use std::collections::BTreeMap;
+use std::io;
 
 use fairground_sim::{Event, EventKind, Observer, Reason};
 use serde::{Deserialize, Serialize};
 
+use crate::export::Export;
 use crate::record::{Record, Recorder, Value};
 use crate::rtapp_marks::Said;
 use crate::{Names, Recording, Words};
@@ -148,21 +150,26 @@ impl EventTables {
         EventTables { recorder: Recorder::new(nr_cpus, names, words), why, filed: Filed::default() }
     }
 
-    /// Says what the run is, as [`crate::FtraceText::head`] does.
-    pub fn head(&mut self, meta: &[(&str, &str)], notes: &[String]) {
+    /// All that came.
+    pub fn finish(self) -> Recording {
+        self.filed.recording
+    }
+}
+
+impl Export for EventTables {
+    fn head(&mut self, meta: &[(&str, &str)], notes: &[String]) {
         let records = self.recorder.head(meta, notes);
         let lines = records.iter().map(|record| (record.name.to_owned(), record.text()));
         self.filed.recording.head.extend(lines);
     }
 
-    /// A thread of rt-app's has said this.
-    pub(crate) fn said(&mut self, said: &Said) {
+    fn said(&mut self, said: &Said) {
         self.filed.file(&self.recorder.said(said));
     }
 
-    /// All that came.
-    pub fn finish(self) -> Recording {
-        self.filed.recording
+    /// There is nothing to write: see [`EventTables::finish`].
+    fn finish(self: Box<Self>) -> io::Result<()> {
+        Ok(())
     }
 }
 

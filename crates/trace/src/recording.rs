@@ -88,7 +88,7 @@ impl<W: Write> Export for RecordingFile<W> {
     }
 
     fn finish(mut self: Box<Self>) -> io::Result<()> {
-        serde_json::to_writer(&mut self.out, &self.tables.finish())?;
+        serde_json::to_writer(&mut self.out, &EventTables::finish(self.tables))?;
         self.out.flush()
     }
 }
@@ -211,7 +211,7 @@ mod tests {
         let mut tables = EventTables::new(2, names(), words(), true);
         tables.head(&[("machine", "mine")], &["partition: 0-1".into()]);
         tell(&mut tables);
-        tables.finish()
+        EventTables::finish(tables)
     }
 
     /// Byte by byte, although each kind of event has a table of its own.
