@@ -14,7 +14,7 @@ and the same messages. Results are :class:`Table`, which pyarrow and polars take
 from __future__ import annotations
 
 from os import PathLike
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ._fairground import (
     Comparison,
@@ -38,6 +38,9 @@ from ._fairground import explain_placements as _explain_placements
 from ._fairground import reproduce_rows as _reproduce_rows
 from ._fairground import run as _run
 from .kernel import kernel_build, kernels
+
+if TYPE_CHECKING:
+    from ._fairground import _Asked, _Events, _Options
 
 __all__ = [
     "Comparison",
@@ -69,7 +72,7 @@ IdleGovernorName = Literal["menu", "teo"]
 
 def _options(
     hz: int | None, governor: str, idle_governor: str, sysctl: dict[str, int] | None, ambient: float | None
-) -> dict[str, object]:
+) -> _Options:
     return {
         "hz": hz,
         "governor": governor,
@@ -80,8 +83,8 @@ def _options(
 
 
 def run(
-    machine: str | dict[str, object] | Machine,
-    workload: str | dict[str, object] | Workload,
+    machine: str | dict[str, Any] | Machine,
+    workload: str | dict[str, Any] | Workload,
     sched: str,
     *,
     seed: int = 1,
@@ -137,15 +140,14 @@ def run(
         The run began and failed.
     """
     options = _options(hz, governor, idle_governor, sysctl, ambient)
-    more = {"why": bool(why), "util_events": bool(util_events), "rtapp_marks": bool(rtapp_marks)}
-    more = {"why": bool(why), "util_events": bool(util_events), "rtapp_marks": bool(rtapp_marks)}
+    more: _Events = {"why": bool(why), "util_events": bool(util_events), "rtapp_marks": bool(rtapp_marks)}
     kept = more if events or any(more.values()) else None
     return _run(machine, workload, sched, seed, kept, options)
 
 
 def compare(
-    machine: str | dict[str, object] | Machine,
-    workload: str | dict[str, object] | Workload,
+    machine: str | dict[str, Any] | Machine,
+    workload: str | dict[str, Any] | Workload,
     base: str,
     test: str | list[str],
     *,
@@ -224,7 +226,7 @@ def reproduce(
     Reproduction
         ``str(reproduction)`` is what the command prints; ``reproduction.table`` has one row for each published row.
     """
-    asked = {
+    asked: _Asked = {
         "mail": mail,
         "rows": [rows] if isinstance(rows, str) else list(rows or []),
         "seeds": seeds,
