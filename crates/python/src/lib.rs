@@ -17,6 +17,7 @@ mod machine;
 mod reproduce;
 mod run;
 mod stats;
+mod study;
 mod table;
 mod workload;
 
@@ -41,6 +42,8 @@ mod _fairground {
     use super::reproduce::{reproduce_rows, Reproduction};
     #[pymodule_export]
     use super::run::{run, Run};
+    #[pymodule_export]
+    use super::study::{code, load_study, read_study, run_spec, spec_metrics};
     #[pymodule_export]
     use super::table::Table;
     #[pymodule_export]
