@@ -38,9 +38,9 @@ class Progress:
         # Looks of the last WINDOW_S seconds: when, and how many were done then.
         self._looks: deque[tuple[float, int]] = deque([(time.monotonic(), done)])
 
-    def step(self, runs: int, failed: bool) -> None:
-        """A run ended, which stands for so many runs of the sweep."""
-        self.done += runs
+    def step(self, failed: bool) -> None:
+        """A run ended."""
+        self.done += 1
         self.failed += failed
         now = time.monotonic()
         if self._shown and now - self._looks[-1][0] >= REDRAW_S:

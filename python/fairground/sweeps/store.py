@@ -27,7 +27,7 @@ import sqlite3
 import time
 import warnings
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
@@ -225,12 +225,6 @@ class Store:
             found = self._db.execute("SELECT text FROM documents WHERE name = ?", (name,)).fetchone()
         return found and found[0]
 
-    def documents(self, prefix: str) -> dict[str, str]:
-        """Texts whose names begin with `prefix`, by what follows it."""
-        with self._guarded():
-            found = self._db.execute("SELECT name, text FROM documents ORDER BY name").fetchall()
-        return {name[len(prefix) :]: text for name, text in found if name.startswith(prefix)}
-
     # Putting on record.
 
     def record(self, key: str, outcome: Any) -> None:
@@ -276,10 +270,10 @@ class Store:
                 self._db.execute("DELETE FROM fresh")
             self._fresh = 0
 
-    def keep_documents(self, texts: Mapping[str, str]) -> None:
-        """Keeps texts with the results, by name. A text that is there already stays as it is."""
+    def keep_document(self, name: str, text: str) -> None:
+        """Keeps a text with the results. One that is there already stays as it is."""
         with self._guarded(), self._transaction():
-            self._db.executemany("INSERT OR IGNORE INTO documents VALUES (?, ?)", texts.items())
+            self._db.execute("INSERT OR IGNORE INTO documents VALUES (?, ?)", (name, text))
 
     def forget_failures(self) -> None:
         """What is wanted and failed is no longer on record."""
