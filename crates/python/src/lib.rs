@@ -12,6 +12,7 @@ mod errors;
 mod interrupt;
 mod machine;
 mod run;
+mod study;
 mod table;
 mod workload;
 
@@ -30,6 +31,8 @@ mod _fairground {
     use super::machine::{machines, Machine};
     #[pymodule_export]
     use super::run::{run, Run};
+    #[pymodule_export]
+    use super::study::{code, load_study, read_study, run_spec, spec_metrics};
     #[pymodule_export]
     use super::table::Table;
     #[pymodule_export]
