@@ -1,5 +1,6 @@
 """Answers on made tables whose effects are known, and on one real comparison."""
 
+import doctest
 import html.parser
 import itertools
 import json
@@ -271,7 +272,7 @@ def test_one_seed_of_a_grid_has_indices_without_intervals():
     assert found["first"].tolist() == pytest.approx([0.8, 0.2]) and found["first_low"].isna().all()
     assert found.attrs["notes"] == [
         "one seed: what it does by chance counts as interaction of axes",
-        "1 seeds: no interval",
+        "1 seed: no interval",
     ]
 
 
@@ -286,7 +287,7 @@ def test_a_seed_with_a_failure_is_left_out_of_a_grid():
     whole = table(axes, lambda p: 4 * p["x"] + 2 * p["z"])
     found = answers.sensitivity(without(whole, lambda r: (r["x"], r["z"], r["seed"]) == (1, 0, 2)), "y")
     assert found["first"].tolist() == pytest.approx([0.8, 0.2])
-    assert found.attrs["seeds"] == 7 and "1 seeds were left out: runs of them failed" in found.attrs["notes"]
+    assert found.attrs["seeds"] == 7 and "1 seed left out: runs failed" in found.attrs["notes"]
 
 
 def ishigami(x):
@@ -340,24 +341,24 @@ def test_noise_is_taken_out_of_saltellis_total_indices():
     assert found.attrs["noise"] == pytest.approx(1 - share, abs=0.03)
 
 
-def sweep(labelled, planned, failures=()):
-    """What a sweep offers to this package."""
-    rows = pyarrow.Table.from_pylist(
-        list(failures), pyarrow.schema([("seed", pyarrow.uint64()), ("message", "string")])
-    )
-    experiment = types.SimpleNamespace(rows=lambda: iter(planned), name="made", size=len(planned))
-    return types.SimpleNamespace(table=labelled, failures=rows, experiment=experiment)
+def sweep(labelled, planned, failures=(), seeds=8):
+    """What a sweep offers to this package: its table tells its name and seeds, too."""
+    told = json.loads(labelled.schema.metadata[b"fairground"]) | {"name": "made", "seeds": seeds}
+    table = labelled.replace_schema_metadata({b"fairground": json.dumps(told).encode()})
+    failed = pyarrow.Table.from_pylist(list(failures))
+    experiment = types.SimpleNamespace(rows=lambda: iter(planned))
+    return types.SimpleNamespace(table=table, failures=failed, experiment=experiment, notes=("a sweep's note",), left=0)
 
 
 def test_saltellis_design_with_failed_runs_takes_the_sweep():
-    whole = saltelli("samples", seeds=(1, 2))
+    whole = saltelli("samples", seeds=(1, 2), noise=0.1)
     planned = whole[["x1", "x2", "x3"]].values.tolist()
     holed = drawn(whole.drop(index=[7, 500, 501]))
     with pytest.raises(fg.InputError, match="give the sweep itself"):
         answers.sensitivity(holed, "y")
-    found = answers.sensitivity(sweep(holed, planned, [{"seed": 1, "message": "stuck"}]), "y")
+    found = answers.sensitivity(sweep(holed, planned, seeds=2), "y")
     assert found["total"].tolist() == pytest.approx(ISHIGAMI[1], abs=0.03)
-    assert "2 sample points were left out: runs of them failed" in found.attrs["notes"]
+    assert "2 samples left out: runs failed" in found.attrs["notes"]
 
 
 def test_a_random_design_has_no_indices_and_says_what_would():
@@ -574,7 +575,7 @@ def test_a_report_has_all_answers_and_nothing_from_elsewhere(tmp_path):
     page = (tmp_path / "a.html").read_text()
     text = re.sub("<[^>]*>", "", page)
     for words in (
-        "47 runs of 6 points with 8 seeds, design grid; 1 runs failed",
+        "47 runs of 6 points with 8 seeds, design grid; 1 run failed",
         "What got worse, what got better",
         "against sched = base",
         "Effects",
@@ -584,6 +585,7 @@ def test_a_report_has_all_answers_and_nothing_from_elsewhere(tmp_path):
         "Runs that failed",
         "stuck &lt;at&gt; 4 &amp; 5",
         "measured &lt;once&gt;",
+        "a sweep&#x27;s note",
         "7 seeds: below 8 the 95 % interval is too narrow",
     ):
         assert words in text, words
@@ -649,3 +651,7 @@ def test_a_report_on_nothing_is_refused(tmp_path):
     empty = table(TWO, additive).slice(0, 0)
     with pytest.raises(fg.InputError, match="no completed run"):
         answers.report(empty, tmp_path / "a.html")
+
+
+def test_the_package_shows_what_it_says():
+    assert doctest.testmod(answers).failed == 0

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._fairground import InputError, page_style
-from .pairs import points
+from .pairs import Figures, points
 from .runs import Axis, Metric, Runs
 
 if TYPE_CHECKING:
@@ -206,7 +206,8 @@ def distribution(table: Any, metric: str, axis: str) -> Picture:
     colours = palette()
     figure, axes = _blank(0.9 + 1.4 * LANE * len(groups))
     line = {"color": colours["ink"]}
-    lines = {"boxprops": line, "whiskerprops": line, "capprops": line, "medianprops": {"color": colours["miss"]}}
+    lines: dict[str, Any] = {"boxprops": line, "whiskerprops": line, "capprops": line}
+    lines["medianprops"] = {"color": colours["miss"]}
     axes.boxplot(groups, orientation="horizontal", showfliers=False, **lines)
     for place, values in enumerate(groups, 1):
         # Beside the box, each at a height of its own, without chance.
@@ -238,7 +239,7 @@ def _lanes(shown: pandas.DataFrame, names: list[str], value: str, label: str, ti
     return Picture(figure, title)
 
 
-def _numbers(axes: Axes, means: np.ndarray, image: Any) -> None:
+def _numbers(axes: Axes, means: Figures, image: Any) -> None:
     """Each cell's figure, readable on its colour."""
     for (row, column), value in np.ndenumerate(means):
         if np.isfinite(value):
@@ -260,7 +261,7 @@ def _levelled(runs: Runs, name: str) -> Axis:
     return axis
 
 
-def _means(runs: Runs, metric: Metric, a: Axis, b: Axis) -> np.ndarray:
+def _means(runs: Runs, metric: Metric, a: Axis, b: Axis) -> Figures:
     """Means over all else, ``(levels of a, levels of b)``; NaN where nothing ran."""
     heads, figures = points(runs, metric)
     known = ~np.isnan(figures)
@@ -269,7 +270,7 @@ def _means(runs: Runs, metric: Metric, a: Axis, b: Axis) -> np.ndarray:
     cells = sums.reindex([(i, j) for i in a.levels for j in b.levels])
     with np.errstate(invalid="ignore"):
         means = cells["sum"].to_numpy(float) / cells["count"].to_numpy(float)
-    return means.reshape(len(a.levels), len(b.levels))
+    return np.asarray(means.reshape(len(a.levels), len(b.levels)))
 
 
 def _with_unit(metric: Metric) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._fairground import InputError
 from .pairs import Figures
+from .runs import counted
 
 if TYPE_CHECKING:
     import pandas
@@ -42,11 +43,11 @@ class Indices:
         else:
             said.append(f"seeds make {100 * self.noise:.1f} % of the variance of the means")
         if np.isnan(self.first_ci[0]).all():
-            said.append(f"{self.seeds} seeds: no interval")
+            said.append(f"{counted(self.seeds, 'seed')}: no interval")
         if self.seeds_left_out:
-            said.append(f"{self.seeds_left_out} seeds were left out: runs of them failed")
+            said.append(f"{counted(self.seeds_left_out, 'seed')} left out: runs failed")
         if self.points_left_out:
-            said.append(f"{self.points_left_out} sample points were left out: runs of them failed")
+            said.append(f"{counted(self.points_left_out, 'sample')} left out: runs failed")
         return said
 
 
@@ -65,7 +66,8 @@ def indices(heads: pandas.DataFrame, figures: Figures) -> Indices:
     codes = [pandas.factorize(heads[name])[0] for name in heads]
     shape = tuple(int(code.max()) + 1 for code in codes)
     cells = np.full((figures.shape[1], *shape), np.nan)
-    cells[(slice(None), *codes)] = figures.T
+    where = (slice(None), *codes)
+    cells[where] = figures.T
     whole = ~np.isnan(cells.reshape(len(cells), -1)).any(axis=1)
     if not whole.any():
         raise InputError("there is no seed of which all runs of the grid completed: their variance cannot be split")

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .. import _fairground
 from .._fairground import InputError
-from .runs import Axis, Metric, Runs
+from .runs import Axis, Metric, Runs, counted
 
 if TYPE_CHECKING:
     import pandas
@@ -77,22 +77,16 @@ def points(runs: Runs, metric: Metric) -> tuple[pandas.DataFrame, Figures]:
     numpy.ndarray
         Shape ``(points, seeds)``, seeds in ascending order; NaN where there is no figure.
     """
-    import pandas
-
-    frame = runs.frame
-    heads = frame[[axis.name for axis in runs.axes]]
-    point = heads.groupby(list(heads), sort=False, dropna=False).ngroup().to_numpy()
-    seed, seeds = pandas.factorize(frame["seed"].to_numpy(), sort=True)
-    values = frame[metric.name].to_numpy()
-    distinct = heads[~heads.duplicated()].reset_index(drop=True)
-    figures = np.full((len(distinct), len(seeds)), np.nan)
-    figures[point, seed] = values
-    if not np.array_equal(figures[point, seed], values, equal_nan=True):
+    places = runs.places
+    values = runs.frame[metric.name].to_numpy()
+    figures = np.full((len(places.heads), places.seeds), np.nan)
+    figures[places.point, places.seed] = values
+    if not np.array_equal(figures[places.point, places.seed], values, equal_nan=True):
         raise InputError(
             f"metric {metric.name}: two runs have the same axes and seed and other figures; "
             "the column that tells them apart is no axis"
         )
-    return distinct, figures
+    return places.heads, figures
 
 
 def spread(runs: Runs, metric: Metric, moved: Sequence[Axis]) -> Figures:
@@ -113,7 +107,8 @@ def spread(runs: Runs, metric: Metric, moved: Sequence[Axis]) -> Figures:
     place, kept = pandas.factorize(place[keep].to_numpy())
     codes = [pandas.Index(axis.levels).get_indexer(heads.loc[keep, axis.name]) for axis in moved]
     out = np.full((*(len(axis.levels) for axis in moved), len(kept), figures.shape[1]), np.nan)
-    out[(*codes, place)] = figures[keep]
+    where = (*codes, place)
+    out[where] = figures[keep]
     return out
 
 
@@ -128,7 +123,7 @@ def complete(present: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.i
     present : numpy.ndarray of bool
         Shape ``(points, seeds)``.
     """
-    points, seeds = present.any(axis=1), present.any(axis=0)
+    points, seeds = np.asarray(present.any(axis=1)), np.asarray(present.any(axis=0))
     gaps = ~present & points[:, None] & seeds
     by_point, by_seed = gaps.sum(axis=1), gaps.sum(axis=0)
     while by_point.any():
@@ -192,5 +187,5 @@ def notes(seeds: Sequence[int], left_out: int) -> list[str]:
     elif seeds and min(seeds) < FEW_SEEDS:
         said.append(f"{min(seeds)} seeds: below {FEW_SEEDS} the 95 % interval is too narrow")
     if left_out:
-        said.append(f"{left_out} pairs of runs were left out: their point or their seed is not complete")
+        said.append(f"{counted(left_out, 'pair')} left out: of a point or a seed that is not complete")
     return said

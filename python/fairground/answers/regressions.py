@@ -70,7 +70,8 @@ def regressions(
     if not levels:
         raise InputError("base: name the levels to compare with, such as {'sched': 'fair:v6.12'}")
     names = list(metrics) if metrics is not None else [name for name in runs.metrics if varies(runs, name)]
-    parts = [_compared(runs, runs.metric(name), levels, judge) for name in names]
+    partner = _partners(runs, levels)
+    parts = [_compared(runs, runs.metric(name), partner, judge) for name in names]
     columns = ["verdict", "metric", *(axis.name for axis in runs.axes), *FIGURES]
     frame = pandas.concat(parts, ignore_index=True) if parts else pandas.DataFrame(columns=columns)
     frame = frame.reindex(columns=columns)
@@ -106,21 +107,27 @@ def varies(runs: Runs, metric: str) -> bool:
     return bool(runs.frame[metric].nunique() > 1)
 
 
-def _compared(runs: Runs, metric: Metric, base: dict[str, Any], judge: Judge) -> pandas.DataFrame:
-    """Each point against its partner, where both have a figure for at least one seed."""
-    heads, figures = points(runs, metric)
+def _partners(runs: Runs, base: dict[str, Any]) -> NDArray[np.intp]:
+    """Of each point the one that it is compared with: itself with the base's levels; -1 where that did not run."""
+    heads = runs.places.heads
     if not (heads[list(base)] == list(base.values())).all(axis=1).any():
         raise InputError("no point has the base's levels " + ", ".join(f"{k} = {v}" for k, v in base.items()))
     place = {point: i for i, point in enumerate(heads.itertuples(index=False, name=None))}
-    partners = heads.assign(**base)[list(heads)].itertuples(index=False, name=None)
-    partner = np.array([place.get(point, -1) for point in partners])
-    beside = (partner >= 0) & (partner != np.arange(len(heads)))
+    wanted = heads.assign(**base)[list(heads)].itertuples(index=False, name=None)
+    partner = np.array([place.get(point, -1) for point in wanted])
+    partner[partner == np.arange(len(heads))] = -1
+    return partner
+
+
+def _compared(runs: Runs, metric: Metric, partner: NDArray[np.intp], judge: Judge) -> pandas.DataFrame:
+    """Each point against its partner, where both have a figure for at least one seed."""
+    heads, figures = points(runs, metric)
     gain = metric.sign * (figures - figures[partner])
-    tested = np.flatnonzero(beside & ~np.isnan(gain).all(axis=1))
+    tested = np.flatnonzero((partner >= 0) & ~np.isnan(gain).all(axis=1))
     both = ~np.isnan(gain[tested])
     frame = heads.iloc[tested].reset_index(drop=True)
-    sides = [np.where(both, side[tested], np.nan) for side in (figures[partner], figures)]
-    return frame.assign(metric=metric.name, **_figures(*sides, gain[tested], judge))
+    base_side, test_side = (np.where(both, side[tested], np.nan) for side in (figures[partner], figures))
+    return frame.assign(metric=metric.name, **_figures(base_side, test_side, gain[tested], judge))
 
 
 def _figures(base: Figures, test: Figures, gain: Figures, judge: Judge) -> dict[str, Figures]:
@@ -166,7 +173,7 @@ def _student(gain: Figures) -> Figures:
     # Written out: scipy's own goes through rows with gaps one by one.
     seeds = (~np.isnan(gain)).sum(axis=1)
     t = np.nanmean(gain, axis=1) / (np.nanstd(gain, axis=1, ddof=1) / np.sqrt(seeds))
-    return 2 * stats.t.sf(np.abs(t), seeds - 1)
+    return np.asarray(2 * stats.t.sf(np.abs(t), seeds - 1))
 
 
 def _wilcoxon(gain: Figures) -> Figures:

@@ -14,7 +14,7 @@ from .effects import effects
 from .interactions import interactions
 from .page import Column, Page, number, percent
 from .regressions import regressions, varies
-from .runs import Axis, Runs
+from .runs import Axis, Runs, counted
 from .sensitivity import sensitivity
 from .trends import trends
 
@@ -57,7 +57,7 @@ def report(
     title : str, optional
         Default: the experiment's name.
     notes : sequence of str
-        More to be said at the end.
+        More to be said at the end, after what the sweep notes.
 
     Raises
     ------
@@ -67,8 +67,7 @@ def report(
     runs = Runs.of(table)
     if runs.frame.empty:
         raise InputError("there is no completed run to report on")
-    experiment = getattr(table, "experiment", None)
-    page = Page(title or getattr(experiment, "name", None) or "Answers")
+    page = Page(title or runs.name or "Answers")
     against = dict(base) if base is not None else _base(runs)
     judged = regressions(runs, against) if against else None
     shown = [runs.metric(name).name for name in metrics] if metrics is not None else _strongest(runs, judged)
@@ -82,7 +81,7 @@ def report(
     if left:
         said.append(f"metrics without a section here: {', '.join(left)}")
     page.heading("Notes")
-    page.bullets(list(dict.fromkeys([*said, *notes])) or ["none"])
+    page.bullets(list(dict.fromkeys([*said, *getattr(table, "notes", ()), *notes])) or ["none"])
     Path(path).write_text(page.html(), encoding="utf-8", newline="\n")
 
 
@@ -102,11 +101,11 @@ def _strongest(runs: Runs, judged: pandas.DataFrame | None) -> list[str]:
 def _experiment(page: Page, runs: Runs) -> None:
     import pandas
 
-    points = len(runs.frame[[axis.name for axis in runs.axes]].drop_duplicates())
+    points = len(runs.places.heads)
     design = f", design {runs.design}" if runs.design else ""
     page.paragraph(
-        f"{len(runs.frame)} runs of {points} points with {runs.frame['seed'].nunique()} seeds{design}; "
-        f"{len(runs.failures)} runs failed."
+        f"{counted(len(runs.frame), 'run')} of {counted(points, 'point')} with {counted(runs.places.seeds, 'seed')}{design}; "
+        f"{counted(len(runs.failures), 'run')} failed" + (f", {runs.left} not made yet." if runs.left else ".")
     )
     page.paragraph(RULE)
     rows = [{"name": axis.name, "kind": axis.kind or "-", "levels": _levels(runs, axis)} for axis in runs.axes]

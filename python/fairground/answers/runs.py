@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from .._fairground import InputError
 
@@ -61,6 +66,16 @@ class Metric:
 
 
 @dataclass(frozen=True)
+class Places:
+    """The points in order of appearance, a row each and a column for each axis; and of each run its point and its seed."""
+
+    heads: pandas.DataFrame
+    point: NDArray[np.intp]
+    seed: NDArray[np.intp]
+    seeds: int
+
+
+@dataclass(frozen=True)
 class Runs:
     """Runs with their axes and metrics, one row for each run.
 
@@ -72,20 +87,29 @@ class Runs:
         In the order of the experiment.
     metrics : dict of str to Metric
         By name, sorted.
+    name : str
+        Of the experiment, or ``""``.
     design : str
         ``"grid"``, ``"random"``, ``"sobol"``, ``"saltelli"``, or ``""`` where nobody said.
+    seeds : int
+        Seeds that were planned at each point.
     planned : tuple of tuple
-        Values of the axes of every planned run in design order, seeds innermost; empty where only the table is known.
+        Values of the axes at each point in design order; empty where only the table is known.
     failures : tuple of dict
         Runs that failed: their axes, ``seed`` and ``message``.
+    left : int
+        Runs that have not been made yet.
     """
 
     frame: pandas.DataFrame
     axes: tuple[Axis, ...]
     metrics: dict[str, Metric]
+    name: str = ""
     design: str = ""
+    seeds: int = 1
     planned: tuple[tuple[Level, ...], ...] = ()
     failures: tuple[dict[str, Any], ...] = ()
+    left: int = 0
 
     @staticmethod
     def of(given: Any) -> Runs:
@@ -96,6 +120,16 @@ class Runs:
             return _of_sweep(given)
         return _of_table(_arrow(given))
 
+    @cached_property
+    def places(self) -> Places:
+        """Where each run stands, by point and seed."""
+        import pandas
+
+        heads = self.frame[[axis.name for axis in self.axes]]
+        point = heads.groupby(list(heads), sort=False, dropna=False).ngroup().to_numpy()
+        seed, seeds = pandas.factorize(self.frame["seed"].to_numpy(), sort=True)
+        return Places(heads[~heads.duplicated()].reset_index(drop=True), point, seed, len(seeds))
+
     def axis(self, name: str) -> Axis:
         """The axis of that name.
 
@@ -104,7 +138,8 @@ class Runs:
         InputError
             There is none; the nearest is named.
         """
-        return _named("axis", name, {axis.name: axis for axis in self.axes})
+        found: Axis = _named("axis", name, {axis.name: axis for axis in self.axes})
+        return found
 
     def metric(self, name: str) -> Metric:
         """The metric of that name.
@@ -114,7 +149,8 @@ class Runs:
         InputError
             There is none; the nearest is named.
         """
-        return _named("metric", name, self.metrics)
+        found: Metric = _named("metric", name, self.metrics)
+        return found
 
     def level(self, axis: Axis, level: Level) -> Level:
         """That level of an axis, as it stands in the table.
@@ -128,6 +164,11 @@ class Runs:
         if level in values:
             return level
         return _named(f"level of axis {axis.name}", str(level), {str(value): value for value in values})
+
+
+def counted(count: int, word: str) -> str:
+    """``1 seed``, ``2 seeds``."""
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
 def label(
@@ -195,15 +236,14 @@ def _arrow(given: Any) -> pyarrow.Table:
 
 
 def _of_sweep(sweep: Any) -> Runs:
-    from dataclasses import replace
-
-    experiment = sweep.experiment
-    failures = _arrow(sweep.failures).to_pylist()
-    return replace(
-        _of_table(_arrow(sweep.table)),
-        planned=tuple(tuple(row) for row in experiment.rows()),
-        failures=tuple(failures),
+    runs = _of_table(_arrow(sweep.table))
+    rows = itertools.islice(sweep.experiment.rows(), None, None, runs.seeds)
+    # As the table has them: what is no number is text.
+    planned = (
+        tuple(value if axis.numeric else str(value) for axis, value in zip(runs.axes, row, strict=True)) for row in rows
     )
+    failures = _arrow(sweep.failures).to_pylist()
+    return replace(runs, planned=tuple(planned), failures=tuple(failures), left=getattr(sweep, "left", 0))
 
 
 def _of_table(arrow: pyarrow.Table) -> Runs:
@@ -220,18 +260,18 @@ def _of_table(arrow: pyarrow.Table) -> Runs:
     if "seed" not in frame:
         frame.insert(len(names), "seed", 0)
     axes = tuple(_axis(axis, frame[axis["name"]]) for axis in told["axes"])
-    return Runs(frame, axes, {name: metrics[name] for name in present}, told.get("design", ""))
+    seeds = told.get("seeds") or frame["seed"].nunique()
+    known = {name: metrics[name] for name in present}
+    return Runs(frame, axes, known, told.get("name", ""), told.get("design", ""), seeds)
 
 
 def _figures(name: str, column: pandas.Series) -> pandas.Series:
     """As float64; what is not finite is none."""
-    import numpy
-
     try:
         values = column.astype("float64")
     except (TypeError, ValueError):
         raise InputError(f"metric {name}: expected numbers") from None
-    return values.where(numpy.isfinite(values))
+    return values.where(np.isfinite(values))
 
 
 def _axis(told: dict[str, Any], column: pandas.Series) -> Axis:

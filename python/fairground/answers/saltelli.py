@@ -68,7 +68,7 @@ def indices(of: Arrangement, figures: Figures) -> Indices:
         Nearly all samples are incomplete.
     """
     rows = np.vstack([of.a, of.ab, of.b])
-    samples, seeds = complete(~np.isnan(figures[rows]).any(axis=0))
+    samples, seeds = complete(np.asarray(~np.isnan(figures[rows]).any(axis=0)))
     if len(samples) < 2:
         raise InputError("fewer than two samples of this design are complete: no indices can be estimated")
     kept = figures[rows[:, samples]][:, :, seeds]
@@ -95,7 +95,7 @@ def _noise(kept: Figures) -> Figures:
     seeds = kept.shape[2]
     if seeds == 1:
         return np.full(kept.shape[0] - 2, np.nan)
-    return (kept[1:-1] - kept[0]).var(axis=2, ddof=1).mean(axis=1) / (2 * seeds)
+    return np.asarray((kept[1:-1] - kept[0]).var(axis=2, ddof=1).mean(axis=1) / (2 * seeds))
 
 
 def _estimated(means: Figures, noise: Figures, axes: int) -> tuple[Any, ...]:

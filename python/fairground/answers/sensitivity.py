@@ -87,13 +87,11 @@ def _order(runs: Runs, names: list[str]) -> pandas.DataFrame | None:
     """The points in design order, repeated ones repeated; None where the table lacks runs and nobody says which."""
     import pandas
 
-    seeds = len({*runs.frame["seed"], *(failed["seed"] for failed in runs.failures)})
     if runs.planned:
-        planned = pandas.DataFrame(list(runs.planned), columns=[axis.name for axis in runs.axes])
-        return planned[names].iloc[::seeds].reset_index(drop=True)
+        return pandas.DataFrame(list(runs.planned), columns=[axis.name for axis in runs.axes])[names]
     rows = runs.frame[names].reset_index(drop=True)
-    order = rows.iloc[::seeds].reset_index(drop=True)
-    repeated = order.loc[order.index.repeat(seeds)].reset_index(drop=True)
+    order = rows.iloc[:: runs.seeds].reset_index(drop=True)
+    repeated = order.loc[order.index.repeat(runs.seeds)].reset_index(drop=True)
     return order if rows.equals(repeated) else None
 
 
