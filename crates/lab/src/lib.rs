@@ -55,6 +55,7 @@ pub mod setup;
 pub mod spec;
 pub mod stats;
 pub mod store;
+pub mod study;
 pub mod sweep;
 pub mod tables;
 pub mod terms;

@@ -13,6 +13,7 @@ mod errors;
 mod interrupt;
 mod machine;
 mod run;
+mod study;
 mod table;
 mod workload;
 
@@ -28,9 +29,13 @@ mod _fairground {
     #[pymodule_export]
     use super::errors::{InputError, RunFailed};
     #[pymodule_export]
+    use super::interrupt::Stopper;
+    #[pymodule_export]
     use super::machine::{machines, Machine};
     #[pymodule_export]
     use super::run::{run, Run};
+    #[pymodule_export]
+    use super::study::{code, load_study, read_study, run_spec, spec_metrics};
     #[pymodule_export]
     use super::table::Table;
     #[pymodule_export]

@@ -105,7 +105,7 @@ pub fn run(
 }
 
 /// Here, or in a process of its own for a kernel's code.
-fn carry_out(setup: &Setup, seed: u64, events: Option<bool>, stop: Stop) -> Result<Tabled, RunError> {
+pub fn carry_out(setup: &Setup, seed: u64, events: Option<bool>, stop: Stop) -> Result<Tabled, RunError> {
     if setup.scheds[0].features().is_some() {
         return setup.tabled(0, seed, events, Arc::clone(&stop));
     }
