@@ -9,13 +9,12 @@ import re
 import types
 import xml.etree.ElementTree
 
+import fairground as fg
 import numpy as np
 import pandas
 import polars
 import pyarrow
 import pytest
-
-import fairground as fg
 from fairground import answers
 
 SEEDS = range(1, 9)
