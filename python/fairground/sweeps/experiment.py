@@ -28,7 +28,7 @@ from typing import Any
 from .. import _fairground
 from .._fairground import InputError, Machine
 from .design import Point, between, drawn
-from .spec import Inputs, Kernel, RunSpec
+from .spec import CANONICAL, Inputs, Kernel, RunSpec
 
 #: A grid with more runs must be confirmed.
 CONFIRM_ABOVE = 1_000_000
@@ -220,7 +220,7 @@ class Experiment:
         }
         if self.design != "grid":
             plan["drawn"] = self._points
-        return json.dumps(plan, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+        return CANONICAL.encode(plan)
 
     def with_points(self, drawn: tuple[Point, ...]) -> Experiment:
         """The same with points that were drawn before, as ``drawn`` of :meth:`to_json` has them."""
