@@ -22,10 +22,26 @@ const SOURCES: [&str; 12] = [
     "crates/lab/src/spec.rs",
 ];
 
+/// What a run of a study is computed by besides: presets are named there, and kernels run there too.
+const OF_STUDIES: [&str; 5] = [
+    "machines",
+    "crates/linux",
+    "crates/lab/src/worker",
+    "crates/lab/src/circumstances.rs",
+    "crates/lab/src/study/run.rs",
+];
+
 fn main() {
+    let code = hashed(&SOURCES);
+    println!("cargo::rustc-env=FAIRGROUND_CODE={code}");
+    println!("cargo::rustc-env=FAIRGROUND_STUDY_CODE={}", hashed(&[&SOURCES[..], &OF_STUDIES].concat()));
+}
+
+/// Of these sources, 32 hex digits.
+fn hashed(sources: &[&str]) -> String {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut hash = Xxh3::new();
-    for source in SOURCES {
+    for source in sources {
         println!("cargo::rerun-if-changed={}", workspace.join(source).display());
         for file in files(workspace.join(source)) {
             let name = file.strip_prefix(&workspace).unwrap_or(&file);
@@ -36,7 +52,7 @@ fn main() {
             }
         }
     }
-    println!("cargo::rustc-env=FAIRGROUND_CODE={:032x}", hash.digest128());
+    format!("{:032x}", hash.digest128())
 }
 
 /// The files at or below `path` in the order of their names.

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use fairground_machine::{Machine, MachineError, MachineSpec};
+use fairground_machine::{suggest, Machine, MachineError, MachineSpec};
 use fairground_sim::{ClampLimits, Config, Governor, IdleGovernor};
 use fairground_workload::{Warning, WarningKind, Workload, WorkloadError};
 use miette::Diagnostic;
+use serde_json::Value;
 use thiserror::Error;
 
 use crate::fit::{self, Misfit};
@@ -71,7 +72,67 @@ pub enum SetupError {
 /// What was found, and what must be said of it.
 pub type Found = (Setup, Vec<String>);
 
+/// What a circumstance cannot be.
+#[derive(Debug, Clone, PartialEq, Eq, Error, Diagnostic)]
+#[error("{problem}")]
+pub struct Unfit {
+    /// What is wrong.
+    pub problem: String,
+    /// What was expected.
+    #[help]
+    pub help: String,
+}
+
+/// Ticks per second that kernels are configured with.
+const RATES: [u32; 4] = [100, 250, 300, 1000];
+
 impl Circumstances {
+    /// What circumstances are called where they are given by name: these, and [`ClampLimits::NAMES`].
+    pub const NAMES: [&'static str; 4] = ["hz", "governor", "idle_governor", "ambient"];
+
+    /// Every name that [`Self::set`] takes.
+    pub fn names() -> impl Iterator<Item = &'static str> + Clone {
+        Self::NAMES.into_iter().chain(ClampLimits::NAMES)
+    }
+
+    /// Sets the circumstance of this name: `hz` (ticks per second), `governor`, `idle_governor`, `ambient` (degrees
+    /// Celsius), or a limit of utilization clamps by the name of its file.
+    ///
+    /// # Errors
+    /// A name that there is not, a value that it does not take.
+    pub fn set(&mut self, name: &str, value: &Value) -> Result<(), Unfit> {
+        let unfit = |help: &str| {
+            let (problem, help) = (format!("{name} {value}"), format!("expected {help}"));
+            Unfit { problem, help }
+        };
+        match name {
+            "hz" => {
+                let rate = value.as_u64().and_then(|hz| RATES.into_iter().find(|rate| u64::from(*rate) == hz));
+                self.hz = Some(rate.ok_or_else(|| unfit("100, 250, 300 or 1000, as kernels are configured"))?);
+            }
+            "governor" => {
+                let found = value.as_str().and_then(governor);
+                self.governor = found.ok_or_else(|| unfit("performance, powersave or schedutil"))?;
+            }
+            "idle_governor" => {
+                let found = value.as_str().and_then(idle_governor);
+                self.idle = found.ok_or_else(|| unfit("menu or teo"))?;
+            }
+            "ambient" => {
+                let celsius = value.as_f64().filter(|c| (-40.0..=100.0).contains(c));
+                let celsius = celsius.ok_or_else(|| unfit("-40 to 100 degrees Celsius"))?;
+                self.ambient_mc = Some((celsius * 1e3).round() as i32);
+            }
+            _ => {
+                let limit = self.clamps.get_mut(name.strip_prefix("kernel.").unwrap_or(name));
+                let limit = limit.ok_or_else(|| unknown(name))?;
+                let fits = value.as_u64().filter(|value| *value <= 1024);
+                *limit = fits.ok_or_else(|| unfit("a whole number, 0 to 1024"))? as u16;
+            }
+        }
+        Ok(())
+    }
+
     /// Looks machine, workload and schedulers up. A workload that would never end is refused, instead of failing after
     /// an hour of virtual time; other warnings are given back.
     ///
@@ -91,6 +152,14 @@ impl Circumstances {
     /// As [`Self::find`].
     pub fn setup(&self, machine: Machine, workload: Workload, scheds: &[String]) -> Result<Found, SetupError> {
         let scheds = scheds.iter().map(|s| s.parse()).collect::<Result<Vec<SchedSpec>, _>>()?;
+        self.setup_of(machine, workload, scheds)
+    }
+
+    /// The same where schedulers have been found too.
+    ///
+    /// # Errors
+    /// As [`Self::find`].
+    pub fn setup_of(&self, machine: Machine, workload: Workload, scheds: Vec<SchedSpec>) -> Result<Found, SetupError> {
         fit::size(&scheds, &machine)?;
         let cold = self.ambient_mc.is_some() && machine.thermal.is_none();
         let said = cold.then(|| format!("{} has no thermal figures: --ambient is of no consequence", machine.name));
@@ -100,12 +169,44 @@ impl Circumstances {
     }
 
     fn config(&self, hz: u32) -> Result<Config, SetupError> {
+        self.consistent()?;
         let Circumstances { governor, idle, clamps, ambient_mc, .. } = *self;
-        match clamps.min > clamps.max {
-            true => Err(SetupError::LimitsCross { min: clamps.min, max: clamps.max }),
-            false => Ok(Config { hz, governor, idle, clamps, ambient_mc, ..Config::default() }),
+        Ok(Config { hz, governor, idle, clamps, ambient_mc, ..Config::default() })
+    }
+
+    /// That they can hold together.
+    ///
+    /// # Errors
+    /// What cannot.
+    pub fn consistent(&self) -> Result<(), SetupError> {
+        let (min, max) = (self.clamps.min, self.clamps.max);
+        match min > max {
+            true => Err(SetupError::LimitsCross { min, max }),
+            false => Ok(()),
         }
     }
+}
+
+fn governor(word: &str) -> Option<Governor> {
+    match word {
+        "performance" => Some(Governor::Performance),
+        "powersave" => Some(Governor::Powersave),
+        "schedutil" => Some(Governor::Schedutil),
+        _ => None,
+    }
+}
+
+fn idle_governor(word: &str) -> Option<IdleGovernor> {
+    match word {
+        "menu" => Some(IdleGovernor::Menu),
+        "teo" => Some(IdleGovernor::Teo),
+        _ => None,
+    }
+}
+
+fn unknown(name: &str) -> Unfit {
+    let problem = format!("there is no circumstance {name:?}");
+    Unfit { problem, help: suggest(name, Circumstances::names()) }
 }
 
 /// The warnings in words.

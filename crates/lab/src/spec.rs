@@ -111,6 +111,16 @@ impl SchedSpec {
         Ok(SchedSpec { text: text.into(), kind: Kind::Built(library, Arc::new(kernel)) })
     }
 
+    /// A kernel whose library is at hand, with what is on record of it.
+    pub fn of_library(text: &str, library: File, kernel: Option<BuiltKernel>) -> SchedSpec {
+        let library = Arc::new(library);
+        let kind = match kernel {
+            Some(kernel) => Kind::Built(library, Arc::new(kernel)),
+            None => Kind::Linux(library),
+        };
+        SchedSpec { text: text.into(), kind }
+    }
+
     /// What is on record of a kernel that was named; none of one given by its path.
     pub fn built(&self) -> Option<&BuiltKernel> {
         match &self.kind {

@@ -73,7 +73,7 @@ pub enum MachineError {
     Invalid(#[from] Box<FileError>),
 }
 
-/// A fault at one place of a machine file.
+/// A fault at one place of a file: of a machine, or of another that is TOML.
 #[derive(Debug, thiserror::Error, Diagnostic)]
 #[error("{file}:{line}:{column}: {}{problem}", in_key(.key))]
 pub struct FileError {
@@ -106,12 +106,12 @@ fn in_key(key: &str) -> String {
     }
 }
 
-/// Result of reading a part of a machine file.
-pub(crate) type FileResult<T> = Result<T, Box<FileError>>;
+/// Result of reading a part of a file.
+pub type FileResult<T> = Result<T, Box<FileError>>;
 
 impl FileError {
     /// A fault at `span` of `text`. A span beyond the text is cut to it.
-    pub(crate) fn at(file: &str, text: &str, span: Range<usize>, key: &str, problem: impl Into<String>) -> Box<Self> {
+    pub fn at(file: &str, text: &str, span: Range<usize>, key: &str, problem: impl Into<String>) -> Box<Self> {
         let start = (0..=span.start.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
         let before = &text[..start];
         let line_start = before.rfind('\n').map_or(0, |i| i + 1);
@@ -129,21 +129,21 @@ impl FileError {
     }
 
     /// Adds what was expected.
-    pub(crate) fn hint(mut self: Box<Self>, help: impl Into<String>) -> Box<Self> {
+    pub fn hint(mut self: Box<Self>, help: impl Into<String>) -> Box<Self> {
         self.help = Some(help.into());
         self
     }
 }
 
 /// The valid name nearest to `name`, if one is near enough to be meant.
-pub(crate) fn nearest<'a>(name: &str, valid: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(name: &str, valid: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let scored = valid.into_iter().map(|v| (strsim::damerau_levenshtein(&name.to_lowercase(), &v.to_lowercase()), v));
     let best = scored.min_by_key(|(distance, _)| *distance)?;
     (best.0 <= 1 + name.chars().count() / 3).then_some(best.1)
 }
 
 /// `did you mean X? ` where a name is near, and the list of what is valid.
-pub(crate) fn suggest<'a>(name: &str, valid: impl IntoIterator<Item = &'a str> + Clone) -> String {
+pub fn suggest<'a>(name: &str, valid: impl IntoIterator<Item = &'a str> + Clone) -> String {
     let list: Vec<&str> = valid.clone().into_iter().collect();
     let expected =
         if list.is_empty() { "nothing is expected here".into() } else { format!("expected {}", list.join(", ")) };

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use crate::error::{suggest, MachineError};
-use crate::{file, FreeCost, Machine, MachineSpec};
+use crate::{file, FreeCost, Machine, MachineSpec, Turn};
 
 /// Name and text of each preset.
 const PRESETS: [(&str, &str); 17] = [
@@ -56,6 +56,14 @@ impl Machine {
     /// If the file cannot be read, is not UTF-8, or describes no machine.
     pub fn load(path: impl AsRef<Path>) -> Result<Machine, MachineError> {
         let path = path.as_ref();
+        Machine::from_toml(&path.display().to_string(), &Machine::read(path)?)
+    }
+
+    /// The text of a machine file, as yet unread: no longer than machines are.
+    ///
+    /// # Errors
+    /// If the file cannot be read or is not UTF-8.
+    pub fn read(path: &Path) -> Result<String, MachineError> {
         let unreadable = |cause| MachineError::Unreadable { path: path.into(), cause };
         let limit = MAX_FILE_MIB << 20;
         let mut bytes = Vec::new();
@@ -63,12 +71,11 @@ impl Machine {
         if bytes.len() as u64 > limit {
             return Err(MachineError::TooLarge { path: path.into(), limit_mib: MAX_FILE_MIB });
         }
-        let text = String::from_utf8(bytes).map_err(|e| {
+        String::from_utf8(bytes).map_err(|e| {
             let offset = e.utf8_error().valid_up_to();
             let line = 1 + e.as_bytes()[..offset].iter().filter(|b| **b == b'\n').count();
             MachineError::NotUtf8 { path: path.into(), line, offset }
-        })?;
-        Machine::from_toml(&path.display().to_string(), &text)
+        })
     }
 
     /// A machine that comes with the program, see [`presets`].
@@ -112,14 +119,14 @@ impl Machine {
         Ok(file::refitted(text, figures, cell))
     }
 
-    /// This machine with the figure at a path of [`Machine::figures`] so many times what it is; what others are derived
-    /// from it follows. `None` if there is no such figure, or it is no magnitude: an arrangement, a distance between
-    /// nodes, clocks.
+    /// This machine with the figure at a path of [`Machine::figures`] turned, in the unit in which the file states it; what
+    /// others are derived from it follows. `None` if there is no such figure, or it is no magnitude: an arrangement, a
+    /// distance between nodes, clocks; throughputs of threads are several, and turned by a factor only.
     ///
     /// # Errors
     /// If there is no machine with such a figure, e.g. one in which an idle state takes longer to leave than to be paid for.
-    pub fn turned(&self, path: &str, factor: f64) -> Result<Option<Machine>, MachineError> {
-        let (mut machine, met) = file::load_turned(&self.name, &self.to_toml(), Some((path, factor)))?;
+    pub fn turned(&self, path: &str, turn: Turn) -> Result<Option<Machine>, MachineError> {
+        let (mut machine, met) = file::load_turned(&self.name, &self.to_toml(), Some((path, turn)))?;
         machine.restate_figures();
         Ok(met.then_some(machine))
     }
@@ -133,12 +140,12 @@ impl Machine {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Machine, SoftCost, Source};
+    use crate::{Machine, SoftCost, Source, Turn};
 
     #[test]
     fn a_turned_figure_is_the_only_one_that_moves() {
         let machine = Machine::preset("thunderx2-224").unwrap();
-        let turned = machine.turned("costs.soft.pick", 1.5).unwrap().unwrap();
+        let turned = machine.turned("costs.soft.pick", Turn::Times(1.5)).unwrap().unwrap();
         let ratio = turned.costs.soft(SoftCost::Pick) / machine.costs.soft(SoftCost::Pick);
         assert!((ratio - 1.5).abs() < 1e-12, "{ratio}");
         let moved: Vec<&str> =
@@ -150,7 +157,7 @@ mod tests {
     #[test]
     fn throughput_of_threads_is_turned_above_one() {
         let machine = Machine::preset("thunderx2-224").unwrap();
-        let turned = machine.turned("cpu_type.Vulcan.smt_throughput", 1.2).unwrap().unwrap();
+        let turned = machine.turned("cpu_type.Vulcan.smt_throughput", Turn::Times(1.2)).unwrap().unwrap();
         assert_eq!(turned.cpu_types[0].smt_throughput, [1000, 1540, 1780, 1960]);
     }
 
@@ -159,13 +166,13 @@ mod tests {
     fn what_is_no_magnitude_is_told() {
         let machine = Machine::preset("hikey960").unwrap();
         for path in ["topology.distances", "costs.soft.no-such"] {
-            assert_eq!(machine.turned(path, 1.3).unwrap(), None, "{path}");
+            assert_eq!(machine.turned(path, Turn::Times(1.3)).unwrap(), None, "{path}");
         }
         for preset in crate::presets() {
             let machine = Machine::preset(preset).unwrap();
             let estimates = machine.figures.iter().filter(|f| matches!(f.source, Source::Estimate(_)));
             for figure in estimates.filter(|f| f.path.starts_with("costs.")) {
-                assert!(machine.turned(&figure.path, 1.3).unwrap().is_some(), "{preset} {}", figure.path);
+                assert!(machine.turned(&figure.path, Turn::Times(1.3)).unwrap().is_some(), "{preset} {}", figure.path);
             }
         }
     }

@@ -1,11 +1,12 @@
 //! Long work beside the interpreter: other Python threads go on, and Ctrl-C ends it.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{sync_channel, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use fairground_lab::setup::Stop;
 use pyo3::prelude::*;
 
 use crate::errors::failed;
@@ -13,10 +14,7 @@ use crate::errors::failed;
 /// How often signals are looked for.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Raised when Python's signal handler raised: what works must end.
-pub type Stop = Arc<AtomicBool>;
-
-/// What `work` gives. It runs in a thread of its own; once its [`Stop`] is set it should end soon, and what it gives then
+/// What `work` gives. Its [`Stop`] is set when Python's signal handler has raised. It runs in a thread of its own; once its [`Stop`] is set it should end soon, and what it gives then
 /// is thrown away.
 ///
 /// # Errors

@@ -11,6 +11,9 @@ use crate::program::Workload;
 use crate::rtapp::{self, Dialect, LogPlan};
 use crate::warning::Warning;
 
+/// What files are called where their options are refused.
+const FILE: &str = "rt-app file";
+
 impl Workload {
     /// The workload that `spec` asks for, checked against `machine`.
     ///
@@ -21,18 +24,47 @@ impl Workload {
     /// # Errors
     /// Everything that keeps it from running, with the nearest valid name where a name is wrong.
     pub fn find(spec: &str, machine: &Machine) -> Result<(Workload, Vec<Warning>), WorkloadError> {
+        let name = spec.split_once(':').map_or(spec, |(name, _)| name);
+        if Builtin::by_name(name).is_none() {
+            if let Some((path, dialect)) = as_file(spec, machine)? {
+                let read = rtapp::load(path, &dialect, machine)?;
+                return Ok((read.workload, read.warnings));
+            }
+        }
+        Workload::builtin(spec, machine)
+    }
+}
+
+impl Workload {
+    /// As [`Workload::find`], of built-ins alone: no file is looked for.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn builtin(spec: &str, machine: &Machine) -> Result<(Workload, Vec<Warning>), WorkloadError> {
         let (name, options) = spec.split_once(':').unwrap_or((spec, ""));
-        if let Some(builtin) = Builtin::by_name(name) {
-            return from_builtin(builtin, options, machine);
+        match Builtin::by_name(name) {
+            Some(builtin) => from_builtin(builtin, options, machine),
+            None => Err(WorkloadError::Unknown {
+                name: name.into(),
+                help: nearest(name, "the built-ins are", builtins().iter().map(|b| b.name)),
+            }),
         }
-        if let Some((path, dialect)) = as_file(spec, machine)? {
-            let read = rtapp::load(path, &dialect, machine)?;
-            return Ok((read.workload, read.warnings));
-        }
-        Err(WorkloadError::Unknown {
-            name: name.into(),
-            help: nearest(name, "the built-ins are", builtins().iter().map(|b| b.name)),
-        })
+    }
+
+    /// The workload of a file called `name` with this content, and with the options of [`rtapp::FILE_OPTIONS`] that would
+    /// stand behind its name; checked against `machine`.
+    ///
+    /// # Errors
+    /// As [`Workload::find`].
+    pub fn of_file(
+        name: &str,
+        options: &str,
+        content: &[u8],
+        machine: &Machine,
+    ) -> Result<(Workload, Vec<Warning>), WorkloadError> {
+        let options = Options::parse(FILE, rtapp::FILE_OPTIONS, options, machine)?;
+        let read = rtapp::read_text(name, content, &Dialect::from_options(&options), machine)?;
+        Ok((read.workload, read.warnings))
     }
 }
 
@@ -58,7 +90,7 @@ fn as_file<'a>(spec: &'a str, machine: &Machine) -> Result<Option<(&'a str, Dial
         return Ok(Some((spec, Dialect::default())));
     }
     if let Some((path, options)) = spec.rsplit_once(':').filter(|(path, _)| Path::new(path).is_file()) {
-        let options = Options::parse("rt-app file", rtapp::FILE_OPTIONS, options, machine)?;
+        let options = Options::parse(FILE, rtapp::FILE_OPTIONS, options, machine)?;
         return Ok(Some((path, Dialect::from_options(&options))));
     }
     Ok(looks_like_a_path(spec).then(|| (spec, Dialect::default())))

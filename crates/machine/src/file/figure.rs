@@ -1,7 +1,7 @@
 //! Figures: a number, its unit and its source, e.g. `{ us = 650, source = "K: hi3660.dtsi" }`.
 
 use crate::error::{suggest, FileResult};
-use crate::{Figure, Source};
+use crate::{Figure, Source, Turn};
 
 use super::node::Node;
 
@@ -73,19 +73,19 @@ pub(super) enum Fit {
 
 impl<'a> Node<'a> {
     /// This figure in the model's unit; its source is recorded under `path`.
-    pub fn figure(&self, quantity: &Quantity, path: String, fit: Fit) -> FileResult<f64> {
-        let (value, shown) = self.quantity(quantity, self.file.factor(&path))?;
+    pub(super) fn figure(&self, quantity: &Quantity, path: String, fit: Fit) -> FileResult<f64> {
+        let (value, shown) = self.quantity(quantity, self.file.turn(&path))?;
         self.record(path, shown, fit)?;
         Ok(value)
     }
 
     /// A time in whole ns.
-    pub fn time(&self, path: String) -> FileResult<u64> {
+    pub(super) fn time(&self, path: String) -> FileResult<u64> {
         Ok(self.figure(&TIME, path, Fit::Never)? as u64)
     }
 
-    /// So many times the number of this figure, in the model's unit; and number and unit as written.
-    fn quantity(&self, quantity: &Quantity, factor: f64) -> FileResult<(f64, String)> {
+    /// The number of this figure, turned, in the model's unit; and number and unit as written.
+    fn quantity(&self, quantity: &Quantity, turn: Option<Turn>) -> FileResult<(f64, String)> {
         let mut found = None;
         for (key, node) in self.entries()? {
             if key == "source" {
@@ -99,13 +99,18 @@ impl<'a> Node<'a> {
                 return Err(node.fault_at_key("a second number in one figure").hint("expected one unit and `source`"));
             }
             let (number, written) = node.number()?;
-            let value = quantity.in_model(number * scale * factor);
-            if value > quantity.max {
+            let (value, written) = match turn {
+                None | Some(Turn::Times(1.0)) => (number * scale, written),
+                Some(Turn::Times(factor)) => (number * scale * factor, (number * factor).to_string()),
+                Some(Turn::To(new)) => (new * scale, new.to_string()),
+            };
+            let value = quantity.in_model(value);
+            if !(0.0..=quantity.max).contains(&value) {
                 let most = quantity.max / scale;
-                return Err(node.fault(format!("{written} {unit} is too much")).hint(format!("at most {most} {unit}")));
+                let wrong = if value > 0.0 { "too much" } else { "no figure" };
+                return Err(node.fault(format!("{written} {unit} is {wrong}")).hint(format!("at most {most} {unit}")));
             }
-            let turned = (factor != 1.0).then(|| (number * factor).to_string());
-            found = Some((value, format!("{} {unit}", turned.unwrap_or(written))));
+            found = Some((value, format!("{written} {unit}")));
         }
         found.ok_or_else(|| {
             let units: Vec<&str> = quantity.unit_names().collect();
@@ -115,7 +120,7 @@ impl<'a> Node<'a> {
     }
 
     /// Records the source of this table's figures, which are shown as `value`.
-    pub fn record(&self, path: String, value: String, fit: Fit) -> FileResult<()> {
+    pub(super) fn record(&self, path: String, value: String, fit: Fit) -> FileResult<()> {
         let source = self.entries()?.into_iter().find(|(key, _)| *key == "source");
         let Some((_, source)) = source else {
             let help =

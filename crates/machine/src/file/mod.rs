@@ -16,14 +16,21 @@ mod write;
 mod write_caches;
 mod write_power;
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use crate::error::FileResult;
-use crate::{Costs, Cpu, CpuMask, Machine};
+use crate::{Costs, Cpu, CpuMask, Machine, Turn};
 
 use groups::Levels;
 use node::{Fields, FigureTurn, File, Node};
+
+/// TOML in which every value knows its place, for files of this kind: of machines, and of what is done with them.
+pub mod places {
+    pub use super::node::{Fields, File, Node};
+    pub use super::tree::{Data, Entry, Tree};
+    pub use crate::error::FileResult;
+}
 
 pub(crate) use refit::refitted;
 pub(crate) use topology::show_slit;
@@ -54,11 +61,11 @@ pub(crate) fn load(file_name: &str, text: &str) -> FileResult<Machine> {
     Ok(load_turned(file_name, text, None)?.0)
 }
 
-/// The same with one figure read as so many times what the file says; and whether there is such a magnitude.
-pub(crate) fn load_turned(file_name: &str, text: &str, turn: Option<(&str, f64)>) -> FileResult<(Machine, bool)> {
+/// The same with one figure turned; and whether there is such a magnitude.
+pub(crate) fn load_turned(file_name: &str, text: &str, turn: Option<(&str, Turn)>) -> FileResult<(Machine, bool)> {
     let tree = tree::Tree::parse(file_name, text)?;
-    let turn = turn.map(|(path, factor)| FigureTurn { path, factor, met: Cell::new(false) });
-    let mut file = File { name: file_name, text, sources: BTreeMap::new(), figures: RefCell::default(), turn };
+    let turn = turn.map(|(path, turn)| FigureTurn { path, turn, met: Cell::new(false) });
+    let mut file = File { turn, ..File::new(file_name, text) };
     require_format(&Node::root(&file, &tree))?;
     file.sources = read_sources(&Node::root(&file, &tree).table(&TOP_KEYS)?)?;
     let mut machine = read_machine(&Node::root(&file, &tree).table(&TOP_KEYS)?)?;

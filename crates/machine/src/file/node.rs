@@ -5,48 +5,67 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::error::{suggest, FileError, FileResult};
-use crate::Figure;
+use crate::{Figure, Turn};
 
 use super::tree::{Data, Tree};
 
 /// What all nodes of one file share.
-pub(super) struct File<'a> {
+pub struct File<'a> {
+    /// Name, for messages.
     pub name: &'a str,
+    /// All of it.
     pub text: &'a str,
-    /// Expansions of source tags.
-    pub sources: BTreeMap<String, String>,
-    /// Figures read so far.
-    pub figures: RefCell<Vec<Figure>>,
-    /// A figure that is to be read as more or less than it says.
-    pub turn: Option<FigureTurn<'a>>,
+    /// Of a machine: expansions of source tags.
+    pub(super) sources: BTreeMap<String, String>,
+    /// Of a machine: figures read so far.
+    pub(super) figures: RefCell<Vec<Figure>>,
+    /// Of a machine: a figure that is to be read as more or less than it says.
+    pub(super) turn: Option<FigureTurn<'a>>,
 }
 
-/// A figure read as so many times what the file says.
+/// A figure read as something else than the file says.
 pub(super) struct FigureTurn<'a> {
     /// Its path, as in [`Figure`].
     pub path: &'a str,
-    pub factor: f64,
+    pub turn: Turn,
     /// There is such a figure, and it is a magnitude.
     pub met: Cell<bool>,
 }
 
-impl File<'_> {
-    /// How many times what the file says the magnitude at `path` is.
-    pub fn factor(&self, path: &str) -> f64 {
-        let turn = self.turn.as_ref().filter(|turn| turn.path == path);
-        turn.map_or(1.0, |turn| {
-            turn.met.set(true);
-            turn.factor
-        })
+impl<'a> File<'a> {
+    /// With this name and text.
+    pub fn new(name: &'a str, text: &'a str) -> Self {
+        File { name, text, sources: BTreeMap::new(), figures: RefCell::default(), turn: None }
+    }
+
+    /// How the magnitude at `path` is turned.
+    pub(super) fn turn(&self, path: &str) -> Option<Turn> {
+        let found = self.turn.as_ref().filter(|turn| turn.path == path)?;
+        found.met.set(true);
+        Some(found.turn)
+    }
+
+    /// How many times what the file says the figures at `path` are, of which there are several: they are not turned to
+    /// one value.
+    pub(super) fn factor(&self, path: &str) -> f64 {
+        let several = self.turn.as_ref().filter(|found| matches!(found.turn, Turn::Times(_)));
+        match several.and_then(|_| self.turn(path)) {
+            Some(Turn::Times(factor)) => factor,
+            _ => 1.0,
+        }
     }
 }
 
 /// A value, its path and its key.
 #[derive(Clone)]
-pub(super) struct Node<'a> {
+pub struct Node<'a> {
+    /// The file.
     pub file: &'a File<'a>,
+    /// Dotted path of the key.
     pub path: String,
+    /// Where the key stands, bytes.
     pub key_span: Range<usize>,
+    /// The value.
     pub tree: &'a Tree,
 }
 
@@ -66,7 +85,8 @@ impl<'a> Node<'a> {
         FileError::at(self.file.name, self.file.text, self.key_span.clone(), &self.path, problem)
     }
 
-    fn wrong_type(&self, expected: &str) -> Box<FileError> {
+    /// The fault that this is no `expected`.
+    pub fn wrong_type(&self, expected: &str) -> Box<FileError> {
         self.fault(format!("expected {expected}, found {}", self.tree.kind()))
     }
 
@@ -146,7 +166,8 @@ impl<'a> Node<'a> {
 }
 
 /// A table whose keys are known to be valid.
-pub(super) struct Fields<'a> {
+pub struct Fields<'a> {
+    /// The table.
     pub of: Node<'a>,
     entries: Vec<(&'a str, Node<'a>)>,
 }

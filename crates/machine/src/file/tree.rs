@@ -8,33 +8,48 @@ use crate::error::{FileError, FileResult};
 
 /// A value and its place in the text.
 #[derive(Debug)]
-pub(super) struct Tree {
+pub struct Tree {
+    /// Where it stands, bytes.
     pub span: Range<usize>,
+    /// What it is.
     pub data: Data,
 }
 
 /// What a value is.
 #[derive(Debug)]
-pub(super) enum Data {
+pub enum Data {
+    /// A boolean.
     Bool(bool),
+    /// An integer.
     Int(i64),
+    /// A float.
     Float(f64),
+    /// A string.
     Text(String),
+    /// A date or a time.
     Date,
+    /// An array.
     Array(Vec<Tree>),
+    /// A table, in file order.
     Table(Vec<Entry>),
 }
 
 /// A key of a table, in file order.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub struct Entry {
+    /// The key.
     pub key: String,
+    /// Where it stands, bytes.
     pub key_span: Range<usize>,
+    /// The value.
     pub value: Tree,
 }
 
 impl Tree {
     /// Parses `text`; depth is bounded by the parser.
+    ///
+    /// # Errors
+    /// The first place that is no TOML.
     pub fn parse(file: &str, text: &str) -> FileResult<Tree> {
         let document = ImDocument::parse(text).map_err(|e| {
             let span = e.span().unwrap_or(0..0);

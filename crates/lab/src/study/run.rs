@@ -1,0 +1,214 @@
+//! One run of a study: from plain data to what can be run.
+
+use std::fs::File;
+use std::io::{self, Write};
+
+use fairground_linux::build::{BuiltKernel, Record};
+use fairground_machine::{CpuMask, Machine, MachineError, MachineSpec, Turn};
+use fairground_workload::{Warning, Workload, WorkloadError};
+use miette::Diagnostic;
+use nix::sys::memfd::{memfd_create, MFdFlags};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::circumstances::{endless_refused, Circumstances, Found, SetupError, Unfit};
+use crate::metric::Metric;
+use crate::readings::metrics;
+use crate::spec::{SchedSpec, SpecError};
+
+/// All that determines a run but the content of what it names.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunSpec {
+    /// A preset or the name of a content, with the CPUs to which the workload is bound: `kunpeng920@node0`.
+    pub machine: String,
+    /// Figures of the machine that are turned: path, how, value.
+    pub figures: Vec<(String, Way, f64)>,
+    /// A built-in or the name of a content, with options.
+    pub workload: String,
+    /// Scheduler.
+    pub sched: String,
+    /// Circumstances by their names.
+    pub options: Vec<(String, Value)>,
+    /// Seed.
+    pub seed: u64,
+}
+
+/// How a figure is turned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Way {
+    /// To a value, in the unit of the file.
+    To,
+    /// To so many times what it is.
+    Times,
+}
+
+impl Way {
+    /// With its value.
+    pub fn by(self, value: f64) -> Turn {
+        match self {
+            Way::To => Turn::To(value),
+            Way::Times => Turn::Times(value),
+        }
+    }
+}
+
+/// What a run names and this program does not have.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Contents<'a> {
+    /// Text of the machine's file; none: a preset.
+    pub machine: Option<&'a str>,
+    /// Name and content of the workload's file; none: a built-in.
+    pub workload: Option<(&'a str, &'a [u8])>,
+    /// The kernel; none: our own scheduler.
+    pub kernel: Option<KernelContent<'a>>,
+}
+
+/// A built kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct KernelContent<'a> {
+    /// Its shared object.
+    pub library: &'a [u8],
+    /// CONFIG_HZ and CONFIG_NR_CPUS, where they are on record.
+    pub built_with: Option<(u32, u32)>,
+}
+
+/// Why there is nothing to run.
+#[derive(Debug, Error, Diagnostic)]
+pub enum NotMade {
+    /// The machine, as it is or as it is turned.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Machine(#[from] MachineError),
+    /// A figure that cannot be turned.
+    #[error("machine {machine} has no figure {path} that could be turned")]
+    NoFigure {
+        /// The machine.
+        machine: String,
+        /// The path.
+        path: String,
+    },
+    /// The workload.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Workload(#[from] WorkloadError),
+    /// The scheduler.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Sched(#[from] SpecError),
+    /// A kernel without its library.
+    #[error("scheduler {0}: the kernel's library is not at hand")]
+    NoLibrary(String),
+    /// The library cannot be laid out.
+    #[error("scheduler {sched}: cannot lay the kernel's library out: {cause}")]
+    Library {
+        /// The scheduler.
+        sched: String,
+        /// What the system says.
+        cause: io::Error,
+    },
+    /// A circumstance.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Circumstance(#[from] Unfit),
+    /// All of it together.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Setup(#[from] SetupError),
+}
+
+impl RunSpec {
+    /// Ready to run, and what must be said of it. No file is read.
+    ///
+    /// # Errors
+    /// What is not understood, or does not go together.
+    pub fn setup(&self, contents: &Contents) -> Result<Found, NotMade> {
+        let (machine, workload, warnings) = self.work(contents)?;
+        let mut said = endless_refused(warnings)?;
+        let mut circumstances = Circumstances::default();
+        self.options.iter().try_for_each(|(name, value)| circumstances.set(name, value))?;
+        let sched = sched(&self.sched, contents.kernel.as_ref())?;
+        let (setup, more) = circumstances.setup_of(machine, workload, vec![sched])?;
+        said.extend(more);
+        Ok((setup, said))
+    }
+
+    /// What the run reports.
+    ///
+    /// # Errors
+    /// A machine or workload that is not understood.
+    pub fn metrics(&self, contents: &Contents) -> Result<Vec<Metric>, NotMade> {
+        let (machine, workload, _) = self.work(contents)?;
+        Ok(metrics(&workload, &machine))
+    }
+
+    fn work(&self, contents: &Contents) -> Result<(Machine, Workload, Vec<Warning>), NotMade> {
+        let (mut machine, cpus) = machine(&self.machine, contents.machine)?;
+        for (path, way, value) in &self.figures {
+            machine = turned(&machine, path, way.by(*value))?;
+        }
+        let (workload, warnings) = workload(&self.workload, contents.workload, &machine, cpus.as_ref())?;
+        Ok((machine, workload, warnings))
+    }
+}
+
+/// A preset, or the machine of this text; and the CPUs that are named behind its name.
+pub(super) fn machine(name: &str, text: Option<&str>) -> Result<(Machine, Option<CpuMask>), MachineError> {
+    let spec = MachineSpec::of(name);
+    let machine = match text {
+        Some(text) => Machine::from_toml(spec.name, text)?,
+        None => Machine::preset(spec.name)?,
+    };
+    let cpus = spec.subset.map(|subset| machine.subset(subset)).transpose()?;
+    Ok((machine, cpus))
+}
+
+pub(super) fn turned(machine: &Machine, path: &str, turn: Turn) -> Result<Machine, NotMade> {
+    let no_figure = || NotMade::NoFigure { machine: machine.name.clone(), path: path.into() };
+    machine.turned(path, turn)?.ok_or_else(no_figure)
+}
+
+/// A built-in with options, or the workload of a file with this content.
+pub(super) fn workload(
+    name: &str,
+    content: Option<(&str, &[u8])>,
+    machine: &Machine,
+    cpus: Option<&CpuMask>,
+) -> Result<(Workload, Vec<Warning>), WorkloadError> {
+    let (mut workload, mut warnings) = match content {
+        Some((file, content)) => {
+            let options = name.strip_prefix(file).and_then(|rest| rest.strip_prefix(':')).unwrap_or_default();
+            Workload::of_file(file, options, content, machine)?
+        }
+        None => Workload::builtin(name, machine)?,
+    };
+    warnings.extend(cpus.map(|cpus| workload.bind(cpus)).unwrap_or_default());
+    Ok((workload, warnings))
+}
+
+fn sched(text: &str, kernel: Option<&KernelContent>) -> Result<SchedSpec, NotMade> {
+    match kernel {
+        Some(kernel) => {
+            let library = laid_out(kernel.library).map_err(|cause| NotMade::Library { sched: text.into(), cause })?;
+            let built = kernel.built_with.map(|(hz, nr_cpus)| {
+                let mut record = Record::default();
+                (record.hz, record.nr_cpus) = (hz, nr_cpus);
+                let name = text.strip_prefix("linux:").unwrap_or(text).into();
+                BuiltKernel { name, library: "the library".into(), record }
+            });
+            Ok(SchedSpec::of_library(text, library, built))
+        }
+        // By its name a kernel would be that of this computer, which need not be the one that is meant.
+        None if text.starts_with("linux:") => Err(NotMade::NoLibrary(text.into())),
+        None => Ok(text.parse()?),
+    }
+}
+
+/// A file in memory.
+fn laid_out(library: &[u8]) -> io::Result<File> {
+    let mut file = File::from(memfd_create("fairground-kernel", MFdFlags::MFD_CLOEXEC)?);
+    file.write_all(library)?;
+    Ok(file)
+}
