@@ -35,6 +35,8 @@ mod _fairground {
     #[pymodule_export]
     use super::hardware::hardware;
     #[pymodule_export]
+    use super::interrupt::Stopper;
+    #[pymodule_export]
     use super::kernels::{build_kernel, kernels};
     #[pymodule_export]
     use super::machine::{machines, Machine};
