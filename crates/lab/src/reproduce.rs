@@ -48,7 +48,7 @@ use crate::terms::{self, TermShare};
 
 pub use self::csv::csv;
 pub use self::form::Form;
-pub use self::html::html;
+pub use self::html::{html, STYLE};
 pub use self::markdown::markdown;
 pub use self::request::{Looks, Ready, Request, RequestError};
 pub use self::spread::{RunKind, Side, Spread};

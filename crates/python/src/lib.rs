@@ -6,6 +6,7 @@
 //!
 //! While something runs the interpreter is free for other threads, and Ctrl-C ends the run.
 
+mod answers;
 mod circumstances;
 mod compare;
 mod errors;
@@ -26,6 +27,8 @@ use pyo3::prelude::*;
 /// The compiled half of the package.
 #[pymodule]
 mod _fairground {
+    #[pymodule_export]
+    use super::answers::{change, page_style};
     #[pymodule_export]
     use super::compare::{compare, Comparison};
     #[pymodule_export]

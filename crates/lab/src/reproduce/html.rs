@@ -6,7 +6,8 @@ use super::table::{self, maybe};
 use super::{plot, Kind, MailScore, OurFigures, ReproducedRow, Reproduction, Score};
 use crate::tables::{number, percent};
 
-const STYLE: &str = include_str!("page.css");
+/// The style sheet of this page, and of all others that Fairground writes.
+pub const STYLE: &str = include_str!("page.css");
 
 /// Roles are said because a phone's layout of the tables takes those of the elements away.
 const HEAD: [&str; 5] = ["row", "published", "ours", "kind", "verdict"];

@@ -1,0 +1,37 @@
+//! What `fairground.answers` shares with the command: the statistics of pairs, and the look of pages.
+
+use fairground_lab::metric::Better;
+use fairground_lab::reproduce::STYLE;
+use fairground_lab::stats::Change;
+use pyo3::prelude::*;
+
+use crate::errors::refused;
+
+/// A change as Python has it: the difference (test minus base, in the metric's unit) and its 95 % interval, the
+/// improvement (percent of base's mean, positive is better) and its interval, and in how many pairs test is better and
+/// worse. None: not known.
+type Told = (f64, Option<[f64; 2]>, Option<f64>, Option<[f64; 2]>, [usize; 2]);
+
+/// Two columns paired by position, as `compare` judges them.
+#[pyfunction]
+pub fn change(base: Vec<f64>, test: Vec<f64>, better: &str) -> PyResult<Told> {
+    let better = match better {
+        "higher" => Better::Higher,
+        "lower" => Better::Lower,
+        other => return Err(refused(format!("better: expected higher or lower, not {other:?}"))),
+    };
+    if base.len() != test.len() {
+        return Err(refused(format!("paired columns differ in length: {} and {}", base.len(), test.len())));
+    }
+    if base.iter().chain(&test).any(|x| !x.is_finite()) {
+        return Err(refused("paired columns must be finite"));
+    }
+    let change = Change::of(&base, &test, better);
+    Ok((change.diff, change.diff_ci95, change.improvement_pct, change.ci95, change.signs))
+}
+
+/// The style sheet of all pages that Fairground writes.
+#[pyfunction]
+pub fn page_style() -> &'static str {
+    STYLE
+}

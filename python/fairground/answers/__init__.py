@@ -1,0 +1,43 @@
+"""Answers from a sweep's table: effects, interactions, sensitivity, regressions, figures and a report.
+
+Every function takes a sweep, its table, or any table whose axes and metrics :func:`label` tells:
+
+>>> import fairground as fg
+>>> from fairground import answers
+>>> rows = [
+...     {"sched": sched, "groups": groups, "seed": seed, "time_s": fg.run("hikey960", load, sched, seed=seed)["time_s"]}
+...     for sched in ("fair:v5.9", "fair:v6.12")
+...     for groups in (1, 2)
+...     for load in [f"hackbench:groups={groups},loops=10"]
+...     for seed in (1, 2)
+... ]
+>>> import pandas
+>>> table = answers.label(pandas.DataFrame(rows), axes=["sched", "groups"], metrics={"time_s": ("s", "lower")})
+>>> answers.effects(table, "time_s", "groups")[["axis", "base", "level", "pairs"]].values.tolist()
+[['groups', 1, 2, 4]]
+
+Positive always means better. The unit of all statistics is the seed.
+"""
+
+from . import figures
+from .effects import effects
+from .interactions import interactions
+from .regressions import regressions
+from .report import report
+from .runs import Axis, Metric, Runs, label
+from .sensitivity import sensitivity
+from .trends import trends
+
+__all__ = [
+    "Axis",
+    "Metric",
+    "Runs",
+    "effects",
+    "figures",
+    "interactions",
+    "label",
+    "regressions",
+    "report",
+    "sensitivity",
+    "trends",
+]
