@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ._fairground import InputError, hardware
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from ._fairground import Machine, Run
 
 __all__ = ["energy_model", "frames", "plat_info", "platform"]
+
+#: What the compiled half tells of a machine.
+Board: TypeAlias = dict[str, Any]
 
 # Widths of fields as LISA's parsers have them, where no event below says otherwise.
 _WIDTHS = {
@@ -107,7 +110,7 @@ def frames(run: Run) -> dict[str, pandas.DataFrame]:
     return {**made, "task_rename": _no_renames(min(of[0] for of in times.values()))}
 
 
-def platform(machine: Machine | str | dict, *, hz: int = 250, release: str | None = None) -> dict[str, Any]:
+def platform(machine: Machine | str | dict[str, Any], *, hz: int = 250, release: str | None = None) -> dict[str, Any]:
     """What LISA wants to know of a board, as plain data: keys and shapes of its ``PlatformInfo``.
 
     Parameters
@@ -144,7 +147,7 @@ def platform(machine: Machine | str | dict, *, hz: int = 250, release: str | Non
     }
 
 
-def plat_info(machine: Machine | str | dict, *, hz: int = 250, release: str | None = None) -> Any:
+def plat_info(machine: Machine | str | dict[str, Any], *, hz: int = 250, release: str | None = None) -> Any:
     """:func:`platform` and :func:`energy_model` as LISA's own object.
 
     Returns
@@ -163,7 +166,7 @@ def plat_info(machine: Machine | str | dict, *, hz: int = 250, release: str | No
     return PlatformInfo(conf={**conf, "nrg-model": energy_model(machine)})
 
 
-def energy_model(machine: Machine | str | dict) -> Any:
+def energy_model(machine: Machine | str | dict[str, Any]) -> Any:
     """The machine's powers as LISA estimates energy: CPUs and their clusters by operating point, and idle states.
 
     It knows no costs of transitions, no heat, and of a supply's static power nothing.
@@ -208,7 +211,7 @@ def _times(by_event: dict[str, pandas.DataFrame]) -> dict[str, Any]:
     seconds = ordered / 1e9
     unique = numpy.empty(len(ordered))
     unique[order] = seconds + (place - first) * numpy.spacing(seconds)
-    return dict(zip(names, numpy.split(unique, numpy.cumsum(lengths)[:-1])))
+    return dict(zip(names, numpy.split(unique, numpy.cumsum(lengths)[:-1]), strict=True))
 
 
 def _frame(event: str, raw: pandas.DataFrame, times: Any) -> pandas.DataFrame:
@@ -241,19 +244,21 @@ def _no_renames(start: float) -> pandas.DataFrame:
     return frame.astype({name: "category" if isinstance(value, str) else "uint32" for name, value in row.items()})
 
 
-def _capacities(board: dict) -> dict[int, int]:
+def _capacities(board: Board) -> dict[int, int]:
     return {number: cpu["capacity"] for number, cpu in enumerate(board["cpus"])}
 
 
-def _opps(board: dict, cpu: int) -> list[dict]:
-    return board["freq_domains"][board["cpus"][cpu]["freq_domain"]]["opps"]
+def _opps(board: Board, cpu: int) -> list[dict[str, Any]]:
+    opps: list[dict[str, Any]] = board["freq_domains"][board["cpus"][cpu]["freq_domain"]]["opps"]
+    return opps
 
 
-def _idle_states(board: dict, cpu: int) -> list[dict]:
-    return board["idle_states"][board["cpus"][cpu]["type"]]
+def _idle_states(board: Board, cpu: int) -> list[dict[str, Any]]:
+    states: list[dict[str, Any]] = board["idle_states"][board["cpus"][cpu]["type"]]
+    return states
 
 
-def _cpu_node(board: dict, cpu: int) -> Any:
+def _cpu_node(board: Board, cpu: int) -> Any:
     from lisa.energy_model import ActiveState, EnergyModelNode
 
     opps, capacity = _opps(board, cpu), board["cpus"][cpu]["capacity"]
@@ -263,7 +268,7 @@ def _cpu_node(board: dict, cpu: int) -> Any:
     return EnergyModelNode(cpu=cpu, active_states=OrderedDict(active), idle_states=OrderedDict(idle))
 
 
-def _cluster_node(board: dict, cluster: dict) -> Any:
+def _cluster_node(board: Board, cluster: dict[str, Any]) -> Any:
     from lisa.energy_model import ActiveState, EnergyModelNode
 
     first = cluster["cpus"][0]
@@ -273,7 +278,7 @@ def _cluster_node(board: dict, cluster: dict) -> Any:
     return EnergyModelNode(active_states=OrderedDict(active), idle_states=OrderedDict(idle), children=children)
 
 
-def _power_domain(board: dict, cpus: list[int]) -> Any:
+def _power_domain(board: Board, cpus: list[int]) -> Any:
     from lisa.energy_model import PowerDomain
 
     def names(cpu: int, cluster: bool) -> list[str]:
