@@ -41,16 +41,20 @@ from .kernel import kernel_build, kernels
 
 if TYPE_CHECKING:
     from ._fairground import _Asked, _Events, _Options
+    from .sweeps import Experiment
+    from .sweeps.sweep import Sweep, sweep
 
 __all__ = [
     "Comparison",
     "Difference",
+    "Experiment",
     "Explanation",
     "InputError",
     "Machine",
     "Reproduction",
     "Run",
     "RunFailed",
+    "Sweep",
     "Table",
     "Workload",
     "__version__",
@@ -64,10 +68,24 @@ __all__ = [
     "presets",
     "reproduce",
     "run",
+    "sweep",
 ]
 
 GovernorName = Literal["performance", "powersave", "schedutil"]
 IdleGovernorName = Literal["menu", "teo"]
+
+
+def __getattr__(name: str) -> Any:
+    """Sweeps bring pyarrow along, which takes longer to load than many a run takes: they come when they are asked for."""
+    if name == "Experiment":
+        from .sweeps import Experiment
+
+        return Experiment
+    if name in ("Sweep", "sweep"):
+        from .sweeps import sweep as sweeping
+
+        return getattr(sweeping, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def _options(

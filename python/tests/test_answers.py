@@ -9,13 +9,12 @@ import re
 import types
 import xml.etree.ElementTree
 
+import fairground as fg
 import numpy as np
 import pandas
 import polars
 import pyarrow
 import pytest
-
-import fairground as fg
 from fairground import answers
 
 SEEDS = range(1, 9)
@@ -209,6 +208,17 @@ def test_a_random_design_has_a_fitted_slope():
     assert found.loc["f", "low"] < -2 < found.loc["f", "high"]
     # A thousand levels make no thousand rows, nor do points that nothing else differs from make pairs.
     assert answers.effects(labelled, "y").empty
+
+
+def test_rank_correlations_are_scipys():
+    """Ties and falling values among them; what does not move has none."""
+    from scipy import stats
+
+    frame = pandas.DataFrame({"x": [1, 2, 3, 4, 5, 6], "y": [9, 7, 7, 8, 1, 2], "still": 1.0, "seed": 1})
+    labelled = answers.label(frame, axes={"x": None}, metrics={"y": "lower", "still": "lower"})
+    known = stats.spearmanr(frame["x"], frame["y"]).statistic
+    assert answers.trends(labelled, "y")["rank"].tolist() == pytest.approx([known])
+    assert answers.trends(labelled, "still")["rank"].tolist() == [0]
 
 
 # Interactions

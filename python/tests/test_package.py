@@ -8,12 +8,11 @@ import sys
 import threading
 import time
 
+import fairground as fg
 import pandas
 import polars
 import pyarrow
 import pytest
-
-import fairground as fg
 
 PIPE = "sched-pipe:loops=200,threads"
 

@@ -44,8 +44,8 @@ impl Stopper {
     }
 }
 
-/// What `work` gives. It runs in a thread of its own; once its [`Stop`] is set, as Python's signal handler has raised or a
-/// [`Stopper`] wants it, it should end soon, and what it gives then is thrown away.
+/// What `work` gives. It runs in a thread of its own; once its [`Stop`] is set it should end soon, and what it gives then
+/// is thrown away.
 ///
 /// # Errors
 /// What a signal handler raised meanwhile, `KeyboardInterrupt` as a rule and if a [`Stopper`] was set; a panic of `work`.

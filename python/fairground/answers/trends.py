@@ -68,7 +68,7 @@ def _blocks(runs: Runs, metric: Metric, axis: Axis) -> dict[str, Any] | None:
     slope, ci, *_ = _fairground.change([0.0] * len(slopes), slopes.tolist(), "higher")
     low, high = ci or (np.nan, np.nan)
     means = stacked.mean(axis=2)
-    rank = np.mean([_rank(levels, means[:, point]) for point in range(means.shape[1])])
+    rank = _ranks(levels[:, None], means).mean()
     return {"slope": slope, "low": low, "high": high, "rank": rank, "n": len(slopes), "kind": "blocks"}
 
 
@@ -85,11 +85,14 @@ def _fit(runs: Runs, metric: Metric, axis: Axis) -> dict[str, Any]:
     line = stats.linregress(x, y)
     reach = stats.t.ppf(0.975, len(x) - 2) * line.stderr
     found = {"slope": line.slope, "low": line.slope - reach, "high": line.slope + reach}
-    return {**found, "rank": _rank(x, y), "n": len(x), "kind": "fit"}
+    return {**found, "rank": float(_ranks(x[:, None], y[:, None])[0]), "n": len(x), "kind": "fit"}
 
 
-def _rank(x: Figures, y: Figures) -> float:
-    """Spearman's correlation; 0 of what does not move."""
+def _ranks(x: Figures, y: Figures) -> Figures:
+    """Spearman's correlation of each column of ``y`` with ``x``; 0 of what does not move."""
     from scipy import stats
 
-    return 0.0 if np.ptp(y) == 0 else float(stats.spearmanr(x, y).statistic)
+    ranks = [stats.rankdata(values, axis=0) for values in (x, y)]
+    p, q = (one - one.mean(axis=0) for one in ranks)
+    spread = np.sqrt((p**2).sum(axis=0) * (q**2).sum(axis=0))
+    return np.asarray(np.divide((p * q).sum(axis=0), spread, out=np.zeros(q.shape[1]), where=spread > 0))
