@@ -177,7 +177,13 @@ class Experiment:
         return cls._of(*_fairground.read_study(dict(content), fspath(directory), texts, contents))
 
     @classmethod
-    def _of(cls, plan: str, machines: dict, workloads: dict, kernels: dict) -> Experiment:
+    def _of(
+        cls,
+        plan: str,
+        machines: dict[str, str],
+        workloads: dict[str, bytes],
+        kernels: dict[str, tuple[bytes, tuple[int, int] | None]],
+    ) -> Experiment:
         built = {name: Kernel(library, built_with) for name, (library, built_with) in kernels.items()}
         return cls.from_json(plan, Inputs(machines, workloads, built))
 
@@ -315,7 +321,8 @@ class Experiment:
 
 
 def _machine_text(given: Any) -> str:
-    return (given if isinstance(given, Machine) else Machine(given)).to_toml()
+    machine: Machine = given if isinstance(given, Machine) else Machine(given)
+    return str(machine.to_toml())
 
 
 def _plain(axis: Axis) -> dict[str, Any]:
