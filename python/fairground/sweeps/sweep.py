@@ -209,7 +209,8 @@ def _with_its_points(experiment: Experiment, store: Store) -> Experiment:
     name = "points of " + sha256(json.dumps(plan, sort_keys=True).encode()).hexdigest()
     if (before := store.document(name)) is not None:
         return experiment.with_points(json.loads(before))
-    store.keep_document(name, json.dumps(drawn))
+    if not store.read_only:
+        store.keep_document(name, json.dumps(drawn))
     return experiment
 
 
