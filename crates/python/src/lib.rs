@@ -26,6 +26,8 @@ mod _fairground {
     #[pymodule_export]
     use super::errors::{InputError, RunFailed};
     #[pymodule_export]
+    use super::interrupt::Stopper;
+    #[pymodule_export]
     use super::machine::{machines, Machine};
     #[pymodule_export]
     use super::run::{run, Run};

@@ -14,6 +14,7 @@ mod regret;
 mod reproduce;
 mod run;
 mod stats;
+mod sweep;
 mod workload;
 
 use clap::Subcommand;
@@ -37,6 +38,8 @@ pub enum Command {
     Regret(regret::Regret),
     /// Repeat published figures and print ours beside them
     Reproduce(reproduce::Reproduce),
+    /// Carry out an experiment: many runs, kept as they are made
+    Sweep(sweep::Sweep),
     /// Repeat the fit that a machine file records
     Calibrate(calibrate::Calibrate),
     /// Machines: hardware as data
@@ -69,6 +72,7 @@ impl Command {
             Command::Import(command) => command.run(),
             Command::Regret(command) => command.run(),
             Command::Reproduce(command) => command.run(),
+            Command::Sweep(command) => command.run(),
             Command::Calibrate(command) => command.run(),
             Command::Machine(command) => command.run(),
             Command::Workload(command) => command.run(),

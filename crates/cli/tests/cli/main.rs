@@ -14,6 +14,7 @@ mod regret;
 mod reproduce;
 mod run;
 mod stats;
+mod sweep;
 mod worker;
 
 use std::path::Path;

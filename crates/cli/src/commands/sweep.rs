@@ -1,0 +1,88 @@
+//! `fairground sweep`: the Python package does it.
+
+use std::ffi::OsString;
+use std::num::NonZeroUsize;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+use clap::Args;
+use miette::Diagnostic;
+use thiserror::Error;
+
+use crate::error::{End, Failure};
+
+/// What the interpreter does first: it says in words if it has no package.
+const START: &str = include_str!("sweep/start.py");
+
+/// Carries out an experiment: many runs over machines, workloads, schedulers, features and figures.
+///
+/// The work is done by the Python package, with python3 or the interpreter that $FAIRGROUND_PYTHON names. Ctrl-C and kills
+/// lose only the runs in work: the same command goes on from there.
+#[derive(Args)]
+pub struct Sweep {
+    /// Experiment file (TOML)
+    file: PathBuf,
+    /// Keep the result of each run here and begin where an earlier command stopped [default: sweeps/NAME in
+    /// $FAIRGROUND_CACHE, $XDG_CACHE_HOME/fairground or ~/.cache/fairground]
+    #[arg(long, value_name = "DIR")]
+    store: Option<PathBuf>,
+    /// Threads to run on; results do not depend on it [default: all CPUs]
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+    /// Run on the workers of this Dask scheduler instead
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "jobs")]
+    dask: Option<String>,
+    /// More than 1,000,000 runs are meant
+    #[arg(long)]
+    yes: bool,
+    /// Run again what failed before
+    #[arg(long)]
+    retry: bool,
+    /// Run nothing: what is on record so far, whoever writes meanwhile
+    #[arg(long, conflicts_with_all = ["jobs", "dask", "retry"])]
+    look: bool,
+    /// Write the table to FILE, .parquet or .csv
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Write effects, indices and regressions to FILE, .html
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+}
+
+/// There is no interpreter.
+#[derive(Debug, Error, Diagnostic)]
+#[error("cannot start {python}: {cause}")]
+#[diagnostic(help("sweeps take Python 3.10 or later; $FAIRGROUND_PYTHON names the interpreter"))]
+struct NoPython {
+    python: String,
+    cause: std::io::Error,
+}
+
+impl Sweep {
+    /// Goes on as the interpreter; returns only if there is none.
+    pub fn run(self) -> Result<End, Failure> {
+        let python = std::env::var_os("FAIRGROUND_PYTHON").filter(|name| !name.is_empty());
+        let python = python.unwrap_or_else(|| "python3".into());
+        let cause = Command::new(&python).arg("-c").arg(START).args(self.words()).exec();
+        Err(NoPython { python: python.to_string_lossy().into_owned(), cause }.into())
+    }
+
+    /// As the package takes them. Values are joined to their options: they may begin with a dash.
+    fn words(self) -> Vec<OsString> {
+        let paths = [("--store", self.store), ("--output", self.output), ("--report", self.report)];
+        let paths = paths.map(|(name, path)| (name, path.map(PathBuf::into_os_string)));
+        let others = [("--jobs", self.jobs.map(|n| n.to_string())), ("--dask", self.dask)];
+        let others = others.map(|(name, value)| (name, value.map(OsString::from)));
+        let values = paths.into_iter().chain(others).filter_map(|(name, value)| Some((name, value?)));
+        let joined = values.map(|(name, value)| {
+            let mut word = OsString::from(name);
+            word.push("=");
+            word.push(value);
+            word
+        });
+        let flags = [("--yes", self.yes), ("--retry", self.retry), ("--look", self.look)];
+        let flags = flags.into_iter().filter(|(_, on)| *on).map(|(name, _)| name.into());
+        joined.chain(flags).chain(["--".into(), self.file.into_os_string()]).collect()
+    }
+}

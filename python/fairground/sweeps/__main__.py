@@ -1,0 +1,7 @@
+"""``python -m fairground.sweeps``."""
+
+import sys
+
+from .command import main
+
+sys.exit(main())

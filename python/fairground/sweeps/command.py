@@ -1,0 +1,124 @@
+"""``fairground sweep``, also ``python -m fairground.sweeps``.
+
+Exit codes are the command's: 0 done, 1 a run failed or results cannot be kept, 2 bad usage or bad input; and 130 after
+Ctrl-C, as a shell reports it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .._fairground import InputError
+from .errors import StoreRefused, SweepError
+
+if TYPE_CHECKING:
+    from .sweep import Sweep
+
+#: Failures that are told one by one.
+FAILURES_SHOWN = 10
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Does what `words` say, by default those of the command line; the exit code."""
+    options = _parser().parse_args(words)
+    warnings.showwarning = lambda message, *_, **__: print(f"warning: {message}", file=sys.stderr)
+    try:
+        _check(options)
+        return _end(options, _swept(options))
+    except (InputError, StoreRefused) as error:
+        return _complain(error, 2)
+    except (SweepError, OSError, ImportError) as error:
+        return _complain(error, 1)
+    except KeyboardInterrupt:
+        print("stopped; what was finished is kept, and the same command goes on from there", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="fairground sweep",
+        description="Carries out an experiment: many runs over machines, workloads, schedulers, features and figures.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("file", metavar="FILE", help="experiment file (TOML)")
+    parser.add_argument(
+        "--store",
+        metavar="DIR",
+        help="keep the result of each run here and begin where an earlier command stopped [default: sweeps/NAME in "
+        "$FAIRGROUND_CACHE, $XDG_CACHE_HOME/fairground or ~/.cache/fairground]",
+    )
+    parser.add_argument(
+        "--jobs", metavar="N", type=_count, help="threads to run on; results do not depend on it [default: all CPUs]"
+    )
+    parser.add_argument("--dask", metavar="ADDRESS", help="run on the workers of this Dask scheduler instead")
+    parser.add_argument("--yes", action="store_true", help="more than 1,000,000 runs are meant")
+    parser.add_argument("--retry", action="store_true", help="run again what failed before")
+    parser.add_argument(
+        "--look", action="store_true", help="run nothing: what is on record so far, whoever writes meanwhile"
+    )
+    parser.add_argument("--output", metavar="FILE", type=Path, help="write the table to FILE, .parquet or .csv")
+    parser.add_argument(
+        "--report", metavar="FILE", type=Path, help="write effects, indices and regressions to FILE, .html"
+    )
+    return parser
+
+
+def _count(word: str) -> int:
+    count = int(word) if word.isascii() and word.isdigit() else 0
+    if count == 0:
+        raise argparse.ArgumentTypeError("expected a whole number from 1 on")
+    return count
+
+
+def _check(options: argparse.Namespace) -> None:
+    """What would fail behind the last run is told before the first."""
+    for option, endings in (("output", (".parquet", ".csv")), ("report", (".html",))):
+        path: Path | None = getattr(options, option)
+        if path is None:
+            continue
+        if path.suffix not in endings and not (path.exists() and not path.is_file()):
+            raise InputError(f"--{option} {path}: expected a name that ends in {' or '.join(endings)}")
+        if not os.access(path if path.exists() else path.parent, os.W_OK) or path.is_dir():
+            raise InputError(f"--{option} {path}: it cannot be written there")
+    if options.report is not None:
+        missing = [name for name in ("matplotlib", "pandas", "scipy") if importlib.util.find_spec(name) is None]
+        if missing:
+            raise InputError(f"--report takes {' and '.join(missing)}: pip install 'fairground[report]'")
+
+
+def _swept(options: argparse.Namespace) -> Sweep:
+    from .sweep import look, sweep
+
+    if options.look:
+        return look(options.file, options.store)
+    return sweep(options.file, options.store, options.jobs, options.dask, options.yes, retry=options.retry)
+
+
+def _end(options: argparse.Namespace, swept: Sweep) -> int:
+    if options.output is not None:
+        swept.write(options.output)
+    if options.report is not None:
+        swept.report(options.report)
+    counts = [f"{len(swept.table)} of {swept.experiment.size} runs"]
+    counts += [f"{len(swept.failures)} failed"] if len(swept.failures) else []
+    counts += [f"{swept.left} left"] if swept.left else []
+    print(f"{swept.experiment.name}: {', '.join(counts)}")
+    for run in swept.failures.slice(0, FAILURES_SHOWN).to_pylist():
+        message = run.pop("message")
+        print(f"run failed: {', '.join(f'{name} {value}' for name, value in run.items())}: {message}", file=sys.stderr)
+    if len(swept.failures) > FAILURES_SHOWN:
+        print(f"and {len(swept.failures) - FAILURES_SHOWN} more", file=sys.stderr)
+    return 1 if len(swept.failures) else 0
+
+
+def _complain(error: BaseException, code: int) -> int:
+    text = str(error).rstrip()
+    print(text if text.startswith("  x ") else f"  x {text}", file=sys.stderr)
+    return code

@@ -1,0 +1,37 @@
+"""Tables as files: the same bytes for the same table."""
+
+from pathlib import Path
+
+import pyarrow as pa
+
+from .parts import write_whole
+
+#: Rows that a file holds together; fixed, so that bytes depend on the table alone.
+ROWS_PER_GROUP = 1 << 16
+
+
+def parquet_bytes(table: pa.Table) -> bytes:
+    """As a Parquet file."""
+    import pyarrow.parquet
+
+    sink = pa.BufferOutputStream()
+    pyarrow.parquet.write_table(table, sink, row_group_size=ROWS_PER_GROUP)
+    return bytes(sink.getvalue())
+
+
+def csv_bytes(table: pa.Table) -> bytes:
+    """As CSV with a line of names; empty where there is no figure."""
+    import pyarrow.csv
+
+    sink = pa.BufferOutputStream()
+    pyarrow.csv.write_csv(table, sink)
+    return bytes(sink.getvalue())
+
+
+def write(path: Path, data: bytes) -> None:
+    """To a file, whole or not at all; what is no regular file (a pipe, ``/dev/stdout``) is written directly."""
+    if path.exists() and not path.is_file():
+        with open(path, "wb") as file:
+            file.write(data)
+    else:
+        write_whole(path, data)

@@ -1,0 +1,339 @@
+"""Results of a sweep are kept, whatever happens to who keeps them."""
+
+import hashlib
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from types import SimpleNamespace
+
+import pyarrow as pa
+import pytest
+from fairground.sweeps import store as stores
+from fairground.sweeps.errors import StoreRefused, StoreWarning
+from fairground.sweeps.store import Store
+
+#: What a program of a test begins with: a store, and outcomes that are told apart by a figure.
+PROGRAM = """
+import hashlib, os, signal, sys
+from types import SimpleNamespace
+from fairground.sweeps import store as stores
+from fairground.sweeps.errors import CannotKeep
+from fairground.sweeps.store import Store
+
+def key(n):
+    return hashlib.sha256(str(n).encode()).hexdigest()
+
+def outcome(n):
+    return SimpleNamespace(metrics={"n": float(n)}, hash=f"{n:032x}", notes=("a note",), failed=None, wall_ns=7)
+"""
+
+
+def key(n: int) -> str:
+    return hashlib.sha256(str(n).encode()).hexdigest()
+
+
+def outcome(n: int, metrics: dict[str, float] | None = None) -> SimpleNamespace:
+    return SimpleNamespace(
+        metrics=metrics or {"n": float(n)}, hash=f"{n:032x}", notes=("a note",), failed=None, wall_ns=7
+    )
+
+
+def failure(message: str) -> SimpleNamespace:
+    return SimpleNamespace(metrics={}, hash="", notes=(), failed=message, wall_ns=7)
+
+
+def run(program: str, *words: object, **options: object) -> "subprocess.CompletedProcess[str]":
+    code = PROGRAM + textwrap.dedent(program)
+    return subprocess.run(
+        [sys.executable, "-c", code, *map(str, words)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        **options,
+    )
+
+
+def recorded(store: Store, runs: int) -> dict[int, float]:
+    """Figures that are on record of runs 0 to `runs` - 1, by position."""
+    store.want(key(n) for n in range(runs))
+    tables = [table.select(["run.position", "n"]) for table in store.results()]
+    rows = pa.concat_tables(tables).to_pylist() if tables else []
+    assert len({row["run.position"] for row in rows}) == len(rows), "a run is there twice"
+    return {row["run.position"]: row["n"] for row in rows}
+
+
+def parts(path: Path) -> list[Path]:
+    return sorted((path / "parts").iterdir())
+
+
+def test_what_is_recorded_is_there_and_the_rest_is_missing(tmp_path):
+    """Three of five runs are recorded, one of them failed; another start finds them, packed or not."""
+    with Store.open(tmp_path) as store:
+        for n in (0, 3):
+            store.record(key(n), outcome(n))
+        store.record(key(2), failure("task 7 lost"))
+    for pack in (False, True):
+        with Store.open(tmp_path) as store:
+            if pack:
+                store.pack()
+            assert recorded(store, 5) == {0: 0.0, 3: 3.0}
+            assert store.missing().tolist() == [1, 4]
+            assert store.failures() == [(2, "task 7 lost")]
+    assert len(parts(tmp_path)) == 1
+
+
+def test_runs_with_other_figures_share_a_part(tmp_path):
+    with Store.open(tmp_path) as store:
+        store.record(key(0), outcome(0, {"fps": 60.0}))
+        store.record(key(1), outcome(1, {"ops": float("inf"), "n": -0.0}))
+        store.pack()
+        store.want([key(1), key(0)])
+        (table,) = store.results()
+    rows = {row["run.position"]: row for row in table.to_pylist()}
+    assert (rows[1]["fps"], rows[1]["ops"], rows[0]["ops"]) == (60.0, None, float("inf"))
+    assert str(rows[0]["n"]) == "-0.0"
+    assert rows[0]["run.hash"] == f"{1:032x}" and rows[0]["run.notes"] == ["a note"]
+
+
+def test_a_key_that_is_wanted_twice_is_missing_once_and_found_twice(tmp_path):
+    with Store.open(tmp_path) as store:
+        store.want([key(5), key(1), key(5), key(1)])
+        assert store.missing().tolist() == [0, 1]
+        store.record(key(5), outcome(5))
+        (table,) = store.results()
+        assert sorted(table["run.position"].to_pylist()) == [0, 2]
+
+
+def test_the_index_is_emptied_into_parts(tmp_path, monkeypatch):
+    monkeypatch.setattr(stores, "RUNS_PER_PART", 10)
+    with Store.open(tmp_path) as store:
+        for n in range(25):
+            store.record(key(n), outcome(n))
+        assert recorded(store, 25) == {n: float(n) for n in range(25)}
+    assert len(parts(tmp_path)) == 2
+    index = sqlite3.connect(tmp_path / "index.sqlite")
+    assert [index.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0] for table in ("kept", "fresh")] == [20, 5]
+
+
+def test_a_run_that_comes_twice_is_kept_once(tmp_path):
+    """A worker was thought dead, its run was made again, and both results came."""
+    with Store.open(tmp_path) as store:
+        store.record(key(0), outcome(0))
+        store.record(key(0), outcome(0))
+        store.pack()
+        store.record(key(0), outcome(0))
+        assert recorded(store, 1) == {0: 0.0}
+
+
+def test_failures_are_forgotten_on_request(tmp_path):
+    with Store.open(tmp_path) as store:
+        for n in range(3):
+            store.record(key(n), failure("out of time"))
+        store.want([key(1)])
+        store.forget_failures()
+        store.want(key(n) for n in range(3))
+        assert store.missing().tolist() == [1]
+
+
+def test_a_second_writer_is_refused_with_the_first_ones_id(tmp_path):
+    with Store.open(tmp_path):
+        with pytest.raises(StoreRefused, match=f"in use by process {os.getpid()} on "):
+            Store.open(tmp_path)
+        refused = run("Store.open(sys.argv[1])", tmp_path)
+        assert f"process {os.getpid()}" in refused.stderr
+    Store.open(tmp_path).close()
+
+
+def test_a_lock_that_a_dead_process_left_refuses_nobody(tmp_path):
+    died = run("store = Store.open(sys.argv[1]); os.kill(os.getpid(), signal.SIGKILL)", tmp_path)
+    assert died.returncode == -signal.SIGKILL
+    assert (tmp_path / "lock").read_text().startswith("process ")
+    Store.open(tmp_path).close()
+
+
+def test_readers_see_what_a_writer_has_recorded_so_far(tmp_path):
+    """Before and behind the packing, while the writer goes on."""
+    with Store.open(tmp_path) as writer, Store.open(tmp_path, read_only=True) as reader:
+        for n in range(3):
+            writer.record(key(n), outcome(n))
+        assert recorded(reader, 5) == {0: 0.0, 1: 1.0, 2: 2.0}
+        writer.pack()
+        writer.record(key(3), outcome(3))
+        assert sorted(recorded(reader, 5)) == [0, 1, 2, 3]
+        with pytest.raises(StoreRefused, match="readonly"):
+            reader.record(key(4), outcome(4))
+
+
+def test_a_store_at_rest_is_read_where_nobody_may_write(tmp_path, monkeypatch):
+    with Store.open(tmp_path) as store:
+        store.record(key(0), outcome(0))
+    before = sorted(path.name for path in tmp_path.iterdir())
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with Store.open(tmp_path, read_only=True) as store:
+        assert recorded(store, 1) == {0: 0.0}
+        assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_store_of_a_newer_version_is_refused_by_name(tmp_path, read_only):
+    Store.open(tmp_path).close()
+    index = sqlite3.connect(tmp_path / "index.sqlite")
+    index.execute(f"PRAGMA user_version = {stores.FORMAT + 1}")
+    index.close()
+    with pytest.raises(
+        StoreRefused, match=f"of version {stores.FORMAT + 1}.*knows version {stores.FORMAT}: use a newer"
+    ):
+        Store.open(tmp_path, read_only=read_only)
+
+
+def test_what_is_no_store_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreRefused, match="cannot keep results in .*file"):
+        Store.open(tmp_path / "file")
+    with pytest.raises(StoreRefused, match="is no store"):
+        Store.open(tmp_path, read_only=True)
+    other = sqlite3.connect(tmp_path / "index.sqlite")
+    other.execute("CREATE TABLE recipes (name TEXT)")
+    other.close()
+    with pytest.raises(StoreRefused, match="database of something else"):
+        Store.open(tmp_path)
+
+
+def test_halves_are_removed_and_whole_parts_are_taken_up(tmp_path):
+    """Kills in the middle of a part's writing, and between its rename and the index: nothing is lost or doubled."""
+    with Store.open(tmp_path) as store:
+        store.record(key(0), outcome(0))
+    died = run(
+        """
+        with Store.open(sys.argv[1]) as store:
+            store.record(key(1), outcome(1))
+            store._add_part = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+            store.pack()
+        """,
+        tmp_path,
+    )
+    assert died.returncode == -signal.SIGKILL
+    assert len(parts(tmp_path)) == 1
+    (tmp_path / "parts" / "00.parquet.half").write_text("half")
+    (tmp_path / "parts" / "00.parquet").write_text("nobody's")
+    with Store.open(tmp_path) as store:
+        assert len(parts(tmp_path)) == 1
+        assert recorded(store, 2) == {0: 0.0, 1: 1.0}
+
+
+@pytest.mark.parametrize("harm", ["truncated", "changed", "gone"])
+def test_a_damaged_part_is_named_and_its_runs_are_made_again(tmp_path, harm):
+    with Store.open(tmp_path) as store:
+        for n in range(4):
+            store.record(key(n), outcome(n))
+            if n % 2:
+                store.pack()
+        store.want([key(0)])
+        (file,) = {
+            row[0] for row in store._db.execute("SELECT file FROM parts JOIN kept ON id = part JOIN wanted USING (key)")
+        }
+    victim = tmp_path / "parts" / file
+    data = bytearray(victim.read_bytes())
+    data[len(data) // 2] ^= 1
+    {
+        "truncated": lambda: os.truncate(victim, 50),
+        "changed": lambda: victim.write_bytes(data),
+        "gone": victim.unlink,
+    }[harm]()
+    with Store.open(tmp_path, read_only=True) as reader, pytest.warns(StoreWarning, match=file):
+        assert recorded(reader, 4) == {2: 2.0, 3: 3.0}
+    with Store.open(tmp_path) as store:
+        with pytest.warns(StoreWarning, match=file):
+            assert recorded(store, 4) == {2: 2.0, 3: 3.0}
+        assert store.missing().tolist() == [0, 1]
+        assert not victim.exists()
+        store.record(key(0), outcome(0))
+        store.record(key(1), outcome(1))
+        store.pack()
+        assert recorded(store, 4) == {n: float(n) for n in range(4)}
+
+
+@pytest.mark.parametrize("harm", ["head", "page", "empty", "gone"])
+def test_a_damaged_index_is_named_and_mended_from_the_parts(tmp_path, harm):
+    """Twenty runs are in a part, one is in the index only: that one is lost."""
+    with Store.open(tmp_path) as store:
+        for n in range(20):
+            store.record(key(n), outcome(n))
+        store.pack()
+        store.record(key(20), outcome(20))
+    index = tmp_path / "index.sqlite"
+    data = bytearray(index.read_bytes())
+    if harm == "gone":
+        index.unlink()
+    elif harm == "empty":
+        os.truncate(index, 0)
+    else:
+        begin = 0 if harm == "head" else 4096
+        data[begin : begin + 4000] = bytes(4000) if harm == "head" else b"\xff" * 4000
+        index.write_bytes(data)
+    if harm in ("head", "page"):
+        with pytest.warns(StoreWarning, match=r"index\.sqlite is damaged"):
+            store = Store.open(tmp_path)
+        assert (tmp_path / "index.sqlite.damaged").read_bytes() == bytes(data)
+    else:
+        store = Store.open(tmp_path)
+    with store:
+        assert recorded(store, 21) == {n: float(n) for n in range(20)}
+        assert store.missing().tolist() == [20]
+
+
+#: Records runs until the store takes no more, says how many it took, and why it took no more.
+FILL = """
+import resource
+try:
+    with Store.open(sys.argv[1]) as store:
+        stores.RUNS_PER_PART = 500
+        free, limit = map(int, sys.argv[2:])
+        for n in range(100_000):
+            if n == free:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+            if n == free and limit == 6_000:
+                store.pack()
+            store.record(key(n), outcome(n))
+except CannotKeep as error:
+    print(n, error)
+"""
+
+
+def goes_on(path: Path, filled: "subprocess.CompletedProcess[str]") -> None:
+    """All that the store said it took is there, and with room it takes more."""
+    taken, words = filled.stdout.split(" ", 1)
+    assert int(taken) > 100
+    assert "takes no more results" in words and "start again" in words
+    with Store.open(path) as store:
+        found = recorded(store, int(taken) + 1)
+        assert set(range(int(taken))) <= set(found)
+        assert all(path.suffix == ".parquet" for path in parts(path))
+        store.record(key(-1), outcome(1))
+        store.pack()
+        assert recorded(store, int(taken) + 1) == found
+
+
+@pytest.mark.parametrize("limit", [6_000, 2_000_000], ids=["while a part is written", "while a run is recorded"])
+def test_a_limit_of_file_size_leaves_all_that_was_recorded(tmp_path, limit):
+    """EFBIG: a part of 300 runs is larger than 6,000 bytes; the index grows beyond 2,000,000 at some time."""
+    goes_on(tmp_path, run(FILL, tmp_path, 300 if limit == 6_000 else 0, limit))
+
+
+def test_a_disk_that_fills_leaves_all_that_was_recorded(tmp_path):
+    """ENOSPC, on a disk of one megabyte that is then made larger."""
+    mounted = ["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(tmp_path)]
+    if subprocess.run(mounted, capture_output=True, check=False).returncode:
+        pytest.skip("only root can mount a small disk")
+    try:
+        filled = run(FILL, tmp_path, -1, 0)
+        assert "full" in filled.stdout or "No space left" in filled.stdout
+        subprocess.run(["mount", "-o", "remount,size=100m", str(tmp_path)], check=True)
+        goes_on(tmp_path, filled)
+    finally:
+        subprocess.run(["umount", str(tmp_path)], check=True)

@@ -1,0 +1,380 @@
+"""Sweeps: the same tables whoever runs them, and a stated outcome for each trouble."""
+
+import io
+import json
+import os
+import random
+import signal
+import subprocess
+import threading
+import time
+
+import fairground as fg
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from fairground.sweeps.engine import Local
+from fairground.sweeps.errors import StoreRefused, SweepError
+from fairground.sweeps.experiment import Experiment
+from fairground.sweeps.progress import Progress
+from fairground.sweeps.spec import Inputs
+from fairground.sweeps.sweep import default_store, look, sweep
+from sweeping import PIPES, PIPES_FILE, bytes_of, command, pipes, program
+
+
+class Shuffled:
+    """Carries out all of the work, then gives it in some other order."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.taken = []
+
+    def outcomes(self, work, inputs):
+        done = [(key, spec.run(inputs)) for key, spec in work]
+        self.taken = [key for key, _ in done]
+        self.random.shuffle(done)
+        yield from done
+
+
+class Broken(Local):
+    """Breaks down after so many runs."""
+
+    def __init__(self, after):
+        super().__init__(1)
+        self.after = after
+
+    def outcomes(self, work, inputs):
+        for done, item in enumerate(super().outcomes(work, inputs)):
+            if done == self.after:
+                raise SweepError("nobody is left to run on")
+            yield item
+
+
+def test_the_table_depends_on_the_experiment_alone(tmp_path):
+    """One thread, four threads, another order, broken off twice: the same bytes."""
+    once = bytes_of(sweep(PIPES, tmp_path / "one", jobs=1), tmp_path)
+    assert bytes_of(sweep(PIPES, tmp_path / "four", jobs=4), tmp_path) == once
+    for seed in range(3):
+        assert bytes_of(sweep(PIPES, tmp_path / f"shuffled {seed}", client=Shuffled(seed)), tmp_path) == once
+    for after in (3, 9):
+        with pytest.raises(SweepError, match="nobody is left"):
+            sweep(PIPES, tmp_path / "broken", client=Broken(after))
+    assert bytes_of(sweep(PIPES, tmp_path / "broken"), tmp_path) == once
+
+
+def test_a_row_is_the_run_that_it_names(tmp_path):
+    swept = sweep(PIPES, tmp_path)
+    rows = swept.table.to_pylist()
+    assert [(row["workload"][17:19], row["sched"], row["seed"]) for row in rows] == [
+        (loops, sched, seed) for loops in ("20", "40") for sched in ("fair:v5.9", "fair:v6.12") for seed in range(1, 6)
+    ]
+    assert swept.table.schema.names[:4] == ["workload", "sched", "seed", "hash"]
+    assert swept.table.schema.names[4:] == sorted(swept.table.schema.names[4:])
+    run = fg.run("hikey960", rows[7]["workload"], rows[7]["sched"], seed=rows[7]["seed"])
+    assert run.hash == rows[7]["hash"] and run["ops_per_sec"] == rows[7]["ops_per_sec"]
+    told = json.loads(swept.table.schema.metadata[b"fairground"])
+    assert told["metrics"]["ops_per_sec"] == {"unit": "ops/s", "better": "higher"}
+    assert told["axes"][1] == {"name": "sched", "kind": "sched", "levels": ["fair:v5.9", "fair:v6.12"]}
+
+
+def test_a_second_start_does_only_what_is_missing(tmp_path):
+    """Two more seeds are four more runs for each workload and scheduler's five."""
+    sweep(PIPES, tmp_path)
+    again, more = Shuffled(0), Shuffled(0)
+    sweep(PIPES, tmp_path, client=again)
+    assert again.taken == []
+    longer = sweep(pipes(experiment={"name": "pipes", "seeds": 7}), tmp_path, client=more)
+    assert (len(more.taken), len(longer.table)) == (8, 28)
+
+
+def test_axes_have_the_types_of_their_levels(tmp_path):
+    """And a feature is off or on."""
+    axes = {"features": {"asym-prev-first": [False, True]}, "options": {"loops": [10, 20]}}
+    fixed = {"machine": "hikey960", "workload": "sched-pipe:threads", "sched": "fair:v5.9"}
+    table = sweep({"experiment": {"name": "types", "seeds": 1}, "fixed": fixed, "axes": axes}, tmp_path).table
+    assert table.schema.field("asym-prev-first").type == pa.bool_()
+    assert table.schema.field("loops").type == pa.float64()
+    assert sorted(table["loops"].to_pylist()) == [10.0, 10.0, 20.0, 20.0]
+
+
+def failing(n):
+    """An executor whose run `n` fails."""
+
+    class Failing(Local):
+        def outcomes(self, work, inputs):
+            from dataclasses import replace
+
+            for i, (key, outcome) in enumerate(super().outcomes(work, inputs)):
+                failed = replace(outcome, metrics={}, hash="", failed="task 7 lost")
+                yield key, failed if i == n else outcome
+
+    return Failing(1)
+
+
+def test_a_run_that_fails_is_kept_with_its_message_and_harms_no_other(tmp_path):
+    swept = sweep(PIPES, tmp_path, client=failing(6))
+    (failure,) = swept.failures.to_pylist()
+    assert failure == {
+        "workload": "sched-pipe:loops=20,threads",
+        "sched": "fair:v6.12",
+        "seed": 2,
+        "message": "task 7 lost",
+    }
+    assert (len(swept.table), swept.left) == (19, 0)
+    again = Shuffled(0)
+    assert len(sweep(PIPES, tmp_path, client=again).failures) == 1 and again.taken == []
+    mended = sweep(PIPES, tmp_path, retry=True)
+    assert (len(mended.table), len(mended.failures)) == (20, 0)
+
+
+def test_look_sees_what_is_there_so_far(tmp_path):
+    with pytest.raises(SweepError):
+        sweep(PIPES, tmp_path, client=Broken(7))
+    seen = look(PIPES, tmp_path)
+    assert (len(seen.table), seen.left) == (7, 13)
+    assert repr(seen) == "<fairground.Sweep pipes: 7 of 20 runs, 13 left>"
+
+
+def test_a_sweep_goes_on_with_the_points_that_it_began_with(tmp_path, monkeypatch):
+    """Another version of the library that draws would draw others."""
+    drawn = {
+        "experiment": {"name": "random", "design": "random", "points": 6, "seeds": 1},
+        "fixed": {"machine": "hikey960", "workload": "sched-pipe:threads", "sched": "fair:v5.9"},
+        "axes": {"options": {"loops": {"low": 10, "high": 1000}}},
+    }
+    first = sweep(drawn, tmp_path, client=Shuffled(0)).table
+    monkeypatch.setattr("fairground.sweeps.experiment.drawn", lambda *_: iter([(0.5,)] * 6))
+    assert len(set(Experiment.from_dict(drawn).rows())) == 1
+    again = Shuffled(0)
+    assert sweep(drawn, tmp_path, client=again).table.equals(first) and again.taken == []
+    assert look(drawn, tmp_path).table.equals(first)
+    assert look(pipes(), tmp_path).left == 20
+
+
+def test_look_while_another_process_writes(tmp_path):
+    class Looking(Local):
+        def outcomes(self, work, inputs):
+            for done, item in enumerate(super().outcomes(work, inputs)):
+                yield item
+                assert len(look(PIPES, tmp_path).table) == done + 1
+
+    assert len(sweep(PIPES, tmp_path, client=Looking(1)).table) == 20
+
+
+def test_a_figure_that_is_named_like_an_axis_steps_aside(tmp_path):
+    experiment = Experiment.from_dict(PIPES)
+    from dataclasses import replace
+
+    axes = tuple(replace(axis, name="migrations") if axis.kind == "sched" else axis for axis in experiment.axes)
+    table = sweep(replace(experiment, axes=axes), tmp_path).table
+    assert table["migrations"].type == pa.string() and table["migrations_"].type == pa.float64()
+
+
+class Endless:
+    """Runs that last until they are stopped; some end at once."""
+
+    def __init__(self, seed):
+        self.seed = seed
+
+    def run(self, inputs):
+        from fairground.sweeps.spec import Outcome
+
+        if self.seed % 2:
+            return Outcome({}, "", (), f"seed {self.seed}", 0)
+        fg.run("synthetic-1024", "hackbench:groups=100,loops=100000", "fair:v5.9")
+        raise AssertionError("it ended")
+
+
+def test_ctrl_c_ends_runs_under_way_and_gives_what_was_finished():
+    """Three are short, one of two threads has an endless one: the short ones come, and then the interrupt."""
+    work = ((str(seed), Endless(seed)) for seed in (1, 3, 2, 5))
+    outcomes = Local(2).outcomes(work, Inputs())
+    threading.Timer(2.0, signal.raise_signal, [signal.SIGINT]).start()
+    came = []
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        for key, _ in outcomes:
+            came.append(key)
+    assert sorted(came) == ["1", "3", "5"]
+    assert time.monotonic() - began < 30
+
+
+def test_closing_ends_what_is_under_way():
+    outcomes = Local(2).outcomes(((str(seed), Endless(seed)) for seed in (1, 2, 4, 6)), Inputs())
+    assert next(outcomes)[0] == "1"
+    began = time.monotonic()
+    outcomes.close()
+    assert time.monotonic() - began < 30
+
+
+def test_work_is_taken_as_it_is_needed():
+    """Of a million runs, as many are taken as two threads have at hand."""
+    taken = []
+
+    def work():
+        for n in range(1_000_000):
+            taken.append(n)
+            yield str(n), Endless(1)
+
+    outcomes = Local(2).outcomes(work(), Inputs())
+    for _ in range(10):
+        next(outcomes)
+    assert len(taken) <= 10 + 2 * 2 + 2
+    outcomes.close()
+
+
+def test_an_exception_comes_after_what_was_finished():
+    class Lost:
+        def run(self, inputs):
+            raise OSError("no memory")
+
+    work = [("a", Endless(1)), ("b", Lost()), ("c", Endless(1))]
+    outcomes = Local(1).outcomes(iter(work), Inputs())
+    came = []
+    with pytest.raises(OSError, match="no memory"):
+        for key, _ in outcomes:
+            came.append(key)
+    assert came[0] == "a" and "b" not in came
+
+
+def test_progress_is_told_on_a_terminal_only():
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    for stream, words in ((Terminal(), "8 of 20 runs, 1 failed"), (io.StringIO(), "")):
+        with Progress(20, 5, stream) as progress:
+            for failed in (False, True, False):
+                time.sleep(0.12)
+                progress.step(failed)
+        assert words in stream.getvalue()
+        assert bool(words) == bool(stream.getvalue())
+
+
+def test_progress_tells_rate_and_time_left():
+    progress = Progress(total=1000, done=100, stream=io.StringIO())
+    progress._looks[0] = (50.0, 100)
+    progress.done = 300
+    assert progress.line(now=60.0) == "300 of 1000 runs, 20/s, 35 s left"
+
+
+def test_results_are_kept_in_the_users_cache_by_default(monkeypatch, tmp_path):
+    monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path))
+    assert default_store("a/b") == tmp_path / "sweeps" / "a%2Fb"
+    monkeypatch.delenv("FAIRGROUND_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/caches")
+    assert str(default_store("pipes")) == "/caches/fairground/sweeps/pipes"
+
+
+# The command.
+
+
+@pytest.fixture
+def pipes_file(tmp_path):
+    path = tmp_path / "pipes.toml"
+    path.write_text(PIPES_FILE)
+    return path
+
+
+def test_the_command_writes_the_table(pipes_file, tmp_path):
+    ran = command(pipes_file, "--store", tmp_path / "store", "--output", tmp_path / "pipes.parquet", "--jobs", 2)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "pipes: 20 of 20 runs\n", "")
+    here = sweep(PIPES, tmp_path / "here")
+    here.write(tmp_path / "here.parquet")
+    assert (tmp_path / "pipes.parquet").read_bytes() == (tmp_path / "here.parquet").read_bytes()
+    assert pyarrow.parquet.read_table(tmp_path / "pipes.parquet").equals(here.table, check_metadata=True)
+    assert (
+        command(pipes_file, "--store", tmp_path / "store", "--look", "--output", tmp_path / "pipes.csv").returncode == 0
+    )
+    lines = (tmp_path / "pipes.csv").read_text().splitlines()
+    assert len(lines) == 21 and lines[0].startswith('"workload","sched","seed","hash"')
+
+
+@pytest.mark.parametrize(
+    "words, told",
+    [
+        (["--output", "x.xlsx"], ".parquet or .csv"),
+        (["--output", "/nowhere/x.csv"], "cannot be written"),
+        (["--report", "x.txt"], ".html"),
+        (["--jobs", "0"], "from 1 on"),
+        (["--sotre", "x"], "--sotre"),
+        (["--look", "--store", "nothing"], "is no store"),
+    ],
+)
+def test_bad_words_are_refused_before_anything_runs(pipes_file, tmp_path, words, told):
+    ran = command(pipes_file, *words, cwd=tmp_path)
+    assert ran.returncode == 2 and told in ran.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["pipes.toml"]
+
+
+@pytest.mark.parametrize(
+    "change, told",
+    [
+        (('"hikey960"', '"hikey96"'), "hikey960"),
+        (('"fair:v6.12"', '"fair:v6.12+asym-prev-frist"'), "asym-prev-first"),
+        (("seeds = 5", "seeds = 1000000"), "4,000,000 runs"),
+    ],
+)
+def test_an_experiment_that_cannot_be_meant_is_refused_before_anything_runs(tmp_path, change, told):
+    (tmp_path / "pipes.toml").write_text(PIPES_FILE.replace(*change))
+    ran = command("pipes.toml", "--store", "store", cwd=tmp_path)
+    assert ran.returncode == 2 and told in ran.stderr, ran.stderr
+    assert not (tmp_path / "store").exists()
+
+
+def test_the_command_refuses_a_store_in_use(pipes_file, tmp_path):
+    from fairground.sweeps.store import Store
+
+    with Store.open(tmp_path / "store"):
+        ran = command(pipes_file, "--store", tmp_path / "store")
+    assert ran.returncode == 2 and f"in use by process {os.getpid()}" in ran.stderr
+
+
+def test_the_command_tells_failures_and_ends_with_1(tmp_path):
+    """A run that fails in a store, as a crash of a kernel would; the sweep itself goes on."""
+    sweep(PIPES, tmp_path / "store", client=failing(0))
+    (tmp_path / "pipes.toml").write_text(PIPES_FILE)
+    ran = command(tmp_path / "pipes.toml", "--store", tmp_path / "store")
+    assert ran.returncode == 1
+    assert ran.stdout == "pipes: 19 of 20 runs, 1 failed\n"
+    assert ran.stderr == ("run failed: workload sched-pipe:loops=20,threads, sched fair:v5.9, seed 1: task 7 lost\n")
+
+
+def test_a_disk_that_fills_ends_the_sweep_and_the_next_goes_on(pipes_file, tmp_path):
+    """Files may not grow beyond 60 kB, which takes some runs of several kB each."""
+    limited = """
+        import resource, sys
+        from fairground.sweeps.command import main
+        resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
+        sys.exit(main(sys.argv[1:]))
+    """
+    line = program(limited, pipes_file, "--store", tmp_path / "store")
+    ran = subprocess.run(line, capture_output=True, text=True, check=False, timeout=300)
+    assert ran.returncode == 1 and "takes no more results" in ran.stderr
+    kept = len(look(PIPES, tmp_path / "store").table)
+    assert 0 < kept < 20
+    rest = Shuffled(0)
+    assert len(sweep(PIPES, tmp_path / "store", client=rest).table) == 20
+    assert len(rest.taken) == 20 - kept
+
+
+def test_ctrl_c_in_the_command_keeps_what_was_finished(tmp_path):
+    """Many short runs, interrupted after the first are on record."""
+    (tmp_path / "pipes.toml").write_text(PIPES_FILE.replace("seeds = 5", "seeds = 2000"))
+    line = program("from fairground.sweeps.command import main; import sys; sys.exit(main(sys.argv[1:]))")
+    line += [str(tmp_path / "pipes.toml"), "--store", str(tmp_path / "store")]
+    process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    large = pipes(experiment={"name": "pipes", "seeds": 2000})
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        try:
+            if len(look(large, tmp_path / "store").table) > 5:
+                break
+        except StoreRefused:
+            time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert "stopped; what was finished is kept" in errors and "Traceback" not in errors
+    assert look(large, tmp_path / "store").left > 0
+    sweep(PIPES, tmp_path / "store")
