@@ -18,3 +18,9 @@ $venv/bin/pip install -q '.[test]'
 fairground=$(realpath "${CARGO_TARGET_DIR:-target}")/release/fairground
 FAIRGROUND=$fairground $venv/bin/pytest -q
 $venv/bin/python -m doctest docs/python.md
+# Pages that show sweeps.
+for page in $(grep -l '^fairground sweep' docs/*.md); do
+	dir=$(mktemp -d)
+	FAIRGROUND_PYTHON=$PWD/$venv/bin/python tests/docs.sh "$page" "$dir"
+	rm -r "$dir"
+done
