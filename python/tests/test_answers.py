@@ -6,8 +6,11 @@ import itertools
 import json
 import math
 import re
+import subprocess
+import sys
 import types
 import xml.etree.ElementTree
+from pathlib import Path
 
 import fairground as fg
 import numpy as np
@@ -21,7 +24,7 @@ SEEDS = range(1, 9)
 
 
 def table(axes, figure, seeds=SEEDS, metrics=None, noise=0.0, design="grid"):
-    """A grid's runs: `figure(point, draw)` at each point and seed, `draw` being standard normal times `noise`."""
+    """A grid's runs: `figure(point)` at each point and seed, and normal noise of this standard deviation."""
     rng = np.random.default_rng(5)
     names = list(axes)
     rows = []
@@ -230,6 +233,13 @@ def test_an_additive_model_has_no_interaction():
     found = answers.interactions(table(SWITCHES, lambda p: 10 - p["a"] - 0.1 * p["b"] + 0.3 * p["c"]), "y")
     assert found[["axis_a", "axis_b"]].values.tolist() == [["a", "b"], ["a", "c"], ["b", "c"]]
     assert found["diff"].tolist() == [0, 0, 0] and not found["significant"].any()
+
+
+def test_rounding_is_no_interaction():
+    """0.1 + 0.2 - 0.3 is not 0 in binary, but nothing acts together here."""
+    figures = {(False, False): 0.3, (True, False): 0.1, (False, True): 0.2, (True, True): 0.0}
+    found = answers.interactions(table({"a": ON_OFF, "b": ON_OFF}, lambda p: figures[tuple(p.values())]), "y")
+    assert found["interaction_pct"].tolist() == [0] and not found["significant"].any()
 
 
 def test_a_pure_interaction_is_found_and_nothing_else():
@@ -512,6 +522,22 @@ def test_what_is_not_understood_is_named(ask, said):
     assert said in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("missing", "ask"),
+    [
+        ("pandas", "from fairground import answers"),
+        ("matplotlib", "from fairground.answers import figures; figures.effects(None)"),
+        ("SALib", "from fairground.answers import saltelli; saltelli._estimated(None, None, 1)"),
+    ],
+)
+def test_a_missing_library_is_named_with_what_brings_it(missing, ask):
+    """As on a machine with the bare package: in an interpreter of its own, which finds no such library."""
+    text = f"import sys; sys.modules[{missing!r}] = None; {ask}"
+    ended = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
+    said = ended.stderr.splitlines()[-1]
+    assert missing in said and said.endswith("pip install 'fairground[report]'"), ended.stderr
+
+
 def test_tables_of_all_libraries_are_taken():
     frame = table(TWO, additive).to_pandas()
     for given in (frame, pyarrow.Table.from_pandas(frame), polars.DataFrame(frame)):
@@ -663,5 +689,7 @@ def test_a_report_on_nothing_is_refused(tmp_path):
         answers.report(empty, tmp_path / "a.html")
 
 
-def test_the_package_shows_what_it_says():
+def test_examples_are_true():
+    page = Path(__file__).parents[2] / "docs" / "answers.md"
     assert doctest.testmod(answers).failed == 0
+    assert doctest.testfile(str(page), module_relative=False).failed == 0

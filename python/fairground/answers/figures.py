@@ -98,12 +98,14 @@ def effects(frame: pandas.DataFrame, title: str = "Effects") -> Picture:
         There is nothing to draw.
     """
     apart = [name for name in frame.columns[1 : frame.columns.get_loc("base")]]
-    shown = frame[frame["improvement_pct"].notna()][:LANES_MAX]
+    known = frame[frame["improvement_pct"].notna()]
+    shown = known[:LANES_MAX]
     names = [
         f"{row['axis']}: {row['base']} → {row['level']}" + "".join(f", {name} {row[name]}" for name in apart)
         for _, row in shown.iterrows()
     ]
-    return _lanes(shown, names, "improvement_pct", "improvement, percent of base (right is better)", title)
+    label = "improvement, percent of base (right is better)" + _beyond(known)
+    return _lanes(shown, names, "improvement_pct", label, title)
 
 
 @_style()
@@ -115,7 +117,8 @@ def interactions(frame: pandas.DataFrame, title: str = "Interactions") -> Pictur
     InputError
         There is nothing to draw.
     """
-    shown = frame[frame["interaction_pct"].notna()][:LANES_MAX]
+    known = frame[frame["interaction_pct"].notna()]
+    shown = known[:LANES_MAX]
     names = [f"{row['axis_a']} {row['level_a']} × {row['axis_b']} {row['level_b']}" for _, row in shown.iterrows()]
     return _lanes(
         shown, names, "interaction_pct", "beyond the sum of both, percent of neither (right is better)", title
@@ -135,9 +138,12 @@ def interaction(table: Any, metric: str, axis: str, by: str) -> Picture:
     along, apart = _levelled(runs, axis), _levelled(runs, by)
     means = _means(runs, of, along, apart)
     figure, axes = _blank(4.2)
-    for i, level in enumerate(apart.levels[: len(MARKS)]):
-        colour = list(palette().values())[[1, 5, 6, 2][i % 4]]
-        axes.plot(range(len(along.levels)), means[:, i], marker=MARKS[i], color=colour, label=f"{by} {level}")
+    colours = [palette()[name] for name in ("ink", "hit", "miss", "soft")]
+    for i, level in enumerate(apart.levels):
+        colour = colours[i % len(colours)]
+        axes.plot(
+            range(len(along.levels)), means[:, i], marker=MARKS[i % len(MARKS)], color=colour, label=f"{by} {level}"
+        )
     axes.set_xticks(range(len(along.levels)), [str(level) for level in along.levels])
     axes.set_xlabel(axis)
     axes.set_ylabel(_with_unit(of))
@@ -218,6 +224,11 @@ def distribution(table: Any, metric: str, axis: str) -> Picture:
     axes.set_xlabel(_with_unit(of))
     axes.set_ylabel(axis)
     return Picture(figure, f"{metric} by {axis}")
+
+
+def _beyond(known: pandas.DataFrame) -> str:
+    """That not all is drawn."""
+    return f"; the first {LANES_MAX} of {len(known)}" if len(known) > LANES_MAX else ""
 
 
 def _lanes(shown: pandas.DataFrame, names: list[str], value: str, label: str, title: str) -> Picture:
