@@ -162,7 +162,13 @@ pub fn targets() -> &'static [Target] {
         Target {
             name: "dat",
             about: "trace.dat, versions 6 and 7",
-            seeds: files!["../corpus/dat/ours-6.dat", "../corpus/dat/plain-7.dat", "../corpus/dat/zstd-7.dat"],
+            seeds: files![
+                "../corpus/dat/ours-6.dat",
+                "../corpus/dat/high-first-6.dat",
+                "../corpus/dat/narrow-6.dat",
+                "../corpus/dat/plain-7.dat",
+                "../corpus/dat/zstd-7.dat",
+            ],
             words: BYTES,
             finish: NOTHING,
             run: |input| events(DatReader::new("t.dat", input.to_vec())),

@@ -6,7 +6,7 @@ use std::io::{self, BufReader, Seek};
 
 use fairground_machine::Machine;
 use fairground_trace::figures::{same_placements, Births, Figures};
-use fairground_trace::import::{Counts, Importer, NoSuchCpu, Place, Selection};
+use fairground_trace::import::{Counts, Importer, NoSuchCpu, Place, Selection, Unseen};
 use fairground_trace::{Reader, Source, TraceError};
 use fairground_workload::recorded::Recording;
 use miette::Diagnostic;
@@ -85,7 +85,10 @@ pub fn import<S: Source>(
             machine: machine.name.clone(),
             last: machine.nr_cpus() as u32 - 1,
         })?;
-        unseen.into_iter().for_each(|u| figures.began(u.cpu, u.thread, u.since));
+        unseen.into_iter().for_each(|unseen| match unseen {
+            Unseen::Began { cpu, thread, since } => figures.began(cpu, thread, since),
+            Unseen::Left { cpu, thread, at } => figures.left(cpu, thread, at),
+        });
         figures.event(&event, &mut |pid| importer.index(pid));
         progress(event.time);
     }

@@ -65,6 +65,14 @@ impl Figures {
         self.woken.remove(&thread);
     }
 
+    /// A thread, by index, is taken to have left a CPU at `at`, ns, though nobody saw that.
+    pub fn left(&mut self, cpu: u32, thread: u32, at: u64) {
+        if let Some((_, since)) = self.current.get(&cpu).copied().filter(|(current, _)| *current == thread) {
+            self.current.remove(&cpu);
+            self.threads[thread as usize].run_ns += at.saturating_sub(since);
+        }
+    }
+
     /// One more event. `index` knows the threads that live, by pid.
     pub fn event(&mut self, event: &TraceEvent, index: &mut dyn FnMut(u32) -> Option<u32>) {
         self.last = event.time.max(self.last);

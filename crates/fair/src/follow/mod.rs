@@ -301,6 +301,22 @@ impl Follower {
         verdict
     }
 
+    /// The same as [`Self::select`] if somebody ran on each of these CPUs, which idle.
+    pub fn select_if_busy(&mut self, placing: &Placing, cpus: &CpuMask) -> Option<FgVerdict> {
+        let set = |world: &mut World, more: i32| {
+            for cpu in cpus.iter() {
+                let rq = &mut world.cpus[cpu as usize];
+                rq.nr_running = rq.nr_running.saturating_add_signed(more);
+                rq.h_nr_running = rq.h_nr_running.saturating_add_signed(more);
+                rq.curr_is_idle = u8::from(more < 0);
+            }
+        };
+        set(&mut self.world, 1);
+        let verdict = self.select(placing, None);
+        set(&mut self.world, -1);
+        verdict
+    }
+
     /// How often the waker and the woken task have changed whom they wake.
     pub fn flips(&self, placing: &Placing) -> [u32; 2] {
         let idle = &self.world.cpus[placing.this_cpu as usize];
@@ -435,6 +451,32 @@ impl Follower {
         }
         if !is_rt(self.world.task(task)) {
             self.world.migrate_task(cpu, task);
+        }
+    }
+
+    /// The nice value of a task is told, -20 to 19: off its queue, changed, back on.
+    pub fn renice(&mut self, task: u32, nice: i32) {
+        let p = self.world.task(task);
+        let (cpu, queued) = (p.cpu as usize, p.on_rq != 0);
+        if p.nice == nice || is_rt(p) {
+            return;
+        }
+        let runs = queued && self.world.curr(cpu) == Some(task);
+        self.clock(cpu);
+        if queued {
+            self.leave(cpu, task, 0);
+        }
+        if runs {
+            self.put_prev(cpu);
+        }
+        self.world.task_mut(task).nice = nice;
+        self.world.reweight_task(cpu, task);
+        if queued {
+            self.join(cpu, task, 0);
+        }
+        if runs {
+            self.remove(cpu, task);
+            self.world.set_next_entity(cpu, task);
         }
     }
 

@@ -97,6 +97,39 @@ fn a_thread_that_was_moved_is_queued_there() {
     assert_eq!(counts(&f, 1).0, 0);
 }
 
+/// Whether it runs, waits or sleeps, a thread that becomes less nice weighs more and is where it was.
+#[test]
+fn a_nice_value_changes_the_weight_and_nothing_else() {
+    for sched in ["fair:v5.9", "fair:v6.1", "fair:v6.12"] {
+        let mut f = four(sched, Before::Boot);
+        crowd(&mut f, 3);
+        f.advance(9 * MS);
+        f.switch(0, Some(0), Next::Task(1));
+        for task in 0..3 {
+            f.renice(task, -20);
+        }
+        assert_eq!([0, 1, 2].map(|task| f.is_runnable(task)), [false, true, true], "{sched}");
+        assert_eq!(f.task(2).weight, 88761, "{sched}");
+        f.switch(0, Some(1), Next::Task(2));
+        f.switch(0, Some(2), Next::Idle);
+        f.wake_on(0, 0);
+        assert_eq!((f.cpu(0).h_nr_running, f.cpu(0).fair.load_weight), (1, 88761), "{sched}");
+    }
+}
+
+/// Asked as if somebody ran where nobody does: all is as before then.
+#[test]
+fn a_cpu_that_idles_may_be_taken_to_be_busy() {
+    let mut f = four("fair:v6.12", Before::Nothing);
+    crowd(&mut f, 1);
+    f.appear(1, 2, Bound::No);
+    let placing = Placing { task: 1, current: Some(0), now: 7 * MS, this_cpu: 0, flags: FG_WF_TTWU };
+    let before = counts(&f, 2);
+    let busy = [2].into_iter().collect();
+    assert_ne!(f.select_if_busy(&placing, &busy).unwrap().cpu, 2);
+    assert_eq!((counts(&f, 2), f.select(&placing, None).unwrap().cpu), (before, 2));
+}
+
 /// Before anything is known a CPU may idle or be busy; what it is seen to do settles that, but for who waits there.
 #[test]
 fn what_was_before_is_settled_by_what_is_seen() {

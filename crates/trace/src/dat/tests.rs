@@ -5,7 +5,7 @@ use fairground_sim::testing::{machine, RoundRobin};
 use fairground_sim::{Config, Engine};
 use fairground_workload::testing::Random;
 
-use self::files::{big_endian, parts, v7, Packed};
+use self::files::{big_endian, parts, turned, v7, Packed};
 use super::*;
 use crate::text::tests::read_all;
 use crate::text::{Reader, TraceError};
@@ -124,6 +124,32 @@ fn version_7_reads_as_version_6_does() {
     for packed in [Packed::No, Packed::Zlib, Packed::Zstd] {
         assert_eq!(read(v7(&parts, packed)).unwrap(), expected);
     }
+}
+
+/// All events that we write, of a machine of the other byte order.
+#[test]
+fn high_bytes_may_come_first() {
+    for text in [TEXT.into(), run(5, 4)] {
+        let file = written(&text, 4);
+        let turned = turned(&file);
+        assert_ne!(turned, file);
+        assert_eq!(read(turned).unwrap(), read(file).unwrap());
+    }
+}
+
+/// Events of LISA's module have formats in the head only if there are any.
+#[test]
+fn events_of_a_module_are_listed_where_they_are() {
+    let lists = |text: &str, name: &str| {
+        let file = written(text.as_bytes(), 4);
+        file.windows(name.len()).any(|window| window == name.as_bytes())
+    };
+    let without: String =
+        TEXT.lines().filter(|line| !line.contains("_pelt_")).map(|line| format!("{line}\n")).collect();
+    for name in ["name: sched_pelt_se", "name: sched_pelt_cfs"] {
+        assert!(lists(TEXT, name) && !lists(&without, name), "{name}");
+    }
+    assert!(lists("", "name: sched_switch") && !lists("", "lisa"));
 }
 
 /// A machine of other byte order, of 4-byte longs, with an event whose fields are elsewhere, and with names of any

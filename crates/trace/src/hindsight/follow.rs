@@ -17,6 +17,7 @@ impl Hindsight<'_> {
         self.cpus_exist(event)?;
         self.counts.backwards += u64::from(event.time < self.now);
         self.now = event.time.max(self.now);
+        self.tells_interrupts |= event.in_interrupt;
         if self.pasts.is_empty() {
             self.begin(event);
         }
@@ -24,7 +25,10 @@ impl Hindsight<'_> {
         self.all(|past| past.advance(now));
         self.see(event);
         match event.what {
-            What::Switch { prev, left, next, .. } => self.switch(event.cpu, prev, left, next),
+            What::Switch { prev, left, next, prio } => {
+                self.switch(event.cpu, prev, left, next);
+                prio.into_iter().for_each(|prio| self.competes(next, prio));
+            }
             What::Waking { task, cpu } => self.waking(event, task, cpu),
             What::Wakeup { task, cpu, new } => return Ok(self.wakeup(task, cpu, new)),
             What::Migrate { task, from, to } => self.migrate(task, from, to),
@@ -77,23 +81,60 @@ impl Hindsight<'_> {
         self.pasts.iter_mut().for_each(f);
     }
 
-    /// The first event of a CPU tells what runs there.
+    /// Who does something on a CPU runs there, though it may not have been seen to be switched to: recordings lack events, all
+    /// those of some idle tasks among them.
     fn see(&mut self, event: &TraceEvent) {
-        let cpu = event.cpu;
-        if self.doing[cpu as usize] != Doing::Unknown {
-            return;
-        }
+        let (cpu, seen) = (event.cpu, self.doing[event.cpu as usize]);
         let who = match event.what {
             What::Switch { prev, .. } => prev,
-            _ => event.context,
+            What::Waking { .. } | What::Wakeup { .. } | What::Fork { .. } | What::Exit { .. } | What::Idle { .. } => {
+                event.context
+            }
+            _ if seen == Doing::Unknown => event.context,
+            _ => return,
         };
-        let next = self.next(cpu, who);
-        self.settle(cpu, who, next);
+        self.heard[cpu as usize] |= who.pid == 0;
+        let is_expected = match seen {
+            Doing::Unknown => {
+                let next = self.next(cpu, who);
+                self.doing[cpu as usize] = doing(who, next);
+                return self.all(|past| past.settle(cpu, next));
+            }
+            Doing::Idle => who.pid == 0,
+            Doing::Stopper => who.pid == 0 || is_stopper(who.comm),
+            Doing::Runs(pid) => who.pid == pid,
+        };
+        if !is_expected {
+            self.switched_unseen(cpu, seen, who);
+        }
     }
 
-    fn settle(&mut self, cpu: CpuId, who: Thread, next: Next) {
+    /// `who` has got a CPU in between, and who had it is taken to sleep.
+    fn switched_unseen(&mut self, cpu: CpuId, seen: Doing, who: Thread) {
+        match seen {
+            Doing::Idle => self.counts.appeared += 1,
+            _ => self.counts.contradictions += 1,
+        }
+        let left = match seen {
+            Doing::Runs(pid) => self.threads.id(pid).map(|id| (pid, id)),
+            _ => None,
+        };
+        let next = self.next(cpu, who);
+        if let Next::Task(id) = next {
+            self.unwoken(who.pid, id, cpu);
+        }
+        self.take_cpu(cpu, left, who, next);
+    }
+
+    /// A CPU goes from who goes to sleep, by pid and number, or from who does not, to another one.
+    fn take_cpu(&mut self, cpu: CpuId, slept: Option<(u32, u32)>, who: Thread, next: Next) {
         self.doing[cpu as usize] = doing(who, next);
-        self.all(|past| past.settle(cpu, next));
+        self.all(|past| past.switch(cpu, slept.map(|(_, id)| id), next));
+        match slept {
+            Some((pid, _)) if self.threads.is_ending(pid) => self.forget(pid),
+            Some((pid, id)) => self.woken_already(pid, id, cpu),
+            None => {}
+        }
     }
 
     /// Who gets a CPU, in the policy's numbers.
@@ -145,31 +186,23 @@ impl Hindsight<'_> {
     }
 
     fn switch(&mut self, cpu: CpuId, prev: Thread, left: Left, next: Thread) {
-        let at = cpu as usize;
-        let expected = match self.doing[at] {
-            Doing::Idle | Doing::Unknown => prev.pid == 0,
-            Doing::Stopper => prev.pid == 0 || is_stopper(prev.comm),
-            Doing::Runs(pid) => prev.pid == pid,
-        };
-        if !expected {
-            self.counts.contradictions += 1;
-            let was = self.next(cpu, prev);
-            self.all(|past| past.switch(cpu, None, was));
-        }
         let slept = match left {
-            Left::Sleeping if prev.pid != 0 => self.threads.id(prev.pid),
+            Left::Sleeping if prev.pid != 0 => self.threads.id(prev.pid).map(|id| (prev.pid, id)),
             _ => None,
         };
         let to = self.next(cpu, next);
         if let Next::Task(id) = to {
             self.unwoken(next.pid, id, cpu);
         }
-        self.doing[at] = doing(next, to);
-        self.all(|past| past.switch(cpu, slept, to));
-        match slept {
-            Some(_) if self.threads.is_ending(prev.pid) => self.forget(prev.pid),
-            Some(id) => self.woken_already(prev.pid, id, cpu),
-            None => {}
+        self.take_cpu(cpu, slept, next, to);
+    }
+
+    /// A thread has this priority of the kernel's.
+    fn competes(&mut self, who: Thread, prio: i32) {
+        let Some(id) = self.threads.id(who.pid) else { return };
+        self.threads.set_real_time(who.pid, (0..=98).contains(&prio));
+        if let nice @ -20..=19 = prio.saturating_sub(120) {
+            self.all(|past| past.renice(id, nice));
         }
     }
 
@@ -217,8 +250,12 @@ impl Hindsight<'_> {
             return;
         }
         self.all(|past| past.move_to(id, prev));
-        let judged = self.judge(event, id, prev, hint);
-        self.open.insert(who.pid, Open { judged: Some(Box::new(judged)), to: prev });
+        let judged = match self.threads.is_real_time(who.pid) {
+            true => None,
+            false => Some(Box::new(self.judge(event, id, prev, hint))),
+        };
+        self.counts.real_time += u64::from(judged.is_none());
+        self.open.insert(who.pid, Open { judged, to: prev });
         self.all(|past| past.send(id, None, prev));
     }
 

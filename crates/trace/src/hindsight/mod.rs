@@ -12,8 +12,12 @@
 //! | `threads` | who is who |
 //! | `tally` | how often the recording agrees |
 //!
-//! What is in no recording is assumed: every thread is SCHED_OTHER with nice 0, in no group, and may use all CPUs, but for kernel
-//! threads that are bound by their name; interrupts take no time. [`Hindsight::notes`] says so.
+//! What is in no recording is assumed: a thread is SCHED_OTHER with the nice value of its priority, 0 until that is told, in no
+//! group, and may use all CPUs, but for kernel threads that are bound by their name; interrupts take no time.
+//! [`Hindsight::notes`] says so.
+//!
+//! A CPU that was left to its idle task idles until an event tells otherwise, and recordings lack events: who does something
+//! there has been switched to unseen. As long as its idle task has not left a single event, it may be busy all the same.
 
 mod follow;
 mod tally;
@@ -21,7 +25,7 @@ mod threads;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fairground_fair::ffi::{FgVerdict, FgWhy, FG_WF_IRQ, FG_WF_SYNC, FG_WF_TTWU};
+use fairground_fair::ffi::{FgVerdict, FgWhy, FG_TASK_PERCPU_KTHREAD, FG_WF_IRQ, FG_WF_SYNC, FG_WF_TTWU};
 use fairground_fair::{reasons, rule_name, Before, FairError, Features, Followed, Follower, Placing};
 use fairground_machine::{CpuId, CpuMask, Machine};
 use fairground_sim::NO_RULE;
@@ -39,8 +43,11 @@ pub enum Certainty {
     Sure,
     /// It depends on what ran before the recording began.
     Before,
-    /// The same, and of some CPU nothing was recorded yet.
+    /// The same, and of some CPU nothing was recorded yet; or it depends on a CPU that was left to its idle task, of which
+    /// nothing was ever recorded.
     Unseen,
+    /// It depends on whether it was an interrupt that woke, which the recording does not tell.
+    Interrupt,
     /// It depends on whether the waker said that it is about to sleep, which the recording does not tell.
     Sync,
     /// It depends on which sleepers are still queued, which virtual time decides to the nanosecond.
@@ -52,7 +59,7 @@ pub enum Certainty {
 impl Certainty {
     /// As documents have it.
     pub fn word(self) -> &'static str {
-        ["sure", "before", "unseen", "sync", "queued", "balance"][self as usize]
+        ["sure", "before", "unseen", "interrupt", "sync", "queued", "balance"][self as usize]
     }
 
     /// In words.
@@ -60,7 +67,8 @@ impl Certainty {
         match self {
             Certainty::Sure => "sure",
             Certainty::Before => "depends on what ran before the trace began",
-            Certainty::Unseen => "depends on a CPU of which the trace has not told yet",
+            Certainty::Unseen => "depends on a CPU of which the trace does not tell what it does",
+            Certainty::Interrupt => "depends on whether an interrupt woke, which the trace does not tell",
             Certainty::Sync => "depends on whether the waker was about to sleep, which the trace does not tell",
             Certainty::Balance => "depends on what balancing last found, which the trace does not tell",
             Certainty::Queued => "depends on which sleepers were still queued, which the trace does not tell",
@@ -104,8 +112,12 @@ pub struct Counts {
     pub without_waking: u64,
     /// Wakeups whose end is not in the trace.
     pub open: u64,
+    /// Wakeups of threads of real time.
+    pub real_time: u64,
     /// Threads that ran without having been woken.
     pub unwoken: u64,
+    /// Threads met on a CPU of which the last that was seen is that it idles.
+    pub appeared: u64,
     /// Switches and moves that contradict what was seen before.
     pub contradictions: u64,
     /// Events before their predecessors, taken to happen with them.
@@ -172,6 +184,10 @@ pub struct Hindsight<'m> {
     hint: Option<(u32, bool, bool)>,
     /// The trace is one of ours: it says which wakeups are sync.
     ours: bool,
+    /// Something was told of interrupts.
+    tells_interrupts: bool,
+    /// The idle task has left an event, by CPU.
+    heard: Vec<bool>,
     /// Clamps were told of.
     clamps: bool,
     /// Clocks were told of, by CPU.
@@ -206,6 +222,8 @@ impl<'m> Hindsight<'m> {
             leaving: BTreeSet::new(),
             hint: None,
             ours: false,
+            tells_interrupts: false,
+            heard: vec![false; machine.nr_cpus()],
             clamps: false,
             clocked: vec![false; machine.nr_cpus()],
             now: 0,
@@ -256,8 +274,8 @@ impl<'m> Hindsight<'m> {
     /// What must be said of the answers.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = vec![format!(
-            "nice values, policies, affinities{} and groups are not read from traces: every thread is taken for SCHED_OTHER \
-             with nice 0 that may use all CPUs",
+            "policies, affinities{} and groups are not read from traces: every thread is taken for SCHED_OTHER that may use \
+             all CPUs, with nice 0 until a switch to it tells its priority",
             if self.clamps { "" } else { ", clamps" }
         )];
         if !self.ours {
@@ -271,13 +289,19 @@ impl<'m> Hindsight<'m> {
         if unseen > 0 {
             notes.push(format!("no event of {unseen} CPUs: idle or busy, nobody knows"));
         }
+        let unheard = self.unheard().count();
+        if unheard > 0 {
+            notes.push(format!("the idle tasks of {unheard} CPUs leave no event: idle or busy while they idle"));
+        }
         let counts = self.counts();
         let several = [
             (counts.leaving, "wakeups met threads that were still being switched away: not judged"),
             (counts.runnable, "wakeups met runnable threads: no CPU was chosen"),
             (counts.without_waking, "wakeups have no sched_waking: not judged"),
             (counts.open, "wakeups have no end in the trace: not judged"),
+            (counts.real_time, "wakeups of threads of real time: not judged"),
             (counts.unwoken, "threads ran without having been woken"),
+            (counts.appeared, "threads were switched to unseen on an idle CPU"),
             (counts.contradictions, "switches and moves contradict what was seen before"),
             (counts.backwards, "events are older than their predecessors, and taken to happen with them"),
             (counts.forgotten, "threads were forgotten: there are too many"),
@@ -339,15 +363,29 @@ impl<'m> Hindsight<'m> {
         reasons(flags, why).map(step).collect()
     }
 
-    /// What else the answer may be: in the other states, and if the wakeup was sync.
+    /// CPUs that were left to an idle task that has left no event.
+    fn unheard(&self) -> impl Iterator<Item = CpuId> + '_ {
+        let silent = (0..).zip(self.doing.iter().zip(&self.heard));
+        let unheard = silent.filter(|(_, (doing, heard))| !self.ours && **doing == Doing::Idle && !**heard);
+        unheard.map(|(cpu, _)| cpu)
+    }
+
+    /// What else the answer may be: in the other states, if the wakeup was sync, and if an interrupt woke.
     fn certainty(&mut self, placing: &Placing, first: Option<&FgVerdict>, prev: CpuId) -> (Certainty, Vec<CpuId>) {
         let chosen = cpu_of(first, prev);
         let mut answers = self.in_all_states(placing, prev);
+        let mut otherwise = Vec::new();
         if !self.ours {
-            let sync = Placing { flags: placing.flags | FG_WF_SYNC, ..*placing };
-            let by = |(certainty, cpu)| (if certainty == Certainty::Sure { Certainty::Sync } else { certainty }, cpu);
-            answers.extend(self.in_all_states(&sync, prev).into_iter().map(by));
+            otherwise.push((Certainty::Sync, placing.flags | FG_WF_SYNC));
         }
+        if self.may_be_interrupt(placing) {
+            otherwise.push((Certainty::Interrupt, placing.flags | FG_WF_IRQ));
+        }
+        for (by, flags) in otherwise {
+            let placing = Placing { flags, ..*placing };
+            answers.extend(self.in_all_states(&placing, prev).into_iter().map(|(_, cpu)| (by, cpu)));
+        }
+        answers.extend(self.if_unheard_are_busy(placing, chosen, prev));
         let depends = answers.iter().filter(|(_, cpu)| *cpu != chosen).map(|(certainty, _)| *certainty).min();
         let certainty = match depends {
             None => Certainty::Sure,
@@ -358,6 +396,33 @@ impl<'m> Hindsight<'m> {
         possible.sort_unstable();
         possible.dedup();
         (certainty, possible)
+    }
+
+    /// Whether nobody knows if it is an interrupt that wakes: the policy cares where it meets a kernel thread of its CPU.
+    fn may_be_interrupt(&self, placing: &Placing) -> bool {
+        let told = self.ours || self.tells_interrupts || placing.flags & FG_WF_IRQ != 0;
+        let is_kernels = |task| self.pasts[0].task(task).flags & FG_TASK_PERCPU_KTHREAD != 0;
+        !told && placing.current.is_some_and(is_kernels)
+    }
+
+    /// The CPU if somebody runs where idle tasks leave no event: there, and only on the CPU that would be chosen.
+    fn if_unheard_are_busy(&mut self, placing: &Placing, chosen: CpuId, prev: CpuId) -> Vec<(Certainty, CpuId)> {
+        let all: CpuMask = self.unheard().collect();
+        if all.first().is_none() {
+            return Vec::new();
+        }
+        let mut ways = vec![all];
+        if all.test(chosen) {
+            ways.push([chosen].into_iter().collect());
+        }
+        let mut answers = Vec::new();
+        for past in &mut self.pasts {
+            for busy in &ways {
+                let verdict = past.select_if_busy(placing, busy);
+                answers.push((Certainty::Unseen, cpu_of(verdict.as_ref(), prev)));
+            }
+        }
+        answers
     }
 
     /// The CPU in each state, with what it depends on if that is another one than in the first.

@@ -116,6 +116,93 @@ fn whether_a_waker_is_about_to_sleep_is_not_told_by_a_kernel() {
     assert_eq!((judged[0].ours.chosen, judged[0].certainty), (0, Certainty::Sure), "{:?}", judged[0]);
 }
 
+/// Perf may lose what happens while a CPU idles: nobody saw x begin on CPU 1, and there it is as it wakes b.
+#[test]
+fn who_acts_on_an_idle_cpu_runs_there() {
+    let machine = four();
+    let (judged, after) = told(&machine, &(quiet() + &wakes(900, 1, "x-7", ("b", 2), 1, 3)));
+    let [judged] = &judged[..] else { panic!("{judged:?}") };
+    assert!(judged.ours.chosen != 1, "{judged:?}");
+    assert_eq!(after.counts().appeared, 1);
+    for past in 0..2 {
+        let rq = after.past_state(past).unwrap().cpu(1);
+        assert_eq!((rq.h_nr_running, rq.curr_is_idle), (1, 0));
+    }
+}
+
+/// a was switched to on CPU 0, and it is x that acts there: a has left unseen, and sleeps.
+#[test]
+fn who_is_displaced_unseen_sleeps() {
+    let machine = four();
+    let (_, after) = told(&machine, &(quiet() + &wakes(900, 0, "x-7", ("b", 2), 3, 3) + &sleeps(950, 0, "x", 7)));
+    assert_eq!(after.counts().contradictions, 1);
+    for past in 0..2 {
+        let past = after.past_state(past).unwrap();
+        assert_eq!((past.cpu(0).h_nr_running, past.cpu(0).curr_is_idle, past.is_runnable(0)), (0, 1, false));
+    }
+}
+
+/// CPU 1 was left to its idle task, which has never been heard of: that it idles is not sure. One event of the idle task
+/// makes it so.
+#[test]
+fn a_cpu_whose_idle_task_leaves_no_event_may_be_busy() {
+    let machine = four();
+    let idle = |cpu: u32| starts(1, cpu, "t", 10 + cpu) + &sleeps(2, cpu, "t", 10 + cpu);
+    let left = starts(0, 0, "a", 1) + &idle(2) + &idle(3) + &sleeps(5, 1, "y", 8);
+    let woken = wakes(900, 0, "a-1", ("b", 2), 1, 1);
+    let (judged, after) = told(&machine, &(left.clone() + &woken));
+    assert_eq!((judged[0].ours.chosen, judged[0].certainty), (1, Certainty::Unseen));
+    assert!(judged[0].possible.len() > 1, "{:?}", judged[0].possible);
+    let note = "the idle tasks of 1 CPUs leave no event";
+    assert!(after.notes().iter().any(|n| n.starts_with(note)), "{:?}", after.notes());
+    let heard = "<idle>-0 [001] 5.000006: cpu_idle: state=0 cpu_id=1\n";
+    let (judged, _) = told(&machine, &(left + heard + &woken));
+    assert_eq!((judged[0].ours.chosen, judged[0].certainty), (1, Certainty::Sure));
+}
+
+/// A kernel thread of CPU 0 wakes b there: it does so by itself, and b stays, or it was interrupted.
+#[test]
+fn whether_an_interrupt_woke_is_not_told_without_flags() {
+    let machine = four();
+    let busy = quiet() + &starts(10, 1, "x", 4) + &sleeps(11, 0, "a", 1) + &starts(12, 0, "kworker/0:1", 9);
+    let woken = wakes(20, 0, "kworker/0:1-9", ("b", 2), 0, 0);
+    let (judged, _) = told(&machine, &(busy.clone() + &woken));
+    assert_eq!((judged[0].ours.chosen, judged[0].certainty), (0, Certainty::Interrupt));
+    assert!(judged[0].possible.len() > 1, "{:?}", judged[0].possible);
+    // Where some event is an interrupt's by its flags, one without is none's.
+    let flagged = "<idle>-0 [003] d.h1. 5.000013: cpu_idle: state=0 cpu_id=3\n";
+    let (judged, _) = told(&machine, &(busy + flagged + &woken));
+    assert_ne!(judged[0].certainty, Certainty::Interrupt);
+}
+
+#[test]
+fn nice_values_are_those_of_priorities_once_a_switch_tells_them() {
+    let machine = four();
+    let nice =
+        |text: String| text.replace("next_comm=n next_pid=5 next_prio=120", "next_comm=n next_pid=5 next_prio=139");
+    let text = nice(quiet() + &starts(10, 1, "n", 5) + &wakes(11, 0, "a-1", ("b", 2), 1, 1));
+    let (_, after) = told(&machine, &text);
+    for past in 0..2 {
+        let past = after.past_state(past).unwrap();
+        // The fifth thread that is met.
+        let (n, on_1) = (past.task(4), past.cpu(1));
+        assert_eq!((n.nice, n.weight, on_1.h_nr_running), (19, 15, 2));
+        assert_eq!(on_1.fair.load_weight, 15 + 1024);
+    }
+}
+
+/// Threads of real time are placed by rules that are not asked here.
+#[test]
+fn wakeups_of_threads_of_real_time_are_not_judged() {
+    let machine = four();
+    let real_time = starts(10, 1, "r", 5).replace("next_prio=120", "next_prio=49");
+    let text = quiet() + &real_time + &sleeps(11, 1, "r", 5) + &wakes(12, 0, "a-1", ("r", 5), 1, 2);
+    let (judged, after) = told(&machine, &text);
+    assert!(judged.is_empty());
+    assert_eq!(after.counts().real_time, 1);
+    assert_eq!(after.past_state(0).unwrap().cpu(2).nr_running, 1);
+}
+
 #[test]
 fn queues_are_as_recorded() {
     let machine = four();

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::placements::Task;
 
-/// Threads that are known at a time; of more those are forgotten that have slept longest.
+/// Threads that are known at a time; of more those are forgotten that have slept longest, and if few sleep, those that are
+/// runnable and of which nothing was heard for longest.
 const THREADS_MAX: usize = 1 << 16;
 
 /// Numbers that wait to be used again: who woke the thread that had one before should have forgotten it.
@@ -21,6 +22,8 @@ struct Known {
     heard: u64,
     /// Its end has begun.
     ending: bool,
+    /// Its priority is one of real time.
+    real_time: bool,
 }
 
 /// All of them.
@@ -30,8 +33,6 @@ pub(super) struct Threads {
     /// By number.
     names: Vec<Task>,
     free: VecDeque<u32>,
-    /// So many are let be.
-    room: usize,
 }
 
 impl Threads {
@@ -68,7 +69,7 @@ impl Threads {
                 self.names.len() as u32 - 1
             }
         };
-        self.by_pid.insert(pid, Known { id, heard: now, ending: false });
+        self.by_pid.insert(pid, Known { id, heard: now, ending: false, real_time: false });
         id
     }
 
@@ -80,6 +81,16 @@ impl Threads {
     /// Whether it has: the next sleep is the last.
     pub fn is_ending(&self, pid: u32) -> bool {
         self.by_pid.get(&pid).is_some_and(|known| known.ending)
+    }
+
+    /// Whether its priority is one of real time is told.
+    pub fn set_real_time(&mut self, pid: u32, real_time: bool) {
+        self.by_pid.get_mut(&pid).into_iter().for_each(|known| known.real_time = real_time);
+    }
+
+    /// Whether it is: no policy of ours places it.
+    pub fn is_real_time(&self, pid: u32) -> bool {
+        self.by_pid.get(&pid).is_some_and(|known| known.real_time)
     }
 
     /// Who bears a number.
@@ -94,18 +105,17 @@ impl Threads {
         Some(known.id)
     }
 
-    /// If there are too many: the half of `asleep` of which nothing was heard for longest. Where few sleep it is asked again
-    /// only when there are twice as many, or every newcomer would have all of them looked through.
-    pub fn too_many(&mut self, asleep: impl Fn(u32) -> bool) -> Vec<u32> {
-        if self.by_pid.len() < THREADS_MAX.max(self.room) {
+    /// If there are too many: a quarter, or every newcomer would have all of them looked through. First those that are `asleep`,
+    /// of these first the ones of which nothing was heard for longest.
+    pub fn too_many(&self, asleep: impl Fn(u32) -> bool) -> Vec<u32> {
+        if self.by_pid.len() < THREADS_MAX {
             return Vec::new();
         }
-        let mut silent: Vec<(u64, u32)> =
-            self.by_pid.iter().filter(|(_, k)| asleep(k.id)).map(|(pid, k)| (k.heard, *pid)).collect();
+        let mut silent: Vec<(bool, u64, u32)> =
+            self.by_pid.iter().map(|(pid, known)| (!asleep(known.id), known.heard, *pid)).collect();
         silent.sort_unstable();
-        silent.truncate(silent.len().div_ceil(2));
-        self.room = 2 * (self.by_pid.len() - silent.len());
-        silent.into_iter().map(|(_, pid)| pid).collect()
+        silent.truncate(THREADS_MAX / 4);
+        silent.into_iter().map(|(_, _, pid)| pid).collect()
     }
 }
 
@@ -125,16 +135,21 @@ mod tests {
         assert_eq!((gone.len(), gone[0], gone[1]), (THREADS_MAX / 4, 0, 2));
     }
 
-    /// All are runnable: newcomers do not have each of them looked at, again and again.
+    /// All are runnable: there are never more of them than that, and newcomers do not have each of them looked at, again
+    /// and again.
     #[test]
-    fn of_threads_that_all_run_none_is_forgotten_and_few_are_looked_at() {
+    fn of_threads_that_all_run_those_are_forgotten_that_were_silent_longest_and_few_are_looked_at() {
         let mut threads = Threads::default();
         let looks = std::cell::Cell::new(0_usize);
-        for pid in 0..3 * THREADS_MAX as u32 {
-            threads.enlist(pid, "t", 0);
-            assert!(threads.too_many(|_| (looks.set(looks.get() + 1), false).1).is_empty());
+        for pid in 0..8 * THREADS_MAX as u32 {
+            for gone in threads.too_many(|_| (looks.set(looks.get() + 1), false).1) {
+                assert!(gone < pid - THREADS_MAX as u32 / 2, "{gone} of {pid}");
+                threads.remove(gone);
+            }
+            threads.enlist(pid, "t", u64::from(pid));
         }
-        assert!(looks.get() <= 4 * THREADS_MAX, "{} looks", looks.get());
+        assert!(threads.by_pid.len() <= THREADS_MAX && threads.names.len() <= THREADS_MAX + NUMBERS_IDLE);
+        assert!(looks.get() <= 8 * 4 * THREADS_MAX, "{} looks", looks.get());
     }
 
     #[test]

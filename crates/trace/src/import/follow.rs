@@ -61,6 +61,9 @@ impl Importer<'_> {
 
     fn switched_in(&mut self, cpu: CpuId, pid: u32) {
         let (since, now) = (self.since_origin(self.now), self.now);
+        if let Some(&Task { state: State::Running(other), .. }) = self.tasks.get(&pid) {
+            self.leave_unseen(pid, other);
+        }
         let Some(task) = self.tasks.get_mut(&pid) else { return };
         let before = std::mem::replace(&mut task.state, State::Running(cpu));
         match before {
@@ -74,11 +77,7 @@ impl Importer<'_> {
                     task.state = State::Exiting(cpu);
                 }
             }
-            State::Running(other) => {
-                self.counts.contradictions += 1;
-                self.current[other as usize].take_if(|(p, _)| *p == pid);
-            }
-            State::Waiting(_) => {}
+            State::Running(_) | State::Waiting(_) => {}
         }
         self.current[cpu as usize] = Some((pid, now));
     }
@@ -86,6 +85,7 @@ impl Importer<'_> {
     pub(super) fn waking(&mut self, event: &TraceEvent, wakee: Thread) {
         let hint = self.hint.take().filter(|(pid, ..)| *pid == wakee.pid);
         if self.met(wakee, event.cpu, State::Asleep(self.now)) {
+            self.wake_silent(wakee.pid);
             self.end_sleep(event, wakee.pid, hint);
         }
     }
@@ -148,7 +148,7 @@ impl Importer<'_> {
         }
     }
 
-    pub(super) fn wakeup(&mut self, event: &TraceEvent, task: Thread, new: bool) {
+    pub(super) fn wakeup(&mut self, event: &TraceEvent, task: Thread, to: CpuId, new: bool) {
         if !self.met(task, event.cpu, State::Asleep(self.now)) {
             return;
         }
@@ -160,7 +160,11 @@ impl Importer<'_> {
             // It has not gone to sleep.
             Some(Task { state: State::Running(on), roused: roused @ Some(_), .. }) => {
                 let (on, ended) = (*on, roused.take());
-                self.settle(on);
+                match on == to {
+                    true => self.settle(on),
+                    // It has, unseen, or it would still be where it was.
+                    false => self.leave_unseen(task.pid, on),
+                }
                 ended.into_iter().for_each(|step| self.step(task.pid, step));
             }
             _ => {}

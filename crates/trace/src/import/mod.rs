@@ -133,6 +133,8 @@ pub struct Importer<'m> {
     switched: Vec<Option<u64>>,
     /// By CPU.
     idlers: Vec<Idler>,
+    /// What the event at hand shows.
+    unseen: Vec<Unseen>,
     /// Something was told of interrupts.
     tells_interrupts: bool,
     /// When a CPU last woke up, and how long that took, ns; by CPU.
@@ -163,6 +165,7 @@ impl<'m> Importer<'m> {
             current: vec![None; machine.nr_cpus()],
             switched: vec![None; machine.nr_cpus()],
             idlers: vec![Idler::default(); machine.nr_cpus()],
+            unseen: Vec::new(),
             tells_interrupts: false,
             woken: vec![None; machine.nr_cpus()],
             origin: None,
@@ -183,11 +186,11 @@ impl<'m> Importer<'m> {
         self.counts
     }
 
-    /// One more event, and which thread it shows to have been switched to unseen, if it does.
+    /// One more event, and what it shows to have happened unseen, in that order.
     ///
     /// # Errors
     /// If it is of a CPU that the machine lacks.
-    pub fn event(&mut self, event: &TraceEvent) -> Result<Option<Unseen>, NoSuchCpu> {
+    pub fn event(&mut self, event: &TraceEvent) -> Result<Vec<Unseen>, NoSuchCpu> {
         if event.cpu as usize >= self.current.len() {
             return Err(NoSuchCpu(event.cpu));
         }
@@ -197,14 +200,14 @@ impl<'m> Importer<'m> {
             self.origin.get_or_insert(self.now);
         }
         self.tells_interrupts |= event.in_interrupt;
-        let unseen = self.appear(event);
+        self.appear(event);
         match event.what {
             What::Switch { prev, left, next, prio } => {
                 self.switch(event.cpu, prev, left, next);
                 prio.into_iter().for_each(|prio| self.competes(next.pid, prio));
             }
             What::Waking { task, .. } => self.waking(event, task),
-            What::Wakeup { task, new, .. } => self.wakeup(event, task, new),
+            What::Wakeup { task, cpu, new } => self.wakeup(event, task, cpu, new),
             What::Fork { parent, child } => self.fork(event.cpu, parent, child),
             What::Exec { pid } => self.exec(event.cpu, pid),
             What::Exit { task } => self.exit(event.cpu, task.pid),
@@ -213,7 +216,7 @@ impl<'m> Importer<'m> {
             What::Print(text) => self.print(event.cpu, text),
             What::Migrate { .. } | What::Runtime { .. } | What::Clamps { .. } | What::Signals { .. } => {}
         }
-        Ok(unseen)
+        Ok(std::mem::take(&mut self.unseen))
     }
 
     /// A thread has this priority of the kernel's: 100 to 139, 0 to 98 in real time, -1 with a deadline.

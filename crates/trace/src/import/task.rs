@@ -31,6 +31,10 @@ pub(super) struct Task {
     pub woken_in_idle: u64,
     /// Woken where a thread was current.
     pub woken_in_thread: u64,
+    /// Something that it did was seen.
+    pub acts: bool,
+    /// It has left a CPU, and nobody saw that.
+    pub has_left_unseen: bool,
     /// It was seen to be switched to whenever it ran since it slept.
     pub seen_whole: bool,
     /// Run since it slept, ns.
@@ -51,6 +55,8 @@ impl Task {
             roused: None,
             woken_in_idle: 0,
             woken_in_thread: 0,
+            acts: false,
+            has_left_unseen: false,
             seen_whole: false,
             run_ns: 0,
             whole: (0, 0),

@@ -4,6 +4,7 @@ use fairground_workload::recorded::Step::{self, Await, Exec, Fork, Rest, Until, 
 use fairground_workload::recorded::{Priority, Recording};
 
 use super::*;
+use crate::figures::Figures;
 use crate::{Reader, Source};
 
 /// CPU 0 of capacity 512 and CPU 1 of 1024, on one clock of 500 MHz and 1 GHz; leaving WFI takes 2 us.
@@ -257,7 +258,11 @@ fn an_idle_task_that_leaves_no_event_is_named() {
         unseen.extend(importer.event(&event).unwrap());
     }
     assert_eq!(importer.unheard().collect::<Vec<_>>(), [1]);
-    assert_eq!((unseen.len(), unseen[0]), (8, Unseen { cpu: 1, thread: 0, since: 10_000 }), "as long as b was seen: 0");
+    assert_eq!(
+        (unseen.len(), unseen[0]),
+        (8, Unseen::Began { cpu: 1, thread: 0, since: 10_000 }),
+        "as long as seen: 0"
+    );
     let notes = importer.finish("t", Vec::new()).notes.join("\n");
     assert!(notes.contains("the idle task of CPU 1 leaves no event"), "{notes}");
 }
@@ -270,6 +275,59 @@ fn who_leaves_unseen_has_not_run_until_then() {
         switch(1, 10, "idle", "R", "b") + asleep + &switch(1, 60, "idle", "R", "a") + &switch(1, 64, "a", "S", "idle");
     let seen = steps(&text);
     assert_eq!((&seen[0].1, &seen[1].1), (&vec![Rest], &vec![Work(4_000_000), Rest]));
+}
+
+/// What an import and its figures say of one thread: its steps and run time, ns.
+fn of_thread(text: &str, index: usize) -> (Vec<Step>, u64) {
+    let machine = two_speeds();
+    let (mut importer, mut figures) = (Importer::new(&machine, Selection::default()), Figures::default());
+    let mut reader = Reader::new("t", text.as_bytes());
+    while let Some(event) = reader.next_event().unwrap() {
+        for unseen in importer.event(&event).unwrap() {
+            match unseen {
+                Unseen::Began { cpu, thread, since } => figures.began(cpu, thread, since),
+                Unseen::Left { cpu, thread, at } => figures.left(cpu, thread, at),
+            }
+        }
+        figures.event(&event, &mut |pid| importer.index(pid));
+    }
+    figures.finish();
+    let recording = importer.finish("t", Vec::new());
+    (recording.threads[index].tape.steps().collect(), figures.threads[index].run_ns)
+}
+
+/// b runs 4 us twice, is switched to once more and is then on CPU 0, or placed there, while the trace goes on for a second:
+/// it has run 4 us before, in the recording and in its figures.
+#[test]
+fn who_turns_up_on_another_cpu_has_left_the_first_unseen() {
+    let once = |us| switch(1, us, "idle", "R", "b") + &switch(1, us + 4, "b", "S", "idle");
+    let again = once(10) + &once(20) + &switch(1, 100, "idle", "R", "b");
+    let end = switch(1, 999_000, "idle", "R", "c");
+    let there = switch(0, 400, "idle", "R", "b") + &switch(0, 404, "b", "S", "idle");
+    let (steps, ns) = of_thread(&(again.clone() + &there + &end), 0);
+    // CPU 0 is half as fast.
+    let expected = [Work(4_000_000), Until(90_000), Work(4_000_000), Until(390_000), Work(2_000_000), Rest];
+    assert_eq!((&steps[2..], ns), (expected.as_slice(), 16_000));
+    let woken = "idle 0 [000] 0.000300: sched_waking: comm=b pid=2 prio=120 target_cpu=1\n\
+                 idle 0 [000] 0.000300: sched_wakeup: comm=b pid=2 prio=120 target_cpu=0\n";
+    let (steps, ns) = of_thread(&(again + woken + &there + &end), 0);
+    assert_eq!(ns, 16_000);
+    assert_eq!(steps.iter().filter(|step| matches!(step, Work(_))).count(), 4, "{steps:?}");
+}
+
+/// b does nothing in sight, and was seen to have left a CPU before: as it is woken it has slept.
+#[test]
+fn who_never_acts_in_sight_sleeps_when_it_is_woken() {
+    let turn = |us| switch(1, us, "a", "S", "b");
+    let woken = "idle 0 [000] 0.900000: sched_waking: comm=b pid=2 prio=120 target_cpu=1\n";
+    let text = turn(10) + &switch(1, 20, "a", "R", "b") + woken + &switch(1, 900_010, "a", "S", "b");
+    let (steps, ns) = of_thread(&text, 1);
+    assert!(ns < 1000, "{ns} ns, {steps:?}");
+    // Who is seen to act is about to sleep when it is woken there.
+    let acts = "b 2 [001] 0.000030: sched_waking: comm=d pid=4 prio=120 target_cpu=0\n";
+    let text = turn(10) + &switch(1, 20, "a", "R", "b") + acts + woken + &switch(1, 900_010, "b", "S", "a");
+    let (_, ns) = of_thread(&text, 1);
+    assert!(ns > 800_000_000, "{ns} ns");
 }
 
 /// a wakes b on CPU 1 while that is about to sleep: the wakeup comes behind the switch, in an interrupt there.

@@ -11,12 +11,14 @@
 //!                                        half as long if it does not sleep now
 //! ```
 //!
-//! Likewise a thread that was switched to has left unseen when somebody else is current.
+//! Likewise a thread that was switched to has left unseen when somebody else is current, when it is switched to or placed on
+//! another CPU, or, if it is known to leave unseen and never does anything in sight, when it is woken. It is taken to have
+//! run as long as it usually does.
 
 use fairground_machine::CpuId;
 use fairground_workload::recorded::Step;
 
-use super::task::State;
+use super::task::{State, Task};
 use super::Importer;
 use crate::text::{Thread, TraceEvent, What};
 
@@ -42,15 +44,28 @@ impl Idler {
     }
 }
 
-/// A thread that was switched to unseen.
+/// What an event shows to have happened unseen. Threads are by index among those of the recording, times when that is taken
+/// to have been, ns of the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unseen {
-    /// Where.
-    pub cpu: CpuId,
-    /// Its index among the threads of the recording.
-    pub thread: u32,
-    /// When that is taken to have been, ns of the trace.
-    pub since: u64,
+pub enum Unseen {
+    /// A thread was switched to.
+    Began {
+        /// Where.
+        cpu: CpuId,
+        /// Which.
+        thread: u32,
+        /// When.
+        since: u64,
+    },
+    /// It has left.
+    Left {
+        /// Where.
+        cpu: CpuId,
+        /// Which.
+        thread: u32,
+        /// When.
+        at: u64,
+    },
 }
 
 impl Importer<'_> {
@@ -61,38 +76,60 @@ impl Importer<'_> {
     }
 
     /// Who does something on a CPU that was left to its idle task has been switched to in between.
-    pub(super) fn appear(&mut self, event: &TraceEvent) -> Option<Unseen> {
+    pub(super) fn appear(&mut self, event: &TraceEvent) {
         let (thread, leaves) = match event.what {
             What::Switch { prev, .. } => (prev, true),
             What::Waking { .. } | What::Wakeup { .. } | What::Fork { .. } | What::Exit { .. } | What::Idle { .. } => {
                 (event.context, false)
             }
-            _ => return None,
+            _ => return,
         };
         self.displace(event.cpu, thread.pid);
         let idler = &mut self.idlers[event.cpu as usize];
         if thread.pid == 0 {
             idler.heard = true;
-            return None;
+            return;
         }
-        let idle_since = idler.since.take()?;
-        self.met(thread, event.cpu, State::Asleep(self.now)).then_some(())?;
-        let (thread, since) = self.began(event.cpu, thread, leaves, idle_since)?;
-        self.counts.appeared += 1;
-        Some(Unseen { cpu: event.cpu, thread, since })
+        let idle_since = idler.since.take();
+        self.tasks.get_mut(&thread.pid).into_iter().for_each(|task| task.acts = true);
+        let Some(idle_since) = idle_since else { return };
+        if !self.met(thread, event.cpu, State::Asleep(self.now)) {
+            return;
+        }
+        if let Some((thread, since)) = self.began(event.cpu, thread, leaves, idle_since) {
+            self.counts.appeared += 1;
+            self.unseen.push(Unseen::Began { cpu: event.cpu, thread, since });
+        }
     }
 
-    /// Somebody else is current on a CPU than was switched to: that one has left unseen, and is taken to have run as long
-    /// as it usually does.
+    /// Somebody else is current on a CPU than was switched to.
     fn displace(&mut self, cpu: CpuId, by: u32) {
-        let Some((pid, since)) = self.current[cpu as usize].take_if(|(pid, _)| *pid != by) else { return };
+        if let Some((pid, _)) = self.current[cpu as usize].filter(|(pid, _)| *pid != by) {
+            self.leave_unseen(pid, cpu);
+        }
+    }
+
+    /// Who was switched to on a CPU has left it unseen, and is taken to have run as long as it usually does.
+    pub(super) fn leave_unseen(&mut self, pid: u32, cpu: CpuId) {
+        let Some((_, since)) = self.current[cpu as usize].take_if(|(current, _)| *current == pid) else { return };
         self.counts.contradictions += 1;
         self.idlers[cpu as usize].since = Some(since);
         let Some(task) = self.tasks.get_mut(&pid) else { return };
         let ns = self.now.saturating_sub(since).min(task.usual_ns());
+        let at = since.saturating_add(ns);
         task.credit(ns, self.speeds.of(cpu));
         task.seen_whole = false;
-        task.state = State::Asleep(since.saturating_add(ns));
+        task.has_left_unseen = true;
+        task.state = State::Asleep(at);
+        self.unseen.push(Unseen::Left { cpu, thread: task.index, at });
+    }
+
+    /// A thread that is taken to run is woken: one that never does anything in sight sleeps.
+    pub(super) fn wake_silent(&mut self, pid: u32) {
+        if let Some(&Task { state: State::Running(cpu), acts: false, has_left_unseen: true, .. }) = self.tasks.get(&pid)
+        {
+            self.leave_unseen(pid, cpu);
+        }
     }
 
     /// Makes a thread current, at the time at which it is taken to have begun.

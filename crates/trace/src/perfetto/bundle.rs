@@ -119,7 +119,8 @@ impl Bundles {
         Ok(Some(match id {
             event::SCHED_SWITCH => {
                 let s = slots()?;
-                Kept::Switch { prev: Some(s.who(1, 2)?), left: Left::of(s.number(4)?), next: s.who(5, 6)? }
+                let (prev, left, next) = (Some(s.who(1, 2)?), Left::of(s.number(4)?), s.who(5, 6)?);
+                Kept::Switch { prev, left, next, prio: s.told(7)?.map(prio) }
             }
             event::SCHED_WAKING => {
                 let s = slots()?;
@@ -176,9 +177,12 @@ impl Bundles {
         };
         use compact::*;
         let switches = [SWITCH_TIMESTAMP, SWITCH_PREV_STATE, SWITCH_NEXT_PID, SWITCH_NEXT_COMM];
+        let mut prios = columns[SWITCH_NEXT_PRIO as usize];
+        let told = !prios.0.is_empty();
         rows(switches.map(|id| columns[id as usize]), |time, [state, pid_, comm]| {
-            let next = Who { comm: name(comm)?, pid: pid(pid_)? };
-            let what = Kept::Switch { prev: None, left: Left::of(state), next };
+            let who = Who { comm: name(comm)?, pid: pid(pid_)? };
+            let prio = if told { Some(prio(next(&mut prios)?)) } else { None };
+            let what = Kept::Switch { prev: None, left: Left::of(state), next: who, prio };
             self.order.add(around.time(time)?, around.at, around.cpu, Context::default(), what)
         })?;
         let wakings = [WAKING_TIMESTAMP, WAKING_PID, WAKING_TARGET_CPU, WAKING_COMM];
@@ -232,6 +236,11 @@ impl<'a> Slots<'a> {
         self.0[id].map_or(Ok(0), Wire::number)
     }
 
+    /// None for what is not there.
+    fn told(&self, id: usize) -> Result<Option<u64>, Fault> {
+        self.0[id].map(Wire::number).transpose()
+    }
+
     fn small(&self, id: usize) -> Result<u32, Fault> {
         self.0[id].map_or(Ok(0), Wire::small)
     }
@@ -247,6 +256,11 @@ impl<'a> Slots<'a> {
 
 fn cpu(n: u64) -> Result<u32, Fault> {
     u32::try_from(n).ok().filter(|cpu| *cpu < CPUS_MAX).ok_or("a CPU from 0 to 65535")
+}
+
+/// A priority of the kernel's: an int32, of which a negative one has ten bytes.
+fn prio(n: u64) -> i32 {
+    n as i32
 }
 
 fn pid(n: u64) -> Result<u32, Fault> {

@@ -33,6 +33,7 @@ pub mod compact {
     pub const SWITCH_TIMESTAMP: u32 = 1;
     pub const SWITCH_PREV_STATE: u32 = 2;
     pub const SWITCH_NEXT_PID: u32 = 3;
+    pub const SWITCH_NEXT_PRIO: u32 = 4;
     pub const INTERN_TABLE: u32 = 5;
     pub const SWITCH_NEXT_COMM: u32 = 6;
     pub const WAKING_TIMESTAMP: u32 = 7;

@@ -20,11 +20,12 @@ const PACKET_EVENTS_MAX: usize = 1 << 19;
 /// What an event says, for later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kept {
-    /// Who stops, where the trace tells; who starts.
+    /// Who stops, where the trace tells; who starts, and its priority, where it tells that.
     Switch {
         prev: Option<Who>,
         left: Left,
         next: Who,
+        prio: Option<i32>,
     },
     Waking {
         task: Who,

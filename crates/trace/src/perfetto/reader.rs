@@ -127,7 +127,7 @@ impl<R: BufRead> PerfettoReader<R> {
     /// Whether an event is told; what it says of names and of who runs is known then.
     fn settle(&mut self, held: &mut Held) -> bool {
         match &mut held.what {
-            Kept::Switch { prev, left, next } => {
+            Kept::Switch { prev, left, next, .. } => {
                 let prev = prev.get_or_insert_with(|| {
                     let running = self.running.get(&held.cpu).copied();
                     self.headless += u64::from(running.is_none());
@@ -226,8 +226,8 @@ impl Kept {
     /// None for what is not told.
     fn what(&self) -> Option<What<'_>> {
         Some(match self {
-            Kept::Switch { prev, left, next } => {
-                What::Switch { prev: prev.as_ref()?.thread(), left: *left, next: next.thread(), prio: None }
+            Kept::Switch { prev, left, next, prio } => {
+                What::Switch { prev: prev.as_ref()?.thread(), left: *left, next: next.thread(), prio: *prio }
             }
             Kept::Waking { task, cpu } => What::Waking { task: task.thread(), cpu: *cpu },
             Kept::Wakeup { task, cpu, new } => What::Wakeup { task: task.thread(), cpu: *cpu, new: *new },

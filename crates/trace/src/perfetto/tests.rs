@@ -17,7 +17,7 @@ use super::ids::{bundle, compact, event, packet, trace, track_event};
 use super::wire::Message;
 use super::*;
 use crate::text::tests::words;
-use crate::{FtraceText, Names, Reader, Source, TraceError, Words};
+use crate::{FtraceText, Names, Reader, Source, TraceError, What, Words};
 
 /// Every event in words, and what is said of the trace.
 fn read_all(mut source: impl Source) -> Result<(Vec<String>, Vec<String>), TraceError> {
@@ -242,6 +242,43 @@ fn columns_of_the_scheduler_are_read() {
     ];
     assert_eq!(events, expected);
     assert_eq!(notes, ["t: 1 switches do not tell who stopped, the first of each CPU: taken for the idle task"]);
+}
+
+/// What switches tell of who starts: nothing, or a priority, -1 with a deadline.
+#[test]
+fn priorities_are_read_where_switches_tell_them() {
+    let prios = |bytes: &[u8]| {
+        let (mut reader, mut prios) = (PerfettoReader::new("t", bytes), Vec::new());
+        while let Some(event) = reader.next_event().unwrap() {
+            if let What::Switch { prio, .. } = event.what {
+                prios.push(prio);
+            }
+        }
+        prios
+    };
+    assert_eq!(prios(&compact_sample(&[0, 1, 0])), [None; 3]);
+    let columns = bundle_of(3, |b| {
+        b.nested(bundle::COMPACT_SCHED, |c| {
+            c.bytes(compact::SWITCH_TIMESTAMP, &packed(&[100, 50, 50]));
+            c.bytes(compact::SWITCH_PREV_STATE, &packed(&[0, 1, 0]));
+            c.bytes(compact::SWITCH_NEXT_PID, &packed(&[7, 0, 8]));
+            c.bytes(compact::SWITCH_NEXT_PRIO, &packed(&[100, 120, -1_i64 as u64]));
+            c.bytes(compact::SWITCH_NEXT_COMM, &packed(&[0, 0, 0]));
+            c.text(compact::INTERN_TABLE, "x");
+        });
+    });
+    assert_eq!(prios(&columns), [Some(100), Some(120), Some(-1)]);
+    let one = |told: bool| {
+        bundle_of(0, move |b| {
+            put_event(b, 1, 0, event::SCHED_SWITCH, |m| {
+                m.number(6, 7);
+                if told {
+                    m.signed(7, 139);
+                }
+            })
+        })
+    };
+    assert_eq!([prios(&one(true)), prios(&one(false))], [[Some(139)], [None]]);
 }
 
 #[test]

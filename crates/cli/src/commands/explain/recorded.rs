@@ -159,7 +159,10 @@ impl<'a> Recorded<'a> {
                 ("disagreements", disagreements_json(&tally).into()),
                 ("notes", json!(notes)),
             ]),
-            ExplainFormat::Csv => comma_separated(&self.rules_json(&tally)),
+            ExplainFormat::Csv => {
+                trace_notes(&notes);
+                comma_separated(&self.rules_json(&tally))
+            }
         })
     }
 

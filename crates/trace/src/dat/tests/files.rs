@@ -1,5 +1,7 @@
 //! Files to read that nobody here writes.
 
+use std::collections::BTreeMap;
+
 use miniz_oxide::deflate::compress_to_vec_zlib;
 use ruzstd::encoding::{compress_to_vec, CompressionLevel};
 
@@ -133,6 +135,103 @@ pub fn v7(parts: &Parts, packed: Packed) -> Vec<u8> {
     assert_eq!(file.len(), packed_at);
     file.extend(chunks.concat());
     file
+}
+
+/// A file of ours that is being turned, from its beginning on.
+struct Turning {
+    file: Vec<u8>,
+    at: usize,
+    /// Fields that are numbers, by event: where, and of how many bytes.
+    numbers: BTreeMap<u64, Vec<(usize, usize)>>,
+}
+
+impl Turning {
+    /// The number here, which then has its high byte first.
+    fn number(&mut self, size: usize) -> usize {
+        let bytes = &mut self.file[self.at..self.at + size];
+        bytes.reverse();
+        self.at += size;
+        bytes.iter().fold(0, |n, byte| (n << 8) | usize::from(*byte))
+    }
+
+    /// A size of so many bytes, and what it is the size of.
+    fn text(&mut self, size: usize) -> String {
+        let length = self.number(size);
+        self.at += length;
+        String::from_utf8_lossy(&self.file[self.at - length..self.at]).into_owned()
+    }
+
+    fn name(&mut self) {
+        self.at += self.file[self.at..].iter().position(|byte| *byte == 0).unwrap() + 1;
+    }
+
+    fn formats(&mut self) {
+        for _ in 0..self.number(4) {
+            let text = self.text(8);
+            let value = |line: &str, key: &str| -> Option<u64> {
+                line.split_once(key)?.1.split([';', '\n']).next()?.trim().parse().ok()
+            };
+            let is_number = |line: &&str| line.contains("__data_loc") || !line.contains('[');
+            let fields = text.lines().filter(|line| line.starts_with("\tfield:")).filter(is_number);
+            let places = fields.map(|line| (value(line, "offset:").unwrap(), value(line, "size:").unwrap()));
+            let places = places.map(|(at, size)| (at as usize, size as usize)).collect();
+            self.numbers.insert(value(&text, "ID:").unwrap(), places);
+        }
+    }
+
+    /// The word that records begin with has the length in its first bits, whichever these are.
+    fn record(&mut self) {
+        let word = self.number(4) as u32;
+        let (length, delta) = (word & 31, word >> 5);
+        self.file[self.at - 4..self.at].copy_from_slice(&((length << 27) | delta).to_be_bytes());
+        let size = match length {
+            30 => {
+                self.at += 4;
+                return self.file[self.at - 4..self.at].reverse();
+            }
+            0 => self.number(4) - 4,
+            words => 4 * words as usize,
+        };
+        let (begin, end) = (self.at, self.at + size);
+        let id = self.number(2) as u64;
+        self.file[begin..begin + 2].reverse();
+        for (at, size) in self.numbers[&id].clone() {
+            self.at = begin + at;
+            self.number(size);
+        }
+        self.at = end.next_multiple_of(4);
+    }
+}
+
+/// A file of ours as a machine would have written it whose high bytes come first.
+pub fn turned(file: &[u8]) -> Vec<u8> {
+    let mut t = Turning { file: file.to_vec(), at: 14, numbers: BTreeMap::new() };
+    t.file[12] = 1;
+    t.number(4);
+    for _ in 0..2 {
+        t.name();
+        t.text(8);
+    }
+    t.formats();
+    for _ in 0..t.number(4) {
+        t.name();
+        t.formats();
+    }
+    for size in [4, 4, 8] {
+        t.text(size);
+    }
+    let cpus = t.number(4);
+    t.at += 12 + 10;
+    let places: Vec<(usize, usize)> = (0..cpus).map(|_| (t.number(8), t.number(8))).collect();
+    for at in places.iter().flat_map(|(at, size)| (*at..at + size).step_by(4096)) {
+        t.at = at;
+        t.number(8);
+        let end = t.number(8) + t.at;
+        while t.at < end {
+            t.record();
+        }
+    }
+    t.file
 }
 
 /// Where the flags of a section without content are that has just been added.

@@ -186,6 +186,9 @@ const SWITCH: Event = Event {
 /// The system of what a scheduler here decides.
 pub const OURS: &str = "fairground";
 
+/// The system of events that a kernel has only with LISA's module.
+pub const MODULE: &str = "lisa";
+
 /// System by system.
 pub const EVENTS: &[Event] = &[
     SWITCH,
@@ -230,7 +233,7 @@ pub const EVENTS: &[Event] = &[
     event("power", "cpu_idle", 320, &[field("state", Kind::U32), field("cpu_id", Kind::U32)]),
     event("power", "cpu_frequency", 321, &[field("state", Kind::U32), field("cpu_id", Kind::U32)]),
     event(
-        "lisa",
+        MODULE,
         "uclamp_util_se",
         330,
         &[
@@ -244,7 +247,7 @@ pub const EVENTS: &[Event] = &[
         ],
     ),
     event(
-        "lisa",
+        MODULE,
         "uclamp_util_cfs",
         331,
         &[
@@ -256,7 +259,7 @@ pub const EVENTS: &[Event] = &[
         ],
     ),
     event(
-        "lisa",
+        MODULE,
         "sched_pelt_se",
         332,
         &[
@@ -271,7 +274,7 @@ pub const EVENTS: &[Event] = &[
         ],
     ),
     event(
-        "lisa",
+        MODULE,
         "sched_pelt_cfs",
         333,
         &[

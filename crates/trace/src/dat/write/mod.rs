@@ -14,7 +14,7 @@ use std::io::{self, BufRead, Read, Write};
 
 use thiserror::Error;
 
-use self::events::{EVENTS, PRINT};
+use self::events::{EVENTS, MODULE, PRINT};
 use self::pages::{Pages, PAGE};
 use self::record::{Encoder, Problem};
 use super::SIGNATURE;
@@ -95,7 +95,7 @@ pub fn write(mut text: impl BufRead, nr_cpus: usize, pages: &File, mut out: impl
         pages.push(line.cpu as usize, line.time, record)?;
     }
     let pages = pages.finish()?;
-    let head = head(&tasks, &pages.counts());
+    let head = head(&tasks, &encoder.used, &pages.counts());
     out.write_all(&head)?;
     pages.copy(&mut out)?;
     out.flush()?;
@@ -108,14 +108,14 @@ fn shown(line: &str) -> String {
 }
 
 /// All that comes before the first page.
-fn head(tasks: &BTreeMap<u32, String>, pages: &[u64]) -> Vec<u8> {
+fn head(tasks: &BTreeMap<u32, String>, used: &[bool], pages: &[u64]) -> Vec<u8> {
     let mut head = [SIGNATURE, b"6\0", &[0, 8]].concat();
     head.extend((PAGE as u32).to_le_bytes());
     head.extend(b"header_page\0");
     push_text(&mut head, &pages::header());
     head.extend(b"header_event\0");
     push_text(&mut head, HEADER_EVENT);
-    formats(&mut head);
+    formats(&mut head, used);
     head.extend((KALLSYMS.len() as u32).to_le_bytes());
     head.extend(KALLSYMS.bytes());
     // No formats of printk.
@@ -136,16 +136,20 @@ fn head(tasks: &BTreeMap<u32, String>, pages: &[u64]) -> Vec<u8> {
     head
 }
 
-/// ftrace's own event, then the systems with theirs.
-fn formats(head: &mut Vec<u8>) {
+/// ftrace's own event, then the systems with theirs: those of a module only if there are any.
+fn formats(head: &mut Vec<u8>, used: &[bool]) {
     head.extend(1_u32.to_le_bytes());
     push_text(head, &events::format(&PRINT));
-    let mut systems: Vec<&str> = EVENTS.iter().map(|event| event.system).collect();
+    let listed = || {
+        let used = EVENTS.iter().zip(used);
+        used.filter(|(event, used)| event.system != MODULE || **used).map(|(event, _)| event)
+    };
+    let mut systems: Vec<&str> = listed().map(|event| event.system).collect();
     systems.dedup();
     head.extend((systems.len() as u32).to_le_bytes());
     for system in systems {
         head.extend(system.bytes().chain([0]));
-        let events: Vec<_> = EVENTS.iter().filter(|event| event.system == system).collect();
+        let events: Vec<_> = listed().filter(|event| event.system == system).collect();
         head.extend((events.len() as u32).to_le_bytes());
         events.iter().for_each(|event| push_text(head, &events::format(event)));
     }

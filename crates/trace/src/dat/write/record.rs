@@ -13,6 +13,8 @@ const MARK_WRITE: u64 = 0xffff_ffff_8100_0000;
 pub struct Encoder {
     /// Of each of [`EVENTS`]: where its fields are, and where they end.
     places: Vec<(Vec<usize>, usize)>,
+    /// Which of [`EVENTS`] there were so far.
+    pub used: Vec<bool>,
     /// Events so far.
     turn: u32,
     record: Vec<u8>,
@@ -30,7 +32,8 @@ pub enum Problem {
 
 impl Encoder {
     pub fn new() -> Encoder {
-        Encoder { places: EVENTS.iter().map(Event::offsets).collect(), turn: 0, record: Vec::new(), cut: 0 }
+        let places = EVENTS.iter().map(Event::offsets).collect();
+        Encoder { places, used: vec![false; EVENTS.len()], turn: 0, record: Vec::new(), cut: 0 }
     }
 
     /// The record of a line.
@@ -54,6 +57,7 @@ impl Encoder {
         let known = EVENTS.iter().position(|event| event.name == name && may(event)).ok_or(Problem::Event)?;
         let event = &EVENTS[known];
         let values = values(event.fields, text)?;
+        self.used[known] = true;
         self.begin(line, event.id, self.places[known].1);
         let mut whole = true;
         for (i, (field, value)) in event.fields.iter().zip(values).enumerate() {
