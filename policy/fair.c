@@ -16,7 +16,7 @@ void fg_reweight_task(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tas
 		return;
 	}
 	if (attached)
-		dequeue_load_avg(queue_avg(rq, p), p);
+		dequeue_load_avg(sys, queue_avg(rq, p), p);
 	fg_set_load_weight(p);
 	eevdf_rescale(p, old_weight);
 	p->avg.load_avg = p->weight * p->avg.load_sum / pelt_divider(&p->avg);
@@ -207,7 +207,7 @@ static void take_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg
 		tell_group(sys, rq, group_of(rq, p), leave_group_load_avg(sys, rq, p, 1));
 		return;
 	}
-	detach_entity_load_avg(rq, p);
+	detach_entity_load_avg(sys, rq, p);
 	cpufreq_update_util(sys, rq, 0);
 }
 
@@ -277,11 +277,22 @@ void fg_dequeue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_ta
 		p->exec_start = 0;
 }
 
+/* The signals that a task which gets the CPU has a part in: if its group has it already, none above that. */
+static void take_over_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
+{
+	if (!p->tg || !group_of(rq, p)->entity.on_cpu) {
+		update_load_avg(sys, rq, p);
+		return;
+	}
+	age_task(rq, p);
+	age_contributing(sys, rq, group_of(rq, p));
+}
+
 void fg_set_next_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
 {
 	fg_clear_buddies(rq, p);
 	/* Until now it waited. */
-	update_load_avg(sys, rq, p);
+	take_over_load_avg(sys, rq, p);
 	rq->curr = p;
 	p->on_cpu = 1;
 	p->exec_start = rq->clock_task;
@@ -295,10 +306,9 @@ void fg_set_next_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_t
 
 void fg_put_prev_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
 {
+	/* In the load of its group over all CPUs this CPU's part stays as it is. */
 	if (p->on_rq)
-		update_load_avg(sys, rq, p);
-	else if (p->tg && entity_of(rq, p)->on_rq)
-		age_group_load_avg(sys, rq, group_of(rq, p));
+		update_own_load_avg(sys, rq, p);
 	if (rq->curr == p)
 		rq->curr = 0;
 	p->on_cpu = 0;

@@ -65,6 +65,9 @@ struct fg_features {
 #define FG_CLS_LANDED 3
 #define FG_LEVELS_NR_LLC 0
 #define FG_LEVELS_NR_CLUSTER 1
+#define FG_PELT_SUM_OWN 0
+#define FG_PELT_SUM_AVERAGE 1
+#define FG_PELT_SUM_FLOOR 2
 #define FG_UTIL_EST_EWMA 0
 #define FG_UTIL_EST_FASTUP 1
 #define FG_UTIL_EST_V68 2
@@ -742,7 +745,7 @@ struct fg_task *fg_tg_pick(const struct fg_sys *sys, const struct fg_cpu *rq, st
 u32 fg_tg_tick(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg, const struct fg_task *left);
 /* A group that is FG_TASK_DELAYED, off the tree, leaves. */
 void fg_tg_dequeue_delayed(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg);
-void fg_tg_put_prev(struct fg_tg *tg, u32 cpu);
+void fg_tg_put_prev(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg);
 /* The clamps of a p join and leave those of rq; enqueue and dequeue do it. */
 void fg_uclamp_rq_inc(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 void fg_uclamp_rq_dec(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);

@@ -65,7 +65,7 @@ static void reweight_group(const struct fg_sys *sys, struct fg_cpu *rq, struct f
 
 	if (e->on_rq)
 		leave_sums(sys, rq, e);
-	dequeue_load_avg(&rq->cfs, e);
+	dequeue_load_avg(sys, &rq->cfs, e);
 	if (is_eevdf(sys) && e->on_rq)
 		reweight_queued(sys, e, v, old, shares);
 	else
@@ -175,9 +175,13 @@ static void set_next_group(const struct fg_sys *sys, struct fg_cpu *rq, struct f
 		e->flags |= FG_TASK_PROTECTED;
 }
 
-void fg_tg_put_prev(struct fg_tg *tg, u32 cpu)
+void fg_tg_put_prev(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg)
 {
-	tg->cpus[cpu].entity.on_cpu = 0;
+	struct fg_tg_cpu *g = &tg->cpus[(u32)rq->id];
+
+	if (g->entity.on_rq)
+		tell_group(sys, rq, g, age_above_group(sys, rq, g));
+	g->entity.on_cpu = 0;
 }
 
 void fg_tg_init(const struct fg_sys *sys, struct fg_tg *tg)

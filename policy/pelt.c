@@ -121,24 +121,34 @@ static void pelt_decay_blocked(struct fg_avg *sa, u64 now, u64 weight)
 		fg_pelt_averages(sa, weight);
 }
 
-/* One average of tasks that left by a wakeup elsewhere goes off avg and sum (spec 2.4). */
-static u64 remove_sum(u64 sum, u64 left_avg, u64 removed, u32 divider, u32 floor)
+/*
+ * What sum becomes after something has been taken off it and its average, which is avg now (spec 2.4). Averages are rounded one
+ * by one, so sum may be less than avg needs, and be gone before it. The kernel compares 32 bits of both: a load of some 90
+ * thousand (as many tasks, or two of nice -20) loses what is above them.
+ */
+static u64 sum_left(const struct fg_sys *sys, u64 sum, u64 avg, u32 divider)
 {
-	sum = pos_sub(sum, removed * divider);
-	return floor ? max_u64(sum, left_avg * PELT_MIN_DIVIDER) : sum;
+	switch (feat(sys, FG_PELT_SUM)) {
+	case FG_PELT_SUM_AVERAGE:
+		return avg * divider;
+	case FG_PELT_SUM_FLOOR:
+		return max_u64((u32)sum, (u32)(avg * PELT_MIN_DIVIDER));
+	default:
+		return sum;
+	}
 }
 
+/* Averages of tasks that left by a wakeup elsewhere go off those of their queue. */
 static void remove_averages(const struct fg_sys *sys, struct fg_avg *sa, u64 load, u64 util, u64 runnable)
 {
 	u32 divider = pelt_divider(sa);
-	u32 floor = feat(sys, FG_PELT_SUM_FLOOR);
 
 	sa->load_avg = pos_sub(sa->load_avg, load);
-	sa->load_sum = remove_sum(sa->load_sum, sa->load_avg, load, divider, floor);
+	sa->load_sum = sum_left(sys, pos_sub(sa->load_sum, load * divider), sa->load_avg, divider);
 	sa->util_avg = pos_sub(sa->util_avg, util);
-	sa->util_sum = remove_sum(sa->util_sum, sa->util_avg, util, divider, floor);
+	sa->util_sum = sum_left(sys, pos_sub(sa->util_sum, util * divider), sa->util_avg, divider);
 	sa->runnable_avg = pos_sub(sa->runnable_avg, runnable);
-	sa->runnable_sum = remove_sum(sa->runnable_sum, sa->runnable_avg, runnable, divider, floor);
+	sa->runnable_sum = sum_left(sys, pos_sub(sa->runnable_sum, runnable * divider), sa->runnable_avg, divider);
 }
 
 static void apply_removed(const struct fg_sys *sys, struct fg_cpu *rq)
@@ -179,8 +189,8 @@ static void dequeue_runnable_load_avg(const struct fg_sys *sys, struct fg_cpu *r
 	rq->queued.load_sum = pos_sub(rq->queued.load_sum, p->weight * p->avg.load_sum);
 }
 
-/* 1: the averages are others than before. */
-static u32 update_cfs_rq_load_avg(const struct fg_sys *sys, struct fg_cpu *rq)
+/* rq's signals up to now, running: a fair task had the CPU until now; 1: the averages are others than before. */
+static u32 age_cfs_rq(const struct fg_sys *sys, struct fg_cpu *rq, u32 running)
 {
 	u32 changed = rq->removed_nr != 0;
 
@@ -188,13 +198,18 @@ static u32 update_cfs_rq_load_avg(const struct fg_sys *sys, struct fg_cpu *rq)
 		apply_removed(sys, rq);
 	update_runnable_load_avg(sys, rq);
 	if (fg_pelt_update(&rq->cfs, rq_clock_pelt(rq), rq->fair.load_weight, rq->h_nr_running - rq->h_nr_delayed,
-			   fair_curr(rq) != 0)) {
+			   running)) {
 		fg_pelt_averages(&rq->cfs, 1);
 		changed = 1;
 	}
 	if (changed && !feat(sys, FG_FREQ_AFTER_ALL))
 		cpufreq_update_util(sys, rq, 0);
 	return changed;
+}
+
+static u32 update_cfs_rq_load_avg(const struct fg_sys *sys, struct fg_cpu *rq)
+{
+	return age_cfs_rq(sys, rq, fair_curr(rq) != 0);
 }
 
 /* p's own signals up to now. Any change of util_avg makes the estimate stale (spec 2.6). */
@@ -241,10 +256,12 @@ static void enqueue_load_avg(struct fg_avg *to, const struct fg_task *p)
 	to->load_sum += p->weight * p->avg.load_sum;
 }
 
-static void dequeue_load_avg(struct fg_avg *from, const struct fg_task *p)
+static void dequeue_load_avg(const struct fg_sys *sys, struct fg_avg *from, const struct fg_task *p)
 {
+	u64 sum = pos_sub(from->load_sum, p->weight * p->avg.load_sum);
+
 	from->load_avg = pos_sub(from->load_avg, p->avg.load_avg);
-	from->load_sum = pos_sub(from->load_sum, p->weight * p->avg.load_sum);
+	from->load_sum = sum_left(sys, sum, from->load_avg, pelt_divider(from));
 }
 
 /*
@@ -270,16 +287,17 @@ static void attach_entity_load_avg(struct fg_cpu *rq, struct fg_task *p)
 	p->flags &= ~(u32)FG_TASK_MIGRATED;
 }
 
-static void detach_entity_load_avg(struct fg_cpu *rq, struct fg_task *p)
+static void detach_entity_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
 {
 	const struct fg_avg *sa = &p->avg;
 	struct fg_avg *from = queue_avg(rq, p);
+	u32 divider = pelt_divider(from);
 
-	dequeue_load_avg(from, p);
+	dequeue_load_avg(sys, from, p);
 	from->util_avg = pos_sub(from->util_avg, sa->util_avg);
-	from->util_sum = pos_sub(from->util_sum, sa->util_sum);
+	from->util_sum = sum_left(sys, pos_sub(from->util_sum, sa->util_sum), from->util_avg, divider);
 	from->runnable_avg = pos_sub(from->runnable_avg, sa->runnable_avg);
-	from->runnable_sum = pos_sub(from->runnable_sum, sa->runnable_sum);
+	from->runnable_sum = sum_left(sys, pos_sub(from->runnable_sum, sa->runnable_sum), from->runnable_avg, divider);
 	p->flags |= FG_TASK_MIGRATED;
 }
 

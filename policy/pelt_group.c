@@ -90,10 +90,10 @@ static void contribute(const struct fg_sys *sys, const struct fg_cpu *rq, struct
 /* Sums of the CPU's queue after its average changed by delta and its sum is to change by delta_sum. */
 static u64 follow_sum(const struct fg_sys *sys, u64 sum, s64 delta_sum, u64 avg, u32 divider)
 {
-	if (!feat(sys, FG_PELT_SUM_FLOOR))
+	if (feat(sys, FG_PELT_SUM) != FG_PELT_SUM_FLOOR)
 		return avg * divider;
 	add_signed(&sum, delta_sum);
-	return max_u64(sum, avg * PELT_MIN_DIVIDER);
+	return sum_left(sys, sum, avg, divider);
 }
 
 /* One of util and runnable: the entity's becomes what that of its queue is, and the CPU's changes by as much. */
@@ -169,11 +169,21 @@ static u32 propagate(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_c
 	return 1;
 }
 
-/* The signals above g's queue up to now, which are told nothing yet; 1: rq's are others than before. */
+/*
+ * The signals above g's queue up to now, which are told nothing yet; 1: rq's are others than before. g has the CPU even if the
+ * task that it had it for has been put back.
+ */
 static u32 age_above_group(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g)
 {
 	age_group_entity(rq, g);
-	return update_cfs_rq_load_avg(sys, rq);
+	return age_cfs_rq(sys, rq, g->entity.on_cpu || fair_curr(rq));
+}
+
+/* The signal of g's own queue up to now, and with it this CPU's part in the load of the whole group. */
+static void age_contributing(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g)
+{
+	if (age_group_queue(sys, rq, g))
+		contribute(sys, rq, g);
 }
 
 /* The signals of g and of rq up to now; 1: rq's are others than before. */
@@ -181,8 +191,7 @@ static u32 age_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struc
 {
 	u32 changed;
 
-	if (age_group_queue(sys, rq, g))
-		contribute(sys, rq, g);
+	age_contributing(sys, rq, g);
 	changed = age_above_group(sys, rq, g);
 	return changed | propagate(sys, rq, g);
 }
@@ -212,7 +221,7 @@ static u32 leave_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, str
 	u32 changed = age_group_queue(sys, rq, g);
 
 	if (detaches) {
-		detach_entity_load_avg(rq, p);
+		detach_entity_load_avg(sys, rq, p);
 		propagate_later(g, -(s64)p->avg.load_sum);
 	}
 	if (changed || detaches)

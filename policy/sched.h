@@ -220,12 +220,12 @@ static u32 cpufreq_update_util(const struct fg_sys *sys, struct fg_cpu *rq, u32 
 /* pelt.c */
 static u32 pelt_divider(const struct fg_avg *sa);
 static void enqueue_load_avg(struct fg_avg *to, const struct fg_task *p);
-static void dequeue_load_avg(struct fg_avg *from, const struct fg_task *p);
+static void dequeue_load_avg(const struct fg_sys *sys, struct fg_avg *from, const struct fg_task *p);
 static void enqueue_runnable_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *p);
 static void dequeue_runnable_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *p);
 static u64 rq_clock_pelt(const struct fg_cpu *rq);
 static void pelt_decay_blocked(struct fg_avg *sa, u64 now, u64 weight);
-static u32 update_cfs_rq_load_avg(const struct fg_sys *sys, struct fg_cpu *rq);
+static u32 age_cfs_rq(const struct fg_sys *sys, struct fg_cpu *rq, u32 running);
 static void age_task(const struct fg_cpu *rq, struct fg_task *p);
 static u32 age_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 static void update_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
@@ -233,10 +233,11 @@ static void update_own_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, str
 static void remove_averages(const struct fg_sys *sys, struct fg_avg *sa, u64 load, u64 util, u64 runnable);
 static u32 has_runnable_load(const struct fg_sys *sys);
 static void attach_entity_load_avg(struct fg_cpu *rq, struct fg_task *p);
-static void detach_entity_load_avg(struct fg_cpu *rq, struct fg_task *p);
+static void detach_entity_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 
 /* pelt_group.c */
 static u32 age_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g);
+static void age_contributing(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g);
 static u32 age_group_queue(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g);
 static u32 age_above_group(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g);
 static u32 join_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 attaches);

@@ -217,7 +217,7 @@ TEST(a_group_has_the_cpu_until_a_task_of_another_does)
 	fg_set_next_entity(&sys, rq, &q);
 	CHECK_EQ(entity->prev_sum_exec, 5 * MS);
 	fg_put_prev_entity(&sys, rq, &q);
-	fg_tg_put_prev(&tg, 1);
+	fg_tg_put_prev(&sys, rq, &tg);
 	CHECK_EQ(entity->on_cpu, 0);
 }
 

@@ -105,7 +105,7 @@ static void kit_preset_v61(void)
 
 	kit_preset_v516();
 	f[FG_KTHREAD_FIT] = 1;
-	f[FG_PELT_SUM_FLOOR] = 1;
+	f[FG_PELT_SUM] = FG_PELT_SUM_FLOOR;
 	f[FG_SIS_MODE] = FG_SIS_UTIL;
 	f[FG_NUMA_IMB] = FG_NUMA_IMB_LLC;
 	f[FG_SMT_IN_LLC] = 0;

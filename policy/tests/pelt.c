@@ -417,7 +417,7 @@ TEST(attach_and_detach_are_exact)
 	CHECK_EQ(cfs->load_avg, 256);
 	CHECK_EQ(cfs->util_avg, 300);
 	CHECK_EQ(cfs->runnable_avg, 400);
-	detach_entity_load_avg(&cpus[0], &p);
+	detach_entity_load_avg(&sys, &cpus[0], &p);
 	CHECK_EQ(cfs->load_sum, 0);
 	CHECK_EQ(cfs->util_sum, 0);
 	CHECK_EQ(cfs->runnable_sum, 0);
@@ -430,15 +430,88 @@ TEST(attach_and_detach_are_exact)
 	CHECK_EQ(p.avg.load_sum, 1);
 }
 
+/* A queue with that average of each kind and this sum for each unit of it, and a task that has 100 there. */
+static struct fg_task of_queue(u32 kind, u64 avg, u64 sum_of_one)
+{
+	struct fg_avg *cfs = &cpus[0].cfs;
+	struct fg_task p;
+
+	kit_init(1);
+	sys.feat.value[FG_PELT_SUM] = (u8)kind;
+	cfs->period_contrib = 500;
+	cfs->load_avg = cfs->util_avg = cfs->runnable_avg = avg;
+	cfs->load_sum = cfs->util_sum = cfs->runnable_sum = avg * sum_of_one;
+	p = kit_task(1, 0);
+	p.weight = 100;
+	p.avg.load_avg = p.avg.util_avg = p.avg.runnable_avg = 100;
+	p.avg.load_sum = PELT_MIN_DIVIDER + 500;
+	p.avg.util_sum = p.avg.runnable_sum = 100 * (PELT_MIN_DIVIDER + 500);
+	return p;
+}
+
+/*
+ * Of 300 go 100. What is left of sums that were in step is in step, whoever makes it; of sums that were short by 1000 a unit: as much as
+ * is left, what the averages say, or what they need at least.
+ */
+TEST(what_leaves_with_a_task_leaves_the_sums_that_a_release_has)
+{
+	const u64 divider = PELT_MIN_DIVIDER + 500;
+	const u64 left[2][3] = { { 200 * divider, 200 * divider, 200 * divider },
+				 { 200 * divider - 300000, 200 * divider, 200ull * PELT_MIN_DIVIDER } };
+
+	for (u32 i = 0; i < 6; i++) {
+		u32 is_short = i / 3, kind = i % 3;
+		struct fg_task p = of_queue(kind, 300, divider - is_short * 1000);
+		const struct fg_avg *cfs = &cpus[0].cfs;
+
+		detach_entity_load_avg(&sys, &cpus[0], &p);
+		CHECK_EQ(cfs->load_avg, 200);
+		CHECK_EQ(cfs->util_avg, 200);
+		CHECK_EQ(cfs->runnable_avg, 200);
+		CHECK_EQ(cfs->load_sum, left[is_short][kind]);
+		CHECK_EQ(cfs->util_sum, left[is_short][kind]);
+		CHECK_EQ(cfs->runnable_sum, left[is_short][kind]);
+	}
+}
+
+/* A weight that changes takes the old load off in the same way, and puts the new one on: 100 go and 200 come. */
+TEST(a_reweighted_tasks_load_leaves_the_floor)
+{
+	struct fg_task p = of_queue(FG_PELT_SUM_FLOOR, 300, PELT_MIN_DIVIDER - 500);
+
+	p.avg.period_contrib = 500;
+	p.nice = 5;
+	fg_set_load_weight(&p);
+	u32 weight = p.weight;
+	p.weight = 100;
+	fg_reweight_task(&sys, &cpus[0], &p);
+	CHECK_EQ(p.weight, weight);
+	CHECK_EQ(cpus[0].cfs.load_avg, 200 + weight);
+	CHECK_EQ(cpus[0].cfs.load_sum, 200ull * PELT_MIN_DIVIDER + (u64)weight * (PELT_MIN_DIVIDER + 500));
+}
+
+/* The floor is taken in 32 bits. What three tasks of nice -20 leave of the load of 177622 when one of 100 goes: 2^32 less. */
+TEST(a_very_large_load_loses_what_is_above_32_bits)
+{
+	const u64 divider = PELT_MIN_DIVIDER + 500;
+	struct fg_task p = of_queue(FG_PELT_SUM_FLOOR, 2 * 88761 + 100, divider);
+
+	detach_entity_load_avg(&sys, &cpus[0], &p);
+	CHECK_EQ(cpus[0].cfs.load_avg, 2 * 88761);
+	CHECK_EQ(cpus[0].cfs.load_sum, 2 * 88761 * divider - (1ull << 32));
+}
+
 TEST(removed_averages_go_off_once)
 {
 	struct fg_task p;
 	struct fg_avg *cfs;
 	u64 divider = PELT_MIN_DIVIDER + 500;
 
-	for (u32 floor = 0; floor < 2; floor++) {
+	const u64 util_left[] = { 190 * divider, 200 * divider, 200ull * PELT_MIN_DIVIDER };
+
+	for (u32 kind = 0; kind < 3; kind++) {
 		kit_init(1);
-		sys.feat.value[FG_PELT_SUM_FLOOR] = (u8)floor;
+		sys.feat.value[FG_PELT_SUM] = (u8)kind;
 		cfs = &cpus[0].cfs;
 		cfs->period_contrib = 500;
 		cfs->load_avg = 1000;
@@ -461,8 +534,8 @@ TEST(removed_averages_go_off_once)
 			CHECK_EQ(cfs->load_avg, 400);
 			CHECK_EQ(cfs->load_sum, 400 * divider);
 			CHECK_EQ(cfs->util_avg, 200);
-			/* v5.17: never below what the average needs at least */
-			CHECK_EQ(cfs->util_sum, floor ? 200ull * PELT_MIN_DIVIDER : 190 * divider);
+			/* v5.14: what the average says; v5.17: never below what it needs at least */
+			CHECK_EQ(cfs->util_sum, util_left[kind]);
 			CHECK_EQ(cfs->runnable_avg, 250);
 			CHECK_EQ(cfs->runnable_sum, 250 * divider);
 			cpus[0].removed_nr = again == 0;
@@ -859,6 +932,9 @@ int main(void)
 	RUN(estimates_are_odd_until_v512);
 	RUN(the_estimate_rises_at_once_and_falls_by_quarters);
 	RUN(attach_and_detach_are_exact);
+	RUN(what_leaves_with_a_task_leaves_the_sums_that_a_release_has);
+	RUN(a_reweighted_tasks_load_leaves_the_floor);
+	RUN(a_very_large_load_loses_what_is_above_32_bits);
 	RUN(removed_averages_go_off_once);
 	RUN(who_runs_and_who_waits);
 	RUN(births_meet_a_queue_that_is_up_to_date);

@@ -114,6 +114,70 @@ TEST(the_first_contribution_waits_for_nothing_and_the_second_a_millisecond)
 	CHECK_EQ(part->contribution, 900);
 }
 
+/* Half a second later, which nobody heard of. */
+static void later(void)
+{
+	rq->clock += 500 * MS;
+	rq->clock_task += 500 * MS;
+	rq->clock_pelt += 500 * MS;
+}
+
+/*
+ * Who is put back makes its own signal and its queue's those of now. That the group has more load here now, other CPUs hear at the next
+ * tick, and the CPU itself only when the group gives it up, which had it until then.
+ */
+TEST(putting_a_task_back_tells_no_other_cpu)
+{
+	struct fg_task p;
+	u64 before;
+
+	begin(kit_preset_v61);
+	p = coming(100, 0);
+	enqueue(&p);
+	fg_set_next_entity(&sys, rq, &p);
+	CHECK_EQ(part->contribution, 100);
+	before = rq->cfs.last_update;
+
+	later();
+	fg_put_prev_entity(&sys, rq, &p);
+	CHECK(part->avg.load_avg > 1000 && part->avg.util_avg > 1000);
+	CHECK_EQ(part->contribution, 100);
+	CHECK_EQ(tg.load_avg, 100);
+	CHECK_EQ(rq->cfs.last_update, before);
+
+	fg_tg_put_prev(&sys, rq, &tg);
+	CHECK(entity->avg.util_avg > 1000);
+	CHECK(rq->cfs.util_avg > 1000);
+	CHECK_EQ(part->contribution, 100);
+
+	fg_set_next_entity(&sys, rq, &p);
+	later();
+	fg_entity_tick(&sys, rq, 0);
+	CHECK(part->contribution > 1000);
+}
+
+/* The next task of the group that has the CPU: nothing changes above the group. */
+TEST(a_group_that_keeps_the_cpu_is_no_news_above_it)
+{
+	struct fg_task p, q;
+	u64 before;
+
+	begin(kit_preset_v61);
+	p = coming(100, 0);
+	q = coming(100, 0);
+	enqueue(&p);
+	enqueue(&q);
+	fg_set_next_entity(&sys, rq, &p);
+	before = rq->cfs.last_update;
+
+	later();
+	fg_put_prev_entity(&sys, rq, &p);
+	fg_set_next_entity(&sys, rq, &q);
+	CHECK_EQ(rq->cfs.last_update, before);
+	CHECK_EQ(entity->avg.last_update, before);
+	CHECK(part->avg.load_avg > 2000 && part->avg.util_avg > 1000);
+}
+
 /* Up to v5.6. Only the group is queued here: the load of what is queued is the group's, also when somebody left it. */
 TEST(the_load_of_queued_entities_follows_a_group)
 {
@@ -158,6 +222,8 @@ int main(void)
 	RUN(what_left_is_told_when_the_sleeper_is_counted_no_more);
 	RUN(a_group_counts_who_joins_in_the_load_it_contributes);
 	RUN(the_first_contribution_waits_for_nothing_and_the_second_a_millisecond);
+	RUN(putting_a_task_back_tells_no_other_cpu);
+	RUN(a_group_that_keeps_the_cpu_is_no_news_above_it);
 	RUN(the_load_of_queued_entities_follows_a_group);
 	RUN(the_whole_part_of_a_groups_weight_counts);
 	RUN(an_idle_cpu_is_looked_after_while_a_group_has_blocked_load);

@@ -100,7 +100,8 @@ pub const TIMELINES: &[(&str, &str)] = &[
     ("est-stale",         "v6.12=1"),
     ("newtask-w1024",     "v5.4=1 v6.9=0"),
     ("tg-load-rate",      "v6.7=1"),
-    ("pelt-sum-floor",    "v5.17=1"),
+    // The changes themselves with the releases that they were made for; 6.1.192 and 6.12.117 have the last.
+    ("pelt-sum",          "v5.14=average v5.17=floor"),
     ("migrate-lag",       "v6.0=1"),
     ("runnable-boost",    "v6.5=1"),
     // v5.13 has the busy times of margin515 already, but none of the rest.

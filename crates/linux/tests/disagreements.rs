@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use fairground_linux::agree::{Case, Replay};
+use serde_json::{json, Value};
 
 fn cases() -> Vec<PathBuf> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/disagreements");
@@ -31,4 +32,23 @@ fn a_decision_once_in_dispute_comes_out_as_its_name_says() {
             _ => panic!("{name}: expected a name that begins with agrees- or differs-"),
         }
     }
+}
+
+/// What the first case says if that member of its state were so.
+fn changed(place: &str, value: Value) -> String {
+    let mut case: Value = serde_json::from_str(&fs::read_to_string(&cases()[0]).unwrap()).unwrap();
+    *case.pointer_mut(place).unwrap() = value;
+    Case::parse(&case.to_string()).unwrap().replay().unwrap_err().to_string()
+}
+
+/// The policy would read what is not there.
+#[test]
+fn a_state_with_other_cpus_than_its_machine_is_refused() {
+    for count in [0, 7, 9, u32::MAX] {
+        let expected = format!("case: sys.nr_cpus: the machine has 8, the state {count}");
+        assert_eq!(changed("/sys/nr_cpus", json!(count)), expected);
+    }
+    let sys = json!({ "hz": 250, "nr_cpus": 8, "nr_tgs": 1 });
+    assert_eq!(changed("/sys", sys), "case: sys.nr_tgs: the machine has 0, the state 1");
+    assert_eq!(changed("/cpus/3/id", json!(300)), "case: cpus[3].id: expected 3, found 300");
 }

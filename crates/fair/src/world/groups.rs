@@ -126,7 +126,7 @@ impl World {
 
     pub fn tg_put_prev(&mut self, cpu: usize, tg: usize) {
         // SAFETY: see above.
-        unsafe { fg_tg_put_prev(self.tgs.ptr(tg), cpu as u32) }
+        unsafe { fg_tg_put_prev(self.sys.ptr(0), self.cpus.ptr(cpu), self.tgs.ptr(tg)) }
     }
 
     /// The address of an entity of a CPU's queue, null for none.

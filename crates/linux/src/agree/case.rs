@@ -239,6 +239,7 @@ fn load(shown: &mut Shown, from: &Value) -> Result<(), CaseError> {
     let feat = shown.sys_mut().feat.clone();
     read("sys", shown.sys_mut(), &from["sys"])?;
     shown.sys_mut().feat = feat;
+    check_counts(shown)?;
     for task in list(from, "tasks")? {
         let id = task_id(task.get("id").unwrap_or(&json!(0)))?;
         read("task", shown.task_mut(id), task)?;
@@ -251,6 +252,10 @@ fn load(shown: &mut Shown, from: &Value) -> Result<(), CaseError> {
         let mut state = object("cpus", state)?.clone();
         let points = state.remove("points").unwrap_or(Value::Null);
         read("cpu", shown.cpu_mut(cpu as CpuId), &Value::Object(state))?;
+        let id = shown.cpu_mut(cpu as CpuId).id;
+        if usize::try_from(id) != Ok(cpu) {
+            return Err(form(format!("cpus[{cpu}].id: expected {cpu}, found {id}")));
+        }
         shown.point(cpu as CpuId, &pointers(&points)?);
     }
     for (cpu, state) in object("llcs", &from["llcs"])? {
@@ -260,6 +265,16 @@ fn load(shown: &mut Shown, from: &Value) -> Result<(), CaseError> {
         read("llc", llc, state)?;
     }
     list(from, "groups")?.iter().try_for_each(|group| load_group(shown, group))
+}
+
+/// The policy looks at as many CPUs and task groups as the state says there are.
+fn check_counts(shown: &mut Shown) -> Result<(), CaseError> {
+    let expected = [("nr_cpus", shown.nr_cpus()), ("nr_tgs", 0)];
+    let found = [shown.sys_mut().nr_cpus, shown.sys_mut().nr_tgs];
+    match expected.into_iter().zip(found).find(|((_, there), found)| *there != *found as usize) {
+        Some(((key, there), found)) => Err(form(format!("sys.{key}: the machine has {there}, the state {found}"))),
+        None => Ok(()),
+    }
 }
 
 fn load_group(shown: &mut Shown, from: &Value) -> Result<(), CaseError> {
