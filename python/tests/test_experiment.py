@@ -73,11 +73,11 @@ def test_a_grid_is_every_level_with_every_other_seeds_innermost(tmp_path):
         workload="sched-pipe:threads,loops=10",
         sched="fair:v5.9-asym-prev-first",
         seed=1,
-        figures=(("costs.soft.wakeup", "times", 0.5), ("costs.soft.enqueue", "to", 100.0)),
-        options=(("hz", 1000), ("governor", "performance")),
+        figures=(("costs.soft.enqueue", "to", 100.0), ("costs.soft.wakeup", "times", 0.5)),
+        options=(("governor", "performance"), ("hz", 1000)),
     )
     assert [spec.seed for spec in specs[:4]] == [1, 2, 1, 2]
-    assert [spec.options[1][1] for spec in specs[:4]] == ["performance"] * 2 + ["schedutil"] * 2
+    assert [spec.options[0][1] for spec in specs[:4]] == ["performance"] * 2 + ["schedutil"] * 2
     assert specs[-1].machine == "kunpeng920@node0" and specs[-1].workload.endswith("loops=30")
     rows = list(experiment.rows())
     assert [axis.name for axis in experiment.axes] == [
@@ -94,7 +94,7 @@ def test_a_grid_is_every_level_with_every_other_seeds_innermost(tmp_path):
 
 def test_a_run_of_a_sweep_is_the_run_of_that_name(tmp_path):
     experiment = Experiment.load(written(tmp_path, WHOLE))
-    spec = next(spec for spec in experiment.specs() if spec.figures[0][2] == 0.5)
+    spec = next(spec for spec in experiment.specs() if spec.figures[1][2] == 0.5)
     outcome = spec.run(experiment.inputs)
     board = fg.Machine("hikey960").to_dict()
     board["costs"]["soft"]["wakeup"]["ns"] *= 0.5
@@ -309,6 +309,17 @@ def test_machines_and_workloads_may_be_dicts():
     assert all(spec.run(experiment.inputs).failed is None for spec in specs)
     with pytest.raises(fg.InputError, match="did you mean `costs`"):
         Experiment.from_dict({}, machines={"mine": {**board, "cost": {}}})
+
+
+def test_experiments_share_runs_whatever_the_order_of_their_axes():
+    def keys(*names):
+        axes = {name: {"times": [0.5, 2]} for name in names}
+        fixed = {"machine": "hikey960", "workload": "sched-pipe", "sched": "fair:v5.9"}
+        content = {"experiment": {"name": "x", "seeds": 1}, "fixed": fixed, "axes": {"figures": axes}}
+        return [spec.key(Inputs()) for spec in Experiment.from_dict(content).specs()]
+
+    there, back = keys("costs.soft.pick", "costs.soft.wakeup"), keys("costs.soft.wakeup", "costs.soft.pick")
+    assert sorted(there) == sorted(back) and there != back
 
 
 def test_flags_are_options_that_are_there_or_not():

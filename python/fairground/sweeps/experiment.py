@@ -294,8 +294,9 @@ class Experiment:
             "machine": names["machine"],
             "workload": self._with_options(names["workload"], [piece for piece in options if piece]),
             "sched": names["sched"] + features,
-            "figures": tuple(figures),
-            "options": tuple(circumstances),
+            # By name: experiments that list them in another order share their runs.
+            "figures": tuple(sorted(figures)),
+            "options": tuple(sorted(circumstances)),
         }
 
     def _with_options(self, workload: str, options: list[str]) -> str:
