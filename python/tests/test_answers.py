@@ -591,6 +591,16 @@ def test_a_picture_shows_its_names_and_figures():
     assert all(f">{mean}<" in heat_map for mean in (10, 13, 19, 8, 11, 17))
 
 
+def test_names_in_pictures_are_no_formulas_and_leave_room():
+    long = "fair:v6.12" + "+some-feature" * 20
+    labelled = table({"sched": ["$\\frac$", long], "groups": [1, 2]}, lambda p: 1.0 + (p["sched"] == long))
+    for picture in pictures(labelled):
+        svg = picture.svg()
+        xml.etree.ElementTree.fromstring(svg)
+        assert long not in svg
+    assert "$\\frac$" in answers.figures.distribution(labelled, "y", "sched").svg()
+
+
 def test_nothing_to_draw_is_said():
     with pytest.raises(fg.InputError, match="there is nothing to draw"):
         answers.figures.effects(answers.effects(table({"sched": ["base"]}, lambda _: 1.0), "y"))

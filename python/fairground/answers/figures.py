@@ -30,6 +30,9 @@ LANE = 0.34
 #: More lines than this are not drawn: they would not be read.
 LANES_MAX = 60
 
+#: Characters of a line's name.
+NAME_MAX = 48
+
 #: Marks of lines beside each other: told apart by form, not by colour alone.
 MARKS = "osD^vPX*"
 
@@ -51,7 +54,7 @@ def _style() -> Iterator[None]:
         "axes.grid": True,
         "axes.axisbelow": True,
     }
-    fixed = {"svg.hashsalt": "fairground", "svg.fonttype": "none", "font.size": 10}
+    fixed = {"svg.hashsalt": "fairground", "svg.fonttype": "none", "font.size": 10, "text.parse_math": False}
     with style.context(["default", {**ink, **paper, **lines, **fixed}]):
         yield
 
@@ -142,9 +145,13 @@ def interaction(table: Any, metric: str, axis: str, by: str) -> Picture:
     for i, level in enumerate(apart.levels):
         colour = colours[i % len(colours)]
         axes.plot(
-            range(len(along.levels)), means[:, i], marker=MARKS[i % len(MARKS)], color=colour, label=f"{by} {level}"
+            range(len(along.levels)),
+            means[:, i],
+            marker=MARKS[i % len(MARKS)],
+            color=colour,
+            label=_short(f"{by} {level}"),
         )
-    axes.set_xticks(range(len(along.levels)), [str(level) for level in along.levels])
+    axes.set_xticks(range(len(along.levels)), [_short(str(level)) for level in along.levels])
     axes.set_xlabel(axis)
     axes.set_ylabel(_with_unit(of))
     axes.legend(frameon=False)
@@ -187,8 +194,8 @@ def heat_map(table: Any, metric: str, x: str, y: str) -> Picture:
     edges = (np.arange(len(across.levels) + 1) - 0.5, np.arange(len(down.levels) + 1) - 0.5)
     image = axes.pcolormesh(*edges, np.ma.masked_invalid(means), cmap="Blues" if of.sign > 0 else "Blues_r")
     axes.invert_yaxis()
-    axes.set_xticks(range(len(across.levels)), [str(level) for level in across.levels])
-    axes.set_yticks(range(len(down.levels)), [str(level) for level in down.levels])
+    axes.set_xticks(range(len(across.levels)), [_short(str(level)) for level in across.levels])
+    axes.set_yticks(range(len(down.levels)), [_short(str(level)) for level in down.levels])
     axes.set_xlabel(x)
     axes.set_ylabel(y)
     axes.grid(False)
@@ -219,11 +226,17 @@ def distribution(table: Any, metric: str, axis: str) -> Picture:
         # Beside the box, each at a height of its own, without chance.
         heights = place + 0.3 + 0.12 * (np.arange(len(values)) % 3) / 3
         axes.plot(values, heights, ".", color=colours["hit"], markersize=3)
-    axes.set_yticks(range(1, len(groups) + 1), [str(level) for level in along.levels])
+    axes.set_yticks(range(1, len(groups) + 1), [_short(str(level)) for level in along.levels])
     axes.invert_yaxis()
     axes.set_xlabel(_with_unit(of))
     axes.set_ylabel(axis)
     return Picture(figure, f"{metric} by {axis}")
+
+
+def _short(name: str) -> str:
+    """A name that leaves room for what is drawn: its beginning and its end."""
+    half = NAME_MAX // 2
+    return name if len(name) <= NAME_MAX else f"{name[:half]}…{name[-half:]}"
 
 
 def _beyond(known: pandas.DataFrame) -> str:
@@ -244,9 +257,9 @@ def _lanes(shown: pandas.DataFrame, names: list[str], value: str, label: str, ti
         if np.isfinite(row["low"]):
             axes.hlines(place, row["low"], row["high"], color=colour, linewidth=2)
         axes.plot(row[value], place, "o", color=colour, markerfacecolor=colour if sure else colours["paper"])
-    axes.set_yticks(range(len(names)), names)
+    axes.set_yticks(range(len(names)), [_short(name) for name in names])
     axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.set_xlabel(label)
+    axes.set_xlabel(label, loc="right")
     return Picture(figure, title)
 
 
