@@ -103,6 +103,11 @@ tests() {
 		FAIRGROUND_LIBKSCHED=$(library $name) cargo test --quiet -p fairground-linux --test real --test shares
 	done
 	FAIRGROUND_LIBKSCHED=$(library base) cargo test --quiet -p fairground-lab --test lisa_like
+	if [ -x target/python/bin/pytest ]; then
+		say "kernels from Python"
+		FAIRGROUND_KERNEL=linux:base FAIRGROUND_TREE=$tree612 FAIRGROUND=$target/release/fairground \
+			target/python/bin/pytest -q python/tests/test_kernels.py
+	fi
 }
 
 referee() {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The Python package, installed from this tree as a user would, and its tests. Exit code 77: there is no pip, or it
-# reaches no packages.
+# The Python package, installed from this tree as a user would with all that it can use, its layout, its types and its tests.
+# Exit code 77: there is no pip, or it reaches no packages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,7 +9,10 @@ if [ ! -x $venv/bin/pip ]; then
 	rm -rf $venv
 	python3 -m venv $venv || exit 77
 fi
-$venv/bin/pip install -q 'maturin>=1.9,<2' 'pyarrow>=16' 'pandas>=2.1' 'polars>=1.3' 'pytest>=8' || exit 77
+# Whether packages can be had at all is known before anything is built.
+$venv/bin/pip install -q 'maturin>=1.9,<2' 'ruff>=0.9' || exit 77
+$venv/bin/ruff format --check --quiet
+$venv/bin/ruff check --quiet
 cargo build --release --quiet -p fairground-cli
 $venv/bin/pip install -q '.[test]'
 fairground=$(realpath "${CARGO_TARGET_DIR:-target}")/release/fairground

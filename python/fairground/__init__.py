@@ -11,10 +11,18 @@ Machines, workloads and schedulers are what the ``fairground`` command takes: na
 and the same messages. Results are :class:`Table`, which pyarrow and polars take without a copy, and pandas too.
 """
 
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal
+
 from ._fairground import (
     Comparison,
+    Difference,
+    Explanation,
     InputError,
     Machine,
+    Reproduction,
     Run,
     RunFailed,
     Table,
@@ -25,26 +33,64 @@ from ._fairground import (
     presets,
 )
 from ._fairground import compare as _compare
+from ._fairground import explain_difference as _explain_difference
+from ._fairground import explain_placements as _explain_placements
+from ._fairground import reproduce_rows as _reproduce_rows
 from ._fairground import run as _run
+from .kernel import kernel_build, kernels
+
+if TYPE_CHECKING:
+    from ._fairground import _Asked, _Events, _Options
+    from .sweeps import Experiment
+    from .sweeps.sweep import Sweep, sweep
 
 __all__ = [
     "Comparison",
+    "Difference",
+    "Experiment",
+    "Explanation",
     "InputError",
     "Machine",
+    "Reproduction",
     "Run",
     "RunFailed",
+    "Sweep",
     "Table",
     "Workload",
     "__version__",
     "compare",
+    "diff",
+    "explain",
     "features",
+    "kernel_build",
+    "kernels",
     "machines",
     "presets",
+    "reproduce",
     "run",
+    "sweep",
 ]
 
+GovernorName = Literal["performance", "powersave", "schedutil"]
+IdleGovernorName = Literal["menu", "teo"]
 
-def _options(hz, governor, idle_governor, sysctl, ambient):
+
+def __getattr__(name: str) -> Any:
+    """Sweeps bring pyarrow along, which takes longer to load than many a run takes: they come when they are asked for."""
+    if name == "Experiment":
+        from .sweeps import Experiment
+
+        return Experiment
+    if name in ("Sweep", "sweep"):
+        from .sweeps import sweep as sweeping
+
+        return getattr(sweeping, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _options(
+    hz: int | None, governor: str, idle_governor: str, sysctl: dict[str, int] | None, ambient: float | None
+) -> _Options:
     return {
         "hz": hz,
         "governor": governor,
@@ -55,19 +101,21 @@ def _options(hz, governor, idle_governor, sysctl, ambient):
 
 
 def run(
-    machine,
-    workload,
-    sched,
+    machine: str | dict[str, Any] | Machine,
+    workload: str | dict[str, Any] | Workload,
+    sched: str,
     *,
-    seed=1,
-    events=False,
-    why=False,
-    hz=None,
-    governor="performance",
-    idle_governor="menu",
-    sysctl=None,
-    ambient=None,
-):
+    seed: int = 1,
+    events: bool = False,
+    why: bool = False,
+    util_events: bool = False,
+    rtapp_marks: bool = False,
+    hz: int | None = None,
+    governor: GovernorName = "performance",
+    idle_governor: IdleGovernorName = "menu",
+    sysctl: dict[str, int] | None = None,
+    ambient: float | None = None,
+) -> Run:
     """Run one scheduler once.
 
     Parameters
@@ -81,9 +129,11 @@ def run(
     seed : int
         Of all random draws, 0 to 2**64 - 1.
     events : bool
-        Keep the events of the run: ``Run.events``.
+        Keep the events of the run: ``Run.events``, ``Run.tasks``, ``Run.cpus``, ``Run.idle_states``,
+        ``Run.frequencies``, and :func:`explain`. They are held in memory, some 100 bytes each.
     why : bool
-        With the reasons of every placement among them, as the event ``fairground_why``.
+        With the reasons of every placement among them, as the event ``fairground_why``. Under a kernel, which gives
+        none, they are those of our policy beside it.
     hz : int, optional
         Ticks per second: 100, 250, 300 or 1000. Default: a kernel's own, else 250.
     governor : {"performance", "powersave", "schedutil"}
@@ -108,24 +158,25 @@ def run(
         The run began and failed.
     """
     options = _options(hz, governor, idle_governor, sysctl, ambient)
-    kept = bool(why) if events or why else None
+    more: _Events = {"why": bool(why), "util_events": bool(util_events), "rtapp_marks": bool(rtapp_marks)}
+    kept = more if events or any(more.values()) else None
     return _run(machine, workload, sched, seed, kept, options)
 
 
 def compare(
-    machine,
-    workload,
-    base,
-    test,
+    machine: str | dict[str, Any] | Machine,
+    workload: str | dict[str, Any] | Workload,
+    base: str,
+    test: str | list[str],
     *,
-    seeds=8,
-    jobs=None,
-    hz=None,
-    governor="performance",
-    idle_governor="menu",
-    sysctl=None,
-    ambient=None,
-):
+    seeds: int = 8,
+    jobs: int | None = None,
+    hz: int | None = None,
+    governor: GovernorName = "performance",
+    idle_governor: IdleGovernorName = "menu",
+    sysctl: dict[str, int] | None = None,
+    ambient: float | None = None,
+) -> Comparison:
     """Compare schedulers on a machine under a workload, paired over seeds 1 to ``seeds``.
 
     Parameters
@@ -149,3 +200,102 @@ def compare(
     tests = [test] if isinstance(test, str) else list(test)
     options = _options(hz, governor, idle_governor, sysctl, ambient)
     return _compare(machine, workload, [base, *tests], seeds, jobs or 0, options)
+
+
+def reproduce(
+    mail: str = "all",
+    *,
+    rows: str | list[str] | None = None,
+    seeds: int | None = None,
+    quick: bool = False,
+    full_length: bool = False,
+    terms: bool = False,
+    each_feature: bool = False,
+    jobs: int | None = None,
+    store: bool | str | PathLike[str] | None = True,
+) -> Reproduction:
+    """Repeat published figures and set ours beside them.
+
+    Parameters
+    ----------
+    mail : str
+        First three digits of a mail, or ``"all"``.
+    rows : str or list of str, optional
+        Only the rows with one of these in their ids, e.g. ``"hackbench"``.
+    seeds : int, optional
+        Pairs of runs per row; rows are scored from 8 on. Default: 8, or as many as a row needs.
+    quick : bool
+        A first look: 3 seeds, a quarter of each row's length; nothing is scored.
+    full_length : bool
+        Every row at the mail's own length; some are shortened otherwise.
+    terms : bool
+        Also split each row's change by the physical term that carries it.
+    each_feature : bool
+        Also split each row's change by the features between base and test.
+    jobs : int, optional
+        Threads to run on; results do not depend on it. Default: one for each CPU.
+    store : bool or path, optional
+        Where results of runs are kept, and taken from when they are asked for again: a directory, or ``True`` for the
+        one that ``fairground reproduce`` uses. ``False`` or ``None`` keeps nothing. An interrupt loses the runs in
+        work.
+
+    Returns
+    -------
+    Reproduction
+        ``str(reproduction)`` is what the command prints; ``reproduction.table`` has one row for each published row.
+    """
+    asked: _Asked = {
+        "mail": mail,
+        "rows": [rows] if isinstance(rows, str) else list(rows or []),
+        "seeds": seeds,
+        "quick": quick,
+        "full_length": full_length,
+        "terms": terms,
+        "each_feature": each_feature,
+    }
+    return _reproduce_rows(asked, jobs or 0, False if store is None else store)
+
+
+def explain(
+    run: Run | str | PathLike[str],
+    task: str | None = None,
+    at: float | None = None,
+    cpu: int | None = None,
+) -> Explanation:
+    """Say of placements by which rule they were decided, and why.
+
+    Parameters
+    ----------
+    run : Run or path
+        A run with its events (``events=True``, or ``why=True`` for reasons), or a trace of ``fairground run``.
+    task : str, optional
+        Only placements of this task: its name, pid, or ``name-pid``.
+    at : float, optional
+        Only the first placement at this time or after it, seconds.
+    cpu : int, optional
+        Only placements onto this CPU.
+
+    Returns
+    -------
+    Explanation
+        ``str(explanation)`` is what the command prints; ``explanation.decisions`` has one row for each placement,
+        ``explanation.reasons`` one for each look that led to it.
+    """
+    return _explain_placements(run, task, None if at is None else round(at * 1e9), cpu)
+
+
+def diff(base: Run | str | PathLike[str], test: Run | str | PathLike[str]) -> Difference:
+    """Set the placements of two runs side by side: the same task's n-th wakeup, fork or exec in each.
+
+    Parameters
+    ----------
+    base, test : Run or path
+        As in :func:`explain`.
+
+    Returns
+    -------
+    Difference
+        ``str(difference)`` is what the command prints; ``difference.rules`` has the shift of decisions by rule,
+        ``difference.first`` the first pair that chooses different CPUs.
+    """
+    return _explain_difference(base, test)

@@ -8,12 +8,11 @@ import sys
 import threading
 import time
 
+import fairground as fg
 import pandas
 import polars
 import pyarrow
 import pytest
-
-import fairground as fg
 
 PIPE = "sched-pipe:loops=200,threads"
 
@@ -21,7 +20,20 @@ PIPE = "sched-pipe:loops=200,threads"
 def test_a_run_is_that_of_the_command(command):
     """The same machine, workload, scheduler and seed give the same event stream."""
     printed = subprocess.run(
-        [command, "run", "hikey960", PIPE, "--sched", "fair:v5.9", "--seed", "3", "--metrics", "all", "--format", "json"],
+        [
+            command,
+            "run",
+            "hikey960",
+            PIPE,
+            "--sched",
+            "fair:v5.9",
+            "--seed",
+            "3",
+            "--metrics",
+            "all",
+            "--format",
+            "json",
+        ],
         check=True,
         capture_output=True,
         text=True,
@@ -101,7 +113,10 @@ def test_a_dict_is_an_rt_app_file(tmp_path):
         (dict(machine="hikey960", workload=PIPE, sched="fair:v5.9+asym-prev-frist"), "asym-prev-first"),
         (dict(machine="hikey960", workload=PIPE, sched="fair:v5.9", governor="ondemand"), "schedutil"),
         (dict(machine="hikey960", workload=PIPE, sched="fair:v5.9", hz=123), "250"),
-        (dict(machine="hikey960", workload=PIPE, sched="fair:v5.9", sysctl={"sched_util_clamp_mni": 1}), "sched_util_clamp_min"),
+        (
+            dict(machine="hikey960", workload=PIPE, sched="fair:v5.9", sysctl={"sched_util_clamp_mni": 1}),
+            "sched_util_clamp_min",
+        ),
         (dict(machine="hikey960", workload=PIPE, sched="fair:v5.9", sysctl={"sched_util_clamp_min": 1025}), "1024"),
         (dict(machine="hikey960", workload=PIPE, sched="fair:v5.9", ambient=1000), "100"),
         (dict(machine="hikey960", workload=PIPE, sched="fair:v5.9", sysctl={"sched_util_clamp_min": -1}), "1024"),
@@ -136,7 +151,9 @@ def test_pairs_of_runs_are_a_number_that_can_be_run(seeds):
 
 def test_a_worker_serves_runs_only():
     """How kernels run: without a job it says so, and ends."""
-    ended = subprocess.run([sys.executable, "-m", "fairground._worker"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    ended = subprocess.run(
+        [sys.executable, "-m", "fairground._worker"], stdin=subprocess.DEVNULL, capture_output=True, text=True
+    )
     assert ended.returncode == 2 and "serves runs" in ended.stderr
 
 
@@ -147,7 +164,9 @@ def test_bad_input_is_a_value_error():
 
 def test_a_comparison_is_that_of_the_command(command):
     arguments = ["hikey960", PIPE, "--base", "fair:v5.9", "--test", "fair:v5.9+asym-prev-first", "--seeds", "3"]
-    theirs = subprocess.run([command, "compare", *arguments, "--metrics", "all"], check=True, capture_output=True, text=True)
+    theirs = subprocess.run(
+        [command, "compare", *arguments, "--metrics", "all"], check=True, capture_output=True, text=True
+    )
     ours = fg.compare("hikey960", PIPE, "fair:v5.9", "fair:v5.9+asym-prev-first", seeds=3)
     assert str(ours) == theirs.stdout
     row = ours.table.to_pandas().set_index("metric").loc["ops_per_sec"]

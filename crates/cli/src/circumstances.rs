@@ -130,7 +130,8 @@ impl Circumstances {
     }
 }
 
-fn warned((setup, warnings): Found) -> Setup {
+/// The setup; its warnings go to standard error.
+pub fn warned((setup, warnings): Found) -> Setup {
     warnings.iter().for_each(|warning| complain(&format!("warning: {warning}")));
     setup
 }

@@ -2,14 +2,10 @@
 
 use std::path::Path;
 
-use fairground_trace::placements::Placements;
 use fairground_trace::{open, Source};
 
 use crate::error::Failure;
 use crate::output::complain;
-
-/// A trace to explain.
-pub type Trace = Placements<Box<dyn Source>>;
 
 /// Opens a trace.
 pub fn open_trace(path: &Path) -> Result<Box<dyn Source>, Failure> {

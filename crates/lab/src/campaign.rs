@@ -6,11 +6,12 @@
 //! then that whose runs take longest.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::experiment::{self, ExperimentError, RunReport, Runner};
-use crate::setup::Setup;
+use crate::experiment::{self, ExperimentError, RunReport};
+use crate::setup::{Setup, Stop};
 use crate::store::{ColumnKey, Found, Store};
 
 /// What a column of runs gave, by seed.
@@ -85,9 +86,15 @@ impl Campaign {
     /// Runs all columns. A run that fails keeps its message in its place; the others are not lost.
     ///
     /// # Errors
-    /// If the threads cannot be had.
-    pub fn carry_out(self, store: Option<&Store>, jobs: usize, tell: Listener) -> Result<Outcomes, ExperimentError> {
-        let work = Work::new(&self.columns, store, jobs, tell);
+    /// If the threads cannot be had, or `stop` became true: what was done until then is on record.
+    pub fn carry_out(
+        self,
+        store: Option<&Store>,
+        jobs: usize,
+        stop: &Stop,
+        tell: Listener,
+    ) -> Result<Outcomes, ExperimentError> {
+        let work = Work::new(&self.columns, store, jobs, stop, tell);
         let threads = jobs.min(work.state().left.len()).max(1);
         let refused = |e: std::io::Error| {
             // Those that were had stop after the run they are at.
@@ -102,6 +109,9 @@ impl Campaign {
             work.serve();
             Ok(())
         })?;
+        if stop.load(Ordering::Relaxed) {
+            return Err(ExperimentError::Stopped);
+        }
         Ok(Outcomes(work.finish()))
     }
 }
@@ -114,6 +124,7 @@ struct Work<'a> {
     columns: &'a [Column],
     store: Option<&'a Store>,
     jobs: usize,
+    stop: &'a Stop,
     tell: Listener<'a>,
     state: Mutex<State>,
 }
@@ -128,7 +139,13 @@ struct State {
 
 impl<'a> Work<'a> {
     /// What is not on record is left.
-    fn new(columns: &'a [Column], store: Option<&'a Store>, jobs: usize, tell: Listener<'a>) -> Work<'a> {
+    fn new(
+        columns: &'a [Column],
+        store: Option<&'a Store>,
+        jobs: usize,
+        stop: &'a Stop,
+        tell: Listener<'a>,
+    ) -> Work<'a> {
         let given = BTreeMap::new();
         let none = (Duration::ZERO, 0);
         let mut state =
@@ -149,7 +166,7 @@ impl<'a> Work<'a> {
             }
         }
         tell(News::Begun { runs: state.left.len() + state.given.len(), kept: state.given.len() });
-        Work { columns, store, jobs, tell, state: Mutex::new(state) }
+        Work { columns, store, jobs, stop, tell, state: Mutex::new(state) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -164,13 +181,17 @@ impl<'a> Work<'a> {
             let Some(place) = next else { return };
             let start = Instant::now();
             let outcome = self.run(place);
+            if self.stop.load(Ordering::Relaxed) {
+                // What was cut short is no result.
+                return;
+            }
             self.done(place, start.elapsed(), outcome);
         }
     }
 
     fn run(&self, (c, s): Place) -> Result<RunReport, String> {
         let column = &self.columns[c];
-        let run = || column.setup.run(column.sched, column.seeds[s]);
+        let run = || column.setup.until(self.stop, column.sched, column.seeds[s]);
         experiment::contained(run).unwrap_or_else(Err)
     }
 
@@ -261,7 +282,7 @@ mod tests {
         let setup = setup("sched-pipe:loops=20,threads");
         let asked = [0, 1, 0].map(|sched| campaign.ask(&setup, sched, &[1, 2, 3]));
         assert_eq!(asked[0], asked[2]);
-        let outcomes = campaign.carry_out(store, jobs, tell).unwrap();
+        let outcomes = campaign.carry_out(store, jobs, &Stop::default(), tell).unwrap();
         asked.map(|a| outcomes.of(a)).into()
     }
 
@@ -299,6 +320,29 @@ mod tests {
         let all = all.lock().unwrap();
         assert!(matches!(&all[0], News::Trouble(words) if words.contains(victim.to_str().unwrap())), "{all:?}");
         assert_eq!(all[1], News::Begun { runs: 6, kept: 5 });
+    }
+
+    /// The second run is told to stop: neither it nor those behind it leave anything, the first stays on record.
+    #[test]
+    fn what_is_stopped_leaves_what_was_done() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).unwrap();
+        let stop = Stop::default();
+        let tell = |news| {
+            if matches!(news, News::Done { .. }) {
+                stop.store(true, Ordering::Relaxed);
+            }
+        };
+        let asked = || {
+            let mut campaign = Campaign::default();
+            campaign.ask(&setup("sched-pipe:loops=20,threads"), 0, &[1, 2, 3]);
+            campaign
+        };
+        let stopped = asked().carry_out(Some(&store), 1, &stop, &tell);
+        assert!(matches!(stopped, Err(ExperimentError::Stopped)));
+        let (all, tell) = news();
+        asked().carry_out(Some(&store), 1, &Stop::default(), &tell).unwrap();
+        assert_eq!(all.lock().unwrap()[0], News::Begun { runs: 3, kept: 1 });
     }
 
     /// Column 1 takes longest, nobody knows column 2.

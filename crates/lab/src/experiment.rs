@@ -64,6 +64,9 @@ pub enum ExperimentError {
         /// What the system says.
         cause: String,
     },
+    /// Somebody wanted no more.
+    #[error("stopped")]
+    Stopped,
 }
 
 /// Outcomes, `[scheduler][seed]`.

@@ -4,7 +4,7 @@
 //! a [`comparison::Report`] sets base against test, pair by pair ([`stats`]), and [`tables::Format`] lays it out.
 //! [`published`] holds figures from mails, [`reproduce`] repeats them, [`calibrate`] the fits behind them, [`terms`] split
 //! a change by the cost that carries it, [`dissect`] by its features, [`fail_if`] turns a report into a gate, [`mod@bench`]
-//! measures our own speed. [`regret`] says how far placements are from the best ones. [`fit`] asks whether kernels fit a machine and each other, [`mod@agree`] sets a kernel beside our
+//! measures our own speed. [`mod@explain`] says of placements why. [`regret`] says how far placements are from the best ones. [`fit`] asks whether kernels fit a machine and each other, [`mod@agree`] sets a kernel beside our
 //! policy. Code that may do anything, a kernel's, runs in processes of their own ([`worker`]).
 //!
 //! ```
@@ -40,6 +40,7 @@ pub mod circumstances;
 pub mod comparison;
 pub mod dissect;
 pub mod experiment;
+pub mod explain;
 pub mod fail_if;
 pub mod fit;
 pub mod free;

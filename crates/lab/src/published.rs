@@ -19,7 +19,7 @@ pub use self::assumed::{with_option, FittedOption, Moved, Swept};
 pub use self::cell::Cell;
 pub use self::domain::DomainCheck;
 pub use self::given::{GivenRow, GivenTable};
-pub use self::run::{FormSpec, RunSpec};
+pub use self::run::{FormSpec, RunSpec, UnknownGovernor};
 
 /// Files that come with the program, by mail.
 const BUILT_IN: [(&str, &str); 5] = [

@@ -18,6 +18,7 @@
 //! **Rows beside their figures.** Further forms of a test, of which nothing is printed, are set beside it ([`Form`]). A row may be split by physical terms ([`crate::terms`]) and by the features that part
 //! its test from its base ([`crate::dissect`]); where its runs fall into kinds, how often each occurs is shown.
 
+mod ask;
 mod besides;
 mod csv;
 pub mod document;
@@ -26,6 +27,7 @@ mod html;
 mod markdown;
 mod plot;
 pub mod quick;
+mod request;
 mod sensitive;
 mod spread;
 mod table;
@@ -48,6 +50,7 @@ pub use self::csv::csv;
 pub use self::form::Form;
 pub use self::html::{html, STYLE};
 pub use self::markdown::markdown;
+pub use self::request::{Looks, Ready, Request, RequestError};
 pub use self::spread::{RunKind, Side, Spread};
 pub use self::table::{json, render};
 

@@ -1,8 +1,7 @@
 //! Machine, workload, schedulers and circumstances, ready to run.
 
-use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 
@@ -12,11 +11,12 @@ use fairground_sim::{Config, Engine, Event, HashObserver, MetricsObserver, Obser
 use fairground_trace::rtapp_log::RtappLog;
 use fairground_trace::rtapp_marks::RtappMarks;
 use fairground_trace::{
-    EventTable, EventTables, Export, FtraceText, Hardware, Names, PerfettoTrace, UnlessGone, Words,
+    EventTables, Export, FtraceText, Hardware, Names, PerfettoTrace, Recording, RecordingFile, UnlessGone, Words,
 };
 use fairground_workload::rtapp::LogPlan;
 use fairground_workload::Workload;
 use miette::Diagnostic;
+use nix::sys::memfd::{memfd_create, MFdFlags};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -88,6 +88,8 @@ pub enum TraceFormat {
     Text,
     /// [`PerfettoTrace`].
     Perfetto,
+    /// [`RecordingFile`].
+    Recording,
 }
 
 /// What a trace says of its run besides its events.
@@ -103,6 +105,17 @@ pub struct TraceHead {
     pub why: bool,
     /// What rt-app's threads say ([`fairground_trace::rtapp_marks`]), if it is wanted: of a file of rt-app's, its rounds.
     pub marks: Option<LogPlan>,
+}
+
+impl TraceHead {
+    fn meta(&self) -> Vec<(&str, &str)> {
+        self.meta.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect()
+    }
+
+    /// Those of the scheduler too.
+    fn notes(&self, sched: &dyn Scheduler) -> Vec<String> {
+        [sched.notes(), self.notes.clone()].concat()
+    }
 }
 
 /// A trace to be written.
@@ -130,16 +143,40 @@ pub struct Outputs {
     pub logs: Option<Logs>,
 }
 
-/// What a run gave, and its events by their names.
-pub struct Tabled {
+/// What a run gave, and all that happened in it.
+pub struct Recorded {
     /// Figures.
     pub report: RunReport,
-    /// Events; none where nobody asked for them.
-    pub tables: BTreeMap<&'static str, EventTable>,
+    /// Events.
+    pub recording: Recording,
 }
 
 /// Told of the virtual time that a run has reached, now and then.
 pub type Progress<'a> = &'a mut dyn FnMut(Time);
+
+/// Set by whoever wants a run to end before it is done; it then fails soon.
+pub type Stop = Arc<AtomicBool>;
+
+/// Who looks after a run while it goes on.
+#[derive(Default)]
+pub struct Attendance<'a> {
+    /// Is told how far it is.
+    pub progress: Option<Progress<'a>>,
+    /// May end it.
+    pub stop: Option<Stop>,
+}
+
+impl<'a> From<Option<Progress<'a>>> for Attendance<'a> {
+    fn from(progress: Option<Progress<'a>>) -> Self {
+        Attendance { progress, stop: None }
+    }
+}
+
+impl From<&Stop> for Attendance<'_> {
+    fn from(stop: &Stop) -> Self {
+        Attendance { progress: None, stop: Some(Arc::clone(stop)) }
+    }
+}
 
 impl Setup {
     /// What every run reports.
@@ -157,20 +194,30 @@ impl Setup {
 
     /// One run of a scheduler with a seed: here, or in a worker where the scheduler asks for one.
     pub fn carry_out(&self, sched: usize, seed: u64, trace: Option<Trace>, progress: Option<Progress>) -> Ran {
-        self.write(sched, seed, Outputs { trace, logs: None }, progress)
+        self.write(sched, seed, Outputs { trace, logs: None }, progress.into())
+    }
+
+    /// The report of a run that ends soon after `stop` becomes true, with a failure then.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn until(&self, stop: &Stop, sched: usize, seed: u64) -> Result<RunReport, String> {
+        self.write(sched, seed, Outputs::default(), stop.into()).outcome.map_err(|e| e.to_string())
     }
 
     /// As [`Self::carry_out`], with all that a run can leave.
-    pub fn write(&self, sched: usize, seed: u64, outputs: Outputs, progress: Option<Progress>) -> Ran {
+    pub fn write(&self, sched: usize, seed: u64, outputs: Outputs, attendance: Attendance) -> Ran {
         let spec = &self.scheds[sched];
         let Some(features) = spec.features().filter(|_| !self.workers.always) else {
-            return self.workers.run(self, spec, seed, outputs, progress);
+            return self.workers.run(self, spec, seed, outputs, attendance);
         };
         match fair(features, &self.machine) {
             Err(error) => RunError::from(error).into(),
             Ok(sched) => {
                 let trace = outputs.trace.map(|t| (t.head, BufWriter::new(UnlessGone(t.file))));
-                self.finish(self.engine(sched, seed), trace, outputs.logs, progress)
+                let mut engine = self.engine(sched, seed);
+                attendance.stop.into_iter().for_each(|stop| engine.stop_on(stop));
+                self.finish(engine, trace, outputs.logs, attendance.progress)
             }
         }
     }
@@ -203,30 +250,52 @@ impl Setup {
         Ran { outcome, trace: exporter.map_or(Ok(()), Export::finish) }
     }
 
-    /// One run in this process, with its events as tables if `why` says that they are wanted, and whether with the
-    /// reasons of placements. It ends soon after `stop` becomes true.
+    /// One run, kept in memory with the head of a trace, whose format is of no consequence: here, or in a worker where
+    /// the scheduler asks for one.
     ///
     /// # Errors
-    /// As [`Self::carry_out`]; a kernel is refused: its code may not run here.
-    pub fn tabled(
-        &self,
-        sched: usize,
-        seed: u64,
-        why: Option<bool>,
-        stop: Arc<AtomicBool>,
-    ) -> Result<Tabled, RunError> {
-        let spec = &self.scheds[sched];
-        let features =
-            spec.features().ok_or_else(|| RunError::Refused(format!("{spec} runs in a process of its own")))?;
-        let mut engine = self.engine(fair(features, &self.machine)?, seed);
-        engine.stop_on(stop);
-        let (nr_cpus, words) = (self.machine.nr_cpus(), Words::of(engine.scheduler()));
-        let names = Names::new(Arc::clone(&self.workload));
-        let mut tables = why.map(|why| EventTables::new(nr_cpus, names, words, why));
-        let mut observers: Vec<&mut dyn Observer> = Vec::new();
-        observers.extend(tables.as_mut().map(|o| o as &mut dyn Observer));
-        let report = self.observe(engine, &mut observers)?;
-        Ok(Tabled { report, tables: tables.map(EventTables::finish).unwrap_or_default() })
+    /// As [`Self::carry_out`].
+    pub fn recorded(&self, sched: usize, seed: u64, head: TraceHead, stop: &Stop) -> Result<Recorded, RunError> {
+        match self.scheds[sched].features().filter(|_| !self.workers.always) {
+            Some(features) => {
+                let mut engine = self.engine(fair(features, &self.machine)?, seed);
+                engine.stop_on(Arc::clone(stop));
+                self.recorded_here(engine, &head)
+            }
+            None => self.recorded_there(sched, seed, head, stop),
+        }
+    }
+
+    fn recorded_here(&self, engine: Engine, head: &TraceHead) -> Result<Recorded, RunError> {
+        let mut tables = Box::new(self.tables(head.why, engine.scheduler()));
+        tables.head(&head.meta(), &head.notes(engine.scheduler()));
+        let report = match head.marks.clone() {
+            None => self.observe(engine, &mut [&mut *tables])?,
+            Some(plan) => {
+                let mut marks = RtappMarks::new(tables, Arc::new(plan), Arc::clone(&self.workload));
+                let report = self.observe(engine, &mut [&mut marks])?;
+                tables = marks.into_trace();
+                report
+            }
+        };
+        Ok(Recorded { report, recording: EventTables::finish(*tables) })
+    }
+
+    fn recorded_there(&self, sched: usize, seed: u64, head: TraceHead, stop: &Stop) -> Result<Recorded, RunError> {
+        let lost = |e: io::Error| RunError::Failed(format!("cannot keep its events: {e}"));
+        let memory = memfd_create("fairground-recording", MFdFlags::MFD_CLOEXEC).map_err(|e| lost(e.into()))?;
+        let mut memory = File::from(memory);
+        let head = TraceHead { format: TraceFormat::Recording, ..head };
+        let trace = Trace { head, file: memory.try_clone().map_err(lost)? };
+        let ran = self.write(sched, seed, Outputs { trace: Some(trace), logs: None }, stop.into());
+        let report = ran.outcome?;
+        ran.trace.and_then(|()| memory.seek(SeekFrom::Start(0))).map_err(lost)?;
+        let recording = Recording::read(memory).map_err(|problem| lost(io::Error::other(problem)))?;
+        Ok(Recorded { report, recording })
+    }
+
+    fn tables(&self, why: bool, sched: &dyn Scheduler) -> EventTables {
+        EventTables::new(self.machine.nr_cpus(), Names::new(Arc::clone(&self.workload)), Words::of(sched), why)
     }
 
     fn exporter<'w, W: Write + 'w>(&self, head: &TraceHead, out: W, sched: &dyn Scheduler) -> Box<dyn Export + 'w> {
@@ -236,9 +305,9 @@ impl Setup {
             TraceFormat::Perfetto => {
                 Box::new(PerfettoTrace::new(out, Hardware::of(&self.machine), names, words, head.why))
             }
+            TraceFormat::Recording => Box::new(RecordingFile::new(out, self.tables(head.why, sched))),
         };
-        let meta: Vec<(&str, &str)> = head.meta.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
-        exporter.head(&meta, &[sched.notes(), head.notes.clone()].concat());
+        exporter.head(&head.meta(), &head.notes(sched));
         match head.marks.clone() {
             Some(plan) => Box::new(RtappMarks::new(exporter, Arc::new(plan), Arc::clone(&self.workload))),
             None => exporter,

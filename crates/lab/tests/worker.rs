@@ -3,17 +3,19 @@
 //! Workers are this very test program, told to run [`a_worker`] alone.
 
 use std::io::{Read, Seek, SeekFrom, Write};
+use std::sync::atomic::Ordering;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use fairground_fair::Features;
 use fairground_lab::around::{Around, Call, Hooks, Site};
 use fairground_lab::experiment::{self, Plan};
-use fairground_lab::setup::{Logs, Outputs, Ran, Setup, Trace, TraceFormat, TraceHead};
+use fairground_lab::setup::{Attendance, Logs, Outputs, Ran, Setup, Stop, Trace, TraceFormat, TraceHead};
 use fairground_lab::spec;
 use fairground_lab::worker::{self, Job, Limits, Workers};
 use fairground_machine::Machine;
 use fairground_sim::Scheduler;
+use fairground_trace::Source;
 use fairground_workload::rtapp::LogPlan;
 use fairground_workload::Workload;
 
@@ -160,6 +162,28 @@ fn a_run_in_a_worker_is_the_run_here() {
     }
 }
 
+/// All that happened comes back, with the head that a trace would have.
+#[test]
+fn a_run_in_a_worker_is_recorded_as_here() {
+    let there = setup("");
+    let here = Setup { workers: Workers::default(), ..setup("") };
+    let text = |setup: &Setup| {
+        let meta = vec![("machine".into(), "hikey960".into())];
+        let format = TraceFormat::Recording;
+        let head = TraceHead { format, meta, notes: vec!["told".into()], why: true, marks: None };
+        let recorded = setup.recorded(0, 1, head, &Stop::default()).unwrap();
+        let mut source = recorded.recording.source("the run");
+        let mut lines = Vec::new();
+        while let Some(event) = source.next_event().unwrap() {
+            lines.push(format!("{event:?}"));
+        }
+        (recorded.report, lines)
+    };
+    let (report, lines) = text(&there);
+    assert!(lines[0].contains("fairground_meta: machine=hikey960") && lines.len() > 2000, "{}", lines.len());
+    assert!((report, lines) == text(&here));
+}
+
 #[test]
 fn every_builtin_workload_and_machine_arrives_as_it_was() {
     for machine in fairground_machine::presets() {
@@ -190,6 +214,22 @@ fn a_run_may_take_so_much_cpu_time_and_no_more() {
     setup.workers.limits.cpu = Duration::from_millis(300);
     let reason = setup.carry_out(0, 1, None, None).outcome.unwrap_err().to_string();
     assert!(reason.contains("0.3 s of CPU time, more than which --cpu-limit does not allow: in wake"), "{reason}");
+}
+
+/// It would wait for three seconds, and then be ended for that.
+#[test]
+fn a_run_that_is_to_stop_is_ended_at_once() {
+    let (setup, stop) = (setup("wait"), Stop::default());
+    let reason = std::thread::scope(|scope| {
+        let run = scope.spawn(|| setup.until(&stop, 0, 1));
+        std::thread::sleep(Duration::from_millis(500));
+        stop.store(true, Ordering::Relaxed);
+        let told = Instant::now();
+        let reason = run.join().unwrap().unwrap_err();
+        assert!(told.elapsed() < Duration::from_secs(2), "{:?}", told.elapsed());
+        reason
+    });
+    assert!(reason.starts_with("stopped at "), "{reason}");
 }
 
 #[test]
@@ -280,7 +320,7 @@ fn logs_from_a_worker_are_the_logs_from_here() {
         let plan = Arc::new(LogPlan::find(&spec, &setup.machine).unwrap().expect("a file"));
         let mut file = tempfile::tempfile().unwrap();
         let logs = Some(Logs { plan, file: file.try_clone().unwrap() });
-        setup.write(0, 1, Outputs { trace: None, logs }, None).outcome.unwrap();
+        setup.write(0, 1, Outputs { trace: None, logs }, Attendance::default()).outcome.unwrap();
         file.seek(SeekFrom::Start(0)).unwrap();
         let mut text = String::new();
         file.read_to_string(&mut text).unwrap();

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use fairground_lab::circumstances::Circumstances;
 use fairground_lab::setup::Setup;
+use fairground_lab::worker::Workers;
 use pyo3::prelude::*;
 use serde_json::{json, Value};
 
-use crate::errors::input;
+use crate::errors::{input, refused};
 use crate::machine::Machine;
 use crate::workload::Workload;
 
@@ -45,15 +46,22 @@ impl Options {
         let mut said = workload.warnings;
         let (mut setup, more) = self.circumstances()?.setup(machine.inner, workload.inner, scheds).map_err(input)?;
         said.extend(more);
-        started_anew(py, &mut setup)?;
+        setup.workers = workers(py)?;
         Ok((setup, said))
     }
 }
 
-/// Has its workers be this interpreter, started anew, that finds the package where this one has found it.
-pub fn started_anew(py: Python<'_>, setup: &mut Setup) -> PyResult<()> {
+/// A worker is this interpreter, started anew: it finds the package where this one has found it.
+pub fn workers(py: Python<'_>) -> PyResult<Workers> {
     let path: Vec<String> = py.import("sys")?.getattr("path")?.extract()?;
-    setup.workers.arguments = ["-m", "fairground._worker"].map(str::to_owned).into();
-    setup.workers.environment = vec![("PYTHONPATH".into(), path.join(":"))];
-    Ok(())
+    let arguments = ["-m", "fairground._worker"].map(str::to_owned).into();
+    Ok(Workers { arguments, environment: vec![("PYTHONPATH".into(), path.join(":"))], ..Workers::default() })
+}
+
+/// Threads to run on, 0 for one for each CPU of this machine.
+pub fn threads(jobs: i64) -> PyResult<usize> {
+    match usize::try_from(jobs).map_err(|_| refused("jobs: expected 1 or more"))? {
+        0 => Ok(std::thread::available_parallelism().map_or(1, usize::from)),
+        jobs => Ok(jobs),
+    }
 }

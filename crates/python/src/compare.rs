@@ -1,18 +1,17 @@
 //! Base against tests, paired over seeds.
 
 use std::sync::atomic::Ordering;
-use std::sync::Arc;
 
 use fairground_lab::circumstances::notes;
 use fairground_lab::comparison::{self, Report, Row};
 use fairground_lab::experiment::{self, Plan, RunReport, Runner};
-use fairground_lab::setup::Setup;
+use fairground_lab::setup::{Setup, Stop};
 use fairground_lab::tables::Format;
 use pyo3::prelude::*;
 
-use crate::circumstances::Options;
+use crate::circumstances::{threads, Options};
 use crate::errors::{failed, refused};
-use crate::interrupt::{beside, Stop};
+use crate::interrupt::beside;
 use crate::machine::Machine;
 use crate::table::{booleans, counts, figures, texts, Table};
 use crate::workload::Workload;
@@ -108,13 +107,7 @@ impl Runner for Stoppable<'_> {
         if self.1.load(Ordering::Relaxed) {
             return Err("stopped".into());
         }
-        match self.0.scheds[sched].features() {
-            Some(_) => {
-                let tabled = self.0.tabled(sched, seed, None, Arc::clone(&self.1));
-                tabled.map(|tabled| tabled.report).map_err(|e| e.to_string())
-            }
-            None => self.0.run(sched, seed),
-        }
+        self.0.until(&self.1, sched, seed)
     }
 }
 
@@ -132,15 +125,11 @@ pub fn compare(
 ) -> PyResult<Comparison> {
     let seeds = u64::try_from(seeds).ok().filter(|n| (1..=1_000_000).contains(n));
     let seeds = seeds.ok_or_else(|| refused("seeds: expected 1 to 1000000"))?;
-    let jobs = usize::try_from(jobs).map_err(|_| refused("jobs: expected 1 or more"))?;
+    let jobs = threads(jobs)?;
     let machine = Machine::of(machine)?;
     let workload = Workload::of(workload, &machine)?;
     let shown = [machine.shown().to_owned(), workload.shown().to_owned()];
     let (setup, said) = options.setup(py, machine, workload, &scheds)?;
-    let jobs = match jobs {
-        0 => std::thread::available_parallelism().map_or(1, usize::from),
-        jobs => jobs,
-    };
     let plan = Plan { scheds: scheds.len(), seeds: (1..=seeds).collect(), jobs, check_determinism: false };
     let results = beside(py, |stop| experiment::run(&plan, &Stoppable(&setup, stop), &|| ()))?;
     let results = results.map_err(|e| failed(e.to_string()))?;

@@ -2,12 +2,13 @@
 //! Ctrl-C; what other threads do is ended by a [`Stopper`].
 
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{sync_channel, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use fairground_lab::setup::Stop;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
@@ -15,9 +16,6 @@ use crate::errors::failed;
 
 /// How often signals are looked for.
 const LOOK: Duration = Duration::from_millis(20);
-
-/// Raised when Python's signal handler raised: what works must end.
-pub type Stop = Arc<AtomicBool>;
 
 thread_local! {
     /// Of the stopper that watches this thread.

@@ -10,9 +10,14 @@ mod answers;
 mod circumstances;
 mod compare;
 mod errors;
+mod explain;
+mod hardware;
 mod interrupt;
+mod kernels;
 mod machine;
+mod reproduce;
 mod run;
+mod stats;
 mod study;
 mod table;
 mod workload;
@@ -29,9 +34,17 @@ mod _fairground {
     #[pymodule_export]
     use super::errors::{InputError, RunFailed};
     #[pymodule_export]
+    use super::explain::{explain_difference, explain_placements, Difference, Explanation};
+    #[pymodule_export]
+    use super::hardware::hardware;
+    #[pymodule_export]
     use super::interrupt::Stopper;
     #[pymodule_export]
+    use super::kernels::{build_kernel, kernels};
+    #[pymodule_export]
     use super::machine::{machines, Machine};
+    #[pymodule_export]
+    use super::reproduce::{reproduce_rows, Reproduction};
     #[pymodule_export]
     use super::run::{run, Run};
     #[pymodule_export]

@@ -1,17 +1,21 @@
 //! One run.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use fairground_lab::circumstances::notes;
-use fairground_lab::setup::{RunError, Setup, Tabled};
+use fairground_lab::experiment::RunReport;
+use fairground_lab::setup::{Outputs, Recorded, RunError, Setup, Stop, TraceFormat, TraceHead};
+use fairground_machine::Machine as Hardware;
+use fairground_trace::Recording;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 
 use crate::circumstances::Options;
-use crate::errors::{failed, refused};
-use crate::interrupt::{beside, Stop};
+use crate::errors::{failed, input, refused};
+use crate::interrupt::beside;
 use crate::machine::Machine;
+use crate::stats;
 use crate::table::{figures, texts, Table};
 use crate::workload::Workload;
 
@@ -39,26 +43,93 @@ pub struct Run {
     /// All figures, one row each: `metric`, `value`, `unit`, `better` (`higher` or `lower`), `meaning`.
     #[pyo3(get)]
     metrics: Py<Table>,
-    /// Events by their names, a `Table` each; empty unless asked for.
-    #[pyo3(get)]
-    events: BTreeMap<String, Py<Table>>,
     values: BTreeMap<String, f64>,
+    hardware: Arc<Hardware>,
+    recording: Option<Recording>,
+    events: OnceLock<BTreeMap<String, Py<Table>>>,
 }
 
 #[pymethods]
 impl Run {
+    /// Events by their names, a `Table` each, rows in the order of time (`time_ns`); empty unless asked for.
+    #[getter]
+    fn events(&self, py: Python<'_>) -> PyResult<BTreeMap<String, Py<Table>>> {
+        if self.events.get().is_none() {
+            let tables = self.recording.iter().flat_map(Recording::tables);
+            let table = |(name, events): (&String, _)| Ok((name.clone(), Py::new(py, Table::from(events))?));
+            // Another thread may have been faster, with the same tables.
+            let _ = self.events.set(tables.map(table).collect::<PyResult<_>>()?);
+        }
+        let tables = self.events.get().into_iter().flatten();
+        Ok(tables.map(|(name, table)| (name.clone(), table.clone_ref(py))).collect())
+    }
+
+    /// What became of each task, one row each by `pid`: `comm`, `run_ns`, `wait_ns` (runnable, not running), `waits`,
+    /// `sleep_ns`, `wakeups`, `migrations`, quantiles of single waits (`wait_p50_ns`, `wait_p95_ns`, `wait_p99_ns`) and the
+    /// longest (`wait_max_ns`). Needs events.
+    #[getter]
+    fn tasks(&self, py: Python<'_>) -> PyResult<Table> {
+        let recording = self.recording("tasks")?;
+        py.detach(|| stats::tasks(&mut recording.source("the run"))).map_err(input)
+    }
+
+    /// One row for each CPU: `cpu`, `busy_ns` (a task runs), `idle_ns` (whole stays in idle states), `stays`, `mean_khz`
+    /// (of the time its clock was told; null: never). Needs events.
+    #[getter]
+    fn cpus(&self, py: Python<'_>) -> PyResult<Table> {
+        let recording = self.recording("cpus")?;
+        py.detach(|| stats::cpus(&self.hardware, || recording.source("the run"))).map_err(input)
+    }
+
+    /// One row for each CPU and idle state: `cpu`, `state`, `stays`, `total_ns`, `mean_ns`, `max_ns`, and how many were
+    /// shorter than the state's target residency (`early`). Needs events.
+    #[getter]
+    fn idle_states(&self, py: Python<'_>) -> PyResult<Table> {
+        let recording = self.recording("idle_states")?;
+        py.detach(|| stats::idle_states(&self.hardware, &mut recording.source("the run"))).map_err(input)
+    }
+
+    /// One row for each CPU and frequency: `cpu`, `khz`, `changes` to it, `total_ns` at it. Needs events.
+    #[getter]
+    fn frequencies(&self, py: Python<'_>) -> PyResult<Table> {
+        let recording = self.recording("frequencies")?;
+        py.detach(|| stats::frequencies(&mut recording.source("the run"))).map_err(input)
+    }
+
     /// A figure by its name.
     fn __getitem__(&self, metric: &str) -> PyResult<f64> {
         self.values.get(metric).copied().ok_or_else(|| PyKeyError::new_err(metric.to_owned()))
     }
 
     fn __repr__(&self) -> String {
-        format!("<fairground.Run {} {} {} seed {}: {}>", self.machine, self.workload, self.sched, self.seed, self.hash)
+        format!("<fairground.Run {}: {}>", self.shown(), self.hash)
     }
 }
 
-/// Runs one scheduler once. `options` are circumstances. `events`: keep them, and whether with the
-/// reasons of placements.
+impl Run {
+    /// In messages.
+    pub fn shown(&self) -> String {
+        format!("{} {} {} seed {}", self.machine, self.workload, self.sched, self.seed)
+    }
+
+    /// All that happened, for what `asks`.
+    pub fn recording(&self, asks: &str) -> PyResult<&Recording> {
+        let none =
+            || refused(format!("{asks}: this run kept no events; run it with events=True, or why=True for reasons"));
+        self.recording.as_ref().ok_or_else(none)
+    }
+}
+
+/// What is to be among the events that are kept.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Events {
+    why: bool,
+    util_events: bool,
+    rtapp_marks: bool,
+}
+
+/// Runs one scheduler once. `options` are circumstances. `events`: keep them, and what else.
 #[pyfunction]
 #[pyo3(signature = (machine, workload, sched, seed, events, options))]
 pub fn run(
@@ -67,19 +138,32 @@ pub fn run(
     workload: &Bound<'_, PyAny>,
     sched: String,
     seed: i128,
-    events: Option<bool>,
+    events: Option<Events>,
     options: Options,
 ) -> PyResult<Run> {
     let seed = u64::try_from(seed).map_err(|_| refused(format!("seed {seed}: expected 0 to {}", u64::MAX)))?;
     let machine = Machine::of(machine)?;
     let workload = Workload::of(workload, &machine)?;
-    let shown = [machine.shown().to_owned(), workload.shown().to_owned()];
-    let (setup, mut said) = options.setup(py, machine, workload, std::slice::from_ref(&sched))?;
-    let Tabled { report, tables } = beside(py, |stop| carry_out(&setup, seed, events, stop))?.map_err(|e| match e {
+    let [machine_name, workload_name] = [machine.shown().to_owned(), workload.shown().to_owned()];
+    let marks = match &events {
+        Some(Events { rtapp_marks: true, .. }) => Some(workload.log(&machine)?),
+        _ => None,
+    };
+    let (mut setup, mut said) = options.setup(py, machine, workload, std::slice::from_ref(&sched))?;
+    setup.config.signals = events.as_ref().is_some_and(|events| events.util_events);
+    let seed_text = seed.to_string();
+    let meta = [("machine", &machine_name), ("workload", &workload_name), ("sched", &sched), ("seed", &seed_text)];
+    let head = events.map(|events| TraceHead {
+        format: TraceFormat::Recording,
+        meta: meta.map(|(key, value)| (key.to_owned(), value.clone())).into(),
+        notes: notes(&setup.config),
+        why: events.why,
+        marks,
+    });
+    let (report, recording) = beside(py, |stop| carry_out(&setup, seed, head, &stop))?.map_err(|e| match e {
         RunError::Fair(_) | RunError::Refused(_) => refused(e.to_string()),
         RunError::Failed(message) => failed(message),
     })?;
-    let [machine, workload] = shown;
     said.extend(report.notes);
     said.extend(notes(&setup.config));
     let readings = &report.readings;
@@ -90,28 +174,33 @@ pub fn run(
         ("better", texts(readings.iter().map(|r| r.metric.better.word()))),
         ("meaning", texts(readings.iter().map(|r| r.metric.meaning.as_str()))),
     ]);
-    let table = |(name, events): (&str, _)| Ok((name.to_owned(), Py::new(py, Table::from(events))?));
     Ok(Run {
-        machine,
-        workload,
+        machine: machine_name,
+        workload: workload_name,
         sched,
         seed,
         hash: format!("{:032x}", report.hash),
         notes: said,
         metrics: Py::new(py, metrics)?,
-        events: tables.into_iter().map(table).collect::<PyResult<_>>()?,
         values: readings.iter().map(|r| (r.metric.name.clone(), r.value)).collect(),
+        hardware: setup.machine,
+        recording,
+        events: OnceLock::new(),
     })
 }
 
 /// Here, or in a process of its own for a kernel's code.
-pub fn carry_out(setup: &Setup, seed: u64, events: Option<bool>, stop: Stop) -> Result<Tabled, RunError> {
-    if setup.scheds[0].features().is_some() {
-        return setup.tabled(0, seed, events, Arc::clone(&stop));
+fn carry_out(
+    setup: &Setup,
+    seed: u64,
+    head: Option<TraceHead>,
+    stop: &Stop,
+) -> Result<(RunReport, Option<Recording>), RunError> {
+    match head {
+        None => Ok((setup.write(0, seed, Outputs::default(), stop.into()).outcome?, None)),
+        Some(head) => {
+            let Recorded { report, recording } = setup.recorded(0, seed, head, stop)?;
+            Ok((report, Some(recording)))
+        }
     }
-    if events.is_some() {
-        return Err(RunError::Refused("events of a kernel's run are not kept as tables; write a trace".into()));
-    }
-    let report = setup.carry_out(0, seed, None, None).outcome?;
-    Ok(Tabled { report, tables: BTreeMap::new() })
 }

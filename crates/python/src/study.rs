@@ -10,10 +10,9 @@ use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyDict};
 use pythonize::depythonize;
 
-use crate::circumstances::started_anew;
+use crate::circumstances::workers;
 use crate::errors::{input, refused};
 use crate::interrupt::beside;
-use crate::run::carry_out;
 
 /// What a dict is called in messages.
 const DICT: &str = "experiment given as a dict";
@@ -62,10 +61,10 @@ pub fn run_spec(py: Python<'_>, spec: &str, content: Content) -> PyResult<Outcom
         Ok(found) => found,
         Err(error) => return failed(error.to_string()),
     };
-    started_anew(py, &mut setup)?;
-    let report = match beside(py, |stop| carry_out(&setup, spec.seed, None, stop))? {
-        Ok(tabled) => tabled.report,
-        Err(error) => return failed(error.to_string()),
+    setup.workers = workers(py)?;
+    let report = match beside(py, |stop| setup.until(&stop, 0, spec.seed))? {
+        Ok(report) => report,
+        Err(message) => return failed(message),
     };
     said.extend(report.notes);
     said.extend(notes(&setup.config));

@@ -36,6 +36,31 @@ pub fn figures(values: impl Iterator<Item = Option<f64>>) -> ArrayRef {
     Arc::new(Float64Array::from_iter(values))
 }
 
+/// A column of counts that may be missing.
+pub fn maybe_counts(values: impl Iterator<Item = Option<u64>>) -> ArrayRef {
+    Arc::new(UInt64Array::from_iter(values))
+}
+
+/// A column of words that may be missing.
+pub fn maybe_texts<'a>(words: impl Iterator<Item = Option<&'a str>>) -> ArrayRef {
+    Arc::new(StringArray::from_iter(words))
+}
+
+/// A column of yes, no, and neither.
+pub fn maybe_booleans(values: impl Iterator<Item = Option<bool>>) -> ArrayRef {
+    Arc::new(BooleanArray::from_iter(values))
+}
+
+/// A column of numbers that are small, CPUs and the like.
+pub fn numbers(values: impl Iterator<Item = u32>) -> ArrayRef {
+    Arc::new(UInt32Array::from_iter_values(values))
+}
+
+/// The same, of which some may be missing.
+pub fn maybe_numbers(values: impl Iterator<Item = Option<u32>>) -> ArrayRef {
+    Arc::new(UInt32Array::from_iter(values))
+}
+
 /// A column of counts.
 pub fn counts(values: impl Iterator<Item = u64>) -> ArrayRef {
     Arc::new(UInt64Array::from_iter_values(values))
@@ -57,33 +82,33 @@ impl Table {
     }
 }
 
-impl From<EventTable> for Table {
-    /// No numbers are copied but the indices of words. The event's own fields keep their names; what runs there when it happens
-    /// is `comm` and `pid` with two underscores in front, as LISA has it.
-    fn from(events: EventTable) -> Table {
+impl From<&EventTable> for Table {
+    /// The event's own fields keep their names; what runs there when it happens is `comm` and `pid` with two underscores in
+    /// front, as LISA has it.
+    fn from(events: &EventTable) -> Table {
         let mut columns: Vec<(String, ArrayRef)> = vec![
-            ("time_ns".into(), Arc::new(UInt64Array::from(events.time_ns))),
-            ("__cpu".into(), Arc::new(UInt32Array::from(events.cpu))),
-            ("__comm".into(), words(events.comm)),
-            ("__pid".into(), Arc::new(UInt32Array::from(events.pid))),
+            ("time_ns".into(), Arc::new(UInt64Array::from_iter_values(events.time_ns.iter().copied()))),
+            ("__cpu".into(), numbers(events.cpu.iter().copied())),
+            ("__comm".into(), words(&events.comm)),
+            ("__pid".into(), numbers(events.pid.iter().copied())),
         ];
-        let array = |column| -> ArrayRef {
+        let array = |column: &Column| -> ArrayRef {
             match column {
-                Column::Unsigned(numbers) => Arc::new(UInt64Array::from(numbers)),
-                Column::Signed(numbers) => Arc::new(Int64Array::from(numbers)),
+                Column::Unsigned(numbers) => Arc::new(UInt64Array::from_iter_values(numbers.iter().copied())),
+                Column::Signed(numbers) => Arc::new(Int64Array::from_iter_values(numbers.iter().copied())),
                 Column::Text(texts) => words(texts),
             }
         };
-        columns.extend(events.fields.into_iter().map(|(name, column)| (name, array(column))));
+        columns.extend(events.fields.iter().map(|(name, column)| (name.clone(), array(column))));
         Table::named(columns)
     }
 }
 
 /// Indices are signed: pandas takes no others.
-fn words(texts: Texts) -> ArrayRef {
+fn words(texts: &Texts) -> ArrayRef {
     let values = StringArray::from_iter_values(&texts.words);
     // Words are fewer than tasks and names, far below 2^31.
-    let codes: Int32Array = texts.codes.into_iter().map(|code| code as i32).collect();
+    let codes: Int32Array = texts.codes.iter().map(|code| *code as i32).collect();
     let dictionary = DictionaryArray::<Int32Type>::try_new(codes, Arc::new(values));
     // Every code is the index of a word.
     Arc::new(dictionary.unwrap_or_else(|e| unreachable!("{e}")))

@@ -1,7 +1,7 @@
 //! Workloads.
 
 use fairground_lab::circumstances::endless_refused;
-use fairground_workload::rtapp::{self, Dialect};
+use fairground_workload::rtapp::{self, Dialect, LogPlan};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use pythonize::depythonize;
@@ -23,31 +23,33 @@ pub struct Workload {
     shown: String,
     /// The machine it was made for, with the CPUs it is bound to.
     machine: String,
+    /// Of a dict: how its threads log.
+    log: Option<LogPlan>,
 }
 
 impl Workload {
     /// Of what users may give for one.
     pub fn of(given: &Bound<'_, PyAny>, machine: &Machine) -> PyResult<Workload> {
         if let Ok(workload) = given.cast::<Workload>() {
-            let Workload { inner, warnings, shown, machine: made_for } = workload.get();
+            let Workload { inner, warnings, shown, machine: made_for, log } = workload.get();
             if made_for != machine.shown() {
                 let (of, on) = (made_for, machine.shown());
                 return Err(refused(format!(
                     "workload {shown} was made for machine {of}, and is to run on {on}: make it for that"
                 )));
             }
-            let (inner, warnings) = (inner.clone(), warnings.clone());
-            return Ok(Workload { inner, warnings, shown: shown.clone(), machine: made_for.clone() });
+            let (inner, warnings, log) = (inner.clone(), warnings.clone(), log.clone());
+            return Ok(Workload { inner, warnings, shown: shown.clone(), machine: made_for.clone(), log });
         }
         Workload::find(given, machine)
     }
 
     fn find(given: &Bound<'_, PyAny>, machine: &Machine) -> PyResult<Workload> {
-        let (inner, warnings, shown) = if let Ok(spec) = given.cast::<PyString>() {
+        let (inner, warnings, shown, log) = if let Ok(spec) = given.cast::<PyString>() {
             let spec = spec.to_str()?;
             let bound = fairground_workload::Workload::find_bound(spec, &machine.inner, machine.cpus.as_ref());
             let (inner, warnings) = bound.map_err(input)?;
-            (inner, warnings, spec.to_owned())
+            (inner, warnings, spec.to_owned(), None)
         } else {
             let dict = given.cast::<PyDict>().map_err(|_| refused("a workload is a name, a path or a dict"))?;
             let value: serde_json::Value = depythonize(dict).map_err(|e| refused(format!("{DICT}: {e}")))?;
@@ -56,15 +58,26 @@ impl Workload {
             let (mut inner, mut warnings) = (read.workload, read.warnings);
             warnings.extend(machine.cpus.as_ref().map(|cpus| inner.bind(cpus)).unwrap_or_default());
             let shown = inner.name.clone();
-            (inner, warnings, shown)
+            (inner, warnings, shown, read.log)
         };
         let warnings = endless_refused(warnings).map_err(input)?;
-        Ok(Workload { inner, warnings, shown, machine: machine.shown().to_owned() })
+        Ok(Workload { inner, warnings, shown, machine: machine.shown().to_owned(), log })
     }
 
     /// As shown in reports.
     pub fn shown(&self) -> &str {
         &self.shown
+    }
+
+    /// How its threads log, which those of rt-app's files alone do.
+    pub fn log(&self, machine: &Machine) -> PyResult<LogPlan> {
+        let plan = match &self.log {
+            Some(plan) => Some(plan.clone()),
+            None => LogPlan::find(&self.shown, &machine.inner).map_err(input)?,
+        };
+        plan.filter(|plan| plan.fits(&self.inner)).ok_or_else(|| {
+            refused(format!("rtapp_marks: {} is no file of rt-app's, whose threads alone say what they do", self.shown))
+        })
     }
 }
 

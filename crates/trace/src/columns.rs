@@ -5,22 +5,36 @@
 //! and 0: nothing). Rows are in the order of time.
 
 use std::collections::BTreeMap;
+use std::io;
 
 use fairground_sim::{Event, EventKind, Observer, Reason};
+use serde::{Deserialize, Serialize};
 
+use crate::export::Export;
 use crate::record::{Record, Recorder, Value};
-use crate::{Names, Words};
+use crate::rtapp_marks::Said;
+use crate::{Names, Recording, Words};
 
 /// Fills tables with the events of a run.
 pub struct EventTables {
     recorder: Recorder,
     why: bool,
-    tables: BTreeMap<&'static str, EventTable>,
+    filed: Filed,
+}
+
+/// What has come so far.
+#[derive(Default)]
+struct Filed {
+    recording: Recording,
+    /// Rows in all.
+    rows: u32,
 }
 
 /// All events of a kind.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventTable {
+    /// Which of all events of the run each was, counted from 0: what came first, where times are equal.
+    pub order: Vec<u32>,
     /// When, ns. Never decreases.
     pub time_ns: Vec<u64>,
     /// On which CPU.
@@ -34,7 +48,7 @@ pub struct EventTable {
 }
 
 /// Values of a field, one for each row.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Column {
     /// Numbers that are never negative.
     Unsigned(Vec<u64>),
@@ -45,16 +59,22 @@ pub enum Column {
 }
 
 /// Words, each kept once.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Texts {
     /// For each row the index of its word.
     pub codes: Vec<u32>,
     /// The words, in the order in which they came up.
     pub words: Vec<String>,
+    #[serde(skip)]
     index: BTreeMap<String, u32>,
 }
 
 impl Texts {
+    /// The word of a row.
+    pub(crate) fn word(&self, row: usize) -> &str {
+        &self.words[self.codes[row] as usize]
+    }
+
     fn push(&mut self, word: &str) {
         let code = match self.index.get(word) {
             Some(code) => *code,
@@ -90,7 +110,8 @@ impl Column {
 }
 
 impl EventTable {
-    fn push(&mut self, record: &Record) {
+    fn push(&mut self, order: u32, record: &Record) {
+        self.order.push(order);
         self.time_ns.push(record.time);
         self.cpu.push(record.cpu);
         match record.context {
@@ -126,27 +147,52 @@ impl EventTable {
 impl EventTables {
     /// `words`: the scheduler's. `why`: ask for the reasons of decisions.
     pub fn new(nr_cpus: usize, names: Names, words: Words, why: bool) -> EventTables {
-        EventTables { recorder: Recorder::new(nr_cpus, names, words), why, tables: BTreeMap::new() }
+        EventTables { recorder: Recorder::new(nr_cpus, names, words), why, filed: Filed::default() }
     }
 
-    /// The tables, by the names of their events. An event that never came has none.
-    pub fn finish(self) -> BTreeMap<&'static str, EventTable> {
-        self.tables
+    /// All that came.
+    pub fn finish(self) -> Recording {
+        self.filed.recording
     }
 }
 
-fn file(tables: &mut BTreeMap<&'static str, EventTable>, record: &Record) {
-    tables.entry(record.name).or_default().push(record);
+impl Export for EventTables {
+    fn head(&mut self, meta: &[(&str, &str)], notes: &[String]) {
+        let records = self.recorder.head(meta, notes);
+        let lines = records.iter().map(|record| (record.name.to_owned(), record.text()));
+        self.filed.recording.head.extend(lines);
+    }
+
+    fn said(&mut self, said: &Said) {
+        self.filed.file(&self.recorder.said(said));
+    }
+
+    /// There is nothing to write: see [`EventTables::finish`].
+    fn finish(self: Box<Self>) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Filed {
+    fn file(&mut self, record: &Record) {
+        let tables = &mut self.recording.tables;
+        // An event that is known costs no allocation.
+        match tables.get_mut(record.name) {
+            Some(table) => table.push(self.rows, record),
+            None => tables.entry(record.name.to_owned()).or_default().push(self.rows, record),
+        }
+        self.rows += 1;
+    }
 }
 
 impl Observer for EventTables {
     fn event(&mut self, event: &Event) {
-        let tables = &mut self.tables;
-        let filed: Result<(), std::convert::Infallible> = self.recorder.event(event, |record| {
-            file(tables, record);
+        let filed = &mut self.filed;
+        let taken: Result<(), std::convert::Infallible> = self.recorder.event(event, |record| {
+            filed.file(record);
             Ok(())
         });
-        match filed {
+        match taken {
             Ok(()) => {}
         }
     }
@@ -161,8 +207,8 @@ impl Observer for EventTables {
 
     fn reasons(&mut self, decision: &Event, reasons: &[Reason]) {
         if let (EventKind::Decision(d), true) = (&decision.kind, self.why) {
-            let tables = &mut self.tables;
-            self.recorder.reasons(decision, d.task, reasons).iter().for_each(|record| file(tables, record));
+            let filed = &mut self.filed;
+            self.recorder.reasons(decision, d.task, reasons).iter().for_each(|record| filed.file(record));
         }
     }
 }
@@ -190,8 +236,9 @@ mod tests {
         for (time, kind) in events {
             tables.event(&Event { time, cpu: 1, kind });
         }
-        let tables = tables.finish();
-        assert_eq!(tables.keys().copied().collect::<Vec<_>>(), ["sched_process_fork", "sched_switch"]);
+        let recording = tables.finish();
+        let tables = recording.tables();
+        assert_eq!(tables.keys().collect::<Vec<_>>(), ["sched_process_fork", "sched_switch"]);
         let switches = &tables["sched_switch"];
         assert_eq!((switches.len(), &switches.time_ns, &switches.cpu), (2, &vec![5, 9], &vec![1, 1]));
         // What runs when it happens: at first nothing, then the task.

@@ -62,7 +62,8 @@ impl<W: Write> FtraceText<W> {
     }
 }
 
-fn line(out: &mut impl Write, record: &Record) -> io::Result<()> {
+/// Writes a record as a line.
+pub(crate) fn line(out: &mut impl Write, record: &Record) -> io::Result<()> {
     match record.context {
         Some((comm, pid)) => write!(out, "{comm}-{pid}")?,
         None => write!(out, "<idle>-0")?,

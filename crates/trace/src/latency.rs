@@ -117,8 +117,8 @@ impl Latency {
         Ok(latency)
     }
 
-    /// One more event.
-    pub fn event(&mut self, event: &TraceEvent) {
+    /// One more event; the wait that it ends, ns.
+    pub fn event(&mut self, event: &TraceEvent) -> Option<u64> {
         match event.what {
             What::Switch { prev, left, next, .. } => {
                 // The idle tasks share pid 0 and never wait.
@@ -126,7 +126,7 @@ impl Latency {
                     self.switch_out(event, prev, left);
                 }
                 if next.pid != 0 {
-                    self.switch_in(event, next);
+                    return self.switch_in(event, next);
                 }
             }
             What::Wakeup { task, .. } => self.wake(event, task),
@@ -139,6 +139,7 @@ impl Latency {
             What::Fork { .. } | What::Exec { .. } | What::Exit { .. } => {}
             What::Frequency { .. } | What::Clamps { .. } | What::Signals { .. } | What::Print(_) => {}
         }
+        None
     }
 
     fn task(&mut self, thread: Thread, first: State) -> &mut Task {
@@ -162,16 +163,18 @@ impl Latency {
         }
     }
 
-    fn switch_in(&mut self, event: &TraceEvent, next: Thread) {
+    fn switch_in(&mut self, event: &TraceEvent, next: Thread) -> Option<u64> {
         let task = self.task(next, State::Waiting(event.time));
         let before = std::mem::replace(&mut task.state, State::Running(event.cpu, event.time));
         match before {
             State::Waiting(start) if start <= event.time => {
                 task.waits.entry(event.cpu).or_default().add(start, event.time);
+                return Some(event.time - start);
             }
             State::Waiting(_) => self.backwards += 1,
             State::Asleep | State::Running(..) => {}
         }
+        None
     }
 
     fn wake(&mut self, event: &TraceEvent, woken: Thread) {
@@ -199,7 +202,7 @@ impl Latency {
     /// all of these by name, last first.
     pub fn rows(&self, by: By) -> Vec<Row> {
         let mut rows = match by {
-            By::Cpu => self.by_cpu(),
+            By::Cpu => self.by_cpu().into_iter().map(|(cpu, waits)| row(format!("CPU {cpu}"), waits)).collect(),
             By::Pid => self.by_pid().into_iter().map(|(pid, (comm, w))| row(format!("{comm}:{pid}"), w)).collect(),
             By::Comm => self.by_comm(),
         };
@@ -209,14 +212,15 @@ impl Latency {
         rows
     }
 
-    fn by_cpu(&self) -> Vec<Row> {
+    /// Every CPU on which a task ran, with the waits that ended there.
+    pub fn by_cpu(&self) -> BTreeMap<u32, Waits> {
         let mut sums = BTreeMap::<u32, Waits>::new();
         self.cells().for_each(|(_, cpu, waits)| sums.entry(cpu).or_default().merge(&waits));
-        sums.into_iter().map(|(cpu, waits)| row(format!("CPU {cpu}"), waits)).collect()
+        sums
     }
 
-    /// Every task, waiting or not: perf counts them all in `name:(tasks)`.
-    fn by_pid(&self) -> BTreeMap<u32, (&str, Waits)> {
+    /// Every task by its pid, with its name, waiting or not: perf counts them all in `name:(tasks)`.
+    pub fn by_pid(&self) -> BTreeMap<u32, (&str, Waits)> {
         let tasks = self.tasks.iter().map(|(pid, task)| (*pid, (task.comm.as_str(), Waits::default())));
         let mut sums: BTreeMap<_, _> = tasks.collect();
         self.cells().for_each(|(pid, _, cell)| {

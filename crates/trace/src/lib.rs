@@ -9,7 +9,7 @@
 //! [`explain`] (in words and numbers) and [`diff`] (two
 //! traces side by side). [`hindsight`] says where our policy would have put each woken task. [`rtapp_log`] writes a run as
 //! rt-app logs itself, [`rtapp_marks`] puts what it says of itself into a trace. [`EventTables`] keeps a run in memory, as
-//! columns.
+//! columns: a [`Recording`], which can be read like a trace. [`tasks`] says what became of each task.
 
 mod clean;
 mod columns;
@@ -30,11 +30,13 @@ mod perfetto;
 pub mod placements;
 mod reader_gone;
 mod record;
+mod recording;
 pub mod residency;
 pub mod rtapp_log;
 pub mod rtapp_marks;
 mod rtapp_rounds;
 mod source;
+pub mod tasks;
 mod text;
 pub mod uclamp;
 mod words;
@@ -45,6 +47,7 @@ pub use ftrace::FtraceText;
 pub use names::Names;
 pub use perfetto::{Hardware, PerfettoReader, PerfettoTrace};
 pub use reader_gone::UnlessGone;
+pub use recording::{Recording, RecordingFile};
 pub use source::{open, open_watched, Position, Source};
 pub use text::{Left, Reader, Thread, TraceError, TraceEvent, What};
 pub use words::Words;

@@ -120,7 +120,7 @@ pub(crate) struct Record<'a> {
     /// What runs there: its name and pid; none: the idle task.
     pub context: Option<(&'a str, u32)>,
     /// What happened.
-    pub name: &'static str,
+    pub name: &'a str,
     /// `KEY=VALUE`.
     pub fields: Fields<'a>,
 }

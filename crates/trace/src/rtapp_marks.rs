@@ -40,8 +40,7 @@ pub struct Said {
 }
 
 /// A trace in which rt-app's threads say what they do.
-pub struct RtappMarks<'w> {
-    trace: Box<dyn Export + 'w>,
+pub struct RtappMarks<E: ?Sized> {
     rounds: Rounds,
     /// Where each task ran last.
     cpus: Vec<CpuId>,
@@ -49,13 +48,14 @@ pub struct RtappMarks<'w> {
     waiting: BTreeMap<(Time, u64), Said>,
     /// How many have waited.
     count: u64,
+    trace: Box<E>,
 }
 
-impl<'w> RtappMarks<'w> {
+impl<E: Export + ?Sized> RtappMarks<E> {
     /// In `trace`, of a run of `workload`, to which `plan` belongs.
-    pub fn new(trace: Box<dyn Export + 'w>, plan: Arc<LogPlan>, workload: Arc<Workload>) -> Self {
+    pub fn new(trace: Box<E>, plan: Arc<LogPlan>, workload: Arc<Workload>) -> Self {
         let rounds = Rounds::new(plan, workload);
-        RtappMarks { trace, rounds, cpus: Vec::new(), waiting: BTreeMap::new(), count: 0 }
+        RtappMarks { rounds, cpus: Vec::new(), waiting: BTreeMap::new(), count: 0, trace }
     }
 
     fn say(&mut self, step: &Step, name: &'static str, event: Option<&'static str>, figures: Vec<(&'static str, i64)>) {
@@ -70,6 +70,12 @@ impl<'w> RtappMarks<'w> {
         while let Some(first) = self.waiting.first_entry().filter(|first| first.key().0 <= time) {
             self.trace.said(&first.remove());
         }
+    }
+
+    /// The run is over: the trace, with all that was said.
+    pub fn into_trace(mut self) -> Box<E> {
+        self.write(Time::MAX);
+        self.trace
     }
 }
 
@@ -89,7 +95,7 @@ fn figures(round: &Round, end: Time) -> Vec<(&'static str, i64)> {
     ]
 }
 
-impl Observer for RtappMarks<'_> {
+impl<E: Export + ?Sized> Observer for RtappMarks<E> {
     fn event(&mut self, event: &Event) {
         self.write(event.time);
         match event.kind {
@@ -140,7 +146,7 @@ impl Observer for RtappMarks<'_> {
     }
 }
 
-impl Export for RtappMarks<'_> {
+impl<E: Export + ?Sized> Export for RtappMarks<E> {
     fn head(&mut self, meta: &[(&str, &str)], notes: &[String]) {
         self.trace.head(meta, notes);
     }
@@ -149,9 +155,8 @@ impl Export for RtappMarks<'_> {
         self.trace.said(said);
     }
 
-    fn finish(mut self: Box<Self>) -> io::Result<()> {
-        self.write(Time::MAX);
-        self.trace.finish()
+    fn finish(self: Box<Self>) -> io::Result<()> {
+        self.into_trace().finish()
     }
 }
 

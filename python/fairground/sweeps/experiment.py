@@ -28,7 +28,7 @@ from typing import Any
 from .. import _fairground
 from .._fairground import InputError, Machine
 from .design import Point, between, drawn
-from .spec import Inputs, Kernel, RunSpec
+from .spec import CANONICAL, Inputs, Kernel, RunSpec
 
 #: A grid with more runs must be confirmed.
 CONFIRM_ABOVE = 1_000_000
@@ -177,7 +177,13 @@ class Experiment:
         return cls._of(*_fairground.read_study(dict(content), fspath(directory), texts, contents))
 
     @classmethod
-    def _of(cls, plan: str, machines: dict, workloads: dict, kernels: dict) -> Experiment:
+    def _of(
+        cls,
+        plan: str,
+        machines: dict[str, str],
+        workloads: dict[str, bytes],
+        kernels: dict[str, tuple[bytes, tuple[int, int] | None]],
+    ) -> Experiment:
         built = {name: Kernel(library, built_with) for name, (library, built_with) in kernels.items()}
         return cls.from_json(plan, Inputs(machines, workloads, built))
 
@@ -214,7 +220,7 @@ class Experiment:
         }
         if self.design != "grid":
             plan["drawn"] = self._points
-        return json.dumps(plan, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+        return CANONICAL.encode(plan)
 
     def with_points(self, drawn: tuple[Point, ...]) -> Experiment:
         """The same with points that were drawn before, as ``drawn`` of :meth:`to_json` has them."""

@@ -223,7 +223,7 @@ class Store:
         """A text that was kept with the results."""
         with self._guarded():
             found = self._db.execute("SELECT text FROM documents WHERE name = ?", (name,)).fetchone()
-        return found and found[0]
+        return str(found[0]) if found else None
 
     # Putting on record.
 

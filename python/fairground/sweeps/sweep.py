@@ -189,7 +189,8 @@ def _executor(jobs: int | None, client: Any) -> Executor:
     if client is None:
         return Local(jobs)
     if hasattr(client, "outcomes"):
-        return client
+        executor: Executor = client
+        return executor
     from .farm import Farm
 
     return Farm(client)

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use clap::Args;
 use fairground_lab::calibrate::{self, Fit, Job, OptionJob, Target};
+use fairground_lab::circumstances::Circumstances;
 use fairground_lab::experiment::Plan;
 use fairground_lab::setup::Setup;
 use fairground_lab::tables::number;
@@ -13,8 +14,7 @@ use fairground_machine::{FreeCost, Machine, MachineSpec};
 use miette::Diagnostic;
 use thiserror::Error;
 
-use super::reproduce::governor;
-use crate::circumstances::{Circumstances, Jobs};
+use crate::circumstances::{warned, Jobs};
 use crate::error::{run_failed, End, Failure};
 use crate::output::{print, OutputFile};
 use crate::progress::Progress;
@@ -102,10 +102,10 @@ impl Calibrate {
 
     fn setup(&self, target: &Target) -> Result<(Setup, Plan), Failure> {
         let run = &target.run;
-        let circumstances = Circumstances::with_governor(governor(&run.governor)?);
+        let circumstances = Circumstances { governor: run.governor()?, ..Circumstances::default() };
         // The machine that was asked for, with the CPUs to which the cell is bound.
         let machine = MachineSpec::of(&run.machine).renamed(&self.machine);
-        let setup = circumstances.setup(&machine, &run.workload, std::slice::from_ref(&run.base))?;
+        let setup = warned(circumstances.find(&machine, &run.workload, std::slice::from_ref(&run.base))?);
         let seeds = (1..=self.seeds).collect();
         Ok((setup, Plan { scheds: 1, seeds, jobs: self.jobs.count(), check_determinism: false }))
     }

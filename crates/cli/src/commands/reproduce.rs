@@ -1,6 +1,5 @@
 //! `fairground reproduce`.
 
-mod ask;
 mod options;
 mod out;
 
@@ -8,22 +7,19 @@ use std::path::PathBuf;
 
 use clap::Args;
 use fairground_lab::campaign::News;
-use fairground_lab::published::Mail;
-use fairground_lab::reproduce::{self, quick};
-use fairground_lab::stats::FEW_SEEDS;
+use fairground_lab::reproduce::Request;
+use fairground_lab::setup::Stop;
 use fairground_lab::store::Store;
+use fairground_lab::worker::Workers;
 use fairground_linux::build::user_cache;
 use miette::Diagnostic;
 use thiserror::Error;
 
-use self::ask::Asking;
 use self::options::{Layout, Looks};
 use crate::circumstances::Jobs;
 use crate::error::{End, Failure};
 use crate::output::complain;
 use crate::progress::Rest;
-
-pub use self::ask::governor;
 
 /// Repeats published figures and prints ours beside them.
 #[derive(Args)]
@@ -58,15 +54,6 @@ pub struct Reproduce {
     jobs: Jobs,
 }
 
-/// No row was asked for.
-#[derive(Debug, Error, Diagnostic)]
-#[error("no published row has {parts} in its id")]
-#[diagnostic(help("ids are {example} and so on"))]
-struct NoRow {
-    parts: String,
-    example: String,
-}
-
 /// Part of a table is no table.
 #[derive(Debug, Error, Diagnostic)]
 #[error("--update and --check are of whole tables, and --row leaves some rows out")]
@@ -77,29 +64,33 @@ impl Reproduce {
         if self.layout.is_of_document() && !self.row.is_empty() {
             return Err(PartOfTable.into());
         }
-        let mails = self.mails()?;
+        let request = self.request();
         let store = self.store()?;
         // What cannot be set up or written to is told before hours of runs, not after.
         let writer = self.layout.open()?;
-        let (asked, campaign) = Asking::new(&self.looks, self.seeds, self.default_seeds()).of(&mails)?;
+        let ready = request.ready()?;
+        ready.warnings.iter().for_each(|warning| complain(&format!("warning: {warning}")));
         let rest = Rest::new();
-        let outcomes = campaign.carry_out(store.as_ref(), self.jobs.count(), &|news| match news {
+        let tell = |news| match news {
             News::Begun { runs, kept } => rest.begin(runs, kept),
             News::Done { left } => rest.step(left),
             News::Trouble(what) => rest.aside(|| complain(&format!("warning: {what}"))),
-        })?;
+        };
+        let result = ready.carry_out(store.as_ref(), self.jobs.count(), &Stop::default(), &tell)?;
         drop(rest);
-        let mut result = asked.result(&mails, &outcomes)?;
-        result.quick = self.quick.then(quick::words);
         writer.write(&result)?;
         Ok(if result.failed { End::RunFailed } else { End::Done })
     }
 
-    fn default_seeds(&self) -> u64 {
-        if self.quick {
-            quick::SEEDS
-        } else {
-            FEW_SEEDS as u64
+    fn request(&self) -> Request {
+        Request {
+            mail: self.mail.clone(),
+            rows: self.row.clone(),
+            seeds: self.seeds,
+            full_length: self.full_length,
+            quick: self.quick,
+            looks: self.looks.asked(),
+            workers: Workers::default(),
         }
     }
 
@@ -112,29 +103,5 @@ impl Reproduce {
             None => user_cache()?.join("reproduce"),
         };
         Ok(Some(Store::open(&dir)?))
-    }
-
-    /// The rows that were asked for, at the length that was asked for.
-    fn mails(&self) -> Result<Vec<Mail>, Failure> {
-        let mut mails = match self.mail.as_str() {
-            "all" => Mail::known().map(Mail::find).collect::<Result<Vec<_>, _>>()?,
-            name => vec![Mail::find(name)?],
-        };
-        let example = mails.iter().flat_map(|m| &m.rows).map(|row| row.id.clone()).next();
-        for mail in &mut mails {
-            if !self.row.is_empty() {
-                mail.keep(&self.row);
-            }
-            if self.full_length {
-                mail.at_full_length();
-            }
-            if self.quick {
-                reproduce::quick::shorten(mail);
-            }
-        }
-        if mails.iter().all(|mail| mail.rows.is_empty()) {
-            return Err(NoRow { parts: self.row.join(" or "), example: example.unwrap_or_default() }.into());
-        }
-        Ok(mails)
     }
 }

@@ -256,7 +256,7 @@ fn plain(setup: &Setup, seed: u64, logs: Option<Logs>) -> Result<RunReport, Fail
 fn carry_out(setup: &Setup, seed: u64, outputs: Outputs) -> Ran {
     let spinner = Spinner::on_terminal();
     let mut tell = spinner.as_ref().map(|spinner| |time| spinner.show(time));
-    setup.write(0, seed, outputs, tell.as_mut().map(|tell| tell as Progress))
+    setup.write(0, seed, outputs, tell.as_mut().map(|tell| tell as Progress).into())
 }
 
 /// A scheduler that cannot serve the machine is bad input; anything else is a run that failed.

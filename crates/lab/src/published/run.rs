@@ -1,6 +1,14 @@
 //! How a row is repeated.
 
+use fairground_sim::Governor;
+use miette::Diagnostic;
 use serde::Deserialize;
+use thiserror::Error;
+
+/// A row's circumstances are not ours.
+#[derive(Debug, Error, Diagnostic)]
+#[error("published rows: no governor {0:?}")]
+pub struct UnknownGovernor(String);
 
 /// How a row is repeated.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -42,6 +50,19 @@ pub struct FormSpec {
 }
 
 impl RunSpec {
+    /// Who chooses frequencies.
+    ///
+    /// # Errors
+    /// A name that is none of ours.
+    pub fn governor(&self) -> Result<Governor, UnknownGovernor> {
+        match self.governor.as_str() {
+            "performance" => Ok(Governor::Performance),
+            "powersave" => Ok(Governor::Powersave),
+            "schedutil" => Ok(Governor::Schedutil),
+            other => Err(UnknownGovernor(other.into())),
+        }
+    }
+
     /// Every workload that it names.
     pub(crate) fn workloads_mut(&mut self) -> impl Iterator<Item = &mut String> {
         [Some(&mut self.workload), self.test_workload.as_mut(), self.full.as_mut()].into_iter().flatten()

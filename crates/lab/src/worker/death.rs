@@ -31,6 +31,8 @@ pub enum End {
     Looping,
     /// A call has waited for this long.
     Asleep(Duration),
+    /// Somebody wanted no more of it.
+    Stopped,
     /// We could not look after it.
     Lost(String),
 }
@@ -83,6 +85,7 @@ impl Obituary {
             },
             End::Garbage => format!("its process answered what cannot be read: {at}"),
             End::Lost(problem) => format!("its process could not be watched, {problem}: {at}"),
+            End::Stopped => format!("stopped at {} ns", self.time),
             End::Answered => "its process answered".into(),
         }
     }

@@ -34,7 +34,7 @@ use serde_json::Value;
 
 use crate::bench::Measured;
 use crate::free::Placements;
-use crate::setup::{Outputs, Progress, Ran, RunError, Setup};
+use crate::setup::{Attendance, Outputs, Ran, RunError, Setup};
 use crate::spec::SchedSpec;
 
 use job::{Answer, Descriptors, Reply};
@@ -67,10 +67,10 @@ const ANOTHER_JOB: &str = "the worker has done another job";
 
 impl Workers {
     /// One run. `setup` is what it is a run of.
-    pub fn run(&self, setup: &Setup, spec: &SchedSpec, seed: u64, outputs: Outputs, progress: Option<Progress>) -> Ran {
+    pub fn run(&self, setup: &Setup, spec: &SchedSpec, seed: u64, outputs: Outputs, attendance: Attendance) -> Ran {
         let (head, trace) = outputs.trace.map_or((None, None), |t| (Some(t.head), Some(t.file)));
         let (plan, logs) = outputs.logs.map_or((None, None), |l| (Some(l.plan.as_ref().clone()), Some(l.file)));
-        match self.send(setup, spec, seed, Order::Run(head, plan), Files { trace, logs }, progress) {
+        match self.send(setup, spec, seed, Order::Run(head, plan), Files { trace, logs }, attendance) {
             Err(failure) => Ran { outcome: Err(RunError::Failed(failure.reason)), trace: failure.trace },
             Ok(reply) => {
                 let outcome = match reply.answer {
@@ -92,7 +92,9 @@ impl Workers {
     /// Why there is none.
     pub fn measure(&self, setup: &Setup, spec: &SchedSpec, timed: bool, why: bool) -> Result<Measured, String> {
         let order = Order::Measure { timed, why };
-        let reply = self.send(setup, spec, setup.config.seed, order, Files::default(), None).map_err(|f| f.reason)?;
+        let reply = self
+            .send(setup, spec, setup.config.seed, order, Files::default(), Attendance::default())
+            .map_err(|f| f.reason)?;
         match reply.answer {
             Answer::Measured(measured) => Ok(measured),
             Answer::Refused(problem) | Answer::Failed(problem) | Answer::Fault(problem) => Err(problem),
@@ -106,7 +108,8 @@ impl Workers {
     /// # Errors
     /// Why there is none.
     pub fn agree(&self, setup: &Setup, kernel: &SchedSpec, seed: u64, order: Order) -> Result<Value, String> {
-        let reply = self.send(setup, kernel, seed, order, Files::default(), None).map_err(|f| f.reason)?;
+        let reply =
+            self.send(setup, kernel, seed, order, Files::default(), Attendance::default()).map_err(|f| f.reason)?;
         match reply.answer {
             Answer::Agreement(found) => Ok(found),
             Answer::Refused(problem) | Answer::Failed(problem) | Answer::Fault(problem) => Err(problem),
@@ -119,7 +122,9 @@ impl Workers {
     /// # Errors
     /// Why there is none.
     pub fn placements(&self, setup: &Setup, spec: &SchedSpec, seed: u64) -> Result<Placements, String> {
-        let reply = self.send(setup, spec, seed, Order::Placements, Files::default(), None).map_err(|f| f.reason)?;
+        let reply = self
+            .send(setup, spec, seed, Order::Placements, Files::default(), Attendance::default())
+            .map_err(|f| f.reason)?;
         match reply.answer {
             Answer::Placements(placements) => Ok(placements),
             Answer::Refused(problem) | Answer::Failed(problem) | Answer::Fault(problem) => Err(problem),
@@ -134,7 +139,7 @@ impl Workers {
         seed: u64,
         order: Order,
         files: Files,
-        progress: Option<Progress>,
+        attendance: Attendance,
     ) -> Result<Reply, Failure> {
         let cannot = |e: io::Error| Failure { reason: format!("cannot start a worker: {e}"), trace: Ok(()) };
         let started = Inheritance::new(spec, &files).and_then(|(inheritance, place, answers)| {
@@ -152,7 +157,7 @@ impl Workers {
             Ok(watch::Watch::new(child, answers, prints, place, self.limits, spec.library().cloned()))
         });
         let mut watch = started.map_err(cannot)?;
-        watch.attend(progress).map_err(|reason| {
+        watch.attend(attendance).map_err(|reason| {
             // What the worker held back belongs to the trace; a pipe's reader may have gone.
             let rest = watch.held();
             let trace = files.trace.map_or(Ok(()), |file| fairground_trace::UnlessGone(file).write_all(&rest));

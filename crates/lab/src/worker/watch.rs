@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Child, ExitStatus};
+use std::sync::atomic::Ordering;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use super::death::{End, Obituary};
 use super::job::{Answer, Limits, Reply};
 use super::place::Place;
 use super::source;
-use crate::setup::Progress;
+use crate::setup::Attendance;
 
 /// Between two looks at a worker.
 const LOOK: Duration = Duration::from_millis(50);
@@ -72,13 +73,16 @@ impl Watch {
     ///
     /// # Errors
     /// The reason, in words for the user.
-    pub fn attend(&mut self, mut progress: Option<Progress>) -> Result<Reply, String> {
+    pub fn attend(&mut self, mut attendance: Attendance) -> Result<Reply, String> {
         let end = loop {
             if let Err(e) = self.wait() {
                 break self.kill(End::Lost(e.to_string()));
             }
-            if let Some(progress) = &mut progress {
+            if let Some(progress) = &mut attendance.progress {
                 progress(self.place.time());
+            }
+            if attendance.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                break self.kill(End::Stopped);
             }
             if self.answers.bytes.ends_with(b"\n") {
                 break self.kill(End::Answered);

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fairground_fair::Features;
+use fairground_lab::explain::{full_json, Wanted};
 use fairground_lab::spec;
 use fairground_lab::tables::nearest;
 use fairground_machine::{CpuMask, Machine};
@@ -18,8 +19,7 @@ use miette::Diagnostic;
 use serde_json::{json, Map, Value};
 use thiserror::Error;
 
-use super::select::Wanted;
-use super::{full_json, Explain, ExplainFormat};
+use super::{Explain, ExplainFormat};
 use crate::circumstances::GovernorName;
 use crate::commands::import::{machine_of, noted, told};
 use crate::commands::stats::comma_separated;
@@ -102,8 +102,8 @@ impl<'a> Recorded<'a> {
         }
     }
 
-    fn wanted(&self) -> Wanted<'_> {
-        Wanted { task: self.asked.task.as_deref(), at: self.asked.at, cpu: self.asked.cpu }
+    fn wanted(&self) -> Wanted {
+        self.asked.wanted()
     }
 
     /// Gives each judged wakeup to `take` until that says enough. Notes of the reader.

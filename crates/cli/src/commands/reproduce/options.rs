@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use fairground_lab::reproduce;
 
 /// Layouts of the rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -65,4 +66,19 @@ pub struct Looks {
     #[arg(long, value_name = "N", default_value = "2", requires = "sensitivity",
         value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub sensitivity_seeds: u64,
+}
+
+impl Looks {
+    /// As the library takes them.
+    pub fn asked(&self) -> reproduce::Looks {
+        reproduce::Looks {
+            terms: self.terms,
+            each_feature: self.each_feature,
+            sweep: self.sweep,
+            sweep_seeds: self.sweep_seeds,
+            sensitivity: self.sensitivity,
+            sensitivity_rows: self.sensitivity_rows.clone(),
+            sensitivity_seeds: self.sensitivity_seeds,
+        }
+    }
 }

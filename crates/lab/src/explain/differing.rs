@@ -1,79 +1,92 @@
-//! `fairground explain --diff`.
+//! Two traces or runs side by side.
 
 use std::fmt::Write;
-use std::path::Path;
 
 use fairground_trace::diff::{Diff, Side};
 use fairground_trace::explain::in_words;
 use fairground_trace::placements::{Placement, Placements};
-use miette::Diagnostic;
 use serde_json::{json, Value};
-use thiserror::Error;
 
-use super::super::run::RunFormat;
-use super::{full_json, meta_json, no_reasons, NothingThere};
-use crate::error::{run_failed, Failure};
-use crate::input::open_trace;
+use super::{full_json, meta_json, no_reasons, ExplainError, Traced};
 
 /// Name and version of the schema.
 const SCHEMA: &str = "fairground-explain-diff-1";
 
-/// A trace that cannot be read a second time.
-#[derive(Debug, Error, Diagnostic)]
-#[error("{file} is no regular file: --diff reads traces twice")]
-struct NotTwice {
-    file: String,
+/// Base against test.
+pub struct Differing {
+    /// What differs.
+    pub diff: Diff,
+    base: Trace,
+    test: Trace,
 }
 
 /// What is shown of a trace.
-struct Trace<'a> {
-    path: &'a Path,
+struct Trace {
+    name: String,
     side: Side,
     /// Its part in the first difference.
     first: Option<Placement>,
 }
 
-/// Base against test.
-pub fn diff(base: &Path, test: &Path, format: RunFormat) -> Result<String, Failure> {
-    let (mut base, mut test) = (read(base)?, read(test)?);
-    let diff = Diff::new(&base.side, &test.side);
-    if let Some((in_base, in_test)) = diff.first {
-        base.first = Some(placement(base.path, in_base)?);
-        test.first = Some(placement(test.path, in_test)?);
+impl Differing {
+    /// Reads both, twice if they differ.
+    ///
+    /// # Errors
+    /// If one cannot be read, has no placements, or changes meanwhile.
+    pub fn of(base: &dyn Traced, test: &dyn Traced) -> Result<Differing, ExplainError> {
+        let sides = (read(base)?, read(test)?);
+        let diff = Diff::new(&sides.0.side, &sides.1.side);
+        let (mut in_base, mut in_test) = sides;
+        if let Some((base_at, test_at)) = diff.first {
+            in_base.first = Some(placement(base, base_at)?);
+            in_test.first = Some(placement(test, test_at)?);
+        }
+        Ok(Differing { diff, base: in_base, test: in_test })
     }
-    Ok(match format {
-        RunFormat::Text => text(&diff, &base, &test),
-        RunFormat::Json => document(&diff, &base, &test),
-    })
+
+    /// The first pair that chooses different CPUs: in base and in test.
+    pub fn first(&self) -> Option<[&Placement; 2]> {
+        Some([self.base.first.as_ref()?, self.test.first.as_ref()?])
+    }
+
+    /// What a rule says, as base tells it, else as test does.
+    pub fn rule_text(&self, rule: &str) -> &str {
+        rule_text(rule, &self.base, &self.test)
+    }
+
+    /// For people.
+    pub fn text(&self) -> String {
+        text(&self.diff, &self.base, &self.test)
+    }
+
+    /// In the documented schema.
+    pub fn json(&self) -> String {
+        document(&self.diff, &self.base, &self.test)
+    }
 }
 
-fn read(path: &Path) -> Result<Trace<'_>, Failure> {
-    let file = path.display().to_string();
-    if std::fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir()) {
-        return Err(NotTwice { file }.into());
-    }
-    let side = Side::read(Placements::new(open_trace(path)?))?;
+fn read(of: &dyn Traced) -> Result<Trace, ExplainError> {
+    let side = Side::read(Placements::new(of.open()?))?;
     match side.count() {
-        0 => Err(NothingThere::Decisions { file }.into()),
-        _ => Ok(Trace { path, side, first: None }),
+        0 => Err(ExplainError::Decisions { file: of.name() }),
+        _ => Ok(Trace { name: of.name(), side, first: None }),
     }
 }
 
 /// The placement at a place, counted from 0.
-fn placement(path: &Path, at: usize) -> Result<Placement, Failure> {
-    let mut trace = Placements::new(open_trace(path)?);
+fn placement(of: &dyn Traced, at: usize) -> Result<Placement, ExplainError> {
+    let mut trace = Placements::new(of.open()?);
     for _ in 0..at {
         trace.next_placement()?;
     }
-    trace.next_placement()?.ok_or_else(|| run_failed(format!("{} changes while it is read", path.display())))
+    trace.next_placement()?.ok_or_else(|| ExplainError::Changes { file: of.name() })
 }
 
 fn text(diff: &Diff, base: &Trace, test: &Trace) -> String {
     let mut out = String::new();
     for (name, trace) in [("base", base), ("test", test)] {
         let meta: Vec<String> = trace.side.head().meta.iter().map(|(key, value)| format!("{key} {value}")).collect();
-        let _ =
-            writeln!(out, "{name}  {}: {} decisions ({})", trace.path.display(), trace.side.count(), meta.join(", "));
+        let _ = writeln!(out, "{name}  {}: {} decisions ({})", trace.name, trace.side.count(), meta.join(", "));
     }
     let _ = writeln!(out, "\n{}\n", verdict(diff));
     for (name, trace) in [("base", base), ("test", test)] {
@@ -85,7 +98,7 @@ fn text(diff: &Diff, base: &Trace, test: &Trace) -> String {
     let mut told = String::new();
     for trace in [base, test] {
         for note in trace.side.notes() {
-            let _ = writeln!(told, "note: {}: {note}", trace.path.display());
+            let _ = writeln!(told, "note: {}: {note}", trace.name);
         }
     }
     let why = if diff.first.is_some() { no_reasons_in(base, test) } else { "" };
@@ -143,7 +156,7 @@ fn document(diff: &Diff, base: &Trace, test: &Trace) -> String {
     let side = |trace: &Trace| {
         let head = trace.side.head();
         json!({
-            "file": trace.path.display().to_string(),
+            "file": trace.name,
             "meta": meta_json(head),
             "reasons": head.why,
             "count": trace.side.count(),

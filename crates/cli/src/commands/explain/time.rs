@@ -1,34 +1,4 @@
-//! Which placements are asked for.
-
-use fairground_trace::placements::Placement;
-
-/// What a placement must be.
-pub struct Wanted<'a> {
-    /// Name, pid, or both.
-    pub task: Option<&'a str>,
-    /// Not before, ns.
-    pub at: Option<u64>,
-    /// Chosen.
-    pub cpu: Option<u32>,
-}
-
-impl Wanted<'_> {
-    /// All of it.
-    pub fn is(&self, p: &Placement) -> bool {
-        self.at.is_none_or(|at| p.time >= at) && self.is_cpu(p) && self.is_task(p)
-    }
-
-    /// Of the task.
-    pub fn is_task(&self, p: &Placement) -> bool {
-        let is = |name: &str| p.task.comm == name || p.task.pid.to_string() == name || p.task.to_string() == name;
-        self.task.is_none_or(is)
-    }
-
-    /// Onto the CPU.
-    pub fn is_cpu(&self, p: &Placement) -> bool {
-        self.cpu.is_none_or(|cpu| cpu == p.chosen)
-    }
-}
+//! Times, as typed.
 
 /// A time in ns: a number, with a fraction or not, in s or in the unit behind it.
 pub fn parse_time(text: &str) -> Result<u64, String> {

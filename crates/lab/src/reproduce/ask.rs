@@ -3,49 +3,21 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use fairground_lab::campaign::{Asked, Campaign, Outcomes};
-use fairground_lab::comparison::Report;
-use fairground_lab::dissect::{DissectError, Dissection};
-use fairground_lab::published::{Mail, RunSpec};
-use fairground_lab::reproduce::{self, Executed, Reproduction};
-use fairground_lab::sensitivity::{self, NotTurned, Sensitivity, Tried, TurnedMachine};
-use fairground_lab::setup::Setup;
-use fairground_lab::spec::SchedSpec;
-use fairground_lab::sweep::{self, Sweep};
-use fairground_lab::terms::TERMS;
 use fairground_machine::{Machine, MachineSpec, Source};
-use miette::Diagnostic;
-use thiserror::Error;
 
-use super::options::Looks;
-use crate::circumstances::{Circumstances, GovernorName};
-use crate::error::Failure;
-
-/// A row's circumstances are not ours.
-#[derive(Debug, Error, Diagnostic)]
-#[error("published rows: no governor {0:?}")]
-struct UnknownGovernor(String);
-
-/// There is nothing to sweep.
-#[derive(Debug, Error, Diagnostic)]
-#[error("--sweep: published/{0}.toml has no [[sweep]]: the mail leaves nothing open that could be moved")]
-struct NoSweep(String);
-
-/// There is nothing to turn.
-#[derive(Debug, Error, Diagnostic)]
-#[error("--sensitivity: no judged row that is run{0}")]
-#[diagnostic(help("rows that are not scored, or not run, have no verdict that could change"))]
-struct NothingJudged(String);
-
-/// The governor that a published row names.
-pub fn governor(name: &str) -> Result<GovernorName, Failure> {
-    match name {
-        "performance" => Ok(GovernorName::Performance),
-        "powersave" => Ok(GovernorName::Powersave),
-        "schedutil" => Ok(GovernorName::Schedutil),
-        other => Err(UnknownGovernor(other.into()).into()),
-    }
-}
+use super::request::{Looks, RequestError};
+use super::{reproduce, runs_of, Executed, Reproduction};
+use crate::campaign::{Asked, Campaign, Outcomes};
+use crate::circumstances::Circumstances;
+use crate::comparison::Report;
+use crate::dissect::{DissectError, Dissection};
+use crate::published::{Mail, RunSpec};
+use crate::sensitivity::{self, NotTurned, Sensitivity, Tried, TurnedMachine};
+use crate::setup::Setup;
+use crate::spec::SchedSpec;
+use crate::sweep::{self, Sweep};
+use crate::terms::TERMS;
+use crate::worker::Workers;
 
 /// Base and test of a run specification.
 struct Ends {
@@ -85,18 +57,24 @@ struct Turning {
 }
 
 /// Asks for what rows need.
-pub struct Asking<'a> {
+pub(super) struct Asking<'a> {
     looks: &'a Looks,
     /// As typed.
     seeds: Option<u64>,
     /// Where neither the user nor the row says how many.
     default_seeds: u64,
+    workers: &'a Workers,
     campaign: Campaign,
     setups: BTreeMap<[String; 4], Arc<Setup>>,
+    /// What must be said of machines and workloads.
+    warnings: Vec<String>,
 }
 
+/// What was asked for, its runs, and what must be said of it.
+pub(super) type Ready<'a> = (AskedRows<'a>, Campaign, Vec<String>);
+
 /// All that was asked for.
-pub struct AskedRows<'a> {
+pub(super) struct AskedRows<'a> {
     looks: &'a Looks,
     runs: Vec<AskedRun>,
     sweeps: Vec<(usize, Vec<Point>)>,
@@ -104,24 +82,25 @@ pub struct AskedRows<'a> {
 }
 
 impl<'a> Asking<'a> {
-    pub fn new(looks: &'a Looks, seeds: Option<u64>, default_seeds: u64) -> Asking<'a> {
-        Asking { looks, seeds, default_seeds, campaign: Campaign::default(), setups: BTreeMap::new() }
+    pub fn new(looks: &'a Looks, seeds: Option<u64>, default_seeds: u64, workers: &'a Workers) -> Asking<'a> {
+        let (campaign, setups) = Default::default();
+        Asking { looks, seeds, default_seeds, workers, campaign, setups, warnings: Vec::new() }
     }
 
     /// Everything that the rows of `mails` need, and the runs of it.
-    pub fn of(mut self, mails: &[Mail]) -> Result<(AskedRows<'a>, Campaign), Failure> {
+    pub fn of(mut self, mails: &[Mail]) -> Result<Ready<'a>, RequestError> {
         let mut runs = Vec::new();
         for mail in mails {
-            for spec in reproduce::runs_of(mail) {
+            for spec in runs_of(mail) {
                 runs.push(self.run(spec, mail)?);
             }
         }
         let sweeps = self.sweeps(mails)?;
         let turning = if self.looks.sensitivity { Some(self.turning(mails)?) } else { None };
-        Ok((AskedRows { looks: self.looks, runs, sweeps, turning }, self.campaign))
+        Ok((AskedRows { looks: self.looks, runs, sweeps, turning }, self.campaign, self.warnings))
     }
 
-    fn run(&mut self, spec: RunSpec, mail: &Mail) -> Result<AskedRun, Failure> {
+    fn run(&mut self, spec: RunSpec, mail: &Mail) -> Result<AskedRun, RequestError> {
         let seeds: Vec<u64> = (1..=self.seeds.or(spec.seeds).unwrap_or(self.default_seeds)).collect();
         let ends = self.ends(&spec, &seeds, &|setup| Arc::clone(setup))?;
         let mut without = Vec::new();
@@ -147,25 +126,27 @@ impl<'a> Asking<'a> {
         spec: &RunSpec,
         seeds: &[u64],
         change: &dyn Fn(&Arc<Setup>) -> Arc<Setup>,
-    ) -> Result<Ends, Failure> {
+    ) -> Result<Ends, RequestError> {
         let setups = self.setups_of(spec)?;
         let columns = setups.map(|setup| self.campaign.ask(&change(&setup), 0, seeds));
         Ok(Ends { spec: spec.clone(), seeds: seeds.to_vec(), columns })
     }
 
-    fn setups_of(&mut self, spec: &RunSpec) -> Result<[Arc<Setup>; 2], Failure> {
+    fn setups_of(&mut self, spec: &RunSpec) -> Result<[Arc<Setup>; 2], RequestError> {
         let [(base_workload, base), (test_workload, test)] = spec.columns();
         Ok([self.setup(spec, base_workload, base)?, self.setup(spec, test_workload, test)?])
     }
 
     /// One scheduler under one workload; looked up once, so that its warnings are told once.
-    fn setup(&mut self, spec: &RunSpec, workload: &str, sched: &str) -> Result<Arc<Setup>, Failure> {
+    fn setup(&mut self, spec: &RunSpec, workload: &str, sched: &str) -> Result<Arc<Setup>, RequestError> {
         let key = [&spec.machine, &spec.governor, workload, sched].map(|part: &str| part.to_owned());
         if let Some(setup) = self.setups.get(&key) {
             return Ok(Arc::clone(setup));
         }
-        let circumstances = Circumstances::with_governor(governor(&spec.governor)?);
-        let setup = Arc::new(circumstances.setup(&spec.machine, workload, &[sched.to_owned()])?);
+        let circumstances = Circumstances { governor: spec.governor()?, ..Circumstances::default() };
+        let (setup, said) = circumstances.find(&spec.machine, workload, &[sched.to_owned()])?;
+        self.warnings.extend(said);
+        let setup = Arc::new(Setup { workers: self.workers.clone(), ..setup });
         self.setups.insert(key, Arc::clone(&setup));
         Ok(setup)
     }
@@ -177,7 +158,7 @@ impl<'a> Asking<'a> {
         [base, test]: [&Setup; 2],
         based_on: &BTreeMap<String, Vec<String>>,
         seeds: &[u64],
-    ) -> Result<(Dissection, Vec<Asked>), Failure> {
+    ) -> Result<(Dissection, Vec<Asked>), RequestError> {
         let features =
             |sched: &SchedSpec| sched.features().cloned().ok_or_else(|| DissectError::NoFeatures(sched.to_string()));
         let mut dissection = Dissection::of(&features(&base.scheds[0])?, &features(&test.scheds[0])?, based_on)?;
@@ -195,7 +176,7 @@ impl<'a> Asking<'a> {
     }
 
     /// The judged rows again at each point of what their mails leave open.
-    fn sweeps(&mut self, mails: &[Mail]) -> Result<Vec<(usize, Vec<Point>)>, Failure> {
+    fn sweeps(&mut self, mails: &[Mail]) -> Result<Vec<(usize, Vec<Point>)>, RequestError> {
         let Some(points) = self.looks.sweep else { return Ok(Vec::new()) };
         let seeds: Vec<u64> = (1..=self.looks.sweep_seeds).collect();
         let mut sweeps = Vec::new();
@@ -207,12 +188,14 @@ impl<'a> Asking<'a> {
             sweeps.push((m, at));
         }
         match sweeps.is_empty() {
-            true => Err(NoSweep(mails.iter().map(|mail| mail.mail.as_str()).collect::<Vec<_>>().join(", ")).into()),
+            true => {
+                Err(RequestError::NoSweep(mails.iter().map(|mail| mail.mail.as_str()).collect::<Vec<_>>().join(", ")))
+            }
             false => Ok(sweeps),
         }
     }
 
-    fn point(&mut self, mail: &Mail, values: &[f64], seeds: &[u64]) -> Result<Point, Failure> {
+    fn point(&mut self, mail: &Mail, values: &[f64], seeds: &[u64]) -> Result<Point, RequestError> {
         let mut point = Vec::new();
         for run in judged_runs(mail, &[]) {
             // That the machine has these figures is known before anything is turned.
@@ -226,7 +209,7 @@ impl<'a> Asking<'a> {
     }
 
     /// The judged rows with each estimate of their machines turned.
-    fn turning(&mut self, mails: &[Mail]) -> Result<Turning, Failure> {
+    fn turning(&mut self, mails: &[Mail]) -> Result<Turning, RequestError> {
         let seeds: Vec<u64> = (1..=self.looks.sensitivity_seeds).collect();
         let mut machines: BTreeMap<String, Vec<TurnedMachine>> = BTreeMap::new();
         let mut turning = Turning::default();
@@ -246,8 +229,8 @@ impl<'a> Asking<'a> {
         }
         let parts = &self.looks.sensitivity_rows;
         match turning.runs.is_empty() {
-            true if parts.is_empty() => Err(NothingJudged(String::new()).into()),
-            true => Err(NothingJudged(format!(" has {} in its id", parts.join(" or "))).into()),
+            true if parts.is_empty() => Err(RequestError::NothingJudged(String::new())),
+            true => Err(RequestError::NothingJudged(format!(" has {} in its id", parts.join(" or ")))),
             false => Ok(turning),
         }
     }
@@ -258,7 +241,7 @@ fn judged_runs(mail: &Mail, parts: &[String]) -> Vec<RunSpec> {
     let mut judged = mail.clone();
     judged.rows.retain(|row| row.not_scored.is_none());
     judged.rows.retain(|row| parts.is_empty() || parts.iter().any(|part| row.id.contains(part)));
-    reproduce::runs_of(&judged)
+    runs_of(&judged)
 }
 
 /// `setup` on another machine.
@@ -274,10 +257,10 @@ fn on(setup: &Setup, machine: &Arc<Machine>) -> Setup {
 
 impl AskedRows<'_> {
     /// Everything put together.
-    pub fn result(&self, mails: &[Mail], outcomes: &Outcomes) -> Result<Reproduction, Failure> {
+    pub fn result(&self, mails: &[Mail], outcomes: &Outcomes) -> Result<Reproduction, RequestError> {
         let executed: Vec<(RunSpec, Executed)> =
             self.runs.iter().map(|run| (run.ends.spec.clone(), run.executed(outcomes))).collect();
-        let mut result = reproduce::reproduce(mails, &executed)?;
+        let mut result = reproduce(mails, &executed)?;
         let point = |point: &Point| point.iter().map(|(run, ends)| (run.clone(), ends.report(outcomes))).collect();
         for (m, points) in &self.sweeps {
             let at: Vec<Vec<(RunSpec, Report)>> = points.iter().map(point).collect();

@@ -1,0 +1,182 @@
+//! What of the published rows is to be repeated, and how; from there to the outcome.
+//!
+//! [`Request::ready`] looks everything up and tells what cannot be done, [`Ready::carry_out`] takes the hours.
+
+use fairground_machine::MachineError;
+use miette::Diagnostic;
+use thiserror::Error;
+
+use super::ask::{AskedRows, Asking};
+use super::{quick, ReproduceError, Reproduction};
+use crate::campaign::{Campaign, Listener};
+use crate::circumstances::SetupError;
+use crate::dissect::DissectError;
+use crate::experiment::ExperimentError;
+use crate::published::{Mail, PublishedError, UnknownGovernor};
+use crate::setup::Stop;
+use crate::stats::FEW_SEEDS;
+use crate::store::Store;
+use crate::sweep::NoSuchFigure;
+use crate::worker::Workers;
+
+/// Which rows, and how they are run.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// First three digits of a mail, or `all`.
+    pub mail: String,
+    /// Only the rows with one of these in their ids; all if there are none.
+    pub rows: Vec<String>,
+    /// Pairs of runs per row; none: as many as a row needs, and [`FEW_SEEDS`] or, for a first look, [`quick::SEEDS`]
+    /// where it does not say.
+    pub seeds: Option<u64>,
+    /// Every row at the mail's own length.
+    pub full_length: bool,
+    /// A first look ([`quick`]).
+    pub quick: bool,
+    /// What is looked at besides.
+    pub looks: Looks,
+    /// Processes for runs that must not happen in this one.
+    pub workers: Workers,
+}
+
+/// What is looked at besides the rows.
+#[derive(Clone, Debug, Default)]
+pub struct Looks {
+    /// Each row's change split by [`crate::terms::TERMS`].
+    pub terms: bool,
+    /// Each row's change split by features ([`crate::dissect`]).
+    pub each_feature: bool,
+    /// At so many points of what a mail leaves open.
+    pub sweep: Option<u16>,
+    /// Pairs of runs at each point.
+    pub sweep_seeds: u64,
+    /// With every estimate of the machines turned ([`crate::sensitivity`]).
+    pub sensitivity: bool,
+    /// Of these rows only, by parts of their ids; all if there are none.
+    pub sensitivity_rows: Vec<String>,
+    /// Pairs of runs with each.
+    pub sensitivity_seeds: u64,
+}
+
+/// Why published rows cannot be repeated.
+#[derive(Debug, Error, Diagnostic)]
+pub enum RequestError {
+    /// The mail, or its file.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Published(#[from] PublishedError),
+    /// No row was asked for.
+    #[error("no published row has {parts} in its id")]
+    #[diagnostic(help("ids are {example} and so on"))]
+    NoRow {
+        /// As typed.
+        parts: String,
+        /// A valid one.
+        example: String,
+    },
+    /// A row's circumstances are not ours.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Governor(#[from] UnknownGovernor),
+    /// There is nothing to sweep.
+    #[error("--sweep: published/{0}.toml has no [[sweep]]: the mail leaves nothing open that could be moved")]
+    NoSweep(String),
+    /// There is nothing to turn.
+    #[error("--sensitivity: no judged row that is run{0}")]
+    #[diagnostic(help("rows that are not scored, or not run, have no verdict that could change"))]
+    NothingJudged(String),
+    /// Machine, workload or scheduler of a row.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Setup(#[from] SetupError),
+    /// A machine of a row.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Machine(#[from] MachineError),
+    /// A figure that is to be moved.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Figure(#[from] NoSuchFigure),
+    /// A row that cannot be split by features.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Dissect(#[from] DissectError),
+    /// Nothing could be run at all.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Experiment(#[from] ExperimentError),
+    /// Rows and runs do not fit.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Reproduce(#[from] ReproduceError),
+}
+
+/// Everything looked up, nothing run yet.
+pub struct Ready<'a> {
+    request: &'a Request,
+    mails: Vec<Mail>,
+    asked: AskedRows<'a>,
+    campaign: Campaign,
+    /// What must be said of machines and workloads.
+    pub warnings: Vec<String>,
+}
+
+impl Request {
+    /// Looks everything up.
+    ///
+    /// # Errors
+    /// The first thing that cannot be done.
+    pub fn ready(&self) -> Result<Ready<'_>, RequestError> {
+        let mails = self.mails()?;
+        let default_seeds = if self.quick { quick::SEEDS } else { FEW_SEEDS as u64 };
+        let asking = Asking::new(&self.looks, self.seeds, default_seeds, &self.workers);
+        let (asked, campaign, warnings) = asking.of(&mails)?;
+        Ok(Ready { request: self, mails, asked, campaign, warnings })
+    }
+
+    /// The rows that were asked for, at the length that was asked for.
+    fn mails(&self) -> Result<Vec<Mail>, RequestError> {
+        let mut mails = match self.mail.as_str() {
+            "all" => Mail::known().map(Mail::find).collect::<Result<Vec<_>, _>>()?,
+            name => vec![Mail::find(name)?],
+        };
+        let example = mails.iter().flat_map(|m| &m.rows).map(|row| row.id.clone()).next();
+        for mail in &mut mails {
+            if !self.rows.is_empty() {
+                mail.keep(&self.rows);
+            }
+            if self.full_length {
+                mail.at_full_length();
+            }
+            if self.quick {
+                quick::shorten(mail);
+            }
+        }
+        match mails.iter().all(|mail| mail.rows.is_empty()) {
+            true => {
+                let (parts, example) = (self.rows.join(" or "), example.unwrap_or_default());
+                Err(RequestError::NoRow { parts, example })
+            }
+            false => Ok(mails),
+        }
+    }
+}
+
+impl Ready<'_> {
+    /// Runs what is not on record, on so many threads, and sets published beside ours.
+    ///
+    /// # Errors
+    /// If nothing could be run, it was stopped, or rows and runs do not fit.
+    pub fn carry_out(
+        self,
+        store: Option<&Store>,
+        jobs: usize,
+        stop: &Stop,
+        tell: Listener,
+    ) -> Result<Reproduction, RequestError> {
+        let outcomes = self.campaign.carry_out(store, jobs, stop, tell)?;
+        let mut result = self.asked.result(&self.mails, &outcomes)?;
+        result.quick = self.request.quick.then(quick::words);
+        Ok(result)
+    }
+}

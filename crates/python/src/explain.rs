@@ -1,0 +1,202 @@
+//! Placements, explained.
+
+use std::path::PathBuf;
+
+use fairground_lab::explain::{self, Asked, Differing, ExplainError, Traced, Wanted};
+use fairground_trace::explain::{Split, Tally};
+use fairground_trace::placements::{Head, Placement, Pull, Step};
+use pyo3::prelude::*;
+
+use crate::errors::{input, refused};
+use crate::run::Run;
+use crate::table::{counts, figures, maybe_numbers, maybe_texts, numbers, texts, Table};
+
+/// Placements of a run or a trace, with what led to them.
+#[pyclass(frozen, module = "fairground")]
+pub struct Explanation {
+    text: String,
+    placements: Vec<Placement>,
+    head: Head,
+    /// What must be said of the trace.
+    #[pyo3(get)]
+    notes: Vec<String>,
+}
+
+#[pymethods]
+impl Explanation {
+    /// One row for each placement: `time_ns`, `kind` (`wake`, `fork`, `exec`, `balance`, `newidle` or `active`), `comm`,
+    /// `pid`, on which CPU it happened (`on_cpu`) and what ran there (`by_comm`, `by_pid`), `prev_cpu`, the chosen `cpu`,
+    /// the `rule` that decided, CPUs probed (`probes`) and looked at in group statistics (`group_cpus`); of balancing also
+    /// `level`, `unit`, `amount` and `moved`, else null.
+    #[getter]
+    fn decisions(&self) -> Table {
+        let rows = &self.placements;
+        let text = |part: fn(&Placement) -> &str| texts(rows.iter().map(part));
+        let number = |part: fn(&Placement) -> u32| numbers(rows.iter().map(part));
+        let count = |part: fn(&Placement) -> u64| counts(rows.iter().map(part));
+        let pulled = |part: fn(&Pull) -> &str| maybe_texts(rows.iter().map(move |p| p.pull.as_ref().map(part)));
+        let pulls =
+            |part: fn(&Pull) -> u64| figures(rows.iter().map(move |p| p.pull.as_ref().map(|pull| part(pull) as f64)));
+        Table::of(vec![
+            ("time_ns", count(|p| p.time)),
+            ("kind", text(|p| p.cause.word())),
+            ("comm", text(|p| &p.task.comm)),
+            ("pid", number(|p| p.task.pid)),
+            ("on_cpu", number(|p| p.on_cpu)),
+            ("by_comm", text(|p| &p.by.comm)),
+            ("by_pid", number(|p| p.by.pid)),
+            ("prev_cpu", number(|p| p.prev)),
+            ("cpu", number(|p| p.chosen)),
+            ("rule", text(|p| &p.rule)),
+            ("probes", count(|p| p.probes)),
+            ("group_cpus", count(|p| p.group_cpus)),
+            ("level", pulled(|pull| &pull.level)),
+            ("unit", pulled(|pull| &pull.unit)),
+            ("amount", pulls(|pull| pull.amount)),
+            ("moved", pulls(|pull| pull.moved)),
+        ])
+    }
+
+    /// One row for each look on the way to a decision, oldest first: `decision` (its row in `decisions`), the `rule` that was
+    /// being tried and the `cpu` it is about (null: none), the scheduler's number of the `note`, the numbers compared (`a`,
+    /// `b`, `c`), and the same in words (`text`). With energy-aware placement the candidates are among them. Empty unless
+    /// the run was made with `why=True`.
+    #[getter]
+    fn reasons(&self) -> Table {
+        let steps = |p: usize| self.placements[p].steps.iter().map(move |step| (p, step));
+        let rows: Vec<(usize, &Step)> = (0..self.placements.len()).flat_map(steps).collect();
+        let count = |part: fn(&Step) -> u64| counts(rows.iter().map(move |(_, step)| part(step)));
+        Table::of(vec![
+            ("decision", counts(rows.iter().map(|(p, _)| *p as u64))),
+            ("rule", maybe_texts(rows.iter().map(|(_, step)| step.rule.as_deref()))),
+            ("cpu", maybe_numbers(rows.iter().map(|(_, step)| step.cpu))),
+            ("note", count(|step| step.note.into())),
+            ("a", count(|step| step.numbers[0])),
+            ("b", count(|step| step.numbers[1])),
+            ("c", count(|step| step.numbers[2])),
+            ("text", texts(rows.iter().map(|(_, step)| step.text.as_str()))),
+        ])
+    }
+
+    /// One row for each rule that decided: `rule`, `count`, `share_pct`, `meaning`.
+    #[getter]
+    fn rules(&self) -> Table {
+        let mut tally = Tally::default();
+        self.placements.iter().for_each(|p| tally.add(p, Split::None));
+        let rows = tally.rows();
+        Table::of(vec![
+            ("rule", texts(rows.iter().map(|row| row.rule.as_str()))),
+            ("count", counts(rows.iter().map(|row| row.count))),
+            ("share_pct", figures(rows.iter().map(|row| Some(row.share_pct)))),
+            ("meaning", texts(rows.iter().map(|row| self.head.rule_text(&row.rule)))),
+        ])
+    }
+
+    fn __str__(&self) -> &str {
+        &self.text
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<fairground.Explanation of {} placements>", self.placements.len())
+    }
+}
+
+/// The placements of two runs or traces, paired.
+#[pyclass(frozen, module = "fairground")]
+pub struct Difference(Differing);
+
+#[pymethods]
+impl Difference {
+    /// Pairs of decisions: the same task's n-th wakeup, fork or exec in each.
+    #[getter]
+    fn pairs(&self) -> u64 {
+        self.0.diff.pairs
+    }
+
+    /// Pairs that choose the same CPU.
+    #[getter]
+    fn agree(&self) -> u64 {
+        self.0.diff.agree
+    }
+
+    /// Of these, before the first that does not.
+    #[getter]
+    fn agree_before(&self) -> u64 {
+        self.0.diff.agree_before
+    }
+
+    /// One row for each rule: how often it decided in `base` and in `test`, the `shift` between them, its `meaning`.
+    #[getter]
+    fn rules(&self) -> Table {
+        let rows = &self.0.diff.shifts;
+        Table::of(vec![
+            ("rule", texts(rows.iter().map(|s| s.rule.as_str()))),
+            ("base", counts(rows.iter().map(|s| s.base))),
+            ("test", counts(rows.iter().map(|s| s.test))),
+            ("shift", figures(rows.iter().map(|s| Some(s.shift() as f64)))),
+            ("meaning", texts(rows.iter().map(|s| self.0.rule_text(&s.rule)))),
+        ])
+    }
+
+    /// The first pair that chooses different CPUs, one row for `base` and one for `test` (`side`): `time_ns`, `comm`, `pid`,
+    /// `prev_cpu`, `cpu`, `rule`. Empty if all agree.
+    #[getter]
+    fn first(&self) -> Table {
+        let rows: Vec<(&str, &Placement)> =
+            self.0.first().into_iter().flat_map(|[base, test]| [("base", base), ("test", test)]).collect();
+        let number = |part: fn(&Placement) -> u32| numbers(rows.iter().map(move |(_, p)| part(p)));
+        Table::of(vec![
+            ("side", texts(rows.iter().map(|(side, _)| *side))),
+            ("time_ns", counts(rows.iter().map(|(_, p)| p.time))),
+            ("comm", texts(rows.iter().map(|(_, p)| p.task.comm.as_str()))),
+            ("pid", number(|p| p.task.pid)),
+            ("prev_cpu", number(|p| p.prev)),
+            ("cpu", number(|p| p.chosen)),
+            ("rule", texts(rows.iter().map(|(_, p)| p.rule.as_str()))),
+        ])
+    }
+
+    fn __str__(&self) -> String {
+        self.0.text()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<fairground.Difference: {} of {} choose the same CPU>", self.0.diff.agree, self.0.diff.pairs)
+    }
+}
+
+/// A run, or a trace's file.
+fn traced<T>(given: &Bound<'_, PyAny>, act: impl FnOnce(&dyn Traced) -> PyResult<T>) -> PyResult<T> {
+    if let Ok(run) = given.cast::<Run>() {
+        let run = run.get();
+        return act(&(run.shown(), run.recording("explain")?));
+    }
+    let path = given.extract::<PathBuf>().map_err(|_| refused("explain takes a run, or the path of a trace"))?;
+    act(&path)
+}
+
+/// Explains placements of a run or of a trace's file: those of a task, from a time (ns) on, onto a CPU.
+#[pyfunction]
+#[pyo3(signature = (given, task, at, cpu))]
+pub fn explain_placements(
+    given: &Bound<'_, PyAny>,
+    task: Option<String>,
+    at: Option<u64>,
+    cpu: Option<u32>,
+) -> PyResult<Explanation> {
+    let asked = Asked { wanted: Wanted { task, at, cpu }, by: Split::None };
+    traced(given, |of| {
+        let told = || -> Result<_, ExplainError> {
+            Ok((explain::explain(of, &asked)?.0, explain::chosen(of, &asked.wanted)?))
+        };
+        let (text, (placements, head, notes)) = told().map_err(input)?;
+        Ok(Explanation { text, placements, head, notes })
+    })
+}
+
+/// Sets two runs or traces side by side.
+#[pyfunction]
+#[pyo3(signature = (base, test))]
+pub fn explain_difference(base: &Bound<'_, PyAny>, test: &Bound<'_, PyAny>) -> PyResult<Difference> {
+    traced(base, |base| traced(test, |test| Differing::of(base, test).map(Difference).map_err(input)))
+}

@@ -1,0 +1,133 @@
+//! What became of each task: how long it ran, waited and slept, and how often it was woken and moved.
+//!
+//! Run time and waits are those of [`crate::latency`]. A sleep begins as the task is switched away asleep and ends with its
+//! next wakeup; one that is under way at the end of the trace does not count.
+
+use std::collections::BTreeMap;
+
+use crate::latency::{Latency, Waits};
+use crate::{Left, Source, TraceError, TraceEvent, What};
+
+/// A task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Its name.
+    pub comm: String,
+    /// Its id.
+    pub pid: u32,
+    /// Its time on CPUs, and its waits.
+    pub waits: Waits,
+    /// Time asleep, ns.
+    pub sleep: u64,
+    /// Wakeups, the first after its birth included.
+    pub wakeups: u64,
+    /// Changes of its CPU.
+    pub migrations: u64,
+    /// Each wait, ns, shortest first.
+    pub each: Vec<u64>,
+}
+
+impl Row {
+    /// The wait that so many percent of its waits do not exceed (nearest rank), ns; none without waits.
+    pub fn quantile(&self, percent: u64) -> Option<u64> {
+        let rank = (self.each.len() as u64 * percent).div_ceil(100).max(1);
+        self.each.get(rank as usize - 1).copied()
+    }
+}
+
+#[derive(Default)]
+struct Counts {
+    asleep: Option<u64>,
+    sleep: u64,
+    wakeups: u64,
+    migrations: u64,
+    each: Vec<u64>,
+}
+
+/// Reads a trace to its end. Rows by pid; what must be said beside them.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn rows<S: Source>(trace: &mut S) -> Result<(Vec<Row>, Vec<String>), TraceError> {
+    let (mut latency, mut tasks) = (Latency::default(), BTreeMap::<u32, Counts>::new());
+    while let Some(event) = trace.next_event()? {
+        let wait = latency.event(&event);
+        count(&mut tasks, &event, wait);
+    }
+    let row = |(pid, (comm, waits)): (u32, (&str, Waits))| {
+        let Counts { sleep, wakeups, migrations, mut each, .. } = tasks.remove(&pid).unwrap_or_default();
+        each.sort_unstable();
+        Row { comm: comm.to_owned(), pid, waits, sleep, wakeups, migrations, each }
+    };
+    let rows = latency.by_pid().into_iter().map(row).collect();
+    Ok((rows, [trace.notes(), latency.notes()].concat()))
+}
+
+fn count(tasks: &mut BTreeMap<u32, Counts>, event: &TraceEvent, wait: Option<u64>) {
+    match event.what {
+        What::Switch { prev, left, next, .. } => {
+            if prev.pid != 0 && left == Left::Sleeping {
+                tasks.entry(prev.pid).or_default().asleep = Some(event.time);
+            }
+            tasks.entry(next.pid).or_default().each.extend(wait);
+        }
+        What::Wakeup { task, .. } => {
+            let task = tasks.entry(task.pid).or_default();
+            task.wakeups += 1;
+            let since = task.asleep.take();
+            task.sleep = task.sleep.saturating_add(since.map_or(0, |since| event.time.saturating_sub(since)));
+        }
+        What::Migrate { task, .. } => tasks.entry(task.pid).or_default().migrations += 1,
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Reader;
+
+    /// Born at 0 ms, waits 1 ms, runs 2, sleeps 3, waits 4 after a move, runs 1.
+    #[test]
+    fn the_life_of_a_task_adds_up() {
+        let line = |at: &str, what: &str| format!("<idle>-0 [000] {at}: {what}\n");
+        let switch = |at, prev: &str, state: u32, next: &str| {
+            let (prev, next) = (prev.split_once('-').unwrap(), next.split_once('-').unwrap());
+            let prev = format!("prev_comm={} prev_pid={} prev_prio=120 prev_state={state}", prev.0, prev.1);
+            line(at, &format!("sched_switch: {prev} next_comm={} next_pid={} next_prio=120", next.0, next.1))
+        };
+        let wake = |at, kind: &str| line(at, &format!("{kind}: comm=a pid=7 prio=120 success=1 target_cpu=0"));
+        let text = [
+            wake("0.000", "sched_wakeup_new"),
+            switch("0.001", "swapper/0-0", 0, "a-7"),
+            switch("0.003", "a-7", 1, "swapper/0-0"),
+            line("0.006", "sched_migrate_task: comm=a pid=7 prio=120 orig_cpu=1 dest_cpu=0"),
+            wake("0.006", "sched_wakeup"),
+            switch("0.010", "swapper/0-0", 0, "a-7"),
+            switch("0.011", "a-7", 16, "swapper/0-0"),
+        ]
+        .concat();
+        let (rows, notes) = rows(&mut Reader::new("t", text.as_bytes())).unwrap();
+        assert_eq!((rows.len(), notes.len()), (1, 0));
+        let ms = 1_000_000;
+        let row = &rows[0];
+        assert_eq!((row.comm.as_str(), row.pid), ("a", 7));
+        assert_eq!((row.waits.runtime, row.waits.total, row.sleep), (3 * ms, 5 * ms, 3 * ms));
+        assert_eq!((row.wakeups, row.migrations), (2, 1));
+        assert_eq!([0, 50, 51, 100].map(|q| row.quantile(q)), [ms, ms, 4 * ms, 4 * ms].map(Some));
+    }
+
+    #[test]
+    fn who_never_waited_has_no_quantiles() {
+        let row = Row {
+            comm: String::new(),
+            pid: 1,
+            waits: Waits::default(),
+            sleep: 0,
+            wakeups: 0,
+            migrations: 0,
+            each: vec![],
+        };
+        assert_eq!(row.quantile(50), None);
+    }
+}

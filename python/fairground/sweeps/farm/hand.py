@@ -1,0 +1,153 @@
+"""What a worker of a farm does: it says which program it has, takes a sweep's inputs once, and runs batches.
+
+Workers call these functions as the tasks that :mod:`fairground.sweeps.farm` submits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pickle
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from ... import __version__
+from ..spec import CODE, Inputs, Outcome, RunSpec
+
+# A batch begins no further run after so long: runs that are much longer than those before them come back one by one.
+BATCH_LIMIT_NS = 3_000_000_000
+
+# Inputs of so many sweeps are kept by a process: a farm may serve several at a time.
+_KEPT = 8
+_inputs: OrderedDict[str, Inputs] = OrderedDict()
+
+_SCHEMA = pa.schema(
+    [
+        ("key", pa.string()),
+        ("hash", pa.string()),
+        ("metrics", pa.map_(pa.string(), pa.float64())),
+        ("notes", pa.list_(pa.string())),
+        ("failed", pa.string()),
+        ("wall_ns", pa.int64()),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Program:
+    """All of a program that a run's figures depend on."""
+
+    version: str
+    code: str
+
+    @classmethod
+    def here(cls) -> Program:
+        """The program of this process."""
+        return cls(__version__, CODE)
+
+    def __str__(self) -> str:
+        return f"fairground {self.version} with code {self.code[:12]}"
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """Inputs on their way to a worker: bytes, and a digest to name them by."""
+
+    digest: str
+    content: bytes
+
+    @classmethod
+    def of(cls, inputs: Inputs) -> Parcel:
+        digests = json.dumps(inputs.digests, sort_keys=True)
+        return cls(hashlib.sha256(digests.encode()).hexdigest(), pickle.dumps(inputs))
+
+
+def admit(theirs: tuple[str, str], digest: str, content: bytes) -> tuple[str, str]:
+    """Take a sweep's inputs, if its program is the one of this process.
+
+    Parameters
+    ----------
+    theirs : tuple of str
+        Version and code of the program that has the sweep.
+    digest : str
+        Name of the inputs.
+    content : bytes
+        A :class:`Parcel`'s.
+
+    Returns
+    -------
+    tuple of str
+        Version and code of the program here. Where they differ, the inputs were not looked at.
+    """
+    here = Program.here()
+    if Program(*theirs) == here:
+        _inputs[digest] = pickle.loads(content)
+        while len(_inputs) > _KEPT:
+            _inputs.popitem(last=False)
+    return here.version, here.code
+
+
+def batch_of(work: Sequence[tuple[str, RunSpec]]) -> bytes:
+    """Runs as a worker takes them: a line each, its key and its JSON."""
+    return "\n".join(f"{key} {spec.to_json()}" for key, spec in work).encode()
+
+
+def run_batch(digest: str, batch: bytes) -> tuple[str, bytes | None]:
+    """Run a batch, one run after the other.
+
+    Returns
+    -------
+    tuple of str and bytes or None
+        Address of the worker, and Arrow IPC: a row for each finished run. The last ones may be missing where the runs
+        were longer than thought. None: this process was not admitted, as it is not the one that was.
+    """
+    from distributed import get_worker
+
+    address = get_worker().address
+    inputs = _inputs.get(digest)
+    if inputs is None:
+        return address, None
+    began = time.monotonic_ns()
+    rows: list[dict[str, object]] = []
+    for line in batch.decode().split("\n"):
+        if rows and time.monotonic_ns() - began > BATCH_LIMIT_NS:
+            break
+        key, text = line.split(" ", 1)
+        outcome = RunSpec.from_json(text).run(inputs)
+        rows.append(
+            {
+                "key": key,
+                "hash": outcome.hash,
+                "metrics": list(outcome.metrics.items()),
+                "notes": list(outcome.notes),
+                "failed": outcome.failed,
+                "wall_ns": outcome.wall_ns,
+            }
+        )
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, _SCHEMA) as stream:
+        stream.write_table(pa.Table.from_pylist(rows, _SCHEMA))
+    return address, sink.getvalue().to_pybytes()
+
+
+def outcomes_of(content: bytes) -> list[tuple[str, Outcome]]:
+    """What :func:`run_batch` returned, as keys and outcomes."""
+    with pa.ipc.open_stream(content) as stream:
+        rows = stream.read_all().to_pylist()
+    return [
+        (
+            row["key"],
+            Outcome(
+                metrics=dict(row["metrics"]),
+                hash=row["hash"],
+                notes=tuple(row["notes"]),
+                failed=row["failed"],
+                wall_ns=row["wall_ns"],
+            ),
+        )
+        for row in rows
+    ]

@@ -1,0 +1,75 @@
+"""Which workers may be given work: those that have our program and the inputs."""
+
+from __future__ import annotations
+
+import logging
+
+from . import hand
+from .link import Future, Link
+
+logger = logging.getLogger("fairground.farm")
+
+# Inputs are on their way to so many workers at a time: the scheduler has a copy for each.
+ASKED_AT_ONCE = 8
+
+
+class Roster:
+    """The workers of a farm: present, asked, admitted or refused.
+
+    Attributes
+    ----------
+    admitted : dict of str to int
+        Threads of each worker that may be given work, by its address.
+    refused : dict of str to str
+        Why not, by the worker's address.
+    asked : dict of str to Future
+        Workers that have not answered yet.
+    ever_admitted : bool
+        Whether there has been a worker that could be given work.
+    """
+
+    def __init__(self, parcel: hand.Parcel) -> None:
+        self.admitted: dict[str, int] = {}
+        self.refused: dict[str, str] = {}
+        self.asked: dict[str, Future] = {}
+        self.ever_admitted = False
+        self._threads: dict[str, int] = {}
+        self._parcel = parcel
+        self._program = hand.Program.here()
+
+    def meet(self, link: Link, threads: dict[str, int]) -> list[tuple[str, Future]]:
+        """Forget who has left and ask who is new. Returns whom, and what will hold the answer."""
+        self._threads = threads
+        for known in (self.admitted, self.refused, self.asked):
+            for address in known.keys() - threads.keys():
+                del known[address]
+        new = [at for at in threads if not (at in self.admitted or at in self.refused or at in self.asked)]
+        program = (self._program.version, self._program.code)
+        for address in new[: ASKED_AT_ONCE - len(self.asked)]:
+            parcel = self._parcel
+            self.asked[address] = link.submit("admit", program, parcel.digest, parcel.content, workers=[address])
+        return [(address, self.asked[address]) for address in new if address in self.asked]
+
+    def answer(self, address: str, program: tuple[str, str]) -> None:
+        """The worker at `address` has said which program it has."""
+        theirs = hand.Program(*program)
+        if theirs == self._program:
+            self.admitted[address] = self._threads[address]
+            self.ever_admitted = True
+        else:
+            self.refuse(address, f"it has {theirs}, this is {self._program}")
+
+    def refuse(self, address: str, why: str) -> None:
+        """Give no work to this worker."""
+        self.refused[address] = why
+        logger.warning("the worker %s gets no work: %s", address, why)
+
+    def forget(self, address: str) -> None:
+        """The process at `address` is not the one that was admitted."""
+        self.admitted.pop(address, None)
+
+    def clear(self) -> None:
+        """Nobody is known any more."""
+        self.admitted.clear()
+        self.refused.clear()
+        self.asked.clear()

@@ -1,0 +1,102 @@
+"""Kernels from Python: `linux:NAME`. Runs where one is built; `tests/kernel.sh` builds some."""
+
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+
+import fairground as fg
+import pytest
+
+PIPE = "sched-pipe:loops=200,threads"
+
+
+@pytest.fixture(scope="module")
+def kernel():
+    """One that is built, for machines of hikey960's size."""
+    built = [
+        name
+        for name in fg.kernels().to_pyarrow()["sched"].to_pylist()
+        if name == os.environ.get("FAIRGROUND_KERNEL", name)
+    ]
+    if not built:
+        pytest.skip("no kernel is built")
+    return built[-1]
+
+
+def test_a_kernels_run_is_that_of_the_command(kernel, command):
+    run = [command, "run", "hikey960", PIPE, "--sched", kernel, "--metrics", "all", "--format", "json"]
+    theirs = json.loads(subprocess.run(run, check=True, capture_output=True).stdout)
+    ours = fg.run("hikey960", PIPE, kernel)
+    assert ours.hash == theirs["hash"]
+    assert all(ours[metric["name"]] == metric["value"] for metric in theirs["metrics"])
+
+
+def test_a_kernels_events_come_back(kernel, command, tmp_path):
+    """The same that its trace has, and the run is the same without them."""
+    run = fg.run("hikey960", PIPE, kernel, events=True)
+    assert run.hash == fg.run("hikey960", PIPE, kernel).hash
+    trace = tmp_path / "t.txt"
+    subprocess.run(
+        [command, "run", "hikey960", PIPE, "--sched", kernel, "--trace", str(trace)], check=True, capture_output=True
+    )
+    lines = trace.read_text().splitlines()
+    for event in ("sched_switch", "sched_wakeup", "sched_migrate_task", "cpu_idle"):
+        assert len(run.events[event]) == sum(f": {event}: " in line for line in lines), event
+    assert run.tasks.to_pandas().wakeups.max() > 190
+    explanation = fg.explain(fg.run("hikey960", PIPE, kernel, why=True))
+    assert len(explanation.reasons) > 0
+
+
+def test_kernels_are_compared_like_any(kernel):
+    comparison = fg.compare("hikey960", PIPE, "fair:v6.12", kernel, seeds=2)
+    assert len(comparison.failures) == 0 and comparison.table.to_pandas().test.unique().tolist() == [kernel]
+
+
+def test_an_interrupt_ends_a_kernels_run_and_its_worker(kernel):
+    def workers():
+        listed = subprocess.run(
+            ["ps", "--ppid", str(os.getpid()), "-o", "args="], check=False, capture_output=True, text=True
+        )
+        return [line for line in listed.stdout.splitlines() if "fairground._worker" in line]
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    seen = []
+    try:
+        threading.Timer(3, lambda: seen.append((workers(), time.monotonic()))).start()
+        threading.Timer(3.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            fg.run("hikey960", "hackbench:groups=8,loops=100000", kernel)
+        ended = time.monotonic()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    ((running, looked),) = seen
+    assert running and not workers()
+    assert ended - looked < 5
+
+
+def test_a_tree_that_is_none_is_named(tmp_path):
+    with pytest.raises(fg.InputError, match=str(tmp_path.name)):
+        fg.kernel_build(tmp_path)
+    with pytest.raises(fg.InputError, match="jobs"):
+        fg.kernel_build(tmp_path, jobs=0)
+
+
+def test_an_interrupt_ends_a_build_with_all_it_started(tmp_path, monkeypatch):
+    """A tree whose make never ends."""
+    tree = os.environ.get("FAIRGROUND_TREE")
+    if not tree:
+        pytest.skip("set FAIRGROUND_TREE to a kernel's source tree")
+    monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        threading.Timer(5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            fg.kernel_build(tree, name="mine", jobs=1)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    time.sleep(0.5)
+    listed = subprocess.run(["ps", "-eo", "args="], check=True, capture_output=True, text=True).stdout
+    assert str(tmp_path) not in listed

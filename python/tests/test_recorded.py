@@ -1,0 +1,146 @@
+"""What a run says when its events are kept: tasks, CPUs, reasons, differences."""
+
+import subprocess
+
+import fairground as fg
+import pytest
+
+PIPE = "sched-pipe:loops=200,threads"
+
+
+@pytest.fixture(scope="module")
+def run():
+    return fg.run("hikey960", PIPE, "fair:v5.9", why=True)
+
+
+def trace(command, path, sched="fair:v5.9"):
+    run = [command, "run", "hikey960", PIPE, "--sched", sched, "--trace", str(path), "--why"]
+    subprocess.run(run, check=True, capture_output=True)
+    return path
+
+
+def said(command, *arguments):
+    """What the command prints, with the trace called as the run is."""
+    return subprocess.run([command, *map(str, arguments)], check=True, capture_output=True, text=True).stdout
+
+
+def test_tasks_wait_as_the_commands_statistics_say(run, command, tmp_path):
+    path = trace(command, tmp_path / "t.txt")
+    theirs = {}
+    rows = said(command, "stats", path, "--by", "pid", "--format", "csv").splitlines()
+    names = rows[0].split(",")
+    for row in rows[1:]:
+        row = dict(zip(names, row.split(","), strict=True))
+        theirs[int(row["name"].rsplit(":")[-1])] = (int(row["runtime_ns"]), int(row["count"]), int(row["delay_max_ns"]))
+    tasks = run.tasks.to_pandas()
+    ours = {t.pid: (t.run_ns, t.waits, t.wait_max_ns) for t in tasks.itertuples() if t.waits}
+    assert ours == theirs
+    # Both ends of the pipe sleep and are woken at every turn.
+    reader = tasks[tasks.wakeups > 190]
+    assert len(reader) == 2 and (reader.sleep_ns > 0).all()
+    assert (tasks.wait_p50_ns <= tasks.wait_p99_ns).all()
+    assert tasks.migrations.sum() == run["migrations"]
+
+
+def test_cpus_are_busy_or_idle(run):
+    cpus = run.cpus.to_pandas()
+    assert cpus.cpu.tolist() == list(range(8))
+    assert cpus.busy_ns.sum() == run.tasks.to_pandas().run_ns.sum()
+    idle = run.idle_states.to_pandas()
+    assert idle.groupby("cpu").total_ns.sum().tolist() == cpus.idle_ns[cpus.idle_ns > 0].tolist()
+    assert (idle.mean_ns <= idle.max_ns).all()
+
+
+def test_clocks_add_up_under_schedutil():
+    run = fg.run("hikey960", "periodic:duration=0.1", "fair:v6.12", events=True, governor="schedutil")
+    frequencies = run.frequencies.to_pandas()
+    mean = {cpu: (f.khz * f.total_ns).sum() / f.total_ns.sum() for cpu, f in frequencies.groupby("cpu")}
+    cpus = run.cpus.to_pandas().set_index("cpu").mean_khz.dropna()
+    assert len(cpus) > 0 and cpus.to_dict() == pytest.approx(mean)
+
+
+def test_who_kept_no_events_is_told_how(run):
+    bare = fg.run("hikey960", PIPE, "fair:v5.9")
+    assert bare.hash == run.hash
+    with pytest.raises(fg.InputError, match="events=True"):
+        _ = bare.tasks
+    with pytest.raises(fg.InputError, match="events=True"):
+        fg.explain(bare)
+
+
+@pytest.mark.parametrize(
+    "asked, options",
+    [
+        ({}, []),
+        ({"cpu": 4}, ["--cpu", "4"]),
+        ({"at": 0.001}, ["--at", "1ms"]),
+        ({"task": "1001"}, ["--task", "1001"]),
+    ],
+)
+def test_a_run_is_explained_as_its_trace_is(run, command, tmp_path, asked, options):
+    path = trace(command, tmp_path / "t.txt")
+    theirs = said(command, "explain", path, *options)
+    assert str(fg.explain(path, **asked)) == theirs
+    assert str(fg.explain(run, **asked)) == theirs
+
+
+def test_decisions_and_their_reasons_are_tables(run):
+    explanation = fg.explain(run)
+    decisions = explanation.decisions.to_pandas()
+    assert len(decisions) > 400 and set(decisions.kind) >= {"wake", "fork"}
+    reasons = explanation.reasons.to_pandas()
+    # Each reason belongs to a decision, and says something.
+    assert reasons.decision.is_monotonic_increasing and reasons.decision.max() < len(decisions)
+    assert (reasons.text.str.len() > 0).all()
+    rules = explanation.rules.to_pandas().set_index("rule")
+    assert rules["count"].to_dict() == decisions.rule.value_counts().to_dict()
+    only = fg.explain(run, cpu=4).decisions.to_pandas()
+    assert len(only) == (decisions.cpu == 4).sum() and (only.cpu == 4).all()
+
+
+def test_candidates_of_energy_aware_placement_are_among_the_reasons():
+    run = fg.run("hikey960", "periodic:duration=0.1", "fair:v6.12", why=True, governor="schedutil")
+    explanation = fg.explain(run)
+    by_energy = explanation.decisions.to_pandas().query("rule.str.startswith('E')")
+    assert len(by_energy) > 0
+    reasons = explanation.reasons.to_pandas()
+    looked_at = reasons[reasons.decision == by_energy.index[0]]
+    assert looked_at.cpu.notna().any()
+
+
+def test_two_runs_differ_as_their_traces_do(run, command, tmp_path):
+    other = fg.run("hikey960", PIPE, "fair:v5.9+asym-prev-first", why=True)
+    traces = [trace(command, tmp_path / "base.txt"), trace(command, tmp_path / "test.txt", "fair:v5.9+asym-prev-first")]
+    difference = fg.diff(run, other)
+    theirs = said(command, "explain", "--diff", *traces)
+    for path, side in zip(traces, (run, other), strict=True):
+        shown = f"{side.machine} {side.workload} {side.sched} seed {side.seed}"
+        theirs = theirs.replace(str(path), shown)
+    assert str(difference) == theirs
+    assert difference.agree < difference.pairs
+    first = difference.first.to_pandas()
+    assert first.side.tolist() == ["base", "test"] and first.cpu[0] != first.cpu[1]
+    rules = difference.rules.to_pandas()
+    assert (rules["shift"] == rules.test - rules.base.astype(float)).all()
+    same = fg.diff(run, run)
+    assert same.agree == same.pairs and len(same.first) == 0
+
+
+@pytest.mark.parametrize(
+    "asked, words",
+    [
+        ({"task": "sched-pip"}, "did you mean"),
+        ({"cpu": 77}, "CPU 77"),
+        ({"at": 1e6}, "no such placement"),
+    ],
+)
+def test_what_is_not_in_a_run_is_named(run, asked, words):
+    with pytest.raises(fg.InputError, match=words):
+        fg.explain(run, **asked)
+
+
+def test_what_is_no_trace_is_named(tmp_path):
+    with pytest.raises(fg.InputError, match="no such file"):
+        fg.explain(tmp_path / "none.txt")
+    with pytest.raises(fg.InputError, match="a run, or the path"):
+        fg.explain(7)

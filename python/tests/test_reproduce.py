@@ -1,0 +1,54 @@
+"""Published rows from Python."""
+
+import os
+import signal
+import subprocess
+import threading
+
+import fairground as fg
+import pytest
+
+
+def test_rows_are_those_of_the_command(command, tmp_path):
+    """One run of each serves both: the store is the same."""
+    store = tmp_path / "store"
+    ours = fg.reproduce("000", rows="hikey960-perfpipe", quick=True, store=store)
+    asked = [command, "reproduce", "000", "--row", "hikey960-perfpipe", "--quick", "--store", str(store)]
+    for format, text in {"text": str(ours), "markdown": ours.to_markdown(), "json": ours.to_json()}.items():
+        printed = subprocess.run([*asked, "--format", format], check=True, capture_output=True, text=True)
+        assert text == printed.stdout
+    assert ours.to_html().startswith("<!doctype html>")
+    table = ours.table.to_pandas()
+    assert len(table) > 0 and table.id.str.contains("hikey960-perfpipe").all()
+    run = table[table.n.notna()]
+    assert (run.n == 3).all() and run.hit.isna().all() and ours.score == (0, 0)
+    assert ((run.ci95_lo <= run.improvement_pct) & (run.improvement_pct <= run.ci95_hi)).all()
+    assert not ours.failed and any(store.iterdir())
+
+
+@pytest.mark.parametrize(
+    "given, words",
+    [
+        ({"mail": "999"}, "999"),
+        ({"mail": "000", "rows": "nothing-like-it"}, "no published row"),
+        ({"mail": "000", "seeds": 0}, "1000000"),
+        ({"mail": "000", "quick": True, "seeds": 3}, "quick"),
+        ({"mail": "000", "jobs": -1}, "jobs"),
+    ],
+)
+def test_what_cannot_be_repeated_is_named(given, words):
+    with pytest.raises(fg.InputError, match=words):
+        fg.reproduce(**given, store=False)
+
+
+def test_an_interrupt_ends_it_and_keeps_what_was_done(tmp_path):
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        threading.Timer(2, os.kill, (os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            fg.reproduce("002", store=tmp_path)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    kept = [file for file in tmp_path.rglob("*") if file.is_file()]
+    # What was cut short is no result.
+    assert all("stopped" not in file.read_text() for file in kept)
