@@ -19,6 +19,7 @@ import polars
 import pyarrow
 import pytest
 from fairground import answers
+from fairground.sweeps import Outcome
 
 SEEDS = range(1, 9)
 
@@ -175,8 +176,9 @@ def test_a_level_without_any_pair_has_no_row():
 def test_a_metric_that_some_runs_lack_is_compared_where_it_is():
     frame = table(TWO, additive).to_pandas()
     frame.loc[frame["groups"] == 1, "y"] = np.nan
+    frame.loc[frame["groups"] == 2, "y"] = np.inf
     found = answers.effects(answers.label(frame, axes=TWO, metrics={"y": "lower"}), "y", "sched").iloc[0]
-    assert (found["pairs"], found["diff"]) == (16, -2)
+    assert (found["pairs"], found["diff"]) == (8, -2)
 
 
 def test_null_data_is_called_significant_about_as_often_as_stated():
@@ -379,6 +381,48 @@ def test_saltellis_design_with_failed_runs_takes_the_sweep():
     found = answers.sensitivity(sweep(holed, planned, seeds=2), "y")
     assert found["total"].tolist() == pytest.approx(ISHIGAMI[1], abs=0.03)
     assert "2 samples left out: runs failed" in found.attrs["notes"]
+
+
+PIPES = {
+    "experiment": {"name": "pipes", "seeds": 2},
+    "fixed": {"machine": "hikey960", "workload": "sched-pipe:threads"},
+    "axes": {
+        "sched": ["fair:v5.9", "fair:v5.9+asym-prev-first"],
+        "options": {"loops": {"low": 50, "high": 200}},
+        "circumstances": {"governor": ["performance", "schedutil"]},
+    },
+}
+
+
+def test_a_real_sweep_in_saltellis_design(tmp_path):
+    """Pipes through a governor that idles are slow: it explains nearly all, the number of loops nothing."""
+    head = {"name": "pipes", "seeds": 2, "design": "saltelli", "points": 16}
+    swept = fg.sweep({**PIPES, "experiment": head}, store=tmp_path / "store")
+    found = answers.sensitivity(swept, "ops_per_sec").set_index("axis")
+    assert (found.attrs["method"], found.attrs["points"]) == ("saltelli", 16 * 5)
+    assert found.loc["governor", "total"] > 0.8 and found.loc["loops", "total"] < 0.1
+    assert "16 samples: below 128 neither indices nor intervals are to be trusted" in found.attrs["notes"]
+
+
+class Stuck:
+    """Carries out runs, but for one that it calls stuck."""
+
+    def outcomes(self, work, inputs):
+        for key, spec in work:
+            stuck = spec.seed == 2 and dict(spec.options)["governor"] == "schedutil" and "+" in spec.sched
+            yield key, Outcome({}, "", (), "stuck", 1) if stuck else spec.run(inputs)
+
+
+def test_a_real_sweep_with_a_failed_run(tmp_path):
+    axes = {**PIPES["axes"], "options": {"loops": [50, 60, 70]}}
+    content = {"experiment": {"name": "pipes", "seeds": 3}, "fixed": PIPES["fixed"], "axes": axes}
+    swept = fg.sweep(content, store=tmp_path / "store", client=Stuck())
+    found = swept.effects("ops_per_sec", axis="sched").iloc[0]
+    # 6 points with 3 seeds: the second lacks 3 of them, and goes with the other 3.
+    assert (found["pairs"], found["seeds"], found["left_out"]) == (12, 2, 3)
+    swept.report(tmp_path / "a.html", metrics=["ops_per_sec"])
+    text = re.sub("<[^>]*>", "", (tmp_path / "a.html").read_text())
+    assert "33 runs of 12 points with 3 seeds, design grid; 3 runs failed." in text and "stuck" in text
 
 
 def test_a_random_design_has_no_indices_and_says_what_would():
