@@ -645,6 +645,14 @@ def test_names_in_pictures_are_no_formulas_and_leave_room():
     assert "$\\frac$" in answers.figures.distribution(labelled, "y", "sched").svg()
 
 
+def test_switches_are_off_and_on(tmp_path):
+    labelled = table(SWITCHES, lambda p: 10.0 - 2 * (p["a"] and p["b"]), noise=0.1)
+    assert "a: off → on" in answers.figures.effects(answers.effects(labelled, "y")).svg()
+    answers.report(labelled, tmp_path / "a.html")
+    text = re.sub("<[^>]*>", "", (tmp_path / "a.html").read_text())
+    assert "off, on" in text and "a on × b on" in text and "True" not in text and "False" not in text
+
+
 def test_nothing_to_draw_is_said():
     with pytest.raises(fg.InputError, match="there is nothing to draw"):
         answers.figures.effects(answers.effects(table({"sched": ["base"]}, lambda _: 1.0), "y"))

@@ -16,7 +16,7 @@ import numpy as np
 
 from .._fairground import InputError, page_style
 from .pairs import Figures, points
-from .runs import Axis, Metric, Runs
+from .runs import Axis, Metric, Runs, word
 
 if TYPE_CHECKING:
     import pandas
@@ -104,7 +104,8 @@ def effects(frame: pandas.DataFrame, title: str = "Effects") -> Picture:
     known = frame[frame["improvement_pct"].notna()]
     shown = known[:LANES_MAX]
     names = [
-        f"{row['axis']}: {row['base']} → {row['level']}" + "".join(f", {name} {row[name]}" for name in apart)
+        f"{row['axis']}: {word(row['base'])} → {word(row['level'])}"
+        + "".join(f", {name} {word(row[name])}" for name in apart)
         for _, row in shown.iterrows()
     ]
     label = "improvement, percent of base (right is better)" + _beyond(known)
@@ -122,7 +123,10 @@ def interactions(frame: pandas.DataFrame, title: str = "Interactions") -> Pictur
     """
     known = frame[frame["interaction_pct"].notna()]
     shown = known[:LANES_MAX]
-    names = [f"{row['axis_a']} {row['level_a']} × {row['axis_b']} {row['level_b']}" for _, row in shown.iterrows()]
+    names = [
+        f"{row['axis_a']} {word(row['level_a'])} × {row['axis_b']} {word(row['level_b'])}"
+        for _, row in shown.iterrows()
+    ]
     return _lanes(
         shown, names, "interaction_pct", "beyond the sum of both, percent of neither (right is better)", title
     )
@@ -149,9 +153,9 @@ def interaction(table: Any, metric: str, axis: str, by: str) -> Picture:
             means[:, i],
             marker=MARKS[i % len(MARKS)],
             color=colour,
-            label=_short(f"{by} {level}"),
+            label=_short(f"{by} {word(level)}"),
         )
-    axes.set_xticks(range(len(along.levels)), [_short(str(level)) for level in along.levels])
+    axes.set_xticks(range(len(along.levels)), [_short(word(level)) for level in along.levels])
     axes.set_xlabel(axis)
     axes.set_ylabel(_with_unit(of))
     axes.legend(frameon=False)
@@ -194,8 +198,8 @@ def heat_map(table: Any, metric: str, x: str, y: str) -> Picture:
     edges = (np.arange(len(across.levels) + 1) - 0.5, np.arange(len(down.levels) + 1) - 0.5)
     image = axes.pcolormesh(*edges, np.ma.masked_invalid(means), cmap="Blues" if of.sign > 0 else "Blues_r")
     axes.invert_yaxis()
-    axes.set_xticks(range(len(across.levels)), [_short(str(level)) for level in across.levels])
-    axes.set_yticks(range(len(down.levels)), [_short(str(level)) for level in down.levels])
+    axes.set_xticks(range(len(across.levels)), [_short(word(level)) for level in across.levels])
+    axes.set_yticks(range(len(down.levels)), [_short(word(level)) for level in down.levels])
     axes.set_xlabel(x)
     axes.set_ylabel(y)
     axes.grid(False)
@@ -226,7 +230,7 @@ def distribution(table: Any, metric: str, axis: str) -> Picture:
         # Beside the box, each at a height of its own, without chance.
         heights = place + 0.3 + 0.12 * (np.arange(len(values)) % 3) / 3
         axes.plot(values, heights, ".", color=colours["hit"], markersize=3)
-    axes.set_yticks(range(1, len(groups) + 1), [_short(str(level)) for level in along.levels])
+    axes.set_yticks(range(1, len(groups) + 1), [_short(word(level)) for level in along.levels])
     axes.invert_yaxis()
     axes.set_xlabel(_with_unit(of))
     axes.set_ylabel(axis)
