@@ -566,6 +566,18 @@ def test_what_is_not_understood_is_named(ask, said):
     assert said in str(error.value)
 
 
+def test_a_metric_that_no_run_has_gives_empty_answers_and_a_report(tmp_path):
+    frame = table(TWO, additive).to_pandas().assign(none=np.nan)
+    labelled = answers.label(frame, axes=TWO, metrics={"y": "lower", "none": "lower"})
+    assert answers.effects(labelled, "none").empty and answers.interactions(labelled, "none").empty
+    assert answers.trends(labelled, "none")["slope"].isna().all()
+    assert answers.regressions(labelled, BASE, metrics=["none"]).empty
+    with pytest.raises(fg.InputError, match="no seed of which all runs"):
+        answers.sensitivity(labelled, "none")
+    answers.report(labelled, tmp_path / "a.html", metrics=["none"])
+    assert "It is the same in all runs." in (tmp_path / "a.html").read_text()
+
+
 @pytest.mark.parametrize(
     ("missing", "ask"),
     [
