@@ -16,7 +16,7 @@ import numpy as np
 
 from .._fairground import InputError, page_style
 from .pairs import Figures, points
-from .runs import Axis, Metric, Runs
+from .runs import Axis, Metric, Runs, word
 
 if TYPE_CHECKING:
     import pandas
@@ -29,6 +29,9 @@ WIDTH = 8.6
 LANE = 0.34
 #: More lines than this are not drawn: they would not be read.
 LANES_MAX = 60
+
+#: Characters of a line's name.
+NAME_MAX = 48
 
 #: Marks of lines beside each other: told apart by form, not by colour alone.
 MARKS = "osD^vPX*"
@@ -51,7 +54,7 @@ def _style() -> Iterator[None]:
         "axes.grid": True,
         "axes.axisbelow": True,
     }
-    fixed = {"svg.hashsalt": "fairground", "svg.fonttype": "none", "font.size": 10}
+    fixed = {"svg.hashsalt": "fairground", "svg.fonttype": "none", "font.size": 10, "text.parse_math": False}
     with style.context(["default", {**ink, **paper, **lines, **fixed}]):
         yield
 
@@ -101,7 +104,8 @@ def effects(frame: pandas.DataFrame, title: str = "Effects") -> Picture:
     known = frame[frame["improvement_pct"].notna()]
     shown = known[:LANES_MAX]
     names = [
-        f"{row['axis']}: {row['base']} → {row['level']}" + "".join(f", {name} {row[name]}" for name in apart)
+        f"{row['axis']}: {word(row['base'])} → {word(row['level'])}"
+        + "".join(f", {name} {word(row[name])}" for name in apart)
         for _, row in shown.iterrows()
     ]
     label = "improvement, percent of base (right is better)" + _beyond(known)
@@ -119,7 +123,10 @@ def interactions(frame: pandas.DataFrame, title: str = "Interactions") -> Pictur
     """
     known = frame[frame["interaction_pct"].notna()]
     shown = known[:LANES_MAX]
-    names = [f"{row['axis_a']} {row['level_a']} × {row['axis_b']} {row['level_b']}" for _, row in shown.iterrows()]
+    names = [
+        f"{row['axis_a']} {word(row['level_a'])} × {row['axis_b']} {word(row['level_b'])}"
+        for _, row in shown.iterrows()
+    ]
     return _lanes(
         shown, names, "interaction_pct", "beyond the sum of both, percent of neither (right is better)", title
     )
@@ -142,9 +149,13 @@ def interaction(table: Any, metric: str, axis: str, by: str) -> Picture:
     for i, level in enumerate(apart.levels):
         colour = colours[i % len(colours)]
         axes.plot(
-            range(len(along.levels)), means[:, i], marker=MARKS[i % len(MARKS)], color=colour, label=f"{by} {level}"
+            range(len(along.levels)),
+            means[:, i],
+            marker=MARKS[i % len(MARKS)],
+            color=colour,
+            label=_short(f"{by} {word(level)}"),
         )
-    axes.set_xticks(range(len(along.levels)), [str(level) for level in along.levels])
+    axes.set_xticks(range(len(along.levels)), [_short(word(level)) for level in along.levels])
     axes.set_xlabel(axis)
     axes.set_ylabel(_with_unit(of))
     axes.legend(frameon=False)
@@ -187,8 +198,8 @@ def heat_map(table: Any, metric: str, x: str, y: str) -> Picture:
     edges = (np.arange(len(across.levels) + 1) - 0.5, np.arange(len(down.levels) + 1) - 0.5)
     image = axes.pcolormesh(*edges, np.ma.masked_invalid(means), cmap="Blues" if of.sign > 0 else "Blues_r")
     axes.invert_yaxis()
-    axes.set_xticks(range(len(across.levels)), [str(level) for level in across.levels])
-    axes.set_yticks(range(len(down.levels)), [str(level) for level in down.levels])
+    axes.set_xticks(range(len(across.levels)), [_short(word(level)) for level in across.levels])
+    axes.set_yticks(range(len(down.levels)), [_short(word(level)) for level in down.levels])
     axes.set_xlabel(x)
     axes.set_ylabel(y)
     axes.grid(False)
@@ -219,11 +230,17 @@ def distribution(table: Any, metric: str, axis: str) -> Picture:
         # Beside the box, each at a height of its own, without chance.
         heights = place + 0.3 + 0.12 * (np.arange(len(values)) % 3) / 3
         axes.plot(values, heights, ".", color=colours["hit"], markersize=3)
-    axes.set_yticks(range(1, len(groups) + 1), [str(level) for level in along.levels])
+    axes.set_yticks(range(1, len(groups) + 1), [_short(word(level)) for level in along.levels])
     axes.invert_yaxis()
     axes.set_xlabel(_with_unit(of))
     axes.set_ylabel(axis)
     return Picture(figure, f"{metric} by {axis}")
+
+
+def _short(name: str) -> str:
+    """A name that leaves room for what is drawn: its beginning and its end."""
+    half = NAME_MAX // 2
+    return name if len(name) <= NAME_MAX else f"{name[:half]}…{name[-half:]}"
 
 
 def _beyond(known: pandas.DataFrame) -> str:
@@ -244,9 +261,9 @@ def _lanes(shown: pandas.DataFrame, names: list[str], value: str, label: str, ti
         if np.isfinite(row["low"]):
             axes.hlines(place, row["low"], row["high"], color=colour, linewidth=2)
         axes.plot(row[value], place, "o", color=colour, markerfacecolor=colour if sure else colours["paper"])
-    axes.set_yticks(range(len(names)), names)
+    axes.set_yticks(range(len(names)), [_short(name) for name in names])
     axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.set_xlabel(label)
+    axes.set_xlabel(label, loc="right")
     return Picture(figure, title)
 
 
