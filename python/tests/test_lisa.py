@@ -77,11 +77,6 @@ def test_only_rt_apps_threads_say_what_they_do():
         fg.run("hikey960", "sched-pipe:loops=10,threads", "fair:v6.12", rtapp_marks=True)
 
 
-def test_a_kernel_does_not_tell_what_load_tracking_says():
-    with pytest.raises(fg.InputError, match="linux:mine does not tell"):
-        fg.run("hikey960", LOAD, "linux:mine", util_events=True)
-
-
 def test_a_run_without_events_is_refused():
     with pytest.raises(fg.InputError, match="events=True"):
         frames(fg.run("hikey960", LOAD, "fair:v6.12"))
