@@ -3,11 +3,10 @@
 import importlib.util
 import json
 
+import fairground as fg
 import numpy
 import pandas
 import pytest
-
-import fairground as fg
 from fairground.lisa import frames, plat_info, platform
 
 LOAD = {"tasks": {"t": {"loop": 5, "run": 2000, "timer": {"ref": "unique", "period": 16000}}}}
