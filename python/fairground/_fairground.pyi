@@ -7,6 +7,40 @@ import pandas
 import polars
 import pyarrow
 
+__all__ = [
+    "Comparison",
+    "Difference",
+    "Explanation",
+    "InputError",
+    "Machine",
+    "Reproduction",
+    "Run",
+    "RunFailed",
+    "Stopper",
+    "Table",
+    "Workload",
+    "__version__",
+    "build_kernel",
+    "change",
+    "code",
+    "compare",
+    "explain_difference",
+    "explain_placements",
+    "features",
+    "hardware",
+    "kernels",
+    "load_study",
+    "machines",
+    "page_style",
+    "presets",
+    "read_study",
+    "reproduce_rows",
+    "run",
+    "run_spec",
+    "serve_worker",
+    "spec_metrics",
+]
+
 __version__: str
 
 class InputError(ValueError): ...

@@ -12,14 +12,14 @@ import pytest
 def test_rows_are_those_of_the_command(command, tmp_path):
     """One run of each serves both: the store is the same."""
     store = tmp_path / "store"
-    ours = fg.reproduce("000", rows="hikey960-perfpipe", quick=True, store=store)
-    asked = [command, "reproduce", "000", "--row", "hikey960-perfpipe", "--quick", "--store", str(store)]
+    ours = fg.reproduce("000", rows="hikey960/sched-pipe", quick=True, store=store)
+    asked = [command, "reproduce", "000", "--row", "hikey960/sched-pipe", "--quick", "--store", str(store)]
     for format, text in {"text": str(ours), "markdown": ours.to_markdown(), "json": ours.to_json()}.items():
         printed = subprocess.run([*asked, "--format", format], check=True, capture_output=True, text=True)
         assert text == printed.stdout
-    assert ours.to_html().startswith("<!doctype html>")
+    assert ours.to_html().startswith("<!DOCTYPE html>")
     table = ours.table.to_pandas()
-    assert len(table) > 0 and table.id.str.contains("hikey960-perfpipe").all()
+    assert len(table) > 0 and table.id.str.contains("hikey960/sched-pipe").all()
     run = table[table.n.notna()]
     assert (run.n == 3).all() and run.hit.isna().all() and ours.score == (0, 0)
     assert ((run.ci95_lo <= run.improvement_pct) & (run.improvement_pct <= run.ci95_hi)).all()

@@ -19,9 +19,8 @@ def test_the_stub_has_every_public_name_with_its_parameters(tmp_path):
     found = checked(
         "mypy.stubtest",
         "fairground._fairground",
-        "--ignore-disjoint-bases",
-        "--allowlist",
-        str(allowed),
+        "--mypy-config-file=pyproject.toml",
+        f"--allowlist={allowed}",
         "--ignore-unused-allowlist",
     )
     assert found.returncode == 0, found.stdout

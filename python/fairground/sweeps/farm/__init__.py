@@ -14,7 +14,7 @@ import itertools
 import queue
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +60,7 @@ class Farm:
         self._patience = patience
         Link(scheduler, patience).close()
 
-    def outcomes(self, work: Iterator[Work], inputs: Inputs) -> Iterator[tuple[str, Outcome]]:
+    def outcomes(self, work: Iterator[Work], inputs: Inputs) -> Generator[tuple[str, Outcome], None, None]:
         """Run all of `work`, in any order.
 
         Parameters
