@@ -3,11 +3,10 @@
 import importlib.util
 import json
 
+import fairground as fg
 import numpy
 import pandas
 import pytest
-
-import fairground as fg
 from fairground.lisa import frames, plat_info, platform
 
 LOAD = {"tasks": {"t": {"loop": 5, "run": 2000, "timer": {"ref": "unique", "period": 16000}}}}
@@ -75,11 +74,6 @@ def test_rounds_of_a_file_are_those_of_its_dict(tmp_path):
 def test_only_rt_apps_threads_say_what_they_do():
     with pytest.raises(fg.InputError, match="rt-app"):
         fg.run("hikey960", "sched-pipe:loops=10,threads", "fair:v6.12", rtapp_marks=True)
-
-
-def test_a_kernel_does_not_tell_what_load_tracking_says():
-    with pytest.raises(fg.InputError, match="linux:mine does not tell"):
-        fg.run("hikey960", LOAD, "linux:mine", util_events=True)
 
 
 def test_a_run_without_events_is_refused():

@@ -14,7 +14,7 @@ from nbclient import NotebookClient
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
 
 # Seconds that a cell may take, on a machine that does other things too.
-CELL_TIMEOUT = 300
+CELL_TIMEOUT = 900
 
 
 def executed(notebook):
