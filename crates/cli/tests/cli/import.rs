@@ -148,7 +148,10 @@ fn a_recording_of_perf_is_judged_by_who_acts_where() {
     let all = json(&format!("{asked} --format json"));
     assert!(all["certainty"]["unseen"].as_u64().unwrap() > 10, "{all:#}");
     let notes = all["notes"].to_string();
-    assert!(notes.contains("the idle tasks of 1 CPUs leave no event") && notes.contains("switched to unseen"), "{notes}");
+    assert!(
+        notes.contains("the idle tasks of 1 CPUs leave no event") && notes.contains("switched to unseen"),
+        "{notes}"
+    );
 }
 
 #[test]
