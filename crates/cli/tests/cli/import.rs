@@ -137,6 +137,23 @@ fn a_recording_of_perf_is_repeated_but_for_what_it_lacks() {
     within("idle_state1_pct", 20.0);
 }
 
+/// In the same recording nobody saw frame begin on CPU 1, where it wakes render: that CPU is busy, and nothing says otherwise of
+/// CPU 0. What hangs on CPU 1 idling is not sure.
+#[test]
+fn a_recording_of_perf_is_judged_by_who_acts_where() {
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads/recorded");
+    let asked = format!("explain --trace {data}/periodic.perf.txt --machine {data}/two-cpu-vm.toml --sched fair:v6.12");
+    let one = succeeds(&format!("{asked} --at 70272872699us"));
+    assert!(one.contains("render-22055 woken on CPU 1") && one.contains("CPU 1 is busy"), "{one}");
+    let all = json(&format!("{asked} --format json"));
+    assert!(all["certainty"]["unseen"].as_u64().unwrap() > 10, "{all:#}");
+    let notes = all["notes"].to_string();
+    assert!(
+        notes.contains("the idle tasks of 1 CPUs leave no event") && notes.contains("switched to unseen"),
+        "{notes}"
+    );
+}
+
 #[test]
 fn traces_that_do_not_fit_are_refused() {
     let far = KERNELS.replace("[001]", "[008]");

@@ -129,6 +129,7 @@ impl Hindsight<'_> {
     /// A CPU goes from who goes to sleep, by pid and number, or from who does not, to another one.
     fn take_cpu(&mut self, cpu: CpuId, slept: Option<(u32, u32)>, who: Thread, next: Next) {
         self.doing[cpu as usize] = doing(who, next);
+        self.idled[cpu as usize] |= next == Next::Idle;
         self.all(|past| past.switch(cpu, slept.map(|(_, id)| id), next));
         match slept {
             Some((pid, _)) if self.threads.is_ending(pid) => self.forget(pid),

@@ -186,7 +186,8 @@ pub struct Hindsight<'m> {
     ours: bool,
     /// Something was told of interrupts.
     tells_interrupts: bool,
-    /// The idle task has left an event, by CPU.
+    /// By CPU: it was left to its idle task, and that has left an event.
+    idled: Vec<bool>,
     heard: Vec<bool>,
     /// Clamps were told of.
     clamps: bool,
@@ -223,6 +224,7 @@ impl<'m> Hindsight<'m> {
             hint: None,
             ours: false,
             tells_interrupts: false,
+            idled: vec![false; machine.nr_cpus()],
             heard: vec![false; machine.nr_cpus()],
             clamps: false,
             clocked: vec![false; machine.nr_cpus()],
@@ -289,9 +291,10 @@ impl<'m> Hindsight<'m> {
         if unseen > 0 {
             notes.push(format!("no event of {unseen} CPUs: idle or busy, nobody knows"));
         }
-        let unheard = self.unheard().count();
-        if unheard > 0 {
-            notes.push(format!("the idle tasks of {unheard} CPUs leave no event: idle or busy while they idle"));
+        let unheard = self.idled.iter().zip(&self.heard).filter(|(idled, heard)| **idled && !**heard).count();
+        if unheard > 0 && !self.ours {
+            notes
+                .push(format!("the idle tasks of {unheard} CPUs leave no event: whether such a CPU idles is not sure"));
         }
         let counts = self.counts();
         let several = [
