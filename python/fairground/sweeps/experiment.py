@@ -27,8 +27,8 @@ from typing import Any
 
 from .. import _fairground
 from .._fairground import InputError, Machine
-from .design import Point, between, drawn
-from .spec import Inputs, Kernel, RunSpec
+from .design import Point, arranged, between, drawn
+from .spec import CANONICAL, Inputs, Kernel, RunSpec
 
 #: A grid with more runs must be confirmed.
 CONFIRM_ABOVE = 1_000_000
@@ -106,7 +106,7 @@ class Experiment:
     design : {"grid", "random", "sobol", "saltelli"}
         How points are chosen.
     points : int, optional
-        How many; none for a grid, which has all. Saltelli's arrangement runs ``len(axes) + 2`` times as many.
+        How many; none for a grid, which has all. Saltelli's arrangement makes ``len(axes) + 2`` of each.
     draw : int
         Which draw of them.
     seeds : int
@@ -177,7 +177,13 @@ class Experiment:
         return cls._of(*_fairground.read_study(dict(content), fspath(directory), texts, contents))
 
     @classmethod
-    def _of(cls, plan: str, machines: dict, workloads: dict, kernels: dict) -> Experiment:
+    def _of(
+        cls,
+        plan: str,
+        machines: dict[str, str],
+        workloads: dict[str, bytes],
+        kernels: dict[str, tuple[bytes, tuple[int, int] | None]],
+    ) -> Experiment:
         built = {name: Kernel(library, built_with) for name, (library, built_with) in kernels.items()}
         return cls.from_json(plan, Inputs(machines, workloads, built))
 
@@ -214,7 +220,7 @@ class Experiment:
         }
         if self.design != "grid":
             plan["drawn"] = self._points
-        return json.dumps(plan, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+        return CANONICAL.encode(plan)
 
     def with_points(self, drawn: tuple[Point, ...]) -> Experiment:
         """The same with points that were drawn before, as ``drawn`` of :meth:`to_json` has them."""
@@ -251,7 +257,10 @@ class Experiment:
         """What the axes take at each point."""
         if self.design == "grid":
             return itertools.product(*(axis.ends() for axis in self.axes))
-        return (tuple(axis.at(x) for axis, x in zip(self.axes, point, strict=True)) for point in self._points)
+        points = iter(self._points)
+        if self.design == "saltelli":
+            points = itertools.chain.from_iterable(map(arranged, points))
+        return (tuple(axis.at(x) for axis, x in zip(self.axes, point, strict=True)) for point in points)
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """The values of the axes of each run, in the order of :meth:`specs`."""
@@ -285,8 +294,9 @@ class Experiment:
             "machine": names["machine"],
             "workload": self._with_options(names["workload"], [piece for piece in options if piece]),
             "sched": names["sched"] + features,
-            "figures": tuple(figures),
-            "options": tuple(circumstances),
+            # By name: experiments that list them in another order share their runs.
+            "figures": tuple(sorted(figures)),
+            "options": tuple(sorted(circumstances)),
         }
 
     def _with_options(self, workload: str, options: list[str]) -> str:
@@ -315,7 +325,8 @@ class Experiment:
 
 
 def _machine_text(given: Any) -> str:
-    return (given if isinstance(given, Machine) else Machine(given)).to_toml()
+    machine: Machine = given if isinstance(given, Machine) else Machine(given)
+    return str(machine.to_toml())
 
 
 def _plain(axis: Axis) -> dict[str, Any]:

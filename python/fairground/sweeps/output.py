@@ -16,7 +16,7 @@ def parquet_bytes(table: pa.Table) -> bytes:
 
     sink = pa.BufferOutputStream()
     pyarrow.parquet.write_table(table, sink, row_group_size=ROWS_PER_GROUP)
-    return sink.getvalue().to_pybytes()
+    return bytes(sink.getvalue())
 
 
 def csv_bytes(table: pa.Table) -> bytes:
@@ -25,7 +25,7 @@ def csv_bytes(table: pa.Table) -> bytes:
 
     sink = pa.BufferOutputStream()
     pyarrow.csv.write_csv(table, sink)
-    return sink.getvalue().to_pybytes()
+    return bytes(sink.getvalue())
 
 
 def write(path: Path, data: bytes) -> None:

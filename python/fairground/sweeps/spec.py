@@ -26,6 +26,9 @@ from .._fairground import InputError, RunFailed
 #: Kernels are named so, and the path or the name follows.
 KERNEL = "linux:"
 
+#: JSON of one form alone.
+CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
 
 @dataclass(frozen=True)
 class Kernel:
@@ -45,7 +48,7 @@ class Kernel:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of all of it, 64 hex digits."""
-        return hashlib.sha256(_canonical(self.built_with).encode() + b"\0" + self.library).hexdigest()
+        return hashlib.sha256(CANONICAL.encode(self.built_with).encode() + b"\0" + self.library).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -175,7 +178,7 @@ class RunSpec:
         return self._json(self.machine, self.workload, self.sched)
 
     def _json(self, machine: str, workload: str, sched: str) -> str:
-        return _canonical(
+        return CANONICAL.encode(
             {
                 "figures": self.figures,
                 "machine": machine,
@@ -242,10 +245,6 @@ def _split(spec: str, mark: str, names: Mapping[str, Any]) -> tuple[str | None, 
         return spec, ""
     name, found, rest = spec.rpartition(mark)
     return (name, found + rest) if found and name in names else (None, "")
-
-
-def _canonical(data: Any) -> str:
-    return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def _sha256(content: bytes) -> str:

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use fairground_machine::places::{Data, FileResult, Node};
 use serde_json::Value;
 
-use super::{Design, Range};
+use super::{Design, Levels, Range};
 
 /// Most levels of an axis.
 const MAX_LEVELS: usize = 10_000;
@@ -57,8 +57,18 @@ pub(super) fn is_range(node: &Node) -> bool {
     matches!(node.tree.data, Data::Table(_))
 }
 
+/// Levels of numbers, listed or as a range; with the places of all, or of the ends.
+pub(super) fn levels<'a>(node: &Node<'a>, design: Design, whole: bool) -> FileResult<(Levels, Vec<Node<'a>>)> {
+    if is_range(node) {
+        let (range, ends) = range(node, design, whole)?;
+        return Ok((Levels::Range(range), ends.into()));
+    }
+    let nodes = listed(node)?;
+    Ok((Levels::Listed(nodes.iter().map(value).collect::<FileResult<_>>()?), nodes))
+}
+
 /// `{ low = 1, high = 40, log = true }`; with its ends.
-pub(super) fn range<'a>(node: &Node<'a>, design: Design, whole: bool) -> FileResult<(Range, [Node<'a>; 2])> {
+fn range<'a>(node: &Node<'a>, design: Design, whole: bool) -> FileResult<(Range, [Node<'a>; 2])> {
     let fields = node.table(&["low", "high", "log"])?;
     let ends = [fields.need("low")?, fields.need("high")?];
     let log = fields.get("log").map_or(Ok(false), |log| log.boolean())?;

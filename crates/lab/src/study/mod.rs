@@ -18,6 +18,7 @@
 //! assert!(error.help.unwrap().starts_with("did you mean `asym-prev-first`?"));
 //! ```
 
+mod axes;
 mod found;
 mod levels;
 mod read;
