@@ -5,9 +5,7 @@
 
 import os
 import random
-import re
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -291,23 +289,6 @@ def test_without_dask_it_is_said_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(FarmError, match=r"pip install 'fairground\[farm\]'"):
         Farm("tcp://127.0.0.1:8786")
-
-
-def test_the_page_works_as_written(command, tmp_path):
-    """The commands of docs/farm.md, with a port that is free."""
-    page = (Path(__file__).parents[2] / "docs/farm.md").read_text()
-    (script,) = re.findall(r"^```bash\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    here = os.pathsep.join([os.path.dirname(command), os.path.dirname(sys.executable), os.environ["PATH"]])
-    subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", script.replace("8786", str(port))],
-        cwd=tmp_path,
-        env={**os.environ, "PATH": here, "FAIRGROUND_PYTHON": sys.executable},
-        check=True,
-        timeout=200,
-    )
-    assert len((tmp_path / "pipes.csv").read_text().splitlines()) == 1 + 8
 
 
 def test_batches_are_about_a_second_and_get_smaller_at_the_end():
