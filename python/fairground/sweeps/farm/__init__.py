@@ -11,7 +11,7 @@ A sweep's results do not depend on any of this: a run is a function of its spec 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING
 
 from ..spec import Inputs, Outcome, RunSpec
@@ -46,7 +46,9 @@ class Farm:
         self._patience = patience
         Link(scheduler, patience).close()
 
-    def outcomes(self, work: Iterator[tuple[str, RunSpec]], inputs: Inputs) -> Iterator[tuple[str, Outcome]]:
+    def outcomes(
+        self, work: Iterator[tuple[str, RunSpec]], inputs: Inputs
+    ) -> Generator[tuple[str, Outcome], None, None]:
         """Run all of `work`, in any order.
 
         Closing the iterator, or Ctrl-C, takes back what has not begun; a batch that runs ends within some seconds and
