@@ -24,6 +24,6 @@ $venv/bin/python -m doctest docs/python.md
 # Pages that show sweeps.
 for page in $(grep -l '^fairground sweep' docs/*.md); do
 	dir=$(mktemp -d)
-	FAIRGROUND_PYTHON=$PWD/$venv/bin/python tests/docs.sh "$page" "$dir"
+	PATH=$PWD/$venv/bin:$PATH FAIRGROUND_PYTHON=$PWD/$venv/bin/python tests/docs.sh "$page" "$dir"
 	rm -r "$dir"
 done
