@@ -8,10 +8,9 @@ import time
 from itertools import islice
 from pathlib import Path
 
+import fairground as fg
 import numpy
 import pytest
-
-import fairground as fg
 from fairground.sweeps import Experiment, Inputs, Kernel, RunSpec
 from fairground.sweeps.design import arranged, between, drawn
 
