@@ -1,8 +1,6 @@
 #!/usr/bin/env bash
 # The Python package, installed from this tree as a user would, and its tests. Exit code 77: there is no pip, or it
 # reaches no packages.
-#
-#   tests/python.sh [FILE...]    all tests and pages, or these tests alone
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,6 +13,7 @@ $venv/bin/pip install -q 'maturin>=1.9,<2' 'pyarrow>=16' 'pandas>=2.1' 'polars>=
 cargo build --release --quiet -p fairground-cli
 $venv/bin/pip install -q '.[test]'
 fairground=$(realpath "${CARGO_TARGET_DIR:-target}")/release/fairground
+# With files: their tests alone.
 FAIRGROUND=$fairground $venv/bin/pytest -q "$@"
 [ $# = 0 ] || exit 0
 $venv/bin/python -m doctest docs/python.md

@@ -7,7 +7,7 @@ sweep (sweep.py) gives it only what is missing, and records what it gives.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
@@ -24,7 +24,9 @@ AHEAD = 2
 class Executor(Protocol):
     """Carries out runs."""
 
-    def outcomes(self, work: Iterator[tuple[str, RunSpec]], inputs: Inputs) -> Iterator[tuple[str, Outcome]]:
+    def outcomes(
+        self, work: Iterator[tuple[str, RunSpec]], inputs: Inputs
+    ) -> Generator[tuple[str, Outcome], None, None]:
         """Carries out the runs of `work`.
 
         Parameters
@@ -59,7 +61,9 @@ class Local:
             raise ValueError(f"jobs {jobs}: expected 1 or more")
         self.jobs = jobs or len(os.sched_getaffinity(0))
 
-    def outcomes(self, work: Iterator[tuple[str, RunSpec]], inputs: Inputs) -> Iterator[tuple[str, Outcome]]:
+    def outcomes(
+        self, work: Iterator[tuple[str, RunSpec]], inputs: Inputs
+    ) -> Generator[tuple[str, Outcome], None, None]:
         """See :meth:`Executor.outcomes`. Ctrl-C ends the runs under way, and what was finished still comes."""
         stopper = Stopper()
         pool = ThreadPoolExecutor(self.jobs, thread_name_prefix="fairground", initializer=stopper.watch)
