@@ -46,36 +46,41 @@ def lines(path: Path) -> list[str]:
     return path.read_text().splitlines() if path.exists() else []
 
 
+def killed(line: list[str], begun: Path, when: random.Random) -> bool:
+    """Starts a program and kills it, if it does not end before.
+
+    One time in four before it has got far, else some milliseconds after it has begun up to sixty more runs.
+    """
+    early = when.random() < 0.25
+    delay, more = (when.uniform(0, 2.0), 0) if early else (when.uniform(0, 0.02), when.randrange(1, 60))
+    goal = len(lines(begun)) + more
+    process = subprocess.Popen(line)
+    while len(lines(begun)) < goal and process.poll() is None:
+        time.sleep(0.002)
+    time.sleep(delay)
+    process.kill()
+    code = process.wait()
+    assert code in (0, -signal.SIGKILL)
+    return code != 0
+
+
 def test_kills_lose_only_runs_in_work(tmp_path):
     kills, seed = int(os.environ.get("FAIRGROUND_KILLS", "5")), os.environ.get("SEED", "1")
     when = random.Random(seed)
     alone = bytes_of(sweep(EXPERIMENT, tmp_path / "alone", jobs=2), tmp_path)
-    (tmp_path / "0").mkdir()
-    began = time.monotonic()
-    subprocess.run(program(PROGRAM, tmp_path / "0"), check=True)
-    whole = time.monotonic() - began
-    folder, age, killed = tmp_path / "0", 0, 0
-    while killed < kills:
-        if len(lines(folder / "kept")) == 200:
-            # It was done: begin anew, so that kills find stores of all ages.
-            age += 1
-            folder = tmp_path / str(age)
-            folder.mkdir()
-        before, done = len(lines(folder / "begun")), set(lines(folder / "kept"))
-        process = subprocess.Popen(program(PROGRAM, folder))
-        try:
-            code = process.wait(when.uniform(0, whole))
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
-            code = process.wait()
-        again = done & set(lines(folder / "begun")[before:])
-        assert not again, f"{len(again)} runs were done twice (SEED={seed}, kill {killed})"
-        if code == 0:
-            assert bytes_of(sweep(EXPERIMENT, folder / "store"), tmp_path) == alone, f"SEED={seed}, kill {killed}"
-        else:
-            assert code == -signal.SIGKILL
-            killed += 1
-    subprocess.run(program(PROGRAM, folder), check=True)
-    assert bytes_of(sweep(EXPERIMENT, folder / "store"), tmp_path) == alone, f"SEED={seed}"
-    left = [path.name for path in (folder / "store").iterdir()]
-    assert sorted(left) == ["index.sqlite", "lock", "parts"]
+    age, left = 0, kills
+    while left:
+        # A store of its own, which is killed until the sweep is done: kills find stores of all ages.
+        folder = tmp_path / str(age)
+        folder.mkdir()
+        done = False
+        while left and not done:
+            before, kept = len(lines(folder / "begun")), set(lines(folder / "kept"))
+            done = not killed(program(PROGRAM, folder), folder / "begun", when)
+            left -= not done
+            again = kept & set(lines(folder / "begun")[before:])
+            assert not again, f"{len(again)} runs were done twice (SEED={seed}, {left} kills left)"
+        subprocess.run(program(PROGRAM, folder), check=True)
+        assert bytes_of(sweep(EXPERIMENT, folder / "store"), tmp_path) == alone, f"SEED={seed}, {left} kills left"
+        assert sorted(path.name for path in (folder / "store").iterdir()) == ["index.sqlite", "lock", "parts"]
+        age += 1
