@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # The Python package, installed from this tree as a user would with all that it can use, its layout, its types and its tests.
 # Exit code 77: there is no pip, or it reaches no packages.
+#
+#   tests/python.sh [FILE...]    all tests and pages, or these tests alone
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,5 +18,12 @@ $venv/bin/ruff check --quiet
 cargo build --release --quiet -p fairground-cli
 $venv/bin/pip install -q '.[test]'
 fairground=$(realpath "${CARGO_TARGET_DIR:-target}")/release/fairground
-FAIRGROUND=$fairground $venv/bin/pytest -q
+FAIRGROUND=$fairground $venv/bin/pytest -q "$@"
+[ $# = 0 ] || exit 0
 $venv/bin/python -m doctest docs/python.md
+# Pages that show sweeps.
+for page in $(grep -l '^fairground sweep' docs/*.md); do
+	dir=$(mktemp -d)
+	PATH=$PWD/$venv/bin:$PATH FAIRGROUND_PYTHON=$PWD/$venv/bin/python tests/docs.sh "$page" "$dir"
+	rm -r "$dir"
+done

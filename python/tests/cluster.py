@@ -1,5 +1,6 @@
 """A Dask cluster on loopback for tests: a scheduler and workers as processes of their own, which end with the test."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -18,13 +19,13 @@ class Cluster:
     Whatever happens to the test, a scheduler without work ends by itself, and so do workers without a scheduler.
     """
 
-    def __init__(self, directory, workers=0, port=0):
+    def __init__(self, directory, workers=0, port=0, nanny=False):
         self.directory = directory
         self.processes = []
         self.scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", str(port), "--idle-timeout", "300")
         self.address = self._address()
         if workers:
-            self.start_workers(workers)
+            self.start_workers(workers, nanny=nanny)
 
     def _start(self, kind, *arguments):
         name = f"{kind}-{len(self.processes)}"
@@ -39,9 +40,10 @@ class Cluster:
                     "127.0.0.1:0",
                 ],
                 cwd=self.directory,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join([TESTS, os.environ.get("PYTHONPATH", "")])},
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [TESTS, os.environ.get("PYTHONPATH")]))},
                 stdout=log,
                 stderr=log,
+                start_new_session=True,
             )
         process.log = self.directory / f"{name}.log"
         self.processes.append(process)
@@ -61,17 +63,21 @@ class Cluster:
     def port(self):
         return int(self.address.rpartition(":")[2])
 
-    def start_workers(self, number, preload=None):
-        """Start so many workers of one thread each, and wait for them; `preload` is Python that they execute first."""
+    def start_workers(self, number, preload=None, nanny=False):
+        """Start so many workers of one thread each, and wait for them.
+
+        `preload` is Python that they execute first, a `nanny` starts them again when they are killed.
+        """
         there = len(self.pids())
         for _ in range(number):
-            self._start_worker(preload)
+            self._start_worker(preload, nanny)
         with self.client() as client:
             client.wait_for_workers(there + number, timeout=60)
 
-    def _start_worker(self, preload):
+    def _start_worker(self, preload, nanny):
         arguments = [self.address, "--host", "127.0.0.1", "--nthreads", "1", "--memory-limit", "0"]
         arguments += ["--death-timeout", "60", "--local-directory", str(self.directory)]
+        arguments += [] if nanny else ["--no-nanny"]
         if preload:
             arguments += ["--preload", preload]
         self._start("worker", *arguments)
@@ -95,11 +101,9 @@ class Cluster:
         self.scheduler.wait()
 
     def close(self):
+        """End all of it at once: each process has a group of its own, with what it started."""
         for process in self.processes:
-            process.terminate()
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
         for process in self.processes:
-            try:
-                process.wait(timeout=10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            process.wait()

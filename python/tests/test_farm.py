@@ -1,24 +1,45 @@
-"""Sweeps on a real Dask scheduler with workers on loopback."""
+"""Sweeps on a real Dask scheduler with workers on loopback.
 
+``FAIRGROUND_FARM_KILLS`` says how often to kill a worker; there are 100 runs for each.
+"""
+
+import os
 import random
+import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 
 import pytest
-from fairground.sweeps.farm import Farm, FarmError
+from cluster import Cluster
+from fairground.sweeps.errors import SweepError
+from fairground.sweeps.experiment import Experiment
+from fairground.sweeps.farm import Farm, FarmError, FarmWarning
 from fairground.sweeps.farm.pace import Pace
 from fairground.sweeps.spec import Inputs, RunSpec
+from fairground.sweeps.sweep import look, sweep
+from sweeping import bytes_of
 
-pytest.importorskip("distributed")
-from cluster import Cluster
+KILLS = int(os.environ.get("FAIRGROUND_FARM_KILLS", "3"))
 
 
-def runs(number, workload="sched-pipe:loops=300,threads"):
-    """So many different runs, by their keys."""
-    scheds = ["fair:v5.9", "fair:v5.9+asym-prev-first"]
-    specs = [RunSpec("hikey960", workload, scheds[n % 2], seed=n // 2) for n in range(number)]
+def experiment(runs, loops=100):
+    """So many different runs."""
+    return {
+        "experiment": {"name": "farm", "seeds": runs // 2},
+        "fixed": {"machine": "hikey960", "workload": f"sched-pipe:loops={loops},threads"},
+        "axes": {"sched": ["fair:v5.9", "fair:v5.9+asym-prev-first"]},
+    }
+
+
+def runs(number, loops=100):
+    """The runs of :func:`experiment` by their keys."""
+    specs = Experiment.from_dict(experiment(number, loops)).specs()
     return {spec.key(Inputs()): spec for spec in specs}
 
 
@@ -27,15 +48,15 @@ def figures(outcome):
     return outcome.metrics, outcome.hash, outcome.notes, outcome.failed
 
 
-def here(work, inputs=None):
+def here(work):
     """What the runs give in this process."""
-    return {key: figures(spec.run(inputs or Inputs())) for key, spec in work.items()}
+    return {key: figures(spec.run(Inputs())) for key, spec in work.items()}
 
 
-def harvest(farm, work, inputs=None, after=lambda done: None):
+def harvest(farm, work, after=lambda done: None):
     """What the runs give on the farm; `after` is called with their number when one has come back."""
     found = {}
-    for key, outcome in farm.outcomes(iter(work.items()), inputs or Inputs()):
+    for key, outcome in farm.outcomes(iter(work.items()), Inputs()):
         assert key not in found, "a run came back twice"
         found[key] = figures(outcome)
         after(len(found))
@@ -57,27 +78,40 @@ def cluster(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def two_workers(tmp_path_factory):
-    made = Cluster(tmp_path_factory.mktemp("two"), workers=2)
+def shared(tmp_path_factory):
+    """A cluster of two workers, which are started again if they are killed."""
+    made = Cluster(tmp_path_factory.mktemp("shared"), workers=2, nanny=True)
     yield made
     made.close()
 
 
-def test_two_workers_give_what_one_process_gives(two_workers):
-    work = runs(300)
-    assert harvest(Farm(two_workers.address), work) == here(work)
+def test_two_workers_give_the_table_of_one_process(shared, tmp_path):
+    alone = bytes_of(sweep(experiment(300), tmp_path / "alone"), tmp_path)
+    assert bytes_of(sweep(experiment(300), tmp_path / "farm", client=shared.address), tmp_path) == alone
 
 
-def test_a_client_that_was_given_stays_open_and_its_cluster_clean(two_workers):
-    with two_workers.client() as client:
-        work = runs(20)
-        assert len(harvest(Farm(client), work)) == 20
+def test_what_a_file_says_travels_by_content(shared, tmp_path):
+    board = Path(__file__).parents[2] / "machines/hikey960.toml"
+    file = tmp_path / "board.toml"
+    file.write_text(board.read_text())
+    told = experiment(8)
+    told["fixed"]["machine"] = str(file)
+    by_file = Experiment.from_dict(told)
+    file.unlink()
+    swept = sweep(by_file, tmp_path / "file", client=shared.address)
+    assert len(swept.table) == 8
+    assert swept.table["hash"] == sweep(experiment(8), tmp_path / "preset").table["hash"]
+
+
+def test_a_client_that_was_given_stays_open_and_its_cluster_clean(shared):
+    with shared.client() as client:
+        assert len(harvest(Farm(client), runs(20))) == 20
         assert client.status == "running"
         wait_until(lambda: tasks(client) == 0)
 
 
-def test_a_sweep_that_is_closed_takes_back_what_has_not_begun(two_workers):
-    with two_workers.client() as client:
+def test_a_sweep_that_is_closed_takes_back_what_has_not_begun(shared):
+    with shared.client() as client:
         source = iter(runs(2000).items())
         outcomes = Farm(client).outcomes(source, Inputs())
         next(outcomes)
@@ -86,40 +120,90 @@ def test_a_sweep_that_is_closed_takes_back_what_has_not_begun(two_workers):
         assert sum(1 for _ in source) > 1000, "work is taken a few seconds ahead and no more"
 
 
+def test_ctrl_c_keeps_what_had_finished_and_a_second_start_goes_on(shared, tmp_path):
+    words = ["--store", tmp_path / "farm", "--dask", shared.address]
+    (tmp_path / "farm.toml").write_text(FARM_FILE)
+    told = subprocess.Popen([sys.executable, "-m", "fairground.sweeps", tmp_path / "farm.toml", *words])
+    wait_until(lambda: kept(tmp_path) > 20)
+    told.send_signal(signal.SIGINT)
+    assert told.wait(timeout=60) == 130
+    before = kept(tmp_path)
+    assert before < 600
+    with shared.client() as client:
+        wait_until(lambda: tasks(client) == 0)
+    there = bytes_of(sweep(experiment(600), tmp_path / "farm", client=shared.address), tmp_path)
+    assert there == bytes_of(sweep(experiment(600), tmp_path / "alone"), tmp_path)
+
+
+FARM_FILE = """
+[experiment]
+name = "farm"
+seeds = 300
+[fixed]
+machine = "hikey960"
+workload = "sched-pipe:loops=100,threads"
+[axes]
+sched = ["fair:v5.9", "fair:v5.9+asym-prev-first"]
+"""
+
+
+def kept(folder):
+    """Runs on record."""
+    try:
+        return len(look(folder / "farm.toml", folder / "farm").table)
+    except SweepError:
+        return 0
+
+
+def test_a_worker_that_has_begun_anew_is_asked_anew(shared):
+    def forget(done):
+        if done in (50, 150):
+            with shared.client() as client:
+                client.run(lambda: sys.modules["fairground.sweeps.farm.hand"]._inputs.clear())
+
+    work = runs(300)
+    assert harvest(Farm(shared.address), work, after=forget) == here(work)
+
+
 def tasks(client):
     return client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks))
 
 
-def wait_until(condition, limit=20):
-    deadline = time.monotonic() + limit
+def wait_until(condition):
+    deadline = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.1)
 
 
-def kill_workers(farm, kills, number, workload):
-    """Harvest `number` runs while a worker is killed `kills` times, evenly over the sweep."""
-    work = runs(number, workload)
-    draw = random.Random(1)
-    killed_at = []
+class Struck:
+    """A farm of which a worker is killed again and again, evenly over the sweep."""
 
-    def strike(done):
-        if len(killed_at) < kills and done >= (len(killed_at) + 1) * number // (kills + 1):
-            farm.kill_worker(draw)
-            killed_at.append(done)
+    def __init__(self, cluster, kills, runs):
+        self.cluster = cluster
+        self.at = [runs * (kill + 1) // (kills + 1) for kill in range(kills)]
 
-    found = harvest(Farm(farm.address), work, after=strike)
-    assert len(killed_at) == kills
-    assert found == here(work)
+    def outcomes(self, work, inputs):
+        draw = random.Random(1)
+        for done, item in enumerate(Farm(self.cluster.address).outcomes(work, inputs)):
+            yield item
+            if self.at and done >= self.at[0]:
+                self.cluster.kill_worker(draw)
+                del self.at[0]
 
 
-def test_workers_killed_three_times_change_nothing(cluster):
-    kill_workers(cluster(workers=2), 3, 240, "sched-pipe:loops=2000,threads")
+def test_workers_that_are_killed_change_nothing(shared, tmp_path):
+    number = 100 * KILLS
+    struck = Struck(shared, KILLS, number)
+    told = experiment(number, loops=500)
+    there = bytes_of(sweep(told, tmp_path / "farm", client=struck), tmp_path)
+    assert not struck.at, "all kills have happened"
+    assert there == bytes_of(sweep(told, tmp_path / "alone"), tmp_path)
 
 
 def test_a_worker_that_comes_later_gets_work(cluster):
     farm = cluster(workers=1)
-    work = runs(400, "sched-pipe:loops=2000,threads")
+    work = runs(400, loops=1000)
     found = harvest(Farm(farm.address), work, after=lambda done: farm.start_workers(1) if done == 1 else None)
     assert len(found) == 400
     with farm.client() as client:
@@ -154,14 +238,13 @@ test.RunSpec.run = lambda spec, inputs: 1 / 0 if test.guilty(spec) else test.RUN
 """
 
 
-def test_a_worker_of_another_program_is_refused_by_name_and_the_others_go_on(cluster, caplog):
+def test_a_worker_of_another_program_is_refused_by_name_and_the_others_go_on(cluster):
     farm = cluster(workers=1)
     farm.start_workers(1, preload=ANOTHER_PROGRAM)
     work = runs(100)
-    assert harvest(Farm(farm.address), work) == here(work)
-    (message,) = [record.getMessage() for record in caplog.records if record.name == "fairground.farm"]
-    assert message.startswith("the worker tcp://127.0.0.1:")
-    assert "with code of another" in message and "this is fairground" in message
+    with pytest.warns(FarmWarning, match="the worker tcp://127.* with code of another.*, this is fairground") as told:
+        assert harvest(Farm(farm.address), work) == here(work)
+    assert len(told) == 1
 
 
 @pytest.mark.parametrize(
@@ -172,7 +255,10 @@ def test_a_worker_of_another_program_is_refused_by_name_and_the_others_go_on(clu
 def test_a_farm_whose_workers_are_all_refused_ends_with_their_names(cluster, preload, why):
     farm = cluster()
     farm.start_workers(1, preload=preload)
-    with pytest.raises(FarmError, match=f"has no worker that can be used: tcp://127.0.0.1:.*{why}"):
+    with (
+        pytest.warns(FarmWarning, match=why),
+        pytest.raises(FarmError, match=f"has no worker that can be used: tcp://127.0.0.1:.*{why}"),
+    ):
         harvest(Farm(farm.address, patience=3), runs(10))
 
 
@@ -182,7 +268,7 @@ def test_a_farm_whose_workers_are_all_refused_ends_with_their_names(cluster, pre
 def test_a_run_that_ends_its_workers_is_named_when_all_others_are_done(cluster, monkeypatch, preload, why):
     monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "0")
     farm = cluster()
-    farm.start_workers(2, preload=preload)
+    farm.start_workers(2, preload=preload, nanny=True)
     work = runs(40)
     found = {}
     with pytest.raises(FarmError, match=f"1 run does not end on any worker and is not recorded:\n.*{why}") as ended:
@@ -202,7 +288,7 @@ def test_a_scheduler_that_restarts_is_found_again(cluster):
             first.stop_scheduler()
             again.append(cluster(workers=2, port=first.port))
 
-    work = runs(400, "sched-pipe:loops=1000,threads")
+    work = runs(400, loops=1000)
     assert harvest(Farm(first.address), work, after=restart) == here(work)
     assert again
 
@@ -222,7 +308,7 @@ def test_a_scheduler_that_stays_away_ends_the_sweep_in_bounded_time(cluster):
 
 def test_a_farm_without_workers_is_told_so(cluster):
     with pytest.raises(FarmError, match="has had no worker for 2 s"):
-        harvest(Farm(cluster().address, patience=2), runs(1))
+        harvest(Farm(cluster().address, patience=2), runs(2))
 
 
 class Page(BaseHTTPRequestHandler):
@@ -238,11 +324,14 @@ def test_what_does_not_answer_as_a_scheduler_is_refused_in_bounded_time():
     threading.Thread(target=page.serve_forever, daemon=True).start()
     absent = socket.socket()
     absent.bind(("127.0.0.1", 0))
-    for port in (silent.getsockname()[1], page.server_port, absent.getsockname()[1]):
-        began = time.monotonic()
+    ports = [silent.getsockname()[1], page.server_port, absent.getsockname()[1]]
+    began = time.monotonic()
+    with ThreadPoolExecutor() as at_once:
+        answers = [at_once.submit(Farm, f"tcp://127.0.0.1:{port}") for port in ports]
+    for port, answer in zip(ports, answers, strict=True):
         with pytest.raises(FarmError, match=f"no Dask scheduler answers at tcp://127.0.0.1:{port}: "):
-            Farm(f"tcp://127.0.0.1:{port}")
-        assert time.monotonic() - began < 15
+            answer.result()
+    assert time.monotonic() - began < 20
     page.shutdown()
     with pytest.raises(FarmError, match="no Dask scheduler answers at nonsense: missing port"):
         Farm("nonsense")
@@ -251,7 +340,7 @@ def test_what_does_not_answer_as_a_scheduler_is_refused_in_bounded_time():
 
 
 def test_without_dask_it_is_said_what_to_install(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "distributed", None)
+    monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(FarmError, match=r"pip install 'fairground\[farm\]'"):
         Farm("tcp://127.0.0.1:8786")
 

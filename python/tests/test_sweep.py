@@ -135,6 +135,22 @@ def test_look_sees_what_is_there_so_far(tmp_path):
     assert repr(seen) == "<fairground.Sweep pipes: 7 of 20 runs, 13 left>"
 
 
+def test_a_sweep_goes_on_with_the_points_that_it_began_with(tmp_path, monkeypatch):
+    """Another version of the library that draws would draw others."""
+    drawn = {
+        "experiment": {"name": "random", "design": "random", "points": 6, "seeds": 1},
+        "fixed": {"machine": "hikey960", "workload": "sched-pipe:threads", "sched": "fair:v5.9"},
+        "axes": {"options": {"loops": {"low": 10, "high": 1000}}},
+    }
+    first = sweep(drawn, tmp_path, client=Shuffled(0)).table
+    monkeypatch.setattr("fairground.sweeps.experiment.drawn", lambda *_: iter([(0.5,)] * 6))
+    assert len(set(Experiment.from_dict(drawn).rows())) == 1
+    again = Shuffled(0)
+    assert sweep(drawn, tmp_path, client=again).table.equals(first) and again.taken == []
+    assert look(drawn, tmp_path).table.equals(first)
+    assert look(pipes(), tmp_path).left == 20
+
+
 def test_look_while_another_process_writes(tmp_path):
     class Looking(Local):
         def outcomes(self, work, inputs):
@@ -289,6 +305,21 @@ def test_bad_words_are_refused_before_anything_runs(pipes_file, tmp_path, words,
     ran = command(pipes_file, *words, cwd=tmp_path)
     assert ran.returncode == 2 and told in ran.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["pipes.toml"]
+
+
+@pytest.mark.parametrize(
+    "change, told",
+    [
+        (('"hikey960"', '"hikey96"'), "hikey960"),
+        (('"fair:v6.12"', '"fair:v6.12+asym-prev-frist"'), "asym-prev-first"),
+        (("seeds = 5", "seeds = 1000000"), "4,000,000 runs"),
+    ],
+)
+def test_an_experiment_that_cannot_be_meant_is_refused_before_anything_runs(tmp_path, change, told):
+    (tmp_path / "pipes.toml").write_text(PIPES_FILE.replace(*change))
+    ran = command("pipes.toml", "--store", "store", cwd=tmp_path)
+    assert ran.returncode == 2 and told in ran.stderr, ran.stderr
+    assert not (tmp_path / "store").exists()
 
 
 def test_the_command_refuses_a_store_in_use(pipes_file, tmp_path):

@@ -241,3 +241,41 @@ pub fn notes(config: &Config) -> Vec<String> {
     }
     notes
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn circumstances_are_set_by_name_or_refused_with_what_was_expected() {
+        let mut asked = Circumstances::default();
+        let mut set =
+            |name: &str, value: Value| asked.set(name, &value).map_err(|e| format!("{}: {}", e.problem, e.help));
+        for (name, value) in [
+            ("hz", json!(1000)),
+            ("governor", json!("schedutil")),
+            ("idle_governor", json!("teo")),
+            ("ambient", json!(31.5)),
+            ("kernel.sched_util_clamp_min", json!(0)),
+        ] {
+            assert_eq!(set(name, value), Ok(()), "{name}");
+        }
+        assert_eq!(
+            set("hz", json!(123)).unwrap_err(),
+            "hz 123: expected 100, 250, 300 or 1000, as kernels are configured"
+        );
+        assert!(set("governor", json!("ondemand")).unwrap_err().contains("schedutil"));
+        assert!(set("idle_governor", json!(1)).unwrap_err().contains("menu or teo"));
+        assert!(set("ambient", json!(101)).unwrap_err().contains("-40 to 100"));
+        assert!(set("sched_util_clamp_max", json!(1025)).unwrap_err().contains("0 to 1024"));
+        assert!(set("goverour", json!("x")).unwrap_err().contains("did you mean `governor`?"));
+        assert_eq!((asked.hz, asked.governor, asked.idle), (Some(1000), Governor::Schedutil, IdleGovernor::Teo));
+        assert_eq!((asked.ambient_mc, asked.clamps.min), (Some(31_500), 0));
+        asked.clamps.max = 0;
+        assert!(asked.consistent().is_ok());
+        asked.clamps.min = 1;
+        assert!(matches!(asked.consistent(), Err(SetupError::LimitsCross { min: 1, max: 0 })));
+    }
+}

@@ -153,6 +153,23 @@ mod tests {
         assert_eq!(moved, ["costs.soft.pick"]);
     }
 
+    /// hikey960 states its cost of a wakeup in ns, its transitions in us.
+    #[test]
+    fn a_figure_is_turned_to_a_value_in_the_unit_of_the_file() {
+        let machine = Machine::preset("hikey960").unwrap();
+        let turned = |path: &str, to: f64| machine.turned(path, Turn::To(to));
+        let cheap = turned("costs.soft.wakeup", 100.0).unwrap().unwrap();
+        assert_eq!(cheap.costs.soft(SoftCost::Wakeup), 100.0 * machine.costs.scale);
+        let slow = turned("freq_domain[0-3].transition", 700.0).unwrap().unwrap();
+        assert_eq!(slow.freq_domains[0].transition_ns, 700_000);
+        assert_eq!(slow.freq_domains[1], machine.freq_domains[1]);
+        assert!(turned("costs.soft.wakeup", 1e30).unwrap_err().to_string().contains("too much"));
+        assert!(turned("costs.soft.wakeup", -1.0).unwrap_err().to_string().contains("no figure"));
+        assert!(turned("costs.soft.wakeup", f64::NAN).is_err());
+        let threads = Machine::preset("thunderx2-224").unwrap().turned("cpu_type.Vulcan.smt_throughput", Turn::To(1.2));
+        assert_eq!(threads.unwrap(), None, "several figures have no one value");
+    }
+
     /// Of 1, 1.45, 1.65 and 1.8 the first is no estimate: 1 + 0.45 x 1.2 = 1.54, and so on.
     #[test]
     fn throughput_of_threads_is_turned_above_one() {

@@ -111,3 +111,30 @@ fn from_builtin(
 fn looks_like_a_path(spec: &str) -> bool {
     spec.contains('/') || spec.ends_with(".json")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::small_machine;
+
+    const LOAD: &[u8] = br#"{ "tasks": { "t": { "loop": 2, "run": 2000 } } }"#;
+
+    #[test]
+    fn content_is_read_as_the_file_of_its_name_with_options_behind_it() {
+        let machine = small_machine(2);
+        let duration = |options| Workload::of_file("load.json", options, LOAD, &machine).unwrap().0.duration_ns;
+        assert_eq!((duration(""), duration("duration=0.5")), (None, Some(500_000_000)));
+        let error = Workload::of_file("load.json", "duratoin=1", LOAD, &machine).unwrap_err();
+        assert!(matches!(error, WorkloadError::UnknownOption { .. }));
+        let error = Workload::of_file("load.json", "", b"{ tasks", &machine).unwrap_err();
+        assert!(error.to_string().contains("load.json"), "{error}");
+    }
+
+    #[test]
+    fn a_built_in_is_never_looked_for_among_files() {
+        let machine = small_machine(2);
+        assert_eq!(Workload::builtin("sched-pipe:loops=1", &machine).unwrap().0.name, "sched-pipe:loops=1");
+        let error = Workload::builtin("Cargo.toml", &machine).unwrap_err();
+        assert!(matches!(error, WorkloadError::Unknown { .. }), "there is such a file");
+    }
+}

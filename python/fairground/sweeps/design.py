@@ -26,20 +26,18 @@ def drawn(design: str, axes: int, points: int, draw: int) -> list[Point]:
     Parameters
     ----------
     design : {"random", "sobol", "saltelli"}
-        A Latin hypercube, a scrambled Sobol sequence, or Saltelli's arrangement of one: for each of `points` rows A and
-        B, first A, then A with one coordinate of B for each axis in turn, then B, as ``SALib.analyze.sobol`` takes it
-        without second order.
+        A Latin hypercube, a scrambled Sobol sequence, or one of pairs of points, to be :func:`arranged`.
     axes : int
         Coordinates of a point.
     points : int
-        How many; of Saltelli's arrangement there are ``axes + 2`` times as many.
+        How many, or how many pairs.
     draw : int
         Which draw.
 
     Returns
     -------
     list of tuple of float
-        In [0, 1).
+        In [0, 1); a pair is one tuple of ``2 * axes``.
 
     Raises
     ------
@@ -51,13 +49,18 @@ def drawn(design: str, axes: int, points: int, draw: int) -> list[Point]:
         return _rows(qmc.LatinHypercube(axes, rng=draw).random(points))
     if design == "sobol":
         return _rows(qmc.Sobol(axes, scramble=True, rng=draw).random(points))
-    pairs = _rows(qmc.Sobol(2 * axes, scramble=True, rng=draw).random(points))
-    return [point for pair in pairs for point in _arranged(pair[:axes], pair[axes:])]
+    return _rows(qmc.Sobol(2 * axes, scramble=True, rng=draw).random(points))
 
 
-def _arranged(a: Point, b: Point) -> Iterator[Point]:
+def arranged(pair: Point) -> Iterator[Point]:
+    """Saltelli's arrangement of a pair A, B: A, then A with one coordinate of B for each axis in turn, then B.
+
+    That is what ``SALib.analyze.sobol`` takes without second order.
+    """
+    axes = len(pair) // 2
+    a, b = pair[:axes], pair[axes:]
     yield a
-    for i in range(len(a)):
+    for i in range(axes):
         yield a[:i] + b[i : i + 1] + a[i + 1 :]
     yield b
 

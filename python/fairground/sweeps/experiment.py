@@ -27,7 +27,7 @@ from typing import Any
 
 from .. import _fairground
 from .._fairground import InputError, Machine
-from .design import Point, between, drawn
+from .design import Point, arranged, between, drawn
 from .spec import CANONICAL, Inputs, Kernel, RunSpec
 
 #: A grid with more runs must be confirmed.
@@ -106,7 +106,7 @@ class Experiment:
     design : {"grid", "random", "sobol", "saltelli"}
         How points are chosen.
     points : int, optional
-        How many; none for a grid, which has all. Saltelli's arrangement runs ``len(axes) + 2`` times as many.
+        How many; none for a grid, which has all. Saltelli's arrangement makes ``len(axes) + 2`` of each.
     draw : int
         Which draw of them.
     seeds : int
@@ -257,7 +257,10 @@ class Experiment:
         """What the axes take at each point."""
         if self.design == "grid":
             return itertools.product(*(axis.ends() for axis in self.axes))
-        return (tuple(axis.at(x) for axis, x in zip(self.axes, point, strict=True)) for point in self._points)
+        points = iter(self._points)
+        if self.design == "saltelli":
+            points = itertools.chain.from_iterable(map(arranged, points))
+        return (tuple(axis.at(x) for axis, x in zip(self.axes, point, strict=True)) for point in points)
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """The values of the axes of each run, in the order of :meth:`specs`."""
@@ -291,8 +294,9 @@ class Experiment:
             "machine": names["machine"],
             "workload": self._with_options(names["workload"], [piece for piece in options if piece]),
             "sched": names["sched"] + features,
-            "figures": tuple(figures),
-            "options": tuple(circumstances),
+            # By name: experiments that list them in another order share their runs.
+            "figures": tuple(sorted(figures)),
+            "options": tuple(sorted(circumstances)),
         }
 
     def _with_options(self, workload: str, options: list[str]) -> str:
@@ -321,7 +325,8 @@ class Experiment:
 
 
 def _machine_text(given: Any) -> str:
-    return (given if isinstance(given, Machine) else Machine(given)).to_toml()
+    machine: Machine = given if isinstance(given, Machine) else Machine(given)
+    return str(machine.to_toml())
 
 
 def _plain(axis: Axis) -> dict[str, Any]:

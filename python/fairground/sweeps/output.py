@@ -16,8 +16,7 @@ def parquet_bytes(table: pa.Table) -> bytes:
 
     sink = pa.BufferOutputStream()
     pyarrow.parquet.write_table(table, sink, row_group_size=ROWS_PER_GROUP)
-    content: bytes = sink.getvalue().to_pybytes()
-    return content
+    return bytes(sink.getvalue())
 
 
 def csv_bytes(table: pa.Table) -> bytes:
@@ -26,8 +25,7 @@ def csv_bytes(table: pa.Table) -> bytes:
 
     sink = pa.BufferOutputStream()
     pyarrow.csv.write_csv(table, sink)
-    content: bytes = sink.getvalue().to_pybytes()
-    return content
+    return bytes(sink.getvalue())
 
 
 def write(path: Path, data: bytes) -> None:

@@ -149,6 +149,11 @@ class Store:
             raise
         return store
 
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing can be put on record."""
+        return self._lock is None
+
     def close(self) -> None:
         """Lets go of the directory. What was recorded stays."""
         self._db.close()
@@ -295,7 +300,7 @@ class Store:
                 warnings.warn(f"{path} is damaged ({damage}); its runs are made again", StoreWarning, stacklevel=3)
 
     def _forget(self, part: int, file: str) -> None:
-        if self._lock is None:
+        if self.read_only:
             self._unread.add(part)
             return
         with self._guarded():
@@ -337,7 +342,7 @@ class Store:
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         """All of it or nothing."""
-        self._db.execute("BEGIN IMMEDIATE" if self._lock else "BEGIN")
+        self._db.execute("BEGIN" if self.read_only else "BEGIN IMMEDIATE")
         try:
             yield
             self._db.execute("COMMIT")
@@ -363,7 +368,7 @@ class Store:
             yield
         except (sqlite3.OperationalError, OSError) as error:
             cause = error.strerror if isinstance(error, OSError) else str(error)
-            if self._lock is None:
+            if self.read_only:
                 raise StoreRefused(f"cannot read the store {self.path}: {cause}") from error
             raise CannotKeep(
                 f"the store {self.path} takes no more results: {cause}. What was finished before is kept; "

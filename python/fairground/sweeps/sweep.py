@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -189,11 +189,12 @@ def _executor(jobs: int | None, client: Any) -> Executor:
     if client is None:
         return Local(jobs)
     if hasattr(client, "outcomes"):
-        executor: Executor = client
-        return executor
-    from .farm import Farm
+        carrier: Executor = client
+    else:
+        from .farm import Farm
 
-    return Farm(client)
+        carrier = Farm(client)
+    return carrier
 
 
 def _with_its_points(experiment: Experiment, store: Store) -> Experiment:
@@ -208,7 +209,8 @@ def _with_its_points(experiment: Experiment, store: Store) -> Experiment:
     name = "points of " + sha256(json.dumps(plan, sort_keys=True).encode()).hexdigest()
     if (before := store.document(name)) is not None:
         return experiment.with_points(json.loads(before))
-    store.keep_document(name, json.dumps(drawn))
+    if not store.read_only:
+        store.keep_document(name, json.dumps(drawn))
     return experiment
 
 
@@ -225,7 +227,8 @@ def _carry_out(experiment: Experiment, store: Store, executor: Executor) -> None
                     store.record(key, outcome)
                     progress.step(outcome.failed is not None)
         finally:
-            outcomes.close()
+            if isinstance(outcomes, Generator):
+                outcomes.close()
     store.pack()
 
 

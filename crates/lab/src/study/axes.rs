@@ -110,9 +110,11 @@ impl Reader<'_> {
                 }
             };
             let (levels, nodes) = levels(&given, self.design, false)?;
-            self.few(&node, self.boards.len() * nodes.len())?;
-            for (board, level) in self.boards.iter().flat_map(|board| nodes.iter().map(move |level| (board, level))) {
-                turned(&board.machine, path, way.by(level.number()?.0)).map_err(|e| told(level, &e))?;
+            // Bounds, and orders between figures, hold between two values if they hold for both.
+            for (value, level) in least_and_greatest(&nodes)? {
+                for board in &self.boards {
+                    turned(&board.machine, path, way.by(value)).map_err(|e| told(level, &e))?;
+                }
             }
             let (name, pieces) = (path.to_owned(), Vec::new());
             self.push(&node, Axis { name, kind: Kind::Figure, way: Some(way), levels, pieces })?;
@@ -180,6 +182,14 @@ fn figure(path: &str, node: &Node, board: &Board) -> FileResult<()> {
             Err(fault.hint(near(path, machine.figures.iter().map(|f| f.path.as_str()), &all)))
         }
     }
+}
+
+/// Of figures, which are zero or more.
+fn least_and_greatest<'n, 'a>(nodes: &'n [Node<'a>]) -> FileResult<Vec<(f64, &'n Node<'a>)>> {
+    let mut levels = nodes.iter().map(|node| Ok((node.number()?.0, node))).collect::<FileResult<Vec<_>>>()?;
+    levels.sort_by(|a, b| a.0.total_cmp(&b.0));
+    levels.drain(1..levels.len().max(2) - 1);
+    Ok(levels)
 }
 
 /// The nearest of names that are too many to list, and where they are listed.

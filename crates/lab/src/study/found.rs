@@ -1,8 +1,10 @@
 //! What the levels of a study name, looked up.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use fairground_linux::build::{BuildError, BuiltKernel, Kernels};
 use fairground_machine::places::{FileResult, Node};
@@ -19,7 +21,7 @@ const MAX_LIBRARY_MIB: u64 = 512;
 
 /// A machine with the CPUs that are named behind it.
 pub(super) struct Board {
-    pub machine: Machine,
+    pub machine: Arc<Machine>,
     pub cpus: Option<CpuMask>,
 }
 
@@ -46,17 +48,18 @@ impl Work {
 pub(super) struct Finder<'a> {
     dir: &'a Path,
     pub named: Named,
+    machines: BTreeMap<String, Arc<Machine>>,
 }
 
 impl<'a> Finder<'a> {
     pub fn new(dir: &'a Path, named: Named) -> Self {
-        Finder { dir, named }
+        Finder { dir, named, machines: BTreeMap::new() }
     }
 
     /// A preset, content of that name, or a file.
     pub fn machine(&mut self, node: &Node) -> FileResult<Board> {
         let typed = node.text()?;
-        let name = MachineSpec::of(typed).name;
+        let MachineSpec { name, subset } = MachineSpec::of(typed);
         let is_path = name.contains('/') || name.ends_with(".toml");
         let path = self.dir.join(name);
         let from_file = is_path || (preset_text(name).is_none() && path.is_file());
@@ -64,8 +67,17 @@ impl<'a> Finder<'a> {
             let text = Machine::read(&path).map_err(|e| told(node, &e))?;
             self.named.machines.insert(name.into(), text);
         }
-        let text = self.named.machines.get(name).map(String::as_str);
-        let (machine, cpus) = run::machine(typed, text).map_err(|e| told(node, &e))?;
+        let machine = match self.machines.get(name) {
+            Some(machine) => Arc::clone(machine),
+            None => {
+                let text = self.named.machines.get(name).map(String::as_str);
+                let (machine, _) = run::machine(name, text).map_err(|e| told(node, &e))?;
+                let machine = Arc::new(machine);
+                self.machines.insert(name.into(), Arc::clone(&machine));
+                machine
+            }
+        };
+        let cpus = subset.map(|subset| machine.subset(subset)).transpose().map_err(|e| told(node, &e))?;
         Ok(Board { machine, cpus })
     }
 

@@ -14,8 +14,10 @@ use crate::circumstances::Circumstances;
 use crate::fit;
 use crate::spec::SchedSpec;
 
-/// Most runs at each point, and most points.
-const MAX_COUNT: u32 = 1_000_000;
+/// Most runs at each point.
+const MAX_SEEDS: u32 = 1_000_000;
+/// Most points that are drawn, which are kept: a grid's are not.
+const MAX_POINTS: u32 = 65_536;
 /// Most combinations that are looked up before anything runs.
 const MAX_CHECKS: usize = 100_000;
 /// Columns of tables that are no axes.
@@ -71,7 +73,7 @@ pub(super) fn study(name: &str, text: &str, dir: &Path, named: Named) -> Result<
         design,
         points: points(&head, design)?,
         draw: head.get("draw").map_or(Ok(1), |node| node.integer(0, u32::MAX))?,
-        seeds: head.get("seeds").map_or(Ok(8), |node| node.integer(1, MAX_COUNT))?,
+        seeds: head.get("seeds").map_or(Ok(8), |node| node.integer(1, MAX_SEEDS))?,
         fixed,
         circumstances,
         axes: reader.axes,
@@ -112,7 +114,7 @@ fn points(head: &Fields, design: Design) -> FileResult<Option<u32>> {
         };
     }
     let Some(node) = node else { return Ok(Some(256)) };
-    let points = node.integer(1, MAX_COUNT)?;
+    let points = node.integer(1, MAX_POINTS)?;
     if design != Design::Random && !points.is_power_of_two() {
         let (below, above) = (points.next_power_of_two() / 2, points.next_power_of_two());
         let fault = node.fault(format!("{points} points of a sequence that is even at powers of two"));

@@ -212,3 +212,72 @@ fn laid_out(library: &[u8]) -> io::Result<File> {
     file.write_all(library)?;
     Ok(file)
 }
+
+#[cfg(test)]
+mod tests {
+    use fairground_machine::preset_text;
+    use serde_json::json;
+
+    use super::*;
+    use crate::experiment::Runner;
+
+    fn spec(changes: Value) -> RunSpec {
+        let mut plain = json!({
+            "machine": "hikey960", "figures": [], "workload": "sched-pipe:loops=10", "sched": "fair:v5.9",
+            "options": [], "seed": 1,
+        });
+        changes.as_object().unwrap().iter().for_each(|(key, value)| plain[key] = value.clone());
+        serde_json::from_value(plain).unwrap()
+    }
+
+    fn hash(spec: &RunSpec, contents: &Contents) -> u128 {
+        spec.setup(contents).unwrap().0.run(0, spec.seed).unwrap().hash
+    }
+
+    #[test]
+    fn content_stands_for_what_has_its_name() {
+        let machine = preset_text("hikey960");
+        let load: &[u8] = br#"{ "tasks": { "t": { "loop": 2, "run": 2000 } } }"#;
+        let preset = hash(&spec(json!({})), &Contents::default());
+        let named = spec(json!({ "machine": "mine" }));
+        assert_eq!(hash(&named, &Contents { machine, ..Contents::default() }), preset);
+        let on_some = spec(json!({ "machine": "mine@4-7" }));
+        assert_ne!(hash(&on_some, &Contents { machine, ..Contents::default() }), preset);
+        let workload = Some(("a:b", load));
+        let loaded = spec(json!({ "workload": "a:b:duration=0.001" }));
+        let (setup, _) = loaded.setup(&Contents { workload, ..Contents::default() }).unwrap();
+        assert_eq!(setup.workload.duration_ns, Some(1_000_000));
+    }
+
+    #[test]
+    fn names_are_not_looked_for_on_this_computer() {
+        let refused = |changes| spec(changes).setup(&Contents::default()).err().unwrap();
+        assert!(matches!(refused(json!({ "machine": "../../machines/hikey.toml" })), NotMade::Machine(_)));
+        assert!(matches!(refused(json!({ "workload": "Cargo.toml" })), NotMade::Workload(_)));
+        assert!(matches!(refused(json!({ "sched": "linux:./Cargo.toml" })), NotMade::NoLibrary(_)));
+    }
+
+    #[test]
+    fn a_kernel_of_content_has_its_rate_and_its_size() {
+        let sched = json!({ "sched": "linux:mine" });
+        let kernel = |built_with| Contents {
+            kernel: Some(KernelContent { library: b"no library", built_with }),
+            ..Contents::default()
+        };
+        let (setup, _) = spec(sched.clone()).setup(&kernel(Some((1000, 8)))).unwrap();
+        assert_eq!(setup.config.hz, 1000);
+        let small = spec(sched.clone()).setup(&kernel(Some((1000, 4)))).err().unwrap();
+        assert!(small.to_string().contains("linux:mine was built for 4"), "{small}");
+        assert_eq!(spec(sched).setup(&kernel(None)).unwrap().0.config.hz, 250);
+    }
+
+    #[test]
+    fn figures_are_turned_one_after_the_other() {
+        let twice = json!({ "figures": [["costs.soft.wakeup", "to", 100], ["costs.soft.wakeup", "times", 3]] });
+        let once = json!({ "figures": [["costs.soft.wakeup", "to", 300]] });
+        let hash = |changes| hash(&spec(changes), &Contents::default());
+        assert_eq!(hash(twice), hash(once));
+        let error = spec(json!({ "figures": [["costs.soft.wakup", "to", 1]] })).setup(&Contents::default()).err();
+        assert_eq!(error.unwrap().to_string(), "machine hikey960 has no figure costs.soft.wakup that could be turned");
+    }
+}

@@ -3,40 +3,26 @@
 What travels: inputs once to each worker, runs as their specs in batches of about a second, figures back as Arrow.
 A worker gets work only after it has said that it has our program (:mod:`.roster`). Dask does a batch again elsewhere
 when its worker dies; a batch that Dask gives up, because each worker that had it died, is taken apart, and its runs are
-tried alone at the end. A scheduler that is lost is waited for (:mod:`.link`), and what was under way is handed out anew.
+tried alone at the end (:mod:`.field`). A scheduler that is lost is waited for (:mod:`.link`), and what was under way is
+handed out anew.
 
 A sweep's results do not depend on any of this: a run is a function of its spec and the inputs.
 """
 
 from __future__ import annotations
 
-import itertools
-import queue
-import time
-from collections import deque
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..spec import Inputs, Outcome, RunSpec
-from . import hand
-from .link import ANSWER_S, FarmError, Future, Link, Lost
-from .pace import Pace
-from .roster import Roster
+from .field import Field
+from .link import FarmError, Link
+from .roster import FarmWarning
 
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["Farm", "FarmError"]
-
-# Batches under way for each thread: one that runs and one that waits behind it, and one on its way here.
-DEPTH = 3
-# How often the workers are looked at, s.
-LOOK_S = 1.0
-# So many runs that kill workers, or results that cannot be fetched in a row, are not the runs' fault any more.
-HOPELESS = 8
-
-Work = tuple[str, RunSpec]
+__all__ = ["Farm", "FarmError", "FarmWarning"]
 
 
 class Farm:
@@ -60,8 +46,13 @@ class Farm:
         self._patience = patience
         Link(scheduler, patience).close()
 
-    def outcomes(self, work: Iterator[Work], inputs: Inputs) -> Generator[tuple[str, Outcome], None, None]:
+    def outcomes(
+        self, work: Iterator[tuple[str, RunSpec]], inputs: Inputs
+    ) -> Generator[tuple[str, Outcome], None, None]:
         """Run all of `work`, in any order.
+
+        Closing the iterator, or Ctrl-C, takes back what has not begun; a batch that runs ends within some seconds and
+        is forgotten.
 
         Parameters
         ----------
@@ -75,232 +66,21 @@ class Farm:
         (str, Outcome)
             Key and outcome of a run that has finished.
 
+        Warns
+        -----
+        FarmWarning
+            A worker gets no work, as its program is another.
+
         Raises
         ------
         FarmError
             No scheduler or worker is left, or some runs kill the workers that they run on: these are named after all
             others have been done.
-
-        Closing the generator, or Ctrl-C, takes back what has not begun; a batch that runs ends within some seconds
-        and is forgotten.
         """
         link = Link(self._scheduler, self._patience)
-        field = _Field(link, work, inputs, self._patience)
+        field = Field(link, work, inputs, self._patience)
         try:
             yield from field.harvest()
         finally:
             field.recall()
             link.close()
-
-
-@dataclass
-class _Batch:
-    """Runs that are under way together, and the workers that may have them."""
-
-    work: dict[str, RunSpec]
-    future: Future
-    workers: frozenset[str]
-    alone: bool
-
-
-class _Field:
-    """One sweep on a farm: what is left of it, and what is under way."""
-
-    def __init__(self, link: Link, work: Iterator[Work], inputs: Inputs, patience: float) -> None:
-        self._link = link
-        self._patience = patience
-        self._source = work
-        self._exhausted = False
-        self._waiting: deque[Work] = deque()
-        self._suspects: deque[Work] = deque()
-        self._guilty: list[str] = []
-        self._parcel = hand.Parcel.of(inputs)
-        self._roster = Roster(self._parcel)
-        self._pace = Pace()
-        self._batches: dict[str, _Batch] = {}
-        self._done: queue.SimpleQueue[tuple[str | None, Future]] = queue.SimpleQueue()
-        self._unfetched = 0
-        self._looked = -LOOK_S
-        self._last_manned = time.monotonic()
-
-    def harvest(self) -> Iterator[tuple[str, Outcome]]:
-        """Run everything, and yield it as it comes back."""
-        while self._fill() or self._batches or self._suspects:
-            try:
-                self._look()
-                self._hand_out()
-                yield from self._collect()
-            except Lost:
-                self.recall()
-                self._roster.clear()
-                self._link.restore()
-                self._last_manned = time.monotonic()
-        if self._guilty:
-            raise FarmError(_accusation(self._guilty))
-
-    def recall(self) -> None:
-        """Take back all that is under way."""
-        for future in self._roster.asked.values():
-            future.release()
-        for batch in list(self._batches.values()):
-            self._put_back(batch)
-
-    def _fill(self) -> bool:
-        """Take as much work ahead as the workers may want soon. Whether any waits."""
-        ahead = max(1, self._threads()) * self._pace.size(None, 1)
-        if not self._exhausted and len(self._waiting) <= ahead:
-            taken = list(itertools.islice(self._source, ahead))
-            self._exhausted = len(taken) < ahead
-            self._waiting.extend(taken)
-        return bool(self._waiting)
-
-    def _threads(self) -> int:
-        return sum(self._roster.admitted.values())
-
-    # Workers
-
-    def _look(self) -> None:
-        """See which workers there are, once a second."""
-        now = time.monotonic()
-        if now - self._looked < LOOK_S:
-            return
-        self._looked = now
-        present = self._link.threads()
-        for address, future in self._roster.meet(self._link, present):
-            self._notify(future, address)
-        for batch in list(self._batches.values()):
-            if not batch.workers & present.keys():
-                self._put_back(batch)
-        if self._roster.admitted:
-            self._last_manned = now
-        else:
-            self._check_hope(now)
-
-    def _check_hope(self, now: float) -> None:
-        """Nobody may be given work: is there a reason to wait?"""
-        refused = self._roster.refused
-        waited = now - self._last_manned
-        hopeless = refused and not self._roster.ever_admitted
-        if waited < (min(ANSWER_S, self._patience) if hopeless else self._patience):
-            return
-        if refused:
-            listed = "; ".join(f"{address}: {why}" for address, why in itertools.islice(sorted(refused.items()), 5))
-            raise FarmError(f"the Dask scheduler at {self._link.address} has no worker that can be used: {listed}")
-        asked = f"; {len(self._roster.asked)} have not answered" if self._roster.asked else ""
-        raise FarmError(f"the Dask scheduler at {self._link.address} has had no worker for {waited:.0f} s{asked}")
-
-    # Work
-
-    def _hand_out(self) -> None:
-        """Keep all threads busy for some seconds."""
-        while self._roster.admitted and len(self._batches) < DEPTH * self._threads():
-            if any(batch.alone for batch in self._batches.values()):
-                return
-            if self._fill():
-                left = len(self._waiting) if self._exhausted else None
-                size = min(self._pace.size(left, self._threads()), len(self._waiting))
-                self._start(self._waiting, size, alone=False)
-            elif self._suspects and not self._batches:
-                self._start(self._suspects, 1, alone=True)
-            else:
-                return
-
-    def _start(self, waiting: deque[Work], size: int, alone: bool) -> None:
-        """Hand out the first `size` runs that wait."""
-        work = list(itertools.islice(waiting, size))
-        workers = list(self._roster.admitted)
-        future = self._link.submit("run_batch", self._parcel.digest, hand.batch_of(work), workers=workers)
-        for _ in work:
-            waiting.popleft()
-        self._batches[future.key] = _Batch(dict(work), future, frozenset(workers), alone)
-        self._notify(future, None)
-
-    def _notify(self, future: Future, worker: str | None) -> None:
-        """Have `future` come up in :meth:`_collect` when it is done: a batch, or the answer of a worker."""
-        done = self._done
-        future.add_done_callback(lambda finished: done.put((worker, finished)))
-
-    def _put_back(self, batch: _Batch) -> None:
-        """What is left of a batch is to be handed out anew."""
-        self._batches.pop(batch.future.key, None)
-        batch.future.release()
-        (self._suspects if batch.alone else self._waiting).extendleft(reversed(batch.work.items()))
-
-    # Results
-
-    def _collect(self) -> Iterator[tuple[str, Outcome]]:
-        """Wait a moment for something to finish, and take all that has."""
-        try:
-            worker, future = self._done.get(timeout=LOOK_S)
-            while True:
-                if worker is not None:
-                    self._hear(worker, future)
-                elif future.key in self._batches:
-                    yield from self._take(self._batches[future.key])
-                    self._hand_out()
-                worker, future = self._done.get_nowait()
-        except queue.Empty:
-            return
-
-    def _hear(self, address: str, future: Future) -> None:
-        """A worker has answered whether it may be given work."""
-        if self._roster.asked.get(address) is not future:
-            return
-        del self._roster.asked[address]
-        result, error = self._fetch(future)
-        if error is not None:
-            self._roster.refuse(address, error)
-        elif result is not None:
-            self._roster.answer(address, result)
-
-    def _take(self, batch: _Batch) -> Iterator[tuple[str, Outcome]]:
-        """A batch has ended, well or not."""
-        result, error = self._fetch(batch.future)
-        if error is not None:
-            self._suspect(batch, error)
-            return
-        if result is None:
-            self._put_back(batch)
-            return
-        worker, content = result
-        if content is None:
-            self._roster.forget(worker)
-            self._put_back(batch)
-            return
-        outcomes = [(key, outcome) for key, outcome in hand.outcomes_of(content) if key in batch.work]
-        self._pace.note(len(outcomes), sum(outcome.wall_ns for _, outcome in outcomes))
-        for key, _ in outcomes:
-            del batch.work[key]
-        self._put_back(batch)
-        yield from outcomes
-
-    def _fetch(self, future: Future) -> tuple[Any, str | None]:
-        """Result or error of a task that is done; neither if it was lost on its way."""
-        try:
-            if future.status == "error":
-                return None, str(future.exception(timeout=ANSWER_S))
-            if future.status == "finished":
-                result: tuple[Any, str | None] = future.result(timeout=ANSWER_S)
-                self._unfetched = 0
-                return result
-        except Exception as lost:
-            self._unfetched += 1
-            if self._unfetched >= HOPELESS:
-                why = f"{self._unfetched} results in a row could not be fetched from the workers"
-                raise FarmError(f"{why} of the Dask scheduler at {self._link.address}; the last: {lost!r}") from lost
-        return None, None
-
-    def _suspect(self, batch: _Batch, error: str) -> None:
-        """A batch has killed its workers, or made them fail: its runs are tried alone, when all others are done."""
-        if batch.alone:
-            self._guilty += [f"{spec.to_json()}: {error}" for spec in batch.work.values()]
-            batch.work.clear()
-            if len(self._guilty) >= HOPELESS:
-                raise FarmError(_accusation(self._guilty))
-        batch.alone = True
-        self._put_back(batch)
-
-
-def _accusation(guilty: list[str]) -> str:
-    what = "1 run does not end on any worker and is" if len(guilty) == 1 else f"{len(guilty)} runs do not end and are"
-    return f"{what} not recorded:\n" + "\n".join(guilty)

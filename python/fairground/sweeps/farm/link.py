@@ -93,7 +93,7 @@ class Link:
         """Have a client of our own. What listens is asked first: a Client that fails to begin does not end well."""
         try:
             with ThreadPoolExecutor(1) as apart:  # a notebook's thread has a loop of its own
-                apart.submit(asyncio.run, self._greet()).result()
+                apart.submit(asyncio.run, asyncio.wait_for(self._greet(), ANSWER_S)).result()
             self.client = self._dask.Client(
                 self.address,
                 timeout=ANSWER_S,
@@ -105,13 +105,13 @@ class Link:
         except (TimeoutError, asyncio.TimeoutError) as why:
             raise Lost(f"nothing that it understands within {ANSWER_S:.0f} s") from why
         except Exception as why:  # whatever listens there may answer anything
-            raise Lost(str(why)) from why
+            raise Lost(str(why) or type(why).__name__) from why
         self._own = True
 
     async def _greet(self) -> None:
         arguments = self._security.get_connection_args("client")
         async with self._dask.rpc(self.address, timeout=ANSWER_S, connection_args=arguments) as scheduler:
-            identity = await asyncio.wait_for(scheduler.identity(), ANSWER_S)
+            identity = await scheduler.identity()
         if identity.get("type") != "Scheduler":
             raise ValueError(f"what answers is a {identity.get('type')}")
 
@@ -121,7 +121,7 @@ class Link:
             raise Lost
         try:
             return dict(self.client.nthreads(callback_timeout=ANSWER_S))
-        except (OSError, TimeoutError, RuntimeError) as gone:
+        except (OSError, TimeoutError, asyncio.TimeoutError, RuntimeError) as gone:
             raise Lost from gone
 
     def submit(self, function: str, *arguments: Any, workers: list[str]) -> Future:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import logging
+import warnings
 
 from . import hand
 from .link import Future, Link
 
-logger = logging.getLogger("fairground.farm")
-
 # Inputs are on their way to so many workers at a time: the scheduler has a copy for each.
 ASKED_AT_ONCE = 8
+
+
+class FarmWarning(UserWarning):
+    """A worker of a farm gets no work."""
 
 
 class Roster:
@@ -40,7 +42,9 @@ class Roster:
     def meet(self, link: Link, threads: dict[str, int]) -> list[tuple[str, Future]]:
         """Forget who has left and ask who is new. Returns whom, and what will hold the answer."""
         self._threads = threads
-        for known in (self.admitted, self.refused, self.asked):
+        for address in self.asked.keys() - threads.keys():
+            self.asked.pop(address).release()
+        for known in (self.admitted, self.refused):
             for address in known.keys() - threads.keys():
                 del known[address]
         new = [at for at in threads if not (at in self.admitted or at in self.refused or at in self.asked)]
@@ -62,7 +66,7 @@ class Roster:
     def refuse(self, address: str, why: str) -> None:
         """Give no work to this worker."""
         self.refused[address] = why
-        logger.warning("the worker %s gets no work: %s", address, why)
+        warnings.warn(FarmWarning(f"the worker {address} gets no work: {why}"), stacklevel=2)
 
     def forget(self, address: str) -> None:
         """The process at `address` is not the one that was admitted."""
