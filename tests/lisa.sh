@@ -2,16 +2,19 @@
 # LISA 3.1.0, the kit with which Arm tests the kernel's energy-aware placement, judges our traces: it writes the rt-app
 # file of its test OneSmallTask for a machine of ours, we run it under the right policy and under one that is misled,
 # and its own test is to pass the one and to fail the other. Every event that it reads of trace.dat it must count as
-# our text does.
+# our text does, and whatever it says of trace.dat it must say of the frames that the Python package gives of that run.
 #
 #   tests/lisa.sh                 makes an environment, which takes a minute or more and 1 GB, and removes it
 #   tests/lisa.sh ENVIRONMENT     a directory for it, made if it is not there, and kept
+#
+# $FAIRGROUND is the command and $FAIRGROUND_PACKAGE a directory with the package in it; both are built otherwise.
 #
 # Exit code 77: LISA cannot be had.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 machines="hikey960 juno-r2 pixel6"
-fairground=${FAIRGROUND:-$(realpath "${CARGO_TARGET_DIR:-target}")/release/fairground}
+built=$(realpath -m "${CARGO_TARGET_DIR:-target}")/release
+fairground=${FAIRGROUND:-$built/fairground}
 [ -n "${FAIRGROUND:-}" ] || cargo build --quiet --release -p fairground-cli
 dir=$(mktemp -d)
 trap 'rm -r "$dir"' EXIT
@@ -23,6 +26,16 @@ if [ ! -x "$venv/bin/python" ] || ! "$venv/bin/python" -c 'import lisa.trace' 2>
 	"$venv/bin/pip" install --quiet lisa-linux==3.1.0 nest_asyncio 'numpy<2' 'pandas<2.2' 'scipy<1.14' 'pyarrow<17' \
 		'holoviews<1.19' 'bokeh<3.5' 'panel<1.5' || { echo "lisa: pip cannot install it"; exit 77; }
 fi
+
+# The package, where LISA's interpreter finds it.
+if [ -z "${FAIRGROUND_PACKAGE:-}" ]; then
+	cargo build --quiet --release -p fairground-python
+	FAIRGROUND_PACKAGE=$dir/package
+	mkdir "$FAIRGROUND_PACKAGE"
+	cp -r python/fairground "$FAIRGROUND_PACKAGE"
+	cp "$built/lib_fairground.so" "$FAIRGROUND_PACKAGE/fairground/_fairground.abi3.so"
+fi
+export PYTHONPATH=$FAIRGROUND_PACKAGE
 
 referee() { "$venv/bin/python" tests/lisa/referee.py "$@"; }
 
@@ -54,12 +67,16 @@ judged() {
 for machine in $machines; do
 	work=$dir/$machine
 	mkdir "$work"
-	referee prepare "machines/$machine.toml" "$work"
+	referee prepare "$machine" "$work"
 	run "$machine" right
 	run "$work/misled.toml" wrong
-	referee judge "machines/$machine.toml" "$work/right" "$work/wrong" >"$work/told"
+	referee judge "$machine" "$work/right" "$work/wrong" >"$work/told"
 	sed "s/^/lisa: $machine, /" "$work/told"
 	judged right 'test_noisy_tasks: PASSED' 'test_task_placement: PASSED' 'test_slack: PASSED'
 	judged wrong 'test_noisy_tasks: PASSED' 'test_task_placement: FAILED'
+	"$venv/bin/python" tests/lisa/doors.py "$machine" "$work/small.json" "$work/right/trace.dat" >"$work/doors" ||
+		fail "$(cat "$work/doors")"
+	sed "s/^/lisa: $machine, /" "$work/doors"
 done
-echo "lisa: OneSmallTask passes the right policy and fails the misled one on $machines"
+echo "lisa: OneSmallTask passes the right policy and fails the misled one on $machines;" \
+	"the frames of a run are its trace.dat"

@@ -50,6 +50,11 @@ def test_a_kernels_events_come_back(kernel, command, tmp_path):
     assert len(explanation.reasons) > 0
 
 
+def test_a_kernel_does_not_tell_what_load_tracking_says(kernel):
+    with pytest.raises(fg.InputError, match="does not tell what load tracking says"):
+        fg.run("hikey960", PIPE, kernel, util_events=True)
+
+
 def test_kernels_are_compared_like_any(kernel):
     comparison = fg.compare("hikey960", PIPE, "fair:v6.12", kernel, seeds=2)
     assert len(comparison.failures) == 0 and comparison.table.to_pandas().test.unique().tolist() == [kernel]

@@ -151,6 +151,11 @@ pub fn run(
     };
     let (mut setup, mut said) = options.setup(py, machine, workload, std::slice::from_ref(&sched))?;
     setup.config.signals = events.as_ref().is_some_and(|events| events.util_events);
+    if setup.config.signals && setup.scheds[0].features().is_none() {
+        return Err(refused(format!(
+            "util_events: {sched} does not tell what load tracking says, expected fair:VERSION"
+        )));
+    }
     let seed_text = seed.to_string();
     let meta = [("machine", &machine_name), ("workload", &workload_name), ("sched", &sched), ("seed", &seed_text)];
     let head = events.map(|events| TraceHead {
