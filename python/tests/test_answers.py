@@ -6,8 +6,11 @@ import itertools
 import json
 import math
 import re
+import subprocess
+import sys
 import types
 import xml.etree.ElementTree
+from pathlib import Path
 
 import fairground as fg
 import numpy as np
@@ -16,12 +19,13 @@ import polars
 import pyarrow
 import pytest
 from fairground import answers
+from fairground.sweeps import Outcome
 
 SEEDS = range(1, 9)
 
 
 def table(axes, figure, seeds=SEEDS, metrics=None, noise=0.0, design="grid"):
-    """A grid's runs: `figure(point, draw)` at each point and seed, `draw` being standard normal times `noise`."""
+    """A grid's runs: `figure(point)` at each point and seed, and normal noise of this standard deviation."""
     rng = np.random.default_rng(5)
     names = list(axes)
     rows = []
@@ -172,8 +176,9 @@ def test_a_level_without_any_pair_has_no_row():
 def test_a_metric_that_some_runs_lack_is_compared_where_it_is():
     frame = table(TWO, additive).to_pandas()
     frame.loc[frame["groups"] == 1, "y"] = np.nan
+    frame.loc[frame["groups"] == 2, "y"] = np.inf
     found = answers.effects(answers.label(frame, axes=TWO, metrics={"y": "lower"}), "y", "sched").iloc[0]
-    assert (found["pairs"], found["diff"]) == (16, -2)
+    assert (found["pairs"], found["diff"]) == (8, -2)
 
 
 def test_null_data_is_called_significant_about_as_often_as_stated():
@@ -230,6 +235,13 @@ def test_an_additive_model_has_no_interaction():
     found = answers.interactions(table(SWITCHES, lambda p: 10 - p["a"] - 0.1 * p["b"] + 0.3 * p["c"]), "y")
     assert found[["axis_a", "axis_b"]].values.tolist() == [["a", "b"], ["a", "c"], ["b", "c"]]
     assert found["diff"].tolist() == [0, 0, 0] and not found["significant"].any()
+
+
+def test_rounding_is_no_interaction():
+    """0.1 + 0.2 - 0.3 is not 0 in binary, but nothing acts together here."""
+    figures = {(False, False): 0.3, (True, False): 0.1, (False, True): 0.2, (True, True): 0.0}
+    found = answers.interactions(table({"a": ON_OFF, "b": ON_OFF}, lambda p: figures[tuple(p.values())]), "y")
+    assert found["interaction_pct"].tolist() == [0] and not found["significant"].any()
 
 
 def test_a_pure_interaction_is_found_and_nothing_else():
@@ -369,6 +381,48 @@ def test_saltellis_design_with_failed_runs_takes_the_sweep():
     found = answers.sensitivity(sweep(holed, planned, seeds=2), "y")
     assert found["total"].tolist() == pytest.approx(ISHIGAMI[1], abs=0.03)
     assert "2 samples left out: runs failed" in found.attrs["notes"]
+
+
+PIPES = {
+    "experiment": {"name": "pipes", "seeds": 2},
+    "fixed": {"machine": "hikey960", "workload": "sched-pipe:threads"},
+    "axes": {
+        "sched": ["fair:v5.9", "fair:v5.9+asym-prev-first"],
+        "options": {"loops": {"low": 50, "high": 200}},
+        "circumstances": {"governor": ["performance", "schedutil"]},
+    },
+}
+
+
+def test_a_real_sweep_in_saltellis_design(tmp_path):
+    """Pipes through a governor that idles are slow: it explains nearly all, the number of loops nothing."""
+    head = {"name": "pipes", "seeds": 2, "design": "saltelli", "points": 16}
+    swept = fg.sweep({**PIPES, "experiment": head}, store=tmp_path / "store")
+    found = answers.sensitivity(swept, "ops_per_sec").set_index("axis")
+    assert (found.attrs["method"], found.attrs["points"]) == ("saltelli", 16 * 5)
+    assert found.loc["governor", "total"] > 0.8 and found.loc["loops", "total"] < 0.1
+    assert "16 samples: below 128 neither indices nor intervals are to be trusted" in found.attrs["notes"]
+
+
+class Stuck:
+    """Carries out runs, but for one that it calls stuck."""
+
+    def outcomes(self, work, inputs):
+        for key, spec in work:
+            stuck = spec.seed == 2 and dict(spec.options)["governor"] == "schedutil" and "+" in spec.sched
+            yield key, Outcome({}, "", (), "stuck", 1) if stuck else spec.run(inputs)
+
+
+def test_a_real_sweep_with_a_failed_run(tmp_path):
+    axes = {**PIPES["axes"], "options": {"loops": [50, 60, 70]}}
+    content = {"experiment": {"name": "pipes", "seeds": 3}, "fixed": PIPES["fixed"], "axes": axes}
+    swept = fg.sweep(content, store=tmp_path / "store", client=Stuck())
+    found = swept.effects("ops_per_sec", axis="sched").iloc[0]
+    # 6 points with 3 seeds: the second lacks 3 of them, and goes with the other 3.
+    assert (found["pairs"], found["seeds"], found["left_out"]) == (12, 2, 3)
+    swept.report(tmp_path / "a.html", metrics=["ops_per_sec"])
+    text = re.sub("<[^>]*>", "", (tmp_path / "a.html").read_text())
+    assert "33 runs of 12 points with 3 seeds, design grid; 3 runs failed." in text and "stuck" in text
 
 
 def test_a_random_design_has_no_indices_and_says_what_would():
@@ -512,6 +566,34 @@ def test_what_is_not_understood_is_named(ask, said):
     assert said in str(error.value)
 
 
+def test_a_metric_that_no_run_has_gives_empty_answers_and_a_report(tmp_path):
+    frame = table(TWO, additive).to_pandas().assign(none=np.nan)
+    labelled = answers.label(frame, axes=TWO, metrics={"y": "lower", "none": "lower"})
+    assert answers.effects(labelled, "none").empty and answers.interactions(labelled, "none").empty
+    assert answers.trends(labelled, "none")["slope"].isna().all()
+    assert answers.regressions(labelled, BASE, metrics=["none"]).empty
+    with pytest.raises(fg.InputError, match="no seed of which all runs"):
+        answers.sensitivity(labelled, "none")
+    answers.report(labelled, tmp_path / "a.html", metrics=["none"])
+    assert "It is the same in all runs." in (tmp_path / "a.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("missing", "ask"),
+    [
+        ("pandas", "from fairground import answers"),
+        ("matplotlib", "from fairground.answers import figures; figures.effects(None)"),
+        ("SALib", "from fairground.answers import saltelli; saltelli._estimated(None, None, 1)"),
+    ],
+)
+def test_a_missing_library_is_named_with_what_brings_it(missing, ask):
+    """As on a machine with the bare package: in an interpreter of its own, which finds no such library."""
+    text = f"import sys; sys.modules[{missing!r}] = None; {ask}"
+    ended = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
+    said = ended.stderr.splitlines()[-1]
+    assert missing in said and said.endswith("pip install 'fairground[report]'"), ended.stderr
+
+
 def test_tables_of_all_libraries_are_taken():
     frame = table(TWO, additive).to_pandas()
     for given in (frame, pyarrow.Table.from_pandas(frame), polars.DataFrame(frame)):
@@ -563,6 +645,24 @@ def test_a_picture_shows_its_names_and_figures():
     assert "sched: base → test" in effects and "groups: 1 → 4" in effects
     # Means of one cell each: 10, 13 and 19 s, and 2 s less.
     assert all(f">{mean}<" in heat_map for mean in (10, 13, 19, 8, 11, 17))
+
+
+def test_names_in_pictures_are_no_formulas_and_leave_room():
+    long = "fair:v6.12" + "+some-feature" * 20
+    labelled = table({"sched": ["$\\frac$", long], "groups": [1, 2]}, lambda p: 1.0 + (p["sched"] == long))
+    for picture in pictures(labelled):
+        svg = picture.svg()
+        xml.etree.ElementTree.fromstring(svg)
+        assert long not in svg
+    assert "$\\frac$" in answers.figures.distribution(labelled, "y", "sched").svg()
+
+
+def test_switches_are_off_and_on(tmp_path):
+    labelled = table(SWITCHES, lambda p: 10.0 - 2 * (p["a"] and p["b"]), noise=0.1)
+    assert "a: off → on" in answers.figures.effects(answers.effects(labelled, "y")).svg()
+    answers.report(labelled, tmp_path / "a.html")
+    text = re.sub("<[^>]*>", "", (tmp_path / "a.html").read_text())
+    assert "off, on" in text and "a on × b on" in text and "True" not in text and "False" not in text
 
 
 def test_nothing_to_draw_is_said():
@@ -663,5 +763,7 @@ def test_a_report_on_nothing_is_refused(tmp_path):
         answers.report(empty, tmp_path / "a.html")
 
 
-def test_the_package_shows_what_it_says():
+def test_examples_are_true():
+    page = Path(__file__).parents[2] / "docs" / "answers.md"
     assert doctest.testmod(answers).failed == 0
+    assert doctest.testfile(str(page), module_relative=False).failed == 0

@@ -19,6 +19,13 @@ Every function takes a sweep, its table, or any table whose axes and metrics :fu
 Positive always means better. The unit of all statistics is the seed.
 """
 
+try:
+    import numpy  # noqa: F401
+    import pandas  # noqa: F401
+    import scipy  # noqa: F401
+except ImportError as missing:
+    raise ImportError(f"fairground.answers takes {missing.name}: pip install 'fairground[report]'") from missing
+
 from . import figures
 from .effects import effects
 from .interactions import interactions

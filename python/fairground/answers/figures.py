@@ -16,7 +16,7 @@ import numpy as np
 
 from .._fairground import InputError, page_style
 from .pairs import Figures, points
-from .runs import Axis, Metric, Runs
+from .runs import Axis, Metric, Runs, word
 
 if TYPE_CHECKING:
     import pandas
@@ -29,6 +29,9 @@ WIDTH = 8.6
 LANE = 0.34
 #: More lines than this are not drawn: they would not be read.
 LANES_MAX = 60
+
+#: Characters of a line's name.
+NAME_MAX = 48
 
 #: Marks of lines beside each other: told apart by form, not by colour alone.
 MARKS = "osD^vPX*"
@@ -51,7 +54,7 @@ def _style() -> Iterator[None]:
         "axes.grid": True,
         "axes.axisbelow": True,
     }
-    fixed = {"svg.hashsalt": "fairground", "svg.fonttype": "none", "font.size": 10}
+    fixed = {"svg.hashsalt": "fairground", "svg.fonttype": "none", "font.size": 10, "text.parse_math": False}
     with style.context(["default", {**ink, **paper, **lines, **fixed}]):
         yield
 
@@ -98,12 +101,15 @@ def effects(frame: pandas.DataFrame, title: str = "Effects") -> Picture:
         There is nothing to draw.
     """
     apart = [name for name in frame.columns[1 : frame.columns.get_loc("base")]]
-    shown = frame[frame["improvement_pct"].notna()][:LANES_MAX]
+    known = frame[frame["improvement_pct"].notna()]
+    shown = known[:LANES_MAX]
     names = [
-        f"{row['axis']}: {row['base']} → {row['level']}" + "".join(f", {name} {row[name]}" for name in apart)
+        f"{row['axis']}: {word(row['base'])} → {word(row['level'])}"
+        + "".join(f", {name} {word(row[name])}" for name in apart)
         for _, row in shown.iterrows()
     ]
-    return _lanes(shown, names, "improvement_pct", "improvement, percent of base (right is better)", title)
+    label = "improvement, percent of base (right is better)" + _beyond(known)
+    return _lanes(shown, names, "improvement_pct", label, title)
 
 
 @_style()
@@ -115,8 +121,12 @@ def interactions(frame: pandas.DataFrame, title: str = "Interactions") -> Pictur
     InputError
         There is nothing to draw.
     """
-    shown = frame[frame["interaction_pct"].notna()][:LANES_MAX]
-    names = [f"{row['axis_a']} {row['level_a']} × {row['axis_b']} {row['level_b']}" for _, row in shown.iterrows()]
+    known = frame[frame["interaction_pct"].notna()]
+    shown = known[:LANES_MAX]
+    names = [
+        f"{row['axis_a']} {word(row['level_a'])} × {row['axis_b']} {word(row['level_b'])}"
+        for _, row in shown.iterrows()
+    ]
     return _lanes(
         shown, names, "interaction_pct", "beyond the sum of both, percent of neither (right is better)", title
     )
@@ -135,10 +145,17 @@ def interaction(table: Any, metric: str, axis: str, by: str) -> Picture:
     along, apart = _levelled(runs, axis), _levelled(runs, by)
     means = _means(runs, of, along, apart)
     figure, axes = _blank(4.2)
-    for i, level in enumerate(apart.levels[: len(MARKS)]):
-        colour = list(palette().values())[[1, 5, 6, 2][i % 4]]
-        axes.plot(range(len(along.levels)), means[:, i], marker=MARKS[i], color=colour, label=f"{by} {level}")
-    axes.set_xticks(range(len(along.levels)), [str(level) for level in along.levels])
+    colours = [palette()[name] for name in ("ink", "hit", "miss", "soft")]
+    for i, level in enumerate(apart.levels):
+        colour = colours[i % len(colours)]
+        axes.plot(
+            range(len(along.levels)),
+            means[:, i],
+            marker=MARKS[i % len(MARKS)],
+            color=colour,
+            label=_short(f"{by} {word(level)}"),
+        )
+    axes.set_xticks(range(len(along.levels)), [_short(word(level)) for level in along.levels])
     axes.set_xlabel(axis)
     axes.set_ylabel(_with_unit(of))
     axes.legend(frameon=False)
@@ -181,8 +198,8 @@ def heat_map(table: Any, metric: str, x: str, y: str) -> Picture:
     edges = (np.arange(len(across.levels) + 1) - 0.5, np.arange(len(down.levels) + 1) - 0.5)
     image = axes.pcolormesh(*edges, np.ma.masked_invalid(means), cmap="Blues" if of.sign > 0 else "Blues_r")
     axes.invert_yaxis()
-    axes.set_xticks(range(len(across.levels)), [str(level) for level in across.levels])
-    axes.set_yticks(range(len(down.levels)), [str(level) for level in down.levels])
+    axes.set_xticks(range(len(across.levels)), [_short(word(level)) for level in across.levels])
+    axes.set_yticks(range(len(down.levels)), [_short(word(level)) for level in down.levels])
     axes.set_xlabel(x)
     axes.set_ylabel(y)
     axes.grid(False)
@@ -213,11 +230,22 @@ def distribution(table: Any, metric: str, axis: str) -> Picture:
         # Beside the box, each at a height of its own, without chance.
         heights = place + 0.3 + 0.12 * (np.arange(len(values)) % 3) / 3
         axes.plot(values, heights, ".", color=colours["hit"], markersize=3)
-    axes.set_yticks(range(1, len(groups) + 1), [str(level) for level in along.levels])
+    axes.set_yticks(range(1, len(groups) + 1), [_short(word(level)) for level in along.levels])
     axes.invert_yaxis()
     axes.set_xlabel(_with_unit(of))
     axes.set_ylabel(axis)
     return Picture(figure, f"{metric} by {axis}")
+
+
+def _short(name: str) -> str:
+    """A name that leaves room for what is drawn: its beginning and its end."""
+    half = NAME_MAX // 2
+    return name if len(name) <= NAME_MAX else f"{name[:half]}…{name[-half:]}"
+
+
+def _beyond(known: pandas.DataFrame) -> str:
+    """That not all is drawn."""
+    return f"; the first {LANES_MAX} of {len(known)}" if len(known) > LANES_MAX else ""
 
 
 def _lanes(shown: pandas.DataFrame, names: list[str], value: str, label: str, title: str) -> Picture:
@@ -233,9 +261,9 @@ def _lanes(shown: pandas.DataFrame, names: list[str], value: str, label: str, ti
         if np.isfinite(row["low"]):
             axes.hlines(place, row["low"], row["high"], color=colour, linewidth=2)
         axes.plot(row[value], place, "o", color=colour, markerfacecolor=colour if sure else colours["paper"])
-    axes.set_yticks(range(len(names)), names)
+    axes.set_yticks(range(len(names)), [_short(name) for name in names])
     axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.set_xlabel(label)
+    axes.set_xlabel(label, loc="right")
     return Picture(figure, title)
 
 

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     import pandas
 
 
+#: Below this many samples of Saltelli's design a note warns.
+FEW_SAMPLES = 128
+
+
 @dataclass(frozen=True)
 class Indices:
     """First-order and total indices, each of shape ``(axes,)`` with the ends of its interval.
@@ -42,6 +46,11 @@ class Indices:
             said.append("one seed: what it does by chance counts as interaction of axes")
         else:
             said.append(f"seeds make {100 * self.noise:.1f} % of the variance of the means")
+        samples = self.points // (len(self.first) + 2)
+        if self.method == "saltelli" and samples < FEW_SAMPLES:
+            said.append(
+                f"{counted(samples, 'sample')}: below {FEW_SAMPLES} neither indices nor intervals are to be trusted"
+            )
         if np.isnan(self.first_ci[0]).all():
             said.append(f"{counted(self.seeds, 'seed')}: no interval")
         if self.seeds_left_out:

@@ -14,6 +14,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from .._fairground import page_style
+from .runs import word
 
 if TYPE_CHECKING:
     import pandas
@@ -113,7 +114,7 @@ def _row(values: Sequence[Any], columns: Sequence[Column]) -> str:
 
 
 def _text(value: Any) -> str:
-    return number(value) if isinstance(value, float) else str(value)
+    return number(value) if isinstance(value, float) else word(value)
 
 
 def _broken(text: str) -> str:

@@ -14,7 +14,7 @@ from .effects import effects
 from .interactions import interactions
 from .page import Column, Page, number, percent
 from .regressions import regressions, varies
-from .runs import Axis, Runs, counted
+from .runs import Axis, Runs, counted, word
 from .sensitivity import sensitivity
 from .trends import trends
 
@@ -116,7 +116,7 @@ def _experiment(page: Page, runs: Runs) -> None:
 
 def _levels(runs: Runs, axis: Axis) -> str:
     if axis.levels:
-        return ", ".join(str(level) for level in axis.levels)
+        return ", ".join(word(level) for level in axis.levels)
     column = runs.frame[axis.name]
     return f"{number(float(column.min()))} to {number(float(column.max()))}"
 
@@ -124,7 +124,7 @@ def _levels(runs: Runs, axis: Axis) -> str:
 def _ranked(page: Page, runs: Runs, judged: pandas.DataFrame, base: dict[str, Any]) -> list[str]:
     """What got worse and what got better, apart."""
     page.heading("What got worse, what got better", "ranked")
-    against = ", ".join(f"{name} = {level}" for name, level in base.items())
+    against = ", ".join(f"{name} = {word(level)}" for name, level in base.items())
     page.paragraph(f"Every point and metric against {against}, by strength of evidence (Student's t of pairs).")
     axes = [Column(axis.name, axis.name) for axis in runs.axes]
     columns = [
@@ -143,7 +143,10 @@ def _ranked(page: Page, runs: Runs, judged: pandas.DataFrame, base: dict[str, An
         head = found.head(ROWS_MAX)
         means = [f"{number(b)} → {number(m)}{_unit(runs, n)}" for n, b, m in _each(head, "metric", "base_mean", "mean")]
         change = [percent(*three) for three in _each(head, "improvement_pct", "low", "high")]
-        page.table(_counted(verdict.capitalize(), found), head.assign(means=means, change=change), columns)
+        told = head.assign(
+            means=means, change=change, **{name: head[name].map("{:.2g}".format) for name in ("p", "p_adjusted")}
+        )
+        page.table(_counted(verdict.capitalize(), found), told, columns)
     return list(judged.attrs["notes"])
 
 
@@ -180,7 +183,7 @@ def _effects(page: Page, runs: Runs, metric: str) -> list[str]:
         page.picture(figures.effects(found, f"{metric}: effects"))
     head = found.head(ROWS_MAX)
     rows = head.assign(
-        what=[f"{base} → {level}" for base, level in _each(head, "base", "level")],
+        what=[f"{word(base)} → {word(level)}" for base, level in _each(head, "base", "level")],
         means=[
             f"{number(base)} → {number(mean)}{_unit(runs, metric)}"
             for base, mean in _each(head, "base_mean", "level_mean")
@@ -217,7 +220,7 @@ def _interactions(page: Page, runs: Runs, metric: str) -> list[str]:
     head = ranked.head(ROWS_MAX)
     if head["interaction_pct"].notna().any():
         page.picture(figures.interactions(head.head(20), f"{metric}: interactions"))
-    both = [f"{a} {i} × {b} {j}" for a, i, b, j in _each(head, "axis_a", "level_a", "axis_b", "level_b")]
+    both = [f"{a} {word(i)} × {b} {word(j)}" for a, i, b, j in _each(head, "axis_a", "level_a", "axis_b", "level_b")]
     rows = head.assign(
         what=both,
         alone=[f"{percent(a)} and {percent(b)}" for a, b in _each(head, "only_a_pct", "only_b_pct")],

@@ -171,6 +171,13 @@ def counted(count: int, word: str) -> str:
     return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
+def word(level: Level) -> str:
+    """A level for readers: switches are off and on, whole numbers have no point."""
+    if isinstance(level, bool | np.bool_):
+        return "on" if level else "off"
+    return f"{level:g}" if isinstance(level, float) else str(level)
+
+
 def label(
     table: Any,
     axes: Sequence[str] | Mapping[str, Sequence[Level]],

@@ -100,7 +100,10 @@ def _noise(kept: Figures) -> Figures:
 
 def _estimated(means: Figures, noise: Figures, axes: int) -> tuple[Any, ...]:
     """SALib's estimates of ``means``, ``(A, AB of each axis, B; samples)``; noise is taken out of the total indices."""
-    from SALib.analyze import sobol
+    try:
+        from SALib.analyze import sobol
+    except ImportError:
+        raise ImportError("indices of this design take SALib: pip install 'fairground[report]'") from None
 
     problem = {"num_vars": axes, "names": [str(axis) for axis in range(axes)], "bounds": [[0, 1]] * axes}
     resamples = int(np.clip(RESAMPLED_MAX // means.shape[1], 50, 1000))
