@@ -189,7 +189,7 @@ def test_ctrl_c_ends_runs_under_way_and_gives_what_was_finished():
     """Three are short, one of two threads has an endless one: the short ones come, and then the interrupt."""
     work = ((str(seed), Endless(seed)) for seed in (1, 3, 2, 5))
     outcomes = Local(2).outcomes(work, Inputs())
-    threading.Timer(2.0, signal.raise_signal, [signal.SIGINT]).start()
+    threading.Timer(2.0, os.kill, [os.getpid(), signal.SIGINT]).start()
     came = []
     began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from array import array
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
@@ -79,7 +80,8 @@ def sweep(
         kept.want(spec.key(experiment.inputs) for spec in experiment.specs())
         if retry:
             kept.forget_failures()
-        _carry_out(experiment, kept, _executor(jobs, client))
+        if missing := kept.missing():
+            _carry_out(experiment, kept, missing, _executor(jobs, client))
         return Sweep._of(experiment, kept)
 
 
@@ -214,11 +216,8 @@ def _with_its_points(experiment: Experiment, store: Store) -> Experiment:
     return experiment
 
 
-def _carry_out(experiment: Experiment, store: Store, executor: Executor) -> None:
+def _carry_out(experiment: Experiment, store: Store, missing: array[int], executor: Executor) -> None:
     """Runs what is missing, and records each run as it comes."""
-    missing = store.missing()
-    if not missing:
-        return
     outcomes = executor.outcomes(_work(experiment, iter(missing)), experiment.inputs)
     with Progress(experiment.size, experiment.size - len(missing)) as progress:
         try:
