@@ -18,6 +18,7 @@ $venv/bin/ruff check --quiet
 cargo build --release --quiet -p fairground-cli
 $venv/bin/pip install -q '.[test]'
 fairground=$(realpath "${CARGO_TARGET_DIR:-target}")/release/fairground
+# With files: their tests alone.
 FAIRGROUND=$fairground $venv/bin/pytest -q "$@"
 [ $# = 0 ] || exit 0
 $venv/bin/python -m doctest docs/python.md

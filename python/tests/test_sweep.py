@@ -8,6 +8,7 @@ import signal
 import subprocess
 import threading
 import time
+from dataclasses import replace
 
 import fairground as fg
 import pyarrow as pa
@@ -97,22 +98,20 @@ def test_axes_have_the_types_of_their_levels(tmp_path):
     assert sorted(table["loops"].to_pylist()) == [10.0, 10.0, 20.0, 20.0]
 
 
-def failing(n):
-    """An executor whose run `n` fails."""
+class Failing:
+    """Carries out all of the work; its run `n` fails."""
 
-    class Failing(Local):
-        def outcomes(self, work, inputs):
-            from dataclasses import replace
+    def __init__(self, n):
+        self.n = n
 
-            for i, (key, outcome) in enumerate(super().outcomes(work, inputs)):
-                failed = replace(outcome, metrics={}, hash="", failed="task 7 lost")
-                yield key, failed if i == n else outcome
-
-    return Failing(1)
+    def outcomes(self, work, inputs):
+        for i, (key, spec) in enumerate(work):
+            outcome = spec.run(inputs)
+            yield key, replace(outcome, metrics={}, hash="", failed="task 7 lost") if i == self.n else outcome
 
 
 def test_a_run_that_fails_is_kept_with_its_message_and_harms_no_other(tmp_path):
-    swept = sweep(PIPES, tmp_path, client=failing(6))
+    swept = sweep(PIPES, tmp_path, client=Failing(6))
     (failure,) = swept.failures.to_pylist()
     assert failure == {
         "workload": "sched-pipe:loops=20,threads",
@@ -163,8 +162,6 @@ def test_look_while_another_process_writes(tmp_path):
 
 def test_a_figure_that_is_named_like_an_axis_steps_aside(tmp_path):
     experiment = Experiment.from_dict(PIPES)
-    from dataclasses import replace
-
     axes = tuple(replace(axis, name="migrations") if axis.kind == "sched" else axis for axis in experiment.axes)
     table = sweep(replace(experiment, axes=axes), tmp_path).table
     assert table["migrations"].type == pa.string() and table["migrations_"].type == pa.float64()
@@ -332,7 +329,7 @@ def test_the_command_refuses_a_store_in_use(pipes_file, tmp_path):
 
 def test_the_command_tells_failures_and_ends_with_1(tmp_path):
     """A run that fails in a store, as a crash of a kernel would; the sweep itself goes on."""
-    sweep(PIPES, tmp_path / "store", client=failing(0))
+    sweep(PIPES, tmp_path / "store", client=Failing(0))
     (tmp_path / "pipes.toml").write_text(PIPES_FILE)
     ran = command(tmp_path / "pipes.toml", "--store", tmp_path / "store")
     assert ran.returncode == 1

@@ -16,7 +16,8 @@ def parquet_bytes(table: pa.Table) -> bytes:
 
     sink = pa.BufferOutputStream()
     pyarrow.parquet.write_table(table, sink, row_group_size=ROWS_PER_GROUP)
-    return bytes(sink.getvalue())
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
 
 
 def csv_bytes(table: pa.Table) -> bytes:
@@ -25,7 +26,8 @@ def csv_bytes(table: pa.Table) -> bytes:
 
     sink = pa.BufferOutputStream()
     pyarrow.csv.write_csv(table, sink)
-    return bytes(sink.getvalue())
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
 
 
 def write(path: Path, data: bytes) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from array import array
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -191,12 +191,11 @@ def _executor(jobs: int | None, client: Any) -> Executor:
     if client is None:
         return Local(jobs)
     if hasattr(client, "outcomes"):
-        carrier: Executor = client
-    else:
-        from .farm import Farm
+        executor: Executor = client
+        return executor
+    from .farm import Farm
 
-        carrier = Farm(client)
-    return carrier
+    return Farm(client)
 
 
 def _with_its_points(experiment: Experiment, store: Store) -> Experiment:
@@ -226,8 +225,7 @@ def _carry_out(experiment: Experiment, store: Store, missing: array[int], execut
                     store.record(key, outcome)
                     progress.step(outcome.failed is not None)
         finally:
-            if isinstance(outcomes, Generator):
-                outcomes.close()
+            outcomes.close()
     store.pack()
 
 
