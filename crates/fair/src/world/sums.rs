@@ -148,15 +148,35 @@ fn numbers(sums: &FgSums) -> [u64; 9] {
 
 #[cfg(test)]
 mod tests {
-    use fairground_machine::Machine;
+    use fairground_machine::{Cluster, Machine};
     use fairground_sim::{draw, Purpose};
 
     use super::*;
     use crate::topology::Topology;
     use crate::{Features, Options};
 
+    /// Two packages of 16 CPUs in caches of 8, of which the first is of large CPUs and the others of small ones: of the
+    /// domains of packages, whose groups have 8, one is asymmetric, and so is that of both.
+    fn two_capacities() -> Machine {
+        let mut m = Machine::symmetric(32);
+        for cpu in &mut m.cpus {
+            (cpu.llc, cpu.cluster) = (cpu.id / 8, cpu.id / 8);
+            (cpu.node, cpu.package) = (cpu.id / 16, cpu.id / 16);
+            cpu.capacity = if cpu.llc == 0 { 1024 } else { 600 };
+        }
+        let part = |size: u32| (0..32 / size).map(|i| (i * size..(i + 1) * size).collect()).collect::<Vec<CpuMask>>();
+        (m.nodes, m.packages, m.llcs) = (part(16), part(16), part(8));
+        let clusters = part(8).into_iter();
+        m.clusters = clusters.map(|cpus| Cluster { cpus, ..m.clusters[0].clone() }).collect();
+        m.numa_distance = vec![vec![10, 20], vec![20, 10]];
+        m
+    }
+
     fn world(machine: &str, scheduler: &str) -> World {
-        let machine = Machine::preset(machine).unwrap();
+        let machine = match machine {
+            "two capacities" => two_capacities(),
+            preset => Machine::preset(preset).unwrap(),
+        };
         let features = Features::parse(scheduler).unwrap();
         let topology = Topology::new(&machine, &features, &Options::default()).unwrap();
         let mut world = World::new(&machine, &features, &topology);
@@ -187,10 +207,24 @@ mod tests {
         rq.cfs.util_avg = dice.below(1_100);
         rq.est_enqueued = dice.below(1_100) as u32;
         rq.queued.load_avg = dice.below(3_000);
-        rq.cpu_capacity = rq.cpu_capacity_orig - if dice.below(2_000) == 0 { dice.below(300) as u32 } else { 0 };
-        if dice.below(1_000) == 0 {
+        rq.misfit_task_load = dice.below(3) / 2 * dice.below(3_000);
+        rq.uclamp[FG_UCLAMP_MIN as usize].value = (dice.below(2) * dice.below(1_024)) as u32;
+        rq.uclamp[FG_UCLAMP_MAX as usize].value = 1_024 - (dice.below(2) * dice.below(1_024)) as u32;
+        press(rq, dice);
+        if dice.below(200) == 0 {
             world.sys_mut().uclamp_used ^= 1;
         }
+        if dice.below(200) == 0 {
+            world.sys_mut().eas ^= 1;
+        }
+    }
+
+    /// Heat and interrupts. The latter are rare: a group with a CPU that is squeezed is looked at in any case.
+    fn press(rq: &mut FgCpu, dice: &mut Dice) {
+        let mut once_in = |of: u64, n: u32| if dice.below(of) == 0 { dice.below(u64::from(n)) as u32 } else { 0 };
+        (rq.thermal_pressure, rq.hw_pressure) = (once_in(4, 300), once_in(4, 300));
+        rq.cpu_capacity_inverted = once_in(4, rq.cpu_capacity_orig);
+        rq.cpu_capacity = rq.cpu_capacity_orig - once_in(100, 300);
     }
 
     /// One look from a CPU at one of its domains, with some CPUs out of the question, and what came of it.
@@ -210,11 +244,40 @@ mod tests {
         [sd as u64, group, b.src_cpu as u64, b.imbalance as u64, rule, kind, of, looks, flags]
     }
 
+    /// How often there was something to go wrong: looks that found somebody, and such at large groups; of these while
+    /// clamps were in use, at one with a squeezed CPU, and in an asymmetric domain.
+    #[derive(Clone, Copy, Debug, Default)]
+    struct Met {
+        moves: u64,
+        large: u64,
+        clamped: u64,
+        squeezed: u64,
+        asymmetric: u64,
+    }
+
+    impl Met {
+        fn count(&mut self, world: &World, seen: &[u64; 9]) {
+            let sd = seen[0] as usize;
+            self.moves += u64::from(seen[2] as i64 >= 0);
+            if !world.sums.domains[sd] {
+                return;
+            }
+            self.large += 1;
+            self.clamped += u64::from(world.sys().uclamp_used);
+            self.squeezed += u64::from((0..world.sums.kept.len()).any(|id| world.sums.kept[id].squeezed_cpus > 0));
+            self.asymmetric += u64::from(world.domains[sd].flags & FG_SD_ASYM_CPUCAPACITY != 0);
+        }
+    }
+
     #[test]
     fn a_look_finds_the_same_with_sums_that_are_kept_and_without() {
-        let (mut moves, mut large) = (0, 0);
+        let mut met = Met::default();
         for (machine, scheduler) in [
             ("kunpeng920", "v6.12"),
+            ("kunpeng920", "v6.7"),
+            ("two capacities", "v6.12"),
+            ("two capacities", "v6.7"),
+            ("two capacities", "v5.4"),
             ("kunpeng920", "v5.4"),
             ("kunpeng920", "v5.4+lb-p01+lb-p02+lb-p03+lb-p04+lb-p05+lb-p06"),
             ("thunderx2-224", "v5.11"),
@@ -229,11 +292,13 @@ mod tests {
                 let seen = look(&mut keeps, &mut Dice(round, 1_000), round);
                 assert_eq!(seen, look(&mut looks, &mut Dice(round, 1_000), round), "{machine} {scheduler} {round}");
                 keeps.audit_sums().unwrap();
-                moves += u64::from(seen[2] as i64 >= 0);
-                large += u64::from(keeps.sums.domains[seen[0] as usize]);
+                met.count(&keeps, &seen);
             }
         }
-        assert!(moves > 4_000 && large > 4_000, "{moves} moves, {large} looks at large groups");
+        let Met { moves, large, clamped, squeezed, asymmetric } = met;
+        let rare = [clamped, squeezed, asymmetric];
+        assert!(moves > 4_000 && large > 10_000 && rare.iter().all(|n| *n > 1_000), "{met:?}");
+        assert!(squeezed < large / 2, "{met:?}");
     }
 
     #[test]
