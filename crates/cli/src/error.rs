@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use miette::{Diagnostic, MietteHandlerOpts, Report};
+use textwrap::WordSplitter;
 
 /// How a command ends when it does not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +45,8 @@ pub fn install() {
     // Fails only if a hook is there already.
     let _ = miette::set_hook(Box::new(move |_| {
         let options = MietteHandlerOpts::new().terminal_links(false).unicode(terminal).color(color).width(120);
+        // Names of features have hyphens, and are to be copied whole.
+        let options = options.word_splitter(WordSplitter::NoHyphenation);
         Box::new(options.build())
     }));
 }

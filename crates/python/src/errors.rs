@@ -4,6 +4,7 @@ use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::PyErr;
+use textwrap::WordSplitter;
 
 create_exception!(
     fairground,
@@ -17,6 +18,8 @@ create_exception!(fairground, RunFailed, PyRuntimeError, "A run that began and f
 pub fn input(error: impl Diagnostic) -> PyErr {
     let mut text = String::new();
     let handler = GraphicalReportHandler::new_themed(GraphicalTheme::none()).with_links(false).with_width(120);
+    // Names of features have hyphens, and are to be copied whole.
+    let handler = handler.with_word_splitter(WordSplitter::NoHyphenation);
     match handler.render_report(&mut text, &error) {
         Ok(()) => InputError::new_err(text.trim_end().to_owned()),
         Err(_) => InputError::new_err(error.to_string()),

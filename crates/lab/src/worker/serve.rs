@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 
 use fairground_linux::agree::{preset_for, Asked, Watcher};
-use fairground_linux::{Kernel, Linux};
+use fairground_linux::{Kernel, Linux, LinuxError};
 use fairground_machine::Machine;
 use fairground_sim::{Governor, Scheduler};
 use fairground_trace::UnlessGone;
@@ -120,8 +120,10 @@ fn inherited(number: i32) -> io::Result<OwnedFd> {
 /// The kernel from the library that was handed over.
 pub(super) fn kernel(library: i32, job: &Job, machine: &Machine) -> Result<Kernel, String> {
     let path = format!("{OPEN_FILES}{library}");
-    let kernel = Kernel::load(Path::new(&path)).map_err(|e| e.full())?;
-    kernel.fits(machine, job.config.hz).map_err(|e| e.full())?;
+    // The descriptor's number says nothing to anybody, and differs from run to run.
+    let named = |e: LinuxError| e.full().replace(&path, &job.sched);
+    let kernel = Kernel::load(Path::new(&path)).map_err(named)?;
+    kernel.fits(machine, job.config.hz).map_err(named)?;
     Ok(kernel)
 }
 
