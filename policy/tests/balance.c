@@ -533,6 +533,7 @@ TEST(features_say_what_they_can)
 	CHECK_EQ(fg_feature_ready(FG_ASYM_PREV_FIRST, 1), 1);
 	CHECK_EQ(fg_feature_ready(FG_ASYM_PREV_FIRST, 2), 0);
 	CHECK_EQ(fg_feature_ready(FG_LB_P04, 1), 1);
+	CHECK_EQ(fg_feature_ready(FG_PELT_SUM, FG_PELT_SUM_FLOOR), 1);
 	CHECK_EQ(fg_feature_ready(FG_FEEC, FG_FEEC_TRI), 1);
 	CHECK_EQ(fg_feature_ready(FG_FEEC, FG_FEEC_TRI + 1), 0);
 	CHECK_EQ(fg_feature_ready(FG_FEEC_TRIVIAL, FG_FEEC_TRIVIAL_MINIMUM + 1), 0);
