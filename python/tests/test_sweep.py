@@ -63,6 +63,15 @@ def test_the_table_depends_on_the_experiment_alone(tmp_path):
     assert bytes_of(sweep(PIPES, tmp_path / "broken"), tmp_path) == once
 
 
+def test_the_table_does_not_depend_on_what_else_the_store_holds(tmp_path):
+    """Runs of another workload stand in the same part, and have figures that these have not."""
+    axes = {"workload": ["sched-pipe:loops=20,threads", "hackbench:loops=2"], "sched": ["fair:v5.9", "fair:v6.12"]}
+    fewer = {"workload": axes["workload"][:1], "sched": axes["sched"]}
+    sweep(pipes(axes=axes), tmp_path / "both")
+    alone = bytes_of(sweep(pipes(axes=fewer), tmp_path / "alone"), tmp_path)
+    assert bytes_of(sweep(pipes(axes=fewer), tmp_path / "both"), tmp_path) == alone
+
+
 def test_a_row_is_the_run_that_it_names(tmp_path):
     swept = sweep(PIPES, tmp_path)
     rows = swept.table.to_pylist()

@@ -245,7 +245,10 @@ def _ended(store: Store) -> tuple[pa.Table, tuple[str, ...]]:
     for some in store.results():
         notes.update(note for of_run in some["run.notes"].to_pylist() for note in of_run)
         tables.append(some.drop_columns(["run.notes", "run.wall_ns"]))
-    return pa.concat_tables(tables, promote_options="default").sort_by("run.position"), tuple(sorted(notes))
+    ended = pa.concat_tables(tables, promote_options="default").sort_by("run.position")
+    # A part has the figures of all of its runs, those of other experiments among them.
+    figures = [name for name in ended.column_names[2:] if ended[name].null_count < len(ended)]
+    return ended.select(["run.position", "run.hash", *figures]), tuple(sorted(notes))
 
 
 def _table(experiment: Experiment, ended: pa.Table, positions: list[int]) -> pa.Table:
