@@ -135,6 +135,21 @@ def test_a_run_that_fails_is_kept_with_its_message_and_harms_no_other(tmp_path):
     assert (len(mended.table), len(mended.failures)) == (20, 0)
 
 
+def test_a_combination_that_is_impossible_fails_alone_even_if_it_is_the_first(tmp_path):
+    """The deeper of two idle states pays off sooner than the shallower one: at the first levels of both."""
+    idle = "cpu_type.Cortex-A53.idle."
+    figures = {
+        f"{idle}cpu-sleep.residency": {"times": [2.2, 1]},
+        f"{idle}cluster-sleep.residency": {"times": [0.5, 1]},
+    }
+    fixed = {"machine": "hikey960", "workload": "sched-pipe:loops=20,threads", "sched": "fair:v5.9"}
+    swept = sweep({"experiment": {"name": "idle", "seeds": 1}, "fixed": fixed, "axes": {"figures": figures}}, tmp_path)
+    assert (len(swept.table), len(swept.failures), swept.left) == (3, 1, 0)
+    assert "cluster-sleep" in swept.failures["message"][0].as_py()
+    told = json.loads(swept.table.schema.metadata[b"fairground"])
+    assert told["metrics"]["ops_per_sec"] == {"unit": "ops/s", "better": "higher"}
+
+
 def test_look_sees_what_is_there_so_far(tmp_path):
     with pytest.raises(SweepError):
         sweep(PIPES, tmp_path, client=Broken(7))
