@@ -16,6 +16,7 @@ import pytest
 from fairground.sweeps import parts as store_parts
 from fairground.sweeps import store as stores
 from fairground.sweeps.errors import CannotKeep, StoreRefused, StoreWarning
+from fairground.sweeps.lock import Lock
 from fairground.sweeps.store import Store
 
 #: What a program of a test begins with: a store, and outcomes that are told apart by a figure.
@@ -156,6 +157,19 @@ def test_a_lock_that_a_dead_process_left_refuses_nobody(tmp_path):
     assert died.returncode == -signal.SIGKILL
     assert (tmp_path / "lock").read_text().startswith("process ")
     Store.open(tmp_path).close()
+
+
+def test_a_disk_that_takes_no_words_about_the_lock_does_not_matter(tmp_path, monkeypatch):
+    """Who holds it cannot be written down; it is held, and let go of, all the same."""
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            os, "pwrite", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOSPC, "No space left on device"))
+        )
+        first = Lock(tmp_path)
+    with pytest.raises(StoreRefused, match="in use by another process"):
+        Lock(tmp_path)
+    first.release()
+    Lock(tmp_path).release()
 
 
 def test_readers_see_what_a_writer_has_recorded_so_far(tmp_path):
