@@ -388,6 +388,13 @@ def test_a_limit_of_file_size_leaves_all_that_was_recorded(tmp_path, limit):
     goes_on(tmp_path, run(FILL, tmp_path, 300 if limit == 6_000 else 0, limit))
 
 
+def test_a_store_is_not_begun_on_a_full_disk(tmp_path, monkeypatch):
+    """That is the disk's fault and not the user's: exit code 1."""
+    monkeypatch.setattr(Path, "mkdir", lambda *_, **__: (_ for _ in ()).throw(OSError(errno.ENOSPC, "No space left")))
+    with pytest.raises(CannotKeep, match="cannot begin the store .*: No space left"):
+        Store.open(tmp_path / "store")
+
+
 def test_a_disk_that_fills_leaves_all_that_was_recorded(tmp_path):
     """ENOSPC, on a disk of one megabyte that is then made larger."""
     mounted = ["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(tmp_path)]

@@ -22,6 +22,7 @@ One process writes (lock.py). Any number may read meanwhile: each sees the store
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import time
@@ -51,6 +52,8 @@ APPLICATION = 0x46475354
 RUNS_PER_PART = 1000
 #: Seconds between two syncs of the index.
 SYNC_S = 1.0
+#: What the system says where there is no room.
+FULL = (errno.ENOSPC, errno.EDQUOT)
 #: Characters of a failure's message that are kept.
 MESSAGE_MAX = 10_000
 
@@ -108,6 +111,8 @@ class Store:
         ------
         StoreRefused
             It is in use, of a newer version, no store, or cannot be written.
+        CannotKeep
+            The disk is full.
         """
         path = Path(path)
         if read_only:
@@ -116,6 +121,8 @@ class Store:
             (path / "parts").mkdir(parents=True, exist_ok=True)
             lock = Lock(path)
         except OSError as error:
+            if error.errno in FULL:
+                raise CannotKeep(f"cannot begin the store {path}: {error.strerror}") from None
             raise StoreRefused(f"cannot keep results in {path}: {error.strerror}") from None
         try:
             return cls._to_write(path, lock)
@@ -416,7 +423,8 @@ def _connect_to_write(index: Path) -> sqlite3.Connection:
         return db
     except sqlite3.OperationalError as error:
         db.close()
-        raise StoreRefused(f"cannot keep results in {index.parent}: {error}") from None
+        kind = CannotKeep if "full" in str(error) else StoreRefused
+        raise kind(f"cannot keep results in {index.parent}: {error}") from None
     except sqlite3.DatabaseError as error:
         db.close()
         raise Damaged(str(error)) from None
