@@ -11,7 +11,9 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import astuple
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -20,7 +22,9 @@ from cluster import Cluster
 from fairground.sweeps.errors import SweepError
 from fairground.sweeps.experiment import Experiment
 from fairground.sweeps.farm import Farm, FarmError, FarmWarning
+from fairground.sweeps.farm.hand import Parcel, Program
 from fairground.sweeps.farm.pace import Pace
+from fairground.sweeps.farm.roster import Roster
 from fairground.sweeps.spec import Inputs, RunSpec
 from fairground.sweeps.sweep import look, sweep
 from sweeping import bytes_of
@@ -337,6 +341,52 @@ def test_what_does_not_answer_as_a_scheduler_is_refused_in_bounded_time():
         Farm("nonsense")
     with pytest.raises(FarmError, match="expected the address of a Dask scheduler .* found int"):
         Farm(8786)
+
+
+class Quiet:
+    """A connection on which nobody answers by himself."""
+
+    def __init__(self):
+        self.asked = []
+
+    def submit(self, function, *arguments, workers):
+        self.asked += workers
+        return object()
+
+
+def test_a_worker_that_was_refused_is_asked_again_in_a_while(monkeypatch):
+    """Another may have begun at its address. It is named once."""
+    monkeypatch.setattr("fairground.sweeps.farm.roster.time.monotonic", lambda: now)
+    link, roster, present = Quiet(), Roster(Parcel.of(Inputs())), {"tcp://one": 2}
+
+    def answers(*program):
+        roster.asked.pop("tcp://one")
+        roster.answer("tcp://one", program)
+
+    now = 0.0
+    roster.meet(link, present)
+    with pytest.warns(FarmWarning, match="fairground 0 with code another"):
+        answers("0", "another")
+    now = 29.0
+    assert roster.meet(link, present) == [] and link.asked == ["tcp://one"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for now in (31.0, 62.0):
+            roster.meet(link, present)
+            assert roster.refused.keys() == roster.asked.keys() == present.keys()
+            answers("0", "another")
+        now = 93.0
+        roster.meet(link, present)
+        answers(*astuple(Program.here()))
+    assert (roster.admitted, roster.refused) == (present, {})
+
+
+def test_what_a_process_keeps_of_a_sweep_is_named_with_the_program(monkeypatch):
+    """A process that stays while its program is another one later: nothing that it was given is taken for ours."""
+    before = Parcel.of(Inputs()).digest
+    assert Parcel.of(Inputs()).digest == before != Parcel.of(Inputs(machines={"mine": ""})).digest
+    monkeypatch.setattr("fairground.sweeps.farm.hand.CODE", "another")
+    assert Parcel.of(Inputs()).digest != before
 
 
 def test_without_dask_it_is_said_what_to_install(monkeypatch):

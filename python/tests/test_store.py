@@ -1,5 +1,6 @@
 """Results of a sweep are kept, whatever happens to who keeps them."""
 
+import errno
 import hashlib
 import os
 import signal
@@ -12,8 +13,10 @@ from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
+from fairground.sweeps import parts as store_parts
 from fairground.sweeps import store as stores
-from fairground.sweeps.errors import StoreRefused, StoreWarning
+from fairground.sweeps.errors import CannotKeep, StoreRefused, StoreWarning
+from fairground.sweeps.lock import Lock
 from fairground.sweeps.store import Store
 
 #: What a program of a test begins with: a store, and outcomes that are told apart by a figure.
@@ -156,6 +159,19 @@ def test_a_lock_that_a_dead_process_left_refuses_nobody(tmp_path):
     Store.open(tmp_path).close()
 
 
+def test_a_disk_that_takes_no_words_about_the_lock_does_not_matter(tmp_path, monkeypatch):
+    """Who holds it cannot be written down; it is held, and let go of, all the same."""
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            os, "pwrite", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOSPC, "No space left on device"))
+        )
+        first = Lock(tmp_path)
+    with pytest.raises(StoreRefused, match="in use by another process"):
+        Lock(tmp_path)
+    first.release()
+    Lock(tmp_path).release()
+
+
 def test_readers_see_what_a_writer_has_recorded_so_far(tmp_path):
     """Before and behind the packing, while the writer goes on."""
     with Store.open(tmp_path) as writer, Store.open(tmp_path, read_only=True) as reader:
@@ -219,11 +235,57 @@ def test_halves_are_removed_and_whole_parts_are_taken_up(tmp_path):
     )
     assert died.returncode == -signal.SIGKILL
     assert len(parts(tmp_path)) == 1
-    (tmp_path / "parts" / "00.parquet.half").write_text("half")
-    (tmp_path / "parts" / "00.parquet").write_text("nobody's")
+    (tmp_path / "parts" / f"{key(2)}.parquet.half").write_text("half")
     with Store.open(tmp_path) as store:
         assert len(parts(tmp_path)) == 1
         assert recorded(store, 2) == {0: 0.0, 1: 1.0}
+
+
+def test_files_that_are_not_ours_stay_as_they_are(tmp_path):
+    """Somebody keeps his own tables beside the parts."""
+    others = {name: tmp_path / "parts" / name for name in ("mine.parquet", "mine.parquet.half", "notes")}
+    Store.open(tmp_path).close()
+    for name, path in others.items():
+        path.write_text(name)
+    with Store.open(tmp_path) as store:
+        assert recorded(store, 1) == {}
+    assert {name: path.read_text() for name, path in others.items()} == {name: name for name in others}
+
+
+def test_damaged_parts_are_put_aside_when_the_index_was_lost(tmp_path):
+    """They are named, and what can be had of them can still be had."""
+    with Store.open(tmp_path) as store:
+        for n in range(2):
+            store.record(key(n), outcome(n))
+            store.pack()
+    victim = parts(tmp_path)[0]
+    os.truncate(victim, 50)
+    half = victim.read_bytes()
+    (tmp_path / "index.sqlite").unlink()
+    with pytest.warns(StoreWarning, match=f"{victim.name} is damaged .* put aside"):
+        store = Store.open(tmp_path)
+    with store:
+        assert len(recorded(store, 2)) == 1
+    assert victim.with_name(victim.name + ".damaged").read_bytes() == half
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_part_that_cannot_be_read_now_is_not_damaged(tmp_path, monkeypatch, read_only):
+    """Too many open files, a right that is missing, a disk that stammers: that passes, and thousand runs are not made again."""
+    with Store.open(tmp_path) as store:
+        store.record(key(0), outcome(0))
+        store.pack()
+    (part,) = parts(tmp_path)
+    with monkeypatch.context() as patched, Store.open(tmp_path, read_only=read_only) as store:
+        patched.setattr(store_parts, "open", busy, raising=False)
+        with pytest.raises(StoreRefused if read_only else CannotKeep, match=f"Too many open files: .*{part.name}"):
+            recorded(store, 1)
+    with Store.open(tmp_path) as store:
+        assert recorded(store, 1) == {0: 0.0}
+
+
+def busy(path, *_):
+    raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), path)
 
 
 @pytest.mark.parametrize("harm", ["truncated", "changed", "gone"])
@@ -252,6 +314,7 @@ def test_a_damaged_part_is_named_and_its_runs_are_made_again(tmp_path, harm):
             assert recorded(store, 4) == {2: 2.0, 3: 3.0}
         assert store.missing().tolist() == [0, 1]
         assert not victim.exists()
+        assert victim.with_name(file + ".damaged").exists() == (harm != "gone")
         store.record(key(0), outcome(0))
         store.record(key(1), outcome(1))
         store.pack()
@@ -323,6 +386,13 @@ def goes_on(path: Path, filled: "subprocess.CompletedProcess[str]") -> None:
 def test_a_limit_of_file_size_leaves_all_that_was_recorded(tmp_path, limit):
     """EFBIG: a part of 300 runs is larger than 6,000 bytes; the index grows beyond 2,000,000 at some time."""
     goes_on(tmp_path, run(FILL, tmp_path, 300 if limit == 6_000 else 0, limit))
+
+
+def test_a_store_is_not_begun_on_a_full_disk(tmp_path, monkeypatch):
+    """That is the disk's fault and not the user's: exit code 1."""
+    monkeypatch.setattr(Path, "mkdir", lambda *_, **__: (_ for _ in ()).throw(OSError(errno.ENOSPC, "No space left")))
+    with pytest.raises(CannotKeep, match="cannot begin the store .*: No space left"):
+        Store.open(tmp_path / "store")
 
 
 def test_a_disk_that_fills_leaves_all_that_was_recorded(tmp_path):

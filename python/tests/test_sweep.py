@@ -6,9 +6,11 @@ import os
 import random
 import signal
 import subprocess
+import sys
 import threading
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import fairground as fg
 import pyarrow as pa
@@ -18,7 +20,7 @@ from fairground.sweeps.engine import Local
 from fairground.sweeps.errors import StoreRefused, SweepError
 from fairground.sweeps.experiment import Experiment
 from fairground.sweeps.progress import Progress
-from fairground.sweeps.spec import Inputs
+from fairground.sweeps.spec import CODE, Inputs
 from fairground.sweeps.sweep import default_store, look, sweep
 from sweeping import PIPES, PIPES_FILE, bytes_of, command, pipes, program
 
@@ -61,6 +63,15 @@ def test_the_table_depends_on_the_experiment_alone(tmp_path):
         with pytest.raises(SweepError, match="nobody is left"):
             sweep(PIPES, tmp_path / "broken", client=Broken(after))
     assert bytes_of(sweep(PIPES, tmp_path / "broken"), tmp_path) == once
+
+
+def test_the_table_does_not_depend_on_what_else_the_store_holds(tmp_path):
+    """Runs of another workload stand in the same part, and have figures that these have not."""
+    axes = {"workload": ["sched-pipe:loops=20,threads", "hackbench:loops=2"], "sched": ["fair:v5.9", "fair:v6.12"]}
+    fewer = {"workload": axes["workload"][:1], "sched": axes["sched"]}
+    sweep(pipes(axes=axes), tmp_path / "both")
+    alone = bytes_of(sweep(pipes(axes=fewer), tmp_path / "alone"), tmp_path)
+    assert bytes_of(sweep(pipes(axes=fewer), tmp_path / "both"), tmp_path) == alone
 
 
 def test_a_row_is_the_run_that_it_names(tmp_path):
@@ -126,6 +137,21 @@ def test_a_run_that_fails_is_kept_with_its_message_and_harms_no_other(tmp_path):
     assert (len(mended.table), len(mended.failures)) == (20, 0)
 
 
+def test_a_combination_that_is_impossible_fails_alone_even_if_it_is_the_first(tmp_path):
+    """The deeper of two idle states pays off sooner than the shallower one: at the first levels of both."""
+    idle = "cpu_type.Cortex-A53.idle."
+    figures = {
+        f"{idle}cpu-sleep.residency": {"times": [2.2, 1]},
+        f"{idle}cluster-sleep.residency": {"times": [0.5, 1]},
+    }
+    fixed = {"machine": "hikey960", "workload": "sched-pipe:loops=20,threads", "sched": "fair:v5.9"}
+    swept = sweep({"experiment": {"name": "idle", "seeds": 1}, "fixed": fixed, "axes": {"figures": figures}}, tmp_path)
+    assert (len(swept.table), len(swept.failures), swept.left) == (3, 1, 0)
+    assert "cluster-sleep" in swept.failures["message"][0].as_py()
+    told = json.loads(swept.table.schema.metadata[b"fairground"])
+    assert told["metrics"]["ops_per_sec"] == {"unit": "ops/s", "better": "higher"}
+
+
 def test_look_sees_what_is_there_so_far(tmp_path):
     with pytest.raises(SweepError):
         sweep(PIPES, tmp_path, client=Broken(7))
@@ -147,6 +173,9 @@ def test_a_sweep_goes_on_with_the_points_that_it_began_with(tmp_path, monkeypatc
     again = Shuffled(0)
     assert sweep(drawn, tmp_path, client=again).table.equals(first) and again.taken == []
     assert look(drawn, tmp_path).table.equals(first)
+    more = Shuffled(0)
+    assert len(sweep({**drawn, "experiment": {**drawn["experiment"], "seeds": 2}}, tmp_path, client=more).table) == 12
+    assert len(more.taken) == 6
     assert look(pipes(), tmp_path).left == 20
 
 
@@ -314,9 +343,30 @@ def test_bad_words_are_refused_before_anything_runs(pipes_file, tmp_path, words,
 )
 def test_an_experiment_that_cannot_be_meant_is_refused_before_anything_runs(tmp_path, change, told):
     (tmp_path / "pipes.toml").write_text(PIPES_FILE.replace(*change))
-    ran = command("pipes.toml", "--store", "store", cwd=tmp_path)
-    assert ran.returncode == 2 and told in ran.stderr, ran.stderr
+    for words in ([], ["--look"]):
+        ran = command("pipes.toml", "--store", "store", *words, cwd=tmp_path)
+        assert ran.returncode == 2 and told in ran.stderr, ran.stderr
     assert not (tmp_path / "store").exists()
+
+
+def test_a_look_at_many_runs_is_confirmed_like_a_sweep(tmp_path):
+    many = pipes(experiment={"name": "pipes", "seeds": 1_000_000})
+    with pytest.raises(fg.InputError, match="4,000,000 runs"):
+        look(many, tmp_path)
+    with pytest.raises(StoreRefused, match="is no store"):
+        look(many, tmp_path, confirm=True)
+
+
+@pytest.mark.parametrize("code, warned", [(CODE, False), ("0" * 32, True)], ids=["the same", "another"])
+def test_the_command_says_if_the_package_is_another_program(pipes_file, tmp_path, code, warned):
+    """The command and the package are installed apart, and it is the package that runs."""
+    start = Path(__file__).parents[2] / "crates/cli/src/commands/sweep/start.py"
+    words = [sys.executable, "-c", start.read_text(), "--store", tmp_path / "store", pipes_file]
+    environment = {**os.environ, "FAIRGROUND_STUDY_CODE": code}
+    ran = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120, env=environment)
+    assert (ran.returncode, ran.stdout) == (0, "pipes: 20 of 20 runs\n"), ran.stderr
+    told = f"package of {sys.executable} has code {CODE[:12]}, this command has code 000000000000"
+    assert (told in ran.stderr) == warned == bool(ran.stderr), ran.stderr
 
 
 def test_the_command_refuses_a_store_in_use(pipes_file, tmp_path):

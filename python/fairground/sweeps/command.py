@@ -97,7 +97,7 @@ def _swept(options: argparse.Namespace) -> Sweep:
     from .sweep import look, sweep
 
     if options.look:
-        return look(options.file, options.store)
+        return look(options.file, options.store, options.yes)
     return sweep(options.file, options.store, options.jobs, options.dask, options.yes, retry=options.retry)
 
 

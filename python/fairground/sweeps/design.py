@@ -1,7 +1,7 @@
 """Which points of the space of an experiment are run.
 
-A point has one coordinate for each axis, from 0 up to but not including 1; :func:`value` says which level it is. Points of
-a design other than the grid come from scipy. They are drawn once and kept with the sweep (``Experiment.to_json``): a
+A point has one coordinate for each axis, from 0 up to but not including 1; :func:`between` says which value of a range that
+is. Points of a design other than the grid come from scipy. They are drawn once and kept with the sweep (``Experiment.to_json``): a
 library that draws others one day does not change a sweep that has begun.
 """
 

@@ -10,7 +10,7 @@ class StoreRefused(SweepError):
 
 
 class CannotKeep(SweepError):
-    """A store that takes no more results, because the disk is full as a rule. What it took stays."""
+    """A store that takes no more results, or cannot read what it has, because the disk is full as a rule. What it took stays."""
 
 
 class StoreWarning(UserWarning):

@@ -20,6 +20,7 @@ import itertools
 import json
 import math
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike, fspath
@@ -307,10 +308,14 @@ class Experiment:
 
     @cached_property
     def metrics(self) -> dict[str, dict[str, str]]:
-        """What runs report: ``unit`` and ``better`` (``higher`` or ``lower``) by the names of figures, sorted."""
+        """What runs report: ``unit`` and ``better`` (``higher`` or ``lower``) by the names of figures, sorted.
+
+        Turned figures of a machine change no names. A combination that is impossible reports nothing.
+        """
         found: dict[str, dict[str, str]] = {}
         for choices in self._kinds_of_runs():
-            found.update(RunSpec(**self._parts(choices)).metrics(self.inputs))
+            with suppress(InputError):
+                found.update(RunSpec(**self._parts(choices) | {"figures": ()}).metrics(self.inputs))
         return dict(sorted(found.items()))
 
     def _kinds_of_runs(self) -> Iterator[tuple[Choice, ...]]:

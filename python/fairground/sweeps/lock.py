@@ -3,6 +3,7 @@
 import fcntl
 import os
 import socket
+from contextlib import suppress
 from pathlib import Path
 
 from .errors import StoreRefused
@@ -33,8 +34,10 @@ class Lock:
         except OSError as error:
             self.release()
             raise StoreRefused(f"{path} cannot be locked ({error.strerror}): name a store on a local disk") from None
-        os.ftruncate(self._file, 0)
-        os.pwrite(self._file, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
+        # It only tells others: a full disk takes no words, and the lock is held all the same.
+        with suppress(OSError):
+            os.ftruncate(self._file, 0)
+            os.pwrite(self._file, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
 
     def release(self) -> None:
         """Lets others write."""

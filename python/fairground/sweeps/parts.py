@@ -7,6 +7,7 @@ figure that any of its runs has. Its name is the SHA-256 of its bytes, so that d
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ import pyarrow as pa
 HALF = ".half"
 #: Ends the names of parts.
 ENDING = ".parquet"
+#: Follows the names of parts that were found damaged and put aside.
+DAMAGED = ".damaged"
 #: Columns that are no figures. Names of figures have no dots.
 OWN = (
     ("run.key", pa.binary(32)),
@@ -89,15 +92,26 @@ def write_whole(path: Path, data: bytes) -> None:
         os.close(folder)
 
 
+def is_part(name: str) -> bool:
+    """Whether a file of this name is a part, and not somebody else's."""
+    return re.fullmatch(r"[0-9a-f]{64}" + re.escape(ENDING), name) is not None
+
+
 def damage(path: Path) -> str | None:
-    """What is wrong with a part, in words; None if it is as it was written."""
+    """What is wrong with a part, in words; None if it is as it was written.
+
+    Raises
+    ------
+    OSError
+        It cannot be read now. That says nothing of what it holds.
+    """
     digest = hashlib.sha256()
     try:
         with open(path, "rb") as file:
             while block := file.read(1 << 20):
                 digest.update(block)
-    except OSError as error:
-        return error.strerror or str(error)
+    except FileNotFoundError:
+        return "it is gone"
     return None if digest.hexdigest() + ENDING == path.name else "its checksum is another"
 
 

@@ -22,13 +22,14 @@ One process writes (lock.py). Any number may read meanwhile: each sees the store
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import time
 import warnings
 from array import array
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import groupby
 from pathlib import Path
 from types import TracebackType
@@ -51,6 +52,8 @@ APPLICATION = 0x46475354
 RUNS_PER_PART = 1000
 #: Seconds between two syncs of the index.
 SYNC_S = 1.0
+#: What the system says where there is no room.
+FULL = (errno.ENOSPC, errno.EDQUOT)
 #: Characters of a failure's message that are kept.
 MESSAGE_MAX = 10_000
 
@@ -108,6 +111,8 @@ class Store:
         ------
         StoreRefused
             It is in use, of a newer version, no store, or cannot be written.
+        CannotKeep
+            The disk is full.
         """
         path = Path(path)
         if read_only:
@@ -116,6 +121,8 @@ class Store:
             (path / "parts").mkdir(parents=True, exist_ok=True)
             lock = Lock(path)
         except OSError as error:
+            if error.errno in FULL:
+                raise CannotKeep(f"cannot begin the store {path}: {error.strerror}") from None
             raise StoreRefused(f"cannot keep results in {path}: {error.strerror}") from None
         try:
             return cls._to_write(path, lock)
@@ -295,7 +302,9 @@ class Store:
             ).fetchall()
         for part, file in wanted:
             path = self.path / "parts" / file
-            if damage := parts.damage(path):
+            with self._guarded():
+                damage = parts.damage(path)
+            if damage:
                 self._forget(part, file)
                 warnings.warn(f"{path} is damaged ({damage}); its runs are made again", StoreWarning, stacklevel=3)
 
@@ -307,20 +316,21 @@ class Store:
             with self._transaction():
                 self._db.execute("DELETE FROM kept WHERE part = ?", (part,))
                 self._db.execute("DELETE FROM parts WHERE id = ?", (part,))
-            (self.path / "parts" / file).unlink(missing_ok=True)
+            _put_aside(self.path / "parts" / file)
 
     def _put_in_order(self) -> None:
-        """Removes halves of files, and takes up parts that the index does not know."""
+        """Removes halves of parts, and takes up parts that the index does not know. Other files are left alone."""
         known = {file for (file,) in self._db.execute("SELECT file FROM parts")}
         for path in sorted((self.path / "parts").iterdir()):
-            if path.name.endswith(parts.HALF):
+            if path.name.endswith(parts.HALF) and parts.is_part(path.name.removesuffix(parts.HALF)):
                 path.unlink(missing_ok=True)
-            elif path.name.endswith(parts.ENDING) and path.name not in known:
+            elif parts.is_part(path.name) and path.name not in known:
                 self._take_up(path)
 
     def _take_up(self, path: Path) -> None:
-        if parts.damage(path):
-            path.unlink(missing_ok=True)
+        if damage := parts.damage(path):
+            _put_aside(path)
+            warnings.warn(f"{path} is damaged ({damage}) and was put aside", StoreWarning, stacklevel=6)
             return
         with self._transaction():
             self._add_part(path.name, parts.keys(path))
@@ -367,17 +377,29 @@ class Store:
         try:
             yield
         except (sqlite3.OperationalError, OSError) as error:
-            cause = error.strerror if isinstance(error, OSError) else str(error)
+            cause = _cause(error) if isinstance(error, OSError) else str(error)
             if self.read_only:
                 raise StoreRefused(f"cannot read the store {self.path}: {cause}") from error
             raise CannotKeep(
                 f"the store {self.path} takes no more results: {cause}. What was finished before is kept; "
-                "make room and start again to go on"
+                "when that is mended, start again to go on"
             ) from error
         except sqlite3.DatabaseError as error:
             raise StoreRefused(
                 f"{self.path / 'index.sqlite'} is damaged ({error}): start again to have it mended from the parts"
             ) from error
+
+
+def _put_aside(part: Path) -> None:
+    """A damaged part gets a name under which it is not read any more; what can be had of it can still be had."""
+    with suppress(FileNotFoundError):
+        part.replace(part.with_name(part.name + parts.DAMAGED))
+
+
+def _cause(error: OSError) -> str:
+    """What the system says, and of which file."""
+    said = error.strerror or str(error)
+    return f"{said}: {error.filename}" if error.filename else said
 
 
 def _placed(table: pa.Table, positions: list[int]) -> pa.Table:
@@ -401,7 +423,8 @@ def _connect_to_write(index: Path) -> sqlite3.Connection:
         return db
     except sqlite3.OperationalError as error:
         db.close()
-        raise StoreRefused(f"cannot keep results in {index.parent}: {error}") from None
+        kind = CannotKeep if "full" in str(error) else StoreRefused
+        raise kind(f"cannot keep results in {index.parent}: {error}") from None
     except sqlite3.DatabaseError as error:
         db.close()
         raise Damaged(str(error)) from None

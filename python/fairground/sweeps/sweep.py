@@ -11,7 +11,6 @@ import os
 from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -86,13 +85,16 @@ def sweep(
 
 
 def look(
-    experiment: Experiment | str | os.PathLike[str] | Mapping[str, Any], store: str | os.PathLike[str] | None = None
+    experiment: Experiment | str | os.PathLike[str] | Mapping[str, Any],
+    store: str | os.PathLike[str] | None = None,
+    confirm: bool = False,
 ) -> Sweep:
     """What is on record of an experiment, while somebody carries it out or later. Runs nothing, changes nothing.
 
     Parameters and errors are those of :func:`sweep`.
     """
     experiment = _understood(experiment)
+    experiment.ensure_size(confirm)
     with Store.open(store or default_store(experiment.name), read_only=True) as kept:
         experiment = _with_its_points(experiment, kept)
         kept.want(spec.key(experiment.inputs) for spec in experiment.specs())
@@ -203,12 +205,13 @@ def _with_its_points(experiment: Experiment, store: Store) -> Experiment:
 
     A library that draws may draw otherwise one day; a sweep that was begun goes on with what it began with.
     """
-    plan = json.loads(experiment.to_json())
-    drawn = plan.pop("drawn", None)
+    drawn = json.loads(experiment.to_json()).get("drawn")
     if drawn is None:
         return experiment
-    name = "points of " + sha256(json.dumps(plan, sort_keys=True).encode()).hexdigest()
-    if (before := store.document(name)) is not None:
+    # All that a draw depends on: more seeds or other levels keep the points.
+    draw = [experiment.design, len(experiment.axes), experiment.points, experiment.draw]
+    name = "points of " + json.dumps(draw)
+    if experiment.drawn is None and (before := store.document(name)) is not None:
         return experiment.with_points(json.loads(before))
     if not store.read_only:
         store.keep_document(name, json.dumps(drawn))
@@ -245,7 +248,10 @@ def _ended(store: Store) -> tuple[pa.Table, tuple[str, ...]]:
     for some in store.results():
         notes.update(note for of_run in some["run.notes"].to_pylist() for note in of_run)
         tables.append(some.drop_columns(["run.notes", "run.wall_ns"]))
-    return pa.concat_tables(tables, promote_options="default").sort_by("run.position"), tuple(sorted(notes))
+    ended = pa.concat_tables(tables, promote_options="default").sort_by("run.position")
+    # A part has the figures of all of its runs, those of other experiments among them.
+    figures = [name for name in ended.column_names[2:] if ended[name].null_count < len(ended)]
+    return ended.select(["run.position", "run.hash", *figures]), tuple(sorted(notes))
 
 
 def _table(experiment: Experiment, ended: pa.Table, positions: list[int]) -> pa.Table:

@@ -7,12 +7,13 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use clap::Args;
+use fairground_lab::study::CODE;
 use miette::Diagnostic;
 use thiserror::Error;
 
 use crate::error::{End, Failure};
 
-/// What the interpreter does first: it says in words if it has no package.
+/// What the interpreter does first: it says in words if it has no package, or one that was built of other sources.
 const START: &str = include_str!("sweep/start.py");
 
 /// Carries out an experiment: many runs over machines, workloads, schedulers, features and figures.
@@ -64,7 +65,9 @@ impl Sweep {
     pub fn run(self) -> Result<End, Failure> {
         let python = std::env::var_os("FAIRGROUND_PYTHON").filter(|name| !name.is_empty());
         let python = python.unwrap_or_else(|| "python3".into());
-        let cause = Command::new(&python).arg("-c").arg(START).args(self.words()).exec();
+        let mut command = Command::new(&python);
+        command.env("FAIRGROUND_STUDY_CODE", CODE).arg("-c").arg(START).args(self.words());
+        let cause = command.exec();
         Err(NoPython { python: python.to_string_lossy().into_owned(), cause }.into())
     }
 

@@ -26,6 +26,16 @@ fn the_interpreter_gets_all_words_and_its_exit_code_is_ours() {
     assert_eq!((ran.stdout.lines().collect::<Vec<_>>(), ran.code), (told.to_vec(), 7), "{}", ran.stderr);
 }
 
+/// It is told which program asks.
+#[test]
+fn the_interpreter_can_tell_whether_its_package_is_this_program() {
+    let dir = tempfile::tempdir().unwrap();
+    let python = dir.path().join("python");
+    std::fs::write(&python, "#!/bin/sh\necho $FAIRGROUND_STUDY_CODE\n").unwrap();
+    std::fs::set_permissions(&python, PermissionsExt::from_mode(0o755)).unwrap();
+    assert_eq!(with_python(python.to_str().unwrap(), &["x.toml"]).stdout.trim(), fairground_lab::study::CODE);
+}
+
 #[test]
 fn no_interpreter_is_told() {
     let ran = with_python("/nowhere/python", &["x.toml"]);

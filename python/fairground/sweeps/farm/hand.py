@@ -62,7 +62,8 @@ class Parcel:
 
     @classmethod
     def of(cls, inputs: Inputs) -> Parcel:
-        digests = json.dumps(inputs.digests, sort_keys=True)
+        # With the program: a process may serve several, and what another made of the same contents is not ours.
+        digests = json.dumps([__version__, CODE, inputs.digests], sort_keys=True)
         return cls(hashlib.sha256(digests.encode()).hexdigest(), pickle.dumps(inputs))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 
 from . import hand
@@ -9,6 +10,8 @@ from .link import Future, Link
 
 # Inputs are on their way to so many workers at a time: the scheduler has a copy for each.
 ASKED_AT_ONCE = 8
+# A refused worker is asked again after so long, s: another may have begun at its address.
+REFUSED_S = 30.0
 
 
 class FarmWarning(UserWarning):
@@ -36,6 +39,7 @@ class Roster:
         self.asked: dict[str, Future] = {}
         self.ever_admitted = False
         self._threads: dict[str, int] = {}
+        self._refused_at: dict[str, float] = {}
         self._parcel = parcel
         self._program = hand.Program.here()
 
@@ -47,7 +51,7 @@ class Roster:
         for known in (self.admitted, self.refused):
             for address in known.keys() - threads.keys():
                 del known[address]
-        new = [at for at in threads if not (at in self.admitted or at in self.refused or at in self.asked)]
+        new = [at for at in threads if not (at in self.admitted or at in self.asked or self._refused_lately(at))]
         program = (self._program.version, self._program.code)
         for address in new[: ASKED_AT_ONCE - len(self.asked)]:
             parcel = self._parcel
@@ -58,6 +62,7 @@ class Roster:
         """The worker at `address` has said which program it has."""
         theirs = hand.Program(*program)
         if theirs == self._program:
+            self.refused.pop(address, None)
             self.admitted[address] = self._threads[address]
             self.ever_admitted = True
         else:
@@ -65,8 +70,13 @@ class Roster:
 
     def refuse(self, address: str, why: str) -> None:
         """Give no work to this worker."""
+        if self.refused.get(address) != why:
+            warnings.warn(FarmWarning(f"the worker {address} gets no work: {why}"), stacklevel=2)
         self.refused[address] = why
-        warnings.warn(FarmWarning(f"the worker {address} gets no work: {why}"), stacklevel=2)
+        self._refused_at[address] = time.monotonic()
+
+    def _refused_lately(self, address: str) -> bool:
+        return address in self.refused and time.monotonic() - self._refused_at[address] < REFUSED_S
 
     def forget(self, address: str) -> None:
         """The process at `address` is not the one that was admitted."""

@@ -1,14 +1,25 @@
 """Given to the interpreter by `fairground sweep`."""
 
+import os
 import sys
 
 try:
     from fairground.sweeps.command import main
+    from fairground.sweeps.spec import CODE
 except ModuleNotFoundError as missing:
     print(f"  x {sys.executable} has no package {missing.name}", file=sys.stderr)
     print(
         "  help: run `pip install '.[sweep]'` in a clone; $FAIRGROUND_PYTHON names another interpreter", file=sys.stderr
     )
     sys.exit(2)
+
+# The command's own program: figures are those of the package, which may have been built of other sources.
+command = os.environ.pop("FAIRGROUND_STUDY_CODE", CODE)
+if command != CODE:
+    print(
+        f"warning: the package of {sys.executable} has code {CODE[:12]}, this command has code {command[:12]}: the runs are the "
+        "package's, and may differ from those of `fairground run`",
+        file=sys.stderr,
+    )
 
 sys.exit(main(sys.argv[1:]))
