@@ -256,6 +256,10 @@ FG_FEATURE(TG_EMPTY_KEEPS, "tg-empty-keeps", "", "-", "-", 1,
 	   "a task group keeps the weight it has on a CPU when its last task there falls asleep (6.12 stable)")
 FG_FEATURE(TG_LOAD_RATE, "tg-load-rate", "", "-", "v6.7", 1,
 	   "what a CPU adds to a task group's load changes once a millisecond at most")
+FG_FEATURE(
+	TG_LOAD_SUM, "tg-load-sum", "", "-", "v5.13", 1,
+	"when a task group's load changes because tasks come or go the sum of its CPU follows the average, like those "
+	"of utilization and runnable time, and not the group's sum")
 FG_FEATURE(YIELD_FORFEIT, "yield-forfeit", "", "-", "-", 1,
 	   "with EEVDF who yields pays for the rest of its slice, unless it is in debt (6.12 stable)")
 FG_FEATURE(

@@ -147,7 +147,10 @@ static void tell_load(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_
 	e->avg.load_sum = sum;
 	e->avg.load_avg = load_avg;
 	add_signed(&rq->cfs.load_avg, delta);
-	rq->cfs.load_sum = follow_sum(sys, rq->cfs.load_sum, delta_sum, rq->cfs.load_avg, divider);
+	if (feat(sys, FG_TG_LOAD_SUM))
+		rq->cfs.load_sum = follow_sum(sys, rq->cfs.load_sum, delta_sum, rq->cfs.load_avg, divider);
+	else
+		add_signed(&rq->cfs.load_sum, delta_sum);
 	if (e->on_rq && has_runnable_load(sys)) {
 		add_signed(&rq->queued.load_avg, delta);
 		add_signed(&rq->queued.load_sum, delta_sum);

@@ -97,6 +97,7 @@ static void kit_preset_v516(void)
 	f[FG_CLS_DOMAIN] = 1;
 	f[FG_ASYM_CAP_FULL] = 1;
 	f[FG_EST_LSB] = 0;
+	f[FG_TG_LOAD_SUM] = 1;
 }
 
 static void kit_preset_v61(void)

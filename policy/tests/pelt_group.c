@@ -195,6 +195,30 @@ TEST(the_load_of_queued_entities_follows_a_group)
 	CHECK_EQ(rq->queued.load_sum, entity->weight * entity->avg.load_sum);
 }
 
+/*
+ * Somebody brings the group a sum of load of 1000, 21 of an average. Up to v5.12 the CPU's queue takes the sum as it is; from then on its
+ * own follows the average, and loses what is between two of these.
+ */
+static u64 sum_told(void (*preset)(void))
+{
+	begin(preset);
+	rq->cfs.load_avg = 7;
+	rq->cfs.load_sum = 7 * PELT_MIN_DIVIDER + 5;
+	part->propagate = 1;
+	part->propagate_sum = 1000;
+	fg_update_blocked_averages(&sys, rq);
+	return rq->cfs.load_sum;
+}
+
+TEST(a_sum_follows_that_of_a_group_or_its_own_average)
+{
+	u64 own = 7 * PELT_MIN_DIVIDER + 5 + 1000 * entity->weight;
+
+	CHECK_EQ(sum_told(kit_preset_v54), own);
+	CHECK_EQ(sum_told(kit_preset_v511), own);
+	CHECK_EQ(sum_told(kit_preset_v516), rq->cfs.load_avg * PELT_MIN_DIVIDER);
+}
+
 /* On 256 CPUs a group of weight 1 has 40 of a thousandth each: the kernel divides by 2, its least weight. */
 TEST(the_whole_part_of_a_groups_weight_counts)
 {
@@ -225,6 +249,7 @@ int main(void)
 	RUN(putting_a_task_back_tells_no_other_cpu);
 	RUN(a_group_that_keeps_the_cpu_is_no_news_above_it);
 	RUN(the_load_of_queued_entities_follows_a_group);
+	RUN(a_sum_follows_that_of_a_group_or_its_own_average);
 	RUN(the_whole_part_of_a_groups_weight_counts);
 	RUN(an_idle_cpu_is_looked_after_while_a_group_has_blocked_load);
 	return test_report();

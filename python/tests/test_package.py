@@ -184,7 +184,8 @@ def test_threads_have_no_part_in_a_result():
     assert tables[0].equals(tables[1])
 
 
-def test_other_threads_go_on_during_a_run():
+def ticks_during(act):
+    """How often another thread came to its turn meanwhile."""
     ticks = []
     over = threading.Event()
 
@@ -195,11 +196,21 @@ def test_other_threads_go_on_during_a_run():
     beside = threading.Thread(target=tick)
     beside.start()
     began = time.monotonic()
-    fg.run("hikey960", "sched-pipe:loops=200000,threads", "fair:v5.9")
+    act()
     ended = time.monotonic()
     over.set()
     beside.join()
-    assert sum(began < t < ended for t in ticks) >= 3
+    return sum(began < t < ended for t in ticks)
+
+
+def test_other_threads_go_on_during_a_run():
+    assert ticks_during(lambda: fg.run("hikey960", "sched-pipe:loops=200000,threads", "fair:v5.9")) >= 3
+
+
+def test_other_threads_go_on_while_placements_are_explained():
+    run = fg.run("hikey960", "sched-pipe:loops=100000,threads", "fair:v5.9", events=True)
+    assert ticks_during(lambda: fg.explain(run)) >= 3
+    assert ticks_during(lambda: fg.diff(run, run)) >= 3
 
 
 def test_an_interrupt_ends_a_run_and_leaves_the_package_usable():

@@ -100,7 +100,10 @@ pub const TIMELINES: &[(&str, &str)] = &[
     ("est-stale",         "v6.12=1"),
     ("newtask-w1024",     "v5.4=1 v6.9=0"),
     ("tg-load-rate",      "v6.7=1"),
-    // The changes themselves with the releases that they were made for; 6.1.192 and 6.12.117 have the last.
+    // It landed late, with 5.13-rc6.
+    ("tg-load-sum",       "v5.13=1"),
+    // The changes themselves with the releases that they were made for; 6.1.192 and 6.12.117 have the last. Of what a task
+    // takes along when it leaves, v5.13 has those of utilization and runnable time already.
     ("pelt-sum",          "v5.14=average v5.17=floor"),
     ("migrate-lag",       "v6.0=1"),
     ("runnable-boost",    "v6.5=1"),

@@ -23,8 +23,8 @@ pub use self::differing::Differing;
 /// Name and version of the schema.
 const SCHEMA: &str = "fairground-explain-1";
 
-/// Something whose placements can be explained, more than once.
-pub trait Traced {
+/// Something whose placements can be explained, more than once and on another thread.
+pub trait Traced: Sync {
     /// What messages call it.
     fn name(&self) -> String;
 

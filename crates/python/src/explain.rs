@@ -1,13 +1,17 @@
 //! Placements, explained.
 
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 
 use fairground_lab::explain::{self, Asked, Differing, ExplainError, Traced, Wanted};
+use fairground_lab::setup::Stop;
 use fairground_trace::explain::{Split, Tally};
 use fairground_trace::placements::{Head, Placement, Pull, Step};
+use fairground_trace::{Source, TraceError, TraceEvent};
 use pyo3::prelude::*;
 
 use crate::errors::{input, refused};
+use crate::interrupt::beside;
 use crate::run::Run;
 use crate::table::{counts, figures, maybe_numbers, maybe_texts, numbers, texts, Table};
 
@@ -165,6 +169,42 @@ impl Difference {
     }
 }
 
+/// It ends where it is read to once it is stopped.
+struct Stoppable<'a>(&'a dyn Traced, &'a Stop);
+
+impl Traced for Stoppable<'_> {
+    fn name(&self) -> String {
+        self.0.name()
+    }
+
+    fn open(&self) -> Result<Box<dyn Source + '_>, TraceError> {
+        Ok(Box::new(Ending(self.0.open()?, self.1)))
+    }
+}
+
+struct Ending<'a>(Box<dyn Source + 'a>, &'a Stop);
+
+impl Source for Ending<'_> {
+    fn next_event(&mut self) -> Result<Option<TraceEvent<'_>>, TraceError> {
+        match self.1.load(Ordering::Relaxed) {
+            true => Ok(None),
+            false => self.0.next_event(),
+        }
+    }
+
+    fn unknown(&self) -> u64 {
+        self.0.unknown()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.0.notes()
+    }
+
+    fn unexpected(&self, expected: &str) -> TraceError {
+        self.0.unexpected(expected)
+    }
+}
+
 /// A run, or a trace's file.
 fn traced<T>(given: &Bound<'_, PyAny>, act: impl FnOnce(&dyn Traced) -> PyResult<T>) -> PyResult<T> {
     if let Ok(run) = given.cast::<Run>() {
@@ -186,10 +226,11 @@ pub fn explain_placements(
 ) -> PyResult<Explanation> {
     let asked = Asked { wanted: Wanted { task, at, cpu }, by: Split::None };
     traced(given, |of| {
-        let told = || -> Result<_, ExplainError> {
-            Ok((explain::explain(of, &asked)?.0, explain::chosen(of, &asked.wanted)?))
+        let told = |stop: Stop| -> Result<_, ExplainError> {
+            let of = Stoppable(of, &stop);
+            Ok((explain::explain(&of, &asked)?.0, explain::chosen(&of, &asked.wanted)?))
         };
-        let (text, (placements, head, notes)) = told().map_err(input)?;
+        let (text, (placements, head, notes)) = beside(given.py(), told)?.map_err(input)?;
         Ok(Explanation { text, placements, head, notes })
     })
 }
@@ -198,5 +239,11 @@ pub fn explain_placements(
 #[pyfunction]
 #[pyo3(signature = (base, test))]
 pub fn explain_difference(base: &Bound<'_, PyAny>, test: &Bound<'_, PyAny>) -> PyResult<Difference> {
-    traced(base, |base| traced(test, |test| Differing::of(base, test).map(Difference).map_err(input)))
+    let py = base.py();
+    traced(base, |base| {
+        traced(test, |test| {
+            let told = |stop: Stop| Differing::of(&Stoppable(base, &stop), &Stoppable(test, &stop));
+            Ok(Difference(beside(py, told)?.map_err(input)?))
+        })
+    })
 }

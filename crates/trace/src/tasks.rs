@@ -1,7 +1,7 @@
 //! What became of each task: how long it ran, waited and slept, and how often it was woken and moved.
 //!
 //! Run time and waits are those of [`crate::latency`]. A sleep begins as the task is switched away asleep and ends with its
-//! next wakeup; one that is under way at the end of the trace does not count.
+//! next wakeup; one whose end is missing does not count, be it that the trace ends before or that no wakeup is recorded.
 
 use std::collections::BTreeMap;
 
@@ -69,7 +69,10 @@ fn count(tasks: &mut BTreeMap<u32, Counts>, event: &TraceEvent, wait: Option<u64
             if prev.pid != 0 && left == Left::Sleeping {
                 tasks.entry(prev.pid).or_default().asleep = Some(event.time);
             }
-            tasks.entry(next.pid).or_default().each.extend(wait);
+            let next = tasks.entry(next.pid).or_default();
+            // Woken unseen, it sleeps no more; since when is not known.
+            next.asleep = None;
+            next.each.extend(wait);
         }
         What::Wakeup { task, .. } => {
             let task = tasks.entry(task.pid).or_default();
@@ -115,6 +118,25 @@ mod tests {
         assert_eq!((row.waits.runtime, row.waits.total, row.sleep), (3 * ms, 5 * ms, 3 * ms));
         assert_eq!((row.wakeups, row.migrations), (2, 1));
         assert_eq!([0, 50, 51, 100].map(|q| row.quantile(q)), [ms, ms, 4 * ms, 4 * ms].map(Some));
+    }
+
+    /// Asleep from 2 ms on, it runs from 5 to 7 though nothing woke it, and sleeps until 8.
+    #[test]
+    fn a_sleep_whose_end_is_missing_does_not_take_in_what_follows() {
+        let switch = |at: &str, prev: &str, next: &str| {
+            let task = |which: &str, who: &str| format!("{which}_comm=c {which}_pid={who} {which}_prio=120");
+            format!("c-1 [000] {at}: sched_switch: {} prev_state=1 {}\n", task("prev", prev), task("next", next))
+        };
+        let text = [
+            switch("0.001", "0", "7"),
+            switch("0.002", "7", "0"),
+            switch("0.005", "0", "7"),
+            switch("0.007", "7", "0"),
+            "<idle>-0 [000] 0.008: sched_wakeup: comm=c pid=7 prio=120 success=1 target_cpu=0\n".into(),
+        ]
+        .concat();
+        let (rows, _) = rows(&mut Reader::new("t", text.as_bytes())).unwrap();
+        assert_eq!((rows[0].pid, rows[0].waits.runtime, rows[0].sleep), (7, 3_000_000, 1_000_000));
     }
 
     #[test]

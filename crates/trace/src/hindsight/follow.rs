@@ -201,7 +201,7 @@ impl Hindsight<'_> {
     /// A thread has this priority of the kernel's.
     fn competes(&mut self, who: Thread, prio: i32) {
         let Some(id) = self.threads.id(who.pid) else { return };
-        self.threads.set_real_time(who.pid, (0..=98).contains(&prio));
+        self.threads.set_real_time(who.pid, (-1..=98).contains(&prio));
         if let nice @ -20..=19 = prio.saturating_sub(120) {
             self.all(|past| past.renice(id, nice));
         }

@@ -112,7 +112,7 @@ pub struct Counts {
     pub without_waking: u64,
     /// Wakeups whose end is not in the trace.
     pub open: u64,
-    /// Wakeups of threads of real time.
+    /// Wakeups of threads of real time or with a deadline.
     pub real_time: u64,
     /// Threads that ran without having been woken.
     pub unwoken: u64,
@@ -302,7 +302,7 @@ impl<'m> Hindsight<'m> {
             (counts.runnable, "wakeups met runnable threads: no CPU was chosen"),
             (counts.without_waking, "wakeups have no sched_waking: not judged"),
             (counts.open, "wakeups have no end in the trace: not judged"),
-            (counts.real_time, "wakeups of threads of real time: not judged"),
+            (counts.real_time, "wakeups of threads of real time or with a deadline: not judged"),
             (counts.unwoken, "threads ran without having been woken"),
             (counts.appeared, "threads were switched to unseen on an idle CPU"),
             (counts.contradictions, "switches and moves contradict what was seen before"),

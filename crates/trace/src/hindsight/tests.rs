@@ -191,16 +191,18 @@ fn nice_values_are_those_of_priorities_once_a_switch_tells_them() {
     }
 }
 
-/// Threads of real time are placed by rules that are not asked here.
+/// Threads of real time, and those with a deadline, are placed by rules that are not asked here.
 #[test]
 fn wakeups_of_threads_of_real_time_are_not_judged() {
     let machine = four();
-    let real_time = starts(10, 1, "r", 5).replace("next_prio=120", "next_prio=49");
-    let text = quiet() + &real_time + &sleeps(11, 1, "r", 5) + &wakes(12, 0, "a-1", ("r", 5), 1, 2);
-    let (judged, after) = told(&machine, &text);
-    assert!(judged.is_empty());
-    assert_eq!(after.counts().real_time, 1);
-    assert_eq!(after.past_state(0).unwrap().cpu(2).nr_running, 1);
+    for priority in ["next_prio=49", "next_prio=-1"] {
+        let starts = starts(10, 1, "r", 5).replace("next_prio=120", priority);
+        let text = quiet() + &starts + &sleeps(11, 1, "r", 5) + &wakes(12, 0, "a-1", ("r", 5), 1, 2);
+        let (judged, after) = told(&machine, &text);
+        assert!(judged.is_empty(), "{priority}");
+        assert_eq!(after.counts().real_time, 1);
+        assert_eq!(after.past_state(0).unwrap().cpu(2).nr_running, 1);
+    }
 }
 
 #[test]

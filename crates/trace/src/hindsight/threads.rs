@@ -22,7 +22,7 @@ struct Known {
     heard: u64,
     /// Its end has begun.
     ending: bool,
-    /// Its priority is one of real time.
+    /// Its priority is one of real time, or that of all with a deadline.
     real_time: bool,
 }
 
@@ -83,7 +83,7 @@ impl Threads {
         self.by_pid.get(&pid).is_some_and(|known| known.ending)
     }
 
-    /// Whether its priority is one of real time is told.
+    /// Whether its priority is one of real time, or that of all with a deadline, is told.
     pub fn set_real_time(&mut self, pid: u32, real_time: bool) {
         self.by_pid.get_mut(&pid).into_iter().for_each(|known| known.real_time = real_time);
     }

@@ -160,10 +160,13 @@ impl Importer<'_> {
             // It has not gone to sleep.
             Some(Task { state: State::Running(on), roused: roused @ Some(_), .. }) => {
                 let (on, ended) = (*on, roused.take());
-                match on == to {
-                    true => self.settle(on),
-                    // It has, unseen, or it would still be where it was.
-                    false => self.leave_unseen(task.pid, on),
+                if on == to {
+                    self.settle(on);
+                } else {
+                    // It has, unseen, or it would still be where it was; and that sleep is over.
+                    self.leave_unseen(task.pid, on);
+                    let woken = State::Waiting(self.now);
+                    self.tasks.get_mut(&task.pid).into_iter().for_each(|task| task.state = woken);
                 }
                 ended.into_iter().for_each(|step| self.step(task.pid, step));
             }

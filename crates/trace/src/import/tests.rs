@@ -312,7 +312,21 @@ fn who_turns_up_on_another_cpu_has_left_the_first_unseen() {
                  idle 0 [000] 0.000300: sched_wakeup: comm=b pid=2 prio=120 target_cpu=0\n";
     let (steps, ns) = of_thread(&(again + woken + &there + &end), 0);
     assert_eq!(ns, 16_000);
-    assert_eq!(steps.iter().filter(|step| matches!(step, Work(_))).count(), 4, "{steps:?}");
+    // It sleeps until it is woken: what it then waits for CPU 0 is no sleep.
+    assert_eq!(steps[4..], [Work(4_000_000), Until(290_000), Work(2_000_000), Rest]);
+}
+
+/// b, which runs 4 us, leaves CPU 1 unseen, and c, which runs 50 us, leaves it 10 us after b came: c did not begin before b had
+/// gone.
+#[test]
+fn who_follows_one_that_left_unseen_begins_when_that_is_gone() {
+    let once = |us, who, ns| switch(1, us, "idle", "R", who) + &switch(1, us + ns, who, "S", "idle");
+    let before = once(10, "b", 4) + &once(20, "b", 4) + &once(100, "c", 50) + &once(200, "c", 50);
+    let text = before + &switch(1, 300, "idle", "R", "b") + &switch(1, 310, "c", "S", "idle");
+    let [(b, b_ns), (c, c_ns)] = [0, 1].map(|thread| of_thread(&text, thread));
+    assert_eq!((b_ns, c_ns), (12_000, 106_000));
+    assert_eq!(b[b.len() - 3..], [Until(290_000), Work(4_000_000), Rest]);
+    assert_eq!(c[c.len() - 3..], [Until(294_000), Work(6_000_000), Rest]);
 }
 
 /// b does nothing in sight, and was seen to have left a CPU before: as it is woken it has slept.

@@ -113,10 +113,14 @@ impl Importer<'_> {
     pub(super) fn leave_unseen(&mut self, pid: u32, cpu: CpuId) {
         let Some((_, since)) = self.current[cpu as usize].take_if(|(current, _)| *current == pid) else { return };
         self.counts.contradictions += 1;
-        self.idlers[cpu as usize].since = Some(since);
-        let Some(task) = self.tasks.get_mut(&pid) else { return };
+        let idler = &mut self.idlers[cpu as usize];
+        let Some(task) = self.tasks.get_mut(&pid) else {
+            idler.since = Some(since);
+            return;
+        };
         let ns = self.now.saturating_sub(since).min(task.usual_ns());
         let at = since.saturating_add(ns);
+        idler.since = Some(at);
         task.credit(ns, self.speeds.of(cpu));
         task.seen_whole = false;
         task.has_left_unseen = true;

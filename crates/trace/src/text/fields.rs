@@ -27,7 +27,8 @@ pub enum What<'a> {
         left: Left,
         /// Who starts.
         next: Thread<'a>,
-        /// The kernel's priority of who starts, if it is told: 100 to 139 is nice -20 to 19, 0 to 98 real time 99 to 1.
+        /// The kernel's priority of who starts, if it is told: 100 to 139 is nice -20 to 19, 0 to 98 real time 99 to 1, -1
+        /// a deadline.
         prio: Option<i32>,
     },
     /// sched_waking: about to be placed.
