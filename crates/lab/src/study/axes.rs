@@ -66,7 +66,9 @@ impl Reader<'_> {
             self.few(&node, self.boards.len() * self.works.len() * pieces.len())?;
             for (level, piece) in nodes.iter().zip(&pieces) {
                 for (work, board) in self.works.iter().flat_map(|work| self.boards.iter().map(move |b| (work, b))) {
-                    self.finder.runs(work, piece, board, level)?;
+                    // A flag that is off adds nothing, but there must be such a flag.
+                    let asked = if piece.is_empty() { name } else { piece };
+                    self.finder.runs(work, asked, board, level)?;
                 }
             }
             let pieces = if is_range(&node) { Vec::new() } else { pieces };

@@ -85,10 +85,11 @@ pub(super) fn study(name: &str, text: &str, dir: &Path, named: Named) -> Result<
 fn label(node: &Node) -> FileResult<String> {
     let name = node.text()?;
     let fits = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
-    match !name.is_empty() && name.len() <= 64 && name.bytes().all(fits) {
+    match !name.is_empty() && !name.starts_with('.') && name.len() <= 64 && name.bytes().all(fits) {
         true => Ok(name.into()),
         false => {
-            Err(node.fault(format!("{name:?} is no name")).hint("expected letters, digits, `-`, `_` and `.`, up to 64"))
+            let fault = node.fault(format!("{name:?} is no name"));
+            Err(fault.hint("expected letters, digits, `-`, `_` and `.`, up to 64, the first of them no `.`"))
         }
     }
 }
