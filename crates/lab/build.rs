@@ -23,12 +23,20 @@ const SOURCES: [&str; 12] = [
 ];
 
 /// What a run of a study is computed by besides: presets are named there, and kernels run there too.
-const OF_STUDIES: [&str; 5] = [
+const OF_STUDIES: [&str; 13] = [
+    "Cargo.toml",
     "machines",
-    "crates/linux",
-    "crates/lab/src/worker",
+    "crates/linux/Cargo.toml",
+    "crates/linux/build",
+    "crates/linux/build.rs",
+    "crates/linux/kernel",
+    "crates/linux/src",
+    "crates/lab/src/around.rs",
     "crates/lab/src/circumstances.rs",
+    "crates/lab/src/fit.rs",
     "crates/lab/src/study/run.rs",
+    "crates/lab/src/worker",
+    "crates/python/src/study.rs",
 ];
 
 fn main() {
@@ -55,13 +63,15 @@ fn hashed(sources: &[&str]) -> String {
     format!("{:032x}", hash.digest128())
 }
 
-/// The files at or below `path` in the order of their names.
+/// The files at or below `path` in the order of their names, without those that editors and merges leave beside them.
 fn files(path: PathBuf) -> Vec<PathBuf> {
     if !path.is_dir() {
         return vec![path];
     }
     let entries = fs::read_dir(&path).unwrap_or_else(|e| panic!("cannot read {}: {e}", path.display()));
-    let mut below: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    let left = |name: &[u8]| name.starts_with(b".") || name.ends_with(b"~") || name.ends_with(b".orig");
+    let kept = entries.flatten().filter(|entry| !left(entry.file_name().as_encoded_bytes()));
+    let mut below: Vec<PathBuf> = kept.map(|entry| entry.path()).collect();
     below.sort();
     below.into_iter().flat_map(files).collect()
 }

@@ -126,6 +126,14 @@ def axes(text):
     return HEAD + FIXED + "[axes]\n" + text
 
 
+def clamps(*limits):
+    return axes("[axes.circumstances]\n" + "".join(f"sched_util_clamp_{limit}\n" for limit in limits))
+
+
+def fixed_clamps(limit, *varied):
+    return HEAD + FIXED + f"[fixed.circumstances]\nsched_util_clamp_{limit}\n" + clamps(*varied).split(FIXED)[1]
+
+
 @pytest.mark.parametrize(
     "text, line, words",
     [
@@ -167,6 +175,8 @@ def axes(text):
         (axes("[axes.features]\nasym-prev-first = []"), 9, ["an axis without levels", "one or more"]),
         (axes("[axes.features]\nasym-prev-first = [true, true]"), 9, ["true is listed twice"]),
         (axes("[axes.options]\nlops = [1]"), 9, ["`sched-pipe` has no option `lops`"]),
+        (axes("[axes.options]\nlops = [false]"), 9, ["`sched-pipe` has no option `lops`"]),
+        (axes("[axes.options]\nstart-cpu = [false, 4]"), 9, ["option `start-cpu` of `sched-pipe`: needs a value"]),
         (axes("[axes.options]\nloops = [5]"), 9, ["option `loops` of `sched-pipe`: is given twice"]),
         (axes("[axes.options]\nprocesses = [1]"), 9, ["option `processes` of `sched-pipe`"]),
         (axes('[axes.options]\nstart-cpu = ["0,loops=7"]'), 9, ["no value of an option", "without commas"]),
@@ -191,9 +201,24 @@ def axes(text):
         (axes("[axes.circumstances]\nhz = [123]"), 9, ["hz 123", "100, 250, 300 or 1000"]),
         (axes("[axes.circumstances]\nambient = [1000]"), 9, ["ambient 1000", "-40 to 100"]),
         (axes("[axes.circumstances]\nsched_util_clamp_max = [512]"), 9, ["sched_util_clamp_min is 1024, above"]),
+        (
+            clamps("min = [0, 512]", "max = [1024, 256]"),
+            10,
+            ["clamp_max[1]`: sched_util_clamp_min is 512, above", "256"],
+        ),
+        (axes("[axes.circumstances]\nsched_util_clamp_min = [0, 1025]"), 9, ["0 to 1024"]),
+        (axes('[axes.circumstances]\n"kernel.sched_util_clamp_min" = [0]'), 9, ["called `sched_util_clamp_min` here"]),
+        (fixed_clamps("max = 200", "min = [0, 201]"), 11, ["clamp_min[1]`: sched_util_clamp_min is 201, above"]),
+        (fixed_clamps("max = 200", "min_rt_default = [0]"), 7, ["sched_util_clamp_min is 1024, above"]),
+        (
+            HEAD + FIXED + '[fixed.circumstances]\n"kernel.sched_util_clamp_min" = 0\n[axes.circumstances]\nhz = [100]',
+            8,
+            ["called `sched_util_clamp_min` here"],
+        ),
         (axes("[axes.circumstances]\nambient = { low = 0, high = 9 }"), 9, ["a range in a grid", "sobol"]),
         (axes("sched = 5").replace('sched = "fair:v5.9"\n', ""), 7, ["expected an array, found an integer"]),
         (HEAD.replace('"x"', '"a/b"') + FIXED + "[axes.circumstances]\nhz = [100]", 2, ['"a/b" is no name']),
+        (HEAD.replace('"x"', '".."') + FIXED + "[axes.circumstances]\nhz = [100]", 2, ['".." is no name']),
         (HEAD + "seeds = 0\n" + FIXED + "[axes.circumstances]\nhz = [100]", 3, ["0 is out of range", "1 to 1000000"]),
         (HEAD + 'design = "sobel"\n' + FIXED + "[axes]", 3, ["unknown design `sobel`", "did you mean `sobol`"]),
         (HEAD + "points = 8\n" + FIXED + "[axes.circumstances]\nhz = [100]", 3, ["a grid with points"]),
@@ -210,6 +235,21 @@ def test_what_names_nothing_is_refused_with_its_line(refusal, text, line, words)
     assert f"x.toml:{line}:" in said
     for word in words:
         assert word in said
+    assert "--sysctl" not in said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        clamps("min = [0, 128]", "max = [256, 1024]"),
+        clamps("max = [256, 1024]", "min = [0, 256]"),
+        fixed_clamps("max = 200", "min = [0, 200]"),
+        fixed_clamps("min = 100", "max = [100, 200]"),
+    ],
+)
+def test_limits_of_clamps_that_never_cross_are_run(tmp_path, text):
+    experiment = Experiment.load(written(tmp_path, text))
+    assert [spec.run(experiment.inputs).failed for spec in experiment.specs()] == [None] * experiment.size
 
 
 def sobol(text):
@@ -224,6 +264,10 @@ def sobol(text):
         ("[axes.circumstances]\nambient = { low = 0, hihg = 9 }", ["unknown key `hihg`", "`high`"]),
         ("[axes.circumstances]\nhz = { low = 100, high = 1000 }", ["`hz` takes no range", "a list of levels"]),
         ("[axes.circumstances]\nsched_util_clamp_min = { low = 0, high = 9.5 }", ["9.5 is not a whole number"]),
+        (
+            "[axes.circumstances]\nsched_util_clamp_min = { low = 0, high = 300 }\nsched_util_clamp_max = [200, 900]",
+            ["clamp_max[0]`: sched_util_clamp_min is 300, above sched_util_clamp_max"],
+        ),
         ("[axes.options]\nprocesses = { low = 0, high = 1 }", ["`processes` takes no range"]),
         ("[axes.options]\nstart-cpu = { low = 0, high = 8 }", ["`8` is no CPU of hikey960"]),
         ('[axes.figures]\n"costs.soft.wakeup" = { to = { low = 1, high = inf } }', ["inf is no level"]),

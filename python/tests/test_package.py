@@ -117,8 +117,13 @@ def test_a_dict_is_an_rt_app_file(tmp_path):
             dict(machine="hikey960", workload=PIPE, sched="fair:v5.9", sysctl={"sched_util_clamp_mni": 1}),
             "sched_util_clamp_min",
         ),
+        (
+            dict(machine="hikey960", workload=PIPE, sched="fair:v5.9", sysctl={"hz": 1000}),
+            'sysctl "hz": expected one of sched_util_clamp_min',
+        ),
         (dict(machine="hikey960", workload=PIPE, sched="fair:v5.9", sysctl={"sched_util_clamp_min": 1025}), "1024"),
         (dict(machine="hikey960", workload=PIPE, sched="fair:v5.9", ambient=1000), "100"),
+        (dict(machine="hikey960", workload=PIPE, sched="fair:v5.9", ambient=float("nan")), "ambient NaN: expected -40"),
         (dict(machine="hikey960", workload=PIPE, sched="fair:v5.9", sysctl={"sched_util_clamp_min": -1}), "1024"),
         (dict(machine="hikey960", workload=PIPE, sched="fair:v5.9", hz=-1), "250"),
         (dict(machine="hikey960", workload=PIPE, sched="fair:v5.9", seed=-1), "seed"),

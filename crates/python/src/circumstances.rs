@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use fairground_lab::circumstances::Circumstances;
 use fairground_lab::setup::Setup;
 use fairground_lab::worker::Workers;
+use fairground_sim::ClampLimits;
 use pyo3::prelude::*;
 use serde_json::{json, Value};
 
@@ -30,8 +31,18 @@ impl Options {
         set("governor", json!(self.governor))?;
         set("idle_governor", json!(self.idle_governor))?;
         self.hz.map_or(Ok(()), |hz| set("hz", json!(hz)))?;
-        self.ambient.map_or(Ok(()), |celsius| set("ambient", json!(celsius)))?;
-        self.sysctl.iter().try_for_each(|(name, value)| set(name, json!(value)))?;
+        self.ambient.map_or(Ok(()), |celsius| match celsius.is_finite() {
+            true => set("ambient", json!(celsius)),
+            // JSON has no such number.
+            false => Err(refused(format!("ambient {celsius}: expected -40 to 100 degrees Celsius"))),
+        })?;
+        self.sysctl.iter().try_for_each(|(name, value)| {
+            // Other circumstances have arguments of their own.
+            match ClampLimits::NAMES.contains(&name.strip_prefix("kernel.").unwrap_or(name)) {
+                true => set(name, json!(value)),
+                false => Err(refused(format!("sysctl {name:?}: expected one of {}", ClampLimits::NAMES.join(", ")))),
+            }
+        })?;
         Ok(circumstances)
     }
 

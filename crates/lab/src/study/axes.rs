@@ -66,7 +66,9 @@ impl Reader<'_> {
             self.few(&node, self.boards.len() * self.works.len() * pieces.len())?;
             for (level, piece) in nodes.iter().zip(&pieces) {
                 for (work, board) in self.works.iter().flat_map(|work| self.boards.iter().map(move |b| (work, b))) {
-                    self.finder.runs(work, piece, board, level)?;
+                    // A flag that is off adds nothing, but there must be such a flag.
+                    let asked = if piece.is_empty() { name } else { piece };
+                    self.finder.runs(work, asked, board, level)?;
                 }
             }
             let pieces = if is_range(&node) { Vec::new() } else { pieces };
@@ -125,6 +127,7 @@ impl Reader<'_> {
     pub(super) fn circumstances(&mut self, axes: &Fields, fixed: &[(String, Value)]) -> FileResult<()> {
         let Some(node) = axes.get("circumstances") else { return Ok(()) };
         for (name, node) in node.entries()? {
+            called(name, &node)?;
             if fixed.iter().any(|(other, _)| other == name) {
                 let fault = node.fault_at_key(format!("`{name}` is fixed and an axis"));
                 return Err(fault.hint("expected it in [fixed.circumstances] or in [axes.circumstances]"));
@@ -143,14 +146,47 @@ impl Reader<'_> {
     fn circumstance(&self, name: &str, level: &Node) -> FileResult<()> {
         let mut circumstances = self.fixed;
         circumstances.set(name, &value(level)?).map_err(|e| told(level, &e))?;
-        circumstances.consistent().map_err(|e| told(level, &e))?;
         let fits = |sched: &SchedSpec| fit::hz(std::slice::from_ref(sched), circumstances.hz).map(drop);
         self.scheds.iter().try_for_each(fits).map_err(|e| told(level, &e))
+    }
+
+    /// A floor above the ceiling is refused: each level of one limit of clamps must go with each of the other.
+    pub(super) fn uncrossed(&self, fixed: Option<&Fields>, axes: &Fields) -> FileResult<()> {
+        let [min, max, _] = ClampLimits::NAMES;
+        let greatest = self.limits(axes, min)?.into_iter().max_by_key(|(value, _)| *value);
+        let least = self.limits(axes, max)?.into_iter().min_by_key(|(value, _)| *value);
+        let mut worst = self.fixed;
+        worst.clamps.min = greatest.as_ref().map_or(worst.clamps.min, |(value, _)| *value);
+        worst.clamps.max = least.as_ref().map_or(worst.clamps.max, |(value, _)| *value);
+        let Err(crossed) = worst.consistent() else { return Ok(()) };
+        let section = fixed.and_then(|fixed| fixed.get("circumstances"));
+        let place = least.or(greatest).map(|(_, level)| level).or(section).unwrap_or_else(|| axes.of.clone());
+        let help =
+            format!("expected every `{min}` at or below every `{max}`: each goes with each, unset ones are 1024");
+        Err(place.fault(crossed.to_string()).hint(help))
+    }
+
+    /// The levels of a limit of clamps, or the ends of its range; none if it is no axis.
+    fn limits<'n>(&self, axes: &Fields<'n>, name: &str) -> FileResult<Vec<(u16, Node<'n>)>> {
+        let Some(node) = axes.get("circumstances") else { return Ok(Vec::new()) };
+        let Some((_, axis)) = node.entries()?.into_iter().find(|(other, _)| *other == name) else {
+            return Ok(Vec::new());
+        };
+        let (_, nodes) = levels(&axis, self.design, true)?;
+        nodes.into_iter().map(|level| Ok((level.integer(0, 1024)? as u16, level))).collect()
     }
 }
 
 /// Circumstances that take one of a few values.
 const WORDS: [&str; 3] = ["hz", "governor", "idle_governor"];
+
+/// Limits of clamps have one name: by two, one would be set twice.
+pub(super) fn called(name: &str, node: &Node) -> FileResult<()> {
+    match name.strip_prefix("kernel.").filter(|bare| ClampLimits::NAMES.contains(bare)) {
+        Some(bare) => Err(node.fault_at_key(format!("`{name}` is called `{bare}` here"))),
+        None => Ok(()),
+    }
+}
 
 fn no_range(name: &str, node: &Node) -> Box<FileError> {
     node.fault(format!("`{name}` takes no range of numbers")).hint("expected a list of levels")

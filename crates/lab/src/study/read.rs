@@ -7,6 +7,7 @@ use fairground_machine::places::{Fields, File, FileResult, Node, Tree};
 use fairground_machine::FileError;
 use serde_json::Value;
 
+use super::axes::called;
 use super::found::{told, Board, Finder, Work};
 use super::levels::{listed, value};
 use super::{Axis, Design, Kind, Levels, Named, Study};
@@ -59,11 +60,12 @@ pub(super) fn study(name: &str, text: &str, dir: &Path, named: Named) -> Result<
     let axes_keys = ["machine", "workload", "sched", "features", "options", "figures", "circumstances"];
     let axes = top.need("axes")?.table(&axes_keys)?;
     let circumstances = reader.fixed_circumstances(fixed.as_ref())?;
-    let fixed = reader.named(fixed.as_ref(), &axes)?;
+    let alone = reader.named(fixed.as_ref(), &axes)?;
     reader.features(&axes)?;
     reader.options(&axes)?;
     reader.figures(&axes)?;
     reader.circumstances(&axes, &circumstances)?;
+    reader.uncrossed(fixed.as_ref(), &axes)?;
     if reader.axes.is_empty() {
         let fault = axes.of.fault("nothing varies");
         return Err(fault.hint("expected one axis or more; `fairground run` makes single runs"));
@@ -74,7 +76,7 @@ pub(super) fn study(name: &str, text: &str, dir: &Path, named: Named) -> Result<
         points: points(&head, design)?,
         draw: head.get("draw").map_or(Ok(1), |node| node.integer(0, u32::MAX))?,
         seeds: head.get("seeds").map_or(Ok(8), |node| node.integer(1, MAX_SEEDS))?,
-        fixed,
+        fixed: alone,
         circumstances,
         axes: reader.axes,
         contents: reader.finder.named,
@@ -85,10 +87,11 @@ pub(super) fn study(name: &str, text: &str, dir: &Path, named: Named) -> Result<
 fn label(node: &Node) -> FileResult<String> {
     let name = node.text()?;
     let fits = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
-    match !name.is_empty() && name.len() <= 64 && name.bytes().all(fits) {
+    match !name.is_empty() && !name.starts_with('.') && name.len() <= 64 && name.bytes().all(fits) {
         true => Ok(name.into()),
         false => {
-            Err(node.fault(format!("{name:?} is no name")).hint("expected letters, digits, `-`, `_` and `.`, up to 64"))
+            let fault = node.fault(format!("{name:?} is no name"));
+            Err(fault.hint("expected letters, digits, `-`, `_` and `.`, up to 64, the first of them no `.`"))
         }
     }
 }
@@ -137,11 +140,11 @@ impl Reader<'_> {
         let Some(node) = fixed.and_then(|fixed| fixed.get("circumstances")) else { return Ok(Vec::new()) };
         let mut found = Vec::new();
         for (name, node) in node.entries()? {
+            called(name, &node)?;
             let value = value(&node)?;
             self.fixed.set(name, &value).map_err(|e| told(&node, &e))?;
             found.push((name.to_owned(), value));
         }
-        self.fixed.consistent().map_err(|e| told(&node, &e))?;
         Ok(found)
     }
 

@@ -272,6 +272,14 @@ mod tests {
     }
 
     #[test]
+    fn figures_are_read_to_the_last_digit() {
+        // Read without care, it comes out one less in the last digit.
+        let read: (String, Way, f64) =
+            serde_json::from_str(r#"["costs.soft.pick", "to", 31.245270191439438]"#).unwrap();
+        assert_eq!(read.2, 31.245270191439438);
+    }
+
+    #[test]
     fn figures_are_turned_one_after_the_other() {
         let twice = json!({ "figures": [["costs.soft.wakeup", "to", 100], ["costs.soft.wakeup", "times", 3]] });
         let once = json!({ "figures": [["costs.soft.wakeup", "to", 300]] });
