@@ -742,7 +742,27 @@ def test_a_report_of_one_seed_and_a_constant_metric(tmp_path):
     answers.report(labelled, tmp_path / "a.html", metrics=["y", "still"])
     text = re.sub("<[^>]*>", "", (tmp_path / "a.html").read_text())
     assert "one seed: no interval, nothing is significant" in text
-    assert "It is the same in all runs." in text and "Nothing is worse beyond chance." in text
+    assert "It is the same in all runs." in text
+    assert "Nothing can be tested: no point ran with the base" in text and "beyond chance" not in text
+
+
+def test_a_report_of_a_random_design_without_the_defaults_base_ranks_nothing(tmp_path):
+    """Nine features at random: no point has them all off."""
+    rng = np.random.default_rng(2)
+    names = [f"f{i}" for i in range(9)]
+    points = rng.choice(np.arange(1, 2**9), size=40, replace=False)
+    drawn = (points[:, None] >> np.arange(9) & 1).astype(bool)
+    frame = pandas.DataFrame(drawn, columns=names).assign(y=rng.uniform(size=40), seed=1)
+    labelled = answers.label(frame, axes={name: ON_OFF for name in names}, metrics={"y": "lower"}, design="random")
+    told = json.loads(labelled.schema.metadata[b"fairground"])
+    for axis in told["axes"]:
+        axis["kind"] = "feature"
+    labelled = labelled.replace_schema_metadata({b"fairground": json.dumps(told).encode()})
+    answers.report(labelled, tmp_path / "a.html")
+    text = re.sub("<[^>]*>", "", (tmp_path / "a.html").read_text())
+    assert "nothing is ranked: no point has the base" in text and "Trends" in text
+    with pytest.raises(fg.InputError, match="no point has the base"):
+        answers.report(labelled, tmp_path / "b.html", base=dict.fromkeys(names, False))
 
 
 def test_a_report_of_a_random_design_says_why_indices_are_missing(tmp_path):
