@@ -201,6 +201,12 @@ def test_a_slope_is_that_of_the_model():
     assert found["rank"] == pytest.approx(1)
 
 
+def test_a_constant_metric_has_no_slope():
+    """Weights of three levels do not add up to zero exactly."""
+    found = answers.trends(table({"x": [0.1, 0.2, 0.7]}, lambda _: 0.3), "y").iloc[0]
+    assert found[["slope", "low", "high", "rank"]].tolist() == [0, 0, 0, 0]
+
+
 def test_a_random_design_has_a_fitted_slope():
     """y = 5 x - 2 f: of 400 points, each with a switch that is on or off."""
     rng = np.random.default_rng(3)
@@ -512,6 +518,17 @@ def test_differences_without_spread_have_the_p_of_changed_signs():
     found = answers.regressions(table(TWO, additive), BASE)
     assert found["p"].tolist() == [2**-7] * 3
     assert found["effect_size"].isna().all() and set(found["verdict"]) == {"better"}
+
+
+def test_rounding_is_no_finding():
+    """0.3 and 0.1 + 0.2 differ in the last bit, with each seed alike."""
+    rows = [
+        {"a": level, "seed": seed, "y": share * 10} for level, share in (("x", 0.3), ("y", 0.1 + 0.2)) for seed in SEEDS
+    ]
+    found = answers.regressions(
+        answers.label(pandas.DataFrame(rows), axes=["a"], metrics={"y": "lower"}), {"a": "x"}
+    ).iloc[0]
+    assert (found["verdict"], found["p"], found["improvement_pct"]) == ("undecided", 1, 0)
 
 
 def test_permutations_of_few_seeds_are_counted_out():

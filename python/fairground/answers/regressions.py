@@ -141,6 +141,8 @@ def _figures(base: Figures, test: Figures, gain: Figures, judge: Judge) -> dict[
     spread[several] = np.nanstd(gain[several], axis=1, ddof=1)
     size = np.nanmax(np.abs(np.concatenate([base, test], axis=1)), axis=1) if len(gain) else mean
     spread[spread <= ROUNDING * size] = 0
+    # Sides that differ by rounding only, and by the same with each seed, do not differ.
+    mean = np.where(~(spread > 0) & (np.abs(mean) <= ROUNDING * size), 0.0, mean)
     with np.errstate(divide="ignore", invalid="ignore"):
         reach = stats.t.ppf(0.975, seeds - 1) * spread / np.sqrt(seeds)
         percent = np.where(whole == 0, np.nan, 100 / np.abs(whole))
