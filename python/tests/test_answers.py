@@ -369,6 +369,20 @@ def test_noise_is_taken_out_of_saltellis_total_indices():
     assert found.attrs["noise"] == pytest.approx(1 - share, abs=0.03)
 
 
+@pytest.mark.parametrize("place", [0, 2, 3])
+def test_an_axis_that_does_not_vary_leaves_the_others_their_indices(place):
+    """The design has a point with this axis from B too: it is that of A once more."""
+    frame = saltelli("samples").drop(columns="seed")
+    at = np.repeat(np.arange(0, len(frame), 5), 6) + np.tile(np.insert(np.arange(5), place + 1, 0), len(frame) // 5)
+    frame = frame.iloc[at].reset_index(drop=True)
+    frame.insert(place, "still", 1.0)
+    labelled = answers.label(frame, axes=list(frame)[:4], metrics={"y": "lower"}, design="saltelli")
+    found = answers.sensitivity(labelled, "y")
+    assert found["axis"].tolist() == ["x1", "x2", "x3"] and found.attrs["points"] == 5 * 1024
+    assert found["first"].tolist() == pytest.approx(ISHIGAMI[0], abs=0.03)
+    assert found["total"].tolist() == pytest.approx(ISHIGAMI[1], abs=0.03)
+
+
 def sweep(labelled, planned, failures=(), seeds=8):
     """What a sweep offers to this package: its table tells its name and seeds, too."""
     told = json.loads(labelled.schema.metadata[b"fairground"]) | {"name": "made", "seeds": seeds}
@@ -548,7 +562,7 @@ def test_axes_of_the_base_that_are_not_named_are_equal_on_both_sides():
 def test_one_seed_tests_nothing():
     found = answers.regressions(table(TWO, additive, seeds=[1]), BASE)
     assert found["p"].isna().all() and set(found["verdict"]) == {"undecided"}
-    assert found.attrs["notes"] == ["3 comparisons have one seed: nothing can be tested"]
+    assert found.attrs["notes"] == ["3 comparisons with one seed: nothing can be tested"]
 
 
 def test_constant_metrics_are_not_tested():
@@ -568,6 +582,7 @@ def test_constant_metrics_are_not_tested():
         (lambda t: answers.regressions(t, {"sched": "bass"}), "no level of axis sched 'bass', did you mean base?"),
         (lambda t: answers.regressions(t, {}), "base: name the levels"),
         (lambda t: answers.regressions(t, BASE, test="f"), "test: expected t or wilcoxon or permutation, not 'f'"),
+        (lambda t: answers.regressions(t, BASE, alpha=5), "alpha: expected a chance from 0 to 1, not 5"),
         (lambda t: answers.effects(t.to_pandas(), "y"), "say them with fairground.answers.label"),
         (lambda t: answers.effects([1], "y"), "expected a sweep or a table, not list"),
         (lambda t: answers.label(t, ["sched"], {"x": "lower"}), "no column 'x'"),
