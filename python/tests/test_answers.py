@@ -586,7 +586,16 @@ def test_constant_metrics_are_not_tested():
         (lambda t: answers.effects(t.to_pandas(), "y"), "say them with fairground.answers.label"),
         (lambda t: answers.effects([1], "y"), "expected a sweep or a table, not list"),
         (lambda t: answers.label(t, ["sched"], {"x": "lower"}), "no column 'x'"),
-        (lambda t: answers.label(t, ["seed"], {"sched": "lower"}), "metric sched: expected numbers"),
+        (lambda t: answers.label(t, ["groups"], {"sched": "lower"}), "metric sched: expected numbers"),
+        (lambda t: answers.label(t, "sched", {"y": "lower"}), "axes: expected a list of columns such as ['sched']"),
+        (lambda t: answers.label(t, [], {"y": "lower"}), "axes: name at least one column"),
+        (lambda t: answers.label(t, ["seed"], {"y": "lower"}), "axis seed: answers have a column of that name"),
+        (lambda t: answers.label(t, ["sched", "y"], {"y": "lower"}), "y is named as an axis and as a metric"),
+        (lambda t: answers.label(t, ["sched"], {"seed": "lower"}), "metric seed: the column tells runs"),
+        (lambda t: answers.label(t, {"groups": [1, 2, 4, 1.0]}, {"y": "lower"}), "axis groups: level 1 stands twice"),
+        (lambda t: answers.label(t, {"sched": "base"}, {"y": "lower"}), "axis sched: expected a list of levels"),
+        (lambda t: answers.label(t.drop(["seed"]), ["sched"], {"y": "lower"}), "a column `seed` is missing"),
+        (lambda t: answers.effects(t, "y", "sched", by=["sched"]), "by: levels of sched cannot be told apart"),
         (lambda t: answers.label(t, ["sched"], {"y": "less"}), "metric y: expected higher or lower, not 'less'"),
         (lambda t: answers.label(t, {"sched": ["base"]}, {"y": "lower"}), "the table has 'test', which is none"),
         (lambda t: answers.effects(answers.label(t, ["sched"], {"y": "lower"}), "y"), "two runs have the same axes"),
@@ -596,6 +605,20 @@ def test_what_is_not_understood_is_named(ask, said):
     with pytest.raises(fg.InputError) as error:
         ask(table(TWO, additive))
     assert said in str(error.value)
+
+
+def test_no_column_of_the_answers_may_be_an_axis():
+    runs = table(TWO, additive)
+    columns = {*answers.effects(runs, "y", "sched", by=["groups"]), *answers.regressions(runs, BASE)} - set(TWO)
+    for name in columns:
+        renamed = runs.rename_columns([name if column == "sched" else column for column in runs.column_names])
+        with pytest.raises(fg.InputError, match=f"axis {name}: answers have a column of that name"):
+            answers.label(renamed, [name, "groups"], {"y": "lower"})
+
+
+def test_a_switch_as_base_may_be_said_as_it_is_shown():
+    found = answers.regressions(table({"feature": ON_OFF}, lambda p: 2.0 - p["feature"]), {"feature": "off"})
+    assert found[["feature", "verdict"]].values.tolist() == [[True, "better"]]
 
 
 def test_a_metric_that_no_run_has_gives_empty_answers_and_a_report(tmp_path):
