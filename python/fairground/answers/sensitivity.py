@@ -31,8 +31,9 @@ COLUMNS = ["axis", "first", "first_low", "first_high", "total", "total_low", "to
 def sensitivity(table: Any, metric: str) -> pandas.DataFrame:
     """First-order and total sensitivity indices of each axis that varies.
 
-    An axis that does not vary has no row. Of a full grid the variance is split exactly, and the intervals are over the seeds (jackknife). Of a design
-    ``"saltelli"`` the indices are SALib's estimates, with intervals over the design's points. Other designs do not allow it.
+    An axis that does not vary has no row. Of a full grid the variance is split exactly, and the intervals are over
+    the seeds (jackknife). Of a design ``"saltelli"`` the indices are SALib's estimates, with intervals over the
+    design's points. Other designs do not allow it.
 
     Parameters
     ----------
