@@ -201,6 +201,12 @@ def test_a_slope_is_that_of_the_model():
     assert found["rank"] == pytest.approx(1)
 
 
+def test_a_constant_metric_has_no_slope():
+    """Weights of three levels do not add up to zero exactly."""
+    found = answers.trends(table({"x": [0.1, 0.2, 0.7]}, lambda _: 0.3), "y").iloc[0]
+    assert found[["slope", "low", "high", "rank"]].tolist() == [0, 0, 0, 0]
+
+
 def test_a_random_design_has_a_fitted_slope():
     """y = 5 x - 2 f: of 400 points, each with a switch that is on or off."""
     rng = np.random.default_rng(3)
@@ -363,6 +369,20 @@ def test_noise_is_taken_out_of_saltellis_total_indices():
     assert found.attrs["noise"] == pytest.approx(1 - share, abs=0.03)
 
 
+@pytest.mark.parametrize("place", [0, 2, 3])
+def test_an_axis_that_does_not_vary_leaves_the_others_their_indices(place):
+    """The design has a point with this axis from B too: it is that of A once more."""
+    frame = saltelli("samples").drop(columns="seed")
+    at = np.repeat(np.arange(0, len(frame), 5), 6) + np.tile(np.insert(np.arange(5), place + 1, 0), len(frame) // 5)
+    frame = frame.iloc[at].reset_index(drop=True)
+    frame.insert(place, "still", 1.0)
+    labelled = answers.label(frame, axes=list(frame)[:4], metrics={"y": "lower"}, design="saltelli")
+    found = answers.sensitivity(labelled, "y")
+    assert found["axis"].tolist() == ["x1", "x2", "x3"] and found.attrs["points"] == 5 * 1024
+    assert found["first"].tolist() == pytest.approx(ISHIGAMI[0], abs=0.03)
+    assert found["total"].tolist() == pytest.approx(ISHIGAMI[1], abs=0.03)
+
+
 def sweep(labelled, planned, failures=(), seeds=8):
     """What a sweep offers to this package: its table tells its name and seeds, too."""
     told = json.loads(labelled.schema.metadata[b"fairground"]) | {"name": "made", "seeds": seeds}
@@ -514,6 +534,17 @@ def test_differences_without_spread_have_the_p_of_changed_signs():
     assert found["effect_size"].isna().all() and set(found["verdict"]) == {"better"}
 
 
+def test_rounding_is_no_finding():
+    """0.3 and 0.1 + 0.2 differ in the last bit, with each seed alike."""
+    rows = [
+        {"a": level, "seed": seed, "y": share * 10} for level, share in (("x", 0.3), ("y", 0.1 + 0.2)) for seed in SEEDS
+    ]
+    found = answers.regressions(
+        answers.label(pandas.DataFrame(rows), axes=["a"], metrics={"y": "lower"}), {"a": "x"}
+    ).iloc[0]
+    assert (found["verdict"], found["p"], found["improvement_pct"]) == ("undecided", 1, 0)
+
+
 def test_permutations_of_few_seeds_are_counted_out():
     """Improvements 1, 2, 3, 4, -0.5 of 5 pairs: sums as large as 9.5 have 2 of 32 changes of signs, on either side."""
     frame = pandas.DataFrame({"a": ["x"] * 5 + ["y"] * 5, "seed": [*range(5)] * 2, "y": [0] * 5 + [1, 2, 3, 4, -0.5]})
@@ -531,7 +562,7 @@ def test_axes_of_the_base_that_are_not_named_are_equal_on_both_sides():
 def test_one_seed_tests_nothing():
     found = answers.regressions(table(TWO, additive, seeds=[1]), BASE)
     assert found["p"].isna().all() and set(found["verdict"]) == {"undecided"}
-    assert found.attrs["notes"] == ["3 comparisons have one seed: nothing can be tested"]
+    assert found.attrs["notes"] == ["3 comparisons with one seed: nothing can be tested"]
 
 
 def test_constant_metrics_are_not_tested():
@@ -551,10 +582,20 @@ def test_constant_metrics_are_not_tested():
         (lambda t: answers.regressions(t, {"sched": "bass"}), "no level of axis sched 'bass', did you mean base?"),
         (lambda t: answers.regressions(t, {}), "base: name the levels"),
         (lambda t: answers.regressions(t, BASE, test="f"), "test: expected t or wilcoxon or permutation, not 'f'"),
+        (lambda t: answers.regressions(t, BASE, alpha=5), "alpha: expected a chance from 0 to 1, not 5"),
         (lambda t: answers.effects(t.to_pandas(), "y"), "say them with fairground.answers.label"),
         (lambda t: answers.effects([1], "y"), "expected a sweep or a table, not list"),
         (lambda t: answers.label(t, ["sched"], {"x": "lower"}), "no column 'x'"),
-        (lambda t: answers.label(t, ["seed"], {"sched": "lower"}), "metric sched: expected numbers"),
+        (lambda t: answers.label(t, ["groups"], {"sched": "lower"}), "metric sched: expected numbers"),
+        (lambda t: answers.label(t, "sched", {"y": "lower"}), "axes: expected a list of columns such as ['sched']"),
+        (lambda t: answers.label(t, [], {"y": "lower"}), "axes: name at least one column"),
+        (lambda t: answers.label(t, ["seed"], {"y": "lower"}), "axis seed: answers have a column of that name"),
+        (lambda t: answers.label(t, ["sched", "y"], {"y": "lower"}), "y is named as an axis and as a metric"),
+        (lambda t: answers.label(t, ["sched"], {"seed": "lower"}), "metric seed: the column tells runs"),
+        (lambda t: answers.label(t, {"groups": [1, 2, 4, 1.0]}, {"y": "lower"}), "axis groups: level 1 stands twice"),
+        (lambda t: answers.label(t, {"sched": "base"}, {"y": "lower"}), "axis sched: expected a list of levels"),
+        (lambda t: answers.label(t.drop(["seed"]), ["sched"], {"y": "lower"}), "a column `seed` is missing"),
+        (lambda t: answers.effects(t, "y", "sched", by=["sched"]), "by: levels of sched cannot be told apart"),
         (lambda t: answers.label(t, ["sched"], {"y": "less"}), "metric y: expected higher or lower, not 'less'"),
         (lambda t: answers.label(t, {"sched": ["base"]}, {"y": "lower"}), "the table has 'test', which is none"),
         (lambda t: answers.effects(answers.label(t, ["sched"], {"y": "lower"}), "y"), "two runs have the same axes"),
@@ -564,6 +605,20 @@ def test_what_is_not_understood_is_named(ask, said):
     with pytest.raises(fg.InputError) as error:
         ask(table(TWO, additive))
     assert said in str(error.value)
+
+
+def test_no_column_of_the_answers_may_be_an_axis():
+    runs = table(TWO, additive)
+    columns = {*answers.effects(runs, "y", "sched", by=["groups"]), *answers.regressions(runs, BASE)} - set(TWO)
+    for name in columns:
+        renamed = runs.rename_columns([name if column == "sched" else column for column in runs.column_names])
+        with pytest.raises(fg.InputError, match=f"axis {name}: answers have a column of that name"):
+            answers.label(renamed, [name, "groups"], {"y": "lower"})
+
+
+def test_a_switch_as_base_may_be_said_as_it_is_shown():
+    found = answers.regressions(table({"feature": ON_OFF}, lambda p: 2.0 - p["feature"]), {"feature": "off"})
+    assert found[["feature", "verdict"]].values.tolist() == [[True, "better"]]
 
 
 def test_a_metric_that_no_run_has_gives_empty_answers_and_a_report(tmp_path):
@@ -742,7 +797,27 @@ def test_a_report_of_one_seed_and_a_constant_metric(tmp_path):
     answers.report(labelled, tmp_path / "a.html", metrics=["y", "still"])
     text = re.sub("<[^>]*>", "", (tmp_path / "a.html").read_text())
     assert "one seed: no interval, nothing is significant" in text
-    assert "It is the same in all runs." in text and "Nothing is worse beyond chance." in text
+    assert "It is the same in all runs." in text
+    assert "Nothing can be tested: no point ran with the base" in text and "beyond chance" not in text
+
+
+def test_a_report_of_a_random_design_without_the_defaults_base_ranks_nothing(tmp_path):
+    """Nine features at random: no point has them all off."""
+    rng = np.random.default_rng(2)
+    names = [f"f{i}" for i in range(9)]
+    points = rng.choice(np.arange(1, 2**9), size=40, replace=False)
+    drawn = (points[:, None] >> np.arange(9) & 1).astype(bool)
+    frame = pandas.DataFrame(drawn, columns=names).assign(y=rng.uniform(size=40), seed=1)
+    labelled = answers.label(frame, axes={name: ON_OFF for name in names}, metrics={"y": "lower"}, design="random")
+    told = json.loads(labelled.schema.metadata[b"fairground"])
+    for axis in told["axes"]:
+        axis["kind"] = "feature"
+    labelled = labelled.replace_schema_metadata({b"fairground": json.dumps(told).encode()})
+    answers.report(labelled, tmp_path / "a.html")
+    text = re.sub("<[^>]*>", "", (tmp_path / "a.html").read_text())
+    assert "nothing is ranked: no point has the base" in text and "Trends" in text
+    with pytest.raises(fg.InputError, match="no point has the base"):
+        answers.report(labelled, tmp_path / "b.html", base=dict.fromkeys(names, False))
 
 
 def test_a_report_of_a_random_design_says_why_indices_are_missing(tmp_path):

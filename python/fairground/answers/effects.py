@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from .._fairground import InputError
 from .pairs import Change, change, notes, spread
 from .runs import Axis, Metric, Runs
 
@@ -41,7 +42,7 @@ def effects(table: Any, metric: str, axis: str | None = None, *, by: Sequence[st
     Raises
     ------
     InputError
-        There is no such axis or metric.
+        There is no such axis or metric, or ``by`` has the axis itself.
     """
     import pandas
 
@@ -49,6 +50,8 @@ def effects(table: Any, metric: str, axis: str | None = None, *, by: Sequence[st
     of = runs.metric(metric)
     told_apart = [runs.axis(name) for name in by]
     apart = [one.name for one in told_apart]
+    if axis in apart:
+        raise InputError(f"by: levels of {axis} cannot be told apart where it is what changes; name other axes")
     moved = [runs.axis(axis)] if axis else [one for one in runs.axes if one.name not in apart]
     rows = [
         {"axis": one.name, **here, "base": one.levels[0], "level": level, **_figures(found)}

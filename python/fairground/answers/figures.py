@@ -290,7 +290,10 @@ def _levelled(runs: Runs, name: str) -> Axis:
 
 
 def _means(runs: Runs, metric: Metric, a: Axis, b: Axis) -> Figures:
-    """Means over all else, ``(levels of a, levels of b)``; NaN where nothing ran."""
+    """Raw means over all runs, ``(levels of a, levels of b)``; NaN where nothing ran.
+
+    Where runs are missing, cells are of other points and seeds: unlike in effects, nothing is paired.
+    """
     heads, figures = points(runs, metric)
     known = ~np.isnan(figures)
     heads = heads.assign(sum=np.where(known, figures, 0).sum(axis=1), count=known.sum(axis=1))

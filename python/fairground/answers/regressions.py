@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .._fairground import InputError
 from .pairs import ROUNDING, Figures, points
-from .runs import Metric, Runs
+from .runs import Metric, Runs, counted
 
 if TYPE_CHECKING:
     import pandas
@@ -59,13 +59,16 @@ def regressions(
     Raises
     ------
     InputError
-        There is no such axis, level, metric, test or correction, or nothing is beside the base.
+        There is no such axis, level, metric, test or correction, no point has the base's levels, or ``alpha`` is not from
+        0 to 1.
     """
     import pandas
 
     runs = Runs.of(table)
     judge = _chosen("test", test, TESTS)
     adjust = _chosen("correction", correction, CORRECTIONS)
+    if not 0 <= alpha <= 1:
+        raise InputError(f"alpha: expected a chance from 0 to 1, not {alpha!r}")
     levels = {name: runs.level(runs.axis(name), level) for name, level in base.items()}
     if not levels:
         raise InputError("base: name the levels to compare with, such as {'sched': 'fair:v6.12'}")
@@ -141,6 +144,8 @@ def _figures(base: Figures, test: Figures, gain: Figures, judge: Judge) -> dict[
     spread[several] = np.nanstd(gain[several], axis=1, ddof=1)
     size = np.nanmax(np.abs(np.concatenate([base, test], axis=1)), axis=1) if len(gain) else mean
     spread[spread <= ROUNDING * size] = 0
+    # Sides that differ by rounding only, and by the same with each seed, do not differ.
+    mean = np.where(~(spread > 0) & (np.abs(mean) <= ROUNDING * size), 0.0, mean)
     with np.errstate(divide="ignore", invalid="ignore"):
         reach = stats.t.ppf(0.975, seeds - 1) * spread / np.sqrt(seeds)
         percent = np.where(whole == 0, np.nan, 100 / np.abs(whole))
@@ -220,8 +225,8 @@ def _chosen(what: str, name: str, known: Mapping[str, Any]) -> Any:
 
 def _notes(frame: pandas.DataFrame, tested: int, correction: str, alpha: float) -> list[str]:
     method = {"holm": "Holm", "bh": "Benjamini and Hochberg"}[correction]
-    said = [f"{tested} comparisons, corrected by {method} at {alpha:g}"] if tested else []
+    said = [f"{counted(tested, 'comparison')}, corrected by {method} at {alpha:g}"] if tested else []
     alone = int((frame["seeds"] == 1).sum())
     if alone:
-        said.append(f"{alone} comparisons have one seed: nothing can be tested")
+        said.append(f"{counted(alone, 'comparison')} with one seed: nothing can be tested")
     return said

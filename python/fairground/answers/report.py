@@ -53,7 +53,8 @@ def report(
         Figures that have a section. Default: the 12 whose change against the base has the strongest evidence.
     base : mapping of str to level, optional
         What everything is compared with. Default: the first scheduler; without such an axis all features off; else the
-        first level of the first axis that has levels.
+        first level of the first axis that has levels. If no run has the default's levels, as may be in a random design,
+        nothing is ranked and a note says so.
     title : str, optional
         Default: the experiment's name.
     notes : sequence of str
@@ -69,11 +70,12 @@ def report(
         raise InputError("there is no completed run to report on")
     page = Page(title or runs.name or "Answers")
     against = dict(base) if base is not None else _base(runs)
-    judged = regressions(runs, against) if against else None
+    judged, said = _judged(runs, against, base is None) if against else (None, [])
     shown = [runs.metric(name).name for name in metrics] if metrics is not None else _strongest(runs, judged)
     _experiment(page, runs)
     page.contents("Metrics", [(f"metric-{name}", name) for name in shown])
-    said = _ranked(page, runs, judged, against) if judged is not None else []
+    if judged is not None:
+        said += _ranked(page, runs, judged, against)
     for name in shown:
         said += _section(page, runs, name)
     _failures(page, runs)
@@ -90,6 +92,16 @@ def _base(runs: Runs) -> dict[str, Any]:
     scheds = [axis for axis in levelled if axis.kind == "sched" or axis.name == "sched"]
     chosen = scheds[:1] or [axis for axis in levelled if axis.kind == "feature"] or levelled[:1]
     return {axis.name: axis.levels[0] for axis in chosen}
+
+
+def _judged(runs: Runs, base: dict[str, Any], chosen: bool) -> tuple[pandas.DataFrame | None, list[str]]:
+    """All against the base; if we chose it and no point has its levels, none and what must be said of that."""
+    try:
+        return regressions(runs, base), []
+    except InputError as refused:
+        if not chosen:
+            raise
+        return None, [f"nothing is ranked: {refused}"]
 
 
 def _strongest(runs: Runs, judged: pandas.DataFrame | None) -> list[str]:
@@ -126,6 +138,12 @@ def _ranked(page: Page, runs: Runs, judged: pandas.DataFrame, base: dict[str, An
     page.heading("What got worse, what got better", "ranked")
     against = ", ".join(f"{name} = {word(level)}" for name, level in base.items())
     page.paragraph(f"Every point and metric against {against}, by strength of evidence (Student's t of pairs).")
+    if not judged["p"].notna().any():
+        page.paragraph(
+            "Nothing can be tested: no point ran with the base's levels and all else equal, in two seeds or more.",
+            "soft",
+        )
+        return list(judged.attrs["notes"])
     axes = [Column(axis.name, axis.name) for axis in runs.axes]
     columns = [
         Column("metric", "metric"),

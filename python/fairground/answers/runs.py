@@ -25,6 +25,13 @@ KEY = b"fairground"
 #: A numeric axis with more levels is looked at as a range: its trend, not each of its levels.
 LEVELS_MAX = 64
 
+#: Columns of the answers beside those of axes, and what figures are computed in: no names for axes.
+RESERVED = frozenset(
+    "seed metric verdict axis base level base_mean level_mean mean means diff diff_low diff_high improvement "
+    "improvement_pct change low high better worse significant effect_size p p_adjusted pairs seeds left_out "
+    "size sum count message self".split()
+)
+
 Level = Any
 
 
@@ -153,7 +160,7 @@ class Runs:
         return found
 
     def level(self, axis: Axis, level: Level) -> Level:
-        """That level of an axis, as it stands in the table.
+        """That level of an axis, as it stands in the table; of a switch also as ``off`` or ``on``.
 
         Raises
         ------
@@ -163,7 +170,10 @@ class Runs:
         values = axis.levels or tuple(self.frame[axis.name].unique().tolist())
         if level in values:
             return level
-        return _named(f"level of axis {axis.name}", str(level), {str(value): value for value in values})
+        named = {str(value): value for value in values}
+        if str(level) in named:
+            return named[str(level)]
+        return _named(f"level of axis {axis.name}", str(level), {word(value): value for value in values})
 
 
 def counted(count: int, word: str) -> str:
@@ -206,12 +216,21 @@ def label(
     Raises
     ------
     InputError
-        A column is missing or has the wrong type.
+        A column is missing or has the wrong type, an axis has a name that a column of the answers has, or a level stands
+        twice; or several runs have the same axes and there is no ``seed``.
     """
     arrow = _arrow(table)
+    if isinstance(axes, str):
+        raise InputError(f"axes: expected a list of columns such as [{axes!r}], not the text {axes!r}")
     levels = axes if isinstance(axes, Mapping) else {name: None for name in axes}
+    if not levels:
+        raise InputError("axes: name at least one column that varies")
     for name in [*levels, *metrics]:
         _named("column", name, {column: column for column in arrow.column_names})
+    for name, values in levels.items():
+        _check_axis(name, values, metrics)
+    if "seed" in metrics:
+        raise InputError("metric seed: the column tells runs of one point apart, it is no figure")
     told = {
         "axes": [{"name": name, "kind": "", "levels": None if v is None else list(v)} for name, v in levels.items()],
         "metrics": {name: _unit_and_better(name, of) for name, of in metrics.items()},
@@ -221,6 +240,18 @@ def label(
     labelled = arrow.replace_schema_metadata(metadata)
     _of_table(labelled)
     return labelled
+
+
+def _check_axis(name: str, levels: Sequence[Level] | None, metrics: Mapping[str, Any]) -> None:
+    if name in metrics:
+        raise InputError(f"{name} is named as an axis and as a metric")
+    if name in RESERVED:
+        raise InputError(f"axis {name}: answers have a column of that name, give the axis another")
+    if isinstance(levels, str):
+        raise InputError(f"axis {name}: expected a list of levels, not the text {levels!r}")
+    for place, level in enumerate(levels or ()):
+        if level in list(levels or ())[:place]:
+            raise InputError(f"axis {name}: level {word(level)} stands twice")
 
 
 def _unit_and_better(name: str, of: str | tuple[str, str]) -> dict[str, str]:
@@ -265,6 +296,8 @@ def _of_table(arrow: pyarrow.Table) -> Runs:
     for name in present:
         frame[name] = _figures(name, frame[name])
     if "seed" not in frame:
+        if frame.drop_duplicates().duplicated(names).any():
+            raise InputError("a column `seed` is missing: several runs have the same axes and other figures")
         frame.insert(len(names), "seed", 0)
     axes = tuple(_axis(axis, frame[axis["name"]]) for axis in told["axes"])
     seeds = told.get("seeds") or frame["seed"].nunique()

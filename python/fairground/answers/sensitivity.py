@@ -2,7 +2,8 @@
 
 The first-order index of an axis is the share of the variance that goes when only this axis is fixed; its total index
 is the share that stays when all others are. Their difference is what the axis does together with others. Where there is
-no interaction the first-order indices add up to 1; otherwise the total indices add up to more.
+no interaction both sorts add up to the same: to 1, less the share of noise. Where there is, the first-order indices add up
+to less than that, and the total ones to more.
 
 Shares are of the variance of the points' means over the seeds. What seeds add to it by chance is estimated and taken
 out of the indices, so that an axis that does nothing has an index near 0, of either sign, however noisy the metric.
@@ -11,6 +12,7 @@ out of the indices, so that an axis that does nothing has an index near 0, of ei
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,8 +31,9 @@ COLUMNS = ["axis", "first", "first_low", "first_high", "total", "total_low", "to
 def sensitivity(table: Any, metric: str) -> pandas.DataFrame:
     """First-order and total sensitivity indices of each axis that varies.
 
-    Of a full grid the variance is split exactly, and the intervals are over the seeds (jackknife). Of a design
-    ``"saltelli"`` the indices are SALib's estimates, with intervals over the design's points. Other designs do not allow it.
+    An axis that does not vary has no row. Of a full grid the variance is split exactly, and the intervals are over
+    the seeds (jackknife). Of a design ``"saltelli"`` the indices are SALib's estimates, with intervals over the
+    design's points. Other designs do not allow it.
 
     Parameters
     ----------
@@ -72,23 +75,31 @@ def _indices(runs: Runs, metric: Metric, axes: list[Axis]) -> grid.Indices:
     """By the method that the points allow."""
     names = [axis.name for axis in axes]
     heads, figures = points(runs, metric)
-    heads = heads[names]
-    order = _order(runs, names)
-    distinct = (heads if order is None else order).drop_duplicates()
+    order = _order(runs)
+    distinct = (heads if order is None else order)[names].drop_duplicates()
     if runs.design != "saltelli" and len(distinct) == math.prod(distinct.nunique(dropna=False)):
-        return grid.indices(distinct, _at(distinct, heads, figures))
-    arranged = None if order is None else saltelli.arrangement(order.to_numpy(object))
+        return grid.indices(distinct, _at(distinct, heads[names], figures))
+    arranged = None if order is None else _arranged(order, names)
     if order is None or arranged is None:
         raise InputError(_refusal(runs, distinct, order is None))
     return saltelli.indices(arranged, _at(order, heads, figures))
 
 
-def _order(runs: Runs, names: list[str]) -> pandas.DataFrame | None:
+def _arranged(order: pandas.DataFrame, varying: list[str]) -> saltelli.Arrangement | None:
+    """Crossed in the axes that vary; the design may have a place for those that do not, or none."""
+    whole = saltelli.arrangement(order.to_numpy(object))
+    if whole is None:
+        return saltelli.arrangement(order[varying].to_numpy(object))
+    return replace(whole, ab=whole.ab[order.columns.get_indexer(varying)])
+
+
+def _order(runs: Runs) -> pandas.DataFrame | None:
     """The points in design order, repeated ones repeated; None where the table lacks runs and nobody says which."""
     import pandas
 
+    names = [axis.name for axis in runs.axes]
     if runs.planned:
-        return pandas.DataFrame(list(runs.planned), columns=[axis.name for axis in runs.axes])[names]
+        return pandas.DataFrame(list(runs.planned), columns=names)
     rows = runs.frame[names].reset_index(drop=True)
     order = rows.iloc[:: runs.seeds].reset_index(drop=True)
     repeated = order.loc[order.index.repeat(runs.seeds)].reset_index(drop=True)
@@ -104,7 +115,10 @@ def _at(order: pandas.DataFrame, heads: pandas.DataFrame, figures: Figures) -> F
 
 def _refusal(runs: Runs, distinct: pandas.DataFrame, unknown: bool) -> str:
     if runs.design == "saltelli" and unknown:
-        return "runs of this table are missing, and it does not say which: give the sweep itself"
+        return (
+            "runs of this table are missing, or its seeds are not innermost: in design order all runs of a point stand "
+            "together; give the sweep itself"
+        )
     levels = " x ".join(str(count) for count in distinct.nunique(dropna=False))
     design = f", of design {runs.design!r}" if runs.design else ""
     return (

@@ -64,7 +64,8 @@ def _blocks(runs: Runs, metric: Metric, axis: Axis) -> dict[str, Any] | None:
         return None
     stacked = np.stack(figures)
     centred = levels - levels.mean()
-    slopes = np.tensordot(centred / (centred**2).sum(), stacked, axes=1).mean(axis=0)
+    # From the first level on: what is the same at all levels has no slope, not even one of rounding.
+    slopes = np.tensordot(centred / (centred**2).sum(), stacked - stacked[0], axes=1).mean(axis=0)
     slope, ci, *_ = _fairground.change([0.0] * len(slopes), slopes.tolist(), "higher")
     low, high = ci or (np.nan, np.nan)
     means = stacked.mean(axis=2)
