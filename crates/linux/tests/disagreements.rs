@@ -52,3 +52,21 @@ fn a_state_with_other_cpus_than_its_machine_is_refused() {
     assert_eq!(changed("/sys", sys), "case: sys.nr_tgs: the machine has 0, the state 1");
     assert_eq!(changed("/cpus/3/id", json!(300)), "case: cpus[3].id: expected 3, found 300");
 }
+
+#[test]
+fn a_task_on_a_cpu_that_its_machine_lacks_is_refused() {
+    for key in ["cpu", "recent_used"] {
+        for cpu in [-1, 8, i32::MAX] {
+            let task = json!([{ "id": 3, key: cpu }]);
+            assert_eq!(changed("/tasks", task), format!("case: tasks[3].{key}: the machine has no CPU {cpu}"));
+        }
+    }
+}
+
+/// There is room for each task up to the highest number.
+#[test]
+fn a_task_with_a_number_beyond_all_is_refused() {
+    let number = 1 << 20;
+    let task = json!([{ "id": number }]);
+    assert_eq!(changed("/tasks", task), format!("case: expected a task's number, found {number}"));
+}

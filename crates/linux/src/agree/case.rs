@@ -243,6 +243,7 @@ fn load(shown: &mut Shown, from: &Value) -> Result<(), CaseError> {
     for task in list(from, "tasks")? {
         let id = task_id(task.get("id").unwrap_or(&json!(0)))?;
         read("task", shown.task_mut(id), task)?;
+        check_task(shown, id)?;
     }
     let cpus = list(from, "cpus")?;
     if cpus.len() != shown.nr_cpus() {
@@ -273,6 +274,17 @@ fn check_counts(shown: &mut Shown) -> Result<(), CaseError> {
     let found = [shown.sys_mut().nr_cpus, shown.sys_mut().nr_tgs];
     match expected.into_iter().zip(found).find(|((_, there), found)| *there != *found as usize) {
         Some(((key, there), found)) => Err(form(format!("sys.{key}: the machine has {there}, the state {found}"))),
+        None => Ok(()),
+    }
+}
+
+/// The policy looks at the CPUs that a task was on.
+fn check_task(shown: &mut Shown, id: u32) -> Result<(), CaseError> {
+    let nr_cpus = shown.nr_cpus();
+    let task = shown.task_mut(id);
+    let there = |cpu: i32| usize::try_from(cpu).is_ok_and(|cpu| cpu < nr_cpus);
+    match [("cpu", task.cpu), ("recent_used", task.recent_used)].into_iter().find(|(_, cpu)| !there(*cpu)) {
+        Some((key, cpu)) => Err(form(format!("tasks[{id}].{key}: the machine has no CPU {cpu}"))),
         None => Ok(()),
     }
 }
@@ -423,7 +435,7 @@ fn attempt_from(from: &Value, shown: &Shown) -> Result<Attempt, CaseError> {
 }
 
 /// More tasks than a recorded state has.
-const MAX_TASK: u32 = 1 << 24;
+const MAX_TASK: u32 = 1 << 20;
 
 fn task_id(value: &Value) -> Result<u32, CaseError> {
     let id = value.as_u64().and_then(|id| u32::try_from(id).ok()).filter(|id| *id < MAX_TASK);
