@@ -16,6 +16,7 @@ import fairground as fg
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from fairground import _fairground
 from fairground.sweeps.engine import Local
 from fairground.sweeps.errors import StoreRefused, SweepError
 from fairground.sweeps.experiment import Experiment
@@ -150,6 +151,24 @@ def test_a_combination_that_is_impossible_fails_alone_even_if_it_is_the_first(tm
     assert "cluster-sleep" in swept.failures["message"][0].as_py()
     told = json.loads(swept.table.schema.metadata[b"fairground"])
     assert told["metrics"]["ops_per_sec"] == {"unit": "ops/s", "better": "higher"}
+
+
+def test_a_run_that_was_lost_ends_the_sweep_and_is_not_recorded(tmp_path, monkeypatch):
+    """Memory was short and its process was killed: the next start makes it."""
+    run = _fairground.run_spec
+
+    def killed(spec, contents):
+        if '"seed":3,' in spec and "loops=40" in spec:
+            raise ChildProcessError("its process was killed by SIGKILL")
+        return run(spec, contents)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(_fairground, "run_spec", killed)
+        with pytest.raises(SweepError, match="lost and is not recorded.*loops=40.*killed by SIGKILL"):
+            sweep(PIPES, tmp_path, jobs=1)
+    seen = look(PIPES, tmp_path)
+    assert len(seen.failures) == 0 and seen.left > 0
+    assert len(sweep(PIPES, tmp_path).table) == 20
 
 
 def test_look_sees_what_is_there_so_far(tmp_path):

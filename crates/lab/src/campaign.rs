@@ -191,7 +191,7 @@ impl<'a> Work<'a> {
 
     fn run(&self, (c, s): Place) -> Result<RunReport, String> {
         let column = &self.columns[c];
-        let run = || column.setup.until(self.stop, column.sched, column.seeds[s]);
+        let run = || column.setup.until(self.stop, column.sched, column.seeds[s]).map_err(|e| e.to_string());
         experiment::contained(run).unwrap_or_else(Err)
     }
 

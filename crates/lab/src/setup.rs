@@ -54,6 +54,10 @@ pub enum RunError {
     /// It failed on its way.
     #[error("{0}")]
     Failed(String),
+    /// Its process could not be started or watched, or somebody else ended it: that says nothing of the run, and may be
+    /// another the next time.
+    #[error("{0}")]
+    Lost(String),
 }
 
 impl From<SimError> for RunError {
@@ -201,8 +205,8 @@ impl Setup {
     ///
     /// # Errors
     /// Why there is none.
-    pub fn until(&self, stop: &Stop, sched: usize, seed: u64) -> Result<RunReport, String> {
-        self.write(sched, seed, Outputs::default(), stop.into()).outcome.map_err(|e| e.to_string())
+    pub fn until(&self, stop: &Stop, sched: usize, seed: u64) -> Result<RunReport, RunError> {
+        self.write(sched, seed, Outputs::default(), stop.into()).outcome
     }
 
     /// As [`Self::carry_out`], with all that a run can leave.

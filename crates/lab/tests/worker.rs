@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use fairground_fair::Features;
 use fairground_lab::around::{Around, Call, Hooks, Site};
 use fairground_lab::experiment::{self, Plan};
-use fairground_lab::setup::{Attendance, Logs, Outputs, Ran, Setup, Stop, Trace, TraceFormat, TraceHead};
+use fairground_lab::setup::{Attendance, Logs, Outputs, Ran, RunError, Setup, Stop, Trace, TraceFormat, TraceHead};
 use fairground_lab::spec;
 use fairground_lab::worker::{self, Job, Limits, Workers};
 use fairground_machine::Machine;
@@ -225,7 +225,7 @@ fn a_run_that_is_to_stop_is_ended_at_once() {
         std::thread::sleep(Duration::from_millis(500));
         stop.store(true, Ordering::Relaxed);
         let told = Instant::now();
-        let reason = run.join().unwrap().unwrap_err();
+        let reason = run.join().unwrap().unwrap_err().to_string();
         assert!(told.elapsed() < Duration::from_secs(2), "{:?}", told.elapsed());
         reason
     });
@@ -238,6 +238,14 @@ fn a_death_by_signal_is_named_with_its_place() {
     ends("recurse", &["died of SIGSEGV at address 0x", "in wake of task "]);
     ends("abort", &["died of SIGABRT", "in wake of task ", "it printed:", "list_add corruption"]);
     ends("kill", &["killed by SIGKILL: in wake of task "]);
+}
+
+/// Whoever keeps failures must not keep what somebody else did to the process.
+#[test]
+fn a_process_that_was_killed_says_nothing_of_its_run_and_a_crash_does() {
+    let outcome = |what| setup(what).until(&Stop::default(), 0, 1).unwrap_err();
+    assert!(matches!(outcome("kill"), RunError::Lost(_)));
+    assert!(matches!(outcome("abort"), RunError::Failed(_)));
 }
 
 #[test]

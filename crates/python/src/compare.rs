@@ -107,7 +107,7 @@ impl Runner for Stoppable<'_> {
         if self.1.load(Ordering::Relaxed) {
             return Err("stopped".into());
         }
-        self.0.until(&self.1, sched, seed)
+        self.0.until(&self.1, sched, seed).map_err(|e| e.to_string())
     }
 }
 

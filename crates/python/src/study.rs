@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use fairground_lab::circumstances::notes;
-use fairground_lab::study::{Contents, KernelContent, Named, NamedKernel, RunSpec, Study, CODE};
+use fairground_lab::setup::RunError;
+use fairground_lab::study::{Contents, KernelContent, Named, NamedKernel, NotMade, RunSpec, Study, CODE};
+use pyo3::exceptions::PyChildProcessError;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyDict};
@@ -52,19 +54,22 @@ fn read(spec: &str) -> PyResult<RunSpec> {
 /// nothing else.
 type Outcome = (Vec<(String, f64)>, String, Vec<String>, Option<String>);
 
-/// Carries out a run, given as JSON. What keeps it from being made is a failure of this run.
+/// Carries out a run, given as JSON. What keeps it from being made is a failure of this run; `ChildProcessError`: its
+/// process was lost, or could not be started, which says nothing of the run.
 #[pyfunction]
 pub fn run_spec(py: Python<'_>, spec: &str, content: Content) -> PyResult<Outcome> {
     let spec = read(spec)?;
     let failed = |message: String| Ok((Vec::new(), String::new(), Vec::new(), Some(message.trim_end().to_owned())));
     let (mut setup, mut said) = match spec.setup(&content.borrowed()) {
         Ok(found) => found,
+        Err(lost @ NotMade::Library { .. }) => return Err(PyChildProcessError::new_err(lost.to_string())),
         Err(error) => return failed(error.to_string()),
     };
     setup.workers = workers(py)?;
     let report = match beside(py, |stop| setup.until(&stop, 0, spec.seed))? {
         Ok(report) => report,
-        Err(message) => return failed(message),
+        Err(RunError::Lost(message)) => return Err(PyChildProcessError::new_err(message)),
+        Err(error) => return failed(error.to_string()),
     };
     said.extend(report.notes);
     said.extend(notes(&setup.config));

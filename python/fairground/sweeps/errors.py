@@ -13,5 +13,9 @@ class CannotKeep(SweepError):
     """A store that takes no more results, or cannot read what it has, because the disk is full as a rule. What it took stays."""
 
 
+class RunLost(SweepError):
+    """A run whose process was ended by somebody else, or could not be started. Nothing is recorded of it."""
+
+
 class StoreWarning(UserWarning):
     """Something in a store was damaged. It is named, and what it held is made again."""

@@ -22,6 +22,7 @@ from typing import Any
 
 from .. import _fairground
 from .._fairground import InputError, RunFailed
+from .errors import RunLost
 
 #: Kernels are named so, and the path or the name follows.
 KERNEL = "linux:"
@@ -214,6 +215,8 @@ class RunSpec:
         ------
         InputError
             A content that it names is not among the inputs.
+        RunLost
+            Its process was ended by somebody else, or could not be started: that is no outcome of the run.
         """
         contents = inputs.of(self)
         began = time.monotonic_ns()
@@ -221,6 +224,10 @@ class RunSpec:
             figures, digest, notes, failed = _fairground.run_spec(self.to_json(), contents)
         except RunFailed as error:
             figures, digest, notes, failed = [], "", [], str(error)
+        except ChildProcessError as error:
+            raise RunLost(
+                f"a run was lost and is not recorded, start again to go on: {self.to_json()}: {error}"
+            ) from None
         return Outcome(dict(figures), digest, tuple(notes), failed, time.monotonic_ns() - began)
 
     def metrics(self, inputs: Inputs) -> dict[str, dict[str, str]]:

@@ -263,6 +263,6 @@ fn carry_out(setup: &Setup, seed: u64, outputs: Outputs) -> Ran {
 fn failure(error: RunError) -> Failure {
     match error {
         RunError::Fair(error) => error.into(),
-        RunError::Refused(_) | RunError::Failed(_) => run_failed(error),
+        RunError::Refused(_) | RunError::Failed(_) | RunError::Lost(_) => run_failed(error),
     }
 }

@@ -54,6 +54,19 @@ pub struct Obituary {
 }
 
 impl Obituary {
+    /// Whether the end says nothing of the run: we could not look after it, or somebody else ended it, such as the kernel
+    /// when memory was short.
+    pub fn is_lost(&self) -> bool {
+        match &self.end {
+            End::Lost(_) => true,
+            End::Died(status) if self.crash.is_none() => matches!(
+                status.signal().map(Signal::try_from),
+                Some(Ok(Signal::SIGKILL | Signal::SIGTERM | Signal::SIGINT | Signal::SIGHUP))
+            ),
+            _ => false,
+        }
+    }
+
     /// The reason, followed by the last of what was printed.
     pub fn text(&self, prints: &[u8]) -> String {
         let mut text = self.reason();

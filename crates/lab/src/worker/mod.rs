@@ -71,7 +71,10 @@ impl Workers {
         let (head, trace) = outputs.trace.map_or((None, None), |t| (Some(t.head), Some(t.file)));
         let (plan, logs) = outputs.logs.map_or((None, None), |l| (Some(l.plan.as_ref().clone()), Some(l.file)));
         match self.send(setup, spec, seed, Order::Run(head, plan), Files { trace, logs }, attendance) {
-            Err(failure) => Ran { outcome: Err(RunError::Failed(failure.reason)), trace: failure.trace },
+            Err(failure) => {
+                let kind = if failure.lost { RunError::Lost } else { RunError::Failed };
+                Ran { outcome: Err(kind(failure.reason)), trace: failure.trace }
+            }
             Ok(reply) => {
                 let outcome = match reply.answer {
                     Answer::Report(report) => Ok(report),
@@ -141,7 +144,8 @@ impl Workers {
         files: Files,
         attendance: Attendance,
     ) -> Result<Reply, Failure> {
-        let cannot = |e: io::Error| Failure { reason: format!("cannot start a worker: {e}"), trace: Ok(()) };
+        let cannot =
+            |e: io::Error| Failure { reason: format!("cannot start a worker: {e}"), lost: true, trace: Ok(()) };
         let started = Inheritance::new(spec, &files).and_then(|(inheritance, place, answers)| {
             let job = Job {
                 machine: setup.machine.to_toml(),
@@ -157,11 +161,11 @@ impl Workers {
             Ok(watch::Watch::new(child, answers, prints, place, self.limits, spec.library().cloned()))
         });
         let mut watch = started.map_err(cannot)?;
-        watch.attend(attendance).map_err(|reason| {
+        watch.attend(attendance).map_err(|(reason, lost)| {
             // What the worker held back belongs to the trace; a pipe's reader may have gone.
             let rest = watch.held();
             let trace = files.trace.map_or(Ok(()), |file| fairground_trace::UnlessGone(file).write_all(&rest));
-            Failure { reason, trace }
+            Failure { reason, lost, trace }
         })
     }
 
@@ -194,6 +198,8 @@ fn keep_open(fd: &OwnedFd) -> io::Result<()> {
 struct Failure {
     /// Why.
     reason: String,
+    /// Whether that says nothing of the run.
+    lost: bool,
     /// Whether its trace was kept up to there.
     trace: io::Result<()>,
 }

@@ -72,8 +72,8 @@ impl Watch {
     /// What the worker answered, or why there is no answer. It is gone afterwards.
     ///
     /// # Errors
-    /// The reason, in words for the user.
-    pub fn attend(&mut self, mut attendance: Attendance) -> Result<Reply, String> {
+    /// The reason, in words for the user; and whether it says nothing of the run.
+    pub fn attend(&mut self, mut attendance: Attendance) -> Result<Reply, (String, bool)> {
         let end = loop {
             if let Err(e) = self.wait() {
                 break self.kill(End::Lost(e.to_string()));
@@ -107,7 +107,8 @@ impl Watch {
             Some(Err(_)) => End::Garbage,
             None => end,
         };
-        Err(self.obituary(end).text(&self.prints.bytes))
+        let obituary = self.obituary(end);
+        Err((obituary.text(&self.prints.bytes), obituary.is_lost()))
     }
 
     fn obituary(&self, end: End) -> Obituary {
