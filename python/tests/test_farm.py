@@ -135,17 +135,18 @@ def test_ctrl_c_keeps_what_had_finished_and_a_second_start_goes_on(shared, tmp_p
     assert before < 600
     with shared.client() as client:
         wait_until(lambda: tasks(client) == 0)
-    there = bytes_of(sweep(experiment(600), tmp_path / "farm", client=shared.address), tmp_path)
-    assert there == bytes_of(sweep(experiment(600), tmp_path / "alone"), tmp_path)
+    there = bytes_of(sweep(experiment(600, loops=3000), tmp_path / "farm", client=shared.address), tmp_path)
+    assert there == bytes_of(sweep(experiment(600, loops=3000), tmp_path / "alone"), tmp_path)
 
 
+# Long enough to be interrupted, on a fast machine too.
 FARM_FILE = """
 [experiment]
 name = "farm"
 seeds = 300
 [fixed]
 machine = "hikey960"
-workload = "sched-pipe:loops=100,threads"
+workload = "sched-pipe:loops=3000,threads"
 [axes]
 sched = ["fair:v5.9", "fair:v5.9+asym-prev-first"]
 """
