@@ -2,6 +2,10 @@
 
 use fairground_machine::CpuId;
 use fairground_workload::recorded::{Step, Thread as Recorded};
+use fairground_workload::MAX_DURATION_NS;
+
+/// Work that one step may be, ps: in whole microseconds, as it is read again.
+const LONGEST_PS: u64 = MAX_DURATION_NS / 1000 * 1_000_000;
 
 /// Where a thread is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,9 +91,12 @@ impl Task {
     /// is never ahead of the recording, nor behind it by a nanosecond.
     pub fn flush(&mut self, threads: &mut [Recorded]) {
         let ps = ((u128::from(self.work_q20) * 1000) >> 20) as u64;
-        if ps > 0 {
-            self.work_q20 -= ((u128::from(ps) << 20) / 1000) as u64;
-            threads[self.index as usize].tape.push(Step::Work(ps));
+        self.work_q20 -= ((u128::from(ps) << 20) / 1000) as u64;
+        let mut left = ps;
+        while left > 0 {
+            let step = left.min(LONGEST_PS);
+            threads[self.index as usize].tape.push(Step::Work(step));
+            left -= step;
         }
     }
 }
@@ -119,6 +126,18 @@ mod tests {
         let names = ["ksoftirqd/3", "kworker/12:1-events", "kworker/u8:2", "irq/44-mmc0", "kworker/3H", "build/3"];
         assert_eq!(names.map(bound_to), [Some(3), Some(12), None, None, None, None]);
         assert!(is_stopper("migration/0") && !is_stopper("migrate"));
+    }
+
+    /// Threads of hours without a switch: each step is one that can be read.
+    #[test]
+    fn work_longer_than_a_step_may_be_is_several() {
+        let mut threads = [Recorded::new("a-1", "a", None)];
+        let mut task = Task::new(0, State::Waiting(0));
+        task.credit(MAX_DURATION_NS, 1 << 20);
+        task.credit(MAX_DURATION_NS, 1 << 20);
+        task.flush(&mut threads);
+        let steps: Vec<Step> = threads[0].tape.steps().collect();
+        assert!(steps.len() > 1 && steps.iter().all(|s| matches!(s, Step::Work(ps) if *ps <= LONGEST_PS)), "{steps:?}");
     }
 
     /// Three times a third of a CPU's speed for 1 ns: 0.333 + 0.333 + 0.334 is not lost.
