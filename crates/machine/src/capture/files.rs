@@ -40,21 +40,21 @@ pub(super) enum Role {
 
 /// The role of a path relative to the root of a tree; none if nothing is read there.
 pub(super) fn role(path: &[&str]) -> Option<Role> {
-    let above = |dir: &str| {
-        let mut pattern = dir.split('/');
-        path.iter().all(|name| pattern.next().is_some_and(|pattern| fits(name, pattern)))
-    };
     let (name, parents) = path.split_last()?;
     let is_file = |(dir, files): &(&str, &str)| {
-        let pattern: Vec<&str> = dir.split('/').collect();
-        pattern.len() == parents.len()
-            && parents.iter().zip(pattern).all(|(name, pattern)| fits(name, pattern))
+        left_below(dir, parents).is_some_and(|mut left| left.next().is_none())
             && files.split(' ').any(|file| file == *name)
     };
     match FILES.iter().any(is_file) {
         true => Some(Role::File),
-        false => FILES.iter().any(|(dir, _)| above(dir)).then_some(Role::Above),
+        false => FILES.iter().any(|(dir, _)| left_below(dir, path).is_some()).then_some(Role::Above),
     }
+}
+
+/// What of a directory's pattern lies below a path; none if the path leads elsewhere.
+fn left_below<'a>(dir: &'a str, path: &[&str]) -> Option<std::str::Split<'a, char>> {
+    let mut left = dir.split('/');
+    path.iter().all(|name| left.next().is_some_and(|pattern| fits(name, pattern))).then_some(left)
 }
 
 /// Whether a name is of a pattern: literal, or with a `#` or `*` at its end.

@@ -1,7 +1,7 @@
 //! What is given to capture: a directory, a tarball or a device tree.
 
 use std::fs::File;
-use std::io::{Chain, Cursor, Read};
+use std::io::{BufReader, Chain, Cursor, Read};
 use std::path::Path;
 use std::rc::Rc;
 
@@ -42,7 +42,7 @@ pub(super) fn open(path: &Path, notes: &mut Notes) -> Result<Given, CaptureError
     if !path.metadata().map_err(unreadable)?.is_file() {
         return find_sysfs(path).map(Given::Sysfs);
     }
-    let mut file = File::open(path).map_err(unreadable)?;
+    let mut file = BufReader::new(File::open(path).map_err(unreadable)?);
     let mut head = Vec::new();
     file.by_ref().take(HEAD).read_to_end(&mut head).map_err(unreadable)?;
     let whole = Cursor::new(head.clone()).chain(file);
@@ -67,7 +67,7 @@ pub(super) fn open(path: &Path, notes: &mut Notes) -> Result<Given, CaptureError
 const NOTHING: (&[u8], &str, &str) = (b"", "no such file", "what a file is, is told by its contents");
 const EXPECTED: &str = "a directory with sysfs, a tarball of one (.tar or .tar.gz), or a device tree (.dtb or .dts)";
 
-type Whole = Chain<Cursor<Vec<u8>>, File>;
+type Whole = Chain<Cursor<Vec<u8>>, BufReader<File>>;
 
 fn device_tree(path: &Path, whole: Whole) -> Result<Vec<u8>, CaptureError> {
     let mut bytes = Vec::new();
