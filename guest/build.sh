@@ -20,7 +20,7 @@ done
 
 # The same bytes, whoever builds and when.
 export KBUILD_BUILD_TIMESTAMP=2026-01-01 KBUILD_BUILD_USER=fairground KBUILD_BUILD_HOST=guest
-kbuild() { make -s -C "$tree" O="$out/kernel" ARCH=arm64 LLVM=-19 "$@"; }
+kbuild() { make -s -C "$tree" O="$out/kernel" ARCH=arm64 LLVM=-19 RUSTC=false "$@"; }
 
 kernel() {
 	local option
@@ -77,19 +77,26 @@ programs() {
 	$bpf $small -fvisibility=hidden -iquote "$policy" -S -emit-llvm "$here/bpf/wake.bpf.c" -o "$out/wake.ll"
 	python3 "$here/bpf/arena.py" <"$out/wake.ll" >"$out/wake-arena.ll"
 	llc-19 -march=bpf -mcpu=v3 -filetype=obj "$out/wake-arena.ll" -o "$out/wake.bpf.o"
-	$cross -O2 -Wall -Wextra -Werror -Wno-unused-function -static -fuse-ld=lld -s $small -iquote "$policy" \
-		-I"$out/libbpf/include" "$here/init.c" "$here/verdicts.c" -Wl,-T,"$here/arena.ld" -o "$out/init" "$out/libbpf/libbpf.a" \
-		-L"$out/arm64/usr/lib/aarch64-linux-gnu" -lelf -lz
+	program "$here/init.c" -o "$out/play"
+	program $small -iquote "$policy" "$here/verdicts.c" -Wl,-T,"$here/arena.ld" -o "$out/verdicts"
 }
 
+# program OPTION...: a program that a guest runs as init.
+program() {
+	$cross -O2 -Wall -Wextra -Werror -Wno-unused-function -static -fuse-ld=lld -s -I"$out/libbpf/include" "$@" \
+		"$out/libbpf/libbpf.a" -L"$out/arm64/usr/lib/aarch64-linux-gnu" -lelf -lz
+}
+
+# initramfs PROGRAM FILE...: what a guest has that runs PROGRAM.
 initramfs() {
-	local root=$out/initramfs
+	local root=$out/initramfs name=$1
+	shift
 	rm -rf "$root"
 	mkdir -p "$root"/{proc,sys,dev}
-	cp "$out/init" "$out"/*.bpf.o "$root/"
-	grep '^[a-z]' "$here/scenarios.txt" >"$root/scenarios"
+	cp "$out/$name" "$root/init"
+	cp "$@" "$root/"
 	find "$root" -exec touch -h -d 2026-01-01 {} +
-	(cd "$root" && find . | LC_ALL=C sort | cpio -o -H newc --quiet --reproducible | gzip -n9) >"$out/initrd.gz"
+	(cd "$root" && find . | LC_ALL=C sort | cpio -o -H newc --quiet --reproducible | gzip -n9) >"$out/$name.gz"
 }
 
 # What a recording was made with.
@@ -102,6 +109,7 @@ recipe() {
 	done
 	qemu-system-aarch64 --version | head -n 1
 	clang-19 --version | head -n 1
+	for file in Image play.gz; do echo "$file sha256 $(sha256sum <"$out/$file" | cut -d' ' -f1)"; done
 	echo "icount shift 3 (8 ns an instruction), seeds 1 to 5"
 }
 
@@ -109,6 +117,8 @@ kernel
 foreign_libraries
 bpf_library
 programs
-initramfs
+grep '^[a-z]' "$here/scenarios.txt" >"$out/scenarios"
+initramfs play "$out/watch.bpf.o" "$out/scenarios"
+initramfs verdicts "$out/wake.bpf.o"
 for machine in $(guest_machines); do "$here/devicetree.sh" "$machine" "$out/$machine.dtb"; done
 recipe >"$out/recipe.txt"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The guest's only program. As init it mounts what it needs, plays the scenarios of its machine one after the other,
+ * The only program of a guest that plays. As init it mounts what it needs, plays the scenarios of its machine one after the other,
  * prints a line for each, and turns the machine off. README.md has the timeline of a scenario and the columns.
  */
 #define _GNU_SOURCE
@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
-#include <sys/reboot.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -24,8 +22,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "boot.h"
 #include "bpf/watch.h"
-#include "verdicts.h"
 
 #define USEC 1000ull
 #define MSEC 1000000ull
@@ -66,9 +64,7 @@ static void die(const char *fmt, ...)
 	vprintf(fmt, args);
 	printf(": %s\n", strerror(errno));
 	va_end(args);
-	fflush(stdout);
-	sync();
-	reboot(RB_POWER_OFF);
+	turn_off();
 	_exit(1);
 }
 
@@ -313,14 +309,6 @@ static void start_watching(void)
 		die("the programs' memory");
 }
 
-static void mount_all(void)
-{
-	mount("proc", "/proc", "proc", 0, NULL);
-	mount("sys", "/sys", "sysfs", 0, NULL);
-	mount("dev", "/dev", "devtmpfs", 0, NULL);
-	mount("debug", "/sys/kernel/debug", "debugfs", 0, NULL);
-}
-
 static void print_file(const char *path)
 {
 	char line[256];
@@ -350,13 +338,6 @@ static void print_topology(void)
 	}
 }
 
-static int number(const char *name)
-{
-	const char *value = getenv(name);
-
-	return value ? atoi(value) : 0;
-}
-
 int main(void)
 {
 	FILE *f;
@@ -372,13 +353,10 @@ int main(void)
 		die("mmap");
 	if (number("topology"))
 		print_topology();
-	if (number("verdicts"))
-		check_verdicts(number("verdicts"));
 	if (number("seed")) {
 		start_watching();
 		printf("# played %d\n", play_all("/scenarios", number("seed")));
 	}
-	fflush(stdout);
-	reboot(RB_POWER_OFF);
+	turn_off();
 	return 1;
 }

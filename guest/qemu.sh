@@ -32,9 +32,9 @@ guest_qemu() {
 		-serial stdio -monitor none "$@" </dev/null
 }
 
-# guest_boot MACHINE BUILD PARAMETERS [SEED]: what the guest printed. BUILD: what build.sh wrote.
+# guest_boot MACHINE BUILD PROGRAM PARAMETERS [SEED]: what the guest printed. BUILD: what build.sh wrote.
 guest_boot() {
-	guest_qemu "$1" -M virt,gic-version=3 -icount shift=3,sleep=off -seed "${4:-1}" \
-		-rtc base=2026-01-01T00:00:00,clock=vm -kernel "$2/Image" -initrd "$2/initrd.gz" -dtb "$2/$1.dtb" \
-		-append "console=ttyAMA0 quiet panic=-1 $3"
+	guest_qemu "$1" -M virt,gic-version=3 -icount shift=3,sleep=off -seed "${5:-1}" \
+		-rtc base=2026-01-01T00:00:00,clock=vm -kernel "$2/Image" -initrd "$2/$3.gz" -dtb "$2/$1.dtb" \
+		-append "console=ttyAMA0 quiet panic=-1 $4"
 }

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Plays scenarios.txt on every guest with five seeds and writes one file a guest, see README.md.
 # Usage: guest/record.sh BUILD [FOLDER]
-#        guest/record.sh --check BUILD [FOLDER]	plays them again: what was stable must be the same
+#        guest/record.sh --check BUILD [FOLDER]	plays them again: of the same kernel and program every byte is the
+#						same, of others no stable scenario ends elsewhere
 #        guest/record.sh --verdicts BUILD	the policy as a BPF program: accepted, and the same verdicts
 # BUILD is what guest/build.sh wrote; FOLDER is guest/recorded/RELEASE unless given.
 set -euo pipefail
@@ -14,7 +15,7 @@ columns+=,wakee_flips,nr_running,load_avg,util_avg,avg_idle_us,capacity,nr_idle_
 
 # One guest with one seed: play MACHINE SEED BUILD TO
 if [ "${1:-}" = play ]; then
-	guest_boot "$2" "$4" "seed=$3" "$3" >"$5/$2-$3.log"
+	guest_boot "$2" "$4" play "seed=$3" "$3" >"$5/$2-$3.log"
 	grep -qa "^# played $(grep -c '^[a-z]' "$here/scenarios.txt")" "$5/$2-$3.log" || {
 		echo "guest/record.sh: $2, seed $3: not all scenarios were played; its console:" >&2
 		tail -n 20 "$5/$2-$3.log" >&2
@@ -25,7 +26,7 @@ fi
 
 if [ "${1:-}" = --verdicts ]; then
 	states=20000
-	guest_boot symmetric "${2:?what guest/build.sh wrote}" "verdicts=$states" | tr -d '\r' | grep -a '^# ' |
+	guest_boot symmetric "${2:?what guest/build.sh wrote}" verdicts "verdicts=$states" | tr -d '\r' | grep -a '^# ' |
 		tee /dev/stderr | grep "^# $states verdicts are the same" >/dev/null
 	exit
 fi
@@ -60,14 +61,27 @@ stable() {
 	' "$1"
 }
 
+# The recording and these rows, together: scenarios that are stable in both and end on another CPU.
+others() { join -j 1 <(keyed "$1") <(keyed "$2") | awk '$2 != $3 { gsub("/", " ", $1); print $1 ": " $2 ", now " $3 }'; }
+keyed() { stable "$1" | awk '{ print $1 "/" $2 "/" $3 "/" $4, $5 }' | LC_ALL=C sort; }
+
+# What is emulated, of a recipe.
+emulated() { grep -E '^(Image|play.gz|QEMU|icount) ' "$1"; }
+
 if [ $check = yes ]; then
 	[ -d "$folder" ] || { echo "guest/record.sh: nothing is recorded for $release" >&2; exit 1; }
-	status=0
+	status=0 same=no
+	! cmp -s <(emulated "$folder/recipe.txt") <(emulated "$build/recipe.txt") || same=yes
 	for machine in $(guest_machines); do
-		# Rows of the recording that this time were stable too, but otherwise, or not stable at all.
-		lost=$(comm -23 <(stable "$folder/$machine.csv" | sort) <(stable "$work/$machine.csv" | sort))
-		echo "$machine: $(stable "$folder/$machine.csv" | wc -l) stable scenarios, $(grep -c . <<<"$lost") differ"
-		[ -z "$lost" ] || { sed 's/^/  kind hogs prev waker cpu: /' <<<"$lost"; status=1; }
+		if [ $same = yes ]; then
+			cmp "$folder/$machine.csv" "$work/$machine.csv" && echo "$machine: the same rows" || status=1
+			continue
+		fi
+		recorded=$(stable "$folder/$machine.csv" | wc -l)
+		both=$(join -j 1 <(keyed "$folder/$machine.csv") <(keyed "$work/$machine.csv") | wc -l)
+		other=$(others "$folder/$machine.csv" "$work/$machine.csv")
+		echo "$machine: $recorded recorded scenarios are stable, $both of them here too, $(grep -c . <<<"$other") end elsewhere"
+		[ -z "$other" ] || { sed 's/^/  kind hogs prev waker: /' <<<"$other"; status=1; }
 	done
 	exit $status
 fi

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The verifier's word on the policy, and proof that what it accepts decides as everywhere else: the same random states,
- * in the same memory, shown to the program in the kernel and to the policy as compiled for this CPU.
+ * in the same memory, shown to the program in the kernel and to the policy as compiled for this CPU. The only program
+ * of its guest: the one that plays scenarios (init.c) stays the same, byte for byte, whatever becomes of the policy.
  *
  * All of the state, the test kit's statics, lies in a section of its own. The BPF arena is mapped over
  * that section, so that its addresses and the pointers within are those of user space.
@@ -12,8 +13,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "boot.h"
 #include "bpf/wake.h"
-#include "verdicts.h"
 
 #define PAGE 4096
 
@@ -96,7 +97,8 @@ static int ask_both(int prog, u32 asks_why)
 	       memcmp(why.note, why_bpf.note, why.nr * sizeof(why.note[0]));
 }
 
-int check_verdicts(int states)
+/* Asks both about so many random states, and prints how it went. */
+static void check_verdicts(int states)
 {
 	struct bpf_object *obj = bpf_object__open("/wake.bpf.o");
 	u32 rules[FG_NR_RULES] = { 0 }, seen = 0;
@@ -104,7 +106,7 @@ int check_verdicts(int states)
 
 	if (!obj || load(obj)) {
 		printf("# the verifier does not accept wake.bpf.o\n");
-		return 1;
+		return;
 	}
 	printf("# the verifier accepts wake.bpf.o\n");
 	prog = bpf_program__fd(bpf_object__find_program_by_name(obj, "decide"));
@@ -117,10 +119,17 @@ int check_verdicts(int states)
 		if (ask_both(prog, rnd(2))) {
 			printf("# state %d: cpu %d by rule %u, in BPF cpu %d by rule %u\n", i, verdict.cpu,
 			       verdict.rule, verdict_bpf.cpu, verdict_bpf.rule);
-			return 1;
+			return;
 		}
 		seen += !rules[verdict.rule]++;
 	}
 	printf("# %d verdicts are the same, ending with %u rules\n", states, seen);
-	return 0;
+}
+
+int main(void)
+{
+	mount_all();
+	check_verdicts(number("verdicts"));
+	turn_off();
+	return 1;
 }

@@ -130,16 +130,24 @@ static void kit_preset_v612(void)
 	f[FG_SMT_IN_LLC] = 1;
 }
 
+/* Clears what the machine before had: all there is room for is megabytes. */
+static void kit_clear(void)
+{
+	u32 nr = sys.nr_cpus;
+
+	memset(cpus, 0, nr * sizeof(cpus[0]));
+	memset(domains, 0, nr * sizeof(domains[0]));
+	memset(llcs, 0, nr * sizeof(llcs[0]));
+	memset(kit_cluster, 0, nr * sizeof(kit_cluster[0]));
+	memset(groups, 0, nr_groups * sizeof(groups[0]));
+	memset(&root, 0, sizeof(root));
+	memset(&sys, 0, sizeof(sys));
+	nr_groups = 0;
+}
+
 static void kit_init(u32 nr)
 {
-	memset(&sys, 0, sizeof(sys));
-	memset(cpus, 0, sizeof(cpus));
-	memset(domains, 0, sizeof(domains));
-	memset(groups, 0, sizeof(groups));
-	memset(llcs, 0, sizeof(llcs));
-	memset(kit_cluster, 0, sizeof(kit_cluster));
-	memset(&root, 0, sizeof(root));
-	nr_groups = 0;
+	kit_clear();
 	sys.cpus = cpus;
 	sys.nr_cpus = nr;
 	sys.hz = 250;
