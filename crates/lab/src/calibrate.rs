@@ -313,7 +313,8 @@ fn halve(
         if ours == goal {
             break;
         } else if (ours > goal) == rises {
-            high = middle - 1;
+            let Some(below) = middle.checked_sub(1) else { break };
+            high = below;
         } else {
             low = middle + 1;
         }

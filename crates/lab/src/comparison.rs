@@ -1,7 +1,9 @@
 //! What an experiment showed: base against each test, metric by metric.
 
+use std::collections::BTreeMap;
+
 use crate::experiment::{Results, RunReport};
-use crate::metric::Metric;
+use crate::metric::{Metric, Reading};
 use crate::selection::Selected;
 use crate::stats::{Change, Summary, FEW_SEEDS};
 
@@ -40,7 +42,7 @@ pub struct Comparison {
 pub struct Row {
     /// What it is.
     pub metric: Metric,
-    /// Values by seed.
+    /// Values by seed, of the pairs in which both runs have one: a figure of samples has none without samples.
     pub base: Vec<f64>,
     /// Values by seed, paired with `base`.
     pub test: Vec<f64>,
@@ -113,6 +115,27 @@ impl Report {
     /// Leaves out what is not selected.
     pub fn keep(&mut self, selected: &Selected) {
         self.comparisons.iter_mut().for_each(|c| c.rows.retain(|row| selected.has(&row.metric.name)));
+        self.note_on_samples(selected);
+    }
+
+    /// Says of which selected figures not all pairs have a value.
+    fn note_on_samples(&mut self, selected: &Selected) {
+        let mut notes = Vec::new();
+        for Comparison { test, rows, pairs, .. } in &self.comparisons {
+            let mut lacking: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
+            for name in selected.names() {
+                let have = rows.iter().find(|row| row.metric.name == *name).map_or(0, |row| row.base.len());
+                if have < pairs.len() {
+                    lacking.entry(have).or_default().push(name);
+                }
+            }
+            let of = pairs.len();
+            let words = |(have, names): (usize, Vec<&str>)| {
+                format!("{have} of {of} pairs with {test} have samples for: {}", names.join(", "))
+            };
+            notes.extend(lacking.into_iter().map(words));
+        }
+        notes.into_iter().for_each(|note| self.note(note));
     }
 
     /// Adds a note that is not there yet.
@@ -145,18 +168,30 @@ fn compare(seeds: &[u64], base: &Runs, test: &Runs) -> (Vec<Row>, Vec<Pair>) {
         .filter_map(|(seed, (b, t))| Some((*seed, b.as_ref().ok()?, t.as_ref().ok()?)))
         .collect();
     let pairs = done.iter().map(|(seed, b, t)| Pair { seed: *seed, base: b.hash, test: t.hash }).collect();
-    let Some((_, first, _)) = done.first() else { return (Vec::new(), pairs) };
-    let rows = first
-        .readings
-        .iter()
-        .filter_map(|reading| {
-            let column = |runs: &[&RunReport]| runs.iter().map(|r| value_of(r, &reading.metric.name)).collect();
-            let base: Option<Vec<f64>> = column(&done.iter().map(|d| d.1).collect::<Vec<_>>());
-            let test: Option<Vec<f64>> = column(&done.iter().map(|d| d.2).collect::<Vec<_>>());
-            Some(Row::new(reading.metric.clone(), base?, test?))
-        })
-        .collect();
-    (rows, pairs)
+    let runs: Vec<(&RunReport, &RunReport)> = done.iter().map(|(_, b, t)| (*b, *t)).collect();
+    let metrics = metrics_of(runs.iter().flat_map(|(b, t)| [*b, *t]));
+    let row = |metric: &Metric| {
+        let values = |(b, t): &(&RunReport, &RunReport)| Some((value_of(b, &metric.name)?, value_of(t, &metric.name)?));
+        let (base, test): (Vec<f64>, Vec<f64>) = runs.iter().filter_map(values).unzip();
+        (!base.is_empty()).then(|| Row::new(metric.clone(), base, test))
+    };
+    (metrics.into_iter().filter_map(row).collect(), pairs)
+}
+
+/// What any of the runs reports, in the order that all of them keep.
+fn metrics_of<'a>(runs: impl Iterator<Item = &'a RunReport>) -> Vec<&'a Metric> {
+    let mut metrics: Vec<&Metric> = Vec::new();
+    for run in runs {
+        let mut at = 0;
+        for Reading { metric, .. } in &run.readings {
+            match metrics[at..].iter().position(|known| known.name == metric.name) {
+                Some(further) => at += further,
+                None => metrics.insert(at, metric),
+            }
+            at += 1;
+        }
+    }
+    metrics
 }
 
 fn value_of(run: &RunReport, metric: &str) -> Option<f64> {
@@ -179,4 +214,54 @@ fn notes_of(results: &Results) -> Vec<String> {
         }
     }
     notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metric::Better;
+    use crate::selection::Selection;
+
+    fn run(figures: &[(&str, f64)]) -> Result<RunReport, String> {
+        let metric =
+            |name: &str| Metric { name: name.into(), unit: "us".into(), better: Better::Lower, meaning: String::new() };
+        let readings = figures.iter().map(|(name, value)| Reading { metric: metric(name), value: *value }).collect();
+        Ok(RunReport { readings, hash: 0, notes: vec![] })
+    }
+
+    /// Base has no sample of `b` in the second seed, test none of `c` at all.
+    fn report() -> Report {
+        let base = vec![run(&[("a", 1.0), ("b", 2.0), ("c", 3.0)]), run(&[("a", 1.0), ("c", 3.0)])];
+        let test = vec![run(&[("a", 4.0), ("b", 5.0)]), run(&[("a", 6.0), ("b", 7.0)])];
+        Report::new("m", "w", &["base".into(), "test".into()], &[1, 2], &vec![base, test])
+    }
+
+    #[test]
+    fn pairs_are_those_in_which_both_runs_have_samples() {
+        let report = report();
+        let columns: Vec<_> = report.comparisons[0]
+            .rows
+            .iter()
+            .map(|r| (r.metric.name.as_str(), r.base.clone(), r.test.clone()))
+            .collect();
+        assert_eq!(columns, [("a", vec![1.0, 1.0], vec![4.0, 6.0]), ("b", vec![2.0], vec![5.0])]);
+    }
+
+    #[test]
+    fn what_has_too_few_samples_is_told_if_it_is_asked_for() {
+        let whole = run(&[("a", 0.0), ("b", 0.0), ("c", 0.0)]).unwrap();
+        let all: Vec<Metric> = whole.readings.into_iter().map(|reading| reading.metric).collect();
+        let mut report = report();
+        let selected = "c,b".parse::<Selection>().unwrap().among(&all, vec![]).unwrap();
+        report.keep(&selected);
+        let told: Vec<_> = report.notes.iter().filter(|note| note.contains("samples")).collect();
+        assert_eq!(told, ["0 of 2 pairs with test have samples for: c", "1 of 2 pairs with test have samples for: b"]);
+    }
+
+    #[test]
+    fn figures_that_only_later_runs_have_stand_in_their_place() {
+        let runs = [run(&[("a", 0.0), ("d", 0.0)]), run(&[("b", 0.0), ("d", 0.0)]), run(&[("a", 0.0), ("c", 0.0)])];
+        let names: Vec<_> = metrics_of(runs.iter().flatten()).iter().map(|m| m.name.as_str()).collect();
+        assert_eq!(names, ["b", "a", "c", "d"]);
+    }
 }

@@ -255,7 +255,7 @@ fn complainant(error: &FairError) -> Option<usize> {
     features().iter().position(|f| f.name == name)
 }
 
-/// A metric by scheduler, of the seeds that all schedulers completed.
+/// A metric by scheduler, of the seeds in which all schedulers have it.
 struct Columns {
     by_sched: Vec<Vec<f64>>,
     better: Option<Better>,
@@ -264,11 +264,11 @@ struct Columns {
 impl Columns {
     fn of(results: &Results, metric: &str) -> Columns {
         let seeds = results.first().map_or(0, Vec::len);
-        let done: Vec<usize> = (0..seeds).filter(|s| results.iter().all(|runs| runs[*s].is_ok())).collect();
         let reading = |run: &RunReport| run.readings.iter().find(|r| r.metric.name == metric).cloned();
+        let of = |run: &Result<RunReport, String>| reading(run.as_ref().ok()?);
+        let have: Vec<usize> = (0..seeds).filter(|s| results.iter().all(|runs| of(&runs[*s]).is_some())).collect();
         let column = |runs: &Vec<Result<RunReport, String>>| {
-            let values = done.iter().filter_map(|s| reading(runs[*s].as_ref().ok()?));
-            values.map(|r| r.value).collect()
+            have.iter().filter_map(|s| of(&runs[*s])).map(|reading| reading.value).collect()
         };
         let first = results.iter().flatten().flatten().find_map(reading);
         Columns { by_sched: results.iter().map(column).collect(), better: first.map(|r| r.metric.better) }

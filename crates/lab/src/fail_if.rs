@@ -115,12 +115,13 @@ impl FailIf {
         Err(FailIfError::UnknownMetric { text: self.to_string(), metric: self.metric.clone(), help })
     }
 
-    /// One line for every test for which the condition holds. A test without the metric (no pair of its runs
-    /// completed) does not hold it.
+    /// One line for every test for which the condition holds, or has nothing that it could be judged by: no pair of runs
+    /// has a sample. If no pair completed, that is a failure of its own, and no line.
     pub fn held(&self, report: &Report) -> Vec<String> {
-        let of = |c: &Compared| {
-            let row = c.rows.iter().find(|r| r.metric.name == self.metric)?;
-            self.holds(row).then(|| format!("{self} holds for {}: {}", c.test, self.shown(row)))
+        let of = |c: &Compared| match c.rows.iter().find(|r| r.metric.name == self.metric) {
+            Some(row) => self.holds(row).then(|| format!("{self} holds for {}: {}", c.test, self.shown(row))),
+            None if c.pairs.is_empty() => None,
+            None => Some(format!("{self} cannot be judged for {}: no pair of runs has a sample", c.test)),
         };
         report.comparisons.iter().filter_map(of).collect()
     }
@@ -156,6 +157,7 @@ impl FailIf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::comparison::Pair;
     use crate::metric::Better;
 
     fn report() -> Report {
@@ -181,6 +183,16 @@ mod tests {
 
     fn holds(text: &str) -> bool {
         !text.parse::<FailIf>().unwrap().held(&report()).is_empty()
+    }
+
+    #[test]
+    fn what_has_no_samples_cannot_pass() {
+        let mut report = report();
+        let condition: FailIf = "latency_p99_us>1".parse().unwrap();
+        assert!(condition.held(&report).is_empty(), "no pair completed");
+        report.comparisons[0].pairs.push(Pair { seed: 1, base: 0, test: 0 });
+        let told = condition.held(&report);
+        assert_eq!(told, ["latency_p99_us>1 cannot be judged for fair:b: no pair of runs has a sample"]);
     }
 
     #[test]

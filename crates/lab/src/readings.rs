@@ -7,6 +7,8 @@ mod floors;
 mod own;
 mod points;
 
+use std::collections::BTreeSet;
+
 use fairground_machine::{CpuMask, CpuType, Distance, Machine};
 use fairground_sim::{Delay, IdleStats, MigrateCause, RunMetrics, Traffic};
 use fairground_workload::Workload;
@@ -20,7 +22,8 @@ struct Entry {
     metric: Metric,
     /// In tables that nobody asked for more.
     usual: bool,
-    read: Box<dyn Fn(&RunMetrics) -> f64>,
+    /// None: the run has nothing of which it would be a figure.
+    read: Box<dyn Fn(&RunMetrics) -> Option<f64>>,
 }
 
 /// One figure of a distribution.
@@ -49,6 +52,17 @@ impl Entries {
         meaning: &str,
         read: impl Fn(&RunMetrics) -> f64 + 'static,
     ) -> &mut Entry {
+        self.add_of_samples(name, unit, meaning, move |m| Some(read(m)))
+    }
+
+    /// A figure of samples, of which a run may have none.
+    fn add_of_samples(
+        &mut self,
+        name: &str,
+        unit: &str,
+        meaning: &str,
+        read: impl Fn(&RunMetrics) -> Option<f64> + 'static,
+    ) -> &mut Entry {
         let metric = Metric { name: name.into(), unit: unit.into(), better: Better::Lower, meaning: meaning.into() };
         self.0.push(Entry { metric, usual: false, read: Box::new(read) });
         let last = self.0.len() - 1;
@@ -58,11 +72,15 @@ impl Entries {
     /// A distribution: mean, percentiles, greatest. Those of `usual` are usual.
     fn add_delay(&mut self, name: &str, what: &str, usual: &[&str], read: fn(&RunMetrics) -> Delay) {
         for Part { part, words, of } in PARTS {
-            let entry =
-                self.add(&format!("{name}_{part}_us"), "us", &format!("{what}: {words}"), move |m| of(read(m)) / 1e3);
+            let meaning = format!("{what}: {words}");
+            let entry = self.add_of_samples(&format!("{name}_{part}_us"), "us", &meaning, move |m| us(read(m), of));
             entry.usual = usual.contains(&part);
         }
     }
+}
+
+fn us(delay: Delay, of: fn(Delay) -> f64) -> Option<f64> {
+    (delay.count > 0).then(|| of(delay) / 1e3)
 }
 
 impl Entry {
@@ -86,7 +104,7 @@ fn entries(workload: &Workload, machine: &Machine) -> Vec<Entry> {
     list.add("wasted_core_s", "s", wasted, |m| m.wasted_core_s).usual();
     let busy = "share of time in which the CPUs that its threads may use were in no idle state";
     let usable = usable(workload, machine);
-    list.add("busy_pct", "%", busy, move |m| busy_pct(m, usable));
+    list.add("busy_pct", "%", busy, move |m| busy_pct(m, &usable));
     let misplaced = "tasks away from a balanced placement, mean over time";
     list.add("misplaced_tasks", "tasks", misplaced, |m| m.misplaced).usual();
     let refill = "time for which tasks waited for lines of their footprints as they came to a CPU, summed over tasks";
@@ -106,21 +124,34 @@ fn entries(workload: &Workload, machine: &Machine) -> Vec<Entry> {
     if workload.asks_for_clamps() {
         floors::add(&mut list, machine);
     }
+    tell_apart(&mut list.0);
     list.0
 }
 
-/// How many CPUs the threads of a workload may use, those that belong to a CPU aside.
-fn usable(workload: &Workload, machine: &Machine) -> usize {
+/// Names of a machine that differ in punctuation only make the same part of a name: the second bears a 2, and so on.
+fn tell_apart(entries: &mut [Entry]) {
+    let mut known = BTreeSet::new();
+    for entry in entries {
+        let name = entry.metric.name.clone();
+        let mut number = 2;
+        while !known.insert(entry.metric.name.clone()) {
+            entry.metric.name = format!("{name}_{number}");
+            number += 1;
+        }
+    }
+}
+
+/// The CPUs that the threads of a workload may use, those that belong to a CPU aside.
+fn usable(workload: &Workload, machine: &Machine) -> CpuMask {
     let all = machine.all_cpus();
     let own = workload.tasks.iter().filter(|task| task.kthread_cpu.is_none());
     let cpus = own.fold(CpuMask::EMPTY, |cpus, task| cpus.or(&task.affinity.unwrap_or(all)));
-    cpus.and(&all).count()
+    cpus.and(&all)
 }
 
-/// All that is not idle happens on `cpus` CPUs.
-fn busy_pct(run: &RunMetrics, cpus: usize) -> f64 {
-    let (all, idle) = (run.type_ns.iter().sum::<u64>(), sum(run.idle.iter().flatten()).held_ns);
-    percent(all.saturating_sub(idle), run.window_ns * cpus as u64)
+fn busy_pct(run: &RunMetrics, cpus: &CpuMask) -> f64 {
+    let busy: u64 = cpus.iter().filter_map(|cpu| run.busy_ns.get(cpu as usize)).sum();
+    percent(busy, run.window_ns * cpus.count() as u64)
 }
 
 fn add_delays(list: &mut Entries) {
@@ -215,8 +246,8 @@ fn add_type(list: &mut Entries, i: usize, cpu_type: &CpuType) {
     let suffix = identifier(core);
     for Part { part, words, of } in PARTS.into_iter().filter(|p| ["p50", "p99"].contains(&p.part)) {
         let meaning = format!("{core}: start of a wakeup until the woken task can work: {words}");
-        let read = move |m: &RunMetrics| of(m.wakeup_latency_by_type[i]) / 1e3;
-        list.add(&format!("wakeup_latency_{part}_us_{suffix}"), "us", &meaning, read);
+        let read = move |m: &RunMetrics| us(m.wakeup_latency_by_type[i], of);
+        list.add_of_samples(&format!("wakeup_latency_{part}_us_{suffix}"), "us", &meaning, read);
     }
     let cut = format!("{core}: sleeps that ended before break-even");
     list.add(&format!("idle_cut_{suffix}"), "count", &cut, move |m| sum(&m.idle[i]).cut as f64);
@@ -264,7 +295,7 @@ fn identifier(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect()
 }
 
-/// What every run of `workload` on `machine` reports.
+/// What runs of `workload` on `machine` report.
 pub fn metrics(workload: &Workload, machine: &Machine) -> Vec<Metric> {
     entries(workload, machine).into_iter().map(|e| e.metric).collect()
 }
@@ -274,10 +305,10 @@ pub fn usual(workload: &Workload, machine: &Machine) -> Vec<String> {
     entries(workload, machine).into_iter().filter(|e| e.usual).map(|e| e.metric.name).collect()
 }
 
-/// The figures of a run of `workload` on `machine`.
+/// The figures of a run of `workload` on `machine`. Those of samples are left out where there is no sample.
 pub fn readings(workload: &Workload, machine: &Machine, run: &RunMetrics) -> Vec<Reading> {
-    let read = |e: Entry| Reading { value: (e.read)(run), metric: e.metric };
-    entries(workload, machine).into_iter().map(read).collect()
+    let read = |e: Entry| Some(Reading { value: (e.read)(run)?, metric: e.metric });
+    entries(workload, machine).into_iter().filter_map(read).collect()
 }
 
 #[cfg(test)]
@@ -300,6 +331,40 @@ mod tests {
         names.sort();
         names.dedup();
         assert_eq!(names.len(), all);
+    }
+
+    #[test]
+    fn states_that_differ_in_punctuation_have_names_of_their_own() {
+        let (workload, mut machine) = pipe_on("hikey960");
+        machine.cpu_types[0].idle_states[2].name = "cpu_sleep".into();
+        let states: Vec<_> = (metrics(&workload, &machine).into_iter())
+            .filter_map(|m| m.name.strip_prefix("residency_pct_cortex_a53_").map(str::to_owned))
+            .collect();
+        assert_eq!(states, ["wfi", "cpu_sleep", "cpu_sleep_2"]);
+    }
+
+    /// CPU 1 is busy for half of the time; that CPU 0 idles and wakes, which no thread may use, counts for nothing.
+    #[test]
+    fn only_usable_cpus_are_busy() {
+        let run = RunMetrics { window_ns: 100, busy_ns: vec![80, 50], ..RunMetrics::default() };
+        let mut usable = CpuMask::EMPTY;
+        usable.set(1);
+        assert_eq!(busy_pct(&run, &usable), 50.0);
+    }
+
+    #[test]
+    fn figures_of_samples_are_left_out_where_there_are_none() {
+        let (workload, machine) = pipe_on("hikey960");
+        let none = Delay::default();
+        let one = Delay { count: 1, p50: 5000, ..none };
+        let by_type = vec![none, one];
+        let run = RunMetrics { wakeup_latency: one, wakeup_latency_by_type: by_type, ..RunMetrics::default() };
+        let medians: Vec<_> = (entries(&workload, &machine).into_iter())
+            .filter(|e| e.metric.name.contains("_p50_us"))
+            .filter_map(|e| Some((e.metric.name, (e.read)(&run)?)))
+            .collect();
+        let expected = [("wakeup_latency_p50_us", 5.0), ("wakeup_latency_p50_us_cortex_a73", 5.0)];
+        assert_eq!(medians, expected.map(|(name, value)| (name.to_owned(), value)));
     }
 
     #[test]

@@ -93,6 +93,11 @@ impl Selected {
         self
     }
 
+    /// All of them.
+    pub fn names(&self) -> &[String] {
+        &self.0
+    }
+
     /// Whether it is to be shown.
     pub fn has(&self, name: &str) -> bool {
         self.0.iter().any(|n| n == name)

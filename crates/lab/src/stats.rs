@@ -3,8 +3,15 @@
 //! The interval is the percentile bootstrap of the mean paired difference: seeds are drawn with replacement
 //! [`RESAMPLES`] times, base and test together, and the middle 95 % of the resampled mean differences is kept. Draws
 //! are counter-based and fixed, so that the same columns always give the same interval; only integers and IEEE
-//! `+ - * / sqrt` are used. With few seeds the percentile method is too narrow (it can only see differences that
-//! occurred); below [`FEW_SEEDS`] a note says so, and one seed gives no interval at all.
+//! `+ - * / sqrt` are used.
+//!
+//! With few seeds the percentile method is too narrow, as it can only see differences that occurred: of normal
+//! differences 88 % of its intervals hold the true mean with 8 seeds, 92 % with 16 (a test measures it).
+//! Below [`FEW_SEEDS`] a note says so, and one seed gives no interval at all.
+//!
+//! In percent it is the same interval, divided by the base's mean over the seeds as if that were known exactly.
+//! Where the base varies widely between seeds, an end may so be a change that no seed could show, such as a latency that
+//! improves by more than 100 %.
 
 use serde::Serialize;
 
@@ -58,7 +65,7 @@ pub struct Change {
     pub diff_ci95: Option<[f64; 2]>,
     /// Mean difference in percent of the base's mean, positive = better; none where base is 0 and test is not.
     pub improvement_pct: Option<f64>,
-    /// 95 % interval of `improvement_pct`, low end first.
+    /// `diff_ci95` in percent of the base's mean, positive = better, low end first.
     pub ci95: Option<[f64; 2]>,
     /// The interval excludes zero.
     pub significant: bool,
@@ -210,6 +217,25 @@ mod tests {
         }
         // 80,000 draws, 10,000 expected a bin, sd 94: 5 sd.
         assert!(counts.iter().all(|c| c.abs_diff(10_000) < 470), "{counts:?}");
+    }
+
+    /// How many of 100 intervals of `n` normal differences hold their true mean, 0.
+    fn coverage_pct(n: usize) -> usize {
+        const TRIALS: u64 = 1500;
+        // Sums of twelve uniform draws have variance 1, and are normal enough.
+        let uniform = |draw: u64| splitmix64(draw) as f64 / u64::MAX as f64;
+        let normal = |i: u64| (0..12).map(|k| uniform(i * 12 + k)).sum::<f64>() - 6.0;
+        let column = |trial: u64| (0..n as u64).map(|i| normal(trial * n as u64 + i)).collect::<Vec<_>>();
+        let holds = |trial: &u64| bootstrap_ci95(&column(*trial)).is_some_and(|[lo, hi]| lo <= 0.0 && 0.0 <= hi);
+        (0..TRIALS).filter(holds).count() * 100 / TRIALS as usize
+    }
+
+    #[test]
+    fn coverage_of_intervals_is_as_documented() {
+        for (n, expected) in [(8, 88), (16, 92)] {
+            let ours = coverage_pct(n);
+            assert!(ours.abs_diff(expected) <= 1, "{n} seeds: {ours} %");
+        }
     }
 
     /// Paired columns of 2..20 plausible figures.

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use miette::Diagnostic;
+use nix::errno::Errno;
 use nix::sys::signal;
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
@@ -27,6 +28,9 @@ const CODE: &str = env!("FAIRGROUND_CODE");
 
 /// Ends the names of files that are being written; in front of it stands who does.
 const UNFINISHED: &str = ".part";
+
+/// A result is written in far less; what was last written to longer ago is nobody's work.
+const ABANDONED: Duration = Duration::from_secs(3600);
 
 /// A directory of results.
 #[derive(Clone, Debug)]
@@ -119,14 +123,17 @@ impl Store {
         Ok(store)
     }
 
-    /// Removes what processes began to write that are gone.
+    /// Removes what processes began to write that are gone. One in another container, or on another machine with the same
+    /// directory, cannot be asked for; so what has been written to of late stays.
     fn sweep(&self) {
         let below =
             |dir: &Path| fs::read_dir(dir).into_iter().flatten().flatten().map(|e| e.path()).collect::<Vec<_>>();
         for file in below(&self.dir).iter().flat_map(|dir| below(dir)) {
             let name = file.file_name().and_then(|n| n.to_str()).and_then(|n| n.strip_suffix(UNFINISHED));
             let writer = name.and_then(|n| n.rsplit('.').next()).and_then(|pid| pid.parse().ok());
-            if writer.is_some_and(|pid| signal::kill(Pid::from_raw(pid), None).is_err()) {
+            if writer.is_some_and(|pid| signal::kill(Pid::from_raw(pid), None) == Err(Errno::ESRCH))
+                && is_abandoned(&file)
+            {
                 // It is garbage: if it stays, it stays.
                 let _ = fs::remove_file(file);
             }
@@ -180,12 +187,19 @@ fn checksum(body: &str) -> String {
     format!("{:032x}", xxh3_128(body.as_bytes()))
 }
 
+fn is_abandoned(file: &Path) -> bool {
+    let written = fs::metadata(file).and_then(|m| m.modified());
+    written.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > ABANDONED))
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
     use fairground_machine::Machine;
     use fairground_workload::Workload;
+
+    use std::time::SystemTime;
 
     use super::*;
 
@@ -258,7 +272,7 @@ mod tests {
         }
     }
 
-    /// A process that is gone left half a file; another one is at work on its own.
+    /// A process that is gone left half a file; another one is at work on its own; a third cannot be seen from here.
     #[test]
     fn what_nobody_writes_any_more_is_removed() {
         let dir = tempfile::tempdir().unwrap();
@@ -268,9 +282,14 @@ mod tests {
         gone.wait().unwrap();
         let file = |pid: u32| store.path(Key(7)).with_extension(format!("{pid}{UNFINISHED}"));
         let (left, in_work) = (file(gone.id()), file(std::process::id()));
-        [&left, &in_work].into_iter().for_each(|path| fs::write(path, "half").unwrap());
+        let unseen = left.with_file_name(format!("other.{}{UNFINISHED}", gone.id()));
+        [&left, &in_work, &unseen].into_iter().for_each(|path| fs::write(path, "half").unwrap());
+        let long_ago = SystemTime::now() - 2 * ABANDONED;
+        for path in [&left, &in_work] {
+            fs::File::options().append(true).open(path).unwrap().set_modified(long_ago).unwrap();
+        }
         let store = Store::open(dir.path()).unwrap();
-        assert_eq!((left.exists(), in_work.exists()), (false, true));
+        assert_eq!((left.exists(), in_work.exists(), unseen.exists()), (false, true, true));
         assert!(matches!(store.get(Key(7)), Found::Whole(_)));
     }
 

@@ -158,6 +158,8 @@ pub struct RunMetrics {
     pub idle: Vec<Vec<IdleStats>>,
     /// CPU time of each core type: its CPUs x the window, ns.
     pub type_ns: Vec<u64>,
+    /// Time in no idle state, ns, by CPU: entering and leaving one is part of it.
+    pub busy_ns: Vec<u64>,
     /// Time for which tasks waited for lines of their footprints as they came to a CPU, s, summed over tasks.
     pub refill_s: f64,
     /// Wasted core time, s.
@@ -306,6 +308,7 @@ impl MetricsObserver {
             run_delay: (&outcome.meters.run_delay).into(),
             idle,
             type_ns: self.machine.cpu_types.iter().enumerate().map(|(i, _)| w.at * self.nr_cpus_of(i)).collect(),
+            busy_ns: w.idle.iter().map(|states| w.at - states.iter().map(|s| s.held_ns).sum::<u64>()).collect(),
             refill_s: outcome.meters.refill_ns as f64 / 1e9,
             wasted_core_s: w.wasted_ns as f64 / 1e9,
             misplaced: if w.at > 0 { w.misplaced_ns as f64 / w.at as f64 } else { 0.0 },

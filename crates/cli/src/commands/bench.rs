@@ -154,13 +154,20 @@ fn or_dash(figure: Option<f64>) -> String {
 
 fn table(sched: &str, rows: &[BenchRow]) -> String {
     let mut out = format!(
-        "{:<6} {:>16} {:>17} {:>15} {:>14} {:>11} {:>8}\n",
-        "row", "sim_s_per_wall_s", "core_events_per_s", "ns_per_decision", "fork_median_ns", "fork_p99_ns", "rss_mib"
+        "{:<7} {:>16} {:>15} {:>17} {:>15} {:>14} {:>11} {:>8}\n",
+        "row",
+        "sim_s_per_wall_s",
+        "sim_s_per_cpu_s",
+        "core_events_per_s",
+        "ns_per_decision",
+        "fork_median_ns",
+        "fork_p99_ns",
+        "rss_mib"
     );
     for row in rows {
         let _ = writeln!(
             out,
-            "{:<6} {:>16} {:>15} {:>17.0} {:>15.0} {:>14} {:>11} {:>8}",
+            "{:<7} {:>16} {:>15} {:>17.0} {:>15.0} {:>14} {:>11} {:>8}",
             row.name,
             number(row.sim_s_per_wall_s),
             number(row.sim_s_per_cpu_s),

@@ -20,7 +20,7 @@ const FIGURES: [Figure; 7] = [
     ("max", "greatest", |v| v.quartile(4)),
 ];
 
-/// The floors of each CPU; 0 where none was told, e.g. by a kernel that tells none.
+/// The floors of each CPU; but for their number left out where none was told, e.g. by a kernel that tells none.
 pub(super) fn add(list: &mut Entries, machine: &Machine) {
     for cpu in 0..machine.nr_cpus() {
         let told = move |m: &RunMetrics| -> Option<Values> {
@@ -33,9 +33,9 @@ pub(super) fn add(list: &mut Entries, machine: &Machine) {
         });
         for (part, words, of) in FIGURES {
             let meaning = format!("CPU {cpu}: floor of utilization in force: {words}");
-            let read = move |m: &RunMetrics| told(m).map_or(0.0, |v| of(&v));
+            let read = move |m: &RunMetrics| Some(of(&told(m)?));
             // Neither is better; so that a change has the sign of the figure's.
-            list.add(&format!("uclamp_min_{part}_cpu{cpu}"), "of 1024", &meaning, read).higher_is_better();
+            list.add_of_samples(&format!("uclamp_min_{part}_cpu{cpu}"), "of 1024", &meaning, read).higher_is_better();
         }
     }
 }
@@ -52,9 +52,9 @@ mod tests {
         let mut list = Entries(Vec::new());
         add(&mut list, &Machine::symmetric(2));
         let of = |cpu: &str| -> Vec<f64> {
-            list.0.iter().filter(|e| e.metric.name.ends_with(cpu)).map(|e| (e.read)(&run)).collect()
+            list.0.iter().filter(|e| e.metric.name.ends_with(cpu)).filter_map(|e| (e.read)(&run)).collect()
         };
         assert_eq!(of("_cpu1"), [4.0, 128.0, 256.0, 0.0, 0.0, 0.0, 128.0, 512.0]);
-        assert_eq!(of("_cpu0"), [0.0; 8], "nothing was told");
+        assert_eq!(of("_cpu0"), [0.0], "nothing was told");
     }
 }

@@ -63,7 +63,8 @@ pub(super) fn add_series(list: &mut Entries, i: usize, series: &Series) {
     let tick = f64::from(series.tick_ns) / unit_ns;
     let mut add = |part: &str, words: &str, ticks: Box<dyn Fn(&Histogram) -> f64>| {
         let (name, meaning) = (format!("{}_{part}_{unit}", series.name), format!("{}: {words}", series.meaning));
-        list.add(&name, unit, &meaning, move |m| m.series.get(i).map_or(0.0, &ticks) * tick).usual();
+        let read = move |m: &RunMetrics| Some(ticks(samples(m, i)?) * tick);
+        list.add_of_samples(&name, unit, &meaning, read).usual();
     };
     if series.mean {
         add("mean", "mean", Box::new(Histogram::mean));
@@ -83,14 +84,19 @@ pub(super) fn add_series(list: &mut Entries, i: usize, series: &Series) {
     add_deadlines(list, i, series);
 }
 
+/// The samples of series number `i`, if there are any.
+fn samples(run: &RunMetrics, i: usize) -> Option<&Histogram> {
+    run.series.get(i).filter(|samples| samples.count() > 0)
+}
+
 /// How many samples of series number `i` came after each of its deadlines, and which share of all.
 fn add_deadlines(list: &mut Entries, i: usize, series: &Series) {
     for (d, deadline) in series.deadlines.iter().enumerate() {
         let late = move |m: &RunMetrics| m.late.get(i).and_then(|late| late.get(d)).copied().unwrap_or(0);
-        let all = move |m: &RunMetrics| m.series.get(i).map_or(0, Histogram::count);
         let after_ms = deadline.ticks as f64 * f64::from(series.tick_ns) / 1e6;
         let share = format!("{}: share of those that took more than {after_ms:.2} ms", series.meaning);
-        list.add(&format!("{}_pct", deadline.name), "%", &share, move |m| percent(late(m), all(m))).usual();
+        let read = move |m: &RunMetrics| Some(percent(late(m), samples(m, i)?.count()));
+        list.add_of_samples(&format!("{}_pct", deadline.name), "%", &share, read).usual();
         let count = format!("{}: number of those", series.meaning);
         list.add(&format!("{}_count", deadline.name), "count", &count, move |m| late(m) as f64).usual();
     }
@@ -144,7 +150,7 @@ mod tests {
         let mut list = Entries(Vec::new());
         add_score(&mut list, &score);
         series.iter().enumerate().for_each(|(i, series)| add_series(&mut list, i, series));
-        list.0.iter().map(|e| (e.metric.name.clone(), e.metric.better.word(), (e.read)(run))).collect()
+        list.0.iter().filter_map(|e| Some((e.metric.name.clone(), e.metric.better.word(), (e.read)(run)?))).collect()
     }
 
     #[test]

@@ -126,12 +126,15 @@ pub fn run(
     let numbers: Vec<u64> = (0..plan.states).collect();
     let tasks = |number: u64| drawn(plan.seed, number, plan.tasks, plan.clamps);
     let least = experiment::each(1, &numbers, jobs, &|_, number| judge.best(&tasks(number)))?.remove(0);
-    let one = |sched: usize, number: u64| {
+    let judged = |sched: usize, number: u64| {
         let Some(least) = &least[number as usize] else { return Ok(None) };
         let tasks = tasks(number);
-        let outcome = placements(setup, &setup.scheds[sched], &tasks, number)
+        placements(setup, &setup.scheds[sched], &tasks, number)
             .map(|placements| Some(judge.judge(&tasks, least, &placements)))
-            .map_err(|why| format!("{}, state {number}: {why}", setup.scheds[sched]));
+            .map_err(|why| format!("{}, state {number}: {why}", setup.scheds[sched]))
+    };
+    let one = |sched: usize, number: u64| {
+        let outcome = judged(sched, number);
         progress();
         outcome
     };

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::text::trailer;
+use super::text::{hundredths, trailer};
 use crate::comparison::{Comparison, Report, Row};
 use crate::metric::Better;
 use crate::stats::Summary;
@@ -45,6 +45,6 @@ fn line(out: &mut String, row: &Row) {
 }
 
 fn cell(s: Summary, norm: f64, improvement: Option<f64>) -> String {
-    let improvement = improvement.map_or("     -".into(), |x| format!("{x:>6.2}"));
+    let improvement = improvement.map_or("     -".into(), |x| format!("{:>6.2}", hundredths(x)));
     format!("{:.2} [{improvement}]({:>5.2})", s.mean / norm, s.cv_pct())
 }

@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use super::text::trailer;
+use super::text::{hundredths, trailer};
 use crate::comparison::{Comparison, Report, Row};
 use crate::metric::Better;
 
@@ -88,5 +88,5 @@ fn change_pct(base: f64, test: f64, better: Better) -> String {
     if base == 0.0 {
         return format!("{:>8}", if better.sign() * test > 0.0 { "inf" } else { "-inf" });
     }
-    format!("{:>7.2}%", better.sign() * (test - base) / base.abs() * 100.0 + 0.0)
+    format!("{:>7.2}%", hundredths(better.sign() * (test - base) / base.abs() * 100.0))
 }

@@ -27,9 +27,19 @@ pub fn number(x: f64) -> String {
 pub fn percent(x: Option<f64>) -> String {
     match x {
         None => "-".into(),
-        Some(x) if x.abs() < 0.005 => "0.00 %".into(),
-        Some(x) => format!("{x:+.2} %"),
+        Some(x) => match hundredths(x) {
+            0.0 => "0.00 %".into(),
+            x => format!("{x:+.2} %"),
+        },
     }
+}
+
+/// What two digits after the point would show as a negative zero, or as one with a sign, is 0.
+pub fn hundredths(x: f64) -> f64 {
+    if x.abs() < 0.005 {
+        return 0.0;
+    }
+    x
 }
 
 /// The known name most like `name`, if one is close enough to be meant.
@@ -79,6 +89,7 @@ mod tests {
     #[test]
     fn percentages_have_no_negative_zero() {
         assert_eq!(percent(Some(-0.001)), "0.00 %");
+        assert_eq!(format!("{:.2}", hundredths(-0.004)), "0.00");
         assert_eq!(percent(Some(22.285)), "+22.29 %");
         assert_eq!(percent(None), "-");
     }
