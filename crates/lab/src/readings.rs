@@ -22,9 +22,11 @@ struct Entry {
     metric: Metric,
     /// In tables that nobody asked for more.
     usual: bool,
-    /// None: the run has nothing of which it would be a figure.
-    read: Box<dyn Fn(&RunMetrics) -> Option<f64>>,
+    read: Box<Read>,
 }
+
+/// The figure of a run; none if the run has nothing of which it would be one.
+type Read = dyn Fn(&RunMetrics) -> Option<f64>;
 
 /// One figure of a distribution.
 struct Part {
