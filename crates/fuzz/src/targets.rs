@@ -245,7 +245,7 @@ pub fn targets() -> &'static [Target] {
         Target {
             name: "tarball",
             about: "tarballs of sysfs",
-            seeds: files!["../corpus/tarball/four.tar"],
+            seeds: files!["../corpus/tarball/four.tar", "../corpus/tarball/links.tar"],
             words: NUMBERS,
             finish: |bytes| right_checksums(bytes),
             run: |input| captured("machine.tar", input),

@@ -42,6 +42,8 @@ pub struct Comparison {
 pub struct Row {
     /// What it is.
     pub metric: Metric,
+    /// The seeds of the values.
+    pub seeds: Vec<u64>,
     /// Values by seed, of the pairs in which both runs have one: a figure of samples has none without samples.
     pub base: Vec<f64>,
     /// Values by seed, paired with `base`.
@@ -51,10 +53,14 @@ pub struct Row {
 }
 
 impl Row {
-    /// Two columns that share their seeds.
+    /// Two columns that share their seeds, which are 1, 2 and so on.
     pub fn new(metric: Metric, base: Vec<f64>, test: Vec<f64>) -> Row {
+        Row::of_seeds(metric, (1..=base.len() as u64).collect(), base, test)
+    }
+
+    fn of_seeds(metric: Metric, seeds: Vec<u64>, base: Vec<f64>, test: Vec<f64>) -> Row {
         let change = Change::of(&base, &test, metric.better);
-        Row { metric, base, test, change }
+        Row { metric, seeds, base, test, change }
     }
 
     /// The base column in short.
@@ -168,12 +174,17 @@ fn compare(seeds: &[u64], base: &Runs, test: &Runs) -> (Vec<Row>, Vec<Pair>) {
         .filter_map(|(seed, (b, t))| Some((*seed, b.as_ref().ok()?, t.as_ref().ok()?)))
         .collect();
     let pairs = done.iter().map(|(seed, b, t)| Pair { seed: *seed, base: b.hash, test: t.hash }).collect();
-    let runs: Vec<(&RunReport, &RunReport)> = done.iter().map(|(_, b, t)| (*b, *t)).collect();
-    let metrics = metrics_of(runs.iter().flat_map(|(b, t)| [*b, *t]));
+    let metrics = metrics_of(done.iter().flat_map(|(_, b, t)| [*b, *t]));
     let row = |metric: &Metric| {
-        let values = |(b, t): &(&RunReport, &RunReport)| Some((value_of(b, &metric.name)?, value_of(t, &metric.name)?));
-        let (base, test): (Vec<f64>, Vec<f64>) = runs.iter().filter_map(values).unzip();
-        (!base.is_empty()).then(|| Row::new(metric.clone(), base, test))
+        let (mut seeds, mut base, mut test) = (Vec::new(), Vec::new(), Vec::new());
+        for (seed, b, t) in &done {
+            if let (Some(b), Some(t)) = (value_of(b, &metric.name), value_of(t, &metric.name)) {
+                seeds.push(*seed);
+                base.push(b);
+                test.push(t);
+            }
+        }
+        (!seeds.is_empty()).then(|| Row::of_seeds(metric.clone(), seeds, base, test))
     };
     (metrics.into_iter().filter_map(row).collect(), pairs)
 }
@@ -233,7 +244,7 @@ mod tests {
     fn report() -> Report {
         let base = vec![run(&[("a", 1.0), ("b", 2.0), ("c", 3.0)]), run(&[("a", 1.0), ("c", 3.0)])];
         let test = vec![run(&[("a", 4.0), ("b", 5.0)]), run(&[("a", 6.0), ("b", 7.0)])];
-        Report::new("m", "w", &["base".into(), "test".into()], &[1, 2], &vec![base, test])
+        Report::new("m", "w", &["base".into(), "test".into()], &[11, 12], &vec![base, test])
     }
 
     #[test]

@@ -58,7 +58,7 @@ impl Comparison {
             ("base", texts(rows.iter().map(|((c, _), _)| c.base.as_str()))),
             ("test", texts(rows.iter().map(|((c, _), _)| c.test.as_str()))),
             ("metric", texts(rows.iter().map(|((_, r), _)| r.metric.name.as_str()))),
-            ("seed", counts(rows.iter().map(|((c, _), i)| c.pairs[*i].seed))),
+            ("seed", counts(rows.iter().map(|((_, r), i)| r.seeds[*i]))),
             ("base_value", figures(rows.iter().map(|((_, r), i)| Some(r.base[*i])))),
             ("test_value", figures(rows.iter().map(|((_, r), i)| Some(r.test[*i])))),
         ])

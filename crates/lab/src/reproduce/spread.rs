@@ -38,8 +38,11 @@ pub struct RunKind {
 }
 
 impl Spread {
-    /// Of `row` by `by`, same runs in both; none without runs.
+    /// Of `row` by `by`; none without runs, and where one has runs that the other has not.
     pub fn of(row: &Row, by: &Row) -> Option<Spread> {
+        if row.seeds != by.seeds {
+            return None;
+        }
         Some(Spread {
             by: by.metric.name.clone(),
             base: Side::of(&row.base, &by.base)?,
