@@ -38,6 +38,20 @@ fn latency_is_printed_as_perf_prints_it() {
     });
 }
 
+/// What `perf sched record` records: my pipe waits from sched_waking on.
+#[test]
+fn latency_from_sched_waking_is_told() {
+    with_trace(&TRACE.replace("sched_wakeup", "sched_waking"), |file| {
+        let result = json(&format!("stats {file} --format json"));
+        assert_eq!(
+            (result["rows"][0]["name"].as_str(), result["rows"][0]["count"].as_u64()),
+            (Some("my pipe:7"), Some(2))
+        );
+        let note = result["notes"][0].as_str().unwrap();
+        assert!(note.starts_with("1 waits are counted from sched_waking"), "{note}");
+    });
+}
+
 #[test]
 fn latency_can_be_told_by_cpu() {
     with_trace(TRACE, |file| {
