@@ -14,6 +14,7 @@
 
 mod fields;
 mod line;
+mod running;
 
 use std::io::{BufRead, Read};
 
@@ -28,6 +29,7 @@ use crate::clean::push_clean;
 use crate::record::OURS;
 use crate::source::passed_over;
 use crate::Source;
+use running::Running;
 
 /// A longer line is no line of text.
 const LINE_MAX: u64 = 65_536;
@@ -137,6 +139,9 @@ pub struct Reader<R> {
     number: u64,
     unknown: u64,
     lost: u64,
+    running: Running,
+    /// Events of threads that perf did not know any more.
+    gone: u64,
     /// The last line has no end.
     cut: bool,
 }
@@ -144,8 +149,18 @@ pub struct Reader<R> {
 impl<R: BufRead> Reader<R> {
     /// `name` is what errors call the trace.
     pub fn new(name: &str, input: R) -> Reader<R> {
-        let name = name.to_owned();
-        Reader { name, input, bytes: Vec::new(), line: String::new(), number: 0, unknown: 0, lost: 0, cut: false }
+        Reader {
+            name: name.to_owned(),
+            input,
+            bytes: Vec::new(),
+            line: String::new(),
+            number: 0,
+            unknown: 0,
+            lost: 0,
+            running: Running::default(),
+            gone: 0,
+            cut: false,
+        }
     }
 
     fn next_line(&mut self) -> Result<bool, TraceError> {
@@ -181,6 +196,14 @@ impl<R: BufRead> Reader<R> {
         });
     }
 
+    /// Whether the line is a known event. Who runs then is learned from it.
+    fn take_event(&mut self) -> Result<bool, &'static str> {
+        let Some((line, what)) = parse(&self.line)? else { return Ok(false) };
+        self.gone += u64::from(line.context.is_none());
+        self.running.learn(&line, &what);
+        Ok(true)
+    }
+
     /// An event of ours, as tools print it that know its format, becomes the print by which our own text tells it.
     fn print_ours(&mut self) -> bool {
         let Some(Line { event, fields, .. }) = Line::parse(&self.line).filter(|line| line.event.starts_with(OURS))
@@ -209,7 +232,7 @@ impl<R: BufRead> Source for Reader<R> {
             if !self.next_line()? {
                 return Ok(None);
             }
-            match parse(&self.line).map(|event| event.is_some()) {
+            match self.take_event() {
                 Ok(true) => break,
                 Ok(false) if self.print_ours() => break,
                 Ok(false) => self.skip(),
@@ -218,7 +241,11 @@ impl<R: BufRead> Source for Reader<R> {
             }
         }
         // Once more: what is borrowed inside the loop cannot leave it.
-        Ok(parse(&self.line).ok().flatten())
+        Ok(parse(&self.line).ok().flatten().map(|(line, what)| {
+            let context = self.running.at(&line, &what);
+            let Line { time, cpu, in_interrupt, .. } = line;
+            TraceEvent { time, cpu, context, in_interrupt, what }
+        }))
     }
 
     fn unknown(&self) -> u64 {
@@ -233,6 +260,12 @@ impl<R: BufRead> Source for Reader<R> {
         if self.lost > 0 {
             notes.push(format!("{}: {} events were lost while it was recorded", self.name, self.lost));
         }
+        if self.gone > 0 {
+            notes.push(format!(
+                "{}: {} events are of threads that perf did not know any more (:-1): they are taken for whoever ran there",
+                self.name, self.gone
+            ));
+        }
         notes.extend(passed_over(self.unknown).map(|note| format!("{}: {note}", self.name)));
         notes
     }
@@ -245,13 +278,12 @@ impl<R: BufRead> Source for Reader<R> {
 }
 
 /// Known event, other line of a trace, or what was expected instead.
-fn parse(text: &str) -> Result<Option<TraceEvent<'_>>, &'static str> {
+fn parse(text: &str) -> Result<Option<(Line<'_>, What<'_>)>, &'static str> {
     if is_comment(text) || lost_events(text).is_some() {
         return Ok(None);
     }
     let line = Line::parse(text).ok_or("COMM-PID [CPU] SECONDS.FRACTION: EVENT: FIELDS")?;
-    let Line { time, cpu, context, in_interrupt, .. } = line;
-    Ok(What::parse(line.event, line.fields)?.map(|what| TraceEvent { time, cpu, context, in_interrupt, what }))
+    Ok(What::parse(line.event, line.fields)?.map(|what| (line, what)))
 }
 
 /// What tools print around events.

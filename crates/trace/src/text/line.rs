@@ -10,7 +10,8 @@ use super::Thread;
 
 /// The parts of a line.
 pub struct Line<'a> {
-    pub context: Thread<'a>,
+    /// None: perf does not know it any more.
+    pub context: Option<Thread<'a>>,
     pub cpu: u32,
     pub in_interrupt: bool,
     /// ns.
@@ -26,7 +27,8 @@ impl Line<'_> {
         text.match_indices('[').find_map(|(at, _)| {
             let (cpu, rest) = text[at + 1..].split_once(']')?;
             let cpu = digits(cpu)?.try_into().ok()?;
-            let context = thread(text[..at].strip_suffix(char::is_whitespace)?)?;
+            let context = text[..at].strip_suffix(char::is_whitespace)?;
+            let context = if is_gone(context) { None } else { Some(thread(context)?) };
             let (time, flags, rest) = time_after_flags(rest.strip_prefix(char::is_whitespace)?)?;
             let (event, fields) = event(rest);
             Some(Line { context, cpu, time, in_interrupt: tell_interrupt(flags), event, fields })
@@ -38,6 +40,12 @@ impl Line<'_> {
 pub fn digits(text: &str) -> Option<u64> {
     let text = text.trim();
     text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
+}
+
+/// `:-1 -1`, which perf script prints of a thread that exits and has no id any more.
+fn is_gone(text: &str) -> bool {
+    let mut words = text.split_whitespace();
+    words.next() == Some(":-1") && words.next().is_some_and(|ids| ids.rsplit('/').next() == Some("-1"))
 }
 
 /// `COMM-PID`, with the thread group behind it or not, or `COMM PID`.

@@ -182,6 +182,33 @@ fn perf_script_is_read() {
     assert_eq!(events(text), expected);
 }
 
+/// perf prints it of a thread that exits: without an id, as one and as two, with the id of its program.
+#[test]
+fn who_has_no_id_any_more_is_who_ran_there() {
+    let text = "\
+     :-1    -1 [001] 1.0: sched:sched_waking: comm=x pid=8 prio=120 target_cpu=000
+       a     7 [001] 1.1: sched:sched_switch: prev_comm=a prev_pid=7 prev_prio=120 prev_state=S ==> next_comm=b c next_pid=9 next_prio=120
+     :-1    -1 [001] 1.2: sched:sched_waking: comm=x pid=8 prio=120 target_cpu=000
+     :-1 -1/-1 [001] 1.3: sched:sched_waking: comm=x pid=8 prio=120 target_cpu=000
+     :-1  7/-1 [001] 1.4: sched:sched_switch: prev_comm=b c prev_pid=9 prev_prio=120 prev_state=X ==> next_comm=swapper/1 next_pid=0 next_prio=120
+          :-1-1 [000] 1.5: sched_waking: comm=x pid=8 prio=120 target_cpu=000
+";
+    let (events, notes) = read(text.as_bytes()).unwrap();
+    let expected = [
+        "1000000000 <idle>-0@1 waking x-8 0",
+        "1100000000 a-7@1 a-7 Sleeping b c-9",
+        "1200000000 b c-9@1 waking x-8 0",
+        "1300000000 b c-9@1 waking x-8 0",
+        "1400000000 b c-9@1 b c-9 Sleeping swapper/1-0",
+        "1500000000 :-1-1@0 waking x-8 0", // ftrace: init, by that name
+    ];
+    assert_eq!(events, expected);
+    assert_eq!(
+        notes,
+        ["t: 4 events are of threads that perf did not know any more (:-1): they are taken for whoever ran there"]
+    );
+}
+
 #[test]
 fn names_may_hold_anything() {
     let text = "\
