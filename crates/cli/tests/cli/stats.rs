@@ -128,6 +128,25 @@ fn residency_is_told_by_state_and_by_cpu() {
     });
 }
 
+/// CPU 1 is seen to work and not to idle; of CPUs 2, 3, 5 to 7 of the machine there is nothing.
+#[test]
+fn residency_is_a_share_of_all_cpus() {
+    let busy = " a-9 [001] d..1. 1.001000: sched_waking: comm=b pid=2 prio=120 target_cpu=000\n";
+    let (head, rest) = SLEEPS.split_at(SLEEPS.find(" <idle>-0 [000] d..1. 1.001").unwrap());
+    with_trace(&[head, busy, rest].concat(), |file| {
+        let share = |machine: &str| {
+            let result = json(&format!("stats {file} residency --format json {machine}"));
+            (result["rows"][1]["share_pct"].clone(), result["notes"][0].as_str().unwrap().to_owned())
+        };
+        let (seen, note) = share("");
+        assert_eq!(seen, 25.0, "3 ms of three times 4");
+        assert!(note.ends_with("no cpu_idle of CPU 1: taken never to idle"), "{note}");
+        let (all, note) = share("--machine hikey960");
+        assert_eq!(all, 9.375, "3 ms of eight times 4");
+        assert!(note.ends_with("no cpu_idle of CPU 1-3,5-7: taken never to idle"), "{note}");
+    });
+}
+
 #[test]
 fn residency_keeps_its_contract() {
     with_trace(SLEEPS, |file| {
