@@ -23,6 +23,7 @@ use thiserror::Error;
 
 pub(crate) use fields::{named, value};
 pub use fields::{Left, What};
+use line::digits;
 pub(crate) use line::Line;
 
 use crate::clean::push_clean;
@@ -142,6 +143,8 @@ pub struct Reader<R> {
     running: Running,
     /// Events of threads that perf did not know any more.
     gone: u64,
+    /// The last line is an event of perf's, or of what stands below one.
+    in_perfs: bool,
     /// The last line has no end.
     cut: bool,
 }
@@ -159,6 +162,7 @@ impl<R: BufRead> Reader<R> {
             lost: 0,
             running: Running::default(),
             gone: 0,
+            in_perfs: false,
             cut: false,
         }
     }
@@ -198,10 +202,20 @@ impl<R: BufRead> Reader<R> {
 
     /// Whether the line is a known event. Who runs then is learned from it.
     fn take_event(&mut self) -> Result<bool, &'static str> {
-        let Some((line, what)) = parse(&self.line)? else { return Ok(false) };
+        let Some((line, what)) = parse(&self.line)? else {
+            self.in_perfs &= !self.line.trim().is_empty();
+            return Ok(false);
+        };
+        self.in_perfs = line.is_perfs;
+        let Some(what) = what else { return Ok(false) };
         self.gone += u64::from(line.context.is_none());
         self.running.learn(&line, &what);
         Ok(true)
+    }
+
+    /// Whether the line stands below an event of perf's, down to an empty line: calls, with lines of source or not.
+    fn is_below_perfs(&self) -> bool {
+        self.in_perfs && self.line.starts_with(char::is_whitespace) && !has_cpu(&self.line)
     }
 
     /// An event of ours, as tools print it that know its format, becomes the print by which our own text tells it.
@@ -237,14 +251,16 @@ impl<R: BufRead> Source for Reader<R> {
                 Ok(false) if self.print_ours() => break,
                 Ok(false) => self.skip(),
                 Err(_) if self.cut => return Ok(None),
+                Err(_) if self.is_below_perfs() => {}
                 Err(expected) => return Err(self.unexpected(expected)),
             }
         }
         // Once more: what is borrowed inside the loop cannot leave it.
-        Ok(parse(&self.line).ok().flatten().map(|(line, what)| {
+        Ok(parse(&self.line).ok().flatten().and_then(|(line, what)| {
+            let what = what?;
             let context = self.running.at(&line, &what);
             let Line { time, cpu, in_interrupt, .. } = line;
-            TraceEvent { time, cpu, context, in_interrupt, what }
+            Some(TraceEvent { time, cpu, context, in_interrupt, what })
         }))
     }
 
@@ -277,13 +293,14 @@ impl<R: BufRead> Source for Reader<R> {
     }
 }
 
-/// Known event, other line of a trace, or what was expected instead.
-fn parse(text: &str) -> Result<Option<(Line<'_>, What<'_>)>, &'static str> {
+/// An event, what it says if it is known; other line of a trace; or what was expected instead.
+fn parse(text: &str) -> Result<Option<(Line<'_>, Option<What<'_>>)>, &'static str> {
     if is_comment(text) || lost_events(text).is_some() {
         return Ok(None);
     }
     let line = Line::parse(text).ok_or("COMM-PID [CPU] SECONDS.FRACTION: EVENT: FIELDS")?;
-    Ok(What::parse(line.event, line.fields)?.map(|what| (line, what)))
+    let what = What::parse(line.event, line.fields)?;
+    Ok(Some((line, what)))
 }
 
 /// What tools print around events.
@@ -300,6 +317,11 @@ fn is_comment(line: &str) -> bool {
 fn is_call(line: &str) -> bool {
     let address = line.strip_prefix('\t').and_then(|l| l.split_whitespace().next());
     address.is_some_and(|a| a.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
+/// `[CPU]`.
+fn has_cpu(line: &str) -> bool {
+    line.split('[').skip(1).any(|rest| rest.split_once(']').is_some_and(|(cpu, _)| digits(cpu).is_some()))
 }
 
 /// `CPU:1 [LOST 12 EVENTS]` of the kernel, `CPU:1 [12 EVENTS DROPPED]` of trace-cmd,

@@ -171,6 +171,35 @@ perf 30052 [000] 61645.782369: sched:sched_switch: prev_comm=perf prev_pid=30052
     assert_eq!(notes, expected);
 }
 
+/// `perf script -F +srcline`, and a chain whose tabs have become blanks. `dd` is a name and an address.
+#[test]
+fn below_an_event_of_perfs_everything_indented_is_its_chain() {
+    let text = "\
+  dd    10 [000] 1.0: sched:sched_waking: comm=x pid=8 prio=120 target_cpu=000
+\tffffffff821f8b58 __schedule+0x618 ([kernel.kallsyms])
+  core.c:1234
+\t           ee137 operator[][3]+0x7 (/usr/lib/libc.so.6)
+  x.cpp:7
+
+  dd    10 [000] 1.1: 250000 cpu-clock:
+    ffffffff8 foo+0x1 ([kernel.kallsyms])
+  dd    10 [000] 1.2: sched:sched_waking: comm=x pid=8 prio=120 target_cpu=000
+    core.c:1234
+";
+    let (events, notes) = read(text.as_bytes()).unwrap();
+    assert_eq!(events, ["1000000000 dd-10@0 waking x-8 0", "1200000000 dd-10@0 waking x-8 0"]);
+    assert_eq!(notes, ["t: 1 events of other kinds were passed over"]);
+    let refused = |below: &str, event: &str| {
+        let text = format!("{event}: sched_waking: comm=x pid=8 prio=120 target_cpu=000\n{below}\n");
+        let error = read(text.as_bytes()).unwrap_err().to_string();
+        assert!(error.contains("expected COMM-PID [CPU]"), "{error}");
+    };
+    refused("core.c:1234", "dd 10 [000] 1.0");
+    refused("\n  core.c:1234", "dd 10 [000] 1.0");
+    refused("  dd 10 [000] 1: sched:sched_waking: comm=x", "dd 10 [000] 1.0");
+    refused("  core.c:1234", "dd-10 [000] 1.0");
+}
+
 #[test]
 fn perf_script_is_read() {
     let text = "\
