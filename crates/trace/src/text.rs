@@ -13,6 +13,7 @@
 //! ```
 
 mod fields;
+mod hint;
 mod line;
 mod running;
 
@@ -23,6 +24,7 @@ use thiserror::Error;
 
 pub(crate) use fields::{named, value};
 pub use fields::{Left, What};
+use hint::hint;
 use line::digits;
 pub(crate) use line::Line;
 
@@ -113,6 +115,15 @@ pub enum TraceError {
         /// What should be there.
         expected: String,
     },
+    /// A file that is compressed as a whole.
+    #[error("{file} is compressed by {by}, expected a trace")]
+    #[diagnostic(help("unpack it first: `{by} -dk {file}`"))]
+    Compressed {
+        /// The file.
+        file: String,
+        /// The program.
+        by: &'static str,
+    },
     /// The file.
     #[error("cannot read {file}: {cause}")]
     Io {
@@ -121,14 +132,6 @@ pub enum TraceError {
         /// What the system says.
         cause: String,
     },
-}
-
-/// Binary traces are known by how they begin.
-fn hint(found: &str) -> &'static str {
-    match found {
-        f if f.starts_with("PERFILE2") => "this is perf's own file; `perf script -i FILE` makes text",
-        _ => "traces are text as `fairground run --trace`, `trace-cmd report`, `perf script` or the kernel write it",
-    }
 }
 
 /// Gives the events of a trace one by one.

@@ -289,6 +289,16 @@ fn an_error_names_file_line_and_what_was_expected() {
     assert!(message("a-1 [0] 99999999999.0: x: y\n").contains("expected COMM-PID [CPU]"), "a time beyond u64");
     let help = |text: &[u8]| miette::Diagnostic::help(&read(text).unwrap_err()).unwrap().to_string();
     assert!(help(b"PERFILE2\x01\x02\n\n").contains("perf script"));
+    for (text, helps) in [
+        ("  <idle>-0         0dNh2. 100.000001: sched_waking: comm=a pid=1\n", "options/latency-format"),
+        ("  <idle>-0        12d..2.   10us : sched_waking: comm=a pid=1\n", "options/latency-format"),
+        ("  <idle>-0       [000] d..2. 123456789012: sched_waking: comm=a pid=1\n", "echo global > trace_clock"),
+        ("  <idle>-0       (-----) [000] 123456789012: sched_waking: comm=a pid=1\n", "echo global > trace_clock"),
+        ("a-1 [x] 1.0: sched_waking: comm=a pid=1\n", "traces are text as"),
+        ("some 12 words 34: of 5days... 6\n", "traces are text as"),
+    ] {
+        assert!(help(text.as_bytes()).contains(helps), "{text}");
+    }
     assert!(read(&[b'x'; 70_000]).unwrap_err().to_string().contains("a line of text"));
 }
 
