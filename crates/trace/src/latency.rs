@@ -5,7 +5,12 @@
 //! met as it is switched to has waited 0. Run time is the sum of sched_stat_runtime if the trace has such events, and
 //! else the time from switch to switch.
 //!
-//! DEVIATION from perf of Linux 6.1: a task whose state is R+ (preempted) is runnable; that perf takes it for asleep.
+//! Where no sched_wakeup follows a sched_waking (`perf sched record` records no sched_wakeup), the wait begins at the
+//! latter, or as the task goes to sleep, if it was woken on its way there.
+//!
+//! DEVIATION from perf of Linux 6.1: a task whose state is R+ (preempted) is runnable; that perf takes it for asleep. It
+//! goes by sched_wakeup alone; later ones go by sched_waking wherever that is recorded, and their waits are longer by the
+//! time from there to sched_wakeup.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -77,8 +82,8 @@ pub struct Row {
 /// Where a task stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Not on a run queue.
-    Asleep,
+    /// Not on a run queue since.
+    Asleep(u64),
     /// Runnable since.
     Waiting(u64),
     /// On this CPU since.
@@ -88,10 +93,18 @@ enum State {
 struct Task {
     comm: String,
     state: State,
+    /// The last sched_waking, if neither sched_wakeup nor a switch to the task has followed it.
+    roused: Option<u64>,
     /// By CPU.
     waits: BTreeMap<u32, Waits>,
     /// By CPU, from sched_stat_runtime.
     stat_runtime: BTreeMap<u32, u64>,
+}
+
+impl Task {
+    fn new(state: State) -> Task {
+        Task { comm: String::new(), state, roused: None, waits: BTreeMap::new(), stat_runtime: BTreeMap::new() }
+    }
 }
 
 /// The waits of a trace.
@@ -100,6 +113,8 @@ pub struct Latency {
     tasks: BTreeMap<u32, Task>,
     /// sched_stat_runtime was seen.
     has_runtime: bool,
+    /// Waits that begin at sched_waking.
+    from_waking: u64,
     /// Events that came earlier than what they end.
     backwards: u64,
 }
@@ -129,22 +144,21 @@ impl Latency {
                     return self.switch_in(event, next);
                 }
             }
+            What::Waking { task, .. } => self.task(task, State::Asleep(event.time)).roused = Some(event.time),
             What::Wakeup { task, .. } => self.wake(event, task),
             What::Runtime { task, ns } => {
                 self.has_runtime = true;
                 let runtime = self.task(task, State::Waiting(event.time)).stat_runtime.entry(event.cpu).or_default();
                 *runtime = runtime.saturating_add(ns);
             }
-            What::Waking { .. } | What::Migrate { .. } | What::Idle { .. } => {}
-            What::Fork { .. } | What::Exec { .. } | What::Exit { .. } => {}
+            What::Migrate { .. } | What::Idle { .. } | What::Fork { .. } | What::Exec { .. } | What::Exit { .. } => {}
             What::Frequency { .. } | What::Clamps { .. } | What::Signals { .. } | What::Print(_) => {}
         }
         None
     }
 
     fn task(&mut self, thread: Thread, first: State) -> &mut Task {
-        let new = || Task { comm: String::new(), state: first, waits: BTreeMap::new(), stat_runtime: BTreeMap::new() };
-        let task = self.tasks.entry(thread.pid).or_insert_with(new);
+        let task = self.tasks.entry(thread.pid).or_insert_with(|| Task::new(first));
         if task.comm != thread.comm {
             thread.comm.clone_into(&mut task.comm);
         }
@@ -154,7 +168,7 @@ impl Latency {
     fn switch_out(&mut self, event: &TraceEvent, prev: Thread, left: Left) {
         let after = match left {
             Left::Runnable => State::Waiting(event.time),
-            Left::Sleeping => State::Asleep,
+            Left::Sleeping => State::Asleep(event.time),
         };
         let task = self.task(prev, after);
         if let State::Running(cpu, since) = std::mem::replace(&mut task.state, after) {
@@ -165,21 +179,26 @@ impl Latency {
 
     fn switch_in(&mut self, event: &TraceEvent, next: Thread) -> Option<u64> {
         let task = self.task(next, State::Waiting(event.time));
-        let before = std::mem::replace(&mut task.state, State::Running(event.cpu, event.time));
-        match before {
-            State::Waiting(start) if start <= event.time => {
-                task.waits.entry(event.cpu).or_default().add(start, event.time);
-                return Some(event.time - start);
-            }
-            State::Waiting(_) => self.backwards += 1,
-            State::Asleep | State::Running(..) => {}
+        let (before, roused) = (task.state, task.roused.take());
+        task.state = State::Running(event.cpu, event.time);
+        let start = match before {
+            State::Waiting(start) => start,
+            State::Asleep(since) => roused?.max(since),
+            State::Running(..) => return None,
+        };
+        if start > event.time {
+            self.backwards += 1;
+            return None;
         }
-        None
+        task.waits.entry(event.cpu).or_default().add(start, event.time);
+        self.from_waking += u64::from(matches!(before, State::Asleep(_)));
+        Some(event.time - start)
     }
 
     fn wake(&mut self, event: &TraceEvent, woken: Thread) {
-        let task = self.task(woken, State::Asleep);
-        if task.state == State::Asleep {
+        let task = self.task(woken, State::Asleep(event.time));
+        task.roused = None;
+        if let State::Asleep(_) = task.state {
             task.state = State::Waiting(event.time);
         }
     }
@@ -247,9 +266,14 @@ impl Latency {
 
     /// What must be said beside the rows.
     pub fn notes(&self) -> Vec<String> {
-        let told =
-            format!("{} waits end before they begin and are left out: the trace is not in time order", self.backwards);
-        (self.backwards > 0).then_some(told).into_iter().collect()
+        let told = [
+            (
+                self.from_waking,
+                "waits are counted from sched_waking, as no sched_wakeup follows it: choosing a CPU is in them",
+            ),
+            (self.backwards, "waits end before they begin and are left out: the trace is not in time order"),
+        ];
+        told.into_iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect()
     }
 }
 

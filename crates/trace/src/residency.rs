@@ -1,10 +1,10 @@
 //! How long CPUs stay in idle states, by cpu_idle.
 //!
 //! A stay begins with a state and ends when the CPU leaves idle or says another state. Only whole stays count: one that
-//! is under way where the trace begins or ends does not. States are those that were asked for; in which the hardware was
-//! a trace does not tell.
+//! is under way where the trace begins or ends does not, nor does its time count as watched. A CPU of which there is no
+//! cpu_idle is watched and never idle. States are those that were asked for; in which the hardware was a trace does not tell.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{Source, TraceError, What};
 
@@ -42,6 +42,15 @@ impl Stays {
     }
 }
 
+/// What is known of a CPU that has any event.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    /// It has a cpu_idle.
+    tells_idle: bool,
+    /// How long the stay lasted that was under way where the trace began, ns.
+    before: u64,
+}
+
 /// The stays of a trace.
 #[derive(Clone, Debug, Default)]
 pub struct Residency {
@@ -49,6 +58,7 @@ pub struct Residency {
     stays: BTreeMap<(u32, u32), Stays>,
     /// By CPU, the state it is in and since when, ns.
     now: BTreeMap<u32, (u32, u64)>,
+    seen: BTreeMap<u32, Seen>,
     first: Option<u64>,
     last: u64,
     /// Stays that end before they begin.
@@ -63,9 +73,14 @@ impl Residency {
     pub fn read<S: Source>(reader: &mut S, target: &dyn Fn(u32, u32) -> Option<u64>) -> Result<Residency, TraceError> {
         let mut residency = Residency::default();
         while let Some(event) = reader.next_event()? {
-            residency.first.get_or_insert(event.time);
+            let first = *residency.first.get_or_insert(event.time);
             residency.last = residency.last.max(event.time);
+            residency.seen.entry(event.cpu).or_default();
             if let What::Idle { cpu, state } = event.what {
+                let seen = residency.seen.entry(cpu).or_default();
+                if !std::mem::replace(&mut seen.tells_idle, true) && state.is_none() {
+                    seen.before = event.time.saturating_sub(first);
+                }
                 residency.leave(event.time, cpu, target);
                 if let Some(state) = state {
                     residency.now.insert(cpu, (state, event.time));
@@ -88,11 +103,21 @@ impl Residency {
         self.first.map_or(0, |first| self.last.saturating_sub(first))
     }
 
-    /// CPUs that were seen to idle.
-    pub fn nr_cpus(&self) -> usize {
-        let mut cpus: Vec<u32> = self.stays.keys().map(|(cpu, _)| *cpu).collect();
-        cpus.dedup();
-        cpus.len()
+    /// CPUs that have any event, and those of a machine of so many.
+    pub fn cpus(&self, nr_cpus: u32) -> BTreeSet<u32> {
+        self.seen.keys().copied().chain(0..nr_cpus).collect()
+    }
+
+    /// The CPU has a cpu_idle.
+    pub fn tells_idle(&self, cpu: u32) -> bool {
+        self.seen.get(&cpu).is_some_and(|seen| seen.tells_idle)
+    }
+
+    /// From the first event to the last without the stays of a CPU that are under way at one of them, ns.
+    pub fn watched(&self, cpu: u32) -> u64 {
+        let before = self.seen.get(&cpu).map_or(0, |seen| seen.before);
+        let behind = self.now.get(&cpu).map_or(0, |(_, since)| self.last.saturating_sub(*since));
+        self.span().saturating_sub(before).saturating_sub(behind)
     }
 
     /// CPU, state, and the stays there.
@@ -149,7 +174,27 @@ mod tests {
         let deep = Stays { count: 2, total: 6 * ms, max: 4 * ms, early: 1 };
         let shallow = Stays { count: 1, total: ms, max: ms, early: 0 };
         assert_eq!(residency.by_cpu().collect::<Vec<_>>(), [(0, 0, shallow), (0, 1, deep)]);
-        assert_eq!((residency.span(), residency.nr_cpus(), deep.mean()), (10 * ms, 1, 3 * ms));
+        assert_eq!((residency.span(), deep.mean()), (10 * ms, 3 * ms));
+    }
+
+    /// CPU 0 idles until 1.002 and from 1.009 on, CPU 1 all the time; CPU 3 does something else and has no cpu_idle.
+    #[test]
+    fn a_cpu_is_watched_between_the_stays_at_both_ends() {
+        let text = [
+            idle("1.000", 1, 0),
+            idle("1.002", 0, EXIT),
+            "a-1 [3] 1.003: sched_waking: comm=b pid=2 prio=120 target_cpu=0\n".into(),
+            idle("1.004", 0, 0),
+            idle("1.005", 0, EXIT),
+            idle("1.009", 0, 1),
+            idle("1.010", 2, 1),
+        ];
+        let residency = read(&text.concat());
+        let ms = 1_000_000;
+        assert_eq!([0, 1, 3, 4].map(|cpu| residency.watched(cpu)), [7 * ms, 0, 10 * ms, 10 * ms]);
+        assert_eq!(residency.cpus(0), [0, 1, 2, 3].into());
+        assert_eq!(residency.cpus(6), (0..6).collect());
+        assert_eq!([0, 1, 2, 3, 4].map(|cpu| residency.tells_idle(cpu)), [true, true, true, false, false]);
     }
 
     #[test]
@@ -162,6 +207,6 @@ mod tests {
     #[test]
     fn a_trace_out_of_order_is_told() {
         let residency = read(&[idle("2.0", 0, 1), idle("1.0", 0, EXIT)].concat());
-        assert_eq!((residency.nr_cpus(), residency.notes().len()), (0, 1));
+        assert_eq!((residency.by_cpu().count(), residency.notes().len()), (0, 1));
     }
 }

@@ -15,6 +15,14 @@ use crate::text::{Reader, TraceError, TraceEvent};
 /// Bytes that a format may be known by.
 const HEAD: usize = 64;
 
+/// How files begin that are compressed as a whole, and the program that did it.
+const COMPRESSED: [(&[u8], &str); 4] = [
+    (&[0x1f, 0x8b], "gzip"),
+    (&[0xfd, b'7', b'z', b'X', b'Z', 0], "xz"),
+    (&[0x28, 0xb5, 0x2f, 0xfd], "zstd"),
+    (b"BZh", "bzip2"),
+];
+
 /// Gives the events of a trace one by one, in the order of their times.
 pub trait Source {
     /// The next event that is known; none at the end.
@@ -143,6 +151,9 @@ pub fn open_watched(path: &Path) -> Result<(Box<dyn Source>, Position), TraceErr
             }
         };
     }
+    if let Some((_, by)) = COMPRESSED.iter().find(|(begin, _)| head.starts_with(begin)) {
+        return Err(TraceError::Compressed { file: name, by });
+    }
     let perfettos = begins_like_one(&head);
     let whole = BufReader::with_capacity(1 << 16, Cursor::new(head).chain(file));
     let source: Box<dyn Source> = match perfettos {
@@ -184,6 +195,19 @@ mod tests {
         while source.next_event().unwrap().is_some() {}
         assert_eq!(position.of(), Some((size, size)));
         assert_eq!(open_watched(Path::new("/dev/null")).unwrap().1.of(), None);
+    }
+
+    #[test]
+    fn what_is_compressed_is_told_so() {
+        for (begin, by) in COMPRESSED {
+            let mut file = tempfile::NamedTempFile::new().unwrap();
+            file.write_all(&[begin, b"more"].concat()).unwrap();
+            let error = open(file.path()).err().unwrap();
+            let name = file.path().display();
+            assert_eq!(error.to_string(), format!("{name} is compressed by {by}, expected a trace"));
+            let help = miette::Diagnostic::help(&error).unwrap().to_string();
+            assert_eq!(help, format!("unpack it first: `{by} -dk {name}`"));
+        }
     }
 
     #[test]

@@ -13,7 +13,9 @@
 //! ```
 
 mod fields;
+mod hint;
 mod line;
+mod running;
 
 use std::io::{BufRead, Read};
 
@@ -22,12 +24,15 @@ use thiserror::Error;
 
 pub(crate) use fields::{named, value};
 pub use fields::{Left, What};
+use hint::hint;
+use line::digits;
 pub(crate) use line::Line;
 
 use crate::clean::push_clean;
 use crate::record::OURS;
 use crate::source::passed_over;
 use crate::Source;
+use running::Running;
 
 /// A longer line is no line of text.
 const LINE_MAX: u64 = 65_536;
@@ -110,6 +115,15 @@ pub enum TraceError {
         /// What should be there.
         expected: String,
     },
+    /// A file that is compressed as a whole.
+    #[error("{file} is compressed by {by}, expected a trace")]
+    #[diagnostic(help("unpack it first: `{by} -dk {file}`"))]
+    Compressed {
+        /// The file.
+        file: String,
+        /// The program.
+        by: &'static str,
+    },
     /// The file.
     #[error("cannot read {file}: {cause}")]
     Io {
@@ -118,14 +132,6 @@ pub enum TraceError {
         /// What the system says.
         cause: String,
     },
-}
-
-/// Binary traces are known by how they begin.
-fn hint(found: &str) -> &'static str {
-    match found {
-        f if f.starts_with("PERFILE2") => "this is perf's own file; `perf script -i FILE` makes text",
-        _ => "traces are text as `fairground run --trace`, `trace-cmd report`, `perf script` or the kernel write it",
-    }
 }
 
 /// Gives the events of a trace one by one.
@@ -137,6 +143,11 @@ pub struct Reader<R> {
     number: u64,
     unknown: u64,
     lost: u64,
+    running: Running,
+    /// Events of threads that perf did not know any more.
+    gone: u64,
+    /// The last line is an event of perf's, or of what stands below one.
+    in_perfs: bool,
     /// The last line has no end.
     cut: bool,
 }
@@ -144,8 +155,19 @@ pub struct Reader<R> {
 impl<R: BufRead> Reader<R> {
     /// `name` is what errors call the trace.
     pub fn new(name: &str, input: R) -> Reader<R> {
-        let name = name.to_owned();
-        Reader { name, input, bytes: Vec::new(), line: String::new(), number: 0, unknown: 0, lost: 0, cut: false }
+        Reader {
+            name: name.to_owned(),
+            input,
+            bytes: Vec::new(),
+            line: String::new(),
+            number: 0,
+            unknown: 0,
+            lost: 0,
+            running: Running::default(),
+            gone: 0,
+            in_perfs: false,
+            cut: false,
+        }
     }
 
     fn next_line(&mut self) -> Result<bool, TraceError> {
@@ -181,6 +203,24 @@ impl<R: BufRead> Reader<R> {
         });
     }
 
+    /// Whether the line is a known event. Who runs then is learned from it.
+    fn take_event(&mut self) -> Result<bool, &'static str> {
+        let Some((line, what)) = parse(&self.line)? else {
+            self.in_perfs &= !self.line.trim().is_empty();
+            return Ok(false);
+        };
+        self.in_perfs = line.is_perfs;
+        let Some(what) = what else { return Ok(false) };
+        self.gone += u64::from(line.context.is_none());
+        self.running.learn(&line, &what);
+        Ok(true)
+    }
+
+    /// Whether the line stands below an event of perf's, down to an empty line: calls, with lines of source or not.
+    fn is_below_perfs(&self) -> bool {
+        self.in_perfs && self.line.starts_with(char::is_whitespace) && !has_cpu(&self.line)
+    }
+
     /// An event of ours, as tools print it that know its format, becomes the print by which our own text tells it.
     fn print_ours(&mut self) -> bool {
         let Some(Line { event, fields, .. }) = Line::parse(&self.line).filter(|line| line.event.starts_with(OURS))
@@ -209,16 +249,22 @@ impl<R: BufRead> Source for Reader<R> {
             if !self.next_line()? {
                 return Ok(None);
             }
-            match parse(&self.line).map(|event| event.is_some()) {
+            match self.take_event() {
                 Ok(true) => break,
                 Ok(false) if self.print_ours() => break,
                 Ok(false) => self.skip(),
                 Err(_) if self.cut => return Ok(None),
+                Err(_) if self.is_below_perfs() => {}
                 Err(expected) => return Err(self.unexpected(expected)),
             }
         }
         // Once more: what is borrowed inside the loop cannot leave it.
-        Ok(parse(&self.line).ok().flatten())
+        Ok(parse(&self.line).ok().flatten().and_then(|(line, what)| {
+            let what = what?;
+            let context = self.running.at(&line, &what);
+            let Line { time, cpu, in_interrupt, .. } = line;
+            Some(TraceEvent { time, cpu, context, in_interrupt, what })
+        }))
     }
 
     fn unknown(&self) -> u64 {
@@ -233,6 +279,12 @@ impl<R: BufRead> Source for Reader<R> {
         if self.lost > 0 {
             notes.push(format!("{}: {} events were lost while it was recorded", self.name, self.lost));
         }
+        if self.gone > 0 {
+            notes.push(format!(
+                "{}: {} events are of threads that perf did not know any more (:-1): they are taken for whoever ran there",
+                self.name, self.gone
+            ));
+        }
         notes.extend(passed_over(self.unknown).map(|note| format!("{}: {note}", self.name)));
         notes
     }
@@ -244,14 +296,14 @@ impl<R: BufRead> Source for Reader<R> {
     }
 }
 
-/// Known event, other line of a trace, or what was expected instead.
-fn parse(text: &str) -> Result<Option<TraceEvent<'_>>, &'static str> {
+/// An event, what it says if it is known; other line of a trace; or what was expected instead.
+fn parse(text: &str) -> Result<Option<(Line<'_>, Option<What<'_>>)>, &'static str> {
     if is_comment(text) || lost_events(text).is_some() {
         return Ok(None);
     }
     let line = Line::parse(text).ok_or("COMM-PID [CPU] SECONDS.FRACTION: EVENT: FIELDS")?;
-    let Line { time, cpu, context, in_interrupt, .. } = line;
-    Ok(What::parse(line.event, line.fields)?.map(|what| TraceEvent { time, cpu, context, in_interrupt, what }))
+    let what = What::parse(line.event, line.fields)?;
+    Ok(Some((line, what)))
 }
 
 /// What tools print around events.
@@ -268,6 +320,11 @@ fn is_comment(line: &str) -> bool {
 fn is_call(line: &str) -> bool {
     let address = line.strip_prefix('\t').and_then(|l| l.split_whitespace().next());
     address.is_some_and(|a| a.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
+/// `[CPU]`.
+fn has_cpu(line: &str) -> bool {
+    line.split('[').skip(1).any(|rest| rest.split_once(']').is_some_and(|(cpu, _)| digits(cpu).is_some()))
 }
 
 /// `CPU:1 [LOST 12 EVENTS]` of the kernel, `CPU:1 [12 EVENTS DROPPED]` of trace-cmd,

@@ -289,4 +289,12 @@ fn a_recording_that_cannot_be_judged_is_refused_by_what_is_missing() {
     let none = write(&dir, "none.txt", "a-1 [000] 1.0: cpu_idle: state=0 cpu_id=0\n").display().to_string();
     refuses(&format!("explain --trace {none}"), &["does not say which machine"]);
     refuses(&format!("explain --trace {none} --machine hikey960"), &["no wakeup that can be judged", "sched_waking"]);
+    let waking = "a-1 [000] 1.0: sched_waking: comm=b pid=2 prio=120 target_cpu=0\n";
+    let waking = write(&dir, "waking.txt", waking).display().to_string();
+    for task in ["", "--task b", "--nth 1"] {
+        refuses(
+            &format!("explain --trace {waking} --machine hikey960 {task}"),
+            &["no sched_wakeup follows", "perf sched record"],
+        );
+    }
 }

@@ -38,6 +38,20 @@ fn latency_is_printed_as_perf_prints_it() {
     });
 }
 
+/// What `perf sched record` records: my pipe waits from sched_waking on.
+#[test]
+fn latency_from_sched_waking_is_told() {
+    with_trace(&TRACE.replace("sched_wakeup", "sched_waking"), |file| {
+        let result = json(&format!("stats {file} --format json"));
+        assert_eq!(
+            (result["rows"][0]["name"].as_str(), result["rows"][0]["count"].as_u64()),
+            (Some("my pipe:7"), Some(2))
+        );
+        let note = result["notes"][0].as_str().unwrap();
+        assert!(note.starts_with("1 waits are counted from sched_waking"), "{note}");
+    });
+}
+
 #[test]
 fn latency_can_be_told_by_cpu() {
     with_trace(TRACE, |file| {
@@ -111,6 +125,25 @@ fn residency_is_told_by_state_and_by_cpu() {
     4      0          1        0.500    12.50        0.500        0.500          0
 ";
         assert_eq!(succeeds(&format!("stats {file} residency --by cpu --machine hikey960")), by_cpu);
+    });
+}
+
+/// CPU 1 is seen to work and not to idle; of CPUs 2, 3, 5 to 7 of the machine there is nothing.
+#[test]
+fn residency_is_a_share_of_all_cpus() {
+    let busy = " a-9 [001] d..1. 1.001000: sched_waking: comm=b pid=2 prio=120 target_cpu=000\n";
+    let (head, rest) = SLEEPS.split_at(SLEEPS.find(" <idle>-0 [000] d..1. 1.001").unwrap());
+    with_trace(&[head, busy, rest].concat(), |file| {
+        let share = |machine: &str| {
+            let result = json(&format!("stats {file} residency --format json {machine}"));
+            (result["rows"][1]["share_pct"].clone(), result["notes"][0].as_str().unwrap().to_owned())
+        };
+        let (seen, note) = share("");
+        assert_eq!(seen, 25.0, "3 ms of three times 4");
+        assert!(note.ends_with("no cpu_idle of CPU 1: taken never to idle"), "{note}");
+        let (all, note) = share("--machine hikey960");
+        assert_eq!(all, 9.375, "3 ms of eight times 4");
+        assert!(note.ends_with("no cpu_idle of CPU 1-3,5-7: taken never to idle"), "{note}");
     });
 }
 

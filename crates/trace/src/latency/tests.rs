@@ -21,6 +21,10 @@ fn wakeup(at: &str, task: &str) -> String {
     format!("x-1 [0] {at}: sched_wakeup: {task} [120] CPU:000\n")
 }
 
+fn waking(at: &str, comm: &str) -> String {
+    format!("x-1 [0] {at}: sched_waking: comm={comm} pid=7 prio=120 target_cpu=0\n")
+}
+
 fn waits(runtime: u64, count: u64, total: u64, max: (u64, u64)) -> Waits {
     Waits { runtime, count, total, max: max.1 - max.0, max_start: max.0, max_end: max.1 }
 }
@@ -50,6 +54,48 @@ fn a_wait_begins_at_a_wakeup_or_a_preemption() {
     assert_eq!(latency.rows(By::Cpu), [cpu1, cpu0]);
     let all = total(&latency.rows(By::Comm));
     assert_eq!((all.runtime, all.count), (10 * ms, 3));
+}
+
+/// What `perf sched record` leaves of a thread that waits 103 us and 5 ms; what is woken as it goes to sleep at 1.006 s waits
+/// from then on.
+#[test]
+fn without_sched_wakeup_a_wait_begins_at_sched_waking() {
+    let text = [
+        waking("1.000001", "a"),
+        switch("1.000104", 0, "swapper/0:0", "R", "a:7"),
+        switch("1.000504", 0, "a:7", "S", "swapper/0:0"),
+        waking("1.000604", "a"),
+        switch("1.005604", 0, "swapper/0:0", "R", "a:7"),
+        waking("1.005900", "a"),
+        switch("1.006000", 0, "a:7", "S", "swapper/0:0"),
+        switch("1.006002", 0, "swapper/0:0", "R", "a:7"),
+        waking("1.006100", "a"), // goes to sleep, but then does not
+        switch("1.006200", 0, "a:7", "R", "swapper/0:0"),
+        switch("1.006203", 0, "swapper/0:0", "R", "a:7"),
+    ];
+    let latency = read(&text.concat());
+    let row = &latency.rows(By::Pid)[0];
+    let us = 1_000;
+    assert_eq!((row.waits.count, row.waits.total, row.waits.max), (4, 5_108 * us, 5_000 * us));
+    let told = "3 waits are counted from sched_waking, as no sched_wakeup follows it: choosing a CPU is in them";
+    assert_eq!(latency.notes(), [told]);
+}
+
+/// Of both events the later one counts, whether the task was asleep by then or not.
+#[test]
+fn where_both_are_recorded_a_wait_begins_at_sched_wakeup() {
+    let text = [
+        waking("1.000", "a"),
+        wakeup("1.002", "a:7"),
+        switch("1.003", 0, "swapper/0:0", "R", "a:7"),
+        waking("1.004", "a"),
+        wakeup("1.005", "a:7"), // it has not gone to sleep
+        switch("1.006", 0, "a:7", "S", "swapper/0:0"),
+        switch("1.007", 0, "swapper/0:0", "R", "a:7"), // nobody is seen to wake it
+    ];
+    let latency = read(&text.concat());
+    let row = &latency.rows(By::Pid)[0];
+    assert_eq!((row.waits.count, row.waits.total, latency.notes().len()), (1, 1_000_000, 0));
 }
 
 #[test]

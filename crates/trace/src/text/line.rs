@@ -10,7 +10,10 @@ use super::Thread;
 
 /// The parts of a line.
 pub struct Line<'a> {
-    pub context: Thread<'a>,
+    /// None: perf does not know it any more.
+    pub context: Option<Thread<'a>>,
+    /// The thread is written as perf does.
+    pub is_perfs: bool,
     pub cpu: u32,
     pub in_interrupt: bool,
     /// ns.
@@ -26,10 +29,14 @@ impl Line<'_> {
         text.match_indices('[').find_map(|(at, _)| {
             let (cpu, rest) = text[at + 1..].split_once(']')?;
             let cpu = digits(cpu)?.try_into().ok()?;
-            let context = thread(text[..at].strip_suffix(char::is_whitespace)?)?;
+            let context = text[..at].strip_suffix(char::is_whitespace)?;
+            let (context, is_perfs) = match is_gone(context) {
+                true => (None, true),
+                false => thread(context).map(|(thread, is_perfs)| (Some(thread), is_perfs))?,
+            };
             let (time, flags, rest) = time_after_flags(rest.strip_prefix(char::is_whitespace)?)?;
             let (event, fields) = event(rest);
-            Some(Line { context, cpu, time, in_interrupt: tell_interrupt(flags), event, fields })
+            Some(Line { context, is_perfs, cpu, time, in_interrupt: tell_interrupt(flags), event, fields })
         })
     }
 }
@@ -40,8 +47,14 @@ pub fn digits(text: &str) -> Option<u64> {
     text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
 }
 
-/// `COMM-PID`, with the thread group behind it or not, or `COMM PID`.
-fn thread(text: &str) -> Option<Thread<'_>> {
+/// `:-1 -1`, which perf script prints of a thread that exits and has no id any more.
+fn is_gone(text: &str) -> bool {
+    let mut words = text.split_whitespace();
+    words.next() == Some(":-1") && words.next().is_some_and(|ids| ids.rsplit('/').next() == Some("-1"))
+}
+
+/// `COMM-PID`, with the thread group behind it or not, or `COMM PID`, and whether it is the latter.
+fn thread(text: &str) -> Option<(Thread<'_>, bool)> {
     let mut text = text.trim();
     if let Some((before, group)) = text.strip_suffix(')').and_then(|t| t.rsplit_once('(')) {
         if group.bytes().all(|b| b.is_ascii_digit() || b == b' ' || b == b'-') {
@@ -49,12 +62,12 @@ fn thread(text: &str) -> Option<Thread<'_>> {
         }
     }
     let pid = |text: &str| digits(text).and_then(|pid| u32::try_from(pid).ok());
-    let dashed = text.rsplit_once('-').and_then(|(comm, id)| Some((comm, pid(id)?)));
-    let (comm, pid) = dashed.or_else(|| {
+    let dashed = text.rsplit_once('-').and_then(|(comm, id)| Some((comm, pid(id)?, false)));
+    let (comm, pid, is_perfs) = dashed.or_else(|| {
         let (comm, ids) = text.rsplit_once(char::is_whitespace)?;
-        Some((comm, pid(ids.rsplit('/').next()?)?))
+        Some((comm, pid(ids.rsplit('/').next()?)?, true))
     })?;
-    Some(Thread { comm: comm.trim(), pid })
+    Some((Thread { comm: comm.trim(), pid }, is_perfs))
 }
 
 /// The time, and one column of flags that may precede it.

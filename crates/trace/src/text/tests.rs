@@ -171,6 +171,35 @@ perf 30052 [000] 61645.782369: sched:sched_switch: prev_comm=perf prev_pid=30052
     assert_eq!(notes, expected);
 }
 
+/// `perf script -F +srcline`, and a chain whose tabs have become blanks. `dd` is a name and an address.
+#[test]
+fn below_an_event_of_perfs_everything_indented_is_its_chain() {
+    let text = "\
+  dd    10 [000] 1.0: sched:sched_waking: comm=x pid=8 prio=120 target_cpu=000
+\tffffffff821f8b58 __schedule+0x618 ([kernel.kallsyms])
+  core.c:1234
+\t           ee137 operator[][3]+0x7 (/usr/lib/libc.so.6)
+  x.cpp:7
+
+  dd    10 [000] 1.1: 250000 cpu-clock:
+    ffffffff8 foo+0x1 ([kernel.kallsyms])
+  dd    10 [000] 1.2: sched:sched_waking: comm=x pid=8 prio=120 target_cpu=000
+    core.c:1234
+";
+    let (events, notes) = read(text.as_bytes()).unwrap();
+    assert_eq!(events, ["1000000000 dd-10@0 waking x-8 0", "1200000000 dd-10@0 waking x-8 0"]);
+    assert_eq!(notes, ["t: 1 events of other kinds were passed over"]);
+    let refused = |below: &str, event: &str| {
+        let text = format!("{event}: sched_waking: comm=x pid=8 prio=120 target_cpu=000\n{below}\n");
+        let error = read(text.as_bytes()).unwrap_err().to_string();
+        assert!(error.contains("expected COMM-PID [CPU]"), "{error}");
+    };
+    refused("core.c:1234", "dd 10 [000] 1.0");
+    refused("\n  core.c:1234", "dd 10 [000] 1.0");
+    refused("  dd 10 [000] 1: sched:sched_waking: comm=x", "dd 10 [000] 1.0");
+    refused("  core.c:1234", "dd-10 [000] 1.0");
+}
+
 #[test]
 fn perf_script_is_read() {
     let text = "\
@@ -180,6 +209,33 @@ fn perf_script_is_read() {
     let expected =
         ["1517086554000 migration/0-18@0 waking perf-15545 0", "1517086540509 perf-15545@0 runtime perf-15545 48533"];
     assert_eq!(events(text), expected);
+}
+
+/// perf prints it of a thread that exits: without an id, as one and as two, with the id of its program.
+#[test]
+fn who_has_no_id_any_more_is_who_ran_there() {
+    let text = "\
+     :-1    -1 [001] 1.0: sched:sched_waking: comm=x pid=8 prio=120 target_cpu=000
+       a     7 [001] 1.1: sched:sched_switch: prev_comm=a prev_pid=7 prev_prio=120 prev_state=S ==> next_comm=b c next_pid=9 next_prio=120
+     :-1    -1 [001] 1.2: sched:sched_waking: comm=x pid=8 prio=120 target_cpu=000
+     :-1 -1/-1 [001] 1.3: sched:sched_waking: comm=x pid=8 prio=120 target_cpu=000
+     :-1  7/-1 [001] 1.4: sched:sched_switch: prev_comm=b c prev_pid=9 prev_prio=120 prev_state=X ==> next_comm=swapper/1 next_pid=0 next_prio=120
+          :-1-1 [000] 1.5: sched_waking: comm=x pid=8 prio=120 target_cpu=000
+";
+    let (events, notes) = read(text.as_bytes()).unwrap();
+    let expected = [
+        "1000000000 <idle>-0@1 waking x-8 0",
+        "1100000000 a-7@1 a-7 Sleeping b c-9",
+        "1200000000 b c-9@1 waking x-8 0",
+        "1300000000 b c-9@1 waking x-8 0",
+        "1400000000 b c-9@1 b c-9 Sleeping swapper/1-0",
+        "1500000000 :-1-1@0 waking x-8 0", // ftrace: init, by that name
+    ];
+    assert_eq!(events, expected);
+    assert_eq!(
+        notes,
+        ["t: 4 events are of threads that perf did not know any more (:-1): they are taken for whoever ran there"]
+    );
 }
 
 #[test]
@@ -233,6 +289,16 @@ fn an_error_names_file_line_and_what_was_expected() {
     assert!(message("a-1 [0] 99999999999.0: x: y\n").contains("expected COMM-PID [CPU]"), "a time beyond u64");
     let help = |text: &[u8]| miette::Diagnostic::help(&read(text).unwrap_err()).unwrap().to_string();
     assert!(help(b"PERFILE2\x01\x02\n\n").contains("perf script"));
+    for (text, helps) in [
+        ("  <idle>-0         0dNh2. 100.000001: sched_waking: comm=a pid=1\n", "options/latency-format"),
+        ("  <idle>-0        12d..2.   10us : sched_waking: comm=a pid=1\n", "options/latency-format"),
+        ("  <idle>-0       [000] d..2. 123456789012: sched_waking: comm=a pid=1\n", "echo global > trace_clock"),
+        ("  <idle>-0       (-----) [000] 123456789012: sched_waking: comm=a pid=1\n", "echo global > trace_clock"),
+        ("a-1 [x] 1.0: sched_waking: comm=a pid=1\n", "traces are text as"),
+        ("some 12 words 34: of 5days... 6\n", "traces are text as"),
+    ] {
+        assert!(help(text.as_bytes()).contains(helps), "{text}");
+    }
     assert!(read(&[b'x'; 70_000]).unwrap_err().to_string().contains("a line of text"));
 }
 

@@ -48,6 +48,11 @@ enum NotJudged {
     #[error("{trace} has no wakeup that can be judged")]
     #[diagnostic(help("it takes sched_switch, sched_waking and sched_wakeup, and sched_migrate_task if it is there"))]
     Empty { trace: String },
+    #[error("{trace} has no wakeup that can be judged: no sched_wakeup follows any of {wakings} sched_waking")]
+    #[diagnostic(help(
+        "sched_wakeup says where a thread went; `perf sched record` leaves it out, `perf record -a -e 'sched:*'` has it"
+    ))]
+    NoWakeup { trace: String, wakings: u64 },
     #[error("{trace}: no such wakeup; {judged} were judged{hint}")]
     None { trace: String, judged: u64, hint: String },
 }
@@ -139,10 +144,9 @@ impl<'a> Recorded<'a> {
             true
         })?;
         if tally.all().judged == 0 {
-            let trace = self.trace.display().to_string();
             return Err(match judged_ones {
-                0 => NotJudged::Empty { trace },
-                judged => NotJudged::None { trace, judged, hint: String::new() },
+                0 => self.empty(hindsight),
+                judged => NotJudged::None { trace: self.trace.display().to_string(), judged, hint: String::new() },
             }
             .into());
         }
@@ -239,7 +243,7 @@ impl<'a> Recorded<'a> {
             true
         })?;
         if lines.is_empty() && rows.is_empty() {
-            return Err(self.nothing(&seen));
+            return Err(self.nothing(hindsight, &seen));
         }
         let notes = [hindsight.notes(), notes].concat();
         if self.asked.format != ExplainFormat::Json {
@@ -265,7 +269,7 @@ impl<'a> Recorded<'a> {
             }
             left > 0
         })?;
-        let judged = found.ok_or_else(|| self.nothing(&seen))?;
+        let judged = found.ok_or_else(|| self.nothing(hindsight, &seen))?;
         Ok(match self.asked.format {
             ExplainFormat::Text => self.full_text(&judged),
             ExplainFormat::Json => {
@@ -289,11 +293,20 @@ impl<'a> Recorded<'a> {
         out
     }
 
-    fn nothing(&self, seen: &Seen) -> Failure {
+    /// Why nothing was judged.
+    fn empty(&self, hindsight: &Hindsight) -> NotJudged {
         let trace = self.trace.display().to_string();
-        if seen.judged == 0 {
-            return NotJudged::Empty { trace }.into();
+        match hindsight.counts().open {
+            0 => NotJudged::Empty { trace },
+            wakings => NotJudged::NoWakeup { trace, wakings },
         }
+    }
+
+    fn nothing(&self, hindsight: &Hindsight, seen: &Seen) -> Failure {
+        if seen.judged == 0 {
+            return self.empty(hindsight).into();
+        }
+        let trace = self.trace.display().to_string();
         let near = self.asked.task.as_deref().filter(|task| !seen.tasks.contains(*task));
         let near = near.and_then(|task| nearest(task, seen.tasks.iter().map(String::as_str)));
         let hint = near.map_or(String::new(), |near| format!("; did you mean {near:?}?"));

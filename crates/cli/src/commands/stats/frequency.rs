@@ -68,7 +68,7 @@ fn table(clocks: &[(Vec<u32>, &Clock)]) -> String {
 }
 
 /// `0-3,6`
-fn list(cpus: &[u32]) -> String {
+pub(super) fn list(cpus: &[u32]) -> String {
     let mut runs: Vec<(u32, u32)> = Vec::new();
     for cpu in cpus {
         match runs.last_mut() {

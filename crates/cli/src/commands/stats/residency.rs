@@ -7,6 +7,7 @@ use fairground_machine::MachineSpec;
 use fairground_trace::residency::{Residency, Stays};
 use serde_json::{json, Value};
 
+use super::frequency::list;
 use super::{document, millis, ByName, Mismatch, Stats, StatsFormat};
 use crate::error::Failure;
 use crate::input::{open_trace, trace_notes};
@@ -34,9 +35,14 @@ pub fn residency(asked: &Stats) -> Result<String, Failure> {
     if sleeps.is_empty() {
         notes.push(format!("{}: no CPU is seen to idle; cpu_idle says when one does", asked.file.display()));
     }
+    let cpus = residency.cpus(machine.as_ref().map_or(0, |m| m.nr_cpus() as u32));
+    let untold: Vec<u32> = cpus.iter().copied().filter(|cpu| !residency.tells_idle(*cpu)).collect();
+    if !untold.is_empty() && !sleeps.is_empty() {
+        notes.push(format!("{}: no cpu_idle of CPU {}: taken never to idle", asked.file.display(), list(&untold)));
+    }
     trace_notes(&notes);
-    let cpu_ns = residency.span().saturating_mul(residency.nr_cpus() as u64);
-    let whole = |s: &Sleeps| if s.cpu.is_some() { residency.span() } else { cpu_ns };
+    let watched = cpus.iter().map(|cpu| residency.watched(*cpu)).fold(0, u64::saturating_add);
+    let whole = |s: &Sleeps| s.cpu.map_or(watched, |cpu| residency.watched(cpu));
     let rows = sleeps.iter().map(|s| (s, whole(s)));
     Ok(match asked.format {
         StatsFormat::Text => residency_table(rows, machine.is_some()),

@@ -18,7 +18,7 @@ use self::events::{EVENTS, MODULE, PRINT};
 use self::pages::{Pages, PAGE};
 use self::record::{Encoder, Problem};
 use super::SIGNATURE;
-use crate::text::Line;
+use crate::text::{Line, Thread};
 
 /// A longer line is none of ours.
 const LINE_MAX: u64 = 1 << 18;
@@ -85,8 +85,8 @@ pub fn write(mut text: impl BufRead, nr_cpus: usize, pages: &File, mut out: impl
         if line.cpu as usize >= nr_cpus {
             return Err(refused(format!("a CPU below {nr_cpus}")));
         }
-        if line.context.pid != 0 && !tasks.contains_key(&line.context.pid) {
-            tasks.insert(line.context.pid, line.context.comm.to_owned());
+        if let Some(Thread { comm, pid }) = line.context.filter(|ran| ran.pid != 0 && !tasks.contains_key(&ran.pid)) {
+            tasks.insert(pid, comm.to_owned());
         }
         let record = encoder.encode(&line).map_err(|problem| match problem {
             Problem::Event => refused("an event of ours".into()),

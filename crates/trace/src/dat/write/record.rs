@@ -84,7 +84,7 @@ impl Encoder {
         self.record.clear();
         self.record.resize(len, 0);
         self.record[..2].copy_from_slice(&id.to_le_bytes());
-        self.record[4..8].copy_from_slice(&line.context.pid.to_le_bytes());
+        self.record[4..8].copy_from_slice(&line.context.map_or(0, |ran| ran.pid).to_le_bytes());
         self.record[8..COMMON].copy_from_slice(&self.turn.to_le_bytes());
     }
 }
