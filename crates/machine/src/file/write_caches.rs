@@ -12,12 +12,15 @@ impl Writer<'_> {
     pub(super) fn caches(&mut self, known: &Known) {
         let Some(caches) = &self.machine.caches else { return };
         let all = &caches.all;
-        // One entry holds caches of different CPUs only.
-        let joins = |i: usize| {
-            (all[i].size_kib, all[i].refill_kib_ns) == (all[i - 1].size_kib, all[i - 1].refill_kib_ns)
-                && all[i].cpus.count() == all[i - 1].cpus.count()
-        };
         let path = |i: usize| entry_path("cache", &[all[i].cpus], "size");
+        let content = |i: usize| (all[i].size_kib, all[i].refill_kib_ns);
+        // One entry holds caches of different CPUs only: those before it, back to where the file began an entry.
+        let joins = |i: usize| {
+            let mut before = (0..i).rev();
+            let begins = before.clone().find(|j| content(*j) != content(i) || self.known_figure(&path(*j)).is_some());
+            content(i) == content(i - 1)
+                && before.all(|j| Some(j) < begins || content(j) != content(i) || !all[j].cpus.intersects(&all[i].cpus))
+        };
         for (lo, hi) in self.entries(all.len(), joins, path) {
             let groups: Vec<CpuMask> = all[lo..hi].iter().map(|cache| cache.cpus).collect();
             let section = entry_path("cache", &groups, "");
