@@ -45,6 +45,7 @@ fn read_caches(node: &Node, levels: &Levels) -> FileResult<Vec<Cache>> {
             Some(node) => node.figure(&HOP, path("refill_kib"), Fit::Never)? as u64,
             None => 0,
         };
+        require_beside(&groups, &place)?;
         for cpus in groups {
             require_behind(&cpus, &caches, &place)?;
             caches.push(Cache { cpus, size_kib, refill_kib_ns });
@@ -62,6 +63,20 @@ fn read_size(node: &Node, path: String) -> FileResult<u32> {
             .hint("expected 1 KiB or more; leave out a cache that is not there"));
     }
     Ok(kib as u32)
+}
+
+/// Caches of one entry have no CPU in common.
+fn require_beside(groups: &[CpuMask], place: &Node) -> FileResult<()> {
+    let mut known = CpuMask::EMPTY;
+    for cpus in groups {
+        let twice = known.and(cpus);
+        if !twice.is_empty() {
+            let fault = place.fault(format!("two caches of CPUs {twice} in one entry"));
+            return Err(fault.hint("an entry is of caches beside each other; a farther one has an entry of its own"));
+        }
+        known = known.or(cpus);
+    }
+    Ok(())
 }
 
 /// A cache holds more CPUs than each before it, or other ones.
