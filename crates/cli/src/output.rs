@@ -37,6 +37,19 @@ impl CannotWrite {
     }
 }
 
+/// A file that the command reads, and that its output would replace.
+#[derive(Debug, Error, Diagnostic)]
+#[error("cannot write {path}: this command reads it")]
+#[diagnostic(help("name another file for what is written"))]
+struct ReplacesInput {
+    path: String,
+}
+
+/// Whether both are the same file, by whatever name.
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    a.canonicalize().ok().zip(b.canonicalize().ok()).is_some_and(|(a, b)| a == b && a.is_file())
+}
+
 /// Where a file is to be.
 fn directory(path: &Path) -> &Path {
     path.parent().filter(|d| !d.as_os_str().is_empty()).unwrap_or(Path::new("."))
@@ -104,6 +117,14 @@ impl OutputFile {
             Target::Renamed(BufWriter::new(file))
         };
         Ok(OutputFile { path: path.to_owned(), target })
+    }
+
+    /// The same, of a command that reads `inputs`: none of them is replaced.
+    pub fn beside(path: &Path, inputs: &[Option<&Path>]) -> Result<OutputFile, Failure> {
+        match inputs.iter().flatten().any(|input| is_same_file(path, input)) {
+            true => Err(ReplacesInput { path: path.display().to_string() }.into()),
+            false => OutputFile::create(path),
+        }
     }
 
     /// The same open file, for somebody else to write into. Nothing may have been written through this.

@@ -79,7 +79,8 @@ impl Import {
             return Err(Backwards.into());
         }
         let machine = machine_of(&self.trace, self.machine.as_deref())?;
-        let mut output = OutputFile::create(&self.output)?;
+        let inputs = [Some(self.trace.as_path()), MachineSpec::of(&machine.name).file()];
+        let mut output = OutputFile::beside(&self.output, &inputs)?;
         let imported = read(&self.trace, &machine.machine, selection)?;
         trace_notes(&imported.recording.notes);
         let failed = |e: io::Error| run_failed(format!("cannot write {}: {e}", self.output.display()));

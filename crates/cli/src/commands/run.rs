@@ -11,7 +11,9 @@ use fairground_lab::experiment::RunReport;
 use fairground_lab::selection::Selection;
 use fairground_lab::setup::{Logs, Outputs, Progress, Ran, RunError, Setup, Trace, TraceFormat, TraceHead};
 use fairground_lab::tables::number;
+use fairground_machine::MachineSpec;
 use fairground_workload::rtapp::LogPlan;
+use fairground_workload::Workload;
 use miette::Diagnostic;
 use serde_json::json;
 use thiserror::Error;
@@ -206,7 +208,8 @@ impl Run {
 
     /// The trace appears if the run completes or fails on its way; a run that is refused or interrupted leaves none.
     fn traced(&self, setup: &Setup, path: &Path, logs: Option<Logs>) -> Result<RunReport, Failure> {
-        let mut output = OutputFile::create(path)?;
+        let inputs = [MachineSpec::of(&self.machine).file(), Workload::file(&self.workload)];
+        let mut output = OutputFile::beside(path, &inputs)?;
         let format = self.trace_format.unwrap_or_else(|| TraceFormatName::by_ending(path));
         let text = match format {
             TraceFormatName::Dat => Some(output.scratch()?),

@@ -58,6 +58,32 @@ fn a_file_that_cannot_be_written_is_known_before_the_work() {
     refuses("run hikey sched-pipe --sched fair:v5.9 --trace nowhere/at/all.txt", &["cannot write"]);
 }
 
+/// A recording cannot be made again. Options behind a file's name do not hide it, nor does another way to it.
+#[test]
+fn no_output_replaces_what_the_command_reads() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).display().to_string();
+    let around = dir.path().join("..").join(dir.path().file_name().unwrap()).display().to_string();
+    let (load, trace, board) = (path("load.json"), path("t.txt"), path("board.toml"));
+    std::fs::write(&load, r#"{ "tasks": { "a": { "run": 1000, "loop": 1 } } }"#).unwrap();
+    std::fs::write(&board, succeeds("machine show hikey --toml")).unwrap();
+    succeeds(&format!("run {board} {load} --sched fair:v5.9 --trace {trace}"));
+    let kept = [&load, &trace, &board].map(|file| std::fs::read(file).unwrap());
+    let commands = [
+        format!("run hikey {load}:duration=1 --sched fair:v5.9 --trace {around}/load.json"),
+        format!("run {board}@0-3 {load} --sched fair:v5.9 --trace {board}"),
+        format!("import {trace} -o {around}/t.txt"),
+        format!("import {trace} -o {board}"),
+        format!("compare {board} {load} --output {load}"),
+        format!("compare --trace {trace} --output {trace}"),
+        format!("machine capture {trace} --out {trace}"),
+    ];
+    commands.iter().for_each(|words| refuses(words, &["cannot write", "this command reads it", "name another file"]));
+    assert_eq!([&load, &trace, &board].map(|file| std::fs::read(file).unwrap()), kept);
+    // The trace is the command's own.
+    succeeds(&format!("run {board} {load} --sched fair:v5.9 --trace {trace}"));
+}
+
 #[test]
 fn a_refused_command_leaves_no_file() {
     let dir = tempfile::tempdir().unwrap();
