@@ -139,8 +139,20 @@ fn a_workload_that_nothing_ends_is_refused_at_once() {
     refuses(&format!("run hikey {file} --sched fair:v5.9"), &parts);
     refuses(&format!("compare hikey {file}"), &parts);
     succeeds(&format!("run hikey {file}:duration=0.01 --sched fair:v5.9"));
-    let told = succeeds(&format!("workload check {file}"));
-    assert!(told.contains("loops for ever") && told.contains("1 thread template, 1 warning\n"), "{told}");
+    refuses(&format!("workload check {file}"), &parts);
+    assert!(succeeds(&format!("workload check {file}:duration=10")).contains("1 thread template, 0 warnings\n"));
+}
+
+#[test]
+fn a_duration_that_no_run_may_take_is_refused_where_it_stands() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("long.json");
+    std::fs::write(&path, "{ \"tasks\": { \"a\": { \"run\": 1000 } },\n \"global\": { \"duration\": 7200 } }").unwrap();
+    let file = path.display();
+    let parts = ["long.json:2:26", "`duration` is 7200 s", "expected up to 3600", "FILE:duration=10"];
+    refuses(&format!("workload check {file}"), &parts);
+    refuses(&format!("run hikey {file} --sched fair:v5.9"), &parts);
+    succeeds(&format!("run hikey {file}:duration=0.01 --sched fair:v5.9"));
 }
 
 #[test]
