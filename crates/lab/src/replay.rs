@@ -26,6 +26,8 @@ pub struct Imported {
     pub unheard: Vec<u32>,
     /// How the sleeps of its threads ended.
     pub counts: Counts,
+    /// Why it cannot be run, if it lasts longer than any run.
+    pub too_long: Option<String>,
 }
 
 /// Why a trace cannot be imported.
@@ -93,11 +95,11 @@ pub fn import<S: Source>(
         progress(event.time);
     }
     figures.finish();
-    let (counts, unheard) = (importer.counts(), importer.unheard().collect());
+    let (counts, unheard, too_long) = (importer.counts(), importer.unheard().collect(), importer.too_long());
     let recording = importer.finish(trace, reader.notes());
     match recording.threads.is_empty() {
         true => Err(ImportError::Empty { trace: trace.into() }),
-        false => Ok(Imported { recording, figures, unheard, counts }),
+        false => Ok(Imported { recording, figures, unheard, counts, too_long }),
     }
 }
 

@@ -95,6 +95,27 @@ fn a_part_of_a_trace_can_be_imported() {
     });
 }
 
+/// Two hours and a half, of which the machine may have been suspended; then again an hour and a bit.
+#[test]
+fn a_trace_that_lasts_longer_than_any_run_is_told_of_and_not_compared() {
+    let later = KERNELS.replace("] d..2.     1.00021", "] d..2.  9001.00021");
+    with_kernels_trace(&later, |trace, file| {
+        let why = "it lasts 9000.000210000 s, and has no event from 1.000110000 s to 9001.000210000 s; runs take 3600 s at most";
+        let told = fairground(&format!("import {trace} -o {file} --machine hikey960"));
+        assert!(told.code == 0 && told.stderr.contains(why), "{}", told.stderr);
+        refuses(
+            &format!("compare --trace {trace} --machine hikey960 --seeds 1"),
+            &["trace.txt: it lasts 9000.000210000 s,", "at most: it cannot be run", "--from and --to"],
+        );
+    });
+    let steadily = KERNELS.replace("] d..2.     1.00011", "] d..2.  3000.00011");
+    let steadily = steadily.replace("] d..2.     1.00021", "] d..2.  3601.00021");
+    with_kernels_trace(&steadily, |trace, file| {
+        let told = fairground(&format!("import {trace} -o {file} --machine hikey960"));
+        assert!(told.stderr.contains("it lasts 3600.000210000 s, and has no event from 1.0"), "{}", told.stderr);
+    });
+}
+
 /// The machine's name at the head of a pipe would be gone when the trace is imported.
 #[test]
 fn what_can_be_read_only_once_wants_to_know_the_machine() {
