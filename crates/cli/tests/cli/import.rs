@@ -116,6 +116,25 @@ fn a_trace_that_lasts_longer_than_any_run_is_told_of_and_not_compared() {
     });
 }
 
+#[test]
+fn threads_and_times_that_a_trace_has_not_are_named() {
+    with_own_trace(|trace, file| {
+        let import = format!("import {trace} -o {file}");
+        let told = fairground(&format!("{import} --tasks sched-pipe-1 sched-pipe-x"));
+        let note = "note: no thread is seen that has \"sched-pipe-x\" in its name; did you mean \"sched-pipe-";
+        assert!(
+            told.code == 0 && told.stderr.contains(note) && !told.stderr.contains("pipe-1\" in"),
+            "{}",
+            told.stderr
+        );
+        refuses(
+            &format!("{import} --tasks nosuch nobody"),
+            &["no thread is seen that has \"nosuch\"", "\"nobody\"", "threads that are seen: ", "sched-pipe"],
+        );
+        refuses(&format!("{import} --from 100"), &["nothing happens from 100.000000000 s on", "which lasts 0.0"]);
+    });
+}
+
 /// The machine's name at the head of a pipe would be gone when the trace is imported.
 #[test]
 fn what_can_be_read_only_once_wants_to_know_the_machine() {

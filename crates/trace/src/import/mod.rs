@@ -24,6 +24,7 @@
 //! trace exists from its beginning, asleep if it is first seen as it is woken. One that has not exited by the end of the
 //! trace sleeps for good then.
 
+mod asked;
 mod follow;
 mod speed;
 mod task;
@@ -37,6 +38,7 @@ use fairground_workload::{MAX_DURATION_NS, MAX_TASKS};
 
 use crate::explain::seconds;
 use crate::text::{Thread, TraceEvent, What};
+use asked::Asked;
 use speed::Speeds;
 pub(crate) use task::{bound_to, is_stopper};
 use task::{State, Task};
@@ -83,12 +85,6 @@ impl Selection {
             () => Place::Within,
         }
     }
-
-    fn takes(&self, thread: Thread) -> bool {
-        thread.pid != 0
-            && !is_stopper(thread.comm)
-            && (self.parts.is_empty() || self.parts.iter().any(|part| thread.comm.contains(part.as_str())))
-    }
 }
 
 /// How sleeps ended and what had to be guessed, in numbers.
@@ -121,7 +117,7 @@ pub struct Counts {
 /// Takes the events of a trace one by one.
 pub struct Importer<'m> {
     machine: &'m Machine,
-    selection: Selection,
+    asked: Asked,
     speeds: Speeds<'m>,
     /// By pid; those that have exited are gone from here.
     tasks: BTreeMap<u32, Task>,
@@ -160,7 +156,7 @@ impl<'m> Importer<'m> {
     pub fn new(machine: &'m Machine, selection: Selection) -> Importer<'m> {
         Importer {
             machine,
-            selection,
+            asked: Asked::new(selection.parts),
             speeds: Speeds::new(machine),
             tasks: BTreeMap::new(),
             threads: Vec::new(),
@@ -188,6 +184,16 @@ impl<'m> Importer<'m> {
     /// How sleeps ended so far.
     pub fn counts(&self) -> Counts {
         self.counts
+    }
+
+    /// Parts of names that were asked for and that no thread had so far.
+    pub fn missed(&self) -> impl Iterator<Item = &str> {
+        self.asked.missed()
+    }
+
+    /// Names of threads that parts were held against so far; none if no parts were asked for.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.asked.names()
     }
 
     /// One more event, and what it shows to have happened unseen, in that order.
@@ -334,12 +340,18 @@ impl<'m> Importer<'m> {
             let comm = &mut self.threads[task.index as usize].comm;
             if comm != short(thread.comm) {
                 short(thread.comm).clone_into(comm);
+                // By its new name it may be whom a part is meant for.
+                self.asked.takes(thread.comm);
             }
             return true;
         }
         // What the dead still do is not told apart from their end.
-        let takes = self.selection.takes(thread) && !self.pids.contains(&thread.pid);
+        let takes = self.takes(thread) && !self.pids.contains(&thread.pid);
         takes && self.enlist(thread, Some(cpu), first).is_some()
+    }
+
+    fn takes(&mut self, thread: Thread) -> bool {
+        thread.pid != 0 && !is_stopper(thread.comm) && self.asked.takes(thread.comm)
     }
 
     /// The index of a new thread; none if there are too many.
