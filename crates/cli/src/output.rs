@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -86,13 +87,27 @@ pub fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Prints what is said beside an output at `path`: to standard error if that is standard output.
+pub fn print_beside(path: &Path, text: &str) -> Result<(), Failure> {
+    if is_standard_output(path) {
+        complain(text);
+        return Ok(());
+    }
+    print(text)
+}
+
+/// Also where it goes to a file, which is then somebody else's to replace.
+fn is_standard_output(path: &Path) -> bool {
+    [Path::new("-"), Path::new("/dev/stdout")].contains(&path)
+}
+
 /// Tells the user something beside the result. Nobody listening is no error.
 pub fn complain(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", text.trim_end());
 }
 
 /// A file that appears whole, under its name, or not at all. What exists and is no regular file (a pipe, `/dev/null`)
-/// is written directly.
+/// is written directly, and so is standard output, which `-` means.
 pub struct OutputFile {
     path: PathBuf,
     target: Target,
@@ -108,7 +123,10 @@ impl OutputFile {
     pub fn create(path: &Path) -> Result<OutputFile, Failure> {
         let fail = |e: io::Error| CannotWrite::new(path, &e);
         let special = std::fs::metadata(path).is_ok_and(|m| !m.is_file());
-        let target = if special {
+        let target = if is_standard_output(path) {
+            let file = io::stdout().as_fd().try_clone_to_owned().map_err(fail)?;
+            Target::Direct(BufWriter::new(UnlessGone(file.into())))
+        } else if special {
             let file = File::options().write(true).open(path).map_err(fail)?;
             Target::Direct(BufWriter::new(UnlessGone(file)))
         } else {

@@ -18,6 +18,7 @@ use fairground_workload::Workload;
 
 use crate::circumstances::{Circumstances, Jobs};
 use crate::error::{run_failed, End, Failure};
+use crate::input::trace_path;
 use crate::output::{complain, print, OutputFile};
 use crate::progress::Progress;
 use crate::workers::WorkerOptions;
@@ -32,7 +33,7 @@ pub struct Compare {
     #[arg(required_unless_present = "trace")]
     workload: Option<String>,
     /// Compare with this trace how the schedulers under test run what it recorded, instead of with a scheduler
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["machine", "workload", "base"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["machine", "workload", "base"], value_parser = trace_path())]
     trace: Option<PathBuf>,
     /// Of --trace: the machine that was recorded [default: as the trace says, if it is ours]
     #[arg(long = "machine", value_name = "MACHINE", requires = "trace")]
@@ -68,7 +69,7 @@ pub struct Compare {
     circumstances: Circumstances,
     #[command(flatten)]
     workers: WorkerOptions,
-    /// Write the result to this file instead, whole or not at all
+    /// Write the result to this file instead, whole or not at all; - is standard output
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
 }

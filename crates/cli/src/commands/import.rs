@@ -14,16 +14,17 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use crate::error::{run_failed, End, Failure};
-use crate::input::{open_trace, trace_notes};
-use crate::output::{complain, print, OutputFile};
+use crate::input::{open_trace, trace_notes, trace_path};
+use crate::output::{complain, print_beside, OutputFile};
 use crate::progress::Reading;
 
 /// Turns a trace into a workload that repeats what its threads did.
 #[derive(Args)]
 pub struct Import {
-    /// Trace: ours, or what trace-cmd report, perf script or the kernel print
+    /// Trace: ours, or what trace-cmd report, perf script or the kernel print; - is standard input
+    #[arg(value_parser = trace_path())]
     trace: PathBuf,
-    /// Write the workload to this file, whole or not at all
+    /// Write the workload to this file, whole or not at all; - is standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// The machine that was recorded, preset or file [default: as the trace says, if it is ours]
@@ -88,7 +89,7 @@ impl Import {
         output.finish()?;
         let size = std::fs::metadata(&self.output).map_or(0, |m| if m.is_file() { m.len() } else { 0 });
         too_large(&self.output, size).iter().for_each(|note| complain(note));
-        print(&self.summary(&machine.name, &imported))?;
+        print_beside(&self.output, &self.summary(&machine.name, &imported))?;
         Ok(End::Done)
     }
 

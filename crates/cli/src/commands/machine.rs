@@ -50,7 +50,7 @@ pub struct Capture {
     /// Name of the machine
     #[arg(long, default_value = "captured")]
     name: String,
-    /// Write the machine file here instead of printing it
+    /// Write the machine file here instead of printing it; - is standard output
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Preset or file that lends the figures that the tree does not give [default: the nearest preset]

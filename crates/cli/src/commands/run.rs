@@ -21,7 +21,7 @@ use thiserror::Error;
 use crate::circumstances::Circumstances;
 use crate::error::{run_failed, End, Failure};
 use crate::logs::{self, LogDirectory};
-use crate::output::{complain, print, OutputFile};
+use crate::output::{complain, print, print_beside, OutputFile};
 use crate::progress::Spinner;
 use crate::workers::WorkerOptions;
 
@@ -49,7 +49,7 @@ pub struct Run {
     /// Seed of all random draws
     #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true, value_parser = parse_seed)]
     seed: u64,
-    /// Write the events to this file; of a run that fails, up to there
+    /// Write the events to this file; of a run that fails, up to there; - is standard output, and figures go to standard error
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
     /// How to write them [default: by the ending of FILE: dat for .dat, perfetto for .perfetto-trace and .pftrace, else text]
@@ -158,10 +158,14 @@ impl Run {
         }
         report.readings.retain(|r| selected.has(&r.metric.name));
         report.notes.extend(circumstances::notes(&setup.config));
-        print(&match self.format {
+        let figures = match self.format {
             RunFormat::Text => self.text(&report),
             RunFormat::Json => self.json(&report),
-        })?;
+        };
+        match &trace {
+            Some(path) => print_beside(path, &figures)?,
+            None => print(&figures)?,
+        }
         Ok(End::Done)
     }
 

@@ -153,6 +153,31 @@ fn what_can_be_read_only_once_wants_to_know_the_machine() {
     });
 }
 
+/// As other tools take it. What is said of the import is not part of it, to a file neither.
+#[test]
+fn a_hyphen_is_standard_input_and_output() {
+    with_own_trace(|trace, file| {
+        let fairground = env!("CARGO_BIN_EXE_fairground");
+        let shell = |line: &str| {
+            let mut shell = std::process::Command::new("sh");
+            let ran = super::Ran::from(shell.arg("-c").arg(line).output().unwrap());
+            assert_eq!(ran.code, 0, "{line}: {}", ran.stderr);
+            ran
+        };
+        let import = format!("cat {trace} | {fairground} import - --machine hikey960 -o");
+        let [named, piped] = [file, "-"].map(|output| shell(&format!("{import} {output}")));
+        assert_eq!(std::fs::read_to_string(file).unwrap(), piped.stdout);
+        assert!(named.stdout.contains("recorded  3 threads,") && piped.stderr.contains("recorded  3 threads,"));
+        shell(&format!("{import} /dev/stdout >{file}"));
+        assert_eq!(std::fs::read_to_string(file).unwrap(), piped.stdout);
+        let run = format!("{fairground} run hikey960 sched-pipe:loops=50,threads --sched fair:v5.9 --trace -");
+        let ran = shell(&format!("{run} | {fairground} stats -"));
+        assert_eq!(ran.stdout, succeeds(&format!("stats {trace}")));
+        assert!(ran.stderr.contains("\nhash  "), "{}", ran.stderr);
+        assert!(shell(&format!("{fairground} explain - < {trace}")).stdout.contains("decisions"));
+    });
+}
+
 /// What perf recorded on a virtual machine of two CPUs, of which the idle task of one leaves no event.
 #[test]
 fn a_recording_of_perf_is_repeated_but_for_what_it_lacks() {
