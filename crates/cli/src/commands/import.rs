@@ -14,7 +14,7 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use crate::error::{run_failed, End, Failure};
-use crate::input::{open_trace, trace_notes, trace_path};
+use crate::input::{is_read_once, open_trace, trace_notes, trace_path};
 use crate::output::{complain, print_beside, OutputFile};
 use crate::progress::Reading;
 
@@ -127,6 +127,7 @@ pub struct Named {
 pub fn machine_of(trace: &Path, given: Option<&str>) -> Result<Named, Failure> {
     let name = match given {
         Some(name) => name.to_owned(),
+        None if is_read_once(trace) => return Err(ReadOnce { trace: trace.display().to_string() }.into()),
         None => told(trace, "machine")?.ok_or_else(|| UnknownMachine { trace: trace.display().to_string() })?,
     };
     let (machine, cpus) = MachineSpec::of(&name).find()?;
@@ -146,10 +147,11 @@ pub fn noted(trace: &Path, what: &str) -> Result<Option<String>, Failure> {
     at_head(trace, |text| text.strip_prefix("fairground_note: ")?.strip_prefix(what).map(str::to_owned))
 }
 
-/// The first of the lines at the head of a trace of ours in which `find` finds something.
+/// The first of the lines at the head of a trace of ours in which `find` finds something; nothing of what can be read only
+/// once, whose head is wanted with the rest.
 fn at_head(trace: &Path, find: impl Fn(&str) -> Option<String>) -> Result<Option<String>, Failure> {
-    if std::fs::metadata(trace).is_ok_and(|m| !m.is_file() && !m.is_dir()) {
-        return Err(ReadOnce { trace: trace.display().to_string() }.into());
+    if is_read_once(trace) {
+        return Ok(None);
     }
     let mut reader = open_trace(trace)?;
     while let Some(event) = reader.next_event()? {

@@ -178,6 +178,17 @@ fn a_hyphen_is_standard_input_and_output() {
     });
 }
 
+/// The rest of what its head might say is as by default, as of a kernel's trace.
+#[test]
+fn what_can_be_read_only_once_is_explained_with_the_machine_alone() {
+    with_own_trace(|trace, _| {
+        let explain = format!("{} explain --trace - --machine hikey960", env!("CARGO_BIN_EXE_fairground"));
+        let mut shell = std::process::Command::new("sh");
+        let ran = super::Ran::from(shell.arg("-c").arg(format!("cat {trace} | {explain}")).output().unwrap());
+        assert!(ran.code == 0 && ran.stdout.contains("asked     fair:v6.12\n"), "{}{}", ran.stdout, ran.stderr);
+    });
+}
+
 /// What perf recorded on a virtual machine of two CPUs, of which the idle task of one leaves no event.
 #[test]
 fn a_recording_of_perf_is_repeated_but_for_what_it_lacks() {
