@@ -92,7 +92,8 @@ enum ByName {
 #[derive(Debug, Error, Diagnostic)]
 #[error("{option} is for --trace FILE")]
 #[diagnostic(help(
-    "without --trace the placements of a trace of `fairground run` are explained, which says all of this itself"
+    "a kernel's trace is explained by `fairground explain --trace FILE --machine MACHINE`; without --trace the placements of a \
+     trace of `fairground run` are, which says all of this itself"
 ))]
 struct ForTrace {
     option: &'static str,

@@ -230,6 +230,18 @@ fn a_recording_of_perf_is_judged_by_who_acts_where() {
     );
 }
 
+/// It has no decisions, but says what can be asked of it.
+#[test]
+fn explain_of_a_kernels_trace_leads_to_what_explains_it() {
+    with_kernels_trace(KERNELS, |trace, _| {
+        refuses(&format!("explain {trace}"), &["no placement decisions", "`fairground explain --trace", "--machine"]);
+        refuses(
+            &format!("explain {trace} --machine hikey"),
+            &["--machine is for --trace FILE", "`fairground explain --trace"],
+        );
+    });
+}
+
 #[test]
 fn traces_that_do_not_fit_are_refused() {
     let far = KERNELS.replace("[001]", "[008]");
