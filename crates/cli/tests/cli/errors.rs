@@ -58,6 +58,18 @@ fn a_file_that_cannot_be_written_is_known_before_the_work() {
     refuses("run hikey sched-pipe --sched fair:v5.9 --trace nowhere/at/all.txt", &["cannot write"]);
 }
 
+#[test]
+fn files_that_are_not_there_are_told_in_the_same_words() {
+    for words in ["workload check no.json", "machine show no.toml", "machine capture no.dts", "stats no", "explain no"]
+    {
+        refuses(words, &["cannot read", "there is no such file"]);
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let load = dir.path().join("load.json").display().to_string();
+    std::fs::write(&load, r#"{ "tasks": { "a": { "run": 1000, "loop": 1 } } }"#).unwrap();
+    refuses(&format!("run hikey {load} --sched fair:v5.9 --rtapp-logs no"), &["into no: there is no such directory"]);
+}
+
 /// A recording cannot be made again. Options behind a file's name do not hide it, nor does another way to it.
 #[test]
 fn no_output_replaces_what_the_command_reads() {
