@@ -1,11 +1,40 @@
 //! Traces to read.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use fairground_trace::{open, Source};
+use miette::Diagnostic;
+use thiserror::Error;
 
 use crate::error::Failure;
 use crate::output::complain;
+
+/// Takes the path of a trace that is read once; `-` is standard input.
+pub fn trace_path() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().map(|path| if path == Path::new("-") { "/dev/stdin".into() } else { path })
+}
+
+/// A trace that cannot be read a second time.
+#[derive(Debug, Error, Diagnostic)]
+#[error("{file} is no regular file: {reader} reads traces twice")]
+struct NotTwice {
+    file: String,
+    reader: &'static str,
+}
+
+/// Whether it is a pipe or the like.
+pub fn is_read_once(trace: &Path) -> bool {
+    std::fs::metadata(trace).is_ok_and(|m| !m.is_file() && !m.is_dir())
+}
+
+/// Refuses for `reader` what can be read only once.
+pub fn to_be_read_twice(trace: &Path, reader: &'static str) -> Result<(), Failure> {
+    match is_read_once(trace) {
+        true => Err(NotTwice { file: trace.display().to_string(), reader }.into()),
+        false => Ok(()),
+    }
+}
 
 /// Opens a trace.
 pub fn open_trace(path: &Path) -> Result<Box<dyn Source>, Failure> {

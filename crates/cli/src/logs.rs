@@ -26,7 +26,7 @@ enum NoLogs {
     Changed(String),
     #[error("cannot write logs into {directory}: {cause}")]
     #[diagnostic(help("expected a directory that is there and can be written"))]
-    Directory { directory: String, cause: io::ErrorKind },
+    Directory { directory: String, cause: String },
 }
 
 /// What is logged of a run of `workload`, which `setup` holds.
@@ -85,5 +85,9 @@ impl LogDirectory {
 }
 
 fn cannot_write(directory: &Path, error: &io::Error) -> Failure {
-    NoLogs::Directory { directory: directory.display().to_string(), cause: error.kind() }.into()
+    let cause = match error.kind() {
+        io::ErrorKind::NotFound => "there is no such directory".into(),
+        kind => kind.to_string(),
+    };
+    NoLogs::Directory { directory: directory.display().to_string(), cause }.into()
 }

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -35,6 +36,19 @@ impl CannotWrite {
         };
         CannotWrite { path: path.display().to_string(), cause }
     }
+}
+
+/// A file that the command reads, and that its output would replace.
+#[derive(Debug, Error, Diagnostic)]
+#[error("cannot write {path}: this command reads it")]
+#[diagnostic(help("name another file for what is written"))]
+struct ReplacesInput {
+    path: String,
+}
+
+/// Whether both are the same file, by whatever name.
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    a.canonicalize().ok().zip(b.canonicalize().ok()).is_some_and(|(a, b)| a == b && a.is_file())
 }
 
 /// Where a file is to be.
@@ -73,13 +87,27 @@ pub fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Prints what is said beside an output at `path`: to standard error if that is standard output.
+pub fn print_beside(path: &Path, text: &str) -> Result<(), Failure> {
+    if is_standard_output(path) {
+        complain(text);
+        return Ok(());
+    }
+    print(text)
+}
+
+/// Also where it goes to a file, which is then somebody else's to replace.
+fn is_standard_output(path: &Path) -> bool {
+    [Path::new("-"), Path::new("/dev/stdout")].contains(&path)
+}
+
 /// Tells the user something beside the result. Nobody listening is no error.
 pub fn complain(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", text.trim_end());
 }
 
 /// A file that appears whole, under its name, or not at all. What exists and is no regular file (a pipe, `/dev/null`)
-/// is written directly.
+/// is written directly, and so is standard output, which `-` means.
 pub struct OutputFile {
     path: PathBuf,
     target: Target,
@@ -95,7 +123,10 @@ impl OutputFile {
     pub fn create(path: &Path) -> Result<OutputFile, Failure> {
         let fail = |e: io::Error| CannotWrite::new(path, &e);
         let special = std::fs::metadata(path).is_ok_and(|m| !m.is_file());
-        let target = if special {
+        let target = if is_standard_output(path) {
+            let file = io::stdout().as_fd().try_clone_to_owned().map_err(fail)?;
+            Target::Direct(BufWriter::new(UnlessGone(file.into())))
+        } else if special {
             let file = File::options().write(true).open(path).map_err(fail)?;
             Target::Direct(BufWriter::new(UnlessGone(file)))
         } else {
@@ -104,6 +135,14 @@ impl OutputFile {
             Target::Renamed(BufWriter::new(file))
         };
         Ok(OutputFile { path: path.to_owned(), target })
+    }
+
+    /// The same, of a command that reads `inputs`: none of them is replaced.
+    pub fn beside(path: &Path, inputs: &[Option<&Path>]) -> Result<OutputFile, Failure> {
+        match inputs.iter().flatten().any(|input| is_same_file(path, input)) {
+            true => Err(ReplacesInput { path: path.display().to_string() }.into()),
+            false => OutputFile::create(path),
+        }
     }
 
     /// The same open file, for somebody else to write into. Nothing may have been written through this.

@@ -99,7 +99,10 @@ impl Wanted {
 pub enum ExplainError {
     /// None at all.
     #[error("{file} has no placement decisions")]
-    #[diagnostic(help("traces of `fairground run ... --trace FILE` have them; a kernel's have not"))]
+    #[diagnostic(help(
+        "traces of `fairground run ... --trace FILE` have them; for a kernel's, what a policy of ours would have decided: \
+         `fairground explain --trace {file} --machine MACHINE`"
+    ))]
     Decisions {
         /// What was read.
         file: String,

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Seek};
 
 use fairground_machine::Machine;
+use fairground_trace::explain::seconds;
 use fairground_trace::figures::{same_placements, Births, Figures};
 use fairground_trace::import::{Counts, Importer, NoSuchCpu, Place, Selection, Unseen};
 use fairground_trace::{Reader, Source, TraceError};
@@ -15,6 +16,7 @@ use thiserror::Error;
 use crate::experiment::{RunReport, Runner};
 use crate::metric::{Better, Metric, Reading};
 use crate::setup::{RunError, Setup, Trace, TraceFormat, TraceHead};
+use crate::tables::nearest;
 
 /// A trace, ready to be repeated.
 pub struct Imported {
@@ -26,6 +28,8 @@ pub struct Imported {
     pub unheard: Vec<u32>,
     /// How the sleeps of its threads ended.
     pub counts: Counts,
+    /// Why it cannot be run, if it lasts longer than any run.
+    pub too_long: Option<String>,
 }
 
 /// Why a trace cannot be imported.
@@ -57,6 +61,28 @@ pub enum ImportError {
         /// The trace.
         trace: String,
     },
+    /// None of the threads that it has is asked for.
+    #[error("{trace}: {missed}")]
+    #[diagnostic(help("threads that are seen: {names}"))]
+    NoSuchThread {
+        /// The trace.
+        trace: String,
+        /// What was asked for in vain.
+        missed: String,
+        /// Some of them.
+        names: String,
+    },
+    /// It has ended by then.
+    #[error("{trace}: nothing happens from {from} s on")]
+    #[diagnostic(help("times count from the beginning of the trace, which lasts {lasts} s"))]
+    Ended {
+        /// The trace.
+        trace: String,
+        /// As asked for.
+        from: String,
+        /// From its first event to its last.
+        lasts: String,
+    },
 }
 
 /// Imports a trace of `machine`, or what is selected of it. `progress` is told of each event's time, ns of the trace.
@@ -72,8 +98,9 @@ pub fn import<S: Source>(
 ) -> Result<Imported, ImportError> {
     let mut importer = Importer::new(machine, selection.clone());
     let mut figures = Figures::default();
-    let mut begin = None;
+    let (mut begin, mut last) = (None, 0);
     while let Some(event) = reader.next_event()? {
+        last = event.time.max(last);
         match selection.place(*begin.get_or_insert(event.time), &event) {
             Place::Before => continue,
             Place::Within => {}
@@ -93,12 +120,29 @@ pub fn import<S: Source>(
         progress(event.time);
     }
     figures.finish();
-    let (counts, unheard) = (importer.counts(), importer.unheard().collect());
-    let recording = importer.finish(trace, reader.notes());
-    match recording.threads.is_empty() {
-        true => Err(ImportError::Empty { trace: trace.into() }),
-        false => Ok(Imported { recording, figures, unheard, counts }),
+    let (counts, unheard, too_long) = (importer.counts(), importer.unheard().collect(), importer.too_long());
+    let missed: Vec<String> = importer.missed().map(|part| not_seen(part, importer.names())).collect();
+    let names: Vec<String> = importer.names().take(SHOWN_MAX).map(str::to_owned).collect();
+    let recording = importer.finish(trace, [reader.notes(), missed.clone()].concat());
+    if !recording.threads.is_empty() {
+        return Ok(Imported { recording, figures, unheard, counts, too_long });
     }
+    let lasts = last.saturating_sub(begin.unwrap_or(last));
+    let trace = trace.to_owned();
+    Err(match (names.is_empty(), lasts < selection.from_ns) {
+        (_, true) => ImportError::Ended { trace, from: seconds(selection.from_ns), lasts: seconds(lasts) },
+        (false, _) => ImportError::NoSuchThread { trace, missed: missed.join("; "), names: names.join(", ") },
+        (true, _) => ImportError::Empty { trace },
+    })
+}
+
+/// Names that are shown.
+const SHOWN_MAX: usize = 12;
+
+/// Of a part that no name has.
+fn not_seen<'a>(part: &str, names: impl Iterator<Item = &'a str>) -> String {
+    let near = nearest(part, names).map_or(String::new(), |near| format!("; did you mean {near:?}?"));
+    format!("no thread is seen that has {part:?} in its name{near}")
 }
 
 /// Runs a recording and compares. Scheduler 0 is the recording itself, the others are those of the setup.

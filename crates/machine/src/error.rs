@@ -9,12 +9,11 @@ use miette::{Diagnostic, NamedSource, SourceSpan};
 #[derive(Debug, thiserror::Error, Diagnostic)]
 pub enum MachineError {
     /// The file cannot be opened or read.
-    #[error("cannot read machine file `{path}`")]
+    #[error("cannot read machine file `{path}`: {}", why_unread(.cause))]
     Unreadable {
         /// The file.
         path: PathBuf,
         /// What the system said.
-        #[source]
         cause: std::io::Error,
     },
     /// The file is longer than any sensible machine, or has no end.
@@ -132,6 +131,14 @@ impl FileError {
     pub fn hint(mut self: Box<Self>, help: impl Into<String>) -> Box<Self> {
         self.help = Some(help.into());
         self
+    }
+}
+
+/// Why a file could not be read, in words.
+pub fn why_unread(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => "there is no such file".into(),
+        kind => kind.to_string(),
     }
 }
 

@@ -42,7 +42,7 @@ mod thermal;
 pub use caches::{Cache, Caches};
 pub use capture::{capture, capture_script, CaptureError, CaptureOptions, Captured};
 pub use check::Warning;
-pub use error::{nearest, suggest, FileError, MachineError};
+pub use error::{nearest, suggest, why_unread, FileError, MachineError};
 pub use file::places;
 pub use free::FreeCost;
 pub use load::{preset_text, presets};

@@ -97,11 +97,10 @@ impl Machine {
         if let MachineSpec { name, subset: Some(subset) } = MachineSpec::of(name_or_path) {
             return Err(MachineError::Whole { name: name.into(), subset: subset.into() });
         }
-        let is_path = name_or_path.contains('/') || name_or_path.ends_with(".toml");
-        if !is_path && (preset_text(name_or_path).is_some() || !Path::new(name_or_path).is_file()) {
-            return Machine::preset(name_or_path);
+        match is_file(name_or_path) {
+            true => Machine::load(name_or_path),
+            false => Machine::preset(name_or_path),
         }
-        Machine::load(name_or_path)
     }
 
     /// This machine as the text of a file. Loading it gives the same machine, sources included; comments and the tags
@@ -136,6 +135,12 @@ impl Machine {
     pub fn restate_figures(&mut self) {
         self.figures = file::write(self).1;
     }
+}
+
+/// Whether [`Machine::find`] takes this for the path of a file.
+pub(crate) fn is_file(name: &str) -> bool {
+    let is_path = name.contains('/') || name.ends_with(".toml");
+    is_path || (preset_text(name).is_none() && Path::new(name).is_file())
 }
 
 #[cfg(test)]

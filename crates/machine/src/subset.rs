@@ -3,7 +3,10 @@
 //! The machine stays whole: all its CPUs exist, its domains are what they were. What is named behind the `@` are the CPUs
 //! to which a workload is bound.
 
+use std::path::Path;
+
 use crate::error::nearest;
+use crate::load::is_file;
 use crate::{CpuMask, Machine, MachineError};
 
 /// Stands before numbers of nodes.
@@ -27,6 +30,11 @@ impl<'a> MachineSpec<'a> {
             }
             _ => MachineSpec { name: text, subset: None },
         }
+    }
+
+    /// The path of its file; none of a preset.
+    pub fn file(&self) -> Option<&'a Path> {
+        is_file(self.name).then(|| Path::new(self.name))
     }
 
     /// The machine, and the CPUs to which the workload is bound; none: it is not bound.

@@ -8,6 +8,8 @@ use std::io::{self, BufReader, Cursor, Read, Seek};
 use std::path::Path;
 use std::rc::Rc;
 
+use fairground_machine::why_unread;
+
 use crate::dat::{self, DatReader};
 use crate::perfetto::{begins_like_one, PerfettoReader};
 use crate::text::{Reader, TraceError, TraceEvent};
@@ -127,13 +129,7 @@ impl dat::ReadAt for Watched {
 /// As [`open`].
 pub fn open_watched(path: &Path) -> Result<(Box<dyn Source>, Position), TraceError> {
     let name = path.display().to_string();
-    let cannot = |e: io::Error| {
-        let cause = match e.kind() {
-            io::ErrorKind::NotFound => "there is no such file".into(),
-            kind => kind.to_string(),
-        };
-        TraceError::Io { file: name.clone(), cause }
-    };
+    let cannot = |e: io::Error| TraceError::Io { file: name.clone(), cause: why_unread(&e) };
     let file = File::open(path).map_err(cannot)?;
     let metadata = file.metadata().map_err(cannot)?;
     if metadata.is_dir() {

@@ -1,5 +1,6 @@
 //! Why a workload cannot be run.
 
+use fairground_machine::why_unread;
 use miette::{Diagnostic, NamedSource, SourceSpan};
 use thiserror::Error;
 
@@ -43,12 +44,11 @@ pub enum WorkloadError {
         help: String,
     },
     /// The file cannot be read.
-    #[error("cannot read {file}")]
+    #[error("cannot read {file}: {}", why_unread(.cause))]
     Read {
         /// The file.
         file: String,
         /// What the system says.
-        #[source]
         cause: std::io::Error,
     },
     /// The file is longer than any sensible workload.

@@ -8,7 +8,7 @@ use crate::builtin::{builtins, Builtin};
 use crate::error::{nearest, WorkloadError};
 use crate::options::Options;
 use crate::program::Workload;
-use crate::rtapp::{self, Dialect, LogPlan};
+use crate::rtapp::{self, Dialect, Imported, LogPlan};
 use crate::warning::Warning;
 
 /// What files are called where their options are refused.
@@ -24,14 +24,15 @@ impl Workload {
     /// # Errors
     /// Everything that keeps it from running, with the nearest valid name where a name is wrong.
     pub fn find(spec: &str, machine: &Machine) -> Result<(Workload, Vec<Warning>), WorkloadError> {
-        let name = spec.split_once(':').map_or(spec, |(name, _)| name);
-        if Builtin::by_name(name).is_none() {
-            if let Some((path, dialect)) = as_file(spec, machine)? {
-                let read = rtapp::load(path, &dialect, machine)?;
-                return Ok((read.workload, read.warnings));
-            }
+        match read_file(spec, machine)? {
+            Some(read) => Ok((read.workload, read.warnings)),
+            None => Workload::builtin(spec, machine),
         }
-        Workload::builtin(spec, machine)
+    }
+
+    /// The path of the file that [`Workload::find`] would read; none if that would be a built-in.
+    pub fn file(spec: &str) -> Option<&Path> {
+        as_file(spec).map(|(path, _)| Path::new(path))
     }
 }
 
@@ -74,26 +75,28 @@ impl LogPlan {
     /// # Errors
     /// As [`Workload::find`].
     pub fn find(spec: &str, machine: &Machine) -> Result<Option<LogPlan>, WorkloadError> {
-        let name = spec.split_once(':').map_or(spec, |(name, _)| name);
-        match as_file(spec, machine)? {
-            Some((path, dialect)) if Builtin::by_name(name).is_none() => {
-                rtapp::load(path, &dialect, machine).map(|read| read.log)
-            }
-            _ => Ok(None),
-        }
+        Ok(read_file(spec, machine)?.and_then(|read| read.log))
     }
 }
 
-/// The path of a file, and how it is to be read; none if `spec` does not look like a path.
-fn as_file<'a>(spec: &'a str, machine: &Machine) -> Result<Option<(&'a str, Dialect)>, WorkloadError> {
+/// The file that `spec` names; none if it does not look like a path.
+fn read_file(spec: &str, machine: &Machine) -> Result<Option<Imported>, WorkloadError> {
+    let Some((path, options)) = as_file(spec) else { return Ok(None) };
+    let options = Options::parse(FILE, rtapp::FILE_OPTIONS, options, machine)?;
+    rtapp::load(path, &Dialect::from_options(&options), machine).map(Some)
+}
+
+/// The path of a file and the options behind it; none if `spec` does not look like a path.
+fn as_file(spec: &str) -> Option<(&str, &str)> {
+    let name = spec.split_once(':').map_or(spec, |(name, _)| name);
+    if Builtin::by_name(name).is_some() {
+        return None;
+    }
     if Path::new(spec).is_file() {
-        return Ok(Some((spec, Dialect::default())));
+        return Some((spec, ""));
     }
-    if let Some((path, options)) = spec.rsplit_once(':').filter(|(path, _)| Path::new(path).is_file()) {
-        let options = Options::parse(FILE, rtapp::FILE_OPTIONS, options, machine)?;
-        return Ok(Some((path, Dialect::from_options(&options))));
-    }
-    Ok(looks_like_a_path(spec).then(|| (spec, Dialect::default())))
+    let with_options = spec.rsplit_once(':').filter(|(path, _)| Path::new(path).is_file());
+    with_options.or_else(|| looks_like_a_path(spec).then_some((spec, "")))
 }
 
 fn from_builtin(

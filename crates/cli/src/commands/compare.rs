@@ -3,7 +3,7 @@
 mod trace;
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fairground_lab::circumstances;
@@ -13,9 +13,12 @@ use fairground_lab::fail_if::FailIf;
 use fairground_lab::selection::Selection;
 use fairground_lab::setup::Setup;
 use fairground_lab::tables::Format;
+use fairground_machine::MachineSpec;
+use fairground_workload::Workload;
 
 use crate::circumstances::{Circumstances, Jobs};
 use crate::error::{run_failed, End, Failure};
+use crate::input::trace_path;
 use crate::output::{complain, print, OutputFile};
 use crate::progress::Progress;
 use crate::workers::WorkerOptions;
@@ -30,7 +33,7 @@ pub struct Compare {
     #[arg(required_unless_present = "trace")]
     workload: Option<String>,
     /// Compare with this trace how the schedulers under test run what it recorded, instead of with a scheduler
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["machine", "workload", "base"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["machine", "workload", "base"], value_parser = trace_path())]
     trace: Option<PathBuf>,
     /// Of --trace: the machine that was recorded [default: as the trace says, if it is ours]
     #[arg(long = "machine", value_name = "MACHINE", requires = "trace")]
@@ -66,7 +69,7 @@ pub struct Compare {
     circumstances: Circumstances,
     #[command(flatten)]
     workers: WorkerOptions,
-    /// Write the result to this file instead, whole or not at all
+    /// Write the result to this file instead, whole or not at all; - is standard output
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -74,7 +77,7 @@ pub struct Compare {
 impl Compare {
     pub fn run(self) -> Result<End, Failure> {
         let conditions = self.fail_if.iter().map(|c| c.parse()).collect::<Result<Vec<FailIf>, _>>()?;
-        let output = self.output.as_deref().map(OutputFile::create).transpose()?;
+        let output = self.output.as_deref().map(|path| OutputFile::beside(path, &self.inputs())).transpose()?;
         let report = match (&self.trace, &self.machine, &self.workload) {
             (Some(trace), ..) => self.of_trace(trace, &conditions)?,
             (None, machine, workload) => {
@@ -85,6 +88,13 @@ impl Compare {
         };
         deliver(&self.format.render(&report), output)?;
         Ok(end(&report, &conditions))
+    }
+
+    /// The files that are read.
+    fn inputs(&self) -> [Option<&Path>; 3] {
+        let machine = self.machine.as_deref().or(self.of_machine.as_deref());
+        let machine = machine.and_then(|machine| MachineSpec::of(machine).file());
+        [machine, self.workload.as_deref().and_then(Workload::file), self.trace.as_deref()]
     }
 
     /// `names`: machine and workload.

@@ -13,7 +13,7 @@ use self::time::parse_time;
 use super::run::RunFormat;
 use crate::circumstances::{parse_hz, GovernorName};
 use crate::error::{End, Failure};
-use crate::input::trace_notes;
+use crate::input::{to_be_read_twice, trace_notes, trace_path};
 use crate::output::print;
 
 mod recorded;
@@ -26,11 +26,11 @@ mod time;
 /// of ours would have chosen where any trace has wakeups.
 #[derive(Args)]
 pub struct Explain {
-    /// Trace of `fairground run`
-    #[arg(required_unless_present_any = ["diff", "trace"])]
+    /// Trace of `fairground run`; - is standard input
+    #[arg(required_unless_present_any = ["diff", "trace"], value_parser = trace_path())]
     file: Option<PathBuf>,
     /// Any trace, a kernel's too: say of each recorded wakeup what --sched would have chosen, and how sure that is
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["file", "diff", "by"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["file", "diff", "by"], value_parser = trace_path())]
     trace: Option<PathBuf>,
     /// With --trace: the machine that was recorded, preset or file [default: as the trace says, if it is ours]
     #[arg(long, value_name = "MACHINE")]
@@ -92,7 +92,8 @@ enum ByName {
 #[derive(Debug, Error, Diagnostic)]
 #[error("{option} is for --trace FILE")]
 #[diagnostic(help(
-    "without --trace the placements of a trace of `fairground run` are explained, which says all of this itself"
+    "a kernel's trace is explained by `fairground explain --trace FILE --machine MACHINE`; without --trace the placements of a \
+     trace of `fairground run` are, which says all of this itself"
 ))]
 struct ForTrace {
     option: &'static str,
@@ -103,13 +104,6 @@ struct ForTrace {
 #[error("--format csv is for --trace")]
 #[diagnostic(help("text and json are for all"))]
 struct NoRows;
-
-/// A trace that cannot be read a second time.
-#[derive(Debug, Error, Diagnostic)]
-#[error("{file} is no regular file: --diff reads traces twice")]
-struct NotTwice {
-    file: String,
-}
 
 impl Explain {
     pub fn run(self) -> Result<End, Failure> {
@@ -171,10 +165,7 @@ impl Explain {
 
 /// Base against test.
 fn diff(base: &PathBuf, test: &PathBuf, format: RunFormat) -> Result<String, Failure> {
-    let is_pipe = |path: &&PathBuf| std::fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir());
-    if let Some(path) = [base, test].into_iter().find(is_pipe) {
-        return Err(NotTwice { file: path.display().to_string() }.into());
-    }
+    [base, test].into_iter().try_for_each(|path| to_be_read_twice(path, "--diff"))?;
     let differing = Differing::of(base, test)?;
     Ok(match format {
         RunFormat::Text => differing.text(),

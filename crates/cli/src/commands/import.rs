@@ -14,16 +14,17 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use crate::error::{run_failed, End, Failure};
-use crate::input::{open_trace, trace_notes};
-use crate::output::{complain, print, OutputFile};
+use crate::input::{is_read_once, open_trace, trace_notes, trace_path};
+use crate::output::{complain, print_beside, OutputFile};
 use crate::progress::Reading;
 
 /// Turns a trace into a workload that repeats what its threads did.
 #[derive(Args)]
 pub struct Import {
-    /// Trace: ours, or what trace-cmd report, perf script or the kernel print
+    /// Trace: ours, or what trace-cmd report, perf script or the kernel print; - is standard input
+    #[arg(value_parser = trace_path())]
     trace: PathBuf,
-    /// Write the workload to this file, whole or not at all
+    /// Write the workload to this file, whole or not at all; - is standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// The machine that was recorded, preset or file [default: as the trace says, if it is ours]
@@ -79,7 +80,8 @@ impl Import {
             return Err(Backwards.into());
         }
         let machine = machine_of(&self.trace, self.machine.as_deref())?;
-        let mut output = OutputFile::create(&self.output)?;
+        let inputs = [Some(self.trace.as_path()), MachineSpec::of(&machine.name).file()];
+        let mut output = OutputFile::beside(&self.output, &inputs)?;
         let imported = read(&self.trace, &machine.machine, selection)?;
         trace_notes(&imported.recording.notes);
         let failed = |e: io::Error| run_failed(format!("cannot write {}: {e}", self.output.display()));
@@ -87,7 +89,7 @@ impl Import {
         output.finish()?;
         let size = std::fs::metadata(&self.output).map_or(0, |m| if m.is_file() { m.len() } else { 0 });
         too_large(&self.output, size).iter().for_each(|note| complain(note));
-        print(&self.summary(&machine.name, &imported))?;
+        print_beside(&self.output, &self.summary(&machine.name, &imported))?;
         Ok(End::Done)
     }
 
@@ -125,6 +127,7 @@ pub struct Named {
 pub fn machine_of(trace: &Path, given: Option<&str>) -> Result<Named, Failure> {
     let name = match given {
         Some(name) => name.to_owned(),
+        None if is_read_once(trace) => return Err(ReadOnce { trace: trace.display().to_string() }.into()),
         None => told(trace, "machine")?.ok_or_else(|| UnknownMachine { trace: trace.display().to_string() })?,
     };
     let (machine, cpus) = MachineSpec::of(&name).find()?;
@@ -144,10 +147,11 @@ pub fn noted(trace: &Path, what: &str) -> Result<Option<String>, Failure> {
     at_head(trace, |text| text.strip_prefix("fairground_note: ")?.strip_prefix(what).map(str::to_owned))
 }
 
-/// The first of the lines at the head of a trace of ours in which `find` finds something.
+/// The first of the lines at the head of a trace of ours in which `find` finds something; nothing of what can be read only
+/// once, whose head is wanted with the rest.
 fn at_head(trace: &Path, find: impl Fn(&str) -> Option<String>) -> Result<Option<String>, Failure> {
-    if std::fs::metadata(trace).is_ok_and(|m| !m.is_file() && !m.is_dir()) {
-        return Err(ReadOnce { trace: trace.display().to_string() }.into());
+    if is_read_once(trace) {
+        return Ok(None);
     }
     let mut reader = open_trace(trace)?;
     while let Some(event) = reader.next_event()? {

@@ -50,7 +50,7 @@ pub struct Capture {
     /// Name of the machine
     #[arg(long, default_value = "captured")]
     name: String,
-    /// Write the machine file here instead of printing it
+    /// Write the machine file here instead of printing it; - is standard output
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Preset or file that lends the figures that the tree does not give [default: the nearest preset]
@@ -78,9 +78,10 @@ impl Capture {
             print(&capture_script())?;
             return Ok(End::Done);
         }
-        let like = self.like.as_deref().map(Machine::find).transpose()?;
-        let out = self.out.as_deref().map(OutputFile::create).transpose()?;
         let from = self.sysfs.unwrap_or(self.from);
+        let inputs = [Some(from.as_path()), self.like.as_deref().and_then(|like| MachineSpec::of(like).file())];
+        let out = self.out.as_deref().map(|path| OutputFile::beside(path, &inputs)).transpose()?;
+        let like = self.like.as_deref().map(Machine::find).transpose()?;
         let options = CaptureOptions { from, debugfs: self.debugfs, name: self.name, like };
         let captured = capture(&options)?;
         captured.notes.iter().for_each(|note| complain(&format!("note: {note}")));

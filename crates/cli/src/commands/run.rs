@@ -11,7 +11,9 @@ use fairground_lab::experiment::RunReport;
 use fairground_lab::selection::Selection;
 use fairground_lab::setup::{Logs, Outputs, Progress, Ran, RunError, Setup, Trace, TraceFormat, TraceHead};
 use fairground_lab::tables::number;
+use fairground_machine::MachineSpec;
 use fairground_workload::rtapp::LogPlan;
+use fairground_workload::Workload;
 use miette::Diagnostic;
 use serde_json::json;
 use thiserror::Error;
@@ -19,7 +21,7 @@ use thiserror::Error;
 use crate::circumstances::Circumstances;
 use crate::error::{run_failed, End, Failure};
 use crate::logs::{self, LogDirectory};
-use crate::output::{complain, print, OutputFile};
+use crate::output::{complain, print, print_beside, OutputFile};
 use crate::progress::Spinner;
 use crate::workers::WorkerOptions;
 
@@ -47,7 +49,7 @@ pub struct Run {
     /// Seed of all random draws
     #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true, value_parser = parse_seed)]
     seed: u64,
-    /// Write the events to this file; of a run that fails, up to there
+    /// Write the events to this file; of a run that fails, up to there; - is standard output, and figures go to standard error
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
     /// How to write them [default: by the ending of FILE: dat for .dat, perfetto for .perfetto-trace and .pftrace, else text]
@@ -156,10 +158,14 @@ impl Run {
         }
         report.readings.retain(|r| selected.has(&r.metric.name));
         report.notes.extend(circumstances::notes(&setup.config));
-        print(&match self.format {
+        let figures = match self.format {
             RunFormat::Text => self.text(&report),
             RunFormat::Json => self.json(&report),
-        })?;
+        };
+        match &trace {
+            Some(path) => print_beside(path, &figures)?,
+            None => print(&figures)?,
+        }
         Ok(End::Done)
     }
 
@@ -206,7 +212,8 @@ impl Run {
 
     /// The trace appears if the run completes or fails on its way; a run that is refused or interrupted leaves none.
     fn traced(&self, setup: &Setup, path: &Path, logs: Option<Logs>) -> Result<RunReport, Failure> {
-        let mut output = OutputFile::create(path)?;
+        let inputs = [MachineSpec::of(&self.machine).file(), Workload::file(&self.workload)];
+        let mut output = OutputFile::beside(path, &inputs)?;
         let format = self.trace_format.unwrap_or_else(|| TraceFormatName::by_ending(path));
         let text = match format {
             TraceFormatName::Dat => Some(output.scratch()?),

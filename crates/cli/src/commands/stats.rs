@@ -17,7 +17,7 @@ use thiserror::Error;
 
 use self::uclamp::UclampOptions;
 use crate::error::{End, Failure};
-use crate::input::{open_trace, trace_notes};
+use crate::input::{open_trace, trace_notes, trace_path};
 use crate::output::print;
 
 /// Name and version of the schema.
@@ -26,7 +26,8 @@ const SCHEMA: &str = "fairground-stats-1";
 /// Prints statistics of a trace.
 #[derive(Args)]
 pub struct Stats {
-    /// Trace: ours, a trace.dat, or what trace-cmd report, perf script or the kernel print
+    /// Trace: ours, a trace.dat, or what trace-cmd report, perf script or the kernel print; - is standard input
+    #[arg(value_parser = trace_path())]
     file: PathBuf,
     /// Which statistics
     #[arg(value_enum, default_value_t)]

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use clap::Subcommand;
+use fairground_lab::circumstances::endless_refused;
 use fairground_machine::MachineSpec;
 use fairground_workload::{builtins, Builtin, Workload};
 
@@ -80,6 +81,7 @@ fn describe(builtin: &Builtin) -> String {
 fn check(spec: &str, machine: &str) -> Result<String, Failure> {
     let (machine, cpus) = MachineSpec::of(machine).find()?;
     let (workload, warnings) = Workload::find_bound(spec, &machine, cpus.as_ref())?;
+    let warnings = endless_refused(warnings)?;
     let mut out = String::new();
     for warning in &warnings {
         let _ = writeln!(out, "warning: {warning}");

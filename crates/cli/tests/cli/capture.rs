@@ -58,7 +58,7 @@ fn a_tree_that_cannot_be_captured_leaves_no_file() {
     let words = |tree: &str, more: &str| {
         format!("machine capture --sysfs {tree} --out {}/board.toml {more}", out.path().display())
     };
-    refuses(&words("nowhere", ""), &["cannot read `nowhere`", "No such file"]);
+    refuses(&words("nowhere", ""), &["cannot read `nowhere`", "there is no such file"]);
     refuses(&words(&out.path().display().to_string(), ""), &["is no sysfs tree", "mounted on /sys"]);
     refuses(&words(&tree, "--like hikey690"), &["did you mean `hikey960`"]);
     refuses(&words(&tree, "--name a/b"), &["`a/b` is no name", "letters"]);

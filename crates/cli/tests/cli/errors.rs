@@ -59,6 +59,44 @@ fn a_file_that_cannot_be_written_is_known_before_the_work() {
 }
 
 #[test]
+fn files_that_are_not_there_are_told_in_the_same_words() {
+    for words in ["workload check no.json", "machine show no.toml", "machine capture no.dts", "stats no", "explain no"]
+    {
+        refuses(words, &["cannot read", "there is no such file"]);
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let load = dir.path().join("load.json").display().to_string();
+    std::fs::write(&load, r#"{ "tasks": { "a": { "run": 1000, "loop": 1 } } }"#).unwrap();
+    refuses(&format!("run hikey {load} --sched fair:v5.9 --rtapp-logs no"), &["into no: there is no such directory"]);
+}
+
+/// A recording cannot be made again. Options behind a file's name do not hide it, nor does another way to it.
+#[test]
+fn no_output_replaces_what_the_command_reads() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).display().to_string();
+    let around = dir.path().join("..").join(dir.path().file_name().unwrap()).display().to_string();
+    let (load, trace, board) = (path("load.json"), path("t.txt"), path("board.toml"));
+    std::fs::write(&load, r#"{ "tasks": { "a": { "run": 1000, "loop": 1 } } }"#).unwrap();
+    std::fs::write(&board, succeeds("machine show hikey --toml")).unwrap();
+    succeeds(&format!("run {board} {load} --sched fair:v5.9 --trace {trace}"));
+    let kept = [&load, &trace, &board].map(|file| std::fs::read(file).unwrap());
+    let commands = [
+        format!("run hikey {load}:duration=1 --sched fair:v5.9 --trace {around}/load.json"),
+        format!("run {board}@0-3 {load} --sched fair:v5.9 --trace {board}"),
+        format!("import {trace} -o {around}/t.txt"),
+        format!("import {trace} -o {board}"),
+        format!("compare {board} {load} --output {load}"),
+        format!("compare --trace {trace} --output {trace}"),
+        format!("machine capture {trace} --out {trace}"),
+    ];
+    commands.iter().for_each(|words| refuses(words, &["cannot write", "this command reads it", "name another file"]));
+    assert_eq!([&load, &trace, &board].map(|file| std::fs::read(file).unwrap()), kept);
+    // The trace is the command's own.
+    succeeds(&format!("run {board} {load} --sched fair:v5.9 --trace {trace}"));
+}
+
+#[test]
 fn a_refused_command_leaves_no_file() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("x.txt");
@@ -113,8 +151,20 @@ fn a_workload_that_nothing_ends_is_refused_at_once() {
     refuses(&format!("run hikey {file} --sched fair:v5.9"), &parts);
     refuses(&format!("compare hikey {file}"), &parts);
     succeeds(&format!("run hikey {file}:duration=0.01 --sched fair:v5.9"));
-    let told = succeeds(&format!("workload check {file}"));
-    assert!(told.contains("loops for ever") && told.contains("1 thread template, 1 warning\n"), "{told}");
+    refuses(&format!("workload check {file}"), &parts);
+    assert!(succeeds(&format!("workload check {file}:duration=10")).contains("1 thread template, 0 warnings\n"));
+}
+
+#[test]
+fn a_duration_that_no_run_may_take_is_refused_where_it_stands() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("long.json");
+    std::fs::write(&path, "{ \"tasks\": { \"a\": { \"run\": 1000 } },\n \"global\": { \"duration\": 7200 } }").unwrap();
+    let file = path.display();
+    let parts = ["long.json:2:26", "`duration` is 7200 s", "expected up to 3600", "FILE:duration=10"];
+    refuses(&format!("workload check {file}"), &parts);
+    refuses(&format!("run hikey {file} --sched fair:v5.9"), &parts);
+    succeeds(&format!("run hikey {file}:duration=0.01 --sched fair:v5.9"));
 }
 
 #[test]

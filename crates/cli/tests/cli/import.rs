@@ -95,6 +95,46 @@ fn a_part_of_a_trace_can_be_imported() {
     });
 }
 
+/// Two hours and a half, of which the machine may have been suspended; then again an hour and a bit.
+#[test]
+fn a_trace_that_lasts_longer_than_any_run_is_told_of_and_not_compared() {
+    let later = KERNELS.replace("] d..2.     1.00021", "] d..2.  9001.00021");
+    with_kernels_trace(&later, |trace, file| {
+        let why = "it lasts 9000.000210000 s, and has no event from 1.000110000 s to 9001.000210000 s; runs take 3600 s at most";
+        let told = fairground(&format!("import {trace} -o {file} --machine hikey960"));
+        assert!(told.code == 0 && told.stderr.contains(why), "{}", told.stderr);
+        refuses(
+            &format!("compare --trace {trace} --machine hikey960 --seeds 1"),
+            &["trace.txt: it lasts 9000.000210000 s,", "at most: it cannot be run", "--from and --to"],
+        );
+    });
+    let steadily = KERNELS.replace("] d..2.     1.00011", "] d..2.  3000.00011");
+    let steadily = steadily.replace("] d..2.     1.00021", "] d..2.  3601.00021");
+    with_kernels_trace(&steadily, |trace, file| {
+        let told = fairground(&format!("import {trace} -o {file} --machine hikey960"));
+        assert!(told.stderr.contains("it lasts 3600.000210000 s, and has no event from 1.0"), "{}", told.stderr);
+    });
+}
+
+#[test]
+fn threads_and_times_that_a_trace_has_not_are_named() {
+    with_own_trace(|trace, file| {
+        let import = format!("import {trace} -o {file}");
+        let told = fairground(&format!("{import} --tasks sched-pipe-1 sched-pipe-x"));
+        let note = "note: no thread is seen that has \"sched-pipe-x\" in its name; did you mean \"sched-pipe-";
+        assert!(
+            told.code == 0 && told.stderr.contains(note) && !told.stderr.contains("pipe-1\" in"),
+            "{}",
+            told.stderr
+        );
+        refuses(
+            &format!("{import} --tasks nosuch nobody"),
+            &["no thread is seen that has \"nosuch\"", "\"nobody\"", "threads that are seen: ", "sched-pipe"],
+        );
+        refuses(&format!("{import} --from 100"), &["nothing happens from 100.000000000 s on", "which lasts 0.0"]);
+    });
+}
+
 /// The machine's name at the head of a pipe would be gone when the trace is imported.
 #[test]
 fn what_can_be_read_only_once_wants_to_know_the_machine() {
@@ -110,6 +150,42 @@ fn what_can_be_read_only_once_wants_to_know_the_machine() {
         assert!(!std::path::Path::new(file).exists());
         let read = piped("--machine hikey960");
         assert!(read.stdout.contains("recorded  3 threads,"), "{}{}", read.stdout, read.stderr);
+    });
+}
+
+/// As other tools take it. What is said of the import is not part of it, to a file neither.
+#[test]
+fn a_hyphen_is_standard_input_and_output() {
+    with_own_trace(|trace, file| {
+        let fairground = env!("CARGO_BIN_EXE_fairground");
+        let shell = |line: &str| {
+            let mut shell = std::process::Command::new("sh");
+            let ran = super::Ran::from(shell.arg("-c").arg(line).output().unwrap());
+            assert_eq!(ran.code, 0, "{line}: {}", ran.stderr);
+            ran
+        };
+        let import = format!("cat {trace} | {fairground} import - --machine hikey960 -o");
+        let [named, piped] = [file, "-"].map(|output| shell(&format!("{import} {output}")));
+        assert_eq!(std::fs::read_to_string(file).unwrap(), piped.stdout);
+        assert!(named.stdout.contains("recorded  3 threads,") && piped.stderr.contains("recorded  3 threads,"));
+        shell(&format!("{import} /dev/stdout >{file}"));
+        assert_eq!(std::fs::read_to_string(file).unwrap(), piped.stdout);
+        let run = format!("{fairground} run hikey960 sched-pipe:loops=50,threads --sched fair:v5.9 --trace -");
+        let ran = shell(&format!("{run} | {fairground} stats -"));
+        assert_eq!(ran.stdout, succeeds(&format!("stats {trace}")));
+        assert!(ran.stderr.contains("\nhash  "), "{}", ran.stderr);
+        assert!(shell(&format!("{fairground} explain - < {trace}")).stdout.contains("decisions"));
+    });
+}
+
+/// The rest of what its head might say is as by default, as of a kernel's trace.
+#[test]
+fn what_can_be_read_only_once_is_explained_with_the_machine_alone() {
+    with_own_trace(|trace, _| {
+        let explain = format!("{} explain --trace - --machine hikey960", env!("CARGO_BIN_EXE_fairground"));
+        let mut shell = std::process::Command::new("sh");
+        let ran = super::Ran::from(shell.arg("-c").arg(format!("cat {trace} | {explain}")).output().unwrap());
+        assert!(ran.code == 0 && ran.stdout.contains("asked     fair:v6.12\n"), "{}{}", ran.stdout, ran.stderr);
     });
 }
 
@@ -152,6 +228,18 @@ fn a_recording_of_perf_is_judged_by_who_acts_where() {
         notes.contains("the idle tasks of 1 CPUs leave no event") && notes.contains("switched to unseen"),
         "{notes}"
     );
+}
+
+/// It has no decisions, but says what can be asked of it.
+#[test]
+fn explain_of_a_kernels_trace_leads_to_what_explains_it() {
+    with_kernels_trace(KERNELS, |trace, _| {
+        refuses(&format!("explain {trace}"), &["no placement decisions", "`fairground explain --trace", "--machine"]);
+        refuses(
+            &format!("explain {trace} --machine hikey"),
+            &["--machine is for --trace FILE", "`fairground explain --trace"],
+        );
+    });
 }
 
 #[test]

@@ -422,3 +422,11 @@ fn the_energy_of_a_run_adds_up_to_the_microjoule() {
     }
     assert!(total > 1e3 && rows.iter().filter(whole).count() == 4, "{total} uJ: {stats}");
 }
+
+/// Migrations are told by the machine at the head, to which a pipe does not go back.
+#[test]
+fn what_is_read_twice_is_no_pipe() {
+    let command = format!("true | {} stats - migrations", env!("CARGO_BIN_EXE_fairground"));
+    let ran = super::Ran::from(std::process::Command::new("sh").arg("-c").arg(command).output().unwrap());
+    assert!(ran.code == 2 && ran.stderr.contains("stats migrations reads traces twice"), "{}", ran.stderr);
+}

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use miette::Diagnostic;
 
+use crate::error::why_unread;
 use crate::MachineError;
 
 /// Why there is no machine in a tree.
@@ -23,12 +24,11 @@ pub enum CaptureError {
         expected: &'static str,
     },
     /// A file is there and cannot be read.
-    #[error("cannot read `{path}`")]
+    #[error("cannot read `{path}`: {}", why_unread(.cause))]
     Unreadable {
         /// The file.
         path: PathBuf,
         /// What the system said.
-        #[source]
         cause: std::io::Error,
     },
     /// Something is there that makes no sense.

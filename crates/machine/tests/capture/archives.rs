@@ -183,7 +183,7 @@ fn tarballs_that_are_cut_off() {
 #[test]
 fn what_is_not_there() {
     let error = of_file(Path::new("nowhere.dtb")).expect_err("no such file");
-    assert_eq!(error.to_string(), "cannot read `nowhere.dtb`");
+    assert_eq!(error.to_string(), "cannot read `nowhere.dtb`: there is no such file");
 }
 
 #[test]

@@ -268,7 +268,15 @@ fn sources_that_are_none() {
     refused(try_source("/dts-v1/; / { a = [0]; };"), &["pairs of hexadecimal digits"]);
     refused(try_source("/dts-v1/; / { x: a { }; x: b { }; };"), &["`x` is the label of two nodes"]);
     refused(try_source("/dts-v1/; &x { };"), &["no node is called `&x`"]);
-    refused(with("<&little0>", "<&little9>"), &["board.dts: cpu", "no node is called `&little9`"]);
+    refused(
+        with("<&little0>", "<&little9>"),
+        &["/cpus/cpu-map", "no node is called `&little9`", "did you mean `&little"],
+    );
+    let states = "/dts-v1/; / { cpus { sleep: s { };\n cpu@0 {\n x = <&slep>; }; }; };";
+    refused(
+        try_source(states),
+        &["board.dts:3: /cpus/cpu@0/x`", "no node is called `&slep`", "did you mean `&sleep`?"],
+    );
     refused(with("model", "mod\u{f8}l"), &["board.dts:5`"]);
 }
 

@@ -177,7 +177,7 @@ impl Importer<'_> {
     pub(super) fn fork(&mut self, cpu: CpuId, parent: Thread, child: Thread) {
         self.settle(cpu);
         self.tasks.remove(&child.pid);
-        if !self.selection.takes(child) {
+        if !self.takes(child) {
             return;
         }
         if self.tasks.contains_key(&parent.pid) {

@@ -24,6 +24,7 @@
 //! trace exists from its beginning, asleep if it is first seen as it is woken. One that has not exited by the end of the
 //! trace sleeps for good then.
 
+mod asked;
 mod follow;
 mod speed;
 mod task;
@@ -35,7 +36,9 @@ use fairground_machine::{CpuId, Machine};
 use fairground_workload::recorded::{Priority, Recording, Step, Thread as Recorded};
 use fairground_workload::{MAX_DURATION_NS, MAX_TASKS};
 
+use crate::explain::seconds;
 use crate::text::{Thread, TraceEvent, What};
+use asked::Asked;
 use speed::Speeds;
 pub(crate) use task::{bound_to, is_stopper};
 use task::{State, Task};
@@ -82,12 +85,6 @@ impl Selection {
             () => Place::Within,
         }
     }
-
-    fn takes(&self, thread: Thread) -> bool {
-        thread.pid != 0
-            && !is_stopper(thread.comm)
-            && (self.parts.is_empty() || self.parts.iter().any(|part| thread.comm.contains(part.as_str())))
-    }
 }
 
 /// How sleeps ended and what had to be guessed, in numbers.
@@ -120,7 +117,7 @@ pub struct Counts {
 /// Takes the events of a trace one by one.
 pub struct Importer<'m> {
     machine: &'m Machine,
-    selection: Selection,
+    asked: Asked,
     speeds: Speeds<'m>,
     /// By pid; those that have exited are gone from here.
     tasks: BTreeMap<u32, Task>,
@@ -142,6 +139,8 @@ pub struct Importer<'m> {
     /// The first event of the scheduler.
     origin: Option<u64>,
     now: u64,
+    /// The longest time without an event since then, and when it ended, ns.
+    longest_gap: (u64, u64),
     /// What `fairground_woken` said of the next sched_waking: whom it wakes, whether an interrupt does, sync.
     hint: Option<(u32, bool, bool)>,
     about: Vec<(String, String)>,
@@ -157,7 +156,7 @@ impl<'m> Importer<'m> {
     pub fn new(machine: &'m Machine, selection: Selection) -> Importer<'m> {
         Importer {
             machine,
-            selection,
+            asked: Asked::new(selection.parts),
             speeds: Speeds::new(machine),
             tasks: BTreeMap::new(),
             threads: Vec::new(),
@@ -170,6 +169,7 @@ impl<'m> Importer<'m> {
             woken: vec![None; machine.nr_cpus()],
             origin: None,
             now: 0,
+            longest_gap: (0, 0),
             hint: None,
             about: Vec::new(),
             counts: Counts::default(),
@@ -186,6 +186,16 @@ impl<'m> Importer<'m> {
         self.counts
     }
 
+    /// Parts of names that were asked for and that no thread had so far.
+    pub fn missed(&self) -> impl Iterator<Item = &str> {
+        self.asked.missed()
+    }
+
+    /// Names of threads that parts were held against so far; none if no parts were asked for.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.asked.names()
+    }
+
     /// One more event, and what it shows to have happened unseen, in that order.
     ///
     /// # Errors
@@ -195,6 +205,9 @@ impl<'m> Importer<'m> {
             return Err(NoSuchCpu(event.cpu));
         }
         self.counts.backwards += u64::from(event.time < self.now);
+        if self.origin.is_some() {
+            self.longest_gap = self.longest_gap.max((event.time.saturating_sub(self.now), event.time));
+        }
         self.now = event.time.max(self.now);
         if event.what.is_of_threads() {
             self.origin.get_or_insert(self.now);
@@ -248,6 +261,24 @@ impl<'m> Importer<'m> {
         Recording { about, notes, threads: self.threads }
     }
 
+    /// Why what was seen so far cannot be run, if it lasts longer than any run; and where nothing happens, if but for that it
+    /// could.
+    pub fn too_long(&self) -> Option<String> {
+        let lasts = self.since_origin(self.now);
+        let beyond = lasts.checked_sub(MAX_DURATION_NS).filter(|beyond| *beyond > 0)?;
+        let (gap, end) = self.longest_gap;
+        let empty = match gap > beyond {
+            true => format!(", and has no event from {} s to {} s", seconds(end - gap), seconds(end)),
+            false => String::new(),
+        };
+        let longest = MAX_DURATION_NS / 1_000_000_000;
+        Some(format!(
+            "it lasts {} s{empty}; runs take {longest} s at most: it cannot be run, a part that `import` takes with --from and \
+             --to can",
+            seconds(lasts)
+        ))
+    }
+
     /// What must be said of a recording besides what its file says.
     fn notes(&self) -> Vec<String> {
         let c = &self.counts;
@@ -268,12 +299,6 @@ impl<'m> Importer<'m> {
         ];
         let counted = told.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
         let speeds = self.speeds.notes();
-        let (lasts, longest) = (self.since_origin(self.now) / 1_000_000_000, MAX_DURATION_NS / 1_000_000_000);
-        let long = (lasts > longest).then(|| {
-            format!(
-                "it lasts {lasts} s, runs {longest} s at most: it cannot be run, a part between --from and --to can"
-            )
-        });
         let unknown = (!ours).then(|| {
             "the events do not tell affinities, groups, clamps, sync wakeups and which policy but for its priority: every \
              thread may use all CPUs, is in no group, SCHED_OTHER or SCHED_FIFO, and no wakeup is sync"
@@ -284,7 +309,7 @@ impl<'m> Importer<'m> {
                 "the idle task of CPU {cpu} leaves no event: wakeups by interrupts that meet it are not in the trace"
             )
         });
-        counted.chain(unheard).chain(speeds).chain(long).chain(unknown).collect()
+        counted.chain(unheard).chain(speeds).chain(self.too_long()).chain(unknown).collect()
     }
 
     /// Credits who runs on a CPU with the work done up to now.
@@ -315,12 +340,18 @@ impl<'m> Importer<'m> {
             let comm = &mut self.threads[task.index as usize].comm;
             if comm != short(thread.comm) {
                 short(thread.comm).clone_into(comm);
+                // By its new name it may be whom a part is meant for.
+                self.asked.takes(thread.comm);
             }
             return true;
         }
         // What the dead still do is not told apart from their end.
-        let takes = self.selection.takes(thread) && !self.pids.contains(&thread.pid);
+        let takes = self.takes(thread) && !self.pids.contains(&thread.pid);
         takes && self.enlist(thread, Some(cpu), first).is_some()
+    }
+
+    fn takes(&mut self, thread: Thread) -> bool {
+        thread.pid != 0 && !is_stopper(thread.comm) && self.asked.takes(thread.comm)
     }
 
     /// The index of a new thread; none if there are too many.

@@ -52,6 +52,14 @@ impl<'a> Fields<'a> {
             .collect()
     }
 
+    /// The member whose key is most like `key`, if one is like it at all; `known` are those that mean something else.
+    pub fn nearest(&self, key: &str, known: &[&str]) -> Option<&'a Member> {
+        let others = self.list.iter().map(|f| f.member).filter(|m| !known.contains(&m.key.as_str()));
+        let names: Vec<&str> = others.clone().map(|m| m.key.as_str()).collect();
+        let near = nearest_name(key, &names)?;
+        others.clone().find(|m| m.key == near)
+    }
+
     /// Warns of every key nobody asked for; `known` are those that could have been meant.
     pub fn warn_rest(&self, source: &mut Source, known: &[&str], message: &str) {
         for f in self.list.iter().filter(|f| !f.read) {

@@ -8,6 +8,7 @@ use super::source::Source;
 use crate::error::{nearest, WorkloadError};
 use crate::json::{Member, Value};
 use crate::program::Policy;
+use crate::validate::MAX_DURATION_NS;
 use crate::warning::WarningKind;
 
 /// What the whole file shares.
@@ -78,10 +79,7 @@ pub(super) fn read(source: &mut Source, section: Option<&Member>, machine: &Mach
     let Some(section) = section else { return Ok(global) };
     let mut keys = Fields::of(source, &section.value, "`global`")?;
     if let Some(m) = keys.get("duration") {
-        // As rt-app: only a positive duration ends the run.
-        let seconds = source.int(m, i64::from(i32::MIN), i64::MAX)?;
-        let given = u64::try_from(seconds).ok().filter(|s| *s > 0).map(|s| s * 1_000_000_000);
-        global.duration_ns = source.dialect.duration_ns.or(given);
+        global.duration_ns = duration(source, m)?;
     }
     if let Some(m) = keys.get("default_policy") {
         global.policy = sched::policy(source, m)?;
@@ -112,6 +110,23 @@ pub(super) fn read(source: &mut Source, section: Option<&Member>, machine: &Mach
     no_effect(source, &mut keys)?;
     keys.warn_rest(source, KEYS, "is no key of `global` and is not read");
     Ok(global)
+}
+
+/// Length of the run, ns. As for rt-app only a positive duration ends it. What the command says instead is in range.
+fn duration(source: &mut Source, m: &Member) -> Result<Option<u64>, WorkloadError> {
+    const LONGEST: u64 = MAX_DURATION_NS / 1_000_000_000;
+    let seconds = source.int(m, i64::from(i32::MIN), i64::MAX)?;
+    let given = u64::try_from(seconds).ok().filter(|s| *s > 0);
+    match (source.dialect.duration_ns, given) {
+        (Some(instead), _) => Ok(Some(instead)),
+        (None, Some(s)) if s > LONGEST => Err(source.error_with_help(
+            m.value.span,
+            format!("`duration` is {s} s"),
+            format!("expected up to {LONGEST}"),
+            Some("a shorter one behind the file's name is taken instead, as in FILE:duration=10".into()),
+        )),
+        (None, given) => Ok(given.map(|s| s * 1_000_000_000)),
+    }
 }
 
 fn no_effect(source: &mut Source, keys: &mut Fields) -> Result<(), WorkloadError> {

@@ -50,7 +50,7 @@ use std::io::Read;
 use fairground_machine::Machine;
 
 use crate::error::WorkloadError;
-use crate::json;
+use crate::json::{self, Node};
 use crate::options::{OptionInfo, OptionKind, Options, MICRO};
 use crate::program::Workload;
 use crate::validate::MAX_DURATION_NS;
@@ -64,6 +64,9 @@ pub use log::{LogPlan, LoggedEvent, LoggedStep, LoggedThread};
 
 /// Largest file that is read, MiB. The largest public rt-app file has some 100 KiB; recordings are longer.
 pub const MAX_FILE_MIB: u64 = 64;
+
+/// Every key of a file.
+const SECTIONS: &[&str] = &["tasks", "global", "resources", "interrupts", "thermal_caps", "cgroups"];
 
 /// Options that may follow a file's name after a colon.
 pub const FILE_OPTIONS: &[OptionInfo] = &[
@@ -171,20 +174,27 @@ pub fn read_text(file: &str, bytes: &[u8], dialect: &Dialect, machine: &Machine)
     let global = global::read(&mut source, top.get("global"), machine)?;
     global::check_resources(&mut source, top.get("resources"))?;
     let Some(tasks) = top.get("tasks") else {
-        return Err(source.error(document.root.span, "no `tasks` in the file", "expected a key `tasks` here"));
+        return Err(without_tasks(&source, &document.root, &top));
     };
     let mut groups = Groups::read(&mut source, top.get("cgroups"))?;
     let tasks = task::read_all(&mut source, &tasks.value, &global, &mut groups, machine)?;
     let devices = interrupts::read(&mut source, top.get("interrupts"), machine)?;
     let frequency_caps = thermal_caps::read(&mut source, top.get("thermal_caps"), machine)?;
-    top.warn_rest(
-        &mut source,
-        &["tasks", "global", "resources", "interrupts", "thermal_caps", "cgroups"],
-        "is no section of an rt-app file and is not read",
-    );
+    top.warn_rest(&mut source, SECTIONS, "is no section of an rt-app file and is not read");
     let (workload, log) = build::workload(&mut source, &tasks, devices, groups.into_list(), &global, machine)?;
     let workload = Workload { frequency_caps, ..workload };
     Ok(Imported { workload, warnings: source.into_warnings(), log: Some(log) })
+}
+
+/// Points at the key that may be meant for `tasks`, else at the file.
+fn without_tasks(source: &Source, root: &Node, top: &Fields) -> WorkloadError {
+    let problem = "no `tasks` in the file";
+    match top.nearest("tasks", SECTIONS) {
+        Some(m) => {
+            source.error_with_help(m.key_span, problem, "expected `tasks`", Some("did you mean `tasks`?".into()))
+        }
+        None => source.error(root.span, problem, "expected a key `tasks` here"),
+    }
 }
 
 fn text_of<'a>(file: &str, bytes: &'a [u8]) -> Result<&'a str, WorkloadError> {

@@ -7,6 +7,8 @@ use fairground_lab::replay::Replay;
 use fairground_lab::selection::Selected;
 use fairground_lab::{experiment, fail_if::FailIf};
 use fairground_trace::import::Selection;
+use miette::Diagnostic;
+use thiserror::Error;
 
 use super::Compare;
 use crate::commands::import::{machine_of, read};
@@ -17,11 +19,22 @@ use fairground_lab::circumstances;
 /// What stands for the scheduler of the trace.
 const RECORDED: &str = "recorded";
 
+/// No run of it would come to its end.
+#[derive(Debug, Error, Diagnostic)]
+#[error("{trace}: {why}")]
+struct TooLong {
+    trace: String,
+    why: String,
+}
+
 impl Compare {
     /// The trace as base, and each scheduler under test as it runs what the trace recorded.
     pub(super) fn of_trace(&self, trace: &Path, conditions: &[FailIf]) -> Result<Report, Failure> {
         let machine = machine_of(trace, self.of_machine.as_deref())?;
         let imported = read(trace, &machine.machine, Selection::default())?;
+        if let Some(why) = &imported.too_long {
+            return Err(TooLong { trace: trace.display().to_string(), why: why.clone() }.into());
+        }
         let mut workload = imported.recording.workload(&trace.display().to_string());
         if let Some(cpus) = machine.cpus {
             workload.bind(&cpus);

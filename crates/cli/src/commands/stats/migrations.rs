@@ -10,11 +10,12 @@ use serde_json::{json, Map, Value};
 
 use super::{document, Stats, StatsFormat};
 use crate::error::Failure;
-use crate::input::{open_trace, trace_notes};
+use crate::input::{open_trace, to_be_read_twice, trace_notes};
 
 /// Reads the trace twice: what machine it was is said at its head.
 pub fn migrations(asked: &Stats) -> Result<String, Failure> {
     let file = &asked.file;
+    to_be_read_twice(file, "stats migrations")?;
     let mut notes = Vec::new();
     let machine = machine_of(file, &mut notes)?;
     let mut trace = Placements::new(open_trace(file)?);

@@ -1,11 +1,12 @@
 //! The tree that a source describes, while it is read: nodes come and go, and refer to nodes that are still to come.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use super::super::tree::shortened;
 use super::super::CaptureError;
+use super::lex::Place;
 use super::nodes::Node;
+use crate::error::nearest;
 
 /// What a reference names.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,11 +24,19 @@ impl Target {
     }
 }
 
-/// A property, and the places in its value where phandles of other nodes belong.
+/// A property, and what its value refers to.
 #[derive(Default)]
 pub(super) struct Property {
     pub value: Vec<u8>,
-    pub references: Vec<(usize, Target)>,
+    pub references: Vec<Reference>,
+}
+
+/// A place in a value where the phandle of another node belongs.
+pub(super) struct Reference {
+    pub at: usize,
+    pub target: Target,
+    /// Of the source.
+    pub place: Place,
 }
 
 /// A node, as far as it is read.
@@ -80,7 +89,7 @@ impl Growing {
     }
 
     /// The tree with phandles where nodes are referred to; those that are not stated are numbered, as dtc does.
-    pub fn resolved(mut self, file: &Path) -> Result<Vec<Node>, CaptureError> {
+    pub fn resolved(mut self) -> Result<Vec<Node>, CaptureError> {
         let stated = |node: &Sprout| {
             let value = node.properties.get("phandle")?.value.as_slice();
             Some(u32::from_be_bytes(value.try_into().ok()?))
@@ -92,8 +101,9 @@ impl Growing {
         for id in parts {
             let mut properties = std::mem::take(&mut self.nodes[id].properties);
             for (name, property) in &mut properties {
-                for (at, target) in std::mem::take(&mut property.references) {
-                    let node = self.find(&target).ok_or_else(|| unknown(file, name, &target))?;
+                for reference in std::mem::take(&mut property.references) {
+                    let (at, found) = (reference.at, self.find(&reference.target));
+                    let node = found.ok_or_else(|| self.unknown(id, name, &reference))?;
                     property.value[at..at + 4].copy_from_slice(&phandles.of(node).to_be_bytes());
                 }
             }
@@ -106,6 +116,26 @@ impl Growing {
         Ok(self.finished())
     }
 
+    /// A property of a node refers to what is not there.
+    fn unknown(&self, node: usize, property: &str, reference: &Reference) -> CaptureError {
+        let path = format!("{}: {}/{property}", reference.place.shown(), self.path(node)).into();
+        let problem = format!("no node is called `{}`", shortened(&reference.target.shown()));
+        let near = match &reference.target {
+            // A name of unbounded length is nobody's typo, and comparing it would take for ever.
+            Target::Label(label) if label.len() <= 64 => nearest(label, self.labels.keys().map(String::as_str)),
+            Target::Label(_) | Target::Path(_) => None,
+        };
+        let hint = near.map_or(String::new(), |near| format!("; did you mean `&{near}`?"));
+        CaptureError::Garbled { path, problem, expected: format!("the label or path of a node{hint}") }
+    }
+
+    /// Where a node is in the tree, without a slash behind it.
+    fn path(&self, node: usize) -> String {
+        let chain = std::iter::successors(Some(node), |node| self.nodes[*node].parent);
+        let names: Vec<&str> = chain.map(|node| self.nodes[node].name.as_str()).collect();
+        shortened(&names.into_iter().rev().collect::<Vec<_>>().join("/"))
+    }
+
     fn finished(self) -> Vec<Node> {
         let is_deleted: Vec<bool> = self.nodes.iter().map(|node| node.is_deleted).collect();
         let finish = |node: Sprout| Node {
@@ -116,12 +146,6 @@ impl Growing {
         };
         self.nodes.into_iter().map(finish).collect()
     }
-}
-
-fn unknown(file: &Path, property: &str, target: &Target) -> CaptureError {
-    let path = format!("{}: {property}", file.display()).into();
-    let problem = format!("no node is called `{}`", shortened(&target.shown()));
-    CaptureError::Garbled { path, problem, expected: "the label or path of a node".into() }
 }
 
 /// The phandles of nodes.

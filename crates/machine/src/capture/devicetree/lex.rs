@@ -1,6 +1,7 @@
 //! The characters of a device tree source, with the lines they are on.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::rc::Rc;
 
 use super::super::tree::shortened;
 use super::super::CaptureError;
@@ -18,19 +19,35 @@ pub(super) struct Lexer<'a> {
     text: &'a str,
     at: usize,
     /// The file and line that the source says it is from, for messages.
-    file: PathBuf,
+    place: Place,
+}
+
+/// A line of a file.
+#[derive(Clone)]
+pub(super) struct Place {
+    file: Rc<Path>,
     line: u64,
+}
+
+impl Place {
+    pub fn shown(&self) -> String {
+        format!("{}:{}", self.file.display(), self.line)
+    }
 }
 
 impl<'a> Lexer<'a> {
     pub fn new(file: &Path, text: &'a str) -> Lexer<'a> {
-        Lexer { text, at: 0, file: file.into(), line: 1 }
+        Lexer { text, at: 0, place: Place { file: file.into(), line: 1 } }
+    }
+
+    /// Where it is.
+    pub fn place(&self) -> Place {
+        self.place.clone()
     }
 
     /// A fault here.
     pub fn fault(&self, problem: impl Into<String>, expected: impl Into<String>) -> CaptureError {
-        let path = PathBuf::from(format!("{}:{}", self.file.display(), self.line));
-        CaptureError::Garbled { path, problem: problem.into(), expected: expected.into() }
+        CaptureError::Garbled { path: self.place.shown().into(), problem: problem.into(), expected: expected.into() }
     }
 
     /// A fault that quotes what is here.
@@ -52,7 +69,7 @@ impl<'a> Lexer<'a> {
     pub fn bump(&mut self) -> Option<char> {
         let c = self.peek()?;
         self.at += c.len_utf8();
-        self.line += u64::from(c == '\n');
+        self.place.line += u64::from(c == '\n');
         Some(c)
     }
 
@@ -84,7 +101,7 @@ impl<'a> Lexer<'a> {
         let rest = &self.text[self.at..];
         let end = rest.find(|c| !of(c)).unwrap_or(rest.len());
         self.at += end;
-        self.line += rest[..end].matches('\n').count() as u64;
+        self.place.line += rest[..end].matches('\n').count() as u64;
         &rest[..end]
     }
 
@@ -121,7 +138,7 @@ impl<'a> Lexer<'a> {
         let Some(end) = rest.find("*/") else {
             return Err(self.fault("a comment without an end", "`*/`"));
         };
-        self.line += rest[..end].matches('\n').count() as u64;
+        self.place.line += rest[..end].matches('\n').count() as u64;
         self.at += end + 2;
         Ok(())
     }
@@ -144,10 +161,10 @@ impl<'a> Lexer<'a> {
         let Ok(number) = number.parse::<u32>() else { return Ok(false) };
         self.at += 1 + line.len();
         if let Some((file, _)) = rest.trim_start().strip_prefix('"').and_then(|rest| rest.split_once('"')) {
-            self.file = file.into();
+            self.place.file = Path::new(file).into();
         }
         // The number is that of the line after this one, whose line feed is still to come.
-        self.line = u64::from(number).saturating_sub(1);
+        self.place.line = u64::from(number).saturating_sub(1);
         Ok(true)
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::super::tree::shortened;
 use super::super::CaptureError;
 use super::expression::{escaped, number};
-use super::grow::{Growing, Property, Sprout, Target};
+use super::grow::{Growing, Property, Reference, Sprout, Target};
 use super::lex::{Lexer, UNPACK};
 use super::nodes::{DeviceTree, MAX_DEPTH, MAX_NAME, MAX_NODES, MAX_PROPERTIES};
 
@@ -22,7 +22,7 @@ impl DeviceTree {
         };
         let text = std::str::from_utf8(bytes).map_err(|e| fault(format!("no UTF-8 at byte {}", e.valid_up_to())))?;
         let parser = Parser { lexer: Lexer::new(file, text), tree: Growing::default(), properties: 0 };
-        let nodes = parser.nodes()?.resolved(file)?;
+        let nodes = parser.nodes()?.resolved()?;
         DeviceTree::new(file, nodes)
     }
 }
@@ -244,8 +244,8 @@ impl<'a> Parser<'a> {
         while !self.lexer.take(">")? {
             self.labels()?;
             if self.lexer.sees("&") && bytes == 4 {
-                let target = self.target()?;
-                property.references.push((value.len(), target));
+                let (at, place) = (value.len(), self.lexer.place());
+                property.references.push(Reference { at, target: self.target()?, place });
                 value.extend([0; 4]);
             } else if !self.lexer.sees(">") {
                 let n = number(&mut self.lexer)?;
