@@ -271,7 +271,7 @@ impl<'a> Writer<'a> {
         if let Some(scale) = scale {
             self.key_figure("costs", "scale", scale, &FACTOR);
         }
-        if costs.jitter != 0.0 {
+        if costs.jitter != 0.0 || self.known_figure("costs.jitter").is_some() {
             self.key_figure("costs", "jitter", costs.jitter, &FACTOR);
         }
         if let Some(rate) = costs.link_gb_per_s {
