@@ -202,7 +202,8 @@ b-2 [001] 50000.000008000: sched_switch: prev_comm=b prev_pid=2 prev_prio=120 pr
 #[test]
 fn a_recording_that_lasts_too_long_is_told() {
     let late = TWO.lines().last().unwrap().replace(" 0.", " 90000.") + "\n";
-    let told = |text: &str| recorded(text, &[]).notes.iter().any(|note| note.contains("lasts 90000 s, runs "));
+    let why = "it lasts 90000.000008000 s, and has no event from 0.000018000 s to 90000.000018000 s; runs take 3600 s";
+    let told = |text: &str| recorded(text, &[]).notes.iter().any(|note| note.contains(why));
     assert!(!told(TWO) && told(&(TWO.to_owned() + &late)));
 }
 
