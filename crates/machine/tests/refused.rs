@@ -438,6 +438,8 @@ fn caches_lie_within_each_other_and_have_a_size() {
         message.contains("CPUs 0-3 after that of CPUs 0-7") && message.contains("nearer caches first"),
         "{message}"
     );
+    let none = edited("hikey", own, "cpus = []\nsize");
+    assert!(refusal(&none).contains("no group of CPUs"), "{}", refusal(&none));
     let nested = edited("hikey", own, "cpus = [\"0\", \"1-3\", \"0-7\"]\nsize");
     assert!(refusal(&nested).contains("two caches of CPUs 0-3 in one entry"), "{}", refusal(&nested));
     refused("hikey", "KiB = 32,", "KiB = 0,", "KiB = 0", &["a cache of no size", "1 KiB or more"]);

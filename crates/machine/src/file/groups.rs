@@ -37,16 +37,18 @@ impl Levels {
 
     /// The groups that `node` writes.
     pub fn groups(&self, node: &Node) -> FileResult<Vec<CpuMask>> {
+        let expected = r#"expected "all", "0-3", ["0-3", "4-7"], or "4 cores""#;
         match &node.tree.data {
             Data::Text(text) => self.text_groups(node, text.trim()),
-            Data::Array(_) => {
-                let elements = node.elements()?;
-                elements.iter().map(|e| self.cpu_list(e, e.text()?)).collect()
-            }
+            Data::Array(_) => match &node.elements()?[..] {
+                [] => Err(node.fault("no group of CPUs").hint(expected)),
+                elements => elements.iter().map(|e| self.cpu_list(e, e.text()?)).collect(),
+            },
             Data::Table(_) => self.thread_groups(node),
-            _ => Err(node
-                .fault(format!("expected groups of CPUs, found {}", node.tree.kind()))
-                .hint(r#"expected "all", "0-3", ["0-3", "4-7"], or "4 cores""#)),
+            _ => {
+                let fault = node.fault(format!("expected groups of CPUs, found {}", node.tree.kind()));
+                Err(fault.hint(expected))
+            }
         }
     }
 
