@@ -75,7 +75,7 @@ TEST(the_local_group_carries_enough)
 	CHECK_BALANCED(look(0, 1, FG_CPU_NOT_IDLE), LOCAL_LOAD);
 }
 
-/* pct 125: 1250 for 1000. Here is no room, so decision 6 does not come in. */
+/* pct 125: 1250 for 1000. Here is no room, so step 6 of spec 6.6 does not come in. */
 TEST(imbalance_pct_for_all_but_ticks_on_idle_cpus)
 {
 	lb_packages(3, 125, V54);

@@ -2,7 +2,7 @@
 //!
 //! One row a feature, one entry a release that changed it: `v5.6=pair v5.11=quarter` is value 0 up to v5.5, `pair` from
 //! v5.6, `quarter` from v5.11. An entry at v5.4 says what 5.4 had already. A feature without a row has value 0 in every
-//! release. Facts as in the behaviour specification, sections 2.4, 4.3, 6.8, 10.1 and 10.2; where it names no landing
+//! release. Facts as in the behaviour specification (spec 2.4, 4.3, 6.8, 10.1, 10.2 and 10.4); where it names no landing
 //! version the first tree that shows the change counts.
 
 use std::fmt;
