@@ -105,7 +105,7 @@ fn busy(machine: &Arc<Machine>, scheduler: &str, percent: u32) -> Fair {
     let mut env = Env::new(Arc::clone(machine), 250, 1);
     let (mut requests, mut draw, mut id) = (Vec::new(), Draw(1), 0);
     for cpu in machine.all_cpus().iter().filter(|_| draw.below(100) < percent) {
-        let info = TaskInfo::new(id, SchedAttr::default(), CpuMask::of(cpu));
+        let info = TaskInfo::new(id, SchedAttr::default(), CpuMask::single(cpu));
         env.begin(1_000_000, 0);
         fair.fork(&mut env, 0, None, &info);
         end_call(&mut env, 0, &mut requests);

@@ -82,7 +82,7 @@ fn crowd(n: u32, work: Amount, duration_ns: u64, machine: &Machine) -> Workload 
     program.op(Op::Run(ms(1)));
     program.op(Op::SetAffinity(machine.all_cpus()));
     program.op(Op::Run(work));
-    (task.program, task.affinity) = (program.build(), Some(CpuMask::of(0)));
+    (task.program, task.affinity) = (program.build(), Some(CpuMask::single(0)));
     let mut crowd = workload(Vec::new(), vec![task]);
     crowd.start[0].count = n;
     crowd.duration_ns = Some(duration_ns);
@@ -202,7 +202,7 @@ fn the_stopper_pushes_a_misfit_to_a_big_cpu() {
     let machine = Machine::preset("hikey960").unwrap();
     let mut task = spec("grows", Vec::new());
     let mut program = ProgramBuilder::new();
-    program.op(Op::SetAffinity(CpuMask::of(1)));
+    program.op(Op::SetAffinity(CpuMask::single(1)));
     program.op(Op::Run(ms(200)));
     program.op(Op::SetAffinity(machine.all_cpus()));
     program.op(Op::Run(ms(400)));
@@ -226,7 +226,7 @@ fn what_may_not_run_here_goes_to_a_neighbour_where_it_may() {
         let mut pinned = crowd(2, ms(5_000), 1_000 * MS, &machine);
         let mut program = pinned.tasks[0].program.to_vec();
         program[1] = Op::SetAffinity([1, 2].into_iter().collect());
-        (pinned.tasks[0].program, pinned.tasks[0].affinity) = (program.into(), Some(CpuMask::of(2)));
+        (pinned.tasks[0].program, pinned.tasks[0].affinity) = (program.into(), Some(CpuMask::single(2)));
         let (moves, _) = run(&machine, &pinned, preset.name, config()).unwrap();
         let poorest = *moves.ran_ns.iter().min().unwrap();
         assert!(poorest > 700 * MS, "{}: {:?} {:?}", preset.name, moves.ran_ns, moves.migrations);
@@ -240,7 +240,7 @@ fn what_is_bound_stays() {
     for preset in &PRESETS {
         let mut bound =
             workload(Vec::new(), vec![spec("bound", vec![Op::Run(ms(400))]), spec("kthread", vec![Op::Run(ms(400))])]);
-        bound.tasks[0].affinity = Some(CpuMask::of(0));
+        bound.tasks[0].affinity = Some(CpuMask::single(0));
         bound.tasks[1].kthread_cpu = Some(0);
         bound.start[0].count = 3;
         let (moves, _) = run(&machine, &bound, preset.name, config()).unwrap();

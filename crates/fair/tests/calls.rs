@@ -250,7 +250,7 @@ fn a_running_task_leaves_a_forbidden_cpu_through_the_stopper() {
     let cpu = rig.fair.task(0).cpu as CpuId;
     rig.schedule(cpu);
     rig.now += MS;
-    rig.call(cpu, |f, e| f.change(e, cpu, 0, &Change::Affinity(CpuMask::of(1 - cpu))));
+    rig.call(cpu, |f, e| f.change(e, cpu, 0, &Change::Affinity(CpuMask::single(1 - cpu))));
     assert!(rig.asked(|r| matches!(r, Request::Stop { to, .. } if *to == cpu)));
     assert_eq!(rig.schedule(cpu), Pick::Stopper);
     rig.call(cpu, |f, e| f.stopper(e, cpu));
@@ -266,7 +266,7 @@ fn a_waiting_task_leaves_a_forbidden_cpu_at_once() {
     rig.fair_task(0, "0");
     rig.schedule(0);
     rig.fair_task(1, "0");
-    rig.call(0, |f, e| f.change(e, 0, 1, &Change::Affinity(CpuMask::of(1))));
+    rig.call(0, |f, e| f.change(e, 0, 1, &Change::Affinity(CpuMask::single(1))));
     assert!(rig.asked(|r| matches!(r, Request::Migrated { task: 1, from: 0, to: 1, .. })));
     assert!(rig.resched_of(1));
 }
@@ -634,7 +634,7 @@ fn a_pending_wakeup_is_no_idle_time() {
 fn a_cpu_left_with_idle_tasks_balances_early() {
     let mut rig = Rig::new(Machine::symmetric(8), "v5.9");
     rig.fair_task(0, "0");
-    rig.fork(1, SchedAttr { policy: Policy::Idle, ..SchedAttr::default() }, CpuMask::of(0));
+    rig.fork(1, SchedAttr { policy: Policy::Idle, ..SchedAttr::default() }, CpuMask::single(0));
     rig.schedule(0);
     rig.now = 4 * MS;
     rig.call(0, |f, e| f.tick(e, 0));
@@ -721,7 +721,7 @@ fn an_interrupt_does_not_wake_in_the_name_of_a_kthread() {
         rig.schedule(0);
         rig.sleep(0, 0);
         rig.call(0, |f, e| f.change(e, 0, 0, &Change::Affinity(CpuMask::first_n(2))));
-        let kthread = TaskInfo { kthread_cpu: Some(0), ..TaskInfo::new(1, SchedAttr::default(), CpuMask::of(0)) };
+        let kthread = TaskInfo { kthread_cpu: Some(0), ..TaskInfo::new(1, SchedAttr::default(), CpuMask::single(0)) };
         rig.call(0, |f, e| f.fork(e, 0, None, &kthread));
         assert_eq!(rig.schedule(0), Pick::Task(1));
         rig.wake(0, waker, 0);

@@ -58,7 +58,7 @@ impl Rig {
 
     /// In the n-th group that the workload makes, or in the root group.
     fn fork(&mut self, id: u32, attr: SchedAttr, group: Option<GroupId>) {
-        let info = TaskInfo { group, ..TaskInfo::new(id, attr, CpuMask::of(0)) };
+        let info = TaskInfo { group, ..TaskInfo::new(id, attr, CpuMask::single(0)) };
         self.call(|f, e| f.fork(e, 0, None, &info));
     }
 

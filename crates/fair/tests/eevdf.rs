@@ -129,7 +129,7 @@ fn waking_a_delayed_sleeper_can_end_a_slice() {
 fn a_delayed_sleeper_moves_asleep_and_ends_on_an_idle_cpu() {
     let mut rig = in_debt(2, VERSIONS[1]);
     rig.sleep(0, 0);
-    rig.call(0, |f, e| f.change(e, 0, 0, &Change::Affinity(CpuMask::of(1))));
+    rig.call(0, |f, e| f.change(e, 0, 0, &Change::Affinity(CpuMask::single(1))));
     assert!(rig.asked(|r| matches!(r, Request::Migrated { task: 0, from: 0, to: 1, .. })));
     assert!(is_delayed(&rig, 0));
     assert_eq!(rig.schedule(1), Pick::Idle);
@@ -167,7 +167,7 @@ fn a_slice_asked_for_preempts() {
         rig.fair_task(0, "0");
         rig.schedule(0);
         rig.now += MS / 10;
-        rig.fork(1, SchedAttr { slice_ns: 100_000, ..SchedAttr::default() }, CpuMask::of(0));
+        rig.fork(1, SchedAttr { slice_ns: 100_000, ..SchedAttr::default() }, CpuMask::single(0));
         assert_eq!(rig.resched_of(0), preempts, "{scheduler}");
     }
 }

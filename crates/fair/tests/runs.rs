@@ -143,7 +143,7 @@ fn hikey_pipe_does_not_rotate_with_either() {
 /// A task that grows big on little CPU 1 (capacity 462), then may go anywhere and sleeps: its timer wakes it there.
 fn grown_on_a_little_cpu(machine: &Machine, scheduler: &str) -> Run {
     let mut program = ProgramBuilder::new();
-    program.op(Op::SetAffinity(CpuMask::of(1)));
+    program.op(Op::SetAffinity(CpuMask::single(1)));
     program.op(Op::Run(Amount { base: 200_000_000, jitter: 0 }));
     program.op(Op::SetAffinity(machine.all_cpus()));
     program.op(Op::Sleep(Amount { base: 1_000_000, jitter: 0 }));
@@ -324,7 +324,7 @@ fn drawn_options(seed: u64, nr_cpus: usize) -> Options {
         return Options::default();
     }
     let cut = 1 + random.below(nr_cpus as u64 - 2) as u32;
-    Options { partitions: vec![(0..cut).collect()], isolated: CpuMask::of(cut) }
+    Options { partitions: vec![(0..cut).collect()], isolated: CpuMask::single(cut) }
 }
 
 /// A machine small enough for many runs, of the drawn shape.

@@ -364,7 +364,7 @@ fn subset(input: Input) -> Verdict {
     thread_local! {
         static WHOLE: Machine = Machine::preset("kunpeng920").expect("a preset");
     }
-    match MachineSpec::of(&spec) {
+    match MachineSpec::parse(&spec) {
         MachineSpec { name: "kunpeng920", subset: Some(subset) } => {
             WHOLE.with(|machine| verdict(machine.subset(subset)))
         }

@@ -14,7 +14,7 @@ mod option;
 
 use std::sync::Arc;
 
-use fairground_machine::{FreeCost, Machine, MachineError, MachineSpec, Source};
+use fairground_machine::{FitParam, Machine, MachineError, MachineSpec, Source};
 use fairground_workload::WorkloadError;
 use miette::Diagnostic;
 use thiserror::Error;
@@ -55,14 +55,14 @@ pub struct Job {
     /// The cell.
     pub target: Target,
     /// Costs that are turned together; the scale stands alone.
-    pub figures: Vec<FreeCost>,
+    pub figures: Vec<FitParam>,
 }
 
 /// Outcome of a fit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fit {
     /// The fitted costs, as they are to be written.
-    pub figures: Vec<(FreeCost, f64)>,
+    pub figures: Vec<(FitParam, f64)>,
     /// Our baseline with them: mean over the seeds.
     pub ours: f64,
 }
@@ -168,7 +168,7 @@ pub fn targets(name: &str) -> Result<Vec<Target>, PublishedError> {
 
 fn target(row: &PublishedRow, machine: &str) -> Option<Target> {
     let base = row.base.as_ref().filter(|base| base.value > 0.0 && row.not_scored.is_none())?;
-    let run = row.run.as_ref().filter(|run| MachineSpec::of(&run.machine).name == machine)?;
+    let run = row.run.as_ref().filter(|run| MachineSpec::parse(&run.machine).name == machine)?;
     Some(Target {
         cell: format!("{}/base", row.id),
         published: base.value,
@@ -191,7 +191,7 @@ pub fn choose(machine: &Machine, cell: Option<&str>, figures: &[String]) -> Resu
     if let Some(cell) = cell {
         let figures = figures.iter().map(|name| find_figure(name)).collect::<Result<Vec<_>, _>>()?;
         let of_file = recorded.iter().find(|(known, _)| known == cell).map(|(_, figures)| figures.clone());
-        let figures = if figures.is_empty() { of_file.unwrap_or(vec![FreeCost::Scale]) } else { figures };
+        let figures = if figures.is_empty() { of_file.unwrap_or(vec![FitParam::Scale]) } else { figures };
         wanted = vec![(cell.to_string(), figures)];
     }
     let options = option_jobs(&machine.name)?.len();
@@ -207,17 +207,17 @@ fn known(targets: &[Target]) -> String {
     targets.iter().map(|t| t.cell.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-fn find_figure(name: &str) -> Result<FreeCost, CalibrateError> {
-    FreeCost::at(name).ok_or_else(|| {
-        let all: Vec<String> = FreeCost::all().map(|free| free.to_string()).collect();
+fn find_figure(name: &str) -> Result<FitParam, CalibrateError> {
+    FitParam::from_path(name).ok_or_else(|| {
+        let all: Vec<String> = FitParam::variants().map(|free| free.to_string()).collect();
         let near = nearest(name, all.iter().map(String::as_str));
         let near = near.map(|n| format!("did you mean {n}? ")).unwrap_or_default();
         CalibrateError::NoSuchFigure { figure: name.into(), near }
     })
 }
 
-fn job(machine: &Machine, targets: &[Target], cell: &str, figures: Vec<FreeCost>) -> Result<Job, CalibrateError> {
-    if figures.len() > 1 && figures.contains(&FreeCost::Scale) {
+fn job(machine: &Machine, targets: &[Target], cell: &str, figures: Vec<FitParam>) -> Result<Job, CalibrateError> {
+    if figures.len() > 1 && figures.contains(&FitParam::Scale) {
         return Err(CalibrateError::ScaleWithOthers);
     }
     let found = targets.iter().find(|t| t.cell == cell).cloned();
@@ -233,30 +233,32 @@ fn job(machine: &Machine, targets: &[Target], cell: &str, figures: Vec<FreeCost>
 }
 
 /// Cells that the machine's file records fits to, with their figures; the scale's first, then as in the file.
-pub fn recorded(machine: &Machine) -> Vec<(String, Vec<FreeCost>)> {
-    let mut cells: Vec<(String, Vec<FreeCost>)> = Vec::new();
+pub fn recorded(machine: &Machine) -> Vec<(String, Vec<FitParam>)> {
+    let mut cells: Vec<(String, Vec<FitParam>)> = Vec::new();
     for figure in &machine.figures {
-        let (Source::Fitted(source), Some(free)) = (&figure.source, FreeCost::at(&figure.path)) else { continue };
+        let (Source::Fitted(source), Some(free)) = (&figure.source, FitParam::from_path(&figure.path)) else {
+            continue;
+        };
         let cell = source.split_whitespace().next().unwrap_or_default();
         match cells.iter_mut().find(|(known, _)| known == cell) {
             Some((_, figures)) => figures.push(free),
             None => cells.push((cell.into(), vec![free])),
         }
     }
-    cells.sort_by_key(|(_, figures)| !figures.contains(&FreeCost::Scale));
+    cells.sort_by_key(|(_, figures)| !figures.contains(&FitParam::Scale));
     cells
 }
 
 /// One figure for every three cells, counting what the file records, what is wanted beside it and `options` of workloads.
 fn check_number(
     machine: &Machine,
-    recorded: &[(String, Vec<FreeCost>)],
-    wanted: &[(String, Vec<FreeCost>)],
+    recorded: &[(String, Vec<FitParam>)],
+    wanted: &[(String, Vec<FitParam>)],
     options: usize,
     cells: usize,
 ) -> Result<(), CalibrateError> {
     let replaced =
-        |(_, old): &&(String, Vec<FreeCost>)| wanted.iter().any(|(_, new)| old.iter().all(|f| new.contains(f)));
+        |(_, old): &&(String, Vec<FitParam>)| wanted.iter().any(|(_, new)| old.iter().all(|f| new.contains(f)));
     let stays = recorded.iter().filter(|old| !replaced(old)).count();
     let figures = stays + wanted.len() + options;
     if figures <= (cells / CELLS_PER_FIGURE).max(1) {
@@ -275,7 +277,7 @@ pub fn fit(setup: &Setup, plan: &Plan, job: &Job, progress: &(dyn Fn() + Sync)) 
     let knob = Knob::of(&setup.machine, &job.figures);
     let at = |step: u64| {
         let turned = setup.with_machine(|machine| {
-            knob.values(step).iter().for_each(|(free, value)| machine.costs.turn(*free, *value));
+            knob.values(step).iter().for_each(|(free, value)| machine.costs.set_fit_value(*free, *value));
         });
         baseline(&turned, &plan, &job.target.run.metric, progress)
     };
@@ -328,15 +330,15 @@ enum Knob {
     Scale,
     /// The first in ns of four digits; each with its ratio to the first, in three digits: what comes of four-digit costs
     /// is again the ratio that they were made with, so that a fit repeats.
-    Soft(Vec<(FreeCost, f64)>),
+    Soft(Vec<(FitParam, f64)>),
 }
 
 impl Knob {
-    fn of(machine: &Machine, figures: &[FreeCost]) -> Knob {
-        if figures.contains(&FreeCost::Scale) {
+    fn of(machine: &Machine, figures: &[FitParam]) -> Knob {
+        if figures.contains(&FitParam::Scale) {
             return Knob::Scale;
         }
-        let stated = |free: &FreeCost| machine.costs.stated(*free);
+        let stated = |free: &FitParam| machine.costs.fit_value(*free);
         // A cost of nothing has no ratio; then all are equal.
         let first = figures.first().map(stated).filter(|ns| *ns > 0.0);
         Knob::Soft(
@@ -352,9 +354,9 @@ impl Knob {
         }
     }
 
-    fn values(&self, step: u64) -> Vec<(FreeCost, f64)> {
+    fn values(&self, step: u64) -> Vec<(FitParam, f64)> {
         match self {
-            Knob::Scale => vec![(FreeCost::Scale, step as f64 / 1e4)],
+            Knob::Scale => vec![(FitParam::Scale, step as f64 / 1e4)],
             Knob::Soft(figures) => {
                 let first = decade_step(step);
                 figures.iter().map(|(free, ratio)| (*free, four_digits(first * ratio))).collect()
@@ -509,14 +511,14 @@ mod tests {
     #[test]
     fn fits_are_read_from_the_file_the_scale_first() {
         let text = fairground_machine::preset_text("hikey").unwrap();
-        let sockets = [SoftCost::SockSend, SoftCost::SockRecv].map(FreeCost::Soft);
+        let sockets = [SoftCost::SockSend, SoftCost::SockRecv].map(FitParam::Soft);
         let values = [(sockets[0], 3000.0), (sockets[1], 2455.0)];
         let text = Machine::refitted("x.toml", text, &values, "002/hikey/hackbench-16/elapsed/base = 1.176 s").unwrap();
         let machine = Machine::from_toml("x.toml", &text).unwrap();
         let jobs = choose(&machine, None, &[]).unwrap();
         let found: Vec<_> = jobs.iter().map(|j| (j.target.cell.as_str(), j.figures.clone())).collect();
         let hackbench = "002/hikey/hackbench-16/elapsed/base";
-        assert_eq!(found, [(PIPE, vec![FreeCost::Scale]), (hackbench, sockets.to_vec())]);
+        assert_eq!(found, [(PIPE, vec![FitParam::Scale]), (hackbench, sockets.to_vec())]);
         // Named by its cell alone, the figures are those of the file.
         assert_eq!(choose(&machine, Some(hackbench), &[]).unwrap(), jobs[1..]);
     }
@@ -538,7 +540,8 @@ mod tests {
         let [(_, write), (_, read)] = first.figures[..] else { panic!("{first:?}") };
         assert!((write / read / (1554.0 / 924.0) - 1.0).abs() < 2e-3, "{first:?}");
         assert!((first.ours / 47721.0 - 1.0).abs() < CLOSE_ENOUGH, "{first:?}");
-        setup = setup.with_machine(|m| first.figures.iter().for_each(|(free, value)| m.costs.turn(*free, *value)));
+        setup =
+            setup.with_machine(|m| first.figures.iter().for_each(|(free, value)| m.costs.set_fit_value(*free, *value)));
         assert_eq!(fit(&setup, &plan, &job, &|| ()).unwrap(), first);
     }
 
@@ -564,7 +567,7 @@ mod tests {
     fn pipe(figures: &[&str]) -> (Setup, Plan, Job) {
         let machine = Machine::preset("hikey").unwrap();
         let target = targets("hikey").unwrap().into_iter().find(|t| t.cell == PIPE).unwrap();
-        let job = Job { target, figures: figures.iter().map(|f| FreeCost::at(f).unwrap()).collect() };
+        let job = Job { target, figures: figures.iter().map(|f| FitParam::from_path(f).unwrap()).collect() };
         let workload = fairground_workload::Workload::find("sched-pipe:loops=2000,threads", &machine).unwrap().0;
         let setup = Setup {
             machine: Arc::new(machine),

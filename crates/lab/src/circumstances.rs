@@ -139,7 +139,7 @@ impl Circumstances {
     /// # Errors
     /// The first thing that is not understood or does not fit.
     pub fn find(&self, machine: &str, workload: &str, scheds: &[String]) -> Result<Found, SetupError> {
-        let (machine, cpus) = MachineSpec::of(machine).find()?;
+        let (machine, cpus) = MachineSpec::parse(machine).find()?;
         let (workload, warnings) = Workload::find_bound(workload, &machine, cpus.as_ref())?;
         let said = endless_refused(warnings)?;
         let (setup, more) = self.setup(machine, workload, scheds)?;

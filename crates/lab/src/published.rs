@@ -382,7 +382,7 @@ mod tests {
     #[test]
     fn every_row_names_a_machine_of_ours() {
         for run in all_rows().iter().filter_map(|r| r.run.as_ref()) {
-            assert!(fairground_machine::MachineSpec::of(&run.machine).find().is_ok(), "{}", run.machine);
+            assert!(fairground_machine::MachineSpec::parse(&run.machine).find().is_ok(), "{}", run.machine);
         }
     }
 
@@ -391,7 +391,7 @@ mod tests {
     fn every_row_can_be_run() {
         for row in all_rows() {
             let Some(run) = row.run else { continue };
-            let machine = fairground_machine::MachineSpec::of(&run.machine).find().unwrap().0;
+            let machine = fairground_machine::MachineSpec::parse(&run.machine).find().unwrap().0;
             for workload in std::iter::once(&run.workload).chain(&run.full).chain(&run.test_workload) {
                 let (found, _) = fairground_workload::Workload::find(workload, &machine).unwrap();
                 let known = crate::readings::metrics(&found, &machine);

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use fairground_machine::{Machine, Source, Turn};
+use fairground_machine::{Machine, Perturbation, Source};
 use serde::Serialize;
 
 use crate::comparison::{Report, Row};
@@ -103,7 +103,7 @@ pub fn turned(machine: &Machine) -> (Vec<TurnedMachine>, Vec<NotTurned>) {
             not.push(NotTurned { machine, figure, times, why });
         };
         for factor in FACTORS {
-            match machine.turned(&figure.path, Turn::Times(factor)) {
+            match machine.perturbed(&figure.path, Perturbation::Times(factor)) {
                 Ok(None) => {
                     stands(None, format!("no magnitude: {}", figure.value));
                     break;

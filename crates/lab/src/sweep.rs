@@ -3,7 +3,7 @@
 //! The points are a Latin hypercube: each range is cut into as many equal parts as there are points, each part has one
 //! point, and which parts meet in a point is drawn. The draw is fixed: a sweep repeats.
 
-use fairground_machine::{Machine, Turn};
+use fairground_machine::{Machine, Perturbation};
 use miette::Diagnostic;
 use serde::Serialize;
 use thiserror::Error;
@@ -98,9 +98,9 @@ pub fn run_at(run: &RunSpec, swept: &[Swept], values: &[f64]) -> RunSpec {
 pub fn turn(machine: &mut Machine, swept: &[Swept], values: &[f64]) -> Result<(), NoSuchFigure> {
     for (swept, value) in swept.iter().zip(values) {
         let Some(Moved::Figures(paths)) = swept.moved() else { continue };
-        let turn = if swept.times.is_some() { Turn::Times(*value) } else { Turn::To(*value) };
+        let turn = if swept.times.is_some() { Perturbation::Times(*value) } else { Perturbation::To(*value) };
         for path in paths {
-            if !machine.thermal.as_mut().is_some_and(|thermal| thermal.turn(path, turn)) {
+            if !machine.thermal.as_mut().is_some_and(|thermal| thermal.perturb(path, turn)) {
                 return Err(NoSuchFigure { machine: machine.name.clone(), path: path.clone() });
             }
         }

@@ -15,7 +15,7 @@ use fairground_workload::Workload;
 const SCHED: &str = "fair:v5.11";
 
 fn setup(machine: &str, workload: &str, governor: Governor) -> Setup {
-    let (machine, cpus) = MachineSpec::of(machine).find().unwrap();
+    let (machine, cpus) = MachineSpec::parse(machine).find().unwrap();
     let (workload, _) = Workload::find_bound(workload, &machine, cpus.as_ref()).unwrap();
     Setup {
         machine: Arc::new(machine),
@@ -52,7 +52,7 @@ fn again(setup: &Setup, imported: &Imported, machine: &str) -> Setup {
     Setup {
         machine: Arc::clone(&setup.machine),
         workload: Arc::new({
-            let (_, cpus) = MachineSpec::of(machine).find().unwrap();
+            let (_, cpus) = MachineSpec::parse(machine).find().unwrap();
             Workload::find_bound(path, &setup.machine, cpus.as_ref()).unwrap().0
         }),
         scheds: vec![SCHED.parse().unwrap()],

@@ -229,7 +229,7 @@ fn the_kernel_is_told_of_clusters() {
         let mut m = machine(4, 2);
         let pair = |cpus: [CpuId; 2]| Cluster { cpus: cpus.into_iter().collect(), ..m.clusters[0].clone() };
         m.clusters = vec![pair([0, 1]), pair([2, 3])];
-        (m.cores, m.cpu_types[0].smt_throughput) = ((0..4).map(CpuMask::of).collect(), vec![1000]);
+        (m.cores, m.cpu_types[0].smt_throughput) = ((0..4).map(CpuMask::single).collect(), vec![1000]);
         m.cpus.iter_mut().for_each(|cpu| (cpu.core, cpu.cluster) = (cpu.id, cpu.id / 2));
         let notes = run_on(m, linux(), busy(), Config::default(), &mut []).unwrap().notes;
         let expected = "kernel says: cpu 3: capacity 1024 node 0 package 0 pd 0 smt 8 cluster c mc f";

@@ -168,7 +168,7 @@ fn rt_attr(random: &mut Random) -> SchedAttr {
 /// More threads than CPUs, which compute and sleep, become real-time and fair again, and move about.
 fn add_crowd(workload: &mut Workload, random: &mut Random) {
     let mut program = ProgramBuilder::new();
-    let (here, there) = (CpuMask::of(0), CpuMask::first_n(64));
+    let (here, there) = (CpuMask::single(0), CpuMask::first_n(64));
     program.repeat(Some(20), |p| {
         p.op(Op::Run(Amount { base: 10_000, jitter: 2_000_000 }));
         p.op(Op::Sleep(Amount { base: 1_000, jitter: 500_000 }));

@@ -34,7 +34,7 @@ impl Machine {
                 cpuidle: true,
                 smt_throughput: vec![1000],
             }],
-            cores: (0..n as CpuId).map(CpuMask::of).collect(),
+            cores: (0..n as CpuId).map(CpuMask::single).collect(),
             clusters: vec![Cluster { cpus: all, shares_cache: false, active_mw: 50.0, idle_mw: 50.0 }],
             llcs: vec![all],
             packages: vec![all],
@@ -97,7 +97,7 @@ impl Costs {
     pub fn plausible() -> Costs {
         Costs {
             scale: 1.0,
-            soft_ns: std::array::from_fn(|i| plausible_ns(SoftCost::all().nth(i))),
+            soft_ns: std::array::from_fn(|i| plausible_ns(SoftCost::variants().nth(i))),
             jitter: 0.1,
             ipi_ns: [0, 150, 200, 250, 400, 600, 900],
             line_ns: [0, 10, 30, 50, 100, 150, 250],

@@ -38,7 +38,7 @@ impl Caches {
     pub const MAX_LEVELS: usize = 4;
 
     /// The caches of a CPU by their index in [`Caches::all`], nearest first.
-    pub fn of(&self, cpu: CpuId) -> impl DoubleEndedIterator<Item = usize> + '_ {
+    pub fn for_cpu(&self, cpu: CpuId) -> impl DoubleEndedIterator<Item = usize> + '_ {
         self.all.iter().enumerate().filter(move |(_, cache)| cache.cpus.test(cpu)).map(|(i, _)| i)
     }
 

@@ -72,7 +72,7 @@ impl Machine {
     }
 
     fn check_costs(&self, found: &mut Warnings) {
-        for kind in SoftCost::all().filter(|kind| self.costs.soft(*kind) == 0.0) {
+        for kind in SoftCost::variants().filter(|kind| self.costs.soft(*kind) == 0.0) {
             found.add(format!("costs.soft.{}", kind.name()), "work that costs nothing");
         }
         let distances = self.distances();

@@ -4,7 +4,7 @@ use crate::{CpuId, CpuMask, Distance, Machine};
 
 impl Machine {
     /// The CPUs no farther from `cpu` than `distance`, `cpu` included. Panics if `cpu` is no CPU of this machine.
-    pub fn within(&self, cpu: CpuId, distance: Distance) -> CpuMask {
+    pub fn cpus_within(&self, cpu: CpuId, distance: Distance) -> CpuMask {
         (0..self.nr_cpus() as CpuId).filter(|other| self.distance(cpu, *other) <= distance).collect()
     }
 

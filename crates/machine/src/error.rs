@@ -110,7 +110,7 @@ pub type FileResult<T> = Result<T, Box<FileError>>;
 
 impl FileError {
     /// A fault at `span` of `text`. A span beyond the text is cut to it.
-    pub fn at(file: &str, text: &str, span: Range<usize>, key: &str, problem: impl Into<String>) -> Box<Self> {
+    pub fn new(file: &str, text: &str, span: Range<usize>, key: &str, problem: impl Into<String>) -> Box<Self> {
         let start = (0..=span.start.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
         let before = &text[..start];
         let line_start = before.rfind('\n').map_or(0, |i| i + 1);

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use crate::error::{suggest, MachineError};
-use crate::{file, FreeCost, Machine, MachineSpec, Turn};
+use crate::{file, FitParam, Machine, MachineSpec, Perturbation};
 
 /// Name and text of each preset.
 const PRESETS: [(&str, &str); 17] = [
@@ -94,7 +94,7 @@ impl Machine {
     /// As [`Machine::preset`] and [`Machine::load`]; [`MachineError::Whole`] where CPUs are named behind an `@`, which
     /// [`MachineSpec`] takes.
     pub fn find(name_or_path: &str) -> Result<Machine, MachineError> {
-        if let MachineSpec { name, subset: Some(subset) } = MachineSpec::of(name_or_path) {
+        if let MachineSpec { name, subset: Some(subset) } = MachineSpec::parse(name_or_path) {
             return Err(MachineError::Whole { name: name.into(), subset: subset.into() });
         }
         match is_file(name_or_path) {
@@ -113,7 +113,7 @@ impl Machine {
     ///
     /// # Errors
     /// If the text describes no machine.
-    pub fn refitted(name: &str, text: &str, figures: &[(FreeCost, f64)], cell: &str) -> Result<String, MachineError> {
+    pub fn refitted(name: &str, text: &str, figures: &[(FitParam, f64)], cell: &str) -> Result<String, MachineError> {
         Machine::from_toml(name, text)?;
         Ok(file::refitted(text, figures, cell))
     }
@@ -124,7 +124,7 @@ impl Machine {
     ///
     /// # Errors
     /// If there is no machine with such a figure, e.g. one in which an idle state takes longer to leave than to be paid for.
-    pub fn turned(&self, path: &str, turn: Turn) -> Result<Option<Machine>, MachineError> {
+    pub fn perturbed(&self, path: &str, turn: Perturbation) -> Result<Option<Machine>, MachineError> {
         let (mut machine, met) = file::load_turned(&self.name, &self.to_toml(), Some((path, turn)))?;
         machine.restate_figures();
         Ok(met.then_some(machine))
@@ -145,12 +145,12 @@ pub(crate) fn is_file(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Machine, SoftCost, Source, Turn};
+    use crate::{Machine, Perturbation, SoftCost, Source};
 
     #[test]
     fn a_turned_figure_is_the_only_one_that_moves() {
         let machine = Machine::preset("thunderx2-224").unwrap();
-        let turned = machine.turned("costs.soft.pick", Turn::Times(1.5)).unwrap().unwrap();
+        let turned = machine.perturbed("costs.soft.pick", Perturbation::Times(1.5)).unwrap().unwrap();
         let ratio = turned.costs.soft(SoftCost::Pick) / machine.costs.soft(SoftCost::Pick);
         assert!((ratio - 1.5).abs() < 1e-12, "{ratio}");
         let moved: Vec<&str> =
@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn a_figure_is_turned_to_a_value_in_the_unit_of_the_file() {
         let machine = Machine::preset("hikey960").unwrap();
-        let turned = |path: &str, to: f64| machine.turned(path, Turn::To(to));
+        let turned = |path: &str, to: f64| machine.perturbed(path, Perturbation::To(to));
         let cheap = turned("costs.soft.wakeup", 100.0).unwrap().unwrap();
         assert_eq!(cheap.costs.soft(SoftCost::Wakeup), 100.0 * machine.costs.scale);
         let slow = turned("freq_domain[0-3].transition", 700.0).unwrap().unwrap();
@@ -171,7 +171,9 @@ mod tests {
         assert!(turned("costs.soft.wakeup", 1e30).unwrap_err().to_string().contains("too much"));
         assert!(turned("costs.soft.wakeup", -1.0).unwrap_err().to_string().contains("no figure"));
         assert!(turned("costs.soft.wakeup", f64::NAN).is_err());
-        let threads = Machine::preset("thunderx2-224").unwrap().turned("cpu_type.Vulcan.smt_throughput", Turn::To(1.2));
+        let threads = Machine::preset("thunderx2-224")
+            .unwrap()
+            .perturbed("cpu_type.Vulcan.smt_throughput", Perturbation::To(1.2));
         assert_eq!(threads.unwrap(), None, "several figures have no one value");
     }
 
@@ -179,7 +181,7 @@ mod tests {
     #[test]
     fn throughput_of_threads_is_turned_above_one() {
         let machine = Machine::preset("thunderx2-224").unwrap();
-        let turned = machine.turned("cpu_type.Vulcan.smt_throughput", Turn::Times(1.2)).unwrap().unwrap();
+        let turned = machine.perturbed("cpu_type.Vulcan.smt_throughput", Perturbation::Times(1.2)).unwrap().unwrap();
         assert_eq!(turned.cpu_types[0].smt_throughput, [1000, 1540, 1780, 1960]);
     }
 
@@ -188,13 +190,17 @@ mod tests {
     fn what_is_no_magnitude_is_told() {
         let machine = Machine::preset("hikey960").unwrap();
         for path in ["topology.distances", "costs.soft.no-such"] {
-            assert_eq!(machine.turned(path, Turn::Times(1.3)).unwrap(), None, "{path}");
+            assert_eq!(machine.perturbed(path, Perturbation::Times(1.3)).unwrap(), None, "{path}");
         }
         for preset in crate::presets() {
             let machine = Machine::preset(preset).unwrap();
             let estimates = machine.figures.iter().filter(|f| matches!(f.source, Source::Estimate(_)));
             for figure in estimates.filter(|f| f.path.starts_with("costs.")) {
-                assert!(machine.turned(&figure.path, Turn::Times(1.3)).unwrap().is_some(), "{preset} {}", figure.path);
+                assert!(
+                    machine.perturbed(&figure.path, Perturbation::Times(1.3)).unwrap().is_some(),
+                    "{preset} {}",
+                    figure.path
+                );
             }
         }
     }

@@ -26,7 +26,7 @@ impl CpuMask {
     }
 
     /// The set of one CPU. Panics if `cpu >= NR_CPUS`.
-    pub fn of(cpu: CpuId) -> Self {
+    pub fn single(cpu: CpuId) -> Self {
         std::iter::once(cpu).collect()
     }
 

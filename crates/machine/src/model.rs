@@ -335,7 +335,7 @@ impl Costs {
     /// Turns the fitted factor to `scale` (above 0).
     pub fn rescale(&mut self, scale: f64) {
         let factor = scale / self.scale;
-        SoftCost::all().filter(|kind| kind.is_scaled()).for_each(|kind| self.soft_ns[kind as usize] *= factor);
+        SoftCost::variants().filter(|kind| kind.is_scaled()).for_each(|kind| self.soft_ns[kind as usize] *= factor);
         self.scale = scale;
     }
 }

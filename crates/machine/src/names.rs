@@ -43,7 +43,7 @@ const SOFT: [(SoftCost, &str); SoftCost::COUNT] = [
 
 impl SoftCost {
     /// All kinds, in the order of their discriminants.
-    pub fn all() -> impl Iterator<Item = SoftCost> {
+    pub fn variants() -> impl Iterator<Item = SoftCost> {
         SOFT.iter().map(|(kind, _)| *kind)
     }
 

@@ -128,7 +128,7 @@ impl Machine {
 
     fn show_costs(&self) -> String {
         let mut out = String::from("Software costs, ns at capacity 1024, scale applied\n");
-        for kind in SoftCost::all() {
+        for kind in SoftCost::variants() {
             let _ = writeln!(out, "  {:<15} {:>10.1}", kind.name(), self.costs.soft(kind));
         }
         let _ = writeln!(out, "  jitter of a step +- {} %", self.costs.jitter * 100.0);

@@ -23,7 +23,7 @@ pub struct MachineSpec<'a> {
 
 impl<'a> MachineSpec<'a> {
     /// Splits at the last `@`; an `@` within the path of a file, before a `/` or a final `.toml`, is part of the name.
-    pub fn of(text: &'a str) -> MachineSpec<'a> {
+    pub fn parse(text: &'a str) -> MachineSpec<'a> {
         match text.rsplit_once('@') {
             Some((name, subset)) if !subset.contains('/') && !subset.ends_with(".toml") => {
                 MachineSpec { name, subset: Some(subset) }
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn the_last_at_parts_a_machine_from_its_cpus() {
         let of = |text| {
-            let spec = MachineSpec::of(text);
+            let spec = MachineSpec::parse(text);
             (spec.name, spec.subset)
         };
         assert_eq!(of("kunpeng920"), ("kunpeng920", None));
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(of("a@b.toml"), ("a@b.toml", None));
         assert_eq!(of("a@b.toml@0-3"), ("a@b.toml", Some("0-3")));
         assert_eq!(of("x@"), ("x", Some("")));
-        assert_eq!(MachineSpec::of("kunpeng920@0-3").renamed("mine.toml"), "mine.toml@0-3");
+        assert_eq!(MachineSpec::parse("kunpeng920@0-3").renamed("mine.toml"), "mine.toml@0-3");
     }
 
     #[test]

@@ -256,7 +256,7 @@ impl Builder {
 
     fn costs(&self) -> Costs {
         let mut costs = Costs::plausible();
-        for kind in SoftCost::all() {
+        for kind in SoftCost::variants() {
             costs.soft_ns[kind as usize] *= 0.5 + self.vary(7, kind as u32, 256) as f64 / 128.0;
         }
         costs

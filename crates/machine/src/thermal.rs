@@ -100,48 +100,48 @@ impl Thermal {
 
 /// How a figure is changed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Turn {
+pub enum Perturbation {
     /// To this, in the unit of the file.
     To(f64),
     /// To so many times what it is.
     Times(f64),
 }
 
-impl Turn {
-    fn of(self, value: f64) -> f64 {
+impl Perturbation {
+    fn apply(self, value: f64) -> f64 {
         match self {
-            Turn::To(new) => new,
-            Turn::Times(factor) => value * factor,
+            Perturbation::To(new) => new,
+            Perturbation::Times(factor) => value * factor,
         }
     }
 
     fn float(self, value: &mut f64) {
-        *value = self.of(*value);
+        *value = self.apply(*value);
     }
 
     /// Of a temperature, told in degrees and kept in thousandths.
     fn temperature(self, mc: &mut i32) {
-        *mc = (self.of(f64::from(*mc) / 1e3) * 1e3).round() as i32;
+        *mc = (self.apply(f64::from(*mc) / 1e3) * 1e3).round() as i32;
     }
 }
 
 impl Thermal {
     /// Changes the figure at a path of [`crate::Figure`], e.g. `thermal.zone.BIG.control`; false if there is none that
     /// may be changed.
-    pub fn turn(&mut self, path: &str, turn: Turn) -> bool {
+    pub fn perturb(&mut self, path: &str, turn: Perturbation) -> bool {
         match path.strip_prefix("thermal.").unwrap_or_default() {
             "ambient" => turn.temperature(&mut self.ambient_mc),
             "start" => turn.temperature(&mut self.start_mc),
             path => match path.split_once('.').and_then(|(kind, rest)| Some((kind, rest.rsplit_once('.')?))) {
-                Some(("node", (name, figure))) => return self.turn_node(name, figure, turn),
-                Some(("zone", (name, figure))) => return self.turn_zone(name, figure, turn),
-                _ => return self.turn_link(path, turn),
+                Some(("node", (name, figure))) => return self.perturb_node(name, figure, turn),
+                Some(("zone", (name, figure))) => return self.perturb_zone(name, figure, turn),
+                _ => return self.perturb_link(path, turn),
             },
         }
         true
     }
 
-    fn turn_node(&mut self, name: &str, figure: &str, turn: Turn) -> bool {
+    fn perturb_node(&mut self, name: &str, figure: &str, turn: Perturbation) -> bool {
         let Some(node) = self.nodes.iter_mut().find(|n| n.name == name) else { return false };
         let value = match figure {
             "capacity" => Some(&mut node.j_per_k),
@@ -151,7 +151,7 @@ impl Thermal {
         value.map(|value| turn.float(value)).is_some()
     }
 
-    fn turn_link(&mut self, path: &str, turn: Turn) -> bool {
+    fn perturb_link(&mut self, path: &str, turn: Perturbation) -> bool {
         let nodes = &self.nodes;
         let of_link = |link: &&mut ThermalLink| {
             let [a, b] = link.between.map(|i| nodes[i as usize].name.as_str());
@@ -160,7 +160,7 @@ impl Thermal {
         self.links.iter_mut().find(of_link).map(|link| turn.float(&mut link.k_per_w)).is_some()
     }
 
-    fn turn_zone(&mut self, name: &str, figure: &str, turn: Turn) -> bool {
+    fn perturb_zone(&mut self, name: &str, figure: &str, turn: Perturbation) -> bool {
         let Some(zone) = self.zones.iter_mut().find(|z| z.name == name) else { return false };
         match (&mut zone.governor, figure) {
             (ThermalGovernor::StepWise { trip_mc, .. }, "trip") => turn.temperature(trip_mc),
@@ -188,7 +188,7 @@ mod tests {
         assert_eq!(free.len(), 18);
         let before: Vec<String> = shown(&machine, &free);
         let thermal = machine.thermal.as_mut().unwrap();
-        assert!(free.iter().all(|path| thermal.turn(path, Turn::Times(2.0))));
+        assert!(free.iter().all(|path| thermal.perturb(path, Perturbation::Times(2.0))));
         assert_eq!((thermal.start_mc, thermal.nodes[4].to_ambient), (70_000, Some(20.0)));
         machine.restate_figures();
         assert!(shown(&machine, &free).iter().zip(&before).all(|(a, b)| a != b));
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn temperatures_are_told_in_degrees_and_what_is_not_there_is_refused() {
         let mut thermal = Machine::preset("pixel6").unwrap().thermal.unwrap();
-        assert!(thermal.turn("thermal.ambient", Turn::To(31.5)));
+        assert!(thermal.perturb("thermal.ambient", Perturbation::To(31.5)));
         assert_eq!(thermal.ambient_mc, 31_500);
         for path in [
             "thermal.zone.GPU.control",
@@ -211,7 +211,7 @@ mod tests {
             "costs.scale",
             "",
         ] {
-            assert!(!thermal.turn(path, Turn::To(1.0)), "{path}");
+            assert!(!thermal.perturb(path, Perturbation::To(1.0)), "{path}");
         }
     }
 }

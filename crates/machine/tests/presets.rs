@@ -31,7 +31,7 @@ fn hikey960_has_the_capacities_of_its_device_tree() {
     assert_eq!(machine.capacity_at(4, 1_421_000).round(), 616.0);
     assert_eq!(machine.distance(0, 3), Distance::Llc);
     assert_eq!(machine.distance(3, 4), Distance::Node);
-    assert_eq!(machine.within(5, Distance::Llc).to_string(), "4-7");
+    assert_eq!(machine.cpus_within(5, Distance::Llc).to_string(), "4-7");
     let sleep = &machine.idle_states(4)[2];
     assert_eq!((sleep.name.as_str(), sleep.exit_latency_ns), ("cluster-sleep", 3_700_000));
     assert_eq!(machine.idle_states(0)[0].exit_latency_ns, 1000);

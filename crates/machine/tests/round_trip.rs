@@ -95,7 +95,7 @@ proptest! {
         let (a, b) = (a % n, b % n);
         let distance = machine.distance(a, b);
         prop_assert_eq!(distance, machine.distance(b, a));
-        prop_assert!(machine.within(a, distance).test(b));
+        prop_assert!(machine.cpus_within(a, distance).test(b));
         prop_assert!(machine.distances().contains(&distance));
     }
 

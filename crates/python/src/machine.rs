@@ -42,7 +42,7 @@ impl Machine {
     fn new(given: &Bound<'_, PyAny>) -> PyResult<Machine> {
         if let Ok(name) = given.cast::<PyString>() {
             let shown = name.to_str()?.to_owned();
-            let (inner, cpus) = MachineSpec::of(&shown).find().map_err(input)?;
+            let (inner, cpus) = MachineSpec::parse(&shown).find().map_err(input)?;
             return Ok(Machine { inner, cpus, shown });
         }
         let dict = given.cast::<PyDict>().map_err(|_| refused("a machine is a name, a path or a dict"))?;

@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn waste_respects_affinity() {
         let mut w = WasteMeter::new(2);
-        let bound = w.class_of(&CpuMask::of(0));
+        let bound = w.class_of(&CpuMask::single(0));
         w.set_idle(0, 1, true);
         w.add_waiting(0, bound, 1);
         assert_eq!(w.total_ns(50), 0);
@@ -226,8 +226,8 @@ mod tests {
     #[test]
     fn affinities_beyond_16_bits_keep_apart() {
         let mut w = WasteMeter::new(2);
-        w.groups = vec![Group { mask: CpuMask::of(0), waiting: 0, idle: 0 }; 1 << 16];
-        assert_eq!((w.class_of(&CpuMask::of(1)), w.class_of(&CpuMask::of(0))), (1 << 16, 0));
+        w.groups = vec![Group { mask: CpuMask::single(0), waiting: 0, idle: 0 }; 1 << 16];
+        assert_eq!((w.class_of(&CpuMask::single(1)), w.class_of(&CpuMask::single(0))), (1 << 16, 0));
     }
 
     #[test]

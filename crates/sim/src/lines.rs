@@ -116,7 +116,7 @@ mod tests {
     fn two_nodes() -> Machine {
         let mut machine = Machine::symmetric(2);
         machine.cpus.iter_mut().for_each(|cpu| (cpu.llc, cpu.node, cpu.package) = (cpu.id, cpu.id, cpu.id));
-        machine.nodes = vec![fairground_machine::CpuMask::of(0), fairground_machine::CpuMask::of(1)];
+        machine.nodes = vec![fairground_machine::CpuMask::single(0), fairground_machine::CpuMask::single(1)];
         machine.costs.line_ns = [0, 1, 2, 3, 4, 5, 100];
         machine.costs.link_gb_per_s = Some(6.4);
         machine

@@ -400,7 +400,7 @@ mod tests {
     #[test]
     fn threads_that_cannot_move_are_furniture() {
         let mut m = meter(&[1024; 2]);
-        m.add_class(&CpuMask::of(0));
+        m.add_class(&CpuMask::single(0));
         m.add_class(&CpuMask::first_n(2));
         m.add(0, 0, 0);
         m.add(0, 0, 0);

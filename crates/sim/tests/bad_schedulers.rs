@@ -74,7 +74,7 @@ impl Scheduler for Liar {
 fn run(lie: fn(&mut Env, CpuId, Pick) -> Pick) -> Result<Outcome, SimError> {
     let a = spec("a", vec![Op::Run(Amount::fixed(1_000)), Op::Sleep(Amount::fixed(1_000_000))]);
     let mut b = a.clone();
-    (b.name, b.affinity) = ("b".into(), Some(CpuMask::of(1)));
+    (b.name, b.affinity) = ("b".into(), Some(CpuMask::single(1)));
     let sched = Liar { honest: RoundRobin::new(2), lie };
     let config = Config { start_phase: false, ..Config::default() };
     let w = workload(vec![], vec![a, b]);
@@ -135,9 +135,9 @@ fn moving_a_task_to_where_it_may_not_run() {
 #[test]
 fn running_a_task_where_it_no_longer_may() {
     let work = Op::Run(Amount::fixed(30_000_000));
-    let leaves = spec("a", vec![Op::SetAffinity(CpuMask::of(1)), work.clone()]);
+    let leaves = spec("a", vec![Op::SetAffinity(CpuMask::single(1)), work.clone()]);
     let mut stays = spec("b", vec![work]);
-    stays.affinity = Some(CpuMask::of(0));
+    stays.affinity = Some(CpuMask::single(0));
     let turns = |env: &mut Env, cpu, _| match cpu {
         0 => Pick::Task((env.now() / 4_000_000 % 2) as TaskId),
         _ => Pick::Idle,

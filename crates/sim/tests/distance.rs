@@ -34,7 +34,7 @@ fn all_distances() -> Machine {
 }
 
 fn on(cpu: u32, mut task: TaskSpec) -> TaskSpec {
-    task.affinity = Some(CpuMask::of(cpu));
+    task.affinity = Some(CpuMask::single(cpu));
     task
 }
 

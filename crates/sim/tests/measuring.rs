@@ -201,7 +201,7 @@ fn a_waiter_does_not_spin_for_a_holder_that_is_preempted() {
 /// 7 ms.
 #[test]
 fn a_holder_that_is_preempted_ends_the_spinning() {
-    let other = vec![Op::SetAffinity(CpuMask::of(0)), ns(MS)];
+    let other = vec![Op::SetAffinity(CpuMask::single(0)), ns(MS)];
     let programs = vec![vec![held(6 * MS)], vec![held(MS)], other];
     let (_, log) = run(machine(2, 1), measuring(1, vec![Object::KernelMutex], programs));
     assert_eq!(log.wakings.last(), Some(&(7 * MS, 1)));
@@ -212,7 +212,7 @@ fn a_holder_that_is_preempted_ends_the_spinning() {
 /// which sleeps until it is woken at 10 ms: it is no spinner any more. If it were, CPU 1 would not idle.
 #[test]
 fn a_spinner_that_is_preempted_sleeps() {
-    let on_1 = |then| vec![Op::SetAffinity(CpuMask::of(1)), then];
+    let on_1 = |then| vec![Op::SetAffinity(CpuMask::single(1)), then];
     let programs = vec![vec![held(10 * MS)], on_1(held(MS)), on_1(ns(2 * MS))];
     let (_, log) = run(machine(2, 1), measuring(1, vec![Object::KernelMutex], programs));
     assert_eq!(log.exits.iter().map(|e| (e.0 / MS, e.1)).collect::<Vec<_>>(), [(6, 2), (10, 0), (11, 1)]);
@@ -223,7 +223,7 @@ fn a_spinner_that_is_preempted_sleeps() {
 /// at 7 ms, and comes too late; next time, at 10 ms, the lock is handed to it.
 #[test]
 fn a_sleeper_that_came_too_late_once_is_next() {
-    let on = |cpu, steps: &[Op]| [&[Op::SetAffinity(CpuMask::of(cpu))], steps].concat();
+    let on = |cpu, steps: &[Op]| [&[Op::SetAffinity(CpuMask::single(cpu))], steps].concat();
     let again = on(0, &[held(3 * MS), held(3 * MS), held(3 * MS), held(3 * MS)]);
     let programs = vec![again, on(1, &[ns(4_500_000), held(MS)]), on(0, &[ns(MS)])];
     let (_, log) = run(machine(2, 1), measuring(1, vec![Object::KernelMutex], programs));

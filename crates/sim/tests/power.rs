@@ -23,8 +23,12 @@ fn config(governor: Governor) -> Config {
 fn two_rails() -> Machine {
     let mut m = machine(2, 1);
     let point = |khz, active, wfi, fixed| Opp { wfi_mw: Some(wfi), static_mw: fixed, ..Opp::new(khz, active) };
-    let domain =
-        |cpu, name: &str, opps| FreqDomain { cpus: CpuMask::of(cpu), opps, transition_ns: 0, rail: Some(name.into()) };
+    let domain = |cpu, name: &str, opps| FreqDomain {
+        cpus: CpuMask::single(cpu),
+        opps,
+        transition_ns: 0,
+        rail: Some(name.into()),
+    };
     let little = vec![point(1_000_000, 100.0, 1.0, 5.0), point(2_000_000, 300.0, 4.0, 20.0)];
     let big = vec![Opp::new(1_000_000, 1000.0), Opp::new(1_500_000, 1000.0)];
     m.freq_domains = vec![domain(0, "LITTLE", little), domain(1, "BIG", big)];
@@ -34,7 +38,7 @@ fn two_rails() -> Machine {
 }
 
 fn pinned(name: &str, cpu: u32, program: Vec<Op>) -> TaskSpec {
-    TaskSpec { affinity: Some(CpuMask::of(cpu)), ..spec(name, program) }
+    TaskSpec { affinity: Some(CpuMask::single(cpu)), ..spec(name, program) }
 }
 
 /// Sleeps to 10 ms, runs on CPU 0 to 20 ms, is over.
@@ -137,7 +141,7 @@ fn hot(governor: ThermalGovernor) -> Machine {
     let mut m = machine(1, 1);
     m.freq_domains[0].opps = (1..=5).map(|n| Opp::new(n * 400_000, 100.0 + f64::from(n) * 300.0)).collect();
     let zone = ThermalZone { name: "soc".into(), node: 0, polling_ns: 100 * MS, cools: vec![(0, 1.0)], governor };
-    let node = ThermalNode { name: "soc".into(), cpus: CpuMask::of(0), j_per_k: 0.05, to_ambient: Some(50.0) };
+    let node = ThermalNode { name: "soc".into(), cpus: CpuMask::single(0), j_per_k: 0.05, to_ambient: Some(50.0) };
     let (ambient_mc, start_mc) = (25_000, 25_000);
     m.thermal =
         Some(Thermal { ambient_mc, start_mc, step_ns: 10 * MS, nodes: vec![node], links: vec![], zones: vec![zone] });

@@ -296,7 +296,7 @@ fn a_delay_counts_from_the_start_of_the_workload() {
 fn the_stopper_moves_a_thread_and_its_cache_is_refilled() {
     let mut m = machine(2, 1);
     m.costs.refill_kib_ns = [3; 7];
-    let mut a = spec("a", vec![ns(100), Op::SetAffinity(CpuMask::of(1)), ns(50)]);
+    let mut a = spec("a", vec![ns(100), Op::SetAffinity(CpuMask::single(1)), ns(50)]);
     a.footprint_kib = 64;
     let (_, seen) = run(m, workload(vec![], vec![a]));
     assert_eq!(seen.exits(), [(101 + 192 + 50, 0)]);

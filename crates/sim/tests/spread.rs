@@ -106,9 +106,9 @@ fn a_thread_behind_another_is_misplaced_while_a_cpu_is_free() {
 #[test]
 fn a_change_of_affinity_counts_from_then_on() {
     let run = |ns: u64| Op::Run(Amount::fixed(ns));
-    let first = spec("first", vec![run(500), Op::SetAffinity(CpuMask::of(0)), run(500)]);
+    let first = spec("first", vec![run(500), Op::SetAffinity(CpuMask::single(0)), run(500)]);
     let mut third = spec("third", vec![run(100)]);
-    third.affinity = Some(CpuMask::of(0));
+    third.affinity = Some(CpuMask::single(0));
     let w = workload(vec![], vec![first, spec("second", vec![run(100)]), third]);
     let outcome = testing::engine(machine(2, 1), w, config()).run(&mut []).expect("the run ends well");
     assert_eq!(outcome.totals.misplaced_ns, 500 - 101);

@@ -10,7 +10,7 @@ use fairground_workload::{Amount, Op, TaskSpec};
 fn cached(cpus: u32) -> Machine {
     let mut m = machine(cpus, 1);
     m.costs.refill_kib_ns = [5; 7];
-    let own = (0..cpus).map(|cpu| Cache { cpus: CpuMask::of(cpu), size_kib: 64, refill_kib_ns: 0 });
+    let own = (0..cpus).map(|cpu| Cache { cpus: CpuMask::single(cpu), size_kib: 64, refill_kib_ns: 0 });
     let shared = (cpus > 1).then(|| Cache { cpus: m.all_cpus(), size_kib: 512, refill_kib_ns: 4 });
     m.caches =
         Some(Caches { all: own.chain(shared).collect(), modified: 0.25, memory_kib_ns: [0, 0, 0, 0, 10, 10, 10] });
@@ -58,12 +58,12 @@ fn the_first_to_leave_a_cluster_state_finds_the_shared_cache_empty() {
     let mut m = cached(2);
     let off = idle_state("cluster-sleep", 2_000, 2_000);
     m.cpu_types[0].idle_states.push(IdleState { scope: IdleScope::Cluster, keeps_cache: false, ..off });
-    let to_1 = Op::SetAffinity(CpuMask::of(1));
+    let to_1 = Op::SetAffinity(CpuMask::single(1));
     let first = thread(vec![ns(100), Op::SleepUntil(10_000), ns(20_000), to_1, ns(100)]);
     let second = spec("second", vec![ns(100), Op::SleepUntil(20_000), ns(100)]);
     // Without it both would sleep again while the interrupt for the second CPU is on its way.
     let awake = spec("awake", vec![ns(100), Op::SleepUntil(10_000), ns(40_000)]);
-    let awake = TaskSpec { affinity: Some(CpuMask::of(0)), ..awake };
+    let awake = TaskSpec { affinity: Some(CpuMask::single(0)), ..awake };
     assert_eq!(refill(m, IdleGovernor::Deepest, vec![first, second, awake]).0, 160 + 80);
 }
 

@@ -10,7 +10,7 @@ use fairground_lab::circumstances::Circumstances;
 use fairground_lab::experiment::Plan;
 use fairground_lab::setup::Setup;
 use fairground_lab::tables::number;
-use fairground_machine::{FreeCost, Machine, MachineSpec};
+use fairground_machine::{FitParam, Machine, MachineSpec};
 use miette::Diagnostic;
 use thiserror::Error;
 
@@ -104,7 +104,7 @@ impl Calibrate {
         let run = &target.run;
         let circumstances = Circumstances { governor: run.governor()?, ..Circumstances::default() };
         // The machine that was asked for, with the CPUs to which the cell is bound.
-        let machine = MachineSpec::of(&run.machine).renamed(&self.machine);
+        let machine = MachineSpec::parse(&run.machine).renamed(&self.machine);
         let setup = warned(circumstances.find(&machine, &run.workload, std::slice::from_ref(&run.base))?);
         let seeds = (1..=self.seeds).collect();
         Ok((setup, Plan { scheds: 1, seeds, jobs: self.jobs.count(), check_determinism: false }))
@@ -127,11 +127,11 @@ fn head(target: &Target, workload: &str, ours: f64, seeds: u64) -> String {
 
 fn render(machine: &Machine, job: &Job, fit: &Fit, seeds: u64) -> String {
     let mut out = head(&job.target, &job.target.run.workload, fit.ours, seeds);
-    let words = |value: &dyn Fn(FreeCost, f64) -> f64| {
-        let figure = |(free, fitted): &(FreeCost, f64)| format!("{free} = {}", value(*free, *fitted));
+    let words = |value: &dyn Fn(FitParam, f64) -> f64| {
+        let figure = |(free, fitted): &(FitParam, f64)| format!("{free} = {}", value(*free, *fitted));
         fit.figures.iter().map(figure).collect::<Vec<_>>().join(", ")
     };
-    let _ = writeln!(out, "recorded   {}", words(&|free, _| machine.costs.stated(free)));
+    let _ = writeln!(out, "recorded   {}", words(&|free, _| machine.costs.fit_value(free)));
     let _ = writeln!(out, "fitted     {}", words(&|_, fitted| fitted));
     out
 }

@@ -93,7 +93,7 @@ impl Compare {
     /// The files that are read.
     fn inputs(&self) -> [Option<&Path>; 3] {
         let machine = self.machine.as_deref().or(self.of_machine.as_deref());
-        let machine = machine.and_then(|machine| MachineSpec::of(machine).file());
+        let machine = machine.and_then(|machine| MachineSpec::parse(machine).file());
         [machine, self.workload.as_deref().and_then(Workload::file), self.trace.as_deref()]
     }
 

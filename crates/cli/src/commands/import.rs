@@ -80,7 +80,7 @@ impl Import {
             return Err(Backwards.into());
         }
         let machine = machine_of(&self.trace, self.machine.as_deref())?;
-        let inputs = [Some(self.trace.as_path()), MachineSpec::of(&machine.name).file()];
+        let inputs = [Some(self.trace.as_path()), MachineSpec::parse(&machine.name).file()];
         let mut output = OutputFile::beside(&self.output, &inputs)?;
         let imported = read(&self.trace, &machine.machine, selection)?;
         trace_notes(&imported.recording.notes);
@@ -130,7 +130,7 @@ pub fn machine_of(trace: &Path, given: Option<&str>) -> Result<Named, Failure> {
         None if is_read_once(trace) => return Err(ReadOnce { trace: trace.display().to_string() }.into()),
         None => told(trace, "machine")?.ok_or_else(|| UnknownMachine { trace: trace.display().to_string() })?,
     };
-    let (machine, cpus) = MachineSpec::of(&name).find()?;
+    let (machine, cpus) = MachineSpec::parse(&name).find()?;
     Ok(Named { name, machine, cpus })
 }
 

@@ -79,7 +79,7 @@ impl Capture {
             return Ok(End::Done);
         }
         let from = self.sysfs.unwrap_or(self.from);
-        let inputs = [Some(from.as_path()), self.like.as_deref().and_then(|like| MachineSpec::of(like).file())];
+        let inputs = [Some(from.as_path()), self.like.as_deref().and_then(|like| MachineSpec::parse(like).file())];
         let out = self.out.as_deref().map(|path| OutputFile::beside(path, &inputs)).transpose()?;
         let like = self.like.as_deref().map(Machine::find).transpose()?;
         let options = CaptureOptions { from, debugfs: self.debugfs, name: self.name, like };
@@ -107,7 +107,7 @@ fn list() -> Result<String, Failure> {
 
 /// The machine; first the CPUs to which a workload would be bound there, by node.
 fn describe(spec: &str) -> Result<String, Failure> {
-    let (machine, cpus) = MachineSpec::of(spec).find()?;
+    let (machine, cpus) = MachineSpec::parse(spec).find()?;
     let Some(cpus) = cpus else { return Ok(machine.describe()) };
     let mut out = format!("{spec}: workloads are bound to {} of {} CPUs\n", cpus.count(), machine.nr_cpus());
     for (n, node) in machine.nodes.iter().enumerate() {

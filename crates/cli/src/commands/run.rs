@@ -212,7 +212,7 @@ impl Run {
 
     /// The trace appears if the run completes or fails on its way; a run that is refused or interrupted leaves none.
     fn traced(&self, setup: &Setup, path: &Path, logs: Option<Logs>) -> Result<RunReport, Failure> {
-        let inputs = [MachineSpec::of(&self.machine).file(), Workload::file(&self.workload)];
+        let inputs = [MachineSpec::parse(&self.machine).file(), Workload::file(&self.workload)];
         let mut output = OutputFile::beside(path, &inputs)?;
         let format = self.trace_format.unwrap_or_else(|| TraceFormatName::by_ending(path));
         let text = match format {

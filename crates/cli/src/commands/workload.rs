@@ -53,7 +53,7 @@ fn show(spec: &str, machine: &str) -> Result<String, Failure> {
     if let Some(builtin) = Builtin::by_name(spec) {
         return Ok(describe(builtin));
     }
-    let (machine, cpus) = MachineSpec::of(machine).find()?;
+    let (machine, cpus) = MachineSpec::parse(machine).find()?;
     let (workload, _) = Workload::find_bound(spec, &machine, cpus.as_ref())?;
     let mut out = format!("{}\n", workload.name);
     for task in &workload.tasks {
@@ -79,7 +79,7 @@ fn describe(builtin: &Builtin) -> String {
 }
 
 fn check(spec: &str, machine: &str) -> Result<String, Failure> {
-    let (machine, cpus) = MachineSpec::of(machine).find()?;
+    let (machine, cpus) = MachineSpec::parse(machine).find()?;
     let (workload, warnings) = Workload::find_bound(spec, &machine, cpus.as_ref())?;
     let warnings = endless_refused(warnings)?;
     let mut out = String::new();

@@ -146,7 +146,7 @@ mod tests {
 
     fn partitions(lists: &[&str]) -> Options {
         let partitions = lists.iter().map(|list| CpuMask::parse_list(list).unwrap()).collect();
-        Options { partitions, isolated: CpuMask::of(1) }
+        Options { partitions, isolated: CpuMask::single(1) }
     }
 
     /// What wakeups look at first is the same whether balancing knows of it or not, and with the level it is the domain.

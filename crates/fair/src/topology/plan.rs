@@ -74,7 +74,7 @@ impl Plan {
     pub fn child_span(&self, cpu: CpuId, level: usize) -> CpuMask {
         match level.checked_sub(1).and_then(|below| self.at(cpu, below)) {
             Some(child) => child.sd.span,
-            None => CpuMask::of(cpu),
+            None => CpuMask::single(cpu),
         }
     }
 

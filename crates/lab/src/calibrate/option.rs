@@ -55,7 +55,7 @@ pub fn fit_option(
 ) -> Result<OptionFit, CalibrateError> {
     let plan = Plan { scheds: 1, ..plan.clone() };
     let OptionJob { target, recorded } = job;
-    let cpus = MachineSpec::of(&target.run.machine).subset.map(|subset| setup.machine.subset(subset)).transpose()?;
+    let cpus = MachineSpec::parse(&target.run.machine).subset.map(|subset| setup.machine.subset(subset)).transpose()?;
     let at = |step: u64| {
         let workload = with_option(&target.run.workload, &recorded.workload, &recorded.option, value(step));
         let workload = workload.as_ref().unwrap_or(&target.run.workload);

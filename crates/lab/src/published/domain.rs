@@ -38,7 +38,7 @@ impl DomainCheck {
     /// # Errors
     /// If machine or schedulers do not exist.
     pub fn ours(&self) -> Result<[Option<f64>; 2], String> {
-        let (machine, _) = MachineSpec::of(&self.machine).find().map_err(|e| e.to_string())?;
+        let (machine, _) = MachineSpec::parse(&self.machine).find().map_err(|e| e.to_string())?;
         let of = |sched: &str| -> Result<Option<f64>, String> {
             let features = Features::parse(sched).map_err(|e| e.to_string())?;
             let topology = Topology::new(&machine, &features, &Options::default()).map_err(|e| e.to_string())?;

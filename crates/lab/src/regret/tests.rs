@@ -128,7 +128,7 @@ fn the_price_is_near_to_the_power_of_a_run() {
         let price = Pricer::new(&machine).price(&tasks, &placement).unwrap();
         let mut setup = setup(machine, &["fair:v6.12"]);
         let mut bound = workload(&tasks);
-        bound.tasks.iter_mut().zip(placement).for_each(|(task, cpu)| task.affinity = Some(CpuMask::of(cpu)));
+        bound.tasks.iter_mut().zip(placement).for_each(|(task, cpu)| task.affinity = Some(CpuMask::single(cpu)));
         setup.workload = Arc::new(bound);
         let report = setup.carry_out(0, 1, None, None).outcome.unwrap();
         let reading = |name: &str| report.readings.iter().find(|r| r.metric.name == name).unwrap().value;

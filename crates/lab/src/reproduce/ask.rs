@@ -199,7 +199,7 @@ impl<'a> Asking<'a> {
         let mut point = Vec::new();
         for run in judged_runs(mail, &[]) {
             // That the machine has these figures is known before anything is turned.
-            sweep::turn(&mut MachineSpec::of(&run.machine).find()?.0, &mail.sweep, values)?;
+            sweep::turn(&mut MachineSpec::parse(&run.machine).find()?.0, &mail.sweep, values)?;
             let turn = |machine: &mut Machine| drop(sweep::turn(machine, &mail.sweep, values));
             let there = sweep::run_at(&run, &mail.sweep, values);
             let ends = self.ends(&there, seeds, &|setup| Arc::new(setup.with_machine(turn)))?;
@@ -216,7 +216,7 @@ impl<'a> Asking<'a> {
         for run in mails.iter().flat_map(|mail| judged_runs(mail, &self.looks.sensitivity_rows)) {
             let stands = self.ends(&run, &seeds, &|setup| Arc::clone(setup))?;
             if !machines.contains_key(&run.machine) {
-                let (turned, not) = sensitivity::turned(&MachineSpec::of(&run.machine).find()?.0);
+                let (turned, not) = sensitivity::turned(&MachineSpec::parse(&run.machine).find()?.0);
                 turning.not_turned.extend(not);
                 machines.insert(run.machine.clone(), turned);
             }

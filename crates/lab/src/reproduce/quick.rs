@@ -98,7 +98,7 @@ mod tests {
             shorten(&mut quick);
             let runs = |mail: &Mail| mail.rows.iter().filter_map(|row| row.run.clone()).collect::<Vec<_>>();
             for (long, short) in runs(&mail).into_iter().zip(runs(&quick)) {
-                let (machine, cpus) = MachineSpec::of(&long.machine).find().unwrap();
+                let (machine, cpus) = MachineSpec::parse(&long.machine).find().unwrap();
                 for (long, short) in long.columns().into_iter().zip(short.columns()) {
                     assert_ne!(long.0, short.0);
                     Workload::find_bound(short.0, &machine, cpus.as_ref()).unwrap();

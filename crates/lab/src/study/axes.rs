@@ -160,7 +160,7 @@ impl Reader<'_> {
         worst.clamps.max = least.as_ref().map_or(worst.clamps.max, |(value, _)| *value);
         let Err(crossed) = worst.consistent() else { return Ok(()) };
         let section = fixed.and_then(|fixed| fixed.get("circumstances"));
-        let place = least.or(greatest).map(|(_, level)| level).or(section).unwrap_or_else(|| axes.of.clone());
+        let place = least.or(greatest).map(|(_, level)| level).or(section).unwrap_or_else(|| axes.table.clone());
         let help =
             format!("expected every `{min}` at or below every `{max}`: each goes with each, unset ones are 1024");
         Err(place.fault(crossed.to_string()).hint(help))

@@ -59,7 +59,7 @@ impl<'a> Finder<'a> {
     /// A preset, content of that name, or a file.
     pub fn machine(&mut self, node: &Node) -> FileResult<Board> {
         let typed = node.text()?;
-        let MachineSpec { name, subset } = MachineSpec::of(typed);
+        let MachineSpec { name, subset } = MachineSpec::parse(typed);
         let is_path = name.contains('/') || name.ends_with(".toml");
         let path = self.dir.join(name);
         let from_file = is_path || (preset_text(name).is_none() && path.is_file());

@@ -67,7 +67,7 @@ pub(super) fn study(name: &str, text: &str, dir: &Path, named: Named) -> Result<
     reader.circumstances(&axes, &circumstances)?;
     reader.uncrossed(fixed.as_ref(), &axes)?;
     if reader.axes.is_empty() {
-        let fault = axes.of.fault("nothing varies");
+        let fault = axes.table.fault("nothing varies");
         return Err(fault.hint("expected one axis or more; `fairground run` makes single runs"));
     }
     Ok(Study {
@@ -169,7 +169,7 @@ impl Reader<'_> {
                     return Err(fault.hint("expected it in [fixed] or in [axes]"));
                 }
                 (None, None) => {
-                    let fault = axes.of.fault(format!("no `{key}`"));
+                    let fault = axes.table.fault(format!("no `{key}`"));
                     let help =
                         format!("expected `{key} = \"NAME\"` in [fixed], or `{key} = [\"NAME\", ...]` in [axes]");
                     return Err(fault.hint(help));

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 
 use fairground_linux::build::{BuiltKernel, Record};
-use fairground_machine::{CpuMask, Machine, MachineError, MachineSpec, Turn};
+use fairground_machine::{CpuMask, Machine, MachineError, MachineSpec, Perturbation};
 use fairground_workload::{Warning, Workload, WorkloadError};
 use miette::Diagnostic;
 use nix::sys::memfd::{memfd_create, MFdFlags};
@@ -47,10 +47,10 @@ pub enum Way {
 
 impl Way {
     /// With its value.
-    pub fn by(self, value: f64) -> Turn {
+    pub fn by(self, value: f64) -> Perturbation {
         match self {
-            Way::To => Turn::To(value),
-            Way::Times => Turn::Times(value),
+            Way::To => Perturbation::To(value),
+            Way::Times => Perturbation::Times(value),
         }
     }
 }
@@ -156,7 +156,7 @@ impl RunSpec {
 
 /// A preset, or the machine of this text; and the CPUs that are named behind its name.
 pub(super) fn machine(name: &str, text: Option<&str>) -> Result<(Machine, Option<CpuMask>), MachineError> {
-    let spec = MachineSpec::of(name);
+    let spec = MachineSpec::parse(name);
     let machine = match text {
         Some(text) => Machine::from_toml(spec.name, text)?,
         None => Machine::preset(spec.name)?,
@@ -165,9 +165,9 @@ pub(super) fn machine(name: &str, text: Option<&str>) -> Result<(Machine, Option
     Ok((machine, cpus))
 }
 
-pub(super) fn turned(machine: &Machine, path: &str, turn: Turn) -> Result<Machine, NotMade> {
+pub(super) fn turned(machine: &Machine, path: &str, turn: Perturbation) -> Result<Machine, NotMade> {
     let no_figure = || NotMade::NoFigure { machine: machine.name.clone(), path: path.into() };
-    machine.turned(path, turn)?.ok_or_else(no_figure)
+    machine.perturbed(path, turn)?.ok_or_else(no_figure)
 }
 
 /// A built-in with options, or the workload of a file with this content.

@@ -32,7 +32,7 @@ fn staggered_ends(machine: &Machine) -> Workload {
             Op::SetAffinity(machine.all_cpus()),
             Op::RunWall(Amount::fixed(length)),
         ];
-        TaskSpec { affinity: Some(CpuMask::of(*cpu)), ..testing::spec(&format!("t{cpu}"), program) }
+        TaskSpec { affinity: Some(CpuMask::single(*cpu)), ..testing::spec(&format!("t{cpu}"), program) }
     };
     testing::workload(Vec::new(), order.iter().enumerate().map(spec).collect())
 }

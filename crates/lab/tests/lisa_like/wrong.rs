@@ -54,8 +54,8 @@ impl Meddled {
     /// Where this task may go with its next wakeup or from its birth on; none: as it likes.
     fn confines(&self, env: &Env, cpu: CpuId) -> Option<CpuMask> {
         match self.wrong? {
-            Wrong::Dearest => Some(CpuMask::of(largest_free(env.machine(), &self.tape))),
-            Wrong::Crowd => Some(CpuMask::of(0)),
+            Wrong::Dearest => Some(CpuMask::single(largest_free(env.machine(), &self.tape))),
+            Wrong::Crowd => Some(CpuMask::single(0)),
             Wrong::Clannish => Some(env.machine().clusters[env.machine().cpus[cpu as usize].cluster as usize].cpus),
             _ => None,
         }

@@ -66,7 +66,7 @@ impl Members {
 
     pub fn has_dir(&self, path: &str) -> bool {
         let Some(path) = self.resolved(path) else { return false };
-        matches!(self.kept.get(&path), Some(Member::Dir)) || self.below(&path).next().is_some()
+        matches!(self.kept.get(&path), Some(Member::Dir)) || self.paths_below(&path).next().is_some()
     }
 
     pub fn file(&self, path: &str) -> Option<&[u8]> {
@@ -80,14 +80,14 @@ impl Members {
     pub fn names(&self, dir: &str) -> Vec<String> {
         let Some(dir) = self.resolved(dir) else { return Vec::new() };
         let name = |path: &String| path[dir.len() + 1..].split('/').next().unwrap_or("").to_string();
-        let mut names: Vec<String> = self.below(&dir).map(name).collect();
+        let mut names: Vec<String> = self.paths_below(&dir).map(name).collect();
         names.sort_unstable();
         names.dedup();
         names
     }
 
     /// The paths below a directory.
-    fn below<'a>(&'a self, dir: &str) -> impl Iterator<Item = &'a String> {
+    fn paths_below<'a>(&'a self, dir: &str) -> impl Iterator<Item = &'a String> {
         let start = format!("{dir}/");
         self.kept.range(start.clone()..).map(|(path, _)| path).take_while(move |path| path.starts_with(&start))
     }
@@ -116,20 +116,20 @@ impl Members {
 
 /// Members that are left out, by why.
 #[derive(Default)]
-struct LeftOut {
+struct SkippedMembers {
     reasons: [(u32, String); 3],
 }
 
 /// Why a member is left out.
 #[derive(Clone, Copy)]
-enum Why {
+enum SkipReason {
     Upward,
     LinkOut,
     Special,
 }
 
-impl LeftOut {
-    fn add(&mut self, why: Why, name: &str) {
+impl SkippedMembers {
+    fn add(&mut self, why: SkipReason, name: &str) {
         let (count, first) = &mut self.reasons[why as usize];
         if *count == 0 {
             *first = shortened(name);
@@ -201,7 +201,7 @@ fn read_tar(path: &Path, packed: impl Read, notes: &mut Notes) -> Result<Members
 
 /// What members before it say of the next one.
 #[derive(Default)]
-struct Next {
+struct LongNames {
     name: Option<Vec<u8>>,
     link: Option<Vec<u8>>,
 }
@@ -209,8 +209,8 @@ struct Next {
 #[derive(Default)]
 struct Reader {
     members: Members,
-    left_out: LeftOut,
-    next: Next,
+    left_out: SkippedMembers,
+    next: LongNames,
 }
 
 impl Reader {
@@ -240,7 +240,7 @@ impl Reader {
     ) -> io::Result<()> {
         let Some(name) = std::str::from_utf8(name).ok().filter(|name| name.len() <= MAX_NAME) else { return Ok(()) };
         let Some(path) = normal("", name) else {
-            self.left_out.add(Why::Upward, name);
+            self.left_out.add(SkipReason::Upward, name);
             return Ok(());
         };
         let Some(role) = self.role(&path) else { return Ok(()) };
@@ -250,7 +250,7 @@ impl Reader {
             (EntryType::Directory, _) => Ok(Member::Dir),
             (EntryType::Link, _) => linked("", link),
             (EntryType::Symlink, _) => linked(path.rsplit_once('/').map_or("", |(parent, _)| parent), link),
-            _ => Err(Why::Special),
+            _ => Err(SkipReason::Special),
         };
         match member {
             Ok(member) => self.members.keep(path, member),
@@ -275,10 +275,10 @@ impl Reader {
 }
 
 /// A link from a directory of the tarball.
-fn linked(from: &str, target: Option<&[u8]>) -> Result<Member, Why> {
+fn linked(from: &str, target: Option<&[u8]>) -> Result<Member, SkipReason> {
     let target = target.and_then(|target| std::str::from_utf8(target).ok());
     let inside = target.filter(|target| !target.starts_with('/') && target.len() <= MAX_NAME);
-    inside.and_then(|target| normal(from, target)).map(Member::Link).ok_or(Why::LinkOut)
+    inside.and_then(|target| normal(from, target)).map(Member::Link).ok_or(SkipReason::LinkOut)
 }
 
 /// What describes the next member, within limits.
@@ -292,8 +292,8 @@ fn extension<R: Read>(entry: &mut Entry<R>) -> io::Result<Vec<u8>> {
 }
 
 /// The names that a pax header gives to the next member.
-fn pax(bytes: &[u8]) -> Next {
-    let mut next = Next::default();
+fn pax(bytes: &[u8]) -> LongNames {
+    let mut next = LongNames::default();
     for extension in PaxExtensions::new(bytes).flatten() {
         match extension.key_bytes() {
             b"path" => next.name = Some(extension.value_bytes().into()),

@@ -7,7 +7,7 @@ use crate::{
 
 use super::clocks::Clock;
 use super::estimate::{Core, Curve, Lender};
-use super::seen::Seen;
+use super::hardware::Hardware;
 use super::{caches, energy, idle};
 
 /// node_reclaim_distance of AMD's and Hygon's Zen.
@@ -17,7 +17,7 @@ const ZEN_RECLAIM_DISTANCE: u32 = 32;
 const ADDED_STATE: &str = "Linux, drivers/cpuidle/cpuidle-psci.c: WFI";
 
 /// The machine, with the source of each figure.
-pub(super) fn machine(seen: &Seen, name: &str, lender: &Lender) -> Machine {
+pub(super) fn machine(seen: &Hardware, name: &str, lender: &Lender) -> Machine {
     let kinds = kinds(seen);
     let mut parts = Parts { seen, lender, kinds: &kinds, figures: Vec::new() };
     let freq_domains = parts.freq_domains();
@@ -78,7 +78,7 @@ struct Kind {
 }
 
 /// The kinds of cores by their first CPUs; a core is of the kind of its first thread.
-fn kinds(seen: &Seen) -> Vec<Kind> {
+fn kinds(seen: &Hardware) -> Vec<Kind> {
     let mut kinds: Vec<Kind> = Vec::new();
     for core in &seen.topology.cores {
         let first = core.first().unwrap_or(0) as usize;
@@ -114,7 +114,7 @@ fn published(place: &str) -> Source {
 }
 
 struct Parts<'a> {
-    seen: &'a Seen,
+    seen: &'a Hardware,
     lender: &'a Lender<'a>,
     kinds: &'a [Kind],
     figures: Vec<Figure>,
@@ -225,7 +225,7 @@ impl<'a> Parts<'a> {
             (true, _) => Source::Estimate(format!("from {}: scale of the abstract energy model", self.lender.name())),
         };
         let curve = Curve::new(states);
-        (khz.into_iter().map(|khz| Opp::new(khz, curve.at(f64::from(khz)))).collect(), source)
+        (khz.into_iter().map(|khz| Opp::new(khz, curve.mw_at(f64::from(khz)))).collect(), source)
     }
 
     /// mW of one unit of an abstract energy model: the strongest core draws at its top what the lender's does.
@@ -253,8 +253,9 @@ impl<'a> Parts<'a> {
             return None;
         }
         for (i, cache) in seen.iter().enumerate() {
-            let like =
-                |other: &caches::Seen| (other.size_kib, other.cpus.count()) == (cache.size_kib, cache.cpus.count());
+            let like = |other: &caches::CacheInfo| {
+                (other.size_kib, other.cpus.count()) == (cache.size_kib, cache.cpus.count())
+            };
             if !i.checked_sub(1).is_some_and(|before| like(&seen[before])) {
                 self.state(format!("cache[{}].size", cache.cpus), published(self.seen.places.caches));
             }

@@ -8,19 +8,19 @@ use super::{CaptureError, Notes};
 
 /// A cache of data that a tree describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct CacheInfo {
     pub cpus: CpuMask,
     pub size_kib: u32,
 }
 
 /// All caches of data, those of fewest CPUs first; of several with the same CPUs the largest. None at all, with a note,
 /// if some CPU has none whose size is known.
-pub(super) fn read(tree: &Tree, cpus: &Cpus, notes: &mut Notes) -> Result<Vec<Seen>, CaptureError> {
-    let mut all: Vec<Seen> = Vec::new();
+pub(super) fn read(tree: &Tree, cpus: &Cpus, notes: &mut Notes) -> Result<Vec<CacheInfo>, CaptureError> {
+    let mut all: Vec<CacheInfo> = Vec::new();
     for cpu in cpus.iter() {
         let dir = format!("{}/cache", cpus.dir(cpu));
         for index in tree.numbered(&dir, "index") {
-            let Some(seen) = one(tree, cpus, &format!("{dir}/index{index}"))? else { continue };
+            let Some(seen) = read_index(tree, cpus, &format!("{dir}/index{index}"))? else { continue };
             match all.iter_mut().find(|known| known.cpus == seen.cpus) {
                 Some(known) => known.size_kib = known.size_kib.max(seen.size_kib),
                 None => all.push(seen),
@@ -40,7 +40,7 @@ pub(super) fn read(tree: &Tree, cpus: &Cpus, notes: &mut Notes) -> Result<Vec<Se
 }
 
 /// The cache of an index, if it holds data and its size and CPUs are stated.
-fn one(tree: &Tree, cpus: &Cpus, dir: &str) -> Result<Option<Seen>, CaptureError> {
+fn read_index(tree: &Tree, cpus: &Cpus, dir: &str) -> Result<Option<CacheInfo>, CaptureError> {
     if tree.text(&format!("{dir}/type"))?.as_deref() == Some("Instruction") {
         return Ok(None);
     }
@@ -50,7 +50,7 @@ fn one(tree: &Tree, cpus: &Cpus, dir: &str) -> Result<Option<Seen>, CaptureError
     };
     let kib = size.strip_suffix('K').and_then(|kib| kib.parse::<u32>().ok());
     match kib.filter(|kib| (1..=Cache::MAX_KIB).contains(kib)) {
-        Some(size_kib) => Ok(Some(Seen { cpus: cpus.dense(&shared), size_kib })),
+        Some(size_kib) => Ok(Some(CacheInfo { cpus: cpus.dense(&shared), size_kib })),
         None => Err(tree.garbled(&path, format!("found {size:?}"), "a size such as 512K, at most 4 GiB")),
     }
 }

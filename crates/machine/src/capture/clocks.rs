@@ -31,7 +31,7 @@ pub(super) struct Clock {
 /// Reads all clocks; CPUs without cpufreq are a clock by themselves, so are all of them together if none has.
 pub(super) fn read(tree: &Tree, cpus: &Cpus, cores: &[CpuMask], notes: &mut Notes) -> Result<Vec<Clock>, CaptureError> {
     let mut clocks = Vec::new();
-    let mut left = cpus.all();
+    let mut left = cpus.mask();
     let policies = tree.numbered(CPUFREQ, "policy").into_iter().map(|policy| format!("{CPUFREQ}/policy{policy}"));
     // The links from a CPU to its policy: in copies they may be all there is, or not be there.
     let links = cpus.iter().map(|cpu| format!("{}/cpufreq", cpus.dir(cpu)));
@@ -41,7 +41,7 @@ pub(super) fn read(tree: &Tree, cpus: &Cpus, cores: &[CpuMask], notes: &mut Note
             clocks.push(read_policy(tree, &dir, members)?);
             left = left.minus(&members);
         } else if let Some(twice) = members.minus(&left).first().filter(|_| dir.starts_with(CPUFREQ)) {
-            let problem = format!("CPU {} is in two policies", cpus.kernel(&CpuMask::of(twice)));
+            let problem = format!("CPU {} is in two policies", cpus.kernel(&CpuMask::single(twice)));
             return Err(tree.garbled(&format!("{dir}/related_cpus"), problem, "each CPU in one policy"));
         }
     }

@@ -26,7 +26,7 @@ impl Cpus {
     }
 
     /// All CPUs, by their ids here.
-    pub fn all(&self) -> CpuMask {
+    pub fn mask(&self) -> CpuMask {
         CpuMask::first_n(self.count())
     }
 
@@ -56,8 +56,8 @@ impl Cpus {
         if !offline.is_empty() {
             notes.add(format!("CPUs {offline} are present but not online and are left out"));
         }
-        if *online != self.all() {
-            let here = self.all();
+        if *online != self.mask() {
+            let here = self.mask();
             notes.add(format!("ids are dense here: CPUs {here} are the kernel's CPUs {online}, in this order"));
         }
         Ok(())

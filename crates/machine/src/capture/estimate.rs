@@ -2,7 +2,7 @@
 
 use crate::{Cache, Caches, Costs, CpuType, Distance, Figure, FreqDomain, IdleState, Machine, Opp, Source};
 
-use super::caches::Seen;
+use super::caches::CacheInfo;
 use super::idle::State;
 
 /// Throughput of a core with 1, 2, ... busy threads, thousandths, where the preset's cores have fewer threads: round
@@ -37,7 +37,7 @@ impl Curve {
     }
 
     /// mW at a frequency, kHz: on the line between the points around it; beyond the ends in proportion to it.
-    pub fn at(&self, khz: f64) -> f64 {
+    pub fn mw_at(&self, khz: f64) -> f64 {
         let above = self.points.iter().position(|(point, _)| *point >= khz);
         let mw = match above {
             Some(i) if self.points[i].0 == khz => self.points[i].1,
@@ -139,11 +139,11 @@ impl<'a> Lender<'a> {
     }
 
     /// Caches of these sizes. The nearest of a CPU costs nothing more; the others cost what the lender's last one does.
-    pub fn caches(&self, seen: &[Seen], occurring: &[Distance]) -> Caches {
+    pub fn caches(&self, seen: &[CacheInfo], occurring: &[Distance]) -> Caches {
         let lent = self.machine.caches.as_ref();
         let last = lent.and_then(|caches| caches.all.last());
         let shared_ns = last.map_or(SHARED_KIB_NS, |cache| cache.refill_kib_ns);
-        let cache = |(i, cache): (usize, &Seen)| Cache {
+        let cache = |(i, cache): (usize, &CacheInfo)| Cache {
             cpus: cache.cpus,
             size_kib: cache.size_kib,
             refill_kib_ns: if seen[..i].iter().any(|nearer| nearer.cpus.intersects(&cache.cpus)) {
@@ -216,7 +216,7 @@ impl Core<'_> {
     /// Operating points: power as at the same share of the top frequency here.
     pub fn opps(&self, khz: &[u32]) -> Vec<Opp> {
         let top = khz.last().copied().map_or(1.0, f64::from);
-        let mw = |khz: u32| rounded(self.curve.at(f64::from(khz) / top * self.curve.top_khz()));
+        let mw = |khz: u32| rounded(self.curve.mw_at(f64::from(khz) / top * self.curve.top_khz()));
         khz.iter().map(|khz| Opp::new(*khz, mw(*khz))).collect()
     }
 

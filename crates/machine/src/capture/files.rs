@@ -70,17 +70,17 @@ fn fits(name: &str, pattern: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn of(path: &str) -> Option<Role> {
+    fn role_of(path: &str) -> Option<Role> {
         role(&path.split('/').collect::<Vec<_>>())
     }
 
     #[test]
     fn paths_are_told_apart() {
-        assert_eq!(of("devices/system/cpu/cpu12/cache/index3/size"), Some(Role::File));
-        assert_eq!(of("kernel/debug/energy_model/cpu0/ps:1000000/power"), Some(Role::File));
-        assert_eq!(of("devices/system/cpu/cpu12/cpufreq"), Some(Role::Above));
-        assert_eq!(of("devices/system/cpu/cpu12/crash_notes"), None);
-        assert_eq!(of("devices/system/cpu/cpux/online"), None);
-        assert_eq!(of("etc/passwd"), None);
+        assert_eq!(role_of("devices/system/cpu/cpu12/cache/index3/size"), Some(Role::File));
+        assert_eq!(role_of("kernel/debug/energy_model/cpu0/ps:1000000/power"), Some(Role::File));
+        assert_eq!(role_of("devices/system/cpu/cpu12/cpufreq"), Some(Role::Above));
+        assert_eq!(role_of("devices/system/cpu/cpu12/crash_notes"), None);
+        assert_eq!(role_of("devices/system/cpu/cpux/online"), None);
+        assert_eq!(role_of("etc/passwd"), None);
     }
 }

@@ -39,7 +39,7 @@ pub(super) fn read(tree: &Tree, cpus: &Cpus, notes: &mut Notes) -> Result<Vec<Ve
             } else if let Some((_, cpus)) = off.iter_mut().find(|(name, _)| *name == state.name) {
                 cpus.set(cpu);
             } else {
-                off.push((state.name, CpuMask::of(cpu)));
+                off.push((state.name, CpuMask::single(cpu)));
             }
         }
         all.push(states);

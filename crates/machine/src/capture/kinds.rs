@@ -56,7 +56,7 @@ impl Isa {
     }
 
     /// By what idle states are called: `WFI` on Arm, C-states on x86.
-    fn of_states<'a>(mut names: impl Iterator<Item = &'a str>) -> Option<Isa> {
+    fn from_states<'a>(mut names: impl Iterator<Item = &'a str>) -> Option<Isa> {
         names.find_map(|name| match name {
             "WFI" => Some(Isa::Arm64),
             _ if name.starts_with('C') && name[1..].starts_with(|c: char| c.is_ascii_digit()) => Some(Isa::X86),
@@ -65,20 +65,20 @@ impl Isa {
     }
 
     /// Of a machine that files describe.
-    pub fn of_machine(machine: &Machine) -> Option<Isa> {
+    pub fn from_machine(machine: &Machine) -> Option<Isa> {
         let states = machine.cpu_types.iter().flat_map(|of| &of.idle_states);
-        Isa::of_states(states.map(|state| state.name.as_str()))
+        Isa::from_states(states.map(|state| state.name.as_str()))
     }
 
     /// Of a tree: as `modalias` says, else by the names of the idle states.
-    pub fn of_tree<'a>(tree: &Tree, states: impl Iterator<Item = &'a str>) -> Result<Option<Isa>, CaptureError> {
+    pub fn from_tree<'a>(tree: &Tree, states: impl Iterator<Item = &'a str>) -> Result<Option<Isa>, CaptureError> {
         let modalias = modalias(tree)?;
         if modalias.starts_with("cpu:type:x86") {
             return Ok(Some(Isa::X86));
         } else if modalias.starts_with("cpu:type:aarch64") {
             return Ok(Some(Isa::Arm64));
         }
-        Ok(Isa::of_states(states))
+        Ok(Isa::from_states(states))
     }
 }
 
@@ -106,7 +106,7 @@ pub(super) fn core_name(tree: &Tree, cpus: &Cpus, cpu: CpuId) -> Result<Option<S
 }
 
 /// The name of a core that a device tree calls so, less the vendor: as it is written here if it is known.
-pub(super) fn written(name: &str) -> String {
+pub(super) fn canonical_core_name(name: &str) -> String {
     let known = ARM_CORES.iter().find(|(.., known)| known.eq_ignore_ascii_case(name));
     known.map_or(name, |(.., known)| known).into()
 }

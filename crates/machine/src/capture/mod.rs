@@ -21,12 +21,12 @@ mod energy;
 mod error;
 mod estimate;
 mod files;
+mod hardware;
 mod idle;
+mod input;
 mod kinds;
 mod nearest;
 mod script;
-mod seen;
-mod source;
 mod sysfs;
 mod topology;
 mod tree;
@@ -36,8 +36,8 @@ use std::path::PathBuf;
 use crate::{file, Machine, MachineError};
 
 use estimate::Lender;
-use seen::Seen;
-use source::Given;
+use hardware::Hardware;
+use input::Input;
 
 pub use error::CaptureError;
 pub use script::capture_script;
@@ -60,14 +60,14 @@ pub struct CaptureOptions {
 
 /// A captured machine.
 #[derive(Clone, Debug)]
-pub struct Captured {
+pub struct Capture {
     /// The machine, as its file reads.
     pub machine: Machine,
     /// What was missing, left out or assumed, in words.
     pub notes: Vec<String>,
 }
 
-impl Captured {
+impl Capture {
     /// The machine file, with the notes as comments.
     pub fn to_toml(&self) -> String {
         let mut text = String::from(HEAD);
@@ -111,7 +111,7 @@ impl Notes {
 ///
 /// # Errors
 /// If there is no such tree, if something cannot be read or makes no sense, or if its parts contradict each other.
-pub fn capture(options: &CaptureOptions) -> Result<Captured, CaptureError> {
+pub fn capture(options: &CaptureOptions) -> Result<Capture, CaptureError> {
     if !file::is_name(&options.name) {
         return Err(CaptureError::Name { name: options.name.clone() });
     }
@@ -119,7 +119,7 @@ pub fn capture(options: &CaptureOptions) -> Result<Captured, CaptureError> {
     let mut seen = read(options, &mut notes)?;
     let places = seen.places;
     let impossible = |cause: MachineError| {
-        let help = places.disagreeing;
+        let help = places.conflict_help;
         CaptureError::Impossible { path: options.from.clone(), help, cause: cause.into() }
     };
     let lender = match &options.like {
@@ -134,14 +134,14 @@ pub fn capture(options: &CaptureOptions) -> Result<Captured, CaptureError> {
     let machine = assemble::machine(&seen, &options.name, &lender);
     // Levels that overlap in part and the like are found where any machine file's are.
     let machine = Machine::from_toml(&format!("{}.toml", options.name), &machine.to_toml()).map_err(impossible)?;
-    Ok(Captured { machine, notes: notes.0 })
+    Ok(Capture { machine, notes: notes.0 })
 }
 
 /// Reads whatever is there.
-fn read(options: &CaptureOptions, notes: &mut Notes) -> Result<Seen, CaptureError> {
-    let sysfs = match source::open(&options.from, notes)? {
-        Given::Sysfs(tree) => tree,
-        Given::DeviceTree(tree) => return devicetree::read(&tree, notes),
+fn read(options: &CaptureOptions, notes: &mut Notes) -> Result<Hardware, CaptureError> {
+    let sysfs = match input::open(&options.from, notes)? {
+        Input::Sysfs(tree) => tree,
+        Input::DeviceTree(tree) => return devicetree::read(&tree, notes),
     };
     let debugfs = sysfs::find_debugfs(&sysfs, options.debugfs.as_deref())?;
     sysfs::read(&sysfs, &debugfs, notes)

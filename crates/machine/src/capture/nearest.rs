@@ -22,9 +22,9 @@ pub(super) struct Traits {
 }
 
 impl Traits {
-    fn of(machine: &Machine) -> Traits {
+    fn from_machine(machine: &Machine) -> Traits {
         Traits {
-            isa: Isa::of_machine(machine),
+            isa: Isa::from_machine(machine),
             cores: machine.cpu_types.iter().map(|of| of.name.clone()).collect(),
             is_asymmetric: machine.is_asymmetric(),
             has_smt: machine.has_smt(),
@@ -82,10 +82,13 @@ fn ratio(a: Option<u32>, b: Option<u32>) -> u32 {
 /// first of the list.
 pub(super) fn nearest(captured: &Traits) -> Result<(Machine, String), MachineError> {
     let machines = presets().map(Machine::preset).collect::<Result<Vec<_>, _>>()?;
-    let chosen = machines.into_iter().min_by_key(|preset| captured.distance(&Traits::of(preset)));
+    let chosen = machines.into_iter().min_by_key(|preset| captured.distance(&Traits::from_machine(preset)));
     let preset = chosen.ok_or_else(|| MachineError::Unknown { name: String::new(), help: "no preset".into() })?;
-    let why =
-        format!("the nearest preset: this machine is {}; that is {}", captured.words(), Traits::of(&preset).words());
+    let why = format!(
+        "the nearest preset: this machine is {}; that is {}",
+        captured.words(),
+        Traits::from_machine(&preset).words()
+    );
     Ok((preset, why))
 }
 
@@ -115,7 +118,7 @@ mod tests {
     #[test]
     fn every_preset_is_nearest_to_itself() {
         for name in presets() {
-            let its = Traits::of(&Machine::preset(name).expect("a preset"));
+            let its = Traits::from_machine(&Machine::preset(name).expect("a preset"));
             let found = nearest(&its).expect("a preset").0;
             assert_eq!(found.name, name);
         }

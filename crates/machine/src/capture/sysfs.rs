@@ -5,8 +5,8 @@ use std::path::Path;
 use crate::Source;
 
 use super::cpus::Cpus;
+use super::hardware::{Hardware, SYSFS};
 use super::kinds::Isa;
-use super::seen::{Seen, SYSFS};
 use super::tree::Tree;
 use super::{caches, clocks, energy, idle, kinds, topology, CaptureError, Notes};
 
@@ -21,7 +21,7 @@ pub(super) fn find_sysfs(root: &Path) -> Result<Tree, CaptureError> {
 
 /// The debugfs tree at `root`, or where it is mounted.
 pub(super) fn find_debugfs(sysfs: &Tree, root: Option<&Path>) -> Result<Tree, CaptureError> {
-    let Some(root) = root else { return Ok(sysfs.below("kernel/debug")) };
+    let Some(root) = root else { return Ok(sysfs.subtree("kernel/debug")) };
     let tree = Tree::new(root);
     let missing = "energy_model";
     if tree.has_dir(missing) {
@@ -32,7 +32,7 @@ pub(super) fn find_debugfs(sysfs: &Tree, root: Option<&Path>) -> Result<Tree, Ca
 }
 
 /// Reads both trees.
-pub(super) fn read(sysfs: &Tree, debugfs: &Tree, notes: &mut Notes) -> Result<Seen, CaptureError> {
+pub(super) fn read(sysfs: &Tree, debugfs: &Tree, notes: &mut Notes) -> Result<Hardware, CaptureError> {
     let cpus = Cpus::read(sysfs, notes)?;
     let topology = topology::read(sysfs, &cpus, notes)?;
     let caches = caches::read(sysfs, &cpus, notes)?;
@@ -40,10 +40,10 @@ pub(super) fn read(sysfs: &Tree, debugfs: &Tree, notes: &mut Notes) -> Result<Se
     let (capacities, capacity_source) = capacities(sysfs, &cpus, &clocks, notes)?;
     let idle = idle::read(sysfs, &cpus, notes)?;
     let core_names = cpus.iter().map(|cpu| kinds::core_name(sysfs, &cpus, cpu)).collect::<Result<_, _>>()?;
-    Ok(Seen {
+    Ok(Hardware {
         title: title(sysfs, &cpus)?,
         places: &SYSFS,
-        isa: Isa::of_tree(sysfs, idle.iter().flatten().map(|state| state.name.as_str()))?,
+        isa: Isa::from_tree(sysfs, idle.iter().flatten().map(|state| state.name.as_str()))?,
         is_zen: kinds::is_zen(sysfs)?,
         core_names,
         topology,

@@ -31,7 +31,7 @@ pub(super) struct Cluster {
 
 /// The group of `groups` that `cpu` is in.
 pub(super) fn group_of(groups: &[CpuMask], cpu: CpuId) -> CpuMask {
-    groups.iter().find(|group| group.test(cpu)).copied().unwrap_or_else(|| CpuMask::of(cpu))
+    groups.iter().find(|group| group.test(cpu)).copied().unwrap_or_else(|| CpuMask::single(cpu))
 }
 
 /// Reads all levels.
@@ -48,7 +48,7 @@ pub(super) fn read(tree: &Tree, cpus: &Cpus, notes: &mut Notes) -> Result<Topolo
 }
 
 /// A list that a CPU has of its group, and the file it is from.
-type Listed = Option<(CpuMask, String)>;
+type CpuList = Option<(CpuMask, String)>;
 
 struct Reader<'a> {
     tree: &'a Tree,
@@ -58,11 +58,11 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     /// The first of `files` that each CPU has in its topology directory.
-    fn lists(&self, files: &[&str]) -> Result<Vec<Listed>, CaptureError> {
+    fn lists(&self, files: &[&str]) -> Result<Vec<CpuList>, CaptureError> {
         self.cpus.iter().map(|cpu| self.list(cpu, files)).collect()
     }
 
-    fn list(&self, cpu: CpuId, files: &[&str]) -> Result<Listed, CaptureError> {
+    fn list(&self, cpu: CpuId, files: &[&str]) -> Result<CpuList, CaptureError> {
         for file in files {
             let path = format!("{}/topology/{file}", self.cpus.dir(cpu));
             if let Some(kernel) = self.tree.cpu_list(&path)? {
@@ -81,7 +81,7 @@ impl Reader<'_> {
 
     /// The groups that lists describe: a list holds its own CPU, and all of a group have the same one. A CPU without
     /// a list joins those that list it; whoever is left is given a group by `alone`, of those that are left with it.
-    fn groups(&self, lists: &[Listed], alone: impl Fn(CpuId) -> CpuMask) -> Result<Vec<CpuMask>, CaptureError> {
+    fn groups(&self, lists: &[CpuList], alone: impl Fn(CpuId) -> CpuMask) -> Result<Vec<CpuMask>, CaptureError> {
         let mut listed = CpuMask::EMPTY;
         let mut groups: Vec<CpuMask> = Vec::new();
         for (cpu, list) in self.cpus.iter().zip(lists) {
@@ -92,9 +92,9 @@ impl Reader<'_> {
             }
             listed = listed.or(group);
         }
-        let mut left = self.cpus.all().minus(&listed);
+        let mut left = self.cpus.mask().minus(&listed);
         while let Some(cpu) = left.first() {
-            let group = alone(cpu).and(&left).or(&CpuMask::of(cpu));
+            let group = alone(cpu).and(&left).or(&CpuMask::single(cpu));
             groups.push(group);
             left = left.minus(&group);
         }
@@ -102,10 +102,10 @@ impl Reader<'_> {
         Ok(groups)
     }
 
-    fn require_agreement(&self, cpu: CpuId, group: &CpuMask, path: &str, all: &[Listed]) -> Result<(), CaptureError> {
+    fn require_agreement(&self, cpu: CpuId, group: &CpuMask, path: &str, all: &[CpuList]) -> Result<(), CaptureError> {
         let kernel = |mask: &CpuMask| self.cpus.kernel(mask);
         if !group.test(cpu) {
-            let expected = format!("a list with CPU {} itself", kernel(&CpuMask::of(cpu)));
+            let expected = format!("a list with CPU {} itself", kernel(&CpuMask::single(cpu)));
             let found = match group.first() {
                 Some(_) => kernel(group).to_string(),
                 None => "no CPU that is online".into(),
@@ -122,19 +122,19 @@ impl Reader<'_> {
     }
 
     /// The CPUs whose file is missing.
-    fn without(&self, lists: &[Listed]) -> CpuMask {
+    fn cpus_without_list(&self, lists: &[CpuList]) -> CpuMask {
         self.cpus.iter().zip(lists).filter(|(_, list)| list.is_none()).map(|(cpu, _)| cpu).collect()
     }
 
-    fn note_missing(&mut self, what: &str, lists: &[Listed], instead: &str) {
-        let missing = self.without(lists);
+    fn note_missing(&mut self, what: &str, lists: &[CpuList], instead: &str) {
+        let missing = self.cpus_without_list(lists);
         if !missing.is_empty() {
             let cpus = self.cpus.kernel(&missing);
             self.notes.add(format!("{what} is missing for CPUs {cpus}: {instead}"));
         }
     }
 
-    fn same<K: PartialEq>(&self, cpu: CpuId, key: impl Fn(usize) -> K) -> CpuMask {
+    fn cpus_with_equal_key<K: PartialEq>(&self, cpu: CpuId, key: impl Fn(usize) -> K) -> CpuMask {
         self.cpus.iter().filter(|other| key(*other as usize) == key(cpu as usize)).collect()
     }
 
@@ -142,7 +142,7 @@ impl Reader<'_> {
         let lists = self.lists(&["package_cpus_list", "core_siblings_list"])?;
         self.note_missing("topology/package_cpus_list", &lists, "packages go by physical_package_id, or all are one");
         let ids = self.ids("physical_package_id")?;
-        self.groups(&lists, |cpu| self.same(cpu, |i| ids[i]))
+        self.groups(&lists, |cpu| self.cpus_with_equal_key(cpu, |i| ids[i]))
     }
 
     fn cores(&mut self) -> Result<Vec<CpuMask>, CaptureError> {
@@ -151,8 +151,8 @@ impl Reader<'_> {
         let levels = ["physical_package_id", "die_id", "cluster_id", "core_id"];
         let ids = levels.map(|file| self.ids(file)).into_iter().collect::<Result<Vec<_>, _>>()?;
         let groups = self.groups(&lists, |cpu| match ids[3][cpu as usize] {
-            Some(_) => self.same(cpu, |i| [ids[0][i], ids[1][i], ids[2][i], ids[3][i]]),
-            None => CpuMask::of(cpu),
+            Some(_) => self.cpus_with_equal_key(cpu, |i| [ids[0][i], ids[1][i], ids[2][i], ids[3][i]]),
+            None => CpuMask::single(cpu),
         })?;
         match groups.iter().find(|core| core.count() > MAX_THREADS) {
             Some(core) => {
@@ -182,7 +182,7 @@ impl Reader<'_> {
                 nodes.push((node, cpus));
             }
         }
-        let rest = self.cpus.all().minus(&taken);
+        let rest = self.cpus.mask().minus(&taken);
         if nodes.is_empty() {
             self.notes.add("devices/system/node has no CPUs: all are taken to be in one node");
             nodes.push((0, rest));
@@ -255,7 +255,7 @@ impl Reader<'_> {
     /// CPUs behind each last-level cache: the greatest level that each CPU has. Without caches, the CPUs of a package
     /// in a node, as the kernel does.
     fn llcs(&mut self, packages: &[CpuMask], nodes: &[CpuMask]) -> Result<Vec<CpuMask>, CaptureError> {
-        let lists = self.cpus.iter().map(|cpu| self.llc(cpu)).collect::<Result<Vec<Listed>, _>>()?;
+        let lists = self.cpus.iter().map(|cpu| self.llc(cpu)).collect::<Result<Vec<CpuList>, _>>()?;
         self.note_missing("cache/indexN/shared_cpu_list", &lists, "the package, or its part in a node, shares a cache");
         let groups = self.groups(&lists, |cpu| group_of(packages, cpu).and(&group_of(nodes, cpu)))?;
         if self.cpus.count() > 1 && groups.iter().all(|llc| llc.count() == 1) {
@@ -264,7 +264,7 @@ impl Reader<'_> {
         Ok(groups)
     }
 
-    fn llc(&self, cpu: CpuId) -> Result<Listed, CaptureError> {
+    fn llc(&self, cpu: CpuId) -> Result<CpuList, CaptureError> {
         let dir = format!("{}/cache", self.cpus.dir(cpu));
         let mut last: Option<(i64, CpuMask, String)> = None;
         for index in self.tree.numbered(&dir, "index") {
@@ -295,14 +295,15 @@ impl Reader<'_> {
     ) -> Result<Vec<Cluster>, CaptureError> {
         let lists = self.lists(&["cluster_cpus_list"])?;
         let (ids, package_ids) = (self.ids("cluster_id")?, self.ids("physical_package_id")?);
-        let unknown = self.without(&lists).iter().filter(|cpu| ids[*cpu as usize].is_none()).collect::<CpuMask>();
+        let unknown =
+            self.cpus_without_list(&lists).iter().filter(|cpu| ids[*cpu as usize].is_none()).collect::<CpuMask>();
         if !unknown.is_empty() {
             let cpus = self.cpus.kernel(&unknown);
             self.notes.add(format!("no cluster is known of CPUs {cpus}: a last-level cache is taken to be a cluster"));
         }
         let told = self.groups(&lists, |cpu| match ids[cpu as usize] {
-            Some(_) => self.same(cpu, |i| (package_ids[i], ids[i])),
-            None => CpuMask::of(cpu),
+            Some(_) => self.cpus_with_equal_key(cpu, |i| (package_ids[i], ids[i])),
+            None => CpuMask::single(cpu),
         })?;
         Ok(clusters(&told, cores, llcs, packages, &[]))
     }

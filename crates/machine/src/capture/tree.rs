@@ -33,7 +33,7 @@ impl Tree {
     }
 
     /// The tree that begins at a directory of this one.
-    pub fn below(&self, dir: &str) -> Tree {
+    pub fn subtree(&self, dir: &str) -> Tree {
         let packed = self.packed.as_ref().map(|(members, root)| (members.clone(), joined(root, dir)));
         Tree { root: self.root.join(dir), packed }
     }

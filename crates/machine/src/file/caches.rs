@@ -23,12 +23,12 @@ pub(super) fn read(top: &Fields, levels: &Levels, occurring: &[Distance]) -> Fil
     if share > 1.0 {
         return Err(modified.fault(format!("a share of {share}")).hint("expected 0 to 1, the part of a footprint"));
     }
-    let memory_kib_ns = read_by_distance(&fields.need("memory_kib")?, &of_memory(occurring), Fit::Never)?;
+    let memory_kib_ns = read_by_distance(&fields.need("memory_kib")?, &memory_distances(occurring), Fit::Never)?;
     Ok(Some(Caches { all, modified: share, memory_kib_ns }))
 }
 
 /// The distances by which memory is priced: that of the own node, and those beyond it that occur.
-pub(super) fn of_memory(occurring: &[Distance]) -> Vec<Distance> {
+pub(super) fn memory_distances(occurring: &[Distance]) -> Vec<Distance> {
     let beyond = occurring.iter().copied().filter(|distance| *distance > Distance::Node);
     [Distance::Node].into_iter().chain(beyond).collect()
 }

@@ -67,10 +67,10 @@ fn read_link(fields: &Fields) -> FileResult<Option<f64>> {
 
 /// Reads `[costs.soft]`; all kinds must be there. A fit may touch only what `scale` multiplies.
 fn read_soft(node: &Node, scale: f64) -> FileResult<[f64; SoftCost::COUNT]> {
-    let names: Vec<&str> = SoftCost::all().map(SoftCost::name).collect();
+    let names: Vec<&str> = SoftCost::variants().map(SoftCost::name).collect();
     let fields = node.table(&names)?;
     let mut soft = [0.0; SoftCost::COUNT];
-    for kind in SoftCost::all() {
+    for kind in SoftCost::variants() {
         let (factor, fit) = if kind.is_scaled() { (scale, Fit::Allowed) } else { (1.0, Fit::Never) };
         let path = format!("{}.{}", node.path, kind.name());
         soft[kind as usize] = fields.need(kind.name())?.figure(&PRICE, path, fit)? * factor;

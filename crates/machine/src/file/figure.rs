@@ -1,7 +1,7 @@
 //! Figures: a number, its unit and its source, e.g. `{ us = 650, source = "K: hi3660.dtsi" }`.
 
 use crate::error::{suggest, FileResult};
-use crate::{Figure, Source, Turn};
+use crate::{Figure, Perturbation, Source};
 
 use super::node::Node;
 
@@ -74,7 +74,7 @@ pub(super) enum Fit {
 impl<'a> Node<'a> {
     /// This figure in the model's unit; its source is recorded under `path`.
     pub(super) fn figure(&self, quantity: &Quantity, path: String, fit: Fit) -> FileResult<f64> {
-        let (value, shown) = self.quantity(quantity, self.file.turn(&path))?;
+        let (value, shown) = self.quantity(quantity, self.file.perturbation(&path))?;
         self.record(path, shown, fit)?;
         Ok(value)
     }
@@ -85,7 +85,7 @@ impl<'a> Node<'a> {
     }
 
     /// The number of this figure, turned, in the model's unit; and number and unit as written.
-    fn quantity(&self, quantity: &Quantity, turn: Option<Turn>) -> FileResult<(f64, String)> {
+    fn quantity(&self, quantity: &Quantity, turn: Option<Perturbation>) -> FileResult<(f64, String)> {
         let mut found = None;
         for (key, node) in self.entries()? {
             if key == "source" {
@@ -100,9 +100,9 @@ impl<'a> Node<'a> {
             }
             let (number, written) = node.number()?;
             let (value, written) = match turn {
-                None | Some(Turn::Times(1.0)) => (number * scale, written),
-                Some(Turn::Times(factor)) => (number * scale * factor, (number * factor).to_string()),
-                Some(Turn::To(new)) => (new * scale, new.to_string()),
+                None | Some(Perturbation::Times(1.0)) => (number * scale, written),
+                Some(Perturbation::Times(factor)) => (number * scale * factor, (number * factor).to_string()),
+                Some(Perturbation::To(new)) => (new * scale, new.to_string()),
             };
             let value = quantity.in_model(value);
             if !(0.0..=quantity.max).contains(&value) {

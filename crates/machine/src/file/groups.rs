@@ -25,7 +25,7 @@ pub(super) struct Levels {
 impl Levels {
     /// A machine of `n_cpus` of which nothing else is known.
     pub fn new(n_cpus: usize) -> Levels {
-        let groups: Vec<CpuMask> = (0..n_cpus as CpuId).map(CpuMask::of).collect();
+        let groups: Vec<CpuMask> = (0..n_cpus as CpuId).map(CpuMask::single).collect();
         let of = (0..n_cpus as u32).collect();
         Levels { n_cpus, known: vec![Level { name: "cpu", groups, of }] }
     }
@@ -65,14 +65,14 @@ impl Levels {
             Some((count, unit))
                 if count.bytes().all(|b| b.is_ascii_digit()) && unit.starts_with(char::is_alphabetic) =>
             {
-                self.every(node, count, unit.trim())
+                self.consecutive_groups(node, count, unit.trim())
             }
             _ => Ok(vec![self.cpu_list(node, text)?]),
         }
     }
 
     /// `4 cores`: every four consecutive cores, which must come out even.
-    fn every(&self, node: &Node, count: &str, unit: &str) -> FileResult<Vec<CpuMask>> {
+    fn consecutive_groups(&self, node: &Node, count: &str, unit: &str) -> FileResult<Vec<CpuMask>> {
         let Some(level) = self.known.iter().find(|l| l.name == unit || format!("{}s", l.name) == unit) else {
             let valid = self.known.iter().map(|l| l.name);
             return Err(node.fault(format!("unknown level `{unit}`")).hint(suggest(unit, valid)));

@@ -20,10 +20,10 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use crate::error::FileResult;
-use crate::{Costs, Cpu, CpuMask, Machine, Turn};
+use crate::{Costs, Cpu, CpuMask, Machine, Perturbation};
 
 use groups::Levels;
-use node::{Fields, FigureTurn, File, Node};
+use node::{Fields, FigurePerturbation, File, Node};
 
 /// TOML in which every value knows its place, for files of this kind: of machines, and of what is done with them.
 pub mod places {
@@ -62,9 +62,13 @@ pub(crate) fn load(file_name: &str, text: &str) -> FileResult<Machine> {
 }
 
 /// The same with one figure turned; and whether there is such a magnitude.
-pub(crate) fn load_turned(file_name: &str, text: &str, turn: Option<(&str, Turn)>) -> FileResult<(Machine, bool)> {
+pub(crate) fn load_turned(
+    file_name: &str,
+    text: &str,
+    turn: Option<(&str, Perturbation)>,
+) -> FileResult<(Machine, bool)> {
     let tree = tree::Tree::parse(file_name, text)?;
-    let turn = turn.map(|(path, turn)| FigureTurn { path, turn, met: Cell::new(false) });
+    let turn = turn.map(|(path, turn)| FigurePerturbation { path, turn, met: Cell::new(false) });
     let mut file = File { turn, ..File::new(file_name, text) };
     require_format(&Node::root(&file, &tree))?;
     file.sources = read_sources(&Node::root(&file, &tree).table(&TOP_KEYS)?)?;

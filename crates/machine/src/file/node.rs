@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::error::{suggest, FileError, FileResult};
-use crate::{Figure, Turn};
+use crate::{Figure, Perturbation};
 
 use super::tree::{Data, Tree};
 
@@ -20,14 +20,14 @@ pub struct File<'a> {
     /// Of a machine: figures read so far.
     pub(super) figures: RefCell<Vec<Figure>>,
     /// Of a machine: a figure that is to be read as more or less than it says.
-    pub(super) turn: Option<FigureTurn<'a>>,
+    pub(super) turn: Option<FigurePerturbation<'a>>,
 }
 
 /// A figure read as something else than the file says.
-pub(super) struct FigureTurn<'a> {
+pub(super) struct FigurePerturbation<'a> {
     /// Its path, as in [`Figure`].
     pub path: &'a str,
-    pub turn: Turn,
+    pub turn: Perturbation,
     /// There is such a figure, and it is a magnitude.
     pub met: Cell<bool>,
 }
@@ -39,7 +39,7 @@ impl<'a> File<'a> {
     }
 
     /// How the magnitude at `path` is turned.
-    pub(super) fn turn(&self, path: &str) -> Option<Turn> {
+    pub(super) fn perturbation(&self, path: &str) -> Option<Perturbation> {
         let found = self.turn.as_ref().filter(|turn| turn.path == path)?;
         found.met.set(true);
         Some(found.turn)
@@ -47,10 +47,10 @@ impl<'a> File<'a> {
 
     /// How many times what the file says the figures at `path` are, of which there are several: they are not turned to
     /// one value.
-    pub(super) fn factor(&self, path: &str) -> f64 {
-        let several = self.turn.as_ref().filter(|found| matches!(found.turn, Turn::Times(_)));
-        match several.and_then(|_| self.turn(path)) {
-            Some(Turn::Times(factor)) => factor,
+    pub(super) fn perturbation_factor(&self, path: &str) -> f64 {
+        let several = self.turn.as_ref().filter(|found| matches!(found.turn, Perturbation::Times(_)));
+        match several.and_then(|_| self.perturbation(path)) {
+            Some(Perturbation::Times(factor)) => factor,
             _ => 1.0,
         }
     }
@@ -77,12 +77,12 @@ impl<'a> Node<'a> {
 
     /// A fault at this value.
     pub fn fault(&self, problem: impl Into<String>) -> Box<FileError> {
-        FileError::at(self.file.name, self.file.text, self.tree.span.clone(), &self.path, problem)
+        FileError::new(self.file.name, self.file.text, self.tree.span.clone(), &self.path, problem)
     }
 
     /// A fault at this node's key.
     pub fn fault_at_key(&self, problem: impl Into<String>) -> Box<FileError> {
-        FileError::at(self.file.name, self.file.text, self.key_span.clone(), &self.path, problem)
+        FileError::new(self.file.name, self.file.text, self.key_span.clone(), &self.path, problem)
     }
 
     /// The fault that this is no `expected`.
@@ -109,7 +109,7 @@ impl<'a> Node<'a> {
                 return Err(fault.hint(suggest(key, known.iter().copied())));
             }
         }
-        Ok(Fields { of: self.clone(), entries })
+        Ok(Fields { table: self.clone(), entries })
     }
 
     /// The elements of this array, `path[0]` and so on.
@@ -168,7 +168,7 @@ impl<'a> Node<'a> {
 /// A table whose keys are known to be valid.
 pub struct Fields<'a> {
     /// The table.
-    pub of: Node<'a>,
+    pub table: Node<'a>,
     entries: Vec<(&'a str, Node<'a>)>,
 }
 
@@ -181,10 +181,10 @@ impl<'a> Fields<'a> {
     /// The value of `key`, which must be there.
     pub fn need(&self, key: &str) -> FileResult<Node<'a>> {
         self.get(key).ok_or_else(|| {
-            let table = if self.of.path.is_empty() { "the file".into() } else { format!("`{}`", self.of.path) };
-            let mut fault = self.of.fault(format!("missing key `{key}`"));
-            if self.of.path.is_empty() {
-                fault = self.of.fault_at_key(format!("missing key `{key}`"));
+            let table = if self.table.path.is_empty() { "the file".into() } else { format!("`{}`", self.table.path) };
+            let mut fault = self.table.fault(format!("missing key `{key}`"));
+            if self.table.path.is_empty() {
+                fault = self.table.fault_at_key(format!("missing key `{key}`"));
             }
             fault.hint(format!("{table} needs `{key}`"))
         })

@@ -2,19 +2,19 @@
 
 use toml_edit::{DocumentMut, InlineTable, Item, Table, Value};
 
-use crate::FreeCost;
+use crate::FitParam;
 
 /// `text` with `figures` of `[costs]` fitted to `cell`; everything else stays to the letter. Text that is no TOML is
 /// returned as it is.
-pub(crate) fn refitted(text: &str, figures: &[(FreeCost, f64)], cell: &str) -> String {
+pub(crate) fn refitted(text: &str, figures: &[(FitParam, f64)], cell: &str) -> String {
     let Ok(mut document) = text.parse::<DocumentMut>() else { return text.into() };
     for (free, value) in figures {
         let costs = document.entry("costs").or_insert(Item::Table(Table::new()));
         let (item, unit, value) = match free {
-            FreeCost::Scale => (&mut costs["scale"], "factor", Value::from(*value)),
-            FreeCost::Soft(kind) => (&mut costs["soft"][kind.name()], "ns", whole_or_not(*value)),
-            FreeCost::Line(distance) => (&mut costs["line"][distance.name()], "ns", whole_or_not(value.round())),
-            FreeCost::Message(distance) => (&mut costs["message"][distance.name()], "ns", whole_or_not(value.round())),
+            FitParam::Scale => (&mut costs["scale"], "factor", Value::from(*value)),
+            FitParam::Soft(kind) => (&mut costs["soft"][kind.name()], "ns", whole_or_not(*value)),
+            FitParam::Line(distance) => (&mut costs["line"][distance.name()], "ns", whole_or_not(value.round())),
+            FitParam::Message(distance) => (&mut costs["message"][distance.name()], "ns", whole_or_not(value.round())),
         };
         let mut figure = InlineTable::new();
         figure.insert(unit, value);
@@ -35,7 +35,7 @@ fn whole_or_not(number: f64) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use crate::{FreeCost, Machine, SoftCost, Source};
+    use crate::{FitParam, Machine, SoftCost, Source};
 
     fn changed<'a>(old: &'a str, new: &'a str) -> Vec<&'a str> {
         assert_eq!(old.lines().count(), new.lines().count());
@@ -46,7 +46,7 @@ mod tests {
     fn a_fit_touches_the_scale_and_nothing_else() {
         let text = crate::preset_text("hikey960").unwrap();
         let cell = "000/cell/base and more words";
-        let new = Machine::refitted("x.toml", text, &[(FreeCost::Scale, 0.75)], cell).unwrap();
+        let new = Machine::refitted("x.toml", text, &[(FitParam::Scale, 0.75)], cell).unwrap();
         let lines = changed(text, &new);
         assert_eq!(lines.len(), 1);
         assert!(
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn costs_that_share_a_cell_are_written_together() {
         let text = crate::preset_text("hikey").unwrap();
-        let [send, recv] = [SoftCost::SockSend, SoftCost::SockRecv].map(FreeCost::Soft);
+        let [send, recv] = [SoftCost::SockSend, SoftCost::SockRecv].map(FitParam::Soft);
         let new = Machine::refitted("x.toml", text, &[(send, 4096.0), (recv, 3351.5)], "002/cell/base").unwrap();
         assert_eq!(
             changed(text, &new),
@@ -72,16 +72,16 @@ mod tests {
             ]
         );
         let costs = Machine::from_toml("x.toml", &new).unwrap().costs;
-        assert_eq!((costs.stated(send), costs.stated(recv)), (4096.0, 3351.5));
+        assert_eq!((costs.fit_value(send), costs.fit_value(recv)), (4096.0, 3351.5));
     }
 
     #[test]
     fn a_cost_by_distance_is_written_in_whole_ns() {
         let text = crate::preset_text("hikey").unwrap();
-        let line = FreeCost::Line(crate::Distance::Node);
+        let line = FitParam::Line(crate::Distance::Node);
         let new = Machine::refitted("x.toml", text, &[(line, 301.6)], "002/cell/base").unwrap();
         assert_eq!(changed(text, &new), ["node = { ns = 302, source = \"fitted: 002/cell/base\" }"]);
-        let message = FreeCost::Message(crate::Distance::Node);
+        let message = FitParam::Message(crate::Distance::Node);
         let table = "\n[costs.message]\nllc = { ns = 0, source = \"estimate: x\" }\nnode = { ns = 9, source = \"estimate: x\" }\n";
         let text = text.to_owned() + table;
         let new = Machine::refitted("x.toml", &text, &[(message, 620.0)], "002/cell/base").unwrap();

@@ -38,7 +38,7 @@ pub(super) fn read(node: &Node, levels: &Levels, domains: &[FreqDomain]) -> File
 }
 
 fn milli_c(fields: &Fields, key: &str) -> FileResult<i32> {
-    Ok(fields.need(key)?.figure(&TEMPERATURE, format!("{}.{key}", fields.of.path), Fit::Never)? as i32)
+    Ok(fields.need(key)?.figure(&TEMPERATURE, format!("{}.{key}", fields.table.path), Fit::Never)? as i32)
 }
 
 fn period(node: &Node, path: String) -> FileResult<u64> {
@@ -165,7 +165,7 @@ fn read_governor(fields: &Fields) -> FileResult<ThermalGovernor> {
                 let fault = fields.need("switch_on")?.fault("switched on no sooner than where it steers to");
                 return Err(fault.hint("expected `switch_on` below `control`"));
             }
-            let path = format!("{}.sustainable", fields.of.path);
+            let path = format!("{}.sustainable", fields.table.path);
             let sustainable_mw = positive(&fields.need("sustainable")?, &POWER, path)?;
             Ok(ThermalGovernor::PowerAllocator { switch_on_mc, control_mc, sustainable_mw })
         }

@@ -49,7 +49,7 @@ fn read_level(fields: &Fields, levels: &mut Levels, name: &'static str, key: &st
         None if default == "1 cpu" => levels.known[0].groups.clone(),
         None => vec![CpuMask::first_n(levels.n_cpus)],
     };
-    let node = node.unwrap_or_else(|| fields.of.clone());
+    let node = node.unwrap_or_else(|| fields.table.clone());
     let level = levels.partition(name, groups.into_iter().map(|g| (g, node.clone())).collect(), &node)?;
     require_order(levels, &level, &node)?;
     levels.known.push(level);
@@ -74,7 +74,7 @@ fn read_distances(fields: &Fields, nodes: usize) -> FileResult<Vec<Vec<u32>>> {
     let Some(node) = fields.get("distances") else {
         return match nodes {
             1 => Ok(vec![vec![10]]),
-            _ => Err(fields.need("distances").err().unwrap_or_else(|| fields.of.fault("missing key `distances`"))),
+            _ => Err(fields.need("distances").err().unwrap_or_else(|| fields.table.fault("missing key `distances`"))),
         };
     };
     let slit_node = node.table(&["slit", "source"])?.need("slit")?;

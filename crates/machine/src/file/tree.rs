@@ -53,7 +53,7 @@ impl Tree {
     pub fn parse(file: &str, text: &str) -> FileResult<Tree> {
         let document = ImDocument::parse(text).map_err(|e| {
             let span = e.span().unwrap_or(0..0);
-            FileError::at(file, text, span, "", e.message().trim().replace('\n', "; "))
+            FileError::new(file, text, span, "", e.message().trim().replace('\n', "; "))
         })?;
         Ok(Tree { span: 0..0, data: table(document.as_table(), &(0..0)) })
     }

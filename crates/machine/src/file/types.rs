@@ -52,7 +52,7 @@ fn threads_of(levels: &Levels, cpus: &CpuMask) -> usize {
 }
 
 fn read_strength(fields: &Fields, levels: &Levels, cpus: &CpuMask) -> FileResult<Strength> {
-    let path = |key: &str| format!("{}.{key}", fields.of.path);
+    let path = |key: &str| format!("{}.{key}", fields.table.path);
     match (fields.get("efficiency"), fields.get("capacity")) {
         (Some(node), None) => Ok(Strength::Efficiency(node.figure(&EFFICIENCY, path("efficiency"), Fit::Never)?)),
         (None, Some(node)) => Ok(Strength::Capacity(read_capacity(&node, path("capacity"), levels, cpus)?)),
@@ -60,7 +60,7 @@ fn read_strength(fields: &Fields, levels: &Levels, cpus: &CpuMask) -> FileResult
             Err(node.fault_at_key("both `capacity` and `efficiency`").hint("state one; efficiency implies capacity"))
         }
         (None, None) => Err(fields
-            .of
+            .table
             .fault_at_key("neither `capacity` nor `efficiency`")
             .hint("expected `efficiency = { dmips_per_mhz = N, ... }` or `capacity = { of_1024 = N, ... }`")),
     }
@@ -152,15 +152,15 @@ fn read_smt(fields: &Fields, threads: usize) -> FileResult<Vec<u32>> {
     let Some(node) = fields.get("smt_throughput") else {
         return match threads {
             1 => Ok(vec![1000]),
-            _ => Err(fields.of.fault("missing key `smt_throughput`").hint(format!(
+            _ => Err(fields.table.fault("missing key `smt_throughput`").hint(format!(
                 "cores of this type have {threads} threads: expected `smt_throughput = {{ ratio = [1.0, ...], source = ... }}`"
             ))),
         };
     };
     let ratio = node.table(&["ratio", "source"])?.need("ratio")?;
-    let path = format!("{}.smt_throughput", fields.of.path);
+    let path = format!("{}.smt_throughput", fields.table.path);
     // One thread has 1 by definition: the magnitude is what the others add.
-    let factor = node.file.factor(&path);
+    let factor = node.file.perturbation_factor(&path);
     let mut permille: Vec<u32> = Vec::new();
     for cell in ratio.elements()? {
         let (value, written) = cell.number()?;

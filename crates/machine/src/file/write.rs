@@ -43,7 +43,7 @@ pub(super) fn quote(text: &str) -> String {
 }
 
 /// Levels written so far, for expressions such as `"4 cores"`.
-pub(super) type Known<'a> = Vec<(&'static str, &'a [CpuMask])>;
+pub(super) type LevelGroups<'a> = Vec<(&'static str, &'a [CpuMask])>;
 
 pub(super) struct Writer<'a> {
     pub(super) machine: &'a Machine,
@@ -99,12 +99,12 @@ impl<'a> Writer<'a> {
         self.line(format!("{key} = {figure}"));
     }
 
-    fn topology(&mut self) -> Known<'a> {
+    fn topology(&mut self) -> LevelGroups<'a> {
         let m = self.machine;
         let cpus = m.nr_cpus();
         let source = self.source("topology".into(), format!("{cpus} cpus"));
         self.line(format!("\n[topology]\nsource = {source}\ncpus = {cpus}"));
-        let mut known: Known = Vec::new();
+        let mut known: LevelGroups = Vec::new();
         let levels: [(&str, &str, &'a [CpuMask]); 4] = [
             ("core", "cores", &m.cores),
             ("llc", "llcs", &m.llcs),
@@ -112,7 +112,7 @@ impl<'a> Writer<'a> {
             ("package", "packages", &m.packages),
         ];
         for (name, key, groups) in levels {
-            let one_each = groups.iter().enumerate().all(|(i, g)| *g == CpuMask::of(i as u32));
+            let one_each = groups.iter().enumerate().all(|(i, g)| *g == CpuMask::single(i as u32));
             if name != "core" || !one_each {
                 let text = threads_text(groups, cpus).filter(|_| name == "core");
                 let text = text.unwrap_or_else(|| groups_text(groups, cpus, &known));
@@ -144,7 +144,7 @@ impl<'a> Writer<'a> {
         starts.windows(2).map(|w| (w[0], w[1])).collect()
     }
 
-    fn clusters(&mut self, known: &Known) {
+    fn clusters(&mut self, known: &LevelGroups) {
         let all = &self.machine.clusters;
         let content = |i: usize| (all[i].shares_cache, all[i].active_mw, all[i].idle_mw);
         let path = |i: usize| entry_path("cluster", &[all[i].cpus], "active");
@@ -161,7 +161,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn freq_domains(&mut self, known: &Known) {
+    fn freq_domains(&mut self, known: &LevelGroups) {
         let all = &self.machine.freq_domains;
         let content = |i: usize| (&all[i].opps, all[i].transition_ns, &all[i].rail);
         let path = |i: usize| entry_path("freq_domain", &[all[i].cpus], "transition");
@@ -211,7 +211,7 @@ impl<'a> Writer<'a> {
         for (cpu, capacity) in members {
             match by_capacity.iter_mut().find(|(c, _)| *c == capacity) {
                 Some((_, cpus)) => cpus.set(cpu),
-                None => by_capacity.push((capacity, CpuMask::of(cpu))),
+                None => by_capacity.push((capacity, CpuMask::single(cpu))),
             }
         }
         if let [(capacity, _)] = by_capacity[..] {
@@ -278,7 +278,7 @@ impl<'a> Writer<'a> {
             self.key_figure("costs", "link", rate, &RATE);
         }
         self.line("\n[costs.soft]");
-        for kind in SoftCost::all() {
+        for kind in SoftCost::variants() {
             let factor = if kind.is_scaled() { scale.unwrap_or(1.0) } else { 1.0 };
             let stated = self.stated(kind).filter(|ns| ns * factor == costs.soft(kind));
             self.key_figure("costs.soft", kind.name(), stated.unwrap_or(costs.soft(kind)), &PRICE);
@@ -309,7 +309,7 @@ impl<'a> Writer<'a> {
     fn scale(&self, costs: &Costs) -> Option<f64> {
         self.known_figure("costs.scale")?;
         let scale = costs.scale;
-        let mut scaled = SoftCost::all().filter(|kind| kind.is_scaled());
+        let mut scaled = SoftCost::variants().filter(|kind| kind.is_scaled());
         scaled.all(|kind| self.stated(kind).map(|ns| ns * scale) == Some(costs.soft(kind))).then_some(scale)
     }
 
@@ -333,7 +333,7 @@ pub(super) fn key(name: &str) -> String {
     toml_edit::Key::new(name).to_string()
 }
 
-pub(super) fn groups_text(groups: &[CpuMask], n_cpus: usize, known: &Known) -> String {
+pub(super) fn groups_text(groups: &[CpuMask], n_cpus: usize, known: &LevelGroups) -> String {
     if let [one] = groups {
         return if *one == CpuMask::first_n(n_cpus) { "\"all\"".into() } else { quote(&one.to_string()) };
     }

@@ -2,14 +2,14 @@
 
 use crate::CpuMask;
 
-use super::caches::of_memory;
+use super::caches::memory_distances;
 use super::costs::HOP;
 use super::figure::{FACTOR, SIZE};
 use super::topology::entry_path;
-use super::write::{groups_text, Known, Writer};
+use super::write::{groups_text, LevelGroups, Writer};
 
 impl Writer<'_> {
-    pub(super) fn caches(&mut self, known: &Known) {
+    pub(super) fn caches(&mut self, known: &LevelGroups) {
         let Some(caches) = &self.machine.caches else { return };
         let all = &caches.all;
         let path = |i: usize| entry_path("cache", &[all[i].cpus], "size");
@@ -34,6 +34,6 @@ impl Writer<'_> {
         self.line("\n[refill]");
         self.key_figure("refill", "modified", caches.modified, &FACTOR);
         self.line("\n[refill.memory_kib]");
-        self.by_distance("refill.memory_kib", &caches.memory_kib_ns, &of_memory(&self.machine.distances()));
+        self.by_distance("refill.memory_kib", &caches.memory_kib_ns, &memory_distances(&self.machine.distances()));
     }
 }

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use fairground_machine::{capture, CaptureError, CaptureOptions, Captured};
+use fairground_machine::{capture, Capture, CaptureError, CaptureOptions};
 use flate2::write::GzEncoder;
 use flate2::Compression;
 use miette::Diagnostic;
@@ -26,7 +26,7 @@ impl Tarball {
     }
 
     /// With a tree in a directory of it.
-    pub fn of(tree: &Sysfs, dir: &str) -> Tarball {
+    pub fn pack(tree: &Sysfs, dir: &str) -> Tarball {
         let mut tarball = Tarball::new();
         tarball.tar.append_dir_all(dir, tree.root()).expect("a tree");
         tarball
@@ -49,7 +49,7 @@ impl Tarball {
         self.tar.into_inner().expect("a tarball")
     }
 
-    fn capture(self, gzip: bool) -> Result<Captured, CaptureError> {
+    fn capture(self, gzip: bool) -> Result<Capture, CaptureError> {
         let dir = tempfile::tempdir().expect("a directory");
         let bytes = self.bytes();
         let path = dir.path().join("machine");
@@ -60,11 +60,11 @@ impl Tarball {
             }
             false => fs::write(&path, bytes).expect("a file"),
         }
-        of_file(&path)
+        capture_file(&path)
     }
 }
 
-pub fn of_file(path: &Path) -> Result<Captured, CaptureError> {
+pub fn capture_file(path: &Path) -> Result<Capture, CaptureError> {
     capture(&CaptureOptions { from: path.into(), debugfs: None, name: "captured".into(), like: None })
 }
 
@@ -74,7 +74,7 @@ fn refused(bytes: &[u8], parts: &[&str]) {
     let dir = tempfile::tempdir().expect("a directory");
     let path: PathBuf = dir.path().join("given");
     fs::write(&path, bytes).expect("a file");
-    let error = of_file(&path).expect_err("this should be refused");
+    let error = capture_file(&path).expect_err("this should be refused");
     let message = format!("{error}\n{}", error.help().map(|help| help.to_string()).unwrap_or_default());
     for part in parts.iter().copied().chain([path.to_str().expect("a path")]) {
         assert!(message.contains(part), "no {part:?} in: {message}");
@@ -88,7 +88,7 @@ fn a_tarball_is_captured_as_the_tree_in_it() {
         let expected = tree.capture();
         for gzip in [false, true] {
             let captured =
-                Tarball::of(tree, dir).capture(gzip).unwrap_or_else(|e| panic!("{:?}", miette::Report::new(e)));
+                Tarball::pack(tree, dir).capture(gzip).unwrap_or_else(|e| panic!("{:?}", miette::Report::new(e)));
             assert_eq!(captured.machine, expected.machine, "{dir}");
             assert_eq!(captured.notes, expected.notes, "{dir}");
         }
@@ -117,7 +117,7 @@ fn padding_and_links_are_as_tar_makes_them() {
 fn what_leads_out_of_a_tarball_is_left_out() {
     let tree = trees::minimal();
     let expected = tree.capture();
-    let mut tarball = Tarball::of(&tree, "sys");
+    let mut tarball = Tarball::pack(&tree, "sys");
     let cpu = "sys/devices/system/cpu";
     tarball.put(EntryType::Regular, "sys/../../devices/system/cpu/online", "", b"0-63");
     tarball.put(EntryType::Symlink, &format!("{cpu}/cpu0/cpu_capacity"), "../../../../../../../../etc/passwd", b"");
@@ -146,8 +146,8 @@ fn what_leads_out_of_a_tarball_is_left_out() {
 fn names_that_a_header_has_no_room_for() {
     let tree = Sysfs::new("0-2");
     let dir = "a-directory-with-a-name-of-some-length/".repeat(4) + "sys";
-    assert_eq!(Tarball::of(&tree, &dir).capture(false).expect("a machine").machine, tree.capture().machine);
-    let mut tarball = Tarball::of(&tree, "sys");
+    assert_eq!(Tarball::pack(&tree, &dir).capture(false).expect("a machine").machine, tree.capture().machine);
+    let mut tarball = Tarball::pack(&tree, "sys");
     tarball.put(EntryType::GNULongName, "././@LongLink", "", &[b'a'; 100_000]);
     refused(&tarball.bytes(), &["no whole tarball", "a name of more than 64 KiB"]);
 }
@@ -170,7 +170,7 @@ fn what_unpacks_to_too_much() {
 
 #[test]
 fn tarballs_that_are_cut_off() {
-    let bytes = Tarball::of(&trees::minimal(), "sys").bytes();
+    let bytes = Tarball::pack(&trees::minimal(), "sys").bytes();
     // In the middle of a member; at its end the rest of the files is missing, which a capture bears with.
     refused(&bytes[..2000], &["no whole tarball"]);
     let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
@@ -182,7 +182,7 @@ fn tarballs_that_are_cut_off() {
 
 #[test]
 fn what_is_not_there() {
-    let error = of_file(Path::new("nowhere.dtb")).expect_err("no such file");
+    let error = capture_file(Path::new("nowhere.dtb")).expect_err("no such file");
     assert_eq!(error.to_string(), "cannot read `nowhere.dtb`: there is no such file");
 }
 
@@ -205,8 +205,8 @@ fn what_is_no_tarball_of_a_tree() {
 fn garbage_in_a_tarball_is_refused_by_its_name() {
     let tree = trees::big_little();
     tree.put("devices/system/cpu/cpu3/cpu_capacity", "many");
-    refused(&Tarball::of(&tree, "sys").bytes(), &["sys/devices/system/cpu/cpu3/cpu_capacity", "found `many`"]);
+    refused(&Tarball::pack(&tree, "sys").bytes(), &["sys/devices/system/cpu/cpu3/cpu_capacity", "found `many`"]);
     let tree = trees::big_little();
     tree.put("devices/system/cpu/cpu3/cpu_capacity", &"1".repeat(70_000));
-    refused(&Tarball::of(&tree, "sys").bytes(), &["larger than any file of sysfs"]);
+    refused(&Tarball::pack(&tree, "sys").bytes(), &["larger than any file of sysfs"]);
 }

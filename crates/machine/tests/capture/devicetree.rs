@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fairground_machine::{capture, CaptureError, CaptureOptions, Captured, Machine};
+use fairground_machine::{capture, Capture, CaptureError, CaptureOptions, Machine};
 use miette::Diagnostic;
 
 use super::kit::{clocks, clusters, idle, shown, source};
@@ -13,18 +13,18 @@ pub fn board(file: &str) -> PathBuf {
 }
 
 /// Captures a file with figures from a preset by name.
-pub fn try_file(from: &Path, like: &str) -> Result<Captured, CaptureError> {
+pub fn try_file(from: &Path, like: &str) -> Result<Capture, CaptureError> {
     let like = Some(Machine::preset(like).expect("a preset"));
     capture(&CaptureOptions { from: from.into(), debugfs: None, name: "captured".into(), like })
 }
 
 /// Captures a board.
-pub fn of_board(file: &str, like: &str) -> Captured {
+pub fn capture_board(file: &str, like: &str) -> Capture {
     try_file(&board(file), like).unwrap_or_else(|e| panic!("{:?}", miette::Report::new(e)))
 }
 
 /// Captures a source.
-pub fn try_source(text: &str) -> Result<Captured, CaptureError> {
+pub fn try_source(text: &str) -> Result<Capture, CaptureError> {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("board.dts");
     std::fs::write(&path, text).expect("a file");
@@ -33,7 +33,7 @@ pub fn try_source(text: &str) -> Result<Captured, CaptureError> {
 
 /// Expects an error with these words in message or help.
 #[track_caller]
-pub fn refused(captured: Result<Captured, CaptureError>, parts: &[&str]) {
+pub fn refused(captured: Result<Capture, CaptureError>, parts: &[&str]) {
     let error = captured.expect_err("this should be refused");
     let message = format!("{error}\n{}", error.help().map(|help| help.to_string()).unwrap_or_default());
     for part in parts {
@@ -53,7 +53,7 @@ fn points(machine: &Machine, domain: usize) -> Vec<(u32, f64)> {
 /// mW, and so on; of three voltages the first is the target.
 #[test]
 fn a_board_of_two_kinds_of_cores() {
-    let captured = of_board("big-little.dts", "hikey960");
+    let captured = capture_board("big-little.dts", "hikey960");
     let machine = &captured.machine;
     assert_eq!(machine.title, "Example 4+4, 8 CPUs, from a device tree");
     assert_eq!(capacities(machine), [384, 384, 384, 384, 1024, 1024, 1024, 1024]);
@@ -83,7 +83,7 @@ const OPP_SUPPORTED: &str = "opp-supported-hw is not looked at: all operating po
 
 #[test]
 fn every_figure_says_where_it_is_from() {
-    let machine = of_board("big-little.dts", "hikey960").machine;
+    let machine = capture_board("big-little.dts", "hikey960").machine;
     let expected = [
         ("topology", "device tree, cpu-map, next-level-cache, numa-node-id"),
         ("freq_domain[0-3].transition", "device tree, clock-latency-ns"),
@@ -103,7 +103,7 @@ fn every_figure_says_where_it_is_from() {
 /// Two sockets of two clusters of two cores of two threads; the states of the outermost domain have no place.
 #[test]
 fn a_server_of_two_nodes() {
-    let captured = of_board("smt-server.dts", "thunderx2-224");
+    let captured = capture_board("smt-server.dts", "thunderx2-224");
     let machine = &captured.machine;
     assert_eq!(shown(&machine.cores), "0-1 | 2-3 | 4-5 | 6-7 | 8-9 | 10-11 | 12-13 | 14-15");
     assert_eq!(clusters(machine), "0-3+ | 4-7+ | 8-11+ | 12-15+");
@@ -133,7 +133,7 @@ fn a_server_of_two_nodes() {
 #[test]
 fn a_flattened_tree_is_the_machine_of_its_source() {
     for (name, like) in [("big-little", "hikey960"), ("smt-server", "thunderx2-224")] {
-        let [source, blob] = ["dts", "dtb"].map(|kind| of_board(&format!("{name}.{kind}"), like));
+        let [source, blob] = ["dts", "dtb"].map(|kind| capture_board(&format!("{name}.{kind}"), like));
         assert_eq!(source.machine, blob.machine);
         assert_eq!(source.notes, blob.notes);
     }
@@ -239,7 +239,7 @@ fn what_is_deleted_leaves_no_trace() {
 }
 
 /// A board whose one line is replaced.
-fn with(from: &str, to: &str) -> Result<Captured, CaptureError> {
+fn capture_with_replacement(from: &str, to: &str) -> Result<Capture, CaptureError> {
     let text = std::fs::read_to_string(board("big-little.dts")).expect("a board");
     assert!(text.contains(from), "{from}");
     try_source(&text.replacen(from, to, 1))
@@ -248,11 +248,20 @@ fn with(from: &str, to: &str) -> Result<Captured, CaptureError> {
 #[test]
 fn what_wants_other_tools_is_refused_by_name() {
     let plain = "run it through `cpp";
-    refused(with("/dts-v1/;", "/dts-v1/;\n#include <dt-bindings/x.h>"), &["board.dts:3`", "`#include` wants", plain]);
-    refused(with("<500>", "<LITTLE_DMIPS>"), &["board.dts:37`", "`LITTLE_DMIPS`, which may be a macro", plain]);
-    refused(with("/dts-v1/;", "/dts-v1/; /include/ \"x.dtsi\""), &["`/include/` wants other files", plain]);
-    refused(with("/dts-v1/;", "/dts-v1/; /plugin/;"), &["`/plugin/` wants other files", "dtc"]);
-    refused(with("\"Example 4+4\"", "/incbin/(\"x\")"), &["`/incbin/` wants other files"]);
+    refused(
+        capture_with_replacement("/dts-v1/;", "/dts-v1/;\n#include <dt-bindings/x.h>"),
+        &["board.dts:3`", "`#include` wants", plain],
+    );
+    refused(
+        capture_with_replacement("<500>", "<LITTLE_DMIPS>"),
+        &["board.dts:37`", "`LITTLE_DMIPS`, which may be a macro", plain],
+    );
+    refused(
+        capture_with_replacement("/dts-v1/;", "/dts-v1/; /include/ \"x.dtsi\""),
+        &["`/include/` wants other files", plain],
+    );
+    refused(capture_with_replacement("/dts-v1/;", "/dts-v1/; /plugin/;"), &["`/plugin/` wants other files", "dtc"]);
+    refused(capture_with_replacement("\"Example 4+4\"", "/incbin/(\"x\")"), &["`/incbin/` wants other files"]);
 }
 
 #[test]
@@ -269,7 +278,7 @@ fn sources_that_are_none() {
     refused(try_source("/dts-v1/; / { x: a { }; x: b { }; };"), &["`x` is the label of two nodes"]);
     refused(try_source("/dts-v1/; &x { };"), &["no node is called `&x`"]);
     refused(
-        with("<&little0>", "<&little9>"),
+        capture_with_replacement("<&little0>", "<&little9>"),
         &["/cpus/cpu-map", "no node is called `&little9`", "did you mean `&little"],
     );
     let states = "/dts-v1/; / { cpus { sleep: s { };\n cpu@0 {\n x = <&slep>; }; }; };";
@@ -277,31 +286,43 @@ fn sources_that_are_none() {
         try_source(states),
         &["board.dts:3: /cpus/cpu@0/x`", "no node is called `&slep`", "did you mean `&sleep`?"],
     );
-    refused(with("model", "mod\u{f8}l"), &["board.dts:5`"]);
+    refused(capture_with_replacement("model", "mod\u{f8}l"), &["board.dts:5`"]);
 }
 
 #[test]
 fn figures_that_make_no_sense() {
     let dmips = "capacity-dmips-mhz = <500>";
-    refused(with(dmips, "capacity-dmips-mhz = <0>"), &["/cpus/cpu@0/capacity-dmips-mhz`: found 0"]);
-    refused(with(dmips, "capacity-dmips-mhz = <1 2>"), &["2 numbers", "one number"]);
-    refused(with(dmips, "capacity-dmips-mhz = [01]"), &["1 bytes", "4 bytes each"]);
-    refused(with("<500000000>", "<0x8000000000000000>"), &["opp-hz`: found 9223372036854775808 Hz"]);
-    refused(with("<100>", "<0xffffffff>"), &["dynamic-power-coefficient`: 1", " kW at 500 MHz", "about 100 to 1000"]);
-    refused(with("entry-latency-us = <100>;", ""), &["cpu-sleep/entry-latency-us`: it is missing"]);
-    refused(with("<1000>;\n\t\t\t};", "<3600000001>;\n\t\t\t};"), &["min-residency-us`: found 3600000001"]);
-    refused(with("<0x80000>", "<1>"), &["l2-cache-0/cache-size`: found 1"]);
-    refused(with("\"Example 4+4\"", "[41]"), &["/model`: no text"]);
-    refused(with("core0 {", "heart0 {"), &["/cpus/cpu-map/cluster0/heart0`", "coreN"]);
-    refused(with("<&little1>", "<&little0>"), &["/cpus/cpu@0 is in cpu-map twice"]);
-    refused(with("<&little_points>", "<77>"), &["no node has the phandle 0x4d"]);
-    refused(with("reg = <0x1>;", "phandle = <1>; linux,phandle = <2>;"), &["has it, too"]);
+    refused(capture_with_replacement(dmips, "capacity-dmips-mhz = <0>"), &["/cpus/cpu@0/capacity-dmips-mhz`: found 0"]);
+    refused(capture_with_replacement(dmips, "capacity-dmips-mhz = <1 2>"), &["2 numbers", "one number"]);
+    refused(capture_with_replacement(dmips, "capacity-dmips-mhz = [01]"), &["1 bytes", "4 bytes each"]);
+    refused(
+        capture_with_replacement("<500000000>", "<0x8000000000000000>"),
+        &["opp-hz`: found 9223372036854775808 Hz"],
+    );
+    refused(
+        capture_with_replacement("<100>", "<0xffffffff>"),
+        &["dynamic-power-coefficient`: 1", " kW at 500 MHz", "about 100 to 1000"],
+    );
+    refused(capture_with_replacement("entry-latency-us = <100>;", ""), &["cpu-sleep/entry-latency-us`: it is missing"]);
+    refused(
+        capture_with_replacement("<1000>;\n\t\t\t};", "<3600000001>;\n\t\t\t};"),
+        &["min-residency-us`: found 3600000001"],
+    );
+    refused(capture_with_replacement("<0x80000>", "<1>"), &["l2-cache-0/cache-size`: found 1"]);
+    refused(capture_with_replacement("\"Example 4+4\"", "[41]"), &["/model`: no text"]);
+    refused(capture_with_replacement("core0 {", "heart0 {"), &["/cpus/cpu-map/cluster0/heart0`", "coreN"]);
+    refused(capture_with_replacement("<&little1>", "<&little0>"), &["/cpus/cpu@0 is in cpu-map twice"]);
+    refused(capture_with_replacement("<&little_points>", "<77>"), &["no node has the phandle 0x4d"]);
+    refused(capture_with_replacement("reg = <0x1>;", "phandle = <1>; linux,phandle = <2>;"), &["has it, too"]);
 }
 
 #[test]
 fn what_leads_in_a_circle() {
     let l2 = "cache-size = <0x80000>;";
-    refused(with(l2, "next-level-cache = <&little_l2>;"), &["next-level-cache`", "a cycle, from /cpus/cpu@0 on"]);
+    refused(
+        capture_with_replacement(l2, "next-level-cache = <&little_l2>;"),
+        &["next-level-cache`", "a cycle, from /cpus/cpu@0 on"],
+    );
     let domains = "/ { a: a { power-domains = <&b>; }; b: b { power-domains = <&a>; }; cpus { cpu { power-domains = <&a>; }; }; };";
     refused(try_source(domains), &["/b/power-domains`", "a cycle, from /cpus/cpu on"]);
 }
@@ -322,7 +343,7 @@ fn what_is_nested_too_deeply_or_too_large() {
     refused(try_source(&" ".repeat(5 << 20)), &["larger than any device tree"]);
 }
 
-fn blob_with(change: impl Fn(&mut Vec<u8>)) -> Result<Captured, CaptureError> {
+fn blob_with(change: impl Fn(&mut Vec<u8>)) -> Result<Capture, CaptureError> {
     let mut bytes = std::fs::read(board("big-little.dtb")).expect("a board");
     change(&mut bytes);
     let dir = tempfile::tempdir().expect("a directory");

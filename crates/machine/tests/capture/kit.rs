@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fairground_machine::{capture, CaptureError, CaptureOptions, Captured, CpuMask, Distance, IdleScope, Machine};
+use fairground_machine::{capture, Capture, CaptureError, CaptureOptions, CpuMask, Distance, IdleScope, Machine};
 use miette::Diagnostic;
 
 /// A fake tree.
@@ -122,7 +122,7 @@ impl Sysfs {
     }
 
     /// The tree that a kernel would show of a machine.
-    pub fn of(machine: &Machine) -> Sysfs {
+    pub fn from_machine(machine: &Machine) -> Sysfs {
         let lists = |groups: &[CpuMask]| groups.iter().map(CpuMask::to_string).collect::<Vec<_>>();
         let tree = Sysfs::new(&machine.all_cpus().to_string());
         let groups = |level: &str, groups: &[CpuMask]| {
@@ -158,11 +158,11 @@ impl Sysfs {
         CaptureOptions { from: self.root().into(), debugfs: None, name: "captured".into(), like: None }
     }
 
-    pub fn try_capture(&self) -> Result<Captured, CaptureError> {
+    pub fn try_capture(&self) -> Result<Capture, CaptureError> {
         capture(&self.options())
     }
 
-    pub fn capture(&self) -> Captured {
+    pub fn capture(&self) -> Capture {
         self.try_capture().unwrap_or_else(|e| panic!("{:?}", miette::Report::new(e)))
     }
 
@@ -238,7 +238,7 @@ pub fn source(machine: &Machine, path: &str) -> String {
 }
 
 /// The distance of two CPUs as kernels know it: a cluster that is no level of its own is its last-level cache.
-pub fn told_distance(machine: &Machine, a: u32, b: u32) -> Distance {
+pub fn kernel_distance(machine: &Machine, a: u32, b: u32) -> Distance {
     let cluster = machine.clusters[machine.cpus[a as usize].cluster as usize].cpus;
     match machine.distance(a, b) {
         Distance::Cluster if machine.llcs.contains(&cluster) => Distance::Llc,

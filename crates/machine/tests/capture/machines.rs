@@ -1,10 +1,10 @@
 //! What is captured of which tree.
 
 use fairground_machine::testing::machines;
-use fairground_machine::{capture, CaptureOptions, Captured, Distance, Machine, Opp};
+use fairground_machine::{capture, Capture, CaptureOptions, Distance, Machine, Opp};
 use proptest::prelude::*;
 
-use super::kit::{clocks, clusters, idle, shown, source, told_distance, Sysfs};
+use super::kit::{clocks, clusters, idle, kernel_distance, shown, source, Sysfs};
 use super::trees;
 
 fn preset(name: &str) -> Machine {
@@ -12,7 +12,7 @@ fn preset(name: &str) -> Machine {
 }
 
 /// Captures with figures from a preset by name: which one is nearest depends on what presets there are.
-fn capture_like(tree: &Sysfs, name: &str) -> Captured {
+fn capture_like(tree: &Sysfs, name: &str) -> Capture {
     let options = CaptureOptions { like: Some(preset(name)), ..tree.options() };
     capture(&options).unwrap_or_else(|e| panic!("{:?}", miette::Report::new(e)))
 }
@@ -445,9 +445,9 @@ fn the_choice_of_the_preset_is_explained_and_can_be_made() {
 }
 
 /// What a CPU is told: of its idle states, its clock and its capacity.
-type Told = (Vec<(String, u64, u64, u64, u64)>, Vec<Opp>, u32);
+type KernelView = (Vec<(String, u64, u64, u64, u64)>, Vec<Opp>, u32);
 
-fn told(machine: &Machine, cpu: u32) -> Told {
+fn kernel_view(machine: &Machine, cpu: u32) -> KernelView {
     let states = machine.idle_states(cpu).iter();
     let states = states.map(|s| (s.name.clone(), s.exit_latency_ns, s.target_residency_ns, s.entry_ns, s.wake_ns));
     (states.collect(), machine.freq_domain_of(cpu).opps.clone(), machine.cpus[cpu as usize].capacity)
@@ -459,7 +459,7 @@ proptest! {
     /// A kernel on a random machine shows a tree; captured with its own figures lent, it is that machine.
     #[test]
     fn any_machine_is_captured_from_what_its_kernel_shows(machine in machines()) {
-        let tree = Sysfs::of(&machine);
+        let tree = Sysfs::from_machine(&machine);
         let options = CaptureOptions { like: Some(machine.clone()), ..tree.options() };
         let captured = capture(&options).map_err(|e| TestCaseError::fail(format!("{e}")))?.machine;
         prop_assert_eq!(shown(&captured.cores), shown(&machine.cores));
@@ -470,9 +470,9 @@ proptest! {
         prop_assert_eq!(&captured.numa_distance, &machine.numa_distance);
         prop_assert_eq!(&captured.costs.soft_ns, &machine.costs.soft_ns);
         for a in 0..machine.nr_cpus() as u32 {
-            prop_assert_eq!(told(&captured, a), told(&machine, a));
+            prop_assert_eq!(kernel_view(&captured, a), kernel_view(&machine, a));
             for b in 0..a {
-                prop_assert_eq!(told_distance(&captured, a, b), told_distance(&machine, a, b), "{} {}", a, b);
+                prop_assert_eq!(kernel_distance(&captured, a, b), kernel_distance(&machine, a, b), "{} {}", a, b);
             }
         }
     }

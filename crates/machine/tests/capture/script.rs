@@ -5,9 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use fairground_machine::{capture, capture_script, CaptureOptions, Captured};
+use fairground_machine::{capture, capture_script, Capture, CaptureOptions};
 
-use super::archives::of_file;
+use super::archives::capture_file;
 use super::kit::Sysfs;
 use super::trees;
 
@@ -47,8 +47,8 @@ fn run((shell, tools): &(&str, String), dir: &Path, words: &[&str]) -> (PathBuf,
     (dir.join(words.first().unwrap_or(&"machine.tar.gz")), said)
 }
 
-fn of_tarball(path: &Path) -> Captured {
-    of_file(path).unwrap_or_else(|e| panic!("{:?}", miette::Report::new(e)))
+fn capture_tarball(path: &Path) -> Capture {
+    capture_file(path).unwrap_or_else(|e| panic!("{:?}", miette::Report::new(e)))
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn what_the_script_collects_is_all_that_is_read() {
         let dir = tempfile::tempdir().expect("a directory");
         for shell in shells(dir.path()).into_iter().take(if all { usize::MAX } else { 1 }) {
             let (tarball, _) = run(&shell, dir.path(), &["m.tar.gz", &tree.root().display().to_string()]);
-            let captured = of_tarball(&tarball);
+            let captured = capture_tarball(&tarball);
             assert_eq!((captured.machine, captured.notes), (expected.machine.clone(), expected.notes.clone()));
             assert!(!dir.path().join("m.tar.gz.d").exists(), "it cleans up");
         }
@@ -77,7 +77,7 @@ fn this_machine_is_the_same_by_the_script() {
     let dir = tempfile::tempdir().expect("a directory");
     for shell in shells(dir.path()) {
         let (tarball, _) = run(&shell, dir.path(), &[]);
-        assert_eq!(of_tarball(&tarball).machine, expected.machine);
+        assert_eq!(capture_tarball(&tarball).machine, expected.machine);
     }
 }
 

@@ -646,7 +646,7 @@ impl Engine {
             return self.fail(SimError::TooManyThreads { at: self.now, max: MAX_TASKS, name: template.name.clone() });
         }
         let affinity = match (template.kthread_cpu, template.affinity) {
-            (Some(bound), _) => CpuMask::of(bound),
+            (Some(bound), _) => CpuMask::single(bound),
             (None, mask) => mask.map_or(self.machine.all_cpus(), |m| m.and(&self.machine.all_cpus())),
         };
         let space = template.kthread_cpu.is_none().then_some(space);

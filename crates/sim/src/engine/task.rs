@@ -154,7 +154,7 @@ pub(crate) fn unborn() -> Task {
         program: Arc::default(),
         footprint_kib: 0,
         attr: SchedAttr::default(),
-        affinity: CpuMask::of(0),
+        affinity: CpuMask::single(0),
         class: 0,
         space: None,
         parent: None,

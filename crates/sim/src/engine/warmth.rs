@@ -99,7 +99,7 @@ impl Warmth {
             brought: 0,
             refill_kib_ns: cache.refill_kib_ns,
         };
-        let of = |cpu: CpuId| stated.map_or(Box::default(), |caches| caches.of(cpu).map(|i| i as u16).collect());
+        let of = |cpu: CpuId| stated.map_or(Box::default(), |caches| caches.for_cpu(cpu).map(|i| i as u16).collect());
         Warmth {
             caches: all.iter().map(cache).collect(),
             of: (0..machine.nr_cpus() as CpuId).map(of).collect(),
@@ -318,7 +318,7 @@ mod tests {
             machine.cpus.iter_mut().for_each(|cpu| cpu.llc = cpu.id / 2);
             machine.llcs = (0..cpus / 2).map(|pair| [2 * pair, 2 * pair + 1].into_iter().collect()).collect();
             machine.costs.refill_kib_ns = [0, 0, 0, NEAR, ACROSS, ACROSS, ACROSS];
-            let own = (0..cpus).map(|cpu| Cache { cpus: CpuMask::of(cpu), size_kib: 64, refill_kib_ns: 0 });
+            let own = (0..cpus).map(|cpu| Cache { cpus: CpuMask::single(cpu), size_kib: 64, refill_kib_ns: 0 });
             let pairs = machine.llcs.iter().map(|cpus| Cache { cpus: *cpus, size_kib: 512, refill_kib_ns: SHARED });
             let memory_kib_ns = [0, 0, 0, 0, MEMORY, MEMORY, MEMORY];
             machine.caches = Some(Caches { all: own.chain(pairs).collect(), modified: 0.25, memory_kib_ns });

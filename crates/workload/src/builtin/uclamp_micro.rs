@@ -182,7 +182,7 @@ impl Case {
         self.add("capped", ceiling, |case, p, stamp| case.piece(p, stamp, capped));
         let plain = SchedAttr::default();
         self.add("free", plain, |case, p, stamp| case.periodic(p, stamp, BURST_PIECES, free));
-        self.tasks.iter_mut().for_each(|t| t.affinity = Some(CpuMask::of(cpu)));
+        self.tasks.iter_mut().for_each(|t| t.affinity = Some(CpuMask::single(cpu)));
     }
 
     /// A task that does `body` for ever, with a stamp of its own.
@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn tasks_of_max_aggregation_stay_on_their_cpu() {
         let w = Workload::find("uclamp-micro:case=max-aggregation,cpu=2", &small_machine(4)).unwrap().0;
-        assert!(w.tasks.iter().all(|t| t.affinity == Some(CpuMask::of(2))));
+        assert!(w.tasks.iter().all(|t| t.affinity == Some(CpuMask::single(2))));
         let pieces = w.tasks[1].program.iter().filter(|op| matches!(op, Op::Run(_))).count();
         assert_eq!(pieces as u64, BURST_PIECES);
     }

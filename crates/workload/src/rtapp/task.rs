@@ -101,7 +101,7 @@ fn read(
     let instances = int_or(source, &mut keys, "instance", 0, 1)? as u32;
     let delay = int_or(source, &mut keys, "delay", i64::from(i32::MIN), 0)?.max(0) as u64;
     let kthread_cpu = kthread_cpu(source, &mut keys, machine)?;
-    let cpus = sched::cpus(source, &mut keys, machine)?.or(kthread_cpu.map(CpuMask::of));
+    let cpus = sched::cpus(source, &mut keys, machine)?.or(kthread_cpu.map(CpuMask::single));
     let change = sched::read(source, &mut keys, Some(global.policy), global.policy, span)?;
     let attr = sched::apply(source, SchedAttr::default(), &change)?;
     sched::unmodelled(source, &mut keys, machine)?;

@@ -231,7 +231,7 @@ fn cpus_revert_and_priorities_stay() {
         // Also after c: rt-app remembers that a's policy was SCHED_OTHER when it first ran.
         attr(Policy::Other, -5, 0, 100),
         run(1),
-        Op::SetAffinity(CpuMask::of(0)),
+        Op::SetAffinity(CpuMask::single(0)),
         run(2),
         attr(Policy::Fifo, -5, 10, 100),
         run(3),
@@ -488,7 +488,7 @@ fn devices_interrupt_and_post_what_tasks_wait_for() {
     assert!(packet.is_some());
     assert_eq!(w.irqs[0], eth0);
     assert_eq!((w.irqs[1].cpu, w.irqs[1].posts), (0, None));
-    assert_eq!((w.tasks[0].kthread_cpu, w.tasks[0].affinity), (Some(2), Some(CpuMask::of(2))));
+    assert_eq!((w.tasks[0].kthread_cpu, w.tasks[0].affinity), (Some(2), Some(CpuMask::single(2))));
     assert_eq!(lines(&warnings, WarningKind::Ignored), [(5, "busi")]);
     assert_eq!(lines(&warnings, WarningKind::Suspicious), [(5, "noise")]);
 }
@@ -502,7 +502,7 @@ fn own_clock_for_cpu_3() -> Machine {
     let mut machine = machine();
     let opp = |khz| fairground_machine::Opp::new(khz, 1.0);
     let mut other = machine.freq_domains[0].clone();
-    (machine.freq_domains[0].cpus, other.cpus) = (CpuMask::first_n(3), CpuMask::of(3));
+    (machine.freq_domains[0].cpus, other.cpus) = (CpuMask::first_n(3), CpuMask::single(3));
     machine.freq_domains[0].opps = vec![opp(500_000), opp(1_000_000)];
     other.opps = vec![opp(800_000), opp(2_000_000)];
     machine.freq_domains.push(other);

@@ -125,7 +125,7 @@ fn values_must_be_what_the_kernel_takes() {
 
 #[test]
 fn cpus_must_be_of_the_machine() {
-    let mut w = workload(&[], &[&[Op::SetAffinity(CpuMask::of(4))]]);
+    let mut w = workload(&[], &[&[Op::SetAffinity(CpuMask::single(4))]]);
     assert!(matches!(problem(&w), Problem::NoCpuAllowed { step: Some(_), .. }));
     w = workload(&[], &[&[Op::SetAffinity(CpuMask::parse_list("3-4").unwrap())]]);
     assert_eq!(check(&w).unwrap(), ["may use CPUs 3-4, of which equal-4 has no 4"]);

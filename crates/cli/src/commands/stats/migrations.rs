@@ -42,7 +42,7 @@ fn machine_of(file: &Path, notes: &mut Vec<String>) -> Result<Option<Machine>, F
         notes.push(format!("{}: no machine is named, so distances are not told", file.display()));
         return Ok(None);
     };
-    match MachineSpec::of(name).find() {
+    match MachineSpec::parse(name).find() {
         Ok((machine, _)) => Ok(Some(machine)),
         Err(_) => {
             notes.push(format!("{}: there is no machine {name}, so distances are not told", file.display()));

@@ -18,7 +18,7 @@ pub fn residency(asked: &Stats) -> Result<String, Failure> {
         return Err(Mismatch::ResidencyByTask.into());
     }
     let machine =
-        asked.machine.as_deref().map(|name| MachineSpec::of(name).find()).transpose()?.map(|(machine, _)| machine);
+        asked.machine.as_deref().map(|name| MachineSpec::parse(name).find()).transpose()?.map(|(machine, _)| machine);
     let state_of = |cpu: u32, state: u32| {
         let machine = machine.as_ref().filter(|m| (cpu as usize) < m.nr_cpus())?;
         machine.idle_states(cpu).get(state as usize)

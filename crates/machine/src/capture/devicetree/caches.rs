@@ -2,28 +2,29 @@
 
 use crate::{Cache, CpuId, CpuMask};
 
-use super::super::caches::Seen;
+use super::super::caches::CacheInfo;
 use super::super::topology::group_of;
 use super::super::{CaptureError, Notes};
 use super::cpus::Cpus;
-use super::nodes::At;
+use super::nodes::NodeRef;
 
 /// The most caches one behind the other.
 const MAX_LEVELS: usize = 8;
 
 /// The caches beyond the first level that each CPU is behind, nearest first.
-pub(super) type Chains<'a> = Vec<Vec<At<'a>>>;
+pub(super) type Chains<'a> = Vec<Vec<NodeRef<'a>>>;
 
 /// Follows `next-level-cache` from each CPU.
 pub(super) fn chains<'a>(cpus: &Cpus<'a>) -> Result<Chains<'a>, CaptureError> {
     cpus.iter().map(|(_, node)| chain(node)).collect()
 }
 
-fn chain(cpu: At) -> Result<Vec<At>, CaptureError> {
-    let mut chain: Vec<At> = Vec::new();
+fn chain(cpu: NodeRef) -> Result<Vec<NodeRef>, CaptureError> {
+    let mut chain: Vec<NodeRef> = Vec::new();
     let mut at = cpu;
     loop {
-        let property = ["next-level-cache", "l2-cache", "l3-cache"].into_iter().find(|property| at.has(property));
+        let property =
+            ["next-level-cache", "l2-cache", "l3-cache"].into_iter().find(|property| at.has_property(property));
         let Some(property) = property else { return Ok(chain) };
         let Some(next) = at.targets(property)?.first().copied() else { return Ok(chain) };
         if chain.len() == MAX_LEVELS || next == cpu || chain.contains(&next) {
@@ -40,7 +41,7 @@ pub(super) fn last(cpus: &Cpus, chains: &Chains, cpu: CpuId) -> Option<CpuMask> 
     chains[cpu as usize].last().map(|cache| behind(cpus, chains, *cache))
 }
 
-fn behind(cpus: &Cpus, chains: &Chains, cache: At) -> CpuMask {
+fn behind(cpus: &Cpus, chains: &Chains, cache: NodeRef) -> CpuMask {
     cpus.iter().filter(|(cpu, _)| chains[*cpu as usize].contains(&cache)).map(|(cpu, _)| cpu).collect()
 }
 
@@ -50,14 +51,14 @@ pub(super) fn read(
     chains: &Chains,
     cores: &[CpuMask],
     notes: &mut Notes,
-) -> Result<Vec<Seen>, CaptureError> {
-    let mut all: Vec<Seen> = Vec::new();
-    let mut known: Vec<At> = Vec::new();
+) -> Result<Vec<CacheInfo>, CaptureError> {
+    let mut all: Vec<CacheInfo> = Vec::new();
+    let mut known: Vec<NodeRef> = Vec::new();
     let mut add = |cpus: CpuMask, size: Option<u32>| {
         let Some(size_kib) = size else { return };
         match all.iter_mut().find(|cache| cache.cpus == cpus) {
             Some(cache) => cache.size_kib = cache.size_kib.max(size_kib),
-            None => all.push(Seen { cpus, size_kib }),
+            None => all.push(CacheInfo { cpus, size_kib }),
         }
     };
     for (cpu, node) in cpus.iter() {
@@ -79,7 +80,7 @@ pub(super) fn read(
 }
 
 /// The size of what holds data in a cache or CPU, KiB.
-fn size(node: At) -> Result<Option<u32>, CaptureError> {
+fn size(node: NodeRef) -> Result<Option<u32>, CaptureError> {
     for property in ["d-cache-size", "cache-size"] {
         let Some(bytes) = node.cell(property)? else { continue };
         let kib = bytes / 1024;

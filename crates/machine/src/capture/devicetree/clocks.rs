@@ -5,7 +5,7 @@ use crate::{CpuId, CpuMask};
 use super::super::clocks::{merge_cores, Clock, MAX_KHZ};
 use super::super::{energy, CaptureError, Notes};
 use super::cpus::Cpus;
-use super::nodes::At;
+use super::nodes::NodeRef;
 
 /// The most operating points of a clock.
 const MAX_POINTS: usize = 1024;
@@ -96,7 +96,7 @@ impl Remarks {
 #[derive(PartialEq)]
 enum Shared<'a> {
     /// Their table of operating points says so.
-    Table(At<'a>),
+    Table(NodeRef<'a>),
     /// They name the same domain or clock.
     Named(&'a str, &'a [u8]),
     /// By nothing: it has operating points of its own.
@@ -114,7 +114,7 @@ fn domains(cpus: &Cpus) -> Result<Vec<CpuMask>, CaptureError> {
     while let Some(cpu) = left.first() {
         let key = &keys[cpu as usize];
         let members = match key {
-            Shared::Alone => CpuMask::of(cpu),
+            Shared::Alone => CpuMask::single(cpu),
             _ => left.iter().filter(|other| keys[*other as usize] == *key).collect(),
         };
         domains.push(members);
@@ -123,14 +123,14 @@ fn domains(cpus: &Cpus) -> Result<Vec<CpuMask>, CaptureError> {
     Ok(domains)
 }
 
-fn shared<'a>(cpu: At<'a>) -> Result<Shared<'a>, CaptureError> {
+fn shared<'a>(cpu: NodeRef<'a>) -> Result<Shared<'a>, CaptureError> {
     let table = cpu.targets("operating-points-v2")?.first().copied();
-    if let Some(table) = table.filter(|table| table.has("opp-shared")) {
+    if let Some(table) = table.filter(|table| table.has_property("opp-shared")) {
         return Ok(Shared::Table(table));
     }
     let named = ["qcom,freq-domain", "performance-domains", "clocks"];
     let named = named.into_iter().find_map(|property| Some(Shared::Named(property, cpu.bytes(property)?)));
-    let has_points = || table.is_some() || cpu.has("operating-points") || cpu.has("clock-frequency");
+    let has_points = || table.is_some() || cpu.has_property("operating-points") || cpu.has_property("clock-frequency");
     let of_kind = || Shared::Unknown(cpu.bytes("compatible"), cpu.bytes(DMIPS));
     Ok(named.unwrap_or_else(|| if has_points() { Shared::Alone } else { of_kind() }))
 }
@@ -156,15 +156,15 @@ fn points(cpus: &Cpus, members: &CpuMask, remarks: &mut Remarks) -> Result<Point
 }
 
 /// operating-points-v2.
-fn table_points(table: At, remarks: &mut Remarks) -> Result<Points, CaptureError> {
+fn table_points(table: NodeRef, remarks: &mut Remarks) -> Result<Points, CaptureError> {
     let mut points = Points::default();
     for node in table.children() {
         if node.is_disabled() {
             remarks.disabled += 1;
             continue;
         }
-        remarks.supported |= node.has("opp-supported-hw");
-        remarks.turbo |= node.has("turbo-mode");
+        remarks.supported |= node.has_property("opp-supported-hw");
+        remarks.turbo |= node.has_property("turbo-mode");
         let latency = node.cell("clock-latency-ns")?.map(u64::from).filter(|ns| *ns > 0);
         points.transition_ns = points.transition_ns.max(latency);
         if let Some(hz) = frequency(node, "opp-hz")? {
@@ -178,14 +178,16 @@ fn table_points(table: At, remarks: &mut Remarks) -> Result<Points, CaptureError
 }
 
 /// The target voltage of the first supply, uV.
-fn voltage(node: At) -> Result<Option<u32>, CaptureError> {
+fn voltage(node: NodeRef) -> Result<Option<u32>, CaptureError> {
     let named = || node.properties().find(|name| name.starts_with("opp-microvolt-"));
-    let Some(property) = Some("opp-microvolt").filter(|name| node.has(name)).or_else(named) else { return Ok(None) };
+    let Some(property) = Some("opp-microvolt").filter(|name| node.has_property(name)).or_else(named) else {
+        return Ok(None);
+    };
     Ok(node.cells(property)?.and_then(|cells| cells.first().copied()))
 }
 
 /// The first frequency of a property, Hz: 64 bits, or 32 where it is alone.
-fn frequency(node: At, property: &str) -> Result<Option<u64>, CaptureError> {
+fn frequency(node: NodeRef, property: &str) -> Result<Option<u64>, CaptureError> {
     let Some(cells) = node.cells(property)? else { return Ok(None) };
     let hz = match cells[..] {
         [hz] => u64::from(hz),
@@ -200,7 +202,7 @@ fn frequency(node: At, property: &str) -> Result<Option<u64>, CaptureError> {
 }
 
 /// operating-points: pairs of kHz and uV, the change in clock-latency, ns.
-fn pairs(cpu: At, cells: &[u32]) -> Result<Points, CaptureError> {
+fn pairs(cpu: NodeRef, cells: &[u32]) -> Result<Points, CaptureError> {
     if cells.len() % 2 != 0 || cells.len() > 2 * MAX_POINTS {
         return Err(cpu.fault("operating-points", format!("{} numbers", cells.len()), "pairs of kHz and uV"));
     }
@@ -221,7 +223,7 @@ fn power(
     points: &Points,
     remarks: &mut Remarks,
 ) -> Result<Option<energy::Domain>, CaptureError> {
-    let stated = members.iter().map(|cpu| cpus.node(cpu)).find(|node| node.has("dynamic-power-coefficient"));
+    let stated = members.iter().map(|cpu| cpus.node(cpu)).find(|node| node.has_property("dynamic-power-coefficient"));
     let Some(node) = stated else { return Ok(None) };
     let coefficient = node.need("dynamic-power-coefficient")?;
     let mut states = Vec::new();
@@ -244,13 +246,13 @@ fn power(
 /// capacity-dmips-mhz by CPU, from which with top clocks capacities follow. None, with a note, where not all CPUs state
 /// it: the kernel then takes all for equal (drivers/base/arch_topology.c).
 pub(super) fn efficiencies(cpus: &Cpus, notes: &mut Notes) -> Result<Option<Vec<u32>>, CaptureError> {
-    let without = cpus.those(|node| !node.has(DMIPS));
+    let without = cpus.those(|node| !node.has_property(DMIPS));
     if !without.is_empty() {
         let whose = if without == cpus.mask() { String::new() } else { format!(" of CPUs {without}") };
         notes.add(format!("no {DMIPS}{whose}: the kernel takes all CPUs for equal"));
         return Ok(None);
     }
-    let efficiency = |(_, node): (CpuId, At)| match node.need(DMIPS)? {
+    let efficiency = |(_, node): (CpuId, NodeRef)| match node.need(DMIPS)? {
         0 => Err(node.fault(DMIPS, "found 0", "a number above 0")),
         dmips => Ok(dmips),
     };

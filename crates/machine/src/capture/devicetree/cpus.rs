@@ -2,16 +2,16 @@
 
 use crate::{CpuId, CpuMask, NR_CPUS};
 
-use super::super::kinds::{written, Isa};
+use super::super::kinds::{canonical_core_name, Isa};
 use super::super::{CaptureError, Notes};
-use super::nodes::{At, DeviceTree};
+use super::nodes::{DeviceTree, NodeRef};
 
 /// The CPU nodes, in the order of the tree: the n-th is CPU n.
 pub(super) struct Cpus<'a> {
-    root: At<'a>,
+    root: NodeRef<'a>,
     /// The node that they are in.
-    pub parent: At<'a>,
-    all: Vec<At<'a>>,
+    pub parent: NodeRef<'a>,
+    all: Vec<NodeRef<'a>>,
 }
 
 impl<'a> Cpus<'a> {
@@ -20,9 +20,9 @@ impl<'a> Cpus<'a> {
         let root = tree.root();
         let missing = || root.fault("", "it has no node `cpus`", "the device tree of a machine, overlays applied");
         let parent = root.child("cpus").ok_or_else(missing)?;
-        let is_cpu = |node: &At| node.name() == "cpu" || node.bytes("device_type") == Some(b"cpu\0");
-        let has_failed = |node: &At| node.bytes("status").is_some_and(|status| status.starts_with(b"fail"));
-        let (failed, all): (Vec<At>, Vec<At>) = parent.children().filter(is_cpu).partition(has_failed);
+        let is_cpu = |node: &NodeRef| node.name() == "cpu" || node.bytes("device_type") == Some(b"cpu\0");
+        let has_failed = |node: &NodeRef| node.bytes("status").is_some_and(|status| status.starts_with(b"fail"));
+        let (failed, all): (Vec<NodeRef>, Vec<NodeRef>) = parent.children().filter(is_cpu).partition(has_failed);
         if !failed.is_empty() {
             notes.add(format!("CPUs that have failed (`status`) are left out: {}", failed.len()));
         }
@@ -40,26 +40,26 @@ impl<'a> Cpus<'a> {
         CpuMask::first_n(self.count())
     }
 
-    pub fn root(&self) -> At<'a> {
+    pub fn root(&self) -> NodeRef<'a> {
         self.root
     }
 
     /// The CPUs and their nodes.
-    pub fn iter(&self) -> impl Iterator<Item = (CpuId, At<'a>)> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = (CpuId, NodeRef<'a>)> + '_ {
         (0..).zip(self.all.iter().copied())
     }
 
     /// The CPU of a node.
-    pub fn id(&self, node: At) -> Option<CpuId> {
+    pub fn id(&self, node: NodeRef) -> Option<CpuId> {
         self.all.iter().position(|cpu| *cpu == node).map(|id| id as CpuId)
     }
 
-    pub fn node(&self, cpu: CpuId) -> At<'a> {
+    pub fn node(&self, cpu: CpuId) -> NodeRef<'a> {
         self.all[cpu as usize]
     }
 
     /// The CPUs of which something holds.
-    pub fn those(&self, of: impl Fn(At<'a>) -> bool) -> CpuMask {
+    pub fn those(&self, of: impl Fn(NodeRef<'a>) -> bool) -> CpuMask {
         self.iter().filter(|(_, node)| of(*node)).map(|(cpu, _)| cpu).collect()
     }
 
@@ -70,7 +70,7 @@ impl<'a> Cpus<'a> {
 
     /// Arm's, if it is started or known as one.
     pub fn isa(&self) -> Option<Isa> {
-        let is_arm = |node: At| {
+        let is_arm = |node: NodeRef| {
             let starts = |property, word: &[u8]| node.bytes(property).is_some_and(|bytes| bytes.starts_with(word));
             starts("compatible", b"arm,") || starts("enable-method", b"psci") || starts("enable-method", b"spin-table")
         };
@@ -79,11 +79,11 @@ impl<'a> Cpus<'a> {
 
     /// The names of the cores: `compatible` less the vendor. Architectures are no names.
     pub fn names(&self) -> Result<Vec<Option<String>>, CaptureError> {
-        let name = |(_, node): (CpuId, At)| {
+        let name = |(_, node): (CpuId, NodeRef)| {
             let compatible = node.texts("compatible")?;
             let names = compatible.iter().map(|text| text.split_once(',').map_or(*text, |(_, name)| name));
             let mut names = names.filter(|name| !["armv8", "riscv"].contains(name) && crate::file::is_name(name));
-            Ok(names.next().filter(|name| name.len() <= 32).map(written))
+            Ok(names.next().filter(|name| name.len() <= 32).map(canonical_core_name))
         };
         self.iter().map(name).collect()
     }

@@ -8,14 +8,14 @@ use super::super::topology::{clusters, group_of, Topology, LOCAL, MAX_THREADS, R
 use super::super::{CaptureError, Notes};
 use super::caches::{last, Chains};
 use super::cpus::Cpus;
-use super::nodes::At;
+use super::nodes::NodeRef;
 
 /// The most that a node may be numbered; the kernel has at most 1024.
 const MAX_NODE: u32 = 1023;
 
 /// Where cpu-map has a CPU.
 #[derive(Clone, Copy)]
-struct Place {
+struct MapPosition {
     package: u32,
     cluster: Option<u32>,
     core: u32,
@@ -35,9 +35,9 @@ pub(super) fn read(
         // As the kernel has it without a map: each CPU a core, each node a package.
         None => (nodes.clone(), groups(&|cpu| Some(cpu.into())), Vec::new()),
         Some(map) => (
-            groups(&|cpu| Some(map.at(cpu).package.into())),
-            groups(&|cpu| Some(map.at(cpu).core.into())),
-            groups(&|cpu| map.at(cpu).cluster.map(u64::from)),
+            groups(&|cpu| Some(map.position(cpu).package.into())),
+            groups(&|cpu| Some(map.position(cpu).core.into())),
+            groups(&|cpu| map.position(cpu).cluster.map(u64::from)),
         ),
     };
     let llcs = llcs(cpus, chains, &packages, &nodes, &told, notes);
@@ -67,7 +67,7 @@ fn grouped(cpus: &Cpus, key: &dyn Fn(CpuId) -> Option<u64>) -> Vec<CpuMask> {
 /// cpu-map: sockets hold clusters, these hold clusters or cores, cores may hold threads.
 struct Map<'a> {
     cpus: &'a Cpus<'a>,
-    places: Vec<Option<Place>>,
+    places: Vec<Option<MapPosition>>,
     clusters: u32,
     cores: u32,
 }
@@ -80,7 +80,7 @@ impl<'a> Map<'a> {
             return Ok(None);
         };
         let mut map = Map { cpus, places: vec![None; cpus.count()], clusters: 0, cores: 0 };
-        let sockets: Vec<At> = node.children().filter(|child| is_numbered(child.name(), "socket")).collect();
+        let sockets: Vec<NodeRef> = node.children().filter(|child| is_numbered(child.name(), "socket")).collect();
         for (package, socket) in (0..).zip(&sockets) {
             map.group(*socket, package, None)?;
         }
@@ -95,12 +95,12 @@ impl<'a> Map<'a> {
         Ok(Some(map))
     }
 
-    fn at(&self, cpu: CpuId) -> Place {
-        self.places[cpu as usize].unwrap_or(Place { package: 0, cluster: None, core: cpu })
+    fn position(&self, cpu: CpuId) -> MapPosition {
+        self.places[cpu as usize].unwrap_or(MapPosition { package: 0, cluster: None, core: cpu })
     }
 
     /// A socket or a cluster. Of clusters in clusters the innermost count.
-    fn group(&mut self, node: At, package: u32, cluster: Option<u32>) -> Result<(), CaptureError> {
+    fn group(&mut self, node: NodeRef, package: u32, cluster: Option<u32>) -> Result<(), CaptureError> {
         for child in node.children() {
             if is_numbered(child.name(), "cluster") {
                 self.clusters += 1;
@@ -115,10 +115,10 @@ impl<'a> Map<'a> {
         Ok(())
     }
 
-    fn core(&mut self, node: At, package: u32, cluster: Option<u32>) -> Result<(), CaptureError> {
-        let place = Place { package, cluster, core: self.cores };
+    fn core(&mut self, node: NodeRef, package: u32, cluster: Option<u32>) -> Result<(), CaptureError> {
+        let place = MapPosition { package, cluster, core: self.cores };
         self.cores += 1;
-        let threads: Vec<At> = node.children().collect();
+        let threads: Vec<NodeRef> = node.children().collect();
         if threads.len() > MAX_THREADS {
             let problem = format!("a core of {} threads", threads.len());
             return Err(node.fault("", problem, format!("at most {MAX_THREADS}")));
@@ -130,7 +130,7 @@ impl<'a> Map<'a> {
     }
 
     /// A leaf. One whose CPU is left out is left out.
-    fn cpu(&mut self, leaf: At, place: Place) -> Result<(), CaptureError> {
+    fn cpu(&mut self, leaf: NodeRef, place: MapPosition) -> Result<(), CaptureError> {
         let targets = leaf.targets("cpu")?;
         let [target] = targets[..] else {
             return Err(leaf.fault("cpu", format!("{} CPUs", targets.len()), "the phandle of one CPU"));
@@ -214,7 +214,7 @@ fn nodes(cpus: &Cpus) -> Result<(Vec<CpuMask>, Vec<Vec<u32>>), CaptureError> {
 }
 
 /// distance-map: from, to and distance, of nodes that have CPUs.
-fn distances(root: At, nodes: &BTreeSet<u32>) -> Result<BTreeMap<(u32, u32), u32>, CaptureError> {
+fn distances(root: NodeRef, nodes: &BTreeSet<u32>) -> Result<BTreeMap<(u32, u32), u32>, CaptureError> {
     let mut distances = BTreeMap::new();
     let Some(map) = root.child("distance-map") else { return Ok(distances) };
     let cells = map.cells("distance-matrix")?.unwrap_or_default();

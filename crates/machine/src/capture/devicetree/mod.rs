@@ -20,7 +20,7 @@ mod states;
 
 use crate::Source;
 
-use super::seen::{Seen, DEVICE_TREE};
+use super::hardware::{Hardware, DEVICE_TREE};
 use super::{CaptureError, Notes};
 
 use cpus::Cpus;
@@ -28,7 +28,7 @@ use cpus::Cpus;
 pub(super) use nodes::DeviceTree;
 
 /// Reads a device tree.
-pub(super) fn read(tree: &DeviceTree, notes: &mut Notes) -> Result<Seen, CaptureError> {
+pub(super) fn read(tree: &DeviceTree, notes: &mut Notes) -> Result<Hardware, CaptureError> {
     let cpus = Cpus::read(tree, notes)?;
     let chains = caches::chains(&cpus)?;
     let states = states::read(&cpus, notes)?;
@@ -37,7 +37,7 @@ pub(super) fn read(tree: &DeviceTree, notes: &mut Notes) -> Result<Seen, Capture
     let clocks = clocks::read(&cpus, &topology.cores, notes)?;
     let efficiencies = clocks::efficiencies(&cpus, notes)?;
     let unknown = Source::Estimate("no capacity-dmips-mhz: the kernel takes all CPUs for equal".into());
-    let mut seen = Seen {
+    let mut seen = Hardware {
         title: cpus.title()?,
         places: &DEVICE_TREE,
         isa: cpus.isa(),

@@ -39,12 +39,12 @@ impl DeviceTree {
         let mut left = vec![0];
         while let Some(id) = left.pop() {
             left.extend(&tree.nodes[id].children);
-            let node = At { tree: &tree, id };
+            let node = NodeRef { tree: &tree, id };
             for property in ["phandle", "linux,phandle"] {
                 let Some(phandle) = node.cell(property)? else { continue };
                 let other = phandles.insert(phandle, id).filter(|other| *other != id);
                 if let Some(id) = other {
-                    let problem = format!("{} has it, too", At { tree: &tree, id }.path());
+                    let problem = format!("{} has it, too", NodeRef { tree: &tree, id }.path());
                     return Err(node.fault(property, problem, "a phandle of its own"));
                 }
             }
@@ -53,25 +53,25 @@ impl DeviceTree {
         Ok(tree)
     }
 
-    pub(super) fn root(&self) -> At<'_> {
-        At { tree: self, id: 0 }
+    pub(super) fn root(&self) -> NodeRef<'_> {
+        NodeRef { tree: self, id: 0 }
     }
 }
 
 /// A node of a tree.
 #[derive(Clone, Copy)]
-pub(super) struct At<'a> {
+pub(super) struct NodeRef<'a> {
     tree: &'a DeviceTree,
     id: usize,
 }
 
-impl PartialEq for At<'_> {
+impl PartialEq for NodeRef<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.id == other.id
     }
 }
 
-impl<'a> At<'a> {
+impl<'a> NodeRef<'a> {
     fn node(&self) -> &'a Node {
         &self.tree.nodes[self.id]
     }
@@ -107,13 +107,13 @@ impl<'a> At<'a> {
         CaptureError::Garbled { path, problem: problem.into(), expected: expected.into() }
     }
 
-    pub fn children(&self) -> impl Iterator<Item = At<'a>> {
+    pub fn children(&self) -> impl Iterator<Item = NodeRef<'a>> {
         let tree = self.tree;
-        self.node().children.iter().map(move |id| At { tree, id: *id })
+        self.node().children.iter().map(move |id| NodeRef { tree, id: *id })
     }
 
     /// The child of a name, with or without unit address.
-    pub fn child(&self, name: &str) -> Option<At<'a>> {
+    pub fn child(&self, name: &str) -> Option<NodeRef<'a>> {
         self.children().find(|child| child.name() == name || child.node().name == name)
     }
 
@@ -126,7 +126,7 @@ impl<'a> At<'a> {
         self.node().properties.get(property).map(Vec::as_slice)
     }
 
-    pub fn has(&self, property: &str) -> bool {
+    pub fn has_property(&self, property: &str) -> bool {
         self.bytes(property).is_some()
     }
 
@@ -181,12 +181,12 @@ impl<'a> At<'a> {
     }
 
     /// The nodes whose phandles a property lists.
-    pub fn targets(&self, property: &str) -> Result<Vec<At<'a>>, CaptureError> {
+    pub fn targets(&self, property: &str) -> Result<Vec<NodeRef<'a>>, CaptureError> {
         self.referring(property)?.into_iter().map(|phandle| self.target(property, phandle)).collect()
     }
 
     /// The nodes that a property lists with arguments after each, as many as the node's `count` says.
-    pub fn specifiers(&self, property: &str, count: &str) -> Result<Vec<(At<'a>, Vec<u32>)>, CaptureError> {
+    pub fn specifiers(&self, property: &str, count: &str) -> Result<Vec<(NodeRef<'a>, Vec<u32>)>, CaptureError> {
         let cells = self.referring(property)?;
         let mut rest = cells.as_slice();
         let mut found = Vec::new();
@@ -213,9 +213,9 @@ impl<'a> At<'a> {
         }
     }
 
-    fn target(&self, property: &str, phandle: u32) -> Result<At<'a>, CaptureError> {
+    fn target(&self, property: &str, phandle: u32) -> Result<NodeRef<'a>, CaptureError> {
         let tree = self.tree;
         let missing = || self.fault(property, format!("no node has the phandle {phandle:#x}"), "a node of this tree");
-        tree.phandles.get(&phandle).map(|id| At { tree, id: *id }).ok_or_else(missing)
+        tree.phandles.get(&phandle).map(|id| NodeRef { tree, id: *id }).ok_or_else(missing)
     }
 }

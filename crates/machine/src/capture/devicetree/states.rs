@@ -5,7 +5,7 @@ use crate::CpuMask;
 use super::super::idle::{State, MAX_US};
 use super::super::{CaptureError, Notes};
 use super::cpus::Cpus;
-use super::nodes::At;
+use super::nodes::NodeRef;
 
 /// The most idle states of a CPU (the kernel has 10), and the most power domains around each other.
 const MAX_STATES: usize = 16;
@@ -29,14 +29,14 @@ pub(super) struct States {
 /// Reads all states.
 pub(super) fn read(cpus: &Cpus, notes: &mut Notes) -> Result<States, CaptureError> {
     let domains = cpus.iter().map(|(_, node)| domains(node)).collect::<Result<Vec<_>, _>>()?;
-    let members = |domain: At| -> CpuMask {
+    let members = |domain: NodeRef| -> CpuMask {
         cpus.iter().filter(|(cpu, _)| domains[*cpu as usize].contains(&domain)).map(|(cpu, _)| cpu).collect()
     };
     let mut states = States { by_cpu: Vec::new(), powered: Vec::new() };
     let mut left_out: Vec<String> = Vec::new();
     let mut raised: Vec<String> = Vec::new();
     for (cpu, node) in cpus.iter() {
-        let mut found: Vec<(At, bool)> =
+        let mut found: Vec<(NodeRef, bool)> =
             listed(node, "cpu-idle-states")?.into_iter().map(|s| (s, is_wide(s))).collect();
         let mut cluster: Option<CpuMask> = None;
         for domain in &domains[cpu as usize] {
@@ -73,10 +73,10 @@ pub(super) fn read(cpus: &Cpus, notes: &mut Notes) -> Result<States, CaptureErro
 }
 
 /// The power domains that a CPU is in for idling, innermost first.
-fn domains(cpu: At) -> Result<Vec<At>, CaptureError> {
+fn domains(cpu: NodeRef) -> Result<Vec<NodeRef>, CaptureError> {
     let names = cpu.texts("power-domain-names")?;
     let index = names.iter().position(|name| *name == "psci" || *name == "sbi").unwrap_or(0);
-    let mut chain: Vec<At> = Vec::new();
+    let mut chain: Vec<NodeRef> = Vec::new();
     let (mut at, mut index) = (cpu, index);
     while let Some((domain, arguments)) = at.specifiers("power-domains", "#power-domain-cells")?.get(index) {
         if chain.len() == MAX_DOMAINS || chain.contains(domain) {
@@ -94,7 +94,7 @@ fn domains(cpu: At) -> Result<Vec<At>, CaptureError> {
 }
 
 /// The states that a property lists and that are in use.
-fn listed<'a>(node: At<'a>, property: &str) -> Result<Vec<At<'a>>, CaptureError> {
+fn listed<'a>(node: NodeRef<'a>, property: &str) -> Result<Vec<NodeRef<'a>>, CaptureError> {
     let states = node.targets(property)?;
     if states.len() > MAX_STATES {
         return Err(node.fault(property, format!("{} states", states.len()), format!("at most {MAX_STATES}")));
@@ -103,14 +103,14 @@ fn listed<'a>(node: At<'a>, property: &str) -> Result<Vec<At<'a>>, CaptureError>
 }
 
 /// Whether a state that a CPU lists is one of its cluster: by PSCI's level, if that is to be seen, or by its name.
-fn is_wide(state: At) -> bool {
+fn is_wide(state: NodeRef) -> bool {
     let param = state.cell("arm,psci-suspend-param").ok().flatten();
     let level = param.filter(|param| param & ORIGINAL_FORMAT == 0).map_or(0, |param| param >> LEVEL_SHIFT);
     level > 0 || state.name().to_lowercase().contains("cluster")
 }
 
 /// The states of a CPU, WFI first, which the kernel adds; nodes, and whether the cluster enters them.
-fn ordered(cpu: At, found: &[(At, bool)], raised: &mut Vec<String>) -> Result<Vec<State>, CaptureError> {
+fn ordered(cpu: NodeRef, found: &[(NodeRef, bool)], raised: &mut Vec<String>) -> Result<Vec<State>, CaptureError> {
     if found.is_empty() {
         return Ok(Vec::new());
     } else if found.len() > MAX_STATES {
@@ -148,7 +148,7 @@ fn wfi() -> State {
 }
 
 /// A state as the kernel takes it (drivers/cpuidle/dt_idle_states.c).
-fn state(node: At, is_of_cluster: bool) -> Result<State, CaptureError> {
+fn state(node: NodeRef, is_of_cluster: bool) -> Result<State, CaptureError> {
     let within = |property: &str, us: u32| match i64::from(us) <= MAX_US {
         true => Ok(u64::from(us)),
         false => Err(node.fault(property, format!("found {us}"), format!("at most {MAX_US} us"))),

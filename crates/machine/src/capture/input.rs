@@ -21,7 +21,7 @@ const HEAD: u64 = 512;
 const TAR_MARK: (usize, &[u8]) = (257, b"ustar");
 
 /// What is given, opened.
-pub(super) enum Given {
+pub(super) enum Input {
     Sysfs(Tree),
     DeviceTree(DeviceTree),
 }
@@ -37,10 +37,10 @@ const OTHERS: [(&[u8], &str, &str); 6] = [
 ];
 
 /// Opens what is given. What a file is, is told by its contents.
-pub(super) fn open(path: &Path, notes: &mut Notes) -> Result<Given, CaptureError> {
+pub(super) fn open(path: &Path, notes: &mut Notes) -> Result<Input, CaptureError> {
     let unreadable = |cause| CaptureError::Unreadable { path: path.into(), cause };
     if !path.metadata().map_err(unreadable)?.is_file() {
-        return find_sysfs(path).map(Given::Sysfs);
+        return find_sysfs(path).map(Input::Sysfs);
     }
     let mut file = BufReader::new(File::open(path).map_err(unreadable)?);
     let mut head = Vec::new();
@@ -48,10 +48,10 @@ pub(super) fn open(path: &Path, notes: &mut Notes) -> Result<Given, CaptureError
     let whole = Cursor::new(head.clone()).chain(file);
     if DeviceTree::is_blob(&head) {
         let bytes = device_tree(path, whole)?;
-        return DeviceTree::from_blob(path, &bytes).map(Given::DeviceTree);
+        return DeviceTree::from_blob(path, &bytes).map(Input::DeviceTree);
     }
     if head.starts_with(&archive::GZIP) || head.get(TAR_MARK.0..).is_some_and(|rest| rest.starts_with(TAR_MARK.1)) {
-        return tarball(path, &head, whole, notes).map(Given::Sysfs);
+        return tarball(path, &head, whole, notes).map(Input::Sysfs);
     }
     let known = OTHERS.iter().find(|(start, ..)| head.starts_with(start));
     let is_binary = head.is_empty() || head.contains(&0);
@@ -60,16 +60,16 @@ pub(super) fn open(path: &Path, notes: &mut Notes) -> Result<Given, CaptureError
         return Err(CaptureError::Garbled { path: path.into(), problem, expected: format!("{EXPECTED}; {advice}") });
     }
     let bytes = device_tree(path, whole)?;
-    DeviceTree::from_source(path, &bytes).map(Given::DeviceTree)
+    DeviceTree::from_source(path, &bytes).map(Input::DeviceTree)
 }
 
 /// What is not known, and what is expected.
 const NOTHING: (&[u8], &str, &str) = (b"", "no such file", "what a file is, is told by its contents");
 const EXPECTED: &str = "a directory with sysfs, a tarball of one (.tar or .tar.gz), or a device tree (.dtb or .dts)";
 
-type Whole = Chain<Cursor<Vec<u8>>, BufReader<File>>;
+type FileFromStart = Chain<Cursor<Vec<u8>>, BufReader<File>>;
 
-fn device_tree(path: &Path, whole: Whole) -> Result<Vec<u8>, CaptureError> {
+fn device_tree(path: &Path, whole: FileFromStart) -> Result<Vec<u8>, CaptureError> {
     let mut bytes = Vec::new();
     let unreadable = |cause| CaptureError::Unreadable { path: path.into(), cause };
     whole.take(MAX_DEVICE_TREE + 1).read_to_end(&mut bytes).map_err(unreadable)?;
@@ -81,7 +81,7 @@ fn device_tree(path: &Path, whole: Whole) -> Result<Vec<u8>, CaptureError> {
     Ok(bytes)
 }
 
-fn tarball(path: &Path, head: &[u8], whole: Whole, notes: &mut Notes) -> Result<Tree, CaptureError> {
+fn tarball(path: &Path, head: &[u8], whole: FileFromStart, notes: &mut Notes) -> Result<Tree, CaptureError> {
     let members = Rc::new(archive::read(path, head, whole, notes)?);
     let missing = "devices/system/cpu";
     let expected = "a tarball of what is mounted on /sys, such as the script of `machine capture --script` makes";

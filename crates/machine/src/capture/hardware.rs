@@ -9,14 +9,14 @@ use super::topology::Topology;
 use super::{caches, clocks, energy, idle};
 
 /// What a tree says of the machine; tables are by CPU.
-pub(super) struct Seen {
+pub(super) struct Hardware {
     pub title: String,
-    pub places: &'static Places,
+    pub places: &'static Origins,
     pub isa: Option<Isa>,
     pub is_zen: bool,
     pub core_names: Vec<Option<String>>,
     pub topology: Topology,
-    pub caches: Vec<caches::Seen>,
+    pub caches: Vec<caches::CacheInfo>,
     pub capacities: Vec<u32>,
     /// What the capacities rest on.
     pub capacity_source: Source,
@@ -28,7 +28,7 @@ pub(super) struct Seen {
 }
 
 /// Where in a tree figures stand, for their sources.
-pub(super) struct Places {
+pub(super) struct Origins {
     /// What kind of tree it is, in words.
     pub tree: &'static str,
     pub topology: &'static str,
@@ -40,11 +40,11 @@ pub(super) struct Places {
     pub power: &'static str,
     pub idle: &'static str,
     /// Which of its parts may contradict each other.
-    pub disagreeing: &'static str,
+    pub conflict_help: &'static str,
 }
 
 /// Of sysfs and debugfs.
-pub(super) const SYSFS: Places = Places {
+pub(super) const SYSFS: Origins = Origins {
     tree: "sysfs",
     topology: "sysfs, devices/system/cpu/cpuN/topology, cpuN/cache, devices/system/node",
     distances: "sysfs, devices/system/node/nodeN/distance",
@@ -53,11 +53,11 @@ pub(super) const SYSFS: Places = Places {
     frequencies: "cpufreq",
     power: "debugfs, energy_model",
     idle: "sysfs, devices/system/cpu/cpuN/cpuidle/stateN",
-    disagreeing: "the files of devices/system/cpu/cpuN/{topology,cache} and devices/system/node disagree",
+    conflict_help: "the files of devices/system/cpu/cpuN/{topology,cache} and devices/system/node disagree",
 };
 
 /// Of a device tree.
-pub(super) const DEVICE_TREE: Places = Places {
+pub(super) const DEVICE_TREE: Origins = Origins {
     tree: "the device tree",
     topology: "device tree, cpu-map, next-level-cache, numa-node-id",
     distances: "device tree, distance-map",
@@ -66,10 +66,10 @@ pub(super) const DEVICE_TREE: Places = Places {
     frequencies: "the operating points",
     power: "device tree, dynamic-power-coefficient x MHz x V^2 of the operating points",
     idle: "device tree, idle-states",
-    disagreeing: "cpu-map, next-level-cache, power-domains and numa-node-id disagree",
+    conflict_help: "cpu-map, next-level-cache, power-domains and numa-node-id disagree",
 };
 
-impl Seen {
+impl Hardware {
     /// Capacities from efficiencies: efficiency x top clock, the greatest 1024, rounded down as the kernel does
     /// (drivers/base/arch_topology.c). A top clock that the tree does not have is the lender's; as long as there is none,
     /// all clocks count as equal.
