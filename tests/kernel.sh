@@ -56,6 +56,9 @@ library() {
 		awk -v name="$1" -F '"' '$2 == "name" { at = $4 } $2 == "library" && at == name { print $4 }'
 }
 
+# package RELEASE: the source package and its version, as tests/hashes/linux.tsv names them.
+package() { dpkg-query -W -f '${Package}_${Version}' "linux-source-$1"; }
+
 # The guide's commands, with the trees it speaks of: they leave linux:base and the patched linux:mine.
 guide() {
 	say "docs/kernel.md"
@@ -103,6 +106,8 @@ tests() {
 		FAIRGROUND_LIBKSCHED=$(library $name) cargo test --quiet -p fairground-linux --test real --test shares
 	done
 	FAIRGROUND_LIBKSCHED=$(library base) cargo test --quiet -p fairground-lab --test lisa_like
+	FAIRGROUND_HASHED_KERNELS="$(package 6.1)=v6.1 $(package 6.12)=base" \
+		cargo test --quiet -p fairground-cli --test cli event_hashes::runs_of_kernels -- --nocapture
 	if [ -x target/python/bin/pytest ]; then
 		say "kernels from Python"
 		FAIRGROUND_KERNEL=linux:base FAIRGROUND_TREE=$tree612 FAIRGROUND=$target/release/fairground \

@@ -5,6 +5,7 @@ mod capture;
 mod compare;
 mod determinism;
 mod errors;
+mod event_hashes;
 mod explain;
 mod formats;
 mod import;

@@ -1,0 +1,114 @@
+//! Event hashes of some hundred short runs are as recorded in `tests/hashes`: no change of code changes a run.
+//!
+//! A row is machine, workload, scheduler, seed, further options of `fairground run` (`-` for none) and hash, with tabs
+//! between them. `fair.tsv` takes every machine, every built-in workload, every preset and governor, and every feature
+//! that a preset leaves off or on, on a run which it changes where one was found. `linux.tsv` does the same on a smaller
+//! scale for kernels built from Debian's sources; its first column names package and version, and under any other
+//! version its rows are not compared.
+//!
+//! A change of physics or of behaviour on purpose records anew with `FAIRGROUND_RECORD_HASHES=1`, in a commit of its own
+//! that names the mechanism, its source and the runs that moved.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::json;
+
+/// The workspace: machines and workloads are named from there.
+const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// A row of a table, split at its tabs; the hash is the last field.
+type Row = Vec<String>;
+
+fn path(table: &str) -> PathBuf {
+    Path::new(WORKSPACE).join("tests/hashes").join(table)
+}
+
+/// The comment at the head of a table, and its rows.
+fn read(table: &str) -> (String, Vec<Row>) {
+    let text = std::fs::read_to_string(path(table)).expect("a table");
+    let (head, rows): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.starts_with('#'));
+    let rows = rows.iter().map(|row| row.split('\t').map(String::from).collect()).collect();
+    (head.iter().map(|line| format!("{line}\n")).collect(), rows)
+}
+
+/// The hash of the run with these machine, workload, scheduler, seed and options.
+fn hash(run: &[&str]) -> String {
+    let [machine, workload, sched, seed, options] = run else { panic!("not five fields: {run:?}") };
+    let workload = match workload.ends_with(".json") {
+        true => format!("{WORKSPACE}/{workload}"),
+        false => workload.to_string(),
+    };
+    let options = if *options == "-" { "" } else { options };
+    let run = json(&format!("run {machine} {workload} --sched {sched} --seed {seed} --format json {options}"));
+    run["hash"].as_str().expect("a hash").to_string()
+}
+
+/// Runs these rows on all cores and compares; with FAIRGROUND_RECORD_HASHES, writes the table anew.
+fn check(table: &str, rows: &mut [Row], run: &(dyn Fn(&Row) -> String + Sync)) -> String {
+    let next = AtomicUsize::new(0);
+    let found: Vec<std::sync::OnceLock<String>> = rows.iter().map(|_| Default::default()).collect();
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                while let Some(row) = rows.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let at = rows.iter().position(|other| std::ptr::eq(row, other)).expect("a row of these");
+                    found[at].set(run(row)).expect("each row runs once");
+                }
+            });
+        }
+    });
+    let mut moved = String::new();
+    for (row, found) in rows.iter_mut().zip(found) {
+        let found = found.into_inner().expect("every row ran");
+        let recorded = row.last_mut().expect("a hash");
+        if *recorded != found {
+            *recorded = found;
+            writeln!(moved, "{}", row.join(" ")).expect("text");
+        }
+    }
+    match (moved.is_empty(), std::env::var_os("FAIRGROUND_RECORD_HASHES")) {
+        (false, None) => panic!("{table}: these runs changed, and give now\n{moved}"),
+        _ => moved,
+    }
+}
+
+fn record(table: &str, head: &str, rows: &[Row]) {
+    let text: String = rows.iter().map(|row| row.join("\t") + "\n").collect();
+    std::fs::write(path(table), head.to_string() + &text).expect("a table that can be written");
+}
+
+#[test]
+fn runs_of_our_scheduler_are_as_recorded() {
+    let (head, mut rows) = read("fair.tsv");
+    assert!(rows.len() >= 300, "{} rows", rows.len());
+    let moved = check("fair.tsv", &mut rows, &|row| hash(&row[..5].iter().map(String::as_str).collect::<Vec<_>>()));
+    if !moved.is_empty() {
+        record("fair.tsv", &head, &rows);
+    }
+}
+
+/// `FAIRGROUND_HASHED_KERNELS` lists kernels that are built, as `PACKAGE_VERSION=NAME`, with spaces between them.
+#[test]
+fn runs_of_kernels_are_as_recorded() {
+    let Ok(kernels) = std::env::var("FAIRGROUND_HASHED_KERNELS") else { return };
+    let kernels: Vec<(&str, &str)> = kernels.split_whitespace().filter_map(|k| k.split_once('=')).collect();
+    let name = |row: &Row| kernels.iter().find(|(package, _)| row[0] == *package).map(|(_, name)| *name);
+    let (head, all) = read("linux.tsv");
+    let (mut rows, others): (Vec<Row>, Vec<Row>) = all.into_iter().partition(|row| name(row).is_some());
+    for (package, _) in &kernels {
+        if !rows.iter().any(|row| row[0] == *package) {
+            println!("NOT COMPARED: tests/hashes/linux.tsv has no runs of {package}");
+        }
+    }
+    let moved = check("linux.tsv", &mut rows, &|row| {
+        let sched = format!("linux:{}", name(row).expect("a kernel"));
+        hash(&[&row[1], &row[2], &sched, &row[3], &row[4]])
+    });
+    if !moved.is_empty() {
+        rows.extend(others);
+        rows.sort();
+        record("linux.tsv", &head, &rows);
+    }
+}
