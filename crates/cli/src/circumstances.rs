@@ -3,9 +3,9 @@
 use std::num::NonZeroUsize;
 
 use clap::{Args, ValueEnum};
-use fairground_lab::circumstances::{self, Found};
-use fairground_lab::setup::Setup;
 use fairground_machine::Machine;
+use fairground_run::experiment::Experiment;
+use fairground_run::run_config::{ExperimentAndNotes, RunConfig};
 use fairground_sim::{ClampLimits, Governor, IdleGovernor};
 use fairground_workload::Workload;
 
@@ -101,7 +101,7 @@ impl Circumstances {
     }
 
     /// As the library takes them.
-    fn asked(&self) -> circumstances::Circumstances {
+    fn asked(&self) -> RunConfig {
         let idle = match self.idle_governor {
             IdleGovernorName::Menu => IdleGovernor::Menu,
             IdleGovernorName::Teo => IdleGovernor::Teo,
@@ -110,30 +110,29 @@ impl Circumstances {
         for (name, value) in &self.sysctl {
             clamps.get_mut(name).into_iter().for_each(|limit| *limit = *value);
         }
-        circumstances::Circumstances {
-            hz: self.hz,
-            governor: self.governor.into(),
-            idle,
-            clamps,
-            ambient_mc: self.ambient,
-        }
+        RunConfig { hz: self.hz, governor: self.governor.into(), idle, clamps, ambient_mc: self.ambient }
     }
 
     /// Looks machine, workload and schedulers up. Warnings go to standard error.
-    pub fn setup(&self, machine: &str, workload: &str, scheds: &[String]) -> Result<Setup, Failure> {
+    pub fn experiment(&self, machine: &str, workload: &str, scheds: &[String]) -> Result<Experiment, Failure> {
         Ok(warned(self.asked().find(machine, workload, scheds)?))
     }
 
     /// Looks schedulers up, for a machine and a workload that have been found.
-    pub fn setup_of(&self, machine: Machine, workload: Workload, scheds: &[String]) -> Result<Setup, Failure> {
-        Ok(warned(self.asked().setup(machine, workload, scheds)?))
+    pub fn experiment_of(
+        &self,
+        machine: Machine,
+        workload: Workload,
+        scheds: &[String],
+    ) -> Result<Experiment, Failure> {
+        Ok(warned(self.asked().experiment(machine, workload, scheds)?))
     }
 }
 
-/// The setup; its warnings go to standard error.
-pub fn warned((setup, warnings): Found) -> Setup {
+/// The experiment; its warnings go to standard error.
+pub fn warned((experiment, warnings): ExperimentAndNotes) -> Experiment {
     warnings.iter().for_each(|warning| complain(&format!("warning: {warning}")));
-    setup
+    experiment
 }
 
 /// Threads to run on.

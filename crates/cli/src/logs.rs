@@ -5,7 +5,7 @@ use std::io::{self, BufReader, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fairground_lab::setup::{Logs, Setup};
+use fairground_run::experiment::{Experiment, Logs};
 use fairground_trace::rtapp_log;
 use fairground_workload::rtapp::LogPlan;
 use miette::Diagnostic;
@@ -29,10 +29,10 @@ enum NoLogs {
     Directory { directory: String, cause: String },
 }
 
-/// What is logged of a run of `workload`, which `setup` holds.
-pub fn plan(workload: &str, setup: &Setup) -> Result<LogPlan, Failure> {
-    let plan = LogPlan::find(workload, &setup.machine)?.ok_or_else(|| NoLogs::NotRtApp(workload.into()))?;
-    match plan.fits(&setup.workload) {
+/// What is logged of a run of `workload`, which `experiment` holds.
+pub fn plan(workload: &str, experiment: &Experiment) -> Result<LogPlan, Failure> {
+    let plan = LogPlan::find(workload, &experiment.machine)?.ok_or_else(|| NoLogs::NotRtApp(workload.into()))?;
+    match plan.fits(&experiment.workload) {
         true => Ok(plan),
         false => Err(NoLogs::Changed(workload.into()).into()),
     }
@@ -47,9 +47,9 @@ pub struct LogDirectory {
 }
 
 impl LogDirectory {
-    /// For a run of `workload`, which `setup` holds. Before it begins, so that a bad path is known at once.
-    pub fn open(path: &Path, workload: &str, setup: &Setup) -> Result<LogDirectory, Failure> {
-        let plan = plan(workload, setup)?;
+    /// For a run of `workload`, which `experiment` holds. Before it begins, so that a bad path is known at once.
+    pub fn open(path: &Path, workload: &str, experiment: &Experiment) -> Result<LogDirectory, Failure> {
+        let plan = plan(workload, experiment)?;
         let spool = tempfile::tempfile_in(path).map_err(|e| cannot_write(path, &e))?;
         Ok(LogDirectory { path: path.to_owned(), plan: Arc::new(plan), spool })
     }

@@ -12,7 +12,7 @@ mod workers;
 use std::process::ExitCode;
 
 use clap::Parser;
-use fairground_lab::worker;
+use fairground_run::worker;
 
 use crate::commands::Command;
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use fairground_lab::worker::{Limits, Workers};
+use fairground_run::worker::{Limits, Workers};
 
 /// How far a run of `linux:` may go.
 #[derive(Args, Clone, Debug)]

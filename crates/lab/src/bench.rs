@@ -12,26 +12,22 @@
 //! with a machine and its load is in [`scale`].
 
 use std::sync::Arc;
-use std::time::Instant;
 
-use fairground_machine::{Machine, SoftCost};
-use fairground_sim::{Config, Event, Governor, Observer, Reason, Scheduler};
+use fairground_machine::Machine;
+use fairground_sim::{Config, Governor};
 use fairground_workload::Workload;
 use miette::Diagnostic;
-use nix::time::{clock_gettime, ClockId};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub mod plot;
 pub mod scale;
-mod timed;
 
-use self::timed::Timing;
-use crate::around::Around;
-use crate::fit;
-use crate::setup::Setup;
-use crate::spec::{fair, SchedSpec};
-use crate::worker::Workers;
+use fairground_run::experiment::Experiment;
+use fairground_run::kernel_compat;
+use fairground_run::sched_spec::{fair, SchedSpec};
+use fairground_run::speed::SpeedMeasurement;
+use fairground_run::worker::Workers;
 
 /// Name and version of the schema.
 pub const SCHEMA: &str = "fairground-bench-1";
@@ -159,7 +155,7 @@ pub struct BenchRow {
     /// Host time in the scheduler per wakeup or fork, ns: deciding and committing, clock reading subtracted. From a
     /// second run, so that taking times does not slow the first.
     pub ns_per_decision: f64,
-    /// Host time of a fork's placement, ns: median. Measured like `ns_per_decision`; none if nothing was forked.
+    /// Host time of a fork's placement, ns: median. SpeedMeasurement like `ns_per_decision`; none if nothing was forked.
     pub fork_median_ns: Option<f64>,
     /// Its 99th percentile.
     pub fork_p99_ns: Option<f64>,
@@ -237,11 +233,11 @@ fn one(
     sim_s: f64,
     timed: bool,
     how: How,
-) -> Result<Measured, String> {
+) -> Result<SpeedMeasurement, String> {
     let (workload, _) = Workload::find(&load.spec(sim_s), machine).map_err(|e| e.to_string())?;
-    fit::size(std::slice::from_ref(sched), machine).map_err(|e| e.to_string())?;
-    let hz = fit::hz(std::slice::from_ref(sched), None).map_err(|e| e.to_string())?;
-    let setup = Setup {
+    kernel_compat::size(std::slice::from_ref(sched), machine).map_err(|e| e.to_string())?;
+    let hz = kernel_compat::hz(std::slice::from_ref(sched), None).map_err(|e| e.to_string())?;
+    let experiment = Experiment {
         machine: Arc::clone(machine),
         workload: Arc::new(workload),
         scheds: Vec::new(),
@@ -249,96 +245,10 @@ fn one(
         workers: workers.clone(),
     };
     match sched.features().filter(|_| !workers.always) {
-        None => workers.measure(&setup, sched, timed, how.why),
+        None => workers.measure(&experiment, sched, timed, how.why),
         Some(features) => {
-            let sched = fair(features, &setup.machine).map_err(|e| e.to_string())?;
-            Measured::of(&setup, sched, timed, how.why)
+            let sched = fair(features, &experiment.machine).map_err(|e| e.to_string())?;
+            SpeedMeasurement::of(&experiment, sched, timed, how.why)
         }
     }
-}
-
-/// What one run took.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Measured {
-    /// Virtual seconds.
-    sim_s: f64,
-    /// Host seconds.
-    wall_s: f64,
-    /// Of these on a CPU.
-    cpu_s: f64,
-    /// Engine events.
-    events: u64,
-    /// Host time in the scheduler per wakeup or fork, ns; 0 where no times were taken.
-    decision_ns: f64,
-    /// Host time of a fork's placement, ns: median and 99th percentile; none where no times were taken.
-    fork_median_ns: Option<f64>,
-    fork_p99_ns: Option<f64>,
-    /// What the scheduler was charged for, units: CPUs looked at in statistics of groups, CPUs probed, wakeups, domain
-    /// walks of the balance pass.
-    group_cpus: u64,
-    probes: u64,
-    wakeups: u64,
-    balances: u64,
-    /// Peak resident memory of the process, MiB.
-    rss_mib: Option<f64>,
-}
-
-impl Measured {
-    /// Runs in this process. `timed`: takes the time of wakeups and forks. `why`: asks for reasons.
-    ///
-    /// # Errors
-    /// Why the run failed.
-    pub fn of(setup: &Setup, sched: Box<dyn Scheduler>, timed: bool, why: bool) -> Result<Measured, String> {
-        let (timing, meter) = Timing::new();
-        // The plain run does not pass through the meter at all.
-        let sched = if timed { Box::new(Around::new(sched, timing)) } else { sched };
-        let mut engine = setup.engine(sched, setup.config.seed);
-        let mut asking = Asking::default();
-        let mut observers: Vec<&mut dyn Observer> = if why { vec![&mut asking] } else { Vec::new() };
-        let (start, cpu_start) = (Instant::now(), cpu_s());
-        let outcome = engine.run(&mut observers).map_err(|e| e.to_string().trim_end().to_owned())?;
-        Ok(Measured {
-            wall_s: start.elapsed().as_secs_f64(),
-            cpu_s: cpu_s() - cpu_start,
-            sim_s: outcome.end as f64 / 1e9,
-            events: outcome.nr_events,
-            decision_ns: meter.mean_ns(),
-            fork_median_ns: meter.fork_ns(0.5),
-            fork_p99_ns: meter.fork_ns(0.99),
-            group_cpus: engine.charged(SoftCost::GroupCpu),
-            probes: engine.charged(SoftCost::Probe),
-            wakeups: engine.charged(SoftCost::Wakeup),
-            balances: engine.charged(SoftCost::Balance),
-            rss_mib: peak_rss_mib(),
-        })
-    }
-}
-
-/// Asks for reasons and only counts them.
-#[derive(Default)]
-struct Asking(u64);
-
-impl Observer for Asking {
-    fn event(&mut self, _: &Event) {}
-
-    fn wants_reasons(&self) -> bool {
-        true
-    }
-
-    fn reasons(&mut self, _: &Event, reasons: &[Reason]) {
-        self.0 += reasons.len() as u64;
-    }
-}
-
-/// What this thread has had of the host's CPUs, s; 0 where the system does not tell.
-fn cpu_s() -> f64 {
-    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(0.0, |t| t.tv_sec() as f64 + t.tv_nsec() as f64 / 1e9)
-}
-
-/// VmHWM of this process.
-fn peak_rss_mib() -> Option<f64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
-    let kib: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kib / 1024.0)
 }

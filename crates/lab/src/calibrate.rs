@@ -12,18 +12,16 @@
 
 mod option;
 
-use std::sync::Arc;
-
 use fairground_machine::{FitParam, Machine, MachineError, MachineSpec, Source};
 use fairground_workload::WorkloadError;
 use miette::Diagnostic;
 use thiserror::Error;
 
-use crate::experiment::{self, ExperimentError, Plan};
-use crate::metric::Better;
 use crate::published::{Mail, PublishedError, PublishedRow, RunSpec};
-use crate::setup::Setup;
 use crate::tables::nearest;
+use fairground_run::batch::{self, BatchError, Plan};
+use fairground_run::experiment::Experiment;
+use fairground_run::metrics::Better;
 
 pub use self::option::{fit_option, option_jobs, OptionFit, OptionJob};
 
@@ -135,7 +133,7 @@ pub enum CalibrateError {
     /// Threads.
     #[error(transparent)]
     #[diagnostic(transparent)]
-    Experiment(#[from] ExperimentError),
+    Experiment(#[from] BatchError),
     /// A run failed.
     #[error("a run of the fit failed: {0}")]
     Run(String),
@@ -267,16 +265,21 @@ fn check_number(
     Err(CalibrateError::TooManyFigures { machine: machine.name.clone(), figures, cells })
 }
 
-/// Turns the job's figures on `setup`'s machine until its base scheduler gives the target. Deterministic. `progress` is
+/// Turns the job's figures on `experiment`'s machine until its base scheduler gives the target. Deterministic. `progress` is
 /// called once per run.
 ///
 /// # Errors
 /// If a run fails or no value reaches the target.
-pub fn fit(setup: &Setup, plan: &Plan, job: &Job, progress: &(dyn Fn() + Sync)) -> Result<Fit, CalibrateError> {
+pub fn fit(
+    experiment: &Experiment,
+    plan: &Plan,
+    job: &Job,
+    progress: &(dyn Fn() + Sync),
+) -> Result<Fit, CalibrateError> {
     let plan = Plan { scheds: 1, ..plan.clone() };
-    let knob = Knob::of(&setup.machine, &job.figures);
+    let knob = Knob::of(&experiment.machine, &job.figures);
     let at = |step: u64| {
-        let turned = setup.with_machine(|machine| {
+        let turned = experiment.with_machine(|machine| {
             knob.values(step).iter().for_each(|(free, value)| machine.costs.set_fit_value(*free, *value));
         });
         baseline(&turned, &plan, &job.target.run.metric, progress)
@@ -403,34 +406,26 @@ fn four_digits(value: f64) -> f64 {
 }
 
 /// Mean of a metric over the seeds.
-fn baseline(setup: &Setup, plan: &Plan, metric: &str, progress: &(dyn Fn() + Sync)) -> Result<f64, CalibrateError> {
-    let runs = experiment::run(plan, setup, progress)?.swap_remove(0);
+fn baseline(
+    experiment: &Experiment,
+    plan: &Plan,
+    metric: &str,
+    progress: &(dyn Fn() + Sync),
+) -> Result<f64, CalibrateError> {
+    let runs = batch::run(plan, experiment, progress)?.swap_remove(0);
     let mut sum = 0.0;
     for run in &runs {
         let report = run.as_ref().map_err(|message| CalibrateError::Run(message.clone()))?;
-        let reading = report.readings.iter().find(|r| r.metric.name == metric);
+        let reading = report.metrics.iter().find(|r| r.metric.name == metric);
         sum += reading.ok_or_else(|| CalibrateError::Run(format!("no metric {metric}")))?.value;
     }
     Ok(sum / runs.len() as f64)
 }
 
-impl Setup {
-    /// The same on a machine that `change` has changed.
-    pub fn with_machine(&self, change: impl FnOnce(&mut Machine)) -> Setup {
-        let mut machine = Machine::clone(&self.machine);
-        change(&mut machine);
-        Setup {
-            machine: Arc::new(machine),
-            workload: Arc::clone(&self.workload),
-            scheds: self.scheds.clone(),
-            config: self.config,
-            workers: self.workers.clone(),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use fairground_machine::SoftCost;
 
     use super::*;
@@ -535,21 +530,22 @@ mod tests {
     /// A round trip of a pipe is two writes and two reads beside all else.
     #[test]
     fn costs_that_share_a_cell_keep_their_ratio_and_repeat() {
-        let (mut setup, plan, job) = pipe(&["costs.soft.pipe_write", "costs.soft.pipe_read"]);
-        let first = fit(&setup, &plan, &job, &|| ()).unwrap();
+        let (mut experiment, plan, job) = pipe(&["costs.soft.pipe_write", "costs.soft.pipe_read"]);
+        let first = fit(&experiment, &plan, &job, &|| ()).unwrap();
         let [(_, write), (_, read)] = first.figures[..] else { panic!("{first:?}") };
         assert!((write / read / (1554.0 / 924.0) - 1.0).abs() < 2e-3, "{first:?}");
         assert!((first.ours / 47721.0 - 1.0).abs() < CLOSE_ENOUGH, "{first:?}");
-        setup =
-            setup.with_machine(|m| first.figures.iter().for_each(|(free, value)| m.costs.set_fit_value(*free, *value)));
-        assert_eq!(fit(&setup, &plan, &job, &|| ()).unwrap(), first);
+        experiment = experiment
+            .with_machine(|m| first.figures.iter().for_each(|(free, value)| m.costs.set_fit_value(*free, *value)));
+        assert_eq!(fit(&experiment, &plan, &job, &|| ()).unwrap(), first);
     }
 
     #[test]
     fn a_target_that_no_value_gives_is_out_of_reach() {
-        let (setup, plan, mut job) = pipe(&["costs.soft.pipe_write"]);
+        let (experiment, plan, mut job) = pipe(&["costs.soft.pipe_write"]);
         job.target.published = 1e9;
-        let CalibrateError::OutOfReach { figure, value, .. } = fit(&setup, &plan, &job, &|| ()).unwrap_err() else {
+        let CalibrateError::OutOfReach { figure, value, .. } = fit(&experiment, &plan, &job, &|| ()).unwrap_err()
+        else {
             panic!()
         };
         assert!(figure == "costs.soft.pipe_write" && value < 20.0, "the nearest is next to nothing: {value}");
@@ -557,25 +553,25 @@ mod tests {
 
     #[test]
     fn a_fit_repeats_and_reaches_its_cell() {
-        let (setup, plan, job) = pipe(&["costs.scale"]);
-        let first = fit(&setup, &plan, &job, &|| ()).unwrap();
-        assert_eq!(first, fit(&setup, &plan, &job, &|| ()).unwrap());
+        let (experiment, plan, job) = pipe(&["costs.scale"]);
+        let first = fit(&experiment, &plan, &job, &|| ()).unwrap();
+        assert_eq!(first, fit(&experiment, &plan, &job, &|| ()).unwrap());
         assert!((first.ours / 47721.0 - 1.0).abs() < 2e-3, "{first:?}");
     }
 
     /// hikey's short sched-pipe, with these figures to turn.
-    fn pipe(figures: &[&str]) -> (Setup, Plan, Job) {
+    fn pipe(figures: &[&str]) -> (Experiment, Plan, Job) {
         let machine = Machine::preset("hikey").unwrap();
         let target = targets("hikey").unwrap().into_iter().find(|t| t.cell == PIPE).unwrap();
         let job = Job { target, figures: figures.iter().map(|f| FitParam::from_path(f).unwrap()).collect() };
         let workload = fairground_workload::Workload::find("sched-pipe:loops=2000,threads", &machine).unwrap().0;
-        let setup = Setup {
+        let experiment = Experiment {
             machine: Arc::new(machine),
             workload: Arc::new(workload),
             scheds: vec!["fair:v5.9".parse().unwrap()],
             config: Default::default(),
             workers: Default::default(),
         };
-        (setup, Plan { scheds: 1, seeds: vec![1, 2], jobs: 1, check_determinism: false }, job)
+        (experiment, Plan { scheds: 1, seeds: vec![1, 2], jobs: 1, check_determinism: false }, job)
     }
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::experiment::{Results, RunReport};
-use crate::metric::{Metric, Reading};
-use crate::selection::Selected;
 use crate::stats::{Change, Summary, FEW_SEEDS};
+use fairground_run::batch::{Results, RunReport};
+use fairground_run::metrics::Selected;
+use fairground_run::metrics::{Metric, MetricValue};
 
 /// An experiment's outcome, ready for any of the layouts.
 #[derive(Clone, Debug, PartialEq)]
@@ -194,7 +194,7 @@ fn metrics_of<'a>(runs: impl Iterator<Item = &'a RunReport>) -> Vec<&'a Metric> 
     let mut metrics: Vec<&Metric> = Vec::new();
     for run in runs {
         let mut at = 0;
-        for Reading { metric, .. } in &run.readings {
+        for MetricValue { metric, .. } in &run.metrics {
             match metrics[at..].iter().position(|known| known.name == metric.name) {
                 Some(further) => at += further,
                 None => metrics.insert(at, metric),
@@ -206,7 +206,7 @@ fn metrics_of<'a>(runs: impl Iterator<Item = &'a RunReport>) -> Vec<&'a Metric> 
 }
 
 fn value_of(run: &RunReport, metric: &str) -> Option<f64> {
-    run.readings.iter().find(|r| r.metric.name == metric).map(|r| r.value)
+    run.metrics.iter().find(|r| r.metric.name == metric).map(|r| r.value)
 }
 
 fn failures<'a>(sched: &'a str, seeds: &'a [u64], runs: &'a Runs) -> impl Iterator<Item = Failure> + 'a {
@@ -230,14 +230,14 @@ fn notes_of(results: &Results) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metric::Better;
-    use crate::selection::Selection;
+    use fairground_run::metrics::Better;
+    use fairground_run::metrics::Selection;
 
     fn run(figures: &[(&str, f64)]) -> Result<RunReport, String> {
         let metric =
             |name: &str| Metric { name: name.into(), unit: "us".into(), better: Better::Lower, meaning: String::new() };
-        let readings = figures.iter().map(|(name, value)| Reading { metric: metric(name), value: *value }).collect();
-        Ok(RunReport { readings, hash: 0, notes: vec![] })
+        let metrics = figures.iter().map(|(name, value)| MetricValue { metric: metric(name), value: *value }).collect();
+        Ok(RunReport { metrics, hash: 0, notes: vec![] })
     }
 
     /// Base has no sample of `b` in the second seed, test none of `c` at all.
@@ -261,7 +261,7 @@ mod tests {
     #[test]
     fn what_has_too_few_samples_is_told_if_it_is_asked_for() {
         let whole = run(&[("a", 0.0), ("b", 0.0), ("c", 0.0)]).unwrap();
-        let all: Vec<Metric> = whole.readings.into_iter().map(|reading| reading.metric).collect();
+        let all: Vec<Metric> = whole.metrics.into_iter().map(|reading| reading.metric).collect();
         let mut report = report();
         let selected = "c,b".parse::<Selection>().unwrap().among(&all, vec![]).unwrap();
         report.keep(&selected);

@@ -21,9 +21,9 @@ use miette::Diagnostic;
 use serde::Serialize;
 use thiserror::Error;
 
-use crate::experiment::{Results, RunReport};
-use crate::metric::Better;
 use crate::stats::Change;
+use fairground_run::batch::{Results, RunReport};
+use fairground_run::metrics::Better;
 
 /// The feature that is none: what is given with the test and not with the base.
 const TEST_WORKLOAD: &str = "test_workload";
@@ -264,7 +264,7 @@ struct Columns {
 impl Columns {
     fn of(results: &Results, metric: &str) -> Columns {
         let seeds = results.first().map_or(0, Vec::len);
-        let reading = |run: &RunReport| run.readings.iter().find(|r| r.metric.name == metric).cloned();
+        let reading = |run: &RunReport| run.metrics.iter().find(|r| r.metric.name == metric).cloned();
         let of = |run: &Result<RunReport, String>| reading(run.as_ref().ok()?);
         let have: Vec<usize> = (0..seeds).filter(|s| results.iter().all(|runs| of(&runs[*s]).is_some())).collect();
         let column = |runs: &Vec<Result<RunReport, String>>| {
@@ -297,7 +297,7 @@ impl Columns {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metric::{Metric, Reading};
+    use fairground_run::metrics::{Metric, MetricValue};
 
     fn features_of(text: &str) -> Features {
         Features::parse(text).expect("features")
@@ -371,7 +371,7 @@ mod tests {
             let metric =
                 Metric { name: "elapsed_s".into(), unit: "s".into(), better: Better::Lower, meaning: String::new() };
             let value = seconds + seed as f64;
-            Ok(RunReport { readings: vec![Reading { metric, value }], hash: 0, notes: vec![] })
+            Ok(RunReport { metrics: vec![MetricValue { metric, value }], hash: 0, notes: vec![] })
         };
         elapsed.iter().map(|s| (0..seeds).map(|seed| run(*s, seed)).collect()).collect()
     }

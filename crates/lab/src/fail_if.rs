@@ -12,8 +12,8 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use crate::comparison::{Comparison as Compared, Report, Row};
-use crate::metric::Metric;
 use crate::tables::{nearest, number, percent};
+use fairground_run::metrics::Metric;
 
 /// A condition, parsed.
 #[derive(Clone, Debug, PartialEq)]
@@ -158,7 +158,7 @@ impl FailIf {
 mod tests {
     use super::*;
     use crate::comparison::Pair;
-    use crate::metric::Better;
+    use fairground_run::metrics::Better;
 
     fn report() -> Report {
         let row = |name: &str, unit: &str, better, base: f64, test: f64| {

@@ -12,8 +12,8 @@ use miette::Diagnostic;
 use serde::Deserialize;
 use thiserror::Error;
 
-use crate::metric::Better;
 use crate::tables::nearest;
+use fairground_run::metrics::Better;
 
 pub use self::assumed::{with_option, FittedOption, Moved, Swept};
 pub use self::cell::Cell;
@@ -394,7 +394,7 @@ mod tests {
             let machine = fairground_machine::MachineSpec::parse(&run.machine).find().unwrap().0;
             for workload in std::iter::once(&run.workload).chain(&run.full).chain(&run.test_workload) {
                 let (found, _) = fairground_workload::Workload::find(workload, &machine).unwrap();
-                let known = crate::readings::metrics(&found, &machine);
+                let known = fairground_run::metrics::metrics(&found, &machine);
                 for metric in std::iter::once(&run.metric).chain(&run.by) {
                     assert!(known.iter().any(|m| m.name == *metric), "{}: no metric {metric}", row.id);
                 }
@@ -402,7 +402,7 @@ mod tests {
                 assert!(metric.is_some_and(|m| m.better == row.better), "{}: better the other way round", row.id);
             }
             for sched in std::iter::once(run.clone()).chain(run.forms()).flat_map(|run| run.ends().map(String::from)) {
-                assert!(sched.parse::<crate::spec::SchedSpec>().is_ok(), "{}: {sched}", row.id);
+                assert!(sched.parse::<fairground_run::sched_spec::SchedSpec>().is_ok(), "{}: {sched}", row.id);
             }
         }
     }

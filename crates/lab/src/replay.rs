@@ -13,10 +13,10 @@ use fairground_workload::recorded::Recording;
 use miette::Diagnostic;
 use thiserror::Error;
 
-use crate::experiment::{RunReport, Runner};
-use crate::metric::{Better, Metric, Reading};
-use crate::setup::{RunError, Setup, Trace, TraceFormat, TraceHead};
 use crate::tables::nearest;
+use fairground_run::batch::{RunReport, Runner};
+use fairground_run::experiment::{Experiment, RunError, Trace, TraceFormat, TraceHead};
+use fairground_run::metrics::{Better, Metric, MetricValue};
 
 /// A trace, ready to be repeated.
 pub struct Imported {
@@ -145,12 +145,12 @@ fn not_seen<'a>(part: &str, names: impl Iterator<Item = &'a str>) -> String {
     format!("no thread is seen that has {part:?} in its name{near}")
 }
 
-/// Runs a recording and compares. Scheduler 0 is the recording itself, the others are those of the setup.
+/// Runs a recording and compares. Scheduler 0 is the recording itself, the others are those of the experiment.
 pub struct Replay<'a> {
     /// The trace.
     pub imported: &'a Imported,
     /// Its machine, its workload and the schedulers that run it.
-    pub setup: &'a Setup,
+    pub experiment: &'a Experiment,
 }
 
 impl Replay<'_> {
@@ -164,7 +164,7 @@ impl Replay<'_> {
         let head =
             TraceHead { format: TraceFormat::Text, meta: Vec::new(), notes: Vec::new(), why: false, marks: None };
         let trace = Trace { head, file: file.try_clone().map_err(lost)? };
-        let ran = self.setup.carry_out(sched, seed, Some(trace), None);
+        let ran = self.experiment.carry_out(sched, seed, Some(trace), None);
         let report = ran.outcome?;
         ran.trace.map_err(lost)?;
         file.rewind().map_err(lost)?;
@@ -185,8 +185,8 @@ impl Replay<'_> {
     }
 
     /// The figures of a trace, in the order of tables.
-    pub fn readings(&self, figures: &Figures) -> Vec<Reading> {
-        let machine = &self.setup.machine;
+    pub fn readings(&self, figures: &Figures) -> Vec<MetricValue> {
+        let machine = &self.experiment.machine;
         let l = &figures.wakeup_latency;
         let us = |ns: u64| ns as f64 / 1e3;
         let seconds = (figures.span_ns as f64 / 1e9).max(1e-9);
@@ -282,25 +282,25 @@ pub fn wakeups(figures: &Figures) -> u64 {
     figures.threads.iter().map(|t| t.placements.len() as u64).sum()
 }
 
-fn lower(name: &str, unit: &str, meaning: &str, value: f64) -> Reading {
+fn lower(name: &str, unit: &str, meaning: &str, value: f64) -> MetricValue {
     reading(name, unit, Better::Lower, meaning, value)
 }
 
-fn higher(name: &str, unit: &str, meaning: &str, value: f64) -> Reading {
+fn higher(name: &str, unit: &str, meaning: &str, value: f64) -> MetricValue {
     reading(name, unit, Better::Higher, meaning, value)
 }
 
-fn reading(name: &str, unit: &str, better: Better, meaning: &str, value: f64) -> Reading {
-    Reading { metric: Metric { name: name.into(), unit: unit.into(), better, meaning: meaning.into() }, value }
+fn reading(name: &str, unit: &str, better: Better, meaning: &str, value: f64) -> MetricValue {
+    MetricValue { metric: Metric { name: name.into(), unit: unit.into(), better, meaning: meaning.into() }, value }
 }
 
 impl Runner for Replay<'_> {
     fn run(&self, sched: usize, seed: u64) -> Result<RunReport, String> {
         let Some(test) = sched.checked_sub(1) else {
-            let readings = self.readings(&self.imported.figures);
-            return Ok(RunReport { readings, hash: 0, notes: self.imported.recording.notes.clone() });
+            let metrics = self.readings(&self.imported.figures);
+            return Ok(RunReport { metrics, hash: 0, notes: self.imported.recording.notes.clone() });
         };
         let (figures, report) = self.simulate(test, seed).map_err(|e| e.to_string())?;
-        Ok(RunReport { readings: self.readings(&figures), ..report })
+        Ok(RunReport { metrics: self.readings(&figures), ..report })
     }
 }

@@ -39,12 +39,12 @@ use thiserror::Error;
 
 use crate::comparison::{Comparison, Report, Row};
 use crate::dissect::{Dissection, Piece};
-use crate::experiment::Results;
 use crate::published::{Cell, DomainCheck, GivenTable, Mail, PublishedRow, RunSpec};
 use crate::sensitivity::Sensitivity;
 use crate::stats::FEW_SEEDS;
 use crate::sweep::Sweep;
 use crate::terms::{self, TermShare};
+use fairground_run::batch::Results;
 
 pub use self::csv::csv;
 pub use self::form::Form;

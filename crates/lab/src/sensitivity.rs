@@ -191,7 +191,7 @@ fn figures_of<'a>(report: &'a Report, metric: &str) -> Option<&'a Row> {
 mod tests {
     use super::*;
     use crate::comparison::Comparison;
-    use crate::metric::{Better, Metric};
+    use fairground_run::metrics::{Better, Metric};
 
     #[test]
     fn every_estimate_is_turned_both_ways_or_named() {

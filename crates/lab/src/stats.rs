@@ -15,7 +15,7 @@
 
 use serde::Serialize;
 
-use crate::metric::Better;
+use fairground_run::metrics::Better;
 
 /// Number of bootstrap resamples.
 pub const RESAMPLES: u32 = 10_000;

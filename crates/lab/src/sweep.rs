@@ -153,7 +153,7 @@ impl SweptRow {
 mod tests {
     use super::*;
     use crate::comparison::{Comparison, Row};
-    use crate::metric::{Better, Metric};
+    use fairground_run::metrics::{Better, Metric};
 
     fn mail() -> Mail {
         let mut mail = Mail::find("003").unwrap();

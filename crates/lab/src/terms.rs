@@ -11,7 +11,7 @@ use fairground_workload::{Object, Workload};
 use serde::Serialize;
 
 use crate::comparison::Report;
-use crate::setup::Setup;
+use fairground_run::experiment::Experiment;
 
 /// A cost that can be switched off.
 pub struct Term {
@@ -23,17 +23,17 @@ pub struct Term {
 }
 
 impl Term {
-    /// `setup` where the term costs nothing; none if it costs nothing there anyway.
-    pub fn without(&self, setup: &Setup) -> Option<Setup> {
-        let (mut machine, mut config) = (Machine::clone(&setup.machine), setup.config);
-        (self.off)(&mut machine, &mut config, &setup.workload);
-        let differs = machine != *setup.machine || config != setup.config;
-        differs.then(|| Setup {
+    /// `experiment` where the term costs nothing; none if it costs nothing there anyway.
+    pub fn without(&self, experiment: &Experiment) -> Option<Experiment> {
+        let (mut machine, mut config) = (Machine::clone(&experiment.machine), experiment.config);
+        (self.off)(&mut machine, &mut config, &experiment.workload);
+        let differs = machine != *experiment.machine || config != experiment.config;
+        differs.then(|| Experiment {
             machine: Arc::new(machine),
-            workload: Arc::clone(&setup.workload),
-            scheds: setup.scheds.clone(),
+            workload: Arc::clone(&experiment.workload),
+            scheds: experiment.scheds.clone(),
             config,
-            workers: setup.workers.clone(),
+            workers: experiment.workers.clone(),
         })
     }
 }
@@ -121,13 +121,13 @@ pub fn shares(reports: &[Option<Report>], metric: &str, whole_pct: Option<f64>) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{self, Plan};
+    use fairground_run::batch::{self, Plan};
 
     #[test]
     fn the_refill_carries_more_of_mail_000_than_the_scan() {
         let machine = Machine::preset("hikey960").unwrap();
         let workload = fairground_workload::Workload::find("sched-pipe:loops=1000,threads", &machine).unwrap().0;
-        let setup = Setup {
+        let experiment = Experiment {
             machine: Arc::new(machine),
             workload: Arc::new(workload),
             scheds: ["fair:v5.9", "fair:v5.9+asym-prev-first"].map(|s| s.parse().unwrap()).into(),
@@ -135,10 +135,10 @@ mod tests {
             workers: Default::default(),
         };
         let plan = Plan { scheds: 2, seeds: vec![1, 2], jobs: 1, check_determinism: false };
-        let names: Vec<String> = setup.scheds.iter().map(|s| s.to_string()).collect();
+        let names: Vec<String> = experiment.scheds.iter().map(|s| s.to_string()).collect();
         let report = |term: &Term| {
-            let results = experiment::run(&plan, &term.without(&setup)?, &|| ()).unwrap();
-            Some(Report::new(&setup.machine.name, &setup.workload.name, &names, &plan.seeds, &results))
+            let results = batch::run(&plan, &term.without(&experiment)?, &|| ()).unwrap();
+            Some(Report::new(&experiment.machine.name, &experiment.workload.name, &names, &plan.seeds, &results))
         };
         let reports: Vec<Option<Report>> = TERMS.iter().map(report).collect();
         let shares = shares(&reports, "ops_per_sec", Some(30.0));

@@ -4,8 +4,8 @@ use std::io::{BufReader, Seek};
 use std::sync::Arc;
 
 use fairground_lab::replay::{import, wakeups, Imported, Replay};
-use fairground_lab::setup::{Setup, Trace, TraceFormat, TraceHead};
 use fairground_machine::MachineSpec;
+use fairground_run::experiment::{Experiment, Trace, TraceFormat, TraceHead};
 use fairground_sim::{Config, Governor};
 use fairground_trace::figures::Figures;
 use fairground_trace::import::Selection;
@@ -14,10 +14,10 @@ use fairground_workload::Workload;
 
 const SCHED: &str = "fair:v5.11";
 
-fn setup(machine: &str, workload: &str, governor: Governor) -> Setup {
+fn experiment(machine: &str, workload: &str, governor: Governor) -> Experiment {
     let (machine, cpus) = MachineSpec::parse(machine).find().unwrap();
     let (workload, _) = Workload::find_bound(workload, &machine, cpus.as_ref()).unwrap();
-    Setup {
+    Experiment {
         machine: Arc::new(machine),
         workload: Arc::new(workload),
         scheds: vec![SCHED.parse().unwrap()],
@@ -27,7 +27,7 @@ fn setup(machine: &str, workload: &str, governor: Governor) -> Setup {
 }
 
 /// Runs a workload, and imports the trace of the run.
-fn recorded(setup: &Setup) -> Imported {
+fn recorded(experiment: &Experiment) -> Imported {
     let mut file = tempfile::tempfile().unwrap();
     let head = TraceHead {
         format: TraceFormat::Text,
@@ -36,27 +36,27 @@ fn recorded(setup: &Setup) -> Imported {
         why: false,
         marks: None,
     };
-    let ran = setup.carry_out(0, 1, Some(Trace { head, file: file.try_clone().unwrap() }), None);
+    let ran = experiment.carry_out(0, 1, Some(Trace { head, file: file.try_clone().unwrap() }), None);
     ran.outcome.unwrap();
     ran.trace.unwrap();
     file.rewind().unwrap();
     let mut reader = Reader::new("trace", BufReader::new(file));
-    import("trace", &mut reader, &setup.machine, Selection::default(), &mut |_| ()).unwrap()
+    import("trace", &mut reader, &experiment.machine, Selection::default(), &mut |_| ()).unwrap()
 }
 
 /// The imported workload, by way of its file, bound as the run was.
-fn again(setup: &Setup, imported: &Imported, machine: &str) -> Setup {
+fn again(experiment: &Experiment, imported: &Imported, machine: &str) -> Experiment {
     let mut file = tempfile::Builder::new().suffix(".json").tempfile().unwrap();
     imported.recording.write(&mut file).unwrap();
     let path = file.path().to_str().unwrap();
-    Setup {
-        machine: Arc::clone(&setup.machine),
+    Experiment {
+        machine: Arc::clone(&experiment.machine),
         workload: Arc::new({
             let (_, cpus) = MachineSpec::parse(machine).find().unwrap();
-            Workload::find_bound(path, &setup.machine, cpus.as_ref()).unwrap().0
+            Workload::find_bound(path, &experiment.machine, cpus.as_ref()).unwrap().0
         }),
         scheds: vec![SCHED.parse().unwrap()],
-        config: setup.config,
+        config: experiment.config,
         workers: Default::default(),
     }
 }
@@ -66,10 +66,10 @@ const CUT_NS: u64 = 10_000;
 
 /// Run time by thread, wakeups, and placements that are equal.
 fn round_trip(machine: &str, workload: &str, governor: Governor) {
-    let first = setup(machine, workload, governor);
+    let first = experiment(machine, workload, governor);
     let imported = recorded(&first);
     let second = again(&first, &imported, machine);
-    let replay = Replay { imported: &imported, setup: &second };
+    let replay = Replay { imported: &imported, experiment: &second };
     let (figures, _) = replay.simulate(0, 1).unwrap();
     let (before, after) = (&imported.figures, &figures);
     let all: Vec<usize> = (0..imported.recording.threads.len()).collect();

@@ -1,8 +1,8 @@
 //! What `fairground.answers` shares with the command: the statistics of pairs, and the look of pages.
 
-use fairground_lab::metric::Better;
 use fairground_lab::reproduce::STYLE;
 use fairground_lab::stats::Change;
+use fairground_run::metrics::Better;
 use pyo3::prelude::*;
 
 use crate::errors::refused;

@@ -1,10 +1,10 @@
-//! Circumstances of runs, as keyword arguments.
+//! RunConfig of runs, as keyword arguments.
 
 use std::collections::BTreeMap;
 
-use fairground_lab::circumstances::Circumstances;
-use fairground_lab::setup::Setup;
-use fairground_lab::worker::Workers;
+use fairground_run::experiment::Experiment;
+use fairground_run::run_config::RunConfig;
+use fairground_run::worker::Workers;
 use fairground_sim::ClampLimits;
 use pyo3::prelude::*;
 use serde_json::{json, Value};
@@ -25,8 +25,8 @@ pub struct Options {
 }
 
 impl Options {
-    fn circumstances(&self) -> PyResult<Circumstances> {
-        let mut circumstances = Circumstances::default();
+    fn circumstances(&self) -> PyResult<RunConfig> {
+        let mut circumstances = RunConfig::default();
         let mut set = |name: &str, value: Value| circumstances.set(name, &value).map_err(input);
         set("governor", json!(self.governor))?;
         set("idle_governor", json!(self.idle_governor))?;
@@ -47,18 +47,19 @@ impl Options {
     }
 
     /// Ready to run, and what must be said of it.
-    pub fn setup(
+    pub fn experiment(
         &self,
         py: Python<'_>,
         machine: Machine,
         workload: Workload,
         scheds: &[String],
-    ) -> PyResult<(Setup, Vec<String>)> {
+    ) -> PyResult<(Experiment, Vec<String>)> {
         let mut said = workload.warnings;
-        let (mut setup, more) = self.circumstances()?.setup(machine.inner, workload.inner, scheds).map_err(input)?;
+        let (mut experiment, more) =
+            self.circumstances()?.experiment(machine.inner, workload.inner, scheds).map_err(input)?;
         said.extend(more);
-        setup.workers = workers(py)?;
-        Ok((setup, said))
+        experiment.workers = workers(py)?;
+        Ok((experiment, said))
     }
 }
 

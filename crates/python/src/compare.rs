@@ -2,11 +2,11 @@
 
 use std::sync::atomic::Ordering;
 
-use fairground_lab::circumstances::notes;
 use fairground_lab::comparison::{self, Report, Row};
-use fairground_lab::experiment::{self, Plan, RunReport, Runner};
-use fairground_lab::setup::{Setup, Stop};
 use fairground_lab::tables::Format;
+use fairground_run::batch::{self, Plan, RunReport, Runner};
+use fairground_run::experiment::{Experiment, Stop};
+use fairground_run::run_config::notes;
 use pyo3::prelude::*;
 
 use crate::circumstances::{threads, Options};
@@ -100,7 +100,7 @@ impl Comparison {
 }
 
 /// Runs until told to stop.
-struct Stoppable<'a>(&'a Setup, Stop);
+struct Stoppable<'a>(&'a Experiment, Stop);
 
 impl Runner for Stoppable<'_> {
     fn run(&self, sched: usize, seed: u64) -> Result<RunReport, String> {
@@ -129,11 +129,11 @@ pub fn compare(
     let machine = Machine::of(machine)?;
     let workload = Workload::of(workload, &machine)?;
     let shown = [machine.shown().to_owned(), workload.shown().to_owned()];
-    let (setup, said) = options.setup(py, machine, workload, &scheds)?;
+    let (experiment, said) = options.experiment(py, machine, workload, &scheds)?;
     let plan = Plan { scheds: scheds.len(), seeds: (1..=seeds).collect(), jobs, check_determinism: false };
-    let results = beside(py, |stop| experiment::run(&plan, &Stoppable(&setup, stop), &|| ()))?;
+    let results = beside(py, |stop| batch::run(&plan, &Stoppable(&experiment, stop), &|| ()))?;
     let results = results.map_err(|e| failed(e.to_string()))?;
     let mut report = Report::new(&shown[0], &shown[1], &scheds, &plan.seeds, &results);
-    said.into_iter().chain(notes(&setup.config)).for_each(|note| report.note(note));
+    said.into_iter().chain(notes(&experiment.config)).for_each(|note| report.note(note));
     Ok(Comparison(report))
 }

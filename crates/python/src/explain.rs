@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use fairground_lab::explain::{self, Asked, Differing, ExplainError, Traced, Wanted};
-use fairground_lab::setup::Stop;
+use fairground_run::experiment::Stop;
 use fairground_trace::explain::{Split, Tally};
 use fairground_trace::placements::{Head, Placement, Pull, Step};
 use fairground_trace::{Source, TraceError, TraceEvent};

@@ -90,6 +90,6 @@ fn features() -> table::Table {
 /// Does the one job on standard input: how this interpreter, started anew, runs a kernel's code. Ends the process.
 #[pyfunction]
 fn serve_worker() {
-    let code = fairground_lab::worker::serve(&fairground_lab::worker::scheduler);
+    let code = fairground_run::worker::serve(&fairground_run::worker::scheduler);
     std::process::exit(if code == std::process::ExitCode::SUCCESS { 0 } else { 2 })
 }

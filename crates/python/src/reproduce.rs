@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use fairground_lab::campaign::News;
 use fairground_lab::reproduce::{self, Kind, Looks, OurFigures, ReproducedRow, Request};
-use fairground_lab::store::Store;
 use fairground_linux::build::user_cache;
+use fairground_run::executor::Progress;
+use fairground_run::store::Store;
 use pyo3::prelude::*;
 
 use crate::circumstances::{threads, workers};
@@ -166,7 +166,7 @@ pub fn reproduce_rows(py: Python<'_>, asked: Asked, jobs: i64, store: Kept) -> P
     let (outcome, warnings) = beside(py, |stop| {
         let troubles = std::sync::Mutex::new(Vec::new());
         let tell = |news| {
-            if let News::Trouble(what) = news {
+            if let Progress::Trouble(what) = news {
                 troubles.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(what);
             }
         };

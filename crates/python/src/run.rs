@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use fairground_lab::circumstances::notes;
-use fairground_lab::experiment::RunReport;
-use fairground_lab::setup::{Outputs, Recorded, RunError, Setup, Stop, TraceFormat, TraceHead};
 use fairground_machine::Machine as Hardware;
+use fairground_run::batch::RunReport;
+use fairground_run::experiment::{Experiment, Outputs, Recorded, RunError, Stop, TraceFormat, TraceHead};
+use fairground_run::run_config::notes;
 use fairground_trace::Recording;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
@@ -149,9 +149,9 @@ pub fn run(
         Some(Events { rtapp_marks: true, .. }) => Some(workload.log(&machine)?),
         _ => None,
     };
-    let (mut setup, mut said) = options.setup(py, machine, workload, std::slice::from_ref(&sched))?;
-    setup.config.signals = events.as_ref().is_some_and(|events| events.util_events);
-    if setup.config.signals && setup.scheds[0].features().is_none() {
+    let (mut experiment, mut said) = options.experiment(py, machine, workload, std::slice::from_ref(&sched))?;
+    experiment.config.signals = events.as_ref().is_some_and(|events| events.util_events);
+    if experiment.config.signals && experiment.scheds[0].features().is_none() {
         return Err(refused(format!(
             "util_events: {sched} does not tell what load tracking says, expected fair:VERSION"
         )));
@@ -161,23 +161,23 @@ pub fn run(
     let head = events.map(|events| TraceHead {
         format: TraceFormat::Recording,
         meta: meta.map(|(key, value)| (key.to_owned(), value.clone())).into(),
-        notes: notes(&setup.config),
+        notes: notes(&experiment.config),
         why: events.why,
         marks,
     });
-    let (report, recording) = beside(py, |stop| carry_out(&setup, seed, head, &stop))?.map_err(|e| match e {
+    let (report, recording) = beside(py, |stop| carry_out(&experiment, seed, head, &stop))?.map_err(|e| match e {
         RunError::Fair(_) | RunError::Refused(_) => refused(e.to_string()),
         RunError::Failed(message) | RunError::Lost(message) => failed(message),
     })?;
     said.extend(report.notes);
-    said.extend(notes(&setup.config));
-    let readings = &report.readings;
+    said.extend(notes(&experiment.config));
+    let reported = &report.metrics;
     let metrics = Table::of(vec![
-        ("metric", texts(readings.iter().map(|r| r.metric.name.as_str()))),
-        ("value", figures(readings.iter().map(|r| Some(r.value)))),
-        ("unit", texts(readings.iter().map(|r| r.metric.unit.as_str()))),
-        ("better", texts(readings.iter().map(|r| r.metric.better.word()))),
-        ("meaning", texts(readings.iter().map(|r| r.metric.meaning.as_str()))),
+        ("metric", texts(reported.iter().map(|r| r.metric.name.as_str()))),
+        ("value", figures(reported.iter().map(|r| Some(r.value)))),
+        ("unit", texts(reported.iter().map(|r| r.metric.unit.as_str()))),
+        ("better", texts(reported.iter().map(|r| r.metric.better.word()))),
+        ("meaning", texts(reported.iter().map(|r| r.metric.meaning.as_str()))),
     ]);
     Ok(Run {
         machine: machine_name,
@@ -187,8 +187,8 @@ pub fn run(
         hash: format!("{:032x}", report.hash),
         notes: said,
         metrics: Py::new(py, metrics)?,
-        values: readings.iter().map(|r| (r.metric.name.clone(), r.value)).collect(),
-        hardware: setup.machine,
+        values: reported.iter().map(|r| (r.metric.name.clone(), r.value)).collect(),
+        hardware: experiment.machine,
         recording,
         events: OnceLock::new(),
     })
@@ -196,15 +196,15 @@ pub fn run(
 
 /// Here, or in a process of its own for a kernel's code.
 fn carry_out(
-    setup: &Setup,
+    experiment: &Experiment,
     seed: u64,
     head: Option<TraceHead>,
     stop: &Stop,
 ) -> Result<(RunReport, Option<Recording>), RunError> {
     match head {
-        None => Ok((setup.write(0, seed, Outputs::default(), stop.into()).outcome?, None)),
+        None => Ok((experiment.write(0, seed, Outputs::default(), stop.into()).outcome?, None)),
         Some(head) => {
-            let Recorded { report, recording } = setup.recorded(0, seed, head, stop)?;
+            let Recorded { report, recording } = experiment.recorded(0, seed, head, stop)?;
             Ok((report, Some(recording)))
         }
     }

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use fairground_lab::circumstances::notes;
-use fairground_lab::setup::RunError;
-use fairground_lab::study::{Contents, KernelContent, Named, NamedKernel, NotMade, RunSpec, Study, CODE};
+use fairground_run::experiment::RunError;
+use fairground_run::run_config::notes;
+use fairground_run::run_spec::{Contents, KernelContent, RunSpec, RunSpecError};
+use fairground_run::sweep_file::{Named, NamedKernel, SweepFile, CODE};
 use pyo3::exceptions::PyChildProcessError;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
@@ -60,20 +61,20 @@ type Outcome = (Vec<(String, f64)>, String, Vec<String>, Option<String>);
 pub fn run_spec(py: Python<'_>, spec: &str, content: Content) -> PyResult<Outcome> {
     let spec = read(spec)?;
     let failed = |message: String| Ok((Vec::new(), String::new(), Vec::new(), Some(message.trim_end().to_owned())));
-    let (mut setup, mut said) = match spec.setup(&content.borrowed()) {
+    let (mut experiment, mut said) = match spec.experiment(&content.borrowed()) {
         Ok(found) => found,
-        Err(lost @ NotMade::Library { .. }) => return Err(PyChildProcessError::new_err(lost.to_string())),
+        Err(lost @ RunSpecError::Library { .. }) => return Err(PyChildProcessError::new_err(lost.to_string())),
         Err(error) => return failed(error.to_string()),
     };
-    setup.workers = workers(py)?;
-    let report = match beside(py, |stop| setup.until(&stop, 0, spec.seed))? {
+    experiment.workers = workers(py)?;
+    let report = match beside(py, |stop| experiment.until(&stop, 0, spec.seed))? {
         Ok(report) => report,
         Err(RunError::Lost(message)) => return Err(PyChildProcessError::new_err(message)),
         Err(error) => return failed(error.to_string()),
     };
     said.extend(report.notes);
-    said.extend(notes(&setup.config));
-    let figures = report.readings.into_iter().map(|r| (r.metric.name, r.value)).collect();
+    said.extend(notes(&experiment.config));
+    let figures = report.metrics.into_iter().map(|r| (r.metric.name, r.value)).collect();
     Ok((figures, format!("{:032x}", report.hash), said, None))
 }
 
@@ -93,7 +94,7 @@ type Checked<'py> = (
     BTreeMap<String, (Bound<'py, PyBytes>, Option<(u32, u32)>)>,
 );
 
-fn checked<'py>(py: Python<'py>, study: Study) -> PyResult<Checked<'py>> {
+fn checked<'py>(py: Python<'py>, study: SweepFile) -> PyResult<Checked<'py>> {
     let plan = serde_json::to_string(&study).map_err(|e| refused(e.to_string()))?;
     let Named { machines, workloads, kernels } = study.contents;
     let bytes = |content: &[u8]| PyBytes::new(py, content);
@@ -109,7 +110,7 @@ fn checked<'py>(py: Python<'py>, study: Study) -> PyResult<Checked<'py>> {
 /// Reads and looks up an experiment file.
 #[pyfunction]
 pub fn load_study(py: Python<'_>, path: PathBuf) -> PyResult<Checked<'_>> {
-    let study = beside(py, |_| Study::load(&path))?.map_err(input)?;
+    let study = beside(py, |_| SweepFile::load(&path))?.map_err(input)?;
     checked(py, study)
 }
 
@@ -125,6 +126,6 @@ pub fn read_study<'py>(
     let value: toml::Value = depythonize(content).map_err(|e| refused(format!("{DICT}: {e}")))?;
     let text = toml::to_string_pretty(&value).map_err(|e| refused(format!("{DICT}: {e}")))?;
     let named = Named { machines, workloads, kernels: BTreeMap::new() };
-    let study = beside(py, |_| Study::read(DICT, &text, &directory, named))?;
+    let study = beside(py, |_| SweepFile::read(DICT, &text, &directory, named))?;
     checked(py, study.map_err(|e| input(*e))?)
 }

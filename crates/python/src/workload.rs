@@ -1,6 +1,6 @@
 //! Workloads.
 
-use fairground_lab::circumstances::endless_refused;
+use fairground_run::run_config::endless_refused;
 use fairground_workload::rtapp::{self, Dialect, LogPlan};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};

@@ -6,11 +6,11 @@ use std::path::Path;
 
 use clap::Args;
 use fairground_lab::calibrate::{self, Fit, Job, OptionJob, Target};
-use fairground_lab::circumstances::Circumstances;
-use fairground_lab::experiment::Plan;
-use fairground_lab::setup::Setup;
 use fairground_lab::tables::number;
 use fairground_machine::{FitParam, Machine, MachineSpec};
+use fairground_run::batch::Plan;
+use fairground_run::experiment::Experiment;
+use fairground_run::run_config::RunConfig;
 use miette::Diagnostic;
 use thiserror::Error;
 
@@ -88,9 +88,9 @@ impl Calibrate {
     }
 
     fn option(&self, job: &OptionJob) -> Result<String, Failure> {
-        let (setup, plan) = self.setup(&job.target)?;
+        let (experiment, plan) = self.experiment(&job.target)?;
         let progress = Progress::endless();
-        let fit = calibrate::fit_option(&setup, &plan, job, &|| progress.step())?;
+        let fit = calibrate::fit_option(&experiment, &plan, job, &|| progress.step())?;
         let figure = format!("{}:{}", job.recorded.workload, job.recorded.option);
         let option = |value: f64| format!("{}={value}", job.recorded.option);
         let workload = job.target.run.workload.replace(&option(job.recorded.value), &option(fit.value));
@@ -100,20 +100,20 @@ impl Calibrate {
         Ok(out)
     }
 
-    fn setup(&self, target: &Target) -> Result<(Setup, Plan), Failure> {
+    fn experiment(&self, target: &Target) -> Result<(Experiment, Plan), Failure> {
         let run = &target.run;
-        let circumstances = Circumstances { governor: run.governor()?, ..Circumstances::default() };
+        let circumstances = RunConfig { governor: run.governor()?, ..RunConfig::default() };
         // The machine that was asked for, with the CPUs to which the cell is bound.
         let machine = MachineSpec::parse(&run.machine).renamed(&self.machine);
-        let setup = warned(circumstances.find(&machine, &run.workload, std::slice::from_ref(&run.base))?);
+        let experiment = warned(circumstances.find(&machine, &run.workload, std::slice::from_ref(&run.base))?);
         let seeds = (1..=self.seeds).collect();
-        Ok((setup, Plan { scheds: 1, seeds, jobs: self.jobs.count(), check_determinism: false }))
+        Ok((experiment, Plan { scheds: 1, seeds, jobs: self.jobs.count(), check_determinism: false }))
     }
 
     fn fit(&self, job: &Job) -> Result<Fit, Failure> {
-        let (setup, plan) = self.setup(&job.target)?;
+        let (experiment, plan) = self.experiment(&job.target)?;
         let progress = Progress::endless();
-        Ok(calibrate::fit(&setup, &plan, job, &|| progress.step())?)
+        Ok(calibrate::fit(&experiment, &plan, job, &|| progress.step())?)
     }
 }
 

@@ -6,14 +6,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use fairground_lab::circumstances;
 use fairground_lab::comparison::Report;
-use fairground_lab::experiment::{self, Plan};
 use fairground_lab::fail_if::FailIf;
-use fairground_lab::selection::Selection;
-use fairground_lab::setup::Setup;
 use fairground_lab::tables::Format;
 use fairground_machine::MachineSpec;
+use fairground_run::batch::{self, Plan};
+use fairground_run::experiment::Experiment;
+use fairground_run::metrics::Selection;
+use fairground_run::run_config;
 use fairground_workload::Workload;
 
 use crate::circumstances::{Circumstances, Jobs};
@@ -100,14 +100,14 @@ impl Compare {
     /// `names`: machine and workload.
     fn of_workload(&self, names: [&str; 2], conditions: &[FailIf]) -> Result<Report, Failure> {
         let scheds: Vec<String> = std::iter::once(&self.base).chain(&self.test).cloned().collect();
-        let mut setup = self.circumstances.setup(names[0], names[1], &scheds)?;
-        setup.workers = self.workers.workers();
+        let mut experiment = self.circumstances.experiment(names[0], names[1], &scheds)?;
+        experiment.workers = self.workers.workers();
         for condition in conditions {
-            condition.check(&setup.metrics())?;
+            condition.check(&experiment.metrics())?;
         }
-        let selected = setup.selected(&self.metrics)?;
-        let mut report = compare(&setup, &self.plan(scheds.len()), names, &scheds)?;
-        circumstances::notes(&setup.config).into_iter().for_each(|note| report.note(note));
+        let selected = experiment.selected(&self.metrics)?;
+        let mut report = compare(&experiment, &self.plan(scheds.len()), names, &scheds)?;
+        run_config::notes(&experiment.config).into_iter().for_each(|note| report.note(note));
         report.keep(&conditions.iter().fold(selected, |selected, c| selected.with(c.metric())));
         Ok(report)
     }
@@ -123,9 +123,9 @@ impl Compare {
 }
 
 /// Runs a plan under a progress bar. `names`: machine and workload, as typed.
-pub fn compare(setup: &Setup, plan: &Plan, names: [&str; 2], scheds: &[String]) -> Result<Report, Failure> {
+pub fn compare(experiment: &Experiment, plan: &Plan, names: [&str; 2], scheds: &[String]) -> Result<Report, Failure> {
     let progress = Progress::new(plan.scheds * plan.seeds.len());
-    let results = experiment::run(plan, setup, &|| progress.step())?;
+    let results = batch::run(plan, experiment, &|| progress.step())?;
     drop(progress);
     Ok(Report::new(names[0], names[1], scheds, &plan.seeds, &results))
 }

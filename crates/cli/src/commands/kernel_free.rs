@@ -63,12 +63,12 @@ impl Free {
         for machine in or_default(&self.machines, &MACHINES) {
             for workload in or_default(&self.workloads, &WORKLOADS) {
                 steps.tell(&format!("{machine}, {workload}"));
-                let mut setup =
-                    Circumstances::with_governor(GovernorName::default()).setup(&machine, &workload, &scheds)?;
-                setup.config.hz = kernel.record.hz;
-                setup.workers = self.workers.workers();
+                let mut experiment =
+                    Circumstances::with_governor(GovernorName::default()).experiment(&machine, &workload, &scheds)?;
+                experiment.config.hz = kernel.record.hz;
+                experiment.workers = self.workers.workers();
                 let failed = |why: String| run_failed(format!("{machine}, {workload}: {why}"));
-                let agreement = free::agree(&setup, &seeds, self.jobs.count())?.map_err(failed)?;
+                let agreement = free::agree(&experiment, &seeds, self.jobs.count())?.map_err(failed)?;
                 rows.push(Row { machine: machine.clone(), workload, agreement });
             }
         }

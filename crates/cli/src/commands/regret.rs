@@ -61,12 +61,15 @@ impl Regret {
             given => given.to_vec(),
         };
         // The threads of each state take the place of the workload.
-        let mut setup =
-            Circumstances::with_governor(GovernorName::Schedutil).setup(&self.machine, "periodic:tasks=1", &scheds)?;
-        setup.workers = self.workers.workers();
+        let mut experiment = Circumstances::with_governor(GovernorName::Schedutil).experiment(
+            &self.machine,
+            "periodic:tasks=1",
+            &scheds,
+        )?;
+        experiment.workers = self.workers.workers();
         let plan = Plan { states: self.states, tasks: self.tasks as usize, clamps: self.clamps, seed: self.seed };
         let progress = Progress::new(scheds.len() * self.states as usize);
-        let report = regret::run(&setup, &plan, self.jobs.count(), &|| progress.step())?;
+        let report = regret::run(&experiment, &plan, self.jobs.count(), &|| progress.step())?;
         drop(progress);
         let report = report.map_err(run_failed)?;
         print(&match self.format {

@@ -6,12 +6,12 @@ mod out;
 use std::path::PathBuf;
 
 use clap::Args;
-use fairground_lab::campaign::News;
 use fairground_lab::reproduce::Request;
-use fairground_lab::setup::Stop;
-use fairground_lab::store::Store;
-use fairground_lab::worker::Workers;
 use fairground_linux::build::user_cache;
+use fairground_run::executor::Progress;
+use fairground_run::experiment::Stop;
+use fairground_run::store::Store;
+use fairground_run::worker::Workers;
 use miette::Diagnostic;
 use thiserror::Error;
 
@@ -72,9 +72,9 @@ impl Reproduce {
         ready.warnings.iter().for_each(|warning| complain(&format!("warning: {warning}")));
         let rest = Rest::new();
         let tell = |news| match news {
-            News::Begun { runs, kept } => rest.begin(runs, kept),
-            News::Done { left } => rest.step(left),
-            News::Trouble(what) => rest.aside(|| complain(&format!("warning: {what}"))),
+            Progress::Begun { runs, kept } => rest.begin(runs, kept),
+            Progress::Done { left } => rest.step(left),
+            Progress::Trouble(what) => rest.aside(|| complain(&format!("warning: {what}"))),
         };
         let result = ready.carry_out(store.as_ref(), self.jobs.count(), &Stop::default(), &tell)?;
         drop(rest);

@@ -6,12 +6,14 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use fairground_lab::circumstances;
-use fairground_lab::experiment::RunReport;
-use fairground_lab::selection::Selection;
-use fairground_lab::setup::{Logs, Outputs, Progress, Ran, RunError, Setup, Trace, TraceFormat, TraceHead};
 use fairground_lab::tables::number;
 use fairground_machine::MachineSpec;
+use fairground_run::batch::RunReport;
+use fairground_run::experiment::{
+    Experiment, Logs, Outputs, Ran, RunError, TimeListener, Trace, TraceFormat, TraceHead,
+};
+use fairground_run::metrics::Selection;
+use fairground_run::run_config;
 use fairground_workload::rtapp::LogPlan;
 use fairground_workload::Workload;
 use miette::Diagnostic;
@@ -130,34 +132,35 @@ impl TraceFormatName {
 
 impl Run {
     pub fn run(mut self) -> Result<End, Failure> {
-        let mut setup = self.circumstances.setup(&self.machine, &self.workload, std::slice::from_ref(&self.sched))?;
-        setup.workers = self.workers.workers();
-        setup.config.energy_every_ns = self.energy_every.map(|ms| ms * 1_000_000);
-        setup.config.signals = self.util_events;
-        if self.util_events && setup.scheds[0].features().is_none() {
+        let mut experiment =
+            self.circumstances.experiment(&self.machine, &self.workload, std::slice::from_ref(&self.sched))?;
+        experiment.workers = self.workers.workers();
+        experiment.config.energy_every_ns = self.energy_every.map(|ms| ms * 1_000_000);
+        experiment.config.signals = self.util_events;
+        if self.util_events && experiment.scheds[0].features().is_none() {
             return Err(NoSignals { sched: self.sched }.into());
         }
-        let selected = setup.selected(&self.metrics)?;
+        let selected = experiment.selected(&self.metrics)?;
         let trace = self.trace.take();
         let directory =
-            self.rtapp_logs.take().map(|dir| LogDirectory::open(&dir, &self.workload, &setup)).transpose()?;
+            self.rtapp_logs.take().map(|dir| LogDirectory::open(&dir, &self.workload, &experiment)).transpose()?;
         let logs = directory.as_ref().map(LogDirectory::logs).transpose()?;
         let mut report = match &trace {
-            Some(path) => self.traced(&setup, path, logs)?,
-            None => plain(&setup, self.seed, logs)?,
+            Some(path) => self.traced(&experiment, path, logs)?,
+            None => plain(&experiment, self.seed, logs)?,
         };
         if let Some(directory) = directory {
             directory.finish()?;
         }
         if self.check_determinism {
-            let again = plain(&setup, self.seed, None)?;
+            let again = plain(&experiment, self.seed, None)?;
             if again.hash != report.hash {
                 let hashes = format!("{:032x} and {:032x}", report.hash, again.hash);
                 return Err(run_failed(format!("not deterministic: the same run gave event streams {hashes}")));
             }
         }
-        report.readings.retain(|r| selected.has(&r.metric.name));
-        report.notes.extend(circumstances::notes(&setup.config));
+        report.metrics.retain(|r| selected.has(&r.metric.name));
+        report.notes.extend(run_config::notes(&experiment.config));
         let figures = match self.format {
             RunFormat::Text => self.text(&report),
             RunFormat::Json => self.json(&report),
@@ -175,8 +178,8 @@ impl Run {
         let _ = writeln!(out, "workload  {}", self.workload);
         let _ = writeln!(out, "sched     {}", self.sched);
         let _ = writeln!(out, "seed      {}\n", self.seed);
-        let width = report.readings.iter().map(|r| r.metric.name.len()).max().unwrap_or(0);
-        for reading in &report.readings {
+        let width = report.metrics.iter().map(|r| r.metric.name.len()).max().unwrap_or(0);
+        for reading in &report.metrics {
             let metric = &reading.metric;
             let (value, unit) = (number(reading.value), &metric.unit);
             let _ = writeln!(out, "{:width$}  {value:>12} {unit:6} {}", metric.name, metric.meaning);
@@ -190,7 +193,7 @@ impl Run {
 
     fn json(&self, report: &RunReport) -> String {
         let metrics: Vec<_> = report
-            .readings
+            .metrics
             .iter()
             .map(|r| {
                 let m = &r.metric;
@@ -211,7 +214,7 @@ impl Run {
     }
 
     /// The trace appears if the run completes or fails on its way; a run that is refused or interrupted leaves none.
-    fn traced(&self, setup: &Setup, path: &Path, logs: Option<Logs>) -> Result<RunReport, Failure> {
+    fn traced(&self, experiment: &Experiment, path: &Path, logs: Option<Logs>) -> Result<RunReport, Failure> {
         let inputs = [MachineSpec::parse(&self.machine).file(), Workload::file(&self.workload)];
         let mut output = OutputFile::beside(path, &inputs)?;
         let format = self.trace_format.unwrap_or_else(|| TraceFormatName::by_ending(path));
@@ -220,16 +223,16 @@ impl Run {
             TraceFormatName::Text | TraceFormatName::Perfetto => None,
         };
         let file = text.as_ref().map_or_else(|| output.descriptor(), dat::copy)?;
-        let marks = if self.rtapp_marks { Some(logs::plan(&self.workload, setup)?) } else { None };
-        let trace = Trace { head: self.head(setup, format.written(), marks), file };
-        let Ran { outcome, trace } = carry_out(setup, self.seed, Outputs { trace: Some(trace), logs });
+        let marks = if self.rtapp_marks { Some(logs::plan(&self.workload, experiment)?) } else { None };
+        let trace = Trace { head: self.head(experiment, format.written(), marks), file };
+        let Ran { outcome, trace } = carry_out(experiment, self.seed, Outputs { trace: Some(trace), logs });
         if let Err(refused @ (RunError::Fair(_) | RunError::Refused(_))) = outcome {
             return Err(failure(refused));
         }
         let cannot_write = |e| run_failed(format!("cannot write {}: {e}", path.display()));
         let mut kept = trace.map_err(cannot_write);
         if let (Ok(()), Some(text)) = (&kept, text) {
-            kept = dat::make(text, setup.machine.nr_cpus(), &mut output);
+            kept = dat::make(text, experiment.machine.nr_cpus(), &mut output);
         }
         let kept = kept.and_then(|()| output.finish());
         match outcome {
@@ -244,26 +247,26 @@ impl Run {
         }
     }
 
-    fn head(&self, setup: &Setup, format: TraceFormat, marks: Option<LogPlan>) -> TraceHead {
+    fn head(&self, experiment: &Experiment, format: TraceFormat, marks: Option<LogPlan>) -> TraceHead {
         let seed = self.seed.to_string();
         let meta = [("machine", &self.machine), ("workload", &self.workload), ("sched", &self.sched), ("seed", &seed)];
         let mut meta: Vec<(String, String)> = meta.map(|(key, value)| (key.to_owned(), value.clone())).into();
         if self.energy_every.is_some() {
-            let rails = setup.machine.rails().into_iter().enumerate();
+            let rails = experiment.machine.rails().into_iter().enumerate();
             meta.extend(rails.map(|(number, (name, _))| (format!("rail{number}"), name.to_owned())));
         }
-        TraceHead { format, meta, notes: circumstances::notes(&setup.config), why: self.why, marks }
+        TraceHead { format, meta, notes: run_config::notes(&experiment.config), why: self.why, marks }
     }
 }
 
-fn plain(setup: &Setup, seed: u64, logs: Option<Logs>) -> Result<RunReport, Failure> {
-    carry_out(setup, seed, Outputs { trace: None, logs }).outcome.map_err(failure)
+fn plain(experiment: &Experiment, seed: u64, logs: Option<Logs>) -> Result<RunReport, Failure> {
+    carry_out(experiment, seed, Outputs { trace: None, logs }).outcome.map_err(failure)
 }
 
-fn carry_out(setup: &Setup, seed: u64, outputs: Outputs) -> Ran {
+fn carry_out(experiment: &Experiment, seed: u64, outputs: Outputs) -> Ran {
     let spinner = Spinner::on_terminal();
     let mut tell = spinner.as_ref().map(|spinner| |time| spinner.show(time));
-    setup.write(0, seed, outputs, tell.as_mut().map(|tell| tell as Progress).into())
+    experiment.write(0, seed, outputs, tell.as_mut().map(|tell| tell as TimeListener).into())
 }
 
 /// A scheduler that cannot serve the machine is bad input; anything else is a run that failed.

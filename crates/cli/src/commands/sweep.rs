@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use clap::Args;
-use fairground_lab::study::CODE;
+use fairground_run::sweep_file::CODE;
 use miette::Diagnostic;
 use thiserror::Error;
 

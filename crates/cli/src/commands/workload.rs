@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use clap::Subcommand;
-use fairground_lab::circumstances::endless_refused;
 use fairground_machine::MachineSpec;
+use fairground_run::run_config::endless_refused;
 use fairground_workload::{builtins, Builtin, Workload};
 
 use crate::error::{End, Failure};

@@ -20,10 +20,10 @@ use fairground_workload::{Workload, WorkloadError};
 use rayon::prelude::*;
 use serde_json::Value;
 
-use crate::experiment::ExperimentError;
-use crate::setup::Setup;
-use crate::spec::SchedSpec;
-use crate::worker::{Order, Workers};
+use fairground_run::batch::BatchError;
+use fairground_run::experiment::Experiment;
+use fairground_run::sched_spec::SchedSpec;
+use fairground_run::worker::{JobKind, Workers};
 
 pub use sheet::{Found, Named, Sheet, Sheets, ROW_MIN};
 
@@ -107,14 +107,14 @@ pub fn judge(
     workers: &Workers,
     jobs: usize,
     progress: &(dyn Fn() + Sync),
-) -> Result<Vec<Sheet>, ExperimentError> {
+) -> Result<Vec<Sheet>, BatchError> {
     let pairs: Vec<(&Place, &Load)> = places.iter().flat_map(|place| loads.iter().map(move |l| (place, l))).collect();
     let share = goal.decisions.div_ceil(pairs.len().max(1) as u64);
     let threads = jobs.min(pairs.len()).max(1);
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build()
-        .map_err(|e| ExperimentError::Threads { jobs: threads, cause: e.to_string() })?;
+        .map_err(|e| BatchError::Threads { jobs: threads, cause: e.to_string() })?;
     let one = |&(place, load): &(&Place, &Load)| {
         let found = pair(goal, place, load, share, workers);
         progress();
@@ -151,7 +151,7 @@ fn pair(goal: &Goal, place: &Place, load: &Load, share: u64, workers: &Workers) 
 
 fn run(goal: &Goal, place: &Place, load: &Load, share: u64, seed: u64, workers: &Workers) -> Result<Value, String> {
     let workload = load.workload(&place.machine, share).map_err(|e| e.to_string())?;
-    let setup = Setup {
+    let experiment = Experiment {
         machine: Arc::clone(&place.machine),
         workload: Arc::new(workload),
         scheds: Vec::new(),
@@ -159,8 +159,8 @@ fn run(goal: &Goal, place: &Place, load: &Load, share: u64, seed: u64, workers: 
         workers: Workers::default(),
     };
     let Goal { picks, pelt, balance, .. } = *goal;
-    let order = Order::Agree { preset: goal.preset.clone(), picks, pelt, balance };
-    workers.agree(&setup, &goal.kernel, seed, order)
+    let order = JobKind::Agree { preset: goal.preset.clone(), picks, pelt, balance };
+    workers.agree(&experiment, &goal.kernel, seed, order)
 }
 
 fn wakes(tally: &Tally) -> u64 {

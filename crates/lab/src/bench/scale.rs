@@ -13,9 +13,10 @@ use fairground_machine::{preset_text, Machine};
 use serde::{Deserialize, Serialize};
 use toml::Value;
 
-use super::{one, BenchError, How, Load, Measured};
-use crate::spec::SchedSpec;
-use crate::worker::Workers;
+use super::{one, BenchError, How, Load};
+use fairground_run::sched_spec::SchedSpec;
+use fairground_run::speed::SpeedMeasurement;
+use fairground_run::worker::Workers;
 
 /// Name and version of the schema.
 pub const SCHEMA: &str = "fairground-scale-1";
@@ -111,9 +112,9 @@ pub fn measure(cell: &str, sched: &SchedSpec, workers: &Workers, seconds: f64) -
 const MORE_MAX_S: f64 = 100.0;
 
 /// What the long run took that the short one did not.
-fn between(cpus: u32, tasks: u32, start: &Measured, whole: &Measured) -> ScaleCell {
+fn between(cpus: u32, tasks: u32, start: &SpeedMeasurement, whole: &SpeedMeasurement) -> ScaleCell {
     let sim_s = whole.sim_s - start.sim_s;
-    let rate = |of: fn(&Measured) -> u64| (of(whole) - of(start)) as f64 / sim_s;
+    let rate = |of: fn(&SpeedMeasurement) -> u64| (of(whole) - of(start)) as f64 / sim_s;
     ScaleCell {
         cpus,
         tasks,

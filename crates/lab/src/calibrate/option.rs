@@ -1,14 +1,12 @@
 //! Options of workloads that were fitted to baseline cells, as the published rows record them.
 
-use std::sync::Arc;
-
 use fairground_machine::MachineSpec;
 use fairground_workload::Workload;
 
 use super::{baseline, decade_thousandths, halve, miss, targets, CalibrateError, Target, STEPS_PER_DECADE};
-use crate::experiment::Plan;
 use crate::published::{with_option, FittedOption, Mail, PublishedError};
-use crate::setup::Setup;
+use fairground_run::batch::Plan;
+use fairground_run::experiment::Experiment;
 
 /// An option and the cell that it is to meet.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,25 +40,26 @@ pub fn option_jobs(name: &str) -> Result<Vec<OptionJob>, PublishedError> {
     Ok(mails.into_iter().flat_map(|mail| mail.fitted).filter_map(job).collect())
 }
 
-/// Turns the job's option until the base scheduler of `setup` gives the target. Deterministic, and does not depend on
+/// Turns the job's option until the base scheduler of `experiment` gives the target. Deterministic, and does not depend on
 /// the recorded value.
 ///
 /// # Errors
 /// If a run fails or no value reaches the target.
 pub fn fit_option(
-    setup: &Setup,
+    experiment: &Experiment,
     plan: &Plan,
     job: &OptionJob,
     progress: &(dyn Fn() + Sync),
 ) -> Result<OptionFit, CalibrateError> {
     let plan = Plan { scheds: 1, ..plan.clone() };
     let OptionJob { target, recorded } = job;
-    let cpus = MachineSpec::parse(&target.run.machine).subset.map(|subset| setup.machine.subset(subset)).transpose()?;
+    let cpus =
+        MachineSpec::parse(&target.run.machine).subset.map(|subset| experiment.machine.subset(subset)).transpose()?;
     let at = |step: u64| {
         let workload = with_option(&target.run.workload, &recorded.workload, &recorded.option, value(step));
         let workload = workload.as_ref().unwrap_or(&target.run.workload);
-        let workload = Workload::find_bound(workload, &setup.machine, cpus.as_ref())?.0;
-        baseline(&setup.with_workload(workload), &plan, &target.run.metric, progress)
+        let workload = Workload::find_bound(workload, &experiment.machine, cpus.as_ref())?.0;
+        baseline(&experiment.with_workload(workload), &plan, &target.run.metric, progress)
     };
     let (low, high) = (step(recorded.low), step(recorded.high));
     let rises = at(low)? < at(high)?;
@@ -83,15 +82,10 @@ fn step(of: f64) -> u64 {
     (0..10 * STEPS_PER_DECADE).find(|step| value(*step) >= of).unwrap_or(10 * STEPS_PER_DECADE)
 }
 
-impl Setup {
-    /// The same with another workload.
-    fn with_workload(&self, workload: Workload) -> Setup {
-        Setup { workload: Arc::new(workload), ..self.with_machine(|_| ()) }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::published::RunSpec;
 
@@ -123,13 +117,14 @@ mod tests {
         let workload = Workload::find(&workload, &machine).unwrap().0;
         let scheds = vec!["fair:v5.9".parse().unwrap()];
         let (config, workers) = Default::default();
-        let setup = Setup { machine: Arc::new(machine), workload: Arc::new(workload), scheds, config, workers };
+        let experiment =
+            Experiment { machine: Arc::new(machine), workload: Arc::new(workload), scheds, config, workers };
         let plan = Plan { scheds: 1, seeds: vec![1], jobs: 1, check_determinism: false };
-        let fit = fit_option(&setup, &plan, &job, &|| ()).unwrap();
+        let fit = fit_option(&experiment, &plan, &job, &|| ()).unwrap();
         assert!(miss(fit.ours, 2765.4) < 2e-3 && (2500.0..3100.0).contains(&fit.value), "{fit:?}");
-        assert_eq!(fit_option(&setup, &plan, &job, &|| ()).unwrap(), fit);
+        assert_eq!(fit_option(&experiment, &plan, &job, &|| ()).unwrap(), fit);
         job.recorded.high = 100.0;
-        let error = fit_option(&setup, &plan, &job, &|| ()).unwrap_err();
+        let error = fit_option(&experiment, &plan, &job, &|| ()).unwrap_err();
         assert!(error.to_string().starts_with("no value of geekbench5:points gives 2765.4"), "{error}");
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::placements::{Placed, Placements};
+use fairground_run::placements::{Placement, Placements};
 
 /// Points by which the share of a rule may differ.
 const SHARE_GOAL: f64 = 2.0;
@@ -167,7 +167,7 @@ impl Divergence {
     }
 }
 
-fn words(run: &Placements, p: &Placed) -> String {
+fn words(run: &Placements, p: &Placement) -> String {
     let (time, kind, rule) = (p.time as f64 / 1e9, p.kind(), run.rule(p));
     format!("{time:.9} s: {kind} of task {} from CPU {} to CPU {} by {rule}", p.task, p.prev, p.chosen)
 }
@@ -185,7 +185,7 @@ mod tests {
         let wake = |(at, &(chosen, rule)): (usize, &(u32, u16))| {
             let kind = DecisionKind::Wake;
             let decision = Decision { kind, task: 1, prev: 0, chosen, rule, probes: 4, group_cpus: 0 };
-            Placed::new(1000 * at as u64, &decision)
+            Placement::new(1000 * at as u64, &decision)
         };
         Placements {
             all: wakes.iter().enumerate().map(wake).collect(),

@@ -9,22 +9,21 @@
 //! consequences of its own. What differs is then what surrounds decisions: queues, preemption, ticks, costs, balancing.
 
 mod agreement;
-mod placements;
 
-use crate::experiment::{self, ExperimentError};
-use crate::setup::Setup;
+use fairground_run::batch::{self, BatchError};
+use fairground_run::experiment::Experiment;
 
 pub use agreement::{Agreement, Divergence, Figure, Share};
-pub use placements::{Placed, Placements};
+use fairground_run::placements::Placements;
 
-/// Runs the two schedulers of `setup`, a kernel and ours, with each seed in workers, on so many threads. The inner error
+/// Runs the two schedulers of `experiment`, a kernel and ours, with each seed in workers, on so many threads. The inner error
 /// says why a run failed.
 ///
 /// # Errors
 /// If the threads cannot be had.
-pub fn agree(setup: &Setup, seeds: &[u64], jobs: usize) -> Result<Result<Agreement, String>, ExperimentError> {
-    let one = |sched: usize, seed: u64| setup.workers.placements(setup, &setup.scheds[sched], seed);
-    let runs = experiment::each(setup.scheds.len(), seeds, jobs, &one)?;
+pub fn agree(experiment: &Experiment, seeds: &[u64], jobs: usize) -> Result<Result<Agreement, String>, BatchError> {
+    let one = |sched: usize, seed: u64| experiment.workers.placements(experiment, &experiment.scheds[sched], seed);
+    let runs = batch::each(experiment.scheds.len(), seeds, jobs, &one)?;
     let runs: Result<Vec<Vec<Placements>>, String> = runs.into_iter().map(|runs| runs.into_iter().collect()).collect();
     Ok(runs.map(|runs| Agreement::new(&runs[0], &runs[1])))
 }

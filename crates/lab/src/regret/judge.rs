@@ -7,7 +7,7 @@ use fairground_machine::{CpuId, Machine};
 use super::best::{best, Best};
 use super::price::{Price, Pricer};
 use super::steady::{Steady, SETTLED};
-use crate::free::Placements;
+use fairground_run::placements::Placements;
 
 /// More than the least, in either currency, percent of the least.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! drawn        states: a few steady tasks                                  steady.rs
-//! run          of each, under each scheduler: every placement              crate::free::Placements
+//! run          of each, under each scheduler: every placement              fairground_run::placements::Placements
 //! Pricer       what a placement costs                                      price.rs
 //! best         the least, over all placements                              best.rs
 //! Judge        each settled wakeup against the least                       judge.rs
@@ -24,10 +24,10 @@ use fairground_machine::Machine;
 use miette::Diagnostic;
 use thiserror::Error;
 
-use crate::experiment::{self, ExperimentError};
-use crate::free::Placements;
-use crate::setup::Setup;
-use crate::spec::{fair, SchedSpec};
+use fairground_run::batch::{self, BatchError};
+use fairground_run::experiment::Experiment;
+use fairground_run::placements::Placements;
+use fairground_run::sched_spec::{fair, SchedSpec};
 
 pub use best::{each_placement, Best};
 pub use judge::{Judge, Judged, Outcome, Regret};
@@ -111,37 +111,37 @@ pub fn check(machine: &Machine) -> Result<(), NotJudged> {
     }
 }
 
-/// Runs every state under every scheduler of `setup`, whose workload does not matter, and judges it. `progress` is called
+/// Runs every state under every scheduler of `experiment`, whose workload does not matter, and judges it. `progress` is called
 /// once for each run. The inner error says which run failed, and why.
 ///
 /// # Errors
 /// If the threads cannot be had.
 pub fn run(
-    setup: &Setup,
+    experiment: &Experiment,
     plan: &Plan,
     jobs: usize,
     progress: &(dyn Fn() + Sync),
-) -> Result<Result<Report, String>, ExperimentError> {
-    let judge = Judge::new(&setup.machine);
+) -> Result<Result<Report, String>, BatchError> {
+    let judge = Judge::new(&experiment.machine);
     let numbers: Vec<u64> = (0..plan.states).collect();
     let tasks = |number: u64| drawn(plan.seed, number, plan.tasks, plan.clamps);
-    let least = experiment::each(1, &numbers, jobs, &|_, number| judge.best(&tasks(number)))?.remove(0);
+    let least = batch::each(1, &numbers, jobs, &|_, number| judge.best(&tasks(number)))?.remove(0);
     let judged = |sched: usize, number: u64| {
         let Some(least) = &least[number as usize] else { return Ok(None) };
         let tasks = tasks(number);
-        placements(setup, &setup.scheds[sched], &tasks, number)
+        placements(experiment, &experiment.scheds[sched], &tasks, number)
             .map(|placements| Some(judge.judge(&tasks, least, &placements)))
-            .map_err(|why| format!("{}, state {number}: {why}", setup.scheds[sched]))
+            .map_err(|why| format!("{}, state {number}: {why}", experiment.scheds[sched]))
     };
     let one = |sched: usize, number: u64| {
         let outcome = judged(sched, number);
         progress();
         outcome
     };
-    let runs = experiment::each(setup.scheds.len(), &numbers, jobs, &one)?;
+    let runs = batch::each(experiment.scheds.len(), &numbers, jobs, &one)?;
     Ok(runs
         .into_iter()
-        .zip(&setup.scheds)
+        .zip(&experiment.scheds)
         .map(|(outcomes, sched)| tally(sched, outcomes))
         .collect::<Result<_, _>>()
         .map(|tallies| {
@@ -157,19 +157,19 @@ fn tally(sched: &SchedSpec, outcomes: Vec<Result<Option<Outcome>, String>>) -> R
 }
 
 /// One run of steady tasks: here, or in a worker where the scheduler asks for one.
-fn placements(setup: &Setup, sched: &SchedSpec, tasks: &[Steady], seed: u64) -> Result<Placements, String> {
-    let of_state = Setup {
-        machine: Arc::clone(&setup.machine),
+fn placements(experiment: &Experiment, sched: &SchedSpec, tasks: &[Steady], seed: u64) -> Result<Placements, String> {
+    let of_state = Experiment {
+        machine: Arc::clone(&experiment.machine),
         workload: Arc::new(workload(tasks)),
         scheds: Vec::new(),
-        config: setup.config,
-        workers: setup.workers.clone(),
+        config: experiment.config,
+        workers: experiment.workers.clone(),
     };
-    let Some(features) = sched.features().filter(|_| !setup.workers.always) else {
+    let Some(features) = sched.features().filter(|_| !experiment.workers.always) else {
         return of_state.workers.placements(&of_state, sched, seed);
     };
-    let fair = fair(features, &setup.machine).map_err(|e| e.to_string())?;
-    experiment::contained(|| Placements::of(&of_state, fair, seed)).unwrap_or_else(Err)
+    let fair = fair(features, &experiment.machine).map_err(|e| e.to_string())?;
+    batch::contained(|| Placements::of(&of_state, fair, seed)).unwrap_or_else(Err)
 }
 
 #[cfg(test)]

@@ -104,9 +104,9 @@ fn the_best_is_the_least_of_all_placements() {
     assert_eq!(judge.best(&[Steady::new(900.0)]), None);
 }
 
-fn setup(machine: Machine, scheds: &[&str]) -> Setup {
+fn experiment(machine: Machine, scheds: &[&str]) -> Experiment {
     let governor = fairground_sim::Governor::Schedutil;
-    Setup {
+    Experiment {
         machine: Arc::new(machine),
         workload: Arc::new(workload(&[])),
         scheds: scheds.iter().map(|s| s.parse().unwrap()).collect(),
@@ -126,27 +126,27 @@ fn the_price_is_near_to_the_power_of_a_run() {
         let tasks = tasks.map(Steady::new);
         let machine = Machine::preset(machine).unwrap();
         let price = Pricer::new(&machine).price(&tasks, &placement).unwrap();
-        let mut setup = setup(machine, &["fair:v6.12"]);
+        let mut experiment = experiment(machine, &["fair:v6.12"]);
         let mut bound = workload(&tasks);
         bound.tasks.iter_mut().zip(placement).for_each(|(task, cpu)| task.affinity = Some(CpuMask::single(cpu)));
-        setup.workload = Arc::new(bound);
-        let report = setup.carry_out(0, 1, None, None).outcome.unwrap();
-        let reading = |name: &str| report.readings.iter().find(|r| r.metric.name == name).unwrap().value;
+        experiment.workload = Arc::new(bound);
+        let report = experiment.carry_out(0, 1, None, None).outcome.unwrap();
+        let reading = |name: &str| report.metrics.iter().find(|r| r.metric.name == name).unwrap().value;
         let drawn = reading("energy_j") / 0.5 * 1e3;
         let off = (price.power_mw - drawn) / drawn;
-        println!("{}: {:.1} mW priced, {drawn:.1} mW drawn", setup.machine.name, price.power_mw);
-        assert!(off.abs() < 0.15, "{}: {:.1} mW priced, {drawn:.1} mW drawn", setup.machine.name, price.power_mw);
+        println!("{}: {:.1} mW priced, {drawn:.1} mW drawn", experiment.machine.name, price.power_mw);
+        assert!(off.abs() < 0.15, "{}: {:.1} mW priced, {drawn:.1} mW drawn", experiment.machine.name, price.power_mw);
     }
 }
 
 /// Clocks that nobody sets by utilization leave the scheduler without energy awareness.
 #[test]
 fn a_scheduler_without_energy_awareness_regrets_more() {
-    let mut setup = setup(Machine::preset("hikey960").unwrap(), &["fair:v6.12"]);
+    let mut experiment = experiment(Machine::preset("hikey960").unwrap(), &["fair:v6.12"]);
     let plan = Plan { states: 12, tasks: 4, clamps: false, seed: 3 };
-    let aware = run(&setup, &plan, 2, &|| ()).unwrap().unwrap().tallies.remove(0);
-    setup.config.governor = fairground_sim::Governor::Performance;
-    let blind = run(&setup, &plan, 2, &|| ()).unwrap().unwrap().tallies.remove(0);
+    let aware = run(&experiment, &plan, 2, &|| ()).unwrap().unwrap().tallies.remove(0);
+    experiment.config.governor = fairground_sim::Governor::Performance;
+    let blind = run(&experiment, &plan, 2, &|| ()).unwrap().unwrap().tallies.remove(0);
     assert!(aware.states > 6 && blind.states > 6, "{aware:?} {blind:?}");
     assert!(aware.all.model.mean < blind.all.model.mean / 2.0, "{aware:?} {blind:?}");
     let by_energy = |tally: &Tally| tally.rules.iter().any(|r| r.rule.starts_with('F'));
@@ -156,9 +156,9 @@ fn a_scheduler_without_energy_awareness_regrets_more() {
 
 #[test]
 fn the_number_of_threads_does_not_matter() {
-    let setup = setup(juno(), &["fair:v6.12"]);
+    let experiment = experiment(juno(), &["fair:v6.12"]);
     let plan = Plan { states: 6, tasks: 3, clamps: true, seed: 1 };
-    let of = |jobs| run(&setup, &plan, jobs, &|| ()).unwrap().unwrap().tallies;
+    let of = |jobs| run(&experiment, &plan, jobs, &|| ()).unwrap().unwrap().tallies;
     assert_eq!(of(1), of(3));
 }
 

@@ -7,17 +7,17 @@ use fairground_machine::{Machine, MachineSpec, Source};
 
 use super::request::{Looks, RequestError};
 use super::{reproduce, runs_of, Executed, Reproduction};
-use crate::campaign::{Asked, Campaign, Outcomes};
-use crate::circumstances::Circumstances;
 use crate::comparison::Report;
 use crate::dissect::{DissectError, Dissection};
 use crate::published::{Mail, RunSpec};
 use crate::sensitivity::{self, NotTurned, Sensitivity, Tried, TurnedMachine};
-use crate::setup::Setup;
-use crate::spec::SchedSpec;
 use crate::sweep::{self, Sweep};
 use crate::terms::TERMS;
-use crate::worker::Workers;
+use fairground_run::executor::{Asked, Executor, Outcomes};
+use fairground_run::experiment::Experiment;
+use fairground_run::run_config::RunConfig;
+use fairground_run::sched_spec::SchedSpec;
+use fairground_run::worker::Workers;
 
 /// Base and test of a run specification.
 struct Ends {
@@ -64,14 +64,14 @@ pub(super) struct Asking<'a> {
     /// Where neither the user nor the row says how many.
     default_seeds: u64,
     workers: &'a Workers,
-    campaign: Campaign,
-    setups: BTreeMap<[String; 4], Arc<Setup>>,
+    campaign: Executor,
+    experiments: BTreeMap<[String; 4], Arc<Experiment>>,
     /// What must be said of machines and workloads.
     warnings: Vec<String>,
 }
 
 /// What was asked for, its runs, and what must be said of it.
-pub(super) type Ready<'a> = (AskedRows<'a>, Campaign, Vec<String>);
+pub(super) type Ready<'a> = (AskedRows<'a>, Executor, Vec<String>);
 
 /// All that was asked for.
 pub(super) struct AskedRows<'a> {
@@ -83,8 +83,8 @@ pub(super) struct AskedRows<'a> {
 
 impl<'a> Asking<'a> {
     pub fn new(looks: &'a Looks, seeds: Option<u64>, default_seeds: u64, workers: &'a Workers) -> Asking<'a> {
-        let (campaign, setups) = Default::default();
-        Asking { looks, seeds, default_seeds, workers, campaign, setups, warnings: Vec::new() }
+        let (campaign, experiments) = Default::default();
+        Asking { looks, seeds, default_seeds, workers, campaign, experiments, warnings: Vec::new() }
     }
 
     /// Everything that the rows of `mails` need, and the runs of it.
@@ -102,12 +102,14 @@ impl<'a> Asking<'a> {
 
     fn run(&mut self, spec: RunSpec, mail: &Mail) -> Result<AskedRun, RequestError> {
         let seeds: Vec<u64> = (1..=self.seeds.or(spec.seeds).unwrap_or(self.default_seeds)).collect();
-        let ends = self.ends(&spec, &seeds, &|setup| Arc::clone(setup))?;
+        let ends = self.ends(&spec, &seeds, &|experiment| Arc::clone(experiment))?;
         let mut without = Vec::new();
         if self.looks.terms {
             let base = &self.setups_of(&spec)?[0];
             for term in &TERMS {
-                let off = |setup: &Arc<Setup>| term.without(setup).map_or_else(|| Arc::clone(setup), Arc::new);
+                let off = |experiment: &Arc<Experiment>| {
+                    term.without(experiment).map_or_else(|| Arc::clone(experiment), Arc::new)
+                };
                 without.push(term.without(base).map(|_| self.ends(&spec, &seeds, &off)).transpose()?);
             }
         }
@@ -120,42 +122,42 @@ impl<'a> Asking<'a> {
         Ok(AskedRun { ends, sources, without, dissected })
     }
 
-    /// Base and test on setups that `change` has changed.
+    /// Base and test on experiments that `change` has changed.
     fn ends(
         &mut self,
         spec: &RunSpec,
         seeds: &[u64],
-        change: &dyn Fn(&Arc<Setup>) -> Arc<Setup>,
+        change: &dyn Fn(&Arc<Experiment>) -> Arc<Experiment>,
     ) -> Result<Ends, RequestError> {
-        let setups = self.setups_of(spec)?;
-        let columns = setups.map(|setup| self.campaign.ask(&change(&setup), 0, seeds));
+        let experiments = self.setups_of(spec)?;
+        let columns = experiments.map(|experiment| self.campaign.ask(&change(&experiment), 0, seeds));
         Ok(Ends { spec: spec.clone(), seeds: seeds.to_vec(), columns })
     }
 
-    fn setups_of(&mut self, spec: &RunSpec) -> Result<[Arc<Setup>; 2], RequestError> {
+    fn setups_of(&mut self, spec: &RunSpec) -> Result<[Arc<Experiment>; 2], RequestError> {
         let [(base_workload, base), (test_workload, test)] = spec.columns();
-        Ok([self.setup(spec, base_workload, base)?, self.setup(spec, test_workload, test)?])
+        Ok([self.experiment(spec, base_workload, base)?, self.experiment(spec, test_workload, test)?])
     }
 
     /// One scheduler under one workload; looked up once, so that its warnings are told once.
-    fn setup(&mut self, spec: &RunSpec, workload: &str, sched: &str) -> Result<Arc<Setup>, RequestError> {
+    fn experiment(&mut self, spec: &RunSpec, workload: &str, sched: &str) -> Result<Arc<Experiment>, RequestError> {
         let key = [&spec.machine, &spec.governor, workload, sched].map(|part: &str| part.to_owned());
-        if let Some(setup) = self.setups.get(&key) {
-            return Ok(Arc::clone(setup));
+        if let Some(experiment) = self.experiments.get(&key) {
+            return Ok(Arc::clone(experiment));
         }
-        let circumstances = Circumstances { governor: spec.governor()?, ..Circumstances::default() };
-        let (setup, said) = circumstances.find(&spec.machine, workload, &[sched.to_owned()])?;
+        let circumstances = RunConfig { governor: spec.governor()?, ..RunConfig::default() };
+        let (experiment, said) = circumstances.find(&spec.machine, workload, &[sched.to_owned()])?;
         self.warnings.extend(said);
-        let setup = Arc::new(Setup { workers: self.workers.clone(), ..setup });
-        self.setups.insert(key, Arc::clone(&setup));
-        Ok(setup)
+        let experiment = Arc::new(Experiment { workers: self.workers.clone(), ..experiment });
+        self.experiments.insert(key, Arc::clone(&experiment));
+        Ok(experiment)
     }
 
     /// What takes the change between base and test apart.
     fn dissected(
         &mut self,
         spec: &RunSpec,
-        [base, test]: [&Setup; 2],
+        [base, test]: [&Experiment; 2],
         based_on: &BTreeMap<String, Vec<String>>,
         seeds: &[u64],
     ) -> Result<(Dissection, Vec<Asked>), RequestError> {
@@ -169,8 +171,8 @@ impl<'a> Asking<'a> {
         let mut columns = Vec::new();
         for column in &dissection.columns {
             let workload = if column.test_workload { test_workload } else { base_workload };
-            let setup = self.setup(spec, workload, &column.sched)?;
-            columns.push(self.campaign.ask(&setup, 0, seeds));
+            let experiment = self.experiment(spec, workload, &column.sched)?;
+            columns.push(self.campaign.ask(&experiment, 0, seeds));
         }
         Ok((dissection, columns))
     }
@@ -202,7 +204,7 @@ impl<'a> Asking<'a> {
             sweep::turn(&mut MachineSpec::parse(&run.machine).find()?.0, &mail.sweep, values)?;
             let turn = |machine: &mut Machine| drop(sweep::turn(machine, &mail.sweep, values));
             let there = sweep::run_at(&run, &mail.sweep, values);
-            let ends = self.ends(&there, seeds, &|setup| Arc::new(setup.with_machine(turn)))?;
+            let ends = self.ends(&there, seeds, &|experiment| Arc::new(experiment.with_machine(turn)))?;
             point.push((run, ends));
         }
         Ok(point)
@@ -214,7 +216,7 @@ impl<'a> Asking<'a> {
         let mut machines: BTreeMap<String, Vec<TurnedMachine>> = BTreeMap::new();
         let mut turning = Turning::default();
         for run in mails.iter().flat_map(|mail| judged_runs(mail, &self.looks.sensitivity_rows)) {
-            let stands = self.ends(&run, &seeds, &|setup| Arc::clone(setup))?;
+            let stands = self.ends(&run, &seeds, &|experiment| Arc::clone(experiment))?;
             if !machines.contains_key(&run.machine) {
                 let (turned, not) = sensitivity::turned(&MachineSpec::parse(&run.machine).find()?.0);
                 turning.not_turned.extend(not);
@@ -222,7 +224,7 @@ impl<'a> Asking<'a> {
             }
             let mut turned = Vec::new();
             for t in &machines[&run.machine] {
-                let ends = self.ends(&run, &seeds, &|setup| Arc::new(on(setup, &t.machine)))?;
+                let ends = self.ends(&run, &seeds, &|experiment| Arc::new(on(experiment, &t.machine)))?;
                 turned.push((t.figure.clone(), t.factor, ends));
             }
             turning.runs.push((stands, turned));
@@ -244,14 +246,14 @@ fn judged_runs(mail: &Mail, parts: &[String]) -> Vec<RunSpec> {
     runs_of(&judged)
 }
 
-/// `setup` on another machine.
-fn on(setup: &Setup, machine: &Arc<Machine>) -> Setup {
-    Setup {
+/// `experiment` on another machine.
+fn on(experiment: &Experiment, machine: &Arc<Machine>) -> Experiment {
+    Experiment {
         machine: Arc::clone(machine),
-        workload: Arc::clone(&setup.workload),
-        scheds: setup.scheds.clone(),
-        config: setup.config,
-        workers: setup.workers.clone(),
+        workload: Arc::clone(&experiment.workload),
+        scheds: experiment.scheds.clone(),
+        config: experiment.config,
+        workers: experiment.workers.clone(),
     }
 }
 

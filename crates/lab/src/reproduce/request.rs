@@ -8,16 +8,16 @@ use thiserror::Error;
 
 use super::ask::{AskedRows, Asking};
 use super::{quick, ReproduceError, Reproduction};
-use crate::campaign::{Campaign, Listener};
-use crate::circumstances::SetupError;
 use crate::dissect::DissectError;
-use crate::experiment::ExperimentError;
 use crate::published::{Mail, PublishedError, UnknownGovernor};
-use crate::setup::Stop;
 use crate::stats::FEW_SEEDS;
-use crate::store::Store;
 use crate::sweep::NoSuchFigure;
-use crate::worker::Workers;
+use fairground_run::batch::BatchError;
+use fairground_run::executor::{Executor, ProgressListener};
+use fairground_run::experiment::Stop;
+use fairground_run::run_config::ExperimentError;
+use fairground_run::store::Store;
+use fairground_run::worker::Workers;
 
 /// Which rows, and how they are run.
 #[derive(Clone, Debug, Default)]
@@ -88,7 +88,7 @@ pub enum RequestError {
     /// Machine, workload or scheduler of a row.
     #[error(transparent)]
     #[diagnostic(transparent)]
-    Setup(#[from] SetupError),
+    Experiment(#[from] ExperimentError),
     /// A machine of a row.
     #[error(transparent)]
     #[diagnostic(transparent)]
@@ -104,7 +104,7 @@ pub enum RequestError {
     /// Nothing could be run at all.
     #[error(transparent)]
     #[diagnostic(transparent)]
-    Experiment(#[from] ExperimentError),
+    Batch(#[from] BatchError),
     /// Rows and runs do not fit.
     #[error(transparent)]
     #[diagnostic(transparent)]
@@ -116,7 +116,7 @@ pub struct Ready<'a> {
     request: &'a Request,
     mails: Vec<Mail>,
     asked: AskedRows<'a>,
-    campaign: Campaign,
+    campaign: Executor,
     /// What must be said of machines and workloads.
     pub warnings: Vec<String>,
 }
@@ -172,7 +172,7 @@ impl Ready<'_> {
         store: Option<&Store>,
         jobs: usize,
         stop: &Stop,
-        tell: Listener,
+        tell: ProgressListener,
     ) -> Result<Reproduction, RequestError> {
         let outcomes = self.campaign.carry_out(store, jobs, stop, tell)?;
         let mut result = self.asked.result(&self.mails, &outcomes)?;

@@ -77,7 +77,7 @@ fn quartiles(values: &[f64]) -> Option<[f64; 5]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metric::{Better, Metric};
+    use fairground_run::metrics::{Better, Metric};
 
     #[test]
     fn runs_are_told_apart_by_where_they_started() {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::metric::{Better, Metric};
+use fairground_run::metrics::{Better, Metric};
 
 /// What a run of a row would give: two metrics over `seeds` seeds.
 fn executed(ops: [f64; 2], migrations: [f64; 2], seeds: usize, sources: Vec<Source>) -> Executed {
@@ -177,16 +177,16 @@ fn runs_that_fall_into_kinds_are_counted() {
 
 #[test]
 fn a_row_taken_apart_says_which_feature_moves_it() {
-    use crate::experiment::RunReport;
-    use crate::metric::Reading;
+    use fairground_run::batch::RunReport;
+    use fairground_run::metrics::MetricValue;
     let result = shown(|_, run| {
         let of = |text: &str| fairground_fair::Features::parse(text).unwrap();
         let (base, test) = (of("v5.9"), of("v5.9+asym-prev-first-wa-prev-idle"));
         let dissection = Dissection::of(&base, &test, &Default::default()).unwrap();
         let row = |better| Metric { name: "ops_per_sec".into(), unit: "".into(), better, meaning: "".into() };
         let report = |value: f64| {
-            let readings = vec![Reading { metric: row(Better::Higher), value }];
-            Ok(RunReport { readings, hash: 0, notes: vec![] })
+            let metrics = vec![MetricValue { metric: row(Better::Higher), value }];
+            Ok(RunReport { metrics, hash: 0, notes: vec![] })
         };
         let results = dissection.columns.iter().enumerate().map(|(i, _)| vec![report(100.0 + 20.0 * i as f64); 8]);
         run.dissected = Some((dissection.clone(), results.collect()));

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use super::text::{hundredths, trailer};
 use crate::comparison::{Comparison, Report, Row};
-use crate::metric::Better;
 use crate::stats::Summary;
+use fairground_run::metrics::Better;
 
 pub fn render(report: &Report) -> String {
     let mut out = String::new();

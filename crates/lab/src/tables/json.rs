@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use crate::comparison::{Comparison, Failure, Report, Row};
-use crate::metric::Better;
 use crate::stats::Summary;
+use fairground_run::metrics::Better;
 
 /// Name and version of the schema; the number rises when a key changes its meaning.
 pub const SCHEMA: &str = "fairground-compare-1";

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use super::text::{hundredths, trailer};
 use crate::comparison::{Comparison, Report, Row};
-use crate::metric::Better;
+use fairground_run::metrics::Better;
 
 pub fn render(report: &Report) -> String {
     let mut out = format!("{} on {}\n\n", report.workload, report.machine);

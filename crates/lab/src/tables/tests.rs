@@ -1,6 +1,6 @@
 use super::*;
 use crate::comparison::{Comparison, Failure, Pair, Row};
-use crate::metric::{Better, Metric};
+use fairground_run::metrics::{Better, Metric};
 
 fn row(name: &str, unit: &str, better: Better, base: &[f64], test: &[f64]) -> Row {
     Row::new(

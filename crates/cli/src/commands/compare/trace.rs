@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use fairground_lab::comparison::Report;
+use fairground_lab::fail_if::FailIf;
 use fairground_lab::replay::Replay;
-use fairground_lab::selection::Selected;
-use fairground_lab::{experiment, fail_if::FailIf};
+use fairground_run::metrics::Selected;
 use fairground_trace::import::Selection;
 use miette::Diagnostic;
 use thiserror::Error;
@@ -14,7 +14,7 @@ use super::Compare;
 use crate::commands::import::{machine_of, read};
 use crate::error::Failure;
 use crate::progress::Progress;
-use fairground_lab::circumstances;
+use fairground_run::{batch, run_config};
 
 /// What stands for the scheduler of the trace.
 const RECORDED: &str = "recorded";
@@ -39,9 +39,9 @@ impl Compare {
         if let Some(cpus) = machine.cpus {
             workload.bind(&cpus);
         }
-        let mut setup = self.circumstances.setup_of(machine.machine, workload, &self.test)?;
-        setup.workers = self.workers.workers();
-        let replay = Replay { imported: &imported, setup: &setup };
+        let mut experiment = self.circumstances.experiment_of(machine.machine, workload, &self.test)?;
+        experiment.workers = self.workers.workers();
+        let replay = Replay { imported: &imported, experiment: &experiment };
         let metrics: Vec<_> = replay.readings(&imported.figures).into_iter().map(|r| r.metric).collect();
         for condition in conditions {
             condition.check(&metrics)?;
@@ -51,10 +51,10 @@ impl Compare {
         let scheds: Vec<String> = std::iter::once(RECORDED.to_owned()).chain(self.test.iter().cloned()).collect();
         let plan = self.plan(scheds.len());
         let progress = Progress::new(plan.scheds * plan.seeds.len());
-        let results = experiment::run(&plan, &replay, &|| progress.step())?;
+        let results = batch::run(&plan, &replay, &|| progress.step())?;
         drop(progress);
         let mut report = Report::new(&machine.name, &trace.display().to_string(), &scheds, &plan.seeds, &results);
-        circumstances::notes(&setup.config).into_iter().for_each(|note| report.note(note));
+        run_config::notes(&experiment.config).into_iter().for_each(|note| report.note(note));
         report.keep(&conditions.iter().fold(selected, |selected, c| selected.with(c.metric())));
         Ok(report)
     }

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use fairground_fair::Features;
 use fairground_lab::explain::{full_json, Wanted};
-use fairground_lab::spec;
 use fairground_lab::tables::nearest;
 use fairground_machine::{CpuMask, Machine};
+use fairground_run::sched_spec;
 use fairground_sim::Config;
 use fairground_trace::explain::{in_words, seconds};
 use fairground_trace::hindsight::{Agreement, Certainty, Circumstances, Hindsight, Judged, Refused, Tally, QUEUED};
@@ -85,7 +85,7 @@ impl<'a> Recorded<'a> {
 
     /// What was asked for.
     pub fn explain(mut self) -> Result<String, Failure> {
-        let words = Words::of(&*spec::fair(&self.features, &self.machine)?);
+        let words = Words::of(&*sched_spec::fair(&self.features, &self.machine)?);
         let rules = words.rules().map(|(name, text)| (name.to_owned(), text.to_owned()));
         self.head.rules = rules.chain([(QUEUED.to_owned(), QUEUED_TEXT.to_owned())]).collect();
         self.head.why = true;

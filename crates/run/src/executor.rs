@@ -1,0 +1,364 @@
+//! Many columns of runs, carried out as one: what is on record is taken from there, what takes longest begins first.
+//!
+//! Columns are collected ([`Executor::ask`]), then run all together on so many threads ([`Executor::carry_out`]), and
+//! looked up afterwards. Who asks for what was asked for before gets the same runs. The order has no part in any
+//! result; it is chosen so that no long run is left for the end: a column that nobody has taken the time of comes first,
+//! then that whose runs take longest.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::batch::{self, BatchError, RunReport};
+use crate::experiment::{Experiment, Stop};
+use crate::store::{ColumnKey, Found, Store};
+
+/// What a column of runs gave, by seed.
+pub type Runs = Vec<Result<RunReport, String>>;
+
+/// One scheduler of an experiment, to run with these seeds.
+struct Column {
+    experiment: Arc<Experiment>,
+    sched: usize,
+    key: Option<ColumnKey>,
+    seeds: Vec<u64>,
+}
+
+/// Stands for a column until it has run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asked(usize);
+
+/// What is to run.
+#[derive(Default)]
+pub struct Executor {
+    columns: Vec<Column>,
+    known: BTreeMap<(ColumnKey, Vec<u64>), Asked>,
+}
+
+/// What is told while it runs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Progress {
+    /// So many runs are needed, of which so many are on record.
+    Begun {
+        /// Runs.
+        runs: usize,
+        /// Of these on record.
+        kept: usize,
+    },
+    /// One more is done. None of the rest takes longer than this if all goes on as it did; none if nothing is known yet.
+    Done {
+        /// Wall time.
+        left: Option<Duration>,
+    },
+    /// Something about the store that is no reason to stop.
+    Trouble(String),
+}
+
+/// Takes news, from any thread.
+pub type ProgressListener<'a> = &'a (dyn Fn(Progress) + Sync);
+
+/// What all columns gave.
+pub struct Outcomes(Vec<Runs>);
+
+impl Outcomes {
+    /// Of a column.
+    pub fn of(&self, asked: Asked) -> Runs {
+        self.0[asked.0].clone()
+    }
+}
+
+impl Executor {
+    /// A column is wanted.
+    pub fn ask(&mut self, experiment: &Arc<Experiment>, sched: usize, seeds: &[u64]) -> Asked {
+        let key = ColumnKey::of(experiment, sched);
+        let new = Asked(self.columns.len());
+        if let Some(key) = key {
+            let asked = *self.known.entry((key, seeds.to_vec())).or_insert(new);
+            if asked != new {
+                return asked;
+            }
+        }
+        self.columns.push(Column { experiment: Arc::clone(experiment), sched, key, seeds: seeds.to_vec() });
+        new
+    }
+
+    /// Runs all columns. A run that fails keeps its message in its place; the others are not lost.
+    ///
+    /// # Errors
+    /// If the threads cannot be had, or `stop` became true: what was done until then is on record.
+    pub fn carry_out(
+        self,
+        store: Option<&Store>,
+        jobs: usize,
+        stop: &Stop,
+        tell: ProgressListener,
+    ) -> Result<Outcomes, BatchError> {
+        let work = Work::new(&self.columns, store, jobs, stop, tell);
+        let threads = jobs.min(work.state().left.len()).max(1);
+        let refused = |e: std::io::Error| {
+            // Those that were had stop after the run they are at.
+            work.state().left.clear();
+            BatchError::Threads { jobs: threads, cause: e.to_string() }
+        };
+        std::thread::scope(|scope| {
+            // This thread works too.
+            for _ in 1..threads {
+                std::thread::Builder::new().spawn_scoped(scope, || work.serve()).map_err(refused)?;
+            }
+            work.serve();
+            Ok(())
+        })?;
+        if stop.load(Ordering::Relaxed) {
+            return Err(BatchError::Stopped);
+        }
+        Ok(Outcomes(work.finish()))
+    }
+}
+
+/// A run: its column, and its place in there.
+type Place = (usize, usize);
+
+/// Columns at work.
+struct Work<'a> {
+    columns: &'a [Column],
+    store: Option<&'a Store>,
+    jobs: usize,
+    stop: &'a Stop,
+    tell: ProgressListener<'a>,
+    state: Mutex<State>,
+}
+
+struct State {
+    left: Vec<Place>,
+    given: BTreeMap<Place, Result<RunReport, String>>,
+    /// Of each column: wall time of the runs that are done, and how many.
+    took: Vec<(Duration, u32)>,
+    begun: Vec<bool>,
+}
+
+impl<'a> Work<'a> {
+    /// What is not on record is left.
+    fn new(
+        columns: &'a [Column],
+        store: Option<&'a Store>,
+        jobs: usize,
+        stop: &'a Stop,
+        tell: ProgressListener<'a>,
+    ) -> Work<'a> {
+        let given = BTreeMap::new();
+        let none = (Duration::ZERO, 0);
+        let mut state =
+            State { left: Vec::new(), given, took: vec![none; columns.len()], begun: vec![false; columns.len()] };
+        for (c, column) in columns.iter().enumerate() {
+            for (s, seed) in column.seeds.iter().enumerate() {
+                let key = column.key.map(|key| key.with(*seed));
+                match store.zip(key).map_or(Found::Nothing, |(store, key)| store.get(key)) {
+                    Found::Whole(kept) => {
+                        state.note(c, Duration::from_nanos(kept.wall_ns));
+                        state.given.insert((c, s), kept.outcome);
+                        continue;
+                    }
+                    Found::Damaged(what) => {
+                        tell(Progress::Trouble(format!("a kept result is damaged, run again: {what}")))
+                    }
+                    Found::Nothing => {}
+                }
+                state.left.push((c, s));
+            }
+        }
+        tell(Progress::Begun { runs: state.left.len() + state.given.len(), kept: state.given.len() });
+        Work { columns, store, jobs, stop, tell, state: Mutex::new(state) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nobody panics while holding it: runs are contained, and happen outside.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs what is left, one after another.
+    fn serve(&self) {
+        loop {
+            let next = self.state().next(|c| self.columns[c].experiment.machine.cpus.len());
+            let Some(place) = next else { return };
+            let start = Instant::now();
+            let outcome = self.run(place);
+            if self.stop.load(Ordering::Relaxed) {
+                // What was cut short is no result.
+                return;
+            }
+            self.done(place, start.elapsed(), outcome);
+        }
+    }
+
+    fn run(&self, (c, s): Place) -> Result<RunReport, String> {
+        let column = &self.columns[c];
+        let run = || column.experiment.until(self.stop, column.sched, column.seeds[s]).map_err(|e| e.to_string());
+        batch::contained(run).unwrap_or_else(Err)
+    }
+
+    fn done(&self, (c, s): Place, took: Duration, outcome: Result<RunReport, String>) {
+        let column = &self.columns[c];
+        let seed = column.seeds[s];
+        if let Some((store, key)) = self.store.zip(column.key) {
+            let Experiment { machine, workload, scheds, .. } = &*column.experiment;
+            let what = format!("{} {} {} seed {seed}", machine.name, workload.name, scheds[column.sched]);
+            if let Err(e) = store.put(key.with(seed), &what, took, &outcome) {
+                (self.tell)(Progress::Trouble(format!("cannot keep the result of {what}: {e}")));
+            }
+        }
+        let mut state = self.state();
+        state.note(c, took);
+        state.given.insert((c, s), outcome);
+        (self.tell)(Progress::Done { left: state.expected(self.jobs) });
+    }
+
+    /// What every column gave. Called when nothing is left.
+    fn finish(self) -> Vec<Runs> {
+        let mut given = self.state.into_inner().unwrap_or_else(PoisonError::into_inner).given;
+        let mut one = |place| given.remove(&place).unwrap_or_else(|| unreachable!("every run was made"));
+        let columns = self.columns.iter().enumerate();
+        columns.map(|(c, column)| (0..column.seeds.len()).map(|s| one((c, s))).collect()).collect()
+    }
+}
+
+impl State {
+    fn note(&mut self, column: usize, took: Duration) {
+        self.took[column].0 += took;
+        self.took[column].1 += 1;
+    }
+
+    /// Mean of the runs of a column that are done.
+    fn mean(&self, column: usize) -> Option<Duration> {
+        let (took, n) = self.took[column];
+        (n > 0).then(|| took / n)
+    }
+
+    /// The run to make now: of a column that was not begun, those of large machines first; else of the longest.
+    fn next(&mut self, size: impl Fn(usize) -> usize) -> Option<Place> {
+        let order = |(c, s): Place| {
+            let known = self.mean(c);
+            let fresh = known.is_none() && !self.begun[c];
+            (fresh, if fresh { size(c) } else { 0 }, known, std::cmp::Reverse((c, s)))
+        };
+        let best = (0..self.left.len()).max_by_key(|i| order(self.left[*i]))?;
+        let place = self.left.swap_remove(best);
+        self.begun[place.0] = true;
+        Some(place)
+    }
+
+    /// Wall time of what is left on so many threads.
+    fn expected(&self, jobs: usize) -> Option<Duration> {
+        let (all, n) = self.took.iter().fold((Duration::ZERO, 0), |(d, n), (took, runs)| (d + *took, n + runs));
+        let mean = (n > 0).then(|| all / n)?;
+        let left: Duration = self.left.iter().map(|(c, _)| self.mean(*c).unwrap_or(mean)).sum();
+        Some(left / jobs.max(1) as u32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairground_machine::Machine;
+    use fairground_workload::Workload;
+
+    use super::*;
+
+    fn experiment(workload: &str) -> Arc<Experiment> {
+        let machine = Machine::preset("hikey").unwrap();
+        let workload = Workload::find(workload, &machine).unwrap().0;
+        let (machine, workload) = (Arc::new(machine), Arc::new(workload));
+        let scheds = ["fair:v5.9", "fair:v5.4"].map(|s| s.parse().unwrap()).into();
+        let (config, workers) = Default::default();
+        Arc::new(Experiment { machine, workload, scheds, config, workers })
+    }
+
+    fn news() -> (Arc<Mutex<Vec<Progress>>>, impl Fn(Progress) + Sync) {
+        let all = Arc::new(Mutex::new(Vec::new()));
+        let tell = Arc::clone(&all);
+        (all, move |news| tell.lock().unwrap().push(news))
+    }
+
+    /// Two columns of three seeds, one of them asked for twice.
+    fn carried_out(store: Option<&Store>, jobs: usize, tell: ProgressListener) -> Vec<Runs> {
+        let mut campaign = Executor::default();
+        let experiment = experiment("sched-pipe:loops=20,threads");
+        let asked = [0, 1, 0].map(|sched| campaign.ask(&experiment, sched, &[1, 2, 3]));
+        assert_eq!(asked[0], asked[2]);
+        let outcomes = campaign.carry_out(store, jobs, &Stop::default(), tell).unwrap();
+        asked.map(|a| outcomes.of(a)).into()
+    }
+
+    #[test]
+    fn any_number_of_threads_gives_what_an_experiment_gives() {
+        let (all, tell) = news();
+        let one = carried_out(None, 1, &tell);
+        let experiment = experiment("sched-pipe:loops=20,threads");
+        let plan = batch::Plan { scheds: 2, seeds: vec![1, 2, 3], jobs: 2, check_determinism: false };
+        let experiment = batch::run(&plan, &*experiment, &|| ()).unwrap();
+        assert_eq!(one[..2], experiment[..]);
+        assert_eq!(one, carried_out(None, 8, &|_| ()));
+        let all = all.lock().unwrap();
+        assert_eq!(all[0], Progress::Begun { runs: 6, kept: 0 });
+        assert_eq!(all.len(), 7);
+        assert_eq!(all[6], Progress::Done { left: Some(Duration::ZERO) });
+    }
+
+    #[test]
+    fn what_is_on_record_is_not_run_again_and_what_is_damaged_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).unwrap();
+        let first = carried_out(Some(&store), 2, &|_| ());
+        let (all, tell) = news();
+        assert_eq!(first, carried_out(Some(&store), 2, &tell));
+        assert_eq!(*all.lock().unwrap(), [Progress::Begun { runs: 6, kept: 6 }]);
+
+        let files =
+            |dir: &std::path::Path| std::fs::read_dir(dir).unwrap().map(|e| e.unwrap().path()).collect::<Vec<_>>();
+        let code = files(dir.path()).remove(0);
+        let victim = files(&files(&code).remove(0)).remove(0);
+        std::fs::File::options().write(true).open(&victim).unwrap().set_len(50).unwrap();
+        let (all, tell) = news();
+        assert_eq!(first, carried_out(Some(&store), 2, &tell));
+        let all = all.lock().unwrap();
+        assert!(matches!(&all[0], Progress::Trouble(words) if words.contains(victim.to_str().unwrap())), "{all:?}");
+        assert_eq!(all[1], Progress::Begun { runs: 6, kept: 5 });
+    }
+
+    /// The second run is told to stop: neither it nor those behind it leave anything, the first stays on record.
+    #[test]
+    fn what_is_stopped_leaves_what_was_done() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).unwrap();
+        let stop = Stop::default();
+        let tell = |news| {
+            if matches!(news, Progress::Done { .. }) {
+                stop.store(true, Ordering::Relaxed);
+            }
+        };
+        let asked = || {
+            let mut campaign = Executor::default();
+            campaign.ask(&experiment("sched-pipe:loops=20,threads"), 0, &[1, 2, 3]);
+            campaign
+        };
+        let stopped = asked().carry_out(Some(&store), 1, &stop, &tell);
+        assert!(matches!(stopped, Err(BatchError::Stopped)));
+        let (all, tell) = news();
+        asked().carry_out(Some(&store), 1, &Stop::default(), &tell).unwrap();
+        assert_eq!(all.lock().unwrap()[0], Progress::Begun { runs: 3, kept: 1 });
+    }
+
+    /// Column 1 takes longest, nobody knows column 2.
+    #[test]
+    fn the_unknown_is_tried_first_and_then_what_takes_longest() {
+        let ms = Duration::from_millis;
+        let mut state = State {
+            left: vec![(0, 1), (1, 1), (1, 2), (2, 0), (2, 1), (3, 0)],
+            given: BTreeMap::new(),
+            took: vec![(ms(10), 1), (ms(30), 1), (ms(0), 0), (ms(0), 0)],
+            begun: vec![true, true, false, false],
+        };
+        assert_eq!(state.expected(2), Some(ms((10 + 30 + 30 + 20 + 20 + 20) / 2)));
+        let order: Vec<Place> = std::iter::from_fn(|| state.next(|c| if c == 3 { 224 } else { 8 })).collect();
+        assert_eq!(order, [(3, 0), (2, 0), (1, 1), (1, 2), (0, 1), (2, 1)]);
+    }
+}

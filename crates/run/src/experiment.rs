@@ -1,0 +1,405 @@
+//! Machine, workload, schedulers and circumstances, ready to run.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
+
+use fairground_fair::FairError;
+use fairground_machine::Machine;
+use fairground_sim::{Config, Engine, Event, HashObserver, MetricsObserver, Observer, Scheduler, SimError, Time};
+use fairground_trace::rtapp_log::RtappLog;
+use fairground_trace::rtapp_marks::RtappMarks;
+use fairground_trace::{
+    EventTables, Export, FtraceText, Hardware, Names, PerfettoTrace, Recording, RecordingFile, UnlessGone, Words,
+};
+use fairground_workload::rtapp::LogPlan;
+use fairground_workload::Workload;
+use miette::Diagnostic;
+use nix::sys::memfd::{memfd_create, MFdFlags};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::batch::{RunReport, Runner};
+use crate::metrics::Metric;
+use crate::metrics::{metric_values, metrics, notes, usual};
+use crate::metrics::{Selected, Selection, SelectionError};
+use crate::sched_spec::{fair, SchedSpec};
+use crate::worker::Workers;
+
+/// Everything but the seed.
+pub struct Experiment {
+    /// The hardware.
+    pub machine: Arc<Machine>,
+    /// What its threads do.
+    pub workload: Arc<Workload>,
+    /// Schedulers; the first is the base.
+    pub scheds: Vec<SchedSpec>,
+    /// RunConfig; the seed in it is replaced by that of each run.
+    pub config: Config,
+    /// Processes for runs that must not happen in this one.
+    pub workers: Workers,
+}
+
+/// Why there is no report.
+#[derive(Debug, Error, Diagnostic)]
+pub enum RunError {
+    /// Our scheduler cannot serve the machine.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Fair(#[from] FairError),
+    /// The run could not begin.
+    #[error("{0}")]
+    Refused(String),
+    /// It failed on its way.
+    #[error("{0}")]
+    Failed(String),
+    /// Its process could not be started or watched, or somebody else ended it: that says nothing of the run, and may be
+    /// another the next time.
+    #[error("{0}")]
+    Lost(String),
+}
+
+impl From<SimError> for RunError {
+    fn from(error: SimError) -> RunError {
+        let text = error.to_string().trim_end().to_owned();
+        match error {
+            SimError::Program { .. } | SimError::Refused { .. } => RunError::Refused(text),
+            _ => RunError::Failed(text),
+        }
+    }
+}
+
+/// A run that is over.
+pub struct Ran {
+    /// What it gave.
+    pub outcome: Result<RunReport, RunError>,
+    /// Whether its trace, if it was to have one, could be written as far as the run went.
+    pub trace: io::Result<()>,
+}
+
+impl From<RunError> for Ran {
+    fn from(error: RunError) -> Ran {
+        Ran { outcome: Err(error), trace: Ok(()) }
+    }
+}
+
+/// How a trace is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TraceFormat {
+    /// [`FtraceText`].
+    #[default]
+    Text,
+    /// [`PerfettoTrace`].
+    Perfetto,
+    /// [`RecordingFile`].
+    Recording,
+}
+
+/// What a trace says of its run besides its events.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TraceHead {
+    /// How it is to be written.
+    pub format: TraceFormat,
+    /// Machine, workload, sched, seed, each with its value.
+    pub meta: Vec<(String, String)>,
+    /// What must be said of the circumstances.
+    pub notes: Vec<String>,
+    /// The reasons of every placement are wanted too.
+    pub why: bool,
+    /// What rt-app's threads say ([`fairground_trace::rtapp_marks`]), if it is wanted: of a file of rt-app's, its rounds.
+    pub marks: Option<LogPlan>,
+}
+
+impl TraceHead {
+    fn meta(&self) -> Vec<(&str, &str)> {
+        self.meta.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect()
+    }
+
+    /// Those of the scheduler too.
+    fn notes(&self, sched: &dyn Scheduler) -> Vec<String> {
+        [sched.notes(), self.notes.clone()].concat()
+    }
+}
+
+/// A trace to be written.
+pub struct Trace {
+    /// Its head.
+    pub head: TraceHead,
+    /// Where it goes: from its present position on.
+    pub file: File,
+}
+
+/// Logs to be written as rt-app writes them ([`fairground_trace::rtapp_log`]).
+pub struct Logs {
+    /// What is logged.
+    pub plan: Arc<LogPlan>,
+    /// Takes the lines of all threads, from its present position on.
+    pub file: File,
+}
+
+/// What a run is to leave besides its report.
+#[derive(Default)]
+pub struct Outputs {
+    /// Its events.
+    pub trace: Option<Trace>,
+    /// Its logs. A run whose logs cannot be written has failed.
+    pub logs: Option<Logs>,
+}
+
+/// What a run gave, and all that happened in it.
+pub struct Recorded {
+    /// Figures.
+    pub report: RunReport,
+    /// Events.
+    pub recording: Recording,
+}
+
+/// Told of the virtual time that a run has reached, now and then.
+pub type TimeListener<'a> = &'a mut dyn FnMut(Time);
+
+/// Set by whoever wants a run to end before it is done; it then fails soon.
+pub type Stop = Arc<AtomicBool>;
+
+/// Who looks after a run while it goes on.
+#[derive(Default)]
+pub struct Attendance<'a> {
+    /// Is told how far it is.
+    pub progress: Option<TimeListener<'a>>,
+    /// May end it.
+    pub stop: Option<Stop>,
+}
+
+impl<'a> From<Option<TimeListener<'a>>> for Attendance<'a> {
+    fn from(progress: Option<TimeListener<'a>>) -> Self {
+        Attendance { progress, stop: None }
+    }
+}
+
+impl From<&Stop> for Attendance<'_> {
+    fn from(stop: &Stop) -> Self {
+        Attendance { progress: None, stop: Some(Arc::clone(stop)) }
+    }
+}
+
+impl Experiment {
+    /// The same on a machine that `change` has changed.
+    pub fn with_machine(&self, change: impl FnOnce(&mut Machine)) -> Experiment {
+        let mut machine = Machine::clone(&self.machine);
+        change(&mut machine);
+        Experiment {
+            machine: Arc::new(machine),
+            workload: Arc::clone(&self.workload),
+            scheds: self.scheds.clone(),
+            config: self.config,
+            workers: self.workers.clone(),
+        }
+    }
+
+    /// The same with another workload.
+    pub fn with_workload(&self, workload: Workload) -> Experiment {
+        Experiment { workload: Arc::new(workload), ..self.with_machine(|_| ()) }
+    }
+
+    /// What every run reports.
+    pub fn metrics(&self) -> Vec<Metric> {
+        metrics(&self.workload, &self.machine)
+    }
+
+    /// The metrics that `selection` means.
+    ///
+    /// # Errors
+    /// One that runs do not report.
+    pub fn selected(&self, selection: &Selection) -> Result<Selected, SelectionError> {
+        selection.among(&self.metrics(), usual(&self.workload, &self.machine))
+    }
+
+    /// One run of a scheduler with a seed: here, or in a worker where the scheduler asks for one.
+    pub fn carry_out(&self, sched: usize, seed: u64, trace: Option<Trace>, progress: Option<TimeListener>) -> Ran {
+        self.write(sched, seed, Outputs { trace, logs: None }, progress.into())
+    }
+
+    /// The report of a run that ends soon after `stop` becomes true, with a failure then.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn until(&self, stop: &Stop, sched: usize, seed: u64) -> Result<RunReport, RunError> {
+        self.write(sched, seed, Outputs::default(), stop.into()).outcome
+    }
+
+    /// As [`Self::carry_out`], with all that a run can leave.
+    pub fn write(&self, sched: usize, seed: u64, outputs: Outputs, attendance: Attendance) -> Ran {
+        let spec = &self.scheds[sched];
+        let Some(features) = spec.features().filter(|_| !self.workers.always) else {
+            return self.workers.run(self, spec, seed, outputs, attendance);
+        };
+        match fair(features, &self.machine) {
+            Err(error) => RunError::from(error).into(),
+            Ok(sched) => {
+                let trace = outputs.trace.map(|t| (t.head, BufWriter::new(UnlessGone(t.file))));
+                let mut engine = self.engine(sched, seed);
+                attendance.stop.into_iter().for_each(|stop| engine.stop_on(stop));
+                self.finish(engine, trace, outputs.logs, attendance.progress)
+            }
+        }
+    }
+
+    /// A run that has not begun.
+    pub fn engine(&self, sched: Box<dyn Scheduler>, seed: u64) -> Engine {
+        let config = Config { seed, ..self.config };
+        Engine::new(Arc::clone(&self.machine), Arc::clone(&self.workload), sched, config)
+    }
+
+    /// Carries a run out in this process.
+    pub fn finish<W: Write>(
+        &self,
+        engine: Engine,
+        trace: Option<(TraceHead, W)>,
+        logs: Option<Logs>,
+        progress: Option<TimeListener>,
+    ) -> Ran {
+        let mut exporter = trace.map(|(head, out)| self.exporter(&head, out, engine.scheduler()));
+        let mut log = logs.map(|l| RtappLog::new(BufWriter::new(l.file), l.plan, Arc::clone(&self.workload)));
+        let mut looks = progress.map(Looks::new);
+        let mut observers: Vec<&mut dyn Observer> = Vec::new();
+        observers.extend(exporter.as_deref_mut().map(|o| o as &mut dyn Observer));
+        observers.extend(log.as_mut().map(|o| o as &mut dyn Observer));
+        observers.extend(looks.as_mut().map(|o| o as &mut dyn Observer));
+        let outcome = self.observe(engine, &mut observers).map_err(RunError::from);
+        let logged = log.map_or(Ok(()), |log| log.finish().map(drop));
+        let unlogged = |e: io::Error| RunError::Failed(format!("cannot write the logs: {e}"));
+        let outcome = outcome.and_then(|report| logged.map(|()| report).map_err(unlogged));
+        Ran { outcome, trace: exporter.map_or(Ok(()), Export::finish) }
+    }
+
+    /// One run, kept in memory with the head of a trace, whose format is of no consequence: here, or in a worker where
+    /// the scheduler asks for one.
+    ///
+    /// # Errors
+    /// As [`Self::carry_out`].
+    pub fn recorded(&self, sched: usize, seed: u64, head: TraceHead, stop: &Stop) -> Result<Recorded, RunError> {
+        match self.scheds[sched].features().filter(|_| !self.workers.always) {
+            Some(features) => {
+                let mut engine = self.engine(fair(features, &self.machine)?, seed);
+                engine.stop_on(Arc::clone(stop));
+                self.recorded_here(engine, &head)
+            }
+            None => self.recorded_there(sched, seed, head, stop),
+        }
+    }
+
+    fn recorded_here(&self, engine: Engine, head: &TraceHead) -> Result<Recorded, RunError> {
+        let mut tables = Box::new(self.tables(head.why, engine.scheduler()));
+        tables.head(&head.meta(), &head.notes(engine.scheduler()));
+        let report = match head.marks.clone() {
+            None => self.observe(engine, &mut [&mut *tables])?,
+            Some(plan) => {
+                let mut marks = RtappMarks::new(tables, Arc::new(plan), Arc::clone(&self.workload));
+                let report = self.observe(engine, &mut [&mut marks])?;
+                tables = marks.into_trace();
+                report
+            }
+        };
+        Ok(Recorded { report, recording: EventTables::finish(*tables) })
+    }
+
+    fn recorded_there(&self, sched: usize, seed: u64, head: TraceHead, stop: &Stop) -> Result<Recorded, RunError> {
+        let lost = |e: io::Error| RunError::Failed(format!("cannot keep its events: {e}"));
+        let memory = memfd_create("fairground-recording", MFdFlags::MFD_CLOEXEC).map_err(|e| lost(e.into()))?;
+        let mut memory = File::from(memory);
+        let head = TraceHead { format: TraceFormat::Recording, ..head };
+        let trace = Trace { head, file: memory.try_clone().map_err(lost)? };
+        let ran = self.write(sched, seed, Outputs { trace: Some(trace), logs: None }, stop.into());
+        let report = ran.outcome?;
+        ran.trace.and_then(|()| memory.seek(SeekFrom::Start(0))).map_err(lost)?;
+        let recording = Recording::read(memory).map_err(|problem| lost(io::Error::other(problem)))?;
+        Ok(Recorded { report, recording })
+    }
+
+    fn tables(&self, why: bool, sched: &dyn Scheduler) -> EventTables {
+        EventTables::new(self.machine.nr_cpus(), Names::new(Arc::clone(&self.workload)), Words::of(sched), why)
+    }
+
+    fn exporter<'w, W: Write + 'w>(&self, head: &TraceHead, out: W, sched: &dyn Scheduler) -> Box<dyn Export + 'w> {
+        let (names, words) = (Names::new(Arc::clone(&self.workload)), Words::of(sched));
+        let mut exporter: Box<dyn Export + 'w> = match head.format {
+            TraceFormat::Text => Box::new(FtraceText::new(out, self.machine.nr_cpus(), names, words, head.why)),
+            TraceFormat::Perfetto => {
+                Box::new(PerfettoTrace::new(out, Hardware::of(&self.machine), names, words, head.why))
+            }
+            TraceFormat::Recording => Box::new(RecordingFile::new(out, self.tables(head.why, sched))),
+        };
+        exporter.head(&head.meta(), &head.notes(sched));
+        match head.marks.clone() {
+            Some(plan) => Box::new(RtappMarks::new(exporter, Arc::new(plan), Arc::clone(&self.workload))),
+            None => exporter,
+        }
+    }
+
+    /// The hash and the metrics of a run; `observers` are told of every event too.
+    fn observe(&self, mut engine: Engine, observers: &mut [&mut dyn Observer]) -> Result<RunReport, SimError> {
+        let mut hash = HashObserver::of(engine.scheduler());
+        let mut metrics = MetricsObserver::new(Arc::clone(&self.machine), &self.workload);
+        let mut all: Vec<&mut dyn Observer> = vec![&mut hash, &mut metrics];
+        for observer in observers {
+            all.push(&mut **observer);
+        }
+        let outcome = engine.run(&mut all)?;
+        let run = metrics.finish(&outcome, engine.scheduler());
+        Ok(RunReport {
+            metrics: metric_values(&self.workload, &self.machine, &run),
+            hash: hash.value(),
+            notes: [outcome.notes, notes(&self.workload, &self.machine, &run)].concat(),
+        })
+    }
+}
+
+impl Runner for Experiment {
+    fn run(&self, sched: usize, seed: u64) -> Result<RunReport, String> {
+        self.carry_out(sched, seed, None, None).outcome.map_err(|e| e.to_string())
+    }
+}
+
+/// Events between two looks at the time: well under a millisecond of work.
+const EVENTS_PER_LOOK: u32 = 4096;
+
+/// Tells progress.
+struct Looks<'a> {
+    progress: TimeListener<'a>,
+    /// Events until the next look.
+    left: u32,
+}
+
+impl<'a> Looks<'a> {
+    fn new(progress: TimeListener<'a>) -> Self {
+        Looks { progress, left: EVENTS_PER_LOOK }
+    }
+}
+
+impl Observer for Looks<'_> {
+    fn event(&mut self, event: &Event) {
+        self.left -= 1;
+        if self.left == 0 {
+            self.left = EVENTS_PER_LOOK;
+            (self.progress)(event.time);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairground_sim::EventKind;
+
+    use super::*;
+
+    #[test]
+    fn progress_is_told_now_and_then() {
+        let mut told = Vec::new();
+        let mut tell = |time| told.push(time);
+        let mut looks = Looks::new(&mut tell);
+        let event = |time| Event { time, cpu: 0, kind: EventKind::Frequency { khz: 1 } };
+        (1..EVENTS_PER_LOOK).for_each(|_| looks.event(&event(1)));
+        looks.event(&event(1_250_000_000));
+        assert_eq!(told, [1_250_000_000]);
+    }
+}

@@ -1,0 +1,273 @@
+//! A scheduler with somebody who watches its calls come and go. Everything is passed on.
+
+use fairground_machine::{CpuId, CpuMask};
+use fairground_sim::{Change, Config, Env, IdleView, Ipi, Pick, Scheduler, TaskId, TaskInfo, Time, WakeContext};
+use fairground_workload::{GroupClamp, Workload};
+
+/// The calls of [`Scheduler`] that decide or do something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Call {
+    /// Made ready for a machine, and [`Scheduler::boot`].
+    Boot,
+    /// [`Scheduler::fork`].
+    Fork,
+    /// [`Scheduler::exec`].
+    Exec,
+    /// [`Scheduler::wake`].
+    Wake,
+    /// [`Scheduler::block`].
+    Block,
+    /// [`Scheduler::exit`].
+    Exit,
+    /// [`Scheduler::yield_now`].
+    Yield,
+    /// [`Scheduler::change`], [`Scheduler::change_group`].
+    Change,
+    /// [`Scheduler::schedule`].
+    Schedule,
+    /// [`Scheduler::stopper`].
+    Stopper,
+    /// [`Scheduler::tick`].
+    Tick,
+    /// [`Scheduler::ipi`].
+    Ipi,
+    /// [`Scheduler::timer`].
+    Timer,
+    /// [`Scheduler::balance`].
+    Balance,
+    /// [`Scheduler::idle_enter`].
+    IdleEnter,
+    /// [`Scheduler::idle_exit`].
+    IdleExit,
+    /// [`Scheduler::tick_stopped`].
+    TickStopped,
+    /// [`Scheduler::frequency_limits`].
+    FrequencyLimits,
+    /// [`Scheduler::frequency_changed`].
+    FrequencyChanged,
+}
+
+impl Call {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Call; 19] = [
+        Call::Boot,
+        Call::Fork,
+        Call::Exec,
+        Call::Wake,
+        Call::Block,
+        Call::Exit,
+        Call::Yield,
+        Call::Change,
+        Call::Schedule,
+        Call::Stopper,
+        Call::Tick,
+        Call::Ipi,
+        Call::Timer,
+        Call::Balance,
+        Call::IdleEnter,
+        Call::IdleExit,
+        Call::TickStopped,
+        Call::FrequencyLimits,
+        Call::FrequencyChanged,
+    ];
+
+    /// Its name in messages.
+    pub fn word(self) -> &'static str {
+        match self {
+            Call::Boot => "boot",
+            Call::Fork => "fork",
+            Call::Exec => "exec",
+            Call::Wake => "wake",
+            Call::Block => "block",
+            Call::Exit => "exit",
+            Call::Yield => "yield",
+            Call::Change => "change",
+            Call::Schedule => "schedule",
+            Call::Stopper => "stopper",
+            Call::Tick => "tick",
+            Call::Ipi => "ipi",
+            Call::Timer => "timer",
+            Call::Balance => "balance",
+            Call::IdleEnter => "idle_enter",
+            Call::IdleExit => "idle_exit",
+            Call::TickStopped => "tick_stopped",
+            Call::FrequencyLimits => "frequency_limits",
+            Call::FrequencyChanged => "frequency_changed",
+        }
+    }
+}
+
+/// A call: which, where, about whom, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallSite {
+    /// Which.
+    pub call: Call,
+    /// The CPU it happens on.
+    pub cpu: CpuId,
+    /// The task it is about.
+    pub task: Option<TaskId>,
+    /// Virtual time, ns.
+    pub time: Time,
+}
+
+/// Somebody who watches.
+pub trait CallHooks {
+    /// A call begins.
+    fn enter(&mut self, site: CallSite);
+    /// It is over.
+    fn leave(&mut self, call: Call);
+}
+
+/// The scheduler around another.
+pub struct Instrumented<H> {
+    inner: Box<dyn Scheduler>,
+    hooks: H,
+}
+
+impl<H: CallHooks> Instrumented<H> {
+    /// Instrumented `inner`.
+    pub fn new(inner: Box<dyn Scheduler>, hooks: H) -> Self {
+        Instrumented { inner, hooks }
+    }
+
+    fn watched<R>(
+        &mut self,
+        env: &mut Env,
+        (call, cpu, task): (Call, CpuId, Option<TaskId>),
+        f: impl FnOnce(&mut dyn Scheduler, &mut Env) -> R,
+    ) -> R {
+        self.hooks.enter(CallSite { call, cpu, task, time: env.now() });
+        let answer = f(&mut *self.inner, env);
+        self.hooks.leave(call);
+        answer
+    }
+}
+
+impl<H: CallHooks> Scheduler for Instrumented<H> {
+    fn boot(&mut self, env: &mut Env, workload: &Workload, config: &Config) -> Result<(), String> {
+        self.watched(env, (Call::Boot, 0, None), |s, e| s.boot(e, workload, config))
+    }
+
+    fn fork(&mut self, env: &mut Env, cpu: CpuId, parent: Option<TaskId>, child: &TaskInfo) {
+        self.watched(env, (Call::Fork, cpu, Some(child.id)), |s, e| s.fork(e, cpu, parent, child));
+    }
+
+    fn exec(&mut self, env: &mut Env, cpu: CpuId, task: TaskId) {
+        self.watched(env, (Call::Exec, cpu, Some(task)), |s, e| s.exec(e, cpu, task));
+    }
+
+    fn wake(&mut self, env: &mut Env, ctx: WakeContext, task: TaskId) {
+        self.watched(env, (Call::Wake, ctx.cpu, Some(task)), |s, e| s.wake(e, ctx, task));
+    }
+
+    fn block(&mut self, env: &mut Env, cpu: CpuId, task: TaskId) {
+        self.watched(env, (Call::Block, cpu, Some(task)), |s, e| s.block(e, cpu, task));
+    }
+
+    fn exit(&mut self, env: &mut Env, cpu: CpuId, task: TaskId) {
+        self.watched(env, (Call::Exit, cpu, Some(task)), |s, e| s.exit(e, cpu, task));
+    }
+
+    fn yield_now(&mut self, env: &mut Env, cpu: CpuId, task: TaskId) {
+        self.watched(env, (Call::Yield, cpu, Some(task)), |s, e| s.yield_now(e, cpu, task));
+    }
+
+    fn change(&mut self, env: &mut Env, cpu: CpuId, task: TaskId, change: &Change) {
+        self.watched(env, (Call::Change, cpu, Some(task)), |s, e| s.change(e, cpu, task, change));
+    }
+
+    fn change_group(&mut self, env: &mut Env, cpu: CpuId, new: &GroupClamp) {
+        self.watched(env, (Call::Change, cpu, None), |s, e| s.change_group(e, cpu, new));
+    }
+
+    fn schedule(&mut self, env: &mut Env, cpu: CpuId) -> Pick {
+        self.watched(env, (Call::Schedule, cpu, None), |s, e| s.schedule(e, cpu))
+    }
+
+    fn stopper(&mut self, env: &mut Env, cpu: CpuId) {
+        self.watched(env, (Call::Stopper, cpu, None), |s, e| s.stopper(e, cpu));
+    }
+
+    fn tick(&mut self, env: &mut Env, cpu: CpuId) {
+        self.watched(env, (Call::Tick, cpu, None), |s, e| s.tick(e, cpu));
+    }
+
+    fn ipi(&mut self, env: &mut Env, cpu: CpuId, ipi: Ipi) {
+        self.watched(env, (Call::Ipi, cpu, None), |s, e| s.ipi(e, cpu, ipi));
+    }
+
+    fn timer(&mut self, env: &mut Env, cpu: CpuId) {
+        self.watched(env, (Call::Timer, cpu, None), |s, e| s.timer(e, cpu));
+    }
+
+    fn balance(&mut self, env: &mut Env, cpu: CpuId) {
+        self.watched(env, (Call::Balance, cpu, None), |s, e| s.balance(e, cpu));
+    }
+
+    fn idle_enter(&mut self, env: &mut Env, cpu: CpuId, state: IdleView) {
+        self.watched(env, (Call::IdleEnter, cpu, None), |s, e| s.idle_enter(e, cpu, state));
+    }
+
+    fn idle_exit(&mut self, env: &mut Env, cpu: CpuId) {
+        self.watched(env, (Call::IdleExit, cpu, None), |s, e| s.idle_exit(e, cpu));
+    }
+
+    fn tick_stopped(&mut self, env: &mut Env, cpu: CpuId, stopped: bool) {
+        self.watched(env, (Call::TickStopped, cpu, None), |s, e| s.tick_stopped(e, cpu, stopped));
+    }
+
+    fn frequency_limits(&mut self, env: &mut Env, cpus: &CpuMask) {
+        let cpu = cpus.first().unwrap_or_default();
+        self.watched(env, (Call::FrequencyLimits, cpu, None), |s, e| s.frequency_limits(e, cpus));
+    }
+
+    fn frequency_changed(&mut self, env: &mut Env, cpus: &CpuMask) {
+        let cpu = cpus.first().unwrap_or_default();
+        self.watched(env, (Call::FrequencyChanged, cpu, None), |s, e| s.frequency_changed(e, cpus));
+    }
+
+    fn foresee(&self, cpu: CpuId, task: Option<TaskId>) {
+        self.inner.foresee(cpu, task);
+    }
+
+    fn may_hold_back(&self, task: TaskId) -> bool {
+        self.inner.may_hold_back(task)
+    }
+
+    fn has_own_rules(&self) -> bool {
+        self.inner.has_own_rules()
+    }
+
+    fn rule_name(&self, rule: u16) -> &str {
+        self.inner.rule_name(rule)
+    }
+
+    fn rule_text(&self, rule: u16) -> &str {
+        self.inner.rule_text(rule)
+    }
+
+    fn balance_rule_name(&self, rule: u16) -> &str {
+        self.inner.balance_rule_name(rule)
+    }
+
+    fn balance_rule_text(&self, rule: u16) -> &str {
+        self.inner.balance_rule_text(rule)
+    }
+
+    fn level_name(&self, level: u8) -> &str {
+        self.inner.level_name(level)
+    }
+
+    fn note_text(&self, note: u16) -> &str {
+        self.inner.note_text(note)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.inner.notes()
+    }
+
+    fn audit(&self, env: &Env) -> Result<(), String> {
+        self.inner.audit(env)
+    }
+}

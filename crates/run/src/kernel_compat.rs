@@ -1,0 +1,161 @@
+//! Whether built kernels fit a machine and each other: asked before anything runs.
+//!
+//! What a kernel was built with is on record for `linux:NAME`. Of `linux:PATH` nothing is known before a worker has
+//! loaded it, which then refuses what does not fit.
+
+use std::path::PathBuf;
+
+use fairground_linux::build::BuiltKernel;
+use fairground_machine::Machine;
+use fairground_sim::Config;
+use miette::Diagnostic;
+use thiserror::Error;
+
+use crate::sched_spec::SchedSpec;
+
+/// Why a kernel cannot take part.
+#[derive(Debug, Error, Diagnostic)]
+pub enum Incompatible {
+    /// Ticks come at one rate in all runs of a comparison.
+    #[error("{first} was built with HZ {first_hz}, {other} with HZ {other_hz}: a comparison needs one tick rate")]
+    #[diagnostic(help("{}", rebuild(tree, other, *first_hz)))]
+    TwoRates {
+        /// A kernel.
+        first: String,
+        /// Its CONFIG_HZ.
+        first_hz: u32,
+        /// Another.
+        other: String,
+        /// Its CONFIG_HZ.
+        other_hz: u32,
+        /// Its source tree.
+        tree: PathBuf,
+    },
+    /// Another rate was asked for than a kernel has.
+    #[error("--hz {asked}: {sched} was built with HZ {built}")]
+    #[diagnostic(help("leave --hz out to run at HZ {built}; or {}", rebuild(tree, sched, *asked)))]
+    OtherRate {
+        /// The kernel.
+        sched: String,
+        /// Its CONFIG_HZ.
+        built: u32,
+        /// What was asked for.
+        asked: u32,
+        /// Its source tree.
+        tree: PathBuf,
+    },
+    /// The machine is too large.
+    #[error("the machine has {cpus} CPUs, {sched} was built for {max}")]
+    #[diagnostic(help("fairground kernel build {} --name {} --set CONFIG_NR_CPUS={cpus}", tree.display(), name(sched)))]
+    TooManyCpus {
+        /// The kernel.
+        sched: String,
+        /// Of the machine.
+        cpus: usize,
+        /// CONFIG_NR_CPUS.
+        max: u32,
+        /// Its source tree.
+        tree: PathBuf,
+    },
+}
+
+fn rebuild(tree: &std::path::Path, sched: &str, hz: u32) -> String {
+    let name = name(sched);
+    format!("build it again: fairground kernel build {} --name {name} --set CONFIG_HZ_{hz}=y", tree.display())
+}
+
+fn name(sched: &str) -> &str {
+    sched.strip_prefix("linux:").unwrap_or(sched)
+}
+
+/// Ticks per second of runs of these schedulers: those asked for, else the kernels' own.
+///
+/// # Errors
+/// If a kernel on record has another rate.
+pub fn hz(scheds: &[SchedSpec], asked: Option<u32>) -> Result<u32, Incompatible> {
+    let mut first: Option<&BuiltKernel> = None;
+    for kernel in scheds.iter().filter_map(SchedSpec::built) {
+        let (sched, tree, built) = (full(kernel), kernel.record.tree.clone(), kernel.record.hz);
+        match (asked, first) {
+            (Some(asked), _) if asked != built => return Err(Incompatible::OtherRate { sched, built, asked, tree }),
+            (None, Some(k)) if k.record.hz != built => {
+                let (first, first_hz) = (full(k), k.record.hz);
+                return Err(Incompatible::TwoRates { first, first_hz, other: sched, other_hz: built, tree });
+            }
+            _ => first = Some(kernel),
+        }
+    }
+    Ok(asked.or(first.map(|k| k.record.hz)).unwrap_or(Config::default().hz))
+}
+
+/// Whether the machine has no more CPUs than each kernel was built for.
+///
+/// # Errors
+/// The first kernel on record for which it has.
+pub fn size(scheds: &[SchedSpec], machine: &Machine) -> Result<(), Incompatible> {
+    let cpus = machine.nr_cpus();
+    let small = scheds.iter().filter_map(SchedSpec::built).find(|k| cpus > k.record.nr_cpus as usize);
+    small.map_or(Ok(()), |k| {
+        Err(Incompatible::TooManyCpus { sched: full(k), cpus, max: k.record.nr_cpus, tree: k.record.tree.clone() })
+    })
+}
+
+fn full(kernel: &BuiltKernel) -> String {
+    format!("linux:{}", kernel.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairground_linux::build::Record;
+
+    fn built(name: &str, hz: u32, nr_cpus: u32) -> SchedSpec {
+        let mut record = Record::default();
+        (record.hz, record.nr_cpus, record.tree) = (hz, nr_cpus, "/home/me/linux".into());
+        let library = "Cargo.toml".into();
+        SchedSpec::of_built(BuiltKernel { name: name.into(), library, record }).expect("a file")
+    }
+
+    fn told(misfit: Incompatible) -> String {
+        format!("{misfit}; {}", misfit.help().expect("advice"))
+    }
+
+    fn ours() -> SchedSpec {
+        "fair:v6.12".parse().expect("a preset")
+    }
+
+    #[test]
+    fn runs_tick_as_their_kernels_do_unless_asked_otherwise() {
+        assert_eq!(hz(&[ours()], None).unwrap(), 250);
+        assert_eq!(hz(&[ours()], Some(100)).unwrap(), 100);
+        let mine = built("mine", 1000, 8);
+        assert_eq!(hz(&[ours(), mine.clone()], None).unwrap(), 1000);
+        assert_eq!(hz(&[ours(), mine], Some(1000)).unwrap(), 1000);
+    }
+
+    #[test]
+    fn kernels_of_two_rates_are_named_with_what_to_do() {
+        let scheds = [built("a", 250, 8), ours(), built("b", 1000, 8)];
+        assert_eq!(
+            told(hz(&scheds, None).unwrap_err()),
+            "linux:a was built with HZ 250, linux:b with HZ 1000: a comparison needs one tick rate; \
+             build it again: fairground kernel build /home/me/linux --name b --set CONFIG_HZ_250=y"
+        );
+        assert_eq!(
+            told(hz(&scheds, Some(1000)).unwrap_err()),
+            "--hz 1000: linux:a was built with HZ 250; leave --hz out to run at HZ 250; \
+             or build it again: fairground kernel build /home/me/linux --name a --set CONFIG_HZ_1000=y"
+        );
+    }
+
+    #[test]
+    fn a_machine_too_large_for_a_kernel_is_told_by_both_numbers() {
+        let machine = Machine::symmetric(16);
+        size(&[ours(), built("large", 250, 16)], &machine).unwrap();
+        assert_eq!(
+            told(size(&[built("small", 250, 8)], &machine).unwrap_err()),
+            "the machine has 16 CPUs, linux:small was built for 8; \
+             fairground kernel build /home/me/linux --name small --set CONFIG_NR_CPUS=16"
+        );
+    }
+}

@@ -1,0 +1,67 @@
+//! A figure that a run reports: its name, unit and which way is better.
+
+use serde::{Deserialize, Serialize};
+
+/// Which way a metric improves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Better {
+    /// More is better.
+    Higher,
+    /// Less is better.
+    Lower,
+}
+
+impl Better {
+    /// +1 where more is better, -1 where less is.
+    pub fn sign(self) -> f64 {
+        match self {
+            Better::Higher => 1.0,
+            Better::Lower => -1.0,
+        }
+    }
+
+    /// `higher` or `lower`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Better::Higher => "higher",
+            Better::Lower => "lower",
+        }
+    }
+}
+
+/// What a figure is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Metric {
+    /// Name as in tables, JSON and `--fail-if`, unit last: `wakeup_latency_p99_us`.
+    pub name: String,
+    /// Unit in words: `us`, `ops/s`, `count`.
+    pub unit: String,
+    /// Which way is better.
+    pub better: Better,
+    /// What it measures, in one line.
+    pub meaning: String,
+}
+
+/// A figure of one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MetricValue {
+    /// What it is.
+    pub metric: Metric,
+    /// Its value; finite.
+    #[serde(with = "bits")]
+    pub value: f64,
+}
+
+/// A number that comes out as it went in, bit by bit.
+mod bits {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
+        value.to_bits().serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+        u64::deserialize(from).map(f64::from_bits)
+    }
+}

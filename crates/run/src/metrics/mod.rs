@@ -1,0 +1,390 @@
+//! The figures of a run, in the order in which tables show them. Which they are depends on workload and machine alone.
+//!
+//! Names end in their unit; the name of a figure of one core type (and idle state) ends in that type (and state):
+//! `idle_cut_pct_cortex_a53`, `residency_pct_cortex_a53_cpu_sleep`.
+
+mod floors;
+mod metric;
+mod own;
+mod points;
+mod selection;
+
+use std::collections::BTreeSet;
+
+use fairground_machine::{CpuMask, CpuType, Distance, Machine};
+use fairground_sim::{Delay, IdleStats, MigrateCause, RunMetrics, Traffic};
+use fairground_workload::Workload;
+
+pub use self::metric::{Better, Metric, MetricValue};
+pub use self::own::notes;
+pub use self::selection::{Selected, Selection, SelectionError};
+
+/// One figure.
+struct Entry {
+    metric: Metric,
+    /// In tables that nobody asked for more.
+    usual: bool,
+    read: Box<Read>,
+}
+
+/// The figure of a run; none if the run has nothing of which it would be one.
+type Read = dyn Fn(&RunMetrics) -> Option<f64>;
+
+/// One figure of a distribution.
+struct Part {
+    part: &'static str,
+    words: &'static str,
+    of: fn(Delay) -> f64,
+}
+
+const PARTS: [Part; 5] = [
+    Part { part: "mean", words: "mean", of: |d| d.mean },
+    Part { part: "p50", words: "median", of: |d| d.p50 as f64 },
+    Part { part: "p95", words: "95th percentile", of: |d| d.p95 as f64 },
+    Part { part: "p99", words: "99th percentile", of: |d| d.p99 as f64 },
+    Part { part: "max", words: "greatest", of: |d| d.max as f64 },
+];
+
+/// The list while it is made.
+struct Entries(Vec<Entry>);
+
+impl Entries {
+    fn add(
+        &mut self,
+        name: &str,
+        unit: &str,
+        meaning: &str,
+        read: impl Fn(&RunMetrics) -> f64 + 'static,
+    ) -> &mut Entry {
+        self.add_of_samples(name, unit, meaning, move |m| Some(read(m)))
+    }
+
+    /// A figure of samples, of which a run may have none.
+    fn add_of_samples(
+        &mut self,
+        name: &str,
+        unit: &str,
+        meaning: &str,
+        read: impl Fn(&RunMetrics) -> Option<f64> + 'static,
+    ) -> &mut Entry {
+        let metric = Metric { name: name.into(), unit: unit.into(), better: Better::Lower, meaning: meaning.into() };
+        self.0.push(Entry { metric, usual: false, read: Box::new(read) });
+        let last = self.0.len() - 1;
+        &mut self.0[last]
+    }
+
+    /// A distribution: mean, percentiles, greatest. Those of `usual` are usual.
+    fn add_delay(&mut self, name: &str, what: &str, usual: &[&str], read: fn(&RunMetrics) -> Delay) {
+        for Part { part, words, of } in PARTS {
+            let meaning = format!("{what}: {words}");
+            let entry = self.add_of_samples(&format!("{name}_{part}_us"), "us", &meaning, move |m| us(read(m), of));
+            entry.usual = usual.contains(&part);
+        }
+    }
+}
+
+fn us(delay: Delay, of: fn(Delay) -> f64) -> Option<f64> {
+    (delay.count > 0).then(|| of(delay) / 1e3)
+}
+
+impl Entry {
+    fn usual(&mut self) -> &mut Self {
+        self.usual = true;
+        self
+    }
+
+    fn higher_is_better(&mut self) {
+        self.metric.better = Better::Higher;
+    }
+}
+
+fn entries(workload: &Workload, machine: &Machine) -> Vec<Entry> {
+    let mut list = Entries(Vec::new());
+    own::add_score(&mut list, &workload.score);
+    workload.series.iter().enumerate().for_each(|(i, series)| own::add_series(&mut list, i, series));
+    list.add("migrations", "count", "changes of CPU by all tasks", |m| m.migrations as f64).usual();
+    add_delays(&mut list);
+    let wasted = "core time in which a task waited while a CPU it may use idled";
+    list.add("wasted_core_s", "s", wasted, |m| m.wasted_core_s).usual();
+    let busy = "share of time in which the CPUs that its threads may use were in no idle state";
+    let usable = usable(workload, machine);
+    list.add("busy_pct", "%", busy, move |m| busy_pct(m, &usable));
+    let misplaced = "tasks away from a balanced placement, mean over time";
+    list.add("misplaced_tasks", "tasks", misplaced, |m| m.misplaced).usual();
+    let refill = "time for which tasks waited for lines of their footprints as they came to a CPU, summed over tasks";
+    list.add("refill_s", "s", refill, |m| m.refill_s);
+    let near = "tasks born behind the last-level cache of who made them, of all made during the run";
+    list.add("births_near_pct", "%", near, RunMetrics::births_near_pct);
+    add_idle(&mut list);
+    list.add("energy_j", "J", "energy of CPUs, clusters and supplies in the measured window", |m| m.energy_j).usual();
+    add_power(&mut list, machine);
+    add_clocks(&mut list, machine);
+    list.add("switches", "count", "switches from or to a task", |m| m.switches as f64);
+    add_migrations(&mut list);
+    add_traffic(&mut list);
+    for (i, cpu_type) in machine.cpu_types.iter().enumerate() {
+        add_type(&mut list, i, cpu_type);
+    }
+    if workload.asks_for_clamps() {
+        floors::add(&mut list, machine);
+    }
+    tell_apart(&mut list.0);
+    list.0
+}
+
+/// Names of a machine that differ in punctuation only make the same part of a name: the second bears a 2, and so on.
+fn tell_apart(entries: &mut [Entry]) {
+    let mut known = BTreeSet::new();
+    for entry in entries {
+        let name = entry.metric.name.clone();
+        let mut number = 2;
+        while !known.insert(entry.metric.name.clone()) {
+            entry.metric.name = format!("{name}_{number}");
+            number += 1;
+        }
+    }
+}
+
+/// The CPUs that the threads of a workload may use, those that belong to a CPU aside.
+fn usable(workload: &Workload, machine: &Machine) -> CpuMask {
+    let all = machine.all_cpus();
+    let own = workload.tasks.iter().filter(|task| task.kthread_cpu.is_none());
+    let cpus = own.fold(CpuMask::EMPTY, |cpus, task| cpus.or(&task.affinity.unwrap_or(all)));
+    cpus.and(&all)
+}
+
+fn busy_pct(run: &RunMetrics, cpus: &CpuMask) -> f64 {
+    let busy: u64 = cpus.iter().filter_map(|cpu| run.busy_ns.get(cpu as usize)).sum();
+    percent(busy, run.window_ns * cpus.count() as u64)
+}
+
+fn add_delays(list: &mut Entries) {
+    let latency = "start of a wakeup until the woken task can work";
+    list.add_delay("wakeup_latency", latency, &["mean", "p50", "p99"], |m| m.wakeup_latency);
+    let delay = "queued (woken, born, preempted) until working";
+    list.add_delay("run_delay", delay, &["p99"], |m| m.run_delay);
+}
+
+fn add_idle(list: &mut Entries) {
+    let all = |m: &RunMetrics| sum(m.idle.iter().flatten());
+    list.add("idle_cut", "count", "sleeps that ended before break-even", move |m| all(m).cut as f64).usual();
+    let share = "share of these in all sleeps deeper than the shallowest";
+    list.add("idle_cut_pct", "%", share, |m| cut_pct(m.idle.iter()));
+    list.add("idle_lost_j", "J", "energy lost by these", move |m| lost_j(&all(m))).usual();
+    list.add("idle_above", "count", "sleeps too short for the state asked for", move |m| all(m).above as f64);
+    list.add("idle_below", "count", "sleeps long enough for a deeper state", move |m| all(m).below as f64);
+}
+
+/// Energy by what it is for, power by rail, and heat.
+fn add_power(list: &mut Entries, machine: &Machine) {
+    list.add("energy_cluster_j", "J", "the clusters' static part of it", |m| m.cluster_j);
+    list.add("energy_supply_j", "J", "the supplies' static part of it", |m| m.supply_j);
+    list.add("energy_active_j", "J", "the part of it that running CPUs took", |m| m.active_j);
+    list.add("energy_idle_j", "J", "the part of it that idle CPUs took", |m| m.idle_j);
+    list.add("energy_transition_j", "J", "the part of it of entering and leaving idle states", |m| m.transition_j);
+    let power = list.add("power_mw", "mW", "mean power of all rails", |m| m.rail_mw.iter().sum());
+    // Where supplies are told apart somebody has measured them.
+    power.usual = machine.freq_domains.iter().any(|domain| domain.rail.is_some());
+    for (i, (rail, cpus)) in machine.rails().into_iter().enumerate() {
+        let meaning = format!("mean power of the supply of CPUs {cpus}");
+        list.add(&format!("power_mw_{}", identifier(rail)), "mW", &meaning, move |m| m.rail_mw[i]);
+    }
+    let Some(thermal) = &machine.thermal else { return };
+    for (i, node) in thermal.nodes.iter().enumerate() {
+        let meaning = format!("highest temperature of {}", node.name);
+        let read = move |m: &RunMetrics| f64::from(m.hottest_mc[i]) / 1e3;
+        list.add(&format!("hottest_c_{}", identifier(&node.name)), "C", &meaning, read);
+    }
+    let cooled = |domain: u32| thermal.zones.iter().any(|z| z.cools.iter().any(|(d, _)| *d == domain));
+    for (i, domain) in machine.freq_domains.iter().enumerate().filter(|(i, _)| cooled(*i as u32)) {
+        let meaning = format!("share of time in which heat capped the clock of CPUs {}", domain.cpus);
+        let read = move |m: &RunMetrics| percent(m.capped_ns[i], m.window_ns);
+        list.add(&format!("capped_pct_cpus_{}", identifier(&domain.cpus.to_string())), "%", &meaning, read);
+    }
+}
+
+/// How long each clock ran at its top.
+fn add_clocks(list: &mut Entries, machine: &Machine) {
+    for (i, domain) in machine.freq_domains.iter().enumerate() {
+        let meaning = format!("share of time at the top operating point of CPUs {}, idle or not", domain.cpus);
+        let read = move |m: &RunMetrics| percent(m.top_clock_ns[i], m.window_ns);
+        list.add(&format!("top_clock_pct_cpus_{}", identifier(&domain.cpus.to_string())), "%", &meaning, read)
+            .higher_is_better();
+    }
+}
+
+fn add_migrations(list: &mut Entries) {
+    for cause in MigrateCause::ALL {
+        let word = cause.word();
+        let meaning = format!("changes of CPU, cause: {word}");
+        list.add(&format!("migrations_{word}"), "count", &meaning, move |m| m.migrations_for(cause) as f64);
+    }
+    for distance in Distance::ALL.into_iter().filter(|d| *d != Distance::Same) {
+        let word = distance.name();
+        let meaning = format!("changes of CPU, nearest thing shared: {word}");
+        let read = move |m: &RunMetrics| m.migrations_by_distance[distance as usize] as f64;
+        list.add(&format!("migrations_to_{word}"), "count", &meaning, read);
+    }
+}
+
+/// Cache lines between CPUs, and where they and locks let CPUs wait.
+fn add_traffic(list: &mut Entries) {
+    for distance in Distance::ALL.into_iter().filter(|d| *d != Distance::Same) {
+        let word = distance.name();
+        let meaning = format!("cache lines of messages and locks that moved, nearest thing shared: {word}");
+        list.add(&format!("lines_{word}"), "count", &meaning, move |m| m.traffic.lines[distance as usize] as f64);
+    }
+    let mut add = |name: &str, meaning: &str, ns: fn(&Traffic) -> u64| {
+        list.add(name, "s", meaning, move |m| ns(&m.traffic) as f64 / 1e9);
+    };
+    add("lines_s", "CPU time stalled for these lines, waits for links not included", |t| t.line_ns);
+    add("message_s", "CPU time for messages of other CPUs beyond their lines", |t| t.message_ns);
+    add("pipe_mutex_wait_s", "CPU time spent waiting for mutexes of pipes", |t| t.pipe_wait_ns);
+    add("queue_lock_wait_s", "CPU time spent waiting for locks of run queues", |t| t.queue_wait_ns);
+    add("link_wait_s", "CPU time stalled for links between nodes, refills included", |t| t.link_wait_ns);
+}
+
+/// The figures of one core type.
+fn add_type(list: &mut Entries, i: usize, cpu_type: &CpuType) {
+    let core = &cpu_type.name;
+    let suffix = identifier(core);
+    for Part { part, words, of } in PARTS.into_iter().filter(|p| ["p50", "p99"].contains(&p.part)) {
+        let meaning = format!("{core}: start of a wakeup until the woken task can work: {words}");
+        let read = move |m: &RunMetrics| us(m.wakeup_latency_by_type[i], of);
+        list.add_of_samples(&format!("wakeup_latency_{part}_us_{suffix}"), "us", &meaning, read);
+    }
+    let cut = format!("{core}: sleeps that ended before break-even");
+    list.add(&format!("idle_cut_{suffix}"), "count", &cut, move |m| sum(&m.idle[i]).cut as f64);
+    let share = format!("{core}: share of these in all sleeps deeper than the shallowest");
+    list.add(&format!("idle_cut_pct_{suffix}"), "%", &share, move |m| cut_pct([&m.idle[i]]));
+    let lost = format!("{core}: energy lost by these");
+    list.add(&format!("idle_lost_j_{suffix}"), "J", &lost, move |m| lost_j(&sum(&m.idle[i])));
+    for (s, state) in cpu_type.idle_states.iter().enumerate() {
+        let name = format!("residency_pct_{suffix}_{}", identifier(&state.name));
+        let meaning = format!("{core}: share of time in {}", state.name);
+        let read = move |m: &RunMetrics| percent(m.idle[i][s].held_ns, m.type_ns[i]);
+        let entry = list.add(&name, "%", &meaning, read);
+        if s > 0 {
+            entry.higher_is_better();
+        }
+    }
+}
+
+fn sum<'a>(stats: impl IntoIterator<Item = &'a IdleStats>) -> IdleStats {
+    let mut sum = IdleStats::default();
+    stats.into_iter().for_each(|s| sum.add(s));
+    sum
+}
+
+/// `of_types`: states by core type. The shallowest cannot be left too early.
+fn cut_pct<'a>(of_types: impl IntoIterator<Item = &'a Vec<IdleStats>>) -> f64 {
+    let deep = sum(of_types.into_iter().flat_map(|states| states.iter().skip(1)));
+    percent(deep.cut, deep.reached)
+}
+
+fn lost_j(stats: &IdleStats) -> f64 {
+    stats.lost_pj as f64 / 1e12
+}
+
+/// 0 of nothing.
+fn percent(part: u64, whole: u64) -> f64 {
+    if whole == 0 {
+        return 0.0;
+    }
+    100.0 * part as f64 / whole as f64
+}
+
+/// `cpu-sleep` as part of a name: `cpu_sleep`.
+fn identifier(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect()
+}
+
+/// What runs of `workload` on `machine` report.
+pub fn metrics(workload: &Workload, machine: &Machine) -> Vec<Metric> {
+    entries(workload, machine).into_iter().map(|e| e.metric).collect()
+}
+
+/// Names of those that are shown unless others are asked for.
+pub fn usual(workload: &Workload, machine: &Machine) -> Vec<String> {
+    entries(workload, machine).into_iter().filter(|e| e.usual).map(|e| e.metric.name).collect()
+}
+
+/// The figures of a run of `workload` on `machine`. Those of samples are left out where there is no sample.
+pub fn metric_values(workload: &Workload, machine: &Machine, run: &RunMetrics) -> Vec<MetricValue> {
+    let read = |e: Entry| Some(MetricValue { value: (e.read)(run)?, metric: e.metric });
+    entries(workload, machine).into_iter().filter_map(read).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pipe_on(machine: &str) -> (Workload, Machine) {
+        let machine = Machine::preset(machine).unwrap();
+        (Workload::find("sched-pipe", &machine).unwrap().0, machine)
+    }
+
+    #[test]
+    fn names_are_unique_and_the_usual_ones_fit_a_screen() {
+        let (workload, machine) = pipe_on("hikey960");
+        let mut names: Vec<String> = metrics(&workload, &machine).into_iter().map(|m| m.name).collect();
+        assert!(names.contains(&"residency_pct_cortex_a73_cluster_sleep".into()), "{names:?}");
+        assert!(names.contains(&"idle_lost_j_cortex_a53".into()), "{names:?}");
+        assert!(usual(&workload, &machine).len() <= 12);
+        let all = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), all);
+    }
+
+    #[test]
+    fn states_that_differ_in_punctuation_have_names_of_their_own() {
+        let (workload, mut machine) = pipe_on("hikey960");
+        machine.cpu_types[0].idle_states[2].name = "cpu_sleep".into();
+        let states: Vec<_> = (metrics(&workload, &machine).into_iter())
+            .filter_map(|m| m.name.strip_prefix("residency_pct_cortex_a53_").map(str::to_owned))
+            .collect();
+        assert_eq!(states, ["wfi", "cpu_sleep", "cpu_sleep_2"]);
+    }
+
+    /// CPU 1 is busy for half of the time; that CPU 0 idles and wakes, which no thread may use, counts for nothing.
+    #[test]
+    fn only_usable_cpus_are_busy() {
+        let run = RunMetrics { window_ns: 100, busy_ns: vec![80, 50], ..RunMetrics::default() };
+        let mut usable = CpuMask::EMPTY;
+        usable.set(1);
+        assert_eq!(busy_pct(&run, &usable), 50.0);
+    }
+
+    #[test]
+    fn figures_of_samples_are_left_out_where_there_are_none() {
+        let (workload, machine) = pipe_on("hikey960");
+        let none = Delay::default();
+        let one = Delay { count: 1, p50: 5000, ..none };
+        let by_type = vec![none, one];
+        let run = RunMetrics { wakeup_latency: one, wakeup_latency_by_type: by_type, ..RunMetrics::default() };
+        let medians: Vec<_> = (entries(&workload, &machine).into_iter())
+            .filter(|e| e.metric.name.contains("_p50_us"))
+            .filter_map(|e| Some((e.metric.name, (e.read)(&run)?)))
+            .collect();
+        let expected = [("wakeup_latency_p50_us", 5.0), ("wakeup_latency_p50_us_cortex_a73", 5.0)];
+        assert_eq!(medians, expected.map(|(name, value)| (name.to_owned(), value)));
+    }
+
+    #[test]
+    fn power_is_usual_where_supplies_are_told_apart() {
+        let is_usual = |machine| {
+            let (workload, machine) = pipe_on(machine);
+            usual(&workload, &machine).contains(&"power_mw".to_string())
+        };
+        assert!(is_usual("pixel6") && !is_usual("hikey960"));
+    }
+
+    /// Three sleeps in deeper states, one of them cut; those in the shallowest do not count.
+    #[test]
+    fn the_share_of_cut_sleeps_is_of_those_that_could_be() {
+        let of = |reached, cut| IdleStats { reached, cut, ..IdleStats::default() };
+        assert_eq!(cut_pct([&vec![of(97, 0), of(2, 1)], &vec![of(50, 0), of(2, 0)]]), 25.0);
+        assert_eq!(cut_pct([&vec![of(97, 0)]]), 0.0);
+    }
+}

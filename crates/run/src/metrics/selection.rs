@@ -1,0 +1,139 @@
+//! Which figures a table shows.
+
+use std::fmt;
+use std::str::FromStr;
+
+use miette::Diagnostic;
+use thiserror::Error;
+
+use crate::metrics::Metric;
+use fairground_machine::nearest;
+
+/// What was asked for: `usual`, `all`, or names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Selection {
+    /// Those that fit a screen.
+    Usual,
+    /// All that the run reports.
+    All,
+    /// These.
+    Names(Vec<String>),
+}
+
+/// What cannot be shown.
+#[derive(Clone, Debug, Error, Diagnostic, PartialEq, Eq)]
+#[error("--metrics: this machine and workload do not report metric {metric:?}")]
+#[diagnostic(help("{help}"))]
+pub struct SelectionError {
+    metric: String,
+    /// The nearest, and all.
+    help: String,
+}
+
+impl FromStr for Selection {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Selection, String> {
+        match text {
+            "usual" => Ok(Selection::Usual),
+            "all" => Ok(Selection::All),
+            _ => {
+                let names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
+                match names.iter().any(String::is_empty) {
+                    true => Err("expected usual, all, or names of metrics with commas between".into()),
+                    false => Ok(Selection::Names(names)),
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Display for Selection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Selection::Usual => f.write_str("usual"),
+            Selection::All => f.write_str("all"),
+            Selection::Names(names) => f.write_str(&names.join(",")),
+        }
+    }
+}
+
+/// Names of the figures to show.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Selected(Vec<String>);
+
+impl Selection {
+    /// What it means for runs that report `metrics`, of which `usual` are usual.
+    ///
+    /// # Errors
+    /// A name that they do not report, with the nearest.
+    pub fn among(&self, metrics: &[Metric], usual: Vec<String>) -> Result<Selected, SelectionError> {
+        let known = || metrics.iter().map(|m| m.name.as_str());
+        match self {
+            Selection::Usual => Ok(Selected(usual)),
+            Selection::All => Ok(Selected(known().map(str::to_owned).collect())),
+            Selection::Names(names) => match names.iter().find(|name| known().all(|k| k != **name)) {
+                None => Ok(Selected(names.clone())),
+                Some(metric) => {
+                    let near = nearest(metric, known()).map(|n| format!("did you mean {n}? ")).unwrap_or_default();
+                    let help = format!("{near}it may be usual, all, or of {}", known().collect::<Vec<_>>().join(", "));
+                    Err(SelectionError { metric: metric.clone(), help })
+                }
+            },
+        }
+    }
+}
+
+impl Selected {
+    /// This one too.
+    pub fn with(mut self, name: &str) -> Selected {
+        if !self.has(name) {
+            self.0.push(name.to_owned());
+        }
+        self
+    }
+
+    /// All of them.
+    pub fn names(&self) -> &[String] {
+        &self.0
+    }
+
+    /// Whether it is to be shown.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|n| n == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::Better;
+
+    fn metrics() -> Vec<Metric> {
+        let metric = |name: &str| {
+            let (name, unit) = (name.to_owned(), "count".to_owned());
+            Metric { name, unit, better: Better::Lower, meaning: String::new() }
+        };
+        ["energy_j", "idle_cut", "migrations"].map(metric).into()
+    }
+
+    fn shown(text: &str) -> Result<Vec<String>, SelectionError> {
+        let selected = text.parse::<Selection>().unwrap().among(&metrics(), vec!["energy_j".into()])?;
+        Ok(metrics().into_iter().map(|m| m.name).filter(|name| selected.has(name)).collect())
+    }
+
+    #[test]
+    fn usual_all_or_by_name() {
+        assert_eq!(shown("usual").unwrap(), ["energy_j"]);
+        assert_eq!(shown("all").unwrap(), ["energy_j", "idle_cut", "migrations"]);
+        assert_eq!(shown("migrations, idle_cut").unwrap(), ["idle_cut", "migrations"]);
+        assert!("a,,b".parse::<Selection>().is_err());
+    }
+
+    #[test]
+    fn an_unknown_name_is_answered_with_the_nearest() {
+        let error = shown("idle_cut,migration").unwrap_err();
+        assert_eq!(error.metric, "migration");
+        assert!(error.help.starts_with("did you mean migrations?"), "{}", error.help);
+    }
+}

@@ -1,0 +1,114 @@
+//! [`Placements`]: what one run decided.
+
+use fairground_sim::{
+    Decision, DecisionKind, Event, EventKind, MetricsObserver, MigrateCause, Observer, Scheduler, Time,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::experiment::Experiment;
+
+/// A placement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Placement {
+    /// ns.
+    pub time: Time,
+    /// `wake`, `fork` or `exec`, by [`Placement::kind`].
+    kind: u8,
+    /// Who.
+    pub task: u32,
+    /// Where it was.
+    pub prev: u32,
+    /// Where it goes.
+    pub chosen: u32,
+    /// An index into [`Placements::rules`].
+    pub rule: u16,
+    /// CPUs probed by a wakeup.
+    pub probes: u32,
+    /// CPUs looked at by a fork or exec.
+    pub group_cpus: u32,
+}
+
+/// Kinds by number.
+const KINDS: [&str; 3] = ["wake", "fork", "exec"];
+
+impl Placement {
+    /// A decision at a time.
+    pub fn new(time: Time, d: &Decision) -> Placement {
+        let kind = match d.kind {
+            DecisionKind::Wake => 0,
+            DecisionKind::Fork => 1,
+            DecisionKind::Exec => 2,
+        };
+        let Decision { task, prev, chosen, rule, probes, group_cpus, .. } = *d;
+        Placement { time, kind, task, prev, chosen, rule, probes, group_cpus }
+    }
+
+    /// What for.
+    pub fn kind(&self) -> &'static str {
+        KINDS.get(usize::from(self.kind)).copied().unwrap_or("unknown")
+    }
+
+    /// Whether both are the same decision, whenever it was and whatever it was called.
+    pub fn same(&self, other: &Placement) -> bool {
+        (self.kind, self.task, self.prev, self.chosen) == (other.kind, other.task, other.prev, other.chosen)
+    }
+}
+
+/// All placements of a run, and what it is judged by.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Placements {
+    /// In their order.
+    pub all: Vec<Placement>,
+    /// Names of rules.
+    pub rules: Vec<String>,
+    /// Virtual time that the run took, s.
+    pub seconds: f64,
+    /// Changes of CPU by all tasks.
+    pub migrations: u64,
+    /// Those of them that load balancing made.
+    pub balanced: u64,
+    /// Start of a wakeup until the woken task can work, 99th percentile, ns.
+    pub wakeup_latency_p99_ns: u64,
+}
+
+/// Collects them.
+#[derive(Default)]
+struct Collector(Vec<Placement>);
+
+impl Observer for Collector {
+    fn event(&mut self, event: &Event) {
+        if let EventKind::Decision(decision) = &event.kind {
+            self.0.push(Placement::new(event.time, decision));
+        }
+    }
+}
+
+impl Placements {
+    /// Those of one run.
+    ///
+    /// # Errors
+    /// Why it failed.
+    pub fn of(experiment: &Experiment, sched: Box<dyn Scheduler>, seed: u64) -> Result<Placements, String> {
+        let mut engine = experiment.engine(sched, seed);
+        let mut collector = Collector::default();
+        let mut metrics = MetricsObserver::new(experiment.machine.clone(), &experiment.workload);
+        let outcome = engine.run(&mut [&mut collector, &mut metrics]).map_err(|e| e.to_string())?;
+        let sched = engine.scheduler();
+        let run = metrics.finish(&outcome, sched);
+        let nr_rules = collector.0.iter().map(|p| p.rule + 1).max().unwrap_or(0);
+        let cause = |cause: MigrateCause| run.migrations_for(cause);
+        Ok(Placements {
+            all: collector.0,
+            rules: (0..nr_rules).map(|rule| sched.rule_name(rule).to_string()).collect(),
+            seconds: run.window_ns as f64 / 1e9,
+            migrations: run.migrations,
+            balanced: [MigrateCause::Balance, MigrateCause::NewIdle, MigrateCause::Active].map(cause).iter().sum(),
+            wakeup_latency_p99_ns: run.wakeup_latency.p99,
+        })
+    }
+
+    /// The name of the rule of a placement.
+    pub fn rule(&self, placed: &Placement) -> &str {
+        self.rules.get(usize::from(placed.rule)).map_or("unknown", String::as_str)
+    }
+}

@@ -1,0 +1,296 @@
+//! What runs happen under besides machine, workload and schedulers; and how all of it is looked up by name.
+
+use std::sync::Arc;
+
+use fairground_machine::{suggest, Machine, MachineError, MachineSpec};
+use fairground_sim::{ClampLimits, Config, Governor, IdleGovernor};
+use fairground_workload::{Warning, WarningKind, Workload, WorkloadError};
+use miette::Diagnostic;
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::experiment::Experiment;
+use crate::kernel_compat::{self, Incompatible};
+use crate::sched_spec::{SchedSpec, SchedSpecError};
+use crate::worker::Workers;
+
+/// RunConfig, as asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct RunConfig {
+    /// Ticks per second: 100, 250, 300 or 1000; none: a kernel's own, else the default of [`Config`].
+    pub hz: Option<u32>,
+    /// Who chooses frequencies.
+    pub governor: Governor,
+    /// Who chooses idle states.
+    pub idle: IdleGovernor,
+    /// Limits of utilization clamps.
+    pub clamps: ClampLimits,
+    /// Temperature around the machine, thousandths of a degree Celsius; none: the machine file's.
+    pub ambient_mc: Option<i32>,
+}
+
+impl Default for RunConfig {
+    fn default() -> Self {
+        let Config { governor, idle, clamps, ambient_mc, .. } = Config::default();
+        RunConfig { hz: None, governor, idle, clamps, ambient_mc }
+    }
+}
+
+/// Why there is nothing to run.
+#[derive(Debug, Error, Diagnostic)]
+pub enum ExperimentError {
+    /// The machine.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Machine(#[from] MachineError),
+    /// The workload.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Workload(#[from] WorkloadError),
+    /// A workload that no run can finish. The warning says where, and what to do.
+    #[error("{0}")]
+    NeverEnds(Warning),
+    /// A scheduler's name.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Spec(#[from] SchedSpecError),
+    /// A built kernel that cannot take part.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Incompatible(#[from] Incompatible),
+    /// Limits that the kernel does not take either.
+    #[error("sched_util_clamp_min is {min}, above sched_util_clamp_max, which is {max}")]
+    #[diagnostic(help("set both: --sysctl sched_util_clamp_min={max} --sysctl sched_util_clamp_max={max}"))]
+    LimitsCross {
+        /// The lower.
+        min: u16,
+        /// The upper.
+        max: u16,
+    },
+}
+
+/// What was found, and what must be said of it.
+pub type ExperimentAndNotes = (Experiment, Vec<String>);
+
+/// What a circumstance cannot be.
+#[derive(Debug, Clone, PartialEq, Eq, Error, Diagnostic)]
+#[error("{problem}")]
+pub struct InvalidSetting {
+    /// What is wrong.
+    pub problem: String,
+    /// What was expected.
+    #[help]
+    pub help: String,
+}
+
+/// Ticks per second that kernels are configured with.
+const RATES: [u32; 4] = [100, 250, 300, 1000];
+
+impl RunConfig {
+    /// What circumstances are called where they are given by name: these, and [`ClampLimits::NAMES`].
+    pub const NAMES: [&'static str; 4] = ["hz", "governor", "idle_governor", "ambient"];
+
+    /// Every name that [`Self::set`] takes.
+    pub fn names() -> impl Iterator<Item = &'static str> + Clone {
+        Self::NAMES.into_iter().chain(ClampLimits::NAMES)
+    }
+
+    /// Sets the circumstance of this name: `hz` (ticks per second), `governor`, `idle_governor`, `ambient` (degrees
+    /// Celsius), or a limit of utilization clamps by the name of its file.
+    ///
+    /// # Errors
+    /// A name that there is not, a value that it does not take.
+    pub fn set(&mut self, name: &str, value: &Value) -> Result<(), InvalidSetting> {
+        let unfit = |help: &str| {
+            let (problem, help) = (format!("{name} {value}"), format!("expected {help}"));
+            InvalidSetting { problem, help }
+        };
+        match name {
+            "hz" => {
+                let rate = value.as_u64().and_then(|hz| RATES.into_iter().find(|rate| u64::from(*rate) == hz));
+                self.hz = Some(rate.ok_or_else(|| unfit("100, 250, 300 or 1000, as kernels are configured"))?);
+            }
+            "governor" => {
+                let found = value.as_str().and_then(governor);
+                self.governor = found.ok_or_else(|| unfit("performance, powersave or schedutil"))?;
+            }
+            "idle_governor" => {
+                let found = value.as_str().and_then(idle_governor);
+                self.idle = found.ok_or_else(|| unfit("menu or teo"))?;
+            }
+            "ambient" => {
+                let celsius = value.as_f64().filter(|c| (-40.0..=100.0).contains(c));
+                let celsius = celsius.ok_or_else(|| unfit("-40 to 100 degrees Celsius"))?;
+                self.ambient_mc = Some((celsius * 1e3).round() as i32);
+            }
+            _ => {
+                let limit = self.clamps.get_mut(name.strip_prefix("kernel.").unwrap_or(name));
+                let limit = limit.ok_or_else(|| unknown(name))?;
+                let fits = value.as_u64().filter(|value| *value <= 1024);
+                *limit = fits.ok_or_else(|| unfit("a whole number, 0 to 1024"))? as u16;
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks machine, workload and schedulers up. A workload that would never end is refused, instead of failing after
+    /// an hour of virtual time; other warnings are given back.
+    ///
+    /// # Errors
+    /// The first thing that is not understood or does not fit.
+    pub fn find(
+        &self,
+        machine: &str,
+        workload: &str,
+        scheds: &[String],
+    ) -> Result<ExperimentAndNotes, ExperimentError> {
+        let (machine, cpus) = MachineSpec::parse(machine).find()?;
+        let (workload, warnings) = Workload::find_bound(workload, &machine, cpus.as_ref())?;
+        let said = endless_refused(warnings)?;
+        let (experiment, more) = self.experiment(machine, workload, scheds)?;
+        Ok((experiment, [said, more].concat()))
+    }
+
+    /// Looks schedulers up, for a machine and a workload that have been found.
+    ///
+    /// # Errors
+    /// As [`Self::find`].
+    pub fn experiment(
+        &self,
+        machine: Machine,
+        workload: Workload,
+        scheds: &[String],
+    ) -> Result<ExperimentAndNotes, ExperimentError> {
+        let scheds = scheds.iter().map(|s| s.parse()).collect::<Result<Vec<SchedSpec>, _>>()?;
+        self.experiment_of(machine, workload, scheds)
+    }
+
+    /// The same where schedulers have been found too.
+    ///
+    /// # Errors
+    /// As [`Self::find`].
+    pub fn experiment_of(
+        &self,
+        machine: Machine,
+        workload: Workload,
+        scheds: Vec<SchedSpec>,
+    ) -> Result<ExperimentAndNotes, ExperimentError> {
+        kernel_compat::size(&scheds, &machine)?;
+        let cold = self.ambient_mc.is_some() && machine.thermal.is_none();
+        let said = cold.then(|| format!("{} has no thermal figures: --ambient is of no consequence", machine.name));
+        let config = self.config(kernel_compat::hz(&scheds, self.hz)?)?;
+        let (machine, workload) = (Arc::new(machine), Arc::new(workload));
+        Ok((Experiment { machine, workload, scheds, config, workers: Workers::default() }, said.into_iter().collect()))
+    }
+
+    fn config(&self, hz: u32) -> Result<Config, ExperimentError> {
+        self.consistent()?;
+        let RunConfig { governor, idle, clamps, ambient_mc, .. } = *self;
+        Ok(Config { hz, governor, idle, clamps, ambient_mc, ..Config::default() })
+    }
+
+    /// That they can hold together.
+    ///
+    /// # Errors
+    /// What cannot.
+    pub fn consistent(&self) -> Result<(), ExperimentError> {
+        let (min, max) = (self.clamps.min, self.clamps.max);
+        match min > max {
+            true => Err(ExperimentError::LimitsCross { min, max }),
+            false => Ok(()),
+        }
+    }
+}
+
+fn governor(word: &str) -> Option<Governor> {
+    match word {
+        "performance" => Some(Governor::Performance),
+        "powersave" => Some(Governor::Powersave),
+        "schedutil" => Some(Governor::Schedutil),
+        _ => None,
+    }
+}
+
+fn idle_governor(word: &str) -> Option<IdleGovernor> {
+    match word {
+        "menu" => Some(IdleGovernor::Menu),
+        "teo" => Some(IdleGovernor::Teo),
+        _ => None,
+    }
+}
+
+fn unknown(name: &str) -> InvalidSetting {
+    let problem = format!("there is no circumstance {name:?}");
+    InvalidSetting { problem, help: suggest(name, RunConfig::names()) }
+}
+
+/// The warnings in words.
+///
+/// # Errors
+/// One that says that the workload never ends.
+pub fn endless_refused(warnings: Vec<Warning>) -> Result<Vec<String>, ExperimentError> {
+    let word = |warning: Warning| match warning.kind {
+        WarningKind::NeverEnds => Err(ExperimentError::NeverEnds(warning)),
+        _ => Ok(warning.to_string()),
+    };
+    warnings.into_iter().map(word).collect()
+}
+
+/// What is not as by default in the circumstances of runs, for the notes of a report.
+pub fn notes(config: &Config) -> Vec<String> {
+    let mut notes = Vec::new();
+    if config.hz != Config::default().hz {
+        notes.push(format!("hz: {}", config.hz));
+    }
+    match config.governor {
+        Governor::Performance => {}
+        Governor::Powersave => notes.push("governor: powersave".into()),
+        Governor::Schedutil => notes.push("governor: schedutil".into()),
+    }
+    if config.idle == IdleGovernor::Teo {
+        notes.push("idle governor: teo".into());
+    }
+    notes.extend(config.clamps.changed().map(|(name, value)| format!("sysctl: {name}={value}")));
+    if let Some(mc) = config.ambient_mc {
+        notes.push(format!("ambient: {} C", f64::from(mc) / 1e3));
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn circumstances_are_set_by_name_or_refused_with_what_was_expected() {
+        let mut asked = RunConfig::default();
+        let mut set =
+            |name: &str, value: Value| asked.set(name, &value).map_err(|e| format!("{}: {}", e.problem, e.help));
+        for (name, value) in [
+            ("hz", json!(1000)),
+            ("governor", json!("schedutil")),
+            ("idle_governor", json!("teo")),
+            ("ambient", json!(31.5)),
+            ("kernel.sched_util_clamp_min", json!(0)),
+        ] {
+            assert_eq!(set(name, value), Ok(()), "{name}");
+        }
+        assert_eq!(
+            set("hz", json!(123)).unwrap_err(),
+            "hz 123: expected 100, 250, 300 or 1000, as kernels are configured"
+        );
+        assert!(set("governor", json!("ondemand")).unwrap_err().contains("schedutil"));
+        assert!(set("idle_governor", json!(1)).unwrap_err().contains("menu or teo"));
+        assert!(set("ambient", json!(101)).unwrap_err().contains("-40 to 100"));
+        assert!(set("sched_util_clamp_max", json!(1025)).unwrap_err().contains("0 to 1024"));
+        assert!(set("goverour", json!("x")).unwrap_err().contains("did you mean `governor`?"));
+        assert_eq!((asked.hz, asked.governor, asked.idle), (Some(1000), Governor::Schedutil, IdleGovernor::Teo));
+        assert_eq!((asked.ambient_mc, asked.clamps.min), (Some(31_500), 0));
+        asked.clamps.max = 0;
+        assert!(asked.consistent().is_ok());
+        asked.clamps.min = 1;
+        assert!(matches!(asked.consistent(), Err(ExperimentError::LimitsCross { min: 1, max: 0 })));
+    }
+}

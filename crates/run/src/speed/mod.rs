@@ -1,0 +1,108 @@
+//! Our own speed: what one run takes in host time.
+
+mod call_times;
+
+use std::time::Instant;
+
+use fairground_machine::SoftCost;
+use fairground_sim::{Event, Observer, Reason, Scheduler};
+use nix::time::{clock_gettime, ClockId};
+use serde::{Deserialize, Serialize};
+
+use self::call_times::Timing;
+use crate::experiment::Experiment;
+use crate::instrumented::Instrumented;
+
+/// What one run took.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SpeedMeasurement {
+    /// Virtual seconds.
+    pub sim_s: f64,
+    /// Host seconds.
+    pub wall_s: f64,
+    /// Of these on a CPU.
+    pub cpu_s: f64,
+    /// Engine events.
+    pub events: u64,
+    /// Host time in the scheduler per wakeup or fork, ns; 0 where no times were taken.
+    pub decision_ns: f64,
+    /// Host time of a fork's placement, ns: median; none where no times were taken.
+    pub fork_median_ns: Option<f64>,
+    /// Its 99th percentile.
+    pub fork_p99_ns: Option<f64>,
+    /// CPUs looked at in statistics of groups that the scheduler was charged for.
+    pub group_cpus: u64,
+    /// CPUs probed that it was charged for.
+    pub probes: u64,
+    /// Wakeups that it was charged for.
+    pub wakeups: u64,
+    /// Domain walks of balance passes that it was charged for.
+    pub balances: u64,
+    /// Peak resident memory of the process, MiB.
+    pub rss_mib: Option<f64>,
+}
+
+impl SpeedMeasurement {
+    /// Runs in this process. `timed`: takes the time of wakeups and forks. `why`: asks for reasons.
+    ///
+    /// # Errors
+    /// Why the run failed.
+    pub fn of(
+        experiment: &Experiment,
+        sched: Box<dyn Scheduler>,
+        timed: bool,
+        why: bool,
+    ) -> Result<SpeedMeasurement, String> {
+        let (timing, meter) = Timing::new();
+        // The plain run does not pass through the meter at all.
+        let sched = if timed { Box::new(Instrumented::new(sched, timing)) } else { sched };
+        let mut engine = experiment.engine(sched, experiment.config.seed);
+        let mut asking = Asking::default();
+        let mut observers: Vec<&mut dyn Observer> = if why { vec![&mut asking] } else { Vec::new() };
+        let (start, cpu_start) = (Instant::now(), cpu_s());
+        let outcome = engine.run(&mut observers).map_err(|e| e.to_string().trim_end().to_owned())?;
+        Ok(SpeedMeasurement {
+            wall_s: start.elapsed().as_secs_f64(),
+            cpu_s: cpu_s() - cpu_start,
+            sim_s: outcome.end as f64 / 1e9,
+            events: outcome.nr_events,
+            decision_ns: meter.mean_ns(),
+            fork_median_ns: meter.fork_ns(0.5),
+            fork_p99_ns: meter.fork_ns(0.99),
+            group_cpus: engine.charged(SoftCost::GroupCpu),
+            probes: engine.charged(SoftCost::Probe),
+            wakeups: engine.charged(SoftCost::Wakeup),
+            balances: engine.charged(SoftCost::Balance),
+            rss_mib: peak_rss_mib(),
+        })
+    }
+}
+
+/// Asks for reasons and only counts them.
+#[derive(Default)]
+struct Asking(u64);
+
+impl Observer for Asking {
+    fn event(&mut self, _: &Event) {}
+
+    fn wants_reasons(&self) -> bool {
+        true
+    }
+
+    fn reasons(&mut self, _: &Event, reasons: &[Reason]) {
+        self.0 += reasons.len() as u64;
+    }
+}
+
+/// What this thread has had of the host's CPUs, s; 0 where the system does not tell.
+fn cpu_s() -> f64 {
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(0.0, |t| t.tv_sec() as f64 + t.tv_nsec() as f64 / 1e9)
+}
+
+/// VmHWM of this process.
+fn peak_rss_mib() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
+    let kib: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib / 1024.0)
+}

@@ -1,0 +1,159 @@
+//! What the levels of a sweep name, looked up.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use fairground_linux::build::{BuildError, BuiltKernel, Kernels};
+use fairground_machine::places::{FileResult, Node};
+use fairground_machine::{preset_text, CpuMask, FileError, Machine, MachineSpec};
+use fairground_workload::{rtapp, Builtin};
+use miette::Diagnostic;
+
+use super::{Named, NamedKernel};
+use crate::run_config::endless_refused;
+use crate::run_spec;
+use crate::sched_spec::SchedSpec;
+
+/// Largest shared object of a kernel, MiB.
+const MAX_LIBRARY_MIB: u64 = 512;
+
+/// A machine with the CPUs that are named behind it.
+pub(super) struct Board {
+    pub machine: Arc<Machine>,
+    pub cpus: Option<CpuMask>,
+}
+
+/// A workload as typed.
+pub(super) struct Work {
+    pub typed: String,
+    /// The file that it is; none: a built-in.
+    pub file: Option<String>,
+}
+
+impl Work {
+    /// With further options.
+    pub fn with(&self, piece: &str) -> String {
+        let bare = self.file.as_ref() == Some(&self.typed) || !self.typed.contains(':');
+        match (piece, bare) {
+            ("", _) => self.typed.clone(),
+            (_, true) => format!("{}:{piece}", self.typed),
+            (_, false) => format!("{},{piece}", self.typed),
+        }
+    }
+}
+
+/// Finds what names stand for, and keeps what does not come with the program.
+pub(super) struct Finder<'a> {
+    dir: &'a Path,
+    pub named: Named,
+    machines: BTreeMap<String, Arc<Machine>>,
+}
+
+impl<'a> Finder<'a> {
+    pub fn new(dir: &'a Path, named: Named) -> Self {
+        Finder { dir, named, machines: BTreeMap::new() }
+    }
+
+    /// A preset, content of that name, or a file.
+    pub fn machine(&mut self, node: &Node) -> FileResult<Board> {
+        let typed = node.text()?;
+        let MachineSpec { name, subset } = MachineSpec::parse(typed);
+        let is_path = name.contains('/') || name.ends_with(".toml");
+        let path = self.dir.join(name);
+        let from_file = is_path || (preset_text(name).is_none() && path.is_file());
+        if from_file && !self.named.machines.contains_key(name) {
+            let text = Machine::read(&path).map_err(|e| told(node, &e))?;
+            self.named.machines.insert(name.into(), text);
+        }
+        let machine = match self.machines.get(name) {
+            Some(machine) => Arc::clone(machine),
+            None => {
+                let text = self.named.machines.get(name).map(String::as_str);
+                let (machine, _) = run_spec::machine(name, text).map_err(|e| told(node, &e))?;
+                let machine = Arc::new(machine);
+                self.machines.insert(name.into(), Arc::clone(&machine));
+                machine
+            }
+        };
+        let cpus = subset.map(|subset| machine.subset(subset)).transpose().map_err(|e| told(node, &e))?;
+        Ok(Board { machine, cpus })
+    }
+
+    /// A built-in, content of that name, or a file.
+    pub fn workload(&mut self, node: &Node) -> FileResult<Work> {
+        let typed = node.text()?;
+        let names = || [Some(typed), typed.rsplit_once(':').map(|(name, _)| name)].into_iter().flatten();
+        let builtin = Builtin::by_name(typed.split(':').next().unwrap_or(typed)).is_some();
+        let known = names().find(|name| self.named.workloads.contains_key(*name));
+        let file = match known {
+            Some(name) => Some(name),
+            None if builtin => None,
+            None => names().find(|name| self.dir.join(name).is_file()),
+        };
+        let no_file = file.is_none() && !builtin && (typed.contains('/') || typed.ends_with(".json"));
+        if no_file {
+            let fault = node.fault(format!("there is no file {}", self.dir.join(typed).display()));
+            return Err(fault.hint("expected a built-in with options, or a file relative to this one"));
+        }
+        if let Some(name) = file.filter(|_| known.is_none()) {
+            let content = content(node, self.dir.join(name), rtapp::MAX_FILE_MIB)?;
+            self.named.workloads.insert(name.into(), content);
+        }
+        Ok(Work { typed: typed.into(), file: file.map(str::to_owned) })
+    }
+
+    /// Whether a machine can run a workload with this option; `node` is where it is asked for.
+    pub fn runs(&self, work: &Work, piece: &str, board: &Board, node: &Node) -> FileResult<()> {
+        let content = work.file.as_deref().and_then(|name| Some((name, self.named.workloads.get(name)?.as_slice())));
+        let found = run_spec::workload(&work.with(piece), content, &board.machine, board.cpus.as_ref());
+        let (_, warnings) = found.map_err(|e| told(node, &e))?;
+        endless_refused(warnings).map(drop).map_err(|e| told(node, &e))
+    }
+
+    /// Our own scheduler, a kernel on record, or the library of one.
+    pub fn sched(&mut self, node: &Node) -> FileResult<SchedSpec> {
+        let typed = node.text()?;
+        let Some(name) = typed.strip_prefix("linux:") else {
+            return typed.parse().map_err(|e: crate::sched_spec::SchedSpecError| told(node, &e));
+        };
+        let built = |name: &str| -> Result<BuiltKernel, BuildError> { Kernels::user()?.find(name) };
+        let kernel = match name.contains('/') {
+            true => None,
+            false => Some(built(name).map_err(|e| told(node, &e))?),
+        };
+        let path = kernel.as_ref().map_or_else(|| self.dir.join(name), |k| k.library.clone());
+        let library = content(node, path.clone(), MAX_LIBRARY_MIB)?;
+        let built_with = kernel.as_ref().map(|k| (k.record.hz, k.record.nr_cpus));
+        self.named.kernels.insert(name.into(), NamedKernel { library, built_with });
+        let file = File::open(&path).map_err(|e| node.fault(format!("cannot read {}: {e}", path.display())))?;
+        Ok(SchedSpec::of_library(typed, file, kernel))
+    }
+}
+
+/// The fault that `error` tells, at this place.
+pub(super) fn told(node: &Node, error: &dyn Diagnostic) -> Box<FileError> {
+    let fault = node.fault(error.to_string().trim_end());
+    match error.help() {
+        Some(help) => fault.hint(help.to_string()),
+        None => fault,
+    }
+}
+
+/// The bytes of a file that is not too long.
+fn content(node: &Node, path: PathBuf, limit_mib: u64) -> FileResult<Vec<u8>> {
+    let refused = |why: String| node.fault(format!("cannot read {}: {why}", path.display()));
+    // Asked first: opening a pipe would wait for its writer.
+    if !path.is_file() {
+        return Err(refused("there is no such file".into()));
+    }
+    let mut bytes = Vec::new();
+    let read = File::open(&path).and_then(|f| f.take((limit_mib << 20) + 1).read_to_end(&mut bytes));
+    read.map_err(|e| refused(e.kind().to_string()))?;
+    match bytes.len() as u64 > limit_mib << 20 {
+        true => Err(refused(format!("it is larger than {limit_mib} MiB"))),
+        false => Ok(bytes),
+    }
+}

@@ -1,0 +1,205 @@
+//! Sweeps: many runs over machines, workloads, schedulers, features and figures, planned in a file.
+//!
+//! [`SweepFile::load`] reads such a file and refuses what cannot be run before anything runs: each level of each axis is
+//! looked up, and an error names the place of what was not found. A run of a sweep is plain data, a
+//! [`RunSpec`](crate::run_spec::RunSpec); files that it names (machines, workloads, built kernels) come with it as
+//! [`Contents`](crate::run_spec::Contents), so that it gives the same result wherever it is carried out.
+//!
+//! ```
+//! use fairground_run::sweep_file::{Named, SweepFile};
+//!
+//! let text = r#"
+//! experiment = { name = "pipes" }
+//! fixed = { machine = "hikey960", sched = "fair:v5.9" }
+//! axes = { workload = ["sched-pipe:threads"], features = { asym-prev-frist = [false, true] } }
+//! "#;
+//! let error = SweepFile::read("pipes.toml", text, ".".as_ref(), Named::default()).unwrap_err();
+//! assert!(error.to_string().starts_with("pipes.toml:4:"), "{error}");
+//! assert!(error.help.unwrap().starts_with("did you mean `asym-prev-first`?"));
+//! ```
+
+mod axes;
+mod levels;
+mod lookup;
+mod read;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use fairground_machine::FileError;
+use miette::Diagnostic;
+use serde::Serialize;
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::run_spec::Way;
+
+/// Hash of the sources that a run of a sweep is computed by, 32 hex digits: of another program it is another run.
+pub const CODE: &str = env!("FAIRGROUND_STUDY_CODE");
+
+/// Largest file that is read, MiB.
+const MAX_FILE_MIB: u64 = 16;
+
+/// A sweep whose every level has been looked up.
+#[derive(Clone, Debug, Serialize)]
+pub struct SweepFile {
+    /// Its name.
+    pub name: String,
+    /// How points are chosen.
+    pub design: Design,
+    /// How many there are; none for a grid, which has all.
+    pub points: Option<u32>,
+    /// Which draw of them.
+    pub draw: u32,
+    /// Runs at each point, with seeds 1, 2, ...
+    pub seeds: u32,
+    /// What does not vary: `machine`, `workload`, `sched`.
+    pub fixed: BTreeMap<&'static str, String>,
+    /// RunConfig that do not vary, by their names.
+    pub circumstances: Vec<(String, Value)>,
+    /// What varies.
+    pub axes: Vec<Axis>,
+    /// What is named and does not come with the program.
+    #[serde(skip)]
+    pub contents: Named,
+}
+
+/// How the points of a sweep are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Design {
+    /// Every level with every other.
+    Grid,
+    /// A Latin hypercube.
+    Random,
+    /// A sequence that fills the space evenly.
+    Sobol,
+    /// Pairs of such points, and mixtures of each pair, from which indices of sensitivity are estimated.
+    Saltelli,
+}
+
+/// Something that varies.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Axis {
+    /// As the column of tables.
+    pub name: String,
+    /// What it is.
+    pub kind: Kind,
+    /// How a figure is turned.
+    pub way: Option<Way>,
+    /// What it takes.
+    #[serde(flatten)]
+    pub levels: Levels,
+    /// Of a feature or an option: what each level adds to the name of scheduler or workload; empty for a range.
+    pub pieces: Vec<String>,
+}
+
+/// What an axis varies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// The machine.
+    Machine,
+    /// The workload.
+    Workload,
+    /// The scheduler.
+    Sched,
+    /// A feature of the scheduler, off or on.
+    Feature,
+    /// An option of the workload.
+    Option,
+    /// A figure of the machine.
+    Figure,
+    /// A circumstance.
+    Circumstance,
+}
+
+/// What an axis takes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Levels {
+    /// One of these.
+    #[serde(rename = "levels")]
+    Listed(Vec<Value>),
+    /// Anything in between.
+    Range(Range),
+}
+
+/// A range of numbers, both ends included.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Range {
+    /// Least.
+    pub low: f64,
+    /// Greatest.
+    pub high: f64,
+    /// Spread evenly by ratio.
+    pub log: bool,
+    /// Whole numbers alone.
+    pub whole: bool,
+}
+
+/// Content by name.
+#[derive(Clone, Debug, Default)]
+pub struct Named {
+    /// Texts of machine files.
+    pub machines: BTreeMap<String, String>,
+    /// Contents of workload files.
+    pub workloads: BTreeMap<String, Vec<u8>>,
+    /// Built kernels, by what follows `linux:`.
+    pub kernels: BTreeMap<String, NamedKernel>,
+}
+
+/// A built kernel.
+#[derive(Clone, Debug)]
+pub struct NamedKernel {
+    /// Its shared object.
+    pub library: Vec<u8>,
+    /// CONFIG_HZ and CONFIG_NR_CPUS, where they are on record.
+    pub built_with: Option<(u32, u32)>,
+}
+
+/// Why there is no sweep.
+#[derive(Debug, Error, Diagnostic)]
+pub enum SweepFileError {
+    /// The file cannot be read.
+    #[error("cannot read experiment file `{path}`: {cause}")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        cause: io::Error,
+    },
+    /// The text of the file is wrong at a known place.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Invalid(#[from] Box<FileError>),
+}
+
+impl SweepFile {
+    /// Reads an experiment file; files that it names are relative to it.
+    ///
+    /// # Errors
+    /// If it cannot be read, or a level of it names nothing.
+    pub fn load(path: &Path) -> Result<SweepFile, SweepFileError> {
+        let unreadable = |cause| SweepFileError::Unreadable { path: path.into(), cause };
+        let mut text = String::new();
+        let limit = MAX_FILE_MIB << 20;
+        File::open(path).and_then(|f| f.take(limit + 1).read_to_string(&mut text)).map_err(unreadable)?;
+        if text.len() as u64 > limit {
+            return Err(unreadable(io::Error::other(format!("it is larger than {MAX_FILE_MIB} MiB"))));
+        }
+        let dir = path.parent().unwrap_or(Path::new(""));
+        Ok(SweepFile::read(&path.display().to_string(), &text, dir, Named::default())?)
+    }
+
+    /// Reads the text of an experiment file. `named` is content that it may name besides files, which are relative to
+    /// `dir`.
+    ///
+    /// # Errors
+    /// The first fault.
+    pub fn read(name: &str, text: &str, dir: &Path, named: Named) -> Result<SweepFile, Box<FileError>> {
+        read::sweep_file(name, text, dir, named)
+    }
+}

@@ -1,0 +1,165 @@
+//! How a worker ended, in words for the user.
+
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+
+use super::job::Limits;
+use super::shared_state::Crash;
+use crate::instrumented::{Call, CallSite};
+
+/// Lines of a worker's last words that are shown.
+const LINES_MAX: usize = 20;
+
+/// How a worker ended.
+#[derive(Debug)]
+pub enum End {
+    /// With an answer.
+    Answered,
+    /// The code under test reported it.
+    Fault(String),
+    /// By itself, without an answer.
+    Died(ExitStatus),
+    /// Its answer is none.
+    Garbage,
+    /// More CPU time than a run may take.
+    CpuLimit,
+    /// More CPU time than a call may take.
+    Looping,
+    /// A call has waited for this long.
+    Asleep(Duration),
+    /// Somebody wanted no more of it.
+    Stopped,
+    /// We could not look after it.
+    Lost(String),
+}
+
+/// Everything known about an end.
+pub struct ExitReport {
+    /// How.
+    pub end: End,
+    /// The call that was going on.
+    pub site: Option<CallSite>,
+    /// Virtual time of the last call, ns.
+    pub time: u64,
+    /// Left by the handler of a deadly signal.
+    pub crash: Option<Crash>,
+    /// What the instruction belongs to in the kernel's source.
+    pub source: Option<String>,
+    /// How far it could go.
+    pub limits: Limits,
+}
+
+impl ExitReport {
+    /// Whether the end says nothing of the run: we could not look after it, or somebody else ended it, such as the kernel
+    /// when memory was short.
+    pub fn is_lost(&self) -> bool {
+        match &self.end {
+            End::Lost(_) => true,
+            End::Died(status) if self.crash.is_none() => matches!(
+                status.signal().map(Signal::try_from),
+                Some(Ok(Signal::SIGKILL | Signal::SIGTERM | Signal::SIGINT | Signal::SIGHUP))
+            ),
+            _ => false,
+        }
+    }
+
+    /// The reason, followed by the last of what was printed.
+    pub fn text(&self, prints: &[u8]) -> String {
+        let mut text = self.reason();
+        let prints = String::from_utf8_lossy(prints);
+        let lines: Vec<&str> = prints.lines().filter(|l| !l.trim().is_empty()).collect();
+        if !lines.is_empty() {
+            text += "\nit printed:";
+        }
+        for line in &lines[lines.len().saturating_sub(LINES_MAX)..] {
+            text += &format!("\n  {}", line.trim_end());
+        }
+        text
+    }
+
+    fn reason(&self) -> String {
+        let (at, limits) = (self.at(), &self.limits);
+        match &self.end {
+            End::Fault(what) => format!("{what}: {at}"),
+            End::Looping => {
+                let limit = seconds(limits.call);
+                format!("the scheduler's code has been looping for {limit} s of CPU time{}: {at}", self.source())
+            }
+            End::Asleep(time) => format!("the scheduler's code has been waiting for {} s: {at}", seconds(*time)),
+            End::CpuLimit => self.cpu_limit(),
+            End::Died(status) => match status.signal().map(Signal::try_from) {
+                Some(Ok(Signal::SIGXCPU)) => self.cpu_limit(),
+                Some(signal) => self.killed(signal.map_or("an unknown signal", Signal::as_str)),
+                None => format!("its process ended without an answer, {status}: {at}"),
+            },
+            End::Garbage => format!("its process answered what cannot be read: {at}"),
+            End::Lost(problem) => format!("its process could not be watched, {problem}: {at}"),
+            End::Stopped => format!("stopped at {} ns", self.time),
+            End::Answered => "its process answered".into(),
+        }
+    }
+
+    fn cpu_limit(&self) -> String {
+        let limit = seconds(self.limits.cpu);
+        format!("the run has taken {limit} s of CPU time, more than which --cpu-limit does not allow: {}", self.at())
+    }
+
+    fn killed(&self, signal: &str) -> String {
+        let Some(crash) = &self.crash else {
+            return format!("its process was killed by {signal}: {}", self.at());
+        };
+        let limit = self.limits.memory_mib << 20;
+        let full = crash.in_use > limit / 10 * 9;
+        let memory = format!(", with {} MiB of the {} MiB in use that it may have", crash.in_use >> 20, limit >> 20);
+        format!(
+            "its process died of {signal}{}{}{}: {}",
+            if matches!(signal, "SIGSEGV" | "SIGBUS") {
+                format!(" at address {:#x}", crash.address)
+            } else {
+                "".into()
+            },
+            self.instruction(crash),
+            if full { memory } else { "".into() },
+            self.at()
+        )
+    }
+
+    /// Where in the kernel's source it was, if that is known.
+    fn source(&self) -> String {
+        self.source.as_ref().map_or(String::new(), |source| format!(", in {source}"))
+    }
+
+    fn instruction(&self, crash: &Crash) -> String {
+        if self.source.is_some() {
+            return self.source();
+        }
+        let library = Path::new(&crash.library).file_name().map(|n| n.to_string_lossy().into_owned());
+        match (library, crash.instruction) {
+            (_, 0) => String::new(),
+            (Some(_), offset) if crash.in_kernel() => format!(" (instruction libksched+{offset:#x})"),
+            (None, address) => format!(" (instruction {address:#x})"),
+            (Some(library), offset) => format!(" (instruction {library}+{offset:#x})"),
+        }
+    }
+
+    /// Where the run stood.
+    fn at(&self) -> String {
+        match self.site {
+            None => format!("between calls, at {} ns of virtual time", self.time),
+            Some(CallSite { call: Call::Boot, .. }) => "in boot".into(),
+            Some(CallSite { call, cpu, task, time }) => {
+                let task = task.map_or(String::new(), |t| format!(" of task {t}"));
+                format!("in {}{task} on CPU {cpu}, at {time} ns of virtual time", call.word())
+            }
+        }
+    }
+}
+
+/// Whole seconds without a fraction.
+fn seconds(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1e3).round() / 1e3
+}

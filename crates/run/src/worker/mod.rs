@@ -1,0 +1,272 @@
+//! Runs in processes of their own, for code that may do anything: a kernel's.
+//!
+//! ```text
+//! parent (a thread a run)                 worker (`fairground worker`)
+//! Job as JSON ----------- stdin --------> serve: limits, signal handlers, the scheduler, the run
+//! watch: watchdogs  <---- memory -------- where it stands: call, CPU, task, time; the end of the trace
+//!                   <---- stdout, stderr  what the code under test prints; its end is shown if the run fails
+//!                   <---- a pipe -------- Reply as JSON, one line
+//! ```
+//!
+//! A worker serves one run and ends: a kernel's state is global. Whatever becomes of it ends its run with a reason and
+//! leaves the others alone. A parent that dies takes its workers along.
+
+mod conformance;
+mod exit;
+mod job;
+mod kernel_source;
+mod serve;
+mod shared_state;
+mod signals;
+mod watch;
+
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom, Write};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+
+use fairground_sim::Config;
+use nix::fcntl::{fcntl, FcntlArg, FdFlag, OFlag};
+use nix::sys::memfd::{memfd_create, MFdFlags};
+use serde_json::Value;
+
+use crate::experiment::{Attendance, Experiment, Outputs, Ran, RunError};
+use crate::placements::Placements;
+use crate::sched_spec::SchedSpec;
+use crate::speed::SpeedMeasurement;
+
+use job::{Answer, Descriptors, Reply};
+pub use job::{Job, JobKind, Limits};
+pub use serve::{fault, scheduler, serve, Make};
+use shared_state::SharedState;
+
+/// How to start workers, and how far they may go.
+#[derive(Clone, Debug)]
+pub struct Workers {
+    /// Arguments with which this very program becomes a worker.
+    pub arguments: Vec<String>,
+    /// Variables that workers get besides those of this process.
+    pub environment: Vec<(String, String)>,
+    /// How far each may go.
+    pub limits: Limits,
+    /// All runs happen in workers, also those that could happen here.
+    pub always: bool,
+}
+
+impl Default for Workers {
+    fn default() -> Self {
+        let limits = Limits::default();
+        Workers { arguments: vec!["worker".into()], environment: Vec::new(), limits, always: false }
+    }
+}
+
+/// A worker's answer does not belong to what it was asked.
+const ANOTHER_JOB: &str = "the worker has done another job";
+
+impl Workers {
+    /// One run. `experiment` is what it is a run of.
+    pub fn run(
+        &self,
+        experiment: &Experiment,
+        spec: &SchedSpec,
+        seed: u64,
+        outputs: Outputs,
+        attendance: Attendance,
+    ) -> Ran {
+        let (head, trace) = outputs.trace.map_or((None, None), |t| (Some(t.head), Some(t.file)));
+        let (plan, logs) = outputs.logs.map_or((None, None), |l| (Some(l.plan.as_ref().clone()), Some(l.file)));
+        match self.send(experiment, spec, seed, JobKind::Run(head, plan), Files { trace, logs }, attendance) {
+            Err(failure) => {
+                let kind = if failure.lost { RunError::Lost } else { RunError::Failed };
+                Ran { outcome: Err(kind(failure.reason)), trace: failure.trace }
+            }
+            Ok(reply) => {
+                let outcome = match reply.answer {
+                    Answer::Report(report) => Ok(report),
+                    Answer::Refused(problem) => Err(RunError::Refused(problem)),
+                    Answer::Failed(problem) | Answer::Fault(problem) => Err(RunError::Failed(problem)),
+                    Answer::SpeedMeasurement(_) | Answer::Agreement(_) | Answer::Placements(_) => {
+                        Err(RunError::Failed(ANOTHER_JOB.into()))
+                    }
+                };
+                Ran { outcome, trace: reply.trace_error.map_or(Ok(()), |e| Err(io::Error::other(e))) }
+            }
+        }
+    }
+
+    /// Our own speed with a scheduler.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn measure(
+        &self,
+        experiment: &Experiment,
+        spec: &SchedSpec,
+        timed: bool,
+        why: bool,
+    ) -> Result<SpeedMeasurement, String> {
+        let order = JobKind::Measure { timed, why };
+        let reply = self
+            .send(experiment, spec, experiment.config.seed, order, Files::default(), Attendance::default())
+            .map_err(|f| f.reason)?;
+        match reply.answer {
+            Answer::SpeedMeasurement(measured) => Ok(measured),
+            Answer::Refused(problem) | Answer::Failed(problem) | Answer::Fault(problem) => Err(problem),
+            Answer::Report(_) | Answer::Agreement(_) | Answer::Placements(_) => Err(ANOTHER_JOB.into()),
+        }
+    }
+
+    /// One run of a kernel with our policy beside it, as `order` asks: what
+    /// [`fairground_linux::agree::Agreement::json`] says of it.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn agree(
+        &self,
+        experiment: &Experiment,
+        kernel: &SchedSpec,
+        seed: u64,
+        order: JobKind,
+    ) -> Result<Value, String> {
+        let reply = self
+            .send(experiment, kernel, seed, order, Files::default(), Attendance::default())
+            .map_err(|f| f.reason)?;
+        match reply.answer {
+            Answer::Agreement(found) => Ok(found),
+            Answer::Refused(problem) | Answer::Failed(problem) | Answer::Fault(problem) => Err(problem),
+            Answer::Report(_) | Answer::SpeedMeasurement(_) | Answer::Placements(_) => Err(ANOTHER_JOB.into()),
+        }
+    }
+
+    /// Every placement of a run.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn placements(&self, experiment: &Experiment, spec: &SchedSpec, seed: u64) -> Result<Placements, String> {
+        let reply = self
+            .send(experiment, spec, seed, JobKind::Placements, Files::default(), Attendance::default())
+            .map_err(|f| f.reason)?;
+        match reply.answer {
+            Answer::Placements(placements) => Ok(placements),
+            Answer::Refused(problem) | Answer::Failed(problem) | Answer::Fault(problem) => Err(problem),
+            Answer::Report(_) | Answer::SpeedMeasurement(_) | Answer::Agreement(_) => Err(ANOTHER_JOB.into()),
+        }
+    }
+
+    fn send(
+        &self,
+        experiment: &Experiment,
+        spec: &SchedSpec,
+        seed: u64,
+        order: JobKind,
+        files: Files,
+        attendance: Attendance,
+    ) -> Result<Reply, Failure> {
+        let cannot =
+            |e: io::Error| Failure { reason: format!("cannot start a worker: {e}"), lost: true, trace: Ok(()) };
+        let started = Inheritance::new(spec, &files).and_then(|(inheritance, place, answers)| {
+            let job = Job {
+                machine: experiment.machine.to_toml(),
+                workload: experiment.workload.as_ref().clone(),
+                sched: spec.to_string(),
+                config: Config { seed, ..experiment.config },
+                order,
+                limits: self.limits,
+                parent: std::process::id() as i32,
+                descriptors: inheritance.numbers(),
+            };
+            let (child, prints) = self.start(&job, inheritance)?;
+            Ok(watch::Watch::new(child, answers, prints, place, self.limits, spec.library().cloned()))
+        });
+        let mut watch = started.map_err(cannot)?;
+        watch.attend(attendance).map_err(|(reason, lost)| {
+            // What the worker held back belongs to the trace; a pipe's reader may have gone.
+            let rest = watch.held();
+            let trace = files.trace.map_or(Ok(()), |file| fairground_trace::UnlessGone(file).write_all(&rest));
+            Failure { reason, lost, trace }
+        })
+    }
+
+    /// Starts the process; what it prints comes through the pipe.
+    fn start(&self, job: &Job, inheritance: Inheritance) -> io::Result<(Child, OwnedFd)> {
+        // As a file, so that no worker can keep us waiting.
+        let mut stdin = File::from(memfd_create("fairground-job", MFdFlags::MFD_CLOEXEC)?);
+        stdin.write_all(&serde_json::to_vec(job)?)?;
+        stdin.seek(SeekFrom::Start(0))?;
+        let (prints, out) = nix::unistd::pipe2(OFlag::O_CLOEXEC)?;
+        let err = out.try_clone()?;
+        let mut command = Command::new("/proc/self/exe");
+        command.args(&self.arguments).envs(self.environment.iter().map(|(k, v)| (k, v)));
+        command.stdin(stdin).stdout(Stdio::from(out)).stderr(Stdio::from(err));
+        let keep: Vec<OwnedFd> = inheritance.into_all();
+        // SAFETY: fcntl is async-signal-safe and nothing else happens.
+        unsafe {
+            command.pre_exec(move || keep.iter().try_for_each(keep_open));
+        }
+        Ok((command.spawn()?, prints))
+    }
+}
+
+/// Lets a file survive exec.
+fn keep_open(fd: &OwnedFd) -> io::Result<()> {
+    fcntl(fd, FcntlArg::F_SETFD(FdFlag::empty())).map(drop).map_err(io::Error::from)
+}
+
+/// A run without an answer.
+struct Failure {
+    /// Why.
+    reason: String,
+    /// Whether that says nothing of the run.
+    lost: bool,
+    /// Whether its trace was kept up to there.
+    trace: io::Result<()>,
+}
+
+/// Files that a run is written to.
+#[derive(Default)]
+struct Files {
+    trace: Option<File>,
+    logs: Option<File>,
+}
+
+/// Open files that a worker gets, under numbers that nothing else has there.
+struct Inheritance {
+    answers: OwnedFd,
+    place: OwnedFd,
+    trace: Option<OwnedFd>,
+    logs: Option<OwnedFd>,
+    library: Option<OwnedFd>,
+}
+
+impl Inheritance {
+    /// For one worker; with it what stays here: the shared memory and the end of the pipe that gives the answer.
+    fn new(spec: &SchedSpec, files: &Files) -> io::Result<(Self, SharedState, OwnedFd)> {
+        let (place, memory) = SharedState::create()?;
+        let (answers, to_us) = nix::unistd::pipe2(OFlag::O_CLOEXEC)?;
+        let copy = |file: &File| file.as_fd().try_clone_to_owned();
+        let inheritance = Inheritance {
+            answers: to_us,
+            place: memory,
+            trace: files.trace.as_ref().map(copy).transpose()?,
+            logs: files.logs.as_ref().map(copy).transpose()?,
+            library: spec.library().map(Arc::as_ref).map(copy).transpose()?,
+        };
+        Ok((inheritance, place, answers))
+    }
+
+    fn numbers(&self) -> Descriptors {
+        Descriptors {
+            answers: self.answers.as_raw_fd(),
+            place: self.place.as_raw_fd(),
+            trace: self.trace.as_ref().map(AsRawFd::as_raw_fd),
+            logs: self.logs.as_ref().map(AsRawFd::as_raw_fd),
+            library: self.library.as_ref().map(AsRawFd::as_raw_fd),
+        }
+    }
+
+    fn into_all(self) -> Vec<OwnedFd> {
+        [Some(self.answers), Some(self.place), self.trace, self.logs, self.library].into_iter().flatten().collect()
+    }
+}
