@@ -50,7 +50,7 @@ impl Block {
 /// the bound, and there the first one, without a step back. (By virtual runtime, with deadlines in the blocks, the answer
 /// would be the best of all blocks up to the bound.) That is a B-tree of two levels. A balanced binary tree takes fewer
 /// steps, log2(n), but each is a branch that nobody can predict: a treap took two to six times as long, at every length
-/// from 2 to 512. Looking at all of them is faster up to 64 tasks, and half as fast at 512: `benches/policy.rs` has it.
+/// from 2 to 512. Looking at all of them is faster up to 64 tasks, and half as fast at 512: `crates/bench` has it.
 #[derive(Default)]
 pub struct DeadlineQueue {
     blocks: Vec<Block>,

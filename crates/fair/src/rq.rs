@@ -75,7 +75,7 @@ impl FairQueue {
 /// Tasks by virtual runtime; equal ones in the order of arrival.
 ///
 /// A sorted vector, leftmost last: taking the leftmost moves nothing, and with the queue lengths that occur (up to
-/// some hundreds) shifting 16-byte entries is cheaper than a tree's nodes; `benches/policy.rs` has both.
+/// some hundreds) shifting 16-byte entries is cheaper than a tree's nodes; `crates/bench` has both.
 #[derive(Default)]
 pub struct VruntimeQueue {
     /// Falling (key, arrival).

@@ -1,7 +1,6 @@
 //! Random valid machines for property tests.
 //!
-//! A [`Shape`] is a handful of small numbers; [`Shape::build`] turns any of them into a valid machine. With the cargo
-//! feature `testing`, `machines()` is a proptest strategy that shrinks towards one CPU.
+//! A [`Shape`] is a handful of small numbers; [`Shape::build`] turns any of them into a valid machine.
 
 use crate::{
     Cache, Caches, Cluster, Costs, Cpu, CpuId, CpuMask, CpuType, Distance, FreqDomain, IdleScope, IdleState, Machine,
@@ -88,32 +87,6 @@ impl Shape {
 /// A random valid machine; equal seeds give equal machines.
 pub fn machine_from_seed(seed: u64) -> Machine {
     Shape::from_seed(seed).build()
-}
-
-/// Random valid machines of 1 to [`MAX_CPUS`] CPUs: SMT, clusters, several last-level caches, nodes and packages,
-/// asymmetric capacities. Shrinks towards one CPU.
-#[cfg(feature = "testing")]
-pub fn machines() -> impl proptest::strategy::Strategy<Value = Machine> {
-    use proptest::prelude::*;
-    let counts = (1..3u32, 1..3u32, 1..4u32, 1..4u32, 1..5u32, 1..3u32);
-    let kinds = (any::<bool>(), any::<bool>(), 1..4u32, 1..4u32, any::<u64>());
-    (counts, kinds).prop_map(|((packages, nodes, llcs, clusters, cores, threads), kinds)| {
-        let (siblings_last, clusters_share_cache, types, idle_states, salt) = kinds;
-        let shape = Shape {
-            packages,
-            nodes,
-            llcs,
-            clusters,
-            cores,
-            threads,
-            siblings_last,
-            clusters_share_cache,
-            types,
-            idle_states,
-            salt,
-        };
-        shape.build()
-    })
 }
 
 /// A well-mixed function of two numbers (splitmix64's finaliser).

@@ -1,8 +1,10 @@
 //! Machines written as TOML load back to the same object, and nothing that is read panics.
 
-use fairground_machine::testing::{machine_from_seed, machines, Shape, MAX_CPUS};
+use fairground_machine::testing::{machine_from_seed, Shape, MAX_CPUS};
 use fairground_machine::{preset_text, presets, CpuMask, Machine, ThermalGovernor};
 use proptest::prelude::*;
+
+use crate::strategy::machines;
 
 fn reload(machine: &Machine) -> Machine {
     let text = machine.to_toml();

@@ -1,11 +1,11 @@
 //! What is captured of which tree.
 
-use fairground_machine::testing::machines;
 use fairground_machine::{capture, Capture, CaptureOptions, Distance, Machine, Opp};
 use proptest::prelude::*;
 
 use super::kit::{clocks, clusters, idle, kernel_distance, shown, source, Sysfs};
 use super::trees;
+use crate::strategy::machines;
 
 fn preset(name: &str) -> Machine {
     Machine::preset(name).expect("a preset")

@@ -1,4 +1,4 @@
-//! What a decision costs the host: `cargo bench -p fairground-fair`.
+//! What a decision costs the host: `cargo bench -p fairground-bench`.
 
 #![allow(missing_docs)]
 

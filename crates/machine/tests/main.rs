@@ -1,0 +1,8 @@
+//! All tests of the crate from outside: one program, which is linked once.
+
+mod capture;
+mod presets;
+mod refused;
+mod reports;
+mod round_trip;
+mod strategy;
