@@ -77,7 +77,7 @@ impl IdleState {
 }
 
 impl Costs {
-    /// Everything for nothing: to be filled in, or for tests that are about something else.
+    /// All costs zero: a start for other tables, and for tests in which costs do not matter.
     pub fn free() -> Costs {
         let zero = [0; Distance::COUNT];
         Costs {

@@ -1,4 +1,4 @@
-//! What keeps a task's lines while it is away, and what it costs to get back those that are gone.
+//! Caches: how long a task's lines stay cached while it is not running, and what refilling costs.
 
 use crate::{CpuId, CpuMask, Distance};
 
@@ -19,11 +19,11 @@ pub struct Caches {
 /// A cache. What a core has for itself at several levels is one cache, as large as the largest of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cache {
-    /// Who shares it.
+    /// The CPUs that share it.
     pub cpus: CpuMask,
     /// Its size, KiB, 1 to [`Cache::MAX_KIB`].
     pub size_kib: u32,
-    /// Refilling 1 KiB of nearer caches with lines from here that nobody has modified since, ns; not scaled. Of the
+    /// Refilling 1 KiB of nearer caches with unmodified lines from here, ns; not scaled. Of the
     /// nearest cache 0: what hits there take is in the software costs.
     pub refill_kib_ns: u64,
 }

@@ -1,10 +1,10 @@
-//! What is legal in a machine but looks like a mistake.
+//! Warnings: values that are legal in a machine but look like mistakes.
 
 use std::fmt;
 
 use crate::{CpuType, Distance, FreqDomain, IdleScope, Machine, SoftCost, Source};
 
-/// A suspicion about a machine.
+/// A warning about a value of a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
     /// Dotted path in the machine file, as in [`crate::Figure::path`].
@@ -148,7 +148,7 @@ fn check_idle(cpu_type: &CpuType, found: &mut Warnings) {
     let key = |state: &str, name: &str| format!("cpu_type.{}.idle.{state}.{name}", cpu_type.name);
     for state in &cpu_type.idle_states {
         if state.wake_ns > state.exit_latency_ns {
-            found.add(key(&state.name, "wake"), "waking takes longer than the worst case that the kernel is told");
+            found.add(key(&state.name, "wake"), "wake latency exceeds the exit latency that the kernel sees");
         }
         // Not against the exit latency: the Hi3660 device tree states less (3500 us against 800 + 2900 us).
         if state.target_residency_ns < state.wake_ns {

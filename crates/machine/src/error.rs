@@ -1,17 +1,17 @@
-//! What can be wrong with a machine file, said so that a user can act on it.
+//! Errors of machine files, each with what the user can do about it.
 
 use std::ops::Range;
 use std::path::PathBuf;
 
 use miette::{Diagnostic, NamedSource, SourceSpan};
 
-/// Why there is no machine.
+/// Why a machine could not be loaded.
 #[derive(Debug, thiserror::Error, Diagnostic)]
 pub enum MachineError {
     /// The file cannot be opened or read.
     #[error("cannot read machine file `{path}`: {}", why_unread(.cause))]
     Unreadable {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// What the system said.
         cause: std::io::Error,
@@ -19,7 +19,7 @@ pub enum MachineError {
     /// The file is longer than any sensible machine, or has no end.
     #[error("machine file `{path}` is larger than {limit_mib} MiB")]
     TooLarge {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// Most that is read, MiB.
         limit_mib: u64,
@@ -28,7 +28,7 @@ pub enum MachineError {
     #[error("{path}:{line}: not UTF-8: byte {offset} starts no character")]
     #[diagnostic(help("a machine file is TOML, which is UTF-8 text"))]
     NotUtf8 {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// Line of the first bad byte, from 1.
         line: usize,
@@ -44,24 +44,24 @@ pub enum MachineError {
         /// The nearest preset, or all of them.
         help: String,
     },
-    /// The CPUs that were named behind the `@` are not there.
+    /// The machine does not have the CPUs named after the `@`.
     #[error("{machine}@{subset}: {problem}")]
     #[diagnostic(help("{help}"))]
     Subset {
-        /// The machine.
+        /// Name of the machine.
         machine: String,
-        /// What was named.
+        /// The text after the `@`.
         subset: String,
         /// What is wrong with it.
         problem: String,
         /// What there is, and the nearest name.
         help: String,
     },
-    /// CPUs were named where none can be bound.
-    #[error("`{name}@{subset}` is part of a machine, and here a whole one is wanted")]
+    /// CPUs were named after an `@` where a whole machine is needed.
+    #[error("`{name}@{subset}` names part of a machine, but a whole machine is needed here")]
     #[diagnostic(help("say `{name}`: workloads are bound to CPUs, as in `run {name}@{subset}`"))]
     Whole {
-        /// The machine.
+        /// Name of the machine, without the CPUs.
         name: String,
         /// What was named behind the `@`.
         subset: String,
@@ -72,7 +72,7 @@ pub enum MachineError {
     Invalid(#[from] Box<FileError>),
 }
 
-/// A fault at one place of a file: of a machine, or of another that is TOML.
+/// An error at one place of a machine file or another TOML file.
 #[derive(Debug, thiserror::Error, Diagnostic)]
 #[error("{file}:{line}:{column}: {}{problem}", in_key(.key))]
 pub struct FileError {
@@ -84,12 +84,12 @@ pub struct FileError {
     pub column: usize,
     /// Dotted path of the key, e.g. `topology.cpus`; empty where no key could be read.
     pub key: String,
-    /// What is wrong.
+    /// What is wrong, as the predicate of the message.
     pub problem: String,
     /// What was expected, and the nearest valid name.
     #[help]
     pub help: Option<String>,
-    /// The whole text.
+    /// The whole text of the file, for the excerpt in reports.
     #[source_code]
     pub source_code: NamedSource<String>,
     /// Where in the text.
@@ -154,7 +154,7 @@ pub fn suggest<'a>(name: &str, valid: impl IntoIterator<Item = &'a str> + Clone)
     let list: Vec<&str> = valid.clone().into_iter().collect();
     let expected =
         if list.is_empty() { "nothing is expected here".into() } else { format!("expected {}", list.join(", ")) };
-    // A name of unbounded length is nobody's typo, and comparing it would take for ever.
+    // A name of unbounded length is not a typo, and comparing it would take too long.
     match if name.len() <= 64 { nearest(name, valid) } else { None } {
         Some(near) => format!("did you mean `{near}`? {expected}"),
         None => expected,

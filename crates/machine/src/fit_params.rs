@@ -1,10 +1,10 @@
-//! The costs that a fit to a published baseline may turn.
+//! Fit parameters: the costs that a fit to a published baseline may change.
 
 use std::fmt;
 
 use crate::{Costs, Distance, SoftCost};
 
-/// A figure of `[costs]` that a fit may turn.
+/// A figure of `[costs]` that a fit may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FitParam {
     /// `costs.scale`, a factor.
@@ -26,7 +26,7 @@ impl FitParam {
         std::iter::once(FitParam::Scale).chain(soft).chain(by_distance)
     }
 
-    /// The one at a path of [`crate::Figure`].
+    /// The parameter with this path ([`crate::Figure::path`]), if a fit may change it.
     pub fn from_path(path: &str) -> Option<FitParam> {
         FitParam::variants().find(|free| free.to_string() == path)
     }
@@ -45,7 +45,7 @@ impl fmt::Display for FitParam {
 }
 
 impl Costs {
-    /// A free cost as the file states it: a factor, or ns before the scale, to a millionth of a ns.
+    /// A fit parameter as the file states it: a factor, or ns before the scale, to a millionth of a ns.
     pub fn fit_value(&self, free: FitParam) -> f64 {
         match free {
             FitParam::Scale => self.scale,
@@ -55,7 +55,7 @@ impl Costs {
         }
     }
 
-    /// Turns a free cost to `value` (above 0), as a file would state it; one by distance to the nearest whole ns.
+    /// Sets a fit parameter to `value` (above 0), in the unit of the file; a cost by distance to the nearest whole ns.
     pub fn set_fit_value(&mut self, free: FitParam, value: f64) {
         match free {
             FitParam::Scale => self.rescale(value),

@@ -15,7 +15,7 @@
 //!
 //! let machine = Machine::find("hikey960")?;
 //! assert_eq!(machine.cpus[0].capacity, 462);
-//! assert_eq!(machine.within(4, Distance::Llc).to_string(), "4-7");
+//! assert_eq!(machine.cpus_within(4, Distance::Llc).to_string(), "4-7");
 //!
 //! let error = Machine::find("hikey690").unwrap_err();
 //! assert_eq!(error.to_string(), "unknown machine `hikey690`: no preset and no file of that name");

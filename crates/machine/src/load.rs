@@ -53,7 +53,7 @@ impl Machine {
     /// Reads a machine file.
     ///
     /// # Errors
-    /// If the file cannot be read, is not UTF-8, or describes no machine.
+    /// If the file cannot be read, is not UTF-8, or does not describe a valid machine.
     pub fn load(path: impl AsRef<Path>) -> Result<Machine, MachineError> {
         let path = path.as_ref();
         Machine::from_toml(&path.display().to_string(), &Machine::read(path)?)
@@ -112,7 +112,7 @@ impl Machine {
     /// The text of a machine file with `figures` fitted to a published cell; all else, comments too, is kept.
     ///
     /// # Errors
-    /// If the text describes no machine.
+    /// If the text does not describe a valid machine.
     pub fn refitted(name: &str, text: &str, figures: &[(FitParam, f64)], cell: &str) -> Result<String, MachineError> {
         Machine::from_toml(name, text)?;
         Ok(file::refitted(text, figures, cell))

@@ -17,7 +17,7 @@ pub struct CpuMask {
 }
 
 impl CpuMask {
-    /// The empty set.
+    /// The set without any CPU.
     pub const EMPTY: CpuMask = CpuMask { bits: [0; MASK_WORDS] };
 
     /// The CPUs `0..n`. `n` above [`NR_CPUS`] is cut to it.
@@ -45,7 +45,7 @@ impl CpuMask {
         self.bits.get(cpu as usize / 64).is_some_and(|w| w >> (cpu % 64) & 1 == 1)
     }
 
-    /// Number of members.
+    /// Number of CPUs in the set.
     pub fn count(&self) -> usize {
         self.bits.iter().map(|w| w.count_ones() as usize).sum()
     }
@@ -55,7 +55,7 @@ impl CpuMask {
         self.bits.iter().all(|w| *w == 0)
     }
 
-    /// The lowest member.
+    /// The lowest CPU id; none if the set is empty.
     pub fn first(&self) -> Option<CpuId> {
         self.iter().next()
     }

@@ -9,7 +9,7 @@ pub struct Machine {
     pub name: String,
     /// What board or system this is.
     pub title: String,
-    /// What its energy figures do not contain, in words; empty if nothing is said of it.
+    /// What its energy figures leave out, as text; may be empty.
     pub leaves_out: String,
     /// All CPUs, by id; 1 to [`crate::NR_CPUS`].
     pub cpus: Vec<Cpu>,
@@ -35,11 +35,11 @@ pub struct Machine {
     pub freq_domains: Vec<FreqDomain>,
     /// What clocks demand of other clocks.
     pub votes: Vec<Vote>,
-    /// How it heats up and what is done about it; none: its temperature is of no consequence.
+    /// Thermal model and governors; none: temperature has no effect.
     pub thermal: Option<Thermal>,
-    /// What keeps a task's lines; none: of the task that changes its CPU nothing is there, of one that stays all.
+    /// Data caches; none: a task that migrates misses its whole footprint, one that stays misses nothing.
     pub caches: Option<Caches>,
-    /// What operations cost.
+    /// Time that kernel operations, cache misses and messages take.
     pub costs: Costs,
     /// Where every figure comes from, section by section as the format describes them. Empty for a machine made in
     /// code until [`Machine::restate_figures`].
@@ -49,7 +49,7 @@ pub struct Machine {
 /// One logical CPU (a hardware thread).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cpu {
-    /// Dense id.
+    /// Dense id: its index in [`Machine::cpus`].
     pub id: CpuId,
     /// Index into [`Machine::cores`].
     pub core: u32,
@@ -86,7 +86,7 @@ pub struct CpuType {
 /// What must be idle together for a state to be entered in hardware.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdleScope {
-    /// The CPU alone.
+    /// Each CPU enters the state by itself.
     Cpu,
     /// Every CPU of the cluster must ask for this state or a deeper one; until then the deepest CPU state holds.
     Cluster,
@@ -103,9 +103,9 @@ pub struct IdleState {
     pub entry_ns: u64,
     /// Time from a wake event until the CPU runs instructions again, ns.
     pub wake_ns: u64,
-    /// Worst-case exit latency that the kernel is told, ns (device tree: wakeup-latency, else entry + exit).
+    /// Worst-case exit latency as the kernel sees it, ns (device tree: wakeup-latency, else entry + exit).
     pub exit_latency_ns: u64,
-    /// Minimum stay that saves energy, as the kernel is told, ns.
+    /// Target residency as the kernel sees it: shortest idle period that saves energy, ns.
     pub target_residency_ns: u64,
     /// Power of one CPU in this state, mW.
     pub power_mw: f64,
@@ -121,9 +121,9 @@ pub struct IdleState {
 /// CPUs that can power down together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cluster {
-    /// Members.
+    /// The CPUs of this group.
     pub cpus: CpuMask,
-    /// Whether the kernel is told of this cluster as a level of its own (cpu-map or PPTT cluster that shares
+    /// Whether the kernel sees this cluster as a topology level (cpu-map or PPTT cluster that shares
     /// less than the last-level cache, e.g. Kunpeng 920's CCL).
     pub shares_cache: bool,
     /// Static power while any member is not in a cluster idle state, mW.
@@ -135,7 +135,7 @@ pub struct Cluster {
 /// CPUs that share a clock.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FreqDomain {
-    /// Members.
+    /// The CPUs of this group.
     pub cpus: CpuMask,
     /// Operating points, rising frequency; never empty.
     pub opps: Vec<Opp>,
@@ -188,13 +188,13 @@ pub const UNNAMED_RAIL: &str = "CPU";
 /// `clock[n]`, and its supply has at least the voltage of `voltage[n]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vote {
-    /// The frequency domain that demands. Nothing is demanded of it.
+    /// The frequency domain that demands; no vote may demand anything of it.
     pub from: u32,
-    /// The one of which.
+    /// The frequency domain that the demand is made on.
     pub on: u32,
     /// Least operating point of `on`, by that of `from`.
     pub clock: Vec<u32>,
-    /// The one whose voltage it takes at least.
+    /// Operating point of `on` whose voltage is the least, by operating point of `from`.
     pub voltage: Vec<u32>,
 }
 
@@ -202,26 +202,26 @@ pub struct Vote {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Distance {
-    /// The same CPU.
+    /// Both are the same CPU.
     Same,
     /// Threads of one core.
     Smt,
     /// One cluster (of those that share a cache or its tags).
     Cluster,
-    /// One last-level cache.
+    /// Both are behind one last-level cache.
     Llc,
-    /// One NUMA node.
+    /// Both are in one NUMA node.
     Node,
     /// Another node of the same package.
     Package,
-    /// Another package.
+    /// The CPUs are in different packages.
     Remote,
 }
 
 impl Distance {
     /// Number of distances, for tables indexed by `distance as usize`.
     pub const COUNT: usize = 7;
-    /// All, nearest first.
+    /// All distances, nearest first.
     pub const ALL: [Distance; Self::COUNT] = [
         Distance::Same,
         Distance::Smt,
@@ -270,7 +270,7 @@ pub enum SoftCost {
     Enqueue,
     /// Taking a task off a run queue.
     Dequeue,
-    /// Sending an IPI.
+    /// Sending an inter-processor interrupt, on the sending CPU.
     IpiSend,
     /// schedule() and picking the next task.
     Pick,
@@ -280,13 +280,13 @@ pub enum SoftCost {
     SwitchProcess,
     /// Moving a task's accounting to another CPU, cache refill not included.
     Migrate,
-    /// The scheduler tick.
+    /// The periodic scheduler tick, interrupt included.
     Tick,
     /// The balance softirq besides GroupCpu.
     Balance,
-    /// Creating a thread.
+    /// clone() of a thread: same address space.
     CloneThread,
-    /// Creating a process.
+    /// fork() of a process: address space copied.
     Fork,
     /// exec of a new program.
     Exec,
@@ -304,7 +304,7 @@ impl SoftCost {
 /// What operations cost on this machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Costs {
-    /// The factor that a fit turns, 1 if nothing was fitted. [`Costs::rescale`] changes it.
+    /// Factor on the scaled costs, found by a fit; 1 if nothing was fitted. [`Costs::rescale`] changes it.
     pub scale: f64,
     /// ns at capacity 1024, by [`SoftCost`]; `scale` is applied where [`SoftCost::is_scaled`].
     pub soft_ns: [f64; SoftCost::COUNT],
@@ -332,7 +332,7 @@ impl Costs {
         self.soft_ns[kind as usize]
     }
 
-    /// Turns the fitted factor to `scale` (above 0).
+    /// Sets the fitted factor to `scale` (above 0).
     pub fn rescale(&mut self, scale: f64) {
         let factor = scale / self.scale;
         SoftCost::variants().filter(|kind| kind.is_scaled()).for_each(|kind| self.soft_ns[kind as usize] *= factor);
@@ -348,7 +348,7 @@ pub struct Figure {
     pub path: String,
     /// Value as written, with unit.
     pub value: String,
-    /// Evidence.
+    /// Where the value comes from.
     pub source: Source,
 }
 
@@ -357,19 +357,19 @@ pub struct Figure {
 pub enum Source {
     /// A published or measured source, expanded from the file's `sources` table.
     Published(String),
-    /// Reasoned, not published.
+    /// Estimated; holds the reasoning.
     Estimate(String),
     /// Fitted to the named baseline cell (design decision 6).
     Fitted(String),
 }
 
 impl Machine {
-    /// Number of CPUs.
+    /// Number of CPUs, 1 to [`crate::NR_CPUS`].
     pub fn nr_cpus(&self) -> usize {
         self.cpus.len()
     }
 
-    /// All CPUs.
+    /// The set of all CPUs of the machine.
     pub fn all_cpus(&self) -> CpuMask {
         CpuMask::first_n(self.nr_cpus())
     }

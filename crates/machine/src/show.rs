@@ -107,10 +107,10 @@ impl Machine {
     }
 
     fn show_idle(&self) -> String {
-        let mut out = String::from("Idle states, us: entry, physical wake; told to the kernel: exit, residency\n");
+        let mut out = String::from("Idle states, us: entry, wake; as the kernel sees them: exit latency, residency\n");
         let us = |ns: u64| ns as f64 / 1000.0;
         for cpu_type in &self.cpu_types {
-            let driver = if cpu_type.cpuidle { "" } else { ": no cpuidle driver, the kernel is told of no state" };
+            let driver = if cpu_type.cpuidle { "" } else { ": no cpuidle driver, the kernel sees no idle state" };
             let _ = writeln!(out, "  {}{driver}", cpu_type.name);
             for s in &cpu_type.idle_states {
                 let scope = if s.scope == IdleScope::Cluster { "cluster" } else { "cpu" };

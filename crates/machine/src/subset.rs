@@ -15,7 +15,7 @@ const NODE: &str = "node";
 /// A machine as typed: a preset or a file, and behind an `@` the CPUs to which the workload is bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MachineSpec<'a> {
-    /// What [`Machine::find`] takes.
+    /// Name of a preset or path of a file, as [`Machine::find`] takes it.
     pub name: &'a str,
     /// What [`Machine::subset`] takes; none: all CPUs.
     pub subset: Option<&'a str>,

@@ -14,7 +14,7 @@ pub const MAX_CPUS: u32 = 64;
 /// [`MAX_CPUS`] loses packages first, then whatever else is too much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Packages.
+    /// Number of packages, at least 1.
     pub packages: u32,
     /// NUMA nodes in a package.
     pub nodes: u32,
@@ -28,7 +28,7 @@ pub struct Shape {
     pub threads: u32,
     /// Whether sibling threads have distant ids (as on x86 servers) instead of adjacent ones.
     pub siblings_last: bool,
-    /// Whether clusters are a level that the kernel is told of.
+    /// Whether clusters are a topology level for the kernel.
     pub clusters_share_cache: bool,
     /// Core types, 1..=3, dealt to clusters in turn.
     pub types: u32,

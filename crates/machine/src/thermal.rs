@@ -1,4 +1,4 @@
-//! Heat: where it is stored, how it flows, and what is done about it.
+//! The thermal model: heat capacities, resistances, and the governors that cap clocks.
 //!
 //! ```text
 //!   power of big -> (big) --R-- (board) --R-- ambient       C dT/dt = power + sum of (T_other - T) / R
@@ -13,19 +13,19 @@ use crate::CpuMask;
 pub struct Thermal {
     /// Temperature around it, thousandths of a degree Celsius.
     pub ambient_mc: i32,
-    /// Of all nodes when a run begins.
+    /// Temperature of all nodes when a run begins, thousandths of a degree Celsius.
     pub start_mc: i32,
-    /// How often temperatures are worked out, ns.
+    /// Time step of the thermal model, ns.
     pub step_ns: u64,
-    /// Where heat is stored.
+    /// The heat capacities of the network.
     pub nodes: Vec<ThermalNode>,
-    /// How it flows from one to another.
+    /// Thermal resistances between nodes.
     pub links: Vec<ThermalLink>,
-    /// Who watches.
+    /// Thermal zones with their governors.
     pub zones: Vec<ThermalZone>,
 }
 
-/// A part of one temperature.
+/// A part of the machine with one temperature.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ThermalNode {
     /// Name, e.g. `big`.
@@ -54,11 +54,11 @@ pub struct ThermalZone {
     pub name: String,
     /// Index into [`Thermal::nodes`].
     pub node: u32,
-    /// How often it looks, ns.
+    /// Polling interval, ns.
     pub polling_ns: u64,
-    /// Frequency domains that it may cap, and what their wishes count with a power allocator.
+    /// Frequency domains that it may cap, and the weight of their power requests (power allocator only).
     pub cools: Vec<(u32, f64)>,
-    /// How it decides.
+    /// The governor's algorithm and its temperatures.
     pub governor: ThermalGovernor,
 }
 
@@ -68,7 +68,7 @@ pub enum ThermalGovernor {
     /// One operating point less at each look while the trip is exceeded and the temperature rises, one more while it
     /// falls.
     StepWise {
-        /// Where capping begins.
+        /// Temperature above which frequencies are capped, thousandths of a degree Celsius.
         trip_mc: i32,
         /// How far below the trip the temperature must fall for the caps to go.
         hysteresis_mc: i32,
@@ -98,12 +98,12 @@ impl Thermal {
     }
 }
 
-/// How a figure is changed.
+/// How [`crate::Machine::perturbed`] changes a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Perturbation {
-    /// To this, in the unit of the file.
+    /// Set to this value, in the unit of the file.
     To(f64),
-    /// To so many times what it is.
+    /// Multiplied by this factor.
     Times(f64),
 }
 
@@ -119,7 +119,7 @@ impl Perturbation {
         *value = self.apply(*value);
     }
 
-    /// Of a temperature, told in degrees and kept in thousandths.
+    /// Applies to a temperature: stated in degrees, stored in thousandths of a degree.
     fn temperature(self, mc: &mut i32) {
         *mc = (self.apply(f64::from(*mc) / 1e3) * 1e3).round() as i32;
     }

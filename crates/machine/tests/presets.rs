@@ -89,7 +89,7 @@ fn synquacer_is_two_machines_by_its_firmware() {
     assert_eq!(states(&dt), [1, 1500, 1600]);
     assert_eq!(states(&acpi), [1]);
     assert!(dt.type_of(0).cpuidle && !acpi.type_of(0).cpuidle);
-    assert!(acpi.describe().contains("Cortex-A53: no cpuidle driver, the kernel is told of no state"));
+    assert!(acpi.describe().contains("Cortex-A53: no cpuidle driver, the kernel sees no idle state"));
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn the_made_up_machine_has_as_many_cpus_as_there_may_be_and_every_level_but_thre
     let near = [(Distance::Cluster, 10), (Distance::Llc, 10), (Distance::Package, 12)];
     assert_eq!([to(7), to(127), to(128)], near);
     assert_eq!([to(512), to(640)], [(Distance::Remote, 20), (Distance::Remote, 24)]);
-    // Nobody has it, so nothing about it is known.
+    // No figure of it is published.
     assert!(machine.figures.iter().all(|f| matches!(f.source, Source::Estimate(_))));
 }
 

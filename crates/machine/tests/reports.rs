@@ -1,4 +1,4 @@
-//! What people are told about a machine that loads.
+//! Reports and warnings about a machine that loads.
 
 use fairground_machine::{presets, Machine, Opp};
 
@@ -41,7 +41,7 @@ fn suspicious_figures_are_named() {
             let wfi = &mut m.cpu_types[1].idle_states[0];
             (wfi.wake_ns, wfi.target_residency_ns) = (1001, 2000);
         },
-        "`cpu_type.Cortex-A73.idle.WFI.wake`: waking takes longer than the worst case that the kernel is told",
+        "`cpu_type.Cortex-A73.idle.WFI.wake`: wake latency exceeds the exit latency that the kernel sees",
     );
     expect(
         |m| m.cpu_types[1].idle_states[0].target_residency_ns = 199,

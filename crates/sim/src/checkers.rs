@@ -109,7 +109,7 @@ impl WasteMeter {
     }
 }
 
-/// Where the event stream last put a task.
+/// State of a task by the last event about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Seen {
     Unborn,

@@ -11,7 +11,7 @@ const PER_J: f64 = 1e18;
 /// Energy in nW x ns.
 pub type Energy = i128;
 
-/// As joules.
+/// Converts an [`Energy`] to joules.
 pub fn joules(energy: Energy) -> f64 {
     energy as f64 / PER_J
 }
@@ -28,12 +28,12 @@ pub struct CpuEnergy {
 }
 
 impl CpuEnergy {
-    /// None yet, for so many idle states.
+    /// All zero, for a CPU with `nr_states` idle states.
     pub fn new(nr_states: usize) -> Self {
         CpuEnergy { idle: vec![0; nr_states], ..CpuEnergy::default() }
     }
 
-    /// All of it.
+    /// Sum of all parts.
     pub fn sum(&self) -> Energy {
         self.active + self.idle.iter().sum::<Energy>() + self.transitions
     }
@@ -70,14 +70,14 @@ pub enum EnergyPart {
 /// Energy of a rail.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RailEnergy {
-    /// Of its CPUs.
+    /// Energy of the rail's CPUs.
     pub cpus: CpuEnergy,
     /// Static, of the clusters and supplies whose first CPU is on it.
     pub fixed: Energy,
 }
 
 impl RailEnergy {
-    /// All of it.
+    /// Sum of all parts.
     pub fn sum(&self) -> Energy {
         self.cpus.sum() + self.fixed
     }
@@ -93,7 +93,7 @@ impl RailEnergy {
 /// Energy of a machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EnergyBook {
-    /// By CPU.
+    /// Energy of each CPU, by id.
     pub cpus: Vec<CpuEnergy>,
     /// Static energy, by cluster.
     pub clusters: Vec<Energy>,
@@ -102,18 +102,18 @@ pub struct EnergyBook {
 }
 
 impl EnergyBook {
-    /// All of it.
+    /// Sum of all parts.
     pub fn sum(&self) -> Energy {
         let cpus: Energy = self.cpus.iter().map(CpuEnergy::sum).sum();
         cpus + self.clusters.iter().chain(&self.supplies).sum::<Energy>()
     }
 
-    /// Of running CPUs.
+    /// Energy of CPUs while they run.
     pub fn active(&self) -> Energy {
         self.cpus.iter().map(|c| c.active).sum()
     }
 
-    /// Of idle CPUs.
+    /// Energy of CPUs while they idle, state transitions included.
     pub fn idle(&self) -> Energy {
         self.cpus.iter().flat_map(|c| &c.idle).sum()
     }

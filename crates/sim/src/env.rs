@@ -17,30 +17,30 @@ pub struct IdleView {
     pub index: u8,
     /// When it was entered.
     pub since: Time,
-    /// As the kernel is told, ns.
+    /// As the kernel sees it, ns.
     pub exit_latency_ns: u64,
-    /// As the kernel is told, ns.
+    /// As the kernel sees it, ns.
     pub target_residency_ns: u64,
 }
 
 /// How far the clock of a CPU may go, kHz; its highest operating point where there is no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrequencyLimits {
-    /// What the hardware keeps to on its own.
+    /// Limit by the hardware or its firmware, kHz.
     pub hardware_khz: u32,
-    /// What cooling devices allow.
+    /// Limit by cooling devices, kHz.
     pub cooling_khz: u32,
-    /// cpufreq's maximum: what cooling devices and the user allow.
+    /// cpufreq's policy maximum: the lower of cooling devices' and the user's limit, kHz.
     pub policy_khz: u32,
 }
 
 impl FrequencyLimits {
-    /// No limit below `khz`.
+    /// No limit: all three are `khz`, the top frequency.
     pub fn none(khz: u32) -> Self {
         FrequencyLimits { hardware_khz: khz, cooling_khz: khz, policy_khz: khz }
     }
 
-    /// What the clock keeps to, kHz.
+    /// The limit in effect: the lowest of all, kHz.
     pub fn lowest_khz(&self) -> u32 {
         self.hardware_khz.min(self.policy_khz)
     }
@@ -63,34 +63,34 @@ pub struct CpuView {
     pub charged_ns: u64,
 }
 
-/// Something a scheduler asked for. The engine carries these out, in order, after the call.
+/// A request of the scheduler to the engine, which carries requests out in order after the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
     /// Reschedule this CPU: at the end of the instant if it is the caller's own, by IPI otherwise.
     Resched {
         /// CPU of the call.
         from: CpuId,
-        /// CPU to reschedule.
+        /// The CPU that reschedules.
         to: CpuId,
         /// When the sender gets to it: the instant plus what the call had charged by then.
         sent: Time,
     },
-    /// Send an IPI.
+    /// Send an inter-processor interrupt.
     Ipi {
-        /// Sender.
+        /// The CPU that sends.
         from: CpuId,
         /// Receiver; not the sender.
         to: CpuId,
-        /// Kind.
+        /// What the interrupt is for.
         ipi: Ipi,
-        /// When it leaves.
+        /// Time at which it is sent, ns.
         sent: Time,
     },
     /// Run the balance softirq on this CPU within this instant.
     Balance(CpuId),
     /// The scheduler's own timer of this CPU.
     Timer {
-        /// Where it interrupts.
+        /// The CPU that the timer interrupts.
         cpu: CpuId,
         /// When; [`Time::MAX`]: not any more.
         at: Time,
@@ -99,7 +99,7 @@ pub enum Request {
     Frequency {
         /// Some CPU on that clock.
         cpu: CpuId,
-        /// Wanted, kHz.
+        /// The requested frequency, kHz.
         khz: u32,
         /// When the scheduler got to it.
         sent: Time,
@@ -108,27 +108,27 @@ pub enum Request {
     Stop {
         /// CPU of the call.
         from: CpuId,
-        /// CPU to stop.
+        /// The CPU whose stopper thread runs.
         to: CpuId,
         /// When the sender gets to it.
         sent: Time,
     },
     /// A task is on a run queue after a wakeup or birth.
     Enqueued {
-        /// The task.
+        /// Id of the task: its index in order of creation.
         task: TaskId,
-        /// Its run queue.
+        /// CPU of the run queue.
         cpu: CpuId,
     },
     /// A task's CPU changed.
     Migrated {
-        /// The task.
+        /// Id of the task: its index in order of creation.
         task: TaskId,
-        /// Old CPU.
+        /// The CPU that the task leaves.
         from: CpuId,
-        /// New CPU.
+        /// The CPU that the task moves to.
         to: CpuId,
-        /// Why.
+        /// What caused the migration.
         cause: MigrateCause,
     },
     /// A placement was decided.
@@ -139,11 +139,11 @@ pub enum Request {
     Clamps(Clamps),
     /// A load-tracking signal was updated.
     Signals(Signals),
-    /// So many of the reasons that [`Env::drain_reasons`] gives belong to the decision that follows.
+    /// The number of reasons from [`Env::drain_reasons`] that belong to the decision that follows.
     Reasons(usize),
 }
 
-/// An attempt to balance whose outcome is still to be reported, within the call that began it.
+/// A balance attempt whose outcome is still to be reported, within the call that began it.
 #[derive(Debug)]
 #[must_use]
 pub struct Balancing(usize);
@@ -165,7 +165,7 @@ pub struct Env {
     /// division for each costs more than much of the work.
     unit_prices: [(u64, u64); SoftCost::COUNT],
     pub(crate) lines: Lines,
-    /// By CPU; empty if nobody waits for them.
+    /// By CPU; empty if run-queue locks cost nothing.
     queue_locks: Vec<QueueLock>,
     /// By kind: units charged so far.
     work: [u64; SoftCost::COUNT],
@@ -224,7 +224,7 @@ impl Env {
         self.now + self.cpus[cpu as usize].charged_ns
     }
 
-    /// Ticks per second.
+    /// Scheduler ticks per second (CONFIG_HZ).
     pub fn hz(&self) -> u32 {
         self.hz
     }
@@ -249,7 +249,7 @@ impl Env {
         self.seed
     }
 
-    /// The machine.
+    /// The machine that the run simulates.
     pub fn machine(&self) -> &Machine {
         &self.machine
     }
@@ -293,7 +293,7 @@ impl Env {
         self.unit_prices[kind as usize].1
     }
 
-    /// For the engine and for tests of schedulers: whoever wants the lock of a run queue waits for it, or nobody does.
+    /// For the engine and for tests of schedulers: whether acquiring a run-queue lock waits for its holder.
     pub fn contend_for_queues(&mut self, contended: bool) {
         let locks = (0..self.cpus.len() as CpuId).map(QueueLock::new);
         self.queue_locks = if contended { locks.collect() } else { Vec::new() };
@@ -387,7 +387,7 @@ impl Env {
         self.requests[balancing.0] = Request::Balanced(balance);
     }
 
-    /// Whether somebody asks why: if not, reasons are dropped. The answer must not change who goes where.
+    /// Whether an observer wants reasons: if not, they are dropped. The answer must not change any placement.
     pub fn wants_reasons(&self) -> bool {
         self.wants_reasons
     }
@@ -399,36 +399,36 @@ impl Env {
         }
     }
 
-    /// Whether somebody wants to be told of clamps. The answer must change nothing else.
+    /// Whether an observer wants [`EventKind::Clamps`]. The answer must change nothing else.
     pub fn wants_clamps(&self) -> bool {
         self.wants_clamps
     }
 
-    /// Reports that a signal under clamps was updated, if somebody wants to know.
+    /// Reports an update of a clamped utilization, if an observer wants it.
     pub fn clamps(&mut self, clamps: Clamps) {
         if self.wants_clamps {
             self.requests.push(Request::Clamps(clamps));
         }
     }
 
-    /// For the engine and for tests of schedulers: somebody wants to be told of clamps, or nobody does.
+    /// For the engine and for tests of schedulers: whether an observer wants [`EventKind::Clamps`].
     pub fn want_clamps(&mut self, wanted: bool) {
         self.wants_clamps = wanted;
     }
 
-    /// Whether signals of load tracking shall be told. The answer must change nothing else.
+    /// Whether PELT signals are reported ([`EventKind::Signals`]). The answer must change nothing else.
     pub fn wants_signals(&self) -> bool {
         self.wants_signals
     }
 
-    /// Reports that a signal of load tracking was updated, if somebody wants to know.
+    /// Reports an update of a PELT signal, if an observer wants it.
     pub fn signals(&mut self, signals: Signals) {
         if self.wants_signals {
             self.requests.push(Request::Signals(signals));
         }
     }
 
-    /// For the engine and for tests of schedulers: signals shall be told, or they shall not.
+    /// For the engine and for tests of schedulers: whether [`EventKind::Signals`] are reported.
     pub fn want_signals(&mut self, wanted: bool) {
         self.wants_signals = wanted;
     }
@@ -457,7 +457,7 @@ impl Env {
         self.reported = 0;
     }
 
-    /// For the engine and for tests of schedulers: somebody asks why, or nobody does.
+    /// For the engine and for tests of schedulers: whether an observer wants reasons.
     pub fn want_reasons(&mut self, wanted: bool) {
         self.wants_reasons = wanted;
     }

@@ -10,7 +10,7 @@ pub enum SimError {
     /// The workload cannot be interpreted.
     #[error("workload {workload}: {what}")]
     Program {
-        /// The workload's name.
+        /// Name of the workload.
         workload: String,
         /// What is wrong, naming the thread template and step.
         what: String,
@@ -24,7 +24,7 @@ pub enum SimError {
     /// Threads are blocked and nothing can ever wake them.
     #[error("deadlock at {at} ns: no thread can ever run again\n{report}")]
     Deadlock {
-        /// When.
+        /// Virtual time, ns.
         at: Time,
         /// One line per blocked thread: what it waits for, and for whom.
         report: String,
@@ -32,7 +32,7 @@ pub enum SimError {
     /// The scheduler under test broke a rule that no scheduler may break.
     #[error("broken invariant at {at} ns: {what}")]
     Invariant {
-        /// When.
+        /// Virtual time, ns.
         at: Time,
         /// Which rule, and by whom.
         what: String,
@@ -40,15 +40,15 @@ pub enum SimError {
     /// Something goes round without time passing.
     #[error("time stands still at {at} ns: {what}")]
     Livelock {
-        /// When.
+        /// Virtual time, ns.
         at: Time,
-        /// Where it spins.
+        /// Template and step at which it spins.
         what: String,
     },
     /// The run has created as many threads as a run may.
     #[error("the run has created {max} threads at {at} ns, more than which a run may not; the next is a {name}")]
     TooManyThreads {
-        /// When.
+        /// Virtual time, ns.
         at: Time,
         /// [`fairground_workload::MAX_TASKS`].
         max: u64,
@@ -58,7 +58,7 @@ pub enum SimError {
     /// The run did not end within [`crate::Config::max_time_ns`].
     #[error("the workload has not ended after {at} ns of virtual time\n{report}")]
     TimeLimit {
-        /// The limit.
+        /// The time limit, ns of virtual time.
         at: Time,
         /// What the threads were doing.
         report: String,
@@ -66,17 +66,17 @@ pub enum SimError {
     /// The run did not end within [`crate::Config::max_events`].
     #[error("the run has not ended after {events} events, at {at} ns; the last one was {what}")]
     EventLimit {
-        /// When.
+        /// Virtual time, ns.
         at: Time,
-        /// The limit.
+        /// The limit, in events of the run.
         events: u64,
-        /// The last event.
+        /// The last event before the limit.
         what: String,
     },
-    /// Somebody had it stopped ([`crate::Engine::stop_on`]).
+    /// The caller stopped the run ([`crate::Engine::stop_on`]).
     #[error("stopped at {at} ns")]
     Stopped {
-        /// When.
+        /// Virtual time, ns.
         at: Time,
     },
 }

@@ -1,46 +1,46 @@
-//! What a run reports, in time order. The run's hash is taken over these, but for what is told on request.
+//! Events of a run, in time order. The run's hash covers all of them except optional events.
 
 use fairground_machine::CpuId;
 use fairground_workload::Mark;
 
 use crate::{EnergyPart, TaskId, Time};
 
-/// Something that happened.
+/// An event of the run: the time and what happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// Virtual time, ns. Never decreases within a run.
     pub time: Time,
     /// The CPU on which it happened.
     pub cpu: CpuId,
-    /// What.
+    /// What happened, with its details.
     pub kind: EventKind,
 }
 
-/// What happened.
+/// The kinds of events; each names the tasks and CPUs involved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
-    /// A task came into being (sched_process_fork).
+    /// A task was created (sched_process_fork).
     Fork {
-        /// Who made it; none for tasks that exist at time 0.
+        /// The parent; none for tasks that exist at time 0.
         parent: Option<TaskId>,
-        /// The new task.
+        /// Id of the new task.
         child: TaskId,
     },
     /// A task replaced its program.
     Exec {
-        /// The task.
+        /// Id of the task: its index in order of creation.
         task: TaskId,
     },
-    /// A task ended.
+    /// A task exited (sched_process_exit).
     Exit {
-        /// The task.
+        /// Id of the task: its index in order of creation.
         task: TaskId,
     },
     /// A sleeping task is about to be placed (sched_waking): `prev` is where it last ran.
     Waking {
-        /// The task.
+        /// Id of the task: its index in order of creation.
         task: TaskId,
-        /// Its previous CPU.
+        /// CPU on which the task ran before it slept.
         prev: CpuId,
         /// Who wakes it; none: an interrupt. No part of the run's hash: it says what led to the rest.
         waker: Option<TaskId>,
@@ -51,31 +51,31 @@ pub enum EventKind {
     Decision(Decision),
     /// A woken or new task is on the run queue of `target` (sched_wakeup, sched_wakeup_new).
     Wakeup {
-        /// The task.
+        /// Id of the task: its index in order of creation.
         task: TaskId,
-        /// Its run queue.
+        /// CPU of the run queue that the task is put on.
         target: CpuId,
     },
     /// A task's CPU changed (sched_migrate_task).
     Migrate {
-        /// The task.
+        /// Id of the task: its index in order of creation.
         task: TaskId,
-        /// Old CPU.
+        /// The CPU that the task leaves.
         from: CpuId,
-        /// New CPU.
+        /// The CPU that the task moves to.
         to: CpuId,
-        /// Why.
+        /// What caused the migration.
         cause: MigrateCause,
     },
     /// Load balancing found a source; the migrations that come of it follow.
     Balance(Balance),
     /// The CPU switched from one to another (sched_switch); `None` is the idle task.
     Switch {
-        /// Who stops.
+        /// The task that stops running; none: the idle task.
         prev: Option<TaskId>,
-        /// In what state it is left.
+        /// State in which `prev` leaves the CPU.
         prev_state: SwitchState,
-        /// Who starts.
+        /// The task that starts running; none: the idle task.
         next: Option<TaskId>,
     },
     /// The per-CPU stopper starts (true) or has done its work.
@@ -87,10 +87,10 @@ pub enum EventKind {
     },
     /// The CPU's frequency is now this, kHz (cpu_frequency).
     Frequency {
-        /// kHz.
+        /// The new frequency, kHz.
         khz: u32,
     },
-    /// A signal that utilization clamps bound was updated. Only told where an observer wants it, and no part of the
+    /// A utilization that clamps bound was updated. Reported only if an observer wants it, and no part of the
     /// hash: it says what the rest led to.
     Clamps(Clamps),
     /// A load-tracking signal was updated, where that is asked for ([`crate::Config::signals`]). Seen, not done: no part
@@ -103,31 +103,31 @@ pub enum EventKind {
         /// Thousandths of a degree Celsius.
         milli_c: i32,
     },
-    /// Cooling caps the clock of this CPU so many operating points below the top (cdev_update).
+    /// Cooling caps the clock of this CPU at some operating points below the top (cdev_update).
     Cooling {
-        /// 0: no longer.
+        /// Number of operating points below the top; 0: no cap.
         state: u32,
     },
-    /// What a rail has taken for one purpose since time 0, where that is asked for
+    /// Energy that a rail has consumed for one purpose since time 0, if sampling is on
     /// ([`crate::Config::energy_every_ns`]). Seen, not done: no part of the run's hash.
     Energy {
         /// Index into [`fairground_machine::Machine::rails`].
         rail: u16,
-        /// What for.
+        /// The consumer: running CPUs, idle CPUs, clusters or the supply.
         part: EnergyPart,
         /// In pJ. Never decreases.
         picojoules: u64,
     },
-    /// A program's mark.
+    /// A program executed [`Op::Mark`](fairground_workload::Op::Mark).
     Mark {
-        /// Whose.
+        /// The task that executed it.
         task: TaskId,
-        /// Which.
+        /// The mark that was set.
         mark: Mark,
     },
 }
 
-/// Why a task's CPU changed.
+/// Cause of a migration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum MigrateCause {
@@ -150,7 +150,7 @@ pub enum MigrateCause {
 }
 
 impl MigrateCause {
-    /// All of them.
+    /// All variants, in the order of their discriminants.
     pub const ALL: [MigrateCause; 8] = [
         MigrateCause::Wake,
         MigrateCause::Fork,
@@ -204,32 +204,32 @@ pub struct Signals {
     pub updated: Time,
 }
 
-/// When a CPU looks for work, or work is pushed.
+/// Kind of a balance attempt (cpu_idle_type, active balance).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum BalanceKind {
-    /// In its turn, busy.
+    /// Periodic balance by a busy CPU.
     Busy,
-    /// In its turn, idle.
+    /// Periodic balance by or for an idle CPU.
     Idle,
-    /// About to idle.
+    /// newidle balance: the CPU has no task left to run (sched_balance_newidle).
     NewlyIdle,
-    /// By the stopper of the source, for an attempt that could move nothing.
+    /// Active balance: the source's stopper pushes a task after an attempt that could move none.
     Active,
 }
 
 impl BalanceKind {
-    /// All of them.
+    /// All variants, in the order of their discriminants.
     pub const ALL: [BalanceKind; 4] =
         [BalanceKind::Busy, BalanceKind::Idle, BalanceKind::NewlyIdle, BalanceKind::Active];
 
-    /// In a word, as traces write it.
+    /// The name that traces print.
     pub fn word(self) -> &'static str {
         ["busy", "idle", "newidle", "active"][self as usize]
     }
 }
 
-/// What [`Balance::amount`] counts.
+/// The unit of [`Balance::amount`] (migration_type).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum BalanceUnit {
@@ -237,40 +237,40 @@ pub enum BalanceUnit {
     Load,
     /// Utilization, 1024 for the whole of the largest CPU.
     Util,
-    /// Tasks.
+    /// Number of tasks (migrate_task).
     Task,
     /// Tasks that are too big for their CPU.
     Misfit,
 }
 
 impl BalanceUnit {
-    /// All of them.
+    /// All variants, in the order of their discriminants.
     pub const ALL: [BalanceUnit; 4] = [BalanceUnit::Load, BalanceUnit::Util, BalanceUnit::Task, BalanceUnit::Misfit];
 
-    /// In a word, as traces write it.
+    /// The name that traces print.
     pub fn word(self) -> &'static str {
         ["load", "util", "task", "misfit"][self as usize]
     }
 }
 
-/// An attempt to balance a domain that found where to take from.
+/// A balance attempt on a domain that found a busiest run queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Balance {
-    /// When.
+    /// What triggered the attempt.
     pub kind: BalanceKind,
     /// The level of the domain; the scheduler's own numbering, named by [`crate::Scheduler::level_name`].
     pub level: u8,
-    /// Takes from this CPU.
+    /// The busiest CPU, from which tasks are pulled.
     pub src: CpuId,
-    /// For this CPU. What may not run there goes to another CPU of its group.
+    /// The CPU that pulls. A task that may not run there goes to another CPU of its group.
     pub dst: CpuId,
-    /// What is counted.
+    /// Unit of `amount`.
     pub unit: BalanceUnit,
-    /// How much was to be moved.
+    /// How much was to be moved (imbalance).
     pub amount: u64,
     /// Why; the scheduler's own numbering, named by [`crate::Scheduler::balance_rule_name`].
     pub rule: u16,
-    /// Tasks moved.
+    /// Number of tasks moved.
     pub moved: u32,
     /// The stopper of the source was asked to push a task.
     pub active: bool,
@@ -282,9 +282,9 @@ pub struct Balance {
 pub enum SwitchState {
     /// Still runnable (preempted or yielded).
     Runnable,
-    /// Sleeping.
+    /// It blocked and waits for a wakeup.
     Sleeping,
-    /// Exited.
+    /// It exited and never runs again.
     Dead,
 }
 
@@ -292,43 +292,43 @@ pub enum SwitchState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum DecisionKind {
-    /// A wakeup.
+    /// select_task_rq for a wakeup (WF_TTWU).
     Wake,
-    /// A new task.
+    /// select_task_rq for a new task (WF_FORK).
     Fork,
-    /// An exec.
+    /// select_task_rq for exec (WF_EXEC).
     Exec,
 }
 
-/// A placement decision.
+/// A placement decision: which run queue a task goes to, and by which rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// What for.
+    /// Whether it is for a wakeup, a fork or an exec.
     pub kind: DecisionKind,
-    /// The task.
+    /// Id of the task: its index in order of creation.
     pub task: TaskId,
-    /// Where it was.
+    /// CPU on which the task ran last; for a new task, the parent's CPU.
     pub prev: CpuId,
-    /// Where it goes.
+    /// CPU that was chosen.
     pub chosen: CpuId,
     /// The rule that decided; the scheduler's own numbering, named by [`crate::Scheduler::rule_name`].
     pub rule: u16,
-    /// CPUs probed.
+    /// Number of CPUs that the search probed.
     pub probes: u32,
     /// CPUs looked at in group statistics.
     pub group_cpus: u32,
 }
 
-/// Something that a scheduler looked at on its way to a decision. The numbering is its own.
+/// A reason for a decision: something that the scheduler looked at. Numbers are the scheduler's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reason {
-    /// What was seen, in words by [`crate::Scheduler::note_text`].
+    /// Number of the note; its text is [`crate::Scheduler::note_text`].
     pub note: u16,
     /// The rule that was being tried, named by [`crate::Scheduler::rule_name`]; [`NO_RULE`] outside of any.
     pub rule: u16,
     /// The CPU it is about.
     pub cpu: Option<CpuId>,
-    /// The numbers compared.
+    /// The numbers that were compared, as the note describes them.
     pub numbers: [u64; 3],
 }
 
@@ -340,7 +340,7 @@ pub const NO_RULE: u16 = u16::MAX;
 pub struct Step {
     /// When, as the thread would read it from the clock, ns.
     pub time: Time,
-    /// Who.
+    /// The task that the step is about.
     pub task: TaskId,
     /// Index of the step; the length of the program where the thread ends by itself.
     pub op: u32,
@@ -348,7 +348,7 @@ pub struct Step {
     pub due: Option<Time>,
 }
 
-/// Somebody who is told of every event: checkers, statistics, the hash, exporters.
+/// Receives every event of a run: checkers, statistics, the hash, exporters.
 pub trait Observer {
     /// One event; times never decrease.
     fn event(&mut self, event: &Event);
@@ -358,7 +358,7 @@ pub trait Observer {
         false
     }
 
-    /// Asked once, before the run: whether [`EventKind::Clamps`] shall be told, to all.
+    /// Called once, before the run: whether [`EventKind::Clamps`] is reported, to all observers.
     fn wants_clamps(&self) -> bool {
         false
     }
@@ -368,10 +368,10 @@ pub trait Observer {
         false
     }
 
-    /// A thread comes to a step. Told to all as soon as one wants it, after the events of the same instant.
+    /// A thread reaches a step. Reported to all observers if one wants it, after the events of the same instant.
     fn step(&mut self, _step: &Step) {}
 
-    /// What led to the decision that comes as the next event, oldest first. Told to all as soon as one wants it; not
-    /// told where the scheduler noted nothing.
+    /// Reasons for the decision that comes as the next event, oldest first. Reported to all if one wants it; not
+    /// called if the scheduler noted nothing.
     fn reasons(&mut self, _decision: &Event, _reasons: &[Reason]) {}
 }

@@ -1,13 +1,13 @@
-//! Memory that is about to be needed, asked for ahead of time.
+//! Software prefetch.
 //!
-//! What is known of a thousand CPUs and ten thousand tasks is more than the caches of one core hold, so most events of a
-//! large machine begin by waiting for memory. Which event comes next is mostly known while one is carried out.
+//! The state of a thousand CPUs and ten thousand tasks is larger than the caches of one core, so most events of a
+//! large machine begin by waiting for memory. The next event is mostly known while the present one is carried out.
 
-/// Bytes that come together.
+/// Bytes of a cache line of the host.
 const LINE: usize = 64;
 
-/// Asks for all of `what`, without waiting for it. Nothing but the time of the host depends on it; where the processor has
-/// no such request that can be made, nothing happens.
+/// Prefetches all of `what` into the host's caches. Only the host's run time depends on it; where the processor has
+/// no prefetch instruction, nothing happens.
 #[inline(always)]
 pub fn fetch_ahead<T>(what: &T) {
     for at in (0..size_of::<T>()).step_by(LINE) {

@@ -34,7 +34,7 @@ fn value_of(bucket: usize) -> u64 {
 }
 
 impl Histogram {
-    /// Adds one duration.
+    /// Adds one duration, ns.
     pub fn record(&mut self, value: u64) {
         let bucket = bucket_of(value);
         if bucket >= self.buckets.len() {
@@ -62,12 +62,12 @@ impl Histogram {
         self.sum += other.sum;
     }
 
-    /// Number of durations.
+    /// Number of durations recorded.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Their sum, ns.
+    /// Sum of all durations, ns.
     pub fn sum(&self) -> u128 {
         self.sum
     }

@@ -49,7 +49,7 @@ impl Traffic {
     }
 }
 
-/// All that moves lines.
+/// Transfers of cache lines between CPUs, with the links between nodes.
 #[derive(Clone, Debug)]
 pub(crate) struct Lines {
     pub traffic: Traffic,
@@ -88,7 +88,7 @@ impl Lines {
 struct Link {
     line_ps: u64,
     nr_nodes: usize,
-    /// When all that was asked for has passed, ps; by node it comes from, then by node it goes to.
+    /// When all lines requested so far have passed, ps; by node it comes from, then by node it goes to.
     free_ps: Vec<u64>,
 }
 

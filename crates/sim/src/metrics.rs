@@ -37,7 +37,7 @@ pub struct Meters {
 }
 
 impl Meters {
-    /// Without samples, for so many core types.
+    /// All zero, for a machine with `nr_types` core types.
     pub fn new(nr_types: usize) -> Self {
         Meters { wakeup_latency: vec![Histogram::default(); nr_types], ..Meters::default() }
     }
@@ -85,19 +85,19 @@ impl Meters {
 /// A distribution in short, ns. Percentiles have the resolution of [`Histogram`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Delay {
-    /// Number of samples.
+    /// Number of samples in the distribution.
     pub count: u64,
-    /// Mean.
+    /// Mean of the samples, ns.
     pub mean: f64,
-    /// Median.
+    /// Median, ns.
     pub p50: u64,
-    /// 95th percentile.
+    /// 95th percentile, ns.
     pub p95: u64,
-    /// 99th percentile.
+    /// 99th percentile, ns.
     pub p99: u64,
-    /// Greatest.
+    /// Greatest sample, ns.
     pub max: u64,
-    /// Sum.
+    /// Sum of all samples, ns.
     pub total: u128,
 }
 
@@ -120,9 +120,9 @@ impl From<&Histogram> for Delay {
 pub struct RuleCount {
     /// Wake, fork or exec.
     pub kind: DecisionKind,
-    /// The rule's name.
+    /// Name of the placement rule.
     pub rule: String,
-    /// Decisions.
+    /// Number of decisions by this rule.
     pub count: u64,
 }
 
@@ -139,7 +139,7 @@ pub struct RunMetrics {
     pub ops_per_sec: Option<f64>,
     /// Migrations per op after [`Mark::Steady`] (after the begin, without one); none without ops.
     pub migrations_per_op: Option<f64>,
-    /// Changes of CPU.
+    /// Number of migrations: a task was moved to another CPU.
     pub migrations: u64,
     /// The same by [`MigrateCause`].
     pub migrations_by_cause: [u64; NR_CAUSES],
@@ -148,11 +148,11 @@ pub struct RunMetrics {
     /// Tasks made during the run, the window and what comes before it, by the distance of their first CPU to that of
     /// who made them.
     pub births_by_distance: [u64; Distance::COUNT],
-    /// Waking until running.
+    /// Wakeup latency: from the wakeup until the task runs.
     pub wakeup_latency: Delay,
     /// The same by core type.
     pub wakeup_latency_by_type: Vec<Delay>,
-    /// Queued until running.
+    /// Run delay: from enqueue, or preemption, until the task runs.
     pub run_delay: Delay,
     /// Idle states by core type, then by index: summed over its CPUs.
     pub idle: Vec<Vec<IdleStats>>,
@@ -166,7 +166,7 @@ pub struct RunMetrics {
     pub wasted_core_s: f64,
     /// Threads away from a balanced placement, mean over the window; see [`crate::SpreadMeter`].
     pub misplaced: f64,
-    /// Energy, J.
+    /// Energy of the measured window, J.
     pub energy_j: f64,
     /// Part of it: static, of clusters.
     pub cluster_j: f64,
@@ -184,7 +184,7 @@ pub struct RunMetrics {
     pub capped_ns: Vec<u64>,
     /// Time for which each frequency domain ran at its top operating point, ns, idle or not.
     pub top_clock_ns: Vec<u64>,
-    /// Floors in force that were told of each CPU's queue ([`crate::Clamps`]), and how often each was; empty for a workload
+    /// Effective `uclamp.min` of each CPU's run queue ([`crate::Clamps`]), and how often each occurred; empty for a workload
     /// without clamps.
     pub floors: Vec<BTreeMap<u16, u64>>,
     /// Mean power of each rail, mW; see [`Machine::rails`].
@@ -231,7 +231,6 @@ struct Counts {
     decisions: [Vec<u64>; 3],
     /// Ops and migrations since the steady mark.
     steady: Option<(u64, u64)>,
-    /// By CPU.
     floors: Vec<BTreeMap<u16, u64>>,
 }
 
@@ -258,7 +257,7 @@ pub struct MetricsObserver {
 }
 
 impl MetricsObserver {
-    /// For one run.
+    /// An observer of one run.
     pub fn new(machine: Arc<Machine>, workload: &Workload) -> Self {
         let clamps = workload.asks_for_clamps();
         let floors = vec![BTreeMap::new(); if clamps { machine.nr_cpus() } else { 0 }];

@@ -9,7 +9,7 @@
 //! | queue that balancing takes a task from | who takes it | `Dequeue` |
 //! | own queue, when the current task blocks, in schedule(), in the tick | the CPU itself | `Dequeue`, `Pick`, `Tick` |
 //!
-//! It is settled when the work is done: had somebody else the lock meanwhile, what remained of that is charged, and the
+//! It is settled when the work is done: if another CPU took the lock meanwhile, the rest of its hold time is charged, and the
 //! line. A task that goes to another CPU's wake list takes no lock there, as in the kernel.
 //!
 //! DEVIATION: of each lock the last hold alone is known. Who comes, by its clock, early enough to be done before that
@@ -29,7 +29,6 @@ pub(crate) struct QueueLock {
 }
 
 impl QueueLock {
-    /// Never held.
     pub(crate) fn new(cpu: CpuId) -> Self {
         QueueLock { last: cpu, from: 0, until: 0 }
     }
@@ -39,7 +38,7 @@ impl QueueLock {
         std::mem::replace(&mut self.last, cpu)
     }
 
-    /// Somebody wants it at `at` for `hold_ns`: how long it waits, ns.
+    /// Takes the lock at `at` for `hold_ns`; returns how long that waits, ns.
     pub(crate) fn hold(&mut self, at: Time, hold_ns: u64) -> u64 {
         if at + hold_ns <= self.from {
             return 0;

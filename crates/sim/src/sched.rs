@@ -22,7 +22,7 @@ use crate::{Config, TaskId};
 pub struct TaskInfo {
     /// Dense id, never reused within a run.
     pub id: TaskId,
-    /// Thread name (comm).
+    /// Thread name, the kernel's `comm`.
     pub name: String,
     /// Policy, nice, priority, clamps.
     pub attr: SchedAttr,
@@ -56,7 +56,7 @@ pub struct WakeContext {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Ipi {
-    /// Reschedule.
+    /// Reschedule interrupt (smp_send_reschedule).
     Resched,
     /// Drain the remote-wakeup queue.
     WakeQueue,
@@ -69,7 +69,7 @@ pub enum Ipi {
 pub enum Pick {
     /// Runs this task (it may be the one that was running).
     Task(TaskId),
-    /// Nothing to run.
+    /// No task to run: the CPU idles.
     Idle,
     /// Stop work is pending: the engine will call [`Scheduler::stopper`].
     Stopper,
@@ -86,7 +86,7 @@ pub enum Change {
 
 /// A scheduler under test.
 pub trait Scheduler {
-    /// The run is about to begin: time 0, every CPU idle, no task exists. What this charges is nobody's.
+    /// The run is about to begin: time 0, every CPU idle, no task exists. Costs charged here are dropped.
     ///
     /// # Errors
     /// Why the scheduler cannot serve this workload under these circumstances, in words; the run does not begin.
@@ -166,7 +166,7 @@ pub trait Scheduler {
         false
     }
 
-    /// The rules of its decisions are its own and happen whoever looks. False: somebody beside it explains, if asked, and
+    /// The rules of its decisions are its own and are always known. False: another component explains them on request, and
     /// rules are no part of the run's hash.
     fn has_own_rules(&self) -> bool {
         true

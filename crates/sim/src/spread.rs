@@ -1,4 +1,4 @@
-//! How far the runnable threads are from a balanced placement.
+//! Misplacement: how far the runnable threads are from a balanced placement.
 
 use fairground_machine::{CpuId, CpuMask, Machine};
 
@@ -71,7 +71,7 @@ impl SpreadMeter {
         self.runnable[cpu as usize] += 1;
     }
 
-    /// It no longer is.
+    /// The thread is no longer on that run queue.
     pub fn remove(&mut self, now: Time, class: usize, cpu: CpuId) {
         self.change(now, class, cpu, Step::Down);
         self.runnable[cpu as usize] -= 1;
@@ -219,7 +219,7 @@ impl Class {
             self.raise_level(&next);
             next = self.next_level();
         }
-        // On the level itself, so many may stay as the slots below leave over.
+        // On the level itself, as many may stay as the slots below leave over.
         let left_over = wanted - self.filled();
         let beyond_below: u64 = self.kinds.iter().map(|k| k.all.beyond - k.others.beyond).sum();
         self.misplaced = u64::from(self.strays) + next.beyond.max(beyond_below.saturating_sub(left_over));
@@ -269,7 +269,6 @@ impl Class {
 
 /// The slots of one worth, and all before them.
 struct Level {
-    /// k and capacity.
     worth: (u32, u64),
     /// Slots up to here that the others leave free.
     free: u64,
@@ -292,7 +291,6 @@ struct Columns {
     cut: u32,
     /// Columns higher than the cut.
     higher: u64,
-    /// Threads above it.
     beyond: u64,
     /// Places free below it.
     room: u64,

@@ -197,7 +197,7 @@ impl Scheduler for RoundRobin {
     }
 }
 
-/// A CPU-scope idle state that takes no time: exit latency and residency as told to the kernel, ns.
+/// A CPU-scope idle state that takes no time: exit latency and residency as the kernel sees them, ns.
 pub fn idle_state(name: &str, exit_latency_ns: u64, target_residency_ns: u64) -> IdleState {
     IdleState {
         name: name.into(),

@@ -107,7 +107,7 @@ fn adrestia_single_shows_the_wakeup() {
     assert_eq!(metrics.series[0].count(), 500, "one thread, ten times as often");
 }
 
-/// 12 us of work and 3 us under the lock, which nobody else takes; no flush: 15 us an operation.
+/// 12 us of work and 3 us under the lock, which no other thread takes; no flush: 15 us an operation.
 #[test]
 fn dbench_of_one_client_is_thinking_and_holding() {
     let (metrics, _) = run(&machine(2, 1), "dbench:clients=1,think=12,hold=3,flush=0,duration=1");

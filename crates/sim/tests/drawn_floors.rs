@@ -1,4 +1,4 @@
-//! Utilisation floors that a program draws: the scheduler is told of each, and they come as often as their weights say.
+//! Utilisation floors that a program draws: the scheduler sees each, and they come as often as their weights say.
 
 use std::sync::{Arc, Mutex};
 

@@ -10,7 +10,7 @@ use fairground_sim::{
 };
 use fairground_workload::{Amount, CapSource, FrequencyCap, GroupClamp, Op, Workload};
 
-/// What CPU 1 was told, and whether a state was recorded for it at the time.
+/// Calls that CPU 1 got, and whether an idle state was recorded for it at the time.
 type Log = Arc<Mutex<Vec<(&'static str, bool)>>>;
 
 /// Runs its one task on CPU 0; whenever that blocks, CPU 1 is asked to balance.
@@ -109,7 +109,7 @@ fn run(m: Machine, idle: IdleGovernor) -> (Outcome, Vec<(&'static str, bool)>) {
     run_workload(m, idle, work_and_sleep())
 }
 
-/// And what CPU 1 was told.
+/// And the calls that CPU 1 got.
 fn run_workload(m: Machine, idle: IdleGovernor, w: Workload) -> (Outcome, Vec<(&'static str, bool)>) {
     let heard = Log::default();
     let sched = Kicker { runnable: false, heard: Arc::clone(&heard) };
@@ -161,7 +161,7 @@ fn with_a_driver_the_governor_chooses() {
     assert!(outcome.totals.idle[1][1].held_ns > 0 && outcome.totals.idle[1][0].held_ns == 0);
 }
 
-/// CPU 0 sleeps from 10 to 20 us and is told at 15 us that its clock is halved from now on: work for whoever caps it.
+/// CPU 0 sleeps from 10 to 20 us and learns at 15 us that its clock is halved: work for the CPU that caps it.
 #[test]
 fn a_sleeping_cpu_does_not_work_at_what_it_is_told() {
     let m = two_cpus();

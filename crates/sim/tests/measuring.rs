@@ -301,7 +301,7 @@ fn poll_takes_nothing() {
 }
 
 /// Children run 100, 200 and 300 ns from 1 ns on, on CPUs of their own: the parent sees the first at 101, works 1000,
-/// and has not to wait for the others; a fourth wait has nobody to wait for.
+/// and has not to wait for the others; a fourth wait finds no child to wait for.
 #[test]
 fn wait_takes_one_child_at_a_time() {
     let spawn = |spec| Op::Spawn { spec, count: 1, thread: false };

@@ -1,5 +1,5 @@
 //! What a scheduler does besides placing tasks: timers of its own, tasks held back, frequencies, a refusal.
-//! Nothing costs anything but booting, which nobody pays; one CPU, whose clock has 500 MHz and 1 GHz.
+//! All costs are 0 but that of booting, which is dropped; one CPU, whose clock has 500 MHz and 1 GHz.
 
 use std::sync::Arc;
 

@@ -9,7 +9,7 @@ use fairground_workload::{Amount, Op, ProgramBuilder, TaskSpec};
 
 const MS: u64 = 1_000_000;
 
-/// nW x ns of so many mW over so many ms.
+/// Energy in nW x ns of `mw` mW over `ms` ms.
 fn mw_ms(mw: f64, ms: u64) -> Energy {
     (mw * 1e6) as Energy * Energy::from(ms * MS)
 }
@@ -236,7 +236,7 @@ impl Observer for Meters {
     }
 }
 
-/// The run of [`idles_then_runs`] for so many ms: what the meters showed, its hash, and how it came out.
+/// The run of [`idles_then_runs`] for `ms` ms: the meter readings, the hash and the outcome.
 fn metered(energy_every_ns: Option<u64>, ms: u64) -> (Meters, Outcome) {
     let mut w = workload(vec![], vec![idles_then_runs()]);
     w.duration_ns = Some(ms * MS);
@@ -262,7 +262,7 @@ fn meters_of_rails_count_up_from_the_beginning_to_the_end_by_what_energy_is_for(
     assert!(shown.iter().all(|(_, rail, _, pj)| *rail == 0 || *pj == 0));
 }
 
-/// Whoever looks changes nothing, and sees everything at the end.
+/// Sampling changes nothing, and the last sample holds the sums.
 #[test]
 fn meters_are_no_part_of_the_hash_and_end_at_what_the_run_has_taken() {
     let (Meters(shown, hash), outcome) = metered(Some(3 * MS), 20);

@@ -60,7 +60,7 @@ fn steps() -> impl Strategy<Value = Vec<Op>> {
     ]
 }
 
-/// Templates 0 and 1: a short child, and a daemon that is woken by whoever; then the random ones, then a writer and a
+/// Templates 0 and 1: a short child, and a daemon that any thread may wake; then the random ones, then a writer and a
 /// reader of a pipe and a socket.
 fn build(programs: Vec<Vec<Vec<Op>>>, messages: u64, bytes: u32, nr_cpus: u32) -> Workload {
     let looped = |name: &str, times, ops: &[Op]| {

@@ -383,7 +383,7 @@ fn a_program_that_names_the_wrong_object_is_an_error() {
     assert_eq!(what, "`a` uses object 0 as a mutex, but it is a condition variable");
 }
 
-/// Nobody needs memory for what is refused.
+/// A refused workload allocates no memory.
 #[test]
 fn a_pipe_of_absurd_size_is_an_error() {
     let slots = u32::MAX;
@@ -488,7 +488,7 @@ fn the_seed_is_all_that_varies() {
 #[derive(Default)]
 struct Why {
     wants: bool,
-    /// Reasons told and not yet followed by their decision.
+    /// Reasons that are not yet followed by their decision.
     open: Option<(Event, usize)>,
     decisions: Vec<usize>,
 }
@@ -523,12 +523,12 @@ fn reasons_come_right_before_their_decision_and_change_nothing() {
         let mut engine =
             testing::engine(machine(2, 1), workload(vec![], vec![sleeper.clone(), sleeper.clone()]), plain());
         engine.run(&mut [&mut other, &mut why, &mut hash]).expect("the run ends well");
-        assert_eq!(why.decisions, other.decisions, "everybody is told");
+        assert_eq!(why.decisions, other.decisions, "all observers get the reasons");
         (why.decisions, hash.value())
     };
     let (with, hash) = told(true);
     assert_eq!(with, [1, 1, 1, 1]);
-    assert_eq!(told(false), (vec![0, 0, 0, 0], hash), "nobody asks");
+    assert_eq!(told(false), (vec![0, 0, 0, 0], hash), "no observer asks");
 }
 
 /// A task makes a child before the window begins; the rig's scheduler puts children on CPUs of their own.

@@ -23,9 +23,9 @@ impl Workload {
         Ok((workload, warnings))
     }
 
-    /// Binds it to `cpus`, which is not empty: whoever launches it does so there, and its threads inherit that. A thread
+    /// Binds it to `cpus`, which is not empty: it is launched there, and its threads inherit the affinity. A thread
     /// that sets an affinity itself has that: numactl and taskset bind by sched_setaffinity, which a thread may widen
-    /// again, unlike a cpuset. Per-CPU kernel threads and interrupts are nobody's to bind. Warns of threads that may
+    /// again, unlike a cpuset. Per-CPU kernel threads and interrupts cannot be bound. Warns of threads that may
     /// leave `cpus`.
     pub fn bind(&mut self, cpus: &CpuMask) -> Vec<Warning> {
         let first = cpus.first().unwrap_or_default();

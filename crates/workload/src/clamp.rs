@@ -9,9 +9,9 @@ use crate::program::{GroupId, Op, SchedAttr, Workload};
 /// Which bound of utilization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Clamp {
-    /// The floor.
+    /// `uclamp.min`: the lower bound of utilization.
     Min,
-    /// The ceiling.
+    /// `uclamp.max`: the upper bound of utilization.
     Max,
 }
 
@@ -89,11 +89,11 @@ impl fmt::Display for ClampPercent {
 /// A new clamp of a task group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct GroupClamp {
-    /// Whose.
+    /// The task group whose clamp is set.
     pub group: GroupId,
-    /// Which.
+    /// Which of the two clamps is set.
     pub clamp: Clamp,
-    /// Its value.
+    /// The new value of the clamp.
     pub value: ClampPercent,
 }
 

@@ -22,7 +22,7 @@ pub enum WorkloadError {
     /// The workload has no such option.
     #[error("`{workload}` has no option `{option}`")]
     UnknownOption {
-        /// The workload.
+        /// Name of the workload.
         workload: String,
         /// What was asked for.
         option: String,
@@ -33,20 +33,20 @@ pub enum WorkloadError {
     /// An option's value is missing, malformed, out of range or excluded by another option.
     #[error("option `{option}` of `{workload}`: {problem}")]
     BadOption {
-        /// The workload.
+        /// Name of the workload.
         workload: String,
-        /// The option.
+        /// Name of the option.
         option: String,
         /// What is wrong with the value.
         problem: String,
-        /// What is expected.
+        /// The valid values, or the nearest valid name.
         #[help]
         help: String,
     },
     /// The file cannot be read.
     #[error("cannot read {file}: {}", why_unread(.cause))]
     Read {
-        /// The file.
+        /// Path of the file.
         file: String,
         /// What the system says.
         cause: std::io::Error,
@@ -54,16 +54,16 @@ pub enum WorkloadError {
     /// The file is longer than any sensible workload.
     #[error("{file} is larger than {limit_mib} MiB")]
     TooLarge {
-        /// The file.
+        /// Path of the file.
         file: String,
-        /// The limit, MiB.
+        /// Largest size that is read, MiB.
         limit_mib: u64,
     },
     /// The file is not text.
     #[error("{at}: not UTF-8: byte {byte:#04x}")]
     #[diagnostic(help("rt-app files are UTF-8 text; this one may be compressed or in another encoding"))]
     NotUtf8 {
-        /// Where.
+        /// File, line and column.
         at: Position,
         /// The first offending byte.
         byte: u8,
@@ -75,9 +75,9 @@ pub enum WorkloadError {
     /// The workload contradicts itself or the machine.
     #[error("workload `{workload}`: {problem}")]
     Invalid {
-        /// The workload.
+        /// Name of the workload.
         workload: String,
-        /// What is wrong.
+        /// What the validation found.
         problem: Box<Problem>,
         /// What to do about it.
         #[help]
@@ -89,7 +89,7 @@ pub enum WorkloadError {
 #[derive(Debug, Error, Diagnostic)]
 #[error("{at}: {message}")]
 pub struct FileError {
-    /// Where.
+    /// File, line and column.
     pub at: Position,
     /// What is wrong, naming the key.
     pub message: String,

@@ -14,7 +14,7 @@ pub const MAX_VALUES: usize = 4_000_000;
 /// A range of bytes of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// First byte.
+    /// Offset of the first byte.
     pub start: usize,
     /// One past the last byte.
     pub end: usize,
@@ -23,28 +23,28 @@ pub struct Span {
 /// A value and its place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// The value.
+    /// The value without its position.
     pub value: Value,
     /// Where it is; of a missing value: where its key is.
     pub span: Span,
 }
 
-/// A JSON value.
+/// A JSON value with the source span of each member.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// Nothing: the key stands alone.
     Missing,
-    /// `null`.
+    /// JSON `null`.
     Null,
-    /// `true` or `false`.
+    /// JSON's `true` and `false`.
     Bool(bool),
     /// A number without fraction and exponent.
     Int(i64),
-    /// Any other number.
+    /// A number with a fraction or exponent, or beyond 64 bits.
     Float(f64),
-    /// A string.
+    /// A string with its escapes resolved.
     String(String),
-    /// A list.
+    /// An array, in the order of the text.
     Array(Vec<Node>),
     /// Members in the order of the text, duplicates included.
     Object(Vec<Member>),
@@ -53,18 +53,18 @@ pub enum Value {
 /// A member of an object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Member {
-    /// Its key.
+    /// The key with its escapes resolved.
     pub key: String,
     /// Where the key is.
     pub key_span: Span,
-    /// Its value.
+    /// The value that belongs to the key.
     pub value: Node,
 }
 
 /// A text that was read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
-    /// The value.
+    /// The outermost value of the text.
     pub root: Node,
     /// Where something other than blanks and comments follows it.
     pub trailing: Option<Span>,
@@ -73,9 +73,9 @@ pub struct Document {
 /// Why a text is not JSON, even with the liberties.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyntaxError {
-    /// Where.
+    /// Bytes of the text that the message is about.
     pub span: Span,
-    /// What is wrong.
+    /// What the parser found and what it expected.
     pub message: String,
     /// What was expected there.
     pub expected: &'static str,
@@ -176,7 +176,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Blanks and comments.
+    /// Skips whitespace and comments.
     fn skip_blanks(&mut self) -> Read<()> {
         loop {
             let rest = self.rest();

@@ -7,7 +7,7 @@ use crate::error::{nearest, WorkloadError};
 /// An option of a built-in.
 #[derive(Clone, Copy, Debug)]
 pub struct OptionInfo {
-    /// As typed.
+    /// Name as typed on the command line.
     pub name: &'static str,
     /// What values it takes.
     pub kind: OptionKind,
@@ -24,34 +24,34 @@ pub struct OptionInfo {
 pub enum OptionKind {
     /// Stands alone, without a value.
     Flag,
-    /// A whole number.
+    /// An integer within limits.
     Int {
-        /// Least.
+        /// Smallest value that is valid.
         min: i64,
-        /// Greatest.
+        /// Largest value that is valid.
         max: i64,
     },
     /// A CPU of the machine.
     Cpu,
     /// One of these words, kept as its index.
     Choice(&'static [&'static str]),
-    /// One part of so many, typed `1/N`, or `1` for all; kept as N.
+    /// A fraction 1/N of the whole, typed `1/N`, or `1` for all; kept as N.
     Part {
-        /// Greatest N.
+        /// Largest N that is valid.
         max: i64,
     },
     /// A decimal number of `unit`s, kept as a whole number of millionths of it.
     Decimal {
         /// What it counts, e.g. `s`.
         unit: &'static str,
-        /// Least, in millionths.
+        /// Smallest valid value, in millionths.
         min: u64,
-        /// Greatest, in millionths.
+        /// Largest valid value, in millionths.
         max: u64,
     },
     /// Decimal numbers joined by `+`, each kept as millionths of `unit`.
     List {
-        /// What they count.
+        /// Unit of the value, e.g. `us`.
         unit: &'static str,
         /// Least of each, in millionths.
         min: u64,
@@ -60,7 +60,6 @@ pub enum OptionKind {
     },
 }
 
-/// Millionths in one.
 pub(crate) const MICRO: u64 = 1_000_000;
 
 impl OptionKind {
@@ -162,7 +161,7 @@ impl Options {
         bad(self.workload, info.unwrap_or_else(|| panic!("{} has no option {name}", self.workload)), problem)
     }
 
-    /// The built-in's name.
+    /// Name of the built-in that these options belong to.
     pub fn name(&self) -> &'static str {
         self.workload
     }
@@ -190,7 +189,7 @@ impl Options {
         self.list(name)[0]
     }
 
-    /// The value of an [`OptionKind::Decimal`] in ns, where a unit of it has so many; below a ns it is cut off.
+    /// The value of an [`OptionKind::Decimal`] in ns, where one unit is `unit_ns`; fractions of a ns are cut off.
     pub fn ns(&self, name: &str, unit_ns: u64) -> u64 {
         scaled(self.millionths(name), unit_ns)
     }

@@ -26,41 +26,41 @@ pub struct Workload {
     pub objects: Vec<Object>,
     /// What the objects are called, by index; those beyond its end have no name.
     pub object_names: Vec<String>,
-    /// Thread templates.
+    /// Thread templates; [`Start`] and [`Op::Spawn`] refer to them by index.
     pub tasks: Vec<TaskSpec>,
     /// Task groups besides the root group, parents before their children.
     pub groups: Vec<TaskGroup>,
     /// Threads that exist at time 0, in order of creation.
     pub start: Vec<Start>,
-    /// Interrupts from devices.
+    /// Devices that raise interrupts during the run.
     pub irqs: Vec<IrqSource>,
-    /// Limits of frequencies that come and go.
+    /// Temporary limits of CPU frequencies.
     pub frequency_caps: Vec<FrequencyCap>,
     /// End of the run, ns; `None`: when every thread that is not a daemon has exited.
     pub duration_ns: Option<u64>,
     /// Statistics begin here, ns; ignored where a program sets [`Mark::Begin`].
     pub warmup_ns: u64,
-    /// What the workload reports of itself, by its marks.
+    /// The workload's own figure of merit, computed from marks.
     pub score: Score,
-    /// What its programs measure themselves, in the order in which it is shown.
+    /// Measurements by the programs themselves, in the order in which they are shown.
     pub series: Vec<Series>,
 }
 
 /// How a workload's own figure of merit is read from its marks. Of the measured window.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Score {
-    /// Nothing of its own.
+    /// No figure of merit.
     None,
     /// [`Mark::Op`]s between [`Mark::Begin`] and [`Mark::End`] per second, and migrations per op after
     /// [`Mark::Steady`].
     OpsPerSec,
-    /// Length of the window in seconds, of a run of one of so many equal parts of the work: shown as it is, and
+    /// Length of the window in seconds; if the run does one of `parts` equal parts of the work, shown as it is and
     /// multiplied.
     Elapsed {
         /// At least 1, which is all of the work.
         parts: u32,
     },
-    /// Megabytes (10^6 bytes) per second, at so many bytes a [`Mark::Op`].
+    /// Megabytes (10^6 bytes) per second, at `bytes_per_op` for each [`Mark::Op`].
     Throughput {
         /// Bytes of an operation.
         bytes_per_op: u32,
@@ -77,7 +77,7 @@ pub enum Score {
 pub struct Points {
     /// Thousandths of a point for work at the speed of a CPU of capacity 1024 at its top frequency; at least 1.
     pub full_speed: u64,
-    /// The phases do one of so many equal parts of their work: at least 1, which is all of it.
+    /// Number of equal parts of the work, of which the phases do one; at least 1, which is all of it.
     pub parts: u32,
     /// Their phases are numbered through, in this order.
     pub sections: Vec<Section>,
@@ -90,7 +90,7 @@ pub struct Section {
     pub name: String,
     /// Its weight among the sections, at least 1.
     pub weight: u32,
-    /// At least one.
+    /// The phases in order; never empty.
     pub phases: Vec<Phase>,
 }
 
@@ -112,28 +112,28 @@ pub type SeriesId = u32;
 /// Times that programs measure with a clock and report ([`Op::Sample`], [`Op::Conclude`]).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Series {
-    /// What is measured, as figures are called: `latency` gives `latency_p99_us`.
+    /// Name of the measurement, as in metric names: `latency` gives `latency_p99_us`.
     pub name: String,
-    /// The same in a few words.
+    /// Description of the measurement.
     pub meaning: String,
     /// Resolution of the clock, ns, at least 1: gettimeofday has 1000. Differences of two readings are reported.
     pub tick_ns: u32,
-    /// What its figures are shown in.
+    /// Unit of the printed values.
     pub unit: TimeUnit,
     /// Whether the mean is shown, before the percentiles.
     pub mean: bool,
     /// Percentiles to show, in thousandths, 1 to 1000 (the greatest).
     pub permilles: Vec<u16>,
-    /// Who is later is counted.
+    /// Samples above these are counted.
     pub deadlines: Vec<Deadline>,
 }
 
 /// What times are shown in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TimeUnit {
-    /// Microseconds.
+    /// Values are in microseconds.
     Us,
-    /// Milliseconds.
+    /// Values are in milliseconds.
     Ms,
 }
 
@@ -160,15 +160,15 @@ pub struct TaskGroup {
 /// Threads that exist at time 0.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Start {
-    /// Template.
+    /// Index of the template of these threads.
     pub spec: SpecId,
-    /// How many.
+    /// Number of threads to create.
     pub count: u32,
     /// CPU they are forked from (the launching shell's); the scheduler places them.
     pub cpu: CpuId,
 }
 
-/// A thread template.
+/// What a thread is: name, attributes, working set and program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TaskSpec {
     /// Thread name (comm), at most 15 bytes as the kernel keeps it.
@@ -199,15 +199,15 @@ impl TaskSpec {
 /// Scheduling policy, as sched_setscheduler knows them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Policy {
-    /// SCHED_OTHER.
+    /// SCHED_OTHER (SCHED_NORMAL), the default.
     Other,
-    /// SCHED_BATCH.
+    /// SCHED_BATCH: no wakeup preemption.
     Batch,
-    /// SCHED_IDLE.
+    /// SCHED_IDLE: the lowest weight.
     Idle,
-    /// SCHED_FIFO.
+    /// SCHED_FIFO: real time, runs until it blocks or yields.
     Fifo,
-    /// SCHED_RR.
+    /// SCHED_RR: real time, round robin within a priority.
     Rr,
 }
 
@@ -219,7 +219,7 @@ pub const MAX_SLICE_NS: u64 = 100_000_000;
 /// Scheduling attributes of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SchedAttr {
-    /// Policy.
+    /// Scheduling policy of the thread.
     pub policy: Policy,
     /// -20..=19; used by the fair policies.
     pub nice: i8,
@@ -242,14 +242,14 @@ impl Default for SchedAttr {
 /// An amount that may vary: uniform in `base..=base + jitter`, drawn per use from the run's seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Amount {
-    /// Least value.
+    /// Smallest value that is drawn.
     pub base: u64,
-    /// Width.
+    /// Width of the range: the value is drawn uniformly from `base..=base + jitter`.
     pub jitter: u64,
 }
 
 impl Amount {
-    /// A fixed amount.
+    /// An amount without jitter.
     pub const fn fixed(base: u64) -> Self {
         Amount { base, jitter: 0 }
     }
@@ -264,7 +264,7 @@ pub struct ClampOdds {
     pub weight: u32,
 }
 
-/// Where threads meet.
+/// A kernel or library object through which threads communicate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Object {
     /// A pipe of 4096-byte slots: a writer blocks when all are used, and is released when the reader has drained a
@@ -281,12 +281,12 @@ pub enum Object {
         /// Bookkeeping charge per message on top of its bytes.
         overhead: u32,
     },
-    /// A futex word.
+    /// A futex word in shared memory.
     Futex {
-        /// Initial value.
+        /// Value at the start of the run.
         value: u32,
     },
-    /// A pthread mutex.
+    /// A pthread mutex, unlocked at the start.
     Mutex,
     /// A pthread condition variable. It has no memory.
     Cond,
@@ -295,9 +295,9 @@ pub enum Object {
         /// Number of threads it waits for, at least 1.
         parties: u32,
     },
-    /// A counting semaphore.
+    /// A POSIX counting semaphore.
     Semaphore {
-        /// Initial count.
+        /// Count at the start of the run.
         value: u32,
     },
     /// A periodic timer's phase. Shared by all users, unless `per_task`. Its first period begins where those of its
@@ -317,9 +317,9 @@ pub enum Object {
     /// A list on which threads put themselves and sleep, each on a futex of its own, until its keeper calls all who
     /// are on it, newest first.
     Roster,
-    /// A ticket lock of the kernel: who waits spins, and nobody is preempted while waiting for it or holding it.
+    /// A ticket lock of the kernel: waiters spin; neither they nor the holder can be preempted.
     Ticket,
-    /// A sleeping lock of the kernel: who waits spins while the holder is on a CPU and sleeps if it is not. Both may be
+    /// A sleeping lock of the kernel: a waiter spins while the holder is on a CPU, otherwise it sleeps. Both may be
     /// preempted.
     KernelMutex,
 }
@@ -348,7 +348,7 @@ impl Object {
 /// One step of a program. Steps that take no time run at once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Op {
-    /// Compute: work nanoseconds.
+    /// Compute for this much work: ns on a CPU of capacity 1024 at its top frequency.
     Run(Amount),
     /// Compute until this much wall time has passed, preempted or not, ns.
     RunWall(Amount),
@@ -358,7 +358,7 @@ pub enum Op {
     SleepUntil(u64),
     /// Wait for the next period of a [`Object::Timer`].
     TimerWait {
-        /// The timer.
+        /// Index of the [`Object::Timer`].
         timer: ObjId,
         /// Period, ns.
         period_ns: u64,
@@ -367,70 +367,70 @@ pub enum Op {
     },
     /// Blocking write of one message to a pipe.
     PipeWrite {
-        /// The pipe.
+        /// Index of the [`Object::Pipe`].
         pipe: ObjId,
         /// Message size, 1..=4096.
         bytes: u32,
     },
     /// Blocking read of exactly this many bytes.
     PipeRead {
-        /// The pipe.
+        /// Index of the [`Object::Pipe`].
         pipe: ObjId,
         /// Bytes, at least 1.
         bytes: u32,
     },
     /// Blocking send of one message.
     SockSend {
-        /// The socket.
+        /// Index of the [`Object::Socket`].
         sock: ObjId,
         /// Message size, at least 1.
         bytes: u32,
     },
     /// Blocking receive of exactly this many bytes.
     SockRecv {
-        /// The socket.
+        /// Index of the [`Object::Socket`].
         sock: ObjId,
         /// Bytes, at least 1.
         bytes: u32,
     },
-    /// poll(): waits until a pipe or socket has something to read, and leaves it there. Whoever writes wakes all who
+    /// poll(): waits until a pipe or socket has something to read, and leaves it there. A writer wakes all threads that
     /// poll, last come first, sync.
     Poll(ObjId),
     /// Stores into a futex word without a system call.
     FutexStore {
-        /// The futex.
+        /// Index of the [`Object::Futex`].
         futex: ObjId,
-        /// New value.
+        /// Value that is stored.
         value: u32,
     },
     /// Sleeps while the word has the expected value.
     FutexWait {
-        /// The futex.
+        /// Index of the [`Object::Futex`].
         futex: ObjId,
         /// Value to sleep on.
         expected: u32,
     },
     /// Wakes up to `count` sleepers, longest waiting first.
     FutexWake {
-        /// The futex.
+        /// Index of the [`Object::Futex`].
         futex: ObjId,
-        /// How many.
+        /// Most sleepers that are woken.
         count: u32,
     },
-    /// Locks a mutex.
+    /// Locks a mutex; sleeps while another thread holds it.
     Lock(ObjId),
     /// Unlocks a mutex that this thread holds.
     Unlock(ObjId),
     /// Releases the mutex, waits for a signal, takes the mutex again. Without a mutex: just waits.
     CondWait {
-        /// The condition variable.
+        /// Index of the condition variable.
         cond: ObjId,
         /// A mutex this thread holds.
         mutex: Option<ObjId>,
     },
     /// Wakes one waiter, if any.
     Signal(ObjId),
-    /// Wakes all waiters.
+    /// Wakes all waiters of a condition variable (pthread_cond_broadcast).
     Broadcast(ObjId),
     /// Waits at a barrier.
     BarrierWait(ObjId),
@@ -443,7 +443,7 @@ pub enum Op {
     Work(u64),
     /// Of a recorded thread: adds one to a semaphore, and wakes who waits longest.
     Rouse {
-        /// The semaphore.
+        /// Index of the [`Object::Semaphore`].
         sem: ObjId,
         /// The waker is about to sleep, and says so (WF_SYNC).
         sync: bool,
@@ -454,11 +454,11 @@ pub enum Op {
     SemWait(ObjId),
     /// Adds one to a semaphore.
     SemPost(ObjId),
-    /// sched_yield.
+    /// Calls sched_yield().
     Yield,
-    /// Creates `count` children.
+    /// Creates threads of a template: clone() or fork().
     Spawn {
-        /// Their template.
+        /// Index of the children's template.
         spec: SpecId,
         /// How many, created one after another.
         count: u32,
@@ -471,13 +471,13 @@ pub enum Op {
     WaitChildren,
     /// wait(): until one more child has exited; nothing if all have been waited for.
     WaitChild,
-    /// Exits now.
+    /// Ends the thread at once.
     Exit,
     /// Changes policy, nice, priority and clamps.
     SetAttr(SchedAttr),
     /// Changes the utilisation floor alone, to one of these values, drawn per use from the run's seed.
     DrawUclampMin(Arc<[ClampOdds]>),
-    /// Changes affinity.
+    /// Changes the thread's CPU affinity (sched_setaffinity).
     SetAffinity(CpuMask),
     /// Writes a clamp of a task group, its own or another.
     SetGroupClamp(GroupClamp),
@@ -493,7 +493,7 @@ pub enum Op {
         /// Index of the matching [`Op::Loop`].
         begin: u32,
     },
-    /// Tells the statistics something.
+    /// Sets a mark for the statistics.
     Mark(Mark),
     /// Reads the clock into a [`Object::Stamp`].
     Stamp(ObjId),
@@ -501,9 +501,9 @@ pub enum Op {
     StampCall(ObjId),
     /// Reads the clock and reports the time since an instant.
     Sample {
-        /// From when.
+        /// Start of the measured interval.
         since: Since,
-        /// Where to.
+        /// Where the measured time is added.
         to: Report,
     },
     /// Reports the mean of what a [`Object::Tally`] has summed up, in whole ticks of its series' clock, and empties it;
@@ -513,11 +513,11 @@ pub enum Op {
     Enlist(ObjId),
     /// Reads the clock once, then wakes all who are on the roster now, one futex call each.
     CallListed(ObjId),
-    /// Sleeps while nobody is on the roster.
+    /// Sleeps while the roster is empty.
     AwaitListed(ObjId),
     /// Takes an [`Object::Ticket`] lock or an [`Object::KernelMutex`], holds it for a while and gives it up.
     Serial {
-        /// The lock.
+        /// Index of the [`Object::Ticket`] lock.
         lock: ObjId,
         /// Work under it, work ns.
         hold: Amount,
@@ -540,31 +540,31 @@ pub enum Since {
 /// Where a sample goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Report {
-    /// To a series.
+    /// As a sample of a series.
     Series(SeriesId),
-    /// Into a [`Object::Tally`].
+    /// Added to an [`Object::Tally`].
     Tally(ObjId),
     /// To a phase of [`Points`].
     Phase(PhaseId),
 }
 
-/// What a program tells the statistics.
+/// A mark by which a program delimits what is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Mark {
-    /// Measurement begins.
+    /// The measured window begins.
     Begin,
     /// The start-up transient is over (counted from here: migrations per op).
     Steady,
     /// One operation is done.
     Op,
-    /// Measurement ends.
+    /// The measured window ends.
     End,
 }
 
 /// A device that interrupts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IrqSource {
-    /// Name.
+    /// Name of the device, for messages and traces.
     pub name: String,
     /// CPU that takes the interrupt.
     pub cpu: CpuId,
@@ -576,7 +576,7 @@ pub struct IrqSource {
     pub posts: Option<ObjId>,
 }
 
-/// Who limits a frequency. Schedulers are told in different ways.
+/// Who limits a frequency; determines how the scheduler learns of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CapSource {
     /// A cooling device, through cpufreq.
@@ -598,7 +598,7 @@ pub struct FrequencyCap {
     pub from_ns: u64,
     /// Ends then, ns; `None`: never.
     pub to_ns: Option<u64>,
-    /// Who.
+    /// Who sets the cap: determines how schedulers learn of it.
     pub by: CapSource,
 }
 
@@ -609,7 +609,7 @@ pub struct ProgramBuilder {
 }
 
 impl ProgramBuilder {
-    /// An empty program.
+    /// A builder without steps.
     pub fn new() -> Self {
         Self::default()
     }
@@ -631,7 +631,7 @@ impl ProgramBuilder {
         self
     }
 
-    /// The finished program.
+    /// The finished program; the builder is empty afterwards.
     pub fn build(&mut self) -> Arc<[Op]> {
         std::mem::take(&mut self.ops).into()
     }

@@ -98,7 +98,7 @@ fn kinds(seen: &Hardware) -> Vec<Kind> {
     kinds
 }
 
-/// Kinds of one name are told apart by their capacities, and those of one capacity by their first CPU.
+/// Core types of equal name get distinct names by capacity, then by their first CPU.
 fn name_apart(kinds: &mut [Kind]) {
     for suffix in [|kind: &Kind| kind.capacity, |kind: &Kind| kind.cpus.first().unwrap_or(0)] {
         let names: Vec<String> = kinds.iter().map(|kind| kind.name.clone()).collect();

@@ -30,7 +30,6 @@ impl Cpus {
         CpuMask::first_n(self.count())
     }
 
-    /// The ids here.
     pub fn iter(&self) -> std::ops::Range<CpuId> {
         0..self.count() as CpuId
     }
@@ -84,7 +83,7 @@ fn online(tree: &Tree, notes: &mut Notes) -> Result<CpuMask, CaptureError> {
     Ok(online)
 }
 
-/// What keeps tasks off CPUs is no property of the machine, but whoever captures should know of it.
+/// What keeps tasks off CPUs is no property of the machine, but the user should know of it.
 fn note_limits(tree: &Tree, online: &CpuMask, notes: &mut Notes) -> Result<(), CaptureError> {
     for path in ["fs/cgroup/cpuset.cpus.effective", "fs/cgroup/cpuset/cpuset.effective_cpus"] {
         let Some(allowed) = tree.cpu_list(path)? else { continue };

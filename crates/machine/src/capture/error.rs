@@ -1,4 +1,4 @@
-//! Why a tree cannot be captured.
+//! Errors of `machine capture`.
 
 use std::path::PathBuf;
 
@@ -7,11 +7,11 @@ use miette::Diagnostic;
 use crate::error::why_unread;
 use crate::MachineError;
 
-/// Why there is no machine in a tree.
+/// Why a tree could not be captured.
 #[derive(Debug, thiserror::Error, Diagnostic)]
 pub enum CaptureError {
     /// Nothing there looks like the tree that was asked for.
-    #[error("`{path}` is no {kind} tree: `{missing}` is not there")]
+    #[error("`{path}` is not a {kind} tree: `{missing}` is missing")]
     #[diagnostic(help("expected {expected}"))]
     NoTree {
         /// Where it was looked for.
@@ -26,34 +26,34 @@ pub enum CaptureError {
     /// A file is there and cannot be read.
     #[error("cannot read `{path}`: {}", why_unread(.cause))]
     Unreadable {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// What the system said.
         cause: std::io::Error,
     },
-    /// Something is there that makes no sense.
+    /// A file has contents that make no sense.
     #[error("`{path}`: {problem}")]
     #[diagnostic(help("expected {expected}"))]
     Garbled {
         /// The file; of a source with its line, of a device tree with node and property or the byte.
         path: PathBuf,
-        /// What is wrong.
+        /// What is wrong, as the predicate of the message.
         problem: String,
-        /// What was expected.
+        /// The valid values or format.
         expected: String,
     },
-    /// The name of the machine is none.
-    #[error("`{name}` is no name of a machine")]
+    /// The machine's name is not valid.
+    #[error("`{name}` is not a valid machine name")]
     #[diagnostic(help("expected letters, digits, `-`, `_` and `.`"))]
     Name {
         /// What was asked for.
         name: String,
     },
-    /// Parts that are right by themselves contradict each other.
-    #[error("`{path}` describes no machine")]
+    /// Parts that are valid by themselves contradict each other.
+    #[error("`{path}` does not describe a valid machine")]
     #[diagnostic(help("{help}"))]
     Impossible {
-        /// The tree.
+        /// Root of the tree.
         path: PathBuf,
         /// Which parts of it may be to blame.
         help: &'static str,

@@ -15,7 +15,7 @@ const MODIFIED: f64 = 0.25;
 const SHARED_KIB_NS: u64 = 120;
 const MEMORY_KIB_NS: u64 = 533;
 
-/// Power over frequency.
+/// Power of one running CPU by frequency, interpolated.
 pub(super) struct Curve {
     /// kHz and mW, rising frequency; never empty.
     points: Vec<(f64, f64)>,
@@ -233,7 +233,7 @@ impl Core<'_> {
         }
     }
 
-    /// Idle states: what the kernel is told is as captured, the rest as of the state of this core that is nearest. Its
+    /// Idle states: what the kernel sees is as captured, the rest is taken from the nearest state of this core. Its
     /// times scale with the exit latency, its power with `power`, the captured core's over this one's; an idle core
     /// draws no more than one that runs at its lowest frequency, `lowest_mw`.
     pub fn idle_states(&self, states: &[State], power: f64, lowest_mw: f64) -> Vec<IdleState> {

@@ -35,7 +35,7 @@ pub(super) struct Origins {
     pub distances: &'static str,
     pub caches: &'static str,
     pub transition: &'static str,
-    /// What states frequencies.
+    /// The part of the tree that lists frequencies.
     pub frequencies: &'static str,
     pub power: &'static str,
     pub idle: &'static str,

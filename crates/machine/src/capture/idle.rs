@@ -1,4 +1,4 @@
-//! cpuidle: the states of each CPU as the kernel is told of them.
+//! cpuidle: the states of each CPU as the kernel sees them.
 
 use crate::CpuMask;
 
@@ -15,7 +15,7 @@ pub(super) struct State {
     pub name: String,
     pub exit_latency_us: u64,
     pub residency_us: u64,
-    /// Time to get in and time to get out, us, where they are told apart.
+    /// Time to get in and time to get out, us, where the tree states both.
     pub entry_and_wake_us: Option<(u64, u64)>,
     pub is_polling: bool,
     /// Whether the cluster enters it. sysfs does not say; the name may.

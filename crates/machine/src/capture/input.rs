@@ -36,7 +36,7 @@ const OTHERS: [(&[u8], &str, &str); 6] = [
     (b"\x7fELF", "a program", "a tarball, or a device tree"),
 ];
 
-/// Opens what is given. What a file is, is told by its contents.
+/// Opens the input. The type of a file is detected from its contents.
 pub(super) fn open(path: &Path, notes: &mut Notes) -> Result<Input, CaptureError> {
     let unreadable = |cause| CaptureError::Unreadable { path: path.into(), cause };
     if !path.metadata().map_err(unreadable)?.is_file() {
@@ -64,7 +64,7 @@ pub(super) fn open(path: &Path, notes: &mut Notes) -> Result<Input, CaptureError
 }
 
 /// What is not known, and what is expected.
-const NOTHING: (&[u8], &str, &str) = (b"", "no such file", "what a file is, is told by its contents");
+const NOTHING: (&[u8], &str, &str) = (b"", "no such file", "the type of a file is detected from its contents");
 const EXPECTED: &str = "a directory with sysfs, a tarball of one (.tar or .tar.gz), or a device tree (.dtb or .dts)";
 
 type FileFromStart = Chain<Cursor<Vec<u8>>, BufReader<File>>;

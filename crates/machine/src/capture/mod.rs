@@ -2,12 +2,12 @@
 //!
 //! What the tree says is taken: who is online and shares what, capacities, clocks, idle states, node distances, and
 //! power. What it cannot say, costs above all, is lent by the nearest preset (or the machine that the caller names) and
-//! says `estimate: from PRESET` in the file. Parts may be missing: each fallback is told in a note. Parts that are there
+//! says `estimate: from PRESET` in the file. Parts may be missing: each fallback adds a note. Parts that are there
 //! must make sense: garbage is an error that names the place.
 //!
-//! `source` finds out what is given. Of sysfs, `tree` reads files (`archive` those of a tarball, `files` lists which, and
+//! `input` detects the type of the input. Of sysfs, `tree` reads files (`archive` those of a tarball, `files` lists which, and
 //! `script` writes the script that collects them), `cpus` says who takes part, and `topology`, `caches`, `clocks`, `idle`,
-//! `energy` and `kinds` read their parts of the tree. `devicetree` does the same with a device tree. Of what was `seen`,
+//! `energy` and `kinds` read their parts of the tree. `devicetree` does the same with a device tree. of the resulting `hardware`,
 //! `nearest` chooses the lender, `estimate` turns its figures into those of another core, and `assemble` makes the
 //! machine.
 
@@ -42,12 +42,12 @@ use input::Input;
 pub use error::CaptureError;
 pub use script::capture_script;
 
-/// What to capture.
+/// Input and options of [`capture`](super::capture()).
 #[derive(Clone, Debug)]
 pub struct CaptureOptions {
     /// The root of a sysfs tree: what is mounted on `/sys`, a copy of it, or a directory that has either as `sys`. Or a
     /// file: a tarball of such a directory (also with gzip), or a device tree (`.dtb` or plain `.dts`). What a file is
-    /// is told by its contents.
+    /// is detected from its contents.
     pub from: PathBuf,
     /// The root of a debugfs tree, for the energy model; `kernel/debug` of the sysfs tree if none is named. Of no
     /// consequence to a device tree.
@@ -58,7 +58,7 @@ pub struct CaptureOptions {
     pub like: Option<Machine>,
 }
 
-/// A captured machine.
+/// Result of a capture.
 #[derive(Clone, Debug)]
 pub struct Capture {
     /// The machine, as its file reads.

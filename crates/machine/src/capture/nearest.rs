@@ -16,7 +16,7 @@ pub(super) struct Traits {
     pub has_nodes: bool,
     /// Whether clusters are a level of their own.
     pub has_clusters: bool,
-    /// Last-level caches.
+    /// Number of last-level caches.
     pub nr_llcs: usize,
     pub nr_cpus: usize,
 }

@@ -31,7 +31,6 @@ pub(super) fn find_debugfs(sysfs: &Tree, root: Option<&Path>) -> Result<Tree, Ca
     Err(CaptureError::NoTree { path: root.into(), kind: "debugfs", missing, expected })
 }
 
-/// Reads both trees.
 pub(super) fn read(sysfs: &Tree, debugfs: &Tree, notes: &mut Notes) -> Result<Hardware, CaptureError> {
     let cpus = Cpus::read(sysfs, notes)?;
     let topology = topology::read(sysfs, &cpus, notes)?;

@@ -34,7 +34,6 @@ pub(super) fn group_of(groups: &[CpuMask], cpu: CpuId) -> CpuMask {
     groups.iter().find(|group| group.test(cpu)).copied().unwrap_or_else(|| CpuMask::single(cpu))
 }
 
-/// Reads all levels.
 pub(super) fn read(tree: &Tree, cpus: &Cpus, notes: &mut Notes) -> Result<Topology, CaptureError> {
     let mut reader = Reader { tree, cpus, notes };
     let packages = reader.packages()?;
@@ -80,7 +79,7 @@ impl Reader<'_> {
     }
 
     /// The groups that lists describe: a list holds its own CPU, and all of a group have the same one. A CPU without
-    /// a list joins those that list it; whoever is left is given a group by `alone`, of those that are left with it.
+    /// a list joins those that list it; the CPUs that are left are grouped by `alone`.
     fn groups(&self, lists: &[CpuList], alone: impl Fn(CpuId) -> CpuMask) -> Result<Vec<CpuMask>, CaptureError> {
         let mut listed = CpuMask::EMPTY;
         let mut groups: Vec<CpuMask> = Vec::new();

@@ -22,7 +22,7 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// A directory.
+    /// A tree on disk.
     pub fn new(root: impl Into<PathBuf>) -> Tree {
         Tree { root: root.into(), packed: None }
     }
@@ -91,7 +91,7 @@ impl Tree {
         Ok(Some(text))
     }
 
-    /// A decimal number.
+    /// The decimal number in a file; none if the file is missing.
     pub fn number(&self, path: &str, range: RangeInclusive<i64>) -> Result<Option<i64>, CaptureError> {
         self.text(path)?.map(|text| self.parse(path, &text, &range)).transpose()
     }
@@ -109,7 +109,7 @@ impl Tree {
         })
     }
 
-    /// A hexadecimal number.
+    /// The hexadecimal number in a file; none if the file is missing.
     pub fn hex(&self, path: &str) -> Result<Option<u64>, CaptureError> {
         let Some(text) = self.text(path)? else { return Ok(None) };
         let digits = text.strip_prefix("0x").unwrap_or(&text);

@@ -43,7 +43,6 @@ const COLUMNS: [(&str, Column, f64); 11] = [
 /// The fastest clock that makes sense, kHz.
 const MAX_KHZ: f64 = 100e6;
 
-/// Reads `[[freq_domain]]`.
 pub(super) fn read(node: &Node, levels: &Levels) -> FileResult<Clocks> {
     let mut domains = Vec::new();
     let mut groups = Vec::new();

@@ -31,16 +31,13 @@ pub(super) const CAPACITY: Quantity = Quantity { units: &[("of_1024", 1.0)], max
 pub(super) const SLIT: Quantity = Quantity { units: &[("slit", 1.0)], max: 254.0, whole: true };
 /// Temperatures; the model counts thousandths of a degree Celsius.
 pub(super) const TEMPERATURE: Quantity = Quantity { units: &[("mC", 1.0), ("C", 1e3)], max: 200e3, whole: true };
-/// Heat capacities.
 pub(super) const HEAT_CAPACITY: Quantity = Quantity { units: &[("J_per_K", 1.0)], max: 1e9, whole: false };
-/// Resistances to heat.
 pub(super) const HEAT_RESISTANCE: Quantity = Quantity { units: &[("K_per_W", 1.0)], max: 1e9, whole: false };
 /// What a link carries.
 pub(super) const RATE: Quantity = Quantity { units: &[("GB_per_s", 1.0), ("MB_per_s", 1e-3)], max: 1e6, whole: false };
 /// Sizes of caches; the model counts KiB.
 pub(super) const SIZE: Quantity =
     Quantity { units: &[("KiB", 1.0), ("MiB", 1024.0)], max: crate::Cache::MAX_KIB as f64, whole: true };
-/// Dimensionless factors.
 pub(super) const FACTOR: Quantity = Quantity { units: &[("factor", 1.0)], max: 1e3, whole: false };
 
 impl Quantity {

@@ -11,9 +11,9 @@ use super::tree::{Data, Tree};
 
 /// What all nodes of one file share.
 pub struct File<'a> {
-    /// Name, for messages.
+    /// Name of the file, for messages.
     pub name: &'a str,
-    /// All of it.
+    /// The whole text of the file.
     pub text: &'a str,
     /// Of a machine: expansions of source tags.
     pub(super) sources: BTreeMap<String, String>,
@@ -59,18 +59,18 @@ impl<'a> File<'a> {
 /// A value, its path and its key.
 #[derive(Clone)]
 pub struct Node<'a> {
-    /// The file.
+    /// The file it is in, for messages.
     pub file: &'a File<'a>,
     /// Dotted path of the key.
     pub path: String,
     /// Where the key stands, bytes.
     pub key_span: Range<usize>,
-    /// The value.
+    /// The value at this node.
     pub tree: &'a Tree,
 }
 
 impl<'a> Node<'a> {
-    /// The whole file.
+    /// The node of the whole file.
     pub fn root(file: &'a File<'a>, tree: &'a Tree) -> Self {
         Node { file, path: String::new(), key_span: 0..0, tree }
     }
@@ -122,7 +122,7 @@ impl<'a> Node<'a> {
         Ok(items.iter().enumerate().map(element).collect())
     }
 
-    /// This string.
+    /// The string at this node.
     pub fn text(&self) -> FileResult<&'a str> {
         match &self.tree.data {
             Data::Text(text) => Ok(text),
@@ -130,7 +130,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// This boolean.
+    /// The boolean at this node.
     pub fn boolean(&self) -> FileResult<bool> {
         match self.tree.data {
             Data::Bool(value) => Ok(value),
@@ -138,7 +138,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// This integer, `lo..=hi`.
+    /// The integer at this node; an error unless it is in `lo..=hi`.
     pub fn integer(&self, lo: u32, hi: u32) -> FileResult<u32> {
         let Data::Int(value) = self.tree.data else { return Err(self.wrong_type("an integer")) };
         u32::try_from(value)
@@ -167,7 +167,7 @@ impl<'a> Node<'a> {
 
 /// A table whose keys are known to be valid.
 pub struct Fields<'a> {
-    /// The table.
+    /// The node of the table itself.
     pub table: Node<'a>,
     entries: Vec<(&'a str, Node<'a>)>,
 }

@@ -15,7 +15,6 @@ const POLLING_MAX_NS: u64 = 60_000_000_000;
 const ZONES_MAX: usize = 64;
 const POLLING_MIN_NS: u64 = 1_000_000;
 
-/// Reads `[thermal]`.
 pub(super) fn read(node: &Node, levels: &Levels, domains: &[FreqDomain]) -> FileResult<Thermal> {
     let fields = node.table(&["ambient", "start", "step", "node", "link", "zone"])?;
     let ambient_mc = milli_c(&fields, "ambient")?;

@@ -9,7 +9,7 @@ use super::node::{Fields, Node};
 
 /// What `[topology]` says of nodes besides who is in them.
 pub(super) struct Numa {
-    /// SLIT rows.
+    /// SLIT distances `[from][to]`, 10 = local.
     pub slit: Vec<Vec<u32>>,
     /// See [`crate::Machine::node_reclaim_distance`].
     pub reclaim_distance: u32,

@@ -11,24 +11,24 @@ use crate::error::{FileError, FileResult};
 pub struct Tree {
     /// Where it stands, bytes.
     pub span: Range<usize>,
-    /// What it is.
+    /// The value without its position.
     pub data: Data,
 }
 
 /// What a value is.
 #[derive(Debug)]
 pub enum Data {
-    /// A boolean.
+    /// TOML's `true` and `false`.
     Bool(bool),
-    /// An integer.
+    /// A whole number of 64 bits.
     Int(i64),
-    /// A float.
+    /// A number with fraction or exponent.
     Float(f64),
-    /// A string.
+    /// A string with its escapes resolved.
     Text(String),
     /// A date or a time.
     Date,
-    /// An array.
+    /// Values in the order of the text.
     Array(Vec<Tree>),
     /// A table, in file order.
     Table(Vec<Entry>),
@@ -37,11 +37,11 @@ pub enum Data {
 /// A key of a table, in file order.
 #[derive(Debug)]
 pub struct Entry {
-    /// The key.
+    /// The key without quotes.
     pub key: String,
     /// Where it stands, bytes.
     pub key_span: Range<usize>,
-    /// The value.
+    /// The value behind the `=`.
     pub value: Tree,
 }
 

@@ -23,7 +23,6 @@ enum Strength {
     Capacity(Vec<(u32, CpuMask)>),
 }
 
-/// Reads all `[cpu_type.NAME]`.
 pub(super) fn read(node: &Node, levels: &Levels, clocks: &Clocks) -> FileResult<Types> {
     let mut types = Vec::new();
     let mut groups = Vec::new();

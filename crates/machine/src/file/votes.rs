@@ -8,7 +8,6 @@ use super::figure::Fit;
 use super::groups::Levels;
 use super::node::{Fields, Node};
 
-/// Reads `[[vote]]`.
 pub(super) fn read(node: &Node, levels: &Levels, domains: &[FreqDomain]) -> FileResult<Vec<Vote>> {
     let mut votes: Vec<Vote> = Vec::new();
     for entry in node.elements()? {
@@ -21,7 +20,7 @@ pub(super) fn read(node: &Node, levels: &Levels, domains: &[FreqDomain]) -> File
         }
         if votes.iter().any(|v| v.from == on || v.on == from) {
             let fault = on_node.fault("a clock that votes and is voted on");
-            return Err(fault.hint("votes go from clocks that nobody votes on; state what follows in the end"));
+            return Err(fault.hint("a clock that is voted on cannot vote; state the resulting demand directly"));
         }
         if votes.iter().any(|v| (v.from, v.on) == (from, on)) {
             return Err(on_node

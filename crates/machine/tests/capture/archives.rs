@@ -188,7 +188,7 @@ fn what_is_not_there() {
 
 #[test]
 fn what_is_no_tarball_of_a_tree() {
-    refused(b"", &["no such file", "told by its contents"]);
+    refused(b"", &["no such file", "detected from its contents"]);
     refused(b"\xfd7zXZ\0\0", &["compressed by xz", "`xz -dk`"]);
     refused(b"\x28\xb5\x2f\xfd....", &["compressed by zstd", "`zstd -d`"]);
     refused(b"PK\x03\x04", &["a zip archive"]);

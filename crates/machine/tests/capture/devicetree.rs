@@ -7,7 +7,6 @@ use miette::Diagnostic;
 
 use super::kit::{clocks, clusters, idle, shown, source};
 
-/// A board's file.
 pub fn board(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/capture/boards").join(file)
 }
@@ -18,12 +17,10 @@ pub fn try_file(from: &Path, like: &str) -> Result<Capture, CaptureError> {
     capture(&CaptureOptions { from: from.into(), debugfs: None, name: "captured".into(), like })
 }
 
-/// Captures a board.
 pub fn capture_board(file: &str, like: &str) -> Capture {
     try_file(&board(file), like).unwrap_or_else(|e| panic!("{:?}", miette::Report::new(e)))
 }
 
-/// Captures a source.
 pub fn try_source(text: &str) -> Result<Capture, CaptureError> {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("board.dts");
@@ -63,7 +60,7 @@ fn a_board_of_two_kinds_of_cores() {
     assert_eq!(points(machine, 1), [(600, 168.75), (1200, 433.5), (2000, 1000.0)]);
     assert_eq!(machine.freq_domains.iter().map(|d| d.transition_ns).collect::<Vec<_>>(), [200_000, 300_000]);
     assert_eq!(machine.cpu_types.iter().map(|t| t.name.as_str()).collect::<Vec<_>>(), ["Cortex-A53", "Cortex-A73"]);
-    // The kernel is told of 700 us, the hardware takes 300 and 500.
+    // The kernel sees 700 us, the hardware takes 300 and 500.
     assert_eq!(idle(machine, 0), "WFI 1/1, cpu-sleep 300/1000, all-sleep* 700/3000");
     let [_, cpu_sleep, all_sleep] = machine.idle_states(4) else { panic!("three states") };
     assert_eq!((cpu_sleep.entry_ns, cpu_sleep.wake_ns), (100_000, 200_000));

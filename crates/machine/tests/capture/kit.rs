@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use fairground_machine::{capture, Capture, CaptureError, CaptureOptions, CpuMask, Distance, IdleScope, Machine};
 use miette::Diagnostic;
 
-/// A fake tree.
 pub struct Sysfs {
     dir: tempfile::TempDir,
 }
@@ -217,12 +216,11 @@ pub fn clusters(machine: &Machine) -> String {
     machine.clusters.iter().map(show).collect::<Vec<_>>().join(" | ")
 }
 
-/// The clocks' CPUs.
 pub fn clocks(machine: &Machine) -> String {
     shown(&machine.freq_domains.iter().map(|domain| domain.cpus).collect::<Vec<_>>())
 }
 
-/// What the kernel is told of idle states: name, exit latency and residency in us, with a `*` for a cluster's.
+/// Idle states as the kernel sees them: name, exit latency and residency in us, with a `*` for a cluster's.
 pub fn idle(machine: &Machine, cpu: u32) -> String {
     let show = |s: &fairground_machine::IdleState| {
         let cluster = if s.scope == IdleScope::Cluster { "*" } else { "" };

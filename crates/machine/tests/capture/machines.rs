@@ -444,7 +444,7 @@ fn the_choice_of_the_preset_is_explained_and_can_be_made() {
     assert!(!like.notes.iter().any(|note| note.contains("preset")), "{:?}", like.notes);
 }
 
-/// What a CPU is told: of its idle states, its clock and its capacity.
+/// What the kernel sees of a CPU: idle states, operating points, capacity.
 type KernelView = (Vec<(String, u64, u64, u64, u64)>, Vec<Opp>, u32);
 
 fn kernel_view(machine: &Machine, cpu: u32) -> KernelView {

@@ -110,7 +110,7 @@ fn what_is_no_tree() {
     let error = capture(&CaptureOptions { debugfs: Some(dir.path().into()), ..options(&tree) }).unwrap_err();
     assert!(error.to_string().ends_with("is no debugfs tree: `energy_model` is not there"), "{error}");
     let error = capture(&CaptureOptions { name: "my machine".into(), ..options(&tree) }).unwrap_err();
-    assert_eq!(error.to_string(), "`my machine` is no name of a machine");
+    assert_eq!(error.to_string(), "`my machine` is not a valid machine name");
     assert!(error.help().is_some_and(|help| help.to_string().contains("letters")));
 }
 
@@ -123,7 +123,7 @@ fn a_tree_without_cpus() {
     tree.refused("devices/system/cpu", &["no CPU", "a directory cpuN for each CPU"]);
 }
 
-/// A named pipe without a writer would block whoever opens it.
+/// A named pipe without a writer would block the process that opens it.
 #[cfg(unix)]
 #[test]
 fn what_is_no_regular_file_is_not_opened() {

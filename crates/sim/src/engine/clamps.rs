@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 /// The most that a clamp may be, whatever is asked for. All have 1024, all there is, unless they are set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClampLimits {
-    /// Of minimums: sched_util_clamp_min.
+    /// Greatest `uclamp.min` that takes effect (sched_util_clamp_min), 0 to 1024.
     pub min: u16,
-    /// Of maximums: sched_util_clamp_max.
+    /// Greatest `uclamp.max` that takes effect (sched_util_clamp_max), 0 to 1024.
     pub max: u16,
     /// The minimum of real-time tasks that ask for none: sched_util_clamp_min_rt_default.
     pub min_rt_default: u16,

@@ -49,13 +49,11 @@ pub(crate) struct Cpu {
     pub pending: Pending,
     /// The balance softirq is raised: it comes in this instant, before the CPU may sleep.
     pub softirq: bool,
-    /// Threads queued here.
     pub nr_queued: u32,
     /// The queued thread for which this idle CPU is being woken.
     pub promised: Option<TaskId>,
     pub tick_at: Time,
     pub tick_stopped: bool,
-    /// Timers armed here.
     pub timers: BinaryHeap<Reverse<Time>>,
     /// When the scheduler's own timer is due; `Time::MAX`: not set.
     pub sched_timer_at: Time,

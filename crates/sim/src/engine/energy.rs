@@ -32,11 +32,9 @@ fn energy(nw: i64, from: Time, to: Time) -> Energy {
 /// What a clock and its supply draw at the present operating point and voltage, nW.
 #[derive(Debug, Default)]
 struct Draw {
-    /// One running CPU.
     active: i64,
     /// One CPU in its shallowest idle state; none: as the state says.
     wfi: Option<i64>,
-    /// The supply.
     fixed: i64,
     /// Static energy up to `energy_at`.
     energy: Energy,
@@ -46,7 +44,6 @@ struct Draw {
 /// Powers of the moment.
 #[derive(Debug)]
 pub(crate) struct Power {
-    /// By frequency domain.
     draws: Vec<Draw>,
     /// By core type, then by idle state, nW.
     idle: Vec<Vec<i64>>,

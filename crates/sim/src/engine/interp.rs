@@ -204,7 +204,7 @@ impl Engine {
         Flow::Work
     }
 
-    /// Recorded steps without work between them happened at one instant, whoever was to be rescheduled.
+    /// Recorded steps without work between them happened at one instant; no reschedule comes between them.
     fn goes_on_at_once(&self, task: TaskId, program: &[Op]) -> bool {
         let t = &self.tasks[task as usize];
         t.recorded && (t.phase != 0 || !matches!(program.get(t.pc as usize), Some(Op::Work(_))))
@@ -298,7 +298,7 @@ impl Engine {
     }
 
     /// A leading wait of the thread ends at `at` (or would have, had the thread been in time): as rt-app counts the
-    /// periods of a thread from when it was told to start, not from when it got a CPU.
+    /// periods of a thread from its start command, not from when it got a CPU.
     fn lead_until(&mut self, task: TaskId, at: Time) {
         let t = &mut self.tasks[task as usize];
         if t.leading {
@@ -426,7 +426,7 @@ impl Engine {
         }
     }
 
-    /// Signal and broadcast: the kernel is entered only if somebody waits. Nobody there: nothing is remembered.
+    /// Signal and broadcast: the kernel is entered only if a thread waits. Without waiters the signal is lost.
     fn cond_wake(&mut self, cpu: CpuId, task: TaskId, phase: u8, id: ObjId, count: usize) -> Flow {
         match phase {
             0 => self.work(task, 1, &[SoftCost::LockFast]),

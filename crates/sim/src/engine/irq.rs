@@ -14,7 +14,6 @@ use super::Engine;
 use crate::draw::{draw, in_amount, Purpose};
 use crate::{EventKind, IdleView, Ipi, TaskId, Time, WakeContext};
 
-/// An interrupt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Irq {
     /// The sleep of this task ends.

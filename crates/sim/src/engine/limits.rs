@@ -1,11 +1,11 @@
-//! Wishes for frequencies and their limits: what a governor inside the scheduler asks for, the caps that a workload
+//! Frequency requests and limits: what a governor inside the scheduler requests, the caps that a workload
 //! brings along, and what a clock then does.
 //!
 //! ```text
-//! cap begins  *  schedulers are told, pressure rises at once
+//! cap begins  *  the scheduler sees it, pressure rises at once
 //!             ~~~~~~~~~*  the clock is there after its transition time, and speed and power with it
 //!
-//! wishes  *  *  each is there after the transition time, in the order in which they were made; one that comes
+//! requests *  * each is there after the transition time, in the order in which they were made; one that comes
 //!         ~~~~*  while another is under way does not stop it
 //!            ~~~~*
 //! ```
@@ -43,7 +43,7 @@ impl Engine {
         }
     }
 
-    /// Shows and tells schedulers the limits of now; false if they are the same as before.
+    /// Publishes the present limits to observers and the scheduler; false if they are unchanged.
     fn publish_limits(&mut self, domain: u32) -> bool {
         let cpus = self.machine.freq_domains[domain as usize].cpus;
         let limits = self.limits_at(self.now, domain);
@@ -95,7 +95,7 @@ impl Engine {
         let opps = &self.machine.freq_domains[domain as usize].opps;
         let opp = opps.iter().position(|o| o.khz >= khz).unwrap_or(opps.len() - 1) as u32;
         if std::mem::replace(&mut self.asked_opp[domain as usize], opp) != opp {
-            // CPUs' clocks differ by what they were charged: wishes are carried out in the order in which they were made.
+            // CPUs' clocks differ by what they were charged: requests are carried out in the order in which they were made.
             let at = sent.max(self.asked_at[domain as usize]);
             self.asked_at[domain as usize] = at;
             self.set_frequency(at, domain, opp);

@@ -10,7 +10,7 @@
 //!
 //! Two own lines: of a pipe, that of the mutex and the readers' wait queue, which every call modifies, and that of head
 //! and tail with the writers' wait queue (`struct pipe_inode_info`: 24 bytes of mutex, 24 of each queue, then the rest); of
-//! a socket, that of the receive queue with its lock, and that of the sender's charge, which whoever frees a message gives
+//! a socket, that of the receive queue with its lock, and that of the sender's charge, which the task that frees a message gives
 //! back. A message of another CPU costs its reader `costs.message` by distance besides, once a read.
 //!
 //! ```text
@@ -19,7 +19,7 @@
 //! ```
 //!
 //! The mutex of a pipe is held for the copy and the lines, by writers and readers alike, in the order in which they come to
-//! it. A writer comes to it when its copy is done, and has had it since that began if nobody else had. DEVIATION: who
+//! it. A writer comes to it when its copy is done, and holds it from the copy's start if no other thread did. DEVIATION: who
 //! waits spins, as in the kernel while the owner runs. DEVIATION: what a waiting reader will hold it for is what it would
 //! find when it comes. DEVIATION: head and tail change with the page only, of which 40 messages of 100 bytes go into one;
 //! the descriptor of the page, which each message changes, stands for them meanwhile. Fresh pages and the heads of a
@@ -284,7 +284,7 @@ impl Engine {
         taken
     }
 
-    /// Pays for bringing the message over. Then phase 3 if somebody is to be released, else 2.
+    /// Charges the transfer of the message. Then phase 3 if a waiter is to be released, else 2.
     fn copy_out(&mut self, task: TaskId, taken: Taken) -> Flow {
         let work = self.copy_q20(taken.bytes);
         let t = &mut self.tasks[task as usize];

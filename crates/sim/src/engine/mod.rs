@@ -81,7 +81,7 @@ const INSTANT_RESCHEDS_MAX: u64 = 1_000_000;
 /// CPUs of a machine of which memory is asked for ahead of time.
 const LARGE: usize = 64;
 
-/// Who chooses frequencies.
+/// The cpufreq governor of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Governor {
     /// Every domain at its top operating point.
@@ -105,7 +105,7 @@ pub enum IdleGovernor {
     Deepest,
 }
 
-/// Which locks of the kernel cost whoever wants them while they are held, for asking what they contribute.
+/// Which kernel locks make threads wait; switched off to measure what they contribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Locks {
     /// The mutexes of pipes.
@@ -121,16 +121,16 @@ impl Default for Locks {
     }
 }
 
-/// Everything about a run that is neither machine nor workload nor scheduler.
+/// Configuration of a run: everything that is neither machine nor workload nor scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Config {
     /// Ticks per second: 100, 250, 300 or 1000.
     pub hz: u32,
     /// Seed of all random draws.
     pub seed: u64,
-    /// Frequencies.
+    /// Frequency governor of all domains.
     pub governor: Governor,
-    /// Idle states.
+    /// Idle governor of all CPUs.
     pub idle: IdleGovernor,
     /// Limits of utilization clamps.
     pub clamps: ClampLimits,
@@ -141,7 +141,7 @@ pub struct Config {
     /// A reader of a full pipe wakes a writer even if it has not drained a page, who then sleeps again: Linux 5.5 to
     /// 6.13 ("pipe_read: don't wake up the writer if the pipe is still full" landed in 6.14).
     pub pipe_eager_writer_wake: bool,
-    /// Locks for which others wait.
+    /// Kernel locks that make threads wait.
     pub locks: Locks,
     /// A run whose workload has no duration of its own fails if it takes longer, ns of virtual time.
     pub max_time_ns: Time,
@@ -230,7 +230,7 @@ pub struct Engine {
     nr_vital: u64,
     /// Threads that are neither asleep nor dead.
     nr_awake: u64,
-    /// Timers that will wake somebody.
+    /// Timers that will wake a task.
     nr_timers: u64,
     requests: Vec<Request>,
     /// The CPU whose schedule() is under way.
@@ -241,13 +241,13 @@ pub struct Engine {
     /// What led to decisions among `events`, and for each such event its index and how many of these are its.
     reasons: Vec<Reason>,
     reasons_of: Vec<(usize, usize)>,
-    /// Steps that threads came to at this instant; none while nobody wants to be told.
+    /// Steps that threads reached at this instant; stays empty unless an observer wants steps.
     steps: Option<Vec<Step>>,
     waste: WasteMeter,
     spread: SpreadMeter,
     meters: Meters,
     failure: Option<SimError>,
-    /// Somebody may want the run to end early.
+    /// A flag by which the caller may end the run early.
     stop: Option<Arc<AtomicBool>>,
     /// When the initial threads came into being.
     started: Option<Time>,
@@ -394,7 +394,7 @@ impl Engine {
         Ok(outcome)
     }
 
-    /// The scheduler sets itself up. Nobody pays for it.
+    /// The scheduler sets itself up. No CPU is charged for it.
     fn boot(&mut self) -> Result<(), SimError> {
         let (workload, config) = (Arc::clone(&self.workload), self.config);
         let booted = self.call(0, |s, e| s.boot(e, &workload, &config));
@@ -565,7 +565,7 @@ impl Engine {
         }
     }
 
-    /// So many reasons belong to the next event.
+    /// The next `n` reasons belong to the next event.
     #[cold]
     fn keep_reasons(&mut self, n: usize) {
         self.env.drain_reasons(&mut self.reasons);
@@ -612,7 +612,7 @@ impl Engine {
         }
     }
 
-    /// Brings the initial threads into being. What placing them costs is nobody's: they exist from the start.
+    /// Creates the initial threads. No CPU is charged for placing them: they exist from the start.
     fn start(&mut self) {
         self.started = Some(self.now);
         let workload = Arc::clone(&self.workload);
@@ -684,7 +684,7 @@ impl Engine {
         self.env.cpu_mut(cpu).charged_ns = self.cpus[cpu as usize].busy_until.saturating_sub(self.now);
         let answer = f(&mut *self.sched, &mut self.env);
         let charged = self.env.take_charge(cpu);
-        // What a sleeping CPU is told of its clock is the work of whoever sets that.
+        // The frequency change of an idle CPU is accounted to the CPU that sets it.
         if !self.cpus[cpu as usize].sleeps() {
             self.extend_overhead(cpu, self.now + charged);
         }

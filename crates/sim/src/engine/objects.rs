@@ -1,4 +1,4 @@
-//! What threads meet at: the state of pipes, sockets and locks. Pure data: who is to be woken is answered, not done.
+//! State of pipes, sockets and locks. Pure data: functions return which threads to wake and wake none.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ use crate::{TaskId, Time};
 
 /// Bytes of a pipe slot (a page).
 pub(crate) const SLOT_BYTES: u32 = 4096;
-/// Lines of a channel that whoever touches it modifies: of a pipe those of the mutex with the readers' wait queue and of
+/// Cache lines of a channel that every user modifies: of a pipe those of the mutex with the readers' wait queue and of
 /// head and tail with the writers'; of a socket those of the receive queue and of the sender's charge.
 pub(crate) const CONTROL_LINES: u64 = 2;
 
@@ -85,7 +85,7 @@ struct Chunk {
     bytes: u32,
 }
 
-/// What a read took out.
+/// What a read took out of a pipe or socket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Taken {
     pub bytes: u32,
@@ -177,7 +177,7 @@ impl Pipe {
         self.slots.len() >= self.capacity
     }
 
-    /// Somebody wants the mutex at `at` for `hold_ns`: how long it waits for those who came before, ns.
+    /// Takes the mutex at `at` for `hold_ns`; returns how long that waits for earlier holders, ns.
     pub(crate) fn take_mutex(&mut self, at: Time, hold_ns: u64) -> u64 {
         let begin = at.max(self.mutex_until);
         self.mutex_until = begin + hold_ns;
@@ -243,7 +243,6 @@ impl Pipe {
 #[derive(Clone, Copy, Debug)]
 struct Batch {
     cpu: CpuId,
-    /// Size of each.
     bytes: u32,
     /// Messages left, the first of them perhaps in part.
     count: u32,

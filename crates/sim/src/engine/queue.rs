@@ -4,23 +4,31 @@ use fairground_machine::CpuId;
 
 use crate::{Ipi, TaskId, Time};
 
-/// What is to happen.
+/// An event of the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
     /// A CPU reaches the end of what it does (work, overhead, idle exit); void unless it is still due.
     Cpu(CpuId),
-    /// A sleep ends.
-    Timer { cpu: CpuId, task: TaskId },
+    Timer {
+        cpu: CpuId,
+        task: TaskId,
+    },
     /// The scheduler's own timer; void if it was moved to later.
     SchedTimer(CpuId),
-    /// A device interrupts.
     Device(u32),
     /// A frequency domain reaches an operating point.
-    Frequency { domain: u32, opp: u32 },
+    Frequency {
+        domain: u32,
+        opp: u32,
+    },
     /// A limit of a frequency domain comes or goes.
-    Limits { domain: u32 },
+    Limits {
+        domain: u32,
+    },
     /// The clock of a frequency domain follows its limits.
-    Reclock { domain: u32 },
+    Reclock {
+        domain: u32,
+    },
     /// A step of the network of heat is over.
     Heat,
     /// The energy of rails is to be reported.
@@ -30,10 +38,13 @@ pub(crate) enum What {
     /// The initial threads come into being.
     Start,
     /// An inter-processor interrupt arrives; `polled`: the target spins in idle and sees it in memory.
-    Ipi { to: CpuId, ipi: Ipi, polled: bool },
+    Ipi {
+        to: CpuId,
+        ipi: Ipi,
+        polled: bool,
+    },
     /// The periodic tick; void unless the CPU's tick is still set for this time.
     Tick(CpuId),
-    /// The balance softirq.
     Balance(CpuId),
 }
 
@@ -62,7 +73,6 @@ struct Entry {
 }
 
 impl Entry {
-    /// Later than everything.
     const NEVER: Entry = Entry { time: Time::MAX, key: u64::MAX, what: What::Start };
 
     /// Time and key as one number: which of two comes first is anybody's guess, so that a branch for it costs more than
@@ -78,7 +88,7 @@ const ARITY: usize = 4;
 /// A heap in which the children of entry i are the [`ARITY`] entries from `ARITY * i + 1` on.
 ///
 /// Most events beget one that is not far off. So the place of an event that was taken stays open until the next push,
-/// which then goes there and seldom sinks far; or until somebody looks, and then the last entry is moved up.
+/// which then goes there and seldom sinks far; or until the next lookup, and then the last entry is moved up.
 #[derive(Debug)]
 pub(crate) struct Queue {
     /// The entries, then as many [`Entry::NEVER`] as complete the children of any of them.
@@ -112,7 +122,7 @@ impl Queue {
         (self.len() > 0).then(|| self.heap[0].time)
     }
 
-    /// The event of which [`Queue::next_time`] has just told the time.
+    /// The event whose time [`Queue::next_time`] returned.
     #[inline]
     pub(crate) fn pop(&mut self) -> What {
         debug_assert!(!self.open && self.len() > 0);

@@ -29,9 +29,9 @@ pub struct Account {
 /// Sums from time 0 to `at`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Totals {
-    /// When.
+    /// Virtual time, ns.
     pub at: Time,
-    /// By CPU.
+    /// Time account of each CPU, by id.
     pub time: Vec<Account>,
     /// By CPU, then by idle state. Stays that have ended.
     pub idle: Vec<Vec<IdleStats>>,
@@ -50,7 +50,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// All energy, J.
+    /// Energy of the whole machine, J.
     pub fn energy_j(&self) -> f64 {
         joules(self.energy.sum())
     }
@@ -83,7 +83,7 @@ impl Totals {
     }
 }
 
-/// A finished run.
+/// The result of a finished run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// When it ended, ns.
@@ -97,7 +97,7 @@ pub struct Outcome {
     pub window: Totals,
     /// Delays that ended in the window.
     pub meters: Meters,
-    /// The scheduler's notes.
+    /// Notes that the scheduler left for the user.
     pub notes: Vec<String>,
 }
 

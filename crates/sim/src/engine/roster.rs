@@ -81,7 +81,7 @@ impl Engine {
         self.work(task, 2, &[SoftCost::Syscall, SoftCost::Futex])
     }
 
-    /// 0: user space. 1: looks; nobody: into the kernel. 2: looks again, and sleeps.
+    /// 0: user space. 1: looks; if the list is empty, enters the kernel. 2: looks again, and sleeps.
     pub(super) fn await_listed(&mut self, cpu: CpuId, task: TaskId, phase: u8, id: ObjId) -> Flow {
         if phase == 0 {
             return self.work(task, 1, &[SoftCost::LockFast]);

@@ -1,4 +1,4 @@
-//! Energy over time, for those who want to see more than a run's sums: what each rail has taken for what so far, as a
+//! Energy samples over time: what each rail has consumed so far, by purpose, as a
 //! meter that only counts up shows it. Readings may be left out without losing anything, and the last one is the sum.
 
 use std::sync::Arc;

@@ -1,8 +1,8 @@
-//! How long something that comes and goes has held.
+//! Accumulated time for which a condition was true.
 
 use crate::Time;
 
-/// Time for which a condition has held, in one or more stretches.
+/// Accumulates the time for which a condition holds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stopwatch {
     since: Option<Time>,
@@ -10,7 +10,7 @@ pub(super) struct Stopwatch {
 }
 
 impl Stopwatch {
-    /// From now on the condition holds, or no longer.
+    /// Sets whether the condition holds from `now` on.
     pub fn set(&mut self, now: Time, holds: bool) {
         match (self.since, holds) {
             (None, true) => self.since = Some(now),
@@ -19,7 +19,7 @@ impl Stopwatch {
         }
     }
 
-    /// Up to now, ns.
+    /// The time accumulated up to `now`, ns.
     pub fn read(&self, now: Time) -> u64 {
         self.ns + self.since.map_or(0, |since| now - since)
     }

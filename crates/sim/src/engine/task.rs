@@ -17,9 +17,7 @@ pub(crate) enum State {
     Queued,
     /// Current on a CPU.
     Running,
-    /// Asleep.
     Blocked(Wait),
-    /// Gone.
     Dead,
 }
 
@@ -32,11 +30,9 @@ pub(crate) enum Wait {
     Object(ObjId),
     Children,
     Child,
-    /// For good.
     Nothing,
 }
 
-/// A thread.
 #[derive(Debug)]
 pub(crate) struct Task {
     pub spec: SpecId,

@@ -27,7 +27,6 @@ const MILLI: f64 = 1e3;
 pub(crate) struct Heat {
     /// Temperature around the machine, degrees Celsius.
     ambient: f64,
-    /// Of each node.
     temps: Vec<f64>,
     /// What each node had taken at the last step.
     taken: Vec<Energy>,
@@ -56,7 +55,7 @@ impl Heat {
         })
     }
 
-    /// One step of so many seconds with these mean powers, W.
+    /// One step of `seconds` with these mean powers, W.
     fn integrate(&mut self, thermal: &Thermal, power: &[f64], seconds: f64) {
         let ambient = self.ambient;
         let at = |temps: &[f64], slope: &[f64], h: f64| -> Vec<f64> {

@@ -1,9 +1,9 @@
-//! Cold caches: what of a task's footprint is still where it comes to run, and what the rest costs.
+//! Cache model: how much of a task's footprint is still cached where it runs, and what refilling the rest costs.
 //!
 //! ```text
 //!                 brought by others since         left of a footprint F that fits in the cache
 //!   share 1 |------------------.
-//!           |                    `-.              S - F: room that nobody needed so far
+//!           |                    `-.              S - F: room not needed so far
 //!         0 |________________________`-.____      S: all of the cache is theirs
 //!           0                S - F      S
 //! ```
@@ -56,14 +56,14 @@ struct Cache {
     refill_kib_ns: u64,
 }
 
-/// Where a task's lines may be.
+/// The caches that may hold a task's lines.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trail {
     /// The CPU on which it last ran; none: it has no working set (new, or a new program).
     on: Option<CpuId>,
     /// The CPU on which it first ran, in whose node its memory is.
     home: CpuId,
-    /// Caches it left, last first.
+    /// Caches that it used before, last first.
     left: [Visit; REMEMBERED],
 }
 
@@ -71,7 +71,7 @@ pub(crate) struct Trail {
 #[derive(Clone, Copy, Debug)]
 struct Visit {
     cache: u16,
-    /// Its count of then.
+    /// The cache's fill count at that time.
     brought: u64,
 }
 
@@ -107,7 +107,7 @@ impl Warmth {
         }
     }
 
-    /// A task begins to run: what it misses of its footprint. A task without a working set misses nothing: making one
+    /// A task begins to run: returns what is missing of its footprint. A task without a working set misses nothing: making one
     /// is part of what it does.
     pub(super) fn arrive(&mut self, machine: &Machine, trail: &mut Trail, cpu: CpuId, kib: u32) -> Missed {
         let from = trail.on.replace(cpu);
@@ -130,7 +130,7 @@ impl Warmth {
         }
     }
 
-    /// Fetches what is not there into all caches of a CPU: so many bytes each, nearest first.
+    /// Fetches what is missing into all caches of a CPU; returns the bytes that each lacked, nearest first.
     fn bring(&mut self, trail: &Trail, cpu: CpuId, bytes: u64) -> [u64; Caches::MAX_LEVELS] {
         let mut lacks = [0; Caches::MAX_LEVELS];
         for (lack, cache) in lacks.iter_mut().zip(&self.of[cpu as usize]) {
@@ -140,7 +140,7 @@ impl Warmth {
         lacks
     }
 
-    /// What a cache still has of so many bytes of a task that is not running.
+    /// How many of `bytes` of a sleeping task a cache still holds.
     fn kept(&self, trail: &Trail, cache: u16, bytes: u64) -> u64 {
         let Some(visit) = trail.left.iter().find(|visit| visit.cache == cache) else { return 0 };
         let Cache { size, brought, .. } = self.caches[cache as usize];
@@ -148,10 +148,10 @@ impl Warmth {
     }
 }
 
-/// What a task waits for when it begins to run.
+/// The cache misses of a task that begins to run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Missed {
-    /// Until its footprint is there, without what waits on links between nodes.
+    /// Refill time, without waiting for links between nodes, ns.
     ns: u64,
     /// Bytes from where it ran last.
     there: u64,
@@ -159,7 +159,6 @@ pub(super) struct Missed {
     memory: u64,
 }
 
-/// One arrival.
 struct Refill<'a> {
     warmth: &'a Warmth,
     machine: &'a Machine,
@@ -326,7 +325,7 @@ mod tests {
             Pairs { machine, warmth }
         }
 
-        /// A task of so many KiB runs on a CPU; what it waits for, ns.
+        /// A task with a footprint of `kib` KiB runs on a CPU; returns its cache stall, ns.
         fn run(&mut self, task: &mut Trail, cpu: CpuId, kib: u32) -> u64 {
             let missed = self.warmth.arrive(&self.machine, task, cpu, kib);
             self.warmth.depart(task, cpu);
@@ -343,7 +342,7 @@ mod tests {
             assert_eq!(self.run(&mut Trail::default(), cpu, kib), 0, "a new task has nothing that it could miss");
         }
 
-        /// A task of so many KiB that ran on CPU 0 before these others; what it waits for on a CPU afterwards.
+        /// The cache stall, ns, of a task of `kib` KiB that ran on CPU 0 before `others` and now runs on `cpu`.
         fn after(others: &[(CpuId, u32)], cpu: CpuId, kib: u32) -> u64 {
             let (mut pairs, mut task) = (Pairs::new(4), Trail::default());
             pairs.run(&mut task, 0, kib);

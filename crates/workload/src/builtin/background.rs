@@ -1,6 +1,6 @@
 //! Everything else that runs on a phone: services that wake up now and then for a little work of their own.
 //!
-//! How much that is nobody has published; whoever asks says it. That it comes in short pieces from a few threads, each at
+//! How much that is has not been published; an option sets it. That it comes in short pieces from a few threads, each at
 //! a pace of its own, is an estimate.
 
 use super::parts;

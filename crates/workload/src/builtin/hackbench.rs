@@ -88,7 +88,6 @@ const DUMMY_BYTES: u32 = 1;
 
 const READY: ObjId = 0;
 const GO: ObjId = 1;
-/// The first channel.
 const CHANNELS: ObjId = 2;
 const MAIN: SpecId = 0;
 

@@ -13,7 +13,7 @@
 //! is with the display (Android's FrameMetrics, total duration). Its penalty for jank begins at 12 ms. What threads ask of
 //! utilisation clamps: mail 003, whose tables are of Geekbench on the same phone ([`super::requests`]).
 //!
-//! What a frame costs nobody has published. The shares are estimates: app, RenderThread, GPU driver, SurfaceFlinger as
+//! The cost of a frame has not been published. The shares are estimates: app, RenderThread, GPU driver, SurfaceFlinger as
 //! 9 : 11 : 2 : 4 for a list. Their sum is bounded by the 136 mW of the mail: at 60 Hz and about 0.4 mW for a unit of capacity, 2
 //! to 4 ms of a large CPU.
 
@@ -159,7 +159,7 @@ struct Course {
     tests: Vec<(Cost, u64)>,
     /// Of the first test, before the statistics begin.
     warmup_pairs: u64,
-    /// Millionths.
+    /// Factor on all costs, in millionths.
     scale: u64,
     period_ns: u64,
 }

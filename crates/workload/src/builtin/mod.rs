@@ -23,9 +23,9 @@ use crate::program::Workload;
 
 pub(crate) use parts::{PIPE, SOCKET};
 
-/// A built-in workload.
+/// A built-in workload: its name, options and builder.
 pub struct Builtin {
-    /// As typed.
+    /// Name as typed on the command line.
     pub name: &'static str,
     /// One line for a list.
     pub title: &'static str,

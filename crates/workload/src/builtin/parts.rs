@@ -48,7 +48,6 @@ pub(super) fn blank(options: &Options) -> Workload {
     }
 }
 
-/// An ordinary thread.
 pub(super) fn task(name: &str, footprint_kib: u32, program: Arc<[Op]>) -> TaskSpec {
     TaskSpec {
         name: name.into(),

@@ -11,8 +11,7 @@ use crate::validate::MAX_DURATION_NS;
 pub(super) const BUILTIN: Builtin = Builtin {
     name: "periodic",
     title: "independent periodic tasks of steady load",
-    measures:
-        "Each task runs a fixed piece of work, then sleeps until its next period; nobody talks to anybody. Every\n\
+    measures: "Each task runs a fixed piece of work, then sleeps until its next period; tasks do not interact. Every\n\
         start of a period is a placement decision for a task of known utilisation, so it shows where a scheduler\n\
         puts small and large tasks, how it packs or spreads them, what that costs in energy, and how long a\n\
         task waits for a CPU after its timer. Phases are drawn from the seed.",

@@ -19,14 +19,14 @@ pub(super) const REQUESTS: OptionInfo = OptionInfo {
     excludes: None,
 };
 
-/// Least, quartiles, greatest.
+/// Minimum, quartiles and maximum of a distribution.
 type Five = [u16; 5];
 
 /// What threads ask for under one kernel.
 struct Column {
-    /// (floor, how often)
+    /// Clamp value and how often it was requested.
     render_thread: &'static [(u16, u32)],
-    /// labs.geekbench5
+    /// The thread `labs.geekbench5`.
     app: Five,
     hwui: [Five; 2],
     /// Threads that always ask for the same: nearly all others of an app.
@@ -77,7 +77,6 @@ const FIVE_WEIGHTS: [u32; 5] = [1, 2, 2, 2, 1];
 pub(super) enum Asking {
     /// The app's first thread, which makes its frames.
     App,
-    /// RenderThread.
     Render,
     /// hwuiTask0 and hwuiTask1.
     Hwui(usize),

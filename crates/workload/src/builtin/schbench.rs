@@ -2,7 +2,7 @@
 //!
 //! A worker spins until the wall clock has advanced by its cputime, puts itself on the list of its message thread, wakes
 //! that if it sleeps, and waits on a futex of its own. The message thread takes the list and one time stamp for all who
-//! are on it, wakes them one by one, waits until somebody is on the list again, and sleeps a while.
+//! are on it, wakes them one by one, waits until a thread is on the list again, and sleeps a while.
 
 use std::sync::Arc;
 

@@ -34,31 +34,31 @@ use crate::program::*;
 
 pub use tape::{Step, Tape};
 
-/// What threads were seen to do.
+/// Threads of a trace with what they did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recording {
     /// What it is a recording of, as keys with their values: the trace, its machine, scheduler and seed.
     pub about: Vec<(String, String)>,
-    /// What must be said of it: what was lost, guessed or left out.
+    /// Notes: what was lost, guessed or left out.
     pub notes: Vec<String>,
     /// In the order in which they appeared.
     pub threads: Vec<Thread>,
 }
 
-/// A recorded thread.
+/// A recorded thread: its names, its start and its steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Thread {
     /// What the file calls it: no two have the same.
     pub name: String,
-    /// Its thread name.
+    /// Its comm, at most 15 characters in kernels.
     pub comm: String,
     /// The CPU it is born on as one of those that exist at the start; none: it is born where another thread's step says.
     pub born_on: Option<CpuId>,
     /// The CPU it is bound to as a per-CPU kernel thread.
     pub kthread_cpu: Option<CpuId>,
-    /// How it competes.
+    /// Scheduling policy and priority.
     pub priority: Priority,
-    /// What it does.
+    /// Its steps in order.
     pub tape: Tape,
 }
 
@@ -87,7 +87,7 @@ impl Priority {
 }
 
 impl Thread {
-    /// One that has done nothing yet.
+    /// A thread without steps.
     pub fn new(name: &str, comm: &str, born_on: Option<CpuId>) -> Thread {
         Thread {
             name: name.into(),

@@ -6,7 +6,7 @@
 pub enum Step {
     /// Keeps a CPU for this much work, ps on a CPU of capacity 1024 at its top frequency.
     Work(u64),
-    /// Wakes another.
+    /// Wakes another thread of the recording.
     Wake {
         /// Its index among the threads of the recording.
         thread: u32,
@@ -19,7 +19,7 @@ pub enum Step {
     Until(u64),
     /// Gives birth to the thread of this index.
     Fork(u32),
-    /// Begins another program.
+    /// Calls exec().
     Exec,
     /// Sleeps for good: what it did later is not known.
     Rest,
@@ -39,7 +39,7 @@ const REST: u8 = 7;
 pub struct Tape(Vec<u8>);
 
 impl Tape {
-    /// One more step.
+    /// Appends a step to the tape.
     pub fn push(&mut self, step: Step) {
         let (tag, number) = match step {
             Step::Work(ps) => (WORK, Some(ps)),

@@ -69,7 +69,7 @@ impl Recording {
     }
 }
 
-/// `n` with so many digits behind the point, as few as say it.
+/// `n` / 10^`digits` as a decimal number without trailing zeros.
 fn decimal(n: u64, digits: u32) -> String {
     let one = 10u64.pow(digits);
     let text = format!("{}.{:0width$}", n / one, n % one, width = digits as usize);

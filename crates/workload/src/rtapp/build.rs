@@ -92,7 +92,7 @@ struct Templates {
 }
 
 impl Templates {
-    /// So many templates of a task, each with its number behind the name, or one of forked threads.
+    /// The templates of a task, each with its number after the name, or one template of forked threads.
     fn add(
         &mut self,
         source: &Source,
@@ -244,7 +244,7 @@ fn warn_of_names(source: &mut Source, tasks: &[Task]) {
     for (_, event) in events(tasks) {
         match &event.action {
             Action::Resume(name) if !suspends.contains(name) => {
-                let text = format!("wakes nobody: no task suspends on `{name}`");
+                let text = format!("has no effect: no task suspends on `{name}`");
                 source.warn(WarningKind::Suspicious, event.span, &event.key, text);
             }
             _ => {}

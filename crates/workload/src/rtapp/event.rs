@@ -50,7 +50,6 @@ pub const EXTENSIONS: &[&str] = &[
 pub(super) struct Event {
     /// Its key, for messages.
     pub key: String,
-    /// Where it is.
     pub span: Span,
     pub action: Action,
 }

@@ -11,7 +11,6 @@ use crate::warning::WarningKind;
 pub(super) struct Field<'a> {
     /// The key, renamed if it is a duplicate.
     pub key: String,
-    /// As written.
     pub member: &'a Member,
     read: bool,
 }
@@ -60,7 +59,7 @@ impl<'a> Fields<'a> {
         others.clone().find(|m| m.key == near)
     }
 
-    /// Warns of every key nobody asked for; `known` are those that could have been meant.
+    /// Warns of every key that was not read; `known` are those that could have been meant.
     pub fn warn_rest(&self, source: &mut Source, known: &[&str], message: &str) {
         for f in self.list.iter().filter(|f| !f.read) {
             if source.is_full() {

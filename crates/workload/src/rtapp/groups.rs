@@ -81,7 +81,6 @@ impl Groups {
         self.list.len() - 1
     }
 
-    /// All of them.
     pub fn into_list(self) -> Vec<TaskGroup> {
         self.list
     }

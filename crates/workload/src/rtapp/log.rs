@@ -53,7 +53,7 @@ pub struct LoggedStep {
 /// An event whose figures are logged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LoggedEvent {
-    /// Any other step.
+    /// A step without a log field.
     #[default]
     Other,
     /// `run` or `runtime`.
@@ -65,7 +65,7 @@ pub enum LoggedEvent {
     },
     /// `timer`.
     Timer {
-        /// Its period, us.
+        /// Period, us.
         us: u64,
     },
 }

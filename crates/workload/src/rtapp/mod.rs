@@ -115,13 +115,13 @@ impl Dialect {
     }
 }
 
-/// A file that was read.
+/// A workload file that was read and checked.
 pub struct Imported {
-    /// What its threads do, checked.
+    /// The workload, validated.
     pub workload: Workload,
-    /// What a user should know of it.
+    /// Warnings for the user.
     pub warnings: Vec<Warning>,
-    /// How rt-app would log it; none of a recording.
+    /// How rt-app would log the run; none for a recording.
     pub log: Option<LogPlan>,
 }
 

@@ -146,7 +146,7 @@ fn read_step(source: &Source, m: &Member, names: &BTreeMap<&str, u32>) -> Result
     })
 }
 
-/// Microseconds, as so many parts of one.
+/// Microseconds, returned in units of 1 / `parts` us.
 fn micros(source: &Source, m: &Member, parts: u32) -> Result<u64, WorkloadError> {
     let max = MAX_DURATION_NS / 1000;
     let us = match m.value.value {

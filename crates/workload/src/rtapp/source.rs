@@ -13,11 +13,11 @@ use crate::warning::{Position, Warning, WarningKind};
 
 /// What rt-app keeps its numbers in.
 const MAX_INT: i64 = i32::MAX as i64;
-/// More warnings than this are not told: nobody reads them.
+/// More warnings than this are not shown: no user reads that many.
 const MAX_WARNINGS: usize = 10_000;
 /// Bytes of text shown before a mistake and of the mistake itself, where lines are long.
 const SHOWN: usize = 120;
-/// Files up to so many bytes are kept whole with an error, for the lines around it.
+/// Files up to this many bytes are kept whole with an error, for the lines around it.
 const MAX_SHOWN: usize = 1 << 20;
 /// Characters of a message; names in a file can be of any length.
 const MAX_MESSAGE: usize = 500;
@@ -122,7 +122,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Further warnings would not be told.
+    /// Further warnings are not shown.
     pub fn is_full(&self) -> bool {
         self.list.len() >= MAX_WARNINGS
     }
@@ -130,7 +130,7 @@ impl<'a> Source<'a> {
     /// The warnings in the order of the text.
     pub fn into_warnings(mut self) -> Vec<Warning> {
         if self.is_full() {
-            let message = format!("has more than {MAX_WARNINGS} oddities; only so many are told");
+            let message = format!("has more than {MAX_WARNINGS} warnings; only the first {MAX_WARNINGS} are shown");
             let (at, subject) = (self.position(Span { start: 0, end: 0 }), self.file.into());
             self.list.push(Warning { kind: WarningKind::Suspicious, at: Some(at), subject, message });
         }
@@ -209,7 +209,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// At most so many characters of a text.
+/// A text cut to at most `max` characters.
 fn shortened(text: String, max: usize) -> String {
     match text.char_indices().nth(max) {
         Some((end, _)) => format!("{}...", &text[..end]),

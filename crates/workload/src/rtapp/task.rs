@@ -14,7 +14,6 @@ use crate::program::{GroupId, Policy, SchedAttr};
 use crate::validate::MAX_TASKS;
 use crate::warning::WarningKind;
 
-/// A task.
 pub(super) struct Task {
     pub name: String,
     pub span: Span,
@@ -34,7 +33,6 @@ pub(super) struct Task {
     pub phases: Vec<Phase>,
 }
 
-/// A phase.
 pub(super) struct Phase {
     pub span: Span,
     /// How often it runs; `None`: for ever.

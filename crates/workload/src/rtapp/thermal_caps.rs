@@ -17,7 +17,6 @@ use crate::warning::WarningKind;
 /// Every key of a cap.
 const KEYS: &[&str] = &["cpus", "max_khz", "from", "to", "by"];
 
-/// Who limits.
 const SOURCES: &[(&str, CapSource)] =
     &[("cooling", CapSource::Cooling), ("hardware", CapSource::Hardware), ("user", CapSource::User)];
 

@@ -3,7 +3,7 @@
 //! Meetings are drawn in one global order, and each is appended to the programs of all who take part. The first
 //! meeting in that order that is not over can always go on: everything before it is over, so all who take part are
 //! there, its pipe is empty, its semaphore is its own. Loops keep the order: a block of meetings is looped by all who
-//! take part the same number of times. Under a mutex nobody waits for anybody.
+//! take part the same number of times. No thread waits while it holds a mutex.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ pub(super) fn workload(random: &mut Random, cpus: usize) -> Workload {
     let Draft { random, objects, programs, .. } = draft;
     let mut specs: Vec<TaskSpec> =
         programs.into_iter().enumerate().map(|(i, p)| random.spec(format!("task-{i}"), p, cpus)).collect();
-    // The child that any of them may spawn: it meets nobody.
+    // The child that any of them may spawn: it shares no object with others.
     let child = (0..1 + random.below(4)).map(|_| random.step(cpus)).collect();
     specs.push(random.spec("child".into(), child, cpus));
     random.assemble(objects, specs, tasks as u32, cpus)

@@ -1,4 +1,4 @@
-//! Random numbers and the steps that need nobody else.
+//! Random numbers, and steps that involve no other thread.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ pub struct Random {
 }
 
 impl Random {
-    /// From a seed.
+    /// Equal seeds give equal numbers.
     pub fn new(seed: u64) -> Self {
         Random { state: seed }
     }
@@ -89,7 +89,6 @@ impl Random {
         (0..1 + self.below(4)).map(|_| one(self)).collect()
     }
 
-    /// Fair attributes.
     pub(super) fn attr(&mut self) -> SchedAttr {
         let policy = [Policy::Other, Policy::Other, Policy::Batch, Policy::Idle][self.below(4) as usize];
         let uclamp_min = self.below(1025) as u16;
@@ -237,7 +236,7 @@ mod tests {
         has(|o| matches!(o, Op::Loop { .. }));
     }
 
-    /// Where a hand-made run stands. Children are ignored: they meet nobody.
+    /// Where a hand-made run stands. Children are ignored: they share no object with others.
     struct Play<'a> {
         w: &'a Workload,
         /// By object: bytes in a pipe or socket, count, or value.

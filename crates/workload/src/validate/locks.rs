@@ -51,7 +51,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// The body of the loop at `begin`, entered after so many changes, is about to be entered again.
+    /// Checks that the body of the loop at `begin` may be entered again, by the lock changes since `before`.
     fn again(&mut self, before: usize, begin: u32) -> Result<(), Problem> {
         let mut net: BTreeMap<ObjId, i64> = BTreeMap::new();
         for (mutex, taken) in &self.changes[before..] {

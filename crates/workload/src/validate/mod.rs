@@ -59,7 +59,7 @@ impl Workload {
         Ok(remarks.into_iter().map(warning).collect())
     }
 
-    /// As [`Self::validate`], for callers that have been told the remarks before.
+    /// As [`Self::validate`], for callers that have shown the remarks before.
     ///
     /// # Errors
     /// The first [`Problem`] that keeps it from running.

@@ -24,11 +24,11 @@ pub enum Problem {
     /// A step or an interrupt names an object that does not exist.
     #[error("`{task}` uses object {object}, of which there is none")]
     NoSuchObject {
-        /// Who.
+        /// Name of the thread template.
         task: String,
-        /// Where.
+        /// Step at which it occurs; none: the template as a whole.
         step: Option<Step>,
-        /// The index.
+        /// Index of the object that does not exist or has another kind.
         object: ObjId,
     },
     /// A step or an object reports to a series that does not exist.
@@ -38,31 +38,31 @@ pub enum Problem {
         subject: String,
         /// Where, if in a program.
         step: Option<Step>,
-        /// The index.
+        /// Index of the series that does not exist.
         series: SeriesId,
     },
     /// A step reports to a phase that the score does not have.
     #[error("`{task}` reports to phase {phase}, which the score does not have")]
     NoSuchPhase {
-        /// Who.
+        /// Name of the thread template.
         task: String,
-        /// Where.
+        /// Step at which it occurs; none: the template as a whole.
         step: Option<Step>,
-        /// The index.
+        /// Index of the phase that does not exist.
         phase: PhaseId,
     },
     /// A step uses an object as what it is not.
     #[error("`{task}` uses object {object} as a {wanted}, but it is a {found}")]
     WrongObject {
-        /// Who.
+        /// Name of the thread template.
         task: String,
-        /// Where.
+        /// Step at which it occurs; none: the template as a whole.
         step: Option<Step>,
-        /// The index.
+        /// Index of the object that does not exist or has another kind.
         object: ObjId,
         /// What the step needs.
         wanted: &'static str,
-        /// What it is.
+        /// Kind of the object that was found.
         found: &'static str,
     },
     /// A thread template that does not exist is started or spawned.
@@ -70,59 +70,59 @@ pub enum Problem {
     NoSuchTask {
         /// Where; `None`: at the start.
         step: Option<Step>,
-        /// The index.
+        /// Index of the template that does not exist.
         spec: SpecId,
     },
     /// A thread template or a group is in a task group that does not exist, or comes later than the group in it.
     #[error("`{subject}` is in task group {group}, which does not come before it")]
     NoSuchGroup {
-        /// Who.
+        /// The template or group, as named in messages.
         subject: String,
-        /// The index.
+        /// Index of the task group that does not exist.
         group: GroupId,
     },
     /// A value is outside its range.
     #[error("{what} of `{subject}` is {value}, not in {min}..={max}")]
     OutOfRange {
-        /// Whose.
+        /// The template, object or group that has the value, as named in messages.
         subject: String,
-        /// Which value.
+        /// Name of the value.
         what: &'static str,
         /// Where, if in a program.
         step: Option<Step>,
-        /// The value.
+        /// The value that is out of range.
         value: i128,
-        /// Least allowed.
+        /// Smallest value that is valid.
         min: i128,
-        /// Greatest allowed.
+        /// Largest value that is valid.
         max: i128,
     },
     /// The utilisation clamps contradict each other.
     #[error("util_min of `{task}` is {min}, above its util_max of {max}")]
     ClampsCross {
-        /// Whose.
+        /// Name of the thread template.
         task: String,
         /// Where, if in a program.
         step: Option<Step>,
-        /// Floor.
+        /// `uclamp.min`, 0 to 1024.
         min: u16,
-        /// Ceiling.
+        /// `uclamp.max`, 0 to 1024.
         max: u16,
     },
     /// A CPU that the machine lacks.
     #[error("`{subject}` names CPU {cpu}, but the machine has 0 to {last}")]
     NoSuchCpu {
-        /// Who.
+        /// The template or group, as named in messages.
         subject: String,
-        /// The CPU.
+        /// The CPU id that does not exist.
         cpu: CpuId,
-        /// The machine's last.
+        /// Highest CPU id of the machine.
         last: CpuId,
     },
     /// A frequency cap of some of the CPUs that share a clock.
     #[error("a frequency cap of CPUs {cpus} leaves out CPUs {others}, which share their clock")]
     SplitsClock {
-        /// Whom it names.
+        /// The CPUs that the affinity names.
         cpus: Box<CpuMask>,
         /// Whom it does not.
         others: Box<CpuMask>,
@@ -130,9 +130,9 @@ pub enum Problem {
     /// A frequency cap below what the CPUs can run at.
     #[error("CPUs {cpus} cannot run at {khz} kHz: their lowest operating point is {lowest} kHz")]
     CapTooLow {
-        /// Who.
+        /// CPUs that the cap names.
         cpus: Box<CpuMask>,
-        /// The cap.
+        /// The capped frequency, kHz.
         khz: u32,
         /// The nearest cap that can be.
         lowest: u32,
@@ -140,17 +140,17 @@ pub enum Problem {
     /// A frequency cap that is over before it begins.
     #[error("a frequency cap of CPUs {cpus} lasts from {from} to {to} ns")]
     CapBackwards {
-        /// Whose.
+        /// CPUs that the cap names.
         cpus: Box<CpuMask>,
-        /// ns.
+        /// Start of the cap, ns.
         from: u64,
-        /// ns.
+        /// End of the cap, ns.
         to: u64,
     },
     /// An affinity without any CPU of the machine.
     #[error("`{task}` may use only CPUs {mask}, none of which the machine has")]
     NoCpuAllowed {
-        /// Who.
+        /// Name of the thread template.
         task: String,
         /// Where, if in a program.
         step: Option<Step>,
@@ -160,25 +160,25 @@ pub enum Problem {
     /// Loops that are not properly nested or point to the wrong place.
     #[error("`{task}`: step {} is a loop whose ends do not match", step.op)]
     BadLoop {
-        /// Who.
+        /// Name of the thread template.
         task: String,
-        /// Where.
+        /// Step at which it occurs.
         step: Step,
     },
     /// Loops nested too deeply.
     #[error("`{task}`: loops nested more than {} deep", super::MAX_LOOP_DEPTH)]
     TooDeep {
-        /// Who.
+        /// Name of the thread template.
         task: String,
-        /// Where.
+        /// Step at which it occurs.
         step: Step,
     },
     /// A loop that takes no time.
     #[error("`{task}` loops {} without computing, sleeping or blocking", times.map_or("for ever".into(), |n| format!("{n} times")))]
     Spins {
-        /// Who.
+        /// Name of the thread template.
         task: String,
-        /// Where.
+        /// Step at which it occurs.
         step: Step,
         /// How often; `None`: for ever.
         times: Option<u64>,
@@ -186,7 +186,7 @@ pub enum Problem {
     /// Times beyond what 63 bits of nanoseconds hold.
     #[error("the times of `{task}` add up to more than 2^63 ns (292 years)")]
     TimeOverflow {
-        /// Who.
+        /// Name of the thread template.
         task: String,
         /// Where, if at one step.
         step: Option<Step>,
@@ -196,21 +196,21 @@ pub enum Problem {
     BarrierNeverFills {
         /// A step that waits there.
         step: Step,
-        /// The barrier.
+        /// Index of the barrier.
         object: ObjId,
         /// Whom it waits for.
         parties: u32,
-        /// Who comes.
+        /// Number of threads that arrive at the barrier.
         users: u64,
     },
     /// A mutex is released or waited with by a thread that does not hold it.
     #[error("`{task}` {action} mutex {object}, which it does not hold")]
     NotHeld {
-        /// Who.
+        /// Name of the thread template.
         task: String,
-        /// Where.
+        /// Step at which it occurs.
         step: Step,
-        /// The mutex.
+        /// Index of the mutex.
         object: ObjId,
         /// What it does with it.
         action: &'static str,
@@ -218,7 +218,7 @@ pub enum Problem {
     /// Threads that create themselves, directly or by way of others.
     #[error("`{task}` creates itself without end")]
     EndlessSpawn {
-        /// Who.
+        /// Name of the thread template.
         task: String,
         /// The step that closes the circle.
         step: Step,

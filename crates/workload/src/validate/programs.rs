@@ -14,7 +14,7 @@ pub const MAX_SPIN_STEPS: u64 = 1_000_000;
 /// The longest duration that may be asked for, and the longest a run without one may take, ns of virtual time: an hour.
 pub const MAX_DURATION_NS: u64 = 3_600_000_000_000;
 
-/// The longest time a program may be told to take, ns.
+/// The longest duration that a program may state, ns.
 pub const MAX_TIME_NS: u128 = i64::MAX as u128;
 
 /// Checks every program. Values are in range.
@@ -55,12 +55,11 @@ fn loops_match(task: &TaskSpec, spec: SpecId) -> Result<(), Problem> {
     }
 }
 
-/// What a stretch of steps amounts to.
+/// Sum over a range of steps.
 #[derive(Clone, Copy, Default)]
 struct Weight {
-    /// Told time at most, ns.
+    /// Upper bound of the stated durations, ns.
     ns: u128,
-    /// Steps.
     steps: u128,
     /// Whether some step takes time or can block.
     takes_time: bool,

@@ -1,9 +1,9 @@
 //! Threads that wait in vain because those who could wake them wait in vain too, or never come to it.
 //!
-//! Programs are followed from their beginning as far as anybody can come: past a wait once somebody whose program was
+//! Programs are followed from their beginning as far as possible: past a wait once a thread whose program was
 //! followed that far does what ends it. Where no program can be followed any further, those that stand at a wait stand
 //! there for ever. What is not known before a run (how often a signal is lost, who gets a lock first) is taken to go
-//! well, so that nobody is called stuck who is not.
+//! well, so that no thread is reported as stuck that is not.
 
 use std::collections::BTreeSet;
 
@@ -36,11 +36,9 @@ struct Walks<'a> {
     ready: Vec<SpecId>,
     /// Templates of which there are threads by now.
     born: Vec<bool>,
-    /// By object.
     wakers: Vec<Wakers>,
     /// Templates that have come to a barrier, by object.
     there: Vec<BTreeSet<SpecId>>,
-    /// Their threads.
     arrived: Vec<u64>,
     /// Templates that stand at an object.
     parked: Vec<Vec<SpecId>>,

@@ -217,14 +217,14 @@ fn waits_that_nobody_ends_are_told() {
     let objects = [Object::Mutex, Object::Cond, Object::Semaphore { value: 0 }, Object::Pipe { slots: 1 }];
     let suspend = [Op::Lock(0), WAIT, Op::Unlock(0)];
     let told = |programs: &[&[Op]]| check(&workload(&objects, programs)).unwrap();
-    assert_eq!(told(&[&suspend]), ["waits for condition variable 1, which nobody ever signals"]);
+    assert_eq!(told(&[&suspend]), ["waits for condition variable 1, which no thread ever signals"]);
     assert_eq!(told(&[&suspend, &[Op::Signal(1)]]), [""; 0]);
     let own = [Op::Lock(0), WAIT, Op::Signal(1), Op::Unlock(0)];
     assert_eq!(told(&[&own]), ["waits for condition variable 1, which no other thread ever signals"]);
-    assert_eq!(told(&[&[Op::SemWait(2)]]), ["waits for semaphore 2, which nobody ever posts"]);
-    assert_eq!(told(&[&[Op::PipeRead { pipe: 3, bytes: 1 }]]), ["reads from pipe 3, which nobody ever writes to"]);
+    assert_eq!(told(&[&[Op::SemWait(2)]]), ["waits for semaphore 2, which no thread ever posts"]);
+    assert_eq!(told(&[&[Op::PipeRead { pipe: 3, bytes: 1 }]]), ["reads from pipe 3, which no thread ever writes to"]);
     let write = [Op::PipeWrite { pipe: 3, bytes: 1 }];
-    assert_eq!(told(&[&write]), ["writes to pipe 3, which nobody ever reads from: it fills up"]);
+    assert_eq!(told(&[&write]), ["writes to pipe 3, which no thread ever reads from: it fills up"]);
     let mut w = workload(&objects, &[&[Op::SemWait(2)]]);
     w.irqs.push(IrqSource {
         name: "nic".into(),
@@ -361,7 +361,7 @@ fn a_drawn_floor_must_be_one_that_every_ceiling_of_the_thread_allows() {
 #[test]
 fn a_roster_that_nobody_calls_is_told_and_a_lock_takes_the_time_of_its_hold() {
     let w = workload(&[Object::Roster], &[&[Op::Enlist(0)]]);
-    assert_eq!(check(&w).unwrap(), ["enlists on roster 0, which nobody ever calls"]);
+    assert_eq!(check(&w).unwrap(), ["enlists on roster 0, which no thread ever calls"]);
     let serial = |ns, lines| Op::Serial { lock: 0, hold: Amount::fixed(ns), lines };
     for lock in [Object::Ticket, Object::KernelMutex] {
         assert_eq!(check(&workload(std::slice::from_ref(&lock), &[&looped(None, &[serial(1, 0)])])), Ok(vec![]));
@@ -374,7 +374,7 @@ fn a_roster_that_nobody_calls_is_told_and_a_lock_takes_the_time_of_its_hold() {
     assert!(matches!(problem(&wide), Problem::OutOfRange { max: 1024, .. }));
 }
 
-/// A waits for B before it posts, and B for A; C comes only after them. Each has a waker, and nobody ever wakes.
+/// A waits for B before it posts, and B for A; C comes only after them. Each has a waker, but none ever wakes.
 #[test]
 fn threads_that_wait_for_each_other_in_a_circle_are_told() {
     let semaphores = vec![Object::Semaphore { value: 0 }; 3];
@@ -383,14 +383,14 @@ fn threads_that_wait_for_each_other_in_a_circle_are_told() {
         [[Op::SemWait(0), post(1)], [Op::SemWait(1), post(0)], [Op::SemWait(2), RUN], [Op::SemWait(0), post(2)]];
     let programs: Vec<&[Op]> = circle.iter().map(|p| p.as_slice()).collect();
     let told = check(&workload(&semaphores, &programs)).unwrap();
-    let why = "whoever could end that waits for ever too or never comes to it";
+    let why = "every thread that could wake it also waits for ever or never gets there";
     let expected = [
         format!("waits for semaphore 0 for ever (with it 1 more): {why}"),
         format!("waits for semaphore 1 for ever: {why}"),
         format!("waits for semaphore 2 for ever: {why}"),
     ];
     assert_eq!(told, expected);
-    // Somebody who posts first breaks it.
+    // A thread that posts first breaks the cycle.
     let mut open = circle.clone();
     open[0].reverse();
     let programs: Vec<&[Op]> = open.iter().map(|p| p.as_slice()).collect();
@@ -408,7 +408,7 @@ fn what_stands_behind_an_endless_loop_wakes_nobody() {
     assert!(told[1].starts_with("waits for barrier 1 for ever"), "{told:?}");
 }
 
-/// A child that nobody can come to create signals nobody; a barrier fills by all who come to it, one at a time.
+/// A child that is never created signals no thread; a barrier fills by all who come to it, one at a time.
 #[test]
 fn only_threads_that_are_born_wake_and_barriers_let_through_who_wakes() {
     let wait = |cond| Op::CondWait { cond, mutex: None };

@@ -33,7 +33,7 @@ struct Meeting {
     wakers: Users,
 }
 
-/// Finds barriers that cannot fill (an error) and waits that nobody ends (a remark: rt-app's own examples have them,
+/// Finds barriers that cannot fill (an error) and waits that no thread ends (a remark: rt-app's own examples have them,
 /// and they are run as written).
 pub(super) fn check(w: &Workload, population: &Population, remarks: &mut Vec<Remark>) -> Result<(), Problem> {
     let mut meetings: Vec<Meeting> = w.objects.iter().map(|_| Meeting::default()).collect();
@@ -59,7 +59,7 @@ pub(super) fn check(w: &Workload, population: &Population, remarks: &mut Vec<Rem
         if let (Some((step, threads)), true) = (stuck[id], remarks.len() == said) {
             let who = if threads == 1 { String::new() } else { format!(" (with it {} more)", threads - 1) };
             let message = format!(
-                "waits for {what} for ever{who}: whoever could end that waits for ever too or never comes to it"
+                "waits for {what} for ever{who}: every thread that could wake it also waits for ever or never gets there"
             );
             remarks.push(Remark::suspicious(step, w.name_of(step.spec), message));
         }
@@ -112,7 +112,7 @@ fn lonely(w: &Workload, what: &str, object: &Object, meeting: &Meeting, remarks:
     let (waiters, wakers) = (&meeting.waiters, &meeting.wakers);
     if let Some(step) = waiters.first {
         if wakers.first.is_none() {
-            remark(step, format!("{waits} {what}, which nobody ever {wakes}"));
+            remark(step, format!("{waits} {what}, which no thread ever {wakes}"));
         } else if is_one_thread(waiters, wakers)
             && matches!(object, Object::Cond | Object::Futex { .. } | Object::Roster)
         {
@@ -121,7 +121,7 @@ fn lonely(w: &Workload, what: &str, object: &Object, meeting: &Meeting, remarks:
     }
     let fills = matches!(object, Object::Pipe { .. } | Object::Socket { .. });
     if let (Some(step), None, true) = (wakers.first, waiters.first, fills) {
-        remark(step, format!("{wakes} {what}, which nobody ever {waits}: it fills up"));
+        remark(step, format!("{wakes} {what}, which no thread ever {waits}: it fills up"));
     }
 }
 

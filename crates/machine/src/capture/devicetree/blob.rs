@@ -164,7 +164,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Goes on behind so many bytes, at a multiple of 4.
+    /// Skips `bytes` bytes, rounded up to a multiple of 4.
     fn skip(&mut self, bytes: usize) {
         self.at = (self.at + bytes).next_multiple_of(4);
     }

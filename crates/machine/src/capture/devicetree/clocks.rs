@@ -26,7 +26,6 @@ pub(super) struct Clocks {
     pub energy: Vec<energy::Domain>,
 }
 
-/// An operating point.
 struct Point {
     hz: u64,
     /// uV; none if it is not stated.
@@ -49,7 +48,6 @@ struct Remarks {
     without_voltage: CpuMask,
 }
 
-/// Reads all clocks.
 pub(super) fn read(cpus: &Cpus, cores: &[CpuMask], notes: &mut Notes) -> Result<Clocks, CaptureError> {
     let mut remarks = Remarks::default();
     let (mut clocks, mut energy, mut unknown) = (Vec::new(), Vec::new(), CpuMask::EMPTY);
@@ -155,7 +153,7 @@ fn points(cpus: &Cpus, members: &CpuMask, remarks: &mut Remarks) -> Result<Point
     Ok(points)
 }
 
-/// operating-points-v2.
+/// The table of `operating-points-v2`.
 fn table_points(table: NodeRef, remarks: &mut Remarks) -> Result<Points, CaptureError> {
     let mut points = Points::default();
     for node in table.children() {

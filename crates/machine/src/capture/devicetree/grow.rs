@@ -121,7 +121,7 @@ impl Growing {
         let path = format!("{}: {}/{property}", reference.place.shown(), self.path(node)).into();
         let problem = format!("no node is called `{}`", shortened(&reference.target.shown()));
         let near = match &reference.target {
-            // A name of unbounded length is nobody's typo, and comparing it would take for ever.
+            // A name of unbounded length is not a typo, and comparing it would take too long.
             Target::Label(label) if label.len() <= 64 => nearest(label, self.labels.keys().map(String::as_str)),
             Target::Label(_) | Target::Path(_) => None,
         };

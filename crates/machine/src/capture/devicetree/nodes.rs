@@ -15,7 +15,7 @@ pub(super) const MAX_NAME: usize = 255;
 /// The most numbers of a property that refers to nodes.
 const MAX_REFERRING: usize = 256;
 
-/// A device tree.
+/// A device tree in memory; `nodes[0]` is the root.
 pub struct DeviceTree {
     file: PathBuf,
     nodes: Vec<Node>,
@@ -32,7 +32,7 @@ pub(super) struct Node {
 }
 
 impl DeviceTree {
-    /// A tree of nodes, the first of which is the root. Nodes that are nobody's child are not part of it.
+    /// A tree of nodes, the first of which is the root. Nodes without a parent are not part of it.
     pub(super) fn new(file: &Path, nodes: Vec<Node>) -> Result<DeviceTree, CaptureError> {
         let mut tree = DeviceTree { file: file.into(), nodes, phandles: BTreeMap::new() };
         let mut phandles = BTreeMap::new();

@@ -26,7 +26,6 @@ pub(super) struct States {
     pub powered: Vec<CpuMask>,
 }
 
-/// Reads all states.
 pub(super) fn read(cpus: &Cpus, notes: &mut Notes) -> Result<States, CaptureError> {
     let domains = cpus.iter().map(|(_, node)| domains(node)).collect::<Result<Vec<_>, _>>()?;
     let members = |domain: NodeRef| -> CpuMask {

@@ -1,4 +1,4 @@
-//! After the menu governor as in Linux 5.4 to 6.11 (behaviour spec 8.3); tasks that wait for I/O are not told apart.
+//! After the menu governor as in Linux 5.4 to 6.11 (behaviour spec 8.3); tasks that wait for I/O are not distinguished.
 //!
 //! Prediction = the lesser of
 //!   * the typical interval: the mean of the last 8 stays if they are steady (standard deviation below a sixth of
@@ -19,7 +19,7 @@ const BUCKETS: usize = 6;
 /// Unity of a correction is `RESOLUTION * DECAY`.
 const RESOLUTION: u64 = 1024;
 const DECAY: u64 = 8;
-/// Longer stays are not told apart, ns.
+/// Longer idle periods are not distinguished, ns.
 const MAX_INTERESTING_NS: u64 = 50_000_000;
 
 /// The memory of one CPU's governor.

@@ -1,4 +1,4 @@
-//! The idle governors: which state, and whether the tick stops. And the stays that come of it.
+//! The cpuidle governors: which state, and whether the tick stops; and the accounting of idle periods.
 
 mod menu;
 mod stay;
@@ -14,14 +14,14 @@ pub use stay::IdleStats;
 pub(crate) use stay::{book_stay, Stay};
 use teo::Teo;
 
-/// The farthest timer a governor is told of, ns: a kernel with default options arms its lockup watchdog on every CPU
+/// The farthest timer that a governor sees, ns: a kernel with default options arms its lockup watchdog on every CPU
 /// each 4 s (watchdog_thresh 10 s x 2 / 5). The watchdog itself is not simulated.
 pub(crate) const FAR_NS: u64 = 4_000_000_000;
 
 /// A governor may take a state that pays this soon without looking at timers, ns.
 const RESIDENCY_THRESHOLD_NS: u64 = 15_000;
 
-/// What the governor is told.
+/// Input of an idle governor's selection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outlook {
     pub now: Time,
@@ -36,11 +36,11 @@ pub(crate) struct Outlook {
     pub latency_limit_ns: u64,
 }
 
-/// How a stay ended.
+/// Outcome of an idle period, from which the governor learns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Woken {
     pub now: Time,
-    /// Exit included, ns.
+    /// Length of the idle period, exit latency included, ns.
     pub slept_ns: u64,
     pub by_tick: bool,
     /// Length of a tick, ns.

@@ -1,6 +1,6 @@
-//! Stays in idle states, and what they came to.
+//! Idle periods, and how idle states were used.
 //!
-//! *Asked* is the state that the governor chose. *Reached* is the deepest that the hardware was in during the stay: a
+//! *Asked* is the state that the governor chose. *Reached* is the deepest that the hardware was in during the period: a
 //! cluster state needs the others, so it may be shallower. cpuidle counts by the first (`above`, `below`); energy is
 //! lost by the second.
 
@@ -11,17 +11,17 @@ use crate::Time;
 /// How one idle state of one CPU was used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IdleStats {
-    /// Times it was asked for.
+    /// Number of times the governor chose it.
     pub usage: u64,
-    /// Time for which it was asked for, entry and exit included, ns.
+    /// Time for which it was chosen, entry and exit included, ns.
     pub asked_ns: u64,
     /// Time for which the hardware was in it, entry and exit not included, ns.
     pub held_ns: u64,
-    /// Stays that were too short for it (a shallower state exists).
+    /// Idle periods that were too short for it (a shallower state exists).
     pub above: u64,
-    /// Stays that a deeper state would have suited.
+    /// Idle periods that a deeper state would have suited.
     pub below: u64,
-    /// Stays of which it was the deepest state that the hardware was in.
+    /// Idle periods in which it was the deepest state that the hardware reached.
     pub reached: u64,
     /// Of these, those that ended before its target residency (a shallower state exists): before break-even.
     pub cut: u64,
@@ -44,7 +44,7 @@ impl IdleStats {
         }
     }
 
-    /// Adds another's counts.
+    /// Adds the counts of `other` to these.
     pub fn add(&mut self, other: &Self) {
         self.usage += other.usage;
         self.asked_ns += other.asked_ns;
@@ -57,14 +57,14 @@ impl IdleStats {
     }
 }
 
-/// An idle stay under way.
+/// The present idle period of a CPU.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Stay {
     /// Index of the state asked for.
     pub asked: usize,
-    /// When idle began.
+    /// Start of the idle period.
     pub from: Time,
-    /// When the hardware is in; a wake waits for this.
+    /// When entry into the state is complete; a wakeup waits for this.
     pub entered: Time,
     /// Index of the deepest state that the hardware has been in so far.
     pub reached: usize,
@@ -77,7 +77,7 @@ impl Stay {
     }
 }
 
-/// Books a finished stay of `slept_ns`, entry and exit included. `saved_mw`: what the state reached saves over the next
+/// Accounts a finished idle period of `slept_ns`, entry and exit included. `saved_mw`: what the state reached saves over the next
 /// shallower one.
 pub(crate) fn book_stay(stats: &mut [IdleStats], states: &[IdleState], stay: &Stay, slept_ns: u64, saved_mw: f64) {
     let state = &states[stay.asked];

@@ -34,7 +34,6 @@ pub(crate) struct Teo {
     bins: Vec<Bin>,
     /// Stays of a tick and more that ended with the timer.
     tick_hits: u32,
-    /// All counts.
     total: u32,
     chosen_at: Time,
     /// Until the next timer at the last choice, ns; `u64::MAX`: it was not looked at.

@@ -7,7 +7,7 @@
 
 use fairground_machine::{FreqDomain, Machine, Opp, ThermalGovernor, ThermalZone};
 
-/// What a governor knows of its zone.
+/// State of the governor of one thermal zone.
 #[derive(Debug)]
 pub(super) struct Watch {
     /// The caps that it wants, by frequency domain; none where it wants none.
@@ -157,7 +157,7 @@ fn actors<'a>(machine: &'a Machine, zone: &ThermalZone, opp: &[u32], before: &[u
 }
 
 /// Shares a budget out in proportion to what is wanted; what one cannot use goes to those that have room. Who wants nothing
-/// is granted nothing, and where nobody wants anything nobody is: so it is in the kernel.
+/// is granted nothing; without any request, nothing is granted at all: so it is in the kernel.
 fn share(actors: &[Actor], budget: f64) -> Vec<f64> {
     let wanted: f64 = actors.iter().map(|a| a.wanted).sum();
     if wanted <= 0.0 {
@@ -219,7 +219,7 @@ mod tests {
         assert_eq!(budgets, [300.0, 420.0, 300.0 - 60.0 - 12.0, 288.0, 0.0, 500.0]);
     }
 
-    /// One that wants twice as much gets twice as much; what it cannot use goes to the other.
+    /// A request of twice the power gets twice as much; what it cannot use goes to the other.
     #[test]
     fn a_budget_is_shared_by_wishes_up_to_what_each_can_take() {
         let actor = |wanted, most| Actor { opps: &[], load: 1.0, wanted, most };

@@ -241,7 +241,7 @@ impl Build<'_> {
         out.push(Op::CondWait { cond, mutex }, event.span);
     }
 
-    /// Events that take a told time.
+    /// Events with a fixed duration.
     fn timed(&mut self, source: &mut Source, task: &Task, event: &Event, out: &mut Program) {
         let span = event.span;
         match &event.action {
