@@ -175,17 +175,17 @@ mod tests {
         let (mut queue, mut plain) = (DeadlineQueue::default(), Plain::default());
         let mut random = fairground_workload::testing::Random::new(7);
         for task in 0..20_000u32 {
-            if random.below(2) == 0 && plain.0.len() < 300 {
-                let (deadline, vruntime) = (random.below(50) as i64 - 20, random.below(50) as i64 - 20);
+            if random.draw_below(2) == 0 && plain.0.len() < 300 {
+                let (deadline, vruntime) = (random.draw_below(50) as i64 - 20, random.draw_below(50) as i64 - 20);
                 queue.insert(deadline as u64, vruntime as u64, task);
                 plain.0.push((deadline, vruntime, task));
             } else if !plain.0.is_empty() {
-                let (deadline, _, gone) = plain.0.remove(random.below(plain.0.len() as u64) as usize);
+                let (deadline, _, gone) = plain.0.remove(random.draw_below(plain.0.len() as u64) as usize);
                 assert!(!queue.remove(deadline as u64, task), "never queued");
                 assert!(!queue.remove((deadline + 1) as u64, gone), "queued with another deadline");
                 assert!(queue.remove(deadline as u64, gone));
             }
-            let bound = random.below(60) as i64 - 25;
+            let bound = random.draw_below(60) as i64 - 25;
             assert_eq!(queue.first_within(bound as u64), plain.first_within(bound));
             assert_eq!((queue.len(), queue.is_empty()), (plain.0.len(), plain.0.is_empty()));
             if task % 64 == 0 {

@@ -114,7 +114,7 @@ fn read(path: &str, file: &str, value: &str) -> Result<Asked, String> {
         let shares = shares.map_err(|expected| format!("task group `{path}`: {file} = `{value}`; expected {expected}"));
         return shares.map(Asked::Shares);
     }
-    let Some(clamp) = Clamp::of_file(file) else {
+    let Some(clamp) = Clamp::from_file_name(file) else {
         let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         let neutral = NEUTRAL.iter().find(|(name, _)| *name == file);
         if neutral.is_some_and(|(_, values)| values.iter().any(|v| words(v) == words(value))) {

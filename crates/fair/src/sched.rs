@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fairground_machine::{CpuId, CpuMask, Machine, SoftCost};
 use fairground_sim::{
-    fetch_ahead, Change, ClampLimits, Config, Env, Governor, IdleView, Ipi, Pick, Scheduler, TaskId, TaskInfo,
+    prefetch_value, Change, ClampLimits, Config, Env, Governor, IdleView, Ipi, Pick, Scheduler, TaskId, TaskInfo,
     WakeContext,
 };
 use fairground_workload::{GroupClamp, GroupId, Workload};
@@ -416,10 +416,10 @@ impl Scheduler for Fair {
     }
 
     fn foresee(&self, cpu: CpuId, task: Option<TaskId>) {
-        fetch_ahead(&self.world.cpus[cpu as usize]);
-        fetch_ahead(&self.rqs[cpu as usize]);
+        prefetch_value(&self.world.cpus[cpu as usize]);
+        prefetch_value(&self.rqs[cpu as usize]);
         if let Some(task) = task {
-            fetch_ahead(self.world.task(task));
+            prefetch_value(self.world.task(task));
         }
     }
 

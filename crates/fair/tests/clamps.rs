@@ -298,11 +298,11 @@ fn grouped(seed: u64, machine: &Machine) -> Workload {
     let group = |path: &str, parent| TaskGroup { path: path.into(), parent, files: Vec::new() };
     workload.groups = vec![group("/a", None), group("/a/b", Some(0)), group("/c", None)];
     for task in &mut workload.tasks {
-        task.group = [None, Some(0), Some(1), Some(2)][random.below(4) as usize];
+        task.group = [None, Some(0), Some(1), Some(2)][random.draw_below(4) as usize];
         let mut program = task.program.to_vec();
-        let clamp = if random.below(2) == 0 { Clamp::Min } else { Clamp::Max };
-        let value = ClampPercent { hundredths: random.below(10_001) as u16 };
-        let new = GroupClamp { group: random.below(3) as GroupId, clamp, value };
+        let clamp = if random.draw_below(2) == 0 { Clamp::Min } else { Clamp::Max };
+        let value = ClampPercent { hundredths: random.draw_below(10_001) as u16 };
+        let new = GroupClamp { group: random.draw_below(3) as GroupId, clamp, value };
         if let Some(at) = program.iter().position(|op| matches!(op, Op::Yield | Op::SetAffinity(_))) {
             program[at] = Op::SetGroupClamp(new);
         }

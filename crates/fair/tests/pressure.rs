@@ -19,7 +19,7 @@ fn limits_reach_every_cpu_of_the_clock() {
     let machine = Arc::new(Machine::preset("hikey960").unwrap());
     let (mut fair, mut env) = (fair(&machine, "v5.11"), Env::new(Arc::clone(&machine), 250, 1));
     let orig = fair.cpu(0).cpu_capacity_orig;
-    let limits = FrequencyLimits { cooling_khz: 999_000, policy_khz: 533_000, ..FrequencyLimits::none(1_844_000) };
+    let limits = FrequencyLimits { cooling_khz: 999_000, policy_khz: 533_000, ..FrequencyLimits::unlimited(1_844_000) };
     let little = CpuMask::parse_list("0-3").unwrap();
     little.iter().for_each(|cpu| env.cpu_mut(cpu).limits = limits);
     fair.frequency_limits(&mut env, &little);

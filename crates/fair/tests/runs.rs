@@ -257,14 +257,14 @@ fn busy_workload(seed: u64, nr_cpus: usize) -> Workload {
     let mut random = Random::new(seed);
     let mut workload = random.workload(nr_cpus);
     for task in &mut workload.tasks {
-        match random.below(8) {
+        match random.draw_below(8) {
             0 | 1 => task.attr = rt_attr(&mut random),
             2 => task.attr = SchedAttr { policy: Policy::Idle, ..SchedAttr::default() },
             _ => {}
         }
         let mut program = task.program.to_vec();
         for op in &mut program {
-            if matches!(op, Op::SetAttr(_)) && random.below(2) == 0 {
+            if matches!(op, Op::SetAttr(_)) && random.draw_below(2) == 0 {
                 *op = Op::SetAttr(rt_attr(&mut random));
             }
         }
@@ -282,9 +282,9 @@ fn add_tree(workload: &mut Workload, random: &mut Random) {
         let mut program = ProgramBuilder::new();
         program.op(Op::Run(Amount { base: 10_000, jitter: 3_000_000 }));
         if let Some(spec) = child {
-            program.op(Op::Spawn { spec, count: 1 + random.below(4) as u32, thread: random.below(2) == 0 });
+            program.op(Op::Spawn { spec, count: 1 + random.draw_below(4) as u32, thread: random.draw_below(2) == 0 });
         }
-        program.op(Op::Sleep(Amount { base: 10, jitter: [1_000, 30_000_000][random.below(2) as usize] }));
+        program.op(Op::Sleep(Amount { base: 10, jitter: [1_000, 30_000_000][random.draw_below(2) as usize] }));
         program.op(Op::Run(Amount { base: 100_000, jitter: 8_000_000 }));
         program.op(Op::WaitChildren);
         let mut task = fairground_sim::testing::spec(&format!("tree{depth}"), Vec::new());
@@ -292,12 +292,16 @@ fn add_tree(workload: &mut Workload, random: &mut Random) {
         child = Some(workload.tasks.len() as u32);
         workload.tasks.push(task);
     }
-    workload.start.push(Start { spec: workload.tasks.len() as u32 - 1, count: 1 + random.below(3) as u32, cpu: 0 });
+    workload.start.push(Start {
+        spec: workload.tasks.len() as u32 - 1,
+        count: 1 + random.draw_below(3) as u32,
+        cpu: 0,
+    });
 }
 
 fn rt_attr(random: &mut Random) -> SchedAttr {
-    let policy = [Policy::Fifo, Policy::Rr][random.below(2) as usize];
-    SchedAttr { policy, rt_priority: 1 + random.below(3) as u8, ..SchedAttr::default() }
+    let policy = [Policy::Fifo, Policy::Rr][random.draw_below(2) as usize];
+    SchedAttr { policy, rt_priority: 1 + random.draw_below(3) as u8, ..SchedAttr::default() }
 }
 
 /// Threads that compute and sleep, some of them RT, some moved about by their own affinity calls.
@@ -313,17 +317,17 @@ fn add_crowd(workload: &mut Workload, random: &mut Random) {
     let mut task = fairground_sim::testing::spec("crowd", Vec::new());
     task.program = program.build();
     workload.tasks.push(task);
-    let count = 1 + random.below(12) as u32;
+    let count = 1 + random.draw_below(12) as u32;
     workload.start.push(Start { spec: workload.tasks.len() as u32 - 1, count, cpu: 0 });
 }
 
 /// Every other time a machine cut into a partition, an isolated CPU and the rest.
 fn drawn_options(seed: u64, nr_cpus: usize) -> Options {
     let mut random = Random::new(seed ^ 0x5eed);
-    if nr_cpus < 4 || random.below(2) == 0 {
+    if nr_cpus < 4 || random.draw_below(2) == 0 {
         return Options::default();
     }
-    let cut = 1 + random.below(nr_cpus as u64 - 2) as u32;
+    let cut = 1 + random.draw_below(nr_cpus as u64 - 2) as u32;
     Options { partitions: vec![(0..cut).collect()], isolated: CpuMask::single(cut) }
 }
 
@@ -337,12 +341,12 @@ fn small(seed: u64, types: u32) -> Machine {
 /// A preset with up to five features changed, as far as they can be.
 fn drawn_scheduler(seed: u64) -> String {
     let mut random = Random::new(seed ^ 0xfea7);
-    let mut name = PRESETS[random.below(PRESETS.len() as u64) as usize].name.to_string();
-    for _ in 0..random.below(6) {
-        let feature = &features()[random.below(features().len() as u64) as usize];
+    let mut name = PRESETS[random.draw_below(PRESETS.len() as u64) as usize].name.to_string();
+    for _ in 0..random.draw_below(6) {
+        let feature = &features()[random.draw_below(features().len() as u64) as usize];
         let changed = match feature.values {
-            [] => format!("{name}{}{}", ["+", "-"][random.below(2) as usize], feature.name),
-            words => format!("{name}+{}={}", feature.name, words[random.below(words.len() as u64) as usize]),
+            [] => format!("{name}{}{}", ["+", "-"][random.draw_below(2) as usize], feature.name),
+            words => format!("{name}+{}={}", feature.name, words[random.draw_below(words.len() as u64) as usize]),
         };
         if Features::parse(&changed).is_ok() {
             name = changed;

@@ -152,7 +152,7 @@ fn random_workload(seed: u64, nr_cpus: usize) -> Workload {
     let mut random = Random::new(seed);
     let mut workload = random.workload(nr_cpus);
     for task in &mut workload.tasks {
-        if random.below(4) == 0 {
+        if random.draw_below(4) == 0 {
             task.attr = rt_attr(&mut random);
         }
     }
@@ -161,8 +161,8 @@ fn random_workload(seed: u64, nr_cpus: usize) -> Workload {
 }
 
 fn rt_attr(random: &mut Random) -> SchedAttr {
-    let policy = [Policy::Fifo, Policy::Rr][random.below(2) as usize];
-    SchedAttr { policy, rt_priority: 1 + random.below(3) as u8, ..SchedAttr::default() }
+    let policy = [Policy::Fifo, Policy::Rr][random.draw_below(2) as usize];
+    SchedAttr { policy, rt_priority: 1 + random.draw_below(3) as u8, ..SchedAttr::default() }
 }
 
 /// More threads than CPUs, which compute and sleep, become real-time and fair again, and move about.
@@ -172,7 +172,7 @@ fn add_crowd(workload: &mut Workload, random: &mut Random) {
     program.repeat(Some(20), |p| {
         p.op(Op::Run(Amount { base: 10_000, jitter: 2_000_000 }));
         p.op(Op::Sleep(Amount { base: 1_000, jitter: 500_000 }));
-        p.op(Op::SetAttr(SchedAttr { nice: random.below(40) as i8 - 20, ..SchedAttr::default() }));
+        p.op(Op::SetAttr(SchedAttr { nice: random.draw_below(40) as i8 - 20, ..SchedAttr::default() }));
         p.op(Op::SetAffinity(here));
         p.op(Op::Run(Amount { base: 10_000, jitter: 100_000 }));
         p.op(Op::SetAffinity(there));
@@ -182,7 +182,7 @@ fn add_crowd(workload: &mut Workload, random: &mut Random) {
     let mut task = fairground_sim::testing::spec("crowd", Vec::new());
     task.program = program.build();
     workload.tasks.push(task);
-    let count = 1 + random.below(40) as u32;
+    let count = 1 + random.draw_below(40) as u32;
     workload.start.push(Start { spec: workload.tasks.len() as u32 - 1, count, cpu: 0 });
 }
 

@@ -338,7 +338,7 @@ impl Experiment {
 
     /// The hash and the metrics of a run; `observers` are told of every event too.
     fn observe(&self, mut engine: Engine, observers: &mut [&mut dyn Observer]) -> Result<RunReport, SimError> {
-        let mut hash = HashObserver::of(engine.scheduler());
+        let mut hash = HashObserver::for_scheduler(engine.scheduler());
         let mut metrics = MetricsObserver::new(Arc::clone(&self.machine), &self.workload);
         let mut all: Vec<&mut dyn Observer> = vec![&mut hash, &mut metrics];
         for observer in observers {

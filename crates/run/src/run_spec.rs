@@ -180,7 +180,7 @@ pub(crate) fn workload(
     let (mut workload, mut warnings) = match content {
         Some((file, content)) => {
             let options = name.strip_prefix(file).and_then(|rest| rest.strip_prefix(':')).unwrap_or_default();
-            Workload::of_file(file, options, content, machine)?
+            Workload::from_file_content(file, options, content, machine)?
         }
         None => Workload::builtin(name, machine)?,
     };

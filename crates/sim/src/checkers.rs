@@ -111,7 +111,7 @@ impl WasteMeter {
 
 /// State of a task by the last event about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Seen {
+enum TaskState {
     Unborn,
     Waiting,
     On(CpuId),
@@ -125,7 +125,7 @@ enum Seen {
 pub struct EventChecker {
     time: Time,
     current: Vec<Option<TaskId>>,
-    tasks: Vec<Seen>,
+    tasks: Vec<TaskState>,
     error: Option<String>,
 }
 
@@ -140,9 +140,9 @@ impl EventChecker {
         self.error.take()
     }
 
-    fn seen(&mut self, task: TaskId) -> &mut Seen {
+    fn seen(&mut self, task: TaskId) -> &mut TaskState {
         if self.tasks.len() <= task as usize {
-            self.tasks.resize(task as usize + 1, Seen::Unborn);
+            self.tasks.resize(task as usize + 1, TaskState::Unborn);
         }
         &mut self.tasks[task as usize]
     }
@@ -159,17 +159,17 @@ impl EventChecker {
         }
         if let Some(prev) = prev {
             *self.seen(prev) = match state {
-                SwitchState::Runnable => Seen::Waiting,
-                SwitchState::Sleeping => Seen::Asleep,
-                SwitchState::Dead => Seen::Dead,
+                SwitchState::Runnable => TaskState::Waiting,
+                SwitchState::Sleeping => TaskState::Asleep,
+                SwitchState::Dead => TaskState::Dead,
             };
         }
         if let Some(next) = next {
             let was = *self.seen(next);
-            if was != Seen::Waiting {
+            if was != TaskState::Waiting {
                 self.breach(event, format!("task {next} starts on CPU {cpu} but is {was:?}"));
             }
-            *self.seen(next) = Seen::On(event.cpu);
+            *self.seen(next) = TaskState::On(event.cpu);
         }
         self.current[cpu] = next;
     }
@@ -185,10 +185,10 @@ impl Observer for EventChecker {
             EventKind::Switch { prev, prev_state, next } => self.switch(event, prev, prev_state, next),
             EventKind::Wakeup { task, .. } => {
                 let was = *self.seen(task);
-                if !matches!(was, Seen::Unborn | Seen::Asleep) {
+                if !matches!(was, TaskState::Unborn | TaskState::Asleep) {
                     self.breach(event, format!("task {task} is woken but is {was:?}"));
                 }
-                *self.seen(task) = Seen::Waiting;
+                *self.seen(task) = TaskState::Waiting;
             }
             _ => {}
         }

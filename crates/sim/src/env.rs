@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use fairground_machine::{CpuId, Machine, SoftCost};
 
+use crate::coherence::LineTransfers;
 use crate::event::{Balance, Clamps, Decision, MigrateCause, Reason, Signals};
-use crate::lines::Lines;
 use crate::queue_lock::QueueLock;
 use crate::sched::Ipi;
 use crate::{TaskId, Time};
@@ -36,7 +36,7 @@ pub struct FrequencyLimits {
 
 impl FrequencyLimits {
     /// No limit: all three are `khz`, the top frequency.
-    pub fn none(khz: u32) -> Self {
+    pub fn unlimited(khz: u32) -> Self {
         FrequencyLimits { hardware_khz: khz, cooling_khz: khz, policy_khz: khz }
     }
 
@@ -146,7 +146,7 @@ pub enum Request {
 /// A balance attempt whose outcome is still to be reported, within the call that began it.
 #[derive(Debug)]
 #[must_use]
-pub struct Balancing(usize);
+pub struct BalanceAttempt(usize);
 
 /// The scheduler's view of time and hardware during one call.
 #[derive(Clone, Debug)]
@@ -164,7 +164,7 @@ pub struct Env {
     /// By kind: a speed, and what one unit takes at it. Most work is counted one by one on CPUs of equal speed, and a
     /// division for each costs more than much of the work.
     unit_prices: [(u64, u64); SoftCost::COUNT],
-    pub(crate) lines: Lines,
+    pub(crate) lines: LineTransfers,
     /// By CPU; empty if run-queue locks cost nothing.
     queue_locks: Vec<QueueLock>,
     /// By kind: units charged so far.
@@ -186,7 +186,7 @@ impl Env {
             .map(|c| CpuView {
                 idle: None,
                 freq_scale: 1024,
-                limits: FrequencyLimits::none(machine.max_khz(c.id)),
+                limits: FrequencyLimits::unlimited(machine.max_khz(c.id)),
                 speed_q20: u64::from(c.capacity) << 10,
                 irq_ns: 0,
                 charged_ns: 0,
@@ -198,7 +198,7 @@ impl Env {
             hz,
             tick_ns: 1_000_000_000 / u64::from(hz),
             seed,
-            lines: Lines::new(&machine),
+            lines: LineTransfers::new(&machine),
             queue_locks: Vec::new(),
             machine,
             cpus,
@@ -376,13 +376,13 @@ impl Env {
     }
 
     /// Reports an attempt to balance that has found a source, before it moves anything.
-    pub fn balancing(&mut self, found: Balance) -> Balancing {
+    pub fn balancing(&mut self, found: Balance) -> BalanceAttempt {
         self.requests.push(Request::Balanced(found));
-        Balancing(self.requests.len() - 1)
+        BalanceAttempt(self.requests.len() - 1)
     }
 
     /// Completes the report of an attempt that this call began: what it came to.
-    pub fn balanced(&mut self, balancing: Balancing, balance: Balance) {
+    pub fn balanced(&mut self, balancing: BalanceAttempt, balance: Balance) {
         debug_assert!(matches!(self.requests[balancing.0], Request::Balanced(_)));
         self.requests[balancing.0] = Request::Balanced(balance);
     }

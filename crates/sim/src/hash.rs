@@ -25,7 +25,7 @@ impl HashObserver {
     }
 
     /// The same, of a run of `sched`.
-    pub fn of(sched: &dyn Scheduler) -> Self {
+    pub fn for_scheduler(sched: &dyn Scheduler) -> Self {
         HashObserver { rules: sched.has_own_rules(), ..Self::new() }
     }
 

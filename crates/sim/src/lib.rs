@@ -18,36 +18,36 @@
 //! ```
 
 mod checkers;
+mod coherence;
 mod draw;
 mod energy;
 mod engine;
 mod env;
 mod error;
 mod event;
-mod foresight;
 mod hash;
 mod hist;
-mod lines;
 mod metrics;
+mod misplacement;
+mod prefetch;
 mod queue_lock;
 mod sched;
-mod spread;
 pub mod testing;
 
 pub use checkers::{EventChecker, WasteMeter};
+pub use coherence::Traffic;
 pub use draw::{draw, in_amount, Purpose};
 pub use energy::{joules, CpuEnergy, Energy, EnergyBook, EnergyPart, RailEnergy};
-pub use engine::{Account, ClampLimits, Config, Engine, Governor, IdleGovernor, IdleStats, Locks, Outcome, Totals};
-pub use env::{Balancing, CpuView, Env, FrequencyLimits, IdleView, Request};
+pub use engine::{Account, ClampLimits, Config, Engine, Governor, IdleGovernor, IdleStats, LockCosts, Outcome, Totals};
+pub use env::{BalanceAttempt, CpuView, Env, FrequencyLimits, IdleView, Request};
 pub use error::SimError;
 pub use event::*;
-pub use foresight::fetch_ahead;
 pub use hash::HashObserver;
 pub use hist::Histogram;
-pub use lines::Traffic;
 pub use metrics::{Delay, Meters, MetricsObserver, RuleCount, RunMetrics, NR_CAUSES};
+pub use misplacement::MisplacementMeter;
+pub use prefetch::prefetch_value;
 pub use sched::*;
-pub use spread::SpreadMeter;
 
 /// Virtual time, ns since the run began.
 pub type Time = u64;

@@ -164,7 +164,7 @@ pub struct RunMetrics {
     pub refill_s: f64,
     /// Wasted core time, s.
     pub wasted_core_s: f64,
-    /// Threads away from a balanced placement, mean over the window; see [`crate::SpreadMeter`].
+    /// Threads away from a balanced placement, mean over the window; see [`crate::MisplacementMeter`].
     pub misplaced: f64,
     /// Energy of the measured window, J.
     pub energy_j: f64,

@@ -157,7 +157,7 @@ pub trait Scheduler {
     fn frequency_changed(&mut self, _env: &mut Env, _cpus: &CpuMask) {}
 
     /// A call on `cpu`, about `task` if one is given, probably comes soon: what that reads may be asked for ahead of time
-    /// ([`crate::fetch_ahead`]). Not called on small machines.
+    /// ([`crate::prefetch_value`]). Not called on small machines.
     fn foresee(&self, _cpu: CpuId, _task: Option<TaskId>) {}
 
     /// Whether a task may be on a run queue and yet be kept from an idle CPU by a limit of its bandwidth (cpu.max, RT

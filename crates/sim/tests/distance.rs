@@ -2,7 +2,7 @@
 
 use fairground_machine::{CpuMask, Distance, Machine, SoftCost};
 use fairground_sim::testing::{engine, machine, spec, workload};
-use fairground_sim::{Config, Governor, Locks, Outcome, Traffic};
+use fairground_sim::{Config, Governor, LockCosts, Outcome, Traffic};
 use fairground_workload::{Amount, Object, Op, ProgramBuilder, TaskSpec, Workload};
 use proptest::prelude::*;
 
@@ -140,7 +140,7 @@ fn a_reader_and_a_writer_of_a_pipe_exclude_each_other() {
 }
 
 fn without_locks() -> Config {
-    Config { locks: Locks { pipe: false, run_queue: false }, ..plain() }
+    Config { locks: LockCosts { pipe: false, run_queue: false }, ..plain() }
 }
 
 /// Two wakers at the same instant put sleepers on the queue of CPU 2: the second waits for the first to be done, and

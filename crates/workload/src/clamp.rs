@@ -25,7 +25,7 @@ impl Clamp {
     }
 
     /// The clamp that a file holds, if it is one of these files.
-    pub fn of_file(name: &str) -> Option<Clamp> {
+    pub fn from_file_name(name: &str) -> Option<Clamp> {
         [Clamp::Min, Clamp::Max].into_iter().find(|clamp| clamp.file() == name)
     }
 }
@@ -42,7 +42,7 @@ impl Workload {
         };
         let files = self.groups.iter().flat_map(|group| &group.files);
         self.tasks.iter().any(|t| of_attr(&t.attr) || t.program.iter().any(of_step))
-            || files.into_iter().any(|(file, _)| Clamp::of_file(file).is_some())
+            || files.into_iter().any(|(file, _)| Clamp::from_file_name(file).is_some())
     }
 }
 

@@ -8,7 +8,7 @@ use crate::builtin::{builtins, Builtin};
 use crate::error::{nearest, WorkloadError};
 use crate::options::Options;
 use crate::program::Workload;
-use crate::rtapp::{self, Dialect, Imported, LogPlan};
+use crate::rtapp::{self, Dialect, LogPlan, RtappFile};
 use crate::warning::Warning;
 
 /// What files are called where their options are refused.
@@ -57,7 +57,7 @@ impl Workload {
     ///
     /// # Errors
     /// As [`Workload::find`].
-    pub fn of_file(
+    pub fn from_file_content(
         name: &str,
         options: &str,
         content: &[u8],
@@ -80,7 +80,7 @@ impl LogPlan {
 }
 
 /// The file that `spec` names; none if it does not look like a path.
-fn read_file(spec: &str, machine: &Machine) -> Result<Option<Imported>, WorkloadError> {
+fn read_file(spec: &str, machine: &Machine) -> Result<Option<RtappFile>, WorkloadError> {
     let Some((path, options)) = as_file(spec) else { return Ok(None) };
     let options = Options::parse(FILE, rtapp::FILE_OPTIONS, options, machine)?;
     rtapp::load(path, &Dialect::from_options(&options), machine).map(Some)
@@ -125,11 +125,12 @@ mod tests {
     #[test]
     fn content_is_read_as_the_file_of_its_name_with_options_behind_it() {
         let machine = small_machine(2);
-        let duration = |options| Workload::of_file("load.json", options, LOAD, &machine).unwrap().0.duration_ns;
+        let duration =
+            |options| Workload::from_file_content("load.json", options, LOAD, &machine).unwrap().0.duration_ns;
         assert_eq!((duration(""), duration("duration=0.5")), (None, Some(500_000_000)));
-        let error = Workload::of_file("load.json", "duratoin=1", LOAD, &machine).unwrap_err();
+        let error = Workload::from_file_content("load.json", "duratoin=1", LOAD, &machine).unwrap_err();
         assert!(matches!(error, WorkloadError::UnknownOption { .. }));
-        let error = Workload::of_file("load.json", "", b"{ tasks", &machine).unwrap_err();
+        let error = Workload::from_file_content("load.json", "", b"{ tasks", &machine).unwrap_err();
         assert!(error.to_string().contains("load.json"), "{error}");
     }
 

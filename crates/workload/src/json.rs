@@ -140,15 +140,15 @@ struct Reader<'a> {
     values: usize,
 }
 
-type Read<T> = Result<T, SyntaxError>;
+type ParseResult<T> = Result<T, SyntaxError>;
 
 impl<'a> Reader<'a> {
-    fn rest(&self) -> &'a str {
+    fn remaining(&self) -> &'a str {
         &self.text[self.at..]
     }
 
     fn peek(&self) -> Option<char> {
-        self.rest().chars().next()
+        self.remaining().chars().next()
     }
 
     /// Bytes of the character here; 0 at the end.
@@ -164,12 +164,12 @@ impl<'a> Reader<'a> {
         here
     }
 
-    fn error<T>(&self, start: usize, message: impl Into<String>, expected: &'static str) -> Read<T> {
+    fn error<T>(&self, start: usize, message: impl Into<String>, expected: &'static str) -> ParseResult<T> {
         let end = (self.at + self.width()).max(start);
         Err(SyntaxError { span: Span { start, end }, message: message.into(), expected })
     }
 
-    fn unexpected<T>(&self, expected: &'static str) -> Read<T> {
+    fn unexpected<T>(&self, expected: &'static str) -> ParseResult<T> {
         match self.peek() {
             Some(c) => self.error(self.at, format!("unexpected `{}`", c.escape_debug()), expected),
             None => self.error(self.at, "the text ends too early", expected),
@@ -177,11 +177,11 @@ impl<'a> Reader<'a> {
     }
 
     /// Skips whitespace and comments.
-    fn skip_blanks(&mut self) -> Read<()> {
+    fn skip_blanks(&mut self) -> ParseResult<()> {
         loop {
-            let rest = self.rest();
+            let rest = self.remaining();
             self.at += rest.len() - rest.trim_start_matches([' ', '\t', '\n', '\r', '\u{b}', '\u{c}']).len();
-            let rest = self.rest();
+            let rest = self.remaining();
             if rest.starts_with("//") {
                 self.at += rest.find('\n').unwrap_or(rest.len());
             } else if let Some(comment) = rest.strip_prefix("/*") {
@@ -195,7 +195,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn value(&mut self, depth: usize) -> Read<Node> {
+    fn value(&mut self, depth: usize) -> ParseResult<Node> {
         let start = self.at;
         if depth > MAX_DEPTH {
             return self.error(start, "nested too deeply", "at most 32 levels, as json-c");
@@ -215,7 +215,7 @@ impl<'a> Reader<'a> {
         Ok(Node { value, span: Span { start, end: self.at } })
     }
 
-    fn object(&mut self, depth: usize) -> Read<Value> {
+    fn object(&mut self, depth: usize) -> ParseResult<Value> {
         self.eat('{');
         let mut members = Vec::new();
         loop {
@@ -231,7 +231,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn member(&mut self, depth: usize) -> Read<Member> {
+    fn member(&mut self, depth: usize) -> ParseResult<Member> {
         let start = self.at;
         if !matches!(self.peek(), Some('"' | '\'')) {
             return self.unexpected("a key in quotes, or `}`");
@@ -251,7 +251,7 @@ impl<'a> Reader<'a> {
         Ok(Member { key, key_span, value })
     }
 
-    fn array(&mut self, depth: usize) -> Read<Value> {
+    fn array(&mut self, depth: usize) -> ParseResult<Value> {
         self.eat('[');
         let mut items = Vec::new();
         loop {
@@ -267,7 +267,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn string(&mut self) -> Read<String> {
+    fn string(&mut self) -> ParseResult<String> {
         let start = self.at;
         let quote = self.peek().unwrap_or('"');
         self.eat(quote);
@@ -288,7 +288,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn escape(&mut self) -> Read<char> {
+    fn escape(&mut self) -> ParseResult<char> {
         let start = self.at;
         self.eat('\\');
         let Some(c) = self.peek() else { return self.unexpected("an escape sequence") };
@@ -312,10 +312,10 @@ impl<'a> Reader<'a> {
     }
 
     /// After `\u`: four hex digits, and a second group if the first is half of a pair.
-    fn unicode_escape(&mut self, start: usize) -> Read<char> {
+    fn unicode_escape(&mut self, start: usize) -> ParseResult<char> {
         let first = self.hex4(start)?;
         let mut code = first;
-        if (0xd800..0xdc00).contains(&first) && self.rest().starts_with("\\u") {
+        if (0xd800..0xdc00).contains(&first) && self.remaining().starts_with("\\u") {
             let back = self.at;
             self.at += 2;
             let second = self.hex4(start)?;
@@ -329,8 +329,8 @@ impl<'a> Reader<'a> {
         Ok(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER))
     }
 
-    fn hex4(&mut self, start: usize) -> Read<u32> {
-        let digits = self.rest().get(..4).filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()));
+    fn hex4(&mut self, start: usize) -> ParseResult<u32> {
+        let digits = self.remaining().get(..4).filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()));
         match digits.map(|d| u32::from_str_radix(d, 16)) {
             Some(Ok(code)) => {
                 self.at += 4;
@@ -340,9 +340,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn number(&mut self) -> Read<Value> {
+    fn number(&mut self) -> ParseResult<Value> {
         let start = self.at;
-        let rest = self.rest();
+        let rest = self.remaining();
         let length = rest.find(|c: char| !matches!(c, '0'..='9' | '-' | '+' | '.' | 'e' | 'E')).unwrap_or(rest.len());
         self.at += length;
         let digits = &rest[..length];
@@ -363,9 +363,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn literal(&mut self) -> Read<Value> {
+    fn literal(&mut self) -> ParseResult<Value> {
         let start = self.at;
-        let rest = self.rest();
+        let rest = self.remaining();
         let length = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
         let word = &rest[..length];
         self.at += length;

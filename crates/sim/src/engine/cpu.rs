@@ -16,8 +16,8 @@ use std::collections::BinaryHeap;
 
 use fairground_machine::{CpuId, CpuMask, SoftCost};
 
-use super::idle::{self, Stay};
-use super::queue::What;
+use super::idle::{self, IdlePeriod};
+use super::queue::EngineEvent;
 use super::task::{State, Task};
 use super::{Engine, IdleGovernor, Pending};
 use crate::{CpuEnergy, EventKind, IdleStats, MigrateCause, Pick, SwitchState, TaskId, Time};
@@ -62,7 +62,7 @@ pub(crate) struct Cpu {
     /// When a timer interrupt was last taken: several at one instant are one interrupt.
     pub timer_irq_at: Option<Time>,
     pub governor: idle::Governor,
-    pub stay: Stay,
+    pub stay: IdlePeriod,
     /// The tick ended the present stay.
     pub woken_by_tick: bool,
     pub idle_stats: Vec<IdleStats>,
@@ -97,7 +97,7 @@ impl Cpu {
             sched_timer_event: Time::MAX,
             timer_irq_at: None,
             governor: idle::Governor::new(which, nr_states),
-            stay: Stay::default(),
+            stay: IdlePeriod::default(),
             woken_by_tick: false,
             idle_stats: vec![IdleStats::default(); nr_states],
             task_ns: 0,
@@ -201,7 +201,7 @@ impl Engine {
         c.due = due;
         if due < c.event_at {
             c.event_at = due;
-            self.queue.push(due, What::Cpu(cpu));
+            self.queue.push(due, EngineEvent::Cpu(cpu));
         }
     }
 
@@ -365,7 +365,7 @@ impl Engine {
         let Some(task) = self.cpus[cpu as usize].curr.take() else { return (None, SwitchState::Runnable) };
         let t = &mut self.tasks[task as usize];
         t.on_cpu = None;
-        self.warmth.depart(&mut t.trail, cpu);
+        self.cache_model.depart(&mut t.history, cpu);
         let (space, class) = (t.space, t.class);
         let state = match t.state {
             State::Running => {

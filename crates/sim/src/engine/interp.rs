@@ -10,9 +10,9 @@ use std::sync::Arc;
 use fairground_machine::{CpuId, CpuMask, SoftCost};
 use fairground_workload::{Amount, ClampOdds, GroupClamp, Mark, ObjId, Op, SchedAttr, SpecId};
 
+use super::cache_model::CacheHistory;
 use super::objects::Obj;
 use super::task::{State, Wait};
-use super::warmth::Trail;
 use super::Engine;
 use crate::draw::{draw, spread, Purpose};
 use crate::{Change, EventKind, Step, TaskId, Time, WakeContext};
@@ -110,7 +110,7 @@ impl Engine {
             Op::SemWait(sem) => self.sem_wait(cpu, task, phase, sem),
             Op::SemPost(sem) => self.sem_post(cpu, task, phase, sem),
             Op::Rouse { sem, sync } => self.rouse(cpu, task, sem, sync),
-            Op::Rest => self.rest(cpu, task),
+            Op::Rest => self.wait_forever(cpu, task),
             Op::Yield => self.sched_yield(cpu, task, phase),
             Op::Spawn { spec, count, thread } => self.spawn(cpu, task, phase, spec, count, thread),
             Op::Exec => self.exec(cpu, task, phase),
@@ -535,7 +535,7 @@ impl Engine {
         Flow::Next
     }
 
-    fn rest(&mut self, cpu: CpuId, task: TaskId) -> Flow {
+    fn wait_forever(&mut self, cpu: CpuId, task: TaskId) -> Flow {
         let spec = self.tasks[task as usize].spec;
         self.nr_vital -= u64::from(!self.workload.tasks[spec as usize].daemon);
         self.block(cpu, task, Wait::Nothing, 0, &[])
@@ -584,7 +584,7 @@ impl Engine {
         match phase {
             0 => self.work(task, 1, &[SoftCost::Syscall]),
             1 => {
-                self.tasks[task as usize].trail = Trail::default();
+                self.tasks[task as usize].history = CacheHistory::default();
                 self.call(cpu, |s, e| s.exec(e, cpu, task));
                 self.work(task, 2, &[SoftCost::Exec])
             }

@@ -6,9 +6,9 @@ use std::cmp::Reverse;
 use fairground_machine::{CpuId, SoftCost};
 
 use super::cpu::Mode;
-use super::idle::{book_stay, Outlook, Stay, Woken, FAR_NS};
+use super::idle::{account_idle_period, IdlePeriod, IdleResult, SelectInput, FAR_NS};
 use super::objects::Obj;
-use super::queue::What;
+use super::queue::EngineEvent;
 use super::task::State;
 use super::Engine;
 use crate::draw::{draw, in_amount, Purpose};
@@ -153,7 +153,7 @@ impl Engine {
         let costs = &self.machine.costs;
         let table = if polled { &costs.line_ns } else { &costs.ipi_ns };
         let flight = table[self.distance_of(from, to) as usize].max(1);
-        self.queue.push(sent.max(self.now) + flight, What::Ipi { to, ipi, polled });
+        self.queue.push(sent.max(self.now) + flight, EngineEvent::Ipi { to, ipi, polled });
     }
 
     fn is_polling(&self, cpu: CpuId) -> bool {
@@ -165,7 +165,7 @@ impl Engine {
     pub(super) fn arm_timer(&mut self, cpu: CpuId, task: TaskId, at: Time) {
         self.nr_timers += 1;
         self.cpus[cpu as usize].timers.push(Reverse(at));
-        self.queue.push(at, What::Timer { cpu, task });
+        self.queue.push(at, EngineEvent::Timer { cpu, task });
     }
 
     /// The scheduler sets its own timer of a CPU. Moving it to later costs nothing: the event in the queue pushes itself
@@ -178,7 +178,7 @@ impl Engine {
         let at = at.max(self.now);
         if at < c.sched_timer_event {
             c.sched_timer_event = at;
-            self.queue.push(at, What::SchedTimer(cpu));
+            self.queue.push(at, EngineEvent::SchedTimer(cpu));
         }
     }
 
@@ -203,7 +203,7 @@ impl Engine {
     pub(super) fn arm_tick(&mut self, cpu: CpuId) {
         let at = (self.env.jiffies_at(self.now) + 1) * self.env.tick_ns();
         self.cpus[cpu as usize].tick_at = at;
-        self.queue.push(at, What::Tick(cpu));
+        self.queue.push(at, EngineEvent::Tick(cpu));
     }
 
     pub(super) fn tick_fires(&mut self, cpu: CpuId) {
@@ -235,7 +235,7 @@ impl Engine {
             return self.fail_invariant(format!("a balance softirq was raised on CPU {cpu}, which does not exist"));
         };
         c.softirq = true;
-        self.queue.push(self.now, What::Balance(cpu));
+        self.queue.push(self.now, EngineEvent::Balance(cpu));
     }
 
     pub(super) fn balance_softirq(&mut self, cpu: CpuId) {
@@ -249,7 +249,7 @@ impl Engine {
         let n = self.device_draws[i as usize];
         let raw = draw(self.config.seed, Purpose::DevicePeriod, i.into(), n);
         let period = in_amount(self.workload.irqs[i as usize].period, raw);
-        self.queue.push(self.now + period, What::Device(i));
+        self.queue.push(self.now + period, EngineEvent::Device(i));
     }
 
     pub(super) fn device_fires(&mut self, i: u32) {
@@ -299,7 +299,7 @@ impl Engine {
         let from = self.cpus[cpu as usize].busy_until.max(self.now);
         let c = &mut self.cpus[cpu as usize];
         c.mode = Mode::Asleep;
-        c.stay = Stay { asked, from, entered: from, reached: 0 };
+        c.stay = IdlePeriod { asked, from, entered: from, reached: 0 };
         c.woken_by_tick = false;
         self.set_busy(cpu, false);
         self.energy_asleep(cpu);
@@ -316,7 +316,7 @@ impl Engine {
         let c = &mut self.cpus[cpu as usize];
         let next = c.timers.peek().map_or(Time::MAX, |t| t.0).min(c.sched_timer_at);
         let timer = next.saturating_sub(self.now).min(FAR_NS);
-        let outlook = Outlook {
+        let outlook = SelectInput {
             now: self.now,
             timer_ns: timer,
             tick_ns: timer.min(c.tick_at.saturating_sub(self.now)),
@@ -348,10 +348,10 @@ impl Engine {
         c.mode = Mode::Awake;
         let slept_ns = self.now.saturating_sub(c.stay.from);
         c.idle_ns += slept_ns;
-        book_stay(&mut c.idle_stats, states, &c.stay, slept_ns, saved_mw);
+        account_idle_period(&mut c.idle_stats, states, &c.stay, slept_ns, saved_mw);
         let cpuidle = self.machine.type_of(cpu).cpuidle;
         if cpuidle {
-            let woken = Woken { now: self.now, slept_ns, by_tick: c.woken_by_tick, period_ns: self.env.tick_ns() };
+            let woken = IdleResult { now: self.now, slept_ns, by_tick: c.woken_by_tick, period_ns: self.env.tick_ns() };
             c.governor.reflect(states, c.stay.asked, &woken);
         }
         self.env.cpu_mut(cpu).idle = None;

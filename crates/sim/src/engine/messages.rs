@@ -32,7 +32,7 @@ use fairground_machine::{CpuId, SoftCost};
 use fairground_workload::ObjId;
 
 use super::interp::Flow;
-use super::objects::{Control, Obj, Taken, CONTROL_LINES};
+use super::objects::{Control, Obj, ReadResult, CONTROL_LINES};
 use super::task::Wait;
 use super::Engine;
 use crate::{TaskId, Time};
@@ -268,7 +268,7 @@ impl Engine {
         self.tasks[task as usize].stall_ns += moved_ns;
     }
 
-    fn take_from(&mut self, cpu: CpuId, id: ObjId, want: u32) -> Taken {
+    fn take_from(&mut self, cpu: CpuId, id: ObjId, want: u32) -> ReadResult {
         let Engine { objects, env, machine, now, .. } = self;
         let fetch = &mut |from, n| env.lines.fetch(machine, *now, from, cpu, n);
         let mut taken = match &mut objects[id as usize] {
@@ -285,7 +285,7 @@ impl Engine {
     }
 
     /// Charges the transfer of the message. Then phase 3 if a waiter is to be released, else 2.
-    fn copy_out(&mut self, task: TaskId, taken: Taken) -> Flow {
+    fn copy_out(&mut self, task: TaskId, taken: ReadResult) -> Flow {
         let work = self.copy_q20(taken.bytes);
         let t = &mut self.tasks[task as usize];
         t.scratch -= u64::from(taken.bytes);

@@ -24,14 +24,16 @@
 //! waits for on_cpu to clear, under a microsecond). DEVIATION: timers fire on the CPU that armed them, without slack.
 //! DEVIATION: the tick runs at its time even where the kernel would merge it with a late interrupt.
 
+mod cache_model;
 mod clamps;
 mod cpu;
+mod duration_meter;
 mod energy;
+mod freq_limits;
 mod idle;
 mod interp;
 mod irq;
 mod kernel_mutex;
-mod limits;
 mod measure;
 mod messages;
 mod objects;
@@ -39,11 +41,9 @@ mod queue;
 mod report;
 mod roster;
 mod sample;
-mod stopwatch;
 mod task;
 mod thermal;
 mod ticket;
-mod warmth;
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -56,22 +56,22 @@ use serde::{Deserialize, Serialize};
 use crate::checkers::{EventChecker, WasteMeter};
 use crate::draw::{draw, in_amount, Purpose};
 use crate::env::Request;
-use crate::foresight::fetch_ahead;
 use crate::metrics::Meters;
-use crate::spread::SpreadMeter;
+use crate::misplacement::MisplacementMeter;
+use crate::prefetch::prefetch_value;
 use crate::{Env, Event, EventKind, MigrateCause, Observer, Reason, Scheduler, SimError, Step, TaskId, TaskInfo, Time};
 
+use cache_model::CacheModel;
 pub use clamps::ClampLimits;
 use cpu::Cpu;
+use duration_meter::DurationMeter;
 use energy::{ClusterState, Power};
 pub use idle::IdleStats;
 use objects::Obj;
-use queue::{Queue, What};
+use queue::{EngineEvent, Queue};
 pub use report::{Account, Outcome, Totals};
-use stopwatch::Stopwatch;
 use task::Task;
 use thermal::Heat;
-use warmth::Warmth;
 
 /// Events of one instant after which time is taken to stand still.
 const INSTANT_EVENTS_MAX: u64 = 10_000_000;
@@ -107,17 +107,17 @@ pub enum IdleGovernor {
 
 /// Which kernel locks make threads wait; switched off to measure what they contribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Locks {
+pub struct LockCosts {
     /// The mutexes of pipes.
     pub pipe: bool,
     /// The locks of run queues, their lines included.
     pub run_queue: bool,
 }
 
-impl Default for Locks {
+impl Default for LockCosts {
     /// As in the kernel: all.
     fn default() -> Self {
-        Locks { pipe: true, run_queue: true }
+        LockCosts { pipe: true, run_queue: true }
     }
 }
 
@@ -142,7 +142,7 @@ pub struct Config {
     /// 6.13 ("pipe_read: don't wake up the writer if the pipe is still full" landed in 6.14).
     pub pipe_eager_writer_wake: bool,
     /// Kernel locks that make threads wait.
-    pub locks: Locks,
+    pub locks: LockCosts,
     /// A run whose workload has no duration of its own fails if it takes longer, ns of virtual time.
     pub max_time_ns: Time,
     /// The run fails if it takes more events.
@@ -170,7 +170,7 @@ impl Default for Config {
             latency_limit_ns: u64::MAX,
             start_phase: true,
             pipe_eager_writer_wake: false,
-            locks: Locks::default(),
+            locks: LockCosts::default(),
             max_time_ns: MAX_DURATION_NS,
             max_events: 20_000_000_000,
             ambient_mc: None,
@@ -207,7 +207,7 @@ pub struct Engine {
     /// Operating point of each frequency domain.
     opp: Vec<u32>,
     /// How long each of them was the highest.
-    at_top: Vec<Stopwatch>,
+    at_top: Vec<DurationMeter>,
     /// What its governor wants, limits apart.
     wished_opp: Vec<u32>,
     /// What the scheduler last asked for; reached after the transition time.
@@ -220,7 +220,7 @@ pub struct Engine {
     soft_q20: [u64; SoftCost::COUNT],
     /// Spread of a task's software steps, share of the price x 2^20.
     jitter_q20: u64,
-    warmth: Warmth,
+    cache_model: CacheModel,
     /// CPUs to reschedule at the end of the instant.
     flagged: Vec<u64>,
     /// Interrupts taken so far, by device.
@@ -244,7 +244,7 @@ pub struct Engine {
     /// Steps that threads reached at this instant; stays empty unless an observer wants steps.
     steps: Option<Vec<Step>>,
     waste: WasteMeter,
-    spread: SpreadMeter,
+    spread: MisplacementMeter,
     meters: Meters,
     failure: Option<SimError>,
     /// A flag by which the caller may end the run early.
@@ -269,7 +269,7 @@ impl Engine {
             Governor::Powersave | Governor::Schedutil => 0,
         });
         let opp: Vec<u32> = opp.collect();
-        let mut at_top = vec![Stopwatch::default(); opp.len()];
+        let mut at_top = vec![DurationMeter::default(); opp.len()];
         let tops = machine.freq_domains.iter().map(|d| d.opps.len() as u32 - 1);
         at_top.iter_mut().zip(opp.iter().zip(tops)).for_each(|(watch, (opp, top))| watch.set(0, *opp == top));
         let mut env = Env::new(Arc::clone(&machine), config.hz, config.seed);
@@ -295,7 +295,7 @@ impl Engine {
             opp,
             at_top,
             distance: distance.collect(),
-            warmth: Warmth::new(&machine),
+            cache_model: CacheModel::new(&machine),
             jitter_q20: (machine.costs.jitter * (1u64 << 20) as f64) as u64,
             soft_q20: machine.costs.soft_ns.map(|ns| (ns * (1u64 << 20) as f64) as u64),
             flagged: vec![0; n.div_ceil(64)],
@@ -312,7 +312,7 @@ impl Engine {
             reasons_of: Vec::new(),
             steps: None,
             waste: WasteMeter::new(n),
-            spread: SpreadMeter::new(&machine),
+            spread: MisplacementMeter::new(&machine),
             meters: Meters::new(machine.cpu_types.len()),
             failure: None,
             stop: None,
@@ -348,7 +348,7 @@ impl Engine {
     pub fn set_frequency(&mut self, at: Time, domain: u32, opp: u32) {
         let known = self.machine.freq_domains.get(domain as usize);
         if let Some(d) = known.filter(|d| (opp as usize) < d.opps.len()) {
-            self.queue.push(at.max(self.now) + d.transition_ns, What::Frequency { domain, opp });
+            self.queue.push(at.max(self.now) + d.transition_ns, EngineEvent::Frequency { domain, opp });
         }
     }
 
@@ -450,10 +450,10 @@ impl Engine {
             self.arm_device(i as u32);
         }
         if !self.begins_by_mark {
-            self.queue.push(self.workload.warmup_ns, What::WarmedUp);
+            self.queue.push(self.workload.warmup_ns, EngineEvent::WarmedUp);
         }
         let phase = draw(self.config.seed, Purpose::StartPhase, 0, 0) % self.env.tick_ns();
-        self.queue.push(if self.config.start_phase { phase } else { 0 }, What::Start);
+        self.queue.push(if self.config.start_phase { phase } else { 0 }, EngineEvent::Start);
     }
 
     /// All that happens at `now`.
@@ -489,7 +489,7 @@ impl Engine {
     }
 
     /// Counts an event; true if there have been too many.
-    fn over_limit(&mut self, in_instant: u64, what: What) -> bool {
+    fn over_limit(&mut self, in_instant: u64, what: EngineEvent) -> bool {
         self.nr_events += 1;
         if in_instant > INSTANT_EVENTS_MAX {
             self.fail_livelock(format!("{what:?} comes over and over"));
@@ -575,40 +575,43 @@ impl Engine {
     /// Asks the memory for what the next event needs.
     fn foresee(&self) {
         let (cpu, task) = match self.queue.likely_next() {
-            Some(What::Timer { cpu, task }) => (cpu, Some(task)),
-            Some(What::Cpu(cpu)) => (cpu, self.cpus[cpu as usize].curr),
-            Some(What::SchedTimer(cpu) | What::Ipi { to: cpu, .. } | What::Tick(cpu) | What::Balance(cpu)) => {
-                (cpu, None)
-            }
+            Some(EngineEvent::Timer { cpu, task }) => (cpu, Some(task)),
+            Some(EngineEvent::Cpu(cpu)) => (cpu, self.cpus[cpu as usize].curr),
+            Some(
+                EngineEvent::SchedTimer(cpu)
+                | EngineEvent::Ipi { to: cpu, .. }
+                | EngineEvent::Tick(cpu)
+                | EngineEvent::Balance(cpu),
+            ) => (cpu, None),
             _ => return,
         };
-        fetch_ahead(&self.cpus[cpu as usize]);
-        fetch_ahead(self.env.cpu(cpu));
+        prefetch_value(&self.cpus[cpu as usize]);
+        prefetch_value(self.env.cpu(cpu));
         if let Some(task) = task {
-            fetch_ahead(&self.tasks[task as usize]);
+            prefetch_value(&self.tasks[task as usize]);
         }
         self.sched.foresee(cpu, task);
     }
 
-    fn dispatch(&mut self, what: What) {
+    fn dispatch(&mut self, what: EngineEvent) {
         match what {
-            What::Cpu(cpu) => self.cpu_due(cpu),
-            What::Timer { cpu, task } => self.deliver(cpu, irq::Irq::Timer(task)),
-            What::SchedTimer(cpu) => self.sched_timer_fires(cpu),
-            What::Device(i) => self.device_fires(i),
-            What::Frequency { domain, opp } => {
+            EngineEvent::Cpu(cpu) => self.cpu_due(cpu),
+            EngineEvent::Timer { cpu, task } => self.deliver(cpu, irq::Irq::Timer(task)),
+            EngineEvent::SchedTimer(cpu) => self.sched_timer_fires(cpu),
+            EngineEvent::Device(i) => self.device_fires(i),
+            EngineEvent::Frequency { domain, opp } => {
                 self.wished_opp[domain as usize] = opp;
                 self.apply_frequency(domain, self.permitted_opp(domain));
             }
-            What::Limits { domain } => self.limits_change(domain),
-            What::Reclock { domain } => self.reclock(domain),
-            What::Heat => self.heat_step(),
-            What::EnergySample => self.sample_energy(),
-            What::WarmedUp => self.begin_statistics(),
-            What::Start => self.start(),
-            What::Ipi { to, ipi, polled } => self.deliver(to, irq::Irq::Ipi { ipi, polled }),
-            What::Tick(cpu) => self.tick_fires(cpu),
-            What::Balance(cpu) => self.balance_softirq(cpu),
+            EngineEvent::Limits { domain } => self.limits_change(domain),
+            EngineEvent::Reclock { domain } => self.reclock(domain),
+            EngineEvent::Heat => self.heat_step(),
+            EngineEvent::EnergySample => self.sample_energy(),
+            EngineEvent::WarmedUp => self.begin_statistics(),
+            EngineEvent::Start => self.start(),
+            EngineEvent::Ipi { to, ipi, polled } => self.deliver(to, irq::Irq::Ipi { ipi, polled }),
+            EngineEvent::Tick(cpu) => self.tick_fires(cpu),
+            EngineEvent::Balance(cpu) => self.balance_softirq(cpu),
         }
     }
 
@@ -708,7 +711,7 @@ impl Engine {
             Request::Ipi { from, to, ipi, sent } => self.send_ipi(from, to, ipi, sent),
             Request::Balance(cpu) => self.raise_balance(cpu),
             Request::Timer { cpu, at } => self.set_sched_timer(cpu, at),
-            Request::Frequency { cpu, khz, sent } => self.frequency_wished(cpu, khz, sent),
+            Request::Frequency { cpu, khz, sent } => self.frequency_requested(cpu, khz, sent),
             Request::Enqueued { task, cpu } => self.task_enqueued(task, cpu),
             Request::Migrated { task, from, to, cause } => self.task_migrated(task, from, to, cause),
             Request::Reasons(n) => self.keep_reasons(n),

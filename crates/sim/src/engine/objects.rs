@@ -8,7 +8,7 @@ use fairground_workload::{Object, SeriesId};
 use super::kernel_mutex::KernelMutex;
 use super::roster::Roster;
 use super::ticket::Ticket;
-use crate::lines::LINE_BYTES;
+use crate::coherence::LINE_BYTES;
 use crate::{TaskId, Time};
 
 /// Bytes of a pipe slot (a page).
@@ -87,7 +87,7 @@ struct Chunk {
 
 /// What a read took out of a pipe or socket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Taken {
+pub(crate) struct ReadResult {
     pub bytes: u32,
     /// A blocked writer should be woken.
     pub released: bool,
@@ -99,7 +99,7 @@ pub(crate) struct Taken {
     pub writer: Option<CpuId>,
 }
 
-impl Taken {
+impl ReadResult {
     /// `bytes` more, written on `cpu`.
     fn add(&mut self, cpu: CpuId, bytes: u32, fetch: &mut Fetch) {
         self.stall_ns += fetch(cpu, u64::from(bytes.div_ceil(LINE_BYTES)));
@@ -109,8 +109,8 @@ impl Taken {
 }
 
 /// Takes up to `want` bytes off the chunks.
-fn take_chunks(chunks: &mut VecDeque<Chunk>, want: u32, fetch: &mut Fetch) -> Taken {
-    let mut taken = Taken::default();
+fn take_chunks(chunks: &mut VecDeque<Chunk>, want: u32, fetch: &mut Fetch) -> ReadResult {
+    let mut taken = ReadResult::default();
     while taken.bytes < want {
         let Some(front) = chunks.front_mut() else { break };
         let bytes = front.bytes.min(want - taken.bytes);
@@ -221,7 +221,7 @@ impl Pipe {
     }
 
     /// Reads up to `want` bytes on `cpu`.
-    pub(crate) fn read(&mut self, want: u32, cpu: CpuId, fetch: &mut Fetch) -> Taken {
+    pub(crate) fn read(&mut self, want: u32, cpu: CpuId, fetch: &mut Fetch) -> ReadResult {
         let was_full = self.is_full();
         let taken = take_chunks(&mut self.chunks, want, fetch);
         let (mut left, mut freed) = (taken.bytes, false);
@@ -235,7 +235,7 @@ impl Pipe {
                 freed = true;
             }
         }
-        Taken { released: was_full && freed, was_full, ..taken }
+        ReadResult { released: was_full && freed, was_full, ..taken }
     }
 }
 
@@ -307,8 +307,8 @@ impl Socket {
 
     /// Receives up to `want` bytes. Blocked senders are released when a message is freed and at most a quarter of
     /// the buffer is charged.
-    pub(crate) fn recv(&mut self, want: u32, fetch: &mut Fetch) -> Taken {
-        let mut taken = Taken { was_full: self.charged >= self.sndbuf, ..Taken::default() };
+    pub(crate) fn recv(&mut self, want: u32, fetch: &mut Fetch) -> ReadResult {
+        let mut taken = ReadResult { was_full: self.charged >= self.sndbuf, ..ReadResult::default() };
         let mut freed = false;
         while taken.bytes < want {
             let Some(batch) = self.messages.front_mut() else { break };

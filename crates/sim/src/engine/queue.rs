@@ -6,7 +6,7 @@ use crate::{Ipi, TaskId, Time};
 
 /// An event of the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum What {
+pub(crate) enum EngineEvent {
     /// A CPU reaches the end of what it does (work, overhead, idle exit); void unless it is still due.
     Cpu(CpuId),
     Timer {
@@ -48,18 +48,26 @@ pub(crate) enum What {
     Balance(CpuId),
 }
 
-impl What {
+impl EngineEvent {
     /// Order within an instant: work completion, timers, IPIs, wakes, ticks, balance. A wake seen by a polling CPU
     /// is the only wake that travels through the queue.
     fn class(self) -> u64 {
         match self {
-            What::Cpu(_) => 0,
-            What::Timer { .. } | What::SchedTimer(_) | What::Device(_) | What::WarmedUp | What::Start => 1,
-            What::Frequency { .. } | What::Limits { .. } | What::Reclock { .. } | What::Heat | What::EnergySample => 1,
-            What::Ipi { polled: false, .. } => 2,
-            What::Ipi { polled: true, .. } => 3,
-            What::Tick(_) => 4,
-            What::Balance(_) => 5,
+            EngineEvent::Cpu(_) => 0,
+            EngineEvent::Timer { .. }
+            | EngineEvent::SchedTimer(_)
+            | EngineEvent::Device(_)
+            | EngineEvent::WarmedUp
+            | EngineEvent::Start => 1,
+            EngineEvent::Frequency { .. }
+            | EngineEvent::Limits { .. }
+            | EngineEvent::Reclock { .. }
+            | EngineEvent::Heat
+            | EngineEvent::EnergySample => 1,
+            EngineEvent::Ipi { polled: false, .. } => 2,
+            EngineEvent::Ipi { polled: true, .. } => 3,
+            EngineEvent::Tick(_) => 4,
+            EngineEvent::Balance(_) => 5,
         }
     }
 }
@@ -69,11 +77,11 @@ struct Entry {
     time: Time,
     /// Class in the top byte, sequence below: 2^56 events are out of reach.
     key: u64,
-    what: What,
+    what: EngineEvent,
 }
 
 impl Entry {
-    const NEVER: Entry = Entry { time: Time::MAX, key: u64::MAX, what: What::Start };
+    const NEVER: Entry = Entry { time: Time::MAX, key: u64::MAX, what: EngineEvent::Start };
 
     /// Time and key as one number: which of two comes first is anybody's guess, so that a branch for it costs more than
     /// the comparison.
@@ -107,7 +115,7 @@ impl Default for Queue {
 impl Queue {
     /// Inlined, for a `What` that is put together in memory and passed on is waited for.
     #[inline(always)]
-    pub(crate) fn push(&mut self, time: Time, what: What) {
+    pub(crate) fn push(&mut self, time: Time, what: EngineEvent) {
         self.seq += 1;
         let entry = Entry { time, key: what.class() << 56 | self.seq, what };
         if std::mem::take(&mut self.open) {
@@ -124,14 +132,14 @@ impl Queue {
 
     /// The event whose time [`Queue::next_time`] returned.
     #[inline]
-    pub(crate) fn pop(&mut self) -> What {
+    pub(crate) fn pop(&mut self) -> EngineEvent {
         debug_assert!(!self.open && self.len() > 0);
         self.open = true;
         self.heap[0].what
     }
 
     /// What comes next after the event just taken, unless something is pushed that comes before it.
-    pub(crate) fn likely_next(&self) -> Option<What> {
+    pub(crate) fn likely_next(&self) -> Option<EngineEvent> {
         let children = self.heap.get(1..=ARITY)?;
         children.iter().min_by_key(|entry| entry.time).map(|entry| entry.what)
     }
@@ -197,15 +205,15 @@ mod tests {
     fn one_instant_is_ordered_by_class_then_by_sequence() {
         let mut q = Queue::default();
         let expected = [
-            What::Cpu(3),
-            What::Cpu(1),
-            What::Timer { cpu: 0, task: 0 },
-            What::Ipi { to: 0, ipi: Ipi::Resched, polled: false },
-            What::Ipi { to: 0, ipi: Ipi::Resched, polled: true },
-            What::Tick(0),
-            What::Balance(0),
+            EngineEvent::Cpu(3),
+            EngineEvent::Cpu(1),
+            EngineEvent::Timer { cpu: 0, task: 0 },
+            EngineEvent::Ipi { to: 0, ipi: Ipi::Resched, polled: false },
+            EngineEvent::Ipi { to: 0, ipi: Ipi::Resched, polled: true },
+            EngineEvent::Tick(0),
+            EngineEvent::Balance(0),
         ];
-        q.push(6, What::Cpu(9));
+        q.push(6, EngineEvent::Cpu(9));
         for i in [6, 5, 2, 0, 4, 3, 1] {
             q.push(5, expected[i]);
         }
@@ -214,7 +222,7 @@ mod tests {
             assert_eq!(q.next_time(), Some(5));
             assert_eq!(q.pop(), what);
         }
-        assert_eq!(q.likely_next(), Some(What::Cpu(9)));
+        assert_eq!(q.likely_next(), Some(EngineEvent::Cpu(9)));
         assert_eq!(q.next_time(), Some(6));
     }
 
@@ -247,7 +255,7 @@ mod tests {
             for n in 0..pushes {
                 let time = now + draw(2 * n + 1, 50);
                 let (tick, seq) = (draw(2 * n + 2, 2) == 0, plain.1 + 1);
-                q.push(time, if tick { What::Tick(seq) } else { What::Cpu(seq) });
+                q.push(time, if tick { EngineEvent::Tick(seq) } else { EngineEvent::Cpu(seq) });
                 plain.push(time, if tick { 4 } else { 0 });
             }
             for _ in 0..1 + draw(9, 2) {
@@ -255,7 +263,7 @@ mod tests {
                 assert_eq!(q.next_time(), expected.map(|e| e.0));
                 let Some((time, class, seq)) = expected else { continue };
                 now = time;
-                assert_eq!(q.pop(), if class == 4 { What::Tick(seq) } else { What::Cpu(seq) });
+                assert_eq!(q.pop(), if class == 4 { EngineEvent::Tick(seq) } else { EngineEvent::Cpu(seq) });
             }
         }
     }

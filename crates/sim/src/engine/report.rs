@@ -45,7 +45,7 @@ pub struct Totals {
     pub traffic: Traffic,
     /// Wasted core time, ns; see [`crate::WasteMeter`].
     pub wasted_ns: u64,
-    /// Threads away from a balanced placement x time, ns; see [`crate::SpreadMeter`].
+    /// Threads away from a balanced placement x time, ns; see [`crate::MisplacementMeter`].
     pub misplaced_ns: u64,
 }
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::queue::What;
+use super::queue::EngineEvent;
 use super::Engine;
 use crate::{Energy, EventKind};
 
@@ -22,7 +22,7 @@ impl Engine {
     pub(super) fn sample_energy(&mut self) {
         let Some(every) = self.config.energy_every_ns else { return };
         self.report_energy();
-        self.queue.push(self.now + every.max(1), What::EnergySample);
+        self.queue.push(self.now + every.max(1), EngineEvent::EnergySample);
     }
 
     /// Reports what each rail has taken for what.

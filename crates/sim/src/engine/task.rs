@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fairground_machine::{CpuId, CpuMask};
 use fairground_workload::{ObjId, Op, SchedAttr, SpecId};
 
-use super::warmth::Trail;
+use super::cache_model::CacheHistory;
 use crate::{TaskId, Time};
 
 /// Where a thread is in its life.
@@ -66,7 +66,7 @@ pub(crate) struct Task {
     /// The CPU on which it is current, from switch-in to switch-out.
     pub on_cpu: Option<CpuId>,
     /// Where its working set is.
-    pub trail: Trail,
+    pub history: CacheHistory,
 
     pub pc: u32,
     /// Progress within the step; 0 at its start.
@@ -165,7 +165,7 @@ pub(crate) fn unborn() -> Task {
         rq: 0,
         moving_since: None,
         on_cpu: None,
-        trail: Trail::default(),
+        history: CacheHistory::default(),
         pc: 0,
         phase: 0,
         scratch: 0,

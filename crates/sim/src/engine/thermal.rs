@@ -12,12 +12,12 @@ mod governor;
 
 use fairground_machine::{CpuId, CpuMask, Thermal};
 
-use super::queue::What;
-use super::stopwatch::Stopwatch;
+use super::duration_meter::DurationMeter;
+use super::queue::EngineEvent;
 use super::Engine;
 use crate::{joules, Energy, EventKind, Time};
 
-use governor::Watch;
+use governor::ZoneGovernor;
 
 /// Thousandths in a degree.
 const MILLI: f64 = 1e3;
@@ -30,12 +30,12 @@ pub(crate) struct Heat {
     temps: Vec<f64>,
     /// What each node had taken at the last step.
     taken: Vec<Energy>,
-    watches: Vec<Watch>,
+    zone_governors: Vec<ZoneGovernor>,
     steps: u64,
     /// The operating point that each frequency domain may have at most.
     caps: Vec<u32>,
     /// How long each clock has been capped.
-    capped: Vec<Stopwatch>,
+    capped: Vec<DurationMeter>,
 }
 
 impl Heat {
@@ -48,10 +48,10 @@ impl Heat {
             ambient: f64::from(thermal.ambient_mc + shift) / MILLI,
             temps: vec![start; thermal.nodes.len()],
             taken: vec![0; thermal.nodes.len()],
-            watches: thermal.zones.iter().map(|zone| Watch::new(zone, machine)).collect(),
+            zone_governors: thermal.zones.iter().map(|zone| ZoneGovernor::new(zone, machine)).collect(),
             steps: 0,
             caps: machine.freq_domains.iter().map(|d| d.opps.len() as u32 - 1).collect(),
-            capped: vec![Stopwatch::default(); machine.freq_domains.len()],
+            capped: vec![DurationMeter::default(); machine.freq_domains.len()],
         })
     }
 
@@ -105,7 +105,7 @@ impl Engine {
     /// Time 0: the first step is awaited.
     pub(super) fn arm_heat(&mut self) {
         if let Some(thermal) = &self.machine.thermal {
-            self.queue.push(thermal.step_ns, What::Heat);
+            self.queue.push(thermal.step_ns, EngineEvent::Heat);
             self.note_heat();
         }
     }
@@ -131,7 +131,7 @@ impl Engine {
                 self.look(i);
             }
         }
-        self.queue.push(self.now + thermal.step_ns, What::Heat);
+        self.queue.push(self.now + thermal.step_ns, EngineEvent::Heat);
     }
 
     /// The hottest that each node has been.
@@ -150,11 +150,11 @@ impl Engine {
         let first = thermal.nodes[hw.node as usize].cpus.first().unwrap_or(0);
         self.emit(first, EventKind::Temperature { zone: zone as u8, milli_c: mc });
         let idle_ns: Vec<u64> = (0..self.cpus.len() as CpuId).map(|cpu| self.account(cpu).idle_ns).collect();
-        heat.watches[zone].look(&machine, hw, mc, &self.opp, &idle_ns);
+        heat.zone_governors[zone].look(&machine, hw, mc, &self.opp, &idle_ns);
         for (domain, _) in &hw.cools {
             let domain = *domain as usize;
             let top = machine.freq_domains[domain].opps.len() as u32 - 1;
-            let opp = heat.watches.iter().filter_map(|w| w.cap_of(domain as u32)).min().unwrap_or(top);
+            let opp = heat.zone_governors.iter().filter_map(|w| w.cap_of(domain as u32)).min().unwrap_or(top);
             if heat.cap(self.now, domain, opp, top) {
                 let cpu = machine.freq_domains[domain].cpus.first().unwrap_or(0);
                 self.emit(cpu, EventKind::Cooling { state: top - opp });

@@ -72,16 +72,16 @@ const TALLY: ObjId = 0;
 const MAIN: SpecId = 0;
 
 /// The objects of a thread.
-struct Ends {
+struct ThreadObjects {
     stamp: ObjId,
     start: ObjId,
     result: ObjId,
 }
 
-impl Ends {
-    fn of(thread: u32) -> Ends {
+impl ThreadObjects {
+    fn for_thread(thread: u32) -> ThreadObjects {
         let first = 1 + 3 * thread;
-        Ends { stamp: first, start: first + 1, result: first + 2 }
+        ThreadObjects { stamp: first, start: first + 1, result: first + 2 }
     }
 }
 
@@ -94,7 +94,7 @@ fn build(options: &Options) -> Result<Workload, WorkloadError> {
     let mut objects = vec![Object::Tally { series: LATENCY }];
     objects.extend((0..threads).flat_map(|_| [Object::Stamp, parts::PIPE, parts::PIPE]));
     let mut tasks = vec![task(main(threads, steps, sleep))];
-    tasks.extend((0..threads).map(|t| task(thread(&Ends::of(t), steps))));
+    tasks.extend((0..threads).map(|t| task(thread(&ThreadObjects::for_thread(t), steps))));
     Ok(Workload {
         objects,
         tasks,
@@ -122,11 +122,11 @@ fn main(threads: u32, steps: u64, sleep: Option<Amount>) -> Arc<[Op]> {
         if let Some(arrival) = sleep {
             p.op(Op::Sleep(arrival));
         }
-        for ends in (0..threads).map(Ends::of) {
+        for ends in (0..threads).map(ThreadObjects::for_thread) {
             p.op(Op::Stamp(ends.stamp));
             p.op(Op::PipeWrite { pipe: ends.start, bytes: MESSAGE_BYTES });
         }
-        for ends in (0..threads).map(Ends::of) {
+        for ends in (0..threads).map(ThreadObjects::for_thread) {
             p.op(Op::PipeRead { pipe: ends.result, bytes: MESSAGE_BYTES });
         }
         p.op(Op::Conclude(TALLY));
@@ -136,7 +136,7 @@ fn main(threads: u32, steps: u64, sleep: Option<Amount>) -> Arc<[Op]> {
     p.build()
 }
 
-fn thread(ends: &Ends, steps: u64) -> Arc<[Op]> {
+fn thread(ends: &ThreadObjects, steps: u64) -> Arc<[Op]> {
     let mut p = ProgramBuilder::new();
     p.repeat(Some(steps), |p| {
         p.op(Op::PipeRead { pipe: ends.start, bytes: MESSAGE_BYTES });

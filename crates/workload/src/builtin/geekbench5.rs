@@ -18,7 +18,7 @@ use std::sync::Arc;
 use fairground_machine::CpuId;
 
 use super::background::{self, BACKGROUND};
-use super::requests::{Asking, Requests, REQUESTS};
+use super::requests::{Requester, Requests, REQUESTS};
 use super::{parts, Builtin};
 use crate::error::WorkloadError;
 use crate::options::{OptionInfo, OptionKind, Options, MICRO, NS_PER_MS, NS_PER_US};
@@ -178,7 +178,7 @@ const FIRST_OTHER: SpecId = 5;
 const FIRST_COPY: SpecId = FIRST_OTHER + OTHERS.len() as SpecId;
 
 fn build(options: &Options) -> Result<Workload, WorkloadError> {
-    let requests = Requests::of(options);
+    let requests = Requests::from_options(options);
     let part_ns = (options.ns("work", NS_PER_MS) / options.int("scale") as u64).max(1);
     let daemon = |name, attr, program| TaskSpec { attr, daemon: true, ..parts::task(name, APP_KIB, program) };
     let plain = SchedAttr::default();
@@ -190,7 +190,7 @@ fn build(options: &Options) -> Result<Workload, WorkloadError> {
         TaskSpec { attr: requests.async_task(), ..parts::task("AsyncTask #1", APP_KIB, runner(options)) },
     ];
     for (wake, (name, wakes)) in (TO_OTHERS..).zip(OTHERS) {
-        tasks.push(daemon(name, requests.steady(), other(wake, wakes)));
+        tasks.push(daemon(name, requests.steady(), background_thread(wake, wakes)));
     }
     for phase in 0..phases() {
         let program = copy(part_ns, (!options.is_given("until-last")).then_some(phase));
@@ -239,7 +239,7 @@ fn app(options: &Options, requests: &Requests) -> Arc<[Op]> {
     p.repeat(Some(phases().into()), |p| {
         p.op(Op::SemWait(PROGRESS));
         p.repeat(Some(options.int("frames") as u64), |p| {
-            requests.ask(p, Asking::App);
+            requests.ask(p, Requester::App);
             p.op(Op::Run(parts::varied(APP_NS)));
             p.op(Op::SemPost(TO_RENDER));
             p.op(Op::TimerWait { timer: FRAME_TIMER, period_ns: FRAME_NS, relative: true });
@@ -254,7 +254,7 @@ fn render_thread(requests: &Requests) -> Arc<[Op]> {
     p.repeat(None, |p| {
         for helper in TO_HWUI {
             p.op(Op::SemWait(TO_RENDER));
-            requests.ask(p, Asking::Render);
+            requests.ask(p, Requester::Render);
             p.op(Op::SemPost(helper));
             p.op(Op::Run(parts::varied(RENDER_NS)));
         }
@@ -266,13 +266,13 @@ fn hwui_task(requests: &Requests, i: usize) -> Arc<[Op]> {
     let mut p = ProgramBuilder::new();
     p.repeat(None, |p| {
         p.op(Op::SemWait(TO_HWUI[i]));
-        requests.ask(p, Asking::Hwui(i));
+        requests.ask(p, Requester::Hwui(i));
         p.op(Op::Run(parts::varied(HWUI_NS)));
     });
     p.build()
 }
 
-fn other(wake: ObjId, wakes: u64) -> Arc<[Op]> {
+fn background_thread(wake: ObjId, wakes: u64) -> Arc<[Op]> {
     let mut p = ProgramBuilder::new();
     p.repeat(None, |p| {
         p.op(Op::SemWait(wake));

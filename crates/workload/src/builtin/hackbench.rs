@@ -137,7 +137,7 @@ impl Shape {
     /// Before a template is made of every receiver: far too many would not fit the memory.
     fn check(&self, options: &Options) -> Result<(), WorkloadError> {
         match 1 + self.workers() {
-            tasks if tasks > MAX_TASKS => Err(Problem::TooManyTasks { tasks }.of(options.full_name())),
+            tasks if tasks > MAX_TASKS => Err(Problem::TooManyTasks { tasks }.into_error(options.full_name())),
             _ => Ok(()),
         }
     }

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use fairground_machine::CpuId;
 
 use super::background::{self, BACKGROUND};
-use super::requests::{Asking, Requests, REQUESTS};
+use super::requests::{Requester, Requests, REQUESTS};
 use super::{parts, Builtin};
 use crate::error::WorkloadError;
 use crate::options::{scaled, OptionInfo, OptionKind, Options, MICRO, NS_PER_MS, NS_PER_S, NS_PER_US};
@@ -155,7 +155,7 @@ const APP_THREADS: std::ops::Range<SpecId> = 5..11;
 const FRAME: SeriesId = 0;
 
 /// What is drawn: costs, and how many pairs of frames.
-struct Course {
+struct FrameSequence {
     tests: Vec<(Cost, u64)>,
     /// Of the first test, before the statistics begin.
     warmup_pairs: u64,
@@ -165,7 +165,7 @@ struct Course {
 }
 
 fn build(options: &Options) -> Result<Workload, WorkloadError> {
-    let (course, requests) = (Course::of(options), Requests::of(options));
+    let (course, requests) = (FrameSequence::from_options(options), Requests::from_options(options));
     let app = |name, attr, program| TaskSpec { attr, daemon: true, ..parts::task(name, APP_KIB, program) };
     let service = |name, program| TaskSpec { daemon: true, ..parts::task(name, SERVICE_KIB, program) };
     let (plain, steady) = (SchedAttr::default(), requests.steady());
@@ -194,12 +194,12 @@ fn build(options: &Options) -> Result<Workload, WorkloadError> {
     Ok(workload)
 }
 
-impl Course {
-    fn of(options: &Options) -> Self {
+impl FrameSequence {
+    fn from_options(options: &Options) -> Self {
         let (hz, test) = (options.int("hz") as u64, options.int("test") as usize);
         let costs = if test == 0 { &TESTS[..] } else { std::slice::from_ref(&TESTS[test - 1]) };
         let frames = options.ns("duration", NS_PER_S) / (NS_PER_S / hz) / costs.len() as u64;
-        Course {
+        FrameSequence {
             tests: costs.iter().map(|cost| (*cost, (frames / 2).max(1))).collect(),
             warmup_pairs: (hz / 4).max(1),
             scale: options.millionths("frame-scale"),
@@ -234,7 +234,7 @@ fn objects() -> Vec<Object> {
     objects
 }
 
-fn frames_of(course: &Course) -> Series {
+fn frames_of(course: &FrameSequence) -> Series {
     let deadline = |name: &str, ticks| Deadline { name: name.into(), ticks };
     Series {
         name: "frame".into(),
@@ -247,7 +247,7 @@ fn frames_of(course: &Course) -> Series {
     }
 }
 
-fn dispatcher(course: &Course) -> Arc<[Op]> {
+fn dispatcher(course: &FrameSequence) -> Arc<[Op]> {
     let mut p = ProgramBuilder::new();
     p.repeat(None, |p| {
         p.op(Op::TimerWait { timer: VSYNC_TIMER, period_ns: course.period_ns, relative: false });
@@ -260,7 +260,7 @@ fn dispatcher(course: &Course) -> Arc<[Op]> {
 }
 
 /// The app's first thread: waits for RenderThread to take each frame, and in the end for all of them to be done.
-fn first_thread(course: &Course, requests: &Requests) -> Arc<[Op]> {
+fn first_thread(course: &FrameSequence, requests: &Requests) -> Arc<[Op]> {
     let mut p = ProgramBuilder::new();
     for spec in APP_THREADS {
         p.op(Op::Spawn { spec, count: 1, thread: true });
@@ -269,7 +269,7 @@ fn first_thread(course: &Course, requests: &Requests) -> Arc<[Op]> {
         for began in BEGAN {
             p.op(Op::Enlist(VSYNC[0]));
             p.op(Op::StampCall(began));
-            requests.ask(p, Asking::App);
+            requests.ask(p, Requester::App);
             p.op(course.work(cost.app));
             p.op(Op::SemPost(TO_RENDER));
             p.op(Op::SemWait(SYNCED));
@@ -281,13 +281,13 @@ fn first_thread(course: &Course, requests: &Requests) -> Arc<[Op]> {
 }
 
 /// The statistics begin when the last frame before the tests is done.
-fn render_thread(course: &Course, requests: &Requests) -> Arc<[Op]> {
+fn render_thread(course: &FrameSequence, requests: &Requests) -> Arc<[Op]> {
     let mut p = ProgramBuilder::new();
     course.pairs(&mut p, &[Op::Mark(Mark::Begin)], |p, cost| {
         let sync_us = cost.render * SYNC_PERCENT / 100;
         for (began, helper) in BEGAN.into_iter().zip(TO_HWUI) {
             p.op(Op::SemWait(TO_RENDER));
-            requests.ask(p, Asking::Render);
+            requests.ask(p, Requester::Render);
             p.op(course.work(sync_us));
             p.op(Op::SemPost(SYNCED));
             p.op(Op::SemPost(helper));
@@ -304,18 +304,18 @@ fn render_thread(course: &Course, requests: &Requests) -> Arc<[Op]> {
 }
 
 /// The helpers take turns: of a pair of frames each has one.
-fn hwui_task(course: &Course, requests: &Requests, i: usize) -> Arc<[Op]> {
+fn hwui_task(course: &FrameSequence, requests: &Requests, i: usize) -> Arc<[Op]> {
     let mut p = ProgramBuilder::new();
     course.pairs(&mut p, &[], |p, cost| {
         p.op(Op::SemWait(TO_HWUI[i]));
-        requests.ask(p, Asking::Hwui(i));
+        requests.ask(p, Requester::Hwui(i));
         p.op(course.work(cost.hwui));
     });
     p.build()
 }
 
 /// Each wakes the next.
-fn driver(course: &Course, i: usize) -> Arc<[Op]> {
+fn driver(course: &FrameSequence, i: usize) -> Arc<[Op]> {
     let mut p = ProgramBuilder::new();
     course.pairs(&mut p, &[], |p, cost| {
         for _ in BEGAN {
@@ -330,7 +330,7 @@ fn driver(course: &Course, i: usize) -> Arc<[Op]> {
 }
 
 /// A queued frame is composed at the next vsync; then its buffer is free.
-fn flinger(course: &Course) -> Arc<[Op]> {
+fn flinger(course: &FrameSequence) -> Arc<[Op]> {
     let mut p = ProgramBuilder::new();
     for spec in FLINGER_THREADS {
         p.op(Op::Spawn { spec, count: 1, thread: true });
@@ -352,7 +352,7 @@ fn call(p: &mut ProgramBuilder, [request, reply]: [ObjId; 2]) {
     p.op(Op::PipeRead { pipe: reply, bytes: BINDER_BYTES });
 }
 
-fn served(course: &Course, [request, reply]: [ObjId; 2]) -> Arc<[Op]> {
+fn served(course: &FrameSequence, [request, reply]: [ObjId; 2]) -> Arc<[Op]> {
     let mut p = ProgramBuilder::new();
     p.repeat(None, |p| {
         p.op(Op::PipeRead { pipe: request, bytes: BINDER_BYTES });

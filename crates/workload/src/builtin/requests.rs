@@ -20,15 +20,15 @@ pub(super) const REQUESTS: OptionInfo = OptionInfo {
 };
 
 /// Minimum, quartiles and maximum of a distribution.
-type Five = [u16; 5];
+type FiveNumbers = [u16; 5];
 
 /// What threads ask for under one kernel.
 struct Column {
     /// Clamp value and how often it was requested.
     render_thread: &'static [(u16, u32)],
     /// The thread `labs.geekbench5`.
-    app: Five,
-    hwui: [Five; 2],
+    app: FiveNumbers,
+    hwui: [FiveNumbers; 2],
     /// Threads that always ask for the same: nearly all others of an app.
     steady: u16,
     /// `AsyncTask #1`, of which kernel B's table has no line.
@@ -74,7 +74,7 @@ const FIVE_WEIGHTS: [u32; 5] = [1, 2, 2, 2, 1];
 
 /// Threads that ask for something else each time.
 #[derive(Clone, Copy)]
-pub(super) enum Asking {
+pub(super) enum Requester {
     /// The app's first thread, which makes its frames.
     App,
     Render,
@@ -86,12 +86,12 @@ pub(super) enum Asking {
 pub(super) struct Requests(Option<&'static Column>);
 
 impl Requests {
-    pub fn of(options: &Options) -> Self {
+    pub fn from_options(options: &Options) -> Self {
         Requests([Some(&KERNEL_B), Some(&KERNEL_C), None][options.int(REQUESTS.name) as usize])
     }
 
     /// Appends the step in which a thread asks anew.
-    pub fn ask(&self, p: &mut ProgramBuilder, who: Asking) {
+    pub fn ask(&self, p: &mut ProgramBuilder, who: Requester) {
         if let Some(column) = self.0 {
             p.op(Op::DrawUclampMin(column.odds(who)));
         }
@@ -113,12 +113,12 @@ fn attr(uclamp_min: u16) -> SchedAttr {
 }
 
 impl Column {
-    fn odds(&self, who: Asking) -> Arc<[ClampOdds]> {
-        let five = |five: Five| odds(five.into_iter().zip(FIVE_WEIGHTS));
+    fn odds(&self, who: Requester) -> Arc<[ClampOdds]> {
+        let five = |five: FiveNumbers| odds(five.into_iter().zip(FIVE_WEIGHTS));
         match who {
-            Asking::App => five(self.app),
-            Asking::Render => odds(self.render_thread.iter().copied()),
-            Asking::Hwui(i) => five(self.hwui[i]),
+            Requester::App => five(self.app),
+            Requester::Render => odds(self.render_thread.iter().copied()),
+            Requester::Hwui(i) => five(self.hwui[i]),
         }
     }
 }
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn the_counts_of_render_thread_have_the_mails_sums_and_means() {
         for (column, count, mean) in [(KERNEL_B, 773, 350.175938), (KERNEL_C, 965, 380.451813)] {
-            let odds = column.odds(Asking::Render);
+            let odds = column.odds(Requester::Render);
             let sum: u32 = odds.iter().map(|o| u32::from(o.uclamp_min) * o.weight).sum();
             assert_eq!(total(&odds), count);
             assert!((f64::from(sum) / f64::from(count) - mean).abs() < 1e-6, "{sum}");
@@ -149,7 +149,7 @@ mod tests {
     /// In eighths: least to 1, lower quartile to 3, median to 5, upper quartile to 7, greatest to 8.
     #[test]
     fn the_quartiles_of_what_is_drawn_are_those_of_the_table() {
-        let column = KERNEL_B.odds(Asking::Hwui(0));
+        let column = KERNEL_B.odds(Requester::Hwui(0));
         let at = |eighth: u32| {
             let mut below = 0;
             column

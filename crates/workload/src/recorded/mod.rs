@@ -102,7 +102,7 @@ impl Thread {
 
 impl Recording {
     /// The value of a key of [`Self::about`].
-    pub fn about(&self, key: &str) -> Option<&str> {
+    pub fn header_value(&self, key: &str) -> Option<&str> {
         self.about.iter().find(|(k, _)| k == key).map(|(_, value)| value.as_str())
     }
 

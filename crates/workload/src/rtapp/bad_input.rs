@@ -17,7 +17,7 @@ fn machine() -> Machine {
 }
 
 /// Reads; what is read is fit to run, what is refused says where. The text of a refusal is short.
-fn attempt(bytes: &[u8]) -> Result<Imported, String> {
+fn attempt(bytes: &[u8]) -> Result<RtappFile, String> {
     let begun = Instant::now();
     let read = read_text("f.json", bytes, &Dialect::default(), &machine());
     assert!(begun.elapsed() < SOON, "took {:?}", begun.elapsed());

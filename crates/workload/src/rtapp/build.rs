@@ -14,7 +14,7 @@ use super::task::Task;
 use crate::error::WorkloadError;
 use crate::json::Span;
 use crate::program::*;
-use crate::validate::{Place, Step};
+use crate::validate::{Step, Subject};
 use crate::warning::WarningKind;
 
 mod objects;
@@ -275,8 +275,8 @@ fn check(
     })?;
     for remark in remarks {
         let span = match remark.place {
-            Place::Task(spec) => places.get(spec as usize).map(|(task, _)| *task),
-            Place::Step(step) => of_step(step),
+            Subject::Task(spec) => places.get(spec as usize).map(|(task, _)| *task),
+            Subject::Step(step) => of_step(step),
         };
         source.warn(remark.kind, span.unwrap_or(whole), &remark.subject, remark.message);
     }

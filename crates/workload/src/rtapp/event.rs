@@ -199,8 +199,8 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    fn of(source: &mut Source, m: &'a Member) -> Result<Self, WorkloadError> {
-        let keys = Fields::of(source, &m.value, &format!("the value of `{}`", m.key))?;
+    fn parse(source: &mut Source, m: &'a Member) -> Result<Self, WorkloadError> {
+        let keys = Fields::parse(source, &m.value, &format!("the value of `{}`", m.key))?;
         Ok(Parts { event: &m.key, node: &m.value, keys })
     }
 
@@ -237,7 +237,7 @@ impl<'a> Parts<'a> {
 }
 
 fn timer(source: &mut Source, m: &Member) -> Result<Action, WorkloadError> {
-    let mut parts = Parts::of(source, m)?;
+    let mut parts = Parts::parse(source, m)?;
     let name = parts.name(source)?;
     let period = parts.int(source, "period", 0, i64::MAX, 0)?;
     let mode = parts.string(source, "mode")?.unwrap_or_else(|| "relative".into());
@@ -251,7 +251,7 @@ fn timer(source: &mut Source, m: &Member) -> Result<Action, WorkloadError> {
 }
 
 fn wait(source: &mut Source, signal_first: bool, m: &Member) -> Result<Action, WorkloadError> {
-    let mut parts = Parts::of(source, m)?;
+    let mut parts = Parts::parse(source, m)?;
     let cond = parts.name(source)?;
     let mutex = parts.string(source, "mutex")?;
     parts.finish(source, &["ref", "mutex"]);
@@ -259,7 +259,7 @@ fn wait(source: &mut Source, signal_first: bool, m: &Member) -> Result<Action, W
 }
 
 fn memrun(source: &mut Source, m: &Member) -> Result<Action, WorkloadError> {
-    let mut parts = Parts::of(source, m)?;
+    let mut parts = Parts::parse(source, m)?;
     let kind = parts.string(source, "type")?.unwrap_or_else(|| "read".into());
     let pattern = parts.string(source, "pattern")?.unwrap_or_else(|| "sequential".into());
     let bytes = parts.int(source, "size", 1, i64::MAX, 4_194_304)?;
@@ -278,7 +278,7 @@ fn memrun(source: &mut Source, m: &Member) -> Result<Action, WorkloadError> {
 }
 
 fn message(source: &mut Source, word: &str, m: &Member) -> Result<Action, WorkloadError> {
-    let mut parts = Parts::of(source, m)?;
+    let mut parts = Parts::parse(source, m)?;
     let name = parts.own_name(source)?;
     let max = if word == "pipe_write" { 4096 } else { i64::MAX };
     let bytes = parts.int(source, "bytes", 1, max, 1)? as u32;
@@ -296,7 +296,7 @@ fn reap(source: &Source, m: &Member) -> Result<Action, WorkloadError> {
 }
 
 fn sample(source: &mut Source, m: &Member) -> Result<Action, WorkloadError> {
-    let mut parts = Parts::of(source, m)?;
+    let mut parts = Parts::parse(source, m)?;
     let stamp = parts.string(source, "ref")?;
     let given = parts.keys.get("since");
     let since = given.map(|m| {
@@ -321,7 +321,7 @@ fn sample(source: &mut Source, m: &Member) -> Result<Action, WorkloadError> {
 }
 
 fn serial(source: &mut Source, m: &Member) -> Result<Action, WorkloadError> {
-    let mut parts = Parts::of(source, m)?;
+    let mut parts = Parts::parse(source, m)?;
     let lock = parts.own_name(source)?;
     let hold = parts.int(source, "hold", 0, i64::MAX, 0)?;
     let lines = parts.int(source, "lines", 0, 1024, 0)? as u32;
@@ -331,7 +331,7 @@ fn serial(source: &mut Source, m: &Member) -> Result<Action, WorkloadError> {
 
 /// Clamps of a group that change while threads run; its other files are set in the section `cgroups`.
 fn cgroup(source: &mut Source, m: &Member, groups: &mut Groups) -> Result<Action, WorkloadError> {
-    let mut parts = Parts::of(source, m)?;
+    let mut parts = Parts::parse(source, m)?;
     let path = parts.string(source, "ref")?.unwrap_or_default();
     let Some(group) = groups.id_of(source, &path, m.value.span)? else {
         let text = format!("`{}` names no group", m.key);
@@ -353,7 +353,7 @@ fn cgroup(source: &mut Source, m: &Member, groups: &mut Groups) -> Result<Action
 
 /// Floors, and how often each is drawn: once, unless weights say otherwise.
 fn draw_clamp(source: &mut Source, m: &Member) -> Result<Action, WorkloadError> {
-    let mut parts = Parts::of(source, m)?;
+    let mut parts = Parts::parse(source, m)?;
     let problem = |v| format!("has {v}, which is out of range");
     let mut list = |key, range| parts.keys.get(key).map(|m| source.list(m, range, problem)).transpose();
     let floors = list("util_min", 0..=1024)?.unwrap_or_default();

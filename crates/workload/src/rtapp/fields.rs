@@ -23,7 +23,7 @@ pub(super) struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     /// The keys of `node`, which `what` names in messages.
-    pub fn of(source: &mut Source, node: &'a Node, what: &str) -> Result<Self, WorkloadError> {
+    pub fn parse(source: &mut Source, node: &'a Node, what: &str) -> Result<Self, WorkloadError> {
         let Some(members) = node.members() else {
             return Err(source.error(node.span, format!("{what} is {}", node.kind()), "expected an object"));
         };

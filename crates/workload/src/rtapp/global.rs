@@ -77,7 +77,7 @@ pub(super) fn read(source: &mut Source, section: Option<&Member>, machine: &Mach
         null_device: true,
     };
     let Some(section) = section else { return Ok(global) };
-    let mut keys = Fields::of(source, &section.value, "`global`")?;
+    let mut keys = Fields::parse(source, &section.value, "`global`")?;
     if let Some(m) = keys.get("duration") {
         global.duration_ns = duration(source, m)?;
     }
@@ -211,9 +211,9 @@ pub(super) fn check_resources(source: &mut Source, section: Option<&Member>) -> 
         source.warn(WarningKind::NoEffect, section.key_span, &section.key, text);
         return Ok(());
     }
-    let mut names = Fields::of(source, &section.value, "`resources`")?;
+    let mut names = Fields::parse(source, &section.value, "`resources`")?;
     for (_, m) in names.take(|_| true) {
-        let mut resource = Fields::of(source, &m.value, &format!("`{}`", m.key))?;
+        let mut resource = Fields::parse(source, &m.value, &format!("`{}`", m.key))?;
         if let Some(t) = resource.get("type") {
             let name = source.string(t)?;
             if !RESOURCES.contains(&name) {

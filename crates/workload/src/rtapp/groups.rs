@@ -32,12 +32,12 @@ impl Groups {
     pub fn read(source: &mut Source, section: Option<&Member>) -> Result<Groups, WorkloadError> {
         let mut groups = Groups::default();
         let Some(section) = section else { return Ok(groups) };
-        let mut paths = Fields::of(source, &section.value, "`cgroups`")?;
+        let mut paths = Fields::parse(source, &section.value, "`cgroups`")?;
         for (path, member) in paths.take(|_| true) {
             let Some(group) = groups.id_of(source, &path, member.key_span)? else {
                 return Err(source.error(member.key_span, "the root group", "expected a group below `/`"));
             };
-            let mut files = Fields::of(source, &member.value, &format!("group `{path}`"))?;
+            let mut files = Fields::parse(source, &member.value, &format!("group `{path}`"))?;
             for (name, value) in files.take(|_| true) {
                 let file = file(source, &name, value)?;
                 groups.list[group as usize].files.push(file);

@@ -28,13 +28,13 @@ pub(super) fn read(
     machine: &Machine,
 ) -> Result<Vec<Device>, WorkloadError> {
     let Some(section) = section else { return Ok(Vec::new()) };
-    let mut names = Fields::of(source, &section.value, "`interrupts`")?;
+    let mut names = Fields::parse(source, &section.value, "`interrupts`")?;
     names.take(|_| true).into_iter().map(|(name, m)| device(source, name, m, machine)).collect()
 }
 
 /// `cpu` that takes it; `period` in us, up to `jitter` us longer; `busy`: us of work on a CPU of capacity 1024.
 fn device(source: &mut Source, name: String, m: &Member, machine: &Machine) -> Result<Device, WorkloadError> {
-    let mut keys = Fields::of(source, &m.value, &format!("device `{name}`"))?;
+    let mut keys = Fields::parse(source, &m.value, &format!("device `{name}`"))?;
     let last = machine.nr_cpus() as i64 - 1;
     let cpu = match keys.get("cpu") {
         Some(cpu) => source.int(cpu, 0, last)? as CpuId,

@@ -116,7 +116,7 @@ impl Dialect {
 }
 
 /// A workload file that was read and checked.
-pub struct Imported {
+pub struct RtappFile {
     /// The workload, validated.
     pub workload: Workload,
     /// Warnings for the user.
@@ -129,7 +129,7 @@ pub struct Imported {
 ///
 /// # Errors
 /// What keeps it from being read or run, with its line.
-pub fn load(path: &str, dialect: &Dialect, machine: &Machine) -> Result<Imported, WorkloadError> {
+pub fn load(path: &str, dialect: &Dialect, machine: &Machine) -> Result<RtappFile, WorkloadError> {
     let unreadable = |cause| WorkloadError::Read { file: path.into(), cause };
     let limit = MAX_FILE_MIB << 20;
     let mut bytes = Vec::new();
@@ -157,7 +157,7 @@ pub fn import(
 ///
 /// # Errors
 /// What keeps it from being read or run, with its line.
-pub fn read_text(file: &str, bytes: &[u8], dialect: &Dialect, machine: &Machine) -> Result<Imported, WorkloadError> {
+pub fn read_text(file: &str, bytes: &[u8], dialect: &Dialect, machine: &Machine) -> Result<RtappFile, WorkloadError> {
     let mut source = Source::new(file, text_of(file, bytes)?, *dialect);
     let document =
         json::parse(source.text()).map_err(|e| source.error(e.span, e.message, format!("expected {}", e.expected)))?;
@@ -168,9 +168,9 @@ pub fn read_text(file: &str, bytes: &[u8], dialect: &Dialect, machine: &Machine)
         let workload = recorded::read(&source, &document.root, machine)?.workload(file);
         let workload = Workload { duration_ns: dialect.duration_ns, ..workload };
         let warnings = workload.validate(machine)?;
-        return Ok(Imported { workload, warnings: [source.into_warnings(), warnings].concat(), log: None });
+        return Ok(RtappFile { workload, warnings: [source.into_warnings(), warnings].concat(), log: None });
     }
-    let mut top = Fields::of(&mut source, &document.root, "the file")?;
+    let mut top = Fields::parse(&mut source, &document.root, "the file")?;
     let global = global::read(&mut source, top.get("global"), machine)?;
     global::check_resources(&mut source, top.get("resources"))?;
     let Some(tasks) = top.get("tasks") else {
@@ -183,7 +183,7 @@ pub fn read_text(file: &str, bytes: &[u8], dialect: &Dialect, machine: &Machine)
     top.warn_rest(&mut source, SECTIONS, "is no section of an rt-app file and is not read");
     let (workload, log) = build::workload(&mut source, &tasks, devices, groups.into_list(), &global, machine)?;
     let workload = Workload { frequency_caps, ..workload };
-    Ok(Imported { workload, warnings: source.into_warnings(), log: Some(log) })
+    Ok(RtappFile { workload, warnings: source.into_warnings(), log: Some(log) })
 }
 
 /// Points at the key that may be meant for `tasks`, else at the file.

@@ -26,7 +26,7 @@ pub(super) fn read(source: &Source, root: &Node, machine: &Machine) -> Result<Re
     let mut threads: &[Member] = &[];
     for m in root.members().unwrap_or(&[]) {
         match m.key.as_str() {
-            "recording" => about(source, m, &mut recording)?,
+            "recording" => read_header(source, m, &mut recording)?,
             "threads" => threads = members(source, m)?,
             key => return Err(unknown(source, m, key, &["recording", "threads"])),
         }
@@ -79,7 +79,7 @@ fn unknown(source: &Source, m: &Member, key: &str, known: &[&str]) -> WorkloadEr
     source.error_with_help(m.key_span, format!("unknown key `{key}`"), "in a recording", Some(help))
 }
 
-fn about(source: &Source, m: &Member, recording: &mut Recording) -> Result<(), WorkloadError> {
+fn read_header(source: &Source, m: &Member, recording: &mut Recording) -> Result<(), WorkloadError> {
     for m in members(source, m)? {
         match (&m.value.value, m.key.as_str()) {
             (Value::Array(notes), "notes") => {

@@ -24,7 +24,7 @@ const RT_PRIORITY: i64 = 10;
 
 /// What an object says about scheduling; absent is unchanged.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Change {
+pub(super) struct SchedChange {
     /// Policy. With it always comes a priority.
     pub policy: Option<Policy>,
     /// Nice value or real-time priority, and where it is written.
@@ -35,7 +35,7 @@ pub(super) struct Change {
     pub slice_ns: Option<u64>,
 }
 
-impl Change {
+impl SchedChange {
     pub fn is_empty(&self) -> bool {
         let clamps = self.util_min.is_some() || self.util_max.is_some();
         self.priority.is_none() && !clamps && self.slice_ns.is_none()
@@ -69,8 +69,8 @@ pub(super) fn read(
     default: Option<Policy>,
     in_force: Policy,
     at: Span,
-) -> Result<Change, WorkloadError> {
-    let mut change = Change { policy: default, ..Change::default() };
+) -> Result<SchedChange, WorkloadError> {
+    let mut change = SchedChange { policy: default, ..SchedChange::default() };
     let mut place = at;
     if let Some(m) = keys.get("policy") {
         change.policy = Some(policy(source, m)?);
@@ -131,7 +131,7 @@ fn slice(source: &Source, keys: &mut Fields) -> Result<Option<u64>, WorkloadErro
 }
 
 /// The attributes after `change`, as set_thread_param() of rt-app sets them.
-pub(super) fn apply(source: &Source, old: SchedAttr, change: &Change) -> Result<SchedAttr, WorkloadError> {
+pub(super) fn apply(source: &Source, old: SchedAttr, change: &SchedChange) -> Result<SchedAttr, WorkloadError> {
     let mut new = old;
     if let Some((priority, span)) = change.priority {
         new.policy = change.policy.unwrap_or(old.policy);

@@ -74,7 +74,7 @@ impl<'a> Source<'a> {
         label: impl Into<String>,
         help: Option<String>,
     ) -> WorkloadError {
-        let (text, start) = self.around(span);
+        let (text, start) = self.excerpt(span);
         WorkloadError::File(Box::new(FileError {
             at: self.position(span),
             message: shortened(message.into(), MAX_MESSAGE),
@@ -92,7 +92,7 @@ impl<'a> Source<'a> {
     }
 
     /// The text to show with a mistake, and the byte at which it begins: all of it, but of long lines only what is near.
-    fn around(&self, span: Span) -> (String, usize) {
+    fn excerpt(&self, span: Span) -> (String, usize) {
         let line = self.lines.partition_point(|start| *start <= span.start);
         let line_start = self.lines[line - 1];
         let line_end = self.lines.get(line).copied().unwrap_or(self.text.len());

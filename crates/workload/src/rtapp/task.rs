@@ -6,7 +6,7 @@ use super::event::{self, Event, EVENTS, EXTENSIONS};
 use super::fields::Fields;
 use super::global::Global;
 use super::groups::Groups;
-use super::sched::{self, Change};
+use super::sched::{self, SchedChange};
 use super::source::Source;
 use crate::error::WorkloadError;
 use crate::json::{Member, Node, Span, Value};
@@ -39,7 +39,7 @@ pub(super) struct Phase {
     pub times: Option<u64>,
     pub events: Vec<Event>,
     /// What it changes. Policies are resolved as in rt-app: by what is in force when the phase first runs.
-    pub change: Change,
+    pub change: SchedChange,
     pub cpus: Option<CpuMask>,
     /// The task group it names, and where.
     pub group: Option<(Option<GroupId>, Span)>,
@@ -71,7 +71,7 @@ pub(super) fn read_all(
     groups: &mut Groups,
     machine: &Machine,
 ) -> Result<Vec<Task>, WorkloadError> {
-    let mut keys = Fields::of(source, section, "`tasks`")?;
+    let mut keys = Fields::parse(source, section, "`tasks`")?;
     let mut tasks = Vec::new();
     let mut threads = 0u64;
     for (name, member) in keys.take(|_| true) {
@@ -95,7 +95,7 @@ fn read(
     machine: &Machine,
 ) -> Result<Task, WorkloadError> {
     let span = member.key_span;
-    let mut keys = Fields::of(source, &member.value, &format!("task `{name}`"))?;
+    let mut keys = Fields::parse(source, &member.value, &format!("task `{name}`"))?;
     let instances = int_or(source, &mut keys, "instance", 0, 1)? as u32;
     let delay = int_or(source, &mut keys, "delay", i64::from(i32::MIN), 0)?.max(0) as u64;
     let kthread_cpu = kthread_cpu(source, &mut keys, machine)?;
@@ -117,7 +117,7 @@ fn read(
             let phase = read_phase(source, &mut keys, span, &task.name, attr.policy, groups, machine)?;
             slice_of_runtime(source, &member.value);
             // Properties stand at the task already.
-            task.phases = vec![Phase { change: Change::default(), cpus: None, ..phase }];
+            task.phases = vec![Phase { change: SchedChange::default(), cpus: None, ..phase }];
             keys.warn_rest(source, &known_keys(), "is no key of a task and is not read, as by rt-app");
         }
     }
@@ -179,10 +179,10 @@ fn read_phases(
     groups: &mut Groups,
     machine: &Machine,
 ) -> Result<Vec<Phase>, WorkloadError> {
-    let mut names = Fields::of(source, &member.value, "`phases`")?;
+    let mut names = Fields::parse(source, &member.value, "`phases`")?;
     let mut phases = Vec::new();
     for (name, m) in names.take(|_| true) {
-        let mut keys = Fields::of(source, &m.value, &format!("phase `{name}`"))?;
+        let mut keys = Fields::parse(source, &m.value, &format!("phase `{name}`"))?;
         let mut phase = read_phase(source, &mut keys, m.key_span, &name, policy, groups, machine)?;
         keys.warn_rest(source, &known_keys(), "is no key of a phase and is not read, as by rt-app");
         if phase.change.priority.is_some() {

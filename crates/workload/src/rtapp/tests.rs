@@ -698,7 +698,7 @@ fn the_log_has_the_rounds_of_phases_with_what_they_ask_for() {
     let text = r#"{ "tasks": { "t": { "instance": 2, "loop": 1, "phases": {
         "a": { "loop": 2, "run": 3000, "suspend": "", "timer": { "ref": "x", "period": 9 } }, "b": { "runtime": 7 } } } },
         "global": { "calibration": 10, "log_basename": "x", "cumulative_slack": true } }"#;
-    let Imported { log, warnings, .. } = read_text("f", text.as_bytes(), &Dialect::default(), &machine()).unwrap();
+    let RtappFile { log, warnings, .. } = read_text("f", text.as_bytes(), &Dialect::default(), &machine()).unwrap();
     let log = log.unwrap();
     assert_eq!((log.basename.as_str(), log.sums_slack, log.threads.len()), ("x", true, 2));
     assert!(log.threads.iter().all(|t| t.task == "t" && !t.forked && t.rounds == [Some(2), Some(1)]));

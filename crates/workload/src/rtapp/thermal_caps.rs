@@ -35,13 +35,13 @@ pub(super) fn read(
 
 /// `cpus` and `max_khz` it must have; `from` and `to` in us of virtual time, else from the beginning to the end.
 fn cap(source: &mut Source, node: &Node, machine: &Machine) -> Result<FrequencyCap, WorkloadError> {
-    let mut keys = Fields::of(source, node, "a cap")?;
+    let mut keys = Fields::parse(source, node, "a cap")?;
     let (Some(cpus), Some(max)) = (keys.get("cpus"), keys.get("max_khz")) else {
         return Err(source.error(node.span, "a cap without `cpus` or `max_khz`", "expected both"));
     };
     let us = |m: &Member| -> Result<u64, WorkloadError> { Ok(source.int(m, 0, i64::from(i32::MAX))? as u64 * 1000) };
     let (from_ns, to_ns) = (keys.get("from").map_or(Ok(0), us)?, keys.get("to").map(us).transpose()?);
-    let by = keys.get("by").map_or(Ok(CapSource::Cooling), |m| by(source, m))?;
+    let by = keys.get("by").map_or(Ok(CapSource::Cooling), |m| read_cap_source(source, m))?;
     let max_khz = source.int(max, 1, i64::from(i32::MAX))? as u32;
     let cap = FrequencyCap { cpus: cpu_list(source, cpus, machine)?, max_khz, from_ns, to_ns, by };
     frequency_cap(&cap, machine).map_err(|problem| {
@@ -56,7 +56,7 @@ fn cap(source: &mut Source, node: &Node, machine: &Machine) -> Result<FrequencyC
     Ok(cap)
 }
 
-fn by(source: &Source, m: &Member) -> Result<CapSource, WorkloadError> {
+fn read_cap_source(source: &Source, m: &Member) -> Result<CapSource, WorkloadError> {
     let name = source.string(m)?;
     match SOURCES.iter().find(|(n, _)| *n == name) {
         Some((_, by)) => Ok(*by),

@@ -23,10 +23,10 @@ struct Draft<'a> {
 }
 
 pub(super) fn workload(random: &mut Random, cpus: usize) -> Workload {
-    let tasks = 1 + random.below(6) as usize;
+    let tasks = 1 + random.draw_below(6) as usize;
     let mut draft = Draft {
         cpus,
-        objects: common_objects(random.below(2) == 0),
+        objects: common_objects(random.draw_below(2) == 0),
         shared: BTreeMap::new(),
         programs: vec![Vec::new(); tasks],
         random,
@@ -36,15 +36,15 @@ pub(super) fn workload(random: &mut Random, cpus: usize) -> Workload {
     let mut specs: Vec<TaskSpec> =
         programs.into_iter().enumerate().map(|(i, p)| random.spec(format!("task-{i}"), p, cpus)).collect();
     // The child that any of them may spawn: it shares no object with others.
-    let child = (0..1 + random.below(4)).map(|_| random.step(cpus)).collect();
+    let child = (0..1 + random.draw_below(4)).map(|_| random.step(cpus)).collect();
     specs.push(random.spec("child".into(), child, cpus));
     random.assemble(objects, specs, tasks as u32, cpus)
 }
 
 impl Draft<'_> {
     fn block(&mut self, depth: u32) {
-        for _ in 0..1 + self.random.below(8) {
-            match self.random.below(8) {
+        for _ in 0..1 + self.random.draw_below(8) {
+            match self.random.draw_below(8) {
                 0 | 1 if depth > 0 => self.looped(depth - 1),
                 2..=4 => {
                     let task = self.task();
@@ -58,7 +58,7 @@ impl Draft<'_> {
     }
 
     fn looped(&mut self, depth: u32) {
-        let times = Some(1 + self.random.below(4));
+        let times = Some(1 + self.random.draw_below(4));
         let begins: Vec<usize> = self.programs.iter().map(Vec::len).collect();
         self.programs.iter_mut().for_each(|p| p.push(Op::Loop { times, end: 0 }));
         self.block(depth);
@@ -66,7 +66,7 @@ impl Draft<'_> {
     }
 
     fn task(&mut self) -> usize {
-        self.random.below(self.programs.len() as u64) as usize
+        self.random.draw_below(self.programs.len() as u64) as usize
     }
 
     /// The object of `kind` that belongs to exactly these tasks.
@@ -82,13 +82,13 @@ impl Draft<'_> {
     /// A critical section, or children that are waited for.
     fn alone(&mut self) {
         let task = self.task();
-        if self.random.below(4) == 0 {
-            let (spec, count) = (self.programs.len() as SpecId, 1 + self.random.below(3) as u32);
-            let spawn = Op::Spawn { spec, count, thread: self.random.below(2) == 0 };
+        if self.random.draw_below(4) == 0 {
+            let (spec, count) = (self.programs.len() as SpecId, 1 + self.random.draw_below(3) as u32);
+            let spawn = Op::Spawn { spec, count, thread: self.random.draw_below(2) == 0 };
             return self.programs[task].extend([spawn, Op::WaitChild, Op::WaitChildren]);
         }
-        let first = self.random.below(3) as usize;
-        let nested = self.random.below(2) == 0;
+        let first = self.random.draw_below(3) as usize;
+        let nested = self.random.draw_below(2) == 0;
         // Mutexes belong to all, and are taken in rising order.
         let last = first + usize::from(nested);
         let mut order: Vec<ObjId> = (first..=last).map(|m| self.object(0, vec![m], Object::Mutex)).collect();
@@ -107,15 +107,15 @@ impl Draft<'_> {
             return self.barrier();
         }
         let pair = vec![from, to];
-        let (give, take) = match self.random.below(5) {
+        let (give, take) = match self.random.draw_below(5) {
             0 => {
                 let pipe = self.object(1, pair, Object::Pipe { slots: 1 + from as u32 });
-                let bytes = 1 + self.random.below(4096) as u32;
+                let bytes = 1 + self.random.draw_below(4096) as u32;
                 (vec![Op::PipeWrite { pipe, bytes }], vec![Op::Poll(pipe), Op::PipeRead { pipe, bytes }])
             }
             1 => {
                 let sock = self.object(2, pair, Object::Socket { sndbuf: 8192, overhead: 768 });
-                let bytes = 1 + self.random.below(4096) as u32;
+                let bytes = 1 + self.random.draw_below(4096) as u32;
                 (vec![Op::SockSend { sock, bytes }], vec![Op::SockRecv { sock, bytes }])
             }
             2 => {
@@ -138,7 +138,7 @@ impl Draft<'_> {
 
     /// A barrier of a random set, which it belongs to.
     fn barrier(&mut self) {
-        let mut members: Vec<usize> = (0..self.programs.len()).filter(|_| self.random.below(2) == 0).collect();
+        let mut members: Vec<usize> = (0..self.programs.len()).filter(|_| self.random.draw_below(2) == 0).collect();
         if members.is_empty() {
             members.push(self.task());
         }

@@ -27,7 +27,7 @@ impl Random {
     }
 
     /// A number below `n`, which is not 0.
-    pub fn below(&mut self, n: u64) -> u64 {
+    pub fn draw_below(&mut self, n: u64) -> u64 {
         self.bits() % n
     }
 
@@ -45,8 +45,8 @@ impl Random {
 
     /// A clock reading, a sample, or a critical section of the kernel.
     fn measure(&mut self) -> Op {
-        let since = [Since::Birth, Since::Call, Since::Stamp(STAMP)][self.below(3) as usize];
-        match self.below(6) {
+        let since = [Since::Birth, Since::Call, Since::Stamp(STAMP)][self.draw_below(3) as usize];
+        match self.draw_below(6) {
             0 => Op::Stamp(STAMP),
             4 => Op::StampCall(STAMP),
             1 => Op::Sample { since, to: Report::Series(0) },
@@ -54,8 +54,8 @@ impl Random {
             3 => Op::Conclude(TALLY),
             _ => Op::Serial {
                 lock: TICKET,
-                hold: Amount { base: self.below(20_000), jitter: self.below(1000) },
-                lines: self.below(8) as u32,
+                hold: Amount { base: self.draw_below(20_000), jitter: self.draw_below(1000) },
+                lines: self.draw_below(8) as u32,
             },
         }
     }
@@ -63,13 +63,18 @@ impl Random {
     /// A step that a thread does by itself, with [`common_objects`].
     pub(super) fn step(&mut self, cpus: usize) -> Op {
         const US: u64 = 1000;
-        let amount = |r: &mut Self, max_us: u64| Amount { base: r.below(max_us) * US, jitter: r.below(max_us) };
-        match self.below(11) {
+        let amount =
+            |r: &mut Self, max_us: u64| Amount { base: r.draw_below(max_us) * US, jitter: r.draw_below(max_us) };
+        match self.draw_below(11) {
             0..=3 => Op::Run(amount(self, 500)),
             4 => Op::RunWall(amount(self, 100)),
             5 | 6 => Op::Sleep(amount(self, 500)),
-            7 => Op::TimerWait { timer: TIMER, period_ns: (1 + self.below(1000)) * US, relative: self.below(2) == 0 },
-            8 => match self.below(4) {
+            7 => Op::TimerWait {
+                timer: TIMER,
+                period_ns: (1 + self.draw_below(1000)) * US,
+                relative: self.draw_below(2) == 0,
+            },
+            8 => match self.draw_below(4) {
                 0 => Op::SetAttr(self.attr()),
                 1 => Op::SetAffinity(self.cpus(cpus)),
                 2 => Op::DrawUclampMin(self.clamp_odds()),
@@ -83,39 +88,39 @@ impl Random {
     /// Floors that every ceiling of [`Self::attr`] allows.
     fn clamp_odds(&mut self) -> Arc<[ClampOdds]> {
         let one = |r: &mut Self| ClampOdds {
-            uclamp_min: r.below(u64::from(MOST_DRAWN) + 1) as u16,
-            weight: 1 + r.below(9) as u32,
+            uclamp_min: r.draw_below(u64::from(MOST_DRAWN) + 1) as u16,
+            weight: 1 + r.draw_below(9) as u32,
         };
-        (0..1 + self.below(4)).map(|_| one(self)).collect()
+        (0..1 + self.draw_below(4)).map(|_| one(self)).collect()
     }
 
     pub(super) fn attr(&mut self) -> SchedAttr {
-        let policy = [Policy::Other, Policy::Other, Policy::Batch, Policy::Idle][self.below(4) as usize];
-        let uclamp_min = self.below(1025) as u16;
+        let policy = [Policy::Other, Policy::Other, Policy::Batch, Policy::Idle][self.draw_below(4) as usize];
+        let uclamp_min = self.draw_below(1025) as u16;
         let least_max = uclamp_min.max(MOST_DRAWN);
-        let uclamp_max = least_max + self.below(u64::from(1025 - least_max)) as u16;
-        let nice = self.below(40) as i8 - 20;
-        let slice_ns = [0, 0, MIN_SLICE_NS, 3_000_000, MAX_SLICE_NS][self.below(5) as usize];
+        let uclamp_max = least_max + self.draw_below(u64::from(1025 - least_max)) as u16;
+        let nice = self.draw_below(40) as i8 - 20;
+        let slice_ns = [0, 0, MIN_SLICE_NS, 3_000_000, MAX_SLICE_NS][self.draw_below(5) as usize];
         SchedAttr { policy, nice, rt_priority: 0, uclamp_min, uclamp_max, slice_ns }
     }
 
     /// Some of the CPUs, at least one.
     pub(super) fn cpus(&mut self, cpus: usize) -> CpuMask {
-        let mut mask: CpuMask = (0..cpus as CpuId).filter(|_| self.below(2) == 0).collect();
-        mask.set(self.below(cpus as u64) as CpuId);
+        let mut mask: CpuMask = (0..cpus as CpuId).filter(|_| self.draw_below(2) == 0).collect();
+        mask.set(self.draw_below(cpus as u64) as CpuId);
         mask
     }
 
     /// A template for `program`, mostly plain.
     pub(super) fn spec(&mut self, name: String, program: Vec<Op>, cpus: usize) -> TaskSpec {
-        let plain = self.below(3) > 0;
+        let plain = self.draw_below(3) > 0;
         TaskSpec {
             name,
             attr: if plain { SchedAttr::default() } else { self.attr() },
             affinity: (!plain).then(|| self.cpus(cpus)),
             kthread_cpu: None,
             group: None,
-            footprint_kib: self.below(64) as u32,
+            footprint_kib: self.draw_below(64) as u32,
             daemon: false,
             program: program.into(),
         }
@@ -129,7 +134,7 @@ impl Random {
         started: u32,
         cpus: usize,
     ) -> Workload {
-        let start = (0..started).map(|spec| Start { spec, count: 1, cpu: self.below(cpus as u64) as CpuId });
+        let start = (0..started).map(|spec| Start { spec, count: 1, cpu: self.draw_below(cpus as u64) as CpuId });
         Workload {
             name: "random".into(),
             objects,
@@ -145,7 +150,7 @@ impl Random {
             series: vec![Series {
                 name: "sample".into(),
                 meaning: "whatever was measured".into(),
-                tick_ns: 1 + self.below(2000) as u32,
+                tick_ns: 1 + self.draw_below(2000) as u32,
                 unit: TimeUnit::Us,
                 mean: true,
                 permilles: vec![500, 999],
@@ -237,7 +242,7 @@ mod tests {
     }
 
     /// Where a hand-made run stands. Children are ignored: they share no object with others.
-    struct Play<'a> {
+    struct HandRun<'a> {
         w: &'a Workload,
         /// By object: bytes in a pipe or socket, count, or value.
         level: Vec<i64>,
@@ -253,7 +258,7 @@ mod tests {
         let (objects, threads) = (w.objects.len(), w.start.len());
         let level = vec![0; objects];
         let mut play =
-            Play { w, level, here: vec![vec![]; objects], at: vec![0; threads], rounds: vec![vec![]; threads] };
+            HandRun { w, level, here: vec![vec![]; objects], at: vec![0; threads], rounds: vec![vec![]; threads] };
         let length = |t: usize| w.tasks[w.start[t].spec as usize].program.len();
         while (0..threads).any(|t| play.at[t] < length(t)) {
             let before = (play.at.clone(), play.rounds.clone(), play.level.clone());
@@ -266,7 +271,7 @@ mod tests {
         }
     }
 
-    impl Play<'_> {
+    impl HandRun<'_> {
         fn turn(&mut self, t: usize) {
             let program = self.w.tasks[self.w.start[t].spec as usize].program.clone();
             let goes_on = match program.get(self.at[t]) {

@@ -38,7 +38,7 @@ impl Walk<'_> {
                     let before = entered.pop().unwrap_or_default();
                     let Op::Loop { times, .. } = self.task.program[*begin as usize] else { return Ok(()) };
                     if times != Some(1) {
-                        self.again(before, *begin)?;
+                        self.check_next_round(before, *begin)?;
                     }
                     if times.is_none() {
                         return Ok(());
@@ -52,7 +52,7 @@ impl Walk<'_> {
     }
 
     /// Checks that the body of the loop at `begin` may be entered again, by the lock changes since `before`.
-    fn again(&mut self, before: usize, begin: u32) -> Result<(), Problem> {
+    fn check_next_round(&mut self, before: usize, begin: u32) -> Result<(), Problem> {
         let mut net: BTreeMap<ObjId, i64> = BTreeMap::new();
         for (mutex, taken) in &self.changes[before..] {
             *net.entry(*mutex).or_default() += if *taken { 1 } else { -1 };

@@ -28,7 +28,7 @@ pub use spawns::MAX_TASKS;
 
 /// What a remark is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Subject {
     Task(SpecId),
     Step(Step),
 }
@@ -36,7 +36,7 @@ pub(crate) enum Place {
 /// A remark, before a file and line are put to it.
 pub(crate) struct Remark {
     pub kind: WarningKind,
-    pub place: Place,
+    pub place: Subject,
     pub subject: String,
     pub message: String,
 }
@@ -44,7 +44,7 @@ pub(crate) struct Remark {
 impl Remark {
     /// That something at `step` is probably not what was meant.
     fn suspicious(step: Step, subject: String, message: String) -> Remark {
-        Remark { kind: WarningKind::Suspicious, place: Place::Step(step), subject, message }
+        Remark { kind: WarningKind::Suspicious, place: Subject::Step(step), subject, message }
     }
 }
 
@@ -54,7 +54,7 @@ impl Workload {
     /// # Errors
     /// The first [`Problem`] that keeps it from running.
     pub fn validate(&self, machine: &Machine) -> Result<Vec<Warning>, WorkloadError> {
-        let remarks = self.check(machine).map_err(|problem| problem.of(self.name.clone()))?;
+        let remarks = self.check(machine).map_err(|problem| problem.into_error(self.name.clone()))?;
         let warning = |r: Remark| Warning { kind: r.kind, at: None, subject: r.subject, message: r.message };
         Ok(remarks.into_iter().map(warning).collect())
     }

@@ -262,7 +262,7 @@ impl Problem {
     }
 
     /// The error that a workload has this problem.
-    pub(crate) fn of(self, workload: String) -> WorkloadError {
+    pub(crate) fn into_error(self, workload: String) -> WorkloadError {
         WorkloadError::Invalid { workload, help: self.help(), problem: Box::new(self) }
     }
 

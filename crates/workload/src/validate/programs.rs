@@ -57,7 +57,7 @@ fn loops_match(task: &TaskSpec, spec: SpecId) -> Result<(), Problem> {
 
 /// Sum over a range of steps.
 #[derive(Clone, Copy, Default)]
-struct Weight {
+struct StepWeight {
     /// Upper bound of the stated durations, ns.
     ns: u128,
     steps: u128,
@@ -65,15 +65,15 @@ struct Weight {
     takes_time: bool,
 }
 
-impl Weight {
-    fn add(&mut self, other: Weight) {
+impl StepWeight {
+    fn add(&mut self, other: StepWeight) {
         self.ns = self.ns.saturating_add(other.ns);
         self.steps = self.steps.saturating_add(other.steps);
         self.takes_time |= other.takes_time;
     }
 
-    fn repeated(self, times: u64) -> Weight {
-        Weight {
+    fn repeated(self, times: u64) -> StepWeight {
+        StepWeight {
             ns: self.ns.saturating_mul(times.into()),
             steps: self.steps.saturating_mul(times.into()),
             takes_time: self.takes_time && times > 0,
@@ -82,11 +82,11 @@ impl Weight {
 }
 
 /// Sums up a program whose loops match. A loop for ever counts once: its times fit if one round's do.
-fn weigh(task: &TaskSpec, spec: SpecId, machine: &Machine) -> Result<Weight, Problem> {
-    let mut stack = vec![Weight::default()];
+fn weigh(task: &TaskSpec, spec: SpecId, machine: &Machine) -> Result<StepWeight, Problem> {
+    let mut stack = vec![StepWeight::default()];
     for op in task.program.iter() {
         match op {
-            Op::Loop { .. } => stack.push(Weight::default()),
+            Op::Loop { .. } => stack.push(StepWeight::default()),
             Op::EndLoop { begin } => {
                 let body = stack.pop().unwrap_or_default();
                 let Op::Loop { times, .. } = task.program[*begin as usize] else { continue };
@@ -104,7 +104,7 @@ fn weigh(task: &TaskSpec, spec: SpecId, machine: &Machine) -> Result<Weight, Pro
             }
             _ => {
                 if let Some(inner) = stack.last_mut() {
-                    inner.add(of_step(op, machine));
+                    inner.add(step_weight(op, machine));
                 }
             }
         }
@@ -113,7 +113,7 @@ fn weigh(task: &TaskSpec, spec: SpecId, machine: &Machine) -> Result<Weight, Pro
 }
 
 /// Whether a loop around `body` would hold the engine at one instant.
-fn spins(body: Weight, times: Option<u64>) -> bool {
+fn spins(body: StepWeight, times: Option<u64>) -> bool {
     if body.takes_time {
         return false;
     }
@@ -122,16 +122,16 @@ fn spins(body: Weight, times: Option<u64>) -> bool {
     times.is_none_or(|n| steps.saturating_mul(n.into()) > MAX_SPIN_STEPS.into())
 }
 
-fn of_step(op: &Op, machine: &Machine) -> Weight {
+fn step_weight(op: &Op, machine: &Machine) -> StepWeight {
     let told = |a: &Amount| {
         let ns = u128::from(a.base) + u128::from(a.jitter);
-        Weight { ns, steps: 1, takes_time: ns > 0 }
+        StepWeight { ns, steps: 1, takes_time: ns > 0 }
     };
     match op {
         Op::Run(a) | Op::RunWall(a) | Op::Sleep(a) | Op::Serial { hold: a, .. } => told(a),
         Op::TimerWait { period_ns, .. } => told(&Amount::fixed(*period_ns)),
         Op::Work(ps) => told(&Amount::fixed(ps / 1000)),
-        other => Weight { ns: 0, steps: 1, takes_time: can_block(other) || is_dear(other, machine) },
+        other => StepWeight { ns: 0, steps: 1, takes_time: can_block(other) || is_dear(other, machine) },
     }
 }
 

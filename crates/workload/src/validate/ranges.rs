@@ -2,7 +2,7 @@
 
 use fairground_machine::{CpuId, CpuMask, Machine};
 
-use super::{Place, Problem, Remark, Step, MAX_TIME_NS};
+use super::{Problem, Remark, Step, Subject, MAX_TIME_NS};
 use crate::program::*;
 use crate::warning::WarningKind;
 
@@ -25,12 +25,12 @@ const MAX_PERCENT: i128 = 10_000;
 const MAX_COUNT: i128 = 1_000_000_000_000_000;
 
 /// Where a value is, for messages.
-struct At<'a> {
+struct ValueLocation<'a> {
     subject: &'a str,
     step: Option<Step>,
 }
 
-impl At<'_> {
+impl ValueLocation<'_> {
     fn range(&self, what: &'static str, value: impl Into<i128>, min: i128, max: i128) -> Result<(), Problem> {
         let value = value.into();
         if (min..=max).contains(&value) {
@@ -114,7 +114,7 @@ pub(super) fn check(w: &Workload, machine: &Machine) -> Result<(), Problem> {
     if w.start.iter().all(|s| s.count == 0) {
         return Err(Problem::NoThreads);
     }
-    let whole = At { subject: &w.name, step: None };
+    let whole = ValueLocation { subject: &w.name, step: None };
     whole.amount(Amount::fixed(w.duration_ns.unwrap_or(0)))?;
     whole.amount(Amount::fixed(w.warmup_ns))?;
     if let Some(duration) = w.duration_ns {
@@ -130,13 +130,13 @@ pub(super) fn check(w: &Workload, machine: &Machine) -> Result<(), Problem> {
     w.irqs.iter().try_for_each(|i| irq(w, i, machine))?;
     w.frequency_caps.iter().try_for_each(|c| frequency_cap(c, machine))?;
     w.steps().try_for_each(|(step, op)| {
-        let at = At { subject: &w.tasks[step.spec as usize].name, step: Some(step) };
+        let at = ValueLocation { subject: &w.tasks[step.spec as usize].name, step: Some(step) };
         op_objects(w, op, &at)?;
         op_ranges(w, op, &at, machine)
     })
 }
 
-fn object_ranges(w: &Workload, o: &Object, at: &At) -> Result<(), Problem> {
+fn object_ranges(w: &Workload, o: &Object, at: &ValueLocation) -> Result<(), Problem> {
     match o {
         Object::Pipe { slots } => at.range("slots of a pipe", *slots, 1, MAX_SLOTS),
         Object::Socket { sndbuf, .. } => at.range("sndbuf of a socket", *sndbuf, 1, MAX_U32),
@@ -147,7 +147,7 @@ fn object_ranges(w: &Workload, o: &Object, at: &At) -> Result<(), Problem> {
     }
 }
 
-fn score(score: &Score, at: &At) -> Result<(), Problem> {
+fn score(score: &Score, at: &ValueLocation) -> Result<(), Problem> {
     match score {
         Score::None | Score::OpsPerSec | Score::LoopsPerMin => Ok(()),
         Score::Elapsed { parts } => at.range("parts of the work", *parts, 1, MAX_U32),
@@ -162,14 +162,14 @@ fn score(score: &Score, at: &At) -> Result<(), Problem> {
 }
 
 fn section(section: &Section) -> Result<(), Problem> {
-    let at = At { subject: &section.name, step: None };
+    let at = ValueLocation { subject: &section.name, step: None };
     at.range("weight", section.weight, 1, MAX_U32)?;
     at.range("number of phases", section.phases.len() as i128, 1, MAX_U32)?;
     section.phases.iter().try_for_each(|p| at.range("work of a phase in ns", p.work_ns, 1, MAX_COUNT))
 }
 
 fn series(series: &Series) -> Result<(), Problem> {
-    let at = At { subject: &series.name, step: None };
+    let at = ValueLocation { subject: &series.name, step: None };
     at.range("resolution of the clock in ns", series.tick_ns, 1, MAX_TICK_NS)?;
     series.permilles.iter().try_for_each(|p| at.range("percentile in thousandths", *p, 1, 1000))?;
     series.deadlines.iter().try_for_each(|d| at.range("deadline in ticks", d.ticks, 0, MAX_COUNT))
@@ -184,7 +184,7 @@ fn group(subject: &str, group: Option<GroupId>, known: usize) -> Result<(), Prob
 }
 
 fn task(t: &TaskSpec, machine: &Machine) -> Result<(), Problem> {
-    let at = At { subject: &t.name, step: None };
+    let at = ValueLocation { subject: &t.name, step: None };
     at.range("length of the name", t.name.len() as i128, 0, MAX_NAME as i128)?;
     at.attr(t.attr)?;
     if let Some(mask) = &t.affinity {
@@ -200,11 +200,11 @@ fn start(w: &Workload, s: &Start, machine: &Machine) -> Result<(), Problem> {
     if s.spec as usize >= w.tasks.len() {
         return Err(Problem::NoSuchTask { step: None, spec: s.spec });
     }
-    At { subject: &w.tasks[s.spec as usize].name, step: None }.cpu(s.cpu, machine)
+    ValueLocation { subject: &w.tasks[s.spec as usize].name, step: None }.cpu(s.cpu, machine)
 }
 
 fn irq(w: &Workload, i: &IrqSource, machine: &Machine) -> Result<(), Problem> {
-    let at = At { subject: &i.name, step: None };
+    let at = ValueLocation { subject: &i.name, step: None };
     at.cpu(i.cpu, machine)?;
     at.amount(i.period)?;
     at.amount(i.busy)?;
@@ -214,7 +214,7 @@ fn irq(w: &Workload, i: &IrqSource, machine: &Machine) -> Result<(), Problem> {
 
 /// Checks a frequency cap by itself.
 pub(crate) fn frequency_cap(cap: &FrequencyCap, machine: &Machine) -> Result<(), Problem> {
-    let at = At { subject: "a frequency cap", step: None };
+    let at = ValueLocation { subject: "a frequency cap", step: None };
     at.range("number of CPUs", cap.cpus.count() as i128, 1, machine.nr_cpus() as i128)?;
     cap.cpus.iter().try_for_each(|cpu| at.cpu(cpu, machine))?;
     for domain in machine.freq_domains.iter().filter(|d| d.cpus.intersects(&cap.cpus)) {
@@ -237,7 +237,7 @@ pub(crate) fn frequency_cap(cap: &FrequencyCap, machine: &Machine) -> Result<(),
 }
 
 /// The objects and templates a step names.
-fn op_objects(w: &Workload, op: &Op, at: &At) -> Result<(), Problem> {
+fn op_objects(w: &Workload, op: &Op, at: &ValueLocation) -> Result<(), Problem> {
     match op {
         Op::TimerWait { timer, .. } => at.object(w, *timer, "timer"),
         Op::PipeWrite { pipe, .. } | Op::PipeRead { pipe, .. } => at.object(w, *pipe, "pipe"),
@@ -274,7 +274,7 @@ fn is_lock(w: &Workload, object: ObjId) -> bool {
     matches!(w.objects.get(object as usize), Some(Object::Ticket | Object::KernelMutex))
 }
 
-fn sample_objects(w: &Workload, since: &Since, to: &Report, at: &At) -> Result<(), Problem> {
+fn sample_objects(w: &Workload, since: &Since, to: &Report, at: &ValueLocation) -> Result<(), Problem> {
     if let Since::Stamp(stamp) = since {
         at.object(w, *stamp, "stamp")?;
     }
@@ -286,7 +286,7 @@ fn sample_objects(w: &Workload, since: &Since, to: &Report, at: &At) -> Result<(
 }
 
 /// The numbers and CPUs of a step.
-fn op_ranges(w: &Workload, op: &Op, at: &At, machine: &Machine) -> Result<(), Problem> {
+fn op_ranges(w: &Workload, op: &Op, at: &ValueLocation, machine: &Machine) -> Result<(), Problem> {
     match op {
         Op::Run(a) | Op::RunWall(a) | Op::Sleep(a) => at.amount(*a),
         Op::SleepUntil(t) => at.amount(Amount::fixed(*t)),
@@ -318,7 +318,7 @@ fn op_ranges(w: &Workload, op: &Op, at: &At, machine: &Machine) -> Result<(), Pr
 }
 
 /// Floors to draw from, which every ceiling that the thread may have allows.
-fn clamp_odds(w: &Workload, odds: &[ClampOdds], at: &At) -> Result<(), Problem> {
+fn clamp_odds(w: &Workload, odds: &[ClampOdds], at: &ValueLocation) -> Result<(), Problem> {
     at.range("number of floors to draw from", odds.len() as i128, 1, MAX_U32)?;
     odds.iter().try_for_each(|o| {
         at.range("util_min", o.uclamp_min, 0, 1024)?;
@@ -336,7 +336,7 @@ fn clamp_odds(w: &Workload, odds: &[ClampOdds], at: &At) -> Result<(), Problem> 
 
 /// Affinities that name some CPUs the machine has and some it has not.
 pub(super) fn remarks(w: &Workload, machine: &Machine, out: &mut Vec<Remark>) {
-    let mut look = |task: &TaskSpec, place: Place, mask: &CpuMask| {
+    let mut look = |task: &TaskSpec, place: Subject, mask: &CpuMask| {
         let absent = mask.minus(&machine.all_cpus());
         if !absent.is_empty() {
             let message = format!("may use CPUs {mask}, of which {} has no {absent}", machine.name);
@@ -344,11 +344,11 @@ pub(super) fn remarks(w: &Workload, machine: &Machine, out: &mut Vec<Remark>) {
         }
     };
     for (spec, t) in w.tasks.iter().enumerate() {
-        t.affinity.iter().for_each(|mask| look(t, Place::Task(spec as SpecId), mask));
+        t.affinity.iter().for_each(|mask| look(t, Subject::Task(spec as SpecId), mask));
     }
     for (step, op) in w.steps() {
         if let Op::SetAffinity(mask) = op {
-            look(&w.tasks[step.spec as usize], Place::Step(step), mask);
+            look(&w.tasks[step.spec as usize], Subject::Step(step), mask);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Who creates whom, and how many threads there are in the end.
 
-use super::{Place, Problem, Remark, Step};
+use super::{Problem, Remark, Step, Subject};
 use crate::program::*;
 use crate::warning::WarningKind;
 
@@ -113,7 +113,7 @@ fn never_ends(w: &Workload, threads: &[u64], remarks: &mut Vec<Remark>) {
     let mut alive = w.tasks.iter().enumerate().filter(|(spec, t)| threads[*spec] > 0 && !t.daemon);
     if let Some((spec, t)) = alive.find(|(_, t)| is_endless(&t.program)) {
         let message = "loops for ever, and the workload has no duration: give it one, as in FILE:duration=10".into();
-        let (kind, place) = (WarningKind::NeverEnds, Place::Task(spec as SpecId));
+        let (kind, place) = (WarningKind::NeverEnds, Subject::Task(spec as SpecId));
         remarks.push(Remark { kind, place, subject: t.name.clone(), message });
     }
 }

@@ -92,7 +92,7 @@ impl<'a> Walks<'a> {
                 Op::Exit => return,
                 Op::Loop { times: Some(0), end } => next = *end as usize,
                 Op::EndLoop { begin } if matches!(program[*begin as usize], Op::Loop { times: None, .. }) => return,
-                _ => self.does(op, spec),
+                _ => self.apply_effect(op, spec),
             }
             if let Some(object) = self.stops_at(op, spec) {
                 return self.parked[object as usize].push(spec);
@@ -102,7 +102,7 @@ impl<'a> Walks<'a> {
     }
 
     /// What a step means for others.
-    fn does(&mut self, op: &Op, spec: SpecId) {
+    fn apply_effect(&mut self, op: &Op, spec: SpecId) {
         match *op {
             Op::Signal(o) | Op::Broadcast(o) | Op::SemPost(o) => self.wakes(o, spec),
             Op::PipeWrite { pipe: o, .. } | Op::SockSend { sock: o, .. } => self.wakes(o, spec),

@@ -28,7 +28,7 @@ impl Users {
 
 /// Waiting and waking at one object. Writing to a pipe is waking its reader, and waiting for it.
 #[derive(Default)]
-struct Meeting {
+struct WaitPoint {
     waiters: Users,
     wakers: Users,
 }
@@ -36,7 +36,7 @@ struct Meeting {
 /// Finds barriers that cannot fill (an error) and waits that no thread ends (a remark: rt-app's own examples have them,
 /// and they are run as written).
 pub(super) fn check(w: &Workload, population: &Population, remarks: &mut Vec<Remark>) -> Result<(), Problem> {
-    let mut meetings: Vec<Meeting> = w.objects.iter().map(|_| Meeting::default()).collect();
+    let mut meetings: Vec<WaitPoint> = w.objects.iter().map(|_| WaitPoint::default()).collect();
     for (step, op) in w.steps() {
         let threads = population.threads[step.spec as usize];
         if threads > 0 {
@@ -67,7 +67,7 @@ pub(super) fn check(w: &Workload, population: &Population, remarks: &mut Vec<Rem
     Ok(())
 }
 
-fn note(meetings: &mut [Meeting], step: Step, op: &Op, threads: u64) {
+fn note(meetings: &mut [WaitPoint], step: Step, op: &Op, threads: u64) {
     let (object, waits) = match op {
         Op::PipeRead { pipe: o, .. } | Op::SockRecv { sock: o, .. } | Op::Poll(o) => (*o, true),
         Op::PipeWrite { pipe: o, .. } | Op::SockSend { sock: o, .. } => (*o, false),
@@ -95,7 +95,7 @@ fn barrier(object: ObjId, parties: u32, waiters: &Users) -> Result<(), Problem> 
     }
 }
 
-fn lonely(w: &Workload, what: &str, object: &Object, meeting: &Meeting, remarks: &mut Vec<Remark>) {
+fn lonely(w: &Workload, what: &str, object: &Object, meeting: &WaitPoint, remarks: &mut Vec<Remark>) {
     let (waits, wakes) = match object {
         Object::Pipe { .. } => ("reads from", "writes to"),
         Object::Socket { .. } => ("receives from", "sends to"),

@@ -12,7 +12,7 @@
 
 use fairground_machine::IdleState;
 
-use super::{pays_within, Outlook, Woken};
+use super::{pays_within, IdleResult, SelectInput};
 
 const INTERVALS: usize = 8;
 const BUCKETS: usize = 6;
@@ -41,7 +41,7 @@ impl Default for Menu {
 
 impl Menu {
     /// The state to ask for, and whether to stop the tick.
-    pub(super) fn select(&mut self, states: &[IdleState], o: &Outlook) -> (usize, bool) {
+    pub(super) fn select(&mut self, states: &[IdleState], o: &SelectInput) -> (usize, bool) {
         self.timer_ns = o.timer_ns;
         self.bucket = bucket_of(o.timer_ns);
         let second = states.get(1).filter(|s| s.target_residency_ns <= o.timer_ns);
@@ -61,7 +61,7 @@ impl Menu {
     }
 
     /// Learns from a stay in a state.
-    pub(super) fn reflect(&mut self, state: &IdleState, woken: &Woken) {
+    pub(super) fn reflect(&mut self, state: &IdleState, woken: &IdleResult) {
         let exit = state.exit_latency_ns;
         let mut stay = match woken.slept_ns {
             // Only the tick kept the CPU from sleeping much longer.
@@ -110,7 +110,7 @@ impl Menu {
 }
 
 /// The deepest state within prediction and latency limit; the prediction as corrected; whether that is final.
-fn deepest(states: &[IdleState], mut predicted: u64, o: &Outlook) -> (usize, u64, bool) {
+fn deepest(states: &[IdleState], mut predicted: u64, o: &SelectInput) -> (usize, u64, bool) {
     let limit_ns = if o.tick_stopped { o.latency_limit_ns } else { o.latency_limit_ns.min(predicted) };
     let mut idx = 0;
     for (i, s) in states.iter().enumerate().skip(1) {
@@ -152,8 +152,8 @@ mod tests {
     use super::*;
     use crate::testing::idle_state;
 
-    fn outlook(timer_ns: u64, tick_ns: u64) -> Outlook {
-        Outlook { now: 0, timer_ns, tick_ns, period_ns: 4_000_000, tick_stopped: false, latency_limit_ns: u64::MAX }
+    fn outlook(timer_ns: u64, tick_ns: u64) -> SelectInput {
+        SelectInput { now: 0, timer_ns, tick_ns, period_ns: 4_000_000, tick_stopped: false, latency_limit_ns: u64::MAX }
     }
 
     fn steady(us: u32) -> Menu {
@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(steady(3000).select(&states, &outlook(FAR_NS, 4_000_000)), (1, false));
         assert_eq!(steady(3000).select(&states, &outlook(FAR_NS, 1_000_000)), (0, false));
         assert_eq!(steady(40_000).select(&states, &outlook(FAR_NS, 4_000_000)), (1, true));
-        let limited = Outlook { latency_limit_ns: 100_000, ..outlook(FAR_NS, 4_000_000) };
+        let limited = SelectInput { latency_limit_ns: 100_000, ..outlook(FAR_NS, 4_000_000) };
         assert_eq!(steady(40_000).select(&states, &limited).0, 0);
     }
 
@@ -191,7 +191,7 @@ mod tests {
         let states = [idle_state("WFI", 1_000, 1_000), idle_state("off", 3_700_000, 3_500_000)];
         assert_eq!(steady(3600).select(&states, &outlook(FAR_NS, 4_000_000)), (0, false));
         assert_eq!(steady(3800).select(&states, &outlook(FAR_NS, 4_000_000)), (1, false));
-        let stopped = Outlook { tick_stopped: true, ..outlook(FAR_NS, FAR_NS) };
+        let stopped = SelectInput { tick_stopped: true, ..outlook(FAR_NS, FAR_NS) };
         assert_eq!(steady(3600).select(&states, &stopped), (1, true));
     }
 
@@ -203,7 +203,7 @@ mod tests {
         let mut menu = steady(40_000);
         let mut live = |slept_ns| {
             menu.select(&states, &outlook(10_000_000, 4_000_000));
-            menu.reflect(&states[1], &Woken { now: 0, slept_ns, by_tick: false, period_ns: 4_000_000 });
+            menu.reflect(&states[1], &IdleResult { now: 0, slept_ns, by_tick: false, period_ns: 4_000_000 });
             menu.correction[4]
         };
         assert_eq!(live(10_000_000), 8192);
@@ -220,7 +220,7 @@ mod tests {
         let mut menu = Menu::default();
         menu.select(&states, &outlook(FAR_NS, 4_000_000));
         for slept_ns in [2_000_000, 800_000] {
-            menu.reflect(&states[1], &Woken { now: 0, slept_ns, by_tick: false, period_ns: 4_000_000 });
+            menu.reflect(&states[1], &IdleResult { now: 0, slept_ns, by_tick: false, period_ns: 4_000_000 });
         }
         assert_eq!(menu.intervals_us[..2], [1500, 400]);
     }
@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn with_the_tick_stopped_a_short_past_gives_way_to_the_timer() {
         let states = [idle_state("WFI", 1_000, 1_000), idle_state("sleep", 500_000, 1_500_000)];
-        let stopped = Outlook { tick_stopped: true, ..outlook(FAR_NS, FAR_NS) };
+        let stopped = SelectInput { tick_stopped: true, ..outlook(FAR_NS, FAR_NS) };
         assert_eq!(steady(100).select(&states, &stopped), (1, true));
     }
 
@@ -249,7 +249,7 @@ mod tests {
     fn a_shallow_state_is_not_held_for_long_without_a_tick() {
         let states = [idle_state("WFI", 1_000, 1_000), idle_state("off", 500_000, 100_000_000)];
         assert_eq!(steady(40_000).select(&states, &outlook(FAR_NS, 4_000_000)), (0, false));
-        let stopped = |ns| Outlook { tick_stopped: true, ..outlook(ns, ns) };
+        let stopped = |ns| SelectInput { tick_stopped: true, ..outlook(ns, ns) };
         assert_eq!(steady(40_000).select(&states, &stopped(FAR_NS)), (1, true));
         assert_eq!(steady(40_000).select(&states, &stopped(50_000_000)), (0, true));
     }

@@ -1,7 +1,7 @@
 //! The cpuidle governors: which state, and whether the tick stops; and the accounting of idle periods.
 
+mod idle_period;
 mod menu;
-mod stay;
 mod teo;
 
 use fairground_machine::IdleState;
@@ -9,9 +9,9 @@ use fairground_machine::IdleState;
 use super::IdleGovernor;
 use crate::Time;
 
+pub use idle_period::IdleStats;
+pub(crate) use idle_period::{account_idle_period, IdlePeriod};
 use menu::Menu;
-pub use stay::IdleStats;
-pub(crate) use stay::{book_stay, Stay};
 use teo::Teo;
 
 /// The farthest timer that a governor sees, ns: a kernel with default options arms its lockup watchdog on every CPU
@@ -23,7 +23,7 @@ const RESIDENCY_THRESHOLD_NS: u64 = 15_000;
 
 /// Input of an idle governor's selection.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Outlook {
+pub(crate) struct SelectInput {
     pub now: Time,
     /// Until this CPU's next timer, the tick not counted, ns.
     pub timer_ns: u64,
@@ -38,7 +38,7 @@ pub(crate) struct Outlook {
 
 /// Outcome of an idle period, from which the governor learns.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Woken {
+pub(crate) struct IdleResult {
     pub now: Time,
     /// Length of the idle period, exit latency included, ns.
     pub slept_ns: u64,
@@ -68,7 +68,7 @@ impl Governor {
     }
 
     /// The state to ask for, and whether to stop the tick.
-    pub(crate) fn select(&mut self, states: &[IdleState], o: &Outlook) -> (usize, bool) {
+    pub(crate) fn select(&mut self, states: &[IdleState], o: &SelectInput) -> (usize, bool) {
         match self {
             Governor::Menu(menu) => menu.select(states, o),
             Governor::Teo(teo) => teo.select(states, o),
@@ -78,7 +78,7 @@ impl Governor {
     }
 
     /// Learns from a stay in `states[asked]`.
-    pub(crate) fn reflect(&mut self, states: &[IdleState], asked: usize, woken: &Woken) {
+    pub(crate) fn reflect(&mut self, states: &[IdleState], asked: usize, woken: &IdleResult) {
         match self {
             Governor::Menu(menu) => menu.reflect(&states[asked], woken),
             Governor::Teo(teo) => teo.reflect(states, asked, woken),

@@ -12,7 +12,7 @@
 
 use fairground_machine::IdleState;
 
-use super::{pays_within, Outlook, Woken, RESIDENCY_THRESHOLD_NS};
+use super::{pays_within, IdleResult, SelectInput, RESIDENCY_THRESHOLD_NS};
 use crate::Time;
 
 const PULSE: u32 = 1024;
@@ -53,7 +53,7 @@ impl Teo {
     }
 
     /// The state to ask for, and whether to stop the tick.
-    pub(super) fn select(&mut self, states: &[IdleState], o: &Outlook) -> (usize, bool) {
+    pub(super) fn select(&mut self, states: &[IdleState], o: &SelectInput) -> (usize, bool) {
         (self.chosen_at, self.timer_ns) = (o.now, u64::MAX);
         if states.len() == 1 {
             return (0, false);
@@ -66,7 +66,7 @@ impl Teo {
         }
     }
 
-    fn choose(&mut self, states: &[IdleState], o: &Outlook) -> (usize, Tick) {
+    fn choose(&mut self, states: &[IdleState], o: &SelectInput) -> (usize, Tick) {
         let wanted = self.unintercepted(states, o);
         if wanted == 0 {
             // Known all the same, so that the guess can be judged.
@@ -88,7 +88,7 @@ impl Teo {
     }
 
     /// The deepest state that stays were not mostly too short for.
-    fn unintercepted(&self, states: &[IdleState], o: &Outlook) -> usize {
+    fn unintercepted(&self, states: &[IdleState], o: &SelectInput) -> usize {
         let deepest = states.len() - 1;
         let early: u32 = self.bins[..deepest].iter().map(|b| b.intercepts).sum();
         let hits: u32 = self.bins[..deepest].iter().map(|b| b.hits).sum();
@@ -113,7 +113,7 @@ impl Teo {
     }
 
     /// Learns from a stay in `states[asked]`.
-    pub(super) fn reflect(&mut self, states: &[IdleState], asked: usize, woken: &Woken) {
+    pub(super) fn reflect(&mut self, states: &[IdleState], asked: usize, woken: &IdleResult) {
         let by_safety_net = woken.by_tick && self.timer_ns > woken.period_ns;
         let measured_ns = if by_safety_net || woken.now - self.chosen_at >= self.timer_ns {
             u64::MAX
@@ -169,15 +169,15 @@ mod tests {
         vec![idle_state("WFI", 1_000, 1_000), idle_state("sleep", 0, 1_500_000), idle_state("off", 0, 3_500_000)]
     }
 
-    fn outlook(timer_ns: u64) -> Outlook {
+    fn outlook(timer_ns: u64) -> SelectInput {
         let tick_ns = timer_ns.min(4 * MS);
-        Outlook { now: 0, timer_ns, tick_ns, period_ns: 4 * MS, tick_stopped: false, latency_limit_ns: u64::MAX }
+        SelectInput { now: 0, timer_ns, tick_ns, period_ns: 4 * MS, tick_stopped: false, latency_limit_ns: u64::MAX }
     }
 
     /// A stay with `timer_ns` to go that takes `slept_ns`; what was chosen.
     fn live(teo: &mut Teo, timer_ns: u64, slept_ns: u64) -> (usize, bool) {
         let chosen = teo.select(&states(), &outlook(timer_ns));
-        let woken = Woken { now: slept_ns, slept_ns, by_tick: false, period_ns: 4 * MS };
+        let woken = IdleResult { now: slept_ns, slept_ns, by_tick: false, period_ns: 4 * MS };
         teo.reflect(&states(), chosen.0, &woken);
         chosen
     }
@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(select(FAR_NS), (2, true));
         assert_eq!(select(2 * MS), (1, false));
         assert_eq!(select(MS), (0, false));
-        let limited = Outlook { latency_limit_ns: 500, ..outlook(FAR_NS) };
+        let limited = SelectInput { latency_limit_ns: 500, ..outlook(FAR_NS) };
         assert_eq!(Teo::new(3).select(&states(), &limited), (2, true));
         let mut slow = states();
         slow[2].exit_latency_ns = 700;
@@ -251,7 +251,7 @@ mod tests {
         assert_eq!(live(&mut teo, FAR_NS, 2 * MS), (1, false));
         // With the tick stopped already, no state that pays within a tick is taken for a guess: none is left but the
         // deepest, which the timer allows.
-        let stopped = Outlook { tick_stopped: true, ..outlook(FAR_NS) };
+        let stopped = SelectInput { tick_stopped: true, ..outlook(FAR_NS) };
         assert_eq!(teo.select(&states(), &stopped), (2, true));
     }
 
@@ -270,7 +270,7 @@ mod tests {
     fn a_stay_that_the_tick_ends_counts_as_long() {
         let mut teo = Teo::new(3);
         teo.select(&states(), &outlook(FAR_NS));
-        teo.reflect(&states(), 2, &Woken { now: 2 * MS, slept_ns: 2 * MS, by_tick: true, period_ns: 4 * MS });
+        teo.reflect(&states(), 2, &IdleResult { now: 2 * MS, slept_ns: 2 * MS, by_tick: true, period_ns: 4 * MS });
         assert_eq!((bins(&teo), teo.tick_hits), (vec![(0, 0); 3], 1024));
     }
 }

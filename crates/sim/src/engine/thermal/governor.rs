@@ -9,7 +9,7 @@ use fairground_machine::{FreqDomain, Machine, Opp, ThermalGovernor, ThermalZone}
 
 /// State of the governor of one thermal zone.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(super) struct ZoneGovernor {
     /// The caps that it wants, by frequency domain; none where it wants none.
     caps: Vec<(u32, Option<u32>)>,
     last_mc: Option<i32>,
@@ -54,8 +54,8 @@ struct Actor<'a> {
     most: f64,
 }
 
-impl Watch {
-    pub(super) fn new(zone: &ThermalZone, machine: &Machine) -> Watch {
+impl ZoneGovernor {
+    pub(super) fn new(zone: &ThermalZone, machine: &Machine) -> ZoneGovernor {
         let state = match zone.governor {
             ThermalGovernor::StepWise { trip_mc, hysteresis_mc } => {
                 State::StepWise(Trip { trip_mc, hysteresis_mc, exceeded: false })
@@ -65,7 +65,7 @@ impl Watch {
             }
         };
         let caps = zone.cools.iter().map(|(domain, _)| (*domain, None)).collect();
-        Watch { caps, last_mc: None, state, idle_ns: vec![0; machine.nr_cpus()] }
+        ZoneGovernor { caps, last_mc: None, state, idle_ns: vec![0; machine.nr_cpus()] }
     }
 
     /// The operating point to which this governor caps a domain.
@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn step_wise_follows_the_trend_above_the_trip_and_lets_go_below_the_hysteresis() {
         let (machine, zone) = (machine(), zone(ThermalGovernor::StepWise { trip_mc: 80_000, hysteresis_mc: 5_000 }));
-        let mut watch = Watch::new(&zone, &machine);
+        let mut watch = ZoneGovernor::new(&zone, &machine);
         let mut caps = Vec::new();
         for c in [70, 79, 80, 82, 85, 85, 84, 83, 79, 76, 74, 79] {
             watch.look(&machine, &zone, c * 1000, &[4], &[0]);
@@ -235,7 +235,7 @@ mod tests {
         let governor =
             ThermalGovernor::PowerAllocator { switch_on_mc: 60_000, control_mc: 80_000, sustainable_mw: 300.0 };
         let (machine, zone) = (machine(), zone(governor));
-        let mut watch = Watch::new(&zone, &machine);
+        let mut watch = ZoneGovernor::new(&zone, &machine);
         let caps = [1000, 1991, 1991].map(|idle| {
             watch.look(&machine, &zone, 70_000, &[4], &[idle]);
             watch.cap_of(0)

@@ -59,7 +59,7 @@ impl IdleStats {
 
 /// The present idle period of a CPU.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Stay {
+pub(crate) struct IdlePeriod {
     /// Index of the state asked for.
     pub asked: usize,
     /// Start of the idle period.
@@ -70,7 +70,7 @@ pub(crate) struct Stay {
     pub reached: usize,
 }
 
-impl Stay {
+impl IdlePeriod {
     /// The hardware has been in this state.
     pub(crate) fn reach(&mut self, state: usize) {
         self.reached = self.reached.max(state);
@@ -79,7 +79,13 @@ impl Stay {
 
 /// Accounts a finished idle period of `slept_ns`, entry and exit included. `saved_mw`: what the state reached saves over the next
 /// shallower one.
-pub(crate) fn book_stay(stats: &mut [IdleStats], states: &[IdleState], stay: &Stay, slept_ns: u64, saved_mw: f64) {
+pub(crate) fn account_idle_period(
+    stats: &mut [IdleStats],
+    states: &[IdleState],
+    stay: &IdlePeriod,
+    slept_ns: u64,
+    saved_mw: f64,
+) {
     let state = &states[stay.asked];
     let asked = &mut stats[stay.asked];
     asked.usage += 1;
@@ -114,8 +120,8 @@ mod tests {
     use super::*;
     use crate::testing::idle_state;
 
-    fn stay(asked: usize, reached: usize) -> Stay {
-        Stay { asked, reached, ..Stay::default() }
+    fn stay(asked: usize, reached: usize) -> IdlePeriod {
+        IdlePeriod { asked, reached, ..IdlePeriod::default() }
     }
 
     /// Slept 1.4 ms where 1.5 was needed: above. In WFI for 2 ms where sleep needs 1.5: below, but not for 1.5005 ms, of
@@ -124,10 +130,10 @@ mod tests {
     fn above_and_below_are_counted_as_cpuidle_does() {
         let states = [idle_state("WFI", 1_000, 1_000), idle_state("sleep", 500_000, 1_500_000)];
         let mut stats = [IdleStats::default(); 2];
-        book_stay(&mut stats, &states, &stay(1, 1), 1_400_000, 0.0);
-        book_stay(&mut stats, &states, &stay(0, 0), 2_000_000, 0.0);
-        book_stay(&mut stats, &states, &stay(0, 0), 1_500_500, 0.0);
-        book_stay(&mut stats, &states, &stay(0, 0), 500, 0.0);
+        account_idle_period(&mut stats, &states, &stay(1, 1), 1_400_000, 0.0);
+        account_idle_period(&mut stats, &states, &stay(0, 0), 2_000_000, 0.0);
+        account_idle_period(&mut stats, &states, &stay(0, 0), 1_500_500, 0.0);
+        account_idle_period(&mut stats, &states, &stay(0, 0), 500, 0.0);
         assert_eq!((stats[1].above, stats[1].below), (1, 0));
         assert_eq!((stats[0].above, stats[0].below, stats[0].usage), (0, 1, 3));
     }
@@ -148,9 +154,9 @@ mod tests {
         let states = [idle_state("WFI", 1_000, 1_000), idle_state("sleep", 500_000, 1_500_000), deep];
         let mut stats = [IdleStats::default(); 3];
         for slept in [1_000_000, 1_000_000, 1_500_000] {
-            book_stay(&mut stats, &states, &stay(2, 1), slept, 20.0);
+            account_idle_period(&mut stats, &states, &stay(2, 1), slept, 20.0);
         }
-        book_stay(&mut stats, &states, &stay(2, 0), 10, 20.0);
+        account_idle_period(&mut stats, &states, &stay(2, 0), 10, 20.0);
         assert_eq!((stats[1].reached, stats[1].cut, stats[1].lost_pj), (3, 2, 20_000_000));
         assert_eq!((stats[0].reached, stats[0].cut, stats[0].lost_pj), (1, 0, 0));
         assert_eq!((stats[2].usage, stats[2].above, stats[2].cut), (4, 4, 0));

@@ -51,14 +51,17 @@ impl Traffic {
 
 /// Transfers of cache lines between CPUs, with the links between nodes.
 #[derive(Clone, Debug)]
-pub(crate) struct Lines {
+pub(crate) struct LineTransfers {
     pub traffic: Traffic,
-    link: Option<Link>,
+    link: Option<NodeLinks>,
 }
 
-impl Lines {
+impl LineTransfers {
     pub(crate) fn new(machine: &Machine) -> Self {
-        Lines { traffic: Traffic::default(), link: machine.costs.link_gb_per_s.map(|rate| Link::new(machine, rate)) }
+        LineTransfers {
+            traffic: Traffic::default(),
+            link: machine.costs.link_gb_per_s.map(|rate| NodeLinks::new(machine, rate)),
+        }
     }
 
     /// `n` lines come from the cache of `from` to `to`, asked for at `now`: the time that takes, ns.
@@ -85,18 +88,18 @@ impl Lines {
 
 /// The links between all nodes.
 #[derive(Clone, Debug)]
-struct Link {
+struct NodeLinks {
     line_ps: u64,
     nr_nodes: usize,
     /// When all lines requested so far have passed, ps; by node it comes from, then by node it goes to.
     free_ps: Vec<u64>,
 }
 
-impl Link {
+impl NodeLinks {
     fn new(machine: &Machine, gb_per_s: f64) -> Self {
         let nr_nodes = machine.nodes.len();
         let line_ps = (f64::from(LINE_BYTES) * 1e3 / gb_per_s) as u64;
-        Link { line_ps, nr_nodes, free_ps: vec![0; nr_nodes * nr_nodes] }
+        NodeLinks { line_ps, nr_nodes, free_ps: vec![0; nr_nodes * nr_nodes] }
     }
 
     fn pass(&mut self, now: Time, from: u32, to: u32, lines: u64) -> u64 {
@@ -126,7 +129,7 @@ mod tests {
     #[test]
     fn lines_wait_for_what_is_on_the_link_before_them_and_not_for_what_goes_the_other_way() {
         let machine = two_nodes();
-        let mut lines = Lines::new(&machine);
+        let mut lines = LineTransfers::new(&machine);
         let asked = [(50, 0, 1, 3), (50, 0, 1, 2), (50, 1, 0, 1), (100, 0, 1, 1)];
         let took = asked.map(|(now, from, to, n)| lines.fetch(&machine, now, from, to, n));
         assert_eq!(took, [300, 230, 100, 100]);
@@ -138,7 +141,7 @@ mod tests {
     #[test]
     fn a_link_saturates_at_its_rate() {
         let machine = two_nodes();
-        let mut lines = Lines::new(&machine);
+        let mut lines = LineTransfers::new(&machine);
         let last = (0..1000).map(|_| lines.fetch(&machine, 0, 0, 1, 1)).last();
         assert_eq!(last, Some(100 + 9990));
     }
@@ -146,9 +149,9 @@ mod tests {
     #[test]
     fn a_link_without_a_rate_and_lines_that_stay_wait_for_nothing() {
         let mut machine = two_nodes();
-        assert_eq!(Lines::new(&machine).fetch(&machine, 0, 1, 1, 5), 0);
+        assert_eq!(LineTransfers::new(&machine).fetch(&machine, 0, 1, 1, 5), 0);
         machine.costs.link_gb_per_s = None;
-        let mut lines = Lines::new(&machine);
+        let mut lines = LineTransfers::new(&machine);
         assert_eq!([5, 5].map(|n| lines.fetch(&machine, 0, 0, 1, n)), [500, 500]);
     }
 }

@@ -9,7 +9,7 @@ const LINE: usize = 64;
 /// Prefetches all of `what` into the host's caches. Only the host's run time depends on it; where the processor has
 /// no prefetch instruction, nothing happens.
 #[inline(always)]
-pub fn fetch_ahead<T>(what: &T) {
+pub fn prefetch_value<T>(what: &T) {
     for at in (0..size_of::<T>()).step_by(LINE) {
         fetch_line(std::ptr::from_ref(what).cast::<i8>().wrapping_add(at));
     }

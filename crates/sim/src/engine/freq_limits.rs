@@ -16,7 +16,7 @@
 use fairground_machine::{CpuId, Opp};
 use fairground_workload::CapSource;
 
-use super::queue::What;
+use super::queue::EngineEvent;
 use super::{Engine, Governor};
 use crate::{FrequencyLimits, Time};
 
@@ -26,7 +26,7 @@ impl Engine {
         for cap in &self.workload.frequency_caps {
             let domains = self.machine.freq_domains.iter().enumerate();
             for (domain, _) in domains.filter(|(_, d)| d.cpus.intersects(&cap.cpus)) {
-                let change = What::Limits { domain: domain as u32 };
+                let change = EngineEvent::Limits { domain: domain as u32 };
                 [Some(cap.from_ns), cap.to_ns].into_iter().flatten().for_each(|at| self.queue.push(at, change));
             }
         }
@@ -39,7 +39,7 @@ impl Engine {
     pub(super) fn limits_change(&mut self, domain: u32) {
         if self.publish_limits(domain) {
             let transition_ns = self.machine.freq_domains[domain as usize].transition_ns;
-            self.queue.push(self.now + transition_ns, What::Reclock { domain });
+            self.queue.push(self.now + transition_ns, EngineEvent::Reclock { domain });
         }
     }
 
@@ -56,7 +56,7 @@ impl Engine {
     fn limits_at(&self, now: Time, domain: u32) -> FrequencyLimits {
         let cooled_khz = self.cooled_khz(domain);
         let domain = &self.machine.freq_domains[domain as usize];
-        let mut limits = FrequencyLimits::none(domain.opps.last().map_or(0, |o| o.khz));
+        let mut limits = FrequencyLimits::unlimited(domain.opps.last().map_or(0, |o| o.khz));
         limits.cooling_khz = limits.cooling_khz.min(cooled_khz);
         limits.policy_khz = limits.policy_khz.min(cooled_khz);
         let caps = self.workload.frequency_caps.iter().filter(|c| c.cpus.intersects(&domain.cpus));
@@ -84,7 +84,7 @@ impl Engine {
     }
 
     /// A governor inside the scheduler asks for a frequency: the lowest operating point that is no slower.
-    pub(super) fn frequency_wished(&mut self, cpu: CpuId, khz: u32, sent: Time) {
+    pub(super) fn frequency_requested(&mut self, cpu: CpuId, khz: u32, sent: Time) {
         let Some(domain) = self.machine.cpus.get(cpu as usize).map(|c| c.freq_domain) else {
             return self.fail_invariant(format!("a frequency was asked for on CPU {cpu}, which does not exist"));
         };

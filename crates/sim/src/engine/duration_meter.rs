@@ -4,17 +4,17 @@ use crate::Time;
 
 /// Accumulates the time for which a condition holds.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Stopwatch {
+pub(super) struct DurationMeter {
     since: Option<Time>,
     ns: u64,
 }
 
-impl Stopwatch {
+impl DurationMeter {
     /// Sets whether the condition holds from `now` on.
     pub fn set(&mut self, now: Time, holds: bool) {
         match (self.since, holds) {
             (None, true) => self.since = Some(now),
-            (Some(since), false) => *self = Stopwatch { since: None, ns: self.ns + (now - since) },
+            (Some(since), false) => *self = DurationMeter { since: None, ns: self.ns + (now - since) },
             _ => {}
         }
     }
@@ -31,7 +31,7 @@ mod tests {
 
     #[test]
     fn stretches_add_up_and_the_present_one_counts() {
-        let mut watch = Stopwatch::default();
+        let mut watch = DurationMeter::default();
         for (now, holds) in [(10, true), (12, true), (15, false), (16, false), (20, true)] {
             watch.set(now, holds);
         }

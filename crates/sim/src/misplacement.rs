@@ -21,7 +21,7 @@ use crate::Time;
 /// worth; the others' threads take the first slots of their CPUs. Its last slot is the *level*. Kinds of CPU (by
 /// capacity) keep their columns as histograms, so that a change costs one step per kind and affinity that has the CPU.
 #[derive(Clone, Debug)]
-pub struct SpreadMeter {
+pub struct MisplacementMeter {
     capacity: Vec<u64>,
     /// Runnable threads by CPU.
     runnable: Vec<u32>,
@@ -33,11 +33,11 @@ pub struct SpreadMeter {
     total_ns: u64,
 }
 
-impl SpreadMeter {
+impl MisplacementMeter {
     /// For a machine without threads.
     pub fn new(machine: &Machine) -> Self {
         let capacity: Vec<u64> = machine.cpus.iter().map(|c| u64::from(c.capacity.max(1))).collect();
-        SpreadMeter {
+        MisplacementMeter {
             runnable: vec![0; capacity.len()],
             of_cpu: vec![Vec::new(); capacity.len()],
             capacity,
@@ -299,13 +299,13 @@ struct Columns {
 impl Columns {
     fn add_column(&mut self, height: u32) {
         self.nr += 1;
-        *self.at(height) += 1;
+        *self.columns_of_height(height) += 1;
         self.higher += u64::from(height > self.cut);
         self.beyond += u64::from(height.saturating_sub(self.cut));
         self.room += u64::from(self.cut.saturating_sub(height));
     }
 
-    fn at(&mut self, height: u32) -> &mut u32 {
+    fn columns_of_height(&mut self, height: u32) -> &mut u32 {
         let height = height as usize;
         if height >= self.of_height.len() {
             self.of_height.resize(height + 1, 0);
@@ -315,16 +315,16 @@ impl Columns {
 
     /// A column of this height grows or shrinks by one.
     fn step(&mut self, height: u32, step: Step) {
-        *self.at(height) -= 1;
+        *self.columns_of_height(height) -= 1;
         match step {
             Step::Up => {
-                *self.at(height + 1) += 1;
+                *self.columns_of_height(height + 1) += 1;
                 self.higher += u64::from(height == self.cut);
                 self.beyond += u64::from(height >= self.cut);
                 self.room -= u64::from(height < self.cut);
             }
             Step::Down => {
-                *self.at(height - 1) += 1;
+                *self.columns_of_height(height - 1) += 1;
                 self.higher -= u64::from(height == self.cut + 1);
                 self.beyond -= u64::from(height > self.cut);
                 self.room += u64::from(height <= self.cut);
@@ -345,9 +345,9 @@ impl Columns {
         if cut > self.cut {
             (self.beyond, self.room) = self.one_up(true);
             self.cut = cut;
-            self.higher -= u64::from(*self.at(cut));
+            self.higher -= u64::from(*self.columns_of_height(cut));
         } else {
-            self.higher += u64::from(*self.at(self.cut));
+            self.higher += u64::from(*self.columns_of_height(self.cut));
             self.cut = cut;
             self.beyond += self.higher;
             self.room -= self.nr - self.higher;
@@ -362,10 +362,10 @@ mod tests {
     use super::*;
     use crate::testing::machine;
 
-    fn meter(capacities: &[u32]) -> SpreadMeter {
+    fn meter(capacities: &[u32]) -> MisplacementMeter {
         let mut m = machine(capacities.len() as u32, 1);
         m.cpus.iter_mut().zip(capacities).for_each(|(cpu, c)| cpu.capacity = *c);
-        SpreadMeter::new(&m)
+        MisplacementMeter::new(&m)
     }
 
     fn with(capacities: &[u32], affinity: CpuMask, threads: &[CpuId]) -> u64 {
@@ -461,7 +461,7 @@ mod tests {
             let mut m = meter(&capacity);
             let members = |bits: u32| (0..NR_CPUS).filter(move |c| bits >> c & 1 == 1);
             // The last affinity turns up when there are threads already.
-            let known = |m: &mut SpreadMeter, bits: u32| m.add_class(&members(bits).map(|c| c as CpuId).collect());
+            let known = |m: &mut MisplacementMeter, bits: u32| m.add_class(&members(bits).map(|c| c as CpuId).collect());
             masks[..2].iter().for_each(|bits| known(&mut m, *bits));
             let mut counts = [[0u32; NR_CPUS]; 3];
             for (class, cpu, comes) in steps {
