@@ -220,8 +220,8 @@ def _frame(event: str, raw: pandas.DataFrame, times: Any) -> pandas.DataFrame:
     widths = {**_WIDTHS, **_WIDTHS_OF.get(event, {})}
     columns = {name: _fitting(raw[name], widths.get(name)) for name in raw.columns if name != "time_ns"}
     # Nothing ran there: trace-cmd's word for the idle task.
-    nobody = columns["__pid"] == 0
-    columns["__comm"] = columns["__comm"].astype("object").mask(nobody, "<idle>").astype("category")
+    idle = columns["__pid"] == 0
+    columns["__comm"] = columns["__comm"].astype("object").mask(idle, "<idle>").astype("category")
     frame = pandas.DataFrame(columns).rename(columns=_RENAMED.get(event, {}))
     frame.index = pandas.Index(times, name="Time")
     return frame.sort_index().drop(columns=_LEFT_OUT.get(event, []))

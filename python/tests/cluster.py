@@ -64,7 +64,7 @@ class Cluster:
         return int(self.address.rpartition(":")[2])
 
     def start_workers(self, number, preload=None, nanny=False):
-        """Start so many workers of one thread each, and wait for them.
+        """Start `number` workers of one thread each, and wait for them.
 
         `preload` is Python that they execute first, a `nanny` starts them again when they are killed.
         """

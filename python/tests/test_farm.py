@@ -22,9 +22,9 @@ from cluster import Cluster
 from fairground.sweeps.errors import SweepError
 from fairground.sweeps.experiment import Experiment
 from fairground.sweeps.farm import Farm, FarmError, FarmWarning
-from fairground.sweeps.farm.hand import Parcel, Program
-from fairground.sweeps.farm.pace import Pace
-from fairground.sweeps.farm.roster import Roster
+from fairground.sweeps.farm.batch_sizer import BatchSizer
+from fairground.sweeps.farm.worker import InputBundle, Program
+from fairground.sweeps.farm.worker_registry import WorkerRegistry
 from fairground.sweeps.spec import Inputs, RunSpec
 from fairground.sweeps.sweep import look, sweep
 from sweeping import bytes_of
@@ -57,7 +57,7 @@ def here(work):
     return {key: figures(spec.run(Inputs())) for key, spec in work.items()}
 
 
-def harvest(farm, work, after=lambda done: None):
+def outcomes(farm, work, after=lambda done: None):
     """What the runs give on the farm; `after` is called with their number when one has come back."""
     found = {}
     for key, outcome in farm.outcomes(iter(work.items()), Inputs()):
@@ -109,7 +109,7 @@ def test_what_a_file_says_travels_by_content(shared, tmp_path):
 
 def test_a_client_that_was_given_stays_open_and_its_cluster_clean(shared):
     with shared.client() as client:
-        assert len(harvest(Farm(client), runs(20))) == 20
+        assert len(outcomes(Farm(client), runs(20))) == 20
         assert client.status == "running"
         wait_until(lambda: tasks(client) == 0)
 
@@ -164,10 +164,10 @@ def test_a_worker_that_has_begun_anew_is_asked_anew(shared):
     def forget(done):
         if done in (50, 150):
             with shared.client() as client:
-                client.run(lambda: sys.modules["fairground.sweeps.farm.hand"]._inputs.clear())
+                client.run(lambda: sys.modules["fairground.sweeps.farm.worker"]._inputs.clear())
 
     work = runs(300)
-    assert harvest(Farm(shared.address), work, after=forget) == here(work)
+    assert outcomes(Farm(shared.address), work, after=forget) == here(work)
 
 
 def tasks(client):
@@ -209,7 +209,7 @@ def test_workers_that_are_killed_change_nothing(shared, tmp_path):
 def test_a_worker_that_comes_later_gets_work(cluster):
     farm = cluster(workers=1)
     work = runs(400, loops=1000)
-    found = harvest(Farm(farm.address), work, after=lambda done: farm.start_workers(1) if done == 1 else None)
+    found = outcomes(Farm(farm.address), work, after=lambda done: farm.start_workers(1) if done == 1 else None)
     assert len(found) == 400
     with farm.client() as client:
         batches = client.run(lambda dask_worker: dask_worker.state.executed_count)
@@ -217,8 +217,8 @@ def test_a_worker_that_comes_later_gets_work(cluster):
 
 
 ANOTHER_PROGRAM = """
-import fairground.sweeps.farm.hand as hand
-hand.CODE = "of another tree"
+import fairground.sweeps.farm.worker as worker
+worker.CODE = "of another tree"
 """
 WITHOUT_FAIRGROUND = """
 import sys
@@ -248,7 +248,7 @@ def test_a_worker_of_another_program_is_refused_by_name_and_the_others_go_on(clu
     farm.start_workers(1, preload=ANOTHER_PROGRAM)
     work = runs(100)
     with pytest.warns(FarmWarning, match="the worker tcp://127.* with code of another.*, this is fairground") as told:
-        assert harvest(Farm(farm.address), work) == here(work)
+        assert outcomes(Farm(farm.address), work) == here(work)
     assert len(told) == 1
 
 
@@ -264,7 +264,7 @@ def test_a_farm_whose_workers_are_all_refused_ends_with_their_names(cluster, pre
         pytest.warns(FarmWarning, match=why),
         pytest.raises(FarmError, match=f"has no worker that can be used: tcp://127.0.0.1:.*{why}"),
     ):
-        harvest(Farm(farm.address, patience=3), runs(10))
+        outcomes(Farm(farm.address, patience=3), runs(10))
 
 
 @pytest.mark.parametrize(
@@ -294,7 +294,7 @@ def test_a_scheduler_that_restarts_is_found_again(cluster):
             again.append(cluster(workers=2, port=first.port))
 
     work = runs(400, loops=1000)
-    assert harvest(Farm(first.address), work, after=restart) == here(work)
+    assert outcomes(Farm(first.address), work, after=restart) == here(work)
     assert again
 
 
@@ -313,7 +313,7 @@ def test_a_scheduler_that_stays_away_ends_the_sweep_in_bounded_time(cluster):
 
 def test_a_farm_without_workers_is_told_so(cluster):
     with pytest.raises(FarmError, match="has had no worker for 2 s"):
-        harvest(Farm(cluster().address, patience=2), runs(2))
+        outcomes(Farm(cluster().address, patience=2), runs(2))
 
 
 class Page(BaseHTTPRequestHandler):
@@ -345,7 +345,7 @@ def test_what_does_not_answer_as_a_scheduler_is_refused_in_bounded_time():
 
 
 class Quiet:
-    """A connection on which nobody answers by himself."""
+    """A connection on which no worker answers by itself."""
 
     def __init__(self):
         self.asked = []
@@ -357,37 +357,37 @@ class Quiet:
 
 def test_a_worker_that_was_refused_is_asked_again_in_a_while(monkeypatch):
     """Another may have begun at its address. It is named once."""
-    monkeypatch.setattr("fairground.sweeps.farm.roster.time.monotonic", lambda: now)
-    link, roster, present = Quiet(), Roster(Parcel.of(Inputs())), {"tcp://one": 2}
+    monkeypatch.setattr("fairground.sweeps.farm.worker_registry.time.monotonic", lambda: now)
+    connection, registry, present = Quiet(), WorkerRegistry(InputBundle.from_inputs(Inputs())), {"tcp://one": 2}
 
     def answers(*program):
-        roster.asked.pop("tcp://one")
-        roster.answer("tcp://one", program)
+        registry.asked.pop("tcp://one")
+        registry.answer("tcp://one", program)
 
     now = 0.0
-    roster.meet(link, present)
+    registry.meet(connection, present)
     with pytest.warns(FarmWarning, match="fairground 0 with code another"):
         answers("0", "another")
     now = 29.0
-    assert roster.meet(link, present) == [] and link.asked == ["tcp://one"]
+    assert registry.meet(connection, present) == [] and connection.asked == ["tcp://one"]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for now in (31.0, 62.0):
-            roster.meet(link, present)
-            assert roster.refused.keys() == roster.asked.keys() == present.keys()
+            registry.meet(connection, present)
+            assert registry.refused.keys() == registry.asked.keys() == present.keys()
             answers("0", "another")
         now = 93.0
-        roster.meet(link, present)
+        registry.meet(connection, present)
         answers(*astuple(Program.here()))
-    assert (roster.admitted, roster.refused) == (present, {})
+    assert (registry.admitted, registry.refused) == (present, {})
 
 
 def test_what_a_process_keeps_of_a_sweep_is_named_with_the_program(monkeypatch):
     """A process that stays while its program is another one later: nothing that it was given is taken for ours."""
-    before = Parcel.of(Inputs()).digest
-    assert Parcel.of(Inputs()).digest == before != Parcel.of(Inputs(machines={"mine": ""})).digest
-    monkeypatch.setattr("fairground.sweeps.farm.hand.CODE", "another")
-    assert Parcel.of(Inputs()).digest != before
+    before = InputBundle.from_inputs(Inputs()).digest
+    assert InputBundle.from_inputs(Inputs()).digest == before != InputBundle.of(Inputs(machines={"mine": ""})).digest
+    monkeypatch.setattr("fairground.sweeps.farm.worker.CODE", "another")
+    assert InputBundle.from_inputs(Inputs()).digest != before
 
 
 def test_without_dask_it_is_said_what_to_install(monkeypatch):
@@ -397,15 +397,15 @@ def test_without_dask_it_is_said_what_to_install(monkeypatch):
 
 
 def test_batches_are_about_a_second_and_get_smaller_at_the_end():
-    pace = Pace()
-    assert pace.size(None, 2) == 1, "nothing is known yet"
-    pace.note(1, 5_000_000)
-    assert pace.size(None, 2) == 4, "one short run says little"
-    pace.note(4, 20_000_000)
-    pace.note(16, 80_000_000)
-    pace.note(64, 320_000_000)
-    assert pace.size(None, 2) == 200
-    assert [pace.size(left, 2) for left in (1000, 100, 3, 1)] == [200, 25, 1, 1]
+    sizer = BatchSizer()
+    assert sizer.size(None, 2) == 1, "nothing is known yet"
+    sizer.note(1, 5_000_000)
+    assert sizer.size(None, 2) == 4, "one short run says little"
+    sizer.note(4, 20_000_000)
+    sizer.note(16, 80_000_000)
+    sizer.note(64, 320_000_000)
+    assert sizer.size(None, 2) == 200
+    assert [sizer.size(left, 2) for left in (1000, 100, 3, 1)] == [200, 25, 1, 1]
     for _ in range(20):
-        pace.note(2, 1_000_000_000)
-    assert pace.size(None, 2) == 2
+        sizer.note(2, 1_000_000_000)
+    assert sizer.size(None, 2) == 2

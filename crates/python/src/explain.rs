@@ -7,7 +7,7 @@ use fairground_lab::explain::{self, Asked, Differing, ExplainError, Traced, Want
 use fairground_run::experiment::Stop;
 use fairground_trace::explain::{Split, Tally};
 use fairground_trace::placements::{Head, Placement, Pull, Step};
-use fairground_trace::{Source, TraceError, TraceEvent};
+use fairground_trace::{EventSource, TraceError, TraceEvent};
 use pyo3::prelude::*;
 
 use crate::errors::{input, refused};
@@ -177,14 +177,14 @@ impl Traced for Stoppable<'_> {
         self.0.name()
     }
 
-    fn open(&self) -> Result<Box<dyn Source + '_>, TraceError> {
+    fn open(&self) -> Result<Box<dyn EventSource + '_>, TraceError> {
         Ok(Box::new(Ending(self.0.open()?, self.1)))
     }
 }
 
-struct Ending<'a>(Box<dyn Source + 'a>, &'a Stop);
+struct Ending<'a>(Box<dyn EventSource + 'a>, &'a Stop);
 
-impl Source for Ending<'_> {
+impl EventSource for Ending<'_> {
     fn next_event(&mut self) -> Result<Option<TraceEvent<'_>>, TraceError> {
         match self.1.load(Ordering::Relaxed) {
             true => Ok(None),

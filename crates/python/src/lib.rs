@@ -6,7 +6,7 @@
 //!
 //! While something runs the interpreter is free for other threads, and Ctrl-C ends the run.
 
-mod answers;
+mod analysis;
 mod circumstances;
 mod compare;
 mod errors;
@@ -28,7 +28,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _fairground {
     #[pymodule_export]
-    use super::answers::{change, page_style};
+    use super::analysis::{change, page_style};
     #[pymodule_export]
     use super::compare::{compare, Comparison};
     #[pymodule_export]

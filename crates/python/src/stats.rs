@@ -3,14 +3,14 @@
 use fairground_machine::Machine;
 use fairground_trace::frequency::Frequencies;
 use fairground_trace::latency::Latency;
-use fairground_trace::residency::{Residency, Stays};
+use fairground_trace::residency::{Residency, IdlePeriods};
 use fairground_trace::tasks::{self, Row};
-use fairground_trace::{Source, TraceError};
+use fairground_trace::{EventSource, TraceError};
 
 use crate::table::{counts, figures, maybe_counts, numbers, texts, Table};
 
 /// One row for each task.
-pub fn tasks(source: &mut impl Source) -> Result<Table, TraceError> {
+pub fn tasks(source: &mut impl EventSource) -> Result<Table, TraceError> {
     let (rows, _) = tasks::rows(source)?;
     let count = |part: fn(&Row) -> u64| counts(rows.iter().map(part));
     let quantile = |percent| maybe_counts(rows.iter().map(move |r| r.quantile(percent)));
@@ -31,13 +31,13 @@ pub fn tasks(source: &mut impl Source) -> Result<Table, TraceError> {
 }
 
 /// One row for each CPU.
-pub fn cpus<S: Source>(machine: &Machine, source: impl Fn() -> S) -> Result<Table, TraceError> {
+pub fn cpus<S: EventSource>(machine: &Machine, source: impl Fn() -> S) -> Result<Table, TraceError> {
     let busy = Latency::read(&mut source())?.by_cpu();
     let residency = Residency::read(&mut source(), &|_, _| None)?;
     let frequencies = Frequencies::read(&mut source())?;
     let clocks = frequencies.by_cpu();
     let cpus = || 0..machine.nr_cpus() as u32;
-    let idle = |cpu: u32, part: fn(&Stays) -> u64| {
+    let idle = |cpu: u32, part: fn(&IdlePeriods) -> u64| {
         let stays = residency.by_cpu().filter(|(of, ..)| *of == cpu);
         stays.map(|(.., stays)| part(&stays)).fold(0, u64::saturating_add)
     };
@@ -55,28 +55,28 @@ pub fn cpus<S: Source>(machine: &Machine, source: impl Fn() -> S) -> Result<Tabl
 }
 
 /// One row for each CPU and idle state.
-pub fn idle_states(machine: &Machine, source: &mut impl Source) -> Result<Table, TraceError> {
+pub fn idle_states(machine: &Machine, source: &mut impl EventSource) -> Result<Table, TraceError> {
     // The shallowest cannot be left too early.
     let target = |cpu: u32, state: u32| {
         let states = ((cpu as usize) < machine.nr_cpus()).then(|| machine.idle_states(cpu))?;
         states.get(state as usize).filter(|_| state > 0).map(|s| s.target_residency_ns)
     };
     let residency = Residency::read(source, &target)?;
-    let rows: Vec<(u32, u32, Stays)> = residency.by_cpu().collect();
-    let count = |part: fn(&Stays) -> u64| counts(rows.iter().map(|(.., stays)| part(stays)));
+    let rows: Vec<(u32, u32, IdlePeriods)> = residency.by_cpu().collect();
+    let count = |part: fn(&IdlePeriods) -> u64| counts(rows.iter().map(|(.., stays)| part(stays)));
     Ok(Table::of(vec![
         ("cpu", numbers(rows.iter().map(|(cpu, ..)| *cpu))),
         ("state", numbers(rows.iter().map(|(_, state, _)| *state))),
         ("stays", count(|s| s.count)),
         ("total_ns", count(|s| s.total)),
-        ("mean_ns", count(Stays::mean)),
+        ("mean_ns", count(IdlePeriods::mean)),
         ("max_ns", count(|s| s.max)),
         ("early", count(|s| s.early)),
     ]))
 }
 
 /// One row for each CPU and frequency.
-pub fn frequencies(source: &mut impl Source) -> Result<Table, TraceError> {
+pub fn frequencies(source: &mut impl EventSource) -> Result<Table, TraceError> {
     let frequencies = Frequencies::read(source)?;
     let clocks = frequencies.by_cpu();
     let rows: Vec<_> = clocks

@@ -9,7 +9,7 @@ use arrow_array::{
     RecordBatchIterator, StringArray, UInt32Array, UInt64Array,
 };
 use arrow_schema::{Field, Schema};
-use fairground_trace::{Column, EventTable, Texts};
+use fairground_trace::{Column, EventTable, TextColumn};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
@@ -105,7 +105,7 @@ impl From<&EventTable> for Table {
 }
 
 /// Indices are signed: pandas takes no others.
-fn words(texts: &Texts) -> ArrayRef {
+fn words(texts: &TextColumn) -> ArrayRef {
     let values = StringArray::from_iter_values(&texts.words);
     // Words are fewer than tasks and names, far below 2^31.
     let codes: Int32Array = texts.codes.iter().map(|code| *code as i32).collect();

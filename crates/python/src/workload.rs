@@ -76,7 +76,7 @@ impl Workload {
             None => LogPlan::find(&self.shown, &machine.inner).map_err(input)?,
         };
         plan.filter(|plan| plan.fits(&self.inner)).ok_or_else(|| {
-            refused(format!("rtapp_marks: {} is no file of rt-app's, whose threads alone say what they do", self.shown))
+            refused(format!("rtapp_marks: {} is not an rt-app file: only threads of rt-app files write markers", self.shown))
         })
     }
 }

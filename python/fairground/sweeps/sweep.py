@@ -154,14 +154,14 @@ class Sweep:
         return self.table.to_pandas()
 
     def effects(self, metric: str, **options: Any) -> Any:
-        """What each level of each axis changes: :func:`fairground.answers.effects`."""
-        from ..answers import effects
+        """What each level of each axis changes: :func:`fairground.analysis.effects`."""
+        from ..analysis import effects
 
         return effects(self, metric, **options)
 
     def report(self, path: str | os.PathLike[str], **options: Any) -> None:
-        """Write one page of HTML with all answers: :func:`fairground.answers.report`."""
-        from ..answers import report
+        """Write one page of HTML with all answers: :func:`fairground.analysis.report`."""
+        from ..analysis import report
 
         report(self, path, **{"notes": self.notes, **options})
 

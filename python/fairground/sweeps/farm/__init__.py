@@ -1,10 +1,10 @@
 """Sweeps on the workers of a Dask cluster.
 
 What travels: inputs once to each worker, runs as their specs in batches of about a second, figures back as Arrow.
-A worker gets work only after it has said that it has our program (:mod:`.roster`). Dask does a batch again elsewhere
-when its worker dies; a batch that Dask gives up, because each worker that had it died, is taken apart, and its runs are
-tried alone at the end (:mod:`.field`). A scheduler that is lost is waited for (:mod:`.link`), and what was under way is
-handed out anew.
+A worker gets work only after it has shown that it runs our program (:mod:`.worker_registry`). Dask repeats a batch
+elsewhere when its worker dies; a batch that Dask gives up, because each worker that had it died, is split, and its runs
+are tried alone at the end (:mod:`.dispatcher`). If the scheduler is lost, the sweep waits for it (:mod:`.connection`)
+and submits again what was under way.
 
 A sweep's results do not depend on any of this: a run is a function of its spec and the inputs.
 """
@@ -15,9 +15,9 @@ from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING
 
 from ..spec import Inputs, Outcome, RunSpec
-from .field import Field
-from .link import FarmError, Link
-from .roster import FarmWarning
+from .connection import Connection, FarmError
+from .dispatcher import Dispatcher
+from .worker_registry import FarmWarning
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -44,7 +44,7 @@ class Farm:
     def __init__(self, scheduler: str | Client, *, patience: float = 60.0) -> None:
         self._scheduler = scheduler
         self._patience = patience
-        Link(scheduler, patience).close()
+        Connection(scheduler, patience).close()
 
     def outcomes(
         self, work: Iterator[tuple[str, RunSpec]], inputs: Inputs
@@ -77,10 +77,10 @@ class Farm:
             No scheduler or worker is left, or some runs kill the workers that they run on: these are named after all
             others have been done.
         """
-        link = Link(self._scheduler, self._patience)
-        field = Field(link, work, inputs, self._patience)
+        connection = Connection(self._scheduler, self._patience)
+        dispatcher = Dispatcher(connection, work, inputs, self._patience)
         try:
-            yield from field.harvest()
+            yield from dispatcher.outcomes()
         finally:
-            field.recall()
-            link.close()
+            dispatcher.recall()
+            connection.close()

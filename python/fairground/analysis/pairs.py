@@ -180,7 +180,7 @@ def change(base: Figures, test: Figures, better: str) -> Change | None:
 
 
 def notes(seeds: Sequence[int], left_out: int) -> list[str]:
-    """What must be said of results over these numbers of seeds, with so many pairs left out."""
+    """Notes on results over these numbers of seeds, with `left_out` pairs left out."""
     said = []
     if seeds and min(seeds) == 1:
         said.append("one seed: no interval, nothing is significant")

@@ -45,7 +45,7 @@ class Axis:
         Name of its column.
     kind : str
         ``"machine"``, ``"workload"``, ``"sched"``, ``"feature"``, ``"option"``, ``"figure"``, ``"circumstance"``, or
-        ``""`` where nobody said.
+        ``""`` if not given.
     levels : tuple
         Its values, the base first. Empty: drawn from a range.
     numeric : bool
@@ -97,7 +97,7 @@ class Runs:
     name : str
         Of the experiment, or ``""``.
     design : str
-        ``"grid"``, ``"random"``, ``"sobol"``, ``"saltelli"``, or ``""`` where nobody said.
+        ``"grid"``, ``"random"``, ``"sobol"``, ``"saltelli"``, or ``""`` if not given.
     seeds : int
         Seeds that were planned at each point.
     planned : tuple of tuple
@@ -231,12 +231,12 @@ def label(
         _check_axis(name, values, metrics)
     if "seed" in metrics:
         raise InputError("metric seed: the column tells runs of one point apart, it is no figure")
-    told = {
+    described = {
         "axes": [{"name": name, "kind": "", "levels": None if v is None else list(v)} for name, v in levels.items()],
         "metrics": {name: _unit_and_better(name, of) for name, of in metrics.items()},
         "design": design,
     }
-    metadata = {**(arrow.schema.metadata or {}), KEY: json.dumps(told, sort_keys=True).encode()}
+    metadata = {**(arrow.schema.metadata or {}), KEY: json.dumps(described, sort_keys=True).encode()}
     labelled = arrow.replace_schema_metadata(metadata)
     _of_table(labelled)
     return labelled
@@ -285,12 +285,12 @@ def _of_sweep(sweep: Any) -> Runs:
 
 
 def _of_table(arrow: pyarrow.Table) -> Runs:
-    told = json.loads((arrow.schema.metadata or {}).get(KEY, b"{}"))
-    if not told:
-        raise InputError("this table does not tell its axes and metrics: say them with fairground.answers.label")
-    names = [axis["name"] for axis in told["axes"]]
+    described = json.loads((arrow.schema.metadata or {}).get(KEY, b"{}"))
+    if not described:
+        raise InputError("this table does not tell its axes and metrics: say them with fairground.analysis.label")
+    names = [axis["name"] for axis in described["axes"]]
     columns = [*names, *(["seed"] if "seed" in arrow.column_names else [])]
-    metrics = {name: Metric(name, of["unit"], of["better"]) for name, of in sorted(told["metrics"].items())}
+    metrics = {name: Metric(name, of["unit"], of["better"]) for name, of in sorted(described["metrics"].items())}
     present = [name for name in metrics if name in arrow.column_names]
     frame = arrow.select([*columns, *present]).to_pandas()
     for name in present:
@@ -299,10 +299,10 @@ def _of_table(arrow: pyarrow.Table) -> Runs:
         if frame.drop_duplicates().duplicated(names).any():
             raise InputError("a column `seed` is missing: several runs have the same axes and other figures")
         frame.insert(len(names), "seed", 0)
-    axes = tuple(_axis(axis, frame[axis["name"]]) for axis in told["axes"])
-    seeds = told.get("seeds") or frame["seed"].nunique()
+    axes = tuple(_axis(axis, frame[axis["name"]]) for axis in described["axes"])
+    seeds = described.get("seeds") or frame["seed"].nunique()
     known = {name: metrics[name] for name in present}
-    return Runs(frame, axes, known, told.get("name", ""), told.get("design", ""), seeds)
+    return Runs(frame, axes, known, described.get("name", ""), described.get("design", ""), seeds)
 
 
 def _figures(name: str, column: pandas.Series) -> pandas.Series:
@@ -314,22 +314,22 @@ def _figures(name: str, column: pandas.Series) -> pandas.Series:
     return values.where(np.isfinite(values))
 
 
-def _axis(told: dict[str, Any], column: pandas.Series) -> Axis:
+def _axis(described: dict[str, Any], column: pandas.Series) -> Axis:
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
     seen = column.drop_duplicates().tolist()
     numeric = bool(is_bool_dtype(column) or is_numeric_dtype(column))
-    if told.get("levels") is not None:
-        levels = tuple(told["levels"])
-    elif "low" in told or (numeric and len(seen) > LEVELS_MAX):
+    if described.get("levels") is not None:
+        levels = tuple(described["levels"])
+    elif "low" in described or (numeric and len(seen) > LEVELS_MAX):
         levels = ()
     else:
         levels = tuple(seen)
     if levels:
         unknown = [value for value in seen if value not in levels]
         if unknown:
-            raise InputError(f"axis {told['name']}: the table has {unknown[0]!r}, which is none of its levels")
-    return Axis(told["name"], told.get("kind", ""), levels, numeric)
+            raise InputError(f"axis {described['name']}: the table has {unknown[0]!r}, which is none of its levels")
+    return Axis(described["name"], described.get("kind", ""), levels, numeric)
 
 
 def _named(what: str, name: str, known: Mapping[str, Any]) -> Any:

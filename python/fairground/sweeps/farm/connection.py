@@ -13,7 +13,7 @@ from ..errors import SweepError
 if TYPE_CHECKING:
     from distributed import Client
 
-# A scheduler answers within so long, or is taken for absent.
+# A scheduler that does not answer within this time, s, is taken for absent.
 ANSWER_S = 10.0
 
 # A distributed.Future, whose methods have no types.
@@ -21,11 +21,11 @@ Future: TypeAlias = Any
 
 
 class FarmError(SweepError):
-    """A farm cannot go on. What had finished was handed over before."""
+    """The farm cannot continue. Outcomes of finished runs have been delivered."""
 
 
-class Lost(Exception):
-    """The scheduler does not answer, or is another one than before."""
+class ConnectionLost(Exception):
+    """The scheduler does not answer, or another one answers at its address."""
 
 
 def _dask() -> Any:
@@ -37,26 +37,26 @@ def _dask() -> Any:
 
 
 def _by_name(function: str) -> Callable[..., tuple[Any, str | None]]:
-    """Calls a function of :mod:`.hand` where it is carried out. Returns its result, and else why there is none.
+    """Calls a function of :mod:`.worker` where it is carried out. Returns its result, and else why there is none.
 
     Dask sends what is defined within a function as its code. By reference, a worker without this package would end in
     reading its orders, instead of saying what it lacks, and a scheduler would need the package too. An exception that
     does not survive the way here would be waited for forever: it goes as words.
     """
-    module = f"{__package__}.hand"
+    module = f"{__package__}.worker"
 
     def fairground_call(*arguments: Any) -> tuple[Any, str | None]:
         import importlib
 
         try:
             return getattr(importlib.import_module(module), function)(*arguments), None
-        except Exception as why:  # noqa: BLE001 (told in words, whatever it is)
+        except Exception as why:  # noqa: BLE001 (reported as text, whatever it is)
             return None, f"{type(why).__name__}: {why}"
 
     return fairground_call
 
 
-class Link:
+class Connection:
     """A client of a scheduler.
 
     Parameters
@@ -77,7 +77,7 @@ class Link:
             self.address = scheduler
             try:
                 self._connect()
-            except Lost as why:
+            except ConnectionLost as why:
                 raise FarmError(f"no Dask scheduler answers at {scheduler}: {why}") from why
             return
         if not isinstance(self.client, self._dask.Client):
@@ -103,9 +103,9 @@ class Link:
                 name="fairground-sweep",
             )
         except (TimeoutError, asyncio.TimeoutError) as why:
-            raise Lost(f"nothing that it understands within {ANSWER_S:.0f} s") from why
+            raise ConnectionLost(f"nothing that it understands within {ANSWER_S:.0f} s") from why
         except Exception as why:  # whatever listens there may answer anything
-            raise Lost(str(why) or type(why).__name__) from why
+            raise ConnectionLost(str(why) or type(why).__name__) from why
         self._own = True
 
     async def _greet(self) -> None:
@@ -118,21 +118,21 @@ class Link:
     def threads(self) -> dict[str, int]:
         """Threads of each worker, by its address."""
         if self.client.status != "running":
-            raise Lost
+            raise ConnectionLost
         try:
             return dict(self.client.nthreads(callback_timeout=ANSWER_S))
         except (OSError, TimeoutError, asyncio.TimeoutError, RuntimeError) as gone:
-            raise Lost from gone
+            raise ConnectionLost from gone
 
     def submit(self, function: str, *arguments: Any, workers: list[str]) -> Future:
-        """A call of a function of :mod:`.hand` on one of these workers; two equal calls are two.
+        """A call of a function of :mod:`.worker` on one of these workers; two equal calls are two.
 
         The result that comes of it is a pair: what the function returned, and why it returned nothing.
         """
         import dask
 
         if self.client.status != "running":
-            raise Lost
+            raise ConnectionLost
         try:
             # Inputs are sent on purpose, once to each worker.
             with dask.config.set({"distributed.admin.large-graph-warning-threshold": "4 GiB"}):
@@ -141,7 +141,7 @@ class Link:
                 )
         except Exception as failed:
             if self.client.status != "running":
-                raise Lost from failed
+                raise ConnectionLost from failed
             raise
 
     def restore(self) -> None:
@@ -158,7 +158,7 @@ class Link:
             try:
                 self._connect()
                 return
-            except Lost as why:
+            except ConnectionLost as why:
                 if time.monotonic() >= deadline:
                     raise FarmError(
                         f"the Dask scheduler at {self.address} was lost and has not come back within "

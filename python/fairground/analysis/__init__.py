@@ -3,7 +3,7 @@
 Every function takes a sweep, its table, or any table whose axes and metrics :func:`label` tells:
 
 >>> import fairground as fg
->>> from fairground import answers
+>>> from fairground import analysis
 >>> rows = [
 ...     {"sched": sched, "groups": groups, "seed": seed, "time_s": fg.run("hikey960", load, sched, seed=seed)["time_s"]}
 ...     for sched in ("fair:v5.9", "fair:v6.12")
@@ -12,8 +12,8 @@ Every function takes a sweep, its table, or any table whose axes and metrics :fu
 ...     for seed in (1, 2)
 ... ]
 >>> import pandas
->>> table = answers.label(pandas.DataFrame(rows), axes=["sched", "groups"], metrics={"time_s": ("s", "lower")})
->>> answers.effects(table, "time_s", "groups")[["axis", "base", "level", "pairs"]].values.tolist()
+>>> table = analysis.label(pandas.DataFrame(rows), axes=["sched", "groups"], metrics={"time_s": ("s", "lower")})
+>>> analysis.effects(table, "time_s", "groups")[["axis", "base", "level", "pairs"]].values.tolist()
 [['groups', 1, 2, 4]]
 
 Positive always means better. The unit of all statistics is the seed.
@@ -24,7 +24,7 @@ try:
     import pandas  # noqa: F401
     import scipy  # noqa: F401
 except ImportError as missing:
-    raise ImportError(f"fairground.answers takes {missing.name}: pip install 'fairground[report]'") from missing
+    raise ImportError(f"fairground.analysis takes {missing.name}: pip install 'fairground[report]'") from missing
 
 from . import figures
 from .effects import effects

@@ -21,7 +21,7 @@ from .trends import trends
 if TYPE_CHECKING:
     import pandas
 
-#: Metrics that have a section of their own where nobody names them.
+#: Metrics that get a section of their own by default.
 METRICS_MAX = 12
 #: Rows of a table; what is beyond is counted.
 ROWS_MAX = 60
@@ -161,10 +161,10 @@ def _ranked(page: Page, runs: Runs, judged: pandas.DataFrame, base: dict[str, An
         head = found.head(ROWS_MAX)
         means = [f"{number(b)} → {number(m)}{_unit(runs, n)}" for n, b, m in _each(head, "metric", "base_mean", "mean")]
         change = [percent(*three) for three in _each(head, "improvement_pct", "low", "high")]
-        told = head.assign(
+        shown = head.assign(
             means=means, change=change, **{name: head[name].map("{:.2g}".format) for name in ("p", "p_adjusted")}
         )
-        page.table(_counted(verdict.capitalize(), found), told, columns)
+        page.table(_counted(verdict.capitalize(), found), shown, columns)
     return list(judged.attrs["notes"])
 
 

@@ -1,4 +1,4 @@
-//! What `fairground.answers` shares with the command: the statistics of pairs, and the look of pages.
+//! What `fairground.analysis` shares with the command: the statistics of pairs, and the look of pages.
 
 use fairground_lab::reproduce::STYLE;
 use fairground_lab::stats::Change;
@@ -10,11 +10,11 @@ use crate::errors::refused;
 /// A change as Python has it: the difference (test minus base, in the metric's unit) and its 95 % interval, the
 /// improvement (percent of base's mean, positive is better) and its interval, and in how many pairs test is better and
 /// worse. None: not known.
-type Told = (f64, Option<[f64; 2]>, Option<f64>, Option<[f64; 2]>, [usize; 2]);
+type ChangeTuple = (f64, Option<[f64; 2]>, Option<f64>, Option<[f64; 2]>, [usize; 2]);
 
 /// Two columns paired by position, as `compare` judges them.
 #[pyfunction]
-pub fn change(base: Vec<f64>, test: Vec<f64>, better: &str) -> PyResult<Told> {
+pub fn change(base: Vec<f64>, test: Vec<f64>, better: &str) -> PyResult<ChangeTuple> {
     let better = match better {
         "higher" => Better::Higher,
         "lower" => Better::Lower,

@@ -1,16 +1,16 @@
-"""Which workers may be given work: those that have our program and the inputs."""
+"""The workers that may be given work: those with our program and the inputs."""
 
 from __future__ import annotations
 
 import time
 import warnings
 
-from . import hand
-from .link import Future, Link
+from .connection import Connection, Future
+from .worker import InputBundle, Program
 
-# Inputs are on their way to so many workers at a time: the scheduler has a copy for each.
+# Inputs are sent to this many workers at a time: the scheduler holds a copy for each.
 ASKED_AT_ONCE = 8
-# A refused worker is asked again after so long, s: another may have begun at its address.
+# A refused worker is asked again after this time, s: another may have started at its address.
 REFUSED_S = 30.0
 
 
@@ -18,7 +18,7 @@ class FarmWarning(UserWarning):
     """A worker of a farm gets no work."""
 
 
-class Roster:
+class WorkerRegistry:
     """The workers of a farm: present, asked, admitted or refused.
 
     Attributes
@@ -33,17 +33,17 @@ class Roster:
         Whether there has been a worker that could be given work.
     """
 
-    def __init__(self, parcel: hand.Parcel) -> None:
+    def __init__(self, inputs: InputBundle) -> None:
         self.admitted: dict[str, int] = {}
         self.refused: dict[str, str] = {}
         self.asked: dict[str, Future] = {}
         self.ever_admitted = False
         self._threads: dict[str, int] = {}
         self._refused_at: dict[str, float] = {}
-        self._parcel = parcel
-        self._program = hand.Program.here()
+        self._inputs = inputs
+        self._program = Program.here()
 
-    def meet(self, link: Link, threads: dict[str, int]) -> list[tuple[str, Future]]:
+    def meet(self, connection: Connection, threads: dict[str, int]) -> list[tuple[str, Future]]:
         """Forget who has left and ask who is new. Returns whom, and what will hold the answer."""
         self._threads = threads
         for address in self.asked.keys() - threads.keys():
@@ -54,13 +54,13 @@ class Roster:
         new = [at for at in threads if not (at in self.admitted or at in self.asked or self._refused_lately(at))]
         program = (self._program.version, self._program.code)
         for address in new[: ASKED_AT_ONCE - len(self.asked)]:
-            parcel = self._parcel
-            self.asked[address] = link.submit("admit", program, parcel.digest, parcel.content, workers=[address])
+            inputs = self._inputs
+            self.asked[address] = connection.submit("admit", program, inputs.digest, inputs.content, workers=[address])
         return [(address, self.asked[address]) for address in new if address in self.asked]
 
     def answer(self, address: str, program: tuple[str, str]) -> None:
-        """The worker at `address` has said which program it has."""
-        theirs = hand.Program(*program)
+        """Record the program that the worker at `address` reports."""
+        theirs = Program(*program)
         if theirs == self._program:
             self.refused.pop(address, None)
             self.admitted[address] = self._threads[address]

@@ -1,18 +1,18 @@
-"""How many runs make a batch."""
+"""The number of runs in a batch."""
 
 from __future__ import annotations
 
 import math
 
-# A batch is to last so long: Dask's work on a task is some milliseconds, and what dies with a worker is about this.
+# Target duration of a batch: Dask's overhead per task is some milliseconds, and a dying worker loses about this much.
 TARGET_NS = 1_000_000_000
 LARGEST = 250
-# A batch is at most so many times as large as the one before: short runs at first say little of those that follow.
+# A batch is at most this many times as large as the one before: the first runs may be shorter than later ones.
 GROWTH = 4
 
 
-class Pace:
-    """Learns how long runs last, and how many of them last about a second."""
+class BatchSizer:
+    """Estimates the duration of a run, and from it the number of runs that last about a second."""
 
     def __init__(self) -> None:
         self._mean_ns = 0.0

@@ -94,7 +94,7 @@ def _arranged(order: pandas.DataFrame, varying: list[str]) -> saltelli.Arrangeme
 
 
 def _order(runs: Runs) -> pandas.DataFrame | None:
-    """The points in design order, repeated ones repeated; None where the table lacks runs and nobody says which."""
+    """The points in design order, repeated ones repeated; None where the table lacks runs and the missing ones are unknown."""
     import pandas
 
     names = [axis.name for axis in runs.axes]

@@ -1,4 +1,4 @@
-"""What a worker of a farm does: it says which program it has, takes a sweep's inputs once, and runs batches.
+"""Functions that workers of a farm execute: report their program, receive a sweep's inputs once, run batches.
 
 Workers call these functions as the tasks that :mod:`fairground.sweeps.farm` submits.
 """
@@ -18,10 +18,10 @@ import pyarrow as pa
 from ... import __version__
 from ..spec import CODE, Inputs, Outcome, RunSpec
 
-# A batch begins no further run after so long: runs that are much longer than those before them come back one by one.
+# A batch begins no further run after this time: runs much longer than those before them come back one by one.
 BATCH_LIMIT_NS = 3_000_000_000
 
-# Inputs of so many sweeps are kept by a process: a farm may serve several at a time.
+# A process keeps the inputs of this many sweeps: a farm may serve several at a time.
 _KEPT = 8
 _inputs: OrderedDict[str, Inputs] = OrderedDict()
 
@@ -54,14 +54,14 @@ class Program:
 
 
 @dataclass(frozen=True)
-class Parcel:
+class InputBundle:
     """Inputs on their way to a worker: bytes, and a digest to name them by."""
 
     digest: str
     content: bytes
 
     @classmethod
-    def of(cls, inputs: Inputs) -> Parcel:
+    def from_inputs(cls, inputs: Inputs) -> InputBundle:
         # With the program: a process may serve several, and what another made of the same contents is not ours.
         digests = json.dumps([__version__, CODE, inputs.digests], sort_keys=True)
         return cls(hashlib.sha256(digests.encode()).hexdigest(), pickle.dumps(inputs))
@@ -77,7 +77,7 @@ def admit(theirs: tuple[str, str], digest: str, content: bytes) -> tuple[str, st
     digest : str
         Name of the inputs.
     content : bytes
-        A :class:`Parcel`'s.
+        A :class:`InputBundle`'s.
 
     Returns
     -------

@@ -33,7 +33,7 @@ LANES_MAX = 60
 #: Characters of a line's name.
 NAME_MAX = 48
 
-#: Marks of lines beside each other: told apart by form, not by colour alone.
+#: Markers of lines in one plot: distinct in form, not in colour alone.
 MARKS = "osD^vPX*"
 
 
@@ -93,7 +93,7 @@ def palette() -> dict[str, str]:
 
 @_style()
 def effects(frame: pandas.DataFrame, title: str = "Effects") -> Picture:
-    """The improvement of each level with its interval, from :func:`fairground.answers.effects`.
+    """The improvement of each level with its interval, from :func:`fairground.analysis.effects`.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def effects(frame: pandas.DataFrame, title: str = "Effects") -> Picture:
 
 @_style()
 def interactions(frame: pandas.DataFrame, title: str = "Interactions") -> Picture:
-    """What pairs of levels do beyond their sum, from :func:`fairground.answers.interactions`.
+    """What pairs of levels do beyond their sum, from :func:`fairground.analysis.interactions`.
 
     Raises
     ------
@@ -164,7 +164,7 @@ def interaction(table: Any, metric: str, axis: str, by: str) -> Picture:
 
 @_style()
 def sensitivity(frame: pandas.DataFrame, title: str = "Sensitivity") -> Picture:
-    """First-order and total indices as bars, from :func:`fairground.answers.sensitivity`."""
+    """First-order and total indices as bars, from :func:`fairground.analysis.sensitivity`."""
     colours = palette()
     figure, axes = _blank(0.9 + 2 * LANE * len(frame))
     place = np.arange(len(frame))

@@ -29,7 +29,7 @@ def effects(table: Any, metric: str, axis: str | None = None, *, by: Sequence[st
     axis : str, optional
         One axis. Default: each that has levels; what was drawn from a range is in :func:`trends`.
     by : sequence of str
-        Axes whose levels are told apart: a row for each, instead of the mean over them.
+        Axes that split the table: one row for each level, instead of the mean over them.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def effects(table: Any, metric: str, axis: str | None = None, *, by: Sequence[st
     told_apart = [runs.axis(name) for name in by]
     apart = [one.name for one in told_apart]
     if axis in apart:
-        raise InputError(f"by: levels of {axis} cannot be told apart where it is what changes; name other axes")
+        raise InputError(f"by: {axis} is the axis that changes and cannot split the table; name other axes")
     moved = [runs.axis(axis)] if axis else [one for one in runs.axes if one.name not in apart]
     rows = [
         {"axis": one.name, **here, "base": one.levels[0], "level": level, **_figures(found)}

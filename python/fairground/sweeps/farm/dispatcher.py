@@ -1,4 +1,4 @@
-"""One sweep on a farm: what is left of it, what is under way, and what came of it."""
+"""The dispatcher of one sweep: runs that wait, batches under way, and outcomes."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..spec import Inputs, Outcome, RunSpec
-from . import hand
-from .link import ANSWER_S, FarmError, Future, Link, Lost
-from .pace import Pace
-from .roster import Roster
+from .batch_sizer import BatchSizer
+from .connection import ANSWER_S, Connection, ConnectionLost, FarmError, Future
+from .worker import InputBundle, batch_of, outcomes_of
+from .worker_registry import WorkerRegistry
 
 # Batches for each thread: one that runs, one that waits behind it, and one that is on its way.
 DEPTH = 3
 # How often the workers are looked at, s.
 LOOK_S = 1.0
-# So many runs that kill workers, or results that cannot be fetched in a row, are not the runs' fault any more.
+# After this many runs in a row that kill workers or whose results cannot be fetched, the farm itself is at fault.
 HOPELESS = 8
 
 Work = tuple[str, RunSpec]
@@ -36,55 +36,55 @@ class Batch:
     alone: bool
 
 
-class Field:
+class Dispatcher:
     """Hands out the runs of a sweep and collects their outcomes.
 
-    Runs wait, are under way in a batch, or are suspected of having ended their workers. Whatever happens to a batch, each of
+    Runs wait, are under way in a batch, or are suspected of having killed their workers. Whatever happens to a batch, each of
     its runs is yielded or goes back to where it came from.
     """
 
-    def __init__(self, link: Link, work: Iterator[Work], inputs: Inputs, patience: float) -> None:
-        self._link = link
+    def __init__(self, connection: Connection, work: Iterator[Work], inputs: Inputs, patience: float) -> None:
+        self._connection = connection
         self._patience = patience
         self._source = work
         self._exhausted = False
         self._waiting: deque[Work] = deque()
         self._suspects: deque[Work] = deque()
         self._guilty: list[str] = []
-        self._parcel = hand.Parcel.of(inputs)
-        self._roster = Roster(self._parcel)
-        self._pace = Pace()
+        self._inputs = InputBundle.from_inputs(inputs)
+        self._registry = WorkerRegistry(self._inputs)
+        self._batch_sizer = BatchSizer()
         self._batches: dict[str, Batch] = {}
         self._done: queue.SimpleQueue[tuple[str | None, Future]] = queue.SimpleQueue()
         self._unfetched = 0
         self._looked = -LOOK_S
         self._last_manned = time.monotonic()
 
-    def harvest(self) -> Iterator[tuple[str, Outcome]]:
+    def outcomes(self) -> Iterator[tuple[str, Outcome]]:
         """Run everything, and yield it as it comes back."""
         while self._fill() or self._batches or self._suspects:
             try:
                 self._look()
                 self._hand_out()
                 yield from self._collect()
-            except Lost:
+            except ConnectionLost:
                 self.recall()
-                self._roster.clear()
-                self._link.restore()
+                self._registry.clear()
+                self._connection.restore()
                 self._last_manned = time.monotonic()
         if self._guilty:
             raise FarmError(_accusation(self._guilty))
 
     def recall(self) -> None:
         """Take back all that is under way."""
-        for future in self._roster.asked.values():
+        for future in self._registry.asked.values():
             future.release()
         for batch in list(self._batches.values()):
             self._put_back(batch)
 
     def _fill(self) -> bool:
         """Take as much work ahead as the workers may want soon. Whether any waits."""
-        ahead = max(1, self._threads()) * self._pace.size(None, 1)
+        ahead = max(1, self._threads()) * self._batch_sizer.size(None, 1)
         if not self._exhausted and len(self._waiting) <= ahead:
             taken = list(itertools.islice(self._source, ahead))
             self._exhausted = len(taken) < ahead
@@ -92,7 +92,7 @@ class Field:
         return bool(self._waiting)
 
     def _threads(self) -> int:
-        return sum(self._roster.admitted.values())
+        return sum(self._registry.admitted.values())
 
     # Workers
 
@@ -102,40 +102,42 @@ class Field:
         if now - self._looked < LOOK_S:
             return
         self._looked = now
-        present = self._link.threads()
-        for address, future in self._roster.meet(self._link, present):
+        present = self._connection.threads()
+        for address, future in self._registry.meet(self._connection, present):
             self._notify(future, address)
         for batch in list(self._batches.values()):
             if not batch.workers & present.keys():
                 self._put_back(batch)
-        if self._roster.admitted:
+        if self._registry.admitted:
             self._last_manned = now
         else:
             self._check_hope(now)
 
     def _check_hope(self, now: float) -> None:
         """Nobody may be given work: is there a reason to wait?"""
-        refused = self._roster.refused
+        refused = self._registry.refused
         waited = now - self._last_manned
-        hopeless = refused and not self._roster.ever_admitted
+        hopeless = refused and not self._registry.ever_admitted
         if waited < (min(ANSWER_S, self._patience) if hopeless else self._patience):
             return
         if refused:
             listed = "; ".join(f"{address}: {why}" for address, why in itertools.islice(sorted(refused.items()), 5))
-            raise FarmError(f"the Dask scheduler at {self._link.address} has no worker that can be used: {listed}")
-        asked = f"; {len(self._roster.asked)} have not answered" if self._roster.asked else ""
-        raise FarmError(f"the Dask scheduler at {self._link.address} has had no worker for {waited:.0f} s{asked}")
+            raise FarmError(
+                f"the Dask scheduler at {self._connection.address} has no worker that can be used: {listed}"
+            )
+        asked = f"; {len(self._registry.asked)} have not answered" if self._registry.asked else ""
+        raise FarmError(f"the Dask scheduler at {self._connection.address} has had no worker for {waited:.0f} s{asked}")
 
     # Work
 
     def _hand_out(self) -> None:
         """Keep all threads busy for some seconds."""
-        while self._roster.admitted and len(self._batches) < DEPTH * self._threads():
+        while self._registry.admitted and len(self._batches) < DEPTH * self._threads():
             if any(batch.alone for batch in self._batches.values()):
                 return
             if self._fill():
                 left = len(self._waiting) if self._exhausted else None
-                size = min(self._pace.size(left, self._threads()), len(self._waiting))
+                size = min(self._batch_sizer.size(left, self._threads()), len(self._waiting))
                 self._start(self._waiting, size, alone=False)
             elif self._suspects and not self._batches:
                 self._start(self._suspects, 1, alone=True)
@@ -145,8 +147,8 @@ class Field:
     def _start(self, waiting: deque[Work], size: int, alone: bool) -> None:
         """Hand out the first `size` runs that wait."""
         work = list(itertools.islice(waiting, size))
-        workers = list(self._roster.admitted)
-        future = self._link.submit("run_batch", self._parcel.digest, hand.batch_of(work), workers=workers)
+        workers = list(self._registry.admitted)
+        future = self._connection.submit("run_batch", self._inputs.digest, batch_of(work), workers=workers)
         for _ in work:
             waiting.popleft()
         self._batches[future.key] = Batch(dict(work), future, frozenset(workers), alone)
@@ -181,14 +183,14 @@ class Field:
 
     def _hear(self, address: str, future: Future) -> None:
         """A worker has answered whether it may be given work."""
-        if self._roster.asked.get(address) is not future:
+        if self._registry.asked.get(address) is not future:
             return
-        del self._roster.asked[address]
+        del self._registry.asked[address]
         result, error = self._fetch(future)
         if error is not None:
-            self._roster.refuse(address, error)
+            self._registry.refuse(address, error)
         elif result is not None:
-            self._roster.answer(address, result)
+            self._registry.answer(address, result)
 
     def _take(self, batch: Batch) -> Iterator[tuple[str, Outcome]]:
         """A batch has ended, well or not."""
@@ -201,11 +203,11 @@ class Field:
             return
         worker, content = result
         if content is None:
-            self._roster.forget(worker)
+            self._registry.forget(worker)
             self._put_back(batch)
             return
-        outcomes = [(key, outcome) for key, outcome in hand.outcomes_of(content) if key in batch.work]
-        self._pace.note(len(outcomes), sum(outcome.wall_ns for _, outcome in outcomes))
+        outcomes = [(key, outcome) for key, outcome in outcomes_of(content) if key in batch.work]
+        self._batch_sizer.note(len(outcomes), sum(outcome.wall_ns for _, outcome in outcomes))
         for key, _ in outcomes:
             del batch.work[key]
         self._put_back(batch)
@@ -224,7 +226,9 @@ class Field:
             self._unfetched += 1
             if self._unfetched >= HOPELESS:
                 why = f"{self._unfetched} results in a row could not be fetched from the workers"
-                raise FarmError(f"{why} of the Dask scheduler at {self._link.address}; the last: {lost!r}") from lost
+                raise FarmError(
+                    f"{why} of the Dask scheduler at {self._connection.address}; the last: {lost!r}"
+                ) from lost
         return None, None
 
     def _suspect(self, batch: Batch, error: str) -> None:

@@ -18,7 +18,7 @@ import pandas
 import polars
 import pyarrow
 import pytest
-from fairground import answers
+from fairground import analysis
 from fairground.sweeps import Outcome
 
 SEEDS = range(1, 9)
@@ -33,7 +33,7 @@ def table(axes, figure, seeds=SEEDS, metrics=None, noise=0.0, design="grid"):
         for seed in seeds:
             point = dict(zip(names, levels, strict=True))
             rows.append({**point, "seed": seed, "y": figure(point) + noise * rng.standard_normal()})
-    return answers.label(pandas.DataFrame(rows), axes=axes, metrics=metrics or {"y": ("s", "lower")}, design=design)
+    return analysis.label(pandas.DataFrame(rows), axes=axes, metrics=metrics or {"y": ("s", "lower")}, design=design)
 
 
 ON_OFF = [False, True]
@@ -55,7 +55,7 @@ def without(labelled, gone):
 
 
 def test_an_additive_model_gives_its_effects():
-    found = answers.effects(table(TWO, additive), "y")
+    found = analysis.effects(table(TWO, additive), "y")
     # Means over groups: 10, 13, 19, that is 14; 2 s less are 2/14. Over schedulers: 9, 12, 18.
     assert found[["axis", "base", "level"]].values.tolist() == [
         ["sched", "base", "test"],
@@ -82,11 +82,11 @@ def test_an_interval_holds_the_effect_and_is_that_of_compare():
     ]
     frame = pandas.DataFrame(rows).groupby(["sched", "seed"], sort=False).first().reset_index()
     metrics = {"wakeup_latency_p99_us": "lower", "energy_j": "lower"}
-    ours = answers.label(frame, axes={"sched": scheds}, metrics=metrics)
+    ours = analysis.label(frame, axes={"sched": scheds}, metrics=metrics)
     theirs = comparison.table.to_pandas().set_index("metric")
     columns = ["base_mean", "improvement_pct", "low", "high", "significant", "pairs"]
     for metric in metrics:
-        found = answers.effects(ours, metric).iloc[0]
+        found = analysis.effects(ours, metric).iloc[0]
         assert found[columns].tolist() == theirs.loc[metric, columns].tolist()
 
 
@@ -100,17 +100,17 @@ def test_the_interval_is_over_seeds_and_not_over_points():
         for cost in range(60)
         for seed in SEEDS
     ]
-    wide = answers.label(pandas.DataFrame(rows), axes=["sched", "cost"], metrics={"y": "lower"})
-    one = answers.label(pandas.DataFrame(rows).query("cost == 0"), axes=["sched"], metrics={"y": "lower"})
+    wide = analysis.label(pandas.DataFrame(rows), axes=["sched", "cost"], metrics={"y": "lower"})
+    one = analysis.label(pandas.DataFrame(rows).query("cost == 0"), axes=["sched"], metrics={"y": "lower"})
     ends = ["diff_low", "diff_high"]
-    assert answers.effects(wide, "y", "sched")[ends].values == pytest.approx(
-        answers.effects(one, "y", "sched")[ends].values
+    assert analysis.effects(wide, "y", "sched")[ends].values == pytest.approx(
+        analysis.effects(one, "y", "sched")[ends].values
     )
 
 
 def test_levels_of_another_axis_are_told_apart():
     """The tested scheduler helps with one group only."""
-    found = answers.effects(
+    found = analysis.effects(
         table(TWO, lambda p: 10 - 4 * (p["sched"] == "test" and p["groups"] == 1)), "y", "sched", by=["groups"]
     )
     assert found[["groups", "improvement_pct", "significant"]].values.tolist() == [
@@ -121,7 +121,7 @@ def test_levels_of_another_axis_are_told_apart():
 
 
 def test_one_seed_has_no_interval_and_says_so():
-    found = answers.effects(table(TWO, additive, seeds=[1]), "y")
+    found = analysis.effects(table(TWO, additive, seeds=[1]), "y")
     assert found["low"].isna().all() and found["high"].isna().all()
     assert not found["significant"].any()
     assert found["improvement_pct"].iloc[0] == pytest.approx(200 / 14)
@@ -129,20 +129,20 @@ def test_one_seed_has_no_interval_and_says_so():
 
 
 def test_few_seeds_are_said():
-    assert answers.effects(table(TWO, additive, seeds=range(5)), "y").attrs["notes"] == [
+    assert analysis.effects(table(TWO, additive, seeds=range(5)), "y").attrs["notes"] == [
         "5 seeds: below 8 the 95 % interval is too narrow"
     ]
 
 
 def test_a_constant_metric_has_no_effect():
-    found = answers.effects(table(TWO, lambda _: 7.0), "y")
+    found = analysis.effects(table(TWO, lambda _: 7.0), "y")
     assert found["improvement_pct"].tolist() == [0, 0, 0] and not found["significant"].any()
 
 
 def test_rounding_is_no_effect():
     """0.1 + 0.2 against 0.3, at the same mean over the groups."""
     figures = {("base", 1): 0.1 + 0.2, ("base", 2): 0.3, ("test", 1): 0.3, ("test", 2): 0.3}
-    found = answers.effects(
+    found = analysis.effects(
         table({"sched": ["base", "test"], "groups": [1, 2]}, lambda p: figures[tuple(p.values())]), "y"
     )
     assert not found["significant"].any()
@@ -151,12 +151,12 @@ def test_rounding_is_no_effect():
 def test_a_failed_run_leaves_its_seed_or_its_point_out():
     """No seed counts other points than its fellows: of 3 points and 8 seeds a seed is the smaller loss."""
     holed = without(table(TWO, additive), lambda r: (r["sched"], r["groups"], r["seed"]) == ("test", 4, 3))
-    found = answers.effects(holed, "y", "sched").iloc[0]
+    found = analysis.effects(holed, "y", "sched").iloc[0]
     assert (found["pairs"], found["left_out"], found["diff"]) == (21, 2, -2)
     assert found["improvement_pct"] == pytest.approx(200 / 14)
     assert found["seeds"] == 7
     few = without(table(TWO, additive, seeds=[1, 2]), lambda r: (r["sched"], r["groups"], r["seed"]) == ("test", 4, 2))
-    found = answers.effects(few, "y", "sched").iloc[0]
+    found = analysis.effects(few, "y", "sched").iloc[0]
     # Groups 1 and 2 are left: 10 and 13 s.
     assert (found["pairs"], found["left_out"], found["seeds"]) == (4, 1, 2)
     assert found["improvement_pct"] == pytest.approx(200 / 11.5)
@@ -164,20 +164,20 @@ def test_a_failed_run_leaves_its_seed_or_its_point_out():
 
 def test_a_seed_that_fails_everywhere_is_left_out_and_not_every_point():
     holed = without(table(TWO, additive), lambda r: r["sched"] == "test" and r["seed"] == 3)
-    found = answers.effects(holed, "y", "sched").iloc[0]
+    found = analysis.effects(holed, "y", "sched").iloc[0]
     assert (found["pairs"], found["seeds"], found["left_out"]) == (21, 7, 0)
 
 
 def test_a_level_without_any_pair_has_no_row():
     holed = without(table(TWO, additive), lambda r: r["groups"] == 4)
-    assert answers.effects(holed, "y", "groups")["level"].tolist() == [2]
+    assert analysis.effects(holed, "y", "groups")["level"].tolist() == [2]
 
 
 def test_a_metric_that_some_runs_lack_is_compared_where_it_is():
     frame = table(TWO, additive).to_pandas()
     frame.loc[frame["groups"] == 1, "y"] = np.nan
     frame.loc[frame["groups"] == 2, "y"] = np.inf
-    found = answers.effects(answers.label(frame, axes=TWO, metrics={"y": "lower"}), "y", "sched").iloc[0]
+    found = analysis.effects(analysis.label(frame, axes=TWO, metrics={"y": "lower"}), "y", "sched").iloc[0]
     assert (found["pairs"], found["diff"]) == (8, -2)
 
 
@@ -187,7 +187,7 @@ def test_null_data_is_called_significant_about_as_often_as_stated():
     found = 0
     for _ in range(400):
         frame = pandas.DataFrame({"a": ["x", "y"] * 30, "seed": np.repeat(range(30), 2), "y": rng.standard_normal(60)})
-        found += answers.effects(answers.label(frame, axes=["a"], metrics={"y": "lower"}), "y")["significant"].sum()
+        found += analysis.effects(analysis.label(frame, axes=["a"], metrics={"y": "lower"}), "y")["significant"].sum()
     assert 8 <= found <= 50
 
 
@@ -195,7 +195,7 @@ def test_null_data_is_called_significant_about_as_often_as_stated():
 
 
 def test_a_slope_is_that_of_the_model():
-    found = answers.trends(table(TWO, additive, noise=0.01), "y").iloc[0]
+    found = analysis.trends(table(TWO, additive, noise=0.01), "y").iloc[0]
     assert (found["axis"], found["kind"], found["n"]) == ("groups", "blocks", 8)
     assert found["low"] <= found["slope"] <= found["high"] and found["slope"] == pytest.approx(3, abs=0.02)
     assert found["rank"] == pytest.approx(1)
@@ -203,7 +203,7 @@ def test_a_slope_is_that_of_the_model():
 
 def test_a_constant_metric_has_no_slope():
     """Weights of three levels do not add up to zero exactly."""
-    found = answers.trends(table({"x": [0.1, 0.2, 0.7]}, lambda _: 0.3), "y").iloc[0]
+    found = analysis.trends(table({"x": [0.1, 0.2, 0.7]}, lambda _: 0.3), "y").iloc[0]
     assert found[["slope", "low", "high", "rank"]].tolist() == [0, 0, 0, 0]
 
 
@@ -212,13 +212,13 @@ def test_a_random_design_has_a_fitted_slope():
     rng = np.random.default_rng(3)
     frame = pandas.DataFrame({"x": rng.uniform(0, 10, 400), "f": rng.integers(0, 2, 400).astype(bool), "seed": 1})
     frame["y"] = 5 * frame["x"] - 2 * frame["f"] + rng.standard_normal(400)
-    labelled = answers.label(frame, axes=["x", "f"], metrics={"y": "higher"}, design="random")
-    found = answers.trends(labelled, "y").set_index("axis")
+    labelled = analysis.label(frame, axes=["x", "f"], metrics={"y": "higher"}, design="random")
+    found = analysis.trends(labelled, "y").set_index("axis")
     assert found["kind"].tolist() == ["fit", "fit"] and found.loc["x", "rank"] > 0.95
     assert found.loc["x", "low"] < 5 < found.loc["x", "high"]
     assert found.loc["f", "low"] < -2 < found.loc["f", "high"]
     # A thousand levels make no thousand rows, nor do points that nothing else differs from make pairs.
-    assert answers.effects(labelled, "y").empty
+    assert analysis.effects(labelled, "y").empty
 
 
 def test_rank_correlations_are_scipys():
@@ -226,10 +226,10 @@ def test_rank_correlations_are_scipys():
     from scipy import stats
 
     frame = pandas.DataFrame({"x": [1, 2, 3, 4, 5, 6], "y": [9, 7, 7, 8, 1, 2], "still": 1.0, "seed": 1})
-    labelled = answers.label(frame, axes={"x": None}, metrics={"y": "lower", "still": "lower"})
+    labelled = analysis.label(frame, axes={"x": None}, metrics={"y": "lower", "still": "lower"})
     known = stats.spearmanr(frame["x"], frame["y"]).statistic
-    assert answers.trends(labelled, "y")["rank"].tolist() == pytest.approx([known])
-    assert answers.trends(labelled, "still")["rank"].tolist() == [0]
+    assert analysis.trends(labelled, "y")["rank"].tolist() == pytest.approx([known])
+    assert analysis.trends(labelled, "still")["rank"].tolist() == [0]
 
 
 # Interactions
@@ -238,7 +238,7 @@ SWITCHES = {"a": ON_OFF, "b": ON_OFF, "c": ON_OFF}
 
 
 def test_an_additive_model_has_no_interaction():
-    found = answers.interactions(table(SWITCHES, lambda p: 10 - p["a"] - 0.1 * p["b"] + 0.3 * p["c"]), "y")
+    found = analysis.interactions(table(SWITCHES, lambda p: 10 - p["a"] - 0.1 * p["b"] + 0.3 * p["c"]), "y")
     assert found[["axis_a", "axis_b"]].values.tolist() == [["a", "b"], ["a", "c"], ["b", "c"]]
     assert found["diff"].tolist() == [0, 0, 0] and not found["significant"].any()
 
@@ -246,13 +246,13 @@ def test_an_additive_model_has_no_interaction():
 def test_rounding_is_no_interaction():
     """0.1 + 0.2 - 0.3 is not 0 in binary, but nothing acts together here."""
     figures = {(False, False): 0.3, (True, False): 0.1, (False, True): 0.2, (True, True): 0.0}
-    found = answers.interactions(table({"a": ON_OFF, "b": ON_OFF}, lambda p: figures[tuple(p.values())]), "y")
+    found = analysis.interactions(table({"a": ON_OFF, "b": ON_OFF}, lambda p: figures[tuple(p.values())]), "y")
     assert found["interaction_pct"].tolist() == [0] and not found["significant"].any()
 
 
 def test_a_pure_interaction_is_found_and_nothing_else():
     """Both switches together save 2 s of 10, each alone nothing: 20 % better together."""
-    found = answers.interactions(table(SWITCHES, lambda p: 10.0 - 2 * (p["a"] and p["b"]), noise=0.1), "y")
+    found = analysis.interactions(table(SWITCHES, lambda p: 10.0 - 2 * (p["a"] and p["b"]), noise=0.1), "y")
     row = found.iloc[0]
     # Noise of a mean of 16 differences of differences: 0.5 %.
     assert row["interaction_pct"] == pytest.approx(20, abs=2) and row["significant"]
@@ -263,7 +263,7 @@ def test_a_pure_interaction_is_found_and_nothing_else():
 
 def test_an_interaction_in_which_more_is_better_has_the_other_sign():
     labelled = table(SWITCHES, lambda p: 10.0 - 2 * (p["a"] and p["b"]), metrics={"y": "higher"})
-    assert answers.interactions(labelled, "y", ["a", "b"])["interaction_pct"].tolist() == pytest.approx([-20])
+    assert analysis.interactions(labelled, "y", ["a", "b"])["interaction_pct"].tolist() == pytest.approx([-20])
 
 
 # Sensitivity
@@ -271,7 +271,7 @@ def test_an_interaction_in_which_more_is_better_has_the_other_sign():
 
 def test_an_additive_grid_splits_exactly():
     """Levels 0 and 1 have variance 1/4: 4 x and 2 y share 16 to 4."""
-    found = answers.sensitivity(table({"x": [0, 1], "z": [0, 1]}, lambda p: 4 * p["x"] + 2 * p["z"]), "y")
+    found = analysis.sensitivity(table({"x": [0, 1], "z": [0, 1]}, lambda p: 4 * p["x"] + 2 * p["z"]), "y")
     assert found.attrs["method"] == "grid"
     assert found["first"].tolist() == pytest.approx([0.8, 0.2])
     assert found["total"].tolist() == pytest.approx([0.8, 0.2])
@@ -279,7 +279,7 @@ def test_an_additive_grid_splits_exactly():
 
 
 def test_a_pure_interaction_is_in_the_total_indices_only():
-    found = answers.sensitivity(table({"x": [-1, 1], "z": [-1, 1]}, lambda p: p["x"] * p["z"]), "y")
+    found = analysis.sensitivity(table({"x": [-1, 1], "z": [-1, 1]}, lambda p: p["x"] * p["z"]), "y")
     assert found["first"].tolist() == pytest.approx([0, 0], abs=1e-12)
     assert found["total"].tolist() == pytest.approx([1, 1])
 
@@ -287,7 +287,7 @@ def test_a_pure_interaction_is_in_the_total_indices_only():
 def test_noise_of_seeds_is_taken_out():
     """An axis that does nothing has an index of nothing, though a third of the means' variance is noise."""
     axes = {"x": [0, 1], "z": list(range(40))}
-    found = answers.sensitivity(table(axes, lambda p: p["x"], noise=1.0), "y").set_index("axis")
+    found = analysis.sensitivity(table(axes, lambda p: p["x"], noise=1.0), "y").set_index("axis")
     # Variance of x: 1/4; of noise in a mean of 8 seeds: 1/8.
     assert found.attrs["noise"] == pytest.approx(1 / 3, abs=0.1)
     assert found.loc["x", "total"] == pytest.approx(2 / 3, abs=0.1)
@@ -296,7 +296,7 @@ def test_noise_of_seeds_is_taken_out():
 
 
 def test_one_seed_of_a_grid_has_indices_without_intervals():
-    found = answers.sensitivity(table({"x": [0, 1], "z": [0, 1]}, lambda p: 4 * p["x"] + 2 * p["z"], seeds=[1]), "y")
+    found = analysis.sensitivity(table({"x": [0, 1], "z": [0, 1]}, lambda p: 4 * p["x"] + 2 * p["z"], seeds=[1]), "y")
     assert found["first"].tolist() == pytest.approx([0.8, 0.2]) and found["first_low"].isna().all()
     assert found.attrs["notes"] == [
         "one seed: what it does by chance counts as interaction of axes",
@@ -305,7 +305,7 @@ def test_one_seed_of_a_grid_has_indices_without_intervals():
 
 
 def test_a_constant_metric_has_no_variance_to_share():
-    found = answers.sensitivity(table(TWO, lambda _: 0.1 + 0.2), "y")
+    found = analysis.sensitivity(table(TWO, lambda _: 0.1 + 0.2), "y")
     assert found["first"].isna().all()
     assert found.attrs["notes"][0] == "the metric is constant: there is no variance to share"
 
@@ -313,7 +313,7 @@ def test_a_constant_metric_has_no_variance_to_share():
 def test_a_seed_with_a_failure_is_left_out_of_a_grid():
     axes = {"x": [0, 1], "z": [0, 1]}
     whole = table(axes, lambda p: 4 * p["x"] + 2 * p["z"])
-    found = answers.sensitivity(without(whole, lambda r: (r["x"], r["z"], r["seed"]) == (1, 0, 2)), "y")
+    found = analysis.sensitivity(without(whole, lambda r: (r["x"], r["z"], r["seed"]) == (1, 0, 2)), "y")
     assert found["first"].tolist() == pytest.approx([0.8, 0.2])
     assert found.attrs["seeds"] == 7 and "1 seed left out: runs failed" in found.attrs["notes"]
 
@@ -348,12 +348,12 @@ def saltelli(layout, samples=1024, seeds=(1,), noise=0.0):
 
 def drawn(frame):
     axes = {name: None for name in ("x1", "x2", "x3")}
-    return answers.label(frame, axes=axes, metrics={"y": "lower"}, design="saltelli")
+    return analysis.label(frame, axes=axes, metrics={"y": "lower"}, design="saltelli")
 
 
 @pytest.mark.parametrize("layout", ["samples", "second", "matrices"])
 def test_ishigamis_function_has_its_indices(layout):
-    found = answers.sensitivity(drawn(saltelli(layout)), "y")
+    found = analysis.sensitivity(drawn(saltelli(layout)), "y")
     assert found.attrs["method"] == "saltelli"
     assert found["first"].tolist() == pytest.approx(ISHIGAMI[0], abs=0.03)
     assert found["total"].tolist() == pytest.approx(ISHIGAMI[1], abs=0.03)
@@ -363,7 +363,7 @@ def test_ishigamis_function_has_its_indices(layout):
 
 def test_noise_is_taken_out_of_saltellis_total_indices():
     """Variance of Ishigami's function: 13.84. Noise of sd 4 in means of 4 seeds: 4, of 17.84 in all."""
-    found = answers.sensitivity(drawn(saltelli("samples", seeds=range(4), noise=4.0)), "y")
+    found = analysis.sensitivity(drawn(saltelli("samples", seeds=range(4), noise=4.0)), "y")
     share = 13.84 / 17.84
     assert found["total"].tolist() == pytest.approx([share * index for index in ISHIGAMI[1]], abs=0.05)
     assert found.attrs["noise"] == pytest.approx(1 - share, abs=0.03)
@@ -376,8 +376,8 @@ def test_an_axis_that_does_not_vary_leaves_the_others_their_indices(place):
     at = np.repeat(np.arange(0, len(frame), 5), 6) + np.tile(np.insert(np.arange(5), place + 1, 0), len(frame) // 5)
     frame = frame.iloc[at].reset_index(drop=True)
     frame.insert(place, "still", 1.0)
-    labelled = answers.label(frame, axes=list(frame)[:4], metrics={"y": "lower"}, design="saltelli")
-    found = answers.sensitivity(labelled, "y")
+    labelled = analysis.label(frame, axes=list(frame)[:4], metrics={"y": "lower"}, design="saltelli")
+    found = analysis.sensitivity(labelled, "y")
     assert found["axis"].tolist() == ["x1", "x2", "x3"] and found.attrs["points"] == 5 * 1024
     assert found["first"].tolist() == pytest.approx(ISHIGAMI[0], abs=0.03)
     assert found["total"].tolist() == pytest.approx(ISHIGAMI[1], abs=0.03)
@@ -397,8 +397,8 @@ def test_saltellis_design_with_failed_runs_takes_the_sweep():
     planned = whole[["x1", "x2", "x3"]].values.tolist()
     holed = drawn(whole.drop(index=[7, 500, 501]))
     with pytest.raises(fg.InputError, match="give the sweep itself"):
-        answers.sensitivity(holed, "y")
-    found = answers.sensitivity(sweep(holed, planned, seeds=2), "y")
+        analysis.sensitivity(holed, "y")
+    found = analysis.sensitivity(sweep(holed, planned, seeds=2), "y")
     assert found["total"].tolist() == pytest.approx(ISHIGAMI[1], abs=0.03)
     assert "2 samples left out: runs failed" in found.attrs["notes"]
 
@@ -418,7 +418,7 @@ def test_a_real_sweep_in_saltellis_design(tmp_path):
     """Pipes through a governor that idles are slow: it explains nearly all, the number of loops nothing."""
     head = {"name": "pipes", "seeds": 2, "design": "saltelli", "points": 16}
     swept = fg.sweep({**PIPES, "experiment": head}, store=tmp_path / "store")
-    found = answers.sensitivity(swept, "ops_per_sec").set_index("axis")
+    found = analysis.sensitivity(swept, "ops_per_sec").set_index("axis")
     assert (found.attrs["method"], found.attrs["points"]) == ("saltelli", 16 * 5)
     assert found.loc["governor", "total"] > 0.8 and found.loc["loops", "total"] < 0.1
     assert "16 samples: below 128 neither indices nor intervals are to be trusted" in found.attrs["notes"]
@@ -450,11 +450,11 @@ def test_a_random_design_has_no_indices_and_says_what_would():
     frame = pandas.DataFrame(
         {"x": rng.uniform(size=40), "z": rng.uniform(size=40), "seed": 1, "y": rng.uniform(size=40)}
     )
-    labelled = answers.label(frame, axes=["x", "z"], metrics={"y": "lower"}, design="random")
+    labelled = analysis.label(frame, axes=["x", "z"], metrics={"y": "lower"}, design="random")
     with pytest.raises(
         fg.InputError, match='full grid, or points of design = "saltelli": these are 40 points of 40 x 40'
     ):
-        answers.sensitivity(labelled, "y")
+        analysis.sensitivity(labelled, "y")
 
 
 # Regressions
@@ -477,7 +477,7 @@ BASE = {"sched": "base"}
 @pytest.mark.parametrize("test", ["t", "wilcoxon"])
 def test_null_data_gives_no_findings_after_correction(test):
     """400 comparisons without any difference: some 20 have p below 0.05, none is a finding."""
-    found = answers.regressions(many(lambda _: 0, count=400), BASE, test=test)
+    found = analysis.regressions(many(lambda _: 0, count=400), BASE, test=test)
     assert 5 <= (found["p"] < 0.05).sum() <= 40
     assert set(found["verdict"]) == {"undecided"}
 
@@ -489,14 +489,14 @@ def test_false_findings_are_as_rare_as_stated():
     wrong = 0
     for _ in range(100):
         frame["y"] = 100 + rng.standard_normal(len(frame))
-        labelled = answers.label(frame, axes=["machine", "sched"], metrics={"y": "lower"})
-        wrong += (answers.regressions(labelled, BASE)["verdict"] != "undecided").any()
+        labelled = analysis.label(frame, axes=["machine", "sched"], metrics={"y": "lower"})
+        wrong += (analysis.regressions(labelled, BASE)["verdict"] != "undecided").any()
     assert wrong <= 16
 
 
 def test_worse_and_better_are_found_and_ranked_by_evidence():
     """Machine 7 is 5 % slower, machine 3 is 10 % faster, with 1 % of noise in each run."""
-    found = answers.regressions(many(lambda i: {7: 5, 3: -10}.get(i, 0)), BASE)
+    found = analysis.regressions(many(lambda i: {7: 5, 3: -10}.get(i, 0)), BASE)
     assert found.loc[:1, ["machine", "verdict"]].values.tolist() == [["m3", "better"], ["m7", "worse"]]
     assert set(found.loc[2:, "verdict"]) == {"undecided"}
     better, worse = found.iloc[0], found.iloc[1]
@@ -511,7 +511,7 @@ def test_students_p_is_scipys_also_where_a_pair_is_missing():
 
     frame = many(lambda i: i / 3, count=4).to_pandas()
     frame.loc[(frame["machine"] == "m2") & (frame["seed"] == 5) & (frame["sched"] == "test"), "y"] = np.nan
-    found = answers.regressions(answers.label(frame, axes=["machine", "sched"], metrics={"y": "lower"}), BASE)
+    found = analysis.regressions(analysis.label(frame, axes=["machine", "sched"], metrics={"y": "lower"}), BASE)
     for row in found.itertuples():
         sides = frame[frame["machine"] == row.machine].pivot(index="seed", columns="sched", values="y").dropna()
         assert row.p == pytest.approx(stats.ttest_rel(sides["base"], sides["test"]).pvalue)
@@ -520,7 +520,7 @@ def test_students_p_is_scipys_also_where_a_pair_is_missing():
 
 def test_holm_and_benjamini_hochberg_are_those_of_the_books():
     """p of 0.01, 0.02, 0.03, 0.04: Holm 0.04, 0.06, 0.06, 0.06; Benjamini and Hochberg 0.04 each."""
-    from fairground.answers.regressions import CORRECTIONS
+    from fairground.analysis.regressions import CORRECTIONS
 
     p = np.array([0.03, 0.01, 0.04, 0.02])
     assert CORRECTIONS["holm"](p).tolist() == pytest.approx([0.06, 0.04, 0.06, 0.06])
@@ -529,7 +529,7 @@ def test_holm_and_benjamini_hochberg_are_those_of_the_books():
 
 def test_differences_without_spread_have_the_p_of_changed_signs():
     """8 seeds that all say the same: 2 of 2**8 ways to change signs are as extreme."""
-    found = answers.regressions(table(TWO, additive), BASE)
+    found = analysis.regressions(table(TWO, additive), BASE)
     assert found["p"].tolist() == [2**-7] * 3
     assert found["effect_size"].isna().all() and set(found["verdict"]) == {"better"}
 
@@ -539,8 +539,8 @@ def test_rounding_is_no_finding():
     rows = [
         {"a": level, "seed": seed, "y": share * 10} for level, share in (("x", 0.3), ("y", 0.1 + 0.2)) for seed in SEEDS
     ]
-    found = answers.regressions(
-        answers.label(pandas.DataFrame(rows), axes=["a"], metrics={"y": "lower"}), {"a": "x"}
+    found = analysis.regressions(
+        analysis.label(pandas.DataFrame(rows), axes=["a"], metrics={"y": "lower"}), {"a": "x"}
     ).iloc[0]
     assert (found["verdict"], found["p"], found["improvement_pct"]) == ("undecided", 1, 0)
 
@@ -548,27 +548,27 @@ def test_rounding_is_no_finding():
 def test_permutations_of_few_seeds_are_counted_out():
     """Improvements 1, 2, 3, 4, -0.5 of 5 pairs: sums as large as 9.5 have 2 of 32 changes of signs, on either side."""
     frame = pandas.DataFrame({"a": ["x"] * 5 + ["y"] * 5, "seed": [*range(5)] * 2, "y": [0] * 5 + [1, 2, 3, 4, -0.5]})
-    labelled = answers.label(frame, axes=["a"], metrics={"y": "higher"})
-    assert answers.regressions(labelled, {"a": "x"}, test="permutation")["p"].tolist() == pytest.approx([4 / 32])
+    labelled = analysis.label(frame, axes=["a"], metrics={"y": "higher"})
+    assert analysis.regressions(labelled, {"a": "x"}, test="permutation")["p"].tolist() == pytest.approx([4 / 32])
 
 
 def test_axes_of_the_base_that_are_not_named_are_equal_on_both_sides():
-    found = answers.regressions(table(TWO, additive), {"sched": "base", "groups": 1}, correction="bh")
+    found = analysis.regressions(table(TWO, additive), {"sched": "base", "groups": 1}, correction="bh")
     against_one = {(row.sched, row.groups): row.base_mean for row in found.itertuples()}
     assert set(against_one) == {("base", 2), ("base", 4), ("test", 1), ("test", 2), ("test", 4)}
     assert set(against_one.values()) == {10}
 
 
 def test_one_seed_tests_nothing():
-    found = answers.regressions(table(TWO, additive, seeds=[1]), BASE)
+    found = analysis.regressions(table(TWO, additive, seeds=[1]), BASE)
     assert found["p"].isna().all() and set(found["verdict"]) == {"undecided"}
     assert found.attrs["notes"] == ["3 comparisons with one seed: nothing can be tested"]
 
 
 def test_constant_metrics_are_not_tested():
     frame = table(TWO, additive).to_pandas().assign(still=1.0)
-    labelled = answers.label(frame, axes=TWO, metrics={"y": "lower", "still": "lower"})
-    assert set(answers.regressions(labelled, BASE)["metric"]) == {"y"}
+    labelled = analysis.label(frame, axes=TWO, metrics={"y": "lower", "still": "lower"})
+    assert set(analysis.regressions(labelled, BASE)["metric"]) == {"y"}
 
 
 # What is not understood
@@ -577,28 +577,28 @@ def test_constant_metrics_are_not_tested():
 @pytest.mark.parametrize(
     ("ask", "said"),
     [
-        (lambda t: answers.effects(t, "yy"), "no metric 'yy', did you mean y?"),
-        (lambda t: answers.effects(t, "y", "shed"), "no axis 'shed', did you mean sched?"),
-        (lambda t: answers.regressions(t, {"sched": "bass"}), "no level of axis sched 'bass', did you mean base?"),
-        (lambda t: answers.regressions(t, {}), "base: name the levels"),
-        (lambda t: answers.regressions(t, BASE, test="f"), "test: expected t or wilcoxon or permutation, not 'f'"),
-        (lambda t: answers.regressions(t, BASE, alpha=5), "alpha: expected a chance from 0 to 1, not 5"),
-        (lambda t: answers.effects(t.to_pandas(), "y"), "say them with fairground.answers.label"),
-        (lambda t: answers.effects([1], "y"), "expected a sweep or a table, not list"),
-        (lambda t: answers.label(t, ["sched"], {"x": "lower"}), "no column 'x'"),
-        (lambda t: answers.label(t, ["groups"], {"sched": "lower"}), "metric sched: expected numbers"),
-        (lambda t: answers.label(t, "sched", {"y": "lower"}), "axes: expected a list of columns such as ['sched']"),
-        (lambda t: answers.label(t, [], {"y": "lower"}), "axes: name at least one column"),
-        (lambda t: answers.label(t, ["seed"], {"y": "lower"}), "axis seed: answers have a column of that name"),
-        (lambda t: answers.label(t, ["sched", "y"], {"y": "lower"}), "y is named as an axis and as a metric"),
-        (lambda t: answers.label(t, ["sched"], {"seed": "lower"}), "metric seed: the column tells runs"),
-        (lambda t: answers.label(t, {"groups": [1, 2, 4, 1.0]}, {"y": "lower"}), "axis groups: level 1 stands twice"),
-        (lambda t: answers.label(t, {"sched": "base"}, {"y": "lower"}), "axis sched: expected a list of levels"),
-        (lambda t: answers.label(t.drop(["seed"]), ["sched"], {"y": "lower"}), "a column `seed` is missing"),
-        (lambda t: answers.effects(t, "y", "sched", by=["sched"]), "by: levels of sched cannot be told apart"),
-        (lambda t: answers.label(t, ["sched"], {"y": "less"}), "metric y: expected higher or lower, not 'less'"),
-        (lambda t: answers.label(t, {"sched": ["base"]}, {"y": "lower"}), "the table has 'test', which is none"),
-        (lambda t: answers.effects(answers.label(t, ["sched"], {"y": "lower"}), "y"), "two runs have the same axes"),
+        (lambda t: analysis.effects(t, "yy"), "no metric 'yy', did you mean y?"),
+        (lambda t: analysis.effects(t, "y", "shed"), "no axis 'shed', did you mean sched?"),
+        (lambda t: analysis.regressions(t, {"sched": "bass"}), "no level of axis sched 'bass', did you mean base?"),
+        (lambda t: analysis.regressions(t, {}), "base: name the levels"),
+        (lambda t: analysis.regressions(t, BASE, test="f"), "test: expected t or wilcoxon or permutation, not 'f'"),
+        (lambda t: analysis.regressions(t, BASE, alpha=5), "alpha: expected a chance from 0 to 1, not 5"),
+        (lambda t: analysis.effects(t.to_pandas(), "y"), "say them with fairground.analysis.label"),
+        (lambda t: analysis.effects([1], "y"), "expected a sweep or a table, not list"),
+        (lambda t: analysis.label(t, ["sched"], {"x": "lower"}), "no column 'x'"),
+        (lambda t: analysis.label(t, ["groups"], {"sched": "lower"}), "metric sched: expected numbers"),
+        (lambda t: analysis.label(t, "sched", {"y": "lower"}), "axes: expected a list of columns such as ['sched']"),
+        (lambda t: analysis.label(t, [], {"y": "lower"}), "axes: name at least one column"),
+        (lambda t: analysis.label(t, ["seed"], {"y": "lower"}), "axis seed: answers have a column of that name"),
+        (lambda t: analysis.label(t, ["sched", "y"], {"y": "lower"}), "y is named as an axis and as a metric"),
+        (lambda t: analysis.label(t, ["sched"], {"seed": "lower"}), "metric seed: the column tells runs"),
+        (lambda t: analysis.label(t, {"groups": [1, 2, 4, 1.0]}, {"y": "lower"}), "axis groups: level 1 stands twice"),
+        (lambda t: analysis.label(t, {"sched": "base"}, {"y": "lower"}), "axis sched: expected a list of levels"),
+        (lambda t: analysis.label(t.drop(["seed"]), ["sched"], {"y": "lower"}), "a column `seed` is missing"),
+        (lambda t: analysis.effects(t, "y", "sched", by=["sched"]), "by: sched is the axis that changes"),
+        (lambda t: analysis.label(t, ["sched"], {"y": "less"}), "metric y: expected higher or lower, not 'less'"),
+        (lambda t: analysis.label(t, {"sched": ["base"]}, {"y": "lower"}), "the table has 'test', which is none"),
+        (lambda t: analysis.effects(analysis.label(t, ["sched"], {"y": "lower"}), "y"), "two runs have the same axes"),
     ],
 )
 def test_what_is_not_understood_is_named(ask, said):
@@ -609,36 +609,36 @@ def test_what_is_not_understood_is_named(ask, said):
 
 def test_no_column_of_the_answers_may_be_an_axis():
     runs = table(TWO, additive)
-    columns = {*answers.effects(runs, "y", "sched", by=["groups"]), *answers.regressions(runs, BASE)} - set(TWO)
+    columns = {*analysis.effects(runs, "y", "sched", by=["groups"]), *analysis.regressions(runs, BASE)} - set(TWO)
     for name in columns:
         renamed = runs.rename_columns([name if column == "sched" else column for column in runs.column_names])
         with pytest.raises(fg.InputError, match=f"axis {name}: answers have a column of that name"):
-            answers.label(renamed, [name, "groups"], {"y": "lower"})
+            analysis.label(renamed, [name, "groups"], {"y": "lower"})
 
 
 def test_a_switch_as_base_may_be_said_as_it_is_shown():
-    found = answers.regressions(table({"feature": ON_OFF}, lambda p: 2.0 - p["feature"]), {"feature": "off"})
+    found = analysis.regressions(table({"feature": ON_OFF}, lambda p: 2.0 - p["feature"]), {"feature": "off"})
     assert found[["feature", "verdict"]].values.tolist() == [[True, "better"]]
 
 
 def test_a_metric_that_no_run_has_gives_empty_answers_and_a_report(tmp_path):
     frame = table(TWO, additive).to_pandas().assign(none=np.nan)
-    labelled = answers.label(frame, axes=TWO, metrics={"y": "lower", "none": "lower"})
-    assert answers.effects(labelled, "none").empty and answers.interactions(labelled, "none").empty
-    assert answers.trends(labelled, "none")["slope"].isna().all()
-    assert answers.regressions(labelled, BASE, metrics=["none"]).empty
+    labelled = analysis.label(frame, axes=TWO, metrics={"y": "lower", "none": "lower"})
+    assert analysis.effects(labelled, "none").empty and analysis.interactions(labelled, "none").empty
+    assert analysis.trends(labelled, "none")["slope"].isna().all()
+    assert analysis.regressions(labelled, BASE, metrics=["none"]).empty
     with pytest.raises(fg.InputError, match="no seed of which all runs"):
-        answers.sensitivity(labelled, "none")
-    answers.report(labelled, tmp_path / "a.html", metrics=["none"])
+        analysis.sensitivity(labelled, "none")
+    analysis.report(labelled, tmp_path / "a.html", metrics=["none"])
     assert "It is the same in all runs." in (tmp_path / "a.html").read_text()
 
 
 @pytest.mark.parametrize(
     ("missing", "ask"),
     [
-        ("pandas", "from fairground import answers"),
-        ("matplotlib", "from fairground.answers import figures; figures.effects(None)"),
-        ("SALib", "from fairground.answers import saltelli; saltelli._estimated(None, None, 1)"),
+        ("pandas", "from fairground import analysis"),
+        ("matplotlib", "from fairground.analysis import figures; figures.effects(None)"),
+        ("SALib", "from fairground.analysis import saltelli; saltelli._estimated(None, None, 1)"),
     ],
 )
 def test_a_missing_library_is_named_with_what_brings_it(missing, ask):
@@ -652,15 +652,15 @@ def test_a_missing_library_is_named_with_what_brings_it(missing, ask):
 def test_tables_of_all_libraries_are_taken():
     frame = table(TWO, additive).to_pandas()
     for given in (frame, pyarrow.Table.from_pandas(frame), polars.DataFrame(frame)):
-        labelled = answers.label(given, axes=TWO, metrics={"y": ("s", "lower")})
-        assert answers.effects(labelled, "y", "sched")["diff"].tolist() == [-2]
+        labelled = analysis.label(given, axes=TWO, metrics={"y": ("s", "lower")})
+        assert analysis.effects(labelled, "y", "sched")["diff"].tolist() == [-2]
         assert json.loads(labelled.schema.metadata[b"fairground"])["metrics"] == {"y": {"unit": "s", "better": "lower"}}
 
 
 def test_rows_may_come_in_any_order():
     labelled = table(TWO, additive, noise=1.0)
     mixed = labelled.take(np.random.default_rng(1).permutation(len(labelled)))
-    whole, other = answers.effects(labelled, "y"), answers.effects(mixed, "y")
+    whole, other = analysis.effects(labelled, "y"), analysis.effects(mixed, "y")
     assert math.isclose(whole["low"].iloc[0], other["low"].iloc[0])
     assert whole["level"].tolist() == other["level"].tolist()
 
@@ -671,12 +671,12 @@ def test_rows_may_come_in_any_order():
 def pictures(labelled):
     """One of each kind."""
     return [
-        answers.figures.effects(answers.effects(labelled, "y")),
-        answers.figures.interactions(answers.interactions(labelled, "y")),
-        answers.figures.interaction(labelled, "y", "groups", "sched"),
-        answers.figures.sensitivity(answers.sensitivity(labelled, "y")),
-        answers.figures.heat_map(labelled, "y", "groups", "sched"),
-        answers.figures.distribution(labelled, "y", "sched"),
+        analysis.figures.effects(analysis.effects(labelled, "y")),
+        analysis.figures.interactions(analysis.interactions(labelled, "y")),
+        analysis.figures.interaction(labelled, "y", "groups", "sched"),
+        analysis.figures.sensitivity(analysis.sensitivity(labelled, "y")),
+        analysis.figures.heat_map(labelled, "y", "groups", "sched"),
+        analysis.figures.distribution(labelled, "y", "sched"),
     ]
 
 
@@ -709,20 +709,20 @@ def test_names_in_pictures_are_no_formulas_and_leave_room():
         svg = picture.svg()
         xml.etree.ElementTree.fromstring(svg)
         assert long not in svg
-    assert "$\\frac$" in answers.figures.distribution(labelled, "y", "sched").svg()
+    assert "$\\frac$" in analysis.figures.distribution(labelled, "y", "sched").svg()
 
 
 def test_switches_are_off_and_on(tmp_path):
     labelled = table(SWITCHES, lambda p: 10.0 - 2 * (p["a"] and p["b"]), noise=0.1)
-    assert "a: off → on" in answers.figures.effects(answers.effects(labelled, "y")).svg()
-    answers.report(labelled, tmp_path / "a.html")
+    assert "a: off → on" in analysis.figures.effects(analysis.effects(labelled, "y")).svg()
+    analysis.report(labelled, tmp_path / "a.html")
     text = re.sub("<[^>]*>", "", (tmp_path / "a.html").read_text())
     assert "off, on" in text and "a on × b on" in text and "True" not in text and "False" not in text
 
 
 def test_nothing_to_draw_is_said():
     with pytest.raises(fg.InputError, match="there is nothing to draw"):
-        answers.figures.effects(answers.effects(table({"sched": ["base"]}, lambda _: 1.0), "y"))
+        analysis.figures.effects(analysis.effects(table({"sched": ["base"]}, lambda _: 1.0), "y"))
 
 
 FAILURE = {"sched": "test", "groups": 4, "seed": 3, "message": "stuck <at> 4 & 5"}
@@ -736,7 +736,7 @@ def made_sweep():
 
 
 def test_a_report_has_all_answers_and_nothing_from_elsewhere(tmp_path):
-    answers.report(made_sweep(), tmp_path / "a.html", notes=["measured <once>"])
+    analysis.report(made_sweep(), tmp_path / "a.html", notes=["measured <once>"])
     page = (tmp_path / "a.html").read_text()
     text = re.sub("<[^>]*>", "", page)
     for words in (
@@ -779,22 +779,22 @@ class Well(html.parser.HTMLParser):
 
 def test_a_report_is_the_same_each_time(tmp_path):
     for name in "ab":
-        answers.report(made_sweep(), tmp_path / f"{name}.html")
+        analysis.report(made_sweep(), tmp_path / f"{name}.html")
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
 
 def test_names_in_a_report_are_escaped(tmp_path):
     bad = "<script>alert(1)</script>"
     labelled = table({bad: ["a&b", bad]}, lambda p: 1.0 + (p[bad] == bad))
-    answers.report(labelled, tmp_path / "a.html", title=bad)
+    analysis.report(labelled, tmp_path / "a.html", title=bad)
     page = (tmp_path / "a.html").read_text()
     assert "<script" not in page and "&lt;script&gt;" in page and "a&amp;b" in page
 
 
 def test_a_report_of_one_seed_and_a_constant_metric(tmp_path):
     frame = table(TWO, additive, seeds=[1]).to_pandas().assign(still=1.0)
-    labelled = answers.label(frame, axes=TWO, metrics={"y": "lower", "still": "lower"})
-    answers.report(labelled, tmp_path / "a.html", metrics=["y", "still"])
+    labelled = analysis.label(frame, axes=TWO, metrics={"y": "lower", "still": "lower"})
+    analysis.report(labelled, tmp_path / "a.html", metrics=["y", "still"])
     text = re.sub("<[^>]*>", "", (tmp_path / "a.html").read_text())
     assert "one seed: no interval, nothing is significant" in text
     assert "It is the same in all runs." in text
@@ -808,16 +808,16 @@ def test_a_report_of_a_random_design_without_the_defaults_base_ranks_nothing(tmp
     points = rng.choice(np.arange(1, 2**9), size=40, replace=False)
     drawn = (points[:, None] >> np.arange(9) & 1).astype(bool)
     frame = pandas.DataFrame(drawn, columns=names).assign(y=rng.uniform(size=40), seed=1)
-    labelled = answers.label(frame, axes={name: ON_OFF for name in names}, metrics={"y": "lower"}, design="random")
+    labelled = analysis.label(frame, axes={name: ON_OFF for name in names}, metrics={"y": "lower"}, design="random")
     told = json.loads(labelled.schema.metadata[b"fairground"])
     for axis in told["axes"]:
         axis["kind"] = "feature"
     labelled = labelled.replace_schema_metadata({b"fairground": json.dumps(told).encode()})
-    answers.report(labelled, tmp_path / "a.html")
+    analysis.report(labelled, tmp_path / "a.html")
     text = re.sub("<[^>]*>", "", (tmp_path / "a.html").read_text())
     assert "nothing is ranked: no point has the base" in text and "Trends" in text
     with pytest.raises(fg.InputError, match="no point has the base"):
-        answers.report(labelled, tmp_path / "b.html", base=dict.fromkeys(names, False))
+        analysis.report(labelled, tmp_path / "b.html", base=dict.fromkeys(names, False))
 
 
 def test_a_report_of_a_random_design_says_why_indices_are_missing(tmp_path):
@@ -825,8 +825,8 @@ def test_a_report_of_a_random_design_says_why_indices_are_missing(tmp_path):
     frame = pandas.DataFrame(
         {"x": rng.uniform(size=90), "z": rng.uniform(size=90), "seed": 1, "y": rng.uniform(size=90)}
     )
-    labelled = answers.label(frame, axes=["x", "z"], metrics={"y": "lower"}, design="random")
-    answers.report(labelled, tmp_path / "a.html")
+    labelled = analysis.label(frame, axes=["x", "z"], metrics={"y": "lower"}, design="random")
+    analysis.report(labelled, tmp_path / "a.html")
     text = re.sub("<[^>]*>", "", (tmp_path / "a.html").read_text())
     assert "No sensitivity indices: sensitivity indices take a full grid" in text
     assert "No two levels of an axis ran with all else equal." in text and "Trends" in text
@@ -835,10 +835,10 @@ def test_a_report_of_a_random_design_says_why_indices_are_missing(tmp_path):
 def test_a_report_on_nothing_is_refused(tmp_path):
     empty = table(TWO, additive).slice(0, 0)
     with pytest.raises(fg.InputError, match="no completed run"):
-        answers.report(empty, tmp_path / "a.html")
+        analysis.report(empty, tmp_path / "a.html")
 
 
 def test_examples_are_true():
-    page = Path(__file__).parents[2] / "docs" / "answers.md"
-    assert doctest.testmod(answers).failed == 0
+    page = Path(__file__).parents[2] / "docs" / "analysis.md"
+    assert doctest.testmod(analysis).failed == 0
     assert doctest.testfile(str(page), module_relative=False).failed == 0
