@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::builder::{PathBufValueParser, TypedValueParser};
-use fairground_trace::{open, Source};
+use fairground_trace::{open, EventSource};
 use miette::Diagnostic;
 use thiserror::Error;
 
@@ -37,7 +37,7 @@ pub fn to_be_read_twice(trace: &Path, reader: &'static str) -> Result<(), Failur
 }
 
 /// Opens a trace.
-pub fn open_trace(path: &Path) -> Result<Box<dyn Source>, Failure> {
+pub fn open_trace(path: &Path) -> Result<Box<dyn EventSource>, Failure> {
     Ok(open(path)?)
 }
 

@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use fairground_trace::UnlessGone;
+use fairground_trace::IgnoreBrokenPipe;
 use miette::Diagnostic;
 use tempfile::NamedTempFile;
 use thiserror::Error;
@@ -115,7 +115,7 @@ pub struct OutputFile {
 
 enum Target {
     Renamed(BufWriter<NamedTempFile>),
-    Direct(BufWriter<UnlessGone<File>>),
+    Direct(BufWriter<IgnoreBrokenPipe<File>>),
 }
 
 impl OutputFile {
@@ -125,10 +125,10 @@ impl OutputFile {
         let special = std::fs::metadata(path).is_ok_and(|m| !m.is_file());
         let target = if is_standard_output(path) {
             let file = io::stdout().as_fd().try_clone_to_owned().map_err(fail)?;
-            Target::Direct(BufWriter::new(UnlessGone(file.into())))
+            Target::Direct(BufWriter::new(IgnoreBrokenPipe(file.into())))
         } else if special {
             let file = File::options().write(true).open(path).map_err(fail)?;
-            Target::Direct(BufWriter::new(UnlessGone(file)))
+            Target::Direct(BufWriter::new(IgnoreBrokenPipe(file)))
         } else {
             let file = temporary(directory(path)).map_err(fail)?;
             remove_on_interrupt(file.path());

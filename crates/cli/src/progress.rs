@@ -124,7 +124,7 @@ const EVENTS_PER_LOOK: u64 = 1 << 16;
 impl Reading {
     /// Shown on a terminal only. A bar, if it is known how much there is to read.
     pub fn new(position: Position) -> Reading {
-        let bar = match position.of() {
+        let bar = match position.bytes_and_size() {
             Some((_, size)) => bar(Some(size), "{bar:40} {bytes}/{total_bytes}, {msg}, {eta} left"),
             None => bar(None, "{spinner} {msg}"),
         };
@@ -137,7 +137,7 @@ impl Reading {
         self.events += 1;
         if self.events % EVENTS_PER_LOOK == 0 {
             let seconds = time.saturating_sub(begin) as f64 / 1e9;
-            self.bar.set_position(self.position.of().map_or(self.events, |(read, _)| read));
+            self.bar.set_position(self.position.bytes_and_size().map_or(self.events, |(read, _)| read));
             self.bar.set_message(format!("{} events, {seconds:.3} s of the trace", self.events));
         }
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use fairground_machine::{capture, preset_text, CaptureOptions, Machine, MachineSpec};
 use fairground_trace::dat::DatReader;
 use fairground_trace::import::{Importer, Selection};
-use fairground_trace::{PerfettoReader, Reader, Source};
+use fairground_trace::{EventSource, PerfettoReader, Reader};
 use fairground_workload::rtapp::{self, Dialect};
 use fairground_workload::testing::small_machine;
 use fairground_workload::Workload;
@@ -298,7 +298,7 @@ fn verdict<T, E>(result: Result<T, E>) -> Verdict {
 }
 
 /// Reads to the end; what is said of the trace holds no control characters.
-fn events(source: Result<impl Source, fairground_trace::TraceError>) -> Verdict {
+fn events(source: Result<impl EventSource, fairground_trace::TraceError>) -> Verdict {
     let Ok(mut source) = source else { return Verdict::Refused };
     let end = loop {
         match source.next_event() {

@@ -91,7 +91,7 @@ pub enum CalibrateError {
         near: String,
     },
     /// The figure does not exist or may not be fitted.
-    #[error("{figure:?} is no figure that may be fitted")]
+    #[error("{figure:?} is not a valid figure that may be fitted")]
     #[diagnostic(help(
         "{near}there are costs.scale, what it multiplies, e.g. costs.soft.fork, and costs.line and costs.message by distance"
     ))]

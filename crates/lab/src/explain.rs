@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use fairground_trace::explain::{in_short, in_words, Group, Split, Tally};
 use fairground_trace::placements::{Head, Placement, Placements};
-use fairground_trace::{open, Recording, Source, TraceError};
+use fairground_trace::{open, EventSource, Recording, TraceError};
 use miette::Diagnostic;
 use serde_json::{json, Map, Value};
 use thiserror::Error;
@@ -32,7 +32,7 @@ pub trait Traced: Sync {
     ///
     /// # Errors
     /// If it cannot be read.
-    fn open(&self) -> Result<Box<dyn Source + '_>, TraceError>;
+    fn open(&self) -> Result<Box<dyn EventSource + '_>, TraceError>;
 }
 
 impl Traced for PathBuf {
@@ -40,7 +40,7 @@ impl Traced for PathBuf {
         self.display().to_string()
     }
 
-    fn open(&self) -> Result<Box<dyn Source + '_>, TraceError> {
+    fn open(&self) -> Result<Box<dyn EventSource + '_>, TraceError> {
         open(self)
     }
 }
@@ -51,7 +51,7 @@ impl Traced for (String, &Recording) {
         self.0.clone()
     }
 
-    fn open(&self) -> Result<Box<dyn Source + '_>, TraceError> {
+    fn open(&self) -> Result<Box<dyn EventSource + '_>, TraceError> {
         Ok(Box::new(self.1.source(&self.0)))
     }
 }
@@ -210,7 +210,7 @@ pub fn chosen(of: &dyn Traced, wanted: &Wanted) -> Result<(Vec<Placement>, Head,
     Ok((all, trace.head().clone(), trace.notes()))
 }
 
-type Trace<'a> = Placements<Box<dyn Source + 'a>>;
+type Trace<'a> = Placements<Box<dyn EventSource + 'a>>;
 
 /// Gives `take` what is wanted: the first, if a time is; then the rest is not read.
 fn each(

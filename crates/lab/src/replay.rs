@@ -6,9 +6,9 @@ use std::io::{self, BufReader, Seek};
 
 use fairground_machine::Machine;
 use fairground_trace::explain::seconds;
-use fairground_trace::figures::{same_placements, Births, Figures};
-use fairground_trace::import::{Counts, Importer, NoSuchCpu, Place, Selection, Unseen};
-use fairground_trace::{Reader, Source, TraceError};
+use fairground_trace::figures::{same_placements, Figures, ThreadMatcher};
+use fairground_trace::import::{Counts, Importer, InferredEvent, NoSuchCpu, Selection, WindowPosition};
+use fairground_trace::{EventSource, Reader, TraceError};
 use fairground_workload::recorded::Recording;
 use miette::Diagnostic;
 use thiserror::Error;
@@ -89,7 +89,7 @@ pub enum ImportError {
 ///
 /// # Errors
 /// See [`ImportError`].
-pub fn import<S: Source>(
+pub fn import<S: EventSource>(
     trace: &str,
     reader: &mut S,
     machine: &Machine,
@@ -101,10 +101,10 @@ pub fn import<S: Source>(
     let (mut begin, mut last) = (None, 0);
     while let Some(event) = reader.next_event()? {
         last = event.time.max(last);
-        match selection.place(*begin.get_or_insert(event.time), &event) {
-            Place::Before => continue,
-            Place::Within => {}
-            Place::Behind => break,
+        match selection.position(*begin.get_or_insert(event.time), &event) {
+            WindowPosition::Before => continue,
+            WindowPosition::Within => {}
+            WindowPosition::Behind => break,
         }
         let unseen = importer.event(&event).map_err(|NoSuchCpu(cpu)| ImportError::NoSuchCpu {
             trace: trace.into(),
@@ -113,14 +113,14 @@ pub fn import<S: Source>(
             last: machine.nr_cpus() as u32 - 1,
         })?;
         unseen.into_iter().for_each(|unseen| match unseen {
-            Unseen::Began { cpu, thread, since } => figures.began(cpu, thread, since),
-            Unseen::Left { cpu, thread, at } => figures.left(cpu, thread, at),
+            InferredEvent::Began { cpu, thread, since } => figures.began(cpu, thread, since),
+            InferredEvent::Left { cpu, thread, at } => figures.end_unseen(cpu, thread, at),
         });
         figures.event(&event, &mut |pid| importer.index(pid));
         progress(event.time);
     }
     figures.finish();
-    let (counts, unheard, too_long) = (importer.counts(), importer.unheard().collect(), importer.too_long());
+    let (counts, unheard, too_long) = (importer.counts(), importer.silent_idle_cpus().collect(), importer.too_long());
     let missed: Vec<String> = importer.missed().map(|part| not_seen(part, importer.names())).collect();
     let names: Vec<String> = importer.names().take(SHOWN_MAX).map(str::to_owned).collect();
     let recording = importer.finish(trace, [reader.notes(), missed.clone()].concat());
@@ -173,7 +173,7 @@ impl Replay<'_> {
     }
 
     fn measure(&self, file: File) -> Result<Figures, TraceError> {
-        let mut births = Births::of(&self.imported.recording);
+        let mut births = ThreadMatcher::from_recording(&self.imported.recording);
         let mut figures = Figures::without_idle_tasks_of(self.imported.unheard.iter().copied());
         let mut reader = Reader::new("the run's trace", BufReader::with_capacity(1 << 16, file));
         while let Some(event) = reader.next_event()? {

@@ -139,7 +139,7 @@ fn a_kernel_tells_what_it_was_built_for() {
     let many = kernel.fits(&machine(65, 1), 250).unwrap_err();
     assert_eq!(
         many.full(),
-        "the machine has 65 CPUs, this kernel was built for 64; build it with CONFIG_NR_CPUS=65 or more"
+        "the machine has 65 CPUs, this kernel was built for at most 64; build it with CONFIG_NR_CPUS=65 or more"
     );
     let hz = kernel.fits(&machine(2, 1), 1000).unwrap_err();
     assert_eq!(

@@ -114,8 +114,8 @@ fn only_free_costs_may_be_fitted() {
 #[test]
 fn figures_out_of_range() {
     refused("hikey", "{ us = 500,", "{ us = -500,", "-500", &["-500 is negative"]);
-    refused("hikey", "{ us = 500,", "{ us = nan,", "nan", &["NaN is no figure", "finite"]);
-    refused("hikey", "{ us = 500,", "{ us = inf,", "inf", &["inf is no figure"]);
+    refused("hikey", "{ us = 500,", "{ us = nan,", "nan", &["NaN is not a valid figure", "finite"]);
+    refused("hikey", "{ us = 500,", "{ us = inf,", "inf", &["inf is not a valid figure"]);
     refused("hikey", "{ us = 500,", "{ ms = 9223372036854775807,", "92233", &["too much", "at most 3600000 ms"]);
     refused("hikey", "{ us = 500,", "{ ms = 99999999999999999999,", "99999", &["m.toml"]);
     refused("hikey", "{ us = 500,", "{ us = 1e300,", "1e300", &["too much"]);
@@ -134,7 +134,7 @@ fn numbers_of_cpus() {
 fn groups_must_be_made_of_cpus_that_exist() {
     let llcs = r#"llcs = ["0-3", "4-7"]"#;
     refused("hikey960", llcs, r#"llcs = ["0-3", "4-8"]"#, "4-8", &["`topology.llcs[1]`", "no CPU 8", "0 to 7"]);
-    refused("hikey960", llcs, r#"llcs = ["0-3", "4-x"]"#, "4-x", &["`4-x` is no list of CPUs"]);
+    refused("hikey960", llcs, r#"llcs = ["0-3", "4-x"]"#, "4-x", &["`4-x` is not a CPU list"]);
     refused("hikey960", llcs, r#"llcs = ["0-7", ""]"#, "0-7\", ", &["an empty group"]);
     refused("hikey960", llcs, r#"llcs = "al""#, "\"al\"", &["did you mean `all`?"]);
     refused("hikey960", llcs, r#"llcs = "3 cpus""#, "3 cpus", &["8 cpus do not come out even", "a divisor of 8"]);
@@ -216,8 +216,8 @@ fn operating_points() {
         &["opps.rows[1]`", "OPPs out of order: 999000 kHz after 1000000"],
     );
     refused("hikey960", row, "[533],", "[533],", &["1 values for 2 columns"]);
-    refused("hikey960", row, "[0, 1],", "[0, 1]", &["0 is no frequency"]);
-    refused("hikey960", row, "[0.0001, 1],", "[0.0001", &["is no frequency", "whole kHz"]);
+    refused("hikey960", row, "[0, 1],", "[0, 1]", &["0 is not a valid frequency"]);
+    refused("hikey960", row, "[0.0001, 1],", "[0.0001", &["is not a valid frequency", "whole kHz"]);
     refused("hikey960", row, "[533, 1e12],", "1e12", &["too much"]);
     refused(
         "hikey960",
@@ -335,7 +335,7 @@ fn formats_from_elsewhere() {
     );
     refused("hikey", "format = 1", "format = \"1\"", "format = \"1\"", &["expected an integer"]);
     refused("hikey", "[sources]", "[sources", "[sources", &["m.toml"]);
-    refused("hikey", "name = \"hikey\"", "name = \"hi key\"", "hi key", &["`name`", "is no name"]);
+    refused("hikey", "name = \"hikey\"", "name = \"hi key\"", "hi key", &["`name`", "is not a valid name"]);
 }
 
 #[test]

@@ -38,7 +38,6 @@ impl Stopper {
         WATCHED.set(Some(Arc::clone(&self.0)));
     }
 
-    /// Ends it.
     fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -58,7 +57,7 @@ pub fn beside<T: Send>(py: Python<'_>, work: impl FnOnce(Stop) -> T + Send) -> P
         let its = Arc::clone(&stop);
         let worker = scope.spawn(move || {
             let outcome = work(its);
-            // Nobody is gone: the receiver lives as long as this scope.
+            // The send succeeds: the receiver lives as long as this scope.
             let _ = done.send(());
             outcome
         });

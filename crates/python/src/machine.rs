@@ -53,13 +53,12 @@ impl Machine {
         Ok(Machine { inner, cpus: None, shown })
     }
 
-    /// Its name.
+    /// Name of the kernel.
     #[getter]
     fn name(&self) -> &str {
         &self.inner.name
     }
 
-    /// CPUs.
     #[getter]
     fn nr_cpus(&self) -> usize {
         self.inner.nr_cpus()

@@ -122,12 +122,12 @@ impl Reproduction {
         reproduce::html(&self.result)
     }
 
-    /// Tables for documents.
+    /// The tables in Markdown, as in the documents.
     fn to_markdown(&self) -> String {
         reproduce::markdown(&self.result)
     }
 
-    /// The documented schema.
+    /// JSON in the documented schema.
     fn to_json(&self) -> String {
         reproduce::json(&self.result)
     }
@@ -186,7 +186,6 @@ pub fn reproduce_rows(py: Python<'_>, asked: Asked, jobs: i64, store: Kept) -> P
 pub enum Kept {
     /// In the user's directory, or nowhere.
     Usual(bool),
-    /// There.
     Dir(PathBuf),
 }
 

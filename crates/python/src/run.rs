@@ -22,16 +22,16 @@ use crate::workload::Workload;
 /// What a run gave.
 #[pyclass(frozen, module = "fairground")]
 pub struct Run {
-    /// Machine, as given.
+    /// Machine as the caller named it.
     #[pyo3(get)]
     machine: String,
-    /// Workload, as given.
+    /// Workload as the caller named it.
     #[pyo3(get)]
     workload: String,
-    /// Scheduler, as given.
+    /// Scheduler as the caller named it.
     #[pyo3(get)]
     sched: String,
-    /// Seed.
+    /// Seed of the run.
     #[pyo3(get)]
     seed: u64,
     /// Hash of the event stream, 32 hex digits: the same as the command prints.
@@ -107,7 +107,6 @@ impl Run {
 }
 
 impl Run {
-    /// In messages.
     pub fn shown(&self) -> String {
         format!("{} {} {} seed {}", self.machine, self.workload, self.sched, self.seed)
     }

@@ -3,7 +3,7 @@
 use fairground_machine::Machine;
 use fairground_trace::frequency::Frequencies;
 use fairground_trace::latency::Latency;
-use fairground_trace::residency::{Residency, IdlePeriods};
+use fairground_trace::residency::{IdlePeriods, Residency};
 use fairground_trace::tasks::{self, Row};
 use fairground_trace::{EventSource, TraceError};
 

@@ -116,7 +116,6 @@ fn words(texts: &TextColumn) -> ArrayRef {
 
 #[pymethods]
 impl Table {
-    /// Rows.
     #[getter]
     fn num_rows(&self) -> usize {
         self.0.num_rows()

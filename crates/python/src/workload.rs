@@ -76,7 +76,10 @@ impl Workload {
             None => LogPlan::find(&self.shown, &machine.inner).map_err(input)?,
         };
         plan.filter(|plan| plan.fits(&self.inner)).ok_or_else(|| {
-            refused(format!("rtapp_marks: {} is not an rt-app file: only threads of rt-app files write markers", self.shown))
+            refused(format!(
+                "rtapp_marks: {} is not an rt-app file: only threads of rt-app files write markers",
+                self.shown
+            ))
         })
     }
 }
@@ -88,7 +91,7 @@ impl Workload {
         Workload::find(given, &Machine::of(machine)?)
     }
 
-    /// Its name.
+    /// Name of the kernel.
     #[getter]
     fn name(&self) -> &str {
         &self.inner.name

@@ -11,7 +11,8 @@ use fairground_sim::{Config, Engine, Event, HashObserver, MetricsObserver, Obser
 use fairground_trace::rtapp_log::RtappLog;
 use fairground_trace::rtapp_marks::RtappMarks;
 use fairground_trace::{
-    EventTables, Export, FtraceText, Hardware, Names, PerfettoTrace, Recording, RecordingFile, UnlessGone, Words,
+    EventTables, Export, FtraceText, Hardware, IgnoreBrokenPipe, Names, PerfettoTrace, Recording, RecordingFile,
+    RuleNames,
 };
 use fairground_workload::rtapp::LogPlan;
 use fairground_workload::Workload;
@@ -236,7 +237,7 @@ impl Experiment {
         match fair(features, &self.machine) {
             Err(error) => RunError::from(error).into(),
             Ok(sched) => {
-                let trace = outputs.trace.map(|t| (t.head, BufWriter::new(UnlessGone(t.file))));
+                let trace = outputs.trace.map(|t| (t.head, BufWriter::new(IgnoreBrokenPipe(t.file))));
                 let mut engine = self.engine(sched, seed);
                 attendance.stop.into_iter().for_each(|stop| engine.stop_on(stop));
                 self.finish(engine, trace, outputs.logs, attendance.progress)
@@ -317,15 +318,20 @@ impl Experiment {
     }
 
     fn tables(&self, why: bool, sched: &dyn Scheduler) -> EventTables {
-        EventTables::new(self.machine.nr_cpus(), Names::new(Arc::clone(&self.workload)), Words::of(sched), why)
+        EventTables::new(
+            self.machine.nr_cpus(),
+            Names::new(Arc::clone(&self.workload)),
+            RuleNames::from_scheduler(sched),
+            why,
+        )
     }
 
     fn exporter<'w, W: Write + 'w>(&self, head: &TraceHead, out: W, sched: &dyn Scheduler) -> Box<dyn Export + 'w> {
-        let (names, words) = (Names::new(Arc::clone(&self.workload)), Words::of(sched));
+        let (names, words) = (Names::new(Arc::clone(&self.workload)), RuleNames::from_scheduler(sched));
         let mut exporter: Box<dyn Export + 'w> = match head.format {
             TraceFormat::Text => Box::new(FtraceText::new(out, self.machine.nr_cpus(), names, words, head.why)),
             TraceFormat::Perfetto => {
-                Box::new(PerfettoTrace::new(out, Hardware::of(&self.machine), names, words, head.why))
+                Box::new(PerfettoTrace::new(out, Hardware::from_machine(&self.machine), names, words, head.why))
             }
             TraceFormat::Recording => Box::new(RecordingFile::new(out, self.tables(head.why, sched))),
         };

@@ -17,7 +17,7 @@ use fairground_run::instrumented::{Call, CallHooks, CallSite, Instrumented};
 use fairground_run::sched_spec;
 use fairground_run::worker::{self, Job, Limits, Workers};
 use fairground_sim::Scheduler;
-use fairground_trace::Source;
+use fairground_trace::EventSource;
 use fairground_workload::rtapp::LogPlan;
 use fairground_workload::Workload;
 

@@ -45,7 +45,7 @@ pub fn in_amount(amount: Amount, raw: u64) -> u64 {
 }
 
 /// A price spread uniformly over `1 - jitter .. 1 + jitter` of itself; `jitter_q20`: at most 2^20.
-pub fn spread(price: u64, jitter_q20: u64, raw: u64) -> u64 {
+pub fn jittered(price: u64, jitter_q20: u64, raw: u64) -> u64 {
     let half = ((u128::from(price) * u128::from(jitter_q20)) >> 20) as u64;
     in_amount(Amount { base: price - half, jitter: 2 * half }, raw)
 }
@@ -71,10 +71,10 @@ mod tests {
     #[test]
     fn a_spread_price_reaches_both_ends_and_no_further() {
         let tenth = (1 << 20) / 10;
-        assert_eq!(spread(1 << 20, tenth, 0), (1 << 20) - tenth);
-        assert_eq!(spread(1 << 20, tenth, u64::MAX), (1 << 20) + tenth);
-        assert_eq!(spread(1000, 0, 77), 1000);
-        assert_eq!(spread(1000, 1 << 20, 0), 0);
+        assert_eq!(jittered(1 << 20, tenth, 0), (1 << 20) - tenth);
+        assert_eq!(jittered(1 << 20, tenth, u64::MAX), (1 << 20) + tenth);
+        assert_eq!(jittered(1000, 0, 77), 1000);
+        assert_eq!(jittered(1000, 1 << 20, 0), 0);
     }
 
     #[test]

@@ -12,36 +12,35 @@ use serde::{Deserialize, Serialize};
 
 use crate::export::Export;
 use crate::record::{Record, Recorder, Value};
-use crate::rtapp_marks::Said;
-use crate::{Names, Recording, Words};
+use crate::rtapp_marks::UserEvent;
+use crate::{Names, Recording, RuleNames};
 
 /// Fills tables with the events of a run.
 pub struct EventTables {
     recorder: Recorder,
     why: bool,
-    filed: Filed,
+    filed: RowSink,
 }
 
-/// What has come so far.
+/// The tables filled so far.
 #[derive(Default)]
-struct Filed {
+struct RowSink {
     recording: Recording,
-    /// Rows in all.
     rows: u32,
 }
 
 /// All events of a kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventTable {
-    /// Which of all events of the run each was, counted from 0: what came first, where times are equal.
+    /// Index of each event among all events of the run: the order where times are equal.
     pub order: Vec<u32>,
-    /// When, ns. Never decreases.
+    /// Time of each event, ns; never decreases.
     pub time_ns: Vec<u64>,
-    /// On which CPU.
+    /// CPU of each event.
     pub cpu: Vec<u32>,
-    /// The name of what ran there.
-    pub comm: Texts,
-    /// Its pid.
+    /// Comm of the thread that ran on the CPU.
+    pub comm: TextColumn,
+    /// Pid of the thread of each event.
     pub pid: Vec<u32>,
     /// The event's own fields, in the order in which a trace has them.
     pub fields: Vec<(String, Column)>,
@@ -52,24 +51,24 @@ pub struct EventTable {
 pub enum Column {
     /// Numbers that are never negative.
     Unsigned(Vec<u64>),
-    /// Numbers.
+    /// A column of integers.
     Signed(Vec<i64>),
-    /// Words.
-    Text(Texts),
+    /// A column of strings.
+    Text(TextColumn),
 }
 
-/// Words, each kept once.
+/// A column of strings, each distinct one stored once.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Texts {
-    /// For each row the index of its word.
+pub struct TextColumn {
+    /// For each row the index into `words`.
     pub codes: Vec<u32>,
-    /// The words, in the order in which they came up.
+    /// The distinct strings, in order of first use.
     pub words: Vec<String>,
     #[serde(skip)]
     index: BTreeMap<String, u32>,
 }
 
-impl Texts {
+impl TextColumn {
     /// The word of a row.
     pub(crate) fn word(&self, row: usize) -> &str {
         &self.words[self.codes[row] as usize]
@@ -91,9 +90,9 @@ impl Texts {
 }
 
 impl Column {
-    fn of(value: &Value) -> Column {
+    fn for_value(value: &Value) -> Column {
         match value {
-            Value::Text(_) => Column::Text(Texts::default()),
+            Value::Text(_) => Column::Text(TextColumn::default()),
             Value::Unsigned(_) => Column::Unsigned(Vec::new()),
             Value::Signed(_) => Column::Signed(Vec::new()),
         }
@@ -125,7 +124,8 @@ impl EventTable {
             }
         }
         if self.fields.is_empty() {
-            self.fields = record.fields.iter().map(|(name, value)| ((*name).into(), Column::of(value))).collect();
+            self.fields =
+                record.fields.iter().map(|(name, value)| ((*name).into(), Column::for_value(value))).collect();
         }
         debug_assert_eq!(self.fields.len(), record.fields.len(), "{}: each event has the same fields", record.name);
         for ((_, column), (_, value)) in self.fields.iter_mut().zip(&record.fields) {
@@ -133,7 +133,6 @@ impl EventTable {
         }
     }
 
-    /// Rows.
     pub fn len(&self) -> usize {
         self.time_ns.len()
     }
@@ -146,11 +145,11 @@ impl EventTable {
 
 impl EventTables {
     /// `words`: the scheduler's. `why`: ask for the reasons of decisions.
-    pub fn new(nr_cpus: usize, names: Names, words: Words, why: bool) -> EventTables {
-        EventTables { recorder: Recorder::new(nr_cpus, names, words), why, filed: Filed::default() }
+    pub fn new(nr_cpus: usize, names: Names, words: RuleNames, why: bool) -> EventTables {
+        EventTables { recorder: Recorder::new(nr_cpus, names, words), why, filed: RowSink::default() }
     }
 
-    /// All that came.
+    /// All events recorded, as tables.
     pub fn finish(self) -> Recording {
         self.filed.recording
     }
@@ -163,7 +162,7 @@ impl Export for EventTables {
         self.filed.recording.head.extend(lines);
     }
 
-    fn said(&mut self, said: &Said) {
+    fn said(&mut self, said: &UserEvent) {
         self.filed.file(&self.recorder.said(said));
     }
 
@@ -173,7 +172,7 @@ impl Export for EventTables {
     }
 }
 
-impl Filed {
+impl RowSink {
     fn file(&mut self, record: &Record) {
         let tables = &mut self.recording.tables;
         // An event that is known costs no allocation.
@@ -226,7 +225,7 @@ mod tests {
     #[test]
     fn each_kind_of_event_has_a_table_with_its_fields() {
         let names = Names::new(Arc::new(workload(vec![], vec![spec("reader", vec![])])));
-        let mut tables = EventTables::new(2, names, Words::new(&[], &[]), false);
+        let mut tables = EventTables::new(2, names, RuleNames::new(&[], &[]), false);
         let switch = |prev, prev_state, next| EventKind::Switch { prev, prev_state, next };
         let events = [
             (0, EventKind::Fork { parent: None, child: 0 }),

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::placements::{Cause, Head, Placements, Task};
-use crate::{Source, TraceError};
+use crate::{EventSource, TraceError};
 
 /// The placements of a trace in short.
 pub struct Side {
@@ -50,7 +50,7 @@ impl Side {
     ///
     /// # Errors
     /// If it cannot be read.
-    pub fn read<S: Source>(mut trace: Placements<S>) -> Result<Side, TraceError> {
+    pub fn read<S: EventSource>(mut trace: Placements<S>) -> Result<Side, TraceError> {
         let mut side = Side {
             head: Head::default(),
             notes: Vec::new(),
@@ -78,7 +78,7 @@ impl Side {
         &self.notes
     }
 
-    /// Number of placements.
+    /// Number of placements recorded.
     pub fn count(&self) -> usize {
         self.placements.len()
     }
@@ -87,11 +87,11 @@ impl Side {
 /// How often a rule decided in each trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shift {
-    /// The rule.
+    /// Name of the placement rule.
     pub rule: String,
-    /// Decisions of base.
+    /// Number of decisions by this rule in the base trace.
     pub base: u64,
-    /// Decisions of test.
+    /// Number of decisions by this rule in the test trace.
     pub test: u64,
 }
 
@@ -102,10 +102,10 @@ impl Shift {
     }
 }
 
-/// Base against test.
+/// How the placements of two traces differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diff {
-    /// Pairs of decisions.
+    /// Number of pairs of corresponding decisions.
     pub pairs: u64,
     /// Pairs that choose the same CPU.
     pub agree: u64,
@@ -120,7 +120,7 @@ pub struct Diff {
 }
 
 impl Diff {
-    /// Of two traces.
+    /// Pairs the placements of both traces and compares them.
     pub fn new(base: &Side, test: &Side) -> Diff {
         let mut diff =
             Diff { pairs: 0, agree: 0, other_rule: 0, agree_before: 0, first: None, shifts: shifts(base, test) };

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fairground_sim::EnergyPart;
 
 use crate::text::value;
-use crate::{Source, TraceError, What};
+use crate::{EventSource, TraceError, TraceEventKind};
 
 /// More meters than machines have: rails times purposes.
 const METERS_MAX: usize = 1024;
@@ -18,7 +18,6 @@ const METERS_MAX: usize = 1024;
 /// Figures in all windows together, one for each rail and purpose: a hundred thousand windows of a phone.
 const FIGURES_MAX: usize = 1 << 22;
 
-/// In a word.
 pub(crate) fn word(part: EnergyPart) -> String {
     match part {
         EnergyPart::Active => "active".into(),
@@ -40,7 +39,6 @@ fn part(word: &str) -> Option<EnergyPart> {
 /// A rail by its number, and what for.
 type Meter = (u16, EnergyPart);
 
-/// pJ by meter.
 type Taken = BTreeMap<Meter, u64>;
 
 /// What was taken between two readings.
@@ -56,9 +54,9 @@ struct Window {
 pub struct Row {
     /// Number of the window, from 0; none: the whole trace.
     pub window: Option<usize>,
-    /// Its begin, ns.
+    /// Start of the window, ns.
     pub from: u64,
-    /// Its end, ns.
+    /// End of the window, ns.
     pub to: u64,
     /// The rail; none: all of them.
     pub rail: Option<String>,
@@ -85,7 +83,6 @@ pub struct Rails {
     names: BTreeMap<u16, String>,
     /// What the meters show.
     shown: Taken,
-    /// When.
     at: Option<u64>,
     /// When the window under way began, and what the meters showed then.
     began: Option<(u64, Taken)>,
@@ -98,11 +95,11 @@ impl Rails {
     ///
     /// # Errors
     /// If it cannot be read, or a line of ours lacks a field.
-    pub fn read<S: Source>(reader: &mut S, every: Option<u64>) -> Result<Rails, TraceError> {
+    pub fn read<S: EventSource>(reader: &mut S, every: Option<u64>) -> Result<Rails, TraceError> {
         let mut rails = Rails::default();
         let mut ends = None;
         while let Some(event) = reader.next_event()? {
-            let What::Print(text) = event.what else { continue };
+            let TraceEventKind::Print(text) = event.what else { continue };
             if let Some((rail, name)) = text.strip_prefix("fairground_meta: rail").and_then(named) {
                 if rails.names.len() < METERS_MAX {
                     rails.names.insert(rail, name.into());
@@ -160,7 +157,7 @@ impl Rails {
         }
     }
 
-    /// What energy is told apart by, in words.
+    /// The key of a row of the energy table, as text.
     pub fn parts(&self) -> Vec<String> {
         self.known_parts().into_iter().map(word).collect()
     }
@@ -208,11 +205,11 @@ impl Rails {
 
     /// What must be said beside the rows.
     pub fn notes(&self) -> Vec<String> {
-        let told = format!(
+        let note = format!(
             "{} readings of meters show less, or are earlier, than those before: the trace is not one run in time order",
             self.backwards
         );
-        (self.backwards > 0).then_some(told).into_iter().collect()
+        (self.backwards > 0).then_some(note).into_iter().collect()
     }
 }
 

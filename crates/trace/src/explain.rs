@@ -1,4 +1,4 @@
-//! A placement, or a pull, in the words of somebody who works on schedulers, and how often which rule decided.
+//! Text for placements and pulls, in the terms of kernel/sched, and counts of the rules that decided.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -64,7 +64,6 @@ fn count(n: u64, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
-/// What it took.
 fn work(p: &Placement) -> String {
     match (p.probes, p.group_cpus) {
         (0, 0) => match &p.pull {
@@ -93,7 +92,7 @@ pub fn in_short(p: &Placement) -> String {
 /// What a tally splits by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Split {
-    /// By nothing.
+    /// One group of all decisions.
     None,
     /// By the name of the task.
     Task,
@@ -104,11 +103,10 @@ pub enum Split {
 /// What decisions are counted under; groups of numbers before groups of names.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
-    /// All.
     All,
-    /// A CPU.
+    /// Decisions for one CPU.
     Cpu(u32),
-    /// A name.
+    /// Decisions about threads of one comm.
     Task(String),
 }
 
@@ -132,18 +130,16 @@ pub struct Tally {
 /// A row of a tally.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RuleRow {
-    /// Whose.
+    /// The group that is counted.
     pub group: Group,
-    /// The rule.
+    /// Name of the placement rule.
     pub rule: String,
-    /// Decisions.
     pub count: u64,
     /// Of the group's decisions, percent.
     pub share_pct: f64,
 }
 
 impl Tally {
-    /// One more decision.
     pub fn add(&mut self, placement: &Placement, split: Split) {
         let group = match split {
             Split::None => Group::All,
@@ -158,7 +154,7 @@ impl Tally {
         self.total += 1;
     }
 
-    /// Decisions counted.
+    /// Number of decisions counted.
     pub fn total(&self) -> u64 {
         self.total
     }
@@ -221,7 +217,7 @@ mod tests {
             step(Some("A2"), "CPU 5 is free"),
             step(Some("A2"), "CPU 5 fits: utilization 12 on capacity 462"),
         ];
-        let told = in_words(&Placement { steps, ..wakeup("reader", 5, "A2") }, &head());
+        let described = in_words(&Placement { steps, ..wakeup("reader", 5, "A2") }, &head());
         let expected = "\
 1.000004000  reader-1000 woken on CPU 4, which runs writer-1001; previous CPU 5
       sync: the waker is about to sleep
@@ -232,21 +228,21 @@ mod tests {
 CPU 5 chosen by A2 after 2 probes
   A2: the previous CPU shares target's cache, is free and fits
 ";
-        assert_eq!(told, expected);
+        assert_eq!(described, expected);
     }
 
     #[test]
     fn births_execs_and_interrupts_on_idle_cpus_are_told_apart() {
         let base = wakeup("a", 1, "x");
-        let told = |p: Placement| in_words(&p, &head());
+        let described = |p: Placement| in_words(&p, &head());
         let idle = Task { comm: "<idle>".into(), pid: 0 };
         assert_eq!(
-            told(Placement { by: idle, probes: 1, ..base.clone() }),
+            described(Placement { by: idle, probes: 1, ..base.clone() }),
             "1.000004000  a-1000 woken on CPU 4, which idles; previous CPU 5\nCPU 1 chosen by x after 1 probe\n"
         );
         let fork = Placement { cause: Cause::Fork, probes: 0, group_cpus: 12, ..base.clone() };
         assert_eq!(
-            told(fork.clone()),
+            described(fork.clone()),
             "1.000004000  a-1000 born on CPU 4, which runs writer-1001\n\
              CPU 1 chosen by x after group statistics of 12 CPUs\n"
         );
@@ -256,26 +252,26 @@ CPU 5 chosen by A2 after 2 probes
         );
         let exec = Placement { cause: Cause::Exec, probes: 0, ..base };
         assert_eq!(
-            told(exec),
+            described(exec),
             "1.000004000  a-1000 starts a new program on CPU 4\nCPU 1 chosen by x, without a probe\n"
         );
     }
 
     #[test]
     fn pulls_name_source_level_and_amount() {
-        let told = |cause, kind: &str, on_cpu| {
+        let described = |cause, kind: &str, on_cpu| {
             let (level, unit) = ("PKG".into(), "task".into());
             let pull = Pull { kind: kind.into(), level, dst: 0, unit, amount: 2, moved: 1 };
             let base = Placement { cause, on_cpu, prev: 3, probes: 0, pull: Some(pull), ..wakeup("a", 0, "sibling") };
             in_words(&base, &head())
         };
         assert_eq!(
-            told(Cause::NewIdle, "newidle", 0),
+            described(Cause::NewIdle, "newidle", 0),
             "1.000004000  a-1000 pulled from CPU 3 by CPU 0, newly idle, PKG: sibling (task, 2)\n\
              CPU 0 chosen by sibling, 1 task moved in all\n"
         );
-        assert!(told(Cause::Balance, "idle", 5).contains("by CPU 0 through CPU 5, idle, PKG"));
-        assert!(told(Cause::Active, "active", 3).contains("pushed from CPU 3 to CPU 0 by the stopper, PKG"));
+        assert!(described(Cause::Balance, "idle", 5).contains("by CPU 0 through CPU 5, idle, PKG"));
+        assert!(described(Cause::Active, "active", 3).contains("pushed from CPU 3 to CPU 0 by the stopper, PKG"));
     }
 
     #[test]

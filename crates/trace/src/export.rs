@@ -1,10 +1,10 @@
 //! What all writers of traces have in common.
 
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 
 use fairground_sim::Observer;
 
-use crate::rtapp_marks::Said;
+use crate::rtapp_marks::UserEvent;
 use crate::{FtraceText, PerfettoTrace};
 
 /// Writes the events of a run down as they come, in some format.
@@ -14,7 +14,7 @@ pub trait Export: Observer {
     fn head(&mut self, meta: &[(&str, &str)], notes: &[String]);
 
     /// A thread of rt-app's has said this, at no earlier time than that of the last event.
-    fn said(&mut self, said: &Said);
+    fn said(&mut self, said: &UserEvent);
 
     /// Writes what is held back.
     ///
@@ -28,7 +28,7 @@ impl<W: Write> Export for FtraceText<W> {
         FtraceText::head(self, meta, notes);
     }
 
-    fn said(&mut self, said: &Said) {
+    fn said(&mut self, said: &UserEvent) {
         FtraceText::said(self, said);
     }
 
@@ -42,11 +42,31 @@ impl<W: Write> Export for PerfettoTrace<W> {
         PerfettoTrace::head(self, meta, notes);
     }
 
-    fn said(&mut self, said: &Said) {
+    fn said(&mut self, said: &UserEvent) {
         PerfettoTrace::said(self, said);
     }
 
     fn finish(self: Box<Self>) -> io::Result<()> {
         PerfettoTrace::finish(*self).map(drop)
+    }
+}
+
+/// A writer that treats EPIPE as success.
+pub struct IgnoreBrokenPipe<W>(pub W);
+
+fn ignore_broken_pipe<T>(outcome: io::Result<T>, done: T) -> io::Result<T> {
+    match outcome {
+        Err(e) if e.kind() == ErrorKind::BrokenPipe => Ok(done),
+        other => other,
+    }
+}
+
+impl<W: Write> Write for IgnoreBrokenPipe<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        ignore_broken_pipe(self.0.write(bytes), bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        ignore_broken_pipe(self.0.flush(), ())
     }
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use fairground_sim::Histogram;
 use fairground_workload::recorded::{Recording, Step};
 
-use crate::{Left, TraceEvent, What};
+use crate::{PrevState, TraceEvent, TraceEventKind};
 
 /// What a trace says of one thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct Figures {
     pub wakeup_latency: Histogram,
     /// Switches from or to a thread.
     pub switches: u64,
-    /// sched_migrate_task of threads.
+    /// Migrations of threads (sched_migrate_task events).
     pub migrations: u64,
     /// Time that CPUs had asked for each idle state, by its index, ns summed over CPUs.
     pub idle_ns: BTreeMap<u32, u64>,
@@ -37,13 +37,12 @@ pub struct Figures {
     last: u64,
     /// Thread and since when it is current; by CPU.
     current: BTreeMap<u32, (u32, u64)>,
-    /// When each CPU switched last, whoever it was.
+    /// Time of the last switch on each CPU.
     switched: BTreeMap<u32, u64>,
     /// State asked for and since when; by CPU.
     asleep: BTreeMap<u32, (u32, u64)>,
     /// When a thread was woken; by index.
     woken: BTreeMap<u32, u64>,
-    /// Thread by pid.
     known: BTreeMap<u32, u32>,
     /// What happens while these CPUs idle is counted as run time only.
     unheard: BTreeSet<u32>,
@@ -65,8 +64,8 @@ impl Figures {
         self.woken.remove(&thread);
     }
 
-    /// A thread, by index, is taken to have left a CPU at `at`, ns, though nobody saw that.
-    pub fn left(&mut self, cpu: u32, thread: u32, at: u64) {
+    /// A thread, by index, is assumed to have left a CPU at `at`, ns, without an event.
+    pub fn end_unseen(&mut self, cpu: u32, thread: u32, at: u64) {
         if let Some((_, since)) = self.current.get(&cpu).copied().filter(|(current, _)| *current == thread) {
             self.current.remove(&cpu);
             self.threads[thread as usize].run_ns += at.saturating_sub(since);
@@ -77,7 +76,7 @@ impl Figures {
     pub fn event(&mut self, event: &TraceEvent, index: &mut dyn FnMut(u32) -> Option<u32>) {
         self.last = event.time.max(self.last);
         let now = self.last;
-        if let What::Fork { child, .. } = event.what {
+        if let TraceEventKind::Fork { child, .. } = event.what {
             self.known.remove(&child.pid);
         }
         if self.origin.is_none() && event.what.is_of_threads() {
@@ -85,25 +84,27 @@ impl Figures {
         }
         let heard = event.context.pid != 0 || !self.unheard.contains(&event.cpu);
         match event.what {
-            What::Switch { prev, left, next, .. } => {
+            TraceEventKind::Switch { prev, left, next, .. } => {
                 let threads = [self.thread(prev.pid, index), self.thread(next.pid, index)];
                 self.switch(event.cpu, threads, left, heard);
             }
             // Who waits from then on is known by the thread that wakes it, or not at all.
             _ if !heard => {}
-            What::Waking { task, .. } => {
+            TraceEventKind::Waking { task, .. } => {
                 if let Some(thread) = self.thread(task.pid, index) {
                     self.woken.insert(thread, now);
                 }
             }
-            What::Wakeup { task, cpu, .. } => {
+            TraceEventKind::Wakeup { task, cpu, .. } => {
                 if let Some(thread) = self.thread(task.pid, index) {
                     self.woken.entry(thread).or_insert(now);
                     self.threads[thread as usize].placements.push(cpu.min(u16::MAX.into()) as u16);
                 }
             }
-            What::Migrate { task, .. } => self.migrations += u64::from(self.thread(task.pid, index).is_some()),
-            What::Idle { cpu, state } => self.idle(cpu, state),
+            TraceEventKind::Migrate { task, .. } => {
+                self.migrations += u64::from(self.thread(task.pid, index).is_some())
+            }
+            TraceEventKind::Idle { cpu, state } => self.idle(cpu, state),
             _ => {}
         }
     }
@@ -134,7 +135,7 @@ impl Figures {
         Some(thread)
     }
 
-    fn switch(&mut self, cpu: u32, [prev, next]: [Option<u32>; 2], left: Left, heard: bool) {
+    fn switch(&mut self, cpu: u32, [prev, next]: [Option<u32>; 2], left: PrevState, heard: bool) {
         self.switches += u64::from(heard && (prev.is_some() || next.is_some()));
         // Without a switch to it, it has run since the CPU switched last, or since the beginning.
         let seen = self.current.remove(&cpu);
@@ -145,7 +146,7 @@ impl Figures {
             if since.is_some() || figures.run_ns == 0 {
                 figures.run_ns += self.last - since.unwrap_or(before);
             }
-            if left == Left::Sleeping {
+            if left == PrevState::Sleeping {
                 self.woken.remove(&thread);
             }
         }
@@ -175,30 +176,29 @@ pub fn same_placements(a: &[u16], b: &[u16]) -> (u64, u64) {
     (a.len().max(b.len()) as u64, same as u64)
 }
 
-/// Which thread of a recording is which, in the trace of a run that repeats it: by the order of births.
-pub struct Births {
-    /// Those of the start that are still to come.
+/// Matches the threads of a replayed run to those of its recording, by the order of forks.
+pub struct ThreadMatcher {
+    /// Initial threads that have not appeared yet.
     roots: VecDeque<u32>,
-    /// Those that each thread gives birth to, still to come; by its index.
+    /// Children of each thread that have not appeared yet; by index of the parent.
     children: Vec<VecDeque<u32>>,
-    /// By pid.
     known: BTreeMap<u32, u32>,
 }
 
-impl Births {
-    /// Of a run that has not begun.
-    pub fn of(recording: &Recording) -> Births {
+impl ThreadMatcher {
+    /// For a run of `recording` that has not begun.
+    pub fn from_recording(recording: &Recording) -> ThreadMatcher {
         let roots = (0..).zip(&recording.threads).filter(|(_, t)| t.born_on.is_some()).map(|(i, _)| i).collect();
         let children = |t: &fairground_workload::recorded::Thread| {
             let fork = |step| if let Step::Fork(child) = step { Some(child) } else { None };
             t.tape.steps().filter_map(fork).collect()
         };
-        Births { roots, children: recording.threads.iter().map(children).collect(), known: BTreeMap::new() }
+        ThreadMatcher { roots, children: recording.threads.iter().map(children).collect(), known: BTreeMap::new() }
     }
 
-    /// One more event of the run.
+    /// Takes the next event of the run.
     pub fn event(&mut self, event: &TraceEvent) {
-        let What::Fork { parent, child } = event.what else { return };
+        let TraceEventKind::Fork { parent, child } = event.what else { return };
         let born = match self.known.get(&parent.pid) {
             Some(parent) => self.children[*parent as usize].pop_front(),
             None => self.roots.pop_front(),

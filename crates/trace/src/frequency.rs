@@ -5,11 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Source, TraceError, What};
+use crate::{EventSource, TraceError, TraceEventKind};
 
-/// At one frequency.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stay {
+pub struct FrequencyPeriod {
     /// How often it was set.
     pub count: u64,
     /// For how long in all, ns.
@@ -21,8 +20,7 @@ pub struct Stay {
 pub struct Clock {
     /// Since when and what it runs at now, ns and kHz.
     now: Option<(u64, u32)>,
-    /// By kHz.
-    stays: BTreeMap<u32, Stay>,
+    stays: BTreeMap<u32, FrequencyPeriod>,
     /// Hash of all changes: what tells clocks apart whose sums are the same.
     history: u64,
 }
@@ -50,7 +48,7 @@ impl Clock {
     }
 
     /// kHz and the stay there, slowest first.
-    pub fn stays(&self) -> impl Iterator<Item = (u32, Stay)> + '_ {
+    pub fn stays(&self) -> impl Iterator<Item = (u32, FrequencyPeriod)> + '_ {
         self.stays.iter().map(|(khz, stay)| (*khz, *stay))
     }
 
@@ -79,11 +77,11 @@ impl Frequencies {
     ///
     /// # Errors
     /// If it cannot be read.
-    pub fn read<S: Source>(reader: &mut S) -> Result<Frequencies, TraceError> {
+    pub fn read<S: EventSource>(reader: &mut S) -> Result<Frequencies, TraceError> {
         let mut all = Frequencies::default();
         while let Some(event) = reader.next_event()? {
             all.last = all.last.max(event.time);
-            if let What::Frequency { cpu, khz } = event.what {
+            if let TraceEventKind::Frequency { cpu, khz } = event.what {
                 all.backwards += u64::from(!all.clocks.entry(cpu).or_default().set(event.time, khz));
             }
         }
@@ -113,9 +111,9 @@ impl Frequencies {
 
     /// What must be said beside the rows.
     pub fn notes(&self) -> Vec<String> {
-        let told =
+        let note =
             format!("{} changes of a clock come before the one before: the trace is not in time order", self.backwards);
-        (self.backwards > 0).then_some(told).into_iter().collect()
+        (self.backwards > 0).then_some(note).into_iter().collect()
     }
 }
 
@@ -147,8 +145,8 @@ mod tests {
         let rows = all.by_clock();
         assert_eq!(rows.iter().map(|(cpus, _)| cpus.clone()).collect::<Vec<_>>(), [vec![0, 1], vec![2], vec![3]]);
         let stays: Vec<_> = rows[0].1.stays().collect();
-        let slow = Stay { count: 2, total: 3 * MS };
-        let fast = Stay { count: 1, total: 3 * MS };
+        let slow = FrequencyPeriod { count: 2, total: 3 * MS };
+        let fast = FrequencyPeriod { count: 1, total: 3 * MS };
         assert_eq!(stays, [(500_000, slow), (1_000_000, fast)]);
         assert_eq!((rows[0].1.span(), rows[0].1.mean_khz()), (6 * MS, 750_000.0));
         assert_eq!((rows[1].1.span(), rows[2].1.span(), rows[2].1.mean_khz()), (MS, 0, 0.0));

@@ -12,8 +12,8 @@ use std::io::{self, Write};
 use fairground_sim::{Event, EventKind, Observer, Reason};
 
 use crate::record::{Record, Recorder};
-use crate::rtapp_marks::Said;
-use crate::{Names, Words};
+use crate::rtapp_marks::UserEvent;
+use crate::{Names, RuleNames};
 
 /// Writes events as they come. [`Self::finish`] tells whether all could be written.
 pub struct FtraceText<W: Write> {
@@ -27,7 +27,7 @@ pub struct FtraceText<W: Write> {
 
 impl<W: Write> FtraceText<W> {
     /// Onto `out`, which should be buffered. `words`: the scheduler's. `why`: ask for the reasons of decisions.
-    pub fn new(out: W, nr_cpus: usize, names: Names, words: Words, why: bool) -> Self {
+    pub fn new(out: W, nr_cpus: usize, names: Names, words: RuleNames, why: bool) -> Self {
         FtraceText { out, recorder: Recorder::new(nr_cpus, names, words), why, error: None }
     }
 
@@ -41,7 +41,7 @@ impl<W: Write> FtraceText<W> {
     }
 
     /// A thread of rt-app's has said this.
-    pub fn said(&mut self, said: &Said) {
+    pub fn said(&mut self, said: &UserEvent) {
         if self.error.is_none() {
             self.error = line(&mut self.out, &self.recorder.said(said)).err();
         }
@@ -115,7 +115,7 @@ mod tests {
     fn exporter(why: bool) -> FtraceText<Vec<u8>> {
         let rules = [("none", "no rule applied"), ("A2", "the previous CPU"), ("A3", "")];
         let notes = ["CPU {cpu} is free", "CPU {cpu} fits: {a} on {b}"];
-        FtraceText::new(Vec::new(), 8, names(), Words::new(&rules, &notes), why)
+        FtraceText::new(Vec::new(), 8, names(), RuleNames::new(&rules, &notes), why)
     }
 
     fn exported(events: &[(Time, CpuId, EventKind)]) -> String {
@@ -259,7 +259,7 @@ reader-1000 [006] 1.000006000: sched_switch: prev_comm=reader prev_pid=1000 prev
 
     #[test]
     fn a_failure_to_write_is_reported_at_the_end() {
-        let mut exporter = FtraceText::new(Full, 8, names(), Words::new(&[], &[]), false);
+        let mut exporter = FtraceText::new(Full, 8, names(), RuleNames::new(&[], &[]), false);
         exporter.event(&Event { time: 0, cpu: 0, kind: EventKind::Idle { state: Some(0) } });
         assert_eq!(exporter.finish().err().map(|e| e.to_string()), Some("disk full".into()));
     }

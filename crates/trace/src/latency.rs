@@ -15,18 +15,18 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use crate::{Left, Source, Thread, TraceError, TraceEvent, What};
+use crate::{EventSource, PrevState, Thread, TraceError, TraceEvent, TraceEventKind};
 
 /// The waits of one task, or of several taken together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Waits {
     /// Time on a CPU, ns.
     pub runtime: u64,
-    /// Waits that ended.
+    /// Number of waits that ended.
     pub count: u64,
-    /// Their sum, ns.
+    /// Sum of the durations, ns.
     pub total: u64,
-    /// The longest, ns.
+    /// Longest duration, ns.
     pub max: u64,
     /// When it began, ns.
     pub max_start: u64,
@@ -59,23 +59,23 @@ impl Waits {
     }
 }
 
-/// What a row stands for.
+/// Grouping of the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
     /// All tasks of a name.
     Comm,
-    /// One task.
+    /// Each thread by pid.
     Pid,
     /// The CPU on which a wait ended.
     Cpu,
 }
 
-/// A row.
+/// One row of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// `name:pid`, `name:(tasks)` or `CPU n`.
     pub name: String,
-    /// Its waits.
+    /// Waits of this row.
     pub waits: Waits,
 }
 
@@ -84,7 +84,6 @@ pub struct Row {
 enum State {
     /// Not on a run queue since.
     Asleep(u64),
-    /// Runnable since.
     Waiting(u64),
     /// On this CPU since.
     Running(u32, u64),
@@ -95,7 +94,6 @@ struct Task {
     state: State,
     /// The last sched_waking, if neither sched_wakeup nor a switch to the task has followed it.
     roused: Option<u64>,
-    /// By CPU.
     waits: BTreeMap<u32, Waits>,
     /// By CPU, from sched_stat_runtime.
     stat_runtime: BTreeMap<u32, u64>,
@@ -111,7 +109,6 @@ impl Task {
 #[derive(Default)]
 pub struct Latency {
     tasks: BTreeMap<u32, Task>,
-    /// sched_stat_runtime was seen.
     has_runtime: bool,
     /// Waits that begin at sched_waking.
     from_waking: u64,
@@ -124,7 +121,7 @@ impl Latency {
     ///
     /// # Errors
     /// If it cannot be read.
-    pub fn read<S: Source>(reader: &mut S) -> Result<Latency, TraceError> {
+    pub fn read<S: EventSource>(reader: &mut S) -> Result<Latency, TraceError> {
         let mut latency = Latency::default();
         while let Some(event) = reader.next_event()? {
             latency.event(&event);
@@ -135,7 +132,7 @@ impl Latency {
     /// One more event; the wait that it ends, ns.
     pub fn event(&mut self, event: &TraceEvent) -> Option<u64> {
         match event.what {
-            What::Switch { prev, left, next, .. } => {
+            TraceEventKind::Switch { prev, left, next, .. } => {
                 // The idle tasks share pid 0 and never wait.
                 if prev.pid != 0 {
                     self.switch_out(event, prev, left);
@@ -144,15 +141,22 @@ impl Latency {
                     return self.switch_in(event, next);
                 }
             }
-            What::Waking { task, .. } => self.task(task, State::Asleep(event.time)).roused = Some(event.time),
-            What::Wakeup { task, .. } => self.wake(event, task),
-            What::Runtime { task, ns } => {
+            TraceEventKind::Waking { task, .. } => self.task(task, State::Asleep(event.time)).roused = Some(event.time),
+            TraceEventKind::Wakeup { task, .. } => self.wake(event, task),
+            TraceEventKind::Runtime { task, ns } => {
                 self.has_runtime = true;
                 let runtime = self.task(task, State::Waiting(event.time)).stat_runtime.entry(event.cpu).or_default();
                 *runtime = runtime.saturating_add(ns);
             }
-            What::Migrate { .. } | What::Idle { .. } | What::Fork { .. } | What::Exec { .. } | What::Exit { .. } => {}
-            What::Frequency { .. } | What::Clamps { .. } | What::Signals { .. } | What::Print(_) => {}
+            TraceEventKind::Migrate { .. }
+            | TraceEventKind::Idle { .. }
+            | TraceEventKind::Fork { .. }
+            | TraceEventKind::Exec { .. }
+            | TraceEventKind::Exit { .. } => {}
+            TraceEventKind::Frequency { .. }
+            | TraceEventKind::Clamps { .. }
+            | TraceEventKind::Signals { .. }
+            | TraceEventKind::Print(_) => {}
         }
         None
     }
@@ -165,10 +169,10 @@ impl Latency {
         task
     }
 
-    fn switch_out(&mut self, event: &TraceEvent, prev: Thread, left: Left) {
+    fn switch_out(&mut self, event: &TraceEvent, prev: Thread, left: PrevState) {
         let after = match left {
-            Left::Runnable => State::Waiting(event.time),
-            Left::Sleeping => State::Asleep(event.time),
+            PrevState::Runnable => State::Waiting(event.time),
+            PrevState::Sleeping => State::Asleep(event.time),
         };
         let task = self.task(prev, after);
         if let State::Running(cpu, since) = std::mem::replace(&mut task.state, after) {
@@ -266,18 +270,18 @@ impl Latency {
 
     /// What must be said beside the rows.
     pub fn notes(&self) -> Vec<String> {
-        let told = [
+        let counted = [
             (
                 self.from_waking,
                 "waits are counted from sched_waking, as no sched_wakeup follows it: choosing a CPU is in them",
             ),
             (self.backwards, "waits end before they begin and are left out: the trace is not in time order"),
         ];
-        told.into_iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect()
+        counted.into_iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect()
     }
 }
 
-/// All rows together.
+/// Sums up all rows.
 pub fn total(rows: &[Row]) -> Waits {
     let mut sum = Waits::default();
     rows.iter().for_each(|row| sum.merge(&row.waits));

@@ -1,4 +1,4 @@
-//! What happened: writers and readers of the event stream, and what can be told from it.
+//! Traces: writers and readers of event streams, and statistics over them.
 //!
 //! [`FtraceText`] writes the kernel's own events in ftrace's raw text form, as `trace-cmd report -R` prints them and
 //! as LISA's `TxtTraceParser` and Perfetto read them. It is a [`fairground_sim::Observer`]: events are written as they
@@ -11,7 +11,6 @@
 //! rt-app logs itself, [`rtapp_marks`] puts what it says of itself into a trace. [`EventTables`] keeps a run in memory, as
 //! columns: a [`Recording`], which can be read like a trace. [`tasks`] says what became of each task.
 
-mod clean;
 mod columns;
 pub mod dat;
 pub mod diff;
@@ -28,26 +27,24 @@ pub mod migrations;
 mod names;
 mod perfetto;
 pub mod placements;
-mod reader_gone;
 mod record;
 mod recording;
 pub mod residency;
 pub mod rtapp_log;
 pub mod rtapp_marks;
 mod rtapp_rounds;
+mod rule_names;
 mod source;
 pub mod tasks;
 mod text;
 pub mod uclamp;
-mod words;
 
-pub use columns::{Column, EventTable, EventTables, Texts};
-pub use export::Export;
+pub use columns::{Column, EventTable, EventTables, TextColumn};
+pub use export::{Export, IgnoreBrokenPipe};
 pub use ftrace::FtraceText;
 pub use names::Names;
 pub use perfetto::{Hardware, PerfettoReader, PerfettoTrace};
-pub use reader_gone::UnlessGone;
 pub use recording::{Recording, RecordingFile};
-pub use source::{open, open_watched, Position, Source};
-pub use text::{Left, Reader, Thread, TraceError, TraceEvent, What};
-pub use words::Words;
+pub use rule_names::RuleNames;
+pub use source::{open, open_watched, EventSource, Position};
+pub use text::{PrevState, Reader, Thread, TraceError, TraceEvent, TraceEventKind};

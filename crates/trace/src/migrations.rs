@@ -5,14 +5,13 @@ use std::collections::BTreeMap;
 use fairground_machine::{Distance, Machine};
 
 use crate::placements::{Cause, Placements};
-use crate::{Source, TraceError};
+use crate::{EventSource, TraceError};
 
 /// A row: the migrations of one cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// The cause; none where the trace does not tell.
     pub cause: Option<Cause>,
-    /// All of them.
     pub count: u64,
     /// By distance; all 0 without a machine.
     pub by_distance: [u64; Distance::COUNT],
@@ -30,7 +29,7 @@ impl Row {
 ///
 /// # Errors
 /// If it cannot be read.
-pub fn rows<S: Source>(trace: &mut Placements<S>, machine: Option<&Machine>) -> Result<Vec<Row>, TraceError> {
+pub fn rows<S: EventSource>(trace: &mut Placements<S>, machine: Option<&Machine>) -> Result<Vec<Row>, TraceError> {
     while trace.next_placement()?.is_some() {}
     let mut rows: BTreeMap<(bool, Option<Cause>), Row> = BTreeMap::new();
     for (moved, n) in trace.moves() {
@@ -71,10 +70,10 @@ mod tests {
             let mut trace = Placements::new(Reader::new("t", text.as_bytes()));
             rows(&mut trace, machine).unwrap()
         };
-        let told = rows(Some(&machine));
+        let actual = rows(Some(&machine));
         let [cluster, far] = [machine.distance(0, 1), machine.distance(0, 4)].map(|d| d as usize);
         let short: Vec<_> =
-            told.iter().map(|r| (r.name(), r.count, r.by_distance[cluster], r.by_distance[far])).collect();
+            actual.iter().map(|r| (r.name(), r.count, r.by_distance[cluster], r.by_distance[far])).collect();
         assert_eq!(short, [("wake", 1, 0, 1), ("balance", 2, 2, 0), ("other", 1, 1, 0)]);
         assert!(rows(None).iter().all(|r| r.by_distance == [0; Distance::COUNT] && r.count > 0));
     }

@@ -13,7 +13,6 @@ pub struct Names {
     workload: Arc<Workload>,
     /// Templates of the tasks of time 0 that are still to come, last first.
     to_start: Vec<SpecId>,
-    /// By task id.
     tasks: Vec<Walk>,
 }
 
@@ -47,7 +46,6 @@ impl Names {
         self.tasks.push(Walk { spec: spec.unwrap_or(SpecId::MAX), step: 0, loops: Vec::new(), pending: (0, 0) });
     }
 
-    /// The thread name.
     pub fn comm(&self, task: TaskId) -> &str {
         self.spec(task).map_or("?", |s| &s.name)
     }
@@ -82,7 +80,6 @@ impl Walk {
         Some(self.pending.1)
     }
 
-    /// Passes one step.
     fn walk(&mut self, op: &Op) {
         self.step += 1;
         match op {

@@ -22,10 +22,10 @@
 mod bundle;
 mod generic;
 mod ids;
-mod order;
 mod packets;
 mod reader;
-mod told;
+mod sorter;
+mod track_records;
 mod wire;
 mod writer;
 

@@ -3,17 +3,17 @@
 
 use std::collections::BTreeMap;
 
-use crate::text::{named, value, Thread, TraceError, TraceEvent, What};
-use crate::Source;
+use crate::text::{named, value, Thread, TraceError, TraceEvent, TraceEventKind};
+use crate::EventSource;
 
 /// What a placement was for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
-    /// A wakeup.
+    /// Wakeup of a sleeping task.
     Wake,
-    /// A birth.
+    /// Fork: the first placement of a new task.
     Fork,
-    /// A new program.
+    /// Exec: balancing before the new program starts.
     Exec,
     /// A CPU looked for work in its turn, or had it looked for.
     Balance,
@@ -33,9 +33,7 @@ impl Cause {
 /// A thread; pid 0 is a CPU's idle task.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Task {
-    /// Its name.
     pub comm: String,
-    /// Its id.
     pub pid: u32,
 }
 
@@ -45,7 +43,7 @@ impl From<Thread<'_>> for Task {
     }
 }
 
-/// `comm-pid`.
+/// Writes `comm-pid`.
 impl std::fmt::Display for Task {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}-{}", self.comm, self.pid)
@@ -61,9 +59,9 @@ pub struct Step {
     pub note: u16,
     /// The CPU it is about.
     pub cpu: Option<u32>,
-    /// The numbers compared.
+    /// The numbers that were compared, as the text describes them.
     pub numbers: [u64; 3],
-    /// In words.
+    /// The step as text.
     pub text: String,
 }
 
@@ -74,24 +72,24 @@ pub struct Pull {
     pub kind: String,
     /// The level of the domain.
     pub level: String,
-    /// For which CPU.
+    /// CPU that pulled the task.
     pub dst: u32,
     /// What `amount` counts: load, util, task, misfit.
     pub unit: String,
     /// How much was to be moved.
     pub amount: u64,
-    /// Tasks moved.
+    /// Number of tasks moved.
     pub moved: u64,
 }
 
 /// A decision where a task goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement {
-    /// ns.
+    /// Time, ns.
     pub time: u64,
-    /// What for.
+    /// Whether it is a wakeup, a fork or an exec.
     pub cause: Cause,
-    /// Who is placed.
+    /// The task that is placed.
     pub task: Task,
     /// On which CPU the wakeup, fork or exec happened.
     pub on_cpu: u32,
@@ -99,11 +97,11 @@ pub struct Placement {
     pub by: Task,
     /// Where the task was.
     pub prev: u32,
-    /// Where it goes.
+    /// CPU that was chosen.
     pub chosen: u32,
     /// The rule that decided.
     pub rule: String,
-    /// CPUs probed.
+    /// Number of CPUs that the search probed.
     pub probes: u64,
     /// CPUs looked at in group statistics.
     pub group_cpus: u64,
@@ -118,11 +116,11 @@ pub struct Placement {
 pub struct Head {
     /// machine, workload, sched, seed, with their values.
     pub meta: Vec<(String, String)>,
-    /// What rules say.
+    /// Description of each rule, by name.
     pub rules: BTreeMap<String, String>,
     /// What every output of the run must carry.
     pub notes: Vec<String>,
-    /// Reasons are recorded.
+    /// Whether the trace records the reasons of decisions.
     pub why: bool,
 }
 
@@ -153,13 +151,13 @@ pub struct Placements<S> {
 pub struct Move {
     /// Why; none where the trace does not tell: for an affinity, or between RT queues, or the trace is not ours.
     pub cause: Option<Cause>,
-    /// Old CPU.
+    /// CPU that the task leaves.
     pub from: u32,
-    /// New CPU.
+    /// CPU that the task moves to.
     pub to: u32,
 }
 
-impl<S: Source> Placements<S> {
+impl<S: EventSource> Placements<S> {
     /// Of a trace from its beginning.
     pub fn new(source: S) -> Placements<S> {
         Placements {
@@ -195,11 +193,11 @@ impl<S: Source> Placements<S> {
     pub fn next_placement(&mut self) -> Result<Option<Placement>, TraceError> {
         while let Some(event) = self.source.next_event()? {
             let ours = match event.what {
-                What::Waking { task, .. } => {
+                TraceEventKind::Waking { task, .. } => {
                     self.wakers.insert(task.pid, (event.cpu, event.context.into()));
                     continue;
                 }
-                What::Migrate { task, from, to } => {
+                TraceEventKind::Migrate { task, from, to } => {
                     let placed = self.chosen.remove(&task.pid).filter(|(chosen, _)| *chosen == to);
                     let moved = if placed.is_none() { moved(&mut self.attempts, &event, from) } else { None };
                     let cause = placed.map(|(_, cause)| cause).or(moved.as_ref().map(|m| m.cause));
@@ -207,12 +205,12 @@ impl<S: Source> Placements<S> {
                     let Some(moved) = moved else { continue };
                     return Ok(Some(Placement { task: task.into(), prev: from, chosen: to, ..moved }));
                 }
-                What::Print(text) => ours(text),
+                TraceEventKind::Print(text) => parse_own_record(text),
                 _ => continue,
             };
             let (time, cpu, context) = (event.time, event.cpu, event.context);
             match ours {
-                Ok(Ours::Decision(mut placement)) => {
+                Ok(OwnRecord::Decision(mut placement)) => {
                     placement.time = time;
                     let waker = self.wakers.remove(&placement.task.pid);
                     let waker = waker.filter(|_| placement.cause == Cause::Wake);
@@ -225,15 +223,15 @@ impl<S: Source> Placements<S> {
                     placement.steps = self.steps.drain(..).filter(|(of, _)| *of == pid).map(|(_, step)| step).collect();
                     return Ok(Some(*placement));
                 }
-                Ok(Ours::Why(pid, step)) => {
+                Ok(OwnRecord::Why(pid, step)) => {
                     self.head.why = true;
                     self.steps.push((pid, step));
                 }
-                Ok(Ours::Attempt(attempt)) => drop(self.attempts.insert(cpu, (time, attempt))),
-                Ok(Ours::Meta(key, value)) => self.head.meta.push((key, value)),
-                Ok(Ours::Rule(name, text)) => drop(self.head.rules.insert(name, text)),
-                Ok(Ours::Note(note)) => self.head.notes.push(note),
-                Ok(Ours::Other) => {}
+                Ok(OwnRecord::Attempt(attempt)) => drop(self.attempts.insert(cpu, (time, attempt))),
+                Ok(OwnRecord::Meta(key, value)) => self.head.meta.push((key, value)),
+                Ok(OwnRecord::Rule(name, text)) => drop(self.head.rules.insert(name, text)),
+                Ok(OwnRecord::Note(note)) => self.head.notes.push(note),
+                Ok(OwnRecord::Other) => {}
                 Err(expected) => return Err(self.source.unexpected(expected)),
             }
         }
@@ -241,7 +239,7 @@ impl<S: Source> Placements<S> {
     }
 }
 
-/// An attempt as its line tells it.
+/// A balance attempt, from its `fairground_balance` line.
 #[derive(Clone, Debug)]
 struct Attempt {
     src: u32,
@@ -251,7 +249,7 @@ struct Attempt {
     left: u64,
 }
 
-/// Whoever moves from `from` at this event, if the last attempt to balance there and then is what moves it.
+/// The placement of the task that leaves `from` at this event, if the last balance attempt at that time and CPU moves it.
 fn moved(attempts: &mut BTreeMap<u32, (u64, Attempt)>, event: &TraceEvent, from: u32) -> Option<Placement> {
     let (time, attempt) = attempts.get_mut(&event.cpu)?;
     if *time != event.time || attempt.src != from || attempt.left == 0 {
@@ -279,8 +277,8 @@ fn moved(attempts: &mut BTreeMap<u32, (u64, Attempt)>, event: &TraceEvent, from:
     })
 }
 
-/// A line that we wrote.
-enum Ours {
+/// A `fairground_*` line.
+enum OwnRecord {
     Decision(Box<Placement>),
     Why(u32, Step),
     Attempt(Attempt),
@@ -290,35 +288,36 @@ enum Ours {
     Other,
 }
 
-fn ours(text: &str) -> Result<Ours, &'static str> {
+fn parse_own_record(text: &str) -> Result<OwnRecord, &'static str> {
     let Some((kind, fields)) = text.strip_prefix("fairground_").and_then(|t| t.split_once(": ")) else {
-        return Ok(Ours::Other);
+        return Ok(OwnRecord::Other);
     };
     let (parsed, expected) = match kind {
-        "decision" => {
-            (decision(fields), "fairground_decision with kind, comm, pid, prev_cpu, cpu, rule, probes, group_cpus")
-        }
-        "why" => (why(fields), "fairground_why with pid, rule, note, cpu, a, b, c, text"),
+        "decision" => (
+            parse_decision(fields),
+            "fairground_decision with kind, comm, pid, prev_cpu, cpu, rule, probes, group_cpus",
+        ),
+        "why" => (parse_why(fields), "fairground_why with pid, rule, note, cpu, a, b, c, text"),
         "balance" => (
-            attempt(fields),
+            parse_attempt(fields),
             "fairground_balance with kind, level, src_cpu, dst_cpu, unit, amount, rule, moved, active",
         ),
         "meta" => {
             let parts = fields.split_once('=');
-            (parts.map(|(key, value)| Ours::Meta(key.into(), value.into())), "fairground_meta with KEY=VALUE")
+            (parts.map(|(key, value)| OwnRecord::Meta(key.into(), value.into())), "fairground_meta with KEY=VALUE")
         }
         "rule" => (rule(fields), "fairground_rule with name, text"),
-        "note" => (Some(Ours::Note(fields.into())), ""),
-        _ => (Some(Ours::Other), ""),
+        "note" => (Some(OwnRecord::Note(fields.into())), ""),
+        _ => (Some(OwnRecord::Other), ""),
     };
     parsed.ok_or(expected)
 }
 
-fn decision(fields: &str) -> Option<Ours> {
+fn parse_decision(fields: &str) -> Option<OwnRecord> {
     let (kind, fields) = fields.strip_prefix("kind=")?.split_once(' ')?;
     let cause = [Cause::Wake, Cause::Fork, Cause::Exec].into_iter().find(|c| c.word() == kind)?;
     let (task, rest) = named(fields.strip_prefix("comm=")?, " pid=")?;
-    Some(Ours::Decision(Box::new(Placement {
+    Some(OwnRecord::Decision(Box::new(Placement {
         time: 0,
         cause,
         task: task.into(),
@@ -334,7 +333,7 @@ fn decision(fields: &str) -> Option<Ours> {
     })))
 }
 
-fn attempt(fields: &str) -> Option<Ours> {
+fn parse_attempt(fields: &str) -> Option<OwnRecord> {
     let word = |key| value(fields, key).map(str::to_owned);
     let number = |key| value(fields, key)?.parse::<u64>().ok();
     let cpu = |key| value(fields, key)?.parse::<u32>().ok();
@@ -348,10 +347,10 @@ fn attempt(fields: &str) -> Option<Ours> {
         amount: number("amount=")?,
         moved,
     };
-    Some(Ours::Attempt(Attempt { src: cpu("src_cpu=")?, rule: word("rule=")?, pull, left: moved }))
+    Some(OwnRecord::Attempt(Attempt { src: cpu("src_cpu=")?, rule: word("rule=")?, pull, left: moved }))
 }
 
-fn why(fields: &str) -> Option<Ours> {
+fn parse_why(fields: &str) -> Option<OwnRecord> {
     let (fields, text) = fields.split_once(" text=")?;
     let number = |key| value(fields, key)?.parse().ok();
     let rule = Some(value(fields, "rule=")?).filter(|rule| *rule != "-");
@@ -363,12 +362,12 @@ fn why(fields: &str) -> Option<Ours> {
         numbers: [number("a=")?, number("b=")?, number("c=")?],
         text: text.to_owned(),
     };
-    Some(Ours::Why(value(fields, "pid=")?.parse().ok()?, step))
+    Some(OwnRecord::Why(value(fields, "pid=")?.parse().ok()?, step))
 }
 
-fn rule(fields: &str) -> Option<Ours> {
+fn rule(fields: &str) -> Option<OwnRecord> {
     let (name, text) = fields.strip_prefix("name=")?.split_once(" text=")?;
-    Some(Ours::Rule(name.into(), text.into()))
+    Some(OwnRecord::Rule(name.into(), text.into()))
 }
 
 #[cfg(test)]
@@ -484,7 +483,7 @@ a-7 [005] 1.5: print: tracing_mark_write: fairground_decision: kind=exec comm=a 
         assert_eq!((all[0].on_cpu, all[0].by.pid, all[0].steps.len()), (5, 7, 0));
     }
 
-    /// A wakeup elsewhere is told by its decision; of two tasks that leave the source in the same instant the attempt
+    /// A wakeup elsewhere is identified by its decision; of two tasks that leave the source in the same instant the attempt
     /// moved one.
     #[test]
     fn a_pull_is_a_placement_by_its_attempt() {

@@ -2,7 +2,7 @@
 //!
 //! The kernel's events have its names and fields. As in the kernel, `sched_waking` comes before the placement and its
 //! `target_cpu` is the *previous* CPU; `sched_wakeup`'s is the placement. Priorities are those at birth. Clamps are
-//! told, once somebody has asked for one, by the events of LISA's module (`uclamp_util_se` of a task,
+//! written, if a user has set one, as the events of LISA's module (`uclamp_util_se` of a task,
 //! `uclamp_util_cfs` of a CPU) whenever the signal they bound enters a new period; what load tracking says, on request,
 //! by its `sched_pelt_se` and `sched_pelt_cfs`. What the kernel has no event for
 //! (the decision behind a placement, a program's marks, the stopper's work, what must be said of the run) begins with
@@ -36,8 +36,8 @@ use fairground_sim::{
     Balance, Clamps, Decision, DecisionKind, Event, EventKind, Reason, Signals, SwitchState, TaskId, Time, NO_RULE,
 };
 
-use crate::rtapp_marks::Said;
-use crate::{energy, Names, Words};
+use crate::rtapp_marks::UserEvent;
+use crate::{energy, Names, RuleNames};
 
 /// How the names of events begin that the kernel does not have.
 pub(crate) const OURS: &str = "fairground_";
@@ -113,20 +113,20 @@ pub(crate) type Fields<'a> = Vec<(&'a str, Value<'a>)>;
 
 /// An event as it is recorded.
 pub(crate) struct Record<'a> {
-    /// ns.
+    /// Virtual time, ns.
     pub time: Time,
-    /// Where.
+    /// CPU on which it happened.
     pub cpu: CpuId,
     /// What runs there: its name and pid; none: the idle task.
     pub context: Option<(&'a str, u32)>,
-    /// What happened.
+    /// Name of the event, as ftrace has it.
     pub name: &'a str,
-    /// `KEY=VALUE`.
+    /// The fields as `KEY=VALUE`.
     pub fields: Fields<'a>,
 }
 
 impl Record<'_> {
-    /// The kernel has no such event: in its traces it is what somebody writes through trace_marker.
+    /// The kernel has no such event: in its traces it is a trace_marker write.
     pub fn is_said(&self) -> bool {
         [OURS, RTAPP].iter().any(|start| self.name.starts_with(start))
     }
@@ -144,7 +144,7 @@ impl Record<'_> {
 /// Makes records of events.
 pub(crate) struct Recorder {
     names: Names,
-    words: Words,
+    words: RuleNames,
     /// Who runs, by CPU.
     current: Vec<Option<TaskId>>,
     /// Tasks whose next wakeup is their first.
@@ -152,8 +152,8 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// `words`: the scheduler's.
-    pub fn new(nr_cpus: usize, names: Names, words: Words) -> Recorder {
+    /// A recorder for `nr_cpus` CPUs; `words` holds the scheduler's names of rules and notes.
+    pub fn new(nr_cpus: usize, names: Names, words: RuleNames) -> Recorder {
         Recorder { names, words, current: vec![None; nr_cpus], newborn: Vec::new() }
     }
 
@@ -233,7 +233,7 @@ impl Recorder {
     }
 
     /// What a thread of rt-app's says.
-    pub fn said(&self, said: &Said) -> Record<'_> {
+    pub fn said(&self, said: &UserEvent) -> Record<'_> {
         let event = said.event.map(|event| ("event", event.into()));
         let figures = said.figures.iter().map(|(key, n)| (*key, (*n).into()));
         let fields = event.into_iter().chain(figures).collect();
@@ -288,7 +288,7 @@ impl Recorder {
     }
 
     fn fork(&self, event: &Event, parent: Option<TaskId>, child: TaskId) -> Fields<'_> {
-        let (comm, pid_) = self.who(parent, event.cpu);
+        let (comm, pid_) = self.thread_name(parent, event.cpu);
         let (child_comm, child_pid) = self.task(child);
         vec![("comm", comm), ("pid", pid_.into()), ("child_comm", child_comm.into()), ("child_pid", child_pid.into())]
     }
@@ -304,8 +304,8 @@ impl Recorder {
             SwitchState::Sleeping => 1,
             SwitchState::Dead => 16,
         };
-        let (prev_comm, prev_pid) = self.who(prev, event.cpu);
-        let (next_comm, next_pid) = self.who(next, event.cpu);
+        let (prev_comm, prev_pid) = self.thread_name(prev, event.cpu);
+        let (next_comm, next_pid) = self.thread_name(next, event.cpu);
         vec![
             ("prev_comm", prev_comm),
             ("prev_pid", prev_pid.into()),
@@ -388,7 +388,7 @@ impl Recorder {
     }
 
     /// Name and pid of a task, or of the idle task of `cpu`.
-    fn who(&self, task: Option<TaskId>, cpu: CpuId) -> (Value<'_>, u32) {
+    fn thread_name(&self, task: Option<TaskId>, cpu: CpuId) -> (Value<'_>, u32) {
         match task {
             Some(task) => (self.names.comm(task).into(), pid(task)),
             None => (format!("swapper/{cpu}").into(), 0),
@@ -404,7 +404,7 @@ fn pid(task: TaskId) -> u32 {
     FIRST_PID + task
 }
 
-/// A value typed by somebody, fit for a line.
+/// A user's value on one line: control characters replaced.
 fn one_line(text: &str) -> String {
     text.replace(char::is_control, " ")
 }

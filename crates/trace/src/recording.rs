@@ -1,5 +1,5 @@
-//! A run kept in memory: its events as tables, and what a trace says at its head. All that can be told from a trace of the
-//! run can be told from it, because it can be read as one ([`Recording::source`]).
+//! A run in memory: its events as tables, and the trace header. All statistics of a trace work on it
+//! too, because it can be read as one ([`Recording::source`]).
 
 use std::collections::BTreeMap;
 use std::io::{self, BufReader, Read, Write};
@@ -7,11 +7,11 @@ use std::io::{self, BufReader, Read, Write};
 use fairground_sim::{Event, Observer, Reason};
 use serde::{Deserialize, Serialize};
 
-use crate::columns::{Column, EventTable, Texts};
+use crate::columns::{Column, EventTable, TextColumn};
 use crate::ftrace::line;
 use crate::record::{Record, Value};
-use crate::rtapp_marks::Said;
-use crate::{EventTables, Export, Reader, Source};
+use crate::rtapp_marks::UserEvent;
+use crate::{EventSource, EventTables, Export, Reader};
 
 /// A run in memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,14 +29,14 @@ impl Recording {
     }
 
     /// As a trace, which errors call `name`.
-    pub fn source(&self, name: &str) -> impl Source + '_ {
+    pub fn source(&self, name: &str) -> impl EventSource + '_ {
         Reader::new(name, BufReader::new(Lines::new(self)))
     }
 
     /// As it was written by [`RecordingFile`].
     ///
     /// # Errors
-    /// What is wrong with it: whoever wrote it may have been under test.
+    /// Checks it: the writer may be code under test.
     pub fn read(input: impl Read) -> Result<Recording, String> {
         let recording: Recording =
             serde_json::from_reader(BufReader::new(input)).map_err(|e| format!("no recording: {e}"))?;
@@ -83,7 +83,7 @@ impl<W: Write> Export for RecordingFile<W> {
         self.tables.head(meta, notes);
     }
 
-    fn said(&mut self, said: &Said) {
+    fn said(&mut self, said: &UserEvent) {
         self.tables.said(said);
     }
 
@@ -152,7 +152,7 @@ impl EventTable {
     /// Whether all columns are equally long, and every word is there.
     fn whole(&self) -> Result<(), String> {
         let rows = self.len();
-        let words = |texts: &Texts| match texts.codes.iter().all(|code| (*code as usize) < texts.words.len()) {
+        let words = |texts: &TextColumn| match texts.codes.iter().all(|code| (*code as usize) < texts.words.len()) {
             true => Some(texts.codes.len()),
             false => None,
         };
@@ -177,14 +177,14 @@ mod tests {
     use fairground_sim::{Decision, DecisionKind, EventKind, SwitchState};
 
     use super::*;
-    use crate::{FtraceText, Names, Words};
+    use crate::{FtraceText, Names, RuleNames};
 
     fn names() -> Names {
         Names::new(Arc::new(workload(vec![], vec![spec("two words", vec![])])))
     }
 
-    fn words() -> Words {
-        Words::new(&[("A2", "the previous CPU")], &["CPU {cpu} fits: {a} on {b}"])
+    fn words() -> RuleNames {
+        RuleNames::new(&[("A2", "the previous CPU")], &["CPU {cpu} fits: {a} on {b}"])
     }
 
     /// A task is born, is placed for a reason, runs and sleeps.

@@ -6,22 +6,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{Source, TraceError, What};
+use crate::{EventSource, TraceError, TraceEventKind};
 
 /// Stays in a state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stays {
-    /// How many.
+pub struct IdlePeriods {
     pub count: u64,
-    /// Their sum, ns.
+    /// Sum of the durations, ns.
     pub total: u64,
-    /// The longest, ns.
+    /// Longest duration, ns.
     pub max: u64,
     /// Shorter than the state's target residency, where that is known.
     pub early: u64,
 }
 
-impl Stays {
+impl IdlePeriods {
     fn add(&mut self, ns: u64, target: Option<u64>) {
         self.count += 1;
         self.total = self.total.saturating_add(ns);
@@ -29,7 +28,7 @@ impl Stays {
         self.early += u64::from(target.is_some_and(|target| ns < target));
     }
 
-    fn merge(&mut self, other: &Stays) {
+    fn merge(&mut self, other: &IdlePeriods) {
         self.count += other.count;
         self.total = self.total.saturating_add(other.total);
         self.max = self.max.max(other.max);
@@ -42,23 +41,23 @@ impl Stays {
     }
 }
 
-/// What is known of a CPU that has any event.
+/// What the trace shows of a CPU that has any event.
 #[derive(Clone, Copy, Debug, Default)]
-struct Seen {
+struct CpuCoverage {
     /// It has a cpu_idle.
     tells_idle: bool,
-    /// How long the stay lasted that was under way where the trace began, ns.
+    /// Length of the idle period that was under way when the trace began, ns.
     before: u64,
 }
 
-/// The stays of a trace.
+/// Idle periods of a trace, by CPU and state.
 #[derive(Clone, Debug, Default)]
 pub struct Residency {
     /// By CPU and state.
-    stays: BTreeMap<(u32, u32), Stays>,
+    stays: BTreeMap<(u32, u32), IdlePeriods>,
     /// By CPU, the state it is in and since when, ns.
     now: BTreeMap<u32, (u32, u64)>,
-    seen: BTreeMap<u32, Seen>,
+    seen: BTreeMap<u32, CpuCoverage>,
     first: Option<u64>,
     last: u64,
     /// Stays that end before they begin.
@@ -70,13 +69,16 @@ impl Residency {
     ///
     /// # Errors
     /// If it cannot be read.
-    pub fn read<S: Source>(reader: &mut S, target: &dyn Fn(u32, u32) -> Option<u64>) -> Result<Residency, TraceError> {
+    pub fn read<S: EventSource>(
+        reader: &mut S,
+        target: &dyn Fn(u32, u32) -> Option<u64>,
+    ) -> Result<Residency, TraceError> {
         let mut residency = Residency::default();
         while let Some(event) = reader.next_event()? {
             let first = *residency.first.get_or_insert(event.time);
             residency.last = residency.last.max(event.time);
             residency.seen.entry(event.cpu).or_default();
-            if let What::Idle { cpu, state } = event.what {
+            if let TraceEventKind::Idle { cpu, state } = event.what {
                 let seen = residency.seen.entry(cpu).or_default();
                 if !std::mem::replace(&mut seen.tells_idle, true) && state.is_none() {
                     seen.before = event.time.saturating_sub(first);
@@ -103,7 +105,7 @@ impl Residency {
         self.first.map_or(0, |first| self.last.saturating_sub(first))
     }
 
-    /// CPUs that have any event, and those of a machine of so many.
+    /// CPUs that have any event, and all CPUs of a machine with `nr_cpus` CPUs.
     pub fn cpus(&self, nr_cpus: u32) -> BTreeSet<u32> {
         self.seen.keys().copied().chain(0..nr_cpus).collect()
     }
@@ -121,22 +123,22 @@ impl Residency {
     }
 
     /// CPU, state, and the stays there.
-    pub fn by_cpu(&self) -> impl Iterator<Item = (u32, u32, Stays)> + '_ {
+    pub fn by_cpu(&self) -> impl Iterator<Item = (u32, u32, IdlePeriods)> + '_ {
         self.stays.iter().map(|((cpu, state), stays)| (*cpu, *state, *stays))
     }
 
     /// State, and the stays there of all CPUs.
-    pub fn by_state(&self) -> Vec<(u32, Stays)> {
-        let mut sums = BTreeMap::<u32, Stays>::new();
+    pub fn by_state(&self) -> Vec<(u32, IdlePeriods)> {
+        let mut sums = BTreeMap::<u32, IdlePeriods>::new();
         self.by_cpu().for_each(|(_, state, stays)| sums.entry(state).or_default().merge(&stays));
         sums.into_iter().collect()
     }
 
     /// What must be said beside the rows.
     pub fn notes(&self) -> Vec<String> {
-        let told =
+        let note =
             format!("{} sleeps end before they begin and are left out: the trace is not in time order", self.backwards);
-        (self.backwards > 0).then_some(told).into_iter().collect()
+        (self.backwards > 0).then_some(note).into_iter().collect()
     }
 }
 
@@ -171,8 +173,8 @@ mod tests {
         ];
         let residency = read(&text.concat());
         let ms = 1_000_000;
-        let deep = Stays { count: 2, total: 6 * ms, max: 4 * ms, early: 1 };
-        let shallow = Stays { count: 1, total: ms, max: ms, early: 0 };
+        let deep = IdlePeriods { count: 2, total: 6 * ms, max: 4 * ms, early: 1 };
+        let shallow = IdlePeriods { count: 1, total: ms, max: ms, early: 0 };
         assert_eq!(residency.by_cpu().collect::<Vec<_>>(), [(0, 0, shallow), (0, 1, deep)]);
         assert_eq!((residency.span(), deep.mean()), (10 * ms, 3 * ms));
     }
@@ -200,7 +202,7 @@ mod tests {
     #[test]
     fn states_are_summed_over_cpus() {
         let text = [idle("1.0", 0, 2), idle("1.0", 1, 2), idle("1.5", 0, EXIT), idle("1.75", 1, EXIT)].concat();
-        let both = Stays { count: 2, total: 1_250_000_000, max: 750_000_000, early: 0 };
+        let both = IdlePeriods { count: 2, total: 1_250_000_000, max: 750_000_000, early: 0 };
         assert_eq!(read(&text).by_state(), [(2, both)]);
     }
 

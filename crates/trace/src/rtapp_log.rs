@@ -25,7 +25,7 @@ use fairground_sim::{Event, EventKind, Observer, Step, TaskId, Time};
 use fairground_workload::rtapp::LogPlan;
 use fairground_workload::{SpecId, Workload};
 
-use crate::rtapp_rounds::{to_us, Came, Round, Rounds};
+use crate::rtapp_rounds::{to_us, Round, Rounds, StepProgress};
 
 /// Longest name of a file without its ending, bytes: file systems take 255.
 const NAME_MAX: usize = 240;
@@ -38,7 +38,6 @@ const HELD_MAX: usize = 8 << 20;
 pub struct RtappLog<W: Write> {
     out: W,
     rounds: Rounds,
-    /// By task id.
     files: Vec<String>,
     /// Threads that were forked so far, by template.
     forks: BTreeMap<SpecId, u32>,
@@ -91,7 +90,7 @@ impl<W: Write> RtappLog<W> {
     }
 
     fn came_to(&mut self, step: &Step) -> io::Result<()> {
-        let (Came { ended: Some(round), .. }, Some(file)) =
+        let (StepProgress { ended: Some(round), .. }, Some(file)) =
             (self.rounds.came_to(step), self.files.get(step.task as usize))
         else {
             return Ok(());

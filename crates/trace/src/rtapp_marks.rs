@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Words and figures are those of rt-app's source as of May 2026; [`crate::rtapp_log`] says what each figure is. Its main
-//! thread is not simulated, so nobody says `rtapp_main`; `rtapp_event` is left out.
+//! thread is not simulated, so there is no `rtapp_main`; `rtapp_event` is left out.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -19,23 +19,23 @@ use fairground_sim::{Event, EventKind, Observer, Reason, Step, TaskId, Time};
 use fairground_workload::rtapp::LogPlan;
 use fairground_workload::Workload;
 
-use crate::rtapp_rounds::{to_us, Place, Round, Rounds};
+use crate::rtapp_rounds::{to_us, Round, RoundPosition, Rounds};
 use crate::Export;
 
 /// What a thread says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
-    /// When, ns.
+pub struct UserEvent {
+    /// Virtual time, ns.
     pub time: Time,
-    /// Where.
+    /// CPU on which it was written.
     pub cpu: CpuId,
-    /// Who.
+    /// Task that wrote it.
     pub task: TaskId,
-    /// Which of rt-app's.
+    /// Name of the event, as rt-app's trace markers have it.
     pub name: &'static str,
     /// `start` or `end`, if it is about either.
     pub event: Option<&'static str>,
-    /// Its figures.
+    /// Fields of the event: name and value.
     pub figures: Vec<(&'static str, i64)>,
 }
 
@@ -44,8 +44,8 @@ pub struct RtappMarks<E: ?Sized> {
     rounds: Rounds,
     /// Where each task ran last.
     cpus: Vec<CpuId>,
-    /// Steps are told after the events of their instant and may lie behind it: what is said waits for its turn.
-    waiting: BTreeMap<(Time, u64), Said>,
+    /// Steps are reported after the events of their instant and may be later: events wait here for their turn.
+    waiting: BTreeMap<(Time, u64), UserEvent>,
     /// How many have waited.
     count: u64,
     trace: Box<E>,
@@ -60,7 +60,7 @@ impl<E: Export + ?Sized> RtappMarks<E> {
 
     fn say(&mut self, step: &Step, name: &'static str, event: Option<&'static str>, figures: Vec<(&'static str, i64)>) {
         let cpu = self.cpus.get(step.task as usize).copied().unwrap_or(0);
-        let said = Said { time: step.time, cpu, task: step.task, name, event, figures };
+        let said = UserEvent { time: step.time, cpu, task: step.task, name, event, figures };
         self.waiting.insert((step.time, self.count), said);
         self.count += 1;
     }
@@ -79,8 +79,8 @@ impl<E: Export + ?Sized> RtappMarks<E> {
     }
 }
 
-fn place(place: Place) -> Vec<(&'static str, i64)> {
-    let Place { thread_loop, phase, phase_loop } = place;
+fn place(place: RoundPosition) -> Vec<(&'static str, i64)> {
+    let RoundPosition { thread_loop, phase, phase_loop } = place;
     vec![("thread_loop", thread_loop as i64), ("phase", phase.into()), ("phase_loop", phase_loop as i64)]
 }
 
@@ -151,7 +151,7 @@ impl<E: Export + ?Sized> Export for RtappMarks<E> {
         self.trace.head(meta, notes);
     }
 
-    fn said(&mut self, said: &Said) {
+    fn said(&mut self, said: &UserEvent) {
         self.trace.said(said);
     }
 

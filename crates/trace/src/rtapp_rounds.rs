@@ -12,7 +12,6 @@ use crate::Names;
 pub struct Rounds {
     plan: Arc<LogPlan>,
     names: Names,
-    /// By task id.
     threads: Vec<Thread>,
 }
 
@@ -23,31 +22,31 @@ struct Thread {
     op: Option<u32>,
     round: Option<Round>,
     /// The place of the round, or of the last one.
-    place: Option<Place>,
+    place: Option<RoundPosition>,
 }
 
-/// Which round it is: rt-app's three counters, all from 0.
+/// Identifies a round by rt-app's three counters, all from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct RoundPosition {
     /// How often all phases have been gone through.
     pub thread_loop: u64,
-    /// The phase.
+    /// Index of the phase.
     pub phase: u32,
     /// How often this phase has been repeated.
     pub phase_loop: u64,
 }
 
-/// A round of a phase that has begun. Times in us but for `start`.
+/// A round of a phase that has begun. Times are in us, except `start`.
 #[derive(Default)]
 pub struct Round {
     /// Of the phase, from 1.
     phase: u32,
-    /// ns.
+    /// Virtual time, ns.
     pub start: Time,
-    within: Option<Within>,
+    within: Option<OpenMeasurement>,
     /// Thousands of loops of `run`.
     pub perf: u64,
-    /// What `run` and `runtime` took.
+    /// Duration of `run` and `runtime`.
     pub run_us: u64,
     /// From a timer's call to the end of its period.
     pub slack_us: i64,
@@ -59,23 +58,23 @@ pub struct Round {
     pub late_us: u64,
 }
 
-/// An event that is measured.
-enum Within {
+/// A `run` or `timer` event in progress.
+enum OpenMeasurement {
     Run { since: Time },
     Timer { due: Time, missed: bool },
 }
 
-/// What a thread has come to.
+/// Progress of a thread at one step.
 #[derive(Default)]
-pub struct Came {
-    /// It comes to its first step.
+pub struct StepProgress {
+    /// The thread reaches its first step.
     pub first: bool,
     /// This round is over,
     pub ended: Option<Round>,
     /// which was this one.
-    pub ended_at: Option<Place>,
-    /// This one begins.
-    pub begun_at: Option<Place>,
+    pub ended_at: Option<RoundPosition>,
+    /// Start of this round; none if no round begins here.
+    pub begun_at: Option<RoundPosition>,
     /// It has no steps left.
     pub last: bool,
 }
@@ -86,7 +85,7 @@ impl Rounds {
         Rounds { plan, names: Names::new(workload), threads: Vec::new() }
     }
 
-    /// What is logged.
+    /// The plan by which steps are mapped to log lines.
     pub fn plan(&self) -> &LogPlan {
         &self.plan
     }
@@ -100,16 +99,16 @@ impl Rounds {
     }
 
     /// A thread has come to a step.
-    pub fn came_to(&mut self, step: &Step) -> Came {
-        let Some(thread) = self.threads.get_mut(step.task as usize) else { return Came::default() };
+    pub fn came_to(&mut self, step: &Step) -> StepProgress {
+        let Some(thread) = self.threads.get_mut(step.task as usize) else { return StepProgress::default() };
         let before = thread.op.replace(step.op);
         if before == Some(step.op) {
-            return Came::default();
+            return StepProgress::default();
         }
         let plan = self.plan.threads.get(thread.spec as usize);
         let logged = plan.and_then(|p| p.steps.get(step.op as usize)).copied().unwrap_or_default();
         let last = plan.is_some_and(|p| p.steps.len() == step.op as usize);
-        let mut came = Came { first: before.is_none(), last, ..Came::default() };
+        let mut came = StepProgress { first: before.is_none(), last, ..StepProgress::default() };
         if let Some(round) = &mut thread.round {
             round.leave(step.time);
             if logged.begins || logged.phase != round.phase {
@@ -118,7 +117,8 @@ impl Rounds {
         }
         if logged.begins {
             thread.round = Some(Round { phase: logged.phase, start: step.time, ..Round::default() });
-            thread.place = Some(Place::after(thread.place, logged.phase - 1, plan.map_or(&[], |p| &p.rounds)));
+            thread.place =
+                Some(RoundPosition::next_position(thread.place, logged.phase - 1, plan.map_or(&[], |p| &p.rounds)));
             came.begun_at = thread.place;
         }
         if let Some(round) = &mut thread.round {
@@ -128,15 +128,15 @@ impl Rounds {
     }
 }
 
-impl Place {
+impl RoundPosition {
     /// The first round of a thread, or the one behind `last`, in `phase`. `rounds`: of each phase.
-    fn after(last: Option<Place>, phase: u32, rounds: &[Option<u64>]) -> Place {
-        let Some(last) = last else { return Place { thread_loop: 0, phase, phase_loop: 0 } };
+    fn next_position(last: Option<RoundPosition>, phase: u32, rounds: &[Option<u64>]) -> RoundPosition {
+        let Some(last) = last else { return RoundPosition { thread_loop: 0, phase, phase_loop: 0 } };
         let complete = rounds.get(phase as usize).copied().flatten() == Some(last.phase_loop + 1);
         if phase == last.phase && !complete {
-            return Place { phase_loop: last.phase_loop + 1, ..last };
+            return RoundPosition { phase_loop: last.phase_loop + 1, ..last };
         }
-        Place { thread_loop: last.thread_loop + u64::from(phase <= last.phase), phase, phase_loop: 0 }
+        RoundPosition { thread_loop: last.thread_loop + u64::from(phase <= last.phase), phase, phase_loop: 0 }
     }
 }
 
@@ -146,7 +146,7 @@ impl Round {
             (LoggedEvent::Run { us, perf }, _) => {
                 self.asked_run_us += us;
                 self.perf += perf;
-                self.within = Some(Within::Run { since: step.time });
+                self.within = Some(OpenMeasurement::Run { since: step.time });
             }
             (LoggedEvent::Timer { us }, Some(due)) => {
                 self.asked_period_us += us;
@@ -155,7 +155,7 @@ impl Round {
                     false => -(to_us(step.time - due) as i64),
                 };
                 self.slack_us = if sums_slack { self.slack_us + slack } else { slack };
-                self.within = Some(Within::Timer { due, missed: due <= step.time });
+                self.within = Some(OpenMeasurement::Timer { due, missed: due <= step.time });
             }
             _ => {}
         }
@@ -164,15 +164,15 @@ impl Round {
     /// The event that was measured is over.
     fn leave(&mut self, now: Time) {
         match self.within.take() {
-            Some(Within::Run { since }) => self.run_us += to_us(now - since),
-            Some(Within::Timer { missed: true, .. }) => self.late_us = 0,
-            Some(Within::Timer { due, .. }) => self.late_us += to_us(now.saturating_sub(due)),
+            Some(OpenMeasurement::Run { since }) => self.run_us += to_us(now - since),
+            Some(OpenMeasurement::Timer { missed: true, .. }) => self.late_us = 0,
+            Some(OpenMeasurement::Timer { due, .. }) => self.late_us += to_us(now.saturating_sub(due)),
             None => {}
         }
     }
 }
 
-/// To the nearest.
+/// Rounds to whole microseconds.
 pub fn to_us(ns: Time) -> u64 {
     ns.saturating_add(500) / 1000
 }

@@ -26,7 +26,7 @@ const COMPRESSED: [(&[u8], &str); 4] = [
 ];
 
 /// Gives the events of a trace one by one, in the order of their times.
-pub trait Source {
+pub trait EventSource {
     /// The next event that is known; none at the end.
     ///
     /// # Errors
@@ -44,7 +44,7 @@ pub trait Source {
     fn unexpected(&self, expected: &str) -> TraceError;
 }
 
-impl<S: Source + ?Sized> Source for Box<S> {
+impl<S: EventSource + ?Sized> EventSource for Box<S> {
     fn next_event(&mut self) -> Result<Option<TraceEvent<'_>>, TraceError> {
         (**self).next_event()
     }
@@ -62,7 +62,7 @@ impl<S: Source + ?Sized> Source for Box<S> {
     }
 }
 
-/// Says of so many events that they were passed over.
+/// The note that `unknown` events were skipped; none if there are none.
 pub(crate) fn passed_over(unknown: u64) -> Option<String> {
     (unknown > 0).then(|| format!("{unknown} events of other kinds were passed over"))
 }
@@ -72,15 +72,27 @@ pub(crate) fn in_interrupt(common_flags: u64) -> bool {
     common_flags & (0x08 | 0x10 | 0x40) != 0
 }
 
+/// Appends untrusted text with control characters replaced by `?` and invalid UTF-8 by U+FFFD; keeps newlines if `lines`.
+pub(crate) fn push_sanitized(text: &mut String, bytes: &[u8], lines: bool) {
+    let plain = |b: &u8| (b' '..=b'~').contains(b) || (*b == b'\n' && lines);
+    match std::str::from_utf8(bytes) {
+        Ok(words) if bytes.iter().all(plain) => text.push_str(words),
+        _ => {
+            let words = String::from_utf8_lossy(bytes);
+            text.extend(words.chars().map(|c| if c.is_control() && !(c == '\n' && lines) { '?' } else { c }));
+        }
+    }
+}
+
 /// Opens a trace of any format that is known. A pipe will do for those that need not jump about in the file.
 ///
 /// # Errors
 /// A file that cannot be opened, or that begins like a format and does not go on like it.
-pub fn open(path: &Path) -> Result<Box<dyn Source>, TraceError> {
+pub fn open(path: &Path) -> Result<Box<dyn EventSource>, TraceError> {
     open_watched(path).map(|(source, _)| source)
 }
 
-/// How far a file has been read.
+/// Progress of reading a file.
 #[derive(Clone, Debug)]
 pub struct Position {
     read: Rc<Cell<u64>>,
@@ -88,32 +100,32 @@ pub struct Position {
 }
 
 impl Position {
-    /// Bytes that have been read, and how many there are; none of what is no file.
-    pub fn of(&self) -> Option<(u64, u64)> {
+    /// Bytes read so far, and the size of the file; none for a pipe.
+    pub fn bytes_and_size(&self) -> Option<(u64, u64)> {
         self.size.map(|size| (self.read.get().min(size), size))
     }
 }
 
-/// A file of which is known how much has been read.
-struct Watched {
+/// A file that counts the bytes read.
+struct CountingReader {
     file: File,
     read: Rc<Cell<u64>>,
 }
 
-impl Watched {
+impl CountingReader {
     fn count(&self, read: io::Result<usize>) -> io::Result<usize> {
         read.inspect(|n| self.read.set(self.read.get().saturating_add(*n as u64)))
     }
 }
 
-impl Read for Watched {
+impl Read for CountingReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read(buffer);
         self.count(read)
     }
 }
 
-impl dat::ReadAt for Watched {
+impl dat::ReadAt for CountingReader {
     fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
         self.count(dat::ReadAt::read_at(&self.file, buffer, at))
     }
@@ -127,7 +139,7 @@ impl dat::ReadAt for Watched {
 ///
 /// # Errors
 /// As [`open`].
-pub fn open_watched(path: &Path) -> Result<(Box<dyn Source>, Position), TraceError> {
+pub fn open_watched(path: &Path) -> Result<(Box<dyn EventSource>, Position), TraceError> {
     let name = path.display().to_string();
     let cannot = |e: io::Error| TraceError::Io { file: name.clone(), cause: why_unread(&e) };
     let file = File::open(path).map_err(cannot)?;
@@ -136,15 +148,13 @@ pub fn open_watched(path: &Path) -> Result<(Box<dyn Source>, Position), TraceErr
         return Err(cannot(io::ErrorKind::IsADirectory.into()));
     }
     let position = Position { read: Rc::default(), size: metadata.is_file().then_some(metadata.len()) };
-    let mut file = Watched { file, read: Rc::clone(&position.read) };
+    let mut file = CountingReader { file, read: Rc::clone(&position.read) };
     let mut head = Vec::with_capacity(HEAD);
     (&mut file).take(HEAD as u64).read_to_end(&mut head).map_err(cannot)?;
     if head.starts_with(dat::SIGNATURE) {
         return match file.file.stream_position() {
             Ok(_) => Ok((Box::new(DatReader::new(&name, file)?), position)),
-            Err(_) => {
-                Err(TraceError::Io { file: name, cause: "a trace.dat is no trace to be read from a pipe".into() })
-            }
+            Err(_) => Err(TraceError::Io { file: name, cause: "a trace.dat cannot be read from a pipe".into() }),
         };
     }
     if let Some((_, by)) = COMPRESSED.iter().find(|(begin, _)| head.starts_with(begin)) {
@@ -152,7 +162,7 @@ pub fn open_watched(path: &Path) -> Result<(Box<dyn Source>, Position), TraceErr
     }
     let perfettos = begins_like_one(&head);
     let whole = BufReader::with_capacity(1 << 16, Cursor::new(head).chain(file));
-    let source: Box<dyn Source> = match perfettos {
+    let source: Box<dyn EventSource> = match perfettos {
         true => Box::new(PerfettoReader::new(&name, whole)),
         false => Box::new(Reader::new(&name, whole)),
     };
@@ -177,7 +187,7 @@ mod tests {
         assert!(source.next_event().unwrap().is_none());
     }
 
-    /// Of a pipe nobody knows how long it is.
+    /// The length of a pipe is not known.
     #[test]
     fn how_far_a_file_has_been_read_is_known() {
         let line = "a-1 [000] 1.5: sched_waking: comm=b pid=2 prio=120 target_cpu=0\n";
@@ -185,12 +195,15 @@ mod tests {
         file.write_all(line.repeat(10_000).as_bytes()).unwrap();
         let size = 10_000 * line.len() as u64;
         let (mut source, position) = open_watched(file.path()).unwrap();
-        assert_eq!(position.of(), Some((HEAD as u64, size)));
+        assert_eq!(position.bytes_and_size(), Some((HEAD as u64, size)));
         source.next_event().unwrap();
-        assert!(position.of().is_some_and(|(read, _)| (HEAD as u64..size / 2).contains(&read)), "{position:?}");
+        assert!(
+            position.bytes_and_size().is_some_and(|(read, _)| (HEAD as u64..size / 2).contains(&read)),
+            "{position:?}"
+        );
         while source.next_event().unwrap().is_some() {}
-        assert_eq!(position.of(), Some((size, size)));
-        assert_eq!(open_watched(Path::new("/dev/null")).unwrap().1.of(), None);
+        assert_eq!(position.bytes_and_size(), Some((size, size)));
+        assert_eq!(open_watched(Path::new("/dev/null")).unwrap().1.bytes_and_size(), None);
     }
 
     #[test]

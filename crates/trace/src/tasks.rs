@@ -6,18 +6,16 @@
 use std::collections::BTreeMap;
 
 use crate::latency::{Latency, Waits};
-use crate::{Left, Source, TraceError, TraceEvent, What};
+use crate::{EventSource, PrevState, TraceError, TraceEvent, TraceEventKind};
 
-/// A task.
+/// Time account of one task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Its name.
     pub comm: String,
-    /// Its id.
     pub pid: u32,
     /// Its time on CPUs, and its waits.
     pub waits: Waits,
-    /// Time asleep, ns.
+    /// Time spent sleeping, ns.
     pub sleep: u64,
     /// Wakeups, the first after its birth included.
     pub wakeups: u64,
@@ -28,7 +26,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// The wait that so many percent of its waits do not exceed (nearest rank), ns; none without waits.
+    /// A percentile of its waits by nearest rank, ns; none without waits.
     pub fn quantile(&self, percent: u64) -> Option<u64> {
         let rank = (self.each.len() as u64 * percent).div_ceil(100).max(1);
         self.each.get(rank as usize - 1).copied()
@@ -48,7 +46,7 @@ struct Counts {
 ///
 /// # Errors
 /// If it cannot be read.
-pub fn rows<S: Source>(trace: &mut S) -> Result<(Vec<Row>, Vec<String>), TraceError> {
+pub fn rows<S: EventSource>(trace: &mut S) -> Result<(Vec<Row>, Vec<String>), TraceError> {
     let (mut latency, mut tasks) = (Latency::default(), BTreeMap::<u32, Counts>::new());
     while let Some(event) = trace.next_event()? {
         let wait = latency.event(&event);
@@ -65,8 +63,8 @@ pub fn rows<S: Source>(trace: &mut S) -> Result<(Vec<Row>, Vec<String>), TraceEr
 
 fn count(tasks: &mut BTreeMap<u32, Counts>, event: &TraceEvent, wait: Option<u64>) {
     match event.what {
-        What::Switch { prev, left, next, .. } => {
-            if prev.pid != 0 && left == Left::Sleeping {
+        TraceEventKind::Switch { prev, left, next, .. } => {
+            if prev.pid != 0 && left == PrevState::Sleeping {
                 tasks.entry(prev.pid).or_default().asleep = Some(event.time);
             }
             let next = tasks.entry(next.pid).or_default();
@@ -74,13 +72,13 @@ fn count(tasks: &mut BTreeMap<u32, Counts>, event: &TraceEvent, wait: Option<u64
             next.asleep = None;
             next.each.extend(wait);
         }
-        What::Wakeup { task, .. } => {
+        TraceEventKind::Wakeup { task, .. } => {
             let task = tasks.entry(task.pid).or_default();
             task.wakeups += 1;
             let since = task.asleep.take();
             task.sleep = task.sleep.saturating_add(since.map_or(0, |since| event.time.saturating_sub(since)));
         }
-        What::Migrate { task, .. } => tasks.entry(task.pid).or_default().migrations += 1,
+        TraceEventKind::Migrate { task, .. } => tasks.entry(task.pid).or_default().migrations += 1,
         _ => {}
     }
 }

@@ -23,15 +23,14 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 pub(crate) use fields::{named, value};
-pub use fields::{Left, What};
+pub use fields::{PrevState, TraceEventKind};
 use hint::hint;
 use line::digits;
 pub(crate) use line::Line;
 
-use crate::clean::push_clean;
 use crate::record::OURS;
-use crate::source::passed_over;
-use crate::Source;
+use crate::source::{passed_over, push_sanitized};
+use crate::EventSource;
 use running::Running;
 
 /// A longer line is no line of text.
@@ -43,25 +42,23 @@ const SHOWN_MAX: usize = 80;
 /// A thread as a trace names it; pid 0 is a CPU's idle task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thread<'a> {
-    /// Its name.
     pub comm: &'a str,
-    /// Its id.
     pub pid: u32,
 }
 
 /// One event of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceEvent<'a> {
-    /// ns.
+    /// Time of the trace clock, ns.
     pub time: u64,
-    /// Where.
+    /// CPU on which the event was recorded.
     pub cpu: u32,
-    /// What ran there.
+    /// Thread that was current on that CPU.
     pub context: Thread<'a>,
-    /// It happened in an interrupt, hard or soft, by the flags of the event; where a trace has none, nobody knows.
+    /// It happened in an interrupt, hard or soft, by the flags of the event; false where a trace has no flags.
     pub in_interrupt: bool,
-    /// What happened.
-    pub what: What<'a>,
+    /// The event with its fields.
+    pub what: TraceEventKind<'a>,
 }
 
 /// Why a trace cannot be read.
@@ -71,35 +68,35 @@ pub enum TraceError {
     #[error("{file}:{line}: expected {expected}, found {found:?}")]
     #[diagnostic(help("{}", hint(found)))]
     Line {
-        /// The file.
+        /// Name of the trace file.
         file: String,
-        /// Counted from 1.
+        /// Line number, from 1.
         line: u64,
         /// What should be there.
         expected: String,
-        /// What is there.
+        /// The text or value that was found.
         found: String,
     },
     /// A binary trace that does not go on as it must.
     #[error("{file}: byte {at}: expected {expected}, found {found}")]
     Damaged {
-        /// The file.
+        /// Name of the trace file.
         file: String,
-        /// Counted from 0.
+        /// Byte offset, from 0.
         at: u64,
         /// What should be there.
         expected: String,
-        /// What is there.
+        /// The text or value that was found.
         found: String,
     },
     /// An event of a binary trace that does not say what it must.
     #[error("{file}: event on CPU {cpu} at {time} ns: expected {expected}")]
     Event {
-        /// The file.
+        /// Name of the trace file.
         file: String,
-        /// Of the event.
+        /// Time of the event, ns.
         time: u64,
-        /// Of the event.
+        /// CPU of the event.
         cpu: u32,
         /// What should be there.
         expected: String,
@@ -108,7 +105,7 @@ pub enum TraceError {
     #[error("{file}: byte {at}: expected {expected}")]
     #[diagnostic(help("the file is damaged there, or it is none of Perfetto's"))]
     Packet {
-        /// The file.
+        /// Name of the trace file.
         file: String,
         /// Where the packet begins, counted from 0; of one in a compressed packet, where that begins.
         at: u64,
@@ -119,15 +116,15 @@ pub enum TraceError {
     #[error("{file} is compressed by {by}, expected a trace")]
     #[diagnostic(help("unpack it first: `{by} -dk {file}`"))]
     Compressed {
-        /// The file.
+        /// Name of the trace file.
         file: String,
-        /// The program.
+        /// The program that writes this format.
         by: &'static str,
     },
-    /// The file.
+    /// Name of the trace file.
     #[error("cannot read {file}: {cause}")]
     Io {
-        /// The file.
+        /// Name of the trace file.
         file: String,
         /// What the system says.
         cause: String,
@@ -187,7 +184,7 @@ impl<R: BufRead> Reader<R> {
         Ok(true)
     }
 
-    /// The bytes of the line as text. Columns may be apart by tabs; other control characters are somebody's mischief.
+    /// The bytes of the line as text. Columns may be apart by tabs; other control characters are replaced.
     fn take_text(&mut self) {
         let is_end = |byte: &&u8| matches!(byte, b'\n' | b'\r');
         let end = self.bytes.len() - self.bytes.iter().rev().take_while(is_end).count();
@@ -199,7 +196,7 @@ impl<R: BufRead> Reader<R> {
         self.line.push_str(head);
         columns.split(|byte| *byte == b'\t').enumerate().for_each(|(i, column)| {
             self.line.push_str(if i == 0 { "" } else { " " });
-            push_clean(&mut self.line, column, false);
+            push_sanitized(&mut self.line, column, false);
         });
     }
 
@@ -243,7 +240,7 @@ impl<R: BufRead> Reader<R> {
     }
 }
 
-impl<R: BufRead> Source for Reader<R> {
+impl<R: BufRead> EventSource for Reader<R> {
     fn next_event(&mut self) -> Result<Option<TraceEvent<'_>>, TraceError> {
         loop {
             if !self.next_line()? {
@@ -261,7 +258,7 @@ impl<R: BufRead> Source for Reader<R> {
         // Once more: what is borrowed inside the loop cannot leave it.
         Ok(parse(&self.line).ok().flatten().and_then(|(line, what)| {
             let what = what?;
-            let context = self.running.at(&line, &what);
+            let context = self.running.thread_at(&line, &what);
             let Line { time, cpu, in_interrupt, .. } = line;
             Some(TraceEvent { time, cpu, context, in_interrupt, what })
         }))
@@ -281,7 +278,7 @@ impl<R: BufRead> Source for Reader<R> {
         }
         if self.gone > 0 {
             notes.push(format!(
-                "{}: {} events are of threads that perf did not know any more (:-1): they are taken for whoever ran there",
+                "{}: {} events are of threads that perf did not know any more (:-1): they are attributed to the thread that ran there",
                 self.name, self.gone
             ));
         }
@@ -297,12 +294,12 @@ impl<R: BufRead> Source for Reader<R> {
 }
 
 /// An event, what it says if it is known; other line of a trace; or what was expected instead.
-fn parse(text: &str) -> Result<Option<(Line<'_>, Option<What<'_>>)>, &'static str> {
+fn parse(text: &str) -> Result<Option<(Line<'_>, Option<TraceEventKind<'_>>)>, &'static str> {
     if is_comment(text) || lost_events(text).is_some() {
         return Ok(None);
     }
     let line = Line::parse(text).ok_or("COMM-PID [CPU] SECONDS.FRACTION: EVENT: FIELDS")?;
-    let what = What::parse(line.event, line.fields)?;
+    let what = TraceEventKind::parse(line.event, line.fields)?;
     Ok(Some((line, what)))
 }
 
@@ -322,7 +319,6 @@ fn is_call(line: &str) -> bool {
     address.is_some_and(|a| a.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
-/// `[CPU]`.
 fn has_cpu(line: &str) -> bool {
     line.split('[').skip(1).any(|rest| rest.split_once(']').is_some_and(|(cpu, _)| digits(cpu).is_some()))
 }

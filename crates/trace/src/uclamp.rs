@@ -3,38 +3,38 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Source, TraceError, What};
+use crate::{EventSource, TraceError, TraceEventKind};
 
-/// What a row stands for.
+/// Grouping of the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
     /// The run queue of each CPU.
     Cpu,
     /// All threads of a name.
     Comm,
-    /// Each thread.
+    /// Each thread by pid.
     Pid,
 }
 
 /// Which bound is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
-    /// The floor.
+    /// `uclamp.min`.
     Min,
-    /// The ceiling.
+    /// `uclamp.max`.
     Max,
 }
 
-/// The values of a row, and how often each was told. [`Values::mean`] and quartiles are of some, not of none.
+/// The values of a row, and how often each occurred. [`Values::mean`] and quartiles need at least one value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Values {
     counts: BTreeMap<u32, u64>,
 }
 
-/// Values with how often each was told.
+/// Values with the number of events of each.
 impl FromIterator<(u32, u64)> for Values {
-    fn from_iter<I: IntoIterator<Item = (u32, u64)>>(told: I) -> Values {
-        Values { counts: told.into_iter().collect() }
+    fn from_iter<I: IntoIterator<Item = (u32, u64)>>(values: I) -> Values {
+        Values { counts: values.into_iter().collect() }
     }
 }
 
@@ -43,12 +43,11 @@ impl Values {
         *self.counts.entry(value).or_default() += 1;
     }
 
-    /// Events.
     pub fn count(&self) -> u64 {
         self.counts.values().sum()
     }
 
-    /// Average.
+    /// Mean value over all events.
     pub fn mean(&self) -> f64 {
         let sum: f64 = self.counts.iter().map(|(value, n)| f64::from(*value) * *n as f64).sum();
         sum / self.count() as f64
@@ -79,7 +78,7 @@ impl Values {
         self.counts.iter().find(beyond).map_or(0.0, |(value, _)| f64::from(*value))
     }
 
-    /// Values and how often each was told, the most frequent first.
+    /// Values and their counts, the most frequent first.
     pub fn by_frequency(&self) -> Vec<(u32, u64)> {
         let mut counts: Vec<(u32, u64)> = self.counts.iter().map(|(value, n)| (*value, *n)).collect();
         counts.sort_by_key(|(value, n)| (std::cmp::Reverse(*n), *value));
@@ -87,12 +86,12 @@ impl Values {
     }
 }
 
-/// What is wanted of a trace.
+/// The events that are counted, and how they are grouped.
 #[derive(Clone, Debug)]
-pub struct Wanted {
-    /// What a row stands for.
+pub struct Filter {
+    /// Grouping of the rows.
     pub by: By,
-    /// Which bound.
+    /// Whether `uclamp.min` or `uclamp.max`.
     pub bound: Bound,
     /// Events with a value of 0 count too.
     pub zeros: bool,
@@ -104,11 +103,11 @@ pub struct Wanted {
 ///
 /// # Errors
 /// If it cannot be read.
-pub fn rows<S: Source>(trace: &mut S, wanted: &Wanted) -> Result<Vec<(String, Values)>, TraceError> {
+pub fn rows<S: EventSource>(trace: &mut S, wanted: &Filter) -> Result<Vec<(String, Values)>, TraceError> {
     // CPUs sort by their number, tasks by their name.
     let mut rows = BTreeMap::<(u32, String), Values>::new();
     while let Some(event) = trace.next_event()? {
-        let What::Clamps { task, cpu, min, max, .. } = event.what else { continue };
+        let TraceEventKind::Clamps { task, cpu, min, max, .. } = event.what else { continue };
         let value = match wanted.bound {
             Bound::Min => min,
             Bound::Max => max,
@@ -169,20 +168,20 @@ a-1 [000] 1.4: uclamp_util_se: cpu=1 comm=other pid=8 util_avg=5 uclamp_avg=5 uc
 a-1 [000] 1.5: uclamp_util_cfs: cpu=10 util_avg=5 uclamp_avg=5 uclamp_min=100 uclamp_max=1024
 ";
 
-    fn read(wanted: &Wanted) -> Vec<(String, Vec<(u32, u64)>)> {
+    fn read(wanted: &Filter) -> Vec<(String, Vec<(u32, u64)>)> {
         let rows = rows(&mut Reader::new("t", TRACE.as_bytes()), wanted).unwrap();
         rows.into_iter().map(|(name, values)| (name, values.by_frequency())).collect()
     }
 
     #[test]
     fn queues_count_by_cpu_and_tasks_by_name() {
-        let all = Wanted { by: By::Cpu, bound: Bound::Min, zeros: true, task: None };
+        let all = Filter { by: By::Cpu, bound: Bound::Min, zeros: true, task: None };
         let row = |name: &str, values: &[(u32, u64)]| (name.to_owned(), values.to_vec());
         assert_eq!(read(&all), [row("0", &[(0, 1)]), row("2", &[(0, 1)]), row("10", &[(100, 1), (300, 1)])]);
-        assert_eq!(read(&Wanted { zeros: false, ..all.clone() }), [row("10", &[(100, 1), (300, 1)])]);
-        let by_task = Wanted { by: By::Comm, bound: Bound::Max, ..all.clone() };
+        assert_eq!(read(&Filter { zeros: false, ..all.clone() }), [row("10", &[(100, 1), (300, 1)])]);
+        let by_task = Filter { by: By::Comm, bound: Bound::Max, ..all.clone() };
         assert_eq!(read(&by_task), [row("my cpu=3 task", &[(800, 1)]), row("other", &[(1024, 1)])]);
-        let of = |task: &str| read(&Wanted { by: By::Pid, task: Some(task.into()), ..all.clone() });
+        let of = |task: &str| read(&Filter { by: By::Pid, task: Some(task.into()), ..all.clone() });
         assert_eq!(of("other"), [row("other:8", &[(0, 1)])]);
         assert_eq!((of("other:8"), of("other:9")), (of("other"), Vec::new()));
     }

@@ -7,7 +7,7 @@ use fairground_fair::{Fair, Features};
 use fairground_machine::Machine;
 use fairground_sim::{Config, Engine};
 use fairground_trace::hindsight::{Circumstances, Hindsight, Judged, Tally};
-use fairground_trace::{FtraceText, Names, Reader, Source, Words};
+use fairground_trace::{EventSource, FtraceText, Names, Reader, RuleNames};
 use fairground_workload::Workload;
 
 fn fair(machine: &Arc<Machine>, sched: &str) -> Fair {
@@ -19,7 +19,7 @@ fn recorded(machine: &Arc<Machine>, workload: &str, sched: &str) -> Vec<u8> {
     let (workload, _) = Workload::find_bound(workload, machine, None).unwrap();
     let workload = Arc::new(workload);
     let fair = fair(machine, sched);
-    let words = Words::of(&fair);
+    let words = RuleNames::from_scheduler(&fair);
     let names = Names::new(Arc::clone(&workload));
     let mut text = FtraceText::new(Vec::new(), machine.nr_cpus(), names, words, false);
     text.head(&[("sched", sched)], &[]);
@@ -30,7 +30,7 @@ fn recorded(machine: &Arc<Machine>, workload: &str, sched: &str) -> Vec<u8> {
 
 /// What `sched` says of a trace.
 fn judged(machine: &Arc<Machine>, trace: &[u8], sched: &str) -> (Tally, Vec<Judged>) {
-    let words = Words::of(&fair(machine, sched));
+    let words = RuleNames::from_scheduler(&fair(machine, sched));
     let circumstances = Circumstances { hz: 250, schedutil: false, allowed: None };
     let features = Features::parse(sched).unwrap();
     let mut hindsight = Hindsight::new(machine, &features, circumstances, words).unwrap();

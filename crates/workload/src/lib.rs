@@ -24,7 +24,6 @@ mod options;
 mod program;
 pub mod recorded;
 pub mod rtapp;
-mod splice;
 pub mod testing;
 mod validate;
 mod warning;

@@ -526,6 +526,17 @@ pub enum Op {
     },
 }
 
+impl Op {
+    /// The same step `by` steps further down a program: loops refer to steps by index.
+    pub(crate) fn shifted(&self, by: u32) -> Op {
+        match self {
+            Op::Loop { times, end } => Op::Loop { times: *times, end: end + by },
+            Op::EndLoop { begin } => Op::EndLoop { begin: begin + by },
+            other => other.clone(),
+        }
+    }
+}
+
 /// The instant from which a sample counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Since {

@@ -8,7 +8,7 @@ use clap::Args;
 use fairground_lab::replay::{self, Imported};
 use fairground_machine::{CpuMask, Machine, MachineSpec};
 use fairground_trace::import::Selection;
-use fairground_trace::{open_watched, What};
+use fairground_trace::{open_watched, TraceEventKind};
 use fairground_workload::rtapp::MAX_FILE_MIB;
 use miette::Diagnostic;
 use thiserror::Error;
@@ -155,7 +155,7 @@ fn at_head(trace: &Path, find: impl Fn(&str) -> Option<String>) -> Result<Option
     }
     let mut reader = open_trace(trace)?;
     while let Some(event) = reader.next_event()? {
-        let What::Print(text) = event.what else { break };
+        let TraceEventKind::Print(text) = event.what else { break };
         if let Some(found) = find(text) {
             return Ok(Some(found));
         }

@@ -45,7 +45,11 @@ fn a_kernel_that_cannot_be_used_is_a_note_in_the_list() {
 fn what_is_no_kernel_tree_is_refused_with_what_it_lacks() {
     let (cache, tree) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let path = tree.path().to_str().unwrap();
-    refuses(cache.path(), &["build", path], "is no kernel tree: it has no Makefile, Kconfig, scripts/Kconfig.include");
+    refuses(
+        cache.path(),
+        &["build", path],
+        "is not a kernel source tree: missing Makefile, Kconfig, scripts/Kconfig.include",
+    );
     refuses(cache.path(), &["build", "/nowhere"], "cannot open /nowhere");
 }
 
@@ -61,7 +65,7 @@ fn a_name_or_an_option_that_cannot_be_is_refused_before_anything_is_built() {
     }
     std::fs::write(tree.path().join("Makefile"), "VERSION = 6\nPATCHLEVEL = 12\n").unwrap();
     let path = tree.path().to_str().unwrap();
-    refuses(cache.path(), &["build", path, "--name", "../mine"], "`../mine` is no name for a kernel");
+    refuses(cache.path(), &["build", path, "--name", "../mine"], "`../mine` is not a valid kernel name");
     refuses(cache.path(), &["build", path, "--set", "HZ=1000"], "--set: `HZ=1000` sets no option");
     refuses(cache.path(), &["build", path, "--set", "CONFIG_PSI=y"], "CONFIG_PSI cannot be had here");
     let config = tree.path().join("my.config");

@@ -24,7 +24,7 @@ const LIMIT: u64 = 64 << 20;
 /// A built kernel, ready to be loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuiltKernel {
-    /// As in `linux:NAME`.
+    /// The name in `linux:NAME`.
     pub name: String,
     /// Its library, a file whose content never changes.
     pub library: PathBuf,
@@ -38,13 +38,13 @@ pub struct Record {
     pub(super) schema: String,
     /// The tree's release, e.g. `6.12.117`.
     pub release: String,
-    /// The source tree.
+    /// Root of the kernel source tree.
     pub tree: PathBuf,
     /// Number of all that went in by content, hex: equal keys, equal libraries.
     pub key: String,
     /// When it was built, seconds since 1970.
     pub built: u64,
-    /// Compiler and linker.
+    /// Versions of the compiler and the linker.
     pub compiler: String,
     /// CONFIG_NR_CPUS: most CPUs of a machine.
     pub nr_cpus: u32,
@@ -181,7 +181,7 @@ impl Kernels {
         Ok(BuiltKernel { name: name.into(), library, record })
     }
 
-    /// The directory of a name, held so that nobody else builds it. Tells before it has to wait.
+    /// Locks the directory of a name for building; calls `waits` before it blocks.
     pub(super) fn hold(&self, name: &str, waits: &mut dyn FnMut()) -> Result<Held, BuildError> {
         let dir = self.dir.join(name);
         let text = dir.display().to_string();
@@ -342,7 +342,7 @@ mod tests {
     #[test]
     fn two_builds_of_a_name_go_one_after_the_other() {
         let cache = fake::cache(&[]);
-        let first = cache.kernels.hold("mine", &mut || panic!("nobody holds it")).unwrap();
+        let first = cache.kernels.hold("mine", &mut || panic!("no process holds it")).unwrap();
         let (kernels, (waits, waiting)) = (cache.kernels.clone(), std::sync::mpsc::channel());
         let second = std::thread::spawn(move || kernels.hold("mine", &mut || waits.send(()).unwrap()).map(drop));
         waiting.recv().unwrap();

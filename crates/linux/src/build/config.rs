@@ -67,13 +67,13 @@ const CHOICES: [&[&str]; 4] = [
 /// An option that was asked for and is not so in the built kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ignored {
-    /// With `CONFIG_`.
+    /// Name of the option, with `CONFIG_`.
     pub option: String,
     /// What the user's file says.
     pub wanted: String,
     /// What the kernel was built with.
     pub got: String,
-    /// Why.
+    /// Why the option is ignored.
     pub reason: String,
 }
 
@@ -187,7 +187,6 @@ impl Config {
 pub(super) struct Wanted {
     /// Of the user's file: what concerns the scheduler and can be hosted.
     imported: Config,
-    /// Of `--set`.
     set: Config,
     /// What of the file cannot be hosted; `got` is known after Kconfig.
     not_hosted: Vec<(String, String, &'static str)>,

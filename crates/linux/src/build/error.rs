@@ -23,30 +23,30 @@ pub enum BuildError {
         cause: std::io::Error,
     },
     /// The environment names no place for what is kept.
-    #[error("no place to keep anything: neither FAIRGROUND_CACHE nor XDG_CACHE_HOME nor HOME is set")]
+    #[error("no cache directory: none of FAIRGROUND_CACHE, XDG_CACHE_HOME and HOME is set")]
     #[diagnostic(help("set FAIRGROUND_CACHE to a directory with 100 MB to spare for each kernel"))]
     NoCache,
     /// The cache lies where the kernel's own build refuses to work.
     #[error("the cache {} cannot be used: the kernel's build allows neither spaces nor colons in its path", path.display())]
     #[diagnostic(help("set FAIRGROUND_CACHE to another directory"))]
     CachePath {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
     },
     /// A name that could not be a directory or part of `linux:NAME`.
-    #[error("`{name}` is no name for a kernel")]
+    #[error("`{name}` is not a valid kernel name")]
     #[diagnostic(help("1 to 64 of a-z A-Z 0-9 . _ - , the first a letter or digit, e.g. mine or v6.12-fix"))]
     Name {
-        /// What was given.
+        /// The name as the user gave it.
         name: String,
     },
     /// Something else than a kernel's source tree.
-    #[error("{} is no kernel tree: it has no {}", tree.display(), missing.join(", "))]
+    #[error("{} is not a kernel source tree: missing {}", tree.display(), missing.join(", "))]
     #[diagnostic(help(
         "give the top directory of a Linux source tree, the one that holds MAINTAINERS and kernel/sched"
     ))]
     NotATree {
-        /// What was given.
+        /// The path as the user gave it.
         tree: PathBuf,
         /// Files that are not there.
         missing: Vec<String>,
@@ -62,18 +62,18 @@ pub enum BuildError {
     #[error("{place}: {problem}")]
     #[diagnostic(help("{help}"))]
     Config {
-        /// `FILE:LINE`, or `--set`.
+        /// Where the setting is: `FILE:LINE`, or `--set`.
         place: String,
-        /// What is wrong.
+        /// What is wrong with the setting or record.
         problem: String,
-        /// What was expected.
+        /// The valid values or the expected form.
         help: String,
     },
     /// An option asked for by `--set` that this tree does not give.
     #[error("--set {option}={wanted}: the tree's Kconfig makes it {got}")]
     #[diagnostic(help("{help}"))]
     NotTaken {
-        /// With `CONFIG_`.
+        /// Name of the option, with `CONFIG_`.
         option: String,
         /// The value asked for.
         wanted: String,
@@ -86,7 +86,7 @@ pub enum BuildError {
     #[error("this tree (release {release}) cannot be built: {}", missing.join("; "))]
     #[diagnostic(help("each is a small program that did not compile in this tree; the compiler's words are in {}", log.display()))]
     Probes {
-        /// The tree's release.
+        /// Kernel release of the tree, as `make kernelrelease` gives it.
         release: String,
         /// What each failed probe stands for.
         missing: Vec<String>,
@@ -104,8 +104,8 @@ pub enum BuildError {
         /// Everything that was said.
         log: PathBuf,
     },
-    /// Symbols used as data, or in ways that cannot be told, that the shim has not.
-    #[error("the tree's scheduler needs what Fairground does not provide: {}", uses(symbols))]
+    /// Symbols that the shim lacks and that are used as data, or in an unknown way.
+    #[error("the tree's scheduler needs symbols that Fairground does not provide: {}", uses(symbols))]
     #[diagnostic(help(
         "a missing function would be stubbed (a run ends if it is called), but these are data, or not declared in C: \
          there is nothing to put in their place"
@@ -142,9 +142,9 @@ pub enum BuildError {
     #[error("the cached kernel `{name}` cannot be used: {problem}")]
     #[diagnostic(help("build it again: fairground kernel build TREE --name {name}"))]
     Damaged {
-        /// Its name.
+        /// Name of the kernel.
         name: String,
-        /// What is wrong.
+        /// What is wrong with the setting or record.
         problem: String,
     },
 }
@@ -166,7 +166,7 @@ fn uses(symbols: &[Stubbed]) -> String {
 
 fn said(what: &str) -> String {
     match what.trim_end() {
-        "" => "it said nothing of use".into(),
+        "" => "it printed no error message".into(),
         one if !one.contains('\n') => one.into(),
         many => many.lines().fold(String::new(), |mut all, line| {
             let _ = write!(all, "\n  {line}");

@@ -28,7 +28,7 @@ pub(super) fn make_dir(path: &Path) -> Result<(), BuildError> {
     fs::create_dir_all(path).map_err(fail("create", path))
 }
 
-/// Writes a file, unless it holds just that: whoever compares dates then sees no change. Says whether it wrote.
+/// Writes a file, unless it holds just that: make then sees no newer file. Returns whether it wrote.
 pub(super) fn write_changed(path: &Path, content: &[u8]) -> Result<bool, BuildError> {
     if fs::read(path).is_ok_and(|old| old == content) {
         return Ok(false);

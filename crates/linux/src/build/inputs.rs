@@ -21,7 +21,6 @@ const LIMIT: u64 = 16 << 20;
 pub(super) struct Input {
     /// Relative to the tree, or absolute where it is the system's.
     pub path: String,
-    /// Bytes.
     pub size: u64,
     /// Last change, ns since 1970.
     pub mtime: i64,

@@ -15,9 +15,9 @@ const ENTRY: &str = "ks_kernel";
 
 /// A library that is not yet the user's.
 pub(super) struct Linked {
-    /// Where it is.
+    /// Path of the shared library.
     pub library: PathBuf,
-    /// Functions that nobody provides and Fairground did not expect.
+    /// Functions without a definition that Fairground did not expect.
     pub stubbed: Vec<Stubbed>,
     /// What would be observed and this tree does not show.
     pub not_observable: Vec<String>,
@@ -155,7 +155,7 @@ fn unhooked<'a>(entries: impl Iterator<Item = &'a str>, defined: &BTreeSet<Strin
 pub(super) struct Loaded {
     /// Most CPUs it can boot with.
     pub max_cpus: u32,
-    /// Ticks per second.
+    /// Ticks per second (CONFIG_HZ) of the kernel.
     pub hz: u32,
 }
 

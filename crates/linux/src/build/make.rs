@@ -17,11 +17,11 @@ const LINE_LIMIT: usize = 4096;
 
 /// A place where a kernel is built.
 pub(super) struct Workshop<'a> {
-    /// The user's tree.
+    /// The user's source tree; never written to.
     pub tree: &'a Path,
     /// The links over it; objects go to `build` below.
     pub overlay: PathBuf,
-    /// Parallel jobs.
+    /// Number of parallel jobs of make.
     pub jobs: usize,
     log: File,
     log_path: PathBuf,
@@ -34,7 +34,7 @@ impl Workshop<'_> {
         Ok(Workshop { tree, overlay, jobs, log, log_path })
     }
 
-    /// Where objects are.
+    /// Directory of the object files (make's O=).
     pub fn build(&self) -> PathBuf {
         self.overlay.join(BUILD)
     }
@@ -44,7 +44,7 @@ impl Workshop<'_> {
         &self.log_path
     }
 
-    /// Adds to the log what nobody else writes there.
+    /// Adds a line to the build log.
     pub fn note(&mut self, text: &str) {
         let _ = writeln!(self.log, "{}", text.trim_end());
     }

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! [`Kernels`] is the user's cache: [`Kernels::build`] runs a [`Request`] and makes a [`BuiltKernel`], and
-//! [`Kernels::find`] gives it to whoever wants to run `linux:NAME`. A build is incremental, and nothing at all if no
+//! [`Kernels::find`] finds it for runs of `linux:NAME`. A build is incremental, and nothing at all if no
 //! content has changed; it never writes to the tree, and one that fails leaves the library before in place.
 //!
 //! | file | what |

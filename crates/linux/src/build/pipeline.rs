@@ -24,7 +24,7 @@ const TICK: Duration = Duration::from_millis(20);
 /// What is to be built.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// The source tree.
+    /// Root of the kernel source tree.
     pub tree: PathBuf,
     /// `linux:NAME`; none: the tree's release, e.g. `v6.12.117`.
     pub name: Option<String>,
@@ -39,7 +39,7 @@ pub struct Request {
 /// A build that succeeded.
 #[derive(Clone, Debug)]
 pub struct Built {
-    /// The kernel.
+    /// The kernel that was built.
     pub kernel: BuiltKernel,
     /// Whether anything had to be made; otherwise the library was there already.
     pub made: bool,

@@ -1,4 +1,4 @@
-//! What the objects need and nobody has: functions are stubbed, and everybody is told.
+//! Undefined symbols of the objects: functions are replaced by stubs, which the build reports.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -17,7 +17,7 @@ const PLACES: usize = 3;
 /// something new. A run that calls it ends there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stubbed {
-    /// Its name.
+    /// Name of the stubbed symbol.
     pub symbol: String,
     /// Where it is used: the first `FILE:LINE` in the order of the files, and how many more; for tables the file.
     pub used_by: Vec<String>,

@@ -15,7 +15,7 @@ const MAKEFILE_LIMIT: u64 = 4 << 20;
 /// A kernel's source tree. Never written to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tree {
-    /// Absolute, links resolved.
+    /// Absolute path with symbolic links resolved.
     pub path: PathBuf,
     /// As `make kernelversion` prints it, e.g. `6.12.117` or `6.13.0-rc2`.
     pub release: String,
@@ -27,7 +27,7 @@ impl Tree {
         let not_a_tree = |missing: Vec<String>| BuildError::NotATree { tree: path.to_owned(), missing };
         let real = path.canonicalize().map_err(files::fail("open", path))?;
         if !real.is_dir() {
-            return Err(not_a_tree(vec!["it is no directory".into()]));
+            return Err(not_a_tree(vec!["the directory itself".into()]));
         }
         let makefile = real.join("Makefile");
         let release = match makefile.is_file() {
@@ -85,7 +85,7 @@ mod tests {
         std::fs::remove_file(dir.path().join("kernel/sched/fair.c")).unwrap();
         std::fs::remove_file(dir.path().join("Kconfig")).unwrap();
         let error = Tree::open(dir.path()).unwrap_err().to_string();
-        assert!(error.contains("is no kernel tree: it has no Kconfig, kernel/sched/fair.c"), "{error}");
+        assert!(error.contains("is not a kernel source tree: missing Kconfig, kernel/sched/fair.c"), "{error}");
     }
 
     #[test]

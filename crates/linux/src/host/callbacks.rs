@@ -27,9 +27,7 @@ const WARNING: u32 = 4;
 enum Reach {
     /// There is no call.
     Nothing,
-    /// Clocks only.
     Clocks(*const Env),
-    /// Everything.
     All(*mut Env),
 }
 
@@ -90,7 +88,7 @@ impl Desk {
         })
     }
 
-    /// The table that the kernel boots with, for a machine of so many CPUs. Watchers have been set.
+    /// The callback table that the kernel boots with, for a machine of `nr_cpus` CPUs. Watchers have been set.
     pub fn open(&'static self, nr_cpus: u32) -> *const KsHost {
         self.nr_cpus.set(nr_cpus);
         let wants = self.watch.borrow().as_ref().map(|w| w.interests()).unwrap_or_default();
@@ -168,7 +166,7 @@ impl Desk {
         }
     }
 
-    /// Where a task is, as far as we were told.
+    /// The CPU of a task by the events reported so far.
     pub fn cpu_of(&self, task: TaskId) -> CpuId {
         self.cpu_of.borrow()[task as usize]
     }
@@ -233,7 +231,7 @@ impl Desk {
         watch.as_mut().map(|w| f(&mut **w, &self.reader))
     }
 
-    /// Of the placement that the watcher has just been told of.
+    /// The placement that was reported to the watcher last.
     fn tell_reasons(&self) {
         if !self.env(|env| env.wants_reasons()) {
             return;

@@ -1,4 +1,4 @@
-//! The machine as the kernel is told of it.
+//! Description of the machine for the kernel.
 
 use fairground_fair::CpuMasks;
 use fairground_machine::{CpuId, FreqDomain, Machine};

@@ -13,15 +13,15 @@ pub enum LinuxError {
     Layout {
         /// `sizeof` or `offsetof`.
         what: String,
-        /// Ours.
+        /// Value in the Rust code, bytes.
         ours: usize,
-        /// The C compiler's.
+        /// Value by the C compiler, bytes.
         theirs: u64,
     },
     /// The dynamic linker refuses the library.
     #[error("cannot load {}: {cause}", .path.display())]
     Load {
-        /// The library.
+        /// Path of the shared library.
         path: PathBuf,
         /// What the dynamic linker says.
         cause: String,
@@ -30,7 +30,7 @@ pub enum LinuxError {
     #[error("{} does not fit this program: {what}", .path.display())]
     #[diagnostic(help("build it again: fairground kernel build TREE --name NAME"))]
     Foreign {
-        /// The library.
+        /// Path of the shared library.
         path: PathBuf,
         /// What was found and what was expected.
         what: String,
@@ -39,34 +39,34 @@ pub enum LinuxError {
     #[error("a second kernel in one process: the kernel's state is global, so each needs a process of its own")]
     Second,
     /// The machine has more CPUs than the kernel was built for.
-    #[error("the machine has {cpus} CPUs, this kernel was built for {max}")]
+    #[error("the machine has {cpus} CPUs, this kernel was built for at most {max}")]
     #[diagnostic(help("build it with CONFIG_NR_CPUS={cpus} or more"))]
     TooManyCpus {
-        /// Of the machine.
+        /// Number of CPUs of the machine.
         cpus: usize,
-        /// CONFIG_NR_CPUS.
+        /// CONFIG_NR_CPUS of the kernel.
         max: u32,
     },
     /// The run ticks at another rate than the kernel.
     #[error("the run has {run} ticks per second, this kernel was built with CONFIG_HZ={built}")]
     #[diagnostic(help("run it with --hz {built}, or build it with CONFIG_HZ_{run}=y"))]
     Hz {
-        /// Of the run.
+        /// Ticks per second that the run needs.
         run: u32,
-        /// CONFIG_HZ.
+        /// CONFIG_HZ of the kernel.
         built: u32,
     },
     /// The kernel cannot boot on this machine.
     #[error("the kernel does not boot on this machine: {}", errno(*.0))]
     Boot(i32),
-    /// Limits of the system's clamps that no kernel can be told of.
+    /// The system's clamp limits (sched_util_clamp_*) cannot be set in this kernel.
     #[error("a linux: scheduler has no way yet to set {0}")]
     #[diagnostic(help("leave it out, or run a fair: scheduler"))]
     Sysctl(&'static str),
     /// A task group cannot be made.
     #[error("the kernel does not make the task group `{path}`: {}", errno(*.code))]
     Group {
-        /// Its path.
+        /// Path of the task group.
         path: String,
         /// As the kernel spells it.
         code: i32,
@@ -74,11 +74,11 @@ pub enum LinuxError {
     /// A file of a task group does not take its value.
     #[error("the kernel does not take `{value}` for {file} of the task group `{path}`: {}", errno(*.code))]
     GroupFile {
-        /// The group's path.
+        /// Path of the task group.
         path: String,
-        /// The file.
+        /// Name of the cgroup file.
         file: String,
-        /// What was written.
+        /// The value that was written.
         value: String,
         /// As the kernel spells it.
         code: i32,

@@ -9,7 +9,7 @@ use crate::abi::KsKernel;
 
 /// A group in the kernel.
 pub(super) struct Group {
-    /// Its number there.
+    /// Its number in the kernel library.
     pub id: i32,
     /// From the root group.
     path: String,

@@ -25,7 +25,7 @@ impl Kernel {
     pub fn load(path: &Path) -> Result<Kernel, LinuxError> {
         check_layout()?;
         let cause = |e: libloading::Error| LinuxError::Load { path: path.into(), cause: e.to_string() };
-        // SAFETY: whoever names the library trusts its constructors; a built kernel has none.
+        // SAFETY: the user who names the library trusts its constructors; a built kernel has none.
         let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.map_err(cause)?;
         // SAFETY: the type of ks_kernel() in ks.h; what it returns is looked at before it is believed.
         let table = unsafe {
@@ -58,7 +58,7 @@ impl Kernel {
         self.abi.hz
     }
 
-    /// CONFIG_NR_CPUS.
+    /// The most CPUs the kernel supports (CONFIG_NR_CPUS).
     pub fn max_cpus(&self) -> u32 {
         self.abi.max_cpus
     }

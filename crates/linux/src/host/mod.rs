@@ -1,7 +1,7 @@
 //! A loaded kernel as a scheduler under test.
 //!
 //! ```text
-//! Kernel::load -> Linux::new -> Engine::run -> boot     machine and task groups as the kernel is told of them
+//! Kernel::load -> Linux::new -> Engine::run -> boot     description of machine and task groups for the kernel
 //!                                           -> calls    on a CPU at an instant: fork, wake, schedule, tick, ...
 //!                                           <- Desk     what the kernel asks for on the way, into Env
 //! ```
@@ -31,7 +31,7 @@ use callbacks::Desk;
 use describe::Description;
 use groups::Group;
 
-/// Told why the process must end, and ends it.
+/// Reports why the process must end, and ends it.
 pub type FatalSink = fn(&str) -> !;
 
 /// Says why on standard error and exits with 1.
@@ -89,7 +89,7 @@ impl Linux {
         Ok(Linux { kernel, desk, description: None, groups: Vec::new(), tasks: Vec::new(), rules: OWN_RULES.into() })
     }
 
-    /// Somebody watches, from the boot on.
+    /// Sets a watcher, which is called from the boot on.
     pub fn watch(&mut self, watcher: Box<dyn Watch>) {
         self.rules = OWN_RULES.into_iter().chain(watcher.rules()).collect();
         *self.desk.watch.borrow_mut() = Some(watcher);

@@ -1,7 +1,7 @@
 //! [`Linux`] as [`Scheduler`]: each call of the engine is a call of the kernel.
 //!
 //! SAFETY, for all calls of the kernel: it has booted (the engine calls nothing before that, and [`Linux::boot`] only
-//! once), CPUs and tasks are those it was told of, pointers last for the call, and there is one thread.
+//! once), CPUs and tasks are those it was given, pointers last for the call, and there is one thread.
 
 use std::ffi::c_char;
 
@@ -155,7 +155,7 @@ impl Scheduler for Linux {
     fn change_group(&mut self, env: &mut Env, _cpu: CpuId, new: &GroupClamp) {
         let written = match self.groups.get(new.group as usize) {
             Some(group) => self.call(env, |k| unsafe { groups::write_clamp(k, group, new) }),
-            None => self.desk.die(&format!("there is no task group {}", new.group)),
+            None => self.desk.die(&format!("there is not a task group path {}", new.group)),
         };
         if let Err(error) = written {
             self.desk.die(&error.full());
@@ -258,7 +258,7 @@ impl Scheduler for Linux {
         std::iter::once(built).chain(said).collect()
     }
 
-    /// That tasks are where we were told they went.
+    /// Checks that tasks are on the CPUs that were reported.
     fn audit(&self, env: &Env) -> Result<(), String> {
         let mut seen = FgTask::zeroed();
         for (task, _) in self.tasks.iter().enumerate().filter(|(_, t)| t.is_live) {

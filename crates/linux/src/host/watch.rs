@@ -1,4 +1,4 @@
-//! Somebody who watches the kernel decide, e.g. the referee.
+//! Observers of the kernel's decisions, e.g. the referee.
 
 use fairground_fair::ffi::{FgCpu, FgTask};
 use fairground_machine::CpuId;
@@ -6,7 +6,7 @@ use fairground_sim::{Reason, TaskId};
 
 use crate::abi::{KsBalance, KsFound, KsKernel, KsPelt, KsPlacement};
 
-/// What a watcher is told of. What nobody asks for costs nothing.
+/// The events that a watcher wants. Events that no watcher wants cost nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Interests {
     /// [`Watch::placing`].
@@ -24,7 +24,7 @@ pub struct Interests {
 
 /// A watcher. The kernel's state stands before the side effects of what is announced. It may read, not act.
 pub trait Watch {
-    /// What it wants to be told of; asked once, before the boot.
+    /// The events that it wants; called once, before the boot.
     fn interests(&self) -> Interests;
 
     /// A placement is about to be decided.
@@ -36,14 +36,14 @@ pub trait Watch {
         None
     }
 
-    /// Asked after a [`Self::placed`] that gave a rule, if somebody wants to know why: what spoke for the decision. Rules are numbered as by
+    /// Asked after a [`Self::placed`] that gave a rule, if reasons are wanted: the reasons of the decision. Rules are numbered as by
     /// [`Self::rules`], notes as by [`Self::note_text`].
     fn reasons(&mut self, _tell: &mut dyn FnMut(Reason)) {}
 
     /// A fair pick on `cpu` begins.
     fn picking(&mut self, _kernel: &Reader, _cpu: CpuId) {}
 
-    /// It is done.
+    /// The pick is done.
     fn picked(&mut self, _kernel: &Reader, _cpu: CpuId, _task: Option<TaskId>) {}
 
     /// A step of a PELT update.
@@ -67,7 +67,7 @@ pub trait Watch {
     /// It has, or there was none to push.
     fn pushed(&mut self, _kernel: &Reader, _cpu: CpuId) {}
 
-    /// The frequency governor is told that the utilization of `cpu` has changed. `flags`: `FG_FREQUENCY_*`.
+    /// The frequency governor is notified that the utilization of `cpu` has changed (cpufreq_update_util). `flags`: `FG_FREQUENCY_*`.
     fn governing(&mut self, _kernel: &Reader, _cpu: CpuId, _flags: u32) {}
 
     /// What it has asked for, kHz; `None`: nothing.

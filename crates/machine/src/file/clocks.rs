@@ -70,7 +70,7 @@ pub(super) fn read(node: &Node, levels: &Levels) -> FileResult<Clocks> {
 fn read_rail(node: &Node) -> FileResult<String> {
     let name = node.text()?;
     if !is_name(name) || name == UNNAMED_RAIL {
-        let fault = node.fault(format!("`{name}` is no name of a rail"));
+        let fault = node.fault(format!("`{name}` is not a valid rail name"));
         return Err(fault.hint(format!("expected letters, digits, `-`, `_` and `.`, and not `{UNNAMED_RAIL}`")));
     }
     Ok(name.to_string())
@@ -153,7 +153,7 @@ pub(super) fn read_khz(cell: &Node, factor: f64) -> FileResult<u32> {
     let (number, written) = cell.number()?;
     let khz = number * factor;
     if !(1.0..=MAX_KHZ).contains(&khz) || (khz - khz.round()).abs() > 1e-6 * khz {
-        let fault = cell.fault(format!("{written} is no frequency"));
+        let fault = cell.fault(format!("{written} is not a valid frequency"));
         return Err(fault.hint("expected whole kHz, 1 kHz to 100 GHz"));
     }
     Ok(khz.round() as u32)

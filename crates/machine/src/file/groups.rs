@@ -100,7 +100,7 @@ impl Levels {
 
     fn cpu_list(&self, node: &Node, text: &str) -> FileResult<CpuMask> {
         let mask = CpuMask::parse_list(text).map_err(|piece| {
-            let fault = node.fault(format!("`{piece}` is no list of CPUs"));
+            let fault = node.fault(format!("`{piece}` is not a CPU list"));
             match nearest(text, ["all"]) {
                 Some(_) => fault.hint("did you mean `all`?"),
                 None => fault.hint(r#"expected e.g. "0-3,8", "all" or "4 cores""#),

@@ -169,7 +169,9 @@ pub(crate) fn is_name(text: &str) -> bool {
 fn read_name(node: &Node) -> FileResult<String> {
     let name = node.text()?;
     if !is_name(name) {
-        return Err(node.fault(format!("`{name}` is no name")).hint("expected letters, digits, `-`, `_` and `.`"));
+        return Err(node
+            .fault(format!("`{name}` is not a valid name"))
+            .hint("expected letters, digits, `-`, `_` and `.`"));
     }
     Ok(name.to_string())
 }

@@ -156,7 +156,9 @@ impl<'a> Node<'a> {
             _ => return Err(self.wrong_type("a number")),
         };
         if !value.is_finite() {
-            return Err(self.fault(format!("{written} is no figure")).hint("expected a finite number, zero or more"));
+            return Err(self
+                .fault(format!("{written} is not a valid figure"))
+                .hint("expected a finite number, zero or more"));
         }
         if value < 0.0 {
             return Err(self.fault(format!("{written} is negative")).hint("expected zero or more"));

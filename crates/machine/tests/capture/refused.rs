@@ -106,9 +106,9 @@ fn what_is_no_tree() {
     let options = |tree: &Sysfs| tree.options();
     let tree = trees::minimal();
     let error = capture(&CaptureOptions { from: dir.path().into(), ..options(&tree) }).unwrap_err();
-    assert!(error.to_string().ends_with("is no sysfs tree: `devices/system/cpu` is not there"), "{error}");
+    assert!(error.to_string().ends_with("is not a sysfs tree: `devices/system/cpu` is missing"), "{error}");
     let error = capture(&CaptureOptions { debugfs: Some(dir.path().into()), ..options(&tree) }).unwrap_err();
-    assert!(error.to_string().ends_with("is no debugfs tree: `energy_model` is not there"), "{error}");
+    assert!(error.to_string().ends_with("is not a debugfs tree: `energy_model` is missing"), "{error}");
     let error = capture(&CaptureOptions { name: "my machine".into(), ..options(&tree) }).unwrap_err();
     assert_eq!(error.to_string(), "`my machine` is not a valid machine name");
     assert!(error.help().is_some_and(|help| help.to_string().contains("letters")));

@@ -184,7 +184,7 @@ impl Workers {
         watch.attend(attendance).map_err(|(reason, lost)| {
             // What the worker held back belongs to the trace; a pipe's reader may have gone.
             let rest = watch.held();
-            let trace = files.trace.map_or(Ok(()), |file| fairground_trace::UnlessGone(file).write_all(&rest));
+            let trace = files.trace.map_or(Ok(()), |file| fairground_trace::IgnoreBrokenPipe(file).write_all(&rest));
             Failure { reason, lost, trace }
         })
     }

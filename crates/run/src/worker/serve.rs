@@ -12,7 +12,7 @@ use fairground_linux::agree::{preset_for, Asked, Watcher};
 use fairground_linux::{Kernel, Linux, LinuxError};
 use fairground_machine::Machine;
 use fairground_sim::{Governor, Scheduler};
-use fairground_trace::UnlessGone;
+use fairground_trace::IgnoreBrokenPipe;
 use nix::fcntl::{fcntl, FcntlArg, FdFlag};
 use nix::sys::resource::{setrlimit, Resource};
 use nix::sys::signal::{signal, SigHandler, Signal};
@@ -202,7 +202,7 @@ fn within_boot<T>(place: &SharedState, f: impl FnOnce() -> T) -> T {
 fn run(job: &Job, place: &SharedState, experiment: &Experiment, sched: Box<dyn Scheduler>) -> Reply {
     let trace = match (&job.order, job.descriptors.trace.map(inherited)) {
         (JobKind::Run(Some(head), _), Some(Ok(fd))) => {
-            Some((head.clone(), Held::new(place, UnlessGone(File::from(fd)))))
+            Some((head.clone(), Held::new(place, IgnoreBrokenPipe(File::from(fd)))))
         }
         (_, Some(Err(e))) => {
             return Reply { answer: Answer::Refused(format!("the trace: {e}")), trace_error: None };

@@ -383,7 +383,7 @@ impl Engine {
             _ => SwitchState::Sleeping,
         };
         if state != SwitchState::Runnable {
-            self.spread.remove(self.now, class, cpu);
+            self.misplacement.remove(self.now, class, cpu);
         }
         (space, state)
     }
@@ -426,8 +426,8 @@ impl Engine {
     /// The class of an affinity in the meters.
     pub(super) fn class_of(&mut self, affinity: &CpuMask) -> usize {
         let class = self.waste.class_of(affinity);
-        if class == self.spread.nr_classes() {
-            self.spread.add_class(affinity);
+        if class == self.misplacement.nr_classes() {
+            self.misplacement.add_class(affinity);
         }
         class
     }
@@ -481,7 +481,7 @@ impl Engine {
         t.state = State::Queued;
         t.queued_at = self.now;
         let class = t.class;
-        self.spread.add(self.now, class, cpu);
+        self.misplacement.add(self.now, class, cpu);
         self.emit(self.env_cpu(), EventKind::Wakeup { task, target: cpu });
         self.join_queue(task, cpu);
     }
@@ -507,8 +507,8 @@ impl Engine {
         self.tasks[task as usize].moving_since = None;
         if queued {
             let class = self.tasks[task as usize].class;
-            self.spread.remove(self.now, class, from);
-            self.spread.add(self.now, class, to);
+            self.misplacement.remove(self.now, class, from);
+            self.misplacement.add(self.now, class, to);
             self.join_queue(task, to);
         }
         self.emit(self.env_cpu(), EventKind::Migrate { task, from, to, cause });

@@ -14,7 +14,7 @@ use super::cache_model::CacheHistory;
 use super::objects::Obj;
 use super::task::{State, Wait};
 use super::Engine;
-use crate::draw::{draw, spread, Purpose};
+use crate::draw::{draw, jittered, Purpose};
 use crate::{Change, EventKind, Step, TaskId, Time, WakeContext};
 
 /// Steps of one thread at one instant after which time is taken to stand still.
@@ -150,7 +150,7 @@ impl Engine {
         t.work_q20 = match self.jitter_q20 {
             _ if t.recorded => 0,
             0 => price,
-            jitter => spread(price, jitter, draw(self.config.seed, Purpose::StepCost, t.lineage, t.steps)),
+            jitter => jittered(price, jitter, draw(self.config.seed, Purpose::StepCost, t.lineage, t.steps)),
         };
         t.phase = then;
         Flow::Work
@@ -679,8 +679,8 @@ impl Engine {
         let mask = mask.and(&self.machine.all_cpus());
         let class = self.class_of(&mask);
         let was = std::mem::replace(&mut self.tasks[task as usize].class, class);
-        self.spread.remove(self.now, was, cpu);
-        self.spread.add(self.now, class, cpu);
+        self.misplacement.remove(self.now, was, cpu);
+        self.misplacement.add(self.now, class, cpu);
         self.tasks[task as usize].affinity = mask;
         self.tasks[task as usize].moving_since = (!mask.test(cpu)).then_some(self.now);
         self.call(cpu, |s, e| s.change(e, cpu, task, &Change::Affinity(mask)));

@@ -244,7 +244,7 @@ pub struct Engine {
     /// Steps that threads reached at this instant; stays empty unless an observer wants steps.
     steps: Option<Vec<Step>>,
     waste: WasteMeter,
-    spread: MisplacementMeter,
+    misplacement: MisplacementMeter,
     meters: Meters,
     failure: Option<SimError>,
     /// A flag by which the caller may end the run early.
@@ -312,7 +312,7 @@ impl Engine {
             reasons_of: Vec::new(),
             steps: None,
             waste: WasteMeter::new(n),
-            spread: MisplacementMeter::new(&machine),
+            misplacement: MisplacementMeter::new(&machine),
             meters: Meters::new(machine.cpu_types.len()),
             failure: None,
             stop: None,

@@ -175,7 +175,7 @@ impl Engine {
             top_clock_ns: self.at_top.iter().map(|watch| watch.read(self.now)).collect(),
             traffic: self.env.lines.traffic,
             wasted_ns: self.waste.total_ns(self.now),
-            misplaced_ns: self.spread.total_ns(self.now),
+            misplaced_ns: self.misplacement.total_ns(self.now),
         }
     }
 

@@ -59,9 +59,7 @@ impl ReadAt for Vec<u8> {
 /// Which end of a number comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// The low byte.
     Little,
-    /// The high byte.
     Big,
 }
 
@@ -83,9 +81,9 @@ pub struct Input<'a> {
     pub name: &'a str,
     pub from: &'a dyn ReadAt,
     pub order: Order,
-    /// Where it stands.
+    /// Offset of the next byte to read.
     pub at: u64,
-    /// Where it ends.
+    /// Offset of the end of this part.
     pub end: u64,
 }
 

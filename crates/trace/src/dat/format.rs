@@ -24,9 +24,7 @@ const NAME_MAX: usize = 128;
 /// An event's format, but for how it is printed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Format {
-    /// Of the event.
     pub name: String,
-    /// In records.
     pub id: u16,
     /// Those of every event (`common_`) first.
     pub fields: Vec<Field>,
@@ -39,16 +37,15 @@ pub struct Field {
     pub name: String,
     /// From the start of the record.
     pub offset: usize,
-    /// In bytes.
+    /// Size in bytes.
     pub size: usize,
-    /// What it holds.
+    /// How the bytes are read.
     pub kind: Kind,
 }
 
 /// What a field holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A number.
     Number {
         /// It may be negative.
         signed: bool,
@@ -108,7 +105,7 @@ impl Field {
         fits.then(|| Field { name: name.to_owned(), offset, size, kind })
     }
 
-    /// Where it ends.
+    /// Offset of the end of this part.
     pub fn end(&self) -> usize {
         self.offset + self.size
     }

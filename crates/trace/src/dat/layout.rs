@@ -1,10 +1,10 @@
 //! What must be known of a file before its events can be read, whatever its version.
 
 use super::bytes::{Input, Order, ReadAt};
+use super::decoder::EventDecoder;
 use super::format::{Field, Format};
-use super::plan::Plan;
-use crate::clean::push_clean;
 use crate::source::in_interrupt;
+use crate::source::push_sanitized;
 use crate::TraceError;
 
 /// Bytes of one format file; the kernel's largest are a tenth.
@@ -24,7 +24,6 @@ pub const PAGES_MAX: u64 = 128 << 20;
 /// Clocks of which the kernel gives ns.
 const CLOCKS: [&str; 7] = ["local", "global", "perf", "mono", "mono_raw", "boot", "tai"];
 
-/// All of it.
 pub struct Layout {
     pub order: Order,
     pub page_size: u64,
@@ -35,19 +34,19 @@ pub struct Layout {
     pub tasks: Tasks,
     pub cpus: Vec<CpuPart>,
     /// How its trace is compressed; none: it is not.
-    pub packed: Option<Packing>,
+    pub packed: Option<Compression>,
     /// What must be said of it.
     pub notes: Vec<String>,
 }
 
 /// How parts of a file are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Packing {
+pub enum Compression {
     Zlib,
     Zstd,
 }
 
-/// The part of a CPU.
+/// One CPU's part of a file: offset and size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuPart {
     pub cpu: u32,
@@ -84,7 +83,7 @@ impl Common {
 /// The events of which something is known, by their numbers.
 #[derive(Default)]
 pub struct Events {
-    by_id: Vec<Option<Plan>>,
+    by_id: Vec<Option<EventDecoder>>,
     /// How many they are.
     known: usize,
     common: Option<Common>,
@@ -92,7 +91,7 @@ pub struct Events {
 
 impl Events {
     /// What is known of an event.
-    pub fn get(&self, id: u64) -> Option<&Plan> {
+    pub fn get(&self, id: u64) -> Option<&EventDecoder> {
         self.by_id.get(usize::try_from(id).ok()?)?.as_ref()
     }
 
@@ -128,7 +127,7 @@ impl Events {
                 parts.map(|(kind, pid)| Common { kind, pid, flags: field("common_flags"), turn: field("common_turn") });
         }
         let missing = |field: &str| input.damaged(at, format!("{} with a field {field}", format.name), "none");
-        if let Some(plan) = Plan::of(&format).map_err(missing)? {
+        if let Some(plan) = EventDecoder::for_format(&format).map_err(missing)? {
             let id = usize::from(format.id);
             if self.by_id.len() <= id {
                 self.by_id.resize_with(id + 1, || None);
@@ -142,7 +141,7 @@ impl Events {
         Ok(())
     }
 
-    /// The fields of all events; an error if no event has told them.
+    /// The fields of all events; an error if no event states them.
     pub fn common(&self, input: &Input) -> Result<Common, TraceError> {
         let expected = "an event's format with common_type and common_pid";
         self.common.clone().ok_or_else(|| input.damaged(input.at, expected, "none"))
@@ -166,7 +165,7 @@ impl Tasks {
 
     pub fn parse(bytes: &[u8]) -> Tasks {
         let mut text = String::new();
-        push_clean(&mut text, bytes, true);
+        push_sanitized(&mut text, bytes, true);
         let mut by_pid = Vec::new();
         let mut at = 0;
         for line in text.split('\n') {
@@ -223,15 +222,15 @@ impl PageLayout {
     }
 }
 
-/// What a file begins with.
-pub struct Start {
+/// The header of a trace.dat file.
+pub struct FileHeader {
     pub version: String,
     pub order: Order,
     pub page_size: u64,
 }
 
-impl Start {
-    pub fn read(input: &mut Input) -> Result<Start, TraceError> {
+impl FileHeader {
+    pub fn read(input: &mut Input) -> Result<FileHeader, TraceError> {
         input.literal("\x17\x08\x44tracing", "the signature of a trace.dat file")?;
         let at = input.at;
         let version = input.string(16, "the version")?;
@@ -250,7 +249,7 @@ impl Start {
             return Err(input.damaged(at, "a long of 4 or 8 bytes", long.to_string()));
         }
         let page_size = page_size(input)?;
-        Ok(Start { version, order: input.order, page_size })
+        Ok(FileHeader { version, order: input.order, page_size })
     }
 }
 
@@ -281,7 +280,7 @@ pub fn clock_note(clock: &str) -> Option<String> {
 pub fn read(name: &str, from: &dyn ReadAt) -> Result<Layout, TraceError> {
     let end = from.size().map_err(|e| TraceError::Io { file: name.to_owned(), cause: e.to_string() })?;
     let mut input = Input { name, from, order: Order::Little, at: 0, end };
-    let start = Start::read(&mut input)?;
+    let start = FileHeader::read(&mut input)?;
     let layout = match start.version.as_str() {
         "6" => super::v6::read(input, start),
         _ => super::v7::read(input, start),

@@ -5,11 +5,11 @@
 //! machine that recorded it. Each CPU has pages of the kernel's ring buffer of its own.
 
 mod bytes;
+mod decoder;
 mod format;
 mod layout;
 mod packed;
 mod page;
-mod plan;
 mod reader;
 mod stream;
 mod v6;

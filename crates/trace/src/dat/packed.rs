@@ -8,7 +8,7 @@ use miniz_oxide::inflate::core::inflate_flags::{
 use miniz_oxide::inflate::core::{decompress, DecompressorOxide};
 use miniz_oxide::inflate::TINFLStatus;
 
-use super::layout::Packing;
+use super::layout::Compression;
 
 /// How a frame of zstd begins.
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
@@ -20,11 +20,11 @@ const DAMAGED: &str = "is damaged";
 ///
 /// # Errors
 /// What is wrong, as the end of a sentence.
-pub fn unpack(packing: Packing, packed: &[u8], size: usize, out: &mut Vec<u8>) -> Result<(), &'static str> {
+pub fn unpack(packing: Compression, packed: &[u8], size: usize, out: &mut Vec<u8>) -> Result<(), &'static str> {
     out.clear();
     match packing {
-        Packing::Zlib => inflate(packed, size, out)?,
-        Packing::Zstd => {
+        Compression::Zlib => inflate(packed, size, out)?,
+        Compression::Zstd => {
             // trace-cmd leaves the signature of a frame out.
             let signature: &[u8] = if packed.starts_with(&ZSTD) { &[] } else { &ZSTD };
             let mut decoder = ruzstd::decoding::StreamingDecoder::new(signature.chain(packed)).map_err(|_| DAMAGED)?;

@@ -4,7 +4,7 @@
 //! u64 time of the first event   long length of the data, bit 31: events before it were lost, bit 30: how many is
 //!                               behind the data   data
 //! data: u32 type 5 bits, delta 27 bits (the low bits first in little-endian files), content
-//!   type 1 to 28: so many words of 4 bytes
+//!   type 1 to 28: this many words of 4 bytes
 //!   0:  the first word is the length, itself included
 //!   29: padding; to the end of the page, if delta is 0
 //!   30: time goes on by delta and by the first word << 27
@@ -29,20 +29,19 @@ const TIME_STAMP: u32 = 31;
 /// Bits of a time stamp.
 const STAMP: u64 = (1 << 59) - 1;
 
-/// Where a page is read.
+/// Reading position in a page.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Page {
-    /// ns; of the last record.
+    /// Time of the last record, ns.
     pub time: u64,
     /// The next record, in the buffer.
     at: usize,
-    /// Behind the last.
     end: usize,
 }
 
 /// Events that were lost before a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lost {
+pub enum LostEvents {
     None,
     Some(u64),
     Unknown,
@@ -50,12 +49,12 @@ pub enum Lost {
 
 /// What comes next in a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum PageItem {
     /// A record, in the buffer.
     Record { start: usize, end: usize },
-    /// There is no more.
+    /// The page has no more records.
     End,
-    /// What comes is no record.
+    /// The rest of the page is damaged.
     Damaged,
 }
 
@@ -67,31 +66,31 @@ impl Page {
         end: usize,
         layout: &PageLayout,
         order: Order,
-    ) -> Option<(Page, Lost, bool)> {
+    ) -> Option<(Page, LostEvents, bool)> {
         let bytes = buffer.get(start..end)?;
         let number = |(at, size): (usize, usize)| bytes.get(at..at + size).map(|b| order.number(b));
         let (time, length) = (number(layout.time)?, number(layout.length)?);
         let at = start.checked_add(layout.data).filter(|at| *at <= end)?;
         let data = at + (length & LENGTH) as usize;
         let lost = match length & LOST {
-            0 => Lost::None,
+            0 => LostEvents::None,
             _ if length & LOST_COUNTED != 0 => {
                 let count = buffer.get(data..data + layout.length.1).filter(|_| data + layout.length.1 <= end);
-                count.map(|b| order.number(b)).filter(|n| *n > 0).map_or(Lost::Unknown, Lost::Some)
+                count.map(|b| order.number(b)).filter(|n| *n > 0).map_or(LostEvents::Unknown, LostEvents::Some)
             }
-            _ => Lost::Unknown,
+            _ => LostEvents::Unknown,
         };
         Some((Page { time, at, end: data.min(end) }, lost, data > end))
     }
 
-    /// The next record.
-    pub fn next(&mut self, buffer: &[u8], order: Order) -> Next {
+    /// Reads the next record of the page.
+    pub fn next(&mut self, buffer: &[u8], order: Order) -> PageItem {
         loop {
             if self.at >= self.end {
-                return Next::End;
+                return PageItem::End;
             }
             let word = |at: usize| buffer.get(at..at + 4).filter(|_| at + 4 <= self.end);
-            let Some(head) = word(self.at).map(|b| order.number(b) as u32) else { return Next::Damaged };
+            let Some(head) = word(self.at).map(|b| order.number(b) as u32) else { return PageItem::Damaged };
             let (kind, delta) = match order {
                 Order::Little => (head & 31, u64::from(head >> 5)),
                 Order::Big => (head >> DELTA_BITS, u64::from(head & ((1 << DELTA_BITS) - 1))),
@@ -101,11 +100,11 @@ impl Page {
                 return self.record(delta, content, 4 * kind as usize);
             }
             if kind == PADDING && delta == 0 {
-                return Next::End;
+                return PageItem::End;
             }
-            let Some(first) = word(content).map(|b| order.number(b)) else { return Next::Damaged };
+            let Some(first) = word(content).map(|b| order.number(b)) else { return PageItem::Damaged };
             match kind {
-                0 if first < 4 => return Next::Damaged,
+                0 if first < 4 => return PageItem::Damaged,
                 0 => return self.record(delta, content + 4, first as usize - 4),
                 PADDING => self.at = content + (first as usize).next_multiple_of(4),
                 TIME_EXTEND => {
@@ -116,19 +115,19 @@ impl Page {
                     self.time = (self.time & !STAMP) | ((delta + (first << DELTA_BITS)) & STAMP);
                     self.at = content + 4;
                 }
-                _ => return Next::Damaged,
+                _ => return PageItem::Damaged,
             }
         }
     }
 
-    fn record(&mut self, delta: u64, start: usize, len: usize) -> Next {
+    fn record(&mut self, delta: u64, start: usize, len: usize) -> PageItem {
         let end = start + len;
         if end > self.end {
-            return Next::Damaged;
+            return PageItem::Damaged;
         }
         self.time = self.time.wrapping_add(delta);
         self.at = end.next_multiple_of(4);
-        Next::Record { start, end }
+        PageItem::Record { start, end }
     }
 }
 
@@ -138,8 +137,8 @@ mod tests {
 
     const LAYOUT: PageLayout = PageLayout { time: (0, 8), length: (8, 8), data: 16 };
 
-    /// Data of so many bytes in a page of 64, whose last bytes are 5.
-    fn lost(flags: u64, data: u64) -> Lost {
+    /// Data of `len` bytes in a page of 64, whose last bytes are 5.
+    fn lost(flags: u64, data: u64) -> LostEvents {
         let mut page = [7_u64.to_le_bytes(), (flags | data).to_le_bytes()].concat();
         page.resize(56, 0);
         page.extend(5_u64.to_le_bytes());
@@ -148,11 +147,11 @@ mod tests {
 
     #[test]
     fn a_count_of_lost_events_that_is_not_there_is_not_known() {
-        assert_eq!(lost(0, 40), Lost::None);
-        assert_eq!(lost(LOST, 40), Lost::Unknown);
-        assert_eq!(lost(LOST | LOST_COUNTED, 40), Lost::Some(5));
-        assert_eq!(lost(LOST | LOST_COUNTED, 44), Lost::Unknown, "the count does not fit into the page");
-        assert_eq!(lost(LOST | LOST_COUNTED, 48), Lost::Unknown, "the page is full");
-        assert_eq!(lost(LOST | LOST_COUNTED, 8), Lost::Unknown, "none is no count");
+        assert_eq!(lost(0, 40), LostEvents::None);
+        assert_eq!(lost(LOST, 40), LostEvents::Unknown);
+        assert_eq!(lost(LOST | LOST_COUNTED, 40), LostEvents::Some(5));
+        assert_eq!(lost(LOST | LOST_COUNTED, 44), LostEvents::Unknown, "the count does not fit into the page");
+        assert_eq!(lost(LOST | LOST_COUNTED, 48), LostEvents::Unknown, "the page is full");
+        assert_eq!(lost(LOST | LOST_COUNTED, 8), LostEvents::Unknown, "none is no count");
     }
 }

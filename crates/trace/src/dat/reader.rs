@@ -4,12 +4,12 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::bytes::ReadAt;
+use super::decoder::EventText;
 use super::layout::{self, Layout};
-use super::plan::Words;
-use super::stream::{Shared, Stream, Tale};
+use super::stream::{FileContext, Stream, StreamFaults};
 use crate::source::passed_over;
 use crate::text::{Thread, TraceError, TraceEvent};
-use crate::Source;
+use crate::EventSource;
 
 /// Gives the events of a trace.dat file, version 6 or 7, one by one. Memory: the layout, and some pages of each CPU.
 pub struct DatReader<R> {
@@ -18,10 +18,10 @@ pub struct DatReader<R> {
     layout: Layout,
     streams: Vec<Stream>,
     /// Where each CPU stands, the first event first.
-    heads: BinaryHeap<Reverse<Head>>,
+    heads: BinaryHeap<Reverse<StreamPosition>>,
     /// Of compressed chunks, bytes.
     memory: u64,
-    words: Words,
+    words: EventText,
     /// Of the last event given: its time, and its stream.
     last: Option<(u64, usize)>,
     /// The stream of the present event, which is to be read on.
@@ -32,7 +32,7 @@ pub struct DatReader<R> {
 
 /// Of one time those of a trace of ours go by their turns, others by their CPUs, as trace-cmd has it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Head {
+struct StreamPosition {
     time: u64,
     turn: u64,
     stream: usize,
@@ -53,7 +53,7 @@ impl<R: ReadAt> DatReader<R> {
             streams,
             heads: BinaryHeap::new(),
             memory: 0,
-            words: Words::default(),
+            words: EventText::default(),
             last: None,
             to_advance: None,
             unknown: 0,
@@ -67,16 +67,16 @@ impl<R: ReadAt> DatReader<R> {
     fn advance(&mut self, index: usize) -> Result<(), TraceError> {
         let DatReader { name, from, layout, memory, .. } = self;
         let stream = &mut self.streams[index];
-        if let Some(time) = stream.advance(&mut Shared { name, from, layout, memory })? {
+        if let Some(time) = stream.advance(&mut FileContext { name, from, layout, memory })? {
             let record = stream.record();
             let turn = layout.common.turn.as_ref().map_or(0, |turn| turn.number(record, layout.order));
-            self.heads.push(Reverse(Head { time, turn, stream: index }));
+            self.heads.push(Reverse(StreamPosition { time, turn, stream: index }));
         }
         Ok(())
     }
 
     /// Goes to the next event that is known.
-    fn seek(&mut self) -> Result<Option<Head>, TraceError> {
+    fn seek(&mut self) -> Result<Option<StreamPosition>, TraceError> {
         loop {
             if let Some(stream) = self.to_advance.take() {
                 self.advance(stream)?;
@@ -94,7 +94,7 @@ impl<R: ReadAt> DatReader<R> {
     }
 }
 
-impl<R: ReadAt> Source for DatReader<R> {
+impl<R: ReadAt> EventSource for DatReader<R> {
     fn next_event(&mut self) -> Result<Option<TraceEvent<'_>>, TraceError> {
         let Some(head) = self.seek()? else { return Ok(None) };
         self.last = Some((head.time, head.stream));
@@ -103,7 +103,7 @@ impl<R: ReadAt> Source for DatReader<R> {
         let record = stream.record();
         let Some(plan) = events.get(common.kind.number(record, *order)) else { return Ok(None) };
         plan.words(record, *order, &mut self.words);
-        let what = plan.what(record, *order, &self.words);
+        let what = plan.event_kind(record, *order, &self.words);
         let pid = common.pid.number(record, *order) as u32;
         let context = Thread { comm: tasks.comm(pid), pid };
         let in_interrupt = common.in_interrupt(record, *order);
@@ -115,7 +115,8 @@ impl<R: ReadAt> Source for DatReader<R> {
     }
 
     fn notes(&self) -> Vec<String> {
-        let sum = |what: fn(&Tale) -> u64| self.streams.iter().map(|s| what(&s.tale)).fold(0, u64::saturating_add);
+        let sum =
+            |what: fn(&StreamFaults) -> u64| self.streams.iter().map(|s| what(&s.faults)).fold(0, u64::saturating_add);
         let (lost, unknown) = (sum(|t| t.lost), sum(|t| t.lost_unknown));
         let (damaged, cut) = (sum(|t| t.damaged), sum(|t| t.cut));
         let mut notes = self.layout.notes.clone();
@@ -132,7 +133,7 @@ impl<R: ReadAt> Source for DatReader<R> {
             notes.push(format!("{} events are shorter than their formats say: they were passed over", self.short));
         }
         if cut > 0 {
-            let cpus = self.streams.iter().filter(|s| s.tale.cut > 0).count();
+            let cpus = self.streams.iter().filter(|s| s.faults.cut > 0).count();
             notes.push(format!("the file is cut off: {cut} bytes of events of {cpus} CPUs are missing"));
         }
         notes.extend(passed_over(self.unknown));

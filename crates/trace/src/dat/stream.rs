@@ -3,7 +3,7 @@
 use super::bytes::{Input, ReadAt};
 use super::layout::{CpuPart, Layout, PAGES_MAX};
 use super::packed::unpack;
-use super::page::{Lost, Next, Page};
+use super::page::{LostEvents, Page, PageItem};
 use crate::TraceError;
 
 /// Bytes that are read at a time, if there are few CPUs.
@@ -17,7 +17,7 @@ const PACKED_PAGES_MAX: u64 = 1024;
 /// Bytes of the number of chunks, which the size of a part leaves out.
 const CHUNKS: u64 = 4;
 
-/// Reads the part of a CPU.
+/// Reads one CPU's part of a file.
 pub struct Stream {
     pub cpu: u32,
     part: CpuPart,
@@ -34,13 +34,13 @@ pub struct Stream {
     page_end: usize,
     page: Page,
     record: (usize, usize),
-    /// What there is to say.
-    pub tale: Tale,
+    /// Faults found so far, for notes.
+    pub faults: StreamFaults,
 }
 
-/// What went wrong with a part.
+/// Faults of one CPU's part of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tale {
+pub struct StreamFaults {
     /// Events known to be lost.
     pub lost: u64,
     /// Times that an unknown number of them was lost.
@@ -51,8 +51,8 @@ pub struct Tale {
     pub cut: u64,
 }
 
-/// What all streams of a file share.
-pub struct Shared<'a> {
+/// What all streams of a file have in common.
+pub struct FileContext<'a> {
     pub name: &'a str,
     pub from: &'a dyn ReadAt,
     pub layout: &'a Layout,
@@ -73,21 +73,21 @@ impl Stream {
             page_end: 0,
             page: Page::default(),
             record: (0, 0),
-            tale: Tale::default(),
+            faults: StreamFaults::default(),
         }
     }
 
     /// Goes to the next record: its time; none at the end.
-    pub fn advance(&mut self, shared: &mut Shared) -> Result<Option<u64>, TraceError> {
+    pub fn advance(&mut self, shared: &mut FileContext) -> Result<Option<u64>, TraceError> {
         let order = shared.layout.order;
         loop {
             match self.page.next(&self.buffer, order) {
-                Next::Record { start, end } => {
+                PageItem::Record { start, end } => {
                     self.record = (start, end);
                     return Ok(Some(self.page.time));
                 }
-                Next::End => {}
-                Next::Damaged => self.tale.damaged += 1,
+                PageItem::End => {}
+                PageItem::Damaged => self.faults.damaged += 1,
             }
             if !self.next_page(shared)? {
                 return Ok(None);
@@ -95,12 +95,12 @@ impl Stream {
         }
     }
 
-    /// The present record.
+    /// Bytes of the record that was read last.
     pub fn record(&self) -> &[u8] {
         &self.buffer[self.record.0..self.record.1]
     }
 
-    fn next_page(&mut self, shared: &mut Shared) -> Result<bool, TraceError> {
+    fn next_page(&mut self, shared: &mut FileContext) -> Result<bool, TraceError> {
         let layout = shared.layout;
         if self.page_end >= self.buffer.len() && !self.fill(shared)? {
             return Ok(false);
@@ -110,23 +110,23 @@ impl Stream {
         match Page::open(&self.buffer, start, self.page_end, &layout.page, layout.order) {
             Some((page, lost, too_long)) => {
                 self.page = page;
-                self.tale.damaged += u64::from(too_long);
+                self.faults.damaged += u64::from(too_long);
                 match lost {
-                    Lost::None => {}
-                    Lost::Some(n) => self.tale.lost = self.tale.lost.saturating_add(n),
-                    Lost::Unknown => self.tale.lost_unknown += 1,
+                    LostEvents::None => {}
+                    LostEvents::Some(n) => self.faults.lost = self.faults.lost.saturating_add(n),
+                    LostEvents::Unknown => self.faults.lost_unknown += 1,
                 }
             }
             None => {
                 self.page = Page::default();
-                self.tale.damaged += 1;
+                self.faults.damaged += 1;
             }
         }
         Ok(true)
     }
 
     /// Reads more pages; false at the end.
-    fn fill(&mut self, shared: &mut Shared) -> Result<bool, TraceError> {
+    fn fill(&mut self, shared: &mut FileContext) -> Result<bool, TraceError> {
         self.page_end = 0;
         self.buffer.clear();
         let Some(packing) = shared.layout.packed else {
@@ -137,7 +137,7 @@ impl Stream {
         while self.next_chunk(shared)? {
             let (packed, before) = &self.chunk;
             if unpack(packing, packed, *before, &mut self.buffer).is_err() {
-                self.tale.damaged += (*before as u64).div_ceil(shared.layout.page_size).max(1);
+                self.faults.damaged += (*before as u64).div_ceil(shared.layout.page_size).max(1);
                 self.buffer.clear();
             }
             if !self.buffer.is_empty() {
@@ -147,7 +147,7 @@ impl Stream {
         Ok(false)
     }
 
-    fn fill_plain(&mut self, shared: &Shared) -> Result<(), TraceError> {
+    fn fill_plain(&mut self, shared: &FileContext) -> Result<(), TraceError> {
         let page = shared.layout.page_size;
         let share = (AHEAD / shared.layout.cpus.len().max(1) as u64).min(CHUNK);
         let n = (share / page).max(1) * page;
@@ -158,14 +158,14 @@ impl Stream {
         self.buffer.truncate(read);
         self.read += read as u64;
         if (read as u64) < wanted {
-            self.tale.cut = self.part.size - self.read;
+            self.faults.cut = self.part.size - self.read;
             self.part.size = self.read;
         }
         Ok(())
     }
 
     /// Reads a compressed chunk; false at the end.
-    fn next_chunk(&mut self, shared: &mut Shared) -> Result<bool, TraceError> {
+    fn next_chunk(&mut self, shared: &mut FileContext) -> Result<bool, TraceError> {
         let CpuPart { at, size, .. } = self.part;
         if size == 0 || self.chunks == Some(0) {
             return Ok(false);
@@ -192,13 +192,13 @@ impl Stream {
 
     /// The file is cut off within this part: there is no more.
     fn end_here(&mut self) -> bool {
-        self.tale.cut = self.part.size.saturating_add(CHUNKS).saturating_sub(self.read).max(1);
+        self.faults.cut = self.part.size.saturating_add(CHUNKS).saturating_sub(self.read).max(1);
         self.part.size = 0;
         false
     }
 
     /// Makes sure that the chunks of all CPUs together fit into memory.
-    fn reserve(&mut self, shared: &mut Shared, needed: u64, at: u64) -> Result<(), TraceError> {
+    fn reserve(&mut self, shared: &mut FileContext, needed: u64, at: u64) -> Result<(), TraceError> {
         *shared.memory += needed.saturating_sub(self.reserved);
         self.reserved = self.reserved.max(needed);
         match *shared.memory > PAGES_MAX {

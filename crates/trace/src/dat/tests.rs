@@ -9,7 +9,7 @@ use self::files::{big_endian, parts, turned, v7, Packed};
 use super::*;
 use crate::text::tests::read_all;
 use crate::text::{Reader, TraceError};
-use crate::{FtraceText, Names, Source, Words};
+use crate::{EventSource, FtraceText, Names, RuleNames};
 
 mod files;
 
@@ -60,7 +60,7 @@ fn read(file: Vec<u8>) -> Result<(Vec<String>, Vec<String>), TraceError> {
 /// A run of some seconds with wakeups, forks, priorities and migrations, as text.
 fn run(seed: u64, cpus: u32) -> Vec<u8> {
     let workload = Arc::new(Random::new(seed).workload(cpus as usize));
-    let words = Words::new(&[], &[]);
+    let words = RuleNames::new(&[], &[]);
     let mut trace = FtraceText::new(Vec::new(), cpus as usize, Names::new(workload.clone()), words, false);
     let sched = Box::new(RoundRobin::new(cpus as usize));
     let mut engine = Engine::new(Arc::new(machine(cpus, 1)), workload, sched, Config { seed, ..Config::default() });
@@ -101,7 +101,7 @@ fn what_is_no_trace_of_ours_is_refused_by_line() {
     assert!(message(&line.replace("sched_waking", "softirq_raise")).unwrap().contains("expected an event of ours"));
 }
 
-/// And names over 15 bytes; of both it is told how many events they are.
+/// And names over 15 bytes; notes count the events of both.
 #[test]
 fn texts_longer_than_a_page_are_cut() {
     let text = format!("a-1 [000] 1.0: print: tracing_mark_write: {}\n", "é".repeat(4000));
@@ -175,8 +175,8 @@ fn a_file_that_is_cut_off_is_read_up_to_there() {
     let (events, _) = read(file.clone()).unwrap();
     let (some, notes) = read(file[..file.len() - 5000].to_vec()).unwrap();
     assert!(!some.is_empty() && some.len() < events.len());
-    let told = |part: &str| notes.iter().any(|note| note.contains(part));
-    assert!(told("the file is cut off: 5000 bytes of events of 1 CPUs are missing"), "{notes:?}");
+    let has_note = |part: &str| notes.iter().any(|note| note.contains(part));
+    assert!(has_note("the file is cut off: 5000 bytes of events of 1 CPUs are missing"), "{notes:?}");
     let packed = v7(&parts(&file), Packed::Zstd);
     let (some, notes) = read(packed[..packed.len() - 100].to_vec()).unwrap();
     assert!(some.len() < events.len());

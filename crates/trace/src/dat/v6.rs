@@ -14,14 +14,13 @@
 //! Source: trace-cmd.dat(5).
 
 use super::bytes::Input;
-use super::layout::{clock_note, nr_cpus, CpuPart, Events, Layout, PageLayout, Start, Tasks, STRING_MAX};
+use super::layout::{clock_note, nr_cpus, CpuPart, Events, FileHeader, Layout, PageLayout, Tasks, STRING_MAX};
 use crate::TraceError;
 
-/// Kinds of options.
 const BUFFER: u64 = 3;
 const CLOCK: u64 = 4;
 
-pub fn read(mut input: Input, start: Start) -> Result<Layout, TraceError> {
+pub fn read(mut input: Input, start: FileHeader) -> Result<Layout, TraceError> {
     let page = PageLayout::read(&mut input, start.page_size)?;
     let mut events = Events::default();
     events.ftrace(&mut input)?;
@@ -49,7 +48,7 @@ pub fn read(mut input: Input, start: Start) -> Result<Layout, TraceError> {
         cpus.push(CpuPart { cpu, at, size: input.number(8, "the size of the events of a CPU")? });
     }
     let common = events.common(&input)?;
-    let Start { order, page_size, .. } = start;
+    let FileHeader { order, page_size, .. } = start;
     Ok(Layout { order, page_size, page, common, events, tasks, cpus, packed: None, notes })
 }
 

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 
 use super::bytes::Input;
 use super::layout::{
-    clock_note, nr_cpus, page_size, CpuPart, Events, Layout, Packing, PageLayout, Start, Tasks, STRING_MAX,
+    clock_note, nr_cpus, page_size, Compression, CpuPart, Events, FileHeader, Layout, PageLayout, Tasks, STRING_MAX,
 };
 use super::packed::unpack;
 use crate::TraceError;
@@ -38,7 +38,7 @@ const SECTION_HEADER: u64 = 16;
 
 /// Where sections are; 0: nowhere.
 #[derive(Default)]
-struct Places {
+struct SectionOffsets {
     header_info: u64,
     ftrace_events: u64,
     event_formats: u64,
@@ -52,12 +52,12 @@ struct Buffer {
     cpus: Vec<CpuPart>,
 }
 
-pub fn read(mut input: Input, start: Start) -> Result<Layout, TraceError> {
+pub fn read(mut input: Input, start: FileHeader) -> Result<Layout, TraceError> {
     let at = input.at;
     let packing = match input.string(STRING_MAX, "the name of a compression")?.as_str() {
         "none" => None,
-        "zlib" => Some(Packing::Zlib),
-        "zstd" => Some(Packing::Zstd),
+        "zlib" => Some(Compression::Zlib),
+        "zstd" => Some(Compression::Zstd),
         other => return Err(input.damaged(at, "the compression zlib, zstd or none", format!("{other:?}"))),
     };
     input.string(STRING_MAX, "the version of a compression")?;
@@ -109,7 +109,7 @@ fn section(
     input: &mut Input,
     at: u64,
     kind: u64,
-    packing: Option<Packing>,
+    packing: Option<Compression>,
     read: impl FnOnce(&mut Input) -> Result<(), TraceError>,
 ) -> Result<(), TraceError> {
     if at == 0 {
@@ -139,10 +139,10 @@ fn section(
 fn all_options(
     input: &mut Input,
     mut at: u64,
-    packing: Option<Packing>,
+    packing: Option<Compression>,
     notes: &mut Vec<String>,
-) -> Result<(Places, Vec<Buffer>), TraceError> {
-    let mut places = Places::default();
+) -> Result<(SectionOffsets, Vec<Buffer>), TraceError> {
+    let mut places = SectionOffsets::default();
     let mut buffers = Vec::new();
     let mut seen = BTreeSet::new();
     while seen.len() < OPTION_SECTIONS_MAX {
@@ -165,7 +165,7 @@ fn all_options(
 /// Reads options; where more are.
 fn options(
     input: &mut Input,
-    places: &mut Places,
+    places: &mut SectionOffsets,
     buffers: &mut Vec<Buffer>,
     notes: &mut Vec<String>,
 ) -> Result<u64, TraceError> {

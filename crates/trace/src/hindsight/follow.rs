@@ -6,11 +6,11 @@ use fairground_machine::CpuId;
 
 use super::{Certainty, Doing, Hindsight, Judged, Open, Refused};
 use crate::import::{bound_to, is_stopper};
-use crate::text::{named, value, Left, Thread, TraceEvent, What};
+use crate::text::{named, value, PrevState, Thread, TraceEvent, TraceEventKind};
 
 impl Hindsight<'_> {
     pub(super) fn take(&mut self, event: &TraceEvent) -> Result<Option<Box<Judged>>, Refused> {
-        if let What::Print(text) = event.what {
+        if let TraceEventKind::Print(text) = event.what {
             self.print(event.cpu, text);
             return Ok(None);
         }
@@ -25,29 +25,31 @@ impl Hindsight<'_> {
         self.all(|past| past.advance(now));
         self.see(event);
         match event.what {
-            What::Switch { prev, left, next, prio } => {
+            TraceEventKind::Switch { prev, left, next, prio } => {
                 self.switch(event.cpu, prev, left, next);
                 prio.into_iter().for_each(|prio| self.competes(next, prio));
             }
-            What::Waking { task, cpu } => self.waking(event, task, cpu),
-            What::Wakeup { task, cpu, new } => return Ok(self.wakeup(task, cpu, new)),
-            What::Migrate { task, from, to } => self.migrate(task, from, to),
-            What::Fork { parent, child } => self.fork(event.cpu, parent, child),
-            What::Idle { cpu, state } => self.idle(cpu, state),
-            What::Frequency { cpu, khz } => self.frequency(cpu, khz),
-            What::Clamps { task: Some(task), cpu, min, max, .. } => self.clamp(task, cpu, min, max),
-            What::Exit { task } => self.threads.end(task.pid),
-            What::Clamps { task: None, .. } | What::Signals { .. } => {}
-            What::Exec { .. } | What::Runtime { .. } | What::Print(_) => {}
+            TraceEventKind::Waking { task, cpu } => self.waking(event, task, cpu),
+            TraceEventKind::Wakeup { task, cpu, new } => return Ok(self.wakeup(task, cpu, new)),
+            TraceEventKind::Migrate { task, from, to } => self.migrate(task, from, to),
+            TraceEventKind::Fork { parent, child } => self.fork(event.cpu, parent, child),
+            TraceEventKind::Idle { cpu, state } => self.idle(cpu, state),
+            TraceEventKind::Frequency { cpu, khz } => self.frequency(cpu, khz),
+            TraceEventKind::Clamps { task: Some(task), cpu, min, max, .. } => self.clamp(task, cpu, min, max),
+            TraceEventKind::Exit { task } => self.threads.end(task.pid),
+            TraceEventKind::Clamps { task: None, .. } | TraceEventKind::Signals { .. } => {}
+            TraceEventKind::Exec { .. } | TraceEventKind::Runtime { .. } | TraceEventKind::Print(_) => {}
         }
         Ok(None)
     }
 
     fn cpus_exist(&self, event: &TraceEvent) -> Result<(), Refused> {
         let named = match event.what {
-            What::Waking { cpu, .. } | What::Wakeup { cpu, .. } | What::Clamps { cpu, .. } => [cpu, cpu],
-            What::Idle { cpu, .. } | What::Frequency { cpu, .. } => [cpu, cpu],
-            What::Migrate { from, to, .. } => [from, to],
+            TraceEventKind::Waking { cpu, .. }
+            | TraceEventKind::Wakeup { cpu, .. }
+            | TraceEventKind::Clamps { cpu, .. } => [cpu, cpu],
+            TraceEventKind::Idle { cpu, .. } | TraceEventKind::Frequency { cpu, .. } => [cpu, cpu],
+            TraceEventKind::Migrate { from, to, .. } => [from, to],
             _ => [event.cpu; 2],
         };
         let missing = [event.cpu].into_iter().chain(named).find(|cpu| *cpu as usize >= self.doing.len());
@@ -86,10 +88,12 @@ impl Hindsight<'_> {
     fn see(&mut self, event: &TraceEvent) {
         let (cpu, seen) = (event.cpu, self.doing[event.cpu as usize]);
         let who = match event.what {
-            What::Switch { prev, .. } => prev,
-            What::Waking { .. } | What::Wakeup { .. } | What::Fork { .. } | What::Exit { .. } | What::Idle { .. } => {
-                event.context
-            }
+            TraceEventKind::Switch { prev, .. } => prev,
+            TraceEventKind::Waking { .. }
+            | TraceEventKind::Wakeup { .. }
+            | TraceEventKind::Fork { .. }
+            | TraceEventKind::Exit { .. }
+            | TraceEventKind::Idle { .. } => event.context,
             _ if seen == Doing::Unknown => event.context,
             _ => return,
         };
@@ -186,9 +190,9 @@ impl Hindsight<'_> {
         }
     }
 
-    fn switch(&mut self, cpu: CpuId, prev: Thread, left: Left, next: Thread) {
+    fn switch(&mut self, cpu: CpuId, prev: Thread, left: PrevState, next: Thread) {
         let slept = match left {
-            Left::Sleeping if prev.pid != 0 => self.threads.id(prev.pid).map(|id| (prev.pid, id)),
+            PrevState::Sleeping if prev.pid != 0 => self.threads.id(prev.pid).map(|id| (prev.pid, id)),
             _ => None,
         };
         let to = self.next(cpu, next);

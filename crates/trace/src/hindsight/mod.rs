@@ -32,7 +32,7 @@ use fairground_sim::NO_RULE;
 
 use crate::placements::{Cause, Placement, Step, Task};
 use crate::text::TraceEvent;
-use crate::Words;
+use crate::RuleNames;
 pub use tally::{Agreement, Disagreement, Place, RuleAgreement, Tally};
 use threads::Threads;
 
@@ -62,7 +62,7 @@ impl Certainty {
         ["sure", "before", "unseen", "interrupt", "sync", "queued", "balance"][self as usize]
     }
 
-    /// In words.
+    /// The step as text.
     pub fn text(self) -> &'static str {
         match self {
             Certainty::Sure => "sure",
@@ -116,7 +116,7 @@ pub struct Counts {
     pub real_time: u64,
     /// Threads that ran without having been woken.
     pub unwoken: u64,
-    /// Threads met on a CPU of which the last that was seen is that it idles.
+    /// Threads that appear on a CPU whose last event is its going idle.
     pub appeared: u64,
     /// Switches and moves that contradict what was seen before.
     pub contradictions: u64,
@@ -169,22 +169,21 @@ pub struct Hindsight<'m> {
     machine: &'m Machine,
     features: Features,
     circumstances: Circumstances,
-    words: Words,
+    words: RuleNames,
     /// One for each state that is possible; none before the first event.
     pasts: Vec<Follower>,
     /// What an answer depends on that is another one in a state than in the first.
     depends: Vec<Certainty>,
     threads: Threads,
     doing: Vec<Doing>,
-    /// By pid.
     open: BTreeMap<u32, Open>,
     /// Pids of those that were woken while they had a CPU.
     leaving: BTreeSet<u32>,
-    /// What `fairground_woken` said of the next sched_waking: whom it wakes, whether an interrupt does, sync.
+    /// From `fairground_woken`, for the next sched_waking: pid, whether an interrupt wakes it, sync.
     hint: Option<(u32, bool, bool)>,
     /// The trace is one of ours: it says which wakeups are sync.
     ours: bool,
-    /// Something was told of interrupts.
+    /// The trace has interrupt events.
     tells_interrupts: bool,
     /// By CPU: it was left to its idle task, and that has left an event.
     idled: Vec<bool>,
@@ -200,7 +199,7 @@ pub struct Hindsight<'m> {
 }
 
 impl<'m> Hindsight<'m> {
-    /// For a trace of this machine. `words`: what our rules and notes say.
+    /// An importer for a trace of this machine. `words`: what our rules and notes say.
     ///
     /// # Errors
     /// A machine that the policy cannot be on.
@@ -208,7 +207,7 @@ impl<'m> Hindsight<'m> {
         machine: &'m Machine,
         features: &Features,
         circumstances: Circumstances,
-        words: Words,
+        words: RuleNames,
     ) -> Result<Hindsight<'m>, FairError> {
         let hindsight = Hindsight {
             machine,

@@ -22,7 +22,7 @@ pub enum Place {
 }
 
 impl Place {
-    /// In words.
+    /// The step as text.
     pub fn text(self) -> &'static str {
         ["previous CPU", "waker's CPU", "near previous", "near waker", "elsewhere"][self as usize]
     }
@@ -87,7 +87,7 @@ fn share(part: u64, of: u64) -> Option<f64> {
 /// A rule of ours, and how often the recording agrees with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleAgreement {
-    /// Its name.
+    /// The thread's comm.
     pub rule: String,
     /// How often.
     pub agreement: Agreement,

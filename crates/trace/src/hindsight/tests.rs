@@ -2,7 +2,7 @@ use fairground_fair::Fair;
 use fairground_machine::CpuMask;
 
 use super::*;
-use crate::{Reader, Source};
+use crate::{EventSource, Reader};
 
 /// Four CPUs behind one cache.
 fn four() -> Machine {
@@ -15,7 +15,7 @@ fn hindsight(machine: &Machine) -> Hindsight<'_> {
     let features = Features::parse("fair:v6.12").unwrap();
     let fair = Fair::new(std::sync::Arc::new(machine.clone()), features.clone(), Default::default()).unwrap();
     let circumstances = Circumstances { hz: 250, schedutil: false, allowed: None };
-    Hindsight::new(machine, &features, circumstances, Words::of(&fair)).unwrap()
+    Hindsight::new(machine, &features, circumstances, RuleNames::from_scheduler(&fair)).unwrap()
 }
 
 /// All that is told after some lines, with the state behind them.

@@ -5,10 +5,10 @@ use fairground_workload::recorded::Step;
 
 use super::task::{State, Task};
 use super::{Importer, NoSuchCpu};
-use crate::text::{named, value, Left, Thread, TraceEvent};
+use crate::text::{named, value, PrevState, Thread, TraceEvent};
 
 impl Importer<'_> {
-    pub(super) fn switch(&mut self, cpu: CpuId, prev: Thread, left: Left, next: Thread) {
+    pub(super) fn switch(&mut self, cpu: CpuId, prev: Thread, left: PrevState, next: Thread) {
         self.settle(cpu);
         self.idlers[cpu as usize].switched(next.pid == 0, self.now);
         let before = self.switched[cpu as usize].replace(self.now).or(self.origin).unwrap_or(self.now);
@@ -21,15 +21,15 @@ impl Importer<'_> {
         }
     }
 
-    fn leaves(&mut self, pid: u32, left: Left) {
+    fn leaves(&mut self, pid: u32, left: PrevState) {
         let Some(task) = self.tasks.get_mut(&pid) else { return };
         let exiting = matches!(task.state, State::Exiting(_));
         task.state = match left {
-            Left::Sleeping => State::Asleep(self.now),
-            Left::Runnable if exiting => task.state,
-            Left::Runnable => State::Waiting(self.now),
+            PrevState::Sleeping => State::Asleep(self.now),
+            PrevState::Runnable if exiting => task.state,
+            PrevState::Runnable => State::Waiting(self.now),
         };
-        if left == Left::Runnable {
+        if left == PrevState::Runnable {
             return;
         }
         task.flush(&mut self.threads);
@@ -125,13 +125,13 @@ impl Importer<'_> {
     fn by_thread(&mut self, event: &TraceEvent, wakee: u32, hint: Option<(u32, bool, bool)>) -> bool {
         let waker = event.context.pid;
         let runs = matches!(self.current[event.cpu as usize], Some((pid, _)) if pid == waker);
-        let told = self.tells_interrupts || self.about.iter().any(|(key, _)| key == "sched");
+        let knows_interrupts = self.tells_interrupts || self.about.iter().any(|(key, _)| key == "sched");
         let Some(task) = self.tasks.get_mut(&wakee) else { return false };
         match waker {
             0 => task.woken_in_idle += 1,
             _ => task.woken_in_thread += 1,
         }
-        let by_habit = !told && task.woken_in_idle > 0 && task.woken_in_idle * 4 >= task.woken_in_thread;
+        let by_habit = !knows_interrupts && task.woken_in_idle > 0 && task.woken_in_idle * 4 >= task.woken_in_thread;
         let by_interrupt = hint.map_or(event.in_interrupt, |(_, interrupt, _)| interrupt);
         if waker == 0 || by_interrupt || !runs || !self.tasks.contains_key(&waker) {
             return false;
@@ -209,7 +209,7 @@ impl Importer<'_> {
         }
     }
 
-    /// The work of whoever runs on the same core is as fast as it is from now on.
+    /// The speed of the other threads of the core changes from now on.
     pub(super) fn idle(&mut self, cpu: u32, state: Option<u32>) -> Result<(), NoSuchCpu> {
         if cpu as usize >= self.current.len() {
             return Err(NoSuchCpu(cpu));

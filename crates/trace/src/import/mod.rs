@@ -8,7 +8,7 @@
 //! switched away runnable   nothing: preemption is not sleep, and is the scheduler's to repeat
 //! switched away asleep     a sleep. What ends it is its sched_waking:
 //!   by the thread current there   Wake in that thread's steps, after the work it had done by then; Await in this one's
-//!   by an interrupt               Until the moment of the interrupt: a timer's, or a device's, which is not told
+//!   by an interrupt               Until the moment of the interrupt: a timer's, or a device's, which is not recorded
 //! ```
 //!
 //! An interrupt is known by the flags of the event, by an idle CPU, and in our own traces by `fairground_woken`. One that
@@ -17,18 +17,18 @@
 //! may only have been interrupted, and whom idle CPUs often wake is then taken to be woken by interrupts.
 //!
 //! Events that a recording lacks (`unheard`) are guessed: who is met on a CPU that was left to its idle task has begun to run
-//! there unseen, and who was switched to before somebody else is met has left.
+//! there unseen, and a thread that was switched to has left when another one appears there.
 //!
 //! Idle tasks and `migration/N` are the scheduler's and left out; their wakeups count as interrupts. Other kernel threads
 //! are threads like any other, those of a CPU (`ksoftirqd/N`, `kworker/N:M`) bound to it. A thread that is not born in the
 //! trace exists from its beginning, asleep if it is first seen as it is woken. One that has not exited by the end of the
 //! trace sleeps for good then.
 
-mod asked;
 mod follow;
+mod missing_events;
 mod speed;
 mod task;
-mod unheard;
+mod task_filter;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,57 +37,57 @@ use fairground_workload::recorded::{Priority, Recording, Step, Thread as Recorde
 use fairground_workload::{MAX_DURATION_NS, MAX_TASKS};
 
 use crate::explain::seconds;
-use crate::text::{Thread, TraceEvent, What};
-use asked::Asked;
+use crate::text::{Thread, TraceEvent, TraceEventKind};
+use missing_events::Idler;
+pub use missing_events::InferredEvent;
 use speed::Speeds;
 pub(crate) use task::{bound_to, is_stopper};
 use task::{State, Task};
-use unheard::Idler;
-pub use unheard::Unseen;
+use task_filter::TaskFilter;
 
 /// Bytes of a name; the kernel's have 15.
 const NAME_MAX: usize = 255;
 
-/// What is imported of a trace.
+/// The part of a trace that is imported.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// Only threads with one of these in their names; empty: all.
+    /// Only threads whose names contain one of these; empty: all.
     pub parts: Vec<String>,
-    /// Only events from so long after the trace's first one on, ns.
+    /// Start of the window, ns after the trace's first event.
     pub from_ns: u64,
-    /// Only events up to then, ns after the first one; none: to the end.
+    /// End of the window, ns after the trace's first event; none: the end of the trace.
     pub to_ns: Option<u64>,
 }
 
-/// Where an event is, by the times of a [`Selection`].
+/// Position of an event relative to the window of a [`Selection`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum WindowPosition {
     /// Before what is imported: of what it is about, only the state in which it leaves a CPU matters.
     Before,
-    /// Imported.
+    /// Within the imported window.
     Within,
     /// After what is imported.
     Behind,
 }
 
 impl Selection {
-    /// Where an event is in a trace whose first event was at `begin`, ns.
-    pub fn place(&self, begin: u64, event: &TraceEvent) -> Place {
+    /// Position of an event in a trace whose first event was at `begin`, ns.
+    pub fn position(&self, begin: u64, event: &TraceEvent) -> WindowPosition {
         let since = event.time.saturating_sub(begin);
         let is_state = match event.what {
-            What::Frequency { .. } | What::Idle { .. } => true,
-            What::Print(text) => text.starts_with("fairground_meta"),
+            TraceEventKind::Frequency { .. } | TraceEventKind::Idle { .. } => true,
+            TraceEventKind::Print(text) => text.starts_with("fairground_meta"),
             _ => false,
         };
         match () {
-            () if self.to_ns.is_some_and(|to| since > to) => Place::Behind,
-            () if since < self.from_ns && !is_state => Place::Before,
-            () => Place::Within,
+            () if self.to_ns.is_some_and(|to| since > to) => WindowPosition::Behind,
+            () if since < self.from_ns && !is_state => WindowPosition::Before,
+            () => WindowPosition::Within,
         }
     }
 }
 
-/// How sleeps ended and what had to be guessed, in numbers.
+/// Counts of how sleeps ended and of what had to be guessed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Sleeps that another thread ended.
@@ -104,9 +104,9 @@ pub struct Counts {
     pub backwards: u64,
     /// Sleeps that ended by a sched_wakeup alone.
     pub without_waking: u64,
-    /// Threads met on a CPU of which the last that was seen is that it idles.
+    /// Threads that appear on a CPU whose last event is its going idle.
     pub appeared: u64,
-    /// Of `by_interrupt`: taken for such because the thread is often woken from idle CPUs.
+    /// Part of `by_interrupt`: assumed because the thread is often woken from idle CPUs.
     pub by_habit: u64,
     /// Threads whose priority changes.
     pub reprioritized: u64,
@@ -114,25 +114,24 @@ pub struct Counts {
     pub deadline: u64,
 }
 
-/// Takes the events of a trace one by one.
+/// Builds a recording from the events of a trace.
 pub struct Importer<'m> {
     machine: &'m Machine,
-    asked: Asked,
+    asked: TaskFilter,
     speeds: Speeds<'m>,
     /// By pid; those that have exited are gone from here.
     tasks: BTreeMap<u32, Task>,
     threads: Vec<Recorded>,
-    /// Those that threads have or had.
+    /// Pids in use now or before.
     pids: BTreeSet<u32>,
-    /// Who runs, and since when it is not accounted; by CPU.
+    /// The running thread, and since when its time is not accounted; by CPU.
     current: Vec<Option<(u32, u64)>>,
-    /// By CPU: when it switched last, whoever it was.
+    /// Time of the last switch, by CPU.
     switched: Vec<Option<u64>>,
-    /// By CPU.
     idlers: Vec<Idler>,
-    /// What the event at hand shows.
-    unseen: Vec<Unseen>,
-    /// Something was told of interrupts.
+    /// Missing events inferred from the present event.
+    unseen: Vec<InferredEvent>,
+    /// The trace has interrupt events.
     tells_interrupts: bool,
     /// When a CPU last woke up, and how long that took, ns; by CPU.
     woken: Vec<Option<(u64, u64)>>,
@@ -141,7 +140,7 @@ pub struct Importer<'m> {
     now: u64,
     /// The longest time without an event since then, and when it ended, ns.
     longest_gap: (u64, u64),
-    /// What `fairground_woken` said of the next sched_waking: whom it wakes, whether an interrupt does, sync.
+    /// From `fairground_woken`, for the next sched_waking: pid, whether an interrupt wakes it, sync.
     hint: Option<(u32, bool, bool)>,
     about: Vec<(String, String)>,
     counts: Counts,
@@ -152,11 +151,11 @@ pub struct Importer<'m> {
 pub struct NoSuchCpu(pub u32);
 
 impl<'m> Importer<'m> {
-    /// For a trace of this machine.
+    /// An importer for a trace of this machine.
     pub fn new(machine: &'m Machine, selection: Selection) -> Importer<'m> {
         Importer {
             machine,
-            asked: Asked::new(selection.parts),
+            asked: TaskFilter::new(selection.parts),
             speeds: Speeds::new(machine),
             tasks: BTreeMap::new(),
             threads: Vec::new(),
@@ -188,7 +187,7 @@ impl<'m> Importer<'m> {
 
     /// Parts of names that were asked for and that no thread had so far.
     pub fn missed(&self) -> impl Iterator<Item = &str> {
-        self.asked.missed()
+        self.asked.unmatched_parts()
     }
 
     /// Names of threads that parts were held against so far; none if no parts were asked for.
@@ -200,7 +199,7 @@ impl<'m> Importer<'m> {
     ///
     /// # Errors
     /// If it is of a CPU that the machine lacks.
-    pub fn event(&mut self, event: &TraceEvent) -> Result<Vec<Unseen>, NoSuchCpu> {
+    pub fn event(&mut self, event: &TraceEvent) -> Result<Vec<InferredEvent>, NoSuchCpu> {
         if event.cpu as usize >= self.current.len() {
             return Err(NoSuchCpu(event.cpu));
         }
@@ -215,19 +214,22 @@ impl<'m> Importer<'m> {
         self.tells_interrupts |= event.in_interrupt;
         self.appear(event);
         match event.what {
-            What::Switch { prev, left, next, prio } => {
+            TraceEventKind::Switch { prev, left, next, prio } => {
                 self.switch(event.cpu, prev, left, next);
                 prio.into_iter().for_each(|prio| self.competes(next.pid, prio));
             }
-            What::Waking { task, .. } => self.waking(event, task),
-            What::Wakeup { task, cpu, new } => self.wakeup(event, task, cpu, new),
-            What::Fork { parent, child } => self.fork(event.cpu, parent, child),
-            What::Exec { pid } => self.exec(event.cpu, pid),
-            What::Exit { task } => self.exit(event.cpu, task.pid),
-            What::Idle { cpu, state } => self.idle(cpu, state)?,
-            What::Frequency { cpu, khz } => self.frequency(cpu, khz)?,
-            What::Print(text) => self.print(event.cpu, text),
-            What::Migrate { .. } | What::Runtime { .. } | What::Clamps { .. } | What::Signals { .. } => {}
+            TraceEventKind::Waking { task, .. } => self.waking(event, task),
+            TraceEventKind::Wakeup { task, cpu, new } => self.wakeup(event, task, cpu, new),
+            TraceEventKind::Fork { parent, child } => self.fork(event.cpu, parent, child),
+            TraceEventKind::Exec { pid } => self.exec(event.cpu, pid),
+            TraceEventKind::Exit { task } => self.exit(event.cpu, task.pid),
+            TraceEventKind::Idle { cpu, state } => self.idle(cpu, state)?,
+            TraceEventKind::Frequency { cpu, khz } => self.frequency(cpu, khz)?,
+            TraceEventKind::Print(text) => self.print(event.cpu, text),
+            TraceEventKind::Migrate { .. }
+            | TraceEventKind::Runtime { .. }
+            | TraceEventKind::Clamps { .. }
+            | TraceEventKind::Signals { .. } => {}
         }
         Ok(std::mem::take(&mut self.unseen))
     }
@@ -283,7 +285,7 @@ impl<'m> Importer<'m> {
     fn notes(&self) -> Vec<String> {
         let c = &self.counts;
         let ours = self.about.iter().any(|(key, _)| key == "sched");
-        let told = [
+        let counts = [
             (c.unseen, "sleeps end without an event that says how: taken for timers"),
             (
                 c.without_waking,
@@ -297,14 +299,14 @@ impl<'m> Importer<'m> {
             (c.contradictions, "switches contradict what was seen before: events are missing"),
             (c.backwards, "events come before their predecessors and are taken to happen with them"),
         ];
-        let counted = told.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
+        let counted = counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
         let speeds = self.speeds.notes();
         let unknown = (!ours).then(|| {
             "the events do not tell affinities, groups, clamps, sync wakeups and which policy but for its priority: every \
              thread may use all CPUs, is in no group, SCHED_OTHER or SCHED_FIFO, and no wakeup is sync"
                 .to_owned()
         });
-        let unheard = self.unheard().map(|cpu| {
+        let unheard = self.silent_idle_cpus().map(|cpu| {
             format!(
                 "the idle task of CPU {cpu} leaves no event: wakeups by interrupts that meet it are not in the trace"
             )
@@ -317,7 +319,7 @@ impl<'m> Importer<'m> {
         let Some((pid, since)) = &mut self.current[cpu as usize] else { return };
         let ns = self.now.saturating_sub(std::mem::replace(since, self.now));
         if let Some(task) = self.tasks.get_mut(pid) {
-            task.credit(ns, self.speeds.of(cpu));
+            task.credit(ns, self.speeds.speed_q20_at(cpu));
         }
     }
 
@@ -334,24 +336,24 @@ impl<'m> Importer<'m> {
         time.saturating_sub(self.origin.unwrap_or(0))
     }
 
-    /// The thread, if it is imported. One met for the first time exists since the beginning, in a state told.
+    /// The thread, if it is imported. One seen for the first time exists since the beginning, in the given state.
     fn met(&mut self, thread: Thread, cpu: CpuId, first: State) -> bool {
         if let Some(task) = self.tasks.get_mut(&thread.pid) {
             let comm = &mut self.threads[task.index as usize].comm;
             if comm != short(thread.comm) {
                 short(thread.comm).clone_into(comm);
                 // By its new name it may be whom a part is meant for.
-                self.asked.takes(thread.comm);
+                self.asked.matches(thread.comm);
             }
             return true;
         }
-        // What the dead still do is not told apart from their end.
+        // Events of a thread after its exit are ignored.
         let takes = self.takes(thread) && !self.pids.contains(&thread.pid);
         takes && self.enlist(thread, Some(cpu), first).is_some()
     }
 
     fn takes(&mut self, thread: Thread) -> bool {
-        thread.pid != 0 && !is_stopper(thread.comm) && self.asked.takes(thread.comm)
+        thread.pid != 0 && !is_stopper(thread.comm) && self.asked.matches(thread.comm)
     }
 
     /// The index of a new thread; none if there are too many.

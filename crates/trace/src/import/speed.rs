@@ -16,15 +16,14 @@ struct Stay {
 /// What a trace has said of each CPU so far.
 pub(super) struct Speeds<'m> {
     machine: &'m Machine,
-    /// By CPU, kHz; none: not told yet.
+    /// By CPU, kHz; none: not known yet.
     khz: Vec<Option<u32>>,
     /// Its last sleep, by CPU.
     stays: Vec<Stay>,
-    /// By CPU.
     speed_q20: Vec<u64>,
     /// Threads of each core.
     siblings: Vec<Vec<CpuId>>,
-    /// It was asked how fast a CPU is before that was told.
+    /// The speed of a CPU was used before the trace stated it.
     guessed: bool,
 }
 
@@ -45,7 +44,7 @@ impl<'m> Speeds<'m> {
     }
 
     /// 2^20: capacity 1024 at its top frequency.
-    pub fn of(&mut self, cpu: CpuId) -> u64 {
+    pub fn speed_q20_at(&mut self, cpu: CpuId) -> u64 {
         self.guessed |= self.khz[cpu as usize].is_none();
         self.speed_q20[cpu as usize]
     }
@@ -86,7 +85,7 @@ impl<'m> Speeds<'m> {
         Some(ns)
     }
 
-    /// How long an interrupt has waited that a CPU takes before it is told to be awake, ns.
+    /// Delay of an interrupt that a CPU takes before its idle exit is recorded, ns.
     pub fn waking_up(&self, cpu: CpuId, now: u64) -> u64 {
         if self.sleeps(cpu) {
             self.wake_ns(cpu, now)
@@ -129,7 +128,7 @@ impl<'m> Speeds<'m> {
         self.speed_q20[cpu as usize] = (alone.saturating_mul(throughput) / (1000 * threads)).max(1);
     }
 
-    /// What was guessed.
+    /// Note on frequencies that had to be guessed; none if all are in the trace.
     pub fn notes(&self) -> Option<String> {
         let untold = self.khz.iter().filter(|khz| khz.is_none()).count();
         (self.guessed && untold > 0)

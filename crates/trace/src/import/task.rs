@@ -25,9 +25,9 @@ pub(super) struct Task {
     /// Among the threads of the recording.
     pub index: u32,
     pub state: State,
-    /// A new program was told of at its beginning.
+    /// An exec event marked the start of its program.
     pub exec_told: bool,
-    /// Its priority was told.
+    /// Its priority is known from an event.
     pub prio_told: bool,
     /// Woken on its way to sleep: what ended that sleep before it began.
     pub roused: Option<Step>,
@@ -37,7 +37,7 @@ pub(super) struct Task {
     pub woken_in_thread: u64,
     /// Something that it did was seen.
     pub acts: bool,
-    /// It has left a CPU, and nobody saw that.
+    /// It has left a CPU without an event.
     pub has_left_unseen: bool,
     /// It was seen to be switched to whenever it ran since it slept.
     pub seen_whole: bool,

@@ -5,7 +5,7 @@ use fairground_workload::recorded::{Priority, Recording};
 
 use super::*;
 use crate::figures::Figures;
-use crate::{Reader, Source};
+use crate::{EventSource, Reader};
 
 /// CPU 0 of capacity 512 and CPU 1 of 1024, on one clock of 500 MHz and 1 GHz; leaving WFI takes 2 us.
 fn two_speeds() -> Machine {
@@ -172,9 +172,9 @@ fn what_is_selected_by_time_counts_from_the_first_event() {
     let mut reader = Reader::new("t", TWO.as_bytes());
     let (mut places, mut begin) = (Vec::new(), None);
     while let Some(event) = reader.next_event().unwrap() {
-        places.push(selection.place(*begin.get_or_insert(event.time), &event));
+        places.push(selection.position(*begin.get_or_insert(event.time), &event));
     }
-    use Place::{Before, Behind, Within};
+    use WindowPosition::{Before, Behind, Within};
     assert_eq!(places, [Before, Before, Before, Within, Within, Within, Behind]);
     let head = "\
 a-1 [000] 0.000010000: print: tracing_mark_write: fairground_meta: seed=1
@@ -182,7 +182,7 @@ a-1 [000] 0.000010000: cpu_frequency: state=1 cpu_id=0
 a-1 [000] 0.000010000: print: tracing_mark_write: fairground_woken: pid=1 by=task sync=0
 ";
     let mut reader = Reader::new("t", head.as_bytes());
-    let mut place = || selection.place(10_000, &reader.next_event().unwrap().unwrap());
+    let mut place = || selection.position(10_000, &reader.next_event().unwrap().unwrap());
     assert_eq!([place(), place(), place()], [Within, Within, Before]);
 }
 
@@ -203,8 +203,8 @@ b-2 [001] 50000.000008000: sched_switch: prev_comm=b prev_pid=2 prev_prio=120 pr
 fn a_recording_that_lasts_too_long_is_told() {
     let late = TWO.lines().last().unwrap().replace(" 0.", " 90000.") + "\n";
     let why = "it lasts 90000.000008000 s, and has no event from 0.000018000 s to 90000.000018000 s; runs take 3600 s";
-    let told = |text: &str| recorded(text, &[]).notes.iter().any(|note| note.contains(why));
-    assert!(!told(TWO) && told(&(TWO.to_owned() + &late)));
+    let has_note = |text: &str| recorded(text, &[]).notes.iter().any(|note| note.contains(why));
+    assert!(!has_note(TWO) && has_note(&(TWO.to_owned() + &late)));
 }
 
 #[test]
@@ -258,10 +258,10 @@ fn an_idle_task_that_leaves_no_event_is_named() {
     while let Some(event) = reader.next_event().unwrap() {
         unseen.extend(importer.event(&event).unwrap());
     }
-    assert_eq!(importer.unheard().collect::<Vec<_>>(), [1]);
+    assert_eq!(importer.silent_idle_cpus().collect::<Vec<_>>(), [1]);
     assert_eq!(
         (unseen.len(), unseen[0]),
-        (8, Unseen::Began { cpu: 1, thread: 0, since: 10_000 }),
+        (8, InferredEvent::Began { cpu: 1, thread: 0, since: 10_000 }),
         "as long as seen: 0"
     );
     let notes = importer.finish("t", Vec::new()).notes.join("\n");
@@ -286,8 +286,8 @@ fn of_thread(text: &str, index: usize) -> (Vec<Step>, u64) {
     while let Some(event) = reader.next_event().unwrap() {
         for unseen in importer.event(&event).unwrap() {
             match unseen {
-                Unseen::Began { cpu, thread, since } => figures.began(cpu, thread, since),
-                Unseen::Left { cpu, thread, at } => figures.left(cpu, thread, at),
+                InferredEvent::Began { cpu, thread, since } => figures.began(cpu, thread, since),
+                InferredEvent::Left { cpu, thread, at } => figures.end_unseen(cpu, thread, at),
             }
         }
         figures.event(&event, &mut |pid| importer.index(pid));
@@ -380,7 +380,7 @@ fn who_idle_cpus_wake_is_woken_by_timers_where_others_run_too() {
     assert!(a.contains(&wake(0)), "{a:?}");
 }
 
-/// The interrupt is told before the CPU is told to be awake: it was due 2 us before.
+/// The interrupt is recorded before the CPU's idle exit: it was due 2 us before.
 #[test]
 fn a_timer_that_is_told_before_its_cpu_is_awake_fired_earlier_too() {
     let text = format!(

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::Reader;
-use crate::{FtraceText, Names, Words};
+use crate::{FtraceText, Names, RuleNames};
 
 fn read(text: &str) -> Latency {
     Latency::read(&mut Reader::new("t", text.as_bytes())).unwrap()
@@ -77,8 +77,8 @@ fn without_sched_wakeup_a_wait_begins_at_sched_waking() {
     let row = &latency.rows(By::Pid)[0];
     let us = 1_000;
     assert_eq!((row.waits.count, row.waits.total, row.waits.max), (4, 5_108 * us, 5_000 * us));
-    let told = "3 waits are counted from sched_waking, as no sched_wakeup follows it: choosing a CPU is in them";
-    assert_eq!(latency.notes(), [told]);
+    let expected = "3 waits are counted from sched_waking, as no sched_wakeup follows it: choosing a CPU is in them";
+    assert_eq!(latency.notes(), [expected]);
 }
 
 /// Of both events the later one counts, whether the task was asleep by then or not.
@@ -91,7 +91,7 @@ fn where_both_are_recorded_a_wait_begins_at_sched_wakeup() {
         waking("1.004", "a"),
         wakeup("1.005", "a:7"), // it has not gone to sleep
         switch("1.006", 0, "a:7", "S", "swapper/0:0"),
-        switch("1.007", 0, "swapper/0:0", "R", "a:7"), // nobody is seen to wake it
+        switch("1.007", 0, "swapper/0:0", "R", "a:7"), // no wakeup is recorded
     ];
     let latency = read(&text.concat());
     let row = &latency.rows(By::Pid)[0];
@@ -166,7 +166,7 @@ proptest! {
         let workload = Arc::new(workload);
         let sched = Box::new(RoundRobin::new(cpus as usize));
         let mut trace =
-            FtraceText::new(Vec::new(), cpus as usize, Names::new(workload.clone()), Words::new(&[], &[]), false);
+            FtraceText::new(Vec::new(), cpus as usize, Names::new(workload.clone()), RuleNames::new(&[], &[]), false);
         let mut metrics = MetricsObserver::new(machine.clone(), &workload);
         let mut engine = Engine::new(machine, workload, sched, Config { seed, ..Config::default() });
         let outcome = engine.run(&mut [&mut trace, &mut metrics]);
@@ -185,7 +185,7 @@ proptest! {
 fn a_run_has_a_row_for_every_name() {
     let spin = |name| spec(name, vec![fairground_workload::Op::Run(fairground_workload::Amount::fixed(1_000))]);
     let workload = Arc::new(workload(vec![], vec![spin("a"), spin("b c")]));
-    let mut trace = FtraceText::new(Vec::new(), 2, Names::new(workload.clone()), Words::new(&[], &[]), false);
+    let mut trace = FtraceText::new(Vec::new(), 2, Names::new(workload.clone()), RuleNames::new(&[], &[]), false);
     let mut engine = Engine::new(Arc::new(machine(2, 1)), workload, Box::new(RoundRobin::new(2)), Config::default());
     engine.run(&mut [&mut trace]).unwrap();
     let text = trace.finish().unwrap();

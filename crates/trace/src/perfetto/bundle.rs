@@ -1,45 +1,45 @@
-//! Bundles of the kernel's events: of one CPU each, told one by one, or, those of the scheduler, in columns.
+//! Bundles of kernel events of one CPU each: one message per event or, for sched events, in columns (CompactSched).
 
 use std::rc::Rc;
 
-use super::generic::{generic, text, Described, Told};
+use super::generic::{generic, text, EventDescriptors, NamedFields};
 use super::ids::{bundle, compact, event};
-use super::order::{Context, Kept, Order, Who};
+use super::sorter::{Context, EventSorter, OwnedThread, PendingKind};
 use super::wire::{Fault, Fields, Packed, Wire};
 use crate::record::IDLE_EXIT;
 use crate::source::in_interrupt;
-use crate::{Left, What};
+use crate::{PrevState, TraceEventKind};
 
-/// A longer bundle is none: Perfetto empties a few hundred KiB of the kernel's buffers at a time.
+/// A longer bundle is damage: Perfetto empties a few hundred KiB of the kernel's buffers at a time.
 const BUNDLE_MAX: usize = 8 << 20;
 
 /// More CPUs than kernels are built for.
 const CPUS_MAX: u32 = 1 << 16;
 
-/// A longer name is none, though names of simulated threads are longer than the kernel's 15 bytes.
+/// A longer name is damage, though names of simulated threads are longer than the kernel's 15 bytes.
 pub const NAME_MAX: usize = 255;
 
-/// What somebody may write through trace_marker.
+/// Longest text of a trace_marker write, bytes.
 pub const PRINT_MAX: usize = 1 << 16;
 
 /// Fields of an event that are read have lower numbers.
 const SLOTS: usize = 8;
 
-/// What bundles lead to.
+/// Events read from bundles, in order of time.
 #[derive(Default)]
 pub struct Bundles {
-    described: Described,
-    pub order: Order,
+    described: EventDescriptors,
+    pub order: EventSorter,
     /// Events of other kinds.
     pub unknown: u64,
     /// Bundles before which events were lost.
     pub lost: u64,
-    /// Some times are of another clock than the one since boot, and nothing says how far apart they are.
+    /// Some times are of another clock than CLOCK_BOOTTIME, without a snapshot to convert them.
     pub other_clock: bool,
 }
 
-/// What is true of all events of a bundle.
-struct Around {
+/// Values common to all events of a bundle.
+struct BundleHeader {
     cpu: u32,
     /// Where the packet is in the file.
     at: u64,
@@ -47,7 +47,7 @@ struct Around {
     shift: i128,
 }
 
-impl Around {
+impl BundleHeader {
     fn time(&self, recorded: u64) -> Result<u64, Fault> {
         u64::try_from(i128::from(recorded) + self.shift).map_err(|_| "a time within 584 years since boot")
     }
@@ -59,8 +59,8 @@ impl Bundles {
         if message.len() > BUNDLE_MAX {
             return Err("a bundle of events of at most 8 MiB");
         }
-        let around = self.around(message, at)?;
-        for field in Fields::of(message) {
+        let around = self.read_header(message, at)?;
+        for field in Fields::parse(message) {
             match field? {
                 (bundle::EVENT, value) => self.event(value.bytes()?, &around)?,
                 (bundle::COMPACT_SCHED, value) => self.compact(value.bytes()?, &around)?,
@@ -70,9 +70,9 @@ impl Bundles {
         Ok(())
     }
 
-    fn around(&mut self, message: &[u8], at: u64) -> Result<Around, Fault> {
+    fn read_header(&mut self, message: &[u8], at: u64) -> Result<BundleHeader, Fault> {
         let (mut cpu_, mut clock, mut ftrace, mut boot) = (0, 0, None, None);
-        for field in Fields::of(message) {
+        for field in Fields::parse(message) {
             match field? {
                 (bundle::CPU, value) => cpu_ = cpu(value.number()?)?,
                 (bundle::LOST_EVENTS, value) => self.lost += u64::from(value.number()? != 0),
@@ -91,12 +91,12 @@ impl Bundles {
                 0
             }
         };
-        Ok(Around { cpu: cpu_, at, shift })
+        Ok(BundleHeader { cpu: cpu_, at, shift })
     }
 
-    fn event(&mut self, message: &[u8], around: &Around) -> Result<(), Fault> {
+    fn event(&mut self, message: &[u8], around: &BundleHeader) -> Result<(), Fault> {
         let (mut time, mut context, mut what) = (0, Context::default(), None);
-        for field in Fields::of(message) {
+        for field in Fields::parse(message) {
             match field? {
                 (event::TIMESTAMP, value) => time = around.time(value.number()?)?,
                 (event::PID, value) => context.pid = Some(value.small()?),
@@ -107,61 +107,65 @@ impl Bundles {
             }
         }
         let Some((id, bytes)) = what else { return Ok(()) };
-        match self.what(id, bytes)? {
+        match self.decode_event(id, bytes)? {
             Some(what) => self.order.add(time, around.at, around.cpu, context, what)?,
             None => self.unknown += 1,
         }
         Ok(())
     }
 
-    fn what(&self, id: u32, bytes: &[u8]) -> Result<Option<Kept>, Fault> {
-        let slots = || Slots::of(bytes);
+    fn decode_event(&self, id: u32, bytes: &[u8]) -> Result<Option<PendingKind>, Fault> {
+        let slots = || EventFields::parse(bytes);
         Ok(Some(match id {
             event::SCHED_SWITCH => {
                 let s = slots()?;
-                let (prev, left, next) = (Some(s.who(1, 2)?), Left::of(s.number(4)?), s.who(5, 6)?);
-                Kept::Switch { prev, left, next, prio: s.told(7)?.map(prio) }
+                let (prev, left, next) = (Some(s.thread(1, 2)?), PrevState::from_kernel(s.number(4)?), s.thread(5, 6)?);
+                PendingKind::Switch { prev, left, next, prio: s.optional_number(7)?.map(prio) }
             }
             event::SCHED_WAKING => {
                 let s = slots()?;
-                Kept::Waking { task: s.who(1, 2)?, cpu: cpu(s.number(5)?)? }
+                PendingKind::Waking { task: s.thread(1, 2)?, cpu: cpu(s.number(5)?)? }
             }
             event::SCHED_WAKEUP | event::SCHED_WAKEUP_NEW => {
                 let s = slots()?;
-                Kept::Wakeup { task: s.who(1, 2)?, cpu: cpu(s.number(5)?)?, new: id == event::SCHED_WAKEUP_NEW }
+                PendingKind::Wakeup {
+                    task: s.thread(1, 2)?,
+                    cpu: cpu(s.number(5)?)?,
+                    new: id == event::SCHED_WAKEUP_NEW,
+                }
             }
             event::SCHED_MIGRATE_TASK => {
                 let s = slots()?;
-                Kept::Migrate { task: s.who(1, 2)?, from: cpu(s.number(4)?)?, to: cpu(s.number(5)?)? }
+                PendingKind::Migrate { task: s.thread(1, 2)?, from: cpu(s.number(4)?)?, to: cpu(s.number(5)?)? }
             }
             event::CPU_IDLE => {
                 let s = slots()?;
                 let state = s.small(1)?;
-                Kept::Idle { cpu: cpu(s.number(2)?)?, state: (state != IDLE_EXIT).then_some(state) }
+                PendingKind::Idle { cpu: cpu(s.number(2)?)?, state: (state != IDLE_EXIT).then_some(state) }
             }
             event::CPU_FREQUENCY => {
                 let s = slots()?;
-                Kept::Frequency { cpu: cpu(s.number(2)?)?, khz: s.small(1)? }
+                PendingKind::Frequency { cpu: cpu(s.number(2)?)?, khz: s.small(1)? }
             }
-            event::PRINT => Kept::Print(print(slots()?.bytes(2)?)?),
+            event::PRINT => PendingKind::Print(print(slots()?.bytes(2)?)?),
             event::SCHED_PROCESS_FORK => {
                 let s = slots()?;
-                Kept::Fork { parent: s.who(1, 2)?, child: s.who(3, 4)? }
+                PendingKind::Fork { parent: s.thread(1, 2)?, child: s.thread(3, 4)? }
             }
-            event::SCHED_PROCESS_EXEC => Kept::Exec { pid: slots()?.small(2)? },
-            event::SCHED_PROCESS_EXIT => Kept::Exit { task: slots()?.who(1, 2)? },
-            event::TASK_NEWTASK => Kept::Called(slots()?.who(2, 1)?),
-            event::TASK_RENAME => Kept::Called(slots()?.who(3, 1)?),
-            event::GENERIC => return told(generic(bytes)?),
-            _ => return self.described.tell(id, bytes)?.map_or(Ok(None), told),
+            event::SCHED_PROCESS_EXEC => PendingKind::Exec { pid: slots()?.small(2)? },
+            event::SCHED_PROCESS_EXIT => PendingKind::Exit { task: slots()?.thread(1, 2)? },
+            event::TASK_NEWTASK => PendingKind::Called(slots()?.thread(2, 1)?),
+            event::TASK_RENAME => PendingKind::Called(slots()?.thread(3, 1)?),
+            event::GENERIC => return named_event(generic(bytes)?),
+            _ => return self.described.decode(id, bytes)?.map_or(Ok(None), named_event),
         }))
     }
 
     /// Events of the scheduler in columns; times are each since the one before.
-    fn compact(&mut self, message: &[u8], around: &Around) -> Result<(), Fault> {
+    fn compact(&mut self, message: &[u8], around: &BundleHeader) -> Result<(), Fault> {
         let mut columns = [Packed::default(); 16];
         let mut names: Vec<Rc<str>> = Vec::new();
-        for field in Fields::of(message) {
+        for field in Fields::parse(message) {
             match field? {
                 (compact::INTERN_TABLE, value) => names.push(name(value.bytes()?)?),
                 (id, value) => {
@@ -178,20 +182,20 @@ impl Bundles {
         use compact::*;
         let switches = [SWITCH_TIMESTAMP, SWITCH_PREV_STATE, SWITCH_NEXT_PID, SWITCH_NEXT_COMM];
         let mut prios = columns[SWITCH_NEXT_PRIO as usize];
-        let told = !prios.0.is_empty();
+        let has_prios = !prios.0.is_empty();
         rows(switches.map(|id| columns[id as usize]), |time, [state, pid_, comm]| {
-            let who = Who { comm: name(comm)?, pid: pid(pid_)? };
-            let prio = if told { Some(prio(next(&mut prios)?)) } else { None };
-            let what = Kept::Switch { prev: None, left: Left::of(state), next: who, prio };
+            let who = OwnedThread { comm: name(comm)?, pid: pid(pid_)? };
+            let prio = if has_prios { Some(prio(next(&mut prios)?)) } else { None };
+            let what = PendingKind::Switch { prev: None, left: PrevState::from_kernel(state), next: who, prio };
             self.order.add(around.time(time)?, around.at, around.cpu, Context::default(), what)
         })?;
         let wakings = [WAKING_TIMESTAMP, WAKING_PID, WAKING_TARGET_CPU, WAKING_COMM];
         let mut flags = columns[WAKING_FLAGS as usize];
-        let told = !flags.0.is_empty();
+        let has_flags = !flags.0.is_empty();
         rows(wakings.map(|id| columns[id as usize]), |time, [pid_, target, comm]| {
-            let task = Who { comm: name(comm)?, pid: pid(pid_)? };
-            let what = Kept::Waking { task, cpu: cpu(target)? };
-            let flags = if told { next(&mut flags)? } else { 0 };
+            let task = OwnedThread { comm: name(comm)?, pid: pid(pid_)? };
+            let what = PendingKind::Waking { task, cpu: cpu(target)? };
+            let flags = if has_flags { next(&mut flags)? } else { 0 };
             let context = Context { pid: None, in_interrupt: in_interrupt(flags) };
             self.order.add(around.time(time)?, around.at, around.cpu, context, what)
         })
@@ -217,27 +221,27 @@ fn next(column: &mut Packed) -> Result<u64, Fault> {
 }
 
 /// The fields of an event, by number.
-struct Slots<'a>([Option<Wire<'a>>; SLOTS]);
+struct EventFields<'a>([Option<Wire<'a>>; SLOTS]);
 
-impl<'a> Slots<'a> {
-    fn of(message: &'a [u8]) -> Result<Slots<'a>, Fault> {
+impl<'a> EventFields<'a> {
+    fn parse(message: &'a [u8]) -> Result<EventFields<'a>, Fault> {
         let mut slots = [None; SLOTS];
-        for field in Fields::of(message) {
+        for field in Fields::parse(message) {
             let (id, value) = field?;
             if let Some(slot) = slots.get_mut(id as usize) {
                 *slot = Some(value);
             }
         }
-        Ok(Slots(slots))
+        Ok(EventFields(slots))
     }
 
-    /// What is not there is 0: some writers leave zeros out.
+    /// A missing field is 0: some writers leave zeros out.
     fn number(&self, id: usize) -> Result<u64, Fault> {
         self.0[id].map_or(Ok(0), Wire::number)
     }
 
-    /// None for what is not there.
-    fn told(&self, id: usize) -> Result<Option<u64>, Fault> {
+    /// None if the field is missing.
+    fn optional_number(&self, id: usize) -> Result<Option<u64>, Fault> {
         self.0[id].map(Wire::number).transpose()
     }
 
@@ -249,8 +253,8 @@ impl<'a> Slots<'a> {
         self.0[id].map_or(Ok(&[]), Wire::bytes)
     }
 
-    fn who(&self, comm: usize, pid_: usize) -> Result<Who, Fault> {
-        Ok(Who { comm: name(self.bytes(comm)?)?, pid: pid(self.number(pid_)?)? })
+    fn thread(&self, comm: usize, pid_: usize) -> Result<OwnedThread, Fault> {
+        Ok(OwnedThread { comm: name(self.bytes(comm)?)?, pid: pid(self.number(pid_)?)? })
     }
 }
 
@@ -282,10 +286,10 @@ fn print(bytes: &[u8]) -> Result<Rc<str>, Fault> {
 }
 
 /// An event of which name and fields are known, if it is one that is read.
-pub fn told((name, fields): Told) -> Result<Option<Kept>, Fault> {
+pub fn named_event((name, fields): NamedFields) -> Result<Option<PendingKind>, Fault> {
     if name.len() + fields.len() > PRINT_MAX {
         return Err("a text of at most 64 KiB");
     }
-    let known = What::parse(&name, &fields)?.is_some();
-    Ok(known.then(|| Kept::Named { name: name.as_str().into(), fields: fields.as_str().into() }))
+    let known = TraceEventKind::parse(&name, &fields)?.is_some();
+    Ok(known.then(|| PendingKind::Named { name: name.as_str().into(), fields: fields.as_str().into() }))
 }

@@ -1,10 +1,10 @@
-//! Events that Perfetto has no message for: told by names and values, or described in the trace.
+//! Events without a message of their own in Perfetto: with names and values, or described in the trace.
 
 use std::collections::BTreeMap;
 
 use super::bundle::{NAME_MAX, PRINT_MAX};
 use super::wire::{Fault, Fields, Wire};
-use crate::clean::push_clean;
+use crate::source::push_sanitized;
 
 /// Of `GenericFtraceEvent` and its `Field`.
 const EVENT_NAME: u32 = 1;
@@ -14,7 +14,7 @@ const FIELD_TEXT: u32 = 3;
 const FIELD_INT: u32 = 4;
 const FIELD_UINT: u32 = 5;
 
-/// Of `GenericEventDescriptor`.
+/// Fields of `GenericEventDescriptor`.
 const DESCRIPTOR_ID: u32 = 1;
 const DESCRIPTOR_PROTO: u32 = 2;
 
@@ -24,7 +24,7 @@ const PROTO_FIELD: u32 = 2;
 const PROTO_FIELD_NAME: u32 = 1;
 const PROTO_FIELD_NUMBER: u32 = 3;
 const PROTO_FIELD_TYPE: u32 = 5;
-/// int64, int32.
+/// Type ids of signed integers: int64, int32.
 const PROTO_SIGNED: [u64; 2] = [3, 5];
 
 /// More kinds of events than kernels have, and more fields than their events have.
@@ -32,12 +32,12 @@ const DESCRIPTORS_MAX: usize = 8192;
 const FIELDS_MAX: usize = 128;
 
 /// A name and fields as text.
-pub type Told = (String, String);
+pub type NamedFields = (String, String);
 
 /// A text of a trace.
 pub fn text(bytes: &[u8]) -> String {
     let mut text = String::new();
-    push_clean(&mut text, bytes, false);
+    push_sanitized(&mut text, bytes, false);
     text
 }
 
@@ -52,9 +52,9 @@ pub fn add(fields: &mut String, key: &str, value: &str) {
 }
 
 /// A `GenericFtraceEvent`.
-pub fn generic(message: &[u8]) -> Result<Told, Fault> {
+pub fn generic(message: &[u8]) -> Result<NamedFields, Fault> {
     let (mut name, mut fields) = (String::new(), String::new());
-    for field in Fields::of(message) {
+    for field in Fields::parse(message) {
         match field? {
             (EVENT_NAME, value) => name = text(value.bytes()?),
             (FIELD, value) => generic_field(value.bytes()?, &mut fields)?,
@@ -66,7 +66,7 @@ pub fn generic(message: &[u8]) -> Result<Told, Fault> {
 
 fn generic_field(message: &[u8], fields: &mut String) -> Result<(), Fault> {
     let (mut key, mut value) = (String::new(), String::new());
-    for field in Fields::of(message) {
+    for field in Fields::parse(message) {
         match field? {
             (FIELD_NAME, name) => key = text(name.bytes()?),
             (FIELD_TEXT, given) => value = text(given.bytes()?),
@@ -81,7 +81,7 @@ fn generic_field(message: &[u8], fields: &mut String) -> Result<(), Fault> {
 
 /// The events that a trace has described, by the number of their field.
 #[derive(Default)]
-pub struct Described(BTreeMap<u32, Description>);
+pub struct EventDescriptors(BTreeMap<u32, Description>);
 
 struct Description {
     name: String,
@@ -89,11 +89,11 @@ struct Description {
     fields: BTreeMap<u32, (String, bool)>,
 }
 
-impl Described {
+impl EventDescriptors {
     /// Takes a `GenericEventDescriptor` in.
     pub fn add(&mut self, message: &[u8]) -> Result<(), Fault> {
         let (mut id, mut proto) = (0, &[][..]);
-        for field in Fields::of(message) {
+        for field in Fields::parse(message) {
             match field? {
                 (DESCRIPTOR_ID, value) => id = value.small()?,
                 (DESCRIPTOR_PROTO, value) => proto = value.bytes()?,
@@ -111,10 +111,10 @@ impl Described {
     }
 
     /// An event with this number, if it has been described.
-    pub fn tell(&self, id: u32, message: &[u8]) -> Result<Option<Told>, Fault> {
+    pub fn decode(&self, id: u32, message: &[u8]) -> Result<Option<NamedFields>, Fault> {
         let Some(description) = self.0.get(&id) else { return Ok(None) };
         let mut fields = String::new();
-        for field in Fields::of(message) {
+        for field in Fields::parse(message) {
             let (number, value) = field?;
             let Some((key, signed)) = description.fields.get(&number) else { continue };
             if fields.len() > PRINT_MAX {
@@ -141,7 +141,7 @@ fn named(bytes: &[u8]) -> Result<String, Fault> {
 
 fn describe(proto: &[u8]) -> Result<Description, Fault> {
     let mut description = Description { name: String::new(), fields: BTreeMap::new() };
-    for field in Fields::of(proto) {
+    for field in Fields::parse(proto) {
         match field? {
             (PROTO_NAME, value) => description.name = named(value.bytes()?)?,
             (PROTO_FIELD, value) => {
@@ -159,7 +159,7 @@ fn describe(proto: &[u8]) -> Result<Description, Fault> {
 
 fn describe_field(proto: &[u8]) -> Result<(u32, (String, bool)), Fault> {
     let (mut number, mut name, mut signed) = (0, String::new(), false);
-    for field in Fields::of(proto) {
+    for field in Fields::parse(proto) {
         match field? {
             (PROTO_FIELD_NAME, value) => name = named(value.bytes()?)?,
             (PROTO_FIELD_NUMBER, value) => number = value.small()?,

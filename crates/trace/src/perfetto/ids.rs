@@ -91,7 +91,7 @@ pub mod track {
     pub const NAME: u32 = 2;
     pub const PARENT_UUID: u32 = 5;
     pub const COUNTER: u32 = 8;
-    /// Of `CounterDescriptor`.
+    /// Fields of `CounterDescriptor`.
     pub const COUNTER_UNIT_NAME: u32 = 6;
 }
 

@@ -11,35 +11,35 @@ use super::wire::{Fault, Fields};
 /// A longer packet is none: Perfetto's service takes none of this size.
 const PACKET_MAX: u64 = 64 << 20;
 
-/// What compressed packets may grow to: so many times their length, and this.
+/// Limit of decompressed packets: this many times their length, plus a constant.
 const GROWTH_MAX: u64 = 128;
 const GROWTH_FREE: u64 = 1 << 20;
 
-/// Why there is no packet.
+/// Why the next packet cannot be read.
 #[derive(Debug)]
-pub enum Trouble {
+pub enum PacketError {
     Io(io::Error),
     /// Something else was expected.
     Fault(Fault),
 }
 
-impl From<Fault> for Trouble {
-    fn from(fault: Fault) -> Trouble {
-        Trouble::Fault(fault)
+impl From<Fault> for PacketError {
+    fn from(fault: Fault) -> PacketError {
+        PacketError::Fault(fault)
     }
 }
 
-/// What a compressed packet holds.
-type Inflated = BufReader<Take<Box<dyn Read>>>;
+/// Decompressed contents of a packet.
+type Decompressor = BufReader<Take<Box<dyn Read>>>;
 
-/// Reads packets.
+/// Reads the packets of a Perfetto trace one by one.
 pub struct Packets<R> {
     input: R,
     /// Where in the file the next packet begins.
     next: u64,
     /// Where the last one did, or the compressed one that it was in.
     at: u64,
-    inflated: Option<Inflated>,
+    inflated: Option<Decompressor>,
     packet: Vec<u8>,
     cut: bool,
 }
@@ -49,8 +49,8 @@ impl<R: BufRead> Packets<R> {
         Packets { input, next: 0, at: 0, inflated: None, packet: Vec::new(), cut: false }
     }
 
-    /// Where the last packet stands in the file: its byte, counted from 0, or that of the compressed one around it.
-    pub fn at(&self) -> u64 {
+    /// Byte offset of the last packet, or of the compressed packet that contains it.
+    pub fn offset(&self) -> u64 {
         self.at
     }
 
@@ -65,31 +65,31 @@ impl<R: BufRead> Packets<R> {
     }
 
     /// Goes to the next packet. False at the end.
-    pub fn advance(&mut self) -> Result<bool, Trouble> {
+    pub fn advance(&mut self) -> Result<bool, PacketError> {
         loop {
             if let Some(inflated) = &mut self.inflated {
                 match read_packet(inflated, &mut self.packet) {
-                    Ok(Next::Packet(_)) => {
+                    Ok(PacketStep::Packet(_)) => {
                         no_other_within(&self.packet)?;
                         return Ok(true);
                     }
-                    Ok(Next::End) if inflated.get_ref().limit() > 0 => self.inflated = None,
+                    Ok(PacketStep::End) if inflated.get_ref().limit() > 0 => self.inflated = None,
                     Ok(_) if inflated.get_ref().limit() == 0 => {
                         return Err("a compressed packet that grows no more than 128-fold".into());
                     }
-                    Ok(_) | Err(Trouble::Io(_)) => return Err(UNREADABLE.into()),
+                    Ok(_) | Err(PacketError::Io(_)) => return Err(UNREADABLE.into()),
                     Err(fault) => return Err(fault),
                 }
                 continue;
             }
             self.at = self.next;
             match read_packet(&mut self.input, &mut self.packet)? {
-                Next::End => return Ok(false),
-                Next::Cut => {
+                PacketStep::End => return Ok(false),
+                PacketStep::Cut => {
                     self.cut = true;
                     return Ok(false);
                 }
-                Next::Packet(n) => self.next += n,
+                PacketStep::Packet(n) => self.next += n,
             }
             match compressed(&self.packet)? {
                 Some(bytes) => self.inflated = Some(inflate(bytes)?),
@@ -102,7 +102,7 @@ impl<R: BufRead> Packets<R> {
 /// What is wrong with compressed bytes.
 const UNREADABLE: Fault = "compressed packets that zlib or zstd can read";
 
-fn inflate(compressed: Compressed) -> Result<Inflated, Fault> {
+fn inflate(compressed: Compressed) -> Result<Decompressor, Fault> {
     let limit = compressed.bytes.len() as u64 * GROWTH_MAX + GROWTH_FREE;
     let bytes = Cursor::new(compressed.bytes);
     let packets: Box<dyn Read> = match compressed.by_zstd {
@@ -120,7 +120,7 @@ struct Compressed {
 
 /// The compressed packets within a packet, if it has some.
 fn compressed(packet: &[u8]) -> Result<Option<Compressed>, Fault> {
-    for field in Fields::of(packet) {
+    for field in Fields::parse(packet) {
         if let (id @ (packet::COMPRESSED | packet::ZSTD_COMPRESSED), value) = field? {
             let by_zstd = id == packet::ZSTD_COMPRESSED;
             return Ok(Some(Compressed { bytes: value.bytes()?.to_vec(), by_zstd }));
@@ -136,8 +136,8 @@ fn no_other_within(packet: &[u8]) -> Result<(), Fault> {
     }
 }
 
-enum Next {
-    /// Of so many bytes, with all that is around it.
+enum PacketStep {
+    /// A packet; its length in bytes, headers included.
     Packet(u64),
     End,
     /// The end, within a packet.
@@ -145,14 +145,14 @@ enum Next {
 }
 
 /// Memory is taken as bytes come, whatever the length says.
-fn read_packet(input: &mut impl Read, packet: &mut Vec<u8>) -> Result<Next, Trouble> {
-    let Some(tag) = byte(input)? else { return Ok(Next::End) };
+fn read_packet(input: &mut impl Read, packet: &mut Vec<u8>) -> Result<PacketStep, PacketError> {
+    let Some(tag) = byte(input)? else { return Ok(PacketStep::End) };
     if u32::from(tag) != trace::PACKET << 3 | 2 {
         return Err("a packet, which begins with a byte 10".into());
     }
     let (mut length, mut head) = (0_u64, 1);
     loop {
-        let Some(byte) = byte(input)? else { return Ok(Next::Cut) };
+        let Some(byte) = byte(input)? else { return Ok(PacketStep::Cut) };
         length |= u64::from(byte & 0x7f) << (7 * (head - 1));
         head += 1;
         if length > PACKET_MAX || head > 6 {
@@ -163,18 +163,18 @@ fn read_packet(input: &mut impl Read, packet: &mut Vec<u8>) -> Result<Next, Trou
         }
     }
     packet.clear();
-    let n = input.by_ref().take(length).read_to_end(packet).map_err(Trouble::Io)?;
-    Ok(if (n as u64) < length { Next::Cut } else { Next::Packet(head + length) })
+    let n = input.by_ref().take(length).read_to_end(packet).map_err(PacketError::Io)?;
+    Ok(if (n as u64) < length { PacketStep::Cut } else { PacketStep::Packet(head + length) })
 }
 
-fn byte(input: &mut impl Read) -> Result<Option<u8>, Trouble> {
+fn byte(input: &mut impl Read) -> Result<Option<u8>, PacketError> {
     let mut byte = [0];
     loop {
         match input.read(&mut byte) {
             Ok(0) => return Ok(None),
             Ok(_) => return Ok(Some(byte[0])),
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            Err(e) => return Err(Trouble::Io(e)),
+            Err(e) => return Err(PacketError::Io(e)),
         }
     }
 }

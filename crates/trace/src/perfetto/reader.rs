@@ -6,16 +6,16 @@ use std::rc::Rc;
 
 use super::bundle::{name, Bundles};
 use super::ids::{clock, packet};
-use super::order::{Held, Kept, Who};
-use super::packets::{Packets, Trouble};
+use super::packets::{PacketError, Packets};
+use super::sorter::{OwnedThread, PendingEvent, PendingKind};
 use super::wire::{varint, Fault, Fields, Wire};
 use crate::source::passed_over;
-use crate::{Left, Source, Thread, TraceError, TraceEvent, What};
+use crate::{EventSource, PrevState, Thread, TraceError, TraceEvent, TraceEventKind};
 
 /// Threads whose names are remembered.
 const NAMES_MAX: usize = 1 << 20;
 
-/// Writers that are told apart; Perfetto numbers them with 16 bits.
+/// Writers that are distinguished; Perfetto numbers them with 16 bits.
 const SEQUENCES_MAX: usize = 1 << 16;
 
 /// What ftrace calls a CPU's idle task, and a thread whose name it does not know.
@@ -42,9 +42,9 @@ pub struct PerfettoReader<R> {
     dropped: u64,
     /// The writers that have been met: of each one's first packet it is said that one before it was lost.
     sequences: BTreeSet<u32>,
-    /// Switches of which nobody tells who stopped.
+    /// Switches without a previous thread.
     headless: u64,
-    /// No more packets come; after what is held back this is to be told.
+    /// No more packets come; the error to return after the events held back.
     ended: bool,
     trouble: Option<TraceError>,
     last: Option<Last>,
@@ -52,7 +52,7 @@ pub struct PerfettoReader<R> {
 
 /// The last event, with what it lends.
 struct Last {
-    held: Held,
+    held: PendingEvent,
     comm: Rc<str>,
     pid: u32,
 }
@@ -81,36 +81,36 @@ impl<R: BufRead> PerfettoReader<R> {
             let trouble = match self.packets.advance() {
                 Ok(true) => match self.take_in() {
                     Ok(()) => continue,
-                    Err(fault) => Trouble::Fault(fault),
+                    Err(fault) => PacketError::Fault(fault),
                 },
                 Ok(false) => return self.ended = true,
                 Err(trouble) => trouble,
             };
             self.ended = true;
-            self.trouble = Some(self.told(trouble));
+            self.trouble = Some(self.to_trace_error(trouble));
         }
     }
 
-    fn told(&self, trouble: Trouble) -> TraceError {
+    fn to_trace_error(&self, trouble: PacketError) -> TraceError {
         match trouble {
-            Trouble::Io(e) => TraceError::Io { file: self.file.clone(), cause: e.to_string() },
-            Trouble::Fault(expected) => {
-                TraceError::Packet { file: self.file.clone(), at: self.packets.at(), expected: expected.into() }
+            PacketError::Io(e) => TraceError::Io { file: self.file.clone(), cause: e.to_string() },
+            PacketError::Fault(expected) => {
+                TraceError::Packet { file: self.file.clone(), at: self.packets.offset(), expected: expected.into() }
             }
         }
     }
 
     /// The packet come to.
     fn take_in(&mut self) -> Result<(), Fault> {
-        let (mut time, mut told, mut on) = (0, None, clock::BOOTTIME);
+        let (mut time, mut track_event, mut on) = (0, None, clock::BOOTTIME);
         let (mut sequence, mut dropped) = (0, false);
-        for field in Fields::of(self.packets.packet()) {
+        for field in Fields::parse(self.packets.packet()) {
             match field? {
-                (packet::FTRACE_EVENTS, value) => self.bundles.add(value.bytes()?, self.packets.at())?,
+                (packet::FTRACE_EVENTS, value) => self.bundles.add(value.bytes()?, self.packets.offset())?,
                 (packet::PROCESS_TREE, value) => process_tree(value.bytes()?, &mut self.names)?,
                 (packet::TIMESTAMP, value) => time = value.number()?,
                 (packet::TIMESTAMP_CLOCK, value) => on = value.number()?,
-                (packet::TRACK_EVENT, value) => told = Some(value.bytes()?),
+                (packet::TRACK_EVENT, value) => track_event = Some(value.bytes()?),
                 (packet::SEQUENCE, value) => sequence = value.small()?,
                 (packet::PREVIOUS_DROPPED, value) => dropped = value.number()? != 0,
                 _ => {}
@@ -118,34 +118,36 @@ impl<R: BufRead> PerfettoReader<R> {
         }
         let is_first = self.sequences.len() < SEQUENCES_MAX && self.sequences.insert(sequence);
         self.dropped += u64::from(dropped && !is_first);
-        match told {
-            Some(told) if on == clock::BOOTTIME => self.bundles.add_told(told, time, self.packets.at()),
+        match track_event {
+            Some(track_event) if on == clock::BOOTTIME => {
+                self.bundles.add_track_record(track_event, time, self.packets.offset())
+            }
             _ => Ok(()),
         }
     }
 
-    /// Whether an event is told; what it says of names and of who runs is known then.
-    fn settle(&mut self, held: &mut Held) -> bool {
+    /// Whether an event is given to the caller; its names and the running thread are recorded first.
+    fn settle(&mut self, held: &mut PendingEvent) -> bool {
         match &mut held.what {
-            Kept::Switch { prev, left, next, .. } => {
+            PendingKind::Switch { prev, left, next, .. } => {
                 let prev = prev.get_or_insert_with(|| {
                     let running = self.running.get(&held.cpu).copied();
                     self.headless += u64::from(running.is_none());
                     let pid = running.unwrap_or(0);
-                    Who { comm: comm(&self.names, pid, held.cpu), pid }
+                    OwnedThread { comm: comm(&self.names, pid, held.cpu), pid }
                 });
                 // Idle tasks have nothing to wait for, whatever the state of whom they stand for here.
-                *left = if prev.pid == 0 { Left::Runnable } else { *left };
+                *left = if prev.pid == 0 { PrevState::Runnable } else { *left };
                 held.context.pid.get_or_insert(prev.pid);
                 call(&mut self.names, prev);
                 call(&mut self.names, next);
                 self.running.insert(held.cpu, next.pid);
             }
-            Kept::Waking { task, .. } | Kept::Wakeup { task, .. } | Kept::Migrate { task, .. } => {
+            PendingKind::Waking { task, .. } | PendingKind::Wakeup { task, .. } | PendingKind::Migrate { task, .. } => {
                 call(&mut self.names, task);
             }
-            Kept::Fork { child, .. } => call(&mut self.names, child),
-            Kept::Called(task) => {
+            PendingKind::Fork { child, .. } => call(&mut self.names, child),
+            PendingKind::Called(task) => {
                 call(&mut self.names, task);
                 return false;
             }
@@ -155,7 +157,7 @@ impl<R: BufRead> PerfettoReader<R> {
     }
 }
 
-impl<R: BufRead> Source for PerfettoReader<R> {
+impl<R: BufRead> EventSource for PerfettoReader<R> {
     fn next_event(&mut self) -> Result<Option<TraceEvent<'_>>, TraceError> {
         loop {
             self.fill();
@@ -182,7 +184,7 @@ impl<R: BufRead> Source for PerfettoReader<R> {
 
     fn notes(&self) -> Vec<String> {
         let (file, bundles) = (&self.file, &self.bundles);
-        let at = self.packets.at();
+        let at = self.packets.offset();
         let several = [
             (bundles.lost, "times the kernel's buffer ran over: events were lost while it was recorded"),
             (self.dropped, "times packets were lost while it was recorded"),
@@ -209,42 +211,48 @@ impl<R: BufRead> Source for PerfettoReader<R> {
 
 impl Last {
     fn event(&self) -> Option<TraceEvent<'_>> {
-        let Held { time, cpu, context, .. } = self.held;
-        let what = self.held.what.what()?;
+        let PendingEvent { time, cpu, context, .. } = self.held;
+        let what = self.held.what.event_kind()?;
         let ran = Thread { comm: &self.comm, pid: self.pid };
         Some(TraceEvent { time, cpu, context: ran, in_interrupt: context.in_interrupt, what })
     }
 }
 
-impl Who {
+impl OwnedThread {
     fn thread(&self) -> Thread<'_> {
         Thread { comm: &self.comm, pid: self.pid }
     }
 }
 
-impl Kept {
-    /// None for what is not told.
-    fn what(&self) -> Option<What<'_>> {
+impl PendingKind {
+    /// None for what is not an event.
+    fn event_kind(&self) -> Option<TraceEventKind<'_>> {
         Some(match self {
-            Kept::Switch { prev, left, next, prio } => {
-                What::Switch { prev: prev.as_ref()?.thread(), left: *left, next: next.thread(), prio: *prio }
+            PendingKind::Switch { prev, left, next, prio } => {
+                TraceEventKind::Switch { prev: prev.as_ref()?.thread(), left: *left, next: next.thread(), prio: *prio }
             }
-            Kept::Waking { task, cpu } => What::Waking { task: task.thread(), cpu: *cpu },
-            Kept::Wakeup { task, cpu, new } => What::Wakeup { task: task.thread(), cpu: *cpu, new: *new },
-            Kept::Migrate { task, from, to } => What::Migrate { task: task.thread(), from: *from, to: *to },
-            Kept::Fork { parent, child } => What::Fork { parent: parent.thread(), child: child.thread() },
-            Kept::Exec { pid } => What::Exec { pid: *pid },
-            Kept::Exit { task } => What::Exit { task: task.thread() },
-            Kept::Idle { cpu, state } => What::Idle { cpu: *cpu, state: *state },
-            Kept::Frequency { cpu, khz } => What::Frequency { cpu: *cpu, khz: *khz },
-            Kept::Print(text) => What::Print(text),
-            Kept::Named { name, fields } => return What::parse(name, fields).ok().flatten(),
-            Kept::Called(_) => return None,
+            PendingKind::Waking { task, cpu } => TraceEventKind::Waking { task: task.thread(), cpu: *cpu },
+            PendingKind::Wakeup { task, cpu, new } => {
+                TraceEventKind::Wakeup { task: task.thread(), cpu: *cpu, new: *new }
+            }
+            PendingKind::Migrate { task, from, to } => {
+                TraceEventKind::Migrate { task: task.thread(), from: *from, to: *to }
+            }
+            PendingKind::Fork { parent, child } => {
+                TraceEventKind::Fork { parent: parent.thread(), child: child.thread() }
+            }
+            PendingKind::Exec { pid } => TraceEventKind::Exec { pid: *pid },
+            PendingKind::Exit { task } => TraceEventKind::Exit { task: task.thread() },
+            PendingKind::Idle { cpu, state } => TraceEventKind::Idle { cpu: *cpu, state: *state },
+            PendingKind::Frequency { cpu, khz } => TraceEventKind::Frequency { cpu: *cpu, khz: *khz },
+            PendingKind::Print(text) => TraceEventKind::Print(text),
+            PendingKind::Named { name, fields } => return TraceEventKind::parse(name, fields).ok().flatten(),
+            PendingKind::Called(_) => return None,
         })
     }
 }
 
-/// The name of who stops, where only the names of those who start are told.
+/// The name of the previous thread, where the trace names only the next one.
 fn comm(names: &BTreeMap<u32, Rc<str>>, pid: u32, cpu: u32) -> Rc<str> {
     match pid {
         0 => format!("swapper/{cpu}").into(),
@@ -253,7 +261,7 @@ fn comm(names: &BTreeMap<u32, Rc<str>>, pid: u32, cpu: u32) -> Rc<str> {
 }
 
 /// A thread has a name from now on.
-fn call(names: &mut BTreeMap<u32, Rc<str>>, task: &Who) {
+fn call(names: &mut BTreeMap<u32, Rc<str>>, task: &OwnedThread) {
     let room = names.len() < NAMES_MAX;
     match names.get_mut(&task.pid) {
         _ if task.pid == 0 => {}
@@ -264,16 +272,16 @@ fn call(names: &mut BTreeMap<u32, Rc<str>>, task: &Who) {
     }
 }
 
-/// What processes and threads are called of which no event has told yet.
+/// Names of processes and threads that no event has stated yet.
 fn process_tree(message: &[u8], names: &mut BTreeMap<u32, Rc<str>>) -> Result<(), Fault> {
-    for field in Fields::of(message) {
+    for field in Fields::parse(message) {
         let (message, name_field) = match field? {
             (TREE_PROCESSES, value) => (value.bytes()?, PROCESS_CMDLINE),
             (TREE_THREADS, value) => (value.bytes()?, THREAD_NAME),
             _ => continue,
         };
         let (mut pid, mut comm) = (0, None);
-        for field in Fields::of(message) {
+        for field in Fields::parse(message) {
             match field? {
                 (ID, value) => pid = value.small()?,
                 (id, Wire::Bytes(bytes)) if id == name_field && comm.is_none() => comm = Some(bytes),
@@ -283,7 +291,7 @@ fn process_tree(message: &[u8], names: &mut BTreeMap<u32, Rc<str>>) -> Result<()
         // A command line may be longer than a name.
         let comm = comm.map(|bytes| name(bytes.rsplit(|b| *b == b'/').next().unwrap_or(bytes)));
         if let Some(Ok(comm)) = comm.filter(|_| !names.contains_key(&pid)) {
-            call(names, &Who { comm, pid });
+            call(names, &OwnedThread { comm, pid });
         }
     }
     Ok(())

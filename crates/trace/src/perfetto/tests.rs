@@ -17,10 +17,10 @@ use super::ids::{bundle, compact, event, packet, trace, track_event};
 use super::wire::Message;
 use super::*;
 use crate::text::tests::words;
-use crate::{FtraceText, Names, Reader, Source, TraceError, What, Words};
+use crate::{EventSource, FtraceText, Names, Reader, RuleNames, TraceError, TraceEventKind};
 
 /// Every event in words, and what is said of the trace.
-fn read_all(mut source: impl Source) -> Result<(Vec<String>, Vec<String>), TraceError> {
+fn read_all(mut source: impl EventSource) -> Result<(Vec<String>, Vec<String>), TraceError> {
     let mut events = Vec::new();
     while let Some(e) = source.next_event()? {
         events.push(format!("{} {}-{}@{} {}", e.time, e.context.comm, e.context.pid, e.cpu, words(&e.what)));
@@ -46,15 +46,14 @@ fn hardware(cpus: usize) -> Hardware {
     Hardware { cpus: vec![(1024, 2_000_000); cpus], rails: vec!["big".into()], zones: vec!["soc".into()] }
 }
 
-/// Both exporters.
 struct Both(FtraceText<Vec<u8>>, PerfettoTrace<Vec<u8>>);
 
 impl Both {
     fn new(cpus: usize, workload: &Arc<Workload>) -> Both {
         let names = || Names::new(Arc::clone(workload));
         let words = || {
-            let words = Words::new(&[("none", "no rule"), ("A2", "the previous CPU")], &["CPU {cpu} has {a}"]);
-            words.and_of_balancing(&[("none", ""), ("P3", "load")], &["MC"])
+            let words = RuleNames::new(&[("none", "no rule"), ("A2", "the previous CPU")], &["CPU {cpu} has {a}"]);
+            words.with_balancing(&[("none", ""), ("P3", "load")], &["MC"])
         };
         let mut both = Both(
             FtraceText::new(Vec::new(), cpus, names(), words(), true),
@@ -168,9 +167,9 @@ fn the_same_run_gives_the_same_bytes() {
 #[test]
 fn waking_has_the_previous_cpu_and_wakeup_the_chosen_one() {
     let bytes = sample().1;
-    let told = events(&bytes);
-    assert!(told.contains(&"2000 reader-1000@4 waking a b=c pid=7-1001 5".to_owned()), "{told:#?}");
-    assert!(told.contains(&"2000 <idle>-0@6 wakeup a b=c pid=7-1001 6 true".to_owned()), "{told:#?}");
+    let actual = events(&bytes);
+    assert!(actual.contains(&"2000 reader-1000@4 waking a b=c pid=7-1001 5".to_owned()), "{actual:#?}");
+    assert!(actual.contains(&"2000 <idle>-0@6 wakeup a b=c pid=7-1001 6 true".to_owned()), "{actual:#?}");
 }
 
 fn packets(packets: &[&dyn Fn(&mut Message)]) -> Vec<u8> {
@@ -250,7 +249,7 @@ fn priorities_are_read_where_switches_tell_them() {
     let prios = |bytes: &[u8]| {
         let (mut reader, mut prios) = (PerfettoReader::new("t", bytes), Vec::new());
         while let Some(event) = reader.next_event().unwrap() {
-            if let What::Switch { prio, .. } = event.what {
+            if let TraceEventKind::Switch { prio, .. } = event.what {
                 prios.push(prio);
             }
         }
@@ -268,11 +267,11 @@ fn priorities_are_read_where_switches_tell_them() {
         });
     });
     assert_eq!(prios(&columns), [Some(100), Some(120), Some(-1)]);
-    let one = |told: bool| {
+    let one = |actual: bool| {
         bundle_of(0, move |b| {
             put_event(b, 1, 0, event::SCHED_SWITCH, |m| {
                 m.number(6, 7);
-                if told {
+                if actual {
                     m.signed(7, 139);
                 }
             })
@@ -369,11 +368,11 @@ fn events_without_a_message_are_read_by_their_names() {
         });
     });
     let mut reader = PerfettoReader::new("t", bytes.as_slice());
-    let mut told = Vec::new();
+    let mut actual = Vec::new();
     while let Some(e) = reader.next_event().unwrap() {
-        told.push(format!("{} {}", e.time, words(&e.what)));
+        actual.push(format!("{} {}", e.time, words(&e.what)));
     }
-    assert_eq!(told, ["1 runtime a b-7 123", "3 runtime c-8 456"]);
+    assert_eq!(actual, ["1 runtime a b-7 123", "3 runtime c-8 456"]);
     assert_eq!(reader.unknown(), 1);
 }
 
@@ -390,8 +389,8 @@ fn times_of_another_clock_are_told_since_boot() {
         })
     };
     assert!(events(&on(2, true))[0].starts_with("5500 "));
-    let (told, notes) = read(&on(2, false)).unwrap();
-    assert!(told[0].starts_with("1500 "));
+    let (actual, notes) = read(&on(2, false)).unwrap();
+    assert!(actual[0].starts_with("1500 "));
     assert_eq!(notes, ["t: events are on a clock of which nothing tells how it stands to others"]);
 }
 
@@ -437,13 +436,13 @@ fn wakings_in_columns_tell_interrupts() {
             });
         })
     };
-    let told = |flags: &[u64]| {
+    let actual = |flags: &[u64]| {
         let bytes = bytes(flags);
         let mut reader = PerfettoReader::new("t", bytes.as_slice());
         [(); 3].map(|()| reader.next_event().unwrap().unwrap().in_interrupt)
     };
-    assert_eq!(told(&[0x09, 0x01, 0x10]), [true, false, true]);
-    assert_eq!(told(&[]), [false; 3]);
+    assert_eq!(actual(&[0x09, 0x01, 0x10]), [true, false, true]);
+    assert_eq!(actual(&[]), [false; 3]);
     assert_eq!(fault(&bytes(&[1])), "t: byte 0: expected columns of one length");
 }
 
@@ -519,8 +518,8 @@ fn what_cannot_be_is_refused_by_name() {
 
 #[test]
 fn times_of_292_years_are_read() {
-    let (told, _) = read(&bundle_of(0, |b| idle(b, 1 << 63, 0, 0))).unwrap();
-    assert_eq!(told, ["9223372036854775808 <idle>-0@0 idle cpu 0 Some(0)"]);
+    let (actual, _) = read(&bundle_of(0, |b| idle(b, 1 << 63, 0, 0))).unwrap();
+    assert_eq!(actual, ["9223372036854775808 <idle>-0@0 idle cpu 0 Some(0)"]);
 }
 
 #[test]

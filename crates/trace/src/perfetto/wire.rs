@@ -106,7 +106,7 @@ pub struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    pub fn of(message: &'a [u8]) -> Fields<'a> {
+    pub fn parse(message: &'a [u8]) -> Fields<'a> {
         Fields { rest: message }
     }
 
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     fn fields(bytes: &[u8]) -> Result<Vec<(u32, Wire<'_>)>, Fault> {
-        Fields::of(bytes).collect()
+        Fields::parse(bytes).collect()
     }
 
     /// Bytes as the encoding guide of protobuf has them: 150 in field 1, "testing" in field 2.

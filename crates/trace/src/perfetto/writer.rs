@@ -13,8 +13,8 @@ use fairground_sim::{EnergyPart, Event, EventKind, Observer, Reason, TaskId, Tim
 use super::ids::{annotation, bundle, event, packet, trace, track, track_event};
 use super::wire::Message;
 use crate::record::{Fields, Record, Recorder, Value, WOKEN};
-use crate::rtapp_marks::Said;
-use crate::{energy, Names, Words};
+use crate::rtapp_marks::UserEvent;
+use crate::{energy, Names, RuleNames};
 
 /// Bytes of a bundle beyond which it is written though its CPU goes on.
 const BUNDLE_BYTES: usize = 1 << 15;
@@ -34,8 +34,8 @@ pub struct Hardware {
 }
 
 impl Hardware {
-    /// Of a machine.
-    pub fn of(machine: &Machine) -> Hardware {
+    /// The tracks of a machine's CPUs.
+    pub fn from_machine(machine: &Machine) -> Hardware {
         let top = |cpu| machine.freq_domain_of(cpu).opps.iter().map(|opp| opp.khz).max().unwrap_or(0);
         Hardware {
             cpus: machine.cpus.iter().map(|cpu| (cpu.capacity, top(cpu.id))).collect(),
@@ -54,7 +54,7 @@ enum Track {
     AllDecisions,
     /// Decisions made on a CPU.
     Decisions(CpuId),
-    /// What programs mark.
+    /// Marks that programs set.
     Marks,
     /// What its clock lets a CPU do, of 1024.
     Capacity(CpuId),
@@ -128,7 +128,7 @@ pub struct PerfettoTrace<W: Write> {
 
 impl<W: Write> PerfettoTrace<W> {
     /// Onto `out`, which should be buffered. `words`: the scheduler's. `why`: ask for the reasons of decisions.
-    pub fn new(out: W, hardware: Hardware, names: Names, words: Words, why: bool) -> Self {
+    pub fn new(out: W, hardware: Hardware, names: Names, words: RuleNames, why: bool) -> Self {
         let recorder = Recorder::new(hardware.cpus.len(), names, words);
         let packets = Packets { out, hardware, cpu: 0, events: Message::default(), known: BTreeSet::new() };
         PerfettoTrace { recorder, why, packets, reasons: Vec::new(), error: None }
@@ -158,7 +158,7 @@ impl<W: Write> PerfettoTrace<W> {
     }
 
     /// A thread of rt-app's has said this.
-    pub fn said(&mut self, said: &Said) {
+    pub fn said(&mut self, said: &UserEvent) {
         if self.error.is_none() {
             let record = self.recorder.said(said);
             self.error = self.packets.said(&record).err();
@@ -407,7 +407,7 @@ impl<W: Write> Packets<W> {
     }
 }
 
-/// The record itself, for [`super::told`] to read back.
+/// The record itself, for `track_records` to read back.
 fn annotate(event: &mut Message, record: &Record) {
     event.text(track_event::CATEGORIES, record.name);
     event.nested(track_event::DEBUG_ANNOTATIONS, |a| {

@@ -8,7 +8,7 @@ use fairground_workload::rtapp::{read_text, Dialect};
 
 use super::*;
 
-/// The spool of a run of `text` on so many CPUs.
+/// The log files of a run of `text` on `cpus` CPUs.
 fn spool(text: &str, cpus: u32) -> String {
     let machine = machine(cpus, 1);
     let read = read_text("f.json", text.as_bytes(), &Dialect::default(), &machine).unwrap_or_else(|e| panic!("{e}"));

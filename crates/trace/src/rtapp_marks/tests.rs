@@ -10,7 +10,7 @@ use fairground_workload::rtapp::{read_text, Dialect};
 
 use super::*;
 use crate::text::tests::read_all;
-use crate::{FtraceText, Hardware, Names, PerfettoReader, PerfettoTrace, Reader, Words};
+use crate::{FtraceText, Hardware, Names, PerfettoReader, PerfettoTrace, Reader, RuleNames};
 
 /// Bytes that can be looked at when their writer is gone.
 #[derive(Clone, Default)]
@@ -31,11 +31,11 @@ fn traces(task: &str) -> (Vec<u8>, Vec<u8>) {
     let text = format!(r#"{{ "global": {{ "duration": 1 }}, "tasks": {{ "t": {{ {task} }} }} }}"#);
     let read = read_text("f.json", text.as_bytes(), &Dialect::default(), &machine).unwrap_or_else(|e| panic!("{e}"));
     let (workload, plan) = (Arc::new(read.workload), Arc::new(read.log.expect("a file of rt-app")));
-    let (names, words) = (|| Names::new(Arc::clone(&workload)), || Words::new(&[], &[]));
+    let (names, words) = (|| Names::new(Arc::clone(&workload)), || RuleNames::new(&[], &[]));
     let (text, perfetto) = (Sink::default(), Sink::default());
     let writers: [Box<dyn Export>; 2] = [
         Box::new(FtraceText::new(text.clone(), 1, names(), words(), false)),
-        Box::new(PerfettoTrace::new(perfetto.clone(), Hardware::of(&machine), names(), words(), false)),
+        Box::new(PerfettoTrace::new(perfetto.clone(), Hardware::from_machine(&machine), names(), words(), false)),
     ];
     for writer in writers {
         let mut marks = Box::new(RtappMarks::new(writer, Arc::clone(&plan), Arc::clone(&workload)));
@@ -62,9 +62,9 @@ fn said(text: &[u8]) -> Vec<(u64, String)> {
 fn rounds_are_counted_as_rt_app_counts_them() {
     let task = r#""loop": 2, "phases": {
         "a": { "loop": 2, "run": 3000, "timer": { "ref": "unique", "period": 10000 } }, "b": { "run": 5000 } }"#;
-    let told = said(&traces(task).0);
+    let actual = said(&traces(task).0);
     let of = |what: &str| -> Vec<(u64, String)> {
-        let those = told.iter().filter_map(|(at, said)| Some((*at, said.strip_prefix(what)?.trim().to_owned())));
+        let those = actual.iter().filter_map(|(at, said)| Some((*at, said.strip_prefix(what)?.trim().to_owned())));
         those.collect()
     };
     let round = |thread, phase, loops| format!("thread_loop={thread} phase={phase} phase_loop={loops}");
@@ -85,15 +85,15 @@ fn rounds_are_counted_as_rt_app_counts_them() {
     assert_eq!(stats[2], (25_000, "period=5000 run=5000 wa_lat=0 slack=0 c_period=0 c_run=5000".into()));
     // The timer goes on where it was: 5 ms of its period have passed in b.
     assert_eq!(stats[3], (30_000, "period=5000 run=3000 wa_lat=0 slack=2000 c_period=10000 c_run=3000".into()));
-    assert_eq!((of("task:"), told.len()), (vec![(0, "event=start".into()), (45_000, "event=end".into())], 20));
+    assert_eq!((of("task:"), actual.len()), (vec![(0, "event=start".into()), (45_000, "event=end".into())], 20));
 }
 
 /// A task without phases has one, and its `loop` is that of the phase; without that it is the thread that repeats.
 #[test]
 fn a_task_without_phases_repeats_its_only_phase() {
     let starts = |task: &str| -> Vec<String> {
-        let told = said(&traces(task).0).into_iter();
-        told.filter_map(|(_, said)| Some(said.strip_prefix("loop: event=start ")?.to_owned())).take(3).collect()
+        let actual = said(&traces(task).0).into_iter();
+        actual.filter_map(|(_, said)| Some(said.strip_prefix("loop: event=start ")?.to_owned())).take(3).collect()
     };
     let round = |thread, loops| format!("thread_loop={thread} phase=0 phase_loop={loops}");
     assert_eq!(starts(r#""loop": 3, "run": 1000"#), [round(0, 0), round(0, 1), round(0, 2)]);

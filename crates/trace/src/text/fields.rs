@@ -16,157 +16,155 @@ use super::line::digits;
 use super::Thread;
 use crate::record::IDLE_EXIT;
 
-/// What an event says.
+/// The kinds of events that are read, with their fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What<'a> {
-    /// sched_switch.
+pub enum TraceEventKind<'a> {
+    /// A context switch (sched_switch).
     Switch {
-        /// Who stops.
+        /// Thread that stops running; pid 0: the idle task.
         prev: Thread<'a>,
-        /// In what state it is left.
-        left: Left,
-        /// Who starts.
+        /// State in which `prev` leaves the CPU.
+        left: PrevState,
+        /// Thread that starts running; pid 0: the idle task.
         next: Thread<'a>,
-        /// The kernel's priority of who starts, if it is told: 100 to 139 is nice -20 to 19, 0 to 98 real time 99 to 1, -1
+        /// The kernel's priority of `next`, if recorded: 100 to 139 is nice -20 to 19, 0 to 98 real time 99 to 1, -1
         /// a deadline.
         prio: Option<i32>,
     },
     /// sched_waking: about to be placed.
     Waking {
-        /// Who.
         task: Thread<'a>,
-        /// Its CPU before.
+        /// CPU on which it ran before.
         cpu: u32,
     },
     /// sched_wakeup, sched_wakeup_new: on a run queue.
     Wakeup {
-        /// Who.
         task: Thread<'a>,
-        /// Where.
+        /// CPU of the run queue.
         cpu: u32,
         /// For the first time.
         new: bool,
     },
-    /// sched_migrate_task.
+    /// A migration (sched_migrate_task).
     Migrate {
-        /// Who.
         task: Thread<'a>,
-        /// Old CPU.
+        /// CPU that the task leaves.
         from: u32,
-        /// New CPU.
+        /// CPU that the task moves to.
         to: u32,
     },
-    /// sched_process_fork.
+    /// A new thread or process (sched_process_fork).
     Fork {
-        /// Who.
         parent: Thread<'a>,
-        /// Whom, by the name it has so far.
+        /// The child; its comm before exec.
         child: Thread<'a>,
     },
-    /// sched_process_exec.
+    /// A new program (sched_process_exec).
     Exec {
         /// The id of who begins a new program.
         pid: u32,
     },
     /// sched_process_exit: its end begins.
     Exit {
-        /// Whose.
+        /// The thread whose signal it is.
         task: Thread<'a>,
     },
     /// sched_stat_runtime: it has run so long since the last one.
     Runtime {
-        /// Who.
         task: Thread<'a>,
-        /// How long.
+        /// Duration, ns.
         ns: u64,
     },
-    /// cpu_idle.
+    /// Entry into or exit from an idle state (cpu_idle).
     Idle {
-        /// Which CPU.
+        /// CPU that the event is about.
         cpu: u32,
         /// The state that it asks for; none: it leaves idle.
         state: Option<u32>,
     },
-    /// uclamp_util_se, uclamp_util_cfs: utilization under clamps was updated.
+    /// A clamped utilization was updated (uclamp_util_se, uclamp_util_cfs).
     Clamps {
-        /// Who; none: the run queue.
+        /// The task; none: the run queue.
         task: Option<Thread<'a>>,
-        /// Whose run queue.
+        /// CPU of the run queue.
         cpu: u32,
         /// Utilization as it is.
         util: u32,
-        /// Within the clamps.
+        /// Utilization after clamping, 0 to 1024.
         clamped: u32,
-        /// The floor in force.
+        /// Effective `uclamp.min`, 0 to 1024.
         min: u32,
-        /// The ceiling in force.
+        /// Effective `uclamp.max`, 0 to 1024.
         max: u32,
     },
-    /// sched_pelt_se, sched_pelt_cfs: what load tracking says was updated.
+    /// PELT signals were updated (sched_pelt_se, sched_pelt_cfs).
     Signals {
-        /// Who; none: the run queue.
+        /// The task; none: the run queue.
         task: Option<Thread<'a>>,
-        /// Whose run queue.
+        /// CPU of the run queue.
         cpu: u32,
         /// 1024 for a task of nice 0 that is always runnable; of a queue the sum.
         load: u64,
-        /// Of 1024.
+        /// Utilization, 0 to 1024.
         util: u64,
         /// 1024 for each task that is always runnable.
         runnable: u64,
     },
-    /// cpu_frequency.
+    /// A frequency change (cpu_frequency).
     Frequency {
-        /// Which CPU.
+        /// CPU that the event is about.
         cpu: u32,
-        /// What its clock runs at from now on.
+        /// The new frequency, kHz.
         khz: u32,
     },
-    /// What somebody wrote through trace_marker.
+    /// A write to trace_marker (print event).
     Print(&'a str),
 }
 
-/// How a task leaves its CPU.
+/// State in which a task leaves its CPU (prev_state).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Left {
+pub enum PrevState {
     /// Still runnable: preempted, or it yielded.
     Runnable,
-    /// Asleep, in whatever way, or dead.
+    /// Asleep in any state, or dead.
     Sleeping,
 }
 
-impl Left {
-    /// By the number of the state: its low byte is 0 if the task is runnable (above that byte stands preempted).
-    pub(crate) fn of(state: u64) -> Left {
+impl PrevState {
+    /// From the kernel's number: the low byte is 0 if the task is runnable (the bits above say preempted).
+    pub(crate) fn from_kernel(state: u64) -> PrevState {
         match state & 0xff {
-            0 => Left::Runnable,
-            _ => Left::Sleeping,
+            0 => PrevState::Runnable,
+            _ => PrevState::Sleeping,
         }
     }
 }
 
-impl What<'_> {
-    /// Whether it tells what threads do: with the first such event a recording begins.
+impl TraceEventKind<'_> {
+    /// Whether it is about threads: a recording begins with the first such event.
     pub(crate) fn is_of_threads(&self) -> bool {
         match self {
-            What::Switch { .. } | What::Waking { .. } | What::Wakeup { .. } => true,
-            What::Fork { .. } | What::Exec { .. } | What::Exit { .. } => true,
-            What::Migrate { .. } | What::Runtime { .. } | What::Idle { .. } => false,
-            What::Clamps { .. } | What::Signals { .. } | What::Frequency { .. } | What::Print(_) => false,
+            TraceEventKind::Switch { .. } | TraceEventKind::Waking { .. } | TraceEventKind::Wakeup { .. } => true,
+            TraceEventKind::Fork { .. } | TraceEventKind::Exec { .. } | TraceEventKind::Exit { .. } => true,
+            TraceEventKind::Migrate { .. } | TraceEventKind::Runtime { .. } | TraceEventKind::Idle { .. } => false,
+            TraceEventKind::Clamps { .. }
+            | TraceEventKind::Signals { .. }
+            | TraceEventKind::Frequency { .. }
+            | TraceEventKind::Print(_) => false,
         }
     }
 
     /// None if the event is not known; else what was expected of it.
-    pub fn parse<'a>(event: &str, fields: &'a str) -> Result<Option<What<'a>>, &'static str> {
+    pub fn parse<'a>(event: &str, fields: &'a str) -> Result<Option<TraceEventKind<'a>>, &'static str> {
         let (parsed, expected) = match event {
             "sched_switch" => (switch(fields), "sched_switch with the name and pid of both tasks and the state of one"),
             "sched_waking" => (
-                wakeup(fields).map(|(task, cpu)| What::Waking { task, cpu }),
+                wakeup(fields).map(|(task, cpu)| TraceEventKind::Waking { task, cpu }),
                 "sched_waking with comm, pid, target_cpu",
             ),
             "sched_wakeup" | "sched_wakeup_new" => {
                 let new = event == "sched_wakeup_new";
-                let what = wakeup(fields).map(|(task, cpu)| What::Wakeup { task, cpu, new });
+                let what = wakeup(fields).map(|(task, cpu)| TraceEventKind::Wakeup { task, cpu, new });
                 (what, "sched_wakeup with comm, pid, target_cpu")
             }
             "sched_migrate_task" => (migrate(fields), "sched_migrate_task with comm, pid, orig_cpu, dest_cpu"),
@@ -192,7 +190,7 @@ impl What<'_> {
                 // Field by field it has the address of who wrote before what was written.
                 let said =
                     fields.strip_prefix("ip=").and_then(|f| f.split_once(" buf=")).map_or(fields, |(_, said)| said);
-                (Some(What::Print(said.strip_prefix("tracing_mark_write: ").unwrap_or(said))), "")
+                (Some(TraceEventKind::Print(said.strip_prefix("tracing_mark_write: ").unwrap_or(said))), "")
             }
             _ => return Ok(None),
         };
@@ -200,26 +198,25 @@ impl What<'_> {
     }
 }
 
-fn switch(fields: &str) -> Option<What<'_>> {
+fn switch(fields: &str) -> Option<TraceEventKind<'_>> {
     match fields.strip_prefix("prev_comm=") {
         Some(fields) => {
             let (left, right) = fields.rsplit_once("next_comm=")?;
             let (prev, rest) = named(left, " prev_pid=")?;
             let (next, after) = named(right, " next_pid=")?;
             let prio = value(after, "next_prio=").and_then(|prio| prio.parse().ok());
-            Some(What::Switch { prev, left: state(value(rest, "prev_state=")?)?, next, prio })
+            Some(TraceEventKind::Switch { prev, left: state(value(rest, "prev_state=")?)?, next, prio })
         }
         None => {
             let (left, right) = fields.rsplit_once(" ==> ")?;
             let (prev, rest) = cooked(left)?;
             let (next, _) = cooked(right)?;
             let prio = right.rsplit_once(" [").and_then(|(_, prio)| prio.split(']').next()?.parse().ok());
-            Some(What::Switch { prev, left: state(rest.rsplit(' ').next()?)?, next, prio })
+            Some(TraceEventKind::Switch { prev, left: state(rest.rsplit(' ').next()?)?, next, prio })
         }
     }
 }
 
-/// Task and CPU.
 fn wakeup(fields: &str) -> Option<(Thread<'_>, u32)> {
     match fields.strip_prefix("comm=") {
         Some(fields) => {
@@ -233,14 +230,14 @@ fn wakeup(fields: &str) -> Option<(Thread<'_>, u32)> {
     }
 }
 
-fn migrate(fields: &str) -> Option<What<'_>> {
+fn migrate(fields: &str) -> Option<TraceEventKind<'_>> {
     let (task, rest) = named(fields.strip_prefix("comm=")?, " pid=")?;
     let cpu = |key| number(value(rest, key)?);
-    Some(What::Migrate { task, from: cpu("orig_cpu=")?, to: cpu("dest_cpu=")? })
+    Some(TraceEventKind::Migrate { task, from: cpu("orig_cpu=")?, to: cpu("dest_cpu=")? })
 }
 
 /// As the kernel prints it, or field by field, where the parent's are called otherwise.
-fn fork(fields: &str) -> Option<What<'_>> {
+fn fork(fields: &str) -> Option<TraceEventKind<'_>> {
     let (fields, pid) = match fields.strip_prefix("parent_comm=") {
         Some(fields) => (fields, " parent_pid="),
         None => (fields.strip_prefix("comm=")?, " pid="),
@@ -248,34 +245,34 @@ fn fork(fields: &str) -> Option<What<'_>> {
     let (left, right) = fields.rsplit_once(" child_comm=")?;
     let (parent, _) = named(left, pid)?;
     let (child, _) = named(right, " child_pid=")?;
-    Some(What::Fork { parent, child })
+    Some(TraceEventKind::Fork { parent, child })
 }
 
-fn exec(fields: &str) -> Option<What<'_>> {
+fn exec(fields: &str) -> Option<TraceEventKind<'_>> {
     // A file's name may hold anything: what follows it is looked for from the end.
     let (_, rest) = fields.rsplit_once(" pid=")?;
-    Some(What::Exec { pid: number(rest.split(' ').next()?)? })
+    Some(TraceEventKind::Exec { pid: number(rest.split(' ').next()?)? })
 }
 
-fn exit(fields: &str) -> Option<What<'_>> {
+fn exit(fields: &str) -> Option<TraceEventKind<'_>> {
     let (task, _) = named(fields.strip_prefix("comm=")?, " pid=")?;
-    Some(What::Exit { task })
+    Some(TraceEventKind::Exit { task })
 }
 
-fn runtime(fields: &str) -> Option<What<'_>> {
+fn runtime(fields: &str) -> Option<TraceEventKind<'_>> {
     let (task, rest) = named(fields.strip_prefix("comm=")?, " pid=")?;
-    Some(What::Runtime { task, ns: digits(value(rest, "runtime=")?)? })
+    Some(TraceEventKind::Runtime { task, ns: digits(value(rest, "runtime=")?)? })
 }
 
-fn idle(fields: &str) -> Option<What<'_>> {
+fn idle(fields: &str) -> Option<TraceEventKind<'_>> {
     let number = |key| number(value(fields, key)?);
     let state = number("state=")?;
-    Some(What::Idle { cpu: number("cpu_id=")?, state: (state != IDLE_EXIT).then_some(state) })
+    Some(TraceEventKind::Idle { cpu: number("cpu_id=")?, state: (state != IDLE_EXIT).then_some(state) })
 }
 
-fn clamps<'a>(task: Option<Thread<'a>>, fields: &str) -> Option<What<'a>> {
+fn clamps<'a>(task: Option<Thread<'a>>, fields: &str) -> Option<TraceEventKind<'a>> {
     let number = |key| number(value(fields, key)?);
-    Some(What::Clamps {
+    Some(TraceEventKind::Clamps {
         task,
         cpu: number("cpu=")?,
         util: number("util_avg=")?,
@@ -285,9 +282,9 @@ fn clamps<'a>(task: Option<Thread<'a>>, fields: &str) -> Option<What<'a>> {
     })
 }
 
-fn signals<'a>(task: Option<Thread<'a>>, fields: &str) -> Option<What<'a>> {
+fn signals<'a>(task: Option<Thread<'a>>, fields: &str) -> Option<TraceEventKind<'a>> {
     let number = |key| digits(value(fields, key)?);
-    Some(What::Signals {
+    Some(TraceEventKind::Signals {
         task,
         cpu: u32::try_from(number("cpu=")?).ok()?,
         load: number("load=")?,
@@ -305,9 +302,9 @@ fn task_among(fields: &str) -> Option<(Thread<'_>, String)> {
     Some((Thread { comm, pid: number(value(&others, "pid=")?)? }, others))
 }
 
-fn frequency(fields: &str) -> Option<What<'_>> {
+fn frequency(fields: &str) -> Option<TraceEventKind<'_>> {
     let number = |key| number(value(fields, key)?);
-    Some(What::Frequency { cpu: number("cpu_id=")?, khz: number("state=")? })
+    Some(TraceEventKind::Frequency { cpu: number("cpu_id=")?, khz: number("state=")? })
 }
 
 /// `NAME pid=PID REST`: the thread, and the rest.
@@ -335,14 +332,14 @@ fn number(text: &str) -> Option<u32> {
 }
 
 /// Letters, R first if it is runnable; or the number.
-fn state(text: &str) -> Option<Left> {
+fn state(text: &str) -> Option<PrevState> {
     let hex = text.strip_prefix("0x").map(|h| u64::from_str_radix(h, 16).ok());
     match (hex, digits(text)) {
-        (Some(hex), _) => hex.map(Left::of),
-        (None, Some(state)) => Some(Left::of(state)),
+        (Some(hex), _) => hex.map(PrevState::from_kernel),
+        (None, Some(state)) => Some(PrevState::from_kernel(state)),
         (None, None) => match text.chars().next().filter(char::is_ascii_alphabetic)? {
-            'R' => Some(Left::Runnable),
-            _ => Some(Left::Sleeping),
+            'R' => Some(PrevState::Runnable),
+            _ => Some(PrevState::Sleeping),
         },
     }
 }

@@ -18,7 +18,7 @@ pub fn hint(found: &str) -> &'static str {
     }
 }
 
-/// `0dNh2. 100.000001:`
+/// Whether a line has the latency format's flags before the time: `0dNh2. 100.000001:`.
 fn is_latency_format(text: &str) -> bool {
     let mut pairs = text.split_whitespace().zip(text.split_whitespace().skip(1));
     pairs.any(|(word, time)| is_cpu_and_flags(word) && time.starts_with(|c: char| c.is_ascii_digit()))

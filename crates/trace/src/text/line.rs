@@ -16,7 +16,7 @@ pub struct Line<'a> {
     pub is_perfs: bool,
     pub cpu: u32,
     pub in_interrupt: bool,
-    /// ns.
+    /// Time, ns.
     pub time: u64,
     /// Empty if it has no name (a traced function, a stack).
     pub event: &'a str,
@@ -41,7 +41,7 @@ impl Line<'_> {
     }
 }
 
-/// Digits only.
+/// Parses a number of decimal digits only: no sign, no space.
 pub fn digits(text: &str) -> Option<u64> {
     let text = text.trim();
     text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?

@@ -1,18 +1,18 @@
-//! Who runs where, for events that do not say it.
+//! The running thread of each CPU, for events without a context.
 
 use std::collections::BTreeMap;
 
-use super::{Line, Thread, What};
+use super::{Line, Thread, TraceEventKind};
 
-/// Who ran last, by CPU.
+/// The thread that ran last, by CPU.
 #[derive(Default)]
 pub struct Running(BTreeMap<u32, (String, u32)>);
 
 impl Running {
-    /// Who runs after an event.
-    pub fn learn(&mut self, line: &Line, what: &What) {
+    /// Updates the running thread after an event.
+    pub fn learn(&mut self, line: &Line, what: &TraceEventKind) {
         let thread = match what {
-            What::Switch { next, .. } => Some(*next),
+            TraceEventKind::Switch { next, .. } => Some(*next),
             _ => line.context,
         };
         let Some(Thread { comm, pid }) = thread else { return };
@@ -23,12 +23,12 @@ impl Running {
         }
     }
 
-    /// Who runs as an event happens, which has been learned; the idle task where nobody was seen.
-    pub fn at<'a>(&'a self, line: &Line<'a>, what: &What<'a>) -> Thread<'a> {
+    /// The thread that runs as an event happens; the idle task where no thread was seen.
+    pub fn thread_at<'a>(&'a self, line: &Line<'a>, what: &TraceEventKind<'a>) -> Thread<'a> {
         let last = || self.0.get(&line.cpu).map(|(comm, pid)| Thread { comm, pid: *pid });
         match *what {
             _ if line.context.is_some() => line.context,
-            What::Switch { prev, .. } => Some(prev),
+            TraceEventKind::Switch { prev, .. } => Some(prev),
             _ => last(),
         }
         .unwrap_or(Thread { comm: "<idle>", pid: 0 })

@@ -7,7 +7,7 @@ fn read(text: &[u8]) -> Result<(Vec<String>, Vec<String>), TraceError> {
 }
 
 /// Every event of a trace as words, and what is said of it at the end.
-pub(crate) fn read_all(source: &mut impl Source) -> Result<(Vec<String>, Vec<String>), TraceError> {
+pub(crate) fn read_all(source: &mut impl EventSource) -> Result<(Vec<String>, Vec<String>), TraceError> {
     let mut events = Vec::new();
     while let Some(e) = source.next_event()? {
         events.push(format!("{} {}-{}@{} {}", e.time, e.context.comm, e.context.pid, e.cpu, words(&e.what)));
@@ -15,26 +15,26 @@ pub(crate) fn read_all(source: &mut impl Source) -> Result<(Vec<String>, Vec<Str
     Ok((events, source.notes()))
 }
 
-pub(crate) fn words(what: &What) -> String {
+pub(crate) fn words(what: &TraceEventKind) -> String {
     let t = |t: &Thread| format!("{}-{}", t.comm, t.pid);
     match what {
-        What::Switch { prev, left, next, .. } => format!("{} {left:?} {}", t(prev), t(next)),
-        What::Waking { task, cpu } => format!("waking {} {cpu}", t(task)),
-        What::Wakeup { task, cpu, new } => format!("wakeup {} {cpu} {new}", t(task)),
-        What::Migrate { task, from, to } => format!("migrate {} {from} {to}", t(task)),
-        What::Runtime { task, ns } => format!("runtime {} {ns}", t(task)),
-        What::Idle { cpu, state } => format!("idle cpu {cpu} {state:?}"),
-        What::Clamps { task, cpu, util, clamped, min, max } => {
+        TraceEventKind::Switch { prev, left, next, .. } => format!("{} {left:?} {}", t(prev), t(next)),
+        TraceEventKind::Waking { task, cpu } => format!("waking {} {cpu}", t(task)),
+        TraceEventKind::Wakeup { task, cpu, new } => format!("wakeup {} {cpu} {new}", t(task)),
+        TraceEventKind::Migrate { task, from, to } => format!("migrate {} {from} {to}", t(task)),
+        TraceEventKind::Runtime { task, ns } => format!("runtime {} {ns}", t(task)),
+        TraceEventKind::Idle { cpu, state } => format!("idle cpu {cpu} {state:?}"),
+        TraceEventKind::Clamps { task, cpu, util, clamped, min, max } => {
             format!("clamps {} {cpu} {util} {clamped} {min} {max}", task.as_ref().map_or("queue".into(), t))
         }
-        What::Signals { task, cpu, load, util, runnable } => {
+        TraceEventKind::Signals { task, cpu, load, util, runnable } => {
             format!("signals {} {cpu} {load} {util} {runnable}", task.as_ref().map_or("queue".into(), t))
         }
-        What::Frequency { cpu, khz } => format!("frequency cpu {cpu} {khz}"),
-        What::Fork { parent, child } => format!("fork {} {}", t(parent), t(child)),
-        What::Exec { pid } => format!("exec {pid}"),
-        What::Exit { task } => format!("exit {}", t(task)),
-        What::Print(text) => format!("print {text}"),
+        TraceEventKind::Frequency { cpu, khz } => format!("frequency cpu {cpu} {khz}"),
+        TraceEventKind::Fork { parent, child } => format!("fork {} {}", t(parent), t(child)),
+        TraceEventKind::Exec { pid } => format!("exec {pid}"),
+        TraceEventKind::Exit { task } => format!("exit {}", t(task)),
+        TraceEventKind::Print(text) => format!("print {text}"),
     }
 }
 
@@ -234,7 +234,7 @@ fn who_has_no_id_any_more_is_who_ran_there() {
     assert_eq!(events, expected);
     assert_eq!(
         notes,
-        ["t: 4 events are of threads that perf did not know any more (:-1): they are taken for whoever ran there"]
+        ["t: 4 events are of threads that perf did not know any more (:-1): they are attributed to the thread that ran there"]
     );
 }
 

@@ -11,7 +11,6 @@ use super::{parts, Builtin};
 use crate::error::WorkloadError;
 use crate::options::{OptionInfo, OptionKind, Options};
 use crate::program::*;
-use crate::splice::shifted;
 
 pub(super) const BUILTIN: Builtin = Builtin {
     name: "sched-pipe",
@@ -110,7 +109,7 @@ fn main_of_processes(loops: u64) -> Arc<[Op]> {
     p.op(Op::Mark(Mark::Begin));
     p.op(Op::Spawn { spec: 1, count: 1, thread: false });
     for op in player_1(loops).build().iter() {
-        p.op(shifted(op, 2));
+        p.op(op.shifted(2));
     }
     p.op(Op::WaitChildren);
     p.op(Op::Mark(Mark::End));

@@ -232,7 +232,7 @@ impl<'a> Parts<'a> {
     }
 
     fn finish(self, source: &mut Source, known: &[&str]) {
-        self.keys.warn_rest(source, known, &format!("is no part of `{}` and is not read", self.event));
+        self.keys.warn_rest(source, known, &format!("is not part of `{}` and is ignored", self.event));
     }
 }
 

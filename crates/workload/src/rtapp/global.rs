@@ -108,7 +108,7 @@ pub(super) fn read(source: &mut Source, section: Option<&Member>, machine: &Mach
         global.sums_slack = source.bool(m)?;
     }
     no_effect(source, &mut keys)?;
-    keys.warn_rest(source, KEYS, "is no key of `global` and is not read");
+    keys.warn_rest(source, KEYS, "is not a key of `global` and is ignored");
     Ok(global)
 }
 

@@ -49,13 +49,17 @@ impl Groups {
     /// The group of that path, made if it is new; `None` for the root group.
     pub fn id_of(&mut self, source: &Source, path: &str, at: Span) -> Result<Option<GroupId>, WorkloadError> {
         if !path.is_empty() && !path.starts_with('/') {
-            return Err(source.error(at, format!("`{path}` is no task group"), "expected a path from `/`"));
+            return Err(source.error(at, format!("`{path}` is not a task group path"), "expected a path from `/`"));
         }
         let mut parent = None;
         let mut whole = String::new();
         for name in path.trim_end_matches('/').split('/').skip(1) {
             if matches!(name, "" | "." | "..") {
-                return Err(source.error(at, format!("`{path}` is no task group"), "expected names between the `/`"));
+                return Err(source.error(
+                    at,
+                    format!("`{path}` is not a task group path"),
+                    "expected names between the `/`",
+                ));
             }
             if self.list.len() > MAX_GROUPS || whole.len() > PATH_MAX {
                 break;

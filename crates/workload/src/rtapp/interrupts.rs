@@ -52,7 +52,7 @@ fn device(source: &mut Source, name: String, m: &Member, machine: &Machine) -> R
         Some(m) => Some((source.string(m)?.to_string(), m.value.span)),
         None => None,
     };
-    keys.warn_rest(source, KEYS, "is no key of a device and is not read");
+    keys.warn_rest(source, KEYS, "is not a key of a device and is ignored");
     let irq = IrqSource {
         name,
         cpu,

@@ -180,7 +180,7 @@ pub fn read_text(file: &str, bytes: &[u8], dialect: &Dialect, machine: &Machine)
     let tasks = task::read_all(&mut source, &tasks.value, &global, &mut groups, machine)?;
     let devices = interrupts::read(&mut source, top.get("interrupts"), machine)?;
     let frequency_caps = thermal_caps::read(&mut source, top.get("thermal_caps"), machine)?;
-    top.warn_rest(&mut source, SECTIONS, "is no section of an rt-app file and is not read");
+    top.warn_rest(&mut source, SECTIONS, "is not a section of an rt-app file and is ignored");
     let (workload, log) = build::workload(&mut source, &tasks, devices, groups.into_list(), &global, machine)?;
     let workload = Workload { frequency_caps, ..workload };
     Ok(RtappFile { workload, warnings: source.into_warnings(), log: Some(log) })

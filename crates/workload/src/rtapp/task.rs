@@ -118,7 +118,7 @@ fn read(
             slice_of_runtime(source, &member.value);
             // Properties stand at the task already.
             task.phases = vec![Phase { change: SchedChange::default(), cpus: None, ..phase }];
-            keys.warn_rest(source, &known_keys(), "is no key of a task and is not read, as by rt-app");
+            keys.warn_rest(source, &known_keys(), "is not a key of a task and is ignored, as by rt-app");
         }
     }
     task.group = group_at_birth(source, own, &task.phases);
@@ -184,7 +184,7 @@ fn read_phases(
     for (name, m) in names.take(|_| true) {
         let mut keys = Fields::parse(source, &m.value, &format!("phase `{name}`"))?;
         let mut phase = read_phase(source, &mut keys, m.key_span, &name, policy, groups, machine)?;
-        keys.warn_rest(source, &known_keys(), "is no key of a phase and is not read, as by rt-app");
+        keys.warn_rest(source, &known_keys(), "is not a key of a phase and is ignored, as by rt-app");
         if phase.change.priority.is_some() {
             policy = *phase.change.policy.get_or_insert(policy);
         }

@@ -49,10 +49,10 @@ fn cap(source: &mut Source, node: &Node, machine: &Machine) -> Result<FrequencyC
         source.error_with_help(node.span, problem.to_string(), "this cap", Some(help))
     })?;
     if cap.cpus.iter().all(|cpu| cap.max_khz >= machine.max_khz(cpu)) {
-        let text = "is no limit: no CPU it names can run faster";
+        let text = "has no effect: no CPU it names can run faster";
         source.warn(WarningKind::Suspicious, max.key_span, &max.key, text);
     }
-    keys.warn_rest(source, KEYS, "is no key of a cap and is not read");
+    keys.warn_rest(source, KEYS, "is not a key of a cap and is ignored");
     Ok(cap)
 }
 

@@ -14,7 +14,7 @@ use fairground_sim::Config;
 use fairground_trace::explain::{in_words, seconds};
 use fairground_trace::hindsight::{Agreement, Certainty, Circumstances, Hindsight, Judged, Refused, Tally, QUEUED};
 use fairground_trace::placements::Head;
-use fairground_trace::{open_watched, Words};
+use fairground_trace::{open_watched, RuleNames};
 use miette::Diagnostic;
 use serde_json::{json, Map, Value};
 use thiserror::Error;
@@ -85,7 +85,7 @@ impl<'a> Recorded<'a> {
 
     /// What was asked for.
     pub fn explain(mut self) -> Result<String, Failure> {
-        let words = Words::of(&*sched_spec::fair(&self.features, &self.machine)?);
+        let words = RuleNames::from_scheduler(&*sched_spec::fair(&self.features, &self.machine)?);
         let rules = words.rules().map(|(name, text)| (name.to_owned(), text.to_owned()));
         self.head.rules = rules.chain([(QUEUED.to_owned(), QUEUED_TEXT.to_owned())]).collect();
         self.head.why = true;

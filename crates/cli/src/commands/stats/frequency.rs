@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use fairground_lab::tables::number;
-use fairground_trace::frequency::{Clock, Frequencies, Stay};
+use fairground_trace::frequency::{Clock, Frequencies, FrequencyPeriod};
 use serde_json::{json, Value};
 
 use super::{document, millis, ByName, Mismatch, Stats, StatsFormat};
@@ -40,7 +40,7 @@ fn share(clock: &Clock, total: u64) -> f64 {
 }
 
 fn rows_json(cpus: &[u32], clock: &Clock) -> Vec<Value> {
-    let row = |(khz, stay): (u32, Stay)| {
+    let row = |(khz, stay): (u32, FrequencyPeriod)| {
         json!({
             "cpus": cpus,
             "khz": khz,

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use fairground_lab::tables::number;
 use fairground_machine::MachineSpec;
-use fairground_trace::residency::{Residency, Stays};
+use fairground_trace::residency::{IdlePeriods, Residency};
 use serde_json::{json, Value};
 
 use super::frequency::list;
@@ -58,7 +58,7 @@ struct Sleeps {
     /// All of them, without one.
     cpu: Option<u32>,
     state: u32,
-    stays: Stays,
+    stays: IdlePeriods,
 }
 
 impl Sleeps {

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use clap::Args;
-use fairground_trace::uclamp::{rows, Bound, By, Values, Wanted};
+use fairground_trace::uclamp::{rows, Bound, By, Filter, Values};
 use serde_json::{json, Value};
 
 use super::{document, ByName, Mismatch, Stats, StatsFormat};
@@ -41,7 +41,7 @@ pub fn uclamp(asked: &Stats) -> Result<String, Failure> {
         (Some(ByName::Pid), _) => By::Pid,
     };
     let bound = if options.max { Bound::Max } else { Bound::Min };
-    let wanted = Wanted { by, bound, zeros: !options.nonzero, task: options.task.clone() };
+    let wanted = Filter { by, bound, zeros: !options.nonzero, task: options.task.clone() };
     let mut trace = open_trace(&asked.file)?;
     let rows = rows(&mut trace, &wanted)?;
     let mut notes = trace.notes();

@@ -1,4 +1,4 @@
-//! Files to read that nobody here writes.
+//! Files in formats that Fairground reads but does not write.
 
 use std::collections::BTreeMap;
 
@@ -61,7 +61,6 @@ impl Packed {
         }
     }
 
-    /// Sizes and bytes.
     fn pack(self, bytes: &[u8]) -> Vec<u8> {
         let packed = match self {
             Packed::No => return bytes.to_vec(),
@@ -154,7 +153,7 @@ impl Turning {
         bytes.iter().fold(0, |n, byte| (n << 8) | usize::from(*byte))
     }
 
-    /// A size of so many bytes, and what it is the size of.
+    /// A size field of `width` bytes, and the data it is the size of.
     fn text(&mut self, size: usize) -> String {
         let length = self.number(size);
         self.at += length;

@@ -5,7 +5,6 @@
 //! one more field in common than the kernel's: `common_turn` counts the events of the trace, so that those of one
 //! instant on different CPUs keep their order.
 
-/// An event.
 pub struct Event {
     pub system: &'static str,
     pub name: &'static str,
@@ -16,11 +15,10 @@ pub struct Event {
     print: Option<&'static str>,
 }
 
-/// A field.
 pub struct Field {
-    /// In our text.
+    /// Key in our text format.
     pub key: &'static str,
-    /// In the format.
+    /// Name in the event's format.
     pub name: &'static str,
     pub kind: Kind,
 }
@@ -189,7 +187,7 @@ pub const OURS: &str = "fairground";
 /// The system of events that a kernel has only with LISA's module.
 pub const MODULE: &str = "lisa";
 
-/// System by system.
+/// All events of the exported header, grouped by system.
 pub const EVENTS: &[Event] = &[
     SWITCH,
     event("sched", "sched_waking", 301, WAKEUP),

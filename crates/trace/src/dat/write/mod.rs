@@ -43,14 +43,14 @@ pub enum DatError {
     /// A line that is none of a trace of ours.
     #[error("line {line} of the trace: expected {expected}, found {found:?}")]
     Line {
-        /// Counted from 1.
+        /// Line number, from 1.
         line: u64,
         /// What should be there.
         expected: String,
-        /// What is there.
+        /// The text or value that was found.
         found: String,
     },
-    /// Reading or writing.
+    /// Reading the text or writing the file failed.
     #[error(transparent)]
     Io(#[from] io::Error),
 }

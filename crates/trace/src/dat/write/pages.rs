@@ -12,7 +12,7 @@ const PAGE_HEAD: usize = 16;
 /// Bytes of a record for which a page always has room.
 pub const RECORD_MAX: usize = PAGE - PAGE_HEAD - 16;
 
-/// Bits of the time since the record before; what does not fit takes a record of its own with so many more.
+/// Bits of the time since the record before; a longer time takes a time-extend record with this many more bits.
 const DELTA_BITS: u32 = 27;
 const EXTENDED_BITS: u32 = DELTA_BITS + 32;
 const TIME_EXTEND: u32 = 30;
@@ -35,13 +35,13 @@ pub struct Pages<'a> {
     spool: &'a File,
     out: BufWriter<&'a File>,
     /// The page that is being filled, by CPU.
-    open: Vec<Open>,
+    open: Vec<OpenPage>,
     /// The CPU of each page in the file.
     written: Vec<u32>,
 }
 
 #[derive(Clone, Default)]
-struct Open {
+struct OpenPage {
     first: u64,
     last: u64,
     data: Vec<u8>,
@@ -50,7 +50,7 @@ struct Open {
 impl<'a> Pages<'a> {
     pub fn new(nr_cpus: usize, spool: &'a File) -> Pages<'a> {
         let out = BufWriter::with_capacity(1 << 16, spool);
-        Pages { spool, out, open: vec![Open::default(); nr_cpus], written: Vec::new() }
+        Pages { spool, out, open: vec![OpenPage::default(); nr_cpus], written: Vec::new() }
     }
 
     /// Adds a record of at most [`RECORD_MAX`] bytes.
@@ -85,17 +85,16 @@ impl<'a> Pages<'a> {
         Ok(())
     }
 
-    /// Closes all pages.
-    pub fn finish(mut self) -> io::Result<Written<'a>> {
+    pub fn finish(mut self) -> io::Result<PageFile<'a>> {
         (0..self.open.len()).try_for_each(|cpu| self.close(cpu))?;
         self.out.flush()?;
         let mut by_cpu = vec![Vec::new(); self.open.len()];
         (0_u32..).zip(&self.written).for_each(|(page, cpu)| by_cpu[*cpu as usize].push(page));
-        Ok(Written { spool: self.spool, by_cpu })
+        Ok(PageFile { spool: self.spool, by_cpu })
     }
 }
 
-impl Open {
+impl OpenPage {
     fn push(&mut self, since: u64, record: &[u8]) {
         let mut word = |n: u32| self.data.extend(n.to_le_bytes());
         let mut delta = since as u32;
@@ -119,12 +118,12 @@ impl Open {
 }
 
 /// Pages in a file, not in order.
-pub struct Written<'a> {
+pub struct PageFile<'a> {
     spool: &'a File,
     by_cpu: Vec<Vec<u32>>,
 }
 
-impl Written<'_> {
+impl PageFile<'_> {
     /// Pages of each CPU.
     pub fn counts(&self) -> Vec<u64> {
         self.by_cpu.iter().map(|pages| pages.len() as u64).collect()

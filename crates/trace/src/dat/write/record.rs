@@ -9,13 +9,12 @@ const TEXT_MAX: usize = 256;
 /// Where [`super::KALLSYMS`] has what processes say.
 const MARK_WRITE: u64 = 0xffff_ffff_8100_0000;
 
-/// Makes records.
+/// Encodes events as binary records of trace.dat.
 pub struct Encoder {
     /// Of each of [`EVENTS`]: where its fields are, and where they end.
     places: Vec<(Vec<usize>, usize)>,
     /// Which of [`EVENTS`] there were so far.
     pub used: Vec<bool>,
-    /// Events so far.
     turn: u32,
     record: Vec<u8>,
     /// Events of which a name or a text had to be cut.

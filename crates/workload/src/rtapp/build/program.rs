@@ -10,7 +10,6 @@ use crate::program::{Amount, ObjId, Op, Report, SchedAttr, Since};
 use crate::rtapp::event::SampledSince;
 use crate::rtapp::log::{LoggedEvent, LoggedStep};
 use crate::rtapp::sched;
-use crate::splice::shifted;
 use crate::warning::WarningKind;
 
 /// Filling memory, work ps per byte; an estimate: 10 GB/s.
@@ -64,7 +63,7 @@ impl Program {
 
     fn append(&mut self, body: &Program) {
         let by = self.ops.len() as u32;
-        self.ops.extend(body.ops.iter().map(|op| shifted(op, by)));
+        self.ops.extend(body.ops.iter().map(|op| op.shifted(by)));
         self.spans.extend_from_slice(&body.spans);
         self.logged.extend_from_slice(&body.logged);
     }

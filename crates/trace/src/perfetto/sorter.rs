@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 use std::rc::Rc;
 
 use super::wire::Fault;
-use crate::Left;
+use crate::PrevState;
 
 /// Events and bytes of text that are held back at most.
 const EVENTS_MAX: usize = 1 << 19;
@@ -17,39 +17,39 @@ const TEXT_MAX: usize = 32 << 20;
 /// Events of one packet, which come at once: Perfetto empties some hundred KiB of a CPU's buffer into a packet.
 const PACKET_EVENTS_MAX: usize = 1 << 19;
 
-/// What an event says, for later.
+/// An owned event, kept until its turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kept {
+pub enum PendingKind {
     /// Who stops, where the trace tells; who starts, and its priority, where it tells that.
     Switch {
-        prev: Option<Who>,
-        left: Left,
-        next: Who,
+        prev: Option<OwnedThread>,
+        left: PrevState,
+        next: OwnedThread,
         prio: Option<i32>,
     },
     Waking {
-        task: Who,
+        task: OwnedThread,
         cpu: u32,
     },
     Wakeup {
-        task: Who,
+        task: OwnedThread,
         cpu: u32,
         new: bool,
     },
     Migrate {
-        task: Who,
+        task: OwnedThread,
         from: u32,
         to: u32,
     },
     Fork {
-        parent: Who,
-        child: Who,
+        parent: OwnedThread,
+        child: OwnedThread,
     },
     Exec {
         pid: u32,
     },
     Exit {
-        task: Who,
+        task: OwnedThread,
     },
     Idle {
         cpu: u32,
@@ -65,37 +65,36 @@ pub enum Kept {
         name: Rc<str>,
         fields: Rc<str>,
     },
-    /// No event that is told: a thread got a name.
-    Called(Who),
+    /// Not an event: a thread got a name.
+    Called(OwnedThread),
 }
 
-/// A thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Who {
+pub struct OwnedThread {
     pub comm: Rc<str>,
     pub pid: u32,
 }
 
-impl Kept {
+impl PendingKind {
     fn text(&self) -> usize {
         match self {
-            Kept::Switch { prev, next, .. } => prev.as_ref().map_or(0, |p| p.comm.len()) + next.comm.len(),
-            Kept::Waking { task, .. }
-            | Kept::Wakeup { task, .. }
-            | Kept::Migrate { task, .. }
-            | Kept::Exit { task }
-            | Kept::Called(task) => task.comm.len(),
-            Kept::Fork { parent, child } => parent.comm.len() + child.comm.len(),
-            Kept::Exec { .. } | Kept::Idle { .. } | Kept::Frequency { .. } => 0,
-            Kept::Print(text) => text.len(),
-            Kept::Named { name, fields } => name.len() + fields.len(),
+            PendingKind::Switch { prev, next, .. } => prev.as_ref().map_or(0, |p| p.comm.len()) + next.comm.len(),
+            PendingKind::Waking { task, .. }
+            | PendingKind::Wakeup { task, .. }
+            | PendingKind::Migrate { task, .. }
+            | PendingKind::Exit { task }
+            | PendingKind::Called(task) => task.comm.len(),
+            PendingKind::Fork { parent, child } => parent.comm.len() + child.comm.len(),
+            PendingKind::Exec { .. } | PendingKind::Idle { .. } | PendingKind::Frequency { .. } => 0,
+            PendingKind::Print(text) => text.len(),
+            PendingKind::Named { name, fields } => name.len() + fields.len(),
         }
     }
 }
 
 /// An event that is held back.
 #[derive(Clone, Debug)]
-pub struct Held {
+pub struct PendingEvent {
     /// ns.
     pub time: u64,
     /// Of events of one time, the one that comes first in the file is first.
@@ -104,43 +103,43 @@ pub struct Held {
     pub at: u64,
     pub cpu: u32,
     pub context: Context,
-    pub what: Kept,
+    pub what: PendingKind,
 }
 
-/// What ran where an event happened.
+/// The context in which an event happened.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Context {
-    /// None: whatever ran by the switches so far.
+    /// None: the thread that runs by the switches so far.
     pub pid: Option<u32>,
     /// An interrupt was at work; not so if nothing tells.
     pub in_interrupt: bool,
 }
 
-impl Ord for Held {
+impl Ord for PendingEvent {
     /// The earliest is the greatest: that is what a heap gives.
-    fn cmp(&self, other: &Held) -> Ordering {
+    fn cmp(&self, other: &PendingEvent) -> Ordering {
         (other.time, other.sequence).cmp(&(self.time, self.sequence))
     }
 }
 
-impl PartialOrd for Held {
-    fn partial_cmp(&self, other: &Held) -> Option<Ordering> {
+impl PartialOrd for PendingEvent {
+    fn partial_cmp(&self, other: &PendingEvent) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Held {
-    fn eq(&self, other: &Held) -> bool {
+impl PartialEq for PendingEvent {
+    fn eq(&self, other: &PendingEvent) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Held {}
+impl Eq for PendingEvent {}
 
 /// The events held back.
 #[derive(Default)]
-pub struct Order {
-    heap: BinaryHeap<Held>,
+pub struct EventSorter {
+    heap: BinaryHeap<PendingEvent>,
     text: usize,
     sequence: u64,
     /// The time that has been reached.
@@ -148,9 +147,9 @@ pub struct Order {
     late: u64,
 }
 
-impl Order {
+impl EventSorter {
     /// Takes an event in, of a packet that is taken in while there is room.
-    pub fn add(&mut self, time: u64, at: u64, cpu: u32, context: Context, what: Kept) -> Result<(), Fault> {
+    pub fn add(&mut self, time: u64, at: u64, cpu: u32, context: Context, what: PendingKind) -> Result<(), Fault> {
         if time < self.reached {
             self.late += 1;
             return Ok(());
@@ -160,7 +159,7 @@ impl Order {
         }
         self.sequence += 1;
         self.text += what.text();
-        self.heap.push(Held { time, sequence: self.sequence, at, cpu, context, what });
+        self.heap.push(PendingEvent { time, sequence: self.sequence, at, cpu, context, what });
         Ok(())
     }
 
@@ -169,8 +168,8 @@ impl Order {
         self.heap.len() > EVENTS_MAX || self.text > TEXT_MAX
     }
 
-    /// The earliest.
-    pub fn first(&mut self) -> Option<Held> {
+    /// Removes and returns the earliest event.
+    pub fn first(&mut self) -> Option<PendingEvent> {
         let held = self.heap.pop()?;
         self.text -= held.what.text();
         self.reached = held.time;
@@ -187,12 +186,12 @@ impl Order {
 mod tests {
     use super::*;
 
-    const WHAT: Kept = Kept::Idle { cpu: 0, state: None };
+    const WHAT: PendingKind = PendingKind::Idle { cpu: 0, state: None };
 
     #[test]
     fn what_comes_when_later_events_have_been_given_is_counted() {
-        let mut order = Order::default();
-        let add = |order: &mut Order, time| order.add(time, 0, 0, Context::default(), WHAT).unwrap();
+        let mut order = EventSorter::default();
+        let add = |order: &mut EventSorter, time| order.add(time, 0, 0, Context::default(), WHAT).unwrap();
         (0..=EVENTS_MAX as u64).for_each(|i| add(&mut order, i + 10));
         assert!(order.is_full());
         assert_eq!(order.first().map(|e| e.time), Some(10));
@@ -204,9 +203,9 @@ mod tests {
 
     #[test]
     fn much_text_is_not_held_back() {
-        let mut order = Order::default();
+        let mut order = EventSorter::default();
         let text: Rc<str> = "x".repeat(1 << 20).into();
-        let mut add = |time| order.add(time, 0, 0, Context::default(), Kept::Print(Rc::clone(&text)));
+        let mut add = |time| order.add(time, 0, 0, Context::default(), PendingKind::Print(Rc::clone(&text)));
         (0..33).for_each(|i| add(i).unwrap());
         assert!(order.is_full());
         order.first();

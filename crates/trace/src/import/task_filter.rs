@@ -1,25 +1,25 @@
-//! Which threads are asked for, by parts of their names.
+//! A filter of threads by parts of their names.
 
 use std::collections::BTreeMap;
 
 /// Names that are kept for messages.
 const NAMES_MAX: usize = 4096;
 
-/// Parts of names, and what they were held against.
-pub(super) struct Asked {
-    /// Each with whether some name has it. Empty: all names are asked for.
+/// Selects threads whose name contains one of some parts, and remembers the names seen.
+pub(super) struct TaskFilter {
+    /// Each with whether some name contains it. Empty: all names match.
     parts: Vec<(String, bool)>,
-    /// Names that were met, with whether they are asked for.
+    /// Names seen, with whether they match.
     names: BTreeMap<String, bool>,
 }
 
-impl Asked {
-    pub fn new(parts: Vec<String>) -> Asked {
-        Asked { parts: parts.into_iter().map(|part| (part, false)).collect(), names: BTreeMap::new() }
+impl TaskFilter {
+    pub fn new(parts: Vec<String>) -> TaskFilter {
+        TaskFilter { parts: parts.into_iter().map(|part| (part, false)).collect(), names: BTreeMap::new() }
     }
 
-    /// Whether a thread of this name is asked for.
-    pub fn takes(&mut self, comm: &str) -> bool {
+    /// Whether a thread of this name is selected.
+    pub fn matches(&mut self, comm: &str) -> bool {
         if self.parts.is_empty() {
             return true;
         }
@@ -36,12 +36,12 @@ impl Asked {
         takes
     }
 
-    /// Parts that no name has.
-    pub fn missed(&self) -> impl Iterator<Item = &str> {
+    /// Parts that no name contains.
+    pub fn unmatched_parts(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter(|(_, found)| !found).map(|(part, _)| part.as_str())
     }
 
-    /// Names that were met, if some were asked for.
+    /// Names seen, if the filter has parts.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.names.keys().map(String::as_str)
     }

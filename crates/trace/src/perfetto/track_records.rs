@@ -1,9 +1,9 @@
 //! Track events of ours: records again.
 
-use super::bundle::{told, Bundles};
+use super::bundle::{named_event, Bundles};
 use super::generic::{add, text};
 use super::ids::{annotation, track_event};
-use super::order::{Context, Kept};
+use super::sorter::{Context, PendingKind};
 use super::wire::{Fault, Fields};
 use crate::record::{OURS, RTAPP};
 
@@ -12,7 +12,7 @@ const SIGNALS: [&str; 2] = ["uclamp_util_", "sched_pelt_"];
 
 /// A list of annotations as a record.
 #[derive(Default)]
-struct Told {
+struct TrackRecord {
     fields: String,
     on_cpu: u32,
     /// The fields of each reason.
@@ -21,34 +21,34 @@ struct Told {
 
 impl Bundles {
     /// Takes a track event in, if it is one of ours. `at`: where its packet is in the file.
-    pub fn add_told(&mut self, message: &[u8], time: u64, at: u64) -> Result<(), Fault> {
+    pub fn add_track_record(&mut self, message: &[u8], time: u64, at: u64) -> Result<(), Fault> {
         let Some(name) = record_name(message)? else { return Ok(()) };
-        let mut record = Told::default();
-        for field in Fields::of(message) {
+        let mut record = TrackRecord::default();
+        for field in Fields::parse(message) {
             if let (track_event::DEBUG_ANNOTATIONS, value) = field? {
                 record.annotation(value.bytes()?, name == "fairground_note")?;
             }
         }
         for fields in record.why {
-            let what = Kept::Print(format!("fairground_why: {fields}").into());
+            let what = PendingKind::Print(format!("fairground_why: {fields}").into());
             self.order.add(time, at, record.on_cpu, Context::default(), what)?;
         }
         let what = match is_said(&name) {
-            true => Some(Kept::Print(format!("{name}: {}", record.fields).into())),
-            false => told((name, record.fields))?,
+            true => Some(PendingKind::Print(format!("{name}: {}", record.fields).into())),
+            false => named_event((name, record.fields))?,
         };
         what.into_iter().try_for_each(|what| self.order.add(time, at, record.on_cpu, Context::default(), what))
     }
 }
 
-/// Whether text has it as what somebody writes through trace_marker.
+/// Whether the text format has it as a trace_marker write.
 fn is_said(name: &str) -> bool {
     [OURS, RTAPP].iter().any(|start| name.starts_with(start))
 }
 
 /// The category that says what record this is.
 fn record_name(message: &[u8]) -> Result<Option<String>, Fault> {
-    for field in Fields::of(message) {
+    for field in Fields::parse(message) {
         if let (track_event::CATEGORIES, value) = field? {
             let category = text(value.bytes()?);
             if is_said(&category) || SIGNALS.iter().any(|start| category.starts_with(start)) {
@@ -59,7 +59,7 @@ fn record_name(message: &[u8]) -> Result<Option<String>, Fault> {
     Ok(None)
 }
 
-impl Told {
+impl TrackRecord {
     /// `alone`: the value stands without its key.
     fn annotation(&mut self, message: &[u8], alone: bool) -> Result<(), Fault> {
         let (key, value) = named_value(message)?;
@@ -74,10 +74,10 @@ impl Told {
 
     /// A list of dictionaries.
     fn reasons(&mut self, message: &[u8]) -> Result<(), Fault> {
-        for field in Fields::of(message) {
+        for field in Fields::parse(message) {
             let (annotation::ARRAY_VALUES, reason) = field? else { continue };
             let mut fields = String::new();
-            for entry in Fields::of(reason.bytes()?) {
+            for entry in Fields::parse(reason.bytes()?) {
                 if let (annotation::DICT_ENTRIES, entry) = entry? {
                     let (key, value) = named_value(entry.bytes()?)?;
                     add(&mut fields, &key, &value.unwrap_or_default());
@@ -92,7 +92,7 @@ impl Told {
 /// The name of an annotation and its value, if it has a single one.
 fn named_value(message: &[u8]) -> Result<(String, Option<String>), Fault> {
     let (mut key, mut value) = (String::new(), None);
-    for field in Fields::of(message) {
+    for field in Fields::parse(message) {
         match field? {
             (annotation::NAME, name) => key = text(name.bytes()?),
             (annotation::STRING, given) => value = Some(text(given.bytes()?)),

@@ -1,4 +1,4 @@
-//! Who leaves no event: idle tasks, and threads, of which a recording has nothing that they do.
+//! Missing events: idle tasks and threads whose activity a recording does not show.
 //!
 //! What happens while such a CPU idles is missing: its `cpu_idle`, the wakeups by its interrupts, the switch to whom they
 //! woke. That thread is met when it does something, or leaves the CPU:
@@ -11,7 +11,7 @@
 //!                                        half as long if it does not sleep now
 //! ```
 //!
-//! Likewise a thread that was switched to has left unseen when somebody else is current, when it is switched to or placed on
+//! Likewise a thread that was switched to has left unseen when another thread is current, when it is switched to or placed on
 //! another CPU, or, if it is known to leave unseen and never does anything in sight, when it is woken. It is taken to have
 //! run as long as it usually does.
 
@@ -20,57 +20,54 @@ use fairground_workload::recorded::Step;
 
 use super::task::{State, Task};
 use super::Importer;
-use crate::text::{Thread, TraceEvent, What};
+use crate::text::{Thread, TraceEvent, TraceEventKind};
 
-/// Switches to an idle task that leaves no event before that is no chance.
+/// An idle task with this many switches to it and no event of its own is taken to be unrecorded.
 const SWITCHES_MIN: u64 = 8;
 
 /// What is known of the idle task of a CPU.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Idler {
-    /// It is current since, ns of the trace.
+    /// Since when it is current, ns of the trace.
     pub since: Option<u64>,
-    /// How often it was switched to.
+    /// Number of switches to it.
     entered: u64,
-    /// It has left an event.
+    /// It has an event of its own.
     heard: bool,
 }
 
 impl Idler {
-    /// The CPU switches: to its idle task, or to another.
+    /// Notes a switch on the CPU, to its idle task or another.
     pub fn switched(&mut self, to_idle: bool, now: u64) {
         self.since = to_idle.then_some(now);
         self.entered += u64::from(to_idle);
     }
 }
 
-/// What an event shows to have happened unseen. Threads are by index among those of the recording, times when that is taken
-/// to have been, ns of the trace.
+/// An event that is missing in the trace and inferred from others. Threads are by index in the recording; times are
+/// estimates, ns of the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unseen {
+pub enum InferredEvent {
     /// A thread was switched to.
     Began {
-        /// Where.
         cpu: CpuId,
-        /// Which.
+        /// Index of the thread.
         thread: u32,
-        /// When.
+        /// Time, ns.
         since: u64,
     },
-    /// It has left.
     Left {
-        /// Where.
         cpu: CpuId,
-        /// Which.
+        /// Index of the thread.
         thread: u32,
-        /// When.
+        /// Time, ns.
         at: u64,
     },
 }
 
 impl Importer<'_> {
     /// CPUs whose idle task leaves no event.
-    pub fn unheard(&self) -> impl Iterator<Item = CpuId> + '_ {
+    pub fn silent_idle_cpus(&self) -> impl Iterator<Item = CpuId> + '_ {
         let unheard = |idler: &Idler| !idler.heard && idler.entered >= SWITCHES_MIN;
         (0..).zip(&self.idlers).filter(move |(_, idler)| unheard(idler)).map(|(cpu, _)| cpu)
     }
@@ -78,10 +75,12 @@ impl Importer<'_> {
     /// Who does something on a CPU that was left to its idle task has been switched to in between.
     pub(super) fn appear(&mut self, event: &TraceEvent) {
         let (thread, leaves) = match event.what {
-            What::Switch { prev, .. } => (prev, true),
-            What::Waking { .. } | What::Wakeup { .. } | What::Fork { .. } | What::Exit { .. } | What::Idle { .. } => {
-                (event.context, false)
-            }
+            TraceEventKind::Switch { prev, .. } => (prev, true),
+            TraceEventKind::Waking { .. }
+            | TraceEventKind::Wakeup { .. }
+            | TraceEventKind::Fork { .. }
+            | TraceEventKind::Exit { .. }
+            | TraceEventKind::Idle { .. } => (event.context, false),
             _ => return,
         };
         self.displace(event.cpu, thread.pid);
@@ -98,11 +97,11 @@ impl Importer<'_> {
         }
         if let Some((thread, since)) = self.began(event.cpu, thread, leaves, idle_since) {
             self.counts.appeared += 1;
-            self.unseen.push(Unseen::Began { cpu: event.cpu, thread, since });
+            self.unseen.push(InferredEvent::Began { cpu: event.cpu, thread, since });
         }
     }
 
-    /// Somebody else is current on a CPU than was switched to.
+    /// Another thread is current on a CPU than the one switched to.
     fn displace(&mut self, cpu: CpuId, by: u32) {
         if let Some((pid, _)) = self.current[cpu as usize].filter(|(pid, _)| *pid != by) {
             self.leave_unseen(pid, cpu);
@@ -121,11 +120,11 @@ impl Importer<'_> {
         let ns = self.now.saturating_sub(since).min(task.usual_ns());
         let at = since.saturating_add(ns);
         idler.since = Some(at);
-        task.credit(ns, self.speeds.of(cpu));
+        task.credit(ns, self.speeds.speed_q20_at(cpu));
         task.seen_whole = false;
         task.has_left_unseen = true;
         task.state = State::Asleep(at);
-        self.unseen.push(Unseen::Left { cpu, thread: task.index, at });
+        self.unseen.push(InferredEvent::Left { cpu, thread: task.index, at });
     }
 
     /// A thread that is taken to run is woken: one that never does anything in sight sleeps.

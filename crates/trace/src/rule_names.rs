@@ -1,23 +1,23 @@
-//! What a scheduler's rules and notes are called, copied out of it: it is busy running while a trace is written.
+//! Owned copy of a scheduler's rule and note names, so that trace writers need not borrow the scheduler.
 
 use fairground_sim::{Reason, Scheduler};
 
-/// Numbers that a scheduler may give to rules and notes.
+/// Rule and note numbers are below this.
 const NUMBERS_MAX: u16 = 1024;
 
-/// Names and texts of rules, texts of notes, by number.
+/// Names and descriptions of rules and texts of notes, by number.
 #[derive(Clone, Debug)]
-pub struct Words {
+pub struct RuleNames {
     rules: Vec<(String, String)>,
     notes: Vec<String>,
     balance_rules: Vec<(String, String)>,
     levels: Vec<String>,
 }
 
-impl Words {
-    /// Of rules with a name and a text, and of notes.
-    pub fn new(rules: &[(&str, &str)], notes: &[&str]) -> Words {
-        Words {
+impl RuleNames {
+    /// `rules`: name and description; `notes`: texts.
+    pub fn new(rules: &[(&str, &str)], notes: &[&str]) -> RuleNames {
+        RuleNames {
             rules: rules.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect(),
             notes: notes.iter().map(|text| (*text).to_owned()).collect(),
             balance_rules: Vec::new(),
@@ -25,21 +25,21 @@ impl Words {
         }
     }
 
-    /// Also of balancing: rules with a name and a text, and levels.
-    pub fn and_of_balancing(mut self, rules: &[(&str, &str)], levels: &[&str]) -> Words {
+    /// Adds the balance rules (name, description) and the names of domain levels.
+    pub fn with_balancing(mut self, rules: &[(&str, &str)], levels: &[&str]) -> RuleNames {
         self.balance_rules = rules.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
         self.levels = levels.iter().map(|name| (*name).to_owned()).collect();
         self
     }
 
-    /// Of a scheduler.
-    pub fn of(sched: &dyn Scheduler) -> Words {
+    /// Copies the names of `sched`.
+    pub fn from_scheduler(sched: &dyn Scheduler) -> RuleNames {
         let rules: Vec<_> = (0..NUMBERS_MAX).map(|r| (sched.rule_name(r), sched.rule_text(r))).collect();
         let notes: Vec<_> = (0..NUMBERS_MAX).map(|n| sched.note_text(n)).collect();
         let balance: Vec<_> =
             (0..NUMBERS_MAX).map(|r| (sched.balance_rule_name(r), sched.balance_rule_text(r))).collect();
         let levels: Vec<_> = (0..=u8::MAX).map(|level| sched.level_name(level)).collect();
-        Words::new(&rules, &notes).and_of_balancing(&balance, &levels)
+        RuleNames::new(&rules, &notes).with_balancing(&balance, &levels)
     }
 
     /// Name and text of each rule, those of placement before those of balancing with other names.
@@ -97,11 +97,11 @@ mod tests {
 
     #[test]
     fn a_clause_holds_its_cpu_and_numbers() {
-        let words = Words::new(&[], &["{cpu} {c} {a} {a} {b}", ""]);
+        let words = RuleNames::new(&[], &["{cpu} {c} {a} {a} {b}", ""]);
         let reason = |note, cpu| Reason { note, rule: 0, cpu, numbers: [1, 2, 3] };
         assert_eq!(words.clause(&reason(0, Some(7))), "7 3 1 1 2");
         assert_eq!(words.clause(&reason(0, None)), "? 3 1 1 2");
-        let words = Words::new(&[], &["{a:idle CPU} of {b:CPU}, {c", ""]);
+        let words = RuleNames::new(&[], &["{a:idle CPU} of {b:CPU}, {c", ""]);
         assert_eq!(words.clause(&reason(0, None)), "1 idle CPU of 2 CPUs, {c", "counted things");
         assert_eq!(words.clause(&reason(1, None)), "note 1: 1, 2, 3", "no words");
         assert_eq!(words.clause(&reason(2, None)), "note 2: 1, 2, 3", "unknown");
