@@ -133,6 +133,7 @@ impl EventTable {
         }
     }
 
+    /// Number of rows in the table.
     pub fn len(&self) -> usize {
         self.time_ns.len()
     }

@@ -103,6 +103,7 @@ pub enum Split {
 /// What decisions are counted under; groups of numbers before groups of names.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
+    /// All decisions of the trace.
     All,
     /// Decisions for one CPU.
     Cpu(u32),
@@ -134,12 +135,14 @@ pub struct RuleRow {
     pub group: Group,
     /// Name of the placement rule.
     pub rule: String,
+    /// Number of decisions by this rule.
     pub count: u64,
     /// Of the group's decisions, percent.
     pub share_pct: f64,
 }
 
 impl Tally {
+    /// Counts one decision in its group.
     pub fn add(&mut self, placement: &Placement, split: Split) {
         let group = match split {
             Split::None => Group::All,

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::{EventSource, TraceError, TraceEventKind};
 
+/// Time that a clock spent at one frequency.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FrequencyPeriod {
     /// How often it was set.

@@ -12,6 +12,7 @@ use crate::{EventSource, TraceError};
 pub struct Row {
     /// The cause; none where the trace does not tell.
     pub cause: Option<Cause>,
+    /// Number of all migrations.
     pub count: u64,
     /// By distance; all 0 without a machine.
     pub by_distance: [u64; Distance::COUNT],

@@ -46,6 +46,7 @@ impl Names {
         self.tasks.push(Walk { spec: spec.unwrap_or(SpecId::MAX), step: 0, loops: Vec::new(), pending: (0, 0) });
     }
 
+    /// The comm of a task at this point of the run.
     pub fn comm(&self, task: TaskId) -> &str {
         self.spec(task).map_or("?", |s| &s.name)
     }

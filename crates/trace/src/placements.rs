@@ -33,7 +33,9 @@ impl Cause {
 /// A thread; pid 0 is a CPU's idle task.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Task {
+    /// The thread's comm, at most 255 bytes.
     pub comm: String,
+    /// The thread's pid; 0: an idle task.
     pub pid: u32,
 }
 

@@ -11,6 +11,7 @@ use crate::{EventSource, TraceError, TraceEventKind};
 /// Stays in a state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IdlePeriods {
+    /// Number of idle periods that ended.
     pub count: u64,
     /// Sum of the durations, ns.
     pub total: u64,

@@ -11,7 +11,9 @@ use crate::{EventSource, PrevState, TraceError, TraceEvent, TraceEventKind};
 /// Time account of one task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
+    /// The thread's comm, as of its last event.
     pub comm: String,
+    /// The thread's pid in the trace.
     pub pid: u32,
     /// Its time on CPUs, and its waits.
     pub waits: Waits,

@@ -2,12 +2,12 @@
 //! without `-R`, and `perf script` print it.
 //!
 //! ```
-//! use fairground_trace::{Reader, Source, What};
+//! use fairground_trace::{EventSource, Reader, TraceEventKind};
 //! let text = "bash-7 [001] d..2. 5.000001: sched_migrate_task: comm=a b pid=9 prio=120 orig_cpu=1 dest_cpu=0\n";
 //! let mut reader = Reader::new("trace.txt", text.as_bytes());
 //! let event = reader.next_event()?.expect("an event");
 //! assert_eq!((event.time, event.cpu, event.context.comm), (5_000_001_000, 1, "bash"));
-//! assert!(matches!(event.what, What::Migrate { task, from: 1, to: 0 } if task.comm == "a b"));
+//! assert!(matches!(event.what, TraceEventKind::Migrate { task, from: 1, to: 0 } if task.comm == "a b"));
 //! assert!(reader.next_event()?.is_none());
 //! # Ok::<(), fairground_trace::TraceError>(())
 //! ```
@@ -42,7 +42,9 @@ const SHOWN_MAX: usize = 80;
 /// A thread as a trace names it; pid 0 is a CPU's idle task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thread<'a> {
+    /// Its comm, as the trace prints it.
     pub comm: &'a str,
+    /// Its pid; 0: an idle task.
     pub pid: u32,
 }
 

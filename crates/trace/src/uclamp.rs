@@ -43,6 +43,7 @@ impl Values {
         *self.counts.entry(value).or_default() += 1;
     }
 
+    /// Number of events in this row.
     pub fn count(&self) -> u64 {
         self.counts.values().sum()
     }

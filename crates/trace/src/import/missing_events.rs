@@ -50,13 +50,16 @@ impl Idler {
 pub enum InferredEvent {
     /// A thread was switched to.
     Began {
+        /// CPU that the thread ran on.
         cpu: CpuId,
         /// Index of the thread.
         thread: u32,
         /// Time, ns.
         since: u64,
     },
+    /// The thread left the CPU.
     Left {
+        /// CPU that the thread left.
         cpu: CpuId,
         /// Index of the thread.
         thread: u32,

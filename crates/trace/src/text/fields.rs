@@ -33,12 +33,14 @@ pub enum TraceEventKind<'a> {
     },
     /// sched_waking: about to be placed.
     Waking {
+        /// The thread that is about to wake.
         task: Thread<'a>,
         /// CPU on which it ran before.
         cpu: u32,
     },
     /// sched_wakeup, sched_wakeup_new: on a run queue.
     Wakeup {
+        /// The thread that was woken.
         task: Thread<'a>,
         /// CPU of the run queue.
         cpu: u32,
@@ -47,6 +49,7 @@ pub enum TraceEventKind<'a> {
     },
     /// A migration (sched_migrate_task).
     Migrate {
+        /// The thread that changes its CPU.
         task: Thread<'a>,
         /// CPU that the task leaves.
         from: u32,
@@ -55,6 +58,7 @@ pub enum TraceEventKind<'a> {
     },
     /// A new thread or process (sched_process_fork).
     Fork {
+        /// The thread that calls fork or clone.
         parent: Thread<'a>,
         /// The child; its comm before exec.
         child: Thread<'a>,
@@ -71,6 +75,7 @@ pub enum TraceEventKind<'a> {
     },
     /// sched_stat_runtime: it has run so long since the last one.
     Runtime {
+        /// The thread whose run time is accounted.
         task: Thread<'a>,
         /// Duration, ns.
         ns: u64,
