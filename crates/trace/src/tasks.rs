@@ -11,7 +11,7 @@ use crate::{EventSource, PrevState, TraceError, TraceEvent, TraceEventKind};
 /// Time account of one task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The thread's comm, as of its last event.
+    /// Comm of the thread in the trace.
     pub comm: String,
     /// The thread's pid in the trace.
     pub pid: u32,

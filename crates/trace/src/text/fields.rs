@@ -31,20 +31,20 @@ pub enum TraceEventKind<'a> {
         /// a deadline.
         prio: Option<i32>,
     },
-    /// sched_waking: about to be placed.
+    /// A wakeup begins: the thread is about to be placed (sched_waking).
     Waking {
         /// The thread that is about to wake.
         task: Thread<'a>,
         /// CPU on which it ran before.
         cpu: u32,
     },
-    /// sched_wakeup, sched_wakeup_new: on a run queue.
+    /// A thread was put on a run queue (sched_wakeup, sched_wakeup_new).
     Wakeup {
         /// The thread that was woken.
         task: Thread<'a>,
         /// CPU of the run queue.
         cpu: u32,
-        /// For the first time.
+        /// Whether it is a new thread (sched_wakeup_new).
         new: bool,
     },
     /// A migration (sched_migrate_task).
@@ -65,15 +65,15 @@ pub enum TraceEventKind<'a> {
     },
     /// A new program (sched_process_exec).
     Exec {
-        /// The id of who begins a new program.
+        /// Pid of the thread.
         pid: u32,
     },
-    /// sched_process_exit: its end begins.
+    /// The exit of a thread begins (sched_process_exit).
     Exit {
-        /// The thread whose signal it is.
+        /// The thread that exits.
         task: Thread<'a>,
     },
-    /// sched_stat_runtime: it has run so long since the last one.
+    /// Run time since the last such event (sched_stat_runtime).
     Runtime {
         /// The thread whose run time is accounted.
         task: Thread<'a>,
