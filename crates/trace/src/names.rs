@@ -8,6 +8,9 @@ use std::sync::Arc;
 use fairground_sim::TaskId;
 use fairground_workload::{Op, Policy, SpecId, TaskSpec, Workload};
 
+/// How the names of events begin that the kernel does not have.
+pub(crate) const OURS: &str = "fairground_";
+
 /// Names tasks as they are forked.
 pub struct Names {
     workload: Arc<Workload>,

@@ -36,11 +36,9 @@ use fairground_sim::{
     Balance, Clamps, Decision, DecisionKind, Event, EventKind, Reason, Signals, SwitchState, TaskId, Time, NO_RULE,
 };
 
+use crate::names::OURS;
 use crate::rtapp_marks::UserEvent;
 use crate::{energy, Names, RuleNames};
-
-/// How the names of events begin that the kernel does not have.
-pub(crate) const OURS: &str = "fairground_";
 
 /// How the names of what rt-app's threads say begin.
 pub(crate) const RTAPP: &str = "rtapp_";

@@ -28,7 +28,7 @@ use hint::hint;
 use line::digits;
 pub(crate) use line::Line;
 
-use crate::record::OURS;
+use crate::names::OURS;
 use crate::source::{passed_over, push_sanitized};
 use crate::EventSource;
 use running::Running;

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::config::Ignored;
 use super::error::BuildError;
+use super::error::Stubbed;
 use super::inputs::{self, Input};
-use super::symbols::Stubbed;
 use super::{embedded, files};
 
 /// Name and version of a kernel's record.
@@ -92,7 +92,7 @@ impl Record {
 /// Number of the border between a library and its host.
 fn border() -> String {
     let parts = ["include/ks.h", "policy/fg.h", "policy/features.h", "policy/rules.h", "policy/notes.h"];
-    inputs::hash(parts.map(embedded::text).join("\n").as_bytes())
+    files::hash(parts.map(embedded::text).join("\n").as_bytes())
 }
 
 /// The user's built kernels.

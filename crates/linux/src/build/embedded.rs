@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::error::BuildError;
-use super::{files, inputs};
+use super::files;
 
 include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 
@@ -13,6 +13,9 @@ pub(super) const ARCH: &str = "arch/sim";
 /// Below an overlay: the rest of the C side, named as in the repository (`crates/linux/kernel`).
 pub(super) const REST: &str = "ks";
 
+/// Below the overlay: where objects go. A direct child, so that the build names sources `../FILE` wherever it all lies.
+pub(super) const BUILD: &str = "build";
+
 /// Every file: path as in `crates/linux/kernel` (`policy/` for the headers of that name), and content. Sorted.
 pub(super) fn all() -> &'static [(&'static str, &'static [u8])] {
     FILES
@@ -20,8 +23,8 @@ pub(super) fn all() -> &'static [(&'static str, &'static [u8])] {
 
 /// The content of all of them as one number, hex.
 pub(super) fn digest() -> String {
-    let parts = all().iter().flat_map(|(name, content)| [inputs::hash(name.as_bytes()), inputs::hash(content)]);
-    inputs::hash(parts.collect::<String>().as_bytes())
+    let parts = all().iter().flat_map(|(name, content)| [files::hash(name.as_bytes()), files::hash(content)]);
+    files::hash(parts.collect::<String>().as_bytes())
 }
 
 /// A text file; empty if there is none of that name.

@@ -4,9 +4,18 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use miette::Diagnostic;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::symbols::Stubbed;
+/// A function that a stub stands for although Fairground's list does not expect it: the tree, or a patch, uses
+/// something new. A run that calls it ends there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stubbed {
+    /// Name of the stubbed symbol.
+    pub symbol: String,
+    /// Where it is used: the first `FILE:LINE` in the order of the files, and how many more; for tables the file.
+    pub used_by: Vec<String>,
+}
 
 /// Why a kernel cannot be built or found.
 #[derive(Debug, Error, Diagnostic)]

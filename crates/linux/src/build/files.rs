@@ -2,13 +2,33 @@
 
 use std::fs;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
+
+use xxhash_rust::xxh3::xxh3_128;
 
 use super::error::BuildError;
 
 /// Wraps an error of the system: what was tried, with which file.
 pub(super) fn fail<'a>(doing: &'static str, path: &'a Path) -> impl Fn(io::Error) -> BuildError + 'a {
     move |cause| BuildError::File { doing, path: path.to_owned(), cause }
+}
+
+/// xxh3-128, hex.
+pub(super) fn hash(content: &[u8]) -> String {
+    format!("{:032x}", xxh3_128(content))
+}
+
+/// A path without `.` and `..`, links not followed.
+pub(super) fn lexical(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(out.pop()),
+            other => out.push(other),
+        }
+    }
+    out
 }
 
 /// A text of at most `limit` bytes; bytes that are no UTF-8 are replaced.

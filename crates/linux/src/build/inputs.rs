@@ -6,12 +6,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::xxh3_128;
 
+use super::embedded::{self, BUILD};
 use super::error::BuildError;
-use super::make::lexical;
-use super::overlay::BUILD;
-use super::{embedded, files};
+use super::files;
 
 /// Most that is read of a dependency file, bytes.
 const LIMIT: u64 = 16 << 20;
@@ -35,7 +33,7 @@ impl Input {
         let file = tree.join(&path);
         let meta = file.metadata().ok()?;
         let (size, mtime) = (meta.len(), mtime(&meta));
-        let hash = if mtime < start { hash(&fs::read(&file).ok()?) } else { String::new() };
+        let hash = if mtime < start { files::hash(&fs::read(&file).ok()?) } else { String::new() };
         Some(Input { path, size, mtime, hash })
     }
 
@@ -45,17 +43,12 @@ impl Input {
         let file = tree.join(&self.path);
         let Ok(meta) = file.metadata() else { return false };
         let same = meta.len() == self.size && mtime(&meta) == self.mtime && self.mtime < since;
-        same || meta.len() == self.size && fs::read(&file).is_ok_and(|content| hash(&content) == self.hash)
+        same || meta.len() == self.size && fs::read(&file).is_ok_and(|content| files::hash(&content) == self.hash)
     }
 }
 
 fn mtime(meta: &fs::Metadata) -> i64 {
     meta.mtime().saturating_mul(1_000_000_000).saturating_add(meta.mtime_nsec())
-}
-
-/// xxh3-128, hex.
-pub(super) fn hash(content: &[u8]) -> String {
-    format!("{:032x}", xxh3_128(content))
 }
 
 /// Those that are no longer what they were.
@@ -72,7 +65,7 @@ pub(super) fn digest(inputs: &[Input], others: &[&str]) -> String {
     for other in others {
         text += &format!("{} {other}\n", other.len());
     }
-    hash(text.as_bytes())
+    files::hash(text.as_bytes())
 }
 
 /// Targets below a build directory, and what each was made of.
@@ -121,7 +114,7 @@ impl Recorded {
         if !word.starts_with("../") && !word.starts_with('/') {
             return None;
         }
-        let full = lexical(&self.build.join(word));
+        let full = files::lexical(&self.build.join(word));
         match full.strip_prefix(&self.overlay) {
             Err(_) => Some(full.display().to_string()),
             Ok(inner) if [BUILD, embedded::ARCH, embedded::REST].iter().any(|own| inner.starts_with(own)) => None,
@@ -229,7 +222,7 @@ mod tests {
         let path = "kernel/sched/fair.c";
         let mut input = Input::of(tree.path(), path.into(), i64::MAX).unwrap();
         let now = input.mtime;
-        input.hash = hash(b"what it was");
+        input.hash = files::hash(b"what it was");
         assert_eq!(changed(tree.path(), &[input.clone()], now), [path], "as young as the record");
         assert_eq!(changed(tree.path(), &[input], now + 1), Vec::<&str>::new(), "older: its date is trusted");
     }
@@ -258,7 +251,7 @@ mod tests {
         let tree = fake::tree("VERSION = 6\nPATCHLEVEL = 12\n");
         let input = Input::of(tree.path(), "Makefile".into(), i64::MAX).unwrap();
         let later = Input { mtime: input.mtime + 1, ..input.clone() };
-        let other = Input { hash: hash(b""), ..input.clone() };
+        let other = Input { hash: files::hash(b""), ..input.clone() };
         let same = digest(&[input], &["a"]);
         assert_eq!(same, digest(&[later], &["a"]));
         assert_ne!(same, digest(&[other], &["a"]));

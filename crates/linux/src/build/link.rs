@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::error::BuildError;
+use super::error::{BuildError, Stubbed};
 use super::flags::Flags;
 use super::make::Workshop;
-use super::symbols::{self, Stubbed};
+use super::symbols;
 use super::{embedded, files, tools};
 
 /// The one name a library exports.

@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use super::embedded::{self, BUILD};
 use super::error::BuildError;
-use super::overlay::BUILD;
-use super::{embedded, files, tools};
+use super::{files, tools};
 
 /// Most lines of a compiler's message that are shown.
 const SHOWN: usize = 20;
@@ -109,7 +109,7 @@ impl Workshop<'_> {
     /// A path that the compiler names, as the user knows it: in the tree, or a file of ours.
     pub fn for_user(&self, path: &str) -> Option<String> {
         let build = self.build();
-        let full = lexical(&build.join(path));
+        let full = files::lexical(&build.join(path));
         let inner = full.strip_prefix(&self.overlay).ok()?;
         if inner.starts_with(BUILD) {
             return None;
@@ -137,19 +137,6 @@ fn merged(command: &Command) -> Command {
     }
     shell.stdin(Stdio::null()).stdout(Stdio::piped());
     shell
-}
-
-/// A path without `.` and `..`, links not followed.
-pub(super) fn lexical(path: &Path) -> PathBuf {
-    let mut out = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => drop(out.pop()),
-            other => out.push(other),
-        }
-    }
-    out
 }
 
 /// The first error of a compiler, a linker or a script with the lines that belong to it; paths turned by `turn`.

@@ -8,11 +8,9 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use super::embedded::{self, BUILD};
 use super::error::BuildError;
-use super::{embedded, files};
-
-/// Below the overlay: where objects go. A direct child, so that the build names sources `../FILE` wherever it all lies.
-pub(super) const BUILD: &str = "build";
+use super::files;
 
 /// What builds leave and no tree ships, by the end of the name.
 const ARTIFACTS: [&str; 10] = [".o", ".a", ".ko", ".cmd", ".d", ".mod", ".order", ".symtypes", ".gcno", ".su"];

@@ -186,11 +186,11 @@ impl Job<'_> {
         let overlay_dir = self.held.work().join("tree");
         let maker = format!("{}\n{}\n", self.plan.compiler, self.plan.tree.release);
         if files::write_changed(&self.held.work().join("maker"), maker.as_bytes())? {
-            files::remove_dir(&overlay_dir.join(overlay::BUILD))?;
+            files::remove_dir(&overlay_dir.join(embedded::BUILD))?;
         }
         overlay::sync(tree, &overlay_dir, &objects::possible())?;
         embedded::lay_out(&overlay_dir)?;
-        files::make_dir(&overlay_dir.join(overlay::BUILD))?;
+        files::make_dir(&overlay_dir.join(embedded::BUILD))?;
         Workshop::new(tree, overlay_dir, self.held.log(), self.jobs)
     }
 

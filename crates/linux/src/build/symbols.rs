@@ -3,8 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
-
 use super::error::BuildError;
 use super::flags::Flags;
 use super::make::Workshop;
@@ -12,16 +10,6 @@ use super::{embedded, files, tools};
 
 /// Places of use that are named for a symbol.
 const PLACES: usize = 3;
-
-/// A function that a stub stands for although Fairground's list does not expect it: the tree, or a patch, uses
-/// something new. A run that calls it ends there.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stubbed {
-    /// Name of the stubbed symbol.
-    pub symbol: String,
-    /// Where it is used: the first `FILE:LINE` in the order of the files, and how many more; for tables the file.
-    pub used_by: Vec<String>,
-}
 
 /// Undefined symbols of an object, weak ones left out.
 pub(super) fn undefined(object: &Path) -> Result<BTreeSet<String>, BuildError> {

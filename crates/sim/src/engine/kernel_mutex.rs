@@ -12,30 +12,14 @@
 //! Giving up wakes the first sleeper whether or not a spinner takes the lock before it comes. A sleeper that came too
 //! late once is the heir: it spins beside the queue or sleeps, and the lock is handed to it next.
 
-use std::collections::VecDeque;
-
 use fairground_machine::{CpuId, SoftCost};
 use fairground_workload::{Amount, ObjId};
 
 use super::interp::Flow;
-use super::objects::Obj;
+use super::objects::{KernelMutex, Obj};
 use super::task::Wait;
 use super::Engine;
 use crate::{TaskId, Time};
-
-/// State of a kernel mutex.
-#[derive(Debug, Default)]
-pub(crate) struct KernelMutex {
-    holder: Option<TaskId>,
-    /// In order of arrival; all are on a CPU.
-    spinners: VecDeque<TaskId>,
-    /// In order of arrival, the first perhaps awake: it looks again.
-    sleepers: VecDeque<TaskId>,
-    /// The first of the sleepers is the heir.
-    has_heir: bool,
-    /// Where it was held last.
-    last: Option<CpuId>,
-}
 
 /// Phases of a step under a mutex.
 mod phase {

@@ -5,9 +5,6 @@ use std::collections::VecDeque;
 use fairground_machine::CpuId;
 use fairground_workload::{Object, SeriesId};
 
-use super::kernel_mutex::KernelMutex;
-use super::roster::Roster;
-use super::ticket::Ticket;
 use crate::coherence::LINE_BYTES;
 use crate::{TaskId, Time};
 
@@ -19,6 +16,39 @@ pub(crate) const CONTROL_LINES: u64 = 2;
 
 /// Brings lines over from a CPU: the time that takes, ns.
 pub(crate) type Fetch<'a> = dyn FnMut(CpuId, u64) -> u64 + 'a;
+
+/// State of a kernel mutex.
+#[derive(Debug, Default)]
+pub(crate) struct KernelMutex {
+    pub(super) holder: Option<TaskId>,
+    /// In order of arrival; all are on a CPU.
+    pub(super) spinners: VecDeque<TaskId>,
+    /// In order of arrival, the first perhaps awake: it looks again.
+    pub(super) sleepers: VecDeque<TaskId>,
+    /// The first of the sleepers is the heir.
+    pub(super) has_heir: bool,
+    /// Where it was held last.
+    pub(super) last: Option<CpuId>,
+}
+
+/// State of a roster.
+#[derive(Debug, Default)]
+pub(crate) struct Roster {
+    /// Who is on it, in order of coming.
+    pub(super) listed: Vec<TaskId>,
+    /// Who was on it when the call began and is still to be woken.
+    pub(super) calling: VecDeque<TaskId>,
+    pub(super) keepers: VecDeque<TaskId>,
+}
+
+/// State of a ticket lock.
+#[derive(Debug, Default)]
+pub(crate) struct Ticket {
+    /// When all who have a ticket are done.
+    pub(super) free_at: Time,
+    /// CPU of the last in the queue.
+    pub(super) last: Option<CpuId>,
+}
 
 /// State of an [`Object`].
 #[derive(Debug)]

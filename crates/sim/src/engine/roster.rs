@@ -5,29 +5,17 @@
 //! keeper  ................ await: back -> take the list and the time -> futex wake, one by one
 //! ```
 
-use std::collections::VecDeque;
-
 use fairground_machine::{CpuId, SoftCost};
 use fairground_workload::ObjId;
 
 use super::interp::Flow;
-use super::objects::Obj;
+use super::objects::{Obj, Roster};
 use super::task::Wait;
 use super::Engine;
 use crate::TaskId;
 
 /// What [`super::task::Task::scratch`] holds of a thread that has been called.
 const CALLED: u64 = 1;
-
-/// State of a roster.
-#[derive(Debug, Default)]
-pub(crate) struct Roster {
-    /// Who is on it, in order of coming.
-    listed: Vec<TaskId>,
-    /// Who was on it when the call began and is still to be woken.
-    calling: VecDeque<TaskId>,
-    keepers: VecDeque<TaskId>,
-}
 
 impl Engine {
     fn roster(&mut self, id: ObjId) -> &mut Roster {

@@ -15,16 +15,7 @@ use super::cpu::Mode;
 use super::interp::Flow;
 use super::objects::Obj;
 use super::Engine;
-use crate::{TaskId, Time};
-
-/// State of a ticket lock.
-#[derive(Debug, Default)]
-pub(crate) struct Ticket {
-    /// When all who have a ticket are done.
-    free_at: Time,
-    /// CPU of the last in the queue.
-    last: Option<CpuId>,
-}
+use crate::TaskId;
 
 impl Engine {
     /// 0: takes a ticket; spins and holds. 1: given up; a reschedule that waited comes now.

@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use super::bytes::Order;
 use super::format::{Field, Format, Kind};
-use crate::record::{IDLE_EXIT, OURS};
+use crate::names::OURS;
+use crate::record::IDLE_EXIT;
 use crate::source::push_sanitized;
 use crate::text::{PrevState, Thread, TraceEventKind};
 

@@ -1,8 +1,9 @@
 //! What must be known of a file before its events can be read, whatever its version.
 
-use super::bytes::{Input, Order, ReadAt};
+use super::bytes::{Input, Order};
 use super::decoder::EventDecoder;
 use super::format::{Field, Format};
+use super::packed::Compression;
 use crate::source::in_interrupt;
 use crate::source::push_sanitized;
 use crate::TraceError;
@@ -37,13 +38,6 @@ pub struct Layout {
     pub packed: Option<Compression>,
     /// What must be said of it.
     pub notes: Vec<String>,
-}
-
-/// How parts of a file are compressed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Compression {
-    Zlib,
-    Zstd,
 }
 
 /// One CPU's part of a file: offset and size.
@@ -274,34 +268,4 @@ pub fn clock_note(clock: &str) -> Option<String> {
     let chosen = clock.split_once('[').and_then(|(_, rest)| Some(rest.split_once(']')?.0)).unwrap_or(clock).trim();
     let known = chosen.is_empty() || CLOCKS.contains(&chosen);
     (!known).then(|| format!("times are those of the clock {chosen:?}, which need not be ns"))
-}
-
-/// Reads the layout of a file.
-pub fn read(name: &str, from: &dyn ReadAt) -> Result<Layout, TraceError> {
-    let end = from.size().map_err(|e| TraceError::Io { file: name.to_owned(), cause: e.to_string() })?;
-    let mut input = Input { name, from, order: Order::Little, at: 0, end };
-    let start = FileHeader::read(&mut input)?;
-    let layout = match start.version.as_str() {
-        "6" => super::v6::read(input, start),
-        _ => super::v7::read(input, start),
-    }?;
-    apart(name, &layout.cpus)?;
-    Ok(layout)
-}
-
-/// Makes sure that no events are those of two CPUs: a file would be read as many times as it says.
-fn apart(name: &str, cpus: &[CpuPart]) -> Result<(), TraceError> {
-    let mut parts: Vec<&CpuPart> = cpus.iter().filter(|part| part.size > 0).collect();
-    parts.sort_by_key(|part| part.at);
-    let shared = parts.windows(2).find(|two| two[0].at.saturating_add(two[0].size) > two[1].at);
-    shared.map_or(Ok(()), |two| {
-        let (a, b) = (two[0].cpu, two[1].cpu);
-        let expected = "events of each CPU in a place of their own".into();
-        Err(TraceError::Damaged {
-            file: name.into(),
-            at: two[1].at,
-            expected,
-            found: format!("those of CPUs {a} and {b}"),
-        })
-    })
 }

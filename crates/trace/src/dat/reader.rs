@@ -3,10 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::bytes::ReadAt;
+use super::bytes::{Input, Order, ReadAt};
 use super::decoder::EventText;
-use super::layout::{self, Layout};
+use super::layout::{CpuPart, FileHeader, Layout};
 use super::stream::{FileContext, Stream, StreamFaults};
+use super::{v6, v7};
 use crate::source::passed_over;
 use crate::text::{Thread, TraceError, TraceEvent};
 use crate::EventSource;
@@ -44,7 +45,7 @@ impl<R: ReadAt> DatReader<R> {
     /// # Errors
     /// What is no trace.dat file, or cannot be read up to its events.
     pub fn new(name: &str, from: R) -> Result<DatReader<R>, TraceError> {
-        let layout = layout::read(name, &from)?;
+        let layout = read_layout(name, &from)?;
         let streams: Vec<Stream> = layout.cpus.iter().map(|part| Stream::new(*part)).collect();
         let mut reader = DatReader {
             name: name.to_owned(),
@@ -145,4 +146,34 @@ impl<R: ReadAt> EventSource for DatReader<R> {
         let cpu = self.streams.get(stream).map_or(0, |s| s.cpu);
         TraceError::Event { file: self.name.clone(), time, cpu, expected: expected.to_owned() }
     }
+}
+
+/// Reads the layout of a file.
+fn read_layout(name: &str, from: &dyn ReadAt) -> Result<Layout, TraceError> {
+    let end = from.size().map_err(|e| TraceError::Io { file: name.to_owned(), cause: e.to_string() })?;
+    let mut input = Input { name, from, order: Order::Little, at: 0, end };
+    let start = FileHeader::read(&mut input)?;
+    let layout = match start.version.as_str() {
+        "6" => v6::read(input, start),
+        _ => v7::read(input, start),
+    }?;
+    apart(name, &layout.cpus)?;
+    Ok(layout)
+}
+
+/// Makes sure that no events are those of two CPUs: a file would be read as many times as it says.
+fn apart(name: &str, cpus: &[CpuPart]) -> Result<(), TraceError> {
+    let mut parts: Vec<&CpuPart> = cpus.iter().filter(|part| part.size > 0).collect();
+    parts.sort_by_key(|part| part.at);
+    let shared = parts.windows(2).find(|two| two[0].at.saturating_add(two[0].size) > two[1].at);
+    shared.map_or(Ok(()), |two| {
+        let (a, b) = (two[0].cpu, two[1].cpu);
+        let expected = "events of each CPU in a place of their own".into();
+        Err(TraceError::Damaged {
+            file: name.into(),
+            at: two[1].at,
+            expected,
+            found: format!("those of CPUs {a} and {b}"),
+        })
+    })
 }

@@ -14,9 +14,9 @@ use std::collections::BTreeSet;
 
 use super::bytes::Input;
 use super::layout::{
-    clock_note, nr_cpus, page_size, Compression, CpuPart, Events, FileHeader, Layout, PageLayout, Tasks, STRING_MAX,
+    clock_note, nr_cpus, page_size, CpuPart, Events, FileHeader, Layout, PageLayout, Tasks, STRING_MAX,
 };
-use super::packed::unpack;
+use super::packed::{unpack, Compression};
 use crate::TraceError;
 
 /// Kinds of options and of the sections that they point at.

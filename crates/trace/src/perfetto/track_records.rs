@@ -5,7 +5,8 @@ use super::generic::{add, text};
 use super::ids::{annotation, track_event};
 use super::sorter::{Context, PendingKind};
 use super::wire::{Fault, Fields};
-use crate::record::{OURS, RTAPP};
+use crate::names::OURS;
+use crate::record::RTAPP;
 
 /// How the names of records of signals begin that are not ours alone.
 const SIGNALS: [&str; 2] = ["uclamp_util_", "sched_pelt_"];
