@@ -3,7 +3,7 @@
  * Every deviation between kernel versions and every patch under discussion, one entry each:
  * FG_FEATURE(id, name, values, mail, since, ready, text)
  *   values  "" for a switch (0 or 1), else the words for 0, 1, 2 ... separated by |
- *   mail    first three digits of the mail that discusses it, or "-"
+ *   mail    the mail that discusses it, by its slug (docs/spec/mails.md), or "-"
  *   since   release that has it by default; "<=vX" for a quirk that ended with vX, "-" for what never landed
  *   ready   1 if there is code for it: in the policy, or in crates/fair for what only shapes domains (its topology) or
  *           carries a decision out
@@ -15,49 +15,51 @@
  */
 
 /* Owned by a mail: spec 10.1. */
-FG_FEATURE(ASYM_SCAN, "asym-scan", "", "000", "v5.7", 1,
+FG_FEATURE(ASYM_SCAN, "asym-scan", "", "asym-prev-first", "v5.7", 1,
 	   "wakeups on asymmetric machines scan for an idle CPU that fits instead of taking the slow path")
-FG_FEATURE(ASYM_PREV_FIRST, "asym-prev-first", "", "000", "v5.10", 1,
+FG_FEATURE(ASYM_PREV_FIRST, "asym-prev-first", "", "asym-prev-first", "v5.10", 1,
 	   "try target, previous and recent CPU with a capacity test before the asymmetric scan")
-FG_FEATURE(ASYM_CHECK_SCOPE, "asym-check-scope", "llc|asym", "000", "-", 1,
+FG_FEATURE(ASYM_CHECK_SCOPE, "asym-check-scope", "llc|asym", "asym-prev-first", "-", 1,
 	   "how far the early previous/recent checks reach: the target's LLC or its asymmetric domain")
-FG_FEATURE(BREAK_EVEN, "break-even", "off|exit-latency|target-residency", "001", "-", 1,
+FG_FEATURE(BREAK_EVEN, "break-even", "off|exit-latency|target-residency", "break-even", "-", 1,
 	   "rank equally deep idle CPUs of a group by their break-even deadline")
-FG_FEATURE(BREAK_EVEN_NULLBUG, "break-even-nullbug", "fixed|v1", "001", "-", 1,
+FG_FEATURE(BREAK_EVEN_NULLBUG, "break-even-nullbug", "fixed|v1", "break-even", "-", 1,
 	   "v1 leaves a stale idle state visible after the CPU woke")
-FG_FEATURE(LB_P01, "lb-p01", "", "002", "v5.5", 1, "asym packing decided while picking the busiest group")
-FG_FEATURE(LB_P02, "lb-p02", "", "002", "v5.5", 1, "sum_nr_running becomes sum_h_nr_running; no effect")
-FG_FEATURE(LB_P03, "lb-p03", "", "002", "v5.5", 1, "small imbalances are no longer forced")
-FG_FEATURE(LB_P04, "lb-p04", "", "002", "v5.5", 1, "load balance by group type and kind of migration")
-FG_FEATURE(LB_P05, "lb-p05", "", "002", "v5.5", 1, "groups count the tasks of all classes")
-FG_FEATURE(LB_P06, "lb-p06", "", "002", "v5.5", 1, "load balance uses load with blocked load instead of runnable load")
-FG_FEATURE(LB_P07, "lb-p07", "", "002", "v5.5", 1, "tasks spread evenly while nothing is overloaded")
-FG_FEATURE(LB_P08, "lb-p08", "", "002", "v5.5", 1, "misfit tasks are selected by utilization")
-FG_FEATURE(LB_P09, "lb-p09", "", "002", "v5.5", 1, "the wakeup path uses load instead of runnable load")
-FG_FEATURE(LB_P10, "lb-p10", "", "002", "v5.5", 1, "find_idlest_group compares one load metric")
-FG_FEATURE(LB_P11, "lb-p11", "", "002", "v5.5", 1, "find_idlest_group decides by group type")
-FG_FEATURE(UFC, "ufc", "", "003", "v6.2", 1,
+FG_FEATURE(LB_P01, "lb-p01", "", "lb-rework", "v5.5", 1, "asym packing decided while picking the busiest group")
+FG_FEATURE(LB_P02, "lb-p02", "", "lb-rework", "v5.5", 1, "sum_nr_running becomes sum_h_nr_running; no effect")
+FG_FEATURE(LB_P03, "lb-p03", "", "lb-rework", "v5.5", 1, "small imbalances are no longer forced")
+FG_FEATURE(LB_P04, "lb-p04", "", "lb-rework", "v5.5", 1, "load balance by group type and kind of migration")
+FG_FEATURE(LB_P05, "lb-p05", "", "lb-rework", "v5.5", 1, "groups count the tasks of all classes")
+FG_FEATURE(LB_P06, "lb-p06", "", "lb-rework", "v5.5", 1,
+	   "load balance uses load with blocked load instead of runnable load")
+FG_FEATURE(LB_P07, "lb-p07", "", "lb-rework", "v5.5", 1, "tasks spread evenly while nothing is overloaded")
+FG_FEATURE(LB_P08, "lb-p08", "", "lb-rework", "v5.5", 1, "misfit tasks are selected by utilization")
+FG_FEATURE(LB_P09, "lb-p09", "", "lb-rework", "v5.5", 1, "the wakeup path uses load instead of runnable load")
+FG_FEATURE(LB_P10, "lb-p10", "", "lb-rework", "v5.5", 1, "find_idlest_group compares one load metric")
+FG_FEATURE(LB_P11, "lb-p11", "", "lb-rework", "v5.5", 1, "find_idlest_group decides by group type")
+FG_FEATURE(UFC, "ufc", "", "misfit-unlink", "v6.2", 1,
 	   "util_fits_cpu: clamps are compared without the 80 % margin (takes the place of uclamp-fit)")
-FG_FEATURE(UFC_THERMAL, "ufc-thermal", "", "003", "v6.2", 1, "util_fits_cpu subtracts thermal pressure")
+FG_FEATURE(UFC_THERMAL, "ufc-thermal", "", "misfit-unlink", "v6.2", 1, "util_fits_cpu subtracts thermal pressure")
 FG_FEATURE(
-	CAP_INVERSION, "cap-inversion", "", "003", "v6.2", 1,
+	CAP_INVERSION, "cap-inversion", "", "misfit-unlink", "v6.2", 1,
 	"a CPU throttled below another performance domain counts as that small; only in v6.2, needs energy awareness")
 /*
  * The merged patch is misfit-unlink, which means all of its parts. For ablation
  * the parts are asked for one by one without it: -misfit-unlink+mu-tristate+mu-sic is the patch with neither mu-ou nor
  * the rest. Whoever lacks its part takes -1 as v6.2 took 0: it does not fit. All parts stand on mu-tristate.
  */
-FG_FEATURE(MISFIT_UNLINK, "misfit-unlink", "", "003", "v6.3", 1,
+FG_FEATURE(MISFIT_UNLINK, "misfit-unlink", "", "misfit-unlink", "v6.3", 1,
 	   "fits but not the requested minimum: misfit without being overutilized")
-FG_FEATURE(MU_TRISTATE, "mu-tristate", "", "003", "-", 1, "part of misfit-unlink: util_fits_cpu answers -1")
-FG_FEATURE(MU_GATE, "mu-gate", "", "003", "-", 1, "part of misfit-unlink: misfit is balanced before the EAS gate")
-FG_FEATURE(MU_OU, "mu-ou", "", "003", "-", 1, "part of misfit-unlink: -1 is not overutilized")
-FG_FEATURE(MU_FEEC, "mu-feec", "", "003", "-", 1, "part of misfit-unlink: find_energy_efficient_cpu ranks -1")
-FG_FEATURE(MU_SIC, "mu-sic", "", "003", "-", 1, "part of misfit-unlink: select_idle_capacity ranks -1")
-FG_FEATURE(CLS_DOMAIN, "cls-domain", "", "004", "v5.16", 1, "clusters are a domain level")
-FG_FEATURE(CLS_SELECT, "cls-select", "none|loop|levels|landed", "004", "v6.7", 1,
+FG_FEATURE(MU_TRISTATE, "mu-tristate", "", "misfit-unlink", "-", 1, "part of misfit-unlink: util_fits_cpu answers -1")
+FG_FEATURE(MU_GATE, "mu-gate", "", "misfit-unlink", "-", 1,
+	   "part of misfit-unlink: misfit is balanced before the EAS gate")
+FG_FEATURE(MU_OU, "mu-ou", "", "misfit-unlink", "-", 1, "part of misfit-unlink: -1 is not overutilized")
+FG_FEATURE(MU_FEEC, "mu-feec", "", "misfit-unlink", "-", 1, "part of misfit-unlink: find_energy_efficient_cpu ranks -1")
+FG_FEATURE(MU_SIC, "mu-sic", "", "misfit-unlink", "-", 1, "part of misfit-unlink: select_idle_capacity ranks -1")
+FG_FEATURE(CLS_DOMAIN, "cls-domain", "", "cluster-level", "v5.16", 1, "clusters are a domain level")
+FG_FEATURE(CLS_SELECT, "cls-select", "none|loop|levels|landed", "cluster-level", "v6.7", 1,
 	   "idle CPUs of the target's cluster are tried first")
-FG_FEATURE(LEVELS_NR, "levels-nr", "llc|cluster", "004", "-", 1,
+FG_FEATURE(LEVELS_NR, "levels-nr", "llc|cluster", "cluster-level", "-", 1,
 	   "weight that the budget of cls-select=levels is made from")
 
 /* Versions, placement: spec 10.2. */

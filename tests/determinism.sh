@@ -117,12 +117,12 @@ done
 same "here and in workers" "$one" "$("$release" "${args[@]}" --in-worker)"
 
 # The scoreboard, run at once, and in two parts of which the second finds the first on record.
-args=(reproduce all --quick --row 000/ --row hikey/sched-pipe --format json)
+args=(reproduce all --quick --row asym-prev-first/ --row hikey/sched-pipe --format json)
 one=$("$release" "${args[@]}" --no-store --jobs 1)
 same "reproduce, debug and release" "$one" "$("$debug" "${args[@]}" --no-store --jobs 2)"
 for jobs in 2 8; do
 	same "reproduce, --jobs 1 and $jobs" "$one" "$("$release" "${args[@]}" --no-store --jobs $jobs)"
-	"$debug" reproduce 000 --quick --row hikey960 --store "$dir/store-$jobs" >/dev/null
+	"$debug" reproduce asym-prev-first --quick --row hikey960 --store "$dir/store-$jobs" >/dev/null
 	same "reproduce resumed, --jobs $jobs" "$one" "$("$release" "${args[@]}" --store "$dir/store-$jobs" --jobs $jobs)"
 	same "reproduce from its store, --jobs $jobs" "$one" "$("$release" "${args[@]}" --store "$dir/store-$jobs" --jobs 1)"
 done

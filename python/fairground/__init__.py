@@ -219,7 +219,8 @@ def reproduce(
     Parameters
     ----------
     mail : str
-        First three digits of a mail, or ``"all"``.
+        ``"asym-prev-first"``, ``"break-even"``, ``"lb-rework"``, ``"misfit-unlink"``, ``"cluster-level"`` or ``"all"``; the numbers
+        ``"000"`` to ``"004"`` are understood too.
     rows : str or list of str, optional
         Only the rows with one of these in their ids, e.g. ``"hackbench"``.
     seeds : int, optional

@@ -237,4 +237,4 @@ def test_what_there_is_can_be_listed():
     assert "pixel6" in fg.machines()
     assert "v6.12" in fg.presets().to_pandas().name.tolist()
     features = fg.features().to_pandas().set_index("name")
-    assert features.loc["asym-prev-first", "mail"] == "000"
+    assert features.loc["lb-p06", "mail"] == "lb-rework"

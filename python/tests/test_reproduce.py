@@ -12,8 +12,8 @@ import pytest
 def test_rows_are_those_of_the_command(command, tmp_path):
     """One run of each serves both: the store is the same."""
     store = tmp_path / "store"
-    ours = fg.reproduce("000", rows="hikey960/sched-pipe", quick=True, store=store)
-    asked = [command, "reproduce", "000", "--row", "hikey960/sched-pipe", "--quick", "--store", str(store)]
+    ours = fg.reproduce("asym-prev-first", rows="hikey960/sched-pipe", quick=True, store=store)
+    asked = [command, "reproduce", "asym-prev-first", "--row", "hikey960/sched-pipe", "--quick", "--store", str(store)]
     for format, text in {"text": str(ours), "markdown": ours.to_markdown(), "json": ours.to_json()}.items():
         printed = subprocess.run([*asked, "--format", format], check=True, capture_output=True, text=True)
         assert text == printed.stdout
@@ -30,10 +30,10 @@ def test_rows_are_those_of_the_command(command, tmp_path):
     "given, words",
     [
         ({"mail": "999"}, "999"),
-        ({"mail": "000", "rows": "nothing-like-it"}, "no published row"),
-        ({"mail": "000", "seeds": 0}, "1000000"),
-        ({"mail": "000", "quick": True, "seeds": 3}, "quick"),
-        ({"mail": "000", "jobs": -1}, "jobs"),
+        ({"mail": "asym-prev-first", "rows": "nothing-like-it"}, "no published row"),
+        ({"mail": "asym-prev-first", "seeds": 0}, "1000000"),
+        ({"mail": "asym-prev-first", "quick": True, "seeds": 3}, "quick"),
+        ({"mail": "asym-prev-first", "jobs": -1}, "jobs"),
     ],
 )
 def test_what_cannot_be_repeated_is_named(given, words):
@@ -46,7 +46,7 @@ def test_an_interrupt_ends_it_and_keeps_what_was_done(tmp_path):
     try:
         threading.Timer(2, os.kill, (os.getpid(), signal.SIGINT)).start()
         with pytest.raises(KeyboardInterrupt):
-            fg.reproduce("002", store=tmp_path)
+            fg.reproduce("lb-rework", store=tmp_path)
     finally:
         signal.signal(signal.SIGINT, before)
     kept = [file for file in tmp_path.rglob("*") if file.is_file()]

@@ -15,7 +15,7 @@ pub struct FeatureInfo {
     pub name: &'static str,
     /// Words for the values 0, 1, 2, ...; empty for a switch.
     pub values: &'static [&'static str],
-    /// First three digits of the mail that discusses it, or `-`.
+    /// Slug of the mail that discusses it (docs/spec/mails.md), or `-`.
     pub mail: &'static str,
     /// Release that has it by default.
     pub since: &'static str,

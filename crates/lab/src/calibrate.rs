@@ -17,7 +17,7 @@ use fairground_workload::WorkloadError;
 use miette::Diagnostic;
 use thiserror::Error;
 
-use crate::published::{Mail, PublishedError, PublishedRow, RunSpec};
+use crate::published::{current_id, Mail, PublishedError, PublishedRow, RunSpec};
 use crate::tables::nearest;
 use fairground_run::batch::{self, BatchError, Plan};
 use fairground_run::experiment::Experiment;
@@ -186,11 +186,11 @@ pub fn choose(machine: &Machine, cell: Option<&str>, figures: &[String]) -> Resu
     let targets = targets(&machine.name)?;
     let recorded = recorded(machine);
     let mut wanted = recorded.clone();
-    if let Some(cell) = cell {
+    if let Some(cell) = cell.map(current_id) {
         let figures = figures.iter().map(|name| find_figure(name)).collect::<Result<Vec<_>, _>>()?;
-        let of_file = recorded.iter().find(|(known, _)| known == cell).map(|(_, figures)| figures.clone());
+        let of_file = recorded.iter().find(|(known, _)| *known == cell).map(|(_, figures)| figures.clone());
         let figures = if figures.is_empty() { of_file.unwrap_or(vec![FitParam::Scale]) } else { figures };
-        wanted = vec![(cell.to_string(), figures)];
+        wanted = vec![(cell.into_owned(), figures)];
     }
     let options = option_jobs(&machine.name)?.len();
     check_number(machine, &recorded, &wanted, options, targets.len())?;
@@ -237,10 +237,10 @@ pub fn recorded(machine: &Machine) -> Vec<(String, Vec<FitParam>)> {
         let (Source::Fitted(source), Some(free)) = (&figure.source, FitParam::from_path(&figure.path)) else {
             continue;
         };
-        let cell = source.split_whitespace().next().unwrap_or_default();
-        match cells.iter_mut().find(|(known, _)| known == cell) {
+        let cell = current_id(source.split_whitespace().next().unwrap_or_default());
+        match cells.iter_mut().find(|(known, _)| *known == cell) {
             Some((_, figures)) => figures.push(free),
-            None => cells.push((cell.into(), vec![free])),
+            None => cells.push((cell.into_owned(), vec![free])),
         }
     }
     cells.sort_by_key(|(_, figures)| !figures.contains(&FitParam::Scale));
@@ -439,17 +439,17 @@ mod tests {
         choose(&Machine::preset(name).unwrap(), Some(cell), &figures)
     }
 
-    const PIPE: &str = "000/hikey/sched-pipe/ops_per_sec/base";
+    const PIPE: &str = "asym-prev-first/hikey/sched-pipe/ops_per_sec/base";
     const SOCKETS: [&str; 2] = ["costs.soft.sock_send", "costs.soft.sock_recv"];
 
     #[test]
     fn only_baseline_cells_of_scored_rows_may_be_fitted() {
-        assert!(cells("hikey960").contains(&"000/hikey960/sched-pipe/ops_per_sec/base".to_string()));
+        assert!(cells("hikey960").contains(&"asym-prev-first/hikey960/sched-pipe/ops_per_sec/base".to_string()));
         assert!(cells("hikey").iter().all(|c| c.ends_with("/base")));
-        let patched = chosen("hikey960", "000/hikey960/sched-pipe/ops_per_sec/test", &[]).unwrap_err();
+        let patched = chosen("hikey960", "asym-prev-first/hikey960/sched-pipe/ops_per_sec/test", &[]).unwrap_err();
         assert!(matches!(patched, CalibrateError::NoSuchCell { .. }));
         // Its mail contradicts itself: which of its figures is mistyped is not known.
-        let slip = chosen("hikey", "002/hikey/hackbench-8/elapsed/base", &SOCKETS).unwrap_err();
+        let slip = chosen("hikey", "lb-rework/hikey/hackbench-8/elapsed/base", &SOCKETS).unwrap_err();
         assert!(matches!(slip, CalibrateError::NoSuchCell { .. }));
     }
 
@@ -457,21 +457,23 @@ mod tests {
     fn one_figure_for_every_three_cells() {
         // hikey960 has two cells: one figure, which is taken.
         assert_eq!(cells("hikey960").len(), 2);
-        let second = chosen("hikey960", "000/hikey960/sched-pipe/ops_per_sec/base", &["costs.soft.fork"]).unwrap_err();
+        let second = chosen("hikey960", "asym-prev-first/hikey960/sched-pipe/ops_per_sec/base", &["costs.soft.fork"])
+            .unwrap_err();
         assert!(matches!(second, CalibrateError::TooManyFigures { figures: 2, cells: 2, .. }), "{second}");
         // hikey has seven: two.
         assert_eq!(cells("hikey").len(), 7);
-        assert!(chosen("hikey", "002/hikey/hackbench-16/elapsed/base", &SOCKETS).is_ok());
+        assert!(chosen("hikey", "lb-rework/hikey/hackbench-16/elapsed/base", &SOCKETS).is_ok());
         // The same figure again is not one more.
-        assert!(chosen("hikey960", "000/hikey960/sched-pipe/ops_per_sec/base", &["costs.scale"]).is_ok());
+        assert!(chosen("hikey960", "asym-prev-first/hikey960/sched-pipe/ops_per_sec/base", &["costs.scale"]).is_ok());
     }
 
     #[test]
     fn cells_bound_to_a_part_of_a_machine_are_cells_of_it() {
         let cells = cells("kunpeng920");
-        assert!(cells.contains(&"004/kunpeng920/pinned-cluster/elapsed/base".to_string()), "of one column");
+        assert!(cells.contains(&"cluster-level/kunpeng920/pinned-cluster/elapsed/base".to_string()), "of one column");
         assert!(cells.iter().all(|cell| !cell.contains("two-nodes")), "a doubted base is nothing to fit to");
-        let jobs = chosen("kunpeng920", "004/kunpeng920/pinned-cluster/elapsed/base", &["costs.scale"]).unwrap();
+        let jobs =
+            chosen("kunpeng920", "cluster-level/kunpeng920/pinned-cluster/elapsed/base", &["costs.scale"]).unwrap();
         assert_eq!(jobs[0].target.run.machine, "kunpeng920@0-3");
     }
 
@@ -508,11 +510,12 @@ mod tests {
         let text = fairground_machine::preset_text("hikey").unwrap();
         let sockets = [SoftCost::SockSend, SoftCost::SockRecv].map(FitParam::Soft);
         let values = [(sockets[0], 3000.0), (sockets[1], 2455.0)];
-        let text = Machine::refitted("x.toml", text, &values, "002/hikey/hackbench-16/elapsed/base = 1.176 s").unwrap();
+        let text =
+            Machine::refitted("x.toml", text, &values, "lb-rework/hikey/hackbench-16/elapsed/base = 1.176 s").unwrap();
         let machine = Machine::from_toml("x.toml", &text).unwrap();
         let jobs = choose(&machine, None, &[]).unwrap();
         let found: Vec<_> = jobs.iter().map(|j| (j.target.cell.as_str(), j.figures.clone())).collect();
-        let hackbench = "002/hikey/hackbench-16/elapsed/base";
+        let hackbench = "lb-rework/hikey/hackbench-16/elapsed/base";
         assert_eq!(found, [(PIPE, vec![FitParam::Scale]), (hackbench, sockets.to_vec())]);
         // Named by its cell alone, the figures are those of the file.
         assert_eq!(choose(&machine, Some(hackbench), &[]).unwrap(), jobs[1..]);

@@ -1,4 +1,4 @@
-//! Figures somebody printed in a mail, as data: `published/NNN.toml`.
+//! Figures somebody printed in a mail, as data: `published/SLUG.toml`.
 
 mod assumed;
 mod cell;
@@ -6,11 +6,13 @@ mod domain;
 mod given;
 mod run;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use miette::Diagnostic;
 use serde::Deserialize;
 use thiserror::Error;
+use toml::value::Datetime;
 
 use crate::tables::nearest;
 use fairground_run::metrics::Better;
@@ -21,13 +23,22 @@ pub use self::domain::DomainCheck;
 pub use self::given::{GivenRow, GivenTable};
 pub use self::run::{FormSpec, RunSpec, UnknownGovernor};
 
-/// Files that come with the program, by mail.
-const BUILT_IN: [(&str, &str); 5] = [
-    ("000", include_str!("../../../published/000.toml")),
-    ("001", include_str!("../../../published/001.toml")),
-    ("002", include_str!("../../../published/002.toml")),
-    ("003", include_str!("../../../published/003.toml")),
-    ("004", include_str!("../../../published/004.toml")),
+/// A file that comes with the program.
+struct BuiltIn {
+    /// The mail's name.
+    slug: &'static str,
+    /// Its older name, understood wherever a mail is named.
+    number: &'static str,
+    text: &'static str,
+}
+
+/// In the order in which `all` shows them.
+const BUILT_IN: [BuiltIn; 5] = [
+    BuiltIn { slug: "asym-prev-first", number: "000", text: include_str!("../../../published/asym-prev-first.toml") },
+    BuiltIn { slug: "break-even", number: "001", text: include_str!("../../../published/break-even.toml") },
+    BuiltIn { slug: "lb-rework", number: "002", text: include_str!("../../../published/lb-rework.toml") },
+    BuiltIn { slug: "misfit-unlink", number: "003", text: include_str!("../../../published/misfit-unlink.toml") },
+    BuiltIn { slug: "cluster-level", number: "004", text: include_str!("../../../published/cluster-level.toml") },
 ];
 
 /// sigma in percent where a mail prints no error (design, decision 7).
@@ -37,10 +48,16 @@ const SIGMA_PCT_WITHOUT_ERROR: f64 = 2.0;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mail {
-    /// First three digits of the mail's file name.
+    /// Its slug, e.g. `asym-prev-first`: the name of the file, and what the ids of its rows begin with.
     pub mail: String,
-    /// The mail's file name.
-    pub file: String,
+    /// Its older name, `000` to `004`, by which comments in the sources call it.
+    pub number: String,
+    /// Subject line, as in an archive of the linux-kernel list.
+    pub subject: String,
+    /// Who sent it.
+    pub author: String,
+    /// Day on which it was sent.
+    pub date: Datetime,
     /// What applies to all rows.
     pub note: Option<String>,
     /// Patches of the mail by the feature that stands for each, with those that each is based on.
@@ -133,29 +150,47 @@ pub enum PublishedError {
     },
 }
 
+/// The id of a row or a cell, or the beginning of one, as it is written today: `000/hikey/...` names the rows of
+/// `asym-prev-first/hikey/...`.
+pub fn current_id(id: &str) -> Cow<'_, str> {
+    let of_number = |(mail, rest): (&str, &str)| {
+        let mail = BUILT_IN.iter().find(|known| known.number == mail)?;
+        Some(format!("{}/{rest}", mail.slug))
+    };
+    id.split_once('/').and_then(of_number).map_or(Cow::Borrowed(id), Cow::Owned)
+}
+
 impl Mail {
-    /// The mails whose rows we have.
+    /// Slugs of the mails whose rows we have.
     pub fn known() -> impl Iterator<Item = &'static str> {
-        BUILT_IN.iter().map(|(mail, _)| *mail)
+        BUILT_IN.iter().map(|mail| mail.slug)
     }
 
-    /// The rows of a mail.
+    /// The slug of a mail, from its slug or its number.
+    pub fn slug(name: &str) -> Option<&'static str> {
+        BUILT_IN.iter().find(|mail| [mail.slug, mail.number].contains(&name)).map(|mail| mail.slug)
+    }
+
+    /// The rows of a mail, by its slug or its number.
     ///
     /// # Errors
     /// If there are none.
     pub fn find(name: &str) -> Result<Mail, PublishedError> {
-        let (mail, text) = BUILT_IN.iter().find(|(mail, _)| *mail == name).ok_or_else(|| {
-            let known: Vec<_> = Mail::known().collect();
-            let near = nearest(name, known.iter().copied()).map(|n| format!("did you mean {n}? "));
+        let mail = BUILT_IN.iter().find(|mail| [mail.slug, mail.number].contains(&name));
+        let mail = mail.ok_or_else(|| {
+            let near = nearest(name, BUILT_IN.iter().flat_map(|mail| [mail.slug, mail.number]));
+            let near = near.and_then(Mail::slug).map(|n| format!("did you mean {n}? "));
+            let known: Vec<_> = BUILT_IN.iter().map(|mail| format!("{} ({})", mail.slug, mail.number)).collect();
             let help = format!("{}there are: {}, all", near.unwrap_or_default(), known.join(", "));
             PublishedError::Unknown { name: name.into(), help }
         })?;
-        Mail::parse(mail, text)
+        Mail::parse(mail.slug, mail.text)
     }
 
     /// Lays all rows aside but those with one of `parts` in their ids.
     pub fn keep(&mut self, parts: &[String]) {
-        let (kept, aside) = self.rows.drain(..).partition(|row| parts.iter().any(|part| row.id.contains(part)));
+        let parts: Vec<_> = parts.iter().map(|part| current_id(part)).collect();
+        let (kept, aside) = self.rows.drain(..).partition(|row| parts.iter().any(|part| row.id.contains(&**part)));
         self.rows = kept;
         self.aside.extend(Vec::into_iter(aside));
     }
@@ -172,6 +207,10 @@ impl Mail {
     fn parse(mail: &str, text: &str) -> Result<Mail, PublishedError> {
         let mut parsed: Mail =
             toml::from_str(text).map_err(|e| PublishedError::Syntax { mail: mail.into(), problem: e.to_string() })?;
+        if parsed.mail != mail {
+            let problem = format!("mail = {:?}, expected {mail:?}: the file's name", parsed.mail);
+            return Err(PublishedError::Syntax { mail: mail.into(), problem });
+        }
         for (i, row) in parsed.rows.iter().enumerate() {
             let twice = parsed.rows[..i].iter().any(|r| r.id == row.id);
             row.check(mail, twice).map_err(|problem| PublishedError::Row {
@@ -300,15 +339,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mail_000_has_all_its_rows() {
-        let mail = Mail::find("000").unwrap();
+    fn a_mail_has_all_its_rows() {
+        let mail = Mail::find("asym-prev-first").unwrap();
         assert_eq!(mail.rows.len(), 6);
         assert_eq!(mail.rows.iter().filter(|r| r.run.is_some()).count(), 4);
     }
 
     #[test]
     fn changes_and_errors_follow_from_the_printed_figures() {
-        let mail = Mail::find("000").unwrap();
+        let mail = Mail::find("asym-prev-first").unwrap();
         let of = |i: usize| (mail.rows[i].improvement_pct(), mail.rows[i].sigma_pct());
         assert_eq!(of(0), (Some(100.0), 2.0));
         let (change, sigma) = of(1);
@@ -321,7 +360,41 @@ mod tests {
     #[test]
     fn an_unknown_mail_is_refused_with_the_list() {
         let PublishedError::Unknown { help, .. } = Mail::find("011").unwrap_err() else { panic!() };
-        assert!(help.contains("did you mean 001? there are: 000, 001, 002, 003, 004, all"), "{help}");
+        let all =
+            "asym-prev-first (000), break-even (001), lb-rework (002), misfit-unlink (003), cluster-level (004), all";
+        assert_eq!(help, format!("did you mean break-even? there are: {all}"));
+        let PublishedError::Unknown { help, .. } = Mail::find("lb-rewrk").unwrap_err() else { panic!() };
+        assert!(help.starts_with("did you mean lb-rework? there are: "), "{help}");
+    }
+
+    #[test]
+    fn the_number_of_a_mail_is_its_slug() {
+        for slug in Mail::known() {
+            let mail = Mail::find(slug).unwrap();
+            assert_eq!(Mail::find(&mail.number).unwrap().mail, slug);
+            assert_eq!(current_id(&format!("{}/x/y/base", mail.number)), format!("{slug}/x/y/base"));
+        }
+        let mut mail = Mail::find("000").unwrap();
+        mail.keep(&["000/hikey/".into()]);
+        assert_eq!(mail.rows.len(), 2);
+        for same in ["asym-prev-first/hikey/", "hikey", "000", "005/hikey/", "1000/hikey"] {
+            assert_eq!(current_id(same), same);
+        }
+    }
+
+    #[test]
+    fn every_mail_names_what_an_archive_finds_it_by() {
+        let mail = Mail::find("lb-rework").unwrap();
+        assert_eq!(mail.subject, "[PATCH v4 00/10] sched/fair: rework the CFS load balance");
+        assert_eq!((mail.author.as_str(), mail.date.to_string()), ("Vincent Guittot", "2019-10-18".into()));
+        let text = include_str!("../../../published/lb-rework.toml");
+        let refused = |from: &str, to: &str| {
+            assert!(text.contains(from));
+            Mail::parse("lb-rework", &text.replacen(from, to, 1)).unwrap_err().to_string()
+        };
+        assert!(refused("author = \"Vincent Guittot\"\n", "").contains("missing field `author`"));
+        assert!(refused("date = 2019-10-18", "date = \"in 2019\"").contains("published/lb-rework.toml does not parse"));
+        assert!(refused("mail = \"lb-rework\"", "mail = \"lb-rewrk\"").contains("expected \"lb-rework\""));
     }
 
     fn all_rows() -> Vec<PublishedRow> {
@@ -331,10 +404,11 @@ mod tests {
     #[test]
     fn every_mail_has_all_its_figures() {
         let count = |mail: &str| Mail::find(mail).unwrap().rows.len();
-        // 001: three figures in two readings each; 002: 7 of the small machine, 17 of the large one, one in the text.
-        // 003: four kernels in three figures each, one pair twice, two residencies, five figures of each of eight CPUs.
-        // 004: nine of hackbench, two of the ablation, four intervals; three stated utilizations; two of its sibling.
-        assert_eq!(["000", "001", "002", "003", "004"].map(count), [6, 6, 25, 55, 20]);
+        // break-even: three figures in two readings each; lb-rework: 7 of the small machine, 17 of the large one, one in
+        // the text. misfit-unlink: four kernels in three figures each, one pair twice, two residencies, five figures of
+        // each of eight CPUs. cluster-level: nine of hackbench, two of the ablation, four intervals; three stated utilizations; two of its sibling.
+        let slugs = ["asym-prev-first", "break-even", "lb-rework", "misfit-unlink", "cluster-level"];
+        assert_eq!(slugs.map(count), [6, 6, 25, 55, 20]);
     }
 
     #[test]
@@ -355,7 +429,7 @@ mod tests {
                 contradictions.push(row.id);
             }
         }
-        let of = |machine: &str, rest: &str| format!("002/{machine}/{rest}");
+        let of = |machine: &str, rest: &str| format!("lb-rework/{machine}/{rest}");
         assert_eq!(
             contradictions,
             [
@@ -409,12 +483,12 @@ mod tests {
 
     #[test]
     fn a_fitted_option_holds_in_all_rows_of_its_workload_and_marks_the_figure_it_was_fitted_to() {
-        let mut mail = Mail::find("003").unwrap();
+        let mut mail = Mail::find("misfit-unlink").unwrap();
         let fitted = |mail: &Mail| -> Vec<String> {
             mail.rows.iter().filter(|row| mail.fitted_base(row)).map(|row| row.id.clone()).collect()
         };
         let kernels = ["ufc", "ufc-no-thermal", "patched-v4", "patched-no-thermal"];
-        let ids = |figure: &str| kernels.map(|kernel| format!("003/pixel6/{figure}/{kernel}"));
+        let ids = |figure: &str| kernels.map(|kernel| format!("misfit-unlink/pixel6/{figure}/{kernel}"));
         assert_eq!(fitted(&mail), [ids("geekbench5/score"), ids("jankbench/power")].concat());
         for run in mail.rows.iter().filter_map(|row| row.run.as_ref()) {
             let option = if run.workload.starts_with("jankbench") { "frame-scale=" } else { "points=" };
@@ -426,7 +500,7 @@ mod tests {
 
     #[test]
     fn kernels_b_and_c_run_with_what_was_asked_for_under_each() {
-        let mail = Mail::find("003").unwrap();
+        let mail = Mail::find("misfit-unlink").unwrap();
         let big = mail.rows.iter().find(|row| row.id.ends_with("top-clock/big")).unwrap().run.clone().unwrap();
         let [(base, _), (test, _)] = big.columns();
         assert!(base.contains("requests=b") && test.contains("requests=c"));
@@ -434,13 +508,13 @@ mod tests {
 
     #[test]
     fn a_fit_or_a_sweep_that_makes_no_sense_is_refused() {
-        let text = include_str!("../../../published/003.toml");
+        let text = include_str!("../../../published/misfit-unlink.toml");
         let refused = |from: &str, to: &str| {
             assert!(text.contains(from), "{from}");
-            Mail::parse("003", &text.replacen(from, to, 1)).unwrap_err().to_string()
+            Mail::parse("misfit-unlink", &text.replacen(from, to, 1)).unwrap_err().to_string()
         };
-        let cell = "003/pixel6/jankbench/power/ufc/base";
-        let wrong = refused(&format!("cell = \"{cell}\""), "cell = \"003/pixel6/jankbench/power/ufc/test\"");
+        let cell = "misfit-unlink/pixel6/jankbench/power/ufc/base";
+        let wrong = refused(&format!("cell = \"{cell}\""), "cell = \"misfit-unlink/pixel6/jankbench/power/ufc/test\"");
         assert!(wrong.contains("expected the base of a row that runs this workload"), "{wrong}");
         assert!(refused("range = [15, 35]", "range = [35, 15]").contains("lower end first"));
         assert!(refused("base = [160]", "base = [160, 1]").contains("little: expected a figure for each column"));
@@ -448,12 +522,16 @@ mod tests {
 
     #[test]
     fn rows_are_laid_aside_and_lengthened() {
-        let mut mail = Mail::find("002").unwrap();
+        let mut mail = Mail::find("lb-rework").unwrap();
         mail.keep(&["hackbench-32".into(), "shell8-1/loops".into()]);
         let ids: Vec<_> = mail.rows.iter().map(|r| r.id.as_str()).collect();
         assert_eq!(
             ids,
-            ["002/hikey/shell8-1/loops", "002/thunderx2-224/hackbench-32/elapsed", "002/thunderx2-224/shell8-1/loops"]
+            [
+                "lb-rework/hikey/shell8-1/loops",
+                "lb-rework/thunderx2-224/hackbench-32/elapsed",
+                "lb-rework/thunderx2-224/shell8-1/loops"
+            ]
         );
         assert_eq!(mail.aside.len(), 22);
         mail.at_full_length();
@@ -462,7 +540,7 @@ mod tests {
 
     #[test]
     fn mail_004_prints_the_runs_behind_its_means() {
-        let mail = Mail::find("004").unwrap();
+        let mail = Mail::find("cluster-level").unwrap();
         let sigma = |id: &str| mail.rows.iter().find(|row| row.id.ends_with(id)).unwrap().sigma_pct();
         // Standard deviations of ten runs: 1.362 and 3.077 %, 8.166 and 1.038 %.
         assert!((sigma("one-node-1/elapsed") - 3.365).abs() < 1e-3);
@@ -471,10 +549,10 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_together_in_a_row_is_refused() {
-        let text = include_str!("../../../published/004.toml");
+        let text = include_str!("../../../published/cluster-level.toml");
         let refused = |from: &str, to: &str| {
             assert!(text.contains(from), "{from}");
-            Mail::parse("004", &text.replacen(from, to, 1)).unwrap_err().to_string()
+            Mail::parse("cluster-level", &text.replacen(from, to, 1)).unwrap_err().to_string()
         };
         assert!(refused("value = 7.5853", "value = 7.6853").contains("the samples have a mean of 7.5853"));
         assert!(refused("not_scored = \"the base is doubted", "note = \"the base").contains("judges nothing"));
@@ -485,6 +563,8 @@ mod tests {
         assert!(refused(full, "governor").contains("expected test in [row.run] too"));
     }
 
+    const ABOUT: &str = "number = \"9\"\nsubject = \"s\"\nauthor = \"a\"\ndate = 2020-01-31\n";
+
     #[test]
     fn ids_are_of_their_mail_and_unique() {
         let row = |id: &str| {
@@ -492,7 +572,7 @@ mod tests {
         };
         let parse = |ids: &[&str]| {
             let rows: String = ids.iter().map(|id| row(id)).collect();
-            Mail::parse("007", &format!("mail = \"007\"\nfile = \"f\"\n{rows}")).map_err(|e| e.to_string())
+            Mail::parse("007", &format!("mail = \"007\"\n{ABOUT}{rows}")).map_err(|e| e.to_string())
         };
         assert!(parse(&["007/a", "007/b"]).is_ok());
         assert!(parse(&["007/a", "007/a"]).unwrap_err().contains("another row has this id"));
@@ -501,7 +581,7 @@ mod tests {
 
     #[test]
     fn a_typo_is_found_at_its_place() {
-        let error = Mail::parse("x", "mail = \"x\"\nfile = \"x\"\nrows = 3\n").unwrap_err();
+        let error = Mail::parse("x", &format!("mail = \"x\"\n{ABOUT}rows = 3\n")).unwrap_err();
         assert!(matches!(error, PublishedError::Syntax { ref problem, .. } if problem.contains("rows")), "{error}");
     }
 }

@@ -32,6 +32,8 @@ mod sensitive;
 mod spread;
 mod table;
 
+use std::borrow::Cow;
+
 use fairground_machine::Source;
 use miette::Diagnostic;
 use serde::Serialize;
@@ -39,7 +41,7 @@ use thiserror::Error;
 
 use crate::comparison::{Comparison, Report, Row};
 use crate::dissect::{Dissection, Piece};
-use crate::published::{Cell, DomainCheck, GivenTable, Mail, PublishedRow, RunSpec};
+use crate::published::{current_id, Cell, DomainCheck, GivenTable, Mail, PublishedRow, RunSpec};
 use crate::sensitivity::Sensitivity;
 use crate::stats::FEW_SEEDS;
 use crate::sweep::Sweep;
@@ -127,8 +129,16 @@ pub struct Score {
 /// The score of a mail.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MailScore {
-    /// The mail.
+    /// Slug of the mail.
     pub mail: String,
+    /// Its older name, `000` to `004`.
+    pub number: String,
+    /// Its subject line.
+    pub subject: String,
+    /// Who sent it.
+    pub author: String,
+    /// Day on which it was sent, as `2020-10-28`.
+    pub date: String,
     /// Its rows, scored or not.
     pub rows: usize,
     /// Of these.
@@ -139,7 +149,7 @@ pub struct MailScore {
 /// One published row beside ours.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReproducedRow {
-    /// Mail.
+    /// Slug of the mail.
     pub mail: String,
     /// Row.
     pub id: String,
@@ -314,7 +324,15 @@ pub fn reproduce(mails: &[Mail], executed: &[(RunSpec, Executed)]) -> Result<Rep
     let given = mails.iter().filter(|mail| mail.aside.is_empty()).flat_map(|mail| mail.given.clone()).collect();
     let of_mail = |mail: &Mail| {
         let own: Vec<&ReproducedRow> = rows.iter().filter(|row| row.mail == mail.mail).collect();
-        MailScore { mail: mail.mail.clone(), rows: own.len(), score: Score::of(&own) }
+        MailScore {
+            mail: mail.mail.clone(),
+            number: mail.number.clone(),
+            subject: mail.subject.clone(),
+            author: mail.author.clone(),
+            date: mail.date.to_string(),
+            rows: own.len(),
+            score: Score::of(&own),
+        }
     };
     Ok(Reproduction {
         schema: SCHEMA,
@@ -475,9 +493,9 @@ fn our_row<'a>(
 }
 
 /// Cells the machine's file says it was fitted to.
-fn fitted_cells(executed: &Executed) -> impl Iterator<Item = &str> {
+fn fitted_cells(executed: &Executed) -> impl Iterator<Item = Cow<'_, str>> {
     executed.sources.iter().filter_map(|source| match source {
-        Source::Fitted(cell) => Some(cell.split_whitespace().next().unwrap_or_default()),
+        Source::Fitted(cell) => Some(current_id(cell.split_whitespace().next().unwrap_or_default())),
         _ => None,
     })
 }
@@ -505,7 +523,7 @@ fn change_kind(row: &PublishedRow, cells: Cells) -> Kind {
 }
 
 fn check_cells(mail: &Mail, spec: &RunSpec, executed: &Executed) -> Result<(), ReproduceError> {
-    let of_this_mail = |cell: &&str| cell.starts_with(&format!("{}/", mail.mail));
+    let of_this_mail = |cell: &Cow<str>| cell.starts_with(&format!("{}/", mail.mail));
     let ids = || mail.rows.iter().chain(&mail.aside).map(|r| &r.id);
     let known = |cell: &str| ids().any(|id| [format!("{id}/base"), format!("{id}/test")].iter().any(|c| c == cell));
     match fitted_cells(executed).filter(of_this_mail).find(|cell| !known(cell)) {

@@ -156,7 +156,7 @@ mod tests {
     use fairground_run::metrics::{Better, Metric};
 
     fn mail() -> Mail {
-        let mut mail = Mail::find("003").unwrap();
+        let mut mail = Mail::find("misfit-unlink").unwrap();
         mail.keep(&["jankbench/power/ufc".into()]);
         mail
     }

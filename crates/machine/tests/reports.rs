@@ -84,7 +84,7 @@ fn a_description_has_every_level_figure_and_source() {
         "0-3: Cortex-A53, capacity 462",
         "999       250       70.3",
         "cluster-sleep  cluster      800    2900    3700    3500",
-        "fitted: 000/hikey960/sched-pipe/ops_per_sec/base",
+        "fitted: asym-prev-first/hikey960/sched-pipe/ops_per_sec/base",
         "Linux 6.12.117, arch/arm64/boot/dts/hisilicon/hi3660.dtsi: idle-states",
     ] {
         assert!(text.contains(part), "no {part:?} in\n{text}");

@@ -53,7 +53,7 @@ fn text() -> String {
     for (id, f) in features().iter().enumerate() {
         let ready = if f.ready { "" } else { " (not ready: refused)" };
         let values = if f.values.is_empty() { String::new() } else { format!(" [{}]", f.values.join("|")) };
-        let _ = writeln!(out, "\n  {:<18} {:<4} {:<8} {}", f.name, f.mail, f.since, holders(id, f));
+        let _ = writeln!(out, "\n  {:<18} {:<15} {:<8} {}", f.name, f.mail, f.since, holders(id, f));
         let _ = writeln!(out, "      {}{values}{ready}", f.text);
     }
     out

@@ -24,10 +24,10 @@ use crate::progress::Rest;
 /// Repeats published figures and prints ours beside them.
 #[derive(Args)]
 pub struct Reproduce {
-    /// First three digits of a mail, or all
+    /// The mail: asym-prev-first, break-even, lb-rework, misfit-unlink or cluster-level (000 to 004 are understood too), or all
     #[arg(default_value = "all")]
     mail: String,
-    /// Only the rows with this in their ids, e.g. hackbench; may be given several times
+    /// Only rows whose id contains PART, e.g. hackbench; may be given several times
     #[arg(long, value_name = "PART")]
     row: Vec<String>,
     /// Pairs of runs per row: seeds 1 to N; rows are scored from 8 on [default: 8, or as many as a row needs]

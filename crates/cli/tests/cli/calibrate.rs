@@ -12,7 +12,7 @@ fn a_recorded_fit_repeats() {
         line.rsplit(' ').next().unwrap_or_default().parse().expect("a number")
     };
     assert!((scale("recorded") - scale("fitted")).abs() < 0.002, "{out}");
-    assert!(out.contains("000/hikey960/sched-pipe/ops_per_sec/base"));
+    assert!(out.contains("asym-prev-first/hikey960/sched-pipe/ops_per_sec/base"));
 }
 
 #[test]
@@ -34,8 +34,8 @@ fn presets_are_not_written_and_patched_cells_not_fitted() {
     refuses("calibrate hikey --write", &["hikey", "machines/hikey.toml"]);
     refuses("calibrate rpi5", &["records no fit", "--cell"]);
     refuses(
-        "calibrate hikey960 --cell 000/hikey960/sched-pipe/ops_per_sec/test",
-        &["only baseline cells", "did you mean 000/hikey960/sched-pipe/ops_per_sec/base?"],
+        "calibrate hikey960 --cell asym-prev-first/hikey960/sched-pipe/ops_per_sec/test",
+        &["only baseline cells", "did you mean asym-prev-first/hikey960/sched-pipe/ops_per_sec/base?"],
     );
 }
 
@@ -58,7 +58,7 @@ fn a_figure_of_its_own_is_fitted_to_a_cell() {
         &["hikey960 would have 2 fitted figures and has 2 baseline cells"],
     );
     let out = succeeds(
-        "calibrate hikey --seeds 1 --cell 000/hikey/sched-pipe/ops_per_sec/base \
+        "calibrate hikey --seeds 1 --cell asym-prev-first/hikey/sched-pipe/ops_per_sec/base \
          --figure costs.soft.pipe_write --figure costs.soft.pipe_read",
     );
     let fitted = out.lines().find(|l| l.starts_with("fitted")).expect("a line");

@@ -5,7 +5,7 @@ fn unknown_names_suggest_the_nearest() {
     refuses("compare hikey690 sched-pipe", &["hikey690", "did you mean `hikey960`"]);
     refuses("compare hikey960 sched-pip", &["sched-pip", "did you mean `sched-pipe`"]);
     refuses("compare hikey960 sched-pipe:lops=3", &["lops", "loops"]);
-    refuses("reproduce 007", &["007", "000"]);
+    refuses("reproduce 007", &["007", "asym-prev-first"]);
     refuses("run nowhere/x.toml sched-pipe --sched fair:v5.9", &["nowhere/x.toml"]);
     refuses("compare hikey960 sched-pipe --format jsno", &["jsno", "did you mean json"]);
     refuses("compare hikey960 sched-pipe --fail-if ops_per_sce<0", &["ops_per_sce", "did you mean ops_per_sec"]);

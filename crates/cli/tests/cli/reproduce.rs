@@ -5,8 +5,8 @@ use super::{fairground, files, json, refuses, succeeds};
 
 /// One seed: nothing is scored, but every row stands there with its keys.
 #[test]
-fn every_row_of_mail_000_is_shown() {
-    let result = json("reproduce 000 --seeds 1 --no-store --format json");
+fn every_row_of_a_mail_is_shown() {
+    let result = json("reproduce asym-prev-first --seeds 1 --no-store --format json");
     let rows = result["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 6);
     for row in rows {
@@ -24,16 +24,22 @@ fn a_mail_without_rows_is_bad_input() {
 
 #[test]
 fn rows_are_chosen_by_a_part_of_their_ids() {
-    let result = json("reproduce 000 --row hikey/ --seeds 1 --no-store --format json");
+    let result = json("reproduce asym-prev-first --row hikey/ --seeds 1 --no-store --format json");
     let ids: Vec<_> = result["rows"].as_array().unwrap().iter().map(|r| r["id"].as_str().unwrap()).collect();
-    assert_eq!(ids, ["000/hikey/sched-pipe/migrations", "000/hikey/sched-pipe/ops_per_sec"]);
-    refuses("reproduce 000 --row hackbench", &["hackbench", "000/hikey960/sched-pipe/migrations and so on"]);
+    assert_eq!(ids, ["asym-prev-first/hikey/sched-pipe/migrations", "asym-prev-first/hikey/sched-pipe/ops_per_sec"]);
+    let by_number = json("reproduce 000 --row 000/hikey/ --seeds 1 --no-store --format json");
+    assert_eq!(by_number, result, "the number of a mail is its slug");
+    assert_eq!(result["mails"][0]["subject"], "[PATCH v2] sched/fair: prefer prev cpu in asymmetric wakeup path");
+    refuses(
+        "reproduce asym-prev-first --row hackbench",
+        &["hackbench", "asym-prev-first/hikey960/sched-pipe/migrations and so on"],
+    );
 }
 
 /// One feature parts test from base: it carries the whole change.
 #[test]
 fn a_row_is_taken_apart_by_its_features() {
-    let command = "reproduce 000 --row hikey960/sched-pipe/ops --seeds 2 --each-feature --no-store";
+    let command = "reproduce asym-prev-first --row hikey960/sched-pipe/ops --seeds 2 --each-feature --no-store";
     let row = &json(&format!("{command} --format json"))["rows"][0];
     let piece = &row["features"][0];
     assert_eq!(piece["feature"], "asym-prev-first");
@@ -42,11 +48,11 @@ fn a_row_is_taken_apart_by_its_features() {
         assert!((piece[key]["mean"].as_f64().unwrap() - whole).abs() < 1e-9, "{row}");
     }
     assert_eq!((row["features"].as_array().unwrap().len(), piece["without_pct"].as_f64()), (1, Some(0.0)));
-    assert!(succeeds(command).contains("asym-prev-first  000/hikey960/sched-pipe/ops_per_sec +"));
+    assert!(succeeds(command).contains("asym-prev-first  asym-prev-first/hikey960/sched-pipe/ops_per_sec +"));
 }
 
 /// One row of milliseconds.
-const TINY: &str = "reproduce 000 --quick --row hikey/sched-pipe/ops";
+const TINY: &str = "reproduce asym-prev-first --quick --row hikey/sched-pipe/ops";
 
 #[test]
 fn a_first_look_is_marked_in_every_layout() {
@@ -115,25 +121,28 @@ fn a_document_takes_the_tables_of_a_mail() {
     let dir = tempfile::tempdir().unwrap();
     let document = dir.path().join("notes.md");
     let path = document.display();
-    let place = "<!-- reproduce 000: begin by hand -->\n<!-- reproduce 000: end -->\n";
+    let place = "<!-- reproduce asym-prev-first: begin by hand -->\n<!-- reproduce asym-prev-first: end -->\n";
     fs::write(&document, format!("Before.\n{place}After.\n")).unwrap();
-    let command = "reproduce 000 --quick --no-store";
+    let command = "reproduce asym-prev-first --quick --no-store";
     succeeds(&format!("{command} --update {path}"));
     let text = fs::read_to_string(&document).unwrap();
-    assert!(text.starts_with("Before.\n<!-- reproduce 000: begin ") && text.ends_with("After.\n"), "{text}");
+    assert!(
+        text.starts_with("Before.\n<!-- reproduce asym-prev-first: begin ") && text.ends_with("After.\n"),
+        "{text}"
+    );
     assert!(text.contains("| hikey/sched-pipe/ops_per_sec | 47721 -> 47899 ops/sec"), "{text}");
     succeeds(&format!("{command} --check {path}"));
     fs::write(&document, text.replacen("47721", "47722", 1)).unwrap();
     refuses(&format!("{command} --check {path}"), &["notes.md:2", "edited by hand"]);
     fs::write(&document, "").unwrap();
-    refuses(&format!("{command} --update {path}"), &["no place for the tables of 000"]);
+    refuses(&format!("{command} --update {path}"), &["no place for the tables of asym-prev-first"]);
     refuses(&format!("{TINY} --update {path}"), &["--row leaves some rows out"]);
 }
 
 /// Every estimate of the hikey, up and down.
 #[test]
 fn a_row_tells_what_it_hangs_on() {
-    let command = "reproduce 000 --quick --row hikey960/sched-pipe/ops --sensitivity --sensitivity-seeds 2 --no-store";
+    let command = "reproduce asym-prev-first --quick --row hikey960/sched-pipe/ops --sensitivity --sensitivity-seeds 2 --no-store";
     let result = json(&format!("{command} --format json"));
     let row = &result["sensitivity"]["rows"][0];
     let [low, high] = [0, 1].map(|end| row["range_pct"][end].as_f64().unwrap());
@@ -145,6 +154,9 @@ fn a_row_tells_what_it_hangs_on() {
         movers.iter().any(|figure| figure.starts_with("costs.refill_kib")),
         "the refill carries this change: {row}"
     );
-    refuses("reproduce 000 --sensitivity-seeds 3", &["--sensitivity"]);
-    refuses("reproduce 000 --sensitivity --sensitivity-rows hakcbench --no-store", &["no judged row", "hakcbench"]);
+    refuses("reproduce asym-prev-first --sensitivity-seeds 3", &["--sensitivity"]);
+    refuses(
+        "reproduce asym-prev-first --sensitivity --sensitivity-rows hakcbench --no-store",
+        &["no judged row", "hakcbench"],
+    );
 }

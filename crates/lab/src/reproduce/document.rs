@@ -1,8 +1,9 @@
-//! Generated tables in a written document: what stands between two markers is ours, everything else is the writer's.
+//! Generated tables in a written document of one page or several: what stands between two markers is ours, everything else
+//! is the writer's.
 //!
 //! ```text
-//! <!-- reproduce 002: begin 0123456789abcdef -->
-//! <!-- reproduce 002: end -->
+//! <!-- reproduce lb-rework: begin 0123456789abcdef -->
+//! <!-- reproduce lb-rework: end -->
 //! ```
 //!
 //! `all` instead of a mail stands for the scoreboard of all mails. The number is a checksum of what stands between the
@@ -60,7 +61,25 @@ pub enum DocumentError {
     },
 }
 
-/// A generated part of a document, by lines.
+/// A document of one page or several, as it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Document {
+    /// File or directory, for messages.
+    pub name: String,
+    /// Its pages.
+    pub pages: Vec<Page>,
+}
+
+/// One file of a document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// Its name.
+    pub file: String,
+    /// What it holds.
+    pub text: String,
+}
+
+/// A generated part of a page, by lines.
 struct Block<'a> {
     part: &'a str,
     sum: &'a str,
@@ -81,93 +100,113 @@ fn parts(result: &Reproduction) -> Vec<(&str, String)> {
     parts
 }
 
-/// `text` with the tables of `result` in their places.
-///
-/// # Errors
-/// If a part has no place, or markers make no sense.
-pub fn update(file: &str, text: &str, result: &Reproduction) -> Result<String, DocumentError> {
-    let mut text = text.to_string();
-    for (part, table) in parts(result) {
-        let lines: Vec<&str> = text.split_inclusive('\n').collect();
-        let block = place(file, &text, part)?;
-        let marker = format!("<!-- reproduce {part}: begin {} -->\n", checksum(&table));
-        text = [&lines[..block.begin].concat(), &marker, &table, &lines[block.end..].concat()]
-            .map(String::as_str)
-            .concat();
-    }
-    Ok(text)
-}
-
-/// Whether `text` holds the tables of `result`.
-///
-/// # Errors
-/// The first line that differs.
-pub fn check(file: &str, text: &str, result: &Reproduction) -> Result<(), DocumentError> {
-    for (part, table) in parts(result) {
-        let block = place(file, text, part)?;
-        let found: Vec<&str> = text.lines().skip(block.begin + 1).take(block.end - block.begin - 1).collect();
-        let expected: Vec<&str> = table.lines().collect();
-        let at = |lines: &[&str], i: usize| lines.get(i).copied().unwrap_or_default().to_string();
-        if let Some(i) = (0..found.len().max(expected.len())).find(|i| at(&found, *i) != at(&expected, *i)) {
-            return Err(DocumentError::Stale {
-                file: file.into(),
-                line: block.begin + 2 + i,
-                part: part.into(),
-                expected: at(&expected, i),
-                found: at(&found, i),
-            });
+impl Document {
+    /// The document with the tables of `result` in their places.
+    ///
+    /// # Errors
+    /// If a part has no place, or markers make no sense.
+    pub fn update(&self, result: &Reproduction) -> Result<Document, DocumentError> {
+        let mut document = self.clone();
+        for (part, table) in parts(result) {
+            let (page, block) = document.place(part)?;
+            let lines: Vec<&str> = document.pages[page].text.split_inclusive('\n').collect();
+            let begin = format!("<!-- reproduce {part}: begin {} -->\n", checksum(&table));
+            let end =
+                format!("<!-- reproduce {part}: end -->{}", &lines[block.end][lines[block.end].trim_end().len()..]);
+            let text =
+                [&*lines[..block.begin].concat(), &begin, &table, &end, &lines[block.end + 1..].concat()].concat();
+            document.pages[page].text = text;
         }
+        Ok(document)
     }
-    Ok(())
-}
 
-/// Whether all generated tables of a document are as they were generated, and how many there are.
-///
-/// # Errors
-/// The first that was edited, or markers that make no sense.
-pub fn intact(file: &str, text: &str) -> Result<usize, DocumentError> {
-    let blocks = blocks(file, text)?;
-    let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    for block in blocks.iter().filter(|block| block.sum != BY_HAND) {
-        if block.sum != checksum(&lines[block.begin + 1..block.end].concat()) {
-            let problem = format!("the generated table of {} was edited by hand", block.part);
-            return Err(DocumentError::Marker { file: file.into(), line: block.begin + 1, problem });
+    /// Whether the document holds the tables of `result`.
+    ///
+    /// # Errors
+    /// The first line that differs.
+    pub fn check(&self, result: &Reproduction) -> Result<(), DocumentError> {
+        for (part, table) in parts(result) {
+            let (page, block) = self.place(part)?;
+            let Page { file, text } = &self.pages[page];
+            let found: Vec<&str> = text.lines().skip(block.begin + 1).take(block.end - block.begin - 1).collect();
+            let expected: Vec<&str> = table.lines().collect();
+            let at = |lines: &[&str], i: usize| lines.get(i).copied().unwrap_or_default().to_string();
+            if let Some(i) = (0..found.len().max(expected.len())).find(|i| at(&found, *i) != at(&expected, *i)) {
+                return Err(DocumentError::Stale {
+                    file: file.clone(),
+                    line: block.begin + 2 + i,
+                    part: part.into(),
+                    expected: at(&expected, i),
+                    found: at(&found, i),
+                });
+            }
         }
+        Ok(())
     }
-    Ok(blocks.len())
+
+    /// Whether all generated tables are as they were generated, and how many there are.
+    ///
+    /// # Errors
+    /// The first that was edited, or markers that make no sense.
+    pub fn intact(&self) -> Result<usize, DocumentError> {
+        let mut tables = 0;
+        for page in &self.pages {
+            let blocks = blocks(page)?;
+            let lines: Vec<&str> = page.text.split_inclusive('\n').collect();
+            for block in blocks.iter().filter(|block| block.sum != BY_HAND) {
+                if block.sum != checksum(&lines[block.begin + 1..block.end].concat()) {
+                    let problem = format!("the generated table of {} was edited by hand", block.part);
+                    return Err(DocumentError::Marker { file: page.file.clone(), line: block.begin + 1, problem });
+                }
+            }
+            tables += blocks.len();
+        }
+        Ok(tables)
+    }
+
+    /// The page that has a place for this part, and the place.
+    fn place(&self, part: &str) -> Result<(usize, Block<'_>), DocumentError> {
+        let mut place = None;
+        for (i, page) in self.pages.iter().enumerate() {
+            let Some(block) = blocks(page)?.into_iter().find(|block| block.part == part) else { continue };
+            if place.is_some() {
+                return wrong(page, block.begin, "a second place for this part");
+            }
+            place = Some((i, block));
+        }
+        place.ok_or_else(|| DocumentError::NoMarker { file: self.name.clone(), part: part.into() })
+    }
 }
 
-fn place<'a>(file: &str, text: &'a str, part: &str) -> Result<Block<'a>, DocumentError> {
-    let no_marker = || DocumentError::NoMarker { file: file.into(), part: part.into() };
-    blocks(file, text)?.into_iter().find(|block| block.part == part).ok_or_else(no_marker)
-}
-
-fn blocks<'a>(file: &str, text: &'a str) -> Result<Vec<Block<'a>>, DocumentError> {
+/// The generated parts of a page; the number of a mail is its slug.
+fn blocks(page: &Page) -> Result<Vec<Block<'_>>, DocumentError> {
     let mut blocks: Vec<Block> = Vec::new();
     let mut open: Option<(&str, &str, usize)> = None;
-    let wrong = |line: usize, problem: &str| {
-        Err(DocumentError::Marker { file: file.into(), line: line + 1, problem: problem.into() })
-    };
-    for (i, line) in text.lines().enumerate() {
+    for (i, line) in page.text.lines().enumerate() {
         let Some(marker) = line.strip_prefix("<!-- reproduce ") else { continue };
         let Some((part, rest)) = marker.strip_suffix(" -->").and_then(|m| m.split_once(": ")) else {
-            return wrong(i, "a marker that is not understood");
+            return wrong(page, i, "a marker that is not understood");
         };
+        let part = Mail::slug(part).unwrap_or(part);
         match (rest.strip_prefix("begin "), rest, open.take()) {
             (Some(_), _, None) if blocks.iter().any(|b| b.part == part) => {
-                return wrong(i, "a second place for this part")
+                return wrong(page, i, "a second place for this part")
             }
             (Some(sum), _, None) => open = Some((part, sum, i)),
             (None, "end", Some((begun, sum, begin))) if begun == part => {
                 blocks.push(Block { part, sum, begin, end: i })
             }
-            _ => return wrong(i, "a marker without its other half"),
+            _ => return wrong(page, i, "a marker without its other half"),
         }
     }
     match open {
-        Some((.., begin)) => wrong(begin, "a marker without its other half"),
+        Some((.., begin)) => wrong(page, begin, "a marker without its other half"),
         None => Ok(blocks),
     }
+}
+
+fn wrong<T>(page: &Page, line: usize, problem: &str) -> Result<T, DocumentError> {
+    Err(DocumentError::Marker { file: page.file.clone(), line: line + 1, problem: problem.into() })
 }
 
 fn checksum(table: &str) -> String {
@@ -179,52 +218,87 @@ mod tests {
     use super::*;
     use crate::reproduce::reproduce;
 
-    const WRITTEN: &str = "# Title\n\nBefore.\n\n<!-- reproduce 000: begin by hand -->\nold | table\n<!-- reproduce 000: end -->\n\nAfter.";
+    const WRITTEN: &str = "# Title\n\nBefore.\n\n<!-- reproduce asym-prev-first: begin by hand -->\nold | table\n<!-- reproduce asym-prev-first: end -->\n\nAfter.";
 
     fn result() -> Reproduction {
-        reproduce(&[Mail::find("000").unwrap()], &[]).unwrap()
+        reproduce(&[Mail::find("asym-prev-first").unwrap()], &[]).unwrap()
+    }
+
+    fn document(pages: &[(&str, &str)]) -> Document {
+        let page = |(file, text): &(&str, &str)| Page { file: file.to_string(), text: text.to_string() };
+        Document { name: "d".into(), pages: pages.iter().map(page).collect() }
+    }
+
+    fn update(text: &str, result: &Reproduction) -> Result<String, DocumentError> {
+        document(&[("d.md", text)]).update(result).map(|mut new| new.pages.remove(0).text)
+    }
+
+    fn check(text: &str, result: &Reproduction) -> Result<(), DocumentError> {
+        document(&[("d.md", text)]).check(result)
+    }
+
+    fn intact(text: &str) -> Result<usize, DocumentError> {
+        document(&[("d.md", text)]).intact()
     }
 
     #[test]
     fn tables_are_replaced_and_words_are_not() {
         let result = result();
-        let new = update("d.md", WRITTEN, &result).unwrap();
-        assert!(
-            new.starts_with("# Title\n\nBefore.\n\n<!-- reproduce 000: begin ") && new.ends_with("-->\n\nAfter."),
-            "{new}"
-        );
+        let new = update(WRITTEN, &result).unwrap();
+        let begin = "# Title\n\nBefore.\n\n<!-- reproduce asym-prev-first: begin ";
+        assert!(new.starts_with(begin) && new.ends_with("-->\n\nAfter."), "{new}");
         assert!(new.contains("| hikey960/sched-pipe/ops_per_sec |") && !new.contains("old | table"), "{new}");
-        assert_eq!(update("d.md", &new, &result).unwrap(), new, "written again it stays");
-        assert_eq!((check("d.md", &new, &result), intact("d.md", &new)), (Ok(()), Ok(1)));
+        assert_eq!(update(&new, &result).unwrap(), new, "written again it stays");
+        assert_eq!((check(&new, &result), intact(&new)), (Ok(()), Ok(1)));
+        let cut = update(WRITTEN.trim_end_matches("\n\nAfter."), &result).unwrap();
+        assert!(cut.ends_with("<!-- reproduce asym-prev-first: end -->"), "{cut}");
+    }
+
+    #[test]
+    fn markers_may_name_mails_by_number() {
+        let result = result();
+        let new = update(&WRITTEN.replace("asym-prev-first", "000"), &result).unwrap();
+        assert_eq!(new, update(WRITTEN, &result).unwrap());
+    }
+
+    #[test]
+    fn each_table_goes_into_the_page_that_has_a_place_for_it() {
+        let result = result();
+        let old = document(&[("README.md", "Nothing here."), ("a.md", WRITTEN)]);
+        let new = old.update(&result).unwrap();
+        assert_eq!((&new.pages[0], &new.pages[1].text), (&old.pages[0], &update(WRITTEN, &result).unwrap()));
+        assert_eq!((new.check(&result), new.intact()), (Ok(()), Ok(1)));
+        let twice = document(&[("a.md", WRITTEN), ("b.md", WRITTEN)]).update(&result).unwrap_err();
+        assert_eq!(twice.to_string(), "b.md:5: a second place for this part");
     }
 
     #[test]
     fn an_edit_by_hand_is_noticed() {
         let result = result();
-        assert!(matches!(check("d.md", WRITTEN, &result), Err(DocumentError::Stale { line: 6, .. })));
-        assert_eq!(intact("d.md", WRITTEN), Ok(1), "not generated yet");
-        let new = update("d.md", WRITTEN, &result).unwrap().replacen("149313", "149314", 1);
-        assert!(matches!(check("d.md", &new, &result), Err(DocumentError::Stale { .. })));
-        assert!(matches!(intact("d.md", &new), Err(DocumentError::Marker { line: 5, .. })));
+        assert!(matches!(check(WRITTEN, &result), Err(DocumentError::Stale { line: 6, .. })));
+        assert_eq!(intact(WRITTEN), Ok(1), "not generated yet");
+        let new = update(WRITTEN, &result).unwrap().replacen("149313", "149314", 1);
+        assert!(matches!(check(&new, &result), Err(DocumentError::Stale { .. })));
+        assert!(matches!(intact(&new), Err(DocumentError::Marker { line: 5, .. })));
     }
 
     #[test]
     fn markers_that_make_no_sense_are_refused() {
-        let of = |text: &str| intact("d.md", text).unwrap_err().to_string();
-        let begin = "<!-- reproduce 000: begin by hand -->\n";
-        let end = "<!-- reproduce 000: end -->\n";
+        let of = |text: &str| intact(text).unwrap_err().to_string();
+        let begin = "<!-- reproduce asym-prev-first: begin by hand -->\n";
+        let end = "<!-- reproduce asym-prev-first: end -->\n";
         assert_eq!(of(begin), "d.md:1: a marker without its other half");
         assert_eq!(of(end), "d.md:1: a marker without its other half");
         assert_eq!(of(&[begin, begin, end].concat()), "d.md:2: a marker without its other half");
         assert_eq!(of(&[begin, end, begin, end].concat()), "d.md:3: a second place for this part");
-        assert_eq!(of("<!-- reproduce 000 -->\n"), "d.md:1: a marker that is not understood");
-        let error = update("d.md", "nothing", &result()).unwrap_err();
-        assert_eq!(error, DocumentError::NoMarker { file: "d.md".into(), part: "000".into() });
+        assert_eq!(of("<!-- reproduce asym-prev-first -->\n"), "d.md:1: a marker that is not understood");
+        let error = update("nothing", &result()).unwrap_err();
+        assert_eq!(error, DocumentError::NoMarker { file: "d".into(), part: "asym-prev-first".into() });
     }
 
     #[test]
     fn the_documents_tables_are_as_they_were_generated() {
         let text = include_str!("../../../../docs/reproduction.md");
-        assert!(intact("docs/reproduction.md", text).unwrap() > 0);
+        assert_eq!(intact(text), Ok(6));
     }
 }

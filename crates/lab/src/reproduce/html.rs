@@ -74,7 +74,7 @@ fn scoreboard(out: &mut String, result: &Reproduction) {
     score(out, "all", &result.score);
     out.push_str("</tbody>\n</table>\n<nav aria-label=\"Mails\">");
     for mail in &result.mails {
-        let _ = write!(out, "<a href=\"#mail-{0}\">Mail {0}</a>", mail.mail);
+        let _ = write!(out, "<a href=\"#mail-{0}\">{0}</a>", mail.mail);
     }
     out.push_str("</nav>\n");
 }
@@ -92,7 +92,9 @@ fn score(out: &mut String, mail: &str, s: &Score) {
 /// A mail: the picture, and its rows, those that are judged first.
 fn section(out: &mut String, result: &Reproduction, mail: &MailScore) {
     let rows: Vec<&ReproducedRow> = result.rows.iter().filter(|row| row.mail == mail.mail).collect();
-    let _ = writeln!(out, "<section>\n<h2 id=\"mail-{0}\">Mail {0}</h2>", mail.mail);
+    let _ = writeln!(out, "<section>\n<h2 id=\"mail-{0}\">{0}</h2>", mail.mail);
+    let (subject, author) = (escaped(&mail.subject), escaped(&mail.author));
+    let _ = writeln!(out, "<p>{subject}, {author}, {}</p>", mail.date);
     match plot::plot(&mail.mail, &rows) {
         Some((picture, left_out)) => {
             out.push_str(KEY);

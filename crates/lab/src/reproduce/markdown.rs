@@ -1,17 +1,19 @@
 //! The scoreboard in Markdown: a table of all mails, and one of each mail's rows. These are the generated parts of
-//! `docs/reproduction.md` ([`super::document`]).
+//! the pages in `docs/reproduction` ([`super::document`]).
 
 use std::fmt::Write;
 
 use super::table::{self, maybe};
-use super::{Kind, ReproducedRow, Reproduction, Score};
+use super::{Kind, MailScore, ReproducedRow, Reproduction, Score};
 use crate::tables::{number, percent};
 
 /// Everything; ends with a newline.
 pub fn markdown(result: &Reproduction) -> String {
     let mut out = format!("# Published figures, repeated\n\n{}", scoreboard(result));
     for mail in &result.mails {
-        let _ = write!(out, "\n## Mail {}\n\n{}", mail.mail, mail_table(result, &mail.mail));
+        let MailScore { mail, subject, author, date, .. } = mail;
+        let _ =
+            write!(out, "\n## {mail}\n\n{}, {}, {date}\n\n{}", cell(subject), cell(author), mail_table(result, mail));
     }
     let besides = table::besides(result);
     if !besides.is_empty() {

@@ -22,7 +22,7 @@ use fairground_run::worker::Workers;
 /// Which rows, and how they are run.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// First three digits of a mail, or `all`.
+    /// Slug or number of a mail, or `all`.
     pub mail: String,
     /// Only the rows with one of these in their ids; all if there are none.
     pub rows: Vec<String>,

@@ -21,7 +21,7 @@ fn executed(ops: [f64; 2], migrations: [f64; 2], seeds: usize, sources: Vec<Sour
 }
 
 fn reproduce_000(hikey960: Executed, hikey: Executed) -> Result<Reproduction, ReproduceError> {
-    let mail = Mail::find("000").unwrap();
+    let mail = Mail::find("asym-prev-first").unwrap();
     let runs = runs_of(&mail);
     let machines: Vec<_> = runs.iter().map(|r| r.machine.as_str()).collect();
     assert_eq!(machines, ["hikey960", "hikey"]);
@@ -30,7 +30,7 @@ fn reproduce_000(hikey960: Executed, hikey: Executed) -> Result<Reproduction, Re
 
 #[test]
 fn a_good_simulation_hits_every_scored_row() {
-    let fitted = vec![Source::Fitted("000/hikey960/sched-pipe/ops_per_sec/base".into())];
+    let fitted = vec![Source::Fitted("asym-prev-first/hikey960/sched-pipe/ops_per_sec/base".into())];
     let result = reproduce_000(
         executed([149_313.0, 182_000.0], [99_936.0, 0.0], 8, fitted),
         executed([47_721.0, 47_721.0], [0.0, 0.0], 8, vec![]),
@@ -44,7 +44,7 @@ fn a_good_simulation_hits_every_scored_row() {
 
 #[test]
 fn a_baseline_fit_marks_its_cell_and_not_the_change() {
-    let fitted = vec![Source::Fitted("000/hikey960/sched-pipe/ops_per_sec/base".into())];
+    let fitted = vec![Source::Fitted("asym-prev-first/hikey960/sched-pipe/ops_per_sec/base".into())];
     let result =
         reproduce_000(executed([1.0, 1.0], [1.0, 0.0], 8, fitted), executed([1.0, 1.0], [0.0, 0.0], 8, vec![]))
             .unwrap();
@@ -56,7 +56,7 @@ fn a_baseline_fit_marks_its_cell_and_not_the_change() {
 
 #[test]
 fn a_row_whose_patched_cell_was_fitted_is_not_scored() {
-    let fitted = vec![Source::Fitted("000/hikey960/sched-pipe/ops_per_sec/test".into())];
+    let fitted = vec![Source::Fitted("asym-prev-first/hikey960/sched-pipe/ops_per_sec/test".into())];
     let result = reproduce_000(
         executed([149_313.0, 182_587.0], [1.0, 0.0], 8, fitted),
         executed([1.0, 1.0], [0.0, 0.0], 8, vec![]),
@@ -67,7 +67,7 @@ fn a_row_whose_patched_cell_was_fitted_is_not_scored() {
 
 #[test]
 fn a_fit_to_an_unknown_cell_is_refused() {
-    let fitted = vec![Source::Fitted("000/hikey960/sched-pipe/opsec/base".into())];
+    let fitted = vec![Source::Fitted("asym-prev-first/hikey960/sched-pipe/opsec/base".into())];
     let result =
         reproduce_000(executed([1.0, 1.0], [1.0, 0.0], 8, fitted), executed([1.0, 1.0], [0.0, 0.0], 8, vec![]));
     assert!(matches!(result, Err(ReproduceError::UnknownCell { .. })));
@@ -148,7 +148,7 @@ fn every_row_has_the_keys_of_the_contract() {
 
 /// Mail 000 with `hikey960` as given, and its run taken apart or told apart by where it started.
 fn shown(change: impl FnOnce(&mut Mail, &mut Executed)) -> Result<Reproduction, ReproduceError> {
-    let mut mail = Mail::find("000").unwrap();
+    let mut mail = Mail::find("asym-prev-first").unwrap();
     mail.keep(&["hikey960/sched-pipe/ops_per_sec".to_string()]);
     let mut run = executed([149_313.0, 182_000.0], [4.0, 2.0], 8, vec![]);
     change(&mut mail, &mut run);
@@ -161,9 +161,9 @@ fn shown(change: impl FnOnce(&mut Mail, &mut Executed)) -> Result<Reproduction, 
 #[test]
 fn a_row_that_is_left_out_may_still_have_been_fitted() {
     let fitted = |cell: &str| vec![Source::Fitted(cell.into())];
-    let result = shown(|_, run| run.sources = fitted("000/hikey/sched-pipe/ops_per_sec/base")).unwrap();
+    let result = shown(|_, run| run.sources = fitted("asym-prev-first/hikey/sched-pipe/ops_per_sec/base")).unwrap();
     assert_eq!((result.rows.len(), result.rows[0].cells.base), (1, Kind::Predicted));
-    let result = shown(|_, run| run.sources = fitted("000/hikey960/sched-pipe/ops_per_sec/base")).unwrap();
+    let result = shown(|_, run| run.sources = fitted("asym-prev-first/hikey960/sched-pipe/ops_per_sec/base")).unwrap();
     assert_eq!(result.rows[0].cells.base, Kind::Fitted);
 }
 
@@ -194,18 +194,18 @@ fn a_row_taken_apart_says_which_feature_moves_it() {
     .unwrap();
     assert_eq!(result.rows[0].features.len(), 1);
     let text = crate::reproduce::render(&result);
-    assert!(text.contains("asym-prev-first  000/hikey960/sched-pipe/ops_per_sec +20.00"), "{text}");
+    assert!(text.contains("asym-prev-first  asym-prev-first/hikey960/sched-pipe/ops_per_sec +20.00"), "{text}");
     assert!(text.contains("adds +20.00 [+20.00, +20.00] *"), "{text}");
 }
 
 /// Mail 004 with runs of which each base takes 10 s and each test as many as its name has letters, one node alone.
 fn shown_004(parts: &[&str]) -> Reproduction {
-    let mut mail = Mail::find("004").unwrap();
+    let mut mail = Mail::find("cluster-level").unwrap();
     mail.keep(&parts.iter().map(|part| part.to_string()).collect::<Vec<_>>());
     let run = |spec: RunSpec| {
         let metric = Metric { name: spec.metric.clone(), unit: "".into(), better: Better::Lower, meaning: "".into() };
         let test = spec.test.as_ref().map_or(10.0, |test| test.len() as f64 / 10.0);
-        let fitted = vec![Source::Fitted("004/kunpeng920/pinned-cluster/elapsed/base".into())];
+        let fitted = vec![Source::Fitted("cluster-level/kunpeng920/pinned-cluster/elapsed/base".into())];
         let mut run = executed([1.0; 2], [1.0; 2], 8, fitted);
         run.report.comparisons[0].rows = vec![Row::new(metric, vec![10.0; 8], vec![test; 8])];
         (spec, run)
@@ -267,7 +267,7 @@ fn domains_of_mail_004_are_looked_up_and_agree() {
 
 #[test]
 fn a_domain_that_differs_is_said_to() {
-    let mut mail = Mail::find("004").unwrap();
+    let mut mail = Mail::find("cluster-level").unwrap();
     mail.keep(&["domains/mc-min".into()]);
     mail.rows[0].domain.as_mut().unwrap().cpu = 1000;
     let row = reproduce(&[mail.clone()], &[]).unwrap().rows.remove(0);

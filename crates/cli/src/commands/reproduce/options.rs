@@ -30,11 +30,11 @@ pub struct Layout {
     /// Write to this file instead, whole or not at all
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Write the generated tables of a document anew, between its markers, instead of printing
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "format", "check"])]
+    /// Write the generated tables of a document anew, between its markers, instead of printing; of a directory: in its pages
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["output", "format", "check"])]
     pub update: Option<PathBuf>,
     /// Compare the generated tables of a document with these results instead of printing; exit code 1 if they differ
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "format"])]
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["output", "format"])]
     pub check: Option<PathBuf>,
 }
 

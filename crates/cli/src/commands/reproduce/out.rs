@@ -4,7 +4,8 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use fairground_lab::reproduce::{self, document, Reproduction};
+use fairground_lab::reproduce::document::{Document, Page};
+use fairground_lab::reproduce::{self, Reproduction};
 use miette::Diagnostic;
 use thiserror::Error;
 
@@ -37,7 +38,7 @@ impl Layout {
     /// Opened before the work begins, so that a bad path is known at once.
     pub fn open(&self) -> Result<Writer, Failure> {
         if let Some(path) = self.update.as_ref().or(self.check.as_ref()) {
-            document::intact(&path.display().to_string(), &read(path)?)?;
+            read(path)?.intact()?;
         }
         Ok(match (&self.update, &self.check, &self.output) {
             (Some(path), ..) => Writer::Update(path.clone()),
@@ -55,12 +56,14 @@ impl Writer {
             Writer::File(format, file) => write(file, &rendered(format, result)),
             Writer::Update(path) => {
                 // Read again: somebody may have written to it meanwhile.
-                let new = document::update(&path.display().to_string(), &read(&path)?, result)?;
-                write(OutputFile::create(&path)?, &new)
+                let old = read(&path)?;
+                let new = old.update(result)?;
+                for (old, new) in old.pages.iter().zip(&new.pages).filter(|(old, new)| old != new) {
+                    write(OutputFile::create(Path::new(&old.file))?, &new.text)?;
+                }
+                Ok(())
             }
-            Writer::Check(path) => {
-                document::check(&path.display().to_string(), &read(&path)?, result).map_err(run_failed)
-            }
+            Writer::Check(path) => read(&path)?.check(result).map_err(run_failed),
         }
     }
 }
@@ -80,7 +83,26 @@ fn write(mut file: OutputFile, text: &str) -> Result<(), Failure> {
     file.finish()
 }
 
-fn read(path: &Path) -> Result<String, Failure> {
-    let cannot = |e: std::io::Error| CannotRead { path: path.display().to_string(), cause: e.to_string() };
-    Ok(fs::read_to_string(path).map_err(cannot)?)
+/// A file, or the pages (`*.md`) of a directory by name.
+fn read(path: &Path) -> Result<Document, Failure> {
+    let files = if path.is_dir() { pages_of(path)? } else { vec![path.into()] };
+    let page = |file: PathBuf| {
+        let text = fs::read_to_string(&file).map_err(|e| cannot_read(&file, e))?;
+        Ok(Page { file: file.display().to_string(), text })
+    };
+    let pages = files.into_iter().map(page).collect::<Result<_, CannotRead>>()?;
+    Ok(Document { name: path.display().to_string(), pages })
+}
+
+fn pages_of(dir: &Path) -> Result<Vec<PathBuf>, CannotRead> {
+    let entries =
+        fs::read_dir(dir).and_then(Iterator::collect::<Result<Vec<_>, _>>).map_err(|e| cannot_read(dir, e))?;
+    let mut pages: Vec<_> = entries.into_iter().map(|entry| entry.path()).collect();
+    pages.retain(|path| path.extension().is_some_and(|ext| ext == "md") && path.is_file());
+    pages.sort();
+    Ok(pages)
+}
+
+fn cannot_read(path: &Path, cause: std::io::Error) -> CannotRead {
+    CannotRead { path: path.display().to_string(), cause: cause.to_string() }
 }
