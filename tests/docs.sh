@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Executes the commands that README.md and docs/*.md show in ```sh blocks, each file in a directory of its own.
+# Executes the commands that README.md, docs/*.md and docs/reproduction/*.md show in ```sh blocks, each file in a directory of its own.
 #
 #   tests/docs.sh              all but docs/kernel.md, which wants a kernel tree beside it, and pages with sweeps, which want
 #                              the Python package: tests/python.sh
@@ -32,7 +32,7 @@ if [ $# = 2 ]; then
 	exit
 fi
 ran=0
-for file in README.md docs/*.md; do
+for file in README.md docs/*.md docs/reproduction/*.md; do
 	[ "$file" != docs/kernel.md ] && grep -q '^```sh$' "$file" && ! grep -q '^fairground sweep' "$file" || continue
 	dir=$(mktemp -d)
 	page "$file" "$dir"
