@@ -34,32 +34,42 @@ pub const SCHEMA: &str = "fairground-bench-1";
 
 /// What is measured.
 pub const ROWS: [BenchSpec; 7] = [
-    BenchSpec { name: "W8", hardware: Hardware::Equal(8), load: Load::periodic(40, 15.0), how: How::PLAIN },
-    BenchSpec { name: "W128", hardware: Hardware::Equal(128), load: Load::periodic(640, 15.0), how: How::PLAIN },
-    BenchSpec { name: "W224", hardware: Hardware::Equal(224), load: Load::periodic(1120, 15.0), how: How::PLAIN },
+    BenchSpec { name: "W8", hardware: Hardware::Equal(8), load: Load::periodic(40, 15.0), how: BenchConfig::PLAIN },
+    BenchSpec {
+        name: "W128",
+        hardware: Hardware::Equal(128),
+        load: Load::periodic(640, 15.0),
+        how: BenchConfig::PLAIN,
+    },
+    BenchSpec {
+        name: "W224",
+        hardware: Hardware::Equal(224),
+        load: Load::periodic(1120, 15.0),
+        how: BenchConfig::PLAIN,
+    },
     BenchSpec {
         name: "W8-why",
         hardware: Hardware::Equal(8),
         load: Load::periodic(40, 15.0),
-        how: How { why: true, ..How::PLAIN },
+        how: BenchConfig { why: true, ..BenchConfig::PLAIN },
     },
     BenchSpec {
         name: "W8-eas",
         hardware: Hardware::Preset("rb5"),
         load: Load::periodic(40, 3.0),
-        how: How { governor: Governor::Schedutil, ..How::PLAIN },
+        how: BenchConfig { governor: Governor::Schedutil, ..BenchConfig::PLAIN },
     },
     BenchSpec {
         name: "W1024",
         hardware: Hardware::Preset("synthetic-1024"),
         load: Load::periodic(10_000, 7.5),
-        how: How::PLAIN,
+        how: BenchConfig::PLAIN,
     },
     BenchSpec {
         name: "F224",
         hardware: Hardware::Preset("thunderx2-224"),
         load: Load::Storm { groups: 256, loops: 5 },
-        how: How::PLAIN,
+        how: BenchConfig::PLAIN,
     },
 ];
 
@@ -124,21 +134,21 @@ pub struct BenchSpec {
     /// What runs on it.
     pub load: Load,
     /// In what circumstances.
-    pub how: How,
+    pub how: BenchConfig,
 }
 
 /// The circumstances of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct How {
+pub struct BenchConfig {
     /// Who sets the clocks.
     pub governor: Governor,
     /// Somebody asks why.
     pub why: bool,
 }
 
-impl How {
+impl BenchConfig {
     /// Clocks at their top, and nobody asks.
-    pub const PLAIN: How = How { governor: Governor::Performance, why: false };
+    pub const PLAIN: BenchConfig = BenchConfig { governor: Governor::Performance, why: false };
 }
 
 /// What was measured.
@@ -201,7 +211,9 @@ pub fn measure(name: &str, sched: &SchedSpec, workers: &Workers, seconds: f64) -
         Hardware::Preset(name) => Machine::preset(name).map_err(|e| failed(e.to_string()))?,
     };
     let machine = Arc::new(machine);
-    let run = |sim_s: f64, timed: bool| one(&machine, &row.load, sched, workers, sim_s, timed, row.how).map_err(failed);
+    let run = |sim_s: f64, timed: bool| {
+        measure_row(&machine, &row.load, sched, workers, sim_s, timed, row.how).map_err(failed)
+    };
     // A short run tells how much virtual time fits.
     let probe = run(PROBE_S, false)?;
     let sim_s = (PROBE_S / probe.wall_s.max(1e-6) * seconds).clamp(PROBE_S, 3_600.0);
@@ -225,14 +237,14 @@ pub fn measure(name: &str, sched: &SchedSpec, workers: &Workers, seconds: f64) -
 const PROBE_S: f64 = 0.2;
 
 /// One run, in a worker if it has to be.
-fn one(
+fn measure_row(
     machine: &Arc<Machine>,
     load: &Load,
     sched: &SchedSpec,
     workers: &Workers,
     sim_s: f64,
     timed: bool,
-    how: How,
+    how: BenchConfig,
 ) -> Result<SpeedMeasurement, String> {
     let (workload, _) = Workload::find(&load.spec(sim_s), machine).map_err(|e| e.to_string())?;
     kernel_compat::size(std::slice::from_ref(sched), machine).map_err(|e| e.to_string())?;

@@ -277,7 +277,7 @@ pub fn fit(
     progress: &(dyn Fn() + Sync),
 ) -> Result<Fit, CalibrateError> {
     let plan = Plan { scheds: 1, ..plan.clone() };
-    let knob = Knob::of(&experiment.machine, &job.figures);
+    let knob = FitVariable::for_figures(&experiment.machine, &job.figures);
     let at = |step: u64| {
         let turned = experiment.with_machine(|machine| {
             knob.values(step).iter().for_each(|(free, value)| machine.costs.set_fit_value(*free, *value));
@@ -328,7 +328,7 @@ fn halve(
 }
 
 /// Costs that turn together, on a grid.
-enum Knob {
+enum FitVariable {
     /// Steps of 0.0001.
     Scale,
     /// The first in ns of four digits; each with its ratio to the first, in three digits: what comes of four-digit costs
@@ -336,15 +336,15 @@ enum Knob {
     Soft(Vec<(FitParam, f64)>),
 }
 
-impl Knob {
-    fn of(machine: &Machine, figures: &[FitParam]) -> Knob {
+impl FitVariable {
+    fn for_figures(machine: &Machine, figures: &[FitParam]) -> FitVariable {
         if figures.contains(&FitParam::Scale) {
-            return Knob::Scale;
+            return FitVariable::Scale;
         }
         let stated = |free: &FitParam| machine.costs.fit_value(*free);
         // A cost of nothing has no ratio; then all are equal.
         let first = figures.first().map(stated).filter(|ns| *ns > 0.0);
-        Knob::Soft(
+        FitVariable::Soft(
             figures.iter().map(|free| (*free, first.map_or(1.0, |first| three_digits(stated(free) / first)))).collect(),
         )
     }
@@ -352,15 +352,15 @@ impl Knob {
     /// First and last step: 0.01 to 16, or 1 ns to 10 ms.
     fn steps(&self) -> (u64, u64) {
         match self {
-            Knob::Scale => (100, 160_000),
-            Knob::Soft(_) => (1, 7 * STEPS_PER_DECADE),
+            FitVariable::Scale => (100, 160_000),
+            FitVariable::Soft(_) => (1, 7 * STEPS_PER_DECADE),
         }
     }
 
     fn values(&self, step: u64) -> Vec<(FitParam, f64)> {
         match self {
-            Knob::Scale => vec![(FitParam::Scale, step as f64 / 1e4)],
-            Knob::Soft(figures) => {
+            FitVariable::Scale => vec![(FitParam::Scale, step as f64 / 1e4)],
+            FitVariable::Soft(figures) => {
                 let first = decade_step(step);
                 figures.iter().map(|(free, ratio)| (*free, four_digits(first * ratio))).collect()
             }

@@ -34,11 +34,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod ablation;
 pub mod agree;
 pub mod bench;
 pub mod calibrate;
 pub mod comparison;
-pub mod dissect;
+pub mod cost_attribution;
 pub mod explain;
 pub mod fail_if;
 pub mod free;
@@ -46,8 +47,7 @@ pub mod published;
 pub mod regret;
 pub mod replay;
 pub mod reproduce;
+pub mod robustness;
 pub mod sensitivity;
 pub mod stats;
-pub mod sweep;
 pub mod tables;
-pub mod terms;

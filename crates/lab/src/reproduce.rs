@@ -18,18 +18,18 @@
 //! **Rows beside their figures.** Further forms of a test, of which nothing is printed, are set beside it ([`Form`]). A row may be split by physical terms ([`crate::terms`]) and by the features that part
 //! its test from its base ([`crate::dissect`]); where its runs fall into kinds, how often each occurs is shown.
 
-mod ask;
-mod besides;
 mod csv;
 pub mod document;
 mod form;
 mod html;
 mod markdown;
+mod plan;
 mod plot;
 pub mod quick;
 mod request;
-mod sensitive;
-mod spread;
+mod run_modes;
+mod sensitivity_text;
+mod supplements;
 mod table;
 
 use std::borrow::Cow;
@@ -39,21 +39,21 @@ use miette::Diagnostic;
 use serde::Serialize;
 use thiserror::Error;
 
+use crate::ablation::{Ablation, Piece};
 use crate::comparison::{Comparison, Report, Row};
-use crate::dissect::{Dissection, Piece};
+use crate::cost_attribution::{self, CostTermShare};
 use crate::published::{current_id, Cell, DomainCheck, GivenTable, Mail, PublishedRow, RunSpec};
+use crate::robustness::Robustness;
 use crate::sensitivity::Sensitivity;
 use crate::stats::FEW_SEEDS;
-use crate::sweep::Sweep;
-use crate::terms::{self, TermShare};
 use fairground_run::batch::Results;
 
 pub use self::csv::csv;
 pub use self::form::Form;
 pub use self::html::{html, STYLE};
 pub use self::markdown::markdown;
-pub use self::request::{Looks, Ready, Request, RequestError};
-pub use self::spread::{RunKind, Side, Spread};
+pub use self::request::{PlannedRequest, Request, RequestError, Supplements};
+pub use self::run_modes::{RunKind, Side, Spread};
 pub use self::table::{json, render};
 
 /// What a run specification gave.
@@ -66,7 +66,7 @@ pub struct Executed {
     /// The same without each of [`crate::terms::TERMS`], none for one that is not there; empty if that was not asked for.
     pub without: Vec<Option<Report>>,
     /// The features between the two one by one, and what their schedulers gave; none if that was not asked for.
-    pub dissected: Option<(Dissection, Results)>,
+    pub dissected: Option<(Ablation, Results)>,
 }
 
 /// Where a number comes from.
@@ -98,7 +98,7 @@ pub struct Reproduction {
     /// What the mails give and nobody predicts.
     pub given: Vec<GivenTable>,
     /// Where the published signs hold in what the mails leave open; empty if that was not asked for.
-    pub sweeps: Vec<Sweep>,
+    pub sweeps: Vec<Robustness>,
     /// What our changes hang on; none if that was not asked for.
     pub sensitivity: Option<Sensitivity>,
     /// What must be said beside the figures.
@@ -178,7 +178,7 @@ pub struct ReproducedRow {
     /// The reason for `hit`, in words.
     pub why: String,
     /// Our change split by the physical term that carries it; empty if that was not asked for.
-    pub terms: Vec<TermShare>,
+    pub terms: Vec<CostTermShare>,
     /// Our change split by the feature that carries it; empty if that was not asked for.
     pub features: Vec<Piece>,
     /// Further test schedulers of which nothing is published; mostly empty.
@@ -331,13 +331,13 @@ pub fn reproduce(mails: &[Mail], executed: &[(RunSpec, Executed)]) -> Result<Rep
             author: mail.author.clone(),
             date: mail.date.to_string(),
             rows: own.len(),
-            score: Score::of(&own),
+            score: Score::from_rows(&own),
         }
     };
     Ok(Reproduction {
         schema: SCHEMA,
         quick: None,
-        score: Score::of(&rows.iter().collect::<Vec<_>>()),
+        score: Score::from_rows(&rows.iter().collect::<Vec<_>>()),
         mails: mails.iter().filter(|mail| !mail.rows.is_empty()).map(of_mail).collect(),
         rows,
         given,
@@ -349,7 +349,7 @@ pub fn reproduce(mails: &[Mail], executed: &[(RunSpec, Executed)]) -> Result<Rep
 }
 
 impl Score {
-    fn of(rows: &[&ReproducedRow]) -> Score {
+    fn from_rows(rows: &[&ReproducedRow]) -> Score {
         let scored: Vec<(&&ReproducedRow, bool)> = rows.iter().filter_map(|row| Some((row, row.hit?))).collect();
         let changed: Vec<bool> =
             scored.iter().filter(|(row, _)| row.published.exceeds()).map(|(_, hit)| *hit).collect();
@@ -403,7 +403,7 @@ fn reproduce_row(
     };
     let ours = ours.map(|ours| our_figures(row, ours));
     let shown = ReproducedRow { kind: change_kind(row, cells), cells, hit, leans, why, ..unjudged(mail, row) };
-    Ok(ReproducedRow { ours, terms, features, spread, ..shown })
+    Ok(ReproducedRow { ours, cost_attribution, features, spread, ..shown })
 }
 
 /// Means over the seeds, of the columns that are published.
@@ -464,11 +464,11 @@ fn checked_row(mail: &Mail, row: &PublishedRow, domain: &DomainCheck) -> Result<
 }
 
 /// Our change by the terms and by the features that carry it, as far as that was asked for.
-fn split(executed: &Executed, ours: &Row) -> (Vec<TermShare>, Vec<Piece>) {
+fn split(executed: &Executed, ours: &Row) -> (Vec<CostTermShare>, Vec<Piece>) {
     let metric = &ours.metric.name;
-    let terms = terms::shares(&executed.without, metric, ours.change.improvement_pct);
+    let terms = cost_attribution::shares(&executed.without, metric, ours.change.improvement_pct);
     let pieces = executed.dissected.as_ref().map(|(dissection, results)| dissection.pieces(results, metric));
-    (terms, pieces.unwrap_or_default())
+    (cost_attribution, pieces.unwrap_or_default())
 }
 
 /// Our figures of a row, and their spread if it asks for that; none if no pair of runs completed.

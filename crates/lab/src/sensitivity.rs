@@ -30,7 +30,7 @@ pub struct Sensitivity {
     /// By published row that is judged.
     pub rows: Vec<SensitiveRow>,
     /// Estimates that were not turned.
-    pub not_turned: Vec<NotTurned>,
+    pub not_turned: Vec<SkippedFigure>,
 }
 
 /// A row's change, and where it goes.
@@ -49,16 +49,16 @@ pub struct SensitiveRow {
     /// Least and greatest change of all.
     pub range_pct: Option<[f64; 2]>,
     /// Figures that turn its sign; none where the published change is within 2 sigma of nothing.
-    pub sign: Vec<Moved>,
+    pub sign: Vec<FigureEffect>,
     /// Figures that turn its verdict.
-    pub verdict: Vec<Moved>,
+    pub verdict: Vec<FigureEffect>,
     /// The figures that move it most, whatever comes of it.
-    pub most: Vec<Moved>,
+    pub most: Vec<FigureEffect>,
 }
 
 /// A turned figure, and the change with it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Moved {
+pub struct FigureEffect {
     /// Path of the figure in the machine's file.
     pub figure: String,
     /// What it was multiplied by.
@@ -69,7 +69,7 @@ pub struct Moved {
 
 /// An estimate that stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct NotTurned {
+pub struct SkippedFigure {
     /// The machine.
     pub machine: String,
     /// Path of the figure.
@@ -82,7 +82,7 @@ pub struct NotTurned {
 
 /// A machine with one estimate turned.
 #[derive(Clone)]
-pub struct TurnedMachine {
+pub struct PerturbedMachine {
     /// Path of the figure.
     pub figure: String,
     /// What it was multiplied by.
@@ -92,7 +92,7 @@ pub struct TurnedMachine {
 }
 
 /// `machine` once for each of its estimates and each of [`FACTORS`], and the estimates that cannot be turned.
-pub fn turned(machine: &Machine) -> (Vec<TurnedMachine>, Vec<NotTurned>) {
+pub fn perturbed_machines(machine: &Machine) -> (Vec<PerturbedMachine>, Vec<SkippedFigure>) {
     let (mut turned, mut not) = (Vec::new(), Vec::new());
     let mut plain = machine.clone();
     plain.restate_figures();
@@ -100,7 +100,7 @@ pub fn turned(machine: &Machine) -> (Vec<TurnedMachine>, Vec<NotTurned>) {
     for figure in estimates {
         let mut stands = |times: Option<String>, why: String| {
             let (machine, figure) = (machine.name.clone(), figure.path.clone());
-            not.push(NotTurned { machine, figure, times, why });
+            not.push(SkippedFigure { machine, figure, times, why });
         };
         for factor in FACTORS {
             match machine.perturbed(&figure.path, Perturbation::Times(factor)) {
@@ -113,17 +113,21 @@ pub fn turned(machine: &Machine) -> (Vec<TurnedMachine>, Vec<NotTurned>) {
                     break;
                 }
                 Ok(Some(machine)) => {
-                    turned.push(TurnedMachine { figure: figure.path.clone(), factor, machine: Arc::new(machine) });
+                    perturbed_machines.push(PerturbedMachine {
+                        figure: figure.path.clone(),
+                        factor,
+                        machine: Arc::new(machine),
+                    });
                 }
                 Err(e) => stands(Some(format!("{factor}")), format!("refused: {}", e.to_string().trim_end())),
             }
         }
     }
-    (turned, not)
+    (perturbed_machines, not)
 }
 
 /// What a run specification gave with the figures as they stand, and with each that was turned.
-pub struct Tried {
+pub struct Trial {
     /// The runs.
     pub run: RunSpec,
     /// As the figures stand.
@@ -134,7 +138,7 @@ pub struct Tried {
 
 impl Sensitivity {
     /// Of what the runs of the judged rows gave.
-    pub fn of(mails: &[Mail], tried: &[Tried], not_turned: Vec<NotTurned>, seeds: usize) -> Sensitivity {
+    pub fn from_trials(mails: &[Mail], tried: &[Trial], not_turned: Vec<SkippedFigure>, seeds: usize) -> Sensitivity {
         let judged = mails.iter().flat_map(|mail| &mail.rows).filter(|row| row.not_scored.is_none());
         let of_row = |row: &PublishedRow| {
             let run = row.run.as_ref()?;
@@ -145,7 +149,7 @@ impl Sensitivity {
 }
 
 impl SensitiveRow {
-    fn of(row: &PublishedRow, metric: &str, tried: &Tried) -> SensitiveRow {
+    fn of(row: &PublishedRow, metric: &str, tried: &Trial) -> SensitiveRow {
         let figures = |report: &Report| {
             let ours = figures_of(report, metric)?;
             Some((ours.change.improvement_pct?, judge_row(row, ours).map(|(hit, _)| hit)))
@@ -153,20 +157,21 @@ impl SensitiveRow {
         let stands = figures(&tried.stands);
         let (ours_pct, hit) = (stands.map(|(pct, _)| pct), stands.and_then(|(_, hit)| hit));
         let turned = tried.turned.iter();
-        let mut all: Vec<(Moved, Option<bool>)> = turned
+        let mut all: Vec<(FigureEffect, Option<bool>)> = perturbed_machines
             .filter_map(|(figure, factor, report)| {
                 let (pct, hit) = figures(report)?;
-                Some((Moved { figure: figure.clone(), factor: *factor, ours_pct: pct }, hit))
+                Some((FigureEffect { figure: figure.clone(), factor: *factor, ours_pct: pct }, hit))
             })
             .collect();
-        let away = |moved: &Moved| ours_pct.map_or(0.0, |pct| (moved.ours_pct - pct).abs());
+        let away = |moved: &FigureEffect| ours_pct.map_or(0.0, |pct| (moved.ours_pct - pct).abs());
         // Those that move it most come first; a stable sort keeps the file's order among equals.
         all.sort_by(|(a, _), (b, _)| away(b).total_cmp(&away(a)));
         let published = row.improvement_pct().filter(|pct| pct.abs() > 2.0 * row.sigma_pct());
-        let other_sign = |moved: &Moved| published.is_some() && ours_pct.is_some_and(|pct| pct * moved.ours_pct < 0.0);
+        let other_sign =
+            |moved: &FigureEffect| published.is_some() && ours_pct.is_some_and(|pct| pct * moved.ours_pct < 0.0);
         let changes = all.iter().map(|(moved, _)| moved.ours_pct).chain(ours_pct);
         let end = |pick: fn(f64, f64) -> f64| changes.clone().reduce(pick);
-        let moved = |keep: &dyn Fn(&Moved, Option<bool>) -> bool| -> Vec<Moved> {
+        let moved = |keep: &dyn Fn(&FigureEffect, Option<bool>) -> bool| -> Vec<FigureEffect> {
             all.iter().filter(|(moved, now)| keep(moved, *now)).map(|(moved, _)| moved.clone()).collect()
         };
         SensitiveRow {
@@ -197,15 +202,15 @@ mod tests {
     fn every_estimate_is_turned_both_ways_or_named() {
         let machine = Machine::preset("hikey960").unwrap();
         let estimates = machine.figures.iter().filter(|f| matches!(f.source, Source::Estimate(_)));
-        let (turned, not) = turned(&machine);
+        let (turned, not) = perturbed_machines(&machine);
         for figure in estimates {
-            let ways = turned.iter().filter(|t| t.figure == figure.path).count();
+            let ways = perturbed_machines.iter().filter(|t| t.figure == figure.path).count();
             let named = not.iter().any(|n| n.figure == figure.path);
             assert!(ways == 2 || named, "{}: {ways} ways", figure.path);
         }
         assert!(turned.len() > 40, "{}", turned.len());
         // Fitted and published figures stand.
-        let is = |path: &str| turned.iter().any(|t| t.figure == path);
+        let is = |path: &str| perturbed_machines.iter().any(|t| t.figure == path);
         assert!(is("costs.soft.probe") && !is("costs.scale"), "{:?}", not);
     }
 
@@ -226,9 +231,9 @@ mod tests {
         let run = mail.rows[0].run.clone().unwrap();
         let at = |figure: &str, pct| (figure.to_string(), 1.3, report(&run, pct));
         let turned = vec![at("a", 27.0), at("b", -1.0), at("c", 20.5)];
-        let tried = Tried { run: run.clone(), stands: report(&run, 20.0), turned };
-        let row = Sensitivity::of(&[mail], &[tried], vec![], 3).rows.remove(0);
-        let names = |moved: &[Moved]| moved.iter().map(|m| m.figure.clone()).collect::<Vec<_>>().join(" ");
+        let tried = Trial { run: run.clone(), stands: report(&run, 20.0), perturbed_machines };
+        let row = Sensitivity::from_trials(&[mail], &[tried], vec![], 3).rows.remove(0);
+        let names = |moved: &[FigureEffect]| moved.iter().map(|m| m.figure.clone()).collect::<Vec<_>>().join(" ");
         assert_eq!((row.hit, row.tried, row.range_pct), (Some(true), 3, Some([-1.0, 27.0])));
         assert_eq!([&row.sign, &row.verdict, &row.most].map(|m| names(m)), ["b", "b a", "b a c"]);
     }

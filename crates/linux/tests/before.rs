@@ -173,7 +173,7 @@ fn check(version: &str, variable: &str) {
     let Some(of) = trees::tree(variable) else { return };
     let (dir, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let tree = dir.path().join("tree");
-    let kernels = Kernels::at(cache.path().join("kernels"));
+    let kernels = Kernels::in_dir(cache.path().join("kernels"));
     let mut wrong = Vec::new();
     for script in Script::all().iter().filter(|s| s.trees.iter().any(|t| t == version)) {
         script.apply(&of, &tree);

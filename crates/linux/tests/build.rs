@@ -9,7 +9,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use fairground_linux::build::{BuildError, Built, Kernels, Request};
+use fairground_linux::build::{BuildError, BuildResult, Kernels, Request};
 use tempfile::TempDir;
 use trees::tree;
 
@@ -67,10 +67,10 @@ struct Bench {
 impl Bench {
     fn new() -> Bench {
         let cache = tempfile::tempdir().unwrap();
-        Bench { kernels: Kernels::at(cache.path().join("kernels")), _cache: cache }
+        Bench { kernels: Kernels::in_dir(cache.path().join("kernels")), _cache: cache }
     }
 
-    fn build(&self, tree: &Path, name: &str) -> Result<Built, BuildError> {
+    fn build(&self, tree: &Path, name: &str) -> Result<BuildResult, BuildError> {
         let request = Request { tree: tree.to_owned(), name: Some(name.into()), ..Request::default() };
         self.kernels.build(&request, &mut |_| {})
     }

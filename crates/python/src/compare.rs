@@ -31,7 +31,7 @@ impl Comparison {
     fn table(&self) -> Table {
         let rows: Vec<Placed> = self.rows().collect();
         let change = |part: fn(&Row) -> Option<f64>| figures(rows.iter().map(|(_, row)| part(row)));
-        Table::of(vec![
+        Table::from_columns(vec![
             ("base", texts(rows.iter().map(|(c, _)| c.base.as_str()))),
             ("test", texts(rows.iter().map(|(c, _)| c.test.as_str()))),
             ("metric", texts(rows.iter().map(|(_, r)| r.metric.name.as_str()))),
@@ -54,7 +54,7 @@ impl Comparison {
     fn runs(&self) -> Table {
         let rows: Vec<(Placed, usize)> =
             self.rows().flat_map(|placed| (0..placed.1.base.len()).map(move |i| (placed, i))).collect();
-        Table::of(vec![
+        Table::from_columns(vec![
             ("base", texts(rows.iter().map(|((c, _), _)| c.base.as_str()))),
             ("test", texts(rows.iter().map(|((c, _), _)| c.test.as_str()))),
             ("metric", texts(rows.iter().map(|((_, r), _)| r.metric.name.as_str()))),
@@ -68,7 +68,7 @@ impl Comparison {
     #[getter]
     fn failures(&self) -> Table {
         let failures = &self.0.failures;
-        Table::of(vec![
+        Table::from_columns(vec![
             ("sched", texts(failures.iter().map(|f| f.sched.as_str()))),
             ("seed", counts(failures.iter().map(|f| f.seed))),
             ("message", texts(failures.iter().map(|f| f.message.as_str()))),
@@ -126,8 +126,8 @@ pub fn compare(
     let seeds = u64::try_from(seeds).ok().filter(|n| (1..=1_000_000).contains(n));
     let seeds = seeds.ok_or_else(|| refused("seeds: expected 1 to 1000000"))?;
     let jobs = threads(jobs)?;
-    let machine = Machine::of(machine)?;
-    let workload = Workload::of(workload, &machine)?;
+    let machine = Machine::from_py(machine)?;
+    let workload = Workload::from_py(workload, &machine)?;
     let shown = [machine.shown().to_owned(), workload.shown().to_owned()];
     let (experiment, said) = options.experiment(py, machine, workload, &scheds)?;
     let plan = Plan { scheds: scheds.len(), seeds: (1..=seeds).collect(), jobs, check_determinism: false };

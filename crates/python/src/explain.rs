@@ -41,7 +41,7 @@ impl Explanation {
         let pulled = |part: fn(&Pull) -> &str| maybe_texts(rows.iter().map(move |p| p.pull.as_ref().map(part)));
         let pulls =
             |part: fn(&Pull) -> u64| figures(rows.iter().map(move |p| p.pull.as_ref().map(|pull| part(pull) as f64)));
-        Table::of(vec![
+        Table::from_columns(vec![
             ("time_ns", count(|p| p.time)),
             ("kind", text(|p| p.cause.word())),
             ("comm", text(|p| &p.task.comm)),
@@ -70,7 +70,7 @@ impl Explanation {
         let steps = |p: usize| self.placements[p].steps.iter().map(move |step| (p, step));
         let rows: Vec<(usize, &Step)> = (0..self.placements.len()).flat_map(steps).collect();
         let count = |part: fn(&Step) -> u64| counts(rows.iter().map(move |(_, step)| part(step)));
-        Table::of(vec![
+        Table::from_columns(vec![
             ("decision", counts(rows.iter().map(|(p, _)| *p as u64))),
             ("rule", maybe_texts(rows.iter().map(|(_, step)| step.rule.as_deref()))),
             ("cpu", maybe_numbers(rows.iter().map(|(_, step)| step.cpu))),
@@ -88,7 +88,7 @@ impl Explanation {
         let mut tally = Tally::default();
         self.placements.iter().for_each(|p| tally.add(p, Split::None));
         let rows = tally.rows();
-        Table::of(vec![
+        Table::from_columns(vec![
             ("rule", texts(rows.iter().map(|row| row.rule.as_str()))),
             ("count", counts(rows.iter().map(|row| row.count))),
             ("share_pct", figures(rows.iter().map(|row| Some(row.share_pct)))),
@@ -133,7 +133,7 @@ impl Difference {
     #[getter]
     fn rules(&self) -> Table {
         let rows = &self.0.diff.shifts;
-        Table::of(vec![
+        Table::from_columns(vec![
             ("rule", texts(rows.iter().map(|s| s.rule.as_str()))),
             ("base", counts(rows.iter().map(|s| s.base))),
             ("test", counts(rows.iter().map(|s| s.test))),
@@ -149,7 +149,7 @@ impl Difference {
         let rows: Vec<(&str, &Placement)> =
             self.0.first().into_iter().flat_map(|[base, test]| [("base", base), ("test", test)]).collect();
         let number = |part: fn(&Placement) -> u32| numbers(rows.iter().map(move |(_, p)| part(p)));
-        Table::of(vec![
+        Table::from_columns(vec![
             ("side", texts(rows.iter().map(|(side, _)| *side))),
             ("time_ns", counts(rows.iter().map(|(_, p)| p.time))),
             ("comm", texts(rows.iter().map(|(_, p)| p.task.comm.as_str()))),

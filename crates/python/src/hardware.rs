@@ -16,7 +16,7 @@ use crate::machine::Machine;
 /// - `idle_states`: by type of CPU, the shallowest first: `name`, `mw`, and `cluster`, whether all of one enter it together
 #[pyfunction]
 pub fn hardware<'py>(given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    let machine = Machine::of(given)?.inner;
+    let machine = Machine::from_py(given)?.inner;
     let cpus = machine.cpus.iter().map(|cpu| {
         let kind = &machine.cpu_types[cpu.cpu_type as usize].name;
         json!({ "capacity": cpu.capacity, "type": kind, "cluster": cpu.cluster, "freq_domain": cpu.freq_domain })

@@ -28,7 +28,7 @@ fn table(kernels: &[BuiltKernel]) -> Table {
         texts(words.iter().map(String::as_str))
     };
     let size = |k: &BuiltKernel| k.library.metadata().ok().map(|meta| meta.len());
-    Table::of(vec![
+    Table::from_columns(vec![
         ("sched", text(&|k| format!("linux:{}", k.name))),
         ("release", text(&|k| k.record.release.clone())),
         ("hz", numbers(kernels.iter().map(|k| k.record.hz))),

@@ -68,7 +68,7 @@ mod _fairground {
 #[pyfunction]
 fn presets() -> table::Table {
     let rows = &fairground_fair::PRESETS;
-    table::Table::of(vec![
+    table::Table::from_columns(vec![
         ("name", table::texts(rows.iter().map(|p| p.name))),
         ("meaning", table::texts(rows.iter().map(|p| p.text))),
     ])
@@ -78,7 +78,7 @@ fn presets() -> table::Table {
 #[pyfunction]
 fn features() -> table::Table {
     let rows = fairground_fair::features();
-    table::Table::of(vec![
+    table::Table::from_columns(vec![
         ("name", table::texts(rows.iter().map(|f| f.name))),
         ("mail", table::texts(rows.iter().map(|f| f.mail))),
         ("since", table::texts(rows.iter().map(|f| f.since))),

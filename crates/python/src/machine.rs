@@ -22,7 +22,7 @@ pub struct Machine {
 
 impl Machine {
     /// Of what users may give for one.
-    pub fn of(given: &Bound<'_, PyAny>) -> PyResult<Machine> {
+    pub fn from_py(given: &Bound<'_, PyAny>) -> PyResult<Machine> {
         if let Ok(machine) = given.cast::<Machine>() {
             let Machine { inner, cpus, shown } = machine.get();
             return Ok(Machine { inner: inner.clone(), cpus: *cpus, shown: shown.clone() });

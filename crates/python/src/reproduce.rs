@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use fairground_lab::reproduce::{self, Kind, Looks, OurFigures, ReproducedRow, Request};
+use fairground_lab::reproduce::{self, Kind, OurFigures, ReproducedRow, Request, Supplements};
 use fairground_linux::build::user_cache;
 use fairground_run::executor::Progress;
 use fairground_run::store::Store;
@@ -44,14 +44,15 @@ impl Asked {
         if self.quick && (self.seeds.is_some() || self.full_length) {
             return Err(refused("quick: it has its own seeds and length; leave seeds and full_length out"));
         }
-        let looks = Looks { terms: self.terms, each_feature: self.each_feature, ..Looks::default() };
+        let looks =
+            Supplements { attribute_costs: self.terms, each_feature: self.each_feature, ..Supplements::default() };
         Ok(Request {
             mail: self.mail,
             rows: self.rows,
             seeds: seeds.flatten(),
             full_length: self.full_length,
             quick: self.quick,
-            looks,
+            supplements: looks,
             workers: workers(py)?,
         })
     }
@@ -71,7 +72,7 @@ impl Reproduction {
         let figure = |part: fn(&ReproducedRow) -> Option<f64>| figures(rows.iter().map(part));
         let ours =
             |part: fn(&OurFigures) -> Option<f64>| figures(rows.iter().map(move |r| r.ours.as_ref().and_then(part)));
-        Table::of(vec![
+        Table::from_columns(vec![
             ("mail", text(|r| &r.mail)),
             ("id", text(|r| &r.id)),
             ("machine", text(|r| &r.machine)),

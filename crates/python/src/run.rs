@@ -141,8 +141,8 @@ pub fn run(
     options: Options,
 ) -> PyResult<Run> {
     let seed = u64::try_from(seed).map_err(|_| refused(format!("seed {seed}: expected 0 to {}", u64::MAX)))?;
-    let machine = Machine::of(machine)?;
-    let workload = Workload::of(workload, &machine)?;
+    let machine = Machine::from_py(machine)?;
+    let workload = Workload::from_py(workload, &machine)?;
     let [machine_name, workload_name] = [machine.shown().to_owned(), workload.shown().to_owned()];
     let marks = match &events {
         Some(Events { rtapp_marks: true, .. }) => Some(workload.log(&machine)?),
@@ -171,7 +171,7 @@ pub fn run(
     said.extend(report.notes);
     said.extend(notes(&experiment.config));
     let reported = &report.metrics;
-    let metrics = Table::of(vec![
+    let metrics = Table::from_columns(vec![
         ("metric", texts(reported.iter().map(|r| r.metric.name.as_str()))),
         ("value", figures(reported.iter().map(|r| Some(r.value)))),
         ("unit", texts(reported.iter().map(|r| r.metric.unit.as_str()))),

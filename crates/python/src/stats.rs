@@ -14,7 +14,7 @@ pub fn tasks(source: &mut impl EventSource) -> Result<Table, TraceError> {
     let (rows, _) = tasks::rows(source)?;
     let count = |part: fn(&Row) -> u64| counts(rows.iter().map(part));
     let quantile = |percent| maybe_counts(rows.iter().map(move |r| r.quantile(percent)));
-    Ok(Table::of(vec![
+    Ok(Table::from_columns(vec![
         ("comm", texts(rows.iter().map(|r| r.comm.as_str()))),
         ("pid", numbers(rows.iter().map(|r| r.pid))),
         ("run_ns", count(|r| r.waits.runtime)),
@@ -45,7 +45,7 @@ pub fn cpus<S: EventSource>(machine: &Machine, source: impl Fn() -> S) -> Result
         let clock = clocks.iter().find(|(of, _)| of.contains(&cpu)).map(|(_, clock)| clock);
         clock.filter(|clock| clock.span() > 0).map(|clock| clock.mean_khz())
     };
-    Ok(Table::of(vec![
+    Ok(Table::from_columns(vec![
         ("cpu", numbers(cpus())),
         ("busy_ns", counts(cpus().map(|cpu| busy.get(&cpu).map_or(0, |waits| waits.runtime)))),
         ("idle_ns", counts(cpus().map(|cpu| idle(cpu, |s| s.total)))),
@@ -64,7 +64,7 @@ pub fn idle_states(machine: &Machine, source: &mut impl EventSource) -> Result<T
     let residency = Residency::read(source, &target)?;
     let rows: Vec<(u32, u32, IdlePeriods)> = residency.by_cpu().collect();
     let count = |part: fn(&IdlePeriods) -> u64| counts(rows.iter().map(|(.., stays)| part(stays)));
-    Ok(Table::of(vec![
+    Ok(Table::from_columns(vec![
         ("cpu", numbers(rows.iter().map(|(cpu, ..)| *cpu))),
         ("state", numbers(rows.iter().map(|(_, state, _)| *state))),
         ("stays", count(|s| s.count)),
@@ -85,7 +85,7 @@ pub fn frequencies(source: &mut impl EventSource) -> Result<Table, TraceError> {
             clock.stays().flat_map(move |(khz, stay)| cpus.iter().map(move |cpu| (*cpu, khz, stay)))
         })
         .collect();
-    Ok(Table::of(vec![
+    Ok(Table::from_columns(vec![
         ("cpu", numbers(rows.iter().map(|(cpu, ..)| *cpu))),
         ("khz", numbers(rows.iter().map(|(_, khz, _)| *khz))),
         ("changes", counts(rows.iter().map(|(.., stay)| stay.count))),

@@ -68,7 +68,7 @@ pub fn counts(values: impl Iterator<Item = u64>) -> ArrayRef {
 
 impl Table {
     /// Columns of one length.
-    pub fn of(columns: Vec<Named>) -> Table {
+    pub fn from_columns(columns: Vec<Named>) -> Table {
         Table::named(columns.into_iter().map(|(name, column)| (name.to_owned(), column)).collect())
     }
 

@@ -29,7 +29,7 @@ pub struct Workload {
 
 impl Workload {
     /// Of what users may give for one.
-    pub fn of(given: &Bound<'_, PyAny>, machine: &Machine) -> PyResult<Workload> {
+    pub fn from_py(given: &Bound<'_, PyAny>, machine: &Machine) -> PyResult<Workload> {
         if let Ok(workload) = given.cast::<Workload>() {
             let Workload { inner, warnings, shown, machine: made_for, log } = workload.get();
             if made_for != machine.shown() {
@@ -88,7 +88,7 @@ impl Workload {
 impl Workload {
     #[new]
     fn new(given: &Bound<'_, PyAny>, machine: &Bound<'_, PyAny>) -> PyResult<Workload> {
-        Workload::find(given, &Machine::of(machine)?)
+        Workload::find(given, &Machine::from_py(machine)?)
     }
 
     /// Name of the kernel.

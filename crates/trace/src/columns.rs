@@ -163,8 +163,8 @@ impl Export for EventTables {
         self.filed.recording.head.extend(lines);
     }
 
-    fn said(&mut self, said: &UserEvent) {
-        self.filed.file(&self.recorder.said(said));
+    fn user_event(&mut self, said: &UserEvent) {
+        self.filed.file(&self.recorder.user_event(said));
     }
 
     /// There is nothing to write: see [`EventTables::finish`].

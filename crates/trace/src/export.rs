@@ -14,7 +14,7 @@ pub trait Export: Observer {
     fn head(&mut self, meta: &[(&str, &str)], notes: &[String]);
 
     /// A thread of rt-app's has said this, at no earlier time than that of the last event.
-    fn said(&mut self, said: &UserEvent);
+    fn user_event(&mut self, user_event: &UserEvent);
 
     /// Writes what is held back.
     ///
@@ -28,8 +28,8 @@ impl<W: Write> Export for FtraceText<W> {
         FtraceText::head(self, meta, notes);
     }
 
-    fn said(&mut self, said: &UserEvent) {
-        FtraceText::said(self, said);
+    fn user_event(&mut self, said: &UserEvent) {
+        FtraceText::user_event(self, said);
     }
 
     fn finish(self: Box<Self>) -> io::Result<()> {
@@ -42,8 +42,8 @@ impl<W: Write> Export for PerfettoTrace<W> {
         PerfettoTrace::head(self, meta, notes);
     }
 
-    fn said(&mut self, said: &UserEvent) {
-        PerfettoTrace::said(self, said);
+    fn user_event(&mut self, said: &UserEvent) {
+        PerfettoTrace::user_event(self, said);
     }
 
     fn finish(self: Box<Self>) -> io::Result<()> {

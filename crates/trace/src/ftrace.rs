@@ -41,9 +41,9 @@ impl<W: Write> FtraceText<W> {
     }
 
     /// A thread of rt-app's has said this.
-    pub fn said(&mut self, said: &UserEvent) {
+    pub fn user_event(&mut self, said: &UserEvent) {
         if self.error.is_none() {
-            self.error = line(&mut self.out, &self.recorder.said(said)).err();
+            self.error = line(&mut self.out, &self.recorder.user_event(said)).err();
         }
     }
 

@@ -231,7 +231,7 @@ impl Recorder {
     }
 
     /// What a thread of rt-app's says.
-    pub fn said(&self, said: &UserEvent) -> Record<'_> {
+    pub fn user_event(&self, said: &UserEvent) -> Record<'_> {
         let event = said.event.map(|event| ("event", event.into()));
         let figures = said.figures.iter().map(|(key, n)| (*key, (*n).into()));
         let fields = event.into_iter().chain(figures).collect();

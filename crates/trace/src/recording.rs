@@ -83,8 +83,8 @@ impl<W: Write> Export for RecordingFile<W> {
         self.tables.head(meta, notes);
     }
 
-    fn said(&mut self, said: &UserEvent) {
-        self.tables.said(said);
+    fn user_event(&mut self, said: &UserEvent) {
+        self.tables.user_event(said);
     }
 
     fn finish(mut self: Box<Self>) -> io::Result<()> {

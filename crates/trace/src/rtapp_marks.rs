@@ -68,7 +68,7 @@ impl<E: Export + ?Sized> RtappMarks<E> {
     /// Writes what was said up to `time`.
     fn write(&mut self, time: Time) {
         while let Some(first) = self.waiting.first_entry().filter(|first| first.key().0 <= time) {
-            self.trace.said(&first.remove());
+            self.trace.user_event(&first.remove());
         }
     }
 
@@ -151,8 +151,8 @@ impl<E: Export + ?Sized> Export for RtappMarks<E> {
         self.trace.head(meta, notes);
     }
 
-    fn said(&mut self, said: &UserEvent) {
-        self.trace.said(said);
+    fn user_event(&mut self, said: &UserEvent) {
+        self.trace.user_event(said);
     }
 
     fn finish(self: Box<Self>) -> io::Result<()> {

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use clap::Args;
-use fairground_lab::regret::{self, Plan, Report, Spread, Spreads, Tally, MAX_TASKS};
+use fairground_lab::regret::{self, Distribution, Distributions, Plan, Report, SchedulerRegret, MAX_TASKS};
 use fairground_machine::Machine;
 use serde_json::{json, Value};
 
@@ -125,14 +125,14 @@ fn heads(out: &mut String, first: &str, second: &str) {
     out.push('\n');
 }
 
-fn line(out: &mut String, name: &str, count: &str, spreads: &Spreads) {
+fn line(out: &mut String, name: &str, count: &str, spreads: &Distributions) {
     let _ = write!(out, "{name} {count:>7}");
-    for Spread { none_pct, mean, p50, p90, max } in [spreads.model, spreads.power] {
+    for Distribution { none_pct, mean, p50, p90, max } in [spreads.model, spreads.power] {
         let _ = write!(out, "  {none_pct:>10.1}% {mean:>7.2} {p50:>7.2} {p90:>7.2} {max:>7.1}");
     }
 }
 
-fn rules(out: &mut String, tally: &Tally) {
+fn rules(out: &mut String, tally: &SchedulerRegret) {
     let _ = writeln!(out, "\n{}: each wakeup against the best CPU for its task alone, by rule", tally.sched);
     heads(out, "rule", "wakeups");
     for rule in &tally.rules {

@@ -89,7 +89,7 @@ impl Reproduce {
             seeds: self.seeds,
             full_length: self.full_length,
             quick: self.quick,
-            looks: self.looks.asked(),
+            supplements: self.looks.asked(),
             workers: Workers::default(),
         }
     }

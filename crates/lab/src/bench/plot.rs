@@ -33,7 +33,7 @@ struct Decades {
 }
 
 impl Decades {
-    fn of(values: impl Iterator<Item = f64>) -> Decades {
+    fn covering(values: impl Iterator<Item = f64>) -> Decades {
         let (mut low, mut high) = (i32::MAX, i32::MIN);
         for v in values.filter(|v| *v > 0.0) {
             low = low.min(v.log10().floor() as i32);
@@ -77,7 +77,7 @@ pub fn svg(cells: &[ScaleCell], sched: &str) -> String {
 
 fn draw(out: &mut String, panel: &Panel, cells: &[ScaleCell]) {
     let (w, h) = PANEL;
-    let y_axis = Decades::of(cells.iter().map(panel.value));
+    let y_axis = Decades::covering(cells.iter().map(panel.value));
     let (first, last) = (8f64.log2(), 1024f64.log2());
     let x = |cpus: u32| panel.left + w * (f64::from(cpus).log2() - first) / (last - first);
     let y = |value: f64| TOP + h * (1.0 - y_axis.place(value));

@@ -13,7 +13,7 @@ use fairground_machine::{preset_text, Machine};
 use serde::{Deserialize, Serialize};
 use toml::Value;
 
-use super::{one, BenchError, How, Load};
+use super::{measure_row, BenchConfig, BenchError, Load};
 use fairground_run::sched_spec::SchedSpec;
 use fairground_run::speed::SpeedMeasurement;
 use fairground_run::worker::Workers;
@@ -95,14 +95,15 @@ pub fn measure(cell: &str, sched: &SchedSpec, workers: &Workers, seconds: f64) -
     let (cpus, tasks) = known.ok_or_else(|| BenchError::UnknownCell(cell.into()))?;
     let failed = |problem: String| BenchError::Run { row: cell.into(), problem };
     let (machine, load) = (Arc::new(part(cpus).map_err(failed)?), load(cpus, tasks));
-    let run = |sim_s: f64| one(&machine, &load, sched, workers, sim_s, false, How::PLAIN).map_err(failed);
+    let run =
+        |sim_s: f64| measure_row(&machine, &load, sched, workers, sim_s, false, BenchConfig::PLAIN).map_err(failed);
     let start = run(START_S)?;
     // Births may take longer than seconds of what follows: the run is made longer until what follows can be told.
     let mut more = START_S;
     loop {
         let whole = run(START_S + more)?;
         if whole.cpu_s - start.cpu_s >= seconds / 2.0 || more >= MORE_MAX_S {
-            return Ok(between(cpus, tasks, &start, &whole));
+            return Ok(difference(cpus, tasks, &start, &whole));
         }
         more *= 4.0;
     }
@@ -112,7 +113,7 @@ pub fn measure(cell: &str, sched: &SchedSpec, workers: &Workers, seconds: f64) -
 const MORE_MAX_S: f64 = 100.0;
 
 /// What the long run took that the short one did not.
-fn between(cpus: u32, tasks: u32, start: &SpeedMeasurement, whole: &SpeedMeasurement) -> ScaleCell {
+fn difference(cpus: u32, tasks: u32, start: &SpeedMeasurement, whole: &SpeedMeasurement) -> ScaleCell {
     let sim_s = whole.sim_s - start.sim_s;
     let rate = |of: fn(&SpeedMeasurement) -> u64| (of(whole) - of(start)) as f64 / sim_s;
     ScaleCell {

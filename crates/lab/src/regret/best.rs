@@ -29,7 +29,7 @@ pub fn best(machine: &Machine, pricer: &Pricer, tasks: &[Steady]) -> Option<Best
 /// Calls `look` with every placement of so many tasks, the CPU of each. Of CPUs that do not differ and are empty so far
 /// only the first is tried.
 pub fn each_placement(machine: &Machine, nr_tasks: usize, look: &mut dyn FnMut(&[CpuId])) {
-    Placing { alike: alike(machine), placement: Vec::new(), look }.place(nr_tasks);
+    PlacementSearch { alike: alike(machine), placement: Vec::new(), look }.place(nr_tasks);
 }
 
 /// Of each CPU the first that is like it: same kind, clock, cluster, cache, node.
@@ -42,14 +42,14 @@ fn alike(machine: &Machine) -> Vec<CpuId> {
     ids.clone().map(|id| ids.clone().find(|first| looks(*first) == looks(id)).unwrap_or(id)).collect()
 }
 
-struct Placing<'a> {
+struct PlacementSearch<'a> {
     alike: Vec<CpuId>,
     /// Of the tasks placed so far.
     placement: Vec<CpuId>,
     look: &'a mut dyn FnMut(&[CpuId]),
 }
 
-impl Placing<'_> {
+impl PlacementSearch<'_> {
     /// Places the next task everywhere, and the `left` - 1 after it.
     fn place(&mut self, left: usize) {
         if left == 0 {

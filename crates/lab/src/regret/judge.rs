@@ -20,7 +20,7 @@ pub struct Regret {
 
 impl Regret {
     /// Of a price. A least of nothing cannot be missed.
-    fn of(price: &Price, least: &Best) -> Regret {
+    fn between(price: &Price, least: &Best) -> Regret {
         let pct = |price: f64, least: f64| if least > 0.0 { (price - least) / least * 100.0 } else { 0.0 };
         Regret { model_pct: pct(price.model_mw, least.model_mw), power_pct: pct(price.power_mw, least.power_mw) }
     }
@@ -28,7 +28,7 @@ impl Regret {
 
 /// A wakeup, judged.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Judged {
+pub struct WakeupRegret {
     /// By which it was decided.
     pub rule: String,
     /// All tasks where they are now, against the best placement of them all.
@@ -41,7 +41,7 @@ pub struct Judged {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// Wakeups after which every task had what it needs.
-    pub judged: Vec<Judged>,
+    pub judged: Vec<WakeupRegret>,
     /// Wakeups after which some CPU had more than fits, which costs work instead of energy.
     pub unfit: u64,
 }
@@ -67,7 +67,7 @@ impl<'m> Judge<'m> {
     /// last.
     pub fn judge(&self, tasks: &[Steady], least: &Best, run: &Placements) -> Outcome {
         let mut at: Vec<Option<CpuId>> = vec![None; tasks.len()];
-        let mut known = Known { judge: self, tasks, least, of: BTreeMap::new() };
+        let mut known = TaskLoads { judge: self, tasks, least, of: BTreeMap::new() };
         let mut outcome = Outcome::default();
         for placed in &run.all {
             let task = placed.task as usize;
@@ -78,7 +78,7 @@ impl<'m> Judge<'m> {
             }
             let Some(placement) = at.iter().copied().collect::<Option<Vec<CpuId>>>() else { continue };
             match known.regrets(placement, task) {
-                Some((all, one)) => outcome.judged.push(Judged { rule: run.rule(placed).to_owned(), all, one }),
+                Some((all, one)) => outcome.judged.push(WakeupRegret { rule: run.rule(placed).to_owned(), all, one }),
                 None => outcome.unfit += 1,
             }
         }
@@ -99,29 +99,30 @@ impl<'m> Judge<'m> {
 }
 
 /// Against the best placement of all tasks, and against the best CPU for one.
-type Both = (Regret, Regret);
+type RegretPair = (Regret, Regret);
 
 /// Regrets of what was seen before: steady tasks come to the same placements again and again.
-struct Known<'a> {
+struct TaskLoads<'a> {
     judge: &'a Judge<'a>,
     tasks: &'a [Steady],
     least: &'a Best,
-    of: BTreeMap<(usize, Vec<CpuId>), Option<Both>>,
+    of: BTreeMap<(usize, Vec<CpuId>), Option<RegretPair>>,
 }
 
-impl Known<'_> {
+impl TaskLoads<'_> {
     /// Of the placement that `task` was put into: of all, and of this one. None: it is unfit.
-    fn regrets(&mut self, placement: Vec<CpuId>, task: usize) -> Option<Both> {
-        let Known { judge, tasks, least, of } = self;
+    fn regrets(&mut self, placement: Vec<CpuId>, task: usize) -> Option<RegretPair> {
+        let TaskLoads { judge, tasks, least, of } = self;
         let key = (task, placement);
         if let Some(known) = of.get(&key) {
             return *known;
         }
         let regrets = judge.pricer.price(tasks, &key.1).map(|price| {
             // The placement itself is among those.
-            let one =
-                judge.best_of_one(tasks, &key.1, task).map_or_else(Regret::default, |best| Regret::of(&price, &best));
-            (Regret::of(&price, least), one)
+            let one = judge
+                .best_of_one(tasks, &key.1, task)
+                .map_or_else(Regret::default, |best| Regret::between(&price, &best));
+            (Regret::between(&price, least), one)
         });
         of.insert(key, regrets);
         regrets

@@ -30,10 +30,10 @@ use fairground_run::placements::Placements;
 use fairground_run::sched_spec::{fair, SchedSpec};
 
 pub use best::{each_placement, Best};
-pub use judge::{Judge, Judged, Outcome, Regret};
+pub use judge::{Judge, Outcome, Regret, WakeupRegret};
 pub use price::{Price, Pricer};
 pub use steady::{drawn, workload, Steady};
-pub use tally::{RuleTally, Spread, Spreads, Tally};
+pub use tally::{Distribution, Distributions, RuleTally, SchedulerRegret};
 
 /// All placements of more tasks would be too many.
 pub const MAX_TASKS: usize = 6;
@@ -55,7 +55,7 @@ pub struct Plan {
 
 /// Why a machine cannot be judged on.
 #[derive(Debug, Error, Diagnostic, PartialEq, Eq)]
-pub enum NotJudged {
+pub enum RegretError {
     /// Too large.
     #[error("{machine} has {cpus} CPUs: all placements can be tried on {MAX_CPUS} at most")]
     TooLarge {
@@ -90,23 +90,23 @@ pub struct Report {
     /// The others.
     pub nowhere: u64,
     /// By scheduler, in the order asked for.
-    pub tallies: Vec<Tally>,
+    pub tallies: Vec<SchedulerRegret>,
 }
 
 /// Whether placements on the machine can all be tried and priced.
 ///
 /// # Errors
 /// Why not.
-pub fn check(machine: &Machine) -> Result<(), NotJudged> {
+pub fn check(machine: &Machine) -> Result<(), RegretError> {
     let name = || machine.name.clone();
     if machine.nr_cpus() > MAX_CPUS {
-        return Err(NotJudged::TooLarge { machine: name(), cpus: machine.nr_cpus() });
+        return Err(RegretError::TooLarge { machine: name(), cpus: machine.nr_cpus() });
     }
     if machine.has_smt() {
-        return Err(NotJudged::Siblings { machine: name() });
+        return Err(RegretError::Siblings { machine: name() });
     }
     match machine.freq_domains.iter().find(|d| d.opps.iter().any(|opp| opp.model_uw() == 0)) {
-        Some(domain) => Err(NotJudged::PowerUnknown { machine: name(), cpus: domain.cpus.to_string() }),
+        Some(domain) => Err(RegretError::PowerUnknown { machine: name(), cpus: domain.cpus.to_string() }),
         None => Ok(()),
     }
 }
@@ -150,10 +150,10 @@ pub fn run(
         }))
 }
 
-fn tally(sched: &SchedSpec, outcomes: Vec<Result<Option<Outcome>, String>>) -> Result<Tally, String> {
+fn tally(sched: &SchedSpec, outcomes: Vec<Result<Option<Outcome>, String>>) -> Result<SchedulerRegret, String> {
     let outcomes: Vec<Option<Outcome>> = outcomes.into_iter().collect::<Result<_, _>>()?;
     let outcomes: Vec<Outcome> = outcomes.into_iter().flatten().collect();
-    Ok(Tally::of(sched.to_string(), &outcomes))
+    Ok(SchedulerRegret::of(sched.to_string(), &outcomes))
 }
 
 /// One run of steady tasks: here, or in a worker where the scheduler asks for one.

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::judge::{Judged, Outcome, Regret};
+use super::judge::{Outcome, Regret, WakeupRegret};
 
 /// Less than that is none, percent: differences of rounding.
 const NOTHING_PCT: f64 = 1e-6;
 
 /// A distribution, percent of the least.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Spread {
+pub struct Distribution {
     /// Share of those without regret, percent of all.
     pub none_pct: f64,
     /// Mean.
@@ -24,18 +24,18 @@ pub struct Spread {
     pub max: f64,
 }
 
-impl Spread {
+impl Distribution {
     /// Of so many regrets; zeros of none.
-    pub fn of(mut regrets: Vec<f64>) -> Spread {
+    pub fn of(mut regrets: Vec<f64>) -> Distribution {
         let n = regrets.len();
         if n == 0 {
-            return Spread::default();
+            return Distribution::default();
         }
         regrets.sort_by(f64::total_cmp);
         let nothing = regrets.iter().filter(|r| **r < NOTHING_PCT).count();
         // Nearest rank.
         let rank = |pct: usize| regrets[(n * pct).div_ceil(100).max(1) - 1];
-        Spread {
+        Distribution {
             none_pct: nothing as f64 / n as f64 * 100.0,
             mean: regrets.iter().sum::<f64>() / n as f64,
             p50: rank(50),
@@ -47,17 +47,17 @@ impl Spread {
 
 /// A distribution in either currency.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Spreads {
+pub struct Distributions {
     /// By the kernel's energy model.
-    pub model: Spread,
+    pub model: Distribution,
     /// By the power of the simulated machine.
-    pub power: Spread,
+    pub power: Distribution,
 }
 
-impl Spreads {
-    fn of(regrets: &[Regret]) -> Spreads {
-        let each = |of: fn(&Regret) -> f64| Spread::of(regrets.iter().map(of).collect());
-        Spreads { model: each(|r| r.model_pct), power: each(|r| r.power_pct) }
+impl Distributions {
+    fn of(regrets: &[Regret]) -> Distributions {
+        let each = |of: fn(&Regret) -> f64| Distribution::of(regrets.iter().map(of).collect());
+        Distributions { model: each(|r| r.model_pct), power: each(|r| r.power_pct) }
     }
 }
 
@@ -69,12 +69,12 @@ pub struct RuleTally {
     /// Wakeups that it decided.
     pub wakeups: u64,
     /// Against the best CPU for the task with the others where they were.
-    pub one: Spreads,
+    pub one: Distributions,
 }
 
 /// What came of one scheduler.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Tally {
+pub struct SchedulerRegret {
     /// As typed.
     pub sched: String,
     /// States that were judged: those in which some wakeup led to a placement that fits.
@@ -84,24 +84,24 @@ pub struct Tally {
     /// Wakeups that left a CPU with more than fits, percent of all.
     pub unfit_pct: f64,
     /// Against the best placement of all tasks: means of states.
-    pub all: Spreads,
+    pub all: Distributions,
     /// By rule, the most frequent first.
     pub rules: Vec<RuleTally>,
 }
 
-impl Tally {
+impl SchedulerRegret {
     /// Of the outcomes of all states.
-    pub fn of(sched: String, outcomes: &[Outcome]) -> Tally {
-        let judged: Vec<&Judged> = outcomes.iter().flat_map(|o| &o.judged).collect();
+    pub fn of(sched: String, outcomes: &[Outcome]) -> SchedulerRegret {
+        let judged: Vec<&WakeupRegret> = outcomes.iter().flat_map(|o| &o.judged).collect();
         let unfit: u64 = outcomes.iter().map(|o| o.unfit).sum();
         let states: Vec<Regret> = outcomes.iter().filter_map(mean).collect();
         let all = judged.len() as u64 + unfit;
-        Tally {
+        SchedulerRegret {
             sched,
             states: states.len() as u64,
             wakeups: judged.len() as u64,
             unfit_pct: if all == 0 { 0.0 } else { unfit as f64 / all as f64 * 100.0 },
-            all: Spreads::of(&states),
+            all: Distributions::of(&states),
             rules: by_rule(&judged),
         }
     }
@@ -114,13 +114,13 @@ fn mean(outcome: &Outcome) -> Option<Regret> {
     (n > 0.0).then(|| Regret { model_pct: of(|r| r.model_pct), power_pct: of(|r| r.power_pct) })
 }
 
-fn by_rule(judged: &[&Judged]) -> Vec<RuleTally> {
+fn by_rule(judged: &[&WakeupRegret]) -> Vec<RuleTally> {
     let mut rules: BTreeMap<&str, Vec<Regret>> = BTreeMap::new();
     judged.iter().for_each(|j| rules.entry(&j.rule).or_default().push(j.one));
     let tally = |(rule, regrets): (&str, Vec<Regret>)| RuleTally {
         rule: rule.into(),
         wakeups: regrets.len() as u64,
-        one: Spreads::of(&regrets),
+        one: Distributions::of(&regrets),
     };
     let mut rules: Vec<RuleTally> = rules.into_iter().map(tally).collect();
     rules.sort_by_key(|r| std::cmp::Reverse(r.wakeups));
@@ -131,24 +131,24 @@ fn by_rule(judged: &[&Judged]) -> Vec<RuleTally> {
 mod tests {
     use super::*;
 
-    fn judged(rule: &str, all: f64, one: f64) -> Judged {
+    fn judged(rule: &str, all: f64, one: f64) -> WakeupRegret {
         let regret = |pct| Regret { model_pct: pct, power_pct: 2.0 * pct };
-        Judged { rule: rule.into(), all: regret(all), one: regret(one) }
+        WakeupRegret { rule: rule.into(), all: regret(all), one: regret(one) }
     }
 
     #[test]
     fn percentiles_are_of_the_nearest_rank() {
-        let spread = Spread::of((0..10).map(f64::from).rev().collect());
-        assert_eq!(spread, Spread { none_pct: 10.0, mean: 4.5, p50: 4.0, p90: 8.0, max: 9.0 });
-        assert_eq!(Spread::of(Vec::new()), Spread::default());
-        assert_eq!(Spread::of(vec![3.0]).p50, 3.0);
+        let spread = Distribution::of((0..10).map(f64::from).rev().collect());
+        assert_eq!(spread, Distribution { none_pct: 10.0, mean: 4.5, p50: 4.0, p90: 8.0, max: 9.0 });
+        assert_eq!(Distribution::of(Vec::new()), Distribution::default());
+        assert_eq!(Distribution::of(vec![3.0]).p50, 3.0);
     }
 
     #[test]
     fn states_count_alike_however_many_wakeups_they_have() {
         let busy = Outcome { judged: vec![judged("a", 2.0, 0.0); 3], unfit: 0 };
         let quiet = Outcome { judged: vec![judged("b", 6.0, 1.0)], unfit: 1 };
-        let tally = Tally::of("fair:x".into(), &[busy, quiet, Outcome { judged: Vec::new(), unfit: 3 }]);
+        let tally = SchedulerRegret::of("fair:x".into(), &[busy, quiet, Outcome { judged: Vec::new(), unfit: 3 }]);
         assert_eq!((tally.states, tally.wakeups, tally.unfit_pct), (2, 4, 50.0));
         assert_eq!((tally.all.model.mean, tally.all.power.mean), (4.0, 8.0));
     }
@@ -157,7 +157,7 @@ mod tests {
     fn rules_answer_for_their_own_choice_only() {
         let outcome =
             Outcome { judged: vec![judged("a", 9.0, 0.0), judged("b", 9.0, 4.0), judged("b", 9.0, 0.0)], unfit: 0 };
-        let rules = Tally::of("fair:x".into(), &[outcome]).rules;
+        let rules = SchedulerRegret::of("fair:x".into(), &[outcome]).rules;
         let shown: Vec<_> =
             rules.iter().map(|r| (r.rule.as_str(), r.wakeups, r.one.model.none_pct, r.one.model.max)).collect();
         assert_eq!(shown, [("b", 2, 50.0, 4.0), ("a", 1, 100.0, 0.0)]);

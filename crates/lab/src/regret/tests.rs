@@ -149,7 +149,7 @@ fn a_scheduler_without_energy_awareness_regrets_more() {
     let blind = run(&experiment, &plan, 2, &|| ()).unwrap().unwrap().tallies.remove(0);
     assert!(aware.states > 6 && blind.states > 6, "{aware:?} {blind:?}");
     assert!(aware.all.model.mean < blind.all.model.mean / 2.0, "{aware:?} {blind:?}");
-    let by_energy = |tally: &Tally| tally.rules.iter().any(|r| r.rule.starts_with('F'));
+    let by_energy = |tally: &SchedulerRegret| tally.rules.iter().any(|r| r.rule.starts_with('F'));
     assert!(by_energy(&aware) && !by_energy(&blind), "{aware:?} {blind:?}");
     assert!(aware.all.model.mean >= 0.0 && aware.all.power.mean >= 0.0);
 }
@@ -165,10 +165,10 @@ fn the_number_of_threads_does_not_matter() {
 #[test]
 fn machines_that_cannot_be_judged_on_are_refused() {
     let refused = |name: &str| check(&Machine::preset(name).unwrap()).unwrap_err();
-    assert!(matches!(refused("epyc-7742-2p"), NotJudged::TooLarge { .. }));
+    assert!(matches!(refused("epyc-7742-2p"), RegretError::TooLarge { .. }));
     let mut machine = juno();
     machine.freq_domains[1].opps[0].active_mw = 0.0;
     let cpus = "1-2".to_string();
-    assert_eq!(check(&machine), Err(NotJudged::PowerUnknown { machine: "juno-r2".into(), cpus }));
+    assert_eq!(check(&machine), Err(RegretError::PowerUnknown { machine: "juno-r2".into(), cpus }));
     assert_eq!(check(&juno()), Ok(()));
 }

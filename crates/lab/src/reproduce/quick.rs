@@ -45,7 +45,7 @@ fn shortened(workload: &str) -> Option<String> {
     let text = stated.map_or(info.default, |(_, value)| value);
     match info.kind {
         OptionKind::Part { max } => part(workload, name, length, text, max),
-        _ => with_option(workload, name, length, less(info, text.parse().ok()?)?),
+        _ => with_option(workload, name, length, shortened_value(info, text.parse().ok()?)?),
     }
 }
 
@@ -62,7 +62,7 @@ fn part(workload: &str, name: &str, option: &str, text: &str, max: i64) -> Optio
 }
 
 /// A quarter of a number, but no less than the option takes.
-fn less(info: &OptionInfo, value: f64) -> Option<f64> {
+fn shortened_value(info: &OptionInfo, value: f64) -> Option<f64> {
     match info.kind {
         OptionKind::Int { min, .. } => Some((value / PART).round().max(min as f64)),
         OptionKind::Decimal { min, .. } => Some((value / PART).max(min as f64 / 1e6)),

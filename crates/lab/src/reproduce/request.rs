@@ -6,12 +6,12 @@ use fairground_machine::MachineError;
 use miette::Diagnostic;
 use thiserror::Error;
 
-use super::ask::{AskedRows, Asking};
+use super::plan::{Plan, Planner};
 use super::{quick, ReproduceError, Reproduction};
-use crate::dissect::DissectError;
+use crate::ablation::AblationError;
 use crate::published::{Mail, PublishedError, UnknownGovernor};
+use crate::robustness::NoSuchFigure;
 use crate::stats::FEW_SEEDS;
-use crate::sweep::NoSuchFigure;
 use fairground_run::batch::BatchError;
 use fairground_run::executor::{Executor, ProgressListener};
 use fairground_run::experiment::Stop;
@@ -34,22 +34,22 @@ pub struct Request {
     /// A first look ([`quick`]).
     pub quick: bool,
     /// What is looked at besides.
-    pub looks: Looks,
+    pub supplements: Supplements,
     /// Processes for runs that must not happen in this one.
     pub workers: Workers,
 }
 
 /// What is looked at besides the rows.
 #[derive(Clone, Debug, Default)]
-pub struct Looks {
+pub struct Supplements {
     /// Each row's change split by [`crate::terms::TERMS`].
-    pub terms: bool,
+    pub attribute_costs: bool,
     /// Each row's change split by features ([`crate::dissect`]).
     pub each_feature: bool,
     /// At so many points of what a mail leaves open.
-    pub sweep: Option<u16>,
+    pub robustness: Option<u16>,
     /// Pairs of runs at each point.
-    pub sweep_seeds: u64,
+    pub robustness_seeds: u64,
     /// With every estimate of the machines turned ([`crate::sensitivity`]).
     pub sensitivity: bool,
     /// Of these rows only, by parts of their ids; all if there are none.
@@ -100,7 +100,7 @@ pub enum RequestError {
     /// A row that cannot be split by features.
     #[error(transparent)]
     #[diagnostic(transparent)]
-    Dissect(#[from] DissectError),
+    Dissect(#[from] AblationError),
     /// Nothing could be run at all.
     #[error(transparent)]
     #[diagnostic(transparent)]
@@ -112,10 +112,10 @@ pub enum RequestError {
 }
 
 /// Everything looked up, nothing run yet.
-pub struct Ready<'a> {
+pub struct PlannedRequest<'a> {
     request: &'a Request,
     mails: Vec<Mail>,
-    asked: AskedRows<'a>,
+    asked: Plan<'a>,
     campaign: Executor,
     /// What must be said of machines and workloads.
     pub warnings: Vec<String>,
@@ -126,12 +126,12 @@ impl Request {
     ///
     /// # Errors
     /// The first thing that cannot be done.
-    pub fn ready(&self) -> Result<Ready<'_>, RequestError> {
+    pub fn ready(&self) -> Result<PlannedRequest<'_>, RequestError> {
         let mails = self.mails()?;
         let default_seeds = if self.quick { quick::SEEDS } else { FEW_SEEDS as u64 };
-        let asking = Asking::new(&self.looks, self.seeds, default_seeds, &self.workers);
-        let (asked, campaign, warnings) = asking.of(&mails)?;
-        Ok(Ready { request: self, mails, asked, campaign, warnings })
+        let asking = Planner::new(&self.supplements, self.seeds, default_seeds, &self.workers);
+        let (asked, campaign, warnings) = asking.plan(&mails)?;
+        Ok(PlannedRequest { request: self, mails, asked, campaign, warnings })
     }
 
     /// The rows that were asked for, at the length that was asked for.
@@ -162,7 +162,7 @@ impl Request {
     }
 }
 
-impl Ready<'_> {
+impl PlannedRequest<'_> {
     /// Runs what is not on record, on so many threads, and sets published beside ours.
     ///
     /// # Errors

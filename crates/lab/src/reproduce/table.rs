@@ -4,10 +4,10 @@ use std::fmt::Write;
 
 use comfy_table::{presets, CellAlignment, Table};
 
-use super::{besides, sensitive, Kind, ReproducedRow, Reproduction, RunKind, Score, Side};
-use crate::dissect::Points;
+use super::{sensitivity_text, supplements, Kind, ReproducedRow, Reproduction, RunKind, Score, Side};
+use crate::ablation::Points;
+use crate::cost_attribution::TERMS;
 use crate::tables::{finish, number, percent};
-use crate::terms::TERMS;
 
 /// The documented schema.
 pub fn json(result: &Reproduction) -> String {
@@ -46,10 +46,10 @@ pub(super) fn besides(result: &Reproduction) -> String {
     spreads(&mut out, result);
     term_shares(&mut out, result);
     feature_pieces(&mut out, result);
-    besides::forms(&mut out, &result.rows);
-    result.sweeps.iter().for_each(|s| besides::sweep(&mut out, s));
-    result.sensitivity.iter().for_each(|s| sensitive::text(&mut out, s));
-    result.given.iter().for_each(|table| besides::given(&mut out, table));
+    supplements::forms(&mut out, &result.rows);
+    result.sweeps.iter().for_each(|s| supplements::sweep(&mut out, s));
+    result.sensitivity.iter().for_each(|s| sensitivity_text::text(&mut out, s));
+    result.given.iter().for_each(|table| supplements::given(&mut out, table));
     out
 }
 

@@ -182,7 +182,7 @@ fn a_row_taken_apart_says_which_feature_moves_it() {
     let result = shown(|_, run| {
         let of = |text: &str| fairground_fair::Features::parse(text).unwrap();
         let (base, test) = (of("v5.9"), of("v5.9+asym-prev-first-wa-prev-idle"));
-        let dissection = Dissection::of(&base, &test, &Default::default()).unwrap();
+        let dissection = Ablation::plan(&base, &test, &Default::default()).unwrap();
         let row = |better| Metric { name: "ops_per_sec".into(), unit: "".into(), better, meaning: "".into() };
         let report = |value: f64| {
             let metrics = vec![MetricValue { metric: row(Better::Higher), value }];

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{flock, FlockOperation};
 use serde::{Deserialize, Serialize};
 
-use super::config::Ignored;
+use super::config::IgnoredOption;
 use super::error::BuildError;
-use super::error::Stubbed;
+use super::error::StubbedSymbol;
 use super::inputs::{self, Input};
 use super::{embedded, files};
 
@@ -53,13 +53,13 @@ pub struct Record {
     /// What is on of the configuration and concerns the scheduler; names with `CONFIG_`.
     pub options: BTreeMap<String, String>,
     /// What the user's configuration asked for in vain.
-    pub ignored: Vec<Ignored>,
+    pub ignored: Vec<IgnoredOption>,
     /// Options of the user's configuration that do not concern the scheduler.
     pub unrelated: usize,
     /// Functions of the scheduler that would be observed but are not in this tree.
     pub not_observable: Vec<String>,
     /// Functions that the tree uses and Fairground neither has nor expects.
-    pub stubbed: Vec<Stubbed>,
+    pub stubbed: Vec<StubbedSymbol>,
     /// Number of the border's text, hex: a program with another one cannot load the library.
     pub(super) border: String,
     /// Number of what was made with beside the tree's files, hex.
@@ -124,11 +124,11 @@ impl Kernels {
     /// # Errors
     /// As [`user_cache`].
     pub fn user() -> Result<Kernels, BuildError> {
-        Ok(Kernels::at(user_cache()?.join("kernels")))
+        Ok(Kernels::in_dir(user_cache()?.join("kernels")))
     }
 
     /// Those below a directory, an absolute path. Need not exist yet.
-    pub fn at(dir: PathBuf) -> Kernels {
+    pub fn in_dir(dir: PathBuf) -> Kernels {
         Kernels { dir }
     }
 
@@ -182,7 +182,7 @@ impl Kernels {
     }
 
     /// Locks the directory of a name for building; calls `waits` before it blocks.
-    pub(super) fn hold(&self, name: &str, waits: &mut dyn FnMut()) -> Result<Held, BuildError> {
+    pub(super) fn hold(&self, name: &str, waits: &mut dyn FnMut()) -> Result<BuildLock, BuildError> {
         let dir = self.dir.join(name);
         let text = dir.display().to_string();
         if text.contains([' ', ':', '\t', '\'', '"', '$', '#', '\\']) {
@@ -195,7 +195,7 @@ impl Kernels {
             waits();
             flock(&lock, FlockOperation::LockExclusive).map_err(|e| files::fail("lock", &path)(e.into()))?;
         }
-        Ok(Held { dir, _lock: lock })
+        Ok(BuildLock { dir, _lock: lock })
     }
 }
 
@@ -226,12 +226,12 @@ fn help(name: &str, names: &[String]) -> String {
 
 /// The directory of a kernel that is being built.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct BuildLock {
     dir: PathBuf,
     _lock: File,
 }
 
-impl Held {
+impl BuildLock {
     /// Where overlay and objects are.
     pub fn work(&self) -> PathBuf {
         self.dir.join("work")
@@ -362,7 +362,7 @@ mod tests {
     #[test]
     fn a_cache_in_which_make_cannot_work_is_refused() {
         let dir = tempfile::tempdir().unwrap();
-        let error = Kernels::at(dir.path().join("my cache")).hold("mine", &mut || {}).unwrap_err().to_string();
+        let error = Kernels::in_dir(dir.path().join("my cache")).hold("mine", &mut || {}).unwrap_err().to_string();
         assert!(error.contains("allows neither spaces nor colons"), "{error}");
     }
 }

@@ -66,7 +66,7 @@ const CHOICES: [&[&str]; 4] = [
 
 /// An option that was asked for and is not so in the built kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ignored {
+pub struct IgnoredOption {
     /// Name of the option, with `CONFIG_`.
     pub option: String,
     /// What the user's file says.
@@ -110,7 +110,7 @@ impl Config {
     }
 
     /// Of the arguments of `--set`.
-    pub fn of_settings(settings: &[String]) -> Result<Config, BuildError> {
+    pub fn from_settings(settings: &[String]) -> Result<Config, BuildError> {
         let mut config = Config::default();
         for setting in settings {
             config.set("--set", setting)?;
@@ -149,7 +149,7 @@ impl Config {
     }
 
     /// `over` laid over this one. Where it chooses one of several that exclude each other, the others go.
-    fn with(mut self, over: &Config) -> Config {
+    fn overridden_by(mut self, over: &Config) -> Config {
         for choice in CHOICES {
             if choice.iter().any(|name| over.is_on(name)) {
                 choice.iter().for_each(|name| drop(self.0.remove(*name)));
@@ -165,7 +165,7 @@ impl Config {
     }
 
     /// Those that are on, with `CONFIG_`.
-    pub fn on(&self) -> BTreeMap<String, String> {
+    pub fn enabled(&self) -> BTreeMap<String, String> {
         let on = self.0.iter().filter(|(_, value)| *value != "n");
         on.map(|(name, value)| (format!("CONFIG_{name}"), value.clone())).collect()
     }
@@ -184,7 +184,7 @@ impl Config {
 
 /// What a kernel is to be configured with.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Wanted {
+pub(super) struct ConfigRequest {
     /// Of the user's file: what concerns the scheduler and can be hosted.
     imported: Config,
     set: Config,
@@ -194,10 +194,10 @@ pub(super) struct Wanted {
     pub unrelated: usize,
 }
 
-impl Wanted {
+impl ConfigRequest {
     /// `given`: the user's `.config`; `set`: what overrides it.
-    pub fn new(given: &Config, set: Config) -> Wanted {
-        let mut wanted = Wanted { set, ..Wanted::default() };
+    pub fn new(given: &Config, set: Config) -> ConfigRequest {
+        let mut wanted = ConfigRequest { set, ..ConfigRequest::default() };
         for (name, value) in &given.0 {
             // Here is no modprobe: what is a module is there.
             let value = if value == "m" { "y" } else { value };
@@ -220,7 +220,7 @@ impl Wanted {
     /// The fragment: ours, the user's file, `--set`, the later over the earlier.
     pub fn fragment(&self) -> Result<String, BuildError> {
         let base = Config::parse("base.config", embedded::text("base.config"))?;
-        Ok(base.with(&self.imported).with(&self.set).to_text())
+        Ok(base.overridden_by(&self.imported).overridden_by(&self.set).to_text())
     }
 
     /// All that was asked for as one number, hex.
@@ -232,17 +232,17 @@ impl Wanted {
 
     /// What the file asked for and `built`, the configuration after Kconfig, has otherwise. What `--set` asked for and
     /// did not get is an error.
-    pub fn ignored(&self, built: &Config) -> Result<Vec<Ignored>, BuildError> {
+    pub fn ignored(&self, built: &Config) -> Result<Vec<IgnoredOption>, BuildError> {
         if let Some((name, wanted)) = self.set.0.iter().find(|(name, wanted)| built.get(name) != wanted.as_str()) {
             return Err(not_taken(name, wanted, built));
         }
         let hosted = self.imported.0.iter().filter(|(name, _)| !self.set.0.contains_key(*name));
         let refused = hosted.map(|(name, value)| (name, value, "the tree's Kconfig, or what Fairground itself needs"));
         let foreign = self.not_hosted.iter().map(|(name, value, why)| (name, value, *why));
-        let mut all: Vec<Ignored> = refused
+        let mut all: Vec<IgnoredOption> = refused
             .chain(foreign)
             .filter(|(name, value, _)| built.get(name) != value.as_str())
-            .map(|(name, wanted, reason)| Ignored {
+            .map(|(name, wanted, reason)| IgnoredOption {
                 option: format!("CONFIG_{name}"),
                 wanted: wanted.clone(),
                 got: built.get(name).into(),
@@ -301,7 +301,7 @@ mod tests {
     fn what_concerns_the_scheduler_is_taken_and_the_rest_counted() {
         let given =
             parse("CONFIG_HZ_1000=y\n# CONFIG_HZ_250 is not set\nCONFIG_EXT4_FS=m\nCONFIG_NR_CPUS=64\n# hello\n\n");
-        let wanted = Wanted::new(&given, Config::default());
+        let wanted = ConfigRequest::new(&given, Config::default());
         assert_eq!(wanted.imported, parse("CONFIG_HZ_1000=y\n# CONFIG_HZ_250 is not set\nCONFIG_NR_CPUS=64\n"));
         assert_eq!(wanted.unrelated, 1);
     }
@@ -309,7 +309,7 @@ mod tests {
     #[test]
     fn a_choice_takes_the_place_of_ours() {
         let ours = parse("CONFIG_HZ_250=y\nCONFIG_SMP=y\n");
-        let both = ours.with(&parse("CONFIG_HZ_1000=y\n"));
+        let both = ours.overridden_by(&parse("CONFIG_HZ_1000=y\n"));
         assert_eq!(both.to_text(), "CONFIG_HZ_1000=y\nCONFIG_SMP=y\n");
     }
 
@@ -318,7 +318,7 @@ mod tests {
         let given = parse(
             "CONFIG_NO_HZ_FULL=y\n# CONFIG_NO_HZ_IDLE is not set\nCONFIG_SCHED_CORE=y\n# CONFIG_PSI is not set\n",
         );
-        let wanted = Wanted::new(&given, Config::default());
+        let wanted = ConfigRequest::new(&given, Config::default());
         assert_eq!(wanted.imported, Config::default());
         let ignored = wanted.ignored(&parse("CONFIG_NO_HZ_IDLE=y\n")).unwrap();
         let lines: Vec<String> = ignored.iter().map(|i| format!("{} {}: {}", i.option, i.got, i.reason)).collect();
@@ -328,7 +328,7 @@ mod tests {
     #[test]
     fn what_kconfig_decided_otherwise_is_listed_with_both_values() {
         let given = parse("CONFIG_NR_CPUS=8192\nCONFIG_UCLAMP_TASK=y\nCONFIG_ENERGY_MODEL=m\n");
-        let wanted = Wanted::new(&given, Config::default());
+        let wanted = ConfigRequest::new(&given, Config::default());
         let built = parse("CONFIG_NR_CPUS=512\nCONFIG_UCLAMP_TASK=y\nCONFIG_ENERGY_MODEL=y\n");
         let ignored = wanted.ignored(&built).unwrap();
         assert_eq!(ignored.len(), 1);
@@ -337,8 +337,8 @@ mod tests {
 
     #[test]
     fn set_goes_over_the_file_and_must_hold() {
-        let set = Config::of_settings(&["CONFIG_NR_CPUS=32".into()]).unwrap();
-        let wanted = Wanted::new(&parse("CONFIG_NR_CPUS=64\n"), set);
+        let set = Config::from_settings(&["CONFIG_NR_CPUS=32".into()]).unwrap();
+        let wanted = ConfigRequest::new(&parse("CONFIG_NR_CPUS=64\n"), set);
         assert!(wanted.fragment().unwrap().contains("CONFIG_NR_CPUS=32\n"));
         assert_eq!(wanted.ignored(&parse("CONFIG_NR_CPUS=32\n")).unwrap(), []);
         let error = wanted.ignored(&parse("CONFIG_NR_CPUS=512\n")).unwrap_err();
@@ -347,15 +347,15 @@ mod tests {
 
     #[test]
     fn an_option_that_is_not_there_comes_with_the_nearest() {
-        let set = Config::of_settings(&["CONFIG_UCLAMP_TSK=y".into()]).unwrap();
-        let error = Wanted::new(&Config::default(), set).ignored(&parse("CONFIG_UCLAMP_TASK=y\n")).unwrap_err();
+        let set = Config::from_settings(&["CONFIG_UCLAMP_TSK=y".into()]).unwrap();
+        let error = ConfigRequest::new(&Config::default(), set).ignored(&parse("CONFIG_UCLAMP_TASK=y\n")).unwrap_err();
         let help = miette::Diagnostic::help(&error).unwrap().to_string();
         assert_eq!(help, "no such option is on offer; did you mean CONFIG_UCLAMP_TASK?");
     }
 
     #[test]
     fn a_setting_that_cannot_be_hosted_is_refused() {
-        let error = Config::of_settings(&["CONFIG_SCHED_CORE=y".into()]).unwrap_err();
+        let error = Config::from_settings(&["CONFIG_SCHED_CORE=y".into()]).unwrap_err();
         assert_eq!(error.to_string(), "--set: CONFIG_SCHED_CORE cannot be had here: nothing sets its cookies");
     }
 

@@ -17,13 +17,13 @@ pub(super) const REST: &str = "ks";
 pub(super) const BUILD: &str = "build";
 
 /// Every file: path as in `crates/linux/kernel` (`policy/` for the headers of that name), and content. Sorted.
-pub(super) fn all() -> &'static [(&'static str, &'static [u8])] {
+pub(super) fn files() -> &'static [(&'static str, &'static [u8])] {
     FILES
 }
 
 /// The content of all of them as one number, hex.
 pub(super) fn digest() -> String {
-    let parts = all().iter().flat_map(|(name, content)| [files::hash(name.as_bytes()), files::hash(content)]);
+    let parts = files().iter().flat_map(|(name, content)| [files::hash(name.as_bytes()), files::hash(content)]);
     files::hash(parts.collect::<String>().as_bytes())
 }
 
@@ -36,7 +36,7 @@ pub(super) fn text(name: &str) -> &'static str {
 /// Stems of the C files of a directory.
 pub(super) fn stems(dir: &str) -> Vec<&'static str> {
     let strip = |name: &'static str| name.strip_prefix(dir)?.strip_prefix('/')?.strip_suffix(".c");
-    all().iter().filter_map(|(name, _)| strip(name)).collect()
+    files().iter().filter_map(|(name, _)| strip(name)).collect()
 }
 
 /// Entries of a list file: one a line, `#` begins a comment.
@@ -61,7 +61,7 @@ pub(super) fn lay_out(to: &Path) -> Result<(), BuildError> {
         ours.insert(path);
     }
     for dir in [ARCH, REST] {
-        for path in files::below(&to.join(dir))? {
+        for path in files::files_below(&to.join(dir))? {
             if !ours.contains(&path) {
                 files::remove(&path)?;
             }
@@ -78,8 +78,8 @@ mod tests {
     fn the_border_and_the_policys_header_are_embedded_and_tests_are_not() {
         assert!(text("include/ks.h").contains("struct ks_kernel"));
         assert!(text("policy/fg.h").contains("FG_MASK_WORDS"));
-        assert!(!all().iter().any(|(name, _)| name.starts_with("tests/")));
-        assert!(all().is_sorted());
+        assert!(!files().iter().any(|(name, _)| name.starts_with("tests/")));
+        assert!(files().is_sorted());
     }
 
     #[test]

@@ -10,7 +10,7 @@ use thiserror::Error;
 /// A function that a stub stands for although Fairground's list does not expect it: the tree, or a patch, uses
 /// something new. A run that calls it ends there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stubbed {
+pub struct StubbedSymbol {
     /// Name of the stubbed symbol.
     pub symbol: String,
     /// Where it is used: the first `FILE:LINE` in the order of the files, and how many more; for tables the file.
@@ -121,7 +121,7 @@ pub enum BuildError {
     ))]
     Unresolved {
         /// Each with its users.
-        symbols: Vec<Stubbed>,
+        symbols: Vec<StubbedSymbol>,
     },
     /// The library was made and does not load.
     #[error("the built library does not load: {what}")]
@@ -168,8 +168,8 @@ fn packages(missing: &[(&str, &str)]) -> String {
     packages.join(" ")
 }
 
-fn uses(symbols: &[Stubbed]) -> String {
-    let line = |s: &Stubbed| format!("\n  {}, used by {}", s.symbol, s.used_by.join(", "));
+fn uses(symbols: &[StubbedSymbol]) -> String {
+    let line = |s: &StubbedSymbol| format!("\n  {}, used by {}", s.symbol, s.used_by.join(", "));
     symbols.iter().map(line).collect()
 }
 

@@ -41,7 +41,7 @@ pub(super) struct Cache {
 /// Holds kernels of these names.
 pub(super) fn cache(names: &[&str]) -> Cache {
     let dir = tempfile::tempdir().unwrap();
-    let kernels = Kernels::at(dir.path().to_owned());
+    let kernels = Kernels::in_dir(dir.path().to_owned());
     for name in names {
         let library = dir.path().join("library");
         fs::write(&library, name).unwrap();

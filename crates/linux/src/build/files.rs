@@ -92,12 +92,12 @@ pub(super) fn names(dir: &Path) -> Result<Vec<String>, BuildError> {
 }
 
 /// All files below a directory, sorted; links are not followed.
-pub(super) fn below(dir: &Path) -> Result<Vec<PathBuf>, BuildError> {
+pub(super) fn files_below(dir: &Path) -> Result<Vec<PathBuf>, BuildError> {
     let mut found = Vec::new();
     for name in names(dir)? {
         let path = dir.join(name);
         match path.symlink_metadata() {
-            Ok(m) if m.is_dir() => found.extend(below(&path)?),
+            Ok(m) if m.is_dir() => found.extend(files_below(&path)?),
             _ => found.push(path),
         }
     }

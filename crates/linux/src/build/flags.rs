@@ -18,7 +18,7 @@ pub(super) struct Flags {
 
 impl Flags {
     /// As recorded for `target`, a path below the build directory.
-    pub fn of(build: &Path, target: &str) -> Result<Flags, BuildError> {
+    pub fn read(build: &Path, target: &str) -> Result<Flags, BuildError> {
         let (dir, name) = target.rsplit_once('/').unwrap_or((".", target));
         let path = build.join(format!("{dir}/.{name}.cmd"));
         let text = files::read_text(&path, LIMIT)?;
@@ -74,7 +74,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("a")).unwrap();
         std::fs::write(dir.path().join("a/.b.o.cmd"), "nothing\n").unwrap();
-        let error = Flags::of(dir.path(), "a/b.o").unwrap_err().to_string();
+        let error = Flags::read(dir.path(), "a/b.o").unwrap_err().to_string();
         assert!(error.contains("a/.b.o.cmd: it records no command"), "{error}");
     }
 }

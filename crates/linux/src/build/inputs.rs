@@ -29,7 +29,7 @@ pub(super) struct Input {
 impl Input {
     /// None if there is no such file. What was changed after `start`, ns since 1970, may have been read before or
     /// after that: it counts as changed from then on.
-    fn of(tree: &Path, path: String, start: i64) -> Option<Input> {
+    fn read(tree: &Path, path: String, start: i64) -> Option<Input> {
         let file = tree.join(&path);
         let meta = file.metadata().ok()?;
         let (size, mtime) = (meta.len(), mtime(&meta));
@@ -69,19 +69,19 @@ pub(super) fn digest(inputs: &[Input], others: &[&str]) -> String {
 }
 
 /// Targets below a build directory, and what each was made of.
-pub(super) struct Recorded {
+pub(super) struct InputRecord {
     build: PathBuf,
     overlay: PathBuf,
     /// Inputs (as in [`Input`]) of each target (relative to the build directory).
     targets: BTreeMap<String, BTreeSet<String>>,
 }
 
-impl Recorded {
+impl InputRecord {
     /// Reads what the kernel's build (`.TARGET.cmd`) and ours (`ks/TARGET.d`) recorded.
-    pub fn read(overlay: &Path) -> Result<Recorded, BuildError> {
+    pub fn read(overlay: &Path) -> Result<InputRecord, BuildError> {
         let build = overlay.join(BUILD);
-        let mut recorded = Recorded { overlay: overlay.to_owned(), build: build.clone(), targets: BTreeMap::new() };
-        for file in files::below(&build)? {
+        let mut recorded = InputRecord { overlay: overlay.to_owned(), build: build.clone(), targets: BTreeMap::new() };
+        for file in files::files_below(&build)? {
             let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let dir = file.parent().and_then(|d| d.strip_prefix(&build).ok()).unwrap_or(Path::new(""));
             let kernels = name.strip_prefix('.').and_then(|n| n.strip_suffix(".cmd"));
@@ -132,7 +132,7 @@ impl Recorded {
         let scripts = files::names(&tree.join("scripts"))?;
         let how = scripts.iter().filter(|n| n.starts_with("Makefile") || n.starts_with("Kbuild"));
         paths.extend(how.map(|n| format!("scripts/{n}")));
-        Ok(paths.into_iter().filter_map(|path| Input::of(tree, path, start)).collect())
+        Ok(paths.into_iter().filter_map(|path| Input::read(tree, path, start)).collect())
     }
 
     /// Removes the targets made of one of these, so that they are made again whatever their dates say.
@@ -169,10 +169,10 @@ mod tests {
         include/generated/autoconf.h \\\n  ../arch/sim/kernel/../../../include/linux/sched.h \\\n  /usr/include/stdint.h \\\n\n\
         kernel/sched/fair.o: $(deps_kernel/sched/fair.o)\n";
 
-    fn recorded(overlay: &Path) -> Recorded {
+    fn recorded(overlay: &Path) -> InputRecord {
         fake::write(overlay, "build/kernel/sched/.fair.o.cmd", CMD);
         fake::write(overlay, "build/kernel/sched/fair.o", "");
-        Recorded::read(overlay).unwrap()
+        InputRecord::read(overlay).unwrap()
     }
 
     #[test]
@@ -203,7 +203,7 @@ mod tests {
     fn only_content_makes_an_input_changed() {
         let tree = fake::tree("VERSION = 6\nPATCHLEVEL = 12\n");
         let fair = tree.path().join("kernel/sched/fair.c");
-        let input = Input::of(tree.path(), "kernel/sched/fair.c".into(), i64::MAX).unwrap();
+        let input = Input::read(tree.path(), "kernel/sched/fair.c".into(), i64::MAX).unwrap();
         let inputs = [input];
         let text = fs::read(&fair).unwrap();
         fs::write(&fair, &text).unwrap();
@@ -220,7 +220,7 @@ mod tests {
     fn a_change_within_a_tick_of_the_clock_is_seen() {
         let tree = fake::tree("VERSION = 6\nPATCHLEVEL = 12\n");
         let path = "kernel/sched/fair.c";
-        let mut input = Input::of(tree.path(), path.into(), i64::MAX).unwrap();
+        let mut input = Input::read(tree.path(), path.into(), i64::MAX).unwrap();
         let now = input.mtime;
         input.hash = files::hash(b"what it was");
         assert_eq!(changed(tree.path(), &[input.clone()], now), [path], "as young as the record");
@@ -230,8 +230,8 @@ mod tests {
     #[test]
     fn what_changes_during_a_build_counts_as_changed_afterwards() {
         let tree = fake::tree("VERSION = 6\nPATCHLEVEL = 12\n");
-        let start = Input::of(tree.path(), "Makefile".into(), i64::MAX).unwrap().mtime;
-        let input = Input::of(tree.path(), "Makefile".into(), start).unwrap();
+        let start = Input::read(tree.path(), "Makefile".into(), i64::MAX).unwrap().mtime;
+        let input = Input::read(tree.path(), "Makefile".into(), start).unwrap();
         assert_eq!(changed(tree.path(), &[input], start), ["Makefile"]);
     }
 
@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn a_digest_is_of_content_and_not_of_dates() {
         let tree = fake::tree("VERSION = 6\nPATCHLEVEL = 12\n");
-        let input = Input::of(tree.path(), "Makefile".into(), i64::MAX).unwrap();
+        let input = Input::read(tree.path(), "Makefile".into(), i64::MAX).unwrap();
         let later = Input { mtime: input.mtime + 1, ..input.clone() };
         let other = Input { hash: files::hash(b""), ..input.clone() };
         let same = digest(&[input], &["a"]);

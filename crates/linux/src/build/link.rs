@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::error::{BuildError, Stubbed};
+use super::error::{BuildError, StubbedSymbol};
 use super::flags::Flags;
 use super::make::Workshop;
 use super::symbols;
@@ -14,37 +14,37 @@ use super::{embedded, files, tools};
 const ENTRY: &str = "ks_kernel";
 
 /// A library that is not yet the user's.
-pub(super) struct Linked {
+pub(super) struct LinkResult {
     /// Path of the shared library.
     pub library: PathBuf,
     /// Functions without a definition that Fairground did not expect.
-    pub stubbed: Vec<Stubbed>,
+    pub stubbed: Vec<StubbedSymbol>,
     /// What would be observed and this tree does not show.
     pub not_observable: Vec<String>,
 }
 
 /// Makes the library of `objects`, paths below the build directory.
-pub(super) fn link(workshop: &mut Workshop, objects: &[String]) -> Result<Linked, BuildError> {
-    files::make_dir(&at(workshop, ""))?;
+pub(super) fn link(workshop: &mut Workshop, objects: &[String]) -> Result<LinkResult, BuildError> {
+    files::make_dir(&build_path(workshop, ""))?;
     let mut parts: Vec<String> = objects.to_vec();
     for stem in embedded::stems("host") {
         parts.push(compile(workshop, &format!("../{}/host/{stem}.c", embedded::REST), stem)?);
     }
     let script = script(workshop, objects)?;
     gather(workshop, &["-T", &script], &parts, "kernel.o")?;
-    let kernel = at(workshop, "kernel.o");
+    let kernel = build_path(workshop, "kernel.o");
 
-    let libc = symbols::of_libc()?;
+    let libc = symbols::libc_symbols()?;
     let missing: BTreeSet<String> = symbols::undefined(&kernel)?.difference(&libc).cloned().collect();
     let (_, new) = symbols::divide(&missing);
     let stubbed = look_into(workshop, objects, &new)?;
-    files::write_changed(&at(workshop, "stubs.c"), symbols::stubs(&missing).as_bytes())?;
+    files::write_changed(&build_path(workshop, "stubs.c"), symbols::stubs(&missing).as_bytes())?;
     let stubs = compile(workshop, &local("stubs.c"), "stubs")?;
     gather(workshop, &[], &[local("kernel.o"), stubs], "all.o")?;
     hide(workshop)?;
-    let library = at(workshop, "libksched.so");
+    let library = build_path(workshop, "libksched.so");
     share(workshop, &local("all.o"), &local("libksched.so"))?;
-    Ok(Linked { library, stubbed, not_observable: not_observable(&kernel)? })
+    Ok(LinkResult { library, stubbed, not_observable: not_observable(&kernel)? })
 }
 
 /// A file of ours below the build directory, as tools that run there name it.
@@ -52,7 +52,7 @@ fn local(name: &str) -> String {
     format!("{}/{name}", embedded::REST)
 }
 
-fn at(workshop: &Workshop, name: &str) -> PathBuf {
+fn build_path(workshop: &Workshop, name: &str) -> PathBuf {
     workshop.build().join(local(name))
 }
 
@@ -76,7 +76,7 @@ fn includes() -> [String; 4] {
 /// The linker script: the tree's own macros say in which order scheduling classes lie.
 fn script(workshop: &mut Workshop, objects: &[String]) -> Result<String, BuildError> {
     let model = objects.iter().find(|o| o.starts_with(embedded::ARCH)).or(objects.first());
-    let flags = Flags::of(&workshop.build(), model.map_or("", String::as_str))?;
+    let flags = Flags::read(&workshop.build(), model.map_or("", String::as_str))?;
     let (from, to) = (format!("../{}/link.lds", embedded::REST), local("link.lds"));
     let assembler = ["-E", "-P", "-x", "assembler-with-cpp", "-D__ASSEMBLY__", "-DLINKER_SCRIPT", "-o", &to, &from];
     let command = flags.command(&workshop.build(), &assembler);
@@ -114,7 +114,11 @@ fn share(workshop: &mut Workshop, from: &str, to: &str) -> Result<(), BuildError
 }
 
 /// Who uses each symbol that Fairground does not know, and whether it can be stubbed at all.
-fn look_into(workshop: &mut Workshop, objects: &[String], new: &BTreeSet<String>) -> Result<Vec<Stubbed>, BuildError> {
+fn look_into(
+    workshop: &mut Workshop,
+    objects: &[String],
+    new: &BTreeSet<String>,
+) -> Result<Vec<StubbedSymbol>, BuildError> {
     if new.is_empty() {
         return Ok(Vec::new());
     }
@@ -130,9 +134,9 @@ fn look_into(workshop: &mut Workshop, objects: &[String], new: &BTreeSet<String>
             Some(places) => places,
             None => symbols::files_with(workshop, objects, symbol)?,
         };
-        all.push(Stubbed { symbol: symbol.clone(), used_by });
+        all.push(StubbedSymbol { symbol: symbol.clone(), used_by });
     }
-    let refused: Vec<Stubbed> = all.iter().filter(|s| data.contains(&s.symbol)).cloned().collect();
+    let refused: Vec<StubbedSymbol> = all.iter().filter(|s| data.contains(&s.symbol)).cloned().collect();
     match refused.is_empty() {
         true => Ok(all),
         false => Err(BuildError::Unresolved { symbols: refused }),
@@ -152,7 +156,7 @@ fn unhooked<'a>(entries: impl Iterator<Item = &'a str>, defined: &BTreeSet<Strin
 }
 
 /// What a library says of itself.
-pub(super) struct Loaded {
+pub(super) struct LoadTest {
     /// Most CPUs it can boot with.
     pub max_cpus: u32,
     /// Ticks per second (CONFIG_HZ) of the kernel.
@@ -160,19 +164,19 @@ pub(super) struct Loaded {
 }
 
 /// Loads the library in a process of its own.
-pub(super) fn load_test(workshop: &mut Workshop, library: &Path) -> Result<Loaded, BuildError> {
-    let source = at(workshop, "loadtest.c");
+pub(super) fn load_test(workshop: &mut Workshop, library: &Path) -> Result<LoadTest, BuildError> {
+    let source = build_path(workshop, "loadtest.c");
     files::write_changed(&source, include_bytes!("loadtest.c"))?;
     let mut command = tools::command("gcc", &workshop.build());
     command.args(["-O1", "-o", &local("loadtest"), &local("loadtest.c"), "-ldl"]).args(includes());
     workshop.must("compiling the load test", command)?;
-    let program = at(workshop, "loadtest");
+    let program = build_path(workshop, "loadtest");
     let out = tools::command(&program.display().to_string(), &workshop.build()).arg(library).output();
     let out = out.map_err(files::fail("run", &program))?;
     let text = String::from_utf8_lossy(&out.stdout).into_owned();
     let mut numbers = text.split_whitespace().map_while(|word| word.parse().ok());
     match (out.status.success(), numbers.next(), numbers.next()) {
-        (true, Some(max_cpus), Some(hz)) => Ok(Loaded { max_cpus, hz }),
+        (true, Some(max_cpus), Some(hz)) => Ok(LoadTest { max_cpus, hz }),
         _ => {
             let said = String::from_utf8_lossy(&out.stderr);
             Err(BuildError::Load { what: format!("{} ({})", said.trim(), out.status) })

@@ -155,7 +155,7 @@ fn first_error(lines: &[String], turn: &dyn Fn(&str) -> Option<String>) -> Strin
     let end = lines[at + 1..].iter().position(|l| !l.starts_with(' ')).map_or(lines.len(), |n| at + 1 + n);
     let mut text = String::new();
     for line in lines[start..end].iter().take(SHOWN) {
-        let _ = writeln!(text, "{}", turned(line, turn));
+        let _ = writeln!(text, "{}", rewrite_line(line, turn));
     }
     if more > 0 {
         let _ = writeln!(text, "and {more} more error{}", if more == 1 { "" } else { "s" });
@@ -164,7 +164,7 @@ fn first_error(lines: &[String], turn: &dyn Fn(&str) -> Option<String>) -> Strin
 }
 
 /// A line with the path that it names, if any, as the user knows it.
-fn turned(line: &str, turn: &dyn Fn(&str) -> Option<String>) -> String {
+fn rewrite_line(line: &str, turn: &dyn Fn(&str) -> Option<String>) -> String {
     let included = line.trim_start_matches("In file included ").trim_start();
     let lead = line.len() - included.strip_prefix("from ").unwrap_or(included).len();
     let (before, rest) = line.split_at(lead);

@@ -48,9 +48,9 @@ mod tools;
 mod tree;
 
 pub use cache::{user_cache, BuiltKernel, Kernels, Record};
-pub use config::Ignored;
-pub use error::{BuildError, Stubbed};
-pub use pipeline::{Built, Request, Step};
+pub use config::IgnoredOption;
+pub use error::{BuildError, StubbedSymbol};
+pub use pipeline::{BuildResult, Request, Step};
 
 /// The valid name nearest to `name`, if one is near enough to be meant.
 fn nearest<'a>(name: &str, valid: impl Iterator<Item = &'a str>) -> Option<&'a str> {

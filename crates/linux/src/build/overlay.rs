@@ -131,14 +131,14 @@ mod tests {
     #[test]
     fn an_overlay_shows_the_tree_and_writing_in_it_leaves_the_tree_alone() {
         let tree = fake::tree("VERSION = 6\nPATCHLEVEL = 12\n");
-        let before = files::below(tree.path()).unwrap();
+        let before = files::files_below(tree.path()).unwrap();
         let overlay = synced(tree.path());
         assert!(overlay.path().join("kernel/sched/fair.c").is_file());
         assert!(overlay.path().join("include/linux/sched.h").is_file());
         for dir in ["", "arch", "include", "kernel", "kernel/sched", "scripts"] {
             fs::write(overlay.path().join(dir).join("written"), "").unwrap();
         }
-        assert_eq!(files::below(tree.path()).unwrap(), before);
+        assert_eq!(files::files_below(tree.path()).unwrap(), before);
     }
 
     #[test]

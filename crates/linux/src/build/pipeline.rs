@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::cache::{check_name, BuiltKernel, Held, Kernels, Record};
-use super::config::{Config, Wanted};
+use super::cache::{check_name, BuildLock, BuiltKernel, Kernels, Record};
+use super::config::{Config, ConfigRequest};
 use super::error::BuildError;
-use super::inputs::{self, Recorded};
+use super::inputs::{self, InputRecord};
 use super::link;
 use super::make::Workshop;
 use super::probes::{self, Findings};
@@ -38,7 +38,7 @@ pub struct Request {
 
 /// A build that succeeded.
 #[derive(Clone, Debug)]
-pub struct Built {
+pub struct BuildResult {
     /// The kernel that was built.
     pub kernel: BuiltKernel,
     /// Whether anything had to be made; otherwise the library was there already.
@@ -77,29 +77,29 @@ impl fmt::Display for Step {
 
 impl Kernels {
     /// Builds a tree, unless its library is there already. A build that fails leaves what was there before.
-    pub fn build(&self, request: &Request, tell: &mut dyn FnMut(Step)) -> Result<Built, BuildError> {
+    pub fn build(&self, request: &Request, tell: &mut dyn FnMut(Step)) -> Result<BuildResult, BuildError> {
         let tree = Tree::open(&request.tree)?;
         let name = request.name.clone().unwrap_or_else(|| tree.default_name());
         check_name(&name)?;
         let given = request.config.as_deref().map(Config::read).transpose()?.unwrap_or_default();
-        let wanted = Wanted::new(&given, Config::of_settings(&request.set)?);
+        let wanted = ConfigRequest::new(&given, Config::from_settings(&request.set)?);
         tools::check()?;
         let plan = Plan::new(&tree, wanted)?;
         let held = self.hold(&name, &mut || tell(Step::Waiting))?;
         let before = self.open(&name).ok();
         if let Some(kernel) = before.clone().filter(|k| plan.is_done_by(&k.record)) {
-            return Ok(Built { kernel, made: false });
+            return Ok(BuildResult { kernel, made: false });
         }
         let jobs = request.jobs.map_or_else(|| thread::available_parallelism().map_or(1, usize::from), usize::from);
         Job { plan: &plan, held: &held, jobs, before: before.map(|k| k.record) }.run(tell)?;
-        Ok(Built { kernel: self.open(&name)?, made: true })
+        Ok(BuildResult { kernel: self.open(&name)?, made: true })
     }
 }
 
 /// All that decides what comes out.
 struct Plan<'a> {
     tree: &'a Tree,
-    wanted: Wanted,
+    wanted: ConfigRequest,
     fragment: String,
     compiler: String,
     /// Number of all but the tree, hex.
@@ -107,7 +107,7 @@ struct Plan<'a> {
 }
 
 impl Plan<'_> {
-    fn new(tree: &Tree, wanted: Wanted) -> Result<Plan<'_>, BuildError> {
+    fn new(tree: &Tree, wanted: ConfigRequest) -> Result<Plan<'_>, BuildError> {
         let (fragment, compiler) = (wanted.fragment()?, tools::identity()?);
         let own = embedded::digest();
         let made_with = inputs::digest(&[], &[&own, &fragment, &compiler, &tree.release]);
@@ -125,7 +125,7 @@ impl Plan<'_> {
 
 struct Job<'a> {
     plan: &'a Plan<'a>,
-    held: &'a Held,
+    held: &'a BuildLock,
     jobs: usize,
     before: Option<Record>,
 }
@@ -159,14 +159,14 @@ impl Job<'_> {
             compiler: self.plan.compiler.clone(),
             nr_cpus: loaded.max_cpus,
             hz: loaded.hz,
-            options: built.relevant().on(),
+            options: built.relevant().enabled(),
             ignored,
             unrelated: self.plan.wanted.unrelated,
             not_observable: linked.not_observable,
             stubbed: linked.stubbed,
             made_with: self.plan.made_with.clone(),
             since,
-            inputs: Recorded::read(&workshop.overlay)?.inputs(&tree.path, since)?,
+            inputs: InputRecord::read(&workshop.overlay)?.inputs(&tree.path, since)?,
             asked: self.plan.wanted.number(),
             ..Record::default()
         };
@@ -198,7 +198,7 @@ impl Job<'_> {
     fn forget_changed(&self, workshop: &Workshop) -> Result<Option<Vec<String>>, BuildError> {
         let Some(before) = &self.before else { return Ok(None) };
         let changed = inputs::changed(&self.plan.tree.path, &before.inputs, before.since);
-        Recorded::read(&workshop.overlay)?.forget(&changed)?;
+        InputRecord::read(&workshop.overlay)?.forget(&changed)?;
         Ok(Some(changed.into_iter().map(String::from).collect()))
     }
 

@@ -32,7 +32,7 @@ pub(super) fn read_sources() -> bool {
 impl Findings {
     /// Compiles all probes, required ones first.
     pub fn gather(workshop: &mut Workshop) -> Result<Findings, BuildError> {
-        let flags = Flags::of(&workshop.build(), MODEL)?;
+        let flags = Flags::read(&workshop.build(), MODEL)?;
         let of = |dir: &'static str| embedded::stems(dir).into_iter().map(move |stem| (dir, stem));
         let all: Vec<(&str, &str)> = of("required").chain(of("probes")).collect();
         let outcomes = compile_all(workshop, &flags, &all)?;

@@ -26,7 +26,7 @@ pub(super) fn defined(object: &Path) -> Result<BTreeSet<String>, BuildError> {
 }
 
 /// What the system's C library has.
-pub(super) fn of_libc() -> Result<BTreeSet<String>, BuildError> {
+pub(super) fn libc_symbols() -> Result<BTreeSet<String>, BuildError> {
     let mut command = tools::command("gcc", Path::new("/"));
     let out = command.arg("-print-file-name=libc.so.6").output().map_err(files::fail("run", Path::new("gcc")))?;
     let libc = String::from_utf8_lossy(&out.stdout).trim().to_string();
@@ -85,7 +85,7 @@ pub(super) fn no_functions(
             );
         }
         files::write_changed(&build.join(embedded::REST).join("kinds.c"), text.as_bytes())?;
-        let command = Flags::of(&build, object)?.command(&build, &["-fsyntax-only", "-w", "ks/kinds.c"]);
+        let command = Flags::read(&build, object)?.command(&build, &["-fsyntax-only", "-w", "ks/kinds.c"]);
         let (_, said) = workshop.run(command, &mut |_| {})?;
         let objected = |symbol: &String| said.iter().any(|line| objects_to(line, symbol));
         proven.extend(uses.into_iter().filter(|symbol| !objected(symbol)));

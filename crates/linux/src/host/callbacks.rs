@@ -24,7 +24,7 @@ const WARNING: u32 = 4;
 
 /// What the kernel's code may reach during a call.
 #[derive(Clone, Copy)]
-enum Reach {
+enum EnvAccess {
     /// There is no call.
     Nothing,
     Clocks(*const Env),
@@ -32,8 +32,8 @@ enum Reach {
 }
 
 /// Where the kernel's calls arrive.
-pub(super) struct Desk {
-    reach: Cell<Reach>,
+pub(super) struct CallbackContext {
+    reach: Cell<EnvAccess>,
     /// Nothing that the kernel does is part of the run yet.
     booting: Cell<bool>,
     nr_cpus: Cell<u32>,
@@ -72,10 +72,10 @@ const CAUSES: [MigrateCause; 8] = [
     MigrateCause::Rt,
 ];
 
-impl Desk {
-    pub fn new(reader: Reader, fatal: FatalSink) -> Box<Desk> {
-        Box::new(Desk {
-            reach: Cell::new(Reach::Nothing),
+impl CallbackContext {
+    pub fn new(reader: Reader, fatal: FatalSink) -> Box<CallbackContext> {
+        Box::new(CallbackContext {
+            reach: Cell::new(EnvAccess::Nothing),
             booting: Cell::new(false),
             nr_cpus: Cell::new(0),
             fatal,
@@ -126,18 +126,18 @@ impl Desk {
     /// Runs the kernel's code, which may reach `env` until it returns. What it does at boot is not the run's.
     pub fn call<R>(&self, env: &mut Env, booting: bool, f: impl FnOnce() -> R) -> R {
         self.booting.set(booting);
-        self.reach.set(Reach::All(env));
+        self.reach.set(EnvAccess::All(env));
         let result = f();
-        self.reach.set(Reach::Nothing);
+        self.reach.set(EnvAccess::Nothing);
         self.booting.set(false);
         result
     }
 
     /// Runs the kernel's code, which may only look at clocks.
     pub fn read<R>(&self, env: &Env, f: impl FnOnce(&Reader) -> R) -> R {
-        self.reach.set(Reach::Clocks(env));
+        self.reach.set(EnvAccess::Clocks(env));
         let result = f(&self.reader);
-        self.reach.set(Reach::Nothing);
+        self.reach.set(EnvAccess::Nothing);
         result
     }
 
@@ -185,7 +185,7 @@ impl Desk {
     fn env<R>(&self, f: impl FnOnce(&mut Env) -> R) -> R {
         match self.reach.get() {
             // SAFETY: `call` holds the only other reference and does not use it meanwhile; callbacks do not nest here.
-            Reach::All(env) => f(unsafe { &mut *env }),
+            EnvAccess::All(env) => f(unsafe { &mut *env }),
             _ => self.die("the kernel's code acts while it was only asked to be read"),
         }
     }
@@ -193,9 +193,9 @@ impl Desk {
     fn clock(&self, look: impl FnOnce(&Env) -> u64) -> u64 {
         match self.reach.get() {
             // SAFETY: `call` and `read` hold references that outlive this.
-            Reach::All(env) => look(unsafe { &*env }),
-            Reach::Clocks(env) => look(unsafe { &*env }),
-            Reach::Nothing => self.die("the kernel's code runs outside of any call"),
+            EnvAccess::All(env) => look(unsafe { &*env }),
+            EnvAccess::Clocks(env) => look(unsafe { &*env }),
+            EnvAccess::Nothing => self.die("the kernel's code runs outside of any call"),
         }
     }
 
@@ -250,7 +250,7 @@ impl Desk {
 ///
 /// # Safety
 /// See the head of this file.
-unsafe fn desk<'a>(this: *mut c_void) -> &'a Desk {
+unsafe fn desk<'a>(this: *mut c_void) -> &'a CallbackContext {
     unsafe { &*this.cast() }
 }
 

@@ -27,7 +27,7 @@ pub use error::LinuxError;
 pub use library::Kernel;
 pub use watch::{Interests, Reader, Watch};
 
-use callbacks::Desk;
+use callbacks::CallbackContext;
 use describe::Description;
 use groups::Group;
 
@@ -56,7 +56,7 @@ static TAKEN: AtomicBool = AtomicBool::new(false);
 pub struct Linux {
     kernel: Kernel,
     /// Never freed before the process ends: the kernel keeps its address.
-    desk: &'static Desk,
+    desk: &'static CallbackContext,
     description: Option<&'static Description>,
     groups: Vec<Group>,
     tasks: Vec<Task>,
@@ -85,7 +85,7 @@ impl Linux {
         if TAKEN.swap(true, Ordering::SeqCst) {
             return Err(LinuxError::Second);
         }
-        let desk = Box::leak(Desk::new(Reader { kernel: kernel.abi }, fatal));
+        let desk = Box::leak(CallbackContext::new(Reader { kernel: kernel.abi }, fatal));
         Ok(Linux { kernel, desk, description: None, groups: Vec::new(), tasks: Vec::new(), rules: OWN_RULES.into() })
     }
 

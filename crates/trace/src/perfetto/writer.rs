@@ -158,9 +158,9 @@ impl<W: Write> PerfettoTrace<W> {
     }
 
     /// A thread of rt-app's has said this.
-    pub fn said(&mut self, said: &UserEvent) {
+    pub fn user_event(&mut self, said: &UserEvent) {
         if self.error.is_none() {
-            let record = self.recorder.said(said);
+            let record = self.recorder.user_event(said);
             self.error = self.packets.said(&record).err();
         }
     }

@@ -70,12 +70,12 @@ pub struct Looks {
 
 impl Looks {
     /// As the library takes them.
-    pub fn asked(&self) -> reproduce::Looks {
-        reproduce::Looks {
-            terms: self.terms,
+    pub fn asked(&self) -> reproduce::Supplements {
+        reproduce::Supplements {
+            attribute_costs: self.terms,
             each_feature: self.each_feature,
-            sweep: self.sweep,
-            sweep_seeds: self.sweep_seeds,
+            robustness: self.sweep,
+            robustness_seeds: self.sweep_seeds,
             sensitivity: self.sensitivity,
             sensitivity_rows: self.sensitivity_rows.clone(),
             sensitivity_seeds: self.sensitivity_seeds,

@@ -30,7 +30,7 @@ const TEST_WORKLOAD: &str = "test_workload";
 
 /// What to run to take a change apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Dissection {
+pub struct Ablation {
     /// Each once; the first is the base.
     pub columns: Vec<Column>,
     /// Place of the test in `columns`.
@@ -60,7 +60,7 @@ struct Step {
 
 /// Why a change cannot be taken apart.
 #[derive(Debug, Error, Diagnostic)]
-pub enum DissectError {
+pub enum AblationError {
     /// A kernel.
     #[error("{0} has no features that could be taken apart")]
     #[diagnostic(help("only rows of which both schedulers are fair: can be"))]
@@ -110,17 +110,17 @@ pub struct Points {
     pub significant: bool,
 }
 
-impl Dissection {
+impl Ablation {
     /// The schedulers between `base` and `test`, under one workload. `based_on`: features by name, with those that they need beside what the
     /// rules of [`Features`] say.
     ///
     /// # Errors
     /// If no order of the features works, or `based_on` names what is no feature.
-    pub fn of(
+    pub fn plan(
         base: &Features,
         test: &Features,
         based_on: &BTreeMap<String, Vec<String>>,
-    ) -> Result<Dissection, DissectError> {
+    ) -> Result<Ablation, AblationError> {
         let parts = Parts { base, test, based_on: read_based_on(based_on)? };
         let order = parts.order()?;
         let mut scheds = vec![base.to_string()];
@@ -138,31 +138,31 @@ impl Dissection {
             .iter()
             .zip(added)
             .map(|(id, added)| {
-                let (along, rest) = parts.without(*id, &ids);
+                let (along, rest) = parts.features_without(*id, &ids);
                 Step { feature: name_of(*id), added, left_out: place(&rest), along }
             })
             .collect();
         // The last step is the test, which may start from another preset.
         scheds[last] = test.to_string();
         let columns = scheds.into_iter().map(|sched| Column { sched, test_workload: false }).collect();
-        Ok(Dissection { columns, test: last, steps })
+        Ok(Ablation { columns, test: last, steps })
     }
 
     /// The same where the test has a workload of its own: that is the first step, from the base under its own to the base
     /// under the test's, and features come after it. Left out, it is the test under the base's workload.
-    pub fn with_test_workload(self) -> Dissection {
+    pub fn with_test_workload(self) -> Ablation {
         let base = self.columns[0].clone();
         let left_out = Column { test_workload: false, ..self.columns[self.test].clone() };
         let under_test = self.columns.into_iter().map(|column| Column { test_workload: true, ..column });
         let columns: Vec<Column> = std::iter::once(base).chain(under_test).chain([left_out]).collect();
         let first = Step { feature: TEST_WORKLOAD, added: 1, left_out: columns.len() - 1, along: Vec::new() };
         let later = self.steps.into_iter().map(|s| Step { added: s.added + 1, left_out: s.left_out + 1, ..s });
-        Dissection { columns, test: self.test + 1, steps: std::iter::once(first).chain(later).collect() }
+        Ablation { columns, test: self.test + 1, steps: std::iter::once(first).chain(later).collect() }
     }
 
     /// What each feature does to `metric`. `results`: of all its columns, same seeds.
     pub fn pieces(&self, results: &Results, metric: &str) -> Vec<Piece> {
-        let columns = Columns::of(results, metric);
+        let columns = Columns::from_results(results, metric);
         let change = |sched| columns.points(0, sched).map(|p| p.mean);
         let mut before = 0;
         self.steps
@@ -186,9 +186,9 @@ fn name_of(id: usize) -> &'static str {
     features()[id].name
 }
 
-fn read_based_on(based_on: &BTreeMap<String, Vec<String>>) -> Result<Vec<(usize, usize)>, DissectError> {
+fn read_based_on(based_on: &BTreeMap<String, Vec<String>>) -> Result<Vec<(usize, usize)>, AblationError> {
     let find = |name: &String| {
-        features().iter().position(|f| f.name == name).ok_or_else(|| DissectError::Unknown(name.clone()))
+        features().iter().position(|f| f.name == name).ok_or_else(|| AblationError::Unknown(name.clone()))
     };
     let pairs = based_on.iter().flat_map(|(feature, others)| others.iter().map(move |other| (feature, other)));
     pairs.map(|(feature, other)| Ok((find(feature)?, find(other)?))).collect()
@@ -203,12 +203,12 @@ struct Parts<'a> {
 
 impl Parts<'_> {
     /// What parts test from base: each feature with the set that it and those before it make.
-    fn order(&self) -> Result<Vec<(usize, Features)>, DissectError> {
+    fn order(&self) -> Result<Vec<(usize, Features)>, AblationError> {
         let mut left = self.test.differing(self.base);
         let mut taken = Vec::new();
         let mut order = Vec::new();
         while let Some(first) = left.first() {
-            let stuck = |cause| DissectError::Stuck {
+            let stuck = |cause| AblationError::Stuck {
                 base: self.base.to_string(),
                 test: self.test.to_string(),
                 feature: name_of(*first),
@@ -226,7 +226,7 @@ impl Parts<'_> {
 
     /// Test without feature `id` and those of `ids` that need it; what goes along, and the set that is left. Where the
     /// base itself stands against that, everything goes.
-    fn without(&self, id: usize, ids: &[usize]) -> (Vec<&'static str>, Features) {
+    fn features_without(&self, id: usize, ids: &[usize]) -> (Vec<&'static str>, Features) {
         let mut out = vec![id];
         loop {
             let kept: Vec<usize> = ids.iter().copied().filter(|i| !out.contains(i)).collect();
@@ -262,7 +262,7 @@ struct Columns {
 }
 
 impl Columns {
-    fn of(results: &Results, metric: &str) -> Columns {
+    fn from_results(results: &Results, metric: &str) -> Columns {
         let seeds = results.first().map_or(0, Vec::len);
         let reading = |run: &RunReport| run.metrics.iter().find(|r| r.metric.name == metric).cloned();
         let of = |run: &Result<RunReport, String>| reading(run.as_ref().ok()?);
@@ -304,13 +304,13 @@ mod tests {
     }
 
     /// Patches 09 to 11 of mail 002; 10 and 11 need 09.
-    fn dissected(based_on: &[(&str, &[&str])]) -> Dissection {
+    fn dissected(based_on: &[(&str, &[&str])]) -> Ablation {
         let based_on = based_on.iter().map(|(f, on)| (f.to_string(), on.iter().map(|o| o.to_string()).collect()));
         let (base, test) = (features_of("v5.4"), features_of("v5.4+lb-p09+lb-p10+lb-p11"));
-        Dissection::of(&base, &test, &based_on.collect()).expect("a dissection")
+        Ablation::plan(&base, &test, &based_on.collect()).expect("a dissection")
     }
 
-    fn scheds(d: &Dissection) -> Vec<&str> {
+    fn scheds(d: &Ablation) -> Vec<&str> {
         d.columns.iter().map(|column| column.sched.as_str()).collect()
     }
 
@@ -344,13 +344,13 @@ mod tests {
     fn what_is_no_feature_is_named() {
         let v54 = features_of("v5.4");
         let based_on = BTreeMap::from([("lb-p11".to_string(), vec!["lb-p12".to_string()])]);
-        let error = Dissection::of(&v54, &v54, &based_on).unwrap_err();
+        let error = Ablation::plan(&v54, &v54, &based_on).unwrap_err();
         assert_eq!(error.to_string(), "published rows: no feature \"lb-p12\"");
     }
 
     #[test]
     fn a_change_of_one_feature_is_that_feature() {
-        let d = Dissection::of(&features_of("v5.9"), &features_of("v5.9+asym-prev-first"), &BTreeMap::new()).unwrap();
+        let d = Ablation::plan(&features_of("v5.9"), &features_of("v5.9+asym-prev-first"), &BTreeMap::new()).unwrap();
         assert_eq!(scheds(&d), ["fair:v5.9", "fair:v5.9+asym-prev-first"]);
         assert_eq!((d.steps[0].added, d.steps[0].left_out), (1, 0));
     }
@@ -359,7 +359,7 @@ mod tests {
     fn a_feature_that_needs_a_later_one_waits_for_it() {
         // Both cls-select=landed and what it needs change; the table has asym-prev-first first and sis-merged last.
         let (base, test) = (features_of("v5.9+cls-domain"), features_of("v6.7"));
-        let d = Dissection::of(&base, &test, &BTreeMap::new()).unwrap();
+        let d = Ablation::plan(&base, &test, &BTreeMap::new()).unwrap();
         let at = |name: &str| d.steps.iter().position(|s| s.feature == name).expect("a step");
         assert!(at("cls-select") > at("sis-merged"));
         assert_eq!(scheds(&d)[d.test], "fair:v6.7");

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use comfy_table::{presets, CellAlignment, Table};
 
-use crate::sensitivity::{Moved, NotTurned, SensitiveRow, Sensitivity};
+use crate::sensitivity::{FigureEffect, SensitiveRow, Sensitivity, SkippedFigure};
 use crate::tables::{finish, number, percent};
 
 /// A table of rows, and below it by which figures they move.
@@ -27,7 +27,8 @@ pub(super) fn text(out: &mut String, s: &Sensitivity) {
         }
     }
     out.push_str(&finish(&mut table));
-    let count = |changes: fn(&SensitiveRow) -> &[Moved]| s.rows.iter().filter(|row| !changes(row).is_empty()).count();
+    let count =
+        |changes: fn(&SensitiveRow) -> &[FigureEffect]| s.rows.iter().filter(|row| !changes(row).is_empty()).count();
     let _ = writeln!(
         out,
         "in all {} of {} rows change their sign (of published changes above 2 sigma), {} their verdict",
@@ -64,11 +65,11 @@ fn movers(out: &mut String, row: &SensitiveRow) {
     }
 }
 
-fn words(moved: &Moved) -> String {
+fn words(moved: &FigureEffect) -> String {
     format!("{} x {} ({})", moved.figure, number(moved.factor), percent(Some(moved.ours_pct)))
 }
 
-fn not_turned(out: &mut String, not: &[NotTurned]) {
+fn not_turned(out: &mut String, not: &[SkippedFigure]) {
     for n in not {
         let times = n.times.as_ref().map_or(String::new(), |times| format!(" x {times}"));
         let _ = writeln!(out, "not turned: {} {}{times}: {}", n.machine, n.figure, n.why);

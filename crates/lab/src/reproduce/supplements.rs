@@ -6,7 +6,7 @@ use comfy_table::{presets, CellAlignment, Table};
 
 use super::ReproducedRow;
 use crate::published::GivenTable;
-use crate::sweep::{Sweep, SweptRow};
+use crate::robustness::{Robustness, RobustnessRow};
 use crate::tables::{finish, number, percent};
 
 /// Forms of the patches of which nothing is published.
@@ -52,7 +52,7 @@ pub(super) fn given(out: &mut String, table: &GivenTable) {
 }
 
 /// What was moved, and where each sign holds.
-pub(super) fn sweep(out: &mut String, sweep: &Sweep) {
+pub(super) fn sweep(out: &mut String, sweep: &Robustness) {
     let (points, seeds) = (sweep.points, sweep.seeds);
     let _ = writeln!(
         out,
@@ -71,7 +71,7 @@ pub(super) fn sweep(out: &mut String, sweep: &Sweep) {
     out.push_str(&finish(&mut table));
 }
 
-fn swept(row: &SweptRow) -> [String; 6] {
+fn swept(row: &RobustnessRow) -> [String; 6] {
     let [least, greatest] = row.ours_pct.map_or([None, None], |ends| ends.map(Some));
     [
         row.id.clone(),

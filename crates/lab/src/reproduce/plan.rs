@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use fairground_machine::{Machine, MachineSpec, Source};
 
-use super::request::{Looks, RequestError};
+use super::request::{RequestError, Supplements};
 use super::{reproduce, runs_of, Executed, Reproduction};
+use crate::ablation::{Ablation, AblationError};
 use crate::comparison::Report;
-use crate::dissect::{DissectError, Dissection};
+use crate::cost_attribution::TERMS;
 use crate::published::{Mail, RunSpec};
-use crate::sensitivity::{self, NotTurned, Sensitivity, Tried, TurnedMachine};
-use crate::sweep::{self, Sweep};
-use crate::terms::TERMS;
+use crate::robustness::{self, Robustness};
+use crate::sensitivity::{self, PerturbedMachine, Sensitivity, SkippedFigure, Trial};
 use fairground_run::executor::{Asked, Executor, Outcomes};
 use fairground_run::experiment::Experiment;
 use fairground_run::run_config::RunConfig;
@@ -20,13 +20,13 @@ use fairground_run::sched_spec::SchedSpec;
 use fairground_run::worker::Workers;
 
 /// Base and test of a run specification.
-struct Ends {
+struct PairedColumns {
     spec: RunSpec,
     seeds: Vec<u64>,
     columns: [Asked; 2],
 }
 
-impl Ends {
+impl PairedColumns {
     fn report(&self, outcomes: &Outcomes) -> Report {
         let RunSpec { machine, workload, .. } = &self.spec;
         let both = self.columns.map(|asked| outcomes.of(asked)).into();
@@ -35,30 +35,30 @@ impl Ends {
 }
 
 /// The runs of some rows.
-struct AskedRun {
-    ends: Ends,
+struct PlannedRun {
+    ends: PairedColumns,
     sources: Vec<Source>,
     /// Without each of [`TERMS`], none for one that is not there.
-    without: Vec<Option<Ends>>,
-    dissected: Option<(Dissection, Vec<Asked>)>,
+    without: Vec<Option<PairedColumns>>,
+    dissected: Option<(Ablation, Vec<Asked>)>,
 }
 
 /// A mail at one point of its sweep: the run as it is published, and as it is run there.
-type Point = Vec<(RunSpec, Ends)>;
+type Point = Vec<(RunSpec, PairedColumns)>;
 
 /// One figure of a machine turned: its path, by what factor, and the runs there.
-type Turned = (String, f64, Ends);
+type PerturbedRun = (String, f64, PairedColumns);
 
 /// The judged runs, as they stand and with each estimate turned.
 #[derive(Default)]
-struct Turning {
-    runs: Vec<(Ends, Vec<Turned>)>,
-    not_turned: Vec<NotTurned>,
+struct SensitivityRuns {
+    runs: Vec<(PairedColumns, Vec<PerturbedRun>)>,
+    not_turned: Vec<SkippedFigure>,
 }
 
 /// Asks for what rows need.
-pub(super) struct Asking<'a> {
-    looks: &'a Looks,
+pub(super) struct Planner<'a> {
+    looks: &'a Supplements,
     /// As typed.
     seeds: Option<u64>,
     /// Where neither the user nor the row says how many.
@@ -71,24 +71,24 @@ pub(super) struct Asking<'a> {
 }
 
 /// What was asked for, its runs, and what must be said of it.
-pub(super) type Ready<'a> = (AskedRows<'a>, Executor, Vec<String>);
+pub(super) type PlanResult<'a> = (Plan<'a>, Executor, Vec<String>);
 
 /// All that was asked for.
-pub(super) struct AskedRows<'a> {
-    looks: &'a Looks,
-    runs: Vec<AskedRun>,
+pub(super) struct Plan<'a> {
+    looks: &'a Supplements,
+    runs: Vec<PlannedRun>,
     sweeps: Vec<(usize, Vec<Point>)>,
-    turning: Option<Turning>,
+    turning: Option<SensitivityRuns>,
 }
 
-impl<'a> Asking<'a> {
-    pub fn new(looks: &'a Looks, seeds: Option<u64>, default_seeds: u64, workers: &'a Workers) -> Asking<'a> {
+impl<'a> Planner<'a> {
+    pub fn new(looks: &'a Supplements, seeds: Option<u64>, default_seeds: u64, workers: &'a Workers) -> Planner<'a> {
         let (campaign, experiments) = Default::default();
-        Asking { looks, seeds, default_seeds, workers, campaign, experiments, warnings: Vec::new() }
+        Planner { looks, seeds, default_seeds, workers, campaign, experiments, warnings: Vec::new() }
     }
 
     /// Everything that the rows of `mails` need, and the runs of it.
-    pub fn of(mut self, mails: &[Mail]) -> Result<Ready<'a>, RequestError> {
+    pub fn plan(mut self, mails: &[Mail]) -> Result<PlanResult<'a>, RequestError> {
         let mut runs = Vec::new();
         for mail in mails {
             for spec in runs_of(mail) {
@@ -96,42 +96,42 @@ impl<'a> Asking<'a> {
             }
         }
         let sweeps = self.sweeps(mails)?;
-        let turning = if self.looks.sensitivity { Some(self.turning(mails)?) } else { None };
-        Ok((AskedRows { looks: self.looks, runs, sweeps, turning }, self.campaign, self.warnings))
+        let turning = if self.looks.sensitivity { Some(self.request_sensitivity(mails)?) } else { None };
+        Ok((Plan { looks: self.looks, runs, sweeps, turning }, self.campaign, self.warnings))
     }
 
-    fn run(&mut self, spec: RunSpec, mail: &Mail) -> Result<AskedRun, RequestError> {
+    fn run(&mut self, spec: RunSpec, mail: &Mail) -> Result<PlannedRun, RequestError> {
         let seeds: Vec<u64> = (1..=self.seeds.or(spec.seeds).unwrap_or(self.default_seeds)).collect();
-        let ends = self.ends(&spec, &seeds, &|experiment| Arc::clone(experiment))?;
+        let ends = self.request_pair(&spec, &seeds, &|experiment| Arc::clone(experiment))?;
         let mut without = Vec::new();
-        if self.looks.terms {
+        if self.looks.attribute_costs {
             let base = &self.setups_of(&spec)?[0];
             for term in &TERMS {
                 let off = |experiment: &Arc<Experiment>| {
-                    term.without(experiment).map_or_else(|| Arc::clone(experiment), Arc::new)
+                    term.switch_off(experiment).map_or_else(|| Arc::clone(experiment), Arc::new)
                 };
-                without.push(term.without(base).map(|_| self.ends(&spec, &seeds, &off)).transpose()?);
+                without.push(term.switch_off(base).map(|_| self.request_pair(&spec, &seeds, &off)).transpose()?);
             }
         }
         let [base, test] = self.setups_of(&spec)?;
         let dissected = match self.looks.each_feature {
             false => None,
-            true => Some(self.dissected(&spec, [&base, &test], &mail.based_on, &seeds)?),
+            true => Some(self.request_ablation(&spec, [&base, &test], &mail.based_on, &seeds)?),
         };
         let sources = base.machine.figures.iter().map(|f| f.source.clone()).collect();
-        Ok(AskedRun { ends, sources, without, dissected })
+        Ok(PlannedRun { ends, sources, without, dissected })
     }
 
     /// Base and test on experiments that `change` has changed.
-    fn ends(
+    fn request_pair(
         &mut self,
         spec: &RunSpec,
         seeds: &[u64],
         change: &dyn Fn(&Arc<Experiment>) -> Arc<Experiment>,
-    ) -> Result<Ends, RequestError> {
+    ) -> Result<PairedColumns, RequestError> {
         let experiments = self.setups_of(spec)?;
         let columns = experiments.map(|experiment| self.campaign.ask(&change(&experiment), 0, seeds));
-        Ok(Ends { spec: spec.clone(), seeds: seeds.to_vec(), columns })
+        Ok(PairedColumns { spec: spec.clone(), seeds: seeds.to_vec(), columns })
     }
 
     fn setups_of(&mut self, spec: &RunSpec) -> Result<[Arc<Experiment>; 2], RequestError> {
@@ -154,16 +154,16 @@ impl<'a> Asking<'a> {
     }
 
     /// What takes the change between base and test apart.
-    fn dissected(
+    fn request_ablation(
         &mut self,
         spec: &RunSpec,
         [base, test]: [&Experiment; 2],
         based_on: &BTreeMap<String, Vec<String>>,
         seeds: &[u64],
-    ) -> Result<(Dissection, Vec<Asked>), RequestError> {
+    ) -> Result<(Ablation, Vec<Asked>), RequestError> {
         let features =
-            |sched: &SchedSpec| sched.features().cloned().ok_or_else(|| DissectError::NoFeatures(sched.to_string()));
-        let mut dissection = Dissection::of(&features(&base.scheds[0])?, &features(&test.scheds[0])?, based_on)?;
+            |sched: &SchedSpec| sched.features().cloned().ok_or_else(|| AblationError::NoFeatures(sched.to_string()));
+        let mut dissection = Ablation::plan(&features(&base.scheds[0])?, &features(&test.scheds[0])?, based_on)?;
         let [(base_workload, _), (test_workload, _)] = spec.columns();
         if base_workload != test_workload {
             dissection = dissection.with_test_workload();
@@ -179,12 +179,12 @@ impl<'a> Asking<'a> {
 
     /// The judged rows again at each point of what their mails leave open.
     fn sweeps(&mut self, mails: &[Mail]) -> Result<Vec<(usize, Vec<Point>)>, RequestError> {
-        let Some(points) = self.looks.sweep else { return Ok(Vec::new()) };
-        let seeds: Vec<u64> = (1..=self.looks.sweep_seeds).collect();
+        let Some(points) = self.looks.robustness else { return Ok(Vec::new()) };
+        let seeds: Vec<u64> = (1..=self.looks.robustness_seeds).collect();
         let mut sweeps = Vec::new();
         for (m, mail) in mails.iter().enumerate().filter(|(_, mail)| !mail.sweep.is_empty()) {
             let mut at = Vec::new();
-            for values in sweep::points(&mail.sweep, points.into()) {
+            for values in robustness::points(&mail.sweep, points.into()) {
                 at.push(self.point(mail, &values, &seeds)?);
             }
             sweeps.push((m, at));
@@ -201,30 +201,31 @@ impl<'a> Asking<'a> {
         let mut point = Vec::new();
         for run in judged_runs(mail, &[]) {
             // That the machine has these figures is known before anything is turned.
-            sweep::turn(&mut MachineSpec::parse(&run.machine).find()?.0, &mail.sweep, values)?;
-            let turn = |machine: &mut Machine| drop(sweep::turn(machine, &mail.sweep, values));
-            let there = sweep::run_at(&run, &mail.sweep, values);
-            let ends = self.ends(&there, seeds, &|experiment| Arc::new(experiment.with_machine(turn)))?;
+            robustness::set_figures(&mut MachineSpec::parse(&run.machine).find()?.0, &mail.sweep, values)?;
+            let turn = |machine: &mut Machine| drop(robustness::set_figures(machine, &mail.sweep, values));
+            let there = robustness::run_at(&run, &mail.sweep, values);
+            let ends = self.request_pair(&there, seeds, &|experiment| Arc::new(experiment.with_machine(turn)))?;
             point.push((run, ends));
         }
         Ok(point)
     }
 
     /// The judged rows with each estimate of their machines turned.
-    fn turning(&mut self, mails: &[Mail]) -> Result<Turning, RequestError> {
+    fn request_sensitivity(&mut self, mails: &[Mail]) -> Result<SensitivityRuns, RequestError> {
         let seeds: Vec<u64> = (1..=self.looks.sensitivity_seeds).collect();
-        let mut machines: BTreeMap<String, Vec<TurnedMachine>> = BTreeMap::new();
-        let mut turning = Turning::default();
+        let mut machines: BTreeMap<String, Vec<PerturbedMachine>> = BTreeMap::new();
+        let mut turning = SensitivityRuns::default();
         for run in mails.iter().flat_map(|mail| judged_runs(mail, &self.looks.sensitivity_rows)) {
-            let stands = self.ends(&run, &seeds, &|experiment| Arc::clone(experiment))?;
+            let stands = self.request_pair(&run, &seeds, &|experiment| Arc::clone(experiment))?;
             if !machines.contains_key(&run.machine) {
-                let (turned, not) = sensitivity::turned(&MachineSpec::parse(&run.machine).find()?.0);
+                let (turned, not) = sensitivity::perturbed_machines(&MachineSpec::parse(&run.machine).find()?.0);
                 turning.not_turned.extend(not);
                 machines.insert(run.machine.clone(), turned);
             }
             let mut turned = Vec::new();
             for t in &machines[&run.machine] {
-                let ends = self.ends(&run, &seeds, &|experiment| Arc::new(on(experiment, &t.machine)))?;
+                let ends =
+                    self.request_pair(&run, &seeds, &|experiment| Arc::new(with_machine(experiment, &t.machine)))?;
                 turned.push((t.figure.clone(), t.factor, ends));
             }
             turning.runs.push((stands, turned));
@@ -247,7 +248,7 @@ fn judged_runs(mail: &Mail, parts: &[String]) -> Vec<RunSpec> {
 }
 
 /// `experiment` on another machine.
-fn on(experiment: &Experiment, machine: &Arc<Machine>) -> Experiment {
+fn with_machine(experiment: &Experiment, machine: &Arc<Machine>) -> Experiment {
     Experiment {
         machine: Arc::clone(machine),
         workload: Arc::clone(&experiment.workload),
@@ -257,7 +258,7 @@ fn on(experiment: &Experiment, machine: &Arc<Machine>) -> Experiment {
     }
 }
 
-impl AskedRows<'_> {
+impl Plan<'_> {
     /// Everything put together.
     pub fn result(&self, mails: &[Mail], outcomes: &Outcomes) -> Result<Reproduction, RequestError> {
         let executed: Vec<(RunSpec, Executed)> =
@@ -266,24 +267,24 @@ impl AskedRows<'_> {
         let point = |point: &Point| point.iter().map(|(run, ends)| (run.clone(), ends.report(outcomes))).collect();
         for (m, points) in &self.sweeps {
             let at: Vec<Vec<(RunSpec, Report)>> = points.iter().map(point).collect();
-            result.sweeps.push(Sweep::of(&mails[*m], self.looks.sweep_seeds as usize, &at));
+            result.sweeps.push(Robustness::from_points(&mails[*m], self.looks.robustness_seeds as usize, &at));
         }
         result.sensitivity = self.turning.as_ref().map(|turning| self.sensitivity(mails, turning, outcomes));
         Ok(result)
     }
 
-    fn sensitivity(&self, mails: &[Mail], turning: &Turning, outcomes: &Outcomes) -> Sensitivity {
-        let tried = |(stands, turned): &(Ends, Vec<Turned>)| Tried {
+    fn sensitivity(&self, mails: &[Mail], turning: &SensitivityRuns, outcomes: &Outcomes) -> Sensitivity {
+        let tried = |(stands, turned): &(PairedColumns, Vec<PerturbedRun>)| Trial {
             run: stands.spec.clone(),
             stands: stands.report(outcomes),
             turned: turned.iter().map(|(path, factor, ends)| (path.clone(), *factor, ends.report(outcomes))).collect(),
         };
-        let tried: Vec<Tried> = turning.runs.iter().map(tried).collect();
-        Sensitivity::of(mails, &tried, turning.not_turned.clone(), self.looks.sensitivity_seeds as usize)
+        let tried: Vec<Trial> = turning.runs.iter().map(tried).collect();
+        Sensitivity::from_trials(mails, &tried, turning.not_turned.clone(), self.looks.sensitivity_seeds as usize)
     }
 }
 
-impl AskedRun {
+impl PlannedRun {
     fn executed(&self, outcomes: &Outcomes) -> Executed {
         let dissected = self.dissected.as_ref().map(|(dissection, columns)| {
             (dissection.clone(), columns.iter().map(|asked| outcomes.of(*asked)).collect())

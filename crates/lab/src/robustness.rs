@@ -15,7 +15,7 @@ use crate::stats::splitmix64;
 
 /// The outcome of a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Sweep {
+pub struct Robustness {
     /// The mail.
     pub mail: String,
     /// Points.
@@ -23,14 +23,14 @@ pub struct Sweep {
     /// Pairs of runs at each.
     pub seeds: usize,
     /// What was moved.
-    pub moved: Vec<MovedRange>,
+    pub moved: Vec<VariedRange>,
     /// By published row.
-    pub rows: Vec<SweptRow>,
+    pub rows: Vec<RobustnessRow>,
 }
 
 /// Something that was moved.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct MovedRange {
+pub struct VariedRange {
     /// In words.
     pub what: String,
     /// Least.
@@ -41,7 +41,7 @@ pub struct MovedRange {
 
 /// A published change, and ours over the range.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct SweptRow {
+pub struct RobustnessRow {
     /// The row.
     pub id: String,
     /// Theirs, percent, positive = better.
@@ -95,12 +95,12 @@ pub fn run_at(run: &RunSpec, swept: &[Swept], values: &[f64]) -> RunSpec {
 ///
 /// # Errors
 /// The first that it does not have.
-pub fn turn(machine: &mut Machine, swept: &[Swept], values: &[f64]) -> Result<(), NoSuchFigure> {
+pub fn set_figures(machine: &mut Machine, swept: &[Swept], values: &[f64]) -> Result<(), NoSuchFigure> {
     for (swept, value) in swept.iter().zip(values) {
         let Some(Moved::Figures(paths)) = swept.moved() else { continue };
         let turn = if swept.times.is_some() { Perturbation::Times(*value) } else { Perturbation::To(*value) };
         for path in paths {
-            if !machine.thermal.as_mut().is_some_and(|thermal| thermal.perturb(path, turn)) {
+            if !machine.thermal.as_mut().is_some_and(|thermal| thermal.perturb(path, set_figures)) {
                 return Err(NoSuchFigure { machine: machine.name.clone(), path: path.clone() });
             }
         }
@@ -108,27 +108,27 @@ pub fn turn(machine: &mut Machine, swept: &[Swept], values: &[f64]) -> Result<()
     Ok(())
 }
 
-impl Sweep {
+impl Robustness {
     /// Of what the runs of a mail gave at each point.
-    pub fn of(mail: &Mail, seeds: usize, at: &[Vec<(RunSpec, Report)>]) -> Sweep {
+    pub fn from_points(mail: &Mail, seeds: usize, at: &[Vec<(RunSpec, Report)>]) -> Robustness {
         let range = |s: &Swept| {
             let [low, high] = s.ends();
-            MovedRange { what: s.what.clone(), low, high }
+            VariedRange { what: s.what.clone(), low, high }
         };
         let judged = mail.rows.iter().filter(|row| row.not_scored.is_none());
-        Sweep {
+        Robustness {
             mail: mail.mail.clone(),
             points: at.len(),
             seeds,
             moved: mail.sweep.iter().map(range).collect(),
-            rows: judged.filter_map(|row| SweptRow::of(row, at)).collect(),
+            rows: judged.filter_map(|row| RobustnessRow::of(row, at)).collect(),
         }
     }
 }
 
-impl SweptRow {
+impl RobustnessRow {
     /// None for a row that is not run or that publishes no change.
-    fn of(row: &PublishedRow, at: &[Vec<(RunSpec, Report)>]) -> Option<SweptRow> {
+    fn of(row: &PublishedRow, at: &[Vec<(RunSpec, Report)>]) -> Option<RobustnessRow> {
         let (run, published) = (row.run.as_ref()?, row.improvement_pct().filter(|pct| *pct != 0.0)?);
         let change = |point: &Vec<(RunSpec, Report)>| {
             let report = &point.iter().find(|(spec, _)| same_run(spec, run))?.1;
@@ -138,7 +138,7 @@ impl SweptRow {
         let ours: Vec<f64> = at.iter().filter_map(change).collect();
         let holds = ours.iter().filter(|pct| **pct * published > 0.0).count();
         let end = |pick: fn(f64, f64) -> f64| ours.iter().copied().reduce(pick);
-        Some(SweptRow {
+        Some(RobustnessRow {
             id: row.id.clone(),
             published_pct: published,
             holds,
@@ -165,7 +165,7 @@ mod tests {
     fn each_part_of_each_range_has_one_point() {
         let mail = mail();
         let points = points(&mail.sweep, 7);
-        assert_eq!(points, super::points(&mail.sweep, 7));
+        assert_eq!(points, robustness::points(&mail.sweep, 7));
         for (i, swept) in mail.sweep.iter().enumerate() {
             let mut seen: Vec<f64> = points.iter().map(|p| p[i]).collect();
             seen.sort_by(f64::total_cmp);
@@ -181,7 +181,7 @@ mod tests {
         let mail = mail();
         let middle: Vec<f64> = mail.sweep.iter().map(|s| s.at(0.25)).collect();
         let mut machine = Machine::preset("pixel6").unwrap();
-        turn(&mut machine, &mail.sweep, &middle).unwrap();
+        set_figures(&mut machine, &mail.sweep, &middle).unwrap();
         let thermal = machine.thermal.as_ref().unwrap();
         assert_eq!(thermal.ambient_mc, 20_000);
         // 60 J/K over the square root of two, in four digits.
@@ -189,7 +189,7 @@ mod tests {
         let run = run_at(mail.rows[0].run.as_ref().unwrap(), &mail.sweep, &middle);
         assert_eq!(run.workload, "jankbench:frame-scale=0.6875,background=3");
         let mut symmetric = Machine::symmetric(4);
-        let error = turn(&mut symmetric, &mail.sweep, &middle).unwrap_err();
+        let error = set_figures(&mut symmetric, &mail.sweep, &middle).unwrap_err();
         assert!(error.to_string().contains("thermal.ambient"), "{error}");
     }
 
@@ -207,7 +207,7 @@ mod tests {
             let (machine, workload) = ("m".into(), "w".into());
             vec![(run.clone(), Report { machine, workload, seeds: vec![1], comparisons, notes, failures })]
         };
-        let sweep = Sweep::of(&mail, 1, &[point(110.0), point(105.0), point(90.0), vec![]]);
+        let sweep = Robustness::from_points(&mail, 1, &[point(110.0), point(105.0), point(90.0), vec![]]);
         let row = &sweep.rows[0];
         assert_eq!((row.holds, row.of, row.ours_pct), (2, 3, Some([-10.0, 10.0])));
         assert!((row.share_pct.unwrap() - 66.67).abs() < 0.01);

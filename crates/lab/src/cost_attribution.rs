@@ -14,7 +14,7 @@ use crate::comparison::Report;
 use fairground_run::experiment::Experiment;
 
 /// A cost that can be switched off.
-pub struct Term {
+pub struct CostTerm {
     /// Short name.
     pub name: &'static str,
     /// What it stands for.
@@ -22,9 +22,9 @@ pub struct Term {
     off: fn(&mut Machine, &mut Config, &Workload),
 }
 
-impl Term {
+impl CostTerm {
     /// `experiment` where the term costs nothing; none if it costs nothing there anyway.
-    pub fn without(&self, experiment: &Experiment) -> Option<Experiment> {
+    pub fn switch_off(&self, experiment: &Experiment) -> Option<Experiment> {
         let (mut machine, mut config) = (Machine::clone(&experiment.machine), experiment.config);
         (self.off)(&mut machine, &mut config, &experiment.workload);
         let differs = machine != *experiment.machine || config != experiment.config;
@@ -39,13 +39,13 @@ impl Term {
 }
 
 /// The terms by which a wakeup's placement can matter.
-pub const TERMS: [Term; 8] = [
-    Term {
+pub const TERMS: [CostTerm; 8] = [
+    CostTerm {
         name: "scan",
         meaning: "looking at CPUs while placing a task (costs.soft.probe)",
         off: |m, _, _| m.costs.soft_ns[SoftCost::Probe as usize] = 0.0,
     },
-    Term {
+    CostTerm {
         name: "refill",
         meaning: "refilling a task's footprint from other caches and memory (costs.refill_kib, cache, refill)",
         off: |m, _, _| {
@@ -53,12 +53,12 @@ pub const TERMS: [Term; 8] = [
             m.caches = None;
         },
     },
-    Term {
+    CostTerm {
         name: "migrate",
         meaning: "moving a task's accounting to another CPU (costs.soft.migrate)",
         off: |m, _, _| m.costs.soft_ns[SoftCost::Migrate as usize] = 0.0,
     },
-    Term {
+    CostTerm {
         name: "idle exit",
         meaning: "entering and leaving idle states (entry and wake of every state)",
         off: |m, _, _| {
@@ -66,22 +66,22 @@ pub const TERMS: [Term; 8] = [
             states.for_each(|s| (s.entry_ns, s.wake_ns) = (0, 0));
         },
     },
-    Term {
+    CostTerm {
         name: "distance",
         meaning: "bringing messages and locks over from other CPUs (costs.line, costs.message)",
         off: |m, _, _| (m.costs.line_ns, m.costs.message_ns) = ([0; Distance::COUNT], [0; Distance::COUNT]),
     },
-    Term {
+    CostTerm {
         name: "pipe mutex",
         meaning: "waiting for the mutex of a pipe while others write or read",
         off: |_, c, w| c.locks.pipe &= !w.objects.iter().any(|o| matches!(o, Object::Pipe { .. })),
     },
-    Term {
+    CostTerm {
         name: "queue lock",
         meaning: "waiting for the lock of a run queue and bringing its line over",
         off: |m, c, _| c.locks.run_queue &= m.nr_cpus() == 1,
     },
-    Term {
+    CostTerm {
         name: "link",
         meaning: "waiting for the link between two nodes (costs.link)",
         off: |m, _, _| m.costs.link_gb_per_s = None,
@@ -90,7 +90,7 @@ pub const TERMS: [Term; 8] = [
 
 /// What a change would be without one term.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct TermShare {
+pub struct CostTermShare {
     /// The term.
     pub term: &'static str,
     /// The change without it, percent, positive = better.
@@ -103,12 +103,12 @@ pub struct TermShare {
 
 /// What carries the change of `metric`, which is `whole_pct` with everything. `reports`: without each of [`TERMS`], none
 /// for a term that is not there.
-pub fn shares(reports: &[Option<Report>], metric: &str, whole_pct: Option<f64>) -> Vec<TermShare> {
-    let share = |(term, report): (&Term, &Report)| {
+pub fn shares(reports: &[Option<Report>], metric: &str, whole_pct: Option<f64>) -> Vec<CostTermShare> {
+    let share = |(term, report): (&CostTerm, &Report)| {
         let rows = report.comparisons.first().map(|c| c.rows.as_slice()).unwrap_or_default();
         let change = rows.iter().find(|r| r.metric.name == metric).map(|r| &r.change);
         let without_pct = change.and_then(|c| c.improvement_pct);
-        TermShare {
+        CostTermShare {
             term: term.name,
             without_pct,
             ci95: change.and_then(|c| c.ci95),
@@ -136,8 +136,8 @@ mod tests {
         };
         let plan = Plan { scheds: 2, seeds: vec![1, 2], jobs: 1, check_determinism: false };
         let names: Vec<String> = experiment.scheds.iter().map(|s| s.to_string()).collect();
-        let report = |term: &Term| {
-            let results = batch::run(&plan, &term.without(&experiment)?, &|| ()).unwrap();
+        let report = |term: &CostTerm| {
+            let results = batch::run(&plan, &term.switch_off(&experiment)?, &|| ()).unwrap();
             Some(Report::new(&experiment.machine.name, &experiment.workload.name, &names, &plan.seeds, &results))
         };
         let reports: Vec<Option<Report>> = TERMS.iter().map(report).collect();
