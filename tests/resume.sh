@@ -13,7 +13,7 @@ trap 'rm -rf "$dir"' EXIT
 
 # Ninety runs of milliseconds, in one thread: a kill finds them half done.
 RANDOM=${SEED:=$$}
-rows=(reproduce all --quick --row asym-prev-first/ --row hikey/sched-pipe --terms --jobs 1)
+rows=(reproduce all --quick --row asym-prev-first/ --row hikey/sched-pipe --attribute-costs --jobs 1)
 start=$(date +%s%N)
 "$fairground" "${rows[@]}" --no-store --format html --output "$dir/alone.html"
 took=$((($(date +%s%N) - start) / 1000000))

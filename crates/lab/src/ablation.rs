@@ -41,13 +41,13 @@ pub struct Ablation {
 /// One of the runs between base and test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Scheduler.
+    /// Scheduler of the column, as a user types it.
     pub sched: String,
     /// Under the test's workload, where that is another than the base's.
     pub test_workload: bool,
 }
 
-/// One feature.
+/// One feature, added or left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Step {
     feature: &'static str,
@@ -58,51 +58,51 @@ struct Step {
     along: Vec<&'static str>,
 }
 
-/// Why a change cannot be taken apart.
+/// Why the ablation of a change is impossible.
 #[derive(Debug, Error, Diagnostic)]
 pub enum AblationError {
-    /// A kernel.
-    #[error("{0} has no features that could be taken apart")]
+    /// The scheduler is a kernel and has no features.
+    #[error("{0} has no features to separate")]
     #[diagnostic(help("only rows of which both schedulers are fair: can be"))]
     NoFeatures(String),
-    /// A mail names a feature that is none.
+    /// A mail names a feature that does not exist.
     #[error("published rows: no feature {0:?}")]
     Unknown(String),
-    /// The base and the test are at odds.
-    #[error("of what parts {base} from {test}, {feature} cannot stand alone: {cause}")]
+    /// The difference contains a feature that needs another one.
+    #[error("{feature}, one of the differences between {base} and {test}, cannot be used alone: {cause}")]
     Stuck {
-        /// Base.
+        /// Scheduler of the base.
         base: String,
-        /// Test.
+        /// Scheduler of the test.
         test: String,
-        /// The first that does not fit.
+        /// The first feature that is refused.
         feature: &'static str,
-        /// Why.
+        /// Why the combination of features is refused.
         cause: Box<FairError>,
     },
 }
 
-/// What one feature does to a metric.
+/// Effect of one feature on a metric.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Piece {
     /// The feature, as in `fairground feature list`; or `test_workload`.
     pub feature: &'static str,
     /// The change with it and those before it, percent of base.
     pub with_pct: Option<f64>,
-    /// What it adds to those before it.
+    /// Its effect when added to those before it.
     pub adds: Option<Points>,
-    /// What is left out along with it, because it needs it.
+    /// Features that are left out with it because they need it.
     pub along: Vec<&'static str>,
-    /// The change with all but it and those.
+    /// The change without it and those features, percent of base.
     pub without_pct: Option<f64>,
-    /// The whole change less that.
+    /// The whole change minus the change without it.
     pub carries: Option<Points>,
 }
 
 /// A difference of two changes, percentage points of the base's mean.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Points {
-    /// Mean.
+    /// Arithmetic mean of the values.
     pub mean: f64,
     /// 95 % interval; none below two seeds.
     pub ci95: Option<[f64; 2]>,

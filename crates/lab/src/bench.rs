@@ -2,8 +2,8 @@
 //!
 //! | row | what runs |
 //! |---|---|
-//! | W8, W128, W224 | periodic tasks of 15 % each, five per CPU (75 % load), on so many equal CPUs |
-//! | W8-why | W8 with somebody who asks for the reasons of every placement |
+//! | W8, W128, W224 | periodic tasks of 15 % each, five per CPU (75 % load), on 8, 128 and 224 equal CPUs |
+//! | W8-why | W8 with an observer that wants the reasons of every placement |
 //! | W8-eas | 40 periodic tasks of 3 % on `rb5` (4 + 3 + 1 CPUs), whose clocks schedutil sets: wakeups go by energy |
 //! | W1024 | 10,000 periodic tasks of 7.5 % (73 % load) on `synthetic-1024` |
 //! | F224 | hackbench with 256 groups on `thunderx2-224`: 10,240 forks while those born already send |
@@ -32,7 +32,7 @@ use fairground_run::worker::Workers;
 /// Name and version of the schema.
 pub const SCHEMA: &str = "fairground-bench-1";
 
-/// What is measured.
+/// The rows that `bench` measures.
 pub const ROWS: [BenchSpec; 7] = [
     BenchSpec { name: "W8", hardware: Hardware::Equal(8), load: Load::periodic(40, 15.0), how: BenchConfig::PLAIN },
     BenchSpec {
@@ -79,7 +79,7 @@ pub const SCHED: &str = "fair:v6.12";
 /// The machine of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hardware {
-    /// So many equal CPUs behind one cache.
+    /// Equal CPUs behind one cache; their number.
     Equal(usize),
     /// A machine that comes with the program.
     Preset(&'static str),
@@ -90,7 +90,6 @@ pub enum Hardware {
 pub enum Load {
     /// Periodic tasks; their periods are 5 to 40 ms, each times `stretch`.
     Periodic {
-        /// How many.
         tasks: u32,
         /// Work of each, percent of a CPU.
         duty: f64,
@@ -124,16 +123,16 @@ impl Load {
     }
 }
 
-/// One fixed run.
+/// One row: a fixed run of the benchmark.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BenchSpec {
     /// Name of the row.
     pub name: &'static str,
-    /// The machine.
+    /// Machine of the run.
     pub hardware: Hardware,
     /// What runs on it.
     pub load: Load,
-    /// In what circumstances.
+    /// Governor, and whether reasons are wanted.
     pub how: BenchConfig,
 }
 
@@ -142,16 +141,16 @@ pub struct BenchSpec {
 pub struct BenchConfig {
     /// Who sets the clocks.
     pub governor: Governor,
-    /// Somebody asks why.
+    /// An observer wants the reasons of decisions.
     pub why: bool,
 }
 
 impl BenchConfig {
-    /// Clocks at their top, and nobody asks.
+    /// Clocks at their top frequency, no reasons wanted.
     pub const PLAIN: BenchConfig = BenchConfig { governor: Governor::Performance, why: false };
 }
 
-/// What was measured.
+/// Result of one row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BenchRow {
     /// Name of the row.
@@ -167,7 +166,7 @@ pub struct BenchRow {
     pub ns_per_decision: f64,
     /// Host time of a fork's placement, ns: median. SpeedMeasurement like `ns_per_decision`; none if nothing was forked.
     pub fork_median_ns: Option<f64>,
-    /// Its 99th percentile.
+    /// 99th percentile of the same, ns.
     pub fork_p99_ns: Option<f64>,
     /// Peak resident memory of the process, MiB; none where the system does not tell.
     pub rss_mib: Option<f64>,
@@ -180,20 +179,20 @@ pub struct BenchRow {
 /// Why nothing was measured.
 #[derive(Debug, Error, Diagnostic)]
 pub enum BenchError {
-    /// No such row.
+    /// The name is not a row of the benchmark.
     #[error("no bench row {0:?}")]
     #[diagnostic(help("there are {}", ROWS.map(|r| r.name).join(", ")))]
     UnknownRow(String),
-    /// No such cell.
+    /// The name is not a cell of the grid.
     #[error("no cell {0:?} of the grid")]
     #[diagnostic(help("a cell is CPUS:TASKS, CPUs {:?}, tasks {:?}", scale::CPUS, scale::TASKS))]
     UnknownCell(String),
-    /// The run.
+    /// A run of the row failed.
     #[error("bench row {row}: {problem}")]
     Run {
-        /// The row.
+        /// Name of the row.
         row: String,
-        /// What went wrong.
+        /// What went wrong in the run.
         problem: String,
     },
 }

@@ -1,10 +1,10 @@
-//! Repeating the fits that a machine file records (design, decision 6): costs of the machine turned until our baseline
+//! Repeating the fits that a machine file records (design, decision 6): costs of the machine are varied until our baseline
 //! gives the published one. Patched cells are refused, and so are rows that say why they are not scored.
 //!
 //! Options of workloads that published rows record as fitted ([`option_jobs`]) are repeated too.
 //!
 //! **What is free.** `costs.scale`, costs of `[costs.soft]` that it multiplies, or of `[costs.line]` and `[costs.message]`. Costs that record the same cell are
-//! one free figure: they keep their ratio, and the first is turned. A machine may have one free figure for every three
+//! one free figure: they keep their ratio, and the first is varied. A machine may have one free figure for every three
 //! of its baseline cells, and one if it has fewer.
 //!
 //! **Search.** Every free cost makes a baseline worse, so halving finds the place, on a fixed grid: the scale in steps of
@@ -39,7 +39,7 @@ pub struct Target {
     pub published: f64,
     /// Relative miss that is still a fit: half of the error that the mail prints for the cell, but at least 0.002.
     pub close_enough: f64,
-    /// Its unit.
+    /// Unit of the value.
     pub unit: String,
     /// Which way is better.
     pub better: Better,
@@ -50,9 +50,9 @@ pub struct Target {
 /// A free figure and the cell that it is to meet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
-    /// The cell.
+    /// The baseline cell that the fit must reproduce.
     pub target: Target,
-    /// Costs that are turned together; the scale stands alone.
+    /// Costs that are fitted together; `costs.scale` must be alone.
     pub figures: Vec<FitParam>,
 }
 
@@ -72,7 +72,7 @@ pub enum CalibrateError {
     #[error("{machine} records no fit")]
     #[diagnostic(help("name a cell with --cell; cells that this machine runs: {known}"))]
     NothingRecorded {
-        /// The machine.
+        /// Name of the machine.
         machine: String,
         /// What could be fitted.
         known: String,
@@ -81,7 +81,7 @@ pub enum CalibrateError {
     #[error("{machine} cannot be fitted to {cell:?}")]
     #[diagnostic(help("{near}only baseline cells may be fitted, and none that is doubted: {known}"))]
     NoSuchCell {
-        /// The machine.
+        /// Name of the machine.
         machine: String,
         /// What was asked for.
         cell: String,
@@ -98,11 +98,11 @@ pub enum CalibrateError {
     NoSuchFigure {
         /// What was asked for.
         figure: String,
-        /// The nearest.
+        /// The nearest valid name.
         near: String,
     },
     /// The scale multiplies the others.
-    #[error("costs.scale is turned alone")]
+    #[error("costs.scale cannot be fitted together with other costs")]
     #[diagnostic(help("it multiplies the others: fit it first, to a cell of its own"))]
     ScaleWithOthers,
     /// More is fitted than the published cells can bear.
@@ -111,9 +111,9 @@ pub enum CalibrateError {
         "one figure for every {CELLS_PER_FIGURE} cells, and at least one: state the others on other grounds"
     ))]
     TooManyFigures {
-        /// The machine.
+        /// Name of the machine.
         machine: String,
-        /// Free figures.
+        /// Number of figures that are fitted.
         figures: usize,
         /// Cells that it runs.
         cells: usize,
@@ -130,11 +130,11 @@ pub enum CalibrateError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Published(#[from] PublishedError),
-    /// Threads.
+    /// The thread pool could not be built.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Experiment(#[from] BatchError),
-    /// A run failed.
+    /// A run of the fit failed.
     #[error("a run of the fit failed: {0}")]
     Run(String),
     /// No value gives the published figure.
@@ -143,13 +143,12 @@ pub enum CalibrateError {
         "the nearest is shown; costs that are not fitted leave no room, or a rhythm of the workload snaps there"
     ))]
     OutOfReach {
-        /// What was turned.
+        /// Path of the figure that was varied.
         figure: String,
-        /// Theirs.
         published: f64,
-        /// The nearest.
+        /// Value of the figure that comes nearest.
         value: f64,
-        /// Ours there.
+        /// Our value of the cell at that point.
         ours: f64,
     },
 }
@@ -327,9 +326,8 @@ fn halve(
     Ok(best)
 }
 
-/// Costs that turn together, on a grid.
+/// Costs that are varied together, on a grid.
 enum FitVariable {
-    /// Steps of 0.0001.
     Scale,
     /// The first in ns of four digits; each with its ratio to the first, in three digits: what comes of four-digit costs
     /// is again the ratio that they were made with, so that a fit repeats.

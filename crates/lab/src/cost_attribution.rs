@@ -1,7 +1,7 @@
-//! Which physical term carries a change: the same pairs of runs on machines on which one term costs nothing.
+//! Cost attribution: which cost term a change comes from, by the same pairs of runs on machines where one term is free.
 //!
 //! A term's share is the change with everything minus the change without the term, in percentage points of the
-//! respective base. A term that machine and workload do not have is left out. Terms overlap in time, so shares need not add up to the whole; the rest is said.
+//! respective base. A term that machine and workload do not have is left out. Terms overlap in time, so shares need not add up; the rest is shown.
 
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ use serde::Serialize;
 use crate::comparison::Report;
 use fairground_run::experiment::Experiment;
 
-/// A cost that can be switched off.
+/// A cost term of the model that can be switched off.
 pub struct CostTerm {
-    /// Short name.
+    /// Short name, as tables print it.
     pub name: &'static str,
     /// What it stands for.
     pub meaning: &'static str,
@@ -88,20 +88,20 @@ pub const TERMS: [CostTerm; 8] = [
     },
 ];
 
-/// What a change would be without one term.
+/// The change without one cost term.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CostTermShare {
-    /// The term.
+    /// Short name of the cost term.
     pub term: &'static str,
     /// The change without it, percent, positive = better.
     pub without_pct: Option<f64>,
     /// 95 % interval of that.
     pub ci95: Option<[f64; 2]>,
-    /// What the term carries: the whole change less that, percentage points.
+    /// The term's share: the whole change minus the change without the term, percentage points.
     pub share_points: Option<f64>,
 }
 
-/// What carries the change of `metric`, which is `whole_pct` with everything. `reports`: without each of [`TERMS`], none
+/// Attributes the change of `metric`, which is `whole_pct` with all costs, to terms. `reports`: without each of [`TERMS`], none
 /// for a term that is not there.
 pub fn shares(reports: &[Option<Report>], metric: &str, whole_pct: Option<f64>) -> Vec<CostTermShare> {
     let share = |(term, report): (&CostTerm, &Report)| {

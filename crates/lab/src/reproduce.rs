@@ -16,7 +16,7 @@
 //! readings of it. Figures of scheduling domains ([`crate::published::DomainCheck`]) are looked up: a check, not a run.
 //!
 //! **Rows beside their figures.** Further forms of a test, of which nothing is printed, are set beside it ([`Form`]). A row may be split by physical terms ([`crate::terms`]) and by the features that part
-//! its test from its base ([`crate::dissect`]); where its runs fall into kinds, how often each occurs is shown.
+//! its test from its base ([`crate::ablation`]); where its runs fall into kinds, how often each occurs is shown.
 
 mod csv;
 pub mod document;
@@ -63,7 +63,7 @@ pub struct Executed {
     pub report: Report,
     /// Evidence of the machine's figures.
     pub sources: Vec<Source>,
-    /// The same without each of [`crate::terms::TERMS`], none for one that is not there; empty if that was not asked for.
+    /// The same without each of [`crate::cost_attribution::TERMS`], none for one that is not there; empty if that was not asked for.
     pub without: Vec<Option<Report>>,
     /// The features between the two one by one, and what their schedulers gave; none if that was not asked for.
     pub dissected: Option<(Ablation, Results)>,
@@ -77,7 +77,7 @@ pub enum Kind {
     Given,
     /// A figure of the machine was fitted to it.
     Fitted,
-    /// Ours alone.
+    /// Predicted by the model alone.
     Predicted,
 }
 
@@ -90,12 +90,12 @@ pub struct Reproduction {
     pub quick: Option<String>,
     /// One per published row.
     pub rows: Vec<ReproducedRow>,
-    /// Of all rows.
+    /// Score of all rows.
     #[serde(flatten)]
     pub score: Score,
-    /// Mail by mail.
+    /// Score of each mail.
     pub mails: Vec<MailScore>,
-    /// What the mails give and nobody predicts.
+    /// Values that the mails give and that are not predicted.
     pub given: Vec<GivenTable>,
     /// Where the published signs hold in what the mails leave open; empty if that was not asked for.
     pub sweeps: Vec<Robustness>,
@@ -113,9 +113,9 @@ pub struct Reproduction {
 pub struct Score {
     /// Rows scored as hits.
     pub hits: usize,
-    /// Rows scored.
+    /// Number of rows that are scored.
     pub scored: usize,
-    /// Hits among [`Score::changes`].
+    /// Number of hits among [`Score::changes`].
     pub hits_of_changes: usize,
     /// Scored rows whose published change exceeds 2 sigma: the others are hit by doing nothing.
     pub changes: usize,
@@ -141,7 +141,7 @@ pub struct MailScore {
     pub date: String,
     /// Its rows, scored or not.
     pub rows: usize,
-    /// Of these.
+    /// Score of this mail's rows.
     #[serde(flatten)]
     pub score: Score,
 }
@@ -151,23 +151,23 @@ pub struct MailScore {
 pub struct ReproducedRow {
     /// Slug of the mail.
     pub mail: String,
-    /// Row.
+    /// Id of the row.
     pub id: String,
     /// Machine, as the mail describes it.
     pub machine: String,
-    /// Benchmark.
+    /// Name of the benchmark.
     pub benchmark: String,
-    /// Parameters.
+    /// Parameters of the benchmark, as the mail prints them.
     pub params: String,
-    /// Metric.
+    /// Name of the metric.
     pub metric: String,
-    /// Unit.
+    /// Unit of the metric.
     pub unit: String,
-    /// Theirs.
+    /// Values of the mail.
     pub published: PublishedFigures,
     /// Ours; none for rows that are not run or whose runs failed.
     pub ours: Option<OurFigures>,
-    /// Of the change.
+    /// Whether the change is given, fitted or predicted.
     pub kind: Kind,
     /// Of our two cells.
     pub cells: Cells,
@@ -189,7 +189,7 @@ pub struct ReproducedRow {
     pub note: Option<String>,
 }
 
-/// Theirs.
+/// Published values of a row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PublishedFigures {
     /// As printed; none where the mail prints the test alone.
@@ -198,7 +198,7 @@ pub struct PublishedFigures {
     pub test: Option<f64>,
     /// Percent, positive = better; none where base is 0 or one of the two is missing.
     pub improvement_pct: Option<f64>,
-    /// Percentage points.
+    /// Standard deviation of the published change, percentage points.
     pub sigma_pct: f64,
     /// What else the base may have been, where it is doubted.
     pub other_base: Option<f64>,
@@ -224,9 +224,9 @@ pub struct OurFigures {
 /// Kinds of the two cells of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Cells {
-    /// Base.
+    /// Kind of the base value.
     pub base: Kind,
-    /// Test.
+    /// Kind of the test value.
     pub test: Kind,
 }
 
@@ -237,31 +237,31 @@ pub enum ReproduceError {
     #[error("machine {machine} has a figure fitted to {cell:?}, which is no cell of published/{mail}.toml")]
     #[diagnostic(help("cells are {example} and so on"))]
     UnknownCell {
-        /// The machine.
+        /// Name of the machine.
         machine: String,
         /// What its file says.
         cell: String,
-        /// The mail.
+        /// Id of the mail.
         mail: String,
-        /// A valid one.
+        /// An id that is valid.
         example: String,
     },
     /// Our runs do not report the metric.
     #[error("row {row} asks for metric {metric:?}, which {workload} does not report")]
     NoMetric {
-        /// The row.
+        /// Name of the row.
         row: String,
-        /// The metric.
+        /// Name of the metric.
         metric: String,
-        /// The workload.
+        /// Name of the workload.
         workload: String,
     },
     /// A row names a domain's machine or schedulers that are not there.
     #[error("row {row}: {problem}")]
     Domain {
-        /// The row.
+        /// Name of the row.
         row: String,
-        /// What is wrong.
+        /// What is wrong with it.
         problem: String,
     },
 }
@@ -320,7 +320,7 @@ pub fn reproduce(mails: &[Mail], executed: &[(RunSpec, Executed)]) -> Result<Rep
         notes.push(format!("FAILED: {} seed {}: {}", f.sched, f.seed, f.message));
     }
     let failed = executed.iter().any(|(_, e)| !e.report.failures.is_empty());
-    // Somebody who looks at some rows alone is not shown all tables.
+    // A user who selects rows does not get the tables of all rows.
     let given = mails.iter().filter(|mail| mail.aside.is_empty()).flat_map(|mail| mail.given.clone()).collect();
     let of_mail = |mail: &Mail| {
         let own: Vec<&ReproducedRow> = rows.iter().filter(|row| row.mail == mail.mail).collect();

@@ -1,4 +1,4 @@
-//! What a mail leaves open, moved over its ranges: in which share of them does each published sign hold?
+//! Robustness: parameters that a mail leaves open are varied over their ranges; at how many points does each sign hold?
 //!
 //! The points are a Latin hypercube: each range is cut into as many equal parts as there are points, each part has one
 //! point, and which parts meet in a point is drawn. The draw is fixed: a sweep repeats.
@@ -13,36 +13,36 @@ use crate::published::{with_option, Mail, Moved, PublishedRow, RunSpec, Swept};
 use crate::reproduce::same_run;
 use crate::stats::splitmix64;
 
-/// The outcome of a sweep.
+/// Result of a robustness check of one mail.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Robustness {
-    /// The mail.
+    /// Id of the mail.
     pub mail: String,
-    /// Points.
+    /// Number of points of the Latin hypercube.
     pub points: usize,
     /// Pairs of runs at each.
     pub seeds: usize,
-    /// What was moved.
+    /// Parameters that were varied, with their ranges.
     pub moved: Vec<VariedRange>,
-    /// By published row.
+    /// Result of each published row.
     pub rows: Vec<RobustnessRow>,
 }
 
-/// Something that was moved.
+/// A parameter that was varied, and its range.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct VariedRange {
-    /// In words.
+    /// Description of the parameter.
     pub what: String,
-    /// Least.
+    /// Lower end of the range.
     pub low: f64,
-    /// Greatest.
+    /// Greatest of the values.
     pub high: f64,
 }
 
 /// A published change, and ours over the range.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RobustnessRow {
-    /// The row.
+    /// Id of the row.
     pub id: String,
     /// Theirs, percent, positive = better.
     pub published_pct: f64,
@@ -56,7 +56,7 @@ pub struct RobustnessRow {
     pub ours_pct: Option<[f64; 2]>,
 }
 
-/// A mail moves something that is not there.
+/// A mail varies a figure that the machine does not have.
 #[derive(Debug, Error, Diagnostic)]
 #[error("machine {machine} has no figure {path} that could be moved")]
 pub struct NoSuchFigure {

@@ -1,6 +1,6 @@
-//! What our changes hang on: every estimate of a machine 30 % up and 30 % down, one at a time.
+//! Sensitivity of our changes: every estimate of a machine 30 % up and 30 % down, one at a time.
 //!
-//! A figure of the machine that is an `estimate` is a guess that somebody wrote down with a reason. This is the honest
+//! A figure of the machine that is an `estimate` is a guess that has a written reason. This is the honest
 //! error bar of a row: how far its change goes when guesses move, whether its sign or its verdict goes with them, and by
 //! which. Fits stand as they are, they are not repeated; what is no magnitude (an arrangement, a distance table, the
 //! clocks of operating points) is named as not turned.
@@ -20,7 +20,7 @@ pub const FACTORS: [f64; 2] = [0.7, 1.3];
 /// Movers that are named for each row.
 const NAMED: usize = 3;
 
-/// The outcome.
+/// Result of a sensitivity analysis.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sensitivity {
     /// What estimates were multiplied by.
@@ -29,34 +29,34 @@ pub struct Sensitivity {
     pub seeds: usize,
     /// By published row that is judged.
     pub rows: Vec<SensitiveRow>,
-    /// Estimates that were not turned.
+    /// Estimates that were not perturbed.
     pub not_turned: Vec<SkippedFigure>,
 }
 
-/// A row's change, and where it goes.
+/// A row's change, and its range over all perturbations.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SensitiveRow {
-    /// The row.
+    /// Id of the row.
     pub id: String,
     /// Theirs, percent, positive = better.
     pub published_pct: Option<f64>,
-    /// Ours with the figures as they stand.
+    /// Our change with unchanged figures, percent.
     pub ours_pct: Option<f64>,
     /// What the rule says of that, whatever the number of pairs.
     pub hit: Option<bool>,
-    /// Turned figures with which its runs gave a change.
+    /// Perturbed figures with which its runs gave a change.
     pub tried: usize,
     /// Least and greatest change of all.
     pub range_pct: Option<[f64; 2]>,
-    /// Figures that turn its sign; none where the published change is within 2 sigma of nothing.
+    /// Figures that flip its sign; none where the published change is within 2 sigma of zero.
     pub sign: Vec<FigureEffect>,
-    /// Figures that turn its verdict.
+    /// Figures that flip its verdict.
     pub verdict: Vec<FigureEffect>,
     /// The figures that move it most, whatever comes of it.
     pub most: Vec<FigureEffect>,
 }
 
-/// A turned figure, and the change with it.
+/// A perturbed figure, and the change with it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FigureEffect {
     /// Path of the figure in the machine's file.
@@ -67,31 +67,31 @@ pub struct FigureEffect {
     pub ours_pct: f64,
 }
 
-/// An estimate that stands.
+/// An estimate that was not perturbed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SkippedFigure {
-    /// The machine.
+    /// Name of the machine.
     pub machine: String,
     /// Path of the figure.
     pub figure: String,
-    /// What it would be multiplied by; none: by nothing.
+    /// The factor that was refused; none: no factor applies.
     pub times: Option<String>,
-    /// Why not.
+    /// Why it was not perturbed.
     pub why: String,
 }
 
-/// A machine with one estimate turned.
+/// A machine with one estimate perturbed.
 #[derive(Clone)]
 pub struct PerturbedMachine {
     /// Path of the figure.
     pub figure: String,
     /// What it was multiplied by.
     pub factor: f64,
-    /// The machine.
+    /// The machine with the perturbed figure.
     pub machine: Arc<Machine>,
 }
 
-/// `machine` once for each of its estimates and each of [`FACTORS`], and the estimates that cannot be turned.
+/// `machine` once for each of its estimates and each of [`FACTORS`], and the estimates that cannot be perturbed.
 pub fn perturbed_machines(machine: &Machine) -> (Vec<PerturbedMachine>, Vec<SkippedFigure>) {
     let (mut turned, mut not) = (Vec::new(), Vec::new());
     let mut plain = machine.clone();
@@ -126,13 +126,13 @@ pub fn perturbed_machines(machine: &Machine) -> (Vec<PerturbedMachine>, Vec<Skip
     (perturbed_machines, not)
 }
 
-/// What a run specification gave with the figures as they stand, and with each that was turned.
+/// Results of a run specification with unchanged figures, and with each perturbed one.
 pub struct Trial {
-    /// The runs.
+    /// The run specification of base and test.
     pub run: RunSpec,
-    /// As the figures stand.
+    /// With the machine's figures unchanged.
     pub stands: Report,
-    /// With each turned figure: its path, the factor, and the runs.
+    /// With each perturbed figure: its path, the factor, and the runs.
     pub turned: Vec<(String, f64, Report)>,
 }
 

@@ -1,4 +1,4 @@
-//! Facts that follow from the machine: who shares what with whom, how fast a CPU is at a frequency.
+//! Values derived from the machine: distances between CPUs, capacity at a frequency.
 
 use crate::{CpuId, CpuMask, Distance, Machine};
 

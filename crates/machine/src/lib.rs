@@ -1,4 +1,4 @@
-//! What the hardware is: the machine model, its file format and the presets.
+//! The machine model: hardware description, file format and presets.
 //!
 //! A [`Machine`] is one object; scheduling domains, distances, speeds and prices are all derived from it and from
 //! nothing else. This crate knows no scheduler and no workload.

@@ -1,4 +1,4 @@
-//! From names, files and text to machines, and back.
+//! Loads machines by name or file, and writes them.
 
 use std::fs::File;
 use std::io::Read;

@@ -1,4 +1,4 @@
-//! The words by which files and reports name distances and kinds of work.
+//! Names of distances and software costs in files and reports.
 
 use crate::{Distance, SoftCost};
 

@@ -1,4 +1,4 @@
-//! A machine in words, for people.
+//! The text report of `machine show`.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! What `fairground.analysis` shares with the command: the statistics of pairs, and the look of pages.
+//! Functions for `fairground.analysis`: statistics of pairs, and the style of pages.
 
 use fairground_lab::reproduce::STYLE;
 use fairground_lab::stats::Change;

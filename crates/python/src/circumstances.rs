@@ -1,4 +1,4 @@
-//! RunConfig of runs, as keyword arguments.
+//! Run configuration as keyword arguments.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Errors as Python has them.
+//! Python exceptions of errors.
 
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
 use pyo3::create_exception;

@@ -1,4 +1,4 @@
-//! A machine as other tools want it: CPU by CPU, every group spelled out.
+//! Machines for other tools: CPU by CPU, every group listed.
 
 use fairground_machine::{CpuMask, IdleScope};
 use pyo3::prelude::*;

@@ -1,4 +1,4 @@
-//! What a scheduler sees of the hardware, and how it asks for things.
+//! The scheduler's view of the hardware, and its requests to the engine.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Why a run could not be finished.
+//! Errors that end a run.
 
 use thiserror::Error;
 

@@ -1,4 +1,4 @@
-//! Time and physics: what CPUs do while a scheduler decides. Defines [`Scheduler`] and knows no policy.
+//! The simulation engine: virtual time and hardware. Defines [`Scheduler`] and knows no policy.
 //!
 //! An [`Engine`] takes a machine, a workload, a scheduler and a [`Config`]; [`Engine::run`] gives an [`Outcome`] and
 //! tells [`Observer`]s of every [`Event`]. A run is a pure function of these: same inputs, same bytes.

@@ -1,4 +1,4 @@
-//! What a run is judged by. [`MetricsObserver`] counts events; with the [`Outcome`] it gives [`RunMetrics`].
+//! Metrics of a run. [`MetricsObserver`] counts events; with the [`Outcome`] it gives [`RunMetrics`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

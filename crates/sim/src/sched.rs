@@ -1,4 +1,4 @@
-//! What a scheduler under test must answer. Our own scheduler and the real kernel's both stand behind this.
+//! The interface of a scheduler under test. Our own scheduler and the real kernel's both implement it.
 //!
 //! The engine owns time, programs, interrupts and what a CPU physically does; the scheduler owns run queues and
 //! decisions. A call happens on a CPU at an instant ([`Env::now`]); the scheduler answers through return values and

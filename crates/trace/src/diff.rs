@@ -1,4 +1,4 @@
-//! Two traces side by side: where their placements part, and how the rules shift.
+//! Compares two traces: where placements differ, and how often each rule decided.
 //!
 //! A decision of one trace is paired with that of the other which is the same task's n-th of its kind. A pair differs
 //! if another CPU is chosen: rules of two schedulers may differ in name alone.

@@ -1,4 +1,4 @@
-//! What all writers of traces have in common.
+//! The interface of trace writers.
 
 use std::io::{self, ErrorKind, Write};
 

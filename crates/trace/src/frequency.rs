@@ -1,4 +1,4 @@
-//! How long clocks run how fast, by cpu_frequency.
+//! Time at each frequency, from cpu_frequency events.
 //!
 //! A CPU is known from its first event on; what its clock runs at then lasts until the next one, the last until the trace
 //! ends. CPUs whose clocks were always alike are one row: those of one clock are.

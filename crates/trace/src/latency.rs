@@ -1,4 +1,4 @@
-//! How long tasks wait for a CPU, as `perf sched latency` counts it.
+//! Scheduling latencies of tasks, as `perf sched latency` counts them.
 //!
 //! A wait begins when a sleeper is woken (sched_wakeup, sched_wakeup_new), or when a task is switched away while
 //! runnable, and ends when it is switched to. A wakeup of a task that is not asleep counts for nothing. A task first

@@ -1,4 +1,4 @@
-//! Why tasks change their CPU, and how far they go.
+//! Migrations by cause and distance.
 
 use std::collections::BTreeMap;
 

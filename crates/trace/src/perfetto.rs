@@ -1,4 +1,4 @@
-//! Perfetto's protobuf traces, out and in.
+//! Reads and writes Perfetto's protobuf traces.
 //!
 //! A trace is a sequence of packets. Events of the kernel come in bundles of one CPU each; what the kernel has no event
 //! for, and counters, are track events, each in a packet of its own:

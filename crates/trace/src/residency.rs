@@ -1,4 +1,4 @@
-//! How long CPUs stay in idle states, by cpu_idle.
+//! Residency of idle states, from cpu_idle events.
 //!
 //! A stay begins with a state and ends when the CPU leaves idle or says another state. Only whole stays count: one that
 //! is under way where the trace begins or ends does not, nor does its time count as watched. A CPU of which there is no

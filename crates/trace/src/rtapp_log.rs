@@ -1,4 +1,4 @@
-//! The log of each thread as rt-app writes it: a line a round of a phase.
+//! Log files of threads in rt-app's format: one line for each round of a phase.
 //!
 //! ```text
 //! #idx     perf      run   period           start             end          rel_st      slack c_duration   c_period     wu_lat

@@ -1,4 +1,4 @@
-//! Rounds of the phases of rt-app's threads, as its steps tell of them.
+//! Rounds of rt-app phases, derived from the steps of a run.
 
 use std::sync::Arc;
 

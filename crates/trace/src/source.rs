@@ -1,4 +1,4 @@
-//! The interface to the readers of all trace formats, and what they share.
+//! [`EventSource`]: the interface of all trace readers, and what they share.
 
 use crate::text::{TraceError, TraceEvent};
 

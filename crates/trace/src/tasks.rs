@@ -1,4 +1,4 @@
-//! What became of each task: how long it ran, waited and slept, and how often it was woken and moved.
+//! Task statistics: time running, waiting and sleeping, wakeups and migrations.
 //!
 //! Run time and waits are those of [`crate::latency`]. A sleep begins as the task is switched away asleep and ends with its
 //! next wakeup; one whose end is missing does not count, be it that the trace ends before or that no wakeup is recorded.

@@ -1,4 +1,4 @@
-//! Why a workload cannot be run.
+//! Errors of workloads.
 
 use fairground_machine::why_unread;
 use miette::{Diagnostic, NamedSource, SourceSpan};

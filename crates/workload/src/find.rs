@@ -1,4 +1,4 @@
-//! From what the user typed to a checked workload.
+//! Finds and checks the workload that a user names.
 
 use std::path::Path;
 

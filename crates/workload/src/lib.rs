@@ -1,4 +1,4 @@
-//! What the threads do: the program model, built-in benchmarks and rt-app import.
+//! Workloads: the program model, built-in benchmarks, rt-app files and recordings.
 //!
 //! A [`Workload`] is a list of thread templates with programs of [`Op`]s and the objects they meet at. It comes from
 //! a built-in with options (`sched-pipe:loops=50000,threads`, see [`builtins`]) or from a file in rt-app's grammar

@@ -1,4 +1,4 @@
-//! The program model: what one thread does, step by step, and the objects threads meet at.
+//! The program model: the steps of a thread, and the objects that threads share.
 //!
 //! The engine interprets these; nothing here knows time or CPUs beyond plain numbers. Work is stated in *work
 //! nanoseconds*: the time the work takes alone on a CPU of capacity 1024 at its top frequency.

@@ -1,4 +1,4 @@
-//! What a user should know about a workload that runs all the same.
+//! Warnings about workloads that can run nevertheless.
 
 use std::fmt;
 

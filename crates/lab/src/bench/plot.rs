@@ -11,7 +11,7 @@ const SIZE: (f64, f64) = (980.0, 460.0);
 const PANEL: (f64, f64) = (340.0, 330.0);
 /// Top edge of the panels.
 const TOP: f64 = 60.0;
-/// Colours of the lines, fewest tasks first; told apart in grey and by most colour-blind people too.
+/// Colours of the lines, fewest tasks first; distinct in grey and for most colour-blind people too.
 const COLOURS: [&str; 5] = ["#000000", "#0072b2", "#009e73", "#d55e00", "#cc79a7"];
 
 /// One panel: its name and what it shows of a cell.

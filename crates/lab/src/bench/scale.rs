@@ -4,7 +4,7 @@
 //! stays and periods become longer in proportion: the load stays at 75 % and wakeups at 430 a second and CPU. So along a
 //! line of equal tasks per CPU every CPU has the same to do.
 //!
-//! What bringing the tasks into being takes is measured by a short run and told apart from what a second of virtual
+//! The cost of creating the tasks is measured by a short run and separated from what a second of virtual
 //! time takes after that.
 
 use std::sync::Arc;
@@ -36,17 +36,17 @@ const START_S: f64 = 0.1;
 /// One cell of the grid. Rates are per second of virtual time, after the start.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScaleCell {
-    /// CPUs.
+    /// Number of CPUs used.
     pub cpus: u32,
-    /// Tasks.
+    /// Number of periodic tasks.
     pub tasks: u32,
     /// Seconds of a host CPU until all tasks were born and the first 0.1 s of virtual time had passed.
     pub start_cpu_s: f64,
     /// Seconds of a host CPU.
     pub cpu_s_per_sim_s: f64,
-    /// Engine events.
+    /// Engine events, per second of virtual time.
     pub events: f64,
-    /// Wakeups.
+    /// Wakeups, per second of virtual time.
     pub wakeups: f64,
     /// CPUs that the scheduler looked at to sum groups up: balance passes, births.
     pub group_cpus: f64,
@@ -98,7 +98,7 @@ pub fn measure(cell: &str, sched: &SchedSpec, workers: &Workers, seconds: f64) -
     let run =
         |sim_s: f64| measure_row(&machine, &load, sched, workers, sim_s, false, BenchConfig::PLAIN).map_err(failed);
     let start = run(START_S)?;
-    // Births may take longer than seconds of what follows: the run is made longer until what follows can be told.
+    // Creating tasks may take longer than seconds of the rest: the run is made longer until the rest is measurable.
     let mut more = START_S;
     loop {
         let whole = run(START_S + more)?;

@@ -1,4 +1,4 @@
-//! Options of workloads that were fitted to baseline cells, as the published rows record them.
+//! Fits of workload options to baseline cells, as the published rows record them.
 
 use fairground_machine::MachineSpec;
 use fairground_workload::Workload;
@@ -11,9 +11,9 @@ use fairground_run::experiment::Experiment;
 /// An option and the cell that it is to meet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OptionJob {
-    /// The cell.
+    /// The baseline cell that the fit must reproduce.
     pub target: Target,
-    /// What is recorded.
+    /// The fit as the published row records it.
     pub recorded: FittedOption,
 }
 

@@ -1,4 +1,4 @@
-//! The best placements, by trying all.
+//! The optimal placement, by exhaustive search.
 
 use fairground_machine::{CpuId, Machine};
 
@@ -8,9 +8,9 @@ use super::steady::Steady;
 /// The least that tasks can cost, in either currency; two placements, as a rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Best {
-    /// Least [`Price::model_mw`].
+    /// Least [`Price::model_mw`] of all placements.
     pub model_mw: f64,
-    /// Least [`Price::power_mw`].
+    /// Least [`Price::power_mw`] of all placements.
     pub power_mw: f64,
 }
 
@@ -26,7 +26,7 @@ pub fn best(machine: &Machine, pricer: &Pricer, tasks: &[Steady]) -> Option<Best
     best
 }
 
-/// Calls `look` with every placement of so many tasks, the CPU of each. Of CPUs that do not differ and are empty so far
+/// Calls `look` with every placement of `tasks` tasks, the CPU of each. Of CPUs that do not differ and are empty so far
 /// only the first is tried.
 pub fn each_placement(machine: &Machine, nr_tasks: usize, look: &mut dyn FnMut(&[CpuId])) {
     PlacementSearch { alike: alike(machine), placement: Vec::new(), look }.place(nr_tasks);

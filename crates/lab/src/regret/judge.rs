@@ -1,4 +1,4 @@
-//! What the placements of a run cost beyond the least.
+//! The regret of a run: energy of its placements beyond the best ones.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ impl Regret {
     }
 }
 
-/// A wakeup, judged.
+/// The regret of one wakeup's placement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WakeupRegret {
     /// By which it was decided.
@@ -53,7 +53,7 @@ pub struct Judge<'m> {
 }
 
 impl<'m> Judge<'m> {
-    /// For this machine.
+    /// For states of this machine.
     pub fn new(machine: &'m Machine) -> Judge<'m> {
         Judge { machine, pricer: Pricer::new(machine) }
     }

@@ -1,4 +1,4 @@
-//! How much more energy a scheduler's placements take than the best ones.
+//! Regret: energy of a scheduler's placements above the optimal placement.
 //!
 //! ```text
 //! drawn        states: a few steady tasks                                  steady.rs
@@ -40,54 +40,54 @@ pub const MAX_TASKS: usize = 6;
 /// And on more CPUs.
 pub const MAX_CPUS: usize = 8;
 
-/// What is drawn.
+/// What states are drawn, and how many.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// Number of states.
+    /// Number of random states.
     pub states: u64,
     /// Most tasks of a state, 1 to [`MAX_TASKS`].
     pub tasks: usize,
     /// Some tasks ask for a floor or a ceiling.
     pub clamps: bool,
-    /// Of all draws.
+    /// Seed of all random draws.
     pub seed: u64,
 }
 
 /// Why a machine cannot be judged on.
 #[derive(Debug, Error, Diagnostic, PartialEq, Eq)]
 pub enum RegretError {
-    /// Too large.
+    /// The machine has too many CPUs for exhaustive search.
     #[error("{machine} has {cpus} CPUs: all placements can be tried on {MAX_CPUS} at most")]
     TooLarge {
-        /// Its name.
+        /// Name of the machine.
         machine: String,
-        /// How many.
+        /// Number of CPUs of the machine.
         cpus: usize,
     },
     /// Threads of a core share what it can do.
     #[error("{machine} has sibling threads: what a CPU can do there depends on what its sibling does")]
     #[diagnostic(help("take a machine of single-threaded cores, such as hikey960 or pixel6"))]
     Siblings {
-        /// Its name.
+        /// Name of the machine.
         machine: String,
     },
-    /// No power.
+    /// The machine file states no power for some operating points.
     #[error("{machine} does not say what power the operating points of CPUs {cpus} take")]
     #[diagnostic(help("give [[freq_domain]] opps with a column `mW`, as machines/hikey960.toml does"))]
     PowerUnknown {
-        /// Its name.
+        /// Name of the machine.
         machine: String,
         /// Those of the clock.
         cpus: String,
     },
 }
 
-/// What came of it all.
+/// Results for all schedulers.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// States for which there is a placement that fits.
     pub judged: u64,
-    /// The others.
+    /// States in which the tasks fit on no placement.
     pub nowhere: u64,
     /// By scheduler, in the order asked for.
     pub tallies: Vec<SchedulerRegret>,

@@ -1,4 +1,4 @@
-//! What a placement of steady tasks costs, in two currencies.
+//! Power of a placement of steady tasks: by the energy model, and by the machine.
 //!
 //! | | busy CPU | the rest |
 //! |---|---|---|
@@ -10,7 +10,7 @@
 //! fifth to spare, within the clamps.
 //!
 //! DEVIATION: of the simulated machine the price leaves out ticks, switches, entries and exits of idle; phases of tasks
-//! on different CPUs are taken to be independent; a clock with nobody on it is at its slowest, and sleeps are as long
+//! on different CPUs are taken to be independent; a clock without running CPUs is at its slowest, and sleeps are as long
 //! as those of tasks that come one after another with equal gaps.
 
 use fairground_machine::{CpuId, FreqDomain, IdleScope, Machine, Opp};
@@ -69,7 +69,7 @@ pub struct Pricer<'m> {
 }
 
 impl<'m> Pricer<'m> {
-    /// For this machine.
+    /// For states of this machine.
     pub fn new(machine: &'m Machine) -> Pricer<'m> {
         Pricer { machine, efficient: machine.freq_domains.iter().map(efficient).collect() }
     }

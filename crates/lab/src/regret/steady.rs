@@ -13,12 +13,11 @@ pub const SETTLED: Time = 500_000_000;
 const FOOTPRINT_KIB: u32 = 16;
 /// Largest utilization drawn: half of the largest CPU.
 const LARGEST: u64 = 512;
-/// Smallest.
 const SMALLEST: u64 = 16;
 /// All of a CPU of the largest size.
 const SCALE: u64 = 1024;
 
-/// A task.
+/// A periodic task with constant work.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Steady {
     /// Of 1024, which is all of the largest CPU at its fastest.

@@ -1,4 +1,4 @@
-//! Regrets of many states in figures.
+//! Distributions of regret over many states.
 
 use std::collections::BTreeMap;
 
@@ -14,18 +14,18 @@ const NOTHING_PCT: f64 = 1e-6;
 pub struct Distribution {
     /// Share of those without regret, percent of all.
     pub none_pct: f64,
-    /// Mean.
+    /// Arithmetic mean of the values.
     pub mean: f64,
-    /// Median.
+    /// Median of the values.
     pub p50: f64,
-    /// 90th percentile.
+    /// 90th percentile of the values.
     pub p90: f64,
-    /// Greatest.
+    /// Greatest of the values.
     pub max: f64,
 }
 
 impl Distribution {
-    /// Of so many regrets; zeros of none.
+    /// Summarizes `regrets`; all zero if there are none.
     pub fn of(mut regrets: Vec<f64>) -> Distribution {
         let n = regrets.len();
         if n == 0 {
@@ -64,7 +64,7 @@ impl Distributions {
 /// What came of one rule.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RuleTally {
-    /// Its name.
+    /// Name of the placement rule.
     pub rule: String,
     /// Wakeups that it decided.
     pub wakeups: u64,
@@ -75,11 +75,11 @@ pub struct RuleTally {
 /// What came of one scheduler.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SchedulerRegret {
-    /// As typed.
+    /// Scheduler as the user typed it.
     pub sched: String,
     /// States that were judged: those in which some wakeup led to a placement that fits.
     pub states: u64,
-    /// Wakeups judged.
+    /// Number of wakeups with a regret.
     pub wakeups: u64,
     /// Wakeups that left a CPU with more than fits, percent of all.
     pub unfit_pct: f64,

@@ -139,7 +139,7 @@ fn the_price_is_near_to_the_power_of_a_run() {
     }
 }
 
-/// Clocks that nobody sets by utilization leave the scheduler without energy awareness.
+/// Clocks that do not follow utilization leave the scheduler without energy awareness.
 #[test]
 fn a_scheduler_without_energy_awareness_regrets_more() {
     let mut experiment = experiment(Machine::preset("hikey960").unwrap(), &["fair:v6.12"]);

@@ -26,20 +26,20 @@ pub enum DocumentError {
     #[error("{file} has no place for the tables of {part}")]
     #[diagnostic(help("put these two lines where they are to stand:\n<!-- reproduce {part}: begin {BY_HAND} -->\n<!-- reproduce {part}: end -->"))]
     NoMarker {
-        /// The document.
+        /// Path of the document.
         file: String,
-        /// Mail, or `all`.
+        /// Id of a mail, or `all`.
         part: String,
     },
     /// Markers that make no sense.
     #[error("{file}:{line}: {problem}")]
     #[diagnostic(help("a table stands between <!-- reproduce PART: begin SUM --> and <!-- reproduce PART: end -->"))]
     Marker {
-        /// The document.
+        /// Path of the document.
         file: String,
-        /// Line, from 1.
+        /// Line number, from 1.
         line: usize,
-        /// What is wrong.
+        /// What is wrong with it.
         problem: String,
     },
     /// Other tables than ours.
@@ -48,15 +48,15 @@ pub enum DocumentError {
     )]
     #[diagnostic(help("write it anew with --update"))]
     Stale {
-        /// The document.
+        /// Path of the document.
         file: String,
         /// The first line that differs, from 1.
         line: usize,
-        /// Mail, or `all`.
+        /// Id of a mail, or `all`.
         part: String,
-        /// Ours.
+        /// The text that was generated now.
         expected: String,
-        /// What is there.
+        /// The text that the document has.
         found: String,
     },
 }

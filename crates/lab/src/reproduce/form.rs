@@ -1,4 +1,4 @@
-//! Forms of a patch of which the mail prints nothing, run beside the one that it does.
+//! Variants of a patch that the mail does not measure, run beside the one that it does.
 
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ use crate::published::RunSpec;
 pub struct Form {
     /// What it is set against, mostly the row's base.
     pub base: String,
-    /// The scheduler.
+    /// Scheduler of this variant.
     pub test: String,
     /// Mean of the row's metric.
     pub value: f64,
@@ -18,7 +18,7 @@ pub struct Form {
     pub improvement_pct: Option<f64>,
     /// 95 % interval of it.
     pub ci95: Option<[f64; 2]>,
-    /// Pairs of runs.
+    /// Number of pairs of runs.
     pub n: usize,
 }
 

@@ -1,4 +1,4 @@
-//! The scoreboard as one page that needs nothing else: no script, no font, no picture from elsewhere.
+//! The scoreboard as one self-contained page: no script, no font, no picture from elsewhere.
 
 use std::fmt::Write;
 
@@ -26,7 +26,7 @@ const KEY: &str = "<div class=\"key\" aria-hidden=\"true\">\
     <span><svg width=\"34\" height=\"14\"><line class=\"bar miss\" x1=\"2\" x2=\"32\" y1=\"7\" y2=\"7\"/>\
     <path class=\"form miss\" transform=\"translate(17 7)\" d=\"M-5 -5L5 5M-5 5L5 -5\"/></svg> ours, miss</span></div>\n";
 
-/// The whole page.
+/// Writes the whole page as HTML.
 pub fn html(result: &Reproduction) -> String {
     let mut out = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\

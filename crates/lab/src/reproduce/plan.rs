@@ -1,4 +1,4 @@
-//! What published rows need: columns of runs, asked for all together, and put together again when they have run.
+//! The plan of a reproduction: the runs that published rows need, requested together, and the rows made from their outcomes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use fairground_run::run_config::RunConfig;
 use fairground_run::sched_spec::SchedSpec;
 use fairground_run::worker::Workers;
 
-/// Base and test of a run specification.
+/// The base and test columns of one run specification.
 struct PairedColumns {
     spec: RunSpec,
     seeds: Vec<u64>,
@@ -38,42 +38,41 @@ impl PairedColumns {
 struct PlannedRun {
     ends: PairedColumns,
     sources: Vec<Source>,
-    /// Without each of [`TERMS`], none for one that is not there.
+    /// The same columns without each of [`TERMS`]; none for a term that is not there.
     without: Vec<Option<PairedColumns>>,
     dissected: Option<(Ablation, Vec<Asked>)>,
 }
 
-/// A mail at one point of its sweep: the run as it is published, and as it is run there.
+/// One point of a robustness check: each published run, and its columns at that point.
 type Point = Vec<(RunSpec, PairedColumns)>;
 
-/// One figure of a machine turned: its path, by what factor, and the runs there.
+/// A perturbed figure of a machine: its path, the factor, and the runs with it.
 type PerturbedRun = (String, f64, PairedColumns);
 
-/// The judged runs, as they stand and with each estimate turned.
+/// The scored runs, unchanged and with each estimate perturbed.
 #[derive(Default)]
 struct SensitivityRuns {
     runs: Vec<(PairedColumns, Vec<PerturbedRun>)>,
     not_turned: Vec<SkippedFigure>,
 }
 
-/// Asks for what rows need.
+/// Collects the runs that rows need.
 pub(super) struct Planner<'a> {
     looks: &'a Supplements,
-    /// As typed.
     seeds: Option<u64>,
     /// Where neither the user nor the row says how many.
     default_seeds: u64,
     workers: &'a Workers,
     campaign: Executor,
     experiments: BTreeMap<[String; 4], Arc<Experiment>>,
-    /// What must be said of machines and workloads.
+    /// Warnings about machines and workloads.
     warnings: Vec<String>,
 }
 
-/// What was asked for, its runs, and what must be said of it.
+/// The plan, its runs, and the warnings.
 pub(super) type PlanResult<'a> = (Plan<'a>, Executor, Vec<String>);
 
-/// All that was asked for.
+/// Everything that will be run, and how the result is made from the outcomes.
 pub(super) struct Plan<'a> {
     looks: &'a Supplements,
     runs: Vec<PlannedRun>,
@@ -87,7 +86,7 @@ impl<'a> Planner<'a> {
         Planner { looks, seeds, default_seeds, workers, campaign, experiments, warnings: Vec::new() }
     }
 
-    /// Everything that the rows of `mails` need, and the runs of it.
+    /// Plans the rows of `mails`: everything they need, and the runs.
     pub fn plan(mut self, mails: &[Mail]) -> Result<PlanResult<'a>, RequestError> {
         let mut runs = Vec::new();
         for mail in mails {
@@ -139,7 +138,7 @@ impl<'a> Planner<'a> {
         Ok([self.experiment(spec, base_workload, base)?, self.experiment(spec, test_workload, test)?])
     }
 
-    /// One scheduler under one workload; looked up once, so that its warnings are told once.
+    /// One scheduler under one workload; looked up once, so that its warnings are shown once.
     fn experiment(&mut self, spec: &RunSpec, workload: &str, sched: &str) -> Result<Arc<Experiment>, RequestError> {
         let key = [&spec.machine, &spec.governor, workload, sched].map(|part: &str| part.to_owned());
         if let Some(experiment) = self.experiments.get(&key) {
@@ -153,7 +152,7 @@ impl<'a> Planner<'a> {
         Ok(experiment)
     }
 
-    /// What takes the change between base and test apart.
+    /// Plans the ablation of the change between base and test.
     fn request_ablation(
         &mut self,
         spec: &RunSpec,
@@ -177,7 +176,7 @@ impl<'a> Planner<'a> {
         Ok((dissection, columns))
     }
 
-    /// The judged rows again at each point of what their mails leave open.
+    /// Plans the scored rows at each point of the parameters that their mails leave open.
     fn sweeps(&mut self, mails: &[Mail]) -> Result<Vec<(usize, Vec<Point>)>, RequestError> {
         let Some(points) = self.looks.robustness else { return Ok(Vec::new()) };
         let seeds: Vec<u64> = (1..=self.looks.robustness_seeds).collect();
@@ -200,7 +199,7 @@ impl<'a> Planner<'a> {
     fn point(&mut self, mail: &Mail, values: &[f64], seeds: &[u64]) -> Result<Point, RequestError> {
         let mut point = Vec::new();
         for run in judged_runs(mail, &[]) {
-            // That the machine has these figures is known before anything is turned.
+            // Checks that the machine has these figures before any run is planned.
             robustness::set_figures(&mut MachineSpec::parse(&run.machine).find()?.0, &mail.sweep, values)?;
             let turn = |machine: &mut Machine| drop(robustness::set_figures(machine, &mail.sweep, values));
             let there = robustness::run_at(&run, &mail.sweep, values);
@@ -210,7 +209,7 @@ impl<'a> Planner<'a> {
         Ok(point)
     }
 
-    /// The judged rows with each estimate of their machines turned.
+    /// The scored rows with each estimate of their machines perturbed.
     fn request_sensitivity(&mut self, mails: &[Mail]) -> Result<SensitivityRuns, RequestError> {
         let seeds: Vec<u64> = (1..=self.looks.sensitivity_seeds).collect();
         let mut machines: BTreeMap<String, Vec<PerturbedMachine>> = BTreeMap::new();
@@ -259,7 +258,7 @@ fn with_machine(experiment: &Experiment, machine: &Arc<Machine>) -> Experiment {
 }
 
 impl Plan<'_> {
-    /// Everything put together.
+    /// Makes the result from the outcomes of all runs.
     pub fn result(&self, mails: &[Mail], outcomes: &Outcomes) -> Result<Reproduction, RequestError> {
         let executed: Vec<(RunSpec, Executed)> =
             self.runs.iter().map(|run| (run.ends.spec.clone(), run.executed(outcomes))).collect();

@@ -65,7 +65,7 @@ impl<'a> Lane<'a> {
         let (theirs, error) = self.theirs;
         scale.bar(out, "theirs", y + 22.0, theirs, [theirs - error, theirs + error], "M0 -5L5 0L0 5L-5 0Z");
         let hit = self.row.hit.or(self.row.leans) == Some(true);
-        // Told apart by form, not by colour alone.
+        // Distinct in form, not in colour alone.
         let (class, form) = match hit {
             true => ("hit", "M-5 0A5 5 0 1 1 5 0A5 5 0 1 1 -5 0Z"),
             false => ("miss", "M-5 -5L5 5M-5 5L5 -5"),

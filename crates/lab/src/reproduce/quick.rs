@@ -23,7 +23,7 @@ pub fn words() -> String {
     format!("quick: {SEEDS} seeds, shortened to a quarter; not scored by the rule")
 }
 
-/// Shortens all rows.
+/// Shortens the runs of all rows of a mail.
 pub fn shorten(mail: &mut Mail) {
     for run in mail.rows.iter_mut().filter_map(|row| row.run.as_mut()) {
         run.seeds = None;

@@ -1,6 +1,6 @@
-//! What of the published rows is to be repeated, and how; from there to the outcome.
+//! A `reproduce` request, and the function that carries it out.
 //!
-//! [`Request::ready`] looks everything up and tells what cannot be done, [`Ready::carry_out`] takes the hours.
+//! [`Request::ready`] looks everything up and reports errors before any run; `carry_out` runs.
 
 use fairground_machine::MachineError;
 use miette::Diagnostic;
@@ -33,24 +33,23 @@ pub struct Request {
     pub full_length: bool,
     /// A first look ([`quick`]).
     pub quick: bool,
-    /// What is looked at besides.
     pub supplements: Supplements,
     /// Processes for runs that must not happen in this one.
     pub workers: Workers,
 }
 
-/// What is looked at besides the rows.
+/// Analyses beyond the rows themselves.
 #[derive(Clone, Debug, Default)]
 pub struct Supplements {
-    /// Each row's change split by [`crate::terms::TERMS`].
+    /// Each row's change split by [`crate::cost_attribution::TERMS`].
     pub attribute_costs: bool,
-    /// Each row's change split by features ([`crate::dissect`]).
+    /// Each row's change split by features ([`crate::ablation`]).
     pub each_feature: bool,
-    /// At so many points of what a mail leaves open.
+    /// Number of points at which parameters that a mail leaves open are drawn; none: not varied.
     pub robustness: Option<u16>,
     /// Pairs of runs at each point.
     pub robustness_seeds: u64,
-    /// With every estimate of the machines turned ([`crate::sensitivity`]).
+    /// With every estimate of the machines perturbed ([`crate::sensitivity`]).
     pub sensitivity: bool,
     /// Of these rows only, by parts of their ids; all if there are none.
     pub sensitivity_rows: Vec<String>,
@@ -69,9 +68,9 @@ pub enum RequestError {
     #[error("no published row has {parts} in its id")]
     #[diagnostic(help("ids are {example} and so on"))]
     NoRow {
-        /// As typed.
+        /// The parts as the user typed them.
         parts: String,
-        /// A valid one.
+        /// An id that is valid.
         example: String,
     },
     /// A row's circumstances are not ours.
@@ -79,9 +78,9 @@ pub enum RequestError {
     #[diagnostic(transparent)]
     Governor(#[from] UnknownGovernor),
     /// There is nothing to sweep.
-    #[error("--sweep: published/{0}.toml has no [[sweep]]: the mail leaves nothing open that could be moved")]
+    #[error("--robustness: published/{0}.toml has no [[sweep]]: the mail leaves no parameter open")]
     NoSweep(String),
-    /// There is nothing to turn.
+    /// No row has a verdict that a perturbed estimate could change.
     #[error("--sensitivity: no judged row that is run{0}")]
     #[diagnostic(help("rows that are not scored, or not run, have no verdict that could change"))]
     NothingJudged(String),
@@ -111,13 +110,13 @@ pub enum RequestError {
     Reproduce(#[from] ReproduceError),
 }
 
-/// Everything looked up, nothing run yet.
+/// A request with everything looked up and nothing run yet.
 pub struct PlannedRequest<'a> {
     request: &'a Request,
     mails: Vec<Mail>,
     asked: Plan<'a>,
     campaign: Executor,
-    /// What must be said of machines and workloads.
+    /// Warnings about machines and workloads.
     pub warnings: Vec<String>,
 }
 
@@ -163,7 +162,7 @@ impl Request {
 }
 
 impl PlannedRequest<'_> {
-    /// Runs what is not on record, on so many threads, and sets published beside ours.
+    /// Runs what is not in the store, on `jobs` threads, and compares published values with ours.
     ///
     /// # Errors
     /// If nothing could be run, it was stopped, or rows and runs do not fit.

@@ -1,21 +1,21 @@
-//! A row whose runs fall into kinds: how often each occurs, and what it gives.
+//! Modes of a row: its runs grouped by the values of another metric, with the frequency and mean of each group.
 
 use serde::Serialize;
 
 use crate::comparison::Row;
 
-/// The runs of a row told apart by another metric of theirs.
+/// The runs of a row grouped by the values of another metric.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Spread {
     /// The metric that tells them apart.
     pub by: String,
     /// Of the base's runs.
     pub base: Side,
-    /// Of the test's.
+    /// Modes of the test's runs.
     pub test: Side,
 }
 
-/// One column.
+/// Modes of one column.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Side {
     /// Least, quartiles and greatest of the row's metric over the seeds: values that occurred.
@@ -27,11 +27,11 @@ pub struct Side {
 /// Runs that share a value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RunKind {
-    /// The value.
+    /// Value of the grouping metric.
     pub value: f64,
     /// Runs that have it.
     pub n: usize,
-    /// Their share, percent.
+    /// Share of all runs, percent.
     pub share_pct: f64,
     /// Mean of the row's metric over them.
     pub mean: f64,

@@ -1,4 +1,4 @@
-//! The error bar of all rows for people: what each change hangs on.
+//! Text tables of `--sensitivity`: which estimates each change depends on.
 
 use std::fmt::Write;
 
@@ -17,7 +17,7 @@ pub(super) fn text(out: &mut String, s: &Sensitivity) {
     );
     let mut table = Table::new();
     table.load_preset(presets::NOTHING);
-    table.set_header(["row", "published", "ours", "from", "to", "tried", "turn its sign", "turn its verdict"]);
+    table.set_header(["row", "published", "ours", "from", "to", "tried", "flip its sign", "flip its verdict"]);
     for row in &s.rows {
         table.add_row(line(row));
     }
@@ -72,6 +72,6 @@ fn words(moved: &FigureEffect) -> String {
 fn not_turned(out: &mut String, not: &[SkippedFigure]) {
     for n in not {
         let times = n.times.as_ref().map_or(String::new(), |times| format!(" x {times}"));
-        let _ = writeln!(out, "not turned: {} {}{times}: {}", n.machine, n.figure, n.why);
+        let _ = writeln!(out, "not perturbed: {} {}{times}: {}", n.machine, n.figure, n.why);
     }
 }

@@ -1,4 +1,4 @@
-//! What stands below the score: where signs hold in what a mail leaves open, and what it gives.
+//! Supplements printed below the score: robustness, and the values that a mail gives.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! The reproduction for people: published beside ours.
+//! Text tables of a reproduction: published values beside ours.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use crate::ablation::Points;
 use crate::cost_attribution::TERMS;
 use crate::tables::{finish, number, percent};
 
-/// The documented schema.
+/// JSON in the documented schema (docs/json.md).
 pub fn json(result: &Reproduction) -> String {
     // Plain structs of strings and finite numbers: there is nothing that could fail.
     serde_json::to_string_pretty(result).map(|t| t + "\n").unwrap_or_else(|e| unreachable!("{e}"))

@@ -146,7 +146,7 @@ fn every_row_has_the_keys_of_the_contract() {
     insta::assert_snapshot!(crate::reproduce::render(&result));
 }
 
-/// Mail 000 with `hikey960` as given, and its run taken apart or told apart by where it started.
+/// Mail 000 with `hikey960` as given, and its run split by features or grouped by the CPU where it started.
 fn shown(change: impl FnOnce(&mut Mail, &mut Executed)) -> Result<Reproduction, ReproduceError> {
     let mut mail = Mail::find("asym-prev-first").unwrap();
     mail.keep(&["hikey960/sched-pipe/ops_per_sec".to_string()]);

@@ -1,4 +1,4 @@
-//! Why there is no built kernel, said so that a user can act on it.
+//! Errors of kernel builds, each with what the user can do about it.
 
 use std::fmt::Write;
 use std::path::PathBuf;

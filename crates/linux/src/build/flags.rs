@@ -1,4 +1,4 @@
-//! How the kernel's build called its compiler, to call it the same way for something else.
+//! Compiler flags of the kernel's build, to compile our C files the same way.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! What a library was made of: every file a compiler or Kconfig read, by content.
+//! Inputs of a built library: every file that the compiler or Kconfig read, with its hash.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,4 +1,4 @@
-//! Which objects of a tree make the library.
+//! The list of a tree's object files that are linked into the library.
 
 use std::path::Path;
 

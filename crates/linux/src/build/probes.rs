@@ -1,4 +1,4 @@
-//! Small programs that tell what a tree has, each compiled as the kernel compiles its own: no version is ever asked.
+//! Feature probes: small programs compiled with the kernel's flags show what a tree has; no version is compared.
 
 use std::io;
 use std::path::Path;

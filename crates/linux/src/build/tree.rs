@@ -1,4 +1,4 @@
-//! Is it a kernel tree, and which?
+//! Checks of a kernel source tree, and its release.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! What keeps a built kernel from being loaded or booted.
+//! Errors of loading and booting a built kernel.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! From what a tree says, and a machine that lends the rest, to a machine.
+//! Assembles the machine from the captured hardware and the figures of a lender.
 
 use crate::{
     Caches, Cluster, Costs, Cpu, CpuId, CpuMask, CpuType, Distance, Figure, FreqDomain, IdleState, Machine, Opp,

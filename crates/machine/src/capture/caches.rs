@@ -1,4 +1,4 @@
-//! What keeps a task's lines: sizes from sysfs, what they cost from the lender.
+//! Data caches: sizes from sysfs, refill costs from the lender.
 
 use crate::{Cache, CpuMask};
 

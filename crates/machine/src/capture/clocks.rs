@@ -1,4 +1,4 @@
-//! cpufreq: who shares a clock, and at which frequencies it runs.
+//! cpufreq: frequency domains and their frequencies.
 
 use crate::CpuMask;
 

@@ -1,4 +1,4 @@
-//! Which CPUs are captured, and their ids here and there.
+//! The captured CPUs, and their ids in the kernel and in the machine.
 
 use crate::{CpuId, CpuMask, NR_CPUS};
 

@@ -1,4 +1,4 @@
-//! The figures that sysfs does not give, from a machine that has them.
+//! Estimates: figures that sysfs does not give, scaled from another machine.
 
 use crate::{Cache, Caches, Costs, CpuType, Distance, Figure, FreqDomain, IdleState, Machine, Opp, Source};
 

@@ -1,4 +1,4 @@
-//! Which files of a tree are read.
+//! The list of sysfs and debugfs files that are read.
 
 /// Files of a cpufreq policy.
 const POLICY: &str = "related_cpus affected_cpus scaling_available_frequencies scaling_boost_frequencies \

@@ -1,4 +1,4 @@
-//! What is known of a machine before another one lends it the rest.
+//! The captured hardware, before another machine lends the missing figures.
 
 use crate::{CpuId, Source};
 

@@ -1,4 +1,4 @@
-//! What is given to capture: a directory, a tarball or a device tree.
+//! Input of a capture: a directory, a tarball or a device tree.
 
 use std::fs::File;
 use std::io::{BufReader, Chain, Cursor, Read};

@@ -1,4 +1,4 @@
-//! What kinds of CPUs there are: architecture, and the names of Arm cores.
+//! CPU identification: architecture, and the names of Arm cores.
 
 use crate::{CpuId, Machine};
 

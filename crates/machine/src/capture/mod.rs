@@ -1,4 +1,4 @@
-//! From a sysfs tree, live, copied or in a tarball, or a device tree, to a machine.
+//! Captures a machine from a sysfs tree (live, copied or in a tarball) or a device tree.
 //!
 //! What the tree says is taken: who is online and shares what, capacities, clocks, idle states, node distances, and
 //! power. What it cannot say, costs above all, is lent by the nearest preset (or the machine that the caller names) and

@@ -1,4 +1,4 @@
-//! Which preset lends the figures that sysfs does not give.
+//! Chooses the preset that lends the figures that sysfs does not give.
 
 use crate::error::MachineError;
 use crate::{presets, Machine};

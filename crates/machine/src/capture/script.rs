@@ -1,4 +1,4 @@
-//! The script that makes a tarball of what is read of a tree.
+//! The shell script that collects the files that a capture reads into a tarball.
 
 use super::files::FILES;
 

@@ -1,4 +1,4 @@
-//! Who shares what: cores, clusters, last-level caches, packages and nodes.
+//! Topology from sysfs: cores, clusters, last-level caches, packages and nodes.
 
 use crate::{CpuId, CpuMask};
 

@@ -1,4 +1,4 @@
-//! `[[cache]]` and `[refill]`: what keeps a task's lines, and what getting them back costs.
+//! `[[cache]]` and `[refill]`: data caches and refill costs.
 
 use crate::error::FileResult;
 use crate::{Cache, Caches, CpuMask, Distance};

@@ -1,4 +1,4 @@
-//! `[costs]`: what operations cost.
+//! `[costs]`: times of kernel operations, IPIs and messages.
 
 use crate::error::FileResult;
 use crate::{Costs, Distance, SoftCost};

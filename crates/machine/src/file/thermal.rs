@@ -1,4 +1,4 @@
-//! `[thermal]`: the network of heat and its governors.
+//! `[thermal]`: the thermal network and its governors.
 
 use crate::error::{suggest, FileResult};
 use crate::{CpuMask, FreqDomain, Thermal, ThermalGovernor, ThermalLink, ThermalNode, ThermalZone};

@@ -1,4 +1,4 @@
-//! What a run amounts to: totals, their window, and words for failures.
+//! Totals of a run over its measured window, and the text of failures.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! What the engine knows of a thread.
+//! State of a thread in the engine.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Temperatures and what is done about them.
+//! Temperatures and thermal governors.
 //!
 //! ```text
 //! energy of a step -> mean power of each node -> temperatures -> governors that are due -> caps -> limits, clocks

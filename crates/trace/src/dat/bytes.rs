@@ -1,4 +1,4 @@
-//! Numbers and strings at places of a file.
+//! Reads numbers and strings at offsets of a file.
 
 use std::fs::File;
 use std::io;

@@ -1,4 +1,4 @@
-//! How the events that are known are taken out of their records.
+//! Decodes the records of known events.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! What must be known of a file before its events can be read, whatever its version.
+//! The layout of a file, independent of its version: what a reader of events needs.
 
 use super::bytes::{Input, Order};
 use super::decoder::EventDecoder;

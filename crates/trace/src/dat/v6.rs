@@ -1,4 +1,4 @@
-//! The layout of version 6: one part after the other.
+//! Reads the layout of version 6: sections in fixed order.
 //!
 //! ```text
 //! 17 08 44 "tracing" "6\0"  u8 byte order  u8 size of a long  u32 page size

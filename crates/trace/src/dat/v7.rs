@@ -1,4 +1,4 @@
-//! The layout of version 7: sections that options point at, compressed or not.
+//! Reads the layout of version 7: sections, found by options, may be compressed.
 //!
 //! ```text
 //! 17 08 44 "tracing" "7\0"  u8 byte order  u8 size of a long  u32 page size

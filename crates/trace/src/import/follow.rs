@@ -1,4 +1,4 @@
-//! What each event does to the recording.
+//! Updates the recording with each event.
 
 use fairground_machine::CpuId;
 use fairground_workload::recorded::Step;

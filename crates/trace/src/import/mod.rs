@@ -1,4 +1,4 @@
-//! From a trace to a workload that repeats it ([`Recording`]).
+//! Imports a trace as a workload that repeats it ([`Recording`]).
 //!
 //! What a thread does is read from `sched_switch`, `sched_waking`, `sched_wakeup` and `_new`, `sched_process_fork`,
 //! `_exec` and `_exit`; how fast it did it from `cpu_frequency` and `cpu_idle` and the machine:

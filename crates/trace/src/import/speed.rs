@@ -1,4 +1,4 @@
-//! How fast each CPU was at each moment, by the events of its clock and of its siblings' sleep, and by its machine.
+//! The speed of each CPU over time, from frequency and idle events and the machine.
 
 use fairground_machine::{CpuId, IdleScope, Machine};
 

@@ -1,4 +1,4 @@
-//! What is known of a thread while its trace is read.
+//! State of a thread while its trace is imported.
 
 use fairground_machine::CpuId;
 use fairground_workload::recorded::{Step, Thread as Recorded};

@@ -1,4 +1,4 @@
-//! Numbers of fields, by message. What is not here is passed over.
+//! Field numbers by message. Other fields are skipped.
 
 pub mod trace {
     pub const PACKET: u32 = 1;

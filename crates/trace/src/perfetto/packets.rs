@@ -1,4 +1,4 @@
-//! The packets of a trace one by one, those that are compressed too.
+//! Reads the packets of a trace one by one, compressed ones included.
 
 use std::io::{self, BufRead, BufReader, Cursor, Read, Take};
 

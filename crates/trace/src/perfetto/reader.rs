@@ -1,4 +1,4 @@
-//! Reads Perfetto's traces.
+//! Reads events from a Perfetto trace, in order of time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;

@@ -1,4 +1,4 @@
-//! Puts events in the order of their times.
+//! Sorts events by time.
 //!
 //! Perfetto empties the kernel's buffers CPU by CPU, every so often; so events of one time are apart by what is
 //! recorded between two rounds. Of events that are held back the earliest is given once there are many.

@@ -1,4 +1,4 @@
-//! Track events of ours: records again.
+//! Converts our own track events back to records.
 
 use super::bundle::{named_event, Bundles};
 use super::generic::{add, text};

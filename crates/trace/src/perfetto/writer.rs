@@ -1,4 +1,4 @@
-//! Writes Perfetto's traces.
+//! Writes a run as a Perfetto trace.
 //!
 //! Events of the kernel are gathered as long as they happen on one CPU, then written as a bundle; so the order of the
 //! file is the order of the run, and little is held back.

@@ -1,4 +1,4 @@
-//! What may be wrong with a line that is no event.
+//! Hints for lines that are not events.
 
 use super::digits;
 

@@ -1,4 +1,4 @@
-//! What all lines of a trace have in common.
+//! Parses the part that all lines of a trace share.
 //!
 //! ```text
 //! COMM-PID [CPU] SECONDS.FRACTION: EVENT: FIELDS                        ours, trace-cmd report

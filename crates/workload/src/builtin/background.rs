@@ -1,4 +1,4 @@
-//! Everything else that runs on a phone: services that wake up now and then for a little work of their own.
+//! Background load of a phone: services that wake up now and then for short work.
 //!
 //! How much that is has not been published; an option sets it. That it comes in short pieces from a few threads, each at
 //! a pace of its own, is an estimate.

@@ -1,4 +1,4 @@
-//! What built-ins are put together from.
+//! Building blocks of the built-in workloads.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! From the tree of tasks to a [`Workload`].
+//! Builds a [`Workload`] from the tasks of a file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

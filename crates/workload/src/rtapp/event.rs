@@ -1,4 +1,4 @@
-//! One event: its word, and what its value says.
+//! Parses one event of a phase: its keyword and value.
 
 use super::fields::Fields;
 use super::groups::{self, Groups};

@@ -1,4 +1,4 @@
-//! Looking up the keys of one object, under either reading of duplicates, and remembering which were read.
+//! Looks up keys of a JSON object under either rule for duplicates, and remembers which were read.
 
 use std::collections::{BTreeMap, BTreeSet};
 

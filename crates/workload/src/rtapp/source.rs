@@ -1,4 +1,4 @@
-//! The file: its text, how it is read, and everything that is said about it.
+//! The source file: its text, the dialect, and the warnings about it.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! The least machine that a workload can be checked against.
+//! The smallest machine that a workload can be checked against.
 
 use fairground_machine::{Costs, IdleState, Machine};
 

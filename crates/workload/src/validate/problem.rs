@@ -1,4 +1,4 @@
-//! What can be wrong with a workload.
+//! Errors that the validation of a workload finds.
 
 use fairground_machine::{CpuId, CpuMask};
 use thiserror::Error;

@@ -1,4 +1,4 @@
-//! The shape of each program: loops that match, that take time, and whose times fit.
+//! Checks the structure of each program: loops match, take time, and durations are within limits.
 
 use fairground_machine::{Machine, SoftCost};
 

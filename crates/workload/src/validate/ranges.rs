@@ -1,4 +1,4 @@
-//! Each value by itself: references, ranges, CPUs.
+//! Checks each value by itself: references, ranges, CPUs.
 
 use fairground_machine::{CpuId, CpuMask, Machine};
 

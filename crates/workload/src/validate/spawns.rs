@@ -1,4 +1,4 @@
-//! Who creates whom, and how many threads there are in the end.
+//! Checks which templates create which, and how many threads a run creates.
 
 use super::{Problem, Remark, Step, Subject};
 use crate::program::*;

@@ -1,4 +1,4 @@
-//! Threads that wait in vain because those who could wake them wait in vain too, or never come to it.
+//! Finds deadlocks: threads that wait for ever because their wakers also wait, or never reach the wakeup.
 //!
 //! Programs are followed from their beginning as far as possible: past a wait once a thread whose program was
 //! followed that far does what ends it. Where no program can be followed any further, those that stand at a wait stand

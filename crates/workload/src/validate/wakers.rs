@@ -1,4 +1,4 @@
-//! Who waits where, and whether anybody can ever wake them.
+//! Checks waiters and wakers of each object: whether a wait can ever end.
 
 use std::collections::BTreeMap;
 

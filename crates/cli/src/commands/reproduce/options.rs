@@ -1,4 +1,4 @@
-//! What is looked at besides the rows, and where the outcome goes.
+//! Supplementary analyses and output of `reproduce`.
 
 use std::path::PathBuf;
 
@@ -8,20 +8,20 @@ use fairground_lab::reproduce;
 /// Layouts of the rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum RowFormat {
-    /// For people
+    /// Text tables for a terminal
     #[default]
     Text,
-    /// Tables for documents
+    /// Markdown tables
     Markdown,
     /// One line per row
     Csv,
-    /// The documented schema
+    /// JSON in the documented schema (docs/json.md)
     Json,
-    /// One page with pictures that needs nothing else
+    /// A self-contained page with plots
     Html,
 }
 
-/// Where the outcome goes.
+/// Output layout and file.
 #[derive(Args)]
 pub struct Layout {
     /// How to print the rows
@@ -38,31 +38,31 @@ pub struct Layout {
     pub check: Option<PathBuf>,
 }
 
-/// What is looked at besides the rows.
+/// Supplementary analyses.
 #[derive(Args)]
 pub struct Looks {
-    /// Split each row's change by the physical term that carries it: the row again, once per term without it
+    /// Attribute each row's change to cost terms: run the row again with each term switched off
     #[arg(long)]
-    pub terms: bool,
+    pub attribute_costs: bool,
     /// Split each row's change by the features between base and test: added one by one, and left out one at a time
     #[arg(long, alias = "each-patch")]
     pub each_feature: bool,
-    /// Repeat the rows at N points of what the mail leaves open, and tell in which share each published sign holds
+    /// Vary the parameters that the mail leaves open: run the rows at N points and report at how many each sign holds
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "32",
         value_parser = clap::value_parser!(u16).range(1..=10_000))]
-    pub sweep: Option<u16>,
-    /// Pairs of runs at each point of a sweep: seeds 1 to N
-    #[arg(long, value_name = "N", default_value = "2", requires = "sweep",
+    pub robustness: Option<u16>,
+    /// Pairs of runs at each point of --robustness: seeds 1 to N
+    #[arg(long, value_name = "N", default_value = "2", requires = "robustness",
         value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
-    pub sweep_seeds: u64,
-    /// Repeat the judged rows with every estimate of their machines 30 % up and 30 % down, one at a time, and tell
-    /// which rows change sign or verdict and by which figure; long: take it with --quick
+    pub robustness_seeds: u64,
+    /// Repeat the judged rows with every estimate of their machines 30 % up and 30 % down, one at a time, and
+    /// report which rows change sign or verdict by which figure; takes long without --quick
     #[arg(long)]
     pub sensitivity: bool,
     /// Only these rows, by a part of their ids; may be given several times
     #[arg(long, value_name = "PART", requires = "sensitivity")]
     pub sensitivity_rows: Vec<String>,
-    /// Pairs of runs with each turned figure: seeds 1 to N
+    /// Pairs of runs with each perturbed figure: seeds 1 to N
     #[arg(long, value_name = "N", default_value = "2", requires = "sensitivity",
         value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub sensitivity_seeds: u64,
@@ -72,10 +72,10 @@ impl Looks {
     /// As the library takes them.
     pub fn asked(&self) -> reproduce::Supplements {
         reproduce::Supplements {
-            attribute_costs: self.terms,
+            attribute_costs: self.attribute_costs,
             each_feature: self.each_feature,
-            robustness: self.sweep,
-            robustness_seeds: self.sweep_seeds,
+            robustness: self.robustness,
+            robustness_seeds: self.robustness_seeds,
             sensitivity: self.sensitivity,
             sensitivity_rows: self.sensitivity_rows.clone(),
             sensitivity_seeds: self.sensitivity_seeds,

@@ -1,4 +1,4 @@
-//! Caches: who is behind which, and sizes where they are given.
+//! Caches: which CPUs share them, and their sizes if given.
 
 use crate::{Cache, CpuId, CpuMask};
 

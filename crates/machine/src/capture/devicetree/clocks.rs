@@ -1,4 +1,4 @@
-//! Clocks, operating points, what they draw, and capacities.
+//! Clocks, operating points with power, and capacities.
 
 use crate::{CpuId, CpuMask};
 

@@ -1,4 +1,4 @@
-//! Which CPUs a device tree has.
+//! The CPU nodes of a device tree.
 
 use crate::{CpuId, CpuMask, NR_CPUS};
 

@@ -1,4 +1,4 @@
-//! Who shares what: cpu-map, the last caches, and nodes.
+//! Topology: cpu-map, last-level caches and NUMA nodes.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! A device tree in memory: nodes with properties, and what these say.
+//! A device tree in memory: nodes, properties and typed access to their values.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

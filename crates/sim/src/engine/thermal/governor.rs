@@ -1,4 +1,4 @@
-//! Governors of temperature: from what a zone measures to what clocks may run at.
+//! Thermal governors: frequency caps from the temperature of a zone.
 //!
 //! DEVIATION: step-wise is that of 6.12 for all schedulers: in 6.1 a temperature that falls above the trip gives nothing
 //! back, one below it an operating point a look, and there is no hysteresis. The power allocator takes a CPU for as loaded

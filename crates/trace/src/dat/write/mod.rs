@@ -1,4 +1,4 @@
-//! Makes a trace.dat file of version 6 of our own trace in text.
+//! Converts our text trace into a trace.dat file of version 6.
 //!
 //! It is made of the text and not of the events themselves, because lines of text are what survives when a run dies in
 //! a worker. What cannot be known before the end (how many pages each CPU has, who ran) stands before the pages in the

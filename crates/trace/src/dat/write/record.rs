@@ -1,4 +1,4 @@
-//! Records of events out of lines of text.
+//! Encodes events from lines of text as binary records.
 
 use super::events::{Event, Field, Kind, COMMON, EVENTS, OURS, PRINT};
 use super::pages::RECORD_MAX;
