@@ -49,11 +49,11 @@ use crate::stats::FEW_SEEDS;
 use fairground_run::batch::Results;
 
 pub use self::csv::csv;
-pub use self::form::Form;
+pub use self::form::Variant;
 pub use self::html::{html, STYLE};
 pub use self::markdown::markdown;
 pub use self::request::{PlannedRequest, Request, RequestError, Supplements};
-pub use self::run_modes::{RunKind, Side, Spread};
+pub use self::run_modes::{ColumnModes, RunMode, RunModes};
 pub use self::table::{json, render};
 
 /// What a run specification gave.
@@ -66,7 +66,7 @@ pub struct Executed {
     /// The same without each of [`crate::cost_attribution::TERMS`], none for one that is not there; empty if that was not asked for.
     pub without: Vec<Option<Report>>,
     /// The features between the two one by one, and what their schedulers gave; none if that was not asked for.
-    pub dissected: Option<(Ablation, Results)>,
+    pub ablation: Option<(Ablation, Results)>,
 }
 
 /// Where a number comes from.
@@ -182,9 +182,9 @@ pub struct ReproducedRow {
     /// Our change split by the feature that carries it; empty if that was not asked for.
     pub features: Vec<Piece>,
     /// Further test schedulers of which nothing is published; mostly empty.
-    pub forms: Vec<Form>,
+    pub forms: Vec<Variant>,
     /// Kinds of runs, where the row has such.
-    pub spread: Option<Spread>,
+    pub spread: Option<RunModes>,
     /// What a reader must know to compare.
     pub note: Option<String>,
 }
@@ -307,7 +307,7 @@ pub fn reproduce(mails: &[Mail], executed: &[(RunSpec, Executed)]) -> Result<Rep
             if let Some((spec, executed)) = run {
                 check_cells(mail, spec, executed)?;
             }
-            let forms = row.run.as_ref().map(|run| form::of_row(run, executed)).unwrap_or_default();
+            let forms = row.run.as_ref().map(|run| form::variants_of_row(run, executed)).unwrap_or_default();
             rows.push(ReproducedRow { forms, ..reproduce_row(mail, row, run.map(|(_, executed)| executed))? });
         }
     }
@@ -467,7 +467,7 @@ fn checked_row(mail: &Mail, row: &PublishedRow, domain: &DomainCheck) -> Result<
 fn split(executed: &Executed, ours: &Row) -> (Vec<CostTermShare>, Vec<Piece>) {
     let metric = &ours.metric.name;
     let terms = cost_attribution::shares(&executed.without, metric, ours.change.improvement_pct);
-    let pieces = executed.dissected.as_ref().map(|(dissection, results)| dissection.pieces(results, metric));
+    let pieces = executed.ablation.as_ref().map(|(ablation, results)| ablation.pieces(results, metric));
     (cost_attribution, pieces.unwrap_or_default())
 }
 
@@ -476,7 +476,7 @@ fn our_row<'a>(
     row: &PublishedRow,
     run: &RunSpec,
     report: &'a Report,
-) -> Result<(Option<&'a Row>, Option<Spread>), ReproduceError> {
+) -> Result<(Option<&'a Row>, Option<RunModes>), ReproduceError> {
     let Some(Comparison { rows, .. }) = report.comparisons.first().filter(|c| !c.rows.is_empty()) else {
         return Ok((None, None));
     };
@@ -489,7 +489,7 @@ fn our_row<'a>(
     };
     let ours = find(&run.metric)?;
     let by = run.by.as_deref().map(find).transpose()?;
-    Ok((Some(ours), by.and_then(|by| Spread::of(ours, by))))
+    Ok((Some(ours), by.and_then(|by| RunModes::from_rows(ours, by))))
 }
 
 /// Cells the machine's file says it was fitted to.

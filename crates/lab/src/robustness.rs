@@ -121,14 +121,14 @@ impl Robustness {
             points: at.len(),
             seeds,
             moved: mail.sweep.iter().map(range).collect(),
-            rows: judged.filter_map(|row| RobustnessRow::of(row, at)).collect(),
+            rows: judged.filter_map(|row| RobustnessRow::from_points(row, at)).collect(),
         }
     }
 }
 
 impl RobustnessRow {
     /// None for a row that is not run or that publishes no change.
-    fn of(row: &PublishedRow, at: &[Vec<(RunSpec, Report)>]) -> Option<RobustnessRow> {
+    fn from_points(row: &PublishedRow, at: &[Vec<(RunSpec, Report)>]) -> Option<RobustnessRow> {
         let (run, published) = (row.run.as_ref()?, row.improvement_pct().filter(|pct| *pct != 0.0)?);
         let change = |point: &Vec<(RunSpec, Report)>| {
             let report = &point.iter().find(|(spec, _)| same_run(spec, run))?.1;

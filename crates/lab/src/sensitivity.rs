@@ -142,14 +142,14 @@ impl Sensitivity {
         let judged = mails.iter().flat_map(|mail| &mail.rows).filter(|row| row.not_scored.is_none());
         let of_row = |row: &PublishedRow| {
             let run = row.run.as_ref()?;
-            Some(SensitiveRow::of(row, &run.metric, tried.iter().find(|t| same_run(&t.run, run))?))
+            Some(SensitiveRow::from_trial(row, &run.metric, tried.iter().find(|t| same_run(&t.run, run))?))
         };
         Sensitivity { factors: FACTORS, seeds, rows: judged.filter_map(of_row).collect(), not_turned }
     }
 }
 
 impl SensitiveRow {
-    fn of(row: &PublishedRow, metric: &str, tried: &Trial) -> SensitiveRow {
+    fn from_trial(row: &PublishedRow, metric: &str, tried: &Trial) -> SensitiveRow {
         let figures = |report: &Report| {
             let ours = figures_of(report, metric)?;
             Some((ours.change.improvement_pct?, judge_row(row, ours).map(|(hit, _)| hit)))

@@ -20,4 +20,4 @@ pub mod agree;
 pub mod build;
 mod host;
 
-pub use host::{die, FatalSink, Interests, Kernel, Linux, LinuxError, Reader, Watch};
+pub use host::{die, FatalSink, Interests, Kernel, KernelObserver, Linux, LinuxError, Reader};

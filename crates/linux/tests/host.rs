@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use fairground_linux::abi::{KsBalance, KsPlacement};
-use fairground_linux::{die, Interests, Kernel, Linux, LinuxError, Reader, Watch};
+use fairground_linux::{die, Interests, Kernel, KernelObserver, Linux, LinuxError, Reader};
 use fairground_machine::{Cluster, CpuId, CpuMask, Machine};
 use fairground_sim::testing::{machine, spec, with_costs, workload};
 use fairground_sim::{
@@ -393,7 +393,7 @@ struct Notebook {
 
 struct Watcher(Rc<RefCell<Notebook>>);
 
-impl Watch for Watcher {
+impl KernelObserver for Watcher {
     fn interests(&self) -> Interests {
         Interests { placements: true, picks: true, balance: true, ..Interests::default() }
     }

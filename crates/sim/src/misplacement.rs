@@ -368,7 +368,7 @@ mod tests {
         MisplacementMeter::new(&m)
     }
 
-    fn with(capacities: &[u32], affinity: CpuMask, threads: &[CpuId]) -> u64 {
+    fn misplaced_with(capacities: &[u32], affinity: CpuMask, threads: &[CpuId]) -> u64 {
         let mut m = meter(capacities);
         m.add_class(&affinity);
         threads.iter().for_each(|cpu| m.add(0, 0, *cpu));
@@ -378,7 +378,7 @@ mod tests {
     /// Four equal CPUs: any two of them will do for two threads, but not one; of five threads one CPU has two.
     #[test]
     fn on_equal_cpus_the_counts_decide() {
-        let on = |threads: &[CpuId]| with(&[1024; 4], CpuMask::first_n(4), threads);
+        let on = |threads: &[CpuId]| misplaced_with(&[1024; 4], CpuMask::first_n(4), threads);
         assert_eq!((on(&[]), on(&[3]), on(&[1, 3]), on(&[1, 1])), (0, 0, 0, 1));
         assert_eq!((on(&[0, 1, 2, 3, 2]), on(&[0, 1, 2, 2, 2]), on(&[0, 0, 0, 0, 0])), (0, 1, 3));
     }
@@ -387,7 +387,7 @@ mod tests {
     /// each of two threads there), and takes the fourth.
     #[test]
     fn capacity_decides_who_is_next() {
-        let on = |threads: &[CpuId]| with(&[512, 512, 1024], CpuMask::first_n(3), threads);
+        let on = |threads: &[CpuId]| misplaced_with(&[512, 512, 1024], CpuMask::first_n(3), threads);
         assert_eq!((on(&[0]), on(&[2])), (1, 0));
         assert_eq!((on(&[2, 0]), on(&[2, 2]), on(&[0, 1])), (0, 0, 1));
         assert_eq!((on(&[2, 2, 0]), on(&[2, 1, 0]), on(&[2, 2, 2])), (0, 0, 1));

@@ -33,7 +33,7 @@ fn all_distances() -> Machine {
     m
 }
 
-fn on(cpu: u32, mut task: TaskSpec) -> TaskSpec {
+fn pinned_to(cpu: u32, mut task: TaskSpec) -> TaskSpec {
     task.affinity = Some(CpuMask::single(cpu));
     task
 }
@@ -67,7 +67,10 @@ fn passing(object: Object, count: u64, cpu: u32) -> Workload {
     });
     workload(
         vec![object],
-        vec![on(0, spec("writer", writer.build().to_vec())), on(cpu, spec("reader", reader.build().to_vec()))],
+        vec![
+            pinned_to(0, spec("writer", writer.build().to_vec())),
+            pinned_to(cpu, spec("reader", reader.build().to_vec())),
+        ],
     )
 }
 
@@ -104,7 +107,7 @@ fn a_writer_takes_back_what_the_reader_had() {
     let write = Op::PipeWrite { pipe: 0, bytes: 100 };
     let writer = spec("writer", vec![write.clone(), write.clone(), Op::Sleep(Amount::fixed(50_000)), write]);
     let reader = spec("reader", vec![ns(10_000), Op::PipeRead { pipe: 0, bytes: 100 }]);
-    let (writer, reader) = (on(0, writer), on(1, reader));
+    let (writer, reader) = (pinned_to(0, writer), pinned_to(1, reader));
     let t = run(m, workload(vec![Object::Pipe { slots: 16 }], vec![writer, reader]), without_locks()).totals.traffic;
     assert_eq!(t.lines.iter().sum::<u64>(), 2 + 2 + 2 + 1, "read: own and data; third write: own and page");
 }
@@ -114,7 +117,8 @@ fn a_writer_takes_back_what_the_reader_had() {
 fn two_writers_at_the_same_instant_copy_one_after_another() {
     let mut m = machine(2, 1);
     m.costs.soft_ns[SoftCost::PipeWrite as usize] = 500.0;
-    let writer = |cpu| on(cpu, spec("writer", vec![Op::SleepUntil(100_000), Op::PipeWrite { pipe: 0, bytes: 100 }]));
+    let writer =
+        |cpu| pinned_to(cpu, spec("writer", vec![Op::SleepUntil(100_000), Op::PipeWrite { pipe: 0, bytes: 100 }]));
     let both = || workload(vec![Object::Pipe { slots: 16 }], vec![writer(0), writer(1)]);
     let waited = |config| {
         let outcome = run(m.clone(), both(), config);
@@ -131,9 +135,11 @@ fn a_reader_and_a_writer_of_a_pipe_exclude_each_other() {
     let mut m = machine(3, 1);
     m.costs.soft_ns[SoftCost::CopyKib as usize] = 10_240.0;
     let write = Op::PipeWrite { pipe: 0, bytes: 100 };
-    let writers =
-        [on(0, spec("first", vec![write.clone()])), on(1, spec("second", vec![Op::SleepUntil(100_000), write]))];
-    let reader = on(2, spec("reader", vec![Op::SleepUntil(100_500), Op::PipeRead { pipe: 0, bytes: 100 }]));
+    let writers = [
+        pinned_to(0, spec("first", vec![write.clone()])),
+        pinned_to(1, spec("second", vec![Op::SleepUntil(100_000), write])),
+    ];
+    let reader = pinned_to(2, spec("reader", vec![Op::SleepUntil(100_500), Op::PipeRead { pipe: 0, bytes: 100 }]));
     let tasks: Vec<_> = writers.into_iter().chain([reader]).collect();
     let outcome = run(m, workload(vec![Object::Pipe { slots: 16 }], tasks), plain());
     assert_eq!(outcome.totals.traffic.pipe_wait_ns, 1500);
@@ -150,8 +156,9 @@ fn wakers_of_one_queue_wait_for_each_other() {
     let mut m = machine(3, 1);
     m.costs.soft_ns[SoftCost::Enqueue as usize] = 700.0;
     m.costs.line_ns = [0, 25, 25, 25, 25, 25, 25];
-    let sleeper = |futex| on(2, spec("sleeper", vec![Op::FutexWait { futex, expected: 0 }]));
-    let waker = |cpu, futex| on(cpu, spec("waker", vec![Op::SleepUntil(1_000_000), Op::FutexWake { futex, count: 1 }]));
+    let sleeper = |futex| pinned_to(2, spec("sleeper", vec![Op::FutexWait { futex, expected: 0 }]));
+    let waker =
+        |cpu, futex| pinned_to(cpu, spec("waker", vec![Op::SleepUntil(1_000_000), Op::FutexWake { futex, count: 1 }]));
     let tasks = vec![sleeper(0), sleeper(1), waker(0, 0), waker(1, 1)];
     let objects = vec![Object::Futex { value: 0 }, Object::Futex { value: 0 }];
     let alone = run(m.clone(), workload(objects.clone(), tasks.clone()), without_locks()).totals.traffic;
@@ -177,7 +184,7 @@ fn a_link_is_no_faster_than_its_rate() {
     let both = |cpu| {
         let w = spec("writer", repeated(Op::PipeWrite { pipe: 0, bytes: 4096 }));
         let r = spec("reader", repeated(Op::PipeRead { pipe: 0, bytes: 4096 }));
-        workload(vec![Object::Pipe { slots: 100 }], vec![on(0, w), on(cpu, r)])
+        workload(vec![Object::Pipe { slots: 100 }], vec![pinned_to(0, w), pinned_to(cpu, r)])
     };
     let far = run(m.clone(), both(6), plain());
     assert!(far.end >= 99 * 640, "99 messages had passed when the last was asked for: {}", far.end);
@@ -201,8 +208,8 @@ proptest! {
             reader.repeat(Some(count), |p| {
                 p.op(Op::PipeRead { pipe: 0, bytes: 100 }).op(ns(150));
             });
-            tasks.push(on(i, spec("writer", writer.build().to_vec())));
-            tasks.push(on(cpu, spec("reader", reader.build().to_vec())));
+            tasks.push(pinned_to(i, spec("writer", writer.build().to_vec())));
+            tasks.push(pinned_to(cpu, spec("reader", reader.build().to_vec())));
         }
         let all = || workload(vec![Object::Pipe { slots: 2 }], tasks.clone());
         let free = run(all_distances(), all(), plain());

@@ -153,7 +153,7 @@ pub fn run(
 fn tally(sched: &SchedSpec, outcomes: Vec<Result<Option<Outcome>, String>>) -> Result<SchedulerRegret, String> {
     let outcomes: Vec<Option<Outcome>> = outcomes.into_iter().collect::<Result<_, _>>()?;
     let outcomes: Vec<Outcome> = outcomes.into_iter().flatten().collect();
-    Ok(SchedulerRegret::of(sched.to_string(), &outcomes))
+    Ok(SchedulerRegret::from_outcomes(sched.to_string(), &outcomes))
 }
 
 /// One run of steady tasks: here, or in a worker where the scheduler asks for one.

@@ -26,7 +26,7 @@ pub struct Distribution {
 
 impl Distribution {
     /// Summarizes `regrets`; all zero if there are none.
-    pub fn of(mut regrets: Vec<f64>) -> Distribution {
+    pub fn from_values(mut regrets: Vec<f64>) -> Distribution {
         let n = regrets.len();
         if n == 0 {
             return Distribution::default();
@@ -55,8 +55,8 @@ pub struct Distributions {
 }
 
 impl Distributions {
-    fn of(regrets: &[Regret]) -> Distributions {
-        let each = |of: fn(&Regret) -> f64| Distribution::of(regrets.iter().map(of).collect());
+    fn from_regrets(regrets: &[Regret]) -> Distributions {
+        let each = |of: fn(&Regret) -> f64| Distribution::from_values(regrets.iter().map(of).collect());
         Distributions { model: each(|r| r.model_pct), power: each(|r| r.power_pct) }
     }
 }
@@ -91,7 +91,7 @@ pub struct SchedulerRegret {
 
 impl SchedulerRegret {
     /// Of the outcomes of all states.
-    pub fn of(sched: String, outcomes: &[Outcome]) -> SchedulerRegret {
+    pub fn from_outcomes(sched: String, outcomes: &[Outcome]) -> SchedulerRegret {
         let judged: Vec<&WakeupRegret> = outcomes.iter().flat_map(|o| &o.judged).collect();
         let unfit: u64 = outcomes.iter().map(|o| o.unfit).sum();
         let states: Vec<Regret> = outcomes.iter().filter_map(mean).collect();
@@ -101,7 +101,7 @@ impl SchedulerRegret {
             states: states.len() as u64,
             wakeups: judged.len() as u64,
             unfit_pct: if all == 0 { 0.0 } else { unfit as f64 / all as f64 * 100.0 },
-            all: Distributions::of(&states),
+            all: Distributions::from_regrets(&states),
             rules: by_rule(&judged),
         }
     }
@@ -120,7 +120,7 @@ fn by_rule(judged: &[&WakeupRegret]) -> Vec<RuleTally> {
     let tally = |(rule, regrets): (&str, Vec<Regret>)| RuleTally {
         rule: rule.into(),
         wakeups: regrets.len() as u64,
-        one: Distributions::of(&regrets),
+        one: Distributions::from_regrets(&regrets),
     };
     let mut rules: Vec<RuleTally> = rules.into_iter().map(tally).collect();
     rules.sort_by_key(|r| std::cmp::Reverse(r.wakeups));
@@ -138,17 +138,18 @@ mod tests {
 
     #[test]
     fn percentiles_are_of_the_nearest_rank() {
-        let spread = Distribution::of((0..10).map(f64::from).rev().collect());
+        let spread = Distribution::from_values((0..10).map(f64::from).rev().collect());
         assert_eq!(spread, Distribution { none_pct: 10.0, mean: 4.5, p50: 4.0, p90: 8.0, max: 9.0 });
-        assert_eq!(Distribution::of(Vec::new()), Distribution::default());
-        assert_eq!(Distribution::of(vec![3.0]).p50, 3.0);
+        assert_eq!(Distribution::from_values(Vec::new()), Distribution::default());
+        assert_eq!(Distribution::from_values(vec![3.0]).p50, 3.0);
     }
 
     #[test]
     fn states_count_alike_however_many_wakeups_they_have() {
         let busy = Outcome { judged: vec![judged("a", 2.0, 0.0); 3], unfit: 0 };
         let quiet = Outcome { judged: vec![judged("b", 6.0, 1.0)], unfit: 1 };
-        let tally = SchedulerRegret::of("fair:x".into(), &[busy, quiet, Outcome { judged: Vec::new(), unfit: 3 }]);
+        let tally =
+            SchedulerRegret::from_outcomes("fair:x".into(), &[busy, quiet, Outcome { judged: Vec::new(), unfit: 3 }]);
         assert_eq!((tally.states, tally.wakeups, tally.unfit_pct), (2, 4, 50.0));
         assert_eq!((tally.all.model.mean, tally.all.power.mean), (4.0, 8.0));
     }
@@ -157,7 +158,7 @@ mod tests {
     fn rules_answer_for_their_own_choice_only() {
         let outcome =
             Outcome { judged: vec![judged("a", 9.0, 0.0), judged("b", 9.0, 4.0), judged("b", 9.0, 0.0)], unfit: 0 };
-        let rules = SchedulerRegret::of("fair:x".into(), &[outcome]).rules;
+        let rules = SchedulerRegret::from_outcomes("fair:x".into(), &[outcome]).rules;
         let shown: Vec<_> =
             rules.iter().map(|r| (r.rule.as_str(), r.wakeups, r.one.model.none_pct, r.one.model.max)).collect();
         assert_eq!(shown, [("b", 2, 50.0, 4.0), ("a", 1, 100.0, 0.0)]);

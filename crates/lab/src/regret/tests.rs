@@ -6,7 +6,7 @@ fn juno() -> Machine {
     Machine::preset("juno-r2").unwrap()
 }
 
-fn near(a: f64, b: f64) -> bool {
+fn assert_close(a: f64, b: f64) -> bool {
     (a - b).abs() < 1e-9
 }
 
@@ -17,9 +17,9 @@ fn one_small_task_costs_what_it_costs_by_hand() {
     let machine = juno();
     let busy = 100.0 / (383.0 * 450.0 / 950.0);
     let price = Pricer::new(&machine).price(&[Steady::new(100.0)], &[4]).unwrap();
-    assert!(near(price.model_mw, 42.4 * busy), "{price:?}");
+    assert!(assert_close(price.model_mw, 42.4 * busy), "{price:?}");
     // Its cluster is up, 57 mW, the other one down, 24 mW.
-    assert!(near(price.power_mw, 42.4 * busy + 6.0 * (1.0 - busy) + 57.0 + 24.0), "{price:?}");
+    assert!(assert_close(price.power_mw, 42.4 * busy + 6.0 * (1.0 - busy) + 57.0 + 24.0), "{price:?}");
 }
 
 /// At 30 the A53 is busy for a sixth of the time and sleeps for 3.3 ms: long enough for cluster-sleep, and then all are down.
@@ -28,7 +28,7 @@ fn a_cluster_is_down_while_all_of_it_sleep_long() {
     let machine = juno();
     let busy = 30.0 / (383.0 * 450.0 / 950.0);
     let price = Pricer::new(&machine).price(&[Steady::new(30.0)], &[0]).unwrap();
-    assert!(near(price.power_mw, 42.4 * busy + 57.0 * busy + 17.0 * (1.0 - busy) + 24.0), "{price:?}");
+    assert!(assert_close(price.power_mw, 42.4 * busy + 57.0 * busy + 17.0 * (1.0 - busy) + 24.0), "{price:?}");
 }
 
 /// 200 on one A53 need 250 of it, 800 MHz; the other one on that clock pays for it too.
@@ -37,7 +37,7 @@ fn the_busiest_cpu_of_a_clock_sets_it_for_all() {
     let machine = juno();
     let tasks = [Steady::new(200.0), Steady::new(50.0)];
     let price = Pricer::new(&machine).price(&tasks, &[0, 3]).unwrap();
-    assert!(near(price.model_mw, 90.7 * 250.0 / (383.0 * 800.0 / 950.0)), "{price:?}");
+    assert!(assert_close(price.model_mw, 90.7 * 250.0 / (383.0 * 800.0 / 950.0)), "{price:?}");
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn what_asks_for_a_floor_needs_a_cpu_and_a_clock_that_give_it() {
     let floor = |min| [Steady { min, ..Steady::new(100.0) }];
     // 300 of an A53: 800 MHz give 322.
     let price = pricer.price(&floor(300), &[0]).unwrap();
-    assert!(near(price.model_mw, 90.7 * 100.0 / (383.0 * 800.0 / 950.0)), "{price:?}");
+    assert!(assert_close(price.model_mw, 90.7 * 100.0 / (383.0 * 800.0 / 950.0)), "{price:?}");
     assert_eq!(pricer.price(&floor(400), &[0]), None);
     assert!(pricer.price(&floor(400), &[1]).is_some());
 }
@@ -78,7 +78,7 @@ fn a_clock_that_votes_raises_another_and_its_power_but_not_the_model() {
     let [slow, fast] = [30.0 / (383.0 * 450.0 / 950.0), 30.0 / 383.0];
     let cluster = |busy: f64| 57.0 * busy + 17.0 * (1.0 - busy);
     let change = 133.0 * fast - 42.4 * slow + cluster(fast) - cluster(slow);
-    assert!(near(voted.power_mw - plain.power_mw, change), "{plain:?} {voted:?}");
+    assert!(assert_close(voted.power_mw - plain.power_mw, change), "{plain:?} {voted:?}");
 }
 
 /// All 6^3 placements, one by one.
@@ -96,8 +96,9 @@ fn the_best_is_the_least_of_all_placements() {
         let least = |of: fn(&Price) -> f64| all.clone().map(|p| of(&p)).min_by(f64::total_cmp);
         let best = judge.best(&tasks);
         // Sums of the same terms in another order.
-        let same =
-            |a: Option<f64>, b: Option<f64>| a.is_some() == b.is_some() && a.zip(b).is_none_or(|(a, b)| near(a, b));
+        let same = |a: Option<f64>, b: Option<f64>| {
+            a.is_some() == b.is_some() && a.zip(b).is_none_or(|(a, b)| assert_close(a, b))
+        };
         assert!(same(best.map(|b| b.model_mw), least(|p| p.model_mw)), "{tasks:?}");
         assert!(same(best.map(|b| b.power_mw), least(|p| p.power_mw)), "{tasks:?}");
     }

@@ -7,7 +7,7 @@ use crate::published::RunSpec;
 
 /// What another test scheduler gives: ours alone.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Form {
+pub struct Variant {
     /// What it is set against, mostly the row's base.
     pub base: String,
     /// Scheduler of this variant.
@@ -23,12 +23,12 @@ pub struct Form {
 }
 
 /// The forms that `run` asks for and of which some pair of runs completed, in its order.
-pub(super) fn of_row(run: &RunSpec, executed: &[(RunSpec, Executed)]) -> Vec<Form> {
+pub(super) fn variants_of_row(run: &RunSpec, executed: &[(RunSpec, Executed)]) -> Vec<Variant> {
     let form = |form: RunSpec| {
         let (_, executed) = executed.iter().find(|(spec, _)| same_run(spec, &form))?;
         let rows = &executed.report.comparisons.first()?.rows;
         let row = rows.iter().find(|row| row.metric.name == run.metric)?;
-        Some(Form {
+        Some(Variant {
             base: form.base,
             test: form.test.unwrap_or_default(),
             value: row.test_summary().mean,

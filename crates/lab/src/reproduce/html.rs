@@ -41,7 +41,7 @@ pub fn html(result: &Reproduction) -> String {
     for mail in &result.mails {
         section(&mut out, result, mail);
     }
-    let besides = table::besides(result);
+    let besides = table::supplement_tables(result);
     if !besides.is_empty() {
         let _ = writeln!(out, "<h2>Besides</h2>\n<pre tabindex=\"0\">{}</pre>", escaped(besides.trim()));
     }

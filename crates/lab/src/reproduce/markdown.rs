@@ -15,7 +15,7 @@ pub fn markdown(result: &Reproduction) -> String {
         let _ =
             write!(out, "\n## {mail}\n\n{}, {}, {date}\n\n{}", cell(subject), cell(author), mail_table(result, mail));
     }
-    let besides = table::besides(result);
+    let besides = table::supplement_tables(result);
     if !besides.is_empty() {
         let _ = write!(out, "\n```text\n{}\n```\n", besides.trim());
     }

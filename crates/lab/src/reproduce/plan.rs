@@ -36,11 +36,11 @@ impl PairedColumns {
 
 /// The runs of some rows.
 struct PlannedRun {
-    ends: PairedColumns,
+    pair: PairedColumns,
     sources: Vec<Source>,
     /// The same columns without each of [`TERMS`]; none for a term that is not there.
     without: Vec<Option<PairedColumns>>,
-    dissected: Option<(Ablation, Vec<Asked>)>,
+    ablation: Option<(Ablation, Vec<Asked>)>,
 }
 
 /// One point of a robustness check: each published run, and its columns at that point.
@@ -53,41 +53,51 @@ type PerturbedRun = (String, f64, PairedColumns);
 #[derive(Default)]
 struct SensitivityRuns {
     runs: Vec<(PairedColumns, Vec<PerturbedRun>)>,
-    not_turned: Vec<SkippedFigure>,
+    skipped: Vec<SkippedFigure>,
 }
 
 /// Collects the runs that rows need.
 pub(super) struct Planner<'a> {
-    looks: &'a Supplements,
+    supplements: &'a Supplements,
     seeds: Option<u64>,
     /// Where neither the user nor the row says how many.
     default_seeds: u64,
     workers: &'a Workers,
-    campaign: Executor,
+    executor: Executor,
     experiments: BTreeMap<[String; 4], Arc<Experiment>>,
     /// Warnings about machines and workloads.
     warnings: Vec<String>,
 }
 
-/// The plan, its runs, and the warnings.
-pub(super) type PlanResult<'a> = (Plan<'a>, Executor, Vec<String>);
+/// What a [`Planner`] has collected.
+pub(super) struct Planned<'a> {
+    pub plan: Plan<'a>,
+    pub executor: Executor,
+    /// Warnings about machines and workloads.
+    pub warnings: Vec<String>,
+}
 
 /// Everything that will be run, and how the result is made from the outcomes.
 pub(super) struct Plan<'a> {
-    looks: &'a Supplements,
+    supplements: &'a Supplements,
     runs: Vec<PlannedRun>,
     sweeps: Vec<(usize, Vec<Point>)>,
-    turning: Option<SensitivityRuns>,
+    sensitivity_runs: Option<SensitivityRuns>,
 }
 
 impl<'a> Planner<'a> {
-    pub fn new(looks: &'a Supplements, seeds: Option<u64>, default_seeds: u64, workers: &'a Workers) -> Planner<'a> {
-        let (campaign, experiments) = Default::default();
-        Planner { looks, seeds, default_seeds, workers, campaign, experiments, warnings: Vec::new() }
+    pub fn new(
+        supplements: &'a Supplements,
+        seeds: Option<u64>,
+        default_seeds: u64,
+        workers: &'a Workers,
+    ) -> Planner<'a> {
+        let (executor, experiments) = Default::default();
+        Planner { supplements, seeds, default_seeds, workers, executor, experiments, warnings: Vec::new() }
     }
 
     /// Plans the rows of `mails`: everything they need, and the runs.
-    pub fn plan(mut self, mails: &[Mail]) -> Result<PlanResult<'a>, RequestError> {
+    pub fn plan(mut self, mails: &[Mail]) -> Result<Planned<'a>, RequestError> {
         let mut runs = Vec::new();
         for mail in mails {
             for spec in runs_of(mail) {
@@ -95,16 +105,17 @@ impl<'a> Planner<'a> {
             }
         }
         let sweeps = self.sweeps(mails)?;
-        let turning = if self.looks.sensitivity { Some(self.request_sensitivity(mails)?) } else { None };
-        Ok((Plan { looks: self.looks, runs, sweeps, turning }, self.campaign, self.warnings))
+        let sensitivity_runs = if self.supplements.sensitivity { Some(self.request_sensitivity(mails)?) } else { None };
+        let plan = Plan { supplements: self.supplements, runs, sweeps, sensitivity_runs };
+        Ok(Planned { plan, executor: self.executor, warnings: self.warnings })
     }
 
     fn run(&mut self, spec: RunSpec, mail: &Mail) -> Result<PlannedRun, RequestError> {
         let seeds: Vec<u64> = (1..=self.seeds.or(spec.seeds).unwrap_or(self.default_seeds)).collect();
-        let ends = self.request_pair(&spec, &seeds, &|experiment| Arc::clone(experiment))?;
+        let pair = self.request_pair(&spec, &seeds, &|experiment| Arc::clone(experiment))?;
         let mut without = Vec::new();
-        if self.looks.attribute_costs {
-            let base = &self.setups_of(&spec)?[0];
+        if self.supplements.attribute_costs {
+            let base = &self.experiments_of(&spec)?[0];
             for term in &TERMS {
                 let off = |experiment: &Arc<Experiment>| {
                     term.switch_off(experiment).map_or_else(|| Arc::clone(experiment), Arc::new)
@@ -112,13 +123,13 @@ impl<'a> Planner<'a> {
                 without.push(term.switch_off(base).map(|_| self.request_pair(&spec, &seeds, &off)).transpose()?);
             }
         }
-        let [base, test] = self.setups_of(&spec)?;
-        let dissected = match self.looks.each_feature {
+        let [base, test] = self.experiments_of(&spec)?;
+        let ablation = match self.supplements.each_feature {
             false => None,
             true => Some(self.request_ablation(&spec, [&base, &test], &mail.based_on, &seeds)?),
         };
         let sources = base.machine.figures.iter().map(|f| f.source.clone()).collect();
-        Ok(PlannedRun { ends, sources, without, dissected })
+        Ok(PlannedRun { pair, sources, without, ablation })
     }
 
     /// Base and test on experiments that `change` has changed.
@@ -128,12 +139,12 @@ impl<'a> Planner<'a> {
         seeds: &[u64],
         change: &dyn Fn(&Arc<Experiment>) -> Arc<Experiment>,
     ) -> Result<PairedColumns, RequestError> {
-        let experiments = self.setups_of(spec)?;
-        let columns = experiments.map(|experiment| self.campaign.ask(&change(&experiment), 0, seeds));
+        let experiments = self.experiments_of(spec)?;
+        let columns = experiments.map(|experiment| self.executor.ask(&change(&experiment), 0, seeds));
         Ok(PairedColumns { spec: spec.clone(), seeds: seeds.to_vec(), columns })
     }
 
-    fn setups_of(&mut self, spec: &RunSpec) -> Result<[Arc<Experiment>; 2], RequestError> {
+    fn experiments_of(&mut self, spec: &RunSpec) -> Result<[Arc<Experiment>; 2], RequestError> {
         let [(base_workload, base), (test_workload, test)] = spec.columns();
         Ok([self.experiment(spec, base_workload, base)?, self.experiment(spec, test_workload, test)?])
     }
@@ -162,24 +173,24 @@ impl<'a> Planner<'a> {
     ) -> Result<(Ablation, Vec<Asked>), RequestError> {
         let features =
             |sched: &SchedSpec| sched.features().cloned().ok_or_else(|| AblationError::NoFeatures(sched.to_string()));
-        let mut dissection = Ablation::plan(&features(&base.scheds[0])?, &features(&test.scheds[0])?, based_on)?;
+        let mut ablation = Ablation::plan(&features(&base.scheds[0])?, &features(&test.scheds[0])?, based_on)?;
         let [(base_workload, _), (test_workload, _)] = spec.columns();
         if base_workload != test_workload {
-            dissection = dissection.with_test_workload();
+            ablation = ablation.with_test_workload();
         }
         let mut columns = Vec::new();
-        for column in &dissection.columns {
+        for column in &ablation.columns {
             let workload = if column.test_workload { test_workload } else { base_workload };
             let experiment = self.experiment(spec, workload, &column.sched)?;
-            columns.push(self.campaign.ask(&experiment, 0, seeds));
+            columns.push(self.executor.ask(&experiment, 0, seeds));
         }
-        Ok((dissection, columns))
+        Ok((ablation, columns))
     }
 
     /// Plans the scored rows at each point of the parameters that their mails leave open.
     fn sweeps(&mut self, mails: &[Mail]) -> Result<Vec<(usize, Vec<Point>)>, RequestError> {
-        let Some(points) = self.looks.robustness else { return Ok(Vec::new()) };
-        let seeds: Vec<u64> = (1..=self.looks.robustness_seeds).collect();
+        let Some(points) = self.supplements.robustness else { return Ok(Vec::new()) };
+        let seeds: Vec<u64> = (1..=self.supplements.robustness_seeds).collect();
         let mut sweeps = Vec::new();
         for (m, mail) in mails.iter().enumerate().filter(|(_, mail)| !mail.sweep.is_empty()) {
             let mut at = Vec::new();
@@ -203,37 +214,37 @@ impl<'a> Planner<'a> {
             robustness::set_figures(&mut MachineSpec::parse(&run.machine).find()?.0, &mail.sweep, values)?;
             let turn = |machine: &mut Machine| drop(robustness::set_figures(machine, &mail.sweep, values));
             let there = robustness::run_at(&run, &mail.sweep, values);
-            let ends = self.request_pair(&there, seeds, &|experiment| Arc::new(experiment.with_machine(turn)))?;
-            point.push((run, ends));
+            let pair = self.request_pair(&there, seeds, &|experiment| Arc::new(experiment.with_machine(turn)))?;
+            point.push((run, pair));
         }
         Ok(point)
     }
 
     /// The scored rows with each estimate of their machines perturbed.
     fn request_sensitivity(&mut self, mails: &[Mail]) -> Result<SensitivityRuns, RequestError> {
-        let seeds: Vec<u64> = (1..=self.looks.sensitivity_seeds).collect();
+        let seeds: Vec<u64> = (1..=self.supplements.sensitivity_seeds).collect();
         let mut machines: BTreeMap<String, Vec<PerturbedMachine>> = BTreeMap::new();
-        let mut turning = SensitivityRuns::default();
-        for run in mails.iter().flat_map(|mail| judged_runs(mail, &self.looks.sensitivity_rows)) {
+        let mut sensitivity_runs = SensitivityRuns::default();
+        for run in mails.iter().flat_map(|mail| judged_runs(mail, &self.supplements.sensitivity_rows)) {
             let stands = self.request_pair(&run, &seeds, &|experiment| Arc::clone(experiment))?;
             if !machines.contains_key(&run.machine) {
                 let (turned, not) = sensitivity::perturbed_machines(&MachineSpec::parse(&run.machine).find()?.0);
-                turning.not_turned.extend(not);
+                sensitivity_runs.skipped.extend(not);
                 machines.insert(run.machine.clone(), turned);
             }
             let mut turned = Vec::new();
             for t in &machines[&run.machine] {
-                let ends =
+                let pair =
                     self.request_pair(&run, &seeds, &|experiment| Arc::new(with_machine(experiment, &t.machine)))?;
-                turned.push((t.figure.clone(), t.factor, ends));
+                turned.push((t.figure.clone(), t.factor, pair));
             }
-            turning.runs.push((stands, turned));
+            sensitivity_runs.runs.push((stands, turned));
         }
-        let parts = &self.looks.sensitivity_rows;
-        match turning.runs.is_empty() {
+        let parts = &self.supplements.sensitivity_rows;
+        match sensitivity_runs.runs.is_empty() {
             true if parts.is_empty() => Err(RequestError::NothingJudged(String::new())),
             true => Err(RequestError::NothingJudged(format!(" has {} in its id", parts.join(" or ")))),
-            false => Ok(turning),
+            false => Ok(sensitivity_runs),
         }
     }
 }
@@ -261,38 +272,45 @@ impl Plan<'_> {
     /// Makes the result from the outcomes of all runs.
     pub fn result(&self, mails: &[Mail], outcomes: &Outcomes) -> Result<Reproduction, RequestError> {
         let executed: Vec<(RunSpec, Executed)> =
-            self.runs.iter().map(|run| (run.ends.spec.clone(), run.executed(outcomes))).collect();
+            self.runs.iter().map(|run| (run.pair.spec.clone(), run.executed(outcomes))).collect();
         let mut result = reproduce(mails, &executed)?;
-        let point = |point: &Point| point.iter().map(|(run, ends)| (run.clone(), ends.report(outcomes))).collect();
+        let point = |point: &Point| point.iter().map(|(run, pair)| (run.clone(), pair.report(outcomes))).collect();
         for (m, points) in &self.sweeps {
             let at: Vec<Vec<(RunSpec, Report)>> = points.iter().map(point).collect();
-            result.sweeps.push(Robustness::from_points(&mails[*m], self.looks.robustness_seeds as usize, &at));
+            result.sweeps.push(Robustness::from_points(&mails[*m], self.supplements.robustness_seeds as usize, &at));
         }
-        result.sensitivity = self.turning.as_ref().map(|turning| self.sensitivity(mails, turning, outcomes));
+        result.sensitivity =
+            self.sensitivity_runs.as_ref().map(|sensitivity_runs| self.sensitivity(mails, sensitivity_runs, outcomes));
         Ok(result)
     }
 
-    fn sensitivity(&self, mails: &[Mail], turning: &SensitivityRuns, outcomes: &Outcomes) -> Sensitivity {
+    fn sensitivity(&self, mails: &[Mail], sensitivity_runs: &SensitivityRuns, outcomes: &Outcomes) -> Sensitivity {
         let tried = |(stands, turned): &(PairedColumns, Vec<PerturbedRun>)| Trial {
             run: stands.spec.clone(),
             stands: stands.report(outcomes),
-            turned: turned.iter().map(|(path, factor, ends)| (path.clone(), *factor, ends.report(outcomes))).collect(),
+            turned: turned.iter().map(|(path, factor, pair)| (path.clone(), *factor, pair.report(outcomes))).collect(),
         };
-        let tried: Vec<Trial> = turning.runs.iter().map(tried).collect();
-        Sensitivity::from_trials(mails, &tried, turning.not_turned.clone(), self.looks.sensitivity_seeds as usize)
+        let tried: Vec<Trial> = sensitivity_runs.runs.iter().map(tried).collect();
+        Sensitivity::from_trials(
+            mails,
+            &tried,
+            sensitivity_runs.skipped.clone(),
+            self.supplements.sensitivity_seeds as usize,
+        )
     }
 }
 
 impl PlannedRun {
     fn executed(&self, outcomes: &Outcomes) -> Executed {
-        let dissected = self.dissected.as_ref().map(|(dissection, columns)| {
-            (dissection.clone(), columns.iter().map(|asked| outcomes.of(*asked)).collect())
-        });
+        let ablation = self
+            .ablation
+            .as_ref()
+            .map(|(ablation, columns)| (ablation.clone(), columns.iter().map(|asked| outcomes.of(*asked)).collect()));
         Executed {
-            report: self.ends.report(outcomes),
+            report: self.pair.report(outcomes),
             sources: self.sources.clone(),
-            without: self.without.iter().map(|ends| ends.as_ref().map(|ends| ends.report(outcomes))).collect(),
-            dissected,
+            without: self.without.iter().map(|pair| pair.as_ref().map(|pair| pair.report(outcomes))).collect(),
+            ablation,
         }
     }
 }

@@ -32,11 +32,11 @@ struct Scale {
 
 /// The rows of `mail` that are judged, and how many of its rows are not drawn; none if there is nothing to draw.
 pub(super) fn plot(mail: &str, rows: &[&ReproducedRow]) -> Option<(String, usize)> {
-    let lanes: Vec<Lane> = rows.iter().filter_map(|row| Lane::of(row)).collect();
+    let lanes: Vec<Lane> = rows.iter().filter_map(|row| Lane::from_row(row)).collect();
     if lanes.is_empty() {
         return None;
     }
-    let scale = Scale::of(&lanes);
+    let scale = Scale::covering(&lanes);
     let height = lanes.len() as f64 * LANE + 2.0 * AXIS;
     let mut out = format!(
         "<svg class=\"plot\" width=\"100%\" height=\"{height}\" role=\"img\" aria-labelledby=\"plot-{mail}\">\n\
@@ -51,7 +51,7 @@ pub(super) fn plot(mail: &str, rows: &[&ReproducedRow]) -> Option<(String, usize
 }
 
 impl<'a> Lane<'a> {
-    fn of(row: &'a ReproducedRow) -> Option<Lane<'a>> {
+    fn from_row(row: &'a ReproducedRow) -> Option<Lane<'a>> {
         row.hit.or(row.leans)?;
         let PublishedFigures { improvement_pct: theirs, sigma_pct, .. } = row.published;
         let OurFigures { improvement_pct: ours, ci95, .. } = row.ours.as_ref()?;
@@ -77,7 +77,7 @@ impl<'a> Lane<'a> {
 impl Scale {
     /// Nothing and all that was published with its error, and ours up to half as far again: what lies farther off is
     /// drawn as an arrow at the edge.
-    fn of(lanes: &[Lane]) -> Scale {
+    fn covering(lanes: &[Lane]) -> Scale {
         let published = lanes.iter().flat_map(|lane| [lane.theirs.0 - lane.theirs.1, lane.theirs.0 + lane.theirs.1]);
         let most = published.clone().map(f64::abs).fold(1.0, f64::max) * 1.5;
         let ours = lanes.iter().flat_map(|lane| [lane.ours.0, lane.ours.1[0], lane.ours.1[1]]);

@@ -6,7 +6,7 @@ use fairground_machine::MachineError;
 use miette::Diagnostic;
 use thiserror::Error;
 
-use super::plan::{Plan, Planner};
+use super::plan::{Plan, Planned, Planner};
 use super::{quick, ReproduceError, Reproduction};
 use crate::ablation::AblationError;
 use crate::published::{Mail, PublishedError, UnknownGovernor};
@@ -114,26 +114,26 @@ pub enum RequestError {
 pub struct PlannedRequest<'a> {
     request: &'a Request,
     mails: Vec<Mail>,
-    asked: Plan<'a>,
-    campaign: Executor,
+    plan: Plan<'a>,
+    executor: Executor,
     /// Warnings about machines and workloads.
     pub warnings: Vec<String>,
 }
 
 impl Request {
-    /// Looks everything up.
+    /// Looks up mails, machines, workloads and schedulers, and plans all runs.
     ///
     /// # Errors
-    /// The first thing that cannot be done.
+    /// The first thing that cannot be found or run.
     pub fn ready(&self) -> Result<PlannedRequest<'_>, RequestError> {
         let mails = self.mails()?;
         let default_seeds = if self.quick { quick::SEEDS } else { FEW_SEEDS as u64 };
-        let asking = Planner::new(&self.supplements, self.seeds, default_seeds, &self.workers);
-        let (asked, campaign, warnings) = asking.plan(&mails)?;
-        Ok(PlannedRequest { request: self, mails, asked, campaign, warnings })
+        let planner = Planner::new(&self.supplements, self.seeds, default_seeds, &self.workers);
+        let Planned { plan, executor, warnings } = planner.plan(&mails)?;
+        Ok(PlannedRequest { request: self, mails, plan, executor, warnings })
     }
 
-    /// The rows that were asked for, at the length that was asked for.
+    /// The requested rows, at the requested length.
     fn mails(&self) -> Result<Vec<Mail>, RequestError> {
         let mut mails = match self.mail.as_str() {
             "all" => Mail::known().map(Mail::find).collect::<Result<Vec<_>, _>>()?,
@@ -173,8 +173,8 @@ impl PlannedRequest<'_> {
         stop: &Stop,
         tell: ProgressListener,
     ) -> Result<Reproduction, RequestError> {
-        let outcomes = self.campaign.carry_out(store, jobs, stop, tell)?;
-        let mut result = self.asked.result(&self.mails, &outcomes)?;
+        let outcomes = self.executor.carry_out(store, jobs, stop, tell)?;
+        let mut result = self.plan.result(&self.mails, &outcomes)?;
         result.quick = self.request.quick.then(quick::words);
         Ok(result)
     }

@@ -6,27 +6,27 @@ use crate::comparison::Row;
 
 /// The runs of a row grouped by the values of another metric.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Spread {
+pub struct RunModes {
     /// The metric that tells them apart.
     pub by: String,
     /// Of the base's runs.
-    pub base: Side,
+    pub base: ColumnModes,
     /// Modes of the test's runs.
-    pub test: Side,
+    pub test: ColumnModes,
 }
 
 /// Modes of one column.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Side {
+pub struct ColumnModes {
     /// Least, quartiles and greatest of the row's metric over the seeds: values that occurred.
     pub quartiles: [f64; 5],
     /// By values of the other metric, rising.
-    pub kinds: Vec<RunKind>,
+    pub kinds: Vec<RunMode>,
 }
 
 /// Runs that share a value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct RunKind {
+pub struct RunMode {
     /// Value of the grouping metric.
     pub value: f64,
     /// Runs that have it.
@@ -37,22 +37,22 @@ pub struct RunKind {
     pub mean: f64,
 }
 
-impl Spread {
+impl RunModes {
     /// Of `row` by `by`; none without runs, and where one has runs that the other has not.
-    pub fn of(row: &Row, by: &Row) -> Option<Spread> {
+    pub fn from_rows(row: &Row, by: &Row) -> Option<RunModes> {
         if row.seeds != by.seeds {
             return None;
         }
-        Some(Spread {
+        Some(RunModes {
             by: by.metric.name.clone(),
-            base: Side::of(&row.base, &by.base)?,
-            test: Side::of(&row.test, &by.test)?,
+            base: ColumnModes::from_values(&row.base, &by.base)?,
+            test: ColumnModes::from_values(&row.test, &by.test)?,
         })
     }
 }
 
-impl Side {
-    fn of(values: &[f64], by: &[f64]) -> Option<Side> {
+impl ColumnModes {
+    fn from_values(values: &[f64], by: &[f64]) -> Option<ColumnModes> {
         let mut seen = by.to_vec();
         seen.sort_by(f64::total_cmp);
         seen.dedup();
@@ -60,9 +60,9 @@ impl Side {
             let of_kind: Vec<f64> = values.iter().zip(by).filter(|(_, b)| **b == value).map(|(v, _)| *v).collect();
             let n = of_kind.len();
             let share_pct = n as f64 / values.len() as f64 * 100.0;
-            RunKind { value, n, share_pct, mean: of_kind.iter().sum::<f64>() / n as f64 }
+            RunMode { value, n, share_pct, mean: of_kind.iter().sum::<f64>() / n as f64 }
         };
-        Some(Side { quartiles: quartiles(values)?, kinds: seen.into_iter().map(kind).collect() })
+        Some(ColumnModes { quartiles: quartiles(values)?, kinds: seen.into_iter().map(kind).collect() })
     }
 }
 
@@ -85,16 +85,16 @@ mod tests {
             |name: &str| Metric { name: name.into(), unit: String::new(), better: Better::Lower, meaning: "".into() };
         let cost = Row::new(metric("p90"), vec![40.0, 60.0, 42.0, 62.0, 61.0], vec![40.0; 5]);
         let start = Row::new(metric("distance"), vec![2.0, 4.0, 2.0, 4.0, 4.0], vec![2.0; 5]);
-        let spread = Spread::of(&cost, &start).unwrap();
+        let spread = RunModes::from_rows(&cost, &start).unwrap();
         assert_eq!(
             spread.base.kinds,
             [
-                RunKind { value: 2.0, n: 2, share_pct: 40.0, mean: 41.0 },
-                RunKind { value: 4.0, n: 3, share_pct: 60.0, mean: 61.0 }
+                RunMode { value: 2.0, n: 2, share_pct: 40.0, mean: 41.0 },
+                RunMode { value: 4.0, n: 3, share_pct: 60.0, mean: 61.0 }
             ]
         );
         assert_eq!(spread.base.quartiles, [40.0, 42.0, 60.0, 61.0, 62.0]);
-        assert_eq!(spread.test.kinds, [RunKind { value: 2.0, n: 5, share_pct: 100.0, mean: 40.0 }]);
+        assert_eq!(spread.test.kinds, [RunMode { value: 2.0, n: 5, share_pct: 100.0, mean: 40.0 }]);
     }
 
     #[test]

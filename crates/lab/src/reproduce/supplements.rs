@@ -31,7 +31,7 @@ pub(super) fn forms(out: &mut String, rows: &[ReproducedRow]) {
             ]);
         }
     }
-    right(&mut table, 3..6);
+    align_right(&mut table, 3..6);
     out.push_str(&finish(&mut table));
 }
 
@@ -47,7 +47,7 @@ pub(super) fn given(out: &mut String, table: &GivenTable) {
             shown.add_row([row.name.clone(), column.into()].into_iter().chain(cells.iter().map(cell)));
         }
     }
-    right(&mut shown, 2..2 + table.columns.len());
+    align_right(&mut shown, 2..2 + table.columns.len());
     out.push_str(&finish(&mut shown));
 }
 
@@ -67,7 +67,7 @@ pub(super) fn sweep(out: &mut String, sweep: &Robustness) {
     sweep.rows.iter().for_each(|row| {
         table.add_row(swept(row));
     });
-    right(&mut table, 1..6);
+    align_right(&mut table, 1..6);
     out.push_str(&finish(&mut table));
 }
 
@@ -89,7 +89,7 @@ fn plain() -> Table {
     table
 }
 
-fn right(table: &mut Table, columns: std::ops::Range<usize>) {
+fn align_right(table: &mut Table, columns: std::ops::Range<usize>) {
     for column in columns {
         if let Some(column) = table.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Right);

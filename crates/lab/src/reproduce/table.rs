@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use comfy_table::{presets, CellAlignment, Table};
 
-use super::{sensitivity_text, supplements, Kind, ReproducedRow, Reproduction, RunKind, Score, Side};
+use super::{sensitivity_text, supplements, ColumnModes, Kind, ReproducedRow, Reproduction, RunMode, Score};
 use crate::ablation::Points;
 use crate::cost_attribution::TERMS;
 use crate::tables::{finish, number, percent};
@@ -36,12 +36,12 @@ pub fn render(result: &Reproduction) -> String {
     out.push_str(&finish(&mut table));
     reasons(&mut out, result);
     totals(&mut out, result);
-    out.push_str(&besides(result));
+    out.push_str(&supplement_tables(result));
     out
 }
 
 /// What stands beside the score: how runs spread, what carries changes, where they hold, and what was given.
-pub(super) fn besides(result: &Reproduction) -> String {
+pub(super) fn supplement_tables(result: &Reproduction) -> String {
     let mut out = String::new();
     spreads(&mut out, result);
     term_shares(&mut out, result);
@@ -87,9 +87,9 @@ fn spreads(out: &mut String, result: &Reproduction) {
     }
 }
 
-fn side_words(side: &Side) -> String {
+fn side_words(side: &ColumnModes) -> String {
     let kind =
-        |k: &RunKind| format!("{} in {} runs ({:.0} %), mean {}", number(k.value), k.n, k.share_pct, number(k.mean));
+        |k: &RunMode| format!("{} in {} runs ({:.0} %), mean {}", number(k.value), k.n, k.share_pct, number(k.mean));
     let kinds: Vec<_> = side.kinds.iter().map(kind).collect();
     let quartiles = side.quartiles.map(number).join(" ");
     format!("{}; least, quartiles, greatest {quartiles}", kinds.join("; "))

@@ -17,7 +17,7 @@ fn executed(ops: [f64; 2], migrations: [f64; 2], seeds: usize, sources: Vec<Sour
         notes: vec!["partition: 0-3".into()],
         failures: vec![],
     };
-    Executed { report, sources, without: vec![], dissected: None }
+    Executed { report, sources, without: vec![], ablation: None }
 }
 
 fn reproduce_000(hikey960: Executed, hikey: Executed) -> Result<Reproduction, ReproduceError> {
@@ -182,14 +182,14 @@ fn a_row_taken_apart_says_which_feature_moves_it() {
     let result = shown(|_, run| {
         let of = |text: &str| fairground_fair::Features::parse(text).unwrap();
         let (base, test) = (of("v5.9"), of("v5.9+asym-prev-first-wa-prev-idle"));
-        let dissection = Ablation::plan(&base, &test, &Default::default()).unwrap();
+        let ablation = Ablation::plan(&base, &test, &Default::default()).unwrap();
         let row = |better| Metric { name: "ops_per_sec".into(), unit: "".into(), better, meaning: "".into() };
         let report = |value: f64| {
             let metrics = vec![MetricValue { metric: row(Better::Higher), value }];
             Ok(RunReport { metrics, hash: 0, notes: vec![] })
         };
-        let results = dissection.columns.iter().enumerate().map(|(i, _)| vec![report(100.0 + 20.0 * i as f64); 8]);
-        run.dissected = Some((dissection.clone(), results.collect()));
+        let results = ablation.columns.iter().enumerate().map(|(i, _)| vec![report(100.0 + 20.0 * i as f64); 8]);
+        run.ablation = Some((ablation.clone(), results.collect()));
     })
     .unwrap();
     assert_eq!(result.rows[0].features.len(), 1);

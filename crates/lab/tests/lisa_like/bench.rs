@@ -8,7 +8,7 @@ use std::sync::Arc;
 use fairground_fair::ffi::{FgTask, FG_WF_TTWU};
 use fairground_fair::{Fair, Features, Options};
 use fairground_linux::abi::KsPlacement;
-use fairground_linux::{die, Interests, Kernel, Linux, Reader, Watch};
+use fairground_linux::{die, Interests, Kernel, KernelObserver, Linux, Reader};
 use fairground_machine::{CpuId, CpuMask, Machine};
 use fairground_sim::{Config, Engine, Governor, Pick, Scheduler, TaskId, Time};
 use fairground_workload::Workload;
@@ -116,7 +116,7 @@ impl Tape {
 }
 
 /// Reads the kernel's tasks when they wake up.
-impl Watch for Tape {
+impl KernelObserver for Tape {
     fn interests(&self) -> Interests {
         Interests { placements: true, ..Interests::default() }
     }

@@ -15,7 +15,7 @@ use super::pelt::Step;
 use super::state::{Found, Pass, Place, Placement, Refs, State, SysState};
 use super::{compare_topology, Kind, PeltStep, PeltTally, Referee};
 use crate::abi::*;
-use crate::{Interests, Reader, Watch};
+use crate::{Interests, KernelObserver, Reader};
 
 /// A kernel's tables of reading functions.
 #[derive(Clone, Copy)]
@@ -93,7 +93,7 @@ impl Agreement {
     }
 }
 
-impl Watch for Watcher {
+impl KernelObserver for Watcher {
     fn interests(&self) -> Interests {
         let asked = self.agreement.borrow().asked;
         let Asked { picks, pelt, balance, schedutil: frequencies } = asked;

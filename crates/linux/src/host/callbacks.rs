@@ -10,7 +10,7 @@ use std::ffi::{c_char, c_void, CStr};
 use fairground_machine::{CpuId, SoftCost};
 use fairground_sim::{Decision, DecisionKind, Env, Ipi, MigrateCause, Reason, TaskId, Time, NO_RULE};
 
-use super::{FatalSink, Reader, Watch};
+use super::{FatalSink, KernelObserver, Reader};
 use crate::abi::*;
 
 /// Lines of the kernel's log that are kept: more of them repeat themselves.
@@ -43,7 +43,7 @@ pub(super) struct CallbackContext {
     /// Where each task is, by id.
     cpu_of: RefCell<Vec<CpuId>>,
     lines: RefCell<Vec<String>>,
-    pub watch: RefCell<Option<Box<dyn Watch>>>,
+    pub watch: RefCell<Option<Box<dyn KernelObserver>>>,
     reader: Reader,
     host: RefCell<KsHost>,
 }
@@ -224,7 +224,7 @@ impl CallbackContext {
         (kind, self.task(p.task), self.cpu(p.prev))
     }
 
-    fn watcher<R>(&self, f: impl FnOnce(&mut dyn Watch, &Reader) -> R) -> Option<R> {
+    fn watcher<R>(&self, f: impl FnOnce(&mut dyn KernelObserver, &Reader) -> R) -> Option<R> {
         let Ok(mut watch) = self.watch.try_borrow_mut() else {
             self.die("the kernel's code decides while it was only asked to be read");
         };

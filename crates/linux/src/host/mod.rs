@@ -18,14 +18,14 @@ mod describe;
 mod error;
 mod groups;
 mod library;
+mod observer;
 mod sched;
-mod watch;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use error::LinuxError;
 pub use library::Kernel;
-pub use watch::{Interests, Reader, Watch};
+pub use observer::{Interests, KernelObserver, Reader};
 
 use callbacks::CallbackContext;
 use describe::Description;
@@ -90,7 +90,7 @@ impl Linux {
     }
 
     /// Sets a watcher, which is called from the boot on.
-    pub fn watch(&mut self, watcher: Box<dyn Watch>) {
+    pub fn watch(&mut self, watcher: Box<dyn KernelObserver>) {
         self.rules = OWN_RULES.into_iter().chain(watcher.rules()).collect();
         *self.desk.watch.borrow_mut() = Some(watcher);
     }

@@ -279,7 +279,7 @@ fn who_leaves_unseen_has_not_run_until_then() {
 }
 
 /// What an import and its figures say of one thread: its steps and run time, ns.
-fn of_thread(text: &str, index: usize) -> (Vec<Step>, u64) {
+fn steps_of_thread(text: &str, index: usize) -> (Vec<Step>, u64) {
     let machine = two_speeds();
     let (mut importer, mut figures) = (Importer::new(&machine, Selection::default()), Figures::default());
     let mut reader = Reader::new("t", text.as_bytes());
@@ -305,13 +305,13 @@ fn who_turns_up_on_another_cpu_has_left_the_first_unseen() {
     let again = once(10) + &once(20) + &switch(1, 100, "idle", "R", "b");
     let end = switch(1, 999_000, "idle", "R", "c");
     let there = switch(0, 400, "idle", "R", "b") + &switch(0, 404, "b", "S", "idle");
-    let (steps, ns) = of_thread(&(again.clone() + &there + &end), 0);
+    let (steps, ns) = steps_of_thread(&(again.clone() + &there + &end), 0);
     // CPU 0 is half as fast.
     let expected = [Work(4_000_000), Until(90_000), Work(4_000_000), Until(390_000), Work(2_000_000), Rest];
     assert_eq!((&steps[2..], ns), (expected.as_slice(), 16_000));
     let woken = "idle 0 [000] 0.000300: sched_waking: comm=b pid=2 prio=120 target_cpu=1\n\
                  idle 0 [000] 0.000300: sched_wakeup: comm=b pid=2 prio=120 target_cpu=0\n";
-    let (steps, ns) = of_thread(&(again + woken + &there + &end), 0);
+    let (steps, ns) = steps_of_thread(&(again + woken + &there + &end), 0);
     assert_eq!(ns, 16_000);
     // It sleeps until it is woken: what it then waits for CPU 0 is no sleep.
     assert_eq!(steps[4..], [Work(4_000_000), Until(290_000), Work(2_000_000), Rest]);
@@ -324,7 +324,7 @@ fn who_follows_one_that_left_unseen_begins_when_that_is_gone() {
     let once = |us, who, ns| switch(1, us, "idle", "R", who) + &switch(1, us + ns, who, "S", "idle");
     let before = once(10, "b", 4) + &once(20, "b", 4) + &once(100, "c", 50) + &once(200, "c", 50);
     let text = before + &switch(1, 300, "idle", "R", "b") + &switch(1, 310, "c", "S", "idle");
-    let [(b, b_ns), (c, c_ns)] = [0, 1].map(|thread| of_thread(&text, thread));
+    let [(b, b_ns), (c, c_ns)] = [0, 1].map(|thread| steps_of_thread(&text, thread));
     assert_eq!((b_ns, c_ns), (12_000, 106_000));
     assert_eq!(b[b.len() - 3..], [Until(290_000), Work(4_000_000), Rest]);
     assert_eq!(c[c.len() - 3..], [Until(294_000), Work(6_000_000), Rest]);
@@ -336,12 +336,12 @@ fn who_never_acts_in_sight_sleeps_when_it_is_woken() {
     let turn = |us| switch(1, us, "a", "S", "b");
     let woken = "idle 0 [000] 0.900000: sched_waking: comm=b pid=2 prio=120 target_cpu=1\n";
     let text = turn(10) + &switch(1, 20, "a", "R", "b") + woken + &switch(1, 900_010, "a", "S", "b");
-    let (steps, ns) = of_thread(&text, 1);
+    let (steps, ns) = steps_of_thread(&text, 1);
     assert!(ns < 1000, "{ns} ns, {steps:?}");
     // Who is seen to act is about to sleep when it is woken there.
     let acts = "b 2 [001] 0.000030: sched_waking: comm=d pid=4 prio=120 target_cpu=0\n";
     let text = turn(10) + &switch(1, 20, "a", "R", "b") + acts + woken + &switch(1, 900_010, "b", "S", "a");
-    let (_, ns) = of_thread(&text, 1);
+    let (_, ns) = steps_of_thread(&text, 1);
     assert!(ns > 800_000_000, "{ns} ns");
 }
 

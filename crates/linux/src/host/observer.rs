@@ -23,7 +23,7 @@ pub struct Interests {
 }
 
 /// A watcher. The kernel's state stands before the side effects of what is announced. It may read, not act.
-pub trait Watch {
+pub trait KernelObserver {
     /// The events that it wants; called once, before the boot.
     fn interests(&self) -> Interests;
 
