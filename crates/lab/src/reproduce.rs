@@ -403,7 +403,7 @@ fn reproduce_row(
     };
     let ours = ours.map(|ours| our_figures(row, ours));
     let shown = ReproducedRow { kind: change_kind(row, cells), cells, hit, leans, why, ..unjudged(mail, row) };
-    Ok(ReproducedRow { ours, cost_attribution, features, spread, ..shown })
+    Ok(ReproducedRow { ours, terms, features, spread, ..shown })
 }
 
 /// Means over the seeds, of the columns that are published.
@@ -468,7 +468,7 @@ fn split(executed: &Executed, ours: &Row) -> (Vec<CostTermShare>, Vec<Piece>) {
     let metric = &ours.metric.name;
     let terms = cost_attribution::shares(&executed.without, metric, ours.change.improvement_pct);
     let pieces = executed.ablation.as_ref().map(|(ablation, results)| ablation.pieces(results, metric));
-    (cost_attribution, pieces.unwrap_or_default())
+    (terms, pieces.unwrap_or_default())
 }
 
 /// Our figures of a row, and their spread if it asks for that; none if no pair of runs completed.

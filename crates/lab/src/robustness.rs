@@ -91,7 +91,7 @@ pub fn run_at(run: &RunSpec, swept: &[Swept], values: &[f64]) -> RunSpec {
     run
 }
 
-/// Turns the machine's figures to these values.
+/// Sets figures of the machine: each to its value, or multiplied by it.
 ///
 /// # Errors
 /// The first that it does not have.
@@ -100,7 +100,7 @@ pub fn set_figures(machine: &mut Machine, swept: &[Swept], values: &[f64]) -> Re
         let Some(Moved::Figures(paths)) = swept.moved() else { continue };
         let turn = if swept.times.is_some() { Perturbation::Times(*value) } else { Perturbation::To(*value) };
         for path in paths {
-            if !machine.thermal.as_mut().is_some_and(|thermal| thermal.perturb(path, set_figures)) {
+            if !machine.thermal.as_mut().is_some_and(|thermal| thermal.perturb(path, turn)) {
                 return Err(NoSuchFigure { machine: machine.name.clone(), path: path.clone() });
             }
         }
@@ -165,7 +165,7 @@ mod tests {
     fn each_part_of_each_range_has_one_point() {
         let mail = mail();
         let points = points(&mail.sweep, 7);
-        assert_eq!(points, robustness::points(&mail.sweep, 7));
+        assert_eq!(points, super::points(&mail.sweep, 7));
         for (i, swept) in mail.sweep.iter().enumerate() {
             let mut seen: Vec<f64> = points.iter().map(|p| p[i]).collect();
             seen.sort_by(f64::total_cmp);

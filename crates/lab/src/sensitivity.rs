@@ -3,7 +3,7 @@
 //! A figure of the machine that is an `estimate` is a guess that has a written reason. This is the honest
 //! error bar of a row: how far its change goes when guesses move, whether its sign or its verdict goes with them, and by
 //! which. Fits stand as they are, they are not repeated; what is no magnitude (an arrangement, a distance table, the
-//! clocks of operating points) is named as not turned.
+//! clocks of operating points) is named as not perturbed.
 
 use std::sync::Arc;
 
@@ -93,7 +93,7 @@ pub struct PerturbedMachine {
 
 /// `machine` once for each of its estimates and each of [`FACTORS`], and the estimates that cannot be perturbed.
 pub fn perturbed_machines(machine: &Machine) -> (Vec<PerturbedMachine>, Vec<SkippedFigure>) {
-    let (mut turned, mut not) = (Vec::new(), Vec::new());
+    let (mut perturbed, mut not) = (Vec::new(), Vec::new());
     let mut plain = machine.clone();
     plain.restate_figures();
     let estimates = machine.figures.iter().filter(|f| matches!(f.source, Source::Estimate(_)));
@@ -113,7 +113,7 @@ pub fn perturbed_machines(machine: &Machine) -> (Vec<PerturbedMachine>, Vec<Skip
                     break;
                 }
                 Ok(Some(machine)) => {
-                    perturbed_machines.push(PerturbedMachine {
+                    perturbed.push(PerturbedMachine {
                         figure: figure.path.clone(),
                         factor,
                         machine: Arc::new(machine),
@@ -123,7 +123,7 @@ pub fn perturbed_machines(machine: &Machine) -> (Vec<PerturbedMachine>, Vec<Skip
             }
         }
     }
-    (perturbed_machines, not)
+    (perturbed, not)
 }
 
 /// Results of a run specification with unchanged figures, and with each perturbed one.
@@ -133,7 +133,7 @@ pub struct Trial {
     /// With the machine's figures unchanged.
     pub stands: Report,
     /// With each perturbed figure: its path, the factor, and the runs.
-    pub turned: Vec<(String, f64, Report)>,
+    pub perturbed: Vec<(String, f64, Report)>,
 }
 
 impl Sensitivity {
@@ -156,8 +156,8 @@ impl SensitiveRow {
         };
         let stands = figures(&tried.stands);
         let (ours_pct, hit) = (stands.map(|(pct, _)| pct), stands.and_then(|(_, hit)| hit));
-        let turned = tried.turned.iter();
-        let mut all: Vec<(FigureEffect, Option<bool>)> = perturbed_machines
+        let perturbed = tried.perturbed.iter();
+        let mut all: Vec<(FigureEffect, Option<bool>)> = perturbed
             .filter_map(|(figure, factor, report)| {
                 let (pct, hit) = figures(report)?;
                 Some((FigureEffect { figure: figure.clone(), factor: *factor, ours_pct: pct }, hit))
@@ -202,15 +202,15 @@ mod tests {
     fn every_estimate_is_turned_both_ways_or_named() {
         let machine = Machine::preset("hikey960").unwrap();
         let estimates = machine.figures.iter().filter(|f| matches!(f.source, Source::Estimate(_)));
-        let (turned, not) = perturbed_machines(&machine);
+        let (perturbed, not) = perturbed_machines(&machine);
         for figure in estimates {
-            let ways = perturbed_machines.iter().filter(|t| t.figure == figure.path).count();
+            let ways = perturbed.iter().filter(|t| t.figure == figure.path).count();
             let named = not.iter().any(|n| n.figure == figure.path);
             assert!(ways == 2 || named, "{}: {ways} ways", figure.path);
         }
-        assert!(turned.len() > 40, "{}", turned.len());
+        assert!(perturbed.len() > 40, "{}", perturbed.len());
         // Fitted and published figures stand.
-        let is = |path: &str| perturbed_machines.iter().any(|t| t.figure == path);
+        let is = |path: &str| perturbed.iter().any(|t| t.figure == path);
         assert!(is("costs.soft.probe") && !is("costs.scale"), "{:?}", not);
     }
 
@@ -230,8 +230,8 @@ mod tests {
         mail.keep(&["hikey960/sched-pipe/ops".into()]);
         let run = mail.rows[0].run.clone().unwrap();
         let at = |figure: &str, pct| (figure.to_string(), 1.3, report(&run, pct));
-        let turned = vec![at("a", 27.0), at("b", -1.0), at("c", 20.5)];
-        let tried = Trial { run: run.clone(), stands: report(&run, 20.0), perturbed_machines };
+        let perturbed = vec![at("a", 27.0), at("b", -1.0), at("c", 20.5)];
+        let tried = Trial { run: run.clone(), stands: report(&run, 20.0), perturbed };
         let row = Sensitivity::from_trials(&[mail], &[tried], vec![], 3).rows.remove(0);
         let names = |moved: &[FigureEffect]| moved.iter().map(|m| m.figure.clone()).collect::<Vec<_>>().join(" ");
         assert_eq!((row.hit, row.tried, row.range_pct), (Some(true), 3, Some([-1.0, 27.0])));

@@ -228,17 +228,17 @@ impl<'a> Planner<'a> {
         for run in mails.iter().flat_map(|mail| judged_runs(mail, &self.supplements.sensitivity_rows)) {
             let stands = self.request_pair(&run, &seeds, &|experiment| Arc::clone(experiment))?;
             if !machines.contains_key(&run.machine) {
-                let (turned, not) = sensitivity::perturbed_machines(&MachineSpec::parse(&run.machine).find()?.0);
+                let (perturbed, not) = sensitivity::perturbed_machines(&MachineSpec::parse(&run.machine).find()?.0);
                 sensitivity_runs.skipped.extend(not);
-                machines.insert(run.machine.clone(), turned);
+                machines.insert(run.machine.clone(), perturbed);
             }
-            let mut turned = Vec::new();
+            let mut perturbed = Vec::new();
             for t in &machines[&run.machine] {
                 let pair =
                     self.request_pair(&run, &seeds, &|experiment| Arc::new(with_machine(experiment, &t.machine)))?;
-                turned.push((t.figure.clone(), t.factor, pair));
+                perturbed.push((t.figure.clone(), t.factor, pair));
             }
-            sensitivity_runs.runs.push((stands, turned));
+            sensitivity_runs.runs.push((stands, perturbed));
         }
         let parts = &self.supplements.sensitivity_rows;
         match sensitivity_runs.runs.is_empty() {
@@ -285,10 +285,13 @@ impl Plan<'_> {
     }
 
     fn sensitivity(&self, mails: &[Mail], sensitivity_runs: &SensitivityRuns, outcomes: &Outcomes) -> Sensitivity {
-        let tried = |(stands, turned): &(PairedColumns, Vec<PerturbedRun>)| Trial {
+        let tried = |(stands, perturbed): &(PairedColumns, Vec<PerturbedRun>)| Trial {
             run: stands.spec.clone(),
             stands: stands.report(outcomes),
-            turned: turned.iter().map(|(path, factor, pair)| (path.clone(), *factor, pair.report(outcomes))).collect(),
+            perturbed: perturbed
+                .iter()
+                .map(|(path, factor, pair)| (path.clone(), *factor, pair.report(outcomes)))
+                .collect(),
         };
         let tried: Vec<Trial> = sensitivity_runs.runs.iter().map(tried).collect();
         Sensitivity::from_trials(
