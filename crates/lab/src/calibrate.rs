@@ -1,9 +1,9 @@
-//! Repeating the fits that a machine file records (design, decision 6): costs of the machine are varied until our baseline
-//! gives the published one. Patched cells are refused, and so are rows that say why they are not scored.
+//! Repeating the fits that a machine file records (design, decision 6): costs of the machine are varied until our
+//! baseline gives the published one. Patched cells are refused, and so are rows that say why they are not scored.
 //!
 //! Options of workloads that published rows record as fitted ([`option_jobs`]) are repeated too.
 //!
-//! **What is free.** `costs.scale`, costs of `[costs.soft]` that it multiplies, or of `[costs.line]` and `[costs.message]`. Costs that record the same cell are
+//! **Fit parameters.** `costs.scale`, costs of `[costs.soft]` that it multiplies, or of `[costs.line]` and `[costs.message]`. Costs that record the same cell are
 //! one free figure: they keep their ratio, and the first is varied. A machine may have one free figure for every three
 //! of its baseline cells, and one if it has fewer.
 //!
@@ -30,12 +30,12 @@ const CLOSE_ENOUGH: f64 = 2e-3;
 /// Baseline cells of a machine for each free figure.
 const CELLS_PER_FIGURE: usize = 3;
 
-/// A published baseline cell and how we run it.
+/// A published baseline cell, and the run that gives our value of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Target {
     /// Names the cell, `ROW/base`.
     pub cell: String,
-    /// What the mail prints.
+    /// Value that the mail prints.
     pub published: f64,
     /// Relative miss that is still a fit: half of the error that the mail prints for the cell, but at least 0.002.
     pub close_enough: f64,
@@ -43,11 +43,11 @@ pub struct Target {
     pub unit: String,
     /// Which way is better.
     pub better: Better,
-    /// How we run it.
+    /// The run that gives our value.
     pub run: RunSpec,
 }
 
-/// A free figure and the cell that it is to meet.
+/// A fit: fit parameters, and the cell that they must reproduce.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
     /// The baseline cell that the fit must reproduce.
@@ -59,13 +59,13 @@ pub struct Job {
 /// Outcome of a fit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fit {
-    /// The fitted costs, as they are to be written.
+    /// The fitted costs, as they will be written to the file.
     pub figures: Vec<(FitParam, f64)>,
-    /// Our baseline with them: mean over the seeds.
+    /// Our baseline value with them: mean over the seeds.
     pub ours: f64,
 }
 
-/// Why there is no fit.
+/// Errors of a calibration.
 #[derive(Debug, Error, Diagnostic)]
 pub enum CalibrateError {
     /// Nothing is recorded and no cell was named.
@@ -74,7 +74,7 @@ pub enum CalibrateError {
     NothingRecorded {
         /// Name of the machine.
         machine: String,
-        /// What could be fitted.
+        /// The cells that may be fitted.
         known: String,
     },
     /// The cell does not exist or may not be fitted.
@@ -85,9 +85,9 @@ pub enum CalibrateError {
         machine: String,
         /// What was asked for.
         cell: String,
-        /// What could be fitted.
+        /// The cells that may be fitted.
         known: String,
-        /// The nearest of these.
+        /// Text `did you mean X? `; empty if no name is near.
         near: String,
     },
     /// The figure does not exist or may not be fitted.
@@ -137,7 +137,7 @@ pub enum CalibrateError {
     /// A run of the fit failed.
     #[error("a run of the fit failed: {0}")]
     Run(String),
-    /// No value gives the published figure.
+    /// No value of the parameter reproduces the published value.
     #[error("no value of {figure} gives {published}: at {value} ours is {ours}")]
     #[diagnostic(help(
         "the nearest is shown; costs that are not fitted leave no room, or a rhythm of the workload snaps there"
@@ -264,8 +264,8 @@ fn check_number(
     Err(CalibrateError::TooManyFigures { machine: machine.name.clone(), figures, cells })
 }
 
-/// Turns the job's figures on `experiment`'s machine until its base scheduler gives the target. Deterministic. `progress` is
-/// called once per run.
+/// Varies the job's parameters on `experiment`'s machine until its base scheduler gives the target. Deterministic.
+/// `progress` is called once per run.
 ///
 /// # Errors
 /// If a run fails or no value reaches the target.

@@ -18,7 +18,7 @@ pub struct Report {
     pub seeds: Vec<u64>,
     /// Base against each test, in the order given.
     pub comparisons: Vec<Comparison>,
-    /// What must be said beside the figures.
+    /// Notes on the results.
     pub notes: Vec<String>,
     /// Runs that failed.
     pub failures: Vec<Failure>,

@@ -1,7 +1,8 @@
 //! Cost attribution: which cost term a change comes from, by the same pairs of runs on machines where one term is free.
 //!
 //! A term's share is the change with everything minus the change without the term, in percentage points of the
-//! respective base. A term that machine and workload do not have is left out. Terms overlap in time, so shares need not add up; the rest is shown.
+//! respective base. A term that machine and workload do not have is left out. Terms overlap in time, so shares need not
+//! add up; the rest is shown.
 
 use std::sync::Arc;
 
@@ -101,8 +102,8 @@ pub struct CostTermShare {
     pub share_points: Option<f64>,
 }
 
-/// Attributes the change of `metric`, which is `whole_pct` with all costs, to terms. `reports`: without each of [`TERMS`], none
-/// for a term that is not there.
+/// Attributes the change of `metric`, which is `whole_pct` with all costs, to terms. `reports`: without each of
+/// [`TERMS`], none for a term that is not there.
 pub fn shares(reports: &[Option<Report>], metric: &str, whole_pct: Option<f64>) -> Vec<CostTermShare> {
     let share = |(term, report): (&CostTerm, &Report)| {
         let rows = report.comparisons.first().map(|c| c.rows.as_slice()).unwrap_or_default();

@@ -1,12 +1,12 @@
 //! Questions on runs of the simulator: comparisons, published rows and their score, explanations, reports.
 //!
 //! Runs are made by [`fairground_run`]: an [`Experiment`](fairground_run::experiment::Experiment) is everything but the
-//! seed, [`batch::run`](fairground_run::batch::run) runs its schedulers with every seed. A [`comparison::Report`] sets base
-//! against test, pair by pair ([`stats`]), and [`tables::Format`] lays it out. [`published`] holds figures from mails,
-//! [`reproduce`] repeats them, [`calibrate`] the fits behind them, [`terms`] split a change by the cost that carries it,
-//! [`dissect`] by its features, [`fail_if`] turns a report into a gate, [`mod@bench`] measures our own speed.
-//! [`mod@explain`] says of placements why. [`regret`] says how far placements are from the best ones. [`mod@agree`] sets a
-//! kernel beside our policy.
+//! seed, [`batch::run`](fairground_run::batch::run) runs its schedulers with every seed. A [`comparison::Report`] sets
+//! base against test, pair by pair ([`stats`]), and [`tables::Format`] lays it out. [`published`] holds figures from
+//! mails, [`reproduce`] repeats them, [`calibrate`] the fits behind them, [`terms`] split a change by the cost that
+//! carries it, [`dissect`] by its features, [`fail_if`] turns a report into a gate, [`mod@bench`] measures our own
+//! speed. [`mod@explain`] says of placements why. [`regret`] says how far placements are from the best ones.
+//! [`mod@agree`] sets a kernel beside our policy.
 //!
 //! ```
 //! use std::sync::Arc;

@@ -112,7 +112,7 @@ pub struct PublishedRow {
     pub not_scored: Option<String>,
     /// Why the row is not run.
     pub not_run: Option<String>,
-    /// How we run it.
+    /// The run that gives our value.
     pub run: Option<RunSpec>,
     /// Or of which domain it is.
     pub domain: Option<DomainCheck>,

@@ -56,16 +56,17 @@ pub use self::request::{PlannedRequest, Request, RequestError, Supplements};
 pub use self::run_modes::{ColumnModes, RunMode, RunModes};
 pub use self::table::{json, render};
 
-/// What a run specification gave.
+/// Results of one run specification.
 #[derive(Clone, Debug)]
 pub struct Executed {
     /// Base against the one test.
     pub report: Report,
-    /// Evidence of the machine's figures.
+    /// Sources of the machine's figures.
     pub sources: Vec<Source>,
-    /// The same without each of [`crate::cost_attribution::TERMS`], none for one that is not there; empty if that was not asked for.
+    /// The same without each of [`crate::cost_attribution::TERMS`], none for one that is not there; empty if that was
+    /// not asked for.
     pub without: Vec<Option<Report>>,
-    /// The features between the two one by one, and what their schedulers gave; none if that was not asked for.
+    /// The ablation of base against test, and its results; none if not requested.
     pub ablation: Option<(Ablation, Results)>,
 }
 
@@ -81,7 +82,7 @@ pub enum Kind {
     Predicted,
 }
 
-/// The outcome, in the documented schema.
+/// Result of `reproduce`, in the documented schema (docs/json.md).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Reproduction {
     /// Name and version of the schema.
@@ -97,18 +98,18 @@ pub struct Reproduction {
     pub mails: Vec<MailScore>,
     /// Values that the mails give and that are not predicted.
     pub given: Vec<GivenTable>,
-    /// Where the published signs hold in what the mails leave open; empty if that was not asked for.
+    /// Robustness of the published signs, by mail; empty if not requested.
     pub sweeps: Vec<Robustness>,
-    /// What our changes hang on; none if that was not asked for.
+    /// Sensitivity of our changes to estimates; none if not requested.
     pub sensitivity: Option<Sensitivity>,
-    /// What must be said beside the figures.
+    /// Notes on the results.
     pub notes: Vec<String>,
     /// At least one run failed.
     #[serde(skip)]
     pub failed: bool,
 }
 
-/// How often we hit, and how far off we are.
+/// The score: hits, and the error of our changes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Score {
     /// Rows scored as hits.
@@ -463,7 +464,7 @@ fn checked_row(mail: &Mail, row: &PublishedRow, domain: &DomainCheck) -> Result<
     Ok(ReproducedRow { ours: Some(ours), kind: Kind::Predicted, cells, why: why.into(), ..shown })
 }
 
-/// Our change by the terms and by the features that carry it, as far as that was asked for.
+/// Attribution of our change to cost terms and features, as far as requested.
 fn split(executed: &Executed, ours: &Row) -> (Vec<CostTermShare>, Vec<Piece>) {
     let metric = &ours.metric.name;
     let terms = cost_attribution::shares(&executed.without, metric, ours.change.improvement_pct);

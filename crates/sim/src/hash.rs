@@ -1,7 +1,8 @@
 //! The run's hash: xxh3-128 over every field of every event, so that two runs are the same iff their hashes are.
 //!
-//! Of a scheduler whose rules are not its own they count as 0 ([`crate::Scheduler::has_own_rules`]). What is reported on
-//! request only ([`EventKind::Clamps`], [`EventKind::Signals`], [`EventKind::Energy`]) does not count: observers do not change a run.
+//! Of a scheduler whose rules are not its own they count as 0 ([`crate::Scheduler::has_own_rules`]). What is reported
+//! on request only ([`EventKind::Clamps`], [`EventKind::Signals`], [`EventKind::Energy`]) does not count: observers do
+//! not change a run.
 //!
 //! Encoding, little-endian: time u64, cpu u32, kind u8, then the kind's fields in the order of their declaration;
 //! task and CPU ids u32, enums u8, frequency u32, an absent task `0xffff_ffff`, an absent idle state `0xff`.

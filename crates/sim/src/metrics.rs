@@ -184,8 +184,8 @@ pub struct RunMetrics {
     pub capped_ns: Vec<u64>,
     /// Time for which each frequency domain ran at its top operating point, ns, idle or not.
     pub top_clock_ns: Vec<u64>,
-    /// Effective `uclamp.min` of each CPU's run queue ([`crate::Clamps`]), and how often each occurred; empty for a workload
-    /// without clamps.
+    /// Effective `uclamp.min` of each CPU's run queue ([`crate::Clamps`]), and how often each occurred; empty for a
+    /// workload without clamps.
     pub floors: Vec<BTreeMap<u16, u64>>,
     /// Mean power of each rail, mW; see [`Machine::rails`].
     pub rail_mw: Vec<f64>,

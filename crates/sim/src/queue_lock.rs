@@ -9,8 +9,8 @@
 //! | queue that balancing takes a task from | who takes it | `Dequeue` |
 //! | own queue, when the current task blocks, in schedule(), in the tick | the CPU itself | `Dequeue`, `Pick`, `Tick` |
 //!
-//! It is settled when the work is done: if another CPU took the lock meanwhile, the rest of its hold time is charged, and the
-//! line. A task that goes to another CPU's wake list takes no lock there, as in the kernel.
+//! It is settled when the work is done: if another CPU took the lock meanwhile, the rest of its hold time is charged,
+//! and the line. A task that goes to another CPU's wake list takes no lock there, as in the kernel.
 //!
 //! DEVIATION: of each lock the last hold alone is known. Who comes, by its clock, early enough to be done before that
 //! does not wait; two such do not see each other.

@@ -166,8 +166,8 @@ pub trait Scheduler {
         false
     }
 
-    /// The rules of its decisions are its own and are always known. False: another component explains them on request, and
-    /// rules are no part of the run's hash.
+    /// The rules of its decisions are its own and are always known. False: another component explains them on request,
+    /// and rules are no part of the run's hash.
     fn has_own_rules(&self) -> bool {
         true
     }

@@ -195,8 +195,8 @@ fn a_link_is_no_faster_than_its_rate() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Without costs no thread waits, and whether locks are waited for changes nothing; with them, no more is charged than
-    /// the CPUs had time for.
+    /// Without costs no thread waits, and whether locks are waited for changes nothing; with them, no more is charged
+    /// than the CPUs had time for.
     #[test]
     fn free_locks_change_nothing_and_dear_ones_add_up(readers in 1u32..5, count in 1u64..40, line in 1u64..500) {
         let mut tasks = Vec::new();

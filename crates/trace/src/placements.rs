@@ -251,7 +251,8 @@ struct Attempt {
     left: u64,
 }
 
-/// The placement of the task that leaves `from` at this event, if the last balance attempt at that time and CPU moves it.
+/// The placement of the task that leaves `from` at this event, if the last balance attempt at that time and CPU moves
+/// it.
 fn moved(attempts: &mut BTreeMap<u32, (u64, Attempt)>, event: &TraceEvent, from: u32) -> Option<Placement> {
     let (time, attempt) = attempts.get_mut(&event.cpu)?;
     if *time != event.time || attempt.src != from || attempt.left == 0 {
@@ -485,8 +486,8 @@ a-7 [005] 1.5: print: tracing_mark_write: fairground_decision: kind=exec comm=a 
         assert_eq!((all[0].on_cpu, all[0].by.pid, all[0].steps.len()), (5, 7, 0));
     }
 
-    /// A wakeup elsewhere is identified by its decision; of two tasks that leave the source in the same instant the attempt
-    /// moved one.
+    /// A wakeup elsewhere is identified by its decision; of two tasks that leave the source in the same instant the
+    /// attempt moved one.
     #[test]
     fn a_pull_is_a_placement_by_its_attempt() {
         let balance = "print: tracing_mark_write: fairground_balance: kind=newidle level=PKG src_cpu=3 dst_cpu=0";

@@ -49,7 +49,8 @@ pub(crate) fn in_interrupt(common_flags: u64) -> bool {
     common_flags & (0x08 | 0x10 | 0x40) != 0
 }
 
-/// Appends untrusted text with control characters replaced by `?` and invalid UTF-8 by U+FFFD; keeps newlines if `lines`.
+/// Appends untrusted text with control characters replaced by `?` and invalid UTF-8 by U+FFFD; keeps newlines if
+/// `lines`.
 pub(crate) fn push_sanitized(text: &mut String, bytes: &[u8], lines: bool) {
     let plain = |b: &u8| (b' '..=b'~').contains(b) || (*b == b'\n' && lines);
     match std::str::from_utf8(bytes) {

@@ -137,7 +137,7 @@ pub struct Sheets {
     pub release: String,
     /// Ours.
     pub preset: String,
-    /// What must be said beside the figures.
+    /// Notes on the results.
     pub notes: Vec<String>,
     /// The first seed.
     pub seed: u64,

@@ -40,8 +40,8 @@ pub fn option_jobs(name: &str) -> Result<Vec<OptionJob>, PublishedError> {
     Ok(mails.into_iter().flat_map(|mail| mail.fitted).filter_map(job).collect())
 }
 
-/// Turns the job's option until the base scheduler of `experiment` gives the target. Deterministic, and does not depend on
-/// the recorded value.
+/// Turns the job's option until the base scheduler of `experiment` gives the target. Deterministic, and does not depend
+/// on the recorded value.
 ///
 /// # Errors
 /// If a run fails or no value reaches the target.

@@ -16,8 +16,8 @@ use fairground_run::experiment::Experiment;
 pub use agreement::{Agreement, Divergence, Figure, Share};
 use fairground_run::placements::Placements;
 
-/// Runs the two schedulers of `experiment`, a kernel and ours, with each seed in workers, on so many threads. The inner error
-/// says why a run failed.
+/// Runs the two schedulers of `experiment`, a kernel and ours, with each seed in workers, on so many threads. The inner
+/// error says why a run failed.
 ///
 /// # Errors
 /// If the threads cannot be had.

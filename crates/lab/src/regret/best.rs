@@ -5,7 +5,7 @@ use fairground_machine::{CpuId, Machine};
 use super::price::{Price, Pricer};
 use super::steady::Steady;
 
-/// The least that tasks can cost, in either currency; two placements, as a rule.
+/// Least power of a set of tasks, by either measure; usually of two different placements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Best {
     /// Least [`Price::model_mw`] of all placements.
@@ -14,7 +14,7 @@ pub struct Best {
     pub power_mw: f64,
 }
 
-/// Prices all placements of `tasks`; none: there is no room for them anywhere.
+/// Searches all placements of `tasks`; none if they fit on no placement.
 pub fn best(machine: &Machine, pricer: &Pricer, tasks: &[Steady]) -> Option<Best> {
     let mut best: Option<Best> = None;
     each_placement(machine, tasks.len(), &mut |placement| {
@@ -32,7 +32,7 @@ pub fn each_placement(machine: &Machine, nr_tasks: usize, look: &mut dyn FnMut(&
     PlacementSearch { alike: alike(machine), placement: Vec::new(), look }.place(nr_tasks);
 }
 
-/// Of each CPU the first that is like it: same kind, clock, cluster, cache, node.
+/// For each CPU the first equivalent one: same type, clock, cluster, cache and node.
 fn alike(machine: &Machine) -> Vec<CpuId> {
     let looks = |id: CpuId| {
         let c = &machine.cpus[id as usize];
@@ -44,13 +44,13 @@ fn alike(machine: &Machine) -> Vec<CpuId> {
 
 struct PlacementSearch<'a> {
     alike: Vec<CpuId>,
-    /// Of the tasks placed so far.
+    /// CPUs of the tasks placed so far.
     placement: Vec<CpuId>,
     look: &'a mut dyn FnMut(&[CpuId]),
 }
 
 impl PlacementSearch<'_> {
-    /// Places the next task everywhere, and the `left` - 1 after it.
+    /// Tries every CPU for the next task, and recurses for the `left` - 1 tasks after it.
     fn place(&mut self, left: usize) {
         if left == 0 {
             return (self.look)(&self.placement);

@@ -9,17 +9,17 @@ use super::price::{Price, Pricer};
 use super::steady::{Steady, SETTLED};
 use fairground_run::placements::Placements;
 
-/// More than the least, in either currency, percent of the least.
+/// Power above the optimum by either measure, percent of the optimum.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Regret {
-    /// By the kernel's energy model.
+    /// By the kernel's energy model ([`Price::model_mw`]), percent.
     pub model_pct: f64,
-    /// By the power of the simulated machine.
+    /// By the simulated machine ([`Price::power_mw`]), percent.
     pub power_pct: f64,
 }
 
 impl Regret {
-    /// Of a price. A least of nothing cannot be missed.
+    /// The regret of a price; 0 if the optimum is 0.
     fn between(price: &Price, least: &Best) -> Regret {
         let pct = |price: f64, least: f64| if least > 0.0 { (price - least) / least * 100.0 } else { 0.0 };
         Regret { model_pct: pct(price.model_mw, least.model_mw), power_pct: pct(price.power_mw, least.power_mw) }
@@ -29,24 +29,24 @@ impl Regret {
 /// The regret of one wakeup's placement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WakeupRegret {
-    /// By which it was decided.
+    /// Name of the rule that decided.
     pub rule: String,
-    /// All tasks where they are now, against the best placement of them all.
+    /// The present placement of all tasks against the optimal one.
     pub all: Regret,
-    /// Against the best CPU for this task with the others where they are.
+    /// The chosen CPU against the best CPU for this task, the other tasks unchanged.
     pub one: Regret,
 }
 
-/// A state: steady tasks, and what a scheduler made of them.
+/// Regrets of one state (a set of steady tasks) under one scheduler.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
-    /// Wakeups after which every task had what it needs.
+    /// Wakeups after which all tasks fit.
     pub judged: Vec<WakeupRegret>,
-    /// Wakeups after which some CPU had more than fits, which costs work instead of energy.
+    /// Wakeups after which some CPU was overloaded: that costs throughput, not energy.
     pub unfit: u64,
 }
 
-/// Judges states on a machine.
+/// Computes the regrets of states on a machine.
 pub struct Judge<'m> {
     machine: &'m Machine,
     pricer: Pricer<'m>,
@@ -58,13 +58,13 @@ impl<'m> Judge<'m> {
         Judge { machine, pricer: Pricer::new(machine) }
     }
 
-    /// The least that the tasks can cost; none: they fit nowhere.
+    /// The optimum for these tasks; none if they fit on no placement.
     pub fn best(&self, tasks: &[Steady]) -> Option<Best> {
         best(self.machine, &self.pricer, tasks)
     }
 
-    /// The settled wakeups of a run of `tasks`, which can cost `least` at least. A task is taken to be where it was placed
-    /// last.
+    /// Regrets of the wakeups of a run of `tasks` after signals have settled; `least` is the optimum. A task counts
+    /// where it was placed last.
     pub fn judge(&self, tasks: &[Steady], least: &Best, run: &Placements) -> Outcome {
         let mut at: Vec<Option<CpuId>> = vec![None; tasks.len()];
         let mut known = TaskLoads { judge: self, tasks, least, of: BTreeMap::new() };
@@ -85,7 +85,7 @@ impl<'m> Judge<'m> {
         outcome
     }
 
-    /// The least that placing `task` can come to with the others where they are.
+    /// The optimum over the CPUs of `task`, the other tasks unchanged.
     fn best_of_one(&self, tasks: &[Steady], placement: &[CpuId], task: usize) -> Option<Best> {
         let mut moved = placement.to_vec();
         let prices = (0..self.machine.nr_cpus() as CpuId).filter_map(|cpu| {
@@ -98,10 +98,10 @@ impl<'m> Judge<'m> {
     }
 }
 
-/// Against the best placement of all tasks, and against the best CPU for one.
+/// Regret against the best placement of all tasks, and against the best CPU for one.
 type RegretPair = (Regret, Regret);
 
-/// Regrets of what was seen before: steady tasks come to the same placements again and again.
+/// Cache of regrets: steady tasks return to the same placements again and again.
 struct TaskLoads<'a> {
     judge: &'a Judge<'a>,
     tasks: &'a [Steady],
@@ -110,7 +110,7 @@ struct TaskLoads<'a> {
 }
 
 impl TaskLoads<'_> {
-    /// Of the placement that `task` was put into: of all, and of this one. None: it is unfit.
+    /// Regrets of a placement after `task` was placed; none if some CPU is overloaded.
     fn regrets(&mut self, placement: Vec<CpuId>, task: usize) -> Option<RegretPair> {
         let TaskLoads { judge, tasks, least, of } = self;
         let key = (task, placement);

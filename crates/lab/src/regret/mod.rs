@@ -1,16 +1,16 @@
 //! Regret: energy of a scheduler's placements above the optimal placement.
 //!
 //! ```text
-//! drawn        states: a few steady tasks                                  steady.rs
-//! run          of each, under each scheduler: every placement              fairground_run::placements::Placements
-//! Pricer       what a placement costs                                      price.rs
-//! best         the least, over all placements                              best.rs
-//! Judge        each settled wakeup against the least                       judge.rs
-//! Tally        distributions, by scheduler and by rule                     tally.rs
+//! states       drawn at random: a few steady tasks each                 steady.rs
+//! runs         of each state under each scheduler: every placement      fairground_run::placements::Placements
+//! Pricer       power of a placement                                     price.rs
+//! best         the optimum over all placements                          best.rs
+//! Judge        regret of each wakeup                                    judge.rs
+//! tally        distributions by scheduler and by rule                   tally.rs
 //! ```
 //!
-//! The scheduler goes by what it has measured of the tasks, the judge by what they are. So what is regretted is not only
-//! how a policy searches (one task at a time, one candidate a clock), but also what it estimates.
+//! The scheduler uses its measured signals, the judge the tasks' true load. So regret contains not only
+//! the policy's search (one task at a time, one candidate per clock) but also its estimation errors.
 
 mod best;
 mod judge;
@@ -35,9 +35,9 @@ pub use price::{Price, Pricer};
 pub use steady::{drawn, workload, Steady};
 pub use tally::{Distribution, Distributions, RuleTally, SchedulerRegret};
 
-/// All placements of more tasks would be too many.
+/// Most tasks of a state: more tasks have too many placements to try all.
 pub const MAX_TASKS: usize = 6;
-/// And on more CPUs.
+/// Most CPUs of a machine, for the same reason.
 pub const MAX_CPUS: usize = 8;
 
 /// What states are drawn, and how many.
@@ -47,13 +47,13 @@ pub struct Plan {
     pub states: u64,
     /// Most tasks of a state, 1 to [`MAX_TASKS`].
     pub tasks: usize,
-    /// Some tasks ask for a floor or a ceiling.
+    /// Whether some tasks have `uclamp.min` or `uclamp.max`.
     pub clamps: bool,
     /// Seed of all random draws.
     pub seed: u64,
 }
 
-/// Why a machine cannot be judged on.
+/// Why regret cannot be computed on a machine.
 #[derive(Debug, Error, Diagnostic, PartialEq, Eq)]
 pub enum RegretError {
     /// The machine has too many CPUs for exhaustive search.
@@ -64,7 +64,7 @@ pub enum RegretError {
         /// Number of CPUs of the machine.
         cpus: usize,
     },
-    /// Threads of a core share what it can do.
+    /// SMT: threads of a core share its capacity, which the price cannot state.
     #[error("{machine} has sibling threads: what a CPU can do there depends on what its sibling does")]
     #[diagnostic(help("take a machine of single-threaded cores, such as hikey960 or pixel6"))]
     Siblings {
@@ -77,7 +77,7 @@ pub enum RegretError {
     PowerUnknown {
         /// Name of the machine.
         machine: String,
-        /// Those of the clock.
+        /// CPUs of the frequency domain.
         cpus: String,
     },
 }
@@ -85,15 +85,15 @@ pub enum RegretError {
 /// Results for all schedulers.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// States for which there is a placement that fits.
+    /// Number of states for which some placement fits.
     pub judged: u64,
     /// States in which the tasks fit on no placement.
     pub nowhere: u64,
-    /// By scheduler, in the order asked for.
+    /// Results by scheduler, in the order requested.
     pub tallies: Vec<SchedulerRegret>,
 }
 
-/// Whether placements on the machine can all be tried and priced.
+/// Checks that all placements on the machine can be tried and priced.
 ///
 /// # Errors
 /// Why not.
@@ -111,8 +111,8 @@ pub fn check(machine: &Machine) -> Result<(), RegretError> {
     }
 }
 
-/// Runs every state under every scheduler of `experiment`, whose workload does not matter, and judges it. `progress` is called
-/// once for each run. The inner error says which run failed, and why.
+/// Runs every state under every scheduler of `experiment`, whose workload does not matter, and judges it. `progress` is
+/// called once for each run. The inner error says which run failed, and why.
 ///
 /// # Errors
 /// If the threads cannot be had.

@@ -5,34 +5,34 @@
 //! | [`Price::model_mw`] | power of the operating point in the kernel's energy model, for its share of busy time | nothing |
 //! | [`Price::power_mw`] | power of the operating point at the voltage of its supply | idle states, clusters, supplies, votes of clocks: what the simulated machine draws |
 //!
-//! The first is what the scheduler reckons with, the second what it is to save. Both take the clocks that schedutil would
+//! The scheduler optimizes the first; the second is the true power. Both use the frequencies that schedutil would
 //! set for the utilization of the tasks: the slowest efficient operating point that leaves the busiest CPU of the clock a
 //! fifth to spare, within the clamps.
 //!
 //! DEVIATION: of the simulated machine the price leaves out ticks, switches, entries and exits of idle; phases of tasks
-//! on different CPUs are taken to be independent; a clock without running CPUs is at its slowest, and sleeps are as long
-//! as those of tasks that come one after another with equal gaps.
+//! on different CPUs are taken to be independent; a clock without running CPUs is at its slowest, and sleeps are as
+//! long as those of tasks that come one after another with equal gaps.
 
 use fairground_machine::{CpuId, FreqDomain, IdleScope, Machine, Opp};
 
 use super::steady::{Steady, PERIOD};
 
-/// What schedutil adds to utilization, and utilization times which fits a capacity: spec 7 and 8.
+/// schedutil's headroom (x 1.25), and the margin of fits_capacity: spec 7 and 8.
 const HEADROOM: f64 = 1.25;
 const FITS: f64 = 1.25;
 /// Of clamps and capacities.
 const SCALE: f64 = 1024.0;
 
-/// Mean powers of a placement.
+/// Mean power of a placement, by two measures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Price {
-    /// As the kernel's energy model has it.
+    /// By the kernel's energy model, mW.
     pub model_mw: f64,
-    /// As the machine is simulated.
+    /// By the simulated machine, mW.
     pub power_mw: f64,
 }
 
-/// What the tasks of a CPU come to.
+/// Sums over the tasks of a CPU.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Load {
     util: f64,
@@ -51,7 +51,7 @@ impl Load {
         self.nr += 1;
     }
 
-    /// What schedutil asks for. A ceiling below the floor loses.
+    /// The utilization that schedutil requests. If the maximum is below the minimum, the minimum wins.
     fn request(&self) -> f64 {
         if self.nr == 0 {
             0.0
@@ -64,7 +64,7 @@ impl Load {
 /// Prices placements on a machine.
 pub struct Pricer<'m> {
     machine: &'m Machine,
-    /// By clock: the operating points that schedutil takes, by number.
+    /// By frequency domain: indices of the operating points that schedutil uses.
     efficient: Vec<Vec<usize>>,
 }
 
@@ -74,8 +74,8 @@ impl<'m> Pricer<'m> {
         Pricer { machine, efficient: machine.freq_domains.iter().map(efficient).collect() }
     }
 
-    /// Each task on its CPU of `placement`. None: some CPU has more than fits, a floor that it cannot give, or more to do
-    /// than it gets done at its clock.
+    /// The price of `placement` (the CPU of each task). None: a CPU is overloaded, cannot reach a `uclamp.min`, or has
+    /// more to do than it gets done at its clock.
     pub fn price(&self, tasks: &[Steady], placement: &[CpuId]) -> Option<Price> {
         let mut loads = vec![NONE; self.machine.nr_cpus()];
         tasks.iter().zip(placement).for_each(|(task, cpu)| loads[*cpu as usize].add(task));
@@ -95,7 +95,7 @@ impl<'m> Pricer<'m> {
         self.machine.capacity_at(cpu, opp.khz)
     }
 
-    /// The operating point that schedutil takes.
+    /// The operating point that schedutil selects.
     fn point(&self, clock: usize, loads: &[Load]) -> usize {
         let FreqDomain { cpus, opps, .. } = &self.machine.freq_domains[clock];
         let enough = |point: &&usize| {
@@ -104,7 +104,7 @@ impl<'m> Pricer<'m> {
         self.efficient[clock].iter().find(enough).copied().unwrap_or(opps.len() - 1)
     }
 
-    /// The least point of a clock, or of its voltage, that others ask for.
+    /// Lowest operating point of a clock, or of its voltage, that votes of other clocks allow.
     fn voted<'v>(
         &'v self,
         clock: usize,
@@ -120,7 +120,7 @@ impl<'m> Pricer<'m> {
         loads[cpu as usize].util / self.capacity_at(cpu, &self.machine.freq_domains[clock].opps[clocks[clock]])
     }
 
-    /// Power of a clock's point for the share of time that its CPUs need there.
+    /// Power of a frequency domain at an operating point, by the busy shares of its CPUs.
     fn model_mw(&self, loads: &[Load], points: &[usize]) -> f64 {
         let of_clock = |(domain, point): (&FreqDomain, &usize)| {
             let opp = &domain.opps[*point];
@@ -155,7 +155,7 @@ impl<'m> Pricer<'m> {
         states.iter().rposition(pays).unwrap_or(0)
     }
 
-    /// The share of time in which all of a cluster but `but` ask for a state that takes the cluster down.
+    /// The share of time in which all CPUs of a cluster except `but` request a cluster idle state.
     fn down(&self, cluster: usize, states: &[usize], busy: &[f64], but: Option<CpuId>) -> f64 {
         let members = self.machine.clusters[cluster].cpus.iter().filter(|cpu| Some(*cpu) != but);
         let asks = |cpu: CpuId| self.machine.idle_states(cpu)[states[cpu as usize]].scope == IdleScope::Cluster;
@@ -167,7 +167,7 @@ impl<'m> Pricer<'m> {
         cluster.idle_mw * down + cluster.active_mw * (1.0 - down)
     }
 
-    /// Of a CPU that sleeps. A state of the cluster is held while the others are down, too; else its deepest own.
+    /// Power of a sleeping CPU: in the cluster state while the others request it too, else in its deepest CPU state.
     fn idle_mw(&self, cpu: CpuId, states: &[usize], busy: &[f64], voltage: &Opp) -> f64 {
         let all = self.machine.idle_states(cpu);
         let power = |state: usize| voltage.wfi_mw.filter(|_| state == 0).unwrap_or(all[state].power_mw);

@@ -14,22 +14,22 @@ const FOOTPRINT_KIB: u32 = 16;
 /// Largest utilization drawn: half of the largest CPU.
 const LARGEST: u64 = 512;
 const SMALLEST: u64 = 16;
-/// All of a CPU of the largest size.
+/// Capacity of the largest CPU.
 const SCALE: u64 = 1024;
 
 /// A periodic task with constant work.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Steady {
-    /// Of 1024, which is all of the largest CPU at its fastest.
+    /// Utilization, 0 to 1024 (the largest CPU at its top frequency).
     pub util: f64,
-    /// Floor asked for, 0 to 1024.
+    /// Requested `uclamp.min`, 0 to 1024.
     pub min: u16,
-    /// Ceiling asked for, 0 to 1024.
+    /// Requested `uclamp.max`, 0 to 1024.
     pub max: u16,
 }
 
 impl Steady {
-    /// One that asks for no clamps.
+    /// A task without clamps.
     pub fn new(util: f64) -> Steady {
         Steady { util, min: 0, max: SCALE as u16 }
     }

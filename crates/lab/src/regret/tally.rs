@@ -6,13 +6,13 @@ use serde::Serialize;
 
 use super::judge::{Outcome, Regret, WakeupRegret};
 
-/// Less than that is none, percent: differences of rounding.
+/// Regrets below this count as zero, percent: rounding.
 const NOTHING_PCT: f64 = 1e-6;
 
-/// A distribution, percent of the least.
+/// A distribution of regret, percent of the optimum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Distribution {
-    /// Share of those without regret, percent of all.
+    /// Share of values without regret, percent of all.
     pub none_pct: f64,
     /// Arithmetic mean of the values.
     pub mean: f64,
@@ -45,12 +45,12 @@ impl Distribution {
     }
 }
 
-/// A distribution in either currency.
+/// Distributions by either measure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Distributions {
-    /// By the kernel's energy model.
+    /// By the kernel's energy model ([`Price::model_mw`]), percent.
     pub model: Distribution,
-    /// By the power of the simulated machine.
+    /// By the simulated machine ([`Price::power_mw`]), percent.
     pub power: Distribution,
 }
 
@@ -61,36 +61,36 @@ impl Distributions {
     }
 }
 
-/// What came of one rule.
+/// Regret of the decisions of one rule.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RuleTally {
     /// Name of the placement rule.
     pub rule: String,
-    /// Wakeups that it decided.
+    /// Number of wakeups that it decided.
     pub wakeups: u64,
-    /// Against the best CPU for the task with the others where they were.
+    /// Regret against the best CPU for the task, the other tasks unchanged.
     pub one: Distributions,
 }
 
-/// What came of one scheduler.
+/// Regret under one scheduler.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SchedulerRegret {
     /// Scheduler as the user typed it.
     pub sched: String,
-    /// States that were judged: those in which some wakeup led to a placement that fits.
+    /// Number of states in which some wakeup led to a placement that fits.
     pub states: u64,
     /// Number of wakeups with a regret.
     pub wakeups: u64,
-    /// Wakeups that left a CPU with more than fits, percent of all.
+    /// Wakeups that left a CPU overloaded, percent of all.
     pub unfit_pct: f64,
-    /// Against the best placement of all tasks: means of states.
+    /// Regret against the best placement of all tasks: distribution of the states' means.
     pub all: Distributions,
     /// By rule, the most frequent first.
     pub rules: Vec<RuleTally>,
 }
 
 impl SchedulerRegret {
-    /// Of the outcomes of all states.
+    /// Summarizes the outcomes of all states.
     pub fn from_outcomes(sched: String, outcomes: &[Outcome]) -> SchedulerRegret {
         let judged: Vec<&WakeupRegret> = outcomes.iter().flat_map(|o| &o.judged).collect();
         let unfit: u64 = outcomes.iter().map(|o| o.unfit).sum();

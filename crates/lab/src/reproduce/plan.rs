@@ -1,4 +1,5 @@
-//! The plan of a reproduction: the runs that published rows need, requested together, and the rows made from their outcomes.
+//! The plan of a reproduction: the runs that published rows need, requested together, and the rows made from their
+//! outcomes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

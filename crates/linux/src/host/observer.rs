@@ -36,8 +36,8 @@ pub trait KernelObserver {
         None
     }
 
-    /// Asked after a [`Self::placed`] that gave a rule, if reasons are wanted: the reasons of the decision. Rules are numbered as by
-    /// [`Self::rules`], notes as by [`Self::note_text`].
+    /// Asked after a [`Self::placed`] that gave a rule, if reasons are wanted: the reasons of the decision. Rules are
+    /// numbered as by [`Self::rules`], notes as by [`Self::note_text`].
     fn reasons(&mut self, _tell: &mut dyn FnMut(Reason)) {}
 
     /// A fair pick on `cpu` begins.
@@ -67,7 +67,8 @@ pub trait KernelObserver {
     /// It has, or there was none to push.
     fn pushed(&mut self, _kernel: &Reader, _cpu: CpuId) {}
 
-    /// The frequency governor is notified that the utilization of `cpu` has changed (cpufreq_update_util). `flags`: `FG_FREQUENCY_*`.
+    /// The frequency governor is notified that the utilization of `cpu` has changed (cpufreq_update_util). `flags`:
+    /// `FG_FREQUENCY_*`.
     fn governing(&mut self, _kernel: &Reader, _cpu: CpuId, _flags: u32) {}
 
     /// What it has asked for, kHz; `None`: nothing.

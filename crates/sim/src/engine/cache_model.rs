@@ -107,8 +107,8 @@ impl CacheModel {
         }
     }
 
-    /// A task begins to run: returns what is missing of its footprint. A task without a working set misses nothing: making one
-    /// is part of what it does.
+    /// A task begins to run: returns what is missing of its footprint. A task without a working set misses nothing:
+    /// making one is part of what it does.
     pub(super) fn arrive(
         &mut self,
         machine: &Machine,

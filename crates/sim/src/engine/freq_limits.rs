@@ -95,7 +95,8 @@ impl Engine {
         let opps = &self.machine.freq_domains[domain as usize].opps;
         let opp = opps.iter().position(|o| o.khz >= khz).unwrap_or(opps.len() - 1) as u32;
         if std::mem::replace(&mut self.asked_opp[domain as usize], opp) != opp {
-            // CPUs' clocks differ by what they were charged: requests are carried out in the order in which they were made.
+            // CPUs' clocks differ by what they were charged: requests are carried out in the order in which they were
+            // made.
             let at = sent.max(self.asked_at[domain as usize]);
             self.asked_at[domain as usize] = at;
             self.set_frequency(at, domain, opp);

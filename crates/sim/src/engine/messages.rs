@@ -10,8 +10,8 @@
 //!
 //! Two own lines: of a pipe, that of the mutex and the readers' wait queue, which every call modifies, and that of head
 //! and tail with the writers' wait queue (`struct pipe_inode_info`: 24 bytes of mutex, 24 of each queue, then the rest); of
-//! a socket, that of the receive queue with its lock, and that of the sender's charge, which the task that frees a message gives
-//! back. A message of another CPU costs its reader `costs.message` by distance besides, once a read.
+//! a socket, that of the receive queue with its lock, and that of the sender's charge, which the task that frees a
+//! message gives back. A message of another CPU costs its reader `costs.message` by distance besides, once a read.
 //!
 //! ```text
 //! writer  call, copy ====|~ mutex, lines ~*             * the message is there; a reader is woken
@@ -19,12 +19,12 @@
 //! ```
 //!
 //! The mutex of a pipe is held for the copy and the lines, by writers and readers alike, in the order in which they come to
-//! it. A writer comes to it when its copy is done, and holds it from the copy's start if no other thread did. DEVIATION: who
-//! waits spins, as in the kernel while the owner runs. DEVIATION: what a waiting reader will hold it for is what it would
-//! find when it comes. DEVIATION: head and tail change with the page only, of which 40 messages of 100 bytes go into one;
-//! the descriptor of the page, which each message changes, stands for them meanwhile. Fresh pages and the heads of a
-//! socket's messages are taken to be where they are used, as freed memory goes to lists of the CPU; a poll reads and takes
-//! nothing. What a look at an empty channel takes is paid when the reader is back.
+//! it. A writer comes to it when its copy is done, and holds it from the copy's start if no other thread did.
+//! DEVIATION: who waits spins, as in the kernel while the owner runs. DEVIATION: what a waiting reader will hold it for
+//! is what it would find when it comes. DEVIATION: head and tail change with the page only, of which 40 messages of 100
+//! bytes go into one; the descriptor of the page, which each message changes, stands for them meanwhile. Fresh pages
+//! and the heads of a socket's messages are taken to be where they are used, as freed memory goes to lists of the CPU;
+//! a poll reads and takes nothing. What a look at an empty channel takes is paid when the reader is back.
 
 use std::collections::VecDeque;
 

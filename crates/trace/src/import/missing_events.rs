@@ -11,9 +11,9 @@
 //!                                        half as long if it does not sleep now
 //! ```
 //!
-//! Likewise a thread that was switched to has left unseen when another thread is current, when it is switched to or placed on
-//! another CPU, or, if it is known to leave unseen and never does anything in sight, when it is woken. It is taken to have
-//! run as long as it usually does.
+//! Likewise a thread that was switched to has left unseen when another thread is current, when it is switched to or
+//! placed on another CPU, or, if it is known to leave unseen and never does anything in sight, when it is woken. It is
+//! taken to have run as long as it usually does.
 
 use fairground_machine::CpuId;
 use fairground_workload::recorded::Step;

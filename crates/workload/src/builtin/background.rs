@@ -1,7 +1,7 @@
 //! Background load of a phone: services that wake up now and then for short work.
 //!
-//! How much that is has not been published; an option sets it. That it comes in short pieces from a few threads, each at
-//! a pace of its own, is an estimate.
+//! How much that is has not been published; an option sets it. That it comes in short pieces from a few threads, each
+//! at a pace of its own, is an estimate.
 
 use super::parts;
 use crate::options::{OptionInfo, OptionKind, Options, MICRO, NS_PER_MS};

@@ -13,7 +13,8 @@
 //! is with the display (Android's FrameMetrics, total duration). Its penalty for jank begins at 12 ms. What threads ask of
 //! utilisation clamps: mail 003, whose tables are of Geekbench on the same phone ([`super::requests`]).
 //!
-//! The cost of a frame has not been published. The shares are estimates: app, RenderThread, GPU driver, SurfaceFlinger as
+//! The cost of a frame has not been published. The shares are estimates: app, RenderThread, GPU driver, SurfaceFlinger
+//! as
 //! 9 : 11 : 2 : 4 for a list. Their sum is bounded by the 136 mW of the mail: at 60 Hz and about 0.4 mW for a unit of capacity, 2
 //! to 4 ms of a large CPU.
 

@@ -77,8 +77,8 @@ impl IdlePeriod {
     }
 }
 
-/// Accounts a finished idle period of `slept_ns`, entry and exit included. `saved_mw`: what the state reached saves over the next
-/// shallower one.
+/// Accounts a finished idle period of `slept_ns`, entry and exit included. `saved_mw`: what the state reached saves
+/// over the next shallower one.
 pub(crate) fn account_idle_period(
     stats: &mut [IdleStats],
     states: &[IdleState],
