@@ -99,7 +99,7 @@ impl Comparison {
     }
 }
 
-/// Runs until told to stop.
+/// Runs until `stop` is set.
 struct Stoppable<'a>(&'a Experiment, Stop);
 
 impl Runner for Stoppable<'_> {

@@ -226,11 +226,11 @@ pub fn explain_placements(
 ) -> PyResult<Explanation> {
     let asked = Asked { wanted: Wanted { task, at, cpu }, by: Split::None };
     traced(given, |of| {
-        let told = |stop: Stop| -> Result<_, ExplainError> {
+        let compute = |stop: Stop| -> Result<_, ExplainError> {
             let of = Stoppable(of, &stop);
             Ok((explain::explain(&of, &asked)?.0, explain::chosen(&of, &asked.wanted)?))
         };
-        let (text, (placements, head, notes)) = beside(given.py(), told)?.map_err(input)?;
+        let (text, (placements, head, notes)) = beside(given.py(), compute)?.map_err(input)?;
         Ok(Explanation { text, placements, head, notes })
     })
 }
@@ -242,8 +242,8 @@ pub fn explain_difference(base: &Bound<'_, PyAny>, test: &Bound<'_, PyAny>) -> P
     let py = base.py();
     traced(base, |base| {
         traced(test, |test| {
-            let told = |stop: Stop| Differing::of(&Stoppable(base, &stop), &Stoppable(test, &stop));
-            Ok(Difference(beside(py, told)?.map_err(input)?))
+            let compute = |stop: Stop| Differing::of(&Stoppable(base, &stop), &Stoppable(test, &stop));
+            Ok(Difference(beside(py, compute)?.map_err(input)?))
         })
     })
 }

@@ -74,7 +74,7 @@ impl Run {
     }
 
     /// One row for each CPU: `cpu`, `busy_ns` (a task runs), `idle_ns` (whole stays in idle states), `stays`, `mean_khz`
-    /// (of the time its clock was told; null: never). Needs events.
+    /// (of the time with a known clock; null: none). Needs events.
     #[getter]
     fn cpus(&self, py: Python<'_>) -> PyResult<Table> {
         let recording = self.recording("cpus")?;

@@ -123,9 +123,9 @@ fn run_workload(m: Machine, idle: IdleGovernor, w: Workload) -> (Outcome, Vec<(&
 #[test]
 fn a_state_is_recorded_while_its_cpu_sleeps_and_cleared_before_interrupts_are_served() {
     let (_, heard) = run(two_cpus(), IdleGovernor::Deepest);
-    let told =
+    let expected =
         [("no tick", false), ("enter", true), ("exit", false), ("kick", false), ("balance", false), ("enter", true)];
-    assert_eq!(heard, told);
+    assert_eq!(heard, expected);
 }
 
 /// No time passes between the line that a polling CPU sees and the end of its idle: it would sleep again before the softirq

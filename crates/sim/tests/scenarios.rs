@@ -496,11 +496,11 @@ struct Why {
 impl Observer for Why {
     fn event(&mut self, event: &Event) {
         if matches!(event.kind, EventKind::Decision(_)) {
-            let told = self.open.take().map(|(of, n)| {
+            let reported = self.open.take().map(|(of, n)| {
                 assert_eq!(of, *event, "reasons come with their decision");
                 n
             });
-            self.decisions.push(told.unwrap_or(0));
+            self.decisions.push(reported.unwrap_or(0));
         }
         assert_eq!(self.open, None, "nothing comes between reasons and their decision");
     }
@@ -518,7 +518,7 @@ impl Observer for Why {
 #[test]
 fn reasons_come_right_before_their_decision_and_change_nothing() {
     let sleeper = spec("sleeper", vec![Op::Sleep(Amount::fixed(1_000)), Op::Run(Amount::fixed(500))]);
-    let told = |wants: bool| {
+    let reported = |wants: bool| {
         let (mut why, mut other, mut hash) = (Why { wants, ..Why::default() }, Why::default(), HashObserver::new());
         let mut engine =
             testing::engine(machine(2, 1), workload(vec![], vec![sleeper.clone(), sleeper.clone()]), plain());
@@ -526,9 +526,9 @@ fn reasons_come_right_before_their_decision_and_change_nothing() {
         assert_eq!(why.decisions, other.decisions, "all observers get the reasons");
         (why.decisions, hash.value())
     };
-    let (with, hash) = told(true);
+    let (with, hash) = reported(true);
     assert_eq!(with, [1, 1, 1, 1]);
-    assert_eq!(told(false), (vec![0, 0, 0, 0], hash), "no observer asks");
+    assert_eq!(reported(false), (vec![0, 0, 0, 0], hash), "no observer asks");
 }
 
 /// A task makes a child before the window begins; the rig's scheduler puts children on CPUs of their own.

@@ -54,7 +54,7 @@ pub use pipeline::{BuildResult, Request, Step};
 
 /// The valid name nearest to `name`, if one is near enough to be meant.
 fn nearest<'a>(name: &str, valid: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    // A name of unbounded length is nobody's typo, and comparing it would take for ever.
+    // A name of unbounded length is not a typo, and comparing it would take too long.
     if name.len() > 64 {
         return None;
     }

@@ -262,11 +262,11 @@ impl Scheduler for Linux {
     fn audit(&self, env: &Env) -> Result<(), String> {
         let mut seen = FgTask::zeroed();
         for (task, _) in self.tasks.iter().enumerate().filter(|(_, t)| t.is_live) {
-            let told = self.desk.cpu_of(task as TaskId);
+            let reported = self.desk.cpu_of(task as TaskId);
             self.desk.read(env, |kernel| kernel.task(task as TaskId, &mut seen));
-            if seen.cpu != told as i32 {
+            if seen.cpu != reported as i32 {
                 return Err(format!(
-                    "task {task} is on CPU {} in the kernel, and was reported on CPU {told}",
+                    "task {task} is on CPU {} in the kernel, and was reported on CPU {reported}",
                     seen.cpu
                 ));
             }

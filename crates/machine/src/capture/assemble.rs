@@ -291,11 +291,11 @@ impl<'a> Parts<'a> {
             return vec![lent.only_state(power, lowest_mw)];
         }
         for state in &kind.states {
-            let told: &[&str] = match state.entry_and_wake_us {
+            let sourced: &[&str] = match state.entry_and_wake_us {
                 Some(_) => &["entry", "wake", "exit_latency", "residency"],
                 None => &["exit_latency", "residency"],
             };
-            for figure in told {
+            for figure in sourced {
                 let source = published(if state.is_added { ADDED_STATE } else { self.seen.places.idle });
                 self.state(format!("cpu_type.{}.idle.{}.{figure}", kind.name, state.name), source);
             }

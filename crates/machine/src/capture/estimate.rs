@@ -274,12 +274,14 @@ impl Core<'_> {
 
 fn idle_state(state: &State, like: &IdleState, power: f64, lowest_mw: f64) -> IdleState {
     let exit_latency_ns = state.exit_latency_us * 1000;
-    let told = like.exit_latency_ns.max(1);
+    let like_latency_ns = like.exit_latency_ns.max(1);
     // Of a state that is left at once, nothing can be scaled.
-    let share = |ns: u64| (u128::from(ns) * u128::from(exit_latency_ns) / u128::from(told)).min(exit_latency_ns.into());
-    let longer = exit_latency_ns as f64 / told as f64;
-    let told = state.entry_and_wake_us.map(|(entry, wake)| (entry * 1000, wake * 1000));
-    let (entry_ns, wake_ns) = told.unwrap_or((share(like.entry_ns) as u64, share(like.wake_ns) as u64));
+    let share = |ns: u64| {
+        (u128::from(ns) * u128::from(exit_latency_ns) / u128::from(like_latency_ns)).min(exit_latency_ns.into())
+    };
+    let longer = exit_latency_ns as f64 / like_latency_ns as f64;
+    let stated = state.entry_and_wake_us.map(|(entry, wake)| (entry * 1000, wake * 1000));
+    let (entry_ns, wake_ns) = stated.unwrap_or((share(like.entry_ns) as u64, share(like.wake_ns) as u64));
     // A loop runs: without one to go by, it draws what the lowest frequency does.
     let lent_mw = if state.is_polling && !like.polling { lowest_mw } else { rounded(like.power_mw * power) };
     IdleState {

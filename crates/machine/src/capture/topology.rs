@@ -300,18 +300,18 @@ impl Reader<'_> {
             let cpus = self.cpus.kernel(&unknown);
             self.notes.add(format!("no cluster is known of CPUs {cpus}: a last-level cache is taken to be a cluster"));
         }
-        let told = self.groups(&lists, |cpu| match ids[cpu as usize] {
+        let listed = self.groups(&lists, |cpu| match ids[cpu as usize] {
             Some(_) => self.cpus_with_equal_key(cpu, |i| (package_ids[i], ids[i])),
             None => CpuMask::single(cpu),
         })?;
-        Ok(clusters(&told, cores, llcs, packages, &[]))
+        Ok(clusters(&listed, cores, llcs, packages, &[]))
     }
 }
 
-/// The clusters: those of `told` that are a level, and of the other CPUs those that power down together, as `powered`
+/// The clusters: those of `listed` that are a level, and of the other CPUs those that power down together, as `powered`
 /// says, else as those do that share a cache.
 pub(super) fn clusters(
-    told: &[CpuMask],
+    listed: &[CpuMask],
     cores: &[CpuMask],
     llcs: &[CpuMask],
     packages: &[CpuMask],
@@ -322,12 +322,12 @@ pub(super) fn clusters(
         let llc = group_of(llcs, first);
         cluster.is_subset(&llc) && *cluster != llc && !cluster.is_subset(&group_of(cores, first))
     };
-    let levels = told.iter().filter(|cluster| is_level(cluster));
+    let levels = listed.iter().filter(|cluster| is_level(cluster));
     let mut clusters: Vec<Cluster> = levels.map(|cpus| Cluster { cpus: *cpus, shares_cache: true }).collect();
     let mut left = cores.iter().fold(CpuMask::EMPTY, |all, core| all.or(core));
     clusters.iter().for_each(|level| left = left.minus(&level.cpus));
     while let Some(cpu) = left.first() {
-        let (cluster, package) = (group_of(told, cpu), group_of(packages, cpu));
+        let (cluster, package) = (group_of(listed, cpu), group_of(packages, cpu));
         let llc = group_of(llcs, cpu).and(&package);
         let together = match powered.iter().find(|domain| domain.test(cpu)) {
             Some(domain) => *domain,

@@ -123,14 +123,14 @@ fn spins(body: StepWeight, times: Option<u64>) -> bool {
 }
 
 fn step_weight(op: &Op, machine: &Machine) -> StepWeight {
-    let told = |a: &Amount| {
+    let duration = |a: &Amount| {
         let ns = u128::from(a.base) + u128::from(a.jitter);
         StepWeight { ns, steps: 1, takes_time: ns > 0 }
     };
     match op {
-        Op::Run(a) | Op::RunWall(a) | Op::Sleep(a) | Op::Serial { hold: a, .. } => told(a),
-        Op::TimerWait { period_ns, .. } => told(&Amount::fixed(*period_ns)),
-        Op::Work(ps) => told(&Amount::fixed(ps / 1000)),
+        Op::Run(a) | Op::RunWall(a) | Op::Sleep(a) | Op::Serial { hold: a, .. } => duration(a),
+        Op::TimerWait { period_ns, .. } => duration(&Amount::fixed(*period_ns)),
+        Op::Work(ps) => duration(&Amount::fixed(ps / 1000)),
         other => StepWeight { ns: 0, steps: 1, takes_time: can_block(other) || is_dear(other, machine) },
     }
 }

@@ -216,15 +216,18 @@ fn mutexes_are_followed_through_loops() {
 fn waits_that_nobody_ends_are_told() {
     let objects = [Object::Mutex, Object::Cond, Object::Semaphore { value: 0 }, Object::Pipe { slots: 1 }];
     let suspend = [Op::Lock(0), WAIT, Op::Unlock(0)];
-    let told = |programs: &[&[Op]]| check(&workload(&objects, programs)).unwrap();
-    assert_eq!(told(&[&suspend]), ["waits for condition variable 1, which no thread ever signals"]);
-    assert_eq!(told(&[&suspend, &[Op::Signal(1)]]), [""; 0]);
+    let remarks = |programs: &[&[Op]]| check(&workload(&objects, programs)).unwrap();
+    assert_eq!(remarks(&[&suspend]), ["waits for condition variable 1, which no thread ever signals"]);
+    assert_eq!(remarks(&[&suspend, &[Op::Signal(1)]]), [""; 0]);
     let own = [Op::Lock(0), WAIT, Op::Signal(1), Op::Unlock(0)];
-    assert_eq!(told(&[&own]), ["waits for condition variable 1, which no other thread ever signals"]);
-    assert_eq!(told(&[&[Op::SemWait(2)]]), ["waits for semaphore 2, which no thread ever posts"]);
-    assert_eq!(told(&[&[Op::PipeRead { pipe: 3, bytes: 1 }]]), ["reads from pipe 3, which no thread ever writes to"]);
+    assert_eq!(remarks(&[&own]), ["waits for condition variable 1, which no other thread ever signals"]);
+    assert_eq!(remarks(&[&[Op::SemWait(2)]]), ["waits for semaphore 2, which no thread ever posts"]);
+    assert_eq!(
+        remarks(&[&[Op::PipeRead { pipe: 3, bytes: 1 }]]),
+        ["reads from pipe 3, which no thread ever writes to"]
+    );
     let write = [Op::PipeWrite { pipe: 3, bytes: 1 }];
-    assert_eq!(told(&[&write]), ["writes to pipe 3, which no thread ever reads from: it fills up"]);
+    assert_eq!(remarks(&[&write]), ["writes to pipe 3, which no thread ever reads from: it fills up"]);
     let mut w = workload(&objects, &[&[Op::SemWait(2)]]);
     w.irqs.push(IrqSource {
         name: "nic".into(),
@@ -382,14 +385,14 @@ fn threads_that_wait_for_each_other_in_a_circle_are_told() {
     let circle =
         [[Op::SemWait(0), post(1)], [Op::SemWait(1), post(0)], [Op::SemWait(2), RUN], [Op::SemWait(0), post(2)]];
     let programs: Vec<&[Op]> = circle.iter().map(|p| p.as_slice()).collect();
-    let told = check(&workload(&semaphores, &programs)).unwrap();
+    let remarks = check(&workload(&semaphores, &programs)).unwrap();
     let why = "every thread that could wake it also waits for ever or never gets there";
     let expected = [
         format!("waits for semaphore 0 for ever (with it 1 more): {why}"),
         format!("waits for semaphore 1 for ever: {why}"),
         format!("waits for semaphore 2 for ever: {why}"),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(remarks, expected);
     // A thread that posts first breaks the cycle.
     let mut open = circle.clone();
     open[0].reverse();
@@ -402,10 +405,10 @@ fn what_stands_behind_an_endless_loop_wakes_nobody() {
     let endless = [looped(None, &[RUN]), vec![Op::Signal(0), Op::BarrierWait(1)]].concat();
     let wait = Op::CondWait { cond: 0, mutex: None };
     let w = workload(&[Object::Cond, Object::Barrier { parties: 2 }], &[&endless, &[wait], &[Op::BarrierWait(1)]]);
-    let told = check(&w).unwrap();
-    assert_eq!(told.len(), 2, "{told:?}");
-    assert!(told[0].starts_with("waits for condition variable 0 for ever"), "{told:?}");
-    assert!(told[1].starts_with("waits for barrier 1 for ever"), "{told:?}");
+    let remarks = check(&w).unwrap();
+    assert_eq!(remarks.len(), 2, "{remarks:?}");
+    assert!(remarks[0].starts_with("waits for condition variable 0 for ever"), "{remarks:?}");
+    assert!(remarks[1].starts_with("waits for barrier 1 for ever"), "{remarks:?}");
 }
 
 /// A child that is never created signals no thread; a barrier fills by all who come to it, one at a time.

@@ -31,7 +31,7 @@ pub(super) fn read(
     let (nodes, slit) = nodes(cpus)?;
     let map = Map::read(cpus, notes)?;
     let groups = |key: &dyn Fn(CpuId) -> Option<u64>| grouped(cpus, key);
-    let (packages, cores, told) = match &map {
+    let (packages, cores, listed) = match &map {
         // As the kernel has it without a map: each CPU a core, each node a package.
         None => (nodes.clone(), groups(&|cpu| Some(cpu.into())), Vec::new()),
         Some(map) => (
@@ -40,14 +40,14 @@ pub(super) fn read(
             groups(&|cpu| map.position(cpu).cluster.map(u64::from)),
         ),
     };
-    let llcs = llcs(cpus, chains, &packages, &nodes, &told, notes);
+    let llcs = llcs(cpus, chains, &packages, &nodes, &listed, notes);
     let fits = |domain: &&CpuMask| {
         let first = domain.first().unwrap_or(0);
         let llc = group_of(&llcs, first);
         domain.is_subset(&group_of(&packages, first)) && (domain.is_subset(&llc) || llc.is_subset(domain))
     };
     let powered: Vec<CpuMask> = powered.iter().filter(fits).copied().collect();
-    let clusters = clusters(&told, &cores, &llcs, &packages, &powered);
+    let clusters = clusters(&listed, &cores, &llcs, &packages, &powered);
     Ok(Topology { cores, clusters, llcs, packages, nodes, slit })
 }
 
@@ -155,7 +155,7 @@ fn llcs(
     chains: &Chains,
     packages: &[CpuMask],
     nodes: &[CpuMask],
-    told: &[CpuMask],
+    listed: &[CpuMask],
     notes: &mut Notes,
 ) -> Vec<CpuMask> {
     let mut llcs: Vec<CpuMask> = Vec::new();
@@ -163,7 +163,7 @@ fn llcs(
     while let Some(cpu) = left.first() {
         let together = group_of(packages, cpu).and(&group_of(nodes, cpu));
         let cache = last(cpus, chains, cpu);
-        let cluster = told.iter().find(|cluster| cluster.test(cpu)).map(|cluster| cluster.and(&together));
+        let cluster = listed.iter().find(|cluster| cluster.test(cpu)).map(|cluster| cluster.and(&together));
         let llc = match (cache, cluster) {
             (None, _) => together,
             (Some(cache), Some(cluster)) if cache.is_subset(&cluster) => cluster,
