@@ -40,7 +40,7 @@ from ._fairground import run as _run
 from .kernel import kernel_build, kernels
 
 if TYPE_CHECKING:
-    from ._fairground import _Asked, _Events, _Options
+    from ._fairground import _Events, _Options, _ReproduceOptions
     from .sweeps import Experiment
     from .sweeps.sweep import Sweep, sweep
 
@@ -209,12 +209,12 @@ def reproduce(
     seeds: int | None = None,
     quick: bool = False,
     full_length: bool = False,
-    terms: bool = False,
+    attribute_costs: bool = False,
     each_feature: bool = False,
     jobs: int | None = None,
     store: bool | str | PathLike[str] | None = True,
 ) -> Reproduction:
-    """Repeat published figures and set ours beside them.
+    """Run published rows and compare our values with theirs.
 
     Parameters
     ----------
@@ -229,8 +229,8 @@ def reproduce(
         A first look: 3 seeds, a quarter of each row's length; nothing is scored.
     full_length : bool
         Every row at the mail's own length; some are shortened otherwise.
-    terms : bool
-        Also split each row's change by the physical term that carries it.
+    attribute_costs : bool
+        Also attribute each row's change to cost terms, by runs with each term switched off.
     each_feature : bool
         Also split each row's change by the features between base and test.
     jobs : int, optional
@@ -245,16 +245,16 @@ def reproduce(
     Reproduction
         ``str(reproduction)`` is what the command prints; ``reproduction.table`` has one row for each published row.
     """
-    asked: _Asked = {
+    options: _ReproduceOptions = {
         "mail": mail,
         "rows": [rows] if isinstance(rows, str) else list(rows or []),
         "seeds": seeds,
         "quick": quick,
         "full_length": full_length,
-        "terms": terms,
+        "attribute_costs": attribute_costs,
         "each_feature": each_feature,
     }
-    return _reproduce_rows(asked, jobs or 0, False if store is None else store)
+    return _reproduce_rows(options, jobs or 0, False if store is None else store)
 
 
 def explain(

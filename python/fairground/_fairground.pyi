@@ -58,13 +58,13 @@ class _Events(TypedDict):
     util_events: bool
     rtapp_marks: bool
 
-class _Asked(TypedDict):
+class _ReproduceOptions(TypedDict):
     mail: str
     rows: list[str]
     seeds: int | None
     quick: bool
     full_length: bool
-    terms: bool
+    attribute_costs: bool
     each_feature: bool
 
 #: A study as JSON, and what it names: texts of machines, contents of workloads, kernels.
@@ -204,7 +204,7 @@ def compare(
     jobs: int,
     options: _Options,
 ) -> Comparison: ...
-def reproduce_rows(asked: _Asked, jobs: int, store: bool | str | PathLike[str]) -> Reproduction: ...
+def reproduce_rows(asked: _ReproduceOptions, jobs: int, store: bool | str | PathLike[str]) -> Reproduction: ...
 def explain_placements(
     given: Run | str | PathLike[str], task: str | None, at: int | None, cpu: int | None
 ) -> Explanation: ...

@@ -90,6 +90,7 @@ pub enum Hardware {
 pub enum Load {
     /// Periodic tasks; their periods are 5 to 40 ms, each times `stretch`.
     Periodic {
+        /// Number of tasks that are started.
         tasks: u32,
         /// Work of each, percent of a CPU.
         duty: f64,

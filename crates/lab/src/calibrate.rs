@@ -145,6 +145,7 @@ pub enum CalibrateError {
     OutOfReach {
         /// Path of the figure that was varied.
         figure: String,
+        /// The published value of the cell.
         published: f64,
         /// Value of the figure that comes nearest.
         value: f64,

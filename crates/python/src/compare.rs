@@ -21,7 +21,7 @@ use crate::workload::Workload;
 pub struct Comparison(Report);
 
 /// A row with the comparison it belongs to.
-type Placed<'a> = (&'a comparison::Comparison, &'a Row);
+type ComparisonRow<'a> = (&'a comparison::Comparison, &'a Row);
 
 #[pymethods]
 impl Comparison {
@@ -29,7 +29,7 @@ impl Comparison {
     /// interval (`low`, `high`), and whether that excludes zero.
     #[getter]
     fn table(&self) -> Table {
-        let rows: Vec<Placed> = self.rows().collect();
+        let rows: Vec<ComparisonRow> = self.rows().collect();
         let change = |part: fn(&Row) -> Option<f64>| figures(rows.iter().map(|(_, row)| part(row)));
         Table::from_columns(vec![
             ("base", texts(rows.iter().map(|(c, _)| c.base.as_str()))),
@@ -52,7 +52,7 @@ impl Comparison {
     /// One row for each test, metric and seed: what both gave.
     #[getter]
     fn runs(&self) -> Table {
-        let rows: Vec<(Placed, usize)> =
+        let rows: Vec<(ComparisonRow, usize)> =
             self.rows().flat_map(|placed| (0..placed.1.base.len()).map(move |i| (placed, i))).collect();
         Table::from_columns(vec![
             ("base", texts(rows.iter().map(|((c, _), _)| c.base.as_str()))),
@@ -94,7 +94,7 @@ impl Comparison {
 }
 
 impl Comparison {
-    fn rows(&self) -> impl Iterator<Item = Placed<'_>> {
+    fn rows(&self) -> impl Iterator<Item = ComparisonRow<'_>> {
         self.0.comparisons.iter().flat_map(|c| c.rows.iter().map(move |row| (c, row)))
     }
 }

@@ -1,4 +1,4 @@
-//! Placements, explained.
+//! Explanations of placements as Python objects.
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;

@@ -1,4 +1,4 @@
-//! Built kernels.
+//! Building and listing of kernels.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;

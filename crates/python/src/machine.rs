@@ -1,4 +1,4 @@
-//! Machines.
+//! Machines as Python objects.
 
 use fairground_machine::{CpuMask, MachineSpec};
 use pyo3::prelude::*;

@@ -1,4 +1,4 @@
-//! Published rows, repeated.
+//! Reproduction of published rows.
 
 use std::path::PathBuf;
 
@@ -17,25 +17,25 @@ use crate::table::{figures, maybe_booleans, maybe_counts, maybe_texts, texts, Ta
 #[pyclass(frozen, module = "fairground")]
 pub struct Reproduction {
     result: reproduce::Reproduction,
-    /// What had to be said of machines, workloads and the store.
+    /// Warnings about machines, workloads and the store.
     #[pyo3(get)]
     warnings: Vec<String>,
 }
 
-/// What of the published rows is asked for.
+/// Arguments of `fairground.reproduce`.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub struct Asked {
+pub struct ReproduceOptions {
     mail: String,
     rows: Vec<String>,
     seeds: Option<i64>,
     quick: bool,
     full_length: bool,
-    terms: bool,
+    attribute_costs: bool,
     each_feature: bool,
 }
 
-impl Asked {
+impl ReproduceOptions {
     fn request(self, py: Python<'_>) -> PyResult<Request> {
         let seeds = self.seeds.map(|seeds| u64::try_from(seeds).ok().filter(|n| (1..=1_000_000).contains(n)));
         if seeds == Some(None) {
@@ -44,15 +44,18 @@ impl Asked {
         if self.quick && (self.seeds.is_some() || self.full_length) {
             return Err(refused("quick: it has its own seeds and length; leave seeds and full_length out"));
         }
-        let looks =
-            Supplements { attribute_costs: self.terms, each_feature: self.each_feature, ..Supplements::default() };
+        let supplements = Supplements {
+            attribute_costs: self.attribute_costs,
+            each_feature: self.each_feature,
+            ..Supplements::default()
+        };
         Ok(Request {
             mail: self.mail,
             rows: self.rows,
             seeds: seeds.flatten(),
             full_length: self.full_length,
             quick: self.quick,
-            supplements: looks,
+            supplements,
             workers: workers(py)?,
         })
     }
@@ -159,9 +162,14 @@ fn word(kind: Kind) -> &'static str {
 /// Repeats published rows on `jobs` threads (0: one for each CPU). Results are kept in `store`: a directory, or true for
 /// the user's; false keeps none.
 #[pyfunction]
-#[pyo3(signature = (asked, jobs, store))]
-pub fn reproduce_rows(py: Python<'_>, asked: Asked, jobs: i64, store: Kept) -> PyResult<Reproduction> {
-    let request = asked.request(py)?;
+#[pyo3(signature = (options, jobs, store))]
+pub fn reproduce_rows(
+    py: Python<'_>,
+    options: ReproduceOptions,
+    jobs: i64,
+    store: StoreLocation,
+) -> PyResult<Reproduction> {
+    let request = options.request(py)?;
     let jobs = threads(jobs)?;
     let store = store.open()?;
     let (outcome, warnings) = beside(py, |stop| {
@@ -182,20 +190,20 @@ pub fn reproduce_rows(py: Python<'_>, asked: Asked, jobs: i64, store: Kept) -> P
     Ok(Reproduction { result: outcome.map_err(input)?, warnings })
 }
 
-/// Where results of runs are kept.
+/// The store of results that the caller names.
 #[derive(FromPyObject)]
-pub enum Kept {
-    /// In the user's directory, or nowhere.
-    Usual(bool),
+pub enum StoreLocation {
+    /// True: the store in the user's cache directory. False: no store.
+    Default(bool),
     Dir(PathBuf),
 }
 
-impl Kept {
+impl StoreLocation {
     fn open(self) -> PyResult<Option<Store>> {
         let dir = match self {
-            Kept::Usual(false) => return Ok(None),
-            Kept::Usual(true) => user_cache().map_err(input)?.join("reproduce"),
-            Kept::Dir(dir) => dir,
+            StoreLocation::Default(false) => return Ok(None),
+            StoreLocation::Default(true) => user_cache().map_err(input)?.join("reproduce"),
+            StoreLocation::Dir(dir) => dir,
         };
         Store::open(&dir).map(Some).map_err(input)
     }

@@ -1,4 +1,4 @@
-//! One run.
+//! One run with its results as a Python object.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};

@@ -19,14 +19,14 @@ use pyo3::types::PyCapsule;
 pub struct Table(RecordBatch);
 
 /// A column with its name.
-pub type Named = (&'static str, ArrayRef);
+pub type NamedColumn = (&'static str, ArrayRef);
 
-/// A column of words.
+/// A column of strings.
 pub fn texts<'a>(words: impl Iterator<Item = &'a str>) -> ArrayRef {
     Arc::new(StringArray::from_iter_values(words))
 }
 
-/// A column of yes and no.
+/// A column of booleans.
 pub fn booleans(values: impl Iterator<Item = bool>) -> ArrayRef {
     Arc::new(BooleanArray::from_iter(values.map(Some)))
 }
@@ -68,7 +68,7 @@ pub fn counts(values: impl Iterator<Item = u64>) -> ArrayRef {
 
 impl Table {
     /// Columns of one length.
-    pub fn from_columns(columns: Vec<Named>) -> Table {
+    pub fn from_columns(columns: Vec<NamedColumn>) -> Table {
         Table::named(columns.into_iter().map(|(name, column)| (name.to_owned(), column)).collect())
     }
 

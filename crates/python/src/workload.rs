@@ -1,4 +1,4 @@
-//! Workloads.
+//! Workloads as Python objects.
 
 use fairground_run::run_config::endless_refused;
 use fairground_workload::rtapp::{self, Dialect, LogPlan};

@@ -33,6 +33,7 @@ pub struct Request {
     pub full_length: bool,
     /// A first look ([`quick`]).
     pub quick: bool,
+    /// Analyses beyond the rows themselves.
     pub supplements: Supplements,
     /// Processes for runs that must not happen in this one.
     pub workers: Workers,
