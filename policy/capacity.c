@@ -108,7 +108,7 @@ static u64 ufc_capacity_min(const struct fg_sys *sys, const struct fg_cpu *rq)
 
 /*
  * 1: want fits rq; 0: it does not; -1: but for the minimum asked for, it does (spec 7.1). The 80 % are for
- * utilization, which grows; clamps are what somebody asked for, no less and no more.
+ * utilization, which grows; clamps are requested values, no less and no more.
  */
 static s32 util_fits_cpu(const struct fg_sys *sys, const struct clamped_util *want, const struct fg_cpu *rq)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The completely fair run queue up to v6.5 (spec 9.1): whoever has run least in virtual time runs next. A task off the
+ * The completely fair run queue up to v6.5 (spec 9.1): the task with the least vruntime runs next. A task off the
  * queue by sleep keeps its vruntime; one that leaves in any other way carries it relative to min_vruntime.
  */
 #include "sched.h"
@@ -147,7 +147,7 @@ static struct fg_task *cfs_pick_entity(const struct fg_sys *sys, const struct fg
 		if (buddy_is_fair(sys, other, first))
 			pick = other;
 	}
-	/* Who was preempted has a warm cache; whom somebody woke in the middle of work matters more. */
+	/* A preempted task has a warm cache; a task woken by the current one (next buddy) matters more. */
 	if (buddy_is_fair(sys, q->next, first))
 		pick = q->next;
 	else if (buddy_is_fair(sys, q->last, first))

@@ -188,7 +188,7 @@ static u32 lost_its_turn(const struct fg_sys *sys, const struct fg_queue *q, con
 	return is_eevdf612(sys) && !(curr->flags & FG_TASK_PROTECTED) && !entity_eligible(q, curr);
 }
 
-/* curr, of q, ran for delta of its virtual time. 1: it should be somebody else's turn. */
+/* curr, of q, ran for delta of its virtual time. 1: another entity should run. */
 static u32 eevdf_charge(const struct fg_sys *sys, struct fg_queue *q, struct fg_task *curr, u64 delta)
 {
 	u32 renewed;

@@ -110,7 +110,7 @@ static void account_entity_enqueue(struct fg_cpu *rq, const struct fg_task *p)
 	if (p->tg)
 		count_in_group(rq, p, 1);
 	rq->nr_running++;
-	/* Somebody waits: the partition may have something to balance. */
+	/* A task waits: the root domain may have something to balance. */
 	if (rq->nr_running == 2 && rq->rd)
 		rq->rd->overload = 1;
 }

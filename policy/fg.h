@@ -2,7 +2,7 @@
 /*
  * Fairground's placement policy: the state it reads and the questions it answers.
  *
- * The structs below are the storage of whoever runs the policy; nothing is copied for a decision. A decision reads
+ * The structs below are the caller's storage; nothing is copied for a decision. A decision reads
  * them through const pointers and fills a verdict; only fg_commit_* and the accounting functions write. Kernel names
  * are kept where the kernel has one. No globals, no allocation, no libc; loops end at FG_NR_CPUS; no signed division.
  *
@@ -560,7 +560,7 @@ struct fg_note {
 
 #define FG_MAX_WHY 1024
 
-/* Filled by a placement for whoever asks why, oldest first. The caller empties it. */
+/* Filled by a placement if reasons are wanted, oldest first. The caller empties it. */
 struct fg_why {
 	u32 nr;
 	u32 lost;		/* notes that had no room */
@@ -573,7 +573,7 @@ struct fg_wake {
 	u64 now;		/* ns, clock of this_cpu; its jiffy is now's (wake_stamp) */
 	s32 this_cpu;
 	u32 flags;		/* FG_WF_* */
-	struct fg_why *why;	/* null: nobody asks, and nothing is noted */
+	struct fg_why *why;	/* null: no reasons are wanted, nothing is noted */
 };
 
 /* fg_verdict.writes: what the caller is to commit. */
@@ -709,7 +709,7 @@ void fg_put_prev_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_t
 /* Which of first and second or curr or a buddy runs next; null: none. */
 struct fg_task *fg_pick_entity(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_task *first,
 			       struct fg_task *second);
-/* p was picked, or leaves: it is nobody's buddy. */
+/* p was picked, or leaves: clear it as a buddy. */
 void fg_clear_buddies(struct fg_cpu *rq, const struct fg_task *p);
 /* The tick of a running fair task, charged before; misfit and overutilized follow. 1: it wants a reschedule. */
 u32 fg_entity_tick(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *left);
@@ -1037,7 +1037,7 @@ void fg_nohz_balance_enter_idle(struct fg_sys *sys, struct fg_cpu *rq);
 u32 fg_nohz_kick(const struct fg_sys *sys, const struct fg_cpu *rq, u64 jiffies);
 /* The same at a tick, after fg_update_idle_balance; a busy CPU has its tick again. */
 u32 fg_nohz_balancer_kick(struct fg_sys *sys, struct fg_cpu *rq, u64 jiffies);
-/* Whom rq wakes for a kick, -1: nobody. */
+/* The CPU that rq kicks, -1: none. */
 s32 fg_kick_ilb(struct fg_sys *sys, const struct fg_cpu *rq, u32 kick, u64 jiffies);
 /* 1: the blocked averages of an idle CPU are to be updated, at most once a jiffy. */
 u32 fg_nohz_stats_due(const struct fg_cpu *rq, u64 jiffies);

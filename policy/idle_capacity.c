@@ -2,7 +2,7 @@
 /* CPUs of different capacity: which of them fit p, and the scan for an idle one (spec 4, 4.6). */
 #include "select.h"
 
-/* What the look at cpu compared; the reason of the clamps is told apart from that of utilization. */
+/* What the look at cpu compared; the reason of the clamps differs from that of utilization. */
 static noinline void note_fit(const struct select_ctx *s, s32 cpu, s32 fits)
 {
 	const struct fg_cpu *rq = rq_of(s, cpu);

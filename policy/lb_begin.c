@@ -46,7 +46,7 @@ u32 fg_should_we_balance(const struct fg_sys *sys, const struct fg_balance *b)
 
 	if (!b->sd->groups || !mask_test(&b->cpus, b->dst_cpu))
 		return 0;
-	/* Whoever runs dry helps itself; v6.0: unless help has come. */
+	/* newidle: a CPU that runs out of tasks pulls for itself; v6.0: unless a task has arrived. */
 	if (b->kind == FG_CPU_NEWLY_IDLE)
 		return !feat(sys, FG_SWB_NR) || !(dst->nr_running || dst->ttwu_pending);
 	return balancing_cpu(sys, b) == b->dst_cpu;

@@ -57,7 +57,7 @@ u32 fg_can_migrate_task(const struct fg_sys *sys, struct fg_balance *b, const st
 void fg_detach_begin(const struct fg_sys *sys, struct fg_balance *b)
 {
 	b->batch = 0;
-	/* v5.12: nobody waits there any more, so nobody is looked at, nor known to be pinned. */
+	/* v5.12: no task waits there any more, so none is examined, nor known to be pinned. */
 	if (cpu_rq(sys, (u32)b->src_cpu)->nr_running <= 1 && feat(sys, FG_ACTIVE_LB_TASK)) {
 		b->flags &= ~(u32)FG_LB_ALL_PINNED;
 		b->looks = b->loop_max;

@@ -2,7 +2,7 @@
 /* The queue of the busiest group that gives (spec 6.4, 6.6), and with it the end of the look for a source. */
 #include "lb.h"
 
-/* At most so many tasks of a queue are looked at in one go. */
+/* Most tasks of a queue that one pass examines (sched_nr_migrate). */
 #define SCHED_NR_MIGRATE 32
 
 struct queue_search {

@@ -132,7 +132,7 @@ u32 fg_nohz_stats_due(const struct fg_cpu *rq, u64 jiffies)
 
 void fg_nohz_idle_begin(struct fg_sys *sys, u32 kick, struct fg_balance_walk *w)
 {
-	/* Whoever goes idle from now on sets them again. */
+	/* CPUs that go idle from now on set them again. */
 	if (kick & FG_NOHZ_STATS_KICK)
 		sys->nohz_has_blocked = 0;
 	if (kick & FG_NOHZ_TURN_KICK)

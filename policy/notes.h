@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a placement notes for whoever asks why, as people read it: FG_NOTE(id, text)
+ * The texts of a placement's notes, shown if reasons are wanted: FG_NOTE(id, text)
  * In a text {cpu} is the note's CPU, {a}, {b} and {c} its numbers; {a:task} is the number of such things, in the plural
  * unless it is 1. A text is a clause without a full stop: outputs put the rule that was being tried in front of it.
  */

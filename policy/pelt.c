@@ -330,7 +330,7 @@ void fg_migrate_task(const struct fg_sys *sys, struct fg_cpu *old, struct fg_tas
 /*
  * The clock of an idle CPU stands since it was last brought up to date, so the p that fg_migrate_task took from there
  * missed the decay of that time. It gets it by estimate, now being what the waker's clock shows (v6.0). Where the CPU
- * is busy the gap is small and nobody pays for closing it.
+ * is busy the gap is small and not worth closing.
  */
 void fg_migrate_lag(const struct fg_sys *sys, const struct fg_cpu *old, struct fg_task *p, u64 now)
 {

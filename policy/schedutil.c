@@ -50,7 +50,7 @@ static void iowait_note(const struct fg_sys *sys, struct fg_sugov_cpu *sc, u64 n
 		sc->iowait_boost = IOWAIT_BOOST_MIN;
 }
 
-/* The utilization that rq is boosted to; halves if nobody came back from I/O since it was last asked for. */
+/* The utilization that rq is boosted to; halves if no task came back from I/O since the last request. */
 static u64 iowait_apply(const struct fg_sys *sys, struct fg_cpu *rq, u64 now)
 {
 	struct fg_sugov_cpu *sc = &rq->sugov_cpu;

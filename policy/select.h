@@ -62,7 +62,7 @@ static inline void note_third(const struct select_ctx *s, u64 c)
 		why->note[why->nr - 1].c = c;
 }
 
-/* For whoever asks why; one test of a pointer while nobody does. */
+/* If reasons are wanted; one test of a pointer otherwise. */
 static inline void note(const struct select_ctx *s, u32 id, s32 cpu, u64 a, u64 b)
 {
 	if (__builtin_expect(s->w->why != 0, 0))

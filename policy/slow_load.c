@@ -120,7 +120,7 @@ static u32 local_queue_wins(const struct select_ctx *s, const struct fg_domain *
 	return ls->local.queued < ls->least.queued + ls->imbalance && 100 * ls->local.all < ls->scale * ls->least.all;
 }
 
-/* The remote group that p should go to, null to stay. A child (fork) is not asked what it needs: nobody knows. */
+/* The remote group that p should go to, null to stay. The utilization of a child (fork) is not known. */
 static const struct fg_group *decide_by_load(const struct select_ctx *s, const struct fg_domain *sd,
 					     const struct load_search *ls, u32 flag)
 {

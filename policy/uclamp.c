@@ -110,7 +110,7 @@ static void uclamp_inc_id(const struct fg_sys *sys, struct fg_cpu *rq, u32 id, u
 }
 
 /*
- * Nobody is left. The minimum falls; the maximum stays that of the last task, lest its utilization, which decays from
+ * No task is left. The minimum falls; the maximum stays that of the last task, lest its utilization, which decays from
  * now on, ask for more than it was allowed while it ran.
  */
 static u32 uclamp_idle_value(struct fg_cpu *rq, u32 id, u32 value)

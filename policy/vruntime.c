@@ -45,7 +45,7 @@ static u64 calc_delta_fair(u64 delta, const struct fg_task *p)
 	return delta * FG_NICE_0_LOAD / nonzero(p->weight);
 }
 
-/* p was picked from q, or leaves it: it is nobody's buddy. */
+/* p was picked from q, or leaves it: clear it as a buddy. */
 static void forget_buddy(struct fg_queue *q, const struct fg_task *p)
 {
 	if (q->last == p)

@@ -53,7 +53,7 @@ static void record_wakee(struct fg_sys *sys, struct fg_task *waker, const struct
 	}
 }
 
-/* One waker of so many wakees that they would not fit its cache: spread them. As it will be after record_wakee. */
+/* One waker of more wakees than fit its cache: spread them. As it will be after record_wakee. */
 global_func u32 wake_wide(const struct select_ctx *s frame_arg)
 {
 	const struct fg_task *waker = s->w->current;
@@ -96,7 +96,7 @@ static u32 wake_cap(struct select_ctx *s)
 	return !fits;
 }
 
-/* Tasks on rq that a sync waker counts: itself, and whoever would run after it. */
+/* Tasks on rq that a sync waker counts: itself, and the task that would run after it. */
 static u32 nr_beside_waker(const struct select_ctx *s, const struct fg_cpu *rq)
 {
 	return rq->nr_running - (feat(s->sys, FG_SYNC_DELAYED) ? rq->h_nr_delayed : 0);
