@@ -9,12 +9,14 @@
 //! | [`features`](Features), [`presets`](Preset), `timeline` | scheduler names, the table of features, what each release has |
 //! | [`Topology`] | machine -> scheduling domains and groups (spec 1) |
 //! | [`ffi`] | Rust twins of `policy/fg.h`, written by build.rs |
-//! | [`Shown`] | the policy alone, shown a state that is not its own |
-//! | [`Follower`] | its state, kept by what somebody else's scheduler was seen to do |
-//! | [`Fair`] | [`fairground_sim::Scheduler`] over all of it |
+//! | `world` | the policy's structs of a machine, and its functions as methods |
+//! | `sequence` | enqueue, dequeue, pick, detach, attach, balance passes: once, for all three below |
+//! | [`Fair`] | the scheduler of a simulation: [`fairground_sim::Scheduler`] |
+//! | [`PolicySandbox`] | the policy, shown the state of a real kernel |
+//! | [`ReplayedState`] | its state, kept by what a recording tells |
 //!
-//! Task groups bound the utilization clamps of their tasks (`groups.rs`), and share CPUs by weight, on one level
-//! (`nested.rs`).
+//! Task groups bound the utilization clamps of their tasks (`scheduler/groups.rs`), and share CPUs by weight, on one level
+//! (`sequence/task_group.rs`).
 //!
 //! DEVIATION: what it is not, yet (spec 11.3): RT tasks are not pushed or pulled, task groups with weights are not nested, no
 //! bandwidth control, no NUMA faults.
@@ -27,41 +29,29 @@
 //! assert!(features().iter().any(|f| f.name == "asym-prev-first"));
 //! ```
 
-mod audit;
-mod balance;
-mod change;
-mod deadline;
 mod error;
 mod features;
 pub mod ffi;
-mod follow;
-mod groups;
-mod nested;
-mod order;
-mod place;
+mod offline;
 mod presets;
-mod queue;
-mod rq;
-mod rt;
-mod sched;
-mod shown;
+mod scheduler;
+mod sequence;
 mod storage;
 mod timeline;
-mod told;
 mod topology;
-mod trial;
 mod why;
 mod world;
 
-pub use deadline::DeadlineQueue;
 pub use error::FairError;
 pub use features::{features, Features};
 pub use ffi::FeatureInfo;
-pub use follow::{keeps_sleepers, Before, Bound, Followed, Follower, Next};
+pub use offline::{
+    keeps_sleepers, note_words, pelt_averages, pelt_update, rule_name, rules, Affinity, BalanceInput, BalanceResult,
+    GroupRing, InitialState, Move, Placing, Pointers, PolicySandbox, ReplayConfig, ReplayedState, SourceQueue,
+    SwitchTo,
+};
 pub use presets::{Preset, PRESETS};
-pub use rq::VruntimeQueue;
-pub use sched::Fair;
-pub use shown::{note_words, pelt_averages, pelt_update, rule_name, rules, Placing, Pointers, Ring, Shown};
+pub use scheduler::Fair;
+pub use sequence::{DeadlineQueue, VruntimeQueue};
 pub use topology::{CpuMasks, Options, Topology};
-pub use trial::{Attempt, Attempted, Move, Source};
 pub use why::{note_text, reasons};

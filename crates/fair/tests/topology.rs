@@ -1,7 +1,7 @@
 //! Domains of known machines against expectations worked out by hand from spec 1.
 
 use fairground_fair::ffi::FG_SD_SHARE_CPUCAPACITY;
-use fairground_fair::{FairError, Features, Options, Shown, Topology};
+use fairground_fair::{FairError, Features, Options, PolicySandbox, Topology};
 use fairground_machine::testing::Shape;
 use fairground_machine::{Cluster, CpuMask, Machine};
 
@@ -287,9 +287,10 @@ fn asymmetric_flags_follow_the_version() {
 fn groups_take_over_the_flags_of_the_domain_below_since_v6_6() {
     let machine = shape(1, 1, 1, 1, 4, 2).build();
     let shares_capacity = |scheduler: &str| {
-        let mut shown = Shown::new(&machine, &Features::parse(scheduler).unwrap(), 250).unwrap();
+        let mut shown = PolicySandbox::new(&machine, &Features::parse(scheduler).unwrap(), 250).unwrap();
         assert_eq!(shown.nr_domains(0), 2, "SMT and MC");
-        let flags = |shown: &mut Shown, g| shown.group_mut(0, 1, g).unwrap().flags & FG_SD_SHARE_CPUCAPACITY != 0;
+        let flags =
+            |shown: &mut PolicySandbox, g| shown.group_mut(0, 1, g).unwrap().flags & FG_SD_SHARE_CPUCAPACITY != 0;
         [flags(&mut shown, 0), flags(&mut shown, 3)]
     };
     assert_eq!(shares_capacity("debian-6.1.192"), [false, false]);

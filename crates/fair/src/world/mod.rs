@@ -19,9 +19,10 @@ use fairground_machine::{CpuId, CpuMask};
 use self::cpus::Cpus;
 use self::energy::EnergyModels;
 pub(crate) use self::groups::{group_of_entity, Place};
+pub(crate) use self::rt::is_rt;
 use self::sums::Sums;
 use crate::ffi::*;
-use crate::shown::Pointers;
+use crate::offline::Pointers;
 use crate::storage::{Pool, Slab};
 
 /// What a group that asks for `want` allows, within what the one around it allows.

@@ -1,6 +1,12 @@
 //! What RT tasks leave on their CPU: the policy has signals for them and counts them, the rest is here.
 
 use super::World;
+use crate::ffi::*;
+
+/// Whether a task is of the RT class.
+pub(crate) fn is_rt(p: &FgTask) -> bool {
+    matches!(u32::from(p.policy), FG_SCHED_FIFO | FG_SCHED_RR)
+}
 
 impl World {
     /// One more task of another class than fair; two make the root domain overloaded (spec 6.1).

@@ -1,14 +1,14 @@
 //! A pass of the kernel's over a domain, and ours over the same state.
 //!
 //! ```text
-//! balancing -> the CPUs of the domain, its groups and neighbours  -> Shown
-//! found     -> the queue that is to give, its clock, its tasks    -> Shown
+//! balancing -> the CPUs of the domain, its groups and neighbours  -> PolicySandbox
+//! found     -> the queue that is to give, its clock, its tasks    -> PolicySandbox
 //! detached  -> who left
 //! balanced  -> ours is carried out on what was shown; both outcomes
 //! ```
 
 use fairground_fair::ffi::*;
-use fairground_fair::{Attempt, Move, Shown, Source};
+use fairground_fair::{BalanceInput, Move, PolicySandbox, SourceQueue};
 use fairground_machine::CpuId;
 
 use super::show::{Kept, Shower};
@@ -41,7 +41,7 @@ struct Left {
 /// Passes of a kernel, one at a time.
 #[derive(Default)]
 pub struct Passes {
-    attempt: Option<Attempt>,
+    attempt: Option<BalanceInput>,
     moves: Vec<Move>,
     /// Some source has tasks whose load the root run queue does not tell.
     has_groups: bool,
@@ -50,7 +50,7 @@ pub struct Passes {
 /// Both sides of a pass.
 pub struct Judged {
     /// What was asked, with all sources.
-    pub attempt: Attempt,
+    pub attempt: BalanceInput,
     /// The row: how our look ended, and what came of it.
     pub rule: String,
     /// The kernel's.
@@ -65,23 +65,23 @@ pub struct Judged {
 
 impl Passes {
     /// A pass begins.
-    pub fn begin(&mut self, kernel: &dyn State, pass: &Pass, shower: &mut Shower, shown: &mut Shown) {
+    pub fn begin(&mut self, kernel: &dyn State, pass: &Pass, shower: &mut Shower, shown: &mut PolicySandbox) {
         let jiffies = shower.balance(kernel, shown, pass.cpu, pass.domain);
         let Pass { cpu, domain, kind } = *pass;
-        self.attempt = Some(Attempt { cpu, domain, kind, jiffies, sources: Vec::new() });
+        self.attempt = Some(BalanceInput { cpu, domain, kind, jiffies, sources: Vec::new() });
         self.moves.clear();
         self.has_groups = false;
     }
 
     /// The kernel's look found something; nothing has left yet.
-    pub fn found(&mut self, kernel: &dyn State, found: &Found, shower: &mut Shower, shown: &mut Shown) {
+    pub fn found(&mut self, kernel: &dyn State, found: &Found, shower: &mut Shower, shown: &mut PolicySandbox) {
         let Some(attempt) = &mut self.attempt else { return };
         let Found { group, src, migration, imbalance } = *found;
         self.moves.push(Move::Found { group, src, migration, imbalance });
         let Some(cpu) = src else { return };
         let (tasks, is_whole) = shower.movable(kernel, shown, cpu);
         self.has_groups |= !is_whole;
-        attempt.sources.push(Source { cpu, clock: kernel.clock(), irq_ns: kernel.irq_time(cpu), tasks });
+        attempt.sources.push(SourceQueue { cpu, clock: kernel.clock(), irq_ns: kernel.irq_time(cpu), tasks });
     }
 
     /// A task leaves.
@@ -90,7 +90,13 @@ impl Passes {
     }
 
     /// The pass is over. None without a beginning.
-    pub fn end(&mut self, kernel: &dyn State, is_ours: bool, shower: &Shower, shown: &mut Shown) -> Option<Judged> {
+    pub fn end(
+        &mut self,
+        kernel: &dyn State,
+        is_ours: bool,
+        shower: &Shower,
+        shown: &mut PolicySandbox,
+    ) -> Option<Judged> {
         let attempt = self.attempt.take()?;
         let theirs = Outcome {
             not_ours: !is_ours,
@@ -105,7 +111,7 @@ impl Passes {
 }
 
 /// Carries out ours; what came of it, and the row it counts in.
-pub fn attempted(shown: &mut Shown, attempt: &Attempt) -> (Outcome, String) {
+pub fn attempted(shown: &mut PolicySandbox, attempt: &BalanceInput) -> (Outcome, String) {
     let done = shown.balance(attempt);
     let row = row(done.rule, &done.moves, done.active);
     let left = Left::of_shown(shown, attempt);
@@ -124,14 +130,14 @@ fn row(rule: &str, moves: &[Move], active: bool) -> String {
 }
 
 /// The stopper of a CPU was asked since the CPU was shown.
-fn is_asked(kernel: &dyn State, shown: &mut Shown, cpu: CpuId) -> bool {
+fn is_asked(kernel: &dyn State, shown: &mut PolicySandbox, cpu: CpuId) -> bool {
     let mut now = FgCpu::zeroed();
     kernel.cpu(cpu, &mut now);
     now.active_balance != 0 && shown.cpu_mut(cpu).active_balance == 0
 }
 
 impl Left {
-    fn of_kernel(kernel: &dyn State, attempt: &Attempt) -> Left {
+    fn of_kernel(kernel: &dyn State, attempt: &BalanceInput) -> Left {
         let (cpu, n) = (attempt.cpu, attempt.domain);
         let (mut sd, mut root, mut groups) = (FgDomain::zeroed(), FgRoot::zeroed(), Vec::new());
         kernel.domain(cpu, n, &mut sd);
@@ -142,7 +148,7 @@ impl Left {
         Left::new(&sd, capacity, groups.first(), &root)
     }
 
-    fn of_shown(shown: &mut Shown, attempt: &Attempt) -> Left {
+    fn of_shown(shown: &mut PolicySandbox, attempt: &BalanceInput) -> Left {
         let (cpu, n) = (attempt.cpu, attempt.domain);
         let has_parent = n + 1 < shown.nr_domains(cpu);
         let sd = shown.domain_mut(cpu, n).clone();

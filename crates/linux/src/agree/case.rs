@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use fairground_fair::ffi::*;
-use fairground_fair::{note_words, rule_name, Attempt, FairError, Features, Placing, Pointers, Shown, Source};
+use fairground_fair::{
+    note_words, rule_name, BalanceInput, FairError, Features, Placing, Pointers, PolicySandbox, SourceQueue,
+};
 use fairground_machine::{CpuId, Machine, MachineError};
 use miette::Diagnostic;
 use serde_json::{json, Map, Value};
@@ -25,9 +27,9 @@ pub enum Question {
     /// Who of the queued tasks and the current one runs next on a CPU. Queued ones in the kernel's order.
     Pick(CpuId, Vec<u32>),
     /// What is moved.
-    Balance(Attempt),
+    Balance(BalanceInput),
     /// What the stopper of this queue's CPU moves.
-    Push(Source),
+    Push(SourceQueue),
     /// What the governor asks of the clock of a CPU whose utilization has changed. `FG_FREQUENCY_*`.
     Frequency(CpuId, u32),
 }
@@ -72,7 +74,7 @@ pub struct Replay {
 
 impl Case {
     /// Writes down what `shown` has been shown. `tasks`: those that matter.
-    pub fn new(of: &About<'_>, shown: &mut Shown, question: &Question, kernel: Value) -> Case {
+    pub fn new(of: &About<'_>, shown: &mut PolicySandbox, question: &Question, kernel: Value) -> Case {
         let state = state(shown, question);
         let answer = answer(shown, question);
         let mut value = json!({
@@ -112,7 +114,7 @@ impl Case {
         let machine = Machine::from_toml("case", text(&self.value, "machine")?)?;
         let features = Features::parse(text(&self.value, "preset")?)?;
         let hz = u32::try_from(number(&self.value, "hz")?).map_err(|_| form("hz is too large"))?;
-        let mut shown = Shown::new(&machine, &features, hz)?;
+        let mut shown = PolicySandbox::new(&machine, &features, hz)?;
         if self.value["schedutil"] == true {
             shown.start_governor(&machine);
         }
@@ -146,7 +148,7 @@ struct Answer {
     why: Vec<String>,
 }
 
-fn answer(shown: &mut Shown, question: &Question) -> Answer {
+fn answer(shown: &mut PolicySandbox, question: &Question) -> Answer {
     match question {
         Question::Pick(cpu, queued) => {
             let chosen = shown.pick(*cpu, queued).map_or(-1, i64::from);
@@ -174,7 +176,7 @@ fn answer(shown: &mut Shown, question: &Question) -> Answer {
 }
 
 /// The shown state. Tasks: all that a pointer or the question names.
-fn state(shown: &mut Shown, question: &Question) -> Map<String, Value> {
+fn state(shown: &mut PolicySandbox, question: &Question) -> Map<String, Value> {
     let mut sys = fields::write(shown.sys_mut());
     sys.remove("feat");
     let mut tasks = question.tasks();
@@ -219,7 +221,7 @@ fn state(shown: &mut Shown, question: &Question) -> Map<String, Value> {
     all
 }
 
-fn groups(shown: &mut Shown) -> Value {
+fn groups(shown: &mut PolicySandbox) -> Value {
     let mut all = Vec::new();
     for ring in shown.rings() {
         for g in 0.. {
@@ -235,7 +237,7 @@ fn each(p: &Pointers) -> impl Iterator<Item = (&'static str, Option<u32>)> {
     [("curr", p.curr), ("next", p.next), ("last", p.last), ("skip", p.skip)].into_iter()
 }
 
-fn load(shown: &mut Shown, from: &Value) -> Result<(), CaseError> {
+fn load(shown: &mut PolicySandbox, from: &Value) -> Result<(), CaseError> {
     let feat = shown.sys_mut().feat.clone();
     read("sys", shown.sys_mut(), &from["sys"])?;
     shown.sys_mut().feat = feat;
@@ -269,7 +271,7 @@ fn load(shown: &mut Shown, from: &Value) -> Result<(), CaseError> {
 }
 
 /// The policy looks at as many CPUs and task groups as the state says there are.
-fn check_counts(shown: &mut Shown) -> Result<(), CaseError> {
+fn check_counts(shown: &mut PolicySandbox) -> Result<(), CaseError> {
     let expected = [("nr_cpus", shown.nr_cpus()), ("nr_tgs", 0)];
     let found = [shown.sys_mut().nr_cpus, shown.sys_mut().nr_tgs];
     match expected.into_iter().zip(found).find(|((_, there), found)| *there != *found as usize) {
@@ -279,7 +281,7 @@ fn check_counts(shown: &mut Shown) -> Result<(), CaseError> {
 }
 
 /// The policy looks at the CPUs that a task was on.
-fn check_task(shown: &mut Shown, id: u32) -> Result<(), CaseError> {
+fn check_task(shown: &mut PolicySandbox, id: u32) -> Result<(), CaseError> {
     let nr_cpus = shown.nr_cpus();
     let task = shown.task_mut(id);
     let there = |cpu: i32| usize::try_from(cpu).is_ok_and(|cpu| cpu < nr_cpus);
@@ -289,7 +291,7 @@ fn check_task(shown: &mut Shown, id: u32) -> Result<(), CaseError> {
     }
 }
 
-fn load_group(shown: &mut Shown, from: &Value) -> Result<(), CaseError> {
+fn load_group(shown: &mut PolicySandbox, from: &Value) -> Result<(), CaseError> {
     let (cpu, domain, g) = (cpu_of(shown, from, "cpu")?, number(from, "domain")?, number(from, "group")?);
     let missing = || form(format!("cpu{cpu} has no group {g} in its domain {domain}"));
     let (domain, g) = (usize::try_from(domain).map_err(|_| missing())?, usize::try_from(g).map_err(|_| missing())?);
@@ -300,7 +302,7 @@ fn load_group(shown: &mut Shown, from: &Value) -> Result<(), CaseError> {
 }
 
 /// The domains of the CPU that balances, and what it shares with its partition.
-fn load_domains(shown: &mut Shown, cpu: CpuId, from: &Value) -> Result<(), CaseError> {
+fn load_domains(shown: &mut PolicySandbox, cpu: CpuId, from: &Value) -> Result<(), CaseError> {
     let (domains, nr) = (list(from, "domains")?, shown.nr_domains(cpu));
     if domains.len() != nr {
         return Err(form(format!("cpu{cpu} has {nr} domains, the state {}", domains.len())));
@@ -313,7 +315,7 @@ fn load_domains(shown: &mut Shown, cpu: CpuId, from: &Value) -> Result<(), CaseE
 
 /// What the CPU that the question is about shares with its partition, and with those on its clock. Files of placements from
 /// before there were energy models have neither.
-fn load_shared(shown: &mut Shown, question: &Question, from: &Value) -> Result<(), CaseError> {
+fn load_shared(shown: &mut PolicySandbox, question: &Question, from: &Value) -> Result<(), CaseError> {
     if let Some((cpu, root)) = question.partition(shown).zip(from.get("root")) {
         read("root", shown.root_mut(cpu), root)?;
     }
@@ -342,7 +344,7 @@ impl Question {
     }
 
     /// Whose domains it is about.
-    fn balancer(&self, shown: &mut Shown) -> Option<CpuId> {
+    fn balancer(&self, shown: &mut PolicySandbox) -> Option<CpuId> {
         match self {
             Question::Balance(attempt) => Some(attempt.cpu),
             Question::Push(source) => Some(push_target(shown, source.cpu)),
@@ -351,7 +353,7 @@ impl Question {
     }
 
     /// Whose partition matters.
-    fn partition(&self, shown: &mut Shown) -> Option<CpuId> {
+    fn partition(&self, shown: &mut PolicySandbox) -> Option<CpuId> {
         match self {
             Question::Place(placing) => Some(placing.this_cpu),
             _ => self.balancer(shown),
@@ -380,7 +382,7 @@ impl Question {
         }
     }
 
-    fn from_json(case: &Value, shown: &Shown) -> Result<Question, CaseError> {
+    fn from_json(case: &Value, shown: &PolicySandbox) -> Result<Question, CaseError> {
         if let Some(pick) = case.get("picking") {
             let queued = list(pick, "queued")?.iter().map(task_id).collect::<Result<_, _>>()?;
             return Ok(Question::Pick(cpu_of(shown, pick, "cpu")?, queued));
@@ -407,25 +409,25 @@ impl Question {
     }
 }
 
-fn source_json(s: &Source) -> Value {
+fn source_json(s: &SourceQueue) -> Value {
     json!({ "cpu": s.cpu, "clock": s.clock, "irq_ns": s.irq_ns, "tasks": s.tasks })
 }
 
-fn source_from(s: &Value, shown: &Shown) -> Result<Source, CaseError> {
+fn source_from(s: &Value, shown: &PolicySandbox) -> Result<SourceQueue, CaseError> {
     let tasks = list(s, "tasks")?.iter().map(task_id).collect::<Result<_, _>>()?;
-    Ok(Source { cpu: cpu_of(shown, s, "cpu")?, clock: ns(s, "clock")?, irq_ns: ns(s, "irq_ns")?, tasks })
+    Ok(SourceQueue { cpu: cpu_of(shown, s, "cpu")?, clock: ns(s, "clock")?, irq_ns: ns(s, "irq_ns")?, tasks })
 }
 
-fn attempt_json(attempt: &Attempt) -> Value {
+fn attempt_json(attempt: &BalanceInput) -> Value {
     let sources: Vec<Value> = attempt.sources.iter().map(source_json).collect();
-    let Attempt { cpu, domain, kind, jiffies, .. } = attempt;
+    let BalanceInput { cpu, domain, kind, jiffies, .. } = attempt;
     json!({ "cpu": cpu, "domain": domain, "kind": kind, "jiffies": jiffies, "sources": sources })
 }
 
-fn attempt_from(from: &Value, shown: &Shown) -> Result<Attempt, CaseError> {
+fn attempt_from(from: &Value, shown: &PolicySandbox) -> Result<BalanceInput, CaseError> {
     let cpu = cpu_of(shown, from, "cpu")?;
     let domain = usize::try_from(number(from, "domain")?).ok().filter(|n| *n < shown.nr_domains(cpu));
-    Ok(Attempt {
+    Ok(BalanceInput {
         cpu,
         domain: domain.ok_or_else(|| form(format!("cpu{cpu} has no such domain")))?,
         kind: u32::try_from(number(from, "kind")?).map_err(|_| form("kind is too large"))?,
@@ -442,7 +444,7 @@ fn task_id(value: &Value) -> Result<u32, CaseError> {
     id.ok_or_else(|| form(format!("expected a task's number, found {value}")))
 }
 
-fn cpu_of(shown: &Shown, from: &Value, key: &str) -> Result<CpuId, CaseError> {
+fn cpu_of(shown: &PolicySandbox, from: &Value, key: &str) -> Result<CpuId, CaseError> {
     let cpu = number(from, key)?;
     let found = CpuId::try_from(cpu).ok().filter(|c| (*c as usize) < shown.nr_cpus());
     found.ok_or_else(|| form(format!("{key}: the machine has no CPU {cpu}")))

@@ -1,14 +1,14 @@
 //! A governor's look at the clock of a CPU whose utilization has changed, and ours at the same.
 //!
 //! ```text
-//! governing -> the CPUs on that clock, and what the governor knows of them and of it -> Shown; ours is carried out
+//! governing -> the CPUs on that clock, and what the governor knows of them and of it -> PolicySandbox; ours is carried out
 //! governed  -> both outcomes
 //! ```
 //!
 //! Utilizations change in the midst of other things that are judged, so the policy is shown them apart.
 
 use fairground_fair::ffi::*;
-use fairground_fair::Shown;
+use fairground_fair::PolicySandbox;
 use fairground_machine::CpuId;
 
 use super::show::keys;
@@ -27,7 +27,7 @@ pub struct Outcome {
 
 /// Looks of a kernel's governor, one at a time.
 pub struct Looks {
-    shown: Shown,
+    shown: PolicySandbox,
     pending: Option<Judged>,
 }
 
@@ -56,12 +56,12 @@ pub struct Before {
 
 impl Looks {
     /// The policy to ask; schedutil sets its clocks.
-    pub fn new(shown: Shown) -> Looks {
+    pub fn new(shown: PolicySandbox) -> Looks {
         Looks { shown, pending: None }
     }
 
     /// The policy's structs.
-    pub fn shown_mut(&mut self) -> &mut Shown {
+    pub fn shown_mut(&mut self) -> &mut PolicySandbox {
         &mut self.shown
     }
 
@@ -99,7 +99,7 @@ impl Looks {
 }
 
 /// Carries out ours; what came of it, and the row it counts in.
-pub fn looked(shown: &mut Shown, cpu: CpuId, flags: u32) -> (Outcome, String) {
+pub fn looked(shown: &mut PolicySandbox, cpu: CpuId, flags: u32) -> (Outcome, String) {
     let before = shown.sugov_mut(cpu).cloned().unwrap_or(FgSugov::zeroed());
     let answer = shown.update_frequency(cpu, flags);
     let after = shown.sugov_mut(cpu).cloned().unwrap_or(FgSugov::zeroed());
@@ -119,7 +119,7 @@ pub fn looked(shown: &mut Shown, cpu: CpuId, flags: u32) -> (Outcome, String) {
 }
 
 impl Before {
-    fn of(shown: &mut Shown, cpu: CpuId) -> Before {
+    fn of(shown: &mut PolicySandbox, cpu: CpuId) -> Before {
         let clock = shown.sugov_mut(cpu).cloned();
         let others: Vec<CpuId> = shown.clock_cpus(cpu).iter().collect();
         let cpus = others.into_iter().map(|other| (other, shown.cpu_mut(other).sugov_cpu.clone())).collect();
@@ -127,7 +127,7 @@ impl Before {
     }
 
     /// Shows it again.
-    pub fn restore(self, shown: &mut Shown) {
+    pub fn restore(self, shown: &mut PolicySandbox) {
         shown.sugov_mut(self.cpu).into_iter().zip(self.clock).for_each(|(to, clock)| *to = clock);
         self.cpus.into_iter().for_each(|(other, of_cpu)| shown.cpu_mut(other).sugov_cpu = of_cpu);
     }
@@ -159,10 +159,10 @@ mod tests {
     use super::*;
 
     /// CPU 4 of a hikey960 with this utilization, long after its governor started and its last change.
-    fn busy(util: u64) -> Shown {
+    fn busy(util: u64) -> PolicySandbox {
         let machine = Machine::preset("hikey960").unwrap();
         let features = Features::preset("debian-6.12.117").unwrap();
-        let mut shown = Shown::new(&machine, &features, 250).unwrap();
+        let mut shown = PolicySandbox::new(&machine, &features, 250).unwrap();
         shown.start_governor(&machine);
         if let Some(clock) = shown.sugov_mut(4) {
             clock.limits_changed = 0;

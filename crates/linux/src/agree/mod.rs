@@ -2,7 +2,7 @@
 //! effects, and must decide the same.
 //!
 //! ```text
-//! placing(P) -> the state is read into Shown -> our verdict
+//! placing(P) -> the state is read into PolicySandbox -> our verdict
 //! placed(P)  -> the kernel's choice           -> agree, or a Disagreement with both states and both reasons
 //! picking, picked: the same for the choice of the next task of a run queue
 //! balancing .. balanced: a pass over a domain, what it finds, moves and leaves behind

@@ -1,16 +1,16 @@
 //! What the kernel's stopper does for a CPU that could not pull, and what ours would.
 //!
 //! ```text
-//! pushing  -> the queue that is to give and the CPU it is for -> Shown; ours is carried out
+//! pushing  -> the queue that is to give and the CPU it is for -> PolicySandbox; ours is carried out
 //! detached -> who leaves
 //! pushed   -> both outcomes
 //! ```
 
 use fairground_fair::ffi::*;
-use fairground_fair::{Move, Shown, Source};
+use fairground_fair::{Move, PolicySandbox, SourceQueue};
 use fairground_machine::CpuId;
 
-use super::show::{push_target, Shower};
+use super::show::{push_target, Kept, Shower};
 use super::state::State;
 
 /// What a push came to.
@@ -33,7 +33,7 @@ pub struct Pushes {
 /// Both sides of a push.
 pub struct Judged {
     /// The queue that is to give.
-    pub source: Source,
+    pub source: SourceQueue,
     /// The row.
     pub rule: String,
     /// The kernel's.
@@ -41,28 +41,23 @@ pub struct Judged {
     /// Ours.
     pub ours: Outcome,
     /// The state as it was shown, as far as ours changes it.
-    pub before: Before,
+    pub before: Kept,
+    /// The CPU to push to.
+    dst: CpuId,
     /// The kernel does not show all that was looked at.
     pub has_groups: bool,
 }
 
-/// What a push may change, as it was before.
-pub struct Before {
-    src: FgCpu,
-    dst: CpuId,
-    failed: Vec<u32>,
-}
-
 impl Pushes {
     /// The stopper of a CPU has been asked, and is about to look for a task.
-    pub fn begin(&mut self, kernel: &dyn State, src: CpuId, shower: &mut Shower, shown: &mut Shown) {
+    pub fn begin(&mut self, kernel: &dyn State, src: CpuId, shower: &mut Shower, shown: &mut PolicySandbox) {
         let dst = shower.push(kernel, shown, src);
         let (tasks, is_whole) = shower.movable(kernel, shown, src);
-        let source = Source { cpu: src, clock: kernel.clock(), irq_ns: kernel.irq_time(src), tasks };
-        let before = Before { src: shown.cpu_mut(src).clone(), dst, failed: failed(shown, dst) };
+        let source = SourceQueue { cpu: src, clock: kernel.clock(), irq_ns: kernel.irq_time(src), tasks };
+        let before = shower.keep_push(shown, &source, dst);
         let (ours, rule) = pushed(shown, &source);
         let (kernel, has_groups) = (Outcome::default(), !is_whole);
-        self.pending = Some(Judged { source, rule, kernel, ours, before, has_groups });
+        self.pending = Some(Judged { source, rule, kernel, ours, before, dst, has_groups });
     }
 
     /// A task leaves. False: not for a stopper.
@@ -73,9 +68,9 @@ impl Pushes {
     }
 
     /// The stopper is done. None without a beginning.
-    pub fn end(&mut self, kernel: &dyn State, shown: &Shown) -> Option<Judged> {
+    pub fn end(&mut self, kernel: &dyn State, shown: &PolicySandbox) -> Option<Judged> {
         let mut judged = self.pending.take()?;
-        let dst = judged.before.dst;
+        let dst = judged.dst;
         let (mut src, mut sd) = (FgCpu::zeroed(), FgDomain::zeroed());
         kernel.cpu(judged.source.cpu, &mut src);
         judged.kernel.done = src.active_balance == 0;
@@ -88,7 +83,7 @@ impl Pushes {
 }
 
 /// Carries out ours; what came of it, and the row it counts in.
-pub fn pushed(shown: &mut Shown, source: &Source) -> (Outcome, String) {
+pub fn pushed(shown: &mut PolicySandbox, source: &SourceQueue) -> (Outcome, String) {
     let dst = push_target(shown, source.cpu);
     let moved = shown.push(source);
     let rule = if moved.is_some() { "push" } else { "push, stuck" };
@@ -101,19 +96,8 @@ pub fn pushed(shown: &mut Shown, source: &Source) -> (Outcome, String) {
 }
 
 /// Failures of the domains of a CPU, from below.
-fn failed(shown: &mut Shown, cpu: CpuId) -> Vec<u32> {
+fn failed(shown: &mut PolicySandbox, cpu: CpuId) -> Vec<u32> {
     (0..shown.nr_domains(cpu)).map(|n| shown.domain_mut(cpu, n).nr_balance_failed).collect()
-}
-
-impl Before {
-    /// Shows it again.
-    pub fn restore(self, shown: &mut Shown) {
-        let cpu = self.src.id as CpuId;
-        *shown.cpu_mut(cpu) = self.src;
-        for (n, failed) in self.failed.into_iter().enumerate() {
-            shown.domain_mut(self.dst, n).nr_balance_failed = failed;
-        }
-    }
 }
 
 impl Outcome {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fairground_fair::ffi::*;
-use fairground_fair::{reasons, rule_name, FairError, Features, Placing, Shown};
+use fairground_fair::{reasons, rule_name, FairError, Features, Placing, PolicySandbox};
 use fairground_machine::{CpuId, Machine};
 use fairground_sim::Reason;
 use serde_json::{json, Value};
@@ -37,7 +37,7 @@ pub struct Disagreement {
 pub struct Referee {
     machine: Arc<Machine>,
     features: Features,
-    shown: Shown,
+    shown: PolicySandbox,
     shower: Shower,
     /// All that the policy asks for is kept by the kernel.
     observable: bool,
@@ -82,11 +82,11 @@ impl Referee {
         schedutil: bool,
     ) -> Result<Referee, FairError> {
         let new_shown = || {
-            let mut shown = Shown::new(machine, features, hz)?;
+            let mut shown = PolicySandbox::new(machine, features, hz)?;
             if schedutil {
                 shown.start_governor(machine);
             }
-            Ok::<Shown, FairError>(shown)
+            Ok::<PolicySandbox, FairError>(shown)
         };
         let mut shown = new_shown()?;
         let looks = if schedutil { Some(Looks::new(new_shown()?)) } else { None };
@@ -292,7 +292,7 @@ impl Referee {
     }
 
     /// The policy's structs, for [`super::compare_topology`].
-    pub fn shown_mut(&mut self) -> &mut Shown {
+    pub fn shown_mut(&mut self) -> &mut PolicySandbox {
         &mut self.shown
     }
 }

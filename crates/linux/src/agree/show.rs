@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use fairground_fair::ffi::*;
-use fairground_fair::{Attempt, Pointers, Ring, Shown};
+use fairground_fair::{BalanceInput, GroupRing, Pointers, PolicySandbox, SourceQueue};
 use fairground_machine::CpuId;
 
 use super::state::{Refs, State};
@@ -12,7 +12,7 @@ use super::state::{Refs, State};
 pub struct Shower {
     /// The first CPU behind each last-level cache.
     llcs: Vec<CpuId>,
-    rings: Vec<Ring>,
+    rings: Vec<GroupRing>,
     groups: Vec<FgGroup>,
     queue: Vec<Option<u32>>,
     hz: u32,
@@ -22,7 +22,7 @@ pub struct Shower {
 
 impl Shower {
     /// For a policy with the state of a machine.
-    pub fn new(shown: &mut Shown) -> Shower {
+    pub fn new(shown: &mut PolicySandbox) -> Shower {
         let mut llcs: Vec<CpuId> = Vec::new();
         for cpu in 0..shown.nr_cpus() as CpuId {
             if shown.llc_mut(cpu).is_some() && shown.cpu_mut(cpu).sd_llc_id == cpu as i32 {
@@ -41,7 +41,7 @@ impl Shower {
     }
 
     /// What every placement may ask for. Returns the ticks since boot.
-    pub fn system(&self, kernel: &dyn State, shown: &mut Shown) -> u64 {
+    pub fn system(&self, kernel: &dyn State, shown: &mut PolicySandbox) -> u64 {
         for cpu in 0..shown.nr_cpus() as CpuId {
             one_cpu(kernel, shown, cpu);
         }
@@ -53,7 +53,7 @@ impl Shower {
 
     /// What a pass over the `n`-th domain of a CPU may ask for besides the tasks of its source: the CPUs in the domain, the
     /// domain with those next to it, their groups, and what the CPUs share. Returns the ticks since boot.
-    pub fn balance(&mut self, kernel: &dyn State, shown: &mut Shown, cpu: CpuId, n: usize) -> u64 {
+    pub fn balance(&mut self, kernel: &dyn State, shown: &mut PolicySandbox, cpu: CpuId, n: usize) -> u64 {
         let span = shown.domain_mut(cpu, n).span;
         for other in span.iter() {
             one_cpu(kernel, shown, other);
@@ -62,7 +62,7 @@ impl Shower {
         current.into_iter().for_each(|task| self.task(kernel, shown, task));
         for near in near(shown, cpu, n) {
             kernel.domain(cpu, near, shown.domain_mut(cpu, near));
-            self.ring(kernel, shown, Ring { cpu, domain: near });
+            self.ring(kernel, shown, GroupRing { cpu, domain: near });
         }
         kernel.root(cpu, shown.root_mut(cpu));
         one_llc(kernel, shown, cpu);
@@ -70,7 +70,7 @@ impl Shower {
     }
 
     /// The tasks of a queue that is to give, and whether these are all.
-    pub fn movable(&mut self, kernel: &dyn State, shown: &mut Shown, cpu: CpuId) -> (Vec<u32>, bool) {
+    pub fn movable(&mut self, kernel: &dyn State, shown: &mut PolicySandbox, cpu: CpuId) -> (Vec<u32>, bool) {
         kernel.movable(cpu, &mut self.queue);
         let tasks: Vec<u32> = self.queue.iter().flatten().copied().collect();
         for task in tasks.iter().copied().chain(shown.pointers(cpu).curr) {
@@ -82,7 +82,7 @@ impl Shower {
 
     /// What the stopper of a CPU may ask for that is to push a task away, besides the tasks: the CPU, and the one to push to
     /// with its domains, which is returned.
-    pub fn push(&self, kernel: &dyn State, shown: &mut Shown, src: CpuId) -> CpuId {
+    pub fn push(&self, kernel: &dyn State, shown: &mut PolicySandbox, src: CpuId) -> CpuId {
         one_cpu(kernel, shown, src);
         let dst = push_target(shown, src);
         one_cpu(kernel, shown, dst);
@@ -94,30 +94,21 @@ impl Shower {
     }
 
     /// What an attempt may change.
-    pub fn keep(&self, shown: &mut Shown, attempt: &Attempt) -> Kept {
-        let (cpu, n) = (attempt.cpu, attempt.domain);
-        let (cpus, tasks, domains, groups) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let (root, llc) = (shown.root_mut(cpu).clone(), shown.llc_mut(cpu).cloned());
-        let mut kept = Kept { cpu, root, cpus, tasks, domains, groups, llc };
-        let span = shown.domain_mut(cpu, n).span;
-        for other in span.iter() {
-            kept.cpus.push((other, shown.cpu_mut(other).clone()));
-        }
-        for task in attempt.sources.iter().flat_map(|s| &s.tasks).copied().chain(shown.pointers(cpu).curr) {
-            kept.tasks.push((task, shown.task_mut(task).clone()));
-        }
-        for near in near(shown, cpu, n) {
-            kept.domains.push((near, shown.domain_mut(cpu, near).clone()));
-            for g in 0.. {
-                let Some(group) = shown.group_mut(cpu, near, g).cloned() else { break };
-                kept.groups.push((near, g, group));
-            }
-        }
-        kept
+    pub fn keep(&self, shown: &mut PolicySandbox, attempt: &BalanceInput) -> Kept {
+        let BalanceInput { cpu, domain, .. } = *attempt;
+        let cpus: Vec<CpuId> = shown.domain_mut(cpu, domain).span.iter().collect();
+        let near = near(shown, cpu, domain);
+        Kept::new(shown, cpu, &cpus, near, attempt.sources.iter().flat_map(|source| &source.tasks))
+    }
+
+    /// What a push of a task from this queue to `dst` may change.
+    pub fn keep_push(&self, shown: &mut PolicySandbox, source: &SourceQueue, dst: CpuId) -> Kept {
+        let domains = 0..shown.nr_domains(dst);
+        Kept::new(shown, dst, &[source.cpu, dst], domains, &source.tasks)
     }
 
     /// What wakeups may ask for besides: the domains of the waker's CPU.
-    pub fn domains(&self, kernel: &dyn State, shown: &mut Shown, cpu: CpuId) {
+    pub fn domains(&self, kernel: &dyn State, shown: &mut PolicySandbox, cpu: CpuId) {
         if self.scans_are_timed {
             for n in 0..shown.nr_domains(cpu) {
                 kernel.domain(cpu, n, shown.domain_mut(cpu, n));
@@ -126,13 +117,13 @@ impl Shower {
     }
 
     /// What forks and execs may ask for besides: the groups of all domains.
-    pub fn groups(&mut self, kernel: &dyn State, shown: &mut Shown) {
+    pub fn groups(&mut self, kernel: &dyn State, shown: &mut PolicySandbox) {
         for i in 0..self.rings.len() {
             self.ring(kernel, shown, self.rings[i]);
         }
     }
 
-    fn ring(&mut self, kernel: &dyn State, shown: &mut Shown, ring: Ring) {
+    fn ring(&mut self, kernel: &dyn State, shown: &mut PolicySandbox, ring: GroupRing) {
         kernel.groups(ring.cpu, ring.domain, &mut self.groups);
         for (g, from) in self.groups.iter().enumerate() {
             let Some(to) = shown.group_mut(ring.cpu, ring.domain, g) else { break };
@@ -142,14 +133,14 @@ impl Shower {
     }
 
     /// A task.
-    pub fn task(&self, kernel: &dyn State, shown: &mut Shown, task: u32) {
+    pub fn task(&self, kernel: &dyn State, shown: &mut PolicySandbox, task: u32) {
         let to = shown.task_mut(task);
         to.id = task;
         kernel.task(task, to);
     }
 
     /// A run queue and its tasks, for a pick. The queued ones in the tree's order; none if task groups are among them.
-    pub fn queue(&mut self, kernel: &dyn State, shown: &mut Shown, cpu: CpuId) -> Option<Vec<u32>> {
+    pub fn queue(&mut self, kernel: &dyn State, shown: &mut PolicySandbox, cpu: CpuId) -> Option<Vec<u32>> {
         kernel.cpu(cpu, shown.cpu_mut(cpu));
         let refs = kernel.refs(cpu);
         // Who picks sees the entity that its own class has current.
@@ -175,8 +166,32 @@ pub struct Kept {
 }
 
 impl Kept {
+    /// The domains are those of `cpu`. Tasks: these, and the current ones of the CPUs.
+    fn new<'t>(
+        shown: &mut PolicySandbox,
+        cpu: CpuId,
+        cpus: &[CpuId],
+        domains: Range<usize>,
+        tasks: impl IntoIterator<Item = &'t u32>,
+    ) -> Kept {
+        let (root, llc) = (shown.root_mut(cpu).clone(), shown.llc_mut(cpu).cloned());
+        let current = cpus.iter().filter_map(|cpu| shown.pointers(*cpu).curr).collect::<Vec<u32>>();
+        let tasks =
+            tasks.into_iter().copied().chain(current).map(|task| (task, shown.task_mut(task).clone())).collect();
+        let cpus = cpus.iter().map(|other| (*other, shown.cpu_mut(*other).clone())).collect();
+        let mut kept = Kept { cpu, root, cpus, tasks, domains: Vec::new(), groups: Vec::new(), llc };
+        for n in domains {
+            kept.domains.push((n, shown.domain_mut(cpu, n).clone()));
+            for g in 0.. {
+                let Some(group) = shown.group_mut(cpu, n, g).cloned() else { break };
+                kept.groups.push((n, g, group));
+            }
+        }
+        kept
+    }
+
     /// Shows it again.
-    pub fn restore(self, shown: &mut Shown) {
+    pub fn restore(self, shown: &mut PolicySandbox) {
         let cpu = self.cpu;
         *shown.root_mut(cpu) = self.root;
         self.cpus.into_iter().for_each(|(other, rq)| *shown.cpu_mut(other) = rq);
@@ -190,30 +205,30 @@ impl Kept {
 }
 
 /// Where the stopper of a CPU is to push to; the CPU itself if nobody has said.
-pub fn push_target(shown: &mut Shown, src: CpuId) -> CpuId {
+pub fn push_target(shown: &mut PolicySandbox, src: CpuId) -> CpuId {
     let nr_cpus = shown.nr_cpus();
     let dst = CpuId::try_from(shown.cpu_mut(src).push_cpu).ok();
     dst.filter(|dst| (*dst as usize) < nr_cpus).unwrap_or(src)
 }
 
 /// A domain of a CPU with those below and above it.
-fn near(shown: &Shown, cpu: CpuId, n: usize) -> Range<usize> {
+fn near(shown: &PolicySandbox, cpu: CpuId, n: usize) -> Range<usize> {
     n.saturating_sub(1)..(n + 2).min(shown.nr_domains(cpu))
 }
 
-fn one_cpu(kernel: &dyn State, shown: &mut Shown, cpu: CpuId) {
+fn one_cpu(kernel: &dyn State, shown: &mut PolicySandbox, cpu: CpuId) {
     kernel.cpu(cpu, shown.cpu_mut(cpu));
     shown.point(cpu, &pointers(&kernel.refs(cpu)));
 }
 
-fn one_llc(kernel: &dyn State, shown: &mut Shown, cpu: CpuId) {
+fn one_llc(kernel: &dyn State, shown: &mut PolicySandbox, cpu: CpuId) {
     if let Some(llc) = shown.llc_mut(cpu) {
         kernel.llc(cpu, llc);
     }
 }
 
 /// What belongs to no CPU. Returns the ticks since boot.
-pub fn keys(kernel: &dyn State, shown: &mut Shown) -> u64 {
+pub fn keys(kernel: &dyn State, shown: &mut PolicySandbox) -> u64 {
     let from = kernel.sys();
     let sys = shown.sys_mut();
     sys.asym_key = u8::from(from.asym_key);

@@ -1,14 +1,14 @@
 //! Our domains and energy models against the kernel's: once after boot, before anything runs.
 
 use fairground_fair::ffi::*;
-use fairground_fair::Shown;
+use fairground_fair::PolicySandbox;
 use fairground_machine::CpuId;
 
 use super::state::State;
 
 /// What differs, in words, e.g. `cpu4 domain 1: flags: kernel 0x1217, ours 0x1317`. The words are the same for all CPUs
 /// that differ alike only up to the CPU's number.
-pub fn compare(kernel: &dyn State, shown: &mut Shown) -> Vec<String> {
+pub fn compare(kernel: &dyn State, shown: &mut PolicySandbox) -> Vec<String> {
     let mut found = Vec::new();
     for cpu in 0..shown.nr_cpus() as CpuId {
         compare_place(kernel, shown, cpu, &mut found);
@@ -32,7 +32,7 @@ pub fn compare(kernel: &dyn State, shown: &mut Shown) -> Vec<String> {
 }
 
 /// The performance domains of the partition that begins with this CPU.
-fn compare_energy(kernel: &dyn State, shown: &Shown, cpu: CpuId, found: &mut Vec<String>) {
+fn compare_energy(kernel: &dyn State, shown: &PolicySandbox, cpu: CpuId, found: &mut Vec<String>) {
     let ours = shown.models(cpu);
     for (n, (span, opps)) in ours.iter().enumerate() {
         let at = format!("cpu{cpu} performance domain {n}");
@@ -69,7 +69,7 @@ fn compare_opp(at: &str, theirs: &FgOpp, ours: &FgOpp, found: &mut Vec<String>) 
     found.extend(differ.map(|(what, theirs, ours)| format!("{at}, {khz} kHz: {what}: kernel {theirs}, ours {ours}")));
 }
 
-fn compare_place(kernel: &dyn State, shown: &mut Shown, cpu: CpuId, found: &mut Vec<String>) {
+fn compare_place(kernel: &dyn State, shown: &mut PolicySandbox, cpu: CpuId, found: &mut Vec<String>) {
     let place = kernel.place(cpu);
     let mut theirs = FgCpu::zeroed();
     kernel.cpu(cpu, &mut theirs);
@@ -88,7 +88,7 @@ fn compare_place(kernel: &dyn State, shown: &mut Shown, cpu: CpuId, found: &mut 
     }
 }
 
-fn compare_domain(kernel: &dyn State, shown: &mut Shown, (cpu, n): (CpuId, usize), found: &mut Vec<String>) {
+fn compare_domain(kernel: &dyn State, shown: &mut PolicySandbox, (cpu, n): (CpuId, usize), found: &mut Vec<String>) {
     let mut theirs = FgDomain::zeroed();
     kernel.domain(cpu, n, &mut theirs);
     let ours = shown.domain_mut(cpu, n);
@@ -112,7 +112,7 @@ fn compare_domain(kernel: &dyn State, shown: &mut Shown, (cpu, n): (CpuId, usize
     found.extend(differ.map(|(what, theirs, ours)| format!("{at}: {what}: kernel {theirs}, ours {ours}")));
 }
 
-fn compare_groups(kernel: &dyn State, shown: &mut Shown, (cpu, n): (CpuId, usize), found: &mut Vec<String>) {
+fn compare_groups(kernel: &dyn State, shown: &mut PolicySandbox, (cpu, n): (CpuId, usize), found: &mut Vec<String>) {
     let mut theirs = Vec::new();
     kernel.groups(cpu, n, &mut theirs);
     for (g, theirs) in theirs.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! From events to states.
 
 use fairground_fair::ffi::FgIdleState;
-use fairground_fair::{keeps_sleepers, Before, Bound, Follower, Next};
+use fairground_fair::{keeps_sleepers, Affinity, InitialState, ReplayedState, SwitchTo};
 use fairground_machine::CpuId;
 
 use super::{Certainty, Doing, Hindsight, Judged, Open, Refused};
@@ -60,12 +60,12 @@ impl Hindsight<'_> {
     fn begin(&mut self, event: &TraceEvent) {
         let tick_ns = 1_000_000_000 / u64::from(self.circumstances.hz.max(1));
         let from_boot = self.ours && event.time < tick_ns;
-        let first = if from_boot { Before::Boot } else { Before::Nothing };
+        let first = if from_boot { InitialState::Boot } else { InitialState::Nothing };
         let mut states = vec![(Certainty::Sure, first, false)];
         if from_boot {
             self.doing.fill(Doing::Idle);
         } else {
-            states.push((Certainty::Before, Before::Everything, false));
+            states.push((Certainty::Before, InitialState::Everything, false));
         }
         if keeps_sleepers(&self.features) {
             states.push((Certainty::Queued, first, true));
@@ -79,7 +79,7 @@ impl Hindsight<'_> {
         }
     }
 
-    fn all(&mut self, f: impl FnMut(&mut Follower)) {
+    fn all(&mut self, f: impl FnMut(&mut ReplayedState)) {
         self.pasts.iter_mut().for_each(f);
     }
 
@@ -124,16 +124,16 @@ impl Hindsight<'_> {
             _ => None,
         };
         let next = self.next(cpu, who);
-        if let Next::Task(id) = next {
+        if let SwitchTo::Task(id) = next {
             self.unwoken(who.pid, id, cpu);
         }
         self.take_cpu(cpu, left, who, next);
     }
 
     /// A CPU goes from who goes to sleep, by pid and number, or from who does not, to another one.
-    fn take_cpu(&mut self, cpu: CpuId, slept: Option<(u32, u32)>, who: Thread, next: Next) {
+    fn take_cpu(&mut self, cpu: CpuId, slept: Option<(u32, u32)>, who: Thread, next: SwitchTo) {
         self.doing[cpu as usize] = doing(who, next);
-        self.idled[cpu as usize] |= next == Next::Idle;
+        self.idled[cpu as usize] |= next == SwitchTo::Idle;
         self.all(|past| past.switch(cpu, slept.map(|(_, id)| id), next));
         match slept {
             Some((pid, _)) if self.threads.is_ending(pid) => self.forget(pid),
@@ -143,11 +143,11 @@ impl Hindsight<'_> {
     }
 
     /// Who gets a CPU, in the policy's numbers.
-    fn next(&mut self, cpu: CpuId, who: Thread) -> Next {
+    fn next(&mut self, cpu: CpuId, who: Thread) -> SwitchTo {
         match who {
-            Thread { pid: 0, .. } => Next::Idle,
-            who if is_stopper(who.comm) => Next::Stopper,
-            who => Next::Task(self.meet(who, cpu)),
+            Thread { pid: 0, .. } => SwitchTo::Idle,
+            who if is_stopper(who.comm) => SwitchTo::Stopper,
+            who => SwitchTo::Task(self.meet(who, cpu)),
         }
     }
 
@@ -163,11 +163,11 @@ impl Hindsight<'_> {
         id
     }
 
-    fn bound(&self, comm: &str) -> Bound {
+    fn bound(&self, comm: &str) -> Affinity {
         match (bound_to(comm), self.circumstances.allowed) {
-            (Some(cpu), _) if (cpu as usize) < self.doing.len() => Bound::Kernel(cpu),
-            (_, Some(cpus)) => Bound::To(cpus),
-            _ => Bound::No,
+            (Some(cpu), _) if (cpu as usize) < self.doing.len() => Affinity::PerCpuKthread(cpu),
+            (_, Some(cpus)) => Affinity::Cpus(cpus),
+            _ => Affinity::Any,
         }
     }
 
@@ -196,7 +196,7 @@ impl Hindsight<'_> {
             _ => None,
         };
         let to = self.next(cpu, next);
-        if let Next::Task(id) = to {
+        if let SwitchTo::Task(id) = to {
             self.unwoken(next.pid, id, cpu);
         }
         self.take_cpu(cpu, slept, next, to);
@@ -377,7 +377,7 @@ impl Hindsight<'_> {
                 let at = cpu as usize;
                 if value(fields, "event=") == Some("start") && self.doing.get(at) == Some(&Doing::Idle) {
                     self.doing[at] = Doing::Stopper;
-                    self.all(|past| past.switch(cpu, None, Next::Stopper));
+                    self.all(|past| past.switch(cpu, None, SwitchTo::Stopper));
                 }
             }
             _ => {}
@@ -385,10 +385,10 @@ impl Hindsight<'_> {
     }
 }
 
-fn doing(who: Thread, next: Next) -> Doing {
+fn doing(who: Thread, next: SwitchTo) -> Doing {
     match next {
-        Next::Idle => Doing::Idle,
-        Next::Stopper => Doing::Stopper,
-        Next::Task(_) => Doing::Runs(who.pid),
+        SwitchTo::Idle => Doing::Idle,
+        SwitchTo::Stopper => Doing::Stopper,
+        SwitchTo::Task(_) => Doing::Runs(who.pid),
     }
 }

@@ -1,6 +1,6 @@
 //! What our policy would have chosen at each wakeup of a recording, and how sure that is.
 //!
-//! The recording is repeated on the policy's own state ([`fairground_fair::Follower`]): who runs, waits and sleeps where is what
+//! The recording is repeated on the policy's own state ([`fairground_fair::ReplayedState`]): who runs, waits and sleeps where is what
 //! was recorded, and load, utilization and wakees follow from it. Before each wakeup is repeated the policy is asked. What was
 //! before the recording nobody knows, so this is done twice: as if nothing had run before, and as if everything had. Where
 //! both lead to the same CPU the answer is [`Certainty::Sure`].
@@ -26,7 +26,7 @@ mod threads;
 use std::collections::{BTreeMap, BTreeSet};
 
 use fairground_fair::ffi::{FgVerdict, FgWhy, FG_TASK_PERCPU_KTHREAD, FG_WF_IRQ, FG_WF_SYNC, FG_WF_TTWU};
-use fairground_fair::{reasons, rule_name, Before, FairError, Features, Followed, Follower, Placing};
+use fairground_fair::{reasons, rule_name, FairError, Features, InitialState, Placing, ReplayConfig, ReplayedState};
 use fairground_machine::{CpuId, CpuMask, Machine};
 use fairground_sim::NO_RULE;
 
@@ -171,7 +171,7 @@ pub struct Hindsight<'m> {
     circumstances: Circumstances,
     words: RuleNames,
     /// One for each state that is possible; none before the first event.
-    pasts: Vec<Follower>,
+    pasts: Vec<ReplayedState>,
     /// What an answer depends on that is another one in a state than in the first.
     depends: Vec<Certainty>,
     threads: Threads,
@@ -232,7 +232,7 @@ impl<'m> Hindsight<'m> {
             why: None,
         };
         // What is wrong with the machine is to be known before the trace is read.
-        hindsight.past(Before::Boot, false)?;
+        hindsight.past(InitialState::Boot, false)?;
         Ok(hindsight)
     }
 
@@ -262,14 +262,18 @@ impl<'m> Hindsight<'m> {
 
     /// The state of a past that is possible, the one in which nothing was first; none before the first event, or beyond the
     /// last.
-    pub fn past_state(&self, n: usize) -> Option<&Follower> {
+    pub fn past_state(&self, n: usize) -> Option<&ReplayedState> {
         self.pasts.get(n)
     }
 
-    fn past(&self, before: Before, none_delayed: bool) -> Result<Follower, FairError> {
+    fn past(&self, before: InitialState, none_delayed: bool) -> Result<ReplayedState, FairError> {
         let Circumstances { hz, schedutil, .. } = self.circumstances;
-        let now = if before == Before::Boot { 0 } else { self.now };
-        Follower::new(self.machine, &self.features, &Followed { hz, schedutil, before, now, none_delayed })
+        let now = if before == InitialState::Boot { 0 } else { self.now };
+        ReplayedState::new(
+            self.machine,
+            &self.features,
+            &ReplayConfig { hz, schedutil, initial: before, now, none_delayed },
+        )
     }
 
     /// What must be said of the answers.
@@ -430,7 +434,7 @@ impl<'m> Hindsight<'m> {
     /// The CPU in each state, with what it depends on if that is another one than in the first.
     fn in_all_states(&mut self, placing: &Placing, prev: CpuId) -> Vec<(Certainty, CpuId)> {
         let states = self.depends.iter().zip(&mut self.pasts);
-        let cpu = |(depends, past): (&Certainty, &mut Follower)| {
+        let cpu = |(depends, past): (&Certainty, &mut ReplayedState)| {
             (*depends, cpu_of(past.select(placing, None).as_ref(), prev))
         };
         let mut answers: Vec<(Certainty, CpuId)> = states.map(cpu).collect();

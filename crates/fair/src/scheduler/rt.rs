@@ -9,6 +9,7 @@ use fairground_machine::{CpuId, CpuMask};
 use fairground_sim::{Env, TaskId};
 
 use crate::ffi::*;
+use crate::world::is_rt;
 use crate::Fair;
 
 /// RR_TIMESLICE, the part of a second in which RR tasks take turns: it is counted in whole ticks, whatever these come to.
@@ -20,18 +21,13 @@ pub(crate) const RT_RULES: [(&str, &str); 2] = [
     ("rt-lowest", "RT: of the CPUs with the lowest RT priority the previous one, this one, or the nearest"),
 ];
 
-/// Whether a policy number is of the RT class.
-pub(crate) fn is_rt(p: &FgTask) -> bool {
-    matches!(u32::from(p.policy), FG_SCHED_FIFO | FG_SCHED_RR)
-}
-
 impl Fair {
     /// select_task_rq_rt: the CPU and the rule, an index into [`RT_RULES`]. It stays unless a current RT task there
     /// has the same priority or a higher one, or can go nowhere else.
     pub(crate) fn select_rt(&self, task: TaskId) -> (CpuId, usize) {
-        let p = self.world.task(task);
+        let p = self.queues.world.task(task);
         let prev = p.cpu as usize;
-        let stays = match self.world.curr(prev).map(|c| self.world.task(c)) {
+        let stays = match self.queues.world.curr(prev).map(|c| self.queues.world.task(c)) {
             Some(curr) if is_rt(curr) => curr.nr_allowed > 1 && curr.rt_prio < p.rt_prio,
             _ => true,
         };
@@ -48,48 +44,38 @@ impl Fair {
     /// find_lowest_rq: among the allowed CPUs of the task's partition those whose highest RT priority is lowest and below the task's; of
     /// these the previous CPU, this CPU if a domain of the previous one spans it, the nearest, the first.
     fn lowest_rt_cpu(&self, task: TaskId) -> Option<CpuId> {
-        let p = self.world.task(task);
-        let reachable = p.allowed.and(self.world.root_span(p.cpu as usize));
+        let p = self.queues.world.task(task);
+        let reachable = p.allowed.and(self.queues.world.root_span(p.cpu as usize));
         let candidates = || reachable.iter();
-        let prio = |c: CpuId| self.rqs[c as usize].rt.top_prio();
+        let prio = |c: CpuId| self.queues.rqs[c as usize].rt.top_prio();
         let lowest = candidates().map(prio).min().filter(|lowest| *lowest < p.rt_prio)?;
         let mask: CpuMask = candidates().filter(|c| prio(*c) == lowest).collect();
         if mask.test(p.cpu as CpuId) {
             return Some(p.cpu as CpuId);
         }
-        for sd in self.world.chain(p.cpu as usize) {
-            let sd = &self.world.domains[*sd];
+        for sd in self.queues.world.chain(p.cpu as usize) {
+            let sd = &self.queues.world.domains[*sd];
             if sd.flags & FG_SD_WAKE_AFFINE == 0 {
                 continue;
             }
-            if mask.test(self.here) && sd.span.test(self.here) {
-                return Some(self.here);
+            if mask.test(self.sim.here) && sd.span.test(self.sim.here) {
+                return Some(self.sim.here);
             }
             if let Some(near) = mask.and(&sd.span).first() {
                 return Some(near);
             }
         }
-        if mask.test(self.here) {
-            return Some(self.here);
+        if mask.test(self.sim.here) {
+            return Some(self.sim.here);
         }
         mask.first()
     }
 
-    pub(crate) fn enqueue_rt(&mut self, cpu: usize, task: TaskId) {
-        self.rqs[cpu].rt.push(self.world.task(task).rt_prio, task);
-        self.world.add_rt(cpu, task);
-    }
-
-    pub(crate) fn dequeue_rt(&mut self, cpu: usize, task: TaskId) {
-        self.rqs[cpu].rt.remove(task);
-        self.world.remove_rt(cpu, task);
-    }
-
     /// The tick of a running RT task: RR tasks take turns every tenth of a second.
     pub(crate) fn tick_rt(&mut self, env: &mut Env, cpu: usize, task: TaskId) {
-        self.world.update_curr_rt(cpu, task);
-        self.world.update_rt(cpu, true);
-        let p = self.world.task(task);
+        self.queues.world.update_curr_rt(cpu, task);
+        self.queues.world.update_rt(cpu, true);
+        let p = self.queues.world.task(task);
         if u32::from(p.policy) != FG_SCHED_RR {
             return;
         }
@@ -100,16 +86,16 @@ impl Fair {
             return;
         }
         state.rr_ticks = 0;
-        if self.rqs[cpu].rt.has_peer(prio) {
+        if self.queues.rqs[cpu].rt.has_peer(prio) {
             self.requeue_rt(cpu, task);
-            self.resched(env, cpu);
+            self.queues.resched(&mut self.sim.on(env), cpu);
         }
     }
 
     /// Puts a task behind its peers.
     pub(crate) fn requeue_rt(&mut self, cpu: usize, task: TaskId) {
-        let prio = self.world.task(task).rt_prio;
-        self.rqs[cpu].rt.remove(task);
-        self.rqs[cpu].rt.push(prio, task);
+        let prio = self.queues.world.task(task).rt_prio;
+        self.queues.rqs[cpu].rt.remove(task);
+        self.queues.rqs[cpu].rt.push(prio, task);
     }
 }

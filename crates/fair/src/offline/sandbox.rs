@@ -1,8 +1,9 @@
-//! [`Shown`]: our policy, shown a state that is not its own, and asked what it would do.
+//! [`PolicySandbox`]: our policy, shown a state that is not its own, and asked what it would do.
 
 use fairground_machine::{CpuId, CpuMask, Machine};
 
 use crate::ffi::{self, *};
+use crate::sequence::RunQueues;
 use crate::topology::{Options, Topology};
 use crate::world::{WakeArgs, World};
 use crate::{why, FairError, Features};
@@ -10,15 +11,15 @@ use crate::{why, FairError, Features};
 /// The policy's structs of one machine, with our topology, to be overwritten with somebody else's state.
 ///
 /// ```text
-/// Shown::new -> at each decision: cpu_mut, task_mut, ... <- the state of the real kernel
+/// PolicySandbox::new -> at each decision: cpu_mut, task_mut, ... <- the state of the real kernel
 ///                                 point                  <- who is current, and the buddies
 ///                                 select, pick           -> what we would do
 /// ```
 ///
 /// Pointers in the structs are this object's: they are written by [`Self::new`] and [`Self::point`] alone.
-pub struct Shown {
+pub struct PolicySandbox {
     topology: Topology,
-    pub(crate) world: World,
+    pub(super) queues: RunQueues,
 }
 
 /// What the pointers of a CPU point at.
@@ -51,51 +52,51 @@ pub struct Placing {
 
 /// A set of groups that several domains share: they differ in which of them comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ring {
+pub struct GroupRing {
     /// A CPU with a domain of these groups.
     pub cpu: CpuId,
     /// Which of its domains, from below.
     pub domain: usize,
 }
 
-impl Shown {
+impl PolicySandbox {
     /// The machine's CPUs, idle, with the domains that `features` gives them. `hz`: ticks per second.
     ///
     /// # Errors
     /// A machine whose levels do not nest, a C policy built with another struct layout.
-    pub fn new(machine: &Machine, features: &Features, hz: u32) -> Result<Shown, FairError> {
+    pub fn new(machine: &Machine, features: &Features, hz: u32) -> Result<PolicySandbox, FairError> {
         ffi::check_layout()?;
         let topology = Topology::new(machine, features, &Options::default())?;
         let mut world = World::new(machine, features, &topology);
         world.set_hz(hz);
-        Ok(Shown { topology, world })
+        Ok(PolicySandbox { topology, queues: RunQueues::new(world) })
     }
 
     /// schedutil sets all clocks: there are energy models, and performance domains where wakeups may go by them.
     pub fn start_governor(&mut self, machine: &Machine) {
-        self.world.start_energy_awareness(machine, &self.topology);
-        self.world.start_governor(machine);
+        self.queues.world.start_energy_awareness(machine, &self.topology);
+        self.queues.world.start_governor(machine);
     }
 
     /// What schedutil knows of the clock of a CPU, to be overwritten; none if it does not set it.
     pub fn sugov_mut(&mut self, cpu: CpuId) -> Option<&mut FgSugov> {
-        self.world.sugov_mut(cpu as usize)
+        self.queues.world.sugov_mut(cpu as usize)
     }
 
     /// The CPUs on the clock of a CPU; none if schedutil does not set it.
     pub fn clock_cpus(&self, cpu: CpuId) -> CpuMask {
-        self.world.clock_cpus(cpu as usize)
+        self.queues.world.clock_cpus(cpu as usize)
     }
 
     /// The performance domains of a CPU's partition in their order: CPUs and operating points.
     pub fn models(&self, cpu: CpuId) -> Vec<(CpuMask, Vec<FgOpp>)> {
-        self.world.models(cpu as usize)
+        self.queues.world.models(cpu as usize)
     }
 
     /// schedutil is told that the utilization of a CPU has changed, and changes what it knows. `flags`, and the answer:
     /// `FG_FREQUENCY_*`.
     pub fn update_frequency(&mut self, cpu: CpuId, flags: u32) -> u32 {
-        self.world.update_frequency(cpu as usize, flags)
+        self.queues.world.update_frequency(cpu as usize, flags)
     }
 
     /// The domains.
@@ -105,61 +106,61 @@ impl Shown {
 
     /// Number of CPUs.
     pub fn nr_cpus(&self) -> usize {
-        self.world.cpus.len()
+        self.queues.world.cpus.len()
     }
 
     /// The system, to be overwritten.
     pub fn sys_mut(&mut self) -> &mut FgSys {
-        self.world.sys_mut()
+        self.queues.world.sys_mut()
     }
 
     /// A CPU, to be overwritten. Panics if there is no such CPU, as do all below.
     pub fn cpu_mut(&mut self, cpu: CpuId) -> &mut FgCpu {
-        &mut self.world.cpus[cpu as usize]
+        &mut self.queues.world.cpus[cpu as usize]
     }
 
     /// A task, to be overwritten. It comes into being if it is new.
     pub fn task_mut(&mut self, task: u32) -> &mut FgTask {
-        self.world.tasks.grow_to(task as usize);
-        self.world.task_mut(task)
+        self.queues.world.tasks.grow_to(task as usize);
+        self.queues.world.task_mut(task)
     }
 
     /// The root domain of a CPU, to be overwritten.
     pub fn root_mut(&mut self, cpu: CpuId) -> &mut FgRoot {
-        self.world.root(cpu as usize)
+        self.queues.world.root(cpu as usize)
     }
 
     /// What the CPUs behind the last-level cache of `cpu` share, to be overwritten; none if it has no such domain.
     pub fn llc_mut(&mut self, cpu: CpuId) -> Option<&mut FgLlc> {
-        self.world.llc_mut(cpu as usize)
+        self.queues.world.llc_mut(cpu as usize)
     }
 
     /// Number of domains of a CPU.
     pub fn nr_domains(&self, cpu: CpuId) -> usize {
-        self.world.chain(cpu as usize).len()
+        self.queues.world.chain(cpu as usize).len()
     }
 
     /// The `n`-th domain of a CPU from below, to be overwritten.
     pub fn domain_mut(&mut self, cpu: CpuId, n: usize) -> &mut FgDomain {
-        let id = self.world.chain(cpu as usize)[n];
-        &mut self.world.domains[id]
+        let id = self.queues.world.chain(cpu as usize)[n];
+        &mut self.queues.world.domains[id]
     }
 
     /// The `g`-th group of the `n`-th domain of a CPU, counted from its local one, to be overwritten; none beyond the last.
     pub fn group_mut(&mut self, cpu: CpuId, n: usize, g: usize) -> Option<&mut FgGroup> {
-        let domain = self.world.chain(cpu as usize)[n];
-        self.world.group_mut(domain, g)
+        let domain = self.queues.world.chain(cpu as usize)[n];
+        self.queues.world.group_mut(domain, g)
     }
 
     /// All sets of groups, each once.
-    pub fn rings(&self) -> Vec<Ring> {
+    pub fn rings(&self) -> Vec<GroupRing> {
         let plan = self.topology.plan();
         let mut seen = vec![false; plan.rings.len()];
         let mut rings = Vec::new();
         for cpu in 0..self.nr_cpus() as CpuId {
             for (domain, id) in plan.chain_ids(cpu).enumerate() {
                 if !std::mem::replace(&mut seen[plan.domains[id].ring], true) {
-                    rings.push(Ring { cpu, domain });
+                    rings.push(GroupRing { cpu, domain });
                 }
             }
         }
@@ -169,14 +170,14 @@ impl Shown {
     /// Sets the pointers of a CPU.
     pub fn point(&mut self, cpu: CpuId, to: &Pointers) {
         for task in [to.curr, to.next, to.last, to.skip].into_iter().flatten() {
-            self.world.tasks.grow_to(task as usize);
+            self.queues.world.tasks.grow_to(task as usize);
         }
-        self.world.point(cpu as usize, to);
+        self.queues.world.point(cpu as usize, to);
     }
 
     /// The pointers of a CPU.
     pub fn pointers(&self, cpu: CpuId) -> Pointers {
-        self.world.pointers(cpu as usize)
+        self.queues.world.pointers(cpu as usize)
     }
 
     /// Where the policy puts the task. `why`: where it is to note what it looks at, in place of what is there. Changes
@@ -186,24 +187,19 @@ impl Shown {
             why::clear(why);
         }
         for task in std::iter::once(placing.task).chain(placing.current) {
-            self.world.tasks.grow_to(task as usize);
+            self.queues.world.tasks.grow_to(task as usize);
         }
         let args =
             WakeArgs { current: placing.current, now: placing.now, this_cpu: placing.this_cpu, flags: placing.flags };
-        self.world.select(placing.task, &args, why)
+        self.queues.world.select(placing.task, &args, why)
     }
 
     /// Which task the policy runs next on `cpu`, of the current one and `queued`: the others in the order of the
-    /// kernel's tree. None: nobody.
+    /// kernel's tree. None: the CPU idles.
     pub fn pick(&mut self, cpu: CpuId, queued: &[u32]) -> Option<u32> {
-        let at = cpu as usize;
-        if self.world.sys().feat.value[FG_RQ] == FG_RQ_CFS as u8 {
-            return self.world.pick_entity(at, queued.first().copied(), queued.get(1).copied());
-        }
-        let limit = self.world.avg_vruntime(at);
-        let eligible = |task: &&u32| limit.wrapping_sub(self.world.task(**task).vruntime) as i64 >= 0;
-        let first = queued.iter().find(eligible).copied();
-        self.world.pick_entity(at, first, None)
+        self.queues.clear();
+        queued.iter().for_each(|task| self.queues.insert_queued(cpu as usize, *task));
+        self.queues.pick_entity(cpu as usize)
     }
 }
 
@@ -256,20 +252,20 @@ pub fn note_words(note: &FgNote) -> String {
 mod tests {
     use super::*;
 
-    fn two_pairs() -> Shown {
+    fn two_pairs() -> PolicySandbox {
         let mut machine = Machine::symmetric(4);
         machine.llcs = vec![fairground_machine::CpuMask::first_n(4)];
-        Shown::new(&machine, &Features::preset("debian-6.12.117").unwrap(), 250).unwrap()
+        PolicySandbox::new(&machine, &Features::preset("debian-6.12.117").unwrap(), 250).unwrap()
     }
 
-    fn sleeper(shown: &mut Shown, task: u32, cpu: i32) {
+    fn sleeper(shown: &mut PolicySandbox, task: u32, cpu: i32) {
         let p = shown.task_mut(task);
         *p = FgTask::zeroed();
         (p.id, p.cpu, p.recent_used, p.nr_allowed, p.weight) = (task, cpu, cpu, 4, 1024);
         p.allowed = fairground_machine::CpuMask::first_n(4);
     }
 
-    fn busy(shown: &mut Shown, cpu: CpuId, task: u32) {
+    fn busy(shown: &mut PolicySandbox, cpu: CpuId, task: u32) {
         sleeper(shown, task, cpu as i32);
         let rq = shown.cpu_mut(cpu);
         (rq.nr_running, rq.h_nr_running, rq.curr_is_idle) = (1, 1, 0);
@@ -297,7 +293,7 @@ mod tests {
     #[test]
     fn groups_of_all_domains_are_reached_by_their_rings() {
         let mut shown = two_pairs();
-        assert_eq!(shown.rings(), [Ring { cpu: 0, domain: 0 }]);
+        assert_eq!(shown.rings(), [GroupRing { cpu: 0, domain: 0 }]);
         shown.group_mut(0, 0, 1).unwrap().capacity = 7;
         // The second group of CPU 0's ring is the first of CPU 1's.
         assert_eq!(shown.group_mut(1, 0, 0).unwrap().capacity, 7);

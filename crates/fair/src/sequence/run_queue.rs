@@ -1,8 +1,8 @@
 //! The containers of one CPU's run queue. What is in them is decided elsewhere.
 
-use fairground_sim::{TaskId, WakeContext};
+use fairground_sim::TaskId;
 
-use crate::deadline::DeadlineQueue;
+use super::DeadlineQueue;
 use crate::ffi::*;
 
 /// Queued entities, fair tasks or groups of them, in the order their run queue asks for. The current one is not among
@@ -52,6 +52,22 @@ impl FairQueue {
         match self {
             FairQueue::Vruntime(queue) => queue.left(),
             FairQueue::Deadline(_) => None,
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            FairQueue::Vruntime(queue) => queue.is_empty(),
+            FairQueue::Deadline(queue) => queue.is_empty(),
+        }
+    }
+
+    /// Removes all entities.
+    pub fn clear(&mut self) {
+        match self {
+            FairQueue::Vruntime(queue) => *queue = VruntimeQueue::default(),
+            FairQueue::Deadline(queue) => *queue = DeadlineQueue::default(),
         }
     }
 
@@ -179,31 +195,6 @@ impl RtQueue {
     }
 }
 
-/// A woken task on its way to another CPU.
-#[derive(Clone, Copy, Debug)]
-pub struct RemoteWake {
-    /// The task.
-    pub task: TaskId,
-    /// It slept on another CPU.
-    pub migrated: bool,
-}
-
-/// Work for the stopper.
-#[derive(Clone, Copy, Debug)]
-pub enum StopWork {
-    /// Move a task if it is still here.
-    Move {
-        /// The task.
-        task: TaskId,
-        /// Where to.
-        dest: u32,
-        /// What the move is reported as.
-        cause: fairground_sim::MigrateCause,
-    },
-    /// Push some task to where active balance wants one.
-    Push,
-}
-
 /// What a CPU has besides `FgCpu`.
 pub struct RunQueue {
     /// Queued fair tasks, and task groups that compete as one.
@@ -212,24 +203,10 @@ pub struct RunQueue {
     pub nested: Vec<FairQueue>,
     /// Runnable RT tasks.
     pub rt: RtQueue,
-    /// Remote wakeups, oldest first (wake_list).
-    pub wake_list: Vec<RemoteWake>,
-    /// Wakeups of a task that is still being switched away from; carried out when that is done.
-    pub deferred: Vec<(WakeContext, TaskId)>,
-    /// Work for the stopper, oldest first.
-    pub stop_work: Vec<StopWork>,
     /// The stopper is current.
     pub stopper: bool,
     /// A reschedule is pending (TIF_NEED_RESCHED of the current task).
     pub resched: bool,
-    /// NOHZ_KICK_MASK: why idle balancing was asked for (FG_NOHZ_*_KICK), by all who kicked since it was taken over.
-    pub nohz_kick: u32,
-    /// As taken over from `nohz_kick` when the interrupt arrived.
-    pub nohz_pending: u32,
-    /// Last CPU chosen here by cpumask_any_and_distribute.
-    pub distribute_prev: u32,
-    /// Dice thrown here, for domains that newly idle balancing may pass over (ni-random).
-    pub dice_thrown: u64,
 }
 
 impl RunQueue {
@@ -239,15 +216,8 @@ impl RunQueue {
             fair: FairQueue::new(rq),
             nested: Vec::new(),
             rt: RtQueue::default(),
-            wake_list: Vec::new(),
-            deferred: Vec::new(),
-            stop_work: Vec::new(),
             stopper: false,
             resched: false,
-            nohz_kick: FG_NOHZ_NO_KICK,
-            nohz_pending: FG_NOHZ_NO_KICK,
-            distribute_prev: 0,
-            dice_thrown: 0,
         }
     }
 }

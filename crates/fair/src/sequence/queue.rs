@@ -1,23 +1,23 @@
-//! Tasks on and off run queues: the sequences that `policy/fg.h` prescribes around its accounting functions.
+//! Tasks onto and off run queues, around the accounting functions of the policy.
 
 use fairground_machine::{CpuId, SoftCost};
-use fairground_sim::{Env, MigrateCause, TaskId};
+use fairground_sim::{MigrateCause, TaskId};
 
+use super::{Host, RunQueues};
 use crate::ffi::*;
-use crate::rt::is_rt;
-use crate::Fair;
+use crate::world::is_rt;
 
-impl Fair {
+impl RunQueues {
     /// Charges the current task with the time it ran; a reschedule if its slice ended with that.
-    pub(crate) fn update_curr(&mut self, env: &mut Env, cpu: usize) {
+    pub fn update_curr<H: Host>(&mut self, host: &mut H, cpu: usize) {
         if self.charge_curr(cpu) {
-            self.resched(env, cpu);
+            self.resched(host, cpu);
         }
     }
 
     /// Charges the current task, unless it has left the queue. Whether another one should run; a schedule() that is
     /// under way finds that out for itself.
-    pub(crate) fn charge_curr(&mut self, cpu: usize) -> bool {
+    pub fn charge_curr(&mut self, cpu: usize) -> bool {
         let Some(task) = self.world.curr(cpu) else { return false };
         match self.world.task(task) {
             p if !p.tg.is_null() && !is_rt(p) => self.world.group_of(task).is_some_and(|tg| self.charge_group(cpu, tg)),
@@ -34,102 +34,109 @@ impl Fair {
     }
 
     /// Puts a task on the run queue of `cpu`, whose clock is up to date.
-    pub(crate) fn enqueue(&mut self, env: &mut Env, cpu: usize, task: TaskId, flags: u32) {
-        env.charge(self.here, SoftCost::Enqueue, 1);
+    pub fn enqueue<H: Host>(&mut self, host: &mut H, cpu: usize, task: TaskId, flags: u32) {
+        host.charge(SoftCost::Enqueue, 1);
         if is_rt(self.world.task(task)) {
             self.enqueue_rt(cpu, task);
-            self.ask_frequency(env, cpu);
+            self.request_frequency(host, cpu);
             return;
         }
-        self.update_curr(env, cpu);
+        self.update_curr(host, cpu);
         self.around_group(cpu, task, |world| world.enqueue_entity(cpu, task, flags));
-        self.ask_frequency(env, cpu);
+        self.request_frequency(host, cpu);
         self.insert_if_queued(cpu, task);
-        self.order.add(cpu, task);
-        self.tell_signals(env, cpu, Some(task));
+        self.cfs_tasks.add(cpu, task);
+        host.signals_updated(&self.world, cpu, Some(task));
     }
 
     /// Takes a queued or current task off the run queue of `cpu`, whose clock is up to date.
-    pub(crate) fn dequeue(&mut self, env: &mut Env, cpu: usize, task: TaskId, flags: u32) {
-        env.charge(self.here, SoftCost::Dequeue, 1);
+    pub fn dequeue<H: Host>(&mut self, host: &mut H, cpu: usize, task: TaskId, flags: u32) {
+        host.charge(SoftCost::Dequeue, 1);
         if is_rt(self.world.task(task)) {
-            self.update_curr(env, cpu);
+            self.update_curr(host, cpu);
             self.dequeue_rt(cpu, task);
-            self.ask_frequency(env, cpu);
+            self.request_frequency(host, cpu);
             return;
         }
-        self.update_curr(env, cpu);
-        self.leave(env, cpu, task, flags);
+        self.update_curr(host, cpu);
+        self.leave(host, cpu, task, flags);
     }
 
-    /// The part of a dequeue after the current task was charged. Who goes to sleep is current, and may stay queued, delayed.
-    fn leave(&mut self, env: &mut Env, cpu: usize, task: TaskId, flags: u32) {
-        if self.world.curr(cpu) != Some(task) {
+    /// The part of a dequeue after the current task was charged. A task that goes to sleep may stay queued, delayed.
+    fn leave<H: Host>(&mut self, host: &mut H, cpu: usize, task: TaskId, flags: u32) {
+        let in_tree = self.world.curr(cpu) != Some(task);
+        if in_tree {
             self.remove_from_tree(cpu, task);
         }
         let was_sched_idle = self.world.sched_idle(cpu);
         self.around_group(cpu, task, |world| world.dequeue_entity(cpu, task, flags));
-        self.ask_frequency(env, cpu);
+        self.request_frequency(host, cpu);
         if self.world.task(task).on_rq == 0 {
-            self.order.remove(cpu, task);
+            self.cfs_tasks.remove(cpu, task);
+        } else if in_tree {
+            self.insert_queued(cpu, task);
         }
-        self.world.dequeue_next_balance(cpu, was_sched_idle, env.jiffies());
+        self.world.dequeue_next_balance(cpu, was_sched_idle, host.jiffies());
         if let Some(tg) = self.world.group_of(task) {
             let left = self.rqs[cpu].nested[tg].left();
             self.world.tg_update_min_vruntime(cpu, tg, left);
         }
         let left = self.rqs[cpu].fair.left();
         self.world.update_min_vruntime(cpu, left);
-        self.tell_signals(env, cpu, Some(task));
+        host.signals_updated(&self.world, cpu, Some(task));
     }
 
     /// A delayed sleeper is asleep in earnest: it was picked, or leaves the fair class.
-    pub(crate) fn dequeue_delayed(&mut self, env: &mut Env, cpu: usize, task: TaskId) {
-        env.charge(self.here, SoftCost::Dequeue, 1);
-        self.leave(env, cpu, task, FG_DEQUEUE_SLEEP | FG_DEQUEUE_DELAYED);
+    pub fn dequeue_delayed<H: Host>(&mut self, host: &mut H, cpu: usize, task: TaskId) {
+        host.charge(SoftCost::Dequeue, 1);
+        self.leave(host, cpu, task, FG_DEQUEUE_SLEEP | FG_DEQUEUE_DELAYED);
     }
 
     /// A delayed sleeper is woken where it is queued.
-    pub(crate) fn requeue_delayed(&mut self, env: &mut Env, cpu: usize, task: TaskId) {
-        env.charge(self.here, SoftCost::Enqueue, 1);
+    pub fn requeue_delayed<H: Host>(&mut self, host: &mut H, cpu: usize, task: TaskId) {
+        host.charge(SoftCost::Enqueue, 1);
         self.remove_from_tree(cpu, task);
         self.world.requeue_delayed(cpu, task);
-        self.ask_frequency(env, cpu);
+        self.request_frequency(host, cpu);
         self.insert_if_queued(cpu, task);
     }
 
-    pub(crate) fn remove_from_tree(&mut self, cpu: usize, task: TaskId) {
+    pub fn remove_from_tree(&mut self, cpu: usize, task: TaskId) {
         let p = self.world.task(task);
         let (vruntime, deadline) = (p.vruntime, p.deadline);
         let found = self.queue_of(cpu, task).remove(vruntime, deadline, task);
         debug_assert!(found, "task {task} is not queued on CPU {cpu}");
     }
 
-    pub(crate) fn insert_if_queued(&mut self, cpu: usize, task: TaskId) {
-        let p = self.world.task(task);
-        if p.on_rq != 0 {
-            let (vruntime, deadline) = (p.vruntime, p.deadline);
-            self.queue_of(cpu, task).insert(vruntime, deadline, task);
+    pub fn insert_if_queued(&mut self, cpu: usize, task: TaskId) {
+        if self.world.task(task).on_rq != 0 {
+            self.insert_queued(cpu, task);
         }
     }
 
+    pub fn insert_queued(&mut self, cpu: usize, task: TaskId) {
+        let p = self.world.task(task);
+        let (vruntime, deadline) = (p.vruntime, p.deadline);
+        self.queue_of(cpu, task).insert(vruntime, deadline, task);
+    }
+
     /// Which queued entities the policy picks from. The current task has been charged.
-    pub(crate) fn candidates(&self, cpu: usize) -> (Option<u32>, Option<u32>) {
+    pub fn candidates(&self, cpu: usize) -> (Option<u32>, Option<u32>) {
         self.rqs[cpu].fair.candidates(|| self.world.avg_vruntime(cpu))
     }
 
     /// check_preempt_wakeup between fair tasks.
-    fn fair_preempts(&mut self, env: &mut Env, cpu: usize, task: TaskId) -> bool {
+    fn fair_preempts<H: Host>(&mut self, host: &mut H, cpu: usize, task: TaskId) -> bool {
         if self.rqs[cpu].resched {
             return false;
         }
-        self.update_curr(env, cpu);
+        self.update_curr(host, cpu);
         let first = self.first_beside(cpu, task);
         self.world.check_preempt_wakeup(cpu, task, first)
     }
 
     /// check_preempt_curr: a reschedule of `cpu` if `task`, just queued there, is to run before the current one.
-    pub(crate) fn check_preempt(&mut self, env: &mut Env, cpu: usize, task: TaskId) {
+    pub fn check_preempt<H: Host>(&mut self, host: &mut H, cpu: usize, task: TaskId) {
         if self.rqs[cpu].stopper {
             return;
         }
@@ -141,45 +148,55 @@ impl Fair {
                     (true, true) => p.rt_prio > curr.rt_prio,
                     (true, false) => false,
                     (false, true) => true,
-                    (false, false) => self.fair_preempts(env, cpu, task),
+                    (false, false) => self.fair_preempts(host, cpu, task),
                 }
             }
         };
         if preempts {
-            self.resched(env, cpu);
+            self.resched(host, cpu);
         }
     }
 
     /// move_queued_task: a runnable task that is not current goes to another run queue.
-    pub(crate) fn move_queued(&mut self, env: &mut Env, task: TaskId, to: CpuId, cause: MigrateCause) {
+    pub fn move_queued<H: Host>(&mut self, host: &mut H, task: TaskId, to: CpuId, cause: MigrateCause) {
         let from = self.world.task(task).cpu as CpuId;
-        self.clock(env, from as usize);
-        self.dequeue(env, from as usize, task, FG_DEQUEUE_MOVE);
-        self.set_task_cpu(env, task, to, cause);
-        self.clock(env, to as usize);
-        self.enqueue(env, to as usize, task, 0);
-        self.check_preempt(env, to as usize, task);
+        host.update_clock(&mut self.world, from as usize);
+        self.dequeue(host, from as usize, task, FG_DEQUEUE_MOVE);
+        self.set_task_cpu(host, task, to, cause);
+        host.update_clock(&mut self.world, to as usize);
+        self.enqueue(host, to as usize, task, 0);
+        self.check_preempt(host, to as usize, task);
     }
 
     /// set_task_cpu and its price.
-    pub(crate) fn set_task_cpu(&mut self, env: &mut Env, task: TaskId, to: CpuId, cause: MigrateCause) {
+    pub fn set_task_cpu<H: Host>(&mut self, host: &mut H, task: TaskId, to: CpuId, cause: MigrateCause) {
         let from = std::mem::replace(&mut self.world.task_mut(task).cpu, to as i32) as CpuId;
-        env.charge(self.here, SoftCost::Migrate, 1);
-        env.migrated(task, from, to, cause);
+        host.charge(SoftCost::Migrate, 1);
+        host.migrated(task, from, to, cause);
     }
 
     /// The tick of a running fair task.
-    pub(crate) fn tick_fair(&mut self, env: &mut Env, cpu: usize) {
-        self.update_curr(env, cpu);
+    pub fn tick_fair<H: Host>(&mut self, host: &mut H, cpu: usize) {
+        self.update_curr(host, cpu);
         let task_over = self.world.curr(cpu).and_then(|curr| self.world.group_of(curr)).is_some_and(|tg| {
             let left = self.rqs[cpu].nested[tg].left();
             self.world.tg_tick(cpu, tg, left)
         });
         let left = self.rqs[cpu].fair.left();
         if self.world.entity_tick(cpu, left) || task_over {
-            self.resched(env, cpu);
+            self.resched(host, cpu);
         }
-        self.tell_signals(env, cpu, self.world.curr(cpu));
-        self.ask_frequency(env, cpu);
+        host.signals_updated(&self.world, cpu, self.world.curr(cpu));
+        self.request_frequency(host, cpu);
+    }
+
+    fn enqueue_rt(&mut self, cpu: usize, task: TaskId) {
+        self.rqs[cpu].rt.push(self.world.task(task).rt_prio, task);
+        self.world.add_rt(cpu, task);
+    }
+
+    fn dequeue_rt(&mut self, cpu: usize, task: TaskId) {
+        self.rqs[cpu].rt.remove(task);
+        self.world.remove_rt(cpu, task);
     }
 }

@@ -4,23 +4,23 @@ use fairground_machine::{CpuId, CpuMask};
 use fairground_sim::{Env, MigrateCause, TaskId};
 use fairground_workload::{Policy, SchedAttr};
 
+use super::host::StopWork;
 use crate::ffi::*;
-use crate::rq::StopWork;
-use crate::rt::is_rt;
+use crate::world::is_rt;
 use crate::Fair;
 
 impl Fair {
     /// Writes the attributes of a new task into the struct.
     pub(crate) fn write_attr(&mut self, task: TaskId, attr: &SchedAttr) {
         self.write_params(task, attr);
-        self.world.uclamp_request(task, 0, &FgClamps::zeroed());
+        self.queues.world.uclamp_request(task, 0, &FgClamps::zeroed());
         self.write_clamps(task, attr);
-        self.world.set_load_weight(task);
+        self.queues.world.set_load_weight(task);
     }
 
     /// The attributes without what follows from them; the task is on no queue.
     fn write_params(&mut self, task: TaskId, attr: &SchedAttr) {
-        let p = self.world.task_mut(task);
+        let p = self.queues.world.task_mut(task);
         p.policy = match attr.policy {
             Policy::Other => FG_SCHED_OTHER,
             Policy::Batch => FG_SCHED_BATCH,
@@ -36,23 +36,23 @@ impl Fair {
     /// A clamp that differs from what tasks have by themselves is asked for; what was once asked for stays so.
     fn write_clamps(&mut self, task: TaskId, attr: &SchedAttr) {
         let want = FgClamps { min: u32::from(attr.uclamp_min), max: u32::from(attr.uclamp_max) };
-        let mut asked = self.world.task(task).flags & (FG_TASK_ASKED_MIN | FG_TASK_ASKED_MAX);
+        let mut asked = self.queues.world.task(task).flags & (FG_TASK_ASKED_MIN | FG_TASK_ASKED_MAX);
         asked |= if want.min > 0 { FG_TASK_ASKED_MIN } else { 0 };
         asked |= if want.max < FG_CAPACITY_SCALE { FG_TASK_ASKED_MAX } else { 0 };
         if asked != 0 {
             self.use_clamps();
         }
-        self.world.uclamp_request(task, asked, &want);
+        self.queues.world.uclamp_request(task, asked, &want);
         self.update_clamps(task);
     }
 
     /// Writes the allowed CPUs, those of this machine.
     pub(crate) fn write_affinity(&mut self, task: TaskId, allowed: &CpuMask) {
-        let allowed = allowed.and(&self.world.sys().active);
-        let p = self.world.task_mut(task);
+        let allowed = allowed.and(&self.queues.world.sys().active);
+        let p = self.queues.world.task_mut(task);
         p.allowed = allowed;
         p.nr_allowed = allowed.count() as u32;
-        self.world.set_max_allowed_capacity(task);
+        self.queues.world.set_max_allowed_capacity(task);
     }
 
     /// __sched_setscheduler: off the queue, changed, back on.
@@ -61,63 +61,63 @@ impl Fair {
     /// ages them), and gives a task born RT the load of its weight, which decays likewise. 6.12 takes the estimate of a
     /// delayed sleeper that leaves the fair class off its queue a second time; here it was off already.
     pub(crate) fn set_attr(&mut self, env: &mut Env, task: TaskId, attr: &SchedAttr) {
-        let p = self.world.task(task);
+        let p = self.queues.world.task(task);
         let (cpu, was_rt) = (p.cpu as usize, is_rt(p));
-        let running = self.world.curr(cpu) == Some(task);
+        let running = self.queues.world.curr(cpu) == Some(task);
         self.clock(env, cpu);
         let leaves_fair = matches!(attr.policy, Policy::Fifo | Policy::Rr);
-        if leaves_fair && self.world.task(task).flags & FG_TASK_DELAYED != 0 {
-            self.update_curr(env, cpu);
-            self.dequeue_delayed(env, cpu, task);
+        if leaves_fair && self.queues.world.task(task).flags & FG_TASK_DELAYED != 0 {
+            self.queues.update_curr(&mut self.sim.on(env), cpu);
+            self.queues.dequeue_delayed(&mut self.sim.on(env), cpu, task);
         }
-        let queued = self.world.task(task).on_rq != 0;
+        let queued = self.queues.world.task(task).on_rq != 0;
         if queued {
             // Who stays fair keeps its place in the averages.
-            self.dequeue(env, cpu, task, if leaves_fair { FG_DEQUEUE_MOVE } else { 0 });
+            self.queues.dequeue(&mut self.sim.on(env), cpu, task, if leaves_fair { FG_DEQUEUE_MOVE } else { 0 });
         }
         if running {
-            self.put_prev(cpu);
+            self.queues.put_prev(cpu);
         }
         self.write_params(task, attr);
         self.write_clamps(task, attr);
         match was_rt {
-            true => self.world.set_load_weight(task),
-            false => self.world.reweight_task(cpu, task),
+            true => self.queues.world.set_load_weight(task),
+            false => self.queues.world.reweight_task(cpu, task),
         }
         self.states[task as usize].rr_ticks = 0;
         if !queued {
             self.switch_sleeper(cpu, task, was_rt);
             return;
         }
-        self.enqueue(env, cpu, task, 0);
+        self.queues.enqueue(&mut self.sim.on(env), cpu, task, 0);
         if running {
             self.set_next(cpu, task, was_rt);
-            self.resched(env, cpu);
+            self.queues.resched(&mut self.sim.on(env), cpu);
         } else {
-            self.check_preempt(env, cpu, task);
+            self.queues.check_preempt(&mut self.sim.on(env), cpu, task);
         }
-        self.ask_frequency(env, cpu);
+        self.queues.request_frequency(&mut self.sim.on(env), cpu);
     }
 
     /// A sleeping task that becomes RT takes its load along; one that becomes fair is of this queue again, unless it is
     /// on its way from another one, and then its enqueue does that.
     fn switch_sleeper(&mut self, cpu: usize, task: TaskId, was_rt: bool) {
-        let p = self.world.task(task);
+        let p = self.queues.world.task(task);
         let (to_rt, attached) = (!was_rt && is_rt(p), p.flags & (FG_TASK_MIGRATED | FG_TASK_NEW) == 0);
         let to_fair = was_rt && !is_rt(p);
         if to_rt && attached {
-            self.world.migrate_task(cpu, task);
+            self.queues.world.migrate_task(cpu, task);
         }
-        if to_fair && !self.rqs[cpu].wake_list.iter().any(|w| w.task == task && w.migrated) {
-            self.world.switched_to_fair(cpu, task);
+        if to_fair && !self.sim.pending[cpu].wake_list.iter().any(|w| w.task == task && w.migrated) {
+            self.queues.world.switched_to_fair(cpu, task);
         }
     }
 
     fn set_next(&mut self, cpu: usize, task: TaskId, was_rt: bool) {
-        if is_rt(self.world.task(task)) {
-            self.world.set_next_rt(cpu, task, was_rt);
+        if is_rt(self.queues.world.task(task)) {
+            self.queues.world.set_next_rt(cpu, task, was_rt);
         } else {
-            self.set_next_fair(cpu, task);
+            self.queues.set_next_fair(cpu, task);
         }
     }
 
@@ -129,23 +129,23 @@ impl Fair {
 
     /// Moves a runnable task off a CPU that it may not use any more: a running one by the stopper.
     pub(crate) fn leave_forbidden(&mut self, env: &mut Env, task: TaskId) {
-        let p = self.world.task(task);
+        let p = self.queues.world.task(task);
         let cpu = p.cpu as usize;
         if p.on_rq == 0 || p.allowed.test(cpu as CpuId) {
             return;
         }
         let allowed = p.allowed;
         let Some(dest) = self.distribute(&allowed) else { return };
-        if self.world.curr(cpu) == Some(task) {
-            self.ask_stopper(env, cpu, StopWork::Move { task, dest, cause: MigrateCause::Affinity });
+        if self.queues.world.curr(cpu) == Some(task) {
+            self.sim.ask_stopper(env, cpu, StopWork::Move { task, dest, cause: MigrateCause::Affinity });
         } else {
-            self.move_queued(env, task, dest, MigrateCause::Affinity);
+            self.queues.move_queued(&mut self.sim.on(env), task, dest, MigrateCause::Affinity);
         }
     }
 
     /// cpumask_any_and_distribute: the next CPU of `allowed` after the last one chosen here.
     fn distribute(&mut self, allowed: &CpuMask) -> Option<CpuId> {
-        let last = &mut self.rqs[self.here as usize].distribute_prev;
+        let last = &mut self.sim.pending[self.sim.here as usize].distribute_prev;
         let next = allowed.iter().find(|c| *c > *last).or(allowed.first())?;
         *last = next;
         Some(next)
@@ -153,27 +153,25 @@ impl Fair {
 
     /// Every piece of work asked for.
     pub(crate) fn run_stopper(&mut self, env: &mut Env, cpu: usize) {
-        let mut work = std::mem::take(&mut self.rqs[cpu].stop_work);
-        if std::mem::take(&mut self.rqs[cpu].stopper) {
-            self.world.cpus[cpu].nr_running -= 1;
-        }
+        let mut work = std::mem::take(&mut self.sim.pending[cpu].stop_work);
+        self.queues.stop_stopper(cpu);
         for work in work.drain(..) {
             match work {
                 StopWork::Move { task, dest, cause } => self.move_if_here(env, cpu, task, dest, cause),
-                StopWork::Push => self.push_task(env, cpu),
+                StopWork::Push => drop(self.queues.push_task(&mut self.sim.on(env), cpu)),
             }
         }
-        if self.rqs[cpu].stop_work.is_empty() {
-            self.rqs[cpu].stop_work = work;
+        if self.sim.pending[cpu].stop_work.is_empty() {
+            self.sim.pending[cpu].stop_work = work;
         }
     }
 
     /// migration_cpu_stop.
     fn move_if_here(&mut self, env: &mut Env, cpu: usize, task: TaskId, dest: CpuId, cause: MigrateCause) {
-        let p = self.world.task(task);
-        let here = p.on_rq != 0 && p.cpu as usize == cpu && self.world.curr(cpu) != Some(task);
+        let p = self.queues.world.task(task);
+        let here = p.on_rq != 0 && p.cpu as usize == cpu && self.queues.world.curr(cpu) != Some(task);
         if here && dest as usize != cpu && p.allowed.test(dest) {
-            self.move_queued(env, task, dest, cause);
+            self.queues.move_queued(&mut self.sim.on(env), task, dest, cause);
         }
     }
 }

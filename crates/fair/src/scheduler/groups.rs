@@ -13,7 +13,7 @@ use fairground_sim::{ClampLimits, Env, TaskId};
 use fairground_workload::{Clamp, ClampPercent, GroupClamp, GroupId, TaskGroup, Workload};
 
 use crate::ffi::*;
-use crate::rq::FairQueue;
+use crate::sequence::FairQueue;
 use crate::{world, Fair};
 
 /// Files that are not honoured, with the values that change nothing.
@@ -177,11 +177,11 @@ impl Fair {
     /// Which file of which group is not honoured.
     pub(crate) fn start_groups(&mut self, workload: &Workload, limits: &ClampLimits) -> Result<(), String> {
         let groups = Groups::make(&workload.groups, limits)?;
-        let shares = shares_of(&workload.groups, &groups.shares, self.rqs.len())?;
+        let shares = shares_of(&workload.groups, &groups.shares, self.queues.rqs.len())?;
         let asks = groups.asks_clamps;
         (self.groups, self.limits) = (groups, *limits);
         self.start_weights(&shares);
-        let sys = self.world.sys_mut();
+        let sys = self.queues.world.sys_mut();
         sys.uclamp_min_rt = u32::from(limits.min_rt_default);
         sys.uclamp_limit = FgClamps { min: u32::from(limits.min), max: u32::from(limits.max) };
         if asks || limits.changed().next().is_some() {
@@ -195,10 +195,10 @@ impl Fair {
         if shares.is_empty() {
             return;
         }
-        let rq = self.features().get(FG_RQ);
-        self.world.make_groups(shares);
-        for queues in &mut self.rqs {
-            queues.nested = shares.iter().map(|_| FairQueue::new(rq)).collect();
+        let order = self.features().get(FG_RQ);
+        self.queues.world.make_groups(shares);
+        for rq in &mut self.queues.rqs {
+            rq.nested = shares.iter().map(|_| FairQueue::new(order)).collect();
         }
     }
 
@@ -219,8 +219,8 @@ impl Fair {
 
     /// uclamp_update_active: the clamps in force for a task, wherever it is.
     fn renew_clamps(&mut self, env: &Env, task: TaskId) {
-        let cpu = self.world.task(task).cpu as usize;
-        if self.world.task(task).uclamp_active != 0 {
+        let cpu = self.queues.world.task(task).cpu as usize;
+        if self.queues.world.task(task).uclamp_active != 0 {
             self.clock(env, cpu);
         }
         self.update_clamps(task);
@@ -228,14 +228,14 @@ impl Fair {
 
     /// The clamps in force for a task follow its request, its group and the limits.
     pub(crate) fn update_clamps(&mut self, task: TaskId) {
-        let cpu = self.world.task(task).cpu as usize;
+        let cpu = self.queues.world.task(task).cpu as usize;
         let allowed = self.groups.allowed(self.states[task as usize].group);
-        self.world.uclamp_update(cpu, task, allowed);
+        self.queues.world.uclamp_update(cpu, task, allowed);
     }
 
     /// Somebody has asked for a clamp: from now on they are counted.
     pub(crate) fn use_clamps(&mut self) {
-        self.clamps_asked = true;
-        self.world.sys_mut().uclamp_used = 1;
+        self.sim.clamps_requested = true;
+        self.queues.world.sys_mut().uclamp_used = 1;
     }
 }

@@ -1,13 +1,12 @@
-//! The books checked against each other at the end of an instant.
+//! The invariants of the run queues, checked at the end of an instant.
 
 use std::fmt::Display;
 
 use fairground_sim::{Env, TaskId};
 
+use super::host::StopWork;
 use crate::ffi::*;
-use crate::rq::StopWork;
-use crate::rt::is_rt;
-use crate::world::group_of_entity;
+use crate::world::{group_of_entity, is_rt};
 use crate::Fair;
 
 /// util_avg may pass 1024 by rounding.
@@ -17,21 +16,21 @@ const UTIL_MAX: u64 = 1024 + 8;
 const PINNED_INTERVAL_MAX: u32 = 512;
 
 impl Fair {
-    pub(crate) fn audit_books(&self, env: &Env) -> Result<(), String> {
-        (0..self.rqs.len()).try_for_each(|cpu| {
+    pub(crate) fn check_invariants(&self, env: &Env) -> Result<(), String> {
+        (0..self.queues.rqs.len()).try_for_each(|cpu| {
             let audited = self.audit_cpu(cpu).and_then(|()| self.audit_balance(cpu, env.jiffies()));
             audited.map_err(|what| format!("CPU {cpu}: {what}"))
         })?;
         self.audit_group_loads()?;
-        self.world.audit_sums()
+        self.queues.world.audit_sums()
     }
 
     fn audit_cpu(&self, cpu: usize) -> Result<(), String> {
-        let (rq, queues) = (&self.world.cpus[cpu], &self.rqs[cpu]);
-        let curr = self.world.curr(cpu).map(|p| self.world.task(p));
+        let (rq, queues) = (&self.queues.world.cpus[cpu], &self.queues.rqs[cpu]);
+        let curr = self.queues.world.curr(cpu).map(|p| self.queues.world.task(p));
         let fair_curr = curr.filter(|p| !is_rt(p) && p.on_rq != 0);
         self.audit_members(cpu)?;
-        let queued = || self.waiting(cpu).map(|p| self.world.task(p)).chain(fair_curr);
+        let queued = || self.waiting(cpu).map(|p| self.queues.world.task(p)).chain(fair_curr);
         let count = |wanted: fn(&FgTask) -> bool| queued().filter(|p| wanted(p)).count() as u64;
         same("h_nr_running", u64::from(rq.h_nr_running), count(|_| true))?;
         let idle = count(|p| u32::from(p.policy) == FG_SCHED_IDLE);
@@ -45,7 +44,7 @@ impl Fair {
         same("rt_nr_running", u64::from(rq.rt_nr_running), queues.rt.len() as u64)?;
         let all = rq.h_nr_running + rq.rt_nr_running + u32::from(queues.stopper);
         same("nr_running", u64::from(rq.nr_running), u64::from(all))?;
-        same("ttwu_pending", u64::from(rq.ttwu_pending), u64::from(!queues.wake_list.is_empty()))?;
+        same("ttwu_pending", u64::from(rq.ttwu_pending), u64::from(!self.sim.pending[cpu].wake_list.is_empty()))?;
         same("curr_is_idle with a current task", u64::from(rq.curr_is_idle != 0 && curr.is_some()), 0)?;
         // The sum of a queue may pass 1024 for a while, when tasks come from other CPUs with their averages.
         in_range("rt util_avg", rq.rt.util_avg)?;
@@ -54,30 +53,33 @@ impl Fair {
 
     /// The fair tasks in the trees of a CPU.
     fn waiting(&self, cpu: usize) -> impl Iterator<Item = TaskId> + '_ {
-        let queues = &self.rqs[cpu];
+        let queues = &self.queues.rqs[cpu];
         let tasks = queues.fair.iter().map(|(_, id)| id).filter(|id| group_of_entity(*id).is_none());
         tasks.chain(queues.nested.iter().flat_map(|queue| queue.iter().map(|(_, task)| task)))
     }
 
     /// The current task, if it is a fair one that is still queued.
     fn fair_curr(&self, cpu: usize) -> Option<TaskId> {
-        self.world.curr(cpu).filter(|p| !is_rt(self.world.task(*p)) && self.world.task(*p).on_rq != 0)
+        self.queues
+            .world
+            .curr(cpu)
+            .filter(|p| !is_rt(self.queues.world.task(*p)) && self.queues.world.task(*p).on_rq != 0)
     }
 
     /// The sums of the CPU's queue and those of groups against their entities.
     fn audit_queues(&self, cpu: usize) -> Result<(), String> {
-        let queues = &self.rqs[cpu];
-        let curr = self.fair_curr(cpu).map(|p| (self.world.group_of(p), self.world.task(p)));
-        let queue = queues.fair.iter().map(|(_, id)| self.world.entity(cpu, id));
-        let groups = (0..self.world.nr_groups()).map(|tg| &self.world.group_on(cpu, tg).entity);
+        let queues = &self.queues.rqs[cpu];
+        let curr = self.fair_curr(cpu).map(|p| (self.queues.world.group_of(p), self.queues.world.task(p)));
+        let queue = queues.fair.iter().map(|(_, id)| self.queues.world.entity(cpu, id));
+        let groups = (0..self.queues.world.nr_groups()).map(|tg| &self.queues.world.group_on(cpu, tg).entity);
         let curr_group = groups.filter(|e| e.on_cpu != 0 && e.on_rq != 0);
         let curr_task = curr.filter(|(tg, _)| tg.is_none()).map(|(_, p)| p);
         let entities: Vec<&FgTask> = queue.chain(curr_group).chain(curr_task).collect();
-        let rq = &self.world.cpus[cpu];
+        let rq = &self.queues.world.cpus[cpu];
         same("entities", i64::from(rq.h_nr_running) - i64::from(rq.nr_nested), entities.len() as i64)?;
         self.audit_sums(&rq.fair, &entities)?;
-        (0..self.world.nr_groups()).try_for_each(|tg| {
-            let tasks = queues.nested[tg].iter().map(|(_, p)| self.world.task(p));
+        (0..self.queues.world.nr_groups()).try_for_each(|tg| {
+            let tasks = queues.nested[tg].iter().map(|(_, p)| self.queues.world.task(p));
             let curr = curr.filter(|(of, _)| *of == Some(tg)).map(|(_, p)| p);
             let tasks: Vec<&FgTask> = tasks.chain(curr).collect();
             self.audit_group(cpu, tg, &tasks).map_err(|what| format!("group {tg}: {what}"))
@@ -95,7 +97,7 @@ impl Fair {
 
     /// A group on a CPU against its tasks there.
     fn audit_group(&self, cpu: usize, tg: usize, tasks: &[&FgTask]) -> Result<(), String> {
-        let group = self.world.group_on(cpu, tg);
+        let group = self.queues.world.group_on(cpu, tg);
         same("h_nr_running", group.h_nr_running as usize, tasks.len())?;
         same("h_nr_delayed", group.h_nr_delayed as usize, tasks.iter().filter(|p| is_delayed(p)).count())?;
         self.audit_sums(&group.queue, tasks)?;
@@ -103,9 +105,9 @@ impl Fair {
         if queued != (owes || !tasks.is_empty()) || owes && !tasks.is_empty() {
             return Err(format!("queued {queued}, delayed {owes}, with {} tasks", tasks.len()));
         }
-        let place = self.world.group_place(cpu, tg).map(|place| (place.vruntime, place.deadline));
-        let mut tree = self.rqs[cpu].fair.iter().filter(|(_, id)| *id == group.entity.id);
-        let key = place.map(|_| self.rqs[cpu].fair.key(&group.entity));
+        let place = self.queues.world.group_place(cpu, tg).map(|place| (place.vruntime, place.deadline));
+        let mut tree = self.queues.rqs[cpu].fair.iter().filter(|(_, id)| *id == group.entity.id);
+        let key = place.map(|_| self.queues.rqs[cpu].fair.key(&group.entity));
         if tree.next().map(|(key, _)| key) != key || tree.next().is_some() {
             return Err(format!("in the tree elsewhere than at {place:?}"));
         }
@@ -114,17 +116,18 @@ impl Fair {
 
     /// The load of each group against what the CPUs say of it.
     fn audit_group_loads(&self) -> Result<(), String> {
-        (0..self.world.nr_groups()).try_for_each(|tg| {
-            let parts = (0..self.rqs.len()).map(|cpu| self.world.group_on(cpu, tg).contribution);
-            same("load_avg", self.world.group(tg).load_avg, parts.sum()).map_err(|what| format!("group {tg}: {what}"))
+        (0..self.queues.world.nr_groups()).try_for_each(|tg| {
+            let parts = (0..self.queues.rqs.len()).map(|cpu| self.queues.world.group_on(cpu, tg).contribution);
+            same("load_avg", self.queues.world.group(tg).load_avg, parts.sum())
+                .map_err(|what| format!("group {tg}: {what}"))
         })
     }
 
     /// The clamps of the queue against its runnable tasks.
     fn audit_clamps(&self, cpu: usize) -> Result<(), String> {
-        let (rq, queues) = (&self.world.cpus[cpu], &self.rqs[cpu]);
+        let (rq, queues) = (&self.queues.world.cpus[cpu], &self.queues.rqs[cpu]);
         let queued = self.waiting(cpu).chain(queues.rt.iter()).chain(self.fair_curr(cpu));
-        let counted = queued.map(|task| self.world.task(task)).filter(|p| p.uclamp_active != 0);
+        let counted = queued.map(|task| self.queues.world.task(task)).filter(|p| p.uclamp_active != 0);
         let (min, max): (Vec<u32>, Vec<u32>) = counted.map(|p| (p.uclamp_min, p.uclamp_max)).unzip();
         self.audit_clamp("min", &rq.uclamp[FG_UCLAMP_MIN as usize], &min)?;
         self.audit_clamp("max", &rq.uclamp[FG_UCLAMP_MAX as usize], &max)
@@ -149,23 +152,23 @@ impl Fair {
     /// Who may be moved is who is queued or current, each once, and linked both ways.
     fn audit_order(&self, cpu: usize) -> Result<(), String> {
         let mut queued: Vec<TaskId> = self.waiting(cpu).chain(self.fair_curr(cpu)).collect();
-        let mut ordered: Vec<TaskId> = self.order.iter(cpu).collect();
-        same("tasks in the order of moving", ordered.len(), self.order.len(cpu))?;
+        let mut ordered: Vec<TaskId> = self.queues.cfs_tasks.iter(cpu).collect();
+        same("tasks in the order of moving", ordered.len(), self.queues.cfs_tasks.len(cpu))?;
         queued.sort_unstable();
         ordered.sort_unstable();
         if queued != ordered {
             return Err(format!("tasks {queued:?} are queued, but {ordered:?} are in the order of moving"));
         }
-        same("tasks taken off a queue and put on none", self.taken.len(), 0)
+        same("tasks taken off a queue and put on none", self.queues.detached.len(), 0)
     }
 
     /// What balancing keeps of this CPU and its domains.
     fn audit_balance(&self, cpu: usize, jiffies: u64) -> Result<(), String> {
-        let pushes = self.rqs[cpu].stop_work.iter().filter(|work| matches!(work, StopWork::Push)).count();
-        same("pushes asked for with active_balance", pushes as u32, self.world.cpus[cpu].active_balance)?;
-        self.world.chain(cpu).iter().try_for_each(|sd| {
+        let pushes = self.sim.pending[cpu].stop_work.iter().filter(|work| matches!(work, StopWork::Push)).count();
+        same("pushes asked for with active_balance", pushes as u32, self.queues.world.cpus[cpu].active_balance)?;
+        self.queues.world.chain(cpu).iter().try_for_each(|sd| {
             let level = self.topology().level_name(self.topology().level_of(*sd));
-            let sd = &self.world.domains[*sd];
+            let sd = &self.queues.world.domains[*sd];
             let longest = sd.max_interval.max(2 * PINNED_INTERVAL_MAX - 1);
             if !(sd.min_interval..=longest).contains(&sd.balance_interval) {
                 let (is, min) = (sd.balance_interval, sd.min_interval);
@@ -186,27 +189,29 @@ impl Fair {
 
     /// Who is queued is runnable, belongs here, and is in order.
     fn audit_members(&self, cpu: usize) -> Result<(), String> {
-        let curr = self.world.curr(cpu);
-        let queues = &self.rqs[cpu];
+        let curr = self.queues.world.curr(cpu);
+        let queues = &self.queues.rqs[cpu];
         let nested = queues.nested.iter().enumerate().map(|(tg, queue)| (Some(tg), queue));
         for (tg, queue) in nested.chain([(None, &queues.fair)]) {
             for (key, task) in queue.iter().filter(|(_, id)| group_of_entity(*id).is_none()) {
-                let p = self.world.task(task);
+                let p = self.queues.world.task(task);
                 if p.on_rq == 0 || p.cpu as usize != cpu || is_rt(p) || curr == Some(task) {
                     return Err(format!(
                         "task {task} is queued: on_rq {}, cpu {}, policy {}",
                         p.on_rq, p.cpu, p.policy
                     ));
                 }
-                if self.world.group_of(task) != tg {
+                if self.queues.world.group_of(task) != tg {
                     return Err(format!("task {task} is queued in {tg:?}, not in its group"));
                 }
                 same("vruntime or deadline of a queued task against its key", queue.key(p), key)?;
                 in_range("util_avg of a queued task", p.avg.util_avg)?;
             }
         }
-        match self.rqs[cpu].rt.iter().find(|p| self.world.task(*p).cpu as usize != cpu) {
-            Some(task) => Err(format!("RT task {task} is queued, it belongs to CPU {}", self.world.task(task).cpu)),
+        match self.queues.rqs[cpu].rt.iter().find(|p| self.queues.world.task(*p).cpu as usize != cpu) {
+            Some(task) => {
+                Err(format!("RT task {task} is queued, it belongs to CPU {}", self.queues.world.task(task).cpu))
+            }
             None => Ok(()),
         }
     }

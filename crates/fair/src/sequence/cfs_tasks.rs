@@ -22,16 +22,16 @@ struct Queue {
 
 /// Fair tasks of every run queue, current and delayed ones included, each queue from the oldest to the newest. All
 /// steps take the same time however many there are.
-pub struct TaskOrder {
+pub struct CfsTasks {
     /// By task; of one that is queued nowhere they say nothing.
     links: Vec<Links>,
     queues: Vec<Queue>,
 }
 
-impl TaskOrder {
+impl CfsTasks {
     /// Empty queues of so many CPUs.
-    pub fn new(nr_cpus: usize) -> TaskOrder {
-        TaskOrder { links: Vec::new(), queues: vec![Queue { newest: NONE, oldest: NONE, len: 0 }; nr_cpus] }
+    pub fn new(nr_cpus: usize) -> CfsTasks {
+        CfsTasks { links: Vec::new(), queues: vec![Queue { newest: NONE, oldest: NONE, len: 0 }; nr_cpus] }
     }
 
     /// A task that is in no queue joins as the newest.
@@ -62,6 +62,11 @@ impl TaskOrder {
             older => self.links[older as usize].newer = newer,
         }
         queue.len -= 1;
+    }
+
+    /// All tasks of this queue leave it.
+    pub fn clear(&mut self, cpu: usize) {
+        self.queues[cpu] = Queue { newest: NONE, oldest: NONE, len: 0 };
     }
 
     /// A task of this queue becomes its newest.
@@ -99,8 +104,8 @@ mod tests {
 
     #[test]
     fn the_oldest_comes_first_and_who_is_renewed_last() {
-        let mut order = TaskOrder::new(2);
-        let queue = |order: &TaskOrder, cpu| order.iter(cpu).collect::<Vec<_>>();
+        let mut order = CfsTasks::new(2);
+        let queue = |order: &CfsTasks, cpu| order.iter(cpu).collect::<Vec<_>>();
         [5, 2, 7].iter().for_each(|task| order.add(0, *task));
         order.add(1, 3);
         assert_eq!((queue(&order, 0), queue(&order, 1)), (vec![5, 2, 7], vec![3]));

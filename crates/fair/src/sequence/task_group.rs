@@ -2,15 +2,14 @@
 //! queue and has a queue of its own tasks. A task of the root group passes by all of this.
 
 use fairground_machine::SoftCost;
-use fairground_sim::{Env, TaskId};
+use fairground_sim::TaskId;
 
-use crate::rq::FairQueue;
+use super::{FairQueue, Host, RunQueues};
 use crate::world::{Place, World};
-use crate::Fair;
 
-impl Fair {
+impl RunQueues {
     /// The queue on `cpu` that `task` competes in.
-    pub(crate) fn queue_of(&mut self, cpu: usize, task: TaskId) -> &mut FairQueue {
+    pub fn queue_of(&mut self, cpu: usize, task: TaskId) -> &mut FairQueue {
         match self.world.group_of(task) {
             None => &mut self.rqs[cpu].fair,
             Some(tg) => &mut self.rqs[cpu].nested[tg],
@@ -18,7 +17,7 @@ impl Fair {
     }
 
     /// A call of the policy that may queue, dequeue or reweight the group of `task`, which then is where it belongs.
-    pub(crate) fn around_group(&mut self, cpu: usize, task: TaskId, call: impl FnOnce(&mut World)) {
+    pub fn around_group(&mut self, cpu: usize, task: TaskId, call: impl FnOnce(&mut World)) {
         match self.world.group_of(task) {
             None => call(&mut self.world),
             Some(tg) => {
@@ -46,19 +45,19 @@ impl Fair {
     }
 
     /// Charges the current task, of group `tg`, and the group. Whether another one should run.
-    pub(crate) fn charge_group(&mut self, cpu: usize, tg: usize) -> bool {
+    pub fn charge_group(&mut self, cpu: usize, tg: usize) -> bool {
         let (left_task, left) = (self.rqs[cpu].nested[tg].left(), self.rqs[cpu].fair.left());
         let task_over = self.world.tg_update_curr(cpu, tg, left_task);
         self.world.update_curr(cpu, left) || task_over
     }
 
     /// Which queued tasks of a group the policy picks from.
-    pub(crate) fn candidates_in(&self, cpu: usize, tg: usize) -> (Option<TaskId>, Option<TaskId>) {
+    pub fn candidates_in(&self, cpu: usize, tg: usize) -> (Option<TaskId>, Option<TaskId>) {
         self.rqs[cpu].nested[tg].candidates(|| self.world.tg_avg_vruntime(cpu, tg))
     }
 
     /// The candidate that a preemption by `task` is decided with: of the group, if the current task is in it as well.
-    pub(crate) fn first_beside(&self, cpu: usize, task: TaskId) -> Option<u32> {
+    pub fn first_beside(&self, cpu: usize, task: TaskId) -> Option<u32> {
         let group = self.world.group_of(task);
         let curr = self.world.curr(cpu).and_then(|curr| self.world.group_of(curr));
         match group {
@@ -68,30 +67,30 @@ impl Fair {
     }
 
     /// The task to run of a group that was picked on `cpu`.
-    pub(crate) fn pick_in_group(&mut self, cpu: usize, tg: usize) -> Option<TaskId> {
+    pub fn pick_in_group(&mut self, cpu: usize, tg: usize) -> Option<TaskId> {
         let (first, second) = self.candidates_in(cpu, tg);
         self.world.tg_pick(cpu, tg, first, second)
     }
 
     /// A group whose last task fell asleep while it was in debt has paid.
-    pub(crate) fn dequeue_delayed_group(&mut self, env: &mut Env, cpu: usize, tg: usize) {
-        env.charge(self.here, SoftCost::Dequeue, 1);
+    pub fn dequeue_delayed_group<H: Host>(&mut self, host: &mut H, cpu: usize, tg: usize) {
+        host.charge(SoftCost::Dequeue, 1);
         let was = self.world.group_place(cpu, tg);
         self.world.tg_dequeue_delayed(cpu, tg);
         self.replace_group(cpu, tg, was);
-        self.ask_frequency(env, cpu);
+        self.request_frequency(host, cpu);
         let left = self.rqs[cpu].fair.left();
         self.world.update_min_vruntime(cpu, left);
     }
 
     /// Whether two fair tasks compete in the same group, other than the root group.
-    pub(crate) fn shares_group(&self, a: TaskId, b: TaskId) -> bool {
+    pub fn shares_group(&self, a: TaskId, b: TaskId) -> bool {
         let group = self.world.group_of(a);
         group.is_some() && group == self.world.group_of(b)
     }
 
     /// The group of `prev`, which was put back, no longer has the CPU.
-    pub(crate) fn put_prev_group(&mut self, cpu: usize, prev: TaskId) {
+    pub fn put_prev_group(&mut self, cpu: usize, prev: TaskId) {
         let Some(tg) = self.world.group_of(prev) else { return };
         let was = self.world.group_place(cpu, tg);
         self.world.tg_put_prev(cpu, tg);

@@ -3,11 +3,10 @@
 use fairground_machine::{CpuId, SoftCost};
 use fairground_sim::{Decision, DecisionKind, Env, Ipi, MigrateCause, TaskId, TaskInfo, WakeContext};
 
+use super::host::{RemoteWake, StopWork};
+use super::TaskState;
 use crate::ffi::*;
-use crate::rq::{RemoteWake, StopWork};
-use crate::rt::is_rt;
-use crate::sched::TaskState;
-use crate::world::WakeArgs;
+use crate::world::{is_rt, WakeArgs};
 use crate::{why, Fair};
 
 impl Fair {
@@ -19,9 +18,9 @@ impl Fair {
             f if f & FG_WF_EXEC != 0 => DecisionKind::Exec,
             _ => DecisionKind::Wake,
         };
-        let prev = self.world.task(task).cpu as CpuId;
+        let prev = self.queues.world.task(task).cpu as CpuId;
         let mut decision = Decision { kind, task, prev, chosen: prev, rule: 0, probes: 0, group_cpus: 0 };
-        if is_rt(self.world.task(task)) {
+        if is_rt(self.queues.world.task(task)) {
             let (cpu, rule) = match kind {
                 DecisionKind::Exec => (prev, 0),
                 _ => self.select_rt(task),
@@ -40,10 +39,10 @@ impl Fair {
     }
 
     fn select_fair(&mut self, env: &mut Env, task: TaskId, flags: u32, current: Option<TaskId>) -> FgVerdict {
-        let here = self.here;
+        let here = self.sim.here;
         let args = WakeArgs { current, now: env.clock(here), this_cpu: here, flags };
         let mut why = env.wants_reasons().then(|| why::take(&mut self.why));
-        let verdict = self.world.select(task, &args, why.as_deref_mut());
+        let verdict = self.queues.world.select(task, &args, why.as_deref_mut());
         if let Some(why) = why {
             why::reasons(flags, &why).for_each(|reason| env.reason(reason));
             self.why = Some(why);
@@ -52,41 +51,41 @@ impl Fair {
         // An estimate of energy reads of each CPU what a group's statistics read: its run queue and its signals.
         env.charge(here, SoftCost::GroupCpu, verdict.group_cpus + verdict.energy_cpus);
         let scan_ns = env.price(here, SoftCost::Probe, verdict.scanned);
-        self.world.commit(task, &args, &verdict, scan_ns);
+        self.queues.world.commit(task, &args, &verdict, scan_ns);
         verdict
     }
 
     /// sched_fork and wake_up_new_task. No parent: it exists from time 0.
     pub(crate) fn place_child(&mut self, env: &mut Env, parent: Option<TaskId>, child: &TaskInfo) {
-        let (here, task) = (self.here as usize, child.id);
+        let (here, task) = (self.sim.here as usize, child.id);
         self.new_task(child);
         if let Some(parent) = parent {
             self.inherit_wakees(parent, task);
         }
         self.clock(env, here);
-        self.update_curr(env, here);
-        let fair = !is_rt(self.world.task(task));
+        self.queues.update_curr(&mut self.sim.on(env), here);
+        let fair = !is_rt(self.queues.world.task(task));
         if fair {
-            self.world.task_fork(here, task);
+            self.queues.world.task_fork(here, task);
         }
-        let cpu = self.select(env, task, FG_WF_FORK, self.world.curr(here));
+        let cpu = self.select(env, task, FG_WF_FORK, self.queues.world.curr(here));
         if cpu as usize != here {
-            self.set_task_cpu(env, task, cpu, MigrateCause::Fork);
+            self.queues.set_task_cpu(&mut self.sim.on(env), task, cpu, MigrateCause::Fork);
         }
         let cpu = cpu as usize;
         self.clock(env, cpu);
         if fair {
-            self.world.post_init_util(cpu, task);
+            self.queues.world.post_init_util(cpu, task);
         }
-        self.enqueue(env, cpu, task, FG_ENQUEUE_INITIAL);
+        self.queues.enqueue(&mut self.sim.on(env), cpu, task, FG_ENQUEUE_INITIAL);
         env.enqueued(task, cpu as CpuId);
-        self.check_preempt(env, cpu, task);
+        self.queues.check_preempt(&mut self.sim.on(env), cpu, task);
     }
 
     /// The structs of a task born on this CPU.
     fn new_task(&mut self, info: &TaskInfo) {
-        let (here, index) = (self.here, info.id as usize);
-        self.world.tasks.grow_to(index);
+        let (here, index) = (self.sim.here, info.id as usize);
+        self.queues.world.tasks.grow_to(index);
         if self.states.len() <= index {
             self.states.resize(index + 1, TaskState::default());
         }
@@ -96,38 +95,34 @@ impl Fair {
         p.cpu = here as i32;
         p.recent_used = here as i32;
         p.flags = FG_TASK_NEW | if info.kthread_cpu.is_some() { FG_TASK_PERCPU_KTHREAD } else { 0 };
-        *self.world.task_mut(info.id) = p;
-        self.world.join_group(info.id, info.group.map(|g| g as usize).filter(|g| *g < self.world.nr_groups()));
+        *self.queues.world.task_mut(info.id) = p;
+        self.queues
+            .world
+            .join_group(info.id, info.group.map(|g| g as usize).filter(|g| *g < self.queues.world.nr_groups()));
         self.write_affinity(info.id, &info.affinity);
         self.write_attr(info.id, &info.attr);
-        if is_rt(self.world.task(info.id)) {
+        if is_rt(self.queues.world.task(info.id)) {
             // It has no load; should it become fair, its next enqueue attaches none.
-            let p = self.world.task_mut(info.id);
+            let p = self.queues.world.task_mut(info.id);
             p.flags = p.flags & !FG_TASK_NEW | FG_TASK_MIGRATED;
         }
     }
 
     /// A child begins as a copy of its parent, whom it has woken and how often that changed included.
     fn inherit_wakees(&mut self, parent: TaskId, child: TaskId) {
-        let parent = self.world.task(parent);
+        let parent = self.queues.world.task(parent);
         let wakees = (parent.last_wakee, parent.wakee_flips, parent.wakee_flip_ts);
-        let p = self.world.task_mut(child);
+        let p = self.queues.world.task_mut(child);
         (p.last_wakee, p.wakee_flips, p.wakee_flip_ts) = wakees;
     }
 
     /// sched_exec: the stopper moves the running task if another CPU is better.
     pub(crate) fn place_exec(&mut self, env: &mut Env, task: TaskId) {
-        let here = self.here;
+        let here = self.sim.here;
         let cpu = self.select(env, task, FG_WF_EXEC, Some(task));
         if cpu != here {
-            self.ask_stopper(env, here as usize, StopWork::Move { task, dest: cpu, cause: MigrateCause::Exec });
+            self.sim.ask_stopper(env, here as usize, StopWork::Move { task, dest: cpu, cause: MigrateCause::Exec });
         }
-    }
-
-    /// Asks the stopper of `cpu` to move a task.
-    pub(crate) fn ask_stopper(&mut self, env: &mut Env, cpu: usize, work: StopWork) {
-        self.rqs[cpu].stop_work.push(work);
-        env.stop(cpu as CpuId);
     }
 
     /// try_to_wake_up.
@@ -140,30 +135,30 @@ impl Fair {
     ///                                                        -> run queue otherwise
     /// ```
     pub(crate) fn try_to_wake_up(&mut self, env: &mut Env, ctx: WakeContext, task: TaskId) {
-        env.charge(self.here, SoftCost::Wakeup, 1);
-        let (state, p) = (self.states[task as usize], self.world.task(task));
+        env.charge(self.sim.here, SoftCost::Wakeup, 1);
+        let (state, p) = (self.states[task as usize], self.queues.world.task(task));
         if state.on_wake_list || state.deferred {
             return;
         }
         let (cpu, delayed) = (p.cpu as usize, p.flags & FG_TASK_DELAYED != 0);
-        let current = self.world.curr(cpu) == Some(task);
+        let current = self.queues.world.curr(cpu) == Some(task);
         if p.on_rq != 0 && !(delayed && current) {
             self.wake_queued(env, task, cpu);
         } else if current {
             self.wake_on_cpu(env, ctx, task, cpu);
         } else {
-            self.place_sleeper(env, ctx, task, self.here);
+            self.place_sleeper(env, ctx, task, self.sim.here);
         }
     }
 
     /// ttwu_runnable: no choice of a CPU.
     fn wake_queued(&mut self, env: &mut Env, task: TaskId, cpu: usize) {
         self.clock(env, cpu);
-        if self.world.task(task).flags & FG_TASK_DELAYED != 0 {
-            self.requeue_delayed(env, cpu, task);
+        if self.queues.world.task(task).flags & FG_TASK_DELAYED != 0 {
+            self.queues.requeue_delayed(&mut self.sim.on(env), cpu, task);
         }
-        if self.world.curr(cpu) != Some(task) {
-            self.check_preempt(env, cpu, task);
+        if self.queues.world.curr(cpu) != Some(task) {
+            self.queues.check_preempt(&mut self.sim.on(env), cpu, task);
         }
         env.enqueued(task, cpu as CpuId);
     }
@@ -171,11 +166,12 @@ impl Fair {
     /// The task has blocked but schedule() has not run yet (WF_ON_CPU).
     fn wake_on_cpu(&mut self, env: &mut Env, ctx: WakeContext, task: TaskId, cpu: usize) {
         // A delayed one is found queued, which the waker learns with the run queue's lock: after the switch.
-        let asleep = self.world.task(task).on_rq == 0;
-        let queue = match u32::from(self.world.sys().feat.value[FG_WAKE_LIST]) {
+        let asleep = self.queues.world.task(task).on_rq == 0;
+        let queue = match u32::from(self.queues.world.sys().feat.value[FG_WAKE_LIST]) {
             FG_WAKE_LIST_LLC => false,
             FG_WAKE_LIST_ON_CPU => {
-                cpu != self.here as usize && (self.behind_another_cache(cpu) || self.world.cpus[cpu].nr_running <= 1)
+                cpu != self.sim.here as usize
+                    && (self.behind_another_cache(cpu) || self.queues.world.cpus[cpu].nr_running <= 1)
             }
             _ => self.enqueues_itself(cpu),
         };
@@ -183,42 +179,42 @@ impl Fair {
             self.queue_remote(env, cpu, RemoteWake { task, migrated: false });
         } else {
             self.states[task as usize].deferred = true;
-            self.rqs[cpu].deferred.push((ctx, task));
+            self.sim.pending[cpu].deferred.push((ctx, task));
         }
     }
 
     /// Wakeups that waited for the switch on `cpu`, which is the CPU of this call. The waker has been spinning on its
     /// own CPU since: it is that CPU's view that counts.
     pub(crate) fn deferred_wakes(&mut self, env: &mut Env, cpu: usize) {
-        for i in 0..self.rqs[cpu].deferred.len() {
-            let (ctx, task) = self.rqs[cpu].deferred[i];
+        for i in 0..self.sim.pending[cpu].deferred.len() {
+            let (ctx, task) = self.sim.pending[cpu].deferred[i];
             self.states[task as usize].deferred = false;
-            let here = std::mem::replace(&mut self.here, ctx.cpu);
-            if self.world.task(task).on_rq != 0 {
+            let here = std::mem::replace(&mut self.sim.here, ctx.cpu);
+            if self.queues.world.task(task).on_rq != 0 {
                 self.wake_queued(env, task, cpu);
             } else {
                 self.place_sleeper(env, ctx, task, here);
             }
-            self.here = here;
+            self.sim.here = here;
         }
-        self.rqs[cpu].deferred.clear();
+        self.sim.pending[cpu].deferred.clear();
     }
 
     /// `caller` is the CPU of this call, which is not the waker's after a switch: past that it finds what is put on its
     /// wake list without an IPI.
     fn place_sleeper(&mut self, env: &mut Env, ctx: WakeContext, task: TaskId, caller: CpuId) {
-        let prev = self.world.task(task).cpu as CpuId;
+        let prev = self.queues.world.task(task).cpu as CpuId;
         let sync = if ctx.sync { FG_WF_SYNC } else { 0 };
         let irq = if ctx.waker.is_none() { FG_WF_IRQ } else { 0 };
-        let current = ctx.waker.or(self.world.curr(self.here as usize));
+        let current = ctx.waker.or(self.queues.world.curr(self.sim.here as usize));
         let cpu = self.select(env, task, FG_WF_TTWU | sync | irq, current);
         let migrated = cpu != prev;
         if migrated {
-            if !is_rt(self.world.task(task)) {
-                self.world.migrate_task(prev as usize, task);
-                self.world.migrate_lag(prev as usize, task, env.clock(self.here));
+            if !is_rt(self.queues.world.task(task)) {
+                self.queues.world.migrate_task(prev as usize, task);
+                self.queues.world.migrate_lag(prev as usize, task, env.clock(self.sim.here));
             }
-            self.set_task_cpu(env, task, cpu, MigrateCause::Wake);
+            self.queues.set_task_cpu(&mut self.sim.on(env), task, cpu, MigrateCause::Wake);
         }
         if cpu != caller && self.enqueues_itself(cpu as usize) {
             self.queue_remote(env, cpu as usize, RemoteWake { task, migrated });
@@ -229,45 +225,46 @@ impl Fair {
 
     /// ttwu_queue_cond of an asleep task: its data is far away, or (v6.0) the CPU has time to fetch it.
     fn enqueues_itself(&self, cpu: usize) -> bool {
-        let to_idle = u32::from(self.world.sys().feat.value[FG_WAKE_LIST]) == FG_WAKE_LIST_IDLE;
-        self.behind_another_cache(cpu) || to_idle && cpu != self.here as usize && self.world.cpus[cpu].nr_running == 0
+        let to_idle = u32::from(self.queues.world.sys().feat.value[FG_WAKE_LIST]) == FG_WAKE_LIST_IDLE;
+        self.behind_another_cache(cpu)
+            || to_idle && cpu != self.sim.here as usize && self.queues.world.cpus[cpu].nr_running == 0
     }
 
     fn behind_another_cache(&self, cpu: usize) -> bool {
-        let (here, there) = (&self.world.cpus[self.here as usize], &self.world.cpus[cpu]);
+        let (here, there) = (&self.queues.world.cpus[self.sim.here as usize], &self.queues.world.cpus[cpu]);
         here.id != there.id && here.sd_llc_id != there.sd_llc_id
     }
 
     /// ttwu_queue_wakelist: the target enqueues it itself; an interrupt for the first of a list.
     fn queue_remote(&mut self, env: &mut Env, cpu: usize, wake: RemoteWake) {
         self.states[wake.task as usize].on_wake_list = true;
-        self.world.cpus[cpu].ttwu_pending = 1;
-        self.rqs[cpu].wake_list.push(wake);
-        if self.rqs[cpu].wake_list.len() == 1 {
+        self.queues.world.cpus[cpu].ttwu_pending = 1;
+        self.sim.pending[cpu].wake_list.push(wake);
+        if self.sim.pending[cpu].wake_list.len() == 1 {
             env.send_ipi(cpu as CpuId, Ipi::WakeQueue);
         }
     }
 
     /// sched_ttwu_pending, on the target.
     pub(crate) fn drain_wake_list(&mut self, env: &mut Env, cpu: usize) {
-        self.world.cpus[cpu].ttwu_pending = 0;
-        let mut list = std::mem::take(&mut self.rqs[cpu].wake_list);
+        self.queues.world.cpus[cpu].ttwu_pending = 0;
+        let mut list = std::mem::take(&mut self.sim.pending[cpu].wake_list);
         for wake in &list {
             self.states[wake.task as usize].on_wake_list = false;
             self.activate(env, cpu, wake.task, wake.migrated);
             self.leave_forbidden(env, wake.task);
         }
         list.clear();
-        self.rqs[cpu].wake_list = list;
+        self.sim.pending[cpu].wake_list = list;
     }
 
     /// ttwu_do_activate.
     fn activate(&mut self, env: &mut Env, cpu: usize, task: TaskId, migrated: bool) {
         self.clock(env, cpu);
         let flags = FG_ENQUEUE_WAKEUP | if migrated { FG_ENQUEUE_MIGRATED } else { 0 };
-        self.enqueue(env, cpu, task, flags);
+        self.queues.enqueue(&mut self.sim.on(env), cpu, task, flags);
         env.enqueued(task, cpu as CpuId);
-        self.check_preempt(env, cpu, task);
-        self.world.wake_from_idle(cpu);
+        self.queues.check_preempt(&mut self.sim.on(env), cpu, task);
+        self.queues.world.wake_from_idle(cpu);
     }
 }

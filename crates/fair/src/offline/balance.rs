@@ -1,0 +1,300 @@
+//! One attempt to balance a domain on a state that was shown: load_balance and the stopper's push as simulations run them,
+//! with the queues of a real kernel.
+
+use fairground_machine::{CpuId, SoftCost};
+use fairground_sim::{MigrateCause, TaskId};
+
+use super::PolicySandbox;
+use crate::ffi::*;
+use crate::sequence::{Host, RunQueues, Source};
+use crate::world::World;
+
+/// The circumstances of an attempt.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BalanceInput {
+    /// The CPU that balances, or for which another one does.
+    pub cpu: CpuId,
+    /// Index of one of its domains, the lowest first.
+    pub domain: usize,
+    /// `FG_CPU_*`.
+    pub kind: u32,
+    /// Ticks since boot.
+    pub jiffies: u64,
+    /// The queues from which the kernel pulled, in its order: the only ones whose tasks are known.
+    pub sources: Vec<SourceQueue>,
+}
+
+/// A queue from which tasks may be pulled or pushed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SourceQueue {
+    /// Its CPU.
+    pub cpu: CpuId,
+    /// ns: the time to which its clock is brought.
+    pub clock: u64,
+    /// ns: interrupt time of the CPU by then.
+    pub irq_ns: u64,
+    /// Its fair tasks in the order of cfs_tasks, the one that is looked at first in front.
+    pub tasks: Vec<u32>,
+}
+
+/// What happened in an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Move {
+    /// A group has too much.
+    Found {
+        /// Its lowest CPU.
+        group: CpuId,
+        /// The busiest queue of the group; none if no queue can give.
+        src: Option<CpuId>,
+        /// `FG_MIGRATE_*`.
+        migration: u32,
+        /// The amount to be moved, in units of `migration`.
+        imbalance: i64,
+    },
+    /// A task was detached.
+    Detached {
+        /// The task.
+        task: u32,
+        /// The source.
+        from: CpuId,
+        /// The destination.
+        to: CpuId,
+    },
+}
+
+/// The result of an attempt.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BalanceResult {
+    /// False: another CPU balances this domain.
+    pub ours: bool,
+    /// In their order.
+    pub moves: Vec<Move>,
+    /// The source's stopper was asked to push its current task.
+    pub active: bool,
+    /// How the first look ended: a name of `balance_rules.h`.
+    pub rule: &'static str,
+}
+
+/// The queues that a kernel showed, as host of the sequences. Work costs nothing: the kernel's clock stands still.
+struct SandboxHost<'a> {
+    jiffies: u64,
+    /// Sources that were not looked at yet.
+    sources: std::slice::Iter<'a, SourceQueue>,
+    /// The last one that was.
+    source: Option<&'a SourceQueue>,
+    result: BalanceResult,
+}
+
+impl<'a> SandboxHost<'a> {
+    fn new(jiffies: u64, sources: &'a [SourceQueue]) -> SandboxHost<'a> {
+        SandboxHost { jiffies, sources: sources.iter(), source: None, result: BalanceResult::default() }
+    }
+}
+
+impl Host for SandboxHost<'_> {
+    fn update_clock(&mut self, world: &mut World, cpu: usize) {
+        let Some(source) = self.source else { return };
+        let irq_ns = if source.cpu as usize == cpu { source.irq_ns } else { world.cpus[cpu].prev_irq_ns };
+        world.update_rq_clock(cpu, source.clock, irq_ns);
+    }
+
+    fn jiffies(&self) -> u64 {
+        self.jiffies
+    }
+
+    fn charge(&mut self, _work: SoftCost, _n: u32) {}
+
+    fn elapsed_ns(&self) -> u64 {
+        0
+    }
+
+    fn migrated(&mut self, task: TaskId, from: CpuId, to: CpuId, _cause: MigrateCause) {
+        self.result.moves.push(Move::Detached { task, from, to });
+    }
+
+    fn balance_looked(&mut self, world: &World, b: &FgBalance, found: bool) {
+        if self.result.rule.is_empty() {
+            self.result.rule = rule_name(b.rule);
+        }
+        // A look that ends balanced may have had a candidate.
+        let has_group = found || b.rule == FG_BALANCE_RULE_NO_QUEUE;
+        if let Some(group) = world.busiest_group(b).filter(|_| has_group) {
+            let src = CpuId::try_from(b.src_cpu).ok().filter(|_| found);
+            self.result.moves.push(Move::Found { group, src, migration: b.migration, imbalance: b.imbalance });
+        }
+    }
+
+    fn balance_source(&mut self, rqs: &mut RunQueues, b: &FgBalance) -> Source {
+        // A queue with nothing to pull is not asked for its tasks.
+        if rqs.world.cpus[b.src_cpu as usize].nr_running <= 1 {
+            return Source::Pull;
+        }
+        let Some(source) = self.sources.next().filter(|source| source.cpu as i32 == b.src_cpu) else {
+            return Source::Unknown;
+        };
+        fill(rqs, source);
+        self.source = Some(source);
+        Source::Pull
+    }
+
+    fn balance_pulled(&mut self, _moved: u32, active: bool) {
+        self.result.active = active;
+    }
+
+    /// The stopper is one more on its queue.
+    fn push_requested(&mut self, world: &mut World, cpu: usize) {
+        world.add_nr_running(cpu);
+    }
+}
+
+/// Queues the tasks of a source; nothing else is queued anywhere.
+fn fill(rqs: &mut RunQueues, source: &SourceQueue) {
+    let cpu = source.cpu as usize;
+    rqs.clear();
+    let curr = rqs.world.curr(cpu);
+    for task in &source.tasks {
+        rqs.cfs_tasks.add(cpu, *task);
+        if curr != Some(*task) {
+            rqs.insert_if_queued(cpu, *task);
+        }
+    }
+}
+
+impl PolicySandbox {
+    /// Carries an attempt out on the shown state, which it changes. It ends early where the policy chooses a source that
+    /// is not among [`BalanceInput::sources`].
+    pub fn balance(&mut self, input: &BalanceInput) -> BalanceResult {
+        let sd = self.queues.world.chain(input.cpu as usize)[input.domain];
+        let mut host = SandboxHost::new(input.jiffies, &input.sources);
+        self.queues.clear();
+        let attempt = self.queues.load_balance(&mut host, sd, input.cpu as usize, input.kind);
+        let mut result = host.result;
+        result.ours = attempt.ours;
+        if result.rule.is_empty() {
+            result.rule = rule_name(FG_BALANCE_RULE_NOT_OURS);
+        }
+        result
+    }
+
+    /// What the stopper of a queue's CPU moves that has been asked to push a task away (`active` in `policy/fg.h`). It changes
+    /// the shown state: the task is on the other CPU, its domain counts no failures any more, and the stopper may be asked
+    /// again.
+    pub fn push(&mut self, source: &SourceQueue) -> Option<Move> {
+        // A task's load is not asked for, so neither is the jiffy.
+        let mut host = SandboxHost::new(0, &[]);
+        host.source = Some(source);
+        fill(&mut self.queues, source);
+        self.queues.push_task(&mut host, source.cpu as usize);
+        host.result.moves.pop()
+    }
+}
+
+/// The name of a rule of `balance_rules.h`.
+fn rule_name(rule: u32) -> &'static str {
+    BALANCE_RULES.get(rule as usize).map_or("unknown", |(name, _)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use fairground_machine::{CpuMask, Machine};
+
+    use super::*;
+    use crate::{Features, Pointers};
+
+    /// CPU 1 runs task 0 and has 1, 2 and 3 waiting; the other three CPUs idle.
+    fn crowded(changes: &str) -> PolicySandbox {
+        let mut machine = Machine::symmetric(4);
+        machine.llcs = vec![CpuMask::first_n(4)];
+        let features = Features::parse(&format!("fair:debian-6.12.117{changes}")).unwrap();
+        let mut shown = PolicySandbox::new(&machine, &features, 250).unwrap();
+        shown.sys_mut().active = CpuMask::first_n(4);
+        for id in 0..4 {
+            let p = shown.task_mut(id);
+            *p = FgTask::zeroed();
+            (p.id, p.cpu, p.nr_allowed, p.weight, p.on_rq) = (id, 1, 4, 1024, 1);
+            (p.allowed, p.on_cpu) = (CpuMask::first_n(4), u8::from(id == 0));
+        }
+        let rq = shown.cpu_mut(1);
+        (rq.nr_running, rq.h_nr_running, rq.fair.load_weight, rq.curr_is_idle) = (4, 4, 4 * 1024, 0);
+        shown.point(1, &Pointers { curr: Some(0), ..Pointers::default() });
+        shown
+    }
+
+    /// By CPU 0, a second after all tasks ran.
+    fn attempt(kind: u32, sources: Vec<SourceQueue>) -> BalanceInput {
+        BalanceInput { cpu: 0, domain: 0, kind, jiffies: 250, sources }
+    }
+
+    fn queue(tasks: &[u32]) -> Vec<SourceQueue> {
+        vec![SourceQueue { cpu: 1, clock: 1_000_000_000, irq_ns: 0, tasks: tasks.to_vec() }]
+    }
+
+    fn taken(done: &BalanceResult) -> Vec<u32> {
+        let task = |m: &Move| if let Move::Detached { task, from: 1, to: 0 } = m { Some(*task) } else { None };
+        done.moves.iter().filter_map(task).collect()
+    }
+
+    #[test]
+    fn tasks_leave_in_the_order_of_the_queue_and_the_running_one_stays() {
+        let mut shown = crowded("");
+        let done = shown.balance(&attempt(FG_CPU_IDLE, queue(&[0, 2, 1, 3])));
+        let found = Move::Found { group: 1, src: Some(1), migration: FG_MIGRATE_TASK, imbalance: 2 };
+        assert_eq!((done.ours, done.rule, done.moves[0]), (true, "even", found));
+        assert_eq!(taken(&done), [2, 1]);
+        assert_eq!((shown.cpu_mut(0).nr_running, shown.cpu_mut(1).nr_running), (2, 2));
+    }
+
+    #[test]
+    fn a_cpu_that_runs_dry_takes_one_task_if_the_kernel_may_be_preempted() {
+        for (changes, expected) in [("", &[1][..]), ("-newidle-one", &[1, 2])] {
+            let done = crowded(changes).balance(&attempt(FG_CPU_NEWLY_IDLE, queue(&[1, 2, 3, 0])));
+            assert_eq!(taken(&done), expected, "{changes}");
+        }
+    }
+
+    #[test]
+    fn a_source_that_was_not_shown_ends_the_attempt_with_what_was_found() {
+        let done = crowded("").balance(&attempt(FG_CPU_IDLE, Vec::new()));
+        assert!(matches!(done.moves[..], [Move::Found { src: Some(1), .. }]), "{done:?}");
+    }
+
+    #[test]
+    fn a_cpu_out_of_use_balances_nothing() {
+        let mut shown = crowded("");
+        shown.sys_mut().active.clear(0);
+        let done = shown.balance(&attempt(FG_CPU_IDLE, queue(&[1])));
+        assert_eq!((done.ours, done.rule, done.moves.len()), (false, "balanced-not-ours", 0));
+    }
+
+    /// The stopper of CPU 1 runs there, asked by CPU 0.
+    fn asked() -> PolicySandbox {
+        let mut shown = crowded("");
+        let rq = shown.cpu_mut(1);
+        (rq.active_balance, rq.push_cpu, rq.nr_running) = (1, 0, 5);
+        shown.point(1, &Pointers::default());
+        shown.task_mut(0).on_cpu = 0;
+        shown.domain_mut(0, 0).nr_balance_failed = 6;
+        shown
+    }
+
+    #[test]
+    fn the_stopper_pushes_the_first_task_that_may_go_even_one_that_ran_just_now() {
+        let mut shown = asked();
+        shown.task_mut(2).allowed = CpuMask::first_n(4);
+        shown.task_mut(2).allowed.clear(0);
+        shown.task_mut(1).exec_start = 1_000_000_000;
+        let pushed = shown.push(&queue(&[2, 1, 3, 0])[0]);
+        assert_eq!(pushed, Some(Move::Detached { task: 1, from: 1, to: 0 }));
+        assert_eq!((shown.cpu_mut(1).active_balance, shown.domain_mut(0, 0).nr_balance_failed), (0, 0));
+    }
+
+    #[test]
+    fn a_stopper_that_finds_nobody_may_be_asked_again_and_the_failures_stay() {
+        let mut shown = asked();
+        (0..4).for_each(|task| shown.task_mut(task).allowed.clear(0));
+        assert_eq!(shown.push(&queue(&[2, 1, 3, 0])[0]), None);
+        assert_eq!((shown.cpu_mut(1).active_balance, shown.domain_mut(0, 0).nr_balance_failed), (0, 6));
+        // Nobody has asked it.
+        assert_eq!(crowded("").push(&queue(&[1])[0]), None);
+    }
+}

@@ -1,0 +1,212 @@
+//! The engine as host of the sequences: its time and prices, and its reports.
+
+use fairground_machine::{CpuId, SoftCost};
+use fairground_sim::{
+    draw, Balance, BalanceAttempt, BalanceKind, BalanceUnit, Env, MigrateCause, Purpose, TaskId, WakeContext,
+};
+
+use super::tracepoints::Tracepoints;
+use crate::ffi::*;
+use crate::sequence::Host;
+use crate::topology::Topology;
+use crate::world::World;
+
+/// A woken task on its way to another CPU.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RemoteWake {
+    pub task: TaskId,
+    /// It slept on another CPU.
+    pub migrated: bool,
+}
+
+/// Work for the stopper.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum StopWork {
+    /// Move a task to `dest` if it is still here.
+    Move { task: TaskId, dest: CpuId, cause: MigrateCause },
+    /// Push some task to where active balance wants one.
+    Push,
+}
+
+/// What a CPU has been asked to do and has not done yet, and its private counters.
+pub(crate) struct PendingWork {
+    /// Remote wakeups, oldest first (wake_list).
+    pub wake_list: Vec<RemoteWake>,
+    /// Wakeups of a task that is still being switched away from; carried out when that is done.
+    pub deferred: Vec<(WakeContext, TaskId)>,
+    /// Work for the stopper, oldest first.
+    pub stop_work: Vec<StopWork>,
+    /// NOHZ_KICK_MASK: why idle balancing was asked for (FG_NOHZ_*_KICK), by all who kicked since it was taken over.
+    pub nohz_kick: u32,
+    /// As taken over from `nohz_kick` when the interrupt arrived.
+    pub nohz_pending: u32,
+    /// Last CPU chosen here by cpumask_any_and_distribute.
+    pub distribute_prev: CpuId,
+    /// Draws made here for domains that newly idle balancing may pass over (NI_RANDOM).
+    draws: u64,
+}
+
+impl PendingWork {
+    fn none() -> PendingWork {
+        PendingWork {
+            wake_list: Vec::new(),
+            deferred: Vec::new(),
+            stop_work: Vec::new(),
+            nohz_kick: FG_NOHZ_NO_KICK,
+            nohz_pending: FG_NOHZ_NO_KICK,
+            distribute_prev: 0,
+            draws: 0,
+        }
+    }
+}
+
+/// What a simulation has beside the run queues.
+pub(crate) struct SimState {
+    pub topology: Topology,
+    pub pending: Vec<PendingWork>,
+    /// CPU of the present call.
+    pub here: CpuId,
+    /// Some task or group asks for a clamp.
+    pub clamps_requested: bool,
+    tracepoints: Tracepoints,
+    /// The report of the look for imbalance whose tasks are being moved.
+    report: Option<(BalanceAttempt, Balance)>,
+}
+
+impl SimState {
+    pub fn new(topology: Topology, nr_cpus: usize) -> SimState {
+        SimState {
+            topology,
+            pending: (0..nr_cpus).map(|_| PendingWork::none()).collect(),
+            here: 0,
+            clamps_requested: false,
+            tracepoints: Tracepoints::default(),
+            report: None,
+        }
+    }
+
+    /// The host of the sequences of this call.
+    #[inline(always)]
+    pub fn on<'a>(&'a mut self, env: &'a mut Env) -> SimHost<'a> {
+        SimHost { sim: self, env }
+    }
+
+    /// Brings the clocks of a run queue up to what the CPU of this call sees.
+    pub fn update_clock(&self, env: &Env, world: &mut World, cpu: usize) {
+        let view = env.cpu(cpu as CpuId);
+        world.cpus[cpu].freq_scale = view.freq_scale;
+        world.update_rq_clock(cpu, env.clock(self.here), view.irq_ns);
+    }
+
+    /// Asks the stopper of `cpu` to move a task.
+    pub fn ask_stopper(&mut self, env: &mut Env, cpu: usize, work: StopWork) {
+        self.pending[cpu].stop_work.push(work);
+        env.stop(cpu as CpuId);
+    }
+}
+
+/// The host of the sequences during a call of the engine.
+pub(crate) struct SimHost<'a> {
+    sim: &'a mut SimState,
+    env: &'a mut Env,
+}
+
+impl Host for SimHost<'_> {
+    fn update_clock(&mut self, world: &mut World, cpu: usize) {
+        self.sim.update_clock(self.env, world, cpu);
+    }
+
+    fn jiffies(&self) -> u64 {
+        self.env.jiffies()
+    }
+
+    fn charge(&mut self, work: SoftCost, n: u32) {
+        self.env.charge(self.sim.here, work, n);
+    }
+
+    fn elapsed_ns(&self) -> u64 {
+        self.env.clock(self.sim.here)
+    }
+
+    fn resched(&mut self, cpu: usize) {
+        self.env.resched(cpu as CpuId);
+    }
+
+    fn request_frequency(&mut self, cpu: usize, khz: u32) {
+        self.env.request_frequency(cpu as CpuId, khz);
+    }
+
+    fn signals_updated(&mut self, world: &World, cpu: usize, task: Option<TaskId>) {
+        let clamps = self.env.wants_clamps() && self.sim.clamps_requested;
+        if clamps || self.env.wants_signals() {
+            self.sim.tracepoints.emit(self.env, world, clamps, cpu, task);
+        }
+    }
+
+    fn migrated(&mut self, task: TaskId, from: CpuId, to: CpuId, cause: MigrateCause) {
+        self.env.migrated(task, from, to, cause);
+    }
+
+    fn draw(&mut self, world: &World, cpu: usize) -> u32 {
+        if world.sys().feat.value[FG_NI_RANDOM] == 0 {
+            return 0;
+        }
+        let draws = &mut self.sim.pending[cpu].draws;
+        *draws += 1;
+        (draw(self.env.seed(), Purpose::NewIdle, cpu as u64, *draws) % 1024) as u32
+    }
+
+    fn balance_looked(&mut self, world: &World, b: &FgBalance, found: bool) {
+        let Some(sd) = world.domain_of(b).filter(|_| found) else { return };
+        let look = Balance {
+            kind: match b.kind {
+                FG_CPU_NOT_IDLE => BalanceKind::Busy,
+                FG_CPU_IDLE => BalanceKind::Idle,
+                _ => BalanceKind::NewlyIdle,
+            },
+            level: self.sim.topology.level_of(sd),
+            src: b.src_cpu as CpuId,
+            dst: b.dst_cpu as CpuId,
+            unit: match b.migration {
+                FG_MIGRATE_LOAD => BalanceUnit::Load,
+                FG_MIGRATE_UTIL => BalanceUnit::Util,
+                FG_MIGRATE_TASK => BalanceUnit::Task,
+                _ => BalanceUnit::Misfit,
+            },
+            amount: u64::try_from(b.imbalance).unwrap_or(0),
+            rule: b.rule as u16,
+            moved: b.moved,
+            active: false,
+        };
+        self.sim.report = Some((self.env.balancing(look), look));
+    }
+
+    fn balance_pulled(&mut self, moved: u32, active: bool) {
+        if let Some((report, look)) = self.sim.report.take() {
+            self.env.balanced(report, Balance { moved, active, ..look });
+        }
+    }
+
+    fn push_requested(&mut self, _world: &mut World, cpu: usize) {
+        self.sim.ask_stopper(self.env, cpu, StopWork::Push);
+    }
+
+    fn pushing(&mut self, sd: usize, src: CpuId, dst: CpuId) {
+        let push = Balance {
+            kind: BalanceKind::Active,
+            level: self.sim.topology.level_of(sd),
+            src,
+            dst,
+            unit: BalanceUnit::Task,
+            amount: 1,
+            rule: PUSH_RULE_ID,
+            moved: 1,
+            active: false,
+        };
+        let report = self.env.balancing(push);
+        self.env.balanced(report, push);
+    }
+}
+
+/// The number of [`super::PUSH_RULE`], behind the policy's rules of balancing.
+const PUSH_RULE_ID: u16 = BALANCE_RULES.len() as u16;

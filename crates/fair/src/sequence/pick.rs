@@ -1,0 +1,94 @@
+//! Which fair task runs next, and the hand-over of a CPU.
+
+use fairground_sim::TaskId;
+
+use super::{Host, RunQueues};
+use crate::ffi::*;
+use crate::world::{group_of_entity, is_rt};
+
+impl RunQueues {
+    /// Takes the current task of `cpu` off it; back into the queue if it is still runnable.
+    pub fn put_prev(&mut self, cpu: usize) {
+        let Some(prev) = self.world.curr(cpu) else { return };
+        if is_rt(self.world.task(prev)) {
+            self.world.put_prev_rt(cpu, prev);
+        } else {
+            self.put_prev_fair(cpu, prev);
+            self.put_prev_group(cpu, prev);
+        }
+    }
+
+    /// The same of a fair task, whose group may keep the CPU.
+    fn put_prev_fair(&mut self, cpu: usize, prev: TaskId) {
+        self.charge_curr(cpu);
+        self.world.put_prev_entity(cpu, prev);
+        self.insert_if_queued(cpu, prev);
+    }
+
+    /// Makes a queued fair task current.
+    pub fn set_next_fair(&mut self, cpu: usize, next: TaskId) {
+        self.remove_from_tree(cpu, next);
+        self.around_group(cpu, next, |world| world.set_next_entity(cpu, next));
+        self.cfs_tasks.renew(cpu, next);
+    }
+
+    /// pick_next_entity of the queue of `cpu`: a task or a group, which may be delayed. The current task has been charged.
+    pub fn pick_entity(&mut self, cpu: usize) -> Option<u32> {
+        let (first, second) = self.candidates(cpu);
+        self.world.pick_entity(cpu, first, second)
+    }
+
+    /// pick_task_fair: the task to run, the current one or a queued one. Delayed sleepers whose turn comes are dequeued on
+    /// the way.
+    pub fn pick_task<H: Host>(&mut self, host: &mut H, cpu: usize) -> Option<TaskId> {
+        self.charge_curr(cpu);
+        loop {
+            let entity = self.pick_entity(cpu)?;
+            let next = match group_of_entity(entity) {
+                None => entity,
+                Some(tg) if self.world.entity(cpu, entity).flags & FG_TASK_DELAYED != 0 => {
+                    self.dequeue_delayed_group(host, cpu, tg);
+                    continue;
+                }
+                Some(tg) => self.pick_in_group(cpu, tg)?,
+            };
+            if self.world.task(next).flags & FG_TASK_DELAYED == 0 {
+                return Some(next);
+            }
+            self.dequeue_delayed(host, cpu, next);
+        }
+    }
+
+    /// pick_next_task_fair: the task to run, which then is current.
+    pub fn pick_next_task<H: Host>(&mut self, host: &mut H, cpu: usize) -> Option<TaskId> {
+        let next = self.pick_task(host, cpu)?;
+        let prev = self.world.curr(cpu);
+        if prev == Some(next) {
+            self.world.clear_buddies(cpu, next);
+            if u32::from(self.world.sys().feat.value[FG_RQ]) != FG_RQ_EEVDF612 {
+                self.cfs_tasks.renew(cpu, next);
+            }
+        } else {
+            match prev.filter(|prev| self.shares_group(*prev, next)) {
+                Some(prev) => self.put_prev_fair(cpu, prev),
+                None => self.put_prev(cpu),
+            }
+            self.set_next_fair(cpu, next);
+        }
+        Some(next)
+    }
+
+    /// The stopper of `cpu`, which has no current task, gets the CPU.
+    pub fn start_stopper(&mut self, cpu: usize) {
+        if !std::mem::replace(&mut self.rqs[cpu].stopper, true) {
+            self.world.add_nr_running(cpu);
+        }
+    }
+
+    /// The stopper of `cpu` leaves the CPU, if it has it.
+    pub fn stop_stopper(&mut self, cpu: usize) {
+        if std::mem::take(&mut self.rqs[cpu].stopper) {
+            self.world.cpus[cpu].nr_running -= 1;
+        }
+    }
+}
