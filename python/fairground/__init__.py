@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ._fairground import (
     Comparison,
+    Counterfactual,
     Difference,
     Explanation,
     InputError,
@@ -37,6 +38,7 @@ from ._fairground import explain_difference as _explain_difference
 from ._fairground import explain_placements as _explain_placements
 from ._fairground import reproduce_rows as _reproduce_rows
 from ._fairground import run as _run
+from ._fairground import what_if as _what_if
 from .kernel import kernel_build, kernels
 
 if TYPE_CHECKING:
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Comparison",
+    "Counterfactual",
     "Difference",
     "Experiment",
     "Explanation",
@@ -69,6 +72,7 @@ __all__ = [
     "reproduce",
     "run",
     "sweep",
+    "whatif",
 ]
 
 GovernorName = Literal["performance", "powersave", "schedutil"]
@@ -283,6 +287,51 @@ def explain(
         ``explanation.reasons`` one for each look that led to it.
     """
     return _explain_placements(run, task, None if at is None else round(at * 1e9), cpu)
+
+
+def whatif(
+    trace: str | PathLike[str],
+    sched: str | None = None,
+    *,
+    machine: str | dict[str, Any] | Machine | None = None,
+    governor: GovernorName | None = None,
+    hz: int | None = None,
+    task: str | None = None,
+    at: float | None = None,
+    cpu: int | None = None,
+    nth: int | None = None,
+) -> Counterfactual:
+    """Say of each wakeup of a trace where a scheduler would have put the task, and how sure that is.
+
+    Parameters
+    ----------
+    trace : path
+        Any trace with ``sched_switch``, ``sched_waking`` and ``sched_wakeup``, a kernel's or one of ``fairground run``.
+    sched : str, optional
+        ``fair:...``. Without: the scheduler that ran, if the trace says so and it was ours, else ``fair:v6.12``.
+    machine : str, dict or Machine, optional
+        The machine that was recorded. Without: as the trace says, if it is ours.
+    governor : str, optional
+        What set the clocks. Without: as the trace says, if it is ours, else ``performance``.
+    hz : int, optional
+        Ticks per second of the recorded kernel. Without: as the trace says, if it is ours, else 250.
+    task : str, optional
+        Only wakeups of this task, each in a row: its name, pid, or ``name-pid``.
+    at : float, optional
+        Only the first wakeup at this time or after it, seconds, with its reasons.
+    cpu : int, optional
+        Only wakeups that the scheduler would have put onto this CPU.
+    nth : int, optional
+        Only the n-th of these wakeups, counted from 1, with its reasons.
+
+    Returns
+    -------
+    Counterfactual
+        ``str(counterfactual)`` is what the command prints; ``counterfactual.rules`` has one row for each rule,
+        ``counterfactual.wakeups`` one for each wakeup of a task.
+    """
+    schedutil = None if governor is None else governor == "schedutil"
+    return _what_if(trace, machine, sched, schedutil, hz, task, None if at is None else round(at * 1e9), cpu, nth)
 
 
 def diff(base: Run | str | PathLike[str], test: Run | str | PathLike[str]) -> Difference:

@@ -9,6 +9,7 @@ import pyarrow
 
 __all__ = [
     "Comparison",
+    "Counterfactual",
     "Difference",
     "Explanation",
     "InputError",
@@ -39,6 +40,7 @@ __all__ = [
     "run_spec",
     "serve_worker",
     "spec_metrics",
+    "what_if",
 ]
 
 __version__: str
@@ -176,6 +178,15 @@ class Explanation:
     def notes(self) -> list[str]: ...
 
 @final
+class Counterfactual:
+    @property
+    def rules(self) -> Table: ...
+    @property
+    def wakeups(self) -> Table: ...
+    @property
+    def notes(self) -> list[str]: ...
+
+@final
 class Difference:
     @property
     def pairs(self) -> int: ...
@@ -209,6 +220,17 @@ def explain_placements(
     given: Run | str | PathLike[str], task: str | None, at: int | None, cpu: int | None
 ) -> Explanation: ...
 def explain_difference(base: Run | str | PathLike[str], test: Run | str | PathLike[str]) -> Difference: ...
+def what_if(
+    trace: str | PathLike[str],
+    machine: str | dict[str, Any] | Machine | None,
+    sched: str | None,
+    schedutil: bool | None,
+    hz: int | None,
+    task: str | None,
+    at: int | None,
+    cpu: int | None,
+    nth: int | None,
+) -> Counterfactual: ...
 def kernels() -> tuple[Table, list[str]]: ...
 def build_kernel(
     tree: str | PathLike[str],

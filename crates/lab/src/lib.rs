@@ -3,9 +3,10 @@
 //! Runs are made by [`fairground_run`]: an [`Experiment`](fairground_run::experiment::Experiment) is everything but the
 //! seed, [`batch::run`](fairground_run::batch::run) runs its schedulers with every seed. A [`comparison::Report`] sets
 //! base against test, pair by pair ([`stats`]), and [`tables::Format`] lays it out. [`published`] holds figures from
-//! mails, [`reproduce`] repeats them, [`calibrate`] the fits behind them, [`terms`] split a change by the cost that
-//! carries it, [`dissect`] by its features, [`fail_if`] turns a report into a gate, [`mod@bench`] measures our own
-//! speed. [`mod@explain`] says of placements why. [`regret`] says how far placements are from the best ones.
+//! mails, [`reproduce`] repeats them, [`calibrate`] the fits behind them, [`cost_attribution`] splits a change by the cost that
+//! carries it, [`ablation`] by its features, [`fail_if`] turns a report into a gate, [`mod@bench`] measures our own
+//! speed. [`mod@explain`] says of placements why, [`counterfactual`] what our policy would have chosen on a recording.
+//! [`regret`] says how far placements are from the best ones.
 //! [`mod@agree`] sets a kernel beside our policy.
 //!
 //! ```
@@ -40,6 +41,7 @@ pub mod bench;
 pub mod calibrate;
 pub mod comparison;
 pub mod cost_attribution;
+pub mod counterfactual;
 pub mod explain;
 pub mod fail_if;
 pub mod free;

@@ -170,7 +170,7 @@ impl Difference {
 }
 
 /// It ends where it is read to once it is stopped.
-struct Stoppable<'a>(&'a dyn Traced, &'a Stop);
+pub struct Stoppable<'a>(pub &'a dyn Traced, pub &'a Stop);
 
 impl Traced for Stoppable<'_> {
     fn name(&self) -> String {

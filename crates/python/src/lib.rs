@@ -20,6 +20,7 @@ mod run;
 mod stats;
 mod study;
 mod table;
+mod whatif;
 mod workload;
 
 use pyo3::prelude::*;
@@ -51,6 +52,8 @@ mod _fairground {
     use super::study::{code, load_study, read_study, run_spec, spec_metrics};
     #[pymodule_export]
     use super::table::Table;
+    #[pymodule_export]
+    use super::whatif::{what_if, Counterfactual};
     #[pymodule_export]
     use super::workload::Workload;
     #[pymodule_export]

@@ -7,7 +7,7 @@
 //! (how long clocks run how fast), [`energy`] (what rails take), [`placements`] (each decision
 //! with what led to it), [`migrations`] (why tasks move, and how far), [`uclamp`] (clamps of tasks and run queues),
 //! [`explain`] (in words and numbers) and [`diff`] (two
-//! traces side by side). [`hindsight`] says where our policy would have put each woken task. [`rtapp_log`] writes a run as
+//! traces side by side). [`rtapp_log`] writes a run as
 //! rt-app logs itself, [`rtapp_marks`] puts what it says of itself into a trace. [`EventTables`] keeps a run in memory, as
 //! columns: a [`Recording`], which can be read like a trace. [`tasks`] says what became of each task.
 
@@ -20,7 +20,6 @@ mod export;
 pub mod figures;
 pub mod frequency;
 mod ftrace;
-pub mod hindsight;
 pub mod import;
 pub mod latency;
 pub mod migrations;
@@ -35,6 +34,7 @@ pub mod rtapp_log;
 pub mod rtapp_marks;
 mod rtapp_rounds;
 mod rule_names;
+mod run_head;
 mod source;
 pub mod tasks;
 mod text;
@@ -48,5 +48,8 @@ pub use open::{open, open_watched, Position};
 pub use perfetto::{Hardware, PerfettoReader, PerfettoTrace};
 pub use recording::{Recording, RecordingFile};
 pub use rule_names::RuleNames;
+pub use run_head::RunHead;
 pub use source::EventSource;
-pub use text::{PrevState, Reader, Thread, TraceError, TraceEvent, TraceEventKind};
+pub use text::{
+    named as leading_thread, value as field_value, PrevState, Reader, Thread, TraceError, TraceEvent, TraceEventKind,
+};

@@ -22,8 +22,7 @@ use std::io::{BufRead, Read};
 use miette::Diagnostic;
 use thiserror::Error;
 
-pub(crate) use fields::{named, value};
-pub use fields::{PrevState, TraceEventKind};
+pub use fields::{named, value, PrevState, TraceEventKind};
 use hint::hint;
 use line::digits;
 pub(crate) use line::Line;

@@ -8,7 +8,6 @@ use fairground_trace::explain::Split;
 use miette::Diagnostic;
 use thiserror::Error;
 
-use self::recorded::Recorded;
 use self::time::parse_time;
 use super::run::RunFormat;
 use crate::circumstances::{parse_hz, GovernorName};
@@ -112,7 +111,7 @@ impl Explain {
             return Err(ForTrace { option }.into());
         }
         let text = match (&self.trace, &self.diff, &self.file) {
-            (Some(trace), ..) => Recorded::new(trace, &self)?.explain()?,
+            (Some(trace), ..) => recorded::explain(trace, &self)?,
             (None, Some(sides), _) => diff(&sides[0], &sides[1], self.plain_format()?)?,
             (None, None, Some(file)) => self.explain(file, self.plain_format()?)?,
             // Not reached: clap asks for one of them.

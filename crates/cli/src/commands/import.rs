@@ -8,7 +8,7 @@ use clap::Args;
 use fairground_lab::replay::{self, Imported};
 use fairground_machine::{CpuMask, Machine, MachineSpec};
 use fairground_trace::import::Selection;
-use fairground_trace::{open_watched, TraceEventKind};
+use fairground_trace::{open_watched, RunHead};
 use fairground_workload::rtapp::MAX_FILE_MIB;
 use miette::Diagnostic;
 use thiserror::Error;
@@ -128,39 +128,21 @@ pub fn machine_of(trace: &Path, given: Option<&str>) -> Result<Named, Failure> {
     let name = match given {
         Some(name) => name.to_owned(),
         None if is_read_once(trace) => return Err(ReadOnce { trace: trace.display().to_string() }.into()),
-        None => told(trace, "machine")?.ok_or_else(|| UnknownMachine { trace: trace.display().to_string() })?,
+        None => {
+            let name = head_of(trace)?.meta("machine").map(str::to_owned);
+            name.ok_or_else(|| UnknownMachine { trace: trace.display().to_string() })?
+        }
     };
     let (machine, cpus) = MachineSpec::parse(&name).find()?;
     Ok(Named { name, machine, cpus })
 }
 
-/// What the head of a trace of ours says: machine, workload, sched, seed.
-pub fn told(trace: &Path, key: &str) -> Result<Option<String>, Failure> {
-    at_head(trace, |text| {
-        let (name, value) = text.strip_prefix("fairground_meta: ")?.split_once('=')?;
-        (name == key).then(|| value.to_owned())
-    })
-}
-
-/// What stands behind `what` in the notes of a trace of ours, such as `hz: `: circumstances that are not as by default.
-pub fn noted(trace: &Path, what: &str) -> Result<Option<String>, Failure> {
-    at_head(trace, |text| text.strip_prefix("fairground_note: ")?.strip_prefix(what).map(str::to_owned))
-}
-
-/// The first of the lines at the head of a trace of ours in which `find` finds something; nothing of what can be read only
-/// once, whose head is wanted with the rest.
-fn at_head(trace: &Path, find: impl Fn(&str) -> Option<String>) -> Result<Option<String>, Failure> {
-    if is_read_once(trace) {
-        return Ok(None);
+/// The head of a trace of ours; that of a trace that can be read only once is not looked at, for it is wanted with the rest.
+pub fn head_of(trace: &Path) -> Result<RunHead, Failure> {
+    match is_read_once(trace) {
+        true => Ok(RunHead::default()),
+        false => Ok(RunHead::read(&mut *open_trace(trace)?)?),
     }
-    let mut reader = open_trace(trace)?;
-    while let Some(event) = reader.next_event()? {
-        let TraceEventKind::Print(text) = event.what else { break };
-        if let Some(found) = find(text) {
-            return Ok(Some(found));
-        }
-    }
-    Ok(None)
 }
 
 /// Reads what is selected of a trace under signs of life.

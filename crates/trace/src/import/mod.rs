@@ -41,7 +41,7 @@ use crate::text::{Thread, TraceEvent, TraceEventKind};
 use missing_events::Idler;
 pub use missing_events::InferredEvent;
 use speed::Speeds;
-pub(crate) use task::{bound_to, is_stopper};
+pub use task::{is_stopper, kthread_cpu};
 use task::{State, Task};
 use task_filter::TaskFilter;
 
@@ -368,7 +368,7 @@ impl<'m> Importer<'m> {
             // Used again.
             false => format!("{comm}-{}~{index}", thread.pid),
         };
-        let kthread_cpu = bound_to(comm).filter(|cpu| (*cpu as usize) < self.machine.nr_cpus());
+        let kthread_cpu = kthread_cpu(comm).filter(|cpu| (*cpu as usize) < self.machine.nr_cpus());
         self.threads.push(Recorded { kthread_cpu, ..Recorded::new(&name, comm, born_on) });
         self.tasks.insert(thread.pid, Task::new(index, state));
         Some(index)

@@ -102,7 +102,7 @@ impl Task {
 }
 
 /// A kernel thread that only carries out what a scheduler decides.
-pub(crate) fn is_stopper(comm: &str) -> bool {
+pub fn is_stopper(comm: &str) -> bool {
     comm.starts_with("migration/")
 }
 
@@ -110,7 +110,7 @@ pub(crate) fn is_stopper(comm: &str) -> bool {
 const PER_CPU: &[&str] = &["ksoftirqd", "kworker", "cpuhp", "rcuc", "idle_inject"];
 
 /// The CPU that a kernel thread belongs to, by its name: `ksoftirqd/3`, `kworker/3:1-events`, not `kworker/u8:2`.
-pub(crate) fn bound_to(comm: &str) -> Option<CpuId> {
+pub fn kthread_cpu(comm: &str) -> Option<CpuId> {
     let (kind, rest) = comm.split_once('/')?;
     let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
     let ends_there = rest.len() == end || rest[end..].starts_with(':');
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn kernel_threads_of_a_cpu_are_known_by_their_names() {
         let names = ["ksoftirqd/3", "kworker/12:1-events", "kworker/u8:2", "irq/44-mmc0", "kworker/3H", "build/3"];
-        assert_eq!(names.map(bound_to), [Some(3), Some(12), None, None, None, None]);
+        assert_eq!(names.map(kthread_cpu), [Some(3), Some(12), None, None, None, None]);
         assert!(is_stopper("migration/0") && !is_stopper("migrate"));
     }
 

@@ -4,12 +4,12 @@ use fairground_fair::ffi::FgIdleState;
 use fairground_fair::{keeps_sleepers, Affinity, InitialState, ReplayedState, SwitchTo};
 use fairground_machine::CpuId;
 
-use super::{Certainty, Doing, Hindsight, Judged, Open, Refused};
-use crate::import::{bound_to, is_stopper};
-use crate::text::{named, value, PrevState, Thread, TraceEvent, TraceEventKind};
+use super::{Confidence, Counterfactual, JudgedWakeup, NoSuchCpu, OpenWakeup, Running};
+use fairground_trace::import::{is_stopper, kthread_cpu};
+use fairground_trace::{field_value, leading_thread, PrevState, Thread, TraceEvent, TraceEventKind};
 
-impl Hindsight<'_> {
-    pub(super) fn take(&mut self, event: &TraceEvent) -> Result<Option<Box<Judged>>, Refused> {
+impl Counterfactual<'_> {
+    pub(super) fn take(&mut self, event: &TraceEvent) -> Result<Option<Box<JudgedWakeup>>, NoSuchCpu> {
         if let TraceEventKind::Print(text) = event.what {
             self.print(event.cpu, text);
             return Ok(None);
@@ -18,11 +18,11 @@ impl Hindsight<'_> {
         self.counts.backwards += u64::from(event.time < self.now);
         self.now = event.time.max(self.now);
         self.tells_interrupts |= event.in_interrupt;
-        if self.pasts.is_empty() {
+        if self.hypotheses.is_empty() {
             self.begin(event);
         }
         let now = self.now;
-        self.all(|past| past.advance(now));
+        self.for_each_hypothesis(|past| past.advance(now));
         self.see(event);
         match event.what {
             TraceEventKind::Switch { prev, left, next, prio } => {
@@ -43,7 +43,7 @@ impl Hindsight<'_> {
         Ok(None)
     }
 
-    fn cpus_exist(&self, event: &TraceEvent) -> Result<(), Refused> {
+    fn cpus_exist(&self, event: &TraceEvent) -> Result<(), NoSuchCpu> {
         let named = match event.what {
             TraceEventKind::Waking { cpu, .. }
             | TraceEventKind::Wakeup { cpu, .. }
@@ -52,41 +52,41 @@ impl Hindsight<'_> {
             TraceEventKind::Migrate { from, to, .. } => [from, to],
             _ => [event.cpu; 2],
         };
-        let missing = [event.cpu].into_iter().chain(named).find(|cpu| *cpu as usize >= self.doing.len());
-        missing.map_or(Ok(()), |cpu| Err(Refused::NoSuchCpu(cpu)))
+        let missing = [event.cpu].into_iter().chain(named).find(|cpu| *cpu as usize >= self.running.len());
+        missing.map_or(Ok(()), |cpu| Err(NoSuchCpu(cpu)))
     }
 
     /// The states that are possible: one, if a run of ours is there from its beginning and nothing else is in doubt.
     fn begin(&mut self, event: &TraceEvent) {
-        let tick_ns = 1_000_000_000 / u64::from(self.circumstances.hz.max(1));
+        let tick_ns = 1_000_000_000 / u64::from(self.config.hz.max(1));
         let from_boot = self.ours && event.time < tick_ns;
         let first = if from_boot { InitialState::Boot } else { InitialState::Nothing };
-        let mut states = vec![(Certainty::Sure, first, false)];
+        let mut states = vec![(Confidence::Sure, first, false)];
         if from_boot {
-            self.doing.fill(Doing::Idle);
+            self.running.fill(Running::Idle);
         } else {
-            states.push((Certainty::Before, InitialState::Everything, false));
+            states.push((Confidence::Before, InitialState::Everything, false));
         }
         if keeps_sleepers(&self.features) {
-            states.push((Certainty::Queued, first, true));
+            states.push((Confidence::Queued, first, true));
         }
         for (depends, before, none_delayed) in states {
             // What could go wrong has been tried at the start.
-            if let Ok(past) = self.past(before, none_delayed) {
-                self.pasts.push(past);
-                self.depends.push(depends);
+            if let Ok(past) = self.hypothesis(before, none_delayed) {
+                self.hypotheses.push(past);
+                self.depends_on.push(depends);
             }
         }
     }
 
-    fn all(&mut self, f: impl FnMut(&mut ReplayedState)) {
-        self.pasts.iter_mut().for_each(f);
+    fn for_each_hypothesis(&mut self, f: impl FnMut(&mut ReplayedState)) {
+        self.hypotheses.iter_mut().for_each(f);
     }
 
     /// Who does something on a CPU runs there, though it may not have been seen to be switched to: recordings lack events, all
     /// those of some idle tasks among them.
     fn see(&mut self, event: &TraceEvent) {
-        let (cpu, seen) = (event.cpu, self.doing[event.cpu as usize]);
+        let (cpu, seen) = (event.cpu, self.running[event.cpu as usize]);
         let who = match event.what {
             TraceEventKind::Switch { prev, .. } => prev,
             TraceEventKind::Waking { .. }
@@ -94,19 +94,19 @@ impl Hindsight<'_> {
             | TraceEventKind::Fork { .. }
             | TraceEventKind::Exit { .. }
             | TraceEventKind::Idle { .. } => event.context,
-            _ if seen == Doing::Unknown => event.context,
+            _ if seen == Running::Unknown => event.context,
             _ => return,
         };
         self.heard[cpu as usize] |= who.pid == 0;
         let is_expected = match seen {
-            Doing::Unknown => {
+            Running::Unknown => {
                 let next = self.next(cpu, who);
-                self.doing[cpu as usize] = doing(who, next);
-                return self.all(|past| past.settle(cpu, next));
+                self.running[cpu as usize] = doing(who, next);
+                return self.for_each_hypothesis(|past| past.settle(cpu, next));
             }
-            Doing::Idle => who.pid == 0,
-            Doing::Stopper => who.pid == 0 || is_stopper(who.comm),
-            Doing::Runs(pid) => who.pid == pid,
+            Running::Idle => who.pid == 0,
+            Running::Stopper => who.pid == 0 || is_stopper(who.comm),
+            Running::Runs(pid) => who.pid == pid,
         };
         if !is_expected {
             self.switched_unseen(cpu, seen, who);
@@ -114,13 +114,13 @@ impl Hindsight<'_> {
     }
 
     /// `who` has got a CPU in between, and who had it is taken to sleep.
-    fn switched_unseen(&mut self, cpu: CpuId, seen: Doing, who: Thread) {
+    fn switched_unseen(&mut self, cpu: CpuId, seen: Running, who: Thread) {
         match seen {
-            Doing::Idle => self.counts.appeared += 1,
+            Running::Idle => self.counts.appeared += 1,
             _ => self.counts.contradictions += 1,
         }
         let left = match seen {
-            Doing::Runs(pid) => self.threads.id(pid).map(|id| (pid, id)),
+            Running::Runs(pid) => self.threads.id(pid).map(|id| (pid, id)),
             _ => None,
         };
         let next = self.next(cpu, who);
@@ -132,9 +132,9 @@ impl Hindsight<'_> {
 
     /// A CPU goes from who goes to sleep, by pid and number, or from who does not, to another one.
     fn take_cpu(&mut self, cpu: CpuId, slept: Option<(u32, u32)>, who: Thread, next: SwitchTo) {
-        self.doing[cpu as usize] = doing(who, next);
+        self.running[cpu as usize] = doing(who, next);
         self.idled[cpu as usize] |= next == SwitchTo::Idle;
-        self.all(|past| past.switch(cpu, slept.map(|(_, id)| id), next));
+        self.for_each_hypothesis(|past| past.switch(cpu, slept.map(|(_, id)| id), next));
         match slept {
             Some((pid, _)) if self.threads.is_ending(pid) => self.forget(pid),
             Some((pid, id)) => self.woken_already(pid, id, cpu),
@@ -159,20 +159,20 @@ impl Hindsight<'_> {
         self.make_room();
         let id = self.threads.enlist(who.pid, who.comm, self.now);
         let bound = self.bound(who.comm);
-        self.all(|past| past.appear(id, cpu, bound));
+        self.for_each_hypothesis(|past| past.appear(id, cpu, bound));
         id
     }
 
     fn bound(&self, comm: &str) -> Affinity {
-        match (bound_to(comm), self.circumstances.allowed) {
-            (Some(cpu), _) if (cpu as usize) < self.doing.len() => Affinity::PerCpuKthread(cpu),
+        match (kthread_cpu(comm), self.config.allowed) {
+            (Some(cpu), _) if (cpu as usize) < self.running.len() => Affinity::PerCpuKthread(cpu),
             (_, Some(cpus)) => Affinity::Cpus(cpus),
             _ => Affinity::Any,
         }
     }
 
     fn make_room(&mut self) {
-        let Some(past) = self.pasts.first() else { return };
+        let Some(past) = self.hypotheses.first() else { return };
         for pid in self.threads.too_many(|id| !past.is_runnable(id)) {
             self.forget(pid);
             self.counts.forgotten += 1;
@@ -183,10 +183,10 @@ impl Hindsight<'_> {
         self.leaving.remove(&pid);
         if let Some(id) = self.threads.remove(pid) {
             if let Some(open) = self.open.remove(&pid) {
-                self.all(|past| past.call_off(open.to));
+                self.for_each_hypothesis(|past| past.call_off(open.to));
                 self.counts.open += u64::from(open.judged.is_some());
             }
-            self.all(|past| past.forget(id));
+            self.for_each_hypothesis(|past| past.forget(id));
         }
     }
 
@@ -207,32 +207,32 @@ impl Hindsight<'_> {
         let Some(id) = self.threads.id(who.pid) else { return };
         self.threads.set_real_time(who.pid, (-1..=98).contains(&prio));
         if let nice @ -20..=19 = prio.saturating_sub(120) {
-            self.all(|past| past.renice(id, nice));
+            self.for_each_hypothesis(|past| past.renice(id, nice));
         }
     }
 
     /// Who has just gone to sleep and was woken before that is on its way: where to is not judged.
     fn woken_already(&mut self, pid: u32, id: u32, cpu: CpuId) {
         if self.leaving.remove(&pid) {
-            self.open.insert(pid, Open { judged: None, to: cpu });
-            self.all(|past| past.send(id, None, cpu));
+            self.open.insert(pid, OpenWakeup { judged: None, to: cpu });
+            self.for_each_hypothesis(|past| past.send(id, None, cpu));
         }
     }
 
     /// A thread that gets a CPU should be there and runnable.
     fn unwoken(&mut self, pid: u32, id: u32, cpu: CpuId) {
         if let Some(open) = self.open.remove(&pid) {
-            self.all(|past| past.call_off(open.to));
+            self.for_each_hypothesis(|past| past.call_off(open.to));
             self.counts.open += u64::from(open.judged.is_some());
         }
-        let Some(past) = self.pasts.first() else { return };
+        let Some(past) = self.hypotheses.first() else { return };
         if !past.is_runnable(id) {
             self.counts.unwoken += 1;
         } else if past.task(id).cpu != cpu as i32 {
             self.counts.contradictions += 1;
         }
-        for doing in self.doing.iter_mut().filter(|doing| **doing == Doing::Runs(pid)) {
-            *doing = Doing::Stopper;
+        for doing in self.running.iter_mut().filter(|doing| **doing == Running::Runs(pid)) {
+            *doing = Running::Stopper;
         }
     }
 
@@ -245,23 +245,23 @@ impl Hindsight<'_> {
         if self.open.contains_key(&who.pid) {
             return;
         }
-        if self.doing.contains(&Doing::Runs(who.pid)) {
+        if self.running.contains(&Running::Runs(who.pid)) {
             self.counts.leaving += 1;
             self.leaving.insert(who.pid);
             return;
         }
-        if self.pasts.first().is_some_and(|past| past.is_runnable(id)) {
+        if self.hypotheses.first().is_some_and(|past| past.is_runnable(id)) {
             self.counts.runnable += 1;
             return;
         }
-        self.all(|past| past.move_to(id, prev));
+        self.for_each_hypothesis(|past| past.move_to(id, prev));
         let judged = match self.threads.is_real_time(who.pid) {
             true => None,
             false => Some(Box::new(self.judge(event, id, prev, hint))),
         };
         self.counts.real_time += u64::from(judged.is_none());
-        self.open.insert(who.pid, Open { judged, to: prev });
-        self.all(|past| past.send(id, None, prev));
+        self.open.insert(who.pid, OpenWakeup { judged, to: prev });
+        self.for_each_hypothesis(|past| past.send(id, None, prev));
     }
 
     fn migrate(&mut self, who: Thread, from: CpuId, to: CpuId) {
@@ -272,13 +272,13 @@ impl Hindsight<'_> {
         match self.open.get_mut(&who.pid) {
             Some(open) => {
                 let from = std::mem::replace(&mut open.to, to);
-                self.all(|past| past.send(id, Some(from), to));
+                self.for_each_hypothesis(|past| past.send(id, Some(from), to));
             }
-            None => self.all(|past| past.move_to(id, to)),
+            None => self.for_each_hypothesis(|past| past.move_to(id, to)),
         }
     }
 
-    fn wakeup(&mut self, who: Thread, cpu: CpuId, new: bool) -> Option<Box<Judged>> {
+    fn wakeup(&mut self, who: Thread, cpu: CpuId, new: bool) -> Option<Box<JudgedWakeup>> {
         if who.pid == 0 || is_stopper(who.comm) {
             return None;
         }
@@ -290,7 +290,7 @@ impl Hindsight<'_> {
             }
             return None;
         };
-        self.all(|past| {
+        self.for_each_hypothesis(|past| {
             past.send(id, Some(open.to), cpu);
             past.arrive(id);
         });
@@ -301,12 +301,12 @@ impl Hindsight<'_> {
     }
 
     fn woken_unseen(&mut self, id: u32, cpu: CpuId, new: bool) {
-        let Some(past) = self.pasts.first() else { return };
+        let Some(past) = self.hypotheses.first() else { return };
         if past.is_new(id) {
-            self.all(|past| past.start(id, cpu));
+            self.for_each_hypothesis(|past| past.start(id, cpu));
         } else if !past.is_runnable(id) {
             self.counts.without_waking += u64::from(!new);
-            self.all(|past| past.wake_on(id, cpu));
+            self.for_each_hypothesis(|past| past.wake_on(id, cpu));
         }
     }
 
@@ -319,7 +319,7 @@ impl Hindsight<'_> {
         let parent = self.threads.id(parent.pid);
         let id = self.threads.enlist(child.pid, child.comm, self.now);
         let bound = self.bound(child.comm);
-        self.all(|past| past.born(id, parent, cpu, bound));
+        self.for_each_hypothesis(|past| past.born(id, parent, cpu, bound));
     }
 
     fn idle(&mut self, cpu: CpuId, state: Option<u32>) {
@@ -334,7 +334,7 @@ impl Hindsight<'_> {
             })
         });
         if self.machine.type_of(cpu).cpuidle {
-            self.all(|past| past.set_idle_state(cpu, entered.clone()));
+            self.for_each_hypothesis(|past| past.set_idle_state(cpu, entered.clone()));
         }
     }
 
@@ -343,7 +343,7 @@ impl Hindsight<'_> {
         let scale = (u64::from(khz) * 1024 / top).clamp(1, 1024) as u32;
         for cpu in self.machine.freq_domain_of(cpu).cpus.iter() {
             self.clocked[cpu as usize] = true;
-            self.all(|past| past.set_frequency(cpu, scale));
+            self.for_each_hypothesis(|past| past.set_frequency(cpu, scale));
         }
     }
 
@@ -351,33 +351,33 @@ impl Hindsight<'_> {
         self.clamps = true;
         if who.pid != 0 && !is_stopper(who.comm) {
             let id = self.meet(who, cpu);
-            self.all(|past| past.clamp(id, min, max));
+            self.for_each_hypothesis(|past| past.clamp(id, min, max));
         }
     }
 
     /// What our own traces say beside the kernel's events.
     fn print(&mut self, cpu: CpuId, text: &str) {
         let Some((kind, fields)) = text.strip_prefix("fairground_").and_then(|t| t.split_once(": ")) else { return };
-        let number = |text: &str, key| value(text, key).and_then(|n| n.parse::<u32>().ok());
+        let number = |text: &str, key| field_value(text, key).and_then(|n| n.parse::<u32>().ok());
         match kind {
             "meta" => self.ours = true,
             "woken" => {
-                let interrupt = value(fields, "by=") == Some("interrupt");
+                let interrupt = field_value(fields, "by=") == Some("interrupt");
                 self.hint = number(fields, "pid=").map(|pid| (pid, interrupt, number(fields, "sync=") == Some(1)));
             }
             "decision" if fields.starts_with("kind=wake ") => {
-                let Some((who, rest)) = named(fields, " pid=") else { return };
+                let Some((who, rest)) = leading_thread(fields, " pid=") else { return };
                 let known = |rule: &&str| self.words.rules().any(|(name, _)| name == *rule);
-                let rule = value(rest, "rule=").filter(known).map(str::to_owned);
+                let rule = field_value(rest, "rule=").filter(known).map(str::to_owned);
                 if let Some(judged) = self.open.get_mut(&who.pid).and_then(|open| open.judged.as_mut()) {
                     judged.recorded_rule = rule;
                 }
             }
             "stopper" => {
                 let at = cpu as usize;
-                if value(fields, "event=") == Some("start") && self.doing.get(at) == Some(&Doing::Idle) {
-                    self.doing[at] = Doing::Stopper;
-                    self.all(|past| past.switch(cpu, None, SwitchTo::Stopper));
+                if field_value(fields, "event=") == Some("start") && self.running.get(at) == Some(&Running::Idle) {
+                    self.running[at] = Running::Stopper;
+                    self.for_each_hypothesis(|past| past.switch(cpu, None, SwitchTo::Stopper));
                 }
             }
             _ => {}
@@ -385,10 +385,10 @@ impl Hindsight<'_> {
     }
 }
 
-fn doing(who: Thread, next: SwitchTo) -> Doing {
+fn doing(who: Thread, next: SwitchTo) -> Running {
     match next {
-        SwitchTo::Idle => Doing::Idle,
-        SwitchTo::Stopper => Doing::Stopper,
-        SwitchTo::Task(_) => Doing::Runs(who.pid),
+        SwitchTo::Idle => Running::Idle,
+        SwitchTo::Stopper => Running::Stopper,
+        SwitchTo::Task(_) => Running::Runs(who.pid),
     }
 }

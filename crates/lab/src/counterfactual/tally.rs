@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use fairground_machine::{CpuId, Machine};
 
-use super::{Certainty, Judged};
+use super::{Confidence, JudgedWakeup};
 
 /// Where a CPU is, seen from a wakeup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum RelativeCpu {
     /// The task's previous one.
     Previous,
     /// The one on which it was woken.
@@ -21,20 +21,20 @@ pub enum Place {
     Elsewhere,
 }
 
-impl Place {
+impl RelativeCpu {
     /// The step as text.
     pub fn text(self) -> &'static str {
         ["previous CPU", "waker's CPU", "near previous", "near waker", "elsewhere"][self as usize]
     }
 
-    fn of(cpu: CpuId, judged: &Judged, machine: &Machine) -> Place {
+    fn new(cpu: CpuId, judged: &JudgedWakeup, machine: &Machine) -> RelativeCpu {
         let shares = |other: CpuId| machine.llcs.iter().any(|llc| llc.test(cpu) && llc.test(other));
         match &judged.ours {
-            ours if cpu == ours.prev => Place::Previous,
-            ours if cpu == ours.on_cpu => Place::Waker,
-            ours if shares(ours.prev) => Place::NearPrevious,
-            ours if shares(ours.on_cpu) => Place::NearWaker,
-            _ => Place::Elsewhere,
+            ours if cpu == ours.prev => RelativeCpu::Previous,
+            ours if cpu == ours.on_cpu => RelativeCpu::Waker,
+            ours if shares(ours.prev) => RelativeCpu::NearPrevious,
+            ours if shares(ours.on_cpu) => RelativeCpu::NearWaker,
+            _ => RelativeCpu::Elsewhere,
         }
     }
 }
@@ -42,11 +42,11 @@ impl Place {
 /// Wakeups and agreements among them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Agreement {
-    /// Judged.
+    /// JudgedWakeup.
     pub judged: u64,
     /// Of these recorded where our policy would have gone.
     pub agree: u64,
-    /// Judged for sure.
+    /// JudgedWakeup for sure.
     pub sure: u64,
     /// Of these recorded where our policy would have gone.
     pub sure_agree: u64,
@@ -55,8 +55,8 @@ pub struct Agreement {
 }
 
 impl Agreement {
-    fn add(&mut self, judged: &Judged) {
-        let sure = judged.certainty == Certainty::Sure;
+    fn add(&mut self, judged: &JudgedWakeup) {
+        let sure = judged.confidence == Confidence::Sure;
         self.judged += 1;
         self.agree += u64::from(judged.agrees());
         self.sure += u64::from(sure);
@@ -74,7 +74,7 @@ impl Agreement {
         share(self.sure_agree, self.sure)
     }
 
-    /// Judged for sure, of all, percent.
+    /// JudgedWakeup for sure, of all, percent.
     pub fn sure_pct(&self) -> Option<f64> {
         share(self.sure, self.judged)
     }
@@ -99,9 +99,9 @@ pub struct Disagreement {
     /// The rule of ours.
     pub rule: String,
     /// Where that goes.
-    pub ours: Place,
+    pub ours: RelativeCpu,
     /// Where the recording went.
-    pub recorded: Place,
+    pub recorded: RelativeCpu,
     /// By which rule, if it says so.
     pub recorded_rule: Option<String>,
     /// How often.
@@ -112,29 +112,30 @@ pub struct Disagreement {
     pub first: u64,
 }
 
-type Way = (String, Place, Place, Option<String>);
+type Way = (String, RelativeCpu, RelativeCpu, Option<String>);
 
 /// All wakeups.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     all: Agreement,
     by_rule: BTreeMap<String, Agreement>,
-    by_certainty: BTreeMap<Certainty, u64>,
+    by_certainty: BTreeMap<Confidence, u64>,
     ways: BTreeMap<Way, (u64, u64, u64)>,
 }
 
 impl Tally {
     /// One more wakeup, on this machine.
-    pub fn add(&mut self, judged: &Judged, machine: &Machine) {
+    pub fn add(&mut self, judged: &JudgedWakeup, machine: &Machine) {
         self.all.add(judged);
-        *self.by_certainty.entry(judged.certainty).or_default() += 1;
+        *self.by_certainty.entry(judged.confidence).or_default() += 1;
         self.by_rule.entry(judged.ours.rule.clone()).or_default().add(judged);
         if !judged.agrees() {
-            let [ours, recorded] = [judged.ours.chosen, judged.recorded].map(|cpu| Place::of(cpu, judged, machine));
+            let [ours, recorded] =
+                [judged.ours.chosen, judged.recorded].map(|cpu| RelativeCpu::new(cpu, judged, machine));
             let way = (judged.ours.rule.clone(), ours, recorded, judged.recorded_rule.clone());
             let (count, sure, _) = self.ways.entry(way).or_insert((0, 0, judged.ours.time));
             *count += 1;
-            *sure += u64::from(judged.certainty == Certainty::Sure);
+            *sure += u64::from(judged.confidence == Confidence::Sure);
         }
     }
 
@@ -144,8 +145,8 @@ impl Tally {
     }
 
     /// How sure they are, and how many of each.
-    pub fn certainties(&self) -> impl Iterator<Item = (Certainty, u64)> + '_ {
-        self.by_certainty.iter().map(|(certainty, count)| (*certainty, *count))
+    pub fn confidences(&self) -> impl Iterator<Item = (Confidence, u64)> + '_ {
+        self.by_certainty.iter().map(|(confidence, count)| (*confidence, *count))
     }
 
     /// By rule of ours, the most frequent first.

@@ -3,25 +3,27 @@
 //! The recording is repeated on the policy's own state ([`fairground_fair::ReplayedState`]): who runs, waits and sleeps where is what
 //! was recorded, and load, utilization and wakees follow from it. Before each wakeup is repeated the policy is asked. What was
 //! before the recording nobody knows, so this is done twice: as if nothing had run before, and as if everything had. Where
-//! both lead to the same CPU the answer is [`Certainty::Sure`].
+//! both lead to the same CPU the answer is [`Confidence::Sure`].
 //!
 //! | module | what |
 //! |---|---|
 //! | this one | the answers |
-//! | `follow` | from events to states |
-//! | `threads` | who is who |
+//! | `events` | from events to states |
+//! | `threads` | threads by pid |
 //! | `tally` | how often the recording agrees |
+//! | `whatif` | [`WhatIf`]: a question about a trace, and the answer for people and programs |
 //!
 //! What is in no recording is assumed: a thread is SCHED_OTHER with the nice value of its priority, 0 until that is told, in no
 //! group, and may use all CPUs, but for kernel threads that are bound by their name; interrupts take no time.
-//! [`Hindsight::notes`] says so.
+//! [`Counterfactual::notes`] says so.
 //!
 //! A CPU that was left to its idle task idles until an event tells otherwise, and recordings lack events: who does something
 //! there has been switched to unseen. As long as its idle task has not left a single event, it may be busy all the same.
 
-mod follow;
+mod events;
 mod tally;
 mod threads;
+mod whatif;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,16 +31,16 @@ use fairground_fair::ffi::{FgVerdict, FgWhy, FG_TASK_PERCPU_KTHREAD, FG_WF_IRQ, 
 use fairground_fair::{reasons, rule_name, FairError, Features, InitialState, Placing, ReplayConfig, ReplayedState};
 use fairground_machine::{CpuId, CpuMask, Machine};
 use fairground_sim::NO_RULE;
+use fairground_trace::placements::{Cause, Placement, Step, Task};
+use fairground_trace::{RuleNames, TraceEvent};
 
-use crate::placements::{Cause, Placement, Step, Task};
-use crate::text::TraceEvent;
-use crate::RuleNames;
-pub use tally::{Agreement, Disagreement, Place, RuleAgreement, Tally};
+pub use tally::{Agreement, Disagreement, RelativeCpu, RuleAgreement, Tally};
 use threads::Threads;
+pub use whatif::{Found, Report, WhatIf, WhatIfError};
 
 /// How sure an answer is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Certainty {
+pub enum Confidence {
     /// Whatever was before the recording, the answer is this.
     Sure,
     /// It depends on what ran before the recording began.
@@ -56,7 +58,7 @@ pub enum Certainty {
     Balance,
 }
 
-impl Certainty {
+impl Confidence {
     /// As documents have it.
     pub fn word(self) -> &'static str {
         ["sure", "before", "unseen", "interrupt", "sync", "queued", "balance"][self as usize]
@@ -65,13 +67,13 @@ impl Certainty {
     /// The step as text.
     pub fn text(self) -> &'static str {
         match self {
-            Certainty::Sure => "sure",
-            Certainty::Before => "depends on what ran before the trace began",
-            Certainty::Unseen => "depends on a CPU of which the trace does not tell what it does",
-            Certainty::Interrupt => "depends on whether an interrupt woke, which the trace does not tell",
-            Certainty::Sync => "depends on whether the waker was about to sleep, which the trace does not tell",
-            Certainty::Balance => "depends on what balancing last found, which the trace does not tell",
-            Certainty::Queued => "depends on which sleepers were still queued, which the trace does not tell",
+            Confidence::Sure => "sure",
+            Confidence::Before => "depends on what ran before the trace began",
+            Confidence::Unseen => "depends on a CPU of which the trace does not tell what it does",
+            Confidence::Interrupt => "depends on whether an interrupt woke, which the trace does not tell",
+            Confidence::Sync => "depends on whether the waker was about to sleep, which the trace does not tell",
+            Confidence::Balance => "depends on what balancing last found, which the trace does not tell",
+            Confidence::Queued => "depends on which sleepers were still queued, which the trace does not tell",
         }
     }
 }
@@ -81,7 +83,7 @@ pub const QUEUED: &str = "queued";
 
 /// A wakeup with its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Judged {
+pub struct JudgedWakeup {
     /// The occasion, and the placement that our policy would have made.
     pub ours: Placement,
     /// The CPU of the recording.
@@ -89,12 +91,12 @@ pub struct Judged {
     /// The rule by which that was chosen, if the recording says so.
     pub recorded_rule: Option<String>,
     /// How sure the answer is.
-    pub certainty: Certainty,
+    pub confidence: Confidence,
     /// All CPUs that it may be, that of `ours` among them, ascending.
     pub possible: Vec<CpuId>,
 }
 
-impl Judged {
+impl JudgedWakeup {
     /// The recording went where our policy would have gone.
     pub fn agrees(&self) -> bool {
         self.ours.chosen == self.recorded
@@ -126,16 +128,13 @@ pub struct Counts {
     pub forgotten: u64,
 }
 
-/// Why a recording cannot be judged.
+/// A recording has an event of this CPU, which the machine lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refused {
-    /// An event of a CPU that the machine lacks.
-    NoSuchCpu(u32),
-}
+pub struct NoSuchCpu(pub u32);
 
-/// Circumstances that no recording tells.
+/// Settings of a recorded system that no recording tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Circumstances {
+pub struct RecordingConfig {
     /// Ticks per second.
     pub hz: u32,
     /// schedutil set the clocks.
@@ -146,7 +145,7 @@ pub struct Circumstances {
 
 /// What a CPU does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Doing {
+enum Running {
     /// Not told yet.
     Unknown,
     Idle,
@@ -157,26 +156,26 @@ enum Doing {
 
 /// A wakeup that is under way.
 #[derive(Clone, Debug)]
-struct Open {
+struct OpenWakeup {
     /// None: it is not judged.
-    judged: Option<Box<Judged>>,
+    judged: Option<Box<JudgedWakeup>>,
     /// Where it is taken to go so far.
     to: CpuId,
 }
 
 /// Takes the events of a trace one by one, and gives the wakeups with their answers.
-pub struct Hindsight<'m> {
+pub struct Counterfactual<'m> {
     machine: &'m Machine,
     features: Features,
-    circumstances: Circumstances,
+    config: RecordingConfig,
     words: RuleNames,
     /// One for each state that is possible; none before the first event.
-    pasts: Vec<ReplayedState>,
+    hypotheses: Vec<ReplayedState>,
     /// What an answer depends on that is another one in a state than in the first.
-    depends: Vec<Certainty>,
+    depends_on: Vec<Confidence>,
     threads: Threads,
-    doing: Vec<Doing>,
-    open: BTreeMap<u32, Open>,
+    running: Vec<Running>,
+    open: BTreeMap<u32, OpenWakeup>,
     /// Pids of those that were woken while they had a CPU.
     leaving: BTreeSet<u32>,
     /// From `fairground_woken`, for the next sched_waking: pid, whether an interrupt wakes it, sync.
@@ -198,7 +197,7 @@ pub struct Hindsight<'m> {
     why: Option<Box<FgWhy>>,
 }
 
-impl<'m> Hindsight<'m> {
+impl<'m> Counterfactual<'m> {
     /// An importer for a trace of this machine. `words`: what our rules and notes say.
     ///
     /// # Errors
@@ -206,18 +205,18 @@ impl<'m> Hindsight<'m> {
     pub fn new(
         machine: &'m Machine,
         features: &Features,
-        circumstances: Circumstances,
+        config: RecordingConfig,
         words: RuleNames,
-    ) -> Result<Hindsight<'m>, FairError> {
-        let hindsight = Hindsight {
+    ) -> Result<Counterfactual<'m>, FairError> {
+        let counterfactual = Counterfactual {
             machine,
             features: features.clone(),
-            circumstances,
+            config,
             words,
-            pasts: Vec::new(),
-            depends: Vec::new(),
+            hypotheses: Vec::new(),
+            depends_on: Vec::new(),
             threads: Threads::default(),
-            doing: vec![Doing::Unknown; machine.nr_cpus()],
+            running: vec![Running::Unknown; machine.nr_cpus()],
             open: BTreeMap::new(),
             leaving: BTreeSet::new(),
             hint: None,
@@ -232,8 +231,8 @@ impl<'m> Hindsight<'m> {
             why: None,
         };
         // What is wrong with the machine is to be known before the trace is read.
-        hindsight.past(InitialState::Boot, false)?;
-        Ok(hindsight)
+        counterfactual.hypothesis(InitialState::Boot, false)?;
+        Ok(counterfactual)
     }
 
     /// From now on answers have the reasons that led to them, or not.
@@ -248,8 +247,8 @@ impl<'m> Hindsight<'m> {
     /// One more event. A wakeup comes with the event that says where it went.
     ///
     /// # Errors
-    /// See [`Refused`].
-    pub fn event(&mut self, event: &TraceEvent) -> Result<Option<Judged>, Refused> {
+    /// An event of a CPU that the machine lacks.
+    pub fn event(&mut self, event: &TraceEvent) -> Result<Option<JudgedWakeup>, NoSuchCpu> {
         let judged = self.take(event)?;
         Ok(judged.map(|judged| *judged))
     }
@@ -262,12 +261,12 @@ impl<'m> Hindsight<'m> {
 
     /// The state of a past that is possible, the one in which nothing was first; none before the first event, or beyond the
     /// last.
-    pub fn past_state(&self, n: usize) -> Option<&ReplayedState> {
-        self.pasts.get(n)
+    pub fn hypothesis_state(&self, n: usize) -> Option<&ReplayedState> {
+        self.hypotheses.get(n)
     }
 
-    fn past(&self, before: InitialState, none_delayed: bool) -> Result<ReplayedState, FairError> {
-        let Circumstances { hz, schedutil, .. } = self.circumstances;
+    fn hypothesis(&self, before: InitialState, none_delayed: bool) -> Result<ReplayedState, FairError> {
+        let RecordingConfig { hz, schedutil, .. } = self.config;
         let now = if before == InitialState::Boot { 0 } else { self.now };
         ReplayedState::new(
             self.machine,
@@ -290,7 +289,7 @@ impl<'m> Hindsight<'m> {
         if untold > 0 && !self.ours {
             notes.push(format!("no cpu_frequency of {untold} CPUs: taken to run at full speed throughout"));
         }
-        let unseen = self.doing.iter().filter(|doing| **doing == Doing::Unknown).count();
+        let unseen = self.running.iter().filter(|doing| **doing == Running::Unknown).count();
         if unseen > 0 {
             notes.push(format!("no event of {unseen} CPUs: idle or busy, nobody knows"));
         }
@@ -317,23 +316,23 @@ impl<'m> Hindsight<'m> {
     }
 
     /// The answer for a sleeper about to be placed; the states have the placement behind them, but for the CPU.
-    fn judge(&mut self, event: &TraceEvent, task: u32, prev: CpuId, hint: Option<(bool, bool)>) -> Judged {
+    fn judge(&mut self, event: &TraceEvent, task: u32, prev: CpuId, hint: Option<(bool, bool)>) -> JudgedWakeup {
         let (interrupt, sync) = hint.unwrap_or((event.in_interrupt || event.context.pid == 0, false));
-        let current = match self.doing[event.cpu as usize] {
-            Doing::Runs(pid) => self.threads.id(pid),
+        let current = match self.running[event.cpu as usize] {
+            Running::Runs(pid) => self.threads.id(pid),
             _ => None,
         };
         let flags = FG_WF_TTWU | if interrupt { FG_WF_IRQ } else { 0 } | if sync { FG_WF_SYNC } else { 0 };
         let placing = Placing { task, current, now: self.now, this_cpu: event.cpu, flags };
         let mut why = self.why.take();
-        let verdict = self.pasts[0].select(&placing, why.as_deref_mut());
+        let verdict = self.hypotheses[0].select(&placing, why.as_deref_mut());
         let steps = match (&why, &verdict) {
             (Some(why), Some(_)) => self.steps(flags, why),
             _ => Vec::new(),
         };
         self.why = why;
-        let (certainty, possible) = self.certainty(&placing, verdict.as_ref(), prev);
-        for past in &mut self.pasts {
+        let (confidence, possible) = self.confidence(&placing, verdict.as_ref(), prev);
+        for past in &mut self.hypotheses {
             if let Some(verdict) = past.select(&placing, None) {
                 past.commit(&placing, &verdict);
             }
@@ -355,7 +354,7 @@ impl<'m> Hindsight<'m> {
             pull: None,
             steps,
         };
-        Judged { ours, recorded: prev, recorded_rule: None, certainty, possible }
+        JudgedWakeup { ours, recorded: prev, recorded_rule: None, confidence, possible }
     }
 
     fn steps(&self, flags: u32, why: &FgWhy) -> Vec<Step> {
@@ -371,48 +370,48 @@ impl<'m> Hindsight<'m> {
 
     /// CPUs that were left to an idle task that has left no event.
     fn unheard(&self) -> impl Iterator<Item = CpuId> + '_ {
-        let silent = (0..).zip(self.doing.iter().zip(&self.heard));
-        let unheard = silent.filter(|(_, (doing, heard))| !self.ours && **doing == Doing::Idle && !**heard);
+        let silent = (0..).zip(self.running.iter().zip(&self.heard));
+        let unheard = silent.filter(|(_, (doing, heard))| !self.ours && **doing == Running::Idle && !**heard);
         unheard.map(|(cpu, _)| cpu)
     }
 
     /// What else the answer may be: in the other states, if the wakeup was sync, and if an interrupt woke.
-    fn certainty(&mut self, placing: &Placing, first: Option<&FgVerdict>, prev: CpuId) -> (Certainty, Vec<CpuId>) {
+    fn confidence(&mut self, placing: &Placing, first: Option<&FgVerdict>, prev: CpuId) -> (Confidence, Vec<CpuId>) {
         let chosen = cpu_of(first, prev);
         let mut answers = self.in_all_states(placing, prev);
         let mut otherwise = Vec::new();
         if !self.ours {
-            otherwise.push((Certainty::Sync, placing.flags | FG_WF_SYNC));
+            otherwise.push((Confidence::Sync, placing.flags | FG_WF_SYNC));
         }
         if self.may_be_interrupt(placing) {
-            otherwise.push((Certainty::Interrupt, placing.flags | FG_WF_IRQ));
+            otherwise.push((Confidence::Interrupt, placing.flags | FG_WF_IRQ));
         }
         for (by, flags) in otherwise {
             let placing = Placing { flags, ..*placing };
             answers.extend(self.in_all_states(&placing, prev).into_iter().map(|(_, cpu)| (by, cpu)));
         }
         answers.extend(self.if_unheard_are_busy(placing, chosen, prev));
-        let depends = answers.iter().filter(|(_, cpu)| *cpu != chosen).map(|(certainty, _)| *certainty).min();
-        let certainty = match depends {
-            None => Certainty::Sure,
-            Some(Certainty::Before) if self.doing.contains(&Doing::Unknown) => Certainty::Unseen,
+        let depends = answers.iter().filter(|(_, cpu)| *cpu != chosen).map(|(confidence, _)| *confidence).min();
+        let confidence = match depends {
+            None => Confidence::Sure,
+            Some(Confidence::Before) if self.running.contains(&Running::Unknown) => Confidence::Unseen,
             Some(other) => other,
         };
         let mut possible: Vec<CpuId> = answers.into_iter().map(|(_, cpu)| cpu).chain([chosen]).collect();
         possible.sort_unstable();
         possible.dedup();
-        (certainty, possible)
+        (confidence, possible)
     }
 
     /// Whether nobody knows if it is an interrupt that wakes: the policy cares where it meets a kernel thread of its CPU.
     fn may_be_interrupt(&self, placing: &Placing) -> bool {
         let told = self.ours || self.tells_interrupts || placing.flags & FG_WF_IRQ != 0;
-        let is_kernels = |task| self.pasts[0].task(task).flags & FG_TASK_PERCPU_KTHREAD != 0;
+        let is_kernels = |task| self.hypotheses[0].task(task).flags & FG_TASK_PERCPU_KTHREAD != 0;
         !told && placing.current.is_some_and(is_kernels)
     }
 
     /// The CPU if somebody runs where idle tasks leave no event: there, and only on the CPU that would be chosen.
-    fn if_unheard_are_busy(&mut self, placing: &Placing, chosen: CpuId, prev: CpuId) -> Vec<(Certainty, CpuId)> {
+    fn if_unheard_are_busy(&mut self, placing: &Placing, chosen: CpuId, prev: CpuId) -> Vec<(Confidence, CpuId)> {
         let all: CpuMask = self.unheard().collect();
         if all.first().is_none() {
             return Vec::new();
@@ -422,39 +421,40 @@ impl<'m> Hindsight<'m> {
             ways.push([chosen].into_iter().collect());
         }
         let mut answers = Vec::new();
-        for past in &mut self.pasts {
+        for past in &mut self.hypotheses {
             for busy in &ways {
                 let verdict = past.select_if_busy(placing, busy);
-                answers.push((Certainty::Unseen, cpu_of(verdict.as_ref(), prev)));
+                answers.push((Confidence::Unseen, cpu_of(verdict.as_ref(), prev)));
             }
         }
         answers
     }
 
     /// The CPU in each state, with what it depends on if that is another one than in the first.
-    fn in_all_states(&mut self, placing: &Placing, prev: CpuId) -> Vec<(Certainty, CpuId)> {
-        let states = self.depends.iter().zip(&mut self.pasts);
-        let cpu = |(depends, past): (&Certainty, &mut ReplayedState)| {
+    fn in_all_states(&mut self, placing: &Placing, prev: CpuId) -> Vec<(Confidence, CpuId)> {
+        let states = self.depends_on.iter().zip(&mut self.hypotheses);
+        let cpu = |(depends, past): (&Confidence, &mut ReplayedState)| {
             (*depends, cpu_of(past.select(placing, None).as_ref(), prev))
         };
-        let mut answers: Vec<(Certainty, CpuId)> = states.map(cpu).collect();
-        let everything = self.depends.iter().position(|depends| *depends == Certainty::Before);
-        if self.pasts[0].may_be_queued(placing.task) {
-            answers.push((Certainty::Queued, prev));
+        let mut answers: Vec<(Confidence, CpuId)> = states.map(cpu).collect();
+        let everything = self.depends_on.iter().position(|depends| *depends == Confidence::Before);
+        if self.hypotheses[0].may_be_queued(placing.task) {
+            answers.push((Confidence::Queued, prev));
         }
         for (all, idle_cores) in [(false, false), (false, true), (true, false), (true, true)] {
-            let verdict = self.pasts[0].select_after_look(placing, all, idle_cores);
-            answers.push((Certainty::Balance, cpu_of(verdict.as_ref(), prev)));
+            let verdict = self.hypotheses[0].select_after_look(placing, all, idle_cores);
+            answers.push((Confidence::Balance, cpu_of(verdict.as_ref(), prev)));
         }
         let Some(everything) = everything else { return answers };
         // A waker is one of many wakees if one of the two has changed its wakees often, and the other much more often.
-        let (low, high) = (self.pasts[0].flips(placing), self.pasts[everything].flips(placing));
-        let often =
-            |n: usize| self.pasts[0].cpu(placing.this_cpu).sd_llc_size.clamp(low[n].min(high[n]), high[n].max(low[n]));
+        let (low, high) = (self.hypotheses[0].flips(placing), self.hypotheses[everything].flips(placing));
+        let often = |n: usize| {
+            self.hypotheses[0].cpu(placing.this_cpu).sd_llc_size.clamp(low[n].min(high[n]), high[n].max(low[n]))
+        };
         let corners = if low == high { Vec::new() } else { vec![[high[0], often(1)], [often(0), high[1]]] };
         for flips in corners {
-            for past in &mut self.pasts {
-                answers.push((Certainty::Before, cpu_of(past.select_with_flips(placing, flips).as_ref(), prev)));
+            for past in &mut self.hypotheses {
+                answers.push((Confidence::Before, cpu_of(past.select_with_flips(placing, flips).as_ref(), prev)));
             }
         }
         answers

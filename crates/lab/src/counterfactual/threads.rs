@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::placements::Task;
+use fairground_trace::placements::Task;
 
 /// Threads that are known at a time; of more those are forgotten that have slept longest, and if few sleep, those that are
 /// runnable and of which nothing was heard for longest.

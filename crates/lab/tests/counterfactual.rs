@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use fairground_fair::{Fair, Features};
+use fairground_lab::counterfactual::{Counterfactual, JudgedWakeup, RecordingConfig, Tally};
 use fairground_machine::Machine;
 use fairground_sim::{Config, Engine};
-use fairground_trace::hindsight::{Circumstances, Hindsight, Judged, Tally};
 use fairground_trace::{EventSource, FtraceText, Names, Reader, RuleNames};
 use fairground_workload::Workload;
 
@@ -29,15 +29,15 @@ fn recorded(machine: &Arc<Machine>, workload: &str, sched: &str) -> Vec<u8> {
 }
 
 /// What `sched` says of a trace.
-fn judged(machine: &Arc<Machine>, trace: &[u8], sched: &str) -> (Tally, Vec<Judged>) {
+fn judged(machine: &Arc<Machine>, trace: &[u8], sched: &str) -> (Tally, Vec<JudgedWakeup>) {
     let words = RuleNames::from_scheduler(&fair(machine, sched));
-    let circumstances = Circumstances { hz: 250, schedutil: false, allowed: None };
+    let config = RecordingConfig { hz: 250, schedutil: false, allowed: None };
     let features = Features::parse(sched).unwrap();
-    let mut hindsight = Hindsight::new(machine, &features, circumstances, words).unwrap();
+    let mut counterfactual = Counterfactual::new(machine, &features, config, words).unwrap();
     let mut reader = Reader::new("trace", trace);
     let (mut tally, mut differing) = (Tally::default(), Vec::new());
     while let Some(event) = reader.next_event().unwrap() {
-        if let Some(judged) = hindsight.event(&event).unwrap() {
+        if let Some(judged) = counterfactual.event(&event).unwrap() {
             tally.add(&judged, machine);
             if !judged.agrees() {
                 differing.push(judged);

@@ -2,7 +2,7 @@ use fairground_fair::Fair;
 use fairground_machine::CpuMask;
 
 use super::*;
-use crate::{EventSource, Reader};
+use fairground_trace::{EventSource, Reader};
 
 /// Four CPUs behind one cache.
 fn four() -> Machine {
@@ -11,22 +11,22 @@ fn four() -> Machine {
     machine
 }
 
-fn hindsight(machine: &Machine) -> Hindsight<'_> {
+fn counterfactual(machine: &Machine) -> Counterfactual<'_> {
     let features = Features::parse("fair:v6.12").unwrap();
     let fair = Fair::new(std::sync::Arc::new(machine.clone()), features.clone(), Default::default()).unwrap();
-    let circumstances = Circumstances { hz: 250, schedutil: false, allowed: None };
-    Hindsight::new(machine, &features, circumstances, RuleNames::from_scheduler(&fair)).unwrap()
+    let config = RecordingConfig { hz: 250, schedutil: false, allowed: None };
+    Counterfactual::new(machine, &features, config, RuleNames::from_scheduler(&fair)).unwrap()
 }
 
 /// All that is told after some lines, with the state behind them.
-fn told<'m>(machine: &'m Machine, text: &str) -> (Vec<Judged>, Hindsight<'m>) {
-    let mut hindsight = hindsight(machine);
+fn told<'m>(machine: &'m Machine, text: &str) -> (Vec<JudgedWakeup>, Counterfactual<'m>) {
+    let mut counterfactual = counterfactual(machine);
     let mut reader = Reader::new("t", text.as_bytes());
     let mut all = Vec::new();
     while let Some(event) = reader.next_event().unwrap() {
-        all.extend(hindsight.event(&event).unwrap());
+        all.extend(counterfactual.event(&event).unwrap());
     }
-    (all, hindsight)
+    (all, counterfactual)
 }
 
 /// CPU `cpu` switches from idle to a thread at `us`.
@@ -70,7 +70,7 @@ fn an_idle_previous_cpu_is_sure_whatever_was_before() {
     let machine = four();
     let (judged, _) = told(&machine, &(quiet() + &wakes(900, 0, "a-1", ("b", 2), 2, 2)));
     let [judged] = &judged[..] else { panic!("{judged:?}") };
-    assert_eq!((judged.ours.chosen, judged.recorded, judged.certainty), (2, 2, Certainty::Sure));
+    assert_eq!((judged.ours.chosen, judged.recorded, judged.confidence), (2, 2, Confidence::Sure));
     assert_eq!((judged.ours.rule.as_str(), judged.possible.as_slice()), ("C1", &[2][..]));
     assert_eq!((judged.ours.on_cpu, judged.ours.prev, judged.ours.by.pid), (0, 2, 1));
 }
@@ -81,7 +81,7 @@ fn a_recording_that_went_elsewhere_does_not_agree_and_is_followed() {
     let (judged, after) = told(&machine, &(quiet() + &wakes(900, 0, "a-1", ("b", 2), 2, 3)));
     assert_eq!((judged[0].ours.chosen, judged[0].recorded, judged[0].agrees()), (2, 3, false));
     for past in 0..2 {
-        let past = after.past_state(past).unwrap();
+        let past = after.hypothesis_state(past).unwrap();
         assert_eq!([2, 3].map(|cpu| (past.cpu(cpu).nr_running, past.cpu(cpu).ttwu_pending)), [(0, 0), (1, 0)]);
     }
 }
@@ -92,7 +92,7 @@ fn a_cpu_that_was_not_heard_of_may_be_idle_or_busy() {
     let machine = four();
     let text = starts(0, 0, "a", 1) + &starts(1, 2, "c", 3) + &wakes(2, 0, "a-1", ("b", 2), 2, 2);
     let (judged, after) = told(&machine, &text);
-    assert_eq!(judged[0].certainty, Certainty::Unseen);
+    assert_eq!(judged[0].confidence, Confidence::Unseen);
     assert!(judged[0].possible.len() > 1, "{:?}", judged[0]);
     assert!(after.notes().iter().any(|note| note.starts_with("no event of 2 CPUs")), "{:?}", after.notes());
 }
@@ -113,7 +113,7 @@ fn whether_a_waker_is_about_to_sleep_is_not_told_by_a_kernel() {
     .to_owned();
     let hint = "a-1 [000] 5.000020: print: tracing_mark_write: fairground_woken: pid=2 by=task sync=1\n";
     let (judged, _) = told(&machine, &(ours + &busy + hint + &wakes(20, 0, "a-1", ("b", 2), 2, 0)));
-    assert_eq!((judged[0].ours.chosen, judged[0].certainty), (0, Certainty::Sure), "{:?}", judged[0]);
+    assert_eq!((judged[0].ours.chosen, judged[0].confidence), (0, Confidence::Sure), "{:?}", judged[0]);
 }
 
 /// Perf may lose what happens while a CPU idles: nobody saw x begin on CPU 1, and there it is as it wakes b.
@@ -125,7 +125,7 @@ fn who_acts_on_an_idle_cpu_runs_there() {
     assert!(judged.ours.chosen != 1, "{judged:?}");
     assert_eq!(after.counts().appeared, 1);
     for past in 0..2 {
-        let rq = after.past_state(past).unwrap().cpu(1);
+        let rq = after.hypothesis_state(past).unwrap().cpu(1);
         assert_eq!((rq.h_nr_running, rq.curr_is_idle), (1, 0));
     }
 }
@@ -137,7 +137,7 @@ fn who_is_displaced_unseen_sleeps() {
     let (_, after) = told(&machine, &(quiet() + &wakes(900, 0, "x-7", ("b", 2), 3, 3) + &sleeps(950, 0, "x", 7)));
     assert_eq!(after.counts().contradictions, 1);
     for past in 0..2 {
-        let past = after.past_state(past).unwrap();
+        let past = after.hypothesis_state(past).unwrap();
         assert_eq!((past.cpu(0).h_nr_running, past.cpu(0).curr_is_idle, past.is_runnable(0)), (0, 1, false));
     }
 }
@@ -151,13 +151,13 @@ fn a_cpu_whose_idle_task_leaves_no_event_may_be_busy() {
     let left = starts(0, 0, "a", 1) + &idle(2) + &idle(3) + &sleeps(5, 1, "y", 8);
     let woken = wakes(900, 0, "a-1", ("b", 2), 1, 1);
     let (judged, after) = told(&machine, &(left.clone() + &woken));
-    assert_eq!((judged[0].ours.chosen, judged[0].certainty), (1, Certainty::Unseen));
+    assert_eq!((judged[0].ours.chosen, judged[0].confidence), (1, Confidence::Unseen));
     assert!(judged[0].possible.len() > 1, "{:?}", judged[0].possible);
     let note = "the idle tasks of 1 CPUs leave no event";
     assert!(after.notes().iter().any(|n| n.starts_with(note)), "{:?}", after.notes());
     let heard = "<idle>-0 [001] 5.000006: cpu_idle: state=0 cpu_id=1\n";
     let (judged, _) = told(&machine, &(left + heard + &woken));
-    assert_eq!((judged[0].ours.chosen, judged[0].certainty), (1, Certainty::Sure));
+    assert_eq!((judged[0].ours.chosen, judged[0].confidence), (1, Confidence::Sure));
 }
 
 /// A kernel thread of CPU 0 wakes b there: it does so by itself, and b stays, or it was interrupted.
@@ -167,12 +167,12 @@ fn whether_an_interrupt_woke_is_not_told_without_flags() {
     let busy = quiet() + &starts(10, 1, "x", 4) + &sleeps(11, 0, "a", 1) + &starts(12, 0, "kworker/0:1", 9);
     let woken = wakes(20, 0, "kworker/0:1-9", ("b", 2), 0, 0);
     let (judged, _) = told(&machine, &(busy.clone() + &woken));
-    assert_eq!((judged[0].ours.chosen, judged[0].certainty), (0, Certainty::Interrupt));
+    assert_eq!((judged[0].ours.chosen, judged[0].confidence), (0, Confidence::Interrupt));
     assert!(judged[0].possible.len() > 1, "{:?}", judged[0].possible);
     // Where some event is an interrupt's by its flags, one without is none's.
     let flagged = "<idle>-0 [003] d.h1. 5.000013: cpu_idle: state=0 cpu_id=3\n";
     let (judged, _) = told(&machine, &(busy + flagged + &woken));
-    assert_ne!(judged[0].certainty, Certainty::Interrupt);
+    assert_ne!(judged[0].confidence, Confidence::Interrupt);
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn nice_values_are_those_of_priorities_once_a_switch_tells_them() {
     let text = nice(quiet() + &starts(10, 1, "n", 5) + &wakes(11, 0, "a-1", ("b", 2), 1, 1));
     let (_, after) = told(&machine, &text);
     for past in 0..2 {
-        let past = after.past_state(past).unwrap();
+        let past = after.hypothesis_state(past).unwrap();
         // The fifth thread that is met.
         let (n, on_1) = (past.task(4), past.cpu(1));
         assert_eq!((n.nice, n.weight, on_1.h_nr_running), (19, 15, 2));
@@ -201,7 +201,7 @@ fn wakeups_of_threads_of_real_time_are_not_judged() {
         let (judged, after) = told(&machine, &text);
         assert!(judged.is_empty(), "{priority}");
         assert_eq!(after.counts().real_time, 1);
-        assert_eq!(after.past_state(0).unwrap().cpu(2).nr_running, 1);
+        assert_eq!(after.hypothesis_state(0).unwrap().cpu(2).nr_running, 1);
     }
 }
 
@@ -211,7 +211,7 @@ fn queues_are_as_recorded() {
     let counts = |text: &str| {
         let (_, after) = told(&machine, text);
         [0, 1].map(|past| {
-            let past = after.past_state(past).unwrap();
+            let past = after.hypothesis_state(past).unwrap();
             [0, 1].map(|cpu| (past.cpu(cpu).h_nr_running, past.cpu(cpu).curr_is_idle))
         })
     };
@@ -230,10 +230,10 @@ fn what_was_before_is_forgotten_in_time() {
     let machine = four();
     let text = quiet() + &sleeps(999_000, 0, "a", 1);
     let (_, after) = told(&machine, &text);
-    let util = |past: usize| after.past_state(past).unwrap().task(0).avg.util_avg;
+    let util = |past: usize| after.hypothesis_state(past).unwrap().task(0).avg.util_avg;
     assert!(util(0) > 1000 && util(0).abs_diff(util(1)) < 10, "{} {}", util(0), util(1));
     let (_, early) = told(&machine, &(starts(0, 0, "a", 1) + &sleeps(1000, 0, "a", 1)));
-    let util = |past: usize| early.past_state(past).unwrap().task(0).avg.util_avg;
+    let util = |past: usize| early.hypothesis_state(past).unwrap().task(0).avg.util_avg;
     assert!(util(0) < 100 && util(1) > 900, "{} {}", util(0), util(1));
 }
 
@@ -249,13 +249,13 @@ fn a_thread_that_is_being_switched_away_is_not_judged() {
 #[test]
 fn reasons_are_those_of_the_policy() {
     let machine = four();
-    let mut hindsight = hindsight(&machine);
-    hindsight.ask_why(true);
+    let mut counterfactual = counterfactual(&machine);
+    counterfactual.ask_why(true);
     let text = quiet() + &wakes(900, 0, "a-1", ("b", 2), 2, 2);
     let mut reader = Reader::new("t", text.as_bytes());
     let mut last = None;
     while let Some(event) = reader.next_event().unwrap() {
-        last = hindsight.event(&event).unwrap().or(last);
+        last = counterfactual.event(&event).unwrap().or(last);
     }
     let steps = last.unwrap().ours.steps;
     assert!(steps.iter().any(|step| step.text == "CPU 2 is free"), "{steps:?}");
@@ -264,10 +264,10 @@ fn reasons_are_those_of_the_policy() {
 #[test]
 fn a_cpu_that_the_machine_lacks_is_refused() {
     let machine = four();
-    let mut hindsight = hindsight(&machine);
+    let mut counterfactual = counterfactual(&machine);
     let text = "a-1 [000] 1.0: sched_waking: comm=b pid=2 prio=120 target_cpu=4\n";
     let mut reader = Reader::new("t", text.as_bytes());
-    assert_eq!(hindsight.event(&reader.next_event().unwrap().unwrap()), Err(Refused::NoSuchCpu(4)));
+    assert_eq!(counterfactual.event(&reader.next_event().unwrap().unwrap()), Err(NoSuchCpu(4)));
 }
 
 proptest::proptest! {
@@ -303,7 +303,7 @@ proptest::proptest! {
         let machine = four();
         let (judged, after) = told(&machine, &text);
         proptest::prop_assert!(judged.iter().all(|judged| judged.recorded < 4));
-        for past in (0..2).filter_map(|n| after.past_state(n)) {
+        for past in (0..2).filter_map(|n| after.hypothesis_state(n)) {
             for cpu in 0..4 {
                 proptest::prop_assert!(past.cpu(cpu).nr_running < 8, "{}", past.cpu(cpu).nr_running);
             }

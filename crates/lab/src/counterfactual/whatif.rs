@@ -1,0 +1,486 @@
+//! What a scheduler of ours would have chosen at each wakeup of a recording: the request, and its answer as text, JSON and
+//! rows.
+//!
+//! [`WhatIf`] says who is asked and about which wakeups; [`WhatIf::ask`] reads a trace and gives a [`Report`].
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::sync::Arc;
+
+use fairground_fair::{FairError, Features};
+use fairground_machine::{CpuMask, Machine};
+use fairground_run::sched_spec;
+use fairground_sim::Config;
+use fairground_trace::explain::{in_words, seconds};
+use fairground_trace::placements::Head;
+use fairground_trace::{EventSource, RuleNames, RunHead, TraceError};
+use miette::Diagnostic;
+use serde_json::{json, Map, Value};
+use thiserror::Error;
+
+use super::{
+    Agreement, Confidence, Counterfactual, Disagreement, JudgedWakeup, NoSuchCpu, RecordingConfig, RuleAgreement,
+    Tally, QUEUED,
+};
+use crate::explain::{full_json, Wanted};
+use crate::tables::nearest;
+
+/// Name and version of the schema.
+const SCHEMA: &str = "fairground-explain-trace-1";
+
+/// The scheduler that is asked where the trace does not say which one ran.
+const LATEST: &str = "fair:v6.12";
+
+/// Ways to disagree that are shown.
+const WAYS_MAX: usize = 12;
+
+/// The meaning of [`QUEUED`], which is not a rule of the policy.
+const QUEUED_TEXT: &str = "asleep, but still queued until its debt is paid: no CPU is chosen";
+
+/// Why a trace cannot be judged.
+#[derive(Debug, Error, Diagnostic)]
+pub enum WhatIfError {
+    /// The trace cannot be read.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Trace(#[from] TraceError),
+    /// The scheduler or the machine cannot be used.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Fair(#[from] FairError),
+    /// It was recorded on a larger machine.
+    #[error("{trace} has events of CPU {cpu}; {machine} has CPUs 0 to {last}")]
+    #[diagnostic(help("name the machine that was recorded with --machine"))]
+    NoSuchCpu {
+        /// Its name.
+        trace: String,
+        /// The CPU of the event.
+        cpu: u32,
+        /// Name of the machine.
+        machine: String,
+        /// The machine's last CPU.
+        last: usize,
+    },
+    /// It has no events of wakeups.
+    #[error("{trace} has no wakeup that can be judged")]
+    #[diagnostic(help("it takes sched_switch, sched_waking and sched_wakeup, and sched_migrate_task if it is there"))]
+    Empty {
+        /// Its name.
+        trace: String,
+    },
+    /// It has the beginnings of wakeups only.
+    #[error("{trace} has no wakeup that can be judged: no sched_wakeup follows any of {wakings} sched_waking")]
+    #[diagnostic(help(
+        "sched_wakeup says where a thread went; `perf sched record` leaves it out, `perf record -a -e 'sched:*'` has it"
+    ))]
+    NoWakeup {
+        /// Its name.
+        trace: String,
+        /// Number of sched_waking.
+        wakings: u64,
+    },
+    /// None of its wakeups is asked for.
+    #[error("{trace}: no such wakeup; {judged} were judged{hint}")]
+    NoMatch {
+        /// Its name.
+        trace: String,
+        /// Wakeups that were judged.
+        judged: u64,
+        /// The nearest name of a task, as a question; or nothing.
+        hint: String,
+    },
+}
+
+/// Which scheduler is asked, about which wakeups of a trace. With a time or a number: one wakeup in full. With a task alone: each
+/// of its wakeups. Otherwise: how often the recording agrees.
+#[derive(Clone, Debug)]
+pub struct WhatIf {
+    /// The machine that was recorded.
+    pub machine: Arc<Machine>,
+    /// Its name, for messages.
+    pub machine_name: String,
+    /// The CPUs to which all threads are bound; none: all.
+    pub allowed: Option<CpuMask>,
+    /// `fair:...`; none: the one that ran, if the trace says so and it was ours, else the latest.
+    pub sched: Option<String>,
+    /// schedutil set the clocks; none: as the trace says.
+    pub schedutil: Option<bool>,
+    /// Ticks per second; none: as the trace says, else the default of a run.
+    pub hz: Option<u32>,
+    /// What a wakeup must be.
+    pub wanted: Wanted,
+    /// Which of these, counted from 1.
+    pub nth: Option<u64>,
+}
+
+/// The answer.
+#[derive(Clone, Debug)]
+pub struct Report {
+    trace: String,
+    machine: String,
+    sched: String,
+    head: Head,
+    notes: Vec<String>,
+    found: Found,
+}
+
+/// What was asked for.
+#[derive(Clone, Debug)]
+pub enum Found {
+    /// How often the recording agrees.
+    Agreement(Tally),
+    /// The wakeups of a task, oldest first.
+    Wakeups(Vec<JudgedWakeup>),
+    /// One wakeup, with reasons.
+    Wakeup(Box<JudgedWakeup>),
+}
+
+/// One reading of a trace.
+struct Reading<'a> {
+    ask: &'a WhatIf,
+    trace: &'a str,
+    source: &'a mut dyn EventSource,
+    progress: &'a mut dyn FnMut(u64),
+    counterfactual: Counterfactual<'a>,
+    seen: Seen,
+}
+
+impl WhatIf {
+    /// Reads a trace from its first event. `head`: what its head says. `progress` hears of the time of each event, ns.
+    ///
+    /// # Errors
+    /// A trace that cannot be read or is of another machine; no wakeup that is asked for.
+    pub fn ask(
+        &self,
+        trace: &str,
+        head: &RunHead,
+        source: &mut dyn EventSource,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Report, WhatIfError> {
+        let of_ours = || head.meta("sched").filter(|sched| sched.starts_with("fair:")).unwrap_or(LATEST).to_owned();
+        let sched = self.sched.clone().unwrap_or_else(of_ours);
+        let features = Features::parse(&sched)?;
+        let words = RuleNames::from_scheduler(&*sched_spec::fair(&features, &self.machine)?);
+        let rules = words.rules().map(|(name, text)| (name.to_owned(), text.to_owned()));
+        let rules = rules.chain([(QUEUED.to_owned(), QUEUED_TEXT.to_owned())]).collect();
+        let placements = Head { rules, why: true, ..Head::default() };
+        let schedutil = self.schedutil.unwrap_or_else(|| head.note("governor: ") == Some("schedutil"));
+        let of_head = || head.note("hz: ").and_then(|hz| hz.parse().ok()).unwrap_or(Config::default().hz);
+        let config = RecordingConfig { hz: self.hz.unwrap_or_else(of_head), schedutil, allowed: self.allowed };
+        let counterfactual = Counterfactual::new(&self.machine, &features, config, words)?;
+        let mut reading = Reading { ask: self, trace, source, progress, counterfactual, seen: Seen::default() };
+        let (found, notes) = reading.read()?;
+        let (trace, machine) = (trace.to_owned(), self.machine_name.clone());
+        Ok(Report { trace, machine, sched, head: placements, notes, found })
+    }
+}
+
+impl Reading<'_> {
+    fn read(&mut self) -> Result<(Found, Vec<String>), WhatIfError> {
+        let found = match (self.ask.wanted.at, self.ask.nth, &self.ask.wanted.task) {
+            (None, None, None) => Found::Agreement(self.tally()?),
+            (None, None, Some(_)) => Found::Wakeups(self.list()?),
+            _ => return Ok((Found::Wakeup(self.single()?), Vec::new())),
+        };
+        Ok((found, [self.counterfactual.notes(), self.source.notes()].concat()))
+    }
+
+    /// Gives each judged wakeup to `take` until that says enough.
+    fn each(&mut self, take: &mut dyn FnMut(JudgedWakeup) -> bool) -> Result<(), WhatIfError> {
+        while let Some(event) = self.source.next_event()? {
+            (self.progress)(event.time);
+            let judged = self.counterfactual.event(&event).map_err(|NoSuchCpu(cpu)| WhatIfError::NoSuchCpu {
+                trace: self.trace.to_owned(),
+                cpu,
+                machine: self.ask.machine_name.clone(),
+                last: self.ask.machine.nr_cpus() - 1,
+            })?;
+            let Some(judged) = judged else { continue };
+            self.seen.note(&judged);
+            if !take(judged) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn tally(&mut self) -> Result<Tally, WhatIfError> {
+        let (ask, mut tally) = (self.ask, Tally::default());
+        self.each(&mut |judged| {
+            if ask.wanted.is_cpu(&judged.ours) {
+                tally.add(&judged, &ask.machine);
+            }
+            true
+        })?;
+        if tally.all().judged == 0 {
+            return Err(self.no_match());
+        }
+        Ok(tally)
+    }
+
+    fn list(&mut self) -> Result<Vec<JudgedWakeup>, WhatIfError> {
+        let (ask, mut wakeups) = (self.ask, Vec::new());
+        self.each(&mut |judged| {
+            if ask.wanted.is(&judged.ours) {
+                wakeups.push(judged);
+            }
+            true
+        })?;
+        if wakeups.is_empty() {
+            return Err(self.no_match());
+        }
+        Ok(wakeups)
+    }
+
+    /// One wakeup in full. What comes after it is not read.
+    fn single(&mut self) -> Result<Box<JudgedWakeup>, WhatIfError> {
+        let (ask, mut found, mut left) = (self.ask, None, self.ask.nth.unwrap_or(1));
+        self.counterfactual.ask_why(true);
+        self.each(&mut |judged| {
+            left -= u64::from(ask.wanted.is(&judged.ours));
+            if left == 0 {
+                found = Some(Box::new(judged));
+            }
+            left > 0
+        })?;
+        found.ok_or_else(|| self.no_match())
+    }
+
+    /// Why there is no answer.
+    fn no_match(&self) -> WhatIfError {
+        let trace = self.trace.to_owned();
+        match (self.seen.judged, self.counterfactual.counts().open) {
+            (0, 0) => WhatIfError::Empty { trace },
+            (0, wakings) => WhatIfError::NoWakeup { trace, wakings },
+            (judged, _) => {
+                let near = self.ask.wanted.task.as_deref().filter(|task| !self.seen.tasks.contains(*task));
+                let near = near.and_then(|task| nearest(task, self.seen.tasks.iter().map(String::as_str)));
+                let hint = near.map_or(String::new(), |near| format!("; did you mean {near:?}?"));
+                WhatIfError::NoMatch { trace, judged, hint }
+            }
+        }
+    }
+}
+
+/// What was judged, for a message if it was not what was asked for.
+#[derive(Default)]
+struct Seen {
+    judged: u64,
+    tasks: BTreeSet<String>,
+}
+
+/// Names that are kept for a hint.
+const NAMES_MAX: usize = 4096;
+
+impl Seen {
+    fn note(&mut self, judged: &JudgedWakeup) {
+        self.judged += 1;
+        if self.tasks.len() < NAMES_MAX && !self.tasks.contains(&judged.ours.task.comm) {
+            self.tasks.insert(judged.ours.task.comm.clone());
+        }
+    }
+}
+
+impl Report {
+    /// The answer itself.
+    pub fn found(&self) -> &Found {
+        &self.found
+    }
+
+    /// What must be said of it. The text of an agreement has them in it.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// The meaning of a rule; empty for an unknown one.
+    pub fn rule_text(&self, rule: &str) -> &str {
+        self.head.rule_text(rule)
+    }
+
+    /// For people.
+    pub fn text(&self) -> String {
+        match &self.found {
+            Found::Agreement(tally) => self.tally_text(tally),
+            Found::Wakeups(wakeups) => wakeups.iter().map(in_short).collect(),
+            Found::Wakeup(judged) => self.full_text(judged),
+        }
+    }
+
+    /// The documented schema.
+    pub fn json(&self) -> Value {
+        let fields = match &self.found {
+            Found::Agreement(tally) => {
+                let confidences = tally.confidences().map(|(c, n)| (c.word().to_owned(), json!(n)));
+                vec![
+                    ("agreement", agreement_json(&tally.all())),
+                    ("certainty", confidences.collect::<Map<_, _>>().into()),
+                    ("rules", self.rows().into()),
+                    ("disagreements", tally.disagreements().iter().map(disagreement_json).collect()),
+                    ("notes", json!(self.notes)),
+                ]
+            }
+            Found::Wakeups(_) => vec![("wakeups", self.rows().into()), ("notes", json!(self.notes))],
+            Found::Wakeup(judged) => {
+                let mut object = brief(judged);
+                object.insert("ours".into(), full_json(&judged.ours, &self.head));
+                vec![("wakeup", Value::Object(object))]
+            }
+        };
+        let mut object = Map::new();
+        object.insert("schema".into(), json!(SCHEMA));
+        object.insert("file".into(), json!(self.trace));
+        object.insert("machine".into(), json!(self.machine));
+        object.insert("sched".into(), json!(self.sched));
+        object.extend(fields.into_iter().map(|(key, value)| (key.to_owned(), value)));
+        Value::Object(object)
+    }
+
+    /// Objects of equal members: of an agreement one for each rule, else one for each wakeup.
+    pub fn rows(&self) -> Vec<Value> {
+        match &self.found {
+            Found::Agreement(tally) => tally.rules().iter().map(|row| self.rule_json(row)).collect(),
+            Found::Wakeups(wakeups) => wakeups.iter().map(|judged| Value::Object(brief(judged))).collect(),
+            Found::Wakeup(judged) => vec![Value::Object(brief(judged))],
+        }
+    }
+
+    fn rule_json(&self, row: &RuleAgreement) -> Value {
+        let mut object = Map::new();
+        object.insert("rule".into(), json!(row.rule));
+        if let Value::Object(agreement) = agreement_json(&row.agreement) {
+            object.extend(agreement);
+        }
+        object.insert("text".into(), json!(self.head.rule_text(&row.rule)));
+        Value::Object(object)
+    }
+
+    fn tally_text(&self, tally: &Tally) -> String {
+        let (all, sched) = (tally.all(), &self.sched);
+        let mut out = format!("machine   {}\nasked     {sched}\nwakeups   {} judged\n", self.machine, all.judged);
+        for (confidence, count) in tally.confidences() {
+            let share = count as f64 / all.judged as f64 * 100.0;
+            let _ = writeln!(out, "{:>9} {share:>5.1} %  {}", count, confidence.text());
+        }
+        let _ = writeln!(
+            out,
+            "recorded where {sched} goes: {} of all, {} of the sure ones\n",
+            pct(all.agree_pct()),
+            pct(all.sure_agree_pct())
+        );
+        let _ =
+            writeln!(out, "{:<12} {:>9} {:>8} {:>8} {:>10}  meaning", "rule", "count", "agree", "sure", "sure agree");
+        for row in tally.rules() {
+            let (a, meaning) = (row.agreement, self.head.rule_text(&row.rule));
+            let [agree, sure, sure_agree] = [a.agree_pct(), a.sure_pct(), a.sure_agree_pct()].map(pct);
+            let _ = writeln!(out, "{:<12} {:>9} {agree:>8} {sure:>8} {sure_agree:>10}  {meaning}", row.rule, a.judged);
+        }
+        let ways = tally.disagreements();
+        if !ways.is_empty() {
+            let _ = writeln!(
+                out,
+                "\n{:>9} {:>9}  {:<12} {:<14} {:<14} {:<12} {:>14}",
+                "differ", "sure", "rule", "goes to", "recorded", "by", "first"
+            );
+        }
+        for way in ways.iter().take(WAYS_MAX) {
+            let (ours, recorded, by) =
+                (way.ours.text(), way.recorded.text(), way.recorded_rule.as_deref().unwrap_or("-"));
+            let _ = writeln!(
+                out,
+                "{:>9} {:>9}  {:<12} {ours:<14} {recorded:<14} {by:<12} {:>14}",
+                way.count,
+                way.sure,
+                way.rule,
+                seconds(way.first)
+            );
+        }
+        let _ = writeln!(out);
+        self.notes.iter().for_each(|note| {
+            let _ = writeln!(out, "note: {note}");
+        });
+        out
+    }
+
+    fn full_text(&self, judged: &JudgedWakeup) -> String {
+        let mut out = in_words(&judged.ours, &self.head);
+        let by = judged.recorded_rule.as_ref().map_or(String::new(), |rule| format!(" by {rule}"));
+        let verdict = if judged.agrees() { "as here" } else { "not as here" };
+        let _ = writeln!(out, "recorded: CPU {}{by}, {verdict}", judged.recorded);
+        let _ = match judged.confidence {
+            Confidence::Sure => writeln!(out, "sure"),
+            other => writeln!(out, "not sure: {}; possible: CPU {}", other.text(), cpus(judged)),
+        };
+        out
+    }
+}
+
+fn pct(share: Option<f64>) -> String {
+    share.map_or("-".into(), |share| format!("{share:.1} %"))
+}
+
+/// `0, 3, 4`.
+fn cpus(judged: &JudgedWakeup) -> String {
+    judged.possible.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// A wakeup on a line.
+fn in_short(judged: &JudgedWakeup) -> String {
+    let ours = &judged.ours;
+    let (time, task) = (seconds(ours.time), ours.task.to_string());
+    let verdict = if judged.agrees() { "agrees" } else { "differs" };
+    let sure = match judged.confidence {
+        Confidence::Sure => "sure".into(),
+        other => format!("{}: CPU {}", other.word(), cpus(judged)),
+    };
+    format!(
+        "{time}  {task:<22}  CPU {:>3} -> {:<3}  {:<12} recorded {:<3}  {verdict:<7}  {sure}\n",
+        ours.prev, ours.chosen, ours.rule, judged.recorded
+    )
+}
+
+fn agreement_json(a: &Agreement) -> Value {
+    json!({
+        "judged": a.judged,
+        "agree": a.agree,
+        "agree_pct": a.agree_pct(),
+        "sure": a.sure,
+        "sure_pct": a.sure_pct(),
+        "sure_agree": a.sure_agree,
+        "sure_agree_pct": a.sure_agree_pct(),
+        "possible": a.possible,
+    })
+}
+
+fn disagreement_json(way: &Disagreement) -> Value {
+    json!({
+        "rule": way.rule,
+        "goes_to": way.ours.text(),
+        "recorded": way.recorded.text(),
+        "recorded_rule": way.recorded_rule,
+        "count": way.count,
+        "sure": way.sure,
+        "first_ns": way.first,
+    })
+}
+
+fn brief(judged: &JudgedWakeup) -> Map<String, Value> {
+    let ours = &judged.ours;
+    let object = json!({
+        "time_ns": ours.time,
+        "task": ours.task.comm,
+        "pid": ours.task.pid,
+        "on_cpu": ours.on_cpu,
+        "prev_cpu": ours.prev,
+        "recorded_cpu": judged.recorded,
+        "recorded_rule": judged.recorded_rule,
+        "cpu": ours.chosen,
+        "rule": ours.rule,
+        "agrees": judged.agrees(),
+        "certainty": judged.confidence.word(),
+        "possible": judged.possible,
+    });
+    match object {
+        Value::Object(object) => object,
+        _ => Map::new(),
+    }
+}
