@@ -1,13 +1,13 @@
 //! Questions on runs of the simulator: comparisons, published rows and their score, explanations, reports.
 //!
 //! Runs are made by [`fairground_run`]: an [`Experiment`](fairground_run::experiment::Experiment) is everything but the
-//! seed, [`batch::run`](fairground_run::batch::run) runs its schedulers with every seed. A [`comparison::Report`] sets
-//! base against test, pair by pair ([`stats`]), and [`tables::Format`] lays it out. [`published`] holds figures from
-//! mails, [`reproduce`] repeats them, [`calibrate`] the fits behind them, [`cost_attribution`] splits a change by the cost that
-//! carries it, [`ablation`] by its features, [`fail_if`] turns a report into a gate, [`mod@bench`] measures our own
-//! speed. [`mod@explain`] says of placements why, [`counterfactual`] what our policy would have chosen on a recording.
-//! [`regret`] says how far placements are from the best ones.
-//! [`mod@agree`] sets a kernel beside our policy.
+//! seed, [`batch::run`](fairground_run::batch::run) runs its schedulers with every seed. A [`comparison::Report`]
+//! compares base and test, pair by pair ([`stats`]), and [`tables::Format`] formats it. [`published`] holds the values of
+//! mails, [`reproduce`] runs their rows, [`calibrate`] repeats the fits. [`cost_attribution`] attributes a change to cost
+//! terms, [`ablation`] to features; [`robustness`] and [`sensitivity`] vary what a mail or a machine leaves open.
+//! [`fail_if`] turns a report into a gate, [`mod@bench`] measures our own speed. [`mod@explain`] gives the reasons of
+//! placements, [`counterfactual`] the choices of our policy on a recording, [`regret`] the energy of placements above the
+//! optimum. [`mod@agree`] compares a kernel's decisions with our policy.
 //!
 //! ```
 //! use std::sync::Arc;

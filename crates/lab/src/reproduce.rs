@@ -1,6 +1,6 @@
-//! Published rows, repeated: theirs beside ours, and whether we hit (design, decisions 6 and 7).
+//! Reproduction of published rows: their values, ours, and the score (design, decisions 6 and 7).
 //!
-//! **Rule for hits.** sigma = sqrt(err_base^2 + err_test^2) of the published row in percent; 2 where the mail prints
+//! **Hits.** sigma = sqrt(err_base^2 + err_test^2) of the published row in percent; 2 where the mail prints
 //! no error. If the published change exceeds 2 sigma, a hit has its sign, and our 95 % interval overlaps
 //! published ± max(3 points, 2 sigma). Otherwise a hit is within max(1 point, 2 sigma) of zero.
 //!
@@ -15,8 +15,9 @@
 //! Rows of one column, a base or a test alone, have no change to score; rows whose base is doubted are set beside both
 //! readings of it. Figures of scheduling domains ([`crate::published::DomainCheck`]) are looked up: a check, not a run.
 //!
-//! **Rows beside their figures.** Further forms of a test, of which nothing is printed, are set beside it ([`Form`]). A row may be split by physical terms ([`crate::terms`]) and by the features that part
-//! its test from its base ([`crate::ablation`]); where its runs fall into kinds, how often each occurs is shown.
+//! **Supplements.** [`Variant`]s of a test that the mail does not measure are run beside it. A row's change may be
+//! attributed to cost terms ([`crate::cost_attribution`]) and to the features that differ between base and test
+//! ([`crate::ablation`]); where the runs of a row fall into modes, [`RunModes`] shows how often each occurs.
 
 mod csv;
 pub mod document;

@@ -59,10 +59,10 @@ fn a_tree_that_cannot_be_captured_leaves_no_file() {
         format!("machine capture --sysfs {tree} --out {}/board.toml {more}", out.path().display())
     };
     refuses(&words("nowhere", ""), &["cannot read `nowhere`", "there is no such file"]);
-    refuses(&words(&out.path().display().to_string(), ""), &["is no sysfs tree", "mounted on /sys"]);
+    refuses(&words(&out.path().display().to_string(), ""), &["is not a sysfs tree", "mounted on /sys"]);
     refuses(&words(&tree, "--like hikey690"), &["did you mean `hikey960`"]);
     refuses(&words(&tree, "--name a/b"), &["`a/b` is not a valid machine name", "letters"]);
-    refuses(&words(&tree, "--debugfs nowhere"), &["`nowhere` is no debugfs tree"]);
+    refuses(&words(&tree, "--debugfs nowhere"), &["`nowhere` is not a debugfs tree"]);
     std::fs::write(dir.path().join("devices/system/cpu/online"), "0-one").unwrap();
     refuses(&words(&tree, ""), &["devices/system/cpu/online", "found `0-one`", "0-3,8"]);
     assert!(files(out.path()).is_empty());

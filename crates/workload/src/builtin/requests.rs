@@ -69,7 +69,7 @@ const RENDER_THREAD_C: &[(u16, u32)] = &[
     (458, 15), (463, 1), (496, 75), (506, 75), (507, 3), (512, 393),
 ];
 
-/// Odds of [`Five`].
+/// Odds of [`FiveNumbers`].
 const FIVE_WEIGHTS: [u32; 5] = [1, 2, 2, 2, 1];
 
 /// Threads that ask for something else each time.
