@@ -16,8 +16,8 @@
 //! sleep ends that much earlier. What woke the rest is taken for the thread that was current; where a trace has no flags it
 //! may only have been interrupted, and whom idle CPUs often wake is then taken to be woken by interrupts.
 //!
-//! Events that a recording lacks (`missing_events`) are inferred: who is met on a CPU that was left to its idle task has begun to run
-//! there unseen, and a thread that was switched to has left when another one appears there.
+//! Events that a recording lacks are inferred (`missing_events`): a thread that appears on a CPU whose idle task was
+//! current was switched to in between, and a thread that was switched to has left when another one appears there.
 //!
 //! Idle tasks and `migration/N` are the scheduler's and left out; their wakeups count as interrupts. Other kernel threads
 //! are threads like any other, those of a CPU (`ksoftirqd/N`, `kworker/N:M`) bound to it. A thread that is not born in the
