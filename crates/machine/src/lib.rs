@@ -26,7 +26,6 @@ mod builder;
 mod caches;
 mod capture;
 mod check;
-mod derive;
 mod error;
 mod file;
 mod fit_params;

@@ -1,4 +1,4 @@
-//! The list of sysfs and debugfs files that are read.
+//! The list of sysfs and debugfs files that are read, and the shell script that collects them into a tarball.
 
 /// Files of a cpufreq policy.
 const POLICY: &str = "related_cpus affected_cpus scaling_available_frequencies scaling_boost_frequencies \
@@ -66,6 +66,22 @@ fn fits(name: &str, pattern: &str) -> bool {
     pattern.strip_suffix('*').map_or(name == pattern, |prefix| name.starts_with(prefix))
 }
 
+/// The script without the list of files.
+const TEMPLATE: &str = include_str!("script.sh");
+
+/// The line of the template that the list replaces.
+const HERE: &str = "#FILES\n";
+
+/// A script for a POSIX shell that copies the files of a machine that [`capture`](super::capture()) reads into a
+/// tarball, from which they are captured elsewhere. It needs no root, and says what it could not read.
+pub fn capture_script() -> String {
+    let mut lines = String::new();
+    for (dir, files) in FILES {
+        lines.push_str(&format!("take '{}' '{files}'\n", dir.replace('#', "[0-9]*")));
+    }
+    TEMPLATE.replace(HERE, &lines)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_told_apart() {
+    fn paths_have_the_role_that_the_list_gives() {
         assert_eq!(role_of("devices/system/cpu/cpu12/cache/index3/size"), Some(Role::File));
         assert_eq!(role_of("kernel/debug/energy_model/cpu0/ps:1000000/power"), Some(Role::File));
         assert_eq!(role_of("devices/system/cpu/cpu12/cpufreq"), Some(Role::Above));

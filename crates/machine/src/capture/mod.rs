@@ -5,11 +5,10 @@
 //! says `estimate: from PRESET` in the file. Parts may be missing: each fallback adds a note. Parts that are there
 //! must make sense: garbage is an error that names the place.
 //!
-//! `input` detects the type of the input. Of sysfs, `tree` reads files (`archive` those of a tarball, `files` lists which, and
-//! `script` writes the script that collects them), `cpus` says who takes part, and `topology`, `caches`, `clocks`, `idle`,
-//! `energy` and `kinds` read their parts of the tree. `devicetree` does the same with a device tree. of the resulting `hardware`,
-//! `nearest` chooses the lender, `estimate` turns its figures into those of another core, and `assemble` makes the
-//! machine.
+//! `input` detects the type of the input. Of sysfs, `tree` reads files (`archive` those of a tarball; `files` lists them
+//! and writes the script that collects them), `cpus` selects the CPUs, and `topology`, `caches`, `clocks`, `idle`,
+//! `energy` and `kinds` read their parts of the tree. `devicetree` does the same with a device tree. From the resulting
+//! `hardware`, `nearest` chooses the lender, `estimate` scales its figures, and `assemble` makes the machine.
 
 mod archive;
 mod assemble;
@@ -26,7 +25,6 @@ mod idle;
 mod input;
 mod kinds;
 mod nearest;
-mod script;
 mod sysfs;
 mod topology;
 mod tree;
@@ -40,7 +38,7 @@ use hardware::Hardware;
 use input::Input;
 
 pub use error::CaptureError;
-pub use script::capture_script;
+pub use files::capture_script;
 
 /// Input and options of [`capture`](super::capture()).
 #[derive(Clone, Debug)]
