@@ -26,7 +26,7 @@ trap 'rm -rf "$dir"' EXIT
 
 for kernel in "$@"; do
 	for line in "hikey960 sched-pipe:loops=1000,threads" "epyc-7742-2p periodic:tasks=300,duty=15,duration=1"; do
-		args=(compare $line --base fair:v6.12 --test "linux:$kernel" --seeds 3 --format json)
+		args=(compare $line --base fair:v6.12 --test "linux:$kernel" --seeds 3 --no-store --format json)
 		one=$("$release" "${args[@]}" --jobs 1)
 		same "$line linux:$kernel, twice" "$one" "$("$release" "${args[@]}" --jobs 1)"
 		same "$line linux:$kernel, debug and release" "$one" "$("$debug" "${args[@]}" --jobs 2)"
@@ -106,7 +106,7 @@ for build in release debug release; do
 	done
 done
 
-args=(compare hikey960 sched-pipe:loops=1000,threads --seeds 5 --format json)
+args=(compare hikey960 sched-pipe:loops=1000,threads --seeds 5 --no-store --format json)
 one=$("$release" "${args[@]}" --jobs 1)
 for jobs in 2 8; do
 	same "--jobs 1 and $jobs" "$one" "$("$release" "${args[@]}" --jobs $jobs)"

@@ -26,8 +26,8 @@ for ((i = 1; i <= kills; i++)); do
 	sleep "$(printf '%d.%03d' $((point / 1000)) $((point % 1000)))"
 	kill -9 $process 2>/dev/null || true
 	wait $process 2>/dev/null || true
-	kept=$(find "$dir/store" -type f ! -name '*.part' 2>/dev/null | wc -l)
-	echo "kill $i of $kills after $point of $took ms: $kept results kept"
+	kept=$(du -k "$dir/store" 2>/dev/null | cut -f1)
+	echo "kill $i of $kills after $point of $took ms: ${kept:-0} KiB of results kept"
 	if [ -e "$dir/resumed.html" ]; then
 		# It was done before: begin anew.
 		cmp "$dir/alone.html" "$dir/resumed.html" || { echo "resume: other bytes (SEED=$SEED)"; exit 1; }
@@ -37,14 +37,15 @@ done
 
 "$fairground" "${rows[@]}" --store "$dir/store" --format html --output "$dir/resumed.html"
 cmp "$dir/alone.html" "$dir/resumed.html" || { echo "resume: other bytes after $kills kills (SEED=$SEED)"; exit 1; }
-left=$(find "$dir" \( -name '*.part' -o -name '.fairground-*' \) -newer "$dir/resumed.html" | wc -l)
+left=$(find "$dir" \( -name '*-wal' -o -name '.fairground-*' \) | wc -l)
 [ "$left" = 0 ] || { echo "resume: $left unfinished files are left by a run that ended"; exit 1; }
 
-# A result that was damaged is named and made again.
-victim=$(find "$dir/store" -type f | sort | sed -n 7p)
-truncate -s 50 "$victim"
+# What was damaged is named and made again.
+printf 'damage' | dd of="$dir/store/results.sqlite" bs=1 seek=40000 conv=notrunc status=none
 "$fairground" "${rows[@]}" --store "$dir/store" --format html --output "$dir/mended.html" 2>"$dir/errors"
 cmp "$dir/alone.html" "$dir/mended.html" || { echo "resume: other bytes after damage"; exit 1; }
-tr -d '\n ' <"$dir/errors" | grep -q "$(basename "$victim")" || { echo "resume: the damaged result is not named"; exit 1; }
-[ "$(wc -c <"$victim")" -gt 50 ] || { echo "resume: the damaged result was not made again"; exit 1; }
+grep -q results.sqlite "$dir/errors" || { echo "resume: the damaged result is not named"; exit 1; }
+"$fairground" "${rows[@]}" --store "$dir/store" --format html --output "$dir/mended.html" 2>"$dir/errors"
+cmp "$dir/alone.html" "$dir/mended.html" || { echo "resume: other bytes after it was mended"; exit 1; }
+[ ! -s "$dir/errors" ] || { echo "resume: what was damaged was not made again"; exit 1; }
 echo "resume: same bytes after $kills kills and after damage (SEED=$SEED)"

@@ -24,6 +24,8 @@ pub enum Failure {
     Run(Report),
     /// 2.
     Input(Report),
+    /// 130, as a shell reports death by SIGINT; what is kept.
+    Interrupted(String),
 }
 
 /// Any diagnostic is bad input unless said otherwise.
@@ -57,6 +59,10 @@ pub fn exit_code(outcome: Result<End, Failure>) -> ExitCode {
         Ok(End::Done) => return ExitCode::SUCCESS,
         Ok(End::RunFailed) => return ExitCode::from(1),
         Ok(End::ConditionHeld) => return ExitCode::from(3),
+        Err(Failure::Interrupted(said)) => {
+            crate::output::complain(&said);
+            return ExitCode::from(130);
+        }
         Err(Failure::Run(report)) => (1, report),
         Err(Failure::Input(report)) => (2, report),
     };

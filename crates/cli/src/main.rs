@@ -7,6 +7,7 @@ mod input;
 mod logs;
 mod output;
 mod progress;
+mod store;
 mod workers;
 
 use std::process::ExitCode;

@@ -4,8 +4,10 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::sync::Mutex;
 
+use fairground_run::experiment::Stop;
 use fairground_trace::IgnoreBrokenPipe;
 use miette::Diagnostic;
 use tempfile::NamedTempFile;
@@ -56,9 +58,16 @@ fn directory(path: &Path) -> &Path {
     path.parent().filter(|d| !d.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
+/// Set by the first Ctrl-C where a command ends by itself then; the second ends the process.
+static STOP: Mutex<Option<Stop>> = Mutex::new(None);
+
 /// Ctrl-C leaves neither half a result nor a temporary file.
 pub fn remove_unfinished_on_interrupt() {
     let clean_up = || {
+        if let Some(stop) = STOP.lock().ok().and_then(|mut stop| stop.take()) {
+            stop.store(true, Ordering::Relaxed);
+            return;
+        }
         if let Ok(files) = UNFINISHED.lock() {
             for path in files.iter().rev() {
                 let _ = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
@@ -69,6 +78,15 @@ pub fn remove_unfinished_on_interrupt() {
     };
     // Fails only if a handler is there already.
     let _ = ctrlc::set_handler(clean_up);
+}
+
+/// What becomes true when the user interrupts: the command then ends soon, and says what is kept.
+pub fn stop_on_interrupt() -> Stop {
+    let stop = Stop::default();
+    if let Ok(mut asked) = STOP.lock() {
+        *asked = Some(Stop::clone(&stop));
+    }
+    stop
 }
 
 /// What is there is not to stay if the user interrupts.

@@ -202,7 +202,7 @@ impl StoreLocation {
     fn open(self) -> PyResult<Option<Store>> {
         let dir = match self {
             StoreLocation::Default(false) => return Ok(None),
-            StoreLocation::Default(true) => user_cache().map_err(input)?.join("reproduce"),
+            StoreLocation::Default(true) => user_cache().map_err(input)?.join("results"),
             StoreLocation::Dir(dir) => dir,
         };
         Store::open(&dir).map(Some).map_err(input)

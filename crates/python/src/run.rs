@@ -166,7 +166,7 @@ pub fn run(
     });
     let (report, recording) = beside(py, |stop| carry_out(&experiment, seed, head, &stop))?.map_err(|e| match e {
         RunError::Fair(_) | RunError::Refused(_) => refused(e.to_string()),
-        RunError::Failed(message) | RunError::Lost(message) => failed(message),
+        RunError::Failed(message) | RunError::Limited(message) | RunError::Lost(message) => failed(message),
     })?;
     said.extend(report.notes);
     said.extend(notes(&experiment.config));

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use fairground_run::experiment::RunError;
+use fairground_run::key::CODE;
 use fairground_run::run_config::notes;
 use fairground_run::run_spec::{Contents, KernelContent, RunSpec, RunSpecError};
-use fairground_run::sweep_file::{Named, NamedKernel, SweepFile, CODE};
+use fairground_run::sweep_file::{Named, NamedKernel, SweepFile};
 use pyo3::exceptions::PyChildProcessError;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};

@@ -10,9 +10,10 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::batch::{self, BatchError, RunReport};
-use crate::experiment::{Experiment, Stop};
-use crate::store::{ColumnKey, Found, Store};
+use crate::batch::{self, BatchError, Plan, Results, RunReport};
+use crate::experiment::{Experiment, RunError, Stop};
+use crate::key::ColumnKey;
+use crate::store::{Lookup, Record, Store};
 
 /// What a column of runs gave, by seed.
 pub type Runs = Vec<Result<RunReport, String>>;
@@ -71,7 +72,8 @@ impl Outcomes {
 impl Executor {
     /// A column is wanted.
     pub fn ask(&mut self, experiment: &Arc<Experiment>, sched: usize, seeds: &[u64]) -> Asked {
-        let key = ColumnKey::of(experiment, sched);
+        // A library that cannot be read will say so when it runs.
+        let key = ColumnKey::of(experiment, sched).ok();
         let new = Asked(self.columns.len());
         if let Some(key) = key {
             let asked = *self.known.entry((key, seeds.to_vec())).or_insert(new);
@@ -81,6 +83,28 @@ impl Executor {
         }
         self.columns.push(Column { experiment: Arc::clone(experiment), sched, key, seeds: seeds.to_vec() });
         new
+    }
+
+    /// Every scheduler of a plan with every seed: `[scheduler][seed]`, what is on record taken from there. A plan that
+    /// checks determinism makes every run, twice.
+    ///
+    /// # Errors
+    /// As [`Self::carry_out`].
+    pub fn batch(
+        experiment: &Arc<Experiment>,
+        plan: &Plan,
+        store: Option<&Store>,
+        stop: &Stop,
+        tell: ProgressListener,
+    ) -> Result<Results, BatchError> {
+        if plan.check_determinism {
+            tell(Progress::Begun { runs: plan.scheds * plan.seeds.len(), kept: 0 });
+            return batch::run(plan, &**experiment, &|| tell(Progress::Done { left: None }));
+        }
+        let mut executor = Executor::default();
+        let columns: Vec<Asked> = (0..plan.scheds).map(|sched| executor.ask(experiment, sched, &plan.seeds)).collect();
+        let outcomes = executor.carry_out(store, plan.jobs, stop, tell)?;
+        Ok(columns.into_iter().map(|column| outcomes.of(column)).collect())
     }
 
     /// Runs all columns. A run that fails keeps its message in its place; the others are not lost.
@@ -153,16 +177,16 @@ impl<'a> Work<'a> {
         for (c, column) in columns.iter().enumerate() {
             for (s, seed) in column.seeds.iter().enumerate() {
                 let key = column.key.map(|key| key.with(*seed));
-                match store.zip(key).map_or(Found::Nothing, |(store, key)| store.get(key)) {
-                    Found::Whole(kept) => {
+                match store.zip(key).map_or(Lookup::Missing, |(store, key)| store.get(key)) {
+                    Lookup::Found(kept) => {
                         state.note(c, Duration::from_nanos(kept.wall_ns));
                         state.given.insert((c, s), kept.outcome);
                         continue;
                     }
-                    Found::Damaged(what) => {
+                    Lookup::Damaged(what) => {
                         tell(Progress::Trouble(format!("a kept result is damaged, run again: {what}")))
                     }
-                    Found::Nothing => {}
+                    Lookup::Missing => {}
                 }
                 state.left.push((c, s));
             }
@@ -182,29 +206,34 @@ impl<'a> Work<'a> {
             let next = self.state().next(|c| self.columns[c].experiment.machine.cpus.len());
             let Some(place) = next else { return };
             let start = Instant::now();
-            let outcome = self.run(place);
+            let (outcome, recordable) = self.run(place);
             if self.stop.load(Ordering::Relaxed) {
                 // What was cut short is no result.
                 return;
             }
-            self.done(place, start.elapsed(), outcome);
+            self.done(place, start.elapsed(), outcome, recordable);
         }
     }
 
-    fn run(&self, (c, s): Place) -> Result<RunReport, String> {
+    /// What a run gave, and whether that can be recorded: not where the end says nothing of the run.
+    fn run(&self, (c, s): Place) -> (Result<RunReport, String>, bool) {
         let column = &self.columns[c];
-        let run = || column.experiment.until(self.stop, column.sched, column.seeds[s]).map_err(|e| e.to_string());
-        batch::contained(run).unwrap_or_else(Err)
+        match batch::contained(|| column.experiment.until(self.stop, column.sched, column.seeds[s])) {
+            Ok(Ok(report)) => (Ok(report), true),
+            Ok(Err(error)) => (Err(error.to_string()), !matches!(error, RunError::Lost(_) | RunError::Limited(_))),
+            Err(panicked) => (Err(panicked), true),
+        }
     }
 
-    fn done(&self, (c, s): Place, took: Duration, outcome: Result<RunReport, String>) {
+    fn done(&self, (c, s): Place, took: Duration, outcome: Result<RunReport, String>, recordable: bool) {
         let column = &self.columns[c];
         let seed = column.seeds[s];
-        if let Some((store, key)) = self.store.zip(column.key) {
+        if let Some((store, key)) = self.store.zip(column.key).filter(|_| recordable) {
             let Experiment { machine, workload, scheds, .. } = &*column.experiment;
             let what = format!("{} {} {} seed {seed}", machine.name, workload.name, scheds[column.sched]);
-            if let Err(e) = store.put(key.with(seed), &what, took, &outcome) {
-                (self.tell)(Progress::Trouble(format!("cannot keep the result of {what}: {e}")));
+            let record = Record { what, wall_ns: took.as_nanos() as u64, outcome: outcome.clone() };
+            if let Err(e) = store.put(key.with(seed), &record) {
+                (self.tell)(Progress::Trouble(format!("cannot keep the result of {}: {e}", record.what)));
             }
         }
         let mut state = self.state();
@@ -312,15 +341,19 @@ mod tests {
         assert_eq!(first, carried_out(Some(&store), 2, &tell));
         assert_eq!(*all.lock().unwrap(), [Progress::Begun { runs: 6, kept: 6 }]);
 
-        let files =
-            |dir: &std::path::Path| std::fs::read_dir(dir).unwrap().map(|e| e.unwrap().path()).collect::<Vec<_>>();
-        let code = files(dir.path()).remove(0);
-        let victim = files(&files(&code).remove(0)).remove(0);
-        std::fs::File::options().write(true).open(&victim).unwrap().set_len(50).unwrap();
+        drop(store);
+        let db = rusqlite::Connection::open(dir.path().join("results.sqlite")).unwrap();
+        let damage = "UPDATE results SET content = zeroblob(50) WHERE id = (SELECT min(id) FROM results)";
+        assert_eq!(db.execute(damage, []).unwrap(), 1);
+        drop(db);
+        let store = Store::open(dir.path()).unwrap();
         let (all, tell) = news();
         assert_eq!(first, carried_out(Some(&store), 2, &tell));
         let all = all.lock().unwrap();
-        assert!(matches!(&all[0], Progress::Trouble(words) if words.contains(victim.to_str().unwrap())), "{all:?}");
+        assert!(
+            matches!(&all[0], Progress::Trouble(words) if words.contains("results.sqlite") && words.contains("checksum")),
+            "{all:?}"
+        );
         assert_eq!(all[1], Progress::Begun { runs: 6, kept: 5 });
     }
 

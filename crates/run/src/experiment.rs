@@ -55,6 +55,9 @@ pub enum RunError {
     /// It failed on its way.
     #[error("{0}")]
     Failed(String),
+    /// A limit of time or memory ended it: under another limit, or on another computer, it may end otherwise.
+    #[error("{0}")]
+    Limited(String),
     /// Its process could not be started or watched, or somebody else ended it: that says nothing of the run, and may be
     /// another the next time.
     #[error("{0}")]

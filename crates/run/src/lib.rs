@@ -8,7 +8,7 @@
 //! | [`run_spec`] | one run as plain data, with the content of the files that it names |
 //! | [`batch`] | every scheduler with every seed, in parallel |
 //! | [`executor`] | many batches as one: what is on record is taken from the store, the rest is run |
-//! | [`store`] | results of runs on disk |
+//! | [`key`], [`store`] | what determines a run, hashed; results of runs on disk |
 //! | [`metrics`] | the figures of a run |
 //! | [`placements`], [`speed`] | what a run decided; what it cost the host |
 //! | [`worker`] | processes for runs whose code may do anything, a kernel's; [`instrumented`] reports the calls of a scheduler |
@@ -34,6 +34,7 @@ pub mod executor;
 pub mod experiment;
 pub mod instrumented;
 pub mod kernel_compat;
+pub mod key;
 pub mod metrics;
 pub mod placements;
 pub mod run_config;

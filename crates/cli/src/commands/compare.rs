@@ -4,13 +4,15 @@ mod trace;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
 use fairground_lab::comparison::Report;
 use fairground_lab::fail_if::FailIf;
 use fairground_lab::tables::Format;
 use fairground_machine::MachineSpec;
-use fairground_run::batch::{self, Plan};
+use fairground_run::batch::{BatchError, Plan, Results};
+use fairground_run::executor::Executor;
 use fairground_run::experiment::Experiment;
 use fairground_run::metrics::Selection;
 use fairground_run::run_config;
@@ -19,8 +21,8 @@ use fairground_workload::Workload;
 use crate::circumstances::{Circumstances, Jobs};
 use crate::error::{run_failed, End, Failure};
 use crate::input::trace_path;
-use crate::output::{complain, print, OutputFile};
-use crate::progress::Progress;
+use crate::output::{complain, print, stop_on_interrupt, OutputFile};
+use crate::store::{Runs, StoreOptions};
 use crate::workers::WorkerOptions;
 
 /// Compares schedulers on a machine under a workload, paired over seeds.
@@ -55,6 +57,8 @@ pub struct Compare {
     metrics: Selection,
     #[command(flatten)]
     jobs: Jobs,
+    #[command(flatten)]
+    store: StoreOptions,
     /// Exit with 3 if this holds for any test, e.g. ops_per_sec<-2%; may be given several times
     ///
     /// METRIC, one of < <= > >=, NUMBER. With % the number is an improvement in percent of base, positive is better:
@@ -106,10 +110,24 @@ impl Compare {
             condition.check(&experiment.metrics())?;
         }
         let selected = experiment.selected(&self.metrics)?;
-        let mut report = compare(&experiment, &self.plan(scheds.len()), names, &scheds)?;
+        let experiment = Arc::new(experiment);
+        let plan = self.plan(scheds.len());
+        let results = self.results(&experiment, &plan)?;
+        let mut report = Report::new(names[0], names[1], &scheds, &plan.seeds, &results);
         run_config::notes(&experiment.config).into_iter().for_each(|note| report.note(note));
         report.keep(&conditions.iter().fold(selected, |selected, c| selected.with(c.metric())));
         Ok(report)
+    }
+
+    /// What the store has of a plan, and the rest run.
+    fn results(&self, experiment: &Arc<Experiment>, plan: &Plan) -> Result<Results, Failure> {
+        // Whoever checks determinism wants every run made.
+        let store = if plan.check_determinism { None } else { self.store.open()? };
+        let (runs, stop) = (Runs::new(), stop_on_interrupt());
+        match Executor::batch(experiment, plan, store.as_ref(), &stop, &|progress| runs.tell(progress)) {
+            Err(BatchError::Stopped) => Err(runs.interrupted(store.as_ref())),
+            results => Ok(results?),
+        }
     }
 
     fn plan(&self, scheds: usize) -> Plan {
@@ -120,14 +138,6 @@ impl Compare {
             check_determinism: self.check_determinism,
         }
     }
-}
-
-/// Runs a plan under a progress bar. `names`: machine and workload, as typed.
-pub fn compare(experiment: &Experiment, plan: &Plan, names: [&str; 2], scheds: &[String]) -> Result<Report, Failure> {
-    let progress = Progress::new(plan.scheds * plan.seeds.len());
-    let results = batch::run(plan, experiment, &|| progress.step())?;
-    drop(progress);
-    Ok(Report::new(names[0], names[1], scheds, &plan.seeds, &results))
 }
 
 /// To the file, or to standard output.

@@ -14,6 +14,7 @@ mod regret;
 mod reproduce;
 mod run;
 mod stats;
+mod store;
 mod sweep;
 mod workload;
 
@@ -40,6 +41,9 @@ pub enum Command {
     Reproduce(reproduce::Reproduce),
     /// Carry out an experiment: many runs, kept as they are made
     Sweep(sweep::Sweep),
+    /// Stores: results of runs, as compare and reproduce keep them
+    #[command(subcommand)]
+    Store(store::StoreCommand),
     /// Repeat the fit that a machine file records
     Calibrate(calibrate::Calibrate),
     /// Machines: hardware as data
@@ -73,6 +77,7 @@ impl Command {
             Command::Regret(command) => command.run(),
             Command::Reproduce(command) => command.run(),
             Command::Sweep(command) => command.run(),
+            Command::Store(command) => command.run(),
             Command::Calibrate(command) => command.run(),
             Command::Machine(command) => command.run(),
             Command::Workload(command) => command.run(),

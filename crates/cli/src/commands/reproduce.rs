@@ -3,14 +3,9 @@
 mod options;
 mod out;
 
-use std::path::PathBuf;
-
 use clap::Args;
-use fairground_lab::reproduce::Request;
-use fairground_linux::build::user_cache;
-use fairground_run::executor::Progress;
-use fairground_run::experiment::Stop;
-use fairground_run::store::Store;
+use fairground_lab::reproduce::{Request, RequestError};
+use fairground_run::batch::BatchError;
 use fairground_run::worker::Workers;
 use miette::Diagnostic;
 use thiserror::Error;
@@ -18,8 +13,8 @@ use thiserror::Error;
 use self::options::{Layout, Looks};
 use crate::circumstances::Jobs;
 use crate::error::{End, Failure};
-use crate::output::complain;
-use crate::progress::Rest;
+use crate::output::{complain, stop_on_interrupt};
+use crate::store::{Runs, StoreOptions};
 
 /// Repeats published figures and prints ours beside them.
 #[derive(Args)]
@@ -43,13 +38,8 @@ pub struct Reproduce {
     layout: Layout,
     #[command(flatten)]
     looks: Looks,
-    /// Keep the result of each run here and begin where an earlier command stopped [default: reproduce in
-    /// $FAIRGROUND_CACHE, $XDG_CACHE_HOME/fairground or ~/.cache/fairground]
-    #[arg(long, value_name = "DIR")]
-    store: Option<PathBuf>,
-    /// Keep nothing, and run everything
-    #[arg(long, conflicts_with = "store")]
-    no_store: bool,
+    #[command(flatten)]
+    store: StoreOptions,
     #[command(flatten)]
     jobs: Jobs,
 }
@@ -65,19 +55,18 @@ impl Reproduce {
             return Err(PartOfTable.into());
         }
         let request = self.request();
-        let store = self.store()?;
+        let store = self.store.open()?;
         // What cannot be set up or written to is told before hours of runs, not after.
         let writer = self.layout.open()?;
         let ready = request.ready()?;
         ready.warnings.iter().for_each(|warning| complain(&format!("warning: {warning}")));
-        let rest = Rest::new();
-        let tell = |news| match news {
-            Progress::Begun { runs, kept } => rest.begin(runs, kept),
-            Progress::Done { left } => rest.step(left),
-            Progress::Trouble(what) => rest.aside(|| complain(&format!("warning: {what}"))),
+        let (runs, stop) = (Runs::new(), stop_on_interrupt());
+        let tell = |progress| runs.tell(progress);
+        let result = match ready.carry_out(store.as_ref(), self.jobs.count(), &stop, &tell) {
+            Err(RequestError::Batch(BatchError::Stopped)) => return Err(runs.interrupted(store.as_ref())),
+            result => result?,
         };
-        let result = ready.carry_out(store.as_ref(), self.jobs.count(), &Stop::default(), &tell)?;
-        drop(rest);
+        drop(runs);
         writer.write(&result)?;
         Ok(if result.failed { End::RunFailed } else { End::Done })
     }
@@ -92,16 +81,5 @@ impl Reproduce {
             supplements: self.looks.asked(),
             workers: Workers::default(),
         }
-    }
-
-    fn store(&self) -> Result<Option<Store>, Failure> {
-        if self.no_store {
-            return Ok(None);
-        }
-        let dir = match &self.store {
-            Some(dir) => dir.clone(),
-            None => user_cache()?.join("reproduce"),
-        };
-        Ok(Some(Store::open(&dir)?))
     }
 }

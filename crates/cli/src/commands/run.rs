@@ -273,6 +273,6 @@ fn carry_out(experiment: &Experiment, seed: u64, outputs: Outputs) -> Ran {
 fn failure(error: RunError) -> Failure {
     match error {
         RunError::Fair(error) => error.into(),
-        RunError::Refused(_) | RunError::Failed(_) | RunError::Lost(_) => run_failed(error),
+        RunError::Refused(_) | RunError::Failed(_) | RunError::Limited(_) | RunError::Lost(_) => run_failed(error),
     }
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use clap::Args;
-use fairground_run::sweep_file::CODE;
+use fairground_run::key::CODE;
 use miette::Diagnostic;
 use thiserror::Error;
 

@@ -90,3 +90,40 @@ fn the_metrics_to_show_can_be_chosen() {
     assert_eq!(names("--metrics idle_cut --fail-if switches<0"), ["idle_cut", "switches"]);
     refuses(&format!("{SMALL} --metrics idle_cuts"), &["idle_cuts", "did you mean idle_cut?"]);
 }
+
+#[test]
+fn a_comparison_takes_what_is_on_record_and_results_go_from_store_to_store() {
+    let dir = tempfile::tempdir().unwrap();
+    let [store, other, file] = ["store", "other", "all"].map(|name| dir.path().join(name).display().to_string());
+    let alone = succeeds(SMALL);
+    assert_eq!(succeeds(&format!("{SMALL} --store {store}")), alone);
+    assert_eq!(succeeds(&format!("store export {store} {file}")), format!("4 results written to {file}\n"));
+    assert_eq!(succeeds(&format!("store import {other} {file}")), "4 new results, 0 known\n");
+    assert_eq!(succeeds(&format!("{SMALL} --store {other}")), alone);
+    assert_eq!(succeeds(&format!("store import {other} {file}")), "0 new results, 4 known\n");
+    refuses(&format!("store import {other} Cargo.toml"), &["is not an export of a store"]);
+    refuses(&format!("{SMALL} --store Cargo.toml"), &["cannot keep results in Cargo.toml", "--no-store"]);
+}
+
+/// A comparison that would take for ever is interrupted when it has kept something.
+#[test]
+fn an_interrupted_comparison_keeps_what_was_finished_and_says_so() {
+    use std::process::{Command, Stdio};
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("store");
+    let store = fairground_run::store::Store::open(&path).unwrap();
+    let words = "compare hikey960 sched-pipe:loops=200,threads --seeds 20000 --jobs 1 --store";
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fairground"));
+    let child =
+        command.args(words.split(' ')).arg(&path).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    while store.len().unwrap() < 3 {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!((ended.status.code(), ended.stdout.len()), (Some(130), 0));
+    let kept = store.len().unwrap();
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert!(said.contains(&format!("interrupted: {kept} of 40000 runs are kept in")), "{said}");
+}

@@ -33,7 +33,7 @@ fn the_interpreter_can_tell_whether_its_package_is_this_program() {
     let python = dir.path().join("python");
     std::fs::write(&python, "#!/bin/sh\necho $FAIRGROUND_STUDY_CODE\n").unwrap();
     std::fs::set_permissions(&python, PermissionsExt::from_mode(0o755)).unwrap();
-    assert_eq!(with_python(python.to_str().unwrap(), &["x.toml"]).stdout.trim(), fairground_run::sweep_file::CODE);
+    assert_eq!(with_python(python.to_str().unwrap(), &["x.toml"]).stdout.trim(), fairground_run::key::CODE);
 }
 
 #[test]

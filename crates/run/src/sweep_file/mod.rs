@@ -36,9 +36,6 @@ use thiserror::Error;
 
 use crate::run_spec::Way;
 
-/// Hash of the sources that a run of a sweep is computed by, 32 hex digits: of another program it is another run.
-pub const CODE: &str = env!("FAIRGROUND_CODE");
-
 /// Largest file that is read, MiB.
 const MAX_FILE_MIB: u64 = 16;
 

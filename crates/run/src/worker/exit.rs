@@ -67,6 +67,21 @@ impl ExitReport {
         }
     }
 
+    /// Whether a limit of time or memory made the end: under another limit, or on another computer, the run may go on.
+    pub fn is_limited(&self) -> bool {
+        match &self.end {
+            End::CpuLimit | End::Looping | End::Asleep(_) => true,
+            End::Died(status) if status.signal() == Some(Signal::SIGXCPU as i32) => true,
+            End::Died(_) => self.crash.as_ref().is_some_and(|crash| self.is_full(crash)),
+            _ => false,
+        }
+    }
+
+    /// Most of the memory that it may have was in use.
+    fn is_full(&self, crash: &Crash) -> bool {
+        crash.in_use > (self.limits.memory_mib << 20) / 10 * 9
+    }
+
     /// The reason, followed by the last of what was printed.
     pub fn text(&self, prints: &[u8]) -> String {
         let mut text = self.reason();
@@ -113,7 +128,7 @@ impl ExitReport {
             return format!("its process was killed by {signal}: {}", self.at());
         };
         let limit = self.limits.memory_mib << 20;
-        let full = crash.in_use > limit / 10 * 9;
+        let full = self.is_full(crash);
         let memory = format!(", with {} MiB of the {} MiB in use that it may have", crash.in_use >> 20, limit >> 20);
         format!(
             "its process died of {signal}{}{}{}: {}",

@@ -78,10 +78,7 @@ impl Workers {
         let (head, trace) = outputs.trace.map_or((None, None), |t| (Some(t.head), Some(t.file)));
         let (plan, logs) = outputs.logs.map_or((None, None), |l| (Some(l.plan.as_ref().clone()), Some(l.file)));
         match self.send(experiment, spec, seed, JobKind::Run(head, plan), Files { trace, logs }, attendance) {
-            Err(failure) => {
-                let kind = if failure.lost { RunError::Lost } else { RunError::Failed };
-                Ran { outcome: Err(kind(failure.reason)), trace: failure.trace }
-            }
+            Err(failure) => Ran { outcome: Err(failure.reason), trace: failure.trace },
             Ok(reply) => {
                 let outcome = match reply.answer {
                     Answer::Report(report) => Ok(report),
@@ -110,7 +107,7 @@ impl Workers {
         let order = JobKind::Measure { timed, why };
         let reply = self
             .send(experiment, spec, experiment.config.seed, order, Files::default(), Attendance::default())
-            .map_err(|f| f.reason)?;
+            .map_err(|f| f.reason.to_string())?;
         match reply.answer {
             Answer::SpeedMeasurement(measured) => Ok(measured),
             Answer::Refused(problem) | Answer::Failed(problem) | Answer::Fault(problem) => Err(problem),
@@ -132,7 +129,7 @@ impl Workers {
     ) -> Result<Value, String> {
         let reply = self
             .send(experiment, kernel, seed, order, Files::default(), Attendance::default())
-            .map_err(|f| f.reason)?;
+            .map_err(|f| f.reason.to_string())?;
         match reply.answer {
             Answer::Agreement(found) => Ok(found),
             Answer::Refused(problem) | Answer::Failed(problem) | Answer::Fault(problem) => Err(problem),
@@ -147,7 +144,7 @@ impl Workers {
     pub fn placements(&self, experiment: &Experiment, spec: &SchedSpec, seed: u64) -> Result<Placements, String> {
         let reply = self
             .send(experiment, spec, seed, JobKind::Placements, Files::default(), Attendance::default())
-            .map_err(|f| f.reason)?;
+            .map_err(|f| f.reason.to_string())?;
         match reply.answer {
             Answer::Placements(placements) => Ok(placements),
             Answer::Refused(problem) | Answer::Failed(problem) | Answer::Fault(problem) => Err(problem),
@@ -165,7 +162,7 @@ impl Workers {
         attendance: Attendance,
     ) -> Result<Reply, Failure> {
         let cannot =
-            |e: io::Error| Failure { reason: format!("cannot start a worker: {e}"), lost: true, trace: Ok(()) };
+            |e: io::Error| Failure { reason: RunError::Lost(format!("cannot start a worker: {e}")), trace: Ok(()) };
         let started = Inheritance::new(spec, &files).and_then(|(inheritance, place, answers)| {
             let job = Job {
                 machine: experiment.machine.to_toml(),
@@ -181,11 +178,11 @@ impl Workers {
             Ok(watch::Watch::new(child, answers, prints, place, self.limits, spec.library().cloned()))
         });
         let mut watch = started.map_err(cannot)?;
-        watch.attend(attendance).map_err(|(reason, lost)| {
+        watch.attend(attendance).map_err(|reason| {
             // What the worker held back belongs to the trace; a pipe's reader may have gone.
             let rest = watch.held();
             let trace = files.trace.map_or(Ok(()), |file| fairground_trace::IgnoreBrokenPipe(file).write_all(&rest));
-            Failure { reason, lost, trace }
+            Failure { reason, trace }
         })
     }
 
@@ -217,9 +214,7 @@ fn keep_open(fd: &OwnedFd) -> io::Result<()> {
 /// A run without an answer.
 struct Failure {
     /// Why.
-    reason: String,
-    /// Whether that says nothing of the run.
-    lost: bool,
+    reason: RunError,
     /// Whether its trace was kept up to there.
     trace: io::Result<()>,
 }

@@ -18,7 +18,7 @@ use super::exit::{End, ExitReport};
 use super::job::{Answer, Limits, Reply};
 use super::kernel_source;
 use super::shared_state::SharedState;
-use crate::experiment::Attendance;
+use crate::experiment::{Attendance, RunError};
 
 /// Between two looks at a worker.
 const LOOK: Duration = Duration::from_millis(50);
@@ -72,8 +72,8 @@ impl Watch {
     /// What the worker answered, or why there is no answer. It is gone afterwards.
     ///
     /// # Errors
-    /// The reason, in words for the user; and whether it says nothing of the run.
-    pub fn attend(&mut self, mut attendance: Attendance) -> Result<Reply, (String, bool)> {
+    /// The reason, in words for the user, by what it says of the run.
+    pub fn attend(&mut self, mut attendance: Attendance) -> Result<Reply, RunError> {
         let end = loop {
             if let Err(e) = self.wait() {
                 break self.kill(End::Lost(e.to_string()));
@@ -108,7 +108,12 @@ impl Watch {
             None => end,
         };
         let obituary = self.obituary(end);
-        Err((obituary.text(&self.prints.bytes), obituary.is_lost()))
+        let kind = match () {
+            () if obituary.is_lost() => RunError::Lost,
+            () if obituary.is_limited() => RunError::Limited,
+            () => RunError::Failed,
+        };
+        Err(kind(obituary.text(&self.prints.bytes)))
     }
 
     fn obituary(&self, end: End) -> ExitReport {
