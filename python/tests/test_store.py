@@ -407,3 +407,81 @@ def test_a_disk_that_fills_leaves_all_that_was_recorded(tmp_path):
         goes_on(tmp_path, filled)
     finally:
         subprocess.run(["umount", str(tmp_path)], check=True)
+
+
+@pytest.mark.parametrize("name", ["lock", "index.sqlite", "index.sqlite-wal", "parts"])
+def test_no_link_is_followed(tmp_path, name):
+    """A file of the store is a link to one outside: the store is refused, and that file stays as it was."""
+    outside = tmp_path / "outside"
+    outside.write_text("what nobody may touch")
+    store = tmp_path / "store"
+    store.mkdir()
+    (store / name).symlink_to(outside)
+    with pytest.raises(StoreRefused, match=f"{name} is a symbolic link"):
+        Store.open(store)
+    (store / name).unlink()
+    if name != "parts":
+        os.link(outside, store / name)
+        with pytest.raises(StoreRefused, match="hard link"):
+            Store.open(store)
+    assert outside.read_text() == "what nobody may touch"
+    (tmp_path / "elsewhere").symlink_to(store)
+    with pytest.raises(StoreRefused, match="name the directory itself"):
+        Store.open(tmp_path / "elsewhere")
+
+
+def test_a_forged_name_of_a_part_moves_no_file(tmp_path):
+    outside = tmp_path / "outside.parquet"
+    outside.write_text("what nobody may touch")
+    with Store.open(tmp_path / "store") as store:
+        for n in range(3):
+            store.record(key(n), outcome(n))
+        store.pack()
+    index = sqlite3.connect(tmp_path / "store" / "index.sqlite")
+    with index:
+        index.execute("UPDATE parts SET file = '../../outside.parquet'")
+    index.close()
+    with Store.open(tmp_path / "store") as store:
+        with pytest.warns(StoreWarning, match="its name is not that of a part"):
+            store.want(key(n) for n in range(3))
+        assert list(store.missing()) == [0, 1, 2]
+    assert outside.read_text() == "what nobody may touch"
+
+
+@pytest.mark.parametrize(
+    "swap",
+    [
+        "UPDATE fresh SET outcome = (SELECT outcome FROM fresh o WHERE o.id = 3 - fresh.id) WHERE id IN (1, 2)",
+        "UPDATE fresh SET outcome = replace(outcome, '0.0', '9.0')",
+        "UPDATE kept SET row = 1 - row WHERE row IN (0, 1)",
+        "UPDATE kept SET row = 7",
+        "UPDATE failures SET message = message || '!'",
+    ],
+)
+def test_a_result_of_another_run_is_served_to_nobody(tmp_path, swap):
+    """The index is changed behind the store's back: what is served is right or is made again, and somebody says so."""
+    with Store.open(tmp_path) as store:
+        for n in range(4):
+            store.record(key(n), outcome(n))
+        store.record(key(4), failure("no"))
+        if "kept" in swap:
+            store.pack()
+    index = sqlite3.connect(tmp_path / "index.sqlite")
+    with index:
+        assert index.execute(swap).rowcount > 0
+    index.close()
+    with Store.open(tmp_path) as store:
+        with pytest.warns(StoreWarning, match="made again"):
+            found = recorded(store, 5)
+        assert all(value == n for n, value in found.items())
+        assert store.failures() in ([], [(4, "no")])
+        assert len(store.missing()) == 5 - len(found) - len(store.failures()) > 0
+
+
+def test_a_store_of_an_earlier_version_is_refused(tmp_path):
+    Store.open(tmp_path).close()
+    index = sqlite3.connect(tmp_path / "index.sqlite")
+    index.execute("PRAGMA user_version = 1")
+    index.close()
+    with pytest.raises(StoreRefused, match=r"of version 1, of an earlier fairground: name another store, or remove"):
+        Store.open(tmp_path)

@@ -35,6 +35,17 @@ def pack(outcome: Any) -> str:
     return json.dumps(kept, sort_keys=True, separators=(",", ":"))
 
 
+def seal(key: bytes, text: str) -> str:
+    """A text with a checksum in front, over the key under which it is kept too."""
+    return hashlib.sha256(key + text.encode()).hexdigest() + text
+
+
+def unseal(key: bytes, sealed: str) -> str | None:
+    """The text that was sealed under this key; None if it was damaged, or sealed under another."""
+    text = sealed[64:]
+    return text if seal(key, text) == sealed else None
+
+
 def table(runs: Iterable[tuple[bytes, str]]) -> pa.Table:
     """Runs as a part has them, from their keys and what :func:`pack` made of them."""
     keys: list[bytes] = []
@@ -106,6 +117,8 @@ def damage(path: Path) -> str | None:
         It cannot be read now. That says nothing of what it holds.
     """
     digest = hashlib.sha256()
+    if path.is_symlink():
+        return "it is a symbolic link"
     try:
         with open(path, "rb") as file:
             while block := file.read(1 << 20):

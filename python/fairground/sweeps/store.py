@@ -12,6 +12,10 @@ A store is a directory::
 3. On opening, halves of files are removed, and parts that the index does not know are taken up: a kill between rename
    and transaction left them, or the index was lost.
 
+Texts in the index carry a checksum over their key and themselves, parts are named by theirs, and what the index says of
+parts is compared with the keys in them: a result is that of the run that asks for it, or it is named as damaged and made
+again. No link is followed, and no name that stands in an index is used unless it is that of a part.
+
 So a process that is killed loses nothing that was finished. For the machine's own death, a loss of power, everything is
 synced once in :data:`SYNC_S`: to wait for the disk after each run would make short runs several times as long.
 
@@ -25,6 +29,7 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
+import stat
 import time
 import warnings
 from array import array
@@ -45,7 +50,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 #: Version of the layout, in the index's ``user_version``.
-FORMAT = 1
+FORMAT = 2
 #: Marks an index as ours, in its ``application_id``.
 APPLICATION = 0x46475354
 #: Runs that the index holds before they move to a part.
@@ -115,6 +120,7 @@ class Store:
             The disk is full.
         """
         path = Path(path)
+        _refuse_links(path)
         if read_only:
             return cls(path, _connect_to_read(path), None)
         try:
@@ -186,6 +192,7 @@ class Store:
             self._db.execute(WANTED)
             rows = ((position, bytes.fromhex(key)) for position, key in enumerate(keys))
             self._db.executemany("INSERT INTO wanted VALUES (?, ?)", rows)
+        self._check_texts()
         self._check_parts()
 
     def missing(self) -> array[int]:
@@ -213,11 +220,14 @@ class Store:
                     yield _placed(whole.take([row for row, _ in where]), [position for _, position in where])
             cursor = self._db.execute(fresh)
             while some := cursor.fetchmany(RUNS_PER_PART):
-                yield _placed(parts.table(row[:2] for row in some), [row[2] for row in some])
+                whole = [(key, text, at) for key, sealed, at in some if (text := parts.unseal(key, sealed)) is not None]
+                yield _placed(parts.table(row[:2] for row in whole), [row[2] for row in whole])
 
     def _read(self, file: str) -> pa.Table:
         path = self.path / "parts" / file
         try:
+            if not parts.is_part(file):
+                raise OSError("the index names what is no part")
             return parts.read(path)
         except (OSError, pa.ArrowException) as error:
             raise StoreRefused(
@@ -227,9 +237,11 @@ class Store:
     def failures(self) -> list[tuple[int, str]]:
         """Positions and messages of what is wanted and failed, ascending."""
         with self._guarded():
-            return self._db.execute(
-                "SELECT position, message FROM wanted JOIN failures USING (key) ORDER BY 1"
+            found = self._db.execute(
+                "SELECT position, key, message FROM wanted JOIN failures USING (key) ORDER BY 1"
             ).fetchall()
+        texts = ((position, parts.unseal(key, sealed)) for position, key, sealed in found)
+        return [(position, text) for position, text in texts if text is not None]
 
     def document(self, name: str) -> str | None:
         """A text that was kept with the results."""
@@ -252,13 +264,13 @@ class Store:
             self._sync_now_and_then()
             with self._transaction():
                 if outcome.failed is not None:
-                    message = outcome.failed[:MESSAGE_MAX]
+                    message = parts.seal(name, outcome.failed[:MESSAGE_MAX])
                     self._db.execute("INSERT OR REPLACE INTO failures VALUES (?, ?)", (name, message))
                 else:
                     self._db.execute(
                         "INSERT OR IGNORE INTO fresh (key, outcome) "
                         "SELECT ?1, ?2 WHERE NOT EXISTS (SELECT 1 FROM kept WHERE key = ?1)",
-                        (name, parts.pack(outcome)),
+                        (name, parts.seal(name, parts.pack(outcome))),
                     )
                     self._fresh += 1
         if self._fresh >= RUNS_PER_PART:
@@ -273,12 +285,14 @@ class Store:
             The disk is full. They stay in the index.
         """
         with self._guarded():
-            fresh = self._db.execute("SELECT id, key, outcome FROM fresh ORDER BY id").fetchall()
-            if not fresh:
+            sealed = self._db.execute("SELECT key, outcome FROM fresh ORDER BY id").fetchall()
+            if not sealed:
                 return
-            file = parts.write(self.path / "parts", parts.table(row[1:] for row in fresh))
+            fresh = [(key, text) for key, outcome in sealed if (text := parts.unseal(key, outcome)) is not None]
+            file = parts.write(self.path / "parts", parts.table(fresh)) if fresh else None
             with self._transaction():
-                self._add_part(file, (key for _, key, _ in fresh))
+                if file is not None:
+                    self._add_part(file, (key for key, _ in fresh))
                 self._db.execute("DELETE FROM fresh")
             self._fresh = 0
 
@@ -294,6 +308,24 @@ class Store:
 
     # Order in the house.
 
+    def _check_texts(self) -> None:
+        """Drops what is wanted and was damaged in the index: it is no longer on record."""
+        damaged = []
+        with self._guarded():
+            for table, column in (("fresh", "outcome"), ("failures", "message")):
+                rows = self._db.execute(f"SELECT key, {column} FROM {table} JOIN wanted USING (key)").fetchall()
+                damaged += [(table, key) for key, sealed in rows if parts.unseal(key, sealed) is None]
+            if damaged and not self.read_only:
+                with self._transaction():
+                    for table, key in damaged:
+                        self._db.execute(f"DELETE FROM {table} WHERE key = ?", (key,))
+        if damaged:
+            warnings.warn(
+                f"{self.path / 'index.sqlite'}: {len(damaged)} results are damaged; their runs are made again",
+                StoreWarning,
+                stacklevel=3,
+            )
+
     def _check_parts(self) -> None:
         """Looks for damage in the parts that are wanted."""
         with self._guarded():
@@ -303,10 +335,18 @@ class Store:
         for part, file in wanted:
             path = self.path / "parts" / file
             with self._guarded():
-                damage = parts.damage(path)
+                damage = parts.damage(path) if parts.is_part(file) else "its name is not that of a part"
+                damage = damage or self._misplaced(part, path)
             if damage:
                 self._forget(part, file)
                 warnings.warn(f"{path} is damaged ({damage}); its runs are made again", StoreWarning, stacklevel=3)
+
+    def _misplaced(self, part: int, path: Path) -> str | None:
+        """Whether a run that is wanted is said to be where another one is."""
+        rows = self._db.execute("SELECT row, key FROM wanted JOIN kept USING (key) WHERE part = ?", (part,)).fetchall()
+        there = list(parts.keys(path))
+        wrong = any(not 0 <= row < len(there) or there[row] != key for row, key in rows)
+        return "the index takes its runs for others" if wrong else None
 
     def _forget(self, part: int, file: str) -> None:
         if self.read_only:
@@ -316,7 +356,8 @@ class Store:
             with self._transaction():
                 self._db.execute("DELETE FROM kept WHERE part = ?", (part,))
                 self._db.execute("DELETE FROM parts WHERE id = ?", (part,))
-            _put_aside(self.path / "parts" / file)
+            if parts.is_part(file):
+                _put_aside(self.path / "parts" / file)
 
     def _put_in_order(self) -> None:
         """Removes halves of parts, and takes up parts that the index does not know. Other files are left alone."""
@@ -388,6 +429,27 @@ class Store:
             raise StoreRefused(
                 f"{self.path / 'index.sqlite'} is damaged ({error}): start again to have it mended from the parts"
             ) from error
+
+
+def _refuse_links(path: Path) -> None:
+    """A store's files are its own: what is written to them goes nowhere else.
+
+    Raises
+    ------
+    StoreRefused
+        The directory or a file in it is a link.
+    """
+    for name in ("", "lock", "parts", *(f"index.sqlite{ending}" for ending in ("", "-wal", "-shm", "-journal"))):
+        try:
+            status = (path / name).lstat()
+        except OSError:
+            continue
+        if stat.S_ISLNK(status.st_mode):
+            raise StoreRefused(f"{path / name} is a symbolic link: name the directory itself, or remove the link")
+        if stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
+            raise StoreRefused(
+                f"{path / name} has another name elsewhere (a hard link): copy it, or name another store"
+            )
 
 
 def _put_aside(part: Path) -> None:
@@ -463,6 +525,11 @@ def _check_version(db: sqlite3.Connection, index: Path) -> bool:
         raise StoreRefused(
             f"the store {index.parent} is of version {version}, and this program knows version {FORMAT}: "
             "use a newer fairground, or name another store"
+        )
+    if application == APPLICATION and version < FORMAT:
+        raise StoreRefused(
+            f"the store {index.parent} is of version {version}, of an earlier fairground: name another store, or remove "
+            "this one, and its runs are made again"
         )
     if application == APPLICATION and version == FORMAT:
         return True
