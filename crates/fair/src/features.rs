@@ -151,9 +151,9 @@ impl Features {
     /// Unknown names (with the nearest valid one), values a feature does not have, a feature named twice, features
     /// that exclude or miss each other, and features that this version cannot honour.
     pub fn parse(text: &str) -> Result<Features, FairError> {
-        let body = text.strip_prefix("fair:").unwrap_or(text);
-        let (mut features, rest) = Self::start(body).ok_or_else(|| {
-            let given = body.split('+').next().unwrap_or(body);
+        let body = presets::current_name(text.strip_prefix("fair:").unwrap_or(text));
+        let (mut features, rest) = Self::start(&body).ok_or_else(|| {
+            let given = body.split('+').next().unwrap_or(&body);
             unknown_preset(given, text)
         })?;
         features.changes(rest, text)?;

@@ -1,5 +1,7 @@
 //! Kernel releases, and trees that descend from them, as sets of feature values.
 
+use std::borrow::Cow;
+
 use crate::features::find;
 use crate::ffi::{FgFeatures, FEATURES};
 use crate::timeline::{self, Release, TIMELINES};
@@ -69,54 +71,64 @@ pub static PRESETS: [Preset; 22] = [
         changes: "slice-700=1 sync-delayed=1 pick-buddy=1 tg-empty-keeps=1 yield-forfeit=1 fig-allowed=1 ni-random=1 \
                     asym-early=1 misfit-core=1 freq-limits-count=0",
     },
-    measured("003-baseline", (6, 1), "", "mail 003's baseline: Linux 6.1, before util_fits_cpu"),
+    measured("misfit-unlink-baseline", (6, 1), "", "mail misfit-unlink's baseline: Linux 6.1, before util_fits_cpu"),
     measured(
-        "003-ufc",
+        "misfit-unlink-ufc",
         (6, 1),
         "ufc=1 ufc-thermal=1 cap-inversion=1 uclamp-fit=0 feec-trivial=clamped",
-        "mail 003's baseline_ufc: 6.1 with the series of util_fits_cpu. That capacity inversion, which came with it, was in \
+        "mail misfit-unlink's baseline_ufc: 6.1 with the series of util_fits_cpu. That capacity inversion, which came with it, was in \
          the tree is a guess: -cap-inversion",
     ),
     measured(
-        "003-ufc-no-thermal",
+        "misfit-unlink-ufc-no-thermal",
         (6, 1),
         "ufc=1 uclamp-fit=0 feec-trivial=clamped",
-        "mail 003's baseline_ufc_no_thermal: 003-ufc, but clamps are compared with capacities as they are when cold. That \
+        "mail misfit-unlink's baseline_ufc_no_thermal: misfit-unlink-ufc, but clamps are compared with capacities as they are when cold. That \
          heat still counts in capacities left for fair tasks and in energies is a guess",
     ),
     measured(
-        "003-patched-v4",
+        "misfit-unlink-patched-v4",
         (6, 1),
         "ufc=1 ufc-thermal=1 cap-inversion=1 uclamp-fit=0 feec-trivial=clamped misfit-unlink=1 feec=tri feec-prev-spare=1",
-        "mail 003's ufc_patched_v4: 003-ufc with misfit unlinked from overutilized. The patch is written over 6.2's way with \
-         spare capacity, which so is in; capacity inversion as in 003-ufc",
+        "mail misfit-unlink's ufc_patched_v4: misfit-unlink-ufc with misfit unlinked from overutilized. The patch is written over 6.2's way with \
+         spare capacity, which so is in; capacity inversion as in misfit-unlink-ufc",
     ),
     measured(
-        "003-patched-no-thermal",
+        "misfit-unlink-patched-no-thermal",
         (6, 1),
         "ufc=1 uclamp-fit=0 feec-trivial=clamped misfit-unlink=1 feec=tri feec-prev-spare=1",
-        "mail 003's ufc_patched_no_thermal: 003-patched-v4, but clamps are compared with capacities as they are when cold",
+        "mail misfit-unlink's ufc_patched_no_thermal: misfit-unlink-patched-v4, but clamps are compared with capacities as they are when cold",
     ),
     measured(
-        "003-kernel-b",
+        "misfit-unlink-kernel-b",
         (5, 10),
         "feec-sync=1 feec-negative=1",
-        "mail 003's kernel B, stock android12-5.10: Linux 5.10 with what a phone's tree of it has in energy-aware wakeups. \
+        "mail misfit-unlink's kernel B, stock android12-5.10: Linux 5.10 with what a phone's tree of it has in energy-aware wakeups. \
          Left out: the preference of latency-sensitive task groups for idle CPUs, and whatever a vendor's module does \
          instead; that the rest is 5.10's is a guess",
     ),
     measured(
-        "003-kernel-c",
+        "misfit-unlink-kernel-c",
         (5, 10),
         "feec-sync=1 feec-negative=1 ufc=1 ufc-thermal=1 uclamp-fit=0 feec-trivial=clamped",
-        "mail 003's kernel C: 003-kernel-b with the first version of the series of util_fits_cpu. That it took heat off \
+        "mail misfit-unlink's kernel C: misfit-unlink-kernel-b with the first version of the series of util_fits_cpu. That it took heat off \
          and knew no capacity inversion is a guess",
     ),
 ];
 
+/// A name that begins with a preset, as it is written today: the kernels of mail misfit-unlink were called by its number,
+/// `003-ufc`.
+pub(crate) fn current_name(text: &str) -> Cow<'_, str> {
+    match text.strip_prefix("003-") {
+        Some(kernel) => Cow::Owned(format!("misfit-unlink-{kernel}")),
+        None => Cow::Borrowed(text),
+    }
+}
+
 impl Preset {
     /// The preset of this name.
     pub fn find(name: &str) -> Option<&'static Preset> {
+        let name = current_name(name);
         PRESETS.iter().find(|p| p.name == name)
     }
 
@@ -231,15 +243,15 @@ mod tests {
     /// Mail 003: what each kernel has beside the one before it.
     #[test]
     fn the_kernels_of_mail_003_differ_in_what_they_measure() {
-        assert_eq!(changed("v6.1", "003-baseline"), [""; 0]);
-        let no_thermal = changed("003-baseline", "003-ufc-no-thermal");
+        assert_eq!(changed("v6.1", "misfit-unlink-baseline"), [""; 0]);
+        let no_thermal = changed("misfit-unlink-baseline", "misfit-unlink-ufc-no-thermal");
         assert_eq!(no_thermal, ["ufc=1", "uclamp-fit=0", "feec-trivial=clamped"]);
-        assert_eq!(changed("003-ufc-no-thermal", "003-ufc"), ["ufc-thermal=1", "cap-inversion=1"]);
+        assert_eq!(changed("misfit-unlink-ufc-no-thermal", "misfit-unlink-ufc"), ["ufc-thermal=1", "cap-inversion=1"]);
         let unlink = ["misfit-unlink=1", "feec=tri", "feec-prev-spare=1"];
-        assert_eq!(changed("003-ufc", "003-patched-v4"), unlink);
-        assert_eq!(changed("003-ufc-no-thermal", "003-patched-no-thermal"), unlink);
-        assert_eq!(changed("v5.10", "003-kernel-b"), ["feec-negative=1", "feec-sync=1"]);
+        assert_eq!(changed("misfit-unlink-ufc", "misfit-unlink-patched-v4"), unlink);
+        assert_eq!(changed("misfit-unlink-ufc-no-thermal", "misfit-unlink-patched-no-thermal"), unlink);
+        assert_eq!(changed("v5.10", "misfit-unlink-kernel-b"), ["feec-negative=1", "feec-sync=1"]);
         let series = ["ufc=1", "ufc-thermal=1", "uclamp-fit=0", "feec-trivial=clamped"];
-        assert_eq!(changed("003-kernel-b", "003-kernel-c"), series);
+        assert_eq!(changed("misfit-unlink-kernel-b", "misfit-unlink-kernel-c"), series);
     }
 }

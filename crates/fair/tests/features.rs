@@ -31,6 +31,15 @@ fn every_preset_can_be_asked_for() {
 }
 
 #[test]
+fn kernels_of_a_mail_may_be_named_by_its_number() {
+    assert_eq!(canonical("fair:003-ufc-cap-inversion"), "fair:misfit-unlink-ufc-cap-inversion");
+    assert_eq!(canonical("003-ufc-no-thermal"), "fair:misfit-unlink-ufc-no-thermal");
+    assert!(
+        error("003-ufx").starts_with("unknown preset `misfit-unlink-ufx` in `003-ufx`; did you mean `misfit-unlink-uf")
+    );
+}
+
+#[test]
 fn values_are_given_by_name() {
     assert_eq!(canonical("v5.9+sis-mode=prop54"), "fair:v5.9-sis-mode");
     assert_eq!(canonical("v5.9+numa-imb=quarter-si-first"), "fair:v5.9-si-first+numa-imb=quarter");
@@ -119,8 +128,8 @@ fn the_mails_can_be_measured() {
         "v5.9+cls-domain+cls-select=levels",
         "v5.9+cls-domain+cls-select=levels+levels-nr=cluster",
         "v5.16+cls-select=landed",
-        "003-ufc-cap-inversion",
-        "003-patched-v4-cap-inversion",
+        "misfit-unlink-ufc-cap-inversion",
+        "misfit-unlink-patched-v4-cap-inversion",
         "v6.3+cap-inversion",
     ];
     for text in compared {

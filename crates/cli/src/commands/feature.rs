@@ -47,7 +47,7 @@ impl FeatureCommand {
 fn text() -> String {
     let mut out = String::from("presets\n");
     for preset in &PRESETS {
-        let _ = writeln!(out, "  {:<16} {}", preset.name, preset.text);
+        let _ = writeln!(out, "  {:<36} {}", preset.name, preset.text);
     }
     out.push_str("\nfeatures: name, mail that discusses it, release that changed it first, presets that hold it\n");
     for (id, f) in features().iter().enumerate() {

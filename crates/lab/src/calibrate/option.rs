@@ -95,7 +95,7 @@ mod tests {
         let words = |j: &OptionJob| format!("{}:{} {}", j.recorded.workload, j.recorded.option, j.target.run.base);
         assert_eq!(
             jobs.iter().map(words).collect::<Vec<_>>(),
-            ["geekbench5:points fair:003-baseline", "jankbench:frame-scale fair:003-baseline"]
+            ["geekbench5:points fair:misfit-unlink-baseline", "jankbench:frame-scale fair:misfit-unlink-baseline"]
         );
         assert!(option_jobs("hikey").unwrap().is_empty());
     }
