@@ -10,6 +10,7 @@ What is understood:
     decision 6                          headings of docs/spec/design.md
     mail 003, 002/P04                   headings of docs/spec/mails.md
     §1.8                                headings of the page of docs/spec in which it stands; `placement.md §1.8` of that one
+    `crates/fair/src/lib.rs`            in documents: a path of the tree
     [text](file.md#anchor)              the file, and its heading; `[text](placement.md) sections 4.1 and 4.2` too
 
 A citation may go on in the next line of a comment. Every feature of policy/features.h is named in docs/spec/placement.md.
@@ -37,6 +38,8 @@ DECISION = re.compile(rf"(?<![-\w])decisions?{GAP}(\d{{1,2}})\b(?!\d)")
 MAIL = re.compile(rf"\bmails?{GAP}(\d{{3}}(?:(?:,|{GAP}and|{GAP}to){GAP}\d{{3}})*)\b|\b(\d{{3}})/P\d\d\b")
 OWN_SECTION = re.compile(r"(?:\b([\w-]+\.md)`? )?§(\d+(?:\.\d+)?)")
 LINK = re.compile(rf"\[[^\]]*\]\(([^)\s]+)\)(?:{GAP}sections?{GAP}({LIST}))?")
+FOLDERS = "crates|docs|guest|machines|notebooks|policy|published|python|tests|workloads"
+PATH = re.compile(rf"`((?:{FOLDERS})/[\w./-]+)`")
 FEATURE = re.compile(r'FG_FEATURE\(\s*\w+,\s*"([^"]+)"')
 
 # Test inputs and recorded output are not ours to read.
@@ -108,6 +111,11 @@ class Tree:
             yield from self.own_sections(path, prose)
         if path.endswith(".md"):
             yield from self.links(path, prose)
+        # A change log names what is gone; the specification names folders of kernels.
+        if path.endswith(".md") and path != "CHANGELOG.md" and not path.startswith(SPEC):
+            for found in PATH.finditer(prose):
+                if not self.has(normal(found[1])):
+                    yield found.start(), f"{found[1]}: there is no such file"
 
     def own_sections(self, path, text):
         for found in OWN_SECTION.finditer(text):
@@ -209,6 +217,12 @@ class MadeUp(unittest.TestCase):
         self.assertEqual(self.wrong(docs__a_md=there, docs__b_md="## Two words\n"), [])
         for link in ("[a](c.md)", "[b](b.md#three)", "[c](#two)", "[d](../b.md)", "[e](spec/placement.md) section 6.5"):
             self.assertEqual(len(self.wrong(docs__a_md=link, docs__b_md="## Two words\n")), 1, link)
+
+    def test_paths_in_documents(self):
+        there = "`docs/b.md`, `docs/`, `cargo test`, `probes/NAME.c`, in `a/docs/c.md`\n"
+        self.assertEqual(self.wrong(docs__a_md=there, docs__b_md=""), [])
+        wrong = self.wrong(docs__a_md="x\n`docs/c.md`", docs__b_md="", CHANGELOG_md="`docs/c.md`")
+        self.assertEqual(wrong, ["docs/a.md:2: docs/c.md: there is no such file"])
 
     def test_what_commands_show_is_no_citation(self):
         self.assertEqual(self.wrong(docs__a_md="```text\nspec 9.9 [a](b.md)\n```\n"), [])
