@@ -197,7 +197,7 @@ fn what_is_no_tarball_of_a_tree() {
     refused(&[0; 600], &["no such file"]);
     let mut tarball = Tarball::new();
     tarball.put(EntryType::Regular, "etc/passwd", "", b"root");
-    refused(&tarball.bytes(), &["no sysfs tree", "machine capture --script"]);
+    refused(&tarball.bytes(), &["not a sysfs tree", "machine capture --script"]);
 }
 
 /// A file of the tree in a tarball is refused as it is in a directory, under the name of the tarball.
