@@ -7,7 +7,7 @@
 //! terms, [`ablation`] to features; [`robustness`] and [`sensitivity`] vary what a mail or a machine leaves open.
 //! [`fail_if`] turns a report into a gate, [`mod@bench`] measures our own speed. [`mod@explain`] gives the reasons of
 //! placements, [`counterfactual`] the choices of our policy on a recording, [`regret`] the energy of placements above the
-//! optimum. [`mod@agree`] compares a kernel's decisions with our policy.
+//! optimum. [`conformance`] compares a kernel's decisions with our policy.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -36,15 +36,14 @@
 //! ```
 
 pub mod ablation;
-pub mod agree;
 pub mod bench;
 pub mod calibrate;
 pub mod comparison;
+pub mod conformance;
 pub mod cost_attribution;
 pub mod counterfactual;
 pub mod explain;
 pub mod fail_if;
-pub mod free;
 pub mod published;
 pub mod regret;
 pub mod replay;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! source tree --build--> libksched.so --host--> fairground_sim::Scheduler
-//!                                     --agree-> our policy is shown the kernel's state and must decide the same
+//!                                     --conformance-> our policy is shown the kernel's state and must decide the same
 //! ```
 //!
 //! | module | what |
@@ -10,14 +10,14 @@
 //! | `build` | overlay, probes, the tree's own Kbuild, the user's cache of built kernels |
 //! | `abi` | Rust twins of `kernel/include/ks.h`, the border to the C side |
 //! | `host` | a loaded kernel as [`fairground_sim::Scheduler`]; one a process |
-//! | `agree` | the referee |
+//! | `conformance` | the referee |
 //!
 //! `kernel/` holds the C side: an architecture `sim` that is laid over the user's tree, and what stands for the rest
 //! of the kernel. Nothing of a kernel tree is in this repository.
 
 pub mod abi;
-pub mod agree;
 pub mod build;
+pub mod conformance;
 mod host;
 
 pub use host::{die, FatalSink, Interests, Kernel, KernelObserver, Linux, LinuxError, Reader};

@@ -13,8 +13,8 @@ use std::process::{Command, Output};
 use std::sync::Arc;
 
 use fairground_fair::Features;
-use fairground_linux::agree::{preset_for, Asked, Kind, Tally, Watcher};
 use fairground_linux::build::{Kernels, Request};
+use fairground_linux::conformance::{preset_for, Kind, Tally, WatchOptions, Watcher};
 use fairground_linux::{die, Kernel, Linux};
 use fairground_machine::{IdleScope, IdleState, Machine};
 use fairground_sim::{Config, Engine};
@@ -125,7 +125,7 @@ fn child() {
     let (workload, _) = Workload::find(&workload.to_string_lossy(), &machine).unwrap();
     let features = Features::parse(features).unwrap();
     let (hz, unobserved) = (kernel.hz(), kernel.unobserved());
-    let (watcher, found) = Watcher::new(&machine, &features, hz, &unobserved, Asked::default()).unwrap();
+    let (watcher, found) = Watcher::new(&machine, &features, hz, &unobserved, WatchOptions::default()).unwrap();
     let mut linux = Linux::new(kernel, die).unwrap();
     linux.watch(Box::new(watcher));
     let config = Config { hz, ..Config::default() };

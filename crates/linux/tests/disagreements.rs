@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fairground_linux::agree::{Case, Replay};
+use fairground_linux::conformance::{DisagreementCase, Replay};
 use serde_json::{json, Value};
 
 fn cases() -> Vec<PathBuf> {
@@ -15,7 +15,7 @@ fn cases() -> Vec<PathBuf> {
 }
 
 fn replay(path: &Path) -> Replay {
-    let case = Case::parse(&fs::read_to_string(path).unwrap());
+    let case = DisagreementCase::parse(&fs::read_to_string(path).unwrap());
     case.and_then(|case| case.replay()).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
@@ -38,7 +38,7 @@ fn a_decision_once_in_dispute_comes_out_as_its_name_says() {
 fn changed(place: &str, value: Value) -> String {
     let mut case: Value = serde_json::from_str(&fs::read_to_string(&cases()[0]).unwrap()).unwrap();
     *case.pointer_mut(place).unwrap() = value;
-    Case::parse(&case.to_string()).unwrap().replay().unwrap_err().to_string()
+    DisagreementCase::parse(&case.to_string()).unwrap().replay().unwrap_err().to_string()
 }
 
 /// The policy would read what is not there.

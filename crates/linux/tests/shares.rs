@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fairground_fair::{Fair, Options};
-use fairground_linux::agree::preset_for;
+use fairground_linux::conformance::preset_for;
 use fairground_linux::{die, Kernel, Linux};
 use fairground_machine::Machine;
 use fairground_sim::{Config, Engine, Event, EventKind, Observer, Scheduler, TaskId};

@@ -6,10 +6,12 @@ use std::sync::Arc;
 
 use clap::Args;
 use fairground_fair::Features;
-use fairground_lab::agree::{judge, Goal, Load, Place, Sheets};
+use fairground_lab::conformance::agree::{
+    judge, ConformancePlan, ConformanceReport, RefereedMachine, RefereedWorkload,
+};
 use fairground_lab::tables::nearest;
-use fairground_linux::agree::{preset_of, Course, Shape, COURSES, SHAPES};
 use fairground_linux::build::{BuiltKernel, Kernels};
+use fairground_linux::conformance::{preset_of, ConformanceMachine, ConformanceWorkload, MACHINES, WORKLOADS};
 use fairground_machine::Machine;
 use miette::Diagnostic;
 use thiserror::Error;
@@ -86,7 +88,7 @@ pub struct Agree {
 }
 
 fn shape_help() -> String {
-    let lines = SHAPES.iter().map(|s| format!("\n- {}: {}", s.name, s.title));
+    let lines = MACHINES.iter().map(|s| format!("\n- {}: {}", s.name, s.title));
     format!(
         "Machine of the referee; repeatable [default: all of the governor, unless --machine names others]\n{}",
         lines.collect::<String>()
@@ -94,7 +96,7 @@ fn shape_help() -> String {
 }
 
 fn workload_help() -> String {
-    let lines = COURSES.iter().map(|c| format!("\n- {}: {}", c.name, c.title));
+    let lines = WORKLOADS.iter().map(|c| format!("\n- {}: {}", c.name, c.title));
     format!(
         "Workload: one of the referee's, a built-in with options or an rt-app file; repeatable [default: the \
          referee's]\n{}",
@@ -132,11 +134,11 @@ impl Agree {
         drop(progress);
         let notes = features.notes();
         let (preset, release) = (goal.preset, kernel.record.release);
-        self.deliver(&Sheets { kernel: kernel.name, release, preset, notes, seed: self.seed, sheets })
+        self.deliver(&ConformanceReport { kernel: kernel.name, release, preset, notes, seed: self.seed, sheets })
     }
 
-    fn goal(&self, kernel: &BuiltKernel, features: &Features) -> Result<Goal, Failure> {
-        Ok(Goal {
+    fn goal(&self, kernel: &BuiltKernel, features: &Features) -> Result<ConformancePlan, Failure> {
+        Ok(ConformancePlan {
             kernel: format!("linux:{}", kernel.name).parse()?,
             hz: kernel.record.hz,
             preset: features.to_string(),
@@ -149,28 +151,31 @@ impl Agree {
         })
     }
 
-    fn places(&self) -> Result<Vec<Place>, Failure> {
+    fn places(&self) -> Result<Vec<RefereedMachine>, Failure> {
         let mut places = Vec::new();
         let all = self.shape.is_empty() && self.machine.is_empty();
-        for shape in SHAPES.iter().filter(|shape| all && shape.under.includes(self.is_schedutil())) {
-            places.push(Place { name: shape.name.into(), machine: Arc::new(shape.machine()?) });
+        for shape in MACHINES.iter().filter(|shape| all && shape.under.includes(self.is_schedutil())) {
+            places.push(RefereedMachine { name: shape.name.into(), machine: Arc::new(shape.machine()?) });
         }
         for name in &self.shape {
-            let shape = Shape::find(name).ok_or_else(|| unknown_shape(name))?;
-            places.push(Place { name: name.clone(), machine: Arc::new(shape.machine()?) });
+            let shape = ConformanceMachine::find(name).ok_or_else(|| unknown_shape(name))?;
+            places.push(RefereedMachine { name: name.clone(), machine: Arc::new(shape.machine()?) });
         }
         for name in &self.machine {
-            places.push(Place { name: name.clone(), machine: Arc::new(Machine::find(name)?) });
+            places.push(RefereedMachine { name: name.clone(), machine: Arc::new(Machine::find(name)?) });
         }
         Ok(places)
     }
 
-    fn loads(&self) -> Vec<Load> {
+    fn loads(&self) -> Vec<RefereedWorkload> {
         if self.workload.is_empty() {
-            let of_governor = COURSES.iter().filter(|course| course.under.includes(self.is_schedutil()));
-            return of_governor.map(Load::Course).collect();
+            let of_governor = WORKLOADS.iter().filter(|course| course.under.includes(self.is_schedutil()));
+            return of_governor.map(RefereedWorkload::Builtin).collect();
         }
-        let load = |name: &String| Course::find(name).map_or_else(|| Load::Spec(name.clone()), Load::Course);
+        let load = |name: &String| {
+            ConformanceWorkload::find(name)
+                .map_or_else(|| RefereedWorkload::Spec(name.clone()), RefereedWorkload::Builtin)
+        };
         self.workload.iter().map(load).collect()
     }
 
@@ -184,7 +189,7 @@ impl Agree {
         std::fs::create_dir_all(dir).map_err(|e| run_failed(format!("cannot make {}: {e}", dir.display())))
     }
 
-    fn deliver(&self, sheets: &Sheets) -> Result<End, Failure> {
+    fn deliver(&self, sheets: &ConformanceReport) -> Result<End, Failure> {
         if let Some(dir) = &self.cases {
             write_cases(dir, sheets)?;
         }
@@ -202,7 +207,7 @@ impl Agree {
 }
 
 fn unknown_shape(name: &str) -> UnknownShape {
-    let names: Vec<&str> = SHAPES.iter().map(|shape| shape.name).collect();
+    let names: Vec<&str> = MACHINES.iter().map(|shape| shape.name).collect();
     let help = match nearest(name, names.iter().copied()) {
         Some(near) => format!("did you mean {near}?"),
         None => format!("the shapes are {}", names.join(", ")),
@@ -211,7 +216,7 @@ fn unknown_shape(name: &str) -> UnknownShape {
 }
 
 /// `SHAPE-WORKLOAD-KIND-RULE-N.json`, counted over all.
-fn write_cases(dir: &Path, sheets: &Sheets) -> Result<(), Failure> {
+fn write_cases(dir: &Path, sheets: &ConformanceReport) -> Result<(), Failure> {
     for (n, (sheet, found)) in sheets.disagreements().enumerate() {
         let word = |key: &str| found.said[key].as_str().unwrap_or_default().to_owned();
         let name = format!("{}-{}-{}-{}-{n}", sheet.machine.name, found.workload, word("kind"), word("rule"));

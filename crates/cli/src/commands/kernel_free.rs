@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use fairground_lab::free::{self, Agreement, Divergence};
-use fairground_linux::agree::preset_of;
+use fairground_lab::conformance::free_running::{self, Agreement, Divergence};
 use fairground_linux::build::Kernels;
+use fairground_linux::conformance::preset_of;
 use serde_json::{json, Value};
 
 use super::feature::ListFormat;
@@ -68,7 +68,7 @@ impl Free {
                 experiment.config.hz = kernel.record.hz;
                 experiment.workers = self.workers.workers();
                 let failed = |why: String| run_failed(format!("{machine}, {workload}: {why}"));
-                let agreement = free::agree(&experiment, &seeds, self.jobs.count())?.map_err(failed)?;
+                let agreement = free_running::agree(&experiment, &seeds, self.jobs.count())?.map_err(failed)?;
                 rows.push(Row { machine: machine.clone(), workload, agreement });
             }
         }

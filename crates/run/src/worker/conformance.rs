@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use fairground_fair::Features;
-use fairground_linux::agree::{Agreement, Asked, Watcher};
+use fairground_linux::conformance::{Agreement, WatchOptions, Watcher};
 use fairground_linux::Linux;
 use fairground_machine::Machine;
 use fairground_sim::{Engine, Scheduler};
@@ -22,7 +22,7 @@ pub fn watched(
     job: &Job,
     machine: &Arc<Machine>,
     preset: &str,
-    asked: Asked,
+    asked: WatchOptions,
 ) -> Result<(Box<dyn Scheduler>, Findings), String> {
     let library = job.descriptors.library.ok_or("our own scheduler needs no referee: name a kernel")?;
     let kernel = kernel(library, job, machine)?;

@@ -126,7 +126,7 @@ pub enum Answer {
     Placements(Placements),
     /// Our own speed.
     SpeedMeasurement(SpeedMeasurement),
-    /// What was judged, as [`fairground_linux::agree::Agreement::json`] says it.
+    /// What was judged, as [`fairground_linux::conformance::Agreement::json`] says it.
     Agreement(serde_json::Value),
     /// It could not begin.
     Refused(String),

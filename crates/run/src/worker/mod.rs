@@ -116,7 +116,7 @@ impl Workers {
     }
 
     /// One run of a kernel with our policy beside it, as `order` asks: what
-    /// [`fairground_linux::agree::Agreement::json`] says of it.
+    /// [`fairground_linux::conformance::Agreement::json`] says of it.
     ///
     /// # Errors
     /// Why there is none.

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 
-use fairground_linux::agree::{preset_for, Asked, Watcher};
+use fairground_linux::conformance::{preset_for, WatchOptions, Watcher};
 use fairground_linux::{Kernel, Linux, LinuxError};
 use fairground_machine::Machine;
 use fairground_sim::{Governor, Scheduler};
@@ -149,7 +149,7 @@ fn sets_clocks(job: &Job) -> bool {
 fn linux(kernel: Kernel, job: &Job, machine: &Arc<Machine>) -> Result<Box<dyn Scheduler>, Box<dyn Error>> {
     let watcher = if job.order.rules() {
         let (features, unobserved) = (preset_for(&kernel.release())?, kernel.unobserved());
-        let asked = Asked { schedutil: sets_clocks(job), ..Asked::default() };
+        let asked = WatchOptions { schedutil: sets_clocks(job), ..WatchOptions::default() };
         let (watcher, _) = Watcher::new(machine, &features, kernel.hz(), &unobserved, asked)?;
         Some(if job.order.why() { watcher.with_reasons() } else { watcher })
     } else {
@@ -179,7 +179,7 @@ fn work(job: &Job, place: &'static SharedState, make: &Make) -> Reply {
             JobKind::Measure { timed, why } => Ok(measure(&experiment, made()?, *timed, *why)),
             JobKind::Agree { preset, picks, pelt, balance } => {
                 let (picks, pelt, balance) = (*picks, *pelt, *balance);
-                let asked = Asked { picks, pelt, balance, schedutil: sets_clocks(job) };
+                let asked = WatchOptions { picks, pelt, balance, schedutil: sets_clocks(job) };
                 let (sched, found) = within_boot(place, || conformance::watched(job, &machine, preset, asked))?;
                 Ok(conformance::judge(
                     experiment.engine(Box::new(Instrumented::new(sched, place)), job.config.seed),

@@ -11,8 +11,8 @@ use fairground_fair::ffi::*;
 use fairground_fair::PolicySandbox;
 use fairground_machine::CpuId;
 
-use super::show::keys;
 use super::state::State;
+use super::state_importer::keys;
 
 /// What a look came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,14 +25,14 @@ pub struct Outcome {
     cpus: Vec<(u64, u64, u32, u32, u32)>,
 }
 
-/// Looks of a kernel's governor, one at a time.
-pub struct Looks {
-    shown: PolicySandbox,
-    pending: Option<Judged>,
+/// GovernorUpdates of a kernel's governor, one at a time.
+pub struct GovernorUpdates {
+    sandbox: PolicySandbox,
+    pending: Option<JudgedUpdate>,
 }
 
 /// Both sides of a look.
-pub struct Judged {
+pub struct JudgedUpdate {
     /// Whose utilization has changed.
     pub cpu: CpuId,
     /// `FG_FREQUENCY_*`.
@@ -54,36 +54,36 @@ pub struct Before {
     cpus: Vec<(CpuId, FgSugovCpu)>,
 }
 
-impl Looks {
+impl GovernorUpdates {
     /// The policy to ask; schedutil sets its clocks.
-    pub fn new(shown: PolicySandbox) -> Looks {
-        Looks { shown, pending: None }
+    pub fn new(sandbox: PolicySandbox) -> GovernorUpdates {
+        GovernorUpdates { sandbox, pending: None }
     }
 
     /// The policy's structs.
-    pub fn shown_mut(&mut self) -> &mut PolicySandbox {
-        &mut self.shown
+    pub fn sandbox_mut(&mut self) -> &mut PolicySandbox {
+        &mut self.sandbox
     }
 
     /// The governor is told.
     pub fn begin(&mut self, kernel: &dyn State, cpu: CpuId, flags: u32) {
-        let shown = &mut self.shown;
-        keys(kernel, shown);
-        for other in shown.clock_cpus(cpu).iter() {
-            let to = shown.cpu_mut(other);
+        let sandbox = &mut self.sandbox;
+        keys(kernel, sandbox);
+        for other in sandbox.clock_cpus(cpu).iter() {
+            let to = sandbox.cpu_mut(other);
             kernel.cpu(other, to);
             kernel.governor_cpu(other, to);
         }
-        let Some(clock) = shown.sugov_mut(cpu) else { return };
+        let Some(clock) = sandbox.sugov_mut(cpu) else { return };
         kernel.governor(cpu, clock);
         clock.asked = 0;
-        let before = Before::of(shown, cpu);
-        let (ours, rule) = looked(shown, cpu, flags);
-        self.pending = Some(Judged { cpu, flags, rule, kernel: Outcome::default(), ours, before });
+        let before = Before::of(sandbox, cpu);
+        let (ours, rule) = looked(sandbox, cpu, flags);
+        self.pending = Some(JudgedUpdate { cpu, flags, rule, kernel: Outcome::default(), ours, before });
     }
 
     /// It has asked for this, or for nothing. None without a beginning.
-    pub fn end(&mut self, kernel: &dyn State, khz: Option<u32>) -> Option<Judged> {
+    pub fn end(&mut self, kernel: &dyn State, khz: Option<u32>) -> Option<JudgedUpdate> {
         let mut judged = self.pending.take()?;
         let mut clock = FgSugov::zeroed();
         kernel.governor(judged.cpu, &mut clock);
@@ -92,17 +92,17 @@ impl Looks {
             kernel.governor_cpu(other, &mut cpu);
             cpu.sugov_cpu
         };
-        let cpus = self.shown.clock_cpus(judged.cpu).iter().map(of_cpu).collect();
+        let cpus = self.sandbox.clock_cpus(judged.cpu).iter().map(of_cpu).collect();
         judged.kernel = Outcome::of(khz, &clock, cpus);
         Some(judged)
     }
 }
 
 /// Carries out ours; what came of it, and the row it counts in.
-pub fn looked(shown: &mut PolicySandbox, cpu: CpuId, flags: u32) -> (Outcome, String) {
-    let before = shown.sugov_mut(cpu).cloned().unwrap_or(FgSugov::zeroed());
-    let answer = shown.update_frequency(cpu, flags);
-    let after = shown.sugov_mut(cpu).cloned().unwrap_or(FgSugov::zeroed());
+pub fn looked(sandbox: &mut PolicySandbox, cpu: CpuId, flags: u32) -> (Outcome, String) {
+    let before = sandbox.sugov_mut(cpu).cloned().unwrap_or(FgSugov::zeroed());
+    let answer = sandbox.update_frequency(cpu, flags);
+    let after = sandbox.sugov_mut(cpu).cloned().unwrap_or(FgSugov::zeroed());
     let row = match answer {
         FG_FREQUENCY_SOON => "soon",
         FG_FREQUENCY_SAME => "same",
@@ -112,24 +112,24 @@ pub fn looked(shown: &mut PolicySandbox, cpu: CpuId, flags: u32) -> (Outcome, St
         _ => "no governor",
     };
     let limits = if before.limits_changed | before.need_update != 0 { ", new limits" } else { "" };
-    let cpus: Vec<CpuId> = shown.clock_cpus(cpu).iter().collect();
-    let cpus = cpus.into_iter().map(|other| shown.cpu_mut(other).sugov_cpu.clone()).collect();
+    let cpus: Vec<CpuId> = sandbox.clock_cpus(cpu).iter().collect();
+    let cpus = cpus.into_iter().map(|other| sandbox.cpu_mut(other).sugov_cpu.clone()).collect();
     let asked = Some(after.khz).filter(|_| after.asked != 0);
     (Outcome::of(asked, &after, cpus), format!("{row}{limits}"))
 }
 
 impl Before {
-    fn of(shown: &mut PolicySandbox, cpu: CpuId) -> Before {
-        let clock = shown.sugov_mut(cpu).cloned();
-        let others: Vec<CpuId> = shown.clock_cpus(cpu).iter().collect();
-        let cpus = others.into_iter().map(|other| (other, shown.cpu_mut(other).sugov_cpu.clone())).collect();
+    fn of(sandbox: &mut PolicySandbox, cpu: CpuId) -> Before {
+        let clock = sandbox.sugov_mut(cpu).cloned();
+        let others: Vec<CpuId> = sandbox.clock_cpus(cpu).iter().collect();
+        let cpus = others.into_iter().map(|other| (other, sandbox.cpu_mut(other).sugov_cpu.clone())).collect();
         Before { cpu, clock, cpus }
     }
 
     /// Shows it again.
-    pub fn restore(self, shown: &mut PolicySandbox) {
-        shown.sugov_mut(self.cpu).into_iter().zip(self.clock).for_each(|(to, clock)| *to = clock);
-        self.cpus.into_iter().for_each(|(other, of_cpu)| shown.cpu_mut(other).sugov_cpu = of_cpu);
+    pub fn restore(self, sandbox: &mut PolicySandbox) {
+        sandbox.sugov_mut(self.cpu).into_iter().zip(self.clock).for_each(|(to, clock)| *to = clock);
+        self.cpus.into_iter().for_each(|(other, of_cpu)| sandbox.cpu_mut(other).sugov_cpu = of_cpu);
     }
 }
 
@@ -162,42 +162,42 @@ mod tests {
     fn busy(util: u64) -> PolicySandbox {
         let machine = Machine::preset("hikey960").unwrap();
         let features = Features::preset("debian-6.12.117").unwrap();
-        let mut shown = PolicySandbox::new(&machine, &features, 250).unwrap();
-        shown.start_governor(&machine);
-        if let Some(clock) = shown.sugov_mut(4) {
+        let mut sandbox = PolicySandbox::new(&machine, &features, 250).unwrap();
+        sandbox.start_governor(&machine);
+        if let Some(clock) = sandbox.sugov_mut(4) {
             clock.limits_changed = 0;
         }
-        let rq = shown.cpu_mut(4);
+        let rq = sandbox.cpu_mut(4);
         (rq.clock, rq.cfs.util_avg) = (1_000_000_000, util);
-        shown
+        sandbox
     }
 
     #[test]
     fn a_busy_cpu_asks_for_more_and_not_again_at_once() {
-        let mut shown = busy(500);
-        let (outcome, row) = looked(&mut shown, 4, 0);
+        let mut sandbox = busy(500);
+        let (outcome, row) = looked(&mut sandbox, 4, 0);
         assert_eq!((outcome.asked, row.as_str()), (Some(1_805_000), "up"), "{}", outcome.words());
-        shown.sugov_mut(4).unwrap().asked = 0;
-        let (outcome, row) = looked(&mut shown, 4, 0);
+        sandbox.sugov_mut(4).unwrap().asked = 0;
+        let (outcome, row) = looked(&mut sandbox, 4, 0);
         assert_eq!((outcome.asked, row.as_str()), (None, "soon"));
     }
 
     #[test]
     fn new_limits_are_heeded_at_once() {
-        let mut shown = busy(500);
-        looked(&mut shown, 4, 0);
-        let clock = shown.sugov_mut(4).unwrap();
+        let mut sandbox = busy(500);
+        looked(&mut sandbox, 4, 0);
+        let clock = sandbox.sugov_mut(4).unwrap();
         (clock.asked, clock.max_khz, clock.limits_changed) = (0, 1_421_000, 1);
-        let (outcome, row) = looked(&mut shown, 4, 0);
+        let (outcome, row) = looked(&mut sandbox, 4, 0);
         assert_eq!((outcome.asked, row.as_str()), (Some(1_421_000), "down, new limits"));
     }
 
     #[test]
     fn what_a_look_has_changed_can_be_shown_again() {
-        let mut shown = busy(500);
-        let before = Before::of(&mut shown, 4);
-        let first = looked(&mut shown, 4, 0);
-        before.restore(&mut shown);
-        assert_eq!(looked(&mut shown, 4, 0), first);
+        let mut sandbox = busy(500);
+        let before = Before::of(&mut sandbox, 4);
+        let first = looked(&mut sandbox, 4, 0);
+        before.restore(&mut sandbox);
+        assert_eq!(looked(&mut sandbox, 4, 0), first);
     }
 }

@@ -10,8 +10,8 @@ use fairground_fair::ffi::*;
 use fairground_fair::{Move, PolicySandbox, SourceQueue};
 use fairground_machine::CpuId;
 
-use super::show::{push_target, Kept, Shower};
 use super::state::State;
+use super::state_importer::{push_target, SavedState, StateImporter};
 
 /// What a push came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,11 +27,11 @@ pub struct Outcome {
 /// Pushes of a kernel, one at a time.
 #[derive(Default)]
 pub struct Pushes {
-    pending: Option<Judged>,
+    pending: Option<JudgedPush>,
 }
 
 /// Both sides of a push.
-pub struct Judged {
+pub struct JudgedPush {
     /// The queue that is to give.
     pub source: SourceQueue,
     /// The row.
@@ -41,7 +41,7 @@ pub struct Judged {
     /// Ours.
     pub ours: Outcome,
     /// The state as it was shown, as far as ours changes it.
-    pub before: Kept,
+    pub before: SavedState,
     /// The CPU to push to.
     dst: CpuId,
     /// The kernel does not show all that was looked at.
@@ -50,14 +50,14 @@ pub struct Judged {
 
 impl Pushes {
     /// The stopper of a CPU has been asked, and is about to look for a task.
-    pub fn begin(&mut self, kernel: &dyn State, src: CpuId, shower: &mut Shower, shown: &mut PolicySandbox) {
-        let dst = shower.push(kernel, shown, src);
-        let (tasks, is_whole) = shower.movable(kernel, shown, src);
+    pub fn begin(&mut self, kernel: &dyn State, src: CpuId, importer: &mut StateImporter, sandbox: &mut PolicySandbox) {
+        let dst = importer.push(kernel, sandbox, src);
+        let (tasks, is_whole) = importer.movable(kernel, sandbox, src);
         let source = SourceQueue { cpu: src, clock: kernel.clock(), irq_ns: kernel.irq_time(src), tasks };
-        let before = shower.keep_push(shown, &source, dst);
-        let (ours, rule) = pushed(shown, &source);
+        let before = importer.keep_push(sandbox, &source, dst);
+        let (ours, rule) = pushed(sandbox, &source);
         let (kernel, has_groups) = (Outcome::default(), !is_whole);
-        self.pending = Some(Judged { source, rule, kernel, ours, before, dst, has_groups });
+        self.pending = Some(JudgedPush { source, rule, kernel, ours, before, dst, has_groups });
     }
 
     /// A task leaves. False: not for a stopper.
@@ -68,13 +68,13 @@ impl Pushes {
     }
 
     /// The stopper is done. None without a beginning.
-    pub fn end(&mut self, kernel: &dyn State, shown: &PolicySandbox) -> Option<Judged> {
+    pub fn end(&mut self, kernel: &dyn State, sandbox: &PolicySandbox) -> Option<JudgedPush> {
         let mut judged = self.pending.take()?;
         let dst = judged.dst;
         let (mut src, mut sd) = (FgCpu::zeroed(), FgDomain::zeroed());
         kernel.cpu(judged.source.cpu, &mut src);
         judged.kernel.done = src.active_balance == 0;
-        for n in 0..shown.nr_domains(dst) {
+        for n in 0..sandbox.nr_domains(dst) {
             kernel.domain(dst, n, &mut sd);
             judged.kernel.failed.push(sd.nr_balance_failed);
         }
@@ -83,21 +83,21 @@ impl Pushes {
 }
 
 /// Carries out ours; what came of it, and the row it counts in.
-pub fn pushed(shown: &mut PolicySandbox, source: &SourceQueue) -> (Outcome, String) {
-    let dst = push_target(shown, source.cpu);
-    let moved = shown.push(source);
+pub fn pushed(sandbox: &mut PolicySandbox, source: &SourceQueue) -> (Outcome, String) {
+    let dst = push_target(sandbox, source.cpu);
+    let moved = sandbox.push(source);
     let rule = if moved.is_some() { "push" } else { "push, stuck" };
     let moved = moved.and_then(|m| match m {
         Move::Detached { task, to, .. } => Some((task, to)),
         Move::Found { .. } => None,
     });
-    let done = shown.cpu_mut(source.cpu).active_balance == 0;
-    (Outcome { moved, done, failed: failed(shown, dst) }, rule.into())
+    let done = sandbox.cpu_mut(source.cpu).active_balance == 0;
+    (Outcome { moved, done, failed: failed(sandbox, dst) }, rule.into())
 }
 
 /// Failures of the domains of a CPU, from below.
-fn failed(shown: &mut PolicySandbox, cpu: CpuId) -> Vec<u32> {
-    (0..shown.nr_domains(cpu)).map(|n| shown.domain_mut(cpu, n).nr_balance_failed).collect()
+fn failed(sandbox: &mut PolicySandbox, cpu: CpuId) -> Vec<u32> {
+    (0..sandbox.nr_domains(cpu)).map(|n| sandbox.domain_mut(cpu, n).nr_balance_failed).collect()
 }
 
 impl Outcome {

@@ -11,8 +11,8 @@ use fairground_fair::ffi::*;
 use fairground_fair::{BalanceInput, Move, PolicySandbox, SourceQueue};
 use fairground_machine::CpuId;
 
-use super::show::{Kept, Shower};
 use super::state::{Found, Pass, State};
+use super::state_importer::{SavedState, StateImporter};
 
 /// What a pass came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,12 +22,12 @@ pub struct Outcome {
     moves: Vec<Move>,
     /// The stopper of the last source was asked.
     active: bool,
-    left: Left,
+    left: PassEffects,
 }
 
 /// What a pass leaves behind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Left {
+struct PassEffects {
     nr_balance_failed: u32,
     balance_interval: u32,
     /// The flag of the group above that this domain is in.
@@ -48,7 +48,7 @@ pub struct Passes {
 }
 
 /// Both sides of a pass.
-pub struct Judged {
+pub struct JudgedPass {
     /// What was asked, with all sources.
     pub attempt: BalanceInput,
     /// The row: how our look ended, and what came of it.
@@ -58,15 +58,21 @@ pub struct Judged {
     /// Ours.
     pub ours: Outcome,
     /// The state as it was shown.
-    pub before: Kept,
+    pub before: SavedState,
     /// The kernel does not show all that was looked at.
     pub has_groups: bool,
 }
 
 impl Passes {
     /// A pass begins.
-    pub fn begin(&mut self, kernel: &dyn State, pass: &Pass, shower: &mut Shower, shown: &mut PolicySandbox) {
-        let jiffies = shower.balance(kernel, shown, pass.cpu, pass.domain);
+    pub fn begin(
+        &mut self,
+        kernel: &dyn State,
+        pass: &Pass,
+        importer: &mut StateImporter,
+        sandbox: &mut PolicySandbox,
+    ) {
+        let jiffies = importer.balance(kernel, sandbox, pass.cpu, pass.domain);
         let Pass { cpu, domain, kind } = *pass;
         self.attempt = Some(BalanceInput { cpu, domain, kind, jiffies, sources: Vec::new() });
         self.moves.clear();
@@ -74,12 +80,18 @@ impl Passes {
     }
 
     /// The kernel's look found something; nothing has left yet.
-    pub fn found(&mut self, kernel: &dyn State, found: &Found, shower: &mut Shower, shown: &mut PolicySandbox) {
+    pub fn found(
+        &mut self,
+        kernel: &dyn State,
+        found: &Found,
+        importer: &mut StateImporter,
+        sandbox: &mut PolicySandbox,
+    ) {
         let Some(attempt) = &mut self.attempt else { return };
         let Found { group, src, migration, imbalance } = *found;
         self.moves.push(Move::Found { group, src, migration, imbalance });
         let Some(cpu) = src else { return };
-        let (tasks, is_whole) = shower.movable(kernel, shown, cpu);
+        let (tasks, is_whole) = importer.movable(kernel, sandbox, cpu);
         self.has_groups |= !is_whole;
         attempt.sources.push(SourceQueue { cpu, clock: kernel.clock(), irq_ns: kernel.irq_time(cpu), tasks });
     }
@@ -94,27 +106,27 @@ impl Passes {
         &mut self,
         kernel: &dyn State,
         is_ours: bool,
-        shower: &Shower,
-        shown: &mut PolicySandbox,
-    ) -> Option<Judged> {
+        importer: &StateImporter,
+        sandbox: &mut PolicySandbox,
+    ) -> Option<JudgedPass> {
         let attempt = self.attempt.take()?;
         let theirs = Outcome {
             not_ours: !is_ours,
             moves: std::mem::take(&mut self.moves),
-            active: attempt.sources.last().is_some_and(|source| is_asked(kernel, shown, source.cpu)),
-            left: Left::of_kernel(kernel, &attempt),
+            active: attempt.sources.last().is_some_and(|source| is_asked(kernel, sandbox, source.cpu)),
+            left: PassEffects::of_kernel(kernel, &attempt),
         };
-        let before = shower.keep(shown, &attempt);
-        let (ours, rule) = attempted(shown, &attempt);
-        Some(Judged { attempt, rule, kernel: theirs, ours, before, has_groups: self.has_groups })
+        let before = importer.keep(sandbox, &attempt);
+        let (ours, rule) = attempted(sandbox, &attempt);
+        Some(JudgedPass { attempt, rule, kernel: theirs, ours, before, has_groups: self.has_groups })
     }
 }
 
 /// Carries out ours; what came of it, and the row it counts in.
-pub fn attempted(shown: &mut PolicySandbox, attempt: &BalanceInput) -> (Outcome, String) {
-    let done = shown.balance(attempt);
+pub fn attempted(sandbox: &mut PolicySandbox, attempt: &BalanceInput) -> (Outcome, String) {
+    let done = sandbox.balance(attempt);
     let row = row(done.rule, &done.moves, done.active);
-    let left = Left::of_shown(shown, attempt);
+    let left = PassEffects::of_sandbox(sandbox, attempt);
     (Outcome { not_ours: !done.ours, moves: done.moves, active: done.active, left }, row)
 }
 
@@ -130,14 +142,14 @@ fn row(rule: &str, moves: &[Move], active: bool) -> String {
 }
 
 /// The stopper of a CPU was asked since the CPU was shown.
-fn is_asked(kernel: &dyn State, shown: &mut PolicySandbox, cpu: CpuId) -> bool {
+fn is_asked(kernel: &dyn State, sandbox: &mut PolicySandbox, cpu: CpuId) -> bool {
     let mut now = FgCpu::zeroed();
     kernel.cpu(cpu, &mut now);
-    now.active_balance != 0 && shown.cpu_mut(cpu).active_balance == 0
+    now.active_balance != 0 && sandbox.cpu_mut(cpu).active_balance == 0
 }
 
-impl Left {
-    fn of_kernel(kernel: &dyn State, attempt: &BalanceInput) -> Left {
+impl PassEffects {
+    fn of_kernel(kernel: &dyn State, attempt: &BalanceInput) -> PassEffects {
         let (cpu, n) = (attempt.cpu, attempt.domain);
         let (mut sd, mut root, mut groups) = (FgDomain::zeroed(), FgRoot::zeroed(), Vec::new());
         kernel.domain(cpu, n, &mut sd);
@@ -145,20 +157,20 @@ impl Left {
         kernel.groups(cpu, n, &mut groups);
         let capacity = groups.first().map_or(0, |g| g.capacity);
         kernel.groups(cpu, n + 1, &mut groups);
-        Left::new(&sd, capacity, groups.first(), &root)
+        PassEffects::new(&sd, capacity, groups.first(), &root)
     }
 
-    fn of_shown(shown: &mut PolicySandbox, attempt: &BalanceInput) -> Left {
+    fn of_sandbox(sandbox: &mut PolicySandbox, attempt: &BalanceInput) -> PassEffects {
         let (cpu, n) = (attempt.cpu, attempt.domain);
-        let has_parent = n + 1 < shown.nr_domains(cpu);
-        let sd = shown.domain_mut(cpu, n).clone();
-        let capacity = shown.group_mut(cpu, n, 0).map_or(0, |g| g.capacity);
-        let above = has_parent.then(|| shown.group_mut(cpu, n + 1, 0).cloned()).flatten();
-        Left::new(&sd, capacity, above.as_ref(), shown.root_mut(cpu))
+        let has_parent = n + 1 < sandbox.nr_domains(cpu);
+        let sd = sandbox.domain_mut(cpu, n).clone();
+        let capacity = sandbox.group_mut(cpu, n, 0).map_or(0, |g| g.capacity);
+        let above = has_parent.then(|| sandbox.group_mut(cpu, n + 1, 0).cloned()).flatten();
+        PassEffects::new(&sd, capacity, above.as_ref(), sandbox.root_mut(cpu))
     }
 
-    fn new(sd: &FgDomain, capacity: u64, above: Option<&FgGroup>, root: &FgRoot) -> Left {
-        Left {
+    fn new(sd: &FgDomain, capacity: u64, above: Option<&FgGroup>, root: &FgRoot) -> PassEffects {
+        PassEffects {
             nr_balance_failed: sd.nr_balance_failed,
             balance_interval: sd.balance_interval,
             imbalanced: above.is_some_and(|g| g.imbalance != 0),
@@ -220,8 +232,13 @@ mod tests {
     #[test]
     fn an_outcome_says_what_moved_and_what_is_left_behind() {
         let found = Move::Found { group: 4, src: Some(5), migration: FG_MIGRATE_UTIL, imbalance: 300 };
-        let left =
-            Left { nr_balance_failed: 2, balance_interval: 8, imbalanced: true, capacity: 99, ..Left::default() };
+        let left = PassEffects {
+            nr_balance_failed: 2,
+            balance_interval: 8,
+            imbalanced: true,
+            capacity: 99,
+            ..PassEffects::default()
+        };
         let moves = vec![found, Move::Detached { task: 7, from: 5, to: 0 }];
         let outcome = Outcome { not_ours: false, moves, active: false, left };
         let words =

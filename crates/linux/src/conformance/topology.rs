@@ -8,11 +8,11 @@ use super::state::State;
 
 /// What differs, in words, e.g. `cpu4 domain 1: flags: kernel 0x1217, ours 0x1317`. The words are the same for all CPUs
 /// that differ alike only up to the CPU's number.
-pub fn compare(kernel: &dyn State, shown: &mut PolicySandbox) -> Vec<String> {
+pub fn compare(kernel: &dyn State, sandbox: &mut PolicySandbox) -> Vec<String> {
     let mut found = Vec::new();
-    for cpu in 0..shown.nr_cpus() as CpuId {
-        compare_place(kernel, shown, cpu, &mut found);
-        let ours = shown.nr_domains(cpu);
+    for cpu in 0..sandbox.nr_cpus() as CpuId {
+        compare_place(kernel, sandbox, cpu, &mut found);
+        let ours = sandbox.nr_domains(cpu);
         let mut theirs = 0;
         while kernel.domain(cpu, theirs, &mut FgDomain::zeroed()) {
             theirs += 1;
@@ -21,19 +21,19 @@ pub fn compare(kernel: &dyn State, shown: &mut PolicySandbox) -> Vec<String> {
             found.push(format!("cpu{cpu}: kernel has {theirs} domains, ours {ours}"));
         }
         for n in 0..ours.min(theirs) {
-            compare_domain(kernel, shown, (cpu, n), &mut found);
-            compare_groups(kernel, shown, (cpu, n), &mut found);
+            compare_domain(kernel, sandbox, (cpu, n), &mut found);
+            compare_groups(kernel, sandbox, (cpu, n), &mut found);
         }
-        if shown.root_mut(cpu).span.first() == Some(cpu) {
-            compare_energy(kernel, shown, cpu, &mut found);
+        if sandbox.root_mut(cpu).span.first() == Some(cpu) {
+            compare_energy(kernel, sandbox, cpu, &mut found);
         }
     }
     found
 }
 
 /// The performance domains of the partition that begins with this CPU.
-fn compare_energy(kernel: &dyn State, shown: &PolicySandbox, cpu: CpuId, found: &mut Vec<String>) {
-    let ours = shown.models(cpu);
+fn compare_energy(kernel: &dyn State, sandbox: &PolicySandbox, cpu: CpuId, found: &mut Vec<String>) {
+    let ours = sandbox.models(cpu);
     for (n, (span, opps)) in ours.iter().enumerate() {
         let at = format!("cpu{cpu} performance domain {n}");
         // What the kernel does not keep stays as ours has it.
@@ -69,11 +69,11 @@ fn compare_opp(at: &str, theirs: &FgOpp, ours: &FgOpp, found: &mut Vec<String>) 
     found.extend(differ.map(|(what, theirs, ours)| format!("{at}, {khz} kHz: {what}: kernel {theirs}, ours {ours}")));
 }
 
-fn compare_place(kernel: &dyn State, shown: &mut PolicySandbox, cpu: CpuId, found: &mut Vec<String>) {
+fn compare_place(kernel: &dyn State, sandbox: &mut PolicySandbox, cpu: CpuId, found: &mut Vec<String>) {
     let place = kernel.place(cpu);
     let mut theirs = FgCpu::zeroed();
     kernel.cpu(cpu, &mut theirs);
-    let ours = shown.cpu_mut(cpu);
+    let ours = sandbox.cpu_mut(cpu);
     let numbers = [
         ("sd_llc_id", i64::from(place.llc_id), i64::from(ours.sd_llc_id)),
         ("sd_llc_size", i64::from(place.llc_size), i64::from(ours.sd_llc_size)),
@@ -88,10 +88,10 @@ fn compare_place(kernel: &dyn State, shown: &mut PolicySandbox, cpu: CpuId, foun
     }
 }
 
-fn compare_domain(kernel: &dyn State, shown: &mut PolicySandbox, (cpu, n): (CpuId, usize), found: &mut Vec<String>) {
+fn compare_domain(kernel: &dyn State, sandbox: &mut PolicySandbox, (cpu, n): (CpuId, usize), found: &mut Vec<String>) {
     let mut theirs = FgDomain::zeroed();
     kernel.domain(cpu, n, &mut theirs);
-    let ours = shown.domain_mut(cpu, n);
+    let ours = sandbox.domain_mut(cpu, n);
     let at = format!("cpu{cpu} domain {n}");
     if theirs.span != ours.span {
         found.push(format!("{at}: span: kernel {}, ours {}", theirs.span, ours.span));
@@ -112,12 +112,12 @@ fn compare_domain(kernel: &dyn State, shown: &mut PolicySandbox, (cpu, n): (CpuI
     found.extend(differ.map(|(what, theirs, ours)| format!("{at}: {what}: kernel {theirs}, ours {ours}")));
 }
 
-fn compare_groups(kernel: &dyn State, shown: &mut PolicySandbox, (cpu, n): (CpuId, usize), found: &mut Vec<String>) {
+fn compare_groups(kernel: &dyn State, sandbox: &mut PolicySandbox, (cpu, n): (CpuId, usize), found: &mut Vec<String>) {
     let mut theirs = Vec::new();
     kernel.groups(cpu, n, &mut theirs);
     for (g, theirs) in theirs.iter().enumerate() {
         let at = format!("cpu{cpu} domain {n} group {g}");
-        let Some(ours) = shown.group_mut(cpu, n, g) else {
+        let Some(ours) = sandbox.group_mut(cpu, n, g) else {
             found.push(format!("{at}: ours has no such group"));
             return;
         };
@@ -135,7 +135,7 @@ fn compare_groups(kernel: &dyn State, shown: &mut PolicySandbox, (cpu, n): (CpuI
         let differ = numbers.into_iter().filter(|(_, theirs, ours)| theirs != ours);
         found.extend(differ.map(|(what, theirs, ours)| format!("{at}: {what}: kernel {theirs}, ours {ours}")));
     }
-    if shown.group_mut(cpu, n, theirs.len()).is_some() {
+    if sandbox.group_mut(cpu, n, theirs.len()).is_some() {
         found.push(format!("cpu{cpu} domain {n}: kernel has {} groups, ours more", theirs.len()));
     }
 }

@@ -4,7 +4,7 @@ use fairground_machine::{Cluster, CpuMask, Machine, MachineError};
 
 /// Under which governors of the clocks a machine or a workload is of use to the referee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Under {
+pub enum GovernorSet {
     /// All clocks at their top.
     Performance,
     /// schedutil, with wakeups that go by energy where there is room.
@@ -13,29 +13,29 @@ pub enum Under {
     Both,
 }
 
-impl Under {
+impl GovernorSet {
     /// Whether this is one of them.
     pub fn includes(self, schedutil: bool) -> bool {
         match self {
-            Under::Both => true,
-            Under::Schedutil => schedutil,
-            Under::Performance => !schedutil,
+            GovernorSet::Both => true,
+            GovernorSet::Schedutil => schedutil,
+            GovernorSet::Performance => !schedutil,
         }
     }
 }
 
 /// A machine of the referee.
-pub struct Shape {
+pub struct ConformanceMachine {
     /// As typed.
     pub name: &'static str,
     /// What it is.
     pub title: &'static str,
     /// Its governors.
-    pub under: Under,
+    pub under: GovernorSet,
     build: fn() -> Result<Machine, MachineError>,
 }
 
-impl Shape {
+impl ConformanceMachine {
     /// The machine.
     ///
     /// # Errors
@@ -46,101 +46,101 @@ impl Shape {
     }
 
     /// The shape of that name.
-    pub fn find(name: &str) -> Option<&'static Shape> {
-        SHAPES.iter().find(|shape| shape.name == name)
+    pub fn find(name: &str) -> Option<&'static ConformanceMachine> {
+        MACHINES.iter().find(|shape| shape.name == name)
     }
 }
 
 /// All of them. What has no preset is no hardware that exists, and has the costs of [`fairground_machine::Costs::plausible`].
-pub const SHAPES: &[Shape] = &[
-    Shape {
+pub const MACHINES: &[ConformanceMachine] = &[
+    ConformanceMachine {
         name: "one-llc",
         title: "8 equal CPUs behind one cache",
-        under: Under::Performance,
+        under: GovernorSet::Performance,
         build: || Ok(Machine::symmetric(8)),
     },
-    Shape {
+    ConformanceMachine {
         name: "smt",
         title: "8 cores of 2 threads, 4 cores behind each of two caches",
-        under: Under::Performance,
+        under: GovernorSet::Performance,
         build: || Ok(server(&Parts { cpus: 16, per_core: 2, per_cluster: 0, per_llc: 8, per_node: 16 })),
     },
-    Shape {
+    ConformanceMachine {
         name: "clustered",
         title: "two nodes of 24 CPUs, each one cache and six clusters of four",
-        under: Under::Performance,
+        under: GovernorSet::Performance,
         build: || Ok(server(&Parts { cpus: 48, per_core: 1, per_cluster: 4, per_llc: 24, per_node: 24 })),
     },
-    Shape {
+    ConformanceMachine {
         name: "clustered-smt",
         title: "two nodes of 16 CPUs, each one cache and two clusters of four cores of two threads",
-        under: Under::Performance,
+        under: GovernorSet::Performance,
         build: || Ok(server(&Parts { cpus: 32, per_core: 2, per_cluster: 8, per_llc: 16, per_node: 16 })),
     },
-    Shape {
+    ConformanceMachine {
         name: "clustered-odd",
         title: "16 CPUs behind one cache: two clusters of four with ids that alternate, one of three, two of two, a CPU alone",
-        under: Under::Performance,
+        under: GovernorSet::Performance,
         build: || Ok(clustered_odd()),
     },
-    Shape {
+    ConformanceMachine {
         name: "clustered-dies",
         title: "four nodes on two sockets, each one cache and two clusters of four",
-        under: Under::Performance,
+        under: GovernorSet::Performance,
         build: || Ok(clustered_dies()),
     },
-    Shape {
+    ConformanceMachine {
         name: "clustered-capacities",
         title: "DynamIQ: eight CPUs of capacity 250, 600 and 1024 behind one cache, two and two of them also behind one of their own",
-        under: Under::Performance,
+        under: GovernorSet::Performance,
         build: || Ok(clustered_capacities()),
     },
-    Shape {
+    ConformanceMachine {
         name: "kunpeng920",
         title: "four nodes on two sockets, each one cache and six clusters of four CPUs",
-        under: Under::Performance,
+        under: GovernorSet::Performance,
         build: || Machine::preset("kunpeng920"),
     },
-    Shape {
+    ConformanceMachine {
         name: "hikey960",
         title: "big.LITTLE: four CPUs of capacity 462 and four of 1024, a cache each",
-        under: Under::Both,
+        under: GovernorSet::Both,
         build: || Machine::preset("hikey960"),
     },
-    Shape {
+    ConformanceMachine {
         name: "three-capacities",
         title: "DynamIQ: CPUs of capacity 250, 600 and 1024 behind one cache",
-        under: Under::Performance,
+        under: GovernorSet::Performance,
         build: || Ok(three_capacities()),
     },
-    Shape {
+    ConformanceMachine {
         name: "hybrid",
         title: "four cores of two threads and capacity 1024, four of one thread and 600, behind one cache",
-        under: Under::Performance,
+        under: GovernorSet::Performance,
         build: || Ok(hybrid()),
     },
-    Shape {
+    ConformanceMachine {
         name: "two-nodes",
         title: "two NUMA nodes of 16 CPUs, one cache each",
-        under: Under::Performance,
+        under: GovernorSet::Performance,
         build: || Ok(server(&Parts { cpus: 32, per_core: 1, per_cluster: 0, per_llc: 16, per_node: 16 })),
     },
-    Shape {
+    ConformanceMachine {
         name: "pixel6",
         title: "DynamIQ: four CPUs, two and two, three clocks, of which two share a cache and a supply",
-        under: Under::Schedutil,
+        under: GovernorSet::Schedutil,
         build: || Machine::preset("pixel6"),
     },
-    Shape {
+    ConformanceMachine {
         name: "rb5",
         title: "DynamIQ: four CPUs, three and one, which has a clock of its own",
-        under: Under::Schedutil,
+        under: GovernorSet::Schedutil,
         build: || Machine::preset("rb5"),
     },
-    Shape {
+    ConformanceMachine {
         name: "juno-r2",
         title: "big.LITTLE: six CPUs, the big ones 1 and 2 amid the little ones",
-        under: Under::Schedutil,
+        under: GovernorSet::Schedutil,
         build: || Machine::preset("juno-r2"),
     },
 ];
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn every_shape_is_a_machine_that_can_be_written_and_read_back() {
-        for shape in SHAPES {
+        for shape in MACHINES {
             let machine = shape.machine().unwrap();
             let again = Machine::from_toml(shape.name, &machine.to_toml()).unwrap();
             assert_eq!(again.cpus, machine.cpus, "{}", shape.name);
@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn shapes_have_the_parts_that_their_titles_name() {
         let parts = |name: &str| {
-            let m = Shape::find(name).unwrap().machine().unwrap();
+            let m = ConformanceMachine::find(name).unwrap().machine().unwrap();
             let clusters = m.clusters.iter().filter(|c| c.shares_cache).count();
             let mut capacities: Vec<u32> = m.cpus.iter().map(|c| c.capacity).collect();
             capacities.sort_unstable();

@@ -5,7 +5,7 @@
 //! Agreement::new   the runs of both, seed by seed                -> rule shares, rates, latency, the first divergence
 //! ```
 //!
-//! The referee of `fairground_linux::agree` shows our policy the kernel's state at each decision; here each lives with the
+//! The referee of `fairground_linux::conformance` shows our policy the kernel's state at each decision; here each lives with the
 //! consequences of its own. What differs is then what surrounds decisions: queues, preemption, ticks, costs, balancing.
 
 mod agreement;

@@ -14,44 +14,44 @@
 //! | module | what |
 //! |---|---|
 //! | `state` | [`State`]: what can be asked of a kernel; who decides on what |
-//! | `show` | the state into the policy's structs |
+//! | `state_importer` | the state into the policy's structs |
 //! | `referee` | [`Referee`]: who is asked at each decision, and what becomes of the answer |
 //! | `balance` | passes of load balancing, both sides |
 //! | `push` | what stoppers push, both sides |
 //! | `frequency` | looks of the frequency governor, both sides |
 //! | `tally` | [`Tally`]: agreement by kind and rule row |
-//! | `case` | [`Case`]: a disagreement as a file that a test replays |
+//! | `disagreement_case` | [`DisagreementCase`]: a disagreement as a file that a test replays |
 //! | `fields` | the policy's structs as JSON and back |
 //! | `topology` | our domains and energy models against the kernel's, once after boot |
 //! | `pelt` | [`PeltTally`] |
-//! | `watch` | all of it beside a hosted kernel |
+//! | `watcher` | all of it beside a hosted kernel |
 //! | `preset` | which of our presets stands for a tree |
-//! | `shapes` | [`SHAPES`]: the machines on which kernels are refereed |
-//! | `courses` | [`COURSES`]: the workloads under which they are |
+//! | `machines` | [`MACHINES`]: the machines on which kernels are refereed |
+//! | `workloads` | [`WORKLOADS`]: the workloads under which they are |
 
 mod balance;
-mod case;
-mod courses;
+mod disagreement_case;
 mod fields;
 mod frequency;
+mod machines;
 mod pelt;
 mod preset;
 mod push;
 mod referee;
-mod shapes;
-mod show;
 mod state;
+mod state_importer;
 mod tally;
 mod topology;
-mod watch;
+mod watcher;
+mod workloads;
 
-pub use case::{Case, CaseError, Replay};
-pub use courses::{Course, COURSES};
+pub use disagreement_case::{CaseError, DisagreementCase, Replay};
+pub use machines::{ConformanceMachine, GovernorSet, MACHINES};
 pub use pelt::{PeltStep, PeltTally};
 pub use preset::{preset_for, preset_of};
 pub use referee::{Disagreement, Referee};
-pub use shapes::{Shape, Under, SHAPES};
-pub use state::{Found, Pass, Place, Placement, Refs, State, SysState};
+pub use state::{CpuTopology, Found, Pass, Placement, Refs, State, SysState};
 pub use tally::{Kind, Tally};
 pub use topology::compare as compare_topology;
-pub use watch::{Agreement, Asked, KernelState, Watcher};
+pub use watcher::{Agreement, KernelState, WatchOptions, Watcher};
+pub use workloads::{ConformanceWorkload, WORKLOADS};

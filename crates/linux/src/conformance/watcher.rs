@@ -12,7 +12,7 @@ use fairground_sim::{Reason, TaskId};
 use serde_json::{json, Value};
 
 use super::pelt::Step;
-use super::state::{Found, Pass, Place, Placement, Refs, State, SysState};
+use super::state::{CpuTopology, Found, Pass, Placement, Refs, State, SysState};
 use super::{compare_topology, Kind, PeltStep, PeltTally, Referee};
 use crate::abi::*;
 use crate::{Interests, KernelObserver, Reader};
@@ -26,7 +26,7 @@ pub struct KernelState {
 
 /// What a watcher asks about, besides placements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct WatchOptions {
     /// Picks.
     pub picks: bool,
     /// PELT.
@@ -45,7 +45,7 @@ pub struct Agreement {
     pub referee: Referee,
     /// Signals.
     pub pelt: PeltTally,
-    asked: Asked,
+    asked: WatchOptions,
     /// The topology has been compared.
     compared: bool,
 }
@@ -65,7 +65,7 @@ impl Watcher {
         features: &Features,
         hz: u32,
         unobserved: &[String],
-        asked: Asked,
+        asked: WatchOptions,
     ) -> Result<(Watcher, Rc<RefCell<Agreement>>), FairError> {
         let referee = Referee::new(machine, features, hz, unobserved, asked.schedutil)?;
         let (topology, pelt) = (Vec::new(), PeltTally::default());
@@ -96,7 +96,7 @@ impl Agreement {
 impl KernelObserver for Watcher {
     fn interests(&self) -> Interests {
         let asked = self.agreement.borrow().asked;
-        let Asked { picks, pelt, balance, schedutil: frequencies } = asked;
+        let WatchOptions { picks, pelt, balance, schedutil: frequencies } = asked;
         Interests { placements: true, picks, pelt, balance, frequencies }
     }
 
@@ -104,7 +104,7 @@ impl KernelObserver for Watcher {
         let (state, placement) = (KernelState::new(kernel.kernel()), placement(p));
         let mut agreement = self.agreement.borrow_mut();
         if !std::mem::replace(&mut agreement.compared, true) {
-            agreement.topology = compare_topology(&state, agreement.referee.shown_mut());
+            agreement.topology = compare_topology(&state, agreement.referee.sandbox_mut());
         }
         if p.is_fair != 0 {
             agreement.referee.placing(&state, &placement);
@@ -290,10 +290,10 @@ impl State for KernelState {
         }
     }
 
-    fn place(&self, cpu: CpuId) -> Place {
+    fn place(&self, cpu: CpuId) -> CpuTopology {
         let mut place = KsPlace::zeroed();
         unsafe { (self.read.place)(cpu as i32, &mut place) };
-        Place {
+        CpuTopology {
             llc_id: place.sd_llc_id,
             llc_size: place.sd_llc_size,
             share_id: place.sd_share_id,

@@ -3,16 +3,16 @@
 use std::fmt::Write;
 
 use comfy_table::{presets, CellAlignment, Table};
-use fairground_linux::agree::{PeltTally, Tally};
+use fairground_linux::conformance::{PeltTally, Tally};
 use serde_json::Value;
 
-use super::sheet::{Found, Sheet, Sheets, ROW_MIN};
+use super::report::{ConformanceReport, FoundDisagreement, MachineResult, ROW_MIN};
 use crate::tables::finish;
 
 /// Notes of a decision that are shown.
 const NOTES_MAX: usize = 24;
 
-impl Sheets {
+impl ConformanceReport {
     /// Rows by machine, kind and rule, then what differed.
     pub fn text(&self) -> String {
         let mut out = format!("linux:{} ({}) against {}, seed {}\n", self.kernel, self.release, self.preset, self.seed);
@@ -40,7 +40,7 @@ impl Sheets {
     }
 }
 
-fn heading(sheet: &Sheet) -> String {
+fn heading(sheet: &MachineResult) -> String {
     let mut out = format!("{}: {}; {} runs\n", sheet.machine.name, sheet.machine.title, sheet.runs);
     if let Some(first) = sheet.topology.first() {
         let _ = writeln!(out, "  domains differ in {} places, the first: {first}", sheet.topology.len());
@@ -77,7 +77,7 @@ fn pelt(tally: &PeltTally) -> String {
 }
 
 /// Both choices, why ours is ours, and both CPUs as the kernel had them.
-fn disagreement(sheet: &Sheet, found: &Found) -> String {
+fn disagreement(sheet: &MachineResult, found: &FoundDisagreement) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let (said, case) = (&found.said, &found.said["case"]);
     let mut out = format!("{} {} seed {}: {}\n", sheet.machine.name, found.workload, found.seed, text(&said["text"]));
@@ -102,7 +102,7 @@ fn disagreement(sheet: &Sheet, found: &Found) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sheet::tests::sheets;
+    use super::super::report::tests::sheets;
 
     #[test]
     fn rows_stand_by_machine_and_what_differs_below() {

@@ -16,7 +16,7 @@ use super::balance;
 use super::fields;
 use super::frequency;
 use super::push;
-use super::show::push_target;
+use super::state_importer::push_target;
 use super::tally::Kind;
 
 /// What is asked.
@@ -36,7 +36,7 @@ pub enum Question {
 
 /// A state that was shown, what was asked, and what the kernel answered.
 #[derive(Clone, Debug)]
-pub struct Case {
+pub struct DisagreementCase {
     value: Value,
 }
 
@@ -72,25 +72,25 @@ pub struct Replay {
     pub why: Vec<String>,
 }
 
-impl Case {
+impl DisagreementCase {
     /// Writes down what `shown` has been shown. `tasks`: those that matter.
-    pub fn new(of: &About<'_>, shown: &mut PolicySandbox, question: &Question, kernel: Value) -> Case {
-        let state = state(shown, question);
-        let answer = answer(shown, question);
+    pub fn new(of: &About<'_>, sandbox: &mut PolicySandbox, question: &Question, kernel: Value) -> DisagreementCase {
+        let state = state(sandbox, question);
+        let answer = answer(sandbox, question);
         let mut value = json!({
             "about": of.about,
             "kind": of.kind.word(),
             "kernel": kernel,
             "ours": { "chosen": answer.chosen, "rule": answer.rule, "why": answer.why },
             "preset": of.features.to_string(),
-            "hz": shown.sys_mut().hz,
+            "hz": sandbox.sys_mut().hz,
         });
         if let Some(map) = value.as_object_mut() {
             map.insert(question.word().into(), question.json());
             map.extend(state);
             map.insert("machine".into(), Value::String(of.machine.to_toml()));
         }
-        Case { value }
+        DisagreementCase { value }
     }
 
     /// The file.
@@ -102,8 +102,8 @@ impl Case {
     ///
     /// # Errors
     /// If it is no JSON.
-    pub fn parse(text: &str) -> Result<Case, CaseError> {
-        Ok(Case { value: serde_json::from_str(text)? })
+    pub fn parse(text: &str) -> Result<DisagreementCase, CaseError> {
+        Ok(DisagreementCase { value: serde_json::from_str(text)? })
     }
 
     /// Shows the state to the policy as it is today.
@@ -114,17 +114,17 @@ impl Case {
         let machine = Machine::from_toml("case", text(&self.value, "machine")?)?;
         let features = Features::parse(text(&self.value, "preset")?)?;
         let hz = u32::try_from(number(&self.value, "hz")?).map_err(|_| form("hz is too large"))?;
-        let mut shown = PolicySandbox::new(&machine, &features, hz)?;
+        let mut sandbox = PolicySandbox::new(&machine, &features, hz)?;
         if self.value["schedutil"] == true {
-            shown.start_governor(&machine);
+            sandbox.start_governor(&machine);
         }
-        load(&mut shown, &self.value)?;
-        let question = Question::from_json(&self.value, &shown)?;
-        if let Some(cpu) = question.balancer(&mut shown) {
-            load_domains(&mut shown, cpu, &self.value)?;
+        load(&mut sandbox, &self.value)?;
+        let question = Question::from_json(&self.value, &sandbox)?;
+        if let Some(cpu) = question.balancer(&mut sandbox) {
+            load_domains(&mut sandbox, cpu, &self.value)?;
         }
-        load_shared(&mut shown, &question, &self.value)?;
-        let answer = answer(&mut shown, &question);
+        load_shared(&mut sandbox, &question, &self.value)?;
+        let answer = answer(&mut sandbox, &question);
         let kernel = self.value.get("kernel").cloned().ok_or_else(|| form("expected the answer `kernel`"))?;
         Ok(Replay { kernel, ours: answer.chosen, rule: answer.rule, why: answer.why })
     }
@@ -148,27 +148,27 @@ struct Answer {
     why: Vec<String>,
 }
 
-fn answer(shown: &mut PolicySandbox, question: &Question) -> Answer {
+fn answer(sandbox: &mut PolicySandbox, question: &Question) -> Answer {
     match question {
         Question::Pick(cpu, queued) => {
-            let chosen = shown.pick(*cpu, queued).map_or(-1, i64::from);
+            let chosen = sandbox.pick(*cpu, queued).map_or(-1, i64::from);
             Answer { chosen: chosen.into(), rule: "pick".into(), why: Vec::new() }
         }
         Question::Balance(attempt) => {
-            let (outcome, rule) = balance::attempted(shown, attempt);
+            let (outcome, rule) = balance::attempted(sandbox, attempt);
             Answer { chosen: outcome.words().into(), rule, why: Vec::new() }
         }
         Question::Push(source) => {
-            let (outcome, rule) = push::pushed(shown, source);
+            let (outcome, rule) = push::pushed(sandbox, source);
             Answer { chosen: outcome.words().into(), rule, why: Vec::new() }
         }
         Question::Frequency(cpu, flags) => {
-            let (outcome, rule) = frequency::looked(shown, *cpu, *flags);
+            let (outcome, rule) = frequency::looked(sandbox, *cpu, *flags);
             Answer { chosen: outcome.words().into(), rule, why: Vec::new() }
         }
         Question::Place(placing) => {
             let mut why = Box::new(FgWhy::zeroed());
-            let verdict = shown.select(placing, Some(&mut why));
+            let verdict = sandbox.select(placing, Some(&mut why));
             let notes = why.note.iter().take(why.nr as usize).map(note_words).collect();
             Answer { chosen: verdict.cpu.into(), rule: rule_name(verdict.rule).into(), why: notes }
         }
@@ -176,25 +176,25 @@ fn answer(shown: &mut PolicySandbox, question: &Question) -> Answer {
 }
 
 /// The shown state. Tasks: all that a pointer or the question names.
-fn state(shown: &mut PolicySandbox, question: &Question) -> Map<String, Value> {
-    let mut sys = fields::write(shown.sys_mut());
+fn state(sandbox: &mut PolicySandbox, question: &Question) -> Map<String, Value> {
+    let mut sys = fields::write(sandbox.sys_mut());
     sys.remove("feat");
     let mut tasks = question.tasks();
     let mut cpus = Vec::new();
-    for cpu in 0..shown.nr_cpus() as CpuId {
-        let pointers = shown.pointers(cpu);
+    for cpu in 0..sandbox.nr_cpus() as CpuId {
+        let pointers = sandbox.pointers(cpu);
         tasks.extend(each(&pointers).filter_map(|(_, task)| task));
-        let mut map = fields::write(shown.cpu_mut(cpu));
+        let mut map = fields::write(sandbox.cpu_mut(cpu));
         let named = each(&pointers).filter_map(|(name, task)| Some((name.to_string(), json!(task?))));
         map.insert("points".into(), Value::Object(named.collect()));
         cpus.push(Value::Object(map));
     }
     tasks.sort_unstable();
     tasks.dedup();
-    let tasks = tasks.into_iter().map(|task| Value::Object(fields::write(shown.task_mut(task)))).collect();
+    let tasks = tasks.into_iter().map(|task| Value::Object(fields::write(sandbox.task_mut(task)))).collect();
     let mut llcs = Map::new();
-    for cpu in 0..shown.nr_cpus() as CpuId {
-        if let Some(llc) = shown.llc_mut(cpu).map(|llc| fields::write(llc)) {
+    for cpu in 0..sandbox.nr_cpus() as CpuId {
+        if let Some(llc) = sandbox.llc_mut(cpu).map(|llc| fields::write(llc)) {
             llcs.insert(cpu.to_string(), Value::Object(llc));
         }
     }
@@ -203,29 +203,29 @@ fn state(shown: &mut PolicySandbox, question: &Question) -> Map<String, Value> {
     all.insert("cpus".into(), Value::Array(cpus));
     all.insert("tasks".into(), Value::Array(tasks));
     all.insert("llcs".into(), Value::Object(llcs));
-    all.insert("groups".into(), groups(shown));
-    if let Some(cpu) = question.balancer(shown) {
-        let nr_domains = shown.nr_domains(cpu);
-        let domain = |n| Value::Object(fields::write(shown.domain_mut(cpu, n)));
+    all.insert("groups".into(), groups(sandbox));
+    if let Some(cpu) = question.balancer(sandbox) {
+        let nr_domains = sandbox.nr_domains(cpu);
+        let domain = |n| Value::Object(fields::write(sandbox.domain_mut(cpu, n)));
         let domains = (0..nr_domains).map(domain).collect();
         all.insert("domains".into(), Value::Array(domains));
     }
-    if let Some(cpu) = question.partition(shown) {
-        all.insert("root".into(), Value::Object(fields::write(shown.root_mut(cpu))));
+    if let Some(cpu) = question.partition(sandbox) {
+        all.insert("root".into(), Value::Object(fields::write(sandbox.root_mut(cpu))));
     }
-    all.insert("schedutil".into(), shown.sugov_mut(0).is_some().into());
+    all.insert("schedutil".into(), sandbox.sugov_mut(0).is_some().into());
     if let Question::Frequency(cpu, _) = question {
-        let clock = shown.sugov_mut(*cpu).map_or_else(Map::new, |clock| fields::write(clock));
+        let clock = sandbox.sugov_mut(*cpu).map_or_else(Map::new, |clock| fields::write(clock));
         all.insert("clock".into(), Value::Object(clock));
     }
     all
 }
 
-fn groups(shown: &mut PolicySandbox) -> Value {
+fn groups(sandbox: &mut PolicySandbox) -> Value {
     let mut all = Vec::new();
-    for ring in shown.rings() {
+    for ring in sandbox.rings() {
         for g in 0.. {
-            let Some(group) = shown.group_mut(ring.cpu, ring.domain, g) else { break };
+            let Some(group) = sandbox.group_mut(ring.cpu, ring.domain, g) else { break };
             let map = fields::write(group);
             all.push(json!({ "cpu": ring.cpu, "domain": ring.domain, "group": g, "state": map }));
         }
@@ -237,43 +237,43 @@ fn each(p: &Pointers) -> impl Iterator<Item = (&'static str, Option<u32>)> {
     [("curr", p.curr), ("next", p.next), ("last", p.last), ("skip", p.skip)].into_iter()
 }
 
-fn load(shown: &mut PolicySandbox, from: &Value) -> Result<(), CaseError> {
-    let feat = shown.sys_mut().feat.clone();
-    read("sys", shown.sys_mut(), &from["sys"])?;
-    shown.sys_mut().feat = feat;
-    check_counts(shown)?;
+fn load(sandbox: &mut PolicySandbox, from: &Value) -> Result<(), CaseError> {
+    let feat = sandbox.sys_mut().feat.clone();
+    read("sys", sandbox.sys_mut(), &from["sys"])?;
+    sandbox.sys_mut().feat = feat;
+    check_counts(sandbox)?;
     for task in list(from, "tasks")? {
         let id = task_id(task.get("id").unwrap_or(&json!(0)))?;
-        read("task", shown.task_mut(id), task)?;
-        check_task(shown, id)?;
+        read("task", sandbox.task_mut(id), task)?;
+        check_task(sandbox, id)?;
     }
     let cpus = list(from, "cpus")?;
-    if cpus.len() != shown.nr_cpus() {
-        return Err(form(format!("the machine has {} CPUs, the state {}", shown.nr_cpus(), cpus.len())));
+    if cpus.len() != sandbox.nr_cpus() {
+        return Err(form(format!("the machine has {} CPUs, the state {}", sandbox.nr_cpus(), cpus.len())));
     }
     for (cpu, state) in cpus.iter().enumerate() {
         let mut state = object("cpus", state)?.clone();
         let points = state.remove("points").unwrap_or(Value::Null);
-        read("cpu", shown.cpu_mut(cpu as CpuId), &Value::Object(state))?;
-        let id = shown.cpu_mut(cpu as CpuId).id;
+        read("cpu", sandbox.cpu_mut(cpu as CpuId), &Value::Object(state))?;
+        let id = sandbox.cpu_mut(cpu as CpuId).id;
         if usize::try_from(id) != Ok(cpu) {
             return Err(form(format!("cpus[{cpu}].id: expected {cpu}, found {id}")));
         }
-        shown.point(cpu as CpuId, &pointers(&points)?);
+        sandbox.point(cpu as CpuId, &pointers(&points)?);
     }
     for (cpu, state) in object("llcs", &from["llcs"])? {
-        let cpu = cpu.parse().ok().filter(|c: &CpuId| (*c as usize) < shown.nr_cpus());
+        let cpu = cpu.parse().ok().filter(|c: &CpuId| (*c as usize) < sandbox.nr_cpus());
         let cpu = cpu.ok_or_else(|| form("llcs are named by CPUs of the machine"))?;
-        let llc = shown.llc_mut(cpu).ok_or_else(|| form(format!("cpu{cpu} has no LLC")))?;
+        let llc = sandbox.llc_mut(cpu).ok_or_else(|| form(format!("cpu{cpu} has no LLC")))?;
         read("llc", llc, state)?;
     }
-    list(from, "groups")?.iter().try_for_each(|group| load_group(shown, group))
+    list(from, "groups")?.iter().try_for_each(|group| load_group(sandbox, group))
 }
 
 /// The policy looks at as many CPUs and task groups as the state says there are.
-fn check_counts(shown: &mut PolicySandbox) -> Result<(), CaseError> {
-    let expected = [("nr_cpus", shown.nr_cpus()), ("nr_tgs", 0)];
-    let found = [shown.sys_mut().nr_cpus, shown.sys_mut().nr_tgs];
+fn check_counts(sandbox: &mut PolicySandbox) -> Result<(), CaseError> {
+    let expected = [("nr_cpus", sandbox.nr_cpus()), ("nr_tgs", 0)];
+    let found = [sandbox.sys_mut().nr_cpus, sandbox.sys_mut().nr_tgs];
     match expected.into_iter().zip(found).find(|((_, there), found)| *there != *found as usize) {
         Some(((key, there), found)) => Err(form(format!("sys.{key}: the machine has {there}, the state {found}"))),
         None => Ok(()),
@@ -281,9 +281,9 @@ fn check_counts(shown: &mut PolicySandbox) -> Result<(), CaseError> {
 }
 
 /// The policy looks at the CPUs that a task was on.
-fn check_task(shown: &mut PolicySandbox, id: u32) -> Result<(), CaseError> {
-    let nr_cpus = shown.nr_cpus();
-    let task = shown.task_mut(id);
+fn check_task(sandbox: &mut PolicySandbox, id: u32) -> Result<(), CaseError> {
+    let nr_cpus = sandbox.nr_cpus();
+    let task = sandbox.task_mut(id);
     let there = |cpu: i32| usize::try_from(cpu).is_ok_and(|cpu| cpu < nr_cpus);
     match [("cpu", task.cpu), ("recent_used", task.recent_used)].into_iter().find(|(_, cpu)| !there(*cpu)) {
         Some((key, cpu)) => Err(form(format!("tasks[{id}].{key}: the machine has no CPU {cpu}"))),
@@ -291,37 +291,37 @@ fn check_task(shown: &mut PolicySandbox, id: u32) -> Result<(), CaseError> {
     }
 }
 
-fn load_group(shown: &mut PolicySandbox, from: &Value) -> Result<(), CaseError> {
-    let (cpu, domain, g) = (cpu_of(shown, from, "cpu")?, number(from, "domain")?, number(from, "group")?);
+fn load_group(sandbox: &mut PolicySandbox, from: &Value) -> Result<(), CaseError> {
+    let (cpu, domain, g) = (cpu_of(sandbox, from, "cpu")?, number(from, "domain")?, number(from, "group")?);
     let missing = || form(format!("cpu{cpu} has no group {g} in its domain {domain}"));
     let (domain, g) = (usize::try_from(domain).map_err(|_| missing())?, usize::try_from(g).map_err(|_| missing())?);
-    if domain >= shown.nr_domains(cpu) {
+    if domain >= sandbox.nr_domains(cpu) {
         return Err(missing());
     }
-    read("group", shown.group_mut(cpu, domain, g).ok_or_else(missing)?, &from["state"])
+    read("group", sandbox.group_mut(cpu, domain, g).ok_or_else(missing)?, &from["state"])
 }
 
 /// The domains of the CPU that balances, and what it shares with its partition.
-fn load_domains(shown: &mut PolicySandbox, cpu: CpuId, from: &Value) -> Result<(), CaseError> {
-    let (domains, nr) = (list(from, "domains")?, shown.nr_domains(cpu));
+fn load_domains(sandbox: &mut PolicySandbox, cpu: CpuId, from: &Value) -> Result<(), CaseError> {
+    let (domains, nr) = (list(from, "domains")?, sandbox.nr_domains(cpu));
     if domains.len() != nr {
         return Err(form(format!("cpu{cpu} has {nr} domains, the state {}", domains.len())));
     }
     for (n, state) in domains.iter().enumerate() {
-        read("domain", shown.domain_mut(cpu, n), state)?;
+        read("domain", sandbox.domain_mut(cpu, n), state)?;
     }
     Ok(())
 }
 
 /// What the CPU that the question is about shares with its partition, and with those on its clock. Files of placements from
 /// before there were energy models have neither.
-fn load_shared(shown: &mut PolicySandbox, question: &Question, from: &Value) -> Result<(), CaseError> {
-    if let Some((cpu, root)) = question.partition(shown).zip(from.get("root")) {
-        read("root", shown.root_mut(cpu), root)?;
+fn load_shared(sandbox: &mut PolicySandbox, question: &Question, from: &Value) -> Result<(), CaseError> {
+    if let Some((cpu, root)) = question.partition(sandbox).zip(from.get("root")) {
+        read("root", sandbox.root_mut(cpu), root)?;
     }
     if let Question::Frequency(cpu, _) = question {
         let clock =
-            shown.sugov_mut(*cpu).ok_or_else(|| form(format!("schedutil does not set the clock of cpu{cpu}")))?;
+            sandbox.sugov_mut(*cpu).ok_or_else(|| form(format!("schedutil does not set the clock of cpu{cpu}")))?;
         read("clock", clock, &from["clock"])?;
     }
     Ok(())
@@ -344,19 +344,19 @@ impl Question {
     }
 
     /// Whose domains it is about.
-    fn balancer(&self, shown: &mut PolicySandbox) -> Option<CpuId> {
+    fn balancer(&self, sandbox: &mut PolicySandbox) -> Option<CpuId> {
         match self {
             Question::Balance(attempt) => Some(attempt.cpu),
-            Question::Push(source) => Some(push_target(shown, source.cpu)),
+            Question::Push(source) => Some(push_target(sandbox, source.cpu)),
             Question::Place(_) | Question::Pick(..) | Question::Frequency(..) => None,
         }
     }
 
     /// Whose partition matters.
-    fn partition(&self, shown: &mut PolicySandbox) -> Option<CpuId> {
+    fn partition(&self, sandbox: &mut PolicySandbox) -> Option<CpuId> {
         match self {
             Question::Place(placing) => Some(placing.this_cpu),
-            _ => self.balancer(shown),
+            _ => self.balancer(sandbox),
         }
     }
 
@@ -382,20 +382,20 @@ impl Question {
         }
     }
 
-    fn from_json(case: &Value, shown: &PolicySandbox) -> Result<Question, CaseError> {
+    fn from_json(case: &Value, sandbox: &PolicySandbox) -> Result<Question, CaseError> {
         if let Some(pick) = case.get("picking") {
             let queued = list(pick, "queued")?.iter().map(task_id).collect::<Result<_, _>>()?;
-            return Ok(Question::Pick(cpu_of(shown, pick, "cpu")?, queued));
+            return Ok(Question::Pick(cpu_of(sandbox, pick, "cpu")?, queued));
         }
         if let Some(pass) = case.get("balancing") {
-            return Ok(Question::Balance(attempt_from(pass, shown)?));
+            return Ok(Question::Balance(attempt_from(pass, sandbox)?));
         }
         if let Some(source) = case.get("pushing") {
-            return Ok(Question::Push(source_from(source, shown)?));
+            return Ok(Question::Push(source_from(source, sandbox)?));
         }
         if let Some(look) = case.get("governing") {
             let flags = u32::try_from(number(look, "flags")?).map_err(|_| form("flags are too large"))?;
-            return Ok(Question::Frequency(cpu_of(shown, look, "cpu")?, flags));
+            return Ok(Question::Frequency(cpu_of(sandbox, look, "cpu")?, flags));
         }
         let from = &case["placing"];
         let flags = u32::try_from(number(from, "flags")?).map_err(|_| form("flags are too large"))?;
@@ -403,7 +403,7 @@ impl Question {
             task: task_id(&from["task"])?,
             current: Some(&from["current"]).filter(|c| !c.is_null()).map(task_id).transpose()?,
             now: ns(from, "now")?,
-            this_cpu: cpu_of(shown, from, "this_cpu")?,
+            this_cpu: cpu_of(sandbox, from, "this_cpu")?,
             flags,
         }))
     }
@@ -413,9 +413,9 @@ fn source_json(s: &SourceQueue) -> Value {
     json!({ "cpu": s.cpu, "clock": s.clock, "irq_ns": s.irq_ns, "tasks": s.tasks })
 }
 
-fn source_from(s: &Value, shown: &PolicySandbox) -> Result<SourceQueue, CaseError> {
+fn source_from(s: &Value, sandbox: &PolicySandbox) -> Result<SourceQueue, CaseError> {
     let tasks = list(s, "tasks")?.iter().map(task_id).collect::<Result<_, _>>()?;
-    Ok(SourceQueue { cpu: cpu_of(shown, s, "cpu")?, clock: ns(s, "clock")?, irq_ns: ns(s, "irq_ns")?, tasks })
+    Ok(SourceQueue { cpu: cpu_of(sandbox, s, "cpu")?, clock: ns(s, "clock")?, irq_ns: ns(s, "irq_ns")?, tasks })
 }
 
 fn attempt_json(attempt: &BalanceInput) -> Value {
@@ -424,15 +424,15 @@ fn attempt_json(attempt: &BalanceInput) -> Value {
     json!({ "cpu": cpu, "domain": domain, "kind": kind, "jiffies": jiffies, "sources": sources })
 }
 
-fn attempt_from(from: &Value, shown: &PolicySandbox) -> Result<BalanceInput, CaseError> {
-    let cpu = cpu_of(shown, from, "cpu")?;
-    let domain = usize::try_from(number(from, "domain")?).ok().filter(|n| *n < shown.nr_domains(cpu));
+fn attempt_from(from: &Value, sandbox: &PolicySandbox) -> Result<BalanceInput, CaseError> {
+    let cpu = cpu_of(sandbox, from, "cpu")?;
+    let domain = usize::try_from(number(from, "domain")?).ok().filter(|n| *n < sandbox.nr_domains(cpu));
     Ok(BalanceInput {
         cpu,
         domain: domain.ok_or_else(|| form(format!("cpu{cpu} has no such domain")))?,
         kind: u32::try_from(number(from, "kind")?).map_err(|_| form("kind is too large"))?,
         jiffies: ns(from, "jiffies")?,
-        sources: list(from, "sources")?.iter().map(|s| source_from(s, shown)).collect::<Result<_, _>>()?,
+        sources: list(from, "sources")?.iter().map(|s| source_from(s, sandbox)).collect::<Result<_, _>>()?,
     })
 }
 
@@ -444,9 +444,9 @@ fn task_id(value: &Value) -> Result<u32, CaseError> {
     id.ok_or_else(|| form(format!("expected a task's number, found {value}")))
 }
 
-fn cpu_of(shown: &PolicySandbox, from: &Value, key: &str) -> Result<CpuId, CaseError> {
+fn cpu_of(sandbox: &PolicySandbox, from: &Value, key: &str) -> Result<CpuId, CaseError> {
     let cpu = number(from, key)?;
-    let found = CpuId::try_from(cpu).ok().filter(|c| (*c as usize) < shown.nr_cpus());
+    let found = CpuId::try_from(cpu).ok().filter(|c| (*c as usize) < sandbox.nr_cpus());
     found.ok_or_else(|| form(format!("{key}: the machine has no CPU {cpu}")))
 }
 

@@ -1,9 +1,9 @@
 //! What was found, machine by machine.
 
-use fairground_linux::agree::{Kind, PeltTally, Tally};
+use fairground_linux::conformance::{Kind, PeltTally, Tally};
 use serde_json::{json, Value};
 
-use super::{wakes, Place};
+use super::{wakes, RefereedMachine};
 
 /// Decisions a row of the placement should have before its agreement says something.
 pub const ROW_MIN: u64 = 500;
@@ -16,16 +16,16 @@ const SCHEMA: &str = "fairground-agree-1";
 
 /// A name and what it stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
+pub struct MachineName {
     /// As typed.
     pub name: String,
     /// One line.
     pub title: String,
 }
 
-/// A decision that came out differently, as [`fairground_linux::agree::Disagreement::json`] says it.
+/// A decision that came out differently, as [`fairground_linux::conformance::Disagreement::json`] says it.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct FoundDisagreement {
     /// Workload.
     pub workload: String,
     /// Seed of the run.
@@ -36,9 +36,9 @@ pub struct Found {
 
 /// What was found on one machine.
 #[derive(Clone, Debug)]
-pub struct Sheet {
+pub struct MachineResult {
     /// The machine.
-    pub machine: Named,
+    pub machine: MachineName,
     /// Runs that came to their end.
     pub runs: u64,
     /// Decisions.
@@ -48,15 +48,15 @@ pub struct Sheet {
     /// What differs between the kernel's domains and ours.
     pub topology: Vec<String>,
     /// The first disagreements of each kind and rule.
-    pub disagreements: Vec<Found>,
+    pub disagreements: Vec<FoundDisagreement>,
     /// Workload, seed and message of runs that failed.
     pub failures: Vec<(String, u64, String)>,
 }
 
-impl Sheet {
-    pub(super) fn new(place: &Place) -> Sheet {
-        Sheet {
-            machine: Named { name: place.name.clone(), title: place.machine.title.clone() },
+impl MachineResult {
+    pub(super) fn new(place: &RefereedMachine) -> MachineResult {
+        MachineResult {
+            machine: MachineName { name: place.name.clone(), title: place.machine.title.clone() },
             runs: 0,
             tally: Tally::default(),
             pelt: PeltTally::default(),
@@ -84,12 +84,12 @@ impl Sheet {
             self.topology = words.filter_map(Value::as_str).map(String::from).collect();
         }
         for said in found["disagreements"].as_array().into_iter().flatten() {
-            self.keep(Found { workload: workload.into(), seed, said: said.clone() });
+            self.keep(FoundDisagreement { workload: workload.into(), seed, said: said.clone() });
         }
     }
 
     /// Another one's of the same machine.
-    pub(super) fn add(&mut self, other: Sheet) {
+    pub(super) fn add(&mut self, other: MachineResult) {
         self.runs += other.runs;
         self.tally.add(&other.tally);
         self.pelt.add(&other.pelt);
@@ -104,8 +104,9 @@ impl Sheet {
         self.failures.push((workload.into(), seed, problem));
     }
 
-    fn keep(&mut self, found: Found) {
-        let alike = |other: &&Found| ["kind", "rule"].iter().all(|key| other.said[*key] == found.said[*key]);
+    fn keep(&mut self, found: FoundDisagreement) {
+        let alike =
+            |other: &&FoundDisagreement| ["kind", "rule"].iter().all(|key| other.said[*key] == found.said[*key]);
         if self.disagreements.iter().filter(alike).count() < KEPT_OF_RULE {
             self.disagreements.push(found);
         }
@@ -130,7 +131,7 @@ impl Sheet {
 }
 
 /// All that was found of a kernel.
-pub struct Sheets {
+pub struct ConformanceReport {
     /// The kernel's name.
     pub kernel: String,
     /// As its tree calls itself.
@@ -142,10 +143,10 @@ pub struct Sheets {
     /// The first seed.
     pub seed: u64,
     /// In the order in which they were asked for.
-    pub sheets: Vec<Sheet>,
+    pub sheets: Vec<MachineResult>,
 }
 
-impl Sheets {
+impl ConformanceReport {
     /// Decisions of all machines.
     pub fn tally(&self) -> Tally {
         let mut sum = Tally::default();
@@ -161,12 +162,12 @@ impl Sheets {
     }
 
     /// Of all machines, with the machine.
-    pub fn disagreements(&self) -> impl Iterator<Item = (&Sheet, &Found)> {
+    pub fn disagreements(&self) -> impl Iterator<Item = (&MachineResult, &FoundDisagreement)> {
         self.sheets.iter().flat_map(|sheet| sheet.disagreements.iter().map(move |found| (sheet, found)))
     }
 
     /// Machine, and workload, seed and message of each run that failed.
-    pub fn failures(&self) -> impl Iterator<Item = (&Sheet, &(String, u64, String))> {
+    pub fn failures(&self) -> impl Iterator<Item = (&MachineResult, &(String, u64, String))> {
         self.sheets.iter().flat_map(|sheet| sheet.failures.iter().map(move |failure| (sheet, failure)))
     }
 
@@ -190,7 +191,7 @@ impl Sheets {
             "seed": self.seed,
             "kinds": self.tally().json(),
             "pelt": self.pelt().json(),
-            "shapes": self.sheets.iter().map(Sheet::json).collect::<Vec<Value>>(),
+            "shapes": self.sheets.iter().map(MachineResult::json).collect::<Vec<Value>>(),
             "disagreements": disagreements.collect::<Vec<Value>>(),
             "failures": failures.collect::<Vec<Value>>(),
             "notes": self.notes,
@@ -227,12 +228,12 @@ pub(super) mod tests {
         })
     }
 
-    pub fn sheets() -> Sheets {
-        let place = Place { name: "one-llc".into(), machine: Arc::new(Machine::symmetric(8)) };
-        let mut sheet = Sheet::new(&place);
+    pub fn sheets() -> ConformanceReport {
+        let place = RefereedMachine { name: "one-llc".into(), machine: Arc::new(Machine::symmetric(8)) };
+        let mut sheet = MachineResult::new(&place);
         sheet.take("mix", 7, &found());
         sheet.fail("pipe", 8, "the kernel hits BUG".into());
-        Sheets {
+        ConformanceReport {
             kernel: "mine".into(),
             release: "6.12.117".into(),
             preset: "fair:debian-6.12.117".into(),

@@ -4,16 +4,16 @@ use fairground_machine::{FreqDomain, Machine};
 use fairground_workload::rtapp::{self, Dialect};
 use fairground_workload::{CapSource, FrequencyCap, Workload, WorkloadError};
 
-use super::shapes::Under;
+use super::machines::GovernorSet;
 
-/// A workload of the referee. None ends by itself: [`Course::workload`] is told how long it lasts.
-pub struct Course {
+/// A workload of the referee. None ends by itself: [`ConformanceWorkload::workload`] is told how long it lasts.
+pub struct ConformanceWorkload {
     /// As typed.
     pub name: &'static str,
     /// What it does.
     pub title: &'static str,
     /// Under which governors it is of use.
-    pub under: Under,
+    pub under: GovernorSet,
     /// Clocks are limited again and again.
     capped: bool,
     source: Source,
@@ -29,146 +29,146 @@ enum Source {
 }
 
 /// All of them.
-pub const COURSES: &[Course] = &[
-    Course {
+pub const WORKLOADS: &[ConformanceWorkload] = &[
+    ConformanceWorkload {
         name: "pipe",
         title: "two tasks play ping-pong over two pipes",
-        under: Under::Both,
+        under: GovernorSet::Both,
         capped: false,
         source: Source::Builtin(|_| "sched-pipe:loops=1000000000".into()),
     },
-    Course {
+    ConformanceWorkload {
         name: "periodic-below",
         title: "independent periodic tasks, together 60 % of the machine",
-        under: Under::Both,
+        under: GovernorSet::Both,
         capped: false,
         source: Source::Builtin(|machine| periodic(machine, 60)),
     },
-    Course {
+    ConformanceWorkload {
         name: "periodic-above",
         title: "independent periodic tasks, together 130 % of the machine",
-        under: Under::Performance,
+        under: GovernorSet::Performance,
         capped: false,
         source: Source::Builtin(|machine| periodic(machine, 130)),
     },
-    Course {
+    ConformanceWorkload {
         name: "fan-out",
         title: "one thread wakes many at once, as a futex does",
-        under: Under::Performance,
+        under: GovernorSet::Performance,
         capped: false,
         source: Source::PerCpu(include_str!("../../referee/fan-out.json")),
     },
-    Course {
+    ConformanceWorkload {
         name: "gather",
         title: "the same with half the threads",
-        under: Under::Performance,
+        under: GovernorSet::Performance,
         capped: false,
         source: Source::PerCpu(include_str!("../../referee/gather.json")),
     },
-    Course {
+    ConformanceWorkload {
         name: "mix",
         title: "niceness, clamps, policies and affinities beside each other",
-        under: Under::Performance,
+        under: GovernorSet::Performance,
         capped: false,
         source: Source::PerCpu(include_str!("../../referee/mix.json")),
     },
-    Course {
+    ConformanceWorkload {
         name: "storm",
         title: "births and new programs",
-        under: Under::Performance,
+        under: GovernorSet::Performance,
         capped: false,
         source: Source::PerCpu(include_str!("../../referee/storm.json")),
     },
-    Course {
+    ConformanceWorkload {
         name: "crowd",
         title: "short runs on a machine that is almost full",
-        under: Under::Performance,
+        under: GovernorSet::Performance,
         capped: false,
         source: Source::PerCpu(include_str!("../../referee/crowd.json")),
     },
-    Course {
+    ConformanceWorkload {
         name: "pinned",
         title: "queues of which only a part may leave, for anywhere or for a neighbour",
-        under: Under::Performance,
+        under: GovernorSet::Performance,
         capped: false,
         source: Source::PerCpu(include_str!("../../referee/pinned.json")),
     },
-    Course {
+    ConformanceWorkload {
         name: "squeezed",
         title: "long runs, some beside real time on the same CPU",
-        under: Under::Performance,
+        under: GovernorSet::Performance,
         capped: false,
         source: Source::PerCpu(include_str!("../../referee/squeezed.json")),
     },
-    Course {
+    ConformanceWorkload {
         name: "lazy",
         title: "more than fits, by tasks of next to no weight",
-        under: Under::Performance,
+        under: GovernorSet::Performance,
         capped: false,
         source: Source::PerCpu(include_str!("../../referee/lazy.json")),
     },
-    Course {
+    ConformanceWorkload {
         name: "tall",
         title: "a few more tasks than CPUs, most of them long",
-        under: Under::Performance,
+        under: GovernorSet::Performance,
         capped: false,
         source: Source::PerCpu(include_str!("../../referee/tall.json")),
     },
-    Course {
+    ConformanceWorkload {
         name: "hackbench",
         title: "hackbench, a group of 40 processes to each 8 CPUs",
-        under: Under::Performance,
+        under: GovernorSet::Performance,
         capped: false,
         source: Source::Builtin(|machine| format!("hackbench:groups={},loops=1000000", parts(machine))),
     },
-    Course {
+    ConformanceWorkload {
         name: "shell8",
         title: "Unixbench shell8, eight scripts to each 8 CPUs",
-        under: Under::Performance,
+        under: GovernorSet::Performance,
         capped: false,
         source: Source::Builtin(|machine| format!("shell8:copies={}", parts(machine))),
     },
-    Course {
+    ConformanceWorkload {
         name: "kthreads",
         title: "requests that kernel threads of the same CPU answer",
-        under: Under::Performance,
+        under: GovernorSet::Performance,
         capped: false,
         source: Source::File(include_str!("../../referee/kthreads.json")),
     },
-    Course {
+    ConformanceWorkload {
         name: "light",
         title: "independent periodic tasks, together 12 % of the machine",
-        under: Under::Schedutil,
+        under: GovernorSet::Schedutil,
         capped: false,
         source: Source::Builtin(|machine| periodic(machine, 12)),
     },
-    Course {
+    ConformanceWorkload {
         name: "capped",
         title: "25 % of the machine, while cooling, firmware and users limit one clock after the other",
-        under: Under::Schedutil,
+        under: GovernorSet::Schedutil,
         capped: true,
         source: Source::Builtin(|machine| periodic(machine, 25)),
     },
-    Course {
+    ConformanceWorkload {
         name: "ramps",
         title: "tasks that grow and shrink beside small ones",
-        under: Under::Schedutil,
+        under: GovernorSet::Schedutil,
         capped: false,
         source: Source::File(include_str!("../../referee/ramps.json")),
     },
-    Course {
+    ConformanceWorkload {
         name: "clamps",
         title: "tasks of all sizes whose clamps change as they run",
-        under: Under::Schedutil,
+        under: GovernorSet::Schedutil,
         capped: false,
         source: Source::File(include_str!("../../referee/clamps.json")),
     },
 ];
 
-impl Course {
+impl ConformanceWorkload {
     /// The course of that name.
-    pub fn find(name: &str) -> Option<&'static Course> {
-        COURSES.iter().find(|course| course.name == name)
+    pub fn find(name: &str) -> Option<&'static ConformanceWorkload> {
+        WORKLOADS.iter().find(|course| course.name == name)
     }
 
     /// The workload, to last `duration_ns`.
@@ -232,15 +232,17 @@ fn periodic(machine: &Machine, percent: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::SHAPES;
+    use super::super::MACHINES;
     use super::*;
 
     #[test]
     fn every_course_runs_on_every_shape_of_its_governor_for_as_long_as_is_asked() {
-        for shape in SHAPES {
+        for shape in MACHINES {
             let machine = shape.machine().unwrap();
-            let both = |schedutil| move |c: &&Course| c.under.includes(schedutil) && shape.under.includes(schedutil);
-            for course in COURSES.iter().filter(|c| both(true)(c) || both(false)(c)) {
+            let both = |schedutil| {
+                move |c: &&ConformanceWorkload| c.under.includes(schedutil) && shape.under.includes(schedutil)
+            };
+            for course in WORKLOADS.iter().filter(|c| both(true)(c) || both(false)(c)) {
                 let workload = course.workload(&machine, 300_000_000).unwrap();
                 assert_eq!(workload.duration_ns, Some(300_000_000), "{} on {}", course.name, shape.name);
                 assert!(workload.validate(&machine).is_ok(), "{} on {}", course.name, shape.name);
@@ -252,7 +254,7 @@ mod tests {
     fn larger_machines_are_as_busy_as_small_ones() {
         let threads = |course: &str, cpus| {
             let machine = Machine::symmetric(cpus);
-            let workload = Course::find(course).unwrap().workload(&machine, 1_000_000_000).unwrap();
+            let workload = ConformanceWorkload::find(course).unwrap().workload(&machine, 1_000_000_000).unwrap();
             workload.start.iter().map(|start| start.count).sum::<u32>()
         };
         assert_eq!(threads("fan-out", 48), 6 * threads("fan-out", 8));

@@ -23,7 +23,7 @@ pub trait State {
     /// The groups of that domain, its local one first; none without a domain.
     fn groups(&self, cpu: CpuId, n: usize, to: &mut Vec<FgGroup>);
     /// A CPU's place in the topology.
-    fn place(&self, cpu: CpuId) -> Place;
+    fn place(&self, cpu: CpuId) -> CpuTopology;
     /// The fair tasks in the tree of a run queue, in its order, the current one not among them; `None` stands for a
     /// task group.
     fn queue(&self, cpu: CpuId, to: &mut Vec<Option<u32>>);
@@ -83,7 +83,7 @@ pub struct SysState {
 
 /// A CPU's place in the topology: the cached ids, and which of its domains the cached pointers are, from below.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct CpuTopology {
     /// sd_llc_id.
     pub llc_id: i32,
     /// sd_llc_size.

@@ -1,19 +1,19 @@
 //! The referee over many machines and workloads: a kernel's decisions, judged by our policy that is shown the kernel's
-//! own state ([`fairground_linux::agree`]).
+//! own state ([`fairground_linux::conformance`]).
 //!
 //! ```text
-//! Goal: N wakeups -> an equal share for each machine with each workload
-//! one such pair:  seed, seed + 1, ... a worker each, until the share is reached
-//! Sheet:          all of a machine, in the order of the workloads
-//! Sheets:         the result, as JSON or as text
+//! ConformancePlan:   N wakeups -> an equal share for each machine with each workload
+//! one such pair:     seed, seed + 1, ... a worker each, until the share is reached
+//! MachineResult:     all of a machine, in the order of the workloads
+//! ConformanceReport: the result, as JSON or as text
 //! ```
 
-mod sheet;
+mod report;
 mod text;
 
 use std::sync::Arc;
 
-use fairground_linux::agree::{Course, Kind, Tally};
+use fairground_linux::conformance::{ConformanceWorkload, Kind, Tally};
 use fairground_machine::Machine;
 use fairground_sim::{Config, Governor};
 use fairground_workload::{Workload, WorkloadError};
@@ -25,10 +25,10 @@ use fairground_run::experiment::Experiment;
 use fairground_run::sched_spec::SchedSpec;
 use fairground_run::worker::{JobKind, Workers};
 
-pub use sheet::{Found, Named, Sheet, Sheets, ROW_MIN};
+pub use report::{ConformanceReport, FoundDisagreement, MachineName, MachineResult, ROW_MIN};
 
 /// What kernels are shown and asked.
-pub struct Goal {
+pub struct ConformancePlan {
     /// The kernel.
     pub kernel: SchedSpec,
     /// Its ticks per second.
@@ -50,7 +50,7 @@ pub struct Goal {
 }
 
 /// A machine, with the name by which it was asked for.
-pub struct Place {
+pub struct RefereedMachine {
     /// Name of a shape or as typed.
     pub name: String,
     /// The hardware.
@@ -58,19 +58,19 @@ pub struct Place {
 }
 
 /// A workload.
-pub enum Load {
+pub enum RefereedWorkload {
     /// Of the referee: it lasts as long as it is told.
-    Course(&'static Course),
+    Builtin(&'static ConformanceWorkload),
     /// As typed: it lasts as long as it says itself.
     Spec(String),
 }
 
-impl Load {
+impl RefereedWorkload {
     /// As typed.
     pub fn name(&self) -> &str {
         match self {
-            Load::Course(course) => course.name,
-            Load::Spec(spec) => spec,
+            RefereedWorkload::Builtin(course) => course.name,
+            RefereedWorkload::Spec(spec) => spec,
         }
     }
 
@@ -80,8 +80,8 @@ impl Load {
     /// A workload that the machine cannot run.
     pub fn workload(&self, machine: &Machine, wakes: u64) -> Result<Workload, WorkloadError> {
         match self {
-            Load::Course(course) => course.workload(machine, duration_ns(wakes)),
-            Load::Spec(spec) => Ok(Workload::find(spec, machine)?.0),
+            RefereedWorkload::Builtin(course) => course.workload(machine, duration_ns(wakes)),
+            RefereedWorkload::Spec(spec) => Ok(Workload::find(spec, machine)?.0),
         }
     }
 }
@@ -101,29 +101,30 @@ const RUNS_MAX: u64 = 200;
 /// # Errors
 /// If the threads cannot be had.
 pub fn judge(
-    goal: &Goal,
-    places: &[Place],
-    loads: &[Load],
+    goal: &ConformancePlan,
+    places: &[RefereedMachine],
+    loads: &[RefereedWorkload],
     workers: &Workers,
     jobs: usize,
     progress: &(dyn Fn() + Sync),
-) -> Result<Vec<Sheet>, BatchError> {
-    let pairs: Vec<(&Place, &Load)> = places.iter().flat_map(|place| loads.iter().map(move |l| (place, l))).collect();
+) -> Result<Vec<MachineResult>, BatchError> {
+    let pairs: Vec<(&RefereedMachine, &RefereedWorkload)> =
+        places.iter().flat_map(|place| loads.iter().map(move |l| (place, l))).collect();
     let share = goal.decisions.div_ceil(pairs.len().max(1) as u64);
     let threads = jobs.min(pairs.len()).max(1);
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build()
         .map_err(|e| BatchError::Threads { jobs: threads, cause: e.to_string() })?;
-    let one = |&(place, load): &(&Place, &Load)| {
+    let one = |&(place, load): &(&RefereedMachine, &RefereedWorkload)| {
         let found = pair(goal, place, load, share, workers);
         progress();
         found
     };
-    let found: Vec<Sheet> = pool.install(|| pairs.par_iter().with_max_len(1).map(one).collect());
+    let found: Vec<MachineResult> = pool.install(|| pairs.par_iter().with_max_len(1).map(one).collect());
     let mut found = found.into_iter();
-    let merged = |place: &Place| {
-        let mut sheet = Sheet::new(place);
+    let merged = |place: &RefereedMachine| {
+        let mut sheet = MachineResult::new(place);
         found.by_ref().take(loads.len()).for_each(|of_pair| sheet.add(of_pair));
         sheet
     };
@@ -131,8 +132,14 @@ pub fn judge(
 }
 
 /// Seed after seed until the share is reached, or a run brings nothing.
-fn pair(goal: &Goal, place: &Place, load: &Load, share: u64, workers: &Workers) -> Sheet {
-    let mut sheet = Sheet::new(place);
+fn pair(
+    goal: &ConformancePlan,
+    place: &RefereedMachine,
+    load: &RefereedWorkload,
+    share: u64,
+    workers: &Workers,
+) -> MachineResult {
+    let mut sheet = MachineResult::new(place);
     for seed in goal.seed..goal.seed.saturating_add(RUNS_MAX) {
         let before = sheet.wakes();
         match run(goal, place, load, share, seed, workers) {
@@ -149,7 +156,14 @@ fn pair(goal: &Goal, place: &Place, load: &Load, share: u64, workers: &Workers) 
     sheet
 }
 
-fn run(goal: &Goal, place: &Place, load: &Load, share: u64, seed: u64, workers: &Workers) -> Result<Value, String> {
+fn run(
+    goal: &ConformancePlan,
+    place: &RefereedMachine,
+    load: &RefereedWorkload,
+    share: u64,
+    seed: u64,
+    workers: &Workers,
+) -> Result<Value, String> {
     let workload = load.workload(&place.machine, share).map_err(|e| e.to_string())?;
     let experiment = Experiment {
         machine: Arc::clone(&place.machine),
@@ -158,7 +172,7 @@ fn run(goal: &Goal, place: &Place, load: &Load, share: u64, seed: u64, workers: 
         config: Config { hz: goal.hz, governor: goal.governor, ..Config::default() },
         workers: Workers::default(),
     };
-    let Goal { picks, pelt, balance, .. } = *goal;
+    let ConformancePlan { picks, pelt, balance, .. } = *goal;
     let order = JobKind::Agree { preset: goal.preset.clone(), picks, pelt, balance };
     workers.agree(&experiment, &goal.kernel, seed, order)
 }

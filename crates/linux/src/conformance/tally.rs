@@ -52,7 +52,7 @@ pub struct Count {
 
 /// Decisions of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct OfKind {
+pub struct KindTally {
     /// All of them.
     pub all: Count,
     /// By the rule our policy decided by.
@@ -64,7 +64,7 @@ pub struct OfKind {
 /// All decisions of a run, or of several.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    kinds: BTreeMap<Kind, OfKind>,
+    kinds: BTreeMap<Kind, KindTally>,
 }
 
 impl Tally {
@@ -83,12 +83,12 @@ impl Tally {
     }
 
     /// What was counted of a kind.
-    pub fn kind(&self, kind: Kind) -> Option<&OfKind> {
+    pub fn kind(&self, kind: Kind) -> Option<&KindTally> {
         self.kinds.get(&kind)
     }
 
     /// All kinds that occurred.
-    pub fn kinds(&self) -> impl Iterator<Item = (Kind, &OfKind)> {
+    pub fn kinds(&self) -> impl Iterator<Item = (Kind, &KindTally)> {
         self.kinds.iter().map(|(kind, of)| (*kind, of))
     }
 

@@ -8,12 +8,12 @@ use fairground_machine::{CpuId, Machine};
 use fairground_sim::Reason;
 use serde_json::{json, Value};
 
-use super::balance::{Judged, Passes};
-use super::case::{About, Case, Question};
-use super::frequency::{self, Looks};
+use super::balance::{JudgedPass, Passes};
+use super::disagreement_case::{About, DisagreementCase, Question};
+use super::frequency::{self, GovernorUpdates};
 use super::push::{self, Pushes};
-use super::show::Shower;
 use super::state::{Found, Pass, Placement, State};
+use super::state_importer::StateImporter;
 use super::tally::{Kind, Tally};
 
 /// Disagreements kept of one kind and rule, and of all.
@@ -30,15 +30,15 @@ pub struct Disagreement {
     /// Both choices in a line.
     pub text: String,
     /// Everything, to be replayed.
-    pub case: Case,
+    pub case: DisagreementCase,
 }
 
 /// Our policy, asked at each decision of a kernel.
 pub struct Referee {
     machine: Arc<Machine>,
     features: Features,
-    shown: PolicySandbox,
-    shower: Shower,
+    sandbox: PolicySandbox,
+    importer: StateImporter,
     /// All that the policy asks for is kept by the kernel.
     observable: bool,
     /// What our policy looked at last, if that is wanted, and under which `FG_WF_*`.
@@ -48,7 +48,7 @@ pub struct Referee {
     passes: Passes,
     pushes: Pushes,
     /// If schedutil sets the clocks.
-    looks: Option<Looks>,
+    looks: Option<GovernorUpdates>,
     tally: Tally,
     disagreements: Vec<Disagreement>,
 }
@@ -81,24 +81,24 @@ impl Referee {
         unobserved: &[String],
         schedutil: bool,
     ) -> Result<Referee, FairError> {
-        let new_shown = || {
-            let mut shown = PolicySandbox::new(machine, features, hz)?;
+        let new_sandbox = || {
+            let mut sandbox = PolicySandbox::new(machine, features, hz)?;
             if schedutil {
-                shown.start_governor(machine);
+                sandbox.start_governor(machine);
             }
-            Ok::<PolicySandbox, FairError>(shown)
+            Ok::<PolicySandbox, FairError>(sandbox)
         };
-        let mut shown = new_shown()?;
-        let looks = if schedutil { Some(Looks::new(new_shown()?)) } else { None };
-        let shower = Shower::new(&mut shown);
+        let mut sandbox = new_sandbox()?;
+        let looks = if schedutil { Some(GovernorUpdates::new(new_sandbox()?)) } else { None };
+        let importer = StateImporter::new(&mut sandbox);
         let observable = !needs(features).iter().any(|need| unobserved.iter().any(|u| u == need));
         let (tally, disagreements) = (Tally::default(), Vec::new());
         let (noted, pending, passes, pushes) = (None, None, Passes::default(), Pushes::default());
         Ok(Referee {
             machine: Arc::clone(machine),
             features: features.clone(),
-            shown,
-            shower,
+            sandbox,
+            importer,
             observable,
             noted,
             pending,
@@ -122,30 +122,30 @@ impl Referee {
 
     /// A placement is about to be decided: nothing of it has happened yet.
     pub fn placing(&mut self, kernel: &dyn State, p: &Placement) {
-        let jiffies = self.shower.system(kernel, &mut self.shown);
+        let jiffies = self.importer.system(kernel, &mut self.sandbox);
         let kind_flag = match p.kind {
             Kind::Fork => FG_WF_FORK,
             Kind::Exec => FG_WF_EXEC,
             _ => FG_WF_TTWU,
         };
         match p.kind {
-            Kind::Fork | Kind::Exec => self.shower.groups(kernel, &mut self.shown),
-            _ => self.shower.domains(kernel, &mut self.shown, p.this_cpu),
+            Kind::Fork | Kind::Exec => self.importer.groups(kernel, &mut self.sandbox),
+            _ => self.importer.domains(kernel, &mut self.sandbox, p.this_cpu),
         }
-        kernel.root(p.this_cpu, self.shown.root_mut(p.this_cpu));
+        kernel.root(p.this_cpu, self.sandbox.root_mut(p.this_cpu));
         for task in std::iter::once(p.task).chain(p.current) {
-            self.shower.task(kernel, &mut self.shown, task);
+            self.importer.task(kernel, &mut self.sandbox, task);
         }
-        self.shown.task_mut(p.task).cpu = p.prev as i32;
+        self.sandbox.task_mut(p.task).cpu = p.prev as i32;
         // The kernel counts in jiffies here, so no finer clock than that.
-        let now = jiffies * self.shower.tick_ns();
+        let now = jiffies * self.importer.tick_ns();
         let flags = p.flags | kind_flag;
         let placing = Placing { task: p.task, current: p.current, now, this_cpu: p.this_cpu, flags };
         let why = self.noted.as_mut().map(|(noted, why)| {
             *noted = flags;
             &mut **why
         });
-        let verdict = self.shown.select(&placing, why);
+        let verdict = self.sandbox.select(&placing, why);
         let (ours, rule) = (i64::from(verdict.cpu), rule_name(verdict.rule));
         self.pending = Some(Pending { kind: p.kind, question: Question::Place(placing), ours, rule });
     }
@@ -157,12 +157,12 @@ impl Referee {
 
     /// A fair pick on `cpu` is about to be decided.
     pub fn picking(&mut self, kernel: &dyn State, cpu: CpuId) {
-        let Some(queued) = self.shower.queue(kernel, &mut self.shown, cpu) else {
+        let Some(queued) = self.importer.queue(kernel, &mut self.sandbox, cpu) else {
             self.pending = None;
             self.tally.count(Kind::Pick, "task groups", false, false);
             return;
         };
-        let ours = self.shown.pick(cpu, &queued).map_or(-1, i64::from);
+        let ours = self.sandbox.pick(cpu, &queued).map_or(-1, i64::from);
         let rule = match queued.len() {
             0 => "alone",
             _ => "queue",
@@ -189,12 +189,12 @@ impl Referee {
 
     /// A pass over a domain begins.
     pub fn balancing(&mut self, kernel: &dyn State, pass: &Pass) {
-        self.passes.begin(kernel, pass, &mut self.shower, &mut self.shown);
+        self.passes.begin(kernel, pass, &mut self.importer, &mut self.sandbox);
     }
 
     /// Its look found something; nothing has moved yet.
     pub fn found(&mut self, kernel: &dyn State, found: &Found) {
-        self.passes.found(kernel, found, &mut self.shower, &mut self.shown);
+        self.passes.found(kernel, found, &mut self.importer, &mut self.sandbox);
     }
 
     /// A task leaves for another CPU.
@@ -206,15 +206,15 @@ impl Referee {
 
     /// The pass is over. `is_ours`: it was this CPU's turn.
     pub fn balanced(&mut self, kernel: &dyn State, is_ours: bool) {
-        let Some(judged) = self.passes.end(kernel, is_ours, &self.shower, &mut self.shown) else { return };
+        let Some(judged) = self.passes.end(kernel, is_ours, &self.importer, &mut self.sandbox) else { return };
         if judged.has_groups {
             return self.tally.count(Kind::Balance, "task groups", false, false);
         }
-        let Judged { attempt, rule, kernel, ours, before, .. } = judged;
+        let JudgedPass { attempt, rule, kernel, ours, before, .. } = judged;
         let agree = kernel == ours;
         self.tally.count(Kind::Balance, &rule, agree, self.observable);
         if !agree && self.has_room(Kind::Balance, &rule) {
-            before.restore(&mut self.shown);
+            before.restore(&mut self.sandbox);
             let (kernel, ours) = (kernel.words().into(), ours.words().into());
             self.keep(Sides { kind: Kind::Balance, rule, kernel, ours }, &Question::Balance(attempt));
         }
@@ -222,20 +222,20 @@ impl Referee {
 
     /// The stopper of `src` is about to push a task away.
     pub fn pushing(&mut self, kernel: &dyn State, src: CpuId) {
-        self.pushes.begin(kernel, src, &mut self.shower, &mut self.shown);
+        self.pushes.begin(kernel, src, &mut self.importer, &mut self.sandbox);
     }
 
     /// It is done.
     pub fn pushed(&mut self, kernel: &dyn State) {
-        let Some(judged) = self.pushes.end(kernel, &self.shown) else { return };
+        let Some(judged) = self.pushes.end(kernel, &self.sandbox) else { return };
         if judged.has_groups {
             return self.tally.count(Kind::Balance, "push, task groups", false, false);
         }
-        let push::Judged { source, rule, kernel, ours, before, .. } = judged;
+        let push::JudgedPush { source, rule, kernel, ours, before, .. } = judged;
         let agree = kernel == ours;
         self.tally.count(Kind::Balance, &rule, agree, self.observable);
         if !agree && self.has_room(Kind::Balance, &rule) {
-            before.restore(&mut self.shown);
+            before.restore(&mut self.sandbox);
             let (kernel, ours) = (kernel.words().into(), ours.words().into());
             self.keep(Sides { kind: Kind::Balance, rule, kernel, ours }, &Question::Push(source));
         }
@@ -250,11 +250,11 @@ impl Referee {
     pub fn governed(&mut self, kernel: &dyn State, khz: Option<u32>) {
         let Some(looks) = &mut self.looks else { return };
         let Some(judged) = looks.end(kernel, khz) else { return };
-        let frequency::Judged { cpu, flags, rule, kernel, ours, before } = judged;
+        let frequency::JudgedUpdate { cpu, flags, rule, kernel, ours, before } = judged;
         let agree = kernel == ours;
         self.tally.count(Kind::Frequency, &rule, agree, self.observable);
         if !agree {
-            before.restore(looks.shown_mut());
+            before.restore(looks.sandbox_mut());
             let (kernel, ours) = (kernel.words().into(), ours.words().into());
             self.keep(Sides { kind: Kind::Frequency, rule, kernel, ours }, &Question::Frequency(cpu, flags));
         }
@@ -273,11 +273,11 @@ impl Referee {
         }
         let text = format!("{}: kernel {}, ours {} by {rule}", kind.word(), plain(&kernel), plain(&ours));
         let about = About { about: text.clone(), kind, machine: &self.machine, features: &self.features };
-        let shown = match (question, &mut self.looks) {
-            (Question::Frequency(..), Some(looks)) => looks.shown_mut(),
-            _ => &mut self.shown,
+        let sandbox = match (question, &mut self.looks) {
+            (Question::Frequency(..), Some(looks)) => looks.sandbox_mut(),
+            _ => &mut self.sandbox,
         };
-        let case = Case::new(&about, shown, question, kernel);
+        let case = DisagreementCase::new(&about, sandbox, question, kernel);
         self.disagreements.push(Disagreement { kind, rule, text, case });
     }
 
@@ -292,8 +292,8 @@ impl Referee {
     }
 
     /// The policy's structs, for [`super::compare_topology`].
-    pub fn shown_mut(&mut self) -> &mut PolicySandbox {
-        &mut self.shown
+    pub fn sandbox_mut(&mut self) -> &mut PolicySandbox {
+        &mut self.sandbox
     }
 }
 

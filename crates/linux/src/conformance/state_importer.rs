@@ -1,0 +1,245 @@
+//! The kernel's state into the policy's structs.
+
+use std::ops::Range;
+
+use fairground_fair::ffi::*;
+use fairground_fair::{BalanceInput, GroupRing, Pointers, PolicySandbox, SourceQueue};
+use fairground_machine::CpuId;
+
+use super::state::{Refs, State};
+
+/// Copies what a decision may ask for, and knows what that is.
+pub struct StateImporter {
+    /// The first CPU behind each last-level cache.
+    llcs: Vec<CpuId>,
+    rings: Vec<GroupRing>,
+    groups: Vec<FgGroup>,
+    queue: Vec<Option<u32>>,
+    hz: u32,
+    /// Domains have numbers that wakeups ask for: the cost of scans.
+    scans_are_timed: bool,
+}
+
+impl StateImporter {
+    /// For a policy with the state of a machine.
+    pub fn new(sandbox: &mut PolicySandbox) -> StateImporter {
+        let mut llcs: Vec<CpuId> = Vec::new();
+        for cpu in 0..sandbox.nr_cpus() as CpuId {
+            if sandbox.llc_mut(cpu).is_some() && sandbox.cpu_mut(cpu).sd_llc_id == cpu as i32 {
+                llcs.push(cpu);
+            }
+        }
+        let sys = sandbox.sys_mut();
+        let scans_are_timed = u32::from(sys.feat.value[FG_SIS_MODE]) != FG_SIS_UTIL;
+        let hz = sys.hz;
+        StateImporter { llcs, rings: sandbox.rings(), groups: Vec::new(), queue: Vec::new(), hz, scans_are_timed }
+    }
+
+    /// ns of a tick.
+    pub fn tick_ns(&self) -> u64 {
+        1_000_000_000 / u64::from(self.hz.max(1))
+    }
+
+    /// What every placement may ask for. Returns the ticks since boot.
+    pub fn system(&self, kernel: &dyn State, sandbox: &mut PolicySandbox) -> u64 {
+        for cpu in 0..sandbox.nr_cpus() as CpuId {
+            one_cpu(kernel, sandbox, cpu);
+        }
+        for cpu in &self.llcs {
+            one_llc(kernel, sandbox, *cpu);
+        }
+        keys(kernel, sandbox)
+    }
+
+    /// What a pass over the `n`-th domain of a CPU may ask for besides the tasks of its source: the CPUs in the domain, the
+    /// domain with those next to it, their groups, and what the CPUs share. Returns the ticks since boot.
+    pub fn balance(&mut self, kernel: &dyn State, sandbox: &mut PolicySandbox, cpu: CpuId, n: usize) -> u64 {
+        let span = sandbox.domain_mut(cpu, n).span;
+        for other in span.iter() {
+            one_cpu(kernel, sandbox, other);
+        }
+        let current = sandbox.pointers(cpu).curr;
+        current.into_iter().for_each(|task| self.task(kernel, sandbox, task));
+        for near in near(sandbox, cpu, n) {
+            kernel.domain(cpu, near, sandbox.domain_mut(cpu, near));
+            self.ring(kernel, sandbox, GroupRing { cpu, domain: near });
+        }
+        kernel.root(cpu, sandbox.root_mut(cpu));
+        one_llc(kernel, sandbox, cpu);
+        keys(kernel, sandbox)
+    }
+
+    /// The tasks of a queue that is to give, and whether these are all.
+    pub fn movable(&mut self, kernel: &dyn State, sandbox: &mut PolicySandbox, cpu: CpuId) -> (Vec<u32>, bool) {
+        kernel.movable(cpu, &mut self.queue);
+        let tasks: Vec<u32> = self.queue.iter().flatten().copied().collect();
+        for task in tasks.iter().copied().chain(sandbox.pointers(cpu).curr) {
+            self.task(kernel, sandbox, task);
+        }
+        let is_whole = tasks.len() == self.queue.len();
+        (tasks, is_whole)
+    }
+
+    /// What the stopper of a CPU may ask for that is to push a task away, besides the tasks: the CPU, and the one to push to
+    /// with its domains, which is returned.
+    pub fn push(&self, kernel: &dyn State, sandbox: &mut PolicySandbox, src: CpuId) -> CpuId {
+        one_cpu(kernel, sandbox, src);
+        let dst = push_target(sandbox, src);
+        one_cpu(kernel, sandbox, dst);
+        for n in 0..sandbox.nr_domains(dst) {
+            kernel.domain(dst, n, sandbox.domain_mut(dst, n));
+        }
+        keys(kernel, sandbox);
+        dst
+    }
+
+    /// What an attempt may change.
+    pub fn keep(&self, sandbox: &mut PolicySandbox, attempt: &BalanceInput) -> SavedState {
+        let BalanceInput { cpu, domain, .. } = *attempt;
+        let cpus: Vec<CpuId> = sandbox.domain_mut(cpu, domain).span.iter().collect();
+        let near = near(sandbox, cpu, domain);
+        SavedState::new(sandbox, cpu, &cpus, near, attempt.sources.iter().flat_map(|source| &source.tasks))
+    }
+
+    /// What a push of a task from this queue to `dst` may change.
+    pub fn keep_push(&self, sandbox: &mut PolicySandbox, source: &SourceQueue, dst: CpuId) -> SavedState {
+        let domains = 0..sandbox.nr_domains(dst);
+        SavedState::new(sandbox, dst, &[source.cpu, dst], domains, &source.tasks)
+    }
+
+    /// What wakeups may ask for besides: the domains of the waker's CPU.
+    pub fn domains(&self, kernel: &dyn State, sandbox: &mut PolicySandbox, cpu: CpuId) {
+        if self.scans_are_timed {
+            for n in 0..sandbox.nr_domains(cpu) {
+                kernel.domain(cpu, n, sandbox.domain_mut(cpu, n));
+            }
+        }
+    }
+
+    /// What forks and execs may ask for besides: the groups of all domains.
+    pub fn groups(&mut self, kernel: &dyn State, sandbox: &mut PolicySandbox) {
+        for i in 0..self.rings.len() {
+            self.ring(kernel, sandbox, self.rings[i]);
+        }
+    }
+
+    fn ring(&mut self, kernel: &dyn State, sandbox: &mut PolicySandbox, ring: GroupRing) {
+        kernel.groups(ring.cpu, ring.domain, &mut self.groups);
+        for (g, from) in self.groups.iter().enumerate() {
+            let Some(to) = sandbox.group_mut(ring.cpu, ring.domain, g) else { break };
+            (to.capacity, to.min_capacity, to.max_capacity) = (from.capacity, from.min_capacity, from.max_capacity);
+            (to.imbalance, to.next_update) = (from.imbalance, from.next_update);
+        }
+    }
+
+    /// A task.
+    pub fn task(&self, kernel: &dyn State, sandbox: &mut PolicySandbox, task: u32) {
+        let to = sandbox.task_mut(task);
+        to.id = task;
+        kernel.task(task, to);
+    }
+
+    /// A run queue and its tasks, for a pick. The queued ones in the tree's order; none if task groups are among them.
+    pub fn queue(&mut self, kernel: &dyn State, sandbox: &mut PolicySandbox, cpu: CpuId) -> Option<Vec<u32>> {
+        kernel.cpu(cpu, sandbox.cpu_mut(cpu));
+        let refs = kernel.refs(cpu);
+        // Who picks sees the entity that its own class has current.
+        sandbox.point(cpu, &Pointers { curr: refs.fair_curr, ..pointers(&refs) });
+        kernel.queue(cpu, &mut self.queue);
+        let queued: Option<Vec<u32>> = self.queue.iter().copied().collect();
+        for task in queued.iter().flatten().copied().chain(refs.fair_curr) {
+            self.task(kernel, sandbox, task);
+        }
+        queued
+    }
+}
+
+/// What an attempt may change, as it was before.
+pub struct SavedState {
+    cpu: CpuId,
+    root: FgRoot,
+    cpus: Vec<(CpuId, FgCpu)>,
+    tasks: Vec<(u32, FgTask)>,
+    domains: Vec<(usize, FgDomain)>,
+    groups: Vec<(usize, usize, FgGroup)>,
+    llc: Option<FgLlc>,
+}
+
+impl SavedState {
+    /// The domains are those of `cpu`. Tasks: these, and the current ones of the CPUs.
+    fn new<'t>(
+        sandbox: &mut PolicySandbox,
+        cpu: CpuId,
+        cpus: &[CpuId],
+        domains: Range<usize>,
+        tasks: impl IntoIterator<Item = &'t u32>,
+    ) -> SavedState {
+        let (root, llc) = (sandbox.root_mut(cpu).clone(), sandbox.llc_mut(cpu).cloned());
+        let current = cpus.iter().filter_map(|cpu| sandbox.pointers(*cpu).curr).collect::<Vec<u32>>();
+        let tasks =
+            tasks.into_iter().copied().chain(current).map(|task| (task, sandbox.task_mut(task).clone())).collect();
+        let cpus = cpus.iter().map(|other| (*other, sandbox.cpu_mut(*other).clone())).collect();
+        let mut kept = SavedState { cpu, root, cpus, tasks, domains: Vec::new(), groups: Vec::new(), llc };
+        for n in domains {
+            kept.domains.push((n, sandbox.domain_mut(cpu, n).clone()));
+            for g in 0.. {
+                let Some(group) = sandbox.group_mut(cpu, n, g).cloned() else { break };
+                kept.groups.push((n, g, group));
+            }
+        }
+        kept
+    }
+
+    /// Shows it again.
+    pub fn restore(self, sandbox: &mut PolicySandbox) {
+        let cpu = self.cpu;
+        *sandbox.root_mut(cpu) = self.root;
+        self.cpus.into_iter().for_each(|(other, rq)| *sandbox.cpu_mut(other) = rq);
+        self.tasks.into_iter().for_each(|(task, p)| *sandbox.task_mut(task) = p);
+        self.domains.into_iter().for_each(|(n, sd)| *sandbox.domain_mut(cpu, n) = sd);
+        for (n, g, group) in self.groups {
+            sandbox.group_mut(cpu, n, g).into_iter().for_each(|to| to.clone_from(&group));
+        }
+        sandbox.llc_mut(cpu).into_iter().zip(self.llc).for_each(|(to, llc)| *to = llc);
+    }
+}
+
+/// Where the stopper of a CPU is to push to; the CPU itself if nobody has said.
+pub fn push_target(sandbox: &mut PolicySandbox, src: CpuId) -> CpuId {
+    let nr_cpus = sandbox.nr_cpus();
+    let dst = CpuId::try_from(sandbox.cpu_mut(src).push_cpu).ok();
+    dst.filter(|dst| (*dst as usize) < nr_cpus).unwrap_or(src)
+}
+
+/// A domain of a CPU with those below and above it.
+fn near(sandbox: &PolicySandbox, cpu: CpuId, n: usize) -> Range<usize> {
+    n.saturating_sub(1)..(n + 2).min(sandbox.nr_domains(cpu))
+}
+
+fn one_cpu(kernel: &dyn State, sandbox: &mut PolicySandbox, cpu: CpuId) {
+    kernel.cpu(cpu, sandbox.cpu_mut(cpu));
+    sandbox.point(cpu, &pointers(&kernel.refs(cpu)));
+}
+
+fn one_llc(kernel: &dyn State, sandbox: &mut PolicySandbox, cpu: CpuId) {
+    if let Some(llc) = sandbox.llc_mut(cpu) {
+        kernel.llc(cpu, llc);
+    }
+}
+
+/// What belongs to no CPU. Returns the ticks since boot.
+pub fn keys(kernel: &dyn State, sandbox: &mut PolicySandbox) -> u64 {
+    let from = kernel.sys();
+    let sys = sandbox.sys_mut();
+    sys.asym_key = u8::from(from.asym_key);
+    sys.smt_key = u8::from(from.smt_key);
+    sys.cluster_key = u8::from(from.cluster_key);
+    sys.uclamp_used = u8::from(from.uclamp_used);
+    sys.eas = u32::from(from.eas);
+    sys.active = from.active;
+    from.jiffies
+}
+
+fn pointers(refs: &Refs) -> Pointers {
+    Pointers { curr: refs.curr, next: refs.next, last: refs.last, skip: refs.skip }
+}
