@@ -84,6 +84,29 @@ def test_a_run_is_explained_as_its_trace_is(run, command, tmp_path, asked, optio
     assert str(fg.explain(run, **asked)) == theirs
 
 
+@pytest.mark.parametrize(
+    "asked, options",
+    [
+        ({}, []),
+        ({"task": "1001"}, ["--task", "1001"]),
+        ({"nth": 3}, ["--nth", "3"]),
+    ],
+)
+def test_a_recording_is_judged_as_the_command_judges_it(command, tmp_path, asked, options):
+    path = trace(command, tmp_path / "t.txt")
+    assert str(fg.whatif(path, "fair:v6.1", **asked)) == said(command, "explain", "--trace", path, "--sched", "fair:v6.1", *options)
+
+
+def test_judged_wakeups_are_tables(command, tmp_path):
+    path = trace(command, tmp_path / "t.txt")
+    rules = fg.whatif(path, "fair:v5.9").rules.to_pandas()
+    assert (rules.judged >= rules.agree).all() and rules.agree.sum() > 400
+    judged = fg.whatif(path, "fair:v5.9", task="1001").wakeups.to_pandas()
+    assert (judged.agrees == (judged.cpu == judged.recorded_cpu)).all() and (judged.pid == 1001).all()
+    with pytest.raises(fg.InputError, match="nth"):
+        fg.whatif(path, nth=0)
+
+
 def test_decisions_and_their_reasons_are_tables(run):
     explanation = fg.explain(run)
     decisions = explanation.decisions.to_pandas()
