@@ -1,12 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Builds the policy the three ways it must build, checks its format, and runs its tests, plain and sanitised.
-# Usage: policy/check.sh [build directory]
-# (with "one FILE COMPILER plain|sanitised" behind it: this test only, which is how it calls itself in parallel)
+# Builds the policy the three ways it must build, checks its format, and runs its tests: as gcc optimises it, and as clang
+# instruments it with sanitizers.
+# Usage: policy/check.sh [--full]	--full: both ways with both compilers
+# ("one FOLDER FILE COMPILER plain|sanitised": this test only, which is how it calls itself in parallel)
 set -eu
 cd "$(dirname "$0")"
-out=${1:-$(mktemp -d)}
-mkdir -p "$out"
 
 # One test built one way: FILE COMPILER plain|sanitised.
 one_test() {
@@ -16,16 +15,27 @@ one_test() {
 	plain) flags="$flags -O2" ;;
 	sanitised) flags="$flags -O0 -fsanitize=address,undefined -fno-sanitize-recover=all" ;;
 	esac
+	# What a test does not call need not be compiled: half of the time.
+	[ $2 != gcc ] || flags="$flags -fwhole-program"
 	$2 $flags "$1" -o "$out/$name-$2-$3"
 	status=0
 	verdict=$("$out/$name-$2-$3" 2>&1) || status=$?
 	echo "$name, $2, $3: $verdict"
 	return $status
 }
-if [ "${2:-}" = one ]; then
+if [ "${1:-}" = one ]; then
+	out=$2
 	one_test "$3" "$4" "$5"
 	exit
 fi
+
+case ${1:-} in
+"") ways="gcc:plain clang:sanitised" ;;
+--full) ways="gcc:plain gcc:sanitised clang:plain clang:sanitised" ;;
+*) echo "policy/check.sh: no $1; without a word, or: --full" >&2; exit 2 ;;
+esac
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
 
 bpf_clang=${BPF_CLANG:-clang-19}
 clang_format=${CLANG_FORMAT:-clang-format-19}
@@ -60,7 +70,5 @@ fi
 echo "build bpf: clean"
 
 for test in tests/*.c; do
-	for cc in gcc clang; do
-		for how in plain sanitised; do echo "$test $cc $how"; done
-	done
-done | xargs -P "$(nproc)" -n 3 ./check.sh "$out" one
+	for way in $ways; do echo "one $out $test ${way%:*} ${way#*:}"; done
+done | xargs -P "$(nproc)" -n 5 ./check.sh
