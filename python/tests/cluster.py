@@ -51,7 +51,7 @@ class Cluster:
 
     def _address(self):
         mark = "Scheduler at:"
-        for _ in range(300):
+        for _ in range(3000):
             found = [line for line in self.scheduler.log.read_text().splitlines() if mark in line]
             if found:
                 return found[0].split(mark)[1].strip()
@@ -72,11 +72,11 @@ class Cluster:
         for _ in range(number):
             self._start_worker(preload, nanny)
         with self.client() as client:
-            client.wait_for_workers(there + number, timeout=60)
+            client.wait_for_workers(there + number, timeout=300)
 
     def _start_worker(self, preload, nanny):
         arguments = [self.address, "--host", "127.0.0.1", "--nthreads", "1", "--memory-limit", "0"]
-        arguments += ["--death-timeout", "60", "--local-directory", str(self.directory)]
+        arguments += ["--death-timeout", "300", "--local-directory", str(self.directory)]
         arguments += [] if nanny else ["--no-nanny"]
         if preload:
             arguments += ["--preload", preload]

@@ -124,29 +124,39 @@ def test_a_sweep_that_is_closed_takes_back_what_has_not_begun(shared):
         assert sum(1 for _ in source) > 1000, "work is taken a few seconds ahead and no more"
 
 
-def test_ctrl_c_keeps_what_had_finished_and_a_second_start_goes_on(shared, tmp_path):
-    words = ["--store", tmp_path / "farm", "--dask", shared.address]
+def test_ctrl_c_keeps_what_had_finished_and_a_second_start_goes_on(cluster, tmp_path, monkeypatch):
+    """Runs of later seeds wait for a gate: the sweep cannot end before it is interrupted."""
+    gate = tmp_path / "gate"
+    monkeypatch.setenv("FAIRGROUND_TEST_GATE", str(gate))
+    farm = cluster()
+    farm.start_workers(2, preload=GATED)
+    words = ["--store", tmp_path / "farm", "--dask", farm.address]
     (tmp_path / "farm.toml").write_text(FARM_FILE)
     told = subprocess.Popen([sys.executable, "-m", "fairground.sweeps", tmp_path / "farm.toml", *words])
-    wait_until(lambda: kept(tmp_path) > 20)
+    wait_until(lambda: kept(tmp_path) > 0 or told.poll() is not None)
     told.send_signal(signal.SIGINT)
-    assert told.wait(timeout=60) == 130
-    before = kept(tmp_path)
-    assert before < 600
-    with shared.client() as client:
+    assert told.wait(timeout=300) == 130
+    assert 0 < kept(tmp_path) < 600
+    gate.touch()
+    with farm.client() as client:
         wait_until(lambda: tasks(client) == 0)
-    there = bytes_of(sweep(experiment(600, loops=3000), tmp_path / "farm", client=shared.address), tmp_path)
-    assert there == bytes_of(sweep(experiment(600, loops=3000), tmp_path / "alone"), tmp_path)
+    there = bytes_of(sweep(experiment(600), tmp_path / "farm", client=farm.address), tmp_path)
+    assert there == bytes_of(sweep(experiment(600), tmp_path / "alone"), tmp_path)
 
 
-# Long enough to be interrupted, on a fast machine too.
+def gated(spec):
+    """Hold a run of a later seed until the gate is there."""
+    while spec.seed > 200 and not os.path.exists(os.environ["FAIRGROUND_TEST_GATE"]):
+        time.sleep(0.05)
+
+
 FARM_FILE = """
 [experiment]
 name = "farm"
 seeds = 300
 [fixed]
 machine = "hikey960"
-workload = "sched-pipe:loops=3000,threads"
+workload = "sched-pipe:loops=100,threads"
 [axes]
 sched = ["fair:v5.9", "fair:v5.9+asym-prev-first"]
 """
@@ -175,7 +185,7 @@ def tasks(client):
 
 
 def wait_until(condition):
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.1)
@@ -232,6 +242,10 @@ def guilty(spec):
 
 
 # Preloads are executed twice.
+GATED = """
+import test_farm as test
+test.RunSpec.run = lambda spec, inputs: test.gated(spec) or test.RUN(spec, inputs)
+"""
 KILLED_BY_A_RUN = """
 import os
 import test_farm as test
@@ -308,7 +322,7 @@ def test_a_scheduler_that_stays_away_ends_the_sweep_in_bounded_time(cluster):
             if len(found) == 10:
                 farm.stop_scheduler()
                 stopped = time.monotonic()
-    assert time.monotonic() - stopped < 40
+    assert time.monotonic() - stopped < 300
 
 
 def test_a_farm_without_workers_is_told_so(cluster):
@@ -336,7 +350,7 @@ def test_what_does_not_answer_as_a_scheduler_is_refused_in_bounded_time():
     for port, answer in zip(ports, answers, strict=True):
         with pytest.raises(FarmError, match=f"no Dask scheduler answers at tcp://127.0.0.1:{port}: "):
             answer.result()
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 120
     page.shutdown()
     with pytest.raises(FarmError, match="no Dask scheduler answers at nonsense: missing port"):
         Farm("nonsense")

@@ -234,22 +234,20 @@ def test_ctrl_c_ends_runs_under_way_and_gives_what_was_finished():
     """Three are short, one of two threads has an endless one: the short ones come, and then the interrupt."""
     work = ((str(seed), Endless(seed)) for seed in (1, 3, 2, 5))
     outcomes = Local(2).outcomes(work, Inputs())
-    threading.Timer(2.0, os.kill, [os.getpid(), signal.SIGINT]).start()
     came = []
-    began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         for key, _ in outcomes:
             came.append(key)
+            if len(came) == 3:
+                # Whether it is waiting for the last one by then does not matter.
+                threading.Timer(0.2, os.kill, [os.getpid(), signal.SIGINT]).start()
     assert sorted(came) == ["1", "3", "5"]
-    assert time.monotonic() - began < 30
 
 
 def test_closing_ends_what_is_under_way():
     outcomes = Local(2).outcomes(((str(seed), Endless(seed)) for seed in (1, 2, 4, 6)), Inputs())
     assert next(outcomes)[0] == "1"
-    began = time.monotonic()
     outcomes.close()
-    assert time.monotonic() - began < 30
 
 
 def test_work_is_taken_as_it_is_needed():
@@ -425,21 +423,24 @@ def test_a_disk_that_fills_ends_the_sweep_and_the_next_goes_on(pipes_file, tmp_p
 
 
 def test_ctrl_c_in_the_command_keeps_what_was_finished(tmp_path):
-    """Many short runs, interrupted after the first are on record."""
-    (tmp_path / "pipes.toml").write_text(PIPES_FILE.replace("seeds = 5", "seeds = 2000"))
+    """Twenty short runs, and some that do not end before they are interrupted."""
+    endless = "hackbench:groups=100,loops=1000000"
+    text = PIPES_FILE.replace('loops=40,threads"]', f'loops=40,threads", "{endless}"]')
+    (tmp_path / "pipes.toml").write_text(text)
     line = program("from fairground.sweeps.command import main; import sys; sys.exit(main(sys.argv[1:]))")
     line += [str(tmp_path / "pipes.toml"), "--store", str(tmp_path / "store")]
     process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    large = pipes(experiment={"name": "pipes", "seeds": 2000})
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
+    large = pipes(axes={**PIPES["axes"], "workload": [*PIPES["axes"]["workload"], endless]})
+    deadline = time.monotonic() + 300
+    while process.poll() is None and time.monotonic() < deadline:
         try:
             if len(look(large, tmp_path / "store").table) > 5:
                 break
         except StoreRefused:
-            time.sleep(0.1)
+            pass
+        time.sleep(0.1)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=300)
     assert process.returncode == 130, errors
     assert "stopped; what was finished is kept" in errors and "Traceback" not in errors
     assert look(large, tmp_path / "store").left > 0

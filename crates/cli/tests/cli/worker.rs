@@ -82,7 +82,7 @@ fn children(parent: u32) -> Vec<u32> {
 fn soon(what: &str, mut holds: impl FnMut() -> bool) {
     let start = Instant::now();
     while !holds() {
-        assert!(start.elapsed() < Duration::from_secs(60), "{what}");
+        assert!(start.elapsed() < Duration::from_secs(600), "{what}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -91,7 +91,7 @@ fn soon(what: &str, mut holds: impl FnMut() -> bool) {
 fn workers_go_with_their_parent() {
     for signal in ["INT", "KILL"] {
         let mut parent = Command::new(env!("CARGO_BIN_EXE_fairground"))
-            .args(["compare", "hikey", "periodic:tasks=20,duration=3000", "--in-worker", "--jobs", "2"])
+            .args(["compare", "hikey", "periodic:tasks=20,duration=1000000", "--in-worker", "--jobs", "2"])
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
