@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Plays the recorded scenarios that are stable with a scheduler of Fairground, and says where it decides otherwise than the
 # booted kernel did, with the state that kernel had (of seed 1).
-# Usage: guest/replay.sh SCHEDULER [MACHINE...]		FAIRGROUND: the program, otherwise that of target/release
+# Usage: guest/replay.sh SCHEDULER [MACHINE...]		FAIRGROUND: the program, otherwise what tests/build.sh builds
 # Fails if less than 98 % without load or 90 % of the loaded ones are decided as the booted kernel did.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/qemu.sh"
-fairground=${FAIRGROUND:-$here/../target/release/fairground}
+fairground=$("$here/../tests/build.sh")
 recorded=$here/recorded/6.12.117
 scheduler=$1
 shift

@@ -5,13 +5,13 @@
 #                              the Python package: tests/python.sh
 #   tests/docs.sh PAGE DIR     one page, in this directory
 set -euo pipefail
-limit=900 # s for a page
+limit=1800 # s for a page, as a bound
 cd "$(dirname "$0")/.."
 root=$PWD
 
-# What pages call `cargo run` must mean the command and no other program of the workspace.
-cargo run --quiet --release -- --version >/dev/null
-PATH=$(realpath "${CARGO_TARGET_DIR:-target}")/release:$PATH
+# What pages call `cargo run` is what tests run. That it means the command, and no other program of the workspace, is for
+# tests/fresh.sh to find out.
+PATH=$(dirname "$(tests/build.sh)"):$PATH
 
 # page PAGE DIR: in DIR, which gets the data of the repository.
 page() {

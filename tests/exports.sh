@@ -10,8 +10,7 @@
 # node runs; VIEWER may name the directory with its engine_bundle.js and trace_processor.wasm, else it is fetched.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-fairground=${FAIRGROUND:-$(realpath "${CARGO_TARGET_DIR:-target}")/release/fairground}
-[ -n "${FAIRGROUND:-}" ] || cargo build --quiet --release -p fairground-cli
+fairground=$(tests/build.sh)
 openers=,$1,
 shift
 machines=$*

@@ -3,16 +3,27 @@
 # They are built by the command, driven by a toy host in C, run on machines of three shapes, and everything else that
 # wants a tree or a library runs with them. No release is asserted.
 #
-#   tests/kernel.sh            what every change must pass
+#   tests/kernel.sh            what every change must pass: 6.12 alone, built, hosted, run, and refereed for a moment
+#   tests/kernel.sh --full     both and the patched one, docs/kernel.md, what a booted kernel decided, the same bytes
 #   tests/kernel.sh referee    our policy against both of them, all decisions
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-cargo build --quiet -p fairground-cli
-cargo build --quiet --release -p fairground-cli
-target=$(realpath "${CARGO_TARGET_DIR:-target}")
-kernels=$target/kernels
-export FAIRGROUND_CACHE=$kernels/cache PATH=$target/release:$PATH
+case ${1:-} in
+"" | --full) FAIRGROUND=$(tests/build.sh) ;;
+referee)
+	# Too long for a build that is not optimised.
+	cargo build --quiet --release -p fairground-cli
+	FAIRGROUND=$(realpath "${CARGO_TARGET_DIR:-target}")/release/fairground
+	;;
+*)
+	echo "kernel.sh: no $1; without a word, or: --full, referee" >&2
+	exit 2
+	;;
+esac
+export FAIRGROUND
+kernels=$(realpath -m "${CARGO_TARGET_DIR:-target}")/kernels
+export FAIRGROUND_CACHE=$kernels/cache PATH=$(dirname "$FAIRGROUND"):$PATH
 mkdir -p "$kernels"
 
 # tree RELEASE: the directory of an unpacked tree, unpacked once for each version of the package. Sources that no
@@ -37,8 +48,8 @@ tree() {
 say() { echo "--- $1 (after $SECONDS s)"; }
 
 say "trees"
-tree61=$(tree 6.1)
 tree612=$(tree 6.12)
+[ $# = 0 ] || tree61=$(tree 6.1)
 
 # The machines: big.LITTLE, two nodes of clusters, and more CPUs than fit into three words of a mask.
 shapes=$(mktemp -d -p "$kernels")
@@ -99,18 +110,40 @@ replay() {
 	guest/replay.sh fair:debian-6.12.117
 }
 
+# cargo_test OPTION...: tests that want a library or a tree, of the build that all tests share.
+cargo_test() { cargo test --quiet --workspace --exclude fairground-bench "$@"; }
+
+quick() {
+	fairground kernel build "$tree612" --name base
+	smoke base
+	say "a kernel and its preset on machines of three shapes"
+	while read -r machine workload; do
+		fairground compare "$machine" "$workload" --base linux:base --test fair:debian-6.12.117 --seeds 1 >"$shapes/table"
+	done <<LINES
+hikey960               sched-pipe:loops=500
+$shapes/clustered.toml periodic:tasks=60,duty=30,duration=0.2
+$shapes/smt.toml       periodic:tasks=300,duty=15,duration=0.1
+LINES
+	say "cargo tests that want a library"
+	FAIRGROUND_LIBKSCHED=$(library base) cargo_test --test real --test shares --test lisa_like
+	FAIRGROUND_HASHED_KERNELS="$(package 6.12)=base" cargo_test --test cli event_hashes::runs_of_kernels -- --nocapture
+	say "the referee, for a moment"
+	fairground kernel agree base --decisions 500 --machine hikey960
+}
+
 tests() {
 	say "cargo tests that want a tree or a library"
-	FAIRGROUND_TREE_6_12=$tree612 cargo test --quiet -p fairground-cli --test cli patched
+	FAIRGROUND_TREE_6_12=$tree612 cargo_test --test cli patched
 	for name in v6.1 base; do
-		FAIRGROUND_LIBKSCHED=$(library $name) cargo test --quiet -p fairground-linux --test real --test shares
+		FAIRGROUND_LIBKSCHED=$(library $name) cargo_test --test real --test shares
 	done
-	FAIRGROUND_LIBKSCHED=$(library base) cargo test --quiet -p fairground-lab --test lisa_like
+	FAIRGROUND_LIBKSCHED=$(library base) cargo_test --test lisa_like
 	FAIRGROUND_HASHED_KERNELS="$(package 6.1)=v6.1 $(package 6.12)=base" \
-		cargo test --quiet -p fairground-cli --test cli event_hashes::runs_of_kernels -- --nocapture
+		cargo_test --test cli event_hashes::runs_of_kernels -- --nocapture
 	if [ -x target/python/bin/pytest ]; then
 		say "kernels from Python"
-		FAIRGROUND_KERNEL=linux:base FAIRGROUND_TREE=$tree612 FAIRGROUND=$target/release/fairground \
+		tests/package.sh "$shapes/package"
+		PYTHONPATH=$shapes/package FAIRGROUND_KERNEL=linux:base FAIRGROUND_TREE=$tree612 \
 			target/python/bin/pytest -q python/tests/test_kernels.py
 	fi
 }
@@ -126,20 +159,17 @@ referee() {
 }
 
 say "kernels"
-fairground kernel build "$tree61" --name v6.1
+[ $# = 0 ] || fairground kernel build "$tree61" --name v6.1
 case ${1:-} in
-"")
+"") quick ;;
+--full)
 	guide
 	smoke v6.1 base
 	compare
 	replay
 	tests
 	say "same bytes"
-	tests/determinism.sh v6.1 base
+	tests/determinism.sh --release v6.1 base
 	;;
 referee) referee ;;
-*)
-	echo "kernel.sh: no $1; without a word, or: referee" >&2
-	exit 2
-	;;
 esac

@@ -13,9 +13,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 machines="hikey960 juno-r2 pixel6"
-built=$(realpath -m "${CARGO_TARGET_DIR:-target}")/release
-fairground=${FAIRGROUND:-$built/fairground}
-[ -n "${FAIRGROUND:-}" ] || cargo build --quiet --release -p fairground-cli
+fairground=$(tests/build.sh)
 dir=$(mktemp -d)
 trap 'rm -r "$dir"' EXIT
 venv=${1:-$dir/venv}
@@ -29,11 +27,8 @@ fi
 
 # The package, where LISA's interpreter finds it.
 if [ -z "${FAIRGROUND_PACKAGE:-}" ]; then
-	cargo build --quiet --release -p fairground-python
 	FAIRGROUND_PACKAGE=$dir/package
-	mkdir "$FAIRGROUND_PACKAGE"
-	cp -r python/fairground "$FAIRGROUND_PACKAGE"
-	cp "$built/lib_fairground.so" "$FAIRGROUND_PACKAGE/fairground/_fairground.abi3.so"
+	tests/package.sh "$FAIRGROUND_PACKAGE"
 fi
 export PYTHONPATH=$FAIRGROUND_PACKAGE
 

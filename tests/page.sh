@@ -5,11 +5,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-cargo build --quiet --release -p fairground-cli
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 keep=$(realpath "${1:-$dir}")
-${CARGO_TARGET_DIR:-target}/release/fairground reproduce asym-prev-first --quick --no-store --format html --output "$dir/page.html"
+$(tests/build.sh) reproduce asym-prev-first --quick --no-store --format html --output "$dir/page.html"
 
 # Nothing in the page names another place.
 if grep -oE '(src|href)="[^#"][^"]*"|url\([^)]*\)|@import|<script' "$dir/page.html" | grep -v '^href="data:,"$'; then

@@ -6,8 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 kills=${1:-3}
 
-cargo build --quiet --release -p fairground-cli
-fairground=${CARGO_TARGET_DIR:-target}/release/fairground
+fairground=$(tests/build.sh)
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 

@@ -11,7 +11,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 machines="hikey960 rpi5"
 sched=fair:v6.12
-limit=30 # s for a run
+limit=120 # s for a run
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -25,8 +25,7 @@ if [ ! -d $examples ]; then
 	examples=$work/package$examples
 fi
 
-cargo build --quiet --release -p fairground-cli
-fairground=$(realpath "${CARGO_TARGET_DIR:-target}")/release/fairground
+fairground=$(tests/build.sh)
 
 # outcome FILE MACHINE OPTIONS: what comes of a second of it, in a few words.
 outcome() {
