@@ -1,26 +1,35 @@
 #!/usr/bin/env bash
-# Executes the commands that README.md, docs/*.md and docs/reproduction/*.md show in ```sh blocks, each file in a directory of its own.
+# Executes the commands that pages show in ```sh blocks, each page in a directory of its own.
 #
-#   tests/docs.sh              all but docs/kernel.md, which wants a kernel tree beside it, and pages with sweeps, which want
-#                              the Python package: tests/python.sh
+#   tests/docs.sh              docs/*.md, but for docs/kernel.md, which wants a kernel tree beside it, and pages with sweeps,
+#                              which want the Python package: tests/python.sh
+#   tests/docs.sh --full       README.md and docs/reproduction/*.md, whose runs are long, with a release build
 #   tests/docs.sh PAGE DIR     one page, in this directory
 set -euo pipefail
 limit=1800 # s for a page, as a bound
 cd "$(dirname "$0")/.."
 root=$PWD
 
-# What pages call `cargo run` is what tests run. That it means the command, and no other program of the workspace, is for
-# tests/fresh.sh to find out.
-PATH=$(dirname "$(tests/build.sh)"):$PATH
+pages=(docs/*.md)
+if [ "${1:-}" = --full ]; then
+	pages=(README.md docs/reproduction/*.md)
+	# What README calls `cargo run` must mean the command and no other program of the workspace.
+	cargo run --quiet --release -- --version >/dev/null
+	FAIRGROUND=$(realpath "${CARGO_TARGET_DIR:-target}")/release/fairground
+fi
+PATH=$(dirname "$(FAIRGROUND=${FAIRGROUND:-} tests/build.sh)"):$PATH
+
+# commands PAGE
+commands() { awk '/^```sh$/ {on = 1; next} /^```/ {on = 0} on' "$1"; }
 
 # page PAGE DIR: in DIR, which gets the data of the repository.
 page() {
 	local script
-	script=$(awk '/^```sh$/ {on = 1; next} /^```/ {on = 0} on' "$1")
+	script=$(commands "$1")
 	ln -s "$root"/{machines,workloads,Cargo.toml,Cargo.lock,crates,policy,published} "$2"/
 	echo "$1"
 	# `cargo run` in a page means the program just built.
-	(cd "$2" && timeout $limit bash -euo pipefail -c "${script//cargo run --release --/fairground}" >"$2/out" 2>&1) && return
+	(cd "$2" && timeout --foreground $limit bash -euo pipefail -c "${script//cargo run --release --/fairground}" >"$2/out" 2>&1) && return
 	local code=$?
 	tail -n 20 "$2/out"
 	[ $code = 124 ] && echo "docs: the commands of $1 took more than $limit s" || echo "docs: a command of $1 failed"
@@ -32,8 +41,8 @@ if [ $# = 2 ]; then
 	exit
 fi
 ran=0
-for file in README.md docs/*.md docs/reproduction/*.md; do
-	[ "$file" != docs/kernel.md ] && grep -q '^```sh$' "$file" && ! grep -q '^fairground sweep' "$file" || continue
+for file in "${pages[@]}"; do
+	[ "$file" != docs/kernel.md ] && grep -q '^```sh$' "$file" && ! commands "$file" | grep -q '^fairground sweep' || continue
 	dir=$(mktemp -d)
 	page "$file" "$dir"
 	rm -r "$dir"
