@@ -1,7 +1,11 @@
 import os
 import shutil
+import signal
 
 import pytest
+
+# A shell starts what it puts into the background with SIGINT ignored, and tests of interrupts would then wait for ever.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
