@@ -92,7 +92,7 @@ mod tests {
     fn a_makefile_of_something_else_is_no_kernels() {
         let dir = fake::tree("all:\n\techo VERSION = 6\n");
         let error = Tree::open(dir.path()).unwrap_err().to_string();
-        assert!(error.contains("it has no Makefile with VERSION, PATCHLEVEL"), "{error}");
+        assert!(error.contains("missing Makefile with VERSION, PATCHLEVEL"), "{error}");
     }
 
     #[test]
