@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use fairground_run::experiment::RunError;
 use fairground_run::key::CODE;
-use fairground_run::run_config::notes;
 use fairground_run::run_spec::{Contents, KernelContent, RunSpec, RunSpecError};
 use fairground_run::sweep_file::{Named, NamedKernel, SweepFile};
 use pyo3::exceptions::PyChildProcessError;
@@ -62,21 +61,19 @@ type Outcome = (Vec<(String, f64)>, String, Vec<String>, Option<String>);
 pub fn run_spec(py: Python<'_>, spec: &str, content: Content) -> PyResult<Outcome> {
     let spec = read(spec)?;
     let failed = |message: String| Ok((Vec::new(), String::new(), Vec::new(), Some(message.trim_end().to_owned())));
-    let (mut experiment, mut said) = match spec.experiment(&content.borrowed()) {
+    let (mut experiment, said) = match spec.experiment(&content.borrowed()) {
         Ok(found) => found,
         Err(lost @ RunSpecError::Library { .. }) => return Err(PyChildProcessError::new_err(lost.to_string())),
         Err(error) => return failed(error.to_string()),
     };
     experiment.workers = workers(py)?;
-    let report = match beside(py, |stop| experiment.until(&stop, 0, spec.seed))? {
+    let report = match beside(py, |stop| spec.report(&experiment, said, &stop))? {
         Ok(report) => report,
         Err(RunError::Lost(message)) => return Err(PyChildProcessError::new_err(message)),
         Err(error) => return failed(error.to_string()),
     };
-    said.extend(report.notes);
-    said.extend(notes(&experiment.config));
     let figures = report.metrics.into_iter().map(|r| (r.metric.name, r.value)).collect();
-    Ok((figures, format!("{:032x}", report.hash), said, None))
+    Ok((figures, format!("{:032x}", report.hash), report.notes, None))
 }
 
 /// Name, unit and better end (`higher` or `lower`) of what a run reports.

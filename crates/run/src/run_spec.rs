@@ -12,9 +12,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
+use crate::batch::RunReport;
+use crate::experiment::{Experiment, RunError, Stop};
 use crate::metrics::metrics;
 use crate::metrics::Metric;
-use crate::run_config::{endless_refused, ExperimentAndNotes, ExperimentError, InvalidSetting, RunConfig};
+use crate::run_config::{endless_refused, notes, ExperimentAndNotes, ExperimentError, InvalidSetting, RunConfig};
 use crate::sched_spec::{SchedSpec, SchedSpecError};
 
 /// All that determines a run but the content of what it names.
@@ -133,6 +135,17 @@ impl RunSpec {
         let (experiment, more) = circumstances.experiment_of(machine, workload, vec![sched])?;
         said.extend(more);
         Ok((experiment, said))
+    }
+
+    /// Carries it out, in the `experiment` that [`Self::experiment`] gave with the notes `said`. The report has all that
+    /// must be said of the run.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn report(&self, experiment: &Experiment, said: Vec<String>, stop: &Stop) -> Result<RunReport, RunError> {
+        let mut report = experiment.until(stop, 0, self.seed)?;
+        report.notes = [said, report.notes, notes(&experiment.config)].concat();
+        Ok(report)
     }
 
     /// What the run reports.
