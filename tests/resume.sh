@@ -36,7 +36,7 @@ done
 
 "$fairground" "${rows[@]}" --store "$dir/store" --format html --output "$dir/resumed.html"
 cmp "$dir/alone.html" "$dir/resumed.html" || { echo "resume: other bytes after $kills kills (SEED=$SEED)"; exit 1; }
-left=$(find "$dir" \( -name '*-wal' -o -name '.fairground-*' \) | wc -l)
+left=$(find "$dir" -name '*-wal' -o -name '.fairground-*' -newer "$dir/resumed.html" | wc -l)
 [ "$left" = 0 ] || { echo "resume: $left unfinished files are left by a run that ended"; exit 1; }
 
 # What was damaged is named and made again.
