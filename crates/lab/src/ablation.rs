@@ -106,8 +106,8 @@ pub struct Points {
     pub mean: f64,
     /// 95 % interval; none below two seeds.
     pub ci95: Option<[f64; 2]>,
-    /// The interval excludes zero.
-    pub significant: bool,
+    /// The interval excludes zero; none below [`crate::stats::SIGNIFICANT_PAIRS_MIN`] seeds.
+    pub significant: Option<bool>,
 }
 
 impl Ablation {
@@ -386,7 +386,7 @@ mod tests {
         assert_eq!(carries, [9.0, -3.0, 8.0]);
         assert_eq!(pieces[1].without_pct, Some(12.0));
         let p11 = pieces[2].adds.unwrap();
-        assert_eq!((p11.ci95, p11.significant), (Some([8.0, 8.0]), true));
+        assert_eq!((p11.ci95, p11.significant), (Some([8.0, 8.0]), None));
     }
 
     /// What is given saves 5, each patch as it does above; without what is given the whole change is 4.

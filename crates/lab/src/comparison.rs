@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::stats::{Change, Summary, FEW_SEEDS};
+use crate::stats::{Change, Summary, SIGNIFICANT_PAIRS_MIN};
 use fairground_run::batch::{Results, RunReport};
 use fairground_run::metrics::Selected;
 use fairground_run::metrics::{Metric, MetricValue};
@@ -158,8 +158,8 @@ impl Report {
             self.note("no pair of runs completed: there is nothing to compare");
         } else if pairs == 1 {
             self.note("one pair of runs: no interval, nothing is significant");
-        } else if pairs < FEW_SEEDS {
-            self.note(format!("{pairs} pairs of runs: below {FEW_SEEDS} the 95 % interval is too narrow"));
+        } else if pairs < SIGNIFICANT_PAIRS_MIN {
+            self.note(format!("{pairs} pairs of runs: below {SIGNIFICANT_PAIRS_MIN} nothing is called significant"));
         }
     }
 }

@@ -46,7 +46,6 @@ use crate::cost_attribution::{self, CostTermShare};
 use crate::published::{current_id, Cell, DomainCheck, GivenTable, Mail, PublishedRow, RunSpec};
 use crate::robustness::Robustness;
 use crate::sensitivity::Sensitivity;
-use crate::stats::FEW_SEEDS;
 use fairground_run::batch::Results;
 
 pub use self::csv::csv;
@@ -267,6 +266,9 @@ pub enum ReproduceError {
         problem: String,
     },
 }
+
+/// Rows with fewer pairs of runs are not scored.
+pub const SCORED_PAIRS_MIN: usize = 8;
 
 /// Name and version of the schema.
 pub const SCHEMA: &str = "fairground-reproduce-1";
@@ -569,12 +571,12 @@ fn verdict(row: &PublishedRow, cells: Cells, ours: Option<&Row>) -> Verdict {
     }
     let judged = judge_row(row, ours);
     let pairs = ours.base.len();
-    if pairs < FEW_SEEDS {
+    if pairs < SCORED_PAIRS_MIN {
         let (leans, tendency) = match judged {
             Some((hit, why)) => (Some(hit), format!("; as it stands, {why}")),
             None => (None, String::new()),
         };
-        let why = format!("not scored: {pairs} pairs of runs, at least {FEW_SEEDS} are needed{tendency}");
+        let why = format!("not scored: {pairs} pairs of runs, at least {SCORED_PAIRS_MIN} are needed{tendency}");
         return Verdict { hit: None, leans, why };
     }
     let (hit, why) = judged.unwrap_or((false, "miss: our base is 0, theirs is not".into()));

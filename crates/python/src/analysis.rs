@@ -8,9 +8,9 @@ use pyo3::prelude::*;
 use crate::errors::refused;
 
 /// A change as Python has it: the difference (test minus base, in the metric's unit) and its 95 % interval, the
-/// improvement (percent of base's mean, positive is better) and its interval, and in how many pairs test is better and
-/// worse. None: not known.
-type ChangeTuple = (f64, Option<[f64; 2]>, Option<f64>, Option<[f64; 2]>, [usize; 2]);
+/// improvement (percent of base's mean, positive is better) and its interval, and whether the interval excludes zero.
+/// None: not known.
+type ChangeTuple = (f64, Option<[f64; 2]>, Option<f64>, Option<[f64; 2]>, Option<bool>);
 
 /// Two columns paired by position, as `compare` judges them.
 #[pyfunction]
@@ -27,7 +27,7 @@ pub fn change(base: Vec<f64>, test: Vec<f64>, better: &str) -> PyResult<ChangeTu
         return Err(refused("paired columns must be finite"));
     }
     let change = Change::of(&base, &test, better);
-    Ok((change.diff, change.diff_ci95, change.improvement_pct, change.ci95, change.signs))
+    Ok((change.diff, change.diff_ci95, change.improvement_pct, change.ci95, change.significant))
 }
 
 /// The style sheet of all pages that Fairground writes.

@@ -13,7 +13,7 @@ use crate::circumstances::{threads, Options};
 use crate::errors::{failed, refused};
 use crate::interrupt::beside;
 use crate::machine::Machine;
-use crate::table::{booleans, counts, figures, texts, Table};
+use crate::table::{counts, figures, maybe_booleans, texts, Table};
 use crate::workload::Workload;
 
 /// Base against each test, metric by metric.
@@ -26,7 +26,7 @@ type ComparisonRow<'a> = (&'a comparison::Comparison, &'a Row);
 #[pymethods]
 impl Comparison {
     /// One row for each test and metric: means, the change in percent of base (positive is better) with its 95 %
-    /// interval (`low`, `high`), and whether that excludes zero.
+    /// interval (`low`, `high`), and whether that excludes zero (`significant`; null below 6 pairs).
     #[getter]
     fn table(&self) -> Table {
         let rows: Vec<ComparisonRow> = self.rows().collect();
@@ -45,7 +45,7 @@ impl Comparison {
             ("improvement_pct", change(|r| r.change.improvement_pct)),
             ("low", change(|r| r.change.ci95.map(|ci| ci[0]))),
             ("high", change(|r| r.change.ci95.map(|ci| ci[1]))),
-            ("significant", booleans(rows.iter().map(|(_, r)| r.change.significant))),
+            ("significant", maybe_booleans(rows.iter().map(|(_, r)| r.change.significant))),
         ])
     }
 

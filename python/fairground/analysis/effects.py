@@ -60,7 +60,7 @@ def effects(table: Any, metric: str, axis: str | None = None, *, by: Sequence[st
         for level, found in _levels(part, of, one)
     ]
     columns = ["axis", *apart, "base", "level", *(_renamed(name) for name in FIGURES)]
-    frame = pandas.DataFrame(rows, columns=columns)
+    frame = pandas.DataFrame(rows, columns=columns).astype({"significant": "boolean"})
     frame.attrs["notes"] = notes(frame["seeds"].tolist(), int(frame["left_out"].sum()))
     return frame
 

@@ -255,8 +255,9 @@ def _lanes(shown: pandas.DataFrame, names: list[str], value: str, label: str, ti
     colours = palette()
     figure, axes = _blank(0.9 + LANE * len(shown))
     axes.axvline(0, color=colours["soft"], linewidth=1.2)
-    for place, (_, row) in enumerate(shown.iterrows()):
-        sure = bool(row["significant"])
+    # Unknown below six seeds.
+    significant = shown["significant"].fillna(False).astype(bool)
+    for place, ((_, row), sure) in enumerate(zip(shown.iterrows(), significant, strict=True)):
         colour = colours["soft"] if not sure else colours["hit"] if row[value] > 0 else colours["miss"]
         if np.isfinite(row["low"]):
             axes.hlines(place, row["low"], row["high"], color=colour, linewidth=2)

@@ -48,7 +48,7 @@ def interactions(table: Any, metric: str, axes: Sequence[str] | None = None) -> 
     moved = [runs.axis(name) for name in axes] if axes is not None else list(runs.axes)
     pairs = combinations([axis for axis in moved if len(axis.levels) > 1], 2)
     rows = [row for a, b in pairs for row in _pair(runs, of, a, b)]
-    frame = pandas.DataFrame(rows, columns=COLUMNS)
+    frame = pandas.DataFrame(rows, columns=COLUMNS).astype({"significant": "boolean"})
     frame.attrs["notes"] = notes(frame["seeds"].tolist(), int(frame["left_out"].sum()))
     return frame
 

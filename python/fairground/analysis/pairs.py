@@ -22,8 +22,8 @@ from .runs import Axis, Metric, Runs, counted
 if TYPE_CHECKING:
     import pandas
 
-#: Below this many seeds a note says that the interval is too narrow.
-FEW_SEEDS = 8
+#: Below this many seeds nothing is called significant, nor insignificant.
+SIGNIFICANT_SEEDS_MIN = 6
 
 #: Share of a figure below which a difference is rounding.
 ROUNDING = 1e-12
@@ -43,8 +43,8 @@ class Change:
         Mean of test minus base and its 95 % interval, in the metric's unit; NaN where it is not known.
     improvement_pct, low, high : float
         The same in percent of the base's mean, positive is better; NaN where it is not known.
-    significant : bool
-        The interval excludes zero.
+    significant : bool or None
+        The interval excludes zero; None below 6 seeds.
     better, worse : int
         Pairs in which test is better, and worse.
     pairs, seeds, left_out : int
@@ -59,7 +59,7 @@ class Change:
     improvement_pct: float
     low: float
     high: float
-    significant: bool
+    significant: bool | None
     better: int
     worse: int
     pairs: int
@@ -158,7 +158,7 @@ def change(base: Figures, test: Figures, better: str) -> Change | None:
     # Where means differ by rounding only, there is no difference.
     equal = np.isclose(base_by_seed, test_by_seed, rtol=ROUNDING, atol=0)
     test_by_seed = np.where(equal, base_by_seed, test_by_seed)
-    diff, diff_ci, improvement, ci, _ = _fairground.change(base_by_seed.tolist(), test_by_seed.tolist(), better)
+    diff, diff_ci, improvement, ci, significant = _fairground.change(base_by_seed.tolist(), test_by_seed.tolist(), better)
     gain = (test - base) * (1 if better == "higher" else -1)
     low, high = diff_ci or (np.nan, np.nan)
     return Change(
@@ -170,7 +170,7 @@ def change(base: Figures, test: Figures, better: str) -> Change | None:
         improvement_pct=np.nan if improvement is None else improvement,
         low=ci[0] if ci else np.nan,
         high=ci[1] if ci else np.nan,
-        significant=bool(low > 0 or high < 0),
+        significant=significant,
         better=int((gain > 0).sum()),
         worse=int((gain < 0).sum()),
         pairs=base.size,
@@ -184,8 +184,8 @@ def notes(seeds: Sequence[int], left_out: int) -> list[str]:
     said = []
     if seeds and min(seeds) == 1:
         said.append("one seed: no interval, nothing is significant")
-    elif seeds and min(seeds) < FEW_SEEDS:
-        said.append(f"{min(seeds)} seeds: below {FEW_SEEDS} the 95 % interval is too narrow")
+    elif seeds and min(seeds) < SIGNIFICANT_SEEDS_MIN:
+        said.append(f"{min(seeds)} seeds: below {SIGNIFICANT_SEEDS_MIN} nothing is called significant")
     if left_out:
         said.append(f"{counted(left_out, 'pair')} left out: of a point or a seed that is not complete")
     return said

@@ -18,7 +18,7 @@ def trends(table: Any, metric: str) -> pandas.DataFrame:
     """Slope and rank correlation of a metric along each axis of numbers; off and on count as 0 and 1.
 
     Where every level ran with the same other axes and seed, as in a grid, there is a slope for each such block, and the
-    mean of them is given with its bootstrap interval over the seeds. Otherwise, as in a random design, a line is fitted
+    mean of them is given with its 95 % interval over the seeds. Otherwise, as in a random design, a line is fitted
     through all points (means over their seeds), with the interval of that fit.
 
     Parameters

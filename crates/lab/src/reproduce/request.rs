@@ -7,11 +7,10 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use super::plan::{Plan, Planned, Planner};
-use super::{quick, ReproduceError, Reproduction};
+use super::{quick, ReproduceError, Reproduction, SCORED_PAIRS_MIN};
 use crate::ablation::AblationError;
 use crate::published::{Mail, PublishedError, UnknownGovernor};
 use crate::robustness::NoSuchFigure;
-use crate::stats::FEW_SEEDS;
 use fairground_run::batch::BatchError;
 use fairground_run::executor::{Executor, ProgressListener};
 use fairground_run::experiment::Stop;
@@ -26,7 +25,7 @@ pub struct Request {
     pub mail: String,
     /// Only the rows with one of these in their ids; all if there are none.
     pub rows: Vec<String>,
-    /// Pairs of runs per row; none: as many as a row needs, and [`FEW_SEEDS`] or, for a first look, [`quick::SEEDS`]
+    /// Pairs of runs per row; none: as many as a row needs, and [`SCORED_PAIRS_MIN`] or, for a first look, [`quick::SEEDS`]
     /// where it does not say.
     pub seeds: Option<u64>,
     /// Every row at the mail's own length.
@@ -128,7 +127,7 @@ impl Request {
     /// The first thing that cannot be found or run.
     pub fn ready(&self) -> Result<PlannedRequest<'_>, RequestError> {
         let mails = self.mails()?;
-        let default_seeds = if self.quick { quick::SEEDS } else { FEW_SEEDS as u64 };
+        let default_seeds = if self.quick { quick::SEEDS } else { SCORED_PAIRS_MIN as u64 };
         let planner = Planner::new(&self.supplements, self.seeds, default_seeds, &self.workers);
         let Planned { plan, executor, warnings } = planner.plan(&mails)?;
         Ok(PlannedRequest { request: self, mails, plan, executor, warnings })

@@ -133,7 +133,7 @@ fn movers(out: &mut String, result: &Reproduction) {
     out.push_str("\nrows that a feature moves, added to those before it:\n");
     for feature in features {
         let moved = pieces().filter(|(_, p)| p.feature == feature).filter_map(|(row, p)| {
-            let adds = p.adds.filter(|adds| adds.significant)?;
+            let adds = p.adds.filter(|adds| adds.significant == Some(true))?;
             Some(format!("{} {:+.2}", row.id, adds.mean))
         });
         let moved: Vec<String> = moved.collect();
@@ -145,7 +145,7 @@ fn movers(out: &mut String, result: &Reproduction) {
 /// Points with their interval; a star where that excludes zero.
 fn points(points: Option<Points>) -> String {
     let Some(p) = points else { return "-".into() };
-    let star = if p.significant { " *" } else { "" };
+    let star = if p.significant == Some(true) { " *" } else { "" };
     let interval = p.ci95.map_or(String::new(), |[lo, hi]| format!(" [{lo:+.2}, {hi:+.2}]"));
     format!("{:+.2}{interval}{star}", p.mean)
 }

@@ -38,7 +38,7 @@ fn line(out: &mut String, row: &Row) {
     let name = format!("{} {arrow}", row.metric.name);
     let (base, test) = (row.base_summary(), row.test_summary());
     let norm = if base.mean == 0.0 { 1.0 } else { base.mean };
-    let star = if row.change.significant { "*" } else { "" };
+    let star = if row.change.starred() { "*" } else { "" };
     let base = cell(base, norm, Some(0.0));
     let test = cell(test, norm, row.change.improvement_pct);
     let _ = writeln!(out, "{}", format!(" {name:<28} {base:>23} {test:>23} {star}").trim_end());

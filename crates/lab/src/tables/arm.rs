@@ -36,7 +36,7 @@ fn table(comparison: &Comparison) -> String {
 
 fn lines(comparison: &Comparison, row: &Row) -> [[String; 5]; 2] {
     let (base, test) = (row.base_summary().mean, row.test_summary().mean);
-    let star = if row.change.significant { " *" } else { "" };
+    let star = if row.change.starred() { " *" } else { "" };
     let diff = row.change.improvement_pct.map_or("-".into(), |x| {
         let raw = row.metric.better.sign() * x;
         format!("{:.1}%{star}", if raw.abs() < 0.05 { 0.0 } else { raw })

@@ -61,7 +61,7 @@ fn record(report: &Report, comparison: &Comparison, row: &Row) -> [String; 20] {
         maybe(change.improvement_pct),
         maybe(change.ci95.map(|c| c[0])),
         maybe(change.ci95.map(|c| c[1])),
-        change.significant.to_string(),
+        change.significant.map_or(String::new(), |s| s.to_string()),
         change.signs[0].to_string(),
         change.signs[1].to_string(),
         report.notes.join("; "),

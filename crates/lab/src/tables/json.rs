@@ -33,7 +33,7 @@ struct MetricEntry<'a> {
     test: Summary,
     improvement_pct: Option<f64>,
     ci95: Option<[f64; 2]>,
-    significant: bool,
+    significant: Option<bool>,
     /// Test - base, in the metric's unit.
     diff: f64,
     diff_ci95: Option<[f64; 2]>,

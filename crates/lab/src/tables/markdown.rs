@@ -26,7 +26,7 @@ pub fn render(report: &Report) -> String {
 fn line(out: &mut String, row: &Row) {
     let m = &row.metric;
     let (base, test) = (number(row.base_summary().mean), number(row.test_summary().mean));
-    let star = if row.change.significant { " \\*" } else { "" };
+    let star = if row.change.starred() { " \\*" } else { "" };
     let improvement = percent(row.change.improvement_pct);
     let interval = row.change.ci95.map_or("-".into(), |c| c.map(|x| percent(Some(x))).join(" .. "));
     let (name, unit, better) = (&m.name, &m.unit, m.better.word());

@@ -35,7 +35,7 @@ fn block(out: &mut String, width: usize, column: usize, comparison: &Comparison)
         for (statistic, base, test, better) in statistics(row) {
             let name = format!("{statistic:<8} {}", row.metric.name);
             let change = change_pct(base, test, better);
-            let marked = statistic.ends_with("mean") && row.change.significant;
+            let marked = statistic.ends_with("mean") && row.change.starred();
             let (open, close) = if marked { ('*', '*') } else { ('(', ')') };
             let base = format!("{base:.2} (   0.00%)");
             let test = format!("{test:.2} {open}{change}{close}");

@@ -6,7 +6,7 @@ use comfy_table::{presets, CellAlignment, Table};
 
 use super::text::{finish, number, percent, trailer};
 use crate::comparison::{Comparison, Report, Row};
-use crate::stats::{Summary, RESAMPLES};
+use crate::stats::{Summary, SIGNIFICANT_PAIRS_MIN};
 
 pub fn render(report: &Report) -> String {
     let mut out = String::new();
@@ -66,7 +66,7 @@ fn cells(row: &Row) -> [String; 8] {
         spread(row.test_summary()),
         improvement,
         interval.map_or("-".into(), |[lo, hi]| format!("{lo} .. {hi}")),
-        if change.significant { "*" } else { "" }.into(),
+        if change.starred() { "*" } else { "" }.into(),
     ]
 }
 
@@ -104,7 +104,7 @@ fn legend(out: &mut String) {
         "base, test     mean ± standard deviation over the seeds; one run per seed\n\
          improvement    mean of test - base, same seed on both sides, in percent of base's mean; positive is better;\n\
          \x20              without % where base is 0: test - base in the metric's unit\n\
-         95 % interval  of the improvement: bootstrap of the paired differences, {RESAMPLES} resamples, percentiles\n\
-         *              the interval excludes zero"
+         95 % interval  of the improvement: Student's t interval of the paired differences\n\
+         *              the interval excludes zero; never below {SIGNIFICANT_PAIRS_MIN} pairs"
     );
 }

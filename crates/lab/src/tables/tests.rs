@@ -5,12 +5,12 @@ use fairground_run::metrics::{Better, Metric};
 fn row(name: &str, unit: &str, better: Better, base: &[f64], test: &[f64]) -> Row {
     Row::new(
         Metric { name: name.into(), unit: unit.into(), better, meaning: format!("what {name} is") },
-        base.into(),
-        test.into(),
+        base.repeat(2),
+        test.repeat(2),
     )
 }
 
-/// A clear gain, a count that falls to nothing, a change from zero, noise, and a constant.
+/// A clear gain, a count that falls to nothing, a change from zero, noise, and a constant; six pairs each.
 fn report() -> Report {
     let rows = vec![
         row(
@@ -28,17 +28,17 @@ fn report() -> Report {
     Report {
         machine: "hikey960".into(),
         workload: "sched-pipe:loops=50000,threads".into(),
-        seeds: vec![1, 2, 3, 4],
+        seeds: (1..=7).collect(),
         comparisons: vec![Comparison {
             base: "fair:v5.9".into(),
             test: "fair:v5.9+asym-prev-first".into(),
             rows,
-            pairs: (1..=3)
+            pairs: (1..=6)
                 .map(|seed| Pair { seed, base: 0xabc0 + u128::from(seed), test: 0xdef0 + u128::from(seed) })
                 .collect(),
         }],
         notes: vec!["partition: 0-3".into()],
-        failures: vec![Failure { sched: "fair:v5.9".into(), seed: 4, message: "task 7 lost".into() }],
+        failures: vec![Failure { sched: "fair:v5.9".into(), seed: 7, message: "task 7 lost".into() }],
     }
 }
 
@@ -47,6 +47,27 @@ fn every_layout_as_it_was() {
     for format in Format::ALL {
         insta::assert_snapshot!(format.name(), format.render(&report()));
     }
+}
+
+#[test]
+fn below_six_pairs_no_layout_has_a_star() {
+    let mut report = report();
+    for row in &mut report.comparisons[0].rows {
+        *row = Row::new(row.metric.clone(), row.base[..5].into(), row.test[..5].into());
+    }
+    for format in [Format::Own, Format::Mmtests, Format::Amd, Format::Arm, Format::Markdown] {
+        let figures = format.render(&report);
+        let figures = figures.lines().filter(|line| line.contains("migrations") && !line.contains("what migrations is"));
+        let starred: Vec<&str> = figures.filter(|line| line.contains('*')).collect();
+        assert!(starred.is_empty(), "{}: {starred:?}", format.name());
+    }
+    let json: serde_json::Value = serde_json::from_str(&Format::Json.render(&report)).unwrap();
+    let metrics = json["metrics"].as_array().unwrap();
+    assert!(metrics.iter().all(|m| m["significant"].is_null() && m["diff_ci95"].is_array()));
+    let csv = Format::Csv.render(&report);
+    let mut lines = ::csv::Reader::from_reader(csv.as_bytes());
+    let column = lines.headers().unwrap().iter().position(|name| name == "significant").unwrap();
+    assert!(lines.records().all(|record| record.unwrap()[column].is_empty()), "{csv}");
 }
 
 #[test]
@@ -66,7 +87,7 @@ fn json_keeps_the_contract() {
     let keys = ["name", "unit", "better", "base", "test", "improvement_pct", "ci95", "significant"];
     assert!(keys.iter().all(|k| metric.get(k).is_some()), "{metric}");
     assert_eq!(metric["better"], "higher");
-    assert_eq!(metric["base"]["n"], 3);
+    assert_eq!(metric["base"]["n"], 6);
     assert_eq!(json["metrics"][2]["improvement_pct"], serde_json::Value::Null);
 }
 
