@@ -167,6 +167,11 @@ def test_bad_input_is_a_value_error():
         fg.run("nowhere", PIPE, "fair:v5.9")
 
 
+def test_tests_that_change_no_decision_are_named():
+    comparison = fg.compare("hikey960", PIPE, "fair:v5.9", "fair:v5.9", "fair:v5.9+asym-prev-first", seeds=1)
+    assert comparison.identical == ["fair:v5.9"]
+
+
 def test_a_comparison_is_that_of_the_command(command):
     arguments = ["hikey960", PIPE, "--base", "fair:v5.9", "--test", "fair:v5.9+asym-prev-first", "--seeds", "6"]
     theirs = subprocess.run(

@@ -37,6 +37,13 @@ pub struct Comparison {
     pub pairs: Vec<Pair>,
 }
 
+impl Comparison {
+    /// Whether base and test made the same run with every seed: the hashes of each pair are equal, and there is a pair.
+    pub fn identical(&self) -> bool {
+        !self.pairs.is_empty() && self.pairs.iter().all(|pair| pair.base == pair.test)
+    }
+}
+
 /// One metric of base and test.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
@@ -114,6 +121,7 @@ impl Report {
             notes: notes_of(results),
             failures,
         };
+        report.note_on_identical_runs();
         report.note_on_seeds();
         report
     }
@@ -149,6 +157,15 @@ impl Report {
         let note = note.into();
         if !self.notes.contains(&note) {
             self.notes.push(note);
+        }
+    }
+
+    fn note_on_identical_runs(&mut self) {
+        let several = self.comparisons.len() > 1;
+        let identical: Vec<String> = self.comparisons.iter().filter(|c| c.identical()).map(|c| c.test.clone()).collect();
+        for test in identical {
+            let test = if several { &test } else { "test" };
+            self.note(format!("base and {test} made the same run with every seed: no decision reached what differs"));
         }
     }
 
@@ -256,6 +273,28 @@ mod tests {
             .map(|r| (r.metric.name.as_str(), r.base.clone(), r.test.clone()))
             .collect();
         assert_eq!(columns, [("a", vec![1.0, 1.0], vec![4.0, 6.0]), ("b", vec![2.0], vec![5.0])]);
+    }
+
+    fn run_with_hash(hash: u128) -> Result<RunReport, String> {
+        Ok(RunReport { hash, ..run(&[("a", 1.0)]).unwrap() })
+    }
+
+    #[test]
+    fn equal_hashes_are_said_to_be_the_same_run() {
+        let said = |tests: Vec<Vec<Result<RunReport, String>>>| {
+            let scheds: Vec<String> = (0..=tests.len()).map(|i| format!("s{i}")).collect();
+            let base = vec![run_with_hash(1), run_with_hash(2)];
+            let report = Report::new("m", "w", &scheds, &[1, 2], &[vec![base], tests].concat());
+            let notes = report.notes.iter().filter(|note| note.contains("the same run")).cloned().collect::<Vec<_>>();
+            (report.comparisons.iter().map(Comparison::identical).collect::<Vec<_>>(), notes)
+        };
+        let (same, other) = (vec![run_with_hash(1), run_with_hash(2)], vec![run_with_hash(1), run_with_hash(3)]);
+        let why = "made the same run with every seed: no decision reached what differs";
+        assert_eq!(said(vec![same.clone()]), (vec![true], vec![format!("base and test {why}")]));
+        assert_eq!(said(vec![other.clone()]), (vec![false], vec![]));
+        assert_eq!(said(vec![other, same]), (vec![false, true], vec![format!("base and s2 {why}")]));
+        let failed = vec![Err("lost".into()), Err("lost".into())];
+        assert_eq!(said(vec![failed]), (vec![false], vec![]), "no pair is no proof");
     }
 
     #[test]

@@ -81,6 +81,12 @@ impl Comparison {
         self.0.notes.clone()
     }
 
+    /// Tests that made the same run as base with every seed: no decision reached what differs.
+    #[getter]
+    fn identical(&self) -> Vec<String> {
+        self.0.comparisons.iter().filter(|c| c.identical()).map(|c| c.test.clone()).collect()
+    }
+
     /// As the command prints it: `own`, `mmtests`, `amd`, `arm`, `markdown`, `csv` or `json`.
     #[pyo3(signature = (format="own"))]
     fn render(&self, format: &str) -> PyResult<String> {

@@ -15,8 +15,10 @@ fn a_scheduler_against_itself_does_not_differ() {
     for metric in result["metrics"].as_array().unwrap() {
         assert_eq!(metric["improvement_pct"], 0.0, "{metric}");
         assert_eq!(metric["ci95"], serde_json::json!([0.0, 0.0]), "{metric}");
-        assert_eq!(metric["significant"], false, "{metric}");
+        assert_eq!(metric["significant"], serde_json::Value::Null, "two pairs are too few: {metric}");
     }
+    assert_eq!(result["identical"], true);
+    assert!(result["notes"].to_string().contains("base and test made the same run with every seed"), "{result}");
     for run in result["runs"].as_array().unwrap() {
         assert_eq!(run["base_hash"], run["test_hash"]);
     }

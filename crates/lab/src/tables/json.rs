@@ -18,6 +18,8 @@ struct Document<'a> {
     test: &'a str,
     /// Number of seeds asked for.
     seeds: usize,
+    /// Base and test made the same run with every seed.
+    identical: bool,
     metrics: Vec<MetricEntry<'a>>,
     runs: Vec<RunPair>,
     notes: &'a [String],
@@ -68,6 +70,7 @@ fn document<'a>(report: &'a Report, comparison: &'a Comparison) -> Document<'a> 
         base: &comparison.base,
         test: &comparison.test,
         seeds: report.seeds.len(),
+        identical: comparison.identical(),
         metrics: comparison.rows.iter().map(metric).collect(),
         runs: comparison
             .pairs
