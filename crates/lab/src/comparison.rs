@@ -162,7 +162,8 @@ impl Report {
 
     fn note_on_identical_runs(&mut self) {
         let several = self.comparisons.len() > 1;
-        let identical: Vec<String> = self.comparisons.iter().filter(|c| c.identical()).map(|c| c.test.clone()).collect();
+        let identical: Vec<String> =
+            self.comparisons.iter().filter(|c| c.identical()).map(|c| c.test.clone()).collect();
         for test in identical {
             let test = if several { &test } else { "test" };
             self.note(format!("base and {test} made the same run with every seed: no decision reached what differs"));

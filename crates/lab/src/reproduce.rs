@@ -174,8 +174,6 @@ pub struct ReproducedRow {
     pub cells: Cells,
     /// Hit; none where not scored.
     pub hit: Option<bool>,
-    /// What the rule says of too few pairs of runs, which do not score; none otherwise.
-    pub leans: Option<bool>,
     /// The reason for `hit`, in words.
     pub why: String,
     /// Our change split by the physical term that carries it; empty if that was not asked for.
@@ -271,7 +269,7 @@ pub enum ReproduceError {
 pub const SCORED_PAIRS_MIN: usize = 8;
 
 /// Name and version of the schema.
-pub const SCHEMA: &str = "fairground-reproduce-1";
+pub const SCHEMA: &str = "fairground-reproduce-2";
 
 /// The distinct runs that the rows of a mail need.
 pub fn runs_of(mail: &Mail) -> Vec<RunSpec> {
@@ -400,13 +398,13 @@ fn reproduce_row(
         _ => (None, None),
     };
     let cells = cells(mail, row, executed);
-    let Verdict { hit, leans, why } = verdict(row, cells, ours);
+    let Verdict { hit, why } = verdict(row, cells, ours);
     let (terms, features) = match (executed, ours) {
         (Some(executed), Some(ours)) => split(executed, ours),
         _ => Default::default(),
     };
     let ours = ours.map(|ours| our_figures(row, ours));
-    let shown = ReproducedRow { kind: change_kind(row, cells), cells, hit, leans, why, ..unjudged(mail, row) };
+    let shown = ReproducedRow { kind: change_kind(row, cells), cells, hit, why, ..unjudged(mail, row) };
     Ok(ReproducedRow { ours, terms, features, spread, ..shown })
 }
 
@@ -445,7 +443,6 @@ fn unjudged(mail: &Mail, row: &PublishedRow) -> ReproducedRow {
         kind: Kind::Given,
         cells: Cells { base: Kind::Given, test: Kind::Given },
         hit: None,
-        leans: None,
         why: String::new(),
         terms: Vec::new(),
         features: Vec::new(),
@@ -544,13 +541,12 @@ fn check_cells(mail: &Mail, spec: &RunSpec, executed: &Executed) -> Result<(), R
 /// What is to be said of a row.
 struct Verdict {
     hit: Option<bool>,
-    leans: Option<bool>,
     why: String,
 }
 
 /// Hit or not, or why not scored.
 fn verdict(row: &PublishedRow, cells: Cells, ours: Option<&Row>) -> Verdict {
-    let not_scored = |why| Verdict { hit: None, leans: None, why };
+    let not_scored = |why: String| Verdict { hit: None, why };
     if let Some(reason) = &row.not_run {
         return not_scored(format!("not run: {reason}"));
     }
@@ -569,18 +565,12 @@ fn verdict(row: &PublishedRow, cells: Cells, ours: Option<&Row>) -> Verdict {
     if row.improvement_pct().is_none() {
         return not_scored("not scored: the published base is 0, a change from it has no percentage".into());
     }
-    let judged = judge_row(row, ours);
     let pairs = ours.base.len();
     if pairs < SCORED_PAIRS_MIN {
-        let (leans, tendency) = match judged {
-            Some((hit, why)) => (Some(hit), format!("; as it stands, {why}")),
-            None => (None, String::new()),
-        };
-        let why = format!("not scored: {pairs} pairs of runs, at least {SCORED_PAIRS_MIN} are needed{tendency}");
-        return Verdict { hit: None, leans, why };
+        return not_scored(format!("not scored: {pairs} pairs of runs, at least {SCORED_PAIRS_MIN} are needed"));
     }
-    let (hit, why) = judged.unwrap_or((false, "miss: our base is 0, theirs is not".into()));
-    Verdict { hit: Some(hit), leans: None, why }
+    let (hit, why) = judge_row(row, ours).unwrap_or((false, "miss: our base is 0, theirs is not".into()));
+    Verdict { hit: Some(hit), why }
 }
 
 /// What the rule says, whatever the number of pairs; none where theirs or ours has no percentage or ours no interval.

@@ -66,7 +66,7 @@ impl Reproduction {
     /// One row for each published row, with the fields of the command's csv: what it is (`mail`, `id`, `machine`,
     /// `benchmark`, `params`, `metric`, `unit`), theirs (`published_base`, `published_test`, `published_pct`,
     /// `published_sigma_pct`), ours (`base`, `test`, `improvement_pct` with its 95 % interval `ci95_lo` to `ci95_hi`, from
-    /// `n` pairs of runs), and the verdict (`kind`, `base_kind`, `test_kind`, `hit`, `leans`, `why`). Percentages are of base,
+    /// `n` pairs of runs), and the verdict (`kind`, `base_kind`, `test_kind`, `hit`, `why`). Percentages are of base,
     /// positive is better; null: there is no such figure.
     #[getter]
     fn table(&self) -> Table {
@@ -97,7 +97,6 @@ impl Reproduction {
             ("base_kind", text(|r| word(r.cells.base))),
             ("test_kind", text(|r| word(r.cells.test))),
             ("hit", maybe_booleans(rows.iter().map(|r| r.hit))),
-            ("leans", maybe_booleans(rows.iter().map(|r| r.leans))),
             ("why", text(|r| &r.why)),
             ("note", maybe_texts(rows.iter().map(|r| r.note.as_deref()))),
         ])

@@ -59,10 +59,24 @@ fn a_first_look_is_marked_in_every_layout() {
     for format in ["text", "markdown", "csv", "json", "html"] {
         let shown = succeeds(&format!("{TINY} --no-store --format {format}"));
         assert!(shown.contains(words), "{format}: {shown}");
+        assert!(shown.contains("not scored: 3 pairs of runs"), "{format}: {shown}");
+        let verdicts = [
+            "hit: our",
+            "hit: theirs",
+            "miss: right",
+            "miss: wrong",
+            "miss: theirs",
+            ">hit<",
+            ">miss<",
+            "  yes",
+            "  NO",
+        ];
+        assert!(!verdicts.iter().any(|verdict| shown.contains(verdict)), "{format}: {shown}");
     }
     let result = json(&format!("{TINY} --no-store --format json"));
     let row = &result["rows"][0];
-    assert_eq!((row["ours"]["n"].as_u64(), row["hit"].is_null(), row["leans"].as_bool()), (Some(3), true, Some(true)));
+    assert_eq!((row["ours"]["n"].as_u64(), row["hit"].is_null()), (Some(3), true));
+    assert_eq!(row["why"], "not scored: 3 pairs of runs, at least 8 are needed");
     assert_eq!((result["scored"].as_u64(), result["mails"][0]["scored"].as_u64()), (Some(0), Some(0)));
     refuses(&format!("{TINY} --seeds 8"), &["--quick", "--seeds"]);
 }

@@ -2,7 +2,7 @@
 
 use super::{table::word, ReproducedRow, Reproduction};
 
-const HEADER: [&str; 24] = [
+const HEADER: [&str; 23] = [
     "mail",
     "id",
     "machine",
@@ -24,7 +24,6 @@ const HEADER: [&str; 24] = [
     "base_kind",
     "test_kind",
     "hit",
-    "leans",
     "why",
     "quick",
 ];
@@ -41,7 +40,7 @@ pub fn csv(result: &Reproduction) -> String {
     String::from_utf8_lossy(&writer.into_inner().unwrap_or_default()).into_owned()
 }
 
-fn record(row: &ReproducedRow, quick: &str) -> [String; 24] {
+fn record(row: &ReproducedRow, quick: &str) -> [String; 23] {
     let maybe = |x: Option<f64>| x.map_or(String::new(), |x| x.to_string());
     let truth = |x: Option<bool>| x.map_or(String::new(), |x| x.to_string());
     let (p, o) = (&row.published, row.ours.as_ref());
@@ -68,7 +67,6 @@ fn record(row: &ReproducedRow, quick: &str) -> [String; 24] {
         word(row.cells.base).into(),
         word(row.cells.test).into(),
         truth(row.hit),
-        truth(row.leans),
         row.why.clone(),
         quick.into(),
     ]

@@ -24,7 +24,9 @@ const KEY: &str = "<div class=\"key\" aria-hidden=\"true\">\
     <span><svg width=\"34\" height=\"14\"><line class=\"bar hit\" x1=\"2\" x2=\"32\" y1=\"7\" y2=\"7\"/>\
     <circle class=\"form hit\" cx=\"17\" cy=\"7\" r=\"5\"/></svg> ours with 95 % interval, hit</span>\
     <span><svg width=\"34\" height=\"14\"><line class=\"bar miss\" x1=\"2\" x2=\"32\" y1=\"7\" y2=\"7\"/>\
-    <path class=\"form miss\" transform=\"translate(17 7)\" d=\"M-5 -5L5 5M-5 5L5 -5\"/></svg> ours, miss</span></div>\n";
+    <path class=\"form miss\" transform=\"translate(17 7)\" d=\"M-5 -5L5 5M-5 5L5 -5\"/></svg> ours, miss</span>\
+    <span><svg width=\"34\" height=\"14\"><line class=\"bar unscored\" x1=\"2\" x2=\"32\" y1=\"7\" y2=\"7\"/>\
+    <path class=\"form unscored\" transform=\"translate(17 7)\" d=\"M-4 -4H4V4H-4Z\"/></svg> ours, not scored</span></div>\n";
 
 /// Writes the whole page as HTML.
 pub fn html(result: &Reproduction) -> String {
@@ -100,12 +102,13 @@ fn section(out: &mut String, result: &Reproduction, mail: &MailScore) {
             out.push_str(KEY);
             out.push_str(&picture);
             if left_out > 0 {
-                let _ = writeln!(out, "<p class=\"soft\">{left_out} rows are not drawn: they are not judged.</p>");
+                let _ =
+                    writeln!(out, "<p class=\"soft\">{left_out} rows are not drawn: a change has no percentage.</p>");
             }
         }
-        None => out.push_str("<p class=\"soft\">No row of this mail is judged here.</p>\n"),
+        None => out.push_str("<p class=\"soft\">No row of this mail has two changes to draw.</p>\n"),
     }
-    let judged = |row: &&&ReproducedRow| row.hit.or(row.leans).is_some();
+    let judged = |row: &&&ReproducedRow| row.hit.is_some();
     let (judged, others): (Vec<&ReproducedRow>, Vec<&ReproducedRow>) = rows.iter().partition(|row| judged(row));
     table_of(out, "Rows that are judged", &mail.mail, &judged);
     table_of(out, "Rows that are shown and not judged", &mail.mail, &others);
@@ -176,11 +179,9 @@ fn ours(row: &ReproducedRow, ours: &OurFigures) -> String {
 }
 
 fn mark(row: &ReproducedRow) -> (&'static str, &'static str) {
-    match (row.hit, row.leans) {
-        (Some(true), _) => ("hit", "hit"),
-        (Some(false), _) => ("miss", "miss"),
-        (None, Some(true)) => ("hit", "(hit)"),
-        (None, Some(false)) => ("miss", "(miss)"),
-        (None, None) => ("", "not scored"),
+    match row.hit {
+        Some(true) => ("hit", "hit"),
+        Some(false) => ("miss", "miss"),
+        None => ("", "not scored"),
     }
 }

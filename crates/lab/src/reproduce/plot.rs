@@ -30,7 +30,7 @@ struct Scale {
     step: f64,
 }
 
-/// The rows of `mail` that are judged, and how many of its rows are not drawn; none if there is nothing to draw.
+/// The rows of `mail` in which both changes have a percentage, and how many of its rows are not drawn; none if there is nothing to draw.
 pub(super) fn plot(mail: &str, rows: &[&ReproducedRow]) -> Option<(String, usize)> {
     let lanes: Vec<Lane> = rows.iter().filter_map(|row| Lane::from_row(row)).collect();
     if lanes.is_empty() {
@@ -52,7 +52,6 @@ pub(super) fn plot(mail: &str, rows: &[&ReproducedRow]) -> Option<(String, usize
 
 impl<'a> Lane<'a> {
     fn from_row(row: &'a ReproducedRow) -> Option<Lane<'a>> {
-        row.hit.or(row.leans)?;
         let PublishedFigures { improvement_pct: theirs, sigma_pct, .. } = row.published;
         let OurFigures { improvement_pct: ours, ci95, .. } = row.ours.as_ref()?;
         Some(Lane { row, theirs: (theirs?, 2.0 * sigma_pct), ours: ((*ours)?, (*ci95)?) })
@@ -64,11 +63,11 @@ impl<'a> Lane<'a> {
         let _ = writeln!(out, "<text class=\"name\" x=\"{MARGIN}%\" y=\"{}\">{}</text>", y + 13.0, escaped(id));
         let (theirs, error) = self.theirs;
         scale.bar(out, "theirs", y + 22.0, theirs, [theirs - error, theirs + error], "M0 -5L5 0L0 5L-5 0Z");
-        let hit = self.row.hit.or(self.row.leans) == Some(true);
         // Distinct in form, not in colour alone.
-        let (class, form) = match hit {
-            true => ("hit", "M-5 0A5 5 0 1 1 5 0A5 5 0 1 1 -5 0Z"),
-            false => ("miss", "M-5 -5L5 5M-5 5L5 -5"),
+        let (class, form) = match self.row.hit {
+            Some(true) => ("hit", "M-5 0A5 5 0 1 1 5 0A5 5 0 1 1 -5 0Z"),
+            Some(false) => ("miss", "M-5 -5L5 5M-5 5L5 -5"),
+            None => ("unscored", "M-4 -4H4V4H-4Z"),
         };
         scale.bar(out, class, y + 36.0, self.ours.0, self.ours.1, form);
     }

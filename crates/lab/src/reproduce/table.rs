@@ -178,11 +178,10 @@ pub(super) fn maybe(value: Option<f64>) -> String {
 }
 
 fn ours(row: &ReproducedRow) -> [String; 8] {
-    let hit = match (row.hit, row.leans) {
+    let hit = match (row.hit, &row.ours) {
         (Some(true), _) => "yes",
         (Some(false), _) => "NO",
-        (None, Some(true)) => "(yes)",
-        (None, Some(false)) => "(no)",
+        (None, Some(_)) => "not scored",
         (None, None) => "-",
     };
     let Some(o) = &row.ours else {
@@ -244,7 +243,7 @@ fn totals(out: &mut String, result: &Reproduction) {
         "\nimprovement  positive is better, in percent of base; ours: mean over the seeds, same seeds on both sides\n\
          kind         given: from the mail; fitted: a figure of the machine was fitted to it; predicted: ours alone\n\
          hit          published change above 2 sigma: same sign, and our interval overlaps it ± max(3, 2 sigma);\n\
-         \x20            otherwise: our change within max(1, 2 sigma) of zero; in brackets: too few runs, not scored\n\
+         \x20            otherwise: our change within max(1, 2 sigma) of zero\n\
          changes      scored rows whose published change exceeds 2 sigma: the others are hit by doing nothing\n\
          rms          points; ours: of our changes against the published ones; zero: of predicting no change at all, below\n\
          \x20            which ours means something; over the scored rows\n\

@@ -57,7 +57,8 @@ fn below_six_pairs_no_layout_has_a_star() {
     }
     for format in [Format::Own, Format::Mmtests, Format::Amd, Format::Arm, Format::Markdown] {
         let figures = format.render(&report);
-        let figures = figures.lines().filter(|line| line.contains("migrations") && !line.contains("what migrations is"));
+        let figures =
+            figures.lines().filter(|line| line.contains("migrations") && !line.contains("what migrations is"));
         let starred: Vec<&str> = figures.filter(|line| line.contains('*')).collect();
         assert!(starred.is_empty(), "{}: {starred:?}", format.name());
     }
