@@ -1,10 +1,13 @@
 //! How commands end, and how errors look.
 
+use std::fmt;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
-use miette::{Diagnostic, MietteHandlerOpts, Report};
+use miette::{Diagnostic, MietteHandler, MietteHandlerOpts, Report, ReportHandler};
 use textwrap::WordSplitter;
+
+use crate::terminal::Printable;
 
 /// How a command ends when it does not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,8 +52,17 @@ pub fn install() {
         let options = MietteHandlerOpts::new().terminal_links(false).unicode(terminal).color(color).width(120);
         // Names of features have hyphens, and are to be copied whole.
         let options = options.word_splitter(WordSplitter::NoHyphenation);
-        Box::new(options.build())
+        Box::new(Handler(options.build()))
     }));
+}
+
+/// Draws errors without the control characters of inputs.
+struct Handler(MietteHandler);
+
+impl ReportHandler for Handler {
+    fn debug(&self, error: &dyn Diagnostic, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.debug(&Printable::of(error), f)
+    }
 }
 
 /// Prints the error, if any.
@@ -66,6 +78,6 @@ pub fn exit_code(outcome: Result<End, Failure>) -> ExitCode {
         Err(Failure::Run(report)) => (1, report),
         Err(Failure::Input(report)) => (2, report),
     };
-    crate::output::complain(&format!("{report:?}"));
+    crate::output::complain_drawn(&format!("{report:?}"));
     ExitCode::from(code)
 }

@@ -8,11 +8,13 @@ mod logs;
 mod output;
 mod progress;
 mod store;
+mod terminal;
 mod workers;
 
 use std::process::ExitCode;
 
 use clap::Parser;
+use fairground_lab::tables::printable;
 use fairground_run::worker;
 
 use crate::commands::Command;
@@ -27,8 +29,21 @@ struct Cli {
     command: Command,
 }
 
+/// Prints help, or what is wrong with the arguments, and ends.
+fn usage(error: &clap::Error) -> ! {
+    let plain = error.render().to_string();
+    if printable(&plain) == plain {
+        error.exit();
+    }
+    output::complain(&plain);
+    std::process::exit(error.exit_code())
+}
+
 fn main() -> ExitCode {
-    let command = Cli::parse().command;
+    let command = match Cli::try_parse() {
+        Ok(cli) => cli.command,
+        Err(error) => usage(&error),
+    };
     if let Command::Worker = command {
         return worker::serve(&worker::scheduler);
     }

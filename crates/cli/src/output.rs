@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::Mutex;
 
+use fairground_lab::tables::printable;
 use fairground_run::experiment::Stop;
 use fairground_trace::IgnoreBrokenPipe;
 use miette::Diagnostic;
@@ -99,7 +100,7 @@ pub fn remove_on_interrupt(path: &Path) {
 /// Prints a result. A reader that has gone away (`| head`) is no error.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(printable(text).as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(run_failed(format!("cannot write the result: {e}"))),
         _ => Ok(()),
     }
@@ -121,6 +122,11 @@ fn is_standard_output(path: &Path) -> bool {
 
 /// Tells the user something beside the result. Nobody listening is no error.
 pub fn complain(text: &str) {
+    complain_drawn(&printable(text));
+}
+
+/// The same of text that is printable and may have colours of ours.
+pub fn complain_drawn(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", text.trim_end());
 }
 

@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 use std::time::Duration;
 
+use fairground_lab::tables::printable;
 use fairground_trace::Position;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -162,7 +163,7 @@ impl Steps {
 
     /// Something else is being done now.
     pub fn tell(&self, what: &str) {
-        self.0.set_message(what.to_owned());
+        self.0.set_message(printable(what).into_owned());
     }
 }
 

@@ -30,6 +30,12 @@ pub fn change(base: Vec<f64>, test: Vec<f64>, better: &str) -> PyResult<ChangeTu
     Ok((change.diff, change.diff_ci95, change.improvement_pct, change.ci95, change.significant))
 }
 
+/// Text that is safe to print on a terminal: a `?` for each byte of a control character.
+#[pyfunction]
+pub fn printable(text: &str) -> std::borrow::Cow<'_, str> {
+    fairground_lab::tables::printable(text)
+}
+
 /// The style sheet of all pages that Fairground writes.
 #[pyfunction]
 pub fn page_style() -> &'static str {

@@ -13,9 +13,9 @@ import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
-from .._fairground import InputError
+from .._fairground import InputError, printable
 from .errors import StoreRefused, SweepError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ FAILURES_SHOWN = 10
 def main(words: Sequence[str] | None = None) -> int:
     """Does what `words` say, by default those of the command line; the exit code."""
     options = _parser().parse_args(words)
-    warnings.showwarning = lambda message, *_, **__: print(f"warning: {message}", file=sys.stderr)
+    warnings.showwarning = lambda message, *_, **__: _say(f"warning: {message}", sys.stderr)
     try:
         _check(options)
         return _end(options, _swept(options))
@@ -109,16 +109,21 @@ def _end(options: argparse.Namespace, swept: Sweep) -> int:
     counts = [f"{len(swept.table)} of {swept.experiment.size} runs"]
     counts += [f"{len(swept.failures)} failed"] if len(swept.failures) else []
     counts += [f"{swept.left} left"] if swept.left else []
-    print(f"{swept.experiment.name}: {', '.join(counts)}")
+    _say(f"{swept.experiment.name}: {', '.join(counts)}", sys.stdout)
     for run in swept.failures.slice(0, FAILURES_SHOWN).to_pylist():
         message = run.pop("message")
-        print(f"run failed: {', '.join(f'{name} {value}' for name, value in run.items())}: {message}", file=sys.stderr)
+        _say(f"run failed: {', '.join(f'{name} {value}' for name, value in run.items())}: {message}", sys.stderr)
     if len(swept.failures) > FAILURES_SHOWN:
         print(f"and {len(swept.failures) - FAILURES_SHOWN} more", file=sys.stderr)
     return 1 if len(swept.failures) else 0
 
 
+def _say(text: str, file: TextIO) -> None:
+    """Prints what may have words of inputs in it."""
+    print(printable(text), file=file)
+
+
 def _complain(error: BaseException, code: int) -> int:
     text = str(error).rstrip()
-    print(text if text.startswith("  x ") else f"  x {text}", file=sys.stderr)
+    _say(text if text.startswith("  x ") else f"  x {text}", sys.stderr)
     return code

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use clap::Args;
 use fairground_lab::comparison::Report;
 use fairground_lab::fail_if::FailIf;
-use fairground_lab::tables::Format;
+use fairground_lab::tables::{printable, Format};
 use fairground_machine::MachineSpec;
 use fairground_run::batch::{BatchError, Plan, Results};
 use fairground_run::executor::Executor;
@@ -143,7 +143,7 @@ impl Compare {
 /// To the file, or to standard output.
 pub fn deliver(text: &str, output: Option<OutputFile>) -> Result<(), Failure> {
     let Some(mut file) = output else { return print(text) };
-    file.write_all(text.as_bytes()).map_err(|e| run_failed(format!("cannot write the result: {e}")))?;
+    file.write_all(printable(text).as_bytes()).map_err(|e| run_failed(format!("cannot write the result: {e}")))?;
     file.finish()
 }
 

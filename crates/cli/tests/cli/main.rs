@@ -16,6 +16,7 @@ mod reproduce;
 mod run;
 mod stats;
 mod sweep;
+mod terminal;
 mod worker;
 
 use std::path::Path;

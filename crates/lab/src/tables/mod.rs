@@ -12,7 +12,7 @@ mod text;
 use std::fmt;
 use std::str::FromStr;
 
-pub use self::text::{finish, nearest, number, percent};
+pub use self::text::{finish, nearest, number, percent, printable};
 use crate::comparison::Report;
 
 /// A layout.

@@ -1,5 +1,6 @@
 //! Numbers, names and trailers as people read them.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use comfy_table::{ContentArrangement, Table};
@@ -52,6 +53,30 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, k)| k)
 }
 
+/// `text` with a `?` for each byte of a control character and of a character that changes the direction of writing. Ends of
+/// lines and tabs stay.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_harmful) && !text.contains('\r') {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        // Alone it would overwrite the line.
+        let overwrites = c == '\r' && rest.peek() != Some(&'\n');
+        match is_harmful(c) || overwrites {
+            true => out.extend(std::iter::repeat_n('?', c.len_utf8())),
+            false => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+fn is_harmful(c: char) -> bool {
+    let turns = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    turns || c.is_control() && !matches!(c, '\n' | '\t' | '\r')
+}
+
 /// Notes and failed runs below a table, each line after `prefix`.
 pub fn trailer(out: &mut String, report: &Report, prefix: &str) {
     for note in &report.notes {
@@ -92,6 +117,16 @@ mod tests {
         assert_eq!(format!("{:.2}", hundredths(-0.004)), "0.00");
         assert_eq!(percent(Some(22.285)), "+22.29 %");
         assert_eq!(percent(None), "-");
+    }
+
+    #[test]
+    fn control_characters_are_replaced_byte_by_byte() {
+        assert_eq!(printable("a\tb\r\nc"), "a\tb\r\nc");
+        assert_eq!(printable("\u{1b}[31mred\u{7}\u{0}\u{7f}"), "?[31mred???");
+        assert_eq!(printable("over\rwritten"), "over?written");
+        assert_eq!(printable("\u{9b}31m"), "??31m", "the one-character form of ESC [ has two bytes");
+        assert_eq!(printable("\u{202e}txt"), "???txt");
+        assert_eq!(printable("naïve ± 東"), "naïve ± 東");
     }
 
     #[test]
