@@ -101,7 +101,7 @@ for build in release debug; do
 	same "a run and the same asked why ($build)" "$hash" "$("${!build}" "${args[@]}" --trace "$dir/why.txt" --why)"
 	[ -f "$dir/first.txt" ] || cp "$dir/why.txt" "$dir/first.txt"
 	same "traces asked why ($build)" "$(cksum <"$dir/first.txt")" "$(cksum <"$dir/why.txt")"
-	for words in "explain" "explain --by task" "explain --at 0.1" "explain --trace" "explain --sched fair:v6.12 --nth 50 --trace" "stats"; do
+	for words in "explain" "explain --by task" "explain --at 0.1" "whatif" "whatif --sched fair:v6.12 --nth 50" "stats latency"; do
 		first=$("$release" ${words} "$dir/first.txt")
 		same "$words ($build)" "$first" "$("${!build}" ${words} "$dir/first.txt")"
 	done

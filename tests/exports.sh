@@ -87,9 +87,9 @@ by_perfetto() {
 
 # ours: our own reader tells the same of all three
 ours() {
-	"$fairground" stats "$dir/run.txt" >"$dir/stats"
+	"$fairground" stats latency "$dir/run.txt" >"$dir/stats"
 	for trace in run.dat run.pftrace; do
-		"$fairground" stats "$dir/$trace" | diff "$dir/stats" - >&2 || fail "stats of run.txt (<) and of $trace (>) differ"
+		"$fairground" stats latency "$dir/$trace" | diff "$dir/stats" - >&2 || fail "stats of run.txt (<) and of $trace (>) differ"
 	done
 }
 

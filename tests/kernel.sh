@@ -153,7 +153,7 @@ referee() {
 	fairground kernel build "$tree612" --name base
 	for name in v6.1 base; do
 		fairground kernel agree $name --pelt --picks --balance
-		fairground kernel agree $name --free
+		fairground kernel free-run $name
 	done
 	FAIRGROUND_TREE_6_1=$tree61 FAIRGROUND_TREE_6_12=$tree612 cargo test --release --quiet -p fairground-linux --tests
 }

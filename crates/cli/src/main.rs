@@ -5,6 +5,7 @@ mod commands;
 mod error;
 mod input;
 mod logs;
+mod moved;
 mod output;
 mod progress;
 mod store;
@@ -13,6 +14,7 @@ mod workers;
 
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::Parser;
 use fairground_lab::tables::printable;
 use fairground_run::worker;
@@ -31,6 +33,12 @@ struct Cli {
 
 /// Prints help, or what is wrong with the arguments, and ends.
 fn usage(error: &clap::Error) -> ! {
+    let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let fault = !matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+    if let Some(renamed) = moved::renamed(&words).filter(|_| fault) {
+        output::complain(&format!("error: {renamed}"));
+        std::process::exit(error.exit_code());
+    }
     let plain = error.render().to_string();
     if printable(&plain) == plain {
         error.exit();

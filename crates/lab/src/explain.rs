@@ -101,7 +101,7 @@ pub enum ExplainError {
     #[error("{file} has no placement decisions")]
     #[diagnostic(help(
         "traces of `fairground run ... --trace FILE` have them; for a kernel's, what a policy of ours would have decided: \
-         `fairground explain --trace {file} --machine MACHINE`"
+         `fairground whatif {file} --machine MACHINE`"
     ))]
     Decisions {
         /// What was read.

@@ -17,7 +17,6 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use super::feature::ListFormat;
-use super::kernel_free::Free;
 use crate::circumstances::{GovernorName, Jobs};
 use crate::error::{run_failed, End, Failure};
 use crate::output::{complain, print, OutputFile};
@@ -33,7 +32,7 @@ struct UnknownShape {
     help: String,
 }
 
-/// Referees a kernel.
+/// Shows our policy a built kernel's state at each decision, and counts by rule how often both choose alike.
 #[derive(Args)]
 pub struct Agree {
     /// A built kernel, as in linux:NAME
@@ -75,12 +74,6 @@ pub struct Agree {
     /// How to print the result
     #[arg(long, value_enum, default_value_t)]
     format: ListFormat,
-    /// Instead, let both run on their own with the same seeds: rule shares, migrations, latency, where they part
-    #[arg(long, conflicts_with_all = ["shape", "decisions", "seed", "picks", "pelt", "balance", "governor", "cases"])]
-    free: bool,
-    /// With --free: runs of each, seeds 1 to N
-    #[arg(long, value_name = "N", default_value = "4", requires = "free", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
-    seeds: u64,
     #[command(flatten)]
     jobs: Jobs,
     #[command(flatten)]
@@ -106,18 +99,6 @@ fn workload_help() -> String {
 
 impl Agree {
     pub fn run(self) -> Result<End, Failure> {
-        match self.free {
-            true => self.on_their_own().run(),
-            false => self.in_lock_step(),
-        }
-    }
-
-    fn on_their_own(self) -> Free {
-        let Agree { name, machine: machines, workload: workloads, preset, seeds, format, jobs, workers, .. } = self;
-        Free { name, machines, workloads, preset, seeds, jobs, workers, format }
-    }
-
-    fn in_lock_step(&self) -> Result<End, Failure> {
         let (places, loads) = (self.places()?, self.loads());
         let kernel = Kernels::user()?.find(self.name.strip_prefix("linux:").unwrap_or(&self.name))?;
         let features = match &self.preset {

@@ -11,6 +11,7 @@ use serde_json::{json, Value};
 
 use super::agree::Agree;
 use super::feature::ListFormat;
+use super::free_run::FreeRun;
 use crate::error::{End, Failure};
 use crate::output::{complain, print};
 use crate::progress::Steps;
@@ -31,6 +32,8 @@ pub enum KernelCommand {
     },
     /// Show our policy a built kernel's state at each decision, and count by rule how often both choose alike
     Agree(Box<Agree>),
+    /// Run a built kernel and our own scheduler apart, and compare rules, migrations and latency
+    FreeRun(FreeRun),
 }
 
 /// Builds the scheduler of a source tree.
@@ -57,6 +60,7 @@ impl KernelCommand {
         match self {
             KernelCommand::Build(build) => build.run(),
             KernelCommand::Agree(agree) => agree.run(),
+            KernelCommand::FreeRun(free) => free.run(),
             KernelCommand::List { format } => {
                 list(format)?;
                 Ok(End::Done)

@@ -51,8 +51,8 @@ pub struct Capture {
     #[arg(long, default_value = "captured")]
     name: String,
     /// Write the machine file here instead of printing it; - is standard output
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
     /// Preset or file that lends the figures that the tree does not give [default: the nearest preset]
     #[arg(long, value_name = "MACHINE")]
     like: Option<String>,
@@ -80,7 +80,7 @@ impl Capture {
         }
         let from = self.sysfs.unwrap_or(self.from);
         let inputs = [Some(from.as_path()), self.like.as_deref().and_then(|like| MachineSpec::parse(like).file())];
-        let out = self.out.as_deref().map(|path| OutputFile::beside(path, &inputs)).transpose()?;
+        let out = self.output.as_deref().map(|path| OutputFile::beside(path, &inputs)).transpose()?;
         let like = self.like.as_deref().map(Machine::find).transpose()?;
         let options = CaptureOptions { from, debugfs: self.debugfs, name: self.name, like };
         let captured = capture(&options)?;

@@ -4,11 +4,12 @@ mod agree;
 mod bench;
 mod calibrate;
 mod compare;
+mod diff;
 mod explain;
 mod feature;
+mod free_run;
 mod import;
 mod kernel;
-mod kernel_free;
 mod machine;
 mod regret;
 mod reproduce;
@@ -16,6 +17,7 @@ mod run;
 mod stats;
 mod store;
 mod sweep;
+mod whatif;
 mod workload;
 
 use clap::Subcommand;
@@ -29,11 +31,17 @@ pub enum Command {
     Compare(compare::Compare),
     /// Run one scheduler once; print its figures and the hash of its events
     Run(run::Run),
-    /// Explain the placements of a trace: by which rule, and why; or what differs between two traces
+    /// Explain the placements of a trace of `run`: by which rule, and why
     Explain(explain::Explain),
-    /// Print statistics of a trace: how long tasks wait for a CPU
+    /// Compare the placements of two traces: the first that differs, and the shift of rules
+    Diff(diff::Diff),
+    /// Say where another scheduler would have placed each wakeup of a recorded trace
+    #[command(name = "whatif")]
+    WhatIf(whatif::WhatIf),
+    /// Print statistics of a trace: scheduling latency, idle residency, frequency, migrations, energy, uclamp
+    #[command(subcommand)]
     Stats(stats::Stats),
-    /// Turn a trace into a workload that repeats what its threads did
+    /// Turn a trace into a workload that repeats what its threads did, to be run or replayed
     Import(import::Import),
     /// Say how much more energy placements take than the best ones
     Regret(regret::Regret),
@@ -72,6 +80,8 @@ impl Command {
             Command::Compare(command) => command.run(),
             Command::Run(command) => command.run(),
             Command::Explain(command) => command.run(),
+            Command::Diff(command) => command.run(),
+            Command::WhatIf(command) => command.run(),
             Command::Stats(command) => command.run(),
             Command::Import(command) => command.run(),
             Command::Regret(command) => command.run(),

@@ -9,13 +9,10 @@ mod uclamp;
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
-use fairground_trace::latency::{total, By, Latency, Row, Waits};
-use miette::Diagnostic;
+use clap::{Args, Subcommand, ValueEnum};
+use fairground_trace::latency::{self, total, By, Row, Waits};
 use serde_json::{json, Map, Value};
-use thiserror::Error;
 
-use self::uclamp::UclampOptions;
 use crate::error::{End, Failure};
 use crate::input::{open_trace, trace_notes, trace_path};
 use crate::output::print;
@@ -23,27 +20,43 @@ use crate::output::print;
 /// Name and version of the schema.
 const SCHEMA: &str = "fairground-stats-1";
 
-/// Prints statistics of a trace.
+/// Statistics of a trace.
+#[derive(Subcommand)]
+pub enum Stats {
+    /// How long tasks wait for a CPU (scheduling latency), as perf sched latency prints it
+    Latency(Latency),
+    /// How long CPUs stay in idle states (cpu_idle)
+    Residency(residency::Residency),
+    /// How long clocks run at each frequency (cpu_frequency)
+    Frequency(frequency::Frequency),
+    /// How often tasks change their CPU, by cause and distance
+    Migrations(migrations::Migrations),
+    /// Energy of each rail over time and in all, of a run with --energy-every
+    Energy(energy::Energy),
+    /// Utilization clamps (uclamp) of run queues or of tasks, as pandas describes them
+    Uclamp(uclamp::Uclamp),
+}
+
+impl Stats {
+    pub fn run(self) -> Result<End, Failure> {
+        print(&match self {
+            Stats::Latency(kind) => kind.text()?,
+            Stats::Residency(kind) => kind.text()?,
+            Stats::Frequency(kind) => kind.text()?,
+            Stats::Migrations(kind) => kind.text()?,
+            Stats::Energy(kind) => kind.text()?,
+            Stats::Uclamp(kind) => kind.text()?,
+        })?;
+        Ok(End::Done)
+    }
+}
+
+/// What all kinds take.
 #[derive(Args)]
-pub struct Stats {
+struct Input {
     /// Trace: ours, a trace.dat, or what trace-cmd report, perf script or the kernel print; - is standard input
     #[arg(value_parser = trace_path())]
     file: PathBuf,
-    /// Which statistics
-    #[arg(value_enum, default_value_t)]
-    kind: Kind,
-    /// What a row stands for [default: comm; of residency: all CPUs; of frequency: CPUs whose clocks were alike; of
-    /// uclamp: cpu]
-    #[arg(long, value_enum)]
-    by: Option<ByName>,
-    /// Of residency: the machine of the trace, preset or file, which says after how long each state pays
-    #[arg(long)]
-    machine: Option<String>,
-    /// Of energy: length of a window, ms [default: from each reading of the meters to the next]
-    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
-    every: Option<u64>,
-    #[command(flatten)]
-    uclamp: UclampOptions,
     /// How to print the rows
     #[arg(long, value_enum, default_value_t)]
     format: StatsFormat,
@@ -51,7 +64,7 @@ pub struct Stats {
 
 /// Layouts of statistics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum StatsFormat {
+pub enum StatsFormat {
     /// For people
     #[default]
     Text,
@@ -61,57 +74,28 @@ enum StatsFormat {
     Csv,
 }
 
+/// The one way to split what is otherwise shown together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ByCpu {
+    /// A row for each CPU
+    Cpu,
+}
+
+/// How long tasks wait for a CPU.
+#[derive(Args)]
+pub struct Latency {
+    #[command(flatten)]
+    input: Input,
+    /// What a row stands for
+    #[arg(long, value_enum, default_value_t)]
+    by: ByName,
+}
+
 /// As typed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Kind {
-    /// How long tasks wait for a CPU, as perf sched latency prints it
-    #[default]
-    Latency,
-    /// How long CPUs stay in idle states, by cpu_idle
-    Residency,
-    /// How long clocks run how fast, by cpu_frequency
-    Frequency,
-    /// How often tasks change their CPU, by cause and distance
-    Migrations,
-    /// What each rail takes over time and in all, of a run with --energy-every
-    Energy,
-    /// Utilization clamps of run queues or of tasks, as pandas describes them
-    Uclamp,
-}
-
-/// Options that do not go together.
-#[derive(Debug, Error, Diagnostic)]
-enum Mismatch {
-    #[error("sleeps have rows by state, or by CPU and state: not by task")]
-    #[diagnostic(help("leave --by out, or say --by cpu"))]
-    ResidencyByTask,
-    #[error("frequencies have rows by clock or by CPU: not by task")]
-    #[diagnostic(help("leave --by out, or say --by cpu"))]
-    FrequencyByTask,
-    #[error("--by is for latency, residency and frequency: migrations have rows by cause")]
-    #[diagnostic(help("leave --by out"))]
-    MigrationsBy,
-    #[error("--by is for latency, residency and frequency: energy has rows by window and rail")]
-    #[diagnostic(help("leave --by out"))]
-    EnergyBy,
-    #[error("--every is for energy")]
-    #[diagnostic(help("leave --every out, or ask for energy"))]
-    EveryOfOthers,
-    #[error("--machine is for residency")]
-    #[diagnostic(help("leave --machine out, or ask for residency"))]
-    MachineOfOthers,
-    #[error("--max, --nonzero and --task are for uclamp")]
-    #[diagnostic(help("leave them out, or ask for uclamp"))]
-    UclampOfOthers,
-    #[error("--task is for clamps of tasks: --by cpu has those of run queues")]
-    #[diagnostic(help("leave one of them out"))]
-    TaskByCpu,
-}
-
-/// As typed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ByName {
     /// All threads of a name
+    #[default]
     Comm,
     /// Each thread
     Pid,
@@ -119,78 +103,35 @@ enum ByName {
     Cpu,
 }
 
-impl Stats {
-    pub fn run(self) -> Result<End, Failure> {
-        if self.kind != Kind::Uclamp && !self.uclamp.are_default() {
-            return Err(Mismatch::UclampOfOthers.into());
-        }
-        if self.kind != Kind::Residency && self.machine.is_some() {
-            return Err(Mismatch::MachineOfOthers.into());
-        }
-        if self.kind != Kind::Energy && self.every.is_some() {
-            return Err(Mismatch::EveryOfOthers.into());
-        }
-        let text = match self.kind {
-            Kind::Latency => self.latency()?,
-            Kind::Residency => residency::residency(&self)?,
-            Kind::Frequency => self.frequency()?,
-            Kind::Migrations => self.migrations()?,
-            Kind::Energy => self.energy()?,
-            Kind::Uclamp => uclamp::uclamp(&self)?,
-        };
-        print(&text)?;
-        Ok(End::Done)
-    }
-
-    fn frequency(&self) -> Result<String, Failure> {
-        if self.machine.is_some() {
-            return Err(Mismatch::MachineOfOthers.into());
-        }
-        frequency::frequency(self)
-    }
-
-    fn migrations(&self) -> Result<String, Failure> {
-        if self.by.is_some() {
-            return Err(Mismatch::MigrationsBy.into());
-        }
-        migrations::migrations(self)
-    }
-
-    fn energy(&self) -> Result<String, Failure> {
-        if self.by.is_some() {
-            return Err(Mismatch::EnergyBy.into());
-        }
-        energy::energy(self)
-    }
-
-    fn latency(&self) -> Result<String, Failure> {
-        let mut trace = open_trace(&self.file)?;
-        let latency = Latency::read(&mut trace)?;
+impl Latency {
+    fn text(&self) -> Result<String, Failure> {
+        let mut trace = open_trace(&self.input.file)?;
+        let latency = latency::Latency::read(&mut trace)?;
         let (by, title) = match self.by {
-            None | Some(ByName::Comm) => (By::Comm, "Task"),
-            Some(ByName::Pid) => (By::Pid, "Task"),
-            Some(ByName::Cpu) => (By::Cpu, "CPU"),
+            ByName::Comm => (By::Comm, "Task"),
+            ByName::Pid => (By::Pid, "Task"),
+            ByName::Cpu => (By::Cpu, "CPU"),
         };
         let rows = latency.rows(by);
         let mut notes = [trace.notes(), latency.notes()].concat();
         if rows.is_empty() {
-            let file = self.file.display();
+            let file = self.input.file.display();
             notes.push(format!("{file}: no task is seen to wait; sched_switch and sched_wakeup say when one does"));
         }
         trace_notes(&notes);
-        Ok(match self.format {
+        Ok(match self.input.format {
             StatsFormat::Text => table(title, &rows),
-            other => document(self, other, "latency", rows.iter().map(row_json).collect(), &notes),
+            _ => document(&self.input, "latency", rows.iter().map(row_json).collect(), &notes),
         })
     }
 }
 
 /// Rows in a form for programs.
-fn document(asked: &Stats, format: StatsFormat, kind: &str, rows: Vec<Value>, notes: &[String]) -> String {
-    if format == StatsFormat::Csv {
+fn document(input: &Input, kind: &str, rows: Vec<Value>, notes: &[String]) -> String {
+    if input.format == StatsFormat::Csv {
         return comma_separated(&rows);
     }
-    let file = asked.file.display().to_string();
+    let file = input.file.display().to_string();
     format!("{:#}\n", json!({ "schema": SCHEMA, "kind": kind, "file": file, "rows": rows, "notes": notes }))
 }
 

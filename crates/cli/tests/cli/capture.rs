@@ -42,7 +42,7 @@ fn a_copied_tree_is_captured_and_runs() {
 fn notes_go_to_standard_error_and_into_the_file() {
     let (dir, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let path = out.path().join("board.toml");
-    let words = format!("machine capture --sysfs {} --out {} --like juno-r2", tiny(dir.path()), path.display());
+    let words = format!("machine capture --sysfs {} --output {} --like juno-r2", tiny(dir.path()), path.display());
     let ran = fairground(&words);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
     let text = std::fs::read_to_string(&path).unwrap();
@@ -56,7 +56,7 @@ fn a_tree_that_cannot_be_captured_leaves_no_file() {
     let (dir, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let tree = tiny(dir.path());
     let words = |tree: &str, more: &str| {
-        format!("machine capture --sysfs {tree} --out {}/board.toml {more}", out.path().display())
+        format!("machine capture --sysfs {tree} --output {}/board.toml {more}", out.path().display())
     };
     refuses(&words("nowhere", ""), &["cannot read `nowhere`", "there is no such file"]);
     refuses(&words(&out.path().display().to_string(), ""), &["is not a sysfs tree", "mounted on /sys"]);

@@ -60,7 +60,8 @@ fn a_file_that_cannot_be_written_is_known_before_the_work() {
 
 #[test]
 fn files_that_are_not_there_are_told_in_the_same_words() {
-    for words in ["workload check no.json", "machine show no.toml", "machine capture no.dts", "stats no", "explain no"]
+    for words in
+        ["workload check no.json", "machine show no.toml", "machine capture no.dts", "stats latency no", "explain no"]
     {
         refuses(words, &["cannot read", "there is no such file"]);
     }
@@ -88,7 +89,7 @@ fn no_output_replaces_what_the_command_reads() {
         format!("import {trace} -o {board}"),
         format!("compare {board} {load} --output {load}"),
         format!("compare --trace {trace} --output {trace}"),
-        format!("machine capture {trace} --out {trace}"),
+        format!("machine capture {trace} --output {trace}"),
     ];
     commands.iter().for_each(|words| refuses(words, &["cannot write", "this command reads it", "name another file"]));
     assert_eq!([&load, &trace, &board].map(|file| std::fs::read(file).unwrap()), kept);

@@ -128,7 +128,7 @@ fn two_traces_are_set_side_by_side() {
     let base = three(&dir);
     let lines = [wakeup("1.0", 5, "A1", Some("CPU 5 is idle")), wakeup("2.25", 6, "A2", Some("CPU 6 is free"))];
     let test = write(&dir, "test.txt", &format!("{HEAD}{}", lines.concat())).display().to_string();
-    let told = succeeds(&format!("explain --diff {base} {test}"));
+    let told = succeeds(&format!("diff {base} {test}"));
     let expected = format!(
         "\
 base  {base}: 3 decisions (machine board, sched fair:NAME)
@@ -158,14 +158,14 @@ note: {test}: partition: 0-3
     assert_eq!(told, expected);
     let other = wakeup("1.0", 5, "A1", None).replace("a reader", "stranger");
     let other = write(&dir, "other.txt", &format!("{HEAD}{other}")).display().to_string();
-    let told = succeeds(&format!("explain --diff {base} {other}"));
+    let told = succeeds(&format!("diff {base} {other}"));
     assert!(told.contains("\n\nno task's wakeup, fork or exec is in both: "), "{told}");
-    let result = json(&format!("explain --diff {base} {test} --format json"));
+    let result = json(&format!("diff {base} {test} --format json"));
     assert_eq!(result["schema"], "fairground-explain-diff-1");
     assert_eq!((result["pairs"].as_u64(), result["agree_before"].as_u64()), (Some(2), Some(1)));
     assert_eq!(result["first"]["test"]["cpu"], 6);
     assert_eq!(result["rules"][0]["shift"], -1);
-    let same = json(&format!("explain --diff {base} {base} --format json"));
+    let same = json(&format!("diff {base} {base} --format json"));
     assert!(same["first"].is_null(), "{same}");
 }
 
@@ -219,10 +219,10 @@ fn run_of(dir: &TempDir, workload: &str, sched: &str) -> String {
 fn a_recording_is_judged_by_who_ran_and_by_another_scheduler() {
     let dir = tempfile::tempdir().unwrap();
     let file = run_of(&dir, "sched-pipe:loops=200,threads", "fair:v5.9");
-    let own = json(&format!("explain --trace {file} --format json"));
+    let own = json(&format!("whatif {file} --format json"));
     assert_eq!((own["machine"].as_str(), own["sched"].as_str()), (Some("hikey960"), Some("fair:v5.9")));
     assert!(own["agreement"]["sure_agree_pct"].as_f64().unwrap() >= 99.0, "{own:#}");
-    let other = format!("explain --trace {file} --sched fair:v5.9+asym-prev-first");
+    let other = format!("whatif {file} --sched fair:v5.9+asym-prev-first");
     let differs = json(&format!("{other} --format json"));
     assert!(differs["agreement"]["sure_agree_pct"].as_f64().unwrap() < 50.0, "{differs:#}");
     assert_eq!(differs["disagreements"][0]["rule"], "A2");
@@ -237,7 +237,7 @@ fn a_recording_is_judged_by_who_ran_and_by_another_scheduler() {
 fn one_wakeup_of_a_recording_is_told_in_full() {
     let dir = tempfile::tempdir().unwrap();
     let file = run_of(&dir, "sched-pipe:loops=200,threads", "fair:v5.9");
-    let asked = format!("explain --trace {file} --sched fair:v5.9+asym-prev-first");
+    let asked = format!("whatif {file} --sched fair:v5.9+asym-prev-first");
     let one = succeeds(&format!("{asked} --task sched-pipe-0 --nth 100"));
     for part in ["sched-pipe-0-1001 woken on CPU", "chosen by A2", "\nrecorded: CPU", "\nsure\n"] {
         assert!(one.contains(part), "no {part:?} in\n{one}");
@@ -258,9 +258,9 @@ fn circumstances_are_those_of_the_run() {
     let file = dir.path().join("run.txt").display().to_string();
     let load = "periodic:tasks=6,duty=10,duration=0.3";
     succeeds(&format!("run hikey960 {load} --sched fair:v6.12 --governor schedutil --hz 1000 --trace {file}"));
-    let judged = succeeds(&format!("explain --trace {file}"));
-    assert_eq!(judged, succeeds(&format!("explain --trace {file} --governor schedutil --hz 1000")));
-    assert_ne!(judged, succeeds(&format!("explain --trace {file} --governor performance")));
+    let judged = succeeds(&format!("whatif {file}"));
+    assert_eq!(judged, succeeds(&format!("whatif {file} --governor schedutil --hz 1000")));
+    assert_ne!(judged, succeeds(&format!("whatif {file} --governor performance")));
 }
 
 /// A CPU to which no wakeup went is not a trace without wakeups.
@@ -268,32 +268,28 @@ fn circumstances_are_those_of_the_run() {
 fn nothing_onto_a_cpu_is_told_from_nothing_at_all() {
     let dir = tempfile::tempdir().unwrap();
     let file = run_of(&dir, "sched-pipe:loops=50,threads", "fair:v5.9");
-    refuses(&format!("explain --trace {file} --cpu 2"), &["no such wakeup", "were judged"]);
+    refuses(&format!("whatif {file} --cpu 2"), &["no such wakeup", "were judged"]);
 }
 
 #[test]
 fn a_recording_that_cannot_be_judged_is_refused_by_what_is_missing() {
     let dir = tempfile::tempdir().unwrap();
     let file = run_of(&dir, "sched-pipe:loops=50,threads", "fair:v5.9");
-    refuses(
-        &format!("explain --trace {file} --machine rpi5"),
-        &["has events of CPU", "rpi5 has CPUs 0 to 3", "--machine"],
-    );
-    refuses(
-        &format!("explain --trace {file} --task sched-pip-0"),
-        &["no such wakeup", "did you mean \"sched-pipe-0\"?"],
-    );
-    refuses(&format!("explain --trace {file} --sched fair:v5.9+asym-prev"), &["asym-prev", "asym-prev-first"]);
-    refuses(&format!("explain {file} --nth 3"), &["--trace"]);
-    refuses(&format!("explain {file} --format csv"), &["--format csv is for --trace"]);
+    refuses(&format!("whatif {file} --machine rpi5"), &["has events of CPU", "rpi5 has CPUs 0 to 3", "--machine"]);
+    refuses(&format!("whatif {file} --task sched-pip-0"), &["no such wakeup", "did you mean \"sched-pipe-0\"?"]);
+    refuses(&format!("whatif {file} --sched fair:v5.9+asym-prev"), &["asym-prev", "asym-prev-first"]);
+    refuses(&format!("explain {file} --nth 3"), &["`fairground whatif"]);
+    refuses(&format!("explain {file} --format csv"), &["csv"]);
+    refuses(&format!("explain --trace {file}"), &["`fairground whatif TRACE`"]);
+    refuses(&format!("explain --diff {file} {file}"), &["`fairground diff BASE TEST`"]);
     let none = write(&dir, "none.txt", "a-1 [000] 1.0: cpu_idle: state=0 cpu_id=0\n").display().to_string();
-    refuses(&format!("explain --trace {none}"), &["does not say which machine"]);
-    refuses(&format!("explain --trace {none} --machine hikey960"), &["no wakeup that can be judged", "sched_waking"]);
+    refuses(&format!("whatif {none}"), &["does not say which machine"]);
+    refuses(&format!("whatif {none} --machine hikey960"), &["no wakeup that can be judged", "sched_waking"]);
     let waking = "a-1 [000] 1.0: sched_waking: comm=b pid=2 prio=120 target_cpu=0\n";
     let waking = write(&dir, "waking.txt", waking).display().to_string();
     for task in ["", "--task b", "--nth 1"] {
         refuses(
-            &format!("explain --trace {waking} --machine hikey960 {task}"),
+            &format!("whatif {waking} --machine hikey960 {task}"),
             &["no sched_wakeup follows", "perf sched record"],
         );
     }

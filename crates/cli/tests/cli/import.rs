@@ -172,7 +172,7 @@ fn a_hyphen_is_standard_input_and_output() {
         assert_eq!(std::fs::read_to_string(file).unwrap(), piped.stdout);
         let run = format!("{fairground} run hikey960 sched-pipe:loops=50,threads --sched fair:v5.9 --trace -");
         let ran = shell(&format!("{run} | {fairground} stats -"));
-        assert_eq!(ran.stdout, succeeds(&format!("stats {trace}")));
+        assert_eq!(ran.stdout, succeeds(&format!("stats latency {trace}")));
         assert!(ran.stderr.contains("\nhash  "), "{}", ran.stderr);
         assert!(shell(&format!("{fairground} explain - < {trace}")).stdout.contains("decisions"));
     });
@@ -182,7 +182,7 @@ fn a_hyphen_is_standard_input_and_output() {
 #[test]
 fn what_can_be_read_only_once_is_explained_with_the_machine_alone() {
     with_own_trace(|trace, _| {
-        let explain = format!("{} explain --trace - --machine hikey960", env!("CARGO_BIN_EXE_fairground"));
+        let explain = format!("{} whatif - --machine hikey960", env!("CARGO_BIN_EXE_fairground"));
         let mut shell = std::process::Command::new("sh");
         let ran = super::Ran::from(shell.arg("-c").arg(format!("cat {trace} | {explain}")).output().unwrap());
         assert!(ran.code == 0 && ran.stdout.contains("asked     fair:v6.12\n"), "{}{}", ran.stdout, ran.stderr);
@@ -218,7 +218,7 @@ fn a_recording_of_perf_is_repeated_but_for_what_it_lacks() {
 #[test]
 fn a_recording_of_perf_is_judged_by_who_acts_where() {
     let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads/recorded");
-    let asked = format!("explain --trace {data}/periodic.perf.txt --machine {data}/two-cpu-vm.toml --sched fair:v6.12");
+    let asked = format!("whatif {data}/periodic.perf.txt --machine {data}/two-cpu-vm.toml --sched fair:v6.12");
     let one = succeeds(&format!("{asked} --at 70272872699us"));
     assert!(one.contains("render-22055 woken on CPU 1") && one.contains("CPU 1 is busy"), "{one}");
     let all = json(&format!("{asked} --format json"));
@@ -234,11 +234,8 @@ fn a_recording_of_perf_is_judged_by_who_acts_where() {
 #[test]
 fn explain_of_a_kernels_trace_leads_to_what_explains_it() {
     with_kernels_trace(KERNELS, |trace, _| {
-        refuses(&format!("explain {trace}"), &["no placement decisions", "`fairground explain --trace", "--machine"]);
-        refuses(
-            &format!("explain {trace} --machine hikey"),
-            &["--machine is for --trace FILE", "`fairground explain --trace"],
-        );
+        refuses(&format!("explain {trace}"), &["no placement decisions", "`fairground whatif", "--machine"]);
+        refuses(&format!("explain {trace} --machine hikey"), &["`fairground whatif"]);
     });
 }
 

@@ -121,17 +121,17 @@ fn a_trace_of_perfettos_tells_what_text_tells() {
     let (same, by_name) = traced("b.txt", "--trace-format perfetto");
     assert!(bytes == same && bytes.starts_with(&[10]), "same inputs, same bytes");
     for file in [&by_ending, &by_name] {
-        for asked in ["", "residency", "frequency", "migrations"] {
-            assert_eq!(succeeds(&format!("stats {file} {asked}")), succeeds(&format!("stats {text} {asked}")));
+        for kind in ["latency", "residency", "frequency", "migrations"] {
+            assert_eq!(succeeds(&format!("stats {kind} {file}")), succeeds(&format!("stats {kind} {text}")));
         }
         assert_eq!(succeeds(&format!("explain {file} --at 0.0001")), succeeds(&format!("explain {text} --at 0.0001")));
     }
     assert_eq!(files(dir.path()), ["a.pftrace", "a.txt", "b.txt"]);
     refuses(&format!("{words} --trace-format perfetto"), &["--trace"]);
     std::fs::write(&by_name, &bytes[..bytes.len() / 2]).unwrap();
-    succeeds(&format!("stats {by_name}"));
+    succeeds(&format!("stats latency {by_name}"));
     std::fs::write(&by_name, [&bytes[..], b"more"].concat()).unwrap();
-    refuses(&format!("stats {by_name}"), &["b.txt: byte ", "expected a packet"]);
+    refuses(&format!("stats latency {by_name}"), &["b.txt: byte ", "expected a packet"]);
 }
 
 #[test]
@@ -265,10 +265,10 @@ fn load_tracking_and_marks_of_rt_app_are_told_on_request() {
     for what in ["sched_pelt_se: ", "sched_pelt_cfs: ", "rtapp_loop: event=start ", "rtapp_stats: period="] {
         assert!(more.contains(what), "{what}");
     }
-    let stats = succeeds(&format!("stats {}", at("more.txt")));
+    let stats = succeeds(&format!("stats latency {}", at("more.txt")));
     for other in ["more.dat", "more.pftrace"] {
-        assert_eq!(succeeds(&format!("stats {}", at(other))), stats, "{other}");
-        let same = succeeds(&format!("explain --diff {} {}", at("more.txt"), at(other)));
+        assert_eq!(succeeds(&format!("stats latency {}", at(other))), stats, "{other}");
+        let same = succeeds(&format!("diff {} {}", at("more.txt"), at(other)));
         let counts: Vec<&str> = same.lines().filter_map(|l| l.strip_suffix(" choose the same CPU")).collect();
         assert!(counts.iter().any(|c| c.split_once(" of ").is_some_and(|(a, b)| a == b)), "{same}");
     }

@@ -33,8 +33,8 @@ fn latency_is_printed_as_perf_prints_it() {
 
 ";
     with_trace(TRACE, |file| {
-        assert_eq!(succeeds(&format!("stats {file}")), expected);
-        assert_eq!(succeeds(&format!("stats {file} latency --by pid")), expected);
+        assert_eq!(succeeds(&format!("stats latency {file}")), expected);
+        assert_eq!(succeeds(&format!("stats latency {file} --by pid")), expected);
     });
 }
 
@@ -42,7 +42,7 @@ fn latency_is_printed_as_perf_prints_it() {
 #[test]
 fn latency_from_sched_waking_is_told() {
     with_trace(&TRACE.replace("sched_wakeup", "sched_waking"), |file| {
-        let result = json(&format!("stats {file} --format json"));
+        let result = json(&format!("stats latency {file} --format json"));
         assert_eq!(
             (result["rows"][0]["name"].as_str(), result["rows"][0]["count"].as_u64()),
             (Some("my pipe:7"), Some(2))
@@ -55,7 +55,7 @@ fn latency_from_sched_waking_is_told() {
 #[test]
 fn latency_can_be_told_by_cpu() {
     with_trace(TRACE, |file| {
-        let table = succeeds(&format!("stats {file} latency --by cpu"));
+        let table = succeeds(&format!("stats latency {file} --by cpu"));
         let row = "  CPU 1                 |      1.600 ms |        3 | avg:   0.171 ms | max:   0.500 ms |";
         assert!(table.contains(row), "{table}");
     });
@@ -64,7 +64,7 @@ fn latency_can_be_told_by_cpu() {
 #[test]
 fn stats_keep_their_contract() {
     with_trace(TRACE, |file| {
-        let result = json(&format!("stats {file} --format json"));
+        let result = json(&format!("stats latency {file} --format json"));
         assert_eq!((result["schema"].as_str(), result["kind"].as_str()), (Some("fairground-stats-1"), Some("latency")));
         let row = &result["rows"][0];
         assert_eq!((row["name"].as_str(), row["count"].as_u64()), (Some("my pipe:7"), Some(2)));
@@ -77,7 +77,7 @@ fn stats_keep_their_contract() {
 #[test]
 fn a_trace_that_is_cut_off_is_told() {
     with_trace(&TRACE[..TRACE.len() - 40], |file| {
-        let ran = fairground(&format!("stats {file}"));
+        let ran = fairground(&format!("stats latency {file}"));
         assert_eq!(ran.code, 0, "{}", ran.stderr);
         assert!(ran.stderr.contains("trace.txt:6: the last line has no end"), "{}", ran.stderr);
     });
@@ -87,7 +87,7 @@ fn a_trace_that_is_cut_off_is_told() {
 fn a_trace_without_waits_is_told() {
     let started = TRACE.lines().next().unwrap();
     with_trace(&format!("{started}\n"), |file| {
-        let ran = fairground(&format!("stats {file}"));
+        let ran = fairground(&format!("stats latency {file}"));
         assert_eq!(ran.code, 0, "{}", ran.stderr);
         assert!(ran.stderr.contains("no task is seen to wait; sched_switch"), "{}", ran.stderr);
     });
@@ -96,10 +96,11 @@ fn a_trace_without_waits_is_told() {
 #[test]
 fn an_unknown_kind_is_told_what_there_is() {
     with_trace(TRACE, |file| {
-        refuses(&format!("stats {file} latncy"), &["latncy", "latency"]);
-        refuses(&format!("stats {file} --by color"), &["color", "comm", "pid", "cpu"]);
+        refuses(&format!("stats latncy {file}"), &["latncy", "latency"]);
+        refuses(&format!("stats {file}"), &["`fairground stats latency", "the kind comes before the file"]);
+        refuses(&format!("stats latency {file} --by color"), &["color", "comm", "pid", "cpu"]);
     });
-    refuses("stats nowhere.txt", &["cannot read nowhere.txt: there is no such file"]);
+    refuses("stats latency nowhere.txt", &["cannot read nowhere.txt: there is no such file"]);
 }
 
 /// CPU 0 of a hikey960 in cpu-sleep for 1 ms, where 1.5 would have paid, and for 2 ms; CPU 4 in WFI for 0.5 ms.
@@ -119,12 +120,12 @@ fn residency_is_told_by_state_and_by_cpu() {
   all      0          1        0.500    6.250        0.500        0.500
   all      1          2        3.000    37.50        1.500        2.000
 ";
-        assert_eq!(succeeds(&format!("stats {file} residency")), by_state);
+        assert_eq!(succeeds(&format!("stats residency {file}")), by_state);
         let by_cpu = "  cpu  state     sleeps     total ms  share %      mean ms       max ms      early
     0      1          2        3.000       75        1.500        2.000          1
     4      0          1        0.500    12.50        0.500        0.500          0
 ";
-        assert_eq!(succeeds(&format!("stats {file} residency --by cpu --machine hikey960")), by_cpu);
+        assert_eq!(succeeds(&format!("stats residency {file} --by cpu --machine hikey960")), by_cpu);
     });
 }
 
@@ -135,7 +136,7 @@ fn residency_is_a_share_of_all_cpus() {
     let (head, rest) = SLEEPS.split_at(SLEEPS.find(" <idle>-0 [000] d..1. 1.001").unwrap());
     with_trace(&[head, busy, rest].concat(), |file| {
         let share = |machine: &str| {
-            let result = json(&format!("stats {file} residency --format json {machine}"));
+            let result = json(&format!("stats residency {file} --format json {machine}"));
             (result["rows"][1]["share_pct"].clone(), result["notes"][0].as_str().unwrap().to_owned())
         };
         let (seen, note) = share("");
@@ -150,7 +151,7 @@ fn residency_is_a_share_of_all_cpus() {
 #[test]
 fn residency_keeps_its_contract() {
     with_trace(SLEEPS, |file| {
-        let result = json(&format!("stats {file} residency --format json"));
+        let result = json(&format!("stats residency {file} --format json"));
         assert_eq!(
             (result["schema"].as_str(), result["kind"].as_str()),
             (Some("fairground-stats-1"), Some("residency"))
@@ -165,11 +166,11 @@ fn residency_keeps_its_contract() {
 #[test]
 fn residency_says_what_it_cannot_tell() {
     with_trace(TRACE, |file| {
-        let ran = fairground(&format!("stats {file} residency"));
+        let ran = fairground(&format!("stats residency {file}"));
         assert!(ran.code == 0 && ran.stderr.contains("no CPU is seen to idle; cpu_idle"), "{}", ran.stderr);
-        refuses(&format!("stats {file} residency --by pid"), &["not by task", "--by cpu"]);
-        refuses(&format!("stats {file} --machine hikey960"), &["--machine is for residency", "residency"]);
-        refuses(&format!("stats {file} residency --machine hikey690"), &["hikey690"]);
+        refuses(&format!("stats residency {file} --by pid"), &["pid", "cpu"]);
+        refuses(&format!("stats latency {file} --machine hikey960"), &["unexpected argument '--machine'"]);
+        refuses(&format!("stats residency {file} --machine hikey690"), &["hikey690"]);
     });
 }
 
@@ -193,16 +194,16 @@ fn frequencies_are_told_by_clock_and_by_cpu() {
            4    2000000          1        4.000      100
            4    2000000       mean        4.000
 ";
-        assert_eq!(succeeds(&format!("stats {file} frequency")), by_clock);
-        assert_eq!(succeeds(&format!("stats {file} frequency --by cpu")).lines().count(), 9);
-        let rows = json(&format!("stats {file} frequency --format json"))["rows"].clone();
+        assert_eq!(succeeds(&format!("stats frequency {file}")), by_clock);
+        assert_eq!(succeeds(&format!("stats frequency {file} --by cpu")).lines().count(), 9);
+        let rows = json(&format!("stats frequency {file} --format json"))["rows"].clone();
         assert_eq!((&rows[1]["cpus"][1], &rows[1]["khz"]), (&1.into(), &1_000_000.into()));
         assert_eq!((&rows[1]["total_ns"], &rows[1]["share_pct"]), (&3_000_000.into(), &75.0.into()));
-        refuses(&format!("stats {file} frequency --by pid"), &["not by task", "--by cpu"]);
-        refuses(&format!("stats {file} frequency --machine hikey960"), &["--machine is for residency"]);
+        refuses(&format!("stats frequency {file} --by pid"), &["pid", "cpu"]);
+        refuses(&format!("stats frequency {file} --machine hikey960"), &["unexpected argument '--machine'"]);
     });
     with_trace(TRACE, |file| {
-        let ran = fairground(&format!("stats {file} frequency"));
+        let ran = fairground(&format!("stats frequency {file}"));
         assert!(ran.code == 0 && ran.stderr.contains("no clock is seen to change; cpu_frequency"), "{}", ran.stderr);
     });
 }
@@ -224,14 +225,14 @@ newidle             1   50.0 %          1          0
 other               1   50.0 %          0          1
 total               2                   1          1
 ";
-        assert_eq!(succeeds(&format!("stats {file} migrations")), expected);
-        let result = json(&format!("stats {file} migrations --format json"));
+        assert_eq!(succeeds(&format!("stats migrations {file}")), expected);
+        let result = json(&format!("stats migrations {file} --format json"));
         let row = &result["rows"][0];
         assert_eq!((row["cause"].as_str(), row["by_distance"]["llc"].as_u64()), (Some("newidle"), Some(1)));
-        refuses(&format!("stats {file} migrations --by cpu"), &["--by is for latency, residency and frequency"]);
+        refuses(&format!("stats migrations {file} --by cpu"), &["unexpected argument '--by'"]);
     });
     with_trace(&format!("{migrate} orig_cpu=1 dest_cpu=0\n"), |file| {
-        let result = json(&format!("stats {file} migrations --format json"));
+        let result = json(&format!("stats migrations {file} --format json"));
         assert!(
             result["rows"][0]["by_distance"].is_null() && result["notes"][0].as_str().unwrap().contains("no machine")
         );
@@ -268,23 +269,23 @@ fn clamps_are_described_as_in_mail_003() {
             "4      1.0  512.000000         NaN  512.0  512.0  512.0  512.0  512.0",
         ];
         let lines = |text: String| text.lines().map(|l| l.trim_end().to_owned()).collect::<Vec<_>>();
-        assert_eq!(lines(succeeds(&format!("stats {file} uclamp"))), by_cpu);
+        assert_eq!(lines(succeeds(&format!("stats uclamp {file}"))), by_cpu);
         let by_comm = [
             "      count        mean         std    min    25%    50%    75%    max",
             "task",
             "b       3.0  441.333333  122.398257  300.0  406.0  512.0  512.0  512.0",
         ];
-        assert_eq!(lines(succeeds(&format!("stats {file} uclamp --by comm --nonzero"))), by_comm);
+        assert_eq!(lines(succeeds(&format!("stats uclamp {file} --by comm --nonzero"))), by_comm);
         let counts = ["b", "512   2", "300   1", "Name: uclamp_min, events: 3"];
-        assert_eq!(lines(succeeds(&format!("stats {file} uclamp --task b"))), counts);
-        assert_eq!(lines(succeeds(&format!("stats {file} uclamp --task b:9 --max")))[1], "1024  1");
+        assert_eq!(lines(succeeds(&format!("stats uclamp {file} --task b"))), counts);
+        assert_eq!(lines(succeeds(&format!("stats uclamp {file} --task b:9 --max")))[1], "1024  1");
     });
 }
 
 #[test]
 fn clamps_keep_their_contract() {
     with_trace(&clamps(), |file| {
-        let result = json(&format!("stats {file} uclamp --format json"));
+        let result = json(&format!("stats uclamp {file} --format json"));
         let row = &result["rows"][1];
         assert_eq!(
             (result["kind"].as_str(), row["cpu"].as_str(), row["q75"].as_f64()),
@@ -293,14 +294,14 @@ fn clamps_keep_their_contract() {
         assert!(row["std"].is_null());
         let row = "1,512.0,,512.0,512.0,512.0,512.0,512.0";
         let csv = format!("cpu,count,mean,std,min,q25,q50,q75,max\n0,{row}\n4,{row}\n");
-        assert_eq!(succeeds(&format!("stats {file} uclamp --nonzero --format csv")), csv);
+        assert_eq!(succeeds(&format!("stats uclamp {file} --nonzero --format csv")), csv);
         let counts = "task,value,count\nb:8,512,2\nb:9,300,1\n";
-        assert_eq!(succeeds(&format!("stats {file} uclamp --task b --by pid --format csv")), counts);
-        refuses(&format!("stats {file} uclamp --task b --by cpu"), &["--task is for clamps of tasks"]);
-        refuses(&format!("stats {file} --nonzero"), &["--max, --nonzero and --task are for uclamp"]);
+        assert_eq!(succeeds(&format!("stats uclamp {file} --task b --by pid --format csv")), counts);
+        refuses(&format!("stats uclamp {file} --task b --by cpu"), &["--task is for clamps of tasks"]);
+        refuses(&format!("stats latency {file} --nonzero"), &["unexpected argument '--nonzero'"]);
     });
     with_trace(TRACE, |file| {
-        let ran = fairground(&format!("stats {file} uclamp --by comm"));
+        let ran = fairground(&format!("stats uclamp {file} --by comm"));
         assert!(ran.code == 0 && ran.stderr.contains("no clamp is told; uclamp_util_se does"), "{}", ran.stderr);
     });
 }
@@ -309,14 +310,14 @@ fn clamps_keep_their_contract() {
 #[test]
 fn every_kind_of_statistics_is_had_as_csv() {
     with_trace("<idle>-0 [000] 1.0: sched_migrate_task: comm=a pid=7 prio=120 orig_cpu=1 dest_cpu=0\n", |file| {
-        assert_eq!(succeeds(&format!("stats {file} migrations --format csv")), "cause,count,by_distance\nother,1,\n");
+        assert_eq!(succeeds(&format!("stats migrations {file} --format csv")), "cause,count,by_distance\nother,1,\n");
     });
     with_trace(SLEEPS, |file| {
-        let csv = succeeds(&format!("stats {file} residency --format csv"));
+        let csv = succeeds(&format!("stats residency {file} --format csv"));
         assert!(csv.starts_with("cpu,state,count,total_ns,share_pct,mean_ns,max_ns,early\n,"), "{csv}");
     });
     with_trace(TRACE, |file| {
-        let csv = succeeds(&format!("stats {file} --format csv"));
+        let csv = succeeds(&format!("stats latency {file} --format csv"));
         assert!(csv.contains("\nmy pipe:7,1100000,2,256000,500000,"), "{csv}");
     });
 }
@@ -329,7 +330,7 @@ fn a_run_tells_the_clamps_of_its_groups() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads/clamped.json");
     let run = |options: &str| {
         succeeds(&format!("run hikey960 {file} --sched fair:v6.3 --trace {trace} {options}"));
-        let rows = json(&format!("stats {trace} uclamp --task draw-0 --format json"));
+        let rows = json(&format!("stats uclamp {trace} --task draw-0 --format json"));
         let mut values: Vec<u64> =
             rows["rows"].as_array().unwrap().iter().map(|r| r["value"].as_u64().unwrap()).collect();
         values.sort_unstable();
@@ -375,8 +376,8 @@ fn energy_is_told_by_window_and_rail_and_in_all() {
        total       12.000 BIG             1      0.000012             -      0.000012             -
        total       12.000 all             3      0.000036      0.000018      0.000012      0.000006
 ";
-        assert_eq!(succeeds(&format!("stats {file} energy --every 10")), expected);
-        let csv = succeeds(&format!("stats {file} energy --format csv"));
+        assert_eq!(succeeds(&format!("stats energy {file} --every 10")), expected);
+        let csv = succeeds(&format!("stats energy {file} --format csv"));
         let lines: Vec<&str> = csv.lines().collect();
         assert_eq!(
             lines[0],
@@ -384,11 +385,11 @@ fn energy_is_told_by_window_and_rail_and_in_all() {
         );
         assert_eq!((lines.len(), lines[1]), (13, "0,0,5000000,LITTLE,2.0,10.0,7.5,,2.5"));
         assert_eq!(lines[12], ",0,12000000,,3.0,36.0,18.0,12.0,6.0");
-        refuses(&format!("stats {file} energy --by cpu"), &["energy has rows by window and rail"]);
-        refuses(&format!("stats {file} --every 5"), &["--every is for energy"]);
+        refuses(&format!("stats energy {file} --by cpu"), &["unexpected argument '--by'"]);
+        refuses(&format!("stats latency {file} --every 5"), &["unexpected argument '--every'"]);
     });
     with_trace(TRACE, |file| {
-        let ran = fairground(&format!("stats {file} energy"));
+        let ran = fairground(&format!("stats energy {file}"));
         assert!(ran.code == 0 && ran.stderr.contains("no energy is told; `fairground run"), "{}", ran.stderr);
     });
 }
@@ -404,7 +405,7 @@ fn the_energy_of_a_run_adds_up_to_the_microjoule() {
          --trace {trace} --energy-every 7"
     ));
     let booked = run["metrics"][0]["value"].as_f64().unwrap() * 1e6;
-    let stats = json(&format!("stats {trace} energy --every 50 --format json"));
+    let stats = json(&format!("stats energy {trace} --every 50 --format json"));
     let rows = stats["rows"].as_array().unwrap();
     let uj = |row: &serde_json::Value| row["energy_uj"].as_f64().unwrap();
     for row in rows {
@@ -426,7 +427,7 @@ fn the_energy_of_a_run_adds_up_to_the_microjoule() {
 /// Migrations are told by the machine at the head, to which a pipe does not go back.
 #[test]
 fn what_is_read_twice_is_no_pipe() {
-    let command = format!("true | {} stats - migrations", env!("CARGO_BIN_EXE_fairground"));
+    let command = format!("true | {} stats migrations -", env!("CARGO_BIN_EXE_fairground"));
     let ran = super::Ran::from(std::process::Command::new("sh").arg("-c").arg(command).output().unwrap());
     assert!(ran.code == 2 && ran.stderr.contains("stats migrations reads traces twice"), "{}", ran.stderr);
 }

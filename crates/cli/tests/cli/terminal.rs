@@ -32,7 +32,7 @@ fn names_of_files_are_printed_without_control_characters() {
     is_printable(dir.path(), &["machine", "check", &format!("./{name}")], 2, "m?[31m");
     fs::write(dir.path().join(&name), "name = 3\n").unwrap();
     is_printable(dir.path(), &["machine", "check", &format!("./{name}")], 2, "m?[31m");
-    is_printable(dir.path(), &["stats", &format!("./{name}")], 2, "m?[31m");
+    is_printable(dir.path(), &["stats", "latency", &format!("./{name}")], 2, "m?[31m");
     is_printable(dir.path(), &["run", &name, "sched-pipe", "--nope"], 2, "--nope");
     is_printable(dir.path(), &["machine", &format!("--{EVIL}")], 2, "unexpected argument");
 }
@@ -77,6 +77,6 @@ fn names_of_tasks_in_tables_are_printed_without_control_characters() {
         ),
     ];
     fs::write(dir.path().join("t.txt"), text.concat()).unwrap();
-    is_printable(dir.path(), &["stats", "t.txt"], 0, "b?[31m");
-    is_printable(dir.path(), &["stats", "t.txt", "--format", "csv"], 0, "b?[31m");
+    is_printable(dir.path(), &["stats", "latency", "t.txt"], 0, "b?[31m");
+    is_printable(dir.path(), &["stats", "latency", "t.txt", "--format", "csv"], 0, "b?[31m");
 }

@@ -1,32 +1,45 @@
-//! `fairground stats FILE energy`.
+//! `fairground stats energy`.
 
 use std::fmt::Write;
 
+use clap::Args;
 use fairground_lab::tables::number;
 use fairground_trace::energy::{Rails, Row};
 use serde_json::{json, Map, Value};
 
-use super::{document, millis, Stats, StatsFormat};
+use super::{document, millis, Input, StatsFormat};
 use crate::error::Failure;
 use crate::input::{open_trace, trace_notes};
 
-/// What each rail took in each window, and in all.
-pub fn energy(asked: &Stats) -> Result<String, Failure> {
-    let mut trace = open_trace(&asked.file)?;
-    let rails = Rails::read(&mut trace, asked.every.map(|ms| ms.saturating_mul(1_000_000)))?;
-    let rows = rails.rows();
-    let mut notes = [trace.notes(), rails.notes()].concat();
-    if rows.is_empty() {
-        let file = asked.file.display();
-        notes.push(format!("{file}: no energy is told; `fairground run --trace FILE --energy-every MS` tells it"));
+/// Energy of each rail in each window, and in all.
+#[derive(Args)]
+pub struct Energy {
+    #[command(flatten)]
+    input: Input,
+    /// Length of a window, ms [default: from each reading of the meters to the next]
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
+    every: Option<u64>,
+}
+
+impl Energy {
+    pub fn text(&self) -> Result<String, Failure> {
+        let Input { file, format } = &self.input;
+        let mut trace = open_trace(file)?;
+        let rails = Rails::read(&mut trace, self.every.map(|ms| ms.saturating_mul(1_000_000)))?;
+        let rows = rails.rows();
+        let mut notes = [trace.notes(), rails.notes()].concat();
+        if rows.is_empty() {
+            let file = file.display();
+            notes.push(format!("{file}: no energy is told; `fairground run --trace FILE --energy-every MS` tells it"));
+        }
+        trace_notes(&notes);
+        let parts = rails.parts();
+        Ok(match format {
+            StatsFormat::Text if rows.is_empty() => String::new(),
+            StatsFormat::Text => table(&parts, &rows),
+            _ => document(&self.input, "energy", rows.iter().map(|row| row_json(&parts, row)).collect(), &notes),
+        })
     }
-    trace_notes(&notes);
-    let parts = rails.parts();
-    Ok(match asked.format {
-        StatsFormat::Text if rows.is_empty() => String::new(),
-        StatsFormat::Text => table(&parts, &rows),
-        other => document(asked, other, "energy", rows.iter().map(|row| row_json(&parts, row)).collect(), &notes),
-    })
 }
 
 /// J, to the microjoule.

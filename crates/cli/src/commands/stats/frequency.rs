@@ -1,38 +1,48 @@
-//! `fairground stats FILE frequency`.
+//! `fairground stats frequency`.
 
 use std::fmt::Write;
 
+use clap::Args;
 use fairground_lab::tables::number;
 use fairground_trace::frequency::{Clock, Frequencies, FrequencyPeriod};
 use serde_json::{json, Value};
 
-use super::{document, millis, ByName, Mismatch, Stats, StatsFormat};
+use super::{document, millis, ByCpu, Input, StatsFormat};
 use crate::error::Failure;
 use crate::input::{open_trace, trace_notes};
 
-/// The frequencies of a trace.
-pub fn frequency(asked: &Stats) -> Result<String, Failure> {
-    if matches!(asked.by, Some(ByName::Comm | ByName::Pid)) {
-        return Err(Mismatch::FrequencyByTask.into());
-    }
-    let mut trace = open_trace(&asked.file)?;
-    let all = Frequencies::read(&mut trace)?;
-    let clocks = match asked.by {
-        Some(_) => all.by_cpu(),
-        None => all.by_clock(),
-    };
-    let mut notes = [trace.notes(), all.notes()].concat();
-    if clocks.is_empty() {
-        notes.push(format!("{}: no clock is seen to change; cpu_frequency says when one does", asked.file.display()));
-    }
-    trace_notes(&notes);
-    Ok(match asked.format {
-        StatsFormat::Text => table(&clocks),
-        other => {
-            let rows = clocks.iter().flat_map(|(cpus, clock)| rows_json(cpus, clock)).collect();
-            document(asked, other, "frequency", rows, &notes)
+/// How long clocks run at each frequency.
+#[derive(Args)]
+pub struct Frequency {
+    #[command(flatten)]
+    input: Input,
+    /// What a row stands for [default: CPUs whose clocks were alike]
+    #[arg(long, value_enum)]
+    by: Option<ByCpu>,
+}
+
+impl Frequency {
+    pub fn text(&self) -> Result<String, Failure> {
+        let Input { file, format } = &self.input;
+        let mut trace = open_trace(file)?;
+        let all = Frequencies::read(&mut trace)?;
+        let clocks = match self.by {
+            Some(ByCpu::Cpu) => all.by_cpu(),
+            None => all.by_clock(),
+        };
+        let mut notes = [trace.notes(), all.notes()].concat();
+        if clocks.is_empty() {
+            notes.push(format!("{}: no clock is seen to change; cpu_frequency says when one does", file.display()));
         }
-    })
+        trace_notes(&notes);
+        Ok(match format {
+            StatsFormat::Text => table(&clocks),
+            _ => {
+                let rows = clocks.iter().flat_map(|(cpus, clock)| rows_json(cpus, clock)).collect();
+                document(&self.input, "frequency", rows, &notes)
+            }
+        })
+    }
 }
 
 fn share(clock: &Clock, total: u64) -> f64 {

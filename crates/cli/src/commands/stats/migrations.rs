@@ -1,37 +1,47 @@
-//! `fairground stats FILE migrations`.
+//! `fairground stats migrations`.
 
 use std::fmt::Write;
 use std::path::Path;
 
+use clap::Args;
 use fairground_machine::{Distance, Machine, MachineSpec};
 use fairground_trace::migrations::{rows, Row};
 use fairground_trace::placements::Placements;
 use serde_json::{json, Map, Value};
 
-use super::{document, Stats, StatsFormat};
+use super::{document, Input, StatsFormat};
 use crate::error::Failure;
 use crate::input::{open_trace, to_be_read_twice, trace_notes};
 
-/// Reads the trace twice: what machine it was is said at its head.
-pub fn migrations(asked: &Stats) -> Result<String, Failure> {
-    let file = &asked.file;
-    to_be_read_twice(file, "stats migrations")?;
-    let mut notes = Vec::new();
-    let machine = machine_of(file, &mut notes)?;
-    let mut trace = Placements::new(open_trace(file)?);
-    let rows = rows(&mut trace, machine.as_ref())?;
-    notes.extend(trace.notes());
-    if rows.is_empty() {
-        notes.push(format!("{}: no task changes its CPU; sched_migrate_task says when one does", file.display()));
-    }
-    trace_notes(&notes);
-    Ok(match asked.format {
-        StatsFormat::Text => table(&rows),
-        other => {
-            let rows = rows.iter().map(|row| row_json(row, machine.is_some())).collect();
-            document(asked, other, "migrations", rows, &notes)
+/// How often tasks change their CPU.
+#[derive(Args)]
+pub struct Migrations {
+    #[command(flatten)]
+    input: Input,
+}
+
+impl Migrations {
+    /// Reads the trace twice: what machine it was is said at its head.
+    pub fn text(&self) -> Result<String, Failure> {
+        let Input { file, format } = &self.input;
+        to_be_read_twice(file, "stats migrations")?;
+        let mut notes = Vec::new();
+        let machine = machine_of(file, &mut notes)?;
+        let mut trace = Placements::new(open_trace(file)?);
+        let rows = rows(&mut trace, machine.as_ref())?;
+        notes.extend(trace.notes());
+        if rows.is_empty() {
+            notes.push(format!("{}: no task changes its CPU; sched_migrate_task says when one does", file.display()));
         }
-    })
+        trace_notes(&notes);
+        Ok(match format {
+            StatsFormat::Text => table(&rows),
+            _ => {
+                let rows = rows.iter().map(|row| row_json(row, machine.is_some())).collect();
+                document(&self.input, "migrations", rows, &notes)
+            }
+        })
+    }
 }
 
 /// The machine of a run of ours, if it can still be had.

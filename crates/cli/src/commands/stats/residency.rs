@@ -1,56 +1,76 @@
-//! `fairground stats FILE residency`.
+//! `fairground stats residency`.
 
 use std::fmt::Write;
 
+use clap::Args;
 use fairground_lab::tables::number;
 use fairground_machine::MachineSpec;
-use fairground_trace::residency::{IdlePeriods, Residency};
+use fairground_trace::residency::{self, IdlePeriods};
 use serde_json::{json, Value};
 
 use super::frequency::list;
-use super::{document, millis, ByName, Mismatch, Stats, StatsFormat};
+use super::{document, millis, ByCpu, Input, StatsFormat};
 use crate::error::Failure;
 use crate::input::{open_trace, trace_notes};
 
-/// The sleeps of a trace.
-pub fn residency(asked: &Stats) -> Result<String, Failure> {
-    if matches!(asked.by, Some(ByName::Comm | ByName::Pid)) {
-        return Err(Mismatch::ResidencyByTask.into());
-    }
-    let machine =
-        asked.machine.as_deref().map(|name| MachineSpec::parse(name).find()).transpose()?.map(|(machine, _)| machine);
-    let state_of = |cpu: u32, state: u32| {
-        let machine = machine.as_ref().filter(|m| (cpu as usize) < m.nr_cpus())?;
-        machine.idle_states(cpu).get(state as usize)
-    };
-    // The shallowest cannot be left too early.
-    let target = |cpu, state| state_of(cpu, state).filter(|_| state > 0).map(|s| s.target_residency_ns);
-    let mut trace = open_trace(&asked.file)?;
-    let residency = Residency::read(&mut trace, &target)?;
-    let sleeps: Vec<Sleeps> = match asked.by {
-        Some(_) => residency.by_cpu().map(|(cpu, state, stays)| Sleeps { cpu: Some(cpu), state, stays }).collect(),
-        None => residency.by_state().into_iter().map(|(state, stays)| Sleeps { cpu: None, state, stays }).collect(),
-    };
-    let mut notes = [trace.notes(), residency.notes()].concat();
-    if sleeps.is_empty() {
-        notes.push(format!("{}: no CPU is seen to idle; cpu_idle says when one does", asked.file.display()));
-    }
-    let cpus = residency.cpus(machine.as_ref().map_or(0, |m| m.nr_cpus() as u32));
-    let untold: Vec<u32> = cpus.iter().copied().filter(|cpu| !residency.tells_idle(*cpu)).collect();
-    if !untold.is_empty() && !sleeps.is_empty() {
-        notes.push(format!("{}: no cpu_idle of CPU {}: taken never to idle", asked.file.display(), list(&untold)));
-    }
-    trace_notes(&notes);
-    let watched = cpus.iter().map(|cpu| residency.watched(*cpu)).fold(0, u64::saturating_add);
-    let whole = |s: &Sleeps| s.cpu.map_or(watched, |cpu| residency.watched(cpu));
-    let rows = sleeps.iter().map(|s| (s, whole(s)));
-    Ok(match asked.format {
-        StatsFormat::Text => residency_table(rows, machine.is_some()),
-        other => {
-            let rows = rows.map(|(s, whole)| s.json(whole, machine.is_some())).collect();
-            document(asked, other, "residency", rows, &notes)
+/// How long CPUs stay in idle states.
+#[derive(Args)]
+pub struct Residency {
+    #[command(flatten)]
+    input: Input,
+    /// What a row stands for [default: all CPUs together]
+    #[arg(long, value_enum)]
+    by: Option<ByCpu>,
+    /// The machine of the trace, preset or file, which says after how long each state pays
+    #[arg(long, value_name = "MACHINE")]
+    machine: Option<String>,
+}
+
+impl Residency {
+    pub fn text(&self) -> Result<String, Failure> {
+        let machine = self
+            .machine
+            .as_deref()
+            .map(|name| MachineSpec::parse(name).find())
+            .transpose()?
+            .map(|(machine, _)| machine);
+        let state_of = |cpu: u32, state: u32| {
+            let machine = machine.as_ref().filter(|m| (cpu as usize) < m.nr_cpus())?;
+            machine.idle_states(cpu).get(state as usize)
+        };
+        // The shallowest cannot be left too early.
+        let target = |cpu, state| state_of(cpu, state).filter(|_| state > 0).map(|s| s.target_residency_ns);
+        let mut trace = open_trace(&self.input.file)?;
+        let residency = residency::Residency::read(&mut trace, &target)?;
+        let sleeps: Vec<Sleeps> = match self.by {
+            Some(_) => residency.by_cpu().map(|(cpu, state, stays)| Sleeps { cpu: Some(cpu), state, stays }).collect(),
+            None => residency.by_state().into_iter().map(|(state, stays)| Sleeps { cpu: None, state, stays }).collect(),
+        };
+        let mut notes = [trace.notes(), residency.notes()].concat();
+        if sleeps.is_empty() {
+            notes.push(format!("{}: no CPU is seen to idle; cpu_idle says when one does", self.input.file.display()));
         }
-    })
+        let cpus = residency.cpus(machine.as_ref().map_or(0, |m| m.nr_cpus() as u32));
+        let untold: Vec<u32> = cpus.iter().copied().filter(|cpu| !residency.tells_idle(*cpu)).collect();
+        if !untold.is_empty() && !sleeps.is_empty() {
+            notes.push(format!(
+                "{}: no cpu_idle of CPU {}: taken never to idle",
+                self.input.file.display(),
+                list(&untold)
+            ));
+        }
+        trace_notes(&notes);
+        let watched = cpus.iter().map(|cpu| residency.watched(*cpu)).fold(0, u64::saturating_add);
+        let whole = |s: &Sleeps| s.cpu.map_or(watched, |cpu| residency.watched(cpu));
+        let rows = sleeps.iter().map(|s| (s, whole(s)));
+        Ok(match self.input.format {
+            StatsFormat::Text => residency_table(rows, machine.is_some()),
+            _ => {
+                let rows = rows.map(|(s, whole)| s.json(whole, machine.is_some())).collect();
+                document(&self.input, "residency", rows, &notes)
+            }
+        })
+    }
 }
 
 /// A row of residency.

@@ -1,69 +1,76 @@
-//! `fairground stats FILE uclamp`.
+//! `fairground stats uclamp`.
 
 use std::fmt::Write;
 
 use clap::Args;
 use fairground_trace::uclamp::{rows, Bound, By, Filter, Values};
+use miette::Diagnostic;
 use serde_json::{json, Value};
+use thiserror::Error;
 
-use super::{document, ByName, Mismatch, Stats, StatsFormat};
+use super::{document, ByName, Input, StatsFormat};
 use crate::error::Failure;
 use crate::input::{open_trace, trace_notes};
 
-/// Options of this kind alone.
+/// Utilization clamps of run queues or of tasks.
 #[derive(Args)]
-pub struct UclampOptions {
-    /// Of uclamp: look at uclamp_max instead of uclamp_min
+pub struct Uclamp {
+    #[command(flatten)]
+    input: Input,
+    /// What a row stands for [default: cpu; with --task comm]
+    #[arg(long, value_enum)]
+    by: Option<ByName>,
+    /// Look at uclamp_max instead of uclamp_min
     #[arg(long)]
     max: bool,
-    /// Of uclamp: leave out events whose value is 0, as mail 003 does for tasks
+    /// Leave out events whose value is 0, as mail 003 does for tasks
     #[arg(long)]
     nonzero: bool,
-    /// Of uclamp: how often each value was told of the threads of a name, or of NAME:PID
+    /// Count how often each value was set for the threads of a name, or for NAME:PID
     #[arg(long, value_name = "NAME")]
     task: Option<String>,
 }
 
-impl UclampOptions {
-    /// Nothing is asked for.
-    pub fn are_default(&self) -> bool {
-        !self.max && !self.nonzero && self.task.is_none()
-    }
-}
+/// Options that do not go together.
+#[derive(Debug, Error, Diagnostic)]
+#[error("--task is for clamps of tasks: --by cpu has those of run queues")]
+#[diagnostic(help("leave one of them out"))]
+struct TaskByCpu;
 
-/// Clamps of run queues or of tasks.
-pub fn uclamp(asked: &Stats) -> Result<String, Failure> {
-    let options = &asked.uclamp;
-    let by = match (asked.by, &options.task) {
-        (Some(ByName::Cpu), Some(_)) => return Err(Mismatch::TaskByCpu.into()),
-        (None | Some(ByName::Cpu), None) => By::Cpu,
-        (None | Some(ByName::Comm), _) => By::Comm,
-        (Some(ByName::Pid), _) => By::Pid,
-    };
-    let bound = if options.max { Bound::Max } else { Bound::Min };
-    let wanted = Filter { by, bound, zeros: !options.nonzero, task: options.task.clone() };
-    let mut trace = open_trace(&asked.file)?;
-    let rows = rows(&mut trace, &wanted)?;
-    let mut notes = trace.notes();
-    if rows.is_empty() {
-        let event = if by == By::Cpu { "uclamp_util_cfs" } else { "uclamp_util_se" };
-        notes.push(format!("{}: no clamp is told; {event} does, once one was asked for", asked.file.display()));
-    }
-    trace_notes(&notes);
-    let counted = options.task.is_some();
-    let name = if by == By::Cpu { "cpu" } else { "task" };
-    Ok(match asked.format {
-        StatsFormat::Text if rows.is_empty() => String::new(),
-        StatsFormat::Text if counted => rows.iter().map(|(task, values)| counts(task, values, bound)).collect(),
-        StatsFormat::Text => table(name, &rows),
-        other => {
-            let rows: Vec<Value> = match counted {
-                true => rows.iter().flat_map(|(task, values)| counts_json(task, values)).collect(),
-                false => rows.iter().map(|(row, values)| row_json(name, row, values)).collect(),
-            };
-            document(asked, other, "uclamp", rows, &notes)
+impl Uclamp {
+    pub fn text(&self) -> Result<String, Failure> {
+        let by = match (self.by, &self.task) {
+            (Some(ByName::Cpu), Some(_)) => return Err(TaskByCpu.into()),
+            (None | Some(ByName::Cpu), None) => By::Cpu,
+            (None | Some(ByName::Comm), _) => By::Comm,
+            (Some(ByName::Pid), _) => By::Pid,
+        };
+        let bound = if self.max { Bound::Max } else { Bound::Min };
+        let wanted = Filter { by, bound, zeros: !self.nonzero, task: self.task.clone() };
+        let mut trace = open_trace(&self.input.file)?;
+        let rows = rows(&mut trace, &wanted)?;
+        let mut notes = trace.notes();
+        if rows.is_empty() {
+            let event = if by == By::Cpu { "uclamp_util_cfs" } else { "uclamp_util_se" };
+            notes
+                .push(format!("{}: no clamp is told; {event} does, once one was asked for", self.input.file.display()));
         }
-    })
+        trace_notes(&notes);
+        let counted = self.task.is_some();
+        let name = if by == By::Cpu { "cpu" } else { "task" };
+        Ok(match self.input.format {
+            StatsFormat::Text if rows.is_empty() => String::new(),
+            StatsFormat::Text if counted => rows.iter().map(|(task, values)| counts(task, values, bound)).collect(),
+            StatsFormat::Text => table(name, &rows),
+            _ => {
+                let rows: Vec<Value> = match counted {
+                    true => rows.iter().flat_map(|(task, values)| counts_json(task, values)).collect(),
+                    false => rows.iter().map(|(row, values)| row_json(name, row, values)).collect(),
+                };
+                document(&self.input, "uclamp", rows, &notes)
+            }
+        })
+    }
 }
 
 const COLUMNS: [&str; 8] = ["count", "mean", "std", "min", "25%", "50%", "75%", "max"];

@@ -1,7 +1,8 @@
-//! `fairground kernel agree --free`: a built kernel and our own scheduler, each on its own.
+//! `fairground kernel free-run`: a built kernel and our own scheduler, each on its own.
 
 use std::fmt::Write;
 
+use clap::Args;
 use fairground_lab::conformance::free_running::{self, Agreement, Divergence};
 use fairground_linux::build::Kernels;
 use fairground_linux::conformance::preset_of;
@@ -22,24 +23,30 @@ const MACHINES: [&str; 2] = ["hikey960", "epyc-7742-2p"];
 const WORKLOADS: [&str; 3] =
     ["sched-pipe:loops=5000,threads", "sched-pipe:loops=5000", "periodic:tasks=6,duty=15,duration=2"];
 
-/// What to compare.
-pub struct Free {
-    /// The kernel, a name in the cache.
-    pub name: String,
-    /// None: those where balancing does not matter.
-    pub machines: Vec<String>,
-    /// The same.
-    pub workloads: Vec<String>,
-    /// Ours; none: the preset that stands for the kernel's release.
-    pub preset: Option<String>,
-    /// Runs of each.
-    pub seeds: u64,
-    /// Threads.
-    pub jobs: Jobs,
-    /// How far each run may go.
-    pub workers: WorkerOptions,
-    /// Layout.
-    pub format: ListFormat,
+/// Runs a built kernel and our own scheduler apart with the same seeds, and compares shares of rules, migrations and latency.
+#[derive(Args)]
+pub struct FreeRun {
+    /// A built kernel, as in linux:NAME
+    name: String,
+    /// Machine, preset or file; repeatable [default: two on which balancing does not matter]
+    #[arg(long, value_name = "MACHINE")]
+    machine: Vec<String>,
+    /// Workload, a built-in with options or an rt-app file; repeatable [default: three with fewer runnable tasks than CPUs]
+    #[arg(long, value_name = "WORKLOAD")]
+    workload: Vec<String>,
+    /// Our scheduler [default: the preset that stands for the tree's release]
+    #[arg(long, value_name = "fair:SPEC")]
+    preset: Option<String>,
+    /// Runs of each: seeds 1 to N
+    #[arg(long, value_name = "N", default_value = "4", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    seeds: u64,
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t)]
+    format: ListFormat,
+    #[command(flatten)]
+    jobs: Jobs,
+    #[command(flatten)]
+    workers: WorkerOptions,
 }
 
 /// One machine with one workload.
@@ -49,19 +56,19 @@ struct Row {
     agreement: Agreement,
 }
 
-impl Free {
+impl FreeRun {
     pub fn run(self) -> Result<End, Failure> {
-        let kernel = Kernels::user()?.find(&self.name)?;
+        let kernel = Kernels::user()?.find(self.name.strip_prefix("linux:").unwrap_or(&self.name))?;
         let ours = match &self.preset {
             Some(preset) => preset.clone(),
             None => preset_of(&kernel.record)?.to_string(),
         };
-        let scheds = [format!("linux:{}", self.name), ours];
+        let scheds = [format!("linux:{}", kernel.name), ours];
         let seeds: Vec<u64> = (1..=self.seeds).collect();
         let steps = Steps::new();
         let mut rows = Vec::new();
-        for machine in or_default(&self.machines, &MACHINES) {
-            for workload in or_default(&self.workloads, &WORKLOADS) {
+        for machine in or_default(&self.machine, &MACHINES) {
+            for workload in or_default(&self.workload, &WORKLOADS) {
                 steps.tell(&format!("{machine}, {workload}"));
                 let mut experiment =
                     Circumstances::with_governor(GovernorName::default()).experiment(&machine, &workload, &scheds)?;

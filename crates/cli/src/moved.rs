@@ -1,0 +1,78 @@
+//! Spellings of before that are refused with the new one.
+
+/// A command or an option that has another name now.
+struct Moved {
+    /// The command's words.
+    command: &'static [&'static str],
+    /// Its option.
+    option: &'static str,
+    /// What to type.
+    now: &'static str,
+}
+
+const MOVED: [Moved; 10] = [
+    Moved { command: &["explain"], option: "--trace", now: "fairground whatif TRACE" },
+    Moved { command: &["explain"], option: "--diff", now: "fairground diff BASE TEST" },
+    Moved { command: &["explain"], option: "--machine", now: "fairground whatif TRACE --machine MACHINE" },
+    Moved { command: &["explain"], option: "--sched", now: "fairground whatif TRACE --sched fair:SPEC" },
+    Moved { command: &["explain"], option: "--governor", now: "fairground whatif TRACE --governor GOVERNOR" },
+    Moved { command: &["explain"], option: "--hz", now: "fairground whatif TRACE --hz HZ" },
+    Moved { command: &["explain"], option: "--nth", now: "fairground whatif TRACE --nth N" },
+    Moved { command: &["compare"], option: "--trace", now: "fairground replay TRACE --test SCHED" },
+    Moved { command: &["kernel", "agree"], option: "--free", now: "fairground kernel free-run NAME" },
+    Moved { command: &["machine", "capture"], option: "--out", now: "fairground machine capture --output FILE" },
+];
+
+/// Kinds of statistics, which once came behind the file.
+const KINDS: [&str; 6] = ["latency", "residency", "frequency", "migrations", "energy", "uclamp"];
+
+/// What to say of arguments that were understood once; none if they never were. `words`: without the program's name.
+pub fn renamed(words: &[String]) -> Option<String> {
+    let is = |word: &String, option: &str| {
+        word.strip_prefix(option).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+    };
+    let moved = MOVED.iter().find(|moved| {
+        let begins = words.len() > moved.command.len() && words.iter().zip(moved.command).all(|(a, b)| a == b);
+        begins && words.iter().any(|word| is(word, moved.option))
+    });
+    if let Some(Moved { command, option, now }) = moved {
+        return Some(format!("`fairground {} {option}` is `{now}` now", command.join(" ")));
+    }
+    match words {
+        [stats, file, rest @ ..] if stats == "stats" && !file.starts_with('-') && !KINDS.contains(&file.as_str()) => {
+            let kind = rest.iter().find(|word| KINDS.contains(&word.as_str())).map_or("latency", String::as_str);
+            Some(format!("the kind comes before the file: `fairground stats {kind} {file}`"))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(words: &str) -> Option<String> {
+        renamed(&words.split(' ').map(String::from).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn spellings_of_before_name_the_new_ones() {
+        let new = |words: &str| said(words).unwrap_or_default();
+        assert!(new("explain --trace t.txt --machine m.toml").contains("`fairground whatif TRACE`"));
+        assert!(new("explain --diff=a b").contains("`fairground diff BASE TEST`"));
+        assert!(new("compare --trace t.txt --test fair:v6.12").contains("`fairground replay TRACE"));
+        assert!(new("kernel agree base --free --seeds 2").contains("`fairground kernel free-run NAME`"));
+        assert!(new("machine capture --out m.toml").contains("--output"));
+        assert!(new("stats t.txt residency --machine hikey").contains("`fairground stats residency t.txt`"));
+        assert!(new("stats t.txt").contains("`fairground stats latency t.txt`"));
+    }
+
+    #[test]
+    fn other_mistakes_are_not_taken_for_them() {
+        for words in
+            ["explain --tarce t.txt", "run hikey960 sched-pipe --trace t.txt --nope", "stats latency", "compare"]
+        {
+            assert_eq!(said(words), None, "{words}");
+        }
+    }
+}
