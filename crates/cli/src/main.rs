@@ -17,6 +17,7 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::Parser;
 use fairground_lab::tables::printable;
+use fairground_linux::build::allow_any_library;
 use fairground_run::worker;
 
 use crate::commands::Command;
@@ -29,6 +30,9 @@ use crate::commands::Command;
 struct Cli {
     #[command(subcommand)]
     command: Command,
+    /// Let linux:PATH load libraries that `fairground kernel build` did not make here: their code runs as you
+    #[arg(long, global = true)]
+    allow_library: bool,
 }
 
 /// Prints help, or what is wrong with the arguments, and ends.
@@ -49,7 +53,12 @@ fn usage(error: &clap::Error) -> ! {
 
 fn main() -> ExitCode {
     let command = match Cli::try_parse() {
-        Ok(cli) => cli.command,
+        Ok(cli) => {
+            if cli.allow_library {
+                allow_any_library();
+            }
+            cli.command
+        }
         Err(error) => usage(&error),
     };
     if let Command::Worker = command {

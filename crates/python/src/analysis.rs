@@ -36,6 +36,12 @@ pub fn printable(text: &str) -> std::borrow::Cow<'_, str> {
     fairground_lab::tables::printable(text)
 }
 
+/// Lets this process load any library as `linux:PATH`, also one that `kernel_build` did not make: its code runs as you.
+#[pyfunction]
+pub fn allow_library() {
+    fairground_linux::build::allow_any_library();
+}
+
 /// The style sheet of all pages that Fairground writes.
 #[pyfunction]
 pub fn page_style() -> &'static str {

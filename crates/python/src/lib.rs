@@ -29,7 +29,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _fairground {
     #[pymodule_export]
-    use super::analysis::{change, page_style, printable};
+    use super::analysis::{allow_library, change, page_style, printable};
     #[pymodule_export]
     use super::compare::{compare, Comparison};
     #[pymodule_export]

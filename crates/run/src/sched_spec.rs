@@ -3,12 +3,13 @@
 
 use std::fmt;
 use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
 use fairground_fair::{Fair, FairError, Features, Options};
-use fairground_linux::build::{BuildError, BuiltKernel, Kernels};
+use fairground_linux::build::{is_any_library_allowed, BuildError, BuiltKernel, Kernels};
 use fairground_machine::Machine;
 use fairground_sim::Scheduler;
 use miette::Diagnostic;
@@ -66,6 +67,18 @@ pub enum SchedSpecError {
         /// What the system says.
         cause: String,
     },
+    /// A library that no `kernel build` made.
+    #[error("scheduler {text:?}: {path} was not built here")]
+    #[diagnostic(help(
+        "its code would run as you: build the kernel with `fairground kernel build TREE --name NAME` and write linux:NAME, or say \
+         --allow-library if you trust the file"
+    ))]
+    NotBuiltHere {
+        /// As typed.
+        text: String,
+        /// The file.
+        path: String,
+    },
     /// The preset or a feature.
     #[error(transparent)]
     #[diagnostic(transparent)]
@@ -81,7 +94,7 @@ impl FromStr for SchedSpec {
         };
         let kind = match family {
             "fair" => Kind::Fair(Features::parse(text)?),
-            "linux" if rest.contains('/') => Kind::Linux(Arc::new(open(text, Path::new(rest))?)),
+            "linux" if rest.contains('/') => Kind::Linux(Arc::new(built_here(text, Path::new(rest))?)),
             "linux" => return SchedSpec::named(text, Kernels::user()?.find(rest)?),
             _ => {
                 let (text, family, rest) = (text.into(), family.into(), rest.into());
@@ -89,6 +102,23 @@ impl FromStr for SchedSpec {
             }
         };
         Ok(SchedSpec { text: text.into(), kind })
+    }
+}
+
+/// A library that `kernel build` made, unless any is allowed: loading it runs its code.
+fn built_here(text: &str, path: &Path) -> Result<File, SchedSpecError> {
+    let mut file = open(text, path)?;
+    if is_any_library_allowed() {
+        return Ok(file);
+    }
+    let mut content = Vec::new();
+    let (text, path) = (text.to_owned(), path.display().to_string());
+    if let Err(e) = file.read_to_end(&mut content) {
+        return Err(SchedSpecError::Library { text, path, cause: e.kind().to_string() });
+    }
+    match Kernels::user()?.have_built(&content)? {
+        true => Ok(file),
+        false => Err(SchedSpecError::NotBuiltHere { text, path }),
     }
 }
 
@@ -181,7 +211,7 @@ mod tests {
 
     #[test]
     fn a_scheduler_prints_as_typed() {
-        for text in ["fair:v5.9+asym-prev-first", "linux:./Cargo.toml"] {
+        for text in ["fair:v5.9+asym-prev-first", "fair:v6.1+sis-mode=prop-aged"] {
             assert_eq!(text.parse::<SchedSpec>().expect("a scheduler").to_string(), text);
         }
     }
@@ -202,5 +232,12 @@ mod tests {
         assert!(matches!(refused("v5.9"), SchedSpecError::NoFamily(_)));
         assert!(matches!(refused("fare:v5.9"), SchedSpecError::UnknownFamily { .. }));
         assert!(matches!(refused("fair:v5.9+asym-prev-frist"), SchedSpecError::Fair(_)));
+    }
+
+    #[test]
+    fn a_library_that_was_not_built_here_is_refused() {
+        let error = refused("linux:./Cargo.toml");
+        assert!(matches!(&error, SchedSpecError::NotBuiltHere { path, .. } if path == "./Cargo.toml"), "{error:?}");
+        assert!(miette::Diagnostic::help(&error).unwrap().to_string().contains("--allow-library"));
     }
 }

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from .._fairground import InputError, printable
+from .._fairground import InputError, allow_library, printable
 from .errors import StoreRefused, SweepError
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ def main(words: Sequence[str] | None = None) -> int:
     """Does what `words` say, by default those of the command line; the exit code."""
     options = _parser().parse_args(words)
     warnings.showwarning = lambda message, *_, **__: _say(f"warning: {message}", sys.stderr)
+    if options.allow_library:
+        allow_library()
     try:
         _check(options)
         return _end(options, _swept(options))
@@ -58,6 +60,9 @@ def _parser() -> argparse.ArgumentParser:
         "--jobs", metavar="N", type=_count, help="threads to run on; results do not depend on it [default: all CPUs]"
     )
     parser.add_argument("--dask", metavar="ADDRESS", help="run on the workers of this Dask scheduler instead")
+    parser.add_argument(
+        "--allow-library", action="store_true", help="let linux:PATH load libraries that were not built here"
+    )
     parser.add_argument("--yes", action="store_true", help="more than 1,000,000 runs are meant")
     parser.add_argument("--retry", action="store_true", help="run again what failed before")
     parser.add_argument(

@@ -119,7 +119,7 @@ fn each_failure_ends_its_own_runs_and_no_others(bench: &Bench) {
         bench.patch(code);
         bench.builds(None);
         let words = "compare hikey960 sched-pipe:loops=50 --base linux:./plain.so --test linux:mine --test fair:v6.12 \
-                     --seeds 2 --call-limit 0.3";
+                     --allow-library --seeds 2 --call-limit 0.3";
         let ran = bench.run(words);
         let said = flat(&ran.stderr);
         assert_eq!(ran.code, 1, "{code}: {said}");
@@ -185,7 +185,8 @@ fn machines_and_tick_rates_that_a_kernel_was_not_built_for_are_refused(bench: &B
 
     let ran = bench.run(&format!("run hikey {pipe}"));
     assert!(ran.code == 0 && ran.stdout.contains("note: hz: 1000"), "{}{}", ran.stdout, ran.stderr);
-    let ran = bench.run("compare hikey sched-pipe:loops=20 --base linux:small --test linux:./plain.so --seeds 1");
+    let ran = bench
+        .run("compare hikey sched-pipe:loops=20 --base linux:small --test linux:./plain.so --seeds 1 --allow-library");
     let said = flat(&ran.stderr);
     let reason = "run failed: linux:./plain.so seed 1: the run has 1000 ticks per second, this kernel was built with \
                   CONFIG_HZ=250; run it with --hz 250, or build it with CONFIG_HZ_1000=y";

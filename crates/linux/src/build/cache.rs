@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::env;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{flock, FlockOperation};
 use serde::{Deserialize, Serialize};
@@ -69,6 +70,23 @@ pub struct Record {
     /// Inputs older than this are trusted by size and date, ns since 1970.
     pub(super) since: i64,
     pub(super) inputs: Vec<Input>,
+    /// xxh3-128 of the library, hex.
+    #[serde(default)]
+    pub(super) library_hash: String,
+}
+
+/// Whether this process loads libraries that were not built here.
+static ANY_LIBRARY: AtomicBool = AtomicBool::new(false);
+
+/// Lets this process load any file as `linux:PATH`. The file's code runs as the user: only the user may decide this, once, as the
+/// process begins.
+pub fn allow_any_library() {
+    ANY_LIBRARY.store(true, Ordering::Relaxed);
+}
+
+/// Whether [`allow_any_library`] was called.
+pub fn is_any_library_allowed() -> bool {
+    ANY_LIBRARY.load(Ordering::Relaxed)
 }
 
 impl Record {
@@ -165,6 +183,12 @@ impl Kernels {
         }
     }
 
+    /// Whether this is the content of a library on record. Compared byte by byte: a hash on record is no proof of who made a file.
+    pub fn have_built(&self, library: &[u8]) -> Result<bool, BuildError> {
+        let is = |kernel: BuiltKernel| fs::read(kernel.library).is_ok_and(|built| built == library);
+        Ok(self.list()?.into_iter().flatten().any(is))
+    }
+
     /// The kernel of just this name.
     pub(super) fn open(&self, name: &str) -> Result<BuiltKernel, BuildError> {
         let damaged = |problem: String| BuildError::Damaged { name: name.into(), problem };
@@ -177,6 +201,10 @@ impl Kernels {
         let library = self.dir.join(name).join(record.library());
         if !library.is_file() {
             return Err(damaged(format!("{} is gone", library.display())));
+        }
+        let content = fs::read(&library).map_err(files::fail("read", &library))?;
+        if files::hash(&content) != record.library_hash {
+            return Err(damaged(format!("{} is not what was built", library.display())));
         }
         Ok(BuiltKernel { name: name.into(), library, record })
     }
@@ -247,7 +275,9 @@ impl BuildLock {
     pub fn publish(&self, library: &Path, record: &Record) -> Result<(), BuildError> {
         let before = fs::read(self.dir.join(RECORD)).ok();
         let before = before.and_then(|text| serde_json::from_slice::<Record>(&text).ok()).map(|r| r.library());
-        self.appear(&record.library(), |to| fs::copy(library, to).map(drop))?;
+        let content = fs::read(library).map_err(files::fail("read", library))?;
+        let record = &Record { library_hash: files::hash(&content), ..record.clone() };
+        self.appear(&record.library(), |to| fs::write(to, &content))?;
         let text = serde_json::to_vec(record).map_err(|e| files::fail("write", &self.dir.join(RECORD))(e.into()))?;
         self.appear(RECORD, |to| fs::write(to, text))?;
         for name in files::names(&self.dir)? {
@@ -320,6 +350,22 @@ mod tests {
         fs::remove_file(cache.kernels.find("mine").unwrap().library).unwrap();
         let error = cache.kernels.find("mine").unwrap_err().to_string();
         assert!(error.ends_with(".so is gone"), "{error}");
+    }
+
+    #[test]
+    fn a_library_that_was_changed_is_refused() {
+        let cache = fake::cache(&["mine"]);
+        fs::write(cache.kernels.find("mine").unwrap().library, "other code").unwrap();
+        let error = cache.kernels.find("mine").unwrap_err().to_string();
+        assert!(error.ends_with(".so is not what was built"), "{error}");
+        assert!(!cache.kernels.have_built(b"other code").unwrap());
+    }
+
+    #[test]
+    fn a_library_is_known_by_its_content() {
+        let cache = fake::cache(&["mine", "other"]);
+        assert!(cache.kernels.have_built(b"other").unwrap());
+        assert!(!cache.kernels.have_built(b"another").unwrap());
     }
 
     #[test]

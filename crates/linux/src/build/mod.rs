@@ -47,7 +47,7 @@ mod symbols;
 mod tools;
 mod tree;
 
-pub use cache::{user_cache, BuiltKernel, Kernels, Record};
+pub use cache::{allow_any_library, is_any_library_allowed, user_cache, BuiltKernel, Kernels, Record};
 pub use config::IgnoredOption;
 pub use error::{BuildError, StubbedSymbol};
 pub use pipeline::{BuildResult, Request, Step};

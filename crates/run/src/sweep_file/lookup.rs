@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fairground_linux::build::{BuildError, BuiltKernel, Kernels};
+use fairground_linux::build::{is_any_library_allowed, BuildError, BuiltKernel, Kernels};
 use fairground_machine::places::{FileResult, Node};
 use fairground_machine::{preset_text, CpuMask, FileError, Machine, MachineSpec};
 use fairground_workload::{rtapp, Builtin};
@@ -15,7 +15,7 @@ use miette::Diagnostic;
 use super::{Named, NamedKernel};
 use crate::run_config::endless_refused;
 use crate::run_spec;
-use crate::sched_spec::SchedSpec;
+use crate::sched_spec::{SchedSpec, SchedSpecError};
 
 /// Largest shared object of a kernel, MiB.
 const MAX_LIBRARY_MIB: u64 = 512;
@@ -117,7 +117,7 @@ impl<'a> Finder<'a> {
     pub fn sched(&mut self, node: &Node) -> FileResult<SchedSpec> {
         let typed = node.text()?;
         let Some(name) = typed.strip_prefix("linux:") else {
-            return typed.parse().map_err(|e: crate::sched_spec::SchedSpecError| told(node, &e));
+            return typed.parse().map_err(|e: SchedSpecError| told(node, &e));
         };
         let built = |name: &str| -> Result<BuiltKernel, BuildError> { Kernels::user()?.find(name) };
         let kernel = match name.contains('/') {
@@ -126,6 +126,12 @@ impl<'a> Finder<'a> {
         };
         let path = kernel.as_ref().map_or_else(|| self.dir.join(name), |k| k.library.clone());
         let library = content(node, path.clone(), MAX_LIBRARY_MIB)?;
+        let trusted = kernel.is_some() || is_any_library_allowed();
+        let known = || Kernels::user().and_then(|kernels| kernels.have_built(&library));
+        if !trusted && !known().map_err(|e| told(node, &e))? {
+            let error = SchedSpecError::NotBuiltHere { text: typed.into(), path: path.display().to_string() };
+            return Err(told(node, &error));
+        }
         let built_with = kernel.as_ref().map(|k| (k.record.hz, k.record.nr_cpus));
         self.named.kernels.insert(name.into(), NamedKernel { library, built_with });
         let file = File::open(&path).map_err(|e| node.fault(format!("cannot read {}: {e}", path.display())))?;
