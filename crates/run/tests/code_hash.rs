@@ -67,17 +67,19 @@ fn a_line_of_any_crate_that_can_influence_a_run_changes_the_key_and_no_comment_a
         assert!(crates.contains(&&*format!("crates/{name}")), "{name} is not among {crates:?}");
     }
     assert!(sources.iter().any(|file| file.starts_with("policy")), "policy is not among {sources:?}");
+    let is_rust = |source: &Path| source.extension().is_some_and(|e| e == "rs");
     for source in &sources {
-        let rust = source.extension().is_some_and(|e| e == "rs");
-        let (line, comment) = if rust {
-            ("\nfn added() {}\n", "\n// Added.\n#[cfg(test)]\nmod added { fn a() {} }\n")
-        } else {
-            ("\nint added;\n", "\n/* Added. */\n")
-        };
+        let line = if is_rust(source) { "\nfn added() {}\n" } else { "\nint added;\n" };
         assert_ne!(copy.with(source, line), plain, "{}", source.display());
-        assert_eq!(copy.with(source, comment), plain, "{}", source.display());
     }
     assert_ne!(copy.with(Path::new("Cargo.lock"), "x"), plain);
+    for source in &sources {
+        let path = copy.dir.path().join(source);
+        let comment = if is_rust(source) { "// Added.\n#[cfg(test)]\nmod added { fn a() {} }" } else { "/* Added. */" };
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(path, format!("{text}\n{comment}\n")).unwrap();
+    }
+    assert_eq!(copy.hash(), plain, "comments and tests");
 }
 
 #[test]
