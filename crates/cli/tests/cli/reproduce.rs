@@ -38,7 +38,7 @@ fn rows_are_chosen_by_a_part_of_their_ids() {
 /// One feature parts test from base: it carries the whole change.
 #[test]
 fn a_row_is_taken_apart_by_its_features() {
-    let command = "reproduce asym-prev-first --row hikey960/sched-pipe/ops --seeds 2 --each-feature --no-store";
+    let command = "reproduce asym-prev-first --row hikey960/sched-pipe/ops --seeds 6 --each-feature --no-store";
     let row = &json(&format!("{command} --format json"))["rows"][0];
     let piece = &row["features"][0];
     assert_eq!(piece["feature"], "asym-prev-first");
