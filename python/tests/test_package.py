@@ -218,7 +218,7 @@ def test_other_threads_go_on_during_a_run():
 
 
 def test_other_threads_go_on_while_placements_are_explained():
-    run = fg.run("hikey960", "sched-pipe:loops=100000,threads", "fair:v5.9", events=True)
+    run = fg.run("hikey960", "sched-pipe:loops=20000,threads", "fair:v5.9", events=True)
     assert ticks_during(lambda: fg.explain(run)) >= 3
     assert ticks_during(lambda: fg.diff(run, run)) >= 3
 
