@@ -61,7 +61,7 @@ struct Handler(MietteHandler);
 
 impl ReportHandler for Handler {
     fn debug(&self, error: &dyn Diagnostic, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.debug(&Printable::of(error), f)
+        self.0.debug(&Printable::from_diagnostic(error), f)
     }
 }
 

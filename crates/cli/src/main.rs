@@ -5,9 +5,9 @@ mod commands;
 mod error;
 mod input;
 mod logs;
-mod moved;
 mod output;
 mod progress;
+mod renamed;
 mod store;
 mod terminal;
 mod workers;
@@ -39,8 +39,8 @@ struct Cli {
 fn usage(error: &clap::Error) -> ! {
     let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let fault = !matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-    if let Some(renamed) = moved::renamed(&words).filter(|_| fault) {
-        output::complain(&format!("error: {renamed}"));
+    if let Some(replacement) = renamed::replacement(&words).filter(|_| fault) {
+        output::complain(&format!("error: {replacement}"));
         std::process::exit(error.exit_code());
     }
     let plain = error.render().to_string();

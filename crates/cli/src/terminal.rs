@@ -26,15 +26,15 @@ pub struct Printable {
 }
 
 impl Printable {
-    /// The same error.
-    pub fn of(error: &dyn Diagnostic) -> Printable {
+    /// The error with the control characters of all its parts replaced.
+    pub fn from_diagnostic(error: &dyn Diagnostic) -> Printable {
         let words =
             |part: Option<Box<dyn fmt::Display + '_>>| part.map(|part| printable(&part.to_string()).into_owned());
         let labels: Vec<LabeledSpan> =
             error.labels().into_iter().flatten().map(|label| printable_label(&label)).collect();
         let cause = match (error.diagnostic_source(), error.source()) {
-            (Some(cause), _) => Some(Printable::of(cause)),
-            (None, Some(cause)) => Some(Printable::of_plain(cause)),
+            (Some(cause), _) => Some(Printable::from_diagnostic(cause)),
+            (None, Some(cause)) => Some(Printable::from_error(cause)),
             (None, None) => None,
         };
         Printable {
@@ -46,11 +46,11 @@ impl Printable {
             source_code: error.source_code().and_then(|code| printable_source(code, &labels)),
             labels,
             cause: cause.map(Box::new),
-            related: error.related().into_iter().flatten().map(Printable::of).collect(),
+            related: error.related().into_iter().flatten().map(Printable::from_diagnostic).collect(),
         }
     }
 
-    fn of_plain(error: &dyn Error) -> Printable {
+    fn from_error(error: &dyn Error) -> Printable {
         Printable {
             message: printable(&error.to_string()).into_owned(),
             code: None,
@@ -59,7 +59,7 @@ impl Printable {
             severity: None,
             labels: Vec::new(),
             source_code: None,
-            cause: error.source().map(|cause| Box::new(Printable::of_plain(cause))),
+            cause: error.source().map(|cause| Box::new(Printable::from_error(cause))),
             related: Vec::new(),
         }
     }
@@ -149,7 +149,7 @@ mod tests {
         let label = LabeledSpan::at(text.find('d').unwrap()..text.len() - 1, "he\u{1b}re");
         let report = miette::miette!(labels = vec![label], help = "do\u{1b} this", "bad\u{1b}")
             .with_source_code(NamedSource::new("f\u{1b}.toml", text.to_owned()));
-        let clean = Printable::of(report.as_ref());
+        let clean = Printable::from_diagnostic(report.as_ref());
         let mut drawn = String::new();
         let handler = miette::GraphicalReportHandler::new_themed(miette::GraphicalTheme::none());
         handler.render_report(&mut drawn, &clean).unwrap();

@@ -1,41 +1,45 @@
-//! Spellings of before that are refused with the new one.
+//! Renamed options: the spelling of before is refused with the new one.
 
-/// A command or an option that has another name now.
-struct Moved {
-    /// The command's words.
+/// An option whose job another command or option has now.
+struct RenamedOption {
+    /// The words of the command that had it.
     command: &'static [&'static str],
-    /// Its option.
+    /// The spelling of before, with its dashes.
     option: &'static str,
-    /// What to type.
+    /// The command line that does the same today.
     now: &'static str,
 }
 
-const MOVED: [Moved; 10] = [
-    Moved { command: &["explain"], option: "--trace", now: "fairground whatif TRACE" },
-    Moved { command: &["explain"], option: "--diff", now: "fairground diff BASE TEST" },
-    Moved { command: &["explain"], option: "--machine", now: "fairground whatif TRACE --machine MACHINE" },
-    Moved { command: &["explain"], option: "--sched", now: "fairground whatif TRACE --sched fair:SPEC" },
-    Moved { command: &["explain"], option: "--governor", now: "fairground whatif TRACE --governor GOVERNOR" },
-    Moved { command: &["explain"], option: "--hz", now: "fairground whatif TRACE --hz HZ" },
-    Moved { command: &["explain"], option: "--nth", now: "fairground whatif TRACE --nth N" },
-    Moved { command: &["compare"], option: "--trace", now: "fairground replay TRACE --test SCHED" },
-    Moved { command: &["kernel", "agree"], option: "--free", now: "fairground kernel free-run NAME" },
-    Moved { command: &["machine", "capture"], option: "--out", now: "fairground machine capture --output FILE" },
+const RENAMED: [RenamedOption; 10] = [
+    RenamedOption { command: &["explain"], option: "--trace", now: "fairground whatif TRACE" },
+    RenamedOption { command: &["explain"], option: "--diff", now: "fairground diff BASE TEST" },
+    RenamedOption { command: &["explain"], option: "--machine", now: "fairground whatif TRACE --machine MACHINE" },
+    RenamedOption { command: &["explain"], option: "--sched", now: "fairground whatif TRACE --sched fair:SPEC" },
+    RenamedOption { command: &["explain"], option: "--governor", now: "fairground whatif TRACE --governor GOVERNOR" },
+    RenamedOption { command: &["explain"], option: "--hz", now: "fairground whatif TRACE --hz HZ" },
+    RenamedOption { command: &["explain"], option: "--nth", now: "fairground whatif TRACE --nth N" },
+    RenamedOption { command: &["compare"], option: "--trace", now: "fairground replay TRACE --test SCHED" },
+    RenamedOption { command: &["kernel", "agree"], option: "--free", now: "fairground kernel free-run NAME" },
+    RenamedOption {
+        command: &["machine", "capture"],
+        option: "--out",
+        now: "fairground machine capture --output FILE",
+    },
 ];
 
 /// Kinds of statistics, which once came behind the file.
 const KINDS: [&str; 6] = ["latency", "residency", "frequency", "migrations", "energy", "uclamp"];
 
 /// What to say of arguments that were understood once; none if they never were. `words`: without the program's name.
-pub fn renamed(words: &[String]) -> Option<String> {
+pub fn replacement(words: &[String]) -> Option<String> {
     let is = |word: &String, option: &str| {
         word.strip_prefix(option).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
     };
-    let moved = MOVED.iter().find(|moved| {
-        let begins = words.len() > moved.command.len() && words.iter().zip(moved.command).all(|(a, b)| a == b);
-        begins && words.iter().any(|word| is(word, moved.option))
+    let found = RENAMED.iter().find(|renamed| {
+        let begins = words.len() > renamed.command.len() && words.iter().zip(renamed.command).all(|(a, b)| a == b);
+        begins && words.iter().any(|word| is(word, renamed.option))
     });
-    if let Some(Moved { command, option, now }) = moved {
+    if let Some(RenamedOption { command, option, now }) = found {
         return Some(format!("`fairground {} {option}` is `{now}` now", command.join(" ")));
     }
     match words {
@@ -52,7 +56,7 @@ mod tests {
     use super::*;
 
     fn said(words: &str) -> Option<String> {
-        renamed(&words.split(' ').map(String::from).collect::<Vec<_>>())
+        replacement(&words.split(' ').map(String::from).collect::<Vec<_>>())
     }
 
     #[test]
