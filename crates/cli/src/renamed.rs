@@ -10,7 +10,7 @@ struct RenamedOption {
     now: &'static str,
 }
 
-const RENAMED: [RenamedOption; 10] = [
+const RENAMED: [RenamedOption; 9] = [
     RenamedOption { command: &["explain"], option: "--trace", now: "fairground whatif TRACE" },
     RenamedOption { command: &["explain"], option: "--diff", now: "fairground diff BASE TEST" },
     RenamedOption { command: &["explain"], option: "--machine", now: "fairground whatif TRACE --machine MACHINE" },
@@ -18,7 +18,6 @@ const RENAMED: [RenamedOption; 10] = [
     RenamedOption { command: &["explain"], option: "--governor", now: "fairground whatif TRACE --governor GOVERNOR" },
     RenamedOption { command: &["explain"], option: "--hz", now: "fairground whatif TRACE --hz HZ" },
     RenamedOption { command: &["explain"], option: "--nth", now: "fairground whatif TRACE --nth N" },
-    RenamedOption { command: &["compare"], option: "--trace", now: "fairground replay TRACE --test SCHED" },
     RenamedOption { command: &["kernel", "agree"], option: "--free", now: "fairground kernel free-run NAME" },
     RenamedOption {
         command: &["machine", "capture"],
@@ -64,7 +63,6 @@ mod tests {
         let new = |words: &str| said(words).unwrap_or_default();
         assert!(new("explain --trace t.txt --machine m.toml").contains("`fairground whatif TRACE`"));
         assert!(new("explain --diff=a b").contains("`fairground diff BASE TEST`"));
-        assert!(new("compare --trace t.txt --test fair:v6.12").contains("`fairground replay TRACE"));
         assert!(new("kernel agree base --free --seeds 2").contains("`fairground kernel free-run NAME`"));
         assert!(new("machine capture --out m.toml").contains("--output"));
         assert!(new("stats t.txt residency --machine hikey").contains("`fairground stats residency t.txt`"));

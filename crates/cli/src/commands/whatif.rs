@@ -20,7 +20,7 @@ use crate::progress::Reading;
 ///
 /// Nothing is simulated: the recorded load is replayed through load tracking, and the policy is asked at each wakeup.
 /// Without --task, --at and --nth: agreement rule by rule. With --task: its wakeups, a line each. With --at or --nth: one
-/// wakeup in full. `fairground replay` runs the recorded load instead.
+/// wakeup in full. `fairground compare --trace` runs the recorded load instead.
 #[derive(Args)]
 pub struct WhatIf {
     /// Trace: ours, a trace.dat, or what trace-cmd report, perf script or the kernel print; - is standard input
