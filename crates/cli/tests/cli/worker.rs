@@ -91,7 +91,7 @@ fn soon(what: &str, mut holds: impl FnMut() -> bool) {
 fn workers_go_with_their_parent() {
     for signal in ["INT", "KILL"] {
         let mut parent = Command::new(env!("CARGO_BIN_EXE_fairground"))
-            .args(["compare", "hikey", "periodic:tasks=20,duration=1000000", "--in-worker", "--jobs", "2"])
+            .args(["compare", "hikey", "periodic:tasks=1000,duration=3600", "--in-worker", "--jobs", "2"])
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
