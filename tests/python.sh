@@ -24,7 +24,7 @@ if [ $# = 0 ]; then
 	# What these need is large, or long.
 	left_out=()
 	for name in analysis farm notebooks sweep_kills types; do left_out+=("--ignore=python/tests/test_$name.py"); done
-	PYTHONPATH=target/package $venv/bin/pytest -q python/tests "${left_out[@]}"
+	PYTHONPATH=$PWD/target/package $venv/bin/pytest -q python/tests "${left_out[@]}"
 	exit
 fi
 [ "$1" != --full ] || shift

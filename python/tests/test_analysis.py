@@ -131,9 +131,7 @@ def test_one_seed_has_no_interval_and_says_so():
 def test_few_seeds_are_neither_significant_nor_not():
     found = analysis.effects(table(TWO, additive, seeds=range(5)), "y")
     assert found["significant"].isna().all() and found["low"].notna().all()
-    assert found.attrs["notes"] == [
-        "5 seeds: below 6 nothing is called significant"
-    ]
+    assert found.attrs["notes"] == ["5 seeds: below 6 nothing is called significant"]
 
 
 def test_a_constant_metric_has_no_effect():

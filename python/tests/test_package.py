@@ -168,7 +168,7 @@ def test_bad_input_is_a_value_error():
 
 
 def test_tests_that_change_no_decision_are_named():
-    comparison = fg.compare("hikey960", PIPE, "fair:v5.9", "fair:v5.9", "fair:v5.9+asym-prev-first", seeds=1)
+    comparison = fg.compare("hikey960", PIPE, "fair:v5.9", ["fair:v5.9", "fair:v5.9+asym-prev-first"], seeds=1)
     assert comparison.identical == ["fair:v5.9"]
 
 

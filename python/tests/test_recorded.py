@@ -27,7 +27,7 @@ def said(command, *arguments):
 def test_tasks_wait_as_the_commands_statistics_say(run, command, tmp_path):
     path = trace(command, tmp_path / "t.txt")
     theirs = {}
-    rows = said(command, "stats", path, "--by", "pid", "--format", "csv").splitlines()
+    rows = said(command, "stats", "latency", path, "--by", "pid", "--format", "csv").splitlines()
     names = rows[0].split(",")
     for row in rows[1:]:
         row = dict(zip(names, row.split(","), strict=True))
@@ -94,7 +94,7 @@ def test_a_run_is_explained_as_its_trace_is(run, command, tmp_path, asked, optio
 )
 def test_a_recording_is_judged_as_the_command_judges_it(command, tmp_path, asked, options):
     path = trace(command, tmp_path / "t.txt")
-    assert str(fg.whatif(path, "fair:v6.1", **asked)) == said(command, "explain", "--trace", path, "--sched", "fair:v6.1", *options)
+    assert str(fg.whatif(path, "fair:v6.1", **asked)) == said(command, "whatif", path, "--sched", "fair:v6.1", *options)
 
 
 def test_judged_wakeups_are_tables(command, tmp_path):
@@ -138,7 +138,7 @@ def test_two_runs_differ_as_their_traces_do(run, command, tmp_path):
     other = fg.run("hikey960", PIPE, "fair:v5.9+asym-prev-first", why=True)
     traces = [trace(command, tmp_path / "base.txt"), trace(command, tmp_path / "test.txt", "fair:v5.9+asym-prev-first")]
     difference = fg.diff(run, other)
-    theirs = said(command, "explain", "--diff", *traces)
+    theirs = said(command, "diff", *traces)
     for path, side in zip(traces, (run, other), strict=True):
         shown = f"{side.machine} {side.workload} {side.sched} seed {side.seed}"
         theirs = theirs.replace(str(path), shown)

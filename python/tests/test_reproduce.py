@@ -51,4 +51,4 @@ def test_an_interrupt_ends_it_and_keeps_what_was_done(tmp_path):
         signal.signal(signal.SIGINT, before)
     kept = [file for file in tmp_path.rglob("*") if file.is_file()]
     # What was cut short is no result.
-    assert all("stopped" not in file.read_text() for file in kept)
+    assert all(b"stopped" not in file.read_bytes() for file in kept)

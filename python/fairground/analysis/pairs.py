@@ -158,7 +158,9 @@ def change(base: Figures, test: Figures, better: str) -> Change | None:
     # Where means differ by rounding only, there is no difference.
     equal = np.isclose(base_by_seed, test_by_seed, rtol=ROUNDING, atol=0)
     test_by_seed = np.where(equal, base_by_seed, test_by_seed)
-    diff, diff_ci, improvement, ci, significant = _fairground.change(base_by_seed.tolist(), test_by_seed.tolist(), better)
+    diff, diff_ci, improvement, ci, significant = _fairground.change(
+        base_by_seed.tolist(), test_by_seed.tolist(), better
+    )
     gain = (test - base) * (1 if better == "higher" else -1)
     low, high = diff_ci or (np.nan, np.nan)
     return Change(

@@ -171,7 +171,7 @@ fn a_hyphen_is_standard_input_and_output() {
         shell(&format!("{import} /dev/stdout >{file}"));
         assert_eq!(std::fs::read_to_string(file).unwrap(), piped.stdout);
         let run = format!("{fairground} run hikey960 sched-pipe:loops=50,threads --sched fair:v5.9 --trace -");
-        let ran = shell(&format!("{run} | {fairground} stats -"));
+        let ran = shell(&format!("{run} | {fairground} stats latency -"));
         assert_eq!(ran.stdout, succeeds(&format!("stats latency {trace}")));
         assert!(ran.stderr.contains("\nhash  "), "{}", ran.stderr);
         assert!(shell(&format!("{fairground} explain - < {trace}")).stdout.contains("decisions"));

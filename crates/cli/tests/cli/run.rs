@@ -45,8 +45,13 @@ fn a_trace_dat_says_what_the_text_says() {
         let path = dir.path().join(file).display().to_string();
         let words = "run hikey960 sched-pipe:loops=20,threads --sched fair:v5.11 --why";
         let run = succeeds(&format!("{words} --trace {path} {more}"));
-        let asked =
-            ["stats FILE", "stats FILE residency", "stats FILE migrations", "explain FILE", "explain FILE --at 0"];
+        let asked = [
+            "stats latency FILE",
+            "stats residency FILE",
+            "stats migrations FILE",
+            "explain FILE",
+            "explain FILE --at 0",
+        ];
         let told = asked.map(|words| succeeds(&words.replace("FILE", &path)).replace(&path, "FILE"));
         (std::fs::read(&path).unwrap(), run, told)
     };
