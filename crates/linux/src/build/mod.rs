@@ -24,7 +24,7 @@
 //! ```
 //! use fairground_linux::build::{BuildError, Kernels};
 //!
-//! let none = Kernels::at("/nowhere/kernels".into());
+//! let none = Kernels::in_dir("/nowhere/kernels".into());
 //! assert!(matches!(none.find("v6.12"), Err(BuildError::Unknown { .. })));
 //! ```
 
