@@ -57,7 +57,7 @@ impl Placement {
 /// All placements of a run, and what it is judged by.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Placements {
-    /// In their order.
+    /// In the order in which they were decided.
     pub all: Vec<Placement>,
     /// Names of rules.
     pub rules: Vec<String>,

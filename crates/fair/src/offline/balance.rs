@@ -18,7 +18,7 @@ pub struct BalanceInput {
     pub domain: usize,
     /// `FG_CPU_*`.
     pub kind: u32,
-    /// Ticks since boot.
+    /// The kernel's `jiffies`: ticks since boot, CONFIG_HZ of them a second.
     pub jiffies: u64,
     /// The queues from which the kernel pulled, in its order: the only ones whose tasks are known.
     pub sources: Vec<SourceQueue>,
@@ -53,11 +53,11 @@ pub enum Move {
     },
     /// A task was detached.
     Detached {
-        /// The task.
+        /// Number of the task that was detached.
         task: u32,
-        /// The source.
+        /// CPU whose queue it leaves (`src_cpu`).
         from: CpuId,
-        /// The destination.
+        /// CPU that pulls it, or is pushed to (`dst_cpu`).
         to: CpuId,
     },
 }
@@ -67,7 +67,7 @@ pub enum Move {
 pub struct BalanceResult {
     /// False: another CPU balances this domain.
     pub ours: bool,
-    /// In their order.
+    /// What the attempt did, in the order in which the kernel would.
     pub moves: Vec<Move>,
     /// The source's stopper was asked to push its current task.
     pub active: bool,

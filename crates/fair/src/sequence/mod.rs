@@ -64,7 +64,7 @@ pub(crate) trait Host {
     /// update_rq_clock of `cpu`, with the time and the interrupt time that the caller sees.
     fn update_clock(&mut self, world: &mut World, cpu: usize);
 
-    /// Ticks since boot.
+    /// The kernel's `jiffies`: ticks since boot, CONFIG_HZ of them a second.
     fn jiffies(&self) -> u64;
 
     /// Scheduler work of the calling CPU: `n` units.

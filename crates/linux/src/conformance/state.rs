@@ -65,7 +65,7 @@ pub struct Refs {
 /// What belongs to no CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SysState {
-    /// Ticks since boot.
+    /// The kernel's `jiffies`: ticks since boot, CONFIG_HZ of them a second.
     pub jiffies: u64,
     /// Some partition has domains of unequal capacity.
     pub asym_key: bool,

@@ -1,4 +1,4 @@
-//! Context switches.
+//! A recorded context switch: who leaves the CPU and in which state, who gets it.
 
 use fairground_machine::CpuId;
 
