@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Executes the commands that pages show in ```sh blocks, each page in a directory of its own.
 #
-#   tests/docs.sh              docs/*.md, but for docs/kernel.md, which wants a kernel tree beside it, and pages with sweeps,
+#   tests/docs.sh              docs/*.md, but for kernel.md and conformance.md, which want a kernel tree, and pages with sweeps,
 #                              which want the Python package: tests/python.sh
 #   tests/docs.sh --full       README.md and docs/reproduction/*.md, whose runs are long, with a release build
-#   tests/docs.sh PAGE DIR     one page, in this directory
+#   tests/docs.sh PAGE DIR     one page, in this directory, where another page may have run
 set -euo pipefail
 limit=1800 # s for a page, as a bound
 cd "$(dirname "$0")/.."
@@ -26,7 +26,7 @@ commands() { awk '/^```sh$/ {on = 1; next} /^```/ {on = 0} on' "$1"; }
 page() {
 	local script
 	script=$(commands "$1")
-	ln -s "$root"/{machines,workloads,Cargo.toml,Cargo.lock,crates,policy,published} "$2"/
+	ln -sfn "$root"/{machines,workloads,Cargo.toml,Cargo.lock,crates,policy,published} "$2"/
 	echo "$1"
 	# `cargo run` in a page means the program just built.
 	(cd "$2" && timeout --foreground $limit bash -euo pipefail -c "${script//cargo run --release --/fairground}" >"$2/out" 2>&1) && return
@@ -42,7 +42,7 @@ if [ $# = 2 ]; then
 fi
 ran=0
 for file in "${pages[@]}"; do
-	[ "$file" != docs/kernel.md ] && grep -q '^```sh$' "$file" && ! commands "$file" | grep -q '^fairground sweep' || continue
+	[[ ! $file =~ /(kernel|conformance).md$ ]] && grep -q '^```sh$' "$file" && ! commands "$file" | grep -q '^fairground sweep' || continue
 	dir=$(mktemp -d)
 	page "$file" "$dir"
 	rm -r "$dir"

@@ -4,7 +4,7 @@
 # wants a tree or a library runs with them. No release is asserted.
 #
 #   tests/kernel.sh            what every change must pass: 6.12 alone, built, hosted, run, and refereed for a moment
-#   tests/kernel.sh --full     both and the patched one, docs/kernel.md, what a booted kernel decided, the same bytes
+#   tests/kernel.sh --full     both and the patched one, docs/{kernel,conformance}.md, what a booted kernel decided, the same bytes
 #   tests/kernel.sh referee    our policy against both of them, all decisions
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -70,13 +70,14 @@ library() {
 # package RELEASE: the source package and its version, as tests/hashes/linux.tsv names them.
 package() { dpkg-query -W -f '${Package}_${Version}' "linux-source-$1"; }
 
-# The guide's commands, with the trees it speaks of: they leave linux:base and the patched linux:mine.
+# The commands of both pages, with the trees they name: they leave linux:base and the patched linux:mine.
 guide() {
-	say "docs/kernel.md"
+	say "docs/kernel.md and docs/conformance.md"
 	rm -rf "$kernels/guide"
 	mkdir "$kernels/guide"
 	cp -r "$tree612" "$kernels/guide/linux-source-6.12"
 	tests/docs.sh docs/kernel.md "$kernels/guide"
+	tests/docs.sh docs/conformance.md "$kernels/guide"
 }
 
 smoke() {
