@@ -56,6 +56,14 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Bytes of a database up to which its whole structure is checked on opening.
 const CHECKED_WHOLE: u64 = 256 << 20;
 
+/// Keys that one query looks up.
+const KEYS_PER_QUERY: usize = 4096;
+
+/// Places, ascending, of the keys without an entry among so many (?2) of 16 bytes each, one behind the other (?1).
+const MISSING: &str = "WITH RECURSIVE places (place) AS \
+     (SELECT 0 UNION ALL SELECT place + 1 FROM places WHERE place + 1 < ?2) \
+     SELECT place FROM places WHERE NOT EXISTS (SELECT 1 FROM entries WHERE key = substr(?1, 16 * place + 1, 16))";
+
 const SCHEMA: [&str; 4] = [
     "CREATE TABLE entries (key BLOB PRIMARY KEY, id INTEGER NOT NULL, checksum BLOB NOT NULL) WITHOUT ROWID",
     "CREATE TABLE results (id INTEGER PRIMARY KEY, content BLOB NOT NULL)",
@@ -265,12 +273,15 @@ impl Store {
     pub fn missing(&self, keys: &[Key]) -> Result<Vec<usize>, StoreError> {
         let state = self.state();
         let find = || -> rusqlite::Result<Vec<usize>> {
+            // One snapshot for all chunks.
             let all = state.db.unchecked_transaction()?;
+            let mut select = all.prepare_cached(MISSING)?;
             let mut missing = Vec::new();
-            let mut entry = all.prepare_cached("SELECT 1 FROM entries WHERE key = ?1")?;
-            for (at, key) in keys.iter().enumerate() {
-                if !entry.exists([key.bytes()])? {
-                    missing.push(at);
+            for (chunk, keys) in keys.chunks(KEYS_PER_QUERY).enumerate() {
+                let bytes: Vec<u8> = keys.iter().flat_map(|key| key.bytes()).collect();
+                let mut rows = select.query(params![bytes, keys.len()])?;
+                while let Some(row) = rows.next()? {
+                    missing.push(chunk * KEYS_PER_QUERY + row.get::<_, usize>(0)?);
                 }
             }
             Ok(missing)

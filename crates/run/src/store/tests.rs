@@ -47,6 +47,20 @@ fn a_result_comes_back_as_it_was_put() {
     assert_eq!(store.get(key(7)), Lookup::Found(record(7)));
 }
 
+/// More than one query looks up.
+#[test]
+fn what_is_missing_is_found_among_many() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = filled(dir.path(), 5);
+    let mut keys: Vec<Key> = (100..100 + 2 * KEYS_PER_QUERY as u64).map(key).collect();
+    let all = keys.len();
+    let on_record = [0, 17, KEYS_PER_QUERY - 1, KEYS_PER_QUERY, all - 1];
+    on_record.iter().zip(0..).for_each(|(place, n)| keys[*place] = key(n));
+    let missing: Vec<usize> = (0..all).filter(|place| !on_record.contains(place)).collect();
+    assert_eq!(store.missing(&keys).unwrap(), missing);
+    assert_eq!(store.missing(&[]).unwrap(), [0; 0]);
+}
+
 #[test]
 fn several_write_at_once() {
     let dir = tempfile::tempdir().unwrap();
