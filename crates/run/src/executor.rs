@@ -5,7 +5,8 @@
 //! result; it is chosen so that no long run is left for the end: a column that nobody has taken the time of comes first,
 //! then that whose runs take longest.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -119,10 +120,10 @@ impl Executor {
         tell: ProgressListener,
     ) -> Result<Outcomes, BatchError> {
         let work = Work::new(&self.columns, store, jobs, stop, tell);
-        let threads = jobs.min(work.state().left.len()).max(1);
+        let threads = jobs.min(work.state().left()).max(1);
         let refused = |e: std::io::Error| {
             // Those that were had stop after the run they are at.
-            work.state().left.clear();
+            work.state().clear();
             BatchError::Threads { jobs: threads, cause: e.to_string() }
         };
         std::thread::scope(|scope| {
@@ -153,12 +154,36 @@ struct Work<'a> {
     state: Mutex<State>,
 }
 
+/// The runs that are left, and how long those took that are done.
 struct State {
-    left: Vec<Place>,
+    columns: Vec<ColumnState>,
     given: BTreeMap<Place, Result<RunReport, String>>,
-    /// Of each column: wall time of the runs that are done, and how many.
-    took: Vec<(Duration, u32)>,
-    begun: Vec<bool>,
+    /// Columns of which no run was begun and none is on record, the one to begin first at the front.
+    fresh: VecDeque<usize>,
+    /// The other columns with runs left, in the order of their means; without a mean: first.
+    begun: BTreeSet<(Option<Duration>, Reverse<usize>)>,
+    /// Wall time of all runs that are done, and how many.
+    took: (Duration, u32),
+    /// Of the columns with a mean: their means times their runs left.
+    expected: Duration,
+    /// Runs left in columns without a mean.
+    unknown: u32,
+}
+
+#[derive(Default)]
+struct ColumnState {
+    /// Places in the column, ascending.
+    left: VecDeque<usize>,
+    /// Wall time of the runs that are done, and how many.
+    took: (Duration, u32),
+}
+
+impl ColumnState {
+    /// Mean of the runs that are done.
+    fn mean(&self) -> Option<Duration> {
+        let (took, n) = self.took;
+        (n > 0).then(|| took / n)
+    }
 }
 
 impl<'a> Work<'a> {
@@ -170,10 +195,7 @@ impl<'a> Work<'a> {
         stop: &'a Stop,
         tell: ProgressListener<'a>,
     ) -> Work<'a> {
-        let given = BTreeMap::new();
-        let none = (Duration::ZERO, 0);
-        let mut state =
-            State { left: Vec::new(), given, took: vec![none; columns.len()], begun: vec![false; columns.len()] };
+        let mut state = State::new(columns.len());
         for (c, column) in columns.iter().enumerate() {
             for (s, seed) in column.seeds.iter().enumerate() {
                 let key = column.key.map(|key| key.with(*seed));
@@ -188,10 +210,11 @@ impl<'a> Work<'a> {
                     }
                     Lookup::Missing => {}
                 }
-                state.left.push((c, s));
+                state.columns[c].left.push_back(s);
             }
         }
-        tell(Progress::Begun { runs: state.left.len() + state.given.len(), kept: state.given.len() });
+        state.order(|c| columns[c].experiment.machine.cpus.len());
+        tell(Progress::Begun { runs: state.left() + state.given.len(), kept: state.given.len() });
         Work { columns, store, jobs, stop, tell, state: Mutex::new(state) }
     }
 
@@ -203,7 +226,7 @@ impl<'a> Work<'a> {
     /// Runs what is left, one after another.
     fn serve(&self) {
         loop {
-            let next = self.state().next(|c| self.columns[c].experiment.machine.cpus.len());
+            let next = self.state().next();
             let Some(place) = next else { return };
             let start = Instant::now();
             let (outcome, recordable) = self.run(place);
@@ -252,36 +275,92 @@ impl<'a> Work<'a> {
 }
 
 impl State {
-    fn note(&mut self, column: usize, took: Duration) {
-        self.took[column].0 += took;
-        self.took[column].1 += 1;
+    fn new(columns: usize) -> State {
+        State {
+            columns: (0..columns).map(|_| ColumnState::default()).collect(),
+            given: BTreeMap::new(),
+            fresh: VecDeque::new(),
+            begun: BTreeSet::new(),
+            took: (Duration::ZERO, 0),
+            expected: Duration::ZERO,
+            unknown: 0,
+        }
     }
 
-    /// Mean of the runs of a column that are done.
-    fn mean(&self, column: usize) -> Option<Duration> {
-        let (took, n) = self.took[column];
-        (n > 0).then(|| took / n)
+    /// Orders the runs that are left: of columns that nobody has taken the time of, those of large machines first.
+    fn order(&mut self, size: impl Fn(usize) -> usize) {
+        for (c, column) in self.columns.iter().enumerate().filter(|(_, column)| !column.left.is_empty()) {
+            match column.mean() {
+                Some(mean) => {
+                    self.begun.insert((Some(mean), Reverse(c)));
+                    self.expected += mean * column.left.len() as u32;
+                }
+                None => {
+                    self.fresh.push_back(c);
+                    self.unknown += column.left.len() as u32;
+                }
+            }
+        }
+        self.fresh.make_contiguous().sort_by_key(|c| (Reverse(size(*c)), *c));
+    }
+
+    /// Number of runs that are left.
+    fn left(&self) -> usize {
+        self.columns.iter().map(|column| column.left.len()).sum()
+    }
+
+    /// Nothing is left.
+    fn clear(&mut self) {
+        self.columns.iter_mut().for_each(|column| column.left.clear());
+        (self.fresh, self.begun) = Default::default();
+        (self.expected, self.unknown) = Default::default();
+    }
+
+    /// A run of a column has taken so long.
+    fn note(&mut self, c: usize, took: Duration) {
+        let old = self.columns[c].mean();
+        for (sum, n) in [&mut self.columns[c].took, &mut self.took] {
+            *sum += took;
+            *n += 1;
+        }
+        let mean = self.columns[c].mean();
+        if self.begun.remove(&(old, Reverse(c))) {
+            self.begun.insert((mean, Reverse(c)));
+            let left = self.columns[c].left.len() as u32;
+            match old {
+                Some(old) => self.expected -= old * left,
+                None => self.unknown -= left,
+            }
+            self.expected += mean.unwrap_or_default() * left;
+        }
     }
 
     /// The run to make now: of a column that was not begun, those of large machines first; else of the longest.
-    fn next(&mut self, size: impl Fn(usize) -> usize) -> Option<Place> {
-        let order = |(c, s): Place| {
-            let known = self.mean(c);
-            let fresh = known.is_none() && !self.begun[c];
-            (fresh, if fresh { size(c) } else { 0 }, known, std::cmp::Reverse((c, s)))
+    fn next(&mut self) -> Option<Place> {
+        let c = match self.fresh.pop_front() {
+            Some(c) => {
+                self.begun.insert((None, Reverse(c)));
+                c
+            }
+            None => self.begun.last()?.1 .0,
         };
-        let best = (0..self.left.len()).max_by_key(|i| order(self.left[*i]))?;
-        let place = self.left.swap_remove(best);
-        self.begun[place.0] = true;
-        Some(place)
+        let column = &mut self.columns[c];
+        let (mean, s) = (column.mean(), column.left.pop_front()?);
+        match mean {
+            Some(mean) => self.expected -= mean,
+            None => self.unknown -= 1,
+        }
+        if column.left.is_empty() {
+            self.begun.remove(&(mean, Reverse(c)));
+        }
+        Some((c, s))
     }
 
-    /// Wall time of what is left on so many threads.
+    /// Wall time of what is left on so many threads: each run takes the mean of its column, or of all runs.
     fn expected(&self, jobs: usize) -> Option<Duration> {
-        let (all, n) = self.took.iter().fold((Duration::ZERO, 0), |(d, n), (took, runs)| (d + *took, n + runs));
-        let mean = (n > 0).then(|| all / n)?;
-        let left: Duration = self.left.iter().map(|(c, _)| self.mean(*c).unwrap_or(mean)).sum();
-        Some(left / jobs.max(1) as u32)
+        let (took, n) = self.took;
+        let mean = (n > 0).then(|| took / n)?;
+        Some((self.expected + mean * self.unknown) / jobs.max(1) as u32)
     }
 }
 
@@ -384,14 +463,35 @@ mod tests {
     #[test]
     fn the_unknown_is_tried_first_and_then_what_takes_longest() {
         let ms = Duration::from_millis;
-        let mut state = State {
-            left: vec![(0, 1), (1, 1), (1, 2), (2, 0), (2, 1), (3, 0)],
-            given: BTreeMap::new(),
-            took: vec![(ms(10), 1), (ms(30), 1), (ms(0), 0), (ms(0), 0)],
-            begun: vec![true, true, false, false],
-        };
-        assert_eq!(state.expected(2), Some(ms((10 + 30 + 30 + 20 + 20 + 20) / 2)));
-        let order: Vec<Place> = std::iter::from_fn(|| state.next(|c| if c == 3 { 224 } else { 8 })).collect();
+        let mut state = State::new(4);
+        let left: [&[usize]; 4] = [&[1], &[1, 2], &[0, 1], &[0]];
+        left.iter().zip(&mut state.columns).for_each(|(left, column)| column.left.extend(*left));
+        state.note(0, ms(10));
+        state.note(1, ms(30));
+        state.order(|c| if c == 3 { 224 } else { 8 });
+        assert_eq!((state.left(), state.expected(2)), (6, Some(ms((10 + 30 + 30 + 20 + 20 + 20) / 2))));
+        let order: Vec<Place> = std::iter::from_fn(|| state.next()).collect();
         assert_eq!(order, [(3, 0), (2, 0), (1, 1), (1, 2), (0, 1), (2, 1)]);
+        assert_eq!((state.left(), state.expected(2)), (0, Some(ms(0))));
+    }
+
+    /// Each run that is done moves its column: a run takes a logarithm of the columns, and a million are ordered at once.
+    #[test]
+    fn the_order_follows_the_times_as_they_come() {
+        let ms = Duration::from_millis;
+        let mut state = State::new(2);
+        state.columns.iter_mut().for_each(|column| column.left.extend(0..4));
+        state.order(|_| 8);
+        assert_eq!([state.next(), state.next()], [Some((0, 0)), Some((1, 0))]);
+        state.note(0, ms(20));
+        assert_eq!(state.next(), Some((0, 1)));
+        state.note(1, ms(30));
+        assert_eq!(state.next(), Some((1, 1)));
+        // Means are now 50 and 30 ms.
+        state.note(0, ms(80));
+        assert_eq!(state.expected(1), Some(ms(2 * 50 + 2 * 30)));
+        assert_eq!(state.next(), Some((0, 2)));
+        state.clear();
+        assert_eq!((state.left(), state.next(), state.expected(1)), (0, None, Some(ms(0))));
     }
 }
