@@ -8,7 +8,7 @@
 //! mail says of its patches ([`crate::published::Mail::based_on`]). What a feature *carries* is the whole change less
 //! that without it. Added and carried differ where features act on each other.
 //!
-//! Where base and test have workloads of their own too ([`crate::published::RunSpec::test_workload`]), the other workload
+//! Where base and test have workloads of their own too ([`crate::published::PublishedRun::test_workload`]), the other workload
 //! is taken like a feature, before all others.
 //!
 //! Points are percent of the base's mean, positive = better; intervals are those of [`crate::stats`], paired over the

@@ -17,7 +17,7 @@ use fairground_workload::WorkloadError;
 use miette::Diagnostic;
 use thiserror::Error;
 
-use crate::published::{current_id, Mail, PublishedError, PublishedRow, RunSpec};
+use crate::published::{current_id, Mail, PublishedError, PublishedRow, PublishedRun};
 use crate::tables::nearest;
 use fairground_run::batch::{self, BatchError, Plan};
 use fairground_run::experiment::Experiment;
@@ -44,7 +44,7 @@ pub struct Target {
     /// Which way is better.
     pub better: Better,
     /// The run that gives our value.
-    pub run: RunSpec,
+    pub run: PublishedRun,
 }
 
 /// A fit: fit parameters, and the cell that they must reproduce.

@@ -21,7 +21,7 @@ pub use self::assumed::{with_option, FittedOption, Moved, Swept};
 pub use self::cell::Cell;
 pub use self::domain::DomainCheck;
 pub use self::given::{GivenRow, GivenTable};
-pub use self::run::{FormSpec, RunSpec, UnknownGovernor};
+pub use self::run::{FormSpec, PublishedRun, UnknownGovernor};
 
 /// A file that comes with the program.
 struct BuiltIn {
@@ -113,7 +113,7 @@ pub struct PublishedRow {
     /// Why the row is not run.
     pub not_run: Option<String>,
     /// The run that gives our value.
-    pub run: Option<RunSpec>,
+    pub run: Option<PublishedRun>,
     /// Or of which domain it is.
     pub domain: Option<DomainCheck>,
 }

@@ -43,7 +43,7 @@ use thiserror::Error;
 use crate::ablation::{Ablation, Piece};
 use crate::comparison::{Comparison, Report, Row};
 use crate::cost_attribution::{self, CostTermShare};
-use crate::published::{current_id, Cell, DomainCheck, GivenTable, Mail, PublishedRow, RunSpec};
+use crate::published::{current_id, Cell, DomainCheck, GivenTable, Mail, PublishedRow, PublishedRun};
 use crate::robustness::Robustness;
 use crate::sensitivity::Sensitivity;
 use fairground_run::batch::Results;
@@ -272,8 +272,8 @@ pub const SCORED_PAIRS_MIN: usize = 8;
 pub const SCHEMA: &str = "fairground-reproduce-2";
 
 /// The distinct runs that the rows of a mail need.
-pub fn runs_of(mail: &Mail) -> Vec<RunSpec> {
-    let mut runs: Vec<RunSpec> = Vec::new();
+pub fn runs_of(mail: &Mail) -> Vec<PublishedRun> {
+    let mut runs: Vec<PublishedRun> = Vec::new();
     for run in mail.rows.iter().filter_map(|r| r.run.as_ref()) {
         for run in std::iter::once(run.clone()).chain(run.forms()) {
             if !runs.iter().any(|known| same_run(known, &run)) {
@@ -285,8 +285,8 @@ pub fn runs_of(mail: &Mail) -> Vec<RunSpec> {
 }
 
 /// Whether two rows are answered by the same runs: all but what is read from them.
-pub(crate) fn same_run(a: &RunSpec, b: &RunSpec) -> bool {
-    let same = |x: fn(&RunSpec) -> &str| x(a) == x(b);
+pub(crate) fn same_run(a: &PublishedRun, b: &PublishedRun) -> bool {
+    let same = |x: fn(&PublishedRun) -> &str| x(a) == x(b);
     same(|r| &r.machine)
         && same(|r| &r.workload)
         && a.ends() == b.ends()
@@ -299,7 +299,7 @@ pub(crate) fn same_run(a: &RunSpec, b: &RunSpec) -> bool {
 ///
 /// # Errors
 /// If a machine file claims a fit to a cell that does not exist, or a row asks for a metric that does not.
-pub fn reproduce(mails: &[Mail], executed: &[(RunSpec, Executed)]) -> Result<Reproduction, ReproduceError> {
+pub fn reproduce(mails: &[Mail], executed: &[(PublishedRun, Executed)]) -> Result<Reproduction, ReproduceError> {
     let mut rows = Vec::new();
     let mut notes: Vec<String> = Vec::new();
     for mail in mails {
@@ -475,7 +475,7 @@ fn split(executed: &Executed, ours: &Row) -> (Vec<CostTermShare>, Vec<Piece>) {
 /// Our figures of a row, and their spread if it asks for that; none if no pair of runs completed.
 fn our_row<'a>(
     row: &PublishedRow,
-    run: &RunSpec,
+    run: &PublishedRun,
     report: &'a Report,
 ) -> Result<(Option<&'a Row>, Option<RunModes>), ReproduceError> {
     let Some(Comparison { rows, .. }) = report.comparisons.first().filter(|c| !c.rows.is_empty()) else {
@@ -523,7 +523,7 @@ fn change_kind(row: &PublishedRow, cells: Cells) -> Kind {
     }
 }
 
-fn check_cells(mail: &Mail, spec: &RunSpec, executed: &Executed) -> Result<(), ReproduceError> {
+fn check_cells(mail: &Mail, spec: &PublishedRun, executed: &Executed) -> Result<(), ReproduceError> {
     let of_this_mail = |cell: &Cow<str>| cell.starts_with(&format!("{}/", mail.mail));
     let ids = || mail.rows.iter().chain(&mail.aside).map(|r| &r.id);
     let known = |cell: &str| ids().any(|id| [format!("{id}/base"), format!("{id}/test")].iter().any(|c| c == cell));

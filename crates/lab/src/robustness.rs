@@ -9,7 +9,7 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::comparison::Report;
-use crate::published::{with_option, Mail, Moved, PublishedRow, RunSpec, Swept};
+use crate::published::{with_option, Mail, Moved, PublishedRow, PublishedRun, Swept};
 use crate::reproduce::same_run;
 use crate::stats::splitmix64;
 
@@ -80,7 +80,7 @@ fn shuffled(range: usize, n: usize) -> Vec<usize> {
 }
 
 /// `run` with the workloads' options at these values.
-pub fn run_at(run: &RunSpec, swept: &[Swept], values: &[f64]) -> RunSpec {
+pub fn run_at(run: &PublishedRun, swept: &[Swept], values: &[f64]) -> PublishedRun {
     let mut run = run.clone();
     for (swept, value) in swept.iter().zip(values) {
         let Some(Moved::Option(name, option)) = swept.moved() else { continue };
@@ -110,7 +110,7 @@ pub fn set_figures(machine: &mut Machine, swept: &[Swept], values: &[f64]) -> Re
 
 impl Robustness {
     /// Of what the runs of a mail gave at each point.
-    pub fn from_points(mail: &Mail, seeds: usize, at: &[Vec<(RunSpec, Report)>]) -> Robustness {
+    pub fn from_points(mail: &Mail, seeds: usize, at: &[Vec<(PublishedRun, Report)>]) -> Robustness {
         let range = |s: &Swept| {
             let [low, high] = s.ends();
             VariedRange { what: s.what.clone(), low, high }
@@ -128,9 +128,9 @@ impl Robustness {
 
 impl RobustnessRow {
     /// None for a row that is not run or that publishes no change.
-    fn from_points(row: &PublishedRow, at: &[Vec<(RunSpec, Report)>]) -> Option<RobustnessRow> {
+    fn from_points(row: &PublishedRow, at: &[Vec<(PublishedRun, Report)>]) -> Option<RobustnessRow> {
         let (run, published) = (row.run.as_ref()?, row.improvement_pct().filter(|pct| *pct != 0.0)?);
-        let change = |point: &Vec<(RunSpec, Report)>| {
+        let change = |point: &Vec<(PublishedRun, Report)>| {
             let report = &point.iter().find(|(spec, _)| same_run(spec, run))?.1;
             let rows = &report.comparisons.first()?.rows;
             rows.iter().find(|r| r.metric.name == run.metric)?.change.improvement_pct

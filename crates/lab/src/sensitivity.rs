@@ -11,7 +11,7 @@ use fairground_machine::{Machine, Perturbation, Source};
 use serde::Serialize;
 
 use crate::comparison::{Report, Row};
-use crate::published::{Mail, PublishedRow, RunSpec};
+use crate::published::{Mail, PublishedRow, PublishedRun};
 use crate::reproduce::{judge_row, same_run};
 
 /// What estimates are multiplied by.
@@ -129,7 +129,7 @@ pub fn perturbed_machines(machine: &Machine) -> (Vec<PerturbedMachine>, Vec<Skip
 /// Results of a run specification with unchanged figures, and with each perturbed one.
 pub struct Trial {
     /// The run specification of base and test.
-    pub run: RunSpec,
+    pub run: PublishedRun,
     /// With the machine's figures unchanged.
     pub stands: Report,
     /// With each perturbed figure: its path, the factor, and the runs.
@@ -215,7 +215,7 @@ mod tests {
     }
 
     /// 3 pairs of runs, all with this change in percent of 100.
-    fn report(run: &RunSpec, pct: f64) -> Report {
+    fn report(run: &PublishedRun, pct: f64) -> Report {
         let metric = Metric { name: run.metric.clone(), unit: "".into(), better: Better::Higher, meaning: "".into() };
         let rows = vec![Row::new(metric, vec![100.0; 3], vec![100.0 + pct; 3])];
         let comparisons = vec![Comparison { base: "b".into(), test: "t".into(), rows, pairs: vec![] }];

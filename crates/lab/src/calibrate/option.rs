@@ -87,7 +87,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::published::RunSpec;
+    use crate::published::PublishedRun;
 
     #[test]
     fn the_fits_of_mail_003_are_of_its_unpatched_kernel() {
@@ -112,7 +112,7 @@ mod tests {
     fn an_option_is_turned_until_the_baseline_is_met_whichever_way_it_goes() {
         let mut job = option_jobs("pixel6").unwrap().swap_remove(0);
         let workload = "geekbench5:copies=1,work=10,gap=10".to_string();
-        job.target.run = RunSpec { workload: workload.clone(), ..job.target.run };
+        job.target.run = PublishedRun { workload: workload.clone(), ..job.target.run };
         let machine = fairground_machine::Machine::preset("hikey").unwrap();
         let workload = Workload::find(&workload, &machine).unwrap().0;
         let scheds = vec!["fair:v5.9".parse().unwrap()];

@@ -13,7 +13,7 @@ pub struct UnknownGovernor(String);
 /// How a row is repeated.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RunSpec {
+pub struct PublishedRun {
     /// Machine, as on the command line; with CPUs behind an `@` where the workload was bound.
     pub machine: String,
     /// Workload, as on the command line; short where the mail's own length takes long.
@@ -49,7 +49,7 @@ pub struct FormSpec {
     pub test: String,
 }
 
-impl RunSpec {
+impl PublishedRun {
     /// Who chooses frequencies.
     ///
     /// # Errors
@@ -80,8 +80,8 @@ impl RunSpec {
     }
 
     /// The runs of the schedulers of which nothing is printed.
-    pub fn forms(&self) -> impl Iterator<Item = RunSpec> + '_ {
-        self.also.iter().map(|form| RunSpec {
+    pub fn forms(&self) -> impl Iterator<Item = PublishedRun> + '_ {
+        self.also.iter().map(|form| PublishedRun {
             base: form.base.as_ref().unwrap_or(&self.base).clone(),
             test: Some(form.test.clone()),
             also: Vec::new(),
@@ -94,7 +94,7 @@ impl RunSpec {
         if self.seeds == Some(0) {
             return Some("expected at least one seed");
         }
-        let twice = |form: RunSpec| form.ends() == self.ends() || form.ends()[0] == form.ends()[1];
+        let twice = |form: PublishedRun| form.ends() == self.ends() || form.ends()[0] == form.ends()[1];
         self.forms().any(twice).then_some("expected in also another pair than base and test")
     }
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{same_run, Executed};
-use crate::published::RunSpec;
+use crate::published::PublishedRun;
 
 /// What another test scheduler gives: ours alone.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -23,8 +23,8 @@ pub struct Variant {
 }
 
 /// The forms that `run` asks for and of which some pair of runs completed, in its order.
-pub(super) fn variants_of_row(run: &RunSpec, executed: &[(RunSpec, Executed)]) -> Vec<Variant> {
-    let form = |form: RunSpec| {
+pub(super) fn variants_of_row(run: &PublishedRun, executed: &[(PublishedRun, Executed)]) -> Vec<Variant> {
+    let form = |form: PublishedRun| {
         let (_, executed) = executed.iter().find(|(spec, _)| same_run(spec, &form))?;
         let rows = &executed.report.comparisons.first()?.rows;
         let row = rows.iter().find(|row| row.metric.name == run.metric)?;

@@ -11,7 +11,7 @@ use super::{reproduce, runs_of, Executed, Reproduction};
 use crate::ablation::{Ablation, AblationError};
 use crate::comparison::Report;
 use crate::cost_attribution::TERMS;
-use crate::published::{Mail, RunSpec};
+use crate::published::{Mail, PublishedRun};
 use crate::robustness::{self, Robustness};
 use crate::sensitivity::{self, PerturbedMachine, Sensitivity, SkippedFigure, Trial};
 use fairground_run::executor::{Asked, Executor, Outcomes};
@@ -22,14 +22,14 @@ use fairground_run::worker::Workers;
 
 /// The base and test columns of one run specification.
 struct PairedColumns {
-    spec: RunSpec,
+    spec: PublishedRun,
     seeds: Vec<u64>,
     columns: [Asked; 2],
 }
 
 impl PairedColumns {
     fn report(&self, outcomes: &Outcomes) -> Report {
-        let RunSpec { machine, workload, .. } = &self.spec;
+        let PublishedRun { machine, workload, .. } = &self.spec;
         let both = self.columns.map(|asked| outcomes.of(asked)).into();
         Report::new(machine, workload, &self.spec.ends().map(String::from), &self.seeds, &both)
     }
@@ -45,7 +45,7 @@ struct PlannedRun {
 }
 
 /// One point of a robustness check: each published run, and its columns at that point.
-type Point = Vec<(RunSpec, PairedColumns)>;
+type Point = Vec<(PublishedRun, PairedColumns)>;
 
 /// A perturbed figure of a machine: its path, the factor, and the runs with it.
 type PerturbedRun = (String, f64, PairedColumns);
@@ -111,7 +111,7 @@ impl<'a> Planner<'a> {
         Ok(Planned { plan, executor: self.executor, warnings: self.warnings })
     }
 
-    fn run(&mut self, spec: RunSpec, mail: &Mail) -> Result<PlannedRun, RequestError> {
+    fn run(&mut self, spec: PublishedRun, mail: &Mail) -> Result<PlannedRun, RequestError> {
         let seeds: Vec<u64> = (1..=self.seeds.or(spec.seeds).unwrap_or(self.default_seeds)).collect();
         let pair = self.request_pair(&spec, &seeds, &|experiment| Arc::clone(experiment))?;
         let mut without = Vec::new();
@@ -136,7 +136,7 @@ impl<'a> Planner<'a> {
     /// Base and test on experiments that `change` has changed.
     fn request_pair(
         &mut self,
-        spec: &RunSpec,
+        spec: &PublishedRun,
         seeds: &[u64],
         change: &dyn Fn(&Arc<Experiment>) -> Arc<Experiment>,
     ) -> Result<PairedColumns, RequestError> {
@@ -145,13 +145,18 @@ impl<'a> Planner<'a> {
         Ok(PairedColumns { spec: spec.clone(), seeds: seeds.to_vec(), columns })
     }
 
-    fn experiments_of(&mut self, spec: &RunSpec) -> Result<[Arc<Experiment>; 2], RequestError> {
+    fn experiments_of(&mut self, spec: &PublishedRun) -> Result<[Arc<Experiment>; 2], RequestError> {
         let [(base_workload, base), (test_workload, test)] = spec.columns();
         Ok([self.experiment(spec, base_workload, base)?, self.experiment(spec, test_workload, test)?])
     }
 
     /// One scheduler under one workload; looked up once, so that its warnings are shown once.
-    fn experiment(&mut self, spec: &RunSpec, workload: &str, sched: &str) -> Result<Arc<Experiment>, RequestError> {
+    fn experiment(
+        &mut self,
+        spec: &PublishedRun,
+        workload: &str,
+        sched: &str,
+    ) -> Result<Arc<Experiment>, RequestError> {
         let key = [&spec.machine, &spec.governor, workload, sched].map(|part: &str| part.to_owned());
         if let Some(experiment) = self.experiments.get(&key) {
             return Ok(Arc::clone(experiment));
@@ -167,7 +172,7 @@ impl<'a> Planner<'a> {
     /// Plans the ablation of the change between base and test.
     fn request_ablation(
         &mut self,
-        spec: &RunSpec,
+        spec: &PublishedRun,
         [base, test]: [&Experiment; 2],
         based_on: &BTreeMap<String, Vec<String>>,
         seeds: &[u64],
@@ -251,7 +256,7 @@ impl<'a> Planner<'a> {
 }
 
 /// The distinct runs of the rows of a mail that are judged; of those with one of `parts` in their ids if there are any.
-fn judged_runs(mail: &Mail, parts: &[String]) -> Vec<RunSpec> {
+fn judged_runs(mail: &Mail, parts: &[String]) -> Vec<PublishedRun> {
     let mut judged = mail.clone();
     judged.rows.retain(|row| row.not_scored.is_none());
     judged.rows.retain(|row| parts.is_empty() || parts.iter().any(|part| row.id.contains(part)));
@@ -272,12 +277,12 @@ fn with_machine(experiment: &Experiment, machine: &Arc<Machine>) -> Experiment {
 impl Plan<'_> {
     /// Makes the result from the outcomes of all runs.
     pub fn result(&self, mails: &[Mail], outcomes: &Outcomes) -> Result<Reproduction, RequestError> {
-        let executed: Vec<(RunSpec, Executed)> =
+        let executed: Vec<(PublishedRun, Executed)> =
             self.runs.iter().map(|run| (run.pair.spec.clone(), run.executed(outcomes))).collect();
         let mut result = reproduce(mails, &executed)?;
         let point = |point: &Point| point.iter().map(|(run, pair)| (run.clone(), pair.report(outcomes))).collect();
         for (m, points) in &self.sweeps {
-            let at: Vec<Vec<(RunSpec, Report)>> = points.iter().map(point).collect();
+            let at: Vec<Vec<(PublishedRun, Report)>> = points.iter().map(point).collect();
             result.sweeps.push(Robustness::from_points(&mails[*m], self.supplements.robustness_seeds as usize, &at));
         }
         result.sensitivity =

@@ -202,7 +202,7 @@ fn a_row_taken_apart_says_which_feature_moves_it() {
 fn shown_004(parts: &[&str]) -> Reproduction {
     let mut mail = Mail::find("cluster-level").unwrap();
     mail.keep(&parts.iter().map(|part| part.to_string()).collect::<Vec<_>>());
-    let run = |spec: RunSpec| {
+    let run = |spec: PublishedRun| {
         let metric = Metric { name: spec.metric.clone(), unit: "".into(), better: Better::Lower, meaning: "".into() };
         let test = spec.test.as_ref().map_or(10.0, |test| test.len() as f64 / 10.0);
         let fitted = vec![Source::Fitted("cluster-level/kunpeng920/pinned-cluster/elapsed/base".into())];
