@@ -1,8 +1,6 @@
 //! Moving tasks: who is taken from where in which order, and whether work ends up where there is room for it.
 
 #[allow(dead_code)] // each of its users leaves something out
-mod rig;
-
 use std::sync::Arc;
 
 use fairground_fair::{Fair, Features, Options, PRESETS};
@@ -14,7 +12,7 @@ use fairground_sim::{
 };
 use fairground_workload::{Amount, Op, ProgramBuilder, Workload};
 
-use rig::{two_caches, Rig, MS};
+use crate::rig::{two_caches, Rig, MS};
 
 /// Where tasks are and why they moved.
 #[derive(Default)]

@@ -1,8 +1,6 @@
 //! Scenarios call by call, as the engine would make them: what is asked of the engine, and who runs.
 
 #[allow(dead_code)] // each of its users leaves something out
-mod rig;
-
 use std::sync::Arc;
 
 use fairground_fair::Options;
@@ -11,7 +9,7 @@ use fairground_machine::{CpuId, CpuMask, Machine};
 use fairground_sim::{Change, Env, IdleView, Ipi, MigrateCause, Pick, Request, Scheduler, TaskInfo, WakeContext};
 use fairground_workload::{Policy, SchedAttr};
 
-use rig::{two_caches, Rig, MS};
+use crate::rig::{two_caches, Rig, MS};
 
 #[test]
 fn a_wakeup_behind_another_cache_goes_through_the_wake_queue() {

@@ -1,8 +1,6 @@
 //! EEVDF through the scheduler's calls and in whole runs (spec 9.2); one CPU, so a slice is 0.75 ms, a tick 4 ms.
 
 #[allow(dead_code)] // each of its users leaves something out
-mod rig;
-
 use std::sync::Arc;
 
 use fairground_fair::{ffi, Fair, Features, Options};
@@ -10,7 +8,7 @@ use fairground_machine::{CpuMask, Machine};
 use fairground_sim::{testing, Change, Config, Engine, Event, EventKind, Observer, Pick, Request, Scheduler};
 use fairground_workload::{Amount, Op, Policy, ProgramBuilder, SchedAttr, TaskSpec};
 
-use rig::{two_caches, Rig, MS};
+use crate::rig::{two_caches, Rig, MS};
 
 const VERSIONS: [&str; 2] = ["v5.11+rq=eevdf", "v5.11+rq=eevdf612"];
 

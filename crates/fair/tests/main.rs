@@ -1,0 +1,14 @@
+//! All tests of the crate from outside: one program, which is linked once.
+
+mod balance;
+mod calls;
+mod clamps;
+mod eevdf;
+mod features;
+mod governor;
+mod groups;
+mod pressure;
+mod rig;
+mod runs;
+mod signals;
+mod topology;
