@@ -1,10 +1,10 @@
-//! A pass of the kernel's over a domain, and ours over the same state.
+//! A balance pass of the kernel over a domain, and ours over the same state.
 //!
 //! ```text
 //! balancing -> the CPUs of the domain, its groups and neighbours  -> PolicySandbox
-//! found     -> the queue that is to give, its clock, its tasks    -> PolicySandbox
-//! detached  -> who left
-//! balanced  -> ours is carried out on what was shown; both outcomes
+//! found     -> the source queue, its clock, its tasks             -> PolicySandbox
+//! detached  -> the tasks that left
+//! balanced  -> our pass over the copied state; both outcomes
 //! ```
 
 use fairground_fair::ffi::*;
@@ -14,52 +14,52 @@ use fairground_machine::CpuId;
 use super::state::{Found, Pass, State};
 use super::state_importer::{SavedState, StateImporter};
 
-/// What a pass came to.
+/// The outcome of a pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Another CPU balances the domain.
     not_ours: bool,
     moves: Vec<Move>,
-    /// The stopper of the last source was asked.
+    /// The pass asked the stopper of its last source to push.
     active: bool,
     left: PassEffects,
 }
 
-/// What a pass leaves behind.
+/// The state that a pass leaves behind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct PassEffects {
     nr_balance_failed: u32,
     balance_interval: u32,
-    /// The flag of the group above that this domain is in.
+    /// The imbalanced flag of the parent's group.
     imbalanced: bool,
-    /// Of the local group.
+    /// Capacity of the local group.
     capacity: u64,
     overload: u32,
     overutilized: u32,
 }
 
-/// Passes of a kernel, one at a time.
+/// The pass of a kernel that is under way, if any.
 #[derive(Default)]
 pub struct Passes {
     attempt: Option<BalanceInput>,
     moves: Vec<Move>,
-    /// Some source has tasks whose load the root run queue does not tell.
+    /// Some source has tasks in groups: their load is not that in the root run queue.
     has_groups: bool,
 }
 
-/// Both sides of a pass.
+/// The kernel's pass and ours.
 pub struct JudgedPass {
-    /// What was asked, with all sources.
+    /// The input, with all source queues.
     pub attempt: BalanceInput,
-    /// The row: how our look ended, and what came of it.
+    /// The row of the table: the rule of our search and the outcome.
     pub rule: String,
     /// The kernel's.
     pub kernel: Outcome,
     /// Ours.
     pub ours: Outcome,
-    /// The state as it was shown.
+    /// The state before the pass.
     pub before: SavedState,
-    /// The kernel does not show all that was looked at.
+    /// The kernel does not keep all that our policy reads.
     pub has_groups: bool,
 }
 
@@ -79,7 +79,7 @@ impl Passes {
         self.has_groups = false;
     }
 
-    /// The kernel's look found something; nothing has left yet.
+    /// The kernel has found a source; no task has left yet.
     pub fn found(
         &mut self,
         kernel: &dyn State,
@@ -101,7 +101,7 @@ impl Passes {
         self.moves.push(Move::Detached { task, from, to });
     }
 
-    /// The pass is over. None without a beginning.
+    /// The pass is over. None if its begin was not seen.
     pub fn end(
         &mut self,
         kernel: &dyn State,
@@ -122,7 +122,7 @@ impl Passes {
     }
 }
 
-/// Carries out ours; what came of it, and the row it counts in.
+/// Runs ours. Returns its outcome and its row.
 pub fn attempted(sandbox: &mut PolicySandbox, attempt: &BalanceInput) -> (Outcome, String) {
     let done = sandbox.balance(attempt);
     let row = row(done.rule, &done.moves, done.active);
@@ -130,7 +130,7 @@ pub fn attempted(sandbox: &mut PolicySandbox, attempt: &BalanceInput) -> (Outcom
     (Outcome { not_ours: !done.ours, moves: done.moves, active: done.active, left }, row)
 }
 
-/// A look that found a source may still end in nothing.
+/// A search that found a source may still move nothing.
 fn row(rule: &str, moves: &[Move], active: bool) -> String {
     let has_source = moves.iter().any(|m| matches!(m, Move::Found { src: Some(_), .. }));
     let has_moved = moves.iter().any(|m| matches!(m, Move::Detached { .. }));
@@ -141,7 +141,7 @@ fn row(rule: &str, moves: &[Move], active: bool) -> String {
     }
 }
 
-/// The stopper of a CPU was asked since the CPU was shown.
+/// The stopper of a CPU was asked after the CPU was copied.
 fn is_asked(kernel: &dyn State, sandbox: &mut PolicySandbox, cpu: CpuId) -> bool {
     let mut now = FgCpu::zeroed();
     kernel.cpu(cpu, &mut now);
@@ -182,7 +182,7 @@ impl PassEffects {
 }
 
 impl Outcome {
-    /// All of it in a line; outcomes are alike if their lines are.
+    /// The outcome as one line; equal lines are equal outcomes.
     pub fn words(&self) -> String {
         let mut words: Vec<String> = self.moves.iter().map(move_words).collect();
         if self.not_ours {

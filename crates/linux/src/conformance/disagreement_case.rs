@@ -1,5 +1,5 @@
-//! A disagreement as a file: the machine, the preset, all that the policy was shown, and what the kernel chose. A test
-//! replays it.
+//! A disagreement as a JSON file: the machine, the preset, the policy's input state, and the kernel's choice. A test
+//! repeats it.
 
 use std::sync::Arc;
 
@@ -19,61 +19,61 @@ use super::push;
 use super::state_importer::push_target;
 use super::tally::Kind;
 
-/// What is asked.
+/// The kind of decision, with its inputs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Question {
     /// Where a task goes.
     Place(Placing),
-    /// Who of the queued tasks and the current one runs next on a CPU. Queued ones in the kernel's order.
+    /// Which of the queued tasks and the current one runs next on a CPU. Queued tasks in the kernel's order.
     Pick(CpuId, Vec<u32>),
-    /// What is moved.
+    /// What a balance pass moves.
     Balance(BalanceInput),
-    /// What the stopper of this queue's CPU moves.
+    /// What the stopper of this CPU pushes.
     Push(SourceQueue),
-    /// What the governor asks of the clock of a CPU whose utilization has changed. `FG_FREQUENCY_*`.
+    /// The frequency that the governor requests after a CPU's utilization has changed. `FG_FREQUENCY_*`.
     Frequency(CpuId, u32),
 }
 
-/// A state that was shown, what was asked, and what the kernel answered.
+/// An input state, the kind of decision, and the kernel's answer.
 #[derive(Clone, Debug)]
 pub struct DisagreementCase {
     value: Value,
 }
 
-/// Why a file is no case.
+/// Why a file cannot be read as a case.
 #[derive(Debug, Error, Diagnostic)]
 pub enum CaseError {
-    /// No JSON.
+    /// Not valid JSON.
     #[error("the case is no JSON: {0}")]
     Json(#[from] serde_json::Error),
-    /// Something is missing or of another kind.
+    /// A key is missing or its value has another type.
     #[error("case: {0}")]
     Form(String),
-    /// The machine in it.
+    /// Its machine.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Machine(#[from] MachineError),
-    /// The scheduler in it.
+    /// Its scheduler.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Fair(#[from] FairError),
 }
 
-/// What came of showing a case to the policy.
+/// The result of a repeated case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replay {
-    /// The kernel's choice: a CPU, for a pick a task, -1: nobody; of a pass over a domain what it did, in words.
+    /// The kernel's choice: a CPU; for a pick a task, -1 for none; for a balance pass its outcome as text.
     pub kernel: Value,
     /// Ours.
     pub ours: Value,
-    /// By this rule.
+    /// The rule of our policy.
     pub rule: String,
-    /// What the policy looked at.
+    /// What our policy looked at.
     pub why: Vec<String>,
 }
 
 impl DisagreementCase {
-    /// Writes down what `shown` has been shown. `tasks`: those that matter.
+    /// Makes a case of the state in `shown`, with these tasks.
     pub fn new(of: &About<'_>, sandbox: &mut PolicySandbox, question: &Question, kernel: Value) -> DisagreementCase {
         let state = state(sandbox, question);
         let answer = answer(sandbox, question);
@@ -93,23 +93,23 @@ impl DisagreementCase {
         DisagreementCase { value }
     }
 
-    /// The file.
+    /// The case as JSON.
     pub fn json(&self) -> &Value {
         &self.value
     }
 
-    /// Reads a file.
+    /// Reads a case from JSON.
     ///
     /// # Errors
-    /// If it is no JSON.
+    /// The text is not valid JSON.
     pub fn parse(text: &str) -> Result<DisagreementCase, CaseError> {
         Ok(DisagreementCase { value: serde_json::from_str(text)? })
     }
 
-    /// Shows the state to the policy as it is today.
+    /// Decides the case with today's policy.
     ///
     /// # Errors
-    /// What of the file cannot be read.
+    /// A part of the case that cannot be read.
     pub fn replay(&self) -> Result<Replay, CaseError> {
         let machine = Machine::from_toml("case", text(&self.value, "machine")?)?;
         let features = Features::parse(text(&self.value, "preset")?)?;
@@ -130,11 +130,11 @@ impl DisagreementCase {
     }
 }
 
-/// What a case is about.
+/// The head of a case.
 pub struct About<'a> {
-    /// One line for whoever reads the file.
+    /// One line for readers of the file.
     pub about: String,
-    /// What is decided.
+    /// Kind of decision.
     pub kind: Kind,
     /// The hardware.
     pub machine: &'a Arc<Machine>,
@@ -175,7 +175,7 @@ fn answer(sandbox: &mut PolicySandbox, question: &Question) -> Answer {
     }
 }
 
-/// The shown state. Tasks: all that a pointer or the question names.
+/// The input state. Tasks: all that a pointer or the question names.
 fn state(sandbox: &mut PolicySandbox, question: &Question) -> Map<String, Value> {
     let mut sys = fields::write(sandbox.sys_mut());
     sys.remove("feat");
@@ -270,7 +270,7 @@ fn load(sandbox: &mut PolicySandbox, from: &Value) -> Result<(), CaseError> {
     list(from, "groups")?.iter().try_for_each(|group| load_group(sandbox, group))
 }
 
-/// The policy looks at as many CPUs and task groups as the state says there are.
+/// Checks the counts of CPUs and task groups, which bound the policy's loops.
 fn check_counts(sandbox: &mut PolicySandbox) -> Result<(), CaseError> {
     let expected = [("nr_cpus", sandbox.nr_cpus()), ("nr_tgs", 0)];
     let found = [sandbox.sys_mut().nr_cpus, sandbox.sys_mut().nr_tgs];
@@ -280,7 +280,7 @@ fn check_counts(sandbox: &mut PolicySandbox) -> Result<(), CaseError> {
     }
 }
 
-/// The policy looks at the CPUs that a task was on.
+/// Checks the CPUs in a task, which the policy uses as indexes.
 fn check_task(sandbox: &mut PolicySandbox, id: u32) -> Result<(), CaseError> {
     let nr_cpus = sandbox.nr_cpus();
     let task = sandbox.task_mut(id);
@@ -301,7 +301,7 @@ fn load_group(sandbox: &mut PolicySandbox, from: &Value) -> Result<(), CaseError
     read("group", sandbox.group_mut(cpu, domain, g).ok_or_else(missing)?, &from["state"])
 }
 
-/// The domains of the CPU that balances, and what it shares with its partition.
+/// The domains of the balancing CPU, and its root domain's shared state.
 fn load_domains(sandbox: &mut PolicySandbox, cpu: CpuId, from: &Value) -> Result<(), CaseError> {
     let (domains, nr) = (list(from, "domains")?, sandbox.nr_domains(cpu));
     if domains.len() != nr {
@@ -313,8 +313,8 @@ fn load_domains(sandbox: &mut PolicySandbox, cpu: CpuId, from: &Value) -> Result
     Ok(())
 }
 
-/// What the CPU that the question is about shares with its partition, and with those on its clock. Files of placements from
-/// before there were energy models have neither.
+/// The shared state of the CPU's root domain and of its frequency domain. Cases of placements from before energy models were
+/// recorded have neither.
 fn load_shared(sandbox: &mut PolicySandbox, question: &Question, from: &Value) -> Result<(), CaseError> {
     if let Some((cpu, root)) = question.partition(sandbox).zip(from.get("root")) {
         read("root", sandbox.root_mut(cpu), root)?;
@@ -343,7 +343,7 @@ impl Question {
         }
     }
 
-    /// Whose domains it is about.
+    /// The CPU whose domains the case needs.
     fn balancer(&self, sandbox: &mut PolicySandbox) -> Option<CpuId> {
         match self {
             Question::Balance(attempt) => Some(attempt.cpu),
@@ -352,7 +352,7 @@ impl Question {
         }
     }
 
-    /// Whose partition matters.
+    /// The CPU whose root domain the case needs.
     fn partition(&self, sandbox: &mut PolicySandbox) -> Option<CpuId> {
         match self {
             Question::Place(placing) => Some(placing.this_cpu),
@@ -436,7 +436,7 @@ fn attempt_from(from: &Value, sandbox: &PolicySandbox) -> Result<BalanceInput, C
     })
 }
 
-/// More tasks than a recorded state has.
+/// Bound on the tasks of a case: more than any recorded one has.
 const MAX_TASK: u32 = 1 << 20;
 
 fn task_id(value: &Value) -> Result<u32, CaseError> {

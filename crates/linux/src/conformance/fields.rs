@@ -15,7 +15,7 @@ pub fn write(of: &mut dyn Fields) -> Map<String, Value> {
     map
 }
 
-/// None: all of it is 0.
+/// None if all members are 0.
 fn write_field(field: Field<'_>) -> Option<Value> {
     match field {
         Field::Number(n) => {
@@ -35,10 +35,10 @@ fn write_field(field: Field<'_>) -> Option<Value> {
     }
 }
 
-/// Sets every member to what `from` says, 0 where it says nothing.
+/// Sets every member from `from`; a member that it lacks becomes 0.
 ///
 /// # Errors
-/// The place and what is wrong with it, e.g. `cfs.load: there is no such member`.
+/// The member and the fault, e.g. `cfs.load: there is no such member`.
 pub fn read(to: &mut dyn Fields, from: &Map<String, Value>) -> Result<(), String> {
     let mut known = Vec::new();
     let mut wrong = None;
@@ -56,7 +56,7 @@ pub fn read(to: &mut dyn Fields, from: &Map<String, Value>) -> Result<(), String
     wrong.map_or(Ok(()), Err)
 }
 
-/// Errors begin with what separates them from the member's name.
+/// An error begins with the separator that goes between the member's name and the text.
 fn read_field(field: Field<'_>, from: &Value) -> Result<(), String> {
     let bad = |expected: &str| Err(format!(": expected {expected}, found {from}"));
     match (field, from) {

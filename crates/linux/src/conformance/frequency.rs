@@ -1,11 +1,11 @@
-//! A governor's look at the clock of a CPU whose utilization has changed, and ours at the same.
+//! An update of the kernel's governor after a CPU's utilization has changed, and our update from the same state.
 //!
 //! ```text
-//! governing -> the CPUs on that clock, and what the governor knows of them and of it -> PolicySandbox; ours is carried out
+//! governing -> the CPUs on that clock and the governor's state -> PolicySandbox; our update
 //! governed  -> both outcomes
 //! ```
 //!
-//! Utilizations change in the midst of other things that are judged, so the policy is shown them apart.
+//! Utilization changes in the middle of other decisions, so updates have a sandbox of their own.
 
 use fairground_fair::ffi::*;
 use fairground_fair::PolicySandbox;
@@ -14,26 +14,26 @@ use fairground_machine::CpuId;
 use super::state::State;
 use super::state_importer::keys;
 
-/// What a look came to.
+/// The outcome of an update.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// kHz; nothing is asked for.
+    /// Requested frequency, kHz; none: no request.
     asked: Option<u32>,
-    /// ns of the last change, what was computed and what was asked for last, whether new limits are still to be heeded.
+    /// Time of the last change (ns), the last computed and the last requested frequency (kHz), whether new limits are pending.
     clock: (u64, u32, u32, u32, u32),
-    /// Of each CPU: last update, idle calls, boost, whether the boost is new, the minimum of its request.
+    /// For each CPU: last update, idle calls, iowait boost, whether the boost is pending, the minimum of its request.
     cpus: Vec<(u64, u64, u32, u32, u32)>,
 }
 
-/// GovernorUpdates of a kernel's governor, one at a time.
+/// The governor update of a kernel that is under way, if any.
 pub struct GovernorUpdates {
     sandbox: PolicySandbox,
     pending: Option<JudgedUpdate>,
 }
 
-/// Both sides of a look.
+/// The kernel's update and ours.
 pub struct JudgedUpdate {
-    /// Whose utilization has changed.
+    /// The CPU whose utilization has changed.
     pub cpu: CpuId,
     /// `FG_FREQUENCY_*`.
     pub flags: u32,
@@ -43,11 +43,11 @@ pub struct JudgedUpdate {
     pub kernel: Outcome,
     /// Ours.
     pub ours: Outcome,
-    /// What ours has changed, as it was before.
+    /// The state before our update.
     pub before: Before,
 }
 
-/// What a look may change, as it was before.
+/// The state that an update may change.
 pub struct Before {
     cpu: CpuId,
     clock: Option<FgSugov>,
@@ -65,7 +65,7 @@ impl GovernorUpdates {
         &mut self.sandbox
     }
 
-    /// The governor is told.
+    /// An update begins.
     pub fn begin(&mut self, kernel: &dyn State, cpu: CpuId, flags: u32) {
         let sandbox = &mut self.sandbox;
         keys(kernel, sandbox);
@@ -82,7 +82,7 @@ impl GovernorUpdates {
         self.pending = Some(JudgedUpdate { cpu, flags, rule, kernel: Outcome::default(), ours, before });
     }
 
-    /// It has asked for this, or for nothing. None without a beginning.
+    /// The update has ended with this request, if any. None if its begin was not seen.
     pub fn end(&mut self, kernel: &dyn State, khz: Option<u32>) -> Option<JudgedUpdate> {
         let mut judged = self.pending.take()?;
         let mut clock = FgSugov::zeroed();
@@ -98,7 +98,7 @@ impl GovernorUpdates {
     }
 }
 
-/// Carries out ours; what came of it, and the row it counts in.
+/// Runs ours. Returns its outcome and its row.
 pub fn looked(sandbox: &mut PolicySandbox, cpu: CpuId, flags: u32) -> (Outcome, String) {
     let before = sandbox.sugov_mut(cpu).cloned().unwrap_or(FgSugov::zeroed());
     let answer = sandbox.update_frequency(cpu, flags);
@@ -126,7 +126,7 @@ impl Before {
         Before { cpu, clock, cpus }
     }
 
-    /// Shows it again.
+    /// Restores it.
     pub fn restore(self, sandbox: &mut PolicySandbox) {
         sandbox.sugov_mut(self.cpu).into_iter().zip(self.clock).for_each(|(to, clock)| *to = clock);
         self.cpus.into_iter().for_each(|(other, of_cpu)| sandbox.cpu_mut(other).sugov_cpu = of_cpu);
@@ -141,7 +141,7 @@ impl Outcome {
         Outcome { asked, clock: (last_change, raw_khz, khz, limits_changed, need_update), cpus }
     }
 
-    /// All of it in a line; outcomes are alike if their lines are.
+    /// The outcome as one line; equal lines are equal outcomes.
     pub fn words(&self) -> String {
         let asked = self.asked.map_or("nothing".into(), |khz| format!("{khz} kHz"));
         let (last, raw, khz, changed, need) = self.clock;

@@ -2,19 +2,19 @@
 
 use fairground_machine::{Cluster, CpuMask, Machine, MachineError};
 
-/// Under which governors of the clocks a machine or a workload is of use to the referee.
+/// The governors for which a machine or a workload is useful to the referee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GovernorSet {
-    /// All clocks at their top.
+    /// performance.
     Performance,
-    /// schedutil, with wakeups that go by energy where there is room.
+    /// schedutil, with energy-aware wakeups.
     Schedutil,
     /// Either.
     Both,
 }
 
 impl GovernorSet {
-    /// Whether this is one of them.
+    /// Whether it includes `governor`.
     pub fn includes(self, schedutil: bool) -> bool {
         match self {
             GovernorSet::Both => true,
@@ -30,7 +30,7 @@ pub struct ConformanceMachine {
     pub name: &'static str,
     /// What it is.
     pub title: &'static str,
-    /// Its governors.
+    /// The governors for which it is useful.
     pub under: GovernorSet,
     build: fn() -> Result<Machine, MachineError>,
 }
@@ -45,13 +45,13 @@ impl ConformanceMachine {
         Ok(Machine { name: self.name.into(), title: self.title.into(), ..machine })
     }
 
-    /// The shape of that name.
+    /// The machine with this name.
     pub fn find(name: &str) -> Option<&'static ConformanceMachine> {
         MACHINES.iter().find(|shape| shape.name == name)
     }
 }
 
-/// All of them. What has no preset is no hardware that exists, and has the costs of [`fairground_machine::Costs::plausible`].
+/// All machines. Those without a preset are made up and have the costs of [`fairground_machine::Costs::plausible`].
 pub const MACHINES: &[ConformanceMachine] = &[
     ConformanceMachine {
         name: "one-llc",
@@ -149,7 +149,7 @@ pub const MACHINES: &[ConformanceMachine] = &[
 struct Parts {
     cpus: u32,
     per_core: u32,
-    /// 0: no clusters that share a cache.
+    /// CPUs of a cluster that shares a cache; 0: no such clusters.
     per_cluster: u32,
     per_llc: u32,
     per_node: u32,
@@ -196,7 +196,7 @@ fn cluster(m: &mut Machine, clusters: &[&[u32]]) {
     }
 }
 
-/// A scan that goes by ids meets these clusters in turn, and not all CPUs of the cache have neighbours in one.
+/// A scan by CPU id alternates between these clusters, and some CPUs have no neighbour in a cluster.
 fn clustered_odd() -> Machine {
     let mut m = Machine::symmetric(16);
     cluster(&mut m, &[&[0, 2, 4, 6], &[1, 3, 5, 7], &[8, 9, 10], &[11], &[12, 13], &[14, 15]]);

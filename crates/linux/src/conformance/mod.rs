@@ -1,31 +1,31 @@
-//! The referee: at each decision of a real kernel our policy is shown the kernel's own state, captured before side
-//! effects, and must decide the same.
+//! The referee: before each decision of a real kernel it copies the kernel's state, gives it to our policy, and
+//! compares the two decisions.
 //!
 //! ```text
-//! placing(P) -> the state is read into PolicySandbox -> our verdict
+//! placing(P) -> read the state into PolicySandbox -> our verdict
 //! placed(P)  -> the kernel's choice           -> agree, or a Disagreement with both states and both reasons
 //! picking, picked: the same for the choice of the next task of a run queue
 //! balancing .. balanced: a pass over a domain, what it finds, moves and leaves behind
-//! pushing .. pushed: what a stopper does that such a pass has asked
-//! governing, governed: a governor's look at a clock, and what it asks for
+//! pushing .. pushed: active balance, which such a pass has requested
+//! governing, governed: a governor's update of a clock, and its request
 //! pelt: each step of each signal, our arithmetic on the same numbers
 //! ```
 //!
 //! | module | what |
 //! |---|---|
-//! | `state` | [`State`]: what can be asked of a kernel; who decides on what |
+//! | `state` | [`State`]: what a kernel shows; the inputs of each kind of decision |
 //! | `state_importer` | the state into the policy's structs |
-//! | `referee` | [`Referee`]: who is asked at each decision, and what becomes of the answer |
+//! | `referee` | [`Referee`]: asks our policy at each decision and compares |
 //! | `balance` | passes of load balancing, both sides |
-//! | `push` | what stoppers push, both sides |
-//! | `frequency` | looks of the frequency governor, both sides |
+//! | `push` | active balance, both sides |
+//! | `frequency` | updates of the frequency governor, both sides |
 //! | `tally` | [`Tally`]: agreement by kind and rule row |
 //! | `disagreement_case` | [`DisagreementCase`]: a disagreement as a file that a test replays |
 //! | `fields` | the policy's structs as JSON and back |
 //! | `topology` | our domains and energy models against the kernel's, once after boot |
 //! | `pelt` | [`PeltTally`] |
-//! | `watcher` | all of it beside a hosted kernel |
-//! | `preset` | which of our presets stands for a tree |
+//! | `watcher` | connects the referee to a hosted kernel |
+//! | `preset` | the preset for a tree's release |
 //! | `machines` | [`MACHINES`]: the machines on which kernels are refereed |
 //! | `workloads` | [`WORKLOADS`]: the workloads under which they are |
 

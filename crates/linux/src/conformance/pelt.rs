@@ -1,4 +1,4 @@
-//! PELT in lock step: each step of each signal, by the kernel and by us, from the same numbers.
+//! PELT step by step: each step of each signal, by the kernel and by us, from the same values.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use serde_json::{json, Map, Value};
 
 use super::fields;
 
-/// What a step does.
+/// A step of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Time passes: the sums.
+    /// Accumulates the sums over elapsed time.
     Sums {
         /// ns of the signal's clock.
         now: u64,
@@ -21,10 +21,10 @@ pub enum Step {
         runnable: u64,
         /// Whether util_sum grows.
         running: bool,
-        /// The kernel says that the averages follow.
+        /// The kernel's answer: the averages must be computed anew.
         renewed: bool,
     },
-    /// The averages are made anew.
+    /// Computes the averages from the sums.
     Averages {
         /// Of load_avg.
         weight: u64,
@@ -36,7 +36,7 @@ pub enum Step {
 pub struct PeltStep<'a> {
     /// The kernel's function that updates the signal.
     pub place: &'a str,
-    /// What it does.
+    /// The step.
     pub step: Step,
     /// The signal before it.
     pub before: &'a FgAvg,
@@ -44,18 +44,18 @@ pub struct PeltStep<'a> {
     pub after: &'a FgAvg,
 }
 
-/// Steps by the kernel's function, and the first that differ.
+/// Counts of steps by kernel function, and the first differences.
 #[derive(Clone, Debug, Default)]
 pub struct PeltTally {
     steps: BTreeMap<String, (u64, u64)>,
     differences: Vec<Value>,
 }
 
-/// As many differences are kept in full.
+/// Differences that are kept in full.
 const KEPT: usize = 8;
 
 impl PeltTally {
-    /// Repeats a step; false if the outcome differs.
+    /// Repeats a step. Returns false if the result differs.
     pub fn check(&mut self, step: &PeltStep<'_>) -> bool {
         let mut ours = step.before.clone();
         let renewed = match step.step {
@@ -81,12 +81,12 @@ impl PeltTally {
         same
     }
 
-    /// Steps, and those of them that came out the same.
+    /// Steps, and how many of them were equal.
     pub fn total(&self) -> (u64, u64) {
         self.steps.values().fold((0, 0), |(n, agree), of| (n + of.0, agree + of.1))
     }
 
-    /// Takes another tally in.
+    /// Adds another tally.
     pub fn add(&mut self, other: &PeltTally) {
         for (place, (n, agree)) in &other.steps {
             let steps = self.steps.entry(place.clone()).or_default();
@@ -97,7 +97,7 @@ impl PeltTally {
         self.differences.extend(other.differences.iter().take(room).cloned());
     }
 
-    /// What [`Self::json`] wrote; none if it is something else.
+    /// Reads the output of [`Self::json`]; none if `value` has another shape.
     pub fn from_json(value: &Value) -> Option<PeltTally> {
         let mut tally = PeltTally { differences: value["differences"].as_array()?.clone(), ..PeltTally::default() };
         for (place, of) in value["signals"].as_object()? {

@@ -1,4 +1,4 @@
-//! Which of our presets stands for a tree.
+//! The preset for a kernel tree.
 
 use fairground_fair::{FairError, Features, PRESETS};
 
@@ -8,7 +8,7 @@ use crate::build::Record;
 /// the nearest. [`Features::notes`] of the result say what is known to differ.
 ///
 /// # Errors
-/// A release before the first preset, or no release at all.
+/// A release before the first preset, or text that is not a release.
 pub fn preset_for(release: &str) -> Result<Features, FairError> {
     let version: String = release.chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
     let stable = format!("debian-{version}");
@@ -18,7 +18,7 @@ pub fn preset_for(release: &str) -> Result<Features, FairError> {
     }
 }
 
-/// The preset of a built kernel: that of its release, and whether it is built to be preempted.
+/// The preset of a built kernel, by its release and its CONFIG_PREEMPTION.
 ///
 /// # Errors
 /// As [`preset_for`].

@@ -1,8 +1,8 @@
-//! What the kernel's stopper does for a CPU that could not pull, and what ours would.
+//! Active balance: what the kernel's stopper pushes, and what ours would.
 //!
 //! ```text
-//! pushing  -> the queue that is to give and the CPU it is for -> PolicySandbox; ours is carried out
-//! detached -> who leaves
+//! pushing  -> the source queue and the destination CPU -> PolicySandbox; our push
+//! detached -> the task that leaves
 //! pushed   -> both outcomes
 //! ```
 
@@ -13,26 +13,26 @@ use fairground_machine::CpuId;
 use super::state::State;
 use super::state_importer::{push_target, SavedState, StateImporter};
 
-/// What a push came to.
+/// The outcome of a push.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// Who left, and where to; nobody may.
+    /// The task that left, and its destination; none if no task may leave.
     moved: Option<(u32, CpuId)>,
     /// The stopper may be asked again.
     done: bool,
-    /// Failures of the domains of the CPU it is for, from below.
+    /// nr_balance_failed of the destination's domains, lowest first.
     failed: Vec<u32>,
 }
 
-/// Pushes of a kernel, one at a time.
+/// The push of a kernel that is under way, if any.
 #[derive(Default)]
 pub struct Pushes {
     pending: Option<JudgedPush>,
 }
 
-/// Both sides of a push.
+/// The kernel's push and ours.
 pub struct JudgedPush {
-    /// The queue that is to give.
+    /// The source queue.
     pub source: SourceQueue,
     /// The row.
     pub rule: String,
@@ -40,16 +40,16 @@ pub struct JudgedPush {
     pub kernel: Outcome,
     /// Ours.
     pub ours: Outcome,
-    /// The state as it was shown, as far as ours changes it.
+    /// The state before the push, as far as ours changes it.
     pub before: SavedState,
-    /// The CPU to push to.
+    /// The destination CPU.
     dst: CpuId,
-    /// The kernel does not show all that was looked at.
+    /// The kernel does not keep all that our policy reads.
     pub has_groups: bool,
 }
 
 impl Pushes {
-    /// The stopper of a CPU has been asked, and is about to look for a task.
+    /// The stopper of a CPU begins to look for a task.
     pub fn begin(&mut self, kernel: &dyn State, src: CpuId, importer: &mut StateImporter, sandbox: &mut PolicySandbox) {
         let dst = importer.push(kernel, sandbox, src);
         let (tasks, is_whole) = importer.movable(kernel, sandbox, src);
@@ -60,14 +60,14 @@ impl Pushes {
         self.pending = Some(JudgedPush { source, rule, kernel, ours, before, dst, has_groups });
     }
 
-    /// A task leaves. False: not for a stopper.
+    /// A task leaves. False if no push is under way.
     pub fn detached(&mut self, task: u32, to: CpuId) -> bool {
         let Some(judged) = &mut self.pending else { return false };
         judged.kernel.moved = Some((task, to));
         true
     }
 
-    /// The stopper is done. None without a beginning.
+    /// The push is over. None if its begin was not seen.
     pub fn end(&mut self, kernel: &dyn State, sandbox: &PolicySandbox) -> Option<JudgedPush> {
         let mut judged = self.pending.take()?;
         let dst = judged.dst;
@@ -82,7 +82,7 @@ impl Pushes {
     }
 }
 
-/// Carries out ours; what came of it, and the row it counts in.
+/// Runs ours. Returns its outcome and its row.
 pub fn pushed(sandbox: &mut PolicySandbox, source: &SourceQueue) -> (Outcome, String) {
     let dst = push_target(sandbox, source.cpu);
     let moved = sandbox.push(source);
@@ -95,13 +95,13 @@ pub fn pushed(sandbox: &mut PolicySandbox, source: &SourceQueue) -> (Outcome, St
     (Outcome { moved, done, failed: failed(sandbox, dst) }, rule.into())
 }
 
-/// Failures of the domains of a CPU, from below.
+/// nr_balance_failed of a CPU's domains, lowest first.
 fn failed(sandbox: &mut PolicySandbox, cpu: CpuId) -> Vec<u32> {
     (0..sandbox.nr_domains(cpu)).map(|n| sandbox.domain_mut(cpu, n).nr_balance_failed).collect()
 }
 
 impl Outcome {
-    /// All of it in a line; outcomes are alike if their lines are.
+    /// The outcome as one line; equal lines are equal outcomes.
     pub fn words(&self) -> String {
         let moved = self.moved.map_or("nobody".into(), |(task, to)| format!("task {task} to cpu{to}"));
         let pending = if self.done { "" } else { "; still asked" };

@@ -1,4 +1,4 @@
-//! [`Referee`]: our policy beside a running kernel.
+//! [`Referee`]: compares our policy with a running kernel.
 
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ use super::state::{Found, Pass, Placement, State};
 use super::state_importer::StateImporter;
 use super::tally::{Kind, Tally};
 
-/// Disagreements kept of one kind and rule, and of all.
+/// Disagreements that are kept: of one kind and rule, and in all.
 const KEPT_OF_RULE: usize = 2;
 const KEPT: usize = 16;
 
-/// A decision that came out differently.
+/// A decision on which the kernel and our policy differ.
 #[derive(Clone, Debug)]
 pub struct Disagreement {
     /// What was decided.
@@ -29,25 +29,25 @@ pub struct Disagreement {
     pub rule: String,
     /// Both choices in a line.
     pub text: String,
-    /// Everything, to be replayed.
+    /// All inputs, so that a test can repeat the decision.
     pub case: DisagreementCase,
 }
 
-/// Our policy, asked at each decision of a kernel.
+/// Asks our policy at each decision of a kernel and counts agreement.
 pub struct Referee {
     machine: Arc<Machine>,
     features: Features,
     sandbox: PolicySandbox,
     importer: StateImporter,
-    /// All that the policy asks for is kept by the kernel.
+    /// The kernel keeps all state that the policy reads.
     observable: bool,
-    /// What our policy looked at last, if that is wanted, and under which `FG_WF_*`.
+    /// What our policy looked at last, if reasons are wanted, and the `FG_WF_*` of that wakeup.
     noted: Option<(u32, Box<FgWhy>)>,
-    /// What is being decided, and our verdict.
+    /// The decision under way, and our verdict.
     pending: Option<Pending>,
     passes: Passes,
     pushes: Pushes,
-    /// If schedutil sets the clocks.
+    /// Present if schedutil sets the clocks.
     looks: Option<GovernorUpdates>,
     tally: Tally,
     disagreements: Vec<Disagreement>,
@@ -60,7 +60,7 @@ struct Pending {
     rule: &'static str,
 }
 
-/// Both answers to a question.
+/// The kernel's answer and ours.
 struct Sides {
     kind: Kind,
     rule: String,
@@ -110,17 +110,17 @@ impl Referee {
         })
     }
 
-    /// The reasons of placements are wanted, see [`Self::reasons`].
+    /// Records reasons from now on, see [`Self::reasons`].
     pub fn note_reasons(&mut self) {
         self.noted = Some((0, Box::new(FgWhy::zeroed())));
     }
 
-    /// What our policy looked at on its way to the verdict of the last placement; nothing unless it was told to note it.
+    /// What our policy looked at for its last placement; empty unless [`Self::note_reasons`] was called.
     pub fn reasons(&self) -> impl Iterator<Item = Reason> + '_ {
         self.noted.iter().flat_map(|(flags, why)| reasons(*flags, why))
     }
 
-    /// A placement is about to be decided: nothing of it has happened yet.
+    /// A placement begins; the kernel has not changed any state for it yet.
     pub fn placing(&mut self, kernel: &dyn State, p: &Placement) {
         let jiffies = self.importer.system(kernel, &mut self.sandbox);
         let kind_flag = match p.kind {
@@ -150,12 +150,12 @@ impl Referee {
         self.pending = Some(Pending { kind: p.kind, question: Question::Place(placing), ours, rule });
     }
 
-    /// It is decided. The rule it went by: ours if we agree. None without [`Self::placing`] before it.
+    /// The placement has ended. Returns our rule if both agree. None without [`Self::placing`] before.
     pub fn placed(&mut self, chosen: CpuId) -> Option<&'static str> {
         self.judge(i64::from(chosen))
     }
 
-    /// A fair pick on `cpu` is about to be decided.
+    /// A fair pick on `cpu` begins.
     pub fn picking(&mut self, kernel: &dyn State, cpu: CpuId) {
         let Some(queued) = self.importer.queue(kernel, &mut self.sandbox, cpu) else {
             self.pending = None;
@@ -170,7 +170,7 @@ impl Referee {
         self.pending = Some(Pending { kind: Kind::Pick, question: Question::Pick(cpu, queued), ours, rule });
     }
 
-    /// It is decided: this task, or nobody.
+    /// The pick has ended with this task, or none.
     pub fn picked(&mut self, task: Option<u32>) {
         self.judge(task.map_or(-1, i64::from));
     }
@@ -187,12 +187,12 @@ impl Referee {
         None
     }
 
-    /// A pass over a domain begins.
+    /// A balance pass over a domain begins.
     pub fn balancing(&mut self, kernel: &dyn State, pass: &Pass) {
         self.passes.begin(kernel, pass, &mut self.importer, &mut self.sandbox);
     }
 
-    /// Its look found something; nothing has moved yet.
+    /// The pass has found a source; no task has moved yet.
     pub fn found(&mut self, kernel: &dyn State, found: &Found) {
         self.passes.found(kernel, found, &mut self.importer, &mut self.sandbox);
     }
@@ -220,12 +220,12 @@ impl Referee {
         }
     }
 
-    /// The stopper of `src` is about to push a task away.
+    /// The stopper of `src` begins to push a task.
     pub fn pushing(&mut self, kernel: &dyn State, src: CpuId) {
         self.pushes.begin(kernel, src, &mut self.importer, &mut self.sandbox);
     }
 
-    /// It is done.
+    /// The push is over.
     pub fn pushed(&mut self, kernel: &dyn State) {
         let Some(judged) = self.pushes.end(kernel, &self.sandbox) else { return };
         if judged.has_groups {
@@ -241,12 +241,12 @@ impl Referee {
         }
     }
 
-    /// The governor is told that the utilization of a CPU has changed.
+    /// An update of the governor begins, after a CPU's utilization has changed.
     pub fn governing(&mut self, kernel: &dyn State, cpu: CpuId, flags: u32) {
         self.looks.iter_mut().for_each(|looks| looks.begin(kernel, cpu, flags));
     }
 
-    /// It has asked for so many kHz, or for nothing.
+    /// The update has ended with this request (kHz), or none.
     pub fn governed(&mut self, kernel: &dyn State, khz: Option<u32>) {
         let Some(looks) = &mut self.looks else { return };
         let Some(judged) = looks.end(kernel, khz) else { return };
@@ -265,7 +265,7 @@ impl Referee {
         self.disagreements.len() < KEPT && alike.count() < KEPT_OF_RULE
     }
 
-    /// The structs hold what was shown.
+    /// The sandbox has the kernel's state.
     fn keep(&mut self, sides: Sides, question: &Question) {
         let Sides { kind, rule, kernel, ours } = sides;
         if !self.has_room(kind, &rule) {
@@ -281,7 +281,7 @@ impl Referee {
         self.disagreements.push(Disagreement { kind, rule, text, case });
     }
 
-    /// What was counted so far.
+    /// The counts so far.
     pub fn tally(&self) -> &Tally {
         &self.tally
     }
@@ -298,18 +298,18 @@ impl Referee {
 }
 
 impl Disagreement {
-    /// For the `disagreements` of the JSON contract.
+    /// An entry of `disagreements` in the JSON schema.
     pub fn json(&self) -> Value {
         json!({ "kind": self.kind.word(), "rule": self.rule, "text": self.text, "case": self.case.json() })
     }
 }
 
-/// An answer without the quotes of JSON.
+/// An answer as text, without JSON's quotes.
 fn plain(answer: &Value) -> String {
     answer.as_str().map_or_else(|| answer.to_string(), String::from)
 }
 
-/// What a decision under these features asks for that not every kernel keeps.
+/// State that a decision with these features reads and that not every kernel keeps.
 fn needs(features: &Features) -> Vec<&'static str> {
     let mode = u32::from(features.get(FG_SIS_MODE));
     let by_cost = mode != FG_SIS_UTIL;

@@ -1,53 +1,53 @@
-//! What a referee asks of a kernel.
+//! The state that the referee reads from a kernel.
 
 use fairground_fair::ffi::{FgCpu, FgDomain, FgEm, FgGroup, FgLlc, FgOpp, FgRoot, FgSugov, FgTask};
 use fairground_machine::{CpuId, CpuMask};
 
 use super::Kind;
 
-/// A kernel whose state can be read. Reading changes nothing. Members that the kernel does not keep are left as they
-/// are and named by [`State::unobserved`]; so are ids, pointers and what is known from the machine.
+/// Reads a kernel's state without changing it. Methods leave members that the kernel does not keep as they are; [`State::unobserved`]
+/// names these. They leave ids, pointers and the machine's figures too.
 pub trait State {
     /// A CPU and its run queue.
     fn cpu(&self, cpu: CpuId, to: &mut FgCpu);
-    /// What its pointers point at.
+    /// The tasks that its pointers point at.
     fn refs(&self, cpu: CpuId) -> Refs;
-    /// A task.
+    /// Reads a task.
     fn task(&self, task: u32, to: &mut FgTask);
-    /// The system.
+    /// System-wide state.
     fn sys(&self) -> SysState;
-    /// What the CPUs behind the last-level cache of `cpu` share; false if it has no such domain.
+    /// The shared state (sd_llc_shared) of the last-level cache of `cpu`; false if it has no such domain.
     fn llc(&self, cpu: CpuId, to: &mut FgLlc) -> bool;
-    /// The `n`-th domain of a CPU from below; false if there is none.
+    /// The `n`-th domain of a CPU, lowest first; false if there is none.
     fn domain(&self, cpu: CpuId, n: usize, to: &mut FgDomain) -> bool;
-    /// The groups of that domain, its local one first; none without a domain.
+    /// The groups of that domain, the local one first; none without a domain.
     fn groups(&self, cpu: CpuId, n: usize, to: &mut Vec<FgGroup>);
-    /// A CPU's place in the topology.
+    /// A CPU's cached topology pointers.
     fn place(&self, cpu: CpuId) -> CpuTopology;
-    /// The fair tasks in the tree of a run queue, in its order, the current one not among them; `None` stands for a
-    /// task group.
+    /// The fair tasks in the tree of a run queue, in its order, without the current one; `None` is a task
+    /// group.
     fn queue(&self, cpu: CpuId, to: &mut Vec<Option<u32>>);
-    /// The fair tasks of a CPU, the current one among them, as balancing looks at them; `None` stands for one that is
-    /// not shown.
+    /// The fair tasks of a CPU with the current one, in the order of `cfs_tasks`; `None` is a task without a number
+    /// here.
     fn movable(&self, cpu: CpuId, to: &mut Vec<Option<u32>>);
-    /// What the root domain of a CPU shares.
+    /// The state of a CPU's root domain.
     fn root(&self, cpu: CpuId, to: &mut FgRoot);
-    /// The energy model of the `n`-th performance domain of a CPU's partition: its CPUs and operating points; false if there
+    /// The energy model of the `n`-th performance domain of a CPU's root domain: its CPUs and operating points; false if there
     /// is none.
     fn energy(&self, cpu: CpuId, n: usize, to: &mut FgEm, opps: &mut Vec<FgOpp>) -> bool;
-    /// What the governor knows of the clock of a CPU; false without a governor.
+    /// The governor's state of a CPU's frequency policy; false without a governor.
     fn governor(&self, cpu: CpuId, to: &mut FgSugov) -> bool;
-    /// And of the CPU itself.
+    /// The governor's state of a CPU.
     fn governor_cpu(&self, cpu: CpuId, to: &mut FgCpu);
-    /// ns: to what the call that is going on would bring the clock of any CPU.
+    /// Clock of the call under way, ns: update_rq_clock() would set the clock of any run queue to it.
     fn clock(&self) -> u64;
-    /// ns: interrupt time of a CPU so far.
+    /// Interrupt time of a CPU so far, ns.
     fn irq_time(&self, cpu: CpuId) -> u64;
-    /// Members the kernel does not keep, e.g. `fg_cpu.wake_avg_idle`.
+    /// Members that the kernel does not keep, e.g. `fg_cpu.wake_avg_idle`.
     fn unobserved(&self) -> Vec<String>;
 }
 
-/// Tasks that a CPU's pointers point at. None: nobody, or a task of the kernel's own.
+/// Tasks that a CPU's pointers point at. None: null, or one of the kernel's own tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refs {
     /// Current fair or RT task.
@@ -62,10 +62,10 @@ pub struct Refs {
     pub skip: Option<u32>,
 }
 
-/// What belongs to no CPU.
+/// System-wide state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SysState {
-    /// The kernel's `jiffies`: ticks since boot, CONFIG_HZ of them a second.
+    /// The kernel's `jiffies`: ticks since boot, CONFIG_HZ per second.
     pub jiffies: u64,
     /// Some partition has domains of unequal capacity.
     pub asym_key: bool,
@@ -73,7 +73,7 @@ pub struct SysState {
     pub smt_key: bool,
     /// Some CPU has a cluster domain.
     pub cluster_key: bool,
-    /// Somebody asked for a clamp.
+    /// uclamp is in use (`sched_uclamp_used`).
     pub uclamp_used: bool,
     /// Wakeups may be energy-aware.
     pub eas: bool,
@@ -81,7 +81,7 @@ pub struct SysState {
     pub active: CpuMask,
 }
 
-/// A CPU's place in the topology: the cached ids, and which of its domains the cached pointers are, from below.
+/// A CPU's cached topology: ids, and for each cached pointer the index of its domain, lowest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTopology {
     /// sd_llc_id.
@@ -105,38 +105,38 @@ pub struct CpuTopology {
 pub struct Placement {
     /// Wake, fork or exec.
     pub kind: Kind,
-    /// Who is placed.
+    /// The task.
     pub task: u32,
-    /// Where it was.
+    /// Its previous CPU.
     pub prev: CpuId,
-    /// The deciding code runs here.
+    /// The CPU that decides.
     pub this_cpu: CpuId,
-    /// Whose code that is; none: the idle task's.
+    /// The task that runs there; none: the idle task.
     pub current: Option<u32>,
-    /// `FG_WF_*` besides the kind.
+    /// `FG_WF_*`, without the kind.
     pub flags: u32,
 }
 
-/// A pass of load balancing over a domain.
+/// A balance pass over a domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pass {
-    /// For whom.
+    /// The destination CPU.
     pub cpu: CpuId,
-    /// Which of its domains, from below.
+    /// Index of its domain, lowest first.
     pub domain: usize,
     /// `FG_CPU_*`.
     pub kind: u32,
 }
 
-/// What a look for imbalance found.
+/// The result of a search for an imbalance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Lowest CPU of the group that has too much.
+    /// First CPU of the busiest group.
     pub group: CpuId,
-    /// Whose queue is to give; none can.
+    /// The source CPU; none if no queue qualifies.
     pub src: Option<CpuId>,
     /// `FG_MIGRATE_*`.
     pub migration: u32,
-    /// To be moved.
+    /// Imbalance, in the unit of the migration type.
     pub imbalance: i64,
 }

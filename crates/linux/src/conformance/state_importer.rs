@@ -1,4 +1,4 @@
-//! The kernel's state into the policy's structs.
+//! Copies the kernel's state into the policy's structs.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use fairground_machine::CpuId;
 
 use super::state::{Refs, State};
 
-/// Copies what a decision may ask for, and knows what that is.
+/// Copies the state that each kind of decision may read.
 pub struct StateImporter {
     /// The first CPU behind each last-level cache.
     llcs: Vec<CpuId>,
@@ -16,12 +16,12 @@ pub struct StateImporter {
     groups: Vec<FgGroup>,
     queue: Vec<Option<u32>>,
     hz: u32,
-    /// Domains have numbers that wakeups ask for: the cost of scans.
+    /// Wakeups read the domains' scan costs.
     scans_are_timed: bool,
 }
 
 impl StateImporter {
-    /// For a policy with the state of a machine.
+    /// An importer for one machine.
     pub fn new(sandbox: &mut PolicySandbox) -> StateImporter {
         let mut llcs: Vec<CpuId> = Vec::new();
         for cpu in 0..sandbox.nr_cpus() as CpuId {
@@ -35,12 +35,12 @@ impl StateImporter {
         StateImporter { llcs, rings: sandbox.rings(), groups: Vec::new(), queue: Vec::new(), hz, scans_are_timed }
     }
 
-    /// ns of a tick.
+    /// Length of a tick, ns.
     pub fn tick_ns(&self) -> u64 {
         1_000_000_000 / u64::from(self.hz.max(1))
     }
 
-    /// What every placement may ask for. Returns the ticks since boot.
+    /// Copies what every placement may read. Returns the ticks since boot.
     pub fn system(&self, kernel: &dyn State, sandbox: &mut PolicySandbox) -> u64 {
         for cpu in 0..sandbox.nr_cpus() as CpuId {
             one_cpu(kernel, sandbox, cpu);
@@ -51,8 +51,8 @@ impl StateImporter {
         keys(kernel, sandbox)
     }
 
-    /// What a pass over the `n`-th domain of a CPU may ask for besides the tasks of its source: the CPUs in the domain, the
-    /// domain with those next to it, their groups, and what the CPUs share. Returns the ticks since boot.
+    /// Copies what a pass over the `n`-th domain of a CPU may read, without the tasks of its source: the CPUs in the domain, the
+    /// domain with its parent and child, their groups, and shared state. Returns the ticks since boot.
     pub fn balance(&mut self, kernel: &dyn State, sandbox: &mut PolicySandbox, cpu: CpuId, n: usize) -> u64 {
         let span = sandbox.domain_mut(cpu, n).span;
         for other in span.iter() {
@@ -69,7 +69,7 @@ impl StateImporter {
         keys(kernel, sandbox)
     }
 
-    /// The tasks of a queue that is to give, and whether these are all.
+    /// The tasks of a source queue, and whether these are all.
     pub fn movable(&mut self, kernel: &dyn State, sandbox: &mut PolicySandbox, cpu: CpuId) -> (Vec<u32>, bool) {
         kernel.movable(cpu, &mut self.queue);
         let tasks: Vec<u32> = self.queue.iter().flatten().copied().collect();
@@ -80,8 +80,8 @@ impl StateImporter {
         (tasks, is_whole)
     }
 
-    /// What the stopper of a CPU may ask for that is to push a task away, besides the tasks: the CPU, and the one to push to
-    /// with its domains, which is returned.
+    /// Copies what a stopper's push may read, without the tasks: its CPU, and the destination with its domains. Returns the
+    /// destination.
     pub fn push(&self, kernel: &dyn State, sandbox: &mut PolicySandbox, src: CpuId) -> CpuId {
         one_cpu(kernel, sandbox, src);
         let dst = push_target(sandbox, src);
@@ -93,7 +93,7 @@ impl StateImporter {
         dst
     }
 
-    /// What an attempt may change.
+    /// Saves the state that a pass may change.
     pub fn keep(&self, sandbox: &mut PolicySandbox, attempt: &BalanceInput) -> SavedState {
         let BalanceInput { cpu, domain, .. } = *attempt;
         let cpus: Vec<CpuId> = sandbox.domain_mut(cpu, domain).span.iter().collect();
@@ -101,13 +101,13 @@ impl StateImporter {
         SavedState::new(sandbox, cpu, &cpus, near, attempt.sources.iter().flat_map(|source| &source.tasks))
     }
 
-    /// What a push of a task from this queue to `dst` may change.
+    /// Saves the state that a push from this queue to `dst` may change.
     pub fn keep_push(&self, sandbox: &mut PolicySandbox, source: &SourceQueue, dst: CpuId) -> SavedState {
         let domains = 0..sandbox.nr_domains(dst);
         SavedState::new(sandbox, dst, &[source.cpu, dst], domains, &source.tasks)
     }
 
-    /// What wakeups may ask for besides: the domains of the waker's CPU.
+    /// Copies what wakeups may read in addition: the domains of the waker's CPU.
     pub fn domains(&self, kernel: &dyn State, sandbox: &mut PolicySandbox, cpu: CpuId) {
         if self.scans_are_timed {
             for n in 0..sandbox.nr_domains(cpu) {
@@ -116,7 +116,7 @@ impl StateImporter {
         }
     }
 
-    /// What forks and execs may ask for besides: the groups of all domains.
+    /// Copies what forks and execs may read in addition: the groups of all domains.
     pub fn groups(&mut self, kernel: &dyn State, sandbox: &mut PolicySandbox) {
         for i in 0..self.rings.len() {
             self.ring(kernel, sandbox, self.rings[i]);
@@ -132,18 +132,18 @@ impl StateImporter {
         }
     }
 
-    /// A task.
+    /// Copies a task.
     pub fn task(&self, kernel: &dyn State, sandbox: &mut PolicySandbox, task: u32) {
         let to = sandbox.task_mut(task);
         to.id = task;
         kernel.task(task, to);
     }
 
-    /// A run queue and its tasks, for a pick. The queued ones in the tree's order; none if task groups are among them.
+    /// Copies a run queue and its tasks for a pick. Returns the queued tasks in the tree's order; none if task groups are among them.
     pub fn queue(&mut self, kernel: &dyn State, sandbox: &mut PolicySandbox, cpu: CpuId) -> Option<Vec<u32>> {
         kernel.cpu(cpu, sandbox.cpu_mut(cpu));
         let refs = kernel.refs(cpu);
-        // Who picks sees the entity that its own class has current.
+        // A pick reads the current entity of its own class.
         sandbox.point(cpu, &Pointers { curr: refs.fair_curr, ..pointers(&refs) });
         kernel.queue(cpu, &mut self.queue);
         let queued: Option<Vec<u32>> = self.queue.iter().copied().collect();
@@ -154,7 +154,7 @@ impl StateImporter {
     }
 }
 
-/// What an attempt may change, as it was before.
+/// The state that a pass may change, as it was before.
 pub struct SavedState {
     cpu: CpuId,
     root: FgRoot,
@@ -166,7 +166,7 @@ pub struct SavedState {
 }
 
 impl SavedState {
-    /// The domains are those of `cpu`. Tasks: these, and the current ones of the CPUs.
+    /// Domains: those of `cpu`. Tasks: these, and the current ones of the CPUs.
     fn new<'t>(
         sandbox: &mut PolicySandbox,
         cpu: CpuId,
@@ -190,7 +190,7 @@ impl SavedState {
         kept
     }
 
-    /// Shows it again.
+    /// Restores it.
     pub fn restore(self, sandbox: &mut PolicySandbox) {
         let cpu = self.cpu;
         *sandbox.root_mut(cpu) = self.root;
@@ -204,14 +204,14 @@ impl SavedState {
     }
 }
 
-/// Where the stopper of a CPU is to push to; the CPU itself if nobody has said.
+/// The destination of a CPU's stopper; the CPU itself if none is set.
 pub fn push_target(sandbox: &mut PolicySandbox, src: CpuId) -> CpuId {
     let nr_cpus = sandbox.nr_cpus();
     let dst = CpuId::try_from(sandbox.cpu_mut(src).push_cpu).ok();
     dst.filter(|dst| (*dst as usize) < nr_cpus).unwrap_or(src)
 }
 
-/// A domain of a CPU with those below and above it.
+/// A domain of a CPU with its child and parent.
 fn near(sandbox: &PolicySandbox, cpu: CpuId, n: usize) -> Range<usize> {
     n.saturating_sub(1)..(n + 2).min(sandbox.nr_domains(cpu))
 }
@@ -227,7 +227,7 @@ fn one_llc(kernel: &dyn State, sandbox: &mut PolicySandbox, cpu: CpuId) {
     }
 }
 
-/// What belongs to no CPU. Returns the ticks since boot.
+/// Copies system-wide state. Returns the ticks since boot.
 pub fn keys(kernel: &dyn State, sandbox: &mut PolicySandbox) -> u64 {
     let from = kernel.sys();
     let sys = sandbox.sys_mut();

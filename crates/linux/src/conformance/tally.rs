@@ -4,25 +4,25 @@ use std::collections::BTreeMap;
 
 use serde_json::{json, Map, Value};
 
-/// What is decided.
+/// Kind of decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// Where a woken task goes.
+    /// CPU of a woken task.
     Wake,
-    /// Where a new task goes.
+    /// CPU of a new task.
     Fork,
-    /// Where a task goes that starts a new program.
+    /// CPU of a task that calls exec.
     Exec,
-    /// Who runs next.
+    /// The next task of a run queue.
     Pick,
-    /// What a pass over a domain moves or its stopper pushes, and what that leaves behind.
+    /// A balance pass over a domain, or an active balance.
     Balance,
-    /// What a clock is asked to run at.
+    /// A frequency request.
     Frequency,
 }
 
 impl Kind {
-    /// As in the JSON contract.
+    /// Name in the JSON schema.
     pub fn word(self) -> &'static str {
         match self {
             Kind::Wake => "wake",
@@ -34,30 +34,30 @@ impl Kind {
         }
     }
 
-    /// The kind of that word.
+    /// The kind with this name.
     pub fn of(word: &str) -> Option<Kind> {
         let all = [Kind::Wake, Kind::Fork, Kind::Exec, Kind::Pick, Kind::Balance, Kind::Frequency];
         all.into_iter().find(|k| k.word() == word)
     }
 }
 
-/// How many, and how many of them alike.
+/// Decisions, and how many of them are alike.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     /// Decisions.
     pub n: u64,
-    /// Of these alike.
+    /// Of these, alike.
     pub agree: u64,
 }
 
 /// Decisions of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KindTally {
-    /// All of them.
+    /// All decisions of the kind.
     pub all: Count,
-    /// By the rule our policy decided by.
+    /// By the rule of our policy.
     pub rules: BTreeMap<String, Count>,
-    /// Those of `all` for which the kernel does not show all that the policy asks for.
+    /// Those of `all` for which the kernel does not keep all that the policy reads.
     pub not_observable: u64,
 }
 
@@ -82,7 +82,7 @@ impl Tally {
         of.not_observable += u64::from(!observable);
     }
 
-    /// What was counted of a kind.
+    /// The counts of one kind.
     pub fn kind(&self, kind: Kind) -> Option<&KindTally> {
         self.kinds.get(&kind)
     }
@@ -92,7 +92,7 @@ impl Tally {
         self.kinds.iter().map(|(kind, of)| (*kind, of))
     }
 
-    /// Takes another tally in.
+    /// Adds another tally.
     pub fn add(&mut self, other: &Tally) {
         for (kind, theirs) in &other.kinds {
             let ours = self.kinds.entry(*kind).or_default();
@@ -121,7 +121,7 @@ impl Tally {
         Value::Object(kinds.collect())
     }
 
-    /// What [`Self::json`] wrote; none if it is something else.
+    /// Reads the output of [`Self::json`]; none if `value` has another shape.
     pub fn from_json(value: &Value) -> Option<Tally> {
         let mut tally = Tally::default();
         for (word, of) in value.as_object()? {
@@ -142,7 +142,7 @@ impl Count {
         self.agree += other.agree;
     }
 
-    /// Share of those alike, percent; 100 of none.
+    /// Percentage of `agree`; 100 if `n` is 0.
     pub fn percent(&self) -> f64 {
         match self.n {
             0 => 100.0,

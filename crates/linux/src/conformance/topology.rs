@@ -6,8 +6,8 @@ use fairground_machine::CpuId;
 
 use super::state::State;
 
-/// What differs, in words, e.g. `cpu4 domain 1: flags: kernel 0x1217, ours 0x1317`. The words are the same for all CPUs
-/// that differ alike only up to the CPU's number.
+/// The differences as text, e.g. `cpu4 domain 1: flags: kernel 0x1217, ours 0x1317`. CPUs with the same difference have the same
+/// text but for the CPU number.
 pub fn compare(kernel: &dyn State, sandbox: &mut PolicySandbox) -> Vec<String> {
     let mut found = Vec::new();
     for cpu in 0..sandbox.nr_cpus() as CpuId {
@@ -31,12 +31,12 @@ pub fn compare(kernel: &dyn State, sandbox: &mut PolicySandbox) -> Vec<String> {
     found
 }
 
-/// The performance domains of the partition that begins with this CPU.
+/// The performance domains of the partition whose first CPU this is.
 fn compare_energy(kernel: &dyn State, sandbox: &PolicySandbox, cpu: CpuId, found: &mut Vec<String>) {
     let ours = sandbox.models(cpu);
     for (n, (span, opps)) in ours.iter().enumerate() {
         let at = format!("cpu{cpu} performance domain {n}");
-        // What the kernel does not keep stays as ours has it.
+        // Members that the kernel does not keep stay ours.
         let (mut em, mut theirs) = (FgEm::zeroed(), opps.clone());
         if !kernel.energy(cpu, n, &mut em, &mut theirs) {
             found.push(format!("{at}: kernel has none, ours {span}"));

@@ -1,4 +1,4 @@
-//! The referee beside a hosted kernel: the border's calls and tables as [`State`] and [`Placement`].
+//! Connects the referee to a hosted kernel: maps the calls and tables of `ks.h` to [`State`] and [`Placement`].
 
 use std::cell::RefCell;
 use std::ffi::CStr;
@@ -17,14 +17,14 @@ use super::{compare_topology, Kind, PeltStep, PeltTally, Referee};
 use crate::abi::*;
 use crate::{Interests, KernelObserver, Reader};
 
-/// A kernel's tables of reading functions.
+/// A kernel's table of reading functions.
 #[derive(Clone, Copy)]
 pub struct KernelState {
     kernel: &'static KsKernel,
     read: &'static KsRead,
 }
 
-/// What a watcher asks about, besides placements.
+/// What to judge in addition to placements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WatchOptions {
     /// Picks.
@@ -33,13 +33,13 @@ pub struct WatchOptions {
     pub pelt: bool,
     /// Balance passes.
     pub balance: bool,
-    /// schedutil sets the clocks: its requests, and placements go by energy models.
+    /// schedutil sets the clocks: judge its requests; placement is energy-aware.
     pub schedutil: bool,
 }
 
-/// All that was found.
+/// The results.
 pub struct Agreement {
-    /// Our domains against the kernel's.
+    /// Differences between our domains and the kernel's.
     pub topology: Vec<String>,
     /// Decisions.
     pub referee: Referee,
@@ -50,7 +50,7 @@ pub struct Agreement {
     compared: bool,
 }
 
-/// Watches a kernel for an [`Agreement`].
+/// Judges the decisions of a hosted kernel.
 pub struct Watcher {
     agreement: Rc<RefCell<Agreement>>,
 }
@@ -73,7 +73,7 @@ impl Watcher {
         Ok((Watcher { agreement: Rc::clone(&agreement) }, agreement))
     }
 
-    /// Gives the reasons of our policy too, to whoever asks why.
+    /// Also records our policy's reasons, for observers that want them.
     pub fn with_reasons(self) -> Watcher {
         self.agreement.borrow_mut().referee.note_reasons();
         self
@@ -218,7 +218,7 @@ fn index(number: i32) -> Option<usize> {
     usize::try_from(number).ok()
 }
 
-/// Numbers of tasks, however many there are.
+/// Numbers of all tasks that `read` returns.
 fn list(read: unsafe extern "C" fn(i32, *mut i32, u32) -> u32, cpu: CpuId, to: &mut Vec<Option<u32>>) {
     let mut numbers = [0i32; 64];
     // SAFETY: as for `State` below; it writes as many as there is room for.
@@ -235,7 +235,7 @@ fn list(read: unsafe extern "C" fn(i32, *mut i32, u32) -> u32, cpu: CpuId, to: &
 }
 
 impl KernelState {
-    /// What a loaded kernel shows of itself.
+    /// The reading functions of a loaded kernel.
     pub fn new(kernel: &'static KsKernel) -> KernelState {
         // SAFETY: Kernel::load has looked at the table.
         KernelState { kernel, read: unsafe { &*kernel.read } }

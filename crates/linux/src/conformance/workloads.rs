@@ -1,4 +1,4 @@
-//! The workloads under which kernels are refereed. Together they lead to every rule that a shape makes reachable.
+//! The workloads of the referee. Together they reach every rule that a machine of the referee can reach.
 
 use fairground_machine::{FreqDomain, Machine};
 use fairground_workload::rtapp::{self, Dialect};
@@ -6,15 +6,15 @@ use fairground_workload::{CapSource, FrequencyCap, Workload, WorkloadError};
 
 use super::machines::GovernorSet;
 
-/// A workload of the referee. None ends by itself: [`ConformanceWorkload::workload`] is told how long it lasts.
+/// A workload of the referee. It runs as long as [`ConformanceWorkload::workload`] is asked to.
 pub struct ConformanceWorkload {
     /// As typed.
     pub name: &'static str,
-    /// What it does.
+    /// Description, one line.
     pub title: &'static str,
-    /// Under which governors it is of use.
+    /// The governors for which it is useful.
     pub under: GovernorSet,
-    /// Clocks are limited again and again.
+    /// Frequency limits come and go.
     capped: bool,
     source: Source,
 }
@@ -22,13 +22,13 @@ pub struct ConformanceWorkload {
 enum Source {
     /// A built-in; its options depend on the machine.
     Builtin(fn(&Machine) -> String),
-    /// A file for 8 CPUs. Larger machines get as many more threads, so that they are as busy.
+    /// A file for 8 CPUs. Larger machines get proportionally more threads.
     PerCpu(&'static str),
-    /// A file as it is.
+    /// A file that is used unchanged.
     File(&'static str),
 }
 
-/// All of them.
+/// All workloads.
 pub const WORKLOADS: &[ConformanceWorkload] = &[
     ConformanceWorkload {
         name: "pipe",
@@ -166,12 +166,12 @@ pub const WORKLOADS: &[ConformanceWorkload] = &[
 ];
 
 impl ConformanceWorkload {
-    /// The course of that name.
+    /// The workload with this name.
     pub fn find(name: &str) -> Option<&'static ConformanceWorkload> {
         WORKLOADS.iter().find(|course| course.name == name)
     }
 
-    /// The workload, to last `duration_ns`.
+    /// The workload for `machine`, `duration_ns` long.
     ///
     /// # Errors
     /// A machine that it does not fit, e.g. with too few CPUs.
@@ -200,16 +200,16 @@ impl ConformanceWorkload {
 /// CPUs for which the files are written.
 const WRITTEN_FOR_CPUS: u32 = 8;
 
-/// How many machines of that size this one is.
+/// The machine's size in multiples of that.
 fn parts(machine: &Machine) -> u32 {
     (machine.nr_cpus() as u32 / WRITTEN_FOR_CPUS).max(1)
 }
 
-/// A limit begins so often, and lasts for so long, ns.
+/// Period and length of a limit, ns.
 const CAP_EVERY: u64 = 17_000_000;
 const CAP_LASTS: u64 = 29_000_000;
 
-/// Limits of one clock after the other, down to all of its operating points in turn, by all who may limit one.
+/// Limits of one clock after another, to each of its operating points in turn, from each source of limits.
 fn caps(machine: &Machine, duration_ns: u64) -> Vec<FrequencyCap> {
     let domains = &machine.freq_domains;
     let by = [CapSource::Cooling, CapSource::Hardware, CapSource::User];
@@ -222,7 +222,7 @@ fn caps(machine: &Machine, duration_ns: u64) -> Vec<FrequencyCap> {
     (1..duration_ns / CAP_EVERY).map(cap).collect()
 }
 
-/// Three tasks a CPU, of periods that drift against each other; `percent` of what all CPUs can do.
+/// Three tasks for each CPU, with periods that drift against each other; together `percent` of all CPUs' capacity.
 fn periodic(machine: &Machine, percent: u64) -> String {
     let capacity: u64 = machine.cpus.iter().map(|cpu| u64::from(cpu.capacity)).sum();
     let tasks = 3 * machine.nr_cpus() as u64;

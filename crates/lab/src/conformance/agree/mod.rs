@@ -1,9 +1,9 @@
-//! The referee over many machines and workloads: a kernel's decisions, judged by our policy that is shown the kernel's
-//! own state ([`fairground_linux::conformance`]).
+//! Runs the referee ([`fairground_linux::conformance`]) over many machines and
+//! workloads.
 //!
 //! ```text
 //! ConformancePlan:   N wakeups -> an equal share for each machine with each workload
-//! one such pair:     seed, seed + 1, ... a worker each, until the share is reached
+//! one such pair:     seed, seed + 1, ... in one worker each, until the share is reached
 //! MachineResult:     all of a machine, in the order of the workloads
 //! ConformanceReport: the result, as JSON or as text
 //! ```
@@ -27,31 +27,31 @@ use fairground_run::worker::{JobKind, Workers};
 
 pub use report::{ConformanceReport, FoundDisagreement, MachineName, MachineResult, ROW_MIN};
 
-/// What kernels are shown and asked.
+/// What to judge, and how much of it.
 pub struct ConformancePlan {
     /// The kernel.
     pub kernel: SchedSpec,
     /// Its ticks per second.
     pub hz: u32,
-    /// Features of ours that should decide alike.
+    /// Our features, which should decide like the kernel.
     pub preset: String,
-    /// Wakeups to be judged, over all machines and workloads; a machine with a workload may bring fewer.
+    /// Wakeups to judge over all machines and workloads; a pair may yield fewer.
     pub decisions: u64,
     /// The first seed.
     pub seed: u64,
-    /// Picks are judged too.
+    /// Judge picks.
     pub picks: bool,
-    /// And steps of PELT.
+    /// Judge steps of PELT.
     pub pelt: bool,
-    /// And passes of load balancing.
+    /// Judge balance passes.
     pub balance: bool,
-    /// What sets the clocks; the requests of schedutil are judged.
+    /// The governor; with schedutil its requests are judged.
     pub governor: Governor,
 }
 
-/// A machine, with the name by which it was asked for.
+/// A machine, with its name on the command line.
 pub struct RefereedMachine {
-    /// Name of a shape or as typed.
+    /// Name of a referee's machine, preset or file.
     pub name: String,
     /// The hardware.
     pub machine: Arc<Machine>,
@@ -59,9 +59,9 @@ pub struct RefereedMachine {
 
 /// A workload.
 pub enum RefereedWorkload {
-    /// Of the referee: it lasts as long as it is told.
+    /// One of the referee's workloads, of any length.
     Builtin(&'static ConformanceWorkload),
-    /// As typed: it lasts as long as it says itself.
+    /// A built-in or file, of its own length.
     Spec(String),
 }
 
@@ -74,10 +74,10 @@ impl RefereedWorkload {
         }
     }
 
-    /// The workload on a machine, for a run that should bring `wakes` wakeups or be one of several.
+    /// The workload on a machine, for a run that should yield `wakes` wakeups.
     ///
     /// # Errors
-    /// A workload that the machine cannot run.
+    /// The machine cannot run the workload.
     pub fn workload(&self, machine: &Machine, wakes: u64) -> Result<Workload, WorkloadError> {
         match self {
             RefereedWorkload::Builtin(course) => course.workload(machine, duration_ns(wakes)),
@@ -86,20 +86,20 @@ impl RefereedWorkload {
     }
 }
 
-/// Courses wake 10 to 100 times a ms. A tenth of a second shows no balancing, and more than one shows nothing new:
-/// another seed does.
+/// Bounds on the length of a run. The referee's workloads wake 10 to 100 times per ms. A tenth of a second has no
+/// balancing; beyond a second another seed shows more.
 fn duration_ns(wakes: u64) -> u64 {
     (wakes * 100_000).clamp(100_000_000, 1_000_000_000)
 }
 
-/// A pair gives up after so many runs.
+/// Limit of runs for one pair.
 const RUNS_MAX: u64 = 200;
 
-/// Judges a kernel on every machine with every workload. `progress` hears of every pair that is done. Runs that fail
-/// keep their message in their sheet.
+/// Judges a kernel on every machine with every workload. Calls `progress` after each pair. The report has the messages of runs
+/// that fail.
 ///
 /// # Errors
-/// If the threads cannot be had.
+/// The threads cannot be started.
 pub fn judge(
     goal: &ConformancePlan,
     places: &[RefereedMachine],
@@ -131,7 +131,7 @@ pub fn judge(
     Ok(places.iter().map(merged).collect())
 }
 
-/// Seed after seed until the share is reached, or a run brings nothing.
+/// Runs seed after seed until the share is reached, or a run yields no wakeup.
 fn pair(
     goal: &ConformancePlan,
     place: &RefereedMachine,

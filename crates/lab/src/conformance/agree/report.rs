@@ -1,20 +1,20 @@
-//! What was found, machine by machine.
+//! Results by machine, as data and JSON.
 
 use fairground_linux::conformance::{Kind, PeltTally, Tally};
 use serde_json::{json, Value};
 
 use super::{wakes, RefereedMachine};
 
-/// Decisions a row of the placement should have before its agreement says something.
+/// Rows with fewer decisions are marked `few`.
 pub const ROW_MIN: u64 = 500;
 
-/// Disagreements kept of one machine, kind and rule.
+/// Disagreements that are kept for one machine, kind and rule.
 const KEPT_OF_RULE: usize = 2;
 
 /// Name and version of the schema.
 const SCHEMA: &str = "fairground-agree-1";
 
-/// A name and what it stands for.
+/// A name with its description.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MachineName {
     /// As typed.
@@ -23,29 +23,29 @@ pub struct MachineName {
     pub title: String,
 }
 
-/// A decision that came out differently, as [`fairground_linux::conformance::Disagreement::json`] says it.
+/// A disagreement in the form of [`fairground_linux::conformance::Disagreement::json`].
 #[derive(Clone, Debug)]
 pub struct FoundDisagreement {
     /// Workload.
     pub workload: String,
     /// Seed of the run.
     pub seed: u64,
-    /// The rest.
+    /// The disagreement.
     pub said: Value,
 }
 
-/// What was found on one machine.
+/// The results of one machine.
 #[derive(Clone, Debug)]
 pub struct MachineResult {
     /// The machine.
     pub machine: MachineName,
-    /// Runs that came to their end.
+    /// Completed runs.
     pub runs: u64,
     /// Decisions.
     pub tally: Tally,
     /// Steps of PELT.
     pub pelt: PeltTally,
-    /// What differs between the kernel's domains and ours.
+    /// Differences between the kernel's domains and ours.
     pub topology: Vec<String>,
     /// The first disagreements of each kind and rule.
     pub disagreements: Vec<FoundDisagreement>,
@@ -70,7 +70,7 @@ impl MachineResult {
         wakes(&self.tally)
     }
 
-    /// Takes in what a worker found.
+    /// Adds the results of one run.
     pub(super) fn take(&mut self, workload: &str, seed: u64, found: &Value) {
         let (tally, pelt) = (Tally::from_json(&found["kinds"]), PeltTally::from_json(&found["pelt"]));
         let (Some(tally), Some(pelt)) = (tally, pelt) else {
@@ -88,7 +88,7 @@ impl MachineResult {
         }
     }
 
-    /// Another one's of the same machine.
+    /// Adds the results of another workload on the same machine.
     pub(super) fn add(&mut self, other: MachineResult) {
         self.runs += other.runs;
         self.tally.add(&other.tally);
@@ -112,7 +112,7 @@ impl MachineResult {
         }
     }
 
-    /// Rows of wakeups with too few decisions to say something.
+    /// Wakeup rows with few decisions.
     pub fn thin_rows(&self) -> Vec<(&str, u64)> {
         let rules = self.tally.kind(Kind::Wake).into_iter().flat_map(|of| &of.rules);
         rules.filter(|(_, count)| count.n < ROW_MIN).map(|(rule, count)| (rule.as_str(), count.n)).collect()
@@ -130,11 +130,11 @@ impl MachineResult {
     }
 }
 
-/// All that was found of a kernel.
+/// The results of a kernel.
 pub struct ConformanceReport {
     /// The kernel's name.
     pub kernel: String,
-    /// As its tree calls itself.
+    /// The release of its tree.
     pub release: String,
     /// Ours.
     pub preset: String,
@@ -142,7 +142,7 @@ pub struct ConformanceReport {
     pub notes: Vec<String>,
     /// The first seed.
     pub seed: u64,
-    /// In the order in which they were asked for.
+    /// The machines, in the order of the request.
     pub sheets: Vec<MachineResult>,
 }
 
@@ -161,17 +161,17 @@ impl ConformanceReport {
         sum
     }
 
-    /// Of all machines, with the machine.
+    /// Disagreements of all machines, each with its machine.
     pub fn disagreements(&self) -> impl Iterator<Item = (&MachineResult, &FoundDisagreement)> {
         self.sheets.iter().flat_map(|sheet| sheet.disagreements.iter().map(move |found| (sheet, found)))
     }
 
-    /// Machine, and workload, seed and message of each run that failed.
+    /// Failed runs: machine, workload, seed and message.
     pub fn failures(&self) -> impl Iterator<Item = (&MachineResult, &(String, u64, String))> {
         self.sheets.iter().flat_map(|sheet| sheet.failures.iter().map(move |failure| (sheet, failure)))
     }
 
-    /// The JSON contract, see docs/json.md.
+    /// The report as JSON, see docs/json.md.
     pub fn json(&self) -> Value {
         let disagreements = self.disagreements().map(|(sheet, found)| {
             let mut value = json!({ "shape": sheet.machine.name, "workload": found.workload, "seed": found.seed });

@@ -1,4 +1,4 @@
-//! Agreement as people read it.
+//! The report as text.
 
 use std::fmt::Write;
 
@@ -9,11 +9,11 @@ use serde_json::Value;
 use super::report::{ConformanceReport, FoundDisagreement, MachineResult, ROW_MIN};
 use crate::tables::finish;
 
-/// Notes of a decision that are shown.
+/// Limit of notes shown for one decision.
 const NOTES_MAX: usize = 24;
 
 impl ConformanceReport {
-    /// Rows by machine, kind and rule, then what differed.
+    /// A table by machine, kind and rule, then the disagreements.
     pub fn text(&self) -> String {
         let mut out = format!("linux:{} ({}) against {}, seed {}\n", self.kernel, self.release, self.preset, self.seed);
         for sheet in &self.sheets {
@@ -76,7 +76,7 @@ fn pelt(tally: &PeltTally) -> String {
     }
 }
 
-/// Both choices, why ours is ours, and both CPUs as the kernel had them.
+/// Both choices, the reasons of ours, and both CPUs in the kernel's state.
 fn disagreement(sheet: &MachineResult, found: &FoundDisagreement) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let (said, case) = (&found.said, &found.said["case"]);

@@ -1,4 +1,4 @@
-//! [`Agreement`]: the runs of a kernel and of our own scheduler side by side.
+//! [`Agreement`]: statistics of a kernel's runs beside those of our scheduler.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +6,12 @@ use serde::Serialize;
 
 use fairground_run::placements::{Placement, Placements};
 
-/// Points by which the share of a rule may differ.
+/// Goal: largest difference of a rule's share, percentage points.
 const SHARE_GOAL: f64 = 2.0;
-/// Per cent by which a figure may differ.
+/// Goal: largest difference of a figure, percent.
 const FIGURE_GOAL: f64 = 5.0;
 
-/// How far two schedulers that run freely agree.
+/// Agreement of two schedulers in free-running simulations.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Agreement {
     /// Runs of each.
@@ -22,26 +22,26 @@ pub struct Agreement {
     pub shares: Vec<Share>,
     /// Rates and latencies.
     pub figures: Vec<Figure>,
-    /// Of the migrations per second those that load balancing made: the kernel's, and ours.
+    /// Migrations per second by load balancing: the kernel's, and ours.
     pub balanced_per_s: [f64; 2],
-    /// Where the runs of the first seed part; none if they never do.
+    /// The first difference of the first seed's runs; none if they never differ.
     pub divergence: Option<Divergence>,
 }
 
-/// How often a rule decides a wakeup, %.
+/// Share of wakeups that a rule decides, percent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Share {
     /// The rule.
     pub rule: String,
-    /// Of the kernel's wakeups: those that our policy decides alike, by this rule.
+    /// Share of the kernel's wakeups that our policy decides alike, by this rule.
     pub kernel_pct: f64,
-    /// Of ours.
+    /// Share of our wakeups.
     pub ours_pct: f64,
-    /// Within the goal.
+    /// The goal is met.
     pub met: bool,
 }
 
-/// A figure of both.
+/// A figure of both schedulers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Figure {
     /// Name, unit last.
@@ -50,9 +50,9 @@ pub struct Figure {
     pub kernel: f64,
     /// Ours.
     pub ours: f64,
-    /// Ours against the kernel's.
+    /// Change from the kernel's to ours, percent.
     pub change_pct: Option<f64>,
-    /// Within the goal; none where there is no goal.
+    /// The goal is met; none for a figure without a goal.
     pub met: Option<bool>,
 }
 
@@ -61,16 +61,16 @@ pub struct Figure {
 pub struct Divergence {
     /// Placements before it.
     pub after: usize,
-    /// The first of those whose times differ, if any do: what led to it has begun before that.
+    /// Index of the first of these whose times differ, if any: the cause is before it.
     pub late: Option<usize>,
-    /// The kernel's, in words; none if its run has ended.
+    /// The kernel's placement as text; none if its run has ended.
     pub kernel: Option<String>,
     /// Ours.
     pub ours: Option<String>,
 }
 
 impl Agreement {
-    /// Of a kernel's runs and ours, with the same seeds in the same order.
+    /// Compares a kernel's runs with ours; both have the same seeds in the same order.
     pub fn new(kernel: &[Placements], ours: &[Placements]) -> Agreement {
         let sides = [kernel, ours];
         let counts = sides.map(rule_counts);
@@ -117,7 +117,7 @@ fn rule_counts(runs: &[Placements]) -> BTreeMap<String, u64> {
     counts
 }
 
-/// CPUs looked at by wakeups (or by all others), and how many of them there are.
+/// CPUs looked at by wakeups (or by forks and execs), and the number of these placements.
 fn looks(run: &Placements, wakes: bool) -> [f64; 2] {
     let of = run.all.iter().filter(|p| (p.kind() == "wake") == wakes);
     of.fold([0.0, 0.0], |[looks, n], p| [looks + f64::from(p.probes + p.group_cpus), n + 1.0])
@@ -144,7 +144,7 @@ fn figure(name: &'static str, [kernel, ours]: [f64; 2], goal: bool) -> Figure {
     Figure { name, kernel, ours, change_pct, met: goal.then_some(within) }
 }
 
-/// 0 of nothing.
+/// 0 if `of` is 0.
 fn ratio(a: f64, b: f64) -> f64 {
     if b == 0.0 {
         0.0

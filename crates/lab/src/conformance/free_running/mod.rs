@@ -5,8 +5,8 @@
 //! Agreement::new   the runs of both, seed by seed                -> rule shares, rates, latency, the first divergence
 //! ```
 //!
-//! The referee of `fairground_linux::conformance` shows our policy the kernel's state at each decision; here each lives with the
-//! consequences of its own. What differs is then what surrounds decisions: queues, preemption, ticks, costs, balancing.
+//! The referee of `fairground_linux::conformance` gives our policy the kernel's state at each decision; here each
+//! scheduler's own decisions have consequences. Differences then come from queues, preemption, ticks, costs and balancing.
 
 mod agreement;
 
@@ -16,11 +16,11 @@ use fairground_run::experiment::Experiment;
 pub use agreement::{Agreement, Divergence, Figure, Share};
 use fairground_run::placements::Placements;
 
-/// Runs the two schedulers of `experiment`, a kernel and ours, with each seed in workers, on so many threads. The inner
+/// Runs the two schedulers of `experiment`, a kernel and ours, with each seed in workers, on `jobs` threads. The inner
 /// error says why a run failed.
 ///
 /// # Errors
-/// If the threads cannot be had.
+/// The threads cannot be started.
 pub fn agree(experiment: &Experiment, seeds: &[u64], jobs: usize) -> Result<Result<Agreement, String>, BatchError> {
     let one = |sched: usize, seed: u64| experiment.workers.placements(experiment, &experiment.scheds[sched], seed);
     let runs = batch::each(experiment.scheds.len(), seeds, jobs, &one)?;
