@@ -107,7 +107,7 @@ for build in release debug; do
 	done
 done
 
-args=(compare hikey960 sched-pipe:loops=1000,threads --seeds 5 --no-store --format json)
+args=(compare hikey960 sched-pipe:loops=1000,threads --base fair:v5.9 --test fair:v5.9+asym-prev-first --seeds 5 --no-store --format json)
 one=$("$release" "${args[@]}" --jobs 1)
 for jobs in 2 8; do
 	same "--jobs 1 and $jobs" "$one" "$("$release" "${args[@]}" --jobs $jobs)"

@@ -173,6 +173,7 @@ def compare(
     base: str,
     test: str | list[str],
     *,
+    sched: str | None = None,
     seeds: int = 8,
     jobs: int | None = None,
     hz: int | None = None,
@@ -181,14 +182,18 @@ def compare(
     sysctl: dict[str, int] | None = None,
     ambient: float | None = None,
 ) -> Comparison:
-    """Compare schedulers on a machine under a workload, paired over seeds 1 to ``seeds``.
+    """Compare two sides, paired over seeds 1 to ``seeds``: schedulers, workloads, machines, governors, sysctls.
 
     Parameters
     ----------
     base : str
-        Scheduler to compare against.
+        What to compare with: one setting or several with spaces between, each a scheduler or ``NAME=VALUE`` with
+        ``machine``, ``workload``, ``sched``, ``hz``, ``governor``, ``idle_governor``, ``ambient`` or a limit of clamps
+        (``"fair:v5.9"``, ``"fair:v6.12 governor=schedutil"``). What it does not name is as for all sides.
     test : str or list of str
-        Schedulers under test.
+        What is under test, as ``base``.
+    sched : str, optional
+        Scheduler of the sides that name none.
     seeds : int
         Pairs of runs.
     jobs : int, optional
@@ -203,7 +208,7 @@ def compare(
     """
     tests = [test] if isinstance(test, str) else list(test)
     options = _options(hz, governor, idle_governor, sysctl, ambient)
-    return _compare(machine, workload, [base, *tests], seeds, jobs or 0, options)
+    return _compare(machine, workload, [base, *tests], sched, seeds, jobs or 0, options)
 
 
 def reproduce(

@@ -214,7 +214,8 @@ def run(
 def compare(
     machine: str | dict[str, Any] | Machine,
     workload: str | dict[str, Any] | Workload,
-    scheds: list[str],
+    sides: list[str],
+    sched: str | None,
     seeds: int,
     jobs: int,
     options: _Options,

@@ -196,7 +196,7 @@ def fixed_clamps(limit, *varied):
         (axes('[axes.figures]\n"costs.soft.wakeup" = { to = [nan] }'), 9, ["NaN is no level"]),
         (axes('[axes.figures]\n"costs.soft.wakeup" = { to = [1e30] }'), 9, ["is too much"]),
         (axes('[axes.figures]\n"topology.source" = { to = [1] }'), 9, ["has no figure `topology.source`"]),
-        (axes('[axes.circumstances]\ngoverner = ["schedutil"]'), 9, ['no circumstance "governer"', "`governor`"]),
+        (axes('[axes.circumstances]\ngoverner = ["schedutil"]'), 9, ['no setting "governer"', "`governor`"]),
         (axes('[axes.circumstances]\ngovernor = ["ondemand"]'), 9, ['governor "ondemand"', "schedutil"]),
         (axes("[axes.circumstances]\nhz = [123]"), 9, ["hz 123", "100, 250, 300 or 1000"]),
         (axes("[axes.circumstances]\nambient = [1000]"), 9, ["ambient 1000", "-40 to 100"]),

@@ -1,6 +1,5 @@
 //! The `fairground` command.
 
-mod circumstances;
 mod commands;
 mod error;
 mod input;
@@ -8,6 +7,7 @@ mod logs;
 mod output;
 mod progress;
 mod renamed;
+mod run_options;
 mod store;
 mod terminal;
 mod workers;

@@ -1,7 +1,10 @@
-//! What an experiment showed: base against each test, metric by metric.
+//! What runs showed: base against each test, metric by metric.
+
+mod side;
 
 use std::collections::BTreeMap;
 
+pub use self::side::{Settings, Side};
 use crate::stats::{Change, Summary, SIGNIFICANT_PAIRS_MIN};
 use fairground_run::batch::{Results, RunReport};
 use fairground_run::metrics::Selected;
@@ -10,10 +13,8 @@ use fairground_run::metrics::{Metric, MetricValue};
 /// An experiment's outcome, ready for any of the layouts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// Machine, as typed.
-    pub machine: String,
-    /// Workload with its options, as typed.
-    pub workload: String,
+    /// What all sides share.
+    pub common: Settings,
     /// Seeds that were run.
     pub seeds: Vec<u64>,
     /// Base against each test, in the order given.
@@ -27,10 +28,10 @@ pub struct Report {
 /// Base against one test.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// Base scheduler, as typed.
-    pub base: String,
-    /// Scheduler under test, as typed.
-    pub test: String,
+    /// What is compared with.
+    pub base: Side,
+    /// What is under test.
+    pub test: Side,
     /// Metric by metric.
     pub rows: Vec<Row>,
     /// The pairs of runs behind the rows.
@@ -95,8 +96,8 @@ pub struct Pair {
 /// A run that failed.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Failure {
-    /// Scheduler, as typed.
-    pub sched: String,
+    /// Name of the side.
+    pub side: String,
     /// Seed.
     pub seed: u64,
     /// Why.
@@ -104,38 +105,37 @@ pub struct Failure {
 }
 
 impl Report {
-    /// Of what was run: `scheds[0]` is the base, `results` is `[scheduler][seed]`.
-    pub fn new(machine: &str, workload: &str, scheds: &[String], seeds: &[u64], results: &Results) -> Report {
-        let comparisons = (1..scheds.len())
+    /// Of what was run: `sides[0]` is the base, `results` is `[side][seed]`.
+    pub fn new(sides: &[Settings], seeds: &[u64], results: &Results) -> Report {
+        let (sides, common) = side::name_sides(sides);
+        let comparisons = (1..sides.len())
             .map(|t| {
                 let (rows, pairs) = compare(seeds, &results[0], &results[t]);
-                Comparison { base: scheds[0].clone(), test: scheds[t].clone(), rows, pairs }
+                Comparison { base: sides[0].clone(), test: sides[t].clone(), rows, pairs }
             })
             .collect();
-        let failures = scheds.iter().zip(results).flat_map(|(s, runs)| failures(s, seeds, runs)).collect();
-        let mut report = Report {
-            machine: machine.into(),
-            workload: workload.into(),
-            seeds: seeds.into(),
-            comparisons,
-            notes: notes_of(results),
-            failures,
-        };
+        let failures = sides.iter().zip(results).flat_map(|(side, runs)| failures(&side.name, seeds, runs)).collect();
+        let notes = notes_of(results);
+        let mut report = Report { common, seeds: seeds.into(), comparisons, notes, failures };
         report.note_on_identical_runs();
+        report.note_on_draws();
         report.note_on_seeds();
         report
     }
 
-    /// Leaves out what is not selected.
-    pub fn keep(&mut self, selected: &Selected) {
-        self.comparisons.iter_mut().for_each(|c| c.rows.retain(|row| selected.has(&row.metric.name)));
+    /// Leaves out what is not selected, comparison by comparison.
+    pub fn keep(&mut self, selected: &[Selected]) {
+        for (comparison, selected) in self.comparisons.iter_mut().zip(selected) {
+            comparison.rows.retain(|row| selected.has(&row.metric.name));
+        }
         self.note_on_samples(selected);
     }
 
     /// Says of which selected figures not all pairs have a value.
-    fn note_on_samples(&mut self, selected: &Selected) {
+    fn note_on_samples(&mut self, selected: &[Selected]) {
         let mut notes = Vec::new();
-        for Comparison { test, rows, pairs, .. } in &self.comparisons {
+        for (Comparison { test, rows, pairs, .. }, selected) in self.comparisons.iter().zip(selected) {
+            let test = &test.name;
             let mut lacking: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
             for name in selected.names() {
                 let have = rows.iter().find(|row| row.metric.name == *name).map_or(0, |row| row.base.len());
@@ -163,10 +163,23 @@ impl Report {
     fn note_on_identical_runs(&mut self) {
         let several = self.comparisons.len() > 1;
         let identical: Vec<String> =
-            self.comparisons.iter().filter(|c| c.identical()).map(|c| c.test.clone()).collect();
+            self.comparisons.iter().filter(|c| c.identical()).map(|c| c.test.name.clone()).collect();
         for test in identical {
             let test = if several { &test } else { "test" };
             self.note(format!("base and {test} made the same run with every seed: no decision reached what differs"));
+        }
+    }
+
+    /// A seed draws the same for both sides only if they run the same workload on the same machine.
+    fn note_on_draws(&mut self) {
+        let differ =
+            |name: &&str| self.comparisons.iter().any(|c| c.base.settings.get(name) != c.test.settings.get(name));
+        let other: Vec<&str> = ["machine", "workload"].into_iter().filter(differ).collect();
+        if !other.is_empty() {
+            let other = other.join(" and ");
+            self.note(format!(
+                "the sides differ in {other}: runs are paired by seed, but a seed does not draw the same for both"
+            ));
         }
     }
 
@@ -227,10 +240,10 @@ fn value_of(run: &RunReport, metric: &str) -> Option<f64> {
     run.metrics.iter().find(|r| r.metric.name == metric).map(|r| r.value)
 }
 
-fn failures<'a>(sched: &'a str, seeds: &'a [u64], runs: &'a Runs) -> impl Iterator<Item = Failure> + 'a {
+fn failures<'a>(side: &'a str, seeds: &'a [u64], runs: &'a Runs) -> impl Iterator<Item = Failure> + 'a {
     seeds.iter().zip(runs).filter_map(move |(seed, run)| {
         let message = run.as_ref().err()?.clone();
-        Some(Failure { sched: sched.into(), seed: *seed, message })
+        Some(Failure { side: side.into(), seed: *seed, message })
     })
 }
 
@@ -262,7 +275,7 @@ mod tests {
     fn report() -> Report {
         let base = vec![run(&[("a", 1.0), ("b", 2.0), ("c", 3.0)]), run(&[("a", 1.0), ("c", 3.0)])];
         let test = vec![run(&[("a", 4.0), ("b", 5.0)]), run(&[("a", 6.0), ("b", 7.0)])];
-        Report::new("m", "w", &["base".into(), "test".into()], &[11, 12], &vec![base, test])
+        Report::new(&["base", "test"].map(|sched| Settings::new("m", "w", sched)), &[11, 12], &vec![base, test])
     }
 
     #[test]
@@ -276,6 +289,18 @@ mod tests {
         assert_eq!(columns, [("a", vec![1.0, 1.0], vec![4.0, 6.0]), ("b", vec![2.0], vec![5.0])]);
     }
 
+    #[test]
+    fn other_machines_and_workloads_are_noted_as_other_draws() {
+        let said = |test: Settings| {
+            let runs = vec![vec![run(&[("a", 1.0)])], vec![run(&[("a", 2.0)])]];
+            let report = Report::new(&[Settings::new("m", "w", "s"), test], &[1], &runs);
+            report.notes.into_iter().find(|note| note.contains("draw")).unwrap_or_default()
+        };
+        assert_eq!(said(Settings::new("m", "w", "t")), "");
+        assert!(said(Settings::new("n", "w", "s")).starts_with("the sides differ in machine: runs are paired by seed"));
+        assert!(said(Settings::new("n", "x", "s")).starts_with("the sides differ in machine and workload: "));
+    }
+
     fn run_with_hash(hash: u128) -> Result<RunReport, String> {
         Ok(RunReport { hash, ..run(&[("a", 1.0)]).unwrap() })
     }
@@ -283,9 +308,9 @@ mod tests {
     #[test]
     fn equal_hashes_are_said_to_be_the_same_run() {
         let said = |tests: Vec<Vec<Result<RunReport, String>>>| {
-            let scheds: Vec<String> = (0..=tests.len()).map(|i| format!("s{i}")).collect();
+            let sides: Vec<Settings> = (0..=tests.len()).map(|i| Settings::new("m", "w", &format!("s{i}"))).collect();
             let base = vec![run_with_hash(1), run_with_hash(2)];
-            let report = Report::new("m", "w", &scheds, &[1, 2], &[vec![base], tests].concat());
+            let report = Report::new(&sides, &[1, 2], &[vec![base], tests].concat());
             let notes = report.notes.iter().filter(|note| note.contains("the same run")).cloned().collect::<Vec<_>>();
             (report.comparisons.iter().map(Comparison::identical).collect::<Vec<_>>(), notes)
         };
@@ -304,7 +329,7 @@ mod tests {
         let all: Vec<Metric> = whole.metrics.into_iter().map(|reading| reading.metric).collect();
         let mut report = report();
         let selected = "c,b".parse::<Selection>().unwrap().among(&all, vec![]).unwrap();
-        report.keep(&selected);
+        report.keep(&[selected]);
         let told: Vec<_> = report.notes.iter().filter(|note| note.contains("samples")).collect();
         assert_eq!(told, ["0 of 2 pairs with test have samples for: c", "1 of 2 pairs with test have samples for: b"]);
     }

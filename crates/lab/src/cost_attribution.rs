@@ -122,7 +122,9 @@ pub fn shares(reports: &[Option<Report>], metric: &str, whole_pct: Option<f64>) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::comparison::Settings;
     use fairground_run::batch::{self, Plan};
+    use fairground_run::sched_spec::SchedSpec;
 
     #[test]
     fn the_refill_carries_more_of_mail_000_than_the_scan() {
@@ -136,10 +138,12 @@ mod tests {
             workers: Default::default(),
         };
         let plan = Plan { scheds: 2, seeds: vec![1, 2], jobs: 1, check_determinism: false };
-        let names: Vec<String> = experiment.scheds.iter().map(|s| s.to_string()).collect();
+        let (machine, workload) = (&experiment.machine.name, &experiment.workload.name);
+        let side = |sched: &SchedSpec| Settings::new(machine, workload, &sched.to_string());
+        let sides: Vec<Settings> = experiment.scheds.iter().map(side).collect();
         let report = |term: &CostTerm| {
             let results = batch::run(&plan, &term.switch_off(&experiment)?, &|| ()).unwrap();
-            Some(Report::new(&experiment.machine.name, &experiment.workload.name, &names, &plan.seeds, &results))
+            Some(Report::new(&sides, &plan.seeds, &results))
         };
         let reports: Vec<Option<Report>> = TERMS.iter().map(report).collect();
         let shares = shares(&reports, "ops_per_sec", Some(30.0));

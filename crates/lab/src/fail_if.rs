@@ -119,9 +119,9 @@ impl FailIf {
     /// has a sample. If no pair completed, that is a failure of its own, and no line.
     pub fn held(&self, report: &Report) -> Vec<String> {
         let of = |c: &Compared| match c.rows.iter().find(|r| r.metric.name == self.metric) {
-            Some(row) => self.holds(row).then(|| format!("{self} holds for {}: {}", c.test, self.shown(row))),
+            Some(row) => self.holds(row).then(|| format!("{self} holds for {}: {}", c.test.name, self.shown(row))),
             None if c.pairs.is_empty() => None,
-            None => Some(format!("{self} cannot be judged for {}: no pair of runs has a sample", c.test)),
+            None => Some(format!("{self} cannot be judged for {}: no pair of runs has a sample", c.test.name)),
         };
         report.comparisons.iter().filter_map(of).collect()
     }
@@ -172,8 +172,7 @@ mod tests {
         ];
         let compared = Compared { base: "fair:a".into(), test: "fair:b".into(), rows, pairs: vec![] };
         Report {
-            machine: "m".into(),
-            workload: "w".into(),
+            common: Default::default(),
             seeds: (1..=8).collect(),
             comparisons: vec![compared],
             notes: vec![],

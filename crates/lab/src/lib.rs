@@ -11,7 +11,7 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use fairground_lab::{comparison::Report, tables::Format};
+//! use fairground_lab::{comparison::{Report, Settings}, tables::Format};
 //! use fairground_machine::Machine;
 //! use fairground_run::batch;
 //! use fairground_run::experiment::Experiment;
@@ -29,8 +29,8 @@
 //! };
 //! let plan = batch::Plan { scheds: 2, seeds: vec![1, 2], jobs: 1, check_determinism: false };
 //! let results = batch::run(&plan, &experiment, &|| ())?;
-//! let names = scheds.map(String::from);
-//! let report = Report::new("hikey960", "sched-pipe", &names, &plan.seeds, &results);
+//! let sides = scheds.map(|sched| Settings::new("hikey960", "sched-pipe", sched));
+//! let report = Report::new(&sides, &plan.seeds, &results);
 //! assert!(Format::Own.render(&report).contains("ops_per_sec"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -50,5 +50,6 @@ pub mod replay;
 pub mod reproduce;
 pub mod robustness;
 pub mod sensitivity;
+pub mod sides;
 pub mod stats;
 pub mod tables;

@@ -21,7 +21,7 @@ pub use self::assumed::{with_option, FittedOption, Moved, Swept};
 pub use self::cell::Cell;
 pub use self::domain::DomainCheck;
 pub use self::given::{GivenRow, GivenTable};
-pub use self::run::{FormSpec, PublishedRun, UnknownGovernor};
+pub use self::run::{FormSpec, PublishedRun};
 
 /// A file that comes with the program.
 struct BuiltIn {

@@ -319,7 +319,7 @@ pub fn reproduce(mails: &[Mail], executed: &[(PublishedRun, Executed)]) -> Resul
         }
     }
     for f in executed.iter().flat_map(|(_, e)| &e.report.failures) {
-        notes.push(format!("FAILED: {} seed {}: {}", f.sched, f.seed, f.message));
+        notes.push(format!("FAILED: {} seed {}: {}", f.side, f.seed, f.message));
     }
     let failed = executed.iter().any(|(_, e)| !e.report.failures.is_empty());
     // A user who selects rows does not get the tables of all rows.
@@ -485,7 +485,7 @@ fn our_row<'a>(
         rows.iter().find(|r| r.metric.name == metric).ok_or_else(|| ReproduceError::NoMetric {
             row: row.id.clone(),
             metric: metric.into(),
-            workload: report.workload.clone(),
+            workload: report.common.get("workload").unwrap_or_default().to_owned(),
         })
     };
     let ours = find(&run.metric)?;

@@ -204,8 +204,8 @@ mod tests {
             let rows = vec![Row::new(metric, vec![100.0], vec![test])];
             let comparisons = vec![Comparison { base: "b".into(), test: "t".into(), rows, pairs: vec![] }];
             let (notes, failures) = Default::default();
-            let (machine, workload) = ("m".into(), "w".into());
-            vec![(run.clone(), Report { machine, workload, seeds: vec![1], comparisons, notes, failures })]
+            let common = Default::default();
+            vec![(run.clone(), Report { common, seeds: vec![1], comparisons, notes, failures })]
         };
         let sweep = Robustness::from_points(&mail, 1, &[point(110.0), point(105.0), point(90.0), vec![]]);
         let row = &sweep.rows[0];

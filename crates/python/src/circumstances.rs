@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use fairground_machine::suggest;
 use fairground_run::experiment::Experiment;
-use fairground_run::run_config::RunConfig;
+use fairground_run::run_config::{RunConfig, Setting};
 use fairground_run::worker::Workers;
 use fairground_sim::ClampLimits;
 use pyo3::prelude::*;
-use serde_json::{json, Value};
 
 use crate::errors::{input, refused};
 use crate::machine::Machine;
@@ -25,25 +25,22 @@ pub struct Options {
 }
 
 impl Options {
-    fn circumstances(&self) -> PyResult<RunConfig> {
-        let mut circumstances = RunConfig::default();
-        let mut set = |name: &str, value: Value| circumstances.set(name, &value).map_err(input);
-        set("governor", json!(self.governor))?;
-        set("idle_governor", json!(self.idle_governor))?;
-        self.hz.map_or(Ok(()), |hz| set("hz", json!(hz)))?;
-        self.ambient.map_or(Ok(()), |celsius| match celsius.is_finite() {
-            true => set("ambient", json!(celsius)),
-            // JSON has no such number.
-            false => Err(refused(format!("ambient {celsius}: expected -40 to 100 degrees Celsius"))),
-        })?;
-        self.sysctl.iter().try_for_each(|(name, value)| {
-            // Other circumstances have arguments of their own.
-            match ClampLimits::NAMES.contains(&name.strip_prefix("kernel.").unwrap_or(name)) {
-                true => set(name, json!(value)),
-                false => Err(refused(format!("sysctl {name:?}: expected one of {}", ClampLimits::NAMES.join(", ")))),
+    /// As the library takes them.
+    pub fn config(&self) -> PyResult<RunConfig> {
+        let mut config = RunConfig::default();
+        let mut set = |name: &str, text: &str| config.set_text(name, text).map_err(input);
+        set("governor", &self.governor)?;
+        set("idle_governor", &self.idle_governor)?;
+        self.hz.map_or(Ok(()), |hz| set("hz", &hz.to_string()))?;
+        self.ambient.map_or(Ok(()), |celsius| set("ambient", &celsius.to_string()))?;
+        for (name, value) in &self.sysctl {
+            // Other settings have arguments of their own.
+            if !Setting::find(name).is_ok_and(Setting::is_sysctl) {
+                return Err(refused(format!("sysctl {name:?}: {}", suggest(name, ClampLimits::NAMES))));
             }
-        })?;
-        Ok(circumstances)
+            set(name, &value.to_string())?;
+        }
+        Ok(config)
     }
 
     /// Ready to run, and what must be said of it.
@@ -55,8 +52,7 @@ impl Options {
         scheds: &[String],
     ) -> PyResult<(Experiment, Vec<String>)> {
         let mut said = workload.warnings;
-        let (mut experiment, more) =
-            self.circumstances()?.experiment(machine.inner, workload.inner, scheds).map_err(input)?;
+        let (mut experiment, more) = self.config()?.experiment(machine.inner, workload.inner, scheds).map_err(input)?;
         said.extend(more);
         experiment.workers = workers(py)?;
         Ok((experiment, said))

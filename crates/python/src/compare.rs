@@ -1,16 +1,17 @@
 //! Base against tests, paired over seeds.
 
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
 
 use fairground_lab::comparison::{self, Report, Row};
+use fairground_lab::sides::{MachineWorkload, SideSpec, Sides};
 use fairground_lab::tables::Format;
-use fairground_run::batch::{self, Plan, RunReport, Runner};
-use fairground_run::experiment::{Experiment, Stop};
-use fairground_run::run_config::notes;
+use fairground_run::batch::Plan;
+use fairground_run::executor::Executor;
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 
-use crate::circumstances::{threads, Options};
-use crate::errors::{failed, refused};
+use crate::circumstances::{threads, workers, Options};
+use crate::errors::{failed, input, refused};
 use crate::interrupt::beside;
 use crate::machine::Machine;
 use crate::table::{counts, figures, maybe_booleans, texts, Table};
@@ -32,8 +33,8 @@ impl Comparison {
         let rows: Vec<ComparisonRow> = self.rows().collect();
         let change = |part: fn(&Row) -> Option<f64>| figures(rows.iter().map(|(_, row)| part(row)));
         Table::from_columns(vec![
-            ("base", texts(rows.iter().map(|(c, _)| c.base.as_str()))),
-            ("test", texts(rows.iter().map(|(c, _)| c.test.as_str()))),
+            ("base", texts(rows.iter().map(|(c, _)| c.base.name.as_str()))),
+            ("test", texts(rows.iter().map(|(c, _)| c.test.name.as_str()))),
             ("metric", texts(rows.iter().map(|(_, r)| r.metric.name.as_str()))),
             ("unit", texts(rows.iter().map(|(_, r)| r.metric.unit.as_str()))),
             ("better", texts(rows.iter().map(|(_, r)| r.metric.better.word()))),
@@ -55,8 +56,8 @@ impl Comparison {
         let rows: Vec<(ComparisonRow, usize)> =
             self.rows().flat_map(|placed| (0..placed.1.base.len()).map(move |i| (placed, i))).collect();
         Table::from_columns(vec![
-            ("base", texts(rows.iter().map(|((c, _), _)| c.base.as_str()))),
-            ("test", texts(rows.iter().map(|((c, _), _)| c.test.as_str()))),
+            ("base", texts(rows.iter().map(|((c, _), _)| c.base.name.as_str()))),
+            ("test", texts(rows.iter().map(|((c, _), _)| c.test.name.as_str()))),
             ("metric", texts(rows.iter().map(|((_, r), _)| r.metric.name.as_str()))),
             ("seed", counts(rows.iter().map(|((_, r), i)| r.seeds[*i]))),
             ("base_value", figures(rows.iter().map(|((_, r), i)| Some(r.base[*i])))),
@@ -64,12 +65,12 @@ impl Comparison {
         ])
     }
 
-    /// Runs that failed: `sched`, `seed`, `message`.
+    /// Runs that failed: `side`, `seed`, `message`.
     #[getter]
     fn failures(&self) -> Table {
         let failures = &self.0.failures;
         Table::from_columns(vec![
-            ("sched", texts(failures.iter().map(|f| f.sched.as_str()))),
+            ("side", texts(failures.iter().map(|f| f.side.as_str()))),
             ("seed", counts(failures.iter().map(|f| f.seed))),
             ("message", texts(failures.iter().map(|f| f.message.as_str()))),
         ])
@@ -84,7 +85,7 @@ impl Comparison {
     /// Tests that made the same run as base with every seed: no decision reached what differs.
     #[getter]
     fn identical(&self) -> Vec<String> {
-        self.0.comparisons.iter().filter(|c| c.identical()).map(|c| c.test.clone()).collect()
+        self.0.comparisons.iter().filter(|c| c.identical()).map(|c| c.test.name.clone()).collect()
     }
 
     /// As the command prints it: `own`, `mmtests`, `amd`, `arm`, `markdown`, `csv` or `json`.
@@ -105,26 +106,52 @@ impl Comparison {
     }
 }
 
-/// Runs until `stop` is set.
-struct Stoppable<'a>(&'a Experiment, Stop);
+/// The machines and workloads of sides, each looked up once.
+struct Finder<'a, 'py> {
+    machine: &'a Bound<'py, PyAny>,
+    workload: &'a Bound<'py, PyAny>,
+    found: Vec<([Option<String>; 2], MachineWorkload)>,
+    warnings: Vec<String>,
+}
 
-impl Runner for Stoppable<'_> {
-    fn run(&self, sched: usize, seed: u64) -> Result<RunReport, String> {
-        if self.1.load(Ordering::Relaxed) {
-            return Err("stopped".into());
+impl Finder<'_, '_> {
+    /// Those that a side names, else those of all sides.
+    fn find(&mut self, side: &SideSpec) -> PyResult<MachineWorkload> {
+        let names = [side.machine(), side.workload()];
+        let key = names.map(|name| name.map(str::to_owned));
+        if let Some((_, found)) = self.found.iter().find(|(known, _)| *known == key) {
+            return Ok(found.clone());
         }
-        self.0.until(&self.1, sched, seed).map_err(|e| e.to_string())
+        let py = self.machine.py();
+        let given = |name: Option<&str>, of_all: &Bound<'_, PyAny>| match name {
+            Some(name) => PyString::new(py, name).into_any().unbind(),
+            None => of_all.clone().unbind(),
+        };
+        let machine = Machine::from_py(given(names[0], self.machine).bind(py))?;
+        let workload = Workload::from_py(given(names[1], self.workload).bind(py), &machine)?;
+        self.warnings.extend(workload.warnings.iter().cloned());
+        let found = MachineWorkload {
+            machine_name: machine.shown().to_owned(),
+            machine: Arc::new(machine.inner),
+            workload_name: workload.shown().to_owned(),
+            workload: Arc::new(workload.inner),
+        };
+        self.found.push((key, found.clone()));
+        Ok(found)
     }
 }
 
-/// Runs base and each test with seeds 1 to `seeds`, on `jobs` threads (0: one for each CPU of this machine).
+/// Runs all sides, base first, with seeds 1 to `seeds`, on `jobs` threads (0: one for each CPU of this machine). `sched`:
+/// the scheduler of sides that name none.
 #[pyfunction]
-#[pyo3(signature = (machine, workload, scheds, seeds, jobs, options))]
+#[pyo3(signature = (machine, workload, sides, sched, seeds, jobs, options))]
+#[allow(clippy::too_many_arguments)]
 pub fn compare(
     py: Python<'_>,
     machine: &Bound<'_, PyAny>,
     workload: &Bound<'_, PyAny>,
-    scheds: Vec<String>,
+    sides: Vec<String>,
+    sched: Option<String>,
     seeds: i64,
     jobs: i64,
     options: Options,
@@ -132,14 +159,16 @@ pub fn compare(
     let seeds = u64::try_from(seeds).ok().filter(|n| (1..=1_000_000).contains(n));
     let seeds = seeds.ok_or_else(|| refused("seeds: expected 1 to 1000000"))?;
     let jobs = threads(jobs)?;
-    let machine = Machine::from_py(machine)?;
-    let workload = Workload::from_py(workload, &machine)?;
-    let shown = [machine.shown().to_owned(), workload.shown().to_owned()];
-    let (experiment, said) = options.experiment(py, machine, workload, &scheds)?;
-    let plan = Plan { scheds: scheds.len(), seeds: (1..=seeds).collect(), jobs, check_determinism: false };
-    let results = beside(py, |stop| batch::run(&plan, &Stoppable(&experiment, stop), &|| ()))?;
+    let option = |number: usize| if number == 0 { "base" } else { "test" };
+    let specs = sides.iter().enumerate().map(|(number, text)| SideSpec::parse(option(number), text).map_err(input));
+    let specs = specs.collect::<PyResult<Vec<SideSpec>>>()?;
+    let mut finder = Finder { machine, workload, found: Vec::new(), warnings: Vec::new() };
+    let found = specs.iter().map(|side| finder.find(side)).collect::<PyResult<Vec<_>>>()?;
+    let sides = Sides::on(&specs, found, sched.as_deref(), &options.config()?, &workers(py)?).map_err(input)?;
+    let plan = Plan { scheds: specs.len(), seeds: (1..=seeds).collect(), jobs, check_determinism: false };
+    let results = beside(py, |stop| Executor::batch(&sides.experiments, &plan, None, &stop, &|_| ()))?;
     let results = results.map_err(|e| failed(e.to_string()))?;
-    let mut report = Report::new(&shown[0], &shown[1], &scheds, &plan.seeds, &results);
-    said.into_iter().chain(notes(&experiment.config)).for_each(|note| report.note(note));
+    let mut report = sides.report(&plan.seeds, &results);
+    finder.warnings.iter().chain(&sides.warnings).for_each(|warning| report.note(warning));
     Ok(Comparison(report))
 }

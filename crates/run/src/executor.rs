@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::batch::{self, BatchError, Plan, Results, RunReport};
+use crate::batch::{self, BatchError, Plan, Results, RunReport, Runner};
 use crate::experiment::{Experiment, RunError, Stop};
 use crate::key::ColumnKey;
 use crate::store::{Lookup, Record, Store};
@@ -86,26 +86,30 @@ impl Executor {
         new
     }
 
-    /// Every scheduler of a plan with every seed: `[scheduler][seed]`, what is on record taken from there. A plan that
-    /// checks determinism makes every run, twice.
+    /// Every scheduler of every experiment with every seed of a plan, what is on record taken from there: one column
+    /// each, the schedulers of the first experiment first. `plan.scheds` is their number. A plan that checks determinism
+    /// makes every run, twice.
     ///
     /// # Errors
     /// As [`Self::carry_out`].
     pub fn batch(
-        experiment: &Arc<Experiment>,
+        experiments: &[Arc<Experiment>],
         plan: &Plan,
         store: Option<&Store>,
         stop: &Stop,
         tell: ProgressListener,
     ) -> Result<Results, BatchError> {
+        let columns = Columns::new(experiments);
         if plan.check_determinism {
+            let plan = Plan { scheds: columns.0.len(), ..plan.clone() };
             tell(Progress::Begun { runs: plan.scheds * plan.seeds.len(), kept: 0 });
-            return batch::run(plan, &**experiment, &|| tell(Progress::Done { left: None }));
+            return batch::run(&plan, &columns, &|| tell(Progress::Done { left: None }));
         }
         let mut executor = Executor::default();
-        let columns: Vec<Asked> = (0..plan.scheds).map(|sched| executor.ask(experiment, sched, &plan.seeds)).collect();
+        let ask = |(experiment, sched): (Arc<Experiment>, usize)| executor.ask(&experiment, sched, &plan.seeds);
+        let asked: Vec<Asked> = columns.0.into_iter().map(ask).collect();
         let outcomes = executor.carry_out(store, plan.jobs, stop, tell)?;
-        Ok(columns.into_iter().map(|column| outcomes.of(column)).collect())
+        Ok(asked.into_iter().map(|column| outcomes.of(column)).collect())
     }
 
     /// Runs all columns. A run that fails keeps its message in its place; the others are not lost.
@@ -138,6 +142,26 @@ impl Executor {
             return Err(BatchError::Stopped);
         }
         Ok(Outcomes(work.finish()))
+    }
+}
+
+/// The schedulers of several experiments, one after another.
+struct Columns(Vec<(Arc<Experiment>, usize)>);
+
+impl Columns {
+    fn new(experiments: &[Arc<Experiment>]) -> Columns {
+        let columns = |experiment: &Arc<Experiment>| {
+            let scheds = experiment.scheds.len();
+            std::iter::repeat_n(Arc::clone(experiment), scheds).zip(0..scheds).collect::<Vec<_>>()
+        };
+        Columns(experiments.iter().flat_map(columns).collect())
+    }
+}
+
+impl Runner for Columns {
+    fn run(&self, sched: usize, seed: u64) -> Result<RunReport, String> {
+        let (experiment, sched) = &self.0[sched];
+        experiment.run(*sched, seed)
     }
 }
 
@@ -434,6 +458,17 @@ mod tests {
             "{all:?}"
         );
         assert_eq!(all[1], Progress::Begun { runs: 6, kept: 5 });
+    }
+
+    #[test]
+    fn a_batch_has_a_column_for_each_scheduler_of_each_experiment() {
+        let experiments = ["sched-pipe:loops=20,threads", "sched-pipe:loops=10,threads"].map(experiment);
+        let plan = batch::Plan { scheds: 4, seeds: vec![1, 2], jobs: 2, check_determinism: false };
+        let alone = |e: &Arc<Experiment>| batch::run(&Plan { scheds: 2, ..plan.clone() }, &**e, &|| ()).unwrap();
+        let expected = experiments.each_ref().map(alone).concat();
+        let batch = |plan: &Plan| Executor::batch(&experiments, plan, None, &Stop::default(), &|_| ()).unwrap();
+        assert_eq!(batch(&plan), expected);
+        assert_eq!(batch(&Plan { check_determinism: true, ..plan.clone() }), expected);
     }
 
     /// The second run is told to stop: neither it nor those behind it leave anything, the first stays on record.

@@ -1,14 +1,17 @@
 //! What runs happen under besides machine, workload and schedulers; and how all of it is looked up by name.
 
+mod setting;
+
 use std::sync::Arc;
 
-use fairground_machine::{suggest, Machine, MachineError, MachineSpec};
+use fairground_machine::{Machine, MachineError, MachineSpec};
 use fairground_sim::{ClampLimits, Config, Governor, IdleGovernor};
 use fairground_workload::{Warning, WarningKind, Workload, WorkloadError};
 use miette::Diagnostic;
 use serde_json::Value;
 use thiserror::Error;
 
+pub use self::setting::{governor, InvalidSetting, Setting, SETTINGS};
 use crate::experiment::Experiment;
 use crate::kernel_compat::{self, Incompatible};
 use crate::sched_spec::{SchedSpec, SchedSpecError};
@@ -72,65 +75,32 @@ pub enum ExperimentError {
 /// What was found, and what must be said of it.
 pub type ExperimentAndNotes = (Experiment, Vec<String>);
 
-/// What a circumstance cannot be.
-#[derive(Debug, Clone, PartialEq, Eq, Error, Diagnostic)]
-#[error("{problem}")]
-pub struct InvalidSetting {
-    /// What is wrong.
-    pub problem: String,
-    /// What was expected.
-    #[help]
-    pub help: String,
-}
-
-/// Ticks per second that kernels are configured with.
-const RATES: [u32; 4] = [100, 250, 300, 1000];
-
 impl RunConfig {
-    /// What circumstances are called where they are given by name: these, and [`ClampLimits::NAMES`].
-    pub const NAMES: [&'static str; 4] = ["hz", "governor", "idle_governor", "ambient"];
-
-    /// Every name that [`Self::set`] takes.
+    /// Every name that [`Self::set_text`] takes.
     pub fn names() -> impl Iterator<Item = &'static str> + Clone {
-        Self::NAMES.into_iter().chain(ClampLimits::NAMES)
+        SETTINGS.iter().map(|setting| setting.name)
     }
 
-    /// Sets the circumstance of this name: `hz` (ticks per second), `governor`, `idle_governor`, `ambient` (degrees
-    /// Celsius), or a limit of utilization clamps by the name of its file.
+    /// Sets the setting of this name ([`SETTINGS`]) from text: `hz` (ticks per second), `governor`, `idle_governor`,
+    /// `ambient` (degrees Celsius), or a limit of utilization clamps by the name of its file.
     ///
     /// # Errors
-    /// A name that there is not, a value that it does not take.
+    /// No such setting, or a value that it does not take.
+    pub fn set_text(&mut self, name: &str, text: &str) -> Result<(), InvalidSetting> {
+        Setting::find(name)?.set(self, text)
+    }
+
+    /// As [`Self::set_text`], from data: a number for a setting that takes numbers, a string for one that takes words.
+    ///
+    /// # Errors
+    /// As [`Self::set_text`]; data of another kind.
     pub fn set(&mut self, name: &str, value: &Value) -> Result<(), InvalidSetting> {
-        let unfit = |help: &str| {
-            let (problem, help) = (format!("{name} {value}"), format!("expected {help}"));
-            InvalidSetting { problem, help }
-        };
-        match name {
-            "hz" => {
-                let rate = value.as_u64().and_then(|hz| RATES.into_iter().find(|rate| u64::from(*rate) == hz));
-                self.hz = Some(rate.ok_or_else(|| unfit("100, 250, 300 or 1000, as kernels are configured"))?);
-            }
-            "governor" => {
-                let found = value.as_str().and_then(governor);
-                self.governor = found.ok_or_else(|| unfit("performance, powersave or schedutil"))?;
-            }
-            "idle_governor" => {
-                let found = value.as_str().and_then(idle_governor);
-                self.idle = found.ok_or_else(|| unfit("menu or teo"))?;
-            }
-            "ambient" => {
-                let celsius = value.as_f64().filter(|c| (-40.0..=100.0).contains(c));
-                let celsius = celsius.ok_or_else(|| unfit("-40 to 100 degrees Celsius"))?;
-                self.ambient_mc = Some((celsius * 1e3).round() as i32);
-            }
-            _ => {
-                let limit = self.clamps.get_mut(name.strip_prefix("kernel.").unwrap_or(name));
-                let limit = limit.ok_or_else(|| unknown(name))?;
-                let fits = value.as_u64().filter(|value| *value <= 1024);
-                *limit = fits.ok_or_else(|| unfit("a whole number, 0 to 1024"))? as u16;
-            }
+        let setting = Setting::find(name)?;
+        match value {
+            Value::String(text) if !setting.words.is_empty() => setting.set(self, text),
+            Value::Number(number) if setting.words.is_empty() => setting.set(self, &number.to_string()),
+            _ => Err(setting.invalid("", &value.to_string())),
         }
-        Ok(())
     }
 
     /// Looks machine, workload and schedulers up. A workload that would never end is refused, instead of failing after
@@ -157,8 +127,8 @@ impl RunConfig {
     /// As [`Self::find`].
     pub fn experiment(
         &self,
-        machine: Machine,
-        workload: Workload,
+        machine: impl Into<Arc<Machine>>,
+        workload: impl Into<Arc<Workload>>,
         scheds: &[String],
     ) -> Result<ExperimentAndNotes, ExperimentError> {
         let scheds = scheds.iter().map(|s| s.parse()).collect::<Result<Vec<SchedSpec>, _>>()?;
@@ -171,15 +141,15 @@ impl RunConfig {
     /// As [`Self::find`].
     pub fn experiment_of(
         &self,
-        machine: Machine,
-        workload: Workload,
+        machine: impl Into<Arc<Machine>>,
+        workload: impl Into<Arc<Workload>>,
         scheds: Vec<SchedSpec>,
     ) -> Result<ExperimentAndNotes, ExperimentError> {
+        let (machine, workload) = (machine.into(), workload.into());
         kernel_compat::size(&scheds, &machine)?;
         let cold = self.ambient_mc.is_some() && machine.thermal.is_none();
         let said = cold.then(|| format!("{} has no thermal figures: --ambient is of no consequence", machine.name));
         let config = self.config(kernel_compat::hz(&scheds, self.hz)?)?;
-        let (machine, workload) = (Arc::new(machine), Arc::new(workload));
         Ok((Experiment { machine, workload, scheds, config, workers: Workers::default() }, said.into_iter().collect()))
     }
 
@@ -202,28 +172,6 @@ impl RunConfig {
     }
 }
 
-fn governor(word: &str) -> Option<Governor> {
-    match word {
-        "performance" => Some(Governor::Performance),
-        "powersave" => Some(Governor::Powersave),
-        "schedutil" => Some(Governor::Schedutil),
-        _ => None,
-    }
-}
-
-fn idle_governor(word: &str) -> Option<IdleGovernor> {
-    match word {
-        "menu" => Some(IdleGovernor::Menu),
-        "teo" => Some(IdleGovernor::Teo),
-        _ => None,
-    }
-}
-
-fn unknown(name: &str) -> InvalidSetting {
-    let problem = format!("there is no circumstance {name:?}");
-    InvalidSetting { problem, help: suggest(name, RunConfig::names()) }
-}
-
 /// The warnings in words.
 ///
 /// # Errors
@@ -236,7 +184,7 @@ pub fn endless_refused(warnings: Vec<Warning>) -> Result<Vec<String>, Experiment
     warnings.into_iter().map(word).collect()
 }
 
-/// What is not as by default in the circumstances of runs, for the notes of a report.
+/// The settings of a run that differ from their defaults, for the notes of a report.
 pub fn notes(config: &Config) -> Vec<String> {
     let mut notes = Vec::new();
     if config.hz != Config::default().hz {
@@ -264,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn circumstances_are_set_by_name_or_refused_with_what_was_expected() {
+    fn settings_are_set_by_name_or_refused_with_what_was_expected() {
         let mut asked = RunConfig::default();
         let mut set =
             |name: &str, value: Value| asked.set(name, &value).map_err(|e| format!("{}: {}", e.problem, e.help));
@@ -282,7 +230,12 @@ mod tests {
             "hz 123: expected 100, 250, 300 or 1000, as kernels are configured"
         );
         assert!(set("governor", json!("ondemand")).unwrap_err().contains("schedutil"));
-        assert!(set("idle_governor", json!(1)).unwrap_err().contains("menu or teo"));
+        assert!(set("hz", json!("1000")).unwrap_err().contains("hz \"1000\": expected 100"));
+        assert_eq!(
+            set("governor", json!("schedutill")).unwrap_err(),
+            "governor \"schedutill\": did you mean `schedutil`? expected performance, powersave, schedutil"
+        );
+        assert_eq!(set("idle_governor", json!(1)).unwrap_err(), "idle_governor 1: expected menu, teo");
         assert!(set("ambient", json!(101)).unwrap_err().contains("-40 to 100"));
         assert!(set("sched_util_clamp_max", json!(1025)).unwrap_err().contains("0 to 1024"));
         assert!(set("goverour", json!("x")).unwrap_err().contains("did you mean `governor`?"));

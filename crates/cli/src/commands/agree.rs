@@ -13,14 +13,15 @@ use fairground_lab::tables::nearest;
 use fairground_linux::build::{BuiltKernel, Kernels};
 use fairground_linux::conformance::{preset_of, ConformanceMachine, ConformanceWorkload, MACHINES, WORKLOADS};
 use fairground_machine::Machine;
+use fairground_sim::Governor;
 use miette::Diagnostic;
 use thiserror::Error;
 
 use super::feature::ListFormat;
-use crate::circumstances::{GovernorName, Jobs};
 use crate::error::{run_failed, End, Failure};
 use crate::output::{complain, print, OutputFile};
 use crate::progress::Progress;
+use crate::run_options::{parse_governor, Jobs};
 use crate::workers::WorkerOptions;
 
 /// A name that no machine of the referee has.
@@ -64,10 +65,10 @@ pub struct Agree {
     /// Judge passes of load balancing, too
     #[arg(long)]
     balance: bool,
-    /// What sets the clocks; with schedutil the requests of schedutil are judged, by default on machines and workloads where
-    /// wakeups go by energy
-    #[arg(long, value_enum, default_value_t)]
-    governor: GovernorName,
+    /// What sets the clocks: performance, powersave or schedutil; with schedutil its requests are judged, by default on
+    /// machines and workloads where wakeups go by energy
+    #[arg(long, default_value = "performance", value_parser = parse_governor)]
+    governor: Governor,
     /// Write the first disagreements there, a file each, to be replayed by a test
     #[arg(long, value_name = "DIR")]
     cases: Option<PathBuf>,
@@ -128,7 +129,7 @@ impl Agree {
             picks: self.picks,
             pelt: self.pelt,
             balance: self.balance,
-            governor: self.governor.into(),
+            governor: self.governor,
         })
     }
 
@@ -161,7 +162,7 @@ impl Agree {
     }
 
     fn is_schedutil(&self) -> bool {
-        self.governor == GovernorName::Schedutil
+        self.governor == Governor::Schedutil
     }
 
     /// A directory that cannot be had is known before the work.

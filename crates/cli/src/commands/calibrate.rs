@@ -14,10 +14,10 @@ use fairground_run::run_config::RunConfig;
 use miette::Diagnostic;
 use thiserror::Error;
 
-use crate::circumstances::{warned, Jobs};
 use crate::error::{run_failed, End, Failure};
 use crate::output::{print, OutputFile};
 use crate::progress::Progress;
+use crate::run_options::{warned, Jobs};
 
 /// Repeats the fits that a machine file and the published rows record: turns costs and options of workloads until our
 /// baselines give the published ones.
@@ -102,10 +102,10 @@ impl Calibrate {
 
     fn experiment(&self, target: &Target) -> Result<(Experiment, Plan), Failure> {
         let run = &target.run;
-        let circumstances = RunConfig { governor: run.governor()?, ..RunConfig::default() };
+        let config = RunConfig { governor: run.governor()?, ..RunConfig::default() };
         // The machine that was asked for, with the CPUs to which the cell is bound.
         let machine = MachineSpec::parse(&run.machine).renamed(&self.machine);
-        let experiment = warned(circumstances.find(&machine, &run.workload, std::slice::from_ref(&run.base))?);
+        let experiment = warned(config.find(&machine, &run.workload, std::slice::from_ref(&run.base))?);
         let seeds = (1..=self.seeds).collect();
         Ok((experiment, Plan { scheds: 1, seeds, jobs: self.jobs.count(), check_determinism: false }))
     }

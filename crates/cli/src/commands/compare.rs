@@ -4,28 +4,44 @@ mod trace;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use clap::Args;
 use fairground_lab::comparison::Report;
 use fairground_lab::fail_if::FailIf;
+use fairground_lab::sides::{Common, SideSpec, Sides};
 use fairground_lab::tables::{printable, Format};
 use fairground_machine::MachineSpec;
 use fairground_run::batch::{BatchError, Plan, Results};
 use fairground_run::executor::Executor;
-use fairground_run::experiment::Experiment;
 use fairground_run::metrics::Selection;
-use fairground_run::run_config;
 use fairground_workload::Workload;
+use miette::Diagnostic;
+use thiserror::Error;
 
-use crate::circumstances::{Circumstances, Jobs};
 use crate::error::{run_failed, End, Failure};
 use crate::input::trace_path;
 use crate::output::{complain, print, stop_on_interrupt, OutputFile};
+use crate::run_options::{Jobs, RunOptions};
 use crate::store::{Runs, StoreOptions};
 use crate::workers::WorkerOptions;
 
-/// Compares schedulers on a machine under a workload, paired over seeds.
+/// A side is missing.
+#[derive(Debug, Error, Diagnostic)]
+#[error("compare takes two sides: {missing} is missing")]
+#[diagnostic(help("fairground compare {machine} {workload} --base {base} --test {test}"))]
+struct MissingSide {
+    missing: &'static str,
+    machine: String,
+    workload: String,
+    base: String,
+    test: String,
+}
+
+/// Compares two sides, paired over seeds: two schedulers, workloads, machines, governors, sysctls.
+///
+/// A side is one setting or several with spaces between: a scheduler, or NAME=VALUE with machine, workload, sched, hz,
+/// governor, idle_governor, ambient, or a limit of clamps by the name of its sysctl. What a side does not name is as for
+/// all: MACHINE, WORKLOAD, --sched and the options below.
 #[derive(Args)]
 pub struct Compare {
     /// Preset or file; with CPUs to which the workload is bound behind it as numactl takes them: @node0, @node0-1, @0-3,8
@@ -40,12 +56,15 @@ pub struct Compare {
     /// Of --trace: the machine that was recorded [default: as the trace says, if it is ours]
     #[arg(long = "machine", value_name = "MACHINE", requires = "trace")]
     of_machine: Option<String>,
-    /// Scheduler to compare against
-    #[arg(long, value_name = "SCHED", default_value = "fair:v5.9")]
-    base: String,
-    /// Scheduler under test; may be given several times
-    #[arg(long, value_name = "SCHED", default_value = "fair:v5.9+asym-prev-first")]
+    /// What to compare with: fair:v5.9, governor=performance, 'fair:v6.12 machine=rpi5'
+    #[arg(long, value_name = "SIDE")]
+    base: Option<String>,
+    /// What is under test, as --base; may be given several times
+    #[arg(long, value_name = "SIDE")]
     test: Vec<String>,
+    /// Scheduler of the sides that name none
+    #[arg(long, value_name = "SCHED")]
+    sched: Option<String>,
     /// Pairs of runs: seeds 1 to N
     #[arg(long, value_name = "N", default_value = "8", allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     seeds: u64,
@@ -70,7 +89,7 @@ pub struct Compare {
     #[arg(long)]
     check_determinism: bool,
     #[command(flatten)]
-    circumstances: Circumstances,
+    options: RunOptions,
     #[command(flatten)]
     workers: WorkerOptions,
     /// Write the result to this file instead, whole or not at all; - is standard output
@@ -81,50 +100,80 @@ pub struct Compare {
 impl Compare {
     pub fn run(self) -> Result<End, Failure> {
         let conditions = self.fail_if.iter().map(|c| c.parse()).collect::<Result<Vec<FailIf>, _>>()?;
-        let output = self.output.as_deref().map(|path| OutputFile::beside(path, &self.inputs())).transpose()?;
-        let report = match (&self.trace, &self.machine, &self.workload) {
-            (Some(trace), ..) => self.of_trace(trace, &conditions)?,
-            (None, machine, workload) => {
-                // Required without a trace.
-                let names = [machine, workload].map(|name| name.as_deref().unwrap_or_default());
-                self.of_workload(names, &conditions)?
-            }
+        // Required without a trace.
+        let names = [&self.machine, &self.workload].map(|name| name.as_deref().unwrap_or_default());
+        let sides = if self.trace.is_some() { Vec::new() } else { self.sides(names)? };
+        let inputs = self.inputs(&sides);
+        let output = self.output.as_deref().map(|path| OutputFile::beside(path, &inputs)).transpose()?;
+        let report = match &self.trace {
+            Some(trace) => self.of_trace(trace, &conditions)?,
+            None => self.of_sides(names, &sides, &conditions)?,
         };
         deliver(&self.format.render(&report), output)?;
         Ok(end(&report, &conditions))
     }
 
     /// The files that are read.
-    fn inputs(&self) -> [Option<&Path>; 3] {
-        let machine = self.machine.as_deref().or(self.of_machine.as_deref());
-        let machine = machine.and_then(|machine| MachineSpec::parse(machine).file());
-        [machine, self.workload.as_deref().and_then(Workload::file), self.trace.as_deref()]
+    fn inputs<'a>(&'a self, sides: &'a [SideSpec]) -> Vec<Option<&'a Path>> {
+        let machines = [self.machine.as_deref(), self.of_machine.as_deref()].into_iter();
+        let machines = machines.chain(sides.iter().map(SideSpec::machine));
+        let workloads = [self.workload.as_deref()].into_iter().chain(sides.iter().map(SideSpec::workload));
+        let machines = machines.map(|machine| MachineSpec::parse(machine?).file());
+        machines.chain(workloads.map(|workload| Workload::file(workload?))).chain([self.trace.as_deref()]).collect()
     }
 
     /// `names`: machine and workload.
-    fn of_workload(&self, names: [&str; 2], conditions: &[FailIf]) -> Result<Report, Failure> {
-        let scheds: Vec<String> = std::iter::once(&self.base).chain(&self.test).cloned().collect();
-        let mut experiment = self.circumstances.experiment(names[0], names[1], &scheds)?;
-        experiment.workers = self.workers.workers();
+    fn of_sides(&self, names: [&str; 2], sides: &[SideSpec], conditions: &[FailIf]) -> Result<Report, Failure> {
+        let common = Common {
+            machine: names[0],
+            workload: names[1],
+            sched: self.sched.as_deref(),
+            config: self.options.config()?,
+        };
+        let sides = Sides::find(sides, &common, &self.workers.workers())?;
+        sides.warnings.iter().for_each(|warning| complain(&format!("warning: {warning}")));
         for condition in conditions {
-            condition.check(&experiment.metrics())?;
+            condition.check(&sides.metrics())?;
         }
-        let selected = experiment.selected(&self.metrics)?;
-        let experiment = Arc::new(experiment);
-        let plan = self.plan(scheds.len());
-        let results = self.results(&experiment, &plan)?;
-        let mut report = Report::new(names[0], names[1], &scheds, &plan.seeds, &results);
-        run_config::notes(&experiment.config).into_iter().for_each(|note| report.note(note));
-        report.keep(&conditions.iter().fold(selected, |selected, c| selected.with(c.metric())));
+        let judged: Vec<&str> = conditions.iter().map(FailIf::metric).collect();
+        let selected = sides.selected(&self.metrics, &judged)?;
+        let plan = self.plan(sides.experiments.len());
+        let mut report = sides.report(&plan.seeds, &self.results(&sides, &plan)?);
+        report.keep(&selected);
         Ok(report)
     }
 
+    /// Base and tests, as typed.
+    fn sides(&self, [machine, workload]: [&str; 2]) -> Result<Vec<SideSpec>, Failure> {
+        let (Some(base), false) = (&self.base, self.test.is_empty()) else {
+            let quoted = |side: &str| if side.contains(' ') { format!("'{side}'") } else { side.to_owned() };
+            let missing = match (&self.base, self.test.is_empty()) {
+                (None, true) => "--base and --test",
+                (None, false) => "--base",
+                (Some(_), _) => "--test",
+            };
+            return Err(MissingSide {
+                missing,
+                machine: machine.into(),
+                workload: workload.into(),
+                base: quoted(self.base.as_deref().unwrap_or("fair:v6.1")),
+                test: quoted(self.test.first().map_or("fair:v6.12", String::as_str)),
+            }
+            .into());
+        };
+        let mut sides = vec![SideSpec::parse("--base", base)?];
+        for test in &self.test {
+            sides.push(SideSpec::parse("--test", test)?);
+        }
+        Ok(sides)
+    }
+
     /// What the store has of a plan, and the rest run.
-    fn results(&self, experiment: &Arc<Experiment>, plan: &Plan) -> Result<Results, Failure> {
+    fn results(&self, sides: &Sides, plan: &Plan) -> Result<Results, Failure> {
         // Whoever checks determinism wants every run made.
         let store = if plan.check_determinism { None } else { self.store.open()? };
         let (runs, stop) = (Runs::new(), stop_on_interrupt());
-        match Executor::batch(experiment, plan, store.as_ref(), &stop, &|progress| runs.tell(progress)) {
+        match Executor::batch(&sides.experiments, plan, store.as_ref(), &stop, &|progress| runs.tell(progress)) {
             Err(BatchError::Stopped) => Err(runs.interrupted(store.as_ref())),
             results => Ok(results?),
         }
@@ -149,7 +198,7 @@ pub fn deliver(text: &str, output: Option<OutputFile>) -> Result<(), Failure> {
 
 fn end(report: &Report, conditions: &[FailIf]) -> End {
     for f in &report.failures {
-        complain(&format!("run failed: {} seed {}: {}", f.sched, f.seed, f.message));
+        complain(&format!("run failed: {} seed {}: {}", f.side, f.seed, f.message));
     }
     let held: Vec<String> = conditions.iter().flat_map(|c| c.held(report)).collect();
     held.iter().for_each(|line| complain(line));

@@ -6,13 +6,14 @@ use clap::Args;
 use fairground_lab::conformance::free_running::{self, Agreement, Divergence};
 use fairground_linux::build::Kernels;
 use fairground_linux::conformance::preset_of;
+use fairground_run::run_config::RunConfig;
 use serde_json::{json, Value};
 
 use super::feature::ListFormat;
-use crate::circumstances::{Circumstances, GovernorName, Jobs};
 use crate::error::{run_failed, End, Failure};
 use crate::output::print;
 use crate::progress::Steps;
+use crate::run_options::{warned, Jobs};
 use crate::workers::WorkerOptions;
 
 /// Name and version of the schema.
@@ -70,8 +71,7 @@ impl FreeRun {
         for machine in or_default(&self.machine, &MACHINES) {
             for workload in or_default(&self.workload, &WORKLOADS) {
                 steps.tell(&format!("{machine}, {workload}"));
-                let mut experiment =
-                    Circumstances::with_governor(GovernorName::default()).experiment(&machine, &workload, &scheds)?;
+                let mut experiment = warned(RunConfig::default().find(&machine, &workload, &scheds)?);
                 experiment.config.hz = kernel.record.hz;
                 experiment.workers = self.workers.workers();
                 let failed = |why: String| run_failed(format!("{machine}, {workload}: {why}"));

@@ -5,13 +5,15 @@ use std::fmt::Write;
 use clap::Args;
 use fairground_lab::regret::{self, Distribution, Distributions, Plan, Report, SchedulerRegret, MAX_TASKS};
 use fairground_machine::Machine;
+use fairground_run::run_config::RunConfig;
+use fairground_sim::Governor;
 use serde_json::{json, Value};
 
 use super::feature::ListFormat;
-use crate::circumstances::{Circumstances, GovernorName, Jobs};
 use crate::error::{run_failed, End, Failure};
 use crate::output::print;
 use crate::progress::Progress;
+use crate::run_options::{warned, Jobs};
 use crate::workers::WorkerOptions;
 
 /// Name and version of the schema.
@@ -61,11 +63,8 @@ impl Regret {
             given => given.to_vec(),
         };
         // The threads of each state take the place of the workload.
-        let mut experiment = Circumstances::with_governor(GovernorName::Schedutil).experiment(
-            &self.machine,
-            "periodic:tasks=1",
-            &scheds,
-        )?;
+        let config = RunConfig { governor: Governor::Schedutil, ..RunConfig::default() };
+        let mut experiment = warned(config.find(&self.machine, "periodic:tasks=1", &scheds)?);
         experiment.workers = self.workers.workers();
         let plan = Plan { states: self.states, tasks: self.tasks as usize, clamps: self.clamps, seed: self.seed };
         let progress = Progress::new(scheds.len() * self.states as usize);

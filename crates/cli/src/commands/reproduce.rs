@@ -11,9 +11,9 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use self::options::{Layout, Looks};
-use crate::circumstances::Jobs;
 use crate::error::{End, Failure};
 use crate::output::{complain, stop_on_interrupt};
+use crate::run_options::Jobs;
 use crate::store::{Runs, StoreOptions};
 
 /// Repeats published figures and prints ours beside them.

@@ -20,11 +20,11 @@ use miette::Diagnostic;
 use serde_json::json;
 use thiserror::Error;
 
-use crate::circumstances::Circumstances;
 use crate::error::{run_failed, End, Failure};
 use crate::logs::{self, LogDirectory};
 use crate::output::{complain, print, print_beside, OutputFile};
 use crate::progress::Spinner;
+use crate::run_options::RunOptions;
 use crate::workers::WorkerOptions;
 
 /// Name and version of the schema.
@@ -82,7 +82,7 @@ pub struct Run {
     #[arg(long)]
     check_determinism: bool,
     #[command(flatten)]
-    circumstances: Circumstances,
+    options: RunOptions,
     #[command(flatten)]
     workers: WorkerOptions,
 }
@@ -133,7 +133,7 @@ impl TraceFormatName {
 impl Run {
     pub fn run(mut self) -> Result<End, Failure> {
         let mut experiment =
-            self.circumstances.experiment(&self.machine, &self.workload, std::slice::from_ref(&self.sched))?;
+            self.options.experiment(&self.machine, &self.workload, std::slice::from_ref(&self.sched))?;
         experiment.workers = self.workers.workers();
         experiment.config.energy_every_ns = self.energy_every.map(|ms| ms * 1_000_000);
         experiment.config.signals = self.util_events;

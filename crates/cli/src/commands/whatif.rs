@@ -5,16 +5,17 @@ use std::sync::Arc;
 
 use clap::Args;
 use fairground_lab::counterfactual::{self, Found};
+use fairground_sim::Governor;
 use fairground_trace::open_watched;
 
 use super::explain::Filter;
 use super::import::{head_of, machine_of};
 use super::stats::{comma_separated, StatsFormat};
-use crate::circumstances::{parse_hz, GovernorName};
 use crate::error::{End, Failure};
 use crate::input::{trace_notes, trace_path};
 use crate::output::print;
 use crate::progress::Reading;
+use crate::run_options::{parse_governor, parse_hz};
 
 /// Says of each wakeup of a trace, a kernel's too, where another scheduler would have placed it, and how sure that is.
 ///
@@ -32,9 +33,10 @@ pub struct WhatIf {
     /// The scheduler that is asked [default: the one that ran, if the trace says so and that was fair:..., else fair:v6.12]
     #[arg(long, value_name = "fair:SPEC")]
     sched: Option<String>,
-    /// The frequency governor of the recording; with schedutil wakeups may go by energy [default: as the trace says, if it is ours, else performance]
-    #[arg(long, value_enum)]
-    governor: Option<GovernorName>,
+    /// The frequency governor of the recording: performance, powersave, or schedutil, with which wakeups may go by energy
+    /// [default: as the trace says, if it is ours, else performance]
+    #[arg(long, value_parser = parse_governor)]
+    governor: Option<Governor>,
     /// Ticks per second (CONFIG_HZ) of the kernel that was recorded [default: as the trace says, if it is ours, else 250]
     #[arg(long, value_parser = parse_hz)]
     hz: Option<u32>,
@@ -56,7 +58,7 @@ impl WhatIf {
             machine_name: named.name,
             allowed: named.cpus,
             sched: self.sched.clone(),
-            schedutil: self.governor.map(|governor| matches!(governor, GovernorName::Schedutil)),
+            schedutil: self.governor.map(|governor| governor == Governor::Schedutil),
             hz: self.hz,
             wanted: self.filter.wanted(),
             nth: self.nth,

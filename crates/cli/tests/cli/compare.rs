@@ -1,17 +1,91 @@
 use super::{fairground, files, json, refuses, succeeds};
 
-const SMALL: &str = "compare hikey960 sched-pipe:loops=200,threads --seeds 2";
+/// Without a test.
+const BASE: &str = "compare hikey960 sched-pipe:loops=200,threads --seeds 2 --base fair:v5.9";
+/// The patch of a mail.
+const SMALL: &str =
+    "compare hikey960 sched-pipe:loops=200,threads --seeds 2 --base fair:v5.9 --test fair:v5.9+asym-prev-first";
 
 #[test]
-fn defaults_are_the_patch_of_mail_000_against_v5_9() {
-    let table = succeeds(SMALL);
-    assert!(table.contains("base      fair:v5.9\n"), "{table}");
-    assert!(table.contains("test      fair:v5.9+asym-prev-first\n"), "{table}");
+fn a_missing_side_is_refused_with_the_command_to_type() {
+    let command = "fairground compare hikey960 hackbench:loops=5";
+    refuses(
+        "compare hikey960 hackbench:loops=5",
+        &["--base and --test is missing", &format!("{command} --base fair:v6.1 --test fair:v6.12")],
+    );
+    refuses(
+        "compare hikey960 hackbench:loops=5 --base 'fair:v5.9 hz=100'",
+        &["--test is missing", &format!("{command} --base 'fair:v5.9 hz=100' --test fair:v6.12")],
+    );
+    refuses(
+        "compare hikey960 hackbench:loops=5 --test fair:v5.9",
+        &["--base is missing", &format!("{command} --base fair:v6.1 --test fair:v5.9")],
+    );
+}
+
+#[test]
+fn what_differs_names_the_sides_and_what_does_not_is_the_title() {
+    let alike = "compare hikey960 sched-pipe:loops=200,threads --seeds 2 --sched fair:v6.12";
+    let heading = |sides: &str| {
+        let table = succeeds(&format!("{alike} {sides}"));
+        table.split_once("seeds ").expect("a heading").0.to_owned()
+    };
+    let (machine, workload) = ("machine   hikey960\n", "workload  sched-pipe:loops=200,threads\n");
+    let sched = "sched     fair:v6.12\n";
+    assert_eq!(
+        heading("--base governor=performance --test governor=schedutil"),
+        format!("{machine}{workload}{sched}base      governor=performance\ntest      governor=schedutil\n")
+    );
+    assert_eq!(
+        heading("--base fair:v6.12 --test machine=hikey"),
+        format!("{workload}{sched}base      machine=hikey960\ntest      machine=hikey\n")
+    );
+    assert_eq!(
+        heading("--base fair:v6.12 --test workload=hackbench:groups=1,loops=3"),
+        format!(
+            "{machine}{sched}base      workload=sched-pipe:loops=200,threads\n\
+             test      workload=hackbench:groups=1,loops=3\n"
+        )
+    );
+    assert_eq!(
+        heading("--base sched_util_clamp_min=0 --test 'kernel.sched_util_clamp_min=512 fair:v6.1'"),
+        format!(
+            "{machine}{workload}base      fair:v6.12 sched_util_clamp_min=0\n\
+             test      fair:v6.1 sched_util_clamp_min=512\n"
+        )
+    );
+}
+
+#[test]
+fn json_has_all_settings_of_both_sides() {
+    let result = json(&format!("{BASE} --test 'fair:v5.9 hz=1000' --governor powersave --format json"));
+    assert_eq!((&result["base"], &result["test"]), (&"hz=250".into(), &"hz=1000".into()));
+    assert_eq!((&result["machine"], &result["sched"]), (&"hikey960".into(), &"fair:v5.9".into()));
+    let settings = &result["test_settings"];
+    for (name, value) in [("hz", "1000"), ("governor", "powersave"), ("sched", "fair:v5.9"), ("ambient", "none")] {
+        assert_eq!(settings[name], value, "{result}");
+    }
+    let machines = json("compare hikey960 sched-pipe:loops=20 --seeds 1 --sched fair:v5.9 --base hz=250 --test machine=hikey --format json");
+    assert_eq!(machines["machine"], serde_json::Value::Null);
+    assert_eq!(machines["base_settings"]["machine"], "hikey960");
+    assert!(machines["notes"].to_string().contains("differ in machine"), "{machines}");
+}
+
+#[test]
+fn mistakes_in_a_side_name_the_option_and_the_setting() {
+    let refused = |test: &str, parts: &[&str]| refuses(&format!("{BASE} --test {test}"), parts);
+    refused("goverour=schedutil", &["--test: there is no setting \"goverour\"", "did you mean `governor`?"]);
+    refused("'fair:v6.12 governor=schedutill'", &["governor \"schedutill\"", "did you mean `schedutil`?"]);
+    refused("'fair:v6.12 machine=hikey690'", &["hikey690", "did you mean `hikey960`"]);
+    refused("hz=1000", &["--test: `hz=1000` names no scheduler", "--test 'fair:v6.12 hz=1000'", "--sched"]);
+    refused("v6.12", &["does not say whose it is"]);
+    refuses(&format!("{BASE} --test fair:v5.9 --governor schedutill"), &["--governor", "did you mean `schedutil`?"]);
+    refuses(&format!("{BASE} --test fair:v5.9 --sysctl sched_util_clamp_mix=3"), &["--sysctl", "did you mean"]);
 }
 
 #[test]
 fn a_scheduler_against_itself_does_not_differ() {
-    let result = json(&format!("{SMALL} --test fair:v5.9 --format json"));
+    let result = json(&format!("{BASE} --test fair:v5.9 --format json"));
     for metric in result["metrics"].as_array().unwrap() {
         assert_eq!(metric["improvement_pct"], 0.0, "{metric}");
         assert_eq!(metric["ci95"], serde_json::json!([0.0, 0.0]), "{metric}");
@@ -26,14 +100,14 @@ fn a_scheduler_against_itself_does_not_differ() {
 
 #[test]
 fn several_tests_give_a_list() {
-    let result = json(&format!("{SMALL} --test fair:v5.9 --test fair:v5.11 --format json"));
+    let result = json(&format!("{BASE} --test fair:v5.9 --test fair:v5.11 --format json"));
     let tests: Vec<_> = result.as_array().unwrap().iter().map(|c| c["test"].clone()).collect();
     assert_eq!(tests, ["fair:v5.9", "fair:v5.11"]);
 }
 
 #[test]
 fn a_condition_that_holds_exits_with_3_after_the_table() {
-    let ran = fairground(&format!("{SMALL} --test fair:v5.9 --fail-if ops_per_sec<1%"));
+    let ran = fairground(&format!("{BASE} --test fair:v5.9 --fail-if ops_per_sec<1%"));
     assert_eq!(ran.code, 3);
     assert!(ran.stdout.contains("ops_per_sec"), "{}", ran.stdout);
     assert!(ran.stderr.contains("ops_per_sec<1% holds for fair:v5.9"), "{}", ran.stderr);
@@ -41,7 +115,7 @@ fn a_condition_that_holds_exits_with_3_after_the_table() {
 
 #[test]
 fn a_condition_that_does_not_hold_exits_with_0() {
-    succeeds(&format!("{SMALL} --test fair:v5.9 --fail-if ops_per_sec<-2% --fail-if energy_j>1000000"));
+    succeeds(&format!("{BASE} --test fair:v5.9 --fail-if ops_per_sec<-2% --fail-if energy_j>1000000"));
 }
 
 #[test]
@@ -114,7 +188,7 @@ fn an_interrupted_comparison_keeps_what_was_finished_and_says_so() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("store");
     let store = fairground_run::store::Store::open(&path).unwrap();
-    let words = "compare hikey960 sched-pipe:loops=200,threads --seeds 20000 --jobs 1 --store";
+    let words = "compare hikey960 sched-pipe:loops=200,threads --base fair:v5.9 --test fair:v6.12 --seeds 20000 --jobs 1 --store";
     let mut command = Command::new(env!("CARGO_BIN_EXE_fairground"));
     let child =
         command.args(words.split(' ')).arg(&path).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

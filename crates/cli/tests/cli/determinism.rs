@@ -2,7 +2,7 @@ use super::{json, succeeds};
 
 #[test]
 fn the_number_of_jobs_does_not_matter() {
-    let words = "compare hikey960 sched-pipe:loops=200,threads --seeds 5 --format json --jobs";
+    let words = "compare hikey960 sched-pipe:loops=200,threads --base fair:v5.9 --test fair:v5.11 --seeds 5 --format json --jobs";
     let one = succeeds(&format!("{words} 1"));
     assert_eq!(one, succeeds(&format!("{words} 2")));
     assert_eq!(one, succeeds(&format!("{words} 8")));
@@ -17,7 +17,7 @@ fn runs_repeat_and_seeds_differ() {
 
 #[test]
 fn determinism_can_be_checked() {
-    succeeds("compare hikey sched-pipe:loops=100 --seeds 2 --check-determinism");
+    succeeds("compare hikey sched-pipe:loops=100 --base fair:v5.9 --test fair:v5.11 --seeds 2 --check-determinism");
     succeeds("run hikey sched-pipe:loops=100 --sched fair:v5.9 --check-determinism");
 }
 

@@ -2,13 +2,22 @@ use super::{fairground, files, refuses, succeeds};
 
 #[test]
 fn unknown_names_suggest_the_nearest() {
-    refuses("compare hikey690 sched-pipe", &["hikey690", "did you mean `hikey960`"]);
-    refuses("compare hikey960 sched-pip", &["sched-pip", "did you mean `sched-pipe`"]);
-    refuses("compare hikey960 sched-pipe:lops=3", &["lops", "loops"]);
+    refuses("compare hikey690 sched-pipe --base fair:v5.9 --test fair:v5.11", &["hikey690", "did you mean `hikey960`"]);
+    refuses(
+        "compare hikey960 sched-pip --base fair:v5.9 --test fair:v5.11",
+        &["sched-pip", "did you mean `sched-pipe`"],
+    );
+    refuses("compare hikey960 sched-pipe:lops=3 --base fair:v5.9 --test fair:v5.11", &["lops", "loops"]);
     refuses("reproduce 007", &["007", "asym-prev-first"]);
     refuses("run nowhere/x.toml sched-pipe --sched fair:v5.9", &["nowhere/x.toml"]);
-    refuses("compare hikey960 sched-pipe --format jsno", &["jsno", "did you mean json"]);
-    refuses("compare hikey960 sched-pipe --fail-if ops_per_sce<0", &["ops_per_sce", "did you mean ops_per_sec"]);
+    refuses(
+        "compare hikey960 sched-pipe --base fair:v5.9 --test fair:v5.11 --format jsno",
+        &["jsno", "did you mean json"],
+    );
+    refuses(
+        "compare hikey960 sched-pipe --base fair:v5.9 --test fair:v5.11 --fail-if ops_per_sce<0",
+        &["ops_per_sce", "did you mean ops_per_sec"],
+    );
 }
 
 #[test]
@@ -35,24 +44,30 @@ fn schedulers_are_refused_by_name() {
 
 #[test]
 fn senseless_numbers_are_refused() {
-    refuses("compare hikey sched-pipe --seeds 0", &["--seeds"]);
-    refuses("compare hikey sched-pipe --jobs 0", &["--jobs"]);
+    refuses("compare hikey sched-pipe --base fair:v5.9 --test fair:v5.11 --seeds 0", &["--seeds"]);
+    refuses("compare hikey sched-pipe --base fair:v5.9 --test fair:v5.11 --jobs 0", &["--jobs"]);
     refuses(
         "run hikey sched-pipe --sched fair:v5.9 --seed -1",
         &["invalid value '-1' for '--seed <N>'", "expected 0 to"],
     );
-    refuses("compare hikey sched-pipe --seeds -1", &["invalid value '-1' for '--seeds <N>'"]);
-    refuses("compare hikey sched-pipe --hz 123", &["--hz", "250"]);
-    refuses("compare hikey sched-pipe --fail-if ops_per_sec", &["no comparison"]);
+    refuses(
+        "compare hikey sched-pipe --base fair:v5.9 --test fair:v5.11 --seeds -1",
+        &["invalid value '-1' for '--seeds <N>'"],
+    );
+    refuses("compare hikey sched-pipe --base fair:v5.9 --test fair:v5.11 --hz 123", &["--hz", "250"]);
+    refuses("compare hikey sched-pipe --base fair:v5.9 --test fair:v5.11 --fail-if ops_per_sec", &["no comparison"]);
     refuses("bench --seconds 0", &["--seconds"]);
-    refuses("compare hikey sched-pipe --cpu-limit 0", &["--cpu-limit", "0.1 to 1000000"]);
+    refuses(
+        "compare hikey sched-pipe --base fair:v5.9 --test fair:v5.11 --cpu-limit 0",
+        &["--cpu-limit", "0.1 to 1000000"],
+    );
     refuses("run hikey sched-pipe --sched fair:v5.9 --memory-limit 1", &["--memory-limit", "256"]);
 }
 
 #[test]
 fn a_file_that_cannot_be_written_is_known_before_the_work() {
     refuses(
-        "compare hikey sched-pipe --output nowhere/at/all.txt",
+        "compare hikey sched-pipe --base fair:v5.9 --test fair:v5.11 --output nowhere/at/all.txt",
         &["cannot write nowhere/at/all.txt: there is no directory nowhere/at"],
     );
     refuses("run hikey sched-pipe --sched fair:v5.9 --trace nowhere/at/all.txt", &["cannot write"]);
@@ -87,7 +102,7 @@ fn no_output_replaces_what_the_command_reads() {
         format!("run {board}@0-3 {load} --sched fair:v5.9 --trace {board}"),
         format!("import {trace} -o {around}/t.txt"),
         format!("import {trace} -o {board}"),
-        format!("compare {board} {load} --output {load}"),
+        format!("compare {board} {load} --base fair:v5.9 --test fair:v5.11 --output {load}"),
         format!("compare --trace {trace} --output {trace}"),
         format!("machine capture {trace} --output {trace}"),
     ];
@@ -101,7 +116,10 @@ fn no_output_replaces_what_the_command_reads() {
 fn a_refused_command_leaves_no_file() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("x.txt");
-    refuses(&format!("compare hikey sched-pip --output {}", out.display()), &["sched-pip"]);
+    refuses(
+        &format!("compare hikey sched-pip --base fair:v5.9 --test fair:v5.11 --output {}", out.display()),
+        &["sched-pip"],
+    );
     assert!(files(dir.path()).is_empty());
 }
 
@@ -114,7 +132,7 @@ fn commands_that_are_not_there_do_not_pretend() {
 
 #[test]
 fn errors_are_plain_where_they_are_piped() {
-    let message = fairground("compare hikey690 sched-pipe").stderr;
+    let message = fairground("compare hikey690 sched-pipe --base fair:v5.9 --test fair:v5.11").stderr;
     assert!(message.is_ascii() && !message.contains('\x1b'), "{message}");
 }
 
@@ -150,7 +168,7 @@ fn a_workload_that_nothing_ends_is_refused_at_once() {
     let file = path.display();
     let parts = ["endless.json:2:2", "`a-0`: loops for ever", "FILE:duration=10"];
     refuses(&format!("run hikey {file} --sched fair:v5.9"), &parts);
-    refuses(&format!("compare hikey {file}"), &parts);
+    refuses(&format!("compare hikey {file} --base fair:v5.9 --test fair:v5.11"), &parts);
     succeeds(&format!("run hikey {file}:duration=0.01 --sched fair:v5.9"));
     refuses(&format!("workload check {file}"), &parts);
     assert!(succeeds(&format!("workload check {file}:duration=10")).contains("1 thread template, 0 warnings\n"));
@@ -173,7 +191,10 @@ fn failed_runs_are_part_of_the_result() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("deadlock.json");
     std::fs::write(&path, DEADLOCK).unwrap();
-    let ran = fairground(&format!("compare hikey {} --seeds 2 --format json", path.display()));
+    let ran = fairground(&format!(
+        "compare hikey {} --base fair:v5.9 --test fair:v5.11 --seeds 2 --format json",
+        path.display()
+    ));
     assert_eq!(ran.code, 1, "{}", ran.stderr);
     let result: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(result["failures"].as_array().map(Vec::len), Some(4));

@@ -1,6 +1,7 @@
 use super::{json, refuses, succeeds};
 
-const SMALL: &str = "compare hikey sched-pipe:loops=100,threads --seeds 2 --format";
+const SMALL: &str =
+    "compare hikey sched-pipe:loops=100,threads --base fair:v5.9 --test fair:v5.9+asym-prev-first --seeds 2 --format";
 
 #[test]
 fn every_layout_names_what_was_compared() {
@@ -16,7 +17,7 @@ fn every_layout_names_what_was_compared() {
 #[test]
 fn compare_keeps_its_contract() {
     let result = json(&format!("{SMALL} json"));
-    assert_eq!(result["schema"], "fairground-compare-1");
+    assert_eq!(result["schema"], "fairground-compare-2");
     assert_eq!(result["seeds"], 2);
     let names: Vec<_> = result["metrics"].as_array().unwrap().iter().map(|m| m["name"].as_str().unwrap()).collect();
     for name in ["ops_per_sec", "migrations_per_op", "energy_j", "migrations", "wakeup_latency_p99_us", "wasted_core_s"]

@@ -39,10 +39,16 @@ impl From<Output> for Ran {
     }
 }
 
+/// Words as a shell reads them: what stands between single quotes is one.
+fn split(words: &str) -> Vec<&str> {
+    let parts = words.split('\'').enumerate();
+    parts.flat_map(|(i, part)| if i % 2 == 0 { part.split_whitespace().collect() } else { vec![part] }).collect()
+}
+
 /// Runs `fairground` with these words.
 fn fairground(words: &str) -> Ran {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fairground"));
-    command.args(words.split_whitespace());
+    command.args(split(words));
     // A store would answer the second of two that are to be alike, and is the user's unless it is named.
     if words.starts_with("compare ") && !["--store", "--trace"].iter().any(|option| words.contains(option)) {
         command.arg("--no-store");

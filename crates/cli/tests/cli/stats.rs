@@ -341,8 +341,8 @@ fn a_run_tells_the_clamps_of_its_groups() {
     let refused =
         |options: &str, parts: &[&str]| refuses(&format!("run hikey960 {file} --sched fair:v6.3 {options}"), parts);
     refused("--sysctl sched_util_clamp_max=300", &["sched_util_clamp_min is 1024, above sched_util_clamp_max"]);
-    refused("--sysctl sched_latency_ns=3", &["expected NAME=VALUE with one of sched_util_clamp_min"]);
-    refused("--sysctl sched_util_clamp_min=1025", &["expected 0 to 1024"]);
+    refused("--sysctl sched_latency_ns=3", &["expected sched_util_clamp_min, sched_util_clamp_max"]);
+    refused("--sysctl sched_util_clamp_min=1025", &["expected a whole number, 0 to 1024"]);
 }
 
 /// LITTLE: 2 mW, 0.5 of them its rail's; of BIG nothing but 1 mW in its idle state.

@@ -11,7 +11,7 @@ fn a_worker_gives_what_the_command_itself_gives() {
     for words in [
         "run hikey960 sched-pipe:loops=300,threads --sched fair:v6.12 --format json",
         "run juno-r2 ../../workloads/rt-app-tour.json --sched fair:v5.11 --hz 1000 --governor powersave --format json",
-        "compare hikey960 sched-pipe:loops=200,threads --seeds 3 --format json",
+        "compare hikey960 sched-pipe:loops=200,threads --base fair:v5.9 --test fair:v5.11 --seeds 3 --format json",
     ] {
         assert_eq!(succeeds(words), succeeds(&format!("{words} --in-worker")));
     }
@@ -19,7 +19,7 @@ fn a_worker_gives_what_the_command_itself_gives() {
 
 #[test]
 fn any_number_of_workers_gives_the_same_bytes() {
-    let words = "compare hikey960 sched-pipe:loops=200,threads --seeds 4 --in-worker --check-determinism";
+    let words = "compare hikey960 sched-pipe:loops=200,threads --base fair:v5.9 --test fair:v5.11 --seeds 4 --in-worker --check-determinism";
     let one = succeeds(&format!("{words} --jobs 1"));
     assert_eq!(one, succeeds(&format!("{words} --jobs 3")));
 }
@@ -91,7 +91,18 @@ fn soon(what: &str, mut holds: impl FnMut() -> bool) {
 fn workers_go_with_their_parent() {
     for signal in ["INT", "KILL"] {
         let mut parent = Command::new(env!("CARGO_BIN_EXE_fairground"))
-            .args(["compare", "hikey", "periodic:tasks=1000,duration=3600", "--in-worker", "--jobs", "2"])
+            .args([
+                "compare",
+                "hikey",
+                "periodic:tasks=1000,duration=3600",
+                "--base",
+                "fair:v5.9",
+                "--test",
+                "fair:v5.11",
+                "--in-worker",
+                "--jobs",
+                "2",
+            ])
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()

@@ -1,14 +1,8 @@
 //! How a row is repeated.
 
+use fairground_run::run_config::{self, InvalidSetting};
 use fairground_sim::Governor;
-use miette::Diagnostic;
 use serde::Deserialize;
-use thiserror::Error;
-
-/// A row's circumstances are not ours.
-#[derive(Debug, Error, Diagnostic)]
-#[error("published rows: no governor {0:?}")]
-pub struct UnknownGovernor(String);
 
 /// How a row is repeated.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -54,13 +48,8 @@ impl PublishedRun {
     ///
     /// # Errors
     /// A name that is none of ours.
-    pub fn governor(&self) -> Result<Governor, UnknownGovernor> {
-        match self.governor.as_str() {
-            "performance" => Ok(Governor::Performance),
-            "powersave" => Ok(Governor::Powersave),
-            "schedutil" => Ok(Governor::Schedutil),
-            other => Err(UnknownGovernor(other.into())),
-        }
+    pub fn governor(&self) -> Result<Governor, InvalidSetting> {
+        run_config::governor(&self.governor)
     }
 
     /// Every workload that it names.

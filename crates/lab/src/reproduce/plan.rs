@@ -9,7 +9,7 @@ use fairground_machine::{Machine, MachineSpec, Source};
 use super::request::{RequestError, Supplements};
 use super::{reproduce, runs_of, Executed, Reproduction};
 use crate::ablation::{Ablation, AblationError};
-use crate::comparison::Report;
+use crate::comparison::{Report, Settings};
 use crate::cost_attribution::TERMS;
 use crate::published::{Mail, PublishedRun};
 use crate::robustness::{self, Robustness};
@@ -31,7 +31,8 @@ impl PairedColumns {
     fn report(&self, outcomes: &Outcomes) -> Report {
         let PublishedRun { machine, workload, .. } = &self.spec;
         let both = self.columns.map(|asked| outcomes.of(asked)).into();
-        Report::new(machine, workload, &self.spec.ends().map(String::from), &self.seeds, &both)
+        let sides = self.spec.ends().map(|sched| Settings::new(machine, workload, sched));
+        Report::new(&sides, &self.seeds, &both)
     }
 }
 

@@ -9,12 +9,12 @@ use thiserror::Error;
 use super::plan::{Plan, Planned, Planner};
 use super::{quick, ReproduceError, Reproduction, SCORED_PAIRS_MIN};
 use crate::ablation::AblationError;
-use crate::published::{Mail, PublishedError, UnknownGovernor};
+use crate::published::{Mail, PublishedError};
 use crate::robustness::NoSuchFigure;
 use fairground_run::batch::BatchError;
 use fairground_run::executor::{Executor, ProgressListener};
 use fairground_run::experiment::Stop;
-use fairground_run::run_config::ExperimentError;
+use fairground_run::run_config::{ExperimentError, InvalidSetting};
 use fairground_run::store::Store;
 use fairground_run::worker::Workers;
 
@@ -73,10 +73,10 @@ pub enum RequestError {
         /// An id that is valid.
         example: String,
     },
-    /// A row's circumstances are not ours.
+    /// The governor of a row.
     #[error(transparent)]
     #[diagnostic(transparent)]
-    Governor(#[from] UnknownGovernor),
+    Governor(#[from] InvalidSetting),
     /// There is nothing to sweep.
     #[error("--robustness: published/{0}.toml has no [[sweep]]: the mail leaves no parameter open")]
     NoSweep(String),

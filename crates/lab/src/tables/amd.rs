@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::text::{hundredths, trailer};
+use super::text::{hundredths, title, trailer};
 use crate::comparison::{Comparison, Report, Row};
 use crate::stats::Summary;
 use fairground_run::metrics::Better;
@@ -23,9 +23,9 @@ pub fn render(report: &Report) -> String {
 fn heading(out: &mut String, report: &Report, comparison: &Comparison) {
     let bar = "=".repeat(66);
     let _ = writeln!(out, " {bar}");
-    let _ = writeln!(out, " Test          : {} on {}", report.workload, report.machine);
-    let _ = writeln!(out, " base          : {}", comparison.base);
-    let _ = writeln!(out, " test          : {}", comparison.test);
+    let _ = writeln!(out, " Test          : {}", title(report));
+    let _ = writeln!(out, " base          : {}", comparison.base.name);
+    let _ = writeln!(out, " test          : {}", comparison.test.name);
     let _ = writeln!(out, " Units         : Normalized to base; metric's own unit where base is 0");
     let _ = writeln!(out, " Interpretation: [pct imp] positive is better; (CV) in %; * significant (paired, 95%)");
     let _ = writeln!(out, " Statistic     : Mean of {} paired runs", comparison.pairs.len());

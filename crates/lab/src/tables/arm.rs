@@ -4,11 +4,11 @@
 
 use comfy_table::{presets, CellAlignment, Table};
 
-use super::text::{finish, number, trailer};
+use super::text::{finish, number, title, trailer};
 use crate::comparison::{Comparison, Report, Row};
 
 pub fn render(report: &Report) -> String {
-    let mut out = format!("{} on {}\n", report.workload, report.machine);
+    let mut out = format!("{}\n", title(report));
     for comparison in &report.comparisons {
         out.push_str(&table(comparison));
     }
@@ -44,5 +44,5 @@ fn lines(comparison: &Comparison, row: &Row) -> [[String; 5]; 2] {
     let line = |kernel: &str, value, diff: String| {
         [row.metric.name.clone(), "mean".into(), kernel.into(), number(value), diff]
     };
-    [line(&comparison.base, base, "0.0%".into()), line(&comparison.test, test, diff)]
+    [line(&comparison.base.name, base, "0.0%".into()), line(&comparison.test.name, test, diff)]
 }

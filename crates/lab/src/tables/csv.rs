@@ -1,11 +1,12 @@
-//! Comma-separated: one line per metric and test. An empty field is a figure that does not exist; notes are joined by
-//! semicolons. Failed runs are not part of it; take JSON for those.
+//! Comma-separated: one line per metric and test. An empty field is a figure that does not exist, or a machine, workload
+//! or scheduler that is not the same in all sides; notes are joined by semicolons. Failed runs are not part of it; take JSON for those.
 
 use crate::comparison::{Comparison, Report, Row};
 
-const HEADER: [&str; 20] = [
+const HEADER: [&str; 21] = [
     "machine",
     "workload",
+    "sched",
     "base",
     "test",
     "metric",
@@ -41,14 +42,16 @@ pub fn render(report: &Report) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-fn record(report: &Report, comparison: &Comparison, row: &Row) -> [String; 20] {
+fn record(report: &Report, comparison: &Comparison, row: &Row) -> [String; 21] {
     let (base, test, change) = (row.base_summary(), row.test_summary(), &row.change);
+    let common = |name| report.common.get(name).unwrap_or_default().to_owned();
     let maybe = |x: Option<f64>| x.map_or(String::new(), |x| x.to_string());
     [
-        report.machine.clone(),
-        report.workload.clone(),
-        comparison.base.clone(),
-        comparison.test.clone(),
+        common("machine"),
+        common("workload"),
+        common("sched"),
+        comparison.base.name.clone(),
+        comparison.test.name.clone(),
         row.metric.name.clone(),
         row.metric.unit.clone(),
         row.metric.better.word().into(),

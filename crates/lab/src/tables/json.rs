@@ -2,20 +2,26 @@
 
 use serde::Serialize;
 
-use crate::comparison::{Comparison, Failure, Report, Row};
+use crate::comparison::{Comparison, Failure, Report, Row, Settings};
 use crate::stats::Summary;
 use fairground_run::metrics::Better;
 
 /// Name and version of the schema; the number rises when a key changes its meaning.
-pub const SCHEMA: &str = "fairground-compare-1";
+pub const SCHEMA: &str = "fairground-compare-2";
 
 #[derive(Serialize)]
 struct Document<'a> {
     schema: &'static str,
-    machine: &'a str,
-    workload: &'a str,
+    /// What all sides share, else null.
+    machine: Option<&'a str>,
+    workload: Option<&'a str>,
+    sched: Option<&'a str>,
+    /// Names of the sides: the settings that differ.
     base: &'a str,
     test: &'a str,
+    /// All settings of each.
+    base_settings: &'a Settings,
+    test_settings: &'a Settings,
     /// Number of seeds asked for.
     seeds: usize,
     /// Base and test made the same run with every seed.
@@ -62,13 +68,17 @@ pub fn render(report: &Report) -> String {
 }
 
 fn document<'a>(report: &'a Report, comparison: &'a Comparison) -> Document<'a> {
-    let concerns = |f: &&Failure| f.sched == comparison.base || f.sched == comparison.test;
+    let Comparison { base, test, .. } = comparison;
+    let concerns = |f: &&Failure| f.side == base.name || f.side == test.name;
     Document {
         schema: SCHEMA,
-        machine: &report.machine,
-        workload: &report.workload,
-        base: &comparison.base,
-        test: &comparison.test,
+        machine: report.common.get("machine"),
+        workload: report.common.get("workload"),
+        sched: report.common.get("sched"),
+        base: &base.name,
+        test: &test.name,
+        base_settings: &base.settings,
+        test_settings: &test.settings,
         seeds: report.seeds.len(),
         identical: comparison.identical(),
         metrics: comparison.rows.iter().map(metric).collect(),

@@ -2,15 +2,14 @@
 
 use std::fmt::Write;
 
-use super::text::{number, percent, trailer};
+use super::text::{number, percent, title, trailer};
 use crate::comparison::{Report, Row};
 
 pub fn render(report: &Report) -> String {
     let mut out = String::new();
     for comparison in &report.comparisons {
-        let (base, test) = (&comparison.base, &comparison.test);
-        let _ =
-            writeln!(out, "`{}` on `{}`, {} paired runs\n", report.workload, report.machine, comparison.pairs.len());
+        let (base, test) = (&comparison.base.name, &comparison.test.name);
+        let _ = writeln!(out, "`{}`, {} paired runs\n", title(report), comparison.pairs.len());
         let _ = writeln!(out, "| metric | unit | better | `{base}` | `{test}` | improvement | 95 % interval |");
         out.push_str("|---|---|---|--:|--:|--:|--:|\n");
         for row in &comparison.rows {

@@ -5,15 +5,15 @@
 
 use std::fmt::Write;
 
-use super::text::{hundredths, trailer};
+use super::text::{hundredths, title, trailer};
 use crate::comparison::{Comparison, Report, Row};
 use fairground_run::metrics::Better;
 
 pub fn render(report: &Report) -> String {
-    let mut out = format!("{} on {}\n\n", report.workload, report.machine);
+    let mut out = format!("{}\n\n", title(report));
     let width = name_width(report);
     for comparison in &report.comparisons {
-        let (base, test) = (&comparison.base, &comparison.test);
+        let (base, test) = (&comparison.base.name, &comparison.test.name);
         let column = base.len().max(test.len()).max(24);
         let _ = writeln!(out, "{:width$} {:>column$} {:>column$}", "", "base", "test");
         let _ = writeln!(out, "{:width$} {base:>column$} {test:>column$}", "");

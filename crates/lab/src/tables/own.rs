@@ -21,10 +21,11 @@ pub fn render(report: &Report) -> String {
 }
 
 fn heading(out: &mut String, report: &Report, comparison: &Comparison) {
-    let _ = writeln!(out, "machine   {}", report.machine);
-    let _ = writeln!(out, "workload  {}", report.workload);
-    let _ = writeln!(out, "base      {}", comparison.base);
-    let _ = writeln!(out, "test      {}", comparison.test);
+    for name in ["machine", "workload", "sched"] {
+        let _ = report.common.get(name).map_or(Ok(()), |value| writeln!(out, "{name:8}  {value}"));
+    }
+    let _ = writeln!(out, "base      {}", comparison.base.name);
+    let _ = writeln!(out, "test      {}", comparison.test.name);
     let _ = writeln!(out, "seeds     {} (pairs of runs: {})\n", seed_range(&report.seeds), comparison.pairs.len());
 }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::comparison::{Comparison, Failure, Pair, Row};
+use crate::comparison::{Comparison, Failure, Pair, Row, Settings};
 use fairground_run::metrics::{Better, Metric};
 
 fn row(name: &str, unit: &str, better: Better, base: &[f64], test: &[f64]) -> Row {
@@ -25,20 +25,21 @@ fn report() -> Report {
         row("wakeup_latency_p99_us", "us", Better::Lower, &[3.5, 3.25, 3.75], &[3.75, 3.25, 3.5]),
         row("energy_j", "J", Better::Lower, &[0.5, 0.5, 0.5], &[0.5, 0.5, 0.5]),
     ];
+    let settings = ["fair:v5.9", "fair:v5.9+asym-prev-first"]
+        .map(|sched| Settings::new("hikey960", "sched-pipe:loops=50000,threads", sched));
+    let Report { common, mut comparisons, .. } = Report::new(&settings, &[], &vec![vec![], vec![]]);
     Report {
-        machine: "hikey960".into(),
-        workload: "sched-pipe:loops=50000,threads".into(),
+        common,
         seeds: (1..=7).collect(),
         comparisons: vec![Comparison {
-            base: "fair:v5.9".into(),
-            test: "fair:v5.9+asym-prev-first".into(),
             rows,
             pairs: (1..=6)
                 .map(|seed| Pair { seed, base: 0xabc0 + u128::from(seed), test: 0xdef0 + u128::from(seed) })
                 .collect(),
+            ..comparisons.remove(0)
         }],
         notes: vec!["partition: 0-3".into()],
-        failures: vec![Failure { sched: "fair:v5.9".into(), seed: 7, message: "task 7 lost".into() }],
+        failures: vec![Failure { side: "fair:v5.9".into(), seed: 7, message: "task 7 lost".into() }],
     }
 }
 

@@ -77,13 +77,23 @@ fn is_harmful(c: char) -> bool {
     turns || c.is_control() && !matches!(c, '\n' | '\t' | '\r')
 }
 
+/// What all sides share: `sched-pipe on hikey960 under fair:v6.12`, less what differs.
+pub fn title(report: &Report) -> String {
+    let part = |before: &str, name: &str| report.common.get(name).map(|value| format!("{before}{value}"));
+    let parts = [part("", "workload"), part("on ", "machine"), part("under ", "sched")];
+    match parts.into_iter().flatten().collect::<Vec<_>>() {
+        none if none.is_empty() => "nothing in common".into(),
+        parts => parts.join(" "),
+    }
+}
+
 /// Notes and failed runs below a table, each line after `prefix`.
 pub fn trailer(out: &mut String, report: &Report, prefix: &str) {
     for note in &report.notes {
         let _ = writeln!(out, "{prefix}note: {note}");
     }
     for f in &report.failures {
-        let _ = writeln!(out, "{prefix}FAILED: {} seed {}: {}", f.sched, f.seed, f.message);
+        let _ = writeln!(out, "{prefix}FAILED: {} seed {}: {}", f.side, f.seed, f.message);
     }
 }
 

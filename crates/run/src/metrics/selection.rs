@@ -93,6 +93,12 @@ impl Selected {
         self
     }
 
+    /// Those of which `keep` is true.
+    pub fn only(mut self, keep: impl Fn(&str) -> bool) -> Selected {
+        self.0.retain(|name| keep(name));
+        self
+    }
+
     /// All of them.
     pub fn names(&self) -> &[String] {
         &self.0

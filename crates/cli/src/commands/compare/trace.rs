@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use fairground_lab::comparison::Report;
+use fairground_lab::comparison::{Report, Settings};
 use fairground_lab::fail_if::FailIf;
 use fairground_lab::replay::Replay;
 use fairground_run::metrics::Selected;
@@ -14,6 +14,7 @@ use super::Compare;
 use crate::commands::import::{machine_of, read};
 use crate::error::Failure;
 use crate::progress::Progress;
+use crate::run_options::warned;
 use fairground_run::{batch, run_config};
 
 /// What stands for the scheduler of the trace.
@@ -39,7 +40,8 @@ impl Compare {
         if let Some(cpus) = machine.cpus {
             workload.bind(&cpus);
         }
-        let mut experiment = self.circumstances.experiment_of(machine.machine, workload, &self.test)?;
+        let found = self.options.config()?.experiment(machine.machine, workload, &self.test)?;
+        let mut experiment = warned(found);
         experiment.workers = self.workers.workers();
         let replay = Replay { imported: &imported, experiment: &experiment };
         let metrics: Vec<_> = replay.readings(&imported.figures).into_iter().map(|r| r.metric).collect();
@@ -48,14 +50,17 @@ impl Compare {
         }
         let all = metrics.iter().map(|m| m.name.clone()).collect();
         let selected: Selected = self.metrics.among(&metrics, all)?;
-        let scheds: Vec<String> = std::iter::once(RECORDED.to_owned()).chain(self.test.iter().cloned()).collect();
-        let plan = self.plan(scheds.len());
+        let trace = trace.display().to_string();
+        let scheds = std::iter::once(RECORDED).chain(self.test.iter().map(String::as_str));
+        let sides: Vec<Settings> = scheds.map(|sched| Settings::new(&machine.name, &trace, sched)).collect();
+        let plan = self.plan(sides.len());
         let progress = Progress::new(plan.scheds * plan.seeds.len());
         let results = batch::run(&plan, &replay, &|| progress.step())?;
         drop(progress);
-        let mut report = Report::new(&machine.name, &trace.display().to_string(), &scheds, &plan.seeds, &results);
+        let mut report = Report::new(&sides, &plan.seeds, &results);
         run_config::notes(&experiment.config).into_iter().for_each(|note| report.note(note));
-        report.keep(&conditions.iter().fold(selected, |selected, c| selected.with(c.metric())));
+        let selected = conditions.iter().fold(selected, |selected, c| selected.with(c.metric()));
+        report.keep(&vec![selected; self.test.len()]);
         Ok(report)
     }
 }

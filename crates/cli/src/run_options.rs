@@ -1,0 +1,107 @@
+//! Options that several commands share.
+
+use std::num::NonZeroUsize;
+
+use clap::builder::{StringValueParser, TypedValueParser};
+use clap::Args;
+use fairground_run::experiment::Experiment;
+use fairground_run::run_config::{self, ExperimentAndNotes, InvalidSetting, RunConfig, Setting};
+use fairground_sim::{ClampLimits, Governor};
+
+use crate::error::Failure;
+use crate::output::complain;
+
+/// What runs happen under besides machine, workload and scheduler.
+#[derive(Args, Clone, Debug)]
+pub struct RunOptions {
+    /// Ticks per second: 100, 250, 300 or 1000 [default: a linux: scheduler's own, else 250]
+    #[arg(long, value_parser = value_of("hz"))]
+    hz: Option<String>,
+    /// What sets the clocks: performance (every clock at its top), powersave (at its bottom) or schedutil (the kernel's own, driven by the scheduler)
+    #[arg(long, default_value = "performance", value_parser = value_of("governor"))]
+    governor: String,
+    /// What chooses idle states: menu (by past sleeps and the next timer, Linux 5.4 to 6.11) or teo (by the next timer unless
+    /// sleeps were mostly cut before it, Linux 6.12)
+    #[arg(long, default_value = "menu", value_parser = value_of("idle_governor"))]
+    idle_governor: String,
+    /// Limits of utilization clamps, 0 to 1024: sched_util_clamp_min, sched_util_clamp_max,
+    /// sched_util_clamp_min_rt_default; may be given several times
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_sysctl)]
+    sysctl: Vec<(String, String)>,
+    /// Temperature around the machine, degrees Celsius [default: the machine file's]; the machine begins as much hotter
+    /// than that as its file says
+    #[arg(long, value_name = "C", value_parser = value_of("ambient"), allow_negative_numbers = true)]
+    ambient: Option<String>,
+}
+
+/// Takes what the setting of this name takes.
+fn value_of(name: &'static str) -> impl TypedValueParser<Value = String> {
+    StringValueParser::new().try_map(move |text: String| set(name, &text).map(|()| text))
+}
+
+fn set(name: &str, text: &str) -> Result<(), String> {
+    RunConfig::default().set_text(name, text).map_err(|InvalidSetting { help, .. }| help)
+}
+
+fn parse_sysctl(text: &str) -> Result<(String, String), String> {
+    let known = || format!("expected NAME=VALUE with one of {}", ClampLimits::NAMES.join(", "));
+    let (name, value) = text.split_once('=').ok_or_else(known)?;
+    let setting = Setting::find(name).ok().filter(|setting| setting.is_sysctl());
+    let setting = setting.ok_or_else(|| fairground_machine::suggest(name, ClampLimits::NAMES))?;
+    set(setting.name, value).map_err(|help| format!("{name}: {help}"))?;
+    Ok((setting.name.into(), value.into()))
+}
+
+/// Ticks per second, as typed.
+pub fn parse_hz(text: &str) -> Result<u32, String> {
+    let mut config = RunConfig::default();
+    config.set_text("hz", text).map_err(|InvalidSetting { help, .. }| help)?;
+    Ok(config.hz.unwrap_or_default())
+}
+
+/// A frequency governor, as typed.
+pub fn parse_governor(text: &str) -> Result<Governor, String> {
+    run_config::governor(text).map_err(|InvalidSetting { help, .. }| help)
+}
+
+impl RunOptions {
+    /// As the library takes them.
+    pub fn config(&self) -> Result<RunConfig, Failure> {
+        let mut config = RunConfig::default();
+        let given = [("hz", self.hz.as_ref()), ("ambient", self.ambient.as_ref())];
+        let given = given.into_iter().filter_map(|(name, text)| Some((name, text?.as_str())));
+        let words = [("governor", self.governor.as_str()), ("idle_governor", self.idle_governor.as_str())];
+        let limits = self.sysctl.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        for (name, text) in given.chain(words).chain(limits) {
+            config.set_text(name, text)?;
+        }
+        Ok(config)
+    }
+
+    /// Looks machine, workload and schedulers up. Warnings go to standard error.
+    pub fn experiment(&self, machine: &str, workload: &str, scheds: &[String]) -> Result<Experiment, Failure> {
+        Ok(warned(self.config()?.find(machine, workload, scheds)?))
+    }
+}
+
+/// The experiment; its warnings go to standard error.
+pub fn warned((experiment, warnings): ExperimentAndNotes) -> Experiment {
+    warnings.iter().for_each(|warning| complain(&format!("warning: {warning}")));
+    experiment
+}
+
+/// Threads to run on.
+#[derive(Args, Clone, Debug)]
+pub struct Jobs {
+    /// Threads to run on; results do not depend on it [default: all CPUs]
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+}
+
+impl Jobs {
+    /// As asked for, or as many as the machine has CPUs.
+    pub fn count(&self) -> usize {
+        let default = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        self.jobs.map_or_else(default, NonZeroUsize::get)
+    }
+}

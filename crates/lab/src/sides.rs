@@ -1,0 +1,517 @@
+//! The sides of a comparison, base and tests: what is typed for each, and what is run.
+//!
+//! A side is one setting or several with spaces between: a scheduler (`fair:v6.12`, `linux:mine`), or `NAME=VALUE` of
+//! `machine`, `workload`, `sched`, or of [`fairground_run::run_config::SETTINGS`]: `governor=schedutil`. What it does not
+//! name is as for all sides. A scheduler's name has a colon before any `=`, a setting has none.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use fairground_machine::{suggest, CpuMask, Machine, MachineError, MachineSpec};
+use fairground_run::batch::Results;
+use fairground_run::experiment::Experiment;
+use fairground_run::kernel_compat;
+use fairground_run::metrics::{usual, Metric, Selected, Selection, SelectionError};
+use fairground_run::run_config::{
+    endless_refused, notes, ExperimentError, InvalidSetting, RunConfig, Setting, SETTINGS,
+};
+use fairground_run::sched_spec::SchedSpec;
+use fairground_run::worker::Workers;
+use fairground_workload::Workload;
+use miette::Diagnostic;
+use thiserror::Error;
+
+use crate::comparison::{Report, Settings};
+
+/// Settings that are no part of a [`RunConfig`].
+const NAMED: [&str; 3] = ["sched", "machine", "workload"];
+
+/// A side that is not understood.
+#[derive(Debug, Clone, PartialEq, Eq, Error, Diagnostic)]
+#[error("{option}: {problem}")]
+pub struct SideError {
+    /// The option that gave it.
+    option: String,
+    problem: String,
+    /// What was expected, and the nearest name.
+    #[help]
+    help: String,
+}
+
+/// What is typed for one side.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SideSpec {
+    /// The option that gave it, for messages.
+    option: &'static str,
+    text: String,
+    named: BTreeMap<&'static str, String>,
+    config: Vec<(&'static str, String)>,
+}
+
+impl SideSpec {
+    /// Reads a side. `option`: what messages call it.
+    ///
+    /// # Errors
+    /// Nothing, a setting that does not exist, or a value that a setting does not take. Names of schedulers, machines and
+    /// workloads are looked up later.
+    pub fn parse(option: &'static str, text: &str) -> Result<SideSpec, SideError> {
+        let mut side = SideSpec { option, text: text.into(), ..SideSpec::default() };
+        for word in text.split_whitespace() {
+            side.add(word)?;
+        }
+        if side.named.is_empty() && side.config.is_empty() {
+            let help =
+                "expected a scheduler or NAME=VALUE, or several with spaces between: fair:v6.12 governor=schedutil";
+            return Err(side.error("no setting", help));
+        }
+        Ok(side)
+    }
+
+    fn error(&self, problem: &str, help: &str) -> SideError {
+        SideError { option: self.option.into(), problem: problem.into(), help: help.into() }
+    }
+
+    fn add(&mut self, word: &str) -> Result<(), SideError> {
+        let setting = |name: &str| NAMED.contains(&name) || Setting::find(name).is_ok();
+        if let Some((name, value)) = word.split_once(':').filter(|(name, _)| setting(name)) {
+            return Err(self.error(&format!("`{word}` is no scheduler"), &format!("write {name}={value}")));
+        }
+        let (name, value) = match (word.find('='), word.find(':')) {
+            (Some(equals), colon) if colon.is_none_or(|colon| equals < colon) => (&word[..equals], &word[equals + 1..]),
+            _ => ("sched", word),
+        };
+        match NAMED.into_iter().find(|known| *known == name) {
+            Some(name) if value.is_empty() => Err(self.error(&format!("`{word}` names no {name}"), "expected a name")),
+            Some(name) => match self.named.insert(name, value.into()) {
+                None => Ok(()),
+                Some(first) => Err(self.twice(name, &first, value)),
+            },
+            None => self.add_config(name, value),
+        }
+    }
+
+    fn add_config(&mut self, name: &str, value: &str) -> Result<(), SideError> {
+        let setting = Setting::find(name).map_err(|error| {
+            let names = NAMED.into_iter().chain(SETTINGS.iter().map(|setting| setting.name));
+            self.error(&error.problem, &suggest(name, names))
+        })?;
+        let invalid = |InvalidSetting { problem, help }| self.error(&problem, &help);
+        RunConfig::default().set_text(name, value).map_err(invalid)?;
+        if let Some((_, first)) = self.config.iter().find(|(known, _)| *known == setting.name) {
+            return Err(self.twice(setting.name, first, value));
+        }
+        self.config.push((setting.name, value.into()));
+        Ok(())
+    }
+
+    fn twice(&self, name: &str, first: &str, second: &str) -> SideError {
+        let help = format!("a side has one {name}");
+        self.error(&format!("{name} is given twice, as {first} and as {second}"), &help)
+    }
+
+    /// The machine that it names.
+    pub fn machine(&self) -> Option<&str> {
+        self.named.get("machine").map(String::as_str)
+    }
+
+    /// The workload that it names.
+    pub fn workload(&self) -> Option<&str> {
+        self.named.get("workload").map(String::as_str)
+    }
+
+    /// Its scheduler, or that of all sides.
+    fn sched(&self, all: Option<&str>) -> Result<SchedSpec, SidesError> {
+        let Some(sched) = self.named.get("sched").map(String::as_str).or(all) else {
+            let SideSpec { option, text, .. } = self;
+            let all = if option.starts_with("--") { "--sched" } else { "sched" };
+            let help = format!("write {option} 'fair:v6.12 {text}', or name the scheduler of all sides with {all}");
+            return Err(self.error(&format!("`{text}` names no scheduler"), &help).into());
+        };
+        Ok(sched.parse().map_err(ExperimentError::from)?)
+    }
+
+    /// The settings of all sides with its own.
+    fn config(&self, all: &RunConfig) -> Result<RunConfig, SidesError> {
+        let mut config = *all;
+        let invalid = |InvalidSetting { problem, help }| self.error(&problem, &help);
+        self.config.iter().try_for_each(|(name, value)| config.set_text(name, value)).map_err(invalid)?;
+        Ok(config)
+    }
+}
+
+/// What holds for every side that names nothing else.
+#[derive(Clone, Copy, Debug)]
+pub struct Common<'a> {
+    /// Machine, as typed.
+    pub machine: &'a str,
+    /// Workload, as typed.
+    pub workload: &'a str,
+    /// Scheduler; none: every side names its own.
+    pub sched: Option<&'a str>,
+    /// All else.
+    pub config: RunConfig,
+}
+
+/// Why the sides cannot be run.
+#[derive(Debug, Error, Diagnostic)]
+pub enum SidesError {
+    /// A side.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Side(#[from] SideError),
+    /// Something that a side names.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Experiment(#[from] ExperimentError),
+    /// A name that no side uses.
+    #[error("no side runs {what} `{name}`: each names its own")]
+    #[diagnostic(help("name the {what} of one side in place of `{name}`"))]
+    Unused {
+        /// `machine` or `workload`.
+        what: &'static str,
+        /// As typed.
+        name: String,
+    },
+}
+
+impl From<kernel_compat::Incompatible> for SidesError {
+    fn from(error: kernel_compat::Incompatible) -> SidesError {
+        ExperimentError::from(error).into()
+    }
+}
+
+/// A machine and a workload that were found, with their names.
+#[derive(Clone)]
+pub struct MachineWorkload {
+    /// Name of the machine.
+    pub machine_name: String,
+    /// The machine.
+    pub machine: Arc<Machine>,
+    /// Name of the workload.
+    pub workload_name: String,
+    /// The workload on it.
+    pub workload: Arc<Workload>,
+}
+
+/// Finds machines and workloads by name, each once.
+#[derive(Default)]
+struct Finder {
+    machines: BTreeMap<String, (Arc<Machine>, Option<CpuMask>)>,
+    workloads: BTreeMap<[String; 2], Arc<Workload>>,
+    warnings: Vec<String>,
+}
+
+impl Finder {
+    fn find(&mut self, machine_name: &str, workload_name: &str) -> Result<MachineWorkload, ExperimentError> {
+        let (machine, cpus) = self.machine(machine_name)?;
+        let key = [machine_name, workload_name].map(str::to_owned);
+        let workload = match self.workloads.get(&key) {
+            Some(workload) => Arc::clone(workload),
+            None => {
+                let (workload, warnings) = Workload::find_bound(workload_name, &machine, cpus.as_ref())?;
+                self.warnings.extend(endless_refused(warnings)?);
+                let workload = Arc::new(workload);
+                self.workloads.insert(key, Arc::clone(&workload));
+                workload
+            }
+        };
+        let (machine_name, workload_name) = (machine_name.to_owned(), workload_name.to_owned());
+        Ok(MachineWorkload { machine_name, machine, workload_name, workload })
+    }
+
+    fn machine(&mut self, name: &str) -> Result<(Arc<Machine>, Option<CpuMask>), MachineError> {
+        if let Some((machine, cpus)) = self.machines.get(name) {
+            return Ok((Arc::clone(machine), *cpus));
+        }
+        let (machine, cpus) = MachineSpec::parse(name).find()?;
+        let machine = Arc::new(machine);
+        self.machines.insert(name.into(), (Arc::clone(&machine), cpus));
+        Ok((machine, cpus))
+    }
+}
+
+/// What is run for each side, the base first.
+pub struct Sides {
+    /// One experiment a side, with one scheduler.
+    pub experiments: Vec<Arc<Experiment>>,
+    /// What must be said of the sides before they run, each once.
+    pub warnings: Vec<String>,
+    settings: Vec<Settings>,
+}
+
+impl Sides {
+    /// Looks up what the sides name.
+    ///
+    /// # Errors
+    /// The first thing that is not found or does not fit.
+    pub fn find(sides: &[SideSpec], common: &Common, workers: &Workers) -> Result<Sides, SidesError> {
+        used("machine", common.machine, sides, SideSpec::machine)?;
+        used("workload", common.workload, sides, SideSpec::workload)?;
+        let mut finder = Finder::default();
+        let find = |side: &SideSpec| {
+            let machine = side.machine().unwrap_or(common.machine);
+            finder.find(machine, side.workload().unwrap_or(common.workload)).map_err(SidesError::from)
+        };
+        let found = sides.iter().map(find).collect::<Result<Vec<_>, _>>()?;
+        let mut all = Sides::on(sides, found, common.sched, &common.config, workers)?;
+        all.warnings.splice(0..0, finder.warnings);
+        Ok(all)
+    }
+
+    /// The same where each side's machine and workload have been found.
+    ///
+    /// # Errors
+    /// As [`Self::find`].
+    pub fn on(
+        sides: &[SideSpec],
+        found: Vec<MachineWorkload>,
+        sched: Option<&str>,
+        config: &RunConfig,
+        workers: &Workers,
+    ) -> Result<Sides, SidesError> {
+        let scheds = sides.iter().map(|side| side.sched(sched)).collect::<Result<Vec<_>, _>>()?;
+        let mut configs = sides.iter().map(|side| side.config(config)).collect::<Result<Vec<_>, _>>()?;
+        let own: Vec<SchedSpec> =
+            scheds.iter().zip(&configs).filter(|(_, config)| config.hz.is_none()).map(|(s, _)| s.clone()).collect();
+        // Sides that do not name a tick rate have one together.
+        let hz = kernel_compat::hz(&own, None)?;
+        configs.iter_mut().for_each(|config| config.hz = config.hz.or(Some(hz)));
+        let mut all = Sides { experiments: Vec::new(), warnings: Vec::new(), settings: Vec::new() };
+        for ((found, sched), config) in found.into_iter().zip(scheds).zip(configs) {
+            all.push(found, sched, config, workers)?;
+        }
+        Ok(all)
+    }
+
+    fn push(
+        &mut self,
+        found: MachineWorkload,
+        sched: SchedSpec,
+        config: RunConfig,
+        workers: &Workers,
+    ) -> Result<(), SidesError> {
+        let mut settings = Settings::new(&found.machine_name, &found.workload_name, &sched.to_string());
+        let (mut experiment, warnings) = config.experiment_of(found.machine, found.workload, vec![sched])?;
+        experiment.workers = workers.clone();
+        for setting in &SETTINGS {
+            settings.push(setting.name, setting.text(&experiment.config, &experiment.machine));
+        }
+        for warning in warnings {
+            if !self.warnings.contains(&warning) {
+                self.warnings.push(warning);
+            }
+        }
+        self.experiments.push(Arc::new(experiment));
+        self.settings.push(settings);
+        Ok(())
+    }
+
+    /// What base and any test both report.
+    pub fn metrics(&self) -> Vec<Metric> {
+        let tests: Vec<Vec<Metric>> = self.tests().map(Experiment::metrics).collect();
+        self.base().metrics().into_iter().filter(|metric| tests.iter().any(|test| reports(test, metric))).collect()
+    }
+
+    /// The metrics that `selection` means, and `more` of them, test by test: of those that base and test both report.
+    ///
+    /// # Errors
+    /// One that base and no test both report.
+    pub fn selected(&self, selection: &Selection, more: &[&str]) -> Result<Vec<Selected>, SelectionError> {
+        let selected = selection.among(&self.metrics(), usual_of(self.base()))?;
+        let selected = more.iter().fold(selected, |selected, name| selected.with(name));
+        let base = self.base().metrics();
+        let of_both = |test: Vec<Metric>| {
+            let both = |name: &str| base.iter().any(|metric| metric.name == name && reports(&test, metric));
+            selected.clone().only(both)
+        };
+        Ok(self.tests().map(|test| of_both(test.metrics())).collect())
+    }
+
+    fn base(&self) -> &Experiment {
+        &self.experiments[0]
+    }
+
+    fn tests(&self) -> impl Iterator<Item = &Experiment> {
+        self.experiments[1..].iter().map(|experiment| &**experiment)
+    }
+
+    /// What runs with these seeds gave: `results` is `[side][seed]`.
+    pub fn report(&self, seeds: &[u64], results: &Results) -> Report {
+        let mut report = Report::new(&self.settings, seeds, results);
+        let of_all = |note: &String| self.experiments.iter().all(|e| notes(&e.config).contains(note));
+        notes(&self.base().config).into_iter().filter(of_all).for_each(|note| report.note(note));
+        let alone = self.reported_by_some();
+        if !alone.is_empty() {
+            report.note(format!("not compared, for not all sides report it: {}", alone.join(", ")));
+        }
+        report
+    }
+
+    /// The usual metrics that not all sides report.
+    fn reported_by_some(&self) -> Vec<String> {
+        let all: Vec<Vec<Metric>> = self.experiments.iter().map(|experiment| experiment.metrics()).collect();
+        let mut names: Vec<String> = Vec::new();
+        for (experiment, metrics) in self.experiments.iter().zip(&all) {
+            let usual = usual_of(experiment);
+            let alone =
+                |metric: &&Metric| usual.contains(&metric.name) && !all.iter().all(|side| reports(side, metric));
+            names.extend(metrics.iter().filter(alone).map(|metric| metric.name.clone()));
+        }
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+}
+
+fn usual_of(experiment: &Experiment) -> Vec<String> {
+    usual(&experiment.workload, &experiment.machine)
+}
+
+/// Whether the same is among them. What it means may be worded otherwise for another workload.
+fn reports(metrics: &[Metric], metric: &Metric) -> bool {
+    let Metric { name, unit, better, .. } = metric;
+    metrics.iter().any(|other| (&other.name, &other.unit, other.better) == (name, unit, *better))
+}
+
+/// Whether some side takes the name that is for all.
+fn used(
+    what: &'static str,
+    name: &str,
+    sides: &[SideSpec],
+    own: fn(&SideSpec) -> Option<&str>,
+) -> Result<(), SidesError> {
+    match sides.iter().any(|side| own(side).is_none_or(|own| own == name)) {
+        true => Ok(()),
+        false => Err(SidesError::Unused { what, name: name.into() }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairground_run::batch::Plan;
+    use fairground_run::executor::Executor;
+    use fairground_run::experiment::Stop;
+
+    use super::*;
+
+    fn common(config: RunConfig) -> Common<'static> {
+        Common { machine: "hikey960", workload: "sched-pipe:loops=20,threads", sched: Some("fair:v6.12"), config }
+    }
+
+    fn found(texts: &[&str]) -> Result<Sides, SidesError> {
+        let sides = texts.iter().map(|text| SideSpec::parse("--test", text)).collect::<Result<Vec<_>, _>>()?;
+        Sides::find(&sides, &common(RunConfig::default()), &Workers::default())
+    }
+
+    fn report(texts: &[&str]) -> Report {
+        let sides = found(texts).unwrap();
+        let plan = Plan { scheds: texts.len(), seeds: vec![1, 2], jobs: 2, check_determinism: false };
+        let results = Executor::batch(&sides.experiments, &plan, None, &Stop::default(), &|_| ()).unwrap();
+        let mut report = sides.report(&plan.seeds, &results);
+        report.keep(&sides.selected(&Selection::Usual, &[]).unwrap());
+        assert_eq!(report.failures, []);
+        report
+    }
+
+    fn names(report: &Report) -> [&str; 2] {
+        [&report.comparisons[0].base.name, &report.comparisons[0].test.name]
+    }
+
+    fn has(report: &Report, metric: &str) -> bool {
+        report.comparisons[0].rows.iter().any(|row| row.metric.name == metric)
+    }
+
+    fn refused(text: &str) -> String {
+        let SideError { option, problem, help } = SideSpec::parse("--test", text).unwrap_err();
+        format!("{option}: {problem}; {help}")
+    }
+
+    #[test]
+    fn two_governors_are_compared_under_one_scheduler() {
+        let report = report(&["governor=performance", "governor=powersave"]);
+        assert_eq!(names(&report), ["governor=performance", "governor=powersave"]);
+        assert_eq!(report.common.get("sched"), Some("fair:v6.12"));
+        assert!(!report.comparisons[0].identical() && has(&report, "ops_per_sec"));
+        assert!(
+            report.notes.iter().all(|note| !note.contains("governor") && !note.contains("draw")),
+            "{:?}",
+            report.notes
+        );
+    }
+
+    #[test]
+    fn two_machines_are_compared_by_what_both_report() {
+        let report = report(&["fair:v6.12", "machine=hikey"]);
+        assert_eq!(names(&report), ["machine=hikey960", "machine=hikey"]);
+        assert_eq!((report.common.get("machine"), report.common.get("sched")), (None, Some("fair:v6.12")));
+        assert!(has(&report, "ops_per_sec") && has(&report, "energy_j"));
+        assert!(report.notes.iter().any(|note| note.contains("differ in machine")), "{:?}", report.notes);
+    }
+
+    #[test]
+    fn two_workloads_are_compared_by_what_both_report() {
+        let report = report(&["fair:v6.12", "workload=hackbench:groups=1,loops=2"]);
+        assert_eq!(names(&report)[1], "workload=hackbench:groups=1,loops=2");
+        assert!(has(&report, "migrations") && !has(&report, "ops_per_sec") && !has(&report, "time_s"));
+        let alone = report.notes.iter().find(|note| note.starts_with("not compared")).unwrap();
+        assert!(alone.contains("ops_per_sec") && alone.contains("time_s") && !alone.contains("energy_j"), "{alone}");
+        assert!(found(&["fair:v6.12", "workload=hackbench"]).unwrap().metrics().iter().all(|m| m.name != "time_s"));
+    }
+
+    #[test]
+    fn sysctls_tick_rates_and_idle_governors_differ_by_side() {
+        let sides =
+            found(&["hz=1000 sched_util_clamp_min=0", "kernel.sched_util_clamp_min=128 idle_governor=teo"]).unwrap();
+        let configs: Vec<_> = sides.experiments.iter().map(|e| (e.config.hz, e.config.clamps.min)).collect();
+        assert_eq!(configs, [(1000, 0), (250, 128)]);
+        let report = Report::new(&sides.settings, &[], &vec![vec![], vec![]]);
+        assert_eq!(
+            names(&report),
+            ["hz=1000 idle_governor=menu sched_util_clamp_min=0", "hz=250 idle_governor=teo sched_util_clamp_min=128"]
+        );
+    }
+
+    #[test]
+    fn equal_sides_make_the_same_run() {
+        let report = report(&["fair:v6.12", "sched=fair:v6.12 governor=performance"]);
+        assert_eq!(names(&report), ["fair:v6.12", "fair:v6.12"]);
+        assert!(report.comparisons[0].identical());
+    }
+
+    #[test]
+    fn what_all_sides_share_is_noted_and_what_one_has_names_it() {
+        let side = |text| SideSpec::parse("--base", text).unwrap();
+        let config = RunConfig { governor: fairground_sim::Governor::Powersave, ..RunConfig::default() };
+        let sides = [side("fair:v5.9"), side("fair:v5.9 hz=1000")];
+        let sides = Sides::find(&sides, &common(config), &Workers::default()).unwrap();
+        let report = sides.report(&[], &vec![vec![], vec![]]);
+        assert!(report.notes.contains(&"governor: powersave".into()) && !report.notes.contains(&"hz: 1000".into()));
+        assert_eq!(names(&report), ["hz=250", "hz=1000"]);
+    }
+
+    #[test]
+    fn mistakes_name_the_option_the_setting_and_what_was_expected() {
+        let unknown = refused("fair:v6.12 goverour=schedutil");
+        assert!(
+            unknown.starts_with("--test: there is no setting \"goverour\"; did you mean `governor`? expected"),
+            "{unknown}"
+        );
+        assert!(unknown.contains("machine") && unknown.contains("hz"), "{unknown}");
+        assert!(refused("governor=schedutill").contains("governor \"schedutill\"; did you mean `schedutil`?"));
+        assert!(refused("hz=123").contains("hz 123; expected 100, 250"));
+        assert!(refused("governor:schedutil").contains("write governor=schedutil"));
+        assert!(refused("fair:v5.9 fair:v6.1").contains("sched is given twice, as fair:v5.9 and as fair:v6.1"));
+        assert!(refused("hz=100 hz=250").contains("hz is given twice"));
+        assert!(refused("machine=").contains("names no machine"));
+        assert!(refused(" ").contains("no setting"));
+        let message = |error: SidesError| error.to_string();
+        assert!(message(found(&["fair:v6.12", "v5.9"]).err().unwrap()).contains("does not say whose it is"));
+        assert!(message(found(&["machine=hikey", "machine=hikey"]).err().unwrap())
+            .contains("no side runs machine `hikey960`"));
+        let alone = Common { sched: None, ..common(RunConfig::default()) };
+        let side = SideSpec::parse("--base", "governor=powersave").unwrap();
+        let error = Sides::find(&[side], &alone, &Workers::default()).err().unwrap();
+        assert!(error.to_string().contains("--base: `governor=powersave` names no scheduler"), "{error}");
+        assert!(error.help().unwrap().to_string().contains("--base 'fair:v6.12 governor=powersave'"));
+    }
+}

@@ -1,0 +1,175 @@
+//! The settings of runs by name. One table says how each is read from text, what it takes, and how it is shown; the
+//! options of commands, the sides of a comparison, experiment files and Python all read by it.
+
+use fairground_machine::{suggest, Machine};
+use fairground_sim::{ClampLimits, Config, Governor, IdleGovernor};
+use miette::Diagnostic;
+use thiserror::Error;
+
+use super::RunConfig;
+
+/// A value that a setting does not take, or a setting that does not exist.
+#[derive(Debug, Clone, PartialEq, Eq, Error, Diagnostic)]
+#[error("{problem}")]
+pub struct InvalidSetting {
+    /// The setting with its value.
+    pub problem: String,
+    /// What was expected, and the nearest name.
+    #[help]
+    pub help: String,
+}
+
+/// One setting.
+pub struct Setting {
+    /// Its name.
+    pub name: &'static str,
+    /// The words that it takes; empty: it takes numbers.
+    pub words: &'static [&'static str],
+    /// The numbers that it takes.
+    numbers: &'static str,
+    /// Sets it from text; none: it does not take that.
+    set: fn(&mut RunConfig, &str) -> Option<()>,
+    /// Its value in a run on this machine.
+    text: fn(&Config, &Machine) -> String,
+}
+
+/// Ticks per second that kernels are configured with.
+const RATES: [u32; 4] = [100, 250, 300, 1000];
+
+const GOVERNORS: [(&str, Governor); 3] =
+    [("performance", Governor::Performance), ("powersave", Governor::Powersave), ("schedutil", Governor::Schedutil)];
+
+const IDLE_GOVERNORS: [(&str, IdleGovernor); 2] = [("menu", IdleGovernor::Menu), ("teo", IdleGovernor::Teo)];
+
+const CLAMP: &str = "a whole number, 0 to 1024";
+
+/// All settings, in the order in which they are shown.
+pub const SETTINGS: [Setting; 7] = [
+    Setting {
+        name: "hz",
+        words: &[],
+        numbers: "100, 250, 300 or 1000, as kernels are configured",
+        set: |config, text| {
+            config.hz = Some(text.parse().ok().filter(|hz| RATES.contains(hz))?);
+            Some(())
+        },
+        text: |config, _| config.hz.to_string(),
+    },
+    Setting {
+        name: "governor",
+        words: &[GOVERNORS[0].0, GOVERNORS[1].0, GOVERNORS[2].0],
+        numbers: "",
+        set: |config, text| {
+            config.governor = value_of(&GOVERNORS, text)?;
+            Some(())
+        },
+        text: |config, _| word_of(&GOVERNORS, config.governor),
+    },
+    Setting {
+        name: "idle_governor",
+        words: &[IDLE_GOVERNORS[0].0, IDLE_GOVERNORS[1].0],
+        numbers: "",
+        set: |config, text| {
+            config.idle = value_of(&IDLE_GOVERNORS, text)?;
+            Some(())
+        },
+        text: |config, _| word_of(&IDLE_GOVERNORS, config.idle),
+    },
+    Setting {
+        name: ClampLimits::NAMES[0],
+        words: &[],
+        numbers: CLAMP,
+        set: |config, text| clamp(&mut config.clamps.min, text),
+        text: |config, _| config.clamps.min.to_string(),
+    },
+    Setting {
+        name: ClampLimits::NAMES[1],
+        words: &[],
+        numbers: CLAMP,
+        set: |config, text| clamp(&mut config.clamps.max, text),
+        text: |config, _| config.clamps.max.to_string(),
+    },
+    Setting {
+        name: ClampLimits::NAMES[2],
+        words: &[],
+        numbers: CLAMP,
+        set: |config, text| clamp(&mut config.clamps.min_rt_default, text),
+        text: |config, _| config.clamps.min_rt_default.to_string(),
+    },
+    Setting {
+        name: "ambient",
+        words: &[],
+        numbers: "-40 to 100 degrees Celsius",
+        set: |config, text| {
+            let celsius = text.parse::<f64>().ok().filter(|c| (-40.0..=100.0).contains(c))?;
+            config.ambient_mc = Some((celsius * 1e3).round() as i32);
+            Some(())
+        },
+        text: |config, machine| {
+            let ambient = config.ambient_mc.or(machine.thermal.as_ref().map(|thermal| thermal.ambient_mc));
+            ambient.map_or("none".into(), |mc| (f64::from(mc) / 1e3).to_string())
+        },
+    },
+];
+
+fn value_of<T: Copy>(words: &[(&str, T)], text: &str) -> Option<T> {
+    words.iter().find(|(word, _)| *word == text).map(|(_, value)| *value)
+}
+
+fn word_of<T: PartialEq>(words: &[(&str, T)], value: T) -> String {
+    words.iter().find(|(_, known)| *known == value).map_or(String::new(), |(word, _)| (*word).into())
+}
+
+fn clamp(limit: &mut u16, text: &str) -> Option<()> {
+    *limit = text.parse().ok().filter(|value| *value <= 1024)?;
+    Some(())
+}
+
+impl Setting {
+    /// The setting of this name; a sysctl also with `kernel.` in front.
+    ///
+    /// # Errors
+    /// There is none, with the nearest name.
+    pub fn find(name: &str) -> Result<&'static Setting, InvalidSetting> {
+        let bare = name.strip_prefix("kernel.").filter(|bare| ClampLimits::NAMES.contains(bare)).unwrap_or(name);
+        SETTINGS.iter().find(|setting| setting.name == bare).ok_or_else(|| {
+            let problem = format!("there is no setting {name:?}");
+            InvalidSetting { problem, help: suggest(name, SETTINGS.iter().map(|setting| setting.name)) }
+        })
+    }
+
+    /// Whether it is a sysctl.
+    pub fn is_sysctl(&self) -> bool {
+        ClampLimits::NAMES.contains(&self.name)
+    }
+
+    /// Its value in a run on this machine. Of the ambient temperature: the machine's own unless it was set, `none` where
+    /// the machine has no thermal figures.
+    pub fn text(&self, config: &Config, machine: &Machine) -> String {
+        (self.text)(config, machine)
+    }
+
+    pub(super) fn set(&self, config: &mut RunConfig, text: &str) -> Result<(), InvalidSetting> {
+        (self.set)(config, text).ok_or_else(|| self.invalid(text, &format!("{text:?}")))
+    }
+
+    /// `shown`: the value as it stands in the message.
+    pub(super) fn invalid(&self, text: &str, shown: &str) -> InvalidSetting {
+        let help = match self.words {
+            [] => format!("expected {}", self.numbers),
+            words => suggest(text, words.iter().copied()),
+        };
+        let shown = if text.parse::<f64>().is_ok() { text } else { shown };
+        InvalidSetting { problem: format!("{} {shown}", self.name), help }
+    }
+}
+
+/// The frequency governor of this name.
+///
+/// # Errors
+/// There is none, with the nearest name.
+pub fn governor(name: &str) -> Result<Governor, InvalidSetting> {
+    let mut config = RunConfig::default();
+    config.set_text("governor", name)?;
+    Ok(config.governor)
+}
