@@ -535,7 +535,7 @@ struct fg_sys {
 
 /* Rules, named in rules.h. */
 enum fg_rule_id {
-#define FG_RULE(id, name, text) FG_RULE_##id,
+#define FG_RULE(id, name, function, label, text) FG_RULE_##id,
 #include "rules.h"
 #undef FG_RULE
 	FG_NR_RULES
@@ -936,7 +936,7 @@ u64 fg_balance_interval(const struct fg_sys *sys, const struct fg_domain *sd, u3
 
 /* How a look for imbalance ended, named in balance_rules.h. */
 enum fg_balance_rule_id {
-#define FG_BALANCE_RULE(id, name, text) FG_BALANCE_RULE_##id,
+#define FG_BALANCE_RULE(id, name, function, label, text) FG_BALANCE_RULE_##id,
 #include "balance_rules.h"
 #undef FG_BALANCE_RULE
 	FG_NR_BALANCE_RULES

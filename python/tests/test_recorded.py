@@ -125,7 +125,7 @@ def test_candidates_of_energy_aware_placement_are_among_the_reasons():
     run = fg.run("hikey960", "periodic:duration=0.1", "fair:v6.12", why=True, governor="schedutil")
     explanation = fg.explain(run)
     decisions = explanation.decisions.to_pandas()
-    by_energy = explanation.rules.to_pandas().query("meaning.str.startswith('energy:')").rule
+    by_energy = explanation.rules.to_pandas().query("title.str.startswith('find_energy_efficient_cpu:')").rule
     decided = decisions[decisions.rule.isin(by_energy)].index
     reasons = explanation.reasons.to_pandas()
     costs = reasons[reasons.decision.isin(decided) & reasons.text.str.contains("the task costs")]

@@ -155,7 +155,7 @@ fn print_mix(name: &str, fair: &Fair, wakeups: &[(ffi::FgTask, ffi::FgWake)]) {
     let mut mix = BTreeMap::<&str, u32>::new();
     let mut probes = 0;
     for verdict in wakeups.iter().map(|w| decide(fair, w)) {
-        *mix.entry(fair.rule_name(verdict.rule as u16)).or_default() += 1;
+        *mix.entry(fair.rule(verdict.rule as u16).name).or_default() += 1;
         probes += verdict.probes;
     }
     let share = |(rule, n): (&&str, &u32)| format!("{rule} {}", 100 * n / wakeups.len() as u32);

@@ -190,7 +190,7 @@ fn feature_table(out: &mut String, header: &Header, features: &[Vec<String>]) ->
     Ok(())
 }
 
-/// Names and texts of the calls of `macro_name`, and constants for their places in the table `table`.
+/// The rules of the calls of `macro_name`, and constants for their places in the table `table`.
 fn rule_table(
     out: &mut String,
     header: &Header,
@@ -202,9 +202,11 @@ fn rule_table(
     for (i, call) in rules.iter().enumerate() {
         let arg = |param| argument(header, macro_name, call, param);
         let _ = writeln!(out, "pub const {macro_name}_{}: u32 = {i};", arg("id")?);
-        let _ = writeln!(rows, "    ({:?}, {:?}),", arg("name")?, arg("text")?);
+        let [name, function, label, text] = [arg("name")?, arg("function")?, arg("label")?, arg("text")?];
+        let _ =
+            writeln!(rows, "    Rule {{ name: {name:?}, function: {function:?}, label: {label:?}, text: {text:?} }},");
     }
-    let _ = writeln!(out, "pub(crate) static {table}: [(&str, &str); {}] = [\n{rows}];", rules.len());
+    let _ = writeln!(out, "pub(crate) static {table}: [Rule<'static>; {}] = [\n{rows}];", rules.len());
     Ok(())
 }
 

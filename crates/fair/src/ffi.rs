@@ -5,6 +5,7 @@
 #![allow(missing_docs)]
 
 use fairground_machine::{CpuMask, MASK_WORDS, NR_CPUS};
+use fairground_sim::Rule;
 
 use crate::FairError;
 

@@ -34,6 +34,7 @@ mod features;
 pub mod ffi;
 mod offline;
 mod presets;
+mod rules;
 mod scheduler;
 mod sequence;
 mod storage;
@@ -46,11 +47,11 @@ pub use error::FairError;
 pub use features::{features, Features};
 pub use ffi::FeatureInfo;
 pub use offline::{
-    keeps_sleepers, note_words, pelt_averages, pelt_update, rule_name, rules, Affinity, BalanceInput, BalanceResult,
-    GroupRing, InitialState, Move, Placing, Pointers, PolicySandbox, ReplayConfig, ReplayedState, SourceQueue,
-    SwitchTo,
+    keeps_sleepers, note_words, pelt_averages, pelt_update, Affinity, BalanceInput, BalanceResult, GroupRing,
+    InitialState, Move, Placing, Pointers, PolicySandbox, ReplayConfig, ReplayedState, SourceQueue, SwitchTo,
 };
 pub use presets::{Preset, PRESETS};
+pub use rules::{balance_rule_title, balance_rules, rule_name, rule_title, rules};
 pub use scheduler::Fair;
 pub use sequence::{DeadlineQueue, VruntimeQueue};
 pub use topology::{CpuMasks, Options, Topology};

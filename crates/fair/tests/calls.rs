@@ -225,7 +225,7 @@ fn a_waking_rt_task_leaves_a_cpu_with_an_equal_one() {
     rig.rt_task(1, Policy::Fifo, 10, "0-1");
     assert_eq!(rig.fair.task(1).cpu, 1);
     let rule = rig.requests.iter().find_map(|r| if let Request::Decided(d) = r { Some(d.rule) } else { None });
-    assert_eq!(rig.fair.rule_name(rule.unwrap()), "rt-lowest");
+    assert_eq!(rig.fair.rule(rule.unwrap()).name, "rt-lowest");
 }
 
 /// cpupri is the root domain's: an RT task does not leave its partition for a lower priority.
@@ -287,7 +287,7 @@ fn hikey960_wakes_rotate_to_the_next_big_cpu_or_stay_on_prev() {
         let decision = rig.requests.iter().find_map(|r| if let Request::Decided(d) = r { Some(*d) } else { None });
         let decision = decision.unwrap();
         assert_eq!((decision.prev, decision.chosen), (5, expected), "{scheduler}");
-        assert_eq!(rig.fair.rule_name(decision.rule), rule);
+        assert_eq!(rig.fair.rule(decision.rule).name, rule);
     }
 }
 
@@ -724,6 +724,6 @@ fn an_interrupt_does_not_wake_in_the_name_of_a_kthread() {
         assert_eq!(rig.schedule(0), Pick::Task(1));
         rig.wake(0, waker, 0);
         let decision = rig.requests.iter().find_map(|r| if let Request::Decided(d) = r { Some(*d) } else { None });
-        assert_eq!(rig.fair.rule_name(decision.unwrap().rule), rule);
+        assert_eq!(rig.fair.rule(decision.unwrap().rule).name, rule);
     }
 }

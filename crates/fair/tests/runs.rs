@@ -228,13 +228,13 @@ fn the_reasons_of_a_wakeup_are_its_circumstances_and_looks() {
     let sched: &dyn fairground_sim::Scheduler = &fair;
     let is_sync = |r: &Reason| sched.note_text(r.note) == "sync: the waker is about to sleep";
     let (decision, reasons) = why.0.iter().rfind(|(_, reasons)| is_sync(&reasons[0])).expect("sync wakeups");
-    assert_eq!(sched.rule_name(decision.rule), "A2");
+    assert_eq!(sched.rule(decision.rule).name, "A2");
     let (circumstances, looks) = reasons.split_at(reasons.iter().position(|r| r.rule != NO_RULE).unwrap());
     let words: Vec<&str> = circumstances.iter().map(|r| sched.note_text(r.note)).collect();
     assert!(words.contains(&"target is CPU {cpu}"), "{words:?}");
     // The last look is that at the chosen CPU: it fits.
     let last = looks.last().unwrap();
-    assert_eq!((sched.rule_name(last.rule), last.cpu), ("A2", Some(decision.chosen)));
+    assert_eq!((sched.rule(last.rule).name, last.cpu), ("A2", Some(decision.chosen)));
     assert!(sched.note_text(last.note).contains("fits"), "{}", sched.note_text(last.note));
     assert!(last.numbers[0] * 1280 < last.numbers[1] * 1024, "utilization on capacity: {last:?}");
 }
@@ -245,7 +245,7 @@ fn every_rule_and_note_has_words() {
         Fair::new(Arc::new(Machine::symmetric(2)), Features::parse("v5.9").unwrap(), Options::default()).unwrap();
     let sched: &dyn fairground_sim::Scheduler = &fair;
     for rule in 0..=u16::MAX {
-        assert_eq!(sched.rule_name(rule) == "unknown", sched.rule_text(rule).is_empty(), "rule {rule}");
+        assert_eq!(sched.rule(rule).name == "unknown", sched.rule(rule).text.is_empty(), "rule {rule}");
     }
     let notes = (0..u16::MAX).take_while(|note| !sched.note_text(*note).is_empty()).count();
     assert!(notes > fairground_fair::ffi::NOTES.len(), "{notes}");

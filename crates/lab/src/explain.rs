@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::PathBuf;
 
+use fairground_sim::Rule;
 use fairground_trace::explain::{in_short, in_words, Group, Split, Tally};
 use fairground_trace::placements::{Head, Placement, Placements};
 use fairground_trace::{open, EventSource, Recording, TraceError};
@@ -166,7 +167,7 @@ pub fn explain(of: &dyn Traced, asked: &Asked) -> Result<Told, ExplainError> {
     each(of, &mut trace, &asked.wanted, &mut |placement, head| {
         let _ = match full {
             true => write!(out, "{}", in_words(&placement, head)),
-            false => writeln!(out, "{}", in_short(&placement)),
+            false => writeln!(out, "{}", in_short(&placement, head)),
         };
     })?;
     out.push_str(no_reasons(trace.head()));
@@ -257,14 +258,13 @@ fn tally_text(by: Split, tally: &Tally, head: &Head, notes: &[String]) -> String
     let group = word(by).unwrap_or("");
     let width = rows.iter().map(|r| r.group.to_string().len()).max().unwrap_or(0).max(group.len());
     let gap = if width > 0 { "  " } else { "" };
-    let _ = writeln!(out, "{group:<width$}{gap}{:<12} {:>9} {:>8}  meaning", "rule", "count", "share");
+    let _ = writeln!(out, "{group:<width$}{gap}{:>9} {:>8}  rule", "count", "share");
     let mut last = None;
     for row in &rows {
         // A group is named where it begins.
         let name = if last == Some(&row.group) { String::new() } else { row.group.to_string() };
-        let meaning = head.rule_text(&row.rule);
-        let line = format!("{name:<width$}{gap}{:<12} {:>9} {:>6.1} %  {meaning}", row.rule, row.count, row.share_pct);
-        let _ = writeln!(out, "{}", line.trim_end());
+        let rule = head.rule(&row.rule).title();
+        let _ = writeln!(out, "{name:<width$}{gap}{:>9} {:>6.1} %  {rule}", row.count, row.share_pct);
         last = Some(&row.group);
     }
     let _ = writeln!(out);
@@ -284,12 +284,17 @@ fn tally_json(name: &str, by: Split, tally: &Tally, head: &Head, notes: &[String
         object.insert("rule".into(), json!(row.rule));
         object.insert("count".into(), json!(row.count));
         object.insert("share_pct".into(), json!(row.share_pct));
-        object.insert("text".into(), json!(head.rule_text(&row.rule)));
+        object.extend(rule_words(&head.rule(&row.rule)));
         Value::Object(object)
     });
     let rules: Vec<Value> = rules.collect();
     let fields = [("count", json!(tally.total())), ("rules", rules.into()), ("notes", json!(notes))];
     document(name, head, fields)
+}
+
+/// What people read of a rule: its title, and its condition in full.
+pub fn rule_words(rule: &Rule) -> [(String, Value); 2] {
+    [("title".into(), json!(rule.title())), ("text".into(), json!(rule.text))]
 }
 
 fn group_json(group: &Group) -> Value {
@@ -401,7 +406,9 @@ fn brief_json(p: &Placement) -> Map<String, Value> {
 pub fn full_json(p: &Placement, head: &Head) -> Value {
     let step = |s: &fairground_trace::placements::Step| json!({ "rule": s.rule, "note": s.note, "cpu": s.cpu, "numbers": s.numbers, "text": s.text });
     let mut object = brief_json(p);
-    object.insert("rule_text".into(), json!(head.rule_text(&p.rule)));
+    let rule = head.rule(&p.rule);
+    object.insert("rule_title".into(), json!(rule.title()));
+    object.insert("rule_text".into(), json!(rule.text));
     object.insert("reasons".into(), p.steps.iter().map(step).collect());
     Value::Object(object)
 }

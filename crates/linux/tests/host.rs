@@ -14,7 +14,7 @@ use fairground_machine::{Cluster, CpuId, CpuMask, Machine};
 use fairground_sim::testing::{machine, spec, with_costs, workload};
 use fairground_sim::{
     ClampLimits, Config, Decision, Engine, Event, EventKind, Governor, HashObserver, MigrateCause, Observer, Outcome,
-    Reason, SimError, TaskId, NO_RULE,
+    Reason, Rule, SimError, TaskId, NO_RULE,
 };
 use fairground_workload::{
     Amount, Clamp, ClampPercent, GroupClamp, Object, Op, SchedAttr, TaskGroup, TaskSpec, Workload,
@@ -419,8 +419,8 @@ impl KernelObserver for Watcher {
     fn pushed(&mut self, _: &Reader, cpu: CpuId) {
         self.0.borrow_mut().pushed.push(cpu);
     }
-    fn rules(&self) -> Vec<(&'static str, &'static str)> {
-        vec![("mine", "because it is the first")]
+    fn rules(&self) -> Vec<Rule<'static>> {
+        vec![Rule { name: "mine", function: "select_task_rq_fair", label: "first", text: "because it is the first" }]
     }
     fn reasons(&mut self, tell: &mut dyn FnMut(Reason)) {
         tell(Reason { note: 3, rule: 0, cpu: Some(1), numbers: [7, 0, 0] });
@@ -460,7 +460,7 @@ fn a_watcher_gives_reasons_for_the_decisions_it_names_a_rule_of() {
         engine.run(&mut [&mut curious]).unwrap();
         assert!(curious.0.iter().all(|(task, _)| *task == 0) && !curious.0.is_empty());
         let (of_rule, of_none) = (curious.0[0].1[0], curious.0[0].1[1]);
-        assert_eq!(engine.scheduler().rule_name(of_rule.rule), "mine");
+        assert_eq!(engine.scheduler().rule(of_rule.rule).name, "mine");
         assert_eq!(engine.scheduler().note_text(of_rule.note), "{a} of my own");
         assert_eq!((of_rule.cpu, of_rule.numbers[0], of_none.rule), (Some(1), 7, NO_RULE));
     });
@@ -478,7 +478,8 @@ fn a_watcher_sees_decisions_before_their_effects_and_names_their_rules() {
         engine.run(&mut [&mut seen]).unwrap();
         let rules = seen.0.iter().filter_map(|e| match e.kind {
             EventKind::Decision(d) => {
-                Some((d.task, engine.scheduler().rule_name(d.rule), engine.scheduler().rule_text(d.rule)))
+                let rule = engine.scheduler().rule(d.rule);
+                Some((d.task, rule.name, rule.text))
             }
             _ => None,
         });

@@ -82,17 +82,19 @@ impl Explanation {
         ])
     }
 
-    /// One row for each rule that decided: `rule`, `count`, `share_pct`, `meaning`.
+    /// One row for each rule that decided: its `title` (`select_idle_sibling: previous CPU (A2)`), its id (`rule`: `A2`),
+    /// `count`, `share_pct`, its condition in full (`meaning`).
     #[getter]
     fn rules(&self) -> Table {
         let mut tally = Tally::default();
         self.placements.iter().for_each(|p| tally.add(p, Split::None));
         let rows = tally.rows();
         Table::from_columns(vec![
+            ("title", texts(rows.iter().map(|row| self.head.rule(&row.rule).title()))),
             ("rule", texts(rows.iter().map(|row| row.rule.as_str()))),
             ("count", counts(rows.iter().map(|row| row.count))),
             ("share_pct", figures(rows.iter().map(|row| Some(row.share_pct)))),
-            ("meaning", texts(rows.iter().map(|row| self.head.rule_text(&row.rule)))),
+            ("meaning", texts(rows.iter().map(|row| self.head.rule(&row.rule).text))),
         ])
     }
 
@@ -129,16 +131,18 @@ impl Difference {
         self.0.diff.agree_before
     }
 
-    /// One row for each rule: how often it decided in `base` and in `test`, the `shift` between them, its `meaning`.
+    /// One row for each rule: its `title`, its id (`rule`), how often it decided in `base` and in `test`, the `shift` between
+    /// them, its `meaning`.
     #[getter]
     fn rules(&self) -> Table {
         let rows = &self.0.diff.shifts;
         Table::from_columns(vec![
+            ("title", texts(rows.iter().map(|s| self.0.rule(&s.rule).title()))),
             ("rule", texts(rows.iter().map(|s| s.rule.as_str()))),
             ("base", counts(rows.iter().map(|s| s.base))),
             ("test", counts(rows.iter().map(|s| s.test))),
             ("shift", figures(rows.iter().map(|s| Some(s.shift() as f64)))),
-            ("meaning", texts(rows.iter().map(|s| self.0.rule_text(&s.rule)))),
+            ("meaning", texts(rows.iter().map(|s| self.0.rule(&s.rule).text))),
         ])
     }
 

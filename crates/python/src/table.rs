@@ -22,7 +22,7 @@ pub struct Table(RecordBatch);
 pub type NamedColumn = (&'static str, ArrayRef);
 
 /// A column of strings.
-pub fn texts<'a>(words: impl Iterator<Item = &'a str>) -> ArrayRef {
+pub fn texts(words: impl Iterator<Item = impl AsRef<str>>) -> ArrayRef {
     Arc::new(StringArray::from_iter_values(words))
 }
 

@@ -22,9 +22,10 @@ pub struct Counterfactual(Report);
 
 #[pymethods]
 impl Counterfactual {
-    /// One row for each rule of the scheduler that was asked: `rule`, wakeups (`judged`), of these recorded where the rule
-    /// goes (`agree`), those that depend on nothing that the trace leaves open (`sure`), of these recorded where the rule
-    /// goes (`sure_agree`), its `meaning`. Empty if a task or a single wakeup was asked for.
+    /// One row for each rule of the scheduler that was asked: its `title` (`select_idle_sibling: previous CPU (A2)`), its id
+    /// (`rule`: `A2`), wakeups (`judged`), of these recorded where the rule goes (`agree`), those that depend on nothing that
+    /// the trace leaves open (`sure`), of these recorded where the rule goes (`sure_agree`), its `meaning`. Empty if a task or
+    /// a single wakeup was asked for.
     #[getter]
     fn rules(&self) -> Table {
         let rows = match self.0.found() {
@@ -32,12 +33,13 @@ impl Counterfactual {
             Found::Wakeups(_) | Found::Wakeup(_) => Vec::new(),
         };
         Table::from_columns(vec![
+            ("title", texts(rows.iter().map(|row| self.0.rule(&row.rule).title()))),
             ("rule", texts(rows.iter().map(|row| row.rule.as_str()))),
             ("judged", counts(rows.iter().map(|row| row.agreement.judged))),
             ("agree", counts(rows.iter().map(|row| row.agreement.agree))),
             ("sure", counts(rows.iter().map(|row| row.agreement.sure))),
             ("sure_agree", counts(rows.iter().map(|row| row.agreement.sure_agree))),
-            ("meaning", texts(rows.iter().map(|row| self.0.rule_text(&row.rule)))),
+            ("meaning", texts(rows.iter().map(|row| self.0.rule(&row.rule).text))),
         ])
     }
 

@@ -1,7 +1,7 @@
 //! A scheduler with somebody who watches its calls come and go. Everything is passed on.
 
 use fairground_machine::{CpuId, CpuMask};
-use fairground_sim::{Change, Config, Env, IdleView, Ipi, Pick, Scheduler, TaskId, TaskInfo, Time, WakeContext};
+use fairground_sim::{Change, Config, Env, IdleView, Ipi, Pick, Rule, Scheduler, TaskId, TaskInfo, Time, WakeContext};
 use fairground_workload::{GroupClamp, Workload};
 
 /// The calls of [`Scheduler`] that decide or do something.
@@ -239,20 +239,12 @@ impl<H: CallHooks> Scheduler for Instrumented<H> {
         self.inner.has_own_rules()
     }
 
-    fn rule_name(&self, rule: u16) -> &str {
-        self.inner.rule_name(rule)
+    fn rule(&self, rule: u16) -> Rule<'_> {
+        self.inner.rule(rule)
     }
 
-    fn rule_text(&self, rule: u16) -> &str {
-        self.inner.rule_text(rule)
-    }
-
-    fn balance_rule_name(&self, rule: u16) -> &str {
-        self.inner.balance_rule_name(rule)
-    }
-
-    fn balance_rule_text(&self, rule: u16) -> &str {
-        self.inner.balance_rule_text(rule)
+    fn balance_rule(&self, rule: u16) -> Rule<'_> {
+        self.inner.balance_rule(rule)
     }
 
     fn level_name(&self, level: u8) -> &str {

@@ -99,7 +99,7 @@ impl Placements {
         let cause = |cause: MigrateCause| run.migrations_for(cause);
         Ok(Placements {
             all: collector.0,
-            rules: (0..nr_rules).map(|rule| sched.rule_name(rule).to_string()).collect(),
+            rules: (0..nr_rules).map(|rule| sched.rule(rule).name.to_string()).collect(),
             seconds: run.window_ns as f64 / 1e9,
             migrations: run.migrations,
             balanced: [MigrateCause::Balance, MigrateCause::NewIdle, MigrateCause::Active].map(cause).iter().sum(),

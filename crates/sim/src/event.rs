@@ -268,7 +268,7 @@ pub struct Balance {
     pub unit: BalanceUnit,
     /// How much was to be moved (imbalance).
     pub amount: u64,
-    /// Why; the scheduler's own numbering, named by [`crate::Scheduler::balance_rule_name`].
+    /// Why; the scheduler's own numbering, named by [`crate::Scheduler::balance_rule`].
     pub rule: u16,
     /// Number of tasks moved.
     pub moved: u32,
@@ -311,7 +311,7 @@ pub struct Decision {
     pub prev: CpuId,
     /// CPU that was chosen.
     pub chosen: CpuId,
-    /// The rule that decided; the scheduler's own numbering, named by [`crate::Scheduler::rule_name`].
+    /// The rule that decided; the scheduler's own numbering, named by [`crate::Scheduler::rule`].
     pub rule: u16,
     /// Number of CPUs that the search probed.
     pub probes: u32,
@@ -324,7 +324,7 @@ pub struct Decision {
 pub struct Reason {
     /// Number of the note; its text is [`crate::Scheduler::note_text`].
     pub note: u16,
-    /// The rule that was being tried, named by [`crate::Scheduler::rule_name`]; [`NO_RULE`] outside of any.
+    /// The rule that was being tried, named by [`crate::Scheduler::rule`]; [`NO_RULE`] outside of any.
     pub rule: u16,
     /// The CPU it is about.
     pub cpu: Option<CpuId>,

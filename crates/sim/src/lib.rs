@@ -31,6 +31,7 @@ mod metrics;
 mod misplacement;
 mod prefetch;
 mod queue_lock;
+mod rule;
 mod sched;
 pub mod testing;
 
@@ -47,6 +48,7 @@ pub use hist::Histogram;
 pub use metrics::{Delay, Meters, MetricsObserver, RuleCount, RunMetrics, NR_CAUSES};
 pub use misplacement::MisplacementMeter;
 pub use prefetch::prefetch_value;
+pub use rule::Rule;
 pub use sched::*;
 
 /// Virtual time, ns since the run began.

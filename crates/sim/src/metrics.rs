@@ -400,7 +400,7 @@ fn rule_counts(decisions: &[Vec<u64>; 3], sched: &dyn Scheduler) -> Vec<RuleCoun
     let mut counts = Vec::new();
     for kind in kinds {
         for (rule, count) in decisions[kind as usize].iter().enumerate().filter(|(_, n)| **n > 0) {
-            counts.push(RuleCount { kind, rule: sched.rule_name(rule as u16).to_string(), count: *count });
+            counts.push(RuleCount { kind, rule: sched.rule(rule as u16).name.to_string(), count: *count });
         }
     }
     counts

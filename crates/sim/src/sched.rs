@@ -15,7 +15,7 @@ use fairground_machine::{CpuId, CpuMask};
 use fairground_workload::{GroupClamp, GroupId, SchedAttr, Workload};
 
 use crate::env::{Env, IdleView};
-use crate::{Config, TaskId};
+use crate::{Config, Rule, TaskId};
 
 /// What a scheduler knows of a task from its birth.
 #[derive(Clone, Debug)]
@@ -172,22 +172,12 @@ pub trait Scheduler {
         true
     }
 
-    /// The name of a rule in [`crate::Decision::rule`], e.g. `A2`.
-    fn rule_name(&self, rule: u16) -> &str;
+    /// The rule with this number in [`crate::Decision::rule`]; of an unknown number a name alone.
+    fn rule(&self, rule: u16) -> Rule<'_>;
 
-    /// What a rule says, as a clause; empty if there are no words for it.
-    fn rule_text(&self, _rule: u16) -> &str {
-        ""
-    }
-
-    /// The name of a rule in [`crate::Balance::rule`], e.g. `sibling`.
-    fn balance_rule_name(&self, _rule: u16) -> &str {
-        "unknown"
-    }
-
-    /// What such a rule says, as a clause; empty if there are no words for it.
-    fn balance_rule_text(&self, _rule: u16) -> &str {
-        ""
+    /// The rule with this number in [`crate::Balance::rule`]; of an unknown number a name alone.
+    fn balance_rule(&self, _rule: u16) -> Rule<'_> {
+        Rule::named("unknown")
     }
 
     /// The name of a level in [`crate::Balance::level`], e.g. `PKG`.

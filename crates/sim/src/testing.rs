@@ -9,7 +9,7 @@ use fairground_machine::{
 use fairground_workload::{GroupClamp, Object, Op, SchedAttr, Score, Start, TaskSpec, Workload};
 
 use crate::{
-    Change, Decision, DecisionKind, Env, IdleView, Ipi, MigrateCause, Pick, Reason, Scheduler, TaskId, TaskInfo,
+    Change, Decision, DecisionKind, Env, IdleView, Ipi, MigrateCause, Pick, Reason, Rule, Scheduler, TaskId, TaskInfo,
     WakeContext,
 };
 
@@ -172,8 +172,8 @@ impl Scheduler for RoundRobin {
 
     fn frequency_limits(&mut self, _env: &mut Env, _cpus: &CpuMask) {}
 
-    fn rule_name(&self, rule: u16) -> &str {
-        ["prev-idle", "lowest-idle", "prev-busy"].get(rule as usize).unwrap_or(&"?")
+    fn rule(&self, rule: u16) -> Rule<'_> {
+        Rule::named(["prev-idle", "lowest-idle", "prev-busy"].get(rule as usize).unwrap_or(&"?"))
     }
 
     fn note_text(&self, note: u16) -> &str {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use fairground_machine::{CpuId, CpuMask};
 use fairground_sim::testing::{machine, spec, workload, RoundRobin};
 use fairground_sim::{
-    Change, Config, Engine, Env, IdleView, Ipi, MigrateCause, Outcome, Pick, Scheduler, SimError, TaskId, TaskInfo,
-    WakeContext,
+    Change, Config, Engine, Env, IdleView, Ipi, MigrateCause, Outcome, Pick, Rule, Scheduler, SimError, TaskId,
+    TaskInfo, WakeContext,
 };
 use fairground_workload::{Amount, GroupClamp, Op};
 
@@ -59,8 +59,8 @@ impl Scheduler for Liar {
     fn frequency_limits(&mut self, env: &mut Env, cpus: &CpuMask) {
         self.honest.frequency_limits(env, cpus);
     }
-    fn rule_name(&self, rule: u16) -> &str {
-        self.honest.rule_name(rule)
+    fn rule(&self, rule: u16) -> Rule<'_> {
+        self.honest.rule(rule)
     }
     fn notes(&self) -> Vec<String> {
         Vec::new()

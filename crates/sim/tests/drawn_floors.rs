@@ -4,7 +4,9 @@ use std::sync::{Arc, Mutex};
 
 use fairground_machine::{CpuId, CpuMask};
 use fairground_sim::testing::{machine, spec, workload};
-use fairground_sim::{Change, Config, Engine, Env, IdleView, Ipi, Pick, Scheduler, TaskId, TaskInfo, WakeContext};
+use fairground_sim::{
+    Change, Config, Engine, Env, IdleView, Ipi, Pick, Rule, Scheduler, TaskId, TaskInfo, WakeContext,
+};
 use fairground_workload::{Amount, ClampOdds, GroupClamp, Op, ProgramBuilder, SchedAttr};
 
 /// Attributes that were set.
@@ -49,8 +51,8 @@ impl Scheduler for Listener {
     fn stopper(&mut self, _: &mut Env, _: CpuId) {}
     fn tick(&mut self, _: &mut Env, _: CpuId) {}
     fn frequency_limits(&mut self, _: &mut Env, _: &CpuMask) {}
-    fn rule_name(&self, _: u16) -> &str {
-        "?"
+    fn rule(&self, _: u16) -> Rule<'_> {
+        Rule::named("?")
     }
     fn note_text(&self, _: u16) -> &str {
         ""

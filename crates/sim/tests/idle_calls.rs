@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use fairground_machine::{CpuId, CpuMask, Machine, SoftCost};
 use fairground_sim::testing::{idle_state, machine, spec, workload};
 use fairground_sim::{
-    Change, Config, Engine, Env, IdleGovernor, IdleView, Ipi, Outcome, Pick, Scheduler, TaskId, TaskInfo, WakeContext,
+    Change, Config, Engine, Env, IdleGovernor, IdleView, Ipi, Outcome, Pick, Rule, Scheduler, TaskId, TaskInfo,
+    WakeContext,
 };
 use fairground_workload::{Amount, CapSource, FrequencyCap, GroupClamp, Op, Workload};
 
@@ -81,8 +82,8 @@ impl Scheduler for Kicker {
             env.charge(cpu, SoftCost::Balance, 1);
         }
     }
-    fn rule_name(&self, _: u16) -> &str {
-        "?"
+    fn rule(&self, _: u16) -> Rule<'_> {
+        Rule::named("?")
     }
     fn notes(&self) -> Vec<String> {
         Vec::new()

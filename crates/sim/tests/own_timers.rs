@@ -7,7 +7,7 @@ use fairground_machine::{CpuId, CpuMask, SoftCost};
 use fairground_sim::testing::{idle_state, machine, spec, workload};
 use fairground_sim::{
     Change, Config, Engine, Env, Event, EventKind, Governor, IdleGovernor, IdleView, Ipi, MigrateCause, Observer,
-    Outcome, Pick, Scheduler, SimError, TaskId, TaskInfo, Time, WakeContext,
+    Outcome, Pick, Rule, Scheduler, SimError, TaskId, TaskInfo, Time, WakeContext,
 };
 use fairground_workload::{Amount, GroupClamp, Op, Workload};
 
@@ -91,8 +91,8 @@ impl Scheduler for Budget {
     fn idle_exit(&mut self, _: &mut Env, _: CpuId) {}
     fn tick_stopped(&mut self, _: &mut Env, _: CpuId, _: bool) {}
     fn frequency_limits(&mut self, _: &mut Env, _: &CpuMask) {}
-    fn rule_name(&self, _: u16) -> &str {
-        "?"
+    fn rule(&self, _: u16) -> Rule<'_> {
+        Rule::named("?")
     }
     fn notes(&self) -> Vec<String> {
         Vec::new()

@@ -13,18 +13,20 @@ pub fn seconds(ns: u64) -> String {
 /// One placement in full, several lines.
 pub fn in_words(p: &Placement, head: &Head) -> String {
     let mut out = format!("{}  {}\n", seconds(p.time), occasion(p));
-    let width = p.steps.iter().filter_map(|s| s.rule.as_ref()).map(String::len).max().unwrap_or(0);
     let mut last = None;
     for step in &p.steps {
-        // A rule is named where its looks begin.
-        let rule = step.rule.as_deref().filter(|rule| last != Some(*rule)).unwrap_or("");
-        let _ = writeln!(out, "  {rule:<width$}  {}", step.text);
-        last = step.rule.as_deref();
+        let rule = step.rule.as_deref();
+        // A rule is named above its first look.
+        if let Some(rule) = rule.filter(|_| rule != last) {
+            let _ = writeln!(out, "  {}", head.rule(rule).title());
+        }
+        let _ = writeln!(out, "  {}{}", if rule.is_some() { "  " } else { "" }, step.text);
+        last = rule;
     }
-    let _ = writeln!(out, "CPU {} chosen by {}{}", p.chosen, p.rule, work(p));
-    let text = head.rule_text(&p.rule);
-    if !text.is_empty() {
-        let _ = writeln!(out, "  {}: {text}", p.rule);
+    let rule = head.rule(&p.rule);
+    let _ = writeln!(out, "CPU {} chosen by {}{}", p.chosen, rule.title(), work(p));
+    if !rule.text.is_empty() {
+        let _ = writeln!(out, "  {}", rule.text);
     }
     out
 }
@@ -41,7 +43,7 @@ fn occasion(p: &Placement) -> String {
     }
 }
 
-/// `pulled from CPU 3 by CPU 0, newly idle, PKG: sibling (task, 2)`.
+/// `pulled from CPU 3 by CPU 0, newly idle, PKG: migrate_task, imbalance 2`.
 fn pulled(p: &Placement) -> String {
     let Some(pull) = &p.pull else { return format!("moved from CPU {}", p.prev) };
     if p.cause == Cause::Active {
@@ -52,11 +54,8 @@ fn pulled(p: &Placement) -> String {
         kind => kind,
     };
     let on_behalf = if p.on_cpu == pull.dst { String::new() } else { format!(" through CPU {}", p.on_cpu) };
-    let (from, by, level) = (p.prev, pull.dst, &pull.level);
-    format!(
-        "pulled from CPU {from} by CPU {by}{on_behalf}, {when}, {level}: {} ({}, {})",
-        p.rule, pull.unit, pull.amount
-    )
+    let (from, by, level, unit, imbalance) = (p.prev, pull.dst, &pull.level, &pull.unit, pull.amount);
+    format!("pulled from CPU {from} by CPU {by}{on_behalf}, {when}, {level}: migrate_{unit}, imbalance {imbalance}")
 }
 
 /// `1 probe`, `2 probes`.
@@ -77,7 +76,7 @@ fn work(p: &Placement) -> String {
 }
 
 /// One placement on a line.
-pub fn in_short(p: &Placement) -> String {
+pub fn in_short(p: &Placement, head: &Head) -> String {
     let (time, cause) = (seconds(p.time), p.cause.word());
     let work = match (p.probes, p.group_cpus) {
         _ if p.pull.is_some() => pulled(p),
@@ -85,8 +84,8 @@ pub fn in_short(p: &Placement) -> String {
         (0, cpus) => format!("statistics of {}", count(cpus, "CPU")),
         (probes, cpus) => format!("{}, statistics of {}", count(probes, "probe"), count(cpus, "CPU")),
     };
-    let task = p.task.to_string();
-    format!("{time}  {cause}  {task:<22}  CPU {:>3} -> {:<3}  {:<12} {work}", p.prev, p.chosen, p.rule)
+    let (task, rule) = (p.task.to_string(), head.rule(&p.rule).title());
+    format!("{time}  {cause}  {task:<22}  CPU {:>3} -> {:<3}  {rule}, {work}", p.prev, p.chosen)
 }
 
 /// What a tally splits by.
@@ -182,6 +181,8 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
+    use fairground_sim::Rule;
+
     use super::*;
     use crate::placements::{Pull, Step, Task};
 
@@ -207,8 +208,10 @@ mod tests {
     }
 
     fn head() -> Head {
-        let text = "the previous CPU shares target's cache, is free and fits";
-        Head { rules: [("A2".to_owned(), text.to_owned())].into(), ..Head::default() }
+        let text = "the previous CPU is idle and fits";
+        let rule = |name, label| Rule { name, function: "select_idle_sibling", label, text };
+        let rules = [rule("A1", "target"), rule("A2", "previous CPU")].map(|r| (r.name.to_owned(), r.into()));
+        Head { rules: rules.into(), ..Head::default() }
     }
 
     #[test]
@@ -217,19 +220,21 @@ mod tests {
             step(None, "sync: the waker is about to sleep"),
             step(None, "target is CPU 4"),
             step(Some("A1"), "CPU 4 is busy with 1 task"),
-            step(Some("A2"), "CPU 5 is free"),
-            step(Some("A2"), "CPU 5 fits: utilization 12 on capacity 462"),
+            step(Some("A2"), "CPU 5 is idle"),
+            step(Some("A2"), "CPU 5 fits: utilization 12, capacity 462"),
         ];
         let described = in_words(&Placement { steps, ..wakeup("reader", 5, "A2") }, &head());
         let expected = "\
 1.000004000  reader-1000 woken on CPU 4, which runs writer-1001; previous CPU 5
-      sync: the waker is about to sleep
-      target is CPU 4
-  A1  CPU 4 is busy with 1 task
-  A2  CPU 5 is free
-      CPU 5 fits: utilization 12 on capacity 462
-CPU 5 chosen by A2 after 2 probes
-  A2: the previous CPU shares target's cache, is free and fits
+  sync: the waker is about to sleep
+  target is CPU 4
+  select_idle_sibling: target (A1)
+    CPU 4 is busy with 1 task
+  select_idle_sibling: previous CPU (A2)
+    CPU 5 is idle
+    CPU 5 fits: utilization 12, capacity 462
+CPU 5 chosen by select_idle_sibling: previous CPU (A2) after 2 probes
+  the previous CPU is idle and fits
 ";
         assert_eq!(described, expected);
     }
@@ -250,8 +255,8 @@ CPU 5 chosen by A2 after 2 probes
              CPU 1 chosen by x after group statistics of 12 CPUs\n"
         );
         assert_eq!(
-            in_short(&fork),
-            "1.000004000  fork  a-1000                  CPU   5 -> 1    x            statistics of 12 CPUs"
+            in_short(&fork, &head()),
+            "1.000004000  fork  a-1000                  CPU   5 -> 1    x, statistics of 12 CPUs"
         );
         let exec = Placement { cause: Cause::Exec, probes: 0, ..base };
         assert_eq!(
@@ -270,7 +275,7 @@ CPU 5 chosen by A2 after 2 probes
         };
         assert_eq!(
             described(Cause::NewIdle, "newidle", 0),
-            "1.000004000  a-1000 pulled from CPU 3 by CPU 0, newly idle, PKG: sibling (task, 2)\n\
+            "1.000004000  a-1000 pulled from CPU 3 by CPU 0, newly idle, PKG: migrate_task, imbalance 2\n\
              CPU 0 chosen by sibling, 1 task moved in all\n"
         );
         assert!(described(Cause::Balance, "idle", 5).contains("by CPU 0 through CPU 5, idle, PKG"));

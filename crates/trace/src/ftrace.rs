@@ -104,7 +104,7 @@ mod tests {
 
     use fairground_machine::CpuId;
     use fairground_sim::testing::{spec, workload};
-    use fairground_sim::{Clamps, Decision, DecisionKind, MigrateCause, Signals, SwitchState, Time, NO_RULE};
+    use fairground_sim::{Clamps, Decision, DecisionKind, MigrateCause, Rule, Signals, SwitchState, Time, NO_RULE};
 
     use super::*;
 
@@ -113,7 +113,8 @@ mod tests {
     }
 
     fn exporter(why: bool) -> FtraceText<Vec<u8>> {
-        let rules = [("none", "no rule applied"), ("A2", "the previous CPU"), ("A3", "")];
+        let rule = |name, text| Rule { name, function: "f", label: "l", text };
+        let rules = [rule("none", "no rule applied"), rule("A2", "the previous CPU"), rule("A3", "")];
         let notes = ["CPU {cpu} is free", "CPU {cpu} fits: {a} on {b}"];
         FtraceText::new(Vec::new(), 8, names(), RuleNames::new(&rules, &notes), why)
     }
@@ -134,8 +135,8 @@ mod tests {
         let expected = "\
 <idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_meta: machine=my board.toml
 <idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_meta: seed=1
-<idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_rule: name=none text=no rule applied
-<idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_rule: name=A2 text=the previous CPU
+<idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_rule: name=none function=f label=l text=no rule applied
+<idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_rule: name=A2 function=f label=l text=the previous CPU
 <idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_note: partition: 0-3
 ";
         assert_eq!(text, expected);

@@ -47,7 +47,7 @@ pub use names::Names;
 pub use open::{open, open_watched, Position};
 pub use perfetto::{Hardware, PerfettoReader, PerfettoTrace};
 pub use recording::{Recording, RecordingFile};
-pub use rule_names::RuleNames;
+pub use rule_names::{OwnedRule, RuleNames};
 pub use run_head::RunHead;
 pub use source::EventSource;
 pub use text::{

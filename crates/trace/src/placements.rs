@@ -3,6 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use fairground_sim::Rule;
+
+use crate::rule_names::OwnedRule;
 use crate::text::{named, value, Thread, TraceError, TraceEvent, TraceEventKind};
 use crate::EventSource;
 
@@ -118,8 +121,8 @@ pub struct Placement {
 pub struct Head {
     /// machine, workload, sched, seed, with their values.
     pub meta: Vec<(String, String)>,
-    /// Description of each rule, by name.
-    pub rules: BTreeMap<String, String>,
+    /// Each rule, by name.
+    pub rules: BTreeMap<String, OwnedRule>,
     /// What every output of the run must carry.
     pub notes: Vec<String>,
     /// Whether the trace records the reasons of decisions.
@@ -127,9 +130,9 @@ pub struct Head {
 }
 
 impl Head {
-    /// What a rule says; empty if the trace does not tell.
-    pub fn rule_text(&self, rule: &str) -> &str {
-        self.rules.get(rule).map_or("", String::as_str)
+    /// What the trace says of a rule; its name alone if it says nothing.
+    pub fn rule<'a>(&'a self, name: &'a str) -> Rule<'a> {
+        self.rules.get(name).map_or(Rule::named(name), OwnedRule::as_rule)
     }
 }
 
@@ -231,7 +234,7 @@ impl<S: EventSource> Placements<S> {
                 }
                 Ok(OwnRecord::Attempt(attempt)) => drop(self.attempts.insert(cpu, (time, attempt))),
                 Ok(OwnRecord::Meta(key, value)) => self.head.meta.push((key, value)),
-                Ok(OwnRecord::Rule(name, text)) => drop(self.head.rules.insert(name, text)),
+                Ok(OwnRecord::Rule(rule)) => drop(self.head.rules.insert(rule.name.clone(), rule)),
                 Ok(OwnRecord::Note(note)) => self.head.notes.push(note),
                 Ok(OwnRecord::Other) => {}
                 Err(expected) => return Err(self.source.unexpected(expected)),
@@ -286,7 +289,7 @@ enum OwnRecord {
     Why(u32, Step),
     Attempt(Attempt),
     Meta(String, String),
-    Rule(String, String),
+    Rule(OwnedRule),
     Note(String),
     Other,
 }
@@ -309,7 +312,7 @@ fn parse_own_record(text: &str) -> Result<OwnRecord, &'static str> {
             let parts = fields.split_once('=');
             (parts.map(|(key, value)| OwnRecord::Meta(key.into(), value.into())), "fairground_meta with KEY=VALUE")
         }
-        "rule" => (rule(fields), "fairground_rule with name, text"),
+        "rule" => (rule(fields), "fairground_rule with name, function, label, text"),
         "note" => (Some(OwnRecord::Note(fields.into())), ""),
         _ => (Some(OwnRecord::Other), ""),
     };
@@ -369,8 +372,10 @@ fn parse_why(fields: &str) -> Option<OwnRecord> {
 }
 
 fn rule(fields: &str) -> Option<OwnRecord> {
-    let (name, text) = fields.strip_prefix("name=")?.split_once(" text=")?;
-    Some(OwnRecord::Rule(name.into(), text.into()))
+    let (name, rest) = fields.strip_prefix("name=")?.split_once(" function=")?;
+    let (function, rest) = rest.split_once(" label=")?;
+    let (label, text) = rest.split_once(" text=")?;
+    Some(OwnRecord::Rule(Rule { name, function, label, text }.into()))
 }
 
 #[cfg(test)]
@@ -384,7 +389,7 @@ mod tests {
 
     const HEAD: &str = "\
 <idle>-0 [000] 0.0: print: tracing_mark_write: fairground_meta: machine=my board.toml
-<idle>-0 [000] 0.0: print: tracing_mark_write: fairground_rule: name=A2 text=the previous CPU
+<idle>-0 [000] 0.0: print: tracing_mark_write: fairground_rule: name=A2 function=select_idle_sibling label=previous CPU text=it is idle
 <idle>-0 [000] 0.0: print: tracing_mark_write: fairground_note: partition: 0-3
 <idle>-0 [000] 0.0: print: tracing_mark_write: fairground_mark: comm=x pid=1 prio=120 mark=Op
 ";
@@ -451,13 +456,14 @@ a reader-7 [005] 1.6: print: tracing_mark_write: fairground_decision: kind=fork 
         };
         assert_eq!(all, [wakeup, fork]);
         assert_eq!(head.meta, [("machine".to_owned(), "my board.toml".to_owned())]);
-        assert_eq!((head.rule_text("A2"), head.rule_text("A3")), ("the previous CPU", ""));
+        assert_eq!(head.rule("A2").title(), "select_idle_sibling: previous CPU (A2)");
+        assert_eq!((head.rule("A2").text, head.rule("A3")), ("it is idle", Rule::named("A3")));
         assert_eq!((head.notes.as_slice(), head.why), (&["partition: 0-3".to_owned()][..], true));
     }
 
     const SAMPLE: &str = "\
 w-8 [004] 1.5: sched_waking: comm=a pid=7 prio=120 target_cpu=005
-w-8 [004] 1.5: print: tracing_mark_write: fairground_rule: name=A2 text=x
+w-8 [004] 1.5: print: tracing_mark_write: fairground_rule: name=A2 function=f label=l text=x
 w-8 [004] 1.5: print: tracing_mark_write: fairground_why: pid=7 rule=A2 note=2 cpu=5 a=12 b=462 c=0 text=CPU 5 fits
 w-8 [004] 1.5: print: tracing_mark_write: fairground_decision: kind=wake comm=a pid=7 prio=120 prev_cpu=5 cpu=6 rule=A2 probes=2 group_cpus=1
 ";
@@ -468,7 +474,7 @@ w-8 [004] 1.5: print: tracing_mark_write: fairground_decision: kind=wake comm=a 
         #[test]
         fn any_damage_is_explained_or_refused(bytes in damaged(SAMPLE)) {
             if let Ok((placements, head)) = read(bytes) {
-                placements.iter().for_each(|p| drop((in_words(p, &head), in_short(p))));
+                placements.iter().for_each(|p| drop((in_words(p, &head), in_short(p, &head))));
             }
         }
     }

@@ -10,7 +10,8 @@
 //!
 //! ```text
 //! fairground_meta: KEY=VALUE                       at time 0: machine, workload, sched, seed, ...
-//! fairground_rule: name=NAME text=TEXT             at time 0: what a rule says
+//! fairground_rule: name=NAME function=FUNCTION label=LABEL text=TEXT
+//!                                                  at time 0: the kernel function that decides, by which exit, and when
 //! fairground_note: TEXT                            at time 0: what every output of the run must carry
 //! fairground_why: pid=PID rule=NAME note=N cpu=CPU a=N b=N c=N text=TEXT
 //!                                                  on request, before its decision; rule - and cpu -1: none
@@ -33,7 +34,8 @@ use std::fmt;
 
 use fairground_machine::CpuId;
 use fairground_sim::{
-    Balance, Clamps, Decision, DecisionKind, Event, EventKind, Reason, Signals, SwitchState, TaskId, Time, NO_RULE,
+    Balance, Clamps, Decision, DecisionKind, Event, EventKind, Reason, Rule, Signals, SwitchState, TaskId, Time,
+    NO_RULE,
 };
 
 use crate::names::OURS;
@@ -164,9 +166,11 @@ impl Recorder {
     pub fn head<'a>(&'a self, meta: &[(&'a str, &str)], notes: &[String]) -> Vec<Record<'a>> {
         let at_start = |name, fields| Record { time: 0, cpu: 0, context: None, name, fields };
         let meta = meta.iter().map(|(key, value)| at_start("fairground_meta", vec![(*key, one_line(value).into())]));
-        let rules = self.words.rules().filter(|(_, text)| !text.is_empty());
-        let rules =
-            rules.map(|(name, text)| at_start("fairground_rule", vec![("name", name.into()), ("text", text.into())]));
+        let rules = self.words.rules().filter(|rule| !rule.text.is_empty());
+        let rules = rules.map(|Rule { name, function, label, text }| {
+            let fields = [("name", name), ("function", function), ("label", label), ("text", text)];
+            at_start("fairground_rule", fields.map(|(key, value)| (key, value.into())).into())
+        });
         let notes = notes.iter().map(|note| at_start("fairground_note", vec![("", one_line(note).into())]));
         meta.chain(rules).chain(notes).collect()
     }
@@ -210,10 +214,19 @@ impl Recorder {
         (waker != current || sync).then(fields)
     }
 
+    /// The rule by which a task was placed or a queue was balanced, for people; empty for any other event.
+    pub fn rule_title(&self, event: &Event) -> String {
+        match &event.kind {
+            EventKind::Decision(d) => self.words.rule(d.rule).title(),
+            EventKind::Balance(b) => self.words.balance_rule(b.rule).title(),
+            _ => String::new(),
+        }
+    }
+
     /// One record for each reason of a decision.
     pub fn reasons<'a>(&'a self, decision: &Event, task: TaskId, reasons: &[Reason]) -> Vec<Record<'a>> {
         let record = |r: &Reason| {
-            let rule = if r.rule == NO_RULE { "-" } else { self.words.rule(r.rule) };
+            let rule = if r.rule == NO_RULE { "-" } else { self.words.rule(r.rule).name };
             let [a, b, c] = r.numbers;
             let fields = vec![
                 ("pid", pid(task).into()),
@@ -324,7 +337,7 @@ impl Recorder {
         let rest = vec![
             ("prev_cpu", d.prev.into()),
             ("cpu", d.chosen.into()),
-            ("rule", self.words.rule(d.rule).into()),
+            ("rule", self.words.rule(d.rule).name.into()),
             ("probes", d.probes.into()),
             ("group_cpus", d.group_cpus.into()),
         ];
@@ -339,7 +352,7 @@ impl Recorder {
             ("dst_cpu", b.dst.into()),
             ("unit", b.unit.word().into()),
             ("amount", b.amount.into()),
-            ("rule", self.words.balance_rule(b.rule).into()),
+            ("rule", self.words.balance_rule(b.rule).name.into()),
             ("moved", b.moved.into()),
             ("active", u32::from(b.active).into()),
         ]

@@ -174,7 +174,7 @@ mod tests {
     use std::sync::Arc;
 
     use fairground_sim::testing::{spec, workload};
-    use fairground_sim::{Decision, DecisionKind, EventKind, SwitchState};
+    use fairground_sim::{Decision, DecisionKind, EventKind, Rule, SwitchState};
 
     use super::*;
     use crate::{FtraceText, Names, RuleNames};
@@ -184,7 +184,8 @@ mod tests {
     }
 
     fn words() -> RuleNames {
-        RuleNames::new(&[("A2", "the previous CPU")], &["CPU {cpu} fits: {a} on {b}"])
+        let rule = Rule { name: "A2", function: "select_idle_sibling", label: "previous CPU", text: "it is idle" };
+        RuleNames::new(&[rule], &["CPU {cpu} fits: {a} on {b}"])
     }
 
     /// A task is born, is placed for a reason, runs and sleeps.

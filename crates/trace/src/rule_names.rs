@@ -1,57 +1,83 @@
-//! Owned copy of a scheduler's rule and note names, so that trace writers need not borrow the scheduler.
+//! Owned copy of a scheduler's rules and notes, so that trace writers need not borrow the scheduler.
 
-use fairground_sim::{Reason, Scheduler};
+use fairground_sim::{Reason, Rule, Scheduler};
 
 /// Rule and note numbers are below this.
 const NUMBERS_MAX: u16 = 1024;
 
-/// Names and descriptions of rules and texts of notes, by number.
+/// A [`Rule`], owned: what a trace says of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OwnedRule {
+    /// See [`Rule::name`].
+    pub name: String,
+    /// See [`Rule::function`].
+    pub function: String,
+    /// See [`Rule::label`].
+    pub label: String,
+    /// See [`Rule::text`].
+    pub text: String,
+}
+
+impl OwnedRule {
+    /// Borrows it.
+    pub fn as_rule(&self) -> Rule<'_> {
+        Rule { name: &self.name, function: &self.function, label: &self.label, text: &self.text }
+    }
+}
+
+impl From<Rule<'_>> for OwnedRule {
+    fn from(Rule { name, function, label, text }: Rule) -> OwnedRule {
+        let [name, function, label, text] = [name, function, label, text].map(str::to_owned);
+        OwnedRule { name, function, label, text }
+    }
+}
+
+/// Rules, texts of notes and names of levels, by number.
 #[derive(Clone, Debug)]
 pub struct RuleNames {
-    rules: Vec<(String, String)>,
+    rules: Vec<OwnedRule>,
     notes: Vec<String>,
-    balance_rules: Vec<(String, String)>,
+    balance_rules: Vec<OwnedRule>,
     levels: Vec<String>,
 }
 
 impl RuleNames {
-    /// `rules`: name and description; `notes`: texts.
-    pub fn new(rules: &[(&str, &str)], notes: &[&str]) -> RuleNames {
+    /// Rules of placement, and the texts of `notes`.
+    pub fn new(rules: &[Rule], notes: &[&str]) -> RuleNames {
         RuleNames {
-            rules: rules.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect(),
+            rules: rules.iter().copied().map(OwnedRule::from).collect(),
             notes: notes.iter().map(|text| (*text).to_owned()).collect(),
             balance_rules: Vec::new(),
             levels: Vec::new(),
         }
     }
 
-    /// Adds the balance rules (name, description) and the names of domain levels.
-    pub fn with_balancing(mut self, rules: &[(&str, &str)], levels: &[&str]) -> RuleNames {
-        self.balance_rules = rules.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
+    /// Adds the rules of balancing and the names of domain levels.
+    pub fn with_balancing(mut self, rules: &[Rule], levels: &[&str]) -> RuleNames {
+        self.balance_rules = rules.iter().copied().map(OwnedRule::from).collect();
         self.levels = levels.iter().map(|name| (*name).to_owned()).collect();
         self
     }
 
     /// Copies the names of `sched`.
     pub fn from_scheduler(sched: &dyn Scheduler) -> RuleNames {
-        let rules: Vec<_> = (0..NUMBERS_MAX).map(|r| (sched.rule_name(r), sched.rule_text(r))).collect();
+        let rules: Vec<_> = (0..NUMBERS_MAX).map(|r| sched.rule(r)).collect();
         let notes: Vec<_> = (0..NUMBERS_MAX).map(|n| sched.note_text(n)).collect();
-        let balance: Vec<_> =
-            (0..NUMBERS_MAX).map(|r| (sched.balance_rule_name(r), sched.balance_rule_text(r))).collect();
+        let balance: Vec<_> = (0..NUMBERS_MAX).map(|r| sched.balance_rule(r)).collect();
         let levels: Vec<_> = (0..=u8::MAX).map(|level| sched.level_name(level)).collect();
         RuleNames::new(&rules, &notes).with_balancing(&balance, &levels)
     }
 
-    /// Name and text of each rule, those of placement before those of balancing with other names.
-    pub fn rules(&self) -> impl Iterator<Item = (&str, &str)> {
-        let known = |name: &str| self.rules.iter().any(|(other, _)| other == name);
-        let more = self.balance_rules.iter().filter(move |(name, _)| !known(name));
-        self.rules.iter().chain(more).map(|(name, text)| (name.as_str(), text.as_str()))
+    /// Each rule, those of placement before those of balancing with other names.
+    pub fn rules(&self) -> impl Iterator<Item = Rule<'_>> {
+        let known = |name: &str| self.rules.iter().any(|other| other.name == name);
+        let more = self.balance_rules.iter().filter(move |rule| !known(&rule.name));
+        self.rules.iter().chain(more).map(OwnedRule::as_rule)
     }
 
-    /// The name of a rule of balancing.
-    pub fn balance_rule(&self, rule: u16) -> &str {
-        self.balance_rules.get(usize::from(rule)).map_or("?", |(name, _)| name)
+    /// A rule of balancing.
+    pub fn balance_rule(&self, rule: u16) -> Rule<'_> {
+        self.balance_rules.get(usize::from(rule)).map_or(Rule::named("?"), OwnedRule::as_rule)
     }
 
     /// The name of a level of domains.
@@ -59,9 +85,9 @@ impl RuleNames {
         self.levels.get(usize::from(level)).map_or("?", String::as_str)
     }
 
-    /// The name of a rule.
-    pub fn rule(&self, rule: u16) -> &str {
-        self.rules.get(usize::from(rule)).map_or("?", |(name, _)| name)
+    /// A rule of placement.
+    pub fn rule(&self, rule: u16) -> Rule<'_> {
+        self.rules.get(usize::from(rule)).map_or(Rule::named("?"), OwnedRule::as_rule)
     }
 
     /// A reason as a clause.

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use clap::Args;
+use fairground_fair::rule_title;
 use fairground_lab::conformance::free_running::{self, Agreement, Divergence};
 use fairground_linux::build::Kernels;
 use fairground_linux::conformance::preset_of;
@@ -98,21 +99,23 @@ fn or_default(given: &[String], default: &[&str]) -> Vec<String> {
 fn text(row: &Row, scheds: &[String; 2]) -> String {
     let Agreement { runs, wakeups, shares, figures, balanced_per_s, divergence } = &row.agreement;
     let mut out = format!("{}, {}, {runs} runs of each\n", row.machine, row.workload);
-    let _ = writeln!(out, "  {:24} {:>16} {:>16}", "", scheds[0], "ours");
-    let _ = writeln!(out, "  {:24} {:>16} {:>16}", "wakeups", wakeups[0], wakeups[1]);
-    for share in shares {
+    let rules: Vec<String> = shares.iter().map(|share| format!("{}, %", rule_title(&share.rule))).collect();
+    let width = rules.iter().map(String::len).fold(24, usize::max);
+    let _ = writeln!(out, "  {:width$} {:>16} {:>16}", "", scheds[0], "ours");
+    let _ = writeln!(out, "  {:width$} {:>16} {:>16}", "wakeups", wakeups[0], wakeups[1]);
+    for (rule, share) in rules.iter().zip(shares) {
         let points = share.ours_pct - share.kernel_pct;
-        let name = format!("by {}, %", share.rule);
         let verdict = if share.met { "" } else { "  OUTSIDE" };
-        let _ = writeln!(out, "  {name:24} {:16.2} {:16.2} {points:+8.2}{verdict}", share.kernel_pct, share.ours_pct);
+        let (kernel, ours) = (share.kernel_pct, share.ours_pct);
+        let _ = writeln!(out, "  {rule:width$} {kernel:16.2} {ours:16.2} {points:+8.2}{verdict}");
     }
     for figure in figures {
         let change = figure.change_pct.map_or(String::new(), |pct| format!("{pct:+8.2} %"));
         let verdict = if figure.met == Some(false) { "  OUTSIDE" } else { "" };
-        let _ = writeln!(out, "  {:24} {:16.3} {:16.3} {change}{verdict}", figure.name, figure.kernel, figure.ours);
+        let _ = writeln!(out, "  {:width$} {:16.3} {:16.3} {change}{verdict}", figure.name, figure.kernel, figure.ours);
     }
     let [kernel, ours] = balanced_per_s;
-    let _ = writeln!(out, "  {:24} {kernel:16.3} {ours:16.3}", "of them by balancing");
+    let _ = writeln!(out, "  {:width$} {kernel:16.3} {ours:16.3}", "of them by balancing");
     out + &parting(divergence.as_ref())
 }
 

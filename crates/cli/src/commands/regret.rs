@@ -88,7 +88,7 @@ impl Regret {
         }
         let width = tallies.iter().map(|tally| tally.sched.len()).max().unwrap_or(0).max(16);
         let _ = writeln!(out, "\nmore than the best placement of all tasks takes, %; `best`: share of states without");
-        heads(&mut out, &format!("{:width$}", "scheduler"), "unfit");
+        heads(&mut out, &format!("{:width$}", "scheduler"), "unfit", "");
         for tally in tallies {
             let (name, unfit) = (format!("{:width$}", tally.sched), format!("{:.1}%", tally.unfit_pct));
             line(&mut out, &name, &unfit, &tally.all);
@@ -116,12 +116,12 @@ impl Regret {
 }
 
 /// Columns of both currencies.
-fn heads(out: &mut String, first: &str, second: &str) {
+fn heads(out: &mut String, first: &str, second: &str, last: &str) {
     let _ = write!(out, "{first} {second:>7}");
     for currency in ["model", "power"] {
         let _ = write!(out, "  {currency:>6} best {:>7} {:>7} {:>7} {:>7}", "mean", "p50", "p90", "max");
     }
-    out.push('\n');
+    let _ = writeln!(out, "{last}");
 }
 
 fn line(out: &mut String, name: &str, count: &str, spreads: &Distributions) {
@@ -133,14 +133,9 @@ fn line(out: &mut String, name: &str, count: &str, spreads: &Distributions) {
 
 fn rules(out: &mut String, tally: &SchedulerRegret) {
     let _ = writeln!(out, "\n{}: each wakeup against the best CPU for its task alone, by rule", tally.sched);
-    heads(out, "rule", "wakeups");
+    heads(out, "", "wakeups", "  rule");
     for rule in &tally.rules {
-        line(out, &format!("{:4}", rule.rule), &rule.wakeups.to_string(), &rule.one);
-        let _ = writeln!(out, "  {}", words(&rule.rule));
+        line(out, "", &rule.wakeups.to_string(), &rule.one);
+        let _ = writeln!(out, "  {}", fairground_fair::rule_title(&rule.rule));
     }
-}
-
-/// What a rule says.
-fn words(name: &str) -> &'static str {
-    fairground_fair::rules().iter().find(|(rule, _)| *rule == name).map_or("", |(_, words)| *words)
 }

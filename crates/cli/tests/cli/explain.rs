@@ -8,8 +8,8 @@ use super::{fairground, json, refuses, succeeds};
 const HEAD: &str = "\
 <idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_meta: machine=board
 <idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_meta: sched=fair:NAME
-<idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_rule: name=A1 text=target is free and fits
-<idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_rule: name=A2 text=the previous CPU
+<idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_rule: name=A1 function=select_idle_sibling label=target text=it is idle and fits
+<idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_rule: name=A2 function=select_idle_sibling label=previous CPU text=it is idle
 <idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_note: partition: 0-3
 ";
 
@@ -34,8 +34,8 @@ fn write(dir: &TempDir, name: &str, text: &str) -> PathBuf {
 
 fn three(dir: &TempDir) -> String {
     let lines = [
-        wakeup("1.000000000", 5, "A2", Some("CPU 5 is free")),
-        wakeup("2.500000000", 4, "A1", Some("CPU 4 is free")),
+        wakeup("1.000000000", 5, "A2", Some("CPU 5 is idle")),
+        wakeup("2.500000000", 4, "A1", Some("CPU 4 is idle")),
         wakeup("3.000000000", 5, "A2", None),
     ];
     write(dir, "three.txt", &format!("{HEAD}{}", lines.concat())).display().to_string()
@@ -50,18 +50,19 @@ machine   board
 sched     fair:NAME
 decisions 3
 
-rule             count    share  meaning
-A2                   2   66.7 %  the previous CPU
-A1                   1   33.3 %  target is free and fits
+    count    share  rule
+        2   66.7 %  select_idle_sibling: previous CPU (A2)
+        1   33.3 %  select_idle_sibling: target (A1)
 
 note: partition: 0-3
 ";
     assert_eq!(succeeds(&format!("explain {file}")), expected);
     let by_cpu = succeeds(&format!("explain {file} --by cpu"));
-    let row = "CPU 4  A1                   1  100.0 %  target is free and fits\n";
+    let row = "CPU 4          1  100.0 %  select_idle_sibling: target (A1)\n";
     assert!(by_cpu.contains(row), "{by_cpu}");
     let by_task = succeeds(&format!("explain {file} --by task --cpu 5"));
-    assert!(by_task.contains("a reader  A2                   2  100.0 %  the previous CPU\n"), "{by_task}");
+    let row = "a reader          2  100.0 %  select_idle_sibling: previous CPU (A2)\n";
+    assert!(by_task.contains(row), "{by_task}");
 }
 
 #[test]
@@ -71,7 +72,8 @@ fn a_task_has_its_placements_listed() {
     let listed = succeeds(&format!("explain {file} --task 1000"));
     let lines: Vec<&str> = listed.lines().collect();
     assert_eq!(lines.len(), 3);
-    assert_eq!(lines[1], "2.500000000  wake  a reader-1000           CPU   5 -> 4    A1           2 probes");
+    let line = "2.500000000  wake  a reader-1000           CPU   5 -> 4    select_idle_sibling: target (A1), 2 probes";
+    assert_eq!(lines[1], line);
     assert_eq!(succeeds(&format!("explain {file} --task 1000 --cpu 4")), format!("{}\n", lines[1]));
 }
 
@@ -81,9 +83,10 @@ fn one_placement_is_told_in_full() {
     let file = three(&dir);
     let expected = "\
 2.500000000  a reader-1000 woken on CPU 4, which runs writer-1001; previous CPU 5
-  A1  CPU 4 is free
-CPU 4 chosen by A1 after 2 probes
-  A1: target is free and fits
+  select_idle_sibling: target (A1)
+    CPU 4 is idle
+CPU 4 chosen by select_idle_sibling: target (A1) after 2 probes
+  it is idle and fits
 ";
     assert_eq!(succeeds(&format!("explain {file} --at 1500ms")), expected, "the first one after that time");
     assert_eq!(succeeds(&format!("explain {file} --at 2.5 --task 1000 --cpu 4")), expected, "at that time");
@@ -126,7 +129,7 @@ fn a_trace_without_reasons_says_how_to_get_them() {
 fn two_traces_are_set_side_by_side() {
     let dir = tempfile::tempdir().unwrap();
     let base = three(&dir);
-    let lines = [wakeup("1.0", 5, "A1", Some("CPU 5 is idle")), wakeup("2.25", 6, "A2", Some("CPU 6 is free"))];
+    let lines = [wakeup("1.0", 5, "A1", Some("CPU 5 is idle")), wakeup("2.25", 6, "A2", Some("CPU 6 is idle"))];
     let test = write(&dir, "test.txt", &format!("{HEAD}{}", lines.concat())).display().to_string();
     let told = succeeds(&format!("diff {base} {test}"));
     let expected = format!(
@@ -138,18 +141,20 @@ pairs: the same task's n-th wakeup, fork or exec in each
 1 of 2 choose the same CPU, 1 of them by rules of other names; the first that does not comes after 1:
 
 base  2.500000000  a reader-1000 woken on CPU 4, which runs writer-1001; previous CPU 5
-        A1  CPU 4 is free
-      CPU 4 chosen by A1 after 2 probes
-        A1: target is free and fits
+        select_idle_sibling: target (A1)
+          CPU 4 is idle
+      CPU 4 chosen by select_idle_sibling: target (A1) after 2 probes
+        it is idle and fits
 
 test  2.250000000  a reader-1000 woken on CPU 4, which runs writer-1001; previous CPU 5
-        A2  CPU 6 is free
-      CPU 6 chosen by A2 after 2 probes
-        A2: the previous CPU
+        select_idle_sibling: previous CPU (A2)
+          CPU 6 is idle
+      CPU 6 chosen by select_idle_sibling: previous CPU (A2) after 2 probes
+        it is idle
 
-rule              base      test     shift  meaning
-A2                   2         1        -1  the previous CPU
-A1                   1         1         0  target is free and fits
+     base      test     shift  rule
+        2         1        -1  select_idle_sibling: previous CPU (A2)
+        1         1         0  select_idle_sibling: target (A1)
 
 note: {base}: partition: 0-3
 note: {test}: partition: 0-3
@@ -179,7 +184,10 @@ fn explain_keeps_its_contract() {
     assert_eq!((tally["meta"]["machine"].as_str(), tally["reasons"].as_bool()), (Some("board"), Some(true)));
     let row = &tally["rules"][0];
     assert_eq!((row["cpu"].as_u64(), row["rule"].as_str(), row["count"].as_u64()), (Some(4), Some("A1"), Some(1)));
-    assert_eq!(row["text"], "target is free and fits");
+    assert_eq!(
+        (&row["title"], &row["text"]),
+        (&serde_json::json!("select_idle_sibling: target (A1)"), &serde_json::json!("it is idle and fits"))
+    );
     let list = of("--task 1000");
     assert_eq!(list["decisions"].as_array().map(Vec::len), Some(3));
     let one = &of("--at 1")["decision"];
@@ -239,7 +247,12 @@ fn one_wakeup_of_a_recording_is_told_in_full() {
     let file = run_of(&dir, "sched-pipe:loops=200,threads", "fair:v5.9");
     let asked = format!("whatif {file} --sched fair:v5.9+asym-prev-first");
     let one = succeeds(&format!("{asked} --task sched-pipe-0 --nth 100"));
-    for part in ["sched-pipe-0-1001 woken on CPU", "chosen by A2", "\nrecorded: CPU", "\nsure\n"] {
+    for part in [
+        "sched-pipe-0-1001 woken on CPU",
+        "chosen by select_idle_sibling: previous CPU (A2)",
+        "\nrecorded: CPU",
+        "\nsure\n",
+    ] {
         assert!(one.contains(part), "no {part:?} in\n{one}");
     }
     let list = succeeds(&format!("{asked} --task sched-pipe-0"));

@@ -82,9 +82,11 @@ fn asking_why_changes_neither_the_run_nor_the_other_lines() {
     let others: Vec<&str> = with.lines().filter(|l| !l.contains("fairground_why")).collect();
     assert_eq!(others, without.lines().collect::<Vec<_>>());
     assert_eq!(with, traced("again.txt", "--why").1, "same inputs, same bytes");
-    for head in
-        ["fairground_meta: machine=hikey960", "fairground_meta: sched=fair:v5.11", "fairground_rule: name=A2 text="]
-    {
+    for head in [
+        "fairground_meta: machine=hikey960",
+        "fairground_meta: sched=fair:v5.11",
+        "fairground_rule: name=A2 function=select_idle_sibling label=previous CPU text=",
+    ] {
         assert!(with.contains(head), "no {head}");
     }
     refuses(&format!("{words} --why"), &["--trace"]);

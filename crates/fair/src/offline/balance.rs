@@ -6,6 +6,7 @@ use fairground_sim::{MigrateCause, TaskId};
 
 use super::PolicySandbox;
 use crate::ffi::*;
+use crate::rules;
 use crate::sequence::{Host, RunQueues, Source};
 use crate::world::World;
 
@@ -191,7 +192,7 @@ impl PolicySandbox {
 
 /// The name of a rule of `balance_rules.h`.
 fn rule_name(rule: u32) -> &'static str {
-    BALANCE_RULES.get(rule as usize).map_or("unknown", |(name, _)| name)
+    rules::numbered(&BALANCE_RULES, rule).name
 }
 
 #[cfg(test)]

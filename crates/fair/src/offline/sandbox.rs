@@ -6,7 +6,7 @@ use crate::ffi::{self, *};
 use crate::sequence::RunQueues;
 use crate::topology::{Options, Topology};
 use crate::world::{WakeArgs, World};
-use crate::{why, FairError, Features};
+use crate::{rules, why, FairError, Features};
 
 /// The policy's structs of one machine, with our topology, to be overwritten with somebody else's state.
 ///
@@ -215,19 +215,9 @@ pub fn pelt_averages(sa: &mut FgAvg, weight: u64) {
     unsafe { fg_pelt_averages(sa, weight) }
 }
 
-/// The rules of verdicts by number: a name and what it says.
-pub fn rules() -> &'static [(&'static str, &'static str)] {
-    &RULES
-}
-
-/// The name of a rule in a verdict, e.g. `A2`.
-pub fn rule_name(rule: u32) -> &'static str {
-    RULES.get(rule as usize).map_or("unknown", |(name, _)| name)
-}
-
 /// A note of the policy in words: its text with the numbers in their places, and the rule that was being tried.
 pub fn note_words(note: &FgNote) -> String {
-    let mut words = format!("{}: ", rule_name(u32::from(note.rule)));
+    let mut words = format!("{}: ", rules::numbered(&RULES, note.rule.into()).title());
     let mut rest = NOTES.get(usize::from(note.id)).copied().unwrap_or("unknown note");
     while let Some((text, more)) = rest.split_once('{') {
         words.push_str(text);
@@ -251,6 +241,7 @@ pub fn note_words(note: &FgNote) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rule_name;
 
     fn two_pairs() -> PolicySandbox {
         let mut machine = Machine::symmetric(4);
@@ -287,7 +278,10 @@ mod tests {
         let verdict = shown.select(&Placing { current: Some(2), ..placing }, Some(&mut why));
         assert_eq!((verdict.cpu, rule_name(verdict.rule)), (3, "C8"));
         let last = note_words(&why.note[why.nr as usize - 1]);
-        assert!(last.starts_with("C8: ") && last.contains('3') && !last.contains('{'), "{last}");
+        assert!(
+            last.starts_with("select_idle_cpu: idle CPU (C8): ") && last.contains('3') && !last.contains('{'),
+            "{last}"
+        );
     }
 
     #[test]

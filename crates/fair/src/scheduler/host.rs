@@ -199,7 +199,7 @@ impl Host for SimHost<'_> {
             dst,
             unit: BalanceUnit::Task,
             amount: 1,
-            rule: PUSH_RULE_ID,
+            rule: FG_BALANCE_RULE_PUSH as u16,
             moved: 1,
             active: false,
         };
@@ -207,6 +207,3 @@ impl Host for SimHost<'_> {
         self.env.balanced(report, push);
     }
 }
-
-/// The number of [`super::PUSH_RULE`], behind the policy's rules of balancing.
-const PUSH_RULE_ID: u16 = BALANCE_RULES.len() as u16;

@@ -25,22 +25,18 @@ use std::sync::Arc;
 
 use fairground_machine::{CpuId, CpuMask, Machine, SoftCost};
 use fairground_sim::{
-    prefetch_value, Change, ClampLimits, Config, Env, Governor, IdleView, Ipi, Pick, Scheduler, TaskId, TaskInfo,
+    prefetch_value, Change, ClampLimits, Config, Env, Governor, IdleView, Ipi, Pick, Rule, Scheduler, TaskId, TaskInfo,
     WakeContext,
 };
 use fairground_workload::{GroupClamp, GroupId, Workload};
 
 use self::groups::Groups;
 use self::host::SimState;
-use self::rt::RT_RULES;
 use crate::ffi::*;
 use crate::sequence::RunQueues;
 use crate::topology::{Options, Topology};
 use crate::world::{is_rt, World};
-use crate::{ffi, why, FairError, Features};
-
-/// Name and text of the rule by which the stopper moves, numbered behind the policy's.
-const PUSH_RULE: (&str, &str) = ("push", "the stopper moves a task that could not be pulled");
+use crate::{ffi, rules, why, FairError, Features};
 
 /// What is known of a task besides `FgTask`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -172,16 +168,6 @@ impl Fair {
             self.deferred_wakes(env, cpu);
         }
     }
-}
-
-/// Name and text of a rule: the policy's, then those of RT placement.
-fn rule_words(rule: u16) -> Option<(&'static str, &'static str)> {
-    RULES.iter().chain(&RT_RULES).nth(usize::from(rule)).copied()
-}
-
-/// The same of a rule of balancing.
-fn balance_rule_words(rule: u16) -> Option<(&'static str, &'static str)> {
-    BALANCE_RULES.iter().chain([&PUSH_RULE]).nth(usize::from(rule)).copied()
 }
 
 impl Scheduler for Fair {
@@ -346,20 +332,12 @@ impl Scheduler for Fair {
         }
     }
 
-    fn rule_name(&self, rule: u16) -> &str {
-        rule_words(rule).map_or("unknown", |(name, _)| name)
+    fn rule(&self, rule: u16) -> Rule<'_> {
+        rules::numbered(&RULES, rule.into())
     }
 
-    fn rule_text(&self, rule: u16) -> &str {
-        rule_words(rule).map_or("", |(_, text)| text)
-    }
-
-    fn balance_rule_name(&self, rule: u16) -> &str {
-        balance_rule_words(rule).map_or("unknown", |(name, _)| name)
-    }
-
-    fn balance_rule_text(&self, rule: u16) -> &str {
-        balance_rule_words(rule).map_or("", |(_, text)| text)
+    fn balance_rule(&self, rule: u16) -> Rule<'_> {
+        rules::numbered(&BALANCE_RULES, rule.into())
     }
 
     fn level_name(&self, level: u8) -> &str {

@@ -22,11 +22,11 @@ impl Fair {
         let mut decision = Decision { kind, task, prev, chosen: prev, rule: 0, probes: 0, group_cpus: 0 };
         if is_rt(self.queues.world.task(task)) {
             let (cpu, rule) = match kind {
-                DecisionKind::Exec => (prev, 0),
+                DecisionKind::Exec => (prev, FG_RULE_RT_PREV),
                 _ => self.select_rt(task),
             };
             decision.chosen = cpu;
-            decision.rule = (RULES.len() + rule) as u16;
+            decision.rule = rule as u16;
         } else {
             let verdict = self.select_fair(env, task, flags, current);
             decision.chosen = verdict.cpu as CpuId;

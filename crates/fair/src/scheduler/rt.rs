@@ -15,16 +15,10 @@ use crate::Fair;
 /// RR_TIMESLICE, the part of a second in which RR tasks take turns: it is counted in whole ticks, whatever these come to.
 const RR_SLICES_PER_S: u32 = 10;
 
-/// Rules of RT placement, numbered behind the policy's.
-pub(crate) const RT_RULES: [(&str, &str); 2] = [
-    ("rt-prev", "RT: the previous CPU, where no RT task is in the way, or there is nowhere better"),
-    ("rt-lowest", "RT: of the CPUs with the lowest RT priority the previous one, this one, or the nearest"),
-];
-
 impl Fair {
-    /// select_task_rq_rt: the CPU and the rule, an index into [`RT_RULES`]. It stays unless a current RT task there
+    /// select_task_rq_rt: the CPU and the rule (`FG_RULE_RT_*`). It stays unless a current RT task there
     /// has the same priority or a higher one, or can go nowhere else.
-    pub(crate) fn select_rt(&self, task: TaskId) -> (CpuId, usize) {
+    pub(crate) fn select_rt(&self, task: TaskId) -> (CpuId, u32) {
         let p = self.queues.world.task(task);
         let prev = p.cpu as usize;
         let stays = match self.queues.world.curr(prev).map(|c| self.queues.world.task(c)) {
@@ -32,12 +26,12 @@ impl Fair {
             _ => true,
         };
         if p.allowed.test(prev as CpuId) && (stays || p.nr_allowed == 1) {
-            return (prev as CpuId, 0);
+            return (prev as CpuId, FG_RULE_RT_PREV);
         }
         match self.lowest_rt_cpu(task) {
-            Some(cpu) => (cpu, 1),
-            None if p.allowed.test(prev as CpuId) => (prev as CpuId, 0),
-            None => (p.allowed.first().unwrap_or(prev as CpuId), 1),
+            Some(cpu) => (cpu, FG_RULE_RT_LOWEST),
+            None if p.allowed.test(prev as CpuId) => (prev as CpuId, FG_RULE_RT_PREV),
+            None => (p.allowed.first().unwrap_or(prev as CpuId), FG_RULE_RT_LOWEST),
         }
     }
 

@@ -367,7 +367,7 @@ impl Counterfactual<'_> {
             }
             "decision" if fields.starts_with("kind=wake ") => {
                 let Some((who, rest)) = leading_thread(fields, " pid=") else { return };
-                let known = |rule: &&str| self.words.rules().any(|(name, _)| name == *rule);
+                let known = |rule: &&str| self.words.rules().any(|known| known.name == *rule);
                 let rule = field_value(rest, "rule=").filter(known).map(str::to_owned);
                 if let Some(judged) = self.open.get_mut(&who.pid).and_then(|open| open.judged.as_mut()) {
                     judged.recorded_rule = rule;

@@ -359,7 +359,7 @@ impl<'m> Counterfactual<'m> {
 
     fn steps(&self, flags: u32, why: &FgWhy) -> Vec<Step> {
         let step = |reason: fairground_sim::Reason| Step {
-            rule: (reason.rule != NO_RULE).then(|| self.words.rule(reason.rule).to_owned()),
+            rule: (reason.rule != NO_RULE).then(|| self.words.rule(reason.rule).name.to_owned()),
             note: reason.note,
             cpu: reason.cpu,
             numbers: reason.numbers,

@@ -258,7 +258,7 @@ fn reasons_are_those_of_the_policy() {
         last = counterfactual.event(&event).unwrap().or(last);
     }
     let steps = last.unwrap().ours.steps;
-    assert!(steps.iter().any(|step| step.text == "CPU 2 is free"), "{steps:?}");
+    assert!(steps.iter().any(|step| step.text == "CPU 2 is idle"), "{steps:?}");
 }
 
 #[test]

@@ -11,6 +11,7 @@ use fairground_fair::{FairError, Features};
 use fairground_machine::{CpuMask, Machine};
 use fairground_run::sched_spec;
 use fairground_sim::Config;
+use fairground_sim::Rule;
 use fairground_trace::explain::{in_words, seconds};
 use fairground_trace::placements::Head;
 use fairground_trace::{EventSource, RuleNames, RunHead, TraceError};
@@ -22,7 +23,7 @@ use super::{
     Agreement, Confidence, Counterfactual, Disagreement, JudgedWakeup, NoSuchCpu, RecordingConfig, RuleAgreement,
     Tally, QUEUED,
 };
-use crate::explain::{full_json, Wanted};
+use crate::explain::{full_json, rule_words, Wanted};
 use crate::tables::nearest;
 
 /// Name and version of the schema.
@@ -34,8 +35,13 @@ const LATEST: &str = "fair:v6.12";
 /// Ways to disagree that are shown.
 const WAYS_MAX: usize = 12;
 
-/// The meaning of [`QUEUED`], which is not a rule of the policy.
-const QUEUED_TEXT: &str = "asleep, but still queued until its debt is paid: no CPU is chosen";
+/// No rule of the policy: a sleeper of EEVDF that is still queued stays where it is.
+const QUEUED_RULE: Rule = Rule {
+    name: QUEUED,
+    function: "ttwu_runnable",
+    label: "sched_delayed",
+    text: "the task is still queued (sched_delayed), so no CPU is chosen",
+};
 
 /// Why a trace cannot be judged.
 #[derive(Debug, Error, Diagnostic)]
@@ -161,8 +167,7 @@ impl WhatIf {
         let sched = self.sched.clone().unwrap_or_else(of_ours);
         let features = Features::parse(&sched)?;
         let words = RuleNames::from_scheduler(&*sched_spec::fair(&features, &self.machine)?);
-        let rules = words.rules().map(|(name, text)| (name.to_owned(), text.to_owned()));
-        let rules = rules.chain([(QUEUED.to_owned(), QUEUED_TEXT.to_owned())]).collect();
+        let rules = words.rules().chain([QUEUED_RULE]).map(|rule| (rule.name.to_owned(), rule.into())).collect();
         let placements = Head { rules, why: true, ..Head::default() };
         let schedutil = self.schedutil.unwrap_or_else(|| head.note("governor: ") == Some("schedutil"));
         let of_head = || head.note("hz: ").and_then(|hz| hz.parse().ok()).unwrap_or(Config::default().hz);
@@ -292,16 +297,16 @@ impl Report {
         &self.notes
     }
 
-    /// The meaning of a rule; empty for an unknown one.
-    pub fn rule_text(&self, rule: &str) -> &str {
-        self.head.rule_text(rule)
+    /// A rule of the scheduler that was asked, by its name.
+    pub fn rule<'a>(&'a self, name: &'a str) -> Rule<'a> {
+        self.head.rule(name)
     }
 
     /// For people.
     pub fn text(&self) -> String {
         match &self.found {
             Found::Agreement(tally) => self.tally_text(tally),
-            Found::Wakeups(wakeups) => wakeups.iter().map(in_short).collect(),
+            Found::Wakeups(wakeups) => wakeups.iter().map(|judged| in_short(judged, &self.head)).collect(),
             Found::Wakeup(judged) => self.full_text(judged),
         }
     }
@@ -350,7 +355,7 @@ impl Report {
         if let Value::Object(agreement) = agreement_json(&row.agreement) {
             object.extend(agreement);
         }
-        object.insert("text".into(), json!(self.head.rule_text(&row.rule)));
+        object.extend(rule_words(&self.head.rule(&row.rule)));
         Value::Object(object)
     }
 
@@ -367,33 +372,13 @@ impl Report {
             pct(all.agree_pct()),
             pct(all.sure_agree_pct())
         );
-        let _ =
-            writeln!(out, "{:<12} {:>9} {:>8} {:>8} {:>10}  meaning", "rule", "count", "agree", "sure", "sure agree");
+        let _ = writeln!(out, "{:>9} {:>8} {:>8} {:>10}  rule", "count", "agree", "sure", "sure agree");
         for row in tally.rules() {
-            let (a, meaning) = (row.agreement, self.head.rule_text(&row.rule));
+            let (a, rule) = (row.agreement, self.head.rule(&row.rule).title());
             let [agree, sure, sure_agree] = [a.agree_pct(), a.sure_pct(), a.sure_agree_pct()].map(pct);
-            let _ = writeln!(out, "{:<12} {:>9} {agree:>8} {sure:>8} {sure_agree:>10}  {meaning}", row.rule, a.judged);
+            let _ = writeln!(out, "{:>9} {agree:>8} {sure:>8} {sure_agree:>10}  {rule}", a.judged);
         }
-        let ways = tally.disagreements();
-        if !ways.is_empty() {
-            let _ = writeln!(
-                out,
-                "\n{:>9} {:>9}  {:<12} {:<14} {:<14} {:<12} {:>14}",
-                "differ", "sure", "rule", "goes to", "recorded", "by", "first"
-            );
-        }
-        for way in ways.iter().take(WAYS_MAX) {
-            let (ours, recorded, by) =
-                (way.ours.text(), way.recorded.text(), way.recorded_rule.as_deref().unwrap_or("-"));
-            let _ = writeln!(
-                out,
-                "{:>9} {:>9}  {:<12} {ours:<14} {recorded:<14} {by:<12} {:>14}",
-                way.count,
-                way.sure,
-                way.rule,
-                seconds(way.first)
-            );
-        }
+        out.push_str(&self.disagreements_text(&tally.disagreements()));
         let _ = writeln!(out);
         self.notes.iter().for_each(|note| {
             let _ = writeln!(out, "note: {note}");
@@ -401,9 +386,30 @@ impl Report {
         out
     }
 
+    /// The commonest, a line each; nothing if there are none.
+    fn disagreements_text(&self, ways: &[Disagreement]) -> String {
+        let mut out = String::new();
+        if !ways.is_empty() {
+            let _ = writeln!(
+                out,
+                "\n{:>9} {:>9}  {:<14} {:<14} {:>14}  rule; recorded by",
+                "differ", "sure", "goes to", "recorded", "first"
+            );
+        }
+        for way in ways.iter().take(WAYS_MAX) {
+            let (ours, recorded, first) = (way.ours.text(), way.recorded.text(), seconds(way.first));
+            let rule = self.head.rule(&way.rule).title();
+            let by = way.recorded_rule.as_ref().map_or("-".into(), |by| self.head.rule(by).title());
+            let _ =
+                writeln!(out, "{:>9} {:>9}  {ours:<14} {recorded:<14} {first:>14}  {rule}; {by}", way.count, way.sure);
+        }
+        out
+    }
+
     fn full_text(&self, judged: &JudgedWakeup) -> String {
         let mut out = in_words(&judged.ours, &self.head);
-        let by = judged.recorded_rule.as_ref().map_or(String::new(), |rule| format!(" by {rule}"));
+        let title = |rule: &String| format!(" by {}", self.head.rule(rule).title());
+        let by = judged.recorded_rule.as_ref().map_or(String::new(), title);
         let verdict = if judged.agrees() { "as here" } else { "not as here" };
         let _ = writeln!(out, "recorded: CPU {}{by}, {verdict}", judged.recorded);
         let _ = match judged.confidence {
@@ -424,17 +430,17 @@ fn cpus(judged: &JudgedWakeup) -> String {
 }
 
 /// A wakeup on a line.
-fn in_short(judged: &JudgedWakeup) -> String {
+fn in_short(judged: &JudgedWakeup, head: &Head) -> String {
     let ours = &judged.ours;
-    let (time, task) = (seconds(ours.time), ours.task.to_string());
+    let (time, task, rule) = (seconds(ours.time), ours.task.to_string(), head.rule(&ours.rule).title());
     let verdict = if judged.agrees() { "agrees" } else { "differs" };
     let sure = match judged.confidence {
         Confidence::Sure => "sure".into(),
         other => format!("{}: CPU {}", other.word(), cpus(judged)),
     };
     format!(
-        "{time}  {task:<22}  CPU {:>3} -> {:<3}  {:<12} recorded {:<3}  {verdict:<7}  {sure}\n",
-        ours.prev, ours.chosen, ours.rule, judged.recorded
+        "{time}  {task:<22}  CPU {:>3} -> {:<3}  recorded {:<3}  {verdict:<7}  {rule}; {sure}\n",
+        ours.prev, ours.chosen, judged.recorded
     )
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use fairground_sim::Rule;
 use fairground_trace::diff::{Diff, Side};
 use fairground_trace::explain::in_words;
 use fairground_trace::placements::{Placement, Placements};
@@ -49,9 +50,9 @@ impl Differing {
         Some([self.base.first.as_ref()?, self.test.first.as_ref()?])
     }
 
-    /// What a rule says, as base tells it, else as test does.
-    pub fn rule_text(&self, rule: &str) -> &str {
-        rule_text(rule, &self.base, &self.test)
+    /// What base says of a rule, else what test does.
+    pub fn rule<'a>(&'a self, name: &'a str) -> Rule<'a> {
+        known_rule(name, &self.base, &self.test)
     }
 
     /// For people.
@@ -129,26 +130,25 @@ fn verdict(diff: &Diff) -> String {
 }
 
 fn shift_table(diff: &Diff, base: &Trace, test: &Trace) -> String {
-    let mut out = format!("{:<12} {:>9} {:>9} {:>9}  meaning\n", "rule", "base", "test", "shift");
+    let mut out = format!("{:>9} {:>9} {:>9}  rule\n", "base", "test", "shift");
     for s in &diff.shifts {
         let shift = match s.shift() {
             0 => "0".into(),
             shift => format!("{shift:+}"),
         };
-        let meaning = rule_text(&s.rule, base, test);
-        let line = format!("{:<12} {:>9} {:>9} {shift:>9}  {meaning}", s.rule, s.base, s.test);
-        let _ = writeln!(out, "{}", line.trim_end());
+        let rule = known_rule(&s.rule, base, test).title();
+        let _ = writeln!(out, "{:>9} {:>9} {shift:>9}  {rule}", s.base, s.test);
     }
     out
 }
 
 /// As base says, else as test does.
-fn rule_text<'a>(rule: &str, base: &'a Trace, test: &'a Trace) -> &'a str {
-    let told = [base, test].map(|trace| trace.side.head().rule_text(rule));
-    if told[0].is_empty() {
-        told[1]
+fn known_rule<'a>(name: &'a str, base: &'a Trace, test: &'a Trace) -> Rule<'a> {
+    let [base, test] = [base, test].map(|trace| trace.side.head().rule(name));
+    if base.text.is_empty() {
+        test
     } else {
-        told[0]
+        base
     }
 }
 
@@ -165,8 +165,9 @@ fn document(diff: &Diff, base: &Trace, test: &Trace) -> String {
     };
     let first = |trace: &Trace| trace.first.as_ref().map_or(Value::Null, |p| full_json(p, trace.side.head()));
     let rules = diff.shifts.iter().map(|s| {
-        let text = rule_text(&s.rule, base, test);
-        json!({ "rule": s.rule, "base": s.base, "test": s.test, "shift": s.shift(), "text": text })
+        let rule = known_rule(&s.rule, base, test);
+        let (title, text) = (rule.title(), rule.text);
+        json!({ "rule": s.rule, "base": s.base, "test": s.test, "shift": s.shift(), "title": title, "text": text })
     });
     let rules: Vec<Value> = rules.collect();
     let document = json!({

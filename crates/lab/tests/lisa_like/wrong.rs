@@ -2,7 +2,7 @@
 //! what it has computed.
 
 use fairground_machine::{CpuId, CpuMask, Machine};
-use fairground_sim::{Change, Config, Env, IdleView, Ipi, Pick, Scheduler, TaskId, TaskInfo, WakeContext};
+use fairground_sim::{Change, Config, Env, IdleView, Ipi, Pick, Rule, Scheduler, TaskId, TaskInfo, WakeContext};
 use fairground_workload::{GroupClamp, SchedAttr, Workload};
 
 use crate::bench::{Subject, Tape};
@@ -222,8 +222,8 @@ impl Scheduler for Meddled {
         self.inner.as_sched().has_own_rules()
     }
 
-    fn rule_name(&self, rule: u16) -> &str {
-        self.inner.as_sched().rule_name(rule)
+    fn rule(&self, rule: u16) -> Rule<'_> {
+        self.inner.as_sched().rule(rule)
     }
 
     fn notes(&self) -> Vec<String> {

@@ -271,7 +271,8 @@ impl Referee {
         if !self.has_room(kind, &rule) {
             return;
         }
-        let text = format!("{}: kernel {}, ours {} by {rule}", kind.word(), plain(&kernel), plain(&ours));
+        let (word, title) = (kind.word(), kind.rule_title(&rule));
+        let text = format!("{word}: kernel {}, ours {} by {title}", plain(&kernel), plain(&ours));
         let about = About { about: text.clone(), kind, machine: &self.machine, features: &self.features };
         let sandbox = match (question, &mut self.looks) {
             (Question::Frequency(..), Some(looks)) => looks.sandbox_mut(),

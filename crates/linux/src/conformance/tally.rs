@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use fairground_fair::{balance_rule_title, rule_title};
 use serde_json::{json, Map, Value};
 
 /// Kind of decision.
@@ -22,6 +23,17 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// As people read a rule of such decisions. That of a balance pass may have more behind its name: `spare, stuck`.
+    pub fn rule_title(self, rule: &str) -> String {
+        let (name, more) = rule.split_at(rule.find(',').unwrap_or(rule.len()));
+        let title = match self {
+            Kind::Wake | Kind::Fork | Kind::Exec => rule_title(name),
+            Kind::Balance => balance_rule_title(name),
+            Kind::Pick | Kind::Frequency => name.to_owned(),
+        };
+        title + more
+    }
+
     /// Name in the JSON schema.
     pub fn word(self) -> &'static str {
         match self {

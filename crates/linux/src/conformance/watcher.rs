@@ -8,7 +8,7 @@ use std::sync::Arc;
 use fairground_fair::ffi::{FgCpu, FgDomain, FgEm, FgGroup, FgLlc, FgOpp, FgRoot, FgSugov, FgTask};
 use fairground_fair::{note_text, rules, FairError, Features};
 use fairground_machine::{CpuId, Machine};
-use fairground_sim::{Reason, TaskId};
+use fairground_sim::{Reason, Rule, TaskId};
 use serde_json::{json, Value};
 
 use super::pelt::Step;
@@ -116,7 +116,7 @@ impl KernelObserver for Watcher {
             return None;
         }
         let rule = self.agreement.borrow_mut().referee.placed(p.chosen as CpuId);
-        let number = rule.and_then(|name| rules().iter().position(|(other, _)| *other == name));
+        let number = rule.and_then(|name| rules().iter().position(|rule| rule.name == name));
         Some(number.unwrap_or(rules().len()) as u16)
     }
 
@@ -184,8 +184,9 @@ impl KernelObserver for Watcher {
         self.agreement.borrow_mut().referee.governed(&KernelState::new(kernel.kernel()), khz);
     }
 
-    fn rules(&self) -> Vec<(&'static str, &'static str)> {
-        let unexplained = ("unexplained", "our policy would have decided otherwise");
+    fn rules(&self) -> Vec<Rule<'static>> {
+        let text = "our policy would have decided otherwise";
+        let unexplained = Rule { name: "unexplained", function: "select_task_rq_fair", label: "unexplained", text };
         rules().iter().copied().chain([unexplained]).collect()
     }
 

@@ -27,6 +27,8 @@ pub use error::LinuxError;
 pub use library::Kernel;
 pub use observer::{Interests, KernelObserver, Reader};
 
+use fairground_sim::Rule;
+
 use callbacks::CallbackContext;
 use describe::Description;
 use groups::Group;
@@ -40,10 +42,20 @@ pub fn die(why: &str) -> ! {
     std::process::exit(1)
 }
 
-/// Rules of [`fairground_sim::Decision::rule`] before those of a watcher: a name and what it says.
-const OWN_RULES: [(&str, &str); NR_OWN_RULES as usize] = [
-    ("linux", "decided by the kernel's own code"),
-    ("linux-rt", "decided by the kernel's own code for real-time tasks"),
+/// Rules of [`fairground_sim::Decision::rule`] before those of a watcher.
+const OWN_RULES: [Rule; NR_OWN_RULES as usize] = [
+    Rule {
+        name: "linux",
+        function: "select_task_rq_fair",
+        label: "the kernel's own",
+        text: "decided by the kernel's own code",
+    },
+    Rule {
+        name: "linux-rt",
+        function: "select_task_rq_rt",
+        label: "the kernel's own",
+        text: "decided by the kernel's own code for real-time tasks",
+    },
 ];
 const NR_OWN_RULES: u16 = 2;
 const RULE_FAIR: u16 = 0;
@@ -60,7 +72,7 @@ pub struct Linux {
     description: Option<&'static Description>,
     groups: Vec<Group>,
     tasks: Vec<Task>,
-    rules: Vec<(&'static str, &'static str)>,
+    rules: Vec<Rule<'static>>,
 }
 
 /// What is known of a task besides the kernel's own.

@@ -2,7 +2,7 @@
 
 use fairground_fair::ffi::{FgCpu, FgTask};
 use fairground_machine::CpuId;
-use fairground_sim::{Reason, TaskId};
+use fairground_sim::{Reason, Rule, TaskId};
 
 use crate::abi::{KsBalance, KsFound, KsKernel, KsPelt, KsPlacement};
 
@@ -74,8 +74,8 @@ pub trait KernelObserver {
     /// What it has asked for, kHz; `None`: nothing.
     fn governed(&mut self, _kernel: &Reader, _cpu: CpuId, _khz: Option<u32>) {}
 
-    /// Names of the rules that [`Self::placed`] gives, by their number, each with what it says as a clause; asked once.
-    fn rules(&self) -> Vec<(&'static str, &'static str)> {
+    /// The rules that [`Self::placed`] gives, by their number; asked once.
+    fn rules(&self) -> Vec<Rule<'static>> {
         Vec::new()
     }
 

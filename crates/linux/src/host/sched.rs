@@ -9,7 +9,9 @@ use fairground_fair::ffi::{
     FgFrequencyLimits, FgTask, FG_SCHED_BATCH, FG_SCHED_FIFO, FG_SCHED_IDLE, FG_SCHED_OTHER, FG_SCHED_RR,
 };
 use fairground_machine::{CpuId, CpuMask, SoftCost};
-use fairground_sim::{Change, Config, Env, Governor, IdleView, Ipi, Pick, Scheduler, TaskId, TaskInfo, WakeContext};
+use fairground_sim::{
+    Change, Config, Env, Governor, IdleView, Ipi, Pick, Rule, Scheduler, TaskId, TaskInfo, WakeContext,
+};
 use fairground_workload::{GroupClamp, Policy, SchedAttr, Workload};
 
 use super::describe::Description;
@@ -236,12 +238,8 @@ impl Scheduler for Linux {
         self.tasks.get(task as usize).is_some_and(|t| t.may_wait)
     }
 
-    fn rule_name(&self, rule: u16) -> &str {
-        self.rules.get(rule as usize).map_or("?", |(name, _)| name)
-    }
-
-    fn rule_text(&self, rule: u16) -> &str {
-        self.rules.get(rule as usize).map_or("", |(_, text)| text)
+    fn rule(&self, rule: u16) -> Rule<'_> {
+        self.rules.get(rule as usize).copied().unwrap_or(Rule::named("?"))
     }
 
     fn note_text(&self, note: u16) -> &str {

@@ -17,7 +17,7 @@ mod files;
 /// instant, a name that holds what stands behind it.
 const TEXT: &str = "\
 <idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_meta: machine=my board.toml
-<idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_rule: name=A2 text=the previous CPU
+<idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_rule: name=A2 function=f label=l text=the previous CPU
 <idle>-0 [003] 0.000000000: sched_process_fork: comm=swapper/3 pid=0 child_comm=a pid=1 child_pid=1000
 <idle>-0 [003] 0.000000000: sched_wakeup_new: comm=a pid=1 pid=1000 prio=120 success=1 target_cpu=1
 <idle>-0 [001] 0.000000000: cpu_idle: state=4294967295 cpu_id=1

@@ -5,7 +5,7 @@ use fairground_machine::CpuId;
 use fairground_sim::testing::{machine, spec, workload, RoundRobin};
 use fairground_sim::{
     Balance, BalanceKind, BalanceUnit, Clamps, Config, Decision, DecisionKind, EnergyPart, Engine, Event, EventKind,
-    MigrateCause, Observer, Reason, Signals, SwitchState, Time, NO_RULE,
+    MigrateCause, Observer, Reason, Rule, Signals, SwitchState, Time, NO_RULE,
 };
 use fairground_workload::testing::Random;
 use fairground_workload::{Mark, Workload};
@@ -52,8 +52,10 @@ impl Both {
     fn new(cpus: usize, workload: &Arc<Workload>) -> Both {
         let names = || Names::new(Arc::clone(workload));
         let words = || {
-            let words = RuleNames::new(&[("none", "no rule"), ("A2", "the previous CPU")], &["CPU {cpu} has {a}"]);
-            words.with_balancing(&[("none", ""), ("P3", "load")], &["MC"])
+            let rule = |name, text| Rule { name, function: "f", label: "l", text };
+            let rules = [rule("none", "no rule"), rule("A2", "the previous CPU")];
+            let words = RuleNames::new(&rules, &["CPU {cpu} has {a}"]);
+            words.with_balancing(&[Rule::named("none"), rule("P3", "load")], &["MC"])
         };
         let mut both = Both(
             FtraceText::new(Vec::new(), cpus, names(), words(), true),
@@ -539,6 +541,7 @@ fn a_decision_shows_its_rule_and_its_reasons() {
     let bytes = sample().1;
     let holds = |text: &str| bytes.windows(text.len()).any(|w| w == text.as_bytes());
     assert!(holds("CPU4 decisions") && holds("placement decisions") && holds("why"));
+    assert!(holds("f: l (A2)") && holds("balance, f: l (P3)"));
     assert!(holds("CPU 4 has 12") && holds("CPU3 capacity") && holds("big energy, active") && holds("soc temperature"));
     assert!(holds("a b=c pid=7-1001 uclamped_avg") && holds("CPU6 util_avg"));
 }

@@ -180,7 +180,8 @@ impl<W: Write> PerfettoTrace<W> {
 
     fn write(&mut self, event: &Event) -> io::Result<()> {
         let (packets, reasons) = (&mut self.packets, &mut self.reasons);
-        self.recorder.event(event, |record| packets.record(event, record, reasons))
+        let rule = self.recorder.rule_title(event);
+        self.recorder.event(event, |record| packets.record(event, record, &rule, reasons))
     }
 }
 
@@ -219,15 +220,15 @@ struct Packets<W: Write> {
 }
 
 impl<W: Write> Packets<W> {
-    fn record(&mut self, event: &Event, record: &Record, reasons: &mut Vec<Message>) -> io::Result<()> {
+    /// `rule`: the title of the rule of a decision or of a balance attempt.
+    fn record(&mut self, event: &Event, record: &Record, rule: &str, reasons: &mut Vec<Message>) -> io::Result<()> {
         let Event { time, cpu, .. } = *event;
         match event.kind {
             EventKind::Decision(_) => {
-                let rule = value(&record.fields, "rule");
-                self.instant(record, Track::Decisions(cpu), &format!("CPU{cpu} decisions"), &rule, reasons)
+                self.instant(record, Track::Decisions(cpu), &format!("CPU{cpu} decisions"), rule, reasons)
             }
             EventKind::Balance(_) => {
-                let rule = format!("balance {}", value(&record.fields, "rule"));
+                let rule = format!("balance, {rule}");
                 self.instant(record, Track::Decisions(cpu), &format!("CPU{cpu} decisions"), &rule, reasons)
             }
             EventKind::Stopper(_) => {

@@ -62,7 +62,7 @@ fn rows(tally: &Tally) -> String {
         table.add_row(row("", of.all.n, of.all.agree, of.all.percent(), said));
         for (rule, count) in &of.rules {
             let said = if count.n < ROW_MIN { "few" } else { "" };
-            table.add_row(row(rule, count.n, count.agree, count.percent(), said.into()));
+            table.add_row(row(&kind.rule_title(rule), count.n, count.agree, count.percent(), said.into()));
         }
     }
     (2..5).filter_map(|n| table.column_mut(n).map(|c| c.set_cell_alignment(CellAlignment::Right))).for_each(drop);
@@ -113,8 +113,8 @@ mod tests {
         assert!(lines[3].ends_with("the first: cpu0 domain 0: span: kernel 0-1, ours 0"), "{text}");
         let words = |n: usize| lines[n].split_whitespace().collect::<Vec<_>>();
         assert_eq!(words(5), ["wake", "603", "602", "99.834"]);
-        assert_eq!(words(6), ["wake", "C1", "600", "599", "99.833"]);
-        assert_eq!(words(7), ["wake", "C8", "3", "3", "100.000", "few"]);
+        assert_eq!(words(6), ["wake", "select_idle_sibling:", "target", "(C1)", "600", "599", "99.833"]);
+        assert_eq!(words(7), ["wake", "select_idle_cpu:", "idle", "CPU", "(C8)", "3", "3", "100.000", "few"]);
         for part in [
             "one-llc mix seed 7: wake: kernel 0, ours 1 by C1",
             "ours: C1: cpu1 is idle",

@@ -169,6 +169,7 @@ impl Divergence {
 
 fn words(run: &Placements, p: &Placement) -> String {
     let (time, kind, rule) = (p.time as f64 / 1e9, p.kind(), run.rule(p));
+    let rule = fairground_fair::rule_title(rule);
     format!("{time:.9} s: {kind} of task {} from CPU {} to CPU {} by {rule}", p.task, p.prev, p.chosen)
 }
 
@@ -224,7 +225,10 @@ mod tests {
         ours.all[1].time += 1;
         let found = part(&ours).unwrap();
         assert_eq!((found.after, found.late), (2, Some(1)));
-        assert_eq!(found.kernel.unwrap(), "0.000002000 s: wake of task 1 from CPU 0 to CPU 2 by A2");
+        assert_eq!(
+            found.kernel.unwrap(),
+            "0.000002000 s: wake of task 1 from CPU 0 to CPU 2 by select_idle_sibling: previous CPU (A2)"
+        );
         let shorter = part(&run(&[(0, 0)], 0, 0)).unwrap();
         assert_eq!((shorter.after, shorter.ours), (1, None));
     }
