@@ -10,7 +10,7 @@ struct RenamedOption {
     now: &'static str,
 }
 
-const RENAMED: [RenamedOption; 9] = [
+const RENAMED: [RenamedOption; 10] = [
     RenamedOption { command: &["explain"], option: "--trace", now: "fairground whatif TRACE" },
     RenamedOption { command: &["explain"], option: "--diff", now: "fairground diff BASE TEST" },
     RenamedOption { command: &["explain"], option: "--machine", now: "fairground whatif TRACE --machine MACHINE" },
@@ -18,6 +18,7 @@ const RENAMED: [RenamedOption; 9] = [
     RenamedOption { command: &["explain"], option: "--governor", now: "fairground whatif TRACE --governor GOVERNOR" },
     RenamedOption { command: &["explain"], option: "--hz", now: "fairground whatif TRACE --hz HZ" },
     RenamedOption { command: &["explain"], option: "--nth", now: "fairground whatif TRACE --nth N" },
+    RenamedOption { command: &["compare"], option: "--trace", now: "fairground replay RECORDING" },
     RenamedOption { command: &["kernel", "agree"], option: "--free", now: "fairground kernel free-run NAME" },
     RenamedOption {
         command: &["machine", "capture"],
@@ -62,6 +63,7 @@ mod tests {
     fn spellings_of_before_name_the_new_ones() {
         let new = |words: &str| said(words).unwrap_or_default();
         assert!(new("explain --trace t.txt --machine m.toml").contains("`fairground whatif TRACE`"));
+        assert!(new("compare --trace t.txt --test fair:v5.9").contains("`fairground replay RECORDING`"));
         assert!(new("explain --diff=a b").contains("`fairground diff BASE TEST`"));
         assert!(new("kernel agree base --free --seeds 2").contains("`fairground kernel free-run NAME`"));
         assert!(new("machine capture --out m.toml").contains("--output"));

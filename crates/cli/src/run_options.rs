@@ -17,13 +17,14 @@ pub struct RunOptions {
     /// Ticks per second: 100, 250, 300 or 1000 [default: a linux: scheduler's own, else 250]
     #[arg(long, value_parser = value_of("hz"))]
     hz: Option<String>,
-    /// What sets the clocks: performance (every clock at its top), powersave (at its bottom) or schedutil (the kernel's own, driven by the scheduler)
-    #[arg(long, default_value = "performance", value_parser = value_of("governor"))]
-    governor: String,
+    /// What sets the clocks: performance (every clock at its top), powersave (at its bottom) or schedutil (the kernel's own,
+    /// driven by the scheduler) [default: performance]
+    #[arg(long, value_parser = value_of("governor"))]
+    governor: Option<String>,
     /// What chooses idle states: menu (by past sleeps and the next timer, Linux 5.4 to 6.11) or teo (by the next timer unless
-    /// sleeps were mostly cut before it, Linux 6.12)
-    #[arg(long, default_value = "menu", value_parser = value_of("idle_governor"))]
-    idle_governor: String,
+    /// sleeps were mostly cut before it, Linux 6.12) [default: menu]
+    #[arg(long, value_parser = value_of("idle_governor"))]
+    idle_governor: Option<String>,
     /// Limits of utilization clamps, 0 to 1024: sched_util_clamp_min, sched_util_clamp_max,
     /// sched_util_clamp_min_rt_default; may be given several times
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_sysctl)]
@@ -67,12 +68,16 @@ pub fn parse_governor(text: &str) -> Result<Governor, String> {
 impl RunOptions {
     /// As the library takes them.
     pub fn config(&self) -> Result<RunConfig, Failure> {
-        let mut config = RunConfig::default();
-        let given = [("hz", self.hz.as_ref()), ("ambient", self.ambient.as_ref())];
-        let given = given.into_iter().filter_map(|(name, text)| Some((name, text?.as_str())));
-        let words = [("governor", self.governor.as_str()), ("idle_governor", self.idle_governor.as_str())];
-        let limits = self.sysctl.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        for (name, text) in given.chain(words).chain(limits) {
+        self.config_over(RunConfig::default())
+    }
+
+    /// The same over what holds where no option is given.
+    pub fn config_over(&self, mut config: RunConfig) -> Result<RunConfig, Failure> {
+        let RunOptions { hz, governor, idle_governor, sysctl, ambient } = self;
+        let options =
+            [("hz", hz), ("governor", governor), ("idle_governor", idle_governor), ("ambient", ambient)].into_iter();
+        let given = options.filter_map(|(name, text)| Some((name, text.as_ref()?)));
+        for (name, text) in given.chain(sysctl.iter().map(|(name, text)| (name.as_str(), text))) {
             config.set_text(name, text)?;
         }
         Ok(config)

@@ -1,4 +1,7 @@
-//! How far the simulation of a trace is from the trace: its recording is run, and both are measured alike.
+//! A recording under one or several schedulers: what it recorded is run, and runs are measured as the recording is.
+
+mod events;
+mod sheet;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -8,15 +11,18 @@ use fairground_machine::Machine;
 use fairground_trace::explain::seconds;
 use fairground_trace::figures::{same_placements, Figures, ThreadMatcher};
 use fairground_trace::import::{Counts, Importer, InferredEvent, NoSuchCpu, Selection, WindowPosition};
-use fairground_trace::{EventSource, Reader, TraceError};
+use fairground_trace::{EventSource, Reader, RunHead, TraceError, TraceEventKind};
 use fairground_workload::recorded::Recording;
 use miette::Diagnostic;
 use thiserror::Error;
 
+pub use self::events::{LeftOut, RecordedEvents};
+pub use self::sheet::{Grade, ReplayReport, Sheet, SheetRow, FAITHFUL_PCT, WITHIN_PCT, WITHIN_POINTS};
 use crate::tables::nearest;
 use fairground_run::batch::{RunReport, Runner};
 use fairground_run::experiment::{Experiment, RunError, Trace, TraceFormat, TraceHead};
 use fairground_run::metrics::{Better, Metric, MetricValue};
+use fairground_run::run_config::RunConfig;
 
 /// A trace, ready to be repeated.
 pub struct Imported {
@@ -26,6 +32,8 @@ pub struct Imported {
     pub figures: Figures,
     /// CPUs of which it has nothing that happens while they idle. Runs are measured without that too.
     pub unheard: Vec<u32>,
+    /// Which events it has.
+    pub events: RecordedEvents,
     /// How the sleeps of its threads ended.
     pub counts: Counts,
     /// Why it cannot be run, if it lasts longer than any run.
@@ -85,6 +93,16 @@ pub enum ImportError {
     },
 }
 
+/// The settings of a recording of ours, as its head has them; as by default where it has none.
+pub fn recorded_config(head: &RunHead) -> RunConfig {
+    let mut config = RunConfig::default();
+    for (note, setting) in [("hz: ", "hz"), ("governor: ", "governor"), ("idle governor: ", "idle_governor")] {
+        // A head that somebody has changed may say anything.
+        let _ = head.note(note).map(|text| config.set_text(setting, text));
+    }
+    config
+}
+
 /// Imports a trace of `machine`, or what is selected of it. `progress` is told of each event's time, ns of the trace.
 ///
 /// # Errors
@@ -97,7 +115,7 @@ pub fn import<S: EventSource>(
     progress: &mut dyn FnMut(u64),
 ) -> Result<Imported, ImportError> {
     let mut importer = Importer::new(machine, selection.clone());
-    let mut figures = Figures::default();
+    let (mut figures, mut events) = (Figures::default(), RecordedEvents::default());
     let (mut begin, mut last) = (None, 0);
     while let Some(event) = reader.next_event()? {
         last = event.time.max(last);
@@ -117,6 +135,7 @@ pub fn import<S: EventSource>(
             InferredEvent::Left { cpu, thread, at } => figures.end_unseen(cpu, thread, at),
         });
         figures.event(&event, &mut |pid| importer.index(pid));
+        events.note(&event);
         progress(event.time);
     }
     figures.finish();
@@ -125,7 +144,7 @@ pub fn import<S: EventSource>(
     let names: Vec<String> = importer.names().take(SHOWN_MAX).map(str::to_owned).collect();
     let recording = importer.finish(trace, [reader.notes(), missed.clone()].concat());
     if !recording.threads.is_empty() {
-        return Ok(Imported { recording, figures, unheard, counts, too_long });
+        return Ok(Imported { recording, figures, unheard, events, counts, too_long });
     }
     let lasts = last.saturating_sub(begin.unwrap_or(last));
     let trace = trace.to_owned();
@@ -145,15 +164,15 @@ fn not_seen<'a>(part: &str, names: impl Iterator<Item = &'a str>) -> String {
     format!("no thread is seen that has {part:?} in its name{near}")
 }
 
-/// Runs a recording and compares. Scheduler 0 is the recording itself, the others are those of the experiment.
-pub struct Replay<'a> {
+/// Runs a recording.
+pub struct ReplayRunner<'a> {
     /// The trace.
     pub imported: &'a Imported,
     /// Its machine, its workload and the schedulers that run it.
     pub experiment: &'a Experiment,
 }
 
-impl Replay<'_> {
+impl ReplayRunner<'_> {
     /// What a run of the recording says.
     ///
     /// # Errors
@@ -176,7 +195,12 @@ impl Replay<'_> {
         let mut births = ThreadMatcher::from_recording(&self.imported.recording);
         let mut figures = Figures::without_idle_tasks_of(self.imported.unheard.iter().copied());
         let mut reader = Reader::new("the run's trace", BufReader::with_capacity(1 << 16, file));
+        let have_wakings = self.imported.events.have_wakings();
         while let Some(event) = reader.next_event()? {
+            // Of a recording without them latencies begin with sched_wakeup.
+            if matches!(event.what, TraceEventKind::Waking { .. }) && !have_wakings {
+                continue;
+            }
             births.event(&event);
             figures.event(&event, &mut |pid| births.index(pid));
         }
@@ -184,8 +208,23 @@ impl Replay<'_> {
         Ok(figures)
     }
 
-    /// The figures of a trace, in the order of tables.
-    pub fn readings(&self, figures: &Figures) -> Vec<MetricValue> {
+    /// The rows of the recording, but for those that set a run against it and those that it has no events for.
+    pub fn recorded(&self) -> Vec<MetricValue> {
+        self.measured(&self.imported.figures)
+    }
+
+    /// The rows of a run, in the order of tables.
+    pub fn simulated(&self, figures: &Figures) -> Vec<MetricValue> {
+        [self.measured(figures), self.against_recording(figures)].concat()
+    }
+
+    fn kept(&self, mut rows: Vec<MetricValue>) -> Vec<MetricValue> {
+        let left_out = self.imported.events.left_out();
+        rows.retain(|row| !left_out.iter().any(|left_out| left_out.has(&row.metric.name)));
+        rows
+    }
+
+    fn measured(&self, figures: &Figures) -> Vec<MetricValue> {
         let machine = &self.experiment.machine;
         let l = &figures.wakeup_latency;
         let us = |ns: u64| ns as f64 / 1e3;
@@ -209,12 +248,13 @@ impl Replay<'_> {
             let run: u64 = indices.iter().map(|i| run_ns(figures, *i)).sum();
             out.push(lower(&format!("run_s({comm})"), "s", "time on a CPU of threads of a name", run as f64 / 1e9));
         }
-        out.push(lower(
-            "run_off_pct",
-            "%",
-            "of run time by which threads differ from the recording",
-            self.off(figures),
-        ));
+        self.kept(out)
+    }
+
+    /// How a run differs from the recording, thread by thread.
+    fn against_recording(&self, figures: &Figures) -> Vec<MetricValue> {
+        let meaning = "of run time by which threads differ from the recording";
+        let mut out = vec![lower("run_off_pct", "%", meaning, self.off(figures))];
         let all: Vec<usize> = (0..self.imported.recording.threads.len()).collect();
         let same = |what: &str, indices: &[usize]| {
             let meaning = "wakeups placed on the recorded CPU";
@@ -222,7 +262,7 @@ impl Replay<'_> {
         };
         out.push(same("same_cpu_pct", &all));
         out.extend(self.groups().iter().map(|(comm, indices)| same(&format!("same_cpu_pct({comm})"), indices)));
-        out
+        self.kept(out)
     }
 
     /// The names with most run time and the threads that bear them, most first.
@@ -294,13 +334,9 @@ fn reading(name: &str, unit: &str, better: Better, meaning: &str, value: f64) ->
     MetricValue { metric: Metric { name: name.into(), unit: unit.into(), better, meaning: meaning.into() }, value }
 }
 
-impl Runner for Replay<'_> {
+impl Runner for ReplayRunner<'_> {
     fn run(&self, sched: usize, seed: u64) -> Result<RunReport, String> {
-        let Some(test) = sched.checked_sub(1) else {
-            let metrics = self.readings(&self.imported.figures);
-            return Ok(RunReport { metrics, hash: 0, notes: self.imported.recording.notes.clone() });
-        };
-        let (figures, report) = self.simulate(test, seed).map_err(|e| e.to_string())?;
-        Ok(RunReport { metrics: self.readings(&figures), ..report })
+        let (figures, report) = self.simulate(sched, seed).map_err(|e| e.to_string())?;
+        Ok(RunReport { metrics: self.simulated(&figures), ..report })
     }
 }

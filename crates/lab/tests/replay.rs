@@ -3,7 +3,7 @@
 use std::io::{BufReader, Seek};
 use std::sync::Arc;
 
-use fairground_lab::replay::{import, wakeups, Imported, Replay};
+use fairground_lab::replay::{import, wakeups, Imported, ReplayRunner};
 use fairground_machine::MachineSpec;
 use fairground_run::experiment::{Experiment, Trace, TraceFormat, TraceHead};
 use fairground_sim::{Config, Governor};
@@ -69,7 +69,7 @@ fn round_trip(machine: &str, workload: &str, governor: Governor) {
     let first = experiment(machine, workload, governor);
     let imported = recorded(&first);
     let second = again(&first, &imported, machine);
-    let replay = Replay { imported: &imported, experiment: &second };
+    let replay = ReplayRunner { imported: &imported, experiment: &second };
     let (figures, _) = replay.simulate(0, 1).unwrap();
     let (before, after) = (&imported.figures, &figures);
     let all: Vec<usize> = (0..imported.recording.threads.len()).collect();

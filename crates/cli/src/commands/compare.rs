@@ -1,7 +1,5 @@
 //! `fairground compare`.
 
-mod trace;
-
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -19,7 +17,6 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use crate::error::{run_failed, End, Failure};
-use crate::input::trace_path;
 use crate::output::{complain, print, stop_on_interrupt, OutputFile};
 use crate::run_options::{Jobs, RunOptions};
 use crate::store::{Runs, StoreOptions};
@@ -27,7 +24,7 @@ use crate::workers::WorkerOptions;
 
 /// A side is missing.
 #[derive(Debug, Error, Diagnostic)]
-#[error("compare takes two sides: {missing} is missing")]
+#[error("compare takes two sides: {missing}")]
 #[diagnostic(help("fairground compare {machine} {workload} --base {base} --test {test}"))]
 struct MissingSide {
     missing: &'static str,
@@ -37,25 +34,14 @@ struct MissingSide {
     test: String,
 }
 
-/// Compares two sides, paired over seeds: two schedulers, workloads, machines, governors, sysctls.
-///
-/// A side is one setting or several with spaces between: a scheduler, or NAME=VALUE with machine, workload, sched, hz,
-/// governor, idle_governor, ambient, or a limit of clamps by the name of its sysctl. What a side does not name is as for
-/// all: MACHINE, WORKLOAD, --sched and the options below.
+/// Compares two sides, paired over seeds.
 #[derive(Args)]
+#[command(override_usage = "fairground compare [OPTIONS] --base <SIDE> --test <SIDE> <MACHINE> <WORKLOAD>")]
 pub struct Compare {
     /// Preset or file; with CPUs to which the workload is bound behind it as numactl takes them: @node0, @node0-1, @0-3,8
-    #[arg(required_unless_present = "trace")]
-    machine: Option<String>,
+    machine: String,
     /// Built-in with options (sched-pipe:loops=50000,threads) or an rt-app file
-    #[arg(required_unless_present = "trace")]
-    workload: Option<String>,
-    /// Compare with this trace how the schedulers under test run what it recorded, instead of with a scheduler
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["machine", "workload", "base"], value_parser = trace_path())]
-    trace: Option<PathBuf>,
-    /// Of --trace: the machine that was recorded [default: as the trace says, if it is ours]
-    #[arg(long = "machine", value_name = "MACHINE", requires = "trace")]
-    of_machine: Option<String>,
+    workload: String,
     /// What to compare with: fair:v5.9, governor=performance, 'fair:v6.12 machine=rpi5'
     #[arg(long, value_name = "SIDE")]
     base: Option<String>,
@@ -100,36 +86,24 @@ pub struct Compare {
 impl Compare {
     pub fn run(self) -> Result<End, Failure> {
         let conditions = self.fail_if.iter().map(|c| c.parse()).collect::<Result<Vec<FailIf>, _>>()?;
-        // Required without a trace.
-        let names = [&self.machine, &self.workload].map(|name| name.as_deref().unwrap_or_default());
-        let sides = if self.trace.is_some() { Vec::new() } else { self.sides(names)? };
+        let sides = self.sides()?;
         let inputs = self.inputs(&sides);
         let output = self.output.as_deref().map(|path| OutputFile::beside(path, &inputs)).transpose()?;
-        let report = match &self.trace {
-            Some(trace) => self.of_trace(trace, &conditions)?,
-            None => self.of_sides(names, &sides, &conditions)?,
-        };
+        let report = self.report(&sides, &conditions)?;
         deliver(&self.format.render(&report), output)?;
         Ok(end(&report, &conditions))
     }
 
     /// The files that are read.
     fn inputs<'a>(&'a self, sides: &'a [SideSpec]) -> Vec<Option<&'a Path>> {
-        let machines = [self.machine.as_deref(), self.of_machine.as_deref()].into_iter();
-        let machines = machines.chain(sides.iter().map(SideSpec::machine));
-        let workloads = [self.workload.as_deref()].into_iter().chain(sides.iter().map(SideSpec::workload));
-        let machines = machines.map(|machine| MachineSpec::parse(machine?).file());
-        machines.chain(workloads.map(|workload| Workload::file(workload?))).chain([self.trace.as_deref()]).collect()
+        let machines = [self.machine.as_str()].into_iter().chain(sides.iter().filter_map(SideSpec::machine));
+        let workloads = [self.workload.as_str()].into_iter().chain(sides.iter().filter_map(SideSpec::workload));
+        machines.map(|machine| MachineSpec::parse(machine).file()).chain(workloads.map(Workload::file)).collect()
     }
 
-    /// `names`: machine and workload.
-    fn of_sides(&self, names: [&str; 2], sides: &[SideSpec], conditions: &[FailIf]) -> Result<Report, Failure> {
-        let common = Common {
-            machine: names[0],
-            workload: names[1],
-            sched: self.sched.as_deref(),
-            config: self.options.config()?,
-        };
+    fn report(&self, sides: &[SideSpec], conditions: &[FailIf]) -> Result<Report, Failure> {
+        let (machine, workload, sched) = (&self.machine, &self.workload, self.sched.as_deref());
+        let common = Common { machine, workload, sched, config: self.options.config()? };
         let sides = Sides::find(sides, &common, &self.workers.workers())?;
         sides.warnings.iter().for_each(|warning| complain(&format!("warning: {warning}")));
         for condition in conditions {
@@ -144,18 +118,18 @@ impl Compare {
     }
 
     /// Base and tests, as typed.
-    fn sides(&self, [machine, workload]: [&str; 2]) -> Result<Vec<SideSpec>, Failure> {
+    fn sides(&self) -> Result<Vec<SideSpec>, Failure> {
         let (Some(base), false) = (&self.base, self.test.is_empty()) else {
             let quoted = |side: &str| if side.contains(' ') { format!("'{side}'") } else { side.to_owned() };
             let missing = match (&self.base, self.test.is_empty()) {
-                (None, true) => "--base and --test",
-                (None, false) => "--base",
-                (Some(_), _) => "--test",
+                (None, true) => "--base and --test are missing",
+                (None, false) => "--base is missing",
+                (Some(_), _) => "--test is missing",
             };
             return Err(MissingSide {
                 missing,
-                machine: machine.into(),
-                workload: workload.into(),
+                machine: self.machine.clone(),
+                workload: self.workload.clone(),
                 base: quoted(self.base.as_deref().unwrap_or("fair:v6.1")),
                 test: quoted(self.test.first().map_or("fair:v6.12", String::as_str)),
             }
@@ -197,14 +171,23 @@ pub fn deliver(text: &str, output: Option<OutputFile>) -> Result<(), Failure> {
 }
 
 fn end(report: &Report, conditions: &[FailIf]) -> End {
+    let end = complain_of_failures(report);
+    let held: Vec<String> = conditions.iter().flat_map(|c| c.held(report)).collect();
+    held.iter().for_each(|line| complain(line));
+    match (end, held.is_empty()) {
+        (End::Done, false) => End::ConditionHeld,
+        _ => end,
+    }
+}
+
+/// Names the runs that failed.
+pub fn complain_of_failures(report: &Report) -> End {
     for f in &report.failures {
         complain(&format!("run failed: {} seed {}: {}", f.side, f.seed, f.message));
     }
-    let held: Vec<String> = conditions.iter().flat_map(|c| c.held(report)).collect();
-    held.iter().for_each(|line| complain(line));
-    match (report.failures.is_empty(), held.is_empty()) {
-        (false, _) => End::RunFailed,
-        (true, false) => End::ConditionHeld,
-        (true, true) => End::Done,
+    if report.failures.is_empty() {
+        End::Done
+    } else {
+        End::RunFailed
     }
 }

@@ -12,6 +12,7 @@ mod import;
 mod kernel;
 mod machine;
 mod regret;
+mod replay;
 mod reproduce;
 mod run;
 mod stats;
@@ -27,15 +28,30 @@ use crate::error::{End, Failure};
 /// What to do.
 #[derive(Subcommand)]
 pub enum Command {
-    /// Compare schedulers on a machine under a workload, paired over seeds
+    /// Compare two schedulers, workloads, machines, governors or sysctls, paired over seeds
+    ///
+    /// --base and --test are the sides: one setting or several with spaces between. A setting is a scheduler (fair:v6.12,
+    /// linux:mine), or NAME=VALUE with machine, workload, sched, hz, governor, idle_governor, ambient, or a limit of clamps by
+    /// the name of its sysctl. What a side does not name is as for all sides: MACHINE, WORKLOAD, --sched and the options of
+    /// the same names.
     Compare(compare::Compare),
+    /// Run a recording under one or several schedulers; say how near the simulation is to it
+    ///
+    /// Prints recorded, simulated and off by, and a verdict on fidelity. With several schedulers, the first is compared with
+    /// each other one, paired over seeds. Tick rate and governors are those of the recording, if it is ours and no option
+    /// says otherwise. `fairground whatif` simulates nothing, and asks a scheduler at each recorded wakeup.
+    Replay(replay::Replay),
     /// Run one scheduler once; print its figures and the hash of its events
     Run(run::Run),
     /// Explain the placements of a trace of `run`: by which rule, and why
     Explain(explain::Explain),
     /// Compare the placements of two traces: the first that differs, and the shift of rules
     Diff(diff::Diff),
-    /// Say where another scheduler would have placed each wakeup of a recorded trace
+    /// Say where another scheduler would have placed each wakeup of a recorded trace, and how sure that is
+    ///
+    /// Nothing is simulated: the recorded load is replayed through load tracking, and the policy is asked at each wakeup.
+    /// Without --task, --at and --nth: agreement rule by rule. With --task: its wakeups, a line each. With --at or --nth: one
+    /// wakeup in full. `fairground replay` runs the recorded load under a scheduler instead.
     #[command(name = "whatif")]
     WhatIf(whatif::WhatIf),
     /// Print statistics of a trace: scheduling latency, idle residency, frequency, migrations, energy, uclamp
@@ -78,6 +94,7 @@ impl Command {
     pub fn run(self) -> Result<End, Failure> {
         match self {
             Command::Compare(command) => command.run(),
+            Command::Replay(command) => command.run(),
             Command::Run(command) => command.run(),
             Command::Explain(command) => command.run(),
             Command::Diff(command) => command.run(),

@@ -17,11 +17,7 @@ use crate::output::print;
 use crate::progress::Reading;
 use crate::run_options::{parse_governor, parse_hz};
 
-/// Says of each wakeup of a trace, a kernel's too, where another scheduler would have placed it, and how sure that is.
-///
-/// Nothing is simulated: the recorded load is replayed through load tracking, and the policy is asked at each wakeup.
-/// Without --task, --at and --nth: agreement rule by rule. With --task: its wakeups, a line each. With --at or --nth: one
-/// wakeup in full. `fairground compare --trace` runs the recorded load instead.
+/// Says of each wakeup of a trace, a kernel's too, where another scheduler would have placed it.
 #[derive(Args)]
 pub struct WhatIf {
     /// Trace: ours, a trace.dat, or what trace-cmd report, perf script or the kernel print; - is standard input

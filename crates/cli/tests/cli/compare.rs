@@ -11,7 +11,7 @@ fn a_missing_side_is_refused_with_the_command_to_type() {
     let command = "fairground compare hikey960 hackbench:loops=5";
     refuses(
         "compare hikey960 hackbench:loops=5",
-        &["--base and --test is missing", &format!("{command} --base fair:v6.1 --test fair:v6.12")],
+        &["--base and --test are missing", &format!("{command} --base fair:v6.1 --test fair:v6.12")],
     );
     refuses(
         "compare hikey960 hackbench:loops=5 --base 'fair:v5.9 hz=100'",

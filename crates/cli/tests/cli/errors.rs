@@ -103,7 +103,7 @@ fn no_output_replaces_what_the_command_reads() {
         format!("import {trace} -o {around}/t.txt"),
         format!("import {trace} -o {board}"),
         format!("compare {board} {load} --base fair:v5.9 --test fair:v5.11 --output {load}"),
-        format!("compare --trace {trace} --output {trace}"),
+        format!("replay {trace} --output {trace}"),
         format!("machine capture {trace} --output {trace}"),
     ];
     commands.iter().for_each(|words| refuses(words, &["cannot write", "this command reads it", "name another file"]));

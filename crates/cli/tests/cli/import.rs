@@ -45,21 +45,6 @@ fn a_trace_of_ours_becomes_a_workload_that_runs_anywhere() {
 }
 
 #[test]
-fn the_simulation_of_a_trace_is_set_beside_it() {
-    with_own_trace(|trace, _| {
-        let same = |sched: &str| {
-            let report = json(&format!("compare --trace {trace} --test {sched} --seeds 1 --format json"));
-            assert_eq!(report["base"], "recorded", "{report}");
-            let rows = report["metrics"].as_array().unwrap();
-            let row = rows.iter().find(|r| r["name"] == "same_cpu_pct").unwrap_or_else(|| panic!("{report}"));
-            row["test"]["mean"].as_f64().unwrap()
-        };
-        assert_eq!(same("fair:v5.9"), 100.0);
-        assert!(same("fair:v5.9+asym-prev-first") < 60.0);
-    });
-}
-
-#[test]
 fn what_a_trace_does_not_say_is_asked_for_or_told() {
     with_kernels_trace(KERNELS, |trace, file| {
         refuses(&format!("import {trace} -o {file}"), &["does not say which machine was recorded"]);
@@ -97,14 +82,14 @@ fn a_part_of_a_trace_can_be_imported() {
 
 /// Two hours and a half, of which the machine may have been suspended; then again an hour and a bit.
 #[test]
-fn a_trace_that_lasts_longer_than_any_run_is_told_of_and_not_compared() {
+fn a_trace_that_lasts_longer_than_any_run_is_told_of_and_not_replayed() {
     let later = KERNELS.replace("] d..2.     1.00021", "] d..2.  9001.00021");
     with_kernels_trace(&later, |trace, file| {
         let why = "it lasts 9000.000210000 s, and has no event from 1.000110000 s to 9001.000210000 s; runs take 3600 s at most";
         let told = fairground(&format!("import {trace} -o {file} --machine hikey960"));
         assert!(told.code == 0 && told.stderr.contains(why), "{}", told.stderr);
         refuses(
-            &format!("compare --trace {trace} --machine hikey960 --seeds 1"),
+            &format!("replay {trace} --machine hikey960 --seeds 1"),
             &["trace.txt: it lasts 9000.000210000 s,", "at most: it cannot be run", "--from and --to"],
         );
     });
@@ -189,30 +174,6 @@ fn what_can_be_read_only_once_is_explained_with_the_machine_alone() {
     });
 }
 
-/// What perf recorded on a virtual machine of two CPUs, of which the idle task of one leaves no event.
-#[test]
-fn a_recording_of_perf_is_repeated_but_for_what_it_lacks() {
-    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads/recorded");
-    let report = json(&format!(
-        "compare --trace {data}/periodic.perf.txt --machine {data}/two-cpu-vm.toml --test fair:v6.12 --seeds 4 --format json"
-    ));
-    let notes = report["notes"].to_string();
-    assert!(notes.contains("the idle task of CPU 1 leaves no event"), "{notes}");
-    let rows = report["metrics"].as_array().unwrap();
-    let row = |name: &str| {
-        let row = rows.iter().find(|r| r["name"] == name).unwrap_or_else(|| panic!("{name}: {report}"));
-        (row["base"]["mean"].as_f64().unwrap(), row["test"]["mean"].as_f64().unwrap())
-    };
-    let within = |name: &str, percent: f64| {
-        let (recorded, run) = row(name);
-        assert!((run - recorded).abs() <= recorded * percent / 100.0, "{name}: recorded {recorded}, run {run}");
-    };
-    ["run_s(small)", "run_s(big)", "run_s(frame)", "run_s(render)"].iter().for_each(|name| within(name, 1.0));
-    within("switches_per_s", 10.0);
-    within("wakeups", 15.0);
-    within("idle_state1_pct", 20.0);
-}
-
 /// In the same recording nobody saw frame begin on CPU 1, where it wakes render: that CPU is busy, and nothing says otherwise of
 /// CPU 0. What hangs on CPU 1 idling is not sure.
 #[test]
@@ -250,5 +211,4 @@ fn traces_that_do_not_fit_are_refused() {
     with_kernels_trace("", |trace, file| {
         refuses(&format!("import {trace} -o {file} --machine hikey960"), &["no thread is seen to run or to be woken"]);
     });
-    refuses("compare hikey960 sched-pipe --trace t.txt", &["cannot be used with"]);
 }

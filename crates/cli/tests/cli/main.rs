@@ -12,6 +12,7 @@ mod import;
 mod kernel;
 mod patched;
 mod regret;
+mod replay;
 mod reproduce;
 mod run;
 mod stats;
@@ -50,7 +51,7 @@ fn fairground(words: &str) -> Ran {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fairground"));
     command.args(split(words));
     // A store would answer the second of two that are to be alike, and is the user's unless it is named.
-    if words.starts_with("compare ") && !["--store", "--trace"].iter().any(|option| words.contains(option)) {
+    if words.starts_with("compare ") && !words.contains("--store") {
         command.arg("--no-store");
     }
     command.output().expect("the binary runs").into()

@@ -151,6 +151,11 @@ struct Reading<'a> {
     seen: Seen,
 }
 
+/// The scheduler of ours that ran, if a trace says so, else the latest.
+pub fn recorded_sched(head: &RunHead) -> String {
+    head.meta("sched").filter(|sched| sched.starts_with("fair:")).unwrap_or(LATEST).to_owned()
+}
+
 impl WhatIf {
     /// Reads a trace from its first event. `head`: what its head says. `progress` hears of the time of each event, ns.
     ///
@@ -163,8 +168,7 @@ impl WhatIf {
         source: &mut dyn EventSource,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Report, WhatIfError> {
-        let of_ours = || head.meta("sched").filter(|sched| sched.starts_with("fair:")).unwrap_or(LATEST).to_owned();
-        let sched = self.sched.clone().unwrap_or_else(of_ours);
+        let sched = self.sched.clone().unwrap_or_else(|| recorded_sched(head));
         let features = Features::parse(&sched)?;
         let words = RuleNames::from_scheduler(&*sched_spec::fair(&features, &self.machine)?);
         let rules = words.rules().chain([QUEUED_RULE]).map(|rule| (rule.name.to_owned(), rule.into())).collect();

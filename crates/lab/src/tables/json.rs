@@ -1,6 +1,7 @@
 //! The documented schema of `compare`: one object, or a list of them with several tests.
 
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::comparison::{Comparison, Failure, Report, Row, Settings};
 use crate::stats::Summary;
@@ -65,6 +66,12 @@ pub fn render(report: &Report) -> String {
     };
     // Plain structs of strings and finite numbers: there is nothing that could fail.
     text.map(|t| t + "\n").unwrap_or_else(|e| unreachable!("{e}"))
+}
+
+/// The documents of all comparisons, as part of another one.
+pub fn documents(report: &Report) -> Vec<Value> {
+    let document = |c: &Comparison| serde_json::to_value(document(report, c)).unwrap_or_default();
+    report.comparisons.iter().map(document).collect()
 }
 
 fn document<'a>(report: &'a Report, comparison: &'a Comparison) -> Document<'a> {

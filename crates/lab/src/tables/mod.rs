@@ -12,7 +12,9 @@ mod text;
 use std::fmt;
 use std::str::FromStr;
 
-pub use self::text::{finish, nearest, number, percent, printable};
+pub use self::json::documents;
+pub use self::own::pairs;
+pub use self::text::{finish, nearest, number, percent, printable, seed_range, trailer};
 use crate::comparison::Report;
 
 /// A layout.

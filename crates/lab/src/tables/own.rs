@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use comfy_table::{presets, CellAlignment, Table};
 
-use super::text::{finish, number, percent, trailer};
+use super::text::{finish, number, percent, seed_range, trailer};
 use crate::comparison::{Comparison, Report, Row};
 use crate::stats::{Summary, SIGNIFICANT_PAIRS_MIN};
 
@@ -20,21 +20,28 @@ pub fn render(report: &Report) -> String {
     out
 }
 
+/// Base and test of each comparison with their table, and what every number is; without what all sides share.
+pub fn pairs(report: &Report) -> String {
+    let mut out = String::new();
+    for comparison in &report.comparisons {
+        sides(&mut out, comparison);
+        let _ = writeln!(out, "\n{}", table(comparison));
+    }
+    legend(&mut out);
+    out
+}
+
+fn sides(out: &mut String, comparison: &Comparison) {
+    let _ = writeln!(out, "base      {}", comparison.base.name);
+    let _ = writeln!(out, "test      {}", comparison.test.name);
+}
+
 fn heading(out: &mut String, report: &Report, comparison: &Comparison) {
     for name in ["machine", "workload", "sched"] {
         let _ = report.common.get(name).map_or(Ok(()), |value| writeln!(out, "{name:8}  {value}"));
     }
-    let _ = writeln!(out, "base      {}", comparison.base.name);
-    let _ = writeln!(out, "test      {}", comparison.test.name);
+    sides(out, comparison);
     let _ = writeln!(out, "seeds     {} (pairs of runs: {})\n", seed_range(&report.seeds), comparison.pairs.len());
-}
-
-/// `1-8`, or a list where they do not follow each other.
-fn seed_range(seeds: &[u64]) -> String {
-    match seeds {
-        [first, .., last] if seeds.windows(2).all(|w| w[0].checked_add(1) == Some(w[1])) => format!("{first}-{last}"),
-        _ => seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(" "),
-    }
 }
 
 fn table(comparison: &Comparison) -> String {

@@ -77,6 +77,14 @@ fn is_harmful(c: char) -> bool {
     turns || c.is_control() && !matches!(c, '\n' | '\t' | '\r')
 }
 
+/// `1-8`, or a list where they do not follow each other.
+pub fn seed_range(seeds: &[u64]) -> String {
+    match seeds {
+        [first, .., last] if seeds.windows(2).all(|w| w[0].checked_add(1) == Some(w[1])) => format!("{first}-{last}"),
+        _ => seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(" "),
+    }
+}
+
 /// What all sides share: `sched-pipe on hikey960 under fair:v6.12`, less what differs.
 pub fn title(report: &Report) -> String {
     let part = |before: &str, name: &str| report.common.get(name).map(|value| format!("{before}{value}"));

@@ -1,0 +1,363 @@
+//! A replay as a sheet: recorded, simulated, off by, and a verdict on fidelity; and two schedulers on one recording.
+
+use std::fmt::Write;
+
+use comfy_table::{presets, CellAlignment, Table};
+use fairground_run::batch::{Results, RunReport};
+use fairground_run::metrics::{Metric, MetricValue};
+use fairground_run::run_config::notes;
+use serde::Serialize;
+use serde_json::{json, Value};
+
+use super::{LeftOut, ReplayRunner};
+use crate::comparison::{Report, Settings};
+use crate::stats::Summary;
+use crate::tables::{documents, finish, number, pairs, percent, seed_range, trailer};
+
+/// Name and version of the schema.
+const SCHEMA: &str = "fairground-replay-1";
+
+/// A row is within if it is off by no more than this, percent of what was recorded.
+pub const WITHIN_PCT: f64 = 10.0;
+/// A row that is a share, in percent, is within if it is off by no more than so many points.
+pub const WITHIN_POINTS: f64 = 5.0;
+/// A replay is faithful if the load is repeated and so many rows are within, percent of all.
+pub const FAITHFUL_PCT: f64 = 75.0;
+
+/// The rows by which schedulers are compared: less is better.
+fn is_compared(row: &str) -> bool {
+    row.starts_with("wakeup_latency_") || ["switches_per_s", "migrations"].contains(&row)
+}
+
+/// Run times are what an import puts into the workload: they come out the same unless the load is not repeated.
+fn is_imported(row: &str) -> bool {
+    row.starts_with("run_s(")
+}
+
+/// One row under one scheduler.
+#[derive(Clone, Debug)]
+pub struct SheetRow {
+    /// What it is.
+    pub metric: Metric,
+    /// What the recording says; none of a row that itself sets the run against the recording.
+    pub recorded: Option<f64>,
+    /// What runs say, by seed.
+    pub simulated: Vec<f64>,
+}
+
+impl SheetRow {
+    fn summary(&self) -> Summary {
+        Summary::of(&self.simulated)
+    }
+
+    /// Mean of runs less what was recorded, in the row's unit.
+    pub fn off_by(&self) -> Option<f64> {
+        Some(self.summary().mean - self.recorded?)
+    }
+
+    /// The same in percent of what was recorded; none if that is 0.
+    pub fn off_by_pct(&self) -> Option<f64> {
+        let recorded = self.recorded.filter(|recorded| *recorded != 0.0)?;
+        Some(self.off_by()? / recorded * 100.0)
+    }
+
+    /// Whether it is near what was recorded ([`WITHIN_PCT`], [`WITHIN_POINTS`]); none of a row that is not judged.
+    pub fn is_within(&self) -> Option<bool> {
+        let off = self.off_by().filter(|_| !is_imported(&self.metric.name))?;
+        let near = self.off_by_pct().map_or(off == 0.0, |pct| pct.abs() <= WITHIN_PCT);
+        Some(near || self.metric.unit == "%" && off.abs() <= WITHIN_POINTS)
+    }
+
+    fn cells(&self) -> [String; 5] {
+        let Metric { name, unit, .. } = &self.metric;
+        let Summary { mean, sd, .. } = self.summary();
+        let simulated = if sd == 0.0 { number(mean) } else { format!("{} ± {}", number(mean), number(sd)) };
+        let off_by = self.off_by().map_or("-".into(), |off| match self.off_by_pct() {
+            _ if unit == "%" => format!("{} points", signed(off)),
+            Some(_) => percent(self.off_by_pct()),
+            None => format!("{} {unit}", signed(off)),
+        });
+        [name.clone(), unit.clone(), self.recorded.map_or("-".into(), number), simulated, off_by]
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "name": self.metric.name,
+            "unit": self.metric.unit,
+            "recorded": self.recorded,
+            "simulated": self.summary(),
+            "off_by": self.off_by(),
+            "off_by_pct": self.off_by_pct(),
+            "within": self.is_within(),
+        })
+    }
+}
+
+fn signed(x: f64) -> String {
+    format!("{}{}", if x > 0.0 { "+" } else { "" }, number(x))
+}
+
+/// `wakeups_pct`: wakeups of a run, percent of those recorded.
+fn is_repeated(wakeups_pct: f64) -> bool {
+    (wakeups_pct - 100.0).abs() <= WITHIN_PCT
+}
+
+/// How near a replay is to its recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Grade {
+    /// The load is repeated, and [`FAITHFUL_PCT`] of the rows are within.
+    Faithful,
+    /// The load is repeated.
+    PartlyFaithful,
+    /// It is not: wakeups or run times are off by more than [`WITHIN_PCT`].
+    NotFaithful,
+    /// No run completed.
+    Unknown,
+}
+
+/// What one scheduler makes of a recording.
+#[derive(Clone, Debug)]
+pub struct Sheet {
+    /// The scheduler.
+    pub sched: String,
+    /// Its rows.
+    pub rows: Vec<SheetRow>,
+    /// Whether the wakeups happen, percent of those recorded; none if the recording does not say.
+    wakeups_pct: Option<f64>,
+    /// Run time by which threads differ, percent of all.
+    run_off_pct: Option<f64>,
+}
+
+impl Sheet {
+    fn new(sched: String, replay: &ReplayRunner, runs: &[Result<RunReport, String>]) -> Sheet {
+        let done: Vec<&RunReport> = runs.iter().flatten().collect();
+        let recorded = replay.recorded();
+        let row = |MetricValue { metric, .. }: &MetricValue| {
+            let value = |run: &&RunReport| run.metrics.iter().find(|m| m.metric.name == metric.name).map(|m| m.value);
+            let recorded = recorded.iter().find(|m| m.metric.name == metric.name).map(|m| m.value);
+            SheetRow { metric: metric.clone(), recorded, simulated: done.iter().filter_map(value).collect() }
+        };
+        let rows: Vec<SheetRow> = done.first().map_or(Vec::new(), |run| run.metrics.iter().map(row).collect());
+        let find = |name: &str| rows.iter().find(|row| row.metric.name == name);
+        let wakeups_pct = find("wakeups").and_then(SheetRow::off_by_pct).map(|off| 100.0 + off);
+        let run_off_pct = find("run_off_pct").map(|row| row.summary().mean);
+        Sheet { sched, rows, wakeups_pct, run_off_pct }
+    }
+
+    /// How many rows are within, and of how many.
+    pub fn within(&self) -> (usize, usize) {
+        let judged: Vec<bool> = self.rows.iter().filter_map(SheetRow::is_within).collect();
+        (judged.iter().filter(|within| **within).count(), judged.len())
+    }
+
+    /// How near it is to the recording.
+    pub fn grade(&self) -> Grade {
+        let (within, of) = self.within();
+        let repeated = self.wakeups_pct.is_none_or(is_repeated) && self.run_off_pct.is_none_or(|off| off <= WITHIN_PCT);
+        match (of, repeated) {
+            (0, _) => Grade::Unknown,
+            (_, false) => Grade::NotFaithful,
+            _ if within as f64 >= of as f64 * FAITHFUL_PCT / 100.0 => Grade::Faithful,
+            _ => Grade::PartlyFaithful,
+        }
+    }
+
+    /// The same in a sentence.
+    pub fn verdict(&self) -> String {
+        let (within, of) = self.within();
+        let rows = format!("{within} of {of} rows are within {WITHIN_PCT} %");
+        match self.grade() {
+            Grade::Faithful => format!("faithful: the load is repeated, and {rows}"),
+            Grade::PartlyFaithful => format!("partly faithful: the load is repeated, but only {rows}"),
+            Grade::NotFaithful => {
+                let wakeups = self.wakeups_pct.filter(|pct| !is_repeated(*pct));
+                let wakeups = wakeups.map(|pct| format!("{pct:.0} % of the recorded wakeups happen"));
+                let run = self.run_off_pct.filter(|off| *off > WITHIN_PCT);
+                let run = run.map(|off| format!("run times of threads are off by {off:.0} %"));
+                let why: Vec<String> = wakeups.into_iter().chain(run).collect();
+                format!("not faithful: {}: do not read latencies from it", why.join(" and "))
+            }
+            Grade::Unknown => "unknown: no run completed".into(),
+        }
+    }
+
+    fn text(&self, out: &mut String) {
+        let mut table = Table::new();
+        table.load_preset(presets::NOTHING).set_header(["row", "unit", "recorded", "simulated", "off by"]);
+        for row in &self.rows {
+            table.add_row(row.cells());
+        }
+        for column in table.column_iter_mut().skip(2) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        let _ = writeln!(out, "sched      {}\n\n{}", self.sched, finish(&mut table));
+        let _ = writeln!(out, "fidelity   {}\n", self.verdict());
+    }
+
+    fn json(&self) -> Value {
+        let (within, of) = self.within();
+        json!({
+            "sched": self.sched,
+            "rows": self.rows.iter().map(SheetRow::json).collect::<Vec<_>>(),
+            "fidelity": { "grade": self.grade(), "within": within, "of": of, "verdict": self.verdict() },
+        })
+    }
+}
+
+/// A recording under one or several schedulers.
+#[derive(Clone, Debug)]
+pub struct ReplayReport {
+    /// One sheet a scheduler, in the order given.
+    pub sheets: Vec<Sheet>,
+    /// The first scheduler against each other one.
+    pub comparison: Report,
+    machine: String,
+    recording: String,
+    left_out: Vec<LeftOut>,
+}
+
+impl ReplayReport {
+    /// Of what was run: `results` is `[scheduler][seed]`.
+    pub fn new(
+        replay: &ReplayRunner,
+        [machine, recording]: [&str; 2],
+        seeds: &[u64],
+        results: &Results,
+    ) -> ReplayReport {
+        let scheds: Vec<String> = replay.experiment.scheds.iter().map(ToString::to_string).collect();
+        let sheet = |(sched, runs): (&String, &Vec<_>)| Sheet::new(sched.clone(), replay, runs);
+        let sides: Vec<Settings> = scheds.iter().map(|sched| Settings::new(machine, recording, sched)).collect();
+        let mut comparison = Report::new(&sides, seeds, results);
+        comparison.comparisons.iter_mut().for_each(|c| c.rows.retain(|row| is_compared(&row.metric.name)));
+        let said = [replay.imported.recording.notes.clone(), notes(&replay.experiment.config)].concat();
+        said.into_iter().for_each(|note| comparison.note(note));
+        ReplayReport {
+            sheets: scheds.iter().zip(results).map(sheet).collect(),
+            comparison,
+            machine: machine.into(),
+            recording: recording.into(),
+            left_out: replay.imported.events.left_out(),
+        }
+    }
+
+    /// For people.
+    pub fn text(&self) -> String {
+        let mut out = format!("machine    {}\nrecording  {}\n", self.machine, self.recording);
+        let _ = writeln!(out, "seeds      {}\n", seed_range(&self.comparison.seeds));
+        self.sheets.iter().for_each(|sheet| sheet.text(&mut out));
+        self.meanings(&mut out);
+        for LeftOut { rows, lacks } in &self.left_out {
+            let _ = writeln!(out, "left out: {rows}: the recording has no {lacks}");
+        }
+        if self.sheets.len() > 1 {
+            let _ = write!(out, "\n{}", pairs(&self.comparison));
+        }
+        trailer(&mut out, &self.comparison, "");
+        out
+    }
+
+    /// What rows are.
+    fn meanings(&self, out: &mut String) {
+        let rows = self.sheets.iter().map(|sheet| sheet.rows.as_slice()).find(|rows| !rows.is_empty()).unwrap_or(&[]);
+        // Rows of threads of a name are explained together.
+        let name = |row: &SheetRow| match row.metric.name.split_once('(') {
+            Some((name, _)) => format!("{name}(NAME)"),
+            None => row.metric.name.clone(),
+        };
+        let mut lines: Vec<(String, &str)> = rows.iter().map(|row| (name(row), row.metric.meaning.as_str())).collect();
+        lines.dedup();
+        let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0).max("simulated".len());
+        for (name, meaning) in lines {
+            let _ = writeln!(out, "{name:width$}  {meaning}");
+        }
+        let _ = writeln!(
+            out,
+            "\n{:width$}  mean ± standard deviation over the seeds, measured as the recording is\n\
+             {:width$}  simulated less recorded, in percent of recorded; of shares in points",
+            "simulated", "off by"
+        );
+    }
+
+    /// The documented schema.
+    pub fn json(&self) -> Value {
+        json!({
+            "schema": SCHEMA,
+            "machine": self.machine,
+            "recording": self.recording,
+            "seeds": self.comparison.seeds.len(),
+            "scheds": self.sheets.iter().map(Sheet::json).collect::<Vec<_>>(),
+            "left_out": self.left_out,
+            "comparisons": documents(&self.comparison),
+            "notes": self.comparison.notes,
+            "failures": self.comparison.failures,
+        })
+    }
+
+    /// One object for each scheduler and row, of equal members.
+    pub fn rows(&self) -> Vec<Value> {
+        let rows = |sheet: &Sheet| {
+            let row = |row: &SheetRow| {
+                let mut object = json!({ "sched": sheet.sched });
+                if let (Some(object), Value::Object(row)) = (object.as_object_mut(), row.json()) {
+                    object.extend(row);
+                }
+                object
+            };
+            sheet.rows.iter().map(row).collect::<Vec<_>>()
+        };
+        self.sheets.iter().flat_map(rows).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairground_run::metrics::Better;
+
+    use super::*;
+
+    fn row(name: &str, unit: &str, recorded: Option<f64>, simulated: f64) -> SheetRow {
+        let (name, unit, meaning) = (name.into(), unit.into(), String::new());
+        let metric = Metric { name, unit, better: Better::Lower, meaning };
+        SheetRow { metric, recorded, simulated: vec![simulated; 2] }
+    }
+
+    fn sheet(wakeups_pct: f64, latency: f64) -> Sheet {
+        let rows = vec![
+            row("wakeup_latency_p50_us", "us", Some(100.0), latency),
+            row("idle_state0_pct", "%", Some(1.0), 5.5),
+            row("same_cpu_pct", "%", None, 12.0),
+            row("run_s(a)", "s", Some(1.0), 1.0),
+        ];
+        Sheet { sched: "fair:v6.12".into(), rows, wakeups_pct: Some(wakeups_pct), run_off_pct: Some(0.0) }
+    }
+
+    #[test]
+    fn rows_are_off_in_percent_or_in_points_and_never_better_or_worse() {
+        let off = |row: SheetRow| row.cells()[4].clone();
+        assert_eq!(off(row("span_s", "s", Some(2.0), 2.5)), "+25.00 %");
+        assert_eq!(off(row("span_s", "s", Some(2.0), 2.0)), "0.00 %");
+        assert_eq!(off(row("idle_state0_pct", "%", Some(2.0), 1.5)), "-0.5000 points");
+        assert_eq!(off(row("migrations", "count", Some(0.0), 3.0)), "+3 count");
+        assert_eq!(off(row("same_cpu_pct", "%", None, 3.0)), "-");
+        let within = |recorded, simulated| row("x", "us", Some(recorded), simulated).is_within();
+        assert_eq!(
+            [within(10.0, 11.0), within(10.0, 11.5), within(0.0, 0.0), within(0.0, 0.1)].map(Option::unwrap),
+            [true, false, true, false]
+        );
+    }
+
+    #[test]
+    fn a_verdict_is_one_sentence_by_the_rule() {
+        assert_eq!(sheet(98.0, 105.0).verdict(), "faithful: the load is repeated, and 2 of 2 rows are within 10 %");
+        assert_eq!(
+            sheet(98.0, 150.0).verdict(),
+            "partly faithful: the load is repeated, but only 1 of 2 rows are within 10 %"
+        );
+        assert_eq!(
+            sheet(60.0, 105.0).verdict(),
+            "not faithful: 60 % of the recorded wakeups happen: do not read latencies from it"
+        );
+        assert_eq!(Sheet { rows: vec![], ..sheet(1.0, 1.0) }.grade(), Grade::Unknown);
+    }
+}
