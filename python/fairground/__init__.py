@@ -176,6 +176,7 @@ def compare(
     sched: str | None = None,
     seeds: int = 8,
     jobs: int | None = None,
+    store: bool | str | PathLike[str] | None = True,
     hz: int | None = None,
     governor: GovernorName = "performance",
     idle_governor: IdleGovernorName = "menu",
@@ -198,6 +199,9 @@ def compare(
         Pairs of runs.
     jobs : int, optional
         Threads to run on; results do not depend on it. Default: one for each CPU.
+    store : bool or path, optional
+        Where results of runs are kept, and taken from when they are asked for again: a directory (that of a sweep, for
+        example), or ``True`` for the one that ``fairground compare`` uses. ``False`` or ``None`` keeps nothing.
 
     All else as in :func:`run`. A run that fails is listed in ``Comparison.failures`` and leaves the others alone.
 
@@ -208,7 +212,8 @@ def compare(
     """
     tests = [test] if isinstance(test, str) else list(test)
     options = _options(hz, governor, idle_governor, sysctl, ambient)
-    return _compare(machine, workload, [base, *tests], sched, seeds, jobs or 0, options)
+    where = False if store is None else store
+    return _compare(machine, workload, [base, *tests], sched, seeds, jobs or 0, where, options)
 
 
 def reproduce(

@@ -1,6 +1,8 @@
 """What the compiled half offers. ``fairground`` is what users import."""
 
+from collections.abc import Callable, Iterator
 from os import PathLike
+from types import TracebackType
 from typing import Any, TypeAlias, TypedDict, final
 
 import pandas
@@ -8,16 +10,23 @@ import polars
 import pyarrow
 
 __all__ = [
+    "CannotKeep",
     "Comparison",
     "Counterfactual",
     "Difference",
     "Explanation",
     "InputError",
+    "Inputs",
     "Machine",
+    "Outcome",
     "Reproduction",
+    "Results",
     "Run",
     "RunFailed",
-    "Stopper",
+    "RunKeys",
+    "Store",
+    "StoreRefused",
+    "SweepError",
     "Table",
     "Workload",
     "__version__",
@@ -31,17 +40,17 @@ __all__ = [
     "features",
     "hardware",
     "kernels",
-    "load_study",
+    "load_sweep_file",
     "machines",
+    "pack_outcomes",
     "page_style",
     "printable",
     "presets",
-    "read_study",
+    "read_sweep_file",
     "reproduce_rows",
     "run",
-    "run_spec",
     "serve_worker",
-    "spec_metrics",
+    "unpack_outcomes",
     "what_if",
 ]
 
@@ -49,6 +58,9 @@ __version__: str
 
 class InputError(ValueError): ...
 class RunFailed(RuntimeError): ...
+class SweepError(RuntimeError): ...
+class StoreRefused(SweepError): ...
+class CannotKeep(SweepError): ...
 
 class _Options(TypedDict):
     hz: int | None
@@ -71,7 +83,7 @@ class _ReproduceOptions(TypedDict):
     attribute_costs: bool
     each_feature: bool
 
-#: A study as JSON, and what it names: texts of machines, contents of workloads, kernels.
+#: A sweep as JSON, and what it names: texts of machines, contents of workloads, kernels.
 _Checked: TypeAlias = tuple[str, dict[str, str], dict[str, bytes], dict[str, tuple[bytes, tuple[int, int] | None]]]
 
 @final
@@ -107,10 +119,137 @@ class Workload:
     def warnings(self) -> list[str]: ...
 
 @final
-class Stopper:
-    def __new__(cls) -> Stopper: ...
-    def watch(self) -> None: ...
-    def set(self) -> None: ...
+class Inputs:
+    """What runs name and the program does not have. Runs are given as the JSON of :class:`fairground.sweeps.RunSpec`."""
+
+    def __new__(
+        cls,
+        machines: dict[str, str],
+        workloads: dict[str, bytes],
+        kernels: dict[str, tuple[bytes, tuple[int, int] | None]],
+    ) -> Inputs: ...
+    def key(self, spec: str) -> str: ...
+    def keys(self, specs: Iterator[str], seeds: int) -> RunKeys: ...
+    def run(self, spec: str) -> Outcome: ...
+
+@final
+class RunKeys:
+    """The keys of the runs of a sweep, at positions from 0; 32 hex digits each."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, position: int, /) -> str: ...
+
+@final
+class Outcome:
+    """What a run gave.
+
+    Attributes
+    ----------
+    metrics : dict of str to float
+        Figures by name; empty if it failed.
+    hash : str
+        Of its event stream, 32 hex digits; empty if it failed.
+    notes : list of str
+        What the run itself says; not what its circumstances are.
+    failed : str, optional
+        Why there are no figures.
+    wall_ns : int
+        How long it took, ns. No part of any result.
+    is_result : bool
+        False if a limit of time or memory has ended it: it is not recorded.
+    """
+
+    @staticmethod
+    def failure(message: str) -> Outcome: ...
+    @staticmethod
+    def limited(message: str) -> Outcome: ...
+    @property
+    def metrics(self) -> dict[str, float]: ...
+    @property
+    def hash(self) -> str: ...
+    @property
+    def notes(self) -> list[str]: ...
+    @property
+    def failed(self) -> str | None: ...
+    @property
+    def wall_ns(self) -> int: ...
+    @property
+    def is_result(self) -> bool: ...
+
+@final
+class Results:
+    """What a store has of the runs of a sweep.
+
+    Attributes
+    ----------
+    table : Table
+        A row for each run that ended well, by position: ``run.position`` (uint64), ``run.hash`` (text), then the figures
+        by name, sorted, float64; null where a run has none.
+    failures : list of (int, str)
+        Positions and messages of the runs that failed, ascending.
+    metrics : dict of str to (str, str)
+        Unit and better end (``higher`` or ``lower``) of figures, by name.
+    notes : list of str
+        What must be said of the runs that ended well, each once, sorted.
+    damaged : list of (int, str)
+        Positions of results that are not as they were written, ascending, and what is wrong.
+    """
+
+    @property
+    def table(self) -> Table: ...
+    @property
+    def failures(self) -> list[tuple[int, str]]: ...
+    @property
+    def metrics(self) -> dict[str, tuple[str, str]]: ...
+    @property
+    def notes(self) -> list[str]: ...
+    @property
+    def damaged(self) -> list[tuple[int, str]]: ...
+
+@final
+class Store:
+    """A directory of results of runs, as the commands keep them. Any number of processes may use it.
+
+    Use it as a context manager, or :meth:`close` it.
+
+    Parameters
+    ----------
+    path : path
+        Directory; made if it is not there, unless `read_only`.
+    read_only : bool
+        Read what is on record, whoever writes meanwhile.
+
+    Raises
+    ------
+    StoreRefused
+        It is of another version, no store, or cannot be written.
+    CannotKeep
+        The disk is full.
+    """
+
+    def __new__(cls, path: str | PathLike[str], *, read_only: bool = False) -> Store: ...
+    @property
+    def warnings(self) -> list[str]: ...
+    @property
+    def read_only(self) -> bool: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Store: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None, /
+    ) -> None: ...
+    def __len__(self) -> int: ...
+    def get(self, key: str) -> Outcome | None: ...
+    def put(self, key: str, outcome: Outcome) -> None: ...
+    def missing(self, keys: RunKeys) -> list[int]: ...
+    def results(self, keys: RunKeys) -> Results: ...
+    def forget(self, keys: RunKeys, positions: list[int]) -> None: ...
+    def document(self, name: str) -> str | None: ...
+    def keep_document(self, name: str, text: str) -> None: ...
+    def export_to(self, path: str | PathLike[str]) -> int: ...
+    def import_from(self, path: str | PathLike[str]) -> int: ...
+    def carry_out(
+        self, inputs: Inputs, columns: list[tuple[str, list[int]]], jobs: int, progress: Callable[[], None]
+    ) -> tuple[int, list[tuple[int, int, str]], bool]: ...
 
 @final
 class Run:
@@ -150,6 +289,8 @@ class Comparison:
     def failures(self) -> Table: ...
     @property
     def notes(self) -> list[str]: ...
+    @property
+    def warnings(self) -> list[str]: ...
     @property
     def identical(self) -> list[str]: ...
     def render(self, format: str = "own") -> str: ...
@@ -218,6 +359,7 @@ def compare(
     sched: str | None,
     seeds: int,
     jobs: int,
+    store: bool | str | PathLike[str],
     options: _Options,
 ) -> Comparison: ...
 def reproduce_rows(options: _ReproduceOptions, jobs: int, store: bool | str | PathLike[str]) -> Reproduction: ...
@@ -247,10 +389,10 @@ def build_kernel(
 def machines() -> list[str]: ...
 def hardware(given: str | dict[str, Any] | Machine) -> dict[str, Any]: ...
 def code() -> str: ...
-def run_spec(spec: str, content: dict[str, Any]) -> tuple[list[tuple[str, float]], str, list[str], str | None]: ...
-def spec_metrics(spec: str, content: dict[str, Any]) -> list[tuple[str, str, str]]: ...
-def load_study(path: str | PathLike[str]) -> _Checked: ...
-def read_study(
+def pack_outcomes(outcomes: list[tuple[str, Outcome]]) -> bytes: ...
+def unpack_outcomes(content: bytes) -> list[tuple[str, Outcome]]: ...
+def load_sweep_file(path: str | PathLike[str]) -> _Checked: ...
+def read_sweep_file(
     content: dict[str, Any],
     directory: str | PathLike[str],
     machines: dict[str, str],

@@ -34,6 +34,14 @@ def pipes(**changes: Any) -> dict[str, Any]:
     return {**PIPES, **changes}
 
 
+class Serial:
+    """An executor: carries the work out run by run."""
+
+    def outcomes(self, work: Any, inputs: Any) -> Any:
+        for key, spec in work:
+            yield key, spec.run(inputs)
+
+
 def program(text: str, *words: object) -> "list[str]":
     """The command that runs a program of a test."""
     return [sys.executable, "-c", textwrap.dedent(text), *map(str, words)]

@@ -73,7 +73,7 @@ def test_an_additive_model_gives_its_effects():
 def test_an_interval_holds_the_effect_and_is_that_of_compare():
     """Of one axis, an effect is what `fairground compare` says of the same runs, to the last bit."""
     scheds = ["fair:v5.9", "fair:v5.9+asym-prev-first"]
-    comparison = fg.compare("hikey960", "sched-pipe:loops=200,threads", *scheds, seeds=6)
+    comparison = fg.compare("hikey960", "sched-pipe:loops=200,threads", *scheds, seeds=6, store=False)
     runs = comparison.runs.to_pandas().query("metric == 'wakeup_latency_p99_us' or metric == 'energy_j'")
     rows = [
         {"sched": sched, "seed": run.seed, run.metric: value}

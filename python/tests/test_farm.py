@@ -399,7 +399,11 @@ def test_a_worker_that_was_refused_is_asked_again_in_a_while(monkeypatch):
 def test_what_a_process_keeps_of_a_sweep_is_named_with_the_program(monkeypatch):
     """A process that stays while its program is another one later: nothing that it was given is taken for ours."""
     before = InputBundle.from_inputs(Inputs()).digest
-    assert InputBundle.from_inputs(Inputs()).digest == before != InputBundle.of(Inputs(machines={"mine": ""})).digest
+    assert (
+        InputBundle.from_inputs(Inputs()).digest
+        == before
+        != InputBundle.from_inputs(Inputs(machines={"mine": ""})).digest
+    )
     monkeypatch.setattr("fairground.sweeps.farm.worker.CODE", "another")
     assert InputBundle.from_inputs(Inputs()).digest != before
 

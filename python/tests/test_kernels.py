@@ -56,7 +56,7 @@ def test_a_kernel_does_not_tell_what_load_tracking_says(kernel):
 
 
 def test_kernels_are_compared_like_any(kernel):
-    comparison = fg.compare("hikey960", PIPE, "fair:v6.12", kernel, seeds=2)
+    comparison = fg.compare("hikey960", PIPE, "fair:v6.12", kernel, seeds=2, store=False)
     assert len(comparison.failures) == 0 and comparison.table.to_pandas().test.unique().tolist() == [kernel]
 
 

@@ -168,7 +168,9 @@ def test_bad_input_is_a_value_error():
 
 
 def test_tests_that_change_no_decision_are_named():
-    comparison = fg.compare("hikey960", PIPE, "fair:v5.9", ["fair:v5.9", "fair:v5.9+asym-prev-first"], seeds=1)
+    comparison = fg.compare(
+        "hikey960", PIPE, "fair:v5.9", ["fair:v5.9", "fair:v5.9+asym-prev-first"], seeds=1, store=False
+    )
     assert comparison.identical == ["fair:v5.9"]
 
 
@@ -191,7 +193,7 @@ def test_a_comparison_is_that_of_the_command(command):
     theirs = subprocess.run(
         [command, "compare", *arguments, "--metrics", "all"], check=True, capture_output=True, text=True
     )
-    ours = fg.compare("hikey960", PIPE, "fair:v5.9", "fair:v5.9+asym-prev-first", seeds=6)
+    ours = fg.compare("hikey960", PIPE, "fair:v5.9", "fair:v5.9+asym-prev-first", seeds=6, store=False)
     assert str(ours) == theirs.stdout
     row = ours.table.to_pandas().set_index("metric").loc["ops_per_sec"]
     assert row.low <= row.improvement_pct <= row.high and row.significant
@@ -202,7 +204,9 @@ def test_a_comparison_is_that_of_the_command(command):
 
 def test_threads_have_no_part_in_a_result():
     tables = [
-        fg.compare("hikey960", PIPE, "fair:v5.9", ["fair:v5.4", "fair:v6.12"], seeds=2, jobs=jobs).table.to_pyarrow()
+        fg.compare(
+            "hikey960", PIPE, "fair:v5.9", ["fair:v5.4", "fair:v6.12"], seeds=2, jobs=jobs, store=False
+        ).table.to_pyarrow()
         for jobs in (1, 2)
     ]
     assert tables[0].equals(tables[1])

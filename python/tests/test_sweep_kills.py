@@ -6,8 +6,10 @@ And no run that was on record is done again. ``FAIRGROUND_KILLS`` says how often
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import time
+from contextlib import closing
 from pathlib import Path
 
 from fairground.sweeps.sweep import sweep
@@ -15,47 +17,47 @@ from sweeping import bytes_of, pipes, program
 
 EXPERIMENT = pipes(experiment={"name": "pipes", "seeds": 50})
 
-#: Carries the experiment out in packs of 16 runs. Two logs grow line by line: runs that were begun, and runs of which the
-#: sweep had said that they are on record, which it has when it comes back for the next.
+#: Carries the experiment out. A log grows by a line for each run of which the sweep was told that it had ended: it was on
+#: record then.
 PROGRAM = f"""
     import os, sys
-    from fairground.sweeps import store
-    from fairground.sweeps.engine import Local
-    from fairground.sweeps.sweep import sweep
+    from fairground.sweeps import progress, sweep
 
-    folder = sys.argv[1]
-    begun, kept = (os.open(f"{{folder}}/{{name}}", os.O_CREAT | os.O_APPEND | os.O_WRONLY) for name in ("begun", "kept"))
+    kept = os.open(sys.argv[1] + "/kept", os.O_CREAT | os.O_APPEND | os.O_WRONLY)
 
-    class Logged(Local):
-        def outcomes(self, work, inputs):
-            def logged():
-                for key, spec in work:
-                    os.write(begun, f"{{key}}\\n".encode())
-                    yield key, spec
+    class Logged(progress.Progress):
+        def step(self, failed=False):
+            os.write(kept, b"run\\n")
+            super().step(failed)
 
-            for key, outcome in super().outcomes(logged(), inputs):
-                yield key, outcome
-                os.write(kept, f"{{key}}\\n".encode())
-
-    store.RUNS_PER_PART = 16
-    sweep({EXPERIMENT!r}, folder + "/store", client=Logged(2))
+    sweep.Progress = Logged
+    sweep.sweep({EXPERIMENT!r}, sys.argv[1] + "/store", jobs=2)
 """
 
 
-def lines(path: Path) -> list[str]:
-    return path.read_text().splitlines() if path.exists() else []
+def lines(path: Path) -> int:
+    return len(path.read_text().splitlines()) if path.exists() else 0
 
 
-def killed(line: list[str], begun: Path, when: random.Random) -> bool:
+def on_record(store: Path) -> dict[bytes, bytes]:
+    """Results by their keys, to the byte; how long a run has taken is among them."""
+    try:
+        with closing(sqlite3.connect(f"file:{store}/results.sqlite?mode=ro", uri=True)) as index:
+            return dict(index.execute("SELECT key, content FROM entries JOIN results USING (id)"))
+    except sqlite3.OperationalError:
+        return {}
+
+
+def killed(line: list[str], kept: Path, when: random.Random) -> bool:
     """Starts a program and kills it, if it does not end before.
 
-    One time in four before it has got far, else some milliseconds after it has begun up to sixty more runs.
+    One time in four before it has got far, else some milliseconds after it has made up to sixty more runs.
     """
     early = when.random() < 0.25
     delay, more = (when.uniform(0, 2.0), 0) if early else (when.uniform(0, 0.02), when.randrange(1, 60))
-    goal = len(lines(begun)) + more
+    goal = lines(kept) + more
     process = subprocess.Popen(line)
-    while len(lines(begun)) < goal and process.poll() is None:
+    while lines(kept) < goal and process.poll() is None:
         time.sleep(0.002)
     time.sleep(delay)
     process.kill()
@@ -75,12 +77,13 @@ def test_kills_lose_only_runs_in_work(tmp_path):
         folder.mkdir()
         done = False
         while left and not done:
-            before, kept = len(lines(folder / "begun")), set(lines(folder / "kept"))
-            done = not killed(program(PROGRAM, folder), folder / "begun", when)
+            before = on_record(folder / "store")
+            done = not killed(program(PROGRAM, folder), folder / "kept", when)
             left -= not done
-            again = kept & set(lines(folder / "begun")[before:])
-            assert not again, f"{len(again)} runs were done twice (SEED={seed}, {left} kills left)"
+            after = on_record(folder / "store")
+            assert before.items() <= after.items(), f"runs were done twice (SEED={seed}, {left} kills left)"
+            assert len(after) >= lines(folder / "kept"), f"runs are lost (SEED={seed}, {left} kills left)"
         subprocess.run(program(PROGRAM, folder), check=True)
         assert bytes_of(sweep(EXPERIMENT, folder / "store"), tmp_path) == alone, f"SEED={seed}, {left} kills left"
-        assert sorted(path.name for path in (folder / "store").iterdir()) == ["index.sqlite", "lock", "parts"]
+        assert sorted(path.name for path in (folder / "store").iterdir()) == ["lock", "results.sqlite"]
         age += 1

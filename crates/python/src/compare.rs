@@ -1,12 +1,12 @@
 //! Base against tests, paired over seeds.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use fairground_lab::comparison::{self, Report, Row};
 use fairground_lab::sides::{MachineWorkload, SideSpec, Sides};
 use fairground_lab::tables::Format;
 use fairground_run::batch::Plan;
-use fairground_run::executor::Executor;
+use fairground_run::executor::{Executor, Progress};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
@@ -14,12 +14,18 @@ use crate::circumstances::{threads, workers, Options};
 use crate::errors::{failed, input, refused};
 use crate::interrupt::beside;
 use crate::machine::Machine;
+use crate::store::StoreLocation;
 use crate::table::{counts, figures, maybe_booleans, texts, Table};
 use crate::workload::Workload;
 
 /// Base against each test, metric by metric.
 #[pyclass(frozen, module = "fairground")]
-pub struct Comparison(Report);
+pub struct Comparison {
+    report: Report,
+    /// Warnings about the store.
+    #[pyo3(get)]
+    warnings: Vec<String>,
+}
 
 /// A row with the comparison it belongs to.
 type ComparisonRow<'a> = (&'a comparison::Comparison, &'a Row);
@@ -68,7 +74,7 @@ impl Comparison {
     /// Runs that failed: `side`, `seed`, `message`.
     #[getter]
     fn failures(&self) -> Table {
-        let failures = &self.0.failures;
+        let failures = &self.report.failures;
         Table::from_columns(vec![
             ("side", texts(failures.iter().map(|f| f.side.as_str()))),
             ("seed", counts(failures.iter().map(|f| f.seed))),
@@ -79,30 +85,30 @@ impl Comparison {
     /// What must be said beside the figures.
     #[getter]
     fn notes(&self) -> Vec<String> {
-        self.0.notes.clone()
+        self.report.notes.clone()
     }
 
     /// Tests that made the same run as base with every seed: no decision reached what differs.
     #[getter]
     fn identical(&self) -> Vec<String> {
-        self.0.comparisons.iter().filter(|c| c.identical()).map(|c| c.test.name.clone()).collect()
+        self.report.comparisons.iter().filter(|c| c.identical()).map(|c| c.test.name.clone()).collect()
     }
 
     /// As the command prints it: `own`, `mmtests`, `amd`, `arm`, `markdown`, `csv` or `json`.
     #[pyo3(signature = (format="own"))]
     fn render(&self, format: &str) -> PyResult<String> {
         let format: Format = format.parse().map_err(|e: String| refused(e))?;
-        Ok(format.render(&self.0))
+        Ok(format.render(&self.report))
     }
 
     fn __str__(&self) -> String {
-        Format::Own.render(&self.0)
+        Format::Own.render(&self.report)
     }
 }
 
 impl Comparison {
     fn rows(&self) -> impl Iterator<Item = ComparisonRow<'_>> {
-        self.0.comparisons.iter().flat_map(|c| c.rows.iter().map(move |row| (c, row)))
+        self.report.comparisons.iter().flat_map(|c| c.rows.iter().map(move |row| (c, row)))
     }
 }
 
@@ -142,9 +148,9 @@ impl Finder<'_, '_> {
 }
 
 /// Runs all sides, base first, with seeds 1 to `seeds`, on `jobs` threads (0: one for each CPU of this machine). `sched`:
-/// the scheduler of sides that name none.
+/// the scheduler of sides that name none. What `store` has is taken from there, and the rest is kept there.
 #[pyfunction]
-#[pyo3(signature = (machine, workload, sides, sched, seeds, jobs, options))]
+#[pyo3(signature = (machine, workload, sides, sched, seeds, jobs, store, options))]
 #[allow(clippy::too_many_arguments)]
 pub fn compare(
     py: Python<'_>,
@@ -154,6 +160,7 @@ pub fn compare(
     sched: Option<String>,
     seeds: i64,
     jobs: i64,
+    store: StoreLocation,
     options: Options,
 ) -> PyResult<Comparison> {
     let seeds = u64::try_from(seeds).ok().filter(|n| (1..=1_000_000).contains(n));
@@ -166,9 +173,17 @@ pub fn compare(
     let found = specs.iter().map(|side| finder.find(side)).collect::<PyResult<Vec<_>>>()?;
     let sides = Sides::on(&specs, found, sched.as_deref(), &options.config()?, &workers(py)?).map_err(input)?;
     let plan = Plan { scheds: specs.len(), seeds: (1..=seeds).collect(), jobs, check_determinism: false };
-    let results = beside(py, |stop| Executor::batch(&sides.experiments, &plan, None, &stop, &|_| ()))?;
+    let store = store.open()?;
+    let warnings = Mutex::new(store.iter().flat_map(|store| store.warnings().to_vec()).collect::<Vec<_>>());
+    let tell = |progress| {
+        if let Progress::Trouble(what) = progress {
+            warnings.lock().unwrap_or_else(PoisonError::into_inner).push(what);
+        }
+    };
+    let results = beside(py, |stop| Executor::batch(&sides.experiments, &plan, store.as_ref(), &stop, &tell))?;
     let results = results.map_err(|e| failed(e.to_string()))?;
     let mut report = sides.report(&plan.seeds, &results);
     finder.warnings.iter().chain(&sides.warnings).for_each(|warning| report.note(warning));
-    Ok(Comparison(report))
+    let warnings = warnings.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(Comparison { report, warnings })
 }

@@ -1,5 +1,6 @@
 //! Python exceptions of errors.
 
+use fairground_run::store::StoreError;
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -13,6 +14,33 @@ create_exception!(
     "A machine, workload, scheduler or option that is not understood. The message is the command's: where it stands, what was expected, and the nearest name."
 );
 create_exception!(fairground, RunFailed, PyRuntimeError, "A run that began and failed on its way.");
+
+create_exception!(fairground, SweepError, PyRuntimeError, "A sweep that cannot go on, or cannot begin.");
+create_exception!(
+    fairground,
+    StoreRefused,
+    SweepError,
+    "A directory that cannot be used as a store: of another version, damaged and in use, or something else."
+);
+create_exception!(
+    fairground,
+    CannotKeep,
+    SweepError,
+    "A store that takes no more results, because the disk is full as a rule. What it took stays."
+);
+
+/// A store that cannot be used, with what can be done.
+pub fn store_failed(error: StoreError) -> PyErr {
+    let help = match &error {
+        StoreError::Directory { .. } => None,
+        error => error.help().map(|help| help.to_string()),
+    };
+    let text = help.iter().fold(error.to_string(), |text, help| format!("{text}: {help}"));
+    match error {
+        StoreError::Database { .. } => CannotKeep::new_err(text),
+        _ => StoreRefused::new_err(text),
+    }
+}
 
 /// Bad input, with the command's words.
 pub fn input(error: impl Diagnostic) -> PyErr {

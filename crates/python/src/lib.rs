@@ -17,8 +17,10 @@ mod kernels;
 mod machine;
 mod reproduce;
 mod run;
+mod runs;
 mod stats;
-mod study;
+mod store;
+mod sweep_file;
 mod table;
 mod whatif;
 mod workload;
@@ -33,13 +35,11 @@ mod _fairground {
     #[pymodule_export]
     use super::compare::{compare, Comparison};
     #[pymodule_export]
-    use super::errors::{InputError, RunFailed};
+    use super::errors::{CannotKeep, InputError, RunFailed, StoreRefused, SweepError};
     #[pymodule_export]
     use super::explain::{explain_difference, explain_placements, Difference, Explanation};
     #[pymodule_export]
     use super::hardware::hardware;
-    #[pymodule_export]
-    use super::interrupt::Stopper;
     #[pymodule_export]
     use super::kernels::{build_kernel, kernels};
     #[pymodule_export]
@@ -49,7 +49,11 @@ mod _fairground {
     #[pymodule_export]
     use super::run::{run, Run};
     #[pymodule_export]
-    use super::study::{code, load_study, read_study, run_spec, spec_metrics};
+    use super::runs::{code, pack_outcomes, unpack_outcomes, Inputs, Outcome, RunKeys};
+    #[pymodule_export]
+    use super::store::{Results, Store};
+    #[pymodule_export]
+    use super::sweep_file::{load_sweep_file, read_sweep_file};
     #[pymodule_export]
     use super::table::Table;
     #[pymodule_export]

@@ -1,16 +1,13 @@
 //! Reproduction of published rows.
 
-use std::path::PathBuf;
-
 use fairground_lab::reproduce::{self, Kind, OurFigures, ReproducedRow, Request, Supplements};
-use fairground_linux::build::user_cache;
 use fairground_run::executor::Progress;
-use fairground_run::store::Store;
 use pyo3::prelude::*;
 
 use crate::circumstances::{threads, workers};
 use crate::errors::{input, refused};
 use crate::interrupt::beside;
+use crate::store::StoreLocation;
 use crate::table::{figures, maybe_booleans, maybe_counts, maybe_texts, texts, Table};
 
 /// Published figures beside ours.
@@ -187,23 +184,4 @@ pub fn reproduce_rows(
         (outcome, warnings)
     })?;
     Ok(Reproduction { result: outcome.map_err(input)?, warnings })
-}
-
-/// The store of results that the caller names.
-#[derive(FromPyObject)]
-pub enum StoreLocation {
-    /// True: the store in the user's cache directory. False: no store.
-    Default(bool),
-    Dir(PathBuf),
-}
-
-impl StoreLocation {
-    fn open(self) -> PyResult<Option<Store>> {
-        let dir = match self {
-            StoreLocation::Default(false) => return Ok(None),
-            StoreLocation::Default(true) => user_cache().map_err(input)?.join("results"),
-            StoreLocation::Dir(dir) => dir,
-        };
-        Store::open(&dir).map(Some).map_err(input)
-    }
 }

@@ -72,7 +72,8 @@ impl Table {
         Table::named(columns.into_iter().map(|(name, column)| (name.to_owned(), column)).collect())
     }
 
-    fn named(columns: Vec<(String, ArrayRef)>) -> Table {
+    /// Columns of one length, whose names are found as they are made.
+    pub fn named(columns: Vec<(String, ArrayRef)>) -> Table {
         let field =
             |(name, column): &(String, ArrayRef)| Field::new(name, column.data_type().clone(), column.null_count() > 0);
         let schema = Schema::new(columns.iter().map(field).collect::<Vec<_>>());

@@ -61,12 +61,20 @@ pub enum Progress {
 pub type ProgressListener<'a> = &'a (dyn Fn(Progress) + Sync);
 
 /// What all columns gave.
-pub struct Outcomes(Vec<Runs>);
+pub struct Outcomes {
+    runs: Vec<Runs>,
+    lost: bool,
+}
 
 impl Outcomes {
     /// Of a column.
     pub fn of(&self, asked: Asked) -> Runs {
-        self.0[asked.0].clone()
+        self.runs[asked.0].clone()
+    }
+
+    /// Whether the process of a run was lost: more runs here may fare no better.
+    pub fn is_any_lost(&self) -> bool {
+        self.lost
     }
 }
 
@@ -141,7 +149,7 @@ impl Executor {
         if stop.load(Ordering::Relaxed) {
             return Err(BatchError::Stopped);
         }
-        Ok(Outcomes(work.finish()))
+        Ok(work.finish())
     }
 }
 
@@ -182,6 +190,8 @@ struct Work<'a> {
 struct State {
     columns: Vec<ColumnState>,
     given: BTreeMap<Place, Result<RunReport, String>>,
+    /// The process of a run was lost.
+    lost: bool,
     /// Columns of which no run was begun and none is on record, the one to begin first at the front.
     fresh: VecDeque<usize>,
     /// The other columns with runs left, in the order of their means; without a mean: first.
@@ -267,7 +277,10 @@ impl<'a> Work<'a> {
         let column = &self.columns[c];
         match batch::contained(|| column.experiment.until(self.stop, column.sched, column.seeds[s])) {
             Ok(Ok(report)) => (Ok(report), true),
-            Ok(Err(error)) => (Err(error.to_string()), !matches!(error, RunError::Lost(_) | RunError::Limited(_))),
+            Ok(Err(error)) => {
+                self.state().lost |= matches!(error, RunError::Lost(_));
+                (Err(error.to_string()), error.is_result())
+            }
             Err(panicked) => (Err(panicked), true),
         }
     }
@@ -290,11 +303,12 @@ impl<'a> Work<'a> {
     }
 
     /// What every column gave. Called when nothing is left.
-    fn finish(self) -> Vec<Runs> {
-        let mut given = self.state.into_inner().unwrap_or_else(PoisonError::into_inner).given;
+    fn finish(self) -> Outcomes {
+        let State { mut given, lost, .. } = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut one = |place| given.remove(&place).unwrap_or_else(|| unreachable!("every run was made"));
         let columns = self.columns.iter().enumerate();
-        columns.map(|(c, column)| (0..column.seeds.len()).map(|s| one((c, s))).collect()).collect()
+        let runs = columns.map(|(c, column)| (0..column.seeds.len()).map(|s| one((c, s))).collect()).collect();
+        Outcomes { runs, lost }
     }
 }
 
@@ -303,6 +317,7 @@ impl State {
         State {
             columns: (0..columns).map(|_| ColumnState::default()).collect(),
             given: BTreeMap::new(),
+            lost: false,
             fresh: VecDeque::new(),
             begun: BTreeSet::new(),
             took: (Duration::ZERO, 0),

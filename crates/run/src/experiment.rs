@@ -64,6 +64,14 @@ pub enum RunError {
     Lost(String),
 }
 
+impl RunError {
+    /// Whether the same run would end so again, wherever it is made: what a limit has ended, or what was lost, is no
+    /// result and is not recorded.
+    pub fn is_result(&self) -> bool {
+        !matches!(self, RunError::Limited(_) | RunError::Lost(_))
+    }
+}
+
 impl From<SimError> for RunError {
     fn from(error: SimError) -> RunError {
         let text = error.to_string().trim_end().to_owned();

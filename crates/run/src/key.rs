@@ -4,11 +4,11 @@
 //! [`CODE`] is the hash of that code: whole crates, without comments and tests (`crates/run/build/code_hash.rs`).
 
 use std::fmt;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::str::FromStr;
 
 use fairground_sim::Config;
+use fairground_workload::Workload;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::experiment::Experiment;
@@ -64,22 +64,22 @@ impl FromStr for Key {
 pub struct ColumnKey(Key);
 
 impl ColumnKey {
-    /// Of the scheduler at `sched`. Machine, workload and configuration count by their content, our own scheduler by its
-    /// features, a kernel by the content of its library.
+    /// Of the scheduler at `sched`. Machine, workload and configuration count by their content, which the name of a
+    /// workload (that of its file, or the spelling of its options) is no part of; our own scheduler by its name and its
+    /// features, a kernel by its name and the content of its library.
     ///
     /// # Errors
     /// If the library cannot be read.
     pub fn of(experiment: &Experiment, sched: usize) -> io::Result<ColumnKey> {
         let spec = &experiment.scheds[sched];
         let config = Config { seed: 0, ..experiment.config };
-        let content = match (spec.features(), spec.library()) {
-            (Some(features), _) => format!("{features:?}"),
-            (None, Some(library)) => format!("library {:032x}", digest(library)?),
-            (None, None) => unreachable!("a scheduler is ours or has a library"),
+        let content = match spec.features() {
+            Some(features) => format!("{features:?}"),
+            None => format!("library {:032x}", spec.library_digest()?),
         };
         let parts = [
             experiment.machine.to_toml(),
-            serde_json::to_string(&*experiment.workload)?,
+            serde_json::to_string(&Workload { name: String::new(), ..Workload::clone(&experiment.workload) })?,
             serde_json::to_string(&config)?,
             spec.to_string(),
             content,
@@ -87,24 +87,14 @@ impl ColumnKey {
         Ok(ColumnKey(Key::of_parts(&parts.each_ref().map(|part| part.as_bytes()))))
     }
 
+    /// Of runs that cannot be made, for this reason.
+    pub(crate) fn of_impossible(spec: &str, reason: &str) -> ColumnKey {
+        ColumnKey(Key::of_parts(&[b"impossible", spec.as_bytes(), reason.as_bytes()]))
+    }
+
     /// With a seed.
     pub fn with(self, seed: u64) -> Key {
         Key::of_parts(&[&self.0.bytes(), &seed.to_le_bytes()])
-    }
-}
-
-/// Of all bytes of a file, wherever its position is.
-fn digest(file: &File) -> io::Result<u128> {
-    // Opened anew: a position of its own.
-    let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(file));
-    let mut file = File::open(path)?;
-    let mut hash = Xxh3::new();
-    let mut buffer = vec![0; 1 << 20];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(hash.digest128()),
-            n => hash.update(&buffer[..n]),
-        }
     }
 }
 
@@ -114,7 +104,6 @@ mod tests {
     use std::sync::Arc;
 
     use fairground_machine::Machine;
-    use fairground_workload::Workload;
 
     use super::*;
     use crate::sched_spec::SchedSpec;
@@ -148,6 +137,9 @@ mod tests {
             key(&Experiment { config, ..fair("sched-pipe:loops=10", "fair:v5.9") }),
         ]);
         assert_eq!(keys.len(), 6);
+        let renamed = fair("sched-pipe:loops=10", "fair:v5.9");
+        let renamed = renamed.with_workload(Workload { name: "x.json".into(), ..Workload::clone(&renamed.workload) });
+        assert_eq!(key(&plain), key(&renamed));
         let seeded =
             Experiment { config: Config { seed: 9, ..Default::default() }, ..fair("sched-pipe:loops=10", "fair:v5.9") };
         assert_eq!(key(&plain), key(&seeded), "the seed of the configuration is replaced by that of each run");

@@ -1,43 +1,63 @@
-//! One run of a sweep: from plain data to what can be run.
+//! One run as plain data, and from there to what can be run.
+//!
+//! ```
+//! use fairground_run::run_spec::{Inputs, Resolver, RunSpec};
+//!
+//! let spec = RunSpec::new("hikey960", "sched-pipe:loops=10", "fair:v5.9", 1);
+//! let resolver = Resolver::new(Inputs::default());
+//! let (experiment, _) = spec.experiment(&resolver)?;
+//! let other = RunSpec { seed: 2, ..spec.clone() };
+//! assert_ne!(spec.key(&resolver)?, other.key(&resolver)?);
+//! # Ok::<(), fairground_run::run_spec::RunSpecError>(())
+//! ```
+
+mod inputs;
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::time::Instant;
 
-use fairground_linux::build::{BuiltKernel, Record};
-use fairground_machine::{CpuMask, Machine, MachineError, MachineSpec, Perturbation};
-use fairground_workload::{Warning, Workload, WorkloadError};
+use fairground_linux::build::{BuiltKernel, Record as BuildRecord};
+use fairground_machine::{Machine, MachineError, Perturbation};
+use fairground_workload::WorkloadError;
 use miette::Diagnostic;
 use nix::sys::memfd::{memfd_create, MFdFlags};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::batch::RunReport;
-use crate::experiment::{Experiment, RunError, Stop};
-use crate::metrics::metrics;
-use crate::metrics::Metric;
-use crate::run_config::{endless_refused, notes, ExperimentAndNotes, ExperimentError, InvalidSetting, RunConfig};
+pub(crate) use self::inputs::{machine, workload};
+pub use self::inputs::{Inputs, KernelInput, Resolver};
+use crate::batch;
+use crate::experiment::{RunError, Stop};
+use crate::key::{ColumnKey, Key};
+use crate::run_config::{endless_refused, ExperimentAndNotes, ExperimentError, InvalidSetting, RunConfig};
 use crate::sched_spec::{SchedSpec, SchedSpecError};
+use crate::store::Record;
+use crate::worker::Workers;
+
+/// A figure of a machine that a run perturbs: its path in the machine file, how, and the value.
+pub type Perturbed = (String, Way, f64);
 
 /// All that determines a run but the content of what it names.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunSpec {
-    /// A preset or the name of a content, with the CPUs to which the workload is bound: `kunpeng920@node0`.
+    /// A preset or an input, with the CPUs to which the workload is bound: `kunpeng920@node0`.
     pub machine: String,
-    /// Figures of the machine that are turned: path, how, value.
-    pub figures: Vec<(String, Way, f64)>,
-    /// A built-in or the name of a content, with options.
+    /// Figures of the machine that are perturbed, one after the other.
+    pub figures: Vec<Perturbed>,
+    /// A built-in or an input, with options.
     pub workload: String,
-    /// Scheduler.
+    /// `fair:PRESET+feature-feature`, or `linux:NAME` of an input.
     pub sched: String,
-    /// RunConfig by their names.
+    /// Settings of [`RunConfig`] by their names.
     pub options: Vec<(String, Value)>,
-    /// Seed.
+    /// Of all random draws.
     pub seed: u64,
 }
 
-/// How a figure is turned.
+/// How a figure is perturbed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Way {
@@ -57,34 +77,22 @@ impl Way {
     }
 }
 
-/// What a run names and this program does not have.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Contents<'a> {
-    /// Text of the machine's file; none: a preset.
-    pub machine: Option<&'a str>,
-    /// Name and content of the workload's file; none: a built-in.
-    pub workload: Option<(&'a str, &'a [u8])>,
-    /// The kernel; none: our own scheduler.
-    pub kernel: Option<KernelContent<'a>>,
-}
-
-/// A built kernel.
-#[derive(Clone, Copy, Debug)]
-pub struct KernelContent<'a> {
-    /// Its shared object.
-    pub library: &'a [u8],
-    /// CONFIG_HZ and CONFIG_NR_CPUS, where they are on record.
-    pub built_with: Option<(u32, u32)>,
-}
-
 /// Why there is nothing to run.
 #[derive(Debug, Error, Diagnostic)]
 pub enum RunSpecError {
-    /// The machine, as it is or as it is turned.
+    /// A file or a kernel whose content is not at hand: that says nothing of the run.
+    #[error("{what} {name:?} is not among the inputs of this run")]
+    NotAmongInputs {
+        /// `machine`, `workload` or `scheduler`.
+        what: &'static str,
+        /// As the spec names it.
+        name: String,
+    },
+    /// The machine, as it is or as it is perturbed.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Machine(#[from] MachineError),
-    /// A figure that cannot be turned.
+    /// A figure that cannot be perturbed.
     #[error("machine {machine} has no figure {path} that could be turned")]
     NoFigure {
         /// The machine.
@@ -100,10 +108,7 @@ pub enum RunSpecError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Sched(#[from] SchedSpecError),
-    /// A kernel without its library.
-    #[error("scheduler {0}: the kernel's library is not at hand")]
-    NoLibrary(String),
-    /// The library cannot be laid out.
+    /// The library cannot be laid out in memory: that says nothing of the run.
     #[error("scheduler {sched}: cannot lay the kernel's library out: {cause}")]
     Library {
         /// The scheduler.
@@ -111,113 +116,122 @@ pub enum RunSpecError {
         /// What the system says.
         cause: io::Error,
     },
-    /// A circumstance.
+    /// A setting.
     #[error(transparent)]
     #[diagnostic(transparent)]
-    Circumstance(#[from] InvalidSetting),
+    Setting(#[from] InvalidSetting),
     /// All of it together.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Experiment(#[from] ExperimentError),
 }
 
+impl RunSpecError {
+    /// Whether it says something of the run, and would say the same on every computer.
+    pub fn is_of_the_run(&self) -> bool {
+        !matches!(self, RunSpecError::NotAmongInputs { .. } | RunSpecError::Library { .. })
+    }
+}
+
 impl RunSpec {
-    /// Ready to run, and what must be said of it. No file is read.
+    /// A run with all settings as by default and no figure perturbed.
+    pub fn new(machine: &str, workload: &str, sched: &str, seed: u64) -> RunSpec {
+        let [machine, workload, sched] = [machine, workload, sched].map(str::to_owned);
+        RunSpec { machine, figures: Vec::new(), workload, sched, options: Vec::new(), seed }
+    }
+
+    /// Ready to run, and what must be said of it besides what the run itself says. No file is read.
     ///
     /// # Errors
     /// What is not understood, or does not go together.
-    pub fn experiment(&self, contents: &Contents) -> Result<ExperimentAndNotes, RunSpecError> {
-        let (machine, workload, warnings) = self.work(contents)?;
-        let mut said = endless_refused(warnings)?;
-        let mut circumstances = RunConfig::default();
-        self.options.iter().try_for_each(|(name, value)| circumstances.set(name, value))?;
-        let sched = sched(&self.sched, contents.kernel.as_ref())?;
-        let (experiment, more) = circumstances.experiment_of(machine, workload, vec![sched])?;
-        said.extend(more);
-        Ok((experiment, said))
+    pub fn experiment(&self, resolver: &Resolver) -> Result<ExperimentAndNotes, RunSpecError> {
+        let (machine, cpus) = resolver.machine(&self.machine, &self.figures)?;
+        let on = (self.machine.as_str(), self.figures.as_slice());
+        let (workload, warnings) = resolver.workload(&self.workload, on, &machine, cpus.as_ref())?;
+        let mut notes = endless_refused(warnings)?;
+        let mut config = RunConfig::default();
+        self.options.iter().try_for_each(|(name, value)| config.set(name, value))?;
+        let (experiment, more) = config.experiment_of(machine, workload, vec![resolver.sched(&self.sched)?])?;
+        notes.extend(more);
+        Ok((experiment, notes))
     }
 
-    /// Carries it out, in the `experiment` that [`Self::experiment`] gave with the notes `said`. The report has all that
-    /// must be said of the run.
+    /// The key under which the store has its result: that of the same run of any other command. A spec that cannot be run
+    /// has one of its own, as its failure is a result too.
     ///
     /// # Errors
-    /// Why there is none.
-    pub fn report(&self, experiment: &Experiment, said: Vec<String>, stop: &Stop) -> Result<RunReport, RunError> {
-        let mut report = experiment.until(stop, 0, self.seed)?;
-        report.notes = [said, report.notes, notes(&experiment.config)].concat();
-        Ok(report)
+    /// What is named and not at hand.
+    pub fn key(&self, resolver: &Resolver) -> Result<Key, RunSpecError> {
+        Ok(self.keys(resolver)?.0.with(self.seed))
     }
 
-    /// What the run reports.
+    /// The key of this run with any seed, and what must be said of such runs.
     ///
     /// # Errors
-    /// A machine or workload that is not understood.
-    pub fn metrics(&self, contents: &Contents) -> Result<Vec<Metric>, RunSpecError> {
-        let (machine, workload, _) = self.work(contents)?;
-        Ok(metrics(&workload, &machine))
-    }
-
-    fn work(&self, contents: &Contents) -> Result<(Machine, Workload, Vec<Warning>), RunSpecError> {
-        let (mut machine, cpus) = machine(&self.machine, contents.machine)?;
-        for (path, way, value) in &self.figures {
-            machine = turned(&machine, path, way.by(*value))?;
+    /// As [`Self::key`].
+    pub fn keys(&self, resolver: &Resolver) -> Result<(ColumnKey, Vec<String>), RunSpecError> {
+        match self.experiment(resolver) {
+            Ok((experiment, notes)) => match ColumnKey::of(&experiment, 0) {
+                Ok(key) => Ok((key, [notes, crate::run_config::notes(&experiment.config)].concat())),
+                Err(cause) => Err(RunSpecError::Library { sched: self.sched.clone(), cause }),
+            },
+            Err(error) if error.is_of_the_run() => Ok((self.key_of_impossible(&error), Vec::new())),
+            Err(error) => Err(error),
         }
-        let (workload, warnings) = workload(&self.workload, contents.workload, &machine, cpus.as_ref())?;
-        Ok((machine, workload, warnings))
+    }
+
+    fn key_of_impossible(&self, error: &RunSpecError) -> ColumnKey {
+        let spec = RunSpec { seed: 0, ..self.clone() };
+        // Strings and numbers: there is nothing that could fail but a figure that is no number.
+        let text = serde_json::to_string(&spec).unwrap_or_default();
+        ColumnKey::of_impossible(&text, &error.to_string())
+    }
+
+    /// Carries it out. What keeps it from being made is its failure.
+    ///
+    /// # Errors
+    /// What is no result: a limit ended it, or what was lost says nothing of the run.
+    pub fn record(&self, resolver: &Resolver, workers: Workers, stop: &Stop) -> Result<Record, RunError> {
+        let begun = Instant::now();
+        let outcome = match self.experiment(resolver) {
+            Ok((mut experiment, _)) => {
+                experiment.workers = workers;
+                match batch::contained(|| experiment.until(stop, 0, self.seed)) {
+                    Ok(Err(error)) if !error.is_result() => return Err(error),
+                    Ok(outcome) => outcome.map_err(|error| error.to_string()),
+                    Err(panicked) => Err(panicked),
+                }
+            }
+            Err(error) if error.is_of_the_run() => Err(error.to_string().trim_end().to_owned()),
+            Err(error) => return Err(RunError::Lost(error.to_string())),
+        };
+        Ok(Record { what: self.to_string(), wall_ns: begun.elapsed().as_nanos() as u64, outcome })
     }
 }
 
-/// A preset, or the machine of this text; and the CPUs that are named behind its name.
-pub(crate) fn machine(name: &str, text: Option<&str>) -> Result<(Machine, Option<CpuMask>), MachineError> {
-    let spec = MachineSpec::parse(name);
-    let machine = match text {
-        Some(text) => Machine::from_toml(spec.name, text)?,
-        None => Machine::preset(spec.name)?,
-    };
-    let cpus = spec.subset.map(|subset| machine.subset(subset)).transpose()?;
-    Ok((machine, cpus))
+/// For people.
+impl std::fmt::Display for RunSpec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let RunSpec { machine, workload, sched, seed, .. } = self;
+        write!(f, "{machine} {workload} {sched} seed {seed}")
+    }
 }
 
-pub(crate) fn turned(machine: &Machine, path: &str, turn: Perturbation) -> Result<Machine, RunSpecError> {
+pub(crate) fn perturbed(machine: &Machine, path: &str, by: Perturbation) -> Result<Machine, RunSpecError> {
     let no_figure = || RunSpecError::NoFigure { machine: machine.name.clone(), path: path.into() };
-    machine.perturbed(path, turn)?.ok_or_else(no_figure)
+    machine.perturbed(path, by)?.ok_or_else(no_figure)
 }
 
-/// A built-in with options, or the workload of a file with this content.
-pub(crate) fn workload(
-    name: &str,
-    content: Option<(&str, &[u8])>,
-    machine: &Machine,
-    cpus: Option<&CpuMask>,
-) -> Result<(Workload, Vec<Warning>), WorkloadError> {
-    let (mut workload, mut warnings) = match content {
-        Some((file, content)) => {
-            let options = name.strip_prefix(file).and_then(|rest| rest.strip_prefix(':')).unwrap_or_default();
-            Workload::from_file_content(file, options, content, machine)?
-        }
-        None => Workload::builtin(name, machine)?,
-    };
-    warnings.extend(cpus.map(|cpus| workload.bind(cpus)).unwrap_or_default());
-    Ok((workload, warnings))
-}
-
-fn sched(text: &str, kernel: Option<&KernelContent>) -> Result<SchedSpec, RunSpecError> {
-    match kernel {
-        Some(kernel) => {
-            let library =
-                laid_out(kernel.library).map_err(|cause| RunSpecError::Library { sched: text.into(), cause })?;
-            let built = kernel.built_with.map(|(hz, nr_cpus)| {
-                let mut record = Record::default();
-                (record.hz, record.nr_cpus) = (hz, nr_cpus);
-                let name = text.strip_prefix("linux:").unwrap_or(text).into();
-                BuiltKernel { name, library: "the library".into(), record }
-            });
-            Ok(SchedSpec::of_library(text, library, built))
-        }
-        // By its name a kernel would be that of this computer, which need not be the one that is meant.
-        None if text.starts_with("linux:") => Err(RunSpecError::NoLibrary(text.into())),
-        None => Ok(text.parse()?),
-    }
+/// A kernel of this content.
+fn kernel(text: &str, input: &KernelInput) -> Result<SchedSpec, RunSpecError> {
+    let library = laid_out(&input.library).map_err(|cause| RunSpecError::Library { sched: text.into(), cause })?;
+    let built = input.built_with.map(|(hz, nr_cpus)| {
+        let mut record = BuildRecord::default();
+        (record.hz, record.nr_cpus) = (hz, nr_cpus);
+        let name = text.strip_prefix("linux:").unwrap_or(text).into();
+        BuiltKernel { name, library: "the library".into(), record }
+    });
+    Ok(SchedSpec::of_library(text, library, built))
 }
 
 /// A file in memory.
@@ -233,7 +247,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::batch::Runner;
 
     fn spec(changes: Value) -> RunSpec {
         let mut plain = json!({
@@ -244,45 +257,91 @@ mod tests {
         serde_json::from_value(plain).unwrap()
     }
 
-    fn hash(spec: &RunSpec, contents: &Contents) -> u128 {
-        spec.experiment(contents).unwrap().0.run(0, spec.seed).unwrap().hash
+    fn hash(spec: &RunSpec, inputs: &Inputs) -> u128 {
+        let record = spec.record(&Resolver::new(inputs.clone()), Workers::default(), &Stop::default());
+        record.unwrap().outcome.unwrap().hash
+    }
+
+    fn mine() -> Inputs {
+        let machines = [("mine".to_owned(), preset_text("hikey960").unwrap().to_owned())];
+        Inputs { machines: machines.into(), ..Inputs::default() }
+    }
+
+    fn with_kernel(built_with: Option<(u32, u32)>) -> Resolver {
+        let kernel = KernelInput { library: b"no library".into(), built_with };
+        Resolver::new(Inputs { kernels: [("mine".to_owned(), kernel)].into(), ..Inputs::default() })
     }
 
     #[test]
-    fn content_stands_for_what_has_its_name() {
-        let machine = preset_text("hikey960");
-        let load: &[u8] = br#"{ "tasks": { "t": { "loop": 2, "run": 2000 } } }"#;
-        let preset = hash(&spec(json!({})), &Contents::default());
-        let named = spec(json!({ "machine": "mine" }));
-        assert_eq!(hash(&named, &Contents { machine, ..Contents::default() }), preset);
-        let on_some = spec(json!({ "machine": "mine@4-7" }));
-        assert_ne!(hash(&on_some, &Contents { machine, ..Contents::default() }), preset);
-        let workload = Some(("a:b", load));
+    fn an_input_stands_for_what_has_its_name() {
+        let load = br#"{ "tasks": { "t": { "loop": 2, "run": 2000 } } }"#;
+        let preset = hash(&spec(json!({})), &Inputs::default());
+        assert_eq!(hash(&spec(json!({ "machine": "mine" })), &mine()), preset);
+        assert_ne!(hash(&spec(json!({ "machine": "mine@4-7" })), &mine()), preset);
+        let inputs = Inputs { workloads: [("a:b".to_owned(), load.to_vec())].into(), ..Inputs::default() };
         let loaded = spec(json!({ "workload": "a:b:duration=0.001" }));
-        let (experiment, _) = loaded.experiment(&Contents { workload, ..Contents::default() }).unwrap();
+        let (experiment, _) = loaded.experiment(&Resolver::new(inputs)).unwrap();
         assert_eq!(experiment.workload.duration_ns, Some(1_000_000));
     }
 
     #[test]
     fn names_are_not_looked_for_on_this_computer() {
-        let refused = |changes| spec(changes).experiment(&Contents::default()).err().unwrap();
-        assert!(matches!(refused(json!({ "machine": "../../machines/hikey.toml" })), RunSpecError::Machine(_)));
-        assert!(matches!(refused(json!({ "workload": "Cargo.toml" })), RunSpecError::Workload(_)));
-        assert!(matches!(refused(json!({ "sched": "linux:./Cargo.toml" })), RunSpecError::NoLibrary(_)));
+        let resolver = Resolver::new(Inputs::default());
+        let error = |changes| spec(changes).keys(&resolver).err().unwrap();
+        for (changes, what) in [
+            (json!({ "machine": "../../machines/hikey.toml" }), "machine"),
+            (json!({ "workload": "./load.json" }), "workload"),
+            (json!({ "sched": "linux:./Cargo.toml" }), "scheduler"),
+        ] {
+            assert!(error(changes).to_string().starts_with(what));
+        }
+        let unknown = spec(json!({ "workload": "Cargo.toml" })).experiment(&resolver).err().unwrap();
+        assert!(matches!(unknown, RunSpecError::Workload(_)));
     }
 
     #[test]
     fn a_kernel_of_content_has_its_rate_and_its_size() {
         let sched = json!({ "sched": "linux:mine" });
-        let kernel = |built_with| Contents {
-            kernel: Some(KernelContent { library: b"no library", built_with }),
-            ..Contents::default()
-        };
-        let (experiment, _) = spec(sched.clone()).experiment(&kernel(Some((1000, 8)))).unwrap();
+        let (experiment, _) = spec(sched.clone()).experiment(&with_kernel(Some((1000, 8)))).unwrap();
         assert_eq!(experiment.config.hz, 1000);
-        let small = spec(sched.clone()).experiment(&kernel(Some((1000, 4)))).err().unwrap();
+        let small = spec(sched.clone()).experiment(&with_kernel(Some((1000, 4)))).err().unwrap();
         assert!(small.to_string().contains("linux:mine was built for 4"), "{small}");
-        assert_eq!(spec(sched).experiment(&kernel(None)).unwrap().0.config.hz, 250);
+        assert_eq!(spec(sched).experiment(&with_kernel(None)).unwrap().0.config.hz, 250);
+    }
+
+    /// A machine file that is renamed, a figure that is perturbed to what it is: the same run.
+    #[test]
+    fn equal_runs_have_equal_keys() {
+        let key = |changes, inputs: Inputs| spec(changes).key(&Resolver::new(inputs)).unwrap();
+        let plain = key(json!({}), Inputs::default());
+        assert_eq!(key(json!({ "machine": "mine" }), mine()), plain);
+        let (experiment, _) =
+            RunConfig::default().find("hikey960", "sched-pipe:loops=10", &["fair:v5.9".to_owned()]).unwrap();
+        assert_eq!(ColumnKey::of(&experiment, 0).unwrap().with(1), plain, "that of another command");
+        let others = [
+            json!({ "machine": "hikey960@0-3" }),
+            json!({ "workload": "sched-pipe:loops=11" }),
+            json!({ "sched": "fair:v6.12" }),
+            json!({ "seed": 2 }),
+            json!({ "figures": [["costs.soft.wakeup", "to", 1.0]] }),
+            json!({ "options": [["hz", 100]] }),
+            json!({ "workload": "sched-pipe:lops=10" }),
+            json!({ "workload": "sched-pipe:lops=11" }),
+        ];
+        let keys: std::collections::BTreeSet<Key> =
+            others.iter().map(|changes| key(changes.clone(), Inputs::default())).chain([plain]).collect();
+        assert_eq!(keys.len(), others.len() + 1);
+    }
+
+    #[test]
+    fn what_cannot_be_run_has_a_failure_and_what_is_not_at_hand_has_none() {
+        let record = |changes| {
+            let resolver = Resolver::new(Inputs::default());
+            spec(changes).record(&resolver, Workers::default(), &Stop::default())
+        };
+        let failure = record(json!({ "workload": "sched-pipe:lops=1" })).unwrap().outcome.unwrap_err();
+        assert!(failure.contains("no option `lops`"), "{failure}");
+        assert!(matches!(record(json!({ "sched": "linux:mine" })), Err(RunError::Lost(_))));
     }
 
     #[test]
@@ -297,9 +356,11 @@ mod tests {
     fn figures_are_turned_one_after_the_other() {
         let twice = json!({ "figures": [["costs.soft.wakeup", "to", 100], ["costs.soft.wakeup", "times", 3]] });
         let once = json!({ "figures": [["costs.soft.wakeup", "to", 300]] });
-        let hash = |changes| hash(&spec(changes), &Contents::default());
+        let hash = |changes| hash(&spec(changes), &Inputs::default());
         assert_eq!(hash(twice), hash(once));
-        let error = spec(json!({ "figures": [["costs.soft.wakup", "to", 1]] })).experiment(&Contents::default()).err();
+        let error = spec(json!({ "figures": [["costs.soft.wakup", "to", 1]] }))
+            .experiment(&Resolver::new(Inputs::default()))
+            .err();
         assert_eq!(error.unwrap().to_string(), "machine hikey960 has no figure costs.soft.wakup that could be turned");
     }
 }

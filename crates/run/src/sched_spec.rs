@@ -3,10 +3,10 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use fairground_fair::{Fair, FairError, Features, Options};
 use fairground_linux::build::{is_any_library_allowed, BuildError, BuiltKernel, Kernels};
@@ -14,12 +14,15 @@ use fairground_machine::Machine;
 use fairground_sim::Scheduler;
 use miette::Diagnostic;
 use thiserror::Error;
+use xxhash_rust::xxh3::Xxh3;
 
 /// A scheduler under test, as typed and checked.
 #[derive(Clone)]
 pub struct SchedSpec {
     text: String,
     kind: Kind,
+    /// Of the library, once it has been asked for.
+    digest: Arc<OnceLock<u128>>,
 }
 
 #[derive(Clone)]
@@ -101,7 +104,7 @@ impl FromStr for SchedSpec {
                 return Err(SchedSpecError::UnknownFamily { text, family, rest });
             }
         };
-        Ok(SchedSpec { text: text.into(), kind })
+        Ok(SchedSpec::new(text, kind))
     }
 }
 
@@ -138,10 +141,14 @@ fn open(text: &str, path: &Path) -> Result<File, SchedSpecError> {
 }
 
 impl SchedSpec {
+    fn new(text: &str, kind: Kind) -> SchedSpec {
+        SchedSpec { text: text.into(), kind, digest: Arc::default() }
+    }
+
     /// A kernel on record.
     fn named(text: &str, kernel: BuiltKernel) -> Result<SchedSpec, SchedSpecError> {
         let library = Arc::new(open(text, &kernel.library)?);
-        Ok(SchedSpec { text: text.into(), kind: Kind::Built(library, Arc::new(kernel)) })
+        Ok(SchedSpec::new(text, Kind::Built(library, Arc::new(kernel))))
     }
 
     /// A kernel whose library is at hand, with what is on record of it.
@@ -151,7 +158,7 @@ impl SchedSpec {
             Some(kernel) => Kind::Built(library, Arc::new(kernel)),
             None => Kind::Linux(library),
         };
-        SchedSpec { text: text.into(), kind }
+        SchedSpec::new(text, kind)
     }
 
     /// What is on record of a kernel that was named; none of one given by its path.
@@ -175,6 +182,35 @@ impl SchedSpec {
         match &self.kind {
             Kind::Fair(_) => None,
             Kind::Linux(library) | Kind::Built(library, _) => Some(library),
+        }
+    }
+}
+
+impl SchedSpec {
+    /// xxh3-128 of the library of a built kernel; of nothing if the scheduler is ours.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn library_digest(&self) -> io::Result<u128> {
+        if let Some(known) = self.digest.get() {
+            return Ok(*known);
+        }
+        let found = self.library().map_or(Ok(0), |library| digest(library))?;
+        Ok(*self.digest.get_or_init(|| found))
+    }
+}
+
+/// Of all bytes of a file, wherever its position is.
+fn digest(file: &File) -> io::Result<u128> {
+    // Opened anew: a position of its own.
+    let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(file));
+    let mut file = File::open(path)?;
+    let mut hash = Xxh3::new();
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(hash.digest128()),
+            n => hash.update(&buffer[..n]),
         }
     }
 }

@@ -1,10 +1,10 @@
 """Sweeps: many runs over machines, workloads, schedulers, features and figures, and what they say together."""
 
-from .engine import Executor, Local
+from .._fairground import Outcome, Store
+from .engine import Executor
 from .errors import CannotKeep, StoreRefused, StoreWarning, SweepError
 from .experiment import Axis, Experiment
-from .spec import Inputs, Kernel, Outcome, RunSpec
-from .store import Store
+from .spec import Inputs, Kernel, RunSpec
 from .sweep import Sweep, look
 
 __all__ = [
@@ -14,7 +14,6 @@ __all__ = [
     "Experiment",
     "Inputs",
     "Kernel",
-    "Local",
     "Outcome",
     "RunSpec",
     "Store",

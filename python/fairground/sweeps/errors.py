@@ -1,16 +1,8 @@
 """How a sweep can end early. Whatever was finished is kept, and a later start goes on from there."""
 
+from .._fairground import CannotKeep, StoreRefused, SweepError
 
-class SweepError(RuntimeError):
-    """A sweep that cannot go on, or cannot begin."""
-
-
-class StoreRefused(SweepError):
-    """A directory that cannot be used as a store: in use by another process, of a newer program, or something else."""
-
-
-class CannotKeep(SweepError):
-    """A store that takes no more results, or cannot read what it has, because the disk is full as a rule. What it took stays."""
+__all__ = ["CannotKeep", "RunLost", "StoreRefused", "StoreWarning", "SweepError"]
 
 
 class RunLost(SweepError):

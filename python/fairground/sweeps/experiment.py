@@ -20,14 +20,13 @@ import itertools
 import json
 import math
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike, fspath
 from typing import Any
 
 from .. import _fairground
-from .._fairground import InputError, Machine
+from .._fairground import InputError, Machine, RunKeys
 from .design import Point, arranged, between, drawn
 from .spec import CANONICAL, Inputs, Kernel, RunSpec
 
@@ -144,7 +143,7 @@ class Experiment:
         InputError
             It cannot be read, or names something that there is not.
         """
-        return cls._of(*_fairground.load_study(fspath(path)))
+        return cls._of(*_fairground.load_sweep_file(fspath(path)))
 
     @classmethod
     def from_dict(
@@ -175,7 +174,7 @@ class Experiment:
         """
         texts = {name: _machine_text(given) for name, given in (machines or {}).items()}
         contents = {name: json.dumps(given, indent=1).encode() for name, given in (workloads or {}).items()}
-        return cls._of(*_fairground.read_study(dict(content), fspath(directory), texts, contents))
+        return cls._of(*_fairground.read_sweep_file(dict(content), fspath(directory), texts, contents))
 
     @classmethod
     def _of(
@@ -271,10 +270,17 @@ class Experiment:
 
     def specs(self) -> Iterator[RunSpec]:
         """All runs in the order of the design, seeds innermost."""
-        for choices in self._choices():
-            parts = self._parts(choices)
+        for point in self.points_specs():
             for seed in range(1, self.seeds + 1):
-                yield RunSpec(seed=seed, **parts)
+                yield replace(point, seed=seed)
+
+    def points_specs(self) -> Iterator[RunSpec]:
+        """The first run of each point."""
+        return (RunSpec(**self._parts(choices)) for choices in self._choices())
+
+    def keys(self) -> RunKeys:
+        """The keys of all runs, in the order of :meth:`specs`."""
+        return self.inputs.compiled.keys((spec.to_json() for spec in self.points_specs()), self.seeds)
 
     def _parts(self, choices: tuple[Choice, ...]) -> dict[str, Any]:
         """What the runs at a point have in common."""
@@ -305,28 +311,6 @@ class Experiment:
             return workload
         bare = workload in self.inputs.workloads or ":" not in workload
         return f"{workload}{':' if bare else ','}{','.join(options)}"
-
-    @cached_property
-    def metrics(self) -> dict[str, dict[str, str]]:
-        """What runs report: ``unit`` and ``better`` (``higher`` or ``lower``) by the names of figures, sorted.
-
-        Turned figures of a machine change no names. A combination that is impossible reports nothing.
-        """
-        found: dict[str, dict[str, str]] = {}
-        for choices in self._kinds_of_runs():
-            with suppress(InputError):
-                found.update(RunSpec(**self._parts(choices) | {"figures": ()}).metrics(self.inputs))
-        return dict(sorted(found.items()))
-
-    def _kinds_of_runs(self) -> Iterator[tuple[Choice, ...]]:
-        """Choices with all that decides what runs report: each machine with each workload, each level of each option."""
-        first = [axis.ends()[:1] for axis in self.axes]
-        varied = {i for i, axis in enumerate(self.axes) if axis.kind in ("machine", "workload")}
-        yield from itertools.product(*(a.ends() if i in varied else first[i] for i, a in enumerate(self.axes)))
-        works = {i for i, axis in enumerate(self.axes) if axis.kind == "workload"}
-        for one in (i for i, axis in enumerate(self.axes) if axis.kind == "option"):
-            wide = works | {one}
-            yield from itertools.product(*(a.ends() if i in wide else first[i] for i, a in enumerate(self.axes)))
 
 
 def _machine_text(given: Any) -> str:

@@ -1,10 +1,12 @@
 """Tables as files: the same bytes for the same table."""
 
+import os
 from pathlib import Path
 
 import pyarrow as pa
 
-from .parts import write_whole
+#: Ends the names of files that are being written.
+HALF = ".half"
 
 #: Rows that a file holds together; fixed, so that bytes depend on the table alone.
 ROWS_PER_GROUP = 1 << 16
@@ -37,3 +39,22 @@ def write(path: Path, data: bytes) -> None:
             file.write(data)
     else:
         write_whole(path, data)
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """A file that appears under its name with all of its bytes, on the disk, or not at all."""
+    half = path.with_name(path.name + HALF)
+    try:
+        with open(half, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(half, path)
+    except BaseException:
+        half.unlink(missing_ok=True)
+        raise
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

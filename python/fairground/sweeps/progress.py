@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import threading
 import time
 from collections import deque
 from types import TracebackType
@@ -35,19 +36,21 @@ class Progress:
         self.failed = 0
         self._stream = stream or sys.stderr
         self._shown = self._stream.isatty()
+        self._lock = threading.Lock()
         # Looks of the last WINDOW_S seconds: when, and how many were done then.
         self._looks: deque[tuple[float, int]] = deque([(time.monotonic(), done)])
 
-    def step(self, failed: bool) -> None:
-        """A run ended."""
-        self.done += 1
-        self.failed += failed
-        now = time.monotonic()
-        if self._shown and now - self._looks[-1][0] >= REDRAW_S:
-            while now - self._looks[0][0] > WINDOW_S and len(self._looks) > 1:
-                self._looks.popleft()
-            self._draw(self.line(now))
-            self._looks.append((now, self.done))
+    def step(self, failed: bool = False) -> None:
+        """A run ended. Any thread may say so."""
+        with self._lock:
+            self.done += 1
+            self.failed += failed
+            now = time.monotonic()
+            if self._shown and now - self._looks[-1][0] >= REDRAW_S:
+                while now - self._looks[0][0] > WINDOW_S and len(self._looks) > 1:
+                    self._looks.popleft()
+                self._draw(self.line(now))
+                self._looks.append((now, self.done))
 
     def line(self, now: float) -> str:
         """What is to be said at this time."""

@@ -14,18 +14,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from .. import _fairground
-from .._fairground import InputError, RunFailed
+from .._fairground import Outcome
 from .errors import RunLost
-
-#: Kernels are named so, and the path or the name follows.
-KERNEL = "linux:"
 
 #: JSON of one form alone.
 CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
@@ -45,11 +41,6 @@ class Kernel:
 
     library: bytes = field(repr=False)
     built_with: tuple[int, int] | None = None
-
-    @cached_property
-    def digest(self) -> str:
-        """SHA-256 of all of it, 64 hex digits."""
-        return hashlib.sha256(CANONICAL.encode(self.built_with).encode() + b"\0" + self.library).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -73,78 +64,21 @@ class Inputs:
     @cached_property
     def digests(self) -> dict[str, dict[str, str]]:
         """SHA-256 of each content, 64 hex digits, by kind (``machines``, ``workloads``, ``kernels``) and name."""
+        built = {name: CANONICAL.encode(kernel.built_with).encode() for name, kernel in self.kernels.items()}
         return {
             "machines": {name: _sha256(text.encode()) for name, text in self.machines.items()},
             "workloads": {name: _sha256(content) for name, content in self.workloads.items()},
-            "kernels": {name: kernel.digest for name, kernel in self.kernels.items()},
+            "kernels": {name: _sha256(built[name] + b"\0" + self.kernels[name].library) for name in self.kernels},
         }
 
-    def of(self, spec: RunSpec) -> dict[str, Any]:
-        """The contents that a run names, as its carrier takes them.
+    @cached_property
+    def compiled(self) -> _fairground.Inputs:
+        """The same for the compiled half, which keeps what it has looked up in them."""
+        kernels = {name: (kernel.library, kernel.built_with) for name, kernel in self.kernels.items()}
+        return _fairground.Inputs(dict(self.machines), dict(self.workloads), kernels)
 
-        Raises
-        ------
-        InputError
-            A content that is missing here.
-        """
-        machine, _ = _split(spec.machine, "@", self.machines)
-        workload, _ = _split(spec.workload, ":", self.workloads)
-        kernel = self._kernel(spec.sched)
-        if machine is None and "/" in spec.machine:
-            raise InputError(f"machine {spec.machine!r} is not among the inputs of this run")
-        if workload is None and ("/" in spec.workload.split(":")[0] or spec.workload.endswith(".json")):
-            raise InputError(f"workload {spec.workload!r} is not among the inputs of this run")
-        return {
-            "machine": None if machine is None else self.machines[machine],
-            "workload": None if workload is None else (workload, self.workloads[workload]),
-            "library": None if kernel is None else kernel.library,
-            "built_with": None if kernel is None else kernel.built_with,
-        }
-
-    def _kernel(self, sched: str) -> Kernel | None:
-        if not sched.startswith(KERNEL):
-            return None
-        kernel = self.kernels.get(sched[len(KERNEL) :])
-        if kernel is None:
-            raise InputError(f"scheduler {sched!r}: its kernel is not among the inputs of this run")
-        return kernel
-
-    def named(self, spec: RunSpec) -> tuple[str, str, str]:
-        """Machine, workload and scheduler of a run with the digests of contents in place of their names."""
-        machine, cpus = _split(spec.machine, "@", self.machines)
-        workload, options = _split(spec.workload, ":", self.workloads)
-        kernel = self._kernel(spec.sched)
-        digests = self.digests
-        return (
-            spec.machine if machine is None else f"sha256:{digests['machines'][machine]}{cpus}",
-            spec.workload if workload is None else f"sha256:{digests['workloads'][workload]}{options}",
-            spec.sched if kernel is None else f"{KERNEL}sha256:{kernel.digest}",
-        )
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a run gave.
-
-    Parameters
-    ----------
-    metrics : dict of str to float
-        Figures by name; empty if it failed.
-    hash : str
-        Of its event stream, 32 hex digits; empty if it failed.
-    notes : tuple of str
-        What must be said of it.
-    failed : str, optional
-        Why there are no figures.
-    wall_ns : int
-        How long it took, ns. No part of any result.
-    """
-
-    metrics: dict[str, float]
-    hash: str
-    notes: tuple[str, ...]
-    failed: str | None
-    wall_ns: int
+    def __getstate__(self) -> dict[str, Any]:
+        return {"machines": self.machines, "workloads": self.workloads, "kernels": self.kernels}
 
 
 @dataclass(frozen=True)
@@ -176,17 +110,14 @@ class RunSpec:
 
     def to_json(self) -> str:
         """As JSON: keys sorted, no spaces."""
-        return self._json(self.machine, self.workload, self.sched)
-
-    def _json(self, machine: str, workload: str, sched: str) -> str:
         return CANONICAL.encode(
             {
                 "figures": self.figures,
-                "machine": machine,
+                "machine": self.machine,
                 "options": self.options,
-                "sched": sched,
+                "sched": self.sched,
                 "seed": self.seed,
-                "workload": workload,
+                "workload": self.workload,
             }
         )
 
@@ -199,14 +130,16 @@ class RunSpec:
         return cls(**data)
 
     def key(self, inputs: Inputs) -> str:
-        """Of everything that determines the bytes of this run: itself, contents, the program. 64 hex digits.
+        """Of everything that determines what this run gives: machine, workload, scheduler and settings by content, seed, program.
+
+        32 hex digits, the key under which every command keeps the same run.
 
         Raises
         ------
         InputError
-            A kernel that is not among the inputs.
+            A content that it names is not among the inputs.
         """
-        return _sha256(f"{CODE} {self._json(*inputs.named(self))}".encode())
+        return inputs.compiled.key(self.to_json())
 
     def run(self, inputs: Inputs) -> Outcome:
         """Carry it out. What keeps it from being made or from ending well is its outcome, and no exception.
@@ -218,40 +151,16 @@ class RunSpec:
         RunLost
             Its process was ended by somebody else, or could not be started: that is no outcome of the run.
         """
-        contents = inputs.of(self)
-        began = time.monotonic_ns()
         try:
-            figures, digest, notes, failed = _fairground.run_spec(self.to_json(), contents)
-        except RunFailed as error:
-            figures, digest, notes, failed = [], "", [], str(error)
+            return inputs.compiled.run(self.to_json())
         except ChildProcessError as error:
             raise RunLost(
                 f"a run was lost and is not recorded, start again to go on: {self.to_json()}: {error}"
             ) from None
-        return Outcome(dict(figures), digest, tuple(notes), failed, time.monotonic_ns() - began)
-
-    def metrics(self, inputs: Inputs) -> dict[str, dict[str, str]]:
-        """What it reports: ``unit`` and ``better`` (``higher`` or ``lower``) by the names of its figures.
-
-        Raises
-        ------
-        InputError
-            A machine or workload that is not understood.
-        """
-        found = _fairground.spec_metrics(self.to_json(), inputs.of(self))
-        return {name: {"unit": unit, "better": better} for name, unit, better in found}
 
 
 #: Hash of the sources that figures come from: two programs with the same give the same runs.
 CODE: str = _fairground.code()
-
-
-def _split(spec: str, mark: str, names: Mapping[str, Any]) -> tuple[str | None, str]:
-    """The input that `spec` names, and what stands behind it from `mark` on; none if it names no input."""
-    if spec in names:
-        return spec, ""
-    name, found, rest = spec.rpartition(mark)
-    return (name, found + rest) if found and name in names else (None, "")
 
 
 def _sha256(content: bytes) -> str:

@@ -8,28 +8,37 @@ from __future__ import annotations
 
 import json
 import os
-from array import array
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import pyarrow as pa
 
-from .engine import Executor, Local
+from .._fairground import Results, RunKeys, Store
+from .engine import Executor
+from .errors import RunLost, StoreRefused, StoreWarning
 from .experiment import Axis, Experiment
 from .interrupts import held_back
 from .output import csv_bytes, parquet_bytes, write
 from .progress import Progress
 from .spec import RunSpec
-from .store import Store
 
 if TYPE_CHECKING:
     import pandas
 
 #: Key of the schema's metadata that tells axes and metrics.
 TOLD = b"fairground"
+#: Runs that are given to the compiled half at a time, at least.
+RUNS_AT_ONCE = 1000
+#: For each thread.
+RUNS_PER_THREAD = 64
+
+#: Messages of runs without a result, by position: a limit has ended them, and the next start makes them again.
+WithoutResult = dict[int, str]
 
 
 def sweep(
@@ -74,14 +83,19 @@ def sweep(
     """
     experiment = _understood(experiment)
     experiment.ensure_size(confirm)
-    with Store.open(store or default_store(experiment.name)) as kept:
+    if jobs is not None and jobs < 1:
+        raise ValueError(f"jobs {jobs}: expected 1 or more")
+    with _opened(store or default_store(experiment.name)) as kept:
         experiment = _with_its_points(experiment, kept)
-        kept.want(spec.key(experiment.inputs) for spec in experiment.specs())
+        keys = experiment.keys()
         if retry:
-            kept.forget_failures()
-        if missing := kept.missing():
-            _carry_out(experiment, kept, missing, _executor(jobs, client))
-        return Sweep._of(experiment, kept)
+            kept.forget(keys, [position for position, _ in kept.results(keys).failures])
+        if client is None:
+            found = _made(kept, keys, lambda missing: _carry_out_here(experiment, kept, missing, jobs))
+        else:
+            executor = _executor(client)
+            found = _made(kept, keys, lambda missing: _carry_out(experiment, kept, keys, missing, executor))
+        return Sweep._of(experiment, *found)
 
 
 def look(
@@ -95,10 +109,11 @@ def look(
     """
     experiment = _understood(experiment)
     experiment.ensure_size(confirm)
-    with Store.open(store or default_store(experiment.name), read_only=True) as kept:
+    with _opened(store or default_store(experiment.name), read_only=True) as kept:
         experiment = _with_its_points(experiment, kept)
-        kept.want(spec.key(experiment.inputs) for spec in experiment.specs())
-        return Sweep._of(experiment, kept)
+        results = kept.results(experiment.keys())
+        _warn(what for _, what in results.damaged)
+        return Sweep._of(experiment, results, {})
 
 
 @dataclass(frozen=True)
@@ -114,9 +129,10 @@ class Sweep:
         ``seed`` (uint64), ``hash`` of the event stream (text), then all figures by their names, sorted, float64, null
         where a run has none. A figure that is named like an axis has ``_`` behind its name.
     failures : pyarrow.Table
-        One row for each run that failed: the axes, ``seed``, ``message``.
+        One row for each run that failed: the axes, ``seed``, ``message``. Runs that a limit has ended are among those of
+        the start that made them, and not on record: the next start makes them again.
     left : int
-        Runs that are not on record yet.
+        Runs that were not made yet.
     notes : tuple of str
         What must be said of runs, each once, sorted.
     """
@@ -128,15 +144,14 @@ class Sweep:
     notes: tuple[str, ...]
 
     @classmethod
-    def _of(cls, experiment: Experiment, store: Store) -> Sweep:
-        """All that the store has of it."""
-        ended, notes = _ended(store)
-        positions = ended["run.position"].to_pylist()
-        failed = store.failures()
-        table = _table(experiment, ended, positions)
+    def _of(cls, experiment: Experiment, results: Results, without_result: WithoutResult) -> Sweep:
+        """What is on record of it, and the runs of this start that have no result."""
+        table = _table(experiment, results)
+        failed = sorted([*results.failures, *without_result.items()])
         failures = _columns(experiment, [position for position, _ in failed])
         failures["message"] = pa.array([message for _, message in failed], pa.string())
-        return cls(experiment, table, pa.table(failures), experiment.size - len(positions) - len(failed), notes)
+        left = experiment.size - len(table) - len(failed)
+        return cls(experiment, table, pa.table(failures), left, tuple(results.notes))
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the table to a file, whole or not at all: Parquet, or CSV if its name ends in ``.csv``.
@@ -189,15 +204,24 @@ def _understood(experiment: Experiment | str | os.PathLike[str] | Mapping[str, A
     return Experiment.load(experiment)
 
 
-def _executor(jobs: int | None, client: Any) -> Executor:
-    if client is None:
-        return Local(jobs)
+def _executor(client: Any) -> Executor:
     if hasattr(client, "outcomes"):
         executor: Executor = client
         return executor
     from .farm import Farm
 
     return Farm(client)
+
+
+def _opened(path: str | os.PathLike[str], *, read_only: bool = False) -> Store:
+    store = Store(path, read_only=read_only)
+    _warn(store.warnings)
+    return store
+
+
+def _warn(texts: Iterable[str]) -> None:
+    for text in texts:
+        warnings.warn(text, StoreWarning, stacklevel=4)
 
 
 def _with_its_points(experiment: Experiment, store: Store) -> Experiment:
@@ -218,53 +242,108 @@ def _with_its_points(experiment: Experiment, store: Store) -> Experiment:
     return experiment
 
 
-def _carry_out(experiment: Experiment, store: Store, missing: array[int], executor: Executor) -> None:
-    """Runs what is missing, and records each run as it comes."""
-    outcomes = executor.outcomes(_work(experiment, iter(missing)), experiment.inputs)
+def _made(
+    store: Store, keys: RunKeys, carry_out: Callable[[list[int]], WithoutResult]
+) -> tuple[Results, WithoutResult]:
+    """All results, when what is missing has been made, and what was found damaged has been made again."""
+    without_result: WithoutResult = {}
+    for _ in range(3):
+        if missing := store.missing(keys):
+            without_result = carry_out(missing)
+        results = store.results(keys)
+        if not results.damaged:
+            return results, without_result
+        _warn(f"{what}; its run is made again" for _, what in results.damaged)
+        store.forget(keys, [position for position, _ in results.damaged])
+    raise StoreRefused(f"the store does not keep what is put there: {results.damaged[0][1]}")
+
+
+def _carry_out_here(experiment: Experiment, store: Store, missing: list[int], jobs: int | None) -> WithoutResult:
+    """Runs what is missing on threads of this process; each run is on record as soon as it ends."""
+    at_once = max(RUNS_AT_ONCE, RUNS_PER_THREAD * (jobs or os.cpu_count() or 1))
+    without_result: WithoutResult = {}
+    with Progress(experiment.size, experiment.size - len(missing)) as progress:
+        for columns in _chunks(_by_point(experiment, missing), at_once):
+            given = [(spec.to_json(), seeds) for _, spec, seeds in columns]
+            failed, without, lost = store.carry_out(experiment.inputs.compiled, given, jobs or 0, progress.step)
+            if lost:
+                column, seed, message = without[0]
+                spec = replace(columns[column][1], seed=seed)
+                raise RunLost(f"a run was lost and is not recorded, start again to go on: {spec.to_json()}: {message}")
+            progress.failed += failed + len(without)
+            for column, seed, message in without:
+                without_result[columns[column][0] * experiment.seeds + seed - 1] = message
+    return without_result
+
+
+#: A point, its first run, and the seeds of its runs that are missing.
+Column = tuple[int, RunSpec, list[int]]
+
+
+def _by_point(experiment: Experiment, missing: list[int]) -> Iterator[Column]:
+    """The runs at these positions, ascending."""
+    points = groupby(missing, key=lambda position: position // experiment.seeds)
+    specs = enumerate(experiment.points_specs())
+    for point, positions in points:
+        spec = next(spec for at, spec in specs if at == point)
+        yield point, spec, [position % experiment.seeds + 1 for position in positions]
+
+
+def _chunks(columns: Iterator[Column], runs: int) -> Iterator[list[Column]]:
+    """The same, about so many runs at a time."""
+    chunk: list[Column] = []
+    held = 0
+    for point, spec, seeds in columns:
+        for at in range(0, len(seeds), runs):
+            some = seeds[at : at + runs]
+            chunk.append((point, spec, some))
+            held += len(some)
+            if held >= runs:
+                yield chunk
+                chunk, held = [], 0
+    if chunk:
+        yield chunk
+
+
+def _carry_out(
+    experiment: Experiment, store: Store, keys: RunKeys, missing: list[int], executor: Executor
+) -> WithoutResult:
+    """Has an executor run what is missing, and records each run as it comes."""
+    positions = {keys[position]: position for position in missing}
+    outcomes = executor.outcomes(_work(experiment, keys, missing), experiment.inputs)
+    without_result: WithoutResult = {}
     with Progress(experiment.size, experiment.size - len(missing)) as progress:
         try:
             for key, outcome in outcomes:
                 with held_back():
-                    store.record(key, outcome)
+                    if outcome.is_result:
+                        store.put(key, outcome)
+                    else:
+                        without_result[positions[key]] = outcome.failed or ""
                     progress.step(outcome.failed is not None)
         finally:
             outcomes.close()
-    store.pack()
+    return without_result
 
 
-def _work(experiment: Experiment, missing: Iterator[int]) -> Iterator[tuple[str, RunSpec]]:
+def _work(experiment: Experiment, keys: RunKeys, missing: list[int]) -> Iterator[tuple[str, RunSpec]]:
     """The runs at these positions with their keys."""
-    wanted = next(missing, None)
-    for position, spec in enumerate(experiment.specs()):
-        if position == wanted:
-            yield spec.key(experiment.inputs), spec
-            wanted = next(missing, None)
+    for point, spec, seeds in _by_point(experiment, missing):
+        for seed in seeds:
+            yield keys[point * experiment.seeds + seed - 1], replace(spec, seed=seed)
 
 
-def _ended(store: Store) -> tuple[pa.Table, tuple[str, ...]]:
-    """Positions, hashes and figures of the runs that ended well, by position; and their notes."""
-    notes: set[str] = set()
-    tables = [pa.table({"run.position": pa.array([], pa.uint64()), "run.hash": pa.array([], pa.string())})]
-    for some in store.results():
-        notes.update(note for of_run in some["run.notes"].to_pylist() for note in of_run)
-        tables.append(some.drop_columns(["run.notes", "run.wall_ns"]))
-    ended = pa.concat_tables(tables, promote_options="default").sort_by("run.position")
-    # A part has the figures of all of its runs, those of other experiments among them.
-    figures = [name for name in ended.column_names[2:] if ended[name].null_count < len(ended)]
-    return ended.select(["run.position", "run.hash", *figures]), tuple(sorted(notes))
-
-
-def _table(experiment: Experiment, ended: pa.Table, positions: list[int]) -> pa.Table:
-    columns = _columns(experiment, positions)
+def _table(experiment: Experiment, results: Results) -> pa.Table:
+    ended = results.table.to_pyarrow()
+    columns = _columns(experiment, ended["run.position"].to_pylist())
     columns["hash"] = ended["run.hash"]
     told = {}
-    for metric in sorted(ended.column_names[2:]):
+    for metric, (unit, better) in sorted(results.metrics.items()):
         name = metric
         while name in columns:
             name += "_"
-        # In one piece: what the table is written to must not depend on the parts it was read from.
-        columns[name] = ended[metric].combine_chunks()
-        told[name] = experiment.metrics.get(metric, {"unit": "", "better": "lower"})
+        columns[name] = ended[metric].cast(pa.float64())
+        told[name] = {"unit": unit, "better": better}
     about = {
         "name": experiment.name,
         "design": experiment.design,

@@ -24,12 +24,14 @@
 //! refused, no path is stored, the database's schema must be this one, and SQLite runs nothing that is stored in it.
 
 mod files;
+mod packet;
 mod record;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -40,6 +42,7 @@ use rusqlite::{params, Connection, ErrorCode, OpenFlags, OptionalExtension};
 use thiserror::Error;
 
 use self::files::{Guard, Noted, Refusal, DATABASE};
+pub use self::packet::{pack, unpack};
 pub use self::record::Record;
 use self::record::{checksum, MetricList};
 use crate::key::Key;
@@ -74,7 +77,8 @@ const SCHEMA: [&str; 4] = [
 /// A directory of results.
 pub struct Store {
     dir: PathBuf,
-    guard: Guard,
+    /// None where nothing is written.
+    guard: Option<Guard>,
     state: Mutex<State>,
     warnings: Vec<String>,
 }
@@ -177,18 +181,8 @@ impl Store {
     /// # Errors
     /// A directory that cannot be used, or that holds something else.
     pub fn open(dir: &Path) -> Result<Store, StoreError> {
-        let refused = |refusal: Refusal| {
-            let cause = match refusal {
-                Refusal::System(e) => e.to_string(),
-                Refusal::Words(words) => words,
-            };
-            StoreError::Directory { path: dir.display().to_string(), cause }
-        };
-        let canonical = files::directory(dir, true).map_err(refused)?;
-        if let Some(layout) = files::earlier_layout(&canonical) {
-            return Err(StoreError::Earlier { path: dir.display().to_string(), layout });
-        }
-        files::check(&canonical).map_err(refused)?;
+        let refused = |refusal: Refusal| refusal.in_store(dir);
+        let canonical = checked_directory(dir, true)?;
         let guard = Guard::shared(&canonical).map_err(|e| refused(e.into()))?;
         let noted = guard.noted();
         let mut warnings = Vec::new();
@@ -218,9 +212,29 @@ impl Store {
             ));
         }
         guard.note(Noted { results, damaged: false });
-        let lists = BTreeMap::new();
-        let state = Mutex::new(State { db, synced: Instant::now(), results, damaged: false, lists });
-        Ok(Store { dir: canonical, guard, state, warnings })
+        Ok(Store { dir: canonical, guard: Some(guard), state: State::new(db, results), warnings })
+    }
+
+    /// Opens a store that is there to read what it has, whoever writes meanwhile. Nothing in the directory changes.
+    ///
+    /// # Errors
+    /// A directory that is no store, or cannot be read.
+    pub fn open_to_read(dir: &Path) -> Result<Store, StoreError> {
+        let no_store = |cause: &str| Refusal::Words(format!("it is no store: {cause}")).in_store(dir);
+        if fs::symlink_metadata(dir).is_err_and(|e| e.kind() == io::ErrorKind::NotFound) {
+            return Err(no_store("there is no such directory"));
+        }
+        let canonical = checked_directory(dir, false)?;
+        let path = canonical.join(DATABASE);
+        if !path.exists() {
+            return Err(no_store(&format!("it has no {DATABASE}")));
+        }
+        let db = open_database_to_read(&path).map_err(|e| e.in_store(dir))?;
+        match version(&db) {
+            Ok(0) => Err(no_store("its database is empty")),
+            Ok(_) => Ok(Store { dir: canonical, guard: None, state: State::new(db, 0), warnings: Vec::new() }),
+            Err(e) => Err(e.in_store(dir)),
+        }
     }
 
     /// What was found damaged on opening, in words for the user.
@@ -304,7 +318,7 @@ impl Store {
             }
             return Err(self.failed(e));
         }
-        self.guard.note(Noted { results: state.results, damaged: state.damaged });
+        self.note(&state);
         Ok(())
     }
 
@@ -315,7 +329,7 @@ impl Store {
     pub fn forget(&self, key: Key) -> Result<(), StoreError> {
         let mut state = self.state();
         state.forget(key).map_err(|e| self.failed(e))?;
-        self.guard.note(Noted { results: state.results, damaged: state.damaged });
+        self.note(&state);
         Ok(())
     }
 
@@ -387,7 +401,7 @@ impl Store {
         let mut state = self.state();
         let copied = copy(&from, &mut state.db, true).map_err(|e| self.failed(e))?;
         state.results += copied.new as u64;
-        self.guard.note(Noted { results: state.results, damaged: state.damaged });
+        self.note(&state);
         Ok(copied)
     }
 
@@ -407,14 +421,21 @@ impl Store {
     /// Whoever opens the store next checks all of it.
     fn met_damage(&self, state: &mut State) {
         state.damaged = true;
-        self.guard.note(Noted { results: state.results, damaged: true });
+        self.note(state);
+    }
+
+    /// For whoever opens the store next.
+    fn note(&self, state: &State) {
+        if let Some(guard) = &self.guard {
+            guard.note(Noted { results: state.results, damaged: state.damaged });
+        }
     }
 }
 
 impl Drop for Store {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if !state.damaged {
+        if self.guard.is_some() && !state.damaged {
             // What was committed is in the database then, and not beside it. It is as safe where this fails.
             let _ = state.db.execute_batch("PRAGMA synchronous = FULL; PRAGMA wal_checkpoint(TRUNCATE)");
         }
@@ -422,6 +443,10 @@ impl Drop for Store {
 }
 
 impl State {
+    fn new(db: Connection, results: u64) -> Mutex<State> {
+        Mutex::new(State { db, synced: Instant::now(), results, damaged: false, lists: BTreeMap::new() })
+    }
+
     /// The inner error says how it is damaged.
     fn get(&mut self, key: Key) -> rusqlite::Result<Result<Option<Record>, &'static str>> {
         let Some(found) = entry(&self.db, key)? else { return Ok(Ok(None)) };
@@ -547,6 +572,29 @@ impl From<rusqlite::Error> for Unusable {
     }
 }
 
+/// A directory that may be a store of this layout, by a path without links.
+fn checked_directory(dir: &Path, make: bool) -> Result<PathBuf, StoreError> {
+    let canonical = files::directory(dir, make).map_err(|e| e.in_store(dir))?;
+    if let Some(layout) = files::earlier_layout(&canonical) {
+        return Err(StoreError::Earlier { path: dir.display().to_string(), layout });
+    }
+    files::check(&canonical).map_err(|e| e.in_store(dir))?;
+    Ok(canonical)
+}
+
+impl Refusal {
+    fn in_store(self, dir: &Path) -> StoreError {
+        let path = dir.display().to_string();
+        match self {
+            Refusal::System(e) if matches!(e.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) => {
+                StoreError::Database { path, cause: e.to_string() }
+            }
+            Refusal::System(e) => StoreError::Directory { path, cause: e.to_string() },
+            Refusal::Words(cause) => StoreError::Directory { path, cause },
+        }
+    }
+}
+
 impl Unusable {
     fn in_store(self, dir: &Path) -> StoreError {
         let path = dir.display().to_string();
@@ -579,6 +627,33 @@ fn confine(db: &Connection) -> rusqlite::Result<()> {
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
     db.pragma_update(None, "cell_size_check", true)?;
     db.pragma_update(None, "mmap_size", 0)
+}
+
+/// The database of a store that others may write to.
+fn open_database_to_read(path: &Path) -> Result<Connection, Unusable> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_URI
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    // At rest where nobody may write: SQLite would want to put its shared memory beside it.
+    let beside = PathBuf::from(format!("{}-wal", path.display()));
+    let writable = path.parent().is_some_and(|dir| nix::unistd::access(dir, nix::unistd::AccessFlags::W_OK).is_ok());
+    let at_rest = !writable && !beside.exists();
+    let escaped: String = path
+        .as_os_str()
+        .as_encoded_bytes()
+        .iter()
+        .map(|byte| match byte {
+            b'/' | b'.' | b'-' | b'_' => char::from(*byte).to_string(),
+            byte if byte.is_ascii_alphanumeric() => char::from(*byte).to_string(),
+            byte => format!("%{byte:02x}"),
+        })
+        .collect();
+    let uri = format!("file:{escaped}?mode=ro{}", if at_rest { "&immutable=1" } else { "" });
+    let db = Connection::open_with_flags(uri, flags)?;
+    db.busy_timeout(PATIENCE)?;
+    confine(&db)?;
+    Ok(db)
 }
 
 /// The database of a store, checked; made if it is not there.

@@ -139,6 +139,37 @@ fn what_is_no_store_of_this_version_is_refused_by_name() {
     assert!(refused(dir.path()).contains("is of version 2"));
 }
 
+#[test]
+fn a_reader_sees_what_a_writer_has_recorded_and_changes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    assert!(Store::open_to_read(dir.path()).err().unwrap().to_string().contains("it is no store"));
+    assert!(Store::open_to_read(&dir.path().join("none")).is_err());
+    let path = dir.path().join("a b?c");
+    let writer = filled(&path, 3);
+    let reader = Store::open_to_read(&path).unwrap();
+    writer.put(key(3), &record(3)).unwrap();
+    assert_eq!(reader.get(key(3)), Lookup::Found(record(3)));
+    assert_eq!(reader.missing(&[key(3), key(4)]).unwrap(), [1]);
+    assert!(reader.put(key(4), &record(4)).unwrap_err().to_string().contains("readonly"));
+    drop(writer);
+    assert_eq!(reader.len().unwrap(), 4);
+}
+
+#[test]
+fn packed_results_come_out_as_they_were_and_damaged_ones_do_not() {
+    let records: Vec<(Key, Record)> = (0..20).map(|n| (key(n), record(n))).collect();
+    let bytes = pack(&records);
+    assert_eq!(unpack(&bytes).unwrap(), records);
+    assert_eq!(unpack(&pack(&[])).unwrap(), []);
+    assert!((0..bytes.len()).all(|end| unpack(&bytes[..end]).ok().is_none_or(|some| records.starts_with(&some))));
+    for at in 0..bytes.len() {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 4;
+        // A list that nobody needs may be damaged.
+        assert!(unpack(&damaged).ok().is_none_or(|found| found == records), "{at}");
+    }
+}
+
 /// A trigger, a view or another table makes it a database that was not made here.
 #[test]
 fn nothing_that_is_stored_is_run() {

@@ -12,7 +12,7 @@ use super::lookup::{told, Board};
 use super::read::Reader;
 use super::{Axis, Kind, Levels, Way};
 use crate::kernel_compat;
-use crate::run_spec::turned;
+use crate::run_spec::perturbed;
 use crate::sched_spec::SchedSpec;
 
 impl Reader<'_> {
@@ -115,7 +115,7 @@ impl Reader<'_> {
             // Bounds, and orders between figures, hold between two values if they hold for both.
             for (value, level) in least_and_greatest(&nodes)? {
                 for board in &self.boards {
-                    turned(&board.machine, path, way.by(value)).map_err(|e| told(level, &e))?;
+                    perturbed(&board.machine, path, way.by(value)).map_err(|e| told(level, &e))?;
                 }
             }
             let (name, pieces) = (path.to_owned(), Vec::new());

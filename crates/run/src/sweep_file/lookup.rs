@@ -12,9 +12,8 @@ use fairground_machine::{preset_text, CpuMask, FileError, Machine, MachineSpec};
 use fairground_workload::{rtapp, Builtin};
 use miette::Diagnostic;
 
-use super::{Named, NamedKernel};
 use crate::run_config::endless_refused;
-use crate::run_spec;
+use crate::run_spec::{self, Inputs, KernelInput};
 use crate::sched_spec::{SchedSpec, SchedSpecError};
 
 /// Largest shared object of a kernel, MiB.
@@ -48,13 +47,13 @@ impl Work {
 /// Finds what names stand for, and keeps what does not come with the program.
 pub(super) struct Finder<'a> {
     dir: &'a Path,
-    pub named: Named,
+    pub inputs: Inputs,
     machines: BTreeMap<String, Arc<Machine>>,
 }
 
 impl<'a> Finder<'a> {
-    pub fn new(dir: &'a Path, named: Named) -> Self {
-        Finder { dir, named, machines: BTreeMap::new() }
+    pub fn new(dir: &'a Path, inputs: Inputs) -> Self {
+        Finder { dir, inputs, machines: BTreeMap::new() }
     }
 
     /// A preset, content of that name, or a file.
@@ -64,14 +63,14 @@ impl<'a> Finder<'a> {
         let is_path = name.contains('/') || name.ends_with(".toml");
         let path = self.dir.join(name);
         let from_file = is_path || (preset_text(name).is_none() && path.is_file());
-        if from_file && !self.named.machines.contains_key(name) {
+        if from_file && !self.inputs.machines.contains_key(name) {
             let text = Machine::read(&path).map_err(|e| told(node, &e))?;
-            self.named.machines.insert(name.into(), text);
+            self.inputs.machines.insert(name.into(), text);
         }
         let machine = match self.machines.get(name) {
             Some(machine) => Arc::clone(machine),
             None => {
-                let text = self.named.machines.get(name).map(String::as_str);
+                let text = self.inputs.machines.get(name).map(String::as_str);
                 let (machine, _) = run_spec::machine(name, text).map_err(|e| told(node, &e))?;
                 let machine = Arc::new(machine);
                 self.machines.insert(name.into(), Arc::clone(&machine));
@@ -87,7 +86,7 @@ impl<'a> Finder<'a> {
         let typed = node.text()?;
         let names = || [Some(typed), typed.rsplit_once(':').map(|(name, _)| name)].into_iter().flatten();
         let builtin = Builtin::by_name(typed.split(':').next().unwrap_or(typed)).is_some();
-        let known = names().find(|name| self.named.workloads.contains_key(*name));
+        let known = names().find(|name| self.inputs.workloads.contains_key(*name));
         let file = match known {
             Some(name) => Some(name),
             None if builtin => None,
@@ -100,14 +99,14 @@ impl<'a> Finder<'a> {
         }
         if let Some(name) = file.filter(|_| known.is_none()) {
             let content = content(node, self.dir.join(name), rtapp::MAX_FILE_MIB)?;
-            self.named.workloads.insert(name.into(), content);
+            self.inputs.workloads.insert(name.into(), content);
         }
         Ok(Work { typed: typed.into(), file: file.map(str::to_owned) })
     }
 
     /// Whether a machine can run a workload with this option; `node` is where it is asked for.
     pub fn runs(&self, work: &Work, piece: &str, board: &Board, node: &Node) -> FileResult<()> {
-        let content = work.file.as_deref().and_then(|name| Some((name, self.named.workloads.get(name)?.as_slice())));
+        let content = work.file.as_deref().and_then(|name| Some((name, self.inputs.workloads.get(name)?.as_slice())));
         let found = run_spec::workload(&work.with(piece), content, &board.machine, board.cpus.as_ref());
         let (_, warnings) = found.map_err(|e| told(node, &e))?;
         endless_refused(warnings).map(drop).map_err(|e| told(node, &e))
@@ -133,7 +132,7 @@ impl<'a> Finder<'a> {
             return Err(told(node, &error));
         }
         let built_with = kernel.as_ref().map(|k| (k.record.hz, k.record.nr_cpus));
-        self.named.kernels.insert(name.into(), NamedKernel { library, built_with });
+        self.inputs.kernels.insert(name.into(), KernelInput { library, built_with });
         let file = File::open(&path).map_err(|e| node.fault(format!("cannot read {}: {e}", path.display())))?;
         Ok(SchedSpec::of_library(typed, file, kernel))
     }

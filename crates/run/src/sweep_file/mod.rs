@@ -3,17 +3,18 @@
 //! [`SweepFile::load`] reads such a file and refuses what cannot be run before anything runs: each level of each axis is
 //! looked up, and an error names the place of what was not found. A run of a sweep is plain data, a
 //! [`RunSpec`](crate::run_spec::RunSpec); files that it names (machines, workloads, built kernels) come with it as
-//! [`Contents`](crate::run_spec::Contents), so that it gives the same result wherever it is carried out.
+//! [`Inputs`], so that it gives the same result wherever it is carried out.
 //!
 //! ```
-//! use fairground_run::sweep_file::{Named, SweepFile};
+//! use fairground_run::run_spec::Inputs;
+//! use fairground_run::sweep_file::SweepFile;
 //!
 //! let text = r#"
 //! experiment = { name = "pipes" }
 //! fixed = { machine = "hikey960", sched = "fair:v5.9" }
 //! axes = { workload = ["sched-pipe:threads"], features = { asym-prev-frist = [false, true] } }
 //! "#;
-//! let error = SweepFile::read("pipes.toml", text, ".".as_ref(), Named::default()).unwrap_err();
+//! let error = SweepFile::read("pipes.toml", text, ".".as_ref(), Inputs::default()).unwrap_err();
 //! assert!(error.to_string().starts_with("pipes.toml:4:"), "{error}");
 //! assert!(error.help.unwrap().starts_with("did you mean `asym-prev-first`?"));
 //! ```
@@ -34,7 +35,7 @@ use serde::Serialize;
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::run_spec::Way;
+use crate::run_spec::{Inputs, Way};
 
 /// Largest file that is read, MiB.
 const MAX_FILE_MIB: u64 = 16;
@@ -60,7 +61,7 @@ pub struct SweepFile {
     pub axes: Vec<Axis>,
     /// What is named and does not come with the program.
     #[serde(skip)]
-    pub contents: Named,
+    pub inputs: Inputs,
 }
 
 /// How the points of a sweep are chosen.
@@ -137,26 +138,6 @@ pub struct Range {
     pub whole: bool,
 }
 
-/// Content by name.
-#[derive(Clone, Debug, Default)]
-pub struct Named {
-    /// Texts of machine files.
-    pub machines: BTreeMap<String, String>,
-    /// Contents of workload files.
-    pub workloads: BTreeMap<String, Vec<u8>>,
-    /// Built kernels, by what follows `linux:`.
-    pub kernels: BTreeMap<String, NamedKernel>,
-}
-
-/// A built kernel.
-#[derive(Clone, Debug)]
-pub struct NamedKernel {
-    /// Its shared object.
-    pub library: Vec<u8>,
-    /// CONFIG_HZ and CONFIG_NR_CPUS, where they are on record.
-    pub built_with: Option<(u32, u32)>,
-}
-
 /// Why there is no sweep.
 #[derive(Debug, Error, Diagnostic)]
 pub enum SweepFileError {
@@ -188,15 +169,15 @@ impl SweepFile {
             return Err(unreadable(io::Error::other(format!("it is larger than {MAX_FILE_MIB} MiB"))));
         }
         let dir = path.parent().unwrap_or(Path::new(""));
-        Ok(SweepFile::read(&path.display().to_string(), &text, dir, Named::default())?)
+        Ok(SweepFile::read(&path.display().to_string(), &text, dir, Inputs::default())?)
     }
 
-    /// Reads the text of an experiment file. `named` is content that it may name besides files, which are relative to
+    /// Reads the text of an experiment file. `inputs` are content that it may name besides files, which are relative to
     /// `dir`.
     ///
     /// # Errors
     /// The first fault.
-    pub fn read(name: &str, text: &str, dir: &Path, named: Named) -> Result<SweepFile, Box<FileError>> {
-        read::sweep_file(name, text, dir, named)
+    pub fn read(name: &str, text: &str, dir: &Path, inputs: Inputs) -> Result<SweepFile, Box<FileError>> {
+        read::sweep_file(name, text, dir, inputs)
     }
 }

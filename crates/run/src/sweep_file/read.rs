@@ -10,9 +10,10 @@ use serde_json::Value;
 use super::axes::called;
 use super::levels::{listed, value};
 use super::lookup::{told, Board, Finder, Work};
-use super::{Axis, Design, Kind, Levels, Named, SweepFile};
+use super::{Axis, Design, Kind, Levels, SweepFile};
 use crate::kernel_compat;
 use crate::run_config::RunConfig;
+use crate::run_spec::Inputs;
 use crate::sched_spec::SchedSpec;
 
 /// Most runs at each point.
@@ -39,7 +40,7 @@ pub(super) struct Reader<'a> {
     pub fixed: RunConfig,
 }
 
-pub(super) fn sweep_file(name: &str, text: &str, dir: &Path, named: Named) -> Result<SweepFile, Box<FileError>> {
+pub(super) fn sweep_file(name: &str, text: &str, dir: &Path, inputs: Inputs) -> Result<SweepFile, Box<FileError>> {
     let tree = Tree::parse(name, text)?;
     let file = File::new(name, text);
     let root = Node::root(&file, &tree);
@@ -47,7 +48,7 @@ pub(super) fn sweep_file(name: &str, text: &str, dir: &Path, named: Named) -> Re
     let head = top.need("experiment")?.table(&["name", "seeds", "design", "points", "draw"])?;
     let design = design(&head)?;
     let mut reader = Reader {
-        finder: Finder::new(dir, named),
+        finder: Finder::new(dir, inputs),
         design,
         axes: Vec::new(),
         boards: Vec::new(),
@@ -79,7 +80,7 @@ pub(super) fn sweep_file(name: &str, text: &str, dir: &Path, named: Named) -> Re
         fixed: alone,
         circumstances,
         axes: reader.axes,
-        contents: reader.finder.named,
+        inputs: reader.finder.inputs,
     })
 }
 

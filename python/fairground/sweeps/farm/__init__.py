@@ -1,6 +1,6 @@
 """Sweeps on the workers of a Dask cluster.
 
-What travels: inputs once to each worker, runs as their specs in batches of about a second, figures back as Arrow.
+What travels: inputs once to each worker, runs as their specs in batches of about a second, results back as the store has them, under checksums.
 A worker gets work only after it has shown that it runs our program (:mod:`.worker_registry`). Dask repeats a batch
 elsewhere when its worker dies; a batch that Dask gives up, because each worker that had it died, is split, and its runs
 are tried alone at the end (:mod:`.dispatcher`). If the scheduler is lost, the sweep waits for it (:mod:`.connection`)
@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING
 
-from ..spec import Inputs, Outcome, RunSpec
+from ..._fairground import Outcome
+from ..spec import Inputs, RunSpec
 from .connection import Connection, FarmError
 from .dispatcher import Dispatcher
 from .worker_registry import FarmWarning

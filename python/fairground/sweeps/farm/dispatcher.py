@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..spec import Inputs, Outcome, RunSpec
+from ..._fairground import Outcome
+from ..spec import Inputs, RunSpec
 from .batch_sizer import BatchSizer
 from .connection import ANSWER_S, Connection, ConnectionLost, FarmError, Future
 from .worker import InputBundle, batch_of, outcomes_of

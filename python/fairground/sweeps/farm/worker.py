@@ -13,10 +13,9 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import pyarrow as pa
-
-from ... import __version__
-from ..spec import CODE, Inputs, Outcome, RunSpec
+from ... import __version__, _fairground
+from ..._fairground import Outcome
+from ..spec import CODE, Inputs, RunSpec
 
 # A batch begins no further run after this time: runs much longer than those before them come back one by one.
 BATCH_LIMIT_NS = 3_000_000_000
@@ -25,16 +24,8 @@ BATCH_LIMIT_NS = 3_000_000_000
 _KEPT = 8
 _inputs: OrderedDict[str, Inputs] = OrderedDict()
 
-_SCHEMA = pa.schema(
-    [
-        ("key", pa.string()),
-        ("hash", pa.string()),
-        ("metrics", pa.map_(pa.string(), pa.float64())),
-        ("notes", pa.list_(pa.string())),
-        ("failed", pa.string()),
-        ("wall_ns", pa.int64()),
-    ]
-)
+#: What has come of a batch: results as bytes, and the messages of runs that a limit has ended, by their keys.
+BatchResult = tuple[bytes, list[tuple[str, str]]]
 
 
 @dataclass(frozen=True)
@@ -97,14 +88,14 @@ def batch_of(work: Sequence[tuple[str, RunSpec]]) -> bytes:
     return "\n".join(f"{key} {spec.to_json()}" for key, spec in work).encode()
 
 
-def run_batch(digest: str, batch: bytes) -> tuple[str, bytes | None]:
+def run_batch(digest: str, batch: bytes) -> tuple[str, BatchResult | None]:
     """Run a batch, one run after the other.
 
     Returns
     -------
-    tuple of str and bytes or None
-        Address of the worker, and Arrow IPC: a row for each finished run. The last ones may be missing where the runs
-        were longer than thought. None: this process was not admitted, as it is not the one that was.
+    tuple of str and BatchResult or None
+        Address of the worker, and what has come of the runs. The last ones may be missing where the runs were longer
+        than thought. None: this process was not admitted, as it is not the one that was.
     """
     from distributed import get_worker
 
@@ -113,42 +104,17 @@ def run_batch(digest: str, batch: bytes) -> tuple[str, bytes | None]:
     if inputs is None:
         return address, None
     began = time.monotonic_ns()
-    rows: list[dict[str, object]] = []
+    done: list[tuple[str, Outcome]] = []
     for line in batch.decode().split("\n"):
-        if rows and time.monotonic_ns() - began > BATCH_LIMIT_NS:
+        if done and time.monotonic_ns() - began > BATCH_LIMIT_NS:
             break
         key, text = line.split(" ", 1)
-        outcome = RunSpec.from_json(text).run(inputs)
-        rows.append(
-            {
-                "key": key,
-                "hash": outcome.hash,
-                "metrics": list(outcome.metrics.items()),
-                "notes": list(outcome.notes),
-                "failed": outcome.failed,
-                "wall_ns": outcome.wall_ns,
-            }
-        )
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, _SCHEMA) as stream:
-        stream.write_table(pa.Table.from_pylist(rows, _SCHEMA))
-    return address, sink.getvalue().to_pybytes()
+        done.append((key, RunSpec.from_json(text).run(inputs)))
+    limited = [(key, outcome.failed or "") for key, outcome in done if not outcome.is_result]
+    return address, (_fairground.pack_outcomes(done), limited)
 
 
-def outcomes_of(content: bytes) -> list[tuple[str, Outcome]]:
+def outcomes_of(result: BatchResult) -> list[tuple[str, Outcome]]:
     """What :func:`run_batch` returned, as keys and outcomes."""
-    with pa.ipc.open_stream(content) as stream:
-        rows = stream.read_all().to_pylist()
-    return [
-        (
-            row["key"],
-            Outcome(
-                metrics=dict(row["metrics"]),
-                hash=row["hash"],
-                notes=tuple(row["notes"]),
-                failed=row["failed"],
-                wall_ns=row["wall_ns"],
-            ),
-        )
-        for row in rows
-    ]
+    content, limited = result
+    return [*_fairground.unpack_outcomes(content), *((key, Outcome.limited(message)) for key, message in limited)]

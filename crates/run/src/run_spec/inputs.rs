@@ -1,0 +1,180 @@
+//! What runs name and this program does not have, and what has been looked up in it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use fairground_machine::{CpuMask, Machine, MachineError, MachineSpec};
+use fairground_workload::{Warning, Workload, WorkloadError};
+
+use super::{Perturbed, RunSpecError};
+use crate::sched_spec::SchedSpec;
+
+/// Content by name. A name never stands for something else on another computer.
+#[derive(Clone, Debug, Default)]
+pub struct Inputs {
+    /// Texts of machine files.
+    pub machines: BTreeMap<String, String>,
+    /// Contents of workload files.
+    pub workloads: BTreeMap<String, Vec<u8>>,
+    /// Built kernels, by what follows `linux:`.
+    pub kernels: BTreeMap<String, KernelInput>,
+}
+
+/// A built kernel.
+#[derive(Clone, Debug)]
+pub struct KernelInput {
+    /// Its shared object.
+    pub library: Vec<u8>,
+    /// CONFIG_HZ and CONFIG_NR_CPUS, where they are on record.
+    pub built_with: Option<(u32, u32)>,
+}
+
+/// Machines that are kept: designs come back to few of them.
+const MACHINES: usize = 256;
+
+/// Finds what the specs of runs name among inputs and built-ins, and keeps what it has found for the next spec.
+pub struct Resolver {
+    inputs: Inputs,
+    found: Mutex<Found>,
+}
+
+#[derive(Default)]
+struct Found {
+    /// By name without CPUs, and the figures that are perturbed.
+    machines: BTreeMap<String, Arc<Machine>>,
+    kernels: BTreeMap<String, SchedSpec>,
+    /// The last one, by the key of its machine and its own name.
+    workload: Option<([String; 2], FoundWorkload)>,
+}
+
+/// A workload, and what must be said of it.
+pub(super) type FoundWorkload = (Arc<Workload>, Vec<Warning>);
+
+impl Resolver {
+    /// Of these inputs.
+    pub fn new(inputs: Inputs) -> Resolver {
+        Resolver { inputs, found: Mutex::default() }
+    }
+
+    fn found(&self) -> MutexGuard<'_, Found> {
+        // What is in it was put there whole.
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The machine of this name with these figures perturbed, and the CPUs that are named behind it.
+    pub(super) fn machine(
+        &self,
+        name: &str,
+        figures: &[Perturbed],
+    ) -> Result<(Arc<Machine>, Option<CpuMask>), RunSpecError> {
+        let input = input_of(name, '@', &self.inputs.machines);
+        if input.is_none() && name.contains('/') {
+            return Err(RunSpecError::NotAmongInputs { what: "machine", name: name.into() });
+        }
+        let spec = MachineSpec::parse(name);
+        let base = self.kept(spec.name, || Ok(machine(spec.name, input.map(String::as_str))?.0))?;
+        let cpus = spec.subset.map(|subset| base.subset(subset)).transpose()?;
+        let perturbed = match figures {
+            [] => base,
+            _ => self.kept(&machine_key(spec.name, figures), || {
+                figures
+                    .iter()
+                    .try_fold(Machine::clone(&base), |m, (path, way, value)| super::perturbed(&m, path, way.by(*value)))
+            })?,
+        };
+        Ok((perturbed, cpus))
+    }
+
+    fn kept(
+        &self,
+        key: &str,
+        make: impl FnOnce() -> Result<Machine, RunSpecError>,
+    ) -> Result<Arc<Machine>, RunSpecError> {
+        if let Some(machine) = self.found().machines.get(key) {
+            return Ok(Arc::clone(machine));
+        }
+        let machine = Arc::new(make()?);
+        let mut found = self.found();
+        if found.machines.len() >= MACHINES {
+            found.machines.clear();
+        }
+        found.machines.insert(key.into(), Arc::clone(&machine));
+        Ok(machine)
+    }
+
+    /// The workload of this name for a machine that [`Self::machine`] has found.
+    pub(super) fn workload(
+        &self,
+        name: &str,
+        on: (&str, &[Perturbed]),
+        machine: &Machine,
+        cpus: Option<&CpuMask>,
+    ) -> Result<FoundWorkload, RunSpecError> {
+        let key = [machine_key(on.0, on.1), name.to_owned()];
+        if let Some((_, workload)) = self.found().workload.as_ref().filter(|(known, _)| *known == key) {
+            return Ok(workload.clone());
+        }
+        let names = || [name].into_iter().chain(name.rsplit_once(':').map(|(name, _)| name));
+        let content = names().find_map(|name| Some((name, self.inputs.workloads.get(name)?.as_slice())));
+        let is_path = name.split(':').next().is_some_and(|name| name.contains('/')) || name.ends_with(".json");
+        if content.is_none() && is_path {
+            return Err(RunSpecError::NotAmongInputs { what: "workload", name: name.into() });
+        }
+        let (workload, warnings) = workload(name, content, machine, cpus)?;
+        let workload = (Arc::new(workload), warnings);
+        self.found().workload = Some((key, workload.clone()));
+        Ok(workload)
+    }
+
+    /// The scheduler of this name. A kernel is one of the inputs: by its name it would be that of this computer, which
+    /// need not be the one that is meant.
+    pub(super) fn sched(&self, name: &str) -> Result<SchedSpec, RunSpecError> {
+        let Some(kernel) = name.strip_prefix("linux:") else { return Ok(name.parse()?) };
+        if let Some(sched) = self.found().kernels.get(kernel) {
+            return Ok(sched.clone());
+        }
+        let input = self.inputs.kernels.get(kernel);
+        let input = input.ok_or_else(|| RunSpecError::NotAmongInputs { what: "scheduler", name: name.into() })?;
+        let sched = super::kernel(name, input)?;
+        self.found().kernels.insert(kernel.into(), sched.clone());
+        Ok(sched)
+    }
+}
+
+/// The content that `name` names, with or without something behind `mark`.
+fn input_of<'a, T>(name: &str, mark: char, inputs: &'a BTreeMap<String, T>) -> Option<&'a T> {
+    inputs.get(name).or_else(|| inputs.get(name.rsplit_once(mark)?.0))
+}
+
+fn machine_key(name: &str, figures: &[Perturbed]) -> String {
+    format!("{name} {figures:?}")
+}
+
+/// A preset, or the machine of this text; and the CPUs that are named behind its name.
+pub(crate) fn machine(name: &str, text: Option<&str>) -> Result<(Machine, Option<CpuMask>), MachineError> {
+    let spec = MachineSpec::parse(name);
+    let machine = match text {
+        Some(text) => Machine::from_toml(spec.name, text)?,
+        None => Machine::preset(spec.name)?,
+    };
+    let cpus = spec.subset.map(|subset| machine.subset(subset)).transpose()?;
+    Ok((machine, cpus))
+}
+
+/// A built-in with options, or the workload of a file with this content.
+pub(crate) fn workload(
+    name: &str,
+    content: Option<(&str, &[u8])>,
+    machine: &Machine,
+    cpus: Option<&CpuMask>,
+) -> Result<(Workload, Vec<Warning>), WorkloadError> {
+    let (mut workload, mut warnings) = match content {
+        Some((file, content)) => {
+            let options = name.strip_prefix(file).and_then(|rest| rest.strip_prefix(':')).unwrap_or_default();
+            Workload::from_file_content(file, options, content, machine)?
+        }
+        None => Workload::builtin(name, machine)?,
+    };
+    warnings.extend(cpus.map(|cpus| workload.bind(cpus)).unwrap_or_default());
+    Ok((workload, warnings))
+}
