@@ -45,6 +45,7 @@ pub mod counterfactual;
 pub mod explain;
 pub mod fail_if;
 pub mod published;
+pub mod recorded;
 pub mod regret;
 pub mod replay;
 pub mod reproduce;

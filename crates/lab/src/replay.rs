@@ -11,7 +11,7 @@ use fairground_machine::Machine;
 use fairground_trace::explain::seconds;
 use fairground_trace::figures::{same_placements, Figures, ThreadMatcher};
 use fairground_trace::import::{Counts, Importer, InferredEvent, NoSuchCpu, Selection, WindowPosition};
-use fairground_trace::{EventSource, Reader, RunHead, TraceError, TraceEventKind};
+use fairground_trace::{EventSource, Reader, TraceError, TraceEventKind};
 use fairground_workload::recorded::Recording;
 use miette::Diagnostic;
 use thiserror::Error;
@@ -22,7 +22,6 @@ use crate::tables::nearest;
 use fairground_run::batch::{RunReport, Runner};
 use fairground_run::experiment::{Experiment, RunError, Trace, TraceFormat, TraceHead};
 use fairground_run::metrics::{Better, Metric, MetricValue};
-use fairground_run::run_config::RunConfig;
 
 /// A trace, ready to be repeated.
 pub struct Imported {
@@ -91,16 +90,6 @@ pub enum ImportError {
         /// From its first event to its last.
         lasts: String,
     },
-}
-
-/// The settings of a recording of ours, as its head has them; as by default where it has none.
-pub fn recorded_config(head: &RunHead) -> RunConfig {
-    let mut config = RunConfig::default();
-    for (note, setting) in [("hz: ", "hz"), ("governor: ", "governor"), ("idle governor: ", "idle_governor")] {
-        // A head that somebody has changed may say anything.
-        let _ = head.note(note).map(|text| config.set_text(setting, text));
-    }
-    config
 }
 
 /// Imports a trace of `machine`, or what is selected of it. `progress` is told of each event's time, ns of the trace.

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use fairground_lab::counterfactual::recorded_sched;
-use fairground_lab::replay::{recorded_config, ReplayReport, ReplayRunner};
+use fairground_lab::recorded::{recorded_config, recorded_sched};
+use fairground_lab::replay::{ReplayReport, ReplayRunner};
 use fairground_machine::MachineSpec;
 use fairground_run::batch::{self, Plan};
 use fairground_trace::import::Selection;

@@ -36,7 +36,7 @@ use fairground_trace::{RuleNames, TraceEvent};
 
 pub use tally::{Agreement, Disagreement, RelativeCpu, RuleAgreement, Tally};
 use threads::Threads;
-pub use whatif::{recorded_sched, Found, Report, WhatIf, WhatIfError};
+pub use whatif::{Found, Report, WhatIf, WhatIfError};
 
 /// How sure an answer is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

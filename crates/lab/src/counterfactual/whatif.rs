@@ -10,8 +10,8 @@ use std::sync::Arc;
 use fairground_fair::{FairError, Features};
 use fairground_machine::{CpuMask, Machine};
 use fairground_run::sched_spec;
-use fairground_sim::Config;
 use fairground_sim::Rule;
+use fairground_sim::{Config, Governor};
 use fairground_trace::explain::{in_words, seconds};
 use fairground_trace::placements::Head;
 use fairground_trace::{EventSource, RuleNames, RunHead, TraceError};
@@ -24,13 +24,11 @@ use super::{
     Tally, QUEUED,
 };
 use crate::explain::{full_json, rule_words, Wanted};
+use crate::recorded::{recorded_config, recorded_sched};
 use crate::tables::nearest;
 
 /// Name and version of the schema.
 const SCHEMA: &str = "fairground-explain-trace-1";
-
-/// The scheduler that is asked where the trace does not say which one ran.
-const LATEST: &str = "fair:v6.12";
 
 /// Ways to disagree that are shown.
 const WAYS_MAX: usize = 12;
@@ -151,11 +149,6 @@ struct Reading<'a> {
     seen: Seen,
 }
 
-/// The scheduler of ours that ran, if a trace says so, else the latest.
-pub fn recorded_sched(head: &RunHead) -> String {
-    head.meta("sched").filter(|sched| sched.starts_with("fair:")).unwrap_or(LATEST).to_owned()
-}
-
 impl WhatIf {
     /// Reads a trace from its first event. `head`: what its head says. `progress` hears of the time of each event, ns.
     ///
@@ -173,9 +166,10 @@ impl WhatIf {
         let words = RuleNames::from_scheduler(&*sched_spec::fair(&features, &self.machine)?);
         let rules = words.rules().chain([QUEUED_RULE]).map(|rule| (rule.name.to_owned(), rule.into())).collect();
         let placements = Head { rules, why: true, ..Head::default() };
-        let schedutil = self.schedutil.unwrap_or_else(|| head.note("governor: ") == Some("schedutil"));
-        let of_head = || head.note("hz: ").and_then(|hz| hz.parse().ok()).unwrap_or(Config::default().hz);
-        let config = RecordingConfig { hz: self.hz.unwrap_or_else(of_head), schedutil, allowed: self.allowed };
+        let recorded = recorded_config(head);
+        let schedutil = self.schedutil.unwrap_or(recorded.governor == Governor::Schedutil);
+        let hz = self.hz.or(recorded.hz).unwrap_or(Config::default().hz);
+        let config = RecordingConfig { hz, schedutil, allowed: self.allowed };
         let counterfactual = Counterfactual::new(&self.machine, &features, config, words)?;
         let mut reading = Reading { ask: self, trace, source, progress, counterfactual, seen: Seen::default() };
         let (found, notes) = reading.read()?;

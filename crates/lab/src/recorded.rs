@@ -1,0 +1,56 @@
+//! What the head of a trace of ours says of the run that was recorded.
+
+use fairground_run::run_config::RunConfig;
+use fairground_trace::RunHead;
+
+/// The scheduler that is taken where a trace does not say which one of ours ran.
+const LATEST: &str = "fair:v6.12";
+
+/// The scheduler of ours that ran, if a trace says so, else the latest.
+pub fn recorded_sched(head: &RunHead) -> String {
+    head.meta("sched").filter(|sched| sched.starts_with("fair:")).unwrap_or(LATEST).to_owned()
+}
+
+/// The tick rate and the governors of the run; those by default where the trace does not say them.
+pub fn recorded_config(head: &RunHead) -> RunConfig {
+    let mut config = RunConfig::default();
+    for (note, setting) in [("hz: ", "hz"), ("governor: ", "governor"), ("idle governor: ", "idle_governor")] {
+        // A head that somebody has changed may say anything.
+        let _ = head.note(note).map(|text| config.set_text(setting, text));
+    }
+    config
+}
+
+#[cfg(test)]
+mod tests {
+    use fairground_run::run_config::notes;
+    use fairground_sim::{Config, Governor, IdleGovernor};
+    use fairground_trace::Reader;
+
+    use super::*;
+
+    fn head(meta: &str, notes: &[String]) -> RunHead {
+        let line =
+            |text: String| format!("          <...>-0     [000] .....     0.000000: tracing_mark_write: {text}\n");
+        let notes = notes.iter().map(|note| line(format!("fairground_note: {note}")));
+        let text: String = std::iter::once(line(format!("fairground_meta: {meta}"))).chain(notes).collect();
+        RunHead::read(&mut Reader::new("trace", text.as_bytes())).unwrap()
+    }
+
+    #[test]
+    fn the_settings_of_a_run_are_read_as_its_notes_say_them() {
+        let config = Config { hz: 1000, governor: Governor::Schedutil, idle: IdleGovernor::Teo, ..Config::default() };
+        let head = head("sched=fair:v5.11", &notes(&config));
+        assert_eq!(recorded_sched(&head), "fair:v5.11");
+        let read = recorded_config(&head);
+        assert_eq!((read.hz, read.governor, read.idle), (Some(1000), config.governor, config.idle));
+    }
+
+    #[test]
+    fn what_a_head_does_not_say_is_as_by_default() {
+        let head = head("sched=linux:mine", &["governor: ondemand".into()]);
+        assert_eq!(recorded_sched(&head), LATEST);
+        let (read, default) = (recorded_config(&head), RunConfig::default());
+        assert_eq!((read.hz, read.governor, read.idle), (default.hz, default.governor, default.idle));
+    }
+}
