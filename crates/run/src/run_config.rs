@@ -76,11 +76,6 @@ pub enum ExperimentError {
 pub type ExperimentAndNotes = (Experiment, Vec<String>);
 
 impl RunConfig {
-    /// Every name that [`Self::set_text`] takes.
-    pub fn names() -> impl Iterator<Item = &'static str> + Clone {
-        SETTINGS.iter().map(|setting| setting.name)
-    }
-
     /// Sets the setting of this name ([`SETTINGS`]) from text: `hz` (ticks per second), `governor`, `idle_governor`,
     /// `ambient` (degrees Celsius), or a limit of utilization clamps by the name of its file.
     ///
@@ -210,6 +205,19 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_setting_is_read_as_it_is_shown() {
+        let machine = Machine::preset("hikey960").unwrap();
+        let others = ["300", "schedutil", "teo", "0", "512", "128", "-12.5"];
+        for (setting, other) in SETTINGS.iter().zip(others) {
+            let mut asked = RunConfig::default();
+            asked.clamps.min = 0;
+            assert_eq!(asked.set_text(setting.name, other), Ok(()), "{}", setting.name);
+            let config = asked.config(asked.hz.unwrap_or_default()).unwrap();
+            assert_eq!(setting.text(&config, &machine), other, "{}", setting.name);
+        }
+    }
 
     #[test]
     fn settings_are_set_by_name_or_refused_with_what_was_expected() {

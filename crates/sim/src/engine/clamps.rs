@@ -24,12 +24,6 @@ impl ClampLimits {
     pub const NAMES: [&'static str; 3] =
         ["sched_util_clamp_min", "sched_util_clamp_max", "sched_util_clamp_min_rt_default"];
 
-    /// The limit of that name; none if there is no such limit.
-    pub fn get_mut(&mut self, name: &str) -> Option<&mut u16> {
-        let at = Self::NAMES.iter().position(|n| *n == name)?;
-        Some([&mut self.min, &mut self.max, &mut self.min_rt_default][at])
-    }
-
     /// Names and values of those that are not as they are by themselves.
     pub fn changed(&self) -> impl Iterator<Item = (&'static str, u16)> {
         let values = [self.min, self.max, self.min_rt_default];
