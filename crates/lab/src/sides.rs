@@ -26,6 +26,12 @@ use crate::comparison::{Report, Settings};
 /// Settings that are no part of a [`RunConfig`].
 const NAMED: [&str; 3] = ["sched", "machine", "workload"];
 
+/// Whether a word is a setting of a side: `NAME=VALUE` with a name of one.
+pub fn is_setting(word: &str) -> bool {
+    let name = word.split_once('=').map(|(name, _)| name);
+    name.is_some_and(|name| NAMED.contains(&name) || Setting::find(name).is_ok())
+}
+
 /// A side that is not understood.
 #[derive(Debug, Clone, PartialEq, Eq, Error, Diagnostic)]
 #[error("{option}: {problem}")]

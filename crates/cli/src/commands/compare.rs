@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use fairground_lab::comparison::Report;
 use fairground_lab::fail_if::FailIf;
-use fairground_lab::sides::{Common, SideSpec, Sides};
+use fairground_lab::sides::{is_setting, Common, SideSpec, Sides};
 use fairground_lab::tables::{printable, Format};
 use fairground_machine::MachineSpec;
 use fairground_run::batch::{BatchError, Plan, Results};
@@ -34,6 +34,22 @@ struct MissingSide {
     test: String,
 }
 
+/// A setting that the shell made a word of its own.
+#[derive(Debug, Error, Diagnostic)]
+#[error("`{word}` belongs to no side")]
+#[diagnostic(help("several settings of a side stand in quotes: {option} '{side} {word}'"))]
+struct StraySetting {
+    word: String,
+    option: &'static str,
+    side: String,
+}
+
+/// Too many words.
+#[derive(Debug, Error, Diagnostic)]
+#[error("unexpected `{0}`: compare takes a machine and a workload")]
+#[diagnostic(help("write fairground compare MACHINE WORKLOAD --base SIDE --test SIDE"))]
+struct UnexpectedWord(String);
+
 /// Compares two sides, paired over seeds.
 #[derive(Args)]
 #[command(override_usage = "fairground compare [OPTIONS] --base <SIDE> --test <SIDE> <MACHINE> <WORKLOAD>")]
@@ -42,6 +58,9 @@ pub struct Compare {
     machine: String,
     /// Built-in with options (sched-pipe:loops=50000,threads) or an rt-app file
     workload: String,
+    /// What is too much
+    #[arg(hide = true)]
+    more: Vec<String>,
     /// What to compare with: fair:v5.9, governor=performance, 'fair:v6.12 machine=rpi5'
     #[arg(long, value_name = "SIDE")]
     base: Option<String>,
@@ -119,6 +138,7 @@ impl Compare {
 
     /// Base and tests, as typed.
     fn sides(&self) -> Result<Vec<SideSpec>, Failure> {
+        self.no_stray_words()?;
         let (Some(base), false) = (&self.base, self.test.is_empty()) else {
             let quoted = |side: &str| if side.contains(' ') { format!("'{side}'") } else { side.to_owned() };
             let missing = match (&self.base, self.test.is_empty()) {
@@ -140,6 +160,19 @@ impl Compare {
             sides.push(SideSpec::parse("--test", test)?);
         }
         Ok(sides)
+    }
+
+    /// Refuses what is neither a machine nor a workload: as a rule settings of a side that lacks its quotes.
+    fn no_stray_words(&self) -> Result<(), Failure> {
+        let words = || [&self.machine, &self.workload].into_iter().chain(&self.more);
+        if let Some(word) = words().find(|word| is_setting(word)) {
+            let (option, side) = match (self.test.last(), &self.base) {
+                (Some(test), _) => ("--test", test.as_str()),
+                (None, base) => ("--base", base.as_deref().unwrap_or("fair:v6.12")),
+            };
+            return Err(StraySetting { word: word.clone(), option, side: side.into() }.into());
+        }
+        self.more.first().map_or(Ok(()), |word| Err(UnexpectedWord(word.clone()).into()))
     }
 
     /// What the store has of a plan, and the rest run.
