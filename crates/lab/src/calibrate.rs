@@ -12,6 +12,8 @@
 
 mod option;
 
+use std::sync::Arc;
+
 use fairground_machine::{FitParam, Machine, MachineError, MachineSpec, Source};
 use fairground_workload::WorkloadError;
 use miette::Diagnostic;
@@ -19,9 +21,11 @@ use thiserror::Error;
 
 use crate::published::{current_id, Mail, PublishedError, PublishedRow, PublishedRun};
 use crate::tables::nearest;
-use fairground_run::batch::{self, BatchError, Plan};
-use fairground_run::experiment::Experiment;
+use fairground_run::batch::{BatchError, Plan};
+use fairground_run::executor::{Executor, ProgressListener};
+use fairground_run::experiment::{Experiment, Stop};
 use fairground_run::metrics::Better;
+use fairground_run::store::Store;
 
 pub use self::option::{fit_option, option_jobs, OptionFit, OptionJob};
 
@@ -265,24 +269,32 @@ fn check_number(
     Err(CalibrateError::TooManyFigures { machine: machine.name.clone(), figures, cells })
 }
 
-/// Varies the job's parameters on `experiment`'s machine until its base scheduler gives the target. Deterministic.
-/// `progress` is called once per run.
+/// How the runs of a fit are made.
+pub struct FitRuns<'a> {
+    /// Runs of each step of the search.
+    pub seeds: Vec<u64>,
+    /// Threads to run on, at least 1.
+    pub jobs: usize,
+    /// What it has is taken from there, and the rest is kept there.
+    pub store: Option<&'a Store>,
+    /// Ends the fit.
+    pub stop: &'a Stop,
+    /// Is told of each step of the search as of a batch.
+    pub tell: ProgressListener<'a>,
+}
+
+/// Varies the job's parameters on the machine of `experiment`, which has one scheduler, until that gives the target.
+/// Deterministic.
 ///
 /// # Errors
 /// If a run fails or no value reaches the target.
-pub fn fit(
-    experiment: &Experiment,
-    plan: &Plan,
-    job: &Job,
-    progress: &(dyn Fn() + Sync),
-) -> Result<Fit, CalibrateError> {
-    let plan = Plan { scheds: 1, ..plan.clone() };
+pub fn fit(experiment: &Experiment, runs: &FitRuns, job: &Job) -> Result<Fit, CalibrateError> {
     let knob = FitVariable::for_figures(&experiment.machine, &job.figures);
     let at = |step: u64| {
         let turned = experiment.with_machine(|machine| {
             knob.values(step).iter().for_each(|(free, value)| machine.costs.set_fit_value(*free, *value));
         });
-        baseline(&turned, &plan, &job.target.run.metric, progress)
+        runs.baseline(turned, &job.target.run.metric)
     };
     // More cost is worse.
     let rises = job.target.better == Better::Lower;
@@ -404,28 +416,27 @@ fn four_digits(value: f64) -> f64 {
     }
 }
 
-/// Mean of a metric over the seeds.
-fn baseline(
-    experiment: &Experiment,
-    plan: &Plan,
-    metric: &str,
-    progress: &(dyn Fn() + Sync),
-) -> Result<f64, CalibrateError> {
-    let runs = batch::run(plan, experiment, progress)?.swap_remove(0);
-    let mut sum = 0.0;
-    for run in &runs {
-        let report = run.as_ref().map_err(|message| CalibrateError::Run(message.clone()))?;
-        let reading = report.metrics.iter().find(|r| r.metric.name == metric);
-        sum += reading.ok_or_else(|| CalibrateError::Run(format!("no metric {metric}")))?.value;
+impl FitRuns<'_> {
+    /// Mean of a metric over the seeds.
+    fn baseline(&self, experiment: Experiment, metric: &str) -> Result<f64, CalibrateError> {
+        let plan = Plan { scheds: 1, seeds: self.seeds.clone(), jobs: self.jobs, check_determinism: false };
+        let results = Executor::batch(&[Arc::new(experiment)], &plan, self.store, self.stop, self.tell)?;
+        let mut sum = 0.0;
+        for run in &results[0] {
+            let report = run.as_ref().map_err(|message| CalibrateError::Run(message.clone()))?;
+            let reading = report.metrics.iter().find(|r| r.metric.name == metric);
+            sum += reading.ok_or_else(|| CalibrateError::Run(format!("no metric {metric}")))?.value;
+        }
+        Ok(sum / self.seeds.len() as f64)
     }
-    Ok(sum / runs.len() as f64)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use fairground_machine::SoftCost;
+    use fairground_run::executor::Progress;
 
     use super::*;
 
@@ -532,21 +543,22 @@ mod tests {
     /// A round trip of a pipe is two writes and two reads beside all else.
     #[test]
     fn costs_that_share_a_cell_keep_their_ratio_and_repeat() {
-        let (mut experiment, plan, job) = pipe(&["costs.soft.pipe_write", "costs.soft.pipe_read"]);
-        let first = fit(&experiment, &plan, &job, &|| ()).unwrap();
+        let (mut experiment, job) = pipe(&["costs.soft.pipe_write", "costs.soft.pipe_read"]);
+        let first = fit(&experiment, &runs(&Stop::default()), &job).unwrap();
         let [(_, write), (_, read)] = first.figures[..] else { panic!("{first:?}") };
         assert!((write / read / (1554.0 / 924.0) - 1.0).abs() < 2e-3, "{first:?}");
         assert!((first.ours / 47721.0 - 1.0).abs() < CLOSE_ENOUGH, "{first:?}");
         experiment = experiment
             .with_machine(|m| first.figures.iter().for_each(|(free, value)| m.costs.set_fit_value(*free, *value)));
-        assert_eq!(fit(&experiment, &plan, &job, &|| ()).unwrap(), first);
+        assert_eq!(fit(&experiment, &runs(&Stop::default()), &job).unwrap(), first);
     }
 
     #[test]
     fn a_target_that_no_value_gives_is_out_of_reach() {
-        let (experiment, plan, mut job) = pipe(&["costs.soft.pipe_write"]);
+        let (experiment, mut job) = pipe(&["costs.soft.pipe_write"]);
         job.target.published = 1e9;
-        let CalibrateError::OutOfReach { figure, value, .. } = fit(&experiment, &plan, &job, &|| ()).unwrap_err()
+        let CalibrateError::OutOfReach { figure, value, .. } =
+            fit(&experiment, &runs(&Stop::default()), &job).unwrap_err()
         else {
             panic!()
         };
@@ -555,14 +567,14 @@ mod tests {
 
     #[test]
     fn a_fit_repeats_and_reaches_its_cell() {
-        let (experiment, plan, job) = pipe(&["costs.scale"]);
-        let first = fit(&experiment, &plan, &job, &|| ()).unwrap();
-        assert_eq!(first, fit(&experiment, &plan, &job, &|| ()).unwrap());
+        let (experiment, job) = pipe(&["costs.scale"]);
+        let first = fit(&experiment, &runs(&Stop::default()), &job).unwrap();
+        assert_eq!(first, fit(&experiment, &runs(&Stop::default()), &job).unwrap());
         assert!((first.ours / 47721.0 - 1.0).abs() < 2e-3, "{first:?}");
     }
 
     /// hikey's short sched-pipe, with these figures to turn.
-    fn pipe(figures: &[&str]) -> (Experiment, Plan, Job) {
+    fn pipe(figures: &[&str]) -> (Experiment, Job) {
         let machine = Machine::preset("hikey").unwrap();
         let target = targets("hikey").unwrap().into_iter().find(|t| t.cell == PIPE).unwrap();
         let job = Job { target, figures: figures.iter().map(|f| FitParam::from_path(f).unwrap()).collect() };
@@ -574,6 +586,36 @@ mod tests {
             config: Default::default(),
             workers: Default::default(),
         };
-        (experiment, Plan { scheds: 1, seeds: vec![1, 2], jobs: 1, check_determinism: false }, job)
+        (experiment, job)
+    }
+
+    fn runs(stop: &Stop) -> FitRuns<'_> {
+        FitRuns { seeds: vec![1, 2], jobs: 1, store: None, stop, tell: &|_| () }
+    }
+
+    /// The runs of a fit that was interrupted are not made again.
+    #[test]
+    fn a_fit_keeps_its_runs() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).unwrap();
+        let (experiment, job) = pipe(&["costs.scale"]);
+        let stop = Stop::default();
+        let made = AtomicUsize::new(0);
+        let tell = |progress| {
+            if matches!(progress, Progress::Done { .. }) && made.fetch_add(1, Ordering::Relaxed) == 4 {
+                stop.store(true, Ordering::Relaxed);
+            }
+        };
+        fn stored<'a>(store: &'a Store, stop: &'a Stop, tell: ProgressListener<'a>) -> FitRuns<'a> {
+            FitRuns { store: Some(store), tell, ..runs(stop) }
+        }
+        let interrupted = fit(&experiment, &stored(&store, &stop, &tell), &job);
+        assert!(matches!(interrupted, Err(CalibrateError::Experiment(BatchError::Stopped))));
+        assert_eq!(store.len().unwrap(), 5);
+        let first = fit(&experiment, &stored(&store, &Stop::default(), &|_| ()), &job).unwrap();
+        let begun = made.load(Ordering::Relaxed);
+        assert_eq!(fit(&experiment, &stored(&store, &Stop::default(), &tell), &job).unwrap(), first);
+        assert_eq!(made.load(Ordering::Relaxed), begun, "a fit that is repeated makes no run");
+        assert_eq!(fit(&experiment, &runs(&Stop::default()), &job).unwrap(), first);
     }
 }

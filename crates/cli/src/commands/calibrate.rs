@@ -5,19 +5,21 @@ use std::io::Write as _;
 use std::path::Path;
 
 use clap::Args;
-use fairground_lab::calibrate::{self, Fit, Job, OptionJob, Target};
+use fairground_lab::calibrate::{self, CalibrateError, Fit, FitRuns, Job, OptionJob, Target};
 use fairground_lab::tables::number;
 use fairground_machine::{FitParam, Machine, MachineSpec};
-use fairground_run::batch::Plan;
+use fairground_run::batch::BatchError;
+use fairground_run::executor;
 use fairground_run::experiment::Experiment;
 use fairground_run::run_config::RunConfig;
 use miette::Diagnostic;
 use thiserror::Error;
 
 use crate::error::{run_failed, End, Failure};
-use crate::output::{print, OutputFile};
+use crate::output::{complain, print, stop_on_interrupt, OutputFile};
 use crate::progress::Progress;
 use crate::run_options::{warned, Jobs};
+use crate::store::StoreOptions;
 
 /// Repeats the fits that a machine file and the published rows record: turns costs and options of workloads until our
 /// baselines give the published ones.
@@ -40,6 +42,8 @@ pub struct Calibrate {
     seeds: u64,
     #[command(flatten)]
     jobs: Jobs,
+    #[command(flatten)]
+    store: StoreOptions,
 }
 
 /// A preset lives inside the program.
@@ -55,23 +59,37 @@ impl Calibrate {
         }
         let machine = Machine::find(&self.machine)?;
         let options = self.options(&machine)?;
+        let store = self.store.open()?;
+        let stop = stop_on_interrupt();
+        let progress = Progress::endless();
+        let runs = FitRuns {
+            seeds: (1..=self.seeds).collect(),
+            jobs: self.jobs.count(),
+            store: store.as_ref(),
+            stop: &stop,
+            tell: &|news| match news {
+                executor::Progress::Begun { .. } => {}
+                executor::Progress::Done { .. } => progress.step(),
+                executor::Progress::Trouble(what) => complain(&format!("warning: {what}")),
+            },
+        };
         let mut out = format!("machine    {}\n", machine.name);
         if self.cell.is_none() || options.is_empty() {
-            self.costs(&machine, &mut out)?;
+            self.costs(&machine, &runs, &mut out)?;
         }
         for job in &options {
-            out += &self.option(job)?;
+            out += &self.option(job, &runs)?;
         }
         print(&out)?;
         Ok(End::Done)
     }
 
     /// The costs that the machine's file records, or those that were asked for.
-    fn costs(&self, machine: &Machine, out: &mut String) -> Result<(), Failure> {
+    fn costs(&self, machine: &Machine, runs: &FitRuns, out: &mut String) -> Result<(), Failure> {
         for job in calibrate::choose(machine, self.cell.as_deref(), &self.figure)? {
             // Read again: a fit that was just written is part of the next one.
             let machine = Machine::find(&self.machine)?;
-            let fit = self.fit(&job)?;
+            let fit = calibrate::fit(&self.experiment(&job.target)?, runs, &job).map_err(|e| interrupted(e, runs))?;
             if self.write {
                 write_fit(&self.machine, &job.target, &fit)?;
             }
@@ -87,10 +105,9 @@ impl Calibrate {
         Ok(jobs)
     }
 
-    fn option(&self, job: &OptionJob) -> Result<String, Failure> {
-        let (experiment, plan) = self.experiment(&job.target)?;
-        let progress = Progress::endless();
-        let fit = calibrate::fit_option(&experiment, &plan, job, &|| progress.step())?;
+    fn option(&self, job: &OptionJob, runs: &FitRuns) -> Result<String, Failure> {
+        let experiment = self.experiment(&job.target)?;
+        let fit = calibrate::fit_option(&experiment, runs, job).map_err(|e| interrupted(e, runs))?;
         let figure = format!("{}:{}", job.recorded.workload, job.recorded.option);
         let option = |value: f64| format!("{}={value}", job.recorded.option);
         let workload = job.target.run.workload.replace(&option(job.recorded.value), &option(fit.value));
@@ -100,20 +117,26 @@ impl Calibrate {
         Ok(out)
     }
 
-    fn experiment(&self, target: &Target) -> Result<(Experiment, Plan), Failure> {
+    fn experiment(&self, target: &Target) -> Result<Experiment, Failure> {
         let run = &target.run;
         let config = RunConfig { governor: run.governor()?, ..RunConfig::default() };
         // The machine that was asked for, with the CPUs to which the cell is bound.
         let machine = MachineSpec::parse(&run.machine).renamed(&self.machine);
-        let experiment = warned(config.find(&machine, &run.workload, std::slice::from_ref(&run.base))?);
-        let seeds = (1..=self.seeds).collect();
-        Ok((experiment, Plan { scheds: 1, seeds, jobs: self.jobs.count(), check_determinism: false }))
+        Ok(warned(config.find(&machine, &run.workload, std::slice::from_ref(&run.base))?))
     }
+}
 
-    fn fit(&self, job: &Job) -> Result<Fit, Failure> {
-        let (experiment, plan) = self.experiment(&job.target)?;
-        let progress = Progress::endless();
-        Ok(calibrate::fit(&experiment, &plan, job, &|| progress.step())?)
+/// A fit that Ctrl-C has ended goes on from what is kept.
+fn interrupted(error: CalibrateError, runs: &FitRuns) -> Failure {
+    match error {
+        CalibrateError::Experiment(BatchError::Stopped) => Failure::Interrupted(match runs.store {
+            Some(store) => {
+                let dir = store.dir().display();
+                format!("interrupted: the runs that ended are kept in {dir}; the same command goes on from there")
+            }
+            None => "interrupted; nothing is kept (--no-store)".into(),
+        }),
+        error => error.into(),
     }
 }
 

@@ -6,7 +6,11 @@ use super::{fairground, files, refuses, succeeds};
 /// on which all seeds give nearly the same.
 #[test]
 fn a_recorded_fit_repeats() {
-    let out = succeeds("calibrate hikey960 --seeds 1");
+    let store = tempfile::tempdir().expect("a directory");
+    let command = format!("calibrate hikey960 --seeds 1 --store {}", store.path().display());
+    let out = succeeds(&command);
+    assert_eq!(files(store.path()), ["lock", "results.sqlite"]);
+    assert_eq!(succeeds(&command), out, "answered from the store");
     let scale = |word: &str| -> f64 {
         let line = out.lines().find(|l| l.starts_with(word)).expect(word);
         line.rsplit(' ').next().unwrap_or_default().parse().expect("a number")
@@ -22,7 +26,7 @@ fn a_fit_is_written_into_the_file_and_nothing_else_changes() {
     let text = fairground_machine::preset_text("hikey960").expect("a preset");
     let text = text.replace("scale = { factor = 0.", "scale = { factor = 1.");
     std::fs::write(&path, &text).expect("written");
-    succeeds(&format!("calibrate {} --seeds 1 --write", path.display()));
+    succeeds(&format!("calibrate {} --seeds 1 --write --no-store", path.display()));
     let new = std::fs::read_to_string(&path).expect("read");
     let changed: Vec<_> = text.lines().zip(new.lines()).filter(|(a, b)| a != b).map(|(_, b)| b).collect();
     assert!(changed.len() == 1 && changed[0].starts_with("scale = "), "{changed:?}");
@@ -45,7 +49,7 @@ fn a_fit_out_of_reach_says_so() {
     let path = dir.path().join("slow.toml");
     let text = fairground_machine::preset_text("hikey").expect("a preset");
     std::fs::write(&path, text.replace("probe = { ns = ", "probe = { ns = 900")).expect("written");
-    let ran = fairground(&format!("calibrate {} --seeds 1", path.display()));
+    let ran = fairground(&format!("calibrate {} --seeds 1 --no-store", path.display()));
     assert_eq!(ran.code, 2, "{}", ran.stderr);
     assert!(ran.stderr.contains("no value of costs.scale gives"), "{}", ran.stderr);
 }
@@ -59,7 +63,7 @@ fn a_figure_of_its_own_is_fitted_to_a_cell() {
     );
     let out = succeeds(
         "calibrate hikey --seeds 1 --cell asym-prev-first/hikey/sched-pipe/ops_per_sec/base \
-         --figure costs.soft.pipe_write --figure costs.soft.pipe_read",
+         --figure costs.soft.pipe_write --figure costs.soft.pipe_read --no-store",
     );
     let fitted = out.lines().find(|l| l.starts_with("fitted")).expect("a line");
     assert!(fitted.contains("costs.soft.pipe_write = ") && fitted.contains(", costs.soft.pipe_read = "), "{out}");

@@ -3,9 +3,8 @@
 use fairground_machine::MachineSpec;
 use fairground_workload::Workload;
 
-use super::{baseline, decade_thousandths, halve, miss, targets, CalibrateError, Target, STEPS_PER_DECADE};
+use super::{decade_thousandths, halve, miss, targets, CalibrateError, FitRuns, Target, STEPS_PER_DECADE};
 use crate::published::{with_option, FittedOption, Mail, PublishedError};
-use fairground_run::batch::Plan;
 use fairground_run::experiment::Experiment;
 
 /// An option and the cell that it is to meet.
@@ -40,18 +39,12 @@ pub fn option_jobs(name: &str) -> Result<Vec<OptionJob>, PublishedError> {
     Ok(mails.into_iter().flat_map(|mail| mail.fitted).filter_map(job).collect())
 }
 
-/// Turns the job's option until the base scheduler of `experiment` gives the target. Deterministic, and does not depend
+/// Turns the job's option until the one scheduler of `experiment` gives the target. Deterministic, and does not depend
 /// on the recorded value.
 ///
 /// # Errors
 /// If a run fails or no value reaches the target.
-pub fn fit_option(
-    experiment: &Experiment,
-    plan: &Plan,
-    job: &OptionJob,
-    progress: &(dyn Fn() + Sync),
-) -> Result<OptionFit, CalibrateError> {
-    let plan = Plan { scheds: 1, ..plan.clone() };
+pub fn fit_option(experiment: &Experiment, runs: &FitRuns, job: &OptionJob) -> Result<OptionFit, CalibrateError> {
     let OptionJob { target, recorded } = job;
     let cpus =
         MachineSpec::parse(&target.run.machine).subset.map(|subset| experiment.machine.subset(subset)).transpose()?;
@@ -59,7 +52,7 @@ pub fn fit_option(
         let workload = with_option(&target.run.workload, &recorded.workload, &recorded.option, value(step));
         let workload = workload.as_ref().unwrap_or(&target.run.workload);
         let workload = Workload::find_bound(workload, &experiment.machine, cpus.as_ref())?.0;
-        baseline(&experiment.with_workload(workload), &plan, &target.run.metric, progress)
+        runs.baseline(experiment.with_workload(workload), &target.run.metric)
     };
     let (low, high) = (step(recorded.low), step(recorded.high));
     let rises = at(low)? < at(high)?;
@@ -119,12 +112,13 @@ mod tests {
         let (config, workers) = Default::default();
         let experiment =
             Experiment { machine: Arc::new(machine), workload: Arc::new(workload), scheds, config, workers };
-        let plan = Plan { scheds: 1, seeds: vec![1], jobs: 1, check_determinism: false };
-        let fit = fit_option(&experiment, &plan, &job, &|| ()).unwrap();
+        let stop = Default::default();
+        let runs = FitRuns { seeds: vec![1], jobs: 1, store: None, stop: &stop, tell: &|_| () };
+        let fit = fit_option(&experiment, &runs, &job).unwrap();
         assert!(miss(fit.ours, 2765.4) < 2e-3 && (2500.0..3100.0).contains(&fit.value), "{fit:?}");
-        assert_eq!(fit_option(&experiment, &plan, &job, &|| ()).unwrap(), fit);
+        assert_eq!(fit_option(&experiment, &runs, &job).unwrap(), fit);
         job.recorded.high = 100.0;
-        let error = fit_option(&experiment, &plan, &job, &|| ()).unwrap_err();
+        let error = fit_option(&experiment, &runs, &job).unwrap_err();
         assert!(error.to_string().starts_with("no value of geekbench5:points gives 2765.4"), "{error}");
     }
 }
