@@ -12,6 +12,8 @@
 
 use std::fmt;
 
+use fairground_machine::nearest;
+
 use crate::ffi::{self, FeatureInfo, FgFeatures, FEATURES};
 use crate::presets::{self, Preset};
 use crate::timeline::{self, Release, TIMELINES};
@@ -373,22 +375,15 @@ fn unknown_preset(name: &str, text: &str) -> FairError {
     // Releases from the first one on are all found; this one is older.
     let nearest = match Release::read(name) {
         Some((_, "")) => Some(known[0].to_string()),
-        _ => nearest(name, known.iter().copied()),
+        _ => nearest(name, known.iter().copied()).map(str::to_string),
     };
     FairError::UnknownPreset { name: name.into(), text: text.into(), nearest, known: known.join(", ") }
 }
 
 fn unknown_feature(body: &str, text: &str) -> FairError {
     let name = body.split(['+', '=']).next().unwrap_or(body);
-    let nearest = nearest(name, FEATURES.iter().map(|f| f.name));
+    let nearest = nearest(name, FEATURES.iter().map(|f| f.name)).map(str::to_string);
     FairError::UnknownFeature { name: name.into(), text: text.into(), nearest }
-}
-
-/// The most similar of `names`, if any is similar at all.
-fn nearest<'a>(given: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
-    let scored = names.map(|name| (strsim::jaro_winkler(given, name), name));
-    let best = scored.max_by(|a, b| a.0.total_cmp(&b.0));
-    best.filter(|(score, _)| *score > 0.6).map(|(_, name)| name.into())
 }
 
 #[cfg(test)]

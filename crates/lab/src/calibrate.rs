@@ -14,13 +14,12 @@ mod option;
 
 use std::sync::Arc;
 
-use fairground_machine::{FitParam, Machine, MachineError, MachineSpec, Source};
+use fairground_machine::{nearest, FitParam, Machine, MachineError, MachineSpec, Source};
 use fairground_workload::WorkloadError;
 use miette::Diagnostic;
 use thiserror::Error;
 
 use crate::published::{current_id, Mail, PublishedError, PublishedRow, PublishedRun};
-use crate::tables::nearest;
 use fairground_run::batch::{BatchError, Plan};
 use fairground_run::executor::{Executor, ProgressListener};
 use fairground_run::experiment::{Experiment, Stop};

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::PathBuf;
 
+use fairground_machine::nearest;
 use fairground_sim::Rule;
 use fairground_trace::explain::{in_short, in_words, Group, Split, Tally};
 use fairground_trace::placements::{Head, Placement, Placements};
@@ -16,8 +17,6 @@ use fairground_trace::{open, EventSource, Recording, TraceError};
 use miette::Diagnostic;
 use serde_json::{json, Map, Value};
 use thiserror::Error;
-
-use crate::tables::nearest;
 
 pub use self::differing::Differing;
 

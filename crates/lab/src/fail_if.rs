@@ -8,11 +8,12 @@
 use std::fmt;
 use std::str::FromStr;
 
+use fairground_machine::nearest;
 use miette::Diagnostic;
 use thiserror::Error;
 
 use crate::comparison::{Comparison as Compared, Report, Row};
-use crate::tables::{nearest, number, percent};
+use crate::tables::{number, percent};
 use fairground_run::metrics::Metric;
 
 /// A condition, parsed.

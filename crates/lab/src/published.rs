@@ -14,7 +14,7 @@ use serde::Deserialize;
 use thiserror::Error;
 use toml::value::Datetime;
 
-use crate::tables::nearest;
+use fairground_machine::nearest;
 use fairground_run::metrics::Better;
 
 pub use self::assumed::{with_option, FittedOption, Moved, Swept};

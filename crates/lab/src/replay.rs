@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufReader, Seek};
 
-use fairground_machine::Machine;
+use fairground_machine::{nearest, Machine};
 use fairground_trace::explain::seconds;
 use fairground_trace::figures::{same_placements, Figures, ThreadMatcher};
 use fairground_trace::import::{Counts, Importer, InferredEvent, NoSuchCpu, Selection, WindowPosition};
@@ -18,7 +18,6 @@ use thiserror::Error;
 
 pub use self::events::{LeftOut, RecordedEvents};
 pub use self::sheet::{Grade, ReplayReport, Sheet, SheetRow, FAITHFUL_PCT, WITHIN_PCT, WITHIN_POINTS};
-use crate::tables::nearest;
 use fairground_run::batch::{RunReport, Runner};
 use fairground_run::experiment::{Experiment, RunError, Trace, TraceFormat, TraceHead};
 use fairground_run::metrics::{Better, Metric, MetricValue};

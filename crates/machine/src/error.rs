@@ -141,22 +141,3 @@ pub fn why_unread(error: &std::io::Error) -> String {
         kind => kind.to_string(),
     }
 }
-
-/// The valid name nearest to `name`, if one is near enough to be meant.
-pub fn nearest<'a>(name: &str, valid: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let scored = valid.into_iter().map(|v| (strsim::damerau_levenshtein(&name.to_lowercase(), &v.to_lowercase()), v));
-    let best = scored.min_by_key(|(distance, _)| *distance)?;
-    (best.0 <= 1 + name.chars().count() / 3).then_some(best.1)
-}
-
-/// `did you mean X? ` where a name is near, and the list of what is valid.
-pub fn suggest<'a>(name: &str, valid: impl IntoIterator<Item = &'a str> + Clone) -> String {
-    let list: Vec<&str> = valid.clone().into_iter().collect();
-    let expected =
-        if list.is_empty() { "nothing is expected here".into() } else { format!("expected {}", list.join(", ")) };
-    // A name of unbounded length is not a typo, and comparing it would take too long.
-    match if name.len() <= 64 { nearest(name, valid) } else { None } {
-        Some(near) => format!("did you mean `{near}`? {expected}"),
-        None => expected,
-    }
-}

@@ -35,19 +35,21 @@ mod model;
 mod names;
 mod show;
 mod subset;
+mod suggest;
 pub mod testing;
 mod thermal;
 
 pub use caches::{Cache, Caches};
 pub use capture::{capture, capture_script, Capture, CaptureError, CaptureOptions};
 pub use check::Warning;
-pub use error::{nearest, suggest, why_unread, FileError, MachineError};
+pub use error::{why_unread, FileError, MachineError};
 pub use file::places;
 pub use fit_params::FitParam;
 pub use load::{preset_text, presets};
 pub use mask::{CpuMask, MASK_WORDS};
 pub use model::*;
 pub use subset::MachineSpec;
+pub use suggest::{nearest, suggest, suggest_from};
 pub use thermal::*;
 
 /// Dense id of a logical CPU.

@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use crate::error::{suggest, MachineError};
+use crate::error::MachineError;
+use crate::suggest;
 use crate::{file, FitParam, Machine, MachineSpec, Perturbation};
 
 /// Name and text of each preset.

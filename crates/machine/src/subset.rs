@@ -5,8 +5,8 @@
 
 use std::path::Path;
 
-use crate::error::nearest;
 use crate::load::is_file;
+use crate::suggest::nearest;
 use crate::{CpuMask, Machine, MachineError};
 
 /// Stands before numbers of nodes.
@@ -80,7 +80,7 @@ impl Machine {
     fn no_subset(&self, text: &str, problem: String) -> MachineError {
         let nodes: Vec<String> = (0..self.nodes.len()).map(|node| format!("{NODE}{node}")).collect();
         // A name is near where there are letters that are not of a node; numbers are not guessed.
-        let typo = text.len() <= 64 && text.contains(char::is_alphabetic) && !text.starts_with(NODE);
+        let typo = text.contains(char::is_alphabetic) && !text.starts_with(NODE);
         let near = if typo { nearest(text, nodes.iter().map(String::as_str)) } else { None };
         let near = near.map(|near| format!("did you mean @{near}? ")).unwrap_or_default();
         let (last_node, last_cpu) = (self.nodes.len() - 1, self.nr_cpus() - 1);

@@ -36,6 +36,12 @@ pub fn printable(text: &str) -> std::borrow::Cow<'_, str> {
     fairground_lab::tables::printable(text)
 }
 
+/// The valid name nearest to `name`, if one is near enough to be meant.
+#[pyfunction]
+pub fn nearest(name: &str, valid: Vec<String>) -> Option<String> {
+    fairground_machine::nearest(name, valid.iter().map(String::as_str)).map(str::to_string)
+}
+
 /// Lets this process load any library as `linux:PATH`, also one that `kernel_build` did not make: its code runs as you.
 #[pyfunction]
 pub fn allow_library() {

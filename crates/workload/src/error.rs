@@ -105,24 +105,3 @@ pub struct FileError {
     #[help]
     pub help: Option<String>,
 }
-
-/// "did you mean" with the nearest name (if one is near), and all names.
-pub(crate) fn nearest<'a>(given: &str, what: &str, names: impl IntoIterator<Item = &'a str>) -> String {
-    let names: Vec<&str> = names.into_iter().collect();
-    let list = format!("{what}: {}", names.join(", "));
-    match nearest_name(given, &names) {
-        Some(name) => format!("did you mean `{name}`? {list}"),
-        None => list,
-    }
-}
-
-/// The name most like `given`, if it is like it at all.
-pub(crate) fn nearest_name<'a>(given: &str, names: &[&'a str]) -> Option<&'a str> {
-    /// Jaro-Winkler similarity from which a suggestion helps more than it confuses; found by trying typing slips.
-    const NEAR: f64 = 0.7;
-    // Outside data may be huge; no name of ours is.
-    let given: String = given.chars().take(64).collect();
-    let score = |name: &str| strsim::jaro_winkler(&given.to_lowercase(), &name.to_lowercase());
-    let best = names.iter().copied().max_by(|a, b| score(a).total_cmp(&score(b)))?;
-    (score(best) >= NEAR).then_some(best)
-}

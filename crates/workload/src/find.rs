@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use fairground_machine::Machine;
+use fairground_machine::{suggest_from, Machine};
 
 use crate::builtin::{builtins, Builtin};
-use crate::error::{nearest, WorkloadError};
+use crate::error::WorkloadError;
 use crate::options::Options;
 use crate::program::Workload;
 use crate::rtapp::{self, Dialect, LogPlan, RtappFile};
@@ -47,7 +47,7 @@ impl Workload {
             Some(builtin) => from_builtin(builtin, options, machine),
             None => Err(WorkloadError::Unknown {
                 name: name.into(),
-                help: nearest(name, "the built-ins are", builtins().iter().map(|b| b.name)),
+                help: suggest_from(name, "the built-ins are:", builtins().iter().map(|b| b.name)),
             }),
         }
     }

@@ -1,8 +1,8 @@
 //! Options of built-ins as data: what may be typed, what it means, and reading it.
 
-use fairground_machine::Machine;
+use fairground_machine::{suggest_from, Machine};
 
-use crate::error::{nearest, WorkloadError};
+use crate::error::WorkloadError;
 
 /// An option of a built-in.
 #[derive(Clone, Copy, Debug)]
@@ -130,7 +130,7 @@ impl Options {
             return Err(WorkloadError::UnknownOption {
                 workload: self.workload.into(),
                 option: name.into(),
-                help: nearest(name, "its options are", table.iter().map(|i| i.name)),
+                help: suggest_from(name, "its options are:", table.iter().map(|i| i.name)),
             });
         };
         if self.is_given(info.name) {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import json
 from collections.abc import Mapping, Sequence
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._fairground import InputError
+from .._fairground import InputError, nearest
 
 if TYPE_CHECKING:
     import pandas
@@ -335,6 +334,6 @@ def _axis(described: dict[str, Any], column: pandas.Series) -> Axis:
 def _named(what: str, name: str, known: Mapping[str, Any]) -> Any:
     if name in known:
         return known[name]
-    near = difflib.get_close_matches(name, known, n=1)
-    hint = f", did you mean {near[0]}?" if near else f"; there are {', '.join(known)}"
+    near = nearest(name, list(known))
+    hint = f", did you mean {near}?" if near else f"; there are {', '.join(known)}"
     raise InputError(f"no {what} {name!r}{hint}")

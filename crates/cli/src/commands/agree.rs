@@ -9,10 +9,9 @@ use fairground_fair::Features;
 use fairground_lab::conformance::agree::{
     judge, ConformancePlan, ConformanceReport, RefereedMachine, RefereedWorkload,
 };
-use fairground_lab::tables::nearest;
 use fairground_linux::build::{BuiltKernel, Kernels};
 use fairground_linux::conformance::{preset_of, ConformanceMachine, ConformanceWorkload, MACHINES, WORKLOADS};
-use fairground_machine::Machine;
+use fairground_machine::{nearest, Machine};
 use fairground_sim::Governor;
 use miette::Diagnostic;
 use thiserror::Error;

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use fairground_fair::{FairError, Features};
-use fairground_machine::{CpuMask, Machine};
+use fairground_machine::{nearest, CpuMask, Machine};
 use fairground_run::sched_spec;
 use fairground_sim::Rule;
 use fairground_sim::{Config, Governor};
@@ -25,7 +25,6 @@ use super::{
 };
 use crate::explain::{full_json, rule_words, Wanted};
 use crate::recorded::{recorded_config, recorded_sched};
-use crate::tables::nearest;
 
 /// Name and version of the schema.
 const SCHEMA: &str = "fairground-explain-trace-1";

@@ -12,9 +12,11 @@ mod text;
 use std::fmt;
 use std::str::FromStr;
 
+use fairground_machine::nearest;
+
 pub use self::json::documents;
 pub use self::own::pairs;
-pub use self::text::{finish, nearest, number, percent, printable, seed_range, trailer};
+pub use self::text::{finish, number, percent, printable, seed_range, trailer};
 use crate::comparison::Report;
 
 /// A layout.

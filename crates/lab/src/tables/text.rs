@@ -43,16 +43,6 @@ pub fn hundredths(x: f64) -> f64 {
     x
 }
 
-/// The known name most like `name`, if one is close enough to be meant.
-pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    known
-        .into_iter()
-        .map(|k| (strsim::damerau_levenshtein(name, k), k))
-        .filter(|(distance, k)| *distance <= 2.max(k.len() / 3))
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, k)| k)
-}
-
 /// `text` with a `?` for each byte of a control character and of a character that changes the direction of writing. Ends of
 /// lines and tabs stay.
 pub fn printable(text: &str) -> Cow<'_, str> {
@@ -145,11 +135,5 @@ mod tests {
         assert_eq!(printable("\u{9b}31m"), "??31m", "the one-character form of ESC [ has two bytes");
         assert_eq!(printable("\u{202e}txt"), "???txt");
         assert_eq!(printable("naïve ± 東"), "naïve ± 東");
-    }
-
-    #[test]
-    fn only_near_names_are_suggested() {
-        assert_eq!(nearest("ops_per_sce", ["ops_per_sec", "energy_j"]), Some("ops_per_sec"));
-        assert_eq!(nearest("zzz", ["ops_per_sec", "energy_j"]), None);
     }
 }

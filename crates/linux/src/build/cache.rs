@@ -245,7 +245,7 @@ fn is_release(name: &str) -> bool {
 
 fn help(name: &str, names: &[String]) -> String {
     let build = "build one: fairground kernel build TREE --name NAME";
-    match super::nearest(name, names.iter().map(String::as_str)) {
+    match fairground_machine::nearest(name, names.iter().map(String::as_str)) {
         Some(near) => format!("did you mean `linux:{near}`? or {build}"),
         None if names.is_empty() => format!("there is none yet; {build}"),
         None => format!("there is {}; or {build}", names.join(", ")),

@@ -257,7 +257,7 @@ impl ConfigRequest {
 fn not_taken(name: &str, wanted: &str, built: &Config) -> BuildError {
     let help = match built.0.contains_key(name) {
         true => "something it depends on, or its range, does not allow it".into(),
-        false => match super::nearest(name, built.0.keys().map(String::as_str)) {
+        false => match fairground_machine::nearest(name, built.0.keys().map(String::as_str)) {
             Some(near) => format!("no such option is on offer; did you mean CONFIG_{near}?"),
             None => "no such option is on offer: the tree lacks it, or something it depends on is off".into(),
         },

@@ -51,14 +51,3 @@ pub use cache::{allow_any_library, is_any_library_allowed, user_cache, BuiltKern
 pub use config::IgnoredOption;
 pub use error::{BuildError, StubbedSymbol};
 pub use pipeline::{BuildResult, Request, Step};
-
-/// The valid name nearest to `name`, if one is near enough to be meant.
-fn nearest<'a>(name: &str, valid: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    // A name of unbounded length is not a typo, and comparing it would take too long.
-    if name.len() > 64 {
-        return None;
-    }
-    let scored = valid.map(|v| (strsim::damerau_levenshtein(name, v), v));
-    let (distance, best) = scored.min_by_key(|(distance, _)| *distance)?;
-    (distance <= 1 + name.chars().count() / 3).then_some(best)
-}

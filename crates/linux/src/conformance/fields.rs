@@ -1,7 +1,7 @@
 //! The policy's structs as JSON and back: members by name, those that are 0 left out.
 
 use fairground_fair::ffi::{Field, Fields};
-use fairground_machine::CpuMask;
+use fairground_machine::{nearest, CpuMask};
 use serde_json::{Map, Number, Value};
 
 /// The members that are not 0.
@@ -49,9 +49,8 @@ pub fn read(to: &mut dyn Fields, from: &Map<String, Value>) -> Result<(), String
         }
     });
     if let Some(key) = from.keys().find(|key| !known.contains(&key.as_str())) {
-        let nearest = known.iter().max_by(|a, b| strsim::jaro(a, key).total_cmp(&strsim::jaro(b, key)));
-        let nearest = nearest.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
-        return Err(format!("{key}: there is no such member{nearest}"));
+        let hint = nearest(key, known).map_or(String::new(), |name| format!("; did you mean `{name}`?"));
+        return Err(format!("{key}: there is no such member{hint}"));
     }
     wrong.map_or(Ok(()), Err)
 }

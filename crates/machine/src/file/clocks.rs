@@ -1,6 +1,7 @@
 //! `[[freq_domain]]`: which CPUs share a clock, and its operating points.
 
-use crate::error::{suggest, FileResult};
+use crate::error::FileResult;
+use crate::suggest;
 use crate::{CpuMask, FreqDomain, Opp, UNNAMED_RAIL};
 
 use super::figure::{Fit, POWER};

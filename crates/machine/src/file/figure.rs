@@ -1,6 +1,7 @@
 //! Figures: a number, its unit and its source, e.g. `{ us = 650, source = "K: hi3660.dtsi" }`.
 
-use crate::error::{suggest, FileResult};
+use crate::error::FileResult;
+use crate::suggest;
 use crate::{Figure, Perturbation, Source};
 
 use super::node::Node;

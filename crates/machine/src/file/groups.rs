@@ -1,8 +1,8 @@
 //! Groups of CPUs as files write them: `"all"`, `"0-3"`, `["0-3", "4-7"]`, `"4 cores"`,
 //! `{ threads = 2, apart = 64 }`.
 
-use crate::error::{nearest, suggest, FileResult};
-use crate::{CpuId, CpuMask};
+use crate::error::FileResult;
+use crate::{nearest, suggest, CpuId, CpuMask};
 
 use super::node::Node;
 use super::tree::Data;

@@ -4,7 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::error::{suggest, FileError, FileResult};
+use crate::error::{FileError, FileResult};
+use crate::suggest;
 use crate::{Figure, Perturbation};
 
 use super::tree::{Data, Tree};

@@ -1,6 +1,7 @@
 //! `[thermal]`: the thermal network and its governors.
 
-use crate::error::{suggest, FileResult};
+use crate::error::FileResult;
+use crate::suggest;
 use crate::{CpuMask, FreqDomain, Thermal, ThermalGovernor, ThermalLink, ThermalNode, ThermalZone};
 
 use super::figure::{Fit, Quantity, FACTOR, HEAT_CAPACITY, HEAT_RESISTANCE, POWER, TEMPERATURE};

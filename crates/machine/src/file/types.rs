@@ -1,6 +1,7 @@
 //! `[cpu_type.NAME]`: capacity, SMT throughput and idle states of a kind of core.
 
-use crate::error::{suggest, FileError, FileResult};
+use crate::error::{FileError, FileResult};
+use crate::suggest;
 use crate::{CpuMask, CpuType, IdleScope, IdleState};
 
 use super::clocks::Clocks;

@@ -230,8 +230,7 @@ fn least_and_greatest<'n, 'a>(nodes: &'n [Node<'a>]) -> FileResult<Vec<(f64, &'n
 
 /// The nearest of names that are too many to list, and where they are listed.
 fn near<'n>(name: &str, names: impl Iterator<Item = &'n str>, all: &str) -> String {
-    // A name of unbounded length is nobody's typo.
-    match if name.len() <= 64 { nearest(name, names) } else { None } {
+    match nearest(name, names) {
         Some(near) => format!("did you mean `{near}`? {all}"),
         None => all.into(),
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use fairground_machine::Machine;
+use fairground_machine::{suggest_from, Machine};
 
 use super::event::{Action, Event};
 use super::global::Global;
@@ -211,7 +211,7 @@ fn forked_specs(source: &Source, tasks: &[Task], first: SpecId) -> Result<BTreeM
     for (_, event) in events(tasks) {
         let Action::Fork(name) = &event.action else { continue };
         if !names.contains(name.as_str()) {
-            let help = crate::error::nearest(name, "the tasks are", tasks.iter().map(|t| t.name.as_str()));
+            let help = suggest_from(name, "the tasks are:", tasks.iter().map(|t| t.name.as_str()));
             let text = format!("`{}` names no task: `{name}`", event.key);
             return Err(source.error_with_help(event.span, text, "expected a task's name", Some(help)));
         }

@@ -1,10 +1,12 @@
 //! Parses one event of a phase: its keyword and value.
 
+use fairground_machine::suggest_from;
+
 use super::fields::Fields;
 use super::groups::{self, Groups};
 use super::source::Source;
 use crate::clamp::{Clamp, GroupClamp};
-use crate::error::{nearest, WorkloadError};
+use crate::error::WorkloadError;
 use crate::json::{Member, Node, Span, Value};
 use crate::program::{ClampOdds, Mark};
 use crate::warning::WarningKind;
@@ -269,7 +271,7 @@ fn memrun(source: &mut Source, m: &Member) -> Result<Action, WorkloadError> {
     parts.finish(source, &["type", "size", "count", "stride", "pattern", "ref"]);
     for (value, known) in [(&kind, &["read", "write", "chase"][..]), (&pattern, &["random", "sequential"])] {
         if !known.contains(&value.as_str()) {
-            let help = nearest(value, "expected one of", known.iter().copied());
+            let help = suggest_from(value, "expected one of:", known.iter().copied());
             let text = format!("`{}` has unknown `{value}`", m.key);
             return Err(source.error_with_help(m.value.span, text, "type or pattern", Some(help)));
         }
@@ -373,7 +375,7 @@ fn one_of<T: Copy>(source: &Source, m: &Member, what: &str, words: &[(&str, T)])
     if let Some((_, meaning)) = words.iter().find(|(word, _)| *word == name) {
         return Ok(*meaning);
     }
-    let help = nearest(name, "expected one of", words.iter().map(|(word, _)| *word));
+    let help = suggest_from(name, "expected one of:", words.iter().map(|(word, _)| *word));
     Err(source.error_with_help(m.value.span, format!("unknown {what} `{name}`"), "expected another word", Some(help)))
 }
 

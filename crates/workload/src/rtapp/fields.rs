@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use fairground_machine::nearest;
+
 use super::source::Source;
-use crate::error::{nearest_name, WorkloadError};
+use crate::error::WorkloadError;
 use crate::json::{Member, Node, Value};
 use crate::warning::WarningKind;
 
@@ -55,7 +57,7 @@ impl<'a> Fields<'a> {
     pub fn nearest(&self, key: &str, known: &[&str]) -> Option<&'a Member> {
         let others = self.list.iter().map(|f| f.member).filter(|m| !known.contains(&m.key.as_str()));
         let names: Vec<&str> = others.clone().map(|m| m.key.as_str()).collect();
-        let near = nearest_name(key, &names)?;
+        let near = nearest(key, names)?;
         others.clone().find(|m| m.key == near)
     }
 
@@ -65,7 +67,7 @@ impl<'a> Fields<'a> {
             if source.is_full() {
                 return;
             }
-            let hint = match nearest_name(&f.member.key, known) {
+            let hint = match nearest(&f.member.key, known.iter().copied()) {
                 Some(name) if name == f.member.key => "; it is given twice, and the first counts".into(),
                 Some(name) => format!("; did you mean `{name}`?"),
                 None => String::new(),

@@ -1,11 +1,11 @@
 //! The `global` section, and the legacy `resources`.
 
-use fairground_machine::Machine;
+use fairground_machine::{suggest_from, Machine};
 
 use super::fields::Fields;
 use super::sched;
 use super::source::Source;
-use crate::error::{nearest, WorkloadError};
+use crate::error::WorkloadError;
 use crate::json::{Member, Value};
 use crate::program::Policy;
 use crate::validate::MAX_DURATION_NS;
@@ -144,8 +144,10 @@ fn no_effect(source: &mut Source, keys: &mut Fields) -> Result<(), WorkloadError
     );
     if matches!(m.value.value, Value::String(_)) {
         for name in source.string(m)?.split(',').map(str::trim).filter(|n| !FTRACE.contains(n)) {
-            let text =
-                format!("rt-app rejects the category `{name}`; {}", nearest(name, "it has", FTRACE.iter().copied()));
+            let text = format!(
+                "rt-app rejects the category `{name}`; {}",
+                suggest_from(name, "it has:", FTRACE.iter().copied())
+            );
             source.warn(WarningKind::Suspicious, m.value.span, &m.key, text);
         }
     }
@@ -217,7 +219,7 @@ pub(super) fn check_resources(source: &mut Source, section: Option<&Member>) -> 
         if let Some(t) = resource.get("type") {
             let name = source.string(t)?;
             if !RESOURCES.contains(&name) {
-                let help = nearest(name, "the types are", RESOURCES.iter().copied());
+                let help = suggest_from(name, "the types are:", RESOURCES.iter().copied());
                 let text = format!("`{}` is of unknown type `{name}`", m.key);
                 return Err(source.error_with_help(t.value.span, text, "expected a type of resource", Some(help)));
             }

@@ -6,10 +6,12 @@
 //!
 //! A group that a task names as its `taskgroup` needs no entry here: like rt-app, we make it, with its parents.
 
+use fairground_machine::suggest_from;
+
 use super::fields::Fields;
 use super::source::Source;
 use crate::clamp::ClampPercent;
-use crate::error::{nearest, WorkloadError};
+use crate::error::WorkloadError;
 use crate::json::{Member, Span, Value};
 use crate::program::{GroupId, TaskGroup};
 
@@ -108,7 +110,7 @@ fn text(source: &Source, member: &Member) -> Result<String, WorkloadError> {
 
 fn file(source: &Source, name: &str, member: &Member) -> Result<(String, String), WorkloadError> {
     if !FILES.contains(&name) {
-        let help = nearest(name, "the files are", FILES.iter().copied());
+        let help = suggest_from(name, "the files are:", FILES.iter().copied());
         let text = format!("no file `{name}` in a task group");
         return Err(source.error_with_help(member.key_span, text, "expected a file of the cpu controller", Some(help)));
     }

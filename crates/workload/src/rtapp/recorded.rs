@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use fairground_machine::Machine;
+use fairground_machine::{suggest_from, Machine};
 
 use super::source::Source;
-use crate::error::{nearest, WorkloadError};
+use crate::error::WorkloadError;
 use crate::json::{Member, Node, Value};
 use crate::recorded::{Priority, Recording, Step, Thread};
 use crate::validate::MAX_DURATION_NS;
@@ -75,7 +75,7 @@ fn members<'a>(source: &Source, m: &'a Member) -> Result<&'a [Member], WorkloadE
 }
 
 fn unknown(source: &Source, m: &Member, key: &str, known: &[&str]) -> WorkloadError {
-    let help = nearest(key, "expected one of", known.iter().copied());
+    let help = suggest_from(key, "expected one of:", known.iter().copied());
     source.error_with_help(m.key_span, format!("unknown key `{key}`"), "in a recording", Some(help))
 }
 
@@ -124,7 +124,7 @@ fn read_step(source: &Source, m: &Member, names: &BTreeMap<&str, u32>) -> Result
     let other = || {
         let name = source.string(m)?;
         names.get(name).copied().ok_or_else(|| {
-            let help = nearest(name, "the threads are", names.keys().copied().take(20));
+            let help = suggest_from(name, "the threads are:", names.keys().copied().take(20));
             source.error_with_help(
                 m.value.span,
                 format!("`{}` names no thread: `{name}`", m.key),

@@ -1,11 +1,11 @@
 //! Policy, priority, clamps and CPUs: of a task, and as phases change them.
 
-use fairground_machine::{CpuId, CpuMask, Machine};
+use fairground_machine::{suggest_from, CpuId, CpuMask, Machine};
 
 use super::fields::Fields;
 use super::groups::Groups;
 use super::source::Source;
-use crate::error::{nearest, WorkloadError};
+use crate::error::WorkloadError;
 use crate::json::{Member, Span};
 use crate::program::{GroupId, Policy, SchedAttr, MAX_SLICE_NS, MIN_SLICE_NS};
 use crate::warning::WarningKind;
@@ -54,7 +54,7 @@ pub(super) fn policy(source: &Source, m: &Member) -> Result<Policy, WorkloadErro
             Some("the subject here is the fair scheduler; a periodic SCHED_FIFO task comes nearest".into()),
         )),
         None => {
-            let help = nearest(name, "the policies are", POLICIES.iter().map(|(n, _)| *n));
+            let help = suggest_from(name, "the policies are:", POLICIES.iter().map(|(n, _)| *n));
             let text = format!("unknown policy `{name}`");
             Err(source.error_with_help(m.value.span, text, "expected a policy", Some(help)))
         }

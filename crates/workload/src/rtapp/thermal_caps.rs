@@ -4,11 +4,11 @@
 //! "thermal_caps": [ { "cpus": "4-7", "max_khz": 1421000, "from": 100000, "to": 400000, "by": "cooling" } ]
 //! ```
 
-use fairground_machine::{CpuId, CpuMask, Machine};
+use fairground_machine::{suggest_from, CpuId, CpuMask, Machine};
 
 use super::fields::Fields;
 use super::source::Source;
-use crate::error::{nearest, WorkloadError};
+use crate::error::WorkloadError;
 use crate::json::{Member, Node, Value};
 use crate::program::{CapSource, FrequencyCap};
 use crate::validate::frequency_cap;
@@ -61,7 +61,7 @@ fn read_cap_source(source: &Source, m: &Member) -> Result<CapSource, WorkloadErr
     match SOURCES.iter().find(|(n, _)| *n == name) {
         Some((_, by)) => Ok(*by),
         None => {
-            let help = nearest(name, "frequencies are capped by", SOURCES.iter().map(|(n, _)| *n));
+            let help = suggest_from(name, "frequencies are capped by:", SOURCES.iter().map(|(n, _)| *n));
             let text = format!("`by` is `{name}`");
             Err(source.error_with_help(m.value.span, text, "expected who caps the frequency", Some(help)))
         }

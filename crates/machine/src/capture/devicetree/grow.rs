@@ -6,7 +6,7 @@ use super::super::tree::shortened;
 use super::super::CaptureError;
 use super::lex::Place;
 use super::nodes::Node;
-use crate::error::nearest;
+use crate::nearest;
 
 /// What a reference names.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -121,9 +121,8 @@ impl Growing {
         let path = format!("{}: {}/{property}", reference.place.shown(), self.path(node)).into();
         let problem = format!("no node is called `{}`", shortened(&reference.target.shown()));
         let near = match &reference.target {
-            // A name of unbounded length is not a typo, and comparing it would take too long.
-            Target::Label(label) if label.len() <= 64 => nearest(label, self.labels.keys().map(String::as_str)),
-            Target::Label(_) | Target::Path(_) => None,
+            Target::Label(label) => nearest(label, self.labels.keys().map(String::as_str)),
+            Target::Path(_) => None,
         };
         let hint = near.map_or(String::new(), |near| format!("; did you mean `&{near}`?"));
         CaptureError::Garbled { path, problem, expected: format!("the label or path of a node{hint}") }
