@@ -1,17 +1,20 @@
 //! Builds the C policy and writes the Rust twins of its header.
 //!
 //! `policy/fg.h` is the one declaration of every struct, constant and question; `features.h`, `rules.h`,
-//! `notes.h` and `balance_rules.h` are the tables of features, of rules, of what a decision notes and of how balancing ends. This script reads them (`build/header.rs`), writes `$OUT_DIR/fg.rs`
-//! (`build/twins.rs`), and compiles a table of `sizeof` and `offsetof` with the policy, which `ffi::check_layout`
+//! `notes.h` and `balance_rules.h` are the tables of features, of rules, of what a decision notes and of how balancing ends.
+//! This script reads them (crates/cheader), writes `$OUT_DIR/fg.rs` (`build/twins.rs`), and compiles a table of `sizeof` and `offsetof` with the policy, which `ffi::check_layout`
 //! compares with Rust's own.
 
-#[path = "build/header.rs"]
-mod header;
 #[path = "build/twins.rs"]
 mod twins;
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, process};
+
+use fairground_cheader::{macro_calls, Header};
+
+/// The C compiler's table of sizes and offsets.
+const LAYOUT: &str = "fairground_layout";
 
 fn main() {
     if let Err(message) = build() {
@@ -27,10 +30,10 @@ fn build() -> Result<(), String> {
     println!("cargo:rerun-if-changed={}", policy.display());
     println!("cargo:rerun-if-changed=build");
 
-    let header = header::Header::parse("policy/fg.h", &read(&policy.join("fg.h"))?)?;
+    let header = Header::read(&policy.join("fg.h"), &Header::default())?;
     let table = |file: &str, name| {
         let path = format!("policy/{file}");
-        header::macro_calls(&path, &read(&policy.join(file))?, name)
+        macro_calls(&path, &read(&policy.join(file))?, name)
     };
     let tables = twins::Tables {
         features: table("features.h", "FG_FEATURE")?,
@@ -38,14 +41,16 @@ fn build() -> Result<(), String> {
         notes: table("notes.h", "FG_NOTE")?,
         balance_rules: table("balance_rules.h", "FG_BALANCE_RULE")?,
     };
-    write(&out.join("fg.rs"), &twins::rust(&header, &tables)?)?;
-    let layout = out.join("layout.c");
-    write(&layout, &twins::layout_c(&header))?;
+    let layout = twins::layout(&header, &tables);
+    let rust = twins::rust(&header, &tables)? + &layout.rust(LAYOUT);
+    write(&out.join("fg.rs"), &rust)?;
+    let layout_c = out.join("layout.c");
+    write(&layout_c, &layout.c("fg.h", LAYOUT))?;
 
     cc::Build::new()
         .include(&policy)
         .file(policy.join("policy.c"))
-        .file(&layout)
+        .file(&layout_c)
         .std("c11")
         // A thirtieth faster than with 2.
         .opt_level(3)

@@ -9,6 +9,11 @@ mod twins;
 use std::path::{Path, PathBuf};
 use std::{env, fs, process};
 
+use fairground_cheader::{Header, Layout};
+
+/// The C compiler's table of sizes and offsets.
+const LAYOUT: &str = "fairground_ks_layout";
+
 fn main() {
     if let Err(message) = build() {
         eprintln!("error: {message}");
@@ -26,12 +31,13 @@ fn build() -> Result<(), String> {
     println!("cargo:rerun-if-changed={}", policy.join("fg.h").display());
     println!("cargo:rerun-if-changed=build");
 
-    let text = fs::read_to_string(&header).map_err(|e| format!("{}: {e}", header.display()))?;
-    let twins = twins::Twins::parse(&text)?;
-    write(&out.join("ks.rs"), &twins.rust())?;
-    let layout = out.join("ks_layout.c");
-    write(&layout, &twins.layout_c())?;
-    cc::Build::new().include(&include).include(&policy).file(&layout).std("c11").compile("fgkslayout");
+    let header = Header::read(&header, &Header::read(&policy.join("fg.h"), &Header::default())?)?;
+    let mut layout = Layout::default();
+    layout.add_structs(&header, &[]);
+    write(&out.join("ks.rs"), &(twins::rust(&header) + &layout.rust(LAYOUT)))?;
+    let layout_c = out.join("ks_layout.c");
+    write(&layout_c, &layout.c("ks.h", LAYOUT))?;
+    cc::Build::new().include(&include).include(&policy).file(&layout_c).std("c11").compile("fgkslayout");
     Ok(())
 }
 

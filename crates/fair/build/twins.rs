@@ -1,10 +1,10 @@
-//! Writes Rust for what the header declares, and C for the layout table.
+//! Writes Rust for what the header declares.
 
 use std::fmt::Write;
 
-use crate::header::{Function, Header, Member, Pointer, Struct, Type};
+use fairground_cheader::{camel, rust_name, Header, Kind, Layout, Member, Pointer, Struct, Type};
 
-/// The struct whose twin is `fairground_machine::CpuMask`.
+/// The struct whose twin is `fairground_machine::CpuMask`, which `ffi` names as it is here.
 const MASK: &str = "fg_mask";
 
 /// What the header counts of the tables beside it: the layout table begins with these.
@@ -30,10 +30,10 @@ pub fn rust(header: &Header, tables: &Tables) -> Result<String, String> {
     }
     header.structs.iter().filter(|s| s.name != MASK).for_each(|s| structure(&mut out, s));
     out.push_str("extern \"C\" {\n");
-    header.functions.iter().for_each(|f| function(&mut out, f));
+    header.functions.iter().for_each(|f| {
+        let _ = writeln!(out, "    {}", f.rust_declaration());
+    });
     out.push_str("}\n");
-    let lengths = [&tables.features, &tables.rules, &tables.notes, &tables.balance_rules].map(Vec::len);
-    layout_rust(&mut out, header, lengths);
     feature_table(&mut out, header, &tables.features)?;
     rule_table(&mut out, header, "FG_RULE", "RULES", &tables.rules)?;
     rule_table(&mut out, header, "FG_BALANCE_RULE", "BALANCE_RULES", &tables.balance_rules)?;
@@ -41,49 +41,27 @@ pub fn rust(header: &Header, tables: &Tables) -> Result<String, String> {
     Ok(out)
 }
 
-/// `fg_task` -> `FgTask`.
-fn camel(name: &str) -> String {
-    if name == MASK {
-        return "CpuMask".into();
-    }
-    let capital = |w: &str| w[..1].to_uppercase() + &w[1..];
-    name.split('_').filter(|w| !w.is_empty()).map(capital).collect()
+/// What both compilers say of the structs. The member of the mask is private.
+pub fn layout(header: &Header, tables: &Tables) -> Layout {
+    let mut layout = Layout::default();
+    let lengths = [&tables.features, &tables.rules, &tables.notes, &tables.balance_rules].map(Vec::len);
+    NUMBERS.iter().zip(lengths).for_each(|(name, length)| layout.add(name, length));
+    layout.add_structs(header, &[MASK]);
+    layout
 }
 
-fn base(ty: &Type) -> String {
-    match ty.base.strip_prefix('s').filter(|_| !ty.base.starts_with("fg_")) {
-        Some(bits) => format!("i{bits}"),
-        None if ty.base.starts_with("fg_") => camel(&ty.base),
-        None => ty.base.clone(),
-    }
-}
-
-fn full(ty: &Type) -> String {
-    match ty.pointer {
-        None => base(ty),
-        Some(Pointer::Mut) => format!("*mut {}", base(ty)),
-        Some(Pointer::Const) => format!("*const {}", base(ty)),
-    }
-}
-
-fn member_type(m: &Member) -> String {
-    match m.count {
-        Some(n) => format!("[{}; {n}]", full(&m.ty)),
-        None => full(&m.ty),
-    }
-}
-
-fn zero(m: &Member) -> String {
-    let one = match (m.ty.pointer, m.ty.base.as_str()) {
+fn zero(member: &Member) -> String {
+    let one = |ty: &Type| match (ty.pointer, ty.base.as_str()) {
         (Some(Pointer::Mut), _) => "std::ptr::null_mut()".to_string(),
         (Some(Pointer::Const), _) => "std::ptr::null()".to_string(),
         (None, MASK) => "CpuMask::EMPTY".to_string(),
-        (None, b) if b.starts_with("fg_") => format!("{}::zeroed()", camel(b)),
+        (None, base) if ty.is_struct() => format!("{}::zeroed()", camel(base)),
         (None, _) => "0".to_string(),
     };
-    match m.count {
-        Some(n) => format!("[const {{ {one} }}; {n}]"),
-        None => one,
+    match &member.kind {
+        Kind::Value(ty) => one(ty),
+        Kind::Array(ty, length, _) => format!("[const {{ {} }}; {length}]", one(ty)),
+        Kind::Function(_) => "None".to_string(),
     }
 }
 
@@ -91,11 +69,11 @@ fn structure(out: &mut String, s: &Struct) {
     let name = camel(&s.name);
     let _ = writeln!(out, "#[repr(C)]\n#[derive(Clone, Debug)]\npub struct {name} {{");
     for m in &s.members {
-        let _ = writeln!(out, "    pub {}: {},", m.name, member_type(m));
+        let _ = writeln!(out, "    pub {}: {},", rust_name(&m.name), m.rust_type());
     }
     let _ = writeln!(out, "}}\nimpl {name} {{\n    pub const fn zeroed() -> Self {{\n        {name} {{");
     for m in &s.members {
-        let _ = writeln!(out, "            {}: {},", m.name, zero(m));
+        let _ = writeln!(out, "            {}: {},", rust_name(&m.name), zero(m));
     }
     out.push_str("        }\n    }\n}\n");
     fields(out, s);
@@ -105,59 +83,24 @@ fn structure(out: &mut String, s: &Struct) {
 fn fields(out: &mut String, s: &Struct) {
     let name = camel(&s.name);
     let _ = writeln!(out, "impl Fields for {name} {{");
-    let shown: Vec<_> = s.members.iter().filter(|m| m.ty.pointer.is_none()).collect();
+    let shown = s.members.iter().filter_map(|m| m.value_type().filter(|ty| ty.pointer.is_none()).map(|ty| (m, ty)));
+    let shown: Vec<(&Member, &Type)> = shown.collect();
     let visit = if shown.is_empty() { "_" } else { "visit" };
     let _ = writeln!(out, "    fn fields(&mut self, {visit}: &mut dyn FnMut(&'static str, Field<'_>)) {{");
-    for m in shown {
-        let kind = match m.ty.base.as_str() {
+    for (m, ty) in shown {
+        let kind = match ty.base.as_str() {
             MASK => "Mask",
-            base if base.starts_with("fg_") => "Struct",
+            _ if ty.is_struct() => "Struct",
             _ => "Number",
         };
-        let field = match m.count {
-            None => format!("Field::{kind}(&mut self.{})", m.name),
-            Some(_) => format!("Field::List(self.{}.iter_mut().map(|x| Field::{kind}(x)).collect())", m.name),
+        let name = rust_name(&m.name);
+        let field = match m.kind {
+            Kind::Array(..) => format!("Field::List(self.{name}.iter_mut().map(|x| Field::{kind}(x)).collect())"),
+            Kind::Value(_) | Kind::Function(_) => format!("Field::{kind}(&mut self.{name})"),
         };
         let _ = writeln!(out, "        visit({:?}, {field});", m.name);
     }
     out.push_str("    }\n}\n");
-}
-
-fn function(out: &mut String, f: &Function) {
-    let params: Vec<String> = f.params.iter().map(|(name, ty)| format!("{name}: {}", full(ty))).collect();
-    let result = f.result.as_ref().map_or(String::new(), |ty| format!(" -> {}", full(ty)));
-    let _ = writeln!(out, "    pub fn {}({}){result};", f.name, params.join(", "));
-}
-
-/// The table that `layout.c` fills, as Rust sees it. The mask's member is private: its size must do.
-fn layout_rust(out: &mut String, header: &Header, numbers: [usize; 4]) {
-    let mut rows: Vec<String> = NUMBERS.iter().zip(numbers).map(|(name, n)| format!("({name:?}, {n})")).collect();
-    for s in &header.structs {
-        let name = camel(&s.name);
-        rows.push(format!("(\"sizeof {}\", std::mem::size_of::<{name}>())", s.name));
-        for m in s.members.iter().filter(|_| s.name != MASK) {
-            rows.push(format!("(\"{}.{}\", std::mem::offset_of!({name}, {}))", s.name, m.name, m.name));
-        }
-    }
-    let _ = writeln!(out, "pub(crate) const LAYOUT: [(&str, usize); {}] = [", rows.len());
-    rows.iter().for_each(|row| {
-        let _ = writeln!(out, "    {row},");
-    });
-    let _ = writeln!(out, "];\nextern \"C\" {{ pub(crate) static fairground_layout: [u64; {}]; }}", rows.len());
-}
-
-/// `layout.c`.
-pub fn layout_c(header: &Header) -> String {
-    let mut out = String::from("#include <stddef.h>\n#include \"fg.h\"\nextern const u64 fairground_layout[];\n");
-    let _ = writeln!(out, "const u64 fairground_layout[] = {{\n\t{},", NUMBERS.join(",\n\t"));
-    for s in &header.structs {
-        let _ = writeln!(out, "\tsizeof(struct {}),", s.name);
-        for m in s.members.iter().filter(|_| s.name != MASK) {
-            let _ = writeln!(out, "\toffsetof(struct {}, {}),", s.name, m.name);
-        }
-    }
-    out.push_str("};\n");
-    out
 }
 
 /// A macro call's argument by the name that fg.h gives the parameter.

@@ -4,7 +4,7 @@
 //! fill these structs themselves.
 #![allow(missing_docs)]
 
-use fairground_machine::{CpuMask, MASK_WORDS, NR_CPUS};
+use fairground_machine::{CpuMask, CpuMask as FgMask, MASK_WORDS, NR_CPUS};
 use fairground_sim::Rule;
 
 use crate::FairError;
