@@ -6,8 +6,9 @@
  * them through const pointers and fills a verdict; only fg_commit_* and the accounting functions write. Kernel names
  * are kept where the kernel has one. No globals, no allocation, no libc; loops end at FG_NR_CPUS; no signed division.
  *
- * build.rs of crates/fair reads the struct declarations in this file and writes their Rust twins, so they keep to a
- * plain form: one member a line, types u8..u64, s8..s64, struct fg_x, pointers to those, one-dimensional arrays.
+ * build.rs of crates/fair reads this file and writes the Rust twins of the structs and safe methods for the questions, so
+ * declarations keep to a plain form: one member a line, types u8..u64, s8..s64, struct fg_x, pointers to those,
+ * one-dimensional arrays. Prototypes say with the marks below what a type alone does not.
  */
 #ifndef FG_H
 #define FG_H
@@ -23,6 +24,11 @@ typedef signed char s8;
 typedef signed short s16;
 typedef signed int s32;
 typedef signed long long s64;
+
+/* Marks of prototypes. They change neither types nor code. */
+typedef u32 fg_bool;		/* 0 or 1 */
+typedef struct fg_task fg_entity;	/* of a CPU's queue: a task, or a group's fg_tg_cpu.entity there */
+#define FG_NULLABLE		/* before a pointer that may be null */
 
 /* The most CPUs a machine may have, 64 to a word. Who needs less memory, as BPF programs do, defines both. */
 #ifndef FG_NR_CPUS
@@ -98,7 +104,7 @@ struct fg_features {
 #define FG_RQ_EEVDF612 2
 
 /* 1: there is code for this value of this feature, see features.h. */
-u32 fg_feature_ready(u32 id, u32 value);
+fg_bool fg_feature_ready(u32 id, u32 value);
 
 struct fg_mask {
 	u64 bits[FG_MASK_WORDS];
@@ -609,11 +615,11 @@ void fg_select_task_rq(const struct fg_sys *sys, const struct fg_task *p, const 
  * w->current, null while this_cpu idles: then the idle task's wakees are recorded in fg_cpu.
  */
 #ifndef __bpf__
-void fg_commit_select(struct fg_sys *sys, struct fg_task *p, struct fg_task *waker, const struct fg_wake *w,
+void fg_commit_select(struct fg_sys *sys, struct fg_task *p, FG_NULLABLE struct fg_task *waker, const struct fg_wake *w,
 		      const struct fg_verdict *v, u64 scan_ns);
 #endif
 /* The same in two steps of at most five arguments, which is what BPF can pass: all but the scan cost, the scan cost. */
-void fg_commit_writes(struct fg_sys *sys, struct fg_task *p, struct fg_task *waker, const struct fg_wake *w,
+void fg_commit_writes(struct fg_sys *sys, struct fg_task *p, FG_NULLABLE struct fg_task *waker, const struct fg_wake *w,
 		      const struct fg_verdict *v);
 void fg_commit_scan(struct fg_sys *sys, const struct fg_wake *w, const struct fg_verdict *v, u64 scan_ns);
 
@@ -625,14 +631,14 @@ void fg_update_rq_clock(const struct fg_sys *sys, struct fg_cpu *rq, u64 now, u6
  * One PELT step on the sums (spec 2.2); returns 1 if a period ended, and then the caller renews the averages with
  * fg_pelt_averages. weight: of load_avg, 1 for a run queue.
  */
-u32 fg_pelt_update(struct fg_avg *sa, u64 now, u64 load, u32 runnable, u32 running);
+fg_bool fg_pelt_update(struct fg_avg *sa, u64 now, u64 load, u32 runnable, fg_bool running);
 void fg_pelt_averages(struct fg_avg *sa, u64 weight);
 u64 fg_decay_load(u64 val, u64 n);
 /*
  * rt, dl, irq and thermal signals and blocked load of an idle or busy CPU; returns 1 while something decays, and
  * clears has_blocked_load when nothing does. The caller notes last_blocked.
  */
-u32 fg_update_blocked_averages(const struct fg_sys *sys, struct fg_cpu *rq);
+fg_bool fg_update_blocked_averages(const struct fg_sys *sys, struct fg_cpu *rq);
 /* How far the clock of a CPU goes now, kHz; what does not limit it says top. */
 struct fg_frequency_limits {
 	u32 top;		/* highest operating point */
@@ -689,9 +695,9 @@ u64 fg_cpu_util_boost(const struct fg_sys *sys, const struct fg_cpu *rq);
 /* V of a queue (spec 9.2), rounded down: up to here a vruntime is eligible. After fg_update_curr. */
 u64 fg_avg_vruntime(const struct fg_queue *q);
 /* Charges the current fair task. 1: it wants a reschedule. */
-u32 fg_update_curr(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *left);
+fg_bool fg_update_curr(const struct fg_sys *sys, struct fg_cpu *rq, FG_NULLABLE const fg_entity *left);
 /* min_vruntime after a dequeue. */
-void fg_update_min_vruntime(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *left);
+void fg_update_min_vruntime(const struct fg_sys *sys, struct fg_cpu *rq, FG_NULLABLE const fg_entity *left);
 /* vruntime of a child p of rq's current task, relative to min_vruntime as that of every task off the queue. */
 void fg_task_fork(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 /* p joins (before the caller inserts it) / leaves (after the caller removed it). curr is charged by the caller first. */
@@ -707,17 +713,18 @@ void fg_migrate_lag(const struct fg_sys *sys, const struct fg_cpu *old, struct f
 void fg_set_next_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 void fg_put_prev_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 /* Which of first and second or curr or a buddy runs next; null: none. */
-struct fg_task *fg_pick_entity(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_task *first,
-			       struct fg_task *second);
+FG_NULLABLE fg_entity *fg_pick_entity(const struct fg_sys *sys, const struct fg_cpu *rq, FG_NULLABLE fg_entity *first,
+				      FG_NULLABLE fg_entity *second);
 /* p was picked, or leaves: clear it as a buddy. */
 void fg_clear_buddies(struct fg_cpu *rq, const struct fg_task *p);
 /* The tick of a running fair task, charged before; misfit and overutilized follow. 1: it wants a reschedule. */
-u32 fg_entity_tick(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *left);
+fg_bool fg_entity_tick(const struct fg_sys *sys, struct fg_cpu *rq, FG_NULLABLE const fg_entity *left);
 /*
  * 1: p, just queued on rq, preempts its fair current, which the caller has charged. Sets the buddies as the kernel does.
  * Not asked while a reschedule of rq is already pending; an idle or RT current is the caller's business.
  */
-u32 fg_check_preempt_wakeup(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, struct fg_task *first);
+fg_bool fg_check_preempt_wakeup(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p,
+				FG_NULLABLE fg_entity *first);
 /* The current task, charged before, yields. */
 void fg_yield(const struct fg_sys *sys, struct fg_cpu *rq);
 /*
@@ -738,11 +745,14 @@ void fg_yield(const struct fg_sys *sys, struct fg_cpu *rq);
  * DEVIATION: a task and its group are charged at the same times; the kernel charges each where it looks at its queue.
  */
 void fg_tg_init(const struct fg_sys *sys, struct fg_tg *tg);
-u32 fg_tg_update_curr(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg, const struct fg_task *left);
-void fg_tg_update_min_vruntime(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg, const struct fg_task *left);
-struct fg_task *fg_tg_pick(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_tg *tg, struct fg_task *first,
-			   struct fg_task *second);
-u32 fg_tg_tick(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg, const struct fg_task *left);
+fg_bool fg_tg_update_curr(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg,
+			  FG_NULLABLE const struct fg_task *left);
+void fg_tg_update_min_vruntime(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg,
+			       FG_NULLABLE const struct fg_task *left);
+FG_NULLABLE struct fg_task *fg_tg_pick(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_tg *tg,
+				       FG_NULLABLE struct fg_task *first, FG_NULLABLE struct fg_task *second);
+fg_bool fg_tg_tick(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg,
+		   FG_NULLABLE const struct fg_task *left);
 /* A group that is FG_TASK_DELAYED, off the tree, leaves. */
 void fg_tg_dequeue_delayed(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg);
 void fg_tg_put_prev(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg);
@@ -758,7 +768,8 @@ void fg_uclamp_request(const struct fg_sys *sys, struct fg_task *p, u32 asked, c
  * The clamps in force for p follow its request, its group and the limits of the system; those of its run queue do at
  * once if p is counted there. group: what its task group allows, null in the root group.
  */
-void fg_uclamp_update(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, const struct fg_clamps *group);
+void fg_uclamp_update(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p,
+		      FG_NULLABLE const struct fg_clamps *group);
 /* What a group that asks for want allows, within what the one around it allows. */
 void fg_uclamp_restrict(const struct fg_clamps *around, const struct fg_clamps *want, struct fg_clamps *allowed);
 /* After a change of p->allowed. */
@@ -771,7 +782,7 @@ void fg_reweight_task(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tas
 void fg_switched_to_fair(const struct fg_cpu *rq, struct fg_task *p);
 
 /* util within the clamps of rq, and of p if it were there too; null: of rq alone. */
-u64 fg_uclamp_rq_util(const struct fg_sys *sys, const struct fg_cpu *rq, u64 util, const struct fg_task *p);
+u64 fg_uclamp_rq_util(const struct fg_sys *sys, const struct fg_cpu *rq, u64 util, FG_NULLABLE const struct fg_task *p);
 
 /* ---- frequency (spec 8.1) --------------------------------------------------------------------------------------- */
 
@@ -782,8 +793,8 @@ u64 fg_effective_util(const struct fg_cpu *rq, u64 util_cfs);
  * with the frequency. p: whose clamps are to join those of the run queue, or null. boost: no less than this, of what
  * clamps may lower.
  */
-u64 fg_frequency_util(const struct fg_sys *sys, const struct fg_cpu *rq, u64 util_cfs, const struct fg_task *p,
-		      u64 boost);
+u64 fg_frequency_util(const struct fg_sys *sys, const struct fg_cpu *rq, u64 util_cfs,
+		      FG_NULLABLE const struct fg_task *p, u64 boost);
 
 /* ---- energy (spec 8.2) -------------------------------------------------------------------------------------------- */
 
@@ -820,7 +831,7 @@ u32 fg_update_frequency(const struct fg_sys *sys, struct fg_cpu *rq, u32 flags);
 void fg_enqueue_rt(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 void fg_dequeue_rt(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 /* The rt signal: the RT class has (running = 1) or had the CPU until rq's clock. */
-void fg_update_rt(const struct fg_sys *sys, struct fg_cpu *rq, u32 running);
+void fg_update_rt(const struct fg_sys *sys, struct fg_cpu *rq, fg_bool running);
 /* What the idle loop records of a CPU for the scheduler. */
 struct fg_idle_state {
 	s32 index;		/* -1: no state, the CPU is up */
@@ -836,14 +847,14 @@ void fg_enter_idle(const struct fg_sys *sys, struct fg_cpu *rq);
 void fg_wake_from_idle(const struct fg_sys *sys, struct fg_cpu *rq);
 /* has_idle_cores after the CPU went idle. */
 void fg_update_idle_core(struct fg_sys *sys, struct fg_cpu *rq);
-void fg_update_misfit_status(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *p);
-u32 fg_cpu_overutilized(const struct fg_sys *sys, const struct fg_cpu *rq);
+void fg_update_misfit_status(const struct fg_sys *sys, struct fg_cpu *rq, FG_NULLABLE const struct fg_task *p);
+fg_bool fg_cpu_overutilized(const struct fg_sys *sys, const struct fg_cpu *rq);
 
 /* ---- the balance pass (spec 6.1, 6.2, 6.9, 1.8) ---------------------------------------------------------------- */
 
 /* idle(c), sidle(c) of spec 0. */
-u32 fg_idle_rq(const struct fg_cpu *rq);
-u32 fg_sched_idle_rq(const struct fg_cpu *rq);
+fg_bool fg_idle_rq(const struct fg_cpu *rq);
+fg_bool fg_sched_idle_rq(const struct fg_cpu *rq);
 
 #define FG_CPU_NOT_IDLE 0
 #define FG_CPU_IDLE 1
@@ -885,25 +896,25 @@ struct fg_balance_walk {
  */
 
 /* Notes at a tick or kick whether the CPU idles, and says so. */
-u32 fg_update_idle_balance(struct fg_cpu *rq);
+fg_bool fg_update_idle_balance(struct fg_cpu *rq);
 /* 1: a domain of rq may be due. */
-u32 fg_rebalance_due(const struct fg_cpu *rq, u64 jiffies);
+fg_bool fg_rebalance_due(const struct fg_cpu *rq, u64 jiffies);
 /* FG_CPU_IDLE or NOT_IDLE, as noted. */
 u32 fg_rebalance_kind(const struct fg_cpu *rq);
 /* After a dequeue: a CPU left with SCHED_IDLE tasks is due at once (v5.6). was: fg_sched_idle_rq before it. */
-void fg_dequeue_next_balance(const struct fg_sys *sys, struct fg_cpu *rq, u32 was_sched_idle, u64 jiffies);
+void fg_dequeue_next_balance(const struct fg_sys *sys, struct fg_cpu *rq, fg_bool was_sched_idle, u64 jiffies);
 /* rebalance_domains, see above. ours: fg_should_we_balance. */
 void fg_rebalance_begin(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_balance_walk *w);
 /* After an attempt that moved something: rq may have ceased to idle. */
 void fg_rebalance_again(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_balance_walk *w);
 u32 fg_rebalance_domain(const struct fg_sys *sys, struct fg_domain *sd, struct fg_balance_walk *w);
-void fg_rebalanced_domain(const struct fg_sys *sys, struct fg_domain *sd, struct fg_balance_walk *w, u32 ours);
+void fg_rebalanced_domain(const struct fg_sys *sys, struct fg_domain *sd, struct fg_balance_walk *w, fg_bool ours);
 void fg_rebalance_end(struct fg_sys *sys, struct fg_cpu *rq, const struct fg_balance_walk *w);
 /* 1: a task is on its way to rq, so it does not look for another one, nor is this counted as idle time (v5.15). */
-u32 fg_newidle_spared(const struct fg_sys *sys, const struct fg_cpu *rq);
+fg_bool fg_newidle_spared(const struct fg_sys *sys, const struct fg_cpu *rq);
 /* newidle_balance. The gate of spec 6.9: 1 if balancing is to happen. */
 void fg_newidle_begin(const struct fg_sys *sys, struct fg_balance_walk *w);
-u32 fg_newidle_gate(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_balance_walk *w);
+fg_bool fg_newidle_gate(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_balance_walk *w);
 u32 fg_newidle_domain(const struct fg_sys *sys, struct fg_domain *sd, const struct fg_cpu *rq,
 		      struct fg_balance_walk *w);
 /* After an attempt that took cost ns. FG_BALANCE_STOP: something moved, or rq got work; else FG_BALANCE_SKIP. */
@@ -914,11 +925,11 @@ void fg_newidle_end(struct fg_cpu *rq, const struct fg_balance_walk *w);
 /* cap(c) of spec 2.7 from the signals; writes nothing. */
 u64 fg_scale_capacity(const struct fg_sys *sys, const struct fg_cpu *rq);
 /* 1: a balance of this kind refreshes the capacities of sd's local group. */
-u32 fg_group_capacity_due(const struct fg_domain *sd, u32 kind, u64 jiffies);
+fg_bool fg_group_capacity_due(const struct fg_domain *sd, u32 kind, u64 jiffies);
 /* cap(c), and capacities and next_update of the local group of rq's domain sd. */
 void fg_update_group_capacity(const struct fg_sys *sys, struct fg_domain *sd, struct fg_cpu *rq, u64 jiffies);
 /* The interval of sd now, jiffies. busy: the CPU does not idle and has more than SCHED_IDLE tasks (spec 6.1). */
-u64 fg_balance_interval(const struct fg_sys *sys, const struct fg_domain *sd, u32 busy);
+u64 fg_balance_interval(const struct fg_sys *sys, const struct fg_domain *sd, fg_bool busy);
 
 /* ---- one attempt to balance a domain (spec 6.2-6.8) -------------------------------------------------------------- */
 
@@ -984,12 +995,12 @@ struct fg_balance {
  */
 void fg_balance_begin(const struct fg_sys *sys, struct fg_balance *b);
 /* Whether b->dst_cpu is the one to balance b->sd (v6.0: and still has nothing to do). */
-u32 fg_should_we_balance(const struct fg_sys *sys, const struct fg_balance *b);
+fg_bool fg_should_we_balance(const struct fg_sys *sys, const struct fg_balance *b);
 /*
  * 1: b->src_cpu has b->imbalance too much. Refreshes capacities of the local group if due, overload and overutilized of the
  * root domain, and nr_idle_scan of an LLC on the way.
  */
-u32 fg_find_busiest(struct fg_sys *sys, struct fg_balance *b);
+fg_bool fg_find_busiest(struct fg_sys *sys, struct fg_balance *b);
 /*
  * What rq adds to the sums of groups. On a large machine most of the time goes into looks at CPUs of which nearly none has
  * changed since the last: a caller that knows which have may keep fg_group.sums right instead. Every answer is the same.
@@ -997,21 +1008,21 @@ u32 fg_find_busiest(struct fg_sys *sys, struct fg_balance *b);
 void fg_cpu_sums(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_sums *sums);
 void fg_detach_begin(const struct fg_sys *sys, struct fg_balance *b);
 /* 1: another task of the source may be looked at. */
-u32 fg_detach_more(const struct fg_sys *sys, struct fg_balance *b);
+fg_bool fg_detach_more(const struct fg_sys *sys, struct fg_balance *b);
 /* 1: p, queued on the source, is to be moved; counted as taken. */
-u32 fg_detach_task(const struct fg_sys *sys, struct fg_balance *b, const struct fg_task *p);
+fg_bool fg_detach_task(const struct fg_sys *sys, struct fg_balance *b, const struct fg_task *p);
 /* p may be moved from src_cpu to dst_cpu (spec 6.4); notes in b->flags what keeps it. */
-u32 fg_can_migrate_task(const struct fg_sys *sys, struct fg_balance *b, const struct fg_task *p);
+fg_bool fg_can_migrate_task(const struct fg_sys *sys, struct fg_balance *b, const struct fg_task *p);
 /* FG_LB_*; after the tasks of a round were enqueued. */
 u32 fg_balance_next(const struct fg_sys *sys, struct fg_balance *b);
 /* b->dst_cpu is not the one: the interval of sd grows as if it were balanced. */
 void fg_balance_not_ours(const struct fg_sys *sys, const struct fg_balance *b);
 /* Failures, interval, imbalanced flag (spec 6.5). b->moved is what the attempt amounts to. 1: start active balance. */
-u32 fg_balance_end(const struct fg_sys *sys, struct fg_balance *b);
+fg_bool fg_balance_end(const struct fg_sys *sys, struct fg_balance *b);
 /* Of the stopper on src: fills b in, jiffies apart. 0: nothing is to be done. */
-u32 fg_active_begin(const struct fg_sys *sys, struct fg_cpu *src, struct fg_balance *b);
+fg_bool fg_active_begin(const struct fg_sys *sys, struct fg_cpu *src, struct fg_balance *b);
 /* pushed: tasks, 0 or 1. */
-void fg_active_end(struct fg_cpu *src, struct fg_balance *b, u32 pushed);
+void fg_active_end(struct fg_cpu *src, struct fg_balance *b, fg_bool pushed);
 
 /* ---- CPUs without a tick (spec 6.10) -------------------------------------------------------------------------- */
 
@@ -1040,21 +1051,21 @@ u32 fg_nohz_balancer_kick(struct fg_sys *sys, struct fg_cpu *rq, u64 jiffies);
 /* The CPU that rq kicks, -1: none. */
 s32 fg_kick_ilb(struct fg_sys *sys, const struct fg_cpu *rq, u32 kick, u64 jiffies);
 /* 1: the blocked averages of an idle CPU are to be updated, at most once a jiffy. */
-u32 fg_nohz_stats_due(const struct fg_cpu *rq, u64 jiffies);
+fg_bool fg_nohz_stats_due(const struct fg_cpu *rq, u64 jiffies);
 /* nohz_idle_balance, see above. kick: FG_NOHZ_*_KICK. */
 void fg_nohz_idle_begin(struct fg_sys *sys, u32 kick, struct fg_balance_walk *w);
 void fg_nohz_idle_abort(struct fg_sys *sys, u32 kick);
-u32 fg_nohz_idle_cpu(const struct fg_cpu *rq, u32 kick, struct fg_balance_walk *w);
+fg_bool fg_nohz_idle_cpu(const struct fg_cpu *rq, u32 kick, struct fg_balance_walk *w);
 void fg_nohz_idled_cpu(const struct fg_cpu *rq, struct fg_balance_walk *w);
 void fg_nohz_idle_others_end(struct fg_sys *sys, const struct fg_balance_walk *w);
-u32 fg_nohz_idle_self(const struct fg_cpu *rq, u32 kick, struct fg_balance_walk *w);
+fg_bool fg_nohz_idle_self(const struct fg_cpu *rq, u32 kick, struct fg_balance_walk *w);
 void fg_nohz_idle_end(struct fg_sys *sys, u32 kick, const struct fg_balance_walk *w);
 /* 1: newly idle balancing brings the idle CPUs it looks at up to date (to v5.11). */
-u32 fg_newidle_stats(const struct fg_sys *sys);
+fg_bool fg_newidle_stats(const struct fg_sys *sys);
 /* 1: the newly idle rq is to do it for all idle CPUs. balanced: the gate was open, and nothing found. */
-u32 fg_nohz_newidle_due(const struct fg_sys *sys, const struct fg_cpu *rq, u64 jiffies, u32 balanced);
+fg_bool fg_nohz_newidle_due(const struct fg_sys *sys, const struct fg_cpu *rq, u64 jiffies, fg_bool balanced);
 /* A newly idle CPU brought the idle CPUs of sd up to date; blocked: some have blocked load left. */
-void fg_nohz_stats_end(struct fg_sys *sys, const struct fg_domain *sd, u32 blocked, u64 jiffies);
+void fg_nohz_stats_end(struct fg_sys *sys, const struct fg_domain *sd, fg_bool blocked, u64 jiffies);
 
 /* clang-format on */
 

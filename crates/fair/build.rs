@@ -2,9 +2,11 @@
 //!
 //! `policy/fg.h` is the one declaration of every struct, constant and question; `features.h`, `rules.h`,
 //! `notes.h` and `balance_rules.h` are the tables of features, of rules, of what a decision notes and of how balancing ends.
-//! This script reads them (crates/cheader), writes `$OUT_DIR/fg.rs` (`build/twins.rs`), and compiles a table of `sizeof` and `offsetof` with the policy, which `ffi::check_layout`
+//! This script reads them (crates/cheader), writes `$OUT_DIR/fg.rs` (`build/twins.rs`) and `calls.rs` (`build/calls.rs`), and compiles a table of `sizeof` and `offsetof` with the policy, which `ffi::check_layout`
 //! compares with Rust's own.
 
+#[path = "build/calls.rs"]
+mod calls;
 #[path = "build/twins.rs"]
 mod twins;
 
@@ -42,8 +44,10 @@ fn build() -> Result<(), String> {
         balance_rules: table("balance_rules.h", "FG_BALANCE_RULE")?,
     };
     let layout = twins::layout(&header, &tables);
-    let rust = twins::rust(&header, &tables)? + &layout.rust(LAYOUT);
+    let calls = calls::rust(&header)?;
+    let rust = twins::rust(&header, &tables)? + &layout.rust(LAYOUT) + &calls.functions;
     write(&out.join("fg.rs"), &rust)?;
+    write(&out.join("calls.rs"), &calls.methods)?;
     let layout_c = out.join("layout.c");
     write(&layout_c, &layout.c("fg.h", LAYOUT))?;
 

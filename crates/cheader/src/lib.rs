@@ -8,7 +8,9 @@
 //!
 //! - `#define NAME NUMBER`, or the name of a constant before it, also of an included header;
 //! - structs of numbers, structs, pointers, arrays of one dimension and pointers to functions, one declarator a statement;
-//! - prototypes. Enumerations come from tables ([`macro_calls`]) and are passed over.
+//! - prototypes. Enumerations come from tables ([`macro_calls`]) and are passed over;
+//! - other names for types (`typedef u32 fg_bool;`), and marks, macros without a value that stand before a type: what a
+//!   prototype says with them is in [`Type::alias`] and [`Type::marks`].
 
 mod layout;
 mod read;
@@ -29,6 +31,10 @@ pub struct Header {
     pub structs: Vec<Struct>,
     /// Prototypes.
     pub functions: Vec<Function>,
+    /// `typedef TYPE NAME;`: TYPE by NAME, but for those of the numbers.
+    pub aliases: BTreeMap<String, String>,
+    /// `#define NAME`.
+    pub marks: Vec<String>,
     /// Parameter names of function-like macros, e.g. of `FG_FEATURE`.
     pub macros: BTreeMap<String, Vec<String>>,
 }
@@ -69,6 +75,10 @@ pub struct Type {
     pub base: String,
     /// Behind a pointer, or not.
     pub pointer: Option<Pointer>,
+    /// The other name by which the base is called.
+    pub alias: Option<String>,
+    /// Marks before it.
+    pub marks: Vec<String>,
 }
 
 /// What a pointer allows.

@@ -46,7 +46,8 @@ impl<'a> Parser<'a> {
         while let Some(line) = self.next() {
             let words: Vec<&str> = line.split_whitespace().collect();
             match words[..] {
-                [] | ["typedef", ..] => {}
+                [] => {}
+                ["typedef", ..] => self.alias(line)?,
                 [word, ..] if word.starts_with('#') => self.directive(line)?,
                 ["enum", _, "{"] => self.enumeration()?,
                 ["struct", name, "{"] => self.structure(name)?,
@@ -80,6 +81,19 @@ impl<'a> Parser<'a> {
         Ok(text)
     }
 
+    /// `typedef TYPE NAME;`
+    fn alias(&mut self, first: &str) -> Result<(), String> {
+        let text = self.statement(first)?;
+        let Some((ty, name)) = text.strip_prefix("typedef ").and_then(|text| text.rsplit_once(' ')) else {
+            return self.error(&format!("expected `typedef type name;`, found `{text}`"));
+        };
+        if !NUMBERS.contains(&name) {
+            self.ty(ty)?;
+            self.header.aliases.insert(name.into(), ty.into());
+        }
+        Ok(())
+    }
+
     /// Enumerators come from the table files; only the macros in between matter.
     fn enumeration(&mut self) -> Result<(), String> {
         while let Some(line) = self.next() {
@@ -101,7 +115,9 @@ impl<'a> Parser<'a> {
             let Some((params, _)) = params.split_once(')') else { return self.error("macro without a closing )") };
             let params = params.split(',').map(|p| p.trim().to_string()).collect();
             self.header.macros.insert(name.into(), params);
-        } else if !rest.trim().is_empty() {
+        } else if rest.trim().is_empty() {
+            self.header.marks.push(name.into());
+        } else {
             let Some(value) = self.number(rest) else {
                 return self.error(&format!("`{name}` is no number and no constant above: `{}`", rest.trim()));
             };
@@ -186,7 +202,14 @@ impl<'a> Parser<'a> {
     }
 
     fn ty(&self, text: &str) -> Result<Type, String> {
-        let bare = text.trim().trim_start_matches("const ");
+        let is_mark = |word: &str| self.header.marks.iter().chain(&self.included.marks).any(|mark| mark == word);
+        let mut rest = text.trim();
+        let mut marks = Vec::new();
+        while let Some((mark, after)) = rest.split_once(' ').filter(|(word, _)| is_mark(word)) {
+            marks.push(mark.to_string());
+            rest = after;
+        }
+        let bare = rest.trim_start_matches("const ");
         let (base, is_pointer) = match bare.strip_suffix('*') {
             Some(base) => (base.trim_end(), true),
             None => (bare, false),
@@ -194,17 +217,20 @@ impl<'a> Parser<'a> {
         if base.ends_with('*') {
             return self.error(&format!("pointer to pointer in `{text}`"));
         }
-        let pointer = match (is_pointer, text.trim().starts_with("const ")) {
+        let pointer = match (is_pointer, rest.starts_with("const ")) {
             (false, _) => None,
             (true, true) => Some(Pointer::Const),
             (true, false) => Some(Pointer::Mut),
         };
+        let original = self.header.aliases.get(base).or_else(|| self.included.aliases.get(base));
+        let alias = original.map(|_| base.to_string());
+        let base = original.map_or(base, String::as_str);
         let base = match base.strip_prefix("struct ") {
             Some(name) => name,
             None if NUMBERS.contains(&base) || base == "char" || (base == "void" && is_pointer) => base,
             None => return self.error(&format!("expected u8..u64, s8..s64, char or struct x, found `{base}`")),
         };
-        Ok(Type { base: base.into(), pointer })
+        Ok(Type { base: base.into(), pointer, alias, marks })
     }
 }
 

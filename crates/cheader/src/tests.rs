@@ -7,6 +7,9 @@ typedef unsigned int u32;	/* not read */
 #define X_MAX 0x10u
 #define X_NONE (-1)
 #define X_WORDS Y_WORDS
+typedef u32 x_flag;
+typedef struct x_pair x_twin;
+#define X_NULLABLE	/* a mark */
 enum x_id {
 #define X_ROW(id, name, text) X_##id,
 #include "rows.h"
@@ -25,7 +28,7 @@ struct x_pair {
 		      const char *text);
 	s32 (*count)(void);
 };
-struct x_pair *x_make(const struct x_pair *from, u32
+X_NULLABLE struct x_pair *x_make(X_NULLABLE const x_twin *from, x_flag
 		      flags);
 void x_end(void);
 #endif
@@ -70,6 +73,18 @@ fn prototypes_are_spelled_in_rust() {
 }
 
 #[test]
+fn other_names_and_marks_change_no_type() {
+    let header = good();
+    let make = &header.functions[0];
+    let named = |ty: &Type| (ty.base.clone(), ty.alias.clone(), ty.marks.len());
+    assert_eq!(named(make.result.as_ref().unwrap()), ("x_pair".into(), None, 1));
+    assert_eq!(named(&make.params[0].1), ("x_pair".into(), Some("x_twin".into()), 1));
+    assert_eq!(named(&make.params[1].1), ("u32".into(), Some("x_flag".into()), 0));
+    let later = Header::parse("y.h", "x_flag y_f(X_NULLABLE x_twin *p);", &header).unwrap();
+    assert_eq!(later.functions[0].rust_declaration(), "pub fn y_f(p: *mut XPair) -> u32;");
+}
+
+#[test]
 fn a_layout_names_its_rows_as_c_does() {
     let mut layout = Layout::default();
     layout.add("X_NR", 3);
@@ -102,6 +117,7 @@ fn what_is_not_of_the_plain_form_is_named_with_its_line() {
         ("enum a {\n\tA,\n", "x.h:2: an enum does not end"),
         ("\n#define N (1 << 3)", "x.h:2: `N` is no number"),
         ("u32 f(u32 (*g)(void));", "x.h:1: expected parameters of the plain form"),
+        ("typedef int flag;", "x.h:1: expected u8..u64"),
         ("u32 f;", "x.h:1: expected a prototype or a struct"),
         ("u32 f(u32 a)\n#endif", "x.h:2: expected a declaration ending in `;`"),
     ] {

@@ -363,7 +363,7 @@ fn value<'a>(info: &FeatureInfo, text: &'a str) -> Result<(u8, &'a str), FairErr
 
 /// Refuses what neither the policy nor this crate has code for, whatever the value in the preset.
 fn honoured(id: usize, value: u8) -> Result<(), FairError> {
-    if ffi::feature_ready(id, value) {
+    if ffi::feature_ready(id as u32, u32::from(value)) {
         return Ok(());
     }
     let needs = "policy code that this version does not have";

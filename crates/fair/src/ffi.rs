@@ -1,4 +1,7 @@
-//! The C policy as Rust sees it: twins of every struct, constant and question of `policy/fg.h`, written by build.rs.
+//! The C policy as Rust sees it: twins of every struct, constant and question of `policy/fg.h`, written by build.rs; safe
+//! functions for the questions that are not asked of a world, without `fg_` (`world/calls.rs` has the others).
+//!
+//! SAFETY of those: signatures are the header's; they take numbers, and references for the time of the call.
 //!
 //! Names and meanings are those of the header. Other crates that show the policy foreign state (the real kernel's)
 //! fill these structs themselves.
@@ -83,10 +86,4 @@ pub fn check_layout() -> Result<(), FairError> {
         None => Ok(()),
         Some(((what, ours), theirs)) => Err(FairError::Layout { what: (*what).into(), ours: *ours, theirs: *theirs }),
     }
-}
-
-/// Whether the policy has the code for this value of this feature.
-pub(crate) fn feature_ready(id: usize, value: u8) -> bool {
-    // SAFETY: plain numbers in and out.
-    unsafe { fg_feature_ready(id as u32, u32::from(value)) != 0 }
 }

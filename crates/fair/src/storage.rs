@@ -101,7 +101,7 @@ pub unsafe trait Struct {}
 
 macro_rules! structs {
     ($($name:ident)*) => {
-        // SAFETY: numbers, and pointers that link.rs and calls.rs aim at slabs of their own World.
+        // SAFETY: numbers, and pointers that link.rs and the policy aim at slabs of their own World.
         $(unsafe impl Struct for $name {})*
     };
 }

@@ -205,14 +205,12 @@ impl PolicySandbox {
 
 /// One PELT step on the sums of a signal (spec 2.2). `now`: ns of its clock. True: the averages are due.
 pub fn pelt_update(sa: &mut FgAvg, now: u64, load: u64, runnable: u32, running: bool) -> bool {
-    // SAFETY: one struct of numbers, exclusive by its borrow.
-    unsafe { fg_pelt_update(sa, now, load, runnable, u32::from(running)) != 0 }
+    ffi::pelt_update(sa, now, load, runnable, running)
 }
 
 /// The averages of a signal, made anew from its sums. `weight`: of load_avg, 1 for a run queue.
 pub fn pelt_averages(sa: &mut FgAvg, weight: u64) {
-    // SAFETY: as above.
-    unsafe { fg_pelt_averages(sa, weight) }
+    ffi::pelt_averages(sa, weight)
 }
 
 /// A note of the policy in words: its text with the numbers in their places, and the rule that was being tried.

@@ -216,7 +216,7 @@ impl Scheduler for Fair {
             self.requeue_rt(cpu, task);
         } else {
             self.queues.update_curr(&mut self.sim.on(env), cpu);
-            self.queues.world.yield_entity(cpu);
+            self.queues.world.yield_now(cpu);
         }
     }
 

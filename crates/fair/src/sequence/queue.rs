@@ -68,7 +68,7 @@ impl RunQueues {
         if in_tree {
             self.remove_from_tree(cpu, task);
         }
-        let was_sched_idle = self.world.sched_idle(cpu);
+        let was_sched_idle = self.world.sched_idle_rq(cpu);
         self.around_group(cpu, task, |world| world.dequeue_entity(cpu, task, flags));
         self.request_frequency(host, cpu);
         if self.world.task(task).on_rq == 0 {

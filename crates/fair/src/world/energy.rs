@@ -91,11 +91,6 @@ impl World {
             self.em_init(id, orig);
         }
     }
-
-    fn em_init(&mut self, id: usize, orig: u32) {
-        // SAFETY: as in `calls`; the operating points that it points at are in the slab.
-        unsafe { fg_em_init(self.sys.ptr(0), self.energy.ems.ptr(id), orig) }
-    }
 }
 
 /// A partition and each of the clocks of its CPUs, by first CPU.

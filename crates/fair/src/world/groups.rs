@@ -1,9 +1,7 @@
-//! Task groups that compete as one: their structs, and the policy's questions about them (`fg_tg_*`).
-//!
-//! SAFETY, for all calls: as in `calls.rs`; a group's structs are elements of slabs that do not change after the start.
+//! Task groups that compete as one: their structs, which are elements of slabs that do not change after the start.
 
 use super::World;
-use crate::ffi::*;
+use crate::ffi::{self, *};
 use crate::storage::Slab;
 
 /// Marks the id of an entity as that of a group, the rest being its number: tasks are counted from 0.
@@ -37,8 +35,7 @@ impl World {
         let tgs = if shares.is_empty() { std::ptr::null_mut() } else { self.tgs.ptr(0) };
         (self.sys_mut().tgs, self.sys_mut().nr_tgs) = (tgs, shares.len() as u32);
         for tg in 0..shares.len() {
-            // SAFETY: see above.
-            unsafe { fg_tg_init(self.sys.ptr(0), self.tgs.ptr(tg)) };
+            self.tg_init(tg);
         }
     }
 
@@ -89,44 +86,7 @@ impl World {
 
     /// V of a group's queue.
     pub fn tg_avg_vruntime(&self, cpu: usize, tg: usize) -> u64 {
-        let queue = &self.group_on(cpu, tg).queue;
-        // SAFETY: see above.
-        unsafe { fg_avg_vruntime(queue) }
-    }
-
-    pub fn tg_update_curr(&mut self, cpu: usize, tg: usize, left: Option<u32>) -> bool {
-        let left = self.task_ptr(left);
-        // SAFETY: see above.
-        unsafe { fg_tg_update_curr(self.sys.ptr(0), self.cpus.ptr(cpu), self.tgs.ptr(tg), left) != 0 }
-    }
-
-    pub fn tg_update_min_vruntime(&mut self, cpu: usize, tg: usize, left: Option<u32>) {
-        let left = self.task_ptr(left);
-        // SAFETY: see above.
-        unsafe { fg_tg_update_min_vruntime(self.sys.ptr(0), self.cpus.ptr(cpu), self.tgs.ptr(tg), left) }
-    }
-
-    pub fn tg_pick(&mut self, cpu: usize, tg: usize, first: Option<u32>, second: Option<u32>) -> Option<u32> {
-        let (first, second) = (self.task_ptr(first), self.task_ptr(second));
-        // SAFETY: see above; the answer is null or a task of the pool.
-        unsafe { fg_tg_pick(self.sys.ptr(0), self.cpus.peek(cpu), self.tgs.ptr(tg), first, second).as_ref() }
-            .map(|p| p.id)
-    }
-
-    pub fn tg_tick(&mut self, cpu: usize, tg: usize, left: Option<u32>) -> bool {
-        let left = self.task_ptr(left);
-        // SAFETY: see above.
-        unsafe { fg_tg_tick(self.sys.ptr(0), self.cpus.ptr(cpu), self.tgs.ptr(tg), left) != 0 }
-    }
-
-    pub fn tg_dequeue_delayed(&mut self, cpu: usize, tg: usize) {
-        // SAFETY: see above.
-        unsafe { fg_tg_dequeue_delayed(self.sys.ptr(0), self.cpus.ptr(cpu), self.tgs.ptr(tg)) }
-    }
-
-    pub fn tg_put_prev(&mut self, cpu: usize, tg: usize) {
-        // SAFETY: see above.
-        unsafe { fg_tg_put_prev(self.sys.ptr(0), self.cpus.ptr(cpu), self.tgs.ptr(tg)) }
+        ffi::avg_vruntime(&self.group_on(cpu, tg).queue)
     }
 
     /// The address of an entity of a CPU's queue, null for none.

@@ -168,7 +168,7 @@ impl World {
             for at in 0..self.chain(cpu).len() {
                 let sd = self.chain(cpu)[at];
                 if self.local_group(sd).balance_cpu == cpu as i32 {
-                    self.update_group_capacity(sd, cpu, 0);
+                    self.renew_group_capacity(sd, cpu, 0);
                 }
             }
         }

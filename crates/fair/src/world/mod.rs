@@ -1,8 +1,8 @@
 //! The policy's world: every struct it reads, at its place, with its pointers; and the policy's questions as safe
 //! methods.
 //!
-//! All pointers inside the structs point into the slabs below, which live as long as the world. Each method takes
-//! `&mut self` where the policy writes, so no reference into a slab is alive during a call.
+//! All pointers inside the structs point into the slabs below, which live as long as the world. The questions are in `calls`,
+//! which says why they are safe.
 
 mod balance;
 mod calls;
@@ -21,15 +21,14 @@ use self::energy::EnergyModels;
 pub(crate) use self::groups::{group_of_entity, Place};
 pub(crate) use self::rt::is_rt;
 use self::sums::Sums;
-use crate::ffi::*;
+use crate::ffi::{self, *};
 use crate::offline::Pointers;
 use crate::storage::{Pool, Slab};
 
 /// What a group that asks for `want` allows, within what the one around it allows.
 pub(crate) fn uclamp_restrict(around: &FgClamps, want: &FgClamps) -> FgClamps {
     let mut allowed = FgClamps::zeroed();
-    // SAFETY: references for the time of the call.
-    unsafe { fg_uclamp_restrict(around, want, &mut allowed) };
+    ffi::uclamp_restrict(around, want, &mut allowed);
     allowed
 }
 
@@ -157,6 +156,36 @@ impl World {
         // SAFETY: each null, or a task of the pool.
         let id = |p: *mut FgTask| unsafe { p.as_ref() }.map(|p| p.id);
         Pointers { curr: id(rq.curr), next: id(rq.fair.next), last: id(rq.fair.last), skip: id(rq.fair.skip) }
+    }
+
+    /// V of a CPU's queue.
+    pub fn avg_vruntime(&self, cpu: usize) -> u64 {
+        ffi::avg_vruntime(&self.cpus[cpu].fair)
+    }
+
+    /// Where the policy puts a task. `why`: where it is to note what it looks at.
+    pub fn select(&self, task: u32, wake: &WakeArgs, why: Option<&mut FgWhy>) -> FgVerdict {
+        let mut verdict = FgVerdict::zeroed();
+        let mut wake = self.wake(wake);
+        wake.why = why.map_or(std::ptr::null_mut(), std::ptr::from_mut);
+        self.select_task_rq(task, &wake, &mut verdict);
+        verdict
+    }
+
+    /// Carries out what a verdict says is to be written. `scan_ns`: what the timed scan took.
+    pub fn commit(&mut self, task: u32, wake: &WakeArgs, verdict: &FgVerdict, scan_ns: u64) {
+        let args = self.wake(wake);
+        self.commit_select(task, wake.current, &args, verdict, scan_ns);
+    }
+
+    fn wake(&self, args: &WakeArgs) -> FgWake {
+        FgWake {
+            current: self.task_ptr(args.current),
+            now: args.now,
+            this_cpu: args.this_cpu as i32,
+            flags: args.flags,
+            why: std::ptr::null_mut(),
+        }
     }
 
     fn task_ptr(&self, task: Option<u32>) -> *mut FgTask {

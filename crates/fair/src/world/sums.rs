@@ -82,17 +82,16 @@ impl World {
     }
 
     fn renew_cpu(&mut self, cpu: usize) {
-        let now = self.cpu_sums(cpu);
+        let now = self.sums_of_cpu(cpu);
         let was = std::mem::replace(&mut self.sums.own[cpu], now.clone());
         for id in &self.sums.of_cpu[cpu] {
             change(&mut self.sums.kept[*id], &was, &now);
         }
     }
 
-    fn cpu_sums(&self, cpu: usize) -> FgSums {
+    fn sums_of_cpu(&self, cpu: usize) -> FgSums {
         let mut sums = FgSums::zeroed();
-        // SAFETY: as in `calls`.
-        unsafe { fg_cpu_sums(self.sys.ptr(0), self.cpus.peek(cpu), &mut sums) };
+        self.cpu_sums(cpu, &mut sums);
         sums
     }
 
@@ -100,7 +99,7 @@ impl World {
     pub fn audit_sums(&self) -> Result<(), String> {
         let kept = || (0..self.sums.own.len()).filter(|_| self.sums.kept.len() > 0 && self.terms() == self.sums.terms);
         let untouched = kept().filter(|cpu| !self.cpus.touched().test(*cpu as CpuId));
-        match untouched.into_iter().find(|cpu| numbers(&self.cpu_sums(*cpu)) != numbers(&self.sums.own[*cpu])) {
+        match untouched.into_iter().find(|cpu| numbers(&self.sums_of_cpu(*cpu)) != numbers(&self.sums.own[*cpu])) {
             Some(cpu) => Err(format!("CPU {cpu} has changed, and the sums of its groups do not know")),
             None => self.audit_groups(),
         }
@@ -231,11 +230,11 @@ mod tests {
     fn look(world: &mut World, dice: &mut Dice, jiffies: u64) -> [u64; 9] {
         let cpu = dice.below(world.cpus.len() as u64) as usize;
         let sd = world.chain(cpu)[dice.below(world.chain(cpu).len() as u64) as usize];
-        let mut b = world.balance_begin(sd, cpu, dice.below(3) as u32, jiffies);
+        let mut b = world.new_balance(sd, cpu, dice.below(3) as u32, jiffies);
         if dice.below(4) == 0 {
             b.cpus.clear(dice.below(world.cpus.len() as u64) as CpuId);
         }
-        world.find_busiest(&mut b);
+        world.find_busiest_queue(&mut b);
         let root = world.root(cpu);
         let flags = u64::from(root.overload) << 1 | u64::from(root.overutilized);
         let group = world.busiest_group(&b).map_or(u64::MAX, u64::from);

@@ -21,28 +21,28 @@ pub(crate) struct Attempt {
 impl RunQueues {
     /// load_balance of domain `sd`, on behalf of `cpu`.
     pub fn load_balance<H: Host>(&mut self, host: &mut H, sd: usize, cpu: usize, kind: u32) -> Attempt {
-        let mut b = self.world.balance_begin(sd, cpu, kind, host.jiffies());
+        let mut b = self.world.new_balance(sd, cpu, kind, host.jiffies());
         loop {
             if !self.world.should_we_balance(&b) {
                 self.world.balance_not_ours(&b);
                 return Attempt { ours: false, moved: b.moved };
             }
             if !self.find_source(host, sd, &mut b) {
-                self.world.balance_end(&mut b);
+                self.world.finish_balance(&mut b);
                 break;
             }
             match host.balance_source(self, &b) {
                 Source::Pull => {}
                 Source::AssumePulled => {
                     b.moved = 1;
-                    self.world.balance_end(&mut b);
+                    self.world.finish_balance(&mut b);
                     return Attempt { ours: true, moved: 0 };
                 }
                 Source::Unknown => break,
             }
             let before = b.moved;
             let again = self.move_tasks(host, &mut b) == FG_LB_REDO;
-            let active = !again && self.world.balance_end(&mut b);
+            let active = !again && self.world.finish_balance(&mut b);
             host.balance_pulled(b.moved - before, active);
             if active {
                 host.push_requested(&mut self.world, b.src_cpu as usize);
@@ -60,7 +60,7 @@ impl RunQueues {
             self.newidle_blocked(host, sd);
         }
         let looked_at = b.group_cpus;
-        let found = self.world.find_busiest(b);
+        let found = self.world.find_busiest_queue(b);
         host.charge(SoftCost::GroupCpu, b.group_cpus - looked_at);
         host.balance_looked(&self.world, b, found);
         found
@@ -74,7 +74,7 @@ impl RunQueues {
         loop {
             self.detach_tasks(host, b);
             self.attach_tasks(host, b);
-            match self.world.balance_next(b) {
+            match self.world.finish_round(b) {
                 FG_LB_MORE => {}
                 end_or_redo => return end_or_redo,
             }

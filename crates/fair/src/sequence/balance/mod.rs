@@ -41,7 +41,7 @@ impl RunQueues {
         let softirq = self.world.rebalance_due(cpu, jiffies);
         let ilb = match self.world.nohz_balancer_kick(cpu, jiffies) {
             FG_NOHZ_NO_KICK => None,
-            kick => self.world.kick_ilb(cpu, kick, jiffies).map(|balancer| (balancer, kick)),
+            kick => CpuId::try_from(self.world.kick_ilb(cpu, kick, jiffies)).ok().map(|balancer| (balancer, kick)),
         };
         Due { softirq, ilb }
     }
@@ -64,7 +64,8 @@ impl RunQueues {
 
     /// rebalance_domains, on behalf of `cpu`.
     fn rebalance_domains<H: Host>(&mut self, host: &mut H, cpu: usize, kind: u32) {
-        let mut walk = self.world.rebalance_begin(cpu, kind, host.jiffies());
+        let mut walk = FgBalanceWalk { jiffies: host.jiffies(), kind, ..FgBalanceWalk::zeroed() };
+        self.world.rebalance_begin(cpu, &mut walk);
         for at in 0..self.world.chain(cpu).len() {
             let sd = self.world.chain(cpu)[at];
             match self.world.rebalance_domain(sd, &mut walk) {

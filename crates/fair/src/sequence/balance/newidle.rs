@@ -25,7 +25,8 @@ impl RunQueues {
     }
 
     fn newidle_balance<H: Host>(&mut self, host: &mut H, cpu: usize) {
-        let mut walk = self.world.newidle_begin(host.jiffies());
+        let mut walk = FgBalanceWalk { jiffies: host.jiffies(), ..FgBalanceWalk::zeroed() };
+        self.world.newidle_begin(&mut walk);
         let open = self.world.newidle_gate(cpu, &mut walk);
         if open {
             self.update_blocked(host, cpu);

@@ -8,11 +8,12 @@ use crate::ffi::*;
 impl RunQueues {
     /// _nohz_idle_balance: for each CPU whose tick is stopped, this one last; ends early if this one gets work.
     pub fn nohz_idle_balance<H: Host>(&mut self, host: &mut H, cpu: usize, kick: u32, kind: u32) {
-        let mut walk = self.world.nohz_idle_begin(kick, kind, host.jiffies());
+        let mut walk = FgBalanceWalk { jiffies: host.jiffies(), kind, ..FgBalanceWalk::zeroed() };
+        self.world.nohz_idle_begin(kick, &mut walk);
         let stopped = self.world.sys().nohz_idle;
         let one_of = self.world.sys().feat.value[FG_ILB_ONE_OF] != 0;
         for other in stopped.iter_wrap(cpu as CpuId + 1).map(|c| c as usize).filter(|c| one_of || *c != cpu) {
-            if !self.world.idle(other) {
+            if !self.world.idle_rq(other) {
                 continue;
             }
             if self.rqs[cpu].resched {
