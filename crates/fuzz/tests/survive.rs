@@ -49,7 +49,7 @@ macro_rules! parsers {
     };
 }
 
-parsers! { ftrace perf dat perfetto import rtapp recording workload subset machine tarball dtb dts }
+parsers! { ftrace perf dat perfetto import rtapp recording workload subset machine tarball dtb }
 
 /// What is looked for is noticed.
 #[test]

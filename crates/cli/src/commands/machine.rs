@@ -35,7 +35,7 @@ pub enum MachineCommand {
 /// Describes the machine of a sysfs tree or device tree.
 #[derive(Args)]
 pub struct Capture {
-    /// What is mounted on /sys, a copy of it, a tarball of it (.tar, .tar.gz), or a device tree (.dtb, .dts)
+    /// What is mounted on /sys, a copy of it, a tarball of it (.tar, .tar.gz), or a flattened device tree (.dtb)
     #[arg(value_name = "FROM", default_value = "/sys")]
     from: PathBuf,
     /// What is mounted on /sys, or a copy of it: FROM by its old name

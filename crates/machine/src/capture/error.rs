@@ -35,7 +35,7 @@ pub enum CaptureError {
     #[error("`{path}`: {problem}")]
     #[diagnostic(help("expected {expected}"))]
     Garbled {
-        /// The file; of a source with its line, of a device tree with node and property or the byte.
+        /// The file; of a device tree with node and property or the byte.
         path: PathBuf,
         /// What is wrong, as the predicate of the message.
         problem: String,

@@ -26,6 +26,9 @@ pub(super) enum Input {
     DeviceTree(DeviceTree),
 }
 
+/// What stands at the beginning of a device tree's source.
+const SOURCE_MARK: &[u8] = b"/dts-v1/";
+
 /// How files begin that are nothing to capture from, what they are, and what to do.
 const OTHERS: [(&[u8], &str, &str); 6] = [
     (&[0xfd, b'7', b'z', b'X', b'Z', 0], "compressed by xz", "unpack it first: `xz -dk`"),
@@ -53,19 +56,34 @@ pub(super) fn open(path: &Path, notes: &mut Notes) -> Result<Input, CaptureError
     if head.starts_with(&archive::GZIP) || head.get(TAR_MARK.0..).is_some_and(|rest| rest.starts_with(TAR_MARK.1)) {
         return tarball(path, &head, whole, notes).map(Input::Sysfs);
     }
-    let known = OTHERS.iter().find(|(start, ..)| head.starts_with(start));
-    let is_binary = head.is_empty() || head.contains(&0);
-    if let Some((_, what, advice)) = known.or(is_binary.then_some(&NOTHING)) {
-        let problem = format!("it is {what}");
-        return Err(CaptureError::Garbled { path: path.into(), problem, expected: format!("{EXPECTED}; {advice}") });
+    if is_source(path, &head) {
+        let problem = "it is the source of a device tree".into();
+        return Err(CaptureError::Garbled { path: path.into(), problem, expected: flatten(path) });
     }
-    let bytes = device_tree(path, whole)?;
-    DeviceTree::from_source(path, &bytes).map(Input::DeviceTree)
+    let known = OTHERS.iter().find(|(start, ..)| head.starts_with(start));
+    let (_, what, advice) = known.unwrap_or(&NOTHING);
+    let problem = format!("it is {what}");
+    Err(CaptureError::Garbled { path: path.into(), problem, expected: format!("{EXPECTED}; {advice}") })
+}
+
+/// Whether a file is the source of a device tree, by its name or by the mark that such a file has.
+fn is_source(path: &Path, head: &[u8]) -> bool {
+    let is_named = path.extension().is_some_and(|end| end == "dts" || end == "dtsi");
+    is_named || head.windows(SOURCE_MARK.len()).any(|part| part == SOURCE_MARK)
+}
+
+/// What makes a flattened tree of a source.
+fn flatten(path: &Path) -> String {
+    let file = path.display();
+    format!(
+        "a flattened one: `dtc -I dts -O dtb -o board.dtb {file}` makes it (Debian package device-tree-compiler); what includes \
+         files or has macros goes through `cpp -nostdinc -undef -x assembler-with-cpp` first"
+    )
 }
 
 /// What is not known, and what is expected.
 const NOTHING: (&[u8], &str, &str) = (b"", "no such file", "the type of a file is detected from its contents");
-const EXPECTED: &str = "a directory with sysfs, a tarball of one (.tar or .tar.gz), or a device tree (.dtb or .dts)";
+const EXPECTED: &str = "a directory with sysfs, a tarball of one (.tar or .tar.gz), or a device tree (.dtb)";
 
 type FileFromStart = Chain<Cursor<Vec<u8>>, BufReader<File>>;
 

@@ -44,7 +44,7 @@ pub use files::capture_script;
 #[derive(Clone, Debug)]
 pub struct CaptureOptions {
     /// The root of a sysfs tree: what is mounted on `/sys`, a copy of it, or a directory that has either as `sys`. Or a
-    /// file: a tarball of such a directory (also with gzip), or a device tree (`.dtb` or plain `.dts`). What a file is
+    /// file: a tarball of such a directory (also with gzip), or a flattened device tree (`.dtb`). What a file is
     /// is detected from its contents.
     pub from: PathBuf,
     /// The root of a debugfs tree, for the energy model; `kernel/debug` of the sysfs tree if none is named. Of no

@@ -193,7 +193,7 @@ fn what_is_no_tarball_of_a_tree() {
     refused(b"\x28\xb5\x2f\xfd....", &["compressed by zstd", "`zstd -d`"]);
     refused(b"PK\x03\x04", &["a zip archive"]);
     refused(b"format = 1\n", &["a machine file"]);
-    refused(&[7; 600], &["found `"]);
+    refused(&[7; 600], &["no such file"]);
     refused(&[0; 600], &["no such file"]);
     let mut tarball = Tarball::new();
     tarball.put(EntryType::Regular, "etc/passwd", "", b"root");

@@ -2,6 +2,7 @@
 
 mod archives;
 mod devicetree;
+mod fdt;
 mod kit;
 mod machines;
 mod mutilated;

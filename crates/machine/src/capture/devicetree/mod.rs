@@ -1,7 +1,6 @@
-//! A machine from a device tree, flattened or as source.
+//! A machine from a flattened device tree; sources are flattened by dtc before they come here.
 //!
-//! `nodes` is the tree and what its properties say; `blob` reads flattened ones, and `source` (with `lex`, `expression`
-//! and `grow`) plain text. Of the tree `cpus` reads who there is, `map` who shares what, `caches`, `clocks` (with power
+//! `nodes` is the tree and what its properties say, `blob` reads it. Of the tree `cpus` reads who there is, `map` who shares what, `caches`, `clocks` (with power
 //! and efficiency) and `states` their parts. Properties are those of the bindings in Linux,
 //! Documentation/devicetree/bindings: cpu/cpu-topology, cpu/cpu-capacity, cpu/idle-states, opp/opp-v2, arm/cpus, numa;
 //! they are read as the kernel reads them.
@@ -10,12 +9,8 @@ mod blob;
 mod caches;
 mod clocks;
 mod cpus;
-mod expression;
-mod grow;
-mod lex;
 mod map;
 mod nodes;
-mod source;
 mod states;
 
 use crate::Source;
