@@ -48,7 +48,7 @@ pub use features::{features, Features};
 pub use ffi::FeatureInfo;
 pub use offline::{
     keeps_sleepers, note_words, pelt_averages, pelt_update, Affinity, BalanceInput, BalanceResult, GroupRing,
-    InitialState, Move, Placing, Pointers, PolicySandbox, ReplayConfig, ReplayedState, SourceQueue, SwitchTo,
+    InitialState, Move, Placing, PolicySandbox, ReplayConfig, ReplayedState, SourceQueue, SwitchTo,
 };
 pub use presets::{Preset, PRESETS};
 pub use rules::{balance_rule_title, balance_rules, rule_name, rule_title, rules};
@@ -56,3 +56,4 @@ pub use scheduler::Fair;
 pub use sequence::{DeadlineQueue, VruntimeQueue};
 pub use topology::{CpuMasks, Options, Topology};
 pub use why::{note_text, reasons};
+pub use world::Pointers;

@@ -6,4 +6,4 @@ mod sandbox;
 
 pub use balance::{BalanceInput, BalanceResult, Move, SourceQueue};
 pub use replay::{keeps_sleepers, Affinity, InitialState, ReplayConfig, ReplayedState, SwitchTo};
-pub use sandbox::{note_words, pelt_averages, pelt_update, GroupRing, Placing, Pointers, PolicySandbox};
+pub use sandbox::{note_words, pelt_averages, pelt_update, GroupRing, Placing, PolicySandbox};

@@ -5,7 +5,7 @@ use fairground_machine::{CpuId, CpuMask, Machine};
 use crate::ffi::{self, *};
 use crate::sequence::RunQueues;
 use crate::topology::{Options, Topology};
-use crate::world::{WakeArgs, World};
+use crate::world::{Pointers, WakeArgs, World};
 use crate::{rules, why, FairError, Features};
 
 /// The policy's structs of one machine, with our topology, to be overwritten with somebody else's state.
@@ -20,19 +20,6 @@ use crate::{rules, why, FairError, Features};
 pub struct PolicySandbox {
     topology: Topology,
     pub(super) queues: RunQueues,
-}
-
-/// What the pointers of a CPU point at.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Pointers {
-    /// Current fair or RT task.
-    pub curr: Option<u32>,
-    /// Next buddy.
-    pub next: Option<u32>,
-    /// Last buddy.
-    pub last: Option<u32>,
-    /// Skip buddy.
-    pub skip: Option<u32>,
 }
 
 /// The circumstances of a placement.

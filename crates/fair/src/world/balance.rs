@@ -1,7 +1,7 @@
 //! What an attempt to balance a domain needs beside the policy's questions: its [`FgBalance`], sums that are up to date, and
 //! what the kernel keeps in one object where the policy has several.
 
-use super::World;
+use super::slabs::World;
 use crate::ffi::*;
 
 impl World {

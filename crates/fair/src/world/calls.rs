@@ -13,7 +13,7 @@
 //!    the world hands out borrow it. What takes `&self` only reads.
 #![allow(dead_code)]
 
-use super::World;
+use super::slabs::World;
 use crate::ffi::*;
 
 include!(concat!(env!("OUT_DIR"), "/calls.rs"));

@@ -5,26 +5,13 @@
 
 use fairground_machine::{CpuMask, FreqDomain, Machine, Opp};
 
-use super::World;
+use super::slabs::World;
 use crate::ffi::*;
 use crate::storage::Slab;
 use crate::topology::Topology;
 
 /// What the kernel's limit is compared with: up to v6.6 it has none of it beyond that.
 const MAX_COMPLEXITY: usize = 2048;
-
-/// What the performance domains of all partitions consist of.
-pub(super) struct EnergyModels {
-    opps: Slab<FgOpp>,
-    pub ems: Slab<FgEm>,
-    pds: Slab<FgPd>,
-}
-
-impl EnergyModels {
-    pub fn none() -> EnergyModels {
-        EnergyModels { opps: Slab::new(Vec::new()), ems: Slab::new(Vec::new()), pds: Slab::new(Vec::new()) }
-    }
-}
 
 impl World {
     /// schedutil is there: builds the performance domains of the partitions that may have some.

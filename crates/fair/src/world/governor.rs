@@ -4,7 +4,7 @@
 
 use fairground_machine::{CpuMask, Machine};
 
-use super::World;
+use super::slabs::World;
 use crate::ffi::*;
 use crate::storage::Slab;
 

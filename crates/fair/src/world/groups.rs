@@ -1,6 +1,6 @@
 //! Task groups that compete as one: their structs, which are elements of slabs that do not change after the start.
 
-use super::World;
+use super::slabs::World;
 use crate::ffi::{self, *};
 use crate::storage::Slab;
 
@@ -82,6 +82,11 @@ impl World {
     pub fn group_place(&self, cpu: usize, tg: usize) -> Option<Place> {
         let e = &self.group_on(cpu, tg).entity;
         (e.on_rq != 0 && e.on_cpu == 0).then_some(Place { vruntime: e.vruntime, deadline: e.deadline })
+    }
+
+    /// V of a CPU's queue.
+    pub fn avg_vruntime(&self, cpu: usize) -> u64 {
+        ffi::avg_vruntime(&self.cpus[cpu].fair)
     }
 
     /// V of a group's queue.

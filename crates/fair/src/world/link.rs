@@ -3,9 +3,7 @@
 use fairground_machine::{CpuId, CpuMask, Machine};
 
 use super::cpus::Cpus;
-use super::energy::EnergyModels;
-use super::sums::Sums;
-use super::World;
+use super::slabs::{EnergyModels, Sums, World};
 use crate::ffi::*;
 use crate::storage::{Pool, Slab};
 use crate::topology::Topology;

@@ -1,6 +1,6 @@
 //! What RT tasks leave on their CPU: the policy has signals for them and counts them, the rest is here.
 
-use super::World;
+use super::slabs::World;
 use crate::ffi::*;
 
 /// Whether a task is of the RT class.

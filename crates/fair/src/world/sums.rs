@@ -8,33 +8,12 @@ use std::collections::BTreeMap;
 
 use fairground_machine::{CpuId, CpuMask};
 
-use super::World;
+use super::slabs::{Sums, World};
 use crate::ffi::*;
 use crate::storage::Slab;
 
 /// A group of fewer CPUs is as soon looked at.
 const CPUS_MIN: u32 = 8;
-
-/// What is kept.
-pub(super) struct Sums {
-    /// One for each set of CPUs that is a large group somewhere.
-    kept: Slab<FgSums>,
-    /// Which of them a CPU is in.
-    of_cpu: Vec<Box<[usize]>>,
-    /// What each CPU adds, as of when it was last read.
-    own: Vec<FgSums>,
-    /// Domains that have large groups.
-    domains: Vec<bool>,
-    /// What applies to all CPUs, as of then: clamps are in use, wakeups are energy-aware.
-    terms: (u8, u32),
-}
-
-impl Sums {
-    /// Nothing is kept.
-    pub fn none() -> Sums {
-        Sums { kept: Slab::new(Vec::new()), of_cpu: Vec::new(), own: Vec::new(), domains: Vec::new(), terms: (0, 0) }
-    }
-}
 
 impl World {
     /// Gives the large groups their sums. Groups and domains are linked.

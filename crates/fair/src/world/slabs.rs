@@ -1,0 +1,179 @@
+//! Where the policy's structs are, and access to them by number. All other files of `world` build on this one.
+
+use fairground_machine::{CpuId, CpuMask};
+
+use super::cpus::Cpus;
+use crate::ffi::*;
+use crate::storage::{Pool, Slab};
+
+/// What the pointers of a CPU point at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pointers {
+    /// Current fair or RT task.
+    pub curr: Option<u32>,
+    /// Next buddy.
+    pub next: Option<u32>,
+    /// Last buddy.
+    pub last: Option<u32>,
+    /// Skip buddy.
+    pub skip: Option<u32>,
+}
+
+/// What the performance domains of all partitions consist of.
+pub(crate) struct EnergyModels {
+    pub opps: Slab<FgOpp>,
+    pub ems: Slab<FgEm>,
+    pub pds: Slab<FgPd>,
+}
+
+impl EnergyModels {
+    pub fn none() -> EnergyModels {
+        EnergyModels { opps: Slab::new(Vec::new()), ems: Slab::new(Vec::new()), pds: Slab::new(Vec::new()) }
+    }
+}
+
+/// Sums of large groups, kept by `sums`.
+pub(crate) struct Sums {
+    /// One for each set of CPUs that is a large group somewhere.
+    pub kept: Slab<FgSums>,
+    /// Which of them a CPU is in.
+    pub of_cpu: Vec<Box<[usize]>>,
+    /// What each CPU adds, as of when it was last read.
+    pub own: Vec<FgSums>,
+    /// Domains that have large groups.
+    pub domains: Vec<bool>,
+    /// What applies to all CPUs, as of then: clamps are in use, wakeups are energy-aware.
+    pub terms: (u8, u32),
+}
+
+impl Sums {
+    /// Nothing is kept.
+    pub fn none() -> Sums {
+        Sums { kept: Slab::new(Vec::new()), of_cpu: Vec::new(), own: Vec::new(), domains: Vec::new(), terms: (0, 0) }
+    }
+}
+
+/// Every struct that the policy reads.
+pub(crate) struct World {
+    pub(super) sys: Slab<FgSys>,
+    pub cpus: Cpus,
+    pub domains: Slab<FgDomain>,
+    pub(super) groups: Slab<FgGroup>,
+    pub(super) sums: Sums,
+    pub(super) llcs: Slab<FgLlc>,
+    pub(super) clusters: Slab<FgCluster>,
+    pub(super) roots: Slab<FgRoot>,
+    pub(super) energy: EnergyModels,
+    /// One a clock if schedutil sets them, else none.
+    pub(super) sugovs: Slab<FgSugov>,
+    pub tasks: Pool<FgTask>,
+    /// Task groups that compete as one, and those on each CPU: all of the first, all of the second, ...
+    pub(super) tgs: Slab<FgTg>,
+    pub(super) tg_cpus: Slab<FgTgCpu>,
+    /// For each group the others that stand for the same CPUs at the same level in other CPUs' rings: the kernel
+    /// keeps what they have in one object (sched_group_capacity).
+    pub(super) twins: Vec<Vec<usize>>,
+    /// The domains of each CPU, bottom to top.
+    pub(super) chains: Vec<Box<[usize]>>,
+}
+
+impl World {
+    /// The system.
+    pub fn sys(&self) -> &FgSys {
+        &self.sys[0]
+    }
+
+    /// The system, to be changed.
+    pub fn sys_mut(&mut self) -> &mut FgSys {
+        &mut self.sys[0]
+    }
+
+    /// A task.
+    pub fn task(&self, task: u32) -> &FgTask {
+        &self.tasks[task as usize]
+    }
+
+    /// A task, to be changed.
+    pub fn task_mut(&mut self, task: u32) -> &mut FgTask {
+        &mut self.tasks[task as usize]
+    }
+
+    /// What `cpu` runs, if that is a fair or RT task.
+    pub fn curr(&self, cpu: usize) -> Option<u32> {
+        // SAFETY: null, or a task of the pool.
+        unsafe { self.cpus[cpu].curr.as_ref() }.map(|p| p.id)
+    }
+
+    /// Says what `cpu` runs.
+    pub fn set_curr(&mut self, cpu: usize, task: Option<u32>) {
+        self.cpus[cpu].curr = self.task_ptr(task);
+    }
+
+    /// The root domain of a CPU.
+    pub fn root(&mut self, cpu: usize) -> &mut FgRoot {
+        // SAFETY: link_cpus points it at a root of the slab; exclusive by the borrow of self.
+        unsafe { &mut *self.cpus[cpu].rd }
+    }
+
+    /// The CPUs of a CPU's partition.
+    pub fn root_span(&self, cpu: usize) -> &CpuMask {
+        // SAFETY: link_cpus points it at a root of the slab.
+        unsafe { &(*self.cpus[cpu].rd).span }
+    }
+
+    /// The domains of a CPU, bottom to top.
+    pub fn chain(&self, cpu: usize) -> &[usize] {
+        &self.chains[cpu]
+    }
+
+    /// The first group of a domain.
+    pub fn local_group(&self, sd: usize) -> &FgGroup {
+        // SAFETY: link_domains points it at a group of the slab.
+        unsafe { &*self.domains[sd].groups }
+    }
+
+    /// What the CPUs behind the last-level cache of `cpu` share.
+    pub fn llc_mut(&mut self, cpu: usize) -> Option<&mut FgLlc> {
+        // SAFETY: null, or an object of the slab; exclusive by the borrow of self.
+        unsafe { self.cpus[cpu].llc.as_mut() }
+    }
+
+    /// The `n`-th group of a domain's ring, the local one first; none beyond the last.
+    pub fn group_mut(&mut self, sd: usize, n: usize) -> Option<&mut FgGroup> {
+        let at = self.ring(sd).nth(n)?;
+        Some(&mut self.groups[at])
+    }
+
+    /// The groups of a domain, the local one first.
+    pub(super) fn ring(&self, sd: usize) -> impl Iterator<Item = usize> + '_ {
+        let first = self.groups.index_of(self.domains[sd].groups);
+        let next = move |at: &usize| self.groups.index_of(self.groups[*at].next).filter(|next| Some(*next) != first);
+        std::iter::successors(first, next)
+    }
+
+    /// The lowest CPU of the group that a look for imbalance found.
+    pub fn busiest_group(&self, b: &FgBalance) -> Option<CpuId> {
+        self.groups[self.groups.index_of(b.busiest)?].span.first()
+    }
+
+    /// Sets what a CPU points at. The tasks exist.
+    pub fn point(&mut self, cpu: usize, to: &Pointers) {
+        let [curr, next, last, skip] = [to.curr, to.next, to.last, to.skip].map(|task| self.task_ptr(task));
+        let rq = &mut self.cpus[cpu];
+        rq.curr = curr;
+        (rq.fair.next, rq.fair.last, rq.fair.skip) = (next, last, skip);
+    }
+
+    /// What a CPU points at.
+    pub fn pointers(&self, cpu: usize) -> Pointers {
+        let rq = &self.cpus[cpu];
+        // SAFETY: each null, or a task of the pool.
+        let id = |p: *mut FgTask| unsafe { p.as_ref() }.map(|p| p.id);
+        Pointers { curr: id(rq.curr), next: id(rq.fair.next), last: id(rq.fair.last), skip: id(rq.fair.skip) }
+    }
+
+    /// The address of a task, null for none.
+    pub(super) fn task_ptr(&self, task: Option<u32>) -> *mut FgTask {
+        task.map_or(std::ptr::null_mut(), |p| self.tasks.ptr(p as usize))
+    }
+}
