@@ -44,6 +44,7 @@ pub mod cost_attribution;
 pub mod counterfactual;
 pub mod explain;
 pub mod fail_if;
+pub mod page;
 pub mod published;
 pub mod recorded;
 pub mod regret;

@@ -50,7 +50,7 @@ use fairground_run::batch::Results;
 
 pub use self::csv::csv;
 pub use self::form::Variant;
-pub use self::html::{html, STYLE};
+pub use self::html::html;
 pub use self::markdown::markdown;
 pub use self::request::{PlannedRequest, Request, RequestError, Supplements};
 pub use self::run_modes::{ColumnModes, RunMode, RunModes};

@@ -1,6 +1,6 @@
-//! Functions for `fairground.analysis`: statistics of pairs, and the style of pages.
+//! Functions for `fairground.analysis`: statistics of pairs, names, and the frame of pages.
 
-use fairground_lab::reproduce::STYLE;
+use fairground_lab::page;
 use fairground_lab::stats::Change;
 use fairground_run::metrics::Better;
 use pyo3::prelude::*;
@@ -51,5 +51,11 @@ pub fn allow_library() {
 /// The style sheet of all pages that Fairground writes.
 #[pyfunction]
 pub fn page_style() -> &'static str {
-    STYLE
+    page::STYLE
+}
+
+/// A whole page: `title` is text, `heading` and `body` are HTML.
+#[pyfunction]
+pub fn html_page(title: &str, heading: &str, body: &str) -> String {
+    page::page(title, heading, body)
 }

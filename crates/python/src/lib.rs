@@ -31,7 +31,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _fairground {
     #[pymodule_export]
-    use super::analysis::{allow_library, change, nearest, page_style, printable};
+    use super::analysis::{allow_library, change, html_page, nearest, page_style, printable};
     #[pymodule_export]
     use super::compare::{compare, Comparison};
     #[pymodule_export]

@@ -1,6 +1,6 @@
 """Pictures of answers, drawn by matplotlib: the same bytes for the same answers.
 
-Colours are those of the pages that Fairground writes (``crates/lab/src/reproduce/page.css``), so that a report can put the
+Colours are those of the pages that Fairground writes (``crates/lab/src/page.css``), so that a report can put the
 reader's light or dark ones in their place.
 """
 

@@ -1,7 +1,7 @@
 """Pages of HTML that need nothing else: no script, no font, no picture from elsewhere.
 
-Their look is that of ``fairground reproduce --format html``: one style sheet, ``crates/lab/src/reproduce/page.css``, which the
-compiled half hands out.
+Their frame and look are those of ``fairground reproduce --format html`` (``crates/lab/src/page.rs``), which the compiled half
+hands out.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from .._fairground import page_style
+from .._fairground import html_page
 from .runs import word
 
 if TYPE_CHECKING:
@@ -77,12 +77,7 @@ class Page:
     def html(self) -> str:
         """The whole page."""
         body = "\n".join(self._parts)
-        return (
-            '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-            f'<title>{escape(self._title)}</title>\n<link rel="icon" href="data:,">\n'
-            f"<style>\n{page_style()}</style>\n</head>\n<body>\n<h1>{_broken(self._title)}</h1>\n{body}\n</body>\n</html>\n"
-        )
+        return html_page(self._title, _broken(self._title), body + "\n")
 
 
 def number(value: float) -> str:

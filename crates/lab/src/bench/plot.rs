@@ -4,6 +4,7 @@
 use std::fmt::Write;
 
 use super::scale::{ScaleCell, TASKS};
+use crate::page::escaped;
 
 /// Width and height of the picture.
 const SIZE: (f64, f64) = (980.0, 460.0);
@@ -112,7 +113,7 @@ fn line(out: &mut String, from: (f64, f64), to: (f64, f64)) {
 
 /// `words` are ours or a scheduler's name as the command line had it.
 fn text(out: &mut String, (x, y): (f64, f64), anchor: &str, words: &str) {
-    let words = words.replace('&', "&amp;").replace('<', "&lt;");
+    let words = escaped(words);
     let _ = writeln!(out, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{words}</text>");
 }
 

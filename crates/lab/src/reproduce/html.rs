@@ -4,10 +4,8 @@ use std::fmt::Write;
 
 use super::table::{self, maybe};
 use super::{plot, Kind, MailScore, OurFigures, ReproducedRow, Reproduction, Score};
+use crate::page::{escaped, page};
 use crate::tables::{number, percent};
-
-/// The style sheet of this page, and of all others that Fairground writes.
-pub const STYLE: &str = include_str!("page.css");
 
 /// Roles are said because a phone's layout of the tables takes those of the elements away.
 const HEAD: [&str; 5] = ["row", "published", "ours", "kind", "verdict"];
@@ -30,12 +28,7 @@ const KEY: &str = "<div class=\"key\" aria-hidden=\"true\">\
 
 /// Writes the whole page as HTML.
 pub fn html(result: &Reproduction) -> String {
-    let mut out = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>Fairground: published figures, repeated</title>\n<link rel=\"icon\" href=\"data:,\">\n\
-         <style>\n{STYLE}</style>\n</head>\n<body>\n<h1>Published figures, repeated</h1>\n"
-    );
+    let mut out = String::new();
     if let Some(words) = &result.quick {
         let _ = writeln!(out, "<p class=\"quick\">{}</p>", escaped(words));
     }
@@ -54,13 +47,7 @@ pub fn html(result: &Reproduction) -> String {
         });
         out.push_str("</ul>\n");
     }
-    out.push_str("</body>\n</html>\n");
-    out
-}
-
-/// Text within an element or an attribute.
-pub(super) fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    page("Fairground: published figures, repeated", "Published figures, repeated", &out)
 }
 
 fn scoreboard(out: &mut String, result: &Reproduction) {

@@ -3,8 +3,8 @@
 
 use std::fmt::Write;
 
-use super::html::escaped;
 use super::{OurFigures, PublishedFigures, ReproducedRow};
+use crate::page::escaped;
 
 /// Height of a lane, px: a line of text and two bars.
 const LANE: f64 = 46.0;

@@ -1,0 +1,33 @@
+//! Pages of HTML that need nothing else: no script, no font, no picture from elsewhere. All pages that Fairground writes, here
+//! and in Python, have this frame and this look.
+
+/// The style sheet.
+pub const STYLE: &str = include_str!("page.css");
+
+/// A whole page. `title` is text; `heading` (of the page) and `body` are HTML, each line of `body` with its end.
+pub fn page(title: &str, heading: &str, body: &str) -> String {
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>{}</title>\n<link rel=\"icon\" href=\"data:,\">\n\
+         <style>\n{STYLE}</style>\n</head>\n<body>\n<h1>{heading}</h1>\n{body}</body>\n</html>\n",
+        escaped(title)
+    )
+}
+
+/// Text within an element or an attribute.
+pub fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_text_is_escaped() {
+        let page = page("a<b & \"c\"", "<em>h</em>", "<p>x</p>\n");
+        assert!(page.contains("<title>a&lt;b &amp; &quot;c&quot;</title>"), "{page}");
+        assert!(page.ends_with("<h1><em>h</em></h1>\n<p>x</p>\n</body>\n</html>\n"), "{page}");
+    }
+}
