@@ -26,7 +26,7 @@ use crate::metrics::Metric;
 use crate::metrics::{metric_values, metrics, notes, usual};
 use crate::metrics::{Selected, Selection, SelectionError};
 use crate::sched_spec::{fair, SchedSpec};
-use crate::worker::Workers;
+use crate::worker::options::Workers;
 
 /// Everything but the seed.
 pub struct Experiment {

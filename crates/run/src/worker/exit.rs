@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use nix::sys::signal::Signal;
 
-use super::job::Limits;
+use super::options::Limits;
 use super::shared_state::Crash;
 use crate::instrumented::{Call, CallSite};
 

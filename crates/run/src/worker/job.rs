@@ -1,12 +1,11 @@
 //! What a parent asks of a worker, and what it answers: one JSON document each.
 
-use std::time::Duration;
-
 use fairground_sim::Config;
 use fairground_workload::rtapp::LogPlan;
 use fairground_workload::Workload;
 use serde::{Deserialize, Serialize};
 
+use super::options::Limits;
 use crate::batch::RunReport;
 use crate::experiment::TraceHead;
 use crate::placements::Placements;
@@ -73,23 +72,6 @@ impl JobKind {
     /// So are their rules.
     pub fn rules(&self) -> bool {
         self.why() || matches!(self, JobKind::Placements)
-    }
-}
-
-/// How far a worker may go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
-    /// CPU time of a run.
-    pub cpu: Duration,
-    /// CPU time within one call of the scheduler.
-    pub call: Duration,
-    /// Address space, MiB.
-    pub memory_mib: u64,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Limits { cpu: Duration::from_secs(600), call: Duration::from_secs(10), memory_mib: 4096 }
     }
 }
 

@@ -15,6 +15,7 @@ mod conformance;
 mod exit;
 mod job;
 mod kernel_source;
+pub(crate) mod options;
 mod serve;
 mod shared_state;
 mod signals;
@@ -38,29 +39,10 @@ use crate::sched_spec::SchedSpec;
 use crate::speed::SpeedMeasurement;
 
 use job::{Answer, Descriptors, Reply};
-pub use job::{Job, JobKind, Limits};
+pub use job::{Job, JobKind};
+pub use options::{Limits, Workers};
 pub use serve::{fault, scheduler, serve, Make};
 use shared_state::SharedState;
-
-/// How to start workers, and how far they may go.
-#[derive(Clone, Debug)]
-pub struct Workers {
-    /// Arguments with which this very program becomes a worker.
-    pub arguments: Vec<String>,
-    /// Variables that workers get besides those of this process.
-    pub environment: Vec<(String, String)>,
-    /// How far each may go.
-    pub limits: Limits,
-    /// All runs happen in workers, also those that could happen here.
-    pub always: bool,
-}
-
-impl Default for Workers {
-    fn default() -> Self {
-        let limits = Limits::default();
-        Workers { arguments: vec!["worker".into()], environment: Vec::new(), limits, always: false }
-    }
-}
 
 /// A worker's answer does not belong to what it was asked.
 const ANOTHER_JOB: &str = "the worker has done another job";

@@ -18,7 +18,8 @@ use nix::sys::resource::{setrlimit, Resource};
 use nix::sys::signal::{signal, SigHandler, Signal};
 
 use super::conformance;
-use super::job::{Answer, Job, JobKind, Limits, Reply};
+use super::job::{Answer, Job, JobKind, Reply};
+use super::options::Limits;
 use super::shared_state::{Held, SharedState, OPEN_FILES};
 use super::signals;
 use crate::batch::contained;

@@ -15,8 +15,9 @@ use nix::time::clock_getcpuclockid;
 use nix::unistd::Pid;
 
 use super::exit::{End, ExitReport};
-use super::job::{Answer, Limits, Reply};
+use super::job::{Answer, Reply};
 use super::kernel_source;
+use super::options::Limits;
 use super::shared_state::SharedState;
 use crate::experiment::{Attendance, RunError};
 
