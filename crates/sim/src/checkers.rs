@@ -182,7 +182,7 @@ impl Observer for EventChecker {
         }
         self.time = event.time;
         match event.kind {
-            EventKind::Switch { prev, prev_state, next } => self.switch(event, prev, prev_state, next),
+            EventKind::Switch { prev, prev_state, next, .. } => self.switch(event, prev, prev_state, next),
             EventKind::Wakeup { task, .. } => {
                 let was = *self.seen(task);
                 if !matches!(was, TaskState::Unborn | TaskState::Asleep) {
@@ -234,7 +234,7 @@ mod tests {
     fn a_task_on_two_cpus_is_seen() {
         let mut c = EventChecker::new(2);
         let ev = |cpu, kind| Event { time: 1, cpu, kind };
-        let switch = EventKind::Switch { prev: None, prev_state: SwitchState::Runnable, next: Some(0) };
+        let switch = EventKind::Switch { prev: None, prev_state: SwitchState::Runnable, next: Some(0), cost: 0 };
         c.event(&ev(0, EventKind::Wakeup { task: 0, target: 0 }));
         c.event(&ev(0, switch));
         assert_eq!(c.take_error(), None);

@@ -77,6 +77,9 @@ pub enum EventKind {
         prev_state: SwitchState,
         /// The task that starts running; none: the idle task.
         next: Option<TaskId>,
+        /// What was charged to the CPU in this instant, the switch included, ns: `next` runs that much later. No part of
+        /// the run's hash: the events that follow show it.
+        cost: u64,
     },
     /// The per-CPU stopper starts (true) or has done its work.
     Stopper(bool),

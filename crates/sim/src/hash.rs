@@ -88,7 +88,7 @@ impl Observer for HashObserver {
             }
             EventKind::Wakeup { task, target } => r.u8(5).u32(task).u32(target),
             EventKind::Migrate { task, from, to, cause } => r.u8(6).u32(task).u32(from).u32(to).u8(cause as u8),
-            EventKind::Switch { prev, prev_state, next } => r.u8(7).task(prev).u8(prev_state as u8).task(next),
+            EventKind::Switch { prev, prev_state, next, cost: _ } => r.u8(7).task(prev).u8(prev_state as u8).task(next),
             EventKind::Stopper(starts) => r.u8(8).u8(starts.into()),
             EventKind::Idle { state } => r.u8(9).u8(state.unwrap_or(u8::MAX)),
             EventKind::Frequency { khz } => r.u8(10).u32(khz),

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use fairground_sim::{Event, EventKind, Observer, Reason};
+use fairground_sim::{Event, EventKind, Observer, Reason, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::export::Export;
@@ -151,8 +151,21 @@ impl EventTables {
     }
 
     /// All events recorded, as tables.
-    pub fn finish(self) -> Recording {
+    pub fn finish(mut self) -> Recording {
+        self.catch_up(Time::MAX);
         self.filed.recording
+    }
+
+    /// Files the switches that are done by `until`.
+    fn catch_up(&mut self, until: Time) {
+        let filed = &mut self.filed;
+        let taken: Result<(), std::convert::Infallible> = self.recorder.catch_up(until, &mut |_, record| {
+            filed.file(record);
+            Ok(())
+        });
+        match taken {
+            Ok(()) => {}
+        }
     }
 }
 
@@ -164,6 +177,7 @@ impl Export for EventTables {
     }
 
     fn user_event(&mut self, said: &UserEvent) {
+        self.catch_up(said.time);
         self.filed.file(&self.recorder.user_event(said));
     }
 
@@ -188,7 +202,7 @@ impl RowSink {
 impl Observer for EventTables {
     fn event(&mut self, event: &Event) {
         let filed = &mut self.filed;
-        let taken: Result<(), std::convert::Infallible> = self.recorder.event(event, |record| {
+        let taken: Result<(), std::convert::Infallible> = self.recorder.event(event, |_, record| {
             filed.file(record);
             Ok(())
         });
@@ -206,6 +220,7 @@ impl Observer for EventTables {
     }
 
     fn reasons(&mut self, decision: &Event, reasons: &[Reason]) {
+        self.catch_up(decision.time);
         if let (EventKind::Decision(d), true) = (&decision.kind, self.why) {
             let filed = &mut self.filed;
             self.recorder.reasons(decision, d.task, reasons).iter().for_each(|record| filed.file(record));
@@ -227,7 +242,7 @@ mod tests {
     fn each_kind_of_event_has_a_table_with_its_fields() {
         let names = Names::new(Arc::new(workload(vec![], vec![spec("reader", vec![])])));
         let mut tables = EventTables::new(2, names, RuleNames::new(&[], &[]), false);
-        let switch = |prev, prev_state, next| EventKind::Switch { prev, prev_state, next };
+        let switch = |prev, prev_state, next| EventKind::Switch { prev, prev_state, next, cost: 0 };
         let events = [
             (0, EventKind::Fork { parent: None, child: 0 }),
             (5, switch(None, SwitchState::Runnable, Some(0))),

@@ -1,12 +1,16 @@
 //! The figures by which a recording and its repetition are compared, of any trace whose threads are known by the indices
 //! of a [`Recording`].
+//!
+//! In traces of ours a thread is current from the decision to switch to it ([`AtDecision`]): what is recorded of a thread has
+//! the kernel's share in it, and a run that repeats it makes progress from there on. A wakeup's latency ends later, by the
+//! cost.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use fairground_sim::Histogram;
 use fairground_workload::recorded::{Recording, Step};
 
-use crate::{PrevState, TraceEvent, TraceEventKind};
+use crate::{AtDecision, PrevState, TraceEvent, TraceEventKind};
 
 /// What a trace says of one thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,7 +26,7 @@ pub struct ThreadFigures {
 pub struct Figures {
     /// By index in the recording.
     pub threads: Vec<ThreadFigures>,
-    /// From sched_waking (or sched_wakeup, without one) to the switch to the thread, ns.
+    /// From sched_waking (or sched_wakeup, without one) to the switch to the thread, its cost included, ns.
     pub wakeup_latency: Histogram,
     /// Switches from or to a thread.
     pub switches: u64,
@@ -46,6 +50,7 @@ pub struct Figures {
     known: BTreeMap<u32, u32>,
     /// What happens while these CPUs idle is counted as run time only.
     unheard: BTreeSet<u32>,
+    order: AtDecision,
 }
 
 impl Figures {
@@ -74,6 +79,7 @@ impl Figures {
 
     /// One more event. `index` knows the threads that live, by pid.
     pub fn event(&mut self, event: &TraceEvent, index: &mut dyn FnMut(u32) -> Option<u32>) {
+        let Some(event) = &self.order.event(event) else { return };
         self.last = event.time.max(self.last);
         let now = self.last;
         if let TraceEventKind::Fork { child, .. } = event.what {
@@ -84,9 +90,9 @@ impl Figures {
         }
         let heard = event.context.pid != 0 || !self.unheard.contains(&event.cpu);
         match event.what {
-            TraceEventKind::Switch { prev, left, next, .. } => {
+            TraceEventKind::Switch { prev, left, next, cost, .. } => {
                 let threads = [self.thread(prev.pid, index), self.thread(next.pid, index)];
-                self.switch(event.cpu, threads, left, heard);
+                self.switch(event.cpu, threads, left, heard.then_some(cost));
             }
             // Who waits from then on is known by the thread that wakes it, or not at all.
             _ if !heard => {}
@@ -135,8 +141,9 @@ impl Figures {
         Some(thread)
     }
 
-    fn switch(&mut self, cpu: u32, [prev, next]: [Option<u32>; 2], left: PrevState, heard: bool) {
-        self.switches += u64::from(heard && (prev.is_some() || next.is_some()));
+    /// `cost`: of a switch that is heard.
+    fn switch(&mut self, cpu: u32, [prev, next]: [Option<u32>; 2], left: PrevState, cost: Option<u64>) {
+        self.switches += u64::from(cost.is_some() && (prev.is_some() || next.is_some()));
         // Without a switch to it, it has run since the CPU switched last, or since the beginning.
         let seen = self.current.remove(&cpu);
         let before = self.switched.insert(cpu, self.last).or(self.origin).unwrap_or(self.last);
@@ -152,8 +159,8 @@ impl Figures {
         }
         if let Some(thread) = next {
             self.current.insert(cpu, (thread, self.last));
-            if let Some(woken) = self.woken.remove(&thread).filter(|_| heard) {
-                self.wakeup_latency.record(self.last - woken);
+            if let (Some(woken), Some(cost)) = (self.woken.remove(&thread), cost) {
+                self.wakeup_latency.record((self.last - woken).saturating_add(cost));
             }
         }
     }

@@ -9,7 +9,7 @@
 
 use std::io::{self, Write};
 
-use fairground_sim::{Event, EventKind, Observer, Reason};
+use fairground_sim::{Event, EventKind, Observer, Reason, Time};
 
 use crate::record::{Record, Recorder};
 use crate::rtapp_marks::UserEvent;
@@ -42,8 +42,17 @@ impl<W: Write> FtraceText<W> {
 
     /// A thread of rt-app's has said this.
     pub fn user_event(&mut self, said: &UserEvent) {
+        self.catch_up(said.time);
         if self.error.is_none() {
             self.error = line(&mut self.out, &self.recorder.user_event(said)).err();
+        }
+    }
+
+    /// Writes the switches that are done by `until`.
+    fn catch_up(&mut self, until: Time) {
+        if self.error.is_none() {
+            let out = &mut self.out;
+            self.error = self.recorder.catch_up(until, &mut |_, record| line(out, record)).err();
         }
     }
 
@@ -52,6 +61,7 @@ impl<W: Write> FtraceText<W> {
     /// # Errors
     /// The first failure to write.
     pub fn finish(mut self) -> io::Result<W> {
+        self.catch_up(Time::MAX);
         match self.error.take() {
             Some(error) => Err(error),
             None => {
@@ -77,7 +87,7 @@ impl<W: Write> Observer for FtraceText<W> {
     fn event(&mut self, event: &Event) {
         if self.error.is_none() {
             let out = &mut self.out;
-            self.error = self.recorder.event(event, |record| line(out, record)).err();
+            self.error = self.recorder.event(event, |_, record| line(out, record)).err();
         }
     }
 
@@ -90,6 +100,7 @@ impl<W: Write> Observer for FtraceText<W> {
     }
 
     fn reasons(&mut self, decision: &Event, reasons: &[Reason]) {
+        self.catch_up(decision.time);
         if let (EventKind::Decision(d), true, None) = (&decision.kind, self.why, &self.error) {
             let out = &mut self.out;
             let mut records = self.recorder.reasons(decision, d.task, reasons).into_iter();
@@ -104,7 +115,7 @@ mod tests {
 
     use fairground_machine::CpuId;
     use fairground_sim::testing::{spec, workload};
-    use fairground_sim::{Clamps, Decision, DecisionKind, MigrateCause, Rule, Signals, SwitchState, Time, NO_RULE};
+    use fairground_sim::{Clamps, Decision, DecisionKind, MigrateCause, Rule, Signals, SwitchState, TaskId, NO_RULE};
 
     use super::*;
 
@@ -184,16 +195,20 @@ mod tests {
             (0, 4, EventKind::Fork { parent: None, child: 0 }),
             (0, 4, EventKind::Wakeup { task: 0, target: 5 }),
             (1_500, 5, EventKind::Idle { state: None }),
-            (2_000, 5, EventKind::Switch { prev: None, prev_state: SwitchState::Runnable, next: Some(0) }),
-            (3_000, 5, EventKind::Switch { prev: Some(0), prev_state: SwitchState::Sleeping, next: None }),
+            (2_000, 5, EventKind::Switch { prev: None, prev_state: SwitchState::Runnable, next: Some(0), cost: 0 }),
+            (3_000, 5, EventKind::Switch { prev: Some(0), prev_state: SwitchState::Sleeping, next: None, cost: 0 }),
             (3_000, 5, EventKind::Idle { state: Some(0) }),
             (1_000_004_000, 4, EventKind::Waking { task: 0, prev: 5, waker: None, sync: false }),
             (1_000_004_000, 4, EventKind::Decision(decision)),
             (1_000_004_000, 4, EventKind::Migrate { task: 0, from: 5, to: 6, cause: MigrateCause::Wake }),
             (1_000_004_010, 4, EventKind::Wakeup { task: 0, target: 6 }),
-            (1_000_005_000, 6, EventKind::Switch { prev: None, prev_state: SwitchState::Runnable, next: Some(0) }),
+            (
+                1_000_005_000,
+                6,
+                EventKind::Switch { prev: None, prev_state: SwitchState::Runnable, next: Some(0), cost: 0 },
+            ),
             (1_000_006_000, 6, EventKind::Exit { task: 0 }),
-            (1_000_006_000, 6, EventKind::Switch { prev: Some(0), prev_state: SwitchState::Dead, next: None }),
+            (1_000_006_000, 6, EventKind::Switch { prev: Some(0), prev_state: SwitchState::Dead, next: None, cost: 0 }),
             (1_000_007_000, 0, EventKind::Frequency { khz: 1_844_000 }),
         ]);
         let expected = "\
@@ -213,6 +228,86 @@ reader-1000 [006] 1.000006000: sched_switch: prev_comm=reader prev_pid=1000 prev
 <idle>-0 [000] 1.000007000: cpu_frequency: state=1844000 cpu_id=0
 ";
         assert_eq!(text, expected);
+    }
+
+    /// Time, CPU, context and event of each line, and the task that is switched to.
+    fn outline(text: &str) -> Vec<String> {
+        let next =
+            |line: &str| line.split_once("next_pid=").map(|(_, after)| after.split(' ').next().unwrap().to_owned());
+        let line = |line: &str| {
+            let words: Vec<&str> =
+                line.split(' ').filter(|word| *word != "print:" && *word != "tracing_mark_write:").collect();
+            let ns: u64 = words[2].trim_end_matches(':').split_once('.').unwrap().1.parse().unwrap();
+            let (event, next) = (words[3].trim_end_matches(':'), next(line).unwrap_or_default());
+            format!("{ns} {} {} {event} {next}", words[1], words[0]).trim_end().to_owned()
+        };
+        text.lines().map(line).collect()
+    }
+
+    fn crowd(events: &[(Time, CpuId, EventKind)]) -> Vec<String> {
+        let specs = ["a", "b", "c"].map(|name| spec(name, vec![])).to_vec();
+        let names = Names::new(Arc::new(workload(vec![], specs)));
+        let mut exporter = FtraceText::new(Vec::new(), 8, names, RuleNames::new(&[], &[]), false);
+        let births = (0..3).map(|child| (0, 0, EventKind::Fork { parent: None, child }));
+        for (time, cpu, kind) in births.chain(events.iter().copied()) {
+            exporter.event(&Event { time, cpu, kind });
+        }
+        outline(&String::from_utf8(exporter.finish().unwrap()).unwrap()).split_off(3)
+    }
+
+    fn switch(prev: Option<TaskId>, prev_state: SwitchState, next: Option<TaskId>, cost: u64) -> EventKind {
+        EventKind::Switch { prev, prev_state, next, cost }
+    }
+
+    #[test]
+    fn a_switch_to_a_task_stands_behind_its_cost() {
+        let lines = crowd(&[
+            (1_000, 5, switch(None, SwitchState::Runnable, Some(0), 300)),
+            (1_200, 4, EventKind::Frequency { khz: 1 }),
+            (1_300, 4, EventKind::Frequency { khz: 2 }),
+            (2_000, 5, switch(Some(0), SwitchState::Sleeping, None, 200)),
+            (3_000, 5, switch(None, SwitchState::Runnable, Some(1), 10)),
+        ]);
+        let expected = [
+            "1000 [005] <idle>-0 fairground_switch 1000",
+            "1200 [004] <idle>-0 cpu_frequency",
+            "1300 [005] <idle>-0 sched_switch 1000",
+            "1300 [004] <idle>-0 cpu_frequency",
+            "2000 [005] a-1000 sched_switch 0",
+            "3000 [005] <idle>-0 fairground_switch 1001",
+            "3010 [005] <idle>-0 sched_switch 1001",
+        ];
+        assert_eq!(lines, expected);
+    }
+
+    /// Who is woken or moved is off its CPU by then; two switches of one instant come one after the other.
+    #[test]
+    fn a_switch_is_early_where_something_befalls_its_task() {
+        let waking = EventKind::Waking { task: 0, prev: 5, waker: None, sync: false };
+        let pulled = EventKind::Migrate { task: 1, from: 5, to: 4, cause: MigrateCause::NewIdle };
+        let lines = crowd(&[
+            (1_000, 5, switch(Some(0), SwitchState::Sleeping, Some(1), 300)),
+            (1_100, 4, waking),
+            (2_000, 5, switch(Some(1), SwitchState::Runnable, Some(2), 100)),
+            (2_000, 5, switch(Some(2), SwitchState::Runnable, Some(0), 200)),
+            (2_150, 4, pulled),
+            (3_000, 5, switch(Some(0), SwitchState::Runnable, Some(2), 100)),
+            (3_000, 5, switch(Some(2), SwitchState::Sleeping, None, 200)),
+        ]);
+        let expected = [
+            "1000 [005] a-1000 fairground_switch 1001",
+            "1100 [005] a-1000 sched_switch 1001",
+            "1100 [004] <idle>-0 sched_waking",
+            "2000 [005] b-1001 fairground_switch 1002",
+            "2000 [005] c-1002 fairground_switch 1000",
+            "2100 [005] b-1001 sched_switch 1002",
+            "2150 [004] <idle>-0 sched_migrate_task",
+            "2200 [005] c-1002 sched_switch 1000",
+            "3000 [005] a-1000 fairground_switch 1002",
+            "3000 [005] a-1000 sched_switch 1002",
+            "3000 [005] c-1002 sched_switch 0",
+        ];
+        assert_eq!(lines, expected);
     }
 
     /// Field by field as LISA's module prints them.

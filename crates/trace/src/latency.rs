@@ -5,6 +5,9 @@
 //! met as it is switched to has waited 0. Run time is the sum of sched_stat_runtime if the trace has such events, and
 //! else the time from switch to switch.
 //!
+//! In traces of ours a preempted task waits from the decision to switch it away, and a wait ends where its task runs, the
+//! cost of the switch behind it: waits are the run delays that the simulator measures.
+//!
 //! Where no sched_wakeup follows a sched_waking (`perf sched record` records no sched_wakeup), the wait begins at the
 //! latter, or as the task goes to sleep, if it was woken on its way there.
 //!
@@ -15,7 +18,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use crate::{EventSource, PrevState, Thread, TraceError, TraceEvent, TraceEventKind};
+use crate::{AtDecision, EventSource, PrevState, Thread, TraceError, TraceEvent, TraceEventKind};
 
 /// The waits of one task, or of several taken together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -122,23 +125,23 @@ impl Latency {
     /// # Errors
     /// If it cannot be read.
     pub fn read<S: EventSource>(reader: &mut S) -> Result<Latency, TraceError> {
-        let mut latency = Latency::default();
+        let (mut latency, mut order) = (Latency::default(), AtDecision::default());
         while let Some(event) = reader.next_event()? {
-            latency.event(&event);
+            order.event(&event).and_then(|event| latency.event(&event));
         }
         Ok(latency)
     }
 
-    /// One more event; the wait that it ends, ns.
+    /// One more event, with switches as [`AtDecision`] gives them; the wait that it ends, ns.
     pub fn event(&mut self, event: &TraceEvent) -> Option<u64> {
         match event.what {
-            TraceEventKind::Switch { prev, left, next, .. } => {
+            TraceEventKind::Switch { prev, left, next, cost, .. } => {
                 // The idle tasks share pid 0 and never wait.
                 if prev.pid != 0 {
                     self.switch_out(event, prev, left);
                 }
                 if next.pid != 0 {
-                    return self.switch_in(event, next);
+                    return self.switch_in(event.cpu, event.time.saturating_add(cost), next);
                 }
             }
             TraceEventKind::Waking { task, .. } => self.task(task, State::Asleep(event.time)).roused = Some(event.time),
@@ -181,22 +184,23 @@ impl Latency {
         }
     }
 
-    fn switch_in(&mut self, event: &TraceEvent, next: Thread) -> Option<u64> {
-        let task = self.task(next, State::Waiting(event.time));
+    /// `now`: when it runs, ns.
+    fn switch_in(&mut self, cpu: u32, now: u64, next: Thread) -> Option<u64> {
+        let task = self.task(next, State::Waiting(now));
         let (before, roused) = (task.state, task.roused.take());
-        task.state = State::Running(event.cpu, event.time);
+        task.state = State::Running(cpu, now);
         let start = match before {
             State::Waiting(start) => start,
             State::Asleep(since) => roused?.max(since),
             State::Running(..) => return None,
         };
-        if start > event.time {
+        if start > now {
             self.backwards += 1;
             return None;
         }
-        task.waits.entry(event.cpu).or_default().add(start, event.time);
+        task.waits.entry(cpu).or_default().add(start, now);
         self.from_waking += u64::from(matches!(before, State::Asleep(_)));
-        Some(event.time - start)
+        Some(now - start)
     }
 
     fn wake(&mut self, event: &TraceEvent, woken: Thread) {

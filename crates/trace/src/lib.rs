@@ -11,6 +11,7 @@
 //! rt-app logs itself, [`rtapp_marks`] puts what it says of itself into a trace. [`EventTables`] keeps a run in memory, as
 //! columns: a [`Recording`], which can be read like a trace. [`tasks`] says what became of each task.
 
+mod at_decision;
 mod columns;
 pub mod dat;
 pub mod diff;
@@ -40,6 +41,7 @@ pub mod tasks;
 mod text;
 pub mod uclamp;
 
+pub use at_decision::AtDecision;
 pub use columns::{Column, EventTable, EventTables, TextColumn};
 pub use export::{Export, IgnoreBrokenPipe};
 pub use ftrace::FtraceText;

@@ -21,6 +21,8 @@
 //! fairground_woken: pid=PID by=task|interrupt sync=0|1
 //!                                                  before its sched_waking, where the waker is not who runs there, or
 //!                                                  says that it is about to sleep
+//! fairground_switch: prev_comm=COMM prev_pid=PID prev_prio=N prev_state=N next_comm=COMM next_pid=PID next_prio=N cost_ns=N
+//!                                                  where a switch to a task is decided; its sched_switch follows
 //! fairground_mark: comm=COMM pid=PID prio=N mark=MARK
 //! fairground_stopper: event=start|end
 //! fairground_temperature: zone=N temp=MILLIDEGREES
@@ -28,8 +30,18 @@
 //! fairground_energy: rail=N part=active|idleN|transitions|static energy_pj=N
 //!                                                  on request: taken since time 0; meta railN has the rail's name
 //! ```
+//!
+//! An event of the engine bears the time of its instant, and the CPU pays for what it did from then on. A kernel's
+//! sched_switch stands behind that. So the sched_switch to a task is held back for its cost, or until something befalls
+//! one of its tasks elsewhere: the engine lets a task be woken or moved while its CPU still pays for switching it out,
+//! which the kernel makes wait. A reader of sched_switch alone then finds the task off its CPU, as it must be, and the
+//! latency of the next one short by the rest of the cost. fairground_switch has all of it, at the instant. Nobody waits
+//! for a switch to the idle task or to the stopper: it stands where it is decided.
+//!
+//! Between the two the CPU does nothing (its interrupts wait). What others do to it then bears the name of the next task.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 
 use fairground_machine::CpuId;
@@ -47,6 +59,9 @@ pub(crate) const RTAPP: &str = "rtapp_";
 
 /// Who woke a task, where the kernel's event does not tell.
 pub(crate) const WOKEN: &str = "fairground_woken";
+
+/// A switch to a task, where it is decided.
+pub(crate) const DECIDED: &str = "fairground_switch";
 
 /// pid of task 0; idle tasks are pid 0, as in the kernel.
 const FIRST_PID: u32 = 1000;
@@ -141,6 +156,11 @@ impl Record<'_> {
     }
 }
 
+/// Whether a switch is recorded later than it is decided.
+fn is_held_back(event: &Event) -> bool {
+    matches!(event.kind, EventKind::Switch { next: Some(_), cost: 1.., .. })
+}
+
 /// Makes records of events.
 pub(crate) struct Recorder {
     names: Names,
@@ -149,12 +169,17 @@ pub(crate) struct Recorder {
     current: Vec<Option<TaskId>>,
     /// Tasks whose next wakeup is their first.
     newborn: Vec<bool>,
+    /// Switches that have been decided and not been recorded, by the time at which they are, in the order of decisions.
+    switching: BTreeMap<(Time, u64), Event>,
+    /// Number of switches that were held back so far.
+    held_back: u64,
 }
 
 impl Recorder {
     /// A recorder for `nr_cpus` CPUs; `words` holds the scheduler's names of rules and notes.
     pub fn new(nr_cpus: usize, names: Names, words: RuleNames) -> Recorder {
-        Recorder { names, words, current: vec![None; nr_cpus], newborn: Vec::new() }
+        let current = vec![None; nr_cpus];
+        Recorder { names, words, current, newborn: Vec::new(), switching: BTreeMap::new(), held_back: 0 }
     }
 
     /// Name and pid of a task.
@@ -175,11 +200,16 @@ impl Recorder {
         meta.chain(rules).chain(notes).collect()
     }
 
-    /// Gives `take` the records of an event: one, or before a wakeup two. In time order.
+    /// Gives `take` the records of an event and of switches that come before it, each with its event. In time order.
     ///
     /// # Errors
     /// Those of `take`.
-    pub fn event<E>(&mut self, event: &Event, mut take: impl FnMut(&Record) -> Result<(), E>) -> Result<(), E> {
+    pub fn event<E>(&mut self, event: &Event, mut take: impl FnMut(&Event, &Record) -> Result<(), E>) -> Result<(), E> {
+        self.catch_up(event.time, &mut take)?;
+        self.overtaken(event, &mut take)?;
+        if let EventKind::Switch { prev, prev_state, next, cost } = event.kind {
+            return self.switch_event(event, (prev, prev_state, next, cost), &mut take);
+        }
         if let EventKind::Fork { parent, child } = event.kind {
             self.names.fork(parent, child);
             self.newborn.resize(child as usize + 1, false);
@@ -187,7 +217,7 @@ impl Recorder {
         }
         if let EventKind::Waking { task, waker, sync, .. } = event.kind {
             if let Some(fields) = self.how_woken(event, task, waker, sync) {
-                take(&self.record(event.time, event.cpu, WOKEN, fields))?;
+                take(event, &self.record(event.time, event.cpu, WOKEN, fields))?;
             }
         }
         let (name, fields) = match event.kind {
@@ -197,13 +227,78 @@ impl Recorder {
             }
             _ => self.fields(event),
         };
-        let taken = take(&self.record(event.time, event.cpu, name, fields));
-        if let EventKind::Switch { next, .. } = event.kind {
-            if let Some(current) = self.current.get_mut(event.cpu as usize) {
-                *current = next;
+        take(event, &self.record(event.time, event.cpu, name, fields))
+    }
+
+    /// Gives `take` the switches that are done by `until`. Call it before any record of that time, and at the end.
+    ///
+    /// # Errors
+    /// Those of `take`.
+    pub fn catch_up<E>(
+        &mut self,
+        until: Time,
+        take: &mut impl FnMut(&Event, &Record) -> Result<(), E>,
+    ) -> Result<(), E> {
+        while let Some(first) = self.switching.first_entry().filter(|first| first.key().0 <= until) {
+            let ((time, _), switch) = first.remove_entry();
+            take(&switch, &self.switched(&switch, time))?;
+        }
+        Ok(())
+    }
+
+    /// Switches that an event must not come before are recorded at once: those of a task that it wakes or moves, and those
+    /// of a CPU that switches on without a cost.
+    fn overtaken<E>(
+        &mut self,
+        event: &Event,
+        take: &mut impl FnMut(&Event, &Record) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let before = |switch: &Event| match (event.kind, switch.kind) {
+            (
+                EventKind::Waking { task, .. } | EventKind::Migrate { task, .. },
+                EventKind::Switch { prev, next, .. },
+            ) => [prev, next].contains(&Some(task)),
+            (EventKind::Switch { .. }, _) => switch.cpu == event.cpu && !is_held_back(event),
+            _ => false,
+        };
+        while let Some(key) = self.switching.iter().find(|(_, switch)| before(switch)).map(|(key, _)| *key) {
+            if let Some(switch) = self.switching.remove(&key) {
+                take(&switch, &self.switched(&switch, event.time))?;
             }
         }
+        Ok(())
+    }
+
+    /// A switch is decided.
+    fn switch_event<E>(
+        &mut self,
+        event: &Event,
+        (prev, state, next, cost): (Option<TaskId>, SwitchState, Option<TaskId>, u64),
+        take: &mut impl FnMut(&Event, &Record) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let taken = match is_held_back(event) {
+            true => {
+                let mut fields = self.switch(event, prev, state, next);
+                fields.push(("cost_ns", cost.into()));
+                let context = prev.map(|task| self.task(task));
+                let taken = take(event, &Record { time: event.time, cpu: event.cpu, context, name: DECIDED, fields });
+                self.switching.insert((event.time.saturating_add(cost), self.held_back), *event);
+                self.held_back += 1;
+                taken
+            }
+            false => take(event, &self.switched(event, event.time)),
+        };
+        if let Some(current) = self.current.get_mut(event.cpu as usize) {
+            *current = next;
+        }
         taken
+    }
+
+    /// The sched_switch of an event, by the task that leaves.
+    fn switched(&self, event: &Event, time: Time) -> Record<'_> {
+        let (name, fields) = self.fields(event);
+        let prev = if let EventKind::Switch { prev, .. } = event.kind { prev } else { None };
+        Record { time, cpu: event.cpu, context: prev.map(|task| self.task(task)), name, fields }
     }
 
     /// What sched_waking does not tell: that a task which an interrupt met is not the waker, and a sync wakeup.
@@ -274,7 +369,7 @@ impl Recorder {
                 ("sched_migrate_task", [self.thread(task), cpus.into()].concat())
             }
             EventKind::Balance(b) => ("fairground_balance", self.balance(&b)),
-            EventKind::Switch { prev, prev_state, next } => {
+            EventKind::Switch { prev, prev_state, next, .. } => {
                 ("sched_switch", self.switch(event, prev, prev_state, next))
             }
             EventKind::Stopper(starts) => {

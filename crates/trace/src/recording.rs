@@ -190,7 +190,7 @@ mod tests {
 
     /// A task is born, is placed for a reason, runs and sleeps.
     fn tell(observer: &mut dyn Observer) {
-        let switch = |prev, prev_state, next| EventKind::Switch { prev, prev_state, next };
+        let switch = |prev, prev_state, next| EventKind::Switch { prev, prev_state, next, cost: 0 };
         let decision =
             Decision { kind: DecisionKind::Fork, task: 0, prev: 1, chosen: 1, rule: 0, probes: 1, group_cpus: 0 };
         let decision = Event { time: 3, cpu: 1, kind: EventKind::Decision(decision) };

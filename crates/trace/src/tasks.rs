@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::latency::{Latency, Waits};
-use crate::{EventSource, PrevState, TraceError, TraceEvent, TraceEventKind};
+use crate::{AtDecision, EventSource, PrevState, TraceError, TraceEvent, TraceEventKind};
 
 /// Time account of one task.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +50,9 @@ struct Counts {
 /// If it cannot be read.
 pub fn rows<S: EventSource>(trace: &mut S) -> Result<(Vec<Row>, Vec<String>), TraceError> {
     let (mut latency, mut tasks) = (Latency::default(), BTreeMap::<u32, Counts>::new());
+    let mut order = AtDecision::default();
     while let Some(event) = trace.next_event()? {
+        let Some(event) = order.event(&event) else { continue };
         let wait = latency.event(&event);
         count(&mut tasks, &event, wait);
     }

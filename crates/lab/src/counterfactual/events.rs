@@ -10,6 +10,7 @@ use fairground_trace::{field_value, leading_thread, PrevState, Thread, TraceEven
 
 impl Counterfactual<'_> {
     pub(super) fn take(&mut self, event: &TraceEvent) -> Result<Option<Box<JudgedWakeup>>, NoSuchCpu> {
+        let Some(event) = &self.order.event(event) else { return Ok(None) };
         if let TraceEventKind::Print(text) = event.what {
             self.print(event.cpu, text);
             return Ok(None);
@@ -25,7 +26,7 @@ impl Counterfactual<'_> {
         self.for_each_hypothesis(|past| past.advance(now));
         self.see(event);
         match event.what {
-            TraceEventKind::Switch { prev, left, next, prio } => {
+            TraceEventKind::Switch { prev, left, next, prio, .. } => {
                 self.switch(event.cpu, prev, left, next);
                 prio.into_iter().for_each(|prio| self.competes(next, prio));
             }

@@ -32,7 +32,7 @@ use fairground_fair::{reasons, rule_name, FairError, Features, InitialState, Pla
 use fairground_machine::{CpuId, CpuMask, Machine};
 use fairground_sim::NO_RULE;
 use fairground_trace::placements::{Cause, Placement, Step, Task};
-use fairground_trace::{RuleNames, TraceEvent};
+use fairground_trace::{AtDecision, RuleNames, TraceEvent};
 
 pub use tally::{Agreement, Disagreement, RelativeCpu, RuleAgreement, Tally};
 use threads::Threads;
@@ -195,6 +195,7 @@ pub struct Counterfactual<'m> {
     counts: Counts,
     /// Reasons are wanted, and room for them.
     why: Option<Box<FgWhy>>,
+    order: AtDecision,
 }
 
 impl<'m> Counterfactual<'m> {
@@ -229,6 +230,7 @@ impl<'m> Counterfactual<'m> {
             now: 0,
             counts: Counts::default(),
             why: None,
+            order: AtDecision::default(),
         };
         // What is wrong with the machine is to be known before the trace is read.
         counterfactual.hypothesis(InitialState::Boot, false)?;

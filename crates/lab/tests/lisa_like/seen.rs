@@ -115,7 +115,7 @@ impl Observer for Seen {
             }
             EventKind::Migrate { task, to, .. } => self.life(task).places.push((time, to)),
             EventKind::Frequency { khz } => self.clocks.push((time, cpu, khz)),
-            EventKind::Switch { prev, prev_state, next } => {
+            EventKind::Switch { prev, prev_state, next, .. } => {
                 if let Some(task) = prev {
                     self.leave(time, task, prev_state);
                 }

@@ -149,6 +149,11 @@ impl Engine {
         }
     }
 
+    /// For how long overhead lasts from now on, ns.
+    fn overhead_left(&self, cpu: CpuId) -> u64 {
+        self.cpus[cpu as usize].busy_until.saturating_sub(self.now)
+    }
+
     /// Adds overhead of the engine's own.
     pub(super) fn charge(&mut self, cpu: CpuId, kind: SoftCost) {
         let ns = self.env.price(cpu, kind, 1);
@@ -336,7 +341,7 @@ impl Engine {
         self.charge(cpu, if same { SoftCost::SwitchThread } else { SoftCost::SwitchProcess });
         self.leave_queue(task);
         self.waste.set_idle(self.now, cpu, false);
-        self.emit(cpu, EventKind::Switch { prev, prev_state, next: Some(task) });
+        self.emit(cpu, EventKind::Switch { prev, prev_state, next: Some(task), cost: self.overhead_left(cpu) });
         let c = &mut self.cpus[cpu as usize];
         c.curr = Some(task);
         c.mode = Mode::Task;
@@ -392,7 +397,8 @@ impl Engine {
         if let Some(prev) = self.cpus[cpu as usize].curr {
             let (_, prev_state) = self.put_current(cpu);
             self.charge(cpu, SoftCost::SwitchThread);
-            self.emit(cpu, EventKind::Switch { prev: Some(prev), prev_state, next: None });
+            let cost = self.overhead_left(cpu);
+            self.emit(cpu, EventKind::Switch { prev: Some(prev), prev_state, next: None, cost });
         }
         self.cpus[cpu as usize].mode = Mode::Awake;
         self.waste.set_idle(self.now, cpu, true);
@@ -413,7 +419,8 @@ impl Engine {
             // `next: None` is not idle here: Stopper(true) follows at once.
             self.cpus[cpu as usize].mode = Mode::Stopper;
             let (_, prev_state) = self.put_current(cpu);
-            self.emit(cpu, EventKind::Switch { prev: Some(prev), prev_state, next: None });
+            let cost = self.overhead_left(cpu);
+            self.emit(cpu, EventKind::Switch { prev: Some(prev), prev_state, next: None, cost });
         }
         self.waste.set_idle(self.now, cpu, false);
         self.cpus[cpu as usize].mode = Mode::Stopper;

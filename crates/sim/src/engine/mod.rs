@@ -18,7 +18,7 @@
 //! while the instant yields more. Nothing here decides where a task runs.
 //!
 //! Every event bears the instant's time, not the instant plus the cost so far: a switch is seen where it is decided,
-//! its cost follows. Delays that must contain the cost are measured here ([`Meters`]).
+//! its cost follows, and the event says how much. Delays that must contain the cost are measured here ([`Meters`]).
 //!
 //! DEVIATION: a task may be woken onto another CPU while its old CPU still pays for switching it out (the kernel
 //! waits for on_cpu to clear, under a microsecond). DEVIATION: timers fire on the CPU that armed them, without slack.

@@ -191,7 +191,7 @@ impl EventDecoder {
                 let runnable = state.number(record, order) & 0xff == 0;
                 let left = if runnable { PrevState::Runnable } else { PrevState::Sleeping };
                 let prio = prio.as_ref().map(|field| number(field) as i32);
-                TraceEventKind::Switch { prev: first(prev), left, next: second(next), prio }
+                TraceEventKind::Switch { prev: first(prev), left, next: second(next), prio, cost: 0 }
             }
             EventFields::Waking { task, cpu } => TraceEventKind::Waking { task: first(task), cpu: number(cpu) },
             EventFields::Wakeup { task, cpu, new } => {

@@ -16,6 +16,9 @@
 //! sleep ends that much earlier. What woke the rest is taken for the thread that was current; where a trace has no flags it
 //! may only have been interrupted, and whom idle CPUs often wake is then taken to be woken by interrupts.
 //!
+//! In our own traces a switch counts where it was decided ([`AtDecision`]): the run that repeats it has the same costs
+//! behind that again.
+//!
 //! Events that a recording lacks are inferred (`missing_events`): a thread that appears on a CPU whose idle task was
 //! current was switched to in between, and a thread that was switched to has left when another one appears there.
 //!
@@ -38,6 +41,7 @@ use fairground_workload::{MAX_DURATION_NS, MAX_TASKS};
 
 use crate::explain::seconds;
 use crate::text::{Thread, TraceEvent, TraceEventKind};
+use crate::AtDecision;
 use missing_events::Idler;
 pub use missing_events::InferredEvent;
 use speed::Speeds;
@@ -144,6 +148,7 @@ pub struct Importer<'m> {
     hint: Option<(u32, bool, bool)>,
     about: Vec<(String, String)>,
     counts: Counts,
+    order: AtDecision,
 }
 
 /// An event of a CPU that the machine does not have.
@@ -172,6 +177,7 @@ impl<'m> Importer<'m> {
             hint: None,
             about: Vec::new(),
             counts: Counts::default(),
+            order: AtDecision::default(),
         }
     }
 
@@ -203,6 +209,7 @@ impl<'m> Importer<'m> {
         if event.cpu as usize >= self.current.len() {
             return Err(NoSuchCpu(event.cpu));
         }
+        let Some(event) = &self.order.event(event) else { return Ok(Vec::new()) };
         self.counts.backwards += u64::from(event.time < self.now);
         if self.origin.is_some() {
             self.longest_gap = self.longest_gap.max((event.time.saturating_sub(self.now), event.time));
@@ -214,7 +221,7 @@ impl<'m> Importer<'m> {
         self.tells_interrupts |= event.in_interrupt;
         self.appear(event);
         match event.what {
-            TraceEventKind::Switch { prev, left, next, prio } => {
+            TraceEventKind::Switch { prev, left, next, prio, .. } => {
                 self.switch(event.cpu, prev, left, next);
                 prio.into_iter().for_each(|prio| self.competes(next.pid, prio));
             }

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use fairground_sim::testing::{machine, spec, workload, RoundRobin};
+use fairground_sim::testing::{machine, spec, with_costs, workload, RoundRobin};
 use fairground_sim::{Config, Engine, MetricsObserver};
 use fairground_workload::testing::Random;
 use proptest::prelude::*;
@@ -156,11 +156,11 @@ fn waits_that_end_before_they_begin_are_told() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// A trace holds the instants of a run, its metrics also what switching costs: where nothing costs anything they
-    /// are the same.
+    /// Whether switching costs anything or not.
     #[test]
-    fn waits_are_those_that_the_simulator_measures(seed in any::<u64>(), cpus in 1..5u32) {
-        let machine = Arc::new(machine(cpus, 1));
+    fn waits_are_those_that_the_simulator_measures(seed in any::<u64>(), cpus in 1..5u32, costs in any::<bool>()) {
+        let machine = machine(cpus, 1);
+        let machine = Arc::new(if costs { with_costs(machine) } else { machine });
         let mut workload = Random::new(seed).workload(cpus as usize);
         workload.warmup_ns = 0;
         let workload = Arc::new(workload);

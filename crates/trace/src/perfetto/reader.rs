@@ -228,9 +228,13 @@ impl PendingKind {
     /// None for what is not an event.
     fn event_kind(&self) -> Option<TraceEventKind<'_>> {
         Some(match self {
-            PendingKind::Switch { prev, left, next, prio } => {
-                TraceEventKind::Switch { prev: prev.as_ref()?.thread(), left: *left, next: next.thread(), prio: *prio }
-            }
+            PendingKind::Switch { prev, left, next, prio } => TraceEventKind::Switch {
+                prev: prev.as_ref()?.thread(),
+                left: *left,
+                next: next.thread(),
+                prio: *prio,
+                cost: 0,
+            },
             PendingKind::Waking { task, cpu } => TraceEventKind::Waking { task: task.thread(), cpu: *cpu },
             PendingKind::Wakeup { task, cpu, new } => {
                 TraceEventKind::Wakeup { task: task.thread(), cpu: *cpu, new: *new }

@@ -98,7 +98,7 @@ fn sample() -> (Vec<u8>, Vec<u8>) {
     };
     let clamps = Clamps { cpu: 6, task: Some(1), util: 17, clamped: 512, min: 512, max: 1024 };
     let signals = Signals { cpu: 6, task: Some(1), load: u64::MAX, runnable: 19, util: 17, updated: 2_900 };
-    let switch = |prev, prev_state, next| EventKind::Switch { prev, prev_state, next };
+    let switch = |prev, prev_state, next| EventKind::Switch { prev, prev_state, next, cost: 0 };
     both.event(0, 4, EventKind::Fork { parent: None, child: 0 });
     both.event(0, 4, EventKind::Fork { parent: None, child: 1 });
     both.event(0, 4, EventKind::Wakeup { task: 0, target: 4 });

@@ -12,7 +12,7 @@ use fairground_sim::{EnergyPart, Event, EventKind, Observer, Reason, TaskId, Tim
 
 use super::ids::{annotation, bundle, event, packet, trace, track, track_event};
 use super::wire::Message;
-use crate::record::{Fields, Record, Recorder, Value, WOKEN};
+use crate::record::{Fields, Record, Recorder, Value, DECIDED, WOKEN};
 use crate::rtapp_marks::UserEvent;
 use crate::{energy, Names, RuleNames};
 
@@ -159,6 +159,7 @@ impl<W: Write> PerfettoTrace<W> {
 
     /// A thread of rt-app's has said this.
     pub fn user_event(&mut self, said: &UserEvent) {
+        self.catch_up(said.time);
         if self.error.is_none() {
             let record = self.recorder.user_event(said);
             self.error = self.packets.said(&record).err();
@@ -170,6 +171,7 @@ impl<W: Write> PerfettoTrace<W> {
     /// # Errors
     /// The first failure to write.
     pub fn finish(mut self) -> io::Result<W> {
+        self.catch_up(Time::MAX);
         if let Some(error) = self.error.take() {
             return Err(error);
         }
@@ -181,7 +183,15 @@ impl<W: Write> PerfettoTrace<W> {
     fn write(&mut self, event: &Event) -> io::Result<()> {
         let (packets, reasons) = (&mut self.packets, &mut self.reasons);
         let rule = self.recorder.rule_title(event);
-        self.recorder.event(event, |record| packets.record(event, record, &rule, reasons))
+        self.recorder.event(event, |event, record| packets.record(event, record, &rule, reasons))
+    }
+
+    /// Writes the switches that are done by `until`.
+    fn catch_up(&mut self, until: Time) {
+        if self.error.is_none() {
+            let packets = &mut self.packets;
+            self.error = self.recorder.catch_up(until, &mut |_, record| packets.kernel_event(record)).err();
+        }
     }
 }
 
@@ -201,6 +211,7 @@ impl<W: Write> Observer for PerfettoTrace<W> {
     }
 
     fn reasons(&mut self, decision: &Event, reasons: &[Reason]) {
+        self.catch_up(decision.time);
         if let (EventKind::Decision(d), true) = (&decision.kind, self.why) {
             let records = self.recorder.reasons(decision, d.task, reasons);
             self.reasons = records.iter().map(|record| annotations(annotation::DICT_ENTRIES, &record.fields)).collect();
@@ -265,6 +276,10 @@ impl<W: Write> Packets<W> {
             }
             EventKind::Waking { .. } if record.name == WOKEN => {
                 self.instant(record, Track::Decisions(cpu), &format!("CPU{cpu} decisions"), "woken", &mut Vec::new())
+            }
+            EventKind::Switch { .. } if record.name == DECIDED => {
+                let name = format!("switch to {}", value(&record.fields, "next_comm"));
+                self.instant(record, Track::Decisions(cpu), &format!("CPU{cpu} decisions"), &name, &mut Vec::new())
             }
             _ => self.kernel_event(record),
         }

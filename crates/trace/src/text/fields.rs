@@ -30,6 +30,11 @@ pub enum TraceEventKind<'a> {
         /// The kernel's priority of `next`, if recorded: 100 to 139 is nice -20 to 19, 0 to 98 real time 99 to 1, -1
         /// a deadline.
         prio: Option<i32>,
+        /// How much later `next` runs, ns. 0 as recorded: the event stands where the switch is done. What [`AtDecision`]
+        /// gives stands where it is decided.
+        ///
+        /// [`AtDecision`]: crate::AtDecision
+        cost: u64,
     },
     /// A wakeup begins: the thread is about to be placed (sched_waking).
     Waking {
@@ -210,14 +215,14 @@ fn switch(fields: &str) -> Option<TraceEventKind<'_>> {
             let (prev, rest) = named(left, " prev_pid=")?;
             let (next, after) = named(right, " next_pid=")?;
             let prio = value(after, "next_prio=").and_then(|prio| prio.parse().ok());
-            Some(TraceEventKind::Switch { prev, left: state(value(rest, "prev_state=")?)?, next, prio })
+            Some(TraceEventKind::Switch { prev, left: state(value(rest, "prev_state=")?)?, next, prio, cost: 0 })
         }
         None => {
             let (left, right) = fields.rsplit_once(" ==> ")?;
             let (prev, rest) = cooked(left)?;
             let (next, _) = cooked(right)?;
             let prio = right.rsplit_once(" [").and_then(|(_, prio)| prio.split(']').next()?.parse().ok());
-            Some(TraceEventKind::Switch { prev, left: state(rest.rsplit(' ').next()?)?, next, prio })
+            Some(TraceEventKind::Switch { prev, left: state(rest.rsplit(' ').next()?)?, next, prio, cost: 0 })
         }
     }
 }

@@ -346,5 +346,20 @@ pub const EVENTS: &[Event] = &[
         347,
         &[field("rail", Kind::U32), field("part", Kind::Text), field("energy_pj", Kind::U64)],
     ),
+    event(
+        OURS,
+        "fairground_switch",
+        349,
+        &[
+            field("prev_comm", Kind::Comm),
+            field("prev_pid", Kind::Pid),
+            field("prev_prio", Kind::Int),
+            field("prev_state", Kind::Long),
+            field("next_comm", Kind::Comm),
+            field("next_pid", Kind::Pid),
+            field("next_prio", Kind::Int),
+            field("cost_ns", Kind::U64),
+        ],
+    ),
     event(OURS, "fairground_woken", 348, &[field("pid", Kind::Pid), field("by", Kind::Text), field("sync", Kind::U32)]),
 ];
