@@ -1,8 +1,6 @@
 """What a user of the package relies on."""
 
 import json
-import os
-import signal
 import subprocess
 import sys
 import threading
@@ -13,6 +11,7 @@ import pandas
 import polars
 import pyarrow
 import pytest
+from interrupts import interrupted, used_cpu
 
 PIPE = "sched-pipe:loops=200,threads"
 
@@ -242,17 +241,9 @@ def test_other_threads_go_on_while_placements_are_explained():
 
 
 def test_an_interrupt_ends_a_run_and_leaves_the_package_usable():
-    """The run would take minutes."""
-    # A shell that starts tests in the background has them ignore SIGINT.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
-        began = time.monotonic()
-        with pytest.raises(KeyboardInterrupt):
-            fg.run("thunderx2-224", "hackbench:groups=64,loops=20000", "fair:v6.12")
-        assert time.monotonic() - began < 60
-    finally:
-        signal.signal(signal.SIGINT, before)
+    """The run would take hours."""
+    with interrupted(when=used_cpu(0.3)):
+        fg.run("thunderx2-224", "hackbench:groups=64,loops=1000000", "fair:v6.12")
     assert fg.run("hikey960", PIPE, "fair:v5.9").hash
 
 

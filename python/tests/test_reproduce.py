@@ -1,12 +1,10 @@
 """Published rows from Python."""
 
-import os
-import signal
 import subprocess
-import threading
 
 import fairground as fg
 import pytest
+from interrupts import interrupted, used_cpu
 
 
 def test_rows_are_those_of_the_command(command, tmp_path):
@@ -42,13 +40,8 @@ def test_what_cannot_be_repeated_is_named(given, words):
 
 
 def test_an_interrupt_ends_it_and_keeps_what_was_done(tmp_path):
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        threading.Timer(2, os.kill, (os.getpid(), signal.SIGINT)).start()
-        with pytest.raises(KeyboardInterrupt):
-            fg.reproduce("lb-rework", store=tmp_path)
-    finally:
-        signal.signal(signal.SIGINT, before)
+    with interrupted(when=used_cpu(2)):
+        fg.reproduce("lb-rework", store=tmp_path)
     kept = [file for file in tmp_path.rglob("*") if file.is_file()]
     # What was cut short is no result.
     assert all(b"stopped" not in file.read_bytes() for file in kept)
