@@ -164,8 +164,8 @@ def change(base: Figures, test: Figures, better: str) -> Change | None:
     gain = (test - base) * (1 if better == "higher" else -1)
     low, high = diff_ci or (np.nan, np.nan)
     return Change(
-        base=float(base.mean()),
-        test=float(test.mean()),
+        base=_mean(base),
+        test=_mean(test),
         diff=diff,
         diff_low=low,
         diff_high=high,
@@ -179,6 +179,12 @@ def change(base: Figures, test: Figures, better: str) -> Change | None:
         seeds=base.shape[1],
         left_out=left_out,
     )
+
+
+def _mean(figures: Figures) -> float:
+    """Equal figures are their own mean: rounding must not move it."""
+    first = float(figures.flat[0])
+    return first if bool((figures == first).all()) else float(figures.mean())
 
 
 def notes(seeds: Sequence[int], left_out: int) -> list[str]:
