@@ -29,7 +29,7 @@ pub struct Header {
     pub constants: Vec<(String, i64)>,
     /// Structs with their members; not those that are only announced.
     pub structs: Vec<Struct>,
-    /// Prototypes.
+    /// Prototypes, in the order of the header.
     pub functions: Vec<Function>,
     /// `typedef TYPE NAME;`: TYPE by NAME, but for those of the numbers.
     pub aliases: BTreeMap<String, String>,
@@ -53,7 +53,7 @@ pub struct Struct {
 pub struct Member {
     /// Name in C.
     pub name: String,
-    /// What it is.
+    /// Type of the member.
     pub kind: Kind,
 }
 
@@ -77,16 +77,16 @@ pub struct Type {
     pub pointer: Option<Pointer>,
     /// The other name by which the base is called.
     pub alias: Option<String>,
-    /// Marks before it.
+    /// Marks in front of the base type, such as `FG_NULLABLE`.
     pub marks: Vec<String>,
 }
 
 /// What a pointer allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pointer {
-    /// Writing.
+    /// A pointer through which the function may write.
     Mut,
-    /// Reading.
+    /// A pointer to const.
     Const,
 }
 
@@ -97,7 +97,7 @@ pub struct Function {
     pub name: String,
     /// None: void.
     pub result: Option<Type>,
-    /// Names and types.
+    /// Name and type of each parameter.
     pub params: Vec<(String, Type)>,
 }
 

@@ -48,7 +48,7 @@ impl Comparison {
 /// One metric of base and test.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// What it is.
+    /// The metric, with unit.
     pub metric: Metric,
     /// The seeds of the values.
     pub seeds: Vec<u64>,

@@ -44,7 +44,7 @@ struct StraySetting {
     side: String,
 }
 
-/// Too many words.
+/// A third positional argument, often a side whose settings lack quotes.
 #[derive(Debug, Error, Diagnostic)]
 #[error("unexpected `{0}`: compare takes a machine and a workload")]
 #[diagnostic(help("write fairground compare MACHINE WORKLOAD --base SIDE --test SIDE"))]

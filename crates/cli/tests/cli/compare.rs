@@ -1,6 +1,6 @@
 use super::{fairground, files, json, refuses, succeeds};
 
-/// Without a test.
+/// A comparison whose test side is still missing.
 const BASE: &str = "compare hikey960 sched-pipe:loops=200,threads --seeds 2 --base fair:v5.9";
 /// The patch of a mail.
 const SMALL: &str =

@@ -37,7 +37,7 @@ fn is_imported(row: &str) -> bool {
 /// One row under one scheduler.
 #[derive(Clone, Debug)]
 pub struct SheetRow {
-    /// What it is.
+    /// The metric, with unit.
     pub metric: Metric,
     /// What the recording says; none of a row that itself sets the run against the recording.
     pub recorded: Option<f64>,
