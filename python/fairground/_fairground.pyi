@@ -152,7 +152,7 @@ class Outcome:
     hash : str
         Of its event stream, 32 hex digits; empty if it failed.
     notes : list of str
-        What the run itself says; not what its circumstances are.
+        What the run itself says; not what its settings are.
     failed : str, optional
         Why there are no figures.
     wall_ns : int

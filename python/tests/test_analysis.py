@@ -409,7 +409,7 @@ PIPES = {
     "axes": {
         "sched": ["fair:v5.9", "fair:v5.9+asym-prev-first"],
         "options": {"loops": {"low": 50, "high": 200}},
-        "circumstances": {"governor": ["performance", "schedutil"]},
+        "settings": {"governor": ["performance", "schedutil"]},
     },
 }
 

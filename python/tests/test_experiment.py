@@ -46,7 +46,7 @@ seeds = 2
 [fixed]
 workload = "sched-pipe:threads"
 sched = "fair:v5.9"
-[fixed.circumstances]
+[fixed.settings]
 hz = 1000
 
 [axes]
@@ -58,7 +58,7 @@ loops = [10, 20, 30]
 [axes.figures]
 "costs.soft.wakeup" = { times = [0.5, 2] }
 "costs.soft.enqueue" = { to = [100] }
-[axes.circumstances]
+[axes.settings]
 governor = ["performance", "schedutil"]
 """
 
@@ -125,11 +125,11 @@ def axes(text):
 
 
 def clamps(*limits):
-    return axes("[axes.circumstances]\n" + "".join(f"sched_util_clamp_{limit}\n" for limit in limits))
+    return axes("[axes.settings]\n" + "".join(f"sched_util_clamp_{limit}\n" for limit in limits))
 
 
 def fixed_clamps(limit, *varied):
-    return HEAD + FIXED + f"[fixed.circumstances]\nsched_util_clamp_{limit}\n" + clamps(*varied).split(FIXED)[1]
+    return HEAD + FIXED + f"[fixed.settings]\nsched_util_clamp_{limit}\n" + clamps(*varied).split(FIXED)[1]
 
 
 @pytest.mark.parametrize(
@@ -158,6 +158,12 @@ def fixed_clamps(limit, *varied):
         ),
         (axes('sched = ["fair:v6.12"]'), 8, ["`sched` is fixed and an axis"]),
         (axes("[axes.optoins]"), 8, ["unknown key `optoins`", "did you mean `options`"]),
+        (axes("[axes.circumstances]\nhz = [100]"), 8, ["unknown key `circumstances`", "is called `settings`"]),
+        (
+            HEAD + FIXED + "[fixed.circumstances]\nhz = 100\n[axes.settings]\nambient = [20]",
+            7,
+            ["unknown key `circumstances`", "is called `settings`"],
+        ),
         (
             axes("[axes.features]\nasym-prev-frist = [true]"),
             9,
@@ -194,34 +200,34 @@ def fixed_clamps(limit, *varied):
         (axes('[axes.figures]\n"costs.soft.wakeup" = { to = [nan] }'), 9, ["NaN is no level"]),
         (axes('[axes.figures]\n"costs.soft.wakeup" = { to = [1e30] }'), 9, ["is too much"]),
         (axes('[axes.figures]\n"topology.source" = { to = [1] }'), 9, ["has no figure `topology.source`"]),
-        (axes('[axes.circumstances]\ngoverner = ["schedutil"]'), 9, ['no setting "governer"', "`governor`"]),
-        (axes('[axes.circumstances]\ngovernor = ["ondemand"]'), 9, ['governor "ondemand"', "schedutil"]),
-        (axes("[axes.circumstances]\nhz = [123]"), 9, ["hz 123", "100, 250, 300 or 1000"]),
-        (axes("[axes.circumstances]\nambient = [1000]"), 9, ["ambient 1000", "-40 to 100"]),
-        (axes("[axes.circumstances]\nsched_util_clamp_max = [512]"), 9, ["sched_util_clamp_min is 1024, above"]),
+        (axes('[axes.settings]\ngoverner = ["schedutil"]'), 9, ['no setting "governer"', "`governor`"]),
+        (axes('[axes.settings]\ngovernor = ["ondemand"]'), 9, ['governor "ondemand"', "schedutil"]),
+        (axes("[axes.settings]\nhz = [123]"), 9, ["hz 123", "100, 250, 300 or 1000"]),
+        (axes("[axes.settings]\nambient = [1000]"), 9, ["ambient 1000", "-40 to 100"]),
+        (axes("[axes.settings]\nsched_util_clamp_max = [512]"), 9, ["sched_util_clamp_min is 1024, above"]),
         (
             clamps("min = [0, 512]", "max = [1024, 256]"),
             10,
             ["clamp_max[1]`: sched_util_clamp_min is 512, above", "256"],
         ),
-        (axes("[axes.circumstances]\nsched_util_clamp_min = [0, 1025]"), 9, ["0 to 1024"]),
-        (axes('[axes.circumstances]\n"kernel.sched_util_clamp_min" = [0]'), 9, ["called `sched_util_clamp_min` here"]),
+        (axes("[axes.settings]\nsched_util_clamp_min = [0, 1025]"), 9, ["0 to 1024"]),
+        (axes('[axes.settings]\n"kernel.sched_util_clamp_min" = [0]'), 9, ["called `sched_util_clamp_min` here"]),
         (fixed_clamps("max = 200", "min = [0, 201]"), 11, ["clamp_min[1]`: sched_util_clamp_min is 201, above"]),
         (fixed_clamps("max = 200", "min_rt_default = [0]"), 7, ["sched_util_clamp_min is 1024, above"]),
         (
-            HEAD + FIXED + '[fixed.circumstances]\n"kernel.sched_util_clamp_min" = 0\n[axes.circumstances]\nhz = [100]',
+            HEAD + FIXED + '[fixed.settings]\n"kernel.sched_util_clamp_min" = 0\n[axes.settings]\nhz = [100]',
             8,
             ["called `sched_util_clamp_min` here"],
         ),
-        (axes("[axes.circumstances]\nambient = { low = 0, high = 9 }"), 9, ["a range in a grid", "sobol"]),
+        (axes("[axes.settings]\nambient = { low = 0, high = 9 }"), 9, ["a range in a grid", "sobol"]),
         (axes("sched = 5").replace('sched = "fair:v5.9"\n', ""), 7, ["expected an array, found an integer"]),
-        (HEAD.replace('"x"', '"a/b"') + FIXED + "[axes.circumstances]\nhz = [100]", 2, ['"a/b" is no name']),
-        (HEAD.replace('"x"', '".."') + FIXED + "[axes.circumstances]\nhz = [100]", 2, ['".." is no name']),
-        (HEAD + "seeds = 0\n" + FIXED + "[axes.circumstances]\nhz = [100]", 3, ["0 is out of range", "1 to 1000000"]),
+        (HEAD.replace('"x"', '"a/b"') + FIXED + "[axes.settings]\nhz = [100]", 2, ['"a/b" is no name']),
+        (HEAD.replace('"x"', '".."') + FIXED + "[axes.settings]\nhz = [100]", 2, ['".." is no name']),
+        (HEAD + "seeds = 0\n" + FIXED + "[axes.settings]\nhz = [100]", 3, ["0 is out of range", "1 to 1000000"]),
         (HEAD + 'design = "sobel"\n' + FIXED + "[axes]", 3, ["unknown design `sobel`", "did you mean `sobol`"]),
-        (HEAD + "points = 8\n" + FIXED + "[axes.circumstances]\nhz = [100]", 3, ["a grid with points"]),
+        (HEAD + "points = 8\n" + FIXED + "[axes.settings]\nhz = [100]", 3, ["a grid with points"]),
         (
-            HEAD + 'design = "sobol"\npoints = 100\n' + FIXED + "[axes.circumstances]\nhz = [100]",
+            HEAD + 'design = "sobol"\npoints = 100\n' + FIXED + "[axes.settings]\nhz = [100]",
             4,
             ["100 points", "expected 64 or 128"],
         ),
@@ -257,13 +263,13 @@ def sobol(text):
 @pytest.mark.parametrize(
     "text, words",
     [
-        ("[axes.circumstances]\nambient = { low = 9, high = 9 }", ["a range from 9 to 9", "`low` below `high`"]),
-        ("[axes.circumstances]\nambient = { low = 0, high = 9, log = true }", ["begins at 0", "above 0"]),
-        ("[axes.circumstances]\nambient = { low = 0, hihg = 9 }", ["unknown key `hihg`", "`high`"]),
-        ("[axes.circumstances]\nhz = { low = 100, high = 1000 }", ["`hz` takes no range", "a list of levels"]),
-        ("[axes.circumstances]\nsched_util_clamp_min = { low = 0, high = 9.5 }", ["9.5 is not a whole number"]),
+        ("[axes.settings]\nambient = { low = 9, high = 9 }", ["a range from 9 to 9", "`low` below `high`"]),
+        ("[axes.settings]\nambient = { low = 0, high = 9, log = true }", ["begins at 0", "above 0"]),
+        ("[axes.settings]\nambient = { low = 0, hihg = 9 }", ["unknown key `hihg`", "`high`"]),
+        ("[axes.settings]\nhz = { low = 100, high = 1000 }", ["`hz` takes no range", "a list of levels"]),
+        ("[axes.settings]\nsched_util_clamp_min = { low = 0, high = 9.5 }", ["9.5 is not a whole number"]),
         (
-            "[axes.circumstances]\nsched_util_clamp_min = { low = 0, high = 300 }\nsched_util_clamp_max = [200, 900]",
+            "[axes.settings]\nsched_util_clamp_min = { low = 0, high = 300 }\nsched_util_clamp_max = [200, 900]",
             ["clamp_max[0]`: sched_util_clamp_min is 300, above sched_util_clamp_max"],
         ),
         ("[axes.options]\nprocesses = { low = 0, high = 1 }", ["`processes` takes no range"]),
@@ -383,7 +389,7 @@ def ranged(design, points=64, draw=1):
                 "features": {"asym-prev-first": [False, True]},
                 "options": {"loops": {"low": 1, "high": 1000, "log": True}},
                 "figures": {"costs.soft.wakeup": {"times": {"low": 0.5, "high": 2.0, "log": True}}},
-                "circumstances": {"ambient": {"low": -10, "high": 40}},
+                "settings": {"ambient": {"low": -10, "high": 40}},
             },
         }
     )
@@ -465,7 +471,7 @@ def test_an_experiment_is_kept_as_json_with_its_points(design):
 SMALL = {
     "experiment": {"name": "x", "seeds": 2},
     "fixed": {"machine": "hikey960", "workload": "sched-pipe:loops=10", "sched": "fair:v5.9"},
-    "axes": {"circumstances": {"governor": ["performance", "schedutil"]}},
+    "axes": {"settings": {"governor": ["performance", "schedutil"]}},
 }
 
 

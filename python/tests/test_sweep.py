@@ -228,8 +228,8 @@ def test_a_comparison_and_a_sweep_in_one_store_make_a_run_once(tmp_path):
 
 def test_what_must_be_said_of_runs_is_said_of_the_sweep(tmp_path):
     told = pipes(
-        fixed={**KERNELS["fixed"], "circumstances": {"hz": 1000}},
-        axes={"sched": ["fair:v5.9"], "circumstances": {"governor": ["performance", "schedutil"]}},
+        fixed={**KERNELS["fixed"], "settings": {"hz": 1000}},
+        axes={"sched": ["fair:v5.9"], "settings": {"governor": ["performance", "schedutil"]}},
     )
     assert {"hz: 1000", "governor: schedutil"} <= set(sweep(told, tmp_path).notes)
 

@@ -137,7 +137,7 @@ pub struct BenchSpec {
     pub how: BenchConfig,
 }
 
-/// The circumstances of a run.
+/// The settings of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BenchConfig {
     /// Who sets the clocks.

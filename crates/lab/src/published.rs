@@ -90,7 +90,7 @@ pub struct PublishedRow {
     pub machine: String,
     /// Benchmark, as the mail names it.
     pub benchmark: String,
-    /// Its parameters and the circumstances.
+    /// Its parameters and settings.
     pub params: String,
     /// What was measured.
     pub metric: String,

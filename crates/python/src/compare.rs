@@ -10,10 +10,10 @@ use fairground_run::executor::{Executor, Progress};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-use crate::circumstances::{threads, workers, Options};
 use crate::errors::{failed, input, refused};
 use crate::interrupt::beside;
 use crate::machine::Machine;
+use crate::options::{threads, workers, Options};
 use crate::store::StoreLocation;
 use crate::table::{counts, figures, maybe_booleans, texts, Table};
 use crate::workload::Workload;

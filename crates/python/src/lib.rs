@@ -7,7 +7,6 @@
 //! While something runs the interpreter is free for other threads, and Ctrl-C ends the run.
 
 mod analysis;
-mod circumstances;
 mod compare;
 mod errors;
 mod explain;
@@ -15,6 +14,7 @@ mod hardware;
 mod interrupt;
 mod kernels;
 mod machine;
+mod options;
 mod reproduce;
 mod run;
 mod runs;

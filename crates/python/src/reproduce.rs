@@ -4,9 +4,9 @@ use fairground_lab::reproduce::{self, Kind, OurFigures, ReproducedRow, Request, 
 use fairground_run::executor::Progress;
 use pyo3::prelude::*;
 
-use crate::circumstances::{threads, workers};
 use crate::errors::{input, refused};
 use crate::interrupt::beside;
+use crate::options::{threads, workers};
 use crate::store::StoreLocation;
 use crate::table::{figures, maybe_booleans, maybe_counts, maybe_texts, texts, Table};
 

@@ -11,10 +11,10 @@ use fairground_trace::Recording;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 
-use crate::circumstances::Options;
 use crate::errors::{failed, input, refused};
 use crate::interrupt::beside;
 use crate::machine::Machine;
+use crate::options::Options;
 use crate::stats;
 use crate::table::{figures, texts, Table};
 use crate::workload::Workload;
@@ -128,7 +128,7 @@ pub struct Events {
     rtapp_marks: bool,
 }
 
-/// Runs one scheduler once. `options` are circumstances. `events`: keep them, and what else.
+/// Runs one scheduler once. `options`: the settings of the run. `events`: keep them, and what else.
 #[pyfunction]
 #[pyo3(signature = (machine, workload, sched, seed, events, options))]
 pub fn run(

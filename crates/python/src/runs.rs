@@ -11,9 +11,9 @@ use pyo3::exceptions::{PyChildProcessError, PyIndexError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyIterator};
 
-use crate::circumstances::workers;
 use crate::errors::{input, refused};
 use crate::interrupt::beside;
+use crate::options::workers;
 
 /// Hash of the sources that figures come from, 32 hex digits.
 #[pyfunction]

@@ -16,9 +16,9 @@ use fairground_run::store::{Lookup, Record, StoreError};
 use fairground_run::{experiment::Stop, store};
 use pyo3::prelude::*;
 
-use crate::circumstances::{threads, workers};
 use crate::errors::{failed, input, refused, store_failed, CannotKeep};
 use crate::interrupt::beside;
+use crate::options::{threads, workers};
 use crate::runs::{parsed, read, Inputs, Outcome, RunKeys};
 use crate::table::{counts, figures, texts, Table};
 

@@ -1,4 +1,4 @@
-//! Machine, workload, schedulers and circumstances, ready to run.
+//! Machine, workload, schedulers and settings, ready to run.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
@@ -115,7 +115,7 @@ pub struct TraceHead {
     pub format: TraceFormat,
     /// Machine, workload, sched, seed, each with its value.
     pub meta: Vec<(String, String)>,
-    /// What must be said of the circumstances.
+    /// The settings that differ from their defaults.
     pub notes: Vec<String>,
     /// The reasons of every placement are wanted too.
     pub why: bool,

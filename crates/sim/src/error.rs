@@ -15,7 +15,7 @@ pub enum SimError {
         /// What is wrong, naming the thread template and step.
         what: String,
     },
-    /// The scheduler under test cannot serve this workload under these circumstances.
+    /// The scheduler under test cannot serve this workload with these settings.
     #[error("{what}")]
     Refused {
         /// Why, in the scheduler's words.

@@ -89,7 +89,7 @@ pub trait Scheduler {
     /// The run is about to begin: time 0, every CPU idle, no task exists. Costs charged here are dropped.
     ///
     /// # Errors
-    /// Why the scheduler cannot serve this workload under these circumstances, in words; the run does not begin.
+    /// Why the scheduler cannot serve this workload with these settings, in words; the run does not begin.
     fn boot(&mut self, _env: &mut Env, _workload: &Workload, _config: &Config) -> Result<(), String> {
         Ok(())
     }

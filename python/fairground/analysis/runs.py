@@ -43,7 +43,7 @@ class Axis:
     name : str
         Name of its column.
     kind : str
-        ``"machine"``, ``"workload"``, ``"sched"``, ``"feature"``, ``"option"``, ``"figure"``, ``"circumstance"``, or
+        ``"machine"``, ``"workload"``, ``"sched"``, ``"feature"``, ``"option"``, ``"figure"``, ``"setting"``, or
         ``""`` if not given.
     levels : tuple
         Its values, the base first. Empty: drawn from a range.

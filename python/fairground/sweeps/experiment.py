@@ -45,8 +45,8 @@ class Axis:
     ----------
     name : str
         As the column of tables: ``machine``, ``workload``, ``sched``, or the name of a feature, an option, a figure or a
-        circumstance.
-    kind : {"machine", "workload", "sched", "feature", "option", "figure", "circumstance"}
+        setting.
+    kind : {"machine", "workload", "sched", "feature", "option", "figure", "setting"}
         What it varies.
     levels : tuple, optional
         What it takes; none if it has a range.
@@ -113,8 +113,8 @@ class Experiment:
         Runs at each point, with seeds 1 to ``seeds``.
     fixed : dict of str to str
         What does not vary of ``machine``, ``workload`` and ``sched``.
-    circumstances : tuple of (str, str or int or float)
-        Circumstances that do not vary.
+    settings : tuple of (str, str or int or float)
+        Settings that do not vary.
     axes : tuple of Axis
         What varies.
     inputs : Inputs
@@ -129,7 +129,7 @@ class Experiment:
     draw: int
     seeds: int
     fixed: dict[str, str]
-    circumstances: tuple[tuple[str, str | int | float], ...]
+    settings: tuple[tuple[str, str | int | float], ...]
     axes: tuple[Axis, ...]
     inputs: Inputs
     drawn: tuple[Point, ...] | None = None
@@ -199,7 +199,7 @@ class Experiment:
             draw=plan["draw"],
             seeds=plan["seeds"],
             fixed=plan["fixed"],
-            circumstances=tuple((name, value) for name, value in plan["circumstances"]),
+            settings=tuple((name, value) for name, value in plan["settings"]),
             axes=tuple(_axis(axis) for axis in plan["axes"]),
             inputs=inputs,
             drawn=None if drawn is None else tuple(tuple(point) for point in drawn),
@@ -214,7 +214,7 @@ class Experiment:
             "draw": self.draw,
             "seeds": self.seeds,
             "fixed": self.fixed,
-            "circumstances": self.circumstances,
+            "settings": self.settings,
             "axes": [_plain(axis) for axis in self.axes],
             "inputs": self.inputs.digests,
         }
@@ -284,7 +284,7 @@ class Experiment:
 
     def _parts(self, choices: tuple[Choice, ...]) -> dict[str, Any]:
         """What the runs at a point have in common."""
-        names, options, figures, circumstances = dict(self.fixed), [], [], list(self.circumstances)
+        names, options, figures, settings = dict(self.fixed), [], [], list(self.settings)
         features = ""
         for axis, (value, piece) in zip(self.axes, choices, strict=True):
             if axis.kind == "feature":
@@ -293,8 +293,8 @@ class Experiment:
                 options.append(piece)
             elif axis.kind == "figure":
                 figures.append((axis.name, axis.way, float(value)))
-            elif axis.kind == "circumstance":
-                circumstances.append((axis.name, value))
+            elif axis.kind == "setting":
+                settings.append((axis.name, value))
             else:
                 names[axis.kind] = value
         return {
@@ -303,7 +303,7 @@ class Experiment:
             "sched": names["sched"] + features,
             # By name: experiments that list them in another order share their runs.
             "figures": tuple(sorted(figures)),
-            "options": tuple(sorted(circumstances)),
+            "options": tuple(sorted(settings)),
         }
 
     def _with_options(self, workload: str, options: list[str]) -> str:

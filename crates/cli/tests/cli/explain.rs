@@ -266,7 +266,7 @@ fn one_wakeup_of_a_recording_is_told_in_full() {
 
 /// What was not as by default stands at the head of a trace of ours, and need not be said again.
 #[test]
-fn circumstances_are_those_of_the_run() {
+fn settings_are_those_of_the_run() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("run.txt").display().to_string();
     let load = "periodic:tasks=6,duty=10,duration=0.3";

@@ -162,8 +162,8 @@ impl<'a> Planner<'a> {
         if let Some(experiment) = self.experiments.get(&key) {
             return Ok(Arc::clone(experiment));
         }
-        let circumstances = RunConfig { governor: spec.governor()?, ..RunConfig::default() };
-        let (experiment, said) = circumstances.find(&spec.machine, workload, &[sched.to_owned()])?;
+        let config = RunConfig { governor: spec.governor()?, ..RunConfig::default() };
+        let (experiment, said) = config.find(&spec.machine, workload, &[sched.to_owned()])?;
         self.warnings.extend(said);
         let experiment = Arc::new(Experiment { workers: self.workers.clone(), ..experiment });
         self.experiments.insert(key, Arc::clone(&experiment));

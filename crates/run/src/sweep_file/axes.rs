@@ -1,4 +1,4 @@
-//! The axes of an experiment file: features, options, figures and circumstances, each looked up as it is read.
+//! The axes of an experiment file: features, options, figures and settings, each looked up as it is read.
 
 use fairground_fair::FeatureInfo;
 use fairground_machine::places::{Data, Fields, FileResult, Node};
@@ -124,29 +124,29 @@ impl Reader<'_> {
         Ok(())
     }
 
-    pub(super) fn circumstances(&mut self, axes: &Fields, fixed: &[(String, Value)]) -> FileResult<()> {
-        let Some(node) = axes.get("circumstances") else { return Ok(()) };
+    pub(super) fn settings(&mut self, axes: &Fields, fixed: &[(String, Value)]) -> FileResult<()> {
+        let Some(node) = axes.get("settings") else { return Ok(()) };
         for (name, node) in node.entries()? {
             called(name, &node)?;
             if fixed.iter().any(|(other, _)| other == name) {
                 let fault = node.fault_at_key(format!("`{name}` is fixed and an axis"));
-                return Err(fault.hint("expected it in [fixed.circumstances] or in [axes.circumstances]"));
+                return Err(fault.hint("expected it in [fixed.settings] or in [axes.settings]"));
             }
             if is_range(&node) && WORDS.contains(&name) {
                 return Err(no_range(name, &node));
             }
             let (levels, nodes) = levels(&node, self.design, ClampLimits::NAMES.contains(&name))?;
-            nodes.iter().try_for_each(|level| self.circumstance(name, level))?;
+            nodes.iter().try_for_each(|level| self.setting(name, level))?;
             let (name, pieces) = (name.to_owned(), Vec::new());
-            self.push(&node, Axis { name, kind: Kind::Circumstance, way: None, levels, pieces })?;
+            self.push(&node, Axis { name, kind: Kind::Setting, way: None, levels, pieces })?;
         }
         Ok(())
     }
 
-    fn circumstance(&self, name: &str, level: &Node) -> FileResult<()> {
-        let mut circumstances = self.fixed;
-        circumstances.set(name, &value(level)?).map_err(|e| told(level, &e))?;
-        let fits = |sched: &SchedSpec| kernel_compat::hz(std::slice::from_ref(sched), circumstances.hz).map(drop);
+    fn setting(&self, name: &str, level: &Node) -> FileResult<()> {
+        let mut config = self.fixed;
+        config.set(name, &value(level)?).map_err(|e| told(level, &e))?;
+        let fits = |sched: &SchedSpec| kernel_compat::hz(std::slice::from_ref(sched), config.hz).map(drop);
         self.scheds.iter().try_for_each(fits).map_err(|e| told(level, &e))
     }
 
@@ -159,7 +159,7 @@ impl Reader<'_> {
         worst.clamps.min = greatest.as_ref().map_or(worst.clamps.min, |(value, _)| *value);
         worst.clamps.max = least.as_ref().map_or(worst.clamps.max, |(value, _)| *value);
         let Err(crossed) = worst.consistent() else { return Ok(()) };
-        let section = fixed.and_then(|fixed| fixed.get("circumstances"));
+        let section = fixed.and_then(|fixed| fixed.get("settings"));
         let place = least.or(greatest).map(|(_, level)| level).or(section).unwrap_or_else(|| axes.table.clone());
         let help =
             format!("expected every `{min}` at or below every `{max}`: each goes with each, unset ones are 1024");
@@ -168,7 +168,7 @@ impl Reader<'_> {
 
     /// The levels of a limit of clamps, or the ends of its range; none if it is no axis.
     fn limits<'n>(&self, axes: &Fields<'n>, name: &str) -> FileResult<Vec<(u16, Node<'n>)>> {
-        let Some(node) = axes.get("circumstances") else { return Ok(Vec::new()) };
+        let Some(node) = axes.get("settings") else { return Ok(Vec::new()) };
         let Some((_, axis)) = node.entries()?.into_iter().find(|(other, _)| *other == name) else {
             return Ok(Vec::new());
         };
@@ -177,7 +177,7 @@ impl Reader<'_> {
     }
 }
 
-/// RunConfig that take one of a few values.
+/// Settings that take one of a few values.
 const WORDS: [&str; 3] = ["hz", "governor", "idle_governor"];
 
 /// Limits of clamps have one name: by two, one would be set twice.

@@ -55,8 +55,8 @@ pub struct SweepFile {
     pub seeds: u32,
     /// What does not vary: `machine`, `workload`, `sched`.
     pub fixed: BTreeMap<&'static str, String>,
-    /// RunConfig that do not vary, by their names.
-    pub circumstances: Vec<(String, Value)>,
+    /// The settings that do not vary, by their names.
+    pub settings: Vec<(String, Value)>,
     /// What varies.
     pub axes: Vec<Axis>,
     /// What is named and does not come with the program.
@@ -110,8 +110,8 @@ pub enum Kind {
     Option,
     /// A figure of the machine.
     Figure,
-    /// A circumstance.
-    Circumstance,
+    /// A setting of the run.
+    Setting,
 }
 
 /// What an axis takes.

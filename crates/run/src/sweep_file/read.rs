@@ -36,7 +36,7 @@ pub(super) struct Reader<'a> {
     pub boards: Vec<Board>,
     pub works: Vec<Work>,
     pub scheds: Vec<SchedSpec>,
-    /// RunConfig that do not vary.
+    /// The settings that do not vary.
     pub fixed: RunConfig,
 }
 
@@ -56,16 +56,16 @@ pub(super) fn sweep_file(name: &str, text: &str, dir: &Path, inputs: Inputs) -> 
         scheds: Vec::new(),
         fixed: RunConfig::default(),
     };
-    let fixed_keys = ["machine", "workload", "sched", "circumstances"];
-    let fixed = top.get("fixed").map(|node| node.table(&fixed_keys)).transpose()?;
-    let axes_keys = ["machine", "workload", "sched", "features", "options", "figures", "circumstances"];
-    let axes = top.need("axes")?.table(&axes_keys)?;
-    let circumstances = reader.fixed_circumstances(fixed.as_ref())?;
+    let fixed_keys = ["machine", "workload", "sched", "settings"];
+    let fixed = top.get("fixed").map(|node| section(&node, &fixed_keys)).transpose()?;
+    let axes_keys = ["machine", "workload", "sched", "features", "options", "figures", "settings"];
+    let axes = section(&top.need("axes")?, &axes_keys)?;
+    let settings = reader.fixed_settings(fixed.as_ref())?;
     let alone = reader.named(fixed.as_ref(), &axes)?;
     reader.features(&axes)?;
     reader.options(&axes)?;
     reader.figures(&axes)?;
-    reader.circumstances(&axes, &circumstances)?;
+    reader.settings(&axes, &settings)?;
     reader.uncrossed(fixed.as_ref(), &axes)?;
     if reader.axes.is_empty() {
         let fault = axes.table.fault("nothing varies");
@@ -78,10 +78,21 @@ pub(super) fn sweep_file(name: &str, text: &str, dir: &Path, inputs: Inputs) -> 
         draw: head.get("draw").map_or(Ok(1), |node| node.integer(0, u32::MAX))?,
         seeds: head.get("seeds").map_or(Ok(8), |node| node.integer(1, MAX_SEEDS))?,
         fixed: alone,
-        circumstances,
+        settings,
         axes: reader.axes,
         inputs: reader.finder.inputs,
     })
+}
+
+/// A table with the keys `known`. The key `settings` was `circumstances` before.
+fn section<'a>(table: &Node<'a>, known: &[&'static str]) -> FileResult<Fields<'a>> {
+    match table.entries()?.iter().find(|(key, _)| *key == "circumstances") {
+        Some((key, node)) => {
+            let fault = node.fault_at_key(format!("unknown key `{key}`"));
+            Err(fault.hint("the key is called `settings`"))
+        }
+        None => table.table(known),
+    }
 }
 
 /// Names of sweeps are used in file names.
@@ -137,8 +148,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn fixed_circumstances(&mut self, fixed: Option<&Fields>) -> FileResult<Vec<(String, Value)>> {
-        let Some(node) = fixed.and_then(|fixed| fixed.get("circumstances")) else { return Ok(Vec::new()) };
+    fn fixed_settings(&mut self, fixed: Option<&Fields>) -> FileResult<Vec<(String, Value)>> {
+        let Some(node) = fixed.and_then(|fixed| fixed.get("settings")) else { return Ok(Vec::new()) };
         let mut found = Vec::new();
         for (name, node) in node.entries()? {
             called(name, &node)?;
