@@ -1,18 +1,15 @@
-//! Every parser of what comes from outside, against inputs that mean harm.
+//! Coverage-guided fuzzing of every parser of files from outside.
 //!
-//! A [`Target`] is a parser with seeds: good files, of every kind that it reads. [`fuzz`] runs it on seeds that were
-//! changed at random ([`mutate`]), the same way in every run: run `n` of a target has one input. What is found becomes
-//! a file in `found/TARGET`, which the tests read from then on. In `cargo test` there are some hundred runs of each;
-//! more are had from the program:
+//! A [`Target`] is a parser with seeds (good files of every kind that it reads), a dictionary, and checks of what it
+//! returns. libFuzzer changes the seeds and keeps the inputs that reach new code (`src/bin/fuzz-parser.rs`). An input
+//! that a parser does not survive becomes a file in `found/TARGET`; `cargo test` reads these and the seeds.
 //!
 //! ```text
-//! cargo run --release -p fairground-fuzz -- dat --runs 10000000
+//! tests/fuzz.sh 10000000 dat     ten million inputs for the parser of trace.dat
 //! ```
 //!
-//! A parser may refuse what it likes, by an error with a name. It must not panic, and it must not take longer than
-//! [`SOON`]; what aborts the process or takes its memory shows in the program's last line of progress.
+//! A parser may refuse any input with an error. It must not panic, and it must not take longer than [`TIME_LIMIT`].
 
-pub mod mutate;
 mod targets;
 
 use std::any::Any;
@@ -23,90 +20,61 @@ use nix::time::{clock_gettime, ClockId};
 
 pub use targets::{targets, Input, Target};
 
-/// CPU time; longer than any input of ours takes, in a debug build too.
-pub const SOON: Duration = Duration::from_secs(10);
+/// The most CPU time a parser may take for one input. No input met so far comes near it, in a debug build either.
+pub const TIME_LIMIT: Duration = Duration::from_secs(10);
 
-/// What a target made of an input.
+/// What a parser did with an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It was read, in part at least.
+    /// It read the input, or a part of it.
     Read,
-    /// An error says why not.
+    /// It returned an error.
     Refused,
 }
 
-/// What runs led to.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Inputs that were read.
-    pub read: u64,
-    /// Inputs that were refused.
-    pub refused: u64,
-    /// The longest that one took, CPU time, and in which run.
-    pub longest: (Duration, u64),
-}
+impl Target {
+    /// The target of this name.
+    pub fn find(name: &str) -> Option<&'static Target> {
+        targets().iter().find(|target| target.name == name)
+    }
 
-/// An input that a parser does not survive.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// The run it is of.
-    pub run: u64,
-    /// What was read.
-    pub input: Vec<u8>,
-    /// What happened, in words.
-    pub problem: String,
-}
+    /// Parses one input and checks the result.
+    ///
+    /// # Panics
+    /// If the parser panics or its result is wrong.
+    pub fn parse(&self, input: Input) -> Verdict {
+        let mut input = input.to_vec();
+        (self.repair)(&mut input);
+        (self.run)(&input)
+    }
 
-/// Runs a target on one input.
-///
-/// # Errors
-/// What happened, in words: it panicked, or took too long.
-pub fn attempt(target: &Target, input: &[u8]) -> Result<(Verdict, Duration), String> {
-    let begun = cpu_time();
-    let verdict = catch_unwind(AssertUnwindSafe(|| (target.run)(input))).map_err(|panic| words(panic.as_ref()))?;
-    let took = cpu_time().saturating_sub(begun);
-    match took > SOON {
-        true => Err(format!("it took {took:.1?}")),
-        false => Ok((verdict, took)),
+    /// Parses one input and catches a panic.
+    ///
+    /// # Errors
+    /// The panic's message, or the CPU time if it exceeds [`TIME_LIMIT`].
+    pub fn survives(&self, input: Input) -> Result<Verdict, String> {
+        let begin = thread_cpu_time();
+        let verdict = catch_unwind(AssertUnwindSafe(|| self.parse(input))).map_err(|panic| message(panic.as_ref()))?;
+        let took = thread_cpu_time().saturating_sub(begin);
+        match took > TIME_LIMIT {
+            true => Err(format!("it took {took:.1?}")),
+            false => Ok(verdict),
+        }
+    }
+
+    /// [`Target::words`] in the format of libFuzzer's option `-dict`.
+    pub fn dictionary(&self) -> String {
+        let escaped = |word: &&str| word.bytes().map(|byte| format!("\\x{byte:02x}")).collect::<String>();
+        self.words.iter().map(|word| format!("\"{}\"\n", escaped(word))).collect()
     }
 }
 
-/// Of this thread.
-fn cpu_time() -> Duration {
+fn thread_cpu_time() -> Duration {
     clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
 }
 
-fn words(panic: &(dyn Any + Send)) -> String {
+fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-    format!("it panicked: {}", text.unwrap_or("without a word"))
-}
-
-/// Runs a target on the inputs of `runs`, until one is not survived. `told` hears of each run before it begins.
-///
-/// # Errors
-/// The input that was not survived.
-pub fn fuzz(
-    target: &Target,
-    runs: std::ops::Range<u64>,
-    mut told: impl FnMut(u64, &Tally),
-) -> Result<Tally, Box<Finding>> {
-    let seeds = (target.seeds)();
-    let mut tally = Tally::default();
-    for run in runs {
-        told(run, &tally);
-        let mut input = mutate::changed(&seeds, target.words, run);
-        (target.finish)(&mut input);
-        match attempt(target, &input) {
-            Ok((verdict, took)) => {
-                tally.longest = tally.longest.max((took, run));
-                match verdict {
-                    Verdict::Read => tally.read += 1,
-                    Verdict::Refused => tally.refused += 1,
-                }
-            }
-            Err(problem) => return Err(Box::new(Finding { run, input, problem })),
-        }
-    }
-    Ok(tally)
+    format!("it panicked: {}", text.unwrap_or("without a message"))
 }

@@ -1,4 +1,4 @@
-//! The parsers.
+//! The parsers of files from outside.
 
 use std::path::Path;
 
@@ -12,26 +12,26 @@ use fairground_workload::Workload;
 
 use crate::Verdict;
 
-/// What is read.
+/// The bytes of a file.
 pub type Input<'a> = &'a [u8];
 
-/// A parser, and what it is tried with.
+/// A parser, and the inputs that fuzzing starts from.
 pub struct Target {
-    /// As the command line and directories call it.
+    /// The name in directories and on the command line.
     pub name: &'static str,
-    /// What it reads, in words.
+    /// The format it reads.
     pub about: &'static str,
-    /// Good files.
+    /// Good files: the first corpus.
     pub seeds: fn() -> Vec<Vec<u8>>,
-    /// What changes may put in.
+    /// The entries of libFuzzer's dictionary.
     pub words: &'static [&'static str],
-    /// Mends what would keep changes from being looked at.
-    pub finish: fn(&mut Vec<u8>),
-    /// Reads, and checks what comes of it; panics if that is wrong.
+    /// Repairs an input before it is parsed, where a checksum would otherwise hide what the fuzzer changed.
+    pub repair: fn(&mut Vec<u8>),
+    /// Parses an input and checks the result; panics if that is wrong.
     pub run: fn(Input) -> Verdict,
 }
 
-/// Files as they are in the program.
+/// The contents of files, included at build time.
 macro_rules! files {
     ($($path:literal),* $(,)?) => { || vec![$(include_bytes!($path).to_vec()),*] };
 }
@@ -114,7 +114,7 @@ const SPECS: &[&str] = &[":", ",", "=", "@", "node", "0-3", "threads", "loops=",
 const BYTES: &[&str] = &["\n", "\0", "\u{1}", "\u{8}", "\u{12}\u{2}", "field:", "offset:0;", "size:8;", "common_pid"];
 const NUMBERS: &[&str] = &["0-3", "0-1023", "-1", "65535", "<not supported>", "../", "/", "\0", "cpu9", "32K", "WFI"];
 
-/// All of them.
+/// All parsers of files from outside.
 pub fn targets() -> &'static [Target] {
     const NOTHING: fn(&mut Vec<u8>) = |_| {};
     &[
@@ -123,7 +123,7 @@ pub fn targets() -> &'static [Target] {
             about: "ftrace text: ours, the kernel's, trace-cmd's",
             seeds: files!["../corpus/ftrace/ours.txt", "../corpus/ftrace/kernel.txt", "../corpus/ftrace/trace-cmd.txt"],
             words: EVENTS,
-            finish: NOTHING,
+            repair: NOTHING,
             run: |input| events(Ok(Reader::new("t.txt", input))),
         },
         Target {
@@ -131,7 +131,7 @@ pub fn targets() -> &'static [Target] {
             about: "what perf script prints",
             seeds: files!["../corpus/perf/chains.txt"],
             words: EVENTS,
-            finish: NOTHING,
+            repair: NOTHING,
             run: |input| events(Ok(Reader::new("t.txt", input))),
         },
         Target {
@@ -145,7 +145,7 @@ pub fn targets() -> &'static [Target] {
                 "../corpus/dat/zstd-7.dat",
             ],
             words: BYTES,
-            finish: NOTHING,
+            repair: NOTHING,
             run: |input| events(DatReader::new("t.dat", input.to_vec())),
         },
         Target {
@@ -157,7 +157,7 @@ pub fn targets() -> &'static [Target] {
                 "../corpus/perfetto/compressed.pftrace",
             ],
             words: BYTES,
-            finish: NOTHING,
+            repair: NOTHING,
             run: |input| events(Ok(PerfettoReader::new("t.pftrace", input))),
         },
         Target {
@@ -165,7 +165,7 @@ pub fn targets() -> &'static [Target] {
             about: "from a trace to a recording that reads back",
             seeds: files!["../corpus/ftrace/ours.txt", "../corpus/ftrace/kernel.txt", "../corpus/perf/chains.txt"],
             words: EVENTS,
-            finish: NOTHING,
+            repair: NOTHING,
             run: import,
         },
         Target {
@@ -179,7 +179,7 @@ pub fn targets() -> &'static [Target] {
                 "../../../workloads/clamped.json",
             ],
             words: JSON,
-            finish: NOTHING,
+            repair: NOTHING,
             run: json,
         },
         Target {
@@ -187,7 +187,7 @@ pub fn targets() -> &'static [Target] {
             about: "recordings",
             seeds: files!["../corpus/recording/ours.json"],
             words: JSON,
-            finish: NOTHING,
+            repair: NOTHING,
             run: json,
         },
         Target {
@@ -195,7 +195,7 @@ pub fn targets() -> &'static [Target] {
             about: "workloads as typed",
             seeds: || SPECIMENS.iter().map(|spec| spec.as_bytes().to_vec()).collect(),
             words: SPECS,
-            finish: NOTHING,
+            repair: NOTHING,
             run: workload,
         },
         Target {
@@ -203,7 +203,7 @@ pub fn targets() -> &'static [Target] {
             about: "machines as typed",
             seeds: || ["0-3", "node0-1", "0,2-4", "node0,2"].map(|s| format!("kunpeng920@{s}").into_bytes()).into(),
             words: SPECS,
-            finish: NOTHING,
+            repair: NOTHING,
             run: subset,
         },
         Target {
@@ -214,7 +214,7 @@ pub fn targets() -> &'static [Target] {
                 presets.filter_map(preset_text).map(|text| text.as_bytes().to_vec()).collect()
             },
             words: TOML,
-            finish: NOTHING,
+            repair: NOTHING,
             run: machine,
         },
         Target {
@@ -222,7 +222,7 @@ pub fn targets() -> &'static [Target] {
             about: "tarballs of sysfs",
             seeds: files!["../corpus/tarball/four.tar", "../corpus/tarball/links.tar"],
             words: NUMBERS,
-            finish: |bytes| right_checksums(bytes),
+            repair: |bytes| right_checksums(bytes),
             run: |input| captured("machine.tar", input),
         },
         Target {
@@ -233,7 +233,7 @@ pub fn targets() -> &'static [Target] {
                 "../../machine/tests/capture/boards/smt-server.dtb",
             ],
             words: TREES,
-            finish: NOTHING,
+            repair: NOTHING,
             run: |input| captured("board.dtb", input),
         },
     ]
@@ -249,7 +249,7 @@ const SPECIMENS: &[&str] = &[
     "fork-burst",
     "geekbench5",
     "jankbench",
-    "requests",
+    "messaging",
     "shell8",
     "uclamp-micro",
 ];
@@ -261,7 +261,7 @@ fn verdict<T, E>(result: Result<T, E>) -> Verdict {
     }
 }
 
-/// Reads to the end; what is said of the trace holds no control characters.
+/// Reads all events; errors and notes stay short.
 fn events(source: Result<impl EventSource, fairground_trace::TraceError>) -> Verdict {
     let Ok(mut source) = source else { return Verdict::Refused };
     let end = loop {
@@ -293,27 +293,31 @@ fn import(input: Input) -> Verdict {
     match rtapp::import("r.json", &out, &Dialect::default(), &machine) {
         Ok(_) => Verdict::Read,
         Err(error) => {
-            let told = recording.notes.iter().any(|note| note.contains("it cannot be run"));
-            assert!(recording.threads.is_empty() || told, "{error}");
+            let reported = recording.notes.iter().any(|note| note.contains("it cannot be run"));
+            assert!(recording.threads.is_empty() || reported, "{error}");
             Verdict::Refused
         }
     }
 }
 
-/// What is read is fit to run.
+/// A workload that was read is valid, and its log fits it.
 fn json(input: Input) -> Verdict {
-    let machine = small_machine(4);
-    let read = rtapp::read_text("f.json", input, &Dialect::default(), &machine);
-    if let Ok(read) = &read {
-        assert!(read.workload.validate(&machine).is_ok());
-        assert!(read.log.as_ref().is_none_or(|log| log.fits(&read.workload)));
+    thread_local! {
+        static HIKEY960: Machine = Machine::preset("hikey960").expect("a preset");
     }
-    verdict(read)
+    HIKEY960.with(|machine| {
+        let read = rtapp::read_text("f.json", input, &Dialect::default(), machine);
+        if let Ok(read) = &read {
+            assert!(read.workload.validate(machine).is_ok());
+            assert!(read.log.as_ref().is_none_or(|log| log.fits(&read.workload)));
+        }
+        verdict(read)
+    })
 }
 
 fn workload(input: Input) -> Verdict {
     let spec = String::from_utf8_lossy(input);
-    // What looks like a path is opened.
+    // `Workload::find` opens what looks like a path.
     if spec.contains(['/', '\0']) || spec.contains(".json") {
         return Verdict::Refused;
     }
@@ -336,7 +340,7 @@ fn subset(input: Input) -> Verdict {
     }
 }
 
-/// A machine that its own file describes.
+/// A machine that was read is equal to the one read from its `to_toml`.
 fn machine(input: Input) -> Verdict {
     let Ok(text) = std::str::from_utf8(input) else { return Verdict::Refused };
     let Ok(machine) = Machine::from_toml("f.toml", text) else { return Verdict::Refused };
@@ -345,16 +349,16 @@ fn machine(input: Input) -> Verdict {
     Verdict::Read
 }
 
-/// A machine that its own file describes, or an error that names the file.
+/// As [`machine`]; an error names the file.
 fn captured(name: &str, input: Input) -> Verdict {
     thread_local! {
-        static PLACE: (tempfile::TempDir, Machine) = {
+        static DIR_AND_LENDER: (tempfile::TempDir, Machine) = {
             let memory = Path::new("/dev/shm");
             let dir = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
             (dir.expect("a directory"), Machine::preset("rpi5").expect("a preset"))
         };
     }
-    PLACE.with(|(dir, lender)| {
+    DIR_AND_LENDER.with(|(dir, lender)| {
         let from = dir.path().join(name);
         std::fs::write(&from, input).expect("a file");
         let like = Some(lender.clone());
@@ -368,7 +372,7 @@ fn captured(name: &str, input: Input) -> Verdict {
     })
 }
 
-/// Headers of tar are looked at only if their checksums are right.
+/// Sets the checksum of every tar header: readers refuse a header whose checksum is wrong.
 fn right_checksums(bytes: &mut [u8]) {
     for block in bytes.chunks_exact_mut(512).filter(|block| block[257..].starts_with(b"ustar")) {
         block[148..156].fill(b' ');
