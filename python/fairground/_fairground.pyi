@@ -224,7 +224,7 @@ class Store:
     Raises
     ------
     StoreRefused
-        It is of another version, no store, or cannot be written.
+        The directory is not a store, is a store of another version, or cannot be written.
     CannotKeep
         The disk is full.
     """

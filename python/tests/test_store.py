@@ -87,7 +87,7 @@ def test_a_limit_has_no_result(tmp_path):
 
 def test_readers_see_what_a_writer_has_recorded_so_far(tmp_path, outcome):
     three = keys(3)
-    with pytest.raises(StoreRefused, match="is no store"):
+    with pytest.raises(StoreRefused, match="is not a store"):
         Store(tmp_path, read_only=True)
     with Store(tmp_path) as writer, Store(tmp_path, read_only=True) as reader:
         writer.put(three[1], outcome)

@@ -353,7 +353,7 @@ def test_the_command_writes_the_table(pipes_file, tmp_path):
         (["--report", "x.txt"], ".html"),
         (["--jobs", "0"], "from 1 on"),
         (["--sotre", "x"], "--sotre"),
-        (["--look", "--store", "nothing"], "is no store"),
+        (["--look", "--store", "nothing"], "is not a store"),
     ],
 )
 def test_bad_words_are_refused_before_anything_runs(pipes_file, tmp_path, words, told):
@@ -382,7 +382,7 @@ def test_a_look_at_many_runs_is_confirmed_like_a_sweep(tmp_path):
     many = pipes(experiment={"name": "pipes", "seeds": 1_000_000})
     with pytest.raises(fg.InputError, match="4,000,000 runs"):
         look(many, tmp_path)
-    with pytest.raises(StoreRefused, match="is no store"):
+    with pytest.raises(StoreRefused, match="is not a store"):
         look(many, tmp_path, confirm=True)
 
 

@@ -119,7 +119,7 @@ impl<'a> Parser<'a> {
             self.header.marks.push(name.into());
         } else {
             let Some(value) = self.number(rest) else {
-                return self.error(&format!("`{name}` is no number and no constant above: `{}`", rest.trim()));
+                return self.error(&format!("`{name}` is neither a number nor a constant above: `{}`", rest.trim()));
             };
             self.header.constants.push((name.into(), value));
         }
@@ -161,7 +161,7 @@ impl<'a> Parser<'a> {
         };
         let spelled = length.trim_end_matches(']');
         let Some(length) = self.number(spelled) else {
-            return self.error(&format!("array size in `{text}` is no number and no constant above"));
+            return self.error(&format!("array size in `{text}` is neither a number nor a constant above"));
         };
         let (name, ty) = self.declarator(declaration)?;
         Ok(Member { name, kind: Kind::Array(ty, length, spelled.into()) })

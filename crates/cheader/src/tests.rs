@@ -52,7 +52,7 @@ fn constants_are_numbers_or_name_one() {
 #[test]
 fn members_are_spelled_in_rust() {
     let header = good();
-    assert_eq!(header.structs.len(), 1, "what is only announced is none");
+    assert_eq!(header.structs.len(), 1, "a forward declaration is not a struct");
     let members: Vec<(&str, String)> =
         header.structs[0].members.iter().map(|m| (rust_name(&m.name), m.rust_type())).collect();
     let expected = [
@@ -115,7 +115,7 @@ fn what_is_not_of_the_plain_form_is_named_with_its_line() {
         ("struct a {\n\tu32 x;\n", "x.h:2: struct a does not end"),
         ("struct a {\n\tu32 (*f;\n};", "x.h:2: expected `result (*name)(parameters);`"),
         ("enum a {\n\tA,\n", "x.h:2: an enum does not end"),
-        ("\n#define N (1 << 3)", "x.h:2: `N` is no number"),
+        ("\n#define N (1 << 3)", "x.h:2: `N` is neither a number nor a constant above"),
         ("u32 f(u32 (*g)(void));", "x.h:1: expected parameters of the plain form"),
         ("typedef int flag;", "x.h:1: expected u8..u64"),
         ("u32 f;", "x.h:1: expected a prototype or a struct"),

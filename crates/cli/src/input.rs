@@ -17,7 +17,7 @@ pub fn trace_path() -> impl TypedValueParser<Value = PathBuf> {
 
 /// A trace that cannot be read a second time.
 #[derive(Debug, Error, Diagnostic)]
-#[error("{file} is no regular file: {reader} reads traces twice")]
+#[error("{file} is not a regular file: {reader} reads traces twice")]
 struct NotTwice {
     file: String,
     reader: &'static str,

@@ -17,7 +17,7 @@ use crate::output::{remove_on_interrupt, TEMPORARY};
 /// Why there are no logs.
 #[derive(Debug, Error, Diagnostic)]
 enum NoLogs {
-    #[error("`{0}` is no file of rt-app's, which alone has its logs")]
+    #[error("`{0}` is not a file in rt-app's grammar, so it has no rt-app logs")]
     #[diagnostic(help(
         "--rtapp-logs and --rtapp-marks are for files in rt-app's grammar; --trace writes the events of any run"
     ))]

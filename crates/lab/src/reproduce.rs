@@ -233,7 +233,7 @@ pub struct Cells {
 #[derive(Debug, Error, Diagnostic)]
 pub enum ReproduceError {
     /// A machine was fitted to something that is not there.
-    #[error("machine {machine} has a figure fitted to {cell:?}, which is no cell of published/{mail}.toml")]
+    #[error("machine {machine} has a figure fitted to {cell:?}, which is not a cell of published/{mail}.toml")]
     #[diagnostic(help("cells are {example} and so on"))]
     UnknownCell {
         /// Name of the machine.
@@ -452,7 +452,7 @@ fn unjudged(mail: &Mail, row: &PublishedRow) -> ReproducedRow {
     }
 }
 
-/// A row of a domain, looked up: nothing is run, and it is no part of the score.
+/// A row about scheduling domains. It is read from the topology: nothing is run, and the score leaves it out.
 fn checked_row(mail: &Mail, row: &PublishedRow, domain: &DomainCheck) -> Result<ReproducedRow, ReproduceError> {
     let ours = domain.ours().map_err(|problem| ReproduceError::Domain { row: row.id.clone(), problem })?;
     let shown = unjudged(mail, row);

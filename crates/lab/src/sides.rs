@@ -23,7 +23,7 @@ use thiserror::Error;
 
 use crate::comparison::{Report, Settings};
 
-/// Settings that are no part of a [`RunConfig`].
+/// Settings that a [`RunConfig`] does not hold.
 const NAMED: [&str; 3] = ["sched", "machine", "workload"];
 
 /// Whether a word is a setting of a side: `NAME=VALUE` with a name of one.
@@ -80,7 +80,7 @@ impl SideSpec {
     fn add(&mut self, word: &str) -> Result<(), SideError> {
         let setting = |name: &str| NAMED.contains(&name) || Setting::find(name).is_ok();
         if let Some((name, value)) = word.split_once(':').filter(|(name, _)| setting(name)) {
-            return Err(self.error(&format!("`{word}` is no scheduler"), &format!("write {name}={value}")));
+            return Err(self.error(&format!("`{word}` is not a scheduler"), &format!("write {name}={value}")));
         }
         let (name, value) = match (word.find('='), word.find(':')) {
             (Some(equals), colon) if colon.is_none_or(|colon| equals < colon) => (&word[..equals], &word[equals + 1..]),

@@ -58,13 +58,13 @@ impl Machine {
     /// format. Never empty.
     ///
     /// # Errors
-    /// [`MachineError::Subset`] for what is no list, is empty, or names nodes or CPUs that the machine does not have.
+    /// [`MachineError::Subset`] if `text` is not a list, is empty, or names nodes or CPUs that the machine lacks.
     pub fn subset(&self, text: &str) -> Result<CpuMask, MachineError> {
         let (kind, list) = text.strip_prefix(NODE).map_or(("CPU", text), |list| (NODE, list));
         let of_nodes = kind == NODE;
         let there = if of_nodes { CpuMask::first_n(self.nodes.len()) } else { self.all_cpus() };
         let listed =
-            CpuMask::parse_list(list).map_err(|piece| self.no_subset(text, format!("{piece:?} is no {kind}")))?;
+            CpuMask::parse_list(list).map_err(|piece| self.no_subset(text, format!("{piece:?} is not a {kind}")))?;
         let absent = listed.minus(&there);
         if listed.is_empty() {
             return Err(self.no_subset(text, format!("names no {kind}")));
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(refused(&machine, "90-99").0, "there is no CPU 96-99");
         assert_eq!(refused(&machine, "").0, "names no CPU");
         assert_eq!(refused(&machine, "node").0, "names no node");
-        assert_eq!(refused(&machine, "3-1").0, "\"3-1\" is no CPU");
+        assert_eq!(refused(&machine, "3-1").0, "\"3-1\" is not a CPU");
         assert!(refused(&machine, "nod1").1.starts_with("did you mean @node1?"));
         assert!(refused(&Machine::symmetric(1), "1").1.ends_with("has node0 and CPU 0"));
     }

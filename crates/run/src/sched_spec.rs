@@ -133,7 +133,7 @@ fn open(text: &str, path: &Path) -> Result<File, SchedSpecError> {
     };
     // Asked first: opening a pipe would wait for its writer.
     match std::fs::metadata(path) {
-        Ok(meta) if !meta.is_file() => return Err(refuse("it is no file")),
+        Ok(meta) if !meta.is_file() => return Err(refuse("it is not a file")),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Err(refuse("there is no such file")),
         _ => {}
     }
@@ -259,7 +259,7 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!(cause("linux:./no.so"), "there is no such file");
-        assert_eq!(cause("linux:./src"), "it is no file");
+        assert_eq!(cause("linux:./src"), "it is not a file");
         assert!(matches!(refused("linux:no-such-kernel"), SchedSpecError::Kernel(BuildError::Unknown { .. })));
     }
 

@@ -32,7 +32,7 @@ use crate::source::{passed_over, push_sanitized};
 use crate::EventSource;
 use running::Running;
 
-/// A longer line is no line of text.
+/// The longest line of a text trace, bytes; a longer one means that the file is not text.
 const LINE_MAX: u64 = 65_536;
 
 /// Characters of a line that an error shows.
@@ -65,7 +65,7 @@ pub struct TraceEvent<'a> {
 /// Why a trace cannot be read.
 #[derive(Debug, Error, Diagnostic)]
 pub enum TraceError {
-    /// A line that is no event, or an event without what it must have.
+    /// A line that is not an event, or an event that lacks a field.
     #[error("{file}:{line}: expected {expected}, found {found:?}")]
     #[diagnostic(help("{}", hint(found)))]
     Line {
@@ -102,9 +102,9 @@ pub enum TraceError {
         /// What should be there.
         expected: String,
     },
-    /// A packet of Perfetto's that is none, or holds what it cannot.
+    /// A Perfetto packet that is malformed or has an invalid value.
     #[error("{file}: byte {at}: expected {expected}")]
-    #[diagnostic(help("the file is damaged there, or it is none of Perfetto's"))]
+    #[diagnostic(help("the file is damaged there, or it is not a Perfetto trace"))]
     Packet {
         /// Name of the trace file.
         file: String,
@@ -231,7 +231,7 @@ impl<R: BufRead> Reader<R> {
         true
     }
 
-    /// Counts a line that is no known event.
+    /// Counts a line that is not a known event.
     fn skip(&mut self) {
         match lost_events(&self.line) {
             Some(n) => self.lost = self.lost.saturating_add(n),

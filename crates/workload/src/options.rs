@@ -235,12 +235,12 @@ fn read(kind: OptionKind, text: &str, machine: &Machine) -> Result<Value, String
         OptionKind::Int { min, max } => read_int(text, min, max).map(Value::Int),
         OptionKind::Cpu => {
             let last = machine.nr_cpus() as i64 - 1;
-            let problem = |_| format!("`{text}` is no CPU of {}, which has 0 to {last}", machine.name);
+            let problem = |_| format!("`{text}` is not a CPU of {}, which has 0 to {last}", machine.name);
             read_int(text, 0, last).map(Value::Int).map_err(problem)
         }
         OptionKind::Choice(words) => {
             let index = words.iter().position(|word| *word == text);
-            index.map(|i| Value::Int(i as i64)).ok_or_else(|| format!("`{text}` is none of its values"))
+            index.map(|i| Value::Int(i as i64)).ok_or_else(|| format!("`{text}` is not one of its values"))
         }
         OptionKind::Part { max } => read_part(text, max).map(Value::Int),
         OptionKind::Decimal { min, max, .. } => Ok(Value::Millionths(vec![read_decimal(text, min, max)?])),

@@ -148,7 +148,7 @@ fn a_trace_may_go_to_a_device() {
 }
 
 #[test]
-fn a_reader_that_leaves_is_no_error() {
+fn a_reader_that_leaves_is_not_an_error() {
     let traced = "run hikey sched-pipe:loops=20 --sched fair:v5.9 --trace /dev/stdout";
     // Beside a trace on standard output figures are told on standard error.
     for (words, beside) in [("machine show epyc-7742-2p", false), (traced, true)] {
@@ -212,10 +212,10 @@ fn logs_have_a_file_for_each_thread_and_change_nothing() {
 
 #[test]
 fn logs_need_a_file_in_rt_apps_grammar_and_a_directory_and_come_of_whole_runs_only() {
-    refuses("run hikey960 sched-pipe --sched fair:v5.9 --rtapp-logs .", &["`sched-pipe` is no file of rt-app"]);
+    refuses("run hikey960 sched-pipe --sched fair:v5.9 --rtapp-logs .", &["`sched-pipe` is not a file in rt-app"]);
     refuses(
         "run hikey960 sched-pipe --sched fair:v5.9 --trace t --rtapp-marks",
-        &["`sched-pipe` is no file of rt-app", "--rtapp-marks"],
+        &["`sched-pipe` is not a file in rt-app", "--rtapp-marks"],
     );
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("f.json");

@@ -21,7 +21,7 @@ fail() {
 }
 
 cd "$sysfs" || fail "there is no directory $sysfs"
-[ -d devices/system/cpu ] || fail "$sysfs is no sysfs: it has no devices/system/cpu"
+[ -d devices/system/cpu ] || fail "$sysfs is not a sysfs tree: it has no devices/system/cpu"
 work=$tarball.d
 mkdir "$work" || fail "cannot make $work; name a tarball where you may write"
 trap 'rm -rf "$work"' EXIT

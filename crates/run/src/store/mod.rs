@@ -218,9 +218,9 @@ impl Store {
     /// Opens a store that is there to read what it has, whoever writes meanwhile. Nothing in the directory changes.
     ///
     /// # Errors
-    /// A directory that is no store, or cannot be read.
+    /// If the directory is not a store, or cannot be read.
     pub fn open_to_read(dir: &Path) -> Result<Store, StoreError> {
-        let no_store = |cause: &str| Refusal::Words(format!("it is no store: {cause}")).in_store(dir);
+        let no_store = |cause: &str| Refusal::Words(format!("it is not a store: {cause}")).in_store(dir);
         if fs::symlink_metadata(dir).is_err_and(|e| e.kind() == io::ErrorKind::NotFound) {
             return Err(no_store("there is no such directory"));
         }
@@ -322,7 +322,7 @@ impl Store {
         Ok(())
     }
 
-    /// A result is no longer on record.
+    /// Removes a result.
     ///
     /// # Errors
     /// As [`Self::put`].
@@ -380,7 +380,7 @@ impl Store {
     /// for by this one.
     ///
     /// # Errors
-    /// A file that is no export; a database that cannot be written.
+    /// If the file is not an export, or the database cannot be written.
     pub fn import(&self, file: &Path) -> Result<Imported, StoreError> {
         let no_export = |cause: String| StoreError::NoExport { path: file.display().to_string(), cause };
         let path = fs::canonicalize(file).map_err(|e| no_export(e.to_string()))?;

@@ -119,7 +119,7 @@ fn no_link_is_followed() {
 }
 
 #[test]
-fn what_is_no_store_of_this_version_is_refused_by_name() {
+fn what_is_not_a_store_of_this_version_is_refused_by_name() {
     let fresh = || tempfile::tempdir().unwrap();
     let dir = fresh();
     fs::create_dir_all(dir.path().join("0123456789abcdef0123456789abcdef/01")).unwrap();
@@ -142,7 +142,7 @@ fn what_is_no_store_of_this_version_is_refused_by_name() {
 #[test]
 fn a_reader_sees_what_a_writer_has_recorded_and_changes_nothing() {
     let dir = tempfile::tempdir().unwrap();
-    assert!(Store::open_to_read(dir.path()).err().unwrap().to_string().contains("it is no store"));
+    assert!(Store::open_to_read(dir.path()).err().unwrap().to_string().contains("it is not a store"));
     assert!(Store::open_to_read(&dir.path().join("none")).is_err());
     let path = dir.path().join("a b?c");
     let writer = filled(&path, 3);

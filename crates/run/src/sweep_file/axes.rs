@@ -92,7 +92,7 @@ impl Reader<'_> {
             })
             .collect();
         match wholes.as_slice() {
-            // That there is no such option is told with the first level.
+            // An unknown option is reported with its first level.
             [] => Ok(false),
             [Some(first), others @ ..] if others.iter().all(|whole| *whole == Some(*first)) => Ok(*first),
             _ => Err(no_range(name, node)),
@@ -166,7 +166,7 @@ impl Reader<'_> {
         Err(place.fault(crossed.to_string()).hint(help))
     }
 
-    /// The levels of a limit of clamps, or the ends of its range; none if it is no axis.
+    /// The levels of a limit of clamps, or the ends of its range; empty if it is not an axis.
     fn limits<'n>(&self, axes: &Fields<'n>, name: &str) -> FileResult<Vec<(u16, Node<'n>)>> {
         let Some(node) = axes.get("settings") else { return Ok(Vec::new()) };
         let Some((_, axis)) = node.entries()?.into_iter().find(|(other, _)| *other == name) else {
@@ -200,7 +200,7 @@ fn feature(name: &str, node: &Node) -> FileResult<&'static FeatureInfo> {
         return Err(fault.hint(near(name, all.iter().map(|f| f.name), "`fairground feature list` shows all features")));
     };
     if !found.values.is_empty() {
-        let fault = node.fault_at_key(format!("feature `{name}` is none that is off or on"));
+        let fault = node.fault_at_key(format!("feature `{name}` is not a switch that is off or on"));
         let values = found.values.join(", ");
         return Err(fault.hint(format!("it has {values}: list schedulers, as fair:PRESET+{name}={}", found.values[0])));
     }
@@ -242,7 +242,7 @@ fn piece(option: &str, level: &Node) -> FileResult<String> {
         Data::Bool(false) => String::new(),
         Data::Bool(true) => option.into(),
         Data::Text(text) if text.contains(',') => {
-            return Err(level.fault(format!("{text:?} is no value of an option")).hint("expected one without commas"));
+            return Err(level.fault(format!("{text:?} is not an option value")).hint("expected one without commas"));
         }
         Data::Text(text) => format!("{option}={text}"),
         Data::Int(value) => format!("{option}={value}"),

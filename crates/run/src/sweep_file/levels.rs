@@ -47,7 +47,7 @@ pub(super) fn number(node: &Node) -> FileResult<f64> {
     match node.tree.data {
         Data::Int(value) => Ok(value as f64),
         Data::Float(value) if value.is_finite() => Ok(value),
-        Data::Float(value) => Err(node.fault(format!("{value} is no level")).hint("expected a finite number")),
+        Data::Float(value) => Err(node.fault(format!("{value} is not a level")).hint("expected a finite number")),
         _ => Err(node.wrong_type("a number")),
     }
 }

@@ -22,7 +22,7 @@ const MAX_SEEDS: u32 = 1_000_000;
 const MAX_POINTS: u32 = 65_536;
 /// Most combinations that are looked up before anything runs.
 const MAX_CHECKS: usize = 100_000;
-/// Columns of tables that are no axes.
+/// Columns of the result table that are not axes.
 const TAKEN: [&str; 2] = ["seed", "hash"];
 
 const DESIGNS: [(&str, Design); 4] =
@@ -102,8 +102,8 @@ fn label(node: &Node) -> FileResult<String> {
     match !name.is_empty() && !name.starts_with('.') && name.len() <= 64 && name.bytes().all(fits) {
         true => Ok(name.into()),
         false => {
-            let fault = node.fault(format!("{name:?} is no name"));
-            Err(fault.hint("expected letters, digits, `-`, `_` and `.`, up to 64, the first of them no `.`"))
+            let fault = node.fault(format!("{name:?} is not a valid name"));
+            Err(fault.hint("expected up to 64 letters, digits, `-`, `_` and `.`, the first not a `.`"))
         }
     }
 }

@@ -49,13 +49,13 @@ fn machine_of(file: &Path, notes: &mut Vec<String>) -> Result<Option<Machine>, F
     let mut trace = Placements::new(open_trace(file)?);
     trace.next_placement()?;
     let Some((_, name)) = trace.head().meta.iter().find(|(key, _)| key == "machine") else {
-        notes.push(format!("{}: no machine is named, so distances are not told", file.display()));
+        notes.push(format!("{}: no machine is named, so distances are not known", file.display()));
         return Ok(None);
     };
     match MachineSpec::parse(name).find() {
         Ok((machine, _)) => Ok(Some(machine)),
         Err(_) => {
-            notes.push(format!("{}: there is no machine {name}, so distances are not told", file.display()));
+            notes.push(format!("{}: there is no machine {name}, so distances are not known", file.display()));
             Ok(None)
         }
     }
