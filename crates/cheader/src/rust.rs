@@ -31,7 +31,7 @@ impl Type {
 }
 
 impl Member {
-    /// The type of its field. A pointer to a function is taken to be none that is null.
+    /// The type of its field. A pointer to a function is taken to be non-null.
     pub fn rust_type(&self) -> String {
         match &self.kind {
             Kind::Value(ty) => ty.rust(),
@@ -71,7 +71,7 @@ pub fn camel(name: &str) -> String {
     name.split('_').filter(|word| !word.is_empty()).map(capital).collect()
 }
 
-/// A name that is no keyword of Rust.
+/// `name`, or another word for it if it is a keyword of Rust.
 pub fn rust_name(name: &str) -> &str {
     match name {
         "self" => "this",

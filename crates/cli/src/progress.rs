@@ -84,7 +84,7 @@ impl Drop for Rest {
 pub struct Spinner(ProgressBar);
 
 impl Spinner {
-    /// None where standard error is no terminal.
+    /// `None` if standard error is not a terminal.
     pub fn on_terminal() -> Option<Spinner> {
         std::io::stderr().is_terminal().then(|| Spinner::new(ProgressDrawTarget::stderr()))
     }

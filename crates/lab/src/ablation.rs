@@ -25,7 +25,7 @@ use crate::stats::Change;
 use fairground_run::batch::{Results, RunReport};
 use fairground_run::metrics::Better;
 
-/// The feature that is none: what is given with the test and not with the base.
+/// Name of the step that changes the workload to the test's, and not a feature.
 const TEST_WORKLOAD: &str = "test_workload";
 
 /// What to run to take a change apart.
@@ -115,7 +115,7 @@ impl Ablation {
     /// rules of [`Features`] say.
     ///
     /// # Errors
-    /// If no order of the features works, or `based_on` names what is no feature.
+    /// If no order of the features works, or `based_on` names an unknown feature.
     pub fn plan(
         base: &Features,
         test: &Features,
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_feature_is_named() {
+    fn unknown_features_are_named() {
         let v54 = features_of("v5.4");
         let based_on = BTreeMap::from([("lb-p11".to_string(), vec!["lb-p12".to_string()])]);
         let error = Ablation::plan(&v54, &v54, &based_on).unwrap_err();

@@ -320,7 +320,7 @@ mod tests {
         assert_eq!(said(vec![other.clone()]), (vec![false], vec![]));
         assert_eq!(said(vec![other, same]), (vec![false, true], vec![format!("base and s2 {why}")]));
         let failed = vec![Err("lost".into()), Err("lost".into())];
-        assert_eq!(said(vec![failed]), (vec![false], vec![]), "no pair is no proof");
+        assert_eq!(said(vec![failed]), (vec![false], vec![]), "without a pair nothing is proven");
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //!
 //! A figure of the machine that is an `estimate` is a guess that has a written reason. This is the honest
 //! error bar of a row: how far its change goes when guesses move, whether its sign or its verdict goes with them, and by
-//! which. Fits stand as they are, they are not repeated; what is no magnitude (an arrangement, a distance table, the
-//! clocks of operating points) is named as not perturbed.
+//! which. Fits stand as they are, they are not repeated; what is not a magnitude (an arrangement, a distance table,
+//! the clocks of operating points) is named as not perturbed.
 
 use std::sync::Arc;
 

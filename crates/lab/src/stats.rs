@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn constant_zero_columns_are_no_change() {
+    fn constant_zero_columns_are_not_a_change() {
         let c = Change::of(&[0.0; 8], &[0.0; 8], Better::Lower);
         assert_eq!((c.improvement_pct, c.ci95, c.significant), (Some(0.0), Some([0.0, 0.0]), Some(false)));
     }

@@ -119,9 +119,10 @@ impl Machine {
         Ok(file::refitted(text, figures, cell))
     }
 
-    /// This machine with the figure at a path of [`Machine::figures`] turned, in the unit in which the file states it; what
-    /// others are derived from it follows. `None` if there is no such figure, or it is no magnitude: an arrangement, a
-    /// distance between nodes, clocks; throughputs of threads are several, and turned by a factor only.
+    /// This machine with one figure changed, in the unit in which the file states it. `path` is one of
+    /// [`Machine::figures`]. Figures that are derived from it change with it. Throughputs of threads are several
+    /// numbers, which only a factor can change. `None` if there is no such figure, or if it is not a magnitude: an
+    /// arrangement, a distance between nodes, clocks.
     ///
     /// # Errors
     /// If there is no machine with such a figure, e.g. one in which an idle state takes longer to leave than to be paid for.
@@ -178,7 +179,7 @@ mod tests {
         assert_eq!(threads.unwrap(), None, "several figures have no one value");
     }
 
-    /// Of 1, 1.45, 1.65 and 1.8 the first is no estimate: 1 + 0.45 x 1.2 = 1.54, and so on.
+    /// Of 1, 1.45, 1.65 and 1.8 the first is not an estimate: 1 + 0.45 x 1.2 = 1.54, and so on.
     #[test]
     fn throughput_of_threads_is_turned_above_one() {
         let machine = Machine::preset("thunderx2-224").unwrap();
@@ -186,9 +187,9 @@ mod tests {
         assert_eq!(turned.cpu_types[0].smt_throughput, [1000, 1540, 1780, 1960]);
     }
 
-    /// Every estimate of every preset can be turned, is refused with a reason, or is no magnitude.
+    /// Every estimate of every preset can be turned, is refused with a reason, or is not a magnitude.
     #[test]
-    fn what_is_no_magnitude_is_told() {
+    fn figures_that_are_not_magnitudes_are_reported() {
         let machine = Machine::preset("hikey960").unwrap();
         for path in ["topology.distances", "costs.soft.no-such"] {
             assert_eq!(machine.perturbed(path, Perturbation::Times(1.3)).unwrap(), None, "{path}");

@@ -50,7 +50,7 @@ impl CpuMask {
         self.bits.iter().map(|w| w.count_ones() as usize).sum()
     }
 
-    /// Whether there is no member.
+    /// Whether the mask is empty.
     pub fn is_empty(&self) -> bool {
         self.bits.iter().all(|w| *w == 0)
     }
@@ -108,7 +108,7 @@ impl CpuMask {
     /// Reads the kernel's list format: `0-3,7`. An empty string is the empty set.
     ///
     /// # Errors
-    /// The offending piece, if it is no number or range, or exceeds [`NR_CPUS`].
+    /// The piece that is not a number or range, or that exceeds [`NR_CPUS`].
     pub fn parse_list(text: &str) -> Result<Self, String> {
         let mut mask = Self::EMPTY;
         for piece in text.split(',').map(str::trim).filter(|p| !p.is_empty()) {

@@ -427,7 +427,7 @@ impl Machine {
         self.cores.iter().any(|c| c.count() > 1)
     }
 
-    /// The CPUs no farther from `cpu` than `distance`, `cpu` included. Panics if `cpu` is no CPU of this machine.
+    /// The CPUs no farther from `cpu` than `distance`, `cpu` included. Panics if this machine does not have `cpu`.
     pub fn cpus_within(&self, cpu: CpuId, distance: Distance) -> CpuMask {
         (0..self.nr_cpus() as CpuId).filter(|other| self.distance(cpu, *other) <= distance).collect()
     }

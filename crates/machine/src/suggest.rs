@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// A longer name is no typo, and comparing it would take too long, bytes.
+/// The longest name that gets a suggestion, bytes: comparing a longer one would take too long.
 const LONGEST: usize = 64;
 
 /// Characters of the shortest beginning of a name that stands for it.

@@ -358,7 +358,7 @@ fn files_that_cannot_be_read() {
 }
 
 #[test]
-fn names_that_are_no_preset() {
+fn names_that_are_not_presets() {
     for (name, help) in [("hikey690", "did you mean `hikey960`?"), ("zzz", "expected hikey960, hikey, rpi5")] {
         let error = Machine::find(name).expect_err("no machine");
         assert_eq!(error.to_string(), format!("unknown machine `{name}`: no preset and no file of that name"));

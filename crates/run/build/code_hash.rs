@@ -43,7 +43,7 @@ impl Sources {
         for dir in sources.crates.clone() {
             let mut named = BTreeSet::new();
             sources.walk(workspace, &dir, &mut named)?;
-            // Its own files, and directories that it lies in, are no inputs from elsewhere.
+            // Its own files, and the directories above it, do not count as inputs from elsewhere.
             named.retain(|path| !path.starts_with(&dir) && !dir.starts_with(path) && !path.starts_with(IN_EACH_KEY));
             for path in named {
                 sources.walk(workspace, &path, &mut BTreeSet::new())?;

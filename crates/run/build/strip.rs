@@ -79,7 +79,7 @@ fn quoted(text: &str, quote: u8) -> usize {
     bytes.len()
 }
 
-/// Cuts a Rust source into tokens; comments and blanks are none.
+/// Cuts a Rust source into tokens, without comments and blanks.
 struct Lexer<'a> {
     text: &'a str,
     at: usize,
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_and_layout_are_no_part_of_the_text() {
+    fn comments_and_layout_do_not_change_the_text() {
         let plain = text("fn f() { g(\"a // b\", 'x'); }");
         assert_eq!(plain, "fn f ( ) { g ( \"a // b\" , 'x' ) ; }");
         assert_eq!(text("/// doc\nfn f() {\n\t// why\n g(\"a // b\", /* a /* nested */ one */ 'x'); }"), plain);
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_tests_have_is_no_part_of_the_text() {
+    fn code_that_only_tests_have_does_not_change_the_text() {
         for tests in [
             "#[cfg(test)] mod tests { use super::*; fn f() { if a { b } } }",
             "#[cfg(test)] pub(crate) use a::{b, c};",

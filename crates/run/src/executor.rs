@@ -53,7 +53,7 @@ pub enum Progress {
         /// Wall time.
         left: Option<Duration>,
     },
-    /// Something about the store that is no reason to stop.
+    /// A problem of the store that does not stop the runs.
     Trouble(String),
 }
 
@@ -265,7 +265,7 @@ impl<'a> Work<'a> {
             let start = Instant::now();
             let (outcome, recordable) = self.run(place);
             if self.stop.load(Ordering::Relaxed) {
-                // What was cut short is no result.
+                // A run that was cut short has no result.
                 return;
             }
             self.done(place, start.elapsed(), outcome, recordable);

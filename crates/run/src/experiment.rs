@@ -65,8 +65,8 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// Whether the same run would end so again, wherever it is made: what a limit has ended, or what was lost, is no
-    /// result and is not recorded.
+    /// Whether the same run would fail in the same way on any machine. A run that a limit has ended, or that was lost,
+    /// has no result and is not recorded.
     pub fn is_result(&self) -> bool {
         !matches!(self, RunError::Limited(_) | RunError::Lost(_))
     }

@@ -64,9 +64,9 @@ impl FromStr for Key {
 pub struct ColumnKey(Key);
 
 impl ColumnKey {
-    /// Of the scheduler at `sched`. Machine, workload and configuration count by their content, which the name of a
-    /// workload (that of its file, or the spelling of its options) is no part of; our own scheduler by its name and its
-    /// features, a kernel by its name and the content of its library.
+    /// The key of the scheduler at `sched`. Machine, workload and configuration count by their content. The name of a
+    /// workload (that of its file, or the spelling of its options) does not count. Our own scheduler counts by its name
+    /// and its features, a kernel by its name and the content of its library.
     ///
     /// # Errors
     /// If the library cannot be read.

@@ -182,7 +182,7 @@ impl RunSpec {
 
     fn key_of_impossible(&self, error: &RunSpecError) -> ColumnKey {
         let spec = RunSpec { seed: 0, ..self.clone() };
-        // Strings and numbers: there is nothing that could fail but a figure that is no number.
+        // Strings and numbers: only a figure that is not a number could fail.
         let text = serde_json::to_string(&spec).unwrap_or_default();
         ColumnKey::of_impossible(&text, &error.to_string())
     }
@@ -190,7 +190,7 @@ impl RunSpec {
     /// Carries it out. What keeps it from being made is its failure.
     ///
     /// # Errors
-    /// What is no result: a limit ended it, or what was lost says nothing of the run.
+    /// If there is no result to record: a limit ended the run, or the loss of its worker says nothing about the run.
     pub fn record(&self, resolver: &Resolver, workers: Workers, stop: &Stop) -> Result<Record, RunError> {
         let begun = Instant::now();
         let outcome = match self.experiment(resolver) {

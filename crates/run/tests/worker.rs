@@ -265,7 +265,7 @@ fn memory_has_an_end() {
 }
 
 #[test]
-fn a_process_that_ends_early_is_no_result() {
+fn a_process_that_ends_early_has_no_result() {
     ends("exit", &["ended without an answer, exit status: 0: in wake of task "]);
     ends("panic", &["the program failed: the host's own code"]);
 }

@@ -340,8 +340,8 @@ impl Env {
         self.requests.push(Request::Timer { cpu, at });
     }
 
-    /// Asks for a frequency of the clock of `cpu`, kHz: it takes the lowest operating point that is no slower, after
-    /// its transition time. For [`crate::Governor::Schedutil`].
+    /// Asks for a frequency of the clock of `cpu`, kHz: it takes the lowest operating point that is at least as fast,
+    /// after its transition time. For [`crate::Governor::Schedutil`].
     pub fn request_frequency(&mut self, cpu: CpuId, khz: u32) {
         self.requests.push(Request::Frequency { cpu, khz, sent: self.clock(self.cpu) });
     }

@@ -19,7 +19,7 @@ pub fn prefetch_value<T>(what: &T) {
 #[inline(always)]
 fn fetch_line(at: *const i8) {
     use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
-    // SAFETY: it may be given any address; that it needs SSE is no condition here, all such processors have it.
+    // SAFETY: it takes any address. It needs SSE, which all x86-64 processors have.
     unsafe { _mm_prefetch::<_MM_HINT_T0>(at) };
 }
 

@@ -167,7 +167,7 @@ pub trait Scheduler {
     }
 
     /// The rules of its decisions are its own and are always known. False: another component explains them on request,
-    /// and rules are no part of the run's hash.
+    /// and rules do not count in the run's hash.
     fn has_own_rules(&self) -> bool {
         true
     }

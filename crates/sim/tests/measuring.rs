@@ -209,7 +209,7 @@ fn a_holder_that_is_preempted_ends_the_spinning() {
 }
 
 /// CPU 0: a holder for 10 ms. CPU 1: one that spins for it until the tick at 4 ms, then another for 2 ms, then the first,
-/// which sleeps until it is woken at 10 ms: it is no spinner any more. If it were, CPU 1 would not idle.
+/// which sleeps until it is woken at 10 ms: it does not spin any more. If it did, CPU 1 would not idle.
 #[test]
 fn a_spinner_that_is_preempted_sleeps() {
     let on_1 = |then| vec![Op::SetAffinity(CpuMask::single(1)), then];

@@ -174,8 +174,8 @@ fn holding_a_task_back_that_has_no_limit_is_losing_it() {
     }
 }
 
-/// From the bottom, 500 MHz. 600 MHz are asked for at 0: 1 GHz is the next that is no slower, there after 1 us in which
-/// 500 ns of the work are done. The other 99.5 us take as long.
+/// The clock is at its bottom, 500 MHz. At 0, 600 MHz are asked for. 1 GHz is the next operating point at or above
+/// that. It is reached after 1 us, in which 500 ns of the work are done. The other 99.5 us of work take 99.5 us.
 #[test]
 fn a_clock_follows_the_schedulers_wish_after_its_transition() {
     let (outcome, clocks) = run(Budget { wish: Some(600_000), ..Budget::default() }, 100_000, Governor::Schedutil);

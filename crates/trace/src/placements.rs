@@ -479,8 +479,8 @@ w-8 [004] 1.5: print: tracing_mark_write: fairground_decision: kind=wake comm=a 
         }
     }
 
-    /// A wakeup of a task that is runnable is no placement: neither its waker nor a reason of another's belongs to the
-    /// exec that follows.
+    /// The wakeup of a runnable task is not a placement. Neither its waker nor the reasons of another placement belong
+    /// to the exec that follows.
     #[test]
     fn a_placement_has_nothing_of_others() {
         let text = "\

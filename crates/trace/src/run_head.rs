@@ -10,7 +10,7 @@ pub struct RunHead {
 }
 
 impl RunHead {
-    /// Reads a source up to its first event that is no line of a head.
+    /// Reads a source up to the first event that does not belong to the head.
     ///
     /// # Errors
     /// A source that cannot be read.

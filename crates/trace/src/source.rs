@@ -7,8 +7,8 @@ pub trait EventSource {
     /// The next event that is known; none at the end.
     ///
     /// # Errors
-    /// What cannot be part of such a trace, or a known event that lacks a field. A trace that ends too early is no
-    /// error: [`Self::notes`] tells.
+    /// What cannot be part of such a trace, or a known event that lacks a field. A trace that ends too early is not
+    /// an error: [`Self::notes`] reports it.
     fn next_event(&mut self) -> Result<Option<TraceEvent<'_>>, TraceError>;
 
     /// Events of other kinds that were passed over so far.

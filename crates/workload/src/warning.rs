@@ -22,7 +22,7 @@ impl fmt::Display for Position {
 /// How much a warning matters, least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WarningKind {
-    /// Concerns rt-app's own logging and memory, of which there is none here. Nothing is lost.
+    /// A key about rt-app's own logging and memory, which are not simulated. Leaving it out changes nothing.
     NoEffect,
     /// Is run, by an approximation the message states.
     Approximated,

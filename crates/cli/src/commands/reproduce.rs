@@ -44,7 +44,7 @@ pub struct Reproduce {
     jobs: Jobs,
 }
 
-/// Part of a table is no table.
+/// `--row` together with an option that works on whole tables.
 #[derive(Debug, Error, Diagnostic)]
 #[error("--update and --check are of whole tables, and --row leaves some rows out")]
 struct PartOfTable;

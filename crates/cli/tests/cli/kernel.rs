@@ -42,7 +42,7 @@ fn a_kernel_that_cannot_be_used_is_a_note_in_the_list() {
 }
 
 #[test]
-fn what_is_no_kernel_tree_is_refused_with_what_it_lacks() {
+fn a_directory_that_is_not_a_kernel_tree_is_refused_with_what_it_lacks() {
     let (cache, tree) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let path = tree.path().to_str().unwrap();
     refuses(

@@ -426,7 +426,7 @@ fn the_energy_of_a_run_adds_up_to_the_microjoule() {
 
 /// Migrations are told by the machine at the head, to which a pipe does not go back.
 #[test]
-fn what_is_read_twice_is_no_pipe() {
+fn a_pipe_cannot_be_read_twice() {
     let command = format!("true | {} stats migrations -", env!("CARGO_BIN_EXE_fairground"));
     let ran = super::Ran::from(std::process::Command::new("sh").arg("-c").arg(command).output().unwrap());
     assert!(ran.code == 2 && ran.stderr.contains("stats migrations reads traces twice"), "{}", ran.stderr);

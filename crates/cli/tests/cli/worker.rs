@@ -62,7 +62,7 @@ fn a_run_may_take_so_much_cpu_time() {
 }
 
 #[test]
-fn a_worker_is_no_command_for_people() {
+fn worker_is_not_a_command_for_people() {
     refuses("worker", &["serves runs of `fairground` itself", "no job on standard input"]);
     assert!(!fairground("--help").stdout.contains("worker"));
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A table that is given: nobody predicts it, and it is no part of the score.
+/// A table that is shown as the mail has it. It is not predicted and does not count in the score.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct GivenTable {
@@ -16,7 +16,7 @@ pub struct GivenTable {
     pub rows: Vec<GivenRow>,
 }
 
-/// A row of it. What is not a number in the mail is none here.
+/// A row of it. A cell that is not a number in the mail is `None`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct GivenRow {

@@ -47,7 +47,7 @@ impl PublishedRun {
     /// Who chooses frequencies.
     ///
     /// # Errors
-    /// A name that is none of ours.
+    /// If no governor has this name.
     pub fn governor(&self) -> Result<Governor, InvalidSetting> {
         run_config::governor(&self.governor)
     }

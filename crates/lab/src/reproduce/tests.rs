@@ -248,7 +248,7 @@ fn forms_of_which_nothing_is_printed_stand_beside_the_row_they_belong_to() {
     assert_eq!([&forms[0].base, &forms[3].base], ["fair:v5.9", "fair:v6.7-cls-domain-cls-select"]);
     assert_eq!((forms[0].value, forms[0].improvement_pct.map(f64::round), forms[0].n), (2.0, Some(80.0), 8));
     assert!(result.rows[1].forms.is_empty());
-    assert_eq!(result.score.scored, 2, "forms are no rows");
+    assert_eq!(result.score.scored, 2, "forms are not rows");
     let text = crate::reproduce::render(&result);
     assert!(text.contains("other forms, of which nothing is published"), "{text}");
 }

@@ -61,7 +61,7 @@ fn table(comparison: &Comparison) -> String {
 
 fn cells(row: &Row) -> [String; 8] {
     let change = &row.change;
-    // Where base is 0 there is no percentage: the difference in the metric's own unit stands in.
+    // From a base of 0 there is no percentage: the difference is shown in the metric's own unit instead.
     let (improvement, interval) = match change.improvement_pct {
         Some(_) => (percent(change.improvement_pct), change.ci95.map(|c| c.map(|x| percent(Some(x))))),
         None => (format!("{:+}", Plain(change.diff)), change.diff_ci95.map(|c| c.map(|x| Plain(x).to_string()))),

@@ -83,7 +83,7 @@ pub fn check_not_asked(test: &str, scenarios: &[Scenario]) {
     }
 }
 
-/// Does what the child was made for; false where this is no child.
+/// Runs the scenario if this process was started as a child; false if it was not.
 fn answered(scenarios: &[Scenario]) -> bool {
     let Ok(job) = std::env::var(CHILD) else { return false };
     let (machine, number) = job.split_once(' ').unwrap();

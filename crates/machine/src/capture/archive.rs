@@ -230,7 +230,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Keeps a member if a capture reads it. Names that are no text are none of sysfs's.
+    /// Keeps a member if a capture reads it. A name that is not UTF-8 does not occur in sysfs.
     fn named<R: Read>(
         &mut self,
         entry: &mut Entry<R>,

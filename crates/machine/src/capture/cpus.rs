@@ -83,7 +83,7 @@ fn online(tree: &Tree, notes: &mut Notes) -> Result<CpuMask, CaptureError> {
     Ok(online)
 }
 
-/// What keeps tasks off CPUs is no property of the machine, but the user should know of it.
+/// Notes settings that keep tasks off CPUs. They are not properties of the machine, but the user should know of them.
 fn note_limits(tree: &Tree, online: &CpuMask, notes: &mut Notes) -> Result<(), CaptureError> {
     for path in ["fs/cgroup/cpuset.cpus.effective", "fs/cgroup/cpuset/cpuset.effective_cpus"] {
         let Some(allowed) = tree.cpu_list(path)? else { continue };

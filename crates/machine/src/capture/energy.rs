@@ -18,7 +18,7 @@ pub(super) struct Domain {
     pub cpus: CpuMask,
     /// kHz and power, rising frequency; never empty.
     pub states: Vec<(u32, f64)>,
-    /// Powers are no mW, but in a scale of their own.
+    /// Whether powers are on an abstract scale instead of in mW.
     pub is_abstract: bool,
 }
 

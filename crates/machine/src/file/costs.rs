@@ -13,7 +13,7 @@ pub(super) const HOP: Quantity = Quantity { units: TIME.units, max: 1e9, whole: 
 
 /// The tables by distance, in the order they are read and written.
 pub(super) const BY_DISTANCE: [&str; 4] = ["ipi", "line", "message", "refill_kib"];
-/// The least rate of a link that is no mistake, GB/s.
+/// The least rate of a link that is accepted, GB/s; a lower one is taken for a mistake.
 const LINK_MIN: f64 = 0.001;
 
 /// Reads `[costs]` of a machine on which `occurring` distances occur.

@@ -86,7 +86,7 @@ impl<'a> Node<'a> {
         FileError::new(self.file.name, self.file.text, self.key_span.clone(), &self.path, problem)
     }
 
-    /// The fault that this is no `expected`.
+    /// A fault for a value of another type than `expected`.
     pub fn wrong_type(&self, expected: &str) -> Box<FileError> {
         self.fault(format!("expected {expected}, found {}", self.tree.kind()))
     }

@@ -4,8 +4,8 @@ use toml_edit::{DocumentMut, InlineTable, Item, Table, Value};
 
 use crate::FitParam;
 
-/// `text` with `figures` of `[costs]` fitted to `cell`; everything else stays to the letter. Text that is no TOML is
-/// returned as it is.
+/// `text` with `figures` of `[costs]` fitted to `cell`; all other text stays as it is. Text that is not TOML is
+/// returned unchanged.
 pub(crate) fn refitted(text: &str, figures: &[(FitParam, f64)], cell: &str) -> String {
     let Ok(mut document) = text.parse::<DocumentMut>() else { return text.into() };
     for (free, value) in figures {

@@ -49,7 +49,7 @@ impl Tree {
     /// Parses `text`; depth is bounded by the parser.
     ///
     /// # Errors
-    /// The first place that is no TOML.
+    /// The first syntax error.
     pub fn parse(file: &str, text: &str) -> FileResult<Tree> {
         let document = ImDocument::parse(text).map_err(|e| {
             let span = e.span().unwrap_or(0..0);

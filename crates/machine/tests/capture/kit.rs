@@ -235,7 +235,7 @@ pub fn source(machine: &Machine, path: &str) -> String {
     figure.unwrap_or_else(|| panic!("no figure {path}")).source.to_string()
 }
 
-/// The distance of two CPUs as kernels know it: a cluster that is no level of its own is its last-level cache.
+/// The distance of two CPUs as kernels know it: a cluster that is not a level of its own is its last-level cache.
 pub fn kernel_distance(machine: &Machine, a: u32, b: u32) -> Distance {
     let cluster = machine.clusters[machine.cpus[a as usize].cluster as usize].cpus;
     match machine.distance(a, b) {

@@ -122,7 +122,8 @@ impl Guard {
         }
     }
 
-    /// Notes it for the next. It is no part of any result: what cannot be written is not.
+    /// Notes the state for the next process that opens the store. Results do not depend on it: a failed write is
+    /// ignored.
     pub fn note(&self, noted: Noted) {
         let line = format!("{:020} {}\n", noted.results, if noted.damaged { "damaged" } else { "whole" });
         let mut file: &File = &self.0;

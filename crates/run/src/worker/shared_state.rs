@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn garbage_is_no_call() {
+    fn garbage_is_not_a_call() {
         let (place, _fd) = SharedState::create().unwrap();
         for garbage in [Call::ALL.len() as u64 + 1, u64::MAX] {
             place.shared().call.store(garbage, Relaxed);
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn another_file_is_no_place() {
+    fn another_file_is_not_a_place() {
         let file = std::fs::File::open("Cargo.toml").unwrap();
         assert!(SharedState::map(&file).is_err());
     }

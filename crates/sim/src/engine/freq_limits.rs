@@ -83,7 +83,7 @@ impl Engine {
         wished.min(highest_below(&hardware.opps, limit) as u32)
     }
 
-    /// A governor inside the scheduler asks for a frequency: the lowest operating point that is no slower.
+    /// A governor inside the scheduler asks for a frequency. It gets the lowest operating point at or above that.
     pub(super) fn frequency_requested(&mut self, cpu: CpuId, khz: u32, sent: Time) {
         let Some(domain) = self.machine.cpus.get(cpu as usize).map(|c| c.freq_domain) else {
             return self.fail_invariant(format!("a frequency was asked for on CPU {cpu}, which does not exist"));

@@ -61,7 +61,7 @@ pub enum Kind {
 }
 
 impl Format {
-    /// None if it is no format file.
+    /// `None` if `text` is not a format file.
     pub fn parse(text: &str) -> Option<Format> {
         let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)).map(str::trim);
         let fields = text.lines().filter_map(|line| line.trim_start().strip_prefix("field:"));

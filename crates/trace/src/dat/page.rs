@@ -152,6 +152,6 @@ mod tests {
         assert_eq!(lost(LOST | LOST_COUNTED, 40), LostEvents::Some(5));
         assert_eq!(lost(LOST | LOST_COUNTED, 44), LostEvents::Unknown, "the count does not fit into the page");
         assert_eq!(lost(LOST | LOST_COUNTED, 48), LostEvents::Unknown, "the page is full");
-        assert_eq!(lost(LOST | LOST_COUNTED, 8), LostEvents::Unknown, "none is no count");
+        assert_eq!(lost(LOST | LOST_COUNTED, 8), LostEvents::Unknown, "zero is not a count");
     }
 }

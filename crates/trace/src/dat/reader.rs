@@ -43,7 +43,7 @@ impl<R: ReadAt> DatReader<R> {
     /// `name` is what errors call the trace.
     ///
     /// # Errors
-    /// What is no trace.dat file, or cannot be read up to its events.
+    /// If the file is not a trace.dat file, or cannot be read up to its events.
     pub fn new(name: &str, from: R) -> Result<DatReader<R>, TraceError> {
         let layout = read_layout(name, &from)?;
         let streams: Vec<Stream> = layout.cpus.iter().map(|part| Stream::new(*part)).collect();

@@ -313,7 +313,7 @@ fn who_turns_up_on_another_cpu_has_left_the_first_unseen() {
                  idle 0 [000] 0.000300: sched_wakeup: comm=b pid=2 prio=120 target_cpu=0\n";
     let (steps, ns) = steps_of_thread(&(again + woken + &there + &end), 0);
     assert_eq!(ns, 16_000);
-    // It sleeps until it is woken: what it then waits for CPU 0 is no sleep.
+    // It sleeps until it is woken: its wait for CPU 0 after that is not sleep.
     assert_eq!(steps[4..], [Work(4_000_000), Until(290_000), Work(2_000_000), Rest]);
 }
 

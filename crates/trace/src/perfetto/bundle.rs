@@ -101,7 +101,7 @@ impl Bundles {
                 (event::TIMESTAMP, value) => time = around.time(value.number()?)?,
                 (event::PID, value) => context.pid = Some(value.small()?),
                 (event::COMMON_FLAGS, value) => context.in_interrupt = in_interrupt(value.number()?),
-                // What else all events have is no message.
+                // The other fields that all events share are not messages.
                 (id, Wire::Bytes(bytes)) => what = Some((id, bytes)),
                 _ => {}
             }

@@ -8,7 +8,7 @@ use ruzstd::decoding::StreamingDecoder;
 use super::ids::{packet, trace};
 use super::wire::{Fault, Fields};
 
-/// A longer packet is none: Perfetto's service takes none of this size.
+/// Limit of a packet, bytes: Perfetto's service does not take one of this size.
 const PACKET_MAX: u64 = 64 << 20;
 
 /// Limit of decompressed packets: this many times their length, plus a constant.

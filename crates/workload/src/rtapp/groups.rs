@@ -30,7 +30,7 @@ pub(super) struct Groups {
 }
 
 impl Groups {
-    /// Reads the section; none is no group yet.
+    /// Reads the section. Without a section there is no group yet.
     pub fn read(source: &mut Source, section: Option<&Member>) -> Result<Groups, WorkloadError> {
         let mut groups = Groups::default();
         let Some(section) = section else { return Ok(groups) };

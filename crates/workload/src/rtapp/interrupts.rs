@@ -21,7 +21,7 @@ pub(super) struct Device {
     pub posts: Option<(String, Span)>,
 }
 
-/// Reads the section; none is no device.
+/// Reads the section. Without a section there is no device.
 pub(super) fn read(
     source: &mut Source,
     section: Option<&Member>,

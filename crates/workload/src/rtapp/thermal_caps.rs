@@ -20,7 +20,7 @@ const KEYS: &[&str] = &["cpus", "max_khz", "from", "to", "by"];
 const SOURCES: &[(&str, CapSource)] =
     &[("cooling", CapSource::Cooling), ("hardware", CapSource::Hardware), ("user", CapSource::User)];
 
-/// Reads the section; none is no cap.
+/// Reads the section. Without a section there is no cap.
 pub(super) fn read(
     source: &mut Source,
     section: Option<&Member>,

@@ -77,7 +77,7 @@ impl<'a> Cpus<'a> {
         (!self.those(is_arm).is_empty()).then_some(Isa::Arm64)
     }
 
-    /// The names of the cores: `compatible` less the vendor. Architectures are no names.
+    /// The names of the cores: `compatible` without the vendor. Names of architectures (`arm,armv8`) do not count.
     pub fn names(&self) -> Result<Vec<Option<String>>, CaptureError> {
         let name = |(_, node): (CpuId, NodeRef)| {
             let compatible = node.texts("compatible")?;

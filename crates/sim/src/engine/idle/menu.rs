@@ -225,7 +225,8 @@ mod tests {
         assert_eq!(menu.intervals_us[..2], [1500, 400]);
     }
 
-    /// Short stays are no reason to stay shallow once the tick is stopped: nothing would end a stay that turns out longer.
+    /// Once the tick is stopped, short stays do not keep the choice shallow: nothing would end a stay that lasts
+    /// longer.
     #[test]
     fn with_the_tick_stopped_a_short_past_gives_way_to_the_timer() {
         let states = [idle_state("WFI", 1_000, 1_000), idle_state("sleep", 500_000, 1_500_000)];

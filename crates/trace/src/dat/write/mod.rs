@@ -20,7 +20,7 @@ use self::record::{Encoder, Problem};
 use super::SIGNATURE;
 use crate::text::{Line, Thread};
 
-/// A longer line is none of ours.
+/// Limit of a line, bytes: a trace of ours has no longer one.
 const LINE_MAX: u64 = 1 << 18;
 /// Characters of a line that an error shows.
 const SHOWN_MAX: usize = 120;
@@ -40,7 +40,7 @@ const HEADER_EVENT: &str = "# compressed entry header
 /// Why there is no file.
 #[derive(Debug, Error)]
 pub enum DatError {
-    /// A line that is none of a trace of ours.
+    /// A line that does not occur in a trace of ours.
     #[error("line {line} of the trace: expected {expected}, found {found:?}")]
     Line {
         /// Line number, from 1.
@@ -60,7 +60,7 @@ pub enum DatError {
 /// an event says 4 KB.
 ///
 /// # Errors
-/// If that cannot be read or written, or is no such text.
+/// If the text cannot be read, the file cannot be written, or the text is not a trace of ours.
 pub fn write(mut text: impl BufRead, nr_cpus: usize, pages: &File, mut out: impl Write) -> Result<u64, DatError> {
     let mut pages = Pages::new(nr_cpus, pages);
     let mut tasks = BTreeMap::new();
